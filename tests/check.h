@@ -1,0 +1,107 @@
+/* A handful of checks. A test is a function that RUN calls: it passes when all its checks do. A
+   failed check prints its place, the row of the table that it was in, the expected and the got.
+   The last line of a test program is "N passed, N failed", and its exit status tells the same. */
+#ifndef CHECK_H
+#define CHECK_H
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#if defined(__GNUC__)
+#define CHECK_API static __attribute__((unused))
+#define CHECK_PRINTF __attribute__((format(printf, 1, 2)))
+#else
+#define CHECK_API static
+#define CHECK_PRINTF
+#endif
+
+static unsigned check_passed, check_failed; /* tests */
+static unsigned long check_faults;          /* failed checks of the running test */
+static char check_row_text[160];
+
+#define CHECK_FAULTS_SHOWN 10 /* a broken table would fill the screen */
+
+/* Names the row of the table under test in what a failed check prints. */
+CHECK_PRINTF CHECK_API void check_row(const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(check_row_text, sizeof check_row_text, format, arguments);
+    va_end(arguments);
+}
+
+/* Counts a failed check; true while it is to be shown. */
+CHECK_API bool check_fault(const char *file, int line)
+{
+    if (++check_faults > CHECK_FAULTS_SHOWN)
+        return false;
+    printf("%s:%d: ", file, line);
+    if (check_row_text[0])
+        printf("[%s] ", check_row_text);
+    return true;
+}
+
+CHECK_API void check_true(bool ok, const char *text, const char *file, int line)
+{
+    if (!ok && check_fault(file, line))
+        printf("expected %s\n", text);
+}
+
+CHECK_API void check_equal(uint64_t expected, uint64_t got, const char *text, const char *file,
+                           int line)
+{
+    if (expected != got && check_fault(file, line))
+        printf("%s: expected %" PRIu64 ", got %" PRIu64 "\n", text, expected, got);
+}
+
+CHECK_API void check_range(uint64_t low, uint64_t high, uint64_t got, const char *text,
+                           const char *file, int line)
+{
+    if ((got < low || got > high) && check_fault(file, line))
+        printf("%s: expected %" PRIu64 " to %" PRIu64 ", got %" PRIu64 "\n", text, low, high, got);
+}
+
+CHECK_API void check_text(const char *expected, const char *got, const char *text,
+                          const char *file, int line)
+{
+    if ((!got || strcmp(expected, got) != 0) && check_fault(file, line))
+        printf("%s: expected \"%s\", got \"%s\"\n", text, expected, got ? got : "(null)");
+}
+
+/* expected comes first; numbers are compared as uint64_t */
+#define CHECK(condition) check_true((condition), #condition, __FILE__, __LINE__)
+#define CHECK_EQUAL(expected, got) \
+    check_equal((uint64_t)(expected), (uint64_t)(got), #got, __FILE__, __LINE__)
+#define CHECK_RANGE(low, high, got) \
+    check_range((uint64_t)(low), (uint64_t)(high), (uint64_t)(got), #got, __FILE__, __LINE__)
+#define CHECK_TEXT(expected, got) check_text((expected), (got), #got, __FILE__, __LINE__)
+
+#define CHECK_COUNT(array) (sizeof(array) / sizeof((array)[0]))
+
+CHECK_API void check_run(void (*test)(void), const char *name)
+{
+    check_faults = 0;
+    check_row_text[0] = '\0';
+    test();
+    if (check_faults == 0) {
+        check_passed++;
+        return;
+    }
+    check_failed++;
+    printf("FAILED %s: %lu checks\n", name, check_faults);
+}
+
+#define RUN(test) check_run(test, #test)
+
+/* The last call of main: return check_done(); */
+CHECK_API int check_done(void)
+{
+    printf("%u passed, %u failed\n", check_passed, check_failed);
+    return check_failed > 0 || check_passed == 0;
+}
+
+#endif
