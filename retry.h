@@ -315,7 +315,7 @@ struct retry_strategy {
 };
 
 /* Whether the failure lets the operation be sent again: it is idempotent, the reason allows it, or
-   safety is YES; never when safety is NO. False for NULL. */
+   safety is YES. False for NULL. */
 RETRY_API bool retry_permitted(const retry_request *request, const retry_failure *failure);
 
 /* ---- Backoff ------------------------------------------------------------------------------- */
@@ -613,3 +613,1600 @@ RETRY_API retry_clock retry_system_clock(void);
 #endif
 
 #endif /* RETRY_H */
+
+/* ============================================================================================ */
+#if defined(RETRY_IMPLEMENTATION) && !defined(RETRY_IMPLEMENTED)
+#define RETRY_IMPLEMENTED
+
+#ifdef RETRY_NO_ATOMICS
+#if (1 - RETRY_NO_ATOMICS - 1) != 2 && (RETRY_NO_ATOMICS + 0) != 1
+#error "RETRY_NO_ATOMICS is a switch: define it as nothing or as 1, or leave it undefined."
+#endif
+#endif
+
+#ifndef RETRY_ASSERT
+#define RETRY_ASSERT(x) ((void)0)
+#endif
+
+/* Unsigned arithmetic that wraps on purpose; clang's integer sanitizer stops at any other. */
+#if defined(__clang__)
+#define RETRY__WRAPS __attribute__((no_sanitize("integer")))
+#else
+#define RETRY__WRAPS
+#endif
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+RETRY_API uint32_t retry_version(void)
+{
+    return RETRY_VERSION;
+}
+
+/* >>arithmetic */
+
+static uint32_t retry__min(uint32_t a, uint32_t b)
+{
+    return a < b ? a : b;
+}
+
+static uint32_t retry__max(uint32_t a, uint32_t b)
+{
+    return a > b ? a : b;
+}
+
+static uint32_t retry__narrow(uint64_t x)
+{
+    return x < UINT32_MAX ? (uint32_t)x : UINT32_MAX;
+}
+
+static uint32_t retry__add(uint32_t a, uint32_t b)
+{
+    return a > UINT32_MAX - b ? UINT32_MAX : a + b;
+}
+
+static uint32_t retry__subtract(uint32_t a, uint32_t b)
+{
+    return a > b ? a - b : 0;
+}
+
+static uint32_t retry__multiply(uint32_t a, uint32_t b)
+{
+    return retry__narrow((uint64_t)a * b);
+}
+
+/* value * ratio, rounded, where ratio is 16.16. */
+static uint32_t retry__scale(uint32_t value, uint32_t ratio)
+{
+    return retry__narrow(((uint64_t)value * ratio + 0x8000) >> 16);
+}
+
+/* low for random 0, high for UINT32_MAX, linear between; multiply-shift, as small cores have no
+   divider for a remainder. */
+static uint32_t retry__pick(uint32_t low, uint32_t high, uint32_t random)
+{
+    uint64_t count = (uint64_t)(high - low) + 1;
+    return low + (uint32_t)((random * count) >> 32);
+}
+
+/* x / 1000: 274877907 is 2^38 / 1000 rounded up, exact for every x. */
+static uint32_t retry__thousandth(uint32_t x)
+{
+    return (uint32_t)(((uint64_t)x * 274877907) >> 38);
+}
+
+/* ms that have passed; none if the clock stepped back, which is a difference over half its range. */
+RETRY__WRAPS static retry_ms retry__elapsed(retry_time from, retry_time to)
+{
+    retry_time half = (retry_time)1 << (sizeof(retry_time) * 8 - 1);
+    retry_time passed = to - from;
+    return passed > half ? 0 : retry__narrow(passed);
+}
+
+/* ms that are left at `now` of a span that began at `from`. */
+static retry_ms retry__left(retry_time from, retry_ms span, retry_time now)
+{
+    return retry__subtract(span, retry__elapsed(from, now));
+}
+
+/* >>atomics */
+
+/* Counters are only ever added up, so relaxed order will do. Where 32-bit atomics are not free of
+   locks (Cortex-M0, AVR) plain ones serve: such a core runs one thread, and an interrupt handler
+   that shares a budget with it must mask interrupts around its calls. */
+#if defined(RETRY_NO_ATOMICS)
+#define RETRY__PLAIN
+#elif defined(__GNUC__)
+#if __GCC_ATOMIC_INT_LOCK_FREE != 2 || __GCC_ATOMIC_LONG_LOCK_FREE != 2
+#define RETRY__PLAIN
+#endif
+#elif defined(_MSC_VER)
+#include <intrin.h>
+#else
+#define RETRY__PLAIN
+#endif
+
+static uint32_t retry__load(const uint32_t *counter)
+{
+#if !defined(RETRY__PLAIN) && defined(__GNUC__)
+    return __atomic_load_n(counter, __ATOMIC_RELAXED);
+#else
+    return *(const volatile uint32_t *)counter;
+#endif
+}
+
+/* Stores `desired` if the counter still is *expected; else sets *expected to what it is. */
+static bool retry__swap(uint32_t *counter, uint32_t *expected, uint32_t desired)
+{
+#if defined(RETRY__PLAIN)
+    (void)expected;
+    *counter = desired;
+    return true;
+#elif defined(__GNUC__)
+    return __atomic_compare_exchange_n(counter, expected, desired, false, __ATOMIC_RELAXED,
+                                       __ATOMIC_RELAXED);
+#else
+    uint32_t seen = (uint32_t)_InterlockedCompareExchange((volatile long *)counter, (long)desired,
+                                                          (long)*expected);
+    bool swapped = seen == *expected;
+    *expected = seen;
+    return swapped;
+#endif
+}
+
+/* >>random */
+
+#define RETRY__GOLDEN 0x9e3779b9u /* 2^32 / golden ratio: odd, its multiples spread evenly */
+
+static uint32_t retry__random_state; /* 0: not seeded yet */
+
+/* MurmurHash3's finaliser: a bijection in which every bit of x moves half of the result's. */
+RETRY__WRAPS static uint32_t retry__mix(uint32_t x)
+{
+    x = (x ^ (x >> 16)) * 0x85ebca6bu;
+    x = (x ^ (x >> 13)) * 0xc2b2ae35u;
+    return x ^ (x >> 16);
+}
+
+/* Steps the state and returns the new one. */
+RETRY__WRAPS static uint32_t retry__random_step(void)
+{
+    uint32_t state = retry__load(&retry__random_state);
+    while (!retry__swap(&retry__random_state, &state, state + RETRY__GOLDEN))
+        continue;
+    return state + RETRY__GOLDEN;
+}
+
+RETRY_API void retry_seed(uint32_t entropy)
+{
+    uint32_t seed = retry__mix(entropy ^ RETRY__GOLDEN);
+    uint32_t state = retry__load(&retry__random_state);
+    while (!retry__swap(&retry__random_state, &state, seed ? seed : 1))
+        continue;
+}
+
+static const retry_client *retry__client(const retry_request *request)
+{
+    static const retry_client defaults = {NULL, NULL, NULL, NULL, NULL, NULL, 0};
+    return request->client ? request->client : &defaults;
+}
+
+RETRY_API uint32_t retry_random(const retry_request *request)
+{
+    const retry_client *client;
+    if (!request)
+        return 0;
+    client = retry__client(request);
+    if (client->random)
+        return client->random(client->random_context);
+    if (retry__load(&retry__random_state) == 0)
+        retry_seed((uint32_t)(uintptr_t)request ^ (uint32_t)request->started);
+    return retry__mix(retry__random_step());
+}
+
+/* >>names */
+
+static const char *retry__name(const char *const *names, size_t count, size_t index,
+                               const char *otherwise)
+{
+    return index < count ? names[index] : otherwise;
+}
+
+RETRY_API const char *retry_verdict_name(uint8_t verdict)
+{
+    static const char *const names[] = {
+#define RETRY__X(name) #name,
+        RETRY_VERDICTS(RETRY__X)
+#undef RETRY__X
+    };
+    return retry__name(names, RETRY_VERDICT_COUNT, verdict, "INVALID");
+}
+
+RETRY_API const char *retry_cause_text(uint8_t cause)
+{
+    static const char *const texts[] = {
+#define RETRY__X(name, text) text,
+        RETRY_CAUSES(RETRY__X)
+#undef RETRY__X
+    };
+    return retry__name(texts, RETRY_CAUSE_COUNT, cause, "invalid cause");
+}
+
+/* >>reasons */
+
+/* The table's flags, one bit a reason. */
+enum {
+#define RETRY__X(name, allows, always) | ((uint32_t)(allows) << RETRY_REASON_##name)
+    RETRY__REASONS_ALLOWING = 0u RETRY_REASONS(RETRY__X),
+#undef RETRY__X
+#define RETRY__X(name, allows, always) | ((uint32_t)(always) << RETRY_REASON_##name)
+    RETRY__REASONS_ALWAYS = 0u RETRY_REASONS(RETRY__X)
+#undef RETRY__X
+};
+
+static bool retry__reason_is_user(retry_reason reason)
+{
+    return reason >> 6 == 1;
+}
+
+static bool retry__reason_flag(retry_reason reason, uint32_t table, unsigned user_flag)
+{
+    if (retry__reason_is_user(reason))
+        return (reason & user_flag) != 0;
+    return reason < RETRY_REASON_COUNT && ((table >> reason) & 1) != 0;
+}
+
+RETRY_API bool retry_reason_allows_non_idempotent(retry_reason reason)
+{
+    return retry__reason_flag(reason, RETRY__REASONS_ALLOWING, RETRY_REASON_ALLOWS_NON_IDEMPOTENT);
+}
+
+RETRY_API bool retry_reason_always(retry_reason reason)
+{
+    return retry__reason_flag(reason, RETRY__REASONS_ALWAYS, RETRY_REASON_ALWAYS);
+}
+
+RETRY_API const char *retry_reason_name(retry_reason reason)
+{
+    static const char *const names[] = {
+#define RETRY__X(name, allows, always) #name,
+        RETRY_REASONS(RETRY__X)
+#undef RETRY__X
+    };
+    static const char user_names[][8] = {"USER_0",  "USER_1",  "USER_2",  "USER_3",
+                                         "USER_4",  "USER_5",  "USER_6",  "USER_7",
+                                         "USER_8",  "USER_9",  "USER_10", "USER_11",
+                                         "USER_12", "USER_13", "USER_14", "USER_15"};
+    if (retry__reason_is_user(reason))
+        return user_names[reason & 0x0f];
+    return retry__name(names, RETRY_REASON_COUNT, reason, "INVALID");
+}
+
+/* The reason's bit: the application's 16 are the highest; none for an invalid reason. */
+static retry_reason_set retry__reason_bit(retry_reason reason)
+{
+    if (retry__reason_is_user(reason))
+        return (retry_reason_set)1 << (48 + (reason & 0x0f));
+    return reason < RETRY_REASON_COUNT ? (retry_reason_set)1 << reason : 0;
+}
+
+RETRY_API bool retry_reason_set_has(retry_reason_set set, retry_reason reason)
+{
+    return (set & retry__reason_bit(reason)) != 0;
+}
+
+/* >>request */
+
+enum { RETRY__IDLE, RETRY__OPEN, RETRY__WAITING, RETRY__FINISHED, RETRY__CANCELLED };
+
+static bool retry__is_open(const retry_request *request)
+{
+    return request &&
+           (request->retry__state == RETRY__OPEN || request->retry__state == RETRY__WAITING);
+}
+
+static const retry_strategy *retry__strategy(const retry_request *request)
+{
+    const retry_strategy *strategy = request->strategy;
+    if (!strategy)
+        strategy = retry__client(request)->strategy;
+    return strategy ? strategy : retry_best_effort();
+}
+
+static void retry__budget_refill(retry_budget *budget, retry_time now);
+
+/* Pays `amount` thousandths into the budget of the request's client, if it has one. */
+static void retry__earn(const retry_request *request, uint32_t amount, retry_time now)
+{
+    retry_budget *budget = retry__client(request)->budget;
+    if (!budget)
+        return;
+    retry__budget_refill(budget, now);
+    retry_budget_deposit(budget, amount);
+}
+
+/* Hands back what the last retry cost. */
+static void retry__refund(retry_request *request, retry_time now)
+{
+    uint32_t charge = request->retry__charge;
+    request->retry__charge = 0;
+    if (charge != 0)
+        retry__earn(request, charge, now);
+}
+
+RETRY_API void retry_begin(retry_request *request, retry_time now)
+{
+    const retry_budget *budget;
+    if (!request)
+        return;
+    retry_cancel(request, now);
+    request->retry__state = RETRY__OPEN;
+    request->retry__failed = false;
+    request->attempts = 0;
+    request->retry__charge = 0;
+    request->reasons = 0;
+    request->started = now;
+    request->code = 0;
+    request->code_attempts = 0;
+    request->code_since = now;
+    request->last_delay = 0;
+    request->retry__elapsed = 0;
+    budget = retry__client(request)->budget;
+    if (budget)
+        retry__earn(request, budget->options.request_deposit, now);
+}
+
+RETRY_API bool retry_succeed(retry_request *request, retry_time now)
+{
+    const retry_budget *budget;
+    if (!retry__is_open(request))
+        return false;
+    request->retry__state = RETRY__FINISHED;
+    request->retry__elapsed = retry__elapsed(request->started, now);
+    budget = retry__client(request)->budget;
+    if (!budget)
+        return true;
+    if (budget->options.refund_last && request->attempts > 0)
+        retry__refund(request, now);
+    else
+        retry__earn(request, budget->options.success_deposit, now);
+    return true;
+}
+
+RETRY_API void retry_cancel(retry_request *request, retry_time now)
+{
+    if (!retry__is_open(request))
+        return;
+    request->retry__state = RETRY__CANCELLED;
+    request->retry__elapsed = retry__elapsed(request->started, now);
+    retry__refund(request, now);
+}
+
+/* >>orchestrate */
+
+static retry_decision retry__decision(uint8_t verdict, uint8_t cause, retry_ms delay)
+{
+    retry_decision decision;
+    decision.verdict = verdict;
+    decision.cause = cause;
+    decision.delay = delay;
+    return decision;
+}
+
+static retry_decision retry__misuse(const retry_request *request)
+{
+    bool cancelled = request && request->retry__state == RETRY__CANCELLED;
+    RETRY_ASSERT(cancelled && "a NULL argument, or a request in another state");
+    return retry__decision(RETRY_VERDICT_FAIL,
+                           cancelled ? RETRY_CAUSE_CANCELLED : RETRY_CAUSE_MISUSE, 0);
+}
+
+static void retry__record(retry_request *request, const retry_failure *failure, retry_time now)
+{
+    request->reasons |= retry__reason_bit(failure->reason);
+    request->retry__charge = 0; /* the retry that it paid for has been made */
+    if (request->retry__failed && request->code == failure->code)
+        return;
+    request->retry__failed = true;
+    request->code = failure->code;
+    request->code_attempts = 0;
+    request->code_since = now;
+}
+
+/* Why no strategy is to be asked; RETRY_CAUSE_NONE if one is. UNKNOWN is never retried: RFC 0049's
+   text says so, though its pseudocode would for an idempotent request. */
+static uint8_t retry__objection(const retry_failure *failure)
+{
+    if (failure->safety == RETRY_SAFETY_NO)
+        return RETRY_CAUSE_UNSAFE;
+    if (failure->reason == RETRY_REASON_UNKNOWN || retry__reason_bit(failure->reason) == 0)
+        return RETRY_CAUSE_UNKNOWN_REASON;
+    if (failure->reason == RETRY_REASON_NONE && failure->fault != RETRY_FAULT_SERVER)
+        return RETRY_CAUSE_NOT_RETRYABLE;
+    return RETRY_CAUSE_NONE;
+}
+
+static retry_ms retry__always_delay(const retry_request *request)
+{
+    static const retry_backoff controlled = RETRY_BACKOFF_CONTROLLED;
+    retry_ms interval = retry__client(request)->always_interval;
+    return interval ? interval : retry_backoff_base(&controlled, request->attempts);
+}
+
+static void retry__charge_failure(const retry_request *request, const retry_failure *failure,
+                                  retry_time now);
+static bool retry__pay(retry_request *request, const retry_failure *failure, retry_time now);
+
+/* What the strategy's answer comes to once the budget has been asked. */
+static retry_decision retry__judge(retry_request *request, const retry_failure *failure,
+                                   retry_action action, retry_time now)
+{
+    if (action.kind == RETRY_ACTION_PENDING)
+        return retry__decision(RETRY_VERDICT_PENDING, RETRY_CAUSE_PENDING, 0);
+    if (action.kind != RETRY_ACTION_AFTER)
+        return retry__decision(RETRY_VERDICT_FAIL, action.cause, 0);
+    if (!retry__pay(request, failure, now))
+        return retry__decision(RETRY_VERDICT_FAIL, RETRY_CAUSE_BUDGET_EXHAUSTED, action.delay);
+    return retry__decision(RETRY_VERDICT_RETRY, RETRY_CAUSE_STRATEGY, action.delay);
+}
+
+/* A granted retry, counted; or EXPIRE if it would begin at or after the deadline. */
+static retry_decision retry__grant(retry_request *request, retry_decision decision, retry_time now)
+{
+    retry_ms left = retry__left(request->started, request->timeout, now);
+    if (request->timeout != 0 && decision.delay >= left) {
+        retry__refund(request, now);
+        return retry__decision(RETRY_VERDICT_EXPIRE, RETRY_CAUSE_DEADLINE, left);
+    }
+    request->attempts = retry__add(request->attempts, 1);
+    request->code_attempts = retry__add(request->code_attempts, 1);
+    request->last_delay = decision.delay;
+    return decision;
+}
+
+/* The deadline, the request's new state, the observer. */
+static retry_decision retry__conclude(retry_request *request, const retry_failure *failure,
+                                      retry_decision decision, retry_time now)
+{
+    const retry_client *client = retry__client(request);
+    if (decision.verdict == RETRY_VERDICT_RETRY)
+        decision = retry__grant(request, decision, now);
+    if (decision.verdict == RETRY_VERDICT_RETRY)
+        request->retry__state = RETRY__OPEN;
+    else if (decision.verdict == RETRY_VERDICT_PENDING)
+        request->retry__state = RETRY__WAITING;
+    else
+        request->retry__state = RETRY__FINISHED;
+    request->retry__elapsed = retry__elapsed(request->started, now);
+    if (client->observe)
+        client->observe(client->observe_context, request, failure, &decision);
+    return decision;
+}
+
+RETRY_API retry_decision retry_orchestrate(retry_request *request, const retry_failure *failure,
+                                           retry_time now)
+{
+    const retry_strategy *strategy;
+    retry_decision decision;
+    if (!request || !failure || request->retry__state != RETRY__OPEN)
+        return retry__misuse(request);
+    strategy = retry__strategy(request);
+    if (!strategy->retry_after)
+        return retry__misuse(request);
+    retry__record(request, failure, now);
+    decision = retry__decision(RETRY_VERDICT_FAIL, retry__objection(failure), 0);
+    if (decision.cause == RETRY_CAUSE_NONE && retry_reason_always(failure->reason)) {
+        decision = retry__decision(RETRY_VERDICT_RETRY, RETRY_CAUSE_ALWAYS,
+                                   retry__always_delay(request));
+    } else if (decision.cause == RETRY_CAUSE_NONE) {
+        retry_action action = strategy->retry_after(strategy, request, failure, now);
+        if (request->retry__state != RETRY__OPEN) /* the strategy cancelled it */
+            return retry__misuse(request);
+        retry__charge_failure(request, failure, now);
+        decision = retry__judge(request, failure, action, now);
+    }
+    return retry__conclude(request, failure, decision, now);
+}
+
+RETRY_API retry_decision retry_resume(retry_request *request, const retry_failure *failure,
+                                      retry_action action, retry_time now)
+{
+    retry_decision decision;
+    if (!request || !failure || request->retry__state != RETRY__WAITING)
+        return retry__misuse(request);
+    decision = retry__judge(request, failure, action, now);
+    return retry__conclude(request, failure, decision, now);
+}
+
+/* >>strategies */
+
+static retry_action retry__action(uint8_t kind, uint8_t cause, retry_ms delay)
+{
+    retry_action action;
+    action.kind = kind;
+    action.cause = cause;
+    action.delay = delay;
+    return action;
+}
+
+RETRY_API retry_action retry_action_after(retry_ms delay)
+{
+    return retry__action(RETRY_ACTION_AFTER, RETRY_CAUSE_STRATEGY, delay);
+}
+
+RETRY_API retry_action retry_action_none(uint8_t cause)
+{
+    return retry__action(RETRY_ACTION_NONE, cause, 0);
+}
+
+RETRY_API retry_action retry_action_pending(void)
+{
+    return retry__action(RETRY_ACTION_PENDING, RETRY_CAUSE_PENDING, 0);
+}
+
+RETRY_API bool retry_permitted(const retry_request *request, const retry_failure *failure)
+{
+    if (!request || !failure)
+        return false;
+    return request->idempotent || failure->safety == RETRY_SAFETY_YES ||
+           retry_reason_allows_non_idempotent(failure->reason);
+}
+
+/* >>backoff */
+
+/* Every field with its default in place of zero, every choice in its range. */
+static retry_backoff retry__backoff(const retry_backoff *backoff)
+{
+    retry_backoff b = *backoff;
+    if (b.curve > RETRY_CURVE_CUSTOM ||
+        (b.curve == RETRY_CURVE_TABLE && (!b.table || b.table_length == 0)) ||
+        (b.curve == RETRY_CURVE_CUSTOM && !b.custom))
+        b.curve = RETRY_CURVE_EXPONENTIAL;
+    if (b.initial == 0)
+        b.initial = 1;
+    if (b.max == 0)
+        b.max = UINT32_MAX;
+    b.factor = b.factor ? retry__max(b.factor, RETRY_RATIO(1)) : RETRY_RATIO(2);
+    return b;
+}
+
+static uint64_t retry__add_64(uint64_t a, uint64_t b)
+{
+    return a > UINT64_MAX - b ? UINT64_MAX : a + b;
+}
+
+/* a * b of 32.32 fixed point, rounded. */
+static uint64_t retry__multiply_fixed(uint64_t a, uint64_t b)
+{
+    uint64_t a_high = a >> 32, a_low = a & UINT32_MAX;
+    uint64_t b_high = b >> 32, b_low = b & UINT32_MAX;
+    uint64_t whole = a_high * b_high;
+    uint64_t product = (a_low * b_low + 0x80000000u) >> 32;
+    if (whole > UINT32_MAX)
+        return UINT64_MAX;
+    product = retry__add_64(product, a_high * b_low);
+    product = retry__add_64(product, a_low * b_high);
+    return retry__add_64(product, whole << 32);
+}
+
+/* value * ratio^n, where ratio is 32.32, by squaring: 32 steps at most. 32 bits of fraction keep
+   the error of 2^20 powers of a ratio barely above 1 under 0.01 %, and as neighbouring powers share
+   their roundings the result never falls as n grows. */
+static uint32_t retry__power(uint32_t value, uint64_t ratio, uint32_t n)
+{
+    uint64_t result = (uint64_t)value << 32;
+    for (; n != 0; n >>= 1) {
+        if (n & 1)
+            result = retry__multiply_fixed(result, ratio);
+        ratio = retry__multiply_fixed(ratio, ratio);
+    }
+    return retry__narrow(retry__add_64(result, 0x80000000u) >> 32);
+}
+
+static retry_ms retry__exponential(retry_ms initial, uint32_t factor, uint32_t n)
+{
+    if (factor != RETRY_RATIO(2))
+        return retry__power(initial, (uint64_t)factor << 16, n);
+    return n < 32 && initial <= UINT32_MAX >> n ? initial << n : UINT32_MAX;
+}
+
+/* `self` is the caller's own, which a custom curve may be embedded with; `b` the resolved copy. */
+static retry_ms retry__curve(const retry_backoff *self, const retry_backoff *b, uint32_t n)
+{
+    static const uint16_t controlled[] = {1, 10, 50, 100, 500, 1000}; /* RFC 0049 */
+    switch (b->curve) {
+    case RETRY_CURVE_CONSTANT:
+        return b->initial;
+    case RETRY_CURVE_LINEAR:
+        return retry__multiply(b->initial, retry__add(n, 1));
+    case RETRY_CURVE_POWER:
+        return retry__power(1, (uint64_t)b->initial << 32, n);
+    case RETRY_CURVE_CONTROLLED:
+        return controlled[retry__min(n, sizeof controlled / sizeof controlled[0] - 1)];
+    case RETRY_CURVE_TABLE:
+        return b->table[retry__min(n, b->table_length - 1)];
+    case RETRY_CURVE_CUSTOM:
+        return b->custom(self, n);
+    default:
+        return retry__exponential(b->initial, b->factor, n);
+    }
+}
+
+RETRY_API retry_ms retry_backoff_base(const retry_backoff *backoff, uint32_t attempt)
+{
+    retry_backoff b;
+    if (!backoff)
+        return 0;
+    b = retry__backoff(backoff);
+    return retry__min(retry__curve(backoff, &b, attempt), b.max);
+}
+
+RETRY_API retry_ms retry_backoff_delay(const retry_backoff *backoff, uint32_t attempt,
+                                       retry_ms previous, uint32_t random)
+{
+    retry_backoff b;
+    retry_ms low, high, swing;
+    if (!backoff)
+        return 0;
+    b = retry__backoff(backoff);
+    if (b.jitter == RETRY_JITTER_DECORRELATED) {
+        low = retry__min(b.initial, b.max);
+        high = retry__min(retry__multiply(retry__max(previous, b.initial), 3), b.max);
+    } else {
+        high = retry__min(retry__curve(backoff, &b, attempt), b.max);
+        low = high;
+    }
+    if (b.jitter == RETRY_JITTER_FULL) {
+        low = 0;
+    } else if (b.jitter == RETRY_JITTER_EQUAL) {
+        low = high >> 1;
+    } else if (b.jitter == RETRY_JITTER_SPREAD) {
+        swing = retry__scale(high, b.spread);
+        low = retry__subtract(high, swing);
+        high = retry__add(high, swing);
+    }
+    low = retry__max(low, b.min);
+    return retry__pick(low, retry__max(low, high), random);
+}
+
+RETRY_API retry_ms retry_phase(const void *identity, size_t length, retry_ms period)
+{
+    const unsigned char *bytes = (const unsigned char *)identity;
+    uint32_t hash = RETRY__GOLDEN;
+    size_t i;
+    for (i = 0; bytes && i < length; i++)
+        hash = retry__mix(hash ^ bytes[i]);
+    return (retry_ms)(((uint64_t)hash * period) >> 32);
+}
+
+/* >>policy */
+
+static retry_ms retry__draw(const retry_backoff *backoff, const retry_request *request)
+{
+    uint32_t random = backoff->jitter == RETRY_JITTER_NONE ? 0 : retry_random(request);
+    return retry_backoff_delay(backoff, request->attempts, request->last_delay, random);
+}
+
+/* The delay, raised to what the server wants as far as the policy lets it. */
+static retry_ms retry__raise(const retry_policy *policy, const retry_request *request,
+                             retry_ms wanted, retry_ms delay)
+{
+    uint32_t spread;
+    if (policy->retry_after_max != 0)
+        wanted = retry__min(wanted, policy->retry_after_max);
+    if (policy->retry_after_slack != 0)
+        wanted = retry__min(wanted, retry__add(delay, policy->retry_after_slack));
+    if (wanted <= delay)
+        return delay;
+    spread = retry__scale(wanted, policy->retry_after_spread);
+    if (spread == 0)
+        return wanted;
+    return retry__add(wanted, retry__pick(0, spread, retry_random(request)));
+}
+
+RETRY_API retry_action retry_policy_after(const retry_strategy *self, retry_request *request,
+                                          const retry_failure *failure, retry_time now)
+{
+    const retry_policy *policy = (const retry_policy *)(const void *)self;
+    const retry_backoff *backoff;
+    (void)now;
+    if (!self || !request || !failure)
+        return retry_action_none(RETRY_CAUSE_MISUSE);
+    if (!retry_permitted(request, failure))
+        return retry_action_none(RETRY_CAUSE_NOT_IDEMPOTENT);
+    if (policy->max_attempts != 0 && request->attempts >= policy->max_attempts - 1)
+        return retry_action_none(RETRY_CAUSE_ATTEMPTS_EXHAUSTED);
+    backoff = &policy->backoff;
+    if (failure->throttle && policy->throttle_backoff.initial != 0)
+        backoff = &policy->throttle_backoff;
+    return retry_action_after(
+        retry__raise(policy, request, failure->retry_after, retry__draw(backoff, request)));
+}
+
+RETRY_API const retry_strategy *retry_best_effort(void)
+{
+    static const retry_policy best_effort = RETRY_POLICY_BEST_EFFORT;
+    return &best_effort.base;
+}
+
+static retry_action retry__refuse(const retry_strategy *self, retry_request *request,
+                                  const retry_failure *failure, retry_time now)
+{
+    (void)self;
+    (void)request;
+    (void)failure;
+    (void)now;
+    return retry_action_none(RETRY_CAUSE_REFUSED);
+}
+
+RETRY_API const retry_strategy *retry_fail_fast(void)
+{
+    static const retry_strategy fail_fast = {retry__refuse};
+    return &fail_fast;
+}
+
+/* >>budget */
+
+RETRY_API void retry_budget_init(retry_budget *budget, const retry_budget_options *options,
+                                 retry_time now)
+{
+    static const retry_budget_options empty = {0, 0, 0, 0, 0, 0, 0, 0, false, false};
+    if (!budget)
+        return;
+    budget->options = options ? *options : empty;
+    budget->retry__balance = budget->options.capacity;
+    budget->retry__refilled = (uint32_t)now;
+    budget->retry__fraction = 0;
+}
+
+RETRY_API uint32_t retry_budget_balance(const retry_budget *budget)
+{
+    return budget ? retry__load(&budget->retry__balance) : 0;
+}
+
+RETRY_API void retry_budget_deposit(retry_budget *budget, uint32_t amount)
+{
+    uint32_t balance, next;
+    if (!budget)
+        return;
+    balance = retry__load(&budget->retry__balance);
+    do {
+        next = retry__min(retry__add(balance, amount), budget->options.capacity);
+    } while (!retry__swap(&budget->retry__balance, &balance, next));
+}
+
+/* A clock that is this much behind, in ms, is another thread's that was read earlier, or one that
+   was set back: the refill waits for it. Further behind, half a range of 32 bits must have passed
+   unseen, and the refill starts over from now. */
+#define RETRY__BUDGET_BEHIND (UINT32_C(1) << 24)
+
+/* ms since the last refill, which this call alone is now to pay; 0 if there is nothing to pay. */
+RETRY__WRAPS static retry_ms retry__budget_claim(retry_budget *budget, uint32_t now)
+{
+    uint32_t since = retry__load(&budget->retry__refilled);
+    uint32_t passed = now - since;
+    bool ahead = passed <= UINT32_C(1) << 31;
+    if (!ahead && since - now <= RETRY__BUDGET_BEHIND)
+        return 0;
+    if (passed == 0 || !retry__swap(&budget->retry__refilled, &since, now))
+        return 0;
+    return ahead ? passed : 0;
+}
+
+/* Adds to the fraction that waits to become a thousandth; returns whether one became. */
+static bool retry__budget_carry(retry_budget *budget, uint32_t millionths)
+{
+    uint32_t fraction = retry__load(&budget->retry__fraction);
+    uint32_t sum;
+    do {
+        sum = fraction + millionths;
+    } while (!retry__swap(&budget->retry__fraction, &fraction, sum >= 1000 ? sum - 1000 : sum));
+    return sum >= 1000;
+}
+
+/* rate * passed / 1000 without a division of 64 bits: both are split at the thousand, so that only
+   the product of the two remainders has a fraction. */
+static void retry__budget_refill(retry_budget *budget, retry_time now)
+{
+    uint32_t rate = budget->options.refill_per_second;
+    uint32_t rate_high = retry__thousandth(rate), rate_low = rate - rate_high * 1000;
+    uint32_t passed, seconds, ms, rest;
+    uint64_t amount;
+    passed = rate ? retry__budget_claim(budget, (uint32_t)now) : 0;
+    if (passed == 0)
+        return;
+    seconds = retry__thousandth(passed);
+    ms = passed - seconds * 1000;
+    rest = rate_low * ms;
+    amount = (uint64_t)rate * seconds + (uint64_t)rate_high * ms + retry__thousandth(rest);
+    if (retry__budget_carry(budget, rest - retry__thousandth(rest) * 1000))
+        amount++;
+    retry_budget_deposit(budget, retry__narrow(amount));
+}
+
+static bool retry__budget_affords(const retry_budget_options *options, uint32_t balance,
+                                  uint32_t cost)
+{
+    if (options->capacity == 0 || balance < cost)
+        return false;
+    return options->floor == 0 || balance - cost > options->floor;
+}
+
+RETRY_API bool retry_budget_withdraw(retry_budget *budget, uint32_t cost, retry_time now)
+{
+    uint32_t balance;
+    if (!budget)
+        return false;
+    retry__budget_refill(budget, now);
+    balance = retry__load(&budget->retry__balance);
+    do {
+        if (!retry__budget_affords(&budget->options, balance, cost))
+            return false;
+    } while (!retry__swap(&budget->retry__balance, &balance, balance - cost));
+    return true;
+}
+
+static uint32_t retry__budget_cost(const retry_budget_options *options,
+                                   const retry_failure *failure)
+{
+    uint32_t cost = 0;
+    if (failure->timeout)
+        cost = options->timeout_cost;
+    else if (failure->throttle)
+        cost = options->throttle_cost;
+    return cost ? cost : options->retry_cost;
+}
+
+/* With charge_failures: takes what the failure costs, as far as it is there. */
+static void retry__charge_failure(const retry_request *request, const retry_failure *failure,
+                                  retry_time now)
+{
+    retry_budget *budget = retry__client(request)->budget;
+    uint32_t balance, cost;
+    if (!budget || !budget->options.charge_failures)
+        return;
+    retry__budget_refill(budget, now);
+    cost = retry__budget_cost(&budget->options, failure);
+    balance = retry__load(&budget->retry__balance);
+    while (!retry__swap(&budget->retry__balance, &balance, retry__subtract(balance, cost)))
+        continue;
+}
+
+/* Whether the budget of the request's client pays for a retry. */
+static bool retry__pay(retry_request *request, const retry_failure *failure, retry_time now)
+{
+    retry_budget *budget = retry__client(request)->budget;
+    uint32_t cost;
+    if (!budget)
+        return true;
+    if (budget->options.charge_failures)
+        return retry_budget_balance(budget) > budget->options.floor;
+    cost = retry__budget_cost(&budget->options, failure);
+    if (!retry_budget_withdraw(budget, cost, now))
+        return false;
+    request->retry__charge = cost;
+    return true;
+}
+
+/* >>connection */
+
+/* The attempts count from one again once an established connection has lasted. */
+static void retry__connection_settle(retry_connection *connection, retry_time now)
+{
+    if (!connection->retry__established)
+        return;
+    connection->retry__established = false;
+    if (retry__left(connection->retry__established_at, connection->stable_after, now) == 0)
+        connection->retry__attempts = 0;
+}
+
+RETRY_API retry_ms retry_connection_begin(retry_connection *connection, uint32_t random,
+                                          retry_time now)
+{
+    const retry_backoff *backoff;
+    if (!connection)
+        return 0;
+    retry__connection_settle(connection, now);
+    backoff = &connection->backoff;
+    /* gRPC draws no jitter for the first */
+    if (connection->retry__attempts == 0)
+        connection->retry__spacing = retry__max(retry_backoff_base(backoff, 0), backoff->min);
+    else
+        connection->retry__spacing = retry_backoff_delay(
+            backoff, connection->retry__attempts, connection->retry__spacing, random);
+    connection->retry__attempts = retry__add(connection->retry__attempts, 1);
+    connection->retry__started = now;
+    return retry__max(connection->retry__spacing, connection->min_connect_timeout);
+}
+
+RETRY_API retry_ms retry_connection_failed(retry_connection *connection, retry_time now)
+{
+    if (!connection)
+        return 0;
+    retry__connection_settle(connection, now);
+    return retry__left(connection->retry__started, connection->retry__spacing, now);
+}
+
+RETRY_API void retry_connection_established(retry_connection *connection, retry_time now)
+{
+    if (!connection)
+        return;
+    connection->retry__established = true;
+    connection->retry__established_at = now;
+}
+
+/* >>nmv */
+
+static retry_nmv_step retry__nmv_step(uint8_t map, retry_ms delay)
+{
+    retry_nmv_step step;
+    step.map = map;
+    step.delay = delay;
+    return step;
+}
+
+/* The current map at once, at this revision. */
+RETRY_API void retry_nmv_begin(retry_nmv *nmv, uint64_t revision)
+{
+    if (!nmv)
+        return;
+    nmv->retry__step = retry__nmv_step(RETRY_MAP_CURRENT, 0);
+    nmv->retry__revision = revision;
+    nmv->retry__waiting = false;
+}
+
+RETRY_API retry_nmv_step retry_nmv_rejected(retry_nmv *nmv, uint64_t revision,
+                                            bool has_fast_forward)
+{
+    if (!nmv)
+        return retry__nmv_step(RETRY_MAP_CURRENT, 0);
+    if (revision > nmv->retry__revision) {
+        retry_nmv_begin(nmv, revision);
+    } else if (nmv->retry__step.map == RETRY_MAP_CURRENT && has_fast_forward) {
+        nmv->retry__step = retry__nmv_step(RETRY_MAP_FAST_FORWARD, 0);
+        nmv->retry__waiting = false;
+    } else {
+        nmv->retry__step.delay = nmv->interval ? nmv->interval : 100;
+        nmv->retry__waiting = true;
+    }
+    return nmv->retry__step;
+}
+
+RETRY_API retry_nmv_step retry_nmv_config(retry_nmv *nmv, uint64_t revision)
+{
+    if (!nmv)
+        return retry__nmv_step(RETRY_MAP_CURRENT, 0);
+    if (nmv->retry__waiting && revision > nmv->retry__revision)
+        retry_nmv_begin(nmv, revision);
+    return nmv->retry__step;
+}
+
+/* >>text */
+
+static bool retry__is_space(char c)
+{
+    return c == ' ' || c == '\t' || c == '\n' || c == '\r';
+}
+
+/* How many characters of the text match the pattern from its start; 0 if it does not. A tab in the
+   pattern stands for white space of any length, none included. */
+static size_t retry__match(const char *text, size_t length, const char *pattern)
+{
+    size_t i = 0;
+    for (; *pattern; pattern++) {
+        if (*pattern == '\t') {
+            while (i < length && retry__is_space(text[i]))
+                i++;
+            continue;
+        }
+        if (i == length || text[i] != *pattern)
+            return 0;
+        i++;
+    }
+    return i;
+}
+
+static bool retry__contains(const char *text, size_t length, const char *pattern)
+{
+    size_t i;
+    for (i = 0; text && i < length; i++) {
+        if (retry__match(text + i, length - i, pattern) != 0)
+            return true;
+    }
+    return false;
+}
+
+/* >>classify */
+
+static retry_failure retry__failure(retry_reason reason, uint32_t code)
+{
+    retry_failure failure = {RETRY_REASON_NONE, RETRY_SAFETY_MAYBE, RETRY_FAULT_OTHER,
+                             false, false, false, 0, 0};
+    failure.reason = reason;
+    failure.code = code;
+    return failure;
+}
+
+/* A reason that holds for every KV opcode but one, and but DCP's. */
+typedef struct retry__kv_status {
+    uint8_t status, reason, except;
+} retry__kv_status;
+
+typedef struct retry__range {
+    uint8_t first, last;
+} retry__range;
+
+static const retry__range retry__kv_dcp = {0x50, 0x67};
+
+static bool retry__in_range(retry__range range, uint16_t x)
+{
+    return x >= range.first && x <= range.last;
+}
+
+static const retry__kv_status *retry__kv_find(uint16_t status)
+{
+    enum { NO_OTHER = 0x50, UNLOCK_KEY = 0x95, COLLECTIONS_GET_ID = 0xbb };
+    static const retry__kv_status statuses[] = {
+        {0x07, RETRY_REASON_KV_NOT_MY_VBUCKET, NO_OTHER},
+        {0x09, RETRY_REASON_KV_LOCKED, UNLOCK_KEY},
+        {0x86, RETRY_REASON_KV_TEMPORARY_FAILURE, NO_OTHER},
+        {0x88, RETRY_REASON_KV_COLLECTION_OUTDATED, COLLECTIONS_GET_ID},
+        {0xa2, RETRY_REASON_KV_SYNC_WRITE_IN_PROGRESS, NO_OTHER},
+        {0xa4, RETRY_REASON_KV_SYNC_WRITE_RE_COMMIT_IN_PROGRESS, NO_OTHER},
+    };
+    size_t i;
+    for (i = 0; i < sizeof statuses / sizeof statuses[0]; i++) {
+        if (statuses[i].status == status)
+            return &statuses[i];
+    }
+    return NULL;
+}
+
+/* Statuses that a client knows and that no retry cures. */
+static bool retry__kv_known(uint16_t status)
+{
+    static const retry__range known[] = {{0x00, 0x06}, {0x08, 0x08}, {0x20, 0x25}, {0x80, 0x81},
+                                         {0x83, 0x84}, {0xa0, 0xa1}, {0xa3, 0xa3}, {0xc0, 0xd8}};
+    size_t i;
+    for (i = 0; i < sizeof known / sizeof known[0]; i++) {
+        if (retry__in_range(known[i], status))
+            return true;
+    }
+    return false;
+}
+
+RETRY_API retry_failure retry_classify_kv(uint16_t status, uint8_t opcode)
+{
+    const retry__kv_status *row = retry__kv_find(status);
+    retry_failure failure = retry__failure(RETRY_REASON_NONE, status);
+    if (!row)
+        failure.unknown = !retry__kv_known(status);
+    else if (row->except != opcode && !retry__in_range(retry__kv_dcp, opcode))
+        failure.reason = row->reason;
+    return failure;
+}
+
+RETRY_API retry_failure retry_classify_query(uint32_t code, const char *message, size_t length,
+                                             bool retry_flag)
+{
+    retry_reason reason = RETRY_REASON_NONE;
+    if (code == 4040 || code == 4050 || code == 4070)
+        reason = RETRY_REASON_QUERY_PREPARED_STATEMENT_FAILURE;
+    else if (code == 5000 && retry__contains(message, length, "queryport.indexNotFound"))
+        reason = RETRY_REASON_QUERY_INDEX_NOT_FOUND;
+    else if (retry_flag && code != 12016) /* an index that the query names is not there */
+        reason = RETRY_REASON_QUERY_ERROR_RETRYABLE;
+    return retry__failure(reason, code);
+}
+
+RETRY_API retry_failure retry_classify_analytics(uint32_t code)
+{
+    bool temporary = code == 23000 || code == 23003 || code == 23007;
+    return retry__failure(
+        temporary ? RETRY_REASON_ANALYTICS_TEMPORARY_FAILURE : RETRY_REASON_NONE, code);
+}
+
+RETRY_API retry_failure retry_classify_search(int http_status)
+{
+    retry_failure failure = retry__failure(RETRY_REASON_NONE, (uint32_t)http_status);
+    if (http_status == 429) {
+        failure.reason = RETRY_REASON_SEARCH_TOO_MANY_REQUESTS;
+        failure.throttle = true;
+    }
+    return failure;
+}
+
+static retry_reason retry__views_reason(int http_status, const char *body, size_t length)
+{
+    bool temporary = true;
+    switch (http_status) {
+    case 302:
+        return RETRY_REASON_VIEWS_NO_ACTIVE_PARTITION;
+    case 300: case 301: case 303: case 307: case 401: case 408: case 409:
+    case 412: case 416: case 417: case 501: case 502: case 503: case 504:
+        break;
+    case 404:
+        temporary = retry__contains(body, length, "\"reason\"\t:\t\"missing\"");
+        break;
+    case 500: /* a view or an argument that is wrong stays wrong */
+        temporary = !retry__contains(body, length, "error") ||
+                    !(retry__contains(body, length, "{not_found, missing_named_view}") ||
+                      retry__contains(body, length, "\"badarg\""));
+        break;
+    default:
+        temporary = false;
+    }
+    return temporary ? RETRY_REASON_VIEWS_TEMPORARY_FAILURE : RETRY_REASON_NONE;
+}
+
+RETRY_API retry_failure retry_classify_views(int http_status, const char *body, size_t length)
+{
+    return retry__failure(retry__views_reason(http_status, body, length), (uint32_t)http_status);
+}
+
+RETRY_API retry_failure retry_classify_http(int http_status, retry_ms retry_after)
+{
+    retry_failure failure = retry__failure(RETRY_REASON_NONE, (uint32_t)http_status);
+    bool server = http_status >= 500 && http_status <= 599;
+    failure.retry_after = retry_after;
+    if (server)
+        failure.fault = RETRY_FAULT_SERVER;
+    else if (http_status >= 400 && http_status <= 499)
+        failure.fault = RETRY_FAULT_CLIENT;
+    switch (http_status) {
+    case 408: case 425: case 429: case 503:
+        failure.reason = RETRY_REASON_SERVICE_RESPONSE_CODE_INDICATED;
+        break;
+    case 500: case 502: case 504:
+        failure.reason = RETRY_REASON_SERVER_ERROR;
+        break;
+    default:
+        failure.safety = server ? RETRY_SAFETY_NO : RETRY_SAFETY_MAYBE;
+    }
+    failure.throttle = http_status == 429 || (http_status == 503 && retry_after != 0);
+    failure.timeout = http_status == 408 || http_status == 504;
+    return failure;
+}
+
+RETRY_API retry_failure retry_classify_stage(uint8_t stage, retry_reason dispatch_reason)
+{
+    if (stage == RETRY_STAGE_DISPATCH)
+        return retry__failure(dispatch_reason, 0);
+    return retry__failure(RETRY_REASON_SOCKET_CLOSED_WHILE_IN_FLIGHT, 0);
+}
+
+/* >>idempotent */
+
+RETRY_API bool retry_idempotent_kv(uint8_t opcode)
+{
+    switch (opcode) {
+    case 0x00: /* Get */
+    case 0x09: /* GetQ */
+    case 0x0a: /* Noop */
+    case 0x0c: /* GetK */
+    case 0x0d: /* GetKQ */
+    case 0x83: /* GetReplica */
+    case 0x91: /* ObserveSeqno */
+    case 0x92: /* Observe */
+    case 0xb5: /* GetClusterConfig */
+    case 0xba: /* CollectionsGetManifest */
+    case 0xbb: /* CollectionsGetID */
+    case 0xc5: /* SubdocGet */
+    case 0xc6: /* SubdocExists */
+    case 0xd0: /* SubdocMultiLookup */
+    case 0xd2: /* SubdocGetCount */
+        return true;
+    default:
+        return false;
+    }
+}
+
+RETRY_API bool retry_idempotent_http(const char *method, size_t length)
+{
+    static const char methods[][8] = {"GET", "HEAD", "OPTIONS", "TRACE", "PUT", "DELETE"};
+    size_t i;
+    for (i = 0; method && length != 0 && i < sizeof methods / sizeof methods[0]; i++) {
+        if (retry__match(method, length, methods[i]) == length)
+            return true;
+    }
+    return false;
+}
+
+/* >>retry-after */
+
+enum {
+    RETRY__DAY,
+    RETRY__MONTH, /* 0 to 11 */
+    RETRY__YEAR,
+    RETRY__HOUR,
+    RETRY__MINUTE,
+    RETRY__SECOND,
+    RETRY__DATE_FIELDS
+};
+
+typedef struct retry__scan {
+    const char *text;
+    size_t left;
+    uint32_t field[RETRY__DATE_FIELDS];
+    bool short_year;
+} retry__scan;
+
+static bool retry__scan_digits(retry__scan *scan, uint32_t *value, unsigned count)
+{
+    *value = 0;
+    for (; count != 0; count--, scan->text++, scan->left--) {
+        if (scan->left == 0 || *scan->text < '0' || *scan->text > '9')
+            return false;
+        *value = *value * 10 + (uint32_t)(*scan->text - '0');
+    }
+    return true;
+}
+
+/* One of the names, which stand in a row, each ended by a NUL; `index` tells which. */
+static bool retry__scan_name(retry__scan *scan, const char *names, uint32_t *index)
+{
+    for (*index = 0; *names; ++*index) {
+        size_t length = retry__match(scan->text, scan->left, names);
+        scan->text += length;
+        scan->left -= length;
+        if (length != 0)
+            return true;
+        while (*names++)
+            continue;
+    }
+    return false;
+}
+
+static bool retry__scan_literal(retry__scan *scan, char c)
+{
+    if (scan->left == 0 || *scan->text != c)
+        return false;
+    scan->text++;
+    scan->left--;
+    return true;
+}
+
+/* One field of a date; the letters are strftime's. */
+static bool retry__scan_field(retry__scan *scan, char letter)
+{
+    uint32_t weekday; /* told by the date already */
+    switch (letter) {
+    case 'a':
+        return retry__scan_name(scan, "Mon\0Tue\0Wed\0Thu\0Fri\0Sat\0Sun\0", &weekday);
+    case 'A':
+        return retry__scan_name(
+            scan, "Monday\0Tuesday\0Wednesday\0Thursday\0Friday\0Saturday\0Sunday\0", &weekday);
+    case 'b':
+        return retry__scan_name(
+            scan, "Jan\0Feb\0Mar\0Apr\0May\0Jun\0Jul\0Aug\0Sep\0Oct\0Nov\0Dec\0",
+            &scan->field[RETRY__MONTH]);
+    case 'e':
+        if (retry__scan_literal(scan, ' '))
+            return retry__scan_digits(scan, &scan->field[RETRY__DAY], 1);
+        return retry__scan_digits(scan, &scan->field[RETRY__DAY], 2);
+    case 'd':
+        return retry__scan_digits(scan, &scan->field[RETRY__DAY], 2);
+    case 'Y':
+        return retry__scan_digits(scan, &scan->field[RETRY__YEAR], 4);
+    case 'y':
+        scan->short_year = true;
+        return retry__scan_digits(scan, &scan->field[RETRY__YEAR], 2);
+    case 'H':
+        return retry__scan_digits(scan, &scan->field[RETRY__HOUR], 2);
+    case 'M':
+        return retry__scan_digits(scan, &scan->field[RETRY__MINUTE], 2);
+    default: /* 'S' */
+        return retry__scan_digits(scan, &scan->field[RETRY__SECOND], 2);
+    }
+}
+
+static bool retry__scan_date(retry__scan *scan, const char *format)
+{
+    scan->short_year = false;
+    for (; *format; format++) {
+        if (*format == '%' ? !retry__scan_field(scan, *++format)
+                           : !retry__scan_literal(scan, *format))
+            return false;
+    }
+    return scan->left == 0;
+}
+
+/* x / 100 for x up to 43,698. */
+static uint32_t retry__hundredth(uint32_t x)
+{
+    return (x * 5243) >> 19;
+}
+
+static bool retry__leap_year(uint32_t year)
+{
+    uint32_t century = retry__hundredth(year);
+    return (year & 3) == 0 && (century * 100 != year || (century & 3) == 0);
+}
+
+/* Seconds from 1970 to the first day of the month (0 to 11). */
+static int64_t retry__unix_month(uint32_t year, uint32_t month)
+{
+    static const uint16_t days_before[] = {0,   31,  59,  90,  120, 151,
+                                           181, 212, 243, 273, 304, 334};
+    uint32_t centuries = retry__hundredth(year + 99);           /* that began before this year */
+    uint32_t leap_years = ((year + 3) >> 2) - centuries + ((centuries + 3) >> 2);
+    uint32_t days = year * 365 + leap_years + days_before[month];
+    if (month > 1 && retry__leap_year(year))
+        days++;
+    return ((int64_t)days - 719528) * 86400; /* days from year 0 to 1970 */
+}
+
+/* The latest year with these two digits at most 50 years ahead. */
+static uint32_t retry__full_year(uint32_t two_digits, int64_t unix_seconds)
+{
+    uint32_t year = 9900 + two_digits;
+    while (year >= 100 && retry__unix_month(year - 50, 0) > unix_seconds)
+        year -= 100;
+    return year;
+}
+
+/* The date that was scanned as seconds since 1970; false if there is no such date. */
+static bool retry__unix_seconds(const uint32_t *field, int64_t *seconds)
+{
+    static const uint8_t days_in[] = {31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31};
+    uint32_t month = field[RETRY__MONTH], year = field[RETRY__YEAR];
+    uint32_t days = days_in[month] + (month == 1 && retry__leap_year(year) ? 1u : 0u);
+    if (field[RETRY__DAY] < 1 || field[RETRY__DAY] > days || field[RETRY__HOUR] > 23 ||
+        field[RETRY__MINUTE] > 59 || field[RETRY__SECOND] > 60) /* 60: a leap second */
+        return false;
+    *seconds = retry__unix_month(year, month) +
+               (int64_t)((((field[RETRY__DAY] - 1) * 24 + field[RETRY__HOUR]) * 60 +
+                          field[RETRY__MINUTE]) * 60 + field[RETRY__SECOND]);
+    return true;
+}
+
+static bool retry__parse_date(const char *value, size_t length, int64_t unix_seconds,
+                              int64_t *date)
+{
+    static const char *const formats[] = {
+        "%a, %d %b %Y %H:%M:%S GMT", /* RFC 9110: IMF-fixdate, RFC 850, asctime */
+        "%A, %d-%b-%y %H:%M:%S GMT",
+        "%a %b %e %H:%M:%S %Y",
+    };
+    retry__scan scan;
+    size_t i;
+    for (i = 0; i < sizeof formats / sizeof formats[0]; i++) {
+        scan.text = value;
+        scan.left = length;
+        if (!retry__scan_date(&scan, formats[i]))
+            continue;
+        if (scan.short_year)
+            scan.field[RETRY__YEAR] = retry__full_year(scan.field[RETRY__YEAR], unix_seconds);
+        return retry__unix_seconds(scan.field, date);
+    }
+    return false;
+}
+
+static bool retry__parse_seconds(const char *value, size_t length, uint32_t *seconds)
+{
+    uint32_t total = 0;
+    size_t i;
+    for (i = 0; i < length; i++) {
+        if (value[i] < '0' || value[i] > '9')
+            return false;
+        total = retry__add(retry__multiply(total, 10), (uint32_t)(value[i] - '0'));
+    }
+    *seconds = total;
+    return length != 0;
+}
+
+/* to - from for to > from, whose difference an int64_t may not hold. */
+RETRY__WRAPS static uint64_t retry__ahead(int64_t from, int64_t to)
+{
+    return (uint64_t)to - (uint64_t)from;
+}
+
+RETRY_API bool retry_parse_retry_after(const char *value, size_t length, int64_t unix_seconds,
+                                       retry_ms *delay)
+{
+    uint32_t seconds = 0;
+    int64_t date;
+    if (!value || !delay)
+        return false;
+    if (!retry__parse_seconds(value, length, &seconds)) {
+        if (!retry__parse_date(value, length, unix_seconds, &date))
+            return false;
+        if (date > unix_seconds)
+            seconds = retry__narrow(retry__ahead(unix_seconds, date));
+    }
+    *delay = retry__multiply(seconds, 1000);
+    return true;
+}
+
+/* >>format */
+
+typedef struct retry__writer {
+    char *buffer;
+    size_t capacity, length;
+} retry__writer;
+
+static void retry__write_char(retry__writer *writer, char c)
+{
+    if (writer->length + 1 < writer->capacity)
+        writer->buffer[writer->length] = c;
+    writer->length++;
+}
+
+static void retry__write(retry__writer *writer, const char *text)
+{
+    for (; *text; text++)
+        retry__write_char(writer, *text);
+}
+
+static void retry__write_decimal(retry__writer *writer, uint32_t x)
+{
+    char digits[11];
+    char *start = digits + sizeof digits - 1;
+    *start = '\0';
+    do {
+        uint32_t tenth = (uint32_t)(((uint64_t)x * 0xcccccccdu) >> 35); /* 2^35 / 10, rounded up */
+        *--start = (char)('0' + (x - tenth * 10));
+        x = tenth;
+    } while (x != 0);
+    retry__write(writer, start);
+}
+
+static void retry__write_hex(retry__writer *writer, uint32_t x)
+{
+    unsigned shift = 28;
+    while (shift > 4 && x >> shift == 0)
+        shift -= 4; /* two digits at least */
+    for (;; shift -= 4) {
+        retry__write_char(writer, "0123456789abcdef"[(x >> shift) & 15]);
+        if (shift == 0)
+            return;
+    }
+}
+
+static void retry__write_ms(retry__writer *writer, const char *key, retry_ms ms)
+{
+    retry__write(writer, key);
+    retry__write_decimal(writer, ms);
+    retry__write(writer, "ms");
+}
+
+RETRY_API size_t retry_format(char *buffer, size_t capacity, const retry_request *request,
+                              const retry_failure *failure, const retry_decision *decision)
+{
+    retry__writer writer = {NULL, 0, 0};
+    writer.buffer = buffer;
+    writer.capacity = buffer ? capacity : 0;
+    retry__write(&writer, "retry:");
+    if (decision) {
+        retry__write(&writer, " verdict=");
+        retry__write(&writer, retry_verdict_name(decision->verdict));
+        retry__write_ms(&writer, " delay=", decision->delay);
+    }
+    if (failure) {
+        retry__write(&writer, " reason=");
+        retry__write(&writer, retry_reason_name(failure->reason));
+        retry__write(&writer, " code=0x");
+        retry__write_hex(&writer, failure->code);
+    }
+    if (decision) {
+        retry__write(&writer, " cause=\"");
+        retry__write(&writer, retry_cause_text(decision->cause));
+        retry__write_char(&writer, '"');
+    }
+    if (request) {
+        retry__write(&writer, " attempts=");
+        retry__write_decimal(&writer, request->attempts);
+        retry__write_ms(&writer, " elapsed=", request->retry__elapsed);
+        retry__write_ms(&writer, " timeout=", request->timeout);
+    }
+    if (writer.capacity != 0)
+        buffer[writer.length < capacity ? writer.length : capacity - 1] = '\0';
+    return writer.length;
+}
+
+/* >>run */
+
+static void retry__sleep(const retry_clock *clock, retry_ms delay)
+{
+    if (delay != 0)
+        clock->sleep(clock->context, delay);
+}
+
+RETRY_API retry_decision retry_run(retry_request *request, const retry_clock *clock,
+                                   retry_attempt_fn *attempt, void *context)
+{
+    retry_decision decision;
+    if (!request || !clock || !clock->now || !clock->sleep || !attempt)
+        return retry__misuse(NULL);
+    retry_begin(request, clock->now(clock->context));
+    do {
+        retry_failure failure = retry__failure(RETRY_REASON_NONE, 0);
+        if (attempt(context, request, &failure)) {
+            retry_succeed(request, clock->now(clock->context));
+            return retry__decision(RETRY_VERDICT_SUCCESS, RETRY_CAUSE_NONE, 0);
+        }
+        decision = retry_orchestrate(request, &failure, clock->now(clock->context));
+        if (decision.verdict == RETRY_VERDICT_RETRY || decision.verdict == RETRY_VERDICT_EXPIRE)
+            retry__sleep(clock, decision.delay);
+    } while (decision.verdict == RETRY_VERDICT_RETRY);
+    return decision;
+}
+
+/* >>clock */
+
+#ifdef RETRY_SYSTEM_CLOCK
+#if defined(_WIN32)
+#include <windows.h>
+#else
+#include <errno.h>
+#include <time.h>
+#if !defined(CLOCK_MONOTONIC)
+#error "RETRY_SYSTEM_CLOCK needs POSIX: define _POSIX_C_SOURCE as 200809L before any #include."
+#endif
+#endif
+
+static retry_time retry__system_now(void *context)
+{
+    (void)context;
+#if defined(_WIN32)
+    return (retry_time)GetTickCount64();
+#else
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (retry_time)((uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000);
+#endif
+}
+
+static void retry__system_sleep(void *context, retry_ms delay)
+{
+    (void)context;
+#if defined(_WIN32)
+    Sleep(delay == INFINITE ? delay - 1 : delay);
+#else
+    struct timespec left;
+    left.tv_sec = (time_t)(delay / 1000);
+    left.tv_nsec = (long)(delay % 1000) * 1000000;
+    while (nanosleep(&left, &left) != 0 && errno == EINTR)
+        continue;
+#endif
+}
+
+RETRY_API retry_clock retry_system_clock(void)
+{
+    retry_clock clock = {retry__system_now, retry__system_sleep, NULL};
+    return clock;
+}
+#endif
+
+#ifdef __cplusplus
+}
+#endif
+
+#undef RETRY__WRAPS
+#undef RETRY__PLAIN
+#undef RETRY__GOLDEN
+#undef RETRY__BUDGET_BEHIND
+
+#endif /* RETRY_IMPLEMENTATION */
+
+/*
+   MIT License
+
+   Copyright (c) 2026 The retry.h authors
+
+   Permission is hereby granted, free of charge, to any person obtaining a copy of this software
+   and associated documentation files (the "Software"), to deal in the Software without
+   restriction, including without limitation the rights to use, copy, modify, merge, publish,
+   distribute, sublicense, and/or sell copies of the Software, and to permit persons to whom the
+   Software is furnished to do so, subject to the following conditions:
+
+   The above copyright notice and this permission notice shall be included in all copies or
+   substantial portions of the Software.
+
+   THE SOFTWARE IS PROVIDED "AS IS", WITHOUT WARRANTY OF ANY KIND, EXPRESS OR IMPLIED, INCLUDING
+   BUT NOT LIMITED TO THE WARRANTIES OF MERCHANTABILITY, FITNESS FOR A PARTICULAR PURPOSE AND
+   NONINFRINGEMENT. IN NO EVENT SHALL THE AUTHORS OR COPYRIGHT HOLDERS BE LIABLE FOR ANY CLAIM,
+   DAMAGES OR OTHER LIABILITY, WHETHER IN AN ACTION OF CONTRACT, TORT OR OTHERWISE, ARISING FROM,
+   OUT OF OR IN CONNECTION WITH THE SOFTWARE OR THE USE OR OTHER DEALINGS IN THE SOFTWARE.
+*/
