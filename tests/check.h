@@ -82,9 +82,25 @@ CHECK_API void check_text(const char *expected, const char *got, const char *tex
 
 #define CHECK_COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
+#define CHECK_RANDOM_SEED 2463534242u
+
+static uint32_t check_random_state = CHECK_RANDOM_SEED;
+
+/* 32 bits, the same in every run of a test (xorshift; nothing wraps, for the sanitizers' sake). */
+CHECK_API uint32_t check_random(void)
+{
+    uint32_t x = check_random_state;
+    x ^= (x & 0x0007ffffu) << 13;
+    x ^= x >> 17;
+    x ^= (x & 0x07ffffffu) << 5;
+    check_random_state = x;
+    return (uint32_t)(((uint64_t)x * 2654435769u) & UINT32_MAX);
+}
+
 CHECK_API void check_run(void (*test)(void), const char *name)
 {
     check_faults = 0;
+    check_random_state = CHECK_RANDOM_SEED;
     check_row_text[0] = '\0';
     test();
     if (check_faults == 0) {
