@@ -80,6 +80,21 @@ CHECK_API void check_text(const char *expected, const char *got, const char *tex
     check_range((uint64_t)(low), (uint64_t)(high), (uint64_t)(got), #got, __FILE__, __LINE__)
 #define CHECK_TEXT(expected, got) check_text((expected), (got), #got, __FILE__, __LINE__)
 
+#ifdef RETRY_H
+CHECK_API void check_decision(unsigned verdict, unsigned cause, retry_decision got,
+                              const char *file, int line)
+{
+    if ((verdict != got.verdict || cause != got.cause) && check_fault(file, line))
+        printf("expected %s, %s; got %s, %s, delay %lu\n", retry_verdict_name((uint8_t)verdict),
+               retry_cause_text((uint8_t)cause), retry_verdict_name(got.verdict),
+               retry_cause_text(got.cause), (unsigned long)got.delay);
+}
+
+/* CHECK_DECISION(FAIL, MISUSE, retry_orchestrate(...)); for those who include retry.h before */
+#define CHECK_DECISION(verdict, cause, decision)                                        \
+    check_decision(RETRY_VERDICT_##verdict, RETRY_CAUSE_##cause, (decision), __FILE__, __LINE__)
+#endif
+
 #define CHECK_COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
 #define CHECK_RANDOM_SEED 2463534242u

@@ -260,7 +260,7 @@ static void test_accuracy_of_random_backoffs(void)
 static void check_never_falls(const retry_backoff *backoff, uint32_t from, uint32_t steps)
 {
     retry_ms last = retry_backoff_base(backoff, from);
-    while (steps-- > 0 && from < UINT32_MAX) {
+    for (; steps > 0 && from < UINT32_MAX; steps--) {
         retry_ms next = retry_backoff_base(backoff, ++from);
         check_row("curve %u, factor %lu/65536, initial %lu, attempt %lu: %lu after %lu",
                   backoff->curve, (unsigned long)backoff->factor, (unsigned long)backoff->initial,
