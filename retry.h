@@ -163,27 +163,27 @@ typedef struct retry_budget retry_budget;
 #define RETRY_VERDICTS(X)                                                          \
     X(FAIL)    /* give the original error to whoever asked */                      \
     X(RETRY)   /* wait `delay` ms, then try again */                               \
-    X(EXPIRE)  /* wait at most `delay` ms, then fail as timed out; no further try */ \
     X(PENDING) /* wait for the strategy's answer and hand it to retry_resume */    \
+    X(EXPIRE)  /* wait at most `delay` ms, then fail as timed out; no further try */ \
     X(SUCCESS) /* done; from retry_run only */
 
 /* X(name, text): why. */
 #define RETRY_CAUSES(X)                                                      \
-    X(NONE, "no cause given")                                                \
-    X(ALWAYS, "the reason is always retried")                                \
-    X(STRATEGY, "the strategy granted a retry")                              \
-    X(DEADLINE, "the wait would reach the operation's deadline")             \
-    X(NOT_RETRYABLE, "the failure gives no reason to retry")                 \
-    X(UNKNOWN_REASON, "the reason is unknown")                               \
-    X(UNSAFE, "another try is not safe")                                     \
-    X(NOT_IDEMPOTENT, "the operation is not idempotent")                     \
-    X(ATTEMPTS_EXHAUSTED, "the attempts are used up")                        \
-    X(BUDGET_EXHAUSTED, "the retry budget is used up")                       \
-    X(MAX_DURATION, "the server's limit on retrying this code is reached")   \
-    X(REFUSED, "the strategy refused")                                       \
-    X(PENDING, "the strategy answers later")                                 \
-    X(CANCELLED, "the request was cancelled")                                \
-    X(MISUSE, "NULL, or a request that is not begun, finished or waiting")
+    X(NONE, "none given")                                            \
+    X(ALWAYS, "reason always retried")                               \
+    X(STRATEGY, "granted by the strategy")                           \
+    X(DEADLINE, "deadline")                                          \
+    X(NOT_RETRYABLE, "no reason to retry")                           \
+    X(UNKNOWN_REASON, "unknown reason")                              \
+    X(UNSAFE, "unsafe to repeat")                                    \
+    X(NOT_IDEMPOTENT, "not idempotent")                              \
+    X(ATTEMPTS_EXHAUSTED, "attempts exhausted")                      \
+    X(BUDGET_EXHAUSTED, "retry budget exhausted")                    \
+    X(MAX_DURATION, "server's limit on retrying this code")          \
+    X(REFUSED, "refused by the strategy")                            \
+    X(PENDING, "strategy answers later")                             \
+    X(CANCELLED, "cancelled")                                        \
+    X(MISUSE, "misuse: NULL, or a request in another state")
 
 enum {
 #define RETRY__X(name) RETRY_VERDICT_##name,
@@ -206,7 +206,11 @@ typedef struct retry_decision {
 } retry_decision;
 
 /* A strategy's answer. Any other kind than these three refuses. */
-enum { RETRY_ACTION_NONE, RETRY_ACTION_AFTER, RETRY_ACTION_PENDING };
+enum {
+    RETRY_ACTION_NONE = RETRY_VERDICT_FAIL,
+    RETRY_ACTION_AFTER = RETRY_VERDICT_RETRY,
+    RETRY_ACTION_PENDING = RETRY_VERDICT_PENDING
+};
 
 typedef struct retry_action {
     uint8_t kind;   /* RETRY_ACTION_x (default: NONE: no retry) */
@@ -217,7 +221,7 @@ typedef struct retry_action {
 /* "FAIL", "RETRY" ...; "INVALID" for any other number. */
 RETRY_API const char *retry_verdict_name(uint8_t verdict);
 
-/* The cause as half a sentence; "invalid cause" for a number that is none. */
+/* The cause in a few words; "invalid cause" for a number that is none. */
 RETRY_API const char *retry_cause_text(uint8_t cause);
 
 /* 32 uniform bits. */
@@ -245,7 +249,7 @@ struct retry_request {
     void *context;                  /* the application's data, for strategies and observers */
     retry_ms timeout;               /* ms for the whole operation (default: 0: none) */
     bool idempotent;                /* sent twice it does what it does once (default: false) */
-    uint8_t retry__state;           /* private */
+    uint8_t retry__state;           /* private: the last verdict, or cancelled */
     bool retry__failed;             /* private: a failure has been recorded */
     /* Kept by the library, free to read: */
     uint32_t attempts;        /* retries so far */
@@ -460,6 +464,8 @@ struct retry_budget {
     uint32_t retry__balance;      /* private: thousandths */
     uint32_t retry__refilled;     /* private: ms, modulo 2^32; refilled up to here */
     uint32_t retry__fraction;     /* private: millionths below a thousandth, 0 to 999 */
+    bool (*retry__account)(retry_budget *budget, uint8_t event, retry_request *request,
+                           const retry_failure *failure, retry_time now); /* private */
 };
 
 /* Fills the bucket. Not while others use it. NULL options: capacity 0. */
@@ -807,30 +813,35 @@ RETRY_API uint32_t retry_random(const retry_request *request)
 
 /* >>names */
 
-static const char *retry__name(const char *const *names, size_t count, size_t index,
-                               const char *otherwise)
+/* The name with this index among names that stand in a row, each ended by a NUL and the last by
+   two; "" past the end. A table of pointers would take more flash. */
+static const char *retry__nth(const char *names, uint32_t index)
 {
-    return index < count ? names[index] : otherwise;
+    for (; index != 0 && *names; index--) {
+        while (*names++)
+            continue;
+    }
+    return names;
+}
+
+static const char *retry__name(const char *names, uint32_t index, const char *otherwise)
+{
+    const char *name = retry__nth(names, index);
+    return *name ? name : otherwise;
 }
 
 RETRY_API const char *retry_verdict_name(uint8_t verdict)
 {
-    static const char *const names[] = {
-#define RETRY__X(name) #name,
-        RETRY_VERDICTS(RETRY__X)
+#define RETRY__X(name) #name "\0"
+    return retry__name(RETRY_VERDICTS(RETRY__X), verdict, "INVALID");
 #undef RETRY__X
-    };
-    return retry__name(names, RETRY_VERDICT_COUNT, verdict, "INVALID");
 }
 
 RETRY_API const char *retry_cause_text(uint8_t cause)
 {
-    static const char *const texts[] = {
-#define RETRY__X(name, text) text,
-        RETRY_CAUSES(RETRY__X)
+#define RETRY__X(name, text) text "\0"
+    return retry__name(RETRY_CAUSES(RETRY__X), cause, "invalid cause");
 #undef RETRY__X
-    };
-    return retry__name(texts, RETRY_CAUSE_COUNT, cause, "invalid cause");
 }
 
 /* >>reasons */
@@ -869,18 +880,13 @@ RETRY_API bool retry_reason_always(retry_reason reason)
 
 RETRY_API const char *retry_reason_name(retry_reason reason)
 {
-    static const char *const names[] = {
-#define RETRY__X(name, allows, always) #name,
-        RETRY_REASONS(RETRY__X)
-#undef RETRY__X
-    };
-    static const char user_names[][8] = {"USER_0",  "USER_1",  "USER_2",  "USER_3",
-                                         "USER_4",  "USER_5",  "USER_6",  "USER_7",
-                                         "USER_8",  "USER_9",  "USER_10", "USER_11",
-                                         "USER_12", "USER_13", "USER_14", "USER_15"};
     if (retry__reason_is_user(reason))
-        return user_names[reason & 0x0f];
-    return retry__name(names, RETRY_REASON_COUNT, reason, "INVALID");
+        return retry__nth("USER_0\0USER_1\0USER_2\0USER_3\0USER_4\0USER_5\0USER_6\0USER_7\0"
+                          "USER_8\0USER_9\0USER_10\0USER_11\0USER_12\0USER_13\0USER_14\0"
+                          "USER_15\0", reason & 0x0f);
+#define RETRY__X(name, allows, always) #name "\0"
+    return retry__name(RETRY_REASONS(RETRY__X), reason, "INVALID");
+#undef RETRY__X
 }
 
 /* The reason's bit: the application's 16 are the highest; none for an invalid reason. */
@@ -898,13 +904,9 @@ RETRY_API bool retry_reason_set_has(retry_reason_set set, retry_reason reason)
 
 /* >>request */
 
-enum { RETRY__IDLE, RETRY__OPEN, RETRY__WAITING, RETRY__FINISHED, RETRY__CANCELLED };
-
-static bool retry__is_open(const retry_request *request)
-{
-    return request &&
-           (request->retry__state == RETRY__OPEN || request->retry__state == RETRY__WAITING);
-}
+/* A request's state is its last verdict: RETRY, which retry_begin sets too, means open, PENDING
+   waiting for retry_resume, any other finished. */
+enum { RETRY__CANCELLED = RETRY_VERDICT_COUNT };
 
 static const retry_strategy *retry__strategy(const retry_request *request)
 {
@@ -914,34 +916,44 @@ static const retry_strategy *retry__strategy(const retry_request *request)
     return strategy ? strategy : retry_best_effort();
 }
 
-static void retry__budget_refill(retry_budget *budget, retry_time now);
+/* What a request's budget is told of, in the order in which it happens. */
+enum {
+    RETRY__BUDGET_BEGIN,
+    RETRY__BUDGET_FAILURE, /* a strategy was asked about it */
+    RETRY__BUDGET_GRANT,   /* false: it does not pay for the retry */
+    RETRY__BUDGET_REFUND,
+    RETRY__BUDGET_SUCCESS
+};
 
-/* Pays `amount` thousandths into the budget of the request's client, if it has one. */
-static void retry__earn(const retry_request *request, uint32_t amount, retry_time now)
+/* Tells the budget of the request's client, if it has one. The call goes through a pointer that
+   retry_budget_init sets, so that a program without budgets links none of their code. */
+static bool retry__account(retry_request *request, uint8_t event, const retry_failure *failure,
+                           retry_time now)
 {
     retry_budget *budget = retry__client(request)->budget;
     if (!budget)
-        return;
-    retry__budget_refill(budget, now);
-    retry_budget_deposit(budget, amount);
+        return true;
+    return budget->retry__account && budget->retry__account(budget, event, request, failure, now);
 }
 
-/* Hands back what the last retry cost. */
-static void retry__refund(retry_request *request, retry_time now)
+/* The end of an open request, in a state that is final. */
+static bool retry__finish(retry_request *request, uint8_t state, uint8_t event, retry_time now)
 {
-    uint32_t charge = request->retry__charge;
-    request->retry__charge = 0;
-    if (charge != 0)
-        retry__earn(request, charge, now);
+    if (!request || (request->retry__state != RETRY_VERDICT_RETRY &&
+                     request->retry__state != RETRY_VERDICT_PENDING))
+        return false;
+    request->retry__state = state;
+    request->retry__elapsed = retry__elapsed(request->started, now);
+    retry__account(request, event, NULL, now);
+    return true;
 }
 
 RETRY_API void retry_begin(retry_request *request, retry_time now)
 {
-    const retry_budget *budget;
     if (!request)
         return;
     retry_cancel(request, now);
-    request->retry__state = RETRY__OPEN;
+    request->retry__state = RETRY_VERDICT_RETRY;
     request->retry__failed = false;
     request->attempts = 0;
     request->retry__charge = 0;
@@ -952,35 +964,17 @@ RETRY_API void retry_begin(retry_request *request, retry_time now)
     request->code_since = now;
     request->last_delay = 0;
     request->retry__elapsed = 0;
-    budget = retry__client(request)->budget;
-    if (budget)
-        retry__earn(request, budget->options.request_deposit, now);
+    retry__account(request, RETRY__BUDGET_BEGIN, NULL, now);
 }
 
 RETRY_API bool retry_succeed(retry_request *request, retry_time now)
 {
-    const retry_budget *budget;
-    if (!retry__is_open(request))
-        return false;
-    request->retry__state = RETRY__FINISHED;
-    request->retry__elapsed = retry__elapsed(request->started, now);
-    budget = retry__client(request)->budget;
-    if (!budget)
-        return true;
-    if (budget->options.refund_last && request->attempts > 0)
-        retry__refund(request, now);
-    else
-        retry__earn(request, budget->options.success_deposit, now);
-    return true;
+    return retry__finish(request, RETRY_VERDICT_SUCCESS, RETRY__BUDGET_SUCCESS, now);
 }
 
 RETRY_API void retry_cancel(retry_request *request, retry_time now)
 {
-    if (!retry__is_open(request))
-        return;
-    request->retry__state = RETRY__CANCELLED;
-    request->retry__elapsed = retry__elapsed(request->started, now);
-    retry__refund(request, now);
+    retry__finish(request, RETRY__CANCELLED, RETRY__BUDGET_REFUND, now);
 }
 
 /* >>orchestrate */
@@ -1014,71 +1008,68 @@ static void retry__record(retry_request *request, const retry_failure *failure, 
     request->code_since = now;
 }
 
-/* Why no strategy is to be asked; RETRY_CAUSE_NONE if one is. UNKNOWN is never retried: RFC 0049's
-   text says so, though its pseudocode would for an idempotent request. */
-static uint8_t retry__objection(const retry_failure *failure)
-{
-    if (failure->safety == RETRY_SAFETY_NO)
-        return RETRY_CAUSE_UNSAFE;
-    if (failure->reason == RETRY_REASON_UNKNOWN || retry__reason_bit(failure->reason) == 0)
-        return RETRY_CAUSE_UNKNOWN_REASON;
-    if (failure->reason == RETRY_REASON_NONE && failure->fault != RETRY_FAULT_SERVER)
-        return RETRY_CAUSE_NOT_RETRYABLE;
-    return RETRY_CAUSE_NONE;
-}
+static retry_ms retry__controlled(uint32_t n);
 
-static retry_ms retry__always_delay(const retry_request *request)
+/* What can be said without asking a strategy; RETRY_CAUSE_NONE if one must be asked. UNKNOWN is
+   never retried: RFC 0049's text says so, though its pseudocode would if idempotent. */
+static retry_action retry__screen(const retry_request *request, const retry_failure *failure)
 {
-    static const retry_backoff controlled = RETRY_BACKOFF_CONTROLLED;
+    retry_action action = retry_action_none(RETRY_CAUSE_NONE);
     retry_ms interval = retry__client(request)->always_interval;
-    return interval ? interval : retry_backoff_base(&controlled, request->attempts);
+    if (failure->safety == RETRY_SAFETY_NO) {
+        action.cause = RETRY_CAUSE_UNSAFE;
+    } else if (failure->reason == RETRY_REASON_UNKNOWN || retry__reason_bit(failure->reason) == 0) {
+        action.cause = RETRY_CAUSE_UNKNOWN_REASON;
+    } else if (failure->reason == RETRY_REASON_NONE && failure->fault != RETRY_FAULT_SERVER) {
+        action.cause = RETRY_CAUSE_NOT_RETRYABLE;
+    } else if (retry_reason_always(failure->reason)) {
+        action.kind = RETRY_ACTION_AFTER;
+        action.cause = RETRY_CAUSE_ALWAYS;
+        action.delay = interval ? interval : retry__controlled(request->attempts);
+    }
+    return action;
 }
 
-static void retry__charge_failure(const retry_request *request, const retry_failure *failure,
-                                  retry_time now);
-static bool retry__pay(retry_request *request, const retry_failure *failure, retry_time now);
-
-/* What the strategy's answer comes to once the budget has been asked. */
-static retry_decision retry__judge(retry_request *request, const retry_failure *failure,
-                                   retry_action action, retry_time now)
+/* A strategy's answer once the budget has been asked. Its cause stands only where it refuses. */
+static void retry__pay(retry_request *request, const retry_failure *failure, retry_time now,
+                       retry_action *action)
 {
-    if (action.kind == RETRY_ACTION_PENDING)
-        return retry__decision(RETRY_VERDICT_PENDING, RETRY_CAUSE_PENDING, 0);
-    if (action.kind != RETRY_ACTION_AFTER)
-        return retry__decision(RETRY_VERDICT_FAIL, action.cause, 0);
-    if (!retry__pay(request, failure, now))
-        return retry__decision(RETRY_VERDICT_FAIL, RETRY_CAUSE_BUDGET_EXHAUSTED, action.delay);
-    return retry__decision(RETRY_VERDICT_RETRY, RETRY_CAUSE_STRATEGY, action.delay);
+    if (action->kind == RETRY_ACTION_PENDING) {
+        *action = retry_action_pending();
+    } else if (action->kind != RETRY_ACTION_AFTER) {
+        *action = retry_action_none(action->cause);
+    } else if (retry__account(request, RETRY__BUDGET_GRANT, failure, now)) {
+        action->cause = RETRY_CAUSE_STRATEGY;
+    } else {
+        action->kind = RETRY_ACTION_NONE;
+        action->cause = RETRY_CAUSE_BUDGET_EXHAUSTED;
+    }
 }
 
-/* A granted retry, counted; or EXPIRE if it would begin at or after the deadline. */
-static retry_decision retry__grant(retry_request *request, retry_decision decision, retry_time now)
+/* A retry that would begin at or after the deadline becomes EXPIRE; any other is counted. */
+static void retry__grant(retry_request *request, retry_decision *decision, retry_time now)
 {
-    retry_ms left = retry__left(request->started, request->timeout, now);
-    if (request->timeout != 0 && decision.delay >= left) {
-        retry__refund(request, now);
-        return retry__decision(RETRY_VERDICT_EXPIRE, RETRY_CAUSE_DEADLINE, left);
+    retry_ms left = retry__subtract(request->timeout, request->retry__elapsed);
+    if (request->timeout != 0 && decision->delay >= left) {
+        retry__account(request, RETRY__BUDGET_REFUND, NULL, now);
+        *decision = retry__decision(RETRY_VERDICT_EXPIRE, RETRY_CAUSE_DEADLINE, left);
+        return;
     }
     request->attempts = retry__add(request->attempts, 1);
     request->code_attempts = retry__add(request->code_attempts, 1);
-    request->last_delay = decision.delay;
-    return decision;
+    request->last_delay = decision->delay;
 }
 
 /* The deadline, the request's new state, the observer. */
 static retry_decision retry__conclude(retry_request *request, const retry_failure *failure,
-                                      retry_decision decision, retry_time now)
+                                      retry_action action, retry_time now)
 {
     const retry_client *client = retry__client(request);
-    if (decision.verdict == RETRY_VERDICT_RETRY)
-        decision = retry__grant(request, decision, now);
-    if (decision.verdict == RETRY_VERDICT_RETRY)
-        request->retry__state = RETRY__OPEN;
-    else if (decision.verdict == RETRY_VERDICT_PENDING)
-        request->retry__state = RETRY__WAITING;
-    else
-        request->retry__state = RETRY__FINISHED;
+    retry_decision decision = retry__decision(action.kind, action.cause, action.delay);
     request->retry__elapsed = retry__elapsed(request->started, now);
+    if (decision.verdict == RETRY_VERDICT_RETRY)
+        retry__grant(request, &decision, now);
+    request->retry__state = decision.verdict;
     if (client->observe)
         client->observe(client->observe_context, request, failure, &decision);
     return decision;
@@ -1088,35 +1079,31 @@ RETRY_API retry_decision retry_orchestrate(retry_request *request, const retry_f
                                            retry_time now)
 {
     const retry_strategy *strategy;
-    retry_decision decision;
-    if (!request || !failure || request->retry__state != RETRY__OPEN)
+    retry_action action;
+    if (!request || !failure || request->retry__state != RETRY_VERDICT_RETRY)
         return retry__misuse(request);
     strategy = retry__strategy(request);
     if (!strategy->retry_after)
         return retry__misuse(request);
     retry__record(request, failure, now);
-    decision = retry__decision(RETRY_VERDICT_FAIL, retry__objection(failure), 0);
-    if (decision.cause == RETRY_CAUSE_NONE && retry_reason_always(failure->reason)) {
-        decision = retry__decision(RETRY_VERDICT_RETRY, RETRY_CAUSE_ALWAYS,
-                                   retry__always_delay(request));
-    } else if (decision.cause == RETRY_CAUSE_NONE) {
-        retry_action action = strategy->retry_after(strategy, request, failure, now);
-        if (request->retry__state != RETRY__OPEN) /* the strategy cancelled it */
+    action = retry__screen(request, failure);
+    if (action.cause == RETRY_CAUSE_NONE) {
+        action = strategy->retry_after(strategy, request, failure, now);
+        if (request->retry__state != RETRY_VERDICT_RETRY) /* the strategy cancelled it */
             return retry__misuse(request);
-        retry__charge_failure(request, failure, now);
-        decision = retry__judge(request, failure, action, now);
+        retry__account(request, RETRY__BUDGET_FAILURE, failure, now);
+        retry__pay(request, failure, now, &action);
     }
-    return retry__conclude(request, failure, decision, now);
+    return retry__conclude(request, failure, action, now);
 }
 
 RETRY_API retry_decision retry_resume(retry_request *request, const retry_failure *failure,
                                       retry_action action, retry_time now)
 {
-    retry_decision decision;
-    if (!request || !failure || request->retry__state != RETRY__WAITING)
+    if (!request || !failure || request->retry__state != RETRY_VERDICT_PENDING)
         return retry__misuse(request);
-    decision = retry__judge(request, failure, action, now);
-    return retry__conclude(request, failure, decision, now);
+    retry__pay(request, failure, now, &action);
+    return retry__conclude(request, failure, action, now);
 }
 
 /* >>strategies */
@@ -1155,16 +1142,11 @@ RETRY_API bool retry_permitted(const retry_request *request, const retry_failure
 
 /* >>backoff */
 
-/* Every field with its default in place of zero, every choice in its range. */
+/* Every number with its default in place of zero. */
 static retry_backoff retry__backoff(const retry_backoff *backoff)
 {
     retry_backoff b = *backoff;
-    if (b.curve > RETRY_CURVE_CUSTOM ||
-        (b.curve == RETRY_CURVE_TABLE && (!b.table || b.table_length == 0)) ||
-        (b.curve == RETRY_CURVE_CUSTOM && !b.custom))
-        b.curve = RETRY_CURVE_EXPONENTIAL;
-    if (b.initial == 0)
-        b.initial = 1;
+    b.initial = retry__max(b.initial, 1);
     if (b.max == 0)
         b.max = UINT32_MAX;
     b.factor = b.factor ? retry__max(b.factor, RETRY_RATIO(1)) : RETRY_RATIO(2);
@@ -1211,10 +1193,16 @@ static retry_ms retry__exponential(retry_ms initial, uint32_t factor, uint32_t n
     return n < 32 && initial <= UINT32_MAX >> n ? initial << n : UINT32_MAX;
 }
 
+/* RFC 0049's controlled backoff. */
+static retry_ms retry__controlled(uint32_t n)
+{
+    static const uint16_t ladder[] = {1, 10, 50, 100, 500, 1000};
+    return ladder[retry__min(n, sizeof ladder / sizeof ladder[0] - 1)];
+}
+
 /* `self` is the caller's own, which a custom curve may be embedded with; `b` the resolved copy. */
 static retry_ms retry__curve(const retry_backoff *self, const retry_backoff *b, uint32_t n)
 {
-    static const uint16_t controlled[] = {1, 10, 50, 100, 500, 1000}; /* RFC 0049 */
     switch (b->curve) {
     case RETRY_CURVE_CONSTANT:
         return b->initial;
@@ -1223,14 +1211,19 @@ static retry_ms retry__curve(const retry_backoff *self, const retry_backoff *b, 
     case RETRY_CURVE_POWER:
         return retry__power(1, (uint64_t)b->initial << 32, n);
     case RETRY_CURVE_CONTROLLED:
-        return controlled[retry__min(n, sizeof controlled / sizeof controlled[0] - 1)];
+        return retry__controlled(n);
     case RETRY_CURVE_TABLE:
-        return b->table[retry__min(n, b->table_length - 1)];
+        if (b->table && b->table_length != 0)
+            return b->table[retry__min(n, b->table_length - 1)];
+        break;
     case RETRY_CURVE_CUSTOM:
-        return b->custom(self, n);
+        if (b->custom)
+            return b->custom(self, n);
+        break;
     default:
-        return retry__exponential(b->initial, b->factor, n);
+        break;
     }
+    return retry__exponential(b->initial, b->factor, n);
 }
 
 RETRY_API retry_ms retry_backoff_base(const retry_backoff *backoff, uint32_t attempt)
@@ -1292,17 +1285,14 @@ static retry_ms retry__draw(const retry_backoff *backoff, const retry_request *r
 static retry_ms retry__raise(const retry_policy *policy, const retry_request *request,
                              retry_ms wanted, retry_ms delay)
 {
-    uint32_t spread;
     if (policy->retry_after_max != 0)
         wanted = retry__min(wanted, policy->retry_after_max);
     if (policy->retry_after_slack != 0)
         wanted = retry__min(wanted, retry__add(delay, policy->retry_after_slack));
     if (wanted <= delay)
         return delay;
-    spread = retry__scale(wanted, policy->retry_after_spread);
-    if (spread == 0)
-        return wanted;
-    return retry__add(wanted, retry__pick(0, spread, retry_random(request)));
+    return retry__add(wanted, retry__pick(0, retry__scale(wanted, policy->retry_after_spread),
+                                          retry_random(request)));
 }
 
 RETRY_API retry_action retry_policy_after(const retry_strategy *self, retry_request *request,
@@ -1347,18 +1337,6 @@ RETRY_API const retry_strategy *retry_fail_fast(void)
 }
 
 /* >>budget */
-
-RETRY_API void retry_budget_init(retry_budget *budget, const retry_budget_options *options,
-                                 retry_time now)
-{
-    static const retry_budget_options empty = {0, 0, 0, 0, 0, 0, 0, 0, false, false};
-    if (!budget)
-        return;
-    budget->options = options ? *options : empty;
-    budget->retry__balance = budget->options.capacity;
-    budget->retry__refilled = (uint32_t)now;
-    budget->retry__fraction = 0;
-}
 
 RETRY_API uint32_t retry_budget_balance(const retry_budget *budget)
 {
@@ -1405,24 +1383,21 @@ static bool retry__budget_carry(retry_budget *budget, uint32_t millionths)
     return sum >= 1000;
 }
 
-/* rate * passed / 1000 without a division of 64 bits: both are split at the thousand, so that only
-   the product of the two remainders has a fraction. */
+/* A division of rate * passed by 1000 in two steps of 32 bits: its upper bits, then what they leave
+   and the ten lower bits. */
 static void retry__budget_refill(retry_budget *budget, retry_time now)
 {
     uint32_t rate = budget->options.refill_per_second;
-    uint32_t rate_high = retry__thousandth(rate), rate_low = rate - rate_high * 1000;
-    uint32_t passed, seconds, ms, rest;
-    uint64_t amount;
-    passed = rate ? retry__budget_claim(budget, (uint32_t)now) : 0;
-    if (passed == 0)
+    uint64_t millionths = rate ? (uint64_t)rate * retry__budget_claim(budget, (uint32_t)now) : 0;
+    uint32_t upper, rest, whole;
+    if (millionths == 0)
         return;
-    seconds = retry__thousandth(passed);
-    ms = passed - seconds * 1000;
-    rest = rate_low * ms;
-    amount = (uint64_t)rate * seconds + (uint64_t)rate_high * ms + retry__thousandth(rest);
-    if (retry__budget_carry(budget, rest - retry__thousandth(rest) * 1000))
-        amount++;
-    retry_budget_deposit(budget, retry__narrow(amount));
+    upper = retry__thousandth(retry__narrow(millionths >> 10));
+    rest = retry__narrow(millionths - (uint64_t)upper * 1024000);
+    whole = retry__thousandth(rest);
+    if (retry__budget_carry(budget, rest - whole * 1000))
+        whole++;
+    retry_budget_deposit(budget, retry__narrow((uint64_t)upper * 1024 + whole));
 }
 
 static bool retry__budget_affords(const retry_budget_options *options, uint32_t balance,
@@ -1458,35 +1433,63 @@ static uint32_t retry__budget_cost(const retry_budget_options *options,
     return cost ? cost : options->retry_cost;
 }
 
-/* With charge_failures: takes what the failure costs, as far as it is there. */
-static void retry__charge_failure(const retry_request *request, const retry_failure *failure,
-                                  retry_time now)
+/* Takes the cost, as far as it is there. */
+static void retry__budget_charge(retry_budget *budget, uint32_t cost)
 {
-    retry_budget *budget = retry__client(request)->budget;
-    uint32_t balance, cost;
-    if (!budget || !budget->options.charge_failures)
-        return;
-    retry__budget_refill(budget, now);
-    cost = retry__budget_cost(&budget->options, failure);
-    balance = retry__load(&budget->retry__balance);
+    uint32_t balance = retry__load(&budget->retry__balance);
     while (!retry__swap(&budget->retry__balance, &balance, retry__subtract(balance, cost)))
         continue;
 }
 
-/* Whether the budget of the request's client pays for a retry. */
-static bool retry__pay(retry_request *request, const retry_failure *failure, retry_time now)
+static bool retry__budget_grant(retry_budget *budget, retry_request *request,
+                                const retry_failure *failure, retry_time now)
 {
-    retry_budget *budget = retry__client(request)->budget;
-    uint32_t cost;
-    if (!budget)
-        return true;
-    if (budget->options.charge_failures)
+    uint32_t cost = retry__budget_cost(&budget->options, failure);
+    if (budget->options.charge_failures) /* paid for already */
         return retry_budget_balance(budget) > budget->options.floor;
-    cost = retry__budget_cost(&budget->options, failure);
     if (!retry_budget_withdraw(budget, cost, now))
         return false;
     request->retry__charge = cost;
     return true;
+}
+
+static bool retry__budget_account(retry_budget *budget, uint8_t event, retry_request *request,
+                                  const retry_failure *failure, retry_time now)
+{
+    const retry_budget_options *options = &budget->options;
+    uint32_t deposit = 0;
+    retry__budget_refill(budget, now);
+    if (event == RETRY__BUDGET_GRANT)
+        return retry__budget_grant(budget, request, failure, now);
+    if (event == RETRY__BUDGET_FAILURE) {
+        if (options->charge_failures)
+            retry__budget_charge(budget, retry__budget_cost(options, failure));
+        return true;
+    }
+    if (event == RETRY__BUDGET_BEGIN) {
+        deposit = options->request_deposit;
+    } else if (event == RETRY__BUDGET_SUCCESS &&
+               (!options->refund_last || request->attempts == 0)) {
+        deposit = options->success_deposit;
+    } else {
+        deposit = request->retry__charge;
+        request->retry__charge = 0;
+    }
+    retry_budget_deposit(budget, deposit);
+    return true;
+}
+
+RETRY_API void retry_budget_init(retry_budget *budget, const retry_budget_options *options,
+                                 retry_time now)
+{
+    static const retry_budget_options empty = {0, 0, 0, 0, 0, 0, 0, 0, false, false};
+    if (!budget)
+        return;
+    budget->options = options ? *options : empty;
+    budget->retry__balance = budget->options.capacity;
+    budget->retry__refilled = (uint32_t)now;
+    budget->retry__fraction = 0;
+    budget->retry__account = retry__budget_account;
 }
 
 /* >>connection */
@@ -1717,32 +1720,32 @@ RETRY_API retry_failure retry_classify_search(int http_status)
     return failure;
 }
 
-static retry_reason retry__views_reason(int http_status, const char *body, size_t length)
+static bool retry__views_temporary(int http_status, const char *body, size_t length)
 {
-    bool temporary = true;
-    switch (http_status) {
-    case 302:
-        return RETRY_REASON_VIEWS_NO_ACTIVE_PARTITION;
-    case 300: case 301: case 303: case 307: case 401: case 408: case 409:
-    case 412: case 416: case 417: case 501: case 502: case 503: case 504:
-        break;
-    case 404:
-        temporary = retry__contains(body, length, "\"reason\"\t:\t\"missing\"");
-        break;
-    case 500: /* a view or an argument that is wrong stays wrong */
-        temporary = !retry__contains(body, length, "error") ||
-                    !(retry__contains(body, length, "{not_found, missing_named_view}") ||
-                      retry__contains(body, length, "\"badarg\""));
-        break;
-    default:
-        temporary = false;
+    static const uint16_t temporary[] = {300, 301, 303, 307, 401, 408, 409,
+                                         412, 416, 417, 501, 502, 503, 504};
+    size_t i;
+    if (http_status == 404)
+        return retry__contains(body, length, "\"reason\"\t:\t\"missing\"");
+    if (http_status == 500) /* a view or an argument that is wrong stays wrong */
+        return !retry__contains(body, length, "error") ||
+               !(retry__contains(body, length, "{not_found, missing_named_view}") ||
+                 retry__contains(body, length, "\"badarg\""));
+    for (i = 0; i < sizeof temporary / sizeof temporary[0]; i++) {
+        if (temporary[i] == http_status)
+            return true;
     }
-    return temporary ? RETRY_REASON_VIEWS_TEMPORARY_FAILURE : RETRY_REASON_NONE;
+    return false;
 }
 
 RETRY_API retry_failure retry_classify_views(int http_status, const char *body, size_t length)
 {
-    return retry__failure(retry__views_reason(http_status, body, length), (uint32_t)http_status);
+    retry_reason reason = RETRY_REASON_NONE;
+    if (http_status == 302)
+        reason = RETRY_REASON_VIEWS_NO_ACTIVE_PARTITION;
+    else if (retry__views_temporary(http_status, body, length))
+        reason = RETRY_REASON_VIEWS_TEMPORARY_FAILURE;
+    return retry__failure(reason, (uint32_t)http_status);
 }
 
 RETRY_API retry_failure retry_classify_http(int http_status, retry_ms retry_after)
@@ -1804,10 +1807,9 @@ RETRY_API bool retry_idempotent_kv(uint8_t opcode)
 
 RETRY_API bool retry_idempotent_http(const char *method, size_t length)
 {
-    static const char methods[][8] = {"GET", "HEAD", "OPTIONS", "TRACE", "PUT", "DELETE"};
-    size_t i;
-    for (i = 0; method && length != 0 && i < sizeof methods / sizeof methods[0]; i++) {
-        if (retry__match(method, length, methods[i]) == length)
+    const char *name = "GET\0HEAD\0OPTIONS\0TRACE\0PUT\0DELETE\0";
+    for (; method && length != 0 && *name; name = retry__nth(name, 1)) {
+        if (retry__match(method, length, name) == length)
             return true;
     }
     return false;
@@ -1829,16 +1831,27 @@ typedef struct retry__scan {
     const char *text;
     size_t left;
     uint32_t field[RETRY__DATE_FIELDS];
-    bool short_year;
 } retry__scan;
 
-static bool retry__scan_digits(retry__scan *scan, uint32_t *value, unsigned count)
+static bool retry__scan_literal(retry__scan *scan, char c)
+{
+    if (scan->left == 0 || *scan->text != c)
+        return false;
+    scan->text++;
+    scan->left--;
+    return true;
+}
+
+static bool retry__scan_digits(retry__scan *scan, uint32_t *value, uint32_t count)
 {
     *value = 0;
-    for (; count != 0; count--, scan->text++, scan->left--) {
-        if (scan->left == 0 || *scan->text < '0' || *scan->text > '9')
+    for (; count != 0; count--) {
+        uint32_t digit = 0;
+        while (digit < 10 && !retry__scan_literal(scan, (char)('0' + digit)))
+            digit++;
+        if (digit == 10)
             return false;
-        *value = *value * 10 + (uint32_t)(*scan->text - '0');
+        *value = *value * 10 + digit;
     }
     return true;
 }
@@ -1852,64 +1865,37 @@ static bool retry__scan_name(retry__scan *scan, const char *names, uint32_t *ind
         scan->left -= length;
         if (length != 0)
             return true;
-        while (*names++)
-            continue;
+        names = retry__nth(names, 1);
     }
     return false;
 }
 
-static bool retry__scan_literal(retry__scan *scan, char c)
-{
-    if (scan->left == 0 || *scan->text != c)
-        return false;
-    scan->text++;
-    scan->left--;
-    return true;
-}
-
-/* One field of a date; the letters are strftime's. */
-static bool retry__scan_field(retry__scan *scan, char letter)
-{
-    uint32_t weekday; /* told by the date already */
-    switch (letter) {
-    case 'a':
-        return retry__scan_name(scan, "Mon\0Tue\0Wed\0Thu\0Fri\0Sat\0Sun\0", &weekday);
-    case 'A':
-        return retry__scan_name(
-            scan, "Monday\0Tuesday\0Wednesday\0Thursday\0Friday\0Saturday\0Sunday\0", &weekday);
-    case 'b':
-        return retry__scan_name(
-            scan, "Jan\0Feb\0Mar\0Apr\0May\0Jun\0Jul\0Aug\0Sep\0Oct\0Nov\0Dec\0",
-            &scan->field[RETRY__MONTH]);
-    case 'e':
-        if (retry__scan_literal(scan, ' '))
-            return retry__scan_digits(scan, &scan->field[RETRY__DAY], 1);
-        return retry__scan_digits(scan, &scan->field[RETRY__DAY], 2);
-    case 'd':
-        return retry__scan_digits(scan, &scan->field[RETRY__DAY], 2);
-    case 'Y':
-        return retry__scan_digits(scan, &scan->field[RETRY__YEAR], 4);
-    case 'y':
-        scan->short_year = true;
-        return retry__scan_digits(scan, &scan->field[RETRY__YEAR], 2);
-    case 'H':
-        return retry__scan_digits(scan, &scan->field[RETRY__HOUR], 2);
-    case 'M':
-        return retry__scan_digits(scan, &scan->field[RETRY__MINUTE], 2);
-    default: /* 'S' */
-        return retry__scan_digits(scan, &scan->field[RETRY__SECOND], 2);
-    }
-}
-
+/* A format is a text in which %a, %A and %b stand for names as in strftime, and a % before two
+   digits for a number: which field it is, and how many digits it has. */
 static bool retry__scan_date(retry__scan *scan, const char *format)
 {
-    scan->short_year = false;
-    for (; *format; format++) {
-        if (*format == '%' ? !retry__scan_field(scan, *++format)
-                           : !retry__scan_literal(scan, *format))
-            return false;
+    static const char days[] = "Mon\0Tue\0Wed\0Thu\0Fri\0Sat\0Sun\0";
+    static const char long_days[] =
+        "Monday\0Tuesday\0Wednesday\0Thursday\0Friday\0Saturday\0Sunday\0";
+    static const char months[] =
+        "Jan\0Feb\0Mar\0Apr\0May\0Jun\0Jul\0Aug\0Sep\0Oct\0Nov\0Dec\0";
+    bool ok = true;
+    uint32_t weekday; /* told by the date already */
+    for (; ok && *format; format++) {
+        if (*format != '%') {
+            ok = retry__scan_literal(scan, *format);
+        } else if (*++format == 'a') {
+            ok = retry__scan_name(scan, days, &weekday);
+        } else if (*format == 'A') {
+            ok = retry__scan_name(scan, long_days, &weekday);
+        } else if (*format == 'b') {
+            ok = retry__scan_name(scan, months, &scan->field[RETRY__MONTH]);
+        } else {
+            uint32_t *field = &scan->field[*format - '0'];
+            ok = retry__scan_digits(scan, field, (uint32_t)(*++format - '0'));
+        }
     }
-    return scan->left == 0;
+    return ok && scan->left == 0;
 }
 
 /* x / 100 for x up to 43,698. */
@@ -1918,30 +1904,24 @@ static uint32_t retry__hundredth(uint32_t x)
     return (x * 5243) >> 19;
 }
 
-static bool retry__leap_year(uint32_t year)
+/* Days from 1 January 1970 to the first of a month (0 to 12). Years begin in March, so that a leap
+   day is their last, and 400 later, so that none is below 0; 979 / 32 days are a month from March
+   on, rounded. */
+static int32_t retry__unix_days(uint32_t year, uint32_t month)
 {
-    uint32_t century = retry__hundredth(year);
-    return (year & 3) == 0 && (century * 100 != year || (century & 3) == 0);
-}
-
-/* Seconds from 1970 to the first day of the month (0 to 11). */
-static int64_t retry__unix_month(uint32_t year, uint32_t month)
-{
-    static const uint16_t days_before[] = {0,   31,  59,  90,  120, 151,
-                                           181, 212, 243, 273, 304, 334};
-    uint32_t centuries = retry__hundredth(year + 99);           /* that began before this year */
-    uint32_t leap_years = ((year + 3) >> 2) - centuries + ((centuries + 3) >> 2);
-    uint32_t days = year * 365 + leap_years + days_before[month];
-    if (month > 1 && retry__leap_year(year))
-        days++;
-    return ((int64_t)days - 719528) * 86400; /* days from year 0 to 1970 */
+    uint32_t century;
+    year += month < 2 ? 399 : 400;
+    month = month < 2 ? month + 10 : month - 2;
+    century = retry__hundredth(year);
+    return (int32_t)(year * 365 + (year >> 2) - century + (century >> 2) +
+                     ((month * 979 + 15) >> 5)) - 865565;
 }
 
 /* The latest year with these two digits at most 50 years ahead. */
 static uint32_t retry__full_year(uint32_t two_digits, int64_t unix_seconds)
 {
     uint32_t year = 9900 + two_digits;
-    while (year >= 100 && retry__unix_month(year - 50, 0) > unix_seconds)
+    while (year >= 100 && (int64_t)retry__unix_days(year - 50, 0) * 86400 > unix_seconds)
         year -= 100;
     return year;
 }
@@ -1949,34 +1929,33 @@ static uint32_t retry__full_year(uint32_t two_digits, int64_t unix_seconds)
 /* The date that was scanned as seconds since 1970; false if there is no such date. */
 static bool retry__unix_seconds(const uint32_t *field, int64_t *seconds)
 {
-    static const uint8_t days_in[] = {31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31};
-    uint32_t month = field[RETRY__MONTH], year = field[RETRY__YEAR];
-    uint32_t days = days_in[month] + (month == 1 && retry__leap_year(year) ? 1u : 0u);
-    if (field[RETRY__DAY] < 1 || field[RETRY__DAY] > days || field[RETRY__HOUR] > 23 ||
-        field[RETRY__MINUTE] > 59 || field[RETRY__SECOND] > 60) /* 60: a leap second */
+    int32_t first = retry__unix_days(field[RETRY__YEAR], field[RETRY__MONTH]);
+    int32_t next = retry__unix_days(field[RETRY__YEAR], field[RETRY__MONTH] + 1);
+    if (field[RETRY__DAY] < 1 || field[RETRY__DAY] > (uint32_t)(next - first) ||
+        field[RETRY__HOUR] > 23 || field[RETRY__MINUTE] > 59 ||
+        field[RETRY__SECOND] > 60) /* 60: a leap second */
         return false;
-    *seconds = retry__unix_month(year, month) +
-               (int64_t)((((field[RETRY__DAY] - 1) * 24 + field[RETRY__HOUR]) * 60 +
-                          field[RETRY__MINUTE]) * 60 + field[RETRY__SECOND]);
+    *seconds = ((int64_t)first + field[RETRY__DAY] - 1) * 86400 +
+               (int64_t)((field[RETRY__HOUR] * 60 + field[RETRY__MINUTE]) * 60 +
+                         field[RETRY__SECOND]);
     return true;
 }
 
 static bool retry__parse_date(const char *value, size_t length, int64_t unix_seconds,
                               int64_t *date)
 {
-    static const char *const formats[] = {
-        "%a, %d %b %Y %H:%M:%S GMT", /* RFC 9110: IMF-fixdate, RFC 850, asctime */
-        "%A, %d-%b-%y %H:%M:%S GMT",
-        "%a %b %e %H:%M:%S %Y",
-    };
+    static const char formats[] = "%a, %02 %b %24 %32:%42:%52 GMT\0"  /* IMF-fixdate */
+                                  "%A, %02-%b-%22 %32:%42:%52 GMT\0"  /* RFC 850 */
+                                  "%a %b %02 %32:%42:%52 %24\0"       /* asctime */
+                                  "%a %b  %01 %32:%42:%52 %24\0";
+    const char *format;
     retry__scan scan;
-    size_t i;
-    for (i = 0; i < sizeof formats / sizeof formats[0]; i++) {
+    for (format = formats; *format; format = retry__nth(format, 1)) {
         scan.text = value;
         scan.left = length;
-        if (!retry__scan_date(&scan, formats[i]))
+        if (!retry__scan_date(&scan, format))
             continue;
-        if (scan.short_year)
+        if (format[1] == 'A')
             scan.field[RETRY__YEAR] = retry__full_year(scan.field[RETRY__YEAR], unix_seconds);
         return retry__unix_seconds(scan.field, date);
     }
@@ -1985,14 +1964,13 @@ static bool retry__parse_date(const char *value, size_t length, int64_t unix_sec
 
 static bool retry__parse_seconds(const char *value, size_t length, uint32_t *seconds)
 {
-    uint32_t total = 0;
     size_t i;
+    *seconds = 0;
     for (i = 0; i < length; i++) {
         if (value[i] < '0' || value[i] > '9')
             return false;
-        total = retry__add(retry__multiply(total, 10), (uint32_t)(value[i] - '0'));
+        *seconds = retry__add(retry__multiply(*seconds, 10), (uint32_t)(value[i] - '0'));
     }
-    *seconds = total;
     return length != 0;
 }
 
@@ -2005,15 +1983,14 @@ RETRY__WRAPS static uint64_t retry__ahead(int64_t from, int64_t to)
 RETRY_API bool retry_parse_retry_after(const char *value, size_t length, int64_t unix_seconds,
                                        retry_ms *delay)
 {
-    uint32_t seconds = 0;
+    uint32_t seconds;
     int64_t date;
     if (!value || !delay)
         return false;
     if (!retry__parse_seconds(value, length, &seconds)) {
         if (!retry__parse_date(value, length, unix_seconds, &date))
             return false;
-        if (date > unix_seconds)
-            seconds = retry__narrow(retry__ahead(unix_seconds, date));
+        seconds = date > unix_seconds ? retry__narrow(retry__ahead(unix_seconds, date)) : 0;
     }
     *delay = retry__multiply(seconds, 1000);
     return true;
