@@ -1,0 +1,1668 @@
+#ifndef ERRMAP_H
+#define ERRMAP_H
+
+#define ERRMAP_VERSION_MAJOR 1
+#define ERRMAP_VERSION_MINOR 0
+#define ERRMAP_VERSION_PATCH 0
+#define ERRMAP_VERSION \
+    (ERRMAP_VERSION_MAJOR * 10000 + ERRMAP_VERSION_MINOR * 100 + ERRMAP_VERSION_PATCH)
+
+#include "retry.h"
+
+#if RETRY_VERSION_MAJOR != ERRMAP_VERSION_MAJOR
+#error "errmap.h and retry.h must come from the same major version."
+#endif
+
+#ifndef ERRMAP_TOKENS
+#define ERRMAP_TOKENS 64
+#endif
+#if (ERRMAP_TOKENS + 0) < 8 || (ERRMAP_TOKENS + 0) > 4096
+#error "ERRMAP_TOKENS must be a number from 8 to 4096: the jsmn tokens that one entry may need."
+#endif
+
+#ifndef ERRMAP_MAX_DEPTH
+#define ERRMAP_MAX_DEPTH 32
+#endif
+#if (ERRMAP_MAX_DEPTH + 0) < 4 || (ERRMAP_MAX_DEPTH + 0) > 255
+#error "ERRMAP_MAX_DEPTH must be a number from 4 to 255: a map alone is nested 4 deep."
+#endif
+
+/* A strategy sees instants, so with 32-bit ones it has another name, as in retry.h. */
+#ifdef RETRY_TIME_32
+#define errmap_strategy_after errmap_strategy_after_time_32
+#endif
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ---- Negotiation --------------------------------------------------------------------------- */
+
+/* Writes a HELLO that asks for XERROR, the feature that lets a server send codes which are in its
+   error map alone. `name` (`length` bytes) tells the server who asks; the opaque comes back in the
+   response. Returns the bytes needed: 26 + length. Writes nothing if they are more than `capacity`
+   or packet is NULL. 0 if the name is longer than 65535 bytes, or NULL with a length. */
+RETRY_API size_t errmap_write_hello(uint8_t *packet, size_t capacity, const char *name,
+                                    size_t length, uint32_t opaque);
+
+/* Reads the response to HELLO: sets *xerror if the server granted XERROR. False, and *xerror is
+   left alone, if the packet is cut off, no HELLO response, unsuccessful or malformed. */
+RETRY_API bool errmap_read_hello(const uint8_t *packet, size_t length, bool *xerror);
+
+/* Writes a GET_ERROR_MAP for a map of at most `version` (1 or 2). Returns the bytes needed: 26.
+   Writes nothing if they are more than `capacity` or packet is NULL. */
+RETRY_API size_t errmap_write_get(uint8_t *packet, size_t capacity, uint16_t version,
+                                  uint32_t opaque);
+
+/* Reads the response to GET_ERROR_MAP: sets *json and *json_length to the text inside the packet.
+   False, and neither is touched, if the packet is cut off, no GET_ERROR_MAP response, unsuccessful
+   (a server without a map) or malformed. */
+RETRY_API bool errmap_read_get(const uint8_t *packet, size_t length, const char **json,
+                               size_t *json_length);
+
+/* ---- Attributes ---------------------------------------------------------------------------- */
+
+/* X(name, text as in the map). One alone decides little: errmap_advise says what they come to. */
+#define ERRMAP_ATTRIBUTES(X)                            \
+    X(ITEM_DELETED, "item-deleted")                     \
+    X(ITEM_LOCKED, "item-locked")                       \
+    X(ITEM_ONLY, "item-only")                           \
+    X(INVALID_INPUT, "invalid-input")                   \
+    X(FETCH_CONFIG, "fetch-config")                     \
+    X(CONN_STATE_INVALIDATED, "conn-state-invalidated") \
+    X(AUTH, "auth")                                     \
+    X(SPECIAL_HANDLING, "special-handling")             \
+    X(SUPPORT, "support")                               \
+    X(TEMP, "temp")                                     \
+    X(INTERNAL, "internal")                             \
+    X(RETRY_NOW, "retry-now")                           \
+    X(RETRY_LATER, "retry-later")                       \
+    X(NO_RETRY, "no-retry")                             \
+    X(AUTO_RETRY, "auto-retry")                         \
+    X(SUBDOC, "subdoc")                                 \
+    X(DCP, "dcp")                                       \
+    X(RATE_LIMIT, "rate-limit")                         \
+    X(SYSTEM_CONSTRAINT, "system-constraint")           \
+    X(SUCCESS, "success")
+
+enum {
+#define ERRMAP__X(name, text) ERRMAP__BIT_##name,
+    ERRMAP_ATTRIBUTES(ERRMAP__X)
+#undef ERRMAP__X
+        ERRMAP_ATTRIBUTE_COUNT
+};
+
+enum {
+#define ERRMAP__X(name, text) ERRMAP_ATTR_##name = 1L << ERRMAP__BIT_##name,
+    ERRMAP_ATTRIBUTES(ERRMAP__X)
+#undef ERRMAP__X
+        ERRMAP_ATTR_ALL = (1L << ERRMAP_ATTRIBUTE_COUNT) - 1
+};
+
+/* The attribute's text as in the map; "" unless `bit` is exactly one ERRMAP_ATTR_x. */
+RETRY_API const char *errmap_attribute_name(uint32_t bit);
+
+/* ---- The map ------------------------------------------------------------------------------- */
+
+/* A text inside the map's JSON, raw, between its quotes. Absent: 0, 0. */
+typedef struct errmap_text {
+    uint32_t offset; /* bytes from the start of the JSON */
+    uint32_t length; /* bytes */
+} errmap_text;
+
+/* How a specification's delays grow. */
+enum {
+    ERRMAP_SPEC_NONE,       /* there is no specification, or its strategy is unknown */
+    ERRMAP_SPEC_CONSTANT,   /* interval */
+    ERRMAP_SPEC_LINEAR,     /* interval * retries, up to ceil */
+    ERRMAP_SPEC_EXPONENTIAL /* interval ^ retries, up to ceil */
+};
+
+typedef struct errmap_entry {
+    uint16_t code;         /* the status that the entry is about */
+    uint8_t strategy;      /* ERRMAP_SPEC_x (default: NONE: the four times are 0) */
+    uint32_t attributes;   /* ERRMAP_ATTR_x bits; unknown attributes have none (default: 0) */
+    errmap_text name;      /* (default: absent) */
+    errmap_text desc;      /* (default: absent) */
+    retry_ms after;        /* ms before the first retry (default: 0) */
+    retry_ms interval;     /* ms between retries, as the strategy says (default: 0) */
+    retry_ms ceil;         /* ms; the longest growing delay (default: 0: no cap) */
+    retry_ms max_duration; /* ms of retrying in all (default: 0: the client's own limit) */
+    uint32_t key;          /* offset of the entry's key in the JSON, at its opening quote */
+} errmap_entry;
+
+/* Immutable once parsed, so any number of threads may read it without a lock. */
+typedef struct errmap {
+    const char *json;            /* the text, which the map's texts point into */
+    uint32_t length;             /* bytes of json */
+    const errmap_entry *entries; /* ascending by code */
+    uint32_t count;              /* entries */
+    uint32_t version;            /* of the format, as the server wrote it */
+    uint32_t revision;           /* of the contents; the higher is the newer */
+} errmap;
+
+/* ---- Parsing ------------------------------------------------------------------------------- */
+
+/* X(name, text); beside each, what error.offset tells. */
+#define ERRMAP_STATUSES(X)                                                           \
+    X(OK, "the map is sound")                           /* the length */             \
+    X(E_ARGUMENT, "a pointer is NULL that must not be") /* 0 */                      \
+    X(E_SIZE, "the text is longer than INT_MAX bytes")  /* 0 */                      \
+    X(E_CORRUPT, "the text is not JSON in UTF-8")       /* the first byte that no */ \
+    /* JSON text can have there; the length if the text is cut off */                \
+    X(E_DEPTH, "the text is nested too deep")        /* the bracket */               \
+    X(E_SCHEMA, "the text is JSON but no error map") /* the first value, or bad */   \
+    /* or repeated key, that does not belong; for a missing key the closing brace */ \
+    X(E_TOKENS, "an entry holds too many values")      /* the entry's brace */       \
+    X(E_CAPACITY, "the map has more entries than fit") /* 0 */
+
+typedef uint8_t errmap_status;
+
+enum {
+#define ERRMAP__X(name, text) ERRMAP_##name,
+    ERRMAP_STATUSES(ERRMAP__X)
+#undef ERRMAP__X
+        ERRMAP_STATUS_COUNT
+};
+
+typedef struct errmap_error {
+    size_t offset;   /* bytes from the start of the text: ERRMAP_STATUSES says of what */
+    uint32_t needed; /* entries in the map after OK and E_CAPACITY, else 0 */
+} errmap_error;
+
+/* Parses `length` bytes of JSON (no terminator needed) into entries[0 .. capacity - 1], sorted by
+   code, and sets *map. The text and the entries must outlive the map. Returns ERRMAP_OK or, with
+   *map unchanged but entries perhaps overwritten, the first of:
+
+     E_ARGUMENT  map is NULL, json is NULL with a length, or entries is NULL with a capacity
+     E_SIZE      length is over INT_MAX
+     E_CORRUPT   not RFC 8259; ill-formed UTF-8; half a surrogate pair; a byte-order mark
+     E_DEPTH     a bracket deeper than ERRMAP_MAX_DEPTH (the outermost is 1)
+     E_SCHEMA    not as RFC 0013 has it: the opening comment has the rules
+     E_TOKENS    one entry needs more than ERRMAP_TOKENS tokens
+     E_CAPACITY  more than `capacity` entries; error->needed says how many
+     E_SCHEMA    the same code twice
+
+   E_CORRUPT and E_DEPTH are one pass, as are E_SCHEMA and E_TOKENS: the first in the text counts.
+   `error` may be NULL. entries NULL with capacity 0 asks how many are needed. Takes time linear in
+   length, plus a sort if the codes do not ascend. Source: RFC 0013. */
+RETRY_API errmap_status errmap_parse(errmap *map, const char *json, size_t length,
+                                     errmap_entry *entries, uint32_t capacity, errmap_error *error);
+
+/* The status as half a sentence; "invalid status" for a number that is none. */
+RETRY_API const char *errmap_status_text(errmap_status status);
+
+/* Which of two maps to keep: the higher revision, `a` on a tie. NULL loses; NULL if both are. */
+RETRY_API const errmap *errmap_newer(const errmap *a, const errmap *b);
+
+/* ---- Looking up ---------------------------------------------------------------------------- */
+
+/* The entry of a status; NULL if the map is NULL or has none. */
+RETRY_API const errmap_entry *errmap_find(const errmap *map, uint32_t status);
+
+/* Unescapes a text into UTF-8, cut at a whole character if need be and always terminated (unless
+   capacity is 0). Returns the length of the whole text without the terminator. A text that is not
+   inside the map is empty, as is any of a NULL map. */
+RETRY_API size_t errmap_copy_text(const errmap *map, errmap_text text, char *buffer,
+                                  size_t capacity);
+
+/* ---- Advice -------------------------------------------------------------------------------- */
+
+typedef struct errmap_advice {
+    retry_failure failure;     /* for retry_orchestrate */
+    const errmap_entry *entry; /* what the map has (default: NULL: nothing) */
+    bool refresh_config;       /* fetch the cluster's configuration (default: false) */
+    bool reconnect;            /* drop this connection and open another (default: false) */
+    bool authentication;       /* the credentials are at fault (default: false) */
+    bool special;              /* needs code written for it; without, reconnect (default: false) */
+} errmap_advice;
+
+/* What the map alone says about a status. The reason is KV_ERROR_MAP_RETRY_INDICATED with
+   retry-now, retry-later or auto-retry and without no-retry; else NONE, which no strategy sees.
+   rate-limit sets throttle. A NULL map and a status not in it: NONE with `unknown`. */
+RETRY_API errmap_advice errmap_advise(const errmap *map, uint32_t status);
+
+/* A memcached response: a status that retry_classify_kv knows is judged by it, and the map only
+   adds its entry; any other is the map's to judge, as errmap_advise does. */
+RETRY_API errmap_advice errmap_classify_kv(const errmap *map, uint16_t status, uint8_t opcode);
+
+/* ---- The server's own intervals ------------------------------------------------------------ */
+
+/* The delay in ms that an entry's specification wants after `retries` retries: 0 gives `after`,
+   n from 1 interval, interval * n or interval ^ n, the last two up to ceil; at least 1 ms for n
+   from 1. Saturates. NULL and an entry without a specification: 0. Source: RFC 0013's prose. */
+RETRY_API retry_ms errmap_spec_delay(const errmap_entry *entry, uint32_t retries);
+
+/* Obeys specifications; one per node, as maps are. Set it with ERRMAP_STRATEGY. */
+typedef struct errmap_strategy {
+    retry_strategy base;            /* { errmap_strategy_after } (no default) */
+    const errmap *map;              /* (default: NULL: no specification, ask the fallback) */
+    const retry_strategy *fallback; /* (default: NULL: retry_best_effort()) */
+} errmap_strategy;
+
+/* Answers, in this order: not permitted (NOT_IDEMPOTENT); for KV_ERROR_MAP_RETRY_INDICATED with an
+   entry that has a specification, its delay, counted since the code last changed, or MAX_DURATION
+   if the retry would begin max_duration after that or later; else what the fallback answers. NULL,
+   and a fallback without a function: MISUSE. */
+RETRY_API retry_action errmap_strategy_after(const retry_strategy *self, retry_request *request,
+                                             const retry_failure *failure, retry_time now);
+
+/* Initialiser: the map may be replaced between calls, the fallback may be NULL. */
+#define ERRMAP_STRATEGY(map, fallback)         \
+    {                                          \
+        {errmap_strategy_after}, map, fallback \
+    }
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* ERRMAP_H */
+
+/* ============================================================================================ */
+#if (defined(RETRY_IMPLEMENTATION) || defined(ERRMAP_IMPLEMENTATION)) && \
+    !defined(ERRMAP_IMPLEMENTED)
+#define ERRMAP_IMPLEMENTED
+
+#include <limits.h>
+#include <string.h>
+
+/* >>jsmn */
+
+/* Whoever includes jsmn first decides its token's layout and its linkage, and a second user gets
+   that without a word. So this copy has names of its own, its switches are set for it alone, and
+   the user's are as before when it is done: a jsmn.h of his still counts, before or after. */
+#ifndef ERRMAP_JSMN_HEADER
+#define ERRMAP_JSMN_HEADER <jsmn.h>
+#endif
+
+#pragma push_macro("JSMN_H")
+#pragma push_macro("JSMN_API")
+#pragma push_macro("JSMN_HEADER")
+#pragma push_macro("JSMN_STATIC")
+#pragma push_macro("JSMN_STRICT")
+#pragma push_macro("JSMN_PARENT_LINKS")
+#undef JSMN_H
+#undef JSMN_API
+#undef JSMN_HEADER
+#undef JSMN_STATIC
+#undef JSMN_STRICT
+#undef JSMN_PARENT_LINKS
+#define JSMN_STATIC
+#define JSMN_STRICT
+#define JSMN_PARENT_LINKS
+#define JSMN_UNDEFINED ERRMAP__JSMN_UNDEFINED
+#define JSMN_OBJECT ERRMAP__JSMN_OBJECT
+#define JSMN_ARRAY ERRMAP__JSMN_ARRAY
+#define JSMN_STRING ERRMAP__JSMN_STRING
+#define JSMN_PRIMITIVE ERRMAP__JSMN_PRIMITIVE
+#define JSMN_ERROR_NOMEM ERRMAP__JSMN_ERROR_NOMEM
+#define JSMN_ERROR_INVAL ERRMAP__JSMN_ERROR_INVAL
+#define JSMN_ERROR_PART ERRMAP__JSMN_ERROR_PART
+#define jsmntype_t errmap__jsmntype
+#define jsmnerr errmap__jsmnerr
+#define jsmntok_t errmap__token
+#define jsmn_parser errmap__jsmn
+#define jsmn_init errmap__jsmn_init
+#define jsmn_parse errmap__jsmn_parse
+#define jsmn_alloc_token errmap__jsmn_alloc_token
+#define jsmn_fill_token errmap__jsmn_fill_token
+#define jsmn_parse_primitive errmap__jsmn_parse_primitive
+#define jsmn_parse_string errmap__jsmn_parse_string
+#include ERRMAP_JSMN_HEADER
+#undef JSMN_UNDEFINED
+#undef JSMN_OBJECT
+#undef JSMN_ARRAY
+#undef JSMN_STRING
+#undef JSMN_PRIMITIVE
+#undef JSMN_ERROR_NOMEM
+#undef JSMN_ERROR_INVAL
+#undef JSMN_ERROR_PART
+#undef jsmntype_t
+#undef jsmnerr
+#undef jsmntok_t
+#undef jsmn_parser
+#undef jsmn_init
+#undef jsmn_parse
+#undef jsmn_alloc_token
+#undef jsmn_fill_token
+#undef jsmn_parse_primitive
+#undef jsmn_parse_string
+#pragma pop_macro("JSMN_PARENT_LINKS")
+#pragma pop_macro("JSMN_STRICT")
+#pragma pop_macro("JSMN_STATIC")
+#pragma pop_macro("JSMN_HEADER")
+#pragma pop_macro("JSMN_API")
+#pragma pop_macro("JSMN_H")
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* >>packets */
+
+#define ERRMAP__HEADER 24 /* bytes of a memcached packet's header */
+
+enum {
+    ERRMAP__MAGIC_REQUEST = 0x80,
+    ERRMAP__MAGIC_RESPONSE = 0x81,
+    ERRMAP__MAGIC_FRAMED_RESPONSE = 0x18, /* with framing extras, whose length is in byte 2 */
+    ERRMAP__OPCODE_HELLO = 0x1f,
+    ERRMAP__OPCODE_GET_ERROR_MAP = 0xfe,
+    ERRMAP__FEATURE_XERROR = 0x0007,
+    ERRMAP__DATATYPE_JSON = 0x01 /* any other bit: compressed, or led by extended attributes */
+};
+
+static void errmap__write_16(uint8_t *bytes, uint32_t x)
+{
+    bytes[0] = (uint8_t)(x >> 8 & 0xff);
+    bytes[1] = (uint8_t)(x & 0xff);
+}
+
+static void errmap__write_32(uint8_t *bytes, uint32_t x)
+{
+    errmap__write_16(bytes, x >> 16);
+    errmap__write_16(bytes + 2, x & 0xffff);
+}
+
+static uint32_t errmap__read_16(const uint8_t *bytes)
+{
+    return (uint32_t)bytes[0] << 8 | bytes[1];
+}
+
+static uint32_t errmap__read_32(const uint8_t *bytes)
+{
+    return errmap__read_16(bytes) << 16 | errmap__read_16(bytes + 2);
+}
+
+/* A request whose value is one 16-bit number behind a key of key_length bytes, which is left to
+   the caller to write. */
+static void errmap__write_request(uint8_t *packet, uint32_t opcode, uint32_t key_length,
+                                  uint32_t value, uint32_t opaque)
+{
+    memset(packet, 0, ERRMAP__HEADER);
+    packet[0] = ERRMAP__MAGIC_REQUEST;
+    packet[1] = (uint8_t)opcode;
+    errmap__write_16(packet + 2, key_length);
+    errmap__write_32(packet + 8, key_length + 2);
+    errmap__write_32(packet + 12, opaque);
+    errmap__write_16(packet + ERRMAP__HEADER + key_length, value);
+}
+
+RETRY_API size_t errmap_write_hello(uint8_t *packet, size_t capacity, const char *name,
+                                    size_t length, uint32_t opaque)
+{
+    const size_t needed = ERRMAP__HEADER + length + 2;
+    if (length > 0xffff || (!name && length != 0))
+        return 0;
+    if (!packet || needed > capacity)
+        return needed;
+    errmap__write_request(packet, ERRMAP__OPCODE_HELLO, (uint32_t)length, ERRMAP__FEATURE_XERROR,
+                          opaque);
+    if (length != 0)
+        memcpy(packet + ERRMAP__HEADER, name, length);
+    return needed;
+}
+
+RETRY_API size_t errmap_write_get(uint8_t *packet, size_t capacity, uint16_t version,
+                                  uint32_t opaque)
+{
+    const size_t needed = ERRMAP__HEADER + 2;
+    if (packet && needed <= capacity)
+        errmap__write_request(packet, ERRMAP__OPCODE_GET_ERROR_MAP, 0, version, opaque);
+    return needed;
+}
+
+/* The value of a successful response to `opcode`, and its length; NULL for anything else. */
+static const uint8_t *errmap__response_value(const uint8_t *packet, size_t length, uint32_t opcode,
+                                             uint32_t *value_length)
+{
+    uint32_t body, before_value;
+    if (!packet || length < ERRMAP__HEADER || packet[1] != opcode)
+        return NULL;
+    if (packet[0] == ERRMAP__MAGIC_RESPONSE)
+        before_value = errmap__read_16(packet + 2) + packet[4]; /* key, extras */
+    else if (packet[0] == ERRMAP__MAGIC_FRAMED_RESPONSE)
+        before_value =
+            (uint32_t)packet[2] + packet[3] + packet[4]; /* framing extras, key, extras */
+    else
+        return NULL;
+    if (errmap__read_16(packet + 6) != 0 || (packet[5] & ~ERRMAP__DATATYPE_JSON) != 0)
+        return NULL;
+    body = errmap__read_32(packet + 8);
+    if (body > length - ERRMAP__HEADER || before_value > body)
+        return NULL;
+    *value_length = body - before_value;
+    return packet + ERRMAP__HEADER + before_value;
+}
+
+RETRY_API bool errmap_read_hello(const uint8_t *packet, size_t length, bool *xerror)
+{
+    uint32_t i, size = 0;
+    const uint8_t *value = errmap__response_value(packet, length, ERRMAP__OPCODE_HELLO, &size);
+    bool found = false;
+    if (!xerror || !value || (size & 1) != 0)
+        return false;
+    for (i = 0; i < size; i += 2)
+        found = found || errmap__read_16(value + i) == ERRMAP__FEATURE_XERROR;
+    *xerror = found;
+    return true;
+}
+
+RETRY_API bool errmap_read_get(const uint8_t *packet, size_t length, const char **json,
+                               size_t *json_length)
+{
+    uint32_t size = 0;
+    const uint8_t *value =
+        errmap__response_value(packet, length, ERRMAP__OPCODE_GET_ERROR_MAP, &size);
+    if (!json || !json_length || !value)
+        return false;
+    *json = (const char *)value;
+    *json_length = size;
+    return true;
+}
+
+/* >>words */
+
+/* Strings and indentation are read a machine word at a time. No sum of two bytes below carries
+   into its neighbour, so every byte's mark is its own. */
+typedef size_t errmap__word;
+
+#define ERRMAP__EACH(byte) (SIZE_MAX / 255 * (byte))
+
+static errmap__word errmap__load(const unsigned char *bytes)
+{
+    errmap__word word;
+    memcpy(&word, bytes, sizeof word);
+    return word;
+}
+
+/* Marks, by the high bit, every byte that is not plain in a string: the quote, the backslash,
+   control characters and what is not ASCII. */
+static errmap__word errmap__mark_special(errmap__word word)
+{
+    const errmap__word low = word & ERRMAP__EACH(0x7f);
+    const errmap__word not_control = low + ERRMAP__EACH(0x60);
+    const errmap__word not_quote = (low ^ ERRMAP__EACH('"')) + ERRMAP__EACH(0x7f);
+    const errmap__word not_backslash = (low ^ ERRMAP__EACH('\\')) + ERRMAP__EACH(0x7f);
+    return (word | ~(not_control & not_quote & not_backslash)) & ERRMAP__EACH(0x80);
+}
+
+/* How many bytes of a word come before its first that is not 0; possibly fewer where the machine
+   has no instruction for it, and the caller goes on byte by byte. */
+static size_t errmap__leading_zeros(errmap__word word)
+{
+#if defined(__GNUC__) && defined(__LP64__) && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+    return (size_t)__builtin_ctzl(word) >> 3;
+#else
+    (void)word;
+    return 0;
+#endif
+}
+
+/* Where a string's run of plain bytes from `at` ends. */
+static size_t errmap__skip_plain(const unsigned char *text, size_t at, size_t length)
+{
+    while (length - at >= sizeof(errmap__word)) {
+        const errmap__word marks = errmap__mark_special(errmap__load(text + at));
+        if (marks != 0) {
+            at += errmap__leading_zeros(marks);
+            break;
+        }
+        at += sizeof(errmap__word);
+    }
+    while (at < length && (errmap__mark_special(text[at]) & 0x80) == 0)
+        at++;
+    return at;
+}
+
+/* Where a run of spaces from `at` ends. */
+static size_t errmap__skip_spaces(const unsigned char *text, size_t at, size_t length)
+{
+    while (length - at >= sizeof(errmap__word)) {
+        const errmap__word others = errmap__load(text + at) ^ ERRMAP__EACH(' ');
+        if (others != 0) {
+            at += errmap__leading_zeros(others);
+            break;
+        }
+        at += sizeof(errmap__word);
+    }
+    while (at < length && text[at] == ' ')
+        at++;
+    return at;
+}
+
+/* >>characters */
+
+static bool errmap__is_digit(unsigned c)
+{
+    return c >= '0' && c <= '9';
+}
+
+/* 0 to 15; 16 for what is no hexadecimal digit. */
+static unsigned errmap__hex_digit(unsigned c)
+{
+    if (errmap__is_digit(c))
+        return c - '0';
+    c |= 0x20;
+    return c >= 'a' && c <= 'f' ? c - 'a' + 10 : 16;
+}
+
+/* The hexadecimal number of `length` characters; UINT32_MAX if one of them is no digit. */
+static uint32_t errmap__hex_number(const char *text, size_t length)
+{
+    uint32_t number = 0;
+    size_t i;
+    for (i = 0; i < length; i++) {
+        const unsigned digit = errmap__hex_digit((unsigned char)text[i]);
+        if (digit > 15)
+            return UINT32_MAX;
+        number = number << 4 | digit;
+    }
+    return number;
+}
+
+/* What the letter behind a backslash stands for; 0 if it is none of the eight. */
+static unsigned errmap__escaped(unsigned letter)
+{
+    switch (letter) {
+    case 'b':
+        return '\b';
+    case 'f':
+        return '\f';
+    case 'n':
+        return '\n';
+    case 'r':
+        return '\r';
+    case 't':
+        return '\t';
+    case '"':
+    case '\\':
+    case '/':
+        return letter;
+    default:
+        return 0;
+    }
+}
+
+/* >>gate */
+
+/* The gate passes JSON and nothing else: RFC 8259 with its UTF-8 checked and its depth bounded.
+   Each errmap__pass_x takes its part of the grammar from `at` on and answers whether it is there;
+   if not, `at` is the first byte at fault. The end of the text reads as a NUL, which is at fault
+   wherever it stands. */
+typedef struct errmap__gate {
+    const unsigned char *text;
+    size_t length;
+    size_t at;
+    size_t key, key_end; /* the last key: its opening quote, its closing quote */
+    uint32_t tokens;     /* passed so far, counted as jsmn counts */
+    unsigned depth;      /* containers open */
+    bool opened;         /* the innermost has just been opened: no comma comes before a value */
+    bool too_deep;       /* the fault is one bracket too many */
+    uint8_t closing[ERRMAP_MAX_DEPTH + 1]; /* the bracket that ends the container, by depth */
+} errmap__gate;
+
+static unsigned errmap__peek(const errmap__gate *gate)
+{
+    return gate->at < gate->length ? gate->text[gate->at] : 0;
+}
+
+/* Returns the byte behind the white space. */
+static unsigned errmap__pass_space(errmap__gate *gate)
+{
+    unsigned c = errmap__peek(gate);
+    while (c == ' ' || c == '\n' || c == '\r' || c == '\t') {
+        gate->at = errmap__skip_spaces(gate->text, gate->at + 1, gate->length);
+        c = errmap__peek(gate);
+    }
+    return c;
+}
+
+static bool errmap__pass_word(errmap__gate *gate, const char *word)
+{
+    for (; *word != '\0'; word++, gate->at++) {
+        if (errmap__peek(gate) != (unsigned char)*word)
+            return false;
+    }
+    return true;
+}
+
+static bool errmap__pass_hex(errmap__gate *gate, unsigned least, unsigned most)
+{
+    const unsigned digit = errmap__hex_digit(errmap__peek(gate));
+    if (digit < least || digit > most)
+        return false;
+    gate->at++;
+    return true;
+}
+
+/* The digits of \u, and after a high surrogate the low one, which may come nowhere else. */
+static bool errmap__pass_unicode(errmap__gate *gate)
+{
+    const unsigned first = errmap__hex_digit(errmap__peek(gate));
+    unsigned second;
+    if (!errmap__pass_hex(gate, 0, 15))
+        return false;
+    second = errmap__hex_digit(errmap__peek(gate));
+    if (!errmap__pass_hex(gate, 0, first == 0xd ? 0xb : 15) || !errmap__pass_hex(gate, 0, 15) ||
+        !errmap__pass_hex(gate, 0, 15))
+        return false;
+    if (first != 0xd || second < 8)
+        return true;
+    return errmap__pass_word(gate, "\\u") && errmap__pass_hex(gate, 0xd, 0xd) &&
+           errmap__pass_hex(gate, 0xc, 0xf) && errmap__pass_hex(gate, 0, 15) &&
+           errmap__pass_hex(gate, 0, 15);
+}
+
+static bool errmap__pass_escape(errmap__gate *gate)
+{
+    unsigned letter;
+    gate->at++;
+    letter = errmap__peek(gate);
+    if (letter != 'u' && errmap__escaped(letter) == 0)
+        return false;
+    gate->at++;
+    return letter != 'u' || errmap__pass_unicode(gate);
+}
+
+/* A character of two to four bytes. The lead byte narrows the second's range so that neither
+   overlong forms nor surrogates nor anything above U+10FFFF pass. Source: RFC 3629. */
+static bool errmap__pass_utf8(errmap__gate *gate)
+{
+    const unsigned lead = errmap__peek(gate);
+    unsigned least = lead == 0xe0 ? 0xa0 : lead == 0xf0 ? 0x90 : 0x80;
+    unsigned most = lead == 0xed ? 0x9f : lead == 0xf4 ? 0x8f : 0xbf;
+    unsigned left = lead < 0xe0 ? 1 : lead < 0xf0 ? 2 : 3;
+    if (lead < 0xc2 || lead > 0xf4)
+        return false;
+    for (; left > 0; left--) {
+        gate->at++;
+        if (errmap__peek(gate) < least || errmap__peek(gate) > most)
+            return false;
+        least = 0x80;
+        most = 0xbf;
+    }
+    gate->at++;
+    return true;
+}
+
+static bool errmap__pass_string(errmap__gate *gate)
+{
+    gate->tokens++;
+    gate->at++;
+    for (;;) {
+        unsigned c;
+        gate->at = errmap__skip_plain(gate->text, gate->at, gate->length);
+        c = errmap__peek(gate);
+        if (c == '"') {
+            gate->at++;
+            return true;
+        }
+        if (c == '\\' ? !errmap__pass_escape(gate) : c < 0x80 || !errmap__pass_utf8(gate))
+            return false;
+    }
+}
+
+static bool errmap__pass_digits(errmap__gate *gate)
+{
+    const size_t start = gate->at;
+    while (errmap__is_digit(errmap__peek(gate)))
+        gate->at++;
+    return gate->at > start;
+}
+
+static bool errmap__pass_number(errmap__gate *gate)
+{
+    if (errmap__peek(gate) == '-')
+        gate->at++;
+    if (errmap__peek(gate) == '0')
+        gate->at++;
+    else if (!errmap__pass_digits(gate))
+        return false;
+    if (errmap__peek(gate) == '.') {
+        gate->at++;
+        if (!errmap__pass_digits(gate))
+            return false;
+    }
+    if ((errmap__peek(gate) | 0x20) != 'e')
+        return true;
+    gate->at++;
+    if (errmap__peek(gate) == '+' || errmap__peek(gate) == '-')
+        gate->at++;
+    return errmap__pass_digits(gate);
+}
+
+static bool errmap__pass_primitive(errmap__gate *gate, unsigned first)
+{
+    gate->tokens++;
+    switch (first) {
+    case 't':
+        return errmap__pass_word(gate, "true");
+    case 'f':
+        return errmap__pass_word(gate, "false");
+    case 'n':
+        return errmap__pass_word(gate, "null");
+    default:
+        return errmap__pass_number(gate);
+    }
+}
+
+/* An opening bracket. */
+static bool errmap__pass_open(errmap__gate *gate)
+{
+    if (gate->depth == ERRMAP_MAX_DEPTH) {
+        gate->too_deep = true;
+        return false;
+    }
+    gate->depth++;
+    gate->closing[gate->depth] = (uint8_t)(gate->text[gate->at] == '{' ? '}' : ']');
+    gate->opened = true;
+    gate->tokens++;
+    gate->at++;
+    return true;
+}
+
+static bool errmap__pass_key(errmap__gate *gate)
+{
+    if (errmap__pass_space(gate) != '"')
+        return false;
+    gate->key = gate->at;
+    if (!errmap__pass_string(gate))
+        return false;
+    gate->key_end = gate->at - 1;
+    if (errmap__pass_space(gate) != ':')
+        return false;
+    gate->at++;
+    return true;
+}
+
+enum { ERRMAP__FAULT, ERRMAP__VALUE, ERRMAP__CLOSED };
+
+/* From behind an opening bracket or a value: to the container's next value, past its key if there
+   are keys (ERRMAP__VALUE), or out of the container (ERRMAP__CLOSED). */
+static int errmap__pass_on(errmap__gate *gate)
+{
+    const unsigned closing = gate->closing[gate->depth];
+    const unsigned c = errmap__pass_space(gate);
+    const bool opened = gate->opened;
+    gate->opened = false;
+    if (c == closing) {
+        gate->depth--;
+        gate->at++;
+        return ERRMAP__CLOSED;
+    }
+    if (!opened) {
+        if (c != ',')
+            return ERRMAP__FAULT;
+        gate->at++;
+    }
+    if (closing == '}' && !errmap__pass_key(gate))
+        return ERRMAP__FAULT;
+    return ERRMAP__VALUE;
+}
+
+/* A primitive, a string, or an opening bracket. */
+static bool errmap__pass_start(errmap__gate *gate)
+{
+    const unsigned c = errmap__pass_space(gate);
+    if (c == '"')
+        return errmap__pass_string(gate);
+    if (c == '{' || c == '[')
+        return errmap__pass_open(gate);
+    return errmap__pass_primitive(gate, c);
+}
+
+/* A whole value, with everything in it. */
+static bool errmap__pass_value(errmap__gate *gate)
+{
+    const unsigned depth = gate->depth;
+    do {
+        int step = ERRMAP__CLOSED;
+        if (!errmap__pass_start(gate))
+            return false;
+        while (gate->depth > depth && step == ERRMAP__CLOSED)
+            step = errmap__pass_on(gate);
+        if (step == ERRMAP__FAULT)
+            return false;
+    } while (gate->depth > depth);
+    return true;
+}
+
+/* >>text */
+
+/* Puts a code point's UTF-8 into `bytes` and returns its length. */
+static unsigned errmap__encode(uint32_t point, char bytes[4])
+{
+    const unsigned count = point < 0x80 ? 1 : point < 0x800 ? 2 : point < 0x10000 ? 3 : 4;
+    static const uint8_t leads[] = {0, 0, 0xc0, 0xe0, 0xf0};
+    unsigned i;
+    for (i = count - 1; i > 0; i--) {
+        bytes[i] = (char)(0x80 | (point & 0x3f));
+        point >>= 6;
+    }
+    bytes[0] = (char)(leads[count] | point);
+    return count;
+}
+
+/* One character of a raw text. */
+typedef struct errmap__character {
+    size_t raw;      /* bytes that it takes in the text */
+    unsigned length; /* bytes that it takes as UTF-8 */
+    char utf8[4];
+} errmap__character;
+
+/* The UTF-16 unit of a \u escape; UINT32_MAX if there is none. */
+static uint32_t errmap__unit(const char *raw, size_t length)
+{
+    if (length < 6 || raw[0] != '\\' || raw[1] != 'u')
+        return UINT32_MAX;
+    return errmap__hex_number(raw + 2, 4);
+}
+
+static errmap__character errmap__decode_unicode(const char *raw, size_t length, uint32_t unit)
+{
+    errmap__character character = {6, 0, {0, 0, 0, 0}};
+    if ((unit & 0xfc00) == 0xd800) {
+        const uint32_t low = errmap__unit(raw + 6, length - 6);
+        if ((low & 0xfc00) == 0xdc00 && low <= 0xffff) {
+            unit = 0x10000 + ((unit & 0x3ff) << 10 | (low & 0x3ff));
+            character.raw = 12;
+        }
+    }
+    character.length = errmap__encode(unit, character.utf8);
+    return character;
+}
+
+static errmap__character errmap__decode_plain(const char *raw, size_t length)
+{
+    const unsigned lead = (unsigned char)raw[0];
+    errmap__character character = {1, 1, {0, 0, 0, 0}};
+    character.raw = lead < 0xc0 ? 1 : lead < 0xe0 ? 2 : lead < 0xf0 ? 3 : 4;
+    if (character.raw > length)
+        character.raw = 1; /* not from the parser, which passes whole characters only */
+    character.length = (unsigned)character.raw;
+    memcpy(character.utf8, raw, character.raw);
+    return character;
+}
+
+/* The first character of at least one byte. */
+static errmap__character errmap__decode(const char *raw, size_t length)
+{
+    const uint32_t unit = errmap__unit(raw, length);
+    unsigned escaped;
+    if (unit <= 0xffff)
+        return errmap__decode_unicode(raw, length, unit);
+    escaped = raw[0] == '\\' && length > 1 ? errmap__escaped((unsigned char)raw[1]) : 0;
+    if (escaped != 0) {
+        errmap__character character = {2, 1, {0, 0, 0, 0}};
+        character.utf8[0] = (char)escaped;
+        return character;
+    }
+    return errmap__decode_plain(raw, length);
+}
+
+/* As errmap_copy_text. */
+static size_t errmap__unescape(const char *raw, size_t length, char *buffer, size_t capacity)
+{
+    size_t at = 0, needed = 0, written = 0;
+    while (at < length) {
+        const errmap__character character = errmap__decode(raw + at, length - at);
+        if (written == needed && needed + character.length < capacity) {
+            memcpy(buffer + written, character.utf8, character.length);
+            written += character.length;
+        }
+        needed += character.length;
+        at += character.raw;
+    }
+    if (capacity != 0)
+        buffer[written] = '\0';
+    return needed;
+}
+
+RETRY_API size_t errmap_copy_text(const errmap *map, errmap_text text, char *buffer,
+                                  size_t capacity)
+{
+    if (!buffer)
+        capacity = 0;
+    if (!map || !map->json || text.offset > map->length || text.length > map->length - text.offset)
+        text.offset = text.length = 0;
+    if (text.length == 0)
+        return errmap__unescape("", 0, buffer, capacity);
+    return errmap__unescape(map->json + text.offset, text.length, buffer, capacity);
+}
+
+/* >>names */
+
+#define ERRMAP__NAME_SIZE 24 /* holds the longest name, which has 22 letters, and its end */
+
+static bool errmap__equal(const char *text, size_t length, const char *name)
+{
+    size_t i = 0;
+    while (i < length && name[i] != '\0' && name[i] == text[i])
+        i++;
+    return i == length && name[i] == '\0';
+}
+
+/* Unescapes what may turn out to be a name. 0 if there is nothing to unescape or it is too long
+   to be one. */
+static size_t errmap__unescape_name(const char *raw, size_t length, char name[ERRMAP__NAME_SIZE])
+{
+    size_t i = 0;
+    while (i < length && raw[i] != '\\')
+        i++;
+    if (i == length)
+        return 0;
+    length = errmap__unescape(raw, length, name, ERRMAP__NAME_SIZE);
+    return length < ERRMAP__NAME_SIZE ? length : 0;
+}
+
+static uint32_t errmap__search(const char *const *names, uint32_t count, const char *text,
+                               size_t length)
+{
+    uint32_t i = 0;
+    while (i < count && !errmap__equal(text, length, names[i]))
+        i++;
+    return i;
+}
+
+/* The index of the name that a raw text spells; count if it spells none. Backslashes are rare, so
+   they are looked for only in what matches nothing as it stands. */
+static uint32_t errmap__lookup(const char *const *names, uint32_t count, const char *raw,
+                               size_t length)
+{
+    char name[ERRMAP__NAME_SIZE];
+    const uint32_t index = errmap__search(names, count, raw, length);
+    if (index < count)
+        return index;
+    length = errmap__unescape_name(raw, length, name);
+    return length == 0 ? count : errmap__search(names, count, name, length);
+}
+
+/* The code that a raw key spells in 1 to 4 hexadecimal digits; UINT32_MAX if it spells none. */
+static uint32_t errmap__code(const char *raw, size_t length)
+{
+    char name[ERRMAP__NAME_SIZE];
+    uint32_t code = length <= 4 ? errmap__hex_number(raw, length) : UINT32_MAX;
+    if (code == UINT32_MAX) {
+        length = errmap__unescape_name(raw, length, name);
+        code = length <= 4 ? errmap__hex_number(name, length) : UINT32_MAX;
+    }
+    return length == 0 ? UINT32_MAX : code;
+}
+
+static const char *const *errmap__attribute_names(void)
+{
+    static const char *const names[] = {
+#define ERRMAP__X(name, text) text,
+        ERRMAP_ATTRIBUTES(ERRMAP__X)
+#undef ERRMAP__X
+    };
+    return names;
+}
+
+RETRY_API const char *errmap_attribute_name(uint32_t bit)
+{
+    uint32_t i;
+    for (i = 0; i < ERRMAP_ATTRIBUTE_COUNT; i++) {
+        if (bit == (uint32_t)1 << i)
+            return errmap__attribute_names()[i];
+    }
+    return "";
+}
+
+RETRY_API const char *errmap_status_text(errmap_status status)
+{
+    static const char *const texts[] = {
+#define ERRMAP__X(name, text) text,
+        ERRMAP_STATUSES(ERRMAP__X)
+#undef ERRMAP__X
+    };
+    return status < ERRMAP_STATUS_COUNT ? texts[status] : "invalid status";
+}
+
+/* >>parser */
+
+/* One pass over the text: the gate leads, and what it has passed is read at once. A fault of the
+   schema is kept, and the gate goes on, for the text may still turn out to be no JSON. */
+typedef struct errmap__parser {
+    errmap__gate gate;
+    const char *json;
+    errmap_entry *entries;
+    uint32_t capacity;
+    uint32_t count;       /* entries seen, those beyond capacity too */
+    bool ascending;       /* the codes have come in their order so far */
+    uint32_t last_code;   /* of the entry seen last */
+    errmap_status status; /* the first fault */
+    size_t offset;        /* its place */
+    uint32_t seen;        /* members of the map that have been seen, by bit */
+    uint32_t version, revision;
+} errmap__parser;
+
+static void errmap__refuse(errmap__parser *parser, errmap_status status, size_t offset)
+{
+    if (parser->status != ERRMAP_OK)
+        return;
+    parser->status = status;
+    parser->offset = offset;
+}
+
+/* A whole number, saturating. False for anything but digits; the gate has seen to it that there is
+   no zero before others. */
+static bool errmap__whole_number(const char *text, size_t length, uint32_t *number)
+{
+    size_t i;
+    *number = 0;
+    for (i = 0; i < length; i++) {
+        const unsigned c = (unsigned char)text[i];
+        if (!errmap__is_digit(c))
+            return false;
+        if (*number > 429496729 || (*number == 429496729 && c > '5')) /* UINT32_MAX / 10, rest 5 */
+            *number = UINT32_MAX;
+        else
+            *number = *number * 10 + (c - '0');
+    }
+    return true;
+}
+
+/* >>entry */
+
+/* X(name, text): what is read of an entry; from STRATEGY on, what is read of its "retry" too. */
+#define ERRMAP__FIELDS(X)   \
+    X(NAME, "name")         \
+    X(DESC, "desc")         \
+    X(ATTRS, "attrs")       \
+    X(RETRY, "retry")       \
+    X(STRATEGY, "strategy") \
+    X(AFTER, "after")       \
+    X(INTERVAL, "interval") \
+    X(CEIL, "ceil")         \
+    X(MAX_DURATION, "max-duration")
+
+enum {
+#define ERRMAP__X(name, text) ERRMAP__##name,
+    ERRMAP__FIELDS(ERRMAP__X)
+#undef ERRMAP__X
+        ERRMAP__FIELD_COUNT
+};
+
+/* An entry under way: its tokens, whose positions count from `base`. */
+typedef struct errmap__reader {
+    errmap__parser *parser;
+    errmap_entry *entry;
+    const errmap__token *tokens;
+    int count;
+    size_t base;
+    uint32_t seen; /* fields that have been seen, by bit */
+} errmap__reader;
+
+static const char *errmap__token_text(const errmap__reader *reader, const errmap__token *token)
+{
+    return reader->parser->json + reader->base + token->start;
+}
+
+static size_t errmap__token_length(const errmap__token *token)
+{
+    return (size_t)(token->end - token->start);
+}
+
+/* A token that does not belong; jsmn's strings begin behind the quote. */
+static void errmap__refuse_token(const errmap__reader *reader, const errmap__token *token)
+{
+    const size_t quote = token->type == ERRMAP__JSMN_STRING ? 1 : 0;
+    errmap__refuse(reader->parser, ERRMAP_E_SCHEMA, reader->base + (size_t)token->start - quote);
+}
+
+/* The token behind a value and everything in it. */
+static int errmap__skip_token(const errmap__reader *reader, int value)
+{
+    const int end = reader->tokens[value].end;
+    do
+        value++;
+    while (value < reader->count && reader->tokens[value].start < end);
+    return value;
+}
+
+static uint32_t errmap__lookup_token(const errmap__reader *reader, const errmap__token *token,
+                                     const char *const *names, uint32_t count)
+{
+    return errmap__lookup(names, count, errmap__token_text(reader, token),
+                          errmap__token_length(token));
+}
+
+static void errmap__read_text(const errmap__reader *reader, const errmap__token *value,
+                              errmap_text *text)
+{
+    if (value->type != ERRMAP__JSMN_STRING) {
+        errmap__refuse_token(reader, value);
+        return;
+    }
+    text->offset = (uint32_t)(reader->base + (size_t)value->start);
+    text->length = (uint32_t)errmap__token_length(value);
+}
+
+static void errmap__read_attributes(const errmap__reader *reader, int value)
+{
+    const int end = errmap__skip_token(reader, value);
+    int i;
+    if (reader->tokens[value].type != ERRMAP__JSMN_ARRAY)
+        errmap__refuse_token(reader, &reader->tokens[value]);
+    for (i = value + 1; i < end; i++) {
+        const errmap__token *const token = &reader->tokens[i];
+        uint32_t index;
+        if (token->type != ERRMAP__JSMN_STRING)
+            errmap__refuse_token(reader, token);
+        index =
+            errmap__lookup_token(reader, token, errmap__attribute_names(), ERRMAP_ATTRIBUTE_COUNT);
+        if (index < ERRMAP_ATTRIBUTE_COUNT)
+            reader->entry->attributes |= (uint32_t)1 << index;
+    }
+}
+
+static void errmap__read_strategy(const errmap__reader *reader, const errmap__token *value)
+{
+    static const char *const names[] = {"constant", "linear", "exponential"};
+    static const uint8_t strategies[] = {ERRMAP_SPEC_CONSTANT, ERRMAP_SPEC_LINEAR,
+                                         ERRMAP_SPEC_EXPONENTIAL, ERRMAP_SPEC_NONE};
+    if (value->type != ERRMAP__JSMN_STRING)
+        errmap__refuse_token(reader, value);
+    reader->entry->strategy = strategies[errmap__lookup_token(reader, value, names, 3)];
+}
+
+static void errmap__read_time(const errmap__reader *reader, const errmap__token *value,
+                              retry_ms *time)
+{
+    if (!errmap__whole_number(errmap__token_text(reader, value), errmap__token_length(value),
+                              time) ||
+        value->type != ERRMAP__JSMN_PRIMITIVE)
+        errmap__refuse_token(reader, value);
+}
+
+static void errmap__read_field(const errmap__reader *reader, uint32_t field, int value)
+{
+    const errmap__token *const token = &reader->tokens[value];
+    errmap_entry *const entry = reader->entry;
+    switch (field) {
+    case ERRMAP__NAME:
+        errmap__read_text(reader, token, &entry->name);
+        break;
+    case ERRMAP__DESC:
+        errmap__read_text(reader, token, &entry->desc);
+        break;
+    case ERRMAP__ATTRS:
+        errmap__read_attributes(reader, value);
+        break;
+    case ERRMAP__RETRY:
+        if (token->type != ERRMAP__JSMN_OBJECT)
+            errmap__refuse_token(reader, token);
+        break;
+    case ERRMAP__STRATEGY:
+        errmap__read_strategy(reader, token);
+        break;
+    case ERRMAP__AFTER:
+        errmap__read_time(reader, token, &entry->after);
+        break;
+    case ERRMAP__INTERVAL:
+        errmap__read_time(reader, token, &entry->interval);
+        break;
+    case ERRMAP__CEIL:
+        errmap__read_time(reader, token, &entry->ceil);
+        break;
+    case ERRMAP__MAX_DURATION:
+        errmap__read_time(reader, token, &entry->max_duration);
+        break;
+    default:
+        break;
+    }
+}
+
+/* Which field a key names, if it is one that is read; a second time it is refused. */
+static uint32_t errmap__recognise(errmap__reader *reader, const errmap__token *key, int retry_end)
+{
+    static const char *const names[] = {
+#define ERRMAP__X(name, text) text,
+        ERRMAP__FIELDS(ERRMAP__X)
+#undef ERRMAP__X
+    };
+    const uint32_t field = errmap__lookup_token(reader, key, names, ERRMAP__FIELD_COUNT);
+    const uint32_t bit = (uint32_t)1 << field;
+    if (field == ERRMAP__FIELD_COUNT || (key->start < retry_end && field < ERRMAP__STRATEGY))
+        return ERRMAP__FIELD_COUNT;
+    if ((reader->seen & bit) != 0)
+        errmap__refuse_token(reader, key);
+    reader->seen |= bit;
+    return field;
+}
+
+/* Reads the members of the entry and, in passing, those of its "retry", as if they were its own. */
+static void errmap__read_fields(errmap__reader *reader)
+{
+    errmap_entry *const entry = reader->entry;
+    int retry_end = 0;
+    int i = 1;
+    while (i < reader->count) {
+        const int value = i + 1;
+        const uint32_t field = errmap__recognise(reader, &reader->tokens[i], retry_end);
+        errmap__read_field(reader, field, value);
+        if (field == ERRMAP__RETRY && reader->tokens[value].type == ERRMAP__JSMN_OBJECT) {
+            retry_end = reader->tokens[value].end;
+            i = value + 1;
+        } else {
+            i = errmap__skip_token(reader, value);
+        }
+    }
+    if (entry->strategy == ERRMAP_SPEC_NONE)
+        entry->after = entry->interval = entry->ceil = entry->max_duration = 0;
+}
+
+/* The entry that the gate has just passed, from its brace at `start` on. Were jsmn to see other
+   tokens in it than the gate, neither could be trusted. */
+static void errmap__read_entry(errmap__parser *parser, size_t start, errmap_entry *entry)
+{
+    errmap__token tokens[ERRMAP_TOKENS];
+    errmap__jsmn jsmn;
+    errmap__reader reader = {NULL, NULL, NULL, 0, 0, 0};
+    if (parser->gate.tokens > ERRMAP_TOKENS) {
+        errmap__refuse(parser, ERRMAP_E_TOKENS, start);
+        return;
+    }
+    errmap__jsmn_init(&jsmn);
+    reader.parser = parser;
+    reader.entry = entry;
+    reader.tokens = tokens;
+    reader.base = start;
+    reader.count = errmap__jsmn_parse(&jsmn, parser->json + start, parser->gate.at - start, tokens,
+                                      ERRMAP_TOKENS);
+    if (reader.count != (int)parser->gate.tokens)
+        errmap__refuse(parser, ERRMAP_E_CORRUPT, start);
+    else
+        errmap__read_fields(&reader);
+}
+
+/* >>map */
+
+/* Counts an entry and returns where it goes: `spare` once the caller's are used up. */
+static errmap_entry *errmap__add_entry(errmap__parser *parser, uint32_t code, errmap_entry *spare)
+{
+    errmap_entry *const entry =
+        parser->count < parser->capacity ? &parser->entries[parser->count] : spare;
+    memset(entry, 0, sizeof *entry);
+    entry->code = (uint16_t)(code & 0xffff);
+    entry->key = (uint32_t)parser->gate.key;
+    if (parser->count != 0 && code <= parser->last_code)
+        parser->ascending = false;
+    parser->last_code = code;
+    parser->count++;
+    return entry;
+}
+
+/* What stands behind a key of "errors". */
+static bool errmap__pass_entry(errmap__parser *parser)
+{
+    errmap__gate *const gate = &parser->gate;
+    const size_t digits = gate->key + 1;
+    const uint32_t code = errmap__code(parser->json + digits, gate->key_end - digits);
+    const bool braced = errmap__pass_space(gate) == '{';
+    const size_t start = gate->at;
+    errmap_entry spare, *entry;
+    if (code == UINT32_MAX)
+        errmap__refuse(parser, ERRMAP_E_SCHEMA, gate->key);
+    if (!braced)
+        errmap__refuse(parser, ERRMAP_E_SCHEMA, start);
+    entry = errmap__add_entry(parser, code, &spare);
+    gate->tokens = 0;
+    if (!errmap__pass_value(gate))
+        return false;
+    if (parser->status == ERRMAP_OK)
+        errmap__read_entry(parser, start, entry);
+    return true;
+}
+
+static bool errmap__pass_errors(errmap__parser *parser)
+{
+    errmap__gate *const gate = &parser->gate;
+    if (errmap__pass_space(gate) != '{') {
+        errmap__refuse(parser, ERRMAP_E_SCHEMA, gate->at);
+        return errmap__pass_value(gate);
+    }
+    if (!errmap__pass_open(gate))
+        return false;
+    for (;;) {
+        const int step = errmap__pass_on(gate);
+        if (step != ERRMAP__VALUE)
+            return step == ERRMAP__CLOSED;
+        if (!errmap__pass_entry(parser))
+            return false;
+    }
+}
+
+/* A version or a revision: 0 to UINT32_MAX. */
+static bool errmap__pass_count(errmap__parser *parser, uint32_t *number)
+{
+    errmap__gate *const gate = &parser->gate;
+    const char *text;
+    size_t start, length;
+    errmap__pass_space(gate);
+    start = gate->at;
+    if (!errmap__pass_value(gate))
+        return false;
+    text = parser->json + start;
+    length = gate->at - start;
+    if (!errmap__whole_number(text, length, number) ||
+        (*number == UINT32_MAX && !errmap__equal(text, length, "4294967295")))
+        errmap__refuse(parser, ERRMAP_E_SCHEMA, start);
+    return true;
+}
+
+enum { ERRMAP__VERSION_MEMBER, ERRMAP__REVISION_MEMBER, ERRMAP__ERRORS_MEMBER, ERRMAP__MEMBERS };
+
+/* What stands behind a key of the map itself. */
+static bool errmap__pass_member(errmap__parser *parser)
+{
+    static const char *const names[] = {"version", "revision", "errors"};
+    errmap__gate *const gate = &parser->gate;
+    const size_t name = gate->key + 1;
+    const uint32_t member =
+        errmap__lookup(names, ERRMAP__MEMBERS, parser->json + name, gate->key_end - name);
+    const uint32_t bit = (uint32_t)1 << member;
+    if (member == ERRMAP__MEMBERS)
+        return errmap__pass_value(gate);
+    if ((parser->seen & bit) != 0)
+        errmap__refuse(parser, ERRMAP_E_SCHEMA, gate->key);
+    parser->seen |= bit;
+    if (member == ERRMAP__ERRORS_MEMBER)
+        return errmap__pass_errors(parser);
+    return errmap__pass_count(parser, member == ERRMAP__VERSION_MEMBER ? &parser->version
+                                                                       : &parser->revision);
+}
+
+static bool errmap__pass_map(errmap__parser *parser)
+{
+    errmap__gate *const gate = &parser->gate;
+    if (errmap__pass_space(gate) != '{') {
+        errmap__refuse(parser, ERRMAP_E_SCHEMA, gate->at);
+        return errmap__pass_value(gate);
+    }
+    if (!errmap__pass_open(gate))
+        return false;
+    for (;;) {
+        const int step = errmap__pass_on(gate);
+        if (step == ERRMAP__CLOSED && parser->seen != (1u << ERRMAP__MEMBERS) - 1)
+            errmap__refuse(parser, ERRMAP_E_SCHEMA, gate->at - 1);
+        if (step != ERRMAP__VALUE)
+            return step == ERRMAP__CLOSED;
+        if (!errmap__pass_member(parser))
+            return false;
+    }
+}
+
+/* The whole text. A fault of the gate counts more than any of the schema before it. */
+static void errmap__pass_text(errmap__parser *parser)
+{
+    errmap__gate *const gate = &parser->gate;
+    bool passed = errmap__pass_map(parser);
+    if (passed) {
+        errmap__pass_space(gate);
+        passed = gate->at == gate->length;
+    }
+    if (!passed) {
+        parser->status = gate->too_deep ? ERRMAP_E_DEPTH : ERRMAP_E_CORRUPT;
+        parser->offset = gate->at;
+    }
+}
+
+/* >>sort */
+
+/* Entries ascend by code, and the same code by place in the text. */
+static uint64_t errmap__rank(const errmap_entry *entry)
+{
+    return (uint64_t)entry->code << 32 | entry->key;
+}
+
+/* Moves the root of a heap down to where it belongs. */
+static void errmap__sink(errmap_entry *entries, uint32_t root, uint32_t count)
+{
+    const errmap_entry sinking = entries[root];
+    const uint64_t rank = errmap__rank(&sinking);
+    uint32_t child = 2 * root + 1;
+    while (child < count) {
+        if (child + 1 < count && errmap__rank(&entries[child]) < errmap__rank(&entries[child + 1]))
+            child++;
+        if (errmap__rank(&entries[child]) < rank)
+            break;
+        entries[root] = entries[child];
+        root = child;
+        child = 2 * root + 1;
+    }
+    entries[root] = sinking;
+}
+
+/* Heapsort: no recursion, no memory, and no order of the input that makes it slow. */
+static void errmap__sort(errmap_entry *entries, uint32_t count)
+{
+    uint32_t i;
+    for (i = count >> 1; i > 0; i--)
+        errmap__sink(entries, i - 1, count);
+    for (i = count; i > 1; i--) {
+        const errmap_entry last = entries[i - 1];
+        entries[i - 1] = entries[0];
+        entries[0] = last;
+        errmap__sink(entries, 0, i - 1);
+    }
+}
+
+/* Refuses the key that is the first in the text to repeat a code. */
+static void errmap__refuse_repeated(errmap__parser *parser)
+{
+    const errmap_entry *const entries = parser->entries;
+    uint32_t repeated = UINT32_MAX;
+    uint32_t i;
+    for (i = 1; i < parser->count; i++) {
+        if (entries[i].code == entries[i - 1].code && entries[i].key < repeated)
+            repeated = entries[i].key;
+    }
+    if (repeated != UINT32_MAX)
+        errmap__refuse(parser, ERRMAP_E_SCHEMA, repeated);
+}
+
+static void errmap__order(errmap__parser *parser)
+{
+    if (parser->count > parser->capacity) {
+        errmap__refuse(parser, ERRMAP_E_CAPACITY, 0);
+    } else if (!parser->ascending) {
+        errmap__sort(parser->entries, parser->count);
+        errmap__refuse_repeated(parser);
+    }
+}
+
+/* >>parse */
+
+static void errmap__publish(const errmap__parser *parser, errmap *map)
+{
+    map->json = parser->json;
+    map->length = (uint32_t)parser->gate.length;
+    map->entries = parser->entries;
+    map->count = parser->count;
+    map->version = parser->version;
+    map->revision = parser->revision;
+}
+
+static void errmap__report(errmap_error *error, size_t offset, uint32_t needed)
+{
+    if (!error)
+        return;
+    error->offset = offset;
+    error->needed = needed;
+}
+
+RETRY_API errmap_status errmap_parse(errmap *map, const char *json, size_t length,
+                                     errmap_entry *entries, uint32_t capacity, errmap_error *error)
+{
+    errmap__parser parser;
+    errmap__report(error, 0, 0);
+    if (!map || (!json && length != 0) || (!entries && capacity != 0))
+        return ERRMAP_E_ARGUMENT;
+    if (length > INT_MAX)
+        return ERRMAP_E_SIZE;
+    memset(&parser, 0, sizeof parser);
+    parser.gate.text = (const unsigned char *)json;
+    parser.gate.length = length;
+    parser.json = json;
+    parser.entries = entries;
+    parser.capacity = capacity;
+    parser.ascending = true;
+    errmap__pass_text(&parser);
+    if (parser.status == ERRMAP_OK)
+        errmap__order(&parser);
+    if (parser.status == ERRMAP_E_CAPACITY) {
+        errmap__report(error, 0, parser.count);
+    } else if (parser.status != ERRMAP_OK) {
+        errmap__report(error, parser.offset, 0);
+    } else {
+        errmap__publish(&parser, map);
+        errmap__report(error, length, parser.count);
+    }
+    return parser.status;
+}
+
+RETRY_API const errmap *errmap_newer(const errmap *a, const errmap *b)
+{
+    if (!a || !b)
+        return a ? a : b;
+    return b->revision > a->revision ? b : a;
+}
+
+/* Halves without a branch on what it finds: a step's outcome is a coin toss to the predictor. */
+RETRY_API const errmap_entry *errmap_find(const errmap *map, uint32_t status)
+{
+    const errmap_entry *entry;
+    uint32_t count;
+    if (!map || !map->entries || map->count == 0)
+        return NULL;
+    entry = map->entries;
+    for (count = map->count; count > 1;) {
+        const uint32_t half = count >> 1;
+        entry += half * (uint32_t)(entry[half].code <= status);
+        count -= half;
+    }
+    return entry->code == status ? entry : NULL;
+}
+
+/* >>advice */
+
+RETRY_API errmap_advice errmap_advise(const errmap *map, uint32_t status)
+{
+    const uint32_t retried =
+        ERRMAP_ATTR_RETRY_NOW | ERRMAP_ATTR_RETRY_LATER | ERRMAP_ATTR_AUTO_RETRY;
+    errmap_advice advice;
+    uint32_t attributes;
+    memset(&advice, 0, sizeof advice);
+    advice.failure.code = status;
+    advice.entry = errmap_find(map, status);
+    if (!advice.entry) {
+        advice.failure.unknown = true;
+        return advice;
+    }
+    attributes = advice.entry->attributes;
+    if ((attributes & retried) != 0 && (attributes & ERRMAP_ATTR_NO_RETRY) == 0)
+        advice.failure.reason = RETRY_REASON_KV_ERROR_MAP_RETRY_INDICATED;
+    advice.failure.throttle = (attributes & ERRMAP_ATTR_RATE_LIMIT) != 0;
+    advice.refresh_config = (attributes & ERRMAP_ATTR_FETCH_CONFIG) != 0;
+    advice.authentication = (attributes & ERRMAP_ATTR_AUTH) != 0;
+    advice.special = (attributes & ERRMAP_ATTR_SPECIAL_HANDLING) != 0;
+    advice.reconnect = advice.special || (attributes & ERRMAP_ATTR_CONN_STATE_INVALIDATED) != 0;
+    return advice;
+}
+
+RETRY_API errmap_advice errmap_classify_kv(const errmap *map, uint16_t status, uint8_t opcode)
+{
+    errmap_advice advice;
+    const retry_failure failure = retry_classify_kv(status, opcode);
+    if (failure.unknown)
+        return errmap_advise(map, status);
+    memset(&advice, 0, sizeof advice);
+    advice.failure = failure;
+    advice.entry = errmap_find(map, status);
+    return advice;
+}
+
+/* >>strategy */
+
+RETRY_API retry_ms errmap_spec_delay(const errmap_entry *entry, uint32_t retries)
+{
+    retry_backoff backoff = RETRY_BACKOFF_DEFAULT;
+    if (!entry || entry->strategy == ERRMAP_SPEC_NONE || entry->strategy > ERRMAP_SPEC_EXPONENTIAL)
+        return 0;
+    if (retries == 0)
+        return entry->after;
+    if (entry->interval == 0)
+        return 1;
+    backoff.initial = entry->interval;
+    if (entry->strategy == ERRMAP_SPEC_CONSTANT)
+        return entry->interval;
+    backoff.max = entry->ceil;
+    if (entry->strategy == ERRMAP_SPEC_LINEAR) {
+        backoff.curve = RETRY_CURVE_LINEAR; /* initial * (attempt + 1) */
+        return retry_backoff_base(&backoff, retries - 1);
+    }
+    backoff.curve = RETRY_CURVE_POWER;
+    return retry_backoff_base(&backoff, retries);
+}
+
+/* ms from one instant to another; none if the clock stepped back, which is a difference over half
+   its range. Instants wrap. */
+static retry_ms errmap__elapsed(retry_time from, retry_time to)
+{
+    const retry_time most = (retry_time)-1;
+    const retry_time passed = to >= from ? to - from : most - from + to + 1;
+    if (passed > most / 2 + 1)
+        return 0;
+    return passed < UINT32_MAX ? (retry_ms)passed : UINT32_MAX;
+}
+
+/* The entry whose specification rules a failure; NULL if none does. */
+static const errmap_entry *errmap__ruling(const errmap *map, const retry_failure *failure)
+{
+    const errmap_entry *entry;
+    if (failure->reason != RETRY_REASON_KV_ERROR_MAP_RETRY_INDICATED)
+        return NULL;
+    entry = errmap_find(map, failure->code);
+    return entry && entry->strategy != ERRMAP_SPEC_NONE ? entry : NULL;
+}
+
+RETRY_API retry_action errmap_strategy_after(const retry_strategy *self, retry_request *request,
+                                             const retry_failure *failure, retry_time now)
+{
+    const errmap_strategy *const strategy = (const errmap_strategy *)(const void *)self;
+    const retry_strategy *fallback;
+    const errmap_entry *entry;
+    retry_ms delay;
+    if (!self || !request || !failure)
+        return retry_action_none(RETRY_CAUSE_MISUSE);
+    if (!retry_permitted(request, failure))
+        return retry_action_none(RETRY_CAUSE_NOT_IDEMPOTENT);
+    entry = errmap__ruling(strategy->map, failure);
+    if (!entry) {
+        fallback = strategy->fallback ? strategy->fallback : retry_best_effort();
+        return fallback->retry_after ? fallback->retry_after(fallback, request, failure, now)
+                                     : retry_action_none(RETRY_CAUSE_MISUSE);
+    }
+    delay = errmap_spec_delay(entry, request->code_attempts);
+    if (entry->max_duration != 0) {
+        const retry_ms elapsed = errmap__elapsed(request->code_since, now);
+        if (elapsed >= entry->max_duration || delay >= entry->max_duration - elapsed)
+            return retry_action_none(RETRY_CAUSE_MAX_DURATION);
+    }
+    return retry_action_after(delay);
+}
+
+#ifdef __cplusplus
+}
+#endif
+
+#undef ERRMAP__HEADER
+#undef ERRMAP__EACH
+#undef ERRMAP__NAME_SIZE
+#undef ERRMAP__FIELDS
+
+#endif /* RETRY_IMPLEMENTATION || ERRMAP_IMPLEMENTATION */
