@@ -81,6 +81,13 @@ CHECK_API void check_text(const char *expected, const char *got, const char *tex
 #define CHECK_TEXT(expected, got) check_text((expected), (got), #got, __FILE__, __LINE__)
 
 #ifdef RETRY_H
+/* start + elapsed on a clock that may wrap, in a way that no sanitizer takes for an overflow */
+CHECK_API retry_time check_after(retry_time start, retry_time elapsed)
+{
+    retry_time left = (retry_time)-1 - start;
+    return elapsed <= left ? start + elapsed : elapsed - left - 1;
+}
+
 CHECK_API void check_decision(unsigned verdict, unsigned cause, retry_decision got,
                               const char *file, int line)
 {
