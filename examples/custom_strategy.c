@@ -1,0 +1,75 @@
+/* custom_strategy.c: a strategy of one's own. Requests of robots are not retried; whether those of
+   guests may be is answered later, by somebody else; all others are left to best effort. An
+   observer prints every decision. The clock is a variable, so nothing waits.
+
+       cc -o custom_strategy examples/custom_strategy.c && ./custom_strategy */
+#define RETRY_IMPLEMENTATION
+#include "../retry.h"
+
+#include <stdio.h>
+
+enum visitor { MEMBER, ROBOT, GUEST };
+
+typedef struct door {
+    retry_strategy base; /* first, so that a pointer to it is a pointer to the door */
+    const retry_strategy *others;
+} door;
+
+/* A strategy says whether and when to retry, and nothing else: deadline, budget and counting come
+   after it, so that it cannot forget them. */
+static retry_action door_after(const retry_strategy *self, retry_request *request,
+                               const retry_failure *failure, retry_time now)
+{
+    const door *this_door = (const door *)(const void *)self;
+    const enum visitor *visitor = request->context;
+    if (*visitor == ROBOT)
+        return retry_action_none(RETRY_CAUSE_REFUSED);
+    if (*visitor == GUEST && retry_permitted(request, failure))
+        return retry_action_pending();
+    return this_door->others->retry_after(this_door->others, request, failure, now);
+}
+
+static void print_decision(void *context, const retry_request *request,
+                           const retry_failure *failure, const retry_decision *decision)
+{
+    char line[200];
+    (void)context;
+    retry_format(line, sizeof line, request, failure, decision);
+    puts(line);
+}
+
+/* An operation of 2.5 s that begins at 0 and whose server is busy. */
+static void begin(retry_request *request, const retry_client *client, enum visitor *visitor)
+{
+    static const char *const names[] = {"member", "robot", "guest"};
+    printf("\n%s\n", names[*visitor]);
+    request->client = client;
+    request->context = visitor;
+    request->timeout = 2500;
+    retry_begin(request, 0);
+}
+
+int main(void)
+{
+    door strategy = {{door_after}, retry_best_effort()};
+    retry_client client = {0};
+    retry_request member = {0}, robot = {0}, guest = {0};
+    enum visitor visitors[] = {MEMBER, ROBOT, GUEST};
+    retry_failure busy = retry_classify_kv(0x86, 0x01); /* temporary failure of a set */
+    client.strategy = &strategy.base;
+    client.observe = print_decision;
+    retry_seed(1);
+
+    begin(&member, &client, &visitors[MEMBER]);
+    retry_orchestrate(&member, &busy, 10);
+    retry_orchestrate(&member, &busy, 20);
+    begin(&robot, &client, &visitors[ROBOT]);
+    retry_orchestrate(&robot, &busy, 10);
+
+    begin(&guest, &client, &visitors[GUEST]);
+    retry_orchestrate(&guest, &busy, 10);                     /* PENDING */
+    retry_resume(&guest, &busy, retry_action_after(250), 60); /* yes, in a quarter second */
+    retry_orchestrate(&guest, &busy, 320);                    /* PENDING again */
+    retry_decision last = retry_resume(&guest, &busy, retry_action_after(250), 2400); /* late */
+    return last.verdict == RETRY_VERDICT_EXPIRE && last.delay == 100 ? 0 : 1;
+}

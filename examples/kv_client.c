@@ -1,0 +1,997 @@
+/* kv_client.c: how to use retry.h in an event loop.
+
+   A small client of the memcached binary protocol (non-blocking sockets, poll, one thread) works
+   through some hundred operations, several at once, on servers that refuse, stall, change their
+   mind, hang up and die. Every failed attempt is classified and handed to retry_orchestrate; the
+   client obeys. At the end it shows what happened, and two verdicts.
+
+       cc -o kv_client examples/kv_client.c
+       ./kv_client               two nodes of its own, which fail on a script (kv_server.h)
+       ./kv_client memcached     a real memcached, frozen, killed and started again
+       ./kv_client careless      as the first, but every operation claims to be idempotent: the
+                                 second verdict shows what comes of that
+
+   What there is to learn about retry.h is in the first sections: "Deciding" (failed, obey, finish),
+   "Sending" and "Connections". The exit status is 0 if both verdicts hold, 1 if not, 2 if it could
+   not start, and 128 + the signal's number if it was interrupted. */
+#define _DEFAULT_SOURCE
+
+#define RETRY_IMPLEMENTATION
+#include "../retry.h"
+
+#include "kv_server.h"
+
+#include <inttypes.h>
+
+enum {
+    OPERATION_TIMEOUT = 2500, /* ms for an operation with all its attempts */
+    ATTEMPT_TIMEOUT = 400,    /* ms that an attempt may be on the wire */
+    MAP_INTERVAL = 100,       /* ms between tries while nobody has a newer map of the vbuckets */
+    BURST = 10,               /* operations begin in bursts, so that several are in flight */
+    BURST_INTERVAL = 80,      /* ms */
+    OPERATIONS = 64 * BURST,
+    BUDGET_TOKENS = 400, /* that all operations' retries are paid from */
+    LOCK_HELD = 5,       /* operations from a get-and-lock to its unlock */
+    TICK = 50,           /* ms between two looks at the progress and at `interrupted` */
+
+    /* ms that an operation may end after its deadline. The client wakes at the deadline, give or
+       take a millisecond; on a machine under load it then waits for its turn on a core, for some
+       tens of milliseconds with Linux's default scheduler. */
+    QUANTUM = 50
+};
+
+enum { GET, SET, INCREMENT, GET_AND_LOCK, ADD, UNLOCK, READ_BACK, KINDS };
+
+static const struct {
+    const char *name;
+    uint8_t opcode;
+} kinds[KINDS] = {
+    {"get", KV_GET},
+    {"set", KV_SET},
+    {"increment", KV_INCREMENT},
+    {"get-and-lock", KV_GET_AND_LOCK},
+    {"add", KV_ADD},
+    {"unlock", KV_UNLOCK},
+    {"read back", KV_GET},
+};
+
+enum { IDLE, WAITING, ON_WIRE, EXPIRING, FINISHED };        /* an operation's states */
+enum { DONE, REFUSED, EXPIRED, FAILED, CUT_OFF, OUTCOMES }; /* how it ended */
+
+typedef struct operation {
+    retry_request request;
+    retry_nmv nmv;
+    retry_time timer;    /* when it is to be sent, or times out, or expires, by its state */
+    retry_time finished; /* when the application was told */
+    uint8_t kind, state, outcome;
+    uint8_t cause;         /* of the last decision */
+    retry_failure failure; /* the last one */
+    uint8_t node;          /* that the attempt on the wire went to */
+    uint32_t opaque;       /* of the last attempt */
+    uint32_t partner;      /* get-and-lock and unlock, increment and read back: each other */
+    uint64_t cas, value;   /* of the response */
+    char key[KV_KEY_SIZE];
+} operation;
+
+enum { DOWN, CONNECTING, READY }; /* a node's states */
+
+typedef struct node {
+    retry_connection connection;
+    retry_time timer; /* when to connect next, or to give up connecting */
+    int fd;           /* -1: none */
+    uint8_t state;
+    uint16_t port;
+    pid_t process; /* 0: not running */
+    char name[16];
+    size_t input_length, output_length;
+    uint8_t input[KV_HEADER + KV_BODY_MAX], output[8192];
+} node;
+
+enum { START, FREEZE, KILL };
+
+/* What is done to the nodes' processes, and at the beginning of which operation. */
+typedef struct event {
+    uint32_t operation;
+    uint8_t node, action;
+} event;
+
+typedef struct scenario {
+    const char *server;
+    uint8_t nodes;
+    uint8_t pattern[BURST]; /* the kinds of a burst's operations */
+    event events[8];
+    size_t event_count;
+} scenario;
+
+typedef struct kv_client {
+    const scenario *scenario;
+    bool careless;
+    retry_client retry;
+    retry_policy policy;
+    retry_budget budget;
+    operation operations[KV_OPERATIONS];
+    uint32_t count, next, open; /* operations planned, the next to begin, begun and not finished */
+    retry_time started, next_burst;
+    node nodes[KV_NODES];
+    uint64_t map_revision;
+    uint8_t map[KV_VBUCKETS]; /* which node owns a vbucket */
+    size_t next_event;
+    kv_cluster *cluster;                           /* the server's memory; NULL: memcached */
+    uint32_t retries, reasons[RETRY_REASON_COUNT]; /* retries granted, by reason */
+    uint64_t paid[KINDS];                          /* thousandths of a token, by class */
+    uint32_t budget_low;
+    uint32_t late_answers, connections;
+    retry_ms late_wakeup; /* ms; the most that poll overslept */
+    retry_time drawn;     /* when the line of progress was drawn */
+    retry_request chance; /* never begun: what retry_random asks for without an operation */
+} kv_client;
+
+/* ---- Deciding ------------------------------------------------------------------------------ */
+
+static void begin(kv_client *client, operation *op, retry_time now);
+
+static bool is_idempotent(const kv_client *client, const operation *op)
+{
+    return client->careless || retry_idempotent_kv(kinds[op->kind].opcode);
+}
+
+/* The application is told how the operation ended. */
+static void finish(kv_client *client, operation *op, uint8_t outcome)
+{
+    retry_time now = clock_ms();
+    op->state = FINISHED;
+    op->outcome = outcome;
+    op->finished = now;
+    client->open--;
+    if (op->kind == GET_AND_LOCK && op->partner < client->next)
+        begin(client, &client->operations[op->partner], now); /* it had to wait for this one */
+}
+
+static void obey(kv_client *client, operation *op, retry_decision decision, retry_time now)
+{
+    switch (decision.verdict) {
+    case RETRY_VERDICT_RETRY:
+        op->state = WAITING;
+        op->timer = now + decision.delay;
+        break;
+    case RETRY_VERDICT_EXPIRE:
+        op->state = EXPIRING;
+        op->timer = now + decision.delay;
+        break;
+    default:
+        finish(client, op, decision.cause == RETRY_CAUSE_NOT_IDEMPOTENT ? REFUSED : FAILED);
+    }
+}
+
+/* Every failed attempt of every operation comes through here. */
+static void failed(kv_client *client, operation *op, retry_failure failure, retry_time now)
+{
+    uint32_t before = retry_budget_balance(&client->budget);
+    retry_decision decision = retry_orchestrate(&op->request, &failure, now);
+    uint32_t after = retry_budget_balance(&client->budget);
+    op->failure = failure;
+    op->cause = decision.cause;
+    if (after < before)
+        client->paid[op->kind] += before - after;
+    if (after < client->budget_low)
+        client->budget_low = after;
+    obey(client, op, decision, now);
+}
+
+/* A response that is not a success. A client with an error map asks it about unknown codes here. */
+static retry_failure classify(const kv_packet *response)
+{
+    return retry_classify_kv(response->status, response->opcode);
+}
+
+static void attempt_timed_out(kv_client *client, operation *op, retry_time now)
+{
+    retry_failure failure;
+    memset(&failure, 0, sizeof failure);
+    failure.reason = RETRY_REASON_ATTEMPT_TIMED_OUT;
+    failure.timeout = true;
+    failed(client, op, failure, now);
+}
+
+/* The observer: told of every decision, whoever it was for. */
+static void count_decision(void *context, const retry_request *request,
+                           const retry_failure *failure, const retry_decision *decision)
+{
+    kv_client *client = context;
+    (void)request;
+    if (decision->verdict != RETRY_VERDICT_RETRY)
+        return;
+    client->retries++;
+    if (failure->reason < RETRY_REASON_COUNT)
+        client->reasons[failure->reason]++;
+}
+
+/* ---- Sending ------------------------------------------------------------------------------- */
+
+/* Appends the operation's packet to the node's output; false if there is no room. */
+static bool write_request(node *to, const operation *op, uint16_t vbucket)
+{
+    uint8_t extras[20] = {0}; /* set and add: flags and expiry, both 0 */
+    char value[KV_VALUE_SIZE];
+    int length = snprintf(value, sizeof value, "value of %" PRIu32, op->opaque >> KV_ATTEMPT_BITS);
+    bool stores = op->kind == SET || op->kind == ADD;
+    kv_packet packet;
+    memset(&packet, 0, sizeof packet);
+    packet.magic = KV_REQUEST;
+    packet.opcode = kinds[op->kind].opcode;
+    packet.status = vbucket;
+    packet.opaque = op->opaque;
+    packet.cas = op->kind == UNLOCK ? op->cas : 0;
+    packet.extras = extras;
+    packet.key = (const uint8_t *)op->key;
+    packet.key_length = (uint16_t)strlen(op->key);
+    packet.value = (const uint8_t *)value;
+    packet.value_length = stores ? (uint32_t)length : 0;
+    packet.extras_length = stores ? 8 : op->kind == GET_AND_LOCK ? 4 : 0; /* lock: default time */
+    if (op->kind == INCREMENT) {
+        packet.extras_length = 20;
+        kv_put(extras, 8, 1);     /* add 1 */
+        kv_put(extras + 8, 8, 1); /* or begin with 1 */
+    }
+    size_t room = sizeof to->output - to->output_length;
+    size_t size = kv_write(to->output + to->output_length, room, &packet);
+    to->output_length += size;
+    return size > 0;
+}
+
+/* Nothing has left the client, so that another try is safe; but none can work before the next try
+   to connect: until then it would only cost the budget. */
+static void not_sent(kv_client *client, operation *op, const node *to, retry_time now)
+{
+    retry_failure failure =
+        retry_classify_stage(RETRY_STAGE_DISPATCH, RETRY_REASON_SOCKET_NOT_AVAILABLE);
+    if (to->state == DOWN && to->timer > now)
+        failure.retry_after = (retry_ms)(to->timer - now);
+    failed(client, op, failure, now);
+}
+
+/* Makes one attempt: on the wire until its own time or the operation's is over. */
+static void dispatch(kv_client *client, operation *op, retry_time now)
+{
+    uint16_t vbucket = kv_vbucket((const uint8_t *)op->key, strlen(op->key));
+    op->node = client->map[vbucket];
+    node *to = &client->nodes[op->node];
+    uint32_t number = (uint32_t)(op - client->operations);
+    uint32_t attempt = op->request.attempts & ((1u << KV_ATTEMPT_BITS) - 1);
+    op->opaque = number << KV_ATTEMPT_BITS | attempt;
+    if (to->state != READY || !write_request(to, op, vbucket)) {
+        not_sent(client, op, to, now);
+        return;
+    }
+    retry_time deadline = op->request.started + OPERATION_TIMEOUT;
+    op->state = ON_WIRE;
+    op->timer = now + ATTEMPT_TIMEOUT < deadline ? now + ATTEMPT_TIMEOUT : deadline;
+}
+
+/* Begins an operation, unless it is an unlock whose lock is still being taken, or never was. */
+static void begin(kv_client *client, operation *op, retry_time now)
+{
+    if (op->kind == UNLOCK) {
+        const operation *lock = &client->operations[op->partner];
+        if (lock->state != FINISHED || lock->outcome != DONE)
+            return;
+        op->cas = lock->cas;
+    }
+    op->request.client = &client->retry;
+    op->request.timeout = OPERATION_TIMEOUT;
+    op->request.idempotent = is_idempotent(client, op);
+    op->nmv.interval = MAP_INTERVAL;
+    retry_begin(&op->request, now);
+    retry_nmv_begin(&op->nmv, client->map_revision);
+    client->open++;
+    dispatch(client, op, now);
+}
+
+static void fire_timer(kv_client *client, operation *op, retry_time now)
+{
+    if (op->state == WAITING)
+        dispatch(client, op, now);
+    else if (op->state == ON_WIRE)
+        attempt_timed_out(client, op, now);
+    else if (op->state == EXPIRING)
+        finish(client, op, EXPIRED);
+}
+
+/* ---- Not my vbucket ------------------------------------------------------------------------ */
+
+/* Takes the map over if it is newer. Who waits for one need not wait any longer. */
+static void adopt_map(kv_client *client, const kv_packet *response, retry_time now)
+{
+    if (response->value_length != KV_MAP_SIZE)
+        return;
+    uint64_t revision = kv_number(response->value, 8);
+    if (revision <= client->map_revision)
+        return;
+    client->map_revision = revision;
+    for (size_t i = 0; i < KV_VBUCKETS; i++)
+        client->map[i] = response->value[8 + i] % KV_NODES;
+    for (uint32_t i = 0; i < client->next; i++) {
+        operation *op = &client->operations[i];
+        if (op->state == WAITING && op->request.code == KV_NOT_MY_VBUCKET &&
+            retry_nmv_config(&op->nmv, revision).delay == 0)
+            op->timer = now;
+    }
+}
+
+/* Whether there is another try is retry_orchestrate's to say, where to and when is retry_nmv's. Its
+   delay is MAP_INTERVAL at most, which is what the former reckoned with (always_interval). */
+static void not_my_vbucket(kv_client *client, operation *op, const kv_packet *response,
+                           retry_time now)
+{
+    adopt_map(client, response, now);
+    retry_nmv_step step = retry_nmv_rejected(&op->nmv, client->map_revision, false);
+    failed(client, op, classify(response), now);
+    if (op->state == WAITING)
+        op->timer = now + step.delay;
+}
+
+/* ---- Responses ----------------------------------------------------------------------------- */
+
+static void succeeded(kv_client *client, operation *op, const kv_packet *response, retry_time now)
+{
+    op->cas = response->cas;
+    if (op->kind == INCREMENT && response->value_length == 8)
+        op->value = kv_number(response->value, 8);
+    if (op->kind == READ_BACK && response->value_length == 1)
+        op->value = (uint64_t)(response->value[0] - '0');
+    retry_succeed(&op->request, now);
+    finish(client, op, DONE);
+}
+
+/* An answer to an attempt that was given up is dropped: its operation has been decided since. */
+static void answered(kv_client *client, const kv_packet *response, retry_time now)
+{
+    uint32_t number = response->opaque >> KV_ATTEMPT_BITS;
+    operation *op = number < client->next ? &client->operations[number] : NULL;
+    if (!op || op->state != ON_WIRE || op->opaque != response->opaque)
+        client->late_answers++;
+    else if (response->status == KV_SUCCESS)
+        succeeded(client, op, response, now);
+    else if (response->status == KV_NOT_MY_VBUCKET)
+        not_my_vbucket(client, op, response, now);
+    else
+        failed(client, op, classify(response), now);
+}
+
+/* ---- Connections --------------------------------------------------------------------------- */
+
+/* The connection is lost, or was not to be had. What was on it may have been done, or not. */
+static void disconnect(kv_client *client, node *lost, retry_time now)
+{
+    if (lost->fd >= 0)
+        close(lost->fd);
+    lost->fd = -1;
+    lost->state = DOWN;
+    lost->input_length = lost->output_length = 0;
+    lost->timer = now + retry_connection_failed(&lost->connection, now);
+    for (uint32_t i = 0; i < client->next; i++) {
+        operation *op = &client->operations[i];
+        if (op->state == ON_WIRE && &client->nodes[op->node] == lost)
+            failed(client, op, retry_classify_stage(RETRY_STAGE_IN_FLIGHT, 0), now);
+    }
+}
+
+static void start_connecting(kv_client *client, node *to, retry_time now)
+{
+    to->timer = now + retry_connection_begin(&to->connection, retry_random(&client->chance), now);
+    to->state = CONNECTING;
+    to->fd = tcp_connect(to->port);
+    if (to->fd < 0)
+        disconnect(client, to, now);
+}
+
+/* Whoever has something to negotiate first (HELLO, an error map) sends it here, and is READY when
+   the answer has come. */
+static void connected(kv_client *client, node *to, retry_time now)
+{
+    if (!tcp_connected(to->fd)) {
+        disconnect(client, to, now);
+        return;
+    }
+    retry_connection_established(&to->connection, now);
+    to->state = READY;
+    client->connections++;
+}
+
+/* Handles every whole response that has arrived. False if the stream makes no sense. */
+static bool read_responses(kv_client *client, node *from, retry_time now)
+{
+    kv_packet response;
+    size_t size, used = 0;
+    int state;
+    while ((state = kv_read(from->input + used, from->input_length - used, KV_RESPONSE, &response,
+                            &size)) == KV_COMPLETE) {
+        answered(client, &response, now);
+        used += size;
+    }
+    from->input_length -= used;
+    memmove(from->input, from->input + used, from->input_length);
+    return state != KV_BROKEN;
+}
+
+static void receive(kv_client *client, node *from, retry_time now)
+{
+    size_t room = sizeof from->input - from->input_length;
+    ssize_t got = recv(from->fd, from->input + from->input_length, room, 0);
+    if (got < 0 && (errno == EAGAIN || errno == EINTR))
+        return;
+    if (got > 0)
+        from->input_length += (size_t)got;
+    if (got <= 0 || !read_responses(client, from, now))
+        disconnect(client, from, now);
+}
+
+static void send_output(kv_client *client, node *to, retry_time now)
+{
+    ssize_t sent = send(to->fd, to->output, to->output_length, 0);
+    if (sent < 0 && errno != EAGAIN && errno != EINTR)
+        disconnect(client, to, now);
+    if (sent <= 0)
+        return;
+    to->output_length -= (size_t)sent;
+    memmove(to->output, to->output + sent, to->output_length);
+}
+
+static void node_ready(kv_client *client, node *of, short events, retry_time now)
+{
+    if (of->state == CONNECTING) {
+        connected(client, of, now);
+        return;
+    }
+    if (events & (POLLIN | POLLERR | POLLHUP))
+        receive(client, of, now);
+    if (of->state == READY && of->output_length > 0)
+        send_output(client, of, now);
+}
+
+static void fire_node_timer(kv_client *client, node *of, retry_time now)
+{
+    if (of->state == DOWN)
+        start_connecting(client, of, now);
+    else
+        disconnect(client, of, now);
+}
+
+/* ---- The plan ------------------------------------------------------------------------------ */
+
+static const scenario scripted = {
+    "two nodes that fail on a script",
+    2,
+    {SET, GET, INCREMENT, GET_AND_LOCK, GET, SET, ADD, GET, UNLOCK, GET},
+    {{30, 0, START}, {50, 1, START}, {300, 1, FREEZE}, {320, 1, KILL}, {390, 1, START}},
+    5};
+
+static const scenario memcached = {
+    "a memcached that is killed twice and forgets everything",
+    1,
+    {SET, GET, INCREMENT, INCREMENT, GET, SET, ADD, GET, INCREMENT, GET},
+    {{10, 0, START},
+     {200, 0, FREEZE},
+     {220, 0, KILL},
+     {270, 0, START},
+     {400, 0, FREEZE},
+     {420, 0, KILL},
+     {470, 0, START}},
+    7};
+
+/* Counters and new keys are an operation's own, so that their values tell what was done to them.
+   The documents of a burst are its own as well: its second set meets the lock on one of them. */
+static void plan_operation(kv_client *client, uint32_t number)
+{
+    operation *op = &client->operations[number];
+    uint32_t burst = number / BURST, place = number % BURST;
+    op->kind = client->scenario->pattern[place];
+    if (op->kind == INCREMENT)
+        snprintf(op->key, sizeof op->key, "counter-%" PRIu32, number);
+    else if (op->kind == ADD)
+        snprintf(op->key, sizeof op->key, "new-%" PRIu32, number);
+    else if (op->kind == GET || place == 0)
+        snprintf(op->key, sizeof op->key, "item-%" PRIu32, burst);
+    else
+        snprintf(op->key, sizeof op->key, "document-%" PRIu32, burst);
+    if (op->kind == GET_AND_LOCK)
+        op->partner = number + LOCK_HELD;
+    if (op->kind == UNLOCK)
+        op->partner = number - LOCK_HELD;
+    if (client->cluster && (place == 0 || op->kind == GET_AND_LOCK))
+        kv_cluster_put(client->cluster, op->key, "first value");
+}
+
+/* A server that cannot be asked what it did is asked for its counters when all is over. */
+static void plan_read_back(kv_client *client)
+{
+    for (uint32_t i = 0; i < OPERATIONS && client->count < KV_OPERATIONS; i++) {
+        if (client->operations[i].kind != INCREMENT)
+            continue;
+        operation *op = &client->operations[client->count];
+        op->kind = READ_BACK;
+        memcpy(op->key, client->operations[i].key, sizeof op->key);
+        client->operations[i].partner = client->count++;
+    }
+}
+
+/* ---- The nodes' processes ------------------------------------------------------------------ */
+
+static double seconds_since_start(const kv_client *client)
+{
+    return (double)(clock_ms() - client->started) / 1000;
+}
+
+static void start_process(kv_client *client, node *of)
+{
+    char port[8];
+    char *arguments[] = {"memcached", "-u", "nobody", "-l", "127.0.0.1",
+                         "-p",        port, "-U",     "0",  NULL};
+    snprintf(port, sizeof port, "%u", (unsigned)of->port);
+    if (client->cluster)
+        of->process = kv_serve(client->cluster, (uint8_t)(of - client->nodes), of->port);
+    else
+        of->process = child_start(arguments);
+    if (of->process > 0)
+        return;
+    say("cannot start %s: %s%s\n", of->name, strerror(errno),
+        client->cluster ? "" : " (install memcached, or run the demo without it)");
+    of->process = 0;
+    exit(2);
+}
+
+static uint32_t on_wire(const kv_client *client, const node *of)
+{
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < client->next; i++) {
+        const operation *op = &client->operations[i];
+        count += op->state == ON_WIRE && &client->nodes[op->node] == of;
+    }
+    return count;
+}
+
+static void act(kv_client *client, const event *what)
+{
+    node *of = &client->nodes[what->node];
+    uint32_t requests = on_wire(client, of);
+    if (what->action == START)
+        start_process(client, of);
+    else if (what->action == FREEZE)
+        kill(of->process, SIGSTOP);
+    else
+        child_kill(of->process);
+    say("%6.2f s  %s is ", seconds_since_start(client), of->name);
+    if (what->action == KILL)
+        say("killed with %" PRIu32 " requests on the wire\n", requests);
+    else
+        say(what->action == START ? "started\n" : "frozen\n");
+}
+
+static void act_on_nodes(kv_client *client)
+{
+    const scenario *plan = client->scenario;
+    while (client->next_event < plan->event_count &&
+           plan->events[client->next_event].operation <= client->next)
+        act(client, &plan->events[client->next_event++]);
+}
+
+/* ---- The event loop ------------------------------------------------------------------------ */
+
+/* The read back waits until all else is over. */
+static bool burst_waits(const kv_client *client)
+{
+    return client->next == client->count || (client->next == OPERATIONS && client->open > 0);
+}
+
+static void begin_burst(kv_client *client, retry_time now)
+{
+    if (burst_waits(client) || now < client->next_burst)
+        return;
+    act_on_nodes(client);
+    client->next_burst = now + (client->next < OPERATIONS ? BURST_INTERVAL : 1);
+    for (uint32_t i = 0; i < BURST && client->next < client->count; i++)
+        begin(client, &client->operations[client->next++], now);
+}
+
+static retry_time earlier(retry_time a, retry_time b)
+{
+    return a < b ? a : b;
+}
+
+static void fire_timers(kv_client *client, retry_time now)
+{
+    for (uint32_t i = 0; i < client->next; i++) {
+        if (client->operations[i].timer <= now)
+            fire_timer(client, &client->operations[i], now);
+    }
+    for (size_t i = 0; i < client->scenario->nodes; i++) {
+        if (client->nodes[i].state != READY && client->nodes[i].timer <= now)
+            fire_node_timer(client, &client->nodes[i], now);
+    }
+}
+
+static retry_time next_timer(const kv_client *client, retry_time now)
+{
+    retry_time next = now + TICK;
+    if (!burst_waits(client))
+        next = earlier(next, client->next_burst);
+    for (uint32_t i = 0; i < client->next; i++) {
+        const operation *op = &client->operations[i];
+        if (op->state != IDLE && op->state != FINISHED)
+            next = earlier(next, op->timer);
+    }
+    for (size_t i = 0; i < client->scenario->nodes; i++) {
+        if (client->nodes[i].state != READY)
+            next = earlier(next, client->nodes[i].timer);
+    }
+    return next;
+}
+
+static short wanted(const node *of)
+{
+    if (of->state == CONNECTING)
+        return POLLOUT;
+    return (short)(of->output_length > 0 ? POLLIN | POLLOUT : POLLIN);
+}
+
+/* Sleeps until a socket is ready or a timer fires, and handles the sockets. */
+static void wait_for_sockets(kv_client *client)
+{
+    struct pollfd sockets[KV_NODES];
+    size_t count = client->scenario->nodes;
+    for (size_t i = 0; i < count; i++) {
+        sockets[i].fd = client->nodes[i].fd;
+        sockets[i].events = wanted(&client->nodes[i]);
+        sockets[i].revents = 0;
+    }
+    retry_time before = clock_ms();
+    retry_time next = next_timer(client, before);
+    int ready = poll(sockets, count, next > before ? (int)(next - before) : 0);
+    retry_time now = clock_ms();
+    if (ready == 0 && now > next && now - next > client->late_wakeup)
+        client->late_wakeup = (retry_ms)(now - next);
+    for (size_t i = 0; ready > 0 && i < count; i++) {
+        if (sockets[i].revents != 0)
+            node_ready(client, &client->nodes[i], sockets[i].revents, now);
+    }
+}
+
+static void draw_progress(kv_client *client, retry_time now)
+{
+    char nodes[64] = "";
+    size_t used = 0;
+    if (now - client->drawn < TICK)
+        return;
+    client->drawn = now;
+    for (size_t i = 0; i < client->scenario->nodes; i++) {
+        const node *of = &client->nodes[i];
+        used += (size_t)snprintf(nodes + used, sizeof nodes - used, "  %s %s", of->name,
+                                 of->state == READY ? "up" : "--");
+    }
+    progress("%6.2f s  %4" PRIu32 " of %" PRIu32 " done  %3" PRIu32 " open  %4" PRIu32 " retries%s",
+             seconds_since_start(client), client->next - client->open, client->count, client->open,
+             client->retries, nodes);
+}
+
+static void run(kv_client *client)
+{
+    while (!interrupted && (client->next < client->count || client->open > 0)) {
+        retry_time now = clock_ms();
+        begin_burst(client, now);
+        fire_timers(client, now);
+        draw_progress(client, now);
+        wait_for_sockets(client);
+    }
+    for (uint32_t i = 0; i < client->next; i++) {
+        operation *op = &client->operations[i];
+        if (op->state == IDLE || op->state == FINISHED)
+            continue;
+        retry_cancel(&op->request, clock_ms());
+        finish(client, op, CUT_OFF);
+    }
+    progress_clear();
+}
+
+/* ---- The table ----------------------------------------------------------------------------- */
+
+typedef struct tally {
+    uint32_t begun, first_try, outcomes[OUTCOMES];
+    retry_ms longest, overrun;
+    uint64_t paid;
+} tally;
+
+static void count_operation(tally *sum, const operation *op)
+{
+    retry_ms elapsed = (retry_ms)(op->finished - op->request.started);
+    sum->begun++;
+    sum->outcomes[op->outcome]++;
+    if (op->outcome == DONE && op->request.attempts == 0)
+        sum->first_try++;
+    if (elapsed > sum->longest)
+        sum->longest = elapsed;
+    if (elapsed > OPERATION_TIMEOUT && elapsed - OPERATION_TIMEOUT > sum->overrun)
+        sum->overrun = elapsed - OPERATION_TIMEOUT;
+}
+
+/* Of one kind of operations, or of all (KINDS). */
+static tally tally_of(const kv_client *client, uint8_t kind)
+{
+    tally sum;
+    memset(&sum, 0, sizeof sum);
+    for (uint32_t i = 0; i < client->next; i++) {
+        const operation *op = &client->operations[i];
+        if (op->state == FINISHED && (kind == KINDS || op->kind == kind))
+            count_operation(&sum, op);
+    }
+    for (uint8_t i = 0; i < KINDS; i++)
+        sum.paid += kind == KINDS || kind == i ? client->paid[i] : 0;
+    return sum;
+}
+
+static void print_row(const char *name, const tally *sum)
+{
+    uint32_t retried = sum->outcomes[DONE] - sum->first_try;
+    printf("%-14s %6" PRIu32 " %6" PRIu32 " %8" PRIu32 " %8" PRIu32 " %8" PRIu32 " %7" PRIu32, name,
+           sum->begun, sum->first_try, retried, sum->outcomes[REFUSED], sum->outcomes[EXPIRED],
+           sum->outcomes[FAILED]);
+    printf(" %6" PRIu32 " ms %7.1f\n", sum->longest, (double)sum->paid / 1000);
+}
+
+static void print_classes(const kv_client *client)
+{
+    tally all = tally_of(client, KINDS);
+    printf("\n%-14s %6s %6s %8s %8s %8s %7s %9s %7s\n", "", "", "first", "after", "refused", "", "",
+           "longest", "budget");
+    printf("%-14s %6s %6s %8s %8s %8s %7s %9s %7s\n", "operations", "begun", "try", "retries",
+           "unsafe", "expired", "failed", "time", "paid");
+    for (uint8_t i = 0; i < KINDS; i++) {
+        tally sum = tally_of(client, i);
+        if (sum.begun > 0)
+            print_row(kinds[i].name, &sum);
+    }
+    print_row("all", &all);
+    if (all.outcomes[CUT_OFF] > 0)
+        printf("%" PRIu32 " were cut off by the interruption.\n", all.outcomes[CUT_OFF]);
+}
+
+static void print_reasons(const kv_client *client)
+{
+    printf("\nretries by reason\n");
+    for (size_t i = 0; i < RETRY_REASON_COUNT; i++) {
+        if (client->reasons[i] > 0)
+            printf("  %-42s %6" PRIu32 "\n", retry_reason_name((retry_reason)i),
+                   client->reasons[i]);
+    }
+    printf("  %-42s %6" PRIu32 "\n", "all", client->retries);
+}
+
+static bool has_failed(const operation *op)
+{
+    return op->state == FINISHED && op->outcome == FAILED;
+}
+
+static bool failed_alike(const operation *a, const operation *b)
+{
+    return has_failed(a) && has_failed(b) && a->cause == b->cause &&
+           a->failure.reason == b->failure.reason && a->failure.code == b->failure.code;
+}
+
+/* How many failed in the same way; 0 if none did, or if an earlier one has counted them. */
+static uint32_t count_alike(const kv_client *client, uint32_t number)
+{
+    const operation *op = &client->operations[number];
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < client->next; i++) {
+        if (!failed_alike(op, &client->operations[i]))
+            continue;
+        if (i < number)
+            return 0;
+        count++;
+    }
+    return count;
+}
+
+static void print_failures(const kv_client *client)
+{
+    bool any = false;
+    for (uint32_t i = 0; i < client->next; i++) {
+        const retry_failure *failure = &client->operations[i].failure;
+        uint32_t count = count_alike(client, i);
+        char line[64];
+        if (count == 0)
+            continue;
+        if (failure->reason == RETRY_REASON_NONE)
+            snprintf(line, sizeof line, "code 0x%02" PRIx32 ", %s", failure->code,
+                     kv_status_text(failure->code));
+        else
+            snprintf(line, sizeof line, "%s", retry_reason_name(failure->reason));
+        printf("%s  %-42s %6" PRIu32 "  %s\n", any ? "" : "\nfailed with\n", line, count,
+               retry_cause_text(client->operations[i].cause));
+        any = true;
+    }
+}
+
+static void print_faults(const kv_client *client)
+{
+    if (!client->cluster)
+        return;
+    printf("\nwhat the server did%24s %6s %6s\n", "", "node 1", "node 2");
+    for (size_t i = 1; i < KV_FAULT_COUNT; i++)
+        printf("  %-42s %6" PRIu32 " %6" PRIu32 "\n", kv_fault_texts[i],
+               client->cluster->faults[0][i], client->cluster->faults[1][i]);
+}
+
+/* ---- The verdicts -------------------------------------------------------------------------- */
+
+typedef struct applications {
+    uint32_t judged, unknown; /* operations that are not idempotent; lost with the server */
+    uint32_t twice;           /* applied more than once */
+    uint32_t spared;          /* refused a retry, and had been applied */
+} applications;
+
+/* How often the operation was applied, as far as can be known: by the server's own count, or by the
+   value of a counter that no other operation touches. -1: lost with the server. */
+static int times_applied(const kv_client *client, const operation *op)
+{
+    if (client->cluster)
+        return client->cluster->applied[op - client->operations];
+    const operation *read_back = &client->operations[op->partner];
+    if (read_back->state == FINISHED && read_back->outcome == DONE)
+        return (int)read_back->value;
+    return op->outcome == DONE ? (int)op->value : -1;
+}
+
+/* Of what a memcached did to other values than counters nothing can be told afterwards. */
+static bool leaves_traces(const kv_client *client, const operation *op)
+{
+    if (client->cluster)
+        return !retry_idempotent_kv(kinds[op->kind].opcode);
+    return op->kind == INCREMENT;
+}
+
+static applications judge_applications(const kv_client *client)
+{
+    applications sum = {0, 0, 0, 0};
+    for (uint32_t i = 0; i < client->next; i++) {
+        const operation *op = &client->operations[i];
+        if (op->state != FINISHED || !leaves_traces(client, op))
+            continue;
+        int times = times_applied(client, op);
+        sum.judged += times >= 0;
+        sum.unknown += times < 0;
+        sum.twice += times > 1;
+        sum.spared += times > 0 && op->outcome == REFUSED;
+    }
+    return sum;
+}
+
+static bool print_verdicts(const kv_client *client)
+{
+    tally all = tally_of(client, KINDS);
+    applications sum = judge_applications(client);
+    bool in_time = all.overrun <= QUANTUM + client->late_wakeup;
+    printf("\n%s  No operation ran past its deadline by more than one scheduling quantum.\n",
+           in_time ? "kept  " : "BROKEN");
+    printf("        The largest overrun was %" PRIu32 " ms. Allowed: %d ms, and %" PRIu32
+           " ms for the latest that poll() woke.\n",
+           all.overrun, (int)QUANTUM, client->late_wakeup);
+    printf("%s  No operation that is not idempotent was applied twice.\n",
+           sum.twice == 0 ? "kept  " : "BROKEN");
+    if (client->cluster)
+        printf("        By the server's own counts: of %" PRIu32 " such operations %" PRIu32
+               " were applied twice.\n",
+               sum.judged, sum.twice);
+    else
+        printf("        By the counters, one for each increment: of %" PRIu32
+               " answered or read back %" PRIu32 " were applied twice;\n        %" PRIu32
+               " were lost with the process, and nobody can tell.\n",
+               sum.judged, sum.twice, sum.unknown);
+    if (sum.spared > 0)
+        printf("        %" PRIu32 " had been applied when they were refused a retry.\n",
+               sum.spared);
+    return in_time && sum.twice == 0;
+}
+
+static bool report(const kv_client *client)
+{
+    print_classes(client);
+    print_reasons(client);
+    print_failures(client);
+    print_faults(client);
+    printf("\nbudget of %d tokens: never below %.1f, %.1f at the end; connections made: %" PRIu32
+           ";\nanswers that came too late and were dropped: %" PRIu32 "\n",
+           BUDGET_TOKENS, (double)client->budget_low / 1000,
+           (double)retry_budget_balance(&client->budget) / 1000, client->connections,
+           client->late_answers);
+    return print_verdicts(client);
+}
+
+/* ---- Set-up -------------------------------------------------------------------------------- */
+
+static void set_up_retry(kv_client *client)
+{
+    static const retry_policy policy = RETRY_POLICY_BEST_EFFORT;
+    static const retry_budget_options options = {
+        BUDGET_TOKENS * 1000, 1000, 2000, 0, 500, 0, 0, 0, false, false};
+    client->policy = policy;
+    client->policy.backoff.initial = 8;
+    client->policy.retry_after_spread = RETRY_RATIO(0.5); /* not all at once, see not_sent */
+    retry_seed(1);
+    retry_budget_init(&client->budget, &options, client->started);
+    client->budget_low = retry_budget_balance(&client->budget);
+    client->retry.strategy = &client->policy.base;
+    client->retry.budget = &client->budget;
+    client->retry.observe = count_decision;
+    client->retry.observe_context = client;
+    client->retry.always_interval = MAP_INTERVAL;
+}
+
+static void set_up_nodes(kv_client *client)
+{
+    static const retry_connection connection = {{RETRY_CURVE_EXPONENTIAL, RETRY_JITTER_SPREAD, 0,
+                                                 40, 320, RETRY_RATIO(1.6), RETRY_RATIO(0.2), NULL,
+                                                 0, NULL},
+                                                250,
+                                                100,
+                                                0,
+                                                0,
+                                                0,
+                                                0,
+                                                false};
+    for (uint8_t i = 0; i < client->scenario->nodes; i++) {
+        node *of = &client->nodes[i];
+        of->connection = connection;
+        of->fd = -1;
+        of->port = tcp_reserve_port();
+        of->timer = client->started;
+        if (client->cluster)
+            snprintf(of->name, sizeof of->name, "node %d", i + 1);
+        else
+            snprintf(of->name, sizeof of->name, "memcached");
+    }
+    for (uint8_t i = 0; i < KV_VBUCKETS; i++)
+        client->map[i] = i % client->scenario->nodes;
+    client->map_revision = 1;
+}
+
+static void set_up(kv_client *client, const char *mode)
+{
+    bool real = strcmp(mode, "memcached") == 0;
+    client->scenario = real ? &memcached : &scripted;
+    client->careless = strcmp(mode, "careless") == 0;
+    client->cluster = real ? NULL : kv_cluster_new();
+    if (!real && !client->cluster) {
+        perror("no memory to share");
+        exit(2);
+    }
+    client->started = client->next_burst = clock_ms();
+    client->count = OPERATIONS;
+    set_up_retry(client);
+    set_up_nodes(client);
+    for (uint32_t i = 0; i < OPERATIONS; i++)
+        plan_operation(client, i);
+    if (real)
+        plan_read_back(client);
+}
+
+int main(int count, char **arguments)
+{
+    static kv_client client;
+    const char *mode = count > 1 ? arguments[1] : "scripted";
+    if (count > 2 || (strcmp(mode, "scripted") != 0 && strcmp(mode, "memcached") != 0 &&
+                      strcmp(mode, "careless") != 0)) {
+        fprintf(stderr, "usage: %s [scripted | memcached | careless]\n", arguments[0]);
+        return 2;
+    }
+    catch_interrupts();
+    set_up(&client, mode);
+    printf("%d operations of %.1f s each, in bursts of %d, on %s.\n%s\n\n", (int)OPERATIONS,
+           OPERATION_TIMEOUT / 1000.0, (int)BURST, client.scenario->server,
+           client.careless ? "Every one claims to be idempotent, which most are not."
+                           : "Every failed attempt is decided by retry.h.");
+    run(&client);
+    for (size_t i = 0; i < KV_NODES; i++)
+        child_kill(client.nodes[i].process);
+    bool kept = report(&client);
+    return !kept ? 1 : interrupted ? 128 + (int)interrupted : 0;
+}

@@ -1,0 +1,623 @@
+/* kv_server.h: the other side of kv_client.c. First the part of the memcached binary protocol that
+   both speak; then a server that fails on a script, for a client that wants to be tried.
+
+   A cluster is some memory that all its processes share: the data, who owns which vbucket, and what
+   was counted. A node is a process that serves it on one port (kv_serve). A node may be killed at
+   any time; what it had done stays done, and another process can take its place. */
+#ifndef KV_SERVER_H
+#define KV_SERVER_H
+
+#include "plumbing.h"
+
+#include <poll.h>
+#include <sys/mman.h>
+
+/* ---- The protocol -------------------------------------------------------------------------- */
+
+enum { KV_REQUEST = 0x80, KV_RESPONSE = 0x81, KV_HEADER = 24, KV_BODY_MAX = 30000 };
+
+enum {
+    KV_GET = 0x00,
+    KV_SET = 0x01,
+    KV_ADD = 0x02,
+    KV_INCREMENT = 0x05,
+    KV_GET_AND_LOCK = 0x94,
+    KV_UNLOCK = 0x95
+};
+
+/* X(name, code, text) */
+#define KV_STATUSES(X)                              \
+    X(SUCCESS, 0x00, "success")                     \
+    X(KEY_NOT_FOUND, 0x01, "key not found")         \
+    X(KEY_EXISTS, 0x02, "key exists")               \
+    X(INVALID, 0x04, "invalid arguments")           \
+    X(NOT_MY_VBUCKET, 0x07, "not my vbucket")       \
+    X(LOCKED, 0x09, "locked")                       \
+    X(NOT_LOCKED, 0x0e, "not locked")               \
+    X(UNKNOWN_COMMAND, 0x81, "unknown command")     \
+    X(NO_MEMORY, 0x82, "no memory")                 \
+    X(TEMPORARY_FAILURE, 0x86, "temporary failure") \
+    X(NEW_CODE, 0x7ff0, "in no client's tables")
+
+enum {
+#define KV_STATUS_CODE(name, code, text) KV_##name = code,
+    KV_STATUSES(KV_STATUS_CODE)
+#undef KV_STATUS_CODE
+};
+
+static inline const char *kv_status_text(uint32_t status)
+{
+    switch (status) {
+#define KV_STATUS_TEXT(name, code, text) \
+    case code:                           \
+        return text;
+        KV_STATUSES(KV_STATUS_TEXT)
+#undef KV_STATUS_TEXT
+    }
+    return "unknown";
+}
+
+enum { KV_KEY_SIZE = 24, KV_VALUE_SIZE = 24, KV_VBUCKETS = 16, KV_NODES = 2 };
+
+/* A not-my-vbucket response carries the map of the vbuckets: its revision, 8 bytes, and a byte for
+   each vbucket that says which node owns it. */
+enum { KV_MAP_SIZE = 8 + KV_VBUCKETS };
+
+/* The client's opaque: which operation, and which of its attempts. */
+enum { KV_ATTEMPT_BITS = 12, KV_OPERATIONS = 1024 };
+
+typedef struct kv_packet {
+    uint8_t magic, opcode, extras_length;
+    uint16_t key_length;
+    uint16_t status; /* of a response; of a request the vbucket */
+    uint32_t value_length;
+    uint32_t opaque;
+    uint64_t cas;
+    const uint8_t *extras, *key, *value;
+} kv_packet;
+
+static inline void kv_put(uint8_t *bytes, size_t width, uint64_t number)
+{
+    while (width-- > 0) {
+        bytes[width] = (uint8_t)(number & 0xff);
+        number >>= 8;
+    }
+}
+
+static inline uint64_t kv_number(const uint8_t *bytes, size_t width)
+{
+    uint64_t number = 0;
+    for (size_t i = 0; i < width; i++)
+        number = number << 8 | bytes[i];
+    return number;
+}
+
+/* Writes the packet and returns its size; 0 if it does not fit. */
+static inline size_t kv_write(uint8_t *out, size_t capacity, const kv_packet *packet)
+{
+    uint32_t head = (uint32_t)packet->extras_length + packet->key_length;
+    uint32_t body = head + packet->value_length;
+    if (capacity < KV_HEADER + (size_t)body)
+        return 0;
+    memset(out, 0, KV_HEADER);
+    out[0] = packet->magic;
+    out[1] = packet->opcode;
+    kv_put(out + 2, 2, packet->key_length);
+    out[4] = packet->extras_length;
+    kv_put(out + 6, 2, packet->status);
+    kv_put(out + 8, 4, body);
+    kv_put(out + 12, 4, packet->opaque);
+    kv_put(out + 16, 8, packet->cas);
+    if (packet->extras_length > 0)
+        memcpy(out + KV_HEADER, packet->extras, packet->extras_length);
+    if (packet->key_length > 0)
+        memcpy(out + KV_HEADER + packet->extras_length, packet->key, packet->key_length);
+    if (packet->value_length > 0)
+        memcpy(out + KV_HEADER + head, packet->value, packet->value_length);
+    return KV_HEADER + (size_t)body;
+}
+
+enum { KV_INCOMPLETE, KV_COMPLETE, KV_BROKEN };
+
+/* Reads the packet at the start of what has arrived. The packet points into it; *size is how much
+   of it the packet takes. */
+static inline int kv_read(const uint8_t *in, size_t length, uint8_t magic, kv_packet *packet,
+                          size_t *size)
+{
+    if (length < KV_HEADER)
+        return KV_INCOMPLETE;
+    packet->magic = in[0];
+    packet->opcode = in[1];
+    packet->key_length = (uint16_t)kv_number(in + 2, 2);
+    packet->extras_length = in[4];
+    packet->status = (uint16_t)kv_number(in + 6, 2);
+    packet->opaque = (uint32_t)kv_number(in + 12, 4);
+    packet->cas = kv_number(in + 16, 8);
+    uint32_t body = (uint32_t)kv_number(in + 8, 4);
+    uint32_t head = (uint32_t)packet->extras_length + packet->key_length;
+    if (packet->magic != magic || body > KV_BODY_MAX || head > body)
+        return KV_BROKEN;
+    packet->extras = in + KV_HEADER;
+    packet->key = packet->extras + packet->extras_length;
+    packet->value = packet->key + packet->key_length;
+    packet->value_length = body - head;
+    *size = KV_HEADER + (size_t)body;
+    return length < *size ? KV_INCOMPLETE : KV_COMPLETE;
+}
+
+/* FNV-1a, which is enough to spread a few hundred keys. */
+static inline uint16_t kv_vbucket(const uint8_t *key, size_t length)
+{
+    uint32_t hash = 2166136261u;
+    for (size_t i = 0; i < length; i++)
+        hash = (hash ^ key[i]) * 16777619u;
+    return (uint16_t)(hash >> 16 & (KV_VBUCKETS - 1));
+}
+
+/* ---- The script ---------------------------------------------------------------------------- */
+
+/* X(name, text): what can go wrong with a request. */
+#define KV_FAULTS(X)                                             \
+    X(NOTHING, "nothing")                                        \
+    X(TEMPORARY, "answered temporary failure")                   \
+    X(LOCKED, "answered locked without a lock")                  \
+    X(NEW_CODE, "answered a code no client knows")               \
+    X(MOVED, "gave half of its vbuckets to the other node")      \
+    X(LOST, "answered not my vbucket, with an old map")          \
+    X(HANG_UP, "hung up, the request not applied")               \
+    X(APPLY_AND_HANG_UP, "hung up, the request applied")         \
+    X(APPLY_AND_STALL, "applied the request and never answered") \
+    X(FREEZE, "froze with all its connections")
+
+enum {
+#define KV_FAULT_NAME(name, text) KV_FAULT_##name,
+    KV_FAULTS(KV_FAULT_NAME)
+#undef KV_FAULT_NAME
+        KV_FAULT_COUNT
+};
+
+static const char *const kv_fault_texts[] = {
+#define KV_FAULT_TEXT(name, text) text,
+    KV_FAULTS(KV_FAULT_TEXT)
+#undef KV_FAULT_TEXT
+};
+
+enum { KV_ALWAYS = 255 };
+
+/* Which requests meet which fault: the first `arrivals` arrivals of each operation from `first` to
+   `last`. Operations come in bursts of ten: set, get, increment, get-and-lock, get, set of what is
+   locked, add, get, unlock, get. */
+static const struct kv_script_row {
+    uint16_t first, last;
+    uint8_t arrivals, fault;
+} kv_script[] = {
+    {60, 79, 2, KV_FAULT_TEMPORARY},
+    {94, 94, 1, KV_FAULT_NEW_CODE},
+    {96, 96, 1, KV_FAULT_NEW_CODE},
+    {105, 105, 1, KV_FAULT_LOST},
+    {110, 112, 1, KV_FAULT_LOST},
+    {120, 120, 1, KV_FAULT_MOVED},
+    {141, 141, 1, KV_FAULT_HANG_UP},
+    {152, 152, 1, KV_FAULT_APPLY_AND_HANG_UP},
+    {160, 160, 1, KV_FAULT_HANG_UP},
+    {174, 174, 2, KV_FAULT_APPLY_AND_HANG_UP},
+    {183, 183, 1, KV_FAULT_APPLY_AND_HANG_UP},
+    {197, 197, KV_ALWAYS, KV_FAULT_APPLY_AND_STALL},
+    {206, 206, KV_ALWAYS, KV_FAULT_APPLY_AND_STALL},
+    {211, 212, 1, KV_FAULT_APPLY_AND_STALL},
+    {221, 224, KV_ALWAYS, KV_FAULT_TEMPORARY},
+    {420, 420, 1, KV_FAULT_FREEZE},
+    {480, 480, 1, KV_FAULT_MOVED},
+    {503, 503, 3, KV_FAULT_LOCKED},
+    {518, 518, 2, KV_FAULT_TEMPORARY},
+    {536, 536, 1, KV_FAULT_APPLY_AND_HANG_UP},
+    {540, 559, 1, KV_FAULT_TEMPORARY},
+};
+
+enum {
+    KV_WORK = 1,     /* ms that every request takes */
+    KV_FREEZE = 700, /* ms */
+    KV_LOCK = 2000   /* ms after which a forgotten lock is released */
+};
+
+/* ---- The cluster --------------------------------------------------------------------------- */
+
+enum { KV_ITEMS = 64 }; /* in a vbucket; the demo puts some 15 there */
+
+typedef struct kv_item {
+    uint16_t key_length, value_length; /* key_length 0: free */
+    uint8_t key[KV_KEY_SIZE], value[KV_VALUE_SIZE];
+    uint64_t cas;
+    uint64_t locked_until; /* ms on the monotonic clock */
+} kv_item;
+
+/* Of a vbucket's items, and of an operation's counts, only its owner writes. */
+typedef struct kv_cluster {
+    uint64_t revision; /* of the map that follows */
+    uint8_t owner[KV_VBUCKETS];
+    kv_item items[KV_VBUCKETS][KV_ITEMS];
+    uint8_t arrived[KV_OPERATIONS]; /* attempts that a node has read */
+    uint8_t applied[KV_OPERATIONS]; /* times that the operation has changed the data */
+    uint32_t faults[KV_NODES][KV_FAULT_COUNT];
+} kv_cluster;
+
+typedef struct kv_peer {
+    int fd; /* -1: free */
+    size_t length;
+    uint8_t input[4096];
+} kv_peer;
+
+enum { KV_PEERS = 8 };
+
+typedef struct kv_server {
+    kv_cluster *cluster;
+    uint8_t node;
+    int listener;
+    kv_peer peers[KV_PEERS];
+} kv_server;
+
+/* The item with the request's key; with none, a free one, or NULL if the vbucket is full. */
+static inline kv_item *kv_find(kv_cluster *cluster, const kv_packet *request)
+{
+    kv_item *items = cluster->items[request->status];
+    for (size_t i = 0; i < KV_ITEMS; i++) {
+        bool same = items[i].key_length == request->key_length &&
+                    memcmp(items[i].key, request->key, request->key_length) == 0;
+        if (same || items[i].key_length == 0)
+            return &items[i];
+    }
+    return NULL;
+}
+
+static inline void kv_store(kv_item *item, const kv_packet *request, const void *value,
+                            size_t length)
+{
+    item->key_length = request->key_length;
+    memcpy(item->key, request->key, request->key_length);
+    item->value_length = (uint16_t)length;
+    memcpy(item->value, value, length);
+    item->locked_until = 0;
+    item->cas++;
+}
+
+/* A cluster whose two nodes own every other vbucket. NULL if there is no memory to share. */
+static inline kv_cluster *kv_cluster_new(void)
+{
+    void *memory =
+        mmap(NULL, sizeof(kv_cluster), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    kv_cluster *cluster = memory;
+    if (memory == MAP_FAILED)
+        return NULL;
+    cluster->revision = 1;
+    for (size_t i = 0; i < KV_VBUCKETS; i++)
+        cluster->owner[i] = i % KV_NODES;
+    return cluster;
+}
+
+/* Puts a first value under a key, before any node runs. */
+static inline void kv_cluster_put(kv_cluster *cluster, const char *key, const char *value)
+{
+    kv_packet request;
+    memset(&request, 0, sizeof request);
+    request.key = (const uint8_t *)key;
+    request.key_length = (uint16_t)strlen(key);
+    request.status = kv_vbucket(request.key, request.key_length);
+    kv_item *item = kv_find(cluster, &request);
+    if (item)
+        kv_store(item, &request, value, strlen(value));
+}
+
+/* ---- Requests ------------------------------------------------------------------------------ */
+
+typedef struct kv_answer {
+    uint16_t status;
+    uint8_t extras_length;
+    size_t length;
+    uint64_t cas;
+    uint8_t value[64];
+} kv_answer;
+
+typedef uint16_t kv_handler(kv_item *item, const kv_packet *request, kv_answer *answer);
+
+static inline bool kv_is_locked(const kv_item *item)
+{
+    return item->key_length > 0 && clock_ms() < item->locked_until;
+}
+
+static inline uint16_t kv_on_get(kv_item *item, const kv_packet *request, kv_answer *answer)
+{
+    (void)request;
+    if (item->key_length == 0)
+        return KV_KEY_NOT_FOUND;
+    answer->extras_length = 4; /* flags */
+    answer->length = item->value_length;
+    memcpy(answer->value, item->value, item->value_length);
+    return KV_SUCCESS;
+}
+
+static inline uint16_t kv_on_set(kv_item *item, const kv_packet *request, kv_answer *answer)
+{
+    (void)answer;
+    if (kv_is_locked(item))
+        return KV_LOCKED;
+    kv_store(item, request, request->value, request->value_length);
+    return KV_SUCCESS;
+}
+
+static inline uint16_t kv_on_add(kv_item *item, const kv_packet *request, kv_answer *answer)
+{
+    return item->key_length > 0 ? KV_KEY_EXISTS : kv_on_set(item, request, answer);
+}
+
+/* A counter is kept as text, as memcached does. Without one, the initial value is stored. */
+static inline uint16_t kv_on_increment(kv_item *item, const kv_packet *request, kv_answer *answer)
+{
+    char text[KV_VALUE_SIZE + 1] = "";
+    if (request->extras_length != 20)
+        return KV_INVALID;
+    uint64_t number = kv_number(request->extras + 8, 8);
+    if (kv_is_locked(item))
+        return KV_LOCKED;
+    if (item->key_length > 0) {
+        memcpy(text, item->value, item->value_length);
+        number = strtoull(text, NULL, 10) + kv_number(request->extras, 8);
+    }
+    int length = snprintf(text, sizeof text, "%llu", (unsigned long long)number);
+    kv_store(item, request, text, (size_t)length);
+    kv_put(answer->value, 8, number);
+    answer->length = 8;
+    return KV_SUCCESS;
+}
+
+static inline uint16_t kv_on_get_and_lock(kv_item *item, const kv_packet *request,
+                                          kv_answer *answer)
+{
+    if (kv_is_locked(item))
+        return KV_LOCKED;
+    item->locked_until = clock_ms() + KV_LOCK;
+    item->cas++;
+    return kv_on_get(item, request, answer);
+}
+
+static inline uint16_t kv_on_unlock(kv_item *item, const kv_packet *request, kv_answer *answer)
+{
+    (void)answer;
+    if (!kv_is_locked(item))
+        return item->key_length > 0 ? KV_NOT_LOCKED : KV_KEY_NOT_FOUND;
+    if (item->cas != request->cas)
+        return KV_LOCKED;
+    item->locked_until = 0;
+    return KV_SUCCESS;
+}
+
+static const struct kv_command {
+    uint8_t opcode;
+    bool changes; /* the data */
+    kv_handler *handler;
+} kv_commands[] = {
+    {KV_GET, false, kv_on_get},
+    {KV_SET, true, kv_on_set},
+    {KV_ADD, true, kv_on_add},
+    {KV_INCREMENT, true, kv_on_increment},
+    {KV_GET_AND_LOCK, true, kv_on_get_and_lock},
+    {KV_UNLOCK, true, kv_on_unlock},
+};
+
+static inline const struct kv_command *kv_command_of(uint8_t opcode)
+{
+    for (size_t i = 0; i < sizeof kv_commands / sizeof kv_commands[0]; i++) {
+        if (kv_commands[i].opcode == opcode)
+            return &kv_commands[i];
+    }
+    return NULL;
+}
+
+/* Changes a copy, counts, and puts the copy in place: a node that is killed between two of these
+   has never done more than it counted. */
+static inline uint16_t kv_apply(kv_cluster *cluster, const kv_packet *request, kv_answer *answer)
+{
+    const struct kv_command *command = kv_command_of(request->opcode);
+    uint32_t operation = request->opaque >> KV_ATTEMPT_BITS;
+    if (!command)
+        return KV_UNKNOWN_COMMAND;
+    if (request->key_length == 0 || request->key_length > KV_KEY_SIZE ||
+        request->value_length > KV_VALUE_SIZE)
+        return KV_INVALID;
+    kv_item *item = kv_find(cluster, request);
+    if (!item)
+        return KV_NO_MEMORY;
+    kv_item changed = *item;
+    uint16_t status = command->handler(&changed, request, answer);
+    answer->cas = changed.cas;
+    if (status != KV_SUCCESS || !command->changes)
+        return status;
+    if (operation < KV_OPERATIONS && cluster->applied[operation] < UINT8_MAX)
+        cluster->applied[operation]++;
+    *item = changed;
+    return status;
+}
+
+static inline uint16_t kv_answer_map(const kv_cluster *cluster, kv_answer *answer)
+{
+    kv_put(answer->value, 8, cluster->revision);
+    memcpy(answer->value + 8, cluster->owner, KV_VBUCKETS);
+    answer->length = KV_MAP_SIZE;
+    return KV_NOT_MY_VBUCKET;
+}
+
+static inline uint16_t kv_decide_answer(const kv_server *server, uint8_t fault,
+                                        const kv_packet *request, kv_answer *answer)
+{
+    const kv_cluster *cluster = server->cluster;
+    if (request->status >= KV_VBUCKETS || cluster->owner[request->status] != server->node ||
+        fault == KV_FAULT_LOST)
+        return kv_answer_map(cluster, answer);
+    if (fault == KV_FAULT_TEMPORARY)
+        return KV_TEMPORARY_FAILURE;
+    if (fault == KV_FAULT_LOCKED)
+        return KV_LOCKED;
+    if (fault == KV_FAULT_NEW_CODE)
+        return KV_NEW_CODE;
+    return kv_apply(server->cluster, request, answer);
+}
+
+/* ---- A node -------------------------------------------------------------------------------- */
+
+static inline uint8_t kv_fault_of(kv_server *server, uint32_t opaque)
+{
+    uint32_t operation = opaque >> KV_ATTEMPT_BITS;
+    if (operation >= KV_OPERATIONS)
+        return KV_FAULT_NOTHING;
+    uint8_t arrival = ++server->cluster->arrived[operation];
+    for (size_t i = 0; i < sizeof kv_script / sizeof kv_script[0]; i++) {
+        const struct kv_script_row *row = &kv_script[i];
+        if (operation >= row->first && operation <= row->last && arrival <= row->arrivals) {
+            server->cluster->faults[server->node][row->fault]++;
+            return row->fault;
+        }
+    }
+    return KV_FAULT_NOTHING;
+}
+
+/* Gives every other vbucket that the node owns to the other node. */
+static inline void kv_move(kv_server *server)
+{
+    bool odd = false;
+    for (size_t i = 0; i < KV_VBUCKETS; i++) {
+        if (server->cluster->owner[i] != server->node)
+            continue;
+        if (odd)
+            server->cluster->owner[i] = (uint8_t)(1 - server->node);
+        odd = !odd;
+    }
+    server->cluster->revision++;
+}
+
+static inline void kv_hang_up(kv_peer *peer)
+{
+    close(peer->fd);
+    peer->fd = -1;
+    peer->length = 0;
+}
+
+static inline void kv_reply(kv_peer *peer, const kv_packet *request, const kv_answer *answer)
+{
+    static const uint8_t flags[4];
+    uint8_t out[KV_HEADER + sizeof flags + sizeof answer->value];
+    kv_packet packet = {KV_RESPONSE,
+                        request->opcode,
+                        answer->extras_length,
+                        0,
+                        answer->status,
+                        (uint32_t)answer->length,
+                        request->opaque,
+                        answer->cas,
+                        flags,
+                        NULL,
+                        answer->value};
+    size_t size = kv_write(out, sizeof out, &packet);
+    if (send(peer->fd, out, size, 0) != (ssize_t)size)
+        kv_hang_up(peer);
+}
+
+static inline void kv_handle(kv_server *server, kv_peer *peer, const kv_packet *request)
+{
+    kv_answer answer;
+    memset(&answer, 0, sizeof answer);
+    uint8_t fault = kv_fault_of(server, request->opaque);
+    pause_ms(fault == KV_FAULT_FREEZE ? KV_FREEZE : KV_WORK);
+    if (fault == KV_FAULT_MOVED)
+        kv_move(server);
+    if (fault != KV_FAULT_HANG_UP)
+        answer.status = kv_decide_answer(server, fault, request, &answer);
+    if (fault == KV_FAULT_HANG_UP || fault == KV_FAULT_APPLY_AND_HANG_UP)
+        kv_hang_up(peer);
+    else if (fault != KV_FAULT_APPLY_AND_STALL)
+        kv_reply(peer, request, &answer);
+}
+
+/* Reads what has come and handles every whole request in it. */
+static inline void kv_receive(kv_server *server, kv_peer *peer)
+{
+    kv_packet request;
+    size_t size, used = 0;
+    ssize_t got = recv(peer->fd, peer->input + peer->length, sizeof peer->input - peer->length, 0);
+    if (got <= 0) {
+        kv_hang_up(peer);
+        return;
+    }
+    peer->length += (size_t)got;
+    int state = KV_INCOMPLETE;
+    while (peer->fd >= 0 && (state = kv_read(peer->input + used, peer->length - used, KV_REQUEST,
+                                             &request, &size)) == KV_COMPLETE) {
+        kv_handle(server, peer, &request);
+        used += size;
+    }
+    if (peer->fd < 0)
+        return;
+    memmove(peer->input, peer->input + used, peer->length - used);
+    peer->length -= used;
+    if (state == KV_BROKEN || peer->length == sizeof peer->input)
+        kv_hang_up(peer);
+}
+
+static inline void kv_accept(kv_server *server)
+{
+    int fd = accept(server->listener, NULL, NULL);
+    int on = 1;
+    for (size_t i = 0; fd >= 0 && i < KV_PEERS; i++) {
+        if (server->peers[i].fd >= 0)
+            continue;
+        setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+        server->peers[i].fd = fd;
+        return;
+    }
+    if (fd >= 0)
+        close(fd);
+}
+
+/* One turn of the node: waits for something to read, and handles it. */
+static inline void kv_turn(kv_server *server)
+{
+    struct pollfd waits[KV_PEERS + 1];
+    for (size_t i = 0; i < KV_PEERS; i++) {
+        waits[i].fd = server->peers[i].fd;
+        waits[i].events = POLLIN;
+    }
+    waits[KV_PEERS].fd = server->listener;
+    waits[KV_PEERS].events = POLLIN;
+    if (poll(waits, KV_PEERS + 1, 200) <= 0)
+        return;
+    for (size_t i = 0; i < KV_PEERS; i++) {
+        if (waits[i].fd >= 0 && waits[i].revents != 0)
+            kv_receive(server, &server->peers[i]);
+    }
+    if (waits[KV_PEERS].revents != 0)
+        kv_accept(server);
+}
+
+/* Serves the cluster as one of its nodes, in a new process, until that is killed or its parent is
+   gone. Returns its pid, or -1. */
+static inline pid_t kv_serve(kv_cluster *cluster, uint8_t node, uint16_t port)
+{
+    static kv_server server;
+    pid_t parent = getpid(), pid;
+    fflush(stdout);
+    if ((pid = fork()) != 0)
+        return pid;
+    child_begin(parent);
+    signal(SIGINT, SIG_DFL);
+    signal(SIGTERM, SIG_DFL);
+    server.cluster = cluster;
+    server.node = node;
+    for (size_t i = 0; i < KV_PEERS; i++)
+        server.peers[i].fd = -1;
+    server.listener = tcp_bind(port);
+    if (server.listener < 0 || listen(server.listener, KV_PEERS) != 0)
+        _exit(1);
+    while (getppid() == parent)
+        kv_turn(&server);
+    _exit(0);
+}
+
+#endif /* KV_SERVER_H */
