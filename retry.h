@@ -163,8 +163,8 @@ typedef struct retry_budget retry_budget;
 #define RETRY_VERDICTS(X)                                                          \
     X(FAIL)    /* give the original error to whoever asked */                      \
     X(RETRY)   /* wait `delay` ms, then try again */                               \
-    X(PENDING) /* wait for the strategy's answer and hand it to retry_resume */    \
     X(EXPIRE)  /* wait at most `delay` ms, then fail as timed out; no further try */ \
+    X(PENDING) /* wait for the strategy's answer and hand it to retry_resume */    \
     X(SUCCESS) /* done; from retry_run only */
 
 /* X(name, text): why. */
@@ -206,11 +206,7 @@ typedef struct retry_decision {
 } retry_decision;
 
 /* A strategy's answer. Any other kind than these three refuses. */
-enum {
-    RETRY_ACTION_NONE = RETRY_VERDICT_FAIL,
-    RETRY_ACTION_AFTER = RETRY_VERDICT_RETRY,
-    RETRY_ACTION_PENDING = RETRY_VERDICT_PENDING
-};
+enum { RETRY_ACTION_NONE, RETRY_ACTION_AFTER, RETRY_ACTION_PENDING };
 
 typedef struct retry_action {
     uint8_t kind;   /* RETRY_ACTION_x (default: NONE: no retry) */
@@ -792,19 +788,13 @@ RETRY_API void retry_seed(uint32_t entropy)
         continue;
 }
 
-static const retry_client *retry__client(const retry_request *request)
-{
-    static const retry_client defaults = {NULL, NULL, NULL, NULL, NULL, NULL, 0};
-    return request->client ? request->client : &defaults;
-}
-
 RETRY_API uint32_t retry_random(const retry_request *request)
 {
     const retry_client *client;
     if (!request)
         return 0;
-    client = retry__client(request);
-    if (client->random)
+    client = request->client;
+    if (client && client->random)
         return client->random(client->random_context);
     if (retry__load(&retry__random_state) == 0)
         retry_seed((uint32_t)(uintptr_t)request ^ (uint32_t)request->started);
@@ -910,10 +900,13 @@ enum { RETRY__CANCELLED = RETRY_VERDICT_COUNT };
 
 static const retry_strategy *retry__strategy(const retry_request *request)
 {
-    const retry_strategy *strategy = request->strategy;
-    if (!strategy)
-        strategy = retry__client(request)->strategy;
-    return strategy ? strategy : retry_best_effort();
+    if (!request)
+        return NULL;
+    if (request->strategy)
+        return request->strategy;
+    if (request->client && request->client->strategy)
+        return request->client->strategy;
+    return retry_best_effort();
 }
 
 /* What a request's budget is told of, in the order in which it happens. */
@@ -930,7 +923,7 @@ enum {
 static bool retry__account(retry_request *request, uint8_t event, const retry_failure *failure,
                            retry_time now)
 {
-    retry_budget *budget = retry__client(request)->budget;
+    retry_budget *budget = request->client ? request->client->budget : NULL;
     if (!budget)
         return true;
     return budget->retry__account && budget->retry__account(budget, event, request, failure, now);
@@ -1010,39 +1003,42 @@ static void retry__record(retry_request *request, const retry_failure *failure, 
 
 static retry_ms retry__controlled(uint32_t n);
 
-/* What can be said without asking a strategy; RETRY_CAUSE_NONE if one must be asked. UNKNOWN is
-   never retried: RFC 0049's text says so, though its pseudocode would if idempotent. */
-static retry_action retry__screen(const retry_request *request, const retry_failure *failure)
+/* Whether the failure is decided without asking a strategy, and how. UNKNOWN is never retried:
+   RFC 0049's text says so, though its pseudocode would if idempotent. */
+static bool retry__screen(const retry_request *request, const retry_failure *failure,
+                          retry_decision *decision)
 {
-    retry_action action = retry_action_none(RETRY_CAUSE_NONE);
-    retry_ms interval = retry__client(request)->always_interval;
     if (failure->safety == RETRY_SAFETY_NO) {
-        action.cause = RETRY_CAUSE_UNSAFE;
+        decision->cause = RETRY_CAUSE_UNSAFE;
     } else if (failure->reason == RETRY_REASON_UNKNOWN || retry__reason_bit(failure->reason) == 0) {
-        action.cause = RETRY_CAUSE_UNKNOWN_REASON;
+        decision->cause = RETRY_CAUSE_UNKNOWN_REASON;
     } else if (failure->reason == RETRY_REASON_NONE && failure->fault != RETRY_FAULT_SERVER) {
-        action.cause = RETRY_CAUSE_NOT_RETRYABLE;
+        decision->cause = RETRY_CAUSE_NOT_RETRYABLE;
     } else if (retry_reason_always(failure->reason)) {
-        action.kind = RETRY_ACTION_AFTER;
-        action.cause = RETRY_CAUSE_ALWAYS;
-        action.delay = interval ? interval : retry__controlled(request->attempts);
+        decision->verdict = RETRY_VERDICT_RETRY;
+        decision->cause = RETRY_CAUSE_ALWAYS;
+        if (request->client)
+            decision->delay = request->client->always_interval;
+        if (decision->delay == 0)
+            decision->delay = retry__controlled(request->attempts);
     }
-    return action;
+    return decision->cause != RETRY_CAUSE_NONE;
 }
 
-/* A strategy's answer once the budget has been asked. Its cause stands only where it refuses. */
-static void retry__pay(retry_request *request, const retry_failure *failure, retry_time now,
-                       retry_action *action)
+/* What a strategy's answer comes to once the budget has been asked. */
+static void retry__judge(retry_request *request, const retry_failure *failure, retry_time now,
+                         const retry_action *action, retry_decision *decision)
 {
     if (action->kind == RETRY_ACTION_PENDING) {
-        *action = retry_action_pending();
+        decision->verdict = RETRY_VERDICT_PENDING;
+        decision->cause = RETRY_CAUSE_PENDING;
     } else if (action->kind != RETRY_ACTION_AFTER) {
-        *action = retry_action_none(action->cause);
-    } else if (retry__account(request, RETRY__BUDGET_GRANT, failure, now)) {
-        action->cause = RETRY_CAUSE_STRATEGY;
+        decision->cause = action->cause;
     } else {
-        action->kind = RETRY_ACTION_NONE;
-        action->cause = RETRY_CAUSE_BUDGET_EXHAUSTED;
+        bool paid = retry__account(request, RETRY__BUDGET_GRANT, failure, now);
+        decision->verdict = paid ? RETRY_VERDICT_RETRY : RETRY_VERDICT_FAIL;
+        decision->cause = paid ? RETRY_CAUSE_STRATEGY : RETRY_CAUSE_BUDGET_EXHAUSTED;
+        decision->delay = action->delay;
     }
 }
 
@@ -1061,49 +1057,47 @@ static void retry__grant(retry_request *request, retry_decision *decision, retry
 }
 
 /* The deadline, the request's new state, the observer. */
-static retry_decision retry__conclude(retry_request *request, const retry_failure *failure,
-                                      retry_action action, retry_time now)
+static void retry__conclude(retry_request *request, const retry_failure *failure, retry_time now,
+                            retry_decision *decision)
 {
-    const retry_client *client = retry__client(request);
-    retry_decision decision = retry__decision(action.kind, action.cause, action.delay);
+    const retry_client *client = request->client;
     request->retry__elapsed = retry__elapsed(request->started, now);
-    if (decision.verdict == RETRY_VERDICT_RETRY)
-        retry__grant(request, &decision, now);
-    request->retry__state = decision.verdict;
-    if (client->observe)
-        client->observe(client->observe_context, request, failure, &decision);
-    return decision;
+    if (decision->verdict == RETRY_VERDICT_RETRY)
+        retry__grant(request, decision, now);
+    request->retry__state = decision->verdict;
+    if (client && client->observe)
+        client->observe(client->observe_context, request, failure, decision);
 }
 
 RETRY_API retry_decision retry_orchestrate(retry_request *request, const retry_failure *failure,
                                            retry_time now)
 {
-    const retry_strategy *strategy;
-    retry_action action;
-    if (!request || !failure || request->retry__state != RETRY_VERDICT_RETRY)
-        return retry__misuse(request);
-    strategy = retry__strategy(request);
-    if (!strategy->retry_after)
+    retry_decision decision = {RETRY_VERDICT_FAIL, RETRY_CAUSE_NONE, 0};
+    const retry_strategy *strategy = retry__strategy(request);
+    if (!failure || !strategy || !strategy->retry_after ||
+        request->retry__state != RETRY_VERDICT_RETRY)
         return retry__misuse(request);
     retry__record(request, failure, now);
-    action = retry__screen(request, failure);
-    if (action.cause == RETRY_CAUSE_NONE) {
-        action = strategy->retry_after(strategy, request, failure, now);
+    if (!retry__screen(request, failure, &decision)) {
+        retry_action action = strategy->retry_after(strategy, request, failure, now);
         if (request->retry__state != RETRY_VERDICT_RETRY) /* the strategy cancelled it */
             return retry__misuse(request);
         retry__account(request, RETRY__BUDGET_FAILURE, failure, now);
-        retry__pay(request, failure, now, &action);
+        retry__judge(request, failure, now, &action, &decision);
     }
-    return retry__conclude(request, failure, action, now);
+    retry__conclude(request, failure, now, &decision);
+    return decision;
 }
 
 RETRY_API retry_decision retry_resume(retry_request *request, const retry_failure *failure,
                                       retry_action action, retry_time now)
 {
+    retry_decision decision = {RETRY_VERDICT_FAIL, RETRY_CAUSE_NONE, 0};
     if (!request || !failure || request->retry__state != RETRY_VERDICT_PENDING)
         return retry__misuse(request);
-    retry__pay(request, failure, now, &action);
-    return retry__conclude(request, failure, action, now);
+    retry__judge(request, failure, now, &action, &decision);
+    retry__conclude(request, failure, now, &decision);
+    return decision;
 }
 
 /* >>strategies */
@@ -1164,10 +1158,9 @@ static uint64_t retry__multiply_fixed(uint64_t a, uint64_t b)
     uint64_t a_high = a >> 32, a_low = a & UINT32_MAX;
     uint64_t b_high = b >> 32, b_low = b & UINT32_MAX;
     uint64_t whole = a_high * b_high;
-    uint64_t product = (a_low * b_low + 0x80000000u) >> 32;
+    uint64_t product = a_high * b_low + ((a_low * b_low + 0x80000000u) >> 32);
     if (whole > UINT32_MAX)
         return UINT64_MAX;
-    product = retry__add_64(product, a_high * b_low);
     product = retry__add_64(product, a_low * b_high);
     return retry__add_64(product, whole << 32);
 }
@@ -1243,17 +1236,17 @@ RETRY_API retry_ms retry_backoff_delay(const retry_backoff *backoff, uint32_t at
     if (!backoff)
         return 0;
     b = retry__backoff(backoff);
-    if (b.jitter == RETRY_JITTER_DECORRELATED) {
-        low = retry__min(b.initial, b.max);
-        high = retry__min(retry__multiply(retry__max(previous, b.initial), 3), b.max);
-    } else {
-        high = retry__min(retry__curve(backoff, &b, attempt), b.max);
-        low = high;
-    }
+    high = b.jitter == RETRY_JITTER_DECORRELATED
+               ? retry__multiply(retry__max(previous, b.initial), 3)
+               : retry__curve(backoff, &b, attempt);
+    high = retry__min(high, b.max);
+    low = high;
     if (b.jitter == RETRY_JITTER_FULL) {
         low = 0;
     } else if (b.jitter == RETRY_JITTER_EQUAL) {
         low = high >> 1;
+    } else if (b.jitter == RETRY_JITTER_DECORRELATED) {
+        low = retry__min(b.initial, high);
     } else if (b.jitter == RETRY_JITTER_SPREAD) {
         swing = retry__scale(high, b.spread);
         low = retry__subtract(high, swing);
@@ -1757,16 +1750,12 @@ RETRY_API retry_failure retry_classify_http(int http_status, retry_ms retry_afte
         failure.fault = RETRY_FAULT_SERVER;
     else if (http_status >= 400 && http_status <= 499)
         failure.fault = RETRY_FAULT_CLIENT;
-    switch (http_status) {
-    case 408: case 425: case 429: case 503:
+    if (http_status == 408 || http_status == 425 || http_status == 429 || http_status == 503)
         failure.reason = RETRY_REASON_SERVICE_RESPONSE_CODE_INDICATED;
-        break;
-    case 500: case 502: case 504:
+    else if (http_status == 500 || http_status == 502 || http_status == 504)
         failure.reason = RETRY_REASON_SERVER_ERROR;
-        break;
-    default:
-        failure.safety = server ? RETRY_SAFETY_NO : RETRY_SAFETY_MAYBE;
-    }
+    else if (server)
+        failure.safety = RETRY_SAFETY_NO;
     failure.throttle = http_status == 429 || (http_status == 503 && retry_after != 0);
     failure.timeout = http_status == 408 || http_status == 504;
     return failure;
@@ -1783,26 +1772,19 @@ RETRY_API retry_failure retry_classify_stage(uint8_t stage, retry_reason dispatc
 
 RETRY_API bool retry_idempotent_kv(uint8_t opcode)
 {
-    switch (opcode) {
-    case 0x00: /* Get */
-    case 0x09: /* GetQ */
-    case 0x0a: /* Noop */
-    case 0x0c: /* GetK */
-    case 0x0d: /* GetKQ */
-    case 0x83: /* GetReplica */
-    case 0x91: /* ObserveSeqno */
-    case 0x92: /* Observe */
-    case 0xb5: /* GetClusterConfig */
-    case 0xba: /* CollectionsGetManifest */
-    case 0xbb: /* CollectionsGetID */
-    case 0xc5: /* SubdocGet */
-    case 0xc6: /* SubdocExists */
-    case 0xd0: /* SubdocMultiLookup */
-    case 0xd2: /* SubdocGetCount */
-        return true;
-    default:
-        return false;
+    static const uint8_t idempotent[] = {
+        0x00, 0x09, 0x0c, 0x0d, /* Get, GetQ, GetK, GetKQ */
+        0x0a, 0x83,             /* Noop, GetReplica */
+        0x91, 0x92,             /* ObserveSeqno, Observe */
+        0xb5, 0xba, 0xbb,       /* GetClusterConfig, CollectionsGetManifest, CollectionsGetID */
+        0xc5, 0xc6, 0xd0, 0xd2, /* SubdocGet, SubdocExists, SubdocMultiLookup, SubdocGetCount */
+    };
+    size_t i;
+    for (i = 0; i < sizeof idempotent; i++) {
+        if (idempotent[i] == opcode)
+            return true;
     }
+    return false;
 }
 
 RETRY_API bool retry_idempotent_http(const char *method, size_t length)
