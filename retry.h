@@ -771,12 +771,9 @@ RETRY__WRAPS static uint32_t retry__mix(uint32_t x)
     return x ^ (x >> 16);
 }
 
-/* Steps the state and returns the new one. */
-RETRY__WRAPS static uint32_t retry__random_step(void)
+/* The state after this one; every state is passed once in 2^32 draws. */
+RETRY__WRAPS static uint32_t retry__next(uint32_t state)
 {
-    uint32_t state = retry__load(&retry__random_state);
-    while (!retry__swap(&retry__random_state, &state, state + RETRY__GOLDEN))
-        continue;
     return state + RETRY__GOLDEN;
 }
 
@@ -791,14 +788,20 @@ RETRY_API void retry_seed(uint32_t entropy)
 RETRY_API uint32_t retry_random(const retry_request *request)
 {
     const retry_client *client;
+    uint32_t state;
     if (!request)
         return 0;
     client = request->client;
     if (client && client->random)
         return client->random(client->random_context);
-    if (retry__load(&retry__random_state) == 0)
+    state = retry__load(&retry__random_state);
+    if (state == 0) {
         retry_seed((uint32_t)(uintptr_t)request ^ (uint32_t)request->started);
-    return retry__mix(retry__random_step());
+        state = retry__load(&retry__random_state);
+    }
+    while (!retry__swap(&retry__random_state, &state, retry__next(state)))
+        continue;
+    return retry__mix(state);
 }
 
 /* >>names */
@@ -909,11 +912,12 @@ static const retry_strategy *retry__strategy(const retry_request *request)
     return retry_best_effort();
 }
 
-/* What a request's budget is told of, in the order in which it happens. */
+/* What a request's budget is told of. */
 enum {
     RETRY__BUDGET_BEGIN,
-    RETRY__BUDGET_FAILURE, /* a strategy was asked about it */
-    RETRY__BUDGET_GRANT,   /* false: it does not pay for the retry */
+    RETRY__BUDGET_REFUSAL, /* of a retry, or a pending answer, by a strategy that was asked */
+    RETRY__BUDGET_GRANT,   /* by a strategy that was asked; false: the budget does not pay */
+    RETRY__BUDGET_RESUME,  /* a grant after a pending answer; false: the budget does not pay */
     RETRY__BUDGET_REFUND,
     RETRY__BUDGET_SUCCESS
 };
@@ -1025,20 +1029,23 @@ static bool retry__screen(const retry_request *request, const retry_failure *fai
     return decision->cause != RETRY_CAUSE_NONE;
 }
 
-/* What a strategy's answer comes to once the budget has been asked. */
+/* What a strategy's answer comes to once the budget has been told (`grant`: of which event). */
 static void retry__judge(retry_request *request, const retry_failure *failure, retry_time now,
-                         const retry_action *action, retry_decision *decision)
+                         const retry_action *action, uint8_t grant, retry_decision *decision)
 {
-    if (action->kind == RETRY_ACTION_PENDING) {
-        decision->verdict = RETRY_VERDICT_PENDING;
-        decision->cause = RETRY_CAUSE_PENDING;
-    } else if (action->kind != RETRY_ACTION_AFTER) {
-        decision->cause = action->cause;
-    } else {
-        bool paid = retry__account(request, RETRY__BUDGET_GRANT, failure, now);
+    if (action->kind == RETRY_ACTION_AFTER) {
+        bool paid = retry__account(request, grant, failure, now);
         decision->verdict = paid ? RETRY_VERDICT_RETRY : RETRY_VERDICT_FAIL;
         decision->cause = paid ? RETRY_CAUSE_STRATEGY : RETRY_CAUSE_BUDGET_EXHAUSTED;
         decision->delay = action->delay;
+        return;
+    }
+    if (grant != RETRY__BUDGET_RESUME)
+        retry__account(request, RETRY__BUDGET_REFUSAL, failure, now);
+    decision->cause = action->cause;
+    if (action->kind == RETRY_ACTION_PENDING) {
+        decision->verdict = RETRY_VERDICT_PENDING;
+        decision->cause = RETRY_CAUSE_PENDING;
     }
 }
 
@@ -1082,8 +1089,7 @@ RETRY_API retry_decision retry_orchestrate(retry_request *request, const retry_f
         retry_action action = strategy->retry_after(strategy, request, failure, now);
         if (request->retry__state != RETRY_VERDICT_RETRY) /* the strategy cancelled it */
             return retry__misuse(request);
-        retry__account(request, RETRY__BUDGET_FAILURE, failure, now);
-        retry__judge(request, failure, now, &action, &decision);
+        retry__judge(request, failure, now, &action, RETRY__BUDGET_GRANT, &decision);
     }
     retry__conclude(request, failure, now, &decision);
     return decision;
@@ -1095,7 +1101,7 @@ RETRY_API retry_decision retry_resume(retry_request *request, const retry_failur
     retry_decision decision = {RETRY_VERDICT_FAIL, RETRY_CAUSE_NONE, 0};
     if (!request || !failure || request->retry__state != RETRY_VERDICT_PENDING)
         return retry__misuse(request);
-    retry__judge(request, failure, now, &action, &decision);
+    retry__judge(request, failure, now, &action, RETRY__BUDGET_RESUME, &decision);
     retry__conclude(request, failure, now, &decision);
     return decision;
 }
@@ -1136,15 +1142,19 @@ RETRY_API bool retry_permitted(const retry_request *request, const retry_failure
 
 /* >>backoff */
 
-/* Every number with its default in place of zero. */
-static retry_backoff retry__backoff(const retry_backoff *backoff)
+/* A backoff's numbers with their defaults in place of zero. */
+typedef struct retry__numbers {
+    retry_ms initial, max;
+    uint32_t factor;
+} retry__numbers;
+
+static retry__numbers retry__resolve(const retry_backoff *backoff)
 {
-    retry_backoff b = *backoff;
-    b.initial = retry__max(b.initial, 1);
-    if (b.max == 0)
-        b.max = UINT32_MAX;
-    b.factor = b.factor ? retry__max(b.factor, RETRY_RATIO(1)) : RETRY_RATIO(2);
-    return b;
+    retry__numbers numbers;
+    numbers.initial = backoff->initial ? backoff->initial : 1;
+    numbers.max = backoff->max ? backoff->max : UINT32_MAX;
+    numbers.factor = backoff->factor ? retry__max(backoff->factor, RETRY_RATIO(1)) : RETRY_RATIO(2);
+    return numbers;
 }
 
 static uint64_t retry__add_64(uint64_t a, uint64_t b)
@@ -1193,66 +1203,66 @@ static retry_ms retry__controlled(uint32_t n)
     return ladder[retry__min(n, sizeof ladder / sizeof ladder[0] - 1)];
 }
 
-/* `self` is the caller's own, which a custom curve may be embedded with; `b` the resolved copy. */
-static retry_ms retry__curve(const retry_backoff *self, const retry_backoff *b, uint32_t n)
+static retry_ms retry__curve(const retry_backoff *backoff, const retry__numbers *numbers,
+                             uint32_t n)
 {
-    switch (b->curve) {
+    switch (backoff->curve) {
     case RETRY_CURVE_CONSTANT:
-        return b->initial;
+        return numbers->initial;
     case RETRY_CURVE_LINEAR:
-        return retry__multiply(b->initial, retry__add(n, 1));
+        return retry__multiply(numbers->initial, retry__add(n, 1));
     case RETRY_CURVE_POWER:
-        return retry__power(1, (uint64_t)b->initial << 32, n);
+        return retry__power(1, (uint64_t)numbers->initial << 32, n);
     case RETRY_CURVE_CONTROLLED:
         return retry__controlled(n);
     case RETRY_CURVE_TABLE:
-        if (b->table && b->table_length != 0)
-            return b->table[retry__min(n, b->table_length - 1)];
+        if (backoff->table && backoff->table_length != 0)
+            return backoff->table[retry__min(n, backoff->table_length - 1)];
         break;
     case RETRY_CURVE_CUSTOM:
-        if (b->custom)
-            return b->custom(self, n);
+        if (backoff->custom)
+            return backoff->custom(backoff, n);
         break;
     default:
         break;
     }
-    return retry__exponential(b->initial, b->factor, n);
+    return retry__exponential(numbers->initial, numbers->factor, n);
 }
 
 RETRY_API retry_ms retry_backoff_base(const retry_backoff *backoff, uint32_t attempt)
 {
-    retry_backoff b;
+    retry__numbers numbers;
     if (!backoff)
         return 0;
-    b = retry__backoff(backoff);
-    return retry__min(retry__curve(backoff, &b, attempt), b.max);
+    numbers = retry__resolve(backoff);
+    return retry__min(retry__curve(backoff, &numbers, attempt), numbers.max);
 }
 
 RETRY_API retry_ms retry_backoff_delay(const retry_backoff *backoff, uint32_t attempt,
                                        retry_ms previous, uint32_t random)
 {
-    retry_backoff b;
+    retry__numbers numbers;
     retry_ms low, high, swing;
     if (!backoff)
         return 0;
-    b = retry__backoff(backoff);
-    high = b.jitter == RETRY_JITTER_DECORRELATED
-               ? retry__multiply(retry__max(previous, b.initial), 3)
-               : retry__curve(backoff, &b, attempt);
-    high = retry__min(high, b.max);
+    numbers = retry__resolve(backoff);
+    high = backoff->jitter == RETRY_JITTER_DECORRELATED
+               ? retry__multiply(retry__max(previous, numbers.initial), 3)
+               : retry__curve(backoff, &numbers, attempt);
+    high = retry__min(high, numbers.max);
     low = high;
-    if (b.jitter == RETRY_JITTER_FULL) {
+    if (backoff->jitter == RETRY_JITTER_FULL) {
         low = 0;
-    } else if (b.jitter == RETRY_JITTER_EQUAL) {
+    } else if (backoff->jitter == RETRY_JITTER_EQUAL) {
         low = high >> 1;
-    } else if (b.jitter == RETRY_JITTER_DECORRELATED) {
-        low = retry__min(b.initial, high);
-    } else if (b.jitter == RETRY_JITTER_SPREAD) {
-        swing = retry__scale(high, b.spread);
+    } else if (backoff->jitter == RETRY_JITTER_DECORRELATED) {
+        low = retry__min(numbers.initial, high);
+    } else if (backoff->jitter == RETRY_JITTER_SPREAD) {
+        swing = retry__scale(high, backoff->spread);
         low = retry__subtract(high, swing);
         high = retry__add(high, swing);
     }
-    low = retry__max(low, b.min);
+    low = retry__max(low, backoff->min);
     return retry__pick(low, retry__max(low, high), random);
 }
 
@@ -1278,6 +1288,8 @@ static retry_ms retry__draw(const retry_backoff *backoff, const retry_request *r
 static retry_ms retry__raise(const retry_policy *policy, const retry_request *request,
                              retry_ms wanted, retry_ms delay)
 {
+    if (wanted <= delay)
+        return delay;
     if (policy->retry_after_max != 0)
         wanted = retry__min(wanted, policy->retry_after_max);
     if (policy->retry_after_slack != 0)
@@ -1434,11 +1446,11 @@ static void retry__budget_charge(retry_budget *budget, uint32_t cost)
         continue;
 }
 
-static bool retry__budget_grant(retry_budget *budget, retry_request *request,
-                                const retry_failure *failure, retry_time now)
+/* Whether the bucket pays for a retry. */
+static bool retry__budget_grant(retry_budget *budget, retry_request *request, uint32_t cost,
+                                retry_time now)
 {
-    uint32_t cost = retry__budget_cost(&budget->options, failure);
-    if (budget->options.charge_failures) /* paid for already */
+    if (budget->options.charge_failures) /* the failure was charged */
         return retry_budget_balance(budget) > budget->options.floor;
     if (!retry_budget_withdraw(budget, cost, now))
         return false;
@@ -1446,29 +1458,40 @@ static bool retry__budget_grant(retry_budget *budget, retry_request *request,
     return true;
 }
 
+/* Takes the request's last charge out of it. */
+static uint32_t retry__budget_refund(retry_request *request)
+{
+    uint32_t charge = request->retry__charge;
+    request->retry__charge = 0;
+    return charge;
+}
+
 static bool retry__budget_account(retry_budget *budget, uint8_t event, retry_request *request,
                                   const retry_failure *failure, retry_time now)
 {
     const retry_budget_options *options = &budget->options;
-    uint32_t deposit = 0;
+    uint32_t amount = failure ? retry__budget_cost(options, failure) : 0;
     retry__budget_refill(budget, now);
-    if (event == RETRY__BUDGET_GRANT)
-        return retry__budget_grant(budget, request, failure, now);
-    if (event == RETRY__BUDGET_FAILURE) {
+    switch (event) {
+    case RETRY__BUDGET_REFUSAL:
+    case RETRY__BUDGET_GRANT:
         if (options->charge_failures)
-            retry__budget_charge(budget, retry__budget_cost(options, failure));
-        return true;
+            retry__budget_charge(budget, amount);
+        return event == RETRY__BUDGET_GRANT && retry__budget_grant(budget, request, amount, now);
+    case RETRY__BUDGET_RESUME:
+        return retry__budget_grant(budget, request, amount, now);
+    case RETRY__BUDGET_BEGIN:
+        amount = options->request_deposit;
+        break;
+    case RETRY__BUDGET_SUCCESS:
+        amount = options->success_deposit;
+        if (options->refund_last && request->attempts > 0)
+            amount = retry__budget_refund(request);
+        break;
+    default: /* RETRY__BUDGET_REFUND */
+        amount = retry__budget_refund(request);
     }
-    if (event == RETRY__BUDGET_BEGIN) {
-        deposit = options->request_deposit;
-    } else if (event == RETRY__BUDGET_SUCCESS &&
-               (!options->refund_last || request->attempts == 0)) {
-        deposit = options->success_deposit;
-    } else {
-        deposit = request->retry__charge;
-        request->retry__charge = 0;
-    }
-    retry_budget_deposit(budget, deposit);
+    retry_budget_deposit(budget, amount);
     return true;
 }
 
