@@ -1,0 +1,278 @@
+/* gRPC's connection backoff: attempts are spaced from start to start, and a connection that lasts
+   begins again from one. */
+#define RETRY_IMPLEMENTATION
+#include "../retry.h"
+#include "check.h"
+
+#define MIDDLE 0x80000000u
+#define TOP UINT32_MAX
+
+/* Every test runs from here, over the wrap of the clock. */
+#define AT(elapsed) check_after((retry_time)-3000, (elapsed))
+
+static retry_connection grpc(void)
+{
+    retry_connection connection = RETRY_CONNECTION_GRPC;
+    return connection;
+}
+
+static void test_first_attempt(void)
+{
+    static const uint32_t randoms[] = {0, MIDDLE, TOP}; /* the first deadline has no jitter */
+    size_t i;
+    for (i = 0; i < CHECK_COUNT(randoms); i++) {
+        retry_connection connection = grpc();
+        check_row("random %u", (unsigned)i);
+        CHECK_EQUAL(20000, retry_connection_begin(&connection, randoms[i], AT(0)));
+        CHECK_EQUAL(1000, retry_connection_failed(&connection, AT(0)));
+    }
+}
+
+/* The time that an attempt takes is part of the spacing. */
+static void test_failing_late(void)
+{
+    static const struct {
+        retry_ms after, sleep;
+    } rows[] = {{0, 1000}, {1, 999},  {700, 300}, {999, 1},
+                {1000, 0}, {1001, 0}, {20000, 0}, {2147480000u, 0}};
+    size_t i;
+    for (i = 0; i < CHECK_COUNT(rows); i++) {
+        retry_connection connection = grpc();
+        retry_connection_begin(&connection, 0, AT(0));
+        check_row("after %lu ms", (unsigned long)rows[i].after);
+        CHECK_EQUAL(rows[i].sleep, retry_connection_failed(&connection, AT(rows[i].after)));
+    }
+}
+
+static void test_second_attempt(void)
+{
+    static const struct {
+        uint32_t random;
+        retry_ms low, high;
+    } rows[] = {{0, 1280, 1281}, {MIDDLE, 1599, 1601}, {TOP, 1919, 1920}};
+    size_t i;
+    for (i = 0; i < CHECK_COUNT(rows); i++) {
+        retry_connection connection = grpc();
+        retry_connection_begin(&connection, 0, AT(0));
+        retry_connection_failed(&connection, AT(0));
+        check_row("random %u", (unsigned)i);
+        CHECK_EQUAL(20000, retry_connection_begin(&connection, rows[i].random, AT(1000)));
+        CHECK_RANGE(rows[i].low, rows[i].high, retry_connection_failed(&connection, AT(1000)));
+        CHECK_RANGE(rows[i].low - 500, rows[i].high - 500,
+                    retry_connection_failed(&connection, AT(1500)));
+    }
+}
+
+/* The whole ladder, jitter in the middle, at its ends, and what an attempt is granted. */
+static void test_ladder(void)
+{
+    static const retry_ms spacing[] = {1000,  1600,  2560,  4096,   6554,   10486, 16777,
+                                       26844, 42950, 68719, 109951, 120000, 120000};
+    static const struct {
+        uint32_t random;
+        unsigned percent;
+    } rows[] = {{0, 80}, {MIDDLE, 100}, {TOP, 120}};
+    size_t i, j;
+    for (i = 0; i < CHECK_COUNT(rows); i++) {
+        retry_connection connection = grpc();
+        retry_time now = AT(0);
+        for (j = 0; j < CHECK_COUNT(spacing); j++) {
+            uint64_t expected = j == 0 ? 1000 : (uint64_t)spacing[j] * rows[i].percent / 100;
+            uint64_t slack = 2 + expected / 5000;
+            retry_ms timeout = retry_connection_begin(&connection, rows[i].random, now);
+            retry_ms sleep = retry_connection_failed(&connection, now);
+            check_row("random %u, attempt %u", (unsigned)i, (unsigned)j);
+            CHECK_RANGE(expected - slack, expected + slack, sleep);
+            CHECK_EQUAL(sleep > 20000 ? sleep : 20000, timeout);
+            now = check_after(now, sleep);
+        }
+    }
+}
+
+/* An attempt that fails after its deadline is followed at once, and the next is spaced from there.
+ */
+static void test_slow_attempts(void)
+{
+    retry_connection connection = grpc();
+    retry_connection_begin(&connection, 0, AT(0));
+    CHECK_EQUAL(0, retry_connection_failed(&connection, AT(20000)));
+    CHECK_EQUAL(20000, retry_connection_begin(&connection, TOP, AT(20000)));
+    CHECK_RANGE(1818, 1820, retry_connection_failed(&connection, AT(20100)));
+}
+
+static void test_established_resets(void)
+{
+    retry_connection connection = grpc();
+    unsigned i;
+    for (i = 0; i < 5; i++)
+        retry_connection_begin(&connection, MIDDLE, AT(i));
+    retry_connection_established(&connection, AT(100));
+    CHECK_EQUAL(0, retry_connection_failed(&connection, AT(500000)));
+    CHECK_EQUAL(20000, retry_connection_begin(&connection, TOP, AT(500000)));
+    CHECK_EQUAL(1000, retry_connection_failed(&connection, AT(500000)));
+    CHECK_EQUAL(20000, retry_connection_begin(&connection, TOP, AT(501000)));
+    CHECK_RANGE(1919, 1920, retry_connection_failed(&connection, AT(501000)));
+}
+
+/* Lost before its deadline it still sleeps until then; only the next counts from one again. */
+static void test_lost_early(void)
+{
+    retry_connection connection = grpc();
+    retry_connection_begin(&connection, 0, AT(0));
+    retry_connection_begin(&connection, 0, AT(1000));
+    retry_connection_begin(&connection, TOP, AT(3000)); /* 2560 and 20 % more */
+    retry_connection_established(&connection, AT(3100));
+    CHECK_RANGE(2870, 2872, retry_connection_failed(&connection, AT(3200)));
+    CHECK_EQUAL(20000, retry_connection_begin(&connection, TOP, AT(6072)));
+    CHECK_EQUAL(1000, retry_connection_failed(&connection, AT(6072)));
+}
+
+/* The ms that the next attempt is spaced by, after a second attempt that was up for `lasted`. */
+static retry_ms spacing_after(retry_ms stable_after, retry_ms lasted)
+{
+    retry_connection connection = grpc();
+    connection.stable_after = stable_after;
+    retry_connection_begin(&connection, MIDDLE, AT(0));
+    retry_connection_begin(&connection, MIDDLE, AT(1000));
+    retry_connection_established(&connection, AT(2000));
+    retry_connection_failed(&connection, check_after(AT(2000), lasted));
+    retry_connection_begin(&connection, MIDDLE, AT(50000));
+    return retry_connection_failed(&connection, AT(50000));
+}
+
+static void test_stable_after(void)
+{
+    static const struct {
+        retry_ms stable_after, lasted;
+        bool resets;
+    } rows[] = {{0, 0, true},          {0, 1, true},
+                {5000, 0, false},      {5000, 4999, false},
+                {5000, 5000, true},    {5000, 5001, true},
+                {5000, 1000000, true}, {1, 0, false},
+                {1, 1, true},          {UINT32_MAX, 2000000000, false}};
+    size_t i;
+    for (i = 0; i < CHECK_COUNT(rows); i++) {
+        check_row("stable after %lu, lasted %lu", (unsigned long)rows[i].stable_after,
+                  (unsigned long)rows[i].lasted);
+        if (rows[i].resets)
+            CHECK_EQUAL(1000, spacing_after(rows[i].stable_after, rows[i].lasted));
+        else
+            CHECK_RANGE(2558, 2562, spacing_after(rows[i].stable_after, rows[i].lasted));
+    }
+}
+
+/* A connection that comes up and goes down again must not hammer. */
+static void test_flapping(void)
+{
+    retry_connection connection = grpc();
+    retry_time now = AT(0);
+    retry_ms last = 0;
+    unsigned i;
+    connection.stable_after = 10000;
+    for (i = 0; i < 12; i++) {
+        retry_ms sleep;
+        retry_connection_begin(&connection, MIDDLE, now);
+        retry_connection_established(&connection, check_after(now, 10));
+        sleep = retry_connection_failed(&connection, check_after(now, 20)) + 20;
+        check_row("round %u", i);
+        CHECK(sleep > last);
+        last = sleep;
+        now = check_after(now, sleep);
+    }
+    CHECK_RANGE(119900, 120100, last);
+}
+
+/* Established once is not established for ever: the next attempts climb again. */
+static void test_established_counts_once(void)
+{
+    retry_connection connection = grpc();
+    retry_connection_begin(&connection, MIDDLE, AT(0));
+    retry_connection_established(&connection, AT(10));
+    retry_connection_failed(&connection, AT(20));
+    retry_connection_begin(&connection, MIDDLE, AT(1000));
+    CHECK_EQUAL(1000, retry_connection_failed(&connection, AT(1000)));
+    retry_connection_begin(&connection, MIDDLE, AT(2000));
+    CHECK_RANGE(1599, 1601, retry_connection_failed(&connection, AT(2000)));
+    retry_connection_begin(&connection, MIDDLE, AT(4000));
+    CHECK_RANGE(2558, 2562, retry_connection_failed(&connection, AT(4000)));
+}
+
+/* Another backoff, without a least timeout: the deadline alone. */
+static void test_own_backoff(void)
+{
+    retry_connection connection = grpc();
+    retry_backoff backoff = RETRY_BACKOFF_RFC0049;
+    unsigned i;
+    connection.backoff = backoff;
+    connection.backoff.initial = 100;
+    connection.backoff.max = 1000;
+    connection.min_connect_timeout = 0;
+    for (i = 0; i < 6; i++) {
+        retry_ms expected = i < 4 ? (retry_ms)100 << i : 1000;
+        check_row("attempt %u", i);
+        CHECK_EQUAL(expected, retry_connection_begin(&connection, 77, AT(i * 2000)));
+        CHECK_EQUAL(expected - 60, retry_connection_failed(&connection, AT(i * 2000 + 60)));
+    }
+}
+
+static void test_zeroed(void)
+{
+    retry_connection connection;
+    memset(&connection, 0, sizeof connection);
+    CHECK_EQUAL(1, retry_connection_begin(&connection, TOP, AT(0)));
+    CHECK_EQUAL(1, retry_connection_failed(&connection, AT(0)));
+    CHECK_EQUAL(2, retry_connection_begin(&connection, TOP, AT(1)));
+    CHECK_EQUAL(0, retry_connection_failed(&connection, AT(3)));
+}
+
+/* A clock that steps back counts as no time passed. */
+static void test_clock_backward(void)
+{
+    retry_connection connection = grpc();
+    retry_connection_begin(&connection, 0, AT(5000));
+    CHECK_EQUAL(1000, retry_connection_failed(&connection, AT(4000)));
+    connection.stable_after = 100;
+    retry_connection_established(&connection, AT(5500));
+    retry_connection_failed(&connection, AT(4000));
+    retry_connection_begin(&connection, MIDDLE, AT(7000));
+    CHECK_RANGE(1599, 1601, retry_connection_failed(&connection, AT(7000)));
+}
+
+/* No number of attempts brings the spacing down again. */
+static void test_many_attempts(void)
+{
+    retry_connection connection = grpc();
+    unsigned i;
+    for (i = 0; i < 2000; i++) {
+        retry_connection_begin(&connection, check_random(), AT(0));
+        if (i >= 11)
+            CHECK_RANGE(95900, 144000, retry_connection_failed(&connection, AT(0)));
+    }
+}
+
+static void test_null(void)
+{
+    CHECK_EQUAL(0, retry_connection_begin(NULL, 5, AT(0)));
+    CHECK_EQUAL(0, retry_connection_failed(NULL, AT(0)));
+    retry_connection_established(NULL, AT(0));
+}
+
+int main(void)
+{
+    RUN(test_first_attempt);
+    RUN(test_failing_late);
+    RUN(test_second_attempt);
+    RUN(test_ladder);
+    RUN(test_slow_attempts);
+    RUN(test_established_resets);
+    RUN(test_lost_early);
+    RUN(test_stable_after);
+    RUN(test_flapping);
+    RUN(test_established_counts_once);
+    RUN(test_own_backoff);
+    RUN(test_zeroed);
+    RUN(test_clock_backward);
+    RUN(test_many_attempts);
+    RUN(test_null);
+    return check_done();
+}

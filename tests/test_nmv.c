@@ -1,0 +1,198 @@
+/* Which map a vbucket is looked up in after not-my-vbucket, and when (RFC 0005). */
+#define RETRY_IMPLEMENTATION
+#include "../retry.h"
+#include "check.h"
+
+enum { BEGIN, REJECTED, CONFIG, STOP };
+
+#define CURRENT RETRY_MAP_CURRENT
+#define FORWARD RETRY_MAP_FAST_FORWARD
+
+struct event {
+    int kind;
+    unsigned revision;
+    bool has_fast_forward;
+    uint8_t map; /* of the step that follows */
+    retry_ms delay;
+};
+
+static const struct {
+    const char *name;
+    retry_ms interval;
+    struct event events[10];
+} rows[] = {
+    {"no fast-forward map",
+     0,
+     {{BEGIN, 7, false, 0, 0},
+      {REJECTED, 7, false, CURRENT, 100},
+      {REJECTED, 7, false, CURRENT, 100},
+      {REJECTED, 7, false, CURRENT, 100},
+      {STOP, 0, false, 0, 0}}},
+    {"own interval",
+     30,
+     {{BEGIN, 7, false, 0, 0},
+      {REJECTED, 7, false, CURRENT, 30},
+      {REJECTED, 7, true, FORWARD, 0},
+      {REJECTED, 7, true, FORWARD, 30},
+      {STOP, 0, false, 0, 0}}},
+    {"fast-forward map",
+     0,
+     {{BEGIN, 7, false, 0, 0},
+      {REJECTED, 7, true, FORWARD, 0},
+      {REJECTED, 7, true, FORWARD, 100},
+      {REJECTED, 7, true, FORWARD, 100},
+      {REJECTED, 7, true, FORWARD, 100},
+      {STOP, 0, false, 0, 0}}},
+    {"newer at the first rejection",
+     0,
+     {{BEGIN, 7, false, 0, 0},
+      {REJECTED, 8, true, CURRENT, 0},
+      {REJECTED, 8, true, FORWARD, 0},
+      {REJECTED, 8, true, FORWARD, 100},
+      {STOP, 0, false, 0, 0}}},
+    {"newer, no fast-forward map",
+     0,
+     {{BEGIN, 7, false, 0, 0},
+      {REJECTED, 8, false, CURRENT, 0},
+      {REJECTED, 8, false, CURRENT, 100},
+      {REJECTED, 9, false, CURRENT, 0},
+      {REJECTED, 9, false, CURRENT, 100},
+      {STOP, 0, false, 0, 0}}},
+    {"newer at a rejection on the fast-forward map",
+     0,
+     {{BEGIN, 7, false, 0, 0},
+      {REJECTED, 7, true, FORWARD, 0},
+      {REJECTED, 9, true, CURRENT, 0},
+      {REJECTED, 9, true, FORWARD, 0},
+      {REJECTED, 9, true, FORWARD, 100},
+      {STOP, 0, false, 0, 0}}},
+    {"newer while waiting for the current map",
+     0,
+     {{BEGIN, 7, false, 0, 0},
+      {REJECTED, 7, false, CURRENT, 100},
+      {CONFIG, 8, false, CURRENT, 0},
+      {REJECTED, 8, false, CURRENT, 100},
+      {STOP, 0, false, 0, 0}}},
+    {"newer while waiting for the fast-forward map",
+     0,
+     {{BEGIN, 7, false, 0, 0},
+      {REJECTED, 7, true, FORWARD, 0},
+      {REJECTED, 7, true, FORWARD, 100},
+      {CONFIG, 8, false, CURRENT, 0},
+      {REJECTED, 8, true, FORWARD, 0},
+      {REJECTED, 8, true, FORWARD, 100},
+      {STOP, 0, false, 0, 0}}},
+    {"the same or an older one while waiting",
+     0,
+     {{BEGIN, 7, false, 0, 0},
+      {REJECTED, 7, false, CURRENT, 100},
+      {CONFIG, 7, false, CURRENT, 100},
+      {CONFIG, 6, false, CURRENT, 100},
+      {CONFIG, 0, false, CURRENT, 100},
+      {CONFIG, 8, false, CURRENT, 0},
+      {STOP, 0, false, 0, 0}}},
+    {"the same while waiting for the fast-forward map",
+     0,
+     {{BEGIN, 7, false, 0, 0},
+      {REJECTED, 7, true, FORWARD, 0},
+      {REJECTED, 7, true, FORWARD, 100},
+      {CONFIG, 7, false, FORWARD, 100},
+      {CONFIG, 3, false, FORWARD, 100},
+      {REJECTED, 7, true, FORWARD, 100},
+      {STOP, 0, false, 0, 0}}},
+    {"nothing waits",
+     0,
+     {{BEGIN, 7, false, 0, 0},
+      {CONFIG, 8, false, CURRENT, 0},
+      {REJECTED, 7, true, FORWARD, 0},
+      {CONFIG, 8, false, FORWARD, 0},
+      {REJECTED, 8, true, CURRENT, 0},
+      {CONFIG, 9, false, CURRENT, 0},
+      {REJECTED, 9, true, CURRENT, 0},
+      {STOP, 0, false, 0, 0}}},
+    {"older at a rejection",
+     0,
+     {{BEGIN, 7, false, 0, 0},
+      {REJECTED, 3, false, CURRENT, 100},
+      {REJECTED, 7, false, CURRENT, 100},
+      {REJECTED, 3, true, FORWARD, 0},
+      {REJECTED, 3, true, FORWARD, 100},
+      {STOP, 0, false, 0, 0}}},
+    {"begun again",
+     0,
+     {{BEGIN, 7, false, 0, 0},
+      {REJECTED, 7, true, FORWARD, 0},
+      {REJECTED, 7, true, FORWARD, 100},
+      {BEGIN, 7, false, 0, 0},
+      {REJECTED, 7, true, FORWARD, 0},
+      {BEGIN, 9, false, 0, 0},
+      {CONFIG, 10, false, CURRENT, 0},
+      {REJECTED, 9, false, CURRENT, 100},
+      {STOP, 0, false, 0, 0}}},
+};
+
+static void play(const char *name, const struct event *events, retry_ms interval, uint64_t base)
+{
+    retry_nmv nmv;
+    size_t i;
+    memset(&nmv, 0, sizeof nmv);
+    nmv.interval = interval;
+    for (i = 0; events[i].kind != STOP; i++) {
+        const struct event *event = &events[i];
+        uint64_t revision = base + event->revision;
+        retry_nmv_step step;
+        check_row("%s, event %u", name, (unsigned)i);
+        if (event->kind == BEGIN) {
+            retry_nmv_begin(&nmv, revision);
+            CHECK_EQUAL(interval, nmv.interval);
+            continue;
+        }
+        step = event->kind == REJECTED ? retry_nmv_rejected(&nmv, revision, event->has_fast_forward)
+                                       : retry_nmv_config(&nmv, revision);
+        CHECK_EQUAL(event->map, step.map);
+        CHECK_EQUAL(event->delay, step.delay);
+    }
+}
+
+/* Revisions are 64 bits wide, and unsigned. */
+static void test_rows(void)
+{
+    size_t i;
+    for (i = 0; i < CHECK_COUNT(rows); i++) {
+        play(rows[i].name, rows[i].events, rows[i].interval, 0);
+        play(rows[i].name, rows[i].events, rows[i].interval, UINT32_MAX - 7);
+        play(rows[i].name, rows[i].events, rows[i].interval, ((uint64_t)1 << 63) - 8);
+        play(rows[i].name, rows[i].events, rows[i].interval, UINT64_MAX - 20);
+    }
+}
+
+static void test_low_half_is_not_enough(void)
+{
+    retry_nmv nmv;
+    retry_nmv_step step;
+    memset(&nmv, 0, sizeof nmv);
+    retry_nmv_begin(&nmv, ((uint64_t)1 << 32) + 5);
+    step = retry_nmv_rejected(&nmv, ((uint64_t)2 << 32) + 4, true);
+    CHECK_EQUAL(CURRENT, step.map);
+    CHECK_EQUAL(0, step.delay);
+}
+
+static void test_null(void)
+{
+    retry_nmv_step step;
+    retry_nmv_begin(NULL, 7);
+    step = retry_nmv_rejected(NULL, 7, true);
+    CHECK_EQUAL(CURRENT, step.map);
+    CHECK_EQUAL(0, step.delay);
+    step = retry_nmv_config(NULL, 7);
+    CHECK_EQUAL(CURRENT, step.map);
+    CHECK_EQUAL(0, step.delay);
+}
+
+int main(void)
+{
+    RUN(test_rows);
+    RUN(test_low_half_is_not_enough);
+    RUN(test_null);
+    return check_done();
+}
