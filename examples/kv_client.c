@@ -19,9 +19,8 @@
 #define RETRY_IMPLEMENTATION
 #include "../retry.h"
 
+#include "kv_report.h"
 #include "kv_server.h"
-
-#include <inttypes.h>
 
 enum {
     OPERATION_TIMEOUT = 2500, /* ms for an operation with all its attempts */
@@ -55,21 +54,18 @@ static const struct {
     {"read back", KV_GET},
 };
 
-enum { IDLE, WAITING, ON_WIRE, EXPIRING, FINISHED };        /* an operation's states */
-enum { DONE, REFUSED, EXPIRED, FAILED, CUT_OFF, OUTCOMES }; /* how it ended */
+enum { IDLE, WAITING, ON_WIRE, EXPIRING, FINISHED }; /* states of an operation */
 
 typedef struct operation {
     retry_request request;
     retry_nmv nmv;
-    retry_time timer;    /* when it is to be sent, or times out, or expires, by its state */
-    retry_time finished; /* when the application was told */
-    uint8_t kind, state, outcome;
-    uint8_t cause;         /* of the last decision */
     retry_failure failure; /* the last one */
-    uint8_t node;          /* that the attempt on the wire went to */
-    uint32_t opaque;       /* of the last attempt */
-    uint32_t partner;      /* get-and-lock and unlock, increment and read back: each other */
-    uint64_t cas, value;   /* of the response */
+    retry_time timer;      /* when it is to be sent, or times out, or expires, by its state */
+    uint8_t kind, state, outcome;
+    uint8_t node;        /* that the attempt on the wire went to */
+    uint32_t opaque;     /* of the last attempt */
+    uint32_t partner;    /* get-and-lock and unlock, increment and read back: each other */
+    uint64_t cas, value; /* of the response */
     char key[KV_KEY_SIZE];
 } operation;
 
@@ -79,6 +75,7 @@ typedef struct node {
     retry_connection connection;
     retry_time timer; /* when to connect next, or to give up connecting */
     int fd;           /* -1: none */
+    int reserved;     /* the socket that keeps the port */
     uint8_t state;
     uint16_t port;
     pid_t process; /* 0: not running */
@@ -87,9 +84,9 @@ typedef struct node {
     uint8_t input[KV_HEADER + KV_BODY_MAX], output[8192];
 } node;
 
-enum { START, FREEZE, KILL };
+enum { NO_EVENT, START, FREEZE, KILL };
 
-/* What is done to the nodes' processes, and at the beginning of which operation. */
+/* What is done to a node's process, and at the beginning of which operation. */
 typedef struct event {
     uint32_t operation;
     uint8_t node, action;
@@ -99,8 +96,7 @@ typedef struct scenario {
     const char *server;
     uint8_t nodes;
     uint8_t pattern[BURST]; /* the kinds of a burst's operations */
-    event events[8];
-    size_t event_count;
+    event events[8];        /* NO_EVENT ends them */
 } scenario;
 
 typedef struct kv_client {
@@ -116,12 +112,8 @@ typedef struct kv_client {
     uint64_t map_revision;
     uint8_t map[KV_VBUCKETS]; /* which node owns a vbucket */
     size_t next_event;
-    kv_cluster *cluster;                           /* the server's memory; NULL: memcached */
-    uint32_t retries, reasons[RETRY_REASON_COUNT]; /* retries granted, by reason */
-    uint64_t paid[KINDS];                          /* thousandths of a token, by class */
-    uint32_t budget_low;
-    uint32_t late_answers, connections;
-    retry_ms late_wakeup; /* ms; the most that poll overslept */
+    kv_cluster *cluster; /* the server's memory; NULL: memcached */
+    kv_report report;
     retry_time drawn;     /* when the line of progress was drawn */
     retry_request chance; /* never begun: what retry_random asks for without an operation */
 } kv_client;
@@ -141,8 +133,8 @@ static void finish(kv_client *client, operation *op, uint8_t outcome)
     retry_time now = clock_ms();
     op->state = FINISHED;
     op->outcome = outcome;
-    op->finished = now;
     client->open--;
+    report_operation(&client->report, op->kind, outcome, &op->request, now);
     if (op->kind == GET_AND_LOCK && op->partner < client->next)
         begin(client, &client->operations[op->partner], now); /* it had to wait for this one */
 }
@@ -159,7 +151,12 @@ static void obey(kv_client *client, operation *op, retry_decision decision, retr
         op->timer = now + decision.delay;
         break;
     default:
-        finish(client, op, decision.cause == RETRY_CAUSE_NOT_IDEMPOTENT ? REFUSED : FAILED);
+        if (decision.cause == RETRY_CAUSE_NOT_IDEMPOTENT) {
+            finish(client, op, REFUSED);
+        } else {
+            report_failed(&client->report, &op->failure, decision.cause);
+            finish(client, op, FAILED);
+        }
     }
 }
 
@@ -168,13 +165,8 @@ static void failed(kv_client *client, operation *op, retry_failure failure, retr
 {
     uint32_t before = retry_budget_balance(&client->budget);
     retry_decision decision = retry_orchestrate(&op->request, &failure, now);
-    uint32_t after = retry_budget_balance(&client->budget);
+    report_budget(&client->report, op->kind, before, retry_budget_balance(&client->budget));
     op->failure = failure;
-    op->cause = decision.cause;
-    if (after < before)
-        client->paid[op->kind] += before - after;
-    if (after < client->budget_low)
-        client->budget_low = after;
     obey(client, op, decision, now);
 }
 
@@ -191,19 +183,6 @@ static void attempt_timed_out(kv_client *client, operation *op, retry_time now)
     failure.reason = RETRY_REASON_ATTEMPT_TIMED_OUT;
     failure.timeout = true;
     failed(client, op, failure, now);
-}
-
-/* The observer: told of every decision, whoever it was for. */
-static void count_decision(void *context, const retry_request *request,
-                           const retry_failure *failure, const retry_decision *decision)
-{
-    kv_client *client = context;
-    (void)request;
-    if (decision->verdict != RETRY_VERDICT_RETRY)
-        return;
-    client->retries++;
-    if (failure->reason < RETRY_REASON_COUNT)
-        client->reasons[failure->reason]++;
 }
 
 /* ---- Sending ------------------------------------------------------------------------------- */
@@ -273,8 +252,12 @@ static void begin(kv_client *client, operation *op, retry_time now)
 {
     if (op->kind == UNLOCK) {
         const operation *lock = &client->operations[op->partner];
-        if (lock->state != FINISHED || lock->outcome != DONE)
+        if (lock->state != FINISHED)
             return;
+        if (lock->outcome != DONE) {
+            client->report.nothing_to_undo++;
+            return;
+        }
         op->cas = lock->cas;
     }
     op->request.client = &client->retry;
@@ -309,10 +292,10 @@ static void adopt_map(kv_client *client, const kv_packet *response, retry_time n
         return;
     client->map_revision = revision;
     for (size_t i = 0; i < KV_VBUCKETS; i++)
-        client->map[i] = response->value[8 + i] % KV_NODES;
+        client->map[i] = response->value[8 + i] % client->scenario->nodes;
     for (uint32_t i = 0; i < client->next; i++) {
         operation *op = &client->operations[i];
-        if (op->state == WAITING && op->request.code == KV_NOT_MY_VBUCKET &&
+        if (op->state == WAITING && op->failure.reason == RETRY_REASON_KV_NOT_MY_VBUCKET &&
             retry_nmv_config(&op->nmv, revision).delay == 0)
             op->timer = now;
     }
@@ -337,8 +320,8 @@ static void succeeded(kv_client *client, operation *op, const kv_packet *respons
     op->cas = response->cas;
     if (op->kind == INCREMENT && response->value_length == 8)
         op->value = kv_number(response->value, 8);
-    if (op->kind == READ_BACK && response->value_length == 1)
-        op->value = (uint64_t)(response->value[0] - '0');
+    if (op->kind == READ_BACK)
+        op->value = kv_decimal(response->value, response->value_length);
     retry_succeed(&op->request, now);
     finish(client, op, DONE);
 }
@@ -349,7 +332,7 @@ static void answered(kv_client *client, const kv_packet *response, retry_time no
     uint32_t number = response->opaque >> KV_ATTEMPT_BITS;
     operation *op = number < client->next ? &client->operations[number] : NULL;
     if (!op || op->state != ON_WIRE || op->opaque != response->opaque)
-        client->late_answers++;
+        client->report.late_answers++;
     else if (response->status == KV_SUCCESS)
         succeeded(client, op, response, now);
     else if (response->status == KV_NOT_MY_VBUCKET)
@@ -395,7 +378,7 @@ static void connected(kv_client *client, node *to, retry_time now)
     }
     retry_connection_established(&to->connection, now);
     to->state = READY;
-    client->connections++;
+    client->report.connections++;
 }
 
 /* Handles every whole response that has arrived. False if the stream makes no sense. */
@@ -460,24 +443,22 @@ static void fire_node_timer(kv_client *client, node *of, retry_time now)
 /* ---- The plan ------------------------------------------------------------------------------ */
 
 static const scenario scripted = {
-    "two nodes that fail on a script",
-    2,
-    {SET, GET, INCREMENT, GET_AND_LOCK, GET, SET, ADD, GET, UNLOCK, GET},
-    {{30, 0, START}, {50, 1, START}, {300, 1, FREEZE}, {320, 1, KILL}, {390, 1, START}},
-    5};
+    .server = "two nodes that fail on a script",
+    .nodes = 2,
+    .pattern = {SET, GET, INCREMENT, GET_AND_LOCK, GET, SET, ADD, GET, UNLOCK, GET},
+    .events = {{30, 0, START}, {50, 1, START}, {300, 1, FREEZE}, {320, 1, KILL}, {390, 1, START}}};
 
 static const scenario memcached = {
-    "a memcached that is killed twice and forgets everything",
-    1,
-    {SET, GET, INCREMENT, INCREMENT, GET, SET, ADD, GET, INCREMENT, GET},
-    {{10, 0, START},
-     {200, 0, FREEZE},
-     {220, 0, KILL},
-     {270, 0, START},
-     {400, 0, FREEZE},
-     {420, 0, KILL},
-     {470, 0, START}},
-    7};
+    .server = "a memcached that is killed twice",
+    .nodes = 1,
+    .pattern = {SET, GET, INCREMENT, INCREMENT, GET, SET, ADD, GET, INCREMENT, GET},
+    .events = {{10, 0, START},
+               {200, 0, FREEZE},
+               {220, 0, KILL},
+               {270, 0, START},
+               {400, 0, FREEZE},
+               {420, 0, KILL},
+               {470, 0, START}}};
 
 /* Counters and new keys are an operation's own, so that their values tell what was done to them.
    The documents of a burst are its own as well: its second set meets the lock on one of them. */
@@ -534,9 +515,9 @@ static void start_process(kv_client *client, node *of)
         of->process = child_start(arguments);
     if (of->process > 0)
         return;
-    say("cannot start %s: %s%s\n", of->name, strerror(errno),
-        client->cluster ? "" : " (install memcached, or run the demo without it)");
-    of->process = 0;
+    progress_clear();
+    fprintf(stderr, "cannot start %s: %s%s\n", of->name, strerror(errno),
+            client->cluster ? "" : " (is memcached installed? the demo runs without it, too)");
     exit(2);
 }
 
@@ -563,16 +544,18 @@ static void act(kv_client *client, const event *what)
     say("%6.2f s  %s is ", seconds_since_start(client), of->name);
     if (what->action == KILL)
         say("killed with %" PRIu32 " requests on the wire\n", requests);
+    else if (what->action == FREEZE)
+        say("frozen\n");
     else
-        say(what->action == START ? "started\n" : "frozen\n");
+        say("started%s\n", client->cluster ? "" : ", with no data");
 }
 
 static void act_on_nodes(kv_client *client)
 {
-    const scenario *plan = client->scenario;
-    while (client->next_event < plan->event_count &&
-           plan->events[client->next_event].operation <= client->next)
-        act(client, &plan->events[client->next_event++]);
+    const event *events = client->scenario->events;
+    while (events[client->next_event].action != NO_EVENT &&
+           events[client->next_event].operation <= client->next)
+        act(client, &events[client->next_event++]);
 }
 
 /* ---- The event loop ------------------------------------------------------------------------ */
@@ -648,8 +631,8 @@ static void wait_for_sockets(kv_client *client)
     retry_time next = next_timer(client, before);
     int ready = poll(sockets, count, next > before ? (int)(next - before) : 0);
     retry_time now = clock_ms();
-    if (ready == 0 && now > next && now - next > client->late_wakeup)
-        client->late_wakeup = (retry_ms)(now - next);
+    if (now > next && now - next > client->report.late_wakeup)
+        client->report.late_wakeup = (retry_ms)(now - next);
     for (size_t i = 0; ready > 0 && i < count; i++) {
         if (sockets[i].revents != 0)
             node_ready(client, &client->nodes[i], sockets[i].revents, now);
@@ -670,7 +653,7 @@ static void draw_progress(kv_client *client, retry_time now)
     }
     progress("%6.2f s  %4" PRIu32 " of %" PRIu32 " done  %3" PRIu32 " open  %4" PRIu32 " retries%s",
              seconds_since_start(client), client->next - client->open, client->count, client->open,
-             client->retries, nodes);
+             client->report.retries, nodes);
 }
 
 static void run(kv_client *client)
@@ -682,6 +665,14 @@ static void run(kv_client *client)
         draw_progress(client, now);
         wait_for_sockets(client);
     }
+    progress_clear();
+}
+
+/* After an interruption nobody waits for what is still open. */
+static void cut_off(kv_client *client)
+{
+    if (interrupted)
+        say("\n%6.2f s  interrupted\n", seconds_since_start(client));
     for (uint32_t i = 0; i < client->next; i++) {
         operation *op = &client->operations[i];
         if (op->state == IDLE || op->state == FINISHED)
@@ -689,148 +680,12 @@ static void run(kv_client *client)
         retry_cancel(&op->request, clock_ms());
         finish(client, op, CUT_OFF);
     }
-    progress_clear();
-}
-
-/* ---- The table ----------------------------------------------------------------------------- */
-
-typedef struct tally {
-    uint32_t begun, first_try, outcomes[OUTCOMES];
-    retry_ms longest, overrun;
-    uint64_t paid;
-} tally;
-
-static void count_operation(tally *sum, const operation *op)
-{
-    retry_ms elapsed = (retry_ms)(op->finished - op->request.started);
-    sum->begun++;
-    sum->outcomes[op->outcome]++;
-    if (op->outcome == DONE && op->request.attempts == 0)
-        sum->first_try++;
-    if (elapsed > sum->longest)
-        sum->longest = elapsed;
-    if (elapsed > OPERATION_TIMEOUT && elapsed - OPERATION_TIMEOUT > sum->overrun)
-        sum->overrun = elapsed - OPERATION_TIMEOUT;
-}
-
-/* Of one kind of operations, or of all (KINDS). */
-static tally tally_of(const kv_client *client, uint8_t kind)
-{
-    tally sum;
-    memset(&sum, 0, sizeof sum);
-    for (uint32_t i = 0; i < client->next; i++) {
-        const operation *op = &client->operations[i];
-        if (op->state == FINISHED && (kind == KINDS || op->kind == kind))
-            count_operation(&sum, op);
-    }
-    for (uint8_t i = 0; i < KINDS; i++)
-        sum.paid += kind == KINDS || kind == i ? client->paid[i] : 0;
-    return sum;
-}
-
-static void print_row(const char *name, const tally *sum)
-{
-    uint32_t retried = sum->outcomes[DONE] - sum->first_try;
-    printf("%-14s %6" PRIu32 " %6" PRIu32 " %8" PRIu32 " %8" PRIu32 " %8" PRIu32 " %7" PRIu32, name,
-           sum->begun, sum->first_try, retried, sum->outcomes[REFUSED], sum->outcomes[EXPIRED],
-           sum->outcomes[FAILED]);
-    printf(" %6" PRIu32 " ms %7.1f\n", sum->longest, (double)sum->paid / 1000);
-}
-
-static void print_classes(const kv_client *client)
-{
-    tally all = tally_of(client, KINDS);
-    printf("\n%-14s %6s %6s %8s %8s %8s %7s %9s %7s\n", "", "", "first", "after", "refused", "", "",
-           "longest", "budget");
-    printf("%-14s %6s %6s %8s %8s %8s %7s %9s %7s\n", "operations", "begun", "try", "retries",
-           "unsafe", "expired", "failed", "time", "paid");
-    for (uint8_t i = 0; i < KINDS; i++) {
-        tally sum = tally_of(client, i);
-        if (sum.begun > 0)
-            print_row(kinds[i].name, &sum);
-    }
-    print_row("all", &all);
-    if (all.outcomes[CUT_OFF] > 0)
-        printf("%" PRIu32 " were cut off by the interruption.\n", all.outcomes[CUT_OFF]);
-}
-
-static void print_reasons(const kv_client *client)
-{
-    printf("\nretries by reason\n");
-    for (size_t i = 0; i < RETRY_REASON_COUNT; i++) {
-        if (client->reasons[i] > 0)
-            printf("  %-42s %6" PRIu32 "\n", retry_reason_name((retry_reason)i),
-                   client->reasons[i]);
-    }
-    printf("  %-42s %6" PRIu32 "\n", "all", client->retries);
-}
-
-static bool has_failed(const operation *op)
-{
-    return op->state == FINISHED && op->outcome == FAILED;
-}
-
-static bool failed_alike(const operation *a, const operation *b)
-{
-    return has_failed(a) && has_failed(b) && a->cause == b->cause &&
-           a->failure.reason == b->failure.reason && a->failure.code == b->failure.code;
-}
-
-/* How many failed in the same way; 0 if none did, or if an earlier one has counted them. */
-static uint32_t count_alike(const kv_client *client, uint32_t number)
-{
-    const operation *op = &client->operations[number];
-    uint32_t count = 0;
-    for (uint32_t i = 0; i < client->next; i++) {
-        if (!failed_alike(op, &client->operations[i]))
-            continue;
-        if (i < number)
-            return 0;
-        count++;
-    }
-    return count;
-}
-
-static void print_failures(const kv_client *client)
-{
-    bool any = false;
-    for (uint32_t i = 0; i < client->next; i++) {
-        const retry_failure *failure = &client->operations[i].failure;
-        uint32_t count = count_alike(client, i);
-        char line[64];
-        if (count == 0)
-            continue;
-        if (failure->reason == RETRY_REASON_NONE)
-            snprintf(line, sizeof line, "code 0x%02" PRIx32 ", %s", failure->code,
-                     kv_status_text(failure->code));
-        else
-            snprintf(line, sizeof line, "%s", retry_reason_name(failure->reason));
-        printf("%s  %-42s %6" PRIu32 "  %s\n", any ? "" : "\nfailed with\n", line, count,
-               retry_cause_text(client->operations[i].cause));
-        any = true;
-    }
-}
-
-static void print_faults(const kv_client *client)
-{
-    if (!client->cluster)
-        return;
-    printf("\nwhat the server did%24s %6s %6s\n", "", "node 1", "node 2");
-    for (size_t i = 1; i < KV_FAULT_COUNT; i++)
-        printf("  %-42s %6" PRIu32 " %6" PRIu32 "\n", kv_fault_texts[i],
-               client->cluster->faults[0][i], client->cluster->faults[1][i]);
 }
 
 /* ---- The verdicts -------------------------------------------------------------------------- */
 
-typedef struct applications {
-    uint32_t judged, unknown; /* operations that are not idempotent; lost with the server */
-    uint32_t twice;           /* applied more than once */
-    uint32_t spared;          /* refused a retry, and had been applied */
-} applications;
-
-/* How often the operation was applied, as far as can be known: by the server's own count, or by the
-   value of a counter that no other operation touches. -1: lost with the server. */
+/* How often the operation was applied: by the server's own count, or by the value of a counter that
+   no other operation touches. -1: that cannot be told. */
 static int times_applied(const kv_client *client, const operation *op)
 {
     if (client->cluster)
@@ -841,7 +696,7 @@ static int times_applied(const kv_client *client, const operation *op)
     return op->outcome == DONE ? (int)op->value : -1;
 }
 
-/* Of what a memcached did to other values than counters nothing can be told afterwards. */
+/* Of memcached's values only counters tell how often they were changed. */
 static bool leaves_traces(const kv_client *client, const operation *op)
 {
     if (client->cluster)
@@ -849,7 +704,7 @@ static bool leaves_traces(const kv_client *client, const operation *op)
     return op->kind == INCREMENT;
 }
 
-static applications judge_applications(const kv_client *client)
+static applications count_applications(const kv_client *client)
 {
     applications sum = {0, 0, 0, 0};
     for (uint32_t i = 0; i < client->next; i++) {
@@ -857,7 +712,7 @@ static applications judge_applications(const kv_client *client)
         if (op->state != FINISHED || !leaves_traces(client, op))
             continue;
         int times = times_applied(client, op);
-        sum.judged += times >= 0;
+        sum.known += times >= 0;
         sum.unknown += times < 0;
         sum.twice += times > 1;
         sum.spared += times > 0 && op->outcome == REFUSED;
@@ -865,84 +720,63 @@ static applications judge_applications(const kv_client *client)
     return sum;
 }
 
-static bool print_verdicts(const kv_client *client)
-{
-    tally all = tally_of(client, KINDS);
-    applications sum = judge_applications(client);
-    bool in_time = all.overrun <= QUANTUM + client->late_wakeup;
-    printf("\n%s  No operation ran past its deadline by more than one scheduling quantum.\n",
-           in_time ? "kept  " : "BROKEN");
-    printf("        The largest overrun was %" PRIu32 " ms. Allowed: %d ms, and %" PRIu32
-           " ms for the latest that poll() woke.\n",
-           all.overrun, (int)QUANTUM, client->late_wakeup);
-    printf("%s  No operation that is not idempotent was applied twice.\n",
-           sum.twice == 0 ? "kept  " : "BROKEN");
-    if (client->cluster)
-        printf("        By the server's own counts: of %" PRIu32 " such operations %" PRIu32
-               " were applied twice.\n",
-               sum.judged, sum.twice);
-    else
-        printf("        By the counters, one for each increment: of %" PRIu32
-               " answered or read back %" PRIu32 " were applied twice;\n        %" PRIu32
-               " were lost with the process, and nobody can tell.\n",
-               sum.judged, sum.twice, sum.unknown);
-    if (sum.spared > 0)
-        printf("        %" PRIu32 " had been applied when they were refused a retry.\n",
-               sum.spared);
-    return in_time && sum.twice == 0;
-}
-
 static bool report(const kv_client *client)
 {
-    print_classes(client);
-    print_reasons(client);
-    print_failures(client);
-    print_faults(client);
-    printf("\nbudget of %d tokens: never below %.1f, %.1f at the end; connections made: %" PRIu32
-           ";\nanswers that came too late and were dropped: %" PRIu32 "\n",
-           BUDGET_TOKENS, (double)client->budget_low / 1000,
-           (double)retry_budget_balance(&client->budget) / 1000, client->connections,
-           client->late_answers);
-    return print_verdicts(client);
+    applications sum = count_applications(client);
+    print_classes(&client->report);
+    print_reasons(&client->report);
+    print_failures(&client->report);
+    if (client->cluster)
+        kv_print_faults(client->cluster);
+    printf("\nbudget: %d tokens, never below %.1f, %.1f at the end\n", (int)BUDGET_TOKENS,
+           (double)client->report.budget_low / 1000,
+           (double)retry_budget_balance(&client->budget) / 1000);
+    printf("connections made: %" PRIu32 "; answers too late and dropped: %" PRIu32 "\n\n",
+           client->report.connections, client->report.late_answers);
+    bool in_time = judge_overrun(&client->report, QUANTUM);
+    bool once = judge_applications(&sum, client->cluster ? "Counted by the server"
+                                                         : "By the counters' values");
+    return in_time && once;
 }
 
 /* ---- Set-up -------------------------------------------------------------------------------- */
 
 static void set_up_retry(kv_client *client)
 {
-    static const retry_policy policy = RETRY_POLICY_BEST_EFFORT;
-    static const retry_budget_options options = {
-        BUDGET_TOKENS * 1000, 1000, 2000, 0, 500, 0, 0, 0, false, false};
-    client->policy = policy;
-    client->policy.backoff.initial = 8;
-    client->policy.retry_after_spread = RETRY_RATIO(0.5); /* not all at once, see not_sent */
+    static const retry_policy best_effort = RETRY_POLICY_BEST_EFFORT;
+    static const retry_budget_options options = {.capacity = BUDGET_TOKENS * 1000,
+                                                 .retry_cost = 1000,
+                                                 .timeout_cost = 2000,
+                                                 .success_deposit = 500};
     retry_seed(1);
     retry_budget_init(&client->budget, &options, client->started);
-    client->budget_low = retry_budget_balance(&client->budget);
+    client->policy = best_effort;
+    client->policy.backoff.initial = 8;
+    client->policy.retry_after_spread = RETRY_RATIO(0.5); /* not all at once, see not_sent */
     client->retry.strategy = &client->policy.base;
     client->retry.budget = &client->budget;
-    client->retry.observe = count_decision;
-    client->retry.observe_context = client;
+    client->retry.observe = report_decision;
+    client->retry.observe_context = &client->report;
     client->retry.always_interval = MAP_INTERVAL;
+    client->report.budget_low = options.capacity;
+    for (size_t i = 0; i < KINDS; i++)
+        client->report.rows[i].name = kinds[i].name;
 }
 
 static void set_up_nodes(kv_client *client)
 {
-    static const retry_connection connection = {{RETRY_CURVE_EXPONENTIAL, RETRY_JITTER_SPREAD, 0,
-                                                 40, 320, RETRY_RATIO(1.6), RETRY_RATIO(0.2), NULL,
-                                                 0, NULL},
-                                                250,
-                                                100,
-                                                0,
-                                                0,
-                                                0,
-                                                0,
-                                                false};
+    static const retry_connection loopback_connection = {.backoff = {.jitter = RETRY_JITTER_SPREAD,
+                                                                     .initial = 40,
+                                                                     .max = 320,
+                                                                     .factor = RETRY_RATIO(1.6),
+                                                                     .spread = RETRY_RATIO(0.2)},
+                                                         .min_connect_timeout = 250,
+                                                         .stable_after = 100};
     for (uint8_t i = 0; i < client->scenario->nodes; i++) {
         node *of = &client->nodes[i];
-        of->connection = connection;
+        of->connection = loopback_connection;
         of->fd = -1;
-        of->port = tcp_reserve_port();
+        of->reserved = tcp_reserve_port(&of->port);
         of->timer = client->started;
         if (client->cluster)
             snprintf(of->name, sizeof of->name, "node %d", i + 1);
@@ -974,6 +808,16 @@ static void set_up(kv_client *client, const char *mode)
         plan_read_back(client);
 }
 
+static void shut_down(kv_client *client)
+{
+    for (size_t i = 0; i < client->scenario->nodes; i++) {
+        child_kill(client->nodes[i].process);
+        close(client->nodes[i].reserved);
+        if (client->nodes[i].fd >= 0)
+            close(client->nodes[i].fd);
+    }
+}
+
 int main(int count, char **arguments)
 {
     static kv_client client;
@@ -985,13 +829,13 @@ int main(int count, char **arguments)
     }
     catch_interrupts();
     set_up(&client, mode);
-    printf("%d operations of %.1f s each, in bursts of %d, on %s.\n%s\n\n", (int)OPERATIONS,
-           OPERATION_TIMEOUT / 1000.0, (int)BURST, client.scenario->server,
-           client.careless ? "Every one claims to be idempotent, which most are not."
-                           : "Every failed attempt is decided by retry.h.");
+    printf("%d operations with %.1f s each to succeed, on %s.\n%s\n\n", (int)OPERATIONS,
+           OPERATION_TIMEOUT / 1000.0, client.scenario->server,
+           client.careless ? "All claim to be idempotent, which most are not."
+                           : "Every failed attempt is classified and decided by retry.h.");
     run(&client);
-    for (size_t i = 0; i < KV_NODES; i++)
-        child_kill(client.nodes[i].process);
+    cut_off(&client);
+    shut_down(&client);
     bool kept = report(&client);
     return !kept ? 1 : interrupted ? 128 + (int)interrupted : 0;
 }

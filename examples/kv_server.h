@@ -1,5 +1,4 @@
-/* kv_server.h: the other side of kv_client.c. First the part of the memcached binary protocol that
-   both speak; then a server that fails on a script, for a client that wants to be tried.
+/* kv_server.h: the other side of kv_client.c, a server that fails on a script.
 
    A cluster is some memory that all its processes share: the data, who owns which vbucket, and what
    was counted. A node is a process that serves it on one port (kv_serve). A node may be killed at
@@ -7,152 +6,11 @@
 #ifndef KV_SERVER_H
 #define KV_SERVER_H
 
+#include "kv_protocol.h"
 #include "plumbing.h"
 
 #include <poll.h>
 #include <sys/mman.h>
-
-/* ---- The protocol -------------------------------------------------------------------------- */
-
-enum { KV_REQUEST = 0x80, KV_RESPONSE = 0x81, KV_HEADER = 24, KV_BODY_MAX = 30000 };
-
-enum {
-    KV_GET = 0x00,
-    KV_SET = 0x01,
-    KV_ADD = 0x02,
-    KV_INCREMENT = 0x05,
-    KV_GET_AND_LOCK = 0x94,
-    KV_UNLOCK = 0x95
-};
-
-/* X(name, code, text) */
-#define KV_STATUSES(X)                              \
-    X(SUCCESS, 0x00, "success")                     \
-    X(KEY_NOT_FOUND, 0x01, "key not found")         \
-    X(KEY_EXISTS, 0x02, "key exists")               \
-    X(INVALID, 0x04, "invalid arguments")           \
-    X(NOT_MY_VBUCKET, 0x07, "not my vbucket")       \
-    X(LOCKED, 0x09, "locked")                       \
-    X(NOT_LOCKED, 0x0e, "not locked")               \
-    X(UNKNOWN_COMMAND, 0x81, "unknown command")     \
-    X(NO_MEMORY, 0x82, "no memory")                 \
-    X(TEMPORARY_FAILURE, 0x86, "temporary failure") \
-    X(NEW_CODE, 0x7ff0, "in no client's tables")
-
-enum {
-#define KV_STATUS_CODE(name, code, text) KV_##name = code,
-    KV_STATUSES(KV_STATUS_CODE)
-#undef KV_STATUS_CODE
-};
-
-static inline const char *kv_status_text(uint32_t status)
-{
-    switch (status) {
-#define KV_STATUS_TEXT(name, code, text) \
-    case code:                           \
-        return text;
-        KV_STATUSES(KV_STATUS_TEXT)
-#undef KV_STATUS_TEXT
-    }
-    return "unknown";
-}
-
-enum { KV_KEY_SIZE = 24, KV_VALUE_SIZE = 24, KV_VBUCKETS = 16, KV_NODES = 2 };
-
-/* A not-my-vbucket response carries the map of the vbuckets: its revision, 8 bytes, and a byte for
-   each vbucket that says which node owns it. */
-enum { KV_MAP_SIZE = 8 + KV_VBUCKETS };
-
-/* The client's opaque: which operation, and which of its attempts. */
-enum { KV_ATTEMPT_BITS = 12, KV_OPERATIONS = 1024 };
-
-typedef struct kv_packet {
-    uint8_t magic, opcode, extras_length;
-    uint16_t key_length;
-    uint16_t status; /* of a response; of a request the vbucket */
-    uint32_t value_length;
-    uint32_t opaque;
-    uint64_t cas;
-    const uint8_t *extras, *key, *value;
-} kv_packet;
-
-static inline void kv_put(uint8_t *bytes, size_t width, uint64_t number)
-{
-    while (width-- > 0) {
-        bytes[width] = (uint8_t)(number & 0xff);
-        number >>= 8;
-    }
-}
-
-static inline uint64_t kv_number(const uint8_t *bytes, size_t width)
-{
-    uint64_t number = 0;
-    for (size_t i = 0; i < width; i++)
-        number = number << 8 | bytes[i];
-    return number;
-}
-
-/* Writes the packet and returns its size; 0 if it does not fit. */
-static inline size_t kv_write(uint8_t *out, size_t capacity, const kv_packet *packet)
-{
-    uint32_t head = (uint32_t)packet->extras_length + packet->key_length;
-    uint32_t body = head + packet->value_length;
-    if (capacity < KV_HEADER + (size_t)body)
-        return 0;
-    memset(out, 0, KV_HEADER);
-    out[0] = packet->magic;
-    out[1] = packet->opcode;
-    kv_put(out + 2, 2, packet->key_length);
-    out[4] = packet->extras_length;
-    kv_put(out + 6, 2, packet->status);
-    kv_put(out + 8, 4, body);
-    kv_put(out + 12, 4, packet->opaque);
-    kv_put(out + 16, 8, packet->cas);
-    if (packet->extras_length > 0)
-        memcpy(out + KV_HEADER, packet->extras, packet->extras_length);
-    if (packet->key_length > 0)
-        memcpy(out + KV_HEADER + packet->extras_length, packet->key, packet->key_length);
-    if (packet->value_length > 0)
-        memcpy(out + KV_HEADER + head, packet->value, packet->value_length);
-    return KV_HEADER + (size_t)body;
-}
-
-enum { KV_INCOMPLETE, KV_COMPLETE, KV_BROKEN };
-
-/* Reads the packet at the start of what has arrived. The packet points into it; *size is how much
-   of it the packet takes. */
-static inline int kv_read(const uint8_t *in, size_t length, uint8_t magic, kv_packet *packet,
-                          size_t *size)
-{
-    if (length < KV_HEADER)
-        return KV_INCOMPLETE;
-    packet->magic = in[0];
-    packet->opcode = in[1];
-    packet->key_length = (uint16_t)kv_number(in + 2, 2);
-    packet->extras_length = in[4];
-    packet->status = (uint16_t)kv_number(in + 6, 2);
-    packet->opaque = (uint32_t)kv_number(in + 12, 4);
-    packet->cas = kv_number(in + 16, 8);
-    uint32_t body = (uint32_t)kv_number(in + 8, 4);
-    uint32_t head = (uint32_t)packet->extras_length + packet->key_length;
-    if (packet->magic != magic || body > KV_BODY_MAX || head > body)
-        return KV_BROKEN;
-    packet->extras = in + KV_HEADER;
-    packet->key = packet->extras + packet->extras_length;
-    packet->value = packet->key + packet->key_length;
-    packet->value_length = body - head;
-    *size = KV_HEADER + (size_t)body;
-    return length < *size ? KV_INCOMPLETE : KV_COMPLETE;
-}
-
-/* FNV-1a, which is enough to spread a few hundred keys. */
-static inline uint16_t kv_vbucket(const uint8_t *key, size_t length)
-{
-    uint32_t hash = 2166136261u;
-    for (size_t i = 0; i < length; i++)
-        hash = (hash ^ key[i]) * 16777619u;
-    return (uint16_t)(hash >> 16 & (KV_VBUCKETS - 1));
-}
 
 /* ---- The script ---------------------------------------------------------------------------- */
 
@@ -162,7 +20,7 @@ static inline uint16_t kv_vbucket(const uint8_t *key, size_t length)
     X(TEMPORARY, "answered temporary failure")                   \
     X(LOCKED, "answered locked without a lock")                  \
     X(NEW_CODE, "answered a code no client knows")               \
-    X(MOVED, "gave half of its vbuckets to the other node")      \
+    X(MOVED, "gave half its vbuckets to the other node")         \
     X(LOST, "answered not my vbucket, with an old map")          \
     X(HANG_UP, "hung up, the request not applied")               \
     X(APPLY_AND_HANG_UP, "hung up, the request applied")         \
@@ -307,14 +165,23 @@ static inline void kv_cluster_put(kv_cluster *cluster, const char *key, const ch
         kv_store(item, &request, value, strlen(value));
 }
 
+static inline void kv_print_faults(const kv_cluster *cluster)
+{
+    printf("\nwhat the server did%24s %6s %6s\n", "", "node 1", "node 2");
+    for (size_t i = 1; i < KV_FAULT_COUNT; i++)
+        printf("  %-42s %5u %6u\n", kv_fault_texts[i], (unsigned)cluster->faults[0][i],
+               (unsigned)cluster->faults[1][i]);
+}
+
 /* ---- Requests ------------------------------------------------------------------------------ */
 
 typedef struct kv_answer {
     uint16_t status;
-    uint8_t extras_length;
-    size_t length;
+    uint8_t extras_length; /* as many zeros come before the value */
+    uint32_t length;       /* of the value */
     uint64_t cas;
-    uint8_t value[64];
+    const uint8_t *value; /* the text below, or what outlives the answer */
+    uint8_t text[64];
 } kv_answer;
 
 typedef uint16_t kv_handler(kv_item *item, const kv_packet *request, kv_answer *answer);
@@ -331,7 +198,7 @@ static inline uint16_t kv_on_get(kv_item *item, const kv_packet *request, kv_ans
         return KV_KEY_NOT_FOUND;
     answer->extras_length = 4; /* flags */
     answer->length = item->value_length;
-    memcpy(answer->value, item->value, item->value_length);
+    memcpy(answer->text, item->value, item->value_length);
     return KV_SUCCESS;
 }
 
@@ -352,19 +219,17 @@ static inline uint16_t kv_on_add(kv_item *item, const kv_packet *request, kv_ans
 /* A counter is kept as text, as memcached does. Without one, the initial value is stored. */
 static inline uint16_t kv_on_increment(kv_item *item, const kv_packet *request, kv_answer *answer)
 {
-    char text[KV_VALUE_SIZE + 1] = "";
+    char text[KV_VALUE_SIZE];
     if (request->extras_length != 20)
         return KV_INVALID;
-    uint64_t number = kv_number(request->extras + 8, 8);
     if (kv_is_locked(item))
         return KV_LOCKED;
-    if (item->key_length > 0) {
-        memcpy(text, item->value, item->value_length);
-        number = strtoull(text, NULL, 10) + kv_number(request->extras, 8);
-    }
+    uint64_t number = kv_number(request->extras + 8, 8);
+    if (item->key_length > 0)
+        number = kv_decimal(item->value, item->value_length) + kv_number(request->extras, 8);
     int length = snprintf(text, sizeof text, "%llu", (unsigned long long)number);
     kv_store(item, request, text, (size_t)length);
-    kv_put(answer->value, 8, number);
+    kv_put(answer->text, 8, number);
     answer->length = 8;
     return KV_SUCCESS;
 }
@@ -439,8 +304,8 @@ static inline uint16_t kv_apply(kv_cluster *cluster, const kv_packet *request, k
 
 static inline uint16_t kv_answer_map(const kv_cluster *cluster, kv_answer *answer)
 {
-    kv_put(answer->value, 8, cluster->revision);
-    memcpy(answer->value + 8, cluster->owner, KV_VBUCKETS);
+    kv_put(answer->text, 8, cluster->revision);
+    memcpy(answer->text + 8, cluster->owner, KV_VBUCKETS);
     answer->length = KV_MAP_SIZE;
     return KV_NOT_MY_VBUCKET;
 }
@@ -502,19 +367,19 @@ static inline void kv_hang_up(kv_peer *peer)
 
 static inline void kv_reply(kv_peer *peer, const kv_packet *request, const kv_answer *answer)
 {
-    static const uint8_t flags[4];
-    uint8_t out[KV_HEADER + sizeof flags + sizeof answer->value];
-    kv_packet packet = {KV_RESPONSE,
-                        request->opcode,
-                        answer->extras_length,
-                        0,
-                        answer->status,
-                        (uint32_t)answer->length,
-                        request->opaque,
-                        answer->cas,
-                        flags,
-                        NULL,
-                        answer->value};
+    static const uint8_t zeros[4];
+    static uint8_t out[KV_HEADER + KV_BODY_MAX];
+    kv_packet packet;
+    memset(&packet, 0, sizeof packet);
+    packet.magic = KV_RESPONSE;
+    packet.opcode = request->opcode;
+    packet.status = answer->status;
+    packet.opaque = request->opaque;
+    packet.cas = answer->cas;
+    packet.extras = zeros;
+    packet.extras_length = answer->extras_length;
+    packet.value = answer->value;
+    packet.value_length = answer->length;
     size_t size = kv_write(out, sizeof out, &packet);
     if (send(peer->fd, out, size, 0) != (ssize_t)size)
         kv_hang_up(peer);
@@ -524,6 +389,7 @@ static inline void kv_handle(kv_server *server, kv_peer *peer, const kv_packet *
 {
     kv_answer answer;
     memset(&answer, 0, sizeof answer);
+    answer.value = answer.text;
     uint8_t fault = kv_fault_of(server, request->opaque);
     pause_ms(fault == KV_FAULT_FREEZE ? KV_FREEZE : KV_WORK);
     if (fault == KV_FAULT_MOVED)

@@ -83,18 +83,20 @@ static inline int tcp_bind(uint16_t port)
     return -1;
 }
 
-/* Keeps a free port for a server that comes and goes: while this socket is bound, nobody else is
-   given the port, not even as the near end of a connection (a client that connects to a closed port
-   of its own machine can otherwise meet itself). Ends the program if there is no port. */
-static inline uint16_t tcp_reserve_port(void)
+/* Keeps a free port for a server that comes and goes: while the socket returned is bound, nobody
+   else is given the port, not even as the near end of a connection (a client that connects to a
+   closed port of its own machine can otherwise meet itself). Ends the program if there is none. */
+static inline int tcp_reserve_port(uint16_t *port)
 {
     struct sockaddr_in address = loopback(0);
     socklen_t length = sizeof address;
     int fd = tcp_bind(0);
-    if (fd >= 0 && getsockname(fd, (struct sockaddr *)&address, &length) == 0)
-        return ntohs(address.sin_port);
-    perror("no free port on 127.0.0.1");
-    exit(2);
+    if (fd < 0 || getsockname(fd, (struct sockaddr *)&address, &length) != 0) {
+        perror("no free port on 127.0.0.1");
+        exit(2);
+    }
+    *port = ntohs(address.sin_port);
+    return fd;
 }
 
 /* Starts to connect, without blocking. Returns the socket, or -1 if refused at once. Writable means

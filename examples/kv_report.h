@@ -1,0 +1,201 @@
+/* kv_report.h: what kv_client.c counts while it runs, and the table that it prints at the end. */
+#ifndef KV_REPORT_H
+#define KV_REPORT_H
+
+#include "kv_protocol.h"
+#include "plumbing.h"
+
+#include "../retry.h"
+
+#include <inttypes.h>
+
+enum { DONE, REFUSED, EXPIRED, FAILED, CUT_OFF, OUTCOMES }; /* how an operation ended */
+
+enum { REPORT_ROWS = 8, REPORT_FAILURES = 16 };
+
+typedef struct report_row { /* one class of operations */
+    const char *name;
+    uint32_t begun, first_try, outcomes[OUTCOMES];
+    retry_ms longest; /* ms from the beginning until the application was told */
+    uint64_t paid;    /* thousandths of a token */
+} report_row;
+
+typedef struct report_failure { /* what operations failed with */
+    retry_failure failure;
+    uint8_t cause;
+    uint32_t count;
+} report_failure;
+
+typedef struct kv_report {
+    report_row rows[REPORT_ROWS]; /* of as many as have a name */
+    uint32_t retries, reasons[RETRY_REASON_COUNT];
+    report_failure failures[REPORT_FAILURES];
+    size_t failure_count;
+    retry_ms overrun;         /* ms; the most that an operation ended after its deadline */
+    retry_ms late_wakeup;     /* ms; the most that poll returned later than asked */
+    uint32_t budget_low;      /* thousandths of a token */
+    uint32_t connections;     /* established */
+    uint32_t late_answers;    /* to attempts that had been given up */
+    uint32_t nothing_to_undo; /* unlocks that were not begun, since there was no lock */
+} kv_report;
+
+/* How often operations that are not idempotent were applied. */
+typedef struct applications {
+    uint32_t known, unknown;
+    uint32_t twice;  /* applied more than once */
+    uint32_t spared; /* refused a retry, and had been applied */
+} applications;
+
+/* ---- Counting ------------------------------------------------------------------------------ */
+
+/* The observer: told of every decision. */
+static inline void report_decision(void *context, const retry_request *request,
+                                   const retry_failure *failure, const retry_decision *decision)
+{
+    kv_report *report = context;
+    (void)request;
+    if (decision->verdict != RETRY_VERDICT_RETRY)
+        return;
+    report->retries++;
+    if (failure->reason < RETRY_REASON_COUNT)
+        report->reasons[failure->reason]++;
+}
+
+/* What a decision about an operation of the row did to the budget. */
+static inline void report_budget(kv_report *report, uint8_t row, uint32_t before, uint32_t after)
+{
+    if (after < before)
+        report->rows[row].paid += before - after;
+    if (after < report->budget_low)
+        report->budget_low = after;
+}
+
+static inline void report_failed(kv_report *report, const retry_failure *failure, uint8_t cause)
+{
+    size_t i = 0;
+    while (i < report->failure_count && (report->failures[i].failure.code != failure->code ||
+                                         report->failures[i].failure.reason != failure->reason ||
+                                         report->failures[i].cause != cause))
+        i++;
+    if (i == REPORT_FAILURES)
+        return;
+    if (i == report->failure_count)
+        report->failure_count++;
+    report->failures[i].failure = *failure;
+    report->failures[i].cause = cause;
+    report->failures[i].count++;
+}
+
+/* An operation has ended: `now` is when the application was told. */
+static inline void report_operation(kv_report *report, uint8_t row, uint8_t outcome,
+                                    const retry_request *request, retry_time now)
+{
+    report_row *in = &report->rows[row];
+    retry_ms elapsed = (retry_ms)(now - request->started);
+    in->begun++;
+    in->outcomes[outcome]++;
+    in->first_try += outcome == DONE && request->attempts == 0;
+    if (elapsed > in->longest)
+        in->longest = elapsed;
+    if (elapsed > request->timeout && elapsed - request->timeout > report->overrun)
+        report->overrun = elapsed - request->timeout;
+}
+
+/* ---- Printing ------------------------------------------------------------------------------ */
+
+static inline void print_row(const char *name, const report_row *row)
+{
+    printf("%-14s %6" PRIu32 " %6" PRIu32 " %8" PRIu32 " %8" PRIu32 " %8" PRIu32 " %7" PRIu32, name,
+           row->begun, row->first_try, row->outcomes[DONE] - row->first_try, row->outcomes[REFUSED],
+           row->outcomes[EXPIRED], row->outcomes[FAILED]);
+    printf(" %6" PRIu32 " ms %7.1f\n", row->longest, (double)row->paid / 1000);
+}
+
+static inline void add_row(report_row *sum, const report_row *row)
+{
+    sum->begun += row->begun;
+    sum->first_try += row->first_try;
+    for (size_t i = 0; i < OUTCOMES; i++)
+        sum->outcomes[i] += row->outcomes[i];
+    if (row->longest > sum->longest)
+        sum->longest = row->longest;
+    sum->paid += row->paid;
+}
+
+static inline void print_classes(const kv_report *report)
+{
+    report_row all;
+    memset(&all, 0, sizeof all);
+    printf("\n%-14s %6s %6s %8s %8s %8s %7s %9s %7s\n", "", "", "first", "after", "refused", "", "",
+           "longest", "budget");
+    printf("%-14s %6s %6s %8s %8s %8s %7s %9s %7s\n", "operations", "begun", "try", "retries",
+           "unsafe", "expired", "failed", "time", "paid");
+    for (size_t i = 0; i < REPORT_ROWS; i++) {
+        if (report->rows[i].begun > 0)
+            print_row(report->rows[i].name, &report->rows[i]);
+        add_row(&all, &report->rows[i]);
+    }
+    print_row("all", &all);
+    if (report->nothing_to_undo > 0)
+        printf("%" PRIu32 " unlocks were left out: their locks had not been taken.\n",
+               report->nothing_to_undo);
+    if (all.outcomes[CUT_OFF] > 0)
+        printf("%" PRIu32 " were cut off by the interruption.\n", all.outcomes[CUT_OFF]);
+}
+
+static inline void print_reasons(const kv_report *report)
+{
+    printf("\nretries by reason\n");
+    for (size_t i = 0; i < RETRY_REASON_COUNT; i++) {
+        if (report->reasons[i] > 0)
+            printf("  %-42s %6" PRIu32 "\n", retry_reason_name((retry_reason)i),
+                   report->reasons[i]);
+    }
+    printf("  %-42s %6" PRIu32 "\n", "all", report->retries);
+}
+
+static inline void print_failures(const kv_report *report)
+{
+    if (report->failure_count > 0)
+        printf("\nfailed with\n");
+    for (size_t i = 0; i < report->failure_count; i++) {
+        const report_failure *row = &report->failures[i];
+        char line[64];
+        if (row->failure.reason == RETRY_REASON_NONE)
+            snprintf(line, sizeof line, "code 0x%02" PRIx32 ", %s", row->failure.code,
+                     kv_status_text(row->failure.code));
+        else
+            snprintf(line, sizeof line, "%s", retry_reason_name(row->failure.reason));
+        printf("  %-42s %6" PRIu32 "  %s\n", line, row->count, retry_cause_text(row->cause));
+    }
+}
+
+/* True if no operation ended later after its deadline than `quantum` ms and what poll overslept. */
+static inline bool judge_overrun(const kv_report *report, retry_ms quantum)
+{
+    bool kept = report->overrun <= quantum + report->late_wakeup;
+    printf("%s  No operation ran past its deadline by more than one scheduling quantum.\n",
+           kept ? "kept  " : "BROKEN");
+    printf("        Largest overrun: %" PRIu32 " ms. Allowed: %" PRIu32 " ms, and %" PRIu32
+           " ms that poll() overslept.\n",
+           report->overrun, quantum, report->late_wakeup);
+    return kept;
+}
+
+/* True if no operation was applied twice. `source` says how that is known. */
+static inline bool judge_applications(const applications *sum, const char *source)
+{
+    printf("%s  No operation that is not idempotent was applied twice.\n",
+           sum->twice == 0 ? "kept  " : "BROKEN");
+    printf("        %s: %" PRIu32 " at most once, %" PRIu32 " more often", source,
+           sum->known - sum->twice, sum->twice);
+    if (sum->unknown > 0)
+        printf(", %" PRIu32 " not applied or lost", sum->unknown);
+    printf(".\n");
+    if (sum->spared > 0)
+        printf("        %" PRIu32 " had been applied when they were refused a retry.\n",
+               sum->spared);
+    return sum->twice == 0;
+}
+
+#endif /* KV_REPORT_H */

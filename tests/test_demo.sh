@@ -1,0 +1,118 @@
+#!/bin/sh
+# The KV client from end to end. Usage: test_demo.sh PATH_OF_KV_CLIENT
+# Nothing here looks at the clock: the program's own verdicts, its exit status and what it prints
+# are checked. The last line is "N passed, N failed", and the exit status tells the same.
+set -u
+
+client=$1
+work=$(mktemp -d) || exit 2
+trap 'rm -rf "$work"' EXIT
+trap 'exit 130' INT TERM
+passed=0
+failed=0
+
+# check NAME COMMAND...
+check() {
+    name=$1
+    shift
+    if "$@"; then
+        passed=$((passed + 1))
+    else
+        failed=$((failed + 1))
+        echo "FAILED $name"
+    fi
+}
+
+shows() { grep -q -e "$2" "$work/$1"; }
+lacks() { ! grep -q -e "$2" "$work/$1"; }
+ended() { [ "$(cat "$work/$1.status")" -eq "$2" ]; }
+
+# run NAME ARGUMENT...: in the background, output in NAME, exit status in NAME.status
+run() {
+    name=$1
+    shift
+    ("$client" "$@" >"$work/$name" 2>&1; echo $? >"$work/$name.status") &
+}
+
+# Waits until a file shows a text, at most 20 s.
+wait_for() {
+    tries=0
+    until grep -q -e "$2" "$work/$1" 2>/dev/null || [ $tries -ge 200 ]; do
+        sleep 0.1
+        tries=$((tries + 1))
+    done
+}
+
+# interrupt SIGNAL: begins a run, ends it once both nodes run, and lists what is left of them.
+interrupt() {
+    "$client" >"$work/$1" 2>&1 &
+    pid=$!
+    wait_for "$1" "node 2 is started"
+    ps -A -o ppid= -o pid= | awk -v parent="$pid" '$1 == parent { print $2 }' >"$work/$1.children"
+    kill -s "$1" "$pid"
+    wait "$pid"
+    echo $? >"$work/$1.status"
+}
+
+none_left() {
+    [ "$(wc -l <"$work/$1.children")" -eq 2 ] || return 1
+    while read -r child; do
+        ! kill -0 "$child" 2>/dev/null || return 1
+    done <"$work/$1.children"
+}
+
+has_memcached() { command -v memcached >/dev/null 2>&1; }
+
+run scripted
+run careless careless
+if has_memcached; then run memcached memcached; fi
+interrupt INT
+interrupt TERM
+(PATH=/nonexistent; "$client" memcached) >"$work/missing" 2>&1
+echo $? >"$work/missing.status"
+"$client" no-such-mode >"$work/usage" 2>&1
+echo $? >"$work/usage.status"
+wait
+
+check "scripted: exit status" ended scripted 0
+check "scripted: in time" shows scripted "^kept    No operation ran past"
+check "scripted: once" shows scripted "^kept    No operation that is not idempotent"
+check "scripted: nothing broken" lacks scripted BROKEN
+check "scripted: no control characters" lacks scripted "[[:cntrl:]]"
+for reason in SOCKET_NOT_AVAILABLE KV_NOT_MY_VBUCKET KV_LOCKED KV_TEMPORARY_FAILURE \
+    SOCKET_CLOSED_WHILE_IN_FLIGHT ATTEMPT_TIMED_OUT; do
+    check "scripted: retries by $reason" shows scripted "^  $reason  *[1-9]"
+done
+check "scripted: every fault happened" lacks scripted "^  [a-z ,]*  *0  *0$"
+check "scripted: an unknown code fails" shows scripted "0x7ff0.* [1-9]"
+# begun, first try, after retries, refused, expired, failed: none is 0
+check "scripted: every way to end" shows scripted "^all\(  *[1-9][0-9]*\)\{6\} "
+check "scripted: some had been applied" shows scripted "[1-9][0-9]* had been applied when"
+
+check "careless: exit status" ended careless 1
+check "careless: applied twice" shows careless "^BROKEN  No operation that is not idempotent"
+check "careless: in time all the same" shows careless "^kept    No operation ran past"
+
+if has_memcached; then
+    check "memcached: exit status" ended memcached 0
+    check "memcached: both kept" test "$(grep -c '^kept' "$work/memcached")" -eq 2
+    check "memcached: killed" shows memcached "killed with [1-9][0-9]* requests on the wire"
+    check "memcached: some were refused" shows memcached "^increment\(  *[0-9]*\)\{3\}  *[1-9]"
+else
+    echo "memcached is not installed: its run is left out"
+fi
+
+check "INT: exit status" ended INT 130
+check "TERM: exit status" ended TERM 143
+for signal in INT TERM; do
+    check "$signal: the table so far" shows $signal "^all  *[1-9]"
+    check "$signal: no child left" none_left $signal
+done
+
+check "no memcached: exit status" ended missing 2
+check "no memcached: it says so" shows missing "cannot start memcached"
+check "usage: exit status" ended usage 2
+check "usage: it says so" shows usage "^usage:"
+
+echo "$passed passed, $failed failed"
+[ "$failed" -eq 0 ]
