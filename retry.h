@@ -637,6 +637,13 @@ RETRY_API retry_clock retry_system_clock(void);
 #define RETRY__WRAPS
 #endif
 
+/* The steps of every decision are worth inlining, unless the build is for size. */
+#if defined(__GNUC__) && defined(__OPTIMIZE__) && !defined(__OPTIMIZE_SIZE__)
+#define RETRY__HOT static inline __attribute__((always_inline))
+#else
+#define RETRY__HOT static
+#endif
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -703,6 +710,8 @@ RETRY__WRAPS static retry_ms retry__elapsed(retry_time from, retry_time to)
 {
     retry_time half = (retry_time)1 << (sizeof(retry_time) * 8 - 1);
     retry_time passed = to - from;
+    if (passed <= UINT32_MAX >> 1) /* soon told, as it is nearly always */
+        return (retry_ms)passed;
     return passed > half ? 0 : retry__narrow(passed);
 }
 
@@ -785,13 +794,10 @@ RETRY_API void retry_seed(uint32_t entropy)
         continue;
 }
 
-RETRY_API uint32_t retry_random(const retry_request *request)
+RETRY__HOT uint32_t retry__random(const retry_request *request)
 {
-    const retry_client *client;
+    const retry_client *client = request->client;
     uint32_t state;
-    if (!request)
-        return 0;
-    client = request->client;
     if (client && client->random)
         return client->random(client->random_context);
     state = retry__load(&retry__random_state);
@@ -802,6 +808,11 @@ RETRY_API uint32_t retry_random(const retry_request *request)
     while (!retry__swap(&retry__random_state, &state, retry__next(state)))
         continue;
     return retry__mix(state);
+}
+
+RETRY_API uint32_t retry_random(const retry_request *request)
+{
+    return request ? retry__random(request) : 0;
 }
 
 /* >>names */
@@ -856,9 +867,9 @@ static bool retry__reason_is_user(retry_reason reason)
 
 static bool retry__reason_flag(retry_reason reason, uint32_t table, unsigned user_flag)
 {
-    if (retry__reason_is_user(reason))
-        return (reason & user_flag) != 0;
-    return reason < RETRY_REASON_COUNT && ((table >> reason) & 1) != 0;
+    if (reason < RETRY_REASON_COUNT)
+        return ((table >> reason) & 1) != 0;
+    return retry__reason_is_user(reason) && (reason & user_flag) != 0;
 }
 
 RETRY_API bool retry_reason_allows_non_idempotent(retry_reason reason)
@@ -885,9 +896,9 @@ RETRY_API const char *retry_reason_name(retry_reason reason)
 /* The reason's bit: the application's 16 are the highest; none for an invalid reason. */
 static retry_reason_set retry__reason_bit(retry_reason reason)
 {
-    if (retry__reason_is_user(reason))
-        return (retry_reason_set)1 << (48 + (reason & 0x0f));
-    return reason < RETRY_REASON_COUNT ? (retry_reason_set)1 << reason : 0;
+    if (reason < RETRY_REASON_COUNT)
+        return (retry_reason_set)1 << reason;
+    return retry__reason_is_user(reason) ? (retry_reason_set)1 << (48 + (reason & 0x0f)) : 0;
 }
 
 RETRY_API bool retry_reason_set_has(retry_reason_set set, retry_reason reason)
@@ -993,7 +1004,7 @@ static retry_decision retry__misuse(const retry_request *request)
                            cancelled ? RETRY_CAUSE_CANCELLED : RETRY_CAUSE_MISUSE, 0);
 }
 
-static void retry__record(retry_request *request, const retry_failure *failure, retry_time now)
+RETRY__HOT void retry__record(retry_request *request, const retry_failure *failure, retry_time now)
 {
     request->reasons |= retry__reason_bit(failure->reason);
     request->retry__charge = 0; /* the retry that it paid for has been made */
@@ -1009,15 +1020,16 @@ static retry_ms retry__controlled(uint32_t n);
 
 /* Whether the failure is decided without asking a strategy, and how. UNKNOWN is never retried:
    RFC 0049's text says so, though its pseudocode would if idempotent. */
-static bool retry__screen(const retry_request *request, const retry_failure *failure,
+RETRY__HOT bool retry__screen(const retry_request *request, const retry_failure *failure,
                           retry_decision *decision)
 {
     if (failure->safety == RETRY_SAFETY_NO) {
         decision->cause = RETRY_CAUSE_UNSAFE;
+    } else if (failure->reason == RETRY_REASON_NONE) {
+        if (failure->fault != RETRY_FAULT_SERVER)
+            decision->cause = RETRY_CAUSE_NOT_RETRYABLE;
     } else if (failure->reason == RETRY_REASON_UNKNOWN || retry__reason_bit(failure->reason) == 0) {
         decision->cause = RETRY_CAUSE_UNKNOWN_REASON;
-    } else if (failure->reason == RETRY_REASON_NONE && failure->fault != RETRY_FAULT_SERVER) {
-        decision->cause = RETRY_CAUSE_NOT_RETRYABLE;
     } else if (retry_reason_always(failure->reason)) {
         decision->verdict = RETRY_VERDICT_RETRY;
         decision->cause = RETRY_CAUSE_ALWAYS;
@@ -1030,7 +1042,7 @@ static bool retry__screen(const retry_request *request, const retry_failure *fai
 }
 
 /* What a strategy's answer comes to once the budget has been told (`grant`: of which event). */
-static void retry__judge(retry_request *request, const retry_failure *failure, retry_time now,
+RETRY__HOT void retry__judge(retry_request *request, const retry_failure *failure, retry_time now,
                          const retry_action *action, uint8_t grant, retry_decision *decision)
 {
     if (action->kind == RETRY_ACTION_AFTER) {
@@ -1050,7 +1062,7 @@ static void retry__judge(retry_request *request, const retry_failure *failure, r
 }
 
 /* A retry that would begin at or after the deadline becomes EXPIRE; any other is counted. */
-static void retry__grant(retry_request *request, retry_decision *decision, retry_time now)
+RETRY__HOT void retry__grant(retry_request *request, retry_decision *decision, retry_time now)
 {
     retry_ms left = retry__subtract(request->timeout, request->retry__elapsed);
     if (request->timeout != 0 && decision->delay >= left) {
@@ -1064,7 +1076,7 @@ static void retry__grant(retry_request *request, retry_decision *decision, retry
 }
 
 /* The deadline, the request's new state, the observer. */
-static void retry__conclude(retry_request *request, const retry_failure *failure, retry_time now,
+RETRY__HOT void retry__conclude(retry_request *request, const retry_failure *failure, retry_time now,
                             retry_decision *decision)
 {
     const retry_client *client = request->client;
@@ -1132,12 +1144,15 @@ RETRY_API retry_action retry_action_pending(void)
     return retry__action(RETRY_ACTION_PENDING, RETRY_CAUSE_PENDING, 0);
 }
 
-RETRY_API bool retry_permitted(const retry_request *request, const retry_failure *failure)
+RETRY__HOT bool retry__permitted(const retry_request *request, const retry_failure *failure)
 {
-    if (!request || !failure)
-        return false;
     return request->idempotent || failure->safety == RETRY_SAFETY_YES ||
            retry_reason_allows_non_idempotent(failure->reason);
+}
+
+RETRY_API bool retry_permitted(const retry_request *request, const retry_failure *failure)
+{
+    return request && failure && retry__permitted(request, failure);
 }
 
 /* >>backoff */
@@ -1148,7 +1163,7 @@ typedef struct retry__numbers {
     uint32_t factor;
 } retry__numbers;
 
-static retry__numbers retry__resolve(const retry_backoff *backoff)
+RETRY__HOT retry__numbers retry__resolve(const retry_backoff *backoff)
 {
     retry__numbers numbers;
     numbers.initial = backoff->initial ? backoff->initial : 1;
@@ -1189,13 +1204,6 @@ static uint32_t retry__power(uint32_t value, uint64_t ratio, uint32_t n)
     return retry__narrow(retry__add_64(result, 0x80000000u) >> 32);
 }
 
-static retry_ms retry__exponential(retry_ms initial, uint32_t factor, uint32_t n)
-{
-    if (factor != RETRY_RATIO(2))
-        return retry__power(initial, (uint64_t)factor << 16, n);
-    return n < 32 && initial <= UINT32_MAX >> n ? initial << n : UINT32_MAX;
-}
-
 /* RFC 0049's controlled backoff. */
 static retry_ms retry__controlled(uint32_t n)
 {
@@ -1203,16 +1211,17 @@ static retry_ms retry__controlled(uint32_t n)
     return ladder[retry__min(n, sizeof ladder / sizeof ladder[0] - 1)];
 }
 
-static retry_ms retry__curve(const retry_backoff *backoff, const retry__numbers *numbers,
-                             uint32_t n)
+/* The delay before the cap and jitter. */
+static retry_ms retry__curve(const retry_backoff *backoff, uint32_t n)
 {
+    retry__numbers numbers = retry__resolve(backoff);
     switch (backoff->curve) {
     case RETRY_CURVE_CONSTANT:
-        return numbers->initial;
+        return numbers.initial;
     case RETRY_CURVE_LINEAR:
-        return retry__multiply(numbers->initial, retry__add(n, 1));
+        return retry__multiply(numbers.initial, retry__add(n, 1));
     case RETRY_CURVE_POWER:
-        return retry__power(1, (uint64_t)numbers->initial << 32, n);
+        return retry__power(1, (uint64_t)numbers.initial << 32, n);
     case RETRY_CURVE_CONTROLLED:
         return retry__controlled(n);
     case RETRY_CURVE_TABLE:
@@ -1226,44 +1235,60 @@ static retry_ms retry__curve(const retry_backoff *backoff, const retry__numbers 
     default:
         break;
     }
-    return retry__exponential(numbers->initial, numbers->factor, n);
+    return retry__power(numbers.initial, (uint64_t)numbers.factor << 16, n);
 }
 
 RETRY_API retry_ms retry_backoff_base(const retry_backoff *backoff, uint32_t attempt)
 {
-    retry__numbers numbers;
-    if (!backoff)
-        return 0;
-    numbers = retry__resolve(backoff);
-    return retry__min(retry__curve(backoff, &numbers, attempt), numbers.max);
+    return backoff ? retry__min(retry__curve(backoff, attempt), retry__resolve(backoff).max) : 0;
+}
+
+/* A draw from the range that the backoff's jitter makes of a base delay. */
+RETRY__HOT retry_ms retry__jitter(const retry_backoff *backoff, retry_ms base,
+                                     retry_ms previous, uint32_t random)
+{
+    retry_ms low = base, high = base;
+    if (backoff->jitter == RETRY_JITTER_FULL) {
+        low = 0;
+    } else if (backoff->jitter == RETRY_JITTER_EQUAL) {
+        low = base >> 1;
+    } else if (backoff->jitter == RETRY_JITTER_DECORRELATED) {
+        retry__numbers numbers = retry__resolve(backoff);
+        low = retry__min(numbers.initial, numbers.max);
+        high = retry__min(retry__multiply(retry__max(previous, low), 3), numbers.max);
+    } else if (backoff->jitter == RETRY_JITTER_SPREAD) {
+        retry_ms swing = retry__scale(base, backoff->spread);
+        low = retry__subtract(base, swing);
+        high = retry__add(base, swing);
+    }
+    low = retry__max(low, backoff->min);
+    return retry__pick(low, retry__max(low, high), random);
+}
+
+/* Doubling, the usual curve, needs no multiplication. */
+RETRY__HOT retry_ms retry__doubled(const retry__numbers *numbers, uint32_t n)
+{
+    if (n >= 32 || numbers->initial > numbers->max >> n)
+        return numbers->max;
+    return numbers->initial << n;
+}
+
+RETRY__HOT retry_ms retry__delay(const retry_backoff *backoff, uint32_t attempt,
+                                 retry_ms previous, uint32_t random)
+{
+    retry__numbers numbers = retry__resolve(backoff);
+    retry_ms base;
+    if (backoff->curve == RETRY_CURVE_EXPONENTIAL && numbers.factor == RETRY_RATIO(2))
+        base = retry__doubled(&numbers, attempt);
+    else
+        base = retry_backoff_base(backoff, attempt);
+    return retry__jitter(backoff, base, previous, random);
 }
 
 RETRY_API retry_ms retry_backoff_delay(const retry_backoff *backoff, uint32_t attempt,
                                        retry_ms previous, uint32_t random)
 {
-    retry__numbers numbers;
-    retry_ms low, high, swing;
-    if (!backoff)
-        return 0;
-    numbers = retry__resolve(backoff);
-    high = backoff->jitter == RETRY_JITTER_DECORRELATED
-               ? retry__multiply(retry__max(previous, numbers.initial), 3)
-               : retry__curve(backoff, &numbers, attempt);
-    high = retry__min(high, numbers.max);
-    low = high;
-    if (backoff->jitter == RETRY_JITTER_FULL) {
-        low = 0;
-    } else if (backoff->jitter == RETRY_JITTER_EQUAL) {
-        low = high >> 1;
-    } else if (backoff->jitter == RETRY_JITTER_DECORRELATED) {
-        low = retry__min(numbers.initial, high);
-    } else if (backoff->jitter == RETRY_JITTER_SPREAD) {
-        swing = retry__scale(high, backoff->spread);
-        low = retry__subtract(high, swing);
-        high = retry__add(high, swing);
-    }
-    low = retry__max(low, backoff->min);
-    return retry__pick(low, retry__max(low, high), random);
+    return backoff ? retry__delay(backoff, attempt, previous, random) : 0;
 }
 
 RETRY_API retry_ms retry_phase(const void *identity, size_t length, retry_ms period)
@@ -1278,18 +1303,10 @@ RETRY_API retry_ms retry_phase(const void *identity, size_t length, retry_ms per
 
 /* >>policy */
 
-static retry_ms retry__draw(const retry_backoff *backoff, const retry_request *request)
-{
-    uint32_t random = backoff->jitter == RETRY_JITTER_NONE ? 0 : retry_random(request);
-    return retry_backoff_delay(backoff, request->attempts, request->last_delay, random);
-}
-
 /* The delay, raised to what the server wants as far as the policy lets it. */
 static retry_ms retry__raise(const retry_policy *policy, const retry_request *request,
                              retry_ms wanted, retry_ms delay)
 {
-    if (wanted <= delay)
-        return delay;
     if (policy->retry_after_max != 0)
         wanted = retry__min(wanted, policy->retry_after_max);
     if (policy->retry_after_slack != 0)
@@ -1300,23 +1317,34 @@ static retry_ms retry__raise(const retry_policy *policy, const retry_request *re
                                           retry_random(request)));
 }
 
+RETRY__HOT retry_ms retry__policy_delay(const retry_policy *policy, const retry_request *request,
+                                        const retry_failure *failure)
+{
+    const retry_backoff *backoff = &policy->backoff;
+    uint32_t random = 0;
+    retry_ms delay;
+    if (failure->throttle && policy->throttle_backoff.initial != 0)
+        backoff = &policy->throttle_backoff;
+    if (backoff->jitter != RETRY_JITTER_NONE)
+        random = retry__random(request);
+    delay = retry__delay(backoff, request->attempts, request->last_delay, random);
+    if (failure->retry_after > delay)
+        delay = retry__raise(policy, request, failure->retry_after, delay);
+    return delay;
+}
+
 RETRY_API retry_action retry_policy_after(const retry_strategy *self, retry_request *request,
                                           const retry_failure *failure, retry_time now)
 {
     const retry_policy *policy = (const retry_policy *)(const void *)self;
-    const retry_backoff *backoff;
     (void)now;
     if (!self || !request || !failure)
         return retry_action_none(RETRY_CAUSE_MISUSE);
-    if (!retry_permitted(request, failure))
+    if (!retry__permitted(request, failure))
         return retry_action_none(RETRY_CAUSE_NOT_IDEMPOTENT);
     if (policy->max_attempts != 0 && request->attempts >= policy->max_attempts - 1)
         return retry_action_none(RETRY_CAUSE_ATTEMPTS_EXHAUSTED);
-    backoff = &policy->backoff;
-    if (failure->throttle && policy->throttle_backoff.initial != 0)
-        backoff = &policy->throttle_backoff;
-    return retry_action_after(
-        retry__raise(policy, request, failure->retry_after, retry__draw(backoff, request)));
+    return retry_action_after(retry__policy_delay(policy, request, failure));
 }
 
 RETRY_API const retry_strategy *retry_best_effort(void)
@@ -2166,6 +2194,7 @@ RETRY_API retry_clock retry_system_clock(void)
 #endif
 
 #undef RETRY__WRAPS
+#undef RETRY__HOT
 #undef RETRY__PLAIN
 #undef RETRY__GOLDEN
 #undef RETRY__BUDGET_BEHIND
