@@ -65,7 +65,10 @@ has_memcached() { command -v memcached >/dev/null 2>&1; }
 
 run scripted
 run careless careless
-if has_memcached; then run memcached memcached; fi
+if has_memcached; then
+    run memcached memcached
+    run careless_memcached memcached careless
+fi
 interrupt INT
 interrupt TERM
 (PATH=/nonexistent; "$client" memcached) >"$work/missing" 2>&1
@@ -98,6 +101,8 @@ if has_memcached; then
     check "memcached: both kept" test "$(grep -c '^kept' "$work/memcached")" -eq 2
     check "memcached: killed" shows memcached "killed with [1-9][0-9]* requests on the wire"
     check "memcached: some were refused" shows memcached "^increment\(  *[0-9]*\)\{3\}  *[1-9]"
+    check "memcached, careless: exit status" ended careless_memcached 1
+    check "memcached, careless: applied twice" shows careless_memcached "^BROKEN  No operation that"
 else
     echo "memcached is not installed: its run is left out"
 fi
