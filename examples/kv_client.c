@@ -548,8 +548,8 @@ static void act(kv_client *client, const event *what)
     else
         child_kill(of->process);
     say("%6.2f s  %s is %s", seconds_since_start(client), of->name, texts[what->action]);
-    if (requests > 0)
-        say(" with %" PRIu32 " requests on the wire", requests);
+    if (what->action == CUT || what->action == KILL)
+        say(", requests on the wire: %" PRIu32, requests);
     say("\n");
 }
 

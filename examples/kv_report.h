@@ -105,10 +105,10 @@ static inline void report_operation(kv_report *report, uint8_t row, uint8_t outc
 
 static inline void print_row(const char *name, const report_row *row)
 {
-    printf("%-14s %6" PRIu32 " %6" PRIu32 " %8" PRIu32 " %8" PRIu32 " %8" PRIu32 " %7" PRIu32, name,
+    printf("%-14s %6" PRIu32 " %6" PRIu32 " %7" PRIu32 " %8" PRIu32 " %8" PRIu32 " %7" PRIu32, name,
            row->begun, row->first_try, row->outcomes[DONE] - row->first_try, row->outcomes[REFUSED],
            row->outcomes[EXPIRED], row->outcomes[FAILED]);
-    printf(" %6" PRIu32 " ms %7.1f\n", row->longest, (double)row->paid / 1000);
+    printf(" %5" PRIu32 " ms %7.1f\n", row->longest, (double)row->paid / 1000);
 }
 
 static inline void add_row(report_row *sum, const report_row *row)
@@ -126,9 +126,9 @@ static inline void print_classes(const kv_report *report)
 {
     report_row all;
     memset(&all, 0, sizeof all);
-    printf("\n%-14s %6s %6s %8s %8s %8s %7s %9s %7s\n", "", "", "first", "after", "refused", "", "",
+    printf("\n%-14s %6s %6s %7s %8s %8s %7s %8s %7s\n", "", "", "first", "after", "refused", "", "",
            "longest", "budget");
-    printf("%-14s %6s %6s %8s %8s %8s %7s %9s %7s\n", "operations", "begun", "try", "retries",
+    printf("%-14s %6s %6s %7s %8s %8s %7s %8s %7s\n", "operations", "begun", "try", "retries",
            "unsafe", "expired", "failed", "time", "paid");
     for (size_t i = 0; i < REPORT_ROWS; i++) {
         if (report->rows[i].begun > 0)

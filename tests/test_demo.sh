@@ -99,7 +99,7 @@ check "careless: in time all the same" shows careless "^kept    No operation ran
 if has_memcached; then
     check "memcached: exit status" ended memcached 0
     check "memcached: both kept" test "$(grep -c '^kept' "$work/memcached")" -eq 2
-    check "memcached: killed" shows memcached "killed with [1-9][0-9]* requests on the wire"
+    check "memcached: killed" shows memcached "killed, requests on the wire: [1-9]"
     check "memcached: some were refused" shows memcached "^increment\(  *[0-9]*\)\{3\}  *[1-9]"
     check "memcached, careless: exit status" ended careless_memcached 1
     check "memcached, careless: applied twice" shows careless_memcached "^BROKEN  No operation that"
