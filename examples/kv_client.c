@@ -843,7 +843,7 @@ int main(int count, char **arguments)
     }
     catch_interrupts();
     set_up(&client);
-    printf("%d operations with %.1f s each to succeed, on %s.\n%s\n\n", (int)OPERATIONS,
+    printf("%d operations of at most %.1f s each, on %s.\n%s\n\n", (int)OPERATIONS,
            OPERATION_TIMEOUT / 1000.0, client.scenario->server,
            client.careless ? "All claim to be idempotent, which most are not."
                            : "Every failed attempt is classified and decided by retry.h.");
