@@ -64,8 +64,6 @@ RETRY_API bool errmap_read_get(const uint8_t *packet, size_t length, const char 
 
 /* X(name, text as in the map). One alone decides little: errmap_advise says what they come to. */
 #define ERRMAP_ATTRIBUTES(X)                            \
-    X(ITEM_DELETED, "item-deleted")                     \
-    X(ITEM_LOCKED, "item-locked")                       \
     X(ITEM_ONLY, "item-only")                           \
     X(INVALID_INPUT, "invalid-input")                   \
     X(FETCH_CONFIG, "fetch-config")                     \
@@ -77,11 +75,13 @@ RETRY_API bool errmap_read_get(const uint8_t *packet, size_t length, const char 
     X(INTERNAL, "internal")                             \
     X(RETRY_NOW, "retry-now")                           \
     X(RETRY_LATER, "retry-later")                       \
-    X(NO_RETRY, "no-retry")                             \
-    X(AUTO_RETRY, "auto-retry")                         \
     X(SUBDOC, "subdoc")                                 \
     X(DCP, "dcp")                                       \
+    X(AUTO_RETRY, "auto-retry")                         \
+    X(ITEM_LOCKED, "item-locked")                       \
+    X(ITEM_DELETED, "item-deleted")                     \
     X(RATE_LIMIT, "rate-limit")                         \
+    X(NO_RETRY, "no-retry")                             \
     X(SYSTEM_CONSTRAINT, "system-constraint")           \
     X(SUCCESS, "success")
 
@@ -143,18 +143,16 @@ typedef struct errmap {
 
 /* ---- Parsing ------------------------------------------------------------------------------- */
 
-/* X(name, text); beside each, what error.offset tells. */
-#define ERRMAP_STATUSES(X)                                                           \
-    X(OK, "the map is sound")                           /* the length */             \
-    X(E_ARGUMENT, "a pointer is NULL that must not be") /* 0 */                      \
-    X(E_SIZE, "the text is longer than INT_MAX bytes")  /* 0 */                      \
-    X(E_CORRUPT, "the text is not JSON in UTF-8")       /* the first byte that no */ \
-    /* JSON text can have there; the length if the text is cut off */                \
-    X(E_DEPTH, "the text is nested too deep")        /* the bracket */               \
-    X(E_SCHEMA, "the text is JSON but no error map") /* the first value, or bad */   \
-    /* or repeated key, that does not belong; for a missing key the closing brace */ \
-    X(E_TOKENS, "an entry holds too many values")      /* the entry's brace */       \
-    X(E_CAPACITY, "the map has more entries than fit") /* 0 */
+/* X(name, text): error.offset is beside each. */
+#define ERRMAP_STATUSES(X)                                                                   \
+    X(OK, "the map is sound")                         /* length */                           \
+    X(E_ARGUMENT, "a pointer must not be NULL")       /* 0 */                                \
+    X(E_SIZE, "the text is over INT_MAX bytes")       /* 0 */                                \
+    X(E_CORRUPT, "the text is not JSON in UTF-8")     /* the first byte that cannot go on */ \
+    X(E_DEPTH, "the text is nested too deep")         /* the bracket */                      \
+    X(E_SCHEMA, "the text is no error map")           /* the value or key */                 \
+    X(E_TOKENS, "an entry holds too many values")     /* the entry's brace */                \
+    X(E_CAPACITY, "the map has too many entries")     /* 0 */
 
 typedef uint8_t errmap_status;
 
@@ -462,71 +460,90 @@ RETRY_API bool errmap_read_get(const uint8_t *packet, size_t length, const char 
     return true;
 }
 
-/* >>words */
+/* Kept out of line: apart from the code that surrounds it, or as a rare way out of a common one. */
+#if defined(__GNUC__)
+#define ERRMAP__APART __attribute__((noinline))
+#define ERRMAP__RARE __attribute__((noinline, cold))
+#else
+#define ERRMAP__APART
+#define ERRMAP__RARE
+#endif
 
-/* Strings and indentation are read a machine word at a time. No sum of two bytes below carries
-   into its neighbour, so every byte's mark is its own. */
-typedef size_t errmap__word;
+/* Unsigned arithmetic that wraps on purpose; clang's integer sanitizer stops at any other. */
+#if defined(__clang__)
+#define ERRMAP__WRAPS __attribute__((no_sanitize("integer")))
+#else
+#define ERRMAP__WRAPS
+#endif
 
-#define ERRMAP__EACH(byte) (SIZE_MAX / 255 * (byte))
+/* >>scan */
 
-static errmap__word errmap__load(const unsigned char *bytes)
+/* Strings and indentation are read a machine word at a time where a word may lie anywhere in
+   memory and its first byte is the lowest: there an instruction finds the byte that stopped it.
+   On a small core the bytes one by one are as fast, and less code. */
+#if defined(__GNUC__) && SIZE_MAX > 0xffffffff && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+#define ERRMAP__WORDS
+#endif
+
+static bool errmap__is_plain(unsigned c)
 {
-    errmap__word word;
+    return c != '"' && c != '\\' && c >= 0x20 && c < 0x80;
+}
+
+#ifdef ERRMAP__WORDS
+#define ERRMAP__EACH(byte) (UINT64_MAX / 255 * (byte))
+
+static uint64_t errmap__load(const char *bytes)
+{
+    uint64_t word;
     memcpy(&word, bytes, sizeof word);
     return word;
 }
 
-/* Marks, by the high bit, every byte that is not plain in a string: the quote, the backslash,
-   control characters and what is not ASCII. */
-static errmap__word errmap__mark_special(errmap__word word)
+/* Marks bytes that are not plain by their high bit: as in subtraction a byte below its subtrahend
+   sets it, so do 0 to 0x1f less 0x20, and a quote or a backslash, turned to 0, less 1. The borrow
+   may mark bytes above the first one, never one below. */
+ERRMAP__WRAPS static uint64_t errmap__mark_special(uint64_t word)
 {
-    const errmap__word low = word & ERRMAP__EACH(0x7f);
-    const errmap__word not_control = low + ERRMAP__EACH(0x60);
-    const errmap__word not_quote = (low ^ ERRMAP__EACH('"')) + ERRMAP__EACH(0x7f);
-    const errmap__word not_backslash = (low ^ ERRMAP__EACH('\\')) + ERRMAP__EACH(0x7f);
-    return (word | ~(not_control & not_quote & not_backslash)) & ERRMAP__EACH(0x80);
+    const uint64_t quote = word ^ ERRMAP__EACH('"');
+    const uint64_t backslash = word ^ ERRMAP__EACH('\\');
+    return (word | (word - ERRMAP__EACH(0x20)) | (quote - ERRMAP__EACH(1)) |
+            (backslash - ERRMAP__EACH(1))) &
+           ERRMAP__EACH(0x80);
 }
 
-/* How many bytes of a word come before its first that is not 0; possibly fewer where the machine
-   has no instruction for it, and the caller goes on byte by byte. */
-static size_t errmap__leading_zeros(errmap__word word)
+/* The first byte that is not 0 of a word that has one. */
+static size_t errmap__first(uint64_t word)
 {
-#if defined(__GNUC__) && defined(__LP64__) && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
-    return (size_t)__builtin_ctzl(word) >> 3;
-#else
-    (void)word;
-    return 0;
-#endif
+    return (size_t)__builtin_ctzll(word) >> 3;
 }
+#endif
 
 /* Where a string's run of plain bytes from `at` ends. */
-static size_t errmap__skip_plain(const unsigned char *text, size_t at, size_t length)
+static size_t errmap__skip_plain(const char *text, size_t at, size_t length)
 {
-    while (length - at >= sizeof(errmap__word)) {
-        const errmap__word marks = errmap__mark_special(errmap__load(text + at));
-        if (marks != 0) {
-            at += errmap__leading_zeros(marks);
-            break;
-        }
-        at += sizeof(errmap__word);
+#ifdef ERRMAP__WORDS
+    for (; at + sizeof(uint64_t) <= length; at += sizeof(uint64_t)) {
+        const uint64_t marks = errmap__mark_special(errmap__load(text + at));
+        if (marks != 0)
+            return at + errmap__first(marks);
     }
-    while (at < length && (errmap__mark_special(text[at]) & 0x80) == 0)
+#endif
+    while (at < length && errmap__is_plain((unsigned char)text[at]))
         at++;
     return at;
 }
 
 /* Where a run of spaces from `at` ends. */
-static size_t errmap__skip_spaces(const unsigned char *text, size_t at, size_t length)
+static size_t errmap__skip_spaces(const char *text, size_t at, size_t length)
 {
-    while (length - at >= sizeof(errmap__word)) {
-        const errmap__word others = errmap__load(text + at) ^ ERRMAP__EACH(' ');
-        if (others != 0) {
-            at += errmap__leading_zeros(others);
-            break;
-        }
-        at += sizeof(errmap__word);
+#ifdef ERRMAP__WORDS
+    for (; at + sizeof(uint64_t) <= length; at += sizeof(uint64_t)) {
+        const uint64_t others = errmap__load(text + at) ^ ERRMAP__EACH(' ');
+        if (others != 0)
+            return at + errmap__first(others);
     }
+#endif
     while (at < length && text[at] == ' ')
         at++;
     return at;
@@ -592,27 +609,26 @@ static unsigned errmap__escaped(unsigned letter)
    if not, `at` is the first byte at fault. The end of the text reads as a NUL, which is at fault
    wherever it stands. */
 typedef struct errmap__gate {
-    const unsigned char *text;
+    const char *text;
     size_t length;
     size_t at;
     size_t key, key_end; /* the last key: its opening quote, its closing quote */
     uint32_t tokens;     /* passed so far, counted as jsmn counts */
     unsigned depth;      /* containers open */
-    bool opened;         /* the innermost has just been opened: no comma comes before a value */
     bool too_deep;       /* the fault is one bracket too many */
     uint8_t closing[ERRMAP_MAX_DEPTH + 1]; /* the bracket that ends the container, by depth */
 } errmap__gate;
 
 static unsigned errmap__peek(const errmap__gate *gate)
 {
-    return gate->at < gate->length ? gate->text[gate->at] : 0;
+    return gate->at < gate->length ? (unsigned char)gate->text[gate->at] : 0;
 }
 
 /* Returns the byte behind the white space. */
 static unsigned errmap__pass_space(errmap__gate *gate)
 {
     unsigned c = errmap__peek(gate);
-    while (c == ' ' || c == '\n' || c == '\r' || c == '\t') {
+    while (c <= ' ' && (c == '\n' || c == ' ' || c == '\r' || c == '\t')) {
         gate->at = errmap__skip_spaces(gate->text, gate->at + 1, gate->length);
         c = errmap__peek(gate);
     }
@@ -628,31 +644,33 @@ static bool errmap__pass_word(errmap__gate *gate, const char *word)
     return true;
 }
 
-static bool errmap__pass_hex(errmap__gate *gate, unsigned least, unsigned most)
+/* The four digits of a UTF-16 unit from `least` to `most`; at fault is the first digit with which
+   no such unit can begin. */
+static bool errmap__pass_unit(errmap__gate *gate, uint32_t least, uint32_t most, uint32_t *unit)
 {
-    const unsigned digit = errmap__hex_digit(errmap__peek(gate));
-    if (digit < least || digit > most)
-        return false;
-    gate->at++;
+    unsigned shift = 16;
+    *unit = 0;
+    while (shift > 0) {
+        const unsigned digit = errmap__hex_digit(errmap__peek(gate));
+        shift -= 4;
+        *unit |= (uint32_t)digit << shift;
+        if (digit > 15 || (*unit | ((1u << shift) - 1)) < least || *unit > most)
+            return false;
+        gate->at++;
+    }
     return true;
 }
 
-/* The digits of \u, and after a high surrogate the low one, which may come nowhere else. */
+/* A \u escape's digits; after a high surrogate the low one, which may come nowhere else. */
 static bool errmap__pass_unicode(errmap__gate *gate)
 {
-    const unsigned first = errmap__hex_digit(errmap__peek(gate));
-    unsigned second;
-    if (!errmap__pass_hex(gate, 0, 15))
+    const bool above = errmap__hex_digit(errmap__peek(gate)) > 0xd;
+    uint32_t unit;
+    if (!errmap__pass_unit(gate, above ? 0xe000 : 0, above ? 0xffff : 0xdbff, &unit))
         return false;
-    second = errmap__hex_digit(errmap__peek(gate));
-    if (!errmap__pass_hex(gate, 0, first == 0xd ? 0xb : 15) || !errmap__pass_hex(gate, 0, 15) ||
-        !errmap__pass_hex(gate, 0, 15))
-        return false;
-    if (first != 0xd || second < 8)
+    if ((unit & 0xfc00) != 0xd800)
         return true;
-    return errmap__pass_word(gate, "\\u") && errmap__pass_hex(gate, 0xd, 0xd) &&
-           errmap__pass_hex(gate, 0xc, 0xf) && errmap__pass_hex(gate, 0, 15) &&
-           errmap__pass_hex(gate, 0, 15);
+    return errmap__pass_word(gate, "\\u") && errmap__pass_unit(gate, 0xdc00, 0xdfff, &unit);
 }
 
 static bool errmap__pass_escape(errmap__gate *gate)
@@ -677,8 +695,10 @@ static bool errmap__pass_utf8(errmap__gate *gate)
     if (lead < 0xc2 || lead > 0xf4)
         return false;
     for (; left > 0; left--) {
+        unsigned c;
         gate->at++;
-        if (errmap__peek(gate) < least || errmap__peek(gate) > most)
+        c = errmap__peek(gate);
+        if (c < least || c > most)
             return false;
         least = 0x80;
         most = 0xbf;
@@ -687,21 +707,36 @@ static bool errmap__pass_utf8(errmap__gate *gate)
     return true;
 }
 
+/* What is not plain in a string, but for the quote that ends it. */
+static bool errmap__pass_special(errmap__gate *gate)
+{
+    const unsigned c = errmap__peek(gate);
+    if (c == '\\')
+        return errmap__pass_escape(gate);
+    return c >= 0x80 && errmap__pass_utf8(gate);
+}
+
+/* What is left of a string behind its first run of plain bytes; few strings have any. */
+ERRMAP__RARE static bool errmap__pass_rest(errmap__gate *gate)
+{
+    while (errmap__peek(gate) != '"') {
+        if (errmap__is_plain(errmap__peek(gate)))
+            gate->at++;
+        else if (!errmap__pass_special(gate))
+            return false;
+    }
+    gate->at++;
+    return true;
+}
+
 static bool errmap__pass_string(errmap__gate *gate)
 {
     gate->tokens++;
+    gate->at = errmap__skip_plain(gate->text, gate->at + 1, gate->length);
+    if (errmap__peek(gate) != '"')
+        return errmap__pass_rest(gate);
     gate->at++;
-    for (;;) {
-        unsigned c;
-        gate->at = errmap__skip_plain(gate->text, gate->at, gate->length);
-        c = errmap__peek(gate);
-        if (c == '"') {
-            gate->at++;
-            return true;
-        }
-        if (c == '\\' ? !errmap__pass_escape(gate) : c < 0x80 || !errmap__pass_utf8(gate))
-            return false;
-    }
+    return true;
 }
 
 static bool errmap__pass_digits(errmap__gate *gate)
@@ -748,21 +783,6 @@ static bool errmap__pass_primitive(errmap__gate *gate, unsigned first)
     }
 }
 
-/* An opening bracket. */
-static bool errmap__pass_open(errmap__gate *gate)
-{
-    if (gate->depth == ERRMAP_MAX_DEPTH) {
-        gate->too_deep = true;
-        return false;
-    }
-    gate->depth++;
-    gate->closing[gate->depth] = (uint8_t)(gate->text[gate->at] == '{' ? '}' : ']');
-    gate->opened = true;
-    gate->tokens++;
-    gate->at++;
-    return true;
-}
-
 static bool errmap__pass_key(errmap__gate *gate)
 {
     if (errmap__pass_space(gate) != '"')
@@ -777,56 +797,74 @@ static bool errmap__pass_key(errmap__gate *gate)
     return true;
 }
 
-enum { ERRMAP__FAULT, ERRMAP__VALUE, ERRMAP__CLOSED };
+/* Where a step leads: nowhere, to before a value, to behind one. */
+enum { ERRMAP__FAULT, ERRMAP__VALUE, ERRMAP__ENDED };
 
-/* From behind an opening bracket or a value: to the container's next value, past its key if there
-   are keys (ERRMAP__VALUE), or out of the container (ERRMAP__CLOSED). */
+/* What comes before a value in its container: a key, or nothing. */
+static int errmap__pass_lead(errmap__gate *gate, unsigned closing)
+{
+    return closing != '}' || errmap__pass_key(gate) ? ERRMAP__VALUE : ERRMAP__FAULT;
+}
+
+static int errmap__pass_close(errmap__gate *gate)
+{
+    gate->depth--;
+    gate->at++;
+    return ERRMAP__ENDED;
+}
+
+/* From a bracket to the container's first value, or behind the container if it is empty. */
+static int errmap__pass_open(errmap__gate *gate)
+{
+    const unsigned closing = gate->text[gate->at] == '{' ? '}' : ']';
+    if (gate->depth == ERRMAP_MAX_DEPTH) {
+        gate->too_deep = true;
+        return ERRMAP__FAULT;
+    }
+    gate->tokens++;
+    gate->depth++;
+    gate->closing[gate->depth] = (uint8_t)closing;
+    gate->at++;
+    if (errmap__pass_space(gate) == closing)
+        return errmap__pass_close(gate);
+    return errmap__pass_lead(gate, closing);
+}
+
+/* From behind a value to the container's next one, or behind the container. */
 static int errmap__pass_on(errmap__gate *gate)
 {
     const unsigned closing = gate->closing[gate->depth];
     const unsigned c = errmap__pass_space(gate);
-    const bool opened = gate->opened;
-    gate->opened = false;
-    if (c == closing) {
-        gate->depth--;
-        gate->at++;
-        return ERRMAP__CLOSED;
-    }
-    if (!opened) {
-        if (c != ',')
-            return ERRMAP__FAULT;
-        gate->at++;
-    }
-    if (closing == '}' && !errmap__pass_key(gate))
+    if (c == closing)
+        return errmap__pass_close(gate);
+    if (c != ',')
         return ERRMAP__FAULT;
-    return ERRMAP__VALUE;
+    gate->at++;
+    return errmap__pass_lead(gate, closing);
 }
 
-/* A primitive, a string, or an opening bracket. */
-static bool errmap__pass_start(errmap__gate *gate)
+/* A string or a primitive whole, of a container the bracket. */
+static int errmap__pass_start(errmap__gate *gate)
 {
     const unsigned c = errmap__pass_space(gate);
-    if (c == '"')
-        return errmap__pass_string(gate);
     if (c == '{' || c == '[')
         return errmap__pass_open(gate);
-    return errmap__pass_primitive(gate, c);
+    if (c == '"' ? errmap__pass_string(gate) : errmap__pass_primitive(gate, c))
+        return ERRMAP__ENDED;
+    return ERRMAP__FAULT;
 }
 
 /* A whole value, with everything in it. */
 static bool errmap__pass_value(errmap__gate *gate)
 {
     const unsigned depth = gate->depth;
+    int step;
     do {
-        int step = ERRMAP__CLOSED;
-        if (!errmap__pass_start(gate))
-            return false;
-        while (gate->depth > depth && step == ERRMAP__CLOSED)
+        step = errmap__pass_start(gate);
+        while (step == ERRMAP__ENDED && gate->depth > depth)
             step = errmap__pass_on(gate);
-        if (step == ERRMAP__FAULT)
-            return false;
-    } while (gate->depth > depth);
-    return true;
+    } while (step == ERRMAP__VALUE);
+    return step == ERRMAP__ENDED;
 }
 
 /* >>text */
@@ -845,75 +883,46 @@ static unsigned errmap__encode(uint32_t point, char bytes[4])
     return count;
 }
 
-/* One character of a raw text. */
-typedef struct errmap__character {
-    size_t raw;      /* bytes that it takes in the text */
-    unsigned length; /* bytes that it takes as UTF-8 */
-    char utf8[4];
-} errmap__character;
-
-/* The UTF-16 unit of a \u escape; UINT32_MAX if there is none. */
-static uint32_t errmap__unit(const char *raw, size_t length)
+/* Puts a character of `size` raw bytes into utf8 and returns its length there: 2 bytes are an
+   escape, 6 a \u escape, 12 a pair of them, any others stand for themselves. */
+static unsigned errmap__decode(const char *raw, size_t size, char utf8[4])
 {
-    if (length < 6 || raw[0] != '\\' || raw[1] != 'u')
-        return UINT32_MAX;
-    return errmap__hex_number(raw + 2, 4);
-}
-
-static errmap__character errmap__decode_unicode(const char *raw, size_t length, uint32_t unit)
-{
-    errmap__character character = {6, 0, {0, 0, 0, 0}};
-    if ((unit & 0xfc00) == 0xd800) {
-        const uint32_t low = errmap__unit(raw + 6, length - 6);
-        if ((low & 0xfc00) == 0xdc00 && low <= 0xffff) {
-            unit = 0x10000 + ((unit & 0x3ff) << 10 | (low & 0x3ff));
-            character.raw = 12;
-        }
+    uint32_t point;
+    if (raw[0] != '\\' || size == 1) {
+        memcpy(utf8, raw, size);
+        return (unsigned)size;
     }
-    character.length = errmap__encode(unit, character.utf8);
-    return character;
-}
-
-static errmap__character errmap__decode_plain(const char *raw, size_t length)
-{
-    const unsigned lead = (unsigned char)raw[0];
-    errmap__character character = {1, 1, {0, 0, 0, 0}};
-    character.raw = lead < 0xc0 ? 1 : lead < 0xe0 ? 2 : lead < 0xf0 ? 3 : 4;
-    if (character.raw > length)
-        character.raw = 1; /* not from the parser, which passes whole characters only */
-    character.length = (unsigned)character.raw;
-    memcpy(character.utf8, raw, character.raw);
-    return character;
-}
-
-/* The first character of at least one byte. */
-static errmap__character errmap__decode(const char *raw, size_t length)
-{
-    const uint32_t unit = errmap__unit(raw, length);
-    unsigned escaped;
-    if (unit <= 0xffff)
-        return errmap__decode_unicode(raw, length, unit);
-    escaped = raw[0] == '\\' && length > 1 ? errmap__escaped((unsigned char)raw[1]) : 0;
-    if (escaped != 0) {
-        errmap__character character = {2, 1, {0, 0, 0, 0}};
-        character.utf8[0] = (char)escaped;
-        return character;
+    if (size == 2) {
+        utf8[0] = (char)errmap__escaped((unsigned char)raw[1]);
+        return 1;
     }
-    return errmap__decode_plain(raw, length);
+    point = errmap__hex_number(raw + 2, 4);
+    if (size == 12)
+        point = 0x10000 + ((point & 0x3ff) << 10 | (errmap__hex_number(raw + 8, 4) & 0x3ff));
+    return errmap__encode(point, utf8);
 }
 
-/* As errmap_copy_text. */
+/* As errmap_copy_text. The gate finds the characters' ends; what it does not pass, in a text that
+   is not from the parser, is taken byte by byte. */
 static size_t errmap__unescape(const char *raw, size_t length, char *buffer, size_t capacity)
 {
-    size_t at = 0, needed = 0, written = 0;
-    while (at < length) {
-        const errmap__character character = errmap__decode(raw + at, length - at);
-        if (written == needed && needed + character.length < capacity) {
-            memcpy(buffer + written, character.utf8, character.length);
-            written += character.length;
+    size_t needed = 0, written = 0;
+    errmap__gate gate;
+    memset(&gate, 0, sizeof gate);
+    gate.text = raw;
+    gate.length = length;
+    while (gate.at < length) {
+        const size_t start = gate.at;
+        unsigned count;
+        char utf8[4];
+        if (!errmap__pass_special(&gate))
+            gate.at = start + 1;
+        count = errmap__decode(raw + start, gate.at - start, utf8);
+        if (written == needed && needed + count < capacity) {
+            memcpy(buffer + written, utf8, count);
+            written += count;
         }
-        needed += character.length;
-        at += character.raw;
+        needed += count;
     }
     if (capacity != 0)
         buffer[written] = '\0';
@@ -936,12 +945,20 @@ RETRY_API size_t errmap_copy_text(const errmap *map, errmap_text text, char *buf
 
 #define ERRMAP__NAME_SIZE 24 /* holds the longest name, which has 22 letters, and its end */
 
-static bool errmap__equal(const char *text, size_t length, const char *name)
+static bool errmap__equal(const char *a, const char *b, size_t length)
 {
-    size_t i = 0;
-    while (i < length && name[i] != '\0' && name[i] == text[i])
-        i++;
-    return i == length && name[i] == '\0';
+#ifdef ERRMAP__WORDS
+    uint32_t four_of_a, four_of_b;
+    for (; length >= sizeof four_of_a; length -= sizeof four_of_a) {
+        memcpy(&four_of_a, a + length - sizeof four_of_a, sizeof four_of_a);
+        memcpy(&four_of_b, b + length - sizeof four_of_b, sizeof four_of_b);
+        if (four_of_a != four_of_b)
+            return false;
+    }
+#endif
+    while (length > 0 && a[length - 1] == b[length - 1])
+        length--;
+    return length == 0;
 }
 
 /* Unescapes what may turn out to be a name. 0 if there is nothing to unescape or it is too long
@@ -957,26 +974,38 @@ static size_t errmap__unescape_name(const char *raw, size_t length, char name[ER
     return length < ERRMAP__NAME_SIZE ? length : 0;
 }
 
-static uint32_t errmap__search(const char *const *names, uint32_t count, const char *text,
-                               size_t length)
+/* A table of names is packed: each name behind its length, a 0 behind the last. Pointers to them
+   would take more room than the names. ERRMAP__PLACE and ERRMAP__ENTRY make the struct's members
+   and their values. */
+#define ERRMAP__PLACE(name, text) uint8_t length_of_##name; char name[sizeof(text)];
+#define ERRMAP__ENTRY(name, text) sizeof(text) - 1, text,
+
+static uint32_t errmap__search(const uint8_t *names, const char *text, size_t length)
 {
     uint32_t i = 0;
-    while (i < count && !errmap__equal(text, length, names[i]))
+    for (; *names != 0; names += *names + 2) {
+        if (*names == length && errmap__equal((const char *)names + 1, text, length))
+            break;
         i++;
+    }
     return i;
+}
+
+ERRMAP__RARE static uint32_t errmap__search_unescaped(const uint8_t *names, uint32_t count,
+                                                      const char *raw, size_t length)
+{
+    char name[ERRMAP__NAME_SIZE];
+    length = errmap__unescape_name(raw, length, name);
+    return length == 0 ? count : errmap__search(names, name, length);
 }
 
 /* The index of the name that a raw text spells; count if it spells none. Backslashes are rare, so
    they are looked for only in what matches nothing as it stands. */
-static uint32_t errmap__lookup(const char *const *names, uint32_t count, const char *raw,
+static uint32_t errmap__lookup(const uint8_t *names, uint32_t count, const char *raw,
                                size_t length)
 {
-    char name[ERRMAP__NAME_SIZE];
-    const uint32_t index = errmap__search(names, count, raw, length);
-    if (index < count)
-        return index;
-    length = errmap__unescape_name(raw, length, name);
-    return length == 0 ? count : errmap__search(names, count, name, length);
+    const uint32_t index = errmap__search(names, raw, length);
+    return index < count ? index : errmap__search_unescaped(names, count, raw, length);
 }
 
 /* The code that a raw key spells in 1 to 4 hexadecimal digits; UINT32_MAX if it spells none. */
@@ -991,29 +1020,31 @@ static uint32_t errmap__code(const char *raw, size_t length)
     return length == 0 ? UINT32_MAX : code;
 }
 
-static const char *const *errmap__attribute_names(void)
+static const uint8_t *errmap__attribute_names(void)
 {
-    static const char *const names[] = {
-#define ERRMAP__X(name, text) text,
-        ERRMAP_ATTRIBUTES(ERRMAP__X)
-#undef ERRMAP__X
-    };
-    return names;
+    static const struct {
+        ERRMAP_ATTRIBUTES(ERRMAP__PLACE)
+        uint8_t end;
+    } names = {ERRMAP_ATTRIBUTES(ERRMAP__ENTRY) 0};
+    return (const uint8_t *)&names;
 }
 
 RETRY_API const char *errmap_attribute_name(uint32_t bit)
 {
-    uint32_t i;
-    for (i = 0; i < ERRMAP_ATTRIBUTE_COUNT; i++) {
-        if (bit == (uint32_t)1 << i)
-            return errmap__attribute_names()[i];
+    const uint8_t *name = errmap__attribute_names();
+    for (; *name != 0; name += *name + 2) {
+        if (bit == 1)
+            return (const char *)name + 1;
+        if ((bit & 1) != 0)
+            break;
+        bit >>= 1;
     }
     return "";
 }
 
 RETRY_API const char *errmap_status_text(errmap_status status)
 {
-    static const char *const texts[] = {
+    static const char texts[][32] = {
 #define ERRMAP__X(name, text) text,
         ERRMAP_STATUSES(ERRMAP__X)
 #undef ERRMAP__X
@@ -1027,7 +1058,6 @@ RETRY_API const char *errmap_status_text(errmap_status status)
    schema is kept, and the gate goes on, for the text may still turn out to be no JSON. */
 typedef struct errmap__parser {
     errmap__gate gate;
-    const char *json;
     errmap_entry *entries;
     uint32_t capacity;
     uint32_t count;       /* entries seen, those beyond capacity too */
@@ -1039,7 +1069,7 @@ typedef struct errmap__parser {
     uint32_t version, revision;
 } errmap__parser;
 
-static void errmap__refuse(errmap__parser *parser, errmap_status status, size_t offset)
+ERRMAP__RARE static void errmap__refuse(errmap__parser *parser, errmap_status status, size_t offset)
 {
     if (parser->status != ERRMAP_OK)
         return;
@@ -1047,44 +1077,56 @@ static void errmap__refuse(errmap__parser *parser, errmap_status status, size_t 
     parser->offset = offset;
 }
 
-/* A whole number, saturating. False for anything but digits; the gate has seen to it that there is
-   no zero before others. */
-static bool errmap__whole_number(const char *text, size_t length, uint32_t *number)
+enum { ERRMAP__NO_NUMBER, ERRMAP__TOO_LARGE, ERRMAP__NUMBER };
+
+/* A whole number; what is too large becomes UINT32_MAX. Nothing but digits will do, and the gate
+   has seen to it that no zero comes before others. */
+static int errmap__whole_number(const char *text, size_t length, uint32_t *number)
 {
+    const uint32_t most = 429496729; /* UINT32_MAX / 10; the rest is 5 */
+    int result = ERRMAP__NUMBER;
     size_t i;
     *number = 0;
     for (i = 0; i < length; i++) {
         const unsigned c = (unsigned char)text[i];
         if (!errmap__is_digit(c))
-            return false;
-        if (*number > 429496729 || (*number == 429496729 && c > '5')) /* UINT32_MAX / 10, rest 5 */
-            *number = UINT32_MAX;
-        else
+            return ERRMAP__NO_NUMBER;
+        if (*number < most || (*number == most && c <= '5')) {
             *number = *number * 10 + (c - '0');
+        } else {
+            *number = UINT32_MAX;
+            result = ERRMAP__TOO_LARGE;
+        }
     }
-    return true;
+    return result;
 }
 
 /* >>entry */
 
-/* X(name, text): what is read of an entry; from STRATEGY on, what is read of its "retry" too. */
-#define ERRMAP__FIELDS(X)   \
-    X(NAME, "name")         \
-    X(DESC, "desc")         \
-    X(ATTRS, "attrs")       \
-    X(RETRY, "retry")       \
-    X(STRATEGY, "strategy") \
-    X(AFTER, "after")       \
-    X(INTERVAL, "interval") \
-    X(CEIL, "ceil")         \
-    X(MAX_DURATION, "max-duration")
+/* X(name, text, type): what is read of an entry; from STRATEGY on, what is read of its "retry". */
+#define ERRMAP__FIELDS(X)               \
+    X(NAME, "name", STRING)             \
+    X(DESC, "desc", STRING)             \
+    X(ATTRS, "attrs", ARRAY)            \
+    X(RETRY, "retry", OBJECT)           \
+    X(STRATEGY, "strategy", STRING)     \
+    X(AFTER, "after", PRIMITIVE)        \
+    X(INTERVAL, "interval", PRIMITIVE)  \
+    X(CEIL, "ceil", PRIMITIVE)          \
+    X(MAX_DURATION, "max-duration", PRIMITIVE)
 
 enum {
-#define ERRMAP__X(name, text) ERRMAP__##name,
+#define ERRMAP__X(name, text, type) ERRMAP__##name,
     ERRMAP__FIELDS(ERRMAP__X)
 #undef ERRMAP__X
         ERRMAP__FIELD_COUNT
 };
+
+/* X(name, text), in the order of ERRMAP_SPEC_x from CONSTANT on. */
+#define ERRMAP__STRATEGIES(X)  \
+    X(CONSTANT, "constant") \
+    X(LINEAR, "linear")     \
+    X(EXPONENTIAL, "exponential")
 
 /* An entry under way: its tokens, whose positions count from `base`. */
 typedef struct errmap__reader {
@@ -1098,7 +1140,7 @@ typedef struct errmap__reader {
 
 static const char *errmap__token_text(const errmap__reader *reader, const errmap__token *token)
 {
-    return reader->parser->json + reader->base + token->start;
+    return reader->parser->gate.text + reader->base + token->start;
 }
 
 static size_t errmap__token_length(const errmap__token *token)
@@ -1124,58 +1166,54 @@ static int errmap__skip_token(const errmap__reader *reader, int value)
 }
 
 static uint32_t errmap__lookup_token(const errmap__reader *reader, const errmap__token *token,
-                                     const char *const *names, uint32_t count)
+                                     const uint8_t *names, uint32_t count)
 {
     return errmap__lookup(names, count, errmap__token_text(reader, token),
                           errmap__token_length(token));
 }
 
-static void errmap__read_text(const errmap__reader *reader, const errmap__token *value,
-                              errmap_text *text)
+static errmap_text errmap__read_text(const errmap__reader *reader, const errmap__token *value)
 {
-    if (value->type != ERRMAP__JSMN_STRING) {
-        errmap__refuse_token(reader, value);
-        return;
-    }
-    text->offset = (uint32_t)(reader->base + (size_t)value->start);
-    text->length = (uint32_t)errmap__token_length(value);
+    errmap_text text;
+    text.offset = (uint32_t)(reader->base + (size_t)value->start);
+    text.length = (uint32_t)errmap__token_length(value);
+    return text;
 }
 
 static void errmap__read_attributes(const errmap__reader *reader, int value)
 {
     const int end = errmap__skip_token(reader, value);
     int i;
-    if (reader->tokens[value].type != ERRMAP__JSMN_ARRAY)
-        errmap__refuse_token(reader, &reader->tokens[value]);
     for (i = value + 1; i < end; i++) {
         const errmap__token *const token = &reader->tokens[i];
         uint32_t index;
         if (token->type != ERRMAP__JSMN_STRING)
             errmap__refuse_token(reader, token);
-        index =
-            errmap__lookup_token(reader, token, errmap__attribute_names(), ERRMAP_ATTRIBUTE_COUNT);
+        index = errmap__lookup_token(reader, token, errmap__attribute_names(),
+                                     ERRMAP_ATTRIBUTE_COUNT);
         if (index < ERRMAP_ATTRIBUTE_COUNT)
             reader->entry->attributes |= (uint32_t)1 << index;
     }
 }
 
-static void errmap__read_strategy(const errmap__reader *reader, const errmap__token *value)
+static uint8_t errmap__read_strategy(const errmap__reader *reader, const errmap__token *value)
 {
-    static const char *const names[] = {"constant", "linear", "exponential"};
-    static const uint8_t strategies[] = {ERRMAP_SPEC_CONSTANT, ERRMAP_SPEC_LINEAR,
-                                         ERRMAP_SPEC_EXPONENTIAL, ERRMAP_SPEC_NONE};
-    if (value->type != ERRMAP__JSMN_STRING)
-        errmap__refuse_token(reader, value);
-    reader->entry->strategy = strategies[errmap__lookup_token(reader, value, names, 3)];
+    static const struct {
+        ERRMAP__STRATEGIES(ERRMAP__PLACE)
+        uint8_t end;
+    } names = {ERRMAP__STRATEGIES(ERRMAP__ENTRY) 0};
+    const uint32_t count = ERRMAP_SPEC_EXPONENTIAL;
+    const uint32_t index = errmap__lookup_token(reader, value, (const uint8_t *)&names, count);
+    return index < count ? (uint8_t)(index + 1) : (uint8_t)ERRMAP_SPEC_NONE;
 }
 
-static void errmap__read_time(const errmap__reader *reader, const errmap__token *value,
-                              retry_ms *time)
+static retry_ms errmap__read_time(const errmap__reader *reader, const errmap__token *value)
 {
-    if (!errmap__whole_number(errmap__token_text(reader, value), errmap__token_length(value),
-                              time) ||
-        value->type != ERRMAP__JSMN_PRIMITIVE)
+    retry_ms time;
+    if (errmap__whole_number(errmap__token_text(reader, value), errmap__token_length(value),
+                             &time) == ERRMAP__NO_NUMBER)
         errmap__refuse_token(reader, value);
+    return time;
 }
 
 static void errmap__read_field(const errmap__reader *reader, uint32_t field, int value)
@@ -1184,52 +1222,66 @@ static void errmap__read_field(const errmap__reader *reader, uint32_t field, int
     errmap_entry *const entry = reader->entry;
     switch (field) {
     case ERRMAP__NAME:
-        errmap__read_text(reader, token, &entry->name);
+        entry->name = errmap__read_text(reader, token);
         break;
     case ERRMAP__DESC:
-        errmap__read_text(reader, token, &entry->desc);
+        entry->desc = errmap__read_text(reader, token);
         break;
     case ERRMAP__ATTRS:
         errmap__read_attributes(reader, value);
         break;
-    case ERRMAP__RETRY:
-        if (token->type != ERRMAP__JSMN_OBJECT)
-            errmap__refuse_token(reader, token);
-        break;
     case ERRMAP__STRATEGY:
-        errmap__read_strategy(reader, token);
+        entry->strategy = errmap__read_strategy(reader, token);
         break;
     case ERRMAP__AFTER:
-        errmap__read_time(reader, token, &entry->after);
+        entry->after = errmap__read_time(reader, token);
         break;
     case ERRMAP__INTERVAL:
-        errmap__read_time(reader, token, &entry->interval);
+        entry->interval = errmap__read_time(reader, token);
         break;
     case ERRMAP__CEIL:
-        errmap__read_time(reader, token, &entry->ceil);
+        entry->ceil = errmap__read_time(reader, token);
         break;
     case ERRMAP__MAX_DURATION:
-        errmap__read_time(reader, token, &entry->max_duration);
+        entry->max_duration = errmap__read_time(reader, token);
         break;
     default:
         break;
     }
 }
 
-/* Which field a key names, if it is one that is read; a second time it is refused. */
+static uint32_t errmap__lookup_field(const errmap__reader *reader, const errmap__token *key)
+{
+    static const struct {
+#define ERRMAP__X(name, text, type) ERRMAP__PLACE(name, text)
+        ERRMAP__FIELDS(ERRMAP__X)
+#undef ERRMAP__X
+        uint8_t end;
+    } names = {
+#define ERRMAP__X(name, text, type) ERRMAP__ENTRY(name, text)
+        ERRMAP__FIELDS(ERRMAP__X)
+#undef ERRMAP__X
+        0};
+    return errmap__lookup_token(reader, key, (const uint8_t *)&names, ERRMAP__FIELD_COUNT);
+}
+
+/* Which field a key and its value are, if they are one that is read; refused if it is of another
+   type, or read already. */
 static uint32_t errmap__recognise(errmap__reader *reader, const errmap__token *key, int retry_end)
 {
-    static const char *const names[] = {
-#define ERRMAP__X(name, text) text,
+    static const uint8_t types[] = {
+#define ERRMAP__X(name, text, type) ERRMAP__JSMN_##type,
         ERRMAP__FIELDS(ERRMAP__X)
 #undef ERRMAP__X
     };
-    const uint32_t field = errmap__lookup_token(reader, key, names, ERRMAP__FIELD_COUNT);
+    const uint32_t field = errmap__lookup_field(reader, key);
     const uint32_t bit = (uint32_t)1 << field;
     if (field == ERRMAP__FIELD_COUNT || (key->start < retry_end && field < ERRMAP__STRATEGY))
         return ERRMAP__FIELD_COUNT;
     if ((reader->seen & bit) != 0)
         errmap__refuse_token(reader, key);
+    if (key[1].type != types[field])
+        errmap__refuse_token(reader, &key[1]);
     reader->seen |= bit;
     return field;
 }
@@ -1239,20 +1291,30 @@ static void errmap__read_fields(errmap__reader *reader)
 {
     errmap_entry *const entry = reader->entry;
     int retry_end = 0;
-    int i = 1;
-    while (i < reader->count) {
-        const int value = i + 1;
-        const uint32_t field = errmap__recognise(reader, &reader->tokens[i], retry_end);
-        errmap__read_field(reader, field, value);
-        if (field == ERRMAP__RETRY && reader->tokens[value].type == ERRMAP__JSMN_OBJECT) {
+    int key = 1;
+    while (key < reader->count && reader->parser->status == ERRMAP_OK) {
+        const int value = key + 1;
+        const uint32_t field = errmap__recognise(reader, &reader->tokens[key], retry_end);
+        if (field == ERRMAP__RETRY) {
             retry_end = reader->tokens[value].end;
-            i = value + 1;
+            key = value + 1;
         } else {
-            i = errmap__skip_token(reader, value);
+            errmap__read_field(reader, field, value);
+            key = errmap__skip_token(reader, value);
         }
     }
     if (entry->strategy == ERRMAP_SPEC_NONE)
         entry->after = entry->interval = entry->ceil = entry->max_duration = 0;
+}
+
+/* Tokenises what the gate has just passed from `start` on; the number of tokens. Out of line, as
+   compilers find better code for jsmn's loops when there is nothing around them. */
+ERRMAP__APART static int errmap__tokenise(const errmap__gate *gate, size_t start,
+                                          errmap__token *tokens)
+{
+    errmap__jsmn jsmn;
+    errmap__jsmn_init(&jsmn);
+    return errmap__jsmn_parse(&jsmn, gate->text + start, gate->at - start, tokens, ERRMAP_TOKENS);
 }
 
 /* The entry that the gate has just passed, from its brace at `start` on. Were jsmn to see other
@@ -1260,19 +1322,12 @@ static void errmap__read_fields(errmap__reader *reader)
 static void errmap__read_entry(errmap__parser *parser, size_t start, errmap_entry *entry)
 {
     errmap__token tokens[ERRMAP_TOKENS];
-    errmap__jsmn jsmn;
-    errmap__reader reader = {NULL, NULL, NULL, 0, 0, 0};
+    errmap__reader reader = {parser, entry, tokens, 0, start, 0};
     if (parser->gate.tokens > ERRMAP_TOKENS) {
         errmap__refuse(parser, ERRMAP_E_TOKENS, start);
         return;
     }
-    errmap__jsmn_init(&jsmn);
-    reader.parser = parser;
-    reader.entry = entry;
-    reader.tokens = tokens;
-    reader.base = start;
-    reader.count = errmap__jsmn_parse(&jsmn, parser->json + start, parser->gate.at - start, tokens,
-                                      ERRMAP_TOKENS);
+    reader.count = errmap__tokenise(&parser->gate, start, tokens);
     if (reader.count != (int)parser->gate.tokens)
         errmap__refuse(parser, ERRMAP_E_CORRUPT, start);
     else
@@ -1301,7 +1356,7 @@ static bool errmap__pass_entry(errmap__parser *parser)
 {
     errmap__gate *const gate = &parser->gate;
     const size_t digits = gate->key + 1;
-    const uint32_t code = errmap__code(parser->json + digits, gate->key_end - digits);
+    const uint32_t code = errmap__code(parser->gate.text + digits, gate->key_end - digits);
     const bool braced = errmap__pass_space(gate) == '{';
     const size_t start = gate->at;
     errmap_entry spare, *entry;
@@ -1321,79 +1376,82 @@ static bool errmap__pass_entry(errmap__parser *parser)
 static bool errmap__pass_errors(errmap__parser *parser)
 {
     errmap__gate *const gate = &parser->gate;
+    int step;
     if (errmap__pass_space(gate) != '{') {
         errmap__refuse(parser, ERRMAP_E_SCHEMA, gate->at);
         return errmap__pass_value(gate);
     }
-    if (!errmap__pass_open(gate))
-        return false;
-    for (;;) {
-        const int step = errmap__pass_on(gate);
-        if (step != ERRMAP__VALUE)
-            return step == ERRMAP__CLOSED;
+    for (step = errmap__pass_open(gate); step == ERRMAP__VALUE; step = errmap__pass_on(gate)) {
         if (!errmap__pass_entry(parser))
             return false;
     }
+    return step == ERRMAP__ENDED;
 }
 
 /* A version or a revision: 0 to UINT32_MAX. */
 static bool errmap__pass_count(errmap__parser *parser, uint32_t *number)
 {
     errmap__gate *const gate = &parser->gate;
-    const char *text;
-    size_t start, length;
+    size_t start;
     errmap__pass_space(gate);
     start = gate->at;
     if (!errmap__pass_value(gate))
         return false;
-    text = parser->json + start;
-    length = gate->at - start;
-    if (!errmap__whole_number(text, length, number) ||
-        (*number == UINT32_MAX && !errmap__equal(text, length, "4294967295")))
+    if (errmap__whole_number(parser->gate.text + start, gate->at - start, number) != ERRMAP__NUMBER)
         errmap__refuse(parser, ERRMAP_E_SCHEMA, start);
     return true;
 }
 
-enum { ERRMAP__VERSION_MEMBER, ERRMAP__REVISION_MEMBER, ERRMAP__ERRORS_MEMBER, ERRMAP__MEMBERS };
+#define ERRMAP__MEMBERS(X)   \
+    X(VERSION, "version")   \
+    X(REVISION, "revision") \
+    X(ERRORS, "errors")
+
+enum {
+#define ERRMAP__X(name, text) ERRMAP__MEMBER_##name,
+    ERRMAP__MEMBERS(ERRMAP__X)
+#undef ERRMAP__X
+        ERRMAP__MEMBER_COUNT
+};
 
 /* What stands behind a key of the map itself. */
 static bool errmap__pass_member(errmap__parser *parser)
 {
-    static const char *const names[] = {"version", "revision", "errors"};
+    static const struct {
+        ERRMAP__MEMBERS(ERRMAP__PLACE)
+        uint8_t end;
+    } names = {ERRMAP__MEMBERS(ERRMAP__ENTRY) 0};
     errmap__gate *const gate = &parser->gate;
     const size_t name = gate->key + 1;
     const uint32_t member =
-        errmap__lookup(names, ERRMAP__MEMBERS, parser->json + name, gate->key_end - name);
+        errmap__lookup((const uint8_t *)&names, ERRMAP__MEMBER_COUNT, parser->gate.text + name, gate->key_end - name);
     const uint32_t bit = (uint32_t)1 << member;
-    if (member == ERRMAP__MEMBERS)
+    if (member == ERRMAP__MEMBER_COUNT)
         return errmap__pass_value(gate);
     if ((parser->seen & bit) != 0)
         errmap__refuse(parser, ERRMAP_E_SCHEMA, gate->key);
     parser->seen |= bit;
-    if (member == ERRMAP__ERRORS_MEMBER)
+    if (member == ERRMAP__MEMBER_ERRORS)
         return errmap__pass_errors(parser);
-    return errmap__pass_count(parser, member == ERRMAP__VERSION_MEMBER ? &parser->version
+    return errmap__pass_count(parser, member == ERRMAP__MEMBER_VERSION ? &parser->version
                                                                        : &parser->revision);
 }
 
 static bool errmap__pass_map(errmap__parser *parser)
 {
     errmap__gate *const gate = &parser->gate;
+    int step;
     if (errmap__pass_space(gate) != '{') {
         errmap__refuse(parser, ERRMAP_E_SCHEMA, gate->at);
         return errmap__pass_value(gate);
     }
-    if (!errmap__pass_open(gate))
-        return false;
-    for (;;) {
-        const int step = errmap__pass_on(gate);
-        if (step == ERRMAP__CLOSED && parser->seen != (1u << ERRMAP__MEMBERS) - 1)
-            errmap__refuse(parser, ERRMAP_E_SCHEMA, gate->at - 1);
-        if (step != ERRMAP__VALUE)
-            return step == ERRMAP__CLOSED;
+    for (step = errmap__pass_open(gate); step == ERRMAP__VALUE; step = errmap__pass_on(gate)) {
         if (!errmap__pass_member(parser))
             return false;
     }
+    if (parser->seen != (1u << ERRMAP__MEMBER_COUNT) - 1)
+        errmap__refuse(parser, ERRMAP_E_SCHEMA, gate->at - 1);
+    return step == ERRMAP__ENDED;
 }
 
 /* The whole text. A fault of the gate counts more than any of the schema before it. */
@@ -1413,53 +1471,59 @@ static void errmap__pass_text(errmap__parser *parser)
 
 /* >>sort */
 
-/* Entries ascend by code, and the same code by place in the text. */
-static uint64_t errmap__rank(const errmap_entry *entry)
+/* Puts an entry into the heap below `root`, whose own place is free. */
+static void errmap__sink(errmap_entry *entries, uint32_t root, uint32_t count,
+                         const errmap_entry *entry)
 {
-    return (uint64_t)entry->code << 32 | entry->key;
-}
-
-/* Moves the root of a heap down to where it belongs. */
-static void errmap__sink(errmap_entry *entries, uint32_t root, uint32_t count)
-{
-    const errmap_entry sinking = entries[root];
-    const uint64_t rank = errmap__rank(&sinking);
     uint32_t child = 2 * root + 1;
     while (child < count) {
-        if (child + 1 < count && errmap__rank(&entries[child]) < errmap__rank(&entries[child + 1]))
+        if (child + 1 < count && entries[child].code < entries[child + 1].code)
             child++;
-        if (errmap__rank(&entries[child]) < rank)
+        if (entries[child].code <= entry->code)
             break;
         entries[root] = entries[child];
         root = child;
         child = 2 * root + 1;
     }
-    entries[root] = sinking;
+    entries[root] = *entry;
 }
 
 /* Heapsort: no recursion, no memory, and no order of the input that makes it slow. */
 static void errmap__sort(errmap_entry *entries, uint32_t count)
 {
+    errmap_entry entry;
     uint32_t i;
-    for (i = count >> 1; i > 0; i--)
-        errmap__sink(entries, i - 1, count);
+    for (i = count >> 1; i > 0; i--) {
+        entry = entries[i - 1];
+        errmap__sink(entries, i - 1, count, &entry);
+    }
     for (i = count; i > 1; i--) {
-        const errmap_entry last = entries[i - 1];
+        entry = entries[i - 1];
         entries[i - 1] = entries[0];
-        entries[0] = last;
-        errmap__sink(entries, 0, i - 1);
+        errmap__sink(entries, 0, i - 1, &entry);
     }
 }
 
-/* Refuses the key that is the first in the text to repeat a code. */
+/* Refuses the key that is the first in the text to repeat a code. The same codes lie side by side,
+   but not in the order of the text. */
 static void errmap__refuse_repeated(errmap__parser *parser)
 {
-    const errmap_entry *const entries = parser->entries;
-    uint32_t repeated = UINT32_MAX;
+    uint32_t repeated = UINT32_MAX, code = UINT32_MAX, earliest = 0;
     uint32_t i;
-    for (i = 1; i < parser->count; i++) {
-        if (entries[i].code == entries[i - 1].code && entries[i].key < repeated)
-            repeated = entries[i].key;
+    for (i = 0; i < parser->count; i++) {
+        const errmap_entry *const entry = &parser->entries[i];
+        uint32_t later = UINT32_MAX;
+        if (entry->code != code) {
+            code = entry->code;
+            earliest = entry->key;
+        } else if (entry->key < earliest) {
+            later = earliest;
+            earliest = entry->key;
+        } else {
+            later = entry->key;
+        }
+        if (later < repeated)
+            repeated = later;
     }
     if (repeated != UINT32_MAX)
         errmap__refuse(parser, ERRMAP_E_SCHEMA, repeated);
@@ -1479,7 +1543,7 @@ static void errmap__order(errmap__parser *parser)
 
 static void errmap__publish(const errmap__parser *parser, errmap *map)
 {
-    map->json = parser->json;
+    map->json = parser->gate.text;
     map->length = (uint32_t)parser->gate.length;
     map->entries = parser->entries;
     map->count = parser->count;
@@ -1487,41 +1551,34 @@ static void errmap__publish(const errmap__parser *parser, errmap *map)
     map->revision = parser->revision;
 }
 
-static void errmap__report(errmap_error *error, size_t offset, uint32_t needed)
-{
-    if (!error)
-        return;
-    error->offset = offset;
-    error->needed = needed;
-}
-
 RETRY_API errmap_status errmap_parse(errmap *map, const char *json, size_t length,
-                                     errmap_entry *entries, uint32_t capacity, errmap_error *error)
+                                     errmap_entry *entries, uint32_t capacity,
+                                     errmap_error *error)
 {
     errmap__parser parser;
-    errmap__report(error, 0, 0);
+    errmap_error ignored;
+    if (!error)
+        error = &ignored;
+    error->offset = 0;
+    error->needed = 0;
     if (!map || (!json && length != 0) || (!entries && capacity != 0))
         return ERRMAP_E_ARGUMENT;
     if (length > INT_MAX)
         return ERRMAP_E_SIZE;
     memset(&parser, 0, sizeof parser);
-    parser.gate.text = (const unsigned char *)json;
+    parser.gate.text = json;
     parser.gate.length = length;
-    parser.json = json;
     parser.entries = entries;
     parser.capacity = capacity;
     parser.ascending = true;
     errmap__pass_text(&parser);
     if (parser.status == ERRMAP_OK)
         errmap__order(&parser);
-    if (parser.status == ERRMAP_E_CAPACITY) {
-        errmap__report(error, 0, parser.count);
-    } else if (parser.status != ERRMAP_OK) {
-        errmap__report(error, parser.offset, 0);
-    } else {
+    if (parser.status == ERRMAP_OK)
         errmap__publish(&parser, map);
-        errmap__report(error, length, parser.count);
-    }
+    if (parser.status == ERRMAP_OK || parser.status == ERRMAP_E_CAPACITY)
+        error->needed = parser.count;
+    error->offset = parser.status == ERRMAP_OK ? length : parser.offset;
     return parser.status;
 }
 
@@ -1610,12 +1667,12 @@ RETRY_API retry_ms errmap_spec_delay(const errmap_entry *entry, uint32_t retries
 }
 
 /* ms from one instant to another; none if the clock stepped back, which is a difference over half
-   its range. Instants wrap. */
-static retry_ms errmap__elapsed(retry_time from, retry_time to)
+   its range. */
+ERRMAP__WRAPS static retry_ms errmap__elapsed(retry_time from, retry_time to)
 {
-    const retry_time most = (retry_time)-1;
-    const retry_time passed = to >= from ? to - from : most - from + to + 1;
-    if (passed > most / 2 + 1)
+    const retry_time half = (retry_time)1 << (sizeof(retry_time) * 8 - 1);
+    const retry_time passed = to - from;
+    if (passed > half)
         return 0;
     return passed < UINT32_MAX ? (retry_ms)passed : UINT32_MAX;
 }
@@ -1661,7 +1718,15 @@ RETRY_API retry_action errmap_strategy_after(const retry_strategy *self, retry_r
 #endif
 
 #undef ERRMAP__HEADER
+#undef ERRMAP__APART
+#undef ERRMAP__RARE
+#undef ERRMAP__WRAPS
+#undef ERRMAP__WORDS
 #undef ERRMAP__EACH
+#undef ERRMAP__PLACE
+#undef ERRMAP__ENTRY
+#undef ERRMAP__STRATEGIES
+#undef ERRMAP__MEMBERS
 #undef ERRMAP__NAME_SIZE
 #undef ERRMAP__FIELDS
 
