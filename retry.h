@@ -170,8 +170,8 @@ typedef struct retry_budget retry_budget;
 /* X(name, text): why. */
 #define RETRY_CAUSES(X)                                                      \
     X(NONE, "none given")                                            \
-    X(ALWAYS, "reason always retried")                               \
-    X(STRATEGY, "granted by the strategy")                           \
+    X(ALWAYS, "always retried")                               \
+    X(STRATEGY, "strategy grants")                           \
     X(DEADLINE, "deadline")                                          \
     X(NOT_RETRYABLE, "no reason to retry")                           \
     X(UNKNOWN_REASON, "unknown reason")                              \
@@ -179,11 +179,11 @@ typedef struct retry_budget retry_budget;
     X(NOT_IDEMPOTENT, "not idempotent")                              \
     X(ATTEMPTS_EXHAUSTED, "attempts exhausted")                      \
     X(BUDGET_EXHAUSTED, "retry budget exhausted")                    \
-    X(MAX_DURATION, "server's limit on retrying this code")          \
-    X(REFUSED, "refused by the strategy")                            \
+    X(MAX_DURATION, "server's time limit for the code")          \
+    X(REFUSED, "strategy refuses")                            \
     X(PENDING, "strategy answers later")                             \
     X(CANCELLED, "cancelled")                                        \
-    X(MISUSE, "misuse: NULL, or a request in another state")
+    X(MISUSE, "misuse: NULL or wrong state")
 
 enum {
 #define RETRY__X(name) RETRY_VERDICT_##name,
@@ -260,8 +260,8 @@ struct retry_request {
 };
 
 /* Seeds the built-in generator. Neighbouring seeds give unrelated sequences, so firmware may pass
-   its device id. Without it the generator seeds itself at its first use from the request's address
-   and start: enough where addresses are randomised, not in firmware. */
+   its device id. Without it the generator seeds itself at its first use from the request's address:
+   enough where addresses are randomised, not in firmware. */
 RETRY_API void retry_seed(uint32_t entropy);
 
 /* Opens a request at `now`, with the configuration it has. An open one is cancelled first. */
@@ -287,7 +287,8 @@ RETRY_API bool retry_succeed(retry_request *request, retry_time now);
    been followed by a failure or a success goes back. Changes nothing if it is not open. */
 RETRY_API void retry_cancel(retry_request *request, retry_time now);
 
-/* 32 uniform bits from the request's client, for strategies of one's own. */
+/* 32 uniform bits from the request's client, or from the built-in generator if it names none; for
+   strategies of one's own and for retry_connection_begin. NULL: the built-in generator. */
 RETRY_API uint32_t retry_random(const retry_request *request);
 
 /* Writes one log line: verdict, delay, reason, hexadecimal code, cause, attempts, elapsed time and
@@ -637,11 +638,16 @@ RETRY_API retry_clock retry_system_clock(void);
 #define RETRY__WRAPS
 #endif
 
-/* The steps of every decision are worth inlining, unless the build is for size. */
+/* In a build for speed the steps of every decision are inlined, and the usual one takes a short cut
+   past code that it does not need. The short cuts decide nothing differently. */
 #if defined(__GNUC__) && defined(__OPTIMIZE__) && !defined(__OPTIMIZE_SIZE__)
 #define RETRY__HOT static inline __attribute__((always_inline))
+#define RETRY__COLD static __attribute__((noinline))
+#define RETRY__SHORT_CUTS 1
 #else
 #define RETRY__HOT static
+#define RETRY__COLD static
+#define RETRY__SHORT_CUTS 0
 #endif
 
 #ifdef __cplusplus
@@ -766,6 +772,13 @@ static bool retry__swap(uint32_t *counter, uint32_t *expected, uint32_t desired)
 #endif
 }
 
+static void retry__store(uint32_t *counter, uint32_t value)
+{
+    uint32_t seen = retry__load(counter);
+    while (!retry__swap(counter, &seen, value))
+        continue;
+}
+
 /* >>random */
 
 #define RETRY__GOLDEN 0x9e3779b9u /* 2^32 / golden ratio: odd, its multiples spread evenly */
@@ -789,22 +802,13 @@ RETRY__WRAPS static uint32_t retry__next(uint32_t state)
 RETRY_API void retry_seed(uint32_t entropy)
 {
     uint32_t seed = retry__mix(entropy ^ RETRY__GOLDEN);
-    uint32_t state = retry__load(&retry__random_state);
-    while (!retry__swap(&retry__random_state, &state, seed ? seed : 1))
-        continue;
+    retry__store(&retry__random_state, seed ? seed : 1);
 }
 
-RETRY__HOT uint32_t retry__random(const retry_request *request)
+/* The generator's next number. */
+RETRY__HOT uint32_t retry__random_next(void)
 {
-    const retry_client *client = request->client;
-    uint32_t state;
-    if (client && client->random)
-        return client->random(client->random_context);
-    state = retry__load(&retry__random_state);
-    if (state == 0) {
-        retry_seed((uint32_t)(uintptr_t)request ^ (uint32_t)request->started);
-        state = retry__load(&retry__random_state);
-    }
+    uint32_t state = retry__load(&retry__random_state);
     while (!retry__swap(&retry__random_state, &state, retry__next(state)))
         continue;
     return retry__mix(state);
@@ -812,7 +816,12 @@ RETRY__HOT uint32_t retry__random(const retry_request *request)
 
 RETRY_API uint32_t retry_random(const retry_request *request)
 {
-    return request ? retry__random(request) : 0;
+    const retry_client *client = request ? request->client : NULL;
+    if (client && client->random)
+        return client->random(client->random_context);
+    if (retry__load(&retry__random_state) == 0)
+        retry_seed((uint32_t)(uintptr_t)request);
+    return retry__random_next();
 }
 
 /* >>names */
@@ -856,8 +865,10 @@ enum {
     RETRY__REASONS_ALLOWING = 0u RETRY_REASONS(RETRY__X),
 #undef RETRY__X
 #define RETRY__X(name, allows, always) | ((uint32_t)(always) << RETRY_REASON_##name)
-    RETRY__REASONS_ALWAYS = 0u RETRY_REASONS(RETRY__X)
+    RETRY__REASONS_ALWAYS = 0u RETRY_REASONS(RETRY__X),
 #undef RETRY__X
+    RETRY__REASONS_ASKING = ((1u << RETRY_REASON_COUNT) - 1u) & ~(uint32_t)RETRY__REASONS_ALWAYS &
+                            ~3u /* but NONE and UNKNOWN: a strategy is asked */
 };
 
 static bool retry__reason_is_user(retry_reason reason)
@@ -987,6 +998,8 @@ RETRY_API void retry_cancel(retry_request *request, retry_time now)
 
 /* >>orchestrate */
 
+static retry_ms retry__controlled(uint32_t n);
+
 static retry_decision retry__decision(uint8_t verdict, uint8_t cause, retry_ms delay)
 {
     retry_decision decision;
@@ -996,7 +1009,7 @@ static retry_decision retry__decision(uint8_t verdict, uint8_t cause, retry_ms d
     return decision;
 }
 
-static retry_decision retry__misuse(const retry_request *request)
+RETRY__COLD retry_decision retry__misuse(const retry_request *request)
 {
     bool cancelled = request && request->retry__state == RETRY__CANCELLED;
     RETRY_ASSERT(cancelled && "a NULL argument, or a request in another state");
@@ -1008,6 +1021,7 @@ RETRY__HOT void retry__record(retry_request *request, const retry_failure *failu
 {
     request->reasons |= retry__reason_bit(failure->reason);
     request->retry__charge = 0; /* the retry that it paid for has been made */
+    request->retry__elapsed = retry__elapsed(request->started, now);
     if (request->retry__failed && request->code == failure->code)
         return;
     request->retry__failed = true;
@@ -1016,105 +1030,129 @@ RETRY__HOT void retry__record(retry_request *request, const retry_failure *failu
     request->code_since = now;
 }
 
-static retry_ms retry__controlled(uint32_t n);
-
-/* Whether the failure is decided without asking a strategy, and how. UNKNOWN is never retried:
-   RFC 0049's text says so, though its pseudocode would if idempotent. */
-RETRY__HOT bool retry__screen(const retry_request *request, const retry_failure *failure,
-                          retry_decision *decision)
+/* Why no strategy is asked; RETRY_CAUSE_NONE if one is. UNKNOWN is never retried: RFC 0049's text
+   says so, though its pseudocode would if idempotent. */
+RETRY__HOT uint8_t retry__screen(const retry_failure *failure)
 {
-    if (failure->safety == RETRY_SAFETY_NO) {
-        decision->cause = RETRY_CAUSE_UNSAFE;
-    } else if (failure->reason == RETRY_REASON_NONE) {
-        if (failure->fault != RETRY_FAULT_SERVER)
-            decision->cause = RETRY_CAUSE_NOT_RETRYABLE;
-    } else if (failure->reason == RETRY_REASON_UNKNOWN || retry__reason_bit(failure->reason) == 0) {
-        decision->cause = RETRY_CAUSE_UNKNOWN_REASON;
-    } else if (retry_reason_always(failure->reason)) {
-        decision->verdict = RETRY_VERDICT_RETRY;
-        decision->cause = RETRY_CAUSE_ALWAYS;
-        if (request->client)
-            decision->delay = request->client->always_interval;
-        if (decision->delay == 0)
-            decision->delay = retry__controlled(request->attempts);
-    }
-    return decision->cause != RETRY_CAUSE_NONE;
+    if (failure->safety == RETRY_SAFETY_NO)
+        return RETRY_CAUSE_UNSAFE;
+    if (RETRY__SHORT_CUTS && (retry__reason_bit(failure->reason) & RETRY__REASONS_ASKING) != 0)
+        return RETRY_CAUSE_NONE;
+    if (failure->reason == RETRY_REASON_UNKNOWN || retry__reason_bit(failure->reason) == 0)
+        return RETRY_CAUSE_UNKNOWN_REASON;
+    if (failure->reason == RETRY_REASON_NONE && failure->fault != RETRY_FAULT_SERVER)
+        return RETRY_CAUSE_NOT_RETRYABLE;
+    return retry_reason_always(failure->reason) ? RETRY_CAUSE_ALWAYS : RETRY_CAUSE_NONE;
 }
 
-/* What a strategy's answer comes to once the budget has been told (`grant`: of which event). */
-RETRY__HOT void retry__judge(retry_request *request, const retry_failure *failure, retry_time now,
-                         const retry_action *action, uint8_t grant, retry_decision *decision)
+/* Whether a retry after this delay would begin before the deadline; counts it if so. */
+RETRY__HOT bool retry__count(retry_request *request, retry_ms delay)
 {
-    if (action->kind == RETRY_ACTION_AFTER) {
-        bool paid = retry__account(request, grant, failure, now);
-        decision->verdict = paid ? RETRY_VERDICT_RETRY : RETRY_VERDICT_FAIL;
-        decision->cause = paid ? RETRY_CAUSE_STRATEGY : RETRY_CAUSE_BUDGET_EXHAUSTED;
-        decision->delay = action->delay;
-        return;
-    }
-    if (grant != RETRY__BUDGET_RESUME)
-        retry__account(request, RETRY__BUDGET_REFUSAL, failure, now);
-    decision->cause = action->cause;
-    if (action->kind == RETRY_ACTION_PENDING) {
-        decision->verdict = RETRY_VERDICT_PENDING;
-        decision->cause = RETRY_CAUSE_PENDING;
-    }
-}
-
-/* A retry that would begin at or after the deadline becomes EXPIRE; any other is counted. */
-RETRY__HOT void retry__grant(retry_request *request, retry_decision *decision, retry_time now)
-{
-    retry_ms left = retry__subtract(request->timeout, request->retry__elapsed);
-    if (request->timeout != 0 && decision->delay >= left) {
-        retry__account(request, RETRY__BUDGET_REFUND, NULL, now);
-        *decision = retry__decision(RETRY_VERDICT_EXPIRE, RETRY_CAUSE_DEADLINE, left);
-        return;
-    }
-    request->attempts = retry__add(request->attempts, 1);
-    request->code_attempts = retry__add(request->code_attempts, 1);
-    request->last_delay = decision->delay;
+    if (request->timeout != 0 &&
+        delay >= retry__subtract(request->timeout, request->retry__elapsed))
+        return false;
+    if (request->attempts != UINT32_MAX)
+        request->attempts++;
+    if (request->code_attempts != UINT32_MAX)
+        request->code_attempts++;
+    request->last_delay = delay;
+    return true;
 }
 
 /* The deadline, the request's new state, the observer. */
-RETRY__HOT void retry__conclude(retry_request *request, const retry_failure *failure, retry_time now,
-                            retry_decision *decision)
+RETRY__COLD void retry__conclude(retry_request *request, const retry_failure *failure,
+                                 retry_time now, retry_decision *decision)
 {
     const retry_client *client = request->client;
-    request->retry__elapsed = retry__elapsed(request->started, now);
-    if (decision->verdict == RETRY_VERDICT_RETRY)
-        retry__grant(request, decision, now);
+    if (decision->verdict == RETRY_VERDICT_RETRY && !retry__count(request, decision->delay)) {
+        retry__account(request, RETRY__BUDGET_REFUND, NULL, now);
+        decision->verdict = RETRY_VERDICT_EXPIRE;
+        decision->cause = RETRY_CAUSE_DEADLINE;
+        decision->delay = retry__subtract(request->timeout, request->retry__elapsed);
+    }
     request->retry__state = decision->verdict;
     if (client && client->observe)
         client->observe(client->observe_context, request, failure, decision);
 }
 
+/* A decision without a strategy: always-retry reasons, which no budget pays for, and refusals. */
+RETRY__COLD void retry__unasked(retry_request *request, const retry_failure *failure,
+                                uint8_t cause, retry_time now, retry_decision *decision)
+{
+    *decision = retry__decision(RETRY_VERDICT_FAIL, cause, 0);
+    if (cause == RETRY_CAUSE_ALWAYS) {
+        decision->verdict = RETRY_VERDICT_RETRY;
+        if (request->client)
+            decision->delay = request->client->always_interval;
+        if (decision->delay == 0)
+            decision->delay = retry__controlled(request->attempts);
+    }
+    retry__conclude(request, failure, now, decision);
+}
+
+/* What a strategy's answer comes to; `paid`: it grants a retry, and the budget pays for it. */
+RETRY__COLD void retry__judge(retry_request *request, const retry_failure *failure,
+                              const retry_action *action, bool paid, retry_time now,
+                              retry_decision *decision)
+{
+    *decision = retry__decision(RETRY_VERDICT_FAIL, action->cause, 0);
+    if (action->kind == RETRY_ACTION_AFTER) {
+        decision->verdict = paid ? RETRY_VERDICT_RETRY : RETRY_VERDICT_FAIL;
+        decision->cause = paid ? RETRY_CAUSE_STRATEGY : RETRY_CAUSE_BUDGET_EXHAUSTED;
+        decision->delay = action->delay;
+    } else if (action->kind == RETRY_ACTION_PENDING) {
+        decision->verdict = RETRY_VERDICT_PENDING;
+        decision->cause = RETRY_CAUSE_PENDING;
+    }
+    retry__conclude(request, failure, now, decision);
+}
+
+/* The short cut for a paid retry that no observer is told of and no deadline prevents. */
+RETRY__HOT bool retry__plain_grant(retry_request *request, retry_ms delay)
+{
+    return (!request->client || !request->client->observe) && retry__count(request, delay);
+}
+
 RETRY_API retry_decision retry_orchestrate(retry_request *request, const retry_failure *failure,
                                            retry_time now)
 {
-    retry_decision decision = {RETRY_VERDICT_FAIL, RETRY_CAUSE_NONE, 0};
     const retry_strategy *strategy = retry__strategy(request);
+    retry_decision decision;
+    uint8_t cause;
     if (!failure || !strategy || !strategy->retry_after ||
         request->retry__state != RETRY_VERDICT_RETRY)
         return retry__misuse(request);
     retry__record(request, failure, now);
-    if (!retry__screen(request, failure, &decision)) {
+    cause = retry__screen(failure);
+    if (cause != RETRY_CAUSE_NONE) {
+        retry__unasked(request, failure, cause, now, &decision);
+    } else {
         retry_action action = strategy->retry_after(strategy, request, failure, now);
+        bool paid = false;
         if (request->retry__state != RETRY_VERDICT_RETRY) /* the strategy cancelled it */
             return retry__misuse(request);
-        retry__judge(request, failure, now, &action, RETRY__BUDGET_GRANT, &decision);
+        if (action.kind != RETRY_ACTION_AFTER)
+            retry__account(request, RETRY__BUDGET_REFUSAL, failure, now);
+        else if (retry__account(request, RETRY__BUDGET_GRANT, failure, now))
+            paid = true;
+        if (RETRY__SHORT_CUTS && paid && retry__plain_grant(request, action.delay))
+            return retry__decision(RETRY_VERDICT_RETRY, RETRY_CAUSE_STRATEGY, action.delay);
+        retry__judge(request, failure, &action, paid, now, &decision);
     }
-    retry__conclude(request, failure, now, &decision);
     return decision;
 }
 
 RETRY_API retry_decision retry_resume(retry_request *request, const retry_failure *failure,
                                       retry_action action, retry_time now)
 {
-    retry_decision decision = {RETRY_VERDICT_FAIL, RETRY_CAUSE_NONE, 0};
+    retry_decision decision;
+    bool paid;
     if (!request || !failure || request->retry__state != RETRY_VERDICT_PENDING)
         return retry__misuse(request);
-    retry__judge(request, failure, now, &action, RETRY__BUDGET_RESUME, &decision);
-    retry__conclude(request, failure, now, &decision);
+    request->retry__elapsed = retry__elapsed(request->started, now);
+    paid = action.kind == RETRY_ACTION_AFTER &&
+           retry__account(request, RETRY__BUDGET_RESUME, failure, now);
+    retry__judge(request, failure, &action, paid, now, &decision);
     return decision;
 }
 
@@ -1276,11 +1314,8 @@ RETRY__HOT retry_ms retry__doubled(const retry__numbers *numbers, uint32_t n)
 RETRY__HOT retry_ms retry__delay(const retry_backoff *backoff, uint32_t attempt,
                                  retry_ms previous, uint32_t random)
 {
-    retry__numbers numbers = retry__resolve(backoff);
-    retry_ms base;
-    if (backoff->curve == RETRY_CURVE_EXPONENTIAL && numbers.factor == RETRY_RATIO(2))
-        base = retry__doubled(&numbers, attempt);
-    else
+    retry_ms base = 0;
+    if (backoff->jitter != RETRY_JITTER_DECORRELATED)
         base = retry_backoff_base(backoff, attempt);
     return retry__jitter(backoff, base, previous, random);
 }
@@ -1317,8 +1352,8 @@ static retry_ms retry__raise(const retry_policy *policy, const retry_request *re
                                           retry_random(request)));
 }
 
-RETRY__HOT retry_ms retry__policy_delay(const retry_policy *policy, const retry_request *request,
-                                        const retry_failure *failure)
+RETRY__COLD retry_ms retry__policy_delay(const retry_policy *policy, const retry_request *request,
+                                         const retry_failure *failure)
 {
     const retry_backoff *backoff = &policy->backoff;
     uint32_t random = 0;
@@ -1326,11 +1361,31 @@ RETRY__HOT retry_ms retry__policy_delay(const retry_policy *policy, const retry_
     if (failure->throttle && policy->throttle_backoff.initial != 0)
         backoff = &policy->throttle_backoff;
     if (backoff->jitter != RETRY_JITTER_NONE)
-        random = retry__random(request);
-    delay = retry__delay(backoff, request->attempts, request->last_delay, random);
+        random = retry_random(request);
+    delay = retry_backoff_delay(backoff, request->attempts, request->last_delay, random);
     if (failure->retry_after > delay)
         delay = retry__raise(policy, request, failure->retry_after, delay);
     return delay;
+}
+
+/* Whether the delay is the usual: doubling with full jitter by the built-in generator, seeded, and
+   nothing said by the server. */
+RETRY__HOT bool retry__plain_delay(const retry_policy *policy, const retry_request *request,
+                                   const retry_failure *failure)
+{
+    const retry_backoff *backoff = &policy->backoff;
+    return backoff->curve == RETRY_CURVE_EXPONENTIAL && backoff->factor == 0 &&
+           backoff->jitter == RETRY_JITTER_FULL && failure->retry_after == 0 &&
+           !failure->throttle && (!request->client || !request->client->random) &&
+           retry__load(&retry__random_state) != 0;
+}
+
+/* The short cut for it. */
+RETRY__HOT retry_ms retry__draw(const retry_backoff *backoff, uint32_t attempt)
+{
+    retry__numbers numbers = retry__resolve(backoff);
+    retry_ms high = retry__doubled(&numbers, attempt);
+    return retry__pick(backoff->min, retry__max(backoff->min, high), retry__random_next());
 }
 
 RETRY_API retry_action retry_policy_after(const retry_strategy *self, retry_request *request,
@@ -1344,6 +1399,8 @@ RETRY_API retry_action retry_policy_after(const retry_strategy *self, retry_requ
         return retry_action_none(RETRY_CAUSE_NOT_IDEMPOTENT);
     if (policy->max_attempts != 0 && request->attempts >= policy->max_attempts - 1)
         return retry_action_none(RETRY_CAUSE_ATTEMPTS_EXHAUSTED);
+    if (RETRY__SHORT_CUTS && retry__plain_delay(policy, request, failure))
+        return retry_action_after(retry__draw(&policy->backoff, request->attempts));
     return retry_action_after(retry__policy_delay(policy, request, failure));
 }
 
@@ -1387,10 +1444,10 @@ RETRY_API void retry_budget_deposit(retry_budget *budget, uint32_t amount)
     } while (!retry__swap(&budget->retry__balance, &balance, next));
 }
 
-/* A clock that is this much behind, in ms, is another thread's that was read earlier, or one that
-   was set back: the refill waits for it. Further behind, half a range of 32 bits must have passed
-   unseen, and the refill starts over from now. */
-#define RETRY__BUDGET_BEHIND (UINT32_C(1) << 24)
+/* A clock that is up to this many ms behind is another thread's, read a little earlier: the refill
+   waits for it. One that is further behind was set back, or over half the range of 32 bits has
+   passed unseen: the refill starts over from there. */
+#define RETRY__BUDGET_BEHIND 32768
 
 /* ms since the last refill, which this call alone is now to pay; 0 if there is nothing to pay. */
 RETRY__WRAPS static retry_ms retry__budget_claim(retry_budget *budget, uint32_t now)
@@ -1418,36 +1475,40 @@ static bool retry__budget_carry(retry_budget *budget, uint32_t millionths)
 
 /* A division of rate * passed by 1000 in two steps of 32 bits: its upper bits, then what they leave
    and the ten lower bits. */
-static void retry__budget_refill(retry_budget *budget, retry_time now)
+RETRY__COLD void retry__budget_earn(retry_budget *budget, retry_time now)
 {
-    uint32_t rate = budget->options.refill_per_second;
-    uint64_t millionths = rate ? (uint64_t)rate * retry__budget_claim(budget, (uint32_t)now) : 0;
-    uint32_t upper, rest, whole;
+    uint64_t millionths = (uint64_t)budget->options.refill_per_second *
+                          retry__budget_claim(budget, (uint32_t)now);
+    uint32_t upper = retry__thousandth(retry__narrow(millionths >> 10));
+    uint32_t rest = retry__narrow(millionths - (uint64_t)upper * 1024000);
+    uint32_t whole = retry__thousandth(rest);
     if (millionths == 0)
         return;
-    upper = retry__thousandth(retry__narrow(millionths >> 10));
-    rest = retry__narrow(millionths - (uint64_t)upper * 1024000);
-    whole = retry__thousandth(rest);
     if (retry__budget_carry(budget, rest - whole * 1000))
         whole++;
     retry_budget_deposit(budget, retry__narrow((uint64_t)upper * 1024 + whole));
+    if (retry_budget_balance(budget) == budget->options.capacity) /* which a fraction is above */
+        retry__store(&budget->retry__fraction, 0);
 }
 
-static bool retry__budget_affords(const retry_budget_options *options, uint32_t balance,
-                                  uint32_t cost)
+RETRY__HOT void retry__budget_refill(retry_budget *budget, retry_time now)
+{
+    if (budget->options.refill_per_second != 0)
+        retry__budget_earn(budget, now);
+}
+
+RETRY__HOT bool retry__budget_affords(const retry_budget_options *options, uint32_t balance,
+                                      uint32_t cost)
 {
     if (options->capacity == 0 || balance < cost)
         return false;
     return options->floor == 0 || balance - cost > options->floor;
 }
 
-RETRY_API bool retry_budget_withdraw(retry_budget *budget, uint32_t cost, retry_time now)
+/* Takes the cost, all or nothing. */
+RETRY__HOT bool retry__budget_take(retry_budget *budget, uint32_t cost)
 {
-    uint32_t balance;
-    if (!budget)
-        return false;
-    retry__budget_refill(budget, now);
-    balance = retry__load(&budget->retry__balance);
+    uint32_t balance = retry__load(&budget->retry__balance);
     do {
         if (!retry__budget_affords(&budget->options, balance, cost))
             return false;
@@ -1455,8 +1516,16 @@ RETRY_API bool retry_budget_withdraw(retry_budget *budget, uint32_t cost, retry_
     return true;
 }
 
-static uint32_t retry__budget_cost(const retry_budget_options *options,
-                                   const retry_failure *failure)
+RETRY_API bool retry_budget_withdraw(retry_budget *budget, uint32_t cost, retry_time now)
+{
+    if (!budget)
+        return false;
+    retry__budget_refill(budget, now);
+    return retry__budget_take(budget, cost);
+}
+
+RETRY__HOT uint32_t retry__budget_cost(const retry_budget_options *options,
+                                       const retry_failure *failure)
 {
     uint32_t cost = 0;
     if (failure->timeout)
@@ -1475,12 +1544,11 @@ static void retry__budget_charge(retry_budget *budget, uint32_t cost)
 }
 
 /* Whether the bucket pays for a retry. */
-static bool retry__budget_grant(retry_budget *budget, retry_request *request, uint32_t cost,
-                                retry_time now)
+RETRY__HOT bool retry__budget_grant(retry_budget *budget, retry_request *request, uint32_t cost)
 {
     if (budget->options.charge_failures) /* the failure was charged */
         return retry_budget_balance(budget) > budget->options.floor;
-    if (!retry_budget_withdraw(budget, cost, now))
+    if (!retry__budget_take(budget, cost))
         return false;
     request->retry__charge = cost;
     return true;
@@ -1505,9 +1573,9 @@ static bool retry__budget_account(retry_budget *budget, uint8_t event, retry_req
     case RETRY__BUDGET_GRANT:
         if (options->charge_failures)
             retry__budget_charge(budget, amount);
-        return event == RETRY__BUDGET_GRANT && retry__budget_grant(budget, request, amount, now);
+        return event == RETRY__BUDGET_GRANT && retry__budget_grant(budget, request, amount);
     case RETRY__BUDGET_RESUME:
-        return retry__budget_grant(budget, request, amount, now);
+        return retry__budget_grant(budget, request, amount);
     case RETRY__BUDGET_BEGIN:
         amount = options->request_deposit;
         break;
@@ -2195,6 +2263,8 @@ RETRY_API retry_clock retry_system_clock(void)
 
 #undef RETRY__WRAPS
 #undef RETRY__HOT
+#undef RETRY__COLD
+#undef RETRY__SHORT_CUTS
 #undef RETRY__PLAIN
 #undef RETRY__GOLDEN
 #undef RETRY__BUDGET_BEHIND
