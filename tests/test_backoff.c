@@ -624,6 +624,30 @@ static void test_phase_identity(void)
     CHECK_EQUAL(retry_phase("", 0, 60000), retry_phase(NULL, 12, 60000));
 }
 
+/* The same on every platform, and in every version: a device keeps its place. */
+static void test_phase_is_pinned(void)
+{
+    static const struct {
+        const char *identity;
+        size_t length;
+        retry_ms period, expected;
+    } rows[] = {
+        {"", 0, 60000, 37082},
+        {"a", 1, 60000, 38422},
+        {"sensor-17", 9, 60000, 46322},
+        {"device-00001", 12, 86400000, 68483985},
+        {"device-00002", 12, 86400000, 28009242},
+        {"0123456789abcdef0123456789abcdef", 32, UINT32_MAX, 2218010759u},
+        {"\0\x1b\xff\x80", 4, 1000, 430},
+    };
+    size_t i;
+    for (i = 0; i < CHECK_COUNT(rows); i++) {
+        check_row("row %u", (unsigned)i);
+        CHECK_EQUAL(rows[i].expected,
+                    retry_phase(rows[i].identity, rows[i].length, rows[i].period));
+    }
+}
+
 /* Identities that are counted up, as serial numbers are, fill the period evenly. */
 static void test_phase_spreads(void)
 {
@@ -662,6 +686,7 @@ int main(void)
     RUN(test_decorrelated_walk);
     RUN(test_phase_range);
     RUN(test_phase_identity);
+    RUN(test_phase_is_pinned);
     RUN(test_phase_spreads);
     return check_done();
 }

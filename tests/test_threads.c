@@ -140,17 +140,19 @@ static void test_never_above_capacity(void)
     CHECK_RANGE(0, 1500, retry_budget_balance(&budget));
 }
 
-/* Each thread's clock goes on by itself, so that instants come out of order; all the time that
-   passed on the latest of them is refilled once, and no more. */
+#define LAST 20000u
+
+/* Each thread's clock goes on by itself, so that instants come out of order, by seconds even; all
+   the time that passed on the latest of them is refilled once, and no more. */
 static void *refill(void *context)
 {
     struct worker *worker = (struct worker *)context;
     uint32_t state = worker->number + 1;
     retry_time now = 0;
-    while (now < 40000) {
+    while (now < LAST) {
         uint32_t cost = choose(&state) % 50;
         now += choose(&state) % 5;
-        if (retry_budget_withdraw(&budget, cost, now < 40000 ? now : 40000))
+        if (retry_budget_withdraw(&budget, cost, now < LAST ? now : LAST))
             worker->withdrawn += cost;
     }
     return NULL;
@@ -162,9 +164,9 @@ static void test_refill(void)
     set_up(UINT32_MAX, 333333);
     CHECK(retry_budget_withdraw(&budget, UINT32_MAX - 1000, 0));
     run_threads(refill);
-    CHECK(!retry_budget_withdraw(&budget, UINT32_MAX, 40000));
+    CHECK(!retry_budget_withdraw(&budget, UINT32_MAX, LAST));
     made = sum().withdrawn + retry_budget_balance(&budget);
-    CHECK_EQUAL(1000 + (uint64_t)333333 * 40, made);
+    CHECK_EQUAL(1000 + (uint64_t)333333 * LAST / 1000, made);
 }
 
 /* ---- whole requests ------------------------------------------------------------------------ */
