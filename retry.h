@@ -22,6 +22,11 @@
 #error "RETRY_TIME_32 is a switch: define it as nothing or as 1, or leave it undefined."
 #endif
 #endif
+#ifdef RETRY_SYSTEM_CLOCK
+#if (1 - RETRY_SYSTEM_CLOCK - 1) != 2 && (RETRY_SYSTEM_CLOCK + 0) != 1
+#error "RETRY_SYSTEM_CLOCK is a switch: define it as nothing or as 1, or leave it undefined."
+#endif
+#endif
 
 #if !defined(RETRY_STATIC)
 #define RETRY_API extern

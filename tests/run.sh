@@ -1,0 +1,27 @@
+#!/bin/sh
+# Runs test programs and scripts, each of which ends with a line "N passed, N failed", and adds up.
+# What fails is shown whole. One that ends without such a line, or with a status that does not fit
+# it, counts as a failure. The last line is the sum.
+passed=0
+failed=0
+for test in "$@"; do
+    case $test in
+    *.sh*) output=$(sh $test 2>&1) ;; # with its arguments
+    *) output=$("$test" 2>&1) ;;
+    esac
+    status=$?
+    line=$(printf '%s\n' "$output" | tail -n 1)
+    p=$(printf '%s\n' "$line" | sed -n 's/^\([0-9][0-9]*\) passed, [0-9][0-9]* failed$/\1/p')
+    f=$(printf '%s\n' "$line" | sed -n 's/^[0-9][0-9]* passed, \([0-9][0-9]*\) failed$/\1/p')
+    if [ -z "$p" ] || { [ "$f" -eq 0 ] && [ "$status" -ne 0 ]; }; then
+        p=0
+        f=1
+        line="ended with status $status"
+    fi
+    [ "$f" -eq 0 ] || printf '%s\n' "$output"
+    printf '%-44s %s\n' "$test" "$line"
+    passed=$((passed + p))
+    failed=$((failed + f))
+done
+echo "$passed passed, $failed failed"
+[ "$failed" -eq 0 ] && [ "$passed" -gt 0 ]

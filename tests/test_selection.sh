@@ -1,0 +1,69 @@
+#!/bin/sh
+# What the header must refuse while compiling and linking: switches with a value that means
+# nothing, and files that disagree on RETRY_TIME_32. CC names the compiler (default: cc).
+cc=${CC:-cc}
+dir=$(mktemp -d) || exit 1
+trap 'rm -rf "$dir"' EXIT
+passed=0
+failed=0
+
+# check NAME WANTED COMMAND...: WANTED is what the command must print, or ok for success
+check()
+{
+    name=$1
+    wanted=$2
+    shift 2
+    if output=$("$@" 2>&1); then result=ok; else result=$output; fi
+    case $result in
+    *"$wanted"*)
+        passed=$((passed + 1)) ;;
+    *)
+        failed=$((failed + 1))
+        printf '%s: expected %s, got:\n%s\n' "$name" "$wanted" "$result" ;;
+    esac
+}
+
+compile() # OUTPUT SOURCE FLAGS...
+{
+    output=$1
+    source=$2
+    shift 2
+    "$cc" -std=c99 -I. "$@" -c "$dir/$source" -o "$dir/$output"
+}
+
+cat > "$dir/implementation.c" << 'END'
+#define RETRY_IMPLEMENTATION
+#include "retry.h"
+END
+cat > "$dir/main.c" << 'END'
+#include "retry.h"
+int main(void)
+{
+    retry_request request = {0};
+    return retry_succeed(&request, 0);
+}
+END
+
+for switch in RETRY_STATIC RETRY_TIME_32 RETRY_NO_ATOMICS RETRY_SYSTEM_CLOCK; do
+    posix=-D_POSIX_C_SOURCE=200809L
+    check "$switch as 1" ok compile x.o implementation.c $posix -D$switch=1
+    check "$switch as nothing" ok compile x.o implementation.c $posix -D$switch=
+    for value in 0 2 yes; do
+        check "$switch as $value" "$switch is a switch" \
+            compile x.o implementation.c $posix -D$switch=$value
+    done
+done
+check "no POSIX" "RETRY_SYSTEM_CLOCK needs POSIX" \
+    compile x.o implementation.c -DRETRY_SYSTEM_CLOCK
+
+compile i64.o implementation.c
+compile i32.o implementation.c -DRETRY_TIME_32
+compile m64.o main.c
+compile m32.o main.c -DRETRY_TIME_32
+check "both 64" ok "$cc" -o "$dir/x" "$dir/i64.o" "$dir/m64.o"
+check "both 32" ok "$cc" -o "$dir/x" "$dir/i32.o" "$dir/m32.o"
+check "32 with a 64-bit implementation" retry_succeed "$cc" -o "$dir/x" "$dir/i64.o" "$dir/m32.o"
+check "64 with a 32-bit implementation" retry_succeed "$cc" -o "$dir/x" "$dir/i32.o" "$dir/m64.o"
+
+echo "$passed passed, $failed failed"
+[ "$failed" -eq 0 ]
