@@ -255,6 +255,19 @@ static void test_accuracy_of_random_backoffs(void)
     }
 }
 
+/* The longest way: a factor barely above 1, up to where the delay saturates. */
+static void test_accuracy_of_small_factors(void)
+{
+    unsigned i;
+    for (i = 0; i < 5000; i++) {
+        uint32_t above = 1 + check_random() % 64;
+        retry_backoff backoff = EXPONENTIAL(1, 0, 0);
+        backoff.factor = RETRY_RATIO(1) + above;
+        check_accuracy(&backoff, (check_random() % 1500000) / above);
+        check_accuracy(&backoff, 1450000 / above + check_random() % 4000);
+    }
+}
+
 /* ---- monotony ------------------------------------------------------------------------------ */
 
 static void check_never_falls(const retry_backoff *backoff, uint32_t from, uint32_t steps)
@@ -676,6 +689,7 @@ int main(void)
     RUN(test_unknown_curve_and_jitter);
     RUN(test_accuracy);
     RUN(test_accuracy_of_random_backoffs);
+    RUN(test_accuracy_of_small_factors);
     RUN(test_never_falls);
     RUN(test_never_falls_with_small_factors);
     RUN(test_ranges);

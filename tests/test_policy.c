@@ -327,6 +327,43 @@ static void test_best_effort_never_waits_for_nothing(void)
     }
 }
 
+/* The built-in generator jitters as retry_backoff_delay does with the same number, however short
+   the library's way to it is. */
+static void check_built_in(retry_backoff backoff, uint32_t attempts, uint32_t seed)
+{
+    retry_policy policy = plain_policy();
+    retry_failure failure = failure_of(RETRY_REASON_KV_LOCKED);
+    retry_client client = client_of(&policy.base, NULL);
+    retry_request request = begun(&client);
+    uint32_t random;
+    policy.backoff = backoff;
+    request.attempts = attempts;
+    retry_seed(seed);
+    random = retry_random(&request);
+    retry_seed(seed);
+    check_row("jitter %u, min %lu, initial %lu, max %lu, factor %lu/65536, attempt %lu",
+              backoff.jitter, (unsigned long)backoff.min, (unsigned long)backoff.initial,
+              (unsigned long)backoff.max, (unsigned long)backoff.factor, (unsigned long)attempts);
+    CHECK_EQUAL(retry_backoff_delay(&backoff, attempts, 0, random),
+                retry_orchestrate(&request, &failure, START).delay);
+}
+
+static void test_built_in_generator(void)
+{
+    static const retry_ms limits[] = {0, 1, 500, 1000, 77777, 0x80000000u, UINT32_MAX};
+    static const uint32_t factors[] = {0, RETRY_RATIO(2), RETRY_RATIO(1.6)};
+    unsigned i;
+    for (i = 0; i < 20000; i++) {
+        retry_backoff backoff = RETRY_BACKOFF_BEST_EFFORT;
+        backoff.jitter = (uint8_t)(check_random() % (RETRY_JITTER_DECORRELATED + 1));
+        backoff.min = limits[check_random() % CHECK_COUNT(limits)];
+        backoff.initial = limits[check_random() % CHECK_COUNT(limits)];
+        backoff.max = limits[check_random() % CHECK_COUNT(limits)];
+        backoff.factor = factors[check_random() % CHECK_COUNT(factors)];
+        check_built_in(backoff, check_random() % 40, i);
+    }
+}
+
 /* ---- conformance tables -------------------------------------------------------------------- */
 
 enum { END, FAILURE, SUCCESS };
@@ -590,6 +627,7 @@ int main(void)
     RUN(test_preset_attempts);
     RUN(test_best_effort);
     RUN(test_best_effort_never_waits_for_nothing);
+    RUN(test_built_in_generator);
     RUN(test_conformance);
     return check_done();
 }
