@@ -323,6 +323,26 @@ static void test_refill_saturates(void)
     }
 }
 
+/* One refill of any size, in whole thousandths. */
+static void test_refill_of_any_size(void)
+{
+    unsigned i;
+    for (i = 0; i < 20000; i++) {
+        retry_budget_options options = options_of(UINT32_MAX - 1, 0);
+        retry_ms elapsed = check_random() >> (1 + check_random() % 30);
+        retry_budget budget;
+        struct model model;
+        options.refill_per_second = check_random() >> (check_random() % 31);
+        budget = budget_of(&options, 0);
+        model = model_of(&options, 0);
+        model_pass(&model, elapsed);
+        CHECK(!retry_budget_withdraw(&budget, TOO_MUCH, check_after(START, elapsed)));
+        check_row("%lu a second, %lu ms", (unsigned long)options.refill_per_second,
+                  (unsigned long)elapsed);
+        CHECK_EQUAL(model.level / 1000, retry_budget_balance(&budget));
+    }
+}
+
 static void test_refill_serves_the_withdrawal(void)
 {
     retry_budget_options options = options_of(9000, 0);
@@ -369,7 +389,8 @@ static void test_long_idle(void)
         retry_budget_withdraw(&budget, TOO_MUCH, now);
         balance = retry_budget_balance(&budget);
         check_row("%lu ms", (unsigned long)idle[i]);
-        CHECK_RANGE(0, (uint64_t)idle[i] * 100 / 1000, balance);
+        CHECK_RANGE(idle[i] <= 0x80000000u ? (uint64_t)idle[i] / 10 : 0, (uint64_t)idle[i] / 10,
+                    balance);
         retry_budget_withdraw(&budget, TOO_MUCH, check_after(now, 10000));
         CHECK_RANGE(balance + 1000, balance + 1001, retry_budget_balance(&budget));
     }
@@ -735,6 +756,7 @@ int main(void)
     RUN(test_random_walk);
     RUN(test_refill_of_a_full_bucket);
     RUN(test_refill_saturates);
+    RUN(test_refill_of_any_size);
     RUN(test_refill_serves_the_withdrawal);
     RUN(test_clock_backward);
     RUN(test_long_idle);

@@ -122,14 +122,19 @@ static void test_begin_clears(void)
 /* The first failure after a new beginning is a first failure, even with the code of before. */
 static void test_begin_forgets_the_code(void)
 {
-    set_up(false);
-    failure.code = 5;
-    CHECK_DECISION(RETRY, STRATEGY, orchestrate(10));
-    CHECK_DECISION(RETRY, STRATEGY, orchestrate(20));
-    retry_begin(&request, AFTER(500));
-    CHECK_DECISION(RETRY, STRATEGY, orchestrate(510));
-    CHECK_EQUAL(AFTER(510), request.code_since);
-    CHECK_EQUAL(1, request.code_attempts);
+    static const uint32_t codes[] = {0, 5};
+    size_t i;
+    for (i = 0; i < CHECK_COUNT(codes); i++) {
+        set_up(false);
+        failure.code = codes[i];
+        check_row("code %lu", (unsigned long)codes[i]);
+        CHECK_DECISION(RETRY, STRATEGY, orchestrate(10));
+        CHECK_DECISION(RETRY, STRATEGY, orchestrate(20));
+        retry_begin(&request, AFTER(500));
+        CHECK_DECISION(RETRY, STRATEGY, orchestrate(510));
+        CHECK_EQUAL(AFTER(510), request.code_since);
+        CHECK_EQUAL(1, request.code_attempts);
+    }
 }
 
 static void test_begin_cancels_an_open_request(void)
@@ -245,6 +250,27 @@ static void test_cancel_when_not_open(void)
     CHECK_EQUAL(9000, retry_budget_balance(&budget));
     CHECK_DECISION(FAIL, MISUSE, orchestrate(5));
     CHECK(unchanged(&before));
+}
+
+/* A strategy that cancels the request it is asked about has the last word. */
+static retry_action cancelling_after(const retry_strategy *self, retry_request *r,
+                                     const retry_failure *f, retry_time now)
+{
+    (void)self;
+    (void)f;
+    retry_cancel(r, now);
+    return retry_action_after(1);
+}
+
+static void test_cancel_by_the_strategy(void)
+{
+    static const retry_strategy cancelling = {cancelling_after};
+    set_up(false);
+    request.strategy = &cancelling;
+    CHECK_DECISION(FAIL, CANCELLED, orchestrate(0));
+    CHECK_EQUAL(0, request.attempts);
+    CHECK_EQUAL(10000, retry_budget_balance(&budget));
+    CHECK(!retry_succeed(&request, START));
 }
 
 static void test_cancel_with_charged_failures(void)
@@ -461,6 +487,7 @@ int main(void)
     RUN(test_cancel_gives_the_charge_back);
     RUN(test_cancel_without_a_charge);
     RUN(test_cancel_when_not_open);
+    RUN(test_cancel_by_the_strategy);
     RUN(test_cancel_with_charged_failures);
     RUN(test_pending_and_granted);
     RUN(test_pending_and_refused);
