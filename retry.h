@@ -1,3 +1,241 @@
+/* retry.h - decides whether, when and how often a failed operation is tried again.
+
+   Version 1.0.0. C99 and later, C++11 and later. No dependencies, no heap, no globals but the
+   random generator's. Licence: MIT, at the end of this file.
+
+   Do this:
+
+      #define RETRY_IMPLEMENTATION
+
+   before you include this file in ONE C or C++ file. Everywhere else just include it.
+
+   CONTENTS
+
+      Quick start
+      Options
+      Concepts, in the order in which you meet them
+      One decision, step by step
+      Strategies
+      Backoff and jitter
+      Retry budgets
+      Connections, not-my-vbucket, Retry-After
+      Time, threads and randomness
+      Firmware
+      Caveats
+      Sources
+
+   QUICK START
+
+   The library decides, you act: it never sleeps, reads a clock, allocates, locks, prints or does
+   I/O. In a program that may block, one call makes the attempts and the waits between them:
+
+      #define _POSIX_C_SOURCE 200809L
+      #define RETRY_IMPLEMENTATION
+      #define RETRY_SYSTEM_CLOCK
+      #include "retry.h"
+      #include <stdio.h>
+
+      static bool attempt(void *context, const retry_request *request, retry_failure *failure)
+      {
+          int *outages = (int *)context;
+          printf("attempt %u\n", (unsigned)request->attempts + 1);
+          if (--*outages < 0)
+              return true;
+          failure->reason = RETRY_REASON_SERVICE_NOT_AVAILABLE;
+          return false;
+      }
+
+      int main(void)
+      {
+          int outages = 3;
+          retry_clock clock = retry_system_clock();
+          retry_request request = {0};
+          request.timeout = 2500;
+          retry_decision end = retry_run(&request, &clock, attempt, &outages);
+          return end.verdict == RETRY_VERDICT_SUCCESS ? 0 : 1;
+      }
+
+   In an event loop or an interrupt, ask for each decision and arm your own timer with it:
+
+      retry_begin(&request, now);                            when the operation begins
+      decision = retry_orchestrate(&request, &failure, now); when an attempt has failed
+      retry_succeed(&request, now);                          when one has worked
+      retry_cancel(&request, now);                           when nobody waits any more
+
+      switch (decision.verdict) {
+      case RETRY_VERDICT_RETRY:   start a timer of decision.delay ms, then try again
+      case RETRY_VERDICT_EXPIRE:  start a timer of decision.delay ms, then report a timeout
+      case RETRY_VERDICT_PENDING: retry_resume() when your strategy has made up its mind
+      case RETRY_VERDICT_FAIL:    report the error
+      }
+
+   OPTIONS
+
+      macro                 default      set it              what it does
+      --------------------  -----------  ------------------  -------------------------------------
+      RETRY_IMPLEMENTATION  not defined  in one file         compiles the implementation
+      RETRY_STATIC          not defined  in every file       functions are static; several files
+                                                             may hold the implementation
+      RETRY_TIME_32         not defined  in every file       instants have 32 bits, as tick counters
+                                                             do; files that disagree do not link
+      RETRY_SYSTEM_CLOCK    not defined  with the            adds retry_system_clock() for POSIX
+                                         implementation and  (_POSIX_C_SOURCE 199309L or later)
+                                         where it is called  and Windows
+      RETRY_NO_ATOMICS      not defined  with the            budgets and the generator use plain
+                                         implementation      loads and stores: one thread only
+      RETRY_ASSERT(x)       nothing      with the            called with a condition that only
+                                         implementation      a misuse breaks; any expression
+
+   All but the last are switches: define them as nothing or as 1. This file may be included any
+   number of times, in any order, with and without RETRY_IMPLEMENTATION.
+
+   CONCEPTS
+
+   Zero means default: zero a struct, set what you care about. Two things have no default, a
+   strategy's function and a budget's capacity; start those from a preset.
+
+   retry_request   one operation with all its attempts. You set its timeout (ms for the whole
+                   operation) and whether it is idempotent: whether doing it twice does what doing
+                   it once does. The library counts.
+   retry_client    what requests share: a strategy, a budget, an observer, a random generator.
+   retry_failure   one failed attempt: a reason, and what else is known of it. Fill it in yourself
+                   or let a retry_classify_x() do it from a protocol's status.
+   reason          why it failed. RFC 0049's table says of each whether an operation that is not
+                   idempotent may be sent again (a server that answers "locked" did nothing; a
+                   socket that closed with the request in flight may have done anything) and
+                   whether it is always retried. RETRY_REASON_USER makes 16 of your own.
+   retry_strategy  one function: may this be tried again, and after how long?
+   retry_decision  the answer: a verdict, the ms to wait, and the cause of it, which
+                   retry_cause_text() puts into words and retry_format() into a log line.
+
+   Failures happen at three stages. Before anything was sent (no socket, circuit open) nothing can
+   have changed: use a reason that allows every operation. On the wire (the socket closed, your
+   attempt's timer ran out: SOCKET_CLOSED_WHILE_IN_FLIGHT, ATTEMPT_TIMED_OUT) only an idempotent
+   operation may be repeated. With an answer, the protocol tells: retry_classify_kv, _query,
+   _analytics, _search, _views and _http know the codes.
+
+   Two fields overrule the reason. `safety`: YES allows a repetition of any operation, NO forbids
+   it to every one. `fault`: with no reason at all a failure is final, unless it is the SERVER's
+   and the operation idempotent.
+
+   ONE DECISION, STEP BY STEP
+
+   retry_orchestrate does this, in this order:
+
+      1. A NULL argument, a strategy without a function, a request that is not open: FAIL, MISUSE
+         (after retry_cancel: CANCELLED). Nothing changes.
+      2. The failure is recorded: its reason joins `reasons`; a new code restarts `code_attempts`
+         and `code_since`.
+      3. Safety NO: FAIL, UNSAFE. Reason UNKNOWN or invalid: FAIL, UNKNOWN_REASON. Reason NONE:
+         FAIL, NOT_RETRYABLE, unless it is the server's fault.
+      4. An always-retry reason (the cluster's map is changing): after `always_interval`, or 1, 10,
+         50, 100, 500, 1000, 1000 ... ms. No strategy is asked, no budget pays.
+      5. Else the strategy is asked. What it grants the budget must pay for; if it cannot: FAIL,
+         BUDGET_EXHAUSTED, with the delay for those who wait before they fail.
+      6. A delay that reaches or passes the deadline becomes EXPIRE with what is left, for
+         always-retry reasons too: 2 s into an operation of 2.5 s, a wish for 1 s gives EXPIRE
+         after 500 ms. The charge goes back.
+      7. RETRY is counted; FAIL and EXPIRE finish the request. The observer is told, last.
+
+   A request's timeout bounds the whole operation, not an attempt: give attempts timers of your
+   own, and report the one that runs out as ATTEMPT_TIMED_OUT with `timeout` set.
+
+   STRATEGIES
+
+   A request's strategy is its own, or its client's, or retry_best_effort(). retry_fail_fast()
+   refuses everything that is not always retried. A retry_policy is the built-in strategy with
+   other numbers; start it from a preset and change what you like:
+
+      static const retry_policy policy = RETRY_POLICY_AWS;
+      client.strategy = &policy.base;
+
+      preset                    attempts  delays
+      RETRY_POLICY_BEST_EFFORT  no limit  1 to 500 ms doubling, full jitter, never below 1 ms
+      RETRY_POLICY_SMITHY       5         1 s doubling to 20 s, full jitter
+      RETRY_POLICY_AWS          3         the same; a server may ask for 20 s at most
+      RETRY_POLICY_AWS_2026     3         50 ms doubling to 20 s, full jitter; from 1 s when
+                                          throttled; a server may ask for 5 s more than that
+
+   To write your own, embed a retry_strategy as the first member of a struct. Decide your cases,
+   hand the rest to another strategy's function. Budget, deadline, counting and telling are not a
+   strategy's business, so none can leak a charge or overrun a deadline:
+
+      static retry_action no_robots(const retry_strategy *self, retry_request *request,
+                                    const retry_failure *failure, retry_time now)
+      {
+          const retry_strategy *rest = retry_best_effort();
+          if (is_robot(request->context))
+              return retry_action_none(RETRY_CAUSE_REFUSED);
+          return rest->retry_after(rest, request, failure, now);
+      }
+
+   A strategy that must ask somebody else returns retry_action_pending(); its answer goes to
+   retry_resume later.
+
+   BACKOFF AND JITTER
+
+   A retry_backoff makes a delay of the number of retries so far: a curve (exponential, constant,
+   linear, power, controlled, table, custom), a cap, and a jitter, without which clients that
+   failed together return together. FULL spreads most and serves most; EQUAL keeps half of the
+   delay; SPREAD is gRPC's; DECORRELATED draws from the last delay. At the cap all but NONE stay
+   random. retry_phase() spreads periodic work, the same way at every start.
+
+   RETRY BUDGETS
+
+   Retries add load just when there is too much. A retry_budget is a bucket of tokens shared by a
+   client's requests: retries draw from it, successes (or requests, or time) fill it, and when it
+   is empty failures are final. In an outage the load on the server then stays near one attempt an
+   operation. Amounts are thousandths of a token. Presets: RETRY_BUDGET_SMITHY, _AWS, _AWS_2026 and
+   _GRPC, in which the failures are charged and a half-full bucket stops retries.
+
+   CONNECTIONS, NOT-MY-VBUCKET, RETRY-AFTER
+
+   retry_connection spaces the starts of connection attempts as gRPC does. retry_nmv leads an
+   operation through a bucket's current and fast-forward maps. retry_parse_retry_after reads the
+   HTTP header in all its forms; put the result into retry_failure.retry_after.
+
+   TIME, THREADS AND RANDOMNESS
+
+   Instants are milliseconds of a monotonic clock of yours, and are only subtracted, modulo their
+   width: a 32-bit counter may wrap within a request. A clock that steps back counts as no time
+   passed, which is a difference of over half the range. All arithmetic saturates.
+
+   Requests, connections and nmv structs belong to one thread at a time. Clients, strategies and
+   policies are constant and shared. Budgets and the built-in generator are shared and lock-free,
+   by GCC's and Clang's builtins or MSVC's intrinsics. A budget's refill clock has 32 bits: after
+   24 idle days one call may give less than is due.
+
+   The built-in generator passes through all 32-bit states; retry_seed() starts it. Set
+   retry_client.random for another one, or for tests.
+
+   FIRMWARE
+
+   Define RETRY_TIME_32 and call retry_seed() with the device's id, so that a fleet that lost
+   power together does not return together. A decision of best effort with its backoff takes some
+   2.1 KB of Cortex-M0 flash, a delay alone 0.8 KB, all of this file 7.4 KB; a request takes 64
+   bytes of RAM. Unused functions go with -ffunction-sections and -Wl,--gc-sections, and the
+   budget's code too where no budget is set up. There is no division and no floating point at run
+   time; write RETRY_RATIO in initialisers only. Where 32-bit atomics are not lock-free (Cortex-M0,
+   AVR) a budget that an interrupt handler shares needs interrupts masked around its calls.
+
+   CAVEATS
+
+   - A request must be zeroed before its first retry_begin, which looks at its state.
+   - Idempotent is your word for it. A counter's increment is not; memcached's set is not counted
+     as such either, since it would overwrite what another client wrote in between.
+   - A budget protects servers, not requests: share it among the requests to one server.
+   - Retry at one layer. Three tries at each of five layers are 243 calls.
+   - retry_run blocks, and never hands PENDING to anybody but its caller.
+
+   SOURCES
+
+   Couchbase SDK RFC 0049 (retry handling), RFC 0005 (not-my-vbucket), RFC 0013 (the error map,
+   see errmap.h); gRPC's connection backoff and A6 (throttling); Smithy's retry interfaces; the AWS
+   SDKs' standard mode and the Builders' Library on timeouts, retries, backoff and jitter; RFC 9110
+   (HTTP). Where they disagree: UNKNOWN is never retried (RFC 0049's text, not its pseudocode); the
+   smallest best-effort delay is 1 ms, jitter included; RETRY_BUDGET_SMITHY refunds on every success
+   and RETRY_BUDGET_AWS only the last charge. */
+
 #ifndef RETRY_H
 #define RETRY_H
 
@@ -81,39 +319,38 @@ typedef uint64_t retry_time; /* an instant in milliseconds on the caller's monot
 /* Why an attempt failed: X(name, allows_non_idempotent, always_retry), as RFC 0049 has them.
    NONE, QUERY_ERROR_RETRYABLE, ATTEMPT_TIMED_OUT (the attempt's own timer ran out with the request
    on the wire) and SERVER_ERROR (a response that does not prove that nothing changed) are added. */
-#define RETRY_REASONS(X)                               \
-    X(NONE, false, false)                              \
-    X(UNKNOWN, false, false)                           \
-    X(SOCKET_NOT_AVAILABLE, true, false)               \
-    X(SERVICE_NOT_AVAILABLE, true, false)              \
-    X(NODE_NOT_AVAILABLE, true, false)                 \
-    X(KV_NOT_MY_VBUCKET, true, true)                   \
-    X(KV_COLLECTION_OUTDATED, true, true)              \
-    X(KV_ERROR_MAP_RETRY_INDICATED, true, false)       \
-    X(KV_LOCKED, true, false)                          \
-    X(KV_TEMPORARY_FAILURE, true, false)               \
-    X(KV_SYNC_WRITE_IN_PROGRESS, true, false)          \
+#define RETRY_REASONS(X)                                \
+    X(NONE, false, false)                               \
+    X(UNKNOWN, false, false)                            \
+    X(SOCKET_NOT_AVAILABLE, true, false)                \
+    X(SERVICE_NOT_AVAILABLE, true, false)               \
+    X(NODE_NOT_AVAILABLE, true, false)                  \
+    X(KV_NOT_MY_VBUCKET, true, true)                    \
+    X(KV_COLLECTION_OUTDATED, true, true)               \
+    X(KV_ERROR_MAP_RETRY_INDICATED, true, false)        \
+    X(KV_LOCKED, true, false)                           \
+    X(KV_TEMPORARY_FAILURE, true, false)                \
+    X(KV_SYNC_WRITE_IN_PROGRESS, true, false)           \
     X(KV_SYNC_WRITE_RE_COMMIT_IN_PROGRESS, true, false) \
-    X(SERVICE_RESPONSE_CODE_INDICATED, true, false)    \
-    X(SOCKET_CLOSED_WHILE_IN_FLIGHT, false, false)     \
-    X(CIRCUIT_BREAKER_OPEN, true, false)               \
-    X(QUERY_PREPARED_STATEMENT_FAILURE, true, false)   \
-    X(QUERY_INDEX_NOT_FOUND, true, false)              \
-    X(ANALYTICS_TEMPORARY_FAILURE, true, false)        \
-    X(SEARCH_TOO_MANY_REQUESTS, true, false)           \
-    X(VIEWS_TEMPORARY_FAILURE, true, false)            \
-    X(VIEWS_NO_ACTIVE_PARTITION, true, true)           \
-    X(QUERY_ERROR_RETRYABLE, true, false)              \
-    X(ATTEMPT_TIMED_OUT, false, false)                 \
+    X(SERVICE_RESPONSE_CODE_INDICATED, true, false)     \
+    X(SOCKET_CLOSED_WHILE_IN_FLIGHT, false, false)      \
+    X(CIRCUIT_BREAKER_OPEN, true, false)                \
+    X(QUERY_PREPARED_STATEMENT_FAILURE, true, false)    \
+    X(QUERY_INDEX_NOT_FOUND, true, false)               \
+    X(ANALYTICS_TEMPORARY_FAILURE, true, false)         \
+    X(SEARCH_TOO_MANY_REQUESTS, true, false)            \
+    X(VIEWS_TEMPORARY_FAILURE, true, false)             \
+    X(VIEWS_NO_ACTIVE_PARTITION, true, true)            \
+    X(QUERY_ERROR_RETRYABLE, true, false)               \
+    X(ATTEMPT_TIMED_OUT, false, false)                  \
     X(SERVER_ERROR, false, false)
 
 typedef uint16_t retry_reason;
 
 enum {
 #define RETRY__X(name, allows, always) RETRY_REASON_##name,
-    RETRY_REASONS(RETRY__X)
+    RETRY_REASONS(RETRY__X) RETRY_REASON_COUNT
 #undef RETRY__X
-    RETRY_REASON_COUNT
 };
 
 enum {
@@ -122,7 +359,7 @@ enum {
 };
 
 /* An application's own reason: n 0 to 15; flags: the two above, or'ed, or 0. */
-#define RETRY_REASON_USER(n, flags) ((retry_reason)(0x40 | ((flags) & 0x30) | ((n) & 0x0f)))
+#define RETRY_REASON_USER(n, flags) ((retry_reason)(0x40 | ((flags)&0x30) | ((n)&0x0f)))
 
 /* Whether an operation that is not idempotent may be sent again (false for an invalid reason). */
 RETRY_API bool retry_reason_allows_non_idempotent(retry_reason reason);
@@ -147,13 +384,13 @@ enum { RETRY_SAFETY_MAYBE, RETRY_SAFETY_YES, RETRY_SAFETY_NO };
 enum { RETRY_FAULT_OTHER, RETRY_FAULT_CLIENT, RETRY_FAULT_SERVER };
 
 typedef struct retry_failure {
-    retry_reason reason;  /* RETRY_REASON_x or RETRY_REASON_USER (default: NONE: not retried) */
-    uint8_t safety;       /* RETRY_SAFETY_x: is another try safe? (default: MAYBE: the reason says) */
+    retry_reason reason;  /* RETRY_REASON_x or _USER (default: NONE: not retried) */
+    uint8_t safety;       /* RETRY_SAFETY_x, of another try (default: MAYBE) */
     uint8_t fault;        /* RETRY_FAULT_x (default: OTHER) */
     bool throttle;        /* the server asked for less load (default: false) */
     bool timeout;         /* the attempt ran out of its own time (default: false) */
-    bool unknown;         /* a code the library does not know: ask the error map (default: false) */
-    retry_ms retry_after; /* ms that the server wants waited at least (default: 0: it said nothing) */
+    bool unknown;         /* a code not known here: ask the error map (default: false) */
+    retry_ms retry_after; /* ms the server wants waited at least (default: 0: unsaid) */
     uint32_t code;        /* the protocol's status code (default: 0) */
 } retry_failure;
 
@@ -165,43 +402,41 @@ typedef struct retry_strategy retry_strategy;
 typedef struct retry_budget retry_budget;
 
 /* X(name): what the caller does next. */
-#define RETRY_VERDICTS(X)                                                          \
-    X(FAIL)    /* give the original error to whoever asked */                      \
-    X(RETRY)   /* wait `delay` ms, then try again */                               \
+#define RETRY_VERDICTS(X)                                                            \
+    X(FAIL)    /* give the original error to whoever asked */                        \
+    X(RETRY)   /* wait `delay` ms, then try again */                                 \
     X(EXPIRE)  /* wait at most `delay` ms, then fail as timed out; no further try */ \
-    X(PENDING) /* wait for the strategy's answer and hand it to retry_resume */    \
+    X(PENDING) /* wait for the strategy's answer and hand it to retry_resume */      \
     X(SUCCESS) /* done; from retry_run only */
 
 /* X(name, text): why. */
-#define RETRY_CAUSES(X)                                                      \
-    X(NONE, "none given")                                            \
-    X(ALWAYS, "always retried")                               \
-    X(STRATEGY, "strategy grants")                           \
-    X(DEADLINE, "deadline")                                          \
-    X(NOT_RETRYABLE, "no reason to retry")                           \
-    X(UNKNOWN_REASON, "unknown reason")                              \
-    X(UNSAFE, "unsafe to repeat")                                    \
-    X(NOT_IDEMPOTENT, "not idempotent")                              \
-    X(ATTEMPTS_EXHAUSTED, "attempts exhausted")                      \
-    X(BUDGET_EXHAUSTED, "retry budget exhausted")                    \
-    X(MAX_DURATION, "server's time limit for the code")          \
-    X(REFUSED, "strategy refuses")                            \
-    X(PENDING, "strategy answers later")                             \
-    X(CANCELLED, "cancelled")                                        \
+#define RETRY_CAUSES(X)                                 \
+    X(NONE, "none given")                               \
+    X(ALWAYS, "always retried")                         \
+    X(STRATEGY, "strategy grants")                      \
+    X(DEADLINE, "deadline")                             \
+    X(NOT_RETRYABLE, "no reason to retry")              \
+    X(UNKNOWN_REASON, "unknown reason")                 \
+    X(UNSAFE, "unsafe to repeat")                       \
+    X(NOT_IDEMPOTENT, "not idempotent")                 \
+    X(ATTEMPTS_EXHAUSTED, "attempts exhausted")         \
+    X(BUDGET_EXHAUSTED, "retry budget exhausted")       \
+    X(MAX_DURATION, "server's time limit for the code") \
+    X(REFUSED, "strategy refuses")                      \
+    X(PENDING, "strategy answers later")                \
+    X(CANCELLED, "cancelled")                           \
     X(MISUSE, "misuse: NULL or wrong state")
 
 enum {
 #define RETRY__X(name) RETRY_VERDICT_##name,
-    RETRY_VERDICTS(RETRY__X)
+    RETRY_VERDICTS(RETRY__X) RETRY_VERDICT_COUNT
 #undef RETRY__X
-    RETRY_VERDICT_COUNT
 };
 
 enum {
 #define RETRY__X(name, text) RETRY_CAUSE_##name,
-    RETRY_CAUSES(RETRY__X)
+    RETRY_CAUSES(RETRY__X) RETRY_CAUSE_COUNT
 #undef RETRY__X
-    RETRY_CAUSE_COUNT
 };
 
 typedef struct retry_decision {
@@ -235,12 +470,12 @@ typedef void retry_observe_fn(void *context, const retry_request *request,
 /* Shared by any number of requests; constant after set-up. */
 struct retry_client {
     const retry_strategy *strategy; /* (default: NULL: retry_best_effort()) */
-    retry_budget *budget;           /* bucket that strategies' retries are paid from (default: NULL) */
+    retry_budget *budget;           /* pays for strategies' retries (default: NULL: free) */
     retry_observe_fn *observe;      /* called once per decision (default: NULL) */
     void *observe_context;          /* handed to observe (default: NULL) */
     retry_random_fn *random;        /* (default: NULL: the built-in generator) */
     void *random_context;           /* handed to random (default: NULL) */
-    retry_ms always_interval;       /* ms; wait for always-retry reasons (default: 0: 1 10 50 ...) */
+    retry_ms always_interval;       /* ms; for always-retry reasons (default: 0: 1 10 50 ...) */
 };
 
 /* One operation with all its attempts. Zero it, set the first five, call retry_begin. */
@@ -351,15 +586,15 @@ enum {
 /* A curve or a jitter outside its range, a TABLE of no length and a CUSTOM without a function count
    as EXPONENTIAL, or as no jitter. */
 typedef struct retry_backoff {
-    uint8_t curve;          /* RETRY_CURVE_x (default: EXPONENTIAL) */
-    uint8_t jitter;         /* RETRY_JITTER_x (default: NONE) */
-    retry_ms min;           /* ms; no delay is shorter, jitter included (default: 0) */
-    retry_ms initial;       /* ms; the first delay, before jitter (default: 0: 1 ms) */
-    retry_ms max;           /* ms; no delay is longer, SPREAD's excepted (default: 0: no cap) */
-    uint32_t factor;        /* RETRY_RATIO; below 1 counts as 1 (default: 0: 2) */
-    uint32_t spread;        /* RETRY_RATIO of the delay, for SPREAD (default: 0) */
-    const retry_ms *table;  /* ms, for TABLE; the last value repeats (default: NULL) */
-    uint32_t table_length;  /* values in table (default: 0) */
+    uint8_t curve;         /* RETRY_CURVE_x (default: EXPONENTIAL) */
+    uint8_t jitter;        /* RETRY_JITTER_x (default: NONE) */
+    retry_ms min;          /* ms; no delay is shorter, jitter included (default: 0) */
+    retry_ms initial;      /* ms; the first delay, before jitter (default: 0: 1 ms) */
+    retry_ms max;          /* ms; no delay is longer, SPREAD's excepted (default: 0: no cap) */
+    uint32_t factor;       /* RETRY_RATIO; below 1 counts as 1 (default: 0: 2) */
+    uint32_t spread;       /* RETRY_RATIO of the delay, for SPREAD (default: 0) */
+    const retry_ms *table; /* ms, for TABLE; the last value repeats (default: NULL) */
+    uint32_t table_length; /* values in table (default: 0) */
     retry_ms (*custom)(const struct retry_backoff *self, uint32_t attempt); /* ms (default: NULL) */
 } retry_backoff;
 
@@ -396,8 +631,8 @@ RETRY_API retry_ms retry_phase(const void *identity, size_t length, retry_ms per
     RETRY__BACKOFF(RETRY_CURVE_EXPONENTIAL, RETRY_JITTER_FULL, 0, 1000, 20000, 0, 0)
 #define RETRY_BACKOFF_AWS_2026 \
     RETRY__BACKOFF(RETRY_CURVE_EXPONENTIAL, RETRY_JITTER_FULL, 0, 50, 20000, 0, 0)
-#define RETRY_BACKOFF_GRPC                                                                \
-    RETRY__BACKOFF(RETRY_CURVE_EXPONENTIAL, RETRY_JITTER_SPREAD, 0, 1000, 120000,         \
+#define RETRY_BACKOFF_GRPC                                                        \
+    RETRY__BACKOFF(RETRY_CURVE_EXPONENTIAL, RETRY_JITTER_SPREAD, 0, 1000, 120000, \
                    RETRY_RATIO(1.6), RETRY_RATIO(0.2))
 
 /* ---- The built-in strategy ----------------------------------------------------------------- */
@@ -408,10 +643,10 @@ typedef struct retry_policy {
     retry_backoff backoff;          /* (default: 1 ms doubling without end, no jitter) */
     retry_backoff throttle_backoff; /* after a throttled attempt (default: initial 0: backoff) */
     uint32_t max_attempts;          /* the first included (default: 0: no limit) */
-    retry_ms retry_after_max;       /* ms; the most that a server may ask for (default: 0: no cap) */
-    retry_ms retry_after_slack;     /* ms; the most above the computed delay (default: 0: no cap) */
-    uint32_t retry_after_spread;    /* RETRY_RATIO of it, added at random, so that all do not
-                                       return at once (default: 0) */
+    retry_ms retry_after_max;    /* ms; the most that a server may ask for (default: 0: no cap) */
+    retry_ms retry_after_slack;  /* ms; the most above the computed delay (default: 0: no cap) */
+    uint32_t retry_after_spread; /* RETRY_RATIO of it, added at random, so that all do not
+                                    return at once (default: 0) */
 } retry_policy;
 
 /* Answers, in this order: not permitted (NOT_IDEMPOTENT), attempts used up (ATTEMPTS_EXHAUSTED),
@@ -427,16 +662,15 @@ RETRY_API const retry_strategy *retry_best_effort(void);
 RETRY_API const retry_strategy *retry_fail_fast(void);
 
 /* Initialisers. */
-#define RETRY__POLICY(backoff, throttle_backoff, attempts, after_max, after_slack)             \
-    {                                                                                          \
-        {retry_policy_after}, backoff, throttle_backoff, attempts, after_max, after_slack, 0   \
+#define RETRY__POLICY(backoff, throttle_backoff, attempts, after_max, after_slack)           \
+    {                                                                                        \
+        {retry_policy_after}, backoff, throttle_backoff, attempts, after_max, after_slack, 0 \
     }
 #define RETRY_POLICY_BEST_EFFORT \
     RETRY__POLICY(RETRY_BACKOFF_BEST_EFFORT, RETRY_BACKOFF_DEFAULT, 0, 0, 0)
 #define RETRY_POLICY_SMITHY RETRY__POLICY(RETRY_BACKOFF_AWS, RETRY_BACKOFF_DEFAULT, 5, 0, 0)
 #define RETRY_POLICY_AWS RETRY__POLICY(RETRY_BACKOFF_AWS, RETRY_BACKOFF_DEFAULT, 3, 20000, 0)
-#define RETRY_POLICY_AWS_2026 \
-    RETRY__POLICY(RETRY_BACKOFF_AWS_2026, RETRY_BACKOFF_AWS, 3, 0, 5000)
+#define RETRY_POLICY_AWS_2026 RETRY__POLICY(RETRY_BACKOFF_AWS_2026, RETRY_BACKOFF_AWS, 3, 0, 5000)
 
 /* ---- Retry budget -------------------------------------------------------------------------- */
 
@@ -486,23 +720,35 @@ RETRY_API uint32_t retry_budget_balance(const retry_budget *budget);
 
 /* Initialisers of retry_budget_options. SMITHY gives 1 token back on every success, as its guide
    says; AWS gives back the last charge, or 1 token for a success that needed no retry. */
-#define RETRY_BUDGET_SMITHY {500000, 5000, 10000, 5000, 1000, 0, 0, 0, false, false}
-#define RETRY_BUDGET_AWS {500000, 5000, 10000, 5000, 1000, 0, 0, 0, true, false}
-#define RETRY_BUDGET_AWS_2026 {500000, 14000, 14000, 5000, 1000, 0, 0, 0, true, false}
-#define RETRY_BUDGET_GRPC {10000, 1000, 0, 0, 100, 0, 0, 5000, false, true}
+#define RETRY_BUDGET_SMITHY                                    \
+    {                                                          \
+        500000, 5000, 10000, 5000, 1000, 0, 0, 0, false, false \
+    }
+#define RETRY_BUDGET_AWS                                      \
+    {                                                         \
+        500000, 5000, 10000, 5000, 1000, 0, 0, 0, true, false \
+    }
+#define RETRY_BUDGET_AWS_2026                                  \
+    {                                                          \
+        500000, 14000, 14000, 5000, 1000, 0, 0, 0, true, false \
+    }
+#define RETRY_BUDGET_GRPC                               \
+    {                                                   \
+        10000, 1000, 0, 0, 100, 0, 0, 5000, false, true \
+    }
 
 /* ---- Connection backoff -------------------------------------------------------------------- */
 
 /* One connection's attempts, spaced start to start. Source: gRPC's connection backoff. */
 typedef struct retry_connection {
-    retry_backoff backoff;             /* (default: 1 ms doubling without end, no jitter) */
-    retry_ms min_connect_timeout;      /* ms that an attempt is always granted (default: 0) */
-    retry_ms stable_after;             /* ms that a connection must last to reset (default: 0) */
-    uint32_t retry__attempts;          /* private: attempts begun since the last reset */
-    retry_ms retry__spacing;           /* private: ms from this attempt's start to the next's */
-    retry_time retry__started;         /* private: this attempt's start */
-    retry_time retry__established_at;  /* private: when SETTINGS were seen */
-    bool retry__established;           /* private: the connection is up */
+    retry_backoff backoff;            /* (default: 1 ms doubling without end, no jitter) */
+    retry_ms min_connect_timeout;     /* ms that an attempt is always granted (default: 0) */
+    retry_ms stable_after;            /* ms that a connection must last to reset (default: 0) */
+    uint32_t retry__attempts;         /* private: attempts begun since the last reset */
+    retry_ms retry__spacing;          /* private: ms from this attempt's start to the next's */
+    retry_time retry__started;        /* private: this attempt's start */
+    retry_time retry__established_at; /* private: when SETTINGS were seen */
+    bool retry__established;          /* private: the connection is up */
 } retry_connection;
 
 /* Before each attempt: returns its connect timeout in ms, the larger of what is left to its
@@ -518,8 +764,8 @@ RETRY_API retry_ms retry_connection_failed(retry_connection *connection, retry_t
    the next _begin after its loss counts from one again. */
 RETRY_API void retry_connection_established(retry_connection *connection, retry_time now);
 
-#define RETRY_CONNECTION_GRPC                      \
-    {                                              \
+#define RETRY_CONNECTION_GRPC                           \
+    {                                                   \
         RETRY_BACKOFF_GRPC, 20000, 0, 0, 0, 0, 0, false \
     }
 
@@ -596,14 +842,13 @@ RETRY_API bool retry_parse_retry_after(const char *value, size_t length, int64_t
 /* ---- A loop, for those who block ----------------------------------------------------------- */
 
 typedef struct retry_clock {
-    retry_time (*now)(void *context);              /* monotonic, ms (no default) */
-    void (*sleep)(void *context, retry_ms delay);  /* (no default) */
-    void *context;                                 /* handed to both (default: NULL) */
+    retry_time (*now)(void *context);             /* monotonic, ms (no default) */
+    void (*sleep)(void *context, retry_ms delay); /* (no default) */
+    void *context;                                /* handed to both (default: NULL) */
 } retry_clock;
 
 /* One attempt. True: done. False: it failed as it wrote into *failure (zeroed before). */
-typedef bool retry_attempt_fn(void *context, const retry_request *request,
-                              retry_failure *failure);
+typedef bool retry_attempt_fn(void *context, const retry_request *request, retry_failure *failure);
 
 /* Begins the request, makes the attempts, sleeps between them and at an EXPIRE, and returns the
    last decision: SUCCESS, FAIL or EXPIRE; PENDING, at once and with the request left open, if a
@@ -634,6 +879,21 @@ RETRY_API retry_clock retry_system_clock(void);
 
 #ifndef RETRY_ASSERT
 #define RETRY_ASSERT(x) ((void)0)
+#endif
+
+#if defined(_MSC_VER) && !defined(RETRY_NO_ATOMICS)
+#include <intrin.h>
+#endif
+#ifdef RETRY_SYSTEM_CLOCK
+#ifdef _WIN32
+#include <windows.h>
+#else
+#include <errno.h>
+#include <time.h>
+#ifndef CLOCK_MONOTONIC
+#error "RETRY_SYSTEM_CLOCK needs POSIX: define _POSIX_C_SOURCE as 200809L before any #include."
+#endif
+#endif
 #endif
 
 /* Unsigned arithmetic that wraps on purpose; clang's integer sanitizer stops at any other. */
@@ -716,7 +976,7 @@ static uint32_t retry__thousandth(uint32_t x)
     return (uint32_t)(((uint64_t)x * 274877907) >> 38);
 }
 
-/* ms that have passed; none if the clock stepped back, which is a difference over half its range. */
+/* ms that have passed; none if the clock stepped back: a difference over half its range. */
 RETRY__WRAPS static retry_ms retry__elapsed(retry_time from, retry_time to)
 {
     retry_time half = (retry_time)1 << (sizeof(retry_time) * 8 - 1);
@@ -743,9 +1003,7 @@ static retry_ms retry__left(retry_time from, retry_ms span, retry_time now)
 #if __GCC_ATOMIC_INT_LOCK_FREE != 2 || __GCC_ATOMIC_LONG_LOCK_FREE != 2
 #define RETRY__PLAIN
 #endif
-#elif defined(_MSC_VER)
-#include <intrin.h>
-#else
+#elif !defined(_MSC_VER)
 #define RETRY__PLAIN
 #endif
 
@@ -903,7 +1161,8 @@ RETRY_API const char *retry_reason_name(retry_reason reason)
     if (retry__reason_is_user(reason))
         return retry__nth("USER_0\0USER_1\0USER_2\0USER_3\0USER_4\0USER_5\0USER_6\0USER_7\0"
                           "USER_8\0USER_9\0USER_10\0USER_11\0USER_12\0USER_13\0USER_14\0"
-                          "USER_15\0", reason & 0x0f);
+                          "USER_15\0",
+                          reason & 0x0f);
 #define RETRY__X(name, allows, always) #name "\0"
     return retry__name(RETRY_REASONS(RETRY__X), reason, "INVALID");
 #undef RETRY__X
@@ -1081,8 +1340,8 @@ RETRY__COLD void retry__conclude(retry_request *request, const retry_failure *fa
 }
 
 /* A decision without a strategy: always-retry reasons, which no budget pays for, and refusals. */
-RETRY__COLD void retry__unasked(retry_request *request, const retry_failure *failure,
-                                uint8_t cause, retry_time now, retry_decision *decision)
+RETRY__COLD void retry__unasked(retry_request *request, const retry_failure *failure, uint8_t cause,
+                                retry_time now, retry_decision *decision)
 {
     *decision = retry__decision(RETRY_VERDICT_FAIL, cause, 0);
     if (cause == RETRY_CAUSE_ALWAYS) {
@@ -1287,8 +1546,8 @@ RETRY_API retry_ms retry_backoff_base(const retry_backoff *backoff, uint32_t att
 }
 
 /* A draw from the range that the backoff's jitter makes of a base delay. */
-RETRY__HOT retry_ms retry__jitter(const retry_backoff *backoff, retry_ms base,
-                                     retry_ms previous, uint32_t random)
+RETRY__HOT retry_ms retry__jitter(const retry_backoff *backoff, retry_ms base, retry_ms previous,
+                                  uint32_t random)
 {
     retry_ms low = base, high = base;
     if (backoff->jitter == RETRY_JITTER_FULL) {
@@ -1316,8 +1575,8 @@ RETRY__HOT retry_ms retry__doubled(const retry__numbers *numbers, uint32_t n)
     return numbers->initial << n;
 }
 
-RETRY__HOT retry_ms retry__delay(const retry_backoff *backoff, uint32_t attempt,
-                                 retry_ms previous, uint32_t random)
+RETRY__HOT retry_ms retry__delay(const retry_backoff *backoff, uint32_t attempt, retry_ms previous,
+                                 uint32_t random)
 {
     retry_ms base = 0;
     if (backoff->jitter != RETRY_JITTER_DECORRELATED)
@@ -1482,8 +1741,8 @@ static bool retry__budget_carry(retry_budget *budget, uint32_t millionths)
    and the ten lower bits. */
 RETRY__COLD void retry__budget_earn(retry_budget *budget, retry_time now)
 {
-    uint64_t millionths = (uint64_t)budget->options.refill_per_second *
-                          retry__budget_claim(budget, (uint32_t)now);
+    uint64_t millionths =
+        (uint64_t)budget->options.refill_per_second * retry__budget_claim(budget, (uint32_t)now);
     uint32_t upper = retry__thousandth(retry__narrow(millionths >> 10));
     uint32_t rest = retry__narrow(millionths - (uint64_t)upper * 1024000);
     uint32_t whole = retry__thousandth(rest);
@@ -1633,8 +1892,8 @@ RETRY_API retry_ms retry_connection_begin(retry_connection *connection, uint32_t
     if (connection->retry__attempts == 0)
         connection->retry__spacing = retry__max(retry_backoff_base(backoff, 0), backoff->min);
     else
-        connection->retry__spacing = retry_backoff_delay(
-            backoff, connection->retry__attempts, connection->retry__spacing, random);
+        connection->retry__spacing = retry_backoff_delay(backoff, connection->retry__attempts,
+                                                         connection->retry__spacing, random);
     connection->retry__attempts = retry__add(connection->retry__attempts, 1);
     connection->retry__started = now;
     return retry__max(connection->retry__spacing, connection->min_connect_timeout);
@@ -1741,8 +2000,8 @@ static bool retry__contains(const char *text, size_t length, const char *pattern
 
 static retry_failure retry__failure(retry_reason reason, uint32_t code)
 {
-    retry_failure failure = {RETRY_REASON_NONE, RETRY_SAFETY_MAYBE, RETRY_FAULT_OTHER,
-                             false, false, false, 0, 0};
+    retry_failure failure = {
+        RETRY_REASON_NONE, RETRY_SAFETY_MAYBE, RETRY_FAULT_OTHER, false, false, false, 0, 0};
     failure.reason = reason;
     failure.code = code;
     return failure;
@@ -1823,8 +2082,8 @@ RETRY_API retry_failure retry_classify_query(uint32_t code, const char *message,
 RETRY_API retry_failure retry_classify_analytics(uint32_t code)
 {
     bool temporary = code == 23000 || code == 23003 || code == 23007;
-    return retry__failure(
-        temporary ? RETRY_REASON_ANALYTICS_TEMPORARY_FAILURE : RETRY_REASON_NONE, code);
+    return retry__failure(temporary ? RETRY_REASON_ANALYTICS_TEMPORARY_FAILURE : RETRY_REASON_NONE,
+                          code);
 }
 
 RETRY_API retry_failure retry_classify_search(int http_status)
@@ -1983,8 +2242,7 @@ static bool retry__scan_date(retry__scan *scan, const char *format)
     static const char days[] = "Mon\0Tue\0Wed\0Thu\0Fri\0Sat\0Sun\0";
     static const char long_days[] =
         "Monday\0Tuesday\0Wednesday\0Thursday\0Friday\0Saturday\0Sunday\0";
-    static const char months[] =
-        "Jan\0Feb\0Mar\0Apr\0May\0Jun\0Jul\0Aug\0Sep\0Oct\0Nov\0Dec\0";
+    static const char months[] = "Jan\0Feb\0Mar\0Apr\0May\0Jun\0Jul\0Aug\0Sep\0Oct\0Nov\0Dec\0";
     bool ok = true;
     uint32_t weekday; /* told by the date already */
     for (; ok && *format; format++) {
@@ -2020,7 +2278,8 @@ static int32_t retry__unix_days(uint32_t year, uint32_t month)
     month = month < 2 ? month + 10 : month - 2;
     century = retry__hundredth(year);
     return (int32_t)(year * 365 + (year >> 2) - century + (century >> 2) +
-                     ((month * 979 + 15) >> 5)) - 865565;
+                     ((month * 979 + 15) >> 5)) -
+           865565;
 }
 
 /* The latest year with these two digits at most 50 years ahead. */
@@ -2041,18 +2300,17 @@ static bool retry__unix_seconds(const uint32_t *field, int64_t *seconds)
         field[RETRY__HOUR] > 23 || field[RETRY__MINUTE] > 59 ||
         field[RETRY__SECOND] > 60) /* 60: a leap second */
         return false;
-    *seconds = ((int64_t)first + field[RETRY__DAY] - 1) * 86400 +
-               (int64_t)((field[RETRY__HOUR] * 60 + field[RETRY__MINUTE]) * 60 +
-                         field[RETRY__SECOND]);
+    *seconds =
+        ((int64_t)first + field[RETRY__DAY] - 1) * 86400 +
+        (int64_t)((field[RETRY__HOUR] * 60 + field[RETRY__MINUTE]) * 60 + field[RETRY__SECOND]);
     return true;
 }
 
-static bool retry__parse_date(const char *value, size_t length, int64_t unix_seconds,
-                              int64_t *date)
+static bool retry__parse_date(const char *value, size_t length, int64_t unix_seconds, int64_t *date)
 {
-    static const char formats[] = "%a, %02 %b %24 %32:%42:%52 GMT\0"  /* IMF-fixdate */
-                                  "%A, %02-%b-%22 %32:%42:%52 GMT\0"  /* RFC 850 */
-                                  "%a %b %02 %32:%42:%52 %24\0"       /* asctime */
+    static const char formats[] = "%a, %02 %b %24 %32:%42:%52 GMT\0" /* IMF-fixdate */
+                                  "%A, %02-%b-%22 %32:%42:%52 GMT\0" /* RFC 850 */
+                                  "%a %b %02 %32:%42:%52 %24\0"      /* asctime */
                                   "%a %b  %01 %32:%42:%52 %24\0";
     const char *format;
     retry__scan scan;
@@ -2219,16 +2477,6 @@ RETRY_API retry_decision retry_run(retry_request *request, const retry_clock *cl
 /* >>clock */
 
 #ifdef RETRY_SYSTEM_CLOCK
-#if defined(_WIN32)
-#include <windows.h>
-#else
-#include <errno.h>
-#include <time.h>
-#if !defined(CLOCK_MONOTONIC)
-#error "RETRY_SYSTEM_CLOCK needs POSIX: define _POSIX_C_SOURCE as 200809L before any #include."
-#endif
-#endif
-
 static retry_time retry__system_now(void *context)
 {
     (void)context;
