@@ -54,8 +54,19 @@ $(BUILD)/test_link: tests/test_link_a.c tests/test_link_b.c $(HEADERS) tests/che
 $(BUILD)/test_%: tests/test_%.c $(HEADERS) tests/check.h | $(BUILD)
 	@echo "CC $@"; $(COMPILE) -o $@ $< -x none -lm -lpthread $(LIBS)
 
+$(BUILD)/bench_%: tests/bench_%.c $(HEADERS) | $(BUILD)
+	@echo "CC $@"; $(CC) -std=c99 $(WARNINGS) -O2 -I. -o $@ $< -lm -lpthread
+
 $(BUILD)/%: examples/%.c $(HEADERS) $(wildcard examples/*.h) | $(BUILD)
 	@echo "CC $@"; $(CC) -std=c99 $(WARNINGS) $(OPT) -I. -o $@ $< $(LIBS)
+
+size: deps ## bytes of flash and RAM on Cortex-M0
+	$(call install,gcc-arm-none-eabi picolibc-arm-none-eabi)
+	@sh tests/size.sh
+
+bench: deps $(BUILD)/bench_decision $(BUILD)/bench_budget ## one page of instruction counts and ratios
+	$(call install,valgrind)
+	@sh tests/bench.sh $(BUILD)
 
 clean: ## remove what was built
 	rm -rf $(BUILD)

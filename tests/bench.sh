@@ -1,0 +1,32 @@
+#!/bin/sh
+# bench.sh BUILD: one page of measurements. Instructions are counted by callgrind and repeat; times
+# are ratios within one run.
+build=$1
+
+count() # PROGRAM ARGUMENT...: the instructions that it executes
+{
+    valgrind --tool=callgrind --callgrind-out-file=/dev/null "$@" 2>&1 > /dev/null |
+        awk '/Collected/ { print $NF }'
+}
+
+decision() # KIND: instructions for one decision, of 12,000 more
+{
+    less=$(count "$build/bench_decision" "$1" 1000)
+    more=$(count "$build/bench_decision" "$1" 2000)
+    echo "$less $more" | awk '{ printf "%.1f", ($2 - $1) / 12000 }'
+}
+
+shift=$(decision shift)
+row() # TEXT KIND LIMIT
+{
+    decision "$2" | awk -v text="$1" -v limit="$3" -v shift="$shift" \
+        '{ printf "  %-52s %7.1f %9s %9.1f\n", text, $1, limit, $1 / shift }'
+}
+
+echo "One decision (gcc -O2)                           instructions   at most  to shift"
+row "best effort, full jitter, deadline, built-in random" retry 200
+row "the same, paid for by a shared budget" budget 280
+row "by hand: min(cap, base << n), multiply-shift jitter" shift ""
+row "by hand: pow() and rand()" pow ""
+echo
+"$build/bench_budget"

@@ -1,0 +1,67 @@
+#!/bin/sh
+# What the headers cost on Cortex-M0: bytes of flash at gcc -Os with 32-bit instants, unused
+# sections dropped, the compiler's helpers included; bytes of RAM for each struct.
+dir=$(mktemp -d) || exit 1
+trap 'rm -rf "$dir"' EXIT
+mkdir "$dir/include"
+ln -s /usr/include/jsmn.h "$dir/include/jsmn.h"
+cc="arm-none-eabi-gcc --specs=picolibc.specs -mcpu=cortex-m0 -mthumb -Os -DRETRY_TIME_32
+    -ffunction-sections -fdata-sections -I. -isystem $dir/include"
+
+echo 'SECTIONS { .text : { *(.text*) *(.rodata*) } .data : { *(.data*) }
+    .bss : { *(.bss*) *(COMMON) } }' > "$dir/flash.ld"
+printf '#define RETRY_IMPLEMENTATION\n#include "retry.h"\n' > "$dir/retry.c"
+printf '#define ERRMAP_IMPLEMENTATION\n#include "errmap.h"\n' > "$dir/errmap.c"
+$cc -c "$dir/retry.c" -o "$dir/retry.o" && $cc -c "$dir/errmap.c" -o "$dir/errmap.o" || exit 1
+
+functions() # OBJECT: all that it exports
+{
+    arm-none-eabi-nm -g --defined-only "$1" | awk '{ print $3 }'
+}
+
+flash() # LIMIT TEXT FUNCTION...: links what these functions of $object need, and nothing else
+{
+    limit=$1
+    text=$2
+    shift 2
+    roots=
+    for function in "$@"; do roots="$roots -Wl,-u,$function"; done
+    # shellcheck disable=SC2086 # one word a flag
+    $cc -nostartfiles -T "$dir/flash.ld" -Wl,--gc-sections,--unresolved-symbols=ignore-all \
+        -Wl,-e,"$1" $roots "$dir/$object.o" -o "$dir/x.elf" || exit 1
+    arm-none-eabi-size "$dir/x.elf" | awk -v limit="$limit" -v text="$text" \
+        'NR == 2 { printf "  %-52s %6d %8d %5d\n", text, $1, limit, $2 + $3 }'
+    if arm-none-eabi-nm "$dir/x.elf" | grep -E '_(u|s)?(i|l)?div(mod)?|aeabi_(f|d)'; then
+        echo "  (divides, or uses floating point)"
+    fi
+}
+
+echo "Cortex-M0, bytes                                        flash  at most   RAM"
+object=retry
+flash 900 "a delay (retry_backoff_delay)" retry_backoff_delay
+flash 2200 "a decision (begin, orchestrate, succeed, best effort)" retry_begin_time_32 \
+    retry_orchestrate_time_32 retry_succeed_time_32 retry_best_effort_time_32
+# shellcheck disable=SC2046 # one word a function
+flash 7500 "all of retry.h" $(functions "$dir/retry.o")
+object=errmap # what it calls in retry.h is counted there
+flash 5120 "parse an error map and find in it" errmap_parse errmap_find
+# shellcheck disable=SC2046
+flash 6144 "all of errmap.h" $(functions "$dir/errmap.o")
+
+structs="retry_failure retry_request retry_client retry_policy retry_budget retry_connection retry_nmv
+    errmap_entry errmap"
+{
+    echo '#include "errmap.h"'
+    for struct in $structs; do echo "char size_of_$struct[sizeof($struct)];"; done
+} > "$dir/structs.c"
+$cc -c "$dir/structs.c" -o "$dir/m0.o" && ${CC:-cc} -I. -c "$dir/structs.c" -o "$dir/host.o" || exit 1
+echo
+echo "sizeof, bytes                                       Cortex-M0     host"
+for struct in $structs; do
+    for object in m0 host; do
+        arm-none-eabi-nm -S "$dir/$object.o" 2> /dev/null || nm -S "$dir/$object.o"
+    done | awk -v name="$struct" '$4 == "size_of_" name { size[++n] = $2 }
+        END { printf "  %-52s %7d %8d\n", name, hex(size[1]), hex(size[2]) }
+        function hex(s,  i, x) { for (i = 1; i <= length(s); i++)
+            x = 16 * x + index("0123456789abcdef", substr(s, i, 1)) - 1; return x }'
+done
