@@ -205,12 +205,25 @@ static void test_not_dates(void)
         "Fri Dec 31 23:59:59 19990",
         "Fri",
         "Fri, ",
+        ", 31 Dec 1999 23:59:59 GMT",
+        "Fri, 31  1999 23:59:59 GMT",
+        " Dec 31 23:59:59 1999",
+        ", 31-Dec-99 23:59:59 GMT",
         "GMT",
         "Friday",
     };
     size_t i;
     for (i = 0; i < CHECK_COUNT(values); i++)
         check_refused(values[i], strlen(values[i]));
+}
+
+/* RFC 9110 lets a minute have a 61st second. */
+static void test_leap_second(void)
+{
+    static const char value[] = "Sat, 31 Dec 2016 23:59:60 GMT";
+    retry_ms delay = UNTOUCHED;
+    CHECK(parse_bytes(value, strlen(value), INT64_C(1483228799) - 5, &delay));
+    CHECK_RANGE(5000, 6000, delay);
 }
 
 /* No beginning of a date is a date. */
@@ -289,20 +302,24 @@ static void check_day(int year, int month, int day, int64_t instant)
     check_parsed(5000, text, instant - 5);
 }
 
-/* Every day from 1890 to 2110, and the first and last of every month up to 2500. */
+/* Every day from 1890 to 2110, of the years to 2500 the ends of the months, then only of February,
+   where the centuries differ. */
+static bool is_checked(int year, int month, int day)
+{
+    bool end = day == 1 || day == days_in(year, month);
+    return year < 2110 || (end && year < 2500) || (end && (month == 1 || month == 2));
+}
+
 static void test_every_day(void)
 {
     int64_t instant = INT64_C(-2524521600); /* 1 January 1890 */
     int year, month, day;
-    for (year = 1890; year < 2500; year++) {
-        for (month = 0; month < 12; month++) {
-            int last = days_in(year, month);
-            for (day = 1; day <= last; day++, instant += DAY)
-                if (year < 2110 || day == 1 || day == last)
+    for (year = 1890; year < 10000; year++)
+        for (month = 0; month < 12; month++)
+            for (day = 1; day <= days_in(year, month); day++, instant += DAY)
+                if (is_checked(year, month, day))
                     check_day(year, month, day, instant);
-        }
-    }
-    CHECK_EQUAL(INT64_C(16725225600), instant); /* 1 January 2500 */
+    CHECK_EQUAL(INT64_C(253402300800), instant); /* 1 January 10000 */
 }
 
 /* ---- two digits for a year ----------------------------------------------------------------- */
@@ -338,9 +355,11 @@ static void test_two_digit_years(void)
     }
 }
 
-/* Around the turn of a century, to the second. */
+/* Around the turn of a century, to the second: of the year that is told, and of the clock's. */
 static void test_two_digit_turn(void)
 {
+    check_parsed(0, "Saturday, 01-Jan-50 00:00:00 GMT", Y1999);              /* 1950 */
+    check_parsed(UINT32_MAX, "Saturday, 01-Jan-50 00:00:00 GMT", Y1999 + 1); /* 2050 */
     check_parsed(1000, "Saturday, 01-Jan-00 00:00:00 GMT", Y1999);
     check_parsed(0, "Friday, 31-Dec-99 23:59:59 GMT", Y1999 + 1);
     check_parsed(2000, "Friday, 31-Dec-99 23:59:59 GMT", Y1999 - 2);
@@ -379,6 +398,7 @@ int main(void)
     RUN(test_forms);
     RUN(test_real_dates);
     RUN(test_not_dates);
+    RUN(test_leap_second);
     RUN(test_truncated);
     RUN(test_changed);
     RUN(test_every_day);

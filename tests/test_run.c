@@ -100,8 +100,11 @@ static retry_time passed(void)
 
 static void test_success_at_once(void)
 {
+    retry_decision decision;
     set_up(0);
-    CHECK_EQUAL(RETRY_VERDICT_SUCCESS, run().verdict);
+    decision = run();
+    CHECK_DECISION(SUCCESS, NONE, decision);
+    CHECK_EQUAL(0, decision.delay);
     CHECK_EQUAL(1, server.tries);
     CHECK_EQUAL(0, fake.sleeps);
     CHECK(server.request == &request);
