@@ -60,6 +60,11 @@ $(BUILD)/bench_%: tests/bench_%.c $(HEADERS) | $(BUILD)
 $(BUILD)/%: examples/%.c $(HEADERS) $(wildcard examples/*.h) | $(BUILD)
 	@echo "CC $@"; $(CC) -std=c99 $(WARNINGS) $(OPT) -I. -o $@ $< $(LIBS)
 
+HOSTED = test_clock test_threads test_link # need an operating system, or several files
+qemu: deps ## the test programs on an emulated Cortex-M3, with 32-bit instants
+	$(call install,gcc-arm-none-eabi picolibc-arm-none-eabi qemu-system-arm)
+	@sh tests/qemu.sh $(BUILD) $(filter-out $(HOSTED),$(TESTS))
+
 size: deps ## bytes of flash and RAM on Cortex-M0
 	$(call install,gcc-arm-none-eabi picolibc-arm-none-eabi)
 	@sh tests/size.sh
