@@ -92,47 +92,49 @@ static void test_starts_full(void)
     }
 }
 
+static const struct {
+    uint32_t capacity, floor, balance, cost;
+    bool granted;
+} withdrawals[] = {
+    {9000, 0, 9000, 1000, true},
+    {9000, 0, 1000, 1000, true},
+    {9000, 0, 999, 1000, false},
+    {9000, 0, 0, 1, false},
+    {9000, 0, 9000, 9001, false},
+    {9000, 0, 9000, 0, true},
+    {9000, 0, 9000, UINT32_MAX, false},
+    {9000, 5000, 9000, 3999, true},
+    {9000, 5000, 9000, 4000, false},
+    {9000, 5000, 9000, 4001, false},
+    {9000, 5000, 9000, UINT32_MAX, false},
+    {9000, 5000, 5001, 0, true},
+    {9000, 5000, 5000, 0, false},
+    {9000, 5000, 100, 0, false},
+    {9000, 5000, 100, 100, false},
+    {9000, 5000, 0, 0, false},
+    {9000, 9000, 9000, 0, false},
+    {9000, UINT32_MAX, 9000, 0, false},
+    {9000, UINT32_MAX, 9000, 1, false},
+    {UINT32_MAX, 0, UINT32_MAX, UINT32_MAX, true},
+    {UINT32_MAX, UINT32_MAX - 1, UINT32_MAX, 0, true},
+    {UINT32_MAX, UINT32_MAX - 1, UINT32_MAX, 1, false},
+    {0, 0, 0, 0, false},
+};
+
 static void test_withdraw(void)
 {
-    static const struct {
-        uint32_t capacity, floor, balance, cost;
-        bool granted;
-    } rows[] = {
-        {9000, 0, 9000, 1000, true},
-        {9000, 0, 1000, 1000, true},
-        {9000, 0, 999, 1000, false},
-        {9000, 0, 0, 1, false},
-        {9000, 0, 9000, 9001, false},
-        {9000, 0, 9000, 0, true},
-        {9000, 0, 9000, UINT32_MAX, false},
-        {9000, 5000, 9000, 3999, true},
-        {9000, 5000, 9000, 4000, false},
-        {9000, 5000, 9000, 4001, false},
-        {9000, 5000, 9000, UINT32_MAX, false},
-        {9000, 5000, 5001, 0, true},
-        {9000, 5000, 5000, 0, false},
-        {9000, 5000, 100, 0, false},
-        {9000, 5000, 100, 100, false},
-        {9000, 5000, 0, 0, false},
-        {9000, 9000, 9000, 0, false},
-        {9000, UINT32_MAX, 9000, 0, false},
-        {9000, UINT32_MAX, 9000, 1, false},
-        {UINT32_MAX, 0, UINT32_MAX, UINT32_MAX, true},
-        {UINT32_MAX, UINT32_MAX - 1, UINT32_MAX, 0, true},
-        {UINT32_MAX, UINT32_MAX - 1, UINT32_MAX, 1, false},
-        {0, 0, 0, 0, false},
-    };
     size_t i;
-    for (i = 0; i < CHECK_COUNT(rows); i++) {
-        retry_budget_options options = options_of(rows[i].capacity, 0);
+    for (i = 0; i < CHECK_COUNT(withdrawals); i++) {
+        retry_budget_options options = options_of(withdrawals[i].capacity, 0);
         retry_budget budget;
-        options.floor = rows[i].floor;
-        budget = budget_of(&options, rows[i].balance);
-        check_row("floor %lu, balance %lu, cost %lu", (unsigned long)rows[i].floor,
-                  (unsigned long)rows[i].balance, (unsigned long)rows[i].cost);
-        CHECK_EQUAL(rows[i].balance, retry_budget_balance(&budget));
-        CHECK_EQUAL(rows[i].granted, retry_budget_withdraw(&budget, rows[i].cost, START));
-        CHECK_EQUAL(rows[i].balance - (rows[i].granted ? rows[i].cost : 0),
+        options.floor = withdrawals[i].floor;
+        budget = budget_of(&options, withdrawals[i].balance);
+        check_row("floor %lu, balance %lu, cost %lu", (unsigned long)withdrawals[i].floor,
+                  (unsigned long)withdrawals[i].balance, (unsigned long)withdrawals[i].cost);
+        CHECK_EQUAL(withdrawals[i].balance, retry_budget_balance(&budget));
+        CHECK_EQUAL(withdrawals[i].granted,
+                    retry_budget_withdraw(&budget, withdrawals[i].cost, START));
+        CHECK_EQUAL(withdrawals[i].balance - (withdrawals[i].granted ? withdrawals[i].cost : 0),
                     retry_budget_balance(&budget));
     }
 }
