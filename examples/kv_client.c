@@ -1,9 +1,10 @@
-/* kv_client.c: how to use retry.h in an event loop.
+/* kv_client.c: how to use retry.h and errmap.h in an event loop.
 
    A small client of the memcached binary protocol (non-blocking sockets, poll, one thread) works
    through some hundred operations, several at once, on servers that refuse, stall, change their
    mind, hang up and die. Every failed attempt is classified and handed to retry_orchestrate; the
-   client obeys. At the end it shows what happened, and two verdicts.
+   client obeys. It asks every node for its error map, which explains codes that the client does
+   not know. At the end it shows what happened, and two verdicts.
 
        cc -o kv_client examples/kv_client.c
        ./kv_client               two nodes of its own, which fail on a script (kv_server.h)
@@ -12,12 +13,14 @@
                                  second verdict shows what comes of that
 
    What there is to learn about retry.h is in the first sections: "Deciding" (failed, obey, finish),
-   "Sending" and "Connections". The exit status is 0 if both verdicts hold, 1 if not, 2 if it could
-   not start, and 128 + the signal's number if it was interrupted. */
+   "Sending" and "Connections"; about errmap.h in "Error maps" and "Responses". The exit status is 0
+   if both verdicts hold, 1 if not, 2 if it could not start, and 128 + the signal's number if it was
+   interrupted. */
 #define _DEFAULT_SOURCE
 
 #define RETRY_IMPLEMENTATION
 #include "../retry.h"
+#include "../errmap.h"
 
 #include "kv_report.h"
 #include "kv_server.h"
@@ -31,6 +34,8 @@ enum {
     OPERATIONS = 64 * BURST,
     BUDGET_TOKENS = 400, /* that all operations' retries are paid from */
     LOCK_HELD = 5,       /* operations from a get-and-lock to its unlock */
+    MAP_VERSION = 2,     /* of the error map, the highest that errmap.h reads */
+    MAP_ENTRIES = 128,   /* real servers' maps have 38 to 83 */
     TICK = 50,           /* ms between two looks at the progress and at `interrupted` */
 
     /* ms that an operation may end after its deadline. The client wakes at the deadline, give or
@@ -69,13 +74,22 @@ typedef struct operation {
     char key[KV_KEY_SIZE];
 } operation;
 
-enum { DOWN, CONNECTING, READY }; /* a node's states */
+typedef struct stored_map {
+    errmap map;
+    errmap_entry entries[MAP_ENTRIES];
+    char text[KV_BODY_MAX];
+} stored_map;
+
+enum { DOWN, CONNECTING, NEGOTIATING, READY, DRAINING }; /* a node's states */
 
 typedef struct node {
     retry_connection connection;
-    retry_time timer; /* when to connect next, or to give up connecting */
-    int fd;           /* -1: none */
-    int reserved;     /* the socket that keeps the port */
+    errmap_strategy strategy; /* for attempts on this node; its map is the one in use */
+    stored_map maps[2];       /* the one in use, if any, and room for the next */
+    bool xerror;              /* granted: the node may send codes that only its map explains */
+    retry_time timer;         /* when to connect next, or to give up, unless READY */
+    int fd;                   /* -1: none */
+    int reserved;             /* the socket that keeps the port */
     uint8_t state;
     uint16_t port;
     pid_t process; /* 0: not running */
@@ -114,9 +128,13 @@ typedef struct kv_client {
     size_t next_event;
     kv_cluster *cluster; /* the server's memory; NULL: memcached */
     kv_report report;
-    retry_time drawn;     /* when the line of progress was drawn */
-    retry_request chance; /* never begun: what retry_random asks for without an operation */
+    retry_time drawn; /* when the line of progress was drawn */
 } kv_client;
+
+static double seconds_since_start(const kv_client *client)
+{
+    return (double)(clock_ms() - client->started) / 1000;
+}
 
 /* ---- Deciding ------------------------------------------------------------------------------ */
 
@@ -170,12 +188,6 @@ static void failed(kv_client *client, operation *op, retry_failure failure, retr
     obey(client, op, decision, now);
 }
 
-/* A response that is not a success. A client with an error map asks it about unknown codes here. */
-static retry_failure classify(const kv_packet *response)
-{
-    return retry_classify_kv(response->status, response->opcode);
-}
-
 static void attempt_timed_out(kv_client *client, operation *op, retry_time now)
 {
     retry_failure failure;
@@ -187,7 +199,15 @@ static void attempt_timed_out(kv_client *client, operation *op, retry_time now)
 
 /* ---- Sending ------------------------------------------------------------------------------- */
 
-/* Appends the operation's packet to the node's output; false if there is no room. */
+/* Appends a packet to the node's output; false if there is no room. */
+static bool append(node *to, const kv_packet *packet)
+{
+    size_t room = sizeof to->output - to->output_length;
+    size_t size = kv_write(to->output + to->output_length, room, packet);
+    to->output_length += size;
+    return size > 0;
+}
+
 static bool write_request(node *to, const operation *op, uint16_t vbucket)
 {
     uint8_t extras[20] = {0}; /* set and add: flags and expiry, both 0 */
@@ -212,10 +232,18 @@ static bool write_request(node *to, const operation *op, uint16_t vbucket)
         kv_put(extras, 8, 1);     /* add 1 */
         kv_put(extras + 8, 8, 1); /* or begin with 1 */
     }
-    size_t room = sizeof to->output - to->output_length;
-    size_t size = kv_write(to->output + to->output_length, room, &packet);
-    to->output_length += size;
-    return size > 0;
+    return append(to, &packet);
+}
+
+/* A request that has an opcode and nothing else. */
+static void write_control(node *to, uint8_t opcode)
+{
+    kv_packet packet;
+    memset(&packet, 0, sizeof packet);
+    packet.magic = KV_REQUEST;
+    packet.opcode = opcode;
+    packet.opaque = KV_NO_OPERATION;
+    append(to, &packet);
 }
 
 /* Nothing has left the client, so that another try is safe; but none can work before the next try
@@ -238,6 +266,7 @@ static void dispatch(kv_client *client, operation *op, retry_time now)
     uint32_t number = (uint32_t)(op - client->operations);
     uint32_t attempt = op->request.attempts & ((1u << KV_ATTEMPT_BITS) - 1);
     op->opaque = number << KV_ATTEMPT_BITS | attempt;
+    op->request.strategy = &to->strategy.base;
     if (to->state != READY || !write_request(to, op, vbucket)) {
         not_sent(client, op, to, now);
         return;
@@ -308,9 +337,87 @@ static void not_my_vbucket(kv_client *client, operation *op, const kv_packet *re
 {
     adopt_map(client, response, now);
     retry_nmv_step step = retry_nmv_rejected(&op->nmv, client->map_revision, false);
-    failed(client, op, classify(response), now);
+    failed(client, op, retry_classify_kv(response->status, response->opcode), now);
     if (op->state == WAITING)
         op->timer = now + step.delay;
+}
+
+/* ---- Error maps ---------------------------------------------------------------------------- */
+
+/* Asks for XERROR and for the error map in one go. Until both answers are here nothing else is
+   sent, so that no code comes before the map that explains it. HELLO carries no name: memcached
+   loses its place in the stream after a command that it does not know and that has a key. Source:
+   RFC 0013. */
+static void negotiate(node *to)
+{
+    size_t room = sizeof to->output;
+    size_t size = errmap_write_hello(to->output, room, NULL, 0, KV_NO_OPERATION);
+    size += errmap_write_get(to->output + size, room - size, MAP_VERSION, KV_NO_OPERATION);
+    to->output_length = size;
+    to->state = NEGOTIATING;
+}
+
+static void say_broken(const kv_client *client, const node *from, errmap_status status,
+                       const char *json, size_t offset)
+{
+    int line = 1;
+    for (size_t i = 0; i < offset; i++)
+        line += json[i] == '\n';
+    say("%6.2f s  %s: error map refused at line %d, offset %zu:\n"
+        "          %s; on without XERROR\n",
+        seconds_since_start(client), from->name, line, offset, errmap_status_text(status));
+}
+
+/* Puts a newer map in the place of the one in use. It is parsed beside that, never over it: what
+   is broken or older changes nothing. False if it is broken. */
+static bool store_map(kv_client *client, node *from, const char *json, size_t length)
+{
+    const errmap *live = from->strategy.map;
+    stored_map *spare = &from->maps[live == &from->maps[0].map];
+    report_maps *counts = &client->report.maps[from - client->nodes];
+    errmap_error error;
+    memcpy(spare->text, json, length);
+    errmap_status status =
+        errmap_parse(&spare->map, spare->text, length, spare->entries, MAP_ENTRIES, &error);
+    if (status != ERRMAP_OK) {
+        if (counts->broken++ == 0)
+            say_broken(client, from, status, json, error.offset);
+        return false;
+    }
+    from->strategy.map = errmap_newer(live, &spare->map);
+    if (from->strategy.map == live) {
+        counts->known++;
+        return true;
+    }
+    counts->taken++;
+    say("%6.2f s  %s: error map version %" PRIu32 ", revision %" PRIu32 ", %" PRIu32 " entries\n",
+        seconds_since_start(client), from->name, spare->map.version, spare->map.revision,
+        spare->map.count);
+    return true;
+}
+
+/* The answers to negotiate(), HELLO's first. */
+static void negotiated(kv_client *client, node *from, const uint8_t *packet, size_t size,
+                       retry_time now)
+{
+    const char *json;
+    size_t length;
+    if (packet[1] == KV_HELLO) {
+        from->xerror = false;
+        errmap_read_hello(packet, size, &from->xerror);
+        return;
+    }
+    bool sound = false;
+    if (errmap_read_get(packet, size, &json, &length))
+        sound = store_map(client, from, json, length);
+    else if (client->report.maps[from - client->nodes].none++ == 0)
+        say("%6.2f s  %s has no error map (0x%02x); on without XERROR\n",
+            seconds_since_start(client), from->name, (unsigned)kv_number(packet + 6, 2));
+    if (from->xerror && !sound)
+        write_control(from, KV_HELLO); /* without a feature: takes XERROR back */
+    retry_connection_established(&from->connection, now);
+    from->state = READY;
+    client->report.connections++;
 }
 
 /* ---- Responses ----------------------------------------------------------------------------- */
@@ -326,19 +433,50 @@ static void succeeded(kv_client *client, operation *op, const kv_packet *respons
     finish(client, op, DONE);
 }
 
+/* The connection is of no more use. Nothing is sent on it any more, and it is closed when the
+   answers to what was sent have come, or none can come any more. */
+static void drain(node *of, retry_time now)
+{
+    if (of->state != READY)
+        return;
+    of->state = DRAINING;
+    of->timer = now + ATTEMPT_TIMEOUT;
+}
+
+/* What the client knows itself it decides itself; the map of the node that answered is asked about
+   any other code. Whether to retry is in advice.failure, the rest concerns the client. There are no
+   credentials here, so that `authentication` takes no more than the reconnecting, and no code for
+   what is `special`, which then comes to the same. */
+static void rejected(kv_client *client, operation *op, const kv_packet *response, retry_time now)
+{
+    node *from = &client->nodes[op->node];
+    const errmap *map = from->strategy.map;
+    errmap_advice advice = errmap_classify_kv(map, response->status, response->opcode);
+    failed(client, op, advice.failure, now);
+    report_advice(&client->report, map, &advice, op->state == WAITING, op->request.last_delay);
+    if (advice.refresh_config)
+        write_control(from, KV_GET_CONFIG);
+    if (advice.reconnect)
+        drain(from, now);
+}
+
 /* An answer to an attempt that was given up is dropped: its operation has been decided since. */
 static void answered(kv_client *client, const kv_packet *response, retry_time now)
 {
     uint32_t number = response->opaque >> KV_ATTEMPT_BITS;
     operation *op = number < client->next ? &client->operations[number] : NULL;
-    if (!op || op->state != ON_WIRE || op->opaque != response->opaque)
+    if (response->opcode == KV_GET_CONFIG)
+        adopt_map(client, response, now);
+    else if (response->opcode == KV_HELLO)
+        return; /* XERROR is taken back */
+    else if (!op || op->state != ON_WIRE || op->opaque != response->opaque)
         client->report.late_answers++;
     else if (response->status == KV_SUCCESS)
         succeeded(client, op, response, now);
     else if (response->status == KV_NOT_MY_VBUCKET)
         not_my_vbucket(client, op, response, now);
     else
-        failed(client, op, classify(response), now);
+        rejected(client, op, response, now);
 }
 
 /* ---- Connections --------------------------------------------------------------------------- */
@@ -361,24 +499,11 @@ static void disconnect(kv_client *client, node *lost, retry_time now)
 
 static void start_connecting(kv_client *client, node *to, retry_time now)
 {
-    to->timer = now + retry_connection_begin(&to->connection, retry_random(&client->chance), now);
+    to->timer = now + retry_connection_begin(&to->connection, retry_random(NULL), now);
     to->state = CONNECTING;
     to->fd = tcp_connect(to->port);
     if (to->fd < 0)
         disconnect(client, to, now);
-}
-
-/* Whoever has something to negotiate first (HELLO, an error map) sends it here, and is READY when
-   the answer has come. */
-static void connected(kv_client *client, node *to, retry_time now)
-{
-    if (!tcp_connected(to->fd)) {
-        disconnect(client, to, now);
-        return;
-    }
-    retry_connection_established(&to->connection, now);
-    to->state = READY;
-    client->report.connections++;
 }
 
 /* Handles every whole response that has arrived. False if the stream makes no sense. */
@@ -389,12 +514,25 @@ static bool read_responses(kv_client *client, node *from, retry_time now)
     int state;
     while ((state = kv_read(from->input + used, from->input_length - used, KV_RESPONSE, &response,
                             &size)) == KV_COMPLETE) {
-        answered(client, &response, now);
+        if (from->state == NEGOTIATING)
+            negotiated(client, from, from->input + used, size, now);
+        else
+            answered(client, &response, now);
         used += size;
     }
     from->input_length -= used;
     memmove(from->input, from->input + used, from->input_length);
     return state != KV_BROKEN;
+}
+
+static uint32_t on_wire(const kv_client *client, const node *of)
+{
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < client->next; i++) {
+        const operation *op = &client->operations[i];
+        count += op->state == ON_WIRE && &client->nodes[op->node] == of;
+    }
+    return count;
 }
 
 static void receive(kv_client *client, node *from, retry_time now)
@@ -405,7 +543,8 @@ static void receive(kv_client *client, node *from, retry_time now)
         return;
     if (got > 0)
         from->input_length += (size_t)got;
-    if (got <= 0 || !read_responses(client, from, now))
+    if (got <= 0 || !read_responses(client, from, now) ||
+        (from->state == DRAINING && on_wire(client, from) == 0))
         disconnect(client, from, now);
 }
 
@@ -422,13 +561,13 @@ static void send_output(kv_client *client, node *to, retry_time now)
 
 static void node_ready(kv_client *client, node *of, short events, retry_time now)
 {
-    if (of->state == CONNECTING) {
-        connected(client, of, now);
-        return;
-    }
-    if (events & (POLLIN | POLLERR | POLLHUP))
+    if (of->state == CONNECTING && tcp_connected(of->fd))
+        negotiate(of);
+    else if (of->state == CONNECTING)
+        disconnect(client, of, now);
+    else if (events & (POLLIN | POLLERR | POLLHUP))
         receive(client, of, now);
-    if (of->state == READY && of->output_length > 0)
+    if (of->output_length > 0)
         send_output(client, of, now);
 }
 
@@ -499,11 +638,6 @@ static void plan_read_back(kv_client *client)
 
 /* ---- The nodes' processes ------------------------------------------------------------------ */
 
-static double seconds_since_start(const kv_client *client)
-{
-    return (double)(clock_ms() - client->started) / 1000;
-}
-
 static void start_process(kv_client *client, node *of)
 {
     char port[8];
@@ -520,16 +654,6 @@ static void start_process(kv_client *client, node *of)
     fprintf(stderr, "cannot start %s: %s%s\n", of->name, strerror(errno),
             client->cluster ? "" : " (is memcached installed? the demo runs without it, too)");
     exit(2);
-}
-
-static uint32_t on_wire(const kv_client *client, const node *of)
-{
-    uint32_t count = 0;
-    for (uint32_t i = 0; i < client->next; i++) {
-        const operation *op = &client->operations[i];
-        count += op->state == ON_WIRE && &client->nodes[op->node] == of;
-    }
-    return count;
 }
 
 static void act(kv_client *client, const event *what)
@@ -723,12 +847,22 @@ static applications count_applications(const kv_client *client)
     return sum;
 }
 
+static void print_maps_of_nodes(const kv_client *client)
+{
+    printf("\n%-30s %7s %8s %7s %5s %5s %6s %5s\n", "error maps", "version", "revision", "entries",
+           "taken", "known", "broken", "none");
+    for (size_t i = 0; i < client->scenario->nodes; i++)
+        print_maps(&client->report.maps[i], client->nodes[i].name, client->nodes[i].strategy.map);
+}
+
 static bool report(const kv_client *client)
 {
     applications sum = count_applications(client);
     print_classes(&client->report);
     print_reasons(&client->report);
     print_failures(&client->report);
+    print_codes(&client->report);
+    print_maps_of_nodes(client);
     if (client->cluster)
         kv_print_faults(client->cluster);
     printf("\nbudget: %d tokens, never below %.1f, %.1f at the end\n", (int)BUDGET_TOKENS,
@@ -778,6 +912,7 @@ static void set_up_nodes(kv_client *client)
     for (uint8_t i = 0; i < client->scenario->nodes; i++) {
         node *of = &client->nodes[i];
         of->connection = loopback_connection;
+        of->strategy = (errmap_strategy)ERRMAP_STRATEGY(NULL, &client->policy.base);
         of->fd = -1;
         of->reserved = tcp_reserve_port(&of->port);
         of->timer = client->started;

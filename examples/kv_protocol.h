@@ -14,9 +14,14 @@ enum {
     KV_SET = 0x01,
     KV_ADD = 0x02,
     KV_INCREMENT = 0x05,
+    KV_HELLO = 0x1f,
     KV_GET_AND_LOCK = 0x94,
-    KV_UNLOCK = 0x95
+    KV_UNLOCK = 0x95,
+    KV_GET_CONFIG = 0xb5,
+    KV_GET_ERROR_MAP = 0xfe
 };
+
+enum { KV_XERROR = 0x0007 }; /* the feature of HELLO: codes that only the error map explains */
 
 /* X(name, code, text) */
 #define KV_STATUSES(X)                              \
@@ -29,6 +34,7 @@ enum {
     X(NOT_LOCKED, 0x0e, "not locked")               \
     X(UNKNOWN_COMMAND, 0x81, "unknown command")     \
     X(NO_MEMORY, 0x82, "no memory")                 \
+    X(INTERNAL, 0x84, "internal error")             \
     X(TEMPORARY_FAILURE, 0x86, "temporary failure") \
     X(NEW_CODE, 0x7ff0, "in no client's tables")
 
@@ -52,12 +58,16 @@ static inline const char *kv_status_text(uint32_t status)
 
 enum { KV_KEY_SIZE = 24, KV_VALUE_SIZE = 24, KV_VBUCKETS = 16, KV_NODES = 2 };
 
-/* A not-my-vbucket response carries the map of the vbuckets: its revision, 8 bytes, and a byte for
-   each vbucket that says which node owns it. */
+/* The responses to GET_CONFIG and not-my-vbucket carry the map of the vbuckets: its revision, 8
+   bytes, and a byte for each vbucket that says which node owns it. */
 enum { KV_MAP_SIZE = 8 + KV_VBUCKETS };
 
-/* The client's opaque: which operation, and which of its attempts. */
-enum { KV_ATTEMPT_BITS = 12, KV_OPERATIONS = 1024 };
+/* The client's opaque: which operation, and which of its attempts; or that it belongs to none. */
+enum {
+    KV_ATTEMPT_BITS = 12,
+    KV_OPERATIONS = 1024,
+    KV_NO_OPERATION = KV_OPERATIONS << KV_ATTEMPT_BITS
+};
 
 typedef struct kv_packet {
     uint8_t magic, opcode, extras_length;

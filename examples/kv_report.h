@@ -5,13 +5,13 @@
 #include "kv_protocol.h"
 #include "plumbing.h"
 
-#include "../retry.h"
+#include "../errmap.h"
 
 #include <inttypes.h>
 
 enum { DONE, REFUSED, EXPIRED, FAILED, CUT_OFF, OUTCOMES }; /* how an operation ended */
 
-enum { REPORT_ROWS = 8, REPORT_FAILURES = 16 };
+enum { REPORT_ROWS = 8, REPORT_FAILURES = 16, REPORT_CODES = 16 };
 
 typedef struct report_row { /* one class of operations */
     const char *name;
@@ -26,11 +26,24 @@ typedef struct report_failure { /* what operations failed with */
     uint32_t count;
 } report_failure;
 
+typedef struct report_code { /* a status that only an error map knows */
+    uint32_t code, came, retried, refreshes, reconnects;
+    retry_ms longest; /* ms; of the delays before the next try */
+    char name[32];
+} report_code;
+
+typedef struct report_maps { /* the error maps that a node sent, or did not send */
+    uint32_t taken, known, broken, none;
+} report_maps;
+
 typedef struct kv_report {
     report_row rows[REPORT_ROWS]; /* of as many as have a name */
     uint32_t retries, reasons[RETRY_REASON_COUNT];
     report_failure failures[REPORT_FAILURES];
     size_t failure_count;
+    report_code codes[REPORT_CODES];
+    size_t code_count;
+    report_maps maps[KV_NODES];
     retry_ms overrun;         /* ms; the most that an operation ended after its deadline */
     retry_ms late_wakeup;     /* ms; the most that poll returned later than asked */
     uint32_t budget_low;      /* thousandths of a token */
@@ -84,6 +97,37 @@ static inline void report_failed(kv_report *report, const retry_failure *failure
     report->failures[i].failure = *failure;
     report->failures[i].cause = cause;
     report->failures[i].count++;
+}
+
+static inline report_code *report_code_of(kv_report *report, const errmap *map,
+                                          const errmap_entry *entry)
+{
+    size_t i = 0;
+    while (i < report->code_count && report->codes[i].code != entry->code)
+        i++;
+    if (i == REPORT_CODES)
+        return NULL;
+    if (i == report->code_count)
+        report->code_count++;
+    report->codes[i].code = entry->code;
+    errmap_copy_text(map, entry->name, report->codes[i].name, sizeof report->codes[i].name);
+    return &report->codes[i];
+}
+
+/* An attempt has failed and been decided; a code that retry.h knows by itself is not counted. */
+static inline void report_advice(kv_report *report, const errmap *map, const errmap_advice *advice,
+                                 bool retried, retry_ms delay)
+{
+    bool only_map = advice->entry && retry_classify_kv(advice->entry->code, 0).unknown;
+    report_code *row = only_map ? report_code_of(report, map, advice->entry) : NULL;
+    if (!row)
+        return;
+    row->came++;
+    row->retried += retried;
+    row->refreshes += advice->refresh_config;
+    row->reconnects += advice->reconnect;
+    if (retried && delay > row->longest)
+        row->longest = delay;
 }
 
 /* An operation has ended: `now` is when the application was told. */
@@ -154,6 +198,16 @@ static inline void print_reasons(const kv_report *report)
     printf("  %-42s %6" PRIu32 "\n", "all", report->retries);
 }
 
+/* What the client was told by an error map, or else knows itself. */
+static inline const char *code_text(const kv_report *report, uint32_t code)
+{
+    for (size_t i = 0; i < report->code_count; i++) {
+        if (report->codes[i].code == code)
+            return report->codes[i].name;
+    }
+    return kv_status_text(code);
+}
+
 static inline void print_failures(const kv_report *report)
 {
     if (report->failure_count > 0)
@@ -163,10 +217,39 @@ static inline void print_failures(const kv_report *report)
         char line[64];
         if (row->failure.reason == RETRY_REASON_NONE)
             snprintf(line, sizeof line, "code 0x%02" PRIx32 ", %s", row->failure.code,
-                     kv_status_text(row->failure.code));
+                     code_text(report, row->failure.code));
         else
             snprintf(line, sizeof line, "%s", retry_reason_name(row->failure.reason));
         printf("  %-42s %6" PRIu32 "  %s\n", line, row->count, retry_cause_text(row->cause));
+    }
+}
+
+/* `map`: the node's, or NULL. */
+static inline void print_maps(const report_maps *maps, const char *node, const errmap *map)
+{
+    if (map)
+        printf("  %-28s %7" PRIu32 " %8" PRIu32 " %7" PRIu32, node, map->version, map->revision,
+               map->count);
+    else
+        printf("  %-28s %7s %8s %7s", node, "-", "-", "-");
+    printf(" %5" PRIu32 " %5" PRIu32 " %6" PRIu32 " %5" PRIu32 "\n", maps->taken, maps->known,
+           maps->broken, maps->none);
+}
+
+static inline void print_codes(const kv_report *report)
+{
+    if (report->code_count == 0)
+        return;
+    printf("\n%-37s %4s %7s %6s %7s %6s %7s\n", "codes that only", "", "", "", "longest", "config",
+           "re-");
+    printf("%-37s %4s %7s %6s %7s %6s %7s\n", "the error maps know", "came", "retried", "failed",
+           "wait", "asked", "connect");
+    for (size_t i = 0; i < report->code_count; i++) {
+        const report_code *row = &report->codes[i];
+        printf("  0x%04" PRIx32 " %-28s %4" PRIu32 " %7" PRIu32 " %6" PRIu32 " %4" PRIu32
+               " ms %6" PRIu32 " %7" PRIu32 "\n",
+               row->code, row->name, row->came, row->retried, row->came - row->retried,
+               row->longest, row->refreshes, row->reconnects);
     }
 }
 

@@ -14,30 +14,45 @@
 
 /* ---- The script ---------------------------------------------------------------------------- */
 
-/* X(name, text): what can go wrong with a request. */
-#define KV_FAULTS(X)                                             \
-    X(NOTHING, "nothing")                                        \
-    X(TEMPORARY, "answered temporary failure")                   \
-    X(LOCKED, "answered locked without a lock")                  \
-    X(NEW_CODE, "answered a code no client knows")               \
-    X(MOVED, "gave half its vbuckets to the other node")         \
-    X(LOST, "answered not my vbucket, with an old map")          \
-    X(HANG_UP, "hung up, the request not applied")               \
-    X(APPLY_AND_HANG_UP, "hung up, the request applied")         \
-    X(APPLY_AND_STALL, "applied the request and never answered") \
-    X(FREEZE, "froze with all its connections")
+/* X(name, status, instead, text): what can go wrong with a request, the status that it is answered
+   with, if any, and what happens instead where that status cannot be sent (kv_explained). */
+#define KV_FAULTS(X)                                                                   \
+    X(NOTHING, 0, NOTHING, "nothing")                                                  \
+    X(TEMPORARY, KV_TEMPORARY_FAILURE, NOTHING, "answered temporary failure")          \
+    X(LOCKED, KV_LOCKED, NOTHING, "answered locked without a lock")                    \
+    X(NEW_CODE, KV_NEW_CODE, NOTHING, "answered a code that nobody explains")          \
+    X(MOVED, 0, NOTHING, "gave half its vbuckets to the other node")                   \
+    X(LOST, KV_NOT_MY_VBUCKET, NOTHING, "answered not my vbucket, with an old map")    \
+    X(HANG_UP, 0, NOTHING, "hung up, the request not applied")                         \
+    X(APPLY_AND_HANG_UP, 0, NOTHING, "hung up, the request applied")                   \
+    X(APPLY_AND_STALL, 0, NOTHING, "applied the request and never answered")           \
+    X(FREEZE, 0, NOTHING, "froze with all its connections")                            \
+    X(NEW_MAP, 0, NOTHING, "hung up, with a newer error map since")                    \
+    X(THROTTLED, 0x0c, OLD_TEMPORARY, "answered 0x0c, retry later")                    \
+    X(MOVED_QUIETLY, 0x0d, MOVED, "gave half its vbuckets away, answered 0x0d")        \
+    X(STALE, 0x1f, OLD_INTERNAL, "answered 0x1f, the connection is void")              \
+    X(SPECIAL, 0x26, OLD_INTERNAL, "answered 0x26, to be handled specially")           \
+    X(OVERFLOW, 0x28, OLD_INTERNAL, "answered 0x28, no retry")                         \
+    X(PATIENCE, 0xfff0, OLD_TEMPORARY, "answered 0xfff0, retry at intervals")          \
+    X(SLOWER, 0xfff1, OLD_TEMPORARY, "answered 0xfff1, retry ever slower")             \
+    X(OLD_TEMPORARY, KV_TEMPORARY_FAILURE, NOTHING, "answered 0x86 for want of a map") \
+    X(OLD_INTERNAL, KV_INTERNAL, NOTHING, "answered 0x84 for want of a map")
 
 enum {
-#define KV_FAULT_NAME(name, text) KV_FAULT_##name,
+#define KV_FAULT_NAME(name, status, instead, text) KV_FAULT_##name,
     KV_FAULTS(KV_FAULT_NAME)
 #undef KV_FAULT_NAME
         KV_FAULT_COUNT
 };
 
-static const char *const kv_fault_texts[] = {
-#define KV_FAULT_TEXT(name, text) text,
-    KV_FAULTS(KV_FAULT_TEXT)
-#undef KV_FAULT_TEXT
+static const struct kv_fault {
+    uint16_t status;
+    uint8_t instead;
+    const char *text;
+} kv_faults[] = {
+#define KV_FAULT_ROW(name, status, instead, text) {status, KV_FAULT_##instead, text},
+    KV_FAULTS(KV_FAULT_ROW)
+#undef KV_FAULT_ROW
 };
 
 enum { KV_ALWAYS = 255 };
@@ -50,11 +65,13 @@ static const struct kv_script_row {
     uint8_t arrivals, fault;
 } kv_script[] = {
     {60, 79, 2, KV_FAULT_TEMPORARY},
+    {84, 89, 1, KV_FAULT_THROTTLED},
     {94, 94, 1, KV_FAULT_NEW_CODE},
     {96, 96, 1, KV_FAULT_NEW_CODE},
     {105, 105, 1, KV_FAULT_LOST},
     {110, 112, 1, KV_FAULT_LOST},
     {120, 120, 1, KV_FAULT_MOVED},
+    {132, 132, 1, KV_FAULT_NEW_MAP},
     {141, 141, 1, KV_FAULT_HANG_UP},
     {152, 152, 1, KV_FAULT_APPLY_AND_HANG_UP},
     {160, 160, 1, KV_FAULT_HANG_UP},
@@ -70,6 +87,14 @@ static const struct kv_script_row {
     {518, 518, 2, KV_FAULT_TEMPORARY},
     {536, 536, 1, KV_FAULT_APPLY_AND_HANG_UP},
     {540, 559, 1, KV_FAULT_TEMPORARY},
+    {560, 569, 2, KV_FAULT_THROTTLED},
+    {571, 571, 1, KV_FAULT_MOVED_QUIETLY},
+    {580, 582, 1, KV_FAULT_STALE},
+    {590, 592, 1, KV_FAULT_SPECIAL},
+    {600, 609, 4, KV_FAULT_SLOWER},
+    {615, 615, KV_ALWAYS, KV_FAULT_PATIENCE},
+    {620, 620, 1, KV_FAULT_OVERFLOW},
+    {625, 625, 1, KV_FAULT_OVERFLOW},
 };
 
 enum {
@@ -77,6 +102,35 @@ enum {
     KV_FREEZE = 700, /* ms */
     KV_LOCK = 2000   /* ms after which a forgotten lock is released */
 };
+
+/* ---- Error maps ---------------------------------------------------------------------------- */
+
+#define KV_ERRORS                                                                            \
+    "\"0\":{\"name\":\"SUCCESS\",\"attrs\":[\"success\"]},\n"                                \
+    "\"1\":{\"name\":\"KEY_ENOENT\",\"attrs\":[\"item-only\"]},\n"                           \
+    "\"2\":{\"name\":\"KEY_EEXISTS\",\"attrs\":[\"item-only\"]},\n"                          \
+    "\"9\":{\"name\":\"LOCKED\",\"attrs\":[\"item-locked\",\"item-only\",\"retry-now\"]},\n" \
+    "\"c\":{\"name\":\"EWOULD_THROTTLE\","                                                   \
+    "\"attrs\":[\"temp\",\"retry-later\",\"rate-limit\"]},\n"                                \
+    "\"d\":{\"name\":\"ECONFIG_ONLY\",\"attrs\":[\"fetch-config\",\"retry-now\"]},\n"        \
+    "\"1f\":{\"name\":\"AUTH_STALE\",\"attrs\":[\"conn-state-invalidated\",\"auth\"]},\n"    \
+    "\"86\":{\"name\":\"ETMPFAIL\",\"attrs\":[\"temp\",\"retry-now\"]}"
+
+/* Each node's first map and its later one. A bit of the second node's first one has been lost, in
+   the name of 0x26. */
+static const char *const kv_error_maps[KV_NODES][2] = {
+    {"{\"version\":2,\"revision\":4,\"errors\":{\n" KV_ERRORS "}}\n",
+     "{\"version\":2,\"revision\":5,\"errors\":{\n" KV_ERRORS ",\n"
+     "\"fff0\":{\"name\":\"EVERY_20_MS\",\"attrs\":[\"auto-retry\",\"temp\"],\"retry\":"
+     "{\"strategy\":\"constant\",\"after\":5,\"interval\":20,\"max-duration\":150}},\n"
+     "\"fff1\":{\"name\":\"EVER_SLOWER\",\"attrs\":[\"auto-retry\",\"temp\"],\"retry\":"
+     "{\"strategy\":\"linear\",\"after\":5,\"interval\":10,\"ceil\":25}}}}\n"},
+    {"{\"version\":2,\"revision\":6,\"errors\":{\n" KV_ERRORS ",\n"
+     "\"26\":{\"name\":\"ENCRYPTION_KEY\037NOT_AVAILABLE\",\"attrs\":[\"special-handling\"]}}}\n",
+     "{\"version\":2,\"revision\":7,\"errors\":{\n" KV_ERRORS ",\n"
+     "\"26\":{\"name\":\"ENCRYPTION_KEY_NOT_AVAILABLE\",\"attrs\":[\"special-handling\"]},\n"
+     "\"28\":{\"name\":\"EXPIRY_OVERFLOW\","
+     "\"attrs\":[\"item-only\",\"system-constraint\",\"no-retry\"]}}}\n"}};
 
 /* ---- The cluster --------------------------------------------------------------------------- */
 
@@ -93,6 +147,7 @@ typedef struct kv_item {
 typedef struct kv_cluster {
     uint64_t revision; /* of the map that follows */
     uint8_t owner[KV_VBUCKETS];
+    uint8_t editions[KV_NODES]; /* of its error map that a node has had: each start makes one */
     kv_item items[KV_VBUCKETS][KV_ITEMS];
     uint8_t arrived[KV_OPERATIONS]; /* attempts that a node has read */
     uint8_t applied[KV_OPERATIONS]; /* times that the operation has changed the data */
@@ -100,7 +155,9 @@ typedef struct kv_cluster {
 } kv_cluster;
 
 typedef struct kv_peer {
-    int fd; /* -1: free */
+    int fd;          /* -1: free */
+    bool xerror;     /* asked for in HELLO */
+    const char *map; /* the error map that was sent; NULL: none */
     size_t length;
     uint8_t input[4096];
 } kv_peer;
@@ -169,7 +226,7 @@ static inline void kv_print_faults(const kv_cluster *cluster)
 {
     printf("\nwhat the server did%24s %6s %6s\n", "", "node 1", "node 2");
     for (size_t i = 1; i < KV_FAULT_COUNT; i++)
-        printf("  %-42s %5u %6u\n", kv_fault_texts[i], (unsigned)cluster->faults[0][i],
+        printf("  %-42s %5u %6u\n", kv_faults[i].text, (unsigned)cluster->faults[0][i],
                (unsigned)cluster->faults[1][i]);
 }
 
@@ -314,34 +371,78 @@ static inline uint16_t kv_decide_answer(const kv_server *server, uint8_t fault,
                                         const kv_packet *request, kv_answer *answer)
 {
     const kv_cluster *cluster = server->cluster;
-    if (request->status >= KV_VBUCKETS || cluster->owner[request->status] != server->node ||
-        fault == KV_FAULT_LOST)
+    uint16_t status = kv_faults[fault].status;
+    if (status == KV_NOT_MY_VBUCKET)
         return kv_answer_map(cluster, answer);
-    if (fault == KV_FAULT_TEMPORARY)
-        return KV_TEMPORARY_FAILURE;
-    if (fault == KV_FAULT_LOCKED)
-        return KV_LOCKED;
-    if (fault == KV_FAULT_NEW_CODE)
-        return KV_NEW_CODE;
+    if (status != KV_SUCCESS)
+        return status;
+    if (request->status >= KV_VBUCKETS || cluster->owner[request->status] != server->node)
+        return kv_answer_map(cluster, answer);
     return kv_apply(server->cluster, request, answer);
+}
+
+static inline uint16_t kv_on_hello(kv_peer *peer, const kv_packet *request, kv_answer *answer)
+{
+    peer->xerror = false;
+    for (uint32_t i = 0; i + 1 < request->value_length; i += 2)
+        peer->xerror = peer->xerror || kv_number(request->value + i, 2) == KV_XERROR;
+    kv_put(answer->text, 2, KV_XERROR);
+    answer->length = peer->xerror ? 2 : 0;
+    return KV_SUCCESS;
+}
+
+/* What is about the connection or the cluster, not about an item. False if the request is not. */
+static inline bool kv_control(const kv_server *server, kv_peer *peer, const kv_packet *request,
+                              kv_answer *answer)
+{
+    switch (request->opcode) {
+    case KV_HELLO:
+        answer->status = kv_on_hello(peer, request, answer);
+        return true;
+    case KV_GET_ERROR_MAP:
+        peer->map = kv_error_maps[server->node][server->cluster->editions[server->node] > 1];
+        answer->value = (const uint8_t *)peer->map;
+        answer->length = (uint32_t)strlen(peer->map);
+        return true;
+    case KV_GET_CONFIG:
+        kv_answer_map(server->cluster, answer);
+        return true;
+    default:
+        return false;
+    }
 }
 
 /* ---- A node -------------------------------------------------------------------------------- */
 
-static inline uint8_t kv_fault_of(kv_server *server, uint32_t opaque)
+/* Whether a status may be sent: the client asked for such, and has a map in which it is. */
+static inline bool kv_explained(const kv_peer *peer, uint16_t status)
+{
+    char key[16];
+    snprintf(key, sizeof key, "\"%x\":", (unsigned)status);
+    return peer->xerror && peer->map && strstr(peer->map, key);
+}
+
+static inline uint8_t kv_scripted_fault(uint32_t operation, uint8_t arrival)
+{
+    for (size_t i = 0; i < sizeof kv_script / sizeof kv_script[0]; i++) {
+        const struct kv_script_row *row = &kv_script[i];
+        if (operation >= row->first && operation <= row->last && arrival <= row->arrivals)
+            return row->fault;
+    }
+    return KV_FAULT_NOTHING;
+}
+
+static inline uint8_t kv_fault_of(kv_server *server, const kv_peer *peer, uint32_t opaque)
 {
     uint32_t operation = opaque >> KV_ATTEMPT_BITS;
     if (operation >= KV_OPERATIONS)
         return KV_FAULT_NOTHING;
-    uint8_t arrival = ++server->cluster->arrived[operation];
-    for (size_t i = 0; i < sizeof kv_script / sizeof kv_script[0]; i++) {
-        const struct kv_script_row *row = &kv_script[i];
-        if (operation >= row->first && operation <= row->last && arrival <= row->arrivals) {
-            server->cluster->faults[server->node][row->fault]++;
-            return row->fault;
-        }
-    }
-    return KV_FAULT_NOTHING;
+    uint8_t fault = kv_scripted_fault(operation, ++server->cluster->arrived[operation]);
+    const struct kv_fault *row = &kv_faults[fault];
+    if (row->instead != KV_FAULT_NOTHING && !kv_explained(peer, row->status))
+        fault = row->instead;
+    server->cluster->faults[server->node][fault]++;
+    return fault;
 }
 
 /* Gives every other vbucket that the node owns to the other node. */
@@ -361,8 +462,8 @@ static inline void kv_move(kv_server *server)
 static inline void kv_hang_up(kv_peer *peer)
 {
     close(peer->fd);
+    memset(peer, 0, sizeof *peer);
     peer->fd = -1;
-    peer->length = 0;
 }
 
 static inline void kv_reply(kv_peer *peer, const kv_packet *request, const kv_answer *answer)
@@ -385,21 +486,39 @@ static inline void kv_reply(kv_peer *peer, const kv_packet *request, const kv_an
         kv_hang_up(peer);
 }
 
+static inline bool kv_hangs_up(uint8_t fault)
+{
+    return fault == KV_FAULT_HANG_UP || fault == KV_FAULT_APPLY_AND_HANG_UP ||
+           fault == KV_FAULT_NEW_MAP;
+}
+
+/* A request about an item: something may go wrong with it. */
+static inline void kv_serve_item(kv_server *server, kv_peer *peer, const kv_packet *request,
+                                 kv_answer *answer)
+{
+    uint8_t fault = kv_fault_of(server, peer, request->opaque);
+    pause_ms(fault == KV_FAULT_FREEZE ? KV_FREEZE : KV_WORK);
+    if (fault == KV_FAULT_MOVED || fault == KV_FAULT_MOVED_QUIETLY)
+        kv_move(server);
+    if (fault == KV_FAULT_NEW_MAP)
+        server->cluster->editions[server->node]++;
+    else if (fault != KV_FAULT_HANG_UP)
+        answer->status = kv_decide_answer(server, fault, request, answer);
+    if (kv_hangs_up(fault))
+        kv_hang_up(peer);
+    else if (fault != KV_FAULT_APPLY_AND_STALL)
+        kv_reply(peer, request, answer);
+}
+
 static inline void kv_handle(kv_server *server, kv_peer *peer, const kv_packet *request)
 {
     kv_answer answer;
     memset(&answer, 0, sizeof answer);
     answer.value = answer.text;
-    uint8_t fault = kv_fault_of(server, request->opaque);
-    pause_ms(fault == KV_FAULT_FREEZE ? KV_FREEZE : KV_WORK);
-    if (fault == KV_FAULT_MOVED)
-        kv_move(server);
-    if (fault != KV_FAULT_HANG_UP)
-        answer.status = kv_decide_answer(server, fault, request, &answer);
-    if (fault == KV_FAULT_HANG_UP || fault == KV_FAULT_APPLY_AND_HANG_UP)
-        kv_hang_up(peer);
-    else if (fault != KV_FAULT_APPLY_AND_STALL)
+    if (kv_control(server, peer, request, &answer))
         kv_reply(peer, request, &answer);
+    else
+        kv_serve_item(server, peer, request, &answer);
 }
 
 /* Reads what has come and handles every whole request in it. */
@@ -468,6 +587,7 @@ static inline pid_t kv_serve(kv_cluster *cluster, uint8_t node, uint16_t port)
 {
     static kv_server server;
     pid_t parent = getpid(), pid;
+    cluster->editions[node]++;
     fflush(stdout);
     if ((pid = fork()) != 0)
         return pid;
