@@ -390,9 +390,10 @@ static void errmap__write_request(uint8_t *packet, uint32_t opcode, uint32_t key
 RETRY_API size_t errmap_write_hello(uint8_t *packet, size_t capacity, const char *name,
                                     size_t length, uint32_t opaque)
 {
-    const size_t needed = ERRMAP__HEADER + length + 2;
+    size_t needed;
     if (length > 0xffff || (!name && length != 0))
         return 0;
+    needed = ERRMAP__HEADER + length + 2;
     if (!packet || needed > capacity)
         return needed;
     errmap__write_request(packet, ERRMAP__OPCODE_HELLO, (uint32_t)length, ERRMAP__FEATURE_XERROR,
@@ -500,14 +501,14 @@ static uint64_t errmap__load(const char *bytes)
     return word;
 }
 
-/* Marks bytes that are not plain by their high bit: as in subtraction a byte below its subtrahend
-   sets it, so do 0 to 0x1f less 0x20, and a quote or a backslash, turned to 0, less 1. The borrow
-   may mark bytes above the first one, never one below. */
+/* Marks bytes that are not plain by their high bit: subtraction sets it in control characters less
+   0x20, and in a quote or backslash, turned to 0, less 1; at least one leaves it set in what is not
+   ASCII. The borrow may mark a byte above one that is marked, never the first. */
 ERRMAP__WRAPS static uint64_t errmap__mark_special(uint64_t word)
 {
     const uint64_t quote = word ^ ERRMAP__EACH('"');
     const uint64_t backslash = word ^ ERRMAP__EACH('\\');
-    return (word | (word - ERRMAP__EACH(0x20)) | (quote - ERRMAP__EACH(1)) |
+    return ((word - ERRMAP__EACH(0x20)) | (quote - ERRMAP__EACH(1)) |
             (backslash - ERRMAP__EACH(1))) &
            ERRMAP__EACH(0x80);
 }
