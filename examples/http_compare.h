@@ -1,0 +1,217 @@
+/* http_compare.h: the list of http_curl.c, done by the command line tool curl too, and the table
+   that shows both. */
+#ifndef HTTP_COMPARE_H
+#define HTTP_COMPARE_H
+
+#include "http_server.h"
+
+typedef struct http_result {
+    unsigned tries, effects; /* effects: how often the request may have taken effect */
+    unsigned waited;         /* ms between tries */
+    bool done;
+} http_result;
+
+enum { TOOLS = 3 };
+
+/* One who works through the script, on a server of its own. */
+typedef struct http_tool {
+    const char *name, *folder;
+    char *flag; /* for curl; NULL: none */
+    http_server server;
+    http_result results[STEPS];
+    pid_t processes[STEPS];
+} http_tool;
+
+/* ---- The command line tool ----------------------------------------------------------------- */
+
+/* The same limits as in http_curl.c, as far as curl has them: it counts in seconds. */
+#define CURL_COMMAND "curl --retry 3 --retry-max-time 3 --max-time 1 --fail"
+
+/* Starts a curl for each step; what it says goes into a file. */
+static inline void curl_start(http_tool *tool)
+{
+    for (size_t i = 0; i < STEPS; i++) {
+        char url[128], said[256];
+        char *arguments[] = {"curl",
+                             "-q",
+                             "--no-progress-meter",
+                             "--fail",
+                             "--retry",
+                             "3",
+                             "--retry-max-time",
+                             "3",
+                             "--max-time",
+                             "1",
+                             "--output",
+                             "/dev/null",
+                             "--stderr",
+                             said,
+                             url,
+                             "--request",
+                             (char *)(uintptr_t)script[i].method,
+                             tool->flag,
+                             NULL};
+        step_url(&tool->server, &script[i], url, sizeof url);
+        snprintf(said, sizeof said, "%s/curl-%zu.txt", tool->server.folder, i);
+        tool->processes[i] = start_later(0, arguments);
+    }
+}
+
+/* Reads what a curl said: "... Will retry in 2 seconds. 1 retries left." */
+static inline void curl_read(const http_tool *tool, size_t i, http_result *result)
+{
+    char line[512], name[32];
+    FILE *said;
+    snprintf(name, sizeof name, "curl-%zu.txt", i);
+    said = open_in(tool->server.folder, name, "r");
+    while (said && fgets(line, sizeof line, said)) {
+        const char *wait = strstr(line, "Will retry in ");
+        if (!wait)
+            continue;
+        result->tries++;
+        result->waited += 1000 * (unsigned)strtoul(wait + strlen("Will retry in "), NULL, 10);
+    }
+    if (said)
+        fclose(said);
+}
+
+/* Waits for the curls, which end by their own limits, and reads how they fared. */
+static inline void curl_finish(http_tool *tool)
+{
+    for (size_t i = 0; i < STEPS; i++) {
+        http_result *result = &tool->results[i];
+        int status = 0;
+        while (waitpid(tool->processes[i], &status, 0) < 0 && errno == EINTR)
+            continue;
+        result->done = WIFEXITED(status) && WEXITSTATUS(status) == 0;
+        result->tries = 1;
+        curl_read(tool, i, result);
+    }
+}
+
+/* ---- The table ----------------------------------------------------------------------------- */
+
+/* Whether a request that is not idempotent may have taken effect more than once. */
+static inline bool sent_twice(size_t i, const http_result *result)
+{
+    return strcmp(script[i].method, "POST") == 0 && result->effects > 1;
+}
+
+/* "wrong": an answer where there was none. */
+static inline const char *result_text(size_t i, const http_result *result)
+{
+    if (sent_twice(i, result))
+        return "TWICE";
+    if (result->done && script[i].port == CUT)
+        return "wrong";
+    return result->done ? "done" : "fails";
+}
+
+static inline void print_row(size_t i, const http_tool *tools)
+{
+    printf("%-5s%-9s%-21s", script[i].method, script[i].path, script[i].behaviour);
+    for (size_t t = 0; t < TOOLS; t++) {
+        const http_result *result = &tools[t].results[i];
+        printf("|%2u %4.1f s %-5s", result->tries, result->waited / 1000.0, result_text(i, result));
+    }
+    printf("\n");
+}
+
+static inline void print_sums(const http_tool *tool)
+{
+    unsigned done = 0, tries = 0, twice = 0;
+    double waited = 0;
+    for (size_t i = 0; i < STEPS; i++) {
+        const http_result *result = &tool->results[i];
+        twice += sent_twice(i, result);
+        done += strcmp(result_text(i, result), "done") == 0;
+        tries += result->tries;
+        waited += result->waited / 1000.0;
+    }
+    printf("%-13s %2u of %u done, %2u tries, %4.1f s waited in all, %u POST sent twice\n",
+           tool->name, done, (unsigned)STEPS, tries, waited, twice);
+}
+
+static inline void print_comparison(const http_tool *tools)
+{
+    printf("\n%-35s", "");
+    for (size_t t = 0; t < TOOLS; t++)
+        printf("| %-14s", tools[t].name);
+    printf("\n%-14s%-21s", "request", "what the server does");
+    for (size_t t = 0; t < TOOLS; t++)
+        printf("|tries, waited  ");
+    printf("\n");
+    for (size_t i = 0; i < STEPS; i++)
+        print_row(i, tools);
+    printf("\nTWICE: a POST that may have taken effect (no word that it has not) was sent again.\n"
+           "wrong: half a header was taken for an answer.\n\n");
+    for (size_t t = 0; t < TOOLS; t++)
+        print_sums(&tools[t]);
+}
+
+/* The verdicts on retry.h's column. */
+static inline bool judge(const http_tool *tool)
+{
+    unsigned twice = 0, otherwise = 0;
+    for (size_t i = 0; i < STEPS; i++) {
+        twice += sent_twice(i, &tool->results[i]);
+        otherwise += tool->results[i].done != script[i].ends_well;
+    }
+    printf("\n%s  No POST that may have taken effect was sent again.\n",
+           twice == 0 ? "kept  " : "BROKEN");
+    printf("%s  Every request that can be done was done, and no other.\n",
+           otherwise == 0 ? "kept  " : "BROKEN");
+    return twice == 0 && otherwise == 0;
+}
+
+/* ---- Running ------------------------------------------------------------------------------- */
+
+/* All three at the same time, each on its own server. */
+static inline int compare(const char *folder, void (*fetch_script)(http_tool *))
+{
+    static char all_errors[] = "--retry-all-errors";
+    static http_tool tools[TOOLS] = {
+        {.name = "retry.h", .folder = "retry.h"},
+        {.name = "curl --retry", .folder = "curl"},
+        {.name = "+ all-errors", .folder = "curl-all-errors", .flag = all_errors}};
+    for (size_t t = 0; t < TOOLS; t++)
+        http_server_start(&tools[t].server, folder, tools[t].folder);
+    for (size_t t = 0; t < TOOLS; t++)
+        http_server_start_late(&tools[t].server);
+    for (size_t t = 1; t < TOOLS; t++)
+        curl_start(&tools[t]);
+    printf("retry.h decides:\n");
+    fetch_script(&tools[0]);
+    for (size_t t = 1; t < TOOLS; t++)
+        curl_finish(&tools[t]);
+    for (size_t t = 0; t < TOOLS; t++) {
+        http_server_stop(&tools[t].server);
+        for (size_t i = 0; i < STEPS; i++)
+            tools[t].results[i].effects = http_server_effects(&tools[t].server, &script[i]);
+    }
+    print_comparison(tools);
+    printf("\nLogs are in %s. The curls: %s\n", folder, CURL_COMMAND);
+    return judge(&tools[0]) ? 0 : 1;
+}
+
+/* The server alone, and its list, for clients of other kinds. */
+static inline int serve(const char *folder)
+{
+    http_server server;
+    memset(&server, 0, sizeof server);
+    http_server_start(&server, folder, "serve");
+    http_server_start_late(&server);
+    for (size_t i = 0; i < STEPS; i++) {
+        char url[128];
+        step_url(&server, &script[i], url, sizeof url);
+        printf("%-4s %-40s # %s\n", script[i].method, url, script[i].behaviour);
+    }
+    printf("# until Ctrl-C\n");
+    fflush(stdout);
+    while (!interrupted)
+        pause();
+    http_server_stop(&server);
+    return 0;
+}
+
+#endif /* HTTP_COMPARE_H */
