@@ -1,0 +1,21 @@
+/* errmap.json as it lies in flash. */
+static const char errmap_flash[] =
+    "{\"version\":2,\"revision\":7,\"errors\":{\"82\""
+    ":{\"name\":\"GATEWAY_ASLEEP\",\"desc\":\"The ga"
+    "teway listens again in a moment\",\"attrs\""
+    ":[\"temp\",\"retry-later\"],\"retry\":{\"strate"
+    "gy\":\"linear\",\"interval\":100,\"after\":50,\""
+    "ceil\":400}},\"85\":{\"name\":\"CHANNEL_CROWDE"
+    "D\",\"desc\":\"Too many sensors speak at onc"
+    "e\",\"attrs\":[\"temp\",\"retry-now\",\"rate-lim"
+    "it\"]},\"90\":{\"name\":\"SENSOR_UNPAIRED\",\"de"
+    "sc\":\"The gateway has forgotten this sens"
+    "or\",\"attrs\":[\"conn-state-invalidated\"]},"
+    "\"91\":{\"name\":\"STORE_FULL\",\"desc\":\"The ga"
+    "teway makes room for a reading\",\"attrs\":"
+    "[\"retry-later\"],\"retry\":{\"strategy\":\"exp"
+    "onential\",\"interval\":4,\"after\":20,\"ceil\""
+    ":600,\"max-duration\":1500}},\"92\":{\"name\":"
+    "\"READING_REJECTED\",\"desc\":\"Not now, and "
+    "not later\",\"attrs\":[\"retry-later\",\"no-re"
+    "try\"]}}}";
