@@ -6,7 +6,7 @@
    client obeys. It asks every node for its error map, which explains codes that the client does
    not know. At the end it shows what happened, and two verdicts.
 
-       cc -o kv_client examples/kv_client.c
+       cc -o kv_client examples/kv_client.c       (with <jsmn.h>, as in Debian's libjsmn-dev)
        ./kv_client               two nodes of its own, which fail on a script (kv_server.h)
        ./kv_client memcached     a real memcached, frozen, killed, started again and cut off
        ./kv_client careless      every operation claims to be idempotent (with memcached, too): the
@@ -121,7 +121,7 @@ typedef struct kv_client {
     retry_budget budget;
     operation operations[KV_OPERATIONS];
     uint32_t count, next, open; /* operations planned, the next to begin, begun and not finished */
-    retry_time started, next_burst;
+    retry_time next_burst;
     node nodes[KV_NODES];
     uint64_t map_revision;
     uint8_t map[KV_VBUCKETS]; /* which node owns a vbucket */
@@ -130,11 +130,6 @@ typedef struct kv_client {
     kv_report report;
     retry_time drawn; /* when the line of progress was drawn */
 } kv_client;
-
-static double seconds_since_start(const kv_client *client)
-{
-    return (double)(clock_ms() - client->started) / 1000;
-}
 
 /* ---- Deciding ------------------------------------------------------------------------------ */
 
@@ -199,51 +194,13 @@ static void attempt_timed_out(kv_client *client, operation *op, retry_time now)
 
 /* ---- Sending ------------------------------------------------------------------------------- */
 
-/* Appends a packet to the node's output; false if there is no room. */
-static bool append(node *to, const kv_packet *packet)
+/* Appends a request to the node's output; false if there is no room. */
+static bool write_request(node *to, uint8_t opcode, const char *key, uint32_t opaque, uint64_t cas)
 {
     size_t room = sizeof to->output - to->output_length;
-    size_t size = kv_write(to->output + to->output_length, room, packet);
+    size_t size = kv_write_request(to->output + to->output_length, room, opcode, key, opaque, cas);
     to->output_length += size;
     return size > 0;
-}
-
-static bool write_request(node *to, const operation *op, uint16_t vbucket)
-{
-    uint8_t extras[20] = {0}; /* set and add: flags and expiry, both 0 */
-    char value[KV_VALUE_SIZE];
-    int length = snprintf(value, sizeof value, "value of %" PRIu32, op->opaque >> KV_ATTEMPT_BITS);
-    bool stores = op->kind == SET || op->kind == ADD;
-    kv_packet packet;
-    memset(&packet, 0, sizeof packet);
-    packet.magic = KV_REQUEST;
-    packet.opcode = kinds[op->kind].opcode;
-    packet.status = vbucket;
-    packet.opaque = op->opaque;
-    packet.cas = op->kind == UNLOCK ? op->cas : 0;
-    packet.extras = extras;
-    packet.key = (const uint8_t *)op->key;
-    packet.key_length = (uint16_t)strlen(op->key);
-    packet.value = (const uint8_t *)value;
-    packet.value_length = stores ? (uint32_t)length : 0;
-    packet.extras_length = stores ? 8 : op->kind == GET_AND_LOCK ? 4 : 0; /* lock: default time */
-    if (op->kind == INCREMENT) {
-        packet.extras_length = 20;
-        kv_put(extras, 8, 1);     /* add 1 */
-        kv_put(extras + 8, 8, 1); /* or begin with 1 */
-    }
-    return append(to, &packet);
-}
-
-/* A request that has an opcode and nothing else. */
-static void write_control(node *to, uint8_t opcode)
-{
-    kv_packet packet;
-    memset(&packet, 0, sizeof packet);
-    packet.magic = KV_REQUEST;
-    packet.opcode = opcode;
-    packet.opaque = KV_NO_OPERATION;
-    append(to, &packet);
 }
 
 /* Nothing has left the client, so that another try is safe; but none can work before the next try
@@ -260,14 +217,14 @@ static void not_sent(kv_client *client, operation *op, const node *to, retry_tim
 /* Makes one attempt: on the wire until its own time or the operation's is over. */
 static void dispatch(kv_client *client, operation *op, retry_time now)
 {
-    uint16_t vbucket = kv_vbucket((const uint8_t *)op->key, strlen(op->key));
-    op->node = client->map[vbucket];
+    uint8_t opcode = kinds[op->kind].opcode;
+    op->node = client->map[kv_vbucket(op->key)];
     node *to = &client->nodes[op->node];
     uint32_t number = (uint32_t)(op - client->operations);
     uint32_t attempt = op->request.attempts & ((1u << KV_ATTEMPT_BITS) - 1);
     op->opaque = number << KV_ATTEMPT_BITS | attempt;
     op->request.strategy = &to->strategy.base;
-    if (to->state != READY || !write_request(to, op, vbucket)) {
+    if (to->state != READY || !write_request(to, opcode, op->key, op->opaque, op->cas)) {
         not_sent(client, op, to, now);
         return;
     }
@@ -357,64 +314,46 @@ static void negotiate(node *to)
     to->state = NEGOTIATING;
 }
 
-static void say_broken(const kv_client *client, const node *from, errmap_status status,
-                       const char *json, size_t offset)
-{
-    int line = 1;
-    for (size_t i = 0; i < offset; i++)
-        line += json[i] == '\n';
-    say("%6.2f s  %s: error map refused at line %d, offset %zu:\n"
-        "          %s; on without XERROR\n",
-        seconds_since_start(client), from->name, line, offset, errmap_status_text(status));
-}
-
 /* Puts a newer map in the place of the one in use. It is parsed beside that, never over it: what
    is broken or older changes nothing. False if it is broken. */
 static bool store_map(kv_client *client, node *from, const char *json, size_t length)
 {
-    const errmap *live = from->strategy.map;
-    stored_map *spare = &from->maps[live == &from->maps[0].map];
-    report_maps *counts = &client->report.maps[from - client->nodes];
+    const errmap *in_use = from->strategy.map;
+    stored_map *spare = in_use == &from->maps[0].map ? &from->maps[1] : &from->maps[0];
+    size_t number = (size_t)(from - client->nodes);
     errmap_error error;
     memcpy(spare->text, json, length);
     errmap_status status =
         errmap_parse(&spare->map, spare->text, length, spare->entries, MAP_ENTRIES, &error);
     if (status != ERRMAP_OK) {
-        if (counts->broken++ == 0)
-            say_broken(client, from, status, json, error.offset);
+        report_broken_map(&client->report, number, json, status, error.offset);
         return false;
     }
-    from->strategy.map = errmap_newer(live, &spare->map);
-    if (from->strategy.map == live) {
-        counts->known++;
-        return true;
-    }
-    counts->taken++;
-    say("%6.2f s  %s: error map version %" PRIu32 ", revision %" PRIu32 ", %" PRIu32 " entries\n",
-        seconds_since_start(client), from->name, spare->map.version, spare->map.revision,
-        spare->map.count);
+    from->strategy.map = errmap_newer(in_use, &spare->map);
+    report_map(&client->report, number, from->strategy.map);
     return true;
 }
 
-/* The answers to negotiate(), HELLO's first. */
+/* The answers to negotiate(), HELLO's first. Without a sound map XERROR is taken back by a HELLO
+   that asks for nothing. */
 static void negotiated(kv_client *client, node *from, const uint8_t *packet, size_t size,
                        retry_time now)
 {
     const char *json;
     size_t length;
+    bool sound = false;
     if (packet[1] == KV_HELLO) {
         from->xerror = false;
         errmap_read_hello(packet, size, &from->xerror);
         return;
     }
-    bool sound = false;
     if (errmap_read_get(packet, size, &json, &length))
         sound = store_map(client, from, json, length);
-    else if (client->report.maps[from - client->nodes].none++ == 0)
-        say("%6.2f s  %s has no error map (0x%02x); on without XERROR\n",
-            seconds_since_start(client), from->name, (unsigned)kv_number(packet + 6, 2));
+    else
+        report_no_map(&client->report, (size_t)(from - client->nodes),
+                      (unsigned)kv_number(packet + 6, 2));
     if (from->xerror && !sound)
-        write_control(from, KV_HELLO); /* without a feature: takes XERROR back */
+        write_request(from, KV_HELLO, "", KV_NO_OPERATION, 0);
     retry_connection_established(&from->connection, now);
     from->state = READY;
     client->report.connections++;
@@ -453,9 +392,9 @@ static void rejected(kv_client *client, operation *op, const kv_packet *response
     const errmap *map = from->strategy.map;
     errmap_advice advice = errmap_classify_kv(map, response->status, response->opcode);
     failed(client, op, advice.failure, now);
-    report_advice(&client->report, map, &advice, op->state == WAITING, op->request.last_delay);
+    report_advice(&client->report, map, &advice, &op->request, op->state == WAITING);
     if (advice.refresh_config)
-        write_control(from, KV_GET_CONFIG);
+        write_request(from, KV_GET_CONFIG, "", KV_NO_OPERATION, 0);
     if (advice.reconnect)
         drain(from, now);
 }
@@ -465,10 +404,10 @@ static void answered(kv_client *client, const kv_packet *response, retry_time no
 {
     uint32_t number = response->opaque >> KV_ATTEMPT_BITS;
     operation *op = number < client->next ? &client->operations[number] : NULL;
+    if (response->opcode == KV_HELLO)
+        return; /* XERROR is taken back */
     if (response->opcode == KV_GET_CONFIG)
         adopt_map(client, response, now);
-    else if (response->opcode == KV_HELLO)
-        return; /* XERROR is taken back */
     else if (!op || op->state != ON_WIRE || op->opaque != response->opaque)
         client->report.late_answers++;
     else if (response->status == KV_SUCCESS)
@@ -671,7 +610,7 @@ static void act(kv_client *client, const event *what)
         kill(of->process, SIGCONT);
     else
         child_kill(of->process);
-    say("%6.2f s  %s is %s", seconds_since_start(client), of->name, texts[what->action]);
+    say("%6.2f s  %s is %s", seconds_since_start(&client->report), of->name, texts[what->action]);
     if (what->action == CUT || what->action == KILL)
         say(", requests on the wire: %" PRIu32, requests);
     say("\n");
@@ -779,8 +718,8 @@ static void draw_progress(kv_client *client, retry_time now)
                                  of->state == READY ? "up" : "--");
     }
     progress("%6.2f s  %4" PRIu32 " of %" PRIu32 " done  %3" PRIu32 " open  %4" PRIu32 " retries%s",
-             seconds_since_start(client), client->next - client->open, client->count, client->open,
-             client->report.retries, nodes);
+             seconds_since_start(&client->report), client->next - client->open, client->count,
+             client->open, client->report.retries, nodes);
 }
 
 static void run(kv_client *client)
@@ -799,7 +738,7 @@ static void run(kv_client *client)
 static void cut_off(kv_client *client)
 {
     if (interrupted)
-        say("\n%6.2f s  interrupted\n", seconds_since_start(client));
+        say("\n%6.2f s  interrupted\n", seconds_since_start(&client->report));
     for (uint32_t i = 0; i < client->next; i++) {
         operation *op = &client->operations[i];
         if (op->state == IDLE || op->state == FINISHED)
@@ -847,14 +786,6 @@ static applications count_applications(const kv_client *client)
     return sum;
 }
 
-static void print_maps_of_nodes(const kv_client *client)
-{
-    printf("\n%-30s %7s %8s %7s %5s %5s %6s %5s\n", "error maps", "version", "revision", "entries",
-           "taken", "known", "broken", "none");
-    for (size_t i = 0; i < client->scenario->nodes; i++)
-        print_maps(&client->report.maps[i], client->nodes[i].name, client->nodes[i].strategy.map);
-}
-
 static bool report(const kv_client *client)
 {
     applications sum = count_applications(client);
@@ -862,7 +793,7 @@ static bool report(const kv_client *client)
     print_reasons(&client->report);
     print_failures(&client->report);
     print_codes(&client->report);
-    print_maps_of_nodes(client);
+    print_maps(&client->report);
     if (client->cluster)
         kv_print_faults(client->cluster);
     printf("\nbudget: %d tokens, never below %.1f, %.1f at the end\n", (int)BUDGET_TOKENS,
@@ -886,7 +817,7 @@ static void set_up_retry(kv_client *client)
                                                  .timeout_cost = 2000,
                                                  .success_deposit = 500};
     retry_seed(1);
-    retry_budget_init(&client->budget, &options, client->started);
+    retry_budget_init(&client->budget, &options, client->report.started);
     client->policy = best_effort;
     client->policy.backoff.initial = 8;
     client->policy.retry_after_spread = RETRY_RATIO(0.5); /* not all at once, see not_sent */
@@ -915,11 +846,12 @@ static void set_up_nodes(kv_client *client)
         of->strategy = (errmap_strategy)ERRMAP_STRATEGY(NULL, &client->policy.base);
         of->fd = -1;
         of->reserved = tcp_reserve_port(&of->port);
-        of->timer = client->started;
+        of->timer = client->report.started;
         if (client->cluster)
             snprintf(of->name, sizeof of->name, "node %d", i + 1);
         else
             snprintf(of->name, sizeof of->name, "memcached");
+        client->report.maps[i].node = of->name;
     }
     for (uint8_t i = 0; i < KV_VBUCKETS; i++)
         client->map[i] = i % client->scenario->nodes;
@@ -934,7 +866,7 @@ static void set_up(kv_client *client)
         perror("no memory to share");
         exit(2);
     }
-    client->started = client->next_burst = clock_ms();
+    client->report.started = client->next_burst = clock_ms();
     client->count = OPERATIONS;
     set_up_retry(client);
     set_up_nodes(client);

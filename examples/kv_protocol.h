@@ -3,8 +3,11 @@
 #ifndef KV_PROTOCOL_H
 #define KV_PROTOCOL_H
 
+#include <inttypes.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 
 enum { KV_REQUEST = 0x80, KV_RESPONSE = 0x81, KV_HEADER = 24, KV_BODY_MAX = 30000 };
@@ -118,6 +121,45 @@ static inline size_t kv_write(uint8_t *out, size_t capacity, const kv_packet *pa
     return KV_HEADER + (size_t)body;
 }
 
+/* FNV-1a, which is enough to spread a few hundred keys. */
+static inline uint16_t kv_vbucket(const char *key)
+{
+    uint32_t hash = 2166136261u;
+    for (; *key != '\0'; key++)
+        hash = (uint32_t)((uint64_t)(hash ^ (uint8_t)*key) * 16777619u & UINT32_MAX);
+    return (uint16_t)(hash >> 16 & (KV_VBUCKETS - 1));
+}
+
+/* Writes a request and returns its size; 0 if it does not fit. The key may be empty. A set and an
+   add store a value that names the operation; an increment adds 1, or begins with 1. */
+static inline size_t kv_write_request(uint8_t *out, size_t capacity, uint8_t opcode,
+                                      const char *key, uint32_t opaque, uint64_t cas)
+{
+    uint8_t extras[20] = {0}; /* set and add: flags and expiry, both 0 */
+    char value[KV_VALUE_SIZE];
+    int length = snprintf(value, sizeof value, "value of %" PRIu32, opaque >> KV_ATTEMPT_BITS);
+    bool stores = opcode == KV_SET || opcode == KV_ADD;
+    kv_packet packet;
+    memset(&packet, 0, sizeof packet);
+    packet.magic = KV_REQUEST;
+    packet.opcode = opcode;
+    packet.status = kv_vbucket(key);
+    packet.opaque = opaque;
+    packet.cas = cas;
+    packet.extras = extras;
+    packet.key = (const uint8_t *)key;
+    packet.key_length = (uint16_t)strlen(key);
+    packet.value = (const uint8_t *)value;
+    packet.value_length = stores ? (uint32_t)length : 0;
+    packet.extras_length = stores ? 8 : opcode == KV_GET_AND_LOCK ? 4 : 0; /* lock: default time */
+    if (opcode == KV_INCREMENT) {
+        packet.extras_length = 20;
+        kv_put(extras, 8, 1);
+        kv_put(extras + 8, 8, 1);
+    }
+    return kv_write(out, capacity, &packet);
+}
+
 enum { KV_INCOMPLETE, KV_COMPLETE, KV_BROKEN };
 
 /* Reads the packet at the start of what has arrived. The packet points into it; *size is how much
@@ -144,15 +186,6 @@ static inline int kv_read(const uint8_t *in, size_t length, uint8_t magic, kv_pa
     packet->value_length = body - head;
     *size = KV_HEADER + (size_t)body;
     return length < *size ? KV_INCOMPLETE : KV_COMPLETE;
-}
-
-/* FNV-1a, which is enough to spread a few hundred keys. */
-static inline uint16_t kv_vbucket(const uint8_t *key, size_t length)
-{
-    uint32_t hash = 2166136261u;
-    for (size_t i = 0; i < length; i++)
-        hash = (uint32_t)((uint64_t)(hash ^ key[i]) * 16777619u & UINT32_MAX);
-    return (uint16_t)(hash >> 16 & (KV_VBUCKETS - 1));
 }
 
 /* A number in decimal digits, as counters are kept. */

@@ -33,10 +33,13 @@ typedef struct report_code { /* a status that only an error map knows */
 } report_code;
 
 typedef struct report_maps { /* the error maps that a node sent, or did not send */
+    const char *node;
+    const errmap *map; /* the one in use; NULL: none */
     uint32_t taken, known, broken, none;
 } report_maps;
 
 typedef struct kv_report {
+    retry_time started;
     report_row rows[REPORT_ROWS]; /* of as many as have a name */
     uint32_t retries, reasons[RETRY_REASON_COUNT];
     report_failure failures[REPORT_FAILURES];
@@ -58,6 +61,11 @@ typedef struct applications {
     uint32_t twice;  /* applied more than once */
     uint32_t spared; /* refused a retry, and had been applied */
 } applications;
+
+static inline double seconds_since_start(const kv_report *report)
+{
+    return (double)(clock_ms() - report->started) / 1000;
+}
 
 /* ---- Counting ------------------------------------------------------------------------------ */
 
@@ -99,6 +107,55 @@ static inline void report_failed(kv_report *report, const retry_failure *failure
     report->failures[i].count++;
 }
 
+/* A node's map was sound; `in_use` is the one that is used from now on. Told if it is another. */
+static inline void report_map(kv_report *report, size_t node, const errmap *in_use)
+{
+    report_maps *maps = &report->maps[node];
+    if (maps->map == in_use) {
+        maps->known++;
+        return;
+    }
+    maps->map = in_use;
+    maps->taken++;
+    say("%6.2f s  %s: error map version %" PRIu32 ", revision %" PRIu32 ", %" PRIu32 " entries\n",
+        seconds_since_start(report), maps->node, in_use->version, in_use->revision, in_use->count);
+}
+
+/* A node's map was not sound. Told the first time. */
+static inline void report_broken_map(kv_report *report, size_t node, const char *json,
+                                     errmap_status status, size_t offset)
+{
+    report_maps *maps = &report->maps[node];
+    int line = 1;
+    if (maps->broken++ > 0)
+        return;
+    for (size_t i = 0; i < offset; i++)
+        line += json[i] == '\n';
+    say("%6.2f s  %s: error map refused, %s\n"
+        "%10s(line %d, offset %zu); going on without XERROR\n",
+        seconds_since_start(report), maps->node, errmap_status_text(status), "", line, offset);
+}
+
+/* A node has no map. Told the first time. */
+static inline void report_no_map(kv_report *report, size_t node, unsigned status)
+{
+    report_maps *maps = &report->maps[node];
+    if (maps->none++ == 0)
+        say("%6.2f s  %s: no error map (status 0x%02x); going on without XERROR\n",
+            seconds_since_start(report), maps->node, status);
+}
+
+/* The entry's name, as the server wrote it but for characters that could steer a terminal. */
+static inline void copy_name(char *name, size_t capacity, const errmap *map,
+                             const errmap_entry *entry)
+{
+    errmap_copy_text(map, entry->name, name, capacity);
+    for (; *name != '\0'; name++) {
+        if ((unsigned char)*name < ' ' || *name == 0x7f)
+            *name = '?';
+    }
+}
+
 static inline report_code *report_code_of(kv_report *report, const errmap *map,
                                           const errmap_entry *entry)
 {
@@ -110,13 +167,14 @@ static inline report_code *report_code_of(kv_report *report, const errmap *map,
     if (i == report->code_count)
         report->code_count++;
     report->codes[i].code = entry->code;
-    errmap_copy_text(map, entry->name, report->codes[i].name, sizeof report->codes[i].name);
+    copy_name(report->codes[i].name, sizeof report->codes[i].name, map, entry);
     return &report->codes[i];
 }
 
-/* An attempt has failed and been decided; a code that retry.h knows by itself is not counted. */
+/* An attempt has failed and been decided: retried after `request`'s last delay, or not. A code
+   that retry.h knows by itself is not counted. */
 static inline void report_advice(kv_report *report, const errmap *map, const errmap_advice *advice,
-                                 bool retried, retry_ms delay)
+                                 const retry_request *request, bool retried)
 {
     bool only_map = advice->entry && retry_classify_kv(advice->entry->code, 0).unknown;
     report_code *row = only_map ? report_code_of(report, map, advice->entry) : NULL;
@@ -126,8 +184,8 @@ static inline void report_advice(kv_report *report, const errmap *map, const err
     row->retried += retried;
     row->refreshes += advice->refresh_config;
     row->reconnects += advice->reconnect;
-    if (retried && delay > row->longest)
-        row->longest = delay;
+    if (retried && request->last_delay > row->longest)
+        row->longest = request->last_delay;
 }
 
 /* An operation has ended: `now` is when the application was told. */
@@ -220,20 +278,26 @@ static inline void print_failures(const kv_report *report)
                      code_text(report, row->failure.code));
         else
             snprintf(line, sizeof line, "%s", retry_reason_name(row->failure.reason));
-        printf("  %-42s %6" PRIu32 "  %s\n", line, row->count, retry_cause_text(row->cause));
+        printf("  %-39s %4" PRIu32 "  %s\n", line, row->count, retry_cause_text(row->cause));
     }
 }
 
-/* `map`: the node's, or NULL. */
-static inline void print_maps(const report_maps *maps, const char *node, const errmap *map)
+static inline void print_maps(const kv_report *report)
 {
-    if (map)
-        printf("  %-28s %7" PRIu32 " %8" PRIu32 " %7" PRIu32, node, map->version, map->revision,
-               map->count);
-    else
-        printf("  %-28s %7s %8s %7s", node, "-", "-", "-");
-    printf(" %5" PRIu32 " %5" PRIu32 " %6" PRIu32 " %5" PRIu32 "\n", maps->taken, maps->known,
-           maps->broken, maps->none);
+    printf("\n%-30s %7s %8s %7s %5s %5s %6s %5s\n", "error maps", "version", "revision", "entries",
+           "taken", "known", "broken", "none");
+    for (size_t i = 0; i < KV_NODES; i++) {
+        const report_maps *maps = &report->maps[i];
+        if (!maps->node)
+            continue;
+        if (maps->map)
+            printf("  %-28s %7" PRIu32 " %8" PRIu32 " %7" PRIu32, maps->node, maps->map->version,
+                   maps->map->revision, maps->map->count);
+        else
+            printf("  %-28s %7s %8s %7s", maps->node, "-", "-", "-");
+        printf(" %5" PRIu32 " %5" PRIu32 " %6" PRIu32 " %5" PRIu32 "\n", maps->taken, maps->known,
+               maps->broken, maps->none);
+    }
 }
 
 static inline void print_codes(const kv_report *report)

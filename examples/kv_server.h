@@ -216,7 +216,7 @@ static inline void kv_cluster_put(kv_cluster *cluster, const char *key, const ch
     memset(&request, 0, sizeof request);
     request.key = (const uint8_t *)key;
     request.key_length = (uint16_t)strlen(key);
-    request.status = kv_vbucket(request.key, request.key_length);
+    request.status = kv_vbucket(key);
     kv_item *item = kv_find(cluster, &request);
     if (item)
         kv_store(item, &request, value, strlen(value));

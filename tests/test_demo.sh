@@ -92,6 +92,31 @@ check "scripted: an unknown code fails" shows scripted "0x7ff0.* [1-9]"
 check "scripted: every way to end" shows scripted "^all\(  *[1-9][0-9]*\)\{6\} "
 check "scripted: some had been applied" shows scripted "[1-9][0-9]* had been applied when"
 
+# row CODE CAME RETRIED FAILED WAIT ASKED RECONNECT: in the table of what only the error maps know
+row() { shows scripted "^  0x$1 [A-Z_0-9]*  *$2  *$3  *$4  *$5 ms  *$6  *$7\$"; }
+some="[1-9][0-9]*"
+check "error map: first of node 1" shows scripted "node 1: error map version 2, revision 4,"
+check "error map: newer, on reconnect" shows scripted "node 1: error map version 2, revision 5,"
+check "error map: broken" shows scripted "node 2: error map refused, the text is not JSON"
+check "error map: broken, where" shows scripted "(line 10, offset $some); going on without"
+check "error map: told once" test "$(grep -c "map refused" "$work/scripted")" -eq 1
+check "error map: sound after a restart" shows scripted "node 2: error map version 2, revision 7,"
+# version, revision, entries, taken, known, broken, none
+check "error map: of node 1" shows scripted "^  node 1  *2  *5  *10  *2  *$some  *0  *0\$"
+check "error map: of node 2" shows scripted "^  node 2  *2  *7  *10  *1  *[0-9]*  *$some  *0\$"
+check "error map: XERROR taken back" shows scripted "0x86 for want of a map  *0  *$some\$"
+check "error map: not in this node's" shows scripted "0x84 for want of a map  *$some "
+check "error map: nothing unexplained" lacks scripted "^  code 0x[0-9a-f]*, unknown"
+check "error map: retry later" row 000c "$some" "$some" "[0-9]*" "$some" 0 0
+check "error map: fetch config" row 000d "$some" "$some" 0 "$some" "$some" 0
+check "error map: reconnect" row 001f "$some" 0 "$some" 0 0 "$some"
+check "error map: special" row 0026 "$some" 0 "$some" 0 0 "$some"
+check "error map: no retry" row 0028 "$some" 0 "$some" 0 0 0
+check "error map: constant interval" row fff0 "$some" "$some" 1 20 0 0
+check "error map: linear interval" row fff1 "$some" "$some" 0 25 0 0
+check "error map: max-duration" shows scripted "MAP_RETRY_INDICATED  *1  server's time limit"
+check "scripted: retries by the error map" shows scripted "^  KV_ERROR_MAP_RETRY_INDICATED  *$some\$"
+
 check "careless: exit status" ended careless 1
 check "careless: applied twice" shows careless "^BROKEN  No operation that is not idempotent"
 check "careless: in time all the same" shows careless "^kept    No operation ran past"
@@ -99,6 +124,8 @@ check "careless: in time all the same" shows careless "^kept    No operation ran
 if has_memcached; then
     check "memcached: exit status" ended memcached 0
     check "memcached: both kept" test "$(grep -c '^kept' "$work/memcached")" -eq 2
+    check "memcached: no error map" shows memcached "no error map (status 0x81); going on"
+    check "memcached: on without" shows memcached "^  memcached  *-  *-  *-  *0  *0  *0  *[1-9]"
     check "memcached: killed" shows memcached "killed, requests on the wire: [1-9]"
     check "memcached: some were refused" shows memcached "^increment\(  *[0-9]*\)\{3\}  *[1-9]"
     check "memcached, careless: exit status" ended careless_memcached 1
