@@ -219,22 +219,22 @@ static bool progress_shown;
 static inline void progress_clear(void)
 {
     if (progress_shown)
-        printf("\r%*s\r", PROGRESS_WIDTH, "");
+        fprintf(stderr, "\r%*s\r", PROGRESS_WIDTH, "");
     progress_shown = false;
 }
 
-/* Draws the line of progress, over the last one. Nothing if the output is no terminal. */
+/* Draws the line of progress, over the last one, on standard error. Nothing if that is no
+   terminal. */
 PRINTF_LIKE static inline void progress(const char *format, ...)
 {
     char line[PROGRESS_WIDTH + 1];
     va_list arguments;
-    if (!isatty(STDOUT_FILENO))
+    if (!isatty(STDERR_FILENO))
         return;
     va_start(arguments, format);
     vsnprintf(line, sizeof line, format, arguments);
     va_end(arguments);
-    printf("\r%-*s", PROGRESS_WIDTH, line);
-    fflush(stdout);
+    fprintf(stderr, "\r%-*s", PROGRESS_WIDTH, line);
     progress_shown = true;
 }
 
