@@ -978,7 +978,9 @@ static size_t errmap__unescape_name(const char *raw, size_t length, char name[ER
 /* A table of names is packed: each name behind its length, a 0 behind the last. Pointers to them
    would take more room than the names. ERRMAP__PLACE and ERRMAP__ENTRY make the struct's members
    and their values. */
-#define ERRMAP__PLACE(name, text) uint8_t length_of_##name; char name[sizeof(text)];
+#define ERRMAP__PLACE(name, text) \
+    uint8_t length_of_##name;     \
+    char text_of_##name[sizeof(text)];
 #define ERRMAP__ENTRY(name, text) sizeof(text) - 1, text,
 
 static uint32_t errmap__search(const uint8_t *names, const char *text, size_t length)
@@ -1254,7 +1256,9 @@ static void errmap__read_field(const errmap__reader *reader, uint32_t field, int
 static uint32_t errmap__lookup_field(const errmap__reader *reader, const errmap__token *key)
 {
     static const struct {
-#define ERRMAP__X(name, text, type) ERRMAP__PLACE(name, text)
+#define ERRMAP__X(name, text, type) \
+    uint8_t length_of_##name;       \
+    char text_of_##name[sizeof(text)];
         ERRMAP__FIELDS(ERRMAP__X)
 #undef ERRMAP__X
         uint8_t end;

@@ -1,0 +1,188 @@
+#!/bin/sh
+# How errmap.h behaves as a file among others: beside a user's own jsmn.h, included in any order, with
+# bad settings, and in what it leaves behind. Run from the top folder: tests/test_errmap_units.sh DIR
+# Compilers from CC and CXX, their options from CFLAGS and CXXFLAGS.
+set -u
+
+out=${1:-build/units}
+cc=${CC:-cc}
+cxx=${CXX:-c++}
+cflags="-std=c99 ${CFLAGS:--O0}"
+cxxflags="-std=c++11 ${CXXFLAGS:--O0}"
+passed=0
+failed=0
+mkdir -p "$out" || exit 2
+
+fail() {
+    failed=$((failed + 1))
+    echo "FAILED: $1"
+}
+
+pass() {
+    passed=$((passed + 1))
+}
+
+# compile LANGUAGE OUTPUT SOURCE OPTION...: c or c++
+compile() {
+    language=$1 output=$2 source=$3
+    shift 3
+    if [ "$language" = c ]; then
+        $cc -x c $cflags "$@" -I. -c "$source" -o "$output"
+    else
+        $cxx -x c++ $cxxflags "$@" -I. -c "$source" -o "$output"
+    fi
+}
+
+# Two units with a jsmn.h of their own, one before errmap.h and one after it, in one program.
+# beside LANGUAGE LANGUAGE MACROS-OF-FIRST MACROS-OF-SECOND
+beside() {
+    what="a jsmn.h before ($1:$3) and after ($2:$4)"
+    first= second=
+    for macro in $3; do first="$first -DJSMN_$macro -DWITH_$macro"; done
+    for macro in $4; do second="$second -DJSMN_$macro -DWITH_$macro"; done
+    if compile "$1" "$out/first.o" tests/test_errmap_jsmn.c -DBEFORE -DWITH_MAIN -DUNIT=unit $first &&
+        compile "$2" "$out/second.o" tests/test_errmap_jsmn.c -DAFTER -DUNIT=other_unit $second &&
+        $cxx $cxxflags "$out/first.o" "$out/second.o" -o "$out/beside" && "$out/beside"; then
+        pass
+    else
+        fail "$what"
+    fi
+}
+
+for languages in "c c" "c++ c++" "c c++"; do
+    for layout in "" "STRICT" "PARENT_LINKS" "STRICT PARENT_LINKS"; do
+        beside $languages "STATIC $layout" "STATIC"
+        beside $languages "STATIC" "STATIC $layout"
+        beside $languages "STATIC HEADER $layout" "STATIC HEADER $layout"
+        beside $languages "$layout" "HEADER $layout"
+        beside $languages "HEADER $layout" "$layout"
+    done
+done
+
+# compiles NAME: the C on standard input, as C and as C++
+compiles() {
+    cat >"$out/source.c"
+    if compile c "$out/source.o" "$out/source.c" && compile c++ "$out/source.o" "$out/source.c"; then
+        pass
+    else
+        fail "$1"
+    fi
+}
+
+compiles "declarations, then the implementation" <<'END'
+#include "errmap.h"
+#include "errmap.h"
+#define RETRY_IMPLEMENTATION
+#include "errmap.h"
+#include "retry.h"
+#include "errmap.h"
+END
+compiles "retry.h alone first" <<'END'
+#include "retry.h"
+#define RETRY_IMPLEMENTATION
+#include "errmap.h"
+#include "errmap.h"
+END
+compiles "the implementation of retry.h first" <<'END'
+#define RETRY_IMPLEMENTATION
+#include "retry.h"
+#include "errmap.h"
+END
+compiles "the implementation of errmap.h alone" <<'END'
+#define ERRMAP_IMPLEMENTATION
+#include "errmap.h"
+#include "errmap.h"
+END
+compiles "the implementation of errmap.h, then of retry.h" <<'END'
+#define ERRMAP_IMPLEMENTATION
+#include "errmap.h"
+#define RETRY_IMPLEMENTATION
+#include "errmap.h"
+END
+compiles "static, with everything set" <<'END'
+#define RETRY_STATIC 1
+#define RETRY_TIME_32
+#define RETRY_IMPLEMENTATION
+#define ERRMAP_IMPLEMENTATION
+#define ERRMAP_TOKENS 8
+#define ERRMAP_MAX_DEPTH 255
+#define ERRMAP_JSMN_HEADER <jsmn.h>
+#include "errmap.h"
+END
+
+# refuses NAME OPTION: an #error with a sentence
+refuses() {
+    printf '#define RETRY_IMPLEMENTATION\n#include "errmap.h"\n' >"$out/source.c"
+    if compile c "$out/source.o" "$out/source.c" "$2" 2>"$out/messages"; then
+        fail "$1 was accepted"
+    elif grep -q 'error.*ERRMAP_[A-Z_]* must be a number' "$out/messages"; then
+        pass
+    else
+        fail "$1 gave no sentence"
+    fi
+}
+
+refuses "a window of 7 tokens" -DERRMAP_TOKENS=7
+refuses "a window of 4097 tokens" -DERRMAP_TOKENS=4097
+refuses "a window of nothing" -DERRMAP_TOKENS=
+refuses "a depth of 3" -DERRMAP_MAX_DEPTH=3
+refuses "a depth of 256" -DERRMAP_MAX_DEPTH=256
+
+# Each implementation in a file of its own, used from a third.
+printf '#define RETRY_IMPLEMENTATION\n#include "retry.h"\n' >"$out/retry.c"
+printf '#define ERRMAP_IMPLEMENTATION\n#include "errmap.h"\n' >"$out/errmap.c"
+cat >"$out/user.c" <<'END'
+#include "errmap.h"
+static errmap_strategy strategy = ERRMAP_STRATEGY(NULL, NULL);
+int main(void)
+{
+    errmap_advice advice = errmap_classify_kv(NULL, 0x86, 0);
+    retry_request request = {0};
+    request.strategy = &strategy.base;
+    retry_begin(&request, 0);
+    return retry_orchestrate(&request, &advice.failure, 0).verdict == RETRY_VERDICT_RETRY ? 0 : 1;
+}
+END
+cat >"$out/strategy.c" <<'END'
+#include "errmap.h"
+static errmap_strategy strategy = ERRMAP_STRATEGY(NULL, NULL);
+int main(void)
+{
+    return strategy.base.retry_after == NULL;
+}
+END
+if compile c "$out/retry.o" "$out/retry.c" && compile c "$out/errmap.o" "$out/errmap.c" &&
+    compile c "$out/user.o" "$out/user.c" &&
+    $cc $cflags "$out/user.o" "$out/retry.o" "$out/errmap.o" -o "$out/user" && "$out/user"; then
+    pass
+else
+    fail "three files"
+fi
+compile c "$out/strategy.o" "$out/strategy.c" -DRETRY_TIME_32
+if $cc $cflags "$out/strategy.o" "$out/retry.o" "$out/errmap.o" -o "$out/user" 2>"$out/messages"; then
+    fail "a strategy of 32-bit instants linked with an implementation of 64-bit ones"
+elif grep -q errmap_strategy_after_time_32 "$out/messages"; then
+    pass
+else
+    fail "the wrong reason not to link"
+fi
+
+# What the implementation needs, and what it leaves behind.
+compile c "$out/errmap.o" "$out/errmap.c" -O2
+needed=$(nm -u "$out/errmap.o" | awk '{print $2}' |
+    grep -v -e '^retry_' -e '^memcpy$' -e '^memset$' -e '^_GLOBAL_OFFSET_TABLE_$' \
+        -e '^__asan' -e '^__ubsan')
+[ -z "$needed" ] && pass || fail "needed besides retry.h, memcpy and memset: $needed"
+seen=$(nm -g --defined-only "$out/errmap.o" | awk '{print $3}' | grep -v '^errmap_[a-z]')
+[ -z "$seen" ] && pass || fail "seen by the linker: $seen"
+data=$(nm "$out/errmap.o" | awk '$2 ~ /^[BbCDd]$/ {print $3}' | grep -v -e asan -e ubsan)
+[ -z "$data" ] && pass || fail "data that can change: $data"
+static=$(compile c "$out/static.o" "$out/errmap.c" -DRETRY_STATIC -DRETRY_IMPLEMENTATION &&
+    nm -g --defined-only "$out/static.o")
+[ -z "$static" ] && pass || fail "seen by the linker though static: $static"
+left=$($cc -x c -std=c99 -I. -dM -E "$out/errmap.c" |
+    grep -e 'define ERRMAP__' -e 'define JSMN' -e 'define jsmn')
+[ -z "$left" ] && pass || fail "macros left behind: $left"
+
+echo "$passed passed, $failed failed"
+[ "$failed" -eq 0 ]
