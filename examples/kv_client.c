@@ -32,7 +32,7 @@ enum {
     BURST = 10,               /* operations begin in bursts, so that several are in flight */
     BURST_INTERVAL = 80,      /* ms */
     OPERATIONS = 64 * BURST,
-    BUDGET_TOKENS = 400, /* that all operations' retries are paid from */
+    BUDGET_TOKENS = 500, /* that all operations' retries are paid from */
     LOCK_HELD = 5,       /* operations from a get-and-lock to its unlock */
     MAP_VERSION = 2,     /* of the error map, the highest that errmap.h reads */
     MAP_ENTRIES = 128,   /* real servers' maps have 38 to 83 */
@@ -374,10 +374,11 @@ static void succeeded(kv_client *client, operation *op, const kv_packet *respons
 
 /* The connection is of no more use. Nothing is sent on it any more, and it is closed when the
    answers to what was sent have come, or none can come any more. */
-static void drain(node *of, retry_time now)
+static void drain(kv_client *client, node *of, retry_time now)
 {
     if (of->state != READY)
         return;
+    client->report.drained++;
     of->state = DRAINING;
     of->timer = now + ATTEMPT_TIMEOUT;
 }
@@ -396,7 +397,7 @@ static void rejected(kv_client *client, operation *op, const kv_packet *response
     if (advice.refresh_config)
         write_request(from, KV_GET_CONFIG, "", KV_NO_OPERATION, 0);
     if (advice.reconnect)
-        drain(from, now);
+        drain(client, from, now);
 }
 
 /* An answer to an attempt that was given up is dropped: its operation has been decided since. */
@@ -799,8 +800,9 @@ static bool report(const kv_client *client)
     printf("\nbudget: %d tokens, never below %.1f, %.1f at the end\n", (int)BUDGET_TOKENS,
            (double)client->report.budget_low / 1000,
            (double)retry_budget_balance(&client->budget) / 1000);
-    printf("connections made: %" PRIu32 "; answers too late and dropped: %" PRIu32 "\n\n",
-           client->report.connections, client->report.late_answers);
+    printf("connections made: %" PRIu32 ", given up on an error map's advice: %" PRIu32
+           "; late answers: %" PRIu32 "\n\n",
+           client->report.connections, client->report.drained, client->report.late_answers);
     bool in_time = judge_overrun(&client->report, QUANTUM);
     bool once =
         judge_applications(&sum, client->cluster ? "Counted by the server" : "By the counters");

@@ -121,13 +121,13 @@ static inline size_t kv_write(uint8_t *out, size_t capacity, const kv_packet *pa
     return KV_HEADER + (size_t)body;
 }
 
-/* FNV-1a, which is enough to spread a few hundred keys. */
+/* FNV-1a, and more mixing: else keys that differ in a letter often have the same vbucket. */
 static inline uint16_t kv_vbucket(const char *key)
 {
     uint32_t hash = 2166136261u;
     for (; *key != '\0'; key++)
         hash = (uint32_t)((uint64_t)(hash ^ (uint8_t)*key) * 16777619u & UINT32_MAX);
-    return (uint16_t)(hash >> 16 & (KV_VBUCKETS - 1));
+    return (uint16_t)((uint64_t)(hash ^ hash >> 15) * 2654435769u >> 28 & (KV_VBUCKETS - 1));
 }
 
 /* Writes a request and returns its size; 0 if it does not fit. The key may be empty. A set and an

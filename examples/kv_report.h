@@ -51,6 +51,7 @@ typedef struct kv_report {
     retry_ms late_wakeup;     /* ms; the most that poll returned later than asked */
     uint32_t budget_low;      /* thousandths of a token */
     uint32_t connections;     /* established */
+    uint32_t drained;         /* of these, closed because an error map said so */
     uint32_t late_answers;    /* to attempts that had been given up */
     uint32_t nothing_to_undo; /* unlocks that were not begun, since there was no lock */
 } kv_report;

@@ -15,7 +15,8 @@
 /* ---- The script ---------------------------------------------------------------------------- */
 
 /* X(name, status, instead, text): what can go wrong with a request, the status that it is answered
-   with, if any, and what happens instead where that status cannot be sent (kv_explained). */
+   with, if any, and what happens instead where that status cannot be sent (kv_explained). The last
+   two do not go wrong, but are counted as well. */
 #define KV_FAULTS(X)                                                                   \
     X(NOTHING, 0, NOTHING, "nothing")                                                  \
     X(TEMPORARY, KV_TEMPORARY_FAILURE, NOTHING, "answered temporary failure")          \
@@ -36,7 +37,9 @@
     X(PATIENCE, 0xfff0, OLD_TEMPORARY, "answered 0xfff0, retry at intervals")          \
     X(SLOWER, 0xfff1, OLD_TEMPORARY, "answered 0xfff1, retry ever slower")             \
     X(OLD_TEMPORARY, KV_TEMPORARY_FAILURE, NOTHING, "answered 0x86 for want of a map") \
-    X(OLD_INTERNAL, KV_INTERNAL, NOTHING, "answered 0x84 for want of a map")
+    X(OLD_INTERNAL, KV_INTERNAL, NOTHING, "answered 0x84 for want of a map")           \
+    X(CONFIG, 0, NOTHING, "was asked for the config, and sent it")                     \
+    X(NO_XERROR, 0, NOTHING, "was asked to take XERROR back")
 
 enum {
 #define KV_FAULT_NAME(name, status, instead, text) KV_FAULT_##name,
@@ -66,11 +69,11 @@ static const struct kv_script_row {
 } kv_script[] = {
     {60, 79, 2, KV_FAULT_TEMPORARY},
     {84, 89, 1, KV_FAULT_THROTTLED},
+    {92, 92, 1, KV_FAULT_NEW_CODE},
     {94, 94, 1, KV_FAULT_NEW_CODE},
-    {96, 96, 1, KV_FAULT_NEW_CODE},
     {105, 105, 1, KV_FAULT_LOST},
     {110, 112, 1, KV_FAULT_LOST},
-    {120, 120, 1, KV_FAULT_MOVED},
+    {113, 113, 1, KV_FAULT_MOVED},
     {132, 132, 1, KV_FAULT_NEW_MAP},
     {141, 141, 1, KV_FAULT_HANG_UP},
     {152, 152, 1, KV_FAULT_APPLY_AND_HANG_UP},
@@ -81,20 +84,22 @@ static const struct kv_script_row {
     {206, 206, KV_ALWAYS, KV_FAULT_APPLY_AND_STALL},
     {211, 212, 1, KV_FAULT_APPLY_AND_STALL},
     {221, 224, KV_ALWAYS, KV_FAULT_TEMPORARY},
+    {230, 249, 1, KV_FAULT_THROTTLED},
     {420, 420, 1, KV_FAULT_FREEZE},
     {480, 480, 1, KV_FAULT_MOVED},
     {503, 503, 3, KV_FAULT_LOCKED},
     {518, 518, 2, KV_FAULT_TEMPORARY},
+    {526, 526, KV_ALWAYS, KV_FAULT_PATIENCE},
     {536, 536, 1, KV_FAULT_APPLY_AND_HANG_UP},
     {540, 559, 1, KV_FAULT_TEMPORARY},
     {560, 569, 2, KV_FAULT_THROTTLED},
     {571, 571, 1, KV_FAULT_MOVED_QUIETLY},
-    {580, 582, 1, KV_FAULT_STALE},
+    {580, 581, 1, KV_FAULT_STALE},
+    {585, 585, 1, KV_FAULT_STALE},
     {590, 592, 1, KV_FAULT_SPECIAL},
-    {600, 609, 4, KV_FAULT_SLOWER},
-    {615, 615, KV_ALWAYS, KV_FAULT_PATIENCE},
-    {620, 620, 1, KV_FAULT_OVERFLOW},
-    {625, 625, 1, KV_FAULT_OVERFLOW},
+    {600, 600, 1, KV_FAULT_OVERFLOW},
+    {605, 605, 1, KV_FAULT_OVERFLOW},
+    {610, 613, 4, KV_FAULT_SLOWER},
 };
 
 enum {
@@ -381,8 +386,16 @@ static inline uint16_t kv_decide_answer(const kv_server *server, uint8_t fault,
     return kv_apply(server->cluster, request, answer);
 }
 
-static inline uint16_t kv_on_hello(kv_peer *peer, const kv_packet *request, kv_answer *answer)
+static inline void kv_count(const kv_server *server, uint8_t fault)
 {
+    server->cluster->faults[server->node][fault]++;
+}
+
+static inline uint16_t kv_on_hello(const kv_server *server, kv_peer *peer, const kv_packet *request,
+                                   kv_answer *answer)
+{
+    if (peer->xerror)
+        kv_count(server, KV_FAULT_NO_XERROR);
     peer->xerror = false;
     for (uint32_t i = 0; i + 1 < request->value_length; i += 2)
         peer->xerror = peer->xerror || kv_number(request->value + i, 2) == KV_XERROR;
@@ -397,7 +410,7 @@ static inline bool kv_control(const kv_server *server, kv_peer *peer, const kv_p
 {
     switch (request->opcode) {
     case KV_HELLO:
-        answer->status = kv_on_hello(peer, request, answer);
+        answer->status = kv_on_hello(server, peer, request, answer);
         return true;
     case KV_GET_ERROR_MAP:
         peer->map = kv_error_maps[server->node][server->cluster->editions[server->node] > 1];
@@ -405,6 +418,7 @@ static inline bool kv_control(const kv_server *server, kv_peer *peer, const kv_p
         answer->length = (uint32_t)strlen(peer->map);
         return true;
     case KV_GET_CONFIG:
+        kv_count(server, KV_FAULT_CONFIG);
         kv_answer_map(server->cluster, answer);
         return true;
     default:
@@ -441,7 +455,7 @@ static inline uint8_t kv_fault_of(kv_server *server, const kv_peer *peer, uint32
     const struct kv_fault *row = &kv_faults[fault];
     if (row->instead != KV_FAULT_NOTHING && !kv_explained(peer, row->status))
         fault = row->instead;
-    server->cluster->faults[server->node][fault]++;
+    kv_count(server, fault);
     return fault;
 }
 

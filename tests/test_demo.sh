@@ -104,17 +104,21 @@ check "error map: sound after a restart" shows scripted "node 2: error map versi
 # version, revision, entries, taken, known, broken, none
 check "error map: of node 1" shows scripted "^  node 1  *2  *5  *10  *2  *$some  *0  *0\$"
 check "error map: of node 2" shows scripted "^  node 2  *2  *7  *10  *1  *[0-9]*  *$some  *0\$"
-check "error map: XERROR taken back" shows scripted "0x86 for want of a map  *0  *$some\$"
+check "error map: XERROR taken back" shows scripted "take XERROR back  *0  *$some\$"
+check "error map: then no new codes" shows scripted "0x86 for want of a map  *0  *$some\$"
 check "error map: not in this node's" shows scripted "0x84 for want of a map  *$some "
 check "error map: nothing unexplained" lacks scripted "^  code 0x[0-9a-f]*, unknown"
 check "error map: retry later" row 000c "$some" "$some" "[0-9]*" "$some" 0 0
 check "error map: fetch config" row 000d "$some" "$some" 0 "$some" "$some" 0
+check "error map: config asked" shows scripted "asked for the config.*[1-9]"
+check "error map: reconnected" shows scripted "given up on an error map's advice: $some;"
 check "error map: reconnect" row 001f "$some" 0 "$some" 0 0 "$some"
 check "error map: special" row 0026 "$some" 0 "$some" 0 0 "$some"
 check "error map: no retry" row 0028 "$some" 0 "$some" 0 0 0
 check "error map: constant interval" row fff0 "$some" "$some" 1 20 0 0
 check "error map: linear interval" row fff1 "$some" "$some" 0 25 0 0
-check "error map: max-duration" shows scripted "MAP_RETRY_INDICATED  *1  server's time limit"
+check "error map: max-duration" \
+    shows scripted "MAP_RETRY_INDICATED  *1  server's time limit"
 check "scripted: retries by the error map" shows scripted "^  KV_ERROR_MAP_RETRY_INDICATED  *$some\$"
 
 check "careless: exit status" ended careless 1
