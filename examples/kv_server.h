@@ -2,7 +2,8 @@
 
    A cluster is some memory that all its processes share: the data, who owns which vbucket, and what
    was counted. A node is a process that serves it on one port (kv_serve). A node may be killed at
-   any time; what it had done stays done, and another process can take its place. */
+   any time; what it had done stays done, and another process can take its place. Each node has an
+   error map of its own, and sends codes that only the map explains to whoever asked for both. */
 #ifndef KV_SERVER_H
 #define KV_SERVER_H
 
@@ -62,7 +63,8 @@ enum { KV_ALWAYS = 255 };
 
 /* Which requests meet which fault: the first `arrivals` arrivals of each operation from `first` to
    `last`. Operations come in bursts of ten: set, get, increment, get-and-lock, get, set of what is
-   locked, add, get, unlock, get. */
+   locked, add, get, unlock, get. Which node a row meets is up to the keys; where it matters (only
+   the first node's map has 0xfff0 and 0xfff1, only the second one's 0x26 and 0x28) they are chosen. */
 static const struct kv_script_row {
     uint16_t first, last;
     uint8_t arrivals, fault;
