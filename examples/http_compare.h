@@ -16,7 +16,8 @@ enum { TOOLS = 3 };
 /* One who works through the script, on a server of its own. */
 typedef struct http_tool {
     const char *name, *folder;
-    char *flag; /* for curl; NULL: none */
+    char *flag;   /* for curl; NULL: none */
+    bool missing; /* there is no such program */
     http_server server;
     http_result results[STEPS];
     pid_t processes[STEPS];
@@ -31,7 +32,7 @@ typedef struct http_tool {
 static inline void curl_start(http_tool *tool)
 {
     for (size_t i = 0; i < STEPS; i++) {
-        char url[128], said[256];
+        char url[128], said[FOLDER_SIZE + 32];
         char *arguments[] = {"curl",
                              "-q",
                              "--no-progress-meter",
@@ -81,9 +82,12 @@ static inline void curl_finish(http_tool *tool)
     for (size_t i = 0; i < STEPS; i++) {
         http_result *result = &tool->results[i];
         int status = 0;
+        if (interrupted)
+            kill(tool->processes[i], SIGTERM);
         while (waitpid(tool->processes[i], &status, 0) < 0 && errno == EINTR)
             continue;
         result->done = WIFEXITED(status) && WEXITSTATUS(status) == 0;
+        tool->missing |= WIFEXITED(status) && WEXITSTATUS(status) == 127;
         result->tries = 1;
         curl_read(tool, i, result);
     }
@@ -174,6 +178,7 @@ static inline int compare(const char *folder, void (*fetch_script)(http_tool *))
         {.name = "retry.h", .folder = "retry.h"},
         {.name = "curl --retry", .folder = "curl"},
         {.name = "+ all-errors", .folder = "curl-all-errors", .flag = all_errors}};
+    setenv("no_proxy", "*", 1);
     for (size_t t = 0; t < TOOLS; t++)
         http_server_start(&tools[t].server, folder, tools[t].folder);
     for (size_t t = 0; t < TOOLS; t++)
@@ -189,7 +194,11 @@ static inline int compare(const char *folder, void (*fetch_script)(http_tool *))
         for (size_t i = 0; i < STEPS; i++)
             tools[t].results[i].effects = http_server_effects(&tools[t].server, &script[i]);
     }
+    if (interrupted)
+        return 1;
     print_comparison(tools);
+    if (tools[1].missing)
+        printf("\nThere is no curl to compare with (Debian: curl).\n");
     printf("\nLogs are in %s. The curls: %s\n", folder, CURL_COMMAND);
     return judge(&tools[0]) ? 0 : 1;
 }
@@ -209,7 +218,7 @@ static inline int serve(const char *folder)
     printf("# until Ctrl-C\n");
     fflush(stdout);
     while (!interrupted)
-        pause();
+        pause_ms(100);
     http_server_stop(&server);
     return 0;
 }

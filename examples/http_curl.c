@@ -20,17 +20,15 @@
 #include "../retry.h"
 
 #include "http_compare.h"
+#include "http_list.h"
 
 #include <ctype.h>
-#include <curl/curl.h>
-#include <strings.h>
 
 enum {
     OPERATION_TIMEOUT = 6000, /* ms for a request with all its attempts */
     ATTEMPT_TIMEOUT = 1000,   /* ms for one of them */
     PARALLEL = 32,            /* attempts on the wire at once */
-    LIST_MAX = 1000,
-    LINE_SIZE = 2048
+    LIST_MAX = 1000
 };
 
 enum { NEW, WAITING, ON_WIRE, DONE, FAILED }; /* states of a job */
@@ -45,7 +43,8 @@ typedef struct http_job {
     bool header_complete;
     unsigned line; /* of the list */
     long status;
-    char method[8], url[LINE_SIZE], error[CURL_ERROR_SIZE];
+    char method[METHOD_SIZE], url[URL_SIZE], error[CURL_ERROR_SIZE];
+    CURL *easy; /* the attempt on the wire, or NULL */
 } http_job;
 
 typedef struct http_fetcher {
@@ -76,37 +75,38 @@ static bool hopeless(CURLcode code)
 
 /* Says in retry.h's terms how an attempt failed. What matters most is whether any of the request
    was sent: if not, it is safe to try again whatever the method. */
-static retry_failure classify(const http_job *job, CURL *easy, CURLcode code)
+static retry_failure classify(const http_job *job, CURLcode code)
 {
     retry_failure failure = {0}; /* no reason to retry */
     long sent = 0;
-    curl_easy_getinfo(easy, CURLINFO_REQUEST_SIZE, &sent);
+    curl_easy_getinfo(job->easy, CURLINFO_REQUEST_SIZE, &sent);
     if (code == CURLE_OK && job->header_complete)
         return retry_classify_http((int)job->status, job->retry_after);
     if (hopeless(code))
         return failure;
-    if (sent == 0) {
-        failure =
-            retry_classify_stage(RETRY_STAGE_DISPATCH, code == CURLE_COULDNT_RESOLVE_HOST
-                                                           ? RETRY_REASON_NODE_NOT_AVAILABLE
-                                                           : RETRY_REASON_SOCKET_NOT_AVAILABLE);
-    } else {
+    if (sent > 0)
         failure = retry_classify_stage(RETRY_STAGE_IN_FLIGHT, RETRY_REASON_NONE);
-        if (code == CURLE_OPERATION_TIMEDOUT)
-            failure.reason = RETRY_REASON_ATTEMPT_TIMED_OUT;
-    }
+    else if (code == CURLE_COULDNT_RESOLVE_HOST)
+        failure = retry_classify_stage(RETRY_STAGE_DISPATCH, RETRY_REASON_NODE_NOT_AVAILABLE);
+    else
+        failure = retry_classify_stage(RETRY_STAGE_DISPATCH, RETRY_REASON_SOCKET_NOT_AVAILABLE);
     failure.timeout = code == CURLE_OPERATION_TIMEDOUT;
+    if (failure.timeout && sent > 0)
+        failure.reason = RETRY_REASON_ATTEMPT_TIMED_OUT;
     return failure;
 }
 
-/* libcurl hands over each line of the header. A header that ends without an empty line was cut off,
-   which libcurl does not count as an error. */
+/* A line of the header, the empty one at its end included. libcurl does not count a header that
+   ends without that line as an error, though it was cut off. */
 static size_t read_header(char *data, size_t size, size_t count, void *context)
 {
     static const char name[] = "Retry-After:";
     http_job *job = context;
     size_t length = size * count, start = sizeof name - 1, end = length;
-    job->header_complete = length <= 2;
+    if (length > 5 && strncmp(data, "HTTP/", 5) == 0) /* there may be several: 100, then 200 */
+        job->header_complete = false;
+    else if (length <= 2)
+        job->header_complete = true;
     if (length <= start || strncasecmp(data, name, start) != 0)
         return length;
     while (start < end && isspace((unsigned char)data[start]))
@@ -125,6 +125,14 @@ static size_t ignore_body(char *data, size_t size, size_t count, void *context)
 }
 
 /* ---- Deciding ------------------------------------------------------------------------------ */
+
+static void end_transfer(http_fetcher *fetcher, http_job *job)
+{
+    curl_multi_remove_handle(fetcher->multi, job->easy);
+    curl_easy_cleanup(job->easy);
+    job->easy = NULL;
+    fetcher->on_wire--;
+}
 
 static void close_job(http_fetcher *fetcher, http_job *job, uint8_t state)
 {
@@ -160,23 +168,20 @@ static void obey(http_fetcher *fetcher, http_job *job, retry_time now)
     }
 }
 
-static void attempt_ended(http_fetcher *fetcher, CURL *easy, CURLcode code, retry_time now)
+static void attempt_ended(http_fetcher *fetcher, http_job *job, CURLcode code, retry_time now)
 {
-    http_job *job = NULL;
-    curl_easy_getinfo(easy, CURLINFO_PRIVATE, (char **)&job);
-    curl_easy_getinfo(easy, CURLINFO_RESPONSE_CODE, &job->status);
+    curl_easy_getinfo(job->easy, CURLINFO_RESPONSE_CODE, &job->status);
     if (code == CURLE_OK && job->header_complete && job->status < 400) {
         retry_succeed(&job->request, now);
         close_job(fetcher, job, DONE);
     } else {
-        job->failure = classify(job, easy, code);
-        if (code != CURLE_OK && job->error[0] == '\0')
-            snprintf(job->error, sizeof job->error, "%s", curl_easy_strerror(code));
+        job->failure = classify(job, code);
+        if (job->error[0] == '\0')
+            snprintf(job->error, sizeof job->error, "%s",
+                     code == CURLE_OK ? "Header was cut off" : curl_easy_strerror(code));
         obey(fetcher, job, now);
     }
-    curl_multi_remove_handle(fetcher->multi, easy);
-    curl_easy_cleanup(easy);
-    fetcher->on_wire--;
+    end_transfer(fetcher, job);
 }
 
 /* ---- Fetching ------------------------------------------------------------------------------ */
@@ -210,6 +215,7 @@ static void attempt(http_fetcher *fetcher, http_job *job, retry_time now)
         give_up("curl_easy_init: out of memory");
     if (job->state == NEW)
         retry_begin(&job->request, now);
+    job->easy = easy;
     job->state = ON_WIRE;
     job->header_complete = false;
     job->retry_after = 0;
@@ -249,7 +255,9 @@ static void fetch(http_fetcher *fetcher)
         CURLMsg *message;
         curl_multi_perform(fetcher->multi, &running);
         while ((message = curl_multi_info_read(fetcher->multi, &left)) != NULL) {
-            attempt_ended(fetcher, message->easy_handle, message->data.result, clock_ms());
+            http_job *job = NULL;
+            curl_easy_getinfo(message->easy_handle, CURLINFO_PRIVATE, (char **)&job);
+            attempt_ended(fetcher, job, message->data.result, clock_ms());
             wait = 0;
         }
         curl_multi_poll(fetcher->multi, NULL, 0, wait, NULL);
@@ -257,26 +265,6 @@ static void fetch(http_fetcher *fetcher)
 }
 
 /* ---- The list ------------------------------------------------------------------------------ */
-
-static bool is_method(const char *word)
-{
-    static const char *const methods[] = {"GET",    "HEAD", "OPTIONS", "PUT",
-                                          "DELETE", "POST", "PATCH"};
-    for (size_t i = 0; i < sizeof methods / sizeof methods[0]; i++) {
-        if (strcmp(word, methods[i]) == 0)
-            return true;
-    }
-    return false;
-}
-
-static bool is_url(const char *word)
-{
-    CURLU *url = curl_url();
-    bool good = (strncasecmp(word, "http://", 7) == 0 || strncasecmp(word, "https://", 8) == 0) &&
-                curl_url_set(url, CURLUPART_URL, word, 0) == CURLUE_OK;
-    curl_url_cleanup(url);
-    return good;
-}
 
 static void add_job(http_fetcher *fetcher, unsigned line, const char *method, const char *url)
 {
@@ -290,44 +278,25 @@ static void add_job(http_fetcher *fetcher, unsigned line, const char *method, co
     job->request.idempotent = retry_idempotent_http(method, strlen(method));
 }
 
-/* Takes a line apart and adds its job, if it holds one. Returns what is wrong with it, or NULL. */
-static const char *read_line(http_fetcher *fetcher, unsigned line, char *text)
-{
-    char *rest = NULL, *words[3] = {NULL, NULL, NULL};
-    size_t count = 0;
-    if (strlen(text) == LINE_SIZE - 1 && text[LINE_SIZE - 2] != '\n')
-        return "too long";
-    for (char *word = strtok_r(text, " \t\r\n", &rest); word && *word != '#' && count < 3;
-         word = strtok_r(NULL, " \t\r\n", &rest))
-        words[count++] = word;
-    if (count == 0)
-        return NULL;
-    if (count > 2)
-        return "more than METHOD URL";
-    if (count == 2 && !is_method(words[0]))
-        return "no method that is known here";
-    if (!is_url(words[count - 1]))
-        return "no http:// or https:// URL";
-    if (fetcher->count == LIST_MAX)
-        return "too many requests";
-    add_job(fetcher, line, count == 2 ? words[0] : "GET", words[count - 1]);
-    return NULL;
-}
-
+/* Reads all lines; those that are wrong are named and left out. */
 static void read_list(http_fetcher *fetcher, FILE *list)
 {
-    char text[LINE_SIZE];
-    unsigned line = 0;
-    while (fgets(text, sizeof text, list)) {
-        bool whole = strchr(text, '\n') != NULL;
-        const char *wrong = read_line(fetcher, ++line, text);
+    char *text = NULL;
+    size_t size = 0;
+    ssize_t length;
+    http_line line;
+    for (unsigned number = 1; (length = getline(&text, &size, list)) >= 0; number++) {
+        const char *wrong = parse_line(text, (size_t)length, &line);
+        if (!wrong && line.url && fetcher->count == LIST_MAX)
+            wrong = "too many requests";
         if (wrong) {
-            printf("line %u: %s; it is left out\n", line, wrong);
+            printf("line %u: %s; it is left out\n", number, wrong);
             fetcher->bad_lines++;
+        } else if (line.url) {
+            add_job(fetcher, number, line.method, line.url);
         }
-        for (int c = 0; !whole && c != '\n' && c != EOF;)
-            c = getc(list);
     }
+    free(text);
 }
 
 /* ---- Running ------------------------------------------------------------------------------- */
@@ -356,6 +325,10 @@ static void fetcher_init(http_fetcher *fetcher)
 
 static void fetcher_free(http_fetcher *fetcher)
 {
+    for (size_t i = 0; i < fetcher->count; i++) {
+        if (fetcher->jobs[i].easy) /* it was interrupted */
+            end_transfer(fetcher, &fetcher->jobs[i]);
+    }
     curl_multi_cleanup(fetcher->multi);
     curl_global_cleanup();
     free(fetcher->jobs);
@@ -428,6 +401,7 @@ int main(int argc, char **argv)
 {
     const char *folder = argc == 3 ? argv[2] : "build/http";
     int status = 2;
+    setvbuf(stdout, NULL, _IOLBF, 0);
     catch_interrupts();
     if (argc < 2 || argc > 3)
         fprintf(stderr, "usage: http_curl LIST | - | compare [FOLDER] | serve [FOLDER]\n");

@@ -42,7 +42,12 @@ static const http_step script[] = {
     {"GET", "/cut", CUT, false, "closes mid-header"},
 };
 
-enum { STEPS = sizeof script / sizeof script[0], LATE_MS = 600, DATE_SECONDS = 2 };
+enum {
+    STEPS = sizeof script / sizeof script[0],
+    LATE_MS = 600,
+    DATE_SECONDS = 2,
+    FOLDER_SIZE = 256
+};
 
 /* A rate limit of one request a minute for each method and path tells the first request (or, with a
    burst, the first two), which meets the fault, from the later ones: those are over the limit,
@@ -90,7 +95,7 @@ enum { STEPS = sizeof script / sizeof script[0], LATE_MS = 600, DATE_SECONDS = 2
 /* ---- Processes ----------------------------------------------------------------------------- */
 
 typedef struct http_server {
-    char folder[160];
+    char folder[FOLDER_SIZE];
     uint16_t ports[PORTS];
     int reserved[PORTS]; /* the sockets that keep the ports */
     pid_t front, late, cut;
@@ -111,9 +116,30 @@ static inline pid_t start_later(unsigned ms, char *const arguments[])
 
 static inline FILE *open_in(const char *folder, const char *name, const char *mode)
 {
-    char path[256];
+    char path[FOLDER_SIZE + 32];
     snprintf(path, sizeof path, "%s/%s", folder, name);
     return fopen(path, mode);
+}
+
+/* An empty file; exits with a message if that is not possible. */
+static inline FILE *open_or_exit(const char *folder, const char *name)
+{
+    FILE *file = open_in(folder, name, "w");
+    if (file)
+        return file;
+    perror(folder);
+    exit(2);
+}
+
+/* Makes a folder and those above it, as far as they are not there. */
+static inline void make_folder(char *path)
+{
+    for (char *slash = strchr(path + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
+        *slash = '\0';
+        mkdir(path, 0777);
+        *slash = '/';
+    }
+    mkdir(path, 0777);
 }
 
 /* Writes the configuration of an nginx that listens on the port. */
@@ -122,11 +148,7 @@ static inline void configure(const http_server *server, uint16_t port, const cha
     char date[40];
     time_t until = time(NULL) + DATE_SECONDS;
     struct tm utc;
-    FILE *file = open_in(server->folder, name, "w");
-    if (!file) {
-        perror(server->folder);
-        exit(2);
-    }
+    FILE *file = open_or_exit(server->folder, name);
     strftime(date, sizeof date, "%a, %d %b %Y %H:%M:%S GMT", gmtime_r(&until, &utc));
     fprintf(file, NGINX_CONFIGURATION, port, port, server->ports[SILENT], date);
     fclose(file);
@@ -161,7 +183,7 @@ static inline bool wait_until_open(pid_t child, uint16_t port)
             close(fd);
         if (open)
             return true;
-        if (waitpid(child, NULL, WNOHANG) != 0)
+        if (child <= 0 || waitpid(child, NULL, WNOHANG) != 0)
             return false;
         pause_ms(10);
     }
@@ -198,17 +220,17 @@ static inline pid_t start_cutting(int listener)
 static inline void http_server_start(http_server *server, const char *folder, const char *name)
 {
     snprintf(server->folder, sizeof server->folder, "%s/%s", folder, name);
-    mkdir(folder, 0777);
-    mkdir(server->folder, 0777);
+    make_folder(server->folder);
+    fclose(open_or_exit(server->folder, "access.log"));
     for (int i = 0; i < PORTS; i++)
         server->reserved[i] = tcp_reserve_port(&server->ports[i]);
     listen(server->reserved[SILENT], 16);
     listen(server->reserved[CUT], 16);
-    fclose(open_in(server->folder, "access.log", "w"));
     server->cut = start_cutting(server->reserved[CUT]);
     server->front = start_nginx(server, server->ports[FRONT], 0);
     if (wait_until_open(server->front, server->ports[FRONT]))
         return;
+    child_kill(server->cut);
     fprintf(stderr, "cannot start nginx (Debian: nginx-light); see %s/error.log\n", server->folder);
     exit(2);
 }

@@ -1,0 +1,198 @@
+#!/bin/sh
+# The libcurl example from end to end, on loopback. Usage: test_http.sh PATH_OF_HTTP_CURL
+# Nothing here looks at the clock: the program's own verdicts, its exit status, what it prints and
+# nginx's logs are checked. The last line is "N passed, N failed", and the exit status tells the
+# same.
+set -u
+
+program=$1
+work=$(mktemp -d) || exit 2
+server=
+trap '[ -z "$server" ] || kill "$server"; rm -rf "$work"' EXIT
+trap 'exit 130' INT TERM
+passed=0
+failed=0
+
+# check NAME COMMAND...
+check() {
+    name=$1
+    shift
+    if "$@"; then
+        passed=$((passed + 1))
+    else
+        failed=$((failed + 1))
+        echo "FAILED $name"
+    fi
+}
+
+shows() { grep -q -e "$2" "$work/$1"; }
+lacks() { ! grep -q -e "$2" "$work/$1"; }
+ended() { [ "$(cat "$work/$1.status")" -eq "$2" ]; }
+
+# run NAME ARGUMENT...: standard input from NAME.input if there is one
+run() {
+    name=$1
+    shift
+    [ -e "$work/$name.input" ] || : >"$work/$name.input"
+    "$program" "$@" >"$work/$name" 2>&1 <"$work/$name.input"
+    echo $? >"$work/$name.status"
+}
+
+# Waits until a file shows a text, at most 20 s.
+wait_for() {
+    tries=0
+    until grep -q -e "$2" "$work/$1" 2>/dev/null || [ $tries -ge 200 ]; do
+        sleep 0.1
+        tries=$((tries + 1))
+    done
+}
+
+# Whether no process has a folder among its arguments, within 2 s.
+none_left() {
+    tries=0
+    while ps -A -o args= | grep -v grep | grep -q -F "$work/$1"; do
+        [ $tries -lt 20 ] || return 1
+        tries=$((tries + 1))
+        sleep 0.1
+    done
+}
+
+# sent FOLDER REQUEST [STATUS]: how often nginx's log has it
+sent() { grep -c "^$2 ${3:-}" "$work/$1/access.log"; }
+
+# A tool's column of the table: 1 retry.h, 2 and 3 curl
+column() { grep -e "^$1 " "$work/compare" | cut -d '|' -f $(($2 + 1)); }
+
+has_nginx() { [ -x /usr/sbin/nginx ] || command -v nginx >/dev/null 2>&1; }
+
+# ---- Without a server: bad input, and nobody there ----
+
+run usage
+run missing "$work/no-such-list"
+run folder compare /dev/null/folder
+run empty -
+cat >"$work/bad.input" <<'END'
+# a comment, then an empty line
+
+hello
+GET http://127.0.0.1:1/ more words
+FETCH http://127.0.0.1:1/
+GET ftp://127.0.0.1/
+POST http://127.0.0.1:1/unreachable # nobody listens on port 1
+END
+run bad - &
+if has_nginx; then
+    run compare compare "$work/logs"
+fi
+wait
+
+check "usage: exit status" ended usage 2
+check "usage: it says so" shows usage "^usage:"
+check "missing list: exit status" ended missing 2
+check "missing list: it is named" shows missing "no-such-list"
+check "folder that cannot be: exit status" ended folder 2
+check "empty list: exit status" ended empty 0
+check "bad list: exit status" ended bad 1
+for line in 3 4 5 6; do
+    check "bad list: line $line is named" shows bad "^line $line: .*left out"
+done
+check "bad list: comments and empty lines are not" lacks bad "^line [12]:"
+check "bad list: the rest is done" shows bad "^line 7 .*again in .*SOCKET_NOT_AVAILABLE"
+check "bad list: why it failed" shows bad "^ *7 POST .*unreachable .*FAILED: .*attempts exhausted"
+check "bad list: the sum" shows bad "^0 of 1 requests done, 4 lines left out"
+
+if ! has_nginx; then
+    echo "nginx is not installed: the rest is left out"
+    echo "$passed passed, $failed failed"
+    [ "$failed" -eq 0 ]
+    exit
+fi
+
+# ---- retry.h and curl on the script ----
+
+check "compare: exit status" ended compare 0
+check "compare: both kept" test "$(grep -c '^kept ' "$work/compare")" -eq 2
+check "compare: nothing broken" lacks compare BROKEN
+check "compare: no control characters" lacks compare "[[:cntrl:]]"
+for reason in SOCKET_NOT_AVAILABLE SOCKET_CLOSED_WHILE_IN_FLIGHT ATTEMPT_TIMED_OUT \
+    SERVICE_RESPONSE_CODE_INDICATED SERVER_ERROR; do
+    check "compare: retries by $reason" shows compare "again in .*($reason)"
+done
+for request in "GET  /hello" "GET  /late" "POST /late" "GET  /hangup" "GET  /stall" "GET  /busy" \
+    "POST /busy" "GET  /until" "GET  /limit?1" "POST /limit?2" "GET  /broken"; do
+    check "retry.h: $request is done" test "$(column "$request" 1 | grep -c done)" -eq 1
+done
+check "Retry-After in seconds" shows compare "busy: again in 1000 ms"
+check "Retry-After as a date" shows compare "until: again in"
+check "Retry-After too late" shows compare "closed: deadline"
+check "404 is not retried" shows compare "missing: no reason to retry"
+check "retry.h: POST /hangup was sent once" test "$(sent logs/retry.h 'POST /hangup' 444)" -eq 1
+check "retry.h: POST /stall was sent once" test "$(sent logs/retry.h 'POST /stall' 499)" -eq 1
+check "retry.h: POST /broken was sent once" test "$(sent logs/retry.h 'POST /broken' 500)" -eq 1
+check "retry.h: POST /late arrived once" test "$(sent logs/retry.h 'POST /late')" -eq 1
+check "retry.h: POST /busy was sent again" test "$(sent logs/retry.h 'POST /busy')" -eq 2
+check "retry.h: half a header is no answer" shows compare "cut: again in .*IN_FLIGHT"
+if command -v curl >/dev/null 2>&1; then
+    check "curl: POST /broken was sent twice" test "$(sent logs/curl 'POST /broken' 500)" -eq 2
+    check "curl: the table says so" test "$(column 'POST /broken' 2 | grep -c TWICE)" -eq 1
+    check "curl, all errors: POST /hangup, too" test \
+        "$(column 'POST /hangup' 3 | grep -c TWICE)" -eq 1
+fi
+check "compare: nothing left running" none_left logs
+
+# ---- A list, on the server alone ----
+
+"$program" serve "$work/serve" >"$work/served" 2>&1 &
+server=$!
+wait_for served "until Ctrl-C"
+url=$(sed -n 's,^GET  *\(http:[^ ]*\)/hello .*,\1,p' "$work/served")
+cut=$(sed -n 's,^GET  *\(http:[^ ]*/cut\) .*,\1,p' "$work/served")
+cat >"$work/good.input" <<END
+$url/hello
+HEAD $url/hello # a comment
+POST	$url/busy
+DELETE $url/hello
+END
+run good - &
+good=$!
+cat >"$work/mixed.input" <<END
+nonsense
+$cut
+POST $url/broken
+$url/hello
+http://127.0.0.1:1/unreachable
+END
+run mixed "$work/mixed.input"
+wait "$good"
+kill -s INT "$server"
+wait "$server"
+echo $? >"$work/served.status"
+server=
+
+check "good list: exit status" ended good 0
+check "good list: all done" shows good "^4 of 4 requests done$"
+check "good list: POST after a 503" shows good "^ *3 POST .*  2 .*HTTP 200"
+check "mixed list: exit status" ended mixed 1
+check "mixed list: garbage is named" shows mixed "^line 1: "
+check "mixed list: closed mid-header" shows mixed "^ *2 GET .*FAILED: Header was cut off"
+check "mixed list: 500 on POST" shows mixed "^ *3 POST .* 1 .*FAILED: HTTP 500, not idempotent"
+check "mixed list: the rest is done" shows mixed "^ *4 GET .*HTTP 200"
+check "mixed list: unreachable" shows mixed "^ *5 GET .*FAILED: .*connect"
+check "mixed list: the sum" shows mixed "^1 of 4 requests done, 1 lines left out"
+check "serve: exit status" ended served 130
+check "serve: nothing left running" none_left serve
+
+# ---- Interrupted ----
+
+"$program" compare "$work/interrupted" >"$work/cut" 2>&1 &
+server=$!
+wait_for cut "again in"
+kill -s TERM "$server"
+wait "$server"
+echo $? >"$work/cut.status"
+server=
+check "interrupted: exit status" ended cut 143
+check "interrupted: nothing left running" none_left interrupted
+
+echo "$passed passed, $failed failed"
+[ "$failed" -eq 0 ]
