@@ -63,8 +63,8 @@ enum { KV_ALWAYS = 255 };
 
 /* Which requests meet which fault: the first `arrivals` arrivals of each operation from `first` to
    `last`. Operations come in bursts of ten: set, get, increment, get-and-lock, get, set of what is
-   locked, add, get, unlock, get. Which node a row meets is up to the keys; where it matters (only
-   the first node's map has 0xfff0 and 0xfff1, only the second one's 0x26 and 0x28) they are chosen. */
+   locked, add, get, unlock, get. The keys decide which node a row meets. It matters where only one
+   node's map has the code: the first has 0xfff0 and 0xfff1, the second 0x26 and 0x28. */
 static const struct kv_script_row {
     uint16_t first, last;
     uint8_t arrivals, fault;
