@@ -1,0 +1,63 @@
+/* What the peers of bench_errmap share: the table that they fill and what it takes to fill it. Each
+   peer is a shared library of its own, as jansson and json-c have functions of the same name. */
+#ifndef BENCH_ERRMAP_H
+#define BENCH_ERRMAP_H
+
+#include "../errmap.h"
+
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define BENCH_ENTRIES 65536
+
+typedef struct bench_entry {
+    int code;
+    const char *name;
+    uint32_t attributes;
+} bench_entry;
+
+/* Parses a map into a table of its own, sorted by code; the number of entries, 0 if it cannot. */
+typedef size_t bench_parse_fn(const char *text, size_t length);
+
+static inline int bench_code(const char *key)
+{
+    return (int)strtoul(key, NULL, 16);
+}
+
+static inline uint32_t bench_attribute(const char *text)
+{
+    static const char *const names[] = {
+#define NAME(name, text) text,
+        ERRMAP_ATTRIBUTES(NAME)
+#undef NAME
+    };
+    uint32_t i;
+    for (i = 0; i < ERRMAP_ATTRIBUTE_COUNT; i++) {
+        if (strcmp(text, names[i]) == 0)
+            return (uint32_t)1 << i;
+    }
+    return 0;
+}
+
+static inline int bench_compare(const void *a, const void *b)
+{
+    return ((const bench_entry *)a)->code - ((const bench_entry *)b)->code;
+}
+
+static inline size_t bench_sort(bench_entry *entries, size_t count)
+{
+    qsort(entries, count, sizeof *entries, bench_compare);
+    return count;
+}
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+bench_parse_fn bench_errmap, bench_jsmn, bench_cjson, bench_jansson, bench_json_c, bench_rapidjson;
+#ifdef __cplusplus
+}
+#endif
+
+#endif
