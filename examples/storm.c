@@ -9,7 +9,7 @@
        cc -O2 -o storm examples/storm.c -lm && ./storm
        gnuplot examples/storm.gnuplot
 
-   Options: --seed N, --clients N (1000 to 1000000), --quick (fewer clients and points), --data DIR
+   Options: --seed N, --clients N (10000 to 1000000), --quick (fewer clients and points), --data DIR
    (default: build/storm). The tables go to standard output, the plots' data to DIR; the same seed
    gives the same bytes of both. Measured time and memory go to standard error. The exit status is 1
    if a number that is known misses its tolerance, and 2 if the options or DIR are no good. */
@@ -27,6 +27,8 @@
 #include <sys/stat.h>
 
 #define COUNT(array) (sizeof(array) / sizeof(array)[0])
+
+enum { CLIENTS_MIN = 10000, CLIENTS_MAX = 1000000, CLIENTS_QUICK = 20000 };
 
 typedef struct options {
     uint64_t seed;
@@ -108,7 +110,7 @@ static const struct {
     {100, {{2027, 2421}, {62862, 1853}, {6658, 812}, {4879, 797}, {4530, 1002}}},
 };
 
-/* A line of the table; `expected` NULL: none is known; `binding`: it has tolerances. */
+/* A line of the table. `expected` NULL: none is known; `binding`: it has tolerances. */
 static void contention_line(const char *name, const contention_cost *cost,
                             const contention_cost *expected, bool binding)
 {
@@ -135,8 +137,8 @@ static void contention_compare(FILE *data, uint32_t count, const contention_cost
     bool binding = count == article[COUNT(article) - 1].count;
     fprintf(data, "%" PRIu32, count);
     if (expected)
-        say("\n%3" PRIu32 " clients         time, ms  article   diff.     writes  article   diff.\n",
-            count);
+        say("\n%3" PRIu32 " clients %16s  article   diff. %10s  article   diff.\n", count,
+            "time, ms", "writes");
     for (size_t i = 0; i < COUNT(contenders); i++) {
         progress("contention: %" PRIu32 " clients, %s", count, contenders[i].name);
         contention_cost cost = contention_measure(&contenders[i], count, RUNS, chance);
@@ -168,7 +170,8 @@ static void contention_part(const options *chosen)
 {
     FILE *data = data_file(chosen, "contention.tsv");
     dice chance = {chosen->seed};
-    printf("1. Contention: N clients write one row, optimistic locking, means over %d runs\n", RUNS);
+    printf("1. Contention: N clients write one row, optimistic locking, means over %d runs\n",
+           RUNS);
     fprintf(data, "clients");
     for (size_t i = 0; i < COUNT(contenders); i++)
         fprintf(data, "\t%s time\t%s writes", contenders[i].name, contenders[i].name);
@@ -189,17 +192,15 @@ static void contention_part(const options *chosen)
 /* ---- A retry storm ------------------------------------------------------------------------- */
 
 enum {
-    BUSY = 40,     /* % of the service's capacity, in normal times */
-    BUSY_MAX = 95, /* the most that is tried, in steps of BUSY_STEP */
-    BUSY_STEP = 5,
+    BUSY = 40,                /* % of the service's capacity, in normal times */
+    BUSY_MAX = 95,            /* the most that is tried */
     OPERATION_TIMEOUT = 10000 /* ms */
 };
 
 static const retry_policy no_retry = {.base = {retry_policy_after}, .max_attempts = 1};
-static const retry_policy naive = {.base = {retry_policy_after},
-                                   .backoff = {.curve = RETRY_CURVE_TABLE,
-                                               .table = at_once,
-                                               .table_length = 1}};
+static const retry_policy naive = {
+    .base = {retry_policy_after},
+    .backoff = {.curve = RETRY_CURVE_TABLE, .table = at_once, .table_length = 1}};
 static const retry_policy no_jitter = {.base = {retry_policy_after},
                                        .backoff = RETRY_BACKOFF_RFC0049};
 static const retry_policy best_effort = RETRY_POLICY_BEST_EFFORT;
@@ -252,15 +253,15 @@ static void storm_simulate(const scheme *how, uint32_t clients, uint32_t busy, u
     progress_clear();
 }
 
-/* The busiest service, in %, that comes back within the minute; 0 if none does. Tried with a tenth
-   of the clients; by halving, as one that is less busy comes back sooner. */
+/* The busiest service, in %, that comes back within the minute; 0 if none does. Found by halving,
+   as one that is less busy comes back sooner, and with fewer clients. */
 static uint32_t storm_bearable(const scheme *how, const options *chosen)
 {
-    uint32_t bearable = 0, unbearable = BUSY_MAX + BUSY_STEP;
-    uint32_t clients = chosen->clients < 200000 ? chosen->clients : chosen->clients / 10;
+    uint32_t clients = chosen->clients < CLIENTS_QUICK ? chosen->clients : CLIENTS_QUICK;
+    uint32_t bearable = 0, unbearable = BUSY_MAX + 1;
     record bins;
-    while (unbearable - bearable > BUSY_STEP) {
-        uint32_t busy = (bearable + unbearable) / (2 * BUSY_STEP) * BUSY_STEP;
+    while (unbearable - bearable > 1) {
+        uint32_t busy = (bearable + unbearable) / 2;
         storm_simulate(how, clients, busy, chosen->seed, bins);
         if (tally_recovery(bins) == NEVER)
             unbearable = busy;
@@ -274,17 +275,17 @@ static void storm_line(const scheme *how, const tally *bins, uint32_t bearable)
 {
     uint32_t recovery = tally_recovery(bins);
     tally after = tally_sum(bins, WORKS_AT, SIMULATED);
-    printf("%-20s %6.1f %6.1f %8.0f %5.0f %5.0f", how->name, tally_peak(bins),
+    printf("%-20s %5.1f %6.1f %7.0f %6.0f %6.0f", how->name, tally_peak(bins),
            tally_load(bins, SIMULATED - 10000, SIMULATED),
            100 * tally_goodput(bins, FAILS_AT, WORKS_AT),
            100 * tally_goodput(bins, WORKS_AT, WORKS_AT + 10000),
            100 * tally_goodput(bins, SIMULATED - 10000, SIMULATED));
     printf(" %6.0f %%", 100.0 * after.wasted / after.worked);
     if (recovery == NEVER)
-        printf("    never");
+        printf("   never");
     else
-        printf(" %6.2f s", recovery / 1000.0);
-    printf(" %6" PRIu32 " %%\n", bearable);
+        printf(" %5.2f s", recovery / 1000.0);
+    printf(" %5" PRIu32 " %%\n", bearable);
 }
 
 /* Load and goodput over time, a column of each for every scheme. */
@@ -308,11 +309,10 @@ static void storm_part(const options *chosen)
 {
     static record records[COUNT(schemes)];
     double longest = 0;
-    printf("\n2. A retry storm: %" PRIu32 " clients; the service, %d %% busy, fails from second %d "
-           "to %d\n\n",
-           chosen->clients, BUSY, FAILS_AT / 1000, WORKS_AT / 1000);
-    printf("                          load           goodput, %%      wasted   back at  bears\n"
-           "                       peak  50-60    10-20 20-30 50-60   work      80 %%   up to\n");
+    printf("\n2. A retry storm: %" PRIu32 " clients; a service, %d %% busy, fails for 10 s\n\n"
+           "                         load           goodput, %%       wasted\n"
+           "seconds:              peak  50-60   10-20  20-30  50-60     work    back  bears\n",
+           chosen->clients, BUSY);
     for (size_t i = 0; i < COUNT(schemes); i++) {
         clock_t start = clock();
         storm_simulate(&schemes[i], chosen->clients, BUSY, chosen->seed, records[i]);
@@ -321,10 +321,14 @@ static void storm_part(const options *chosen)
         fflush(stdout);
     }
     storm_data(chosen, (const record *)records);
-    printf("Load: attempts, times the normal. Goodput: operations done, %% of the normal, in\n"
-           "seconds 10 to 20 (failing), 20 to 30 and 50 to 60. Wasted work: answers that nobody\n"
-           "waited for, from second 20 on. Back: seconds after the failure from which on\n"
-           "goodput stays above 80 %%. Bears: how busy a service may be and still come back.\n");
+    printf("Load: attempts, in multiples of the normal. Goodput: operations done, in %% of\n"
+           "the normal; the service fails from second 10 to 20. Wasted: the share of its\n"
+           "work after second 20 that nobody waited for. Back: seconds after the failure\n"
+           "from which on goodput stays above 80 %%. Bears: how busy the service could be\n"
+           "and yet come back, up to %d %%. A client waits %d s for an answer, the queue\n"
+           "holds %d s of work, and operations but those of the naive loop and the five\n"
+           "layers end after %d s. In the last four rows %d clients each share a budget.\n",
+           BUSY_MAX, ATTEMPT_TIMEOUT / 1000, QUEUE_LONGEST / 1000, OPERATION_TIMEOUT / 1000, GROUP);
     fprintf(stderr, "storm: the longest of these simulated minutes took %.1f s\n", longest);
 }
 
@@ -336,8 +340,8 @@ static const retry_budget_options bucket = {
     .capacity = 50000, .retry_cost = 1000, .success_deposit = 100};
 
 static const struct {
-    uint32_t rate;             /* % of attempts that fail */
-    double with, without;      /* attempts per call that are to be reproduced */
+    uint32_t rate;        /* % of attempts that fail */
+    double with, without; /* attempts per call that are to be reproduced */
 } known_loads[] = {
     {5, 1.053, 1.053}, {10, 1.099, 1.112}, {20, 1.088, 1.247}, {50, 1.053, 1.874}, {100, 1.0005, 4},
 };
@@ -360,8 +364,8 @@ static void bucket_table(dice *chance)
 
 static void layers_table(void)
 {
-    printf("\n   Calls of the last service while it is down, for one operation through layers that\n"
-           "   try three times each:");
+    printf("\n   Calls of a service that is down, for one operation through one layer, two\n"
+           "   layers ... that try three times each:");
     for (uint32_t layers = 1; layers < LAYERS; layers++)
         printf(" %" PRIu32 ",", layer_calls(layers));
     printf(" %" PRIu32 "  %s\n", layer_calls(LAYERS),
@@ -385,8 +389,6 @@ static void bucket_part(const options *chosen)
 }
 
 /* ---- Options ------------------------------------------------------------------------------- */
-
-enum { CLIENTS_MIN = 1000, CLIENTS_MAX = 1000000, CLIENTS_QUICK = 20000 };
 
 /* Says what is wrong with the options, and ends the program. */
 PRINTF_LIKE static void refuse(const char *format, ...)
@@ -466,6 +468,10 @@ int main(int count, char **arguments)
     bucket_part(&chosen);
     if (missed)
         printf("\n%" PRIu32 " numbers MISSED their tolerance.\n", missed);
+    if (fflush(stdout) != 0) {
+        perror("storm: cannot write the tables");
+        return 2;
+    }
     getrusage(RUSAGE_SELF, &used);
     fprintf(stderr, "storm: %.1f s of processor time, %.0f MB of memory at most\n",
             (double)clock() / CLOCKS_PER_SEC, (double)used.ru_maxrss / 1024);

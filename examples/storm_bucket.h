@@ -1,5 +1,5 @@
-/* storm_bucket.h: two small measurements. What a retry budget lets through at a steady failure rate,
-   and how often the innermost service is called when each of several layers retries. */
+/* storm_bucket.h: two small measurements. What a retry budget lets through at a steady failure
+   rate, and how often the innermost service is called when each of several layers retries. */
 #ifndef STORM_BUCKET_H
 #define STORM_BUCKET_H
 

@@ -18,7 +18,8 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
-enum { /* ms */
+/* All in ms. */
+enum {
     SIMULATED = 60000,
     FAILS_AT = 10000,
     WORKS_AT = 20000,
@@ -167,7 +168,10 @@ static void fail(outage *o, uint32_t id, const retry_failure *failure)
         schedule(o, id, ARRIVE, (uint64_t)o->now + decision.delay + NETWORK);
         return;
     }
-    think(o, id, (uint64_t)o->now + (decision.verdict == RETRY_VERDICT_EXPIRE ? decision.delay : 0));
+    if (decision.verdict == RETRY_VERDICT_EXPIRE)
+        think(o, id, (uint64_t)o->now + decision.delay);
+    else
+        think(o, id, o->now);
 }
 
 static void happen(outage *o, uint32_t id)
