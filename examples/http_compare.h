@@ -199,7 +199,8 @@ static inline int compare(const char *folder, void (*fetch_script)(http_tool *))
     print_comparison(tools);
     if (tools[1].missing)
         printf("\nThere is no curl to compare with (Debian: curl).\n");
-    printf("\nLogs are in %s. The curls: %s\n", folder, CURL_COMMAND);
+    printf("\nThe curls: %s,\nand the same with --retry-all-errors. Logs are in %s.\n",
+           CURL_COMMAND, folder);
     return judge(&tools[0]) ? 0 : 1;
 }
 

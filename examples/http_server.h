@@ -31,6 +31,7 @@ static const http_step script[] = {
     {"POST", "/stall", FRONT, false, "is silent once"},
     {"GET", "/busy", FRONT, true, "503, Retry-After: 1"},
     {"POST", "/busy", FRONT, true, "503, Retry-After: 1"},
+    {"POST", "/drop", FRONT, false, "503, then resets"},
     {"GET", "/until", FRONT, true, "503, until <date>"},
     {"GET", "/closed", FRONT, false, "503, for an hour"},
     {"GET", "/limit?1", FRONT, true, "429 if too fast"},
@@ -52,44 +53,47 @@ enum {
 /* A rate limit of one request a minute for each method and path tells the first request (or, with a
    burst, the first two), which meets the fault, from the later ones: those are over the limit,
    which here means that they are answered. /limit has a rate limit as anybody would use it. */
-#define NGINX_CONFIGURATION                                                         \
-    "daemon off; master_process off; error_log error.log; pid nginx-%u.pid;\n"      \
-    "events { worker_connections 256; }\n"                                          \
-    "http {\n"                                                                      \
-    "  log_format requests '$request_method $request_uri $status';\n"               \
-    "  access_log access.log requests;\n"                                           \
-    "  client_body_temp_path temp; proxy_temp_path temp; fastcgi_temp_path temp;\n" \
-    "  uwsgi_temp_path temp; scgi_temp_path temp;\n"                                \
-    "  reset_timedout_connection on; # 444 resets\n"                                \
-    "  limit_req_zone $request_method$uri zone=first:1m rate=1r/m;\n"               \
-    "  limit_req_zone $server_name zone=limited:1m rate=2r/s;\n"                    \
-    "  map $status $wait { 429 1; default ''; } # an empty header is not sent\n"    \
-    "  server {\n"                                                                  \
-    "    listen 127.0.0.1:%u;\n"                                                    \
-    "    server_name localhost;\n"                                                  \
-    "    limit_req_status 599;\n"                                                   \
-    "    error_page 599 = @answer;\n"                                               \
-    "    location @answer { return 200 'ok\\n'; }\n"                                \
-    "    location @hangup { return 444; }\n"                                        \
-    "    location @stall  { proxy_pass http://127.0.0.1:%u; }\n"                    \
-    "    location @busy   { add_header Retry-After 1 always; return 503; }\n"       \
-    "    location @until  { add_header Retry-After '%s' always; return 503; }\n"    \
-    "    location @broken { return 500; }\n"                                        \
-    "    location /       { return 200 'ok\\n'; }\n"                                \
-    "    location /missing { return 404; }\n"                                       \
-    "    location /closed { add_header Retry-After 3600 always; return 503; }\n"    \
-    "    location /hangup { limit_req zone=first; try_files /none @hangup; }\n"     \
-    "    location /stall  { limit_req zone=first; try_files /none @stall; }\n"      \
-    "    location /busy   { limit_req zone=first; try_files /none @busy; }\n"       \
-    "    location /until  { limit_req zone=first; try_files /none @until; }\n"      \
-    "    location /broken {\n"                                                      \
-    "      limit_req zone=first burst=1 nodelay; try_files /none @broken;\n"        \
-    "    }\n"                                                                       \
-    "    location /limit {\n"                                                       \
-    "      limit_req zone=limited; limit_req_status 429;\n"                         \
-    "      add_header Retry-After $wait always; try_files /none @answer;\n"         \
-    "    }\n"                                                                       \
-    "  }\n"                                                                         \
+#define NGINX_CONFIGURATION                                                          \
+    "daemon off; master_process off; error_log error.log; pid nginx-%u.pid;\n"       \
+    "events { worker_connections 256; }\n"                                           \
+    "http {\n"                                                                       \
+    "  log_format requests '$request_method $request_uri $status';\n"                \
+    "  access_log access.log requests;\n"                                            \
+    "  client_body_temp_path temp; proxy_temp_path temp; fastcgi_temp_path temp;\n"  \
+    "  uwsgi_temp_path temp; scgi_temp_path temp;\n"                                 \
+    "  reset_timedout_connection on; # 444 resets\n"                                 \
+    "  limit_req_zone $request_method$uri zone=first:1m rate=1r/m;\n"                \
+    "  limit_req_zone $server_name zone=limited:1m rate=2r/s;\n"                     \
+    "  map $status $wait { 429 1; default ''; } # an empty header is not sent\n"     \
+    "  server {\n"                                                                   \
+    "    listen 127.0.0.1:%u;\n"                                                     \
+    "    server_name localhost;\n"                                                   \
+    "    limit_req_status 599;\n"                                                    \
+    "    error_page 599 = @answer;\n"                                                \
+    "    location @answer { return 200 'ok\\n'; }\n"                                 \
+    "    location @hangup { return 444; }\n"                                         \
+    "    location @stall  { proxy_pass http://127.0.0.1:%u; }\n"                     \
+    "    location @busy   { add_header Retry-After 1 always; return 503; }\n"        \
+    "    location @until  { add_header Retry-After '%s' always; return 503; }\n"     \
+    "    location @broken { return 500; }\n"                                         \
+    "    location /       { return 200 'ok\\n'; }\n"                                 \
+    "    location /missing { return 404; }\n"                                        \
+    "    location /closed { add_header Retry-After 3600 always; return 503; }\n"     \
+    "    location /hangup { limit_req zone=first; try_files /none @hangup; }\n"      \
+    "    location /stall  { limit_req zone=first; try_files /none @stall; }\n"       \
+    "    location /busy   { limit_req zone=first; try_files /none @busy; }\n"        \
+    "    location /drop {\n"                                                         \
+    "      limit_req zone=first; error_page 599 = @hangup; try_files /none @busy;\n" \
+    "    }\n"                                                                        \
+    "    location /until  { limit_req zone=first; try_files /none @until; }\n"       \
+    "    location /broken {\n"                                                       \
+    "      limit_req zone=first burst=1 nodelay; try_files /none @broken;\n"         \
+    "    }\n"                                                                        \
+    "    location /limit {\n"                                                        \
+    "      limit_req zone=limited; limit_req_status 429;\n"                          \
+    "      add_header Retry-After $wait always; try_files /none @answer;\n"          \
+    "    }\n"                                                                        \
+    "  }\n"                                                                          \
     "}\n"
 
 /* ---- Processes ----------------------------------------------------------------------------- */
