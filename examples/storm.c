@@ -57,6 +57,7 @@ static FILE *data_file(const options *chosen, const char *name)
 {
     char path[1000];
     FILE *file = NULL;
+    errno = ENAMETOOLONG;
     if (snprintf(path, sizeof path, "%s/%s", chosen->data, name) < (int)sizeof path)
         file = fopen(path, "w");
     if (!file) {
