@@ -1,17 +1,16 @@
 /* app.c: retry.h and errmap.h in firmware: no heap, no printf, 32-bit ticks. The board calls
-   app_tick once a millisecond; nothing here waits. Constants (policy, client, error map) stay in
-   flash; in RAM are one request, one budget, the parsed map and the log.
+   app_tick once a millisecond; nothing here waits. Policy, client and error map are constants, in
+   flash; in RAM are a request, a budget and the log.
 
    The same file runs on the board (board.c) and on the host (host.c), from the same scenario and
    the same seed, and decides the same there and here. */
 #include "app.h"
 
-#define ERRMAP_TOKENS 24 /* enough for the entries of this map; the stack holds that many */
 #define RETRY_IMPLEMENTATION
 #include "../../retry.h"
 #include "../../errmap.h"
 
-#include "errmap_flash.h"
+extern const errmap error_map; /* errmap.json, parsed by errmap_dump --c when this was built */
 
 enum { DEVICE_ID = 0x00c0ffee }; /* from the chip's registers, were this one */
 
@@ -31,10 +30,7 @@ static const retry_policy policy = {
 static void log_decision(void *context, const retry_request *request, const retry_failure *failure,
                          const retry_decision *decision);
 
-enum { MAP_ENTRIES = 8 };
-static errmap map;
-static errmap_entry map_entries[MAP_ENTRIES];
-static const errmap_strategy strategy = ERRMAP_STRATEGY(&map, &policy.base);
+static const errmap_strategy strategy = ERRMAP_STRATEGY(&error_map, &policy.base);
 static retry_budget budget;
 static const retry_client client = {
     .strategy = &strategy.base, .budget = &budget, .observe = log_decision};
@@ -160,7 +156,7 @@ static retry_failure timed_out(void)
 
 static retry_failure refused(uint16_t status)
 {
-    const errmap_advice advice = errmap_classify_kv(&map, status, operation->opcode);
+    const errmap_advice advice = errmap_classify_kv(&error_map, status, operation->opcode);
     if (advice.reconnect)
         total.reconnects++; /* a real radio would join its gateway anew */
     return advice.failure;
@@ -215,18 +211,14 @@ static void end_attempt(void)
         end_operation(&total.failed);
 }
 
-bool app_begin(const scenario_operation *operations, uint32_t count, retry_time first)
+void app_begin(const scenario_operation *operations, uint32_t count, retry_time first)
 {
     now = total.began = first;
     operation = operations;
     operations_end = operations + count;
     retry_seed(DEVICE_ID); /* delays of this device's own, the same in each run */
     retry_budget_init(&budget, &cell, now);
-    if (errmap_parse(&map, errmap_flash, sizeof errmap_flash - 1, map_entries, MAP_ENTRIES, NULL) !=
-        ERRMAP_OK)
-        return false;
     begin_operation();
-    return true;
 }
 
 /* Instants are only subtracted: the counter wraps. */
@@ -350,6 +342,11 @@ static void write_summary(void (*write)(const char *line))
     text_put(&line, " to ");
     text_hex(&line, now, 8);
     write(line.text);
+}
+
+uint32_t app_log_size(void)
+{
+    return sizeof log_records;
 }
 
 bool app_report(void (*write)(const char *line))

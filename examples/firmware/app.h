@@ -3,7 +3,9 @@
 #ifndef APP_H
 #define APP_H
 
-#define RETRY_TIME_32
+#ifndef RETRY_TIME_32
+#error "RETRY_TIME_32 belongs in the flags of the build: every file must have it."
+#endif
 #include "../../retry.h"
 
 /* ---- Scenario ------------------------------------------------------------------------------ */
@@ -36,9 +38,9 @@ typedef struct scenario_operation {
 
 #define APP_FIRST_TICK 0xffffe000u /* as after 49 days of running: the counter wraps in 8 s */
 
-/* Takes the operations, one after the other, from the tick `now` on. False if its error map is
-   unsound. The operations must outlive the run. */
-bool app_begin(const scenario_operation *operations, uint32_t count, retry_time now);
+/* Takes the operations, one at least, one after the other, from the tick `now` on. They must
+   outlive the run. */
+void app_begin(const scenario_operation *operations, uint32_t count, retry_time now);
 
 /* To be called for every tick; false once there is nothing left to do. */
 bool app_tick(retry_time now);
@@ -46,6 +48,8 @@ bool app_tick(retry_time now);
 /* Writes the log and a summary, line by line. True if the log is whole and nothing that is not
    idempotent can have been done twice. */
 bool app_report(void (*write)(const char *line));
+
+uint32_t app_log_size(void); /* bytes of RAM */
 
 /* ---- Lines of text, without printf --------------------------------------------------------- */
 

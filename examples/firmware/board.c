@@ -114,7 +114,8 @@ static void write_memory(void)
     put_bytes(&line, "memory: flash ",
               distance((const char *)__interrupt_vector, __data_source_end));
     put_bytes(&line, " bytes, RAM ", distance(__data_start, __bss_end));
-    put_bytes(&line, ", stack ", stack_used());
+    put_bytes(&line, " (the log ", app_log_size());
+    put_bytes(&line, "), stack ", stack_used());
     put_bytes(&line, "; a request ", sizeof(retry_request));
     put_bytes(&line, ", a budget ", sizeof(retry_budget));
     write_line(line.text);
@@ -127,8 +128,7 @@ int main(void)
     bool sound;
     paint_stack();
     start_ticking();
-    if (!app_begin(scenario, count, now))
-        return 2;
+    app_begin(scenario, count, now);
     do {
         await_tick(now);
         now++; /* by one, however many have passed: no tick is left out, so nothing depends on
