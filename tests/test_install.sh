@@ -1,0 +1,153 @@
+#!/bin/sh
+# The ways to take the two headers in, each from an empty folder: copied, installed and found by
+# pkg-config, CMake or Meson. Usage: test_install.sh
+# The last line is "N passed, N failed", and the exit status tells the same.
+set -u
+unset MAKE MAKEFLAGS MFLAGS MAKELEVEL PKG_CONFIG_PATH CMAKE_PREFIX_PATH DESTDIR PREFIX
+
+root=$(cd "$(dirname "$0")/.." && pwd) || exit 2
+work=$(mktemp -d) || exit 2
+trap 'rm -rf "$work"' EXIT
+trap 'exit 130' INT TERM
+cc=${CC:-cc}
+warnings="-Wall -Wextra -Wpedantic -Wconversion -Wshadow -Wundef -Werror"
+passed=0
+failed=0
+
+# check NAME COMMAND...
+check() {
+    name=$1
+    shift
+    if "$@"; then
+        passed=$((passed + 1))
+    else
+        failed=$((failed + 1))
+        echo "FAILED $name"
+    fi
+}
+
+# quiet NAME COMMAND...: check, with the command's output shown if it fails
+quiet() {
+    if "$@" > "$work/log" 2>&1; then
+        passed=$((passed + 1))
+    else
+        failed=$((failed + 1))
+        echo "FAILED $*"
+        cat "$work/log"
+    fi
+}
+refused() { ! "$@" > "$work/log" 2>&1; }
+says() { grep -q -e "$1" "$work/log"; }
+is() { [ "$1" = "$2" ] || { echo "expected \"$2\", got \"$1\""; false; }; }
+
+# works NAME PROGRAM: it runs, and decides what it should
+works() { check "$1: runs" is "$("$2" 2>&1)" "$version RETRY KV_ERROR_MAP_RETRY_INDICATED"; }
+
+# folder NAME: an empty folder, entered, with a program that is not part of the repository
+folder() {
+    mkdir "$work/$1" && cd "$work/$1" || exit 2
+    cp "$root/tests/install_app.c" install_app.c
+    cp "$root/tests/install_app.c" install_app.cpp
+}
+
+number() { sed -n "s/^#define RETRY_VERSION_$1 //p" "$root/retry.h"; }
+version=$(number MAJOR).$(number MINOR).$(number PATCH)
+check "retry.h has a version" is "$(echo "$version" | tr -d 0-9)" ..
+
+# ---- Two files, copied ----------------------------------------------------------------------
+
+folder copied
+cp "$root/retry.h" "$root/errmap.h" .
+quiet $cc -std=c99 $warnings install_app.c -o app
+works "copied" ./app
+quiet $cc -x c++ -std=c++11 $warnings install_app.c -o app_cxx
+works "copied, C++" ./app_cxx
+
+# ---- make install ---------------------------------------------------------------------------
+
+# install_in FOLDER ARGUMENT...: make install in a folder that has a Makefile
+install_in() {
+    directory=$1
+    shift
+    (umask 077 && make -s -C "$directory" install "$@")
+}
+installed() { (cd "$1" && find . -type f | sort | tr '\n' ' '); }
+files="./include/errmap.h ./include/retry.h ./share/cmake/retry/retryConfig.cmake"
+files="$files ./share/cmake/retry/retryConfigVersion.cmake ./share/pkgconfig/retry.pc "
+
+quiet install_in "$root" "PREFIX=$work/first place"
+quiet install_in "$root" "PREFIX=$work/first place" # again, over it
+check "install: these files and no other" is "$(installed "$work/first place")" "$files"
+check "install: the headers are the headers" cmp "$root/retry.h" "$work/first place/include/retry.h"
+check "install: all may read" test -z "$(find "$work/first place" -type f ! -perm 644)"
+check "install: no place named" refused grep -r "$work" "$work/first place"
+prefix=$work/prefix
+mv "$work/first place" "$prefix" # what is installed can be moved
+
+quiet install_in "$root" PREFIX=/usr DESTDIR="$work/stage"
+check "staged: these files and no other" is "$(installed "$work/stage")" \
+    "$(echo "$files" | sed 's|\./|./usr/|g')"
+check "staged: the same" diff -r "$work/stage/usr" "$prefix"
+
+mkdir "$work/later"
+cp "$root/Makefile" "$root/errmap.h" "$work/later"
+sed 's/\(RETRY_VERSION_MINOR\) .*/\1 7/; s/\(RETRY_VERSION_PATCH\) .*/\1 12/' "$root/retry.h" \
+    > "$work/later/retry.h"
+quiet install_in "$work/later" PREFIX="$work/later/usr"
+check "a later version: pkg-config" grep -q "^Version: 1.7.12$" "$work/later/usr/share/pkgconfig/retry.pc"
+check "a later version: CMake" grep -q "1\.7\.12" \
+    "$work/later/usr/share/cmake/retry/retryConfigVersion.cmake"
+
+# ---- pkg-config -----------------------------------------------------------------------------
+
+package() { PKG_CONFIG_PATH=$prefix/share/pkgconfig pkg-config "$@" retry; }
+
+folder pkgconfig
+check "pkg-config: version" is "$(package --modversion)" "$version"
+check "pkg-config: valid" package --validate
+check "pkg-config: not version 2" refused package --atleast-version=2
+flags=$(package --cflags)
+quiet $cc -std=c99 $warnings $flags install_app.c -o app
+works "pkg-config" ./app
+quiet $cc -x c++ -std=c++11 $warnings $flags install_app.c -o app_cxx
+works "pkg-config, C++" ./app_cxx
+
+# ---- CMake ----------------------------------------------------------------------------------
+
+configure() { CC=$cc cmake -S . -B "build" "-DCMAKE_PREFIX_PATH=$prefix" "$@"; }
+
+folder cmake
+cp "$root/tests/install_cmake.txt" CMakeLists.txt
+quiet configure
+check "CMake: version" says "retry $version"
+quiet cmake --build build
+works "CMake" build/app_c
+works "CMake, C++" build/app_cxx
+mkdir jsmn
+ln -s /usr/include/jsmn.h jsmn/jsmn.h
+quiet configure "-Dretry_JSMN_INCLUDE_DIR=$work/cmake/jsmn"
+check "CMake: another jsmn.h" grep -q "$work/cmake/jsmn" build/CMakeFiles/app_c.dir/flags.make
+quiet configure "-DWANTED="
+quiet configure "-DWANTED=$version EXACT"
+for wanted in 2 0.9 "${version%%.*}.99" "${version%.*}.99 EXACT"; do
+    check "CMake: not $wanted" refused configure "-DWANTED=$wanted"
+    check "CMake: not $wanted: says why" says "compatible with requested version\|requested version"
+done
+
+# ---- Meson ----------------------------------------------------------------------------------
+
+folder meson
+cp "$root/tests/install_meson.build" meson.build
+quiet env CC="$cc" PKG_CONFIG_PATH="$prefix/share/pkgconfig" meson setup build
+check "Meson: found by pkg-config" says "dependency retry found: YES $version"
+quiet meson compile -C build
+works "Meson" build/app
+mkdir third_party
+cp "$root/retry.h" "$root/errmap.h" third_party
+quiet env CC="$cc" meson setup copied
+check "Meson: not found by pkg-config" says "dependency retry found: NO"
+quiet meson compile -C copied
+works "Meson, with copies" copied/app
+
+echo "$passed passed, $failed failed"
+[ "$failed" -eq 0 ]
