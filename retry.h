@@ -251,19 +251,22 @@
 
 /* A switch is on when it is defined as nothing (1 - - 1 is 2) or as 1; 0 would read as off. */
 #ifdef RETRY_STATIC
-#if (1 - RETRY_STATIC - 1) != 2 && (RETRY_STATIC + 0) != 1
+#if (RETRY_STATIC + 0) != 1 && ((RETRY_STATIC + 0) != 0 || (1 - RETRY_STATIC - 1) != 2)
 #error "RETRY_STATIC is a switch: define it as nothing or as 1, or leave it undefined."
 #endif
 #endif
 #ifdef RETRY_TIME_32
-#if (1 - RETRY_TIME_32 - 1) != 2 && (RETRY_TIME_32 + 0) != 1
+#if (RETRY_TIME_32 + 0) != 1 && ((RETRY_TIME_32 + 0) != 0 || (1 - RETRY_TIME_32 - 1) != 2)
 #error "RETRY_TIME_32 is a switch: define it as nothing or as 1, or leave it undefined."
 #endif
 #endif
-#ifdef RETRY_SYSTEM_CLOCK
-#if (1 - RETRY_SYSTEM_CLOCK - 1) != 2 && (RETRY_SYSTEM_CLOCK + 0) != 1
-#error "RETRY_SYSTEM_CLOCK is a switch: define it as nothing or as 1, or leave it undefined."
+
+/* What the first inclusion saw; the implementation must not differ. */
+#ifdef RETRY_STATIC
+#define RETRY__DECLARED_STATIC
 #endif
+#ifdef RETRY_TIME_32
+#define RETRY__DECLARED_TIME_32
 #endif
 
 #if !defined(RETRY_STATIC)
@@ -274,9 +277,9 @@
 #define RETRY_API static
 #endif
 
-/* With 32-bit instants every function that sees one, or a struct that holds one, has another
-   name, so that files compiled with and without RETRY_TIME_32 do not link instead of misreading
-   each other's structs. */
+/* With 32-bit instants every function that sees one or a struct that holds one, or that a strategy
+   or an observer is likely to call, has another name: files compiled with and without RETRY_TIME_32
+   do not link, instead of misreading each other's structs. */
 #ifdef RETRY_TIME_32
 #define retry_begin retry_begin_time_32
 #define retry_orchestrate retry_orchestrate_time_32
@@ -285,6 +288,15 @@
 #define retry_cancel retry_cancel_time_32
 #define retry_random retry_random_time_32
 #define retry_format retry_format_time_32
+#define retry_reason_allows_non_idempotent retry_reason_allows_non_idempotent_time_32
+#define retry_reason_always retry_reason_always_time_32
+#define retry_reason_name retry_reason_name_time_32
+#define retry_reason_set_has retry_reason_set_has_time_32
+#define retry_verdict_name retry_verdict_name_time_32
+#define retry_cause_text retry_cause_text_time_32
+#define retry_action_after retry_action_after_time_32
+#define retry_action_none retry_action_none_time_32
+#define retry_action_pending retry_action_pending_time_32
 #define retry_permitted retry_permitted_time_32
 #define retry_policy_after retry_policy_after_time_32
 #define retry_best_effort retry_best_effort_time_32
@@ -856,23 +868,42 @@ typedef bool retry_attempt_fn(void *context, const retry_request *request, retry
 RETRY_API retry_decision retry_run(retry_request *request, const retry_clock *clock,
                                    retry_attempt_fn *attempt, void *context);
 
-#ifdef RETRY_SYSTEM_CLOCK
-/* The system's monotonic clock and an uninterrupted sleep (POSIX, Windows). */
-RETRY_API retry_clock retry_system_clock(void);
-#endif
-
 #ifdef __cplusplus
 }
 #endif
 
 #endif /* RETRY_H */
 
+#if defined(RETRY_SYSTEM_CLOCK) && !defined(RETRY__SYSTEM_CLOCK_DECLARED)
+#define RETRY__SYSTEM_CLOCK_DECLARED
+#if (RETRY_SYSTEM_CLOCK + 0) != 1 && \
+    ((RETRY_SYSTEM_CLOCK + 0) != 0 || (1 - RETRY_SYSTEM_CLOCK - 1) != 2)
+#error "RETRY_SYSTEM_CLOCK is a switch: define it as nothing or as 1, or leave it undefined."
+#endif
+#ifdef __cplusplus
+extern "C" {
+#endif
+/* The system's monotonic clock and an uninterrupted sleep (POSIX, Windows). */
+RETRY_API retry_clock retry_system_clock(void);
+#ifdef __cplusplus
+}
+#endif
+#endif
+
 /* ============================================================================================ */
 #if defined(RETRY_IMPLEMENTATION) && !defined(RETRY_IMPLEMENTED)
 #define RETRY_IMPLEMENTED
 
+#if (RETRY_IMPLEMENTATION + 0) != 1 && \
+    ((RETRY_IMPLEMENTATION + 0) != 0 || (1 - RETRY_IMPLEMENTATION - 1) != 2)
+#error "RETRY_IMPLEMENTATION is a switch: define it as nothing or as 1, or leave it undefined."
+#endif
+#if (defined(RETRY_STATIC) && !defined(RETRY__DECLARED_STATIC)) || \
+    (defined(RETRY_TIME_32) && !defined(RETRY__DECLARED_TIME_32))
+#error "Define RETRY_STATIC and RETRY_TIME_32 before the first inclusion of retry.h."
+#endif
 #ifdef RETRY_NO_ATOMICS
-#if (1 - RETRY_NO_ATOMICS - 1) != 2 && (RETRY_NO_ATOMICS + 0) != 1
+#if (RETRY_NO_ATOMICS + 0) != 1 && ((RETRY_NO_ATOMICS + 0) != 0 || (1 - RETRY_NO_ATOMICS - 1) != 2)
 #error "RETRY_NO_ATOMICS is a switch: define it as nothing or as 1, or leave it undefined."
 #endif
 #endif
@@ -1042,51 +1073,6 @@ static void retry__store(uint32_t *counter, uint32_t value)
         continue;
 }
 
-/* >>random */
-
-#define RETRY__GOLDEN 0x9e3779b9u /* 2^32 / golden ratio: odd, its multiples spread evenly */
-
-static uint32_t retry__random_state; /* 0: not seeded yet */
-
-/* MurmurHash3's finaliser: a bijection in which every bit of x moves half of the result's. */
-RETRY__WRAPS static uint32_t retry__mix(uint32_t x)
-{
-    x = (x ^ (x >> 16)) * 0x85ebca6bu;
-    x = (x ^ (x >> 13)) * 0xc2b2ae35u;
-    return x ^ (x >> 16);
-}
-
-/* The state after this one; every state is passed once in 2^32 draws. */
-RETRY__WRAPS static uint32_t retry__next(uint32_t state)
-{
-    return state + RETRY__GOLDEN;
-}
-
-RETRY_API void retry_seed(uint32_t entropy)
-{
-    uint32_t seed = retry__mix(entropy ^ RETRY__GOLDEN);
-    retry__store(&retry__random_state, seed ? seed : 1);
-}
-
-/* The generator's next number. */
-RETRY__HOT uint32_t retry__random_next(void)
-{
-    uint32_t state = retry__load(&retry__random_state);
-    while (!retry__swap(&retry__random_state, &state, retry__next(state)))
-        continue;
-    return retry__mix(state);
-}
-
-RETRY_API uint32_t retry_random(const retry_request *request)
-{
-    const retry_client *client = request ? request->client : NULL;
-    if (client && client->random)
-        return client->random(client->random_context);
-    if (retry__load(&retry__random_state) == 0)
-        retry_seed((uint32_t)(uintptr_t)request);
-    return retry__random_next();
-}
-
 /* >>names */
 
 /* The name with this index among names that stand in a row, each ended by a NUL and the last by
@@ -1134,6 +1120,8 @@ enum {
                             ~3u /* but NONE and UNKNOWN: a strategy is asked */
 };
 
+typedef char retry__reasons_fit_32_bits[RETRY_REASON_COUNT < 32 ? 1 : -1];
+
 static bool retry__reason_is_user(retry_reason reason)
 {
     return reason >> 6 == 1;
@@ -1179,6 +1167,51 @@ static retry_reason_set retry__reason_bit(retry_reason reason)
 RETRY_API bool retry_reason_set_has(retry_reason_set set, retry_reason reason)
 {
     return (set & retry__reason_bit(reason)) != 0;
+}
+
+/* >>random */
+
+#define RETRY__GOLDEN 0x9e3779b9u /* 2^32 / golden ratio: odd, its multiples spread evenly */
+
+static uint32_t retry__random_state; /* 0: not seeded yet */
+
+/* MurmurHash3's finaliser: a bijection in which every bit of x moves half of the result's. */
+RETRY__WRAPS static uint32_t retry__mix(uint32_t x)
+{
+    x = (x ^ (x >> 16)) * 0x85ebca6bu;
+    x = (x ^ (x >> 13)) * 0xc2b2ae35u;
+    return x ^ (x >> 16);
+}
+
+/* The state after this one: all others come before it returns, and 0 among them seeds anew. */
+RETRY__WRAPS static uint32_t retry__next(uint32_t state)
+{
+    return state + RETRY__GOLDEN;
+}
+
+RETRY_API void retry_seed(uint32_t entropy)
+{
+    uint32_t seed = retry__mix(entropy ^ RETRY__GOLDEN);
+    retry__store(&retry__random_state, seed ? seed : 1);
+}
+
+/* The generator's next number. */
+RETRY__HOT uint32_t retry__random_next(void)
+{
+    uint32_t state = retry__load(&retry__random_state);
+    while (!retry__swap(&retry__random_state, &state, retry__next(state)))
+        continue;
+    return retry__mix(state);
+}
+
+RETRY_API uint32_t retry_random(const retry_request *request)
+{
+    const retry_client *client = request ? request->client : NULL;
+    if (client && client->random)
+        return client->random(client->random_context);
+    if (retry__load(&retry__random_state) == 0)
+        retry_seed((uint32_t)(uintptr_t)&client);
+    return retry__random_next();
 }
 
 /* >>request */
@@ -1262,7 +1295,12 @@ RETRY_API void retry_cancel(retry_request *request, retry_time now)
 
 /* >>orchestrate */
 
-static retry_ms retry__controlled(uint32_t n);
+/* RFC 0049's controlled backoff. */
+static retry_ms retry__controlled(uint32_t n)
+{
+    static const uint16_t ladder[] = {1, 10, 50, 100, 500, 1000};
+    return ladder[retry__min(n, sizeof ladder / sizeof ladder[0] - 1)];
+}
 
 static retry_decision retry__decision(uint8_t verdict, uint8_t cause, retry_ms delay)
 {
@@ -1393,8 +1431,10 @@ RETRY_API retry_decision retry_orchestrate(retry_request *request, const retry_f
     } else {
         retry_action action = strategy->retry_after(strategy, request, failure, now);
         bool paid = false;
-        if (request->retry__state != RETRY_VERDICT_RETRY) /* the strategy cancelled it */
+        if (request->retry__state != RETRY_VERDICT_RETRY) { /* the strategy cancelled it */
+            retry__account(request, RETRY__BUDGET_REFUSAL, failure, now);
             return retry__misuse(request);
+        }
         if (action.kind != RETRY_ACTION_AFTER)
             retry__account(request, RETRY__BUDGET_REFUSAL, failure, now);
         else if (retry__account(request, RETRY__BUDGET_GRANT, failure, now))
@@ -1418,6 +1458,92 @@ RETRY_API retry_decision retry_resume(retry_request *request, const retry_failur
            retry__account(request, RETRY__BUDGET_RESUME, failure, now);
     retry__judge(request, failure, &action, paid, now, &decision);
     return decision;
+}
+
+/* >>format */
+
+typedef struct retry__writer {
+    char *buffer;
+    size_t capacity, length;
+} retry__writer;
+
+static void retry__write_char(retry__writer *writer, char c)
+{
+    if (writer->length + 1 < writer->capacity)
+        writer->buffer[writer->length] = c;
+    writer->length++;
+}
+
+static void retry__write(retry__writer *writer, const char *text)
+{
+    for (; *text; text++)
+        retry__write_char(writer, *text);
+}
+
+static void retry__write_decimal(retry__writer *writer, uint32_t x)
+{
+    char digits[11];
+    char *start = digits + sizeof digits - 1;
+    *start = '\0';
+    do {
+        uint32_t tenth = (uint32_t)(((uint64_t)x * 0xcccccccdu) >> 35); /* 2^35 / 10, rounded up */
+        *--start = (char)('0' + (x - tenth * 10));
+        x = tenth;
+    } while (x != 0);
+    retry__write(writer, start);
+}
+
+static void retry__write_hex(retry__writer *writer, uint32_t x)
+{
+    unsigned shift = 28;
+    while (shift > 4 && x >> shift == 0)
+        shift -= 4; /* two digits at least */
+    for (;; shift -= 4) {
+        retry__write_char(writer, "0123456789abcdef"[(x >> shift) & 15]);
+        if (shift == 0)
+            return;
+    }
+}
+
+static void retry__write_ms(retry__writer *writer, const char *key, retry_ms ms)
+{
+    retry__write(writer, key);
+    retry__write_decimal(writer, ms);
+    retry__write(writer, "ms");
+}
+
+RETRY_API size_t retry_format(char *buffer, size_t capacity, const retry_request *request,
+                              const retry_failure *failure, const retry_decision *decision)
+{
+    retry__writer writer = {NULL, 0, 0};
+    writer.buffer = buffer;
+    writer.capacity = buffer ? capacity : 0;
+    retry__write(&writer, "retry:");
+    if (decision) {
+        retry__write(&writer, " verdict=");
+        retry__write(&writer, retry_verdict_name(decision->verdict));
+        retry__write_ms(&writer, " delay=", decision->delay);
+    }
+    if (failure) {
+        retry__write(&writer, " reason=");
+        retry__write(&writer, retry_reason_name(failure->reason));
+        retry__write(&writer, " code=0x");
+        retry__write_hex(&writer, failure->code);
+    }
+    if (decision) {
+        retry__write(&writer, " cause=\"");
+        retry__write(&writer, retry_cause_text(decision->cause));
+        retry__write_char(&writer, '"');
+    }
+    if (request) {
+        retry__write(&writer, " attempts=");
+        retry__write_decimal(&writer, request->attempts);
+        retry__write_ms(&writer, " elapsed=", request->retry__elapsed);
+        retry__write_ms(&writer, " timeout=", request->timeout);
+    }
+    if (writer.capacity != 0)
+        buffer[writer.length < capacity ? writer.length : capacity - 1] = '\0';
+    return writer.length;
 }
 
 /* >>strategies */
@@ -1506,13 +1632,6 @@ static uint32_t retry__power(uint32_t value, uint64_t ratio, uint32_t n)
     return retry__narrow(retry__add_64(result, 0x80000000u) >> 32);
 }
 
-/* RFC 0049's controlled backoff. */
-static retry_ms retry__controlled(uint32_t n)
-{
-    static const uint16_t ladder[] = {1, 10, 50, 100, 500, 1000};
-    return ladder[retry__min(n, sizeof ladder / sizeof ladder[0] - 1)];
-}
-
 /* The delay before the cap and jitter. */
 static retry_ms retry__curve(const retry_backoff *backoff, uint32_t n)
 {
@@ -1567,27 +1686,15 @@ RETRY__HOT retry_ms retry__jitter(const retry_backoff *backoff, retry_ms base, r
     return retry__pick(low, retry__max(low, high), random);
 }
 
-/* Doubling, the usual curve, needs no multiplication. */
-RETRY__HOT retry_ms retry__doubled(const retry__numbers *numbers, uint32_t n)
-{
-    if (n >= 32 || numbers->initial > numbers->max >> n)
-        return numbers->max;
-    return numbers->initial << n;
-}
-
-RETRY__HOT retry_ms retry__delay(const retry_backoff *backoff, uint32_t attempt, retry_ms previous,
-                                 uint32_t random)
-{
-    retry_ms base = 0;
-    if (backoff->jitter != RETRY_JITTER_DECORRELATED)
-        base = retry_backoff_base(backoff, attempt);
-    return retry__jitter(backoff, base, previous, random);
-}
-
 RETRY_API retry_ms retry_backoff_delay(const retry_backoff *backoff, uint32_t attempt,
                                        retry_ms previous, uint32_t random)
 {
-    return backoff ? retry__delay(backoff, attempt, previous, random) : 0;
+    retry_ms base = 0;
+    if (!backoff)
+        return 0;
+    if (backoff->jitter != RETRY_JITTER_DECORRELATED)
+        base = retry_backoff_base(backoff, attempt);
+    return retry__jitter(backoff, base, previous, random);
 }
 
 RETRY_API retry_ms retry_phase(const void *identity, size_t length, retry_ms period)
@@ -1642,6 +1749,14 @@ RETRY__HOT bool retry__plain_delay(const retry_policy *policy, const retry_reque
            backoff->jitter == RETRY_JITTER_FULL && failure->retry_after == 0 &&
            !failure->throttle && (!request->client || !request->client->random) &&
            retry__load(&retry__random_state) != 0;
+}
+
+/* Doubling, the usual curve, without a multiplication. */
+RETRY__HOT retry_ms retry__doubled(const retry__numbers *numbers, uint32_t n)
+{
+    if (n >= 32 || numbers->initial > numbers->max >> n)
+        return numbers->max;
+    return numbers->initial << n;
 }
 
 /* The short cut for it. */
@@ -1706,6 +1821,8 @@ RETRY_API void retry_budget_deposit(retry_budget *budget, uint32_t amount)
     do {
         next = retry__min(retry__add(balance, amount), budget->options.capacity);
     } while (!retry__swap(&budget->retry__balance, &balance, next));
+    if (next == budget->options.capacity) /* which a fraction would be above */
+        retry__store(&budget->retry__fraction, 0);
 }
 
 /* A clock that is up to this many ms behind is another thread's, read a little earlier: the refill
@@ -1751,8 +1868,6 @@ RETRY__COLD void retry__budget_earn(retry_budget *budget, retry_time now)
     if (retry__budget_carry(budget, rest - whole * 1000))
         whole++;
     retry_budget_deposit(budget, retry__narrow((uint64_t)upper * 1024 + whole));
-    if (retry_budget_balance(budget) == budget->options.capacity) /* which a fraction is above */
-        retry__store(&budget->retry__fraction, 0);
 }
 
 RETRY__HOT void retry__budget_refill(retry_budget *budget, retry_time now)
@@ -1799,19 +1914,18 @@ RETRY__HOT uint32_t retry__budget_cost(const retry_budget_options *options,
     return cost ? cost : options->retry_cost;
 }
 
-/* Takes the cost, as far as it is there. */
-static void retry__budget_charge(retry_budget *budget, uint32_t cost)
+/* Takes the cost, as far as it is there; returns what is left. */
+static uint32_t retry__budget_charge(retry_budget *budget, uint32_t cost)
 {
     uint32_t balance = retry__load(&budget->retry__balance);
     while (!retry__swap(&budget->retry__balance, &balance, retry__subtract(balance, cost)))
         continue;
+    return retry__subtract(balance, cost);
 }
 
 /* Whether the bucket pays for a retry. */
-RETRY__HOT bool retry__budget_grant(retry_budget *budget, retry_request *request, uint32_t cost)
+RETRY__HOT bool retry__budget_pay(retry_budget *budget, retry_request *request, uint32_t cost)
 {
-    if (budget->options.charge_failures) /* the failure was charged */
-        return retry_budget_balance(budget) > budget->options.floor;
     if (!retry__budget_take(budget, cost))
         return false;
     request->retry__charge = cost;
@@ -1826,20 +1940,29 @@ static uint32_t retry__budget_refund(retry_request *request)
     return charge;
 }
 
+/* gRPC's way: every failure is charged, and what is left decides. */
+static bool retry__budget_throttle(retry_budget *budget, uint8_t event, uint32_t cost)
+{
+    uint32_t left = event == RETRY__BUDGET_RESUME /* charged when the strategy was asked */
+                        ? retry_budget_balance(budget)
+                        : retry__budget_charge(budget, cost);
+    return left > budget->options.floor;
+}
+
 static bool retry__budget_account(retry_budget *budget, uint8_t event, retry_request *request,
                                   const retry_failure *failure, retry_time now)
 {
     const retry_budget_options *options = &budget->options;
-    uint32_t amount = failure ? retry__budget_cost(options, failure) : 0;
+    uint32_t amount = 0;
     retry__budget_refill(budget, now);
     switch (event) {
-    case RETRY__BUDGET_REFUSAL:
     case RETRY__BUDGET_GRANT:
-        if (options->charge_failures)
-            retry__budget_charge(budget, amount);
-        return event == RETRY__BUDGET_GRANT && retry__budget_grant(budget, request, amount);
     case RETRY__BUDGET_RESUME:
-        return retry__budget_grant(budget, request, amount);
+    case RETRY__BUDGET_REFUSAL:
+        amount = retry__budget_cost(options, failure);
+        if (options->charge_failures)
+            return retry__budget_throttle(budget, event, amount);
+        return event != RETRY__BUDGET_REFUSAL && retry__budget_pay(budget, request, amount);
     case RETRY__BUDGET_BEGIN:
         amount = options->request_deposit;
         break;
@@ -1909,7 +2032,7 @@ RETRY_API retry_ms retry_connection_failed(retry_connection *connection, retry_t
 
 RETRY_API void retry_connection_established(retry_connection *connection, retry_time now)
 {
-    if (!connection)
+    if (!connection || connection->retry__established)
         return;
     connection->retry__established = true;
     connection->retry__established_at = now;
@@ -2016,7 +2139,14 @@ typedef struct retry__range {
     uint8_t first, last;
 } retry__range;
 
-static const retry__range retry__kv_dcp = {0x50, 0x67};
+/* Opcodes: the first and last of DCP, and those for which a status means something else. */
+enum {
+    RETRY__DCP_FIRST = 0x50,
+    RETRY__DCP_LAST = 0x67,
+    RETRY__UNLOCK_KEY = 0x95,
+    RETRY__COLLECTIONS_GET_ID = 0xbb,
+    RETRY__NO_OTHER = RETRY__DCP_FIRST
+};
 
 static bool retry__in_range(retry__range range, uint16_t x)
 {
@@ -2025,14 +2155,13 @@ static bool retry__in_range(retry__range range, uint16_t x)
 
 static const retry__kv_status *retry__kv_find(uint16_t status)
 {
-    enum { NO_OTHER = 0x50, UNLOCK_KEY = 0x95, COLLECTIONS_GET_ID = 0xbb };
     static const retry__kv_status statuses[] = {
-        {0x07, RETRY_REASON_KV_NOT_MY_VBUCKET, NO_OTHER},
-        {0x09, RETRY_REASON_KV_LOCKED, UNLOCK_KEY},
-        {0x86, RETRY_REASON_KV_TEMPORARY_FAILURE, NO_OTHER},
-        {0x88, RETRY_REASON_KV_COLLECTION_OUTDATED, COLLECTIONS_GET_ID},
-        {0xa2, RETRY_REASON_KV_SYNC_WRITE_IN_PROGRESS, NO_OTHER},
-        {0xa4, RETRY_REASON_KV_SYNC_WRITE_RE_COMMIT_IN_PROGRESS, NO_OTHER},
+        {0x07, RETRY_REASON_KV_NOT_MY_VBUCKET, RETRY__NO_OTHER},
+        {0x09, RETRY_REASON_KV_LOCKED, RETRY__UNLOCK_KEY},
+        {0x86, RETRY_REASON_KV_TEMPORARY_FAILURE, RETRY__NO_OTHER},
+        {0x88, RETRY_REASON_KV_COLLECTION_OUTDATED, RETRY__COLLECTIONS_GET_ID},
+        {0xa2, RETRY_REASON_KV_SYNC_WRITE_IN_PROGRESS, RETRY__NO_OTHER},
+        {0xa4, RETRY_REASON_KV_SYNC_WRITE_RE_COMMIT_IN_PROGRESS, RETRY__NO_OTHER},
     };
     size_t i;
     for (i = 0; i < sizeof statuses / sizeof statuses[0]; i++) {
@@ -2061,7 +2190,7 @@ RETRY_API retry_failure retry_classify_kv(uint16_t status, uint8_t opcode)
     retry_failure failure = retry__failure(RETRY_REASON_NONE, status);
     if (!row)
         failure.unknown = !retry__kv_known(status);
-    else if (row->except != opcode && !retry__in_range(retry__kv_dcp, opcode))
+    else if (row->except != opcode && (opcode < RETRY__DCP_FIRST || opcode > RETRY__DCP_LAST))
         failure.reason = row->reason;
     return failure;
 }
@@ -2360,92 +2489,6 @@ RETRY_API bool retry_parse_retry_after(const char *value, size_t length, int64_t
     return true;
 }
 
-/* >>format */
-
-typedef struct retry__writer {
-    char *buffer;
-    size_t capacity, length;
-} retry__writer;
-
-static void retry__write_char(retry__writer *writer, char c)
-{
-    if (writer->length + 1 < writer->capacity)
-        writer->buffer[writer->length] = c;
-    writer->length++;
-}
-
-static void retry__write(retry__writer *writer, const char *text)
-{
-    for (; *text; text++)
-        retry__write_char(writer, *text);
-}
-
-static void retry__write_decimal(retry__writer *writer, uint32_t x)
-{
-    char digits[11];
-    char *start = digits + sizeof digits - 1;
-    *start = '\0';
-    do {
-        uint32_t tenth = (uint32_t)(((uint64_t)x * 0xcccccccdu) >> 35); /* 2^35 / 10, rounded up */
-        *--start = (char)('0' + (x - tenth * 10));
-        x = tenth;
-    } while (x != 0);
-    retry__write(writer, start);
-}
-
-static void retry__write_hex(retry__writer *writer, uint32_t x)
-{
-    unsigned shift = 28;
-    while (shift > 4 && x >> shift == 0)
-        shift -= 4; /* two digits at least */
-    for (;; shift -= 4) {
-        retry__write_char(writer, "0123456789abcdef"[(x >> shift) & 15]);
-        if (shift == 0)
-            return;
-    }
-}
-
-static void retry__write_ms(retry__writer *writer, const char *key, retry_ms ms)
-{
-    retry__write(writer, key);
-    retry__write_decimal(writer, ms);
-    retry__write(writer, "ms");
-}
-
-RETRY_API size_t retry_format(char *buffer, size_t capacity, const retry_request *request,
-                              const retry_failure *failure, const retry_decision *decision)
-{
-    retry__writer writer = {NULL, 0, 0};
-    writer.buffer = buffer;
-    writer.capacity = buffer ? capacity : 0;
-    retry__write(&writer, "retry:");
-    if (decision) {
-        retry__write(&writer, " verdict=");
-        retry__write(&writer, retry_verdict_name(decision->verdict));
-        retry__write_ms(&writer, " delay=", decision->delay);
-    }
-    if (failure) {
-        retry__write(&writer, " reason=");
-        retry__write(&writer, retry_reason_name(failure->reason));
-        retry__write(&writer, " code=0x");
-        retry__write_hex(&writer, failure->code);
-    }
-    if (decision) {
-        retry__write(&writer, " cause=\"");
-        retry__write(&writer, retry_cause_text(decision->cause));
-        retry__write_char(&writer, '"');
-    }
-    if (request) {
-        retry__write(&writer, " attempts=");
-        retry__write_decimal(&writer, request->attempts);
-        retry__write_ms(&writer, " elapsed=", request->retry__elapsed);
-        retry__write_ms(&writer, " timeout=", request->timeout);
-    }
-    if (writer.capacity != 0)
-        buffer[writer.length < capacity ? writer.length : capacity - 1] = '\0';
-    return writer.length;
-}
-
 /* >>run */
 
 static void retry__sleep(const retry_clock *clock, retry_ms delay)
@@ -2470,6 +2513,8 @@ RETRY_API retry_decision retry_run(retry_request *request, const retry_clock *cl
         decision = retry_orchestrate(request, &failure, clock->now(clock->context));
         if (decision.verdict == RETRY_VERDICT_RETRY || decision.verdict == RETRY_VERDICT_EXPIRE)
             retry__sleep(clock, decision.delay);
+        if (request->retry__state == RETRY__CANCELLED) /* by an observer, or during the sleep */
+            return retry__misuse(request);
     } while (decision.verdict == RETRY_VERDICT_RETRY);
     return decision;
 }
