@@ -49,7 +49,7 @@
       {
           int outages = 3;
           retry_clock clock = retry_system_clock();
-          retry_request request = {0};
+          static retry_request request;
           request.timeout = 2500;
           retry_decision end = retry_run(&request, &clock, attempt, &outages);
           return end.verdict == RETRY_VERDICT_SUCCESS ? 0 : 1;
@@ -73,9 +73,10 @@
 
       macro                 default      set it              what it does
       --------------------  -----------  ------------------  -------------------------------------
-      RETRY_IMPLEMENTATION  not defined  in one file         compiles the implementation
-      RETRY_STATIC          not defined  in every file       functions are static; several files
-                                                             may hold the implementation
+      RETRY_IMPLEMENTATION  not defined  in one file         compiles the implementation, and that
+                                                             of errmap.h if it comes after
+      RETRY_STATIC          not defined  in every file       functions are static: every file that
+                                                             includes this holds the implementation
       RETRY_TIME_32         not defined  in every file       instants have 32 bits, as tick counters
                                                              do; files that disagree do not link
       RETRY_SYSTEM_CLOCK    not defined  with the            adds retry_system_clock() for POSIX
@@ -86,8 +87,9 @@
       RETRY_ASSERT(x)       nothing      with the            called with a condition that only
                                          implementation      a misuse breaks; any expression
 
-   All but the last are switches: define them as nothing or as 1. This file may be included any
-   number of times, in any order, with and without RETRY_IMPLEMENTATION.
+   All but the last are switches: define them as nothing or as 1, RETRY_STATIC and RETRY_TIME_32
+   before the first inclusion. This file may be included any number of times, in any order, with
+   and without RETRY_IMPLEMENTATION.
 
    CONCEPTS
 
@@ -114,9 +116,10 @@
    operation may be repeated. With an answer, the protocol tells: retry_classify_kv, _query,
    _analytics, _search, _views and _http know the codes.
 
-   Two fields overrule the reason. `safety`: YES allows a repetition of any operation, NO forbids
-   it to every one. `fault`: with no reason at all a failure is final, unless it is the SERVER's
-   and the operation idempotent.
+   Two fields add to the reason. `safety`: where there is a reason to retry, YES permits it to any
+   operation; NO forbids it to all. `fault`: without a reason a failure is final, unless the fault
+   is the SERVER's; then the strategy is asked, which permits it if the operation is idempotent or
+   safety is YES.
 
    ONE DECISION, STEP BY STEP
 
@@ -157,8 +160,10 @@
                                           throttled; a server may ask for 5 s more than that
 
    To write your own, embed a retry_strategy as the first member of a struct. Decide your cases,
-   hand the rest to another strategy's function. Budget, deadline, counting and telling are not a
-   strategy's business, so none can leak a charge or overrun a deadline:
+   hand the rest to another strategy's function. Idempotency is the strategy's business: call
+   retry_permitted() before you grant a retry, as retry_policy_after does. Budget, deadline,
+   counting and telling are not, so no grant leaks a charge or overruns a deadline. A strategy may
+   cancel its request, but not begin or finish it:
 
       static retry_action no_robots(const retry_strategy *self, retry_request *request,
                                     const retry_failure *failure, retry_time now)
@@ -170,7 +175,7 @@
       }
 
    A strategy that must ask somebody else returns retry_action_pending(); its answer goes to
-   retry_resume later.
+   retry_resume later. Nothing expires meanwhile: keep a timer, and retry_cancel when it runs out.
 
    BACKOFF AND JITTER
 
@@ -197,22 +202,28 @@
    TIME, THREADS AND RANDOMNESS
 
    Instants are milliseconds of a monotonic clock of yours, and are only subtracted, modulo their
-   width: a 32-bit counter may wrap within a request. A clock that steps back counts as no time
-   passed, which is a difference of over half the range. All arithmetic saturates.
+   width: with RETRY_TIME_32 a 32-bit counter may wrap within a request. Without it extend such a
+   counter to 64 bits, or its wrap is a step back. A clock that steps back counts as no time
+   passed, which is a difference of over half the range; with 32 bits, 24 days. All arithmetic
+   saturates.
 
    Requests, connections and nmv structs belong to one thread at a time. Clients, strategies and
-   policies are constant and shared. Budgets and the built-in generator are shared and lock-free,
-   by GCC's and Clang's builtins or MSVC's intrinsics. A budget's refill clock has 32 bits: after
-   24 idle days one call may give less than is due.
+   policies are constant and shared; the functions that a shared client names (random, observe, a
+   strategy of your own) must be ready for several threads. Budgets and the built-in generator are
+   shared and lock-free, by GCC's and Clang's builtins or MSVC's intrinsics.
 
-   The built-in generator passes through all 32-bit states; retry_seed() starts it. Set
-   retry_client.random for another one, or for tests.
+   A budget's refill clock has 32 bits, and threads that share one must agree on the time within
+   32 s. After 24 idle days one call may give less than is due; in the last 33 s of every 49.7 idle
+   days the refill pauses until they are over.
+
+   The built-in generator has a period of 2^32 numbers; retry_seed() starts it. It is for jitter,
+   not for secrets. Set retry_client.random for another one, or for tests.
 
    FIRMWARE
 
    Define RETRY_TIME_32 and call retry_seed() with the device's id, so that a fleet that lost
-   power together does not return together. A decision of best effort with its backoff takes some
-   2.1 KB of Cortex-M0 flash, a delay alone 0.8 KB, all of this file 7.4 KB; a request takes 64
+   power together does not return together. A decision of best effort with its backoff takes 2.1
+   KiB of Cortex-M0 flash, a delay alone 0.8 KiB, all of this file 7.3 KiB; a request takes 64
    bytes of RAM. Unused functions go with -ffunction-sections and -Wl,--gc-sections, and the
    budget's code too where no budget is set up. There is no division and no floating point at run
    time; write RETRY_RATIO in initialisers only. Where 32-bit atomics are not lock-free (Cortex-M0,
@@ -494,7 +505,7 @@ struct retry_client {
 struct retry_request {
     const retry_client *client;     /* (default: NULL: all defaults) */
     const retry_strategy *strategy; /* this request's own (default: NULL: the client's) */
-    void *context;                  /* the application's data, for strategies and observers */
+    void *context;                  /* the application's, for strategies (default: NULL) */
     retry_ms timeout;               /* ms for the whole operation (default: 0: none) */
     bool idempotent;                /* sent twice it does what it does once (default: false) */
     uint8_t retry__state;           /* private: the last verdict, or cancelled */
@@ -512,11 +523,12 @@ struct retry_request {
 };
 
 /* Seeds the built-in generator. Neighbouring seeds give unrelated sequences, so firmware may pass
-   its device id. Without it the generator seeds itself at its first use from the request's address:
-   enough where addresses are randomised, not in firmware. */
+   its device id. Without it the generator seeds itself at its first use from an address on the
+   stack: enough where addresses are randomised, not in firmware. */
 RETRY_API void retry_seed(uint32_t entropy);
 
-/* Opens a request at `now`, with the configuration it has. An open one is cancelled first. */
+/* Opens a request at `now`, with the configuration it has. An open one is cancelled first. NULL:
+   nothing happens. */
 RETRY_API void retry_begin(retry_request *request, retry_time now);
 
 /* Decides a failed attempt: the header's opening comment has the steps, RETRY_CAUSES the causes.
@@ -526,17 +538,18 @@ RETRY_API void retry_begin(retry_request *request, retry_time now);
 RETRY_API retry_decision retry_orchestrate(retry_request *request, const retry_failure *failure,
                                            retry_time now);
 
-/* Goes on where PENDING left off, with the strategy's answer (which may be pending again) and the
-   failure that was being decided. FAIL, MISUSE (or CANCELLED) if the request waits for none. */
+/* Goes on at step 5 where PENDING left off, with the strategy's answer (which may be pending again)
+   and the failure that was being decided: RETRY, EXPIRE, FAIL with the answer's cause or
+   BUDGET_EXHAUSTED, or PENDING. FAIL, MISUSE (or CANCELLED) if the request waits for no answer. */
 RETRY_API retry_decision retry_resume(retry_request *request, const retry_failure *failure,
                                       retry_action action, retry_time now);
 
 /* Finishes a request that worked and does the budget's bookkeeping. False, and nothing changes, if
-   it is not open. */
+   it is NULL or not open. */
 RETRY_API bool retry_succeed(retry_request *request, retry_time now);
 
 /* Finishes a request that nobody waits for any more. The charge of a granted retry that has not
-   been followed by a failure or a success goes back. Changes nothing if it is not open. */
+   been followed by a failure or a success goes back. Changes nothing if it is NULL or not open. */
 RETRY_API void retry_cancel(retry_request *request, retry_time now);
 
 /* 32 uniform bits from the request's client, or from the built-in generator if it names none; for
@@ -544,8 +557,9 @@ RETRY_API void retry_cancel(retry_request *request, retry_time now);
 RETRY_API uint32_t retry_random(const retry_request *request);
 
 /* Writes one log line: verdict, delay, reason, hexadecimal code, cause, attempts, elapsed time and
-   timeout, as of the last decision. At most `capacity` bytes, always terminated (unless capacity
-   is 0). Returns the length of the whole line; a NULL part is left out. */
+   timeout (0ms: none), as of the last decision; no newline. At most `capacity` bytes, always
+   terminated (unless capacity is 0). Returns the length of the whole line, as snprintf does; a NULL
+   part is left out. */
 RETRY_API size_t retry_format(char *buffer, size_t capacity, const retry_request *request,
                               const retry_failure *failure, const retry_decision *decision);
 
@@ -560,8 +574,9 @@ RETRY_API retry_action retry_action_none(uint8_t cause);
 /* The answer comes later, through retry_resume. */
 RETRY_API retry_action retry_action_pending(void);
 
-/* Whether and when to retry; nothing else. Budget, deadline, counting and telling are not a
-   strategy's business. Embed it as the first member of your own struct. */
+/* Whether and when to retry, idempotency included (retry_permitted). Budget, deadline, counting and
+   telling are not a strategy's business. It may cancel the request, not begin or finish it. Embed
+   it as the first member of your own struct. */
 struct retry_strategy {
     retry_action (*retry_after)(const retry_strategy *self, retry_request *request,
                                 const retry_failure *failure, retry_time now); /* (no default) */
@@ -662,7 +677,8 @@ typedef struct retry_policy {
 } retry_policy;
 
 /* Answers, in this order: not permitted (NOT_IDEMPOTENT), attempts used up (ATTEMPTS_EXHAUSTED),
-   else the backoff's delay, raised to what the server wants within both caps. NULL: MISUSE. */
+   else the backoff's delay, raised to what the server wants within both caps. NULL: MISUSE.
+   Sources: RFC 0049, Smithy, the AWS SDKs. */
 RETRY_API retry_action retry_policy_after(const retry_strategy *self, retry_request *request,
                                           const retry_failure *failure, retry_time now);
 
@@ -721,10 +737,11 @@ RETRY_API void retry_budget_init(retry_budget *budget, const retry_budget_option
                                  retry_time now);
 
 /* Refills, then takes `cost` thousandths if they are there and leave more than `floor`: all or
-   nothing. Cost 0 succeeds except with capacity 0 or a balance not above `floor`. NULL: false. */
+   nothing. Cost 0 succeeds except with capacity 0 or a balance not above a `floor` that is set.
+   NULL: false. */
 RETRY_API bool retry_budget_withdraw(retry_budget *budget, uint32_t cost, retry_time now);
 
-/* Puts `amount` thousandths in, never above the capacity. */
+/* Puts `amount` thousandths in, never above the capacity. NULL: nothing happens. */
 RETRY_API void retry_budget_deposit(retry_budget *budget, uint32_t amount);
 
 /* Thousandths in the bucket as of the last call on it. NULL: 0. */
@@ -772,8 +789,9 @@ RETRY_API retry_ms retry_connection_begin(retry_connection *connection, uint32_t
    0 once the deadline has passed. NULL: 0. */
 RETRY_API retry_ms retry_connection_failed(retry_connection *connection, retry_time now);
 
-/* When the connection is usable (for HTTP/2: SETTINGS seen). Once it has lasted stable_after ms,
-   the next _begin after its loss counts from one again. */
+/* When the connection is usable (for HTTP/2: SETTINGS seen); only the first call after a _begin
+   counts. Once it has lasted stable_after ms, the next _begin after its loss counts from one again.
+   NULL: nothing happens. */
 RETRY_API void retry_connection_established(retry_connection *connection, retry_time now);
 
 #define RETRY_CONNECTION_GRPC                           \
@@ -786,8 +804,8 @@ RETRY_API void retry_connection_established(retry_connection *connection, retry_
 enum { RETRY_MAP_CURRENT, RETRY_MAP_FAST_FORWARD };
 
 typedef struct retry_nmv_step {
-    uint8_t map;    /* RETRY_MAP_x to look the vbucket up in */
-    retry_ms delay; /* ms to wait before that */
+    uint8_t map;    /* RETRY_MAP_x to look the vbucket up in (default: CURRENT) */
+    retry_ms delay; /* ms to wait before that (default: 0) */
 } retry_nmv_step;
 
 /* One operation's way through the bucket's maps. Source: RFC 0005. */
@@ -799,7 +817,7 @@ typedef struct retry_nmv {
     bool retry__waiting;        /* private: the step under way is a wait */
 } retry_nmv;
 
-/* Starts with the current map at `revision`. */
+/* Starts with the current map at `revision`. NULL: nothing happens. */
 RETRY_API void retry_nmv_begin(retry_nmv *nmv, uint64_t revision);
 
 /* Not-my-vbucket on the map of the last step: `revision` is the newest known, `has_fast_forward`
@@ -809,15 +827,17 @@ RETRY_API void retry_nmv_begin(retry_nmv *nmv, uint64_t revision);
 RETRY_API retry_nmv_step retry_nmv_rejected(retry_nmv *nmv, uint64_t revision,
                                             bool has_fast_forward);
 
-/* A map came while waiting: a newer revision means the current map at once. Else, or when nothing
-   waits, nothing changes; returns the step under way. */
+/* A map came while waiting (call it only until the operation is sent again): a newer revision means
+   the current map at once. Else, or when nothing waits, nothing changes; returns the step under
+   way. NULL: the current map at once. */
 RETRY_API retry_nmv_step retry_nmv_config(retry_nmv *nmv, uint64_t revision);
 
 /* ---- Classification and idempotency -------------------------------------------------------- */
 
 enum { RETRY_STAGE_DISPATCH, RETRY_STAGE_IN_FLIGHT };
 
-/* A memcached binary response. A status that is neither retried nor known sets `unknown`. */
+/* A memcached binary response. A status that is neither retried nor known sets `unknown`. Source,
+   for this and the next four: RFC 0049. */
 RETRY_API retry_failure retry_classify_kv(uint16_t status, uint8_t opcode);
 
 /* A query error: its code, message (`length` bytes) and the server's own `retry` flag. */
@@ -840,14 +860,16 @@ RETRY_API retry_failure retry_classify_http(int http_status, retry_ms retry_afte
    in. Any other stage counts as RETRY_STAGE_IN_FLIGHT: SOCKET_CLOSED_WHILE_IN_FLIGHT. */
 RETRY_API retry_failure retry_classify_stage(uint8_t stage, retry_reason dispatch_reason);
 
-/* Whether a memcached opcode, or an HTTP method (`length` bytes, case-sensitive), is idempotent. */
+/* Whether a memcached opcode, or an HTTP method (`length` bytes, case-sensitive), is idempotent.
+   Sources: RFC 0049; RFC 9110. */
 RETRY_API bool retry_idempotent_kv(uint8_t opcode);
 RETRY_API bool retry_idempotent_http(const char *method, size_t length);
 
 /* Reads a Retry-After value (`length` bytes without surrounding white space): delta-seconds or one
    of RFC 9110's three HTTP-date forms, against `unix_seconds`, the wall clock. Sets *delay in ms: 0
    for a date that is past, UINT32_MAX if it is too long. A two-digit year is the latest with those
-   digits at most 50 years ahead. False, and *delay is left alone, for anything else. */
+   digits at most 50 years ahead; that the weekday fits the date is not checked. False, and *delay
+   is left alone, for anything else. */
 RETRY_API bool retry_parse_retry_after(const char *value, size_t length, int64_t unix_seconds,
                                        retry_ms *delay);
 

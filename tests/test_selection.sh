@@ -44,11 +44,13 @@ int main(void)
 }
 END
 
+check "an implementation of 0" "RETRY_IMPLEMENTATION is a switch" \
+    compile x.o main.c -DRETRY_IMPLEMENTATION=0
 for switch in RETRY_STATIC RETRY_TIME_32 RETRY_NO_ATOMICS RETRY_SYSTEM_CLOCK; do
     posix=-D_POSIX_C_SOURCE=200809L
     check "$switch as 1" ok compile x.o implementation.c $posix -D$switch=1
     check "$switch as nothing" ok compile x.o implementation.c $posix -D$switch=
-    for value in 0 2 yes; do
+    for value in 0 2 -2 yes; do
         check "$switch as $value" "$switch is a switch" \
             compile x.o implementation.c $posix -D$switch=$value
     done
@@ -56,6 +58,52 @@ done
 check "no POSIX" "RETRY_SYSTEM_CLOCK needs POSIX" \
     compile x.o implementation.c -DRETRY_SYSTEM_CLOCK
 
+cat > "$dir/late.c" << 'END'
+#include "retry.h"
+#define RETRY_SYSTEM_CLOCK
+#include "retry.h"
+retry_clock a_clock(void)
+{
+    return retry_system_clock();
+}
+#ifdef LATE
+#define RETRY_IMPLEMENTATION
+#define RETRY_STATIC
+#include "retry.h"
+#endif
+END
+check "a late RETRY_SYSTEM_CLOCK" ok compile x.o late.c -Werror
+check "a late RETRY_STATIC" "before the first inclusion" \
+    compile x.o late.c -D_POSIX_C_SOURCE=200809L -DLATE
+
+# Files that hold only a strategy or an observer read the structs too.
+cat > "$dir/strategy.c" << 'END'
+#include "retry.h"
+retry_action after(const retry_strategy *self, retry_request *request,
+                   const retry_failure *failure, retry_time now);
+retry_action after(const retry_strategy *self, retry_request *request,
+                   const retry_failure *failure, retry_time now)
+{
+    (void)self, (void)failure;
+    return retry_action_after((retry_ms)(now - request->started));
+}
+int main(void)
+{
+    return 0;
+}
+END
+cat > "$dir/observer.c" << 'END'
+#include "retry.h"
+const char *observe(const retry_request *request, const retry_decision *decision);
+const char *observe(const retry_request *request, const retry_decision *decision)
+{
+    return request->attempts ? retry_cause_text(decision->cause) : "";
+}
+int main(void)
+{
+    return 0;
+}
+END
 compile i64.o implementation.c
 compile i32.o implementation.c -DRETRY_TIME_32
 compile m64.o main.c
@@ -64,6 +112,11 @@ check "both 64" ok "$cc" -o "$dir/x" "$dir/i64.o" "$dir/m64.o"
 check "both 32" ok "$cc" -o "$dir/x" "$dir/i32.o" "$dir/m32.o"
 check "32 with a 64-bit implementation" retry_succeed "$cc" -o "$dir/x" "$dir/i64.o" "$dir/m32.o"
 check "64 with a 32-bit implementation" retry_succeed "$cc" -o "$dir/x" "$dir/i32.o" "$dir/m64.o"
+
+for file in strategy observer; do
+    compile $file.o $file.c -DRETRY_TIME_32
+    check "a $file of 32 bits" retry_ "$cc" -o "$dir/x" "$dir/i64.o" "$dir/$file.o"
+done
 
 echo "$passed passed, $failed failed"
 [ "$failed" -eq 0 ]
