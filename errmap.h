@@ -1,3 +1,151 @@
+/* errmap.h - reads a server's error map, so that a client copes with codes newer than itself.
+
+   Version 1.0.0. C99 and later, C++11 and later. Needs retry.h beside it and jsmn 1.1.0. No heap,
+   no globals. Licence: MIT, at the end of this file.
+
+   A Couchbase server tells its clients in a JSON text what its status codes mean and which of them
+   are worth a retry. This header asks for that text, checks it to the last byte, makes a sorted
+   table of it in memory of yours, and turns a status into a retry_failure for retry.h to decide.
+
+   Do this:
+
+      #define RETRY_IMPLEMENTATION
+
+   before you include this file in ONE C or C++ file; it compiles retry.h there too. Everywhere
+   else just include it.
+
+   CONTENTS
+
+      Quick start
+      Options
+      Negotiating
+      Parsing
+      What is an error map
+      From a status to a decision
+      The server's own intervals
+      Threads and nodes
+      Firmware
+      Caveats
+      Sources
+
+   QUICK START
+
+      #define RETRY_IMPLEMENTATION
+      #include "errmap.h"
+      #include <stdio.h>
+
+      static const char json[] = "{\"version\":2,\"revision\":1,\"errors\":{\"7f\":{"
+                                 "\"name\":\"BUSY\",\"attrs\":[\"temp\",\"retry-later\"]}}}";
+
+      int main(void)
+      {
+          static errmap_entry entries[128];
+          errmap map;
+          errmap_error error;
+          errmap_status status = errmap_parse(&map, json, sizeof json - 1, entries, 128, &error);
+          if (status != ERRMAP_OK) {
+              printf("byte %u: %s\n", (unsigned)error.offset, errmap_status_text(status));
+              return 1;
+          }
+          errmap_advice advice = errmap_classify_kv(&map, 0x7f, 0x01);
+          retry_request request = {0};
+          retry_begin(&request, 0);
+          retry_decision decision = retry_orchestrate(&request, &advice.failure, 0);
+          printf("%s\n", retry_verdict_name(decision.verdict));
+          return decision.verdict == RETRY_VERDICT_RETRY ? 0 : 1;
+      }
+
+   OPTIONS
+
+      macro                  default      set it              what it does
+      ---------------------  -----------  ------------------  ------------------------------------
+      RETRY_IMPLEMENTATION   not defined  in one file         compiles retry.h and errmap.h
+      ERRMAP_IMPLEMENTATION  not defined  in one file         compiles errmap.h alone: retry.h's
+                                                              implementation is in another file
+      ERRMAP_TOKENS          64           with the            jsmn tokens that one entry may need,
+                                          implementation      8 to 4096; 20 bytes of stack each
+      ERRMAP_MAX_DEPTH       32           with the            brackets open at once, 4 to 255; a
+                                          implementation      byte of stack each
+      ERRMAP_JSMN_HEADER     <jsmn.h>     with the            the jsmn header, in quotes or angle
+                                          implementation      brackets
+
+   RETRY_STATIC and RETRY_TIME_32 hold here too. Set options before a file's first inclusion of this
+   one. jsmn's names stay inside: a jsmn.h of your own, before or after, with whatever JSMN_ macros,
+   means what it always did.
+
+   NEGOTIATING
+
+   First of all send on a connection what errmap_write_hello writes. If errmap_read_hello finds
+   XERROR in the response, send what errmap_write_get writes, and give errmap_parse the text that
+   errmap_read_get finds. If a map is not sound, connect anew without XERROR.
+
+   PARSING
+
+   A gate reads the text from its first byte and passes what RFC 8259 allows and nothing else: in
+   faultless UTF-8, nested no deeper than you say. Each entry that it has passed goes to jsmn, whose
+   tokens fill a window on the stack that all entries share. So memory does not grow with the map,
+   time grows with its length alone (and a sort, if the codes do not ascend), and jsmn, which
+   trusts its input, never sees what it should not.
+
+   Entries and text are yours and must outlive the map. Names and descriptions stay in the text as
+   they are; errmap_copy_text unescapes them. On an error *map is as it was, but entries may have
+   been written: never parse into those of a map in use. With entries NULL and capacity 0 the error
+   tells how many are needed; today's servers send 38 to 83.
+
+   WHAT IS AN ERROR MAP
+
+   - An object with "version" and "revision", 0 to 4294967295, and the object "errors", in any
+     order. A key of "errors" is a code in 1 to 4 hexadecimal digits; no code comes twice.
+   - Of an entry, "name" and "desc" are strings and "attrs" an array of strings. Each may be absent.
+   - "strategy", a string, and the numbers "after", "interval", "ceil" and "max-duration" are its
+     specification, in an object "retry" or in the entry itself. Without a strategy, or with one
+     that is not constant, linear or exponential, there is none.
+   - Numbers are digits only. In a specification one that is too large counts as UINT32_MAX.
+   - What is named here must have its type and come once; anything else is skipped, whatever it
+     holds. Any of it may be spelt with escapes.
+
+   FROM A STATUS TO A DECISION
+
+   errmap_classify_kv lets retry.h judge the codes that it knows and asks the map about all others:
+   retry-now, retry-later and auto-retry give the reason KV_ERROR_MAP_RETRY_INDICATED, for which
+   every operation may be retried, unless no-retry is there too. temp alone does not. Hand
+   advice.failure to retry_orchestrate, and do what the flags say besides.
+
+   THE SERVER'S OWN INTERVALS
+
+   A specification says how long the server wants a client to wait. One that has a strategy of its
+   own must not use it (RFC 0049, RFC 0069); one that wants to sets
+
+      errmap_strategy strategy = ERRMAP_STRATEGY(&map, NULL);
+      client.strategy = &strategy.base;
+
+   and what has no specification goes to the fallback (NULL: retry_best_effort()). Where RFC 0013's
+   text and its code disagree the text holds: the exponential delay is interval ^ retries, and
+   `ceil` caps it and the linear one, but not `after`.
+
+   THREADS AND NODES
+
+   Each node has its own map: keep one errmap and one errmap_strategy for each. A parsed map is
+   constant and needs no lock. To replace it, parse into other entries and swap a pointer;
+   errmap_newer tells which of two to keep.
+
+   FIRMWARE
+
+   Parsing and finding take some 4.8 KB of Cortex-M0 flash, all of this file 6.1 KB, jsmn included;
+   an entry takes 44 bytes of RAM, parsing at most 2 KB of stack with the default options. There is
+   no division, recursion or floating point. A map that never changes can live in flash:
+   examples/errmap_dump.c prints one as C.
+
+   CAVEATS
+
+   - errmap_write_hello asks for XERROR alone. Write your own HELLO for other features as well.
+   - A map that you make by hand must have its entries in ascending order, each code once.
+
+   SOURCES
+
+   Couchbase SDK RFC 0013 (the error map), RFC 0069 (its version 2), RFC 0049 (retry handling);
+   memcached's binary protocol; RFC 8259 (JSON); RFC 3629 (UTF-8). */
+
 #ifndef ERRMAP_H
 #define ERRMAP_H
 
@@ -603,43 +751,37 @@ static unsigned errmap__escaped(unsigned letter)
     }
 }
 
-/* >>gate */
+/* >>syntax */
 
-/* The gate passes JSON and nothing else: RFC 8259 with its UTF-8 checked and its depth bounded.
-   Each errmap__pass_x takes its part of the grammar from `at` on and answers whether it is there;
-   if not, `at` is the first byte at fault. The end of the text reads as a NUL, which is at fault
-   wherever it stands. */
-typedef struct errmap__gate {
+/* The gate's smaller part: white space, strings and primitives of RFC 8259. Each errmap__pass_x
+   takes its part of the grammar from `at` on and answers whether it is there; if not, `at` is the
+   first byte at fault. The end of the text reads as a NUL, which is at fault wherever it stands. */
+typedef struct errmap__cursor {
     const char *text;
     size_t length;
     size_t at;
-    size_t key, key_end; /* the last key: its opening quote, its closing quote */
-    uint32_t tokens;     /* passed so far, counted as jsmn counts */
-    unsigned depth;      /* containers open */
-    bool too_deep;       /* the fault is one bracket too many */
-    uint8_t closing[ERRMAP_MAX_DEPTH + 1]; /* the bracket that ends the container, by depth */
-} errmap__gate;
+} errmap__cursor;
 
-static unsigned errmap__peek(const errmap__gate *gate)
+static unsigned errmap__peek(const errmap__cursor *cursor)
 {
-    return gate->at < gate->length ? (unsigned char)gate->text[gate->at] : 0;
+    return cursor->at < cursor->length ? (unsigned char)cursor->text[cursor->at] : 0;
 }
 
 /* Returns the byte behind the white space. */
-static unsigned errmap__pass_space(errmap__gate *gate)
+static unsigned errmap__pass_space(errmap__cursor *cursor)
 {
-    unsigned c = errmap__peek(gate);
+    unsigned c = errmap__peek(cursor);
     while (c <= ' ' && (c == '\n' || c == ' ' || c == '\r' || c == '\t')) {
-        gate->at = errmap__skip_spaces(gate->text, gate->at + 1, gate->length);
-        c = errmap__peek(gate);
+        cursor->at = errmap__skip_spaces(cursor->text, cursor->at + 1, cursor->length);
+        c = errmap__peek(cursor);
     }
     return c;
 }
 
-static bool errmap__pass_word(errmap__gate *gate, const char *word)
+static bool errmap__pass_word(errmap__cursor *cursor, const char *word)
 {
-    for (; *word != '\0'; word++, gate->at++) {
-        if (errmap__peek(gate) != (unsigned char)*word)
+    for (; *word != '\0'; word++, cursor->at++) {
+        if (errmap__peek(cursor) != (unsigned char)*word)
             return false;
     }
     return true;
@@ -647,49 +789,49 @@ static bool errmap__pass_word(errmap__gate *gate, const char *word)
 
 /* The four digits of a UTF-16 unit from `least` to `most`; at fault is the first digit with which
    no such unit can begin. */
-static bool errmap__pass_unit(errmap__gate *gate, uint32_t least, uint32_t most, uint32_t *unit)
+static bool errmap__pass_unit(errmap__cursor *cursor, uint32_t least, uint32_t most, uint32_t *unit)
 {
     unsigned shift = 16;
     *unit = 0;
     while (shift > 0) {
-        const unsigned digit = errmap__hex_digit(errmap__peek(gate));
+        const unsigned digit = errmap__hex_digit(errmap__peek(cursor));
         shift -= 4;
         *unit |= (uint32_t)digit << shift;
         if (digit > 15 || (*unit | ((1u << shift) - 1)) < least || *unit > most)
             return false;
-        gate->at++;
+        cursor->at++;
     }
     return true;
 }
 
 /* A \u escape's digits; after a high surrogate the low one, which may come nowhere else. */
-static bool errmap__pass_unicode(errmap__gate *gate)
+static bool errmap__pass_unicode(errmap__cursor *cursor)
 {
-    const bool above = errmap__hex_digit(errmap__peek(gate)) > 0xd;
+    const bool above = errmap__hex_digit(errmap__peek(cursor)) > 0xd;
     uint32_t unit;
-    if (!errmap__pass_unit(gate, above ? 0xe000 : 0, above ? 0xffff : 0xdbff, &unit))
+    if (!errmap__pass_unit(cursor, above ? 0xe000 : 0, above ? 0xffff : 0xdbff, &unit))
         return false;
     if ((unit & 0xfc00) != 0xd800)
         return true;
-    return errmap__pass_word(gate, "\\u") && errmap__pass_unit(gate, 0xdc00, 0xdfff, &unit);
+    return errmap__pass_word(cursor, "\\u") && errmap__pass_unit(cursor, 0xdc00, 0xdfff, &unit);
 }
 
-static bool errmap__pass_escape(errmap__gate *gate)
+static bool errmap__pass_escape(errmap__cursor *cursor)
 {
     unsigned letter;
-    gate->at++;
-    letter = errmap__peek(gate);
+    cursor->at++;
+    letter = errmap__peek(cursor);
     if (letter != 'u' && errmap__escaped(letter) == 0)
         return false;
-    gate->at++;
-    return letter != 'u' || errmap__pass_unicode(gate);
+    cursor->at++;
+    return letter != 'u' || errmap__pass_unicode(cursor);
 }
 
 /* A character of two to four bytes. The lead byte narrows the second's range so that neither
    overlong forms nor surrogates nor anything above U+10FFFF pass. Source: RFC 3629. */
-static bool errmap__pass_utf8(errmap__gate *gate)
+static bool errmap__pass_utf8(errmap__cursor *cursor)
 {
-    const unsigned lead = errmap__peek(gate);
+    const unsigned lead = errmap__peek(cursor);
     unsigned least = lead == 0xe0 ? 0xa0 : lead == 0xf0 ? 0x90 : 0x80;
     unsigned most = lead == 0xed ? 0x9f : lead == 0xf4 ? 0x8f : 0xbf;
     unsigned left = lead < 0xe0 ? 1 : lead < 0xf0 ? 2 : 3;
@@ -697,104 +839,115 @@ static bool errmap__pass_utf8(errmap__gate *gate)
         return false;
     for (; left > 0; left--) {
         unsigned c;
-        gate->at++;
-        c = errmap__peek(gate);
+        cursor->at++;
+        c = errmap__peek(cursor);
         if (c < least || c > most)
             return false;
         least = 0x80;
         most = 0xbf;
     }
-    gate->at++;
+    cursor->at++;
     return true;
 }
 
 /* What is not plain in a string, but for the quote that ends it. */
-static bool errmap__pass_special(errmap__gate *gate)
+static bool errmap__pass_special(errmap__cursor *cursor)
 {
-    const unsigned c = errmap__peek(gate);
+    const unsigned c = errmap__peek(cursor);
     if (c == '\\')
-        return errmap__pass_escape(gate);
-    return c >= 0x80 && errmap__pass_utf8(gate);
+        return errmap__pass_escape(cursor);
+    return c >= 0x80 && errmap__pass_utf8(cursor);
 }
 
 /* What is left of a string behind its first run of plain bytes; few strings have any. */
-ERRMAP__RARE static bool errmap__pass_rest(errmap__gate *gate)
+ERRMAP__RARE static bool errmap__pass_rest(errmap__cursor *cursor)
 {
-    while (errmap__peek(gate) != '"') {
-        if (errmap__is_plain(errmap__peek(gate)))
-            gate->at++;
-        else if (!errmap__pass_special(gate))
+    while (errmap__peek(cursor) != '"') {
+        if (errmap__is_plain(errmap__peek(cursor)))
+            cursor->at++;
+        else if (!errmap__pass_special(cursor))
             return false;
     }
-    gate->at++;
+    cursor->at++;
     return true;
 }
 
-static bool errmap__pass_string(errmap__gate *gate)
+static bool errmap__pass_string(errmap__cursor *cursor)
 {
-    gate->tokens++;
-    gate->at = errmap__skip_plain(gate->text, gate->at + 1, gate->length);
-    if (errmap__peek(gate) != '"')
-        return errmap__pass_rest(gate);
-    gate->at++;
+    cursor->at = errmap__skip_plain(cursor->text, cursor->at + 1, cursor->length);
+    if (errmap__peek(cursor) != '"')
+        return errmap__pass_rest(cursor);
+    cursor->at++;
     return true;
 }
 
-static bool errmap__pass_digits(errmap__gate *gate)
+static bool errmap__pass_digits(errmap__cursor *cursor)
 {
-    const size_t start = gate->at;
-    while (errmap__is_digit(errmap__peek(gate)))
-        gate->at++;
-    return gate->at > start;
+    const size_t start = cursor->at;
+    while (errmap__is_digit(errmap__peek(cursor)))
+        cursor->at++;
+    return cursor->at > start;
 }
 
-static bool errmap__pass_number(errmap__gate *gate)
+static bool errmap__pass_number(errmap__cursor *cursor)
 {
-    if (errmap__peek(gate) == '-')
-        gate->at++;
-    if (errmap__peek(gate) == '0')
-        gate->at++;
-    else if (!errmap__pass_digits(gate))
+    if (errmap__peek(cursor) == '-')
+        cursor->at++;
+    if (errmap__peek(cursor) == '0')
+        cursor->at++;
+    else if (!errmap__pass_digits(cursor))
         return false;
-    if (errmap__peek(gate) == '.') {
-        gate->at++;
-        if (!errmap__pass_digits(gate))
+    if (errmap__peek(cursor) == '.') {
+        cursor->at++;
+        if (!errmap__pass_digits(cursor))
             return false;
     }
-    if ((errmap__peek(gate) | 0x20) != 'e')
+    if ((errmap__peek(cursor) | 0x20) != 'e')
         return true;
-    gate->at++;
-    if (errmap__peek(gate) == '+' || errmap__peek(gate) == '-')
-        gate->at++;
-    return errmap__pass_digits(gate);
+    cursor->at++;
+    if (errmap__peek(cursor) == '+' || errmap__peek(cursor) == '-')
+        cursor->at++;
+    return errmap__pass_digits(cursor);
 }
 
-static bool errmap__pass_primitive(errmap__gate *gate, unsigned first)
+static bool errmap__pass_primitive(errmap__cursor *cursor, unsigned first)
 {
-    gate->tokens++;
     switch (first) {
     case 't':
-        return errmap__pass_word(gate, "true");
+        return errmap__pass_word(cursor, "true");
     case 'f':
-        return errmap__pass_word(gate, "false");
+        return errmap__pass_word(cursor, "false");
     case 'n':
-        return errmap__pass_word(gate, "null");
+        return errmap__pass_word(cursor, "null");
     default:
-        return errmap__pass_number(gate);
+        return errmap__pass_number(cursor);
     }
 }
+
+/* >>gate */
+
+/* The gate passes JSON and nothing else, nested no deeper than ERRMAP_MAX_DEPTH. */
+typedef struct errmap__gate {
+    errmap__cursor cursor;
+    size_t key, key_end; /* the last key: its opening quote, its closing quote */
+    uint32_t tokens;     /* passed so far, counted as jsmn counts */
+    unsigned depth;      /* containers open */
+    bool too_deep;       /* the fault is one bracket too many */
+    uint8_t closing[ERRMAP_MAX_DEPTH + 1]; /* the bracket that ends the container, by depth */
+} errmap__gate;
 
 static bool errmap__pass_key(errmap__gate *gate)
 {
-    if (errmap__pass_space(gate) != '"')
+    if (errmap__pass_space(&gate->cursor) != '"')
         return false;
-    gate->key = gate->at;
-    if (!errmap__pass_string(gate))
+    gate->key = gate->cursor.at;
+    gate->tokens++;
+    if (!errmap__pass_string(&gate->cursor))
         return false;
-    gate->key_end = gate->at - 1;
-    if (errmap__pass_space(gate) != ':')
+    gate->key_end = gate->cursor.at - 1;
+    if (errmap__pass_space(&gate->cursor) != ':')
         return false;
-    gate->at++;
+    gate->cursor.at++;
     return true;
 }
 
@@ -810,23 +963,22 @@ static int errmap__pass_lead(errmap__gate *gate, unsigned closing)
 static int errmap__pass_close(errmap__gate *gate)
 {
     gate->depth--;
-    gate->at++;
+    gate->cursor.at++;
     return ERRMAP__ENDED;
 }
 
 /* From a bracket to the container's first value, or behind the container if it is empty. */
 static int errmap__pass_open(errmap__gate *gate)
 {
-    const unsigned closing = gate->text[gate->at] == '{' ? '}' : ']';
+    const unsigned closing = gate->cursor.text[gate->cursor.at] == '{' ? '}' : ']';
     if (gate->depth == ERRMAP_MAX_DEPTH) {
         gate->too_deep = true;
         return ERRMAP__FAULT;
     }
-    gate->tokens++;
     gate->depth++;
     gate->closing[gate->depth] = (uint8_t)closing;
-    gate->at++;
-    if (errmap__pass_space(gate) == closing)
+    gate->cursor.at++;
+    if (errmap__pass_space(&gate->cursor) == closing)
         return errmap__pass_close(gate);
     return errmap__pass_lead(gate, closing);
 }
@@ -835,22 +987,23 @@ static int errmap__pass_open(errmap__gate *gate)
 static int errmap__pass_on(errmap__gate *gate)
 {
     const unsigned closing = gate->closing[gate->depth];
-    const unsigned c = errmap__pass_space(gate);
+    const unsigned c = errmap__pass_space(&gate->cursor);
     if (c == closing)
         return errmap__pass_close(gate);
     if (c != ',')
         return ERRMAP__FAULT;
-    gate->at++;
+    gate->cursor.at++;
     return errmap__pass_lead(gate, closing);
 }
 
 /* A string or a primitive whole, of a container the bracket. */
 static int errmap__pass_start(errmap__gate *gate)
 {
-    const unsigned c = errmap__pass_space(gate);
+    const unsigned c = errmap__pass_space(&gate->cursor);
+    gate->tokens++;
     if (c == '{' || c == '[')
         return errmap__pass_open(gate);
-    if (c == '"' ? errmap__pass_string(gate) : errmap__pass_primitive(gate, c))
+    if (c == '"' ? errmap__pass_string(&gate->cursor) : errmap__pass_primitive(&gate->cursor, c))
         return ERRMAP__ENDED;
     return ERRMAP__FAULT;
 }
@@ -903,22 +1056,19 @@ static unsigned errmap__decode(const char *raw, size_t size, char utf8[4])
     return errmap__encode(point, utf8);
 }
 
-/* As errmap_copy_text. The gate finds the characters' ends; what it does not pass, in a text that
-   is not from the parser, is taken byte by byte. */
+/* As errmap_copy_text. What is no character, in a text that is not from the parser, is taken byte
+   by byte. */
 static size_t errmap__unescape(const char *raw, size_t length, char *buffer, size_t capacity)
 {
+    errmap__cursor cursor = {raw, length, 0};
     size_t needed = 0, written = 0;
-    errmap__gate gate;
-    memset(&gate, 0, sizeof gate);
-    gate.text = raw;
-    gate.length = length;
-    while (gate.at < length) {
-        const size_t start = gate.at;
+    while (cursor.at < length) {
+        const size_t start = cursor.at;
         unsigned count;
         char utf8[4];
-        if (!errmap__pass_special(&gate))
-            gate.at = start + 1;
-        count = errmap__decode(raw + start, gate.at - start, utf8);
+        if (!errmap__pass_special(&cursor))
+            cursor.at = start + 1;
+        count = errmap__decode(raw + start, cursor.at - start, utf8);
         if (written == needed && needed + count < capacity) {
             memcpy(buffer + written, utf8, count);
             written += count;
@@ -1072,6 +1222,11 @@ typedef struct errmap__parser {
     uint32_t version, revision;
 } errmap__parser;
 
+static const char *errmap__text_at(const errmap__parser *parser, size_t offset)
+{
+    return parser->gate.cursor.text + offset;
+}
+
 ERRMAP__RARE static void errmap__refuse(errmap__parser *parser, errmap_status status, size_t offset)
 {
     if (parser->status != ERRMAP_OK)
@@ -1143,7 +1298,7 @@ typedef struct errmap__reader {
 
 static const char *errmap__token_text(const errmap__reader *reader, const errmap__token *token)
 {
-    return reader->parser->gate.text + reader->base + token->start;
+    return errmap__text_at(reader->parser, reader->base + (size_t)token->start);
 }
 
 static size_t errmap__token_length(const errmap__token *token)
@@ -1314,12 +1469,13 @@ static void errmap__read_fields(errmap__reader *reader)
 
 /* Tokenises what the gate has just passed from `start` on; the number of tokens. Out of line, as
    compilers find better code for jsmn's loops when there is nothing around them. */
-ERRMAP__APART static int errmap__tokenise(const errmap__gate *gate, size_t start,
+ERRMAP__APART static int errmap__tokenise(const errmap__cursor *cursor, size_t start,
                                           errmap__token *tokens)
 {
     errmap__jsmn jsmn;
     errmap__jsmn_init(&jsmn);
-    return errmap__jsmn_parse(&jsmn, gate->text + start, gate->at - start, tokens, ERRMAP_TOKENS);
+    return errmap__jsmn_parse(&jsmn, cursor->text + start, cursor->at - start, tokens,
+                              ERRMAP_TOKENS);
 }
 
 /* The entry that the gate has just passed, from its brace at `start` on. Were jsmn to see other
@@ -1332,7 +1488,7 @@ static void errmap__read_entry(errmap__parser *parser, size_t start, errmap_entr
         errmap__refuse(parser, ERRMAP_E_TOKENS, start);
         return;
     }
-    reader.count = errmap__tokenise(&parser->gate, start, tokens);
+    reader.count = errmap__tokenise(&parser->gate.cursor, start, tokens);
     if (reader.count != (int)parser->gate.tokens)
         errmap__refuse(parser, ERRMAP_E_CORRUPT, start);
     else
@@ -1361,9 +1517,9 @@ static bool errmap__pass_entry(errmap__parser *parser)
 {
     errmap__gate *const gate = &parser->gate;
     const size_t digits = gate->key + 1;
-    const uint32_t code = errmap__code(parser->gate.text + digits, gate->key_end - digits);
-    const bool braced = errmap__pass_space(gate) == '{';
-    const size_t start = gate->at;
+    const uint32_t code = errmap__code(errmap__text_at(parser, digits), gate->key_end - digits);
+    const bool braced = errmap__pass_space(&gate->cursor) == '{';
+    const size_t start = gate->cursor.at;
     errmap_entry spare, *entry;
     if (code == UINT32_MAX)
         errmap__refuse(parser, ERRMAP_E_SCHEMA, gate->key);
@@ -1382,8 +1538,8 @@ static bool errmap__pass_errors(errmap__parser *parser)
 {
     errmap__gate *const gate = &parser->gate;
     int step;
-    if (errmap__pass_space(gate) != '{') {
-        errmap__refuse(parser, ERRMAP_E_SCHEMA, gate->at);
+    if (errmap__pass_space(&gate->cursor) != '{') {
+        errmap__refuse(parser, ERRMAP_E_SCHEMA, gate->cursor.at);
         return errmap__pass_value(gate);
     }
     for (step = errmap__pass_open(gate); step == ERRMAP__VALUE; step = errmap__pass_on(gate)) {
@@ -1397,12 +1553,13 @@ static bool errmap__pass_errors(errmap__parser *parser)
 static bool errmap__pass_count(errmap__parser *parser, uint32_t *number)
 {
     errmap__gate *const gate = &parser->gate;
-    size_t start;
-    errmap__pass_space(gate);
-    start = gate->at;
+    size_t start, length;
+    errmap__pass_space(&gate->cursor);
+    start = gate->cursor.at;
     if (!errmap__pass_value(gate))
         return false;
-    if (errmap__whole_number(parser->gate.text + start, gate->at - start, number) != ERRMAP__NUMBER)
+    length = gate->cursor.at - start;
+    if (errmap__whole_number(errmap__text_at(parser, start), length, number) != ERRMAP__NUMBER)
         errmap__refuse(parser, ERRMAP_E_SCHEMA, start);
     return true;
 }
@@ -1428,8 +1585,8 @@ static bool errmap__pass_member(errmap__parser *parser)
     } names = {ERRMAP__MEMBERS(ERRMAP__ENTRY) 0};
     errmap__gate *const gate = &parser->gate;
     const size_t name = gate->key + 1;
-    const uint32_t member =
-        errmap__lookup((const uint8_t *)&names, ERRMAP__MEMBER_COUNT, parser->gate.text + name, gate->key_end - name);
+    const uint32_t member = errmap__lookup((const uint8_t *)&names, ERRMAP__MEMBER_COUNT,
+                                           errmap__text_at(parser, name), gate->key_end - name);
     const uint32_t bit = (uint32_t)1 << member;
     if (member == ERRMAP__MEMBER_COUNT)
         return errmap__pass_value(gate);
@@ -1446,8 +1603,8 @@ static bool errmap__pass_map(errmap__parser *parser)
 {
     errmap__gate *const gate = &parser->gate;
     int step;
-    if (errmap__pass_space(gate) != '{') {
-        errmap__refuse(parser, ERRMAP_E_SCHEMA, gate->at);
+    if (errmap__pass_space(&gate->cursor) != '{') {
+        errmap__refuse(parser, ERRMAP_E_SCHEMA, gate->cursor.at);
         return errmap__pass_value(gate);
     }
     for (step = errmap__pass_open(gate); step == ERRMAP__VALUE; step = errmap__pass_on(gate)) {
@@ -1455,7 +1612,7 @@ static bool errmap__pass_map(errmap__parser *parser)
             return false;
     }
     if (parser->seen != (1u << ERRMAP__MEMBER_COUNT) - 1)
-        errmap__refuse(parser, ERRMAP_E_SCHEMA, gate->at - 1);
+        errmap__refuse(parser, ERRMAP_E_SCHEMA, gate->cursor.at - 1);
     return step == ERRMAP__ENDED;
 }
 
@@ -1465,12 +1622,12 @@ static void errmap__pass_text(errmap__parser *parser)
     errmap__gate *const gate = &parser->gate;
     bool passed = errmap__pass_map(parser);
     if (passed) {
-        errmap__pass_space(gate);
-        passed = gate->at == gate->length;
+        errmap__pass_space(&gate->cursor);
+        passed = gate->cursor.at == gate->cursor.length;
     }
     if (!passed) {
         parser->status = gate->too_deep ? ERRMAP_E_DEPTH : ERRMAP_E_CORRUPT;
-        parser->offset = gate->at;
+        parser->offset = gate->cursor.at;
     }
 }
 
@@ -1548,8 +1705,8 @@ static void errmap__order(errmap__parser *parser)
 
 static void errmap__publish(const errmap__parser *parser, errmap *map)
 {
-    map->json = parser->gate.text;
-    map->length = (uint32_t)parser->gate.length;
+    map->json = parser->gate.cursor.text;
+    map->length = (uint32_t)parser->gate.cursor.length;
     map->entries = parser->entries;
     map->count = parser->count;
     map->version = parser->version;
@@ -1571,8 +1728,8 @@ RETRY_API errmap_status errmap_parse(errmap *map, const char *json, size_t lengt
     if (length > INT_MAX)
         return ERRMAP_E_SIZE;
     memset(&parser, 0, sizeof parser);
-    parser.gate.text = json;
-    parser.gate.length = length;
+    parser.gate.cursor.text = json;
+    parser.gate.cursor.length = length;
     parser.entries = entries;
     parser.capacity = capacity;
     parser.ascending = true;
@@ -1736,3 +1893,24 @@ RETRY_API retry_action errmap_strategy_after(const retry_strategy *self, retry_r
 #undef ERRMAP__FIELDS
 
 #endif /* RETRY_IMPLEMENTATION || ERRMAP_IMPLEMENTATION */
+
+/*
+   MIT License
+
+   Copyright (c) 2026 The retry.h authors
+
+   Permission is hereby granted, free of charge, to any person obtaining a copy of this software
+   and associated documentation files (the "Software"), to deal in the Software without
+   restriction, including without limitation the rights to use, copy, modify, merge, publish,
+   distribute, sublicense, and/or sell copies of the Software, and to permit persons to whom the
+   Software is furnished to do so, subject to the following conditions:
+
+   The above copyright notice and this permission notice shall be included in all copies or
+   substantial portions of the Software.
+
+   THE SOFTWARE IS PROVIDED "AS IS", WITHOUT WARRANTY OF ANY KIND, EXPRESS OR IMPLIED, INCLUDING
+   BUT NOT LIMITED TO THE WARRANTIES OF MERCHANTABILITY, FITNESS FOR A PARTICULAR PURPOSE AND
+   NONINFRINGEMENT. IN NO EVENT SHALL THE AUTHORS OR COPYRIGHT HOLDERS BE LIABLE FOR ANY CLAIM,
+   DAMAGES OR OTHER LIABILITY, WHETHER IN AN ACTION OF CONTRACT, TORT OR OTHERWISE, ARISING FROM,
+   OUT OF OR IN CONNECTION WITH THE SOFTWARE OR THE USE OR OTHER DEALINGS IN THE SOFTWARE.
+*/
