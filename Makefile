@@ -12,66 +12,106 @@ DESTDIR =
 WARNINGS = -Wall -Wextra -Wpedantic -Wconversion -Wsign-conversion -Wshadow -Wcast-qual -Wundef \
 	-Werror
 LANGUAGE = $(if $(findstring ++,$(STD)),-x c++) -std=$(STD)
-COMPILE = $(CC) $(LANGUAGE) $(WARNINGS) $(OPT) $(DEFINES) -I.
 HEADERS = retry.h errmap.h
 
 # Test programs: one for each tests/test_*.c, but for the parts of those that link several files.
 PARTS = $(wildcard tests/test_*_[a-z].c)
 TESTS = $(sort $(patsubst tests/%.c,%,$(filter-out $(PARTS),$(wildcard tests/test_*.c))) test_link)
+HOSTED = test_clock test_threads test_link # need an operating system, or several files
 PROGRAMS = $(addprefix $(BUILD)/,$(TESTS))
+DEMO = $(BUILD)/kv_client $(BUILD)/quickstart $(BUILD)/custom_strategy $(BUILD)/errmap_dump
 
-# $(call install,PACKAGES): installs with apt those that are missing, and says so.
-install = @sh tests/deps.sh $(1)
-DEPS = libjsmn-dev
+# Debian packages: $(call need,PACKAGES) installs with apt those that are missing, and says so.
+need = @sh tests/deps.sh $(1)
+HTTP = libjsmn-dev libcurl4-openssl-dev nginx-light curl
+ASYNC = libjsmn-dev libuv1-dev
+STORM = libjsmn-dev gnuplot-nox
+ARM = libjsmn-dev gcc-arm-none-eabi picolibc-arm-none-eabi qemu-system-arm
 
-.PHONY: help deps demo test check size bench clean
+.PHONY: help deps demo test http async storm firmware install check examples qemu size bench clean
 .DEFAULT_GOAL := help
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1	/p' Makefile | while IFS='	' read -r name text; do \
-		printf '  make %-10s %s\n' "$$name" "$$text"; done
+		printf '  make %-9s %s\n' "$$name" "$$text"; done
 
 deps: ## install what demo and test need and this machine lacks
-	$(call install,$(DEPS))
+	$(call need,libjsmn-dev)
 
-demo: deps $(BUILD)/kv_client ## the main job: a KV client outlives its server (SERVER=memcached: a real one)
+demo: $(BUILD)/kv_client ## the main job: a key-value client outlives its server (SERVER=memcached)
 	@if [ "$(SERVER)" = memcached ]; then sh tests/deps.sh memcached; fi
 	@$(BUILD)/kv_client $(filter memcached,$(SERVER))
 
-test: deps $(BUILD)/kv_client $(BUILD)/quickstart $(BUILD)/custom_strategy $(PROGRAMS) ## build and run the tests
-	@CC="$(CC)" sh tests/run.sh $(PROGRAMS) tests/test_selection.sh \
+test: $(DEMO) $(PROGRAMS) ## build and run the tests
+	@CC="$(CC)" sh tests/run.sh $(PROGRAMS) tests/test_selection.sh tests/test_docs.sh \
 		"tests/test_demo.sh $(BUILD)/kv_client"
+
+http: ## fetch URLs with libcurl from a failing nginx, beside curl --retry
+	$(call need,$(HTTP))
+	@$(MAKE) --no-print-directory $(BUILD)/http_curl
+	@$(BUILD)/http_curl compare $(BUILD)/http
+
+async: ## 10,000 operations in flight on one libuv thread
+	$(call need,$(ASYNC))
+	@$(MAKE) --no-print-directory $(BUILD)/async_uv
+	@$(BUILD)/async_uv
+
+storm: $(BUILD)/storm_simulator ## simulate what policies do to a million clients, and plot it
+	$(call need,$(STORM))
+	@$(BUILD)/storm_simulator --data $(BUILD)/storm
+	@gnuplot -e "dir='$(BUILD)/storm'" examples/storm.gnuplot
+
+firmware: ## decide on an emulated Cortex-M3, and the same on this machine
+	$(call need,$(ARM))
+	@$(MAKE) --no-print-directory -C examples/firmware run
+
+install: ## copy the headers to PREFIX, for pkg-config and CMake (DESTDIR= as usual)
+	@echo "not yet"; false
 
 check: $(PROGRAMS) ## the test programs alone, for CC=, STD=, OPT=, DEFINES=, BUILD=
 	@sh tests/run.sh $(PROGRAMS)
 
-$(BUILD): | deps
-	@mkdir -p $@
+examples: ## test every example and way to install, with all packages that they need
+	$(call need,$(HTTP) $(ASYNC) $(STORM) $(ARM) memcached cmake meson pkg-config)
+	@$(MAKE) --no-print-directory $(DEMO) $(BUILD)/http_curl $(BUILD)/async_uv \
+		$(BUILD)/storm_simulator
+	@CC="$(CC)" sh tests/run.sh "tests/test_http.sh $(BUILD)/http_curl" \
+		"tests/test_async.sh $(BUILD)/async_uv" "tests/test_storm.sh $(BUILD)/storm_simulator" \
+		tests/test_firmware.sh tests/test_install.sh
 
-$(BUILD)/test_link: tests/test_link_a.c tests/test_link_b.c $(HEADERS) tests/check.h | $(BUILD)
-	@echo "CC $@"; $(COMPILE) -o $@ tests/test_link_a.c tests/test_link_b.c -x none $(LIBS)
-
-$(BUILD)/test_%: tests/test_%.c $(HEADERS) tests/check.h | $(BUILD)
-	@echo "CC $@"; $(COMPILE) -o $@ $< -x none -lm -lpthread $(LIBS)
-
-$(BUILD)/bench_%: tests/bench_%.c $(HEADERS) | $(BUILD)
-	@echo "CC $@"; $(CC) -std=c99 $(WARNINGS) -O2 -I. -o $@ $< -lm -lpthread
-
-$(BUILD)/%: examples/%.c $(HEADERS) $(wildcard examples/*.h) | $(BUILD)
-	@echo "CC $@"; $(CC) -std=c99 $(WARNINGS) $(OPT) -I. -o $@ $< $(LIBS)
-
-HOSTED = test_clock test_threads test_link # need an operating system, or several files
-qemu: deps ## the test programs on an emulated Cortex-M3, with 32-bit instants
-	$(call install,gcc-arm-none-eabi picolibc-arm-none-eabi qemu-system-arm)
+qemu: ## the test programs on an emulated Cortex-M3, with 32-bit instants
+	$(call need,$(ARM))
 	@sh tests/qemu.sh $(BUILD) $(filter-out $(HOSTED),$(TESTS))
 
-size: deps ## bytes of flash and RAM on Cortex-M0
-	$(call install,gcc-arm-none-eabi picolibc-arm-none-eabi)
+size: ## bytes of flash and RAM on Cortex-M0
+	$(call need,$(ARM))
 	@sh tests/size.sh
 
-bench: deps $(BUILD)/bench_decision $(BUILD)/bench_budget ## one page of instruction counts and ratios
-	$(call install,valgrind)
+bench: $(BUILD)/bench_decision $(BUILD)/bench_budget ## one page of instruction counts and ratios
+	$(call need,valgrind)
 	@sh tests/bench.sh $(BUILD)
 
 clean: ## remove what was built
 	rm -rf $(BUILD)
+
+$(BUILD): | deps
+	@mkdir -p $@
+
+COMPILE = @echo "CC $@"; $(CC) $(WARNINGS)
+
+$(BUILD)/test_link: tests/test_link_a.c tests/test_link_b.c $(HEADERS) tests/check.h | $(BUILD)
+	$(COMPILE) $(LANGUAGE) $(OPT) $(DEFINES) -o $@ tests/test_link_a.c tests/test_link_b.c
+
+$(BUILD)/test_%: tests/test_%.c $(HEADERS) $(wildcard tests/*.h) | $(BUILD)
+	$(COMPILE) $(LANGUAGE) $(OPT) $(DEFINES) -o $@ $< -x none -lm -lpthread
+
+$(BUILD)/bench_%: tests/bench_%.c $(HEADERS) | $(BUILD)
+	$(COMPILE) -std=c99 -O2 -o $@ $< -lm -lpthread
+
+$(BUILD)/http_curl: LIBRARIES = -lcurl
+$(BUILD)/async_uv: LIBRARIES = -luv
+$(BUILD)/%: examples/%.c $(HEADERS) $(wildcard examples/*.h) | $(BUILD)
+	$(COMPILE) -std=c99 $(OPT) -o $@ $< $(LIBRARIES)
+
+$(BUILD)/storm_simulator: examples/storm.c $(HEADERS) $(wildcard examples/*.h) | $(BUILD)
+	$(COMPILE) -std=c99 -O2 -o $@ $< -lm
