@@ -26,14 +26,14 @@ check() {
     fi
 }
 
-# quiet NAME COMMAND...: check, with the command's output shown if it fails
+# quiet COMMAND...: checks that it succeeds; if not, shows how its output begins
 quiet() {
     if "$@" > "$work/log" 2>&1; then
         passed=$((passed + 1))
     else
         failed=$((failed + 1))
         echo "FAILED $*"
-        cat "$work/log"
+        head -n 20 "$work/log"
     fi
 }
 refused() { ! "$@" > "$work/log" 2>&1; }
@@ -91,10 +91,11 @@ check "staged: the same" diff -r "$work/stage/usr" "$prefix"
 
 mkdir "$work/later"
 cp "$root/Makefile" "$root/errmap.h" "$work/later"
-sed 's/\(RETRY_VERSION_MINOR\) .*/\1 7/; s/\(RETRY_VERSION_PATCH\) .*/\1 12/' "$root/retry.h" \
+sed 's/\(define RETRY_VERSION_MINOR\) .*/\1 7/; s/\(define RETRY_VERSION_PATCH\) .*/\1 12/' "$root/retry.h" \
     > "$work/later/retry.h"
 quiet install_in "$work/later" PREFIX="$work/later/usr"
-check "a later version: pkg-config" grep -q "^Version: 1.7.12$" "$work/later/usr/share/pkgconfig/retry.pc"
+check "a later version: pkg-config" grep -q "^Version: 1\.7\.12$" \
+    "$work/later/usr/share/pkgconfig/retry.pc"
 check "a later version: CMake" grep -q "1\.7\.12" \
     "$work/later/usr/share/cmake/retry/retryConfigVersion.cmake"
 
@@ -127,12 +128,18 @@ mkdir jsmn
 ln -s /usr/include/jsmn.h jsmn/jsmn.h
 quiet configure "-Dretry_JSMN_INCLUDE_DIR=$work/cmake/jsmn"
 check "CMake: another jsmn.h" grep -q "$work/cmake/jsmn" build/CMakeFiles/app_c.dir/flags.make
-quiet configure "-DWANTED="
-quiet configure "-DWANTED=$version EXACT"
-for wanted in 2 0.9 "${version%%.*}.99" "${version%.*}.99 EXACT"; do
-    check "CMake: not $wanted" refused configure "-DWANTED=$wanted"
-    check "CMake: not $wanted: says why" says "compatible with requested version\|requested version"
+prefix=$work/later/usr # 1.7.12
+for wanted in "" 1 1.7 1.0.0 1.7.12 "1.7.12 EXACT"; do
+    rm -rf build
+    quiet configure "-DWANTED=$wanted"
+    check "CMake: $wanted is compatible" says "retry 1\.7\.12"
 done
+for wanted in 2 0.9 1.8 "1.7 EXACT"; do
+    rm -rf build
+    check "CMake: not $wanted" refused configure "-DWANTED=$wanted"
+    check "CMake: not $wanted: says why" says "requested version"
+done
+prefix=$work/prefix
 
 # ---- Meson ----------------------------------------------------------------------------------
 
