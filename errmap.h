@@ -237,14 +237,14 @@ enum {
 #define ERRMAP__X(name, text) ERRMAP__BIT_##name,
     ERRMAP_ATTRIBUTES(ERRMAP__X)
 #undef ERRMAP__X
-        ERRMAP_ATTRIBUTE_COUNT
+    ERRMAP_ATTRIBUTE_COUNT
 };
 
 enum {
 #define ERRMAP__X(name, text) ERRMAP_ATTR_##name = 1L << ERRMAP__BIT_##name,
     ERRMAP_ATTRIBUTES(ERRMAP__X)
 #undef ERRMAP__X
-        ERRMAP_ATTR_ALL = (1L << ERRMAP_ATTRIBUTE_COUNT) - 1
+    ERRMAP_ATTR_ALL = (1L << ERRMAP_ATTRIBUTE_COUNT) - 1
 };
 
 /* The attribute's text as in the map; "" unless `bit` is exactly one ERRMAP_ATTR_x. */
@@ -291,16 +291,16 @@ typedef struct errmap {
 
 /* ---- Parsing ------------------------------------------------------------------------------- */
 
-/* X(name, text): error.offset is beside each. */
-#define ERRMAP_STATUSES(X)                                                                   \
-    X(OK, "the map is sound")                         /* length */                           \
-    X(E_ARGUMENT, "a pointer must not be NULL")       /* 0 */                                \
-    X(E_SIZE, "the text is over INT_MAX bytes")       /* 0 */                                \
-    X(E_CORRUPT, "the text is not JSON in UTF-8")     /* the first byte that cannot go on */ \
-    X(E_DEPTH, "the text is nested too deep")         /* the bracket */                      \
-    X(E_SCHEMA, "the text is no error map")           /* the value or key */                 \
-    X(E_TOKENS, "an entry holds too many values")     /* the entry's brace */                \
-    X(E_CAPACITY, "the map has too many entries")     /* 0 */
+/* X(name, text): errmap_parse says when each is given. */
+#define ERRMAP_STATUSES(X)                        \
+    X(OK, "the map is sound")                     \
+    X(E_ARGUMENT, "a pointer must not be NULL")   \
+    X(E_SIZE, "the text is over INT_MAX bytes")   \
+    X(E_CORRUPT, "the text is not JSON in UTF-8") \
+    X(E_DEPTH, "the text is nested too deep")     \
+    X(E_SCHEMA, "the text is no error map")       \
+    X(E_TOKENS, "an entry holds too many values") \
+    X(E_CAPACITY, "the map has too many entries")
 
 typedef uint8_t errmap_status;
 
@@ -308,34 +308,45 @@ enum {
 #define ERRMAP__X(name, text) ERRMAP_##name,
     ERRMAP_STATUSES(ERRMAP__X)
 #undef ERRMAP__X
-        ERRMAP_STATUS_COUNT
+    ERRMAP_STATUS_COUNT
 };
 
 typedef struct errmap_error {
-    size_t offset;   /* bytes from the start of the text: ERRMAP_STATUSES says of what */
+    size_t offset;   /* bytes from the start of the text: what of, errmap_parse says */
     uint32_t needed; /* entries in the map after OK and E_CAPACITY, else 0 */
 } errmap_error;
 
 /* Parses `length` bytes of JSON (no terminator needed) into entries[0 .. capacity - 1], sorted by
    code, and sets *map. The text and the entries must outlive the map. Returns ERRMAP_OK or, with
-   *map unchanged but entries perhaps overwritten, the first of:
+   *map unchanged but entries perhaps overwritten, the first of these:
 
-     E_ARGUMENT  map is NULL, json is NULL with a length, or entries is NULL with a capacity
-     E_SIZE      length is over INT_MAX
-     E_CORRUPT   not RFC 8259; ill-formed UTF-8; half a surrogate pair; a byte-order mark
-     E_DEPTH     a bracket deeper than ERRMAP_MAX_DEPTH (the outermost is 1)
-     E_SCHEMA    not as RFC 0013 has it: the opening comment has the rules
-     E_TOKENS    one entry needs more than ERRMAP_TOKENS tokens
-     E_CAPACITY  more than `capacity` entries; error->needed says how many
-     E_SCHEMA    the same code twice
+     status      when                                           error->offset
+     ----------  ---------------------------------------------  -----------------------------------
+     E_ARGUMENT  map is NULL, json is NULL with a length, or    0
+                 entries is NULL with a capacity
+     E_SIZE      length is over INT_MAX                         0
+     E_CORRUPT   not RFC 8259, ill-formed UTF-8, half a         the first byte that no valid text
+                 surrogate pair, a byte-order mark, anything    could have there; length if the
+                 after the value                                text is cut off
+     E_DEPTH     deeper than ERRMAP_MAX_DEPTH; the outermost    the bracket
+                 bracket is 1
+     E_SCHEMA    JSON, but no error map: the opening comment    the value, or the bad or repeated
+                 has the rules                                  key, at its opening quote; for a
+                                                                missing key the closing brace
+     E_TOKENS    an entry needs more than ERRMAP_TOKENS jsmn    the entry's brace
+                 tokens, its own included
+     E_CAPACITY  more than `capacity` entries; error->needed    0
+                 says how many
+     E_SCHEMA    the same code twice                            the second one's key
 
-   E_CORRUPT and E_DEPTH are one pass, as are E_SCHEMA and E_TOKENS: the first in the text counts.
-   `error` may be NULL. entries NULL with capacity 0 asks how many are needed. Takes time linear in
-   length, plus a sort if the codes do not ascend. Source: RFC 0013. */
+   Of E_CORRUPT and E_DEPTH the first in the text counts, and so it is with the first E_SCHEMA and
+   E_TOKENS. `error` may be NULL. With entries NULL and capacity 0 it tells how many are needed.
+   Takes time linear in length, plus a sort if the codes do not ascend. Source: RFC 0013. */
 RETRY_API errmap_status errmap_parse(errmap *map, const char *json, size_t length,
-                                     errmap_entry *entries, uint32_t capacity, errmap_error *error);
+                                     errmap_entry *entries, uint32_t capacity,
+                                     errmap_error *error);
 
-/* The status as half a sentence; "invalid status" for a number that is none. */
+/* The status as a short sentence; "invalid status" for a number that is none. */
 RETRY_API const char *errmap_status_text(errmap_status status);
 
 /* Which of two maps to keep: the higher revision, `a` on a tie. NULL loses; NULL if both are. */
@@ -417,7 +428,7 @@ RETRY_API retry_action errmap_strategy_after(const retry_strategy *self, retry_r
 
 /* Whoever includes jsmn first decides its token's layout and its linkage, and a second user gets
    that without a word. So this copy has names of its own, its switches are set for it alone, and
-   the user's are as before when it is done: a jsmn.h of his still counts, before or after. */
+   the user's are as before when it is done. */
 #ifndef ERRMAP_JSMN_HEADER
 #define ERRMAP_JSMN_HEADER <jsmn.h>
 #endif
@@ -455,7 +466,14 @@ RETRY_API retry_action errmap_strategy_after(const retry_strategy *self, retry_r
 #define jsmn_fill_token errmap__jsmn_fill_token
 #define jsmn_parse_primitive errmap__jsmn_parse_primitive
 #define jsmn_parse_string errmap__jsmn_parse_string
+#if defined(__GNUC__) /* a jsmn.h outside of the system's folders may meet any warning */
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wsign-conversion"
+#endif
 #include ERRMAP_JSMN_HEADER
+#if defined(__GNUC__)
+#pragma GCC diagnostic pop
+#endif
 #undef JSMN_UNDEFINED
 #undef JSMN_OBJECT
 #undef JSMN_ARRAY
@@ -570,8 +588,7 @@ static const uint8_t *errmap__response_value(const uint8_t *packet, size_t lengt
     if (packet[0] == ERRMAP__MAGIC_RESPONSE)
         before_value = errmap__read_16(packet + 2) + packet[4]; /* key, extras */
     else if (packet[0] == ERRMAP__MAGIC_FRAMED_RESPONSE)
-        before_value =
-            (uint32_t)packet[2] + packet[3] + packet[4]; /* framing extras, key, extras */
+        before_value = (uint32_t)packet[2] + packet[3] + packet[4]; /* framing before them */
     else
         return NULL;
     if (errmap__read_16(packet + 6) != 0 || (packet[5] & ~ERRMAP__DATATYPE_JSON) != 0)
@@ -608,6 +625,8 @@ RETRY_API bool errmap_read_get(const uint8_t *packet, size_t length, const char 
     *json_length = size;
     return true;
 }
+
+/* >>compiler */
 
 /* Kept out of line: apart from the code that surrounds it, or as a rare way out of a common one. */
 #if defined(__GNUC__)
@@ -1262,28 +1281,28 @@ static int errmap__whole_number(const char *text, size_t length, uint32_t *numbe
 /* >>entry */
 
 /* X(name, text, type): what is read of an entry; from STRATEGY on, what is read of its "retry". */
-#define ERRMAP__FIELDS(X)               \
-    X(NAME, "name", STRING)             \
-    X(DESC, "desc", STRING)             \
-    X(ATTRS, "attrs", ARRAY)            \
-    X(RETRY, "retry", OBJECT)           \
-    X(STRATEGY, "strategy", STRING)     \
-    X(AFTER, "after", PRIMITIVE)        \
-    X(INTERVAL, "interval", PRIMITIVE)  \
-    X(CEIL, "ceil", PRIMITIVE)          \
+#define ERRMAP__FIELDS(X)              \
+    X(NAME, "name", STRING)            \
+    X(DESC, "desc", STRING)            \
+    X(ATTRS, "attrs", ARRAY)           \
+    X(RETRY, "retry", OBJECT)          \
+    X(STRATEGY, "strategy", STRING)    \
+    X(AFTER, "after", PRIMITIVE)       \
+    X(INTERVAL, "interval", PRIMITIVE) \
+    X(CEIL, "ceil", PRIMITIVE)         \
     X(MAX_DURATION, "max-duration", PRIMITIVE)
 
 enum {
 #define ERRMAP__X(name, text, type) ERRMAP__##name,
     ERRMAP__FIELDS(ERRMAP__X)
 #undef ERRMAP__X
-        ERRMAP__FIELD_COUNT
+    ERRMAP__FIELD_COUNT
 };
 
 /* X(name, text), in the order of ERRMAP_SPEC_x from CONSTANT on. */
-#define ERRMAP__STRATEGIES(X)  \
-    X(CONSTANT, "constant") \
-    X(LINEAR, "linear")     \
+#define ERRMAP__STRATEGIES(X) \
+    X(CONSTANT, "constant")   \
+    X(LINEAR, "linear")       \
     X(EXPONENTIAL, "exponential")
 
 /* An entry under way: its tokens, whose positions count from `base`. */
@@ -1317,9 +1336,9 @@ static void errmap__refuse_token(const errmap__reader *reader, const errmap__tok
 static int errmap__skip_token(const errmap__reader *reader, int value)
 {
     const int end = reader->tokens[value].end;
-    do
+    do {
         value++;
-    while (value < reader->count && reader->tokens[value].start < end);
+    } while (value < reader->count && reader->tokens[value].start < end);
     return value;
 }
 
@@ -1564,7 +1583,8 @@ static bool errmap__pass_count(errmap__parser *parser, uint32_t *number)
     return true;
 }
 
-#define ERRMAP__MEMBERS(X)   \
+/* X(name, text): what is read of the map itself. */
+#define ERRMAP__MEMBERS(X)  \
     X(VERSION, "version")   \
     X(REVISION, "revision") \
     X(ERRORS, "errors")
@@ -1573,7 +1593,7 @@ enum {
 #define ERRMAP__X(name, text) ERRMAP__MEMBER_##name,
     ERRMAP__MEMBERS(ERRMAP__X)
 #undef ERRMAP__X
-        ERRMAP__MEMBER_COUNT
+    ERRMAP__MEMBER_COUNT
 };
 
 /* What stands behind a key of the map itself. */

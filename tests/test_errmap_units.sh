@@ -110,6 +110,17 @@ compiles "static, with everything set" <<'END'
 #include "errmap.h"
 END
 
+# A jsmn.h that is not the system's meets every warning that the user has set.
+jsmn=$(printf '#include <jsmn.h>\n' | $cc -x c -E - | sed -n 's/.*"\(.*jsmn\.h\)".*/\1/p' | head -n 1)
+cp "$jsmn" "$out/own_jsmn.h"
+printf '#define ERRMAP_IMPLEMENTATION\n#include "errmap.h"\n' >"$out/source.c"
+if compile c "$out/source.o" "$out/source.c" -Werror -Wall -Wextra -Wconversion -Wsign-conversion \
+    -Wshadow -Wundef -I"$out" '-DERRMAP_JSMN_HEADER="own_jsmn.h"'; then
+    pass
+else
+    fail "a jsmn.h that is not the system's"
+fi
+
 # refuses NAME OPTION: an #error with a sentence
 refuses() {
     printf '#define RETRY_IMPLEMENTATION\n#include "errmap.h"\n' >"$out/source.c"
