@@ -18,7 +18,8 @@ HEADERS = retry.h errmap.h
 PARTS = $(wildcard tests/test_*_[a-z].c)
 TESTS = $(sort $(patsubst tests/%.c,%,$(filter-out $(PARTS),$(wildcard tests/test_*.c))) test_link)
 HOSTED = test_clock test_threads test_link # need an operating system, or several files
-PROGRAMS = $(addprefix $(BUILD)/,$(TESTS))
+WITHOUT =
+PROGRAMS = $(addprefix $(BUILD)/,$(filter-out $(WITHOUT),$(TESTS)))
 DEMO = $(BUILD)/kv_client $(BUILD)/quickstart $(BUILD)/custom_strategy $(BUILD)/errmap_dump
 
 # Debian packages: $(call need,PACKAGES) installs with apt those that are missing, and says so.
@@ -65,14 +66,66 @@ firmware: ## decide on an emulated Cortex-M3, and the same on this machine
 	$(call need,$(ARM))
 	@$(MAKE) --no-print-directory -C examples/firmware run
 
+# major.minor.patch, as retry.h has it
+VERSION = $(shell awk '/define RETRY_VERSION_[MP]/ { v = v dot $$3; dot = "." } END { print v }' \
+	retry.h)
+
+define PKGCONFIG_FILE
+prefix=$${pcfiledir}/../..
+includedir=$${prefix}/include
+
+Name: retry
+Description: Decides whether and when to try again: retry.h and errmap.h (which needs jsmn.h)
+Version: $(VERSION)
+Cflags: -I$${includedir}
+endef
+
+define CMAKE_FILE
+if(NOT TARGET retry::retry)
+  add_library(retry::retry INTERFACE IMPORTED)
+  get_filename_component(retry_INCLUDE_DIRS "$${CMAKE_CURRENT_LIST_DIR}/../../../include" ABSOLUTE)
+  if(NOT CMAKE_CROSSCOMPILING)
+    find_path(retry_JSMN_INCLUDE_DIR jsmn.h)
+  endif()
+  if(retry_JSMN_INCLUDE_DIR)
+    list(APPEND retry_INCLUDE_DIRS "$${retry_JSMN_INCLUDE_DIR}")
+  endif()
+  set_property(TARGET retry::retry PROPERTY
+    INTERFACE_INCLUDE_DIRECTORIES "$${retry_INCLUDE_DIRS}")
+endif()
+endef
+
+define CMAKE_VERSION_FILE
+set(PACKAGE_VERSION $(VERSION))
+string(REGEX MATCH "^[0-9]+" retry_MAJOR "$${PACKAGE_VERSION}")
+if(NOT PACKAGE_FIND_VERSION VERSION_GREATER PACKAGE_VERSION
+    AND PACKAGE_FIND_VERSION_MAJOR STREQUAL retry_MAJOR)
+  set(PACKAGE_VERSION_COMPATIBLE TRUE)
+  if(PACKAGE_FIND_VERSION VERSION_EQUAL PACKAGE_VERSION)
+    set(PACKAGE_VERSION_EXACT TRUE)
+  endif()
+endif()
+endef
+
+INSTALLED = $(DESTDIR)$(PREFIX)
+install: export PKGCONFIG = $(PKGCONFIG_FILE)
+install: export CONFIG = $(CMAKE_FILE)
+install: export CONFIG_VERSION = $(CMAKE_VERSION_FILE)
 install: ## copy the headers to PREFIX, for pkg-config and CMake (DESTDIR= as usual)
-	@echo "not yet"; false
+	@install -d "$(INSTALLED)/include" "$(INSTALLED)/share/pkgconfig" \
+		"$(INSTALLED)/share/cmake/retry"
+	@install -m 644 $(HEADERS) "$(INSTALLED)/include"
+	@umask 022 && printf '%s\n' "$$PKGCONFIG" > "$(INSTALLED)/share/pkgconfig/retry.pc"
+	@umask 022 && cd "$(INSTALLED)/share/cmake/retry" && \
+		printf '%s\n' "$$CONFIG" > retryConfig.cmake && \
+		printf '%s\n' "$$CONFIG_VERSION" > retryConfigVersion.cmake
+	@echo "installed retry $(VERSION) into $(INSTALLED)"
 
 check: $(PROGRAMS) ## the test programs alone, for CC=, STD=, OPT=, DEFINES=, BUILD=
 	@sh tests/run.sh $(PROGRAMS)
 
 examples: ## test every example and way to install, with all packages that they need
-	$(call need,$(HTTP) $(ASYNC) $(STORM) $(ARM) memcached cmake meson pkg-config)
+	$(call need,$(HTTP) $(ASYNC) $(STORM) $(ARM) memcached cmake meson ninja-build pkg-config)
 	@$(MAKE) --no-print-directory $(DEMO) $(BUILD)/http_curl $(BUILD)/async_uv \
 		$(BUILD)/storm_simulator
 	@CC="$(CC)" sh tests/run.sh "tests/test_http.sh $(BUILD)/http_curl" \

@@ -52,7 +52,7 @@ structs="retry_failure retry_request retry_client retry_policy retry_budget retr
     errmap_entry errmap"
 {
     echo '#include "errmap.h"'
-    for struct in $structs; do echo "char size_of_$struct[sizeof($struct)];"; done
+    for struct in $structs; do echo "char size_of_${struct}[sizeof($struct)];"; done
 } > "$dir/structs.c"
 $cc -c "$dir/structs.c" -o "$dir/m0.o" && ${CC:-cc} -I. -c "$dir/structs.c" -o "$dir/host.o" || exit 1
 echo

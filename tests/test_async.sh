@@ -2,26 +2,9 @@
 # The libuv example from end to end. Usage: test_async.sh PATH_OF_ASYNC_UV
 # Nothing here looks at the clock. The last line is "N passed, N failed", and the exit status tells
 # the same.
-set -u
+. "$(dirname "$0")/check.sh"
 
 program=$1
-work=$(mktemp -d) || exit 2
-trap 'rm -rf "$work"' EXIT
-trap 'exit 130' INT TERM
-passed=0
-failed=0
-
-# check NAME COMMAND...
-check() {
-    name=$1
-    shift
-    if "$@"; then
-        passed=$((passed + 1))
-    else
-        failed=$((failed + 1))
-        echo "FAILED $name"
-    fi
-}
 
 shows() { grep -q -e "$1" "$work/out"; }
 lacks() { ! grep -q -e "$1" "$work/out"; }
@@ -62,5 +45,4 @@ check "the policy answered, was silent, and some answers were late" shows \
 check "memory of an operation" shows "^memory of an operation: [1-9][0-9]* bytes"
 check "memory measured" shows "^measured: .*, which is [1-9][0-9]* bytes an operation"
 
-echo "$passed passed, $failed failed"
-[ "$failed" -eq 0 ]
+finish

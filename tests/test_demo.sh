@@ -2,45 +2,15 @@
 # The KV client from end to end. Usage: test_demo.sh PATH_OF_KV_CLIENT
 # Nothing here looks at the clock: the program's own verdicts, its exit status and what it prints
 # are checked. The last line is "N passed, N failed", and the exit status tells the same.
-set -u
+. "$(dirname "$0")/check.sh"
 
 client=$1
-work=$(mktemp -d) || exit 2
-trap 'rm -rf "$work"' EXIT
-trap 'exit 130' INT TERM
-passed=0
-failed=0
-
-# check NAME COMMAND...
-check() {
-    name=$1
-    shift
-    if "$@"; then
-        passed=$((passed + 1))
-    else
-        failed=$((failed + 1))
-        echo "FAILED $name"
-    fi
-}
-
-shows() { grep -q -e "$2" "$work/$1"; }
-lacks() { ! grep -q -e "$2" "$work/$1"; }
-ended() { [ "$(cat "$work/$1.status")" -eq "$2" ]; }
 
 # run NAME ARGUMENT...: in the background, output in NAME, exit status in NAME.status
 run() {
     name=$1
     shift
     ("$client" "$@" >"$work/$name" 2>&1; echo $? >"$work/$name.status") &
-}
-
-# Waits until a file shows a text, at most 20 s.
-wait_for() {
-    tries=0
-    until grep -q -e "$2" "$work/$1" 2>/dev/null || [ $tries -ge 200 ]; do
-        sleep 0.1
-        tries=$((tries + 1))
-    done
 }
 
 # interrupt SIGNAL: begins a run, ends it once both nodes run, and lists what is left of them.
@@ -151,5 +121,4 @@ check "no memcached: it says so" shows missing "cannot start memcached"
 check "usage: exit status" ended usage 2
 check "usage: it says so" shows usage "^usage:"
 
-echo "$passed passed, $failed failed"
-[ "$failed" -eq 0 ]
+finish

@@ -2,32 +2,12 @@
 # The firmware in QEMU and on the host. Usage: test_firmware.sh
 # Builds examples/firmware into a folder of its own and compares, byte by byte, what the two decide.
 # Nothing here looks at the clock. The last line is "N passed, N failed".
-set -u
+. "$(dirname "$0")/check.sh"
 unset MAKE MAKEFLAGS MFLAGS MAKELEVEL
 
 root=$(cd "$(dirname "$0")/.." && pwd) || exit 2
 firmware=$root/examples/firmware
-work=$(mktemp -d) || exit 2
-trap 'rm -rf "$work"' EXIT
-trap 'exit 130' INT TERM
-passed=0
-failed=0
 
-# check NAME COMMAND...
-check() {
-    name=$1
-    shift
-    if "$@"; then
-        passed=$((passed + 1))
-    else
-        failed=$((failed + 1))
-        echo "FAILED $name"
-    fi
-}
-
-shows() { grep -q -e "$2" "$work/$1"; }
-lacks() { ! grep -q -e "$2" "$work/$1"; }
-ended() { [ "$(cat "$work/$1.status")" -eq "$2" ]; }
 same() { cmp -s "$work/$1" "$work/$2"; }
 decisions() { sed '/^memory:/d' "$work/$1/firmware.log" | cmp -s - "$work/$2/host.log"; }
 
@@ -234,5 +214,4 @@ check "no firmware with an unsound map" ended unsound 2
 check "an unsound map: the line is named" shows unsound.err "errmap.json:9:"
 check "an unsound map: none left behind" test ! -e "$work/unsound/firmware.elf"
 
-echo "$passed passed, $failed failed"
-[ "$failed" -eq 0 ]
+finish

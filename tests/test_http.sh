@@ -3,31 +3,11 @@
 # Nothing here looks at the clock: the program's own verdicts, its exit status, what it prints and
 # nginx's logs are checked. The last line is "N passed, N failed", and the exit status tells the
 # same.
-set -u
+. "$(dirname "$0")/check.sh"
 
 program=$1
-work=$(mktemp -d) || exit 2
 server=
 trap '[ -z "$server" ] || kill "$server"; rm -rf "$work"' EXIT
-trap 'exit 130' INT TERM
-passed=0
-failed=0
-
-# check NAME COMMAND...
-check() {
-    name=$1
-    shift
-    if "$@"; then
-        passed=$((passed + 1))
-    else
-        failed=$((failed + 1))
-        echo "FAILED $name"
-    fi
-}
-
-shows() { grep -q -e "$2" "$work/$1"; }
-lacks() { ! grep -q -e "$2" "$work/$1"; }
-ended() { [ "$(cat "$work/$1.status")" -eq "$2" ]; }
 
 # run NAME ARGUMENT...: standard input from NAME.input if there is one
 run() {
@@ -36,15 +16,6 @@ run() {
     [ -e "$work/$name.input" ] || : >"$work/$name.input"
     "$program" "$@" >"$work/$name" 2>&1 <"$work/$name.input"
     echo $? >"$work/$name.status"
-}
-
-# Waits until a file shows a text, at most 20 s.
-wait_for() {
-    tries=0
-    until grep -q -e "$2" "$work/$1" 2>/dev/null || [ $tries -ge 200 ]; do
-        sleep 0.1
-        tries=$((tries + 1))
-    done
 }
 
 # Whether no process has a folder among its arguments, within 2 s.
@@ -196,5 +167,4 @@ server=
 check "interrupted: exit status" ended cut 143
 check "interrupted: nothing left running" none_left interrupted
 
-echo "$passed passed, $failed failed"
-[ "$failed" -eq 0 ]
+finish

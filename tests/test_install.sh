@@ -2,29 +2,12 @@
 # The ways to take the two headers in, each from an empty folder: copied, installed and found by
 # pkg-config, CMake or Meson. Usage: test_install.sh
 # The last line is "N passed, N failed", and the exit status tells the same.
-set -u
+. "$(dirname "$0")/check.sh"
 unset MAKE MAKEFLAGS MFLAGS MAKELEVEL PKG_CONFIG_PATH CMAKE_PREFIX_PATH DESTDIR PREFIX
 
 root=$(cd "$(dirname "$0")/.." && pwd) || exit 2
-work=$(mktemp -d) || exit 2
-trap 'rm -rf "$work"' EXIT
-trap 'exit 130' INT TERM
 cc=${CC:-cc}
 warnings="-Wall -Wextra -Wpedantic -Wconversion -Wshadow -Wundef -Werror"
-passed=0
-failed=0
-
-# check NAME COMMAND...
-check() {
-    name=$1
-    shift
-    if "$@"; then
-        passed=$((passed + 1))
-    else
-        failed=$((failed + 1))
-        echo "FAILED $name"
-    fi
-}
 
 # quiet COMMAND...: checks that it succeeds; if not, shows how its output begins
 quiet() {
@@ -156,5 +139,4 @@ check "Meson: not found by pkg-config" says "dependency retry found: NO"
 quiet meson compile -C copied
 works "Meson, with copies" copied/app
 
-echo "$passed passed, $failed failed"
-[ "$failed" -eq 0 ]
+finish

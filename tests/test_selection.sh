@@ -2,13 +2,10 @@
 # What the header must refuse while compiling and linking: switches with a value that means
 # nothing, and files that disagree on RETRY_TIME_32. CC names the compiler (default: cc).
 cc=${CC:-cc}
-dir=$(mktemp -d) || exit 1
-trap 'rm -rf "$dir"' EXIT
-passed=0
-failed=0
+. "$(dirname "$0")/check.sh"
 
-# check NAME WANTED COMMAND...: WANTED is what the command must print, or ok for success
-check()
+# gives NAME WANTED COMMAND...: WANTED is what the command must print, or ok for success
+gives()
 {
     name=$1
     wanted=$2
@@ -28,14 +25,14 @@ compile() # OUTPUT SOURCE FLAGS...
     output=$1
     source=$2
     shift 2
-    "$cc" -std=c99 -I. "$@" -c "$dir/$source" -o "$dir/$output"
+    "$cc" -std=c99 -I. "$@" -c "$work/$source" -o "$work/$output"
 }
 
-cat > "$dir/implementation.c" << 'END'
+cat > "$work/implementation.c" << 'END'
 #define RETRY_IMPLEMENTATION
 #include "retry.h"
 END
-cat > "$dir/main.c" << 'END'
+cat > "$work/main.c" << 'END'
 #include "retry.h"
 int main(void)
 {
@@ -44,21 +41,21 @@ int main(void)
 }
 END
 
-check "an implementation of 0" "RETRY_IMPLEMENTATION is a switch" \
+gives "an implementation of 0" "RETRY_IMPLEMENTATION is a switch" \
     compile x.o main.c -DRETRY_IMPLEMENTATION=0
 for switch in RETRY_STATIC RETRY_TIME_32 RETRY_NO_ATOMICS RETRY_SYSTEM_CLOCK; do
     posix=-D_POSIX_C_SOURCE=200809L
-    check "$switch as 1" ok compile x.o implementation.c $posix -D$switch=1
-    check "$switch as nothing" ok compile x.o implementation.c $posix -D$switch=
+    gives "$switch as 1" ok compile x.o implementation.c $posix -D$switch=1
+    gives "$switch as nothing" ok compile x.o implementation.c $posix -D$switch=
     for value in 0 2 -2 yes; do
-        check "$switch as $value" "$switch is a switch" \
+        gives "$switch as $value" "$switch is a switch" \
             compile x.o implementation.c $posix -D$switch=$value
     done
 done
-check "no POSIX" "RETRY_SYSTEM_CLOCK needs POSIX" \
+gives "no POSIX" "RETRY_SYSTEM_CLOCK needs POSIX" \
     compile x.o implementation.c -DRETRY_SYSTEM_CLOCK
 
-cat > "$dir/late.c" << 'END'
+cat > "$work/late.c" << 'END'
 #include "retry.h"
 #define RETRY_SYSTEM_CLOCK
 #include "retry.h"
@@ -72,12 +69,12 @@ retry_clock a_clock(void)
 #include "retry.h"
 #endif
 END
-check "a late RETRY_SYSTEM_CLOCK" ok compile x.o late.c -Werror
-check "a late RETRY_STATIC" "before the first inclusion" \
+gives "a late RETRY_SYSTEM_CLOCK" ok compile x.o late.c -Werror
+gives "a late RETRY_STATIC" "before the first inclusion" \
     compile x.o late.c -D_POSIX_C_SOURCE=200809L -DLATE
 
 # Files that hold only a strategy or an observer read the structs too.
-cat > "$dir/strategy.c" << 'END'
+cat > "$work/strategy.c" << 'END'
 #include "retry.h"
 retry_action after(const retry_strategy *self, retry_request *request,
                    const retry_failure *failure, retry_time now);
@@ -92,7 +89,7 @@ int main(void)
     return 0;
 }
 END
-cat > "$dir/observer.c" << 'END'
+cat > "$work/observer.c" << 'END'
 #include "retry.h"
 const char *observe(const retry_request *request, const retry_decision *decision);
 const char *observe(const retry_request *request, const retry_decision *decision)
@@ -108,15 +105,14 @@ compile i64.o implementation.c
 compile i32.o implementation.c -DRETRY_TIME_32
 compile m64.o main.c
 compile m32.o main.c -DRETRY_TIME_32
-check "both 64" ok "$cc" -o "$dir/x" "$dir/i64.o" "$dir/m64.o"
-check "both 32" ok "$cc" -o "$dir/x" "$dir/i32.o" "$dir/m32.o"
-check "32 with a 64-bit implementation" retry_succeed "$cc" -o "$dir/x" "$dir/i64.o" "$dir/m32.o"
-check "64 with a 32-bit implementation" retry_succeed "$cc" -o "$dir/x" "$dir/i32.o" "$dir/m64.o"
+gives "both 64" ok "$cc" -o "$work/x" "$work/i64.o" "$work/m64.o"
+gives "both 32" ok "$cc" -o "$work/x" "$work/i32.o" "$work/m32.o"
+gives "32 with a 64-bit implementation" retry_succeed "$cc" -o "$work/x" "$work/i64.o" "$work/m32.o"
+gives "64 with a 32-bit implementation" retry_succeed "$cc" -o "$work/x" "$work/i32.o" "$work/m64.o"
 
 for file in strategy observer; do
     compile $file.o $file.c -DRETRY_TIME_32
-    check "a $file of 32 bits" retry_ "$cc" -o "$dir/x" "$dir/i64.o" "$dir/$file.o"
+    gives "a $file of 32 bits" retry_ "$cc" -o "$work/x" "$work/i64.o" "$work/$file.o"
 done
 
-echo "$passed passed, $failed failed"
-[ "$failed" -eq 0 ]
+finish

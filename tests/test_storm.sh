@@ -2,26 +2,9 @@
 # The storm simulator. Usage: test_storm.sh PATH_OF_STORM
 # Nothing here looks at the clock. What is known is compared here again, not taken from the program.
 # The last line is "N passed, N failed", and the exit status tells the same.
-set -u
+. "$(dirname "$0")/check.sh"
 
 storm=$1
-work=$(mktemp -d) || exit 2
-trap 'rm -rf "$work"' EXIT
-trap 'exit 130' INT TERM
-passed=0
-failed=0
-
-# check LABEL COMMAND...
-check() {
-    label=$1
-    shift
-    if "$@"; then
-        passed=$((passed + 1))
-    else
-        failed=$((failed + 1))
-        echo "FAILED $label"
-    fi
-}
 
 # run FILE ARGUMENT...: its output in FILE, errors in FILE.err, exit status in FILE.status
 run() {
@@ -31,7 +14,6 @@ run() {
     echo $? >"$work/$file.status"
 }
 
-ended() { [ "$(cat "$work/$1.status")" -eq "$2" ]; }
 says() { grep -q -e "$2" "$work/$1.err"; }
 silent() { [ ! -s "$work/$1" ]; }
 same() { cmp -s "$work/$1" "$work/$2"; }
@@ -154,5 +136,4 @@ refused "too many clients" "from 10000 to 1000000, not '1000001'" --clients 1000
 refused "no folder" "data wants a folder" --data
 refused "a folder that cannot be" "cannot write /dev/null/x" --quick --data /dev/null/x
 
-echo "$passed passed, $failed failed"
-[ "$failed" -eq 0 ]
+finish

@@ -1,0 +1,42 @@
+# shellcheck shell=sh
+# Checks for the test scripts, which source this: a folder for their files, counted checks, and
+# `finish`, the last call, which prints "N passed, N failed" and exits accordingly.
+set -u
+
+work=$(mktemp -d) || exit 2
+trap 'rm -rf "$work"' EXIT
+trap 'exit 130' INT TERM
+passed=0
+failed=0
+
+# check NAME COMMAND...: the command succeeds
+check() {
+    check_name=$1
+    shift
+    if "$@"; then
+        passed=$((passed + 1))
+    else
+        failed=$((failed + 1))
+        echo "FAILED $check_name"
+    fi
+}
+
+# Of a run whose output is in the file $work/NAME and whose exit status in NAME.status:
+shows() { grep -q -e "$2" "$work/$1"; }
+lacks() { ! grep -q -e "$2" "$work/$1"; }
+ended() { [ "$(cat "$work/$1.status")" -eq "$2" ]; }
+
+# Waits until a file shows a text, at most 20 s.
+wait_for() {
+    wait_tries=0
+    until grep -q -e "$2" "$work/$1" 2>/dev/null || [ $wait_tries -ge 200 ]; do
+        sleep 0.1
+        wait_tries=$((wait_tries + 1))
+    done
+}
+
+finish() {
+    echo "$passed passed, $failed failed"
+    [ "$failed" -eq 0 ] && [ "$passed" -gt 0 ]
+    exit
+}
