@@ -1088,9 +1088,9 @@ static size_t errmap__unescape(const char *raw, size_t length, char *buffer, siz
         if (!errmap__pass_special(&cursor))
             cursor.at = start + 1;
         count = errmap__decode(raw + start, cursor.at - start, utf8);
-        if (written == needed && needed + count < capacity) {
-            memcpy(buffer + written, utf8, count);
-            written += count;
+        if (needed + count < capacity) {
+            memcpy(buffer + needed, utf8, count);
+            written = needed + count;
         }
         needed += count;
     }
@@ -1131,17 +1131,14 @@ static bool errmap__equal(const char *a, const char *b, size_t length)
     return length == 0;
 }
 
-/* Unescapes what may turn out to be a name. 0 if there is nothing to unescape or it is too long
-   to be one. */
+/* Unescapes what may turn out to be a name, and returns its length; 0 if there is nothing to
+   unescape. What is too long is cut, and no name for its length. */
 static size_t errmap__unescape_name(const char *raw, size_t length, char name[ERRMAP__NAME_SIZE])
 {
     size_t i = 0;
     while (i < length && raw[i] != '\\')
         i++;
-    if (i == length)
-        return 0;
-    length = errmap__unescape(raw, length, name, ERRMAP__NAME_SIZE);
-    return length < ERRMAP__NAME_SIZE ? length : 0;
+    return i == length ? 0 : errmap__unescape(raw, length, name, ERRMAP__NAME_SIZE);
 }
 
 /* A table of names is packed: each name behind its length, a 0 behind the last. Pointers to them

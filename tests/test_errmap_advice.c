@@ -364,6 +364,26 @@ static void test_max_duration_and_the_clock(void)
                 retry_orchestrate(&request, &failure, 10000 + half).cause);
 }
 
+/* max_duration counts from the first failure with the code, not from the request's start. */
+static void test_max_duration_by_code(void)
+{
+    const errmap_entry entry = spec(ERRMAP_SPEC_CONSTANT, 100, 100, 0, 1000);
+    const retry_failure failure = failure_of(INDICATED, 0x700);
+    const retry_failure other = failure_of(INDICATED, 0x701);
+    errmap map;
+    errmap_strategy strategy = ERRMAP_STRATEGY(&map, &seventy_seven);
+    retry_request request;
+    memset(&map, 0, sizeof map);
+    map.entries = &entry;
+    map.count = 1;
+    request = begin(&strategy, 0);
+    CHECK_EQUAL(100, retry_orchestrate(&request, &failure, 0).delay);
+    CHECK_EQUAL(77, retry_orchestrate(&request, &other, 850).delay);
+    CHECK_EQUAL(100, retry_orchestrate(&request, &failure, 3000).delay);
+    CHECK_EQUAL(100, retry_orchestrate(&request, &failure, 3899).delay);
+    CHECK_EQUAL(RETRY_CAUSE_MAX_DURATION, retry_orchestrate(&request, &failure, 3900).cause);
+}
+
 static void test_fallback(void)
 {
     const errmap_entry entry = spec(ERRMAP_SPEC_CONSTANT, 100, 100, 0, 0);
@@ -461,6 +481,7 @@ int main(void)
     RUN(test_strategy_counts_by_code);
     RUN(test_max_duration);
     RUN(test_max_duration_and_the_clock);
+    RUN(test_max_duration_by_code);
     RUN(test_fallback);
     RUN(test_not_permitted);
     RUN(test_deadline);

@@ -155,6 +155,7 @@ static void test_read_hello(void)
         {{0x81, 0x1f, 0, 0, 0, 2, 0, "\0\x07", 2}, false, false},
         {{0x81, 0x1f, 0, 0, 0, 3, 0, "\0\x07", 2}, false, false},
         {{0x81, 0x1f, 0, 0, 0, 4, 0, "\0\x07", 2}, false, false},
+        {{0x81, 0x1f, 0, 0, 0, 0x80, 0, "\0\x07", 2}, false, false},
         {{0x81, 0x1f, 0, 0, 0, 0, 1, "\0\x07", 2}, false, false},
         {{0x81, 0x1f, 0, 0, 0, 0, 0x100, "\0\x07", 2}, false, false},
         {{0x80, 0x1f, 0, 0, 0, 0, 0, "\0\x07", 2}, false, false},
