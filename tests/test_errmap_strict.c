@@ -236,7 +236,7 @@ static void test_space_lengths(void)
 /* From one bracket to two more than there may be, of both kinds in turn. */
 static void test_depth(void)
 {
-    char text[4 * 260];
+    char text[5 * (ERRMAP_MAX_DEPTH + 3)];
     unsigned depth, i, kind;
     for (kind = 0; kind < 3; kind++) {
         for (depth = 1; depth <= ERRMAP_MAX_DEPTH + 2; depth++) {
