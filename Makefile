@@ -17,7 +17,7 @@ HEADERS = retry.h errmap.h
 # Test programs: one for each tests/test_*.c, but for the parts of those that link several files.
 PARTS = $(wildcard tests/test_*_[a-z].c)
 TESTS = $(sort $(patsubst tests/%.c,%,$(filter-out $(PARTS),$(wildcard tests/test_*.c))) test_link)
-HOSTED = test_clock test_threads test_link # need an operating system, or several files
+HOSTED = test_clock test_threads test_errmap_fixtures test_link # need an operating system
 WITHOUT =
 PROGRAMS = $(addprefix $(BUILD)/,$(filter-out $(WITHOUT),$(TESTS)))
 DEMO = $(BUILD)/kv_client $(BUILD)/quickstart $(BUILD)/custom_strategy $(BUILD)/errmap_dump
@@ -27,9 +27,11 @@ need = @sh tests/deps.sh $(1)
 HTTP = libjsmn-dev libcurl4-openssl-dev nginx-light curl
 ASYNC = libjsmn-dev libuv1-dev
 STORM = libjsmn-dev gnuplot-nox
+BENCH = g++ valgrind libcjson-dev libjansson-dev libjson-c-dev rapidjson-dev
 ARM = libjsmn-dev gcc-arm-none-eabi picolibc-arm-none-eabi qemu-system-arm
 
-.PHONY: help deps demo test http async storm firmware install check examples qemu size bench clean
+.PHONY: help deps demo test http async storm firmware install check units fuzz examples qemu size \
+	bench clean
 .DEFAULT_GOAL := help
 
 help: ## list the targets
@@ -45,7 +47,7 @@ demo: $(BUILD)/kv_client ## the main job: a key-value client outlives its server
 
 test: $(DEMO) $(PROGRAMS) ## build and run the tests
 	@CC="$(CC)" sh tests/run.sh $(PROGRAMS) tests/test_selection.sh tests/test_docs.sh \
-		"tests/test_demo.sh $(BUILD)/kv_client"
+		"tests/test_errmap_dump.sh $(BUILD)/errmap_dump" "tests/test_demo.sh $(BUILD)/kv_client"
 
 http: ## fetch URLs with libcurl from a failing nginx, beside curl --retry
 	$(call need,$(HTTP))
@@ -124,6 +126,27 @@ install: ## copy the headers to PREFIX, for pkg-config and CMake (DESTDIR= as us
 check: $(PROGRAMS) ## the test programs alone, for CC=, STD=, OPT=, DEFINES=, BUILD=
 	@sh tests/run.sh $(PROGRAMS)
 
+units: deps ## the headers beside other code, in C and C++: any jsmn.h, any order, linking
+	$(call need,g++)
+	@CC="$(CC)" CXX="$(CXX)" sh tests/run.sh "tests/test_errmap_units.sh $(BUILD)/units"
+
+FUZZ_SECONDS = 30
+FUZZ = clang -g -O1 -fsanitize=fuzzer,address,undefined -I.
+fuzz: $(BUILD)/replay_errmap $(BUILD)/replay_errmap_packets ## replay changed seeds, then fuzz for FUZZ_SECONDS= each
+	$(call need,clang libclang-rt-14-dev)
+	@$(BUILD)/replay_errmap tests/errmap_retry.json tests/errmap_seed.json
+	@$(BUILD)/replay_errmap_packets tests/errmap_hello.bin tests/errmap_hello_framed.bin \
+		tests/errmap_get.bin
+	@$(FUZZ) tests/fuzz_errmap.c -o $(BUILD)/fuzz_errmap
+	@$(FUZZ) tests/fuzz_errmap_packets.c -o $(BUILD)/fuzz_errmap_packets
+	@mkdir -p $(BUILD)/corpus $(BUILD)/corpus_packets
+	@$(BUILD)/fuzz_errmap -max_total_time=$(FUZZ_SECONDS) -verbosity=0 -print_final_stats=1 \
+		-dict=tests/errmap_fuzz.dict -seed_inputs=tests/errmap_seed.json $(BUILD)/corpus
+	@$(BUILD)/fuzz_errmap_packets -max_total_time=$(FUZZ_SECONDS) -verbosity=0 \
+		-print_final_stats=1 -seed_inputs=tests/errmap_hello.bin,tests/errmap_get.bin \
+		$(BUILD)/corpus_packets
+	@echo "no fault found"
+
 examples: ## test every example and way to install, with all packages that they need
 	$(call need,$(HTTP) $(ASYNC) $(STORM) $(ARM) memcached cmake meson ninja-build pkg-config)
 	@$(MAKE) --no-print-directory $(DEMO) $(BUILD)/http_curl $(BUILD)/async_uv \
@@ -140,9 +163,12 @@ size: ## bytes of flash and RAM on Cortex-M0
 	$(call need,$(ARM))
 	@sh tests/size.sh
 
-bench: $(BUILD)/bench_decision $(BUILD)/bench_budget ## one page of instruction counts and ratios
-	$(call need,valgrind)
+PEERS = $(addprefix $(BUILD)/bench_,cjson.so jansson.so json_c.so rapidjson.so)
+bench: ## one page of instruction counts and ratios, beside hand-written loops and other parsers
+	$(call need,$(BENCH))
+	@$(MAKE) --no-print-directory $(addprefix $(BUILD)/bench_,decision budget errmap) $(PEERS)
 	@sh tests/bench.sh $(BUILD)
+	@sh tests/bench_errmap.sh $(BUILD)
 
 clean: ## remove what was built
 	rm -rf $(BUILD)
@@ -159,7 +185,19 @@ $(BUILD)/test_%: tests/test_%.c $(HEADERS) $(wildcard tests/*.h) | $(BUILD)
 	$(COMPILE) $(LANGUAGE) $(OPT) $(DEFINES) -o $@ $< -x none -lm -lpthread
 
 $(BUILD)/bench_%: tests/bench_%.c $(HEADERS) | $(BUILD)
-	$(COMPILE) -std=c99 -O2 -o $@ $< -lm -lpthread
+	$(COMPILE) -std=c99 -O2 -I. -o $@ $< -lm -lpthread -ldl
+
+# Shared libraries, as jansson and json-c have functions of the same name.
+$(BUILD)/bench_cjson.so: LIBRARIES = -lcjson
+$(BUILD)/bench_jansson.so: LIBRARIES = -ljansson
+$(BUILD)/bench_json_c.so: LIBRARIES = -ljson-c
+$(BUILD)/bench_rapidjson.so: tests/bench_errmap_rapidjson.cpp tests/bench_errmap.h | $(BUILD)
+	@echo "CC $@"; $(CXX) -std=c++11 -O2 -shared -fPIC -o $@ $<
+$(BUILD)/bench_%.so: tests/bench_errmap_%.c tests/bench_errmap.h | $(BUILD)
+	$(COMPILE) -std=c99 -O2 -shared -fPIC -o $@ $< $(LIBRARIES)
+
+$(BUILD)/replay_%: tests/fuzz_%.c tests/errmap_replay.h $(HEADERS) | $(BUILD)
+	$(COMPILE) -std=c99 -O2 -DFUZZ_REPLAY -I. -o $@ $<
 
 $(BUILD)/http_curl: LIBRARIES = -lcurl
 $(BUILD)/async_uv: LIBRARIES = -luv

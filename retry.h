@@ -1842,8 +1842,9 @@ RETRY_API void retry_budget_deposit(retry_budget *budget, uint32_t amount)
     balance = retry__load(&budget->retry__balance);
     do {
         next = retry__min(retry__add(balance, amount), budget->options.capacity);
-    } while (!retry__swap(&budget->retry__balance, &balance, next));
-    if (next == budget->options.capacity) /* which a fraction would be above */
+    } while (next != balance && !retry__swap(&budget->retry__balance, &balance, next));
+    /* a full bucket holds no fraction; threads do not contend for one that stays full */
+    if (next == budget->options.capacity && retry__load(&budget->retry__fraction) != 0)
         retry__store(&budget->retry__fraction, 0);
 }
 
