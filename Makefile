@@ -39,7 +39,7 @@ help: ## list the targets
 		printf '  make %-9s %s\n' "$$name" "$$text"; done
 
 deps: ## install what demo and test need and this machine lacks
-	$(call need,libjsmn-dev)
+	$(call need,libjsmn-dev procps)
 
 demo: $(BUILD)/kv_client ## the main job: a key-value client outlives its server (SERVER=memcached)
 	@if [ "$(SERVER)" = memcached ]; then sh tests/deps.sh memcached; fi
