@@ -1,6 +1,6 @@
 #!/bin/sh
-# The examples in README.md and the quick starts in the headers' opening comments compile as they
-# stand, with warnings as errors, and run. CC names the compiler (default: cc).
+# The examples in README.md, the quick starts in the headers' opening comments and the two small
+# examples compile as they stand, with warnings as errors, and run. CC names the compiler (default: cc).
 cc=${CC:-cc}
 . "$(dirname "$0")/check.sh"
 
@@ -8,6 +8,7 @@ builds() # NAME SOURCE
 {
     if output=$("$cc" -std=c99 -Wall -Wextra -Wpedantic -Wconversion -Wsign-conversion -Wshadow \
         -Wcast-qual -Wundef -Werror -I. "$2" -o "$work/x" 2>&1 && "$work/x" < /dev/null 2>&1); then
+        printf '%s\n' "$output" > "$work/out"
         passed=$((passed + 1))
     else
         failed=$((failed + 1))
@@ -31,6 +32,12 @@ awk -v dir="$work" '/^```c$/ { on = 1; n++; next }
 for source in "$work"/readme*.c; do
     grep -q 'int main' "$source" && builds "README.md: $(basename "$source")" "$source"
 done
+
+builds "examples/quickstart.c" examples/quickstart.c
+check "it works at the fourth attempt" grep -q "attempt 4" "$work/out"
+builds "examples/custom_strategy.c" examples/custom_strategy.c
+check "a robot is refused" grep -q "verdict=FAIL .*strategy refuses" "$work/out"
+check "an answer comes later" grep -q "verdict=PENDING" "$work/out"
 
 check "all were there" test "$((passed + failed))" -ge 4
 finish
