@@ -148,7 +148,7 @@ fuzz: $(BUILD)/replay_errmap $(BUILD)/replay_errmap_packets ## replay changed se
 	@echo "no fault found"
 
 examples: ## test every example and way to install, with all packages that they need
-	$(call need,$(HTTP) $(ASYNC) $(STORM) $(ARM) memcached cmake meson ninja-build pkg-config)
+	$(call need,$(HTTP) $(ASYNC) $(STORM) $(ARM) memcached g++ cmake meson ninja-build pkg-config)
 	@$(MAKE) --no-print-directory $(DEMO) $(BUILD)/http_curl $(BUILD)/async_uv \
 		$(BUILD)/storm_simulator
 	@CC="$(CC)" sh tests/run.sh "tests/test_http.sh $(BUILD)/http_curl" \
