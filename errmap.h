@@ -48,7 +48,7 @@
               return 1;
           }
           errmap_advice advice = errmap_classify_kv(&map, 0x7f, 0x01);
-          retry_request request = {0};
+          static retry_request request;
           retry_begin(&request, 0);
           retry_decision decision = retry_orchestrate(&request, &advice.failure, 0);
           printf("%s\n", retry_verdict_name(decision.verdict));
@@ -82,7 +82,7 @@
    PARSING
 
    A gate reads the text from its first byte and passes what RFC 8259 allows and nothing else: in
-   faultless UTF-8, nested no deeper than you say. Each entry that it has passed goes to jsmn, whose
+   faultless UTF-8, nested no deeper than you say. An entry that it has passed goes to jsmn, whose
    tokens fill a window on the stack that all entries share. So memory does not grow with the map,
    time grows with its length alone (and a sort, if the codes do not ascend), and jsmn, which
    trusts its input, never sees what it should not.
@@ -126,8 +126,8 @@
    THREADS AND NODES
 
    Each node has its own map: keep one errmap and one errmap_strategy for each. A parsed map is
-   constant and needs no lock. To replace it, parse into other entries and swap a pointer;
-   errmap_newer tells which of two to keep.
+   constant and needs no lock. To replace it, parse into other entries and set the strategy's map
+   while no thread decides; errmap_newer tells which of two to keep.
 
    FIRMWARE
 
@@ -139,12 +139,15 @@
    CAVEATS
 
    - errmap_write_hello asks for XERROR alone. Write your own HELLO for other features as well.
+   - Macros of your own named as jsmn's types and functions (jsmn_init, JSMN_OBJECT ...) are lost.
    - A map that you make by hand must have its entries in ascending order, each code once.
 
    SOURCES
 
    Couchbase SDK RFC 0013 (the error map), RFC 0069 (its version 2), RFC 0049 (retry handling);
    memcached's binary protocol; RFC 8259 (JSON); RFC 3629 (UTF-8). */
+
+#include "retry.h" /* before the guard: it may hold retry.h's implementation */
 
 #ifndef ERRMAP_H
 #define ERRMAP_H
@@ -155,24 +158,8 @@
 #define ERRMAP_VERSION \
     (ERRMAP_VERSION_MAJOR * 10000 + ERRMAP_VERSION_MINOR * 100 + ERRMAP_VERSION_PATCH)
 
-#include "retry.h"
-
 #if RETRY_VERSION_MAJOR != ERRMAP_VERSION_MAJOR
 #error "errmap.h and retry.h must come from the same major version."
-#endif
-
-#ifndef ERRMAP_TOKENS
-#define ERRMAP_TOKENS 64
-#endif
-#if (ERRMAP_TOKENS + 0) < 8 || (ERRMAP_TOKENS + 0) > 4096
-#error "ERRMAP_TOKENS must be a number from 8 to 4096: the jsmn tokens that one entry may need."
-#endif
-
-#ifndef ERRMAP_MAX_DEPTH
-#define ERRMAP_MAX_DEPTH 32
-#endif
-#if (ERRMAP_MAX_DEPTH + 0) < 4 || (ERRMAP_MAX_DEPTH + 0) > 255
-#error "ERRMAP_MAX_DEPTH must be a number from 4 to 255: a map alone is nested 4 deep."
 #endif
 
 /* A strategy sees instants, so with 32-bit ones it has another name, as in retry.h. */
@@ -210,7 +197,7 @@ RETRY_API bool errmap_read_get(const uint8_t *packet, size_t length, const char 
 
 /* ---- Attributes ---------------------------------------------------------------------------- */
 
-/* X(name, text as in the map). One alone decides little: errmap_advise says what they come to. */
+/* X(name, text as in the map); errmap_advise says what they come to. */
 #define ERRMAP_ATTRIBUTES(X)                            \
     X(ITEM_ONLY, "item-only")                           \
     X(INVALID_INPUT, "invalid-input")                   \
@@ -235,16 +222,14 @@ RETRY_API bool errmap_read_get(const uint8_t *packet, size_t length, const char 
 
 enum {
 #define ERRMAP__X(name, text) ERRMAP__BIT_##name,
-    ERRMAP_ATTRIBUTES(ERRMAP__X)
+    ERRMAP_ATTRIBUTES(ERRMAP__X) ERRMAP_ATTRIBUTE_COUNT
 #undef ERRMAP__X
-    ERRMAP_ATTRIBUTE_COUNT
 };
 
 enum {
 #define ERRMAP__X(name, text) ERRMAP_ATTR_##name = 1L << ERRMAP__BIT_##name,
-    ERRMAP_ATTRIBUTES(ERRMAP__X)
+    ERRMAP_ATTRIBUTES(ERRMAP__X) ERRMAP_ATTR_ALL = (1L << ERRMAP_ATTRIBUTE_COUNT) - 1
 #undef ERRMAP__X
-    ERRMAP_ATTR_ALL = (1L << ERRMAP_ATTRIBUTE_COUNT) - 1
 };
 
 /* The attribute's text as in the map; "" unless `bit` is exactly one ERRMAP_ATTR_x. */
@@ -258,12 +243,18 @@ typedef struct errmap_text {
     uint32_t length; /* bytes */
 } errmap_text;
 
-/* How a specification's delays grow. */
+/* X(name, text as in the map): how a specification's delays grow. NONE: there is none, or its
+   strategy is unknown. */
+#define ERRMAP_SPECS(X)                                                \
+    X(CONSTANT, "constant")       /* interval */                       \
+    X(LINEAR, "linear")           /* interval * retries, up to ceil */ \
+    X(EXPONENTIAL, "exponential") /* interval ^ retries, up to ceil */
+
 enum {
-    ERRMAP_SPEC_NONE,       /* there is no specification, or its strategy is unknown */
-    ERRMAP_SPEC_CONSTANT,   /* interval */
-    ERRMAP_SPEC_LINEAR,     /* interval * retries, up to ceil */
-    ERRMAP_SPEC_EXPONENTIAL /* interval ^ retries, up to ceil */
+    ERRMAP_SPEC_NONE,
+#define ERRMAP__X(name, text) ERRMAP_SPEC_##name,
+    ERRMAP_SPECS(ERRMAP__X) ERRMAP_SPEC_COUNT
+#undef ERRMAP__X
 };
 
 typedef struct errmap_entry {
@@ -306,9 +297,8 @@ typedef uint8_t errmap_status;
 
 enum {
 #define ERRMAP__X(name, text) ERRMAP_##name,
-    ERRMAP_STATUSES(ERRMAP__X)
+    ERRMAP_STATUSES(ERRMAP__X) ERRMAP_STATUS_COUNT
 #undef ERRMAP__X
-    ERRMAP_STATUS_COUNT
 };
 
 typedef struct errmap_error {
@@ -334,7 +324,7 @@ typedef struct errmap_error {
                  has the rules                                  key, at its opening quote; for a
                                                                 missing key the closing brace
      E_TOKENS    an entry needs more than ERRMAP_TOKENS jsmn    the entry's brace
-                 tokens, its own included
+                 tokens, its own and unknown values included
      E_CAPACITY  more than `capacity` entries; error->needed    0
                  says how many
      E_SCHEMA    the same code twice                            the second one's key
@@ -343,8 +333,7 @@ typedef struct errmap_error {
    E_TOKENS. `error` may be NULL. With entries NULL and capacity 0 it tells how many are needed.
    Takes time linear in length, plus a sort if the codes do not ascend. Source: RFC 0013. */
 RETRY_API errmap_status errmap_parse(errmap *map, const char *json, size_t length,
-                                     errmap_entry *entries, uint32_t capacity,
-                                     errmap_error *error);
+                                     errmap_entry *entries, uint32_t capacity, errmap_error *error);
 
 /* The status as a short sentence; "invalid status" for a number that is none. */
 RETRY_API const char *errmap_status_text(errmap_status status);
@@ -376,11 +365,14 @@ typedef struct errmap_advice {
 
 /* What the map alone says about a status. The reason is KV_ERROR_MAP_RETRY_INDICATED with
    retry-now, retry-later or auto-retry and without no-retry; else NONE, which no strategy sees.
-   rate-limit sets throttle. A NULL map and a status not in it: NONE with `unknown`. */
+   rate-limit sets throttle; fetch-config refresh_config; conn-state-invalidated reconnect; auth
+   authentication; special-handling special and reconnect. A NULL map and a status not in it: NONE
+   with `unknown`, and all else but the code zero. Source: RFC 0013. */
 RETRY_API errmap_advice errmap_advise(const errmap *map, uint32_t status);
 
 /* A memcached response: a status that retry_classify_kv knows is judged by it, and the map only
-   adds its entry; any other is the map's to judge, as errmap_advise does. */
+   adds its entry, while the four flags stay false; any other is the map's to judge, as
+   errmap_advise does. */
 RETRY_API errmap_advice errmap_classify_kv(const errmap *map, uint16_t status, uint8_t opcode);
 
 /* ---- The server's own intervals ------------------------------------------------------------ */
@@ -404,7 +396,8 @@ typedef struct errmap_strategy {
 RETRY_API retry_action errmap_strategy_after(const retry_strategy *self, retry_request *request,
                                              const retry_failure *failure, retry_time now);
 
-/* Initialiser: the map may be replaced between calls, the fallback may be NULL. */
+/* Initialiser. The map may be replaced while no request is being decided; the fallback may be
+   NULL. */
 #define ERRMAP_STRATEGY(map, fallback)         \
     {                                          \
         {errmap_strategy_after}, map, fallback \
@@ -420,6 +413,31 @@ RETRY_API retry_action errmap_strategy_after(const retry_strategy *self, retry_r
 #if (defined(RETRY_IMPLEMENTATION) || defined(ERRMAP_IMPLEMENTATION)) && \
     !defined(ERRMAP_IMPLEMENTED)
 #define ERRMAP_IMPLEMENTED
+
+#ifdef ERRMAP_IMPLEMENTATION
+#if (ERRMAP_IMPLEMENTATION + 0) != 1 && \
+    ((ERRMAP_IMPLEMENTATION + 0) != 0 || (1 - ERRMAP_IMPLEMENTATION - 1) != 2)
+#error "ERRMAP_IMPLEMENTATION is a switch: define it as nothing or as 1, or leave it undefined."
+#endif
+#endif
+#if (defined(RETRY_STATIC) && !defined(RETRY__DECLARED_STATIC)) || \
+    (defined(RETRY_TIME_32) && !defined(RETRY__DECLARED_TIME_32))
+#error "Define RETRY_STATIC and RETRY_TIME_32 before the first inclusion of errmap.h."
+#endif
+
+#ifndef ERRMAP_TOKENS
+#define ERRMAP_TOKENS 64
+#endif
+#if (ERRMAP_TOKENS + 0) < 8 || (ERRMAP_TOKENS + 0) > 4096
+#error "ERRMAP_TOKENS must be a number from 8 to 4096: the jsmn tokens that one entry may need."
+#endif
+
+#ifndef ERRMAP_MAX_DEPTH
+#define ERRMAP_MAX_DEPTH 32
+#endif
+#if (ERRMAP_MAX_DEPTH + 0) < 4 || (ERRMAP_MAX_DEPTH + 0) > 255
+#error "ERRMAP_MAX_DEPTH must be a number from 4 to 255: a map alone is nested 4 deep."
+#endif
 
 #include <limits.h>
 #include <string.h>
@@ -473,6 +491,9 @@ RETRY_API retry_action errmap_strategy_after(const retry_strategy *self, retry_r
 #include ERRMAP_JSMN_HEADER
 #if defined(__GNUC__)
 #pragma GCC diagnostic pop
+#endif
+#ifndef JSMN_H
+#error "ERRMAP_JSMN_HEADER must name the jsmn.h of jsmn 1.1.0."
 #endif
 #undef JSMN_UNDEFINED
 #undef JSMN_OBJECT
@@ -646,8 +667,8 @@ RETRY_API bool errmap_read_get(const uint8_t *packet, size_t length, const char 
 
 /* >>scan */
 
-/* Strings and indentation are read a machine word at a time where a word may lie anywhere in
-   memory and its first byte is the lowest: there an instruction finds the byte that stopped it.
+/* Strings and indentation are read a machine word at a time where words have 64 bits and their
+   first byte is the lowest: there an instruction finds the byte that stopped it.
    On a small core the bytes one by one are as fast, and less code. */
 #if defined(__GNUC__) && SIZE_MAX > 0xffffffff && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
 #define ERRMAP__WORDS
@@ -948,10 +969,10 @@ static bool errmap__pass_primitive(errmap__cursor *cursor, unsigned first)
 /* The gate passes JSON and nothing else, nested no deeper than ERRMAP_MAX_DEPTH. */
 typedef struct errmap__gate {
     errmap__cursor cursor;
-    size_t key, key_end; /* the last key: its opening quote, its closing quote */
-    uint32_t tokens;     /* passed so far, counted as jsmn counts */
-    unsigned depth;      /* containers open */
-    bool too_deep;       /* the fault is one bracket too many */
+    size_t key, key_end;                   /* the last key: its opening quote, its closing quote */
+    uint32_t tokens;                       /* passed so far, counted as jsmn counts */
+    unsigned depth;                        /* containers open */
+    bool too_deep;                         /* the fault is one bracket too many */
     uint8_t closing[ERRMAP_MAX_DEPTH + 1]; /* the bracket that ends the container, by depth */
 } errmap__gate;
 
@@ -1056,8 +1077,8 @@ static unsigned errmap__encode(uint32_t point, char bytes[4])
     return count;
 }
 
-/* Puts a character of `size` raw bytes into utf8 and returns its length there: 2 bytes are an
-   escape, 6 a \u escape, 12 a pair of them, any others stand for themselves. */
+/* Puts a character of `size` raw bytes into utf8 and returns its length there. Behind a backslash
+   2 bytes are an escape, 6 a \u escape, 12 a pair of them; anything else stands for itself. */
 static unsigned errmap__decode(const char *raw, size_t size, char utf8[4])
 {
     uint32_t point;
@@ -1114,6 +1135,10 @@ RETRY_API size_t errmap_copy_text(const errmap *map, errmap_text text, char *buf
 /* >>names */
 
 #define ERRMAP__NAME_SIZE 24 /* holds the longest name, which has 22 letters, and its end */
+#define ERRMAP__X(name, text) \
+    typedef char errmap__fits_##name[sizeof(text) < ERRMAP__NAME_SIZE ? 1 : -1];
+ERRMAP_ATTRIBUTES(ERRMAP__X)
+#undef ERRMAP__X
 
 static bool errmap__equal(const char *a, const char *b, size_t length)
 {
@@ -1170,8 +1195,7 @@ ERRMAP__RARE static uint32_t errmap__search_unescaped(const uint8_t *names, uint
 
 /* The index of the name that a raw text spells; count if it spells none. Backslashes are rare, so
    they are looked for only in what matches nothing as it stands. */
-static uint32_t errmap__lookup(const uint8_t *names, uint32_t count, const char *raw,
-                               size_t length)
+static uint32_t errmap__lookup(const uint8_t *names, uint32_t count, const char *raw, size_t length)
 {
     const uint32_t index = errmap__search(names, raw, length);
     return index < count ? index : errmap__search_unescaped(names, count, raw, length);
@@ -1291,16 +1315,9 @@ static int errmap__whole_number(const char *text, size_t length, uint32_t *numbe
 
 enum {
 #define ERRMAP__X(name, text, type) ERRMAP__##name,
-    ERRMAP__FIELDS(ERRMAP__X)
+    ERRMAP__FIELDS(ERRMAP__X) ERRMAP__FIELD_COUNT
 #undef ERRMAP__X
-    ERRMAP__FIELD_COUNT
 };
-
-/* X(name, text), in the order of ERRMAP_SPEC_x from CONSTANT on. */
-#define ERRMAP__STRATEGIES(X) \
-    X(CONSTANT, "constant")   \
-    X(LINEAR, "linear")       \
-    X(EXPONENTIAL, "exponential")
 
 /* An entry under way: its tokens, whose positions count from `base`. */
 typedef struct errmap__reader {
@@ -1363,8 +1380,8 @@ static void errmap__read_attributes(const errmap__reader *reader, int value)
         uint32_t index;
         if (token->type != ERRMAP__JSMN_STRING)
             errmap__refuse_token(reader, token);
-        index = errmap__lookup_token(reader, token, errmap__attribute_names(),
-                                     ERRMAP_ATTRIBUTE_COUNT);
+        index =
+            errmap__lookup_token(reader, token, errmap__attribute_names(), ERRMAP_ATTRIBUTE_COUNT);
         if (index < ERRMAP_ATTRIBUTE_COUNT)
             reader->entry->attributes |= (uint32_t)1 << index;
     }
@@ -1373,10 +1390,10 @@ static void errmap__read_attributes(const errmap__reader *reader, int value)
 static uint8_t errmap__read_strategy(const errmap__reader *reader, const errmap__token *value)
 {
     static const struct {
-        ERRMAP__STRATEGIES(ERRMAP__PLACE)
+        ERRMAP_SPECS(ERRMAP__PLACE)
         uint8_t end;
-    } names = {ERRMAP__STRATEGIES(ERRMAP__ENTRY) 0};
-    const uint32_t count = ERRMAP_SPEC_EXPONENTIAL;
+    } names = {ERRMAP_SPECS(ERRMAP__ENTRY) 0};
+    const uint32_t count = ERRMAP_SPEC_COUNT - 1; /* but NONE */
     const uint32_t index = errmap__lookup_token(reader, value, (const uint8_t *)&names, count);
     return index < count ? (uint8_t)(index + 1) : (uint8_t)ERRMAP_SPEC_NONE;
 }
@@ -1427,9 +1444,7 @@ static void errmap__read_field(const errmap__reader *reader, uint32_t field, int
 static uint32_t errmap__lookup_field(const errmap__reader *reader, const errmap__token *key)
 {
     static const struct {
-#define ERRMAP__X(name, text, type) \
-    uint8_t length_of_##name;       \
-    char text_of_##name[sizeof(text)];
+#define ERRMAP__X(name, text, type) ERRMAP__PLACE(name, text)
         ERRMAP__FIELDS(ERRMAP__X)
 #undef ERRMAP__X
         uint8_t end;
@@ -1437,7 +1452,7 @@ static uint32_t errmap__lookup_field(const errmap__reader *reader, const errmap_
 #define ERRMAP__X(name, text, type) ERRMAP__ENTRY(name, text)
         ERRMAP__FIELDS(ERRMAP__X)
 #undef ERRMAP__X
-        0};
+            0};
     return errmap__lookup_token(reader, key, (const uint8_t *)&names, ERRMAP__FIELD_COUNT);
 }
 
@@ -1588,9 +1603,8 @@ static bool errmap__pass_count(errmap__parser *parser, uint32_t *number)
 
 enum {
 #define ERRMAP__X(name, text) ERRMAP__MEMBER_##name,
-    ERRMAP__MEMBERS(ERRMAP__X)
+    ERRMAP__MEMBERS(ERRMAP__X) ERRMAP__MEMBER_COUNT
 #undef ERRMAP__X
-    ERRMAP__MEMBER_COUNT
 };
 
 /* What stands behind a key of the map itself. */
@@ -1731,8 +1745,7 @@ static void errmap__publish(const errmap__parser *parser, errmap *map)
 }
 
 RETRY_API errmap_status errmap_parse(errmap *map, const char *json, size_t length,
-                                     errmap_entry *entries, uint32_t capacity,
-                                     errmap_error *error)
+                                     errmap_entry *entries, uint32_t capacity, errmap_error *error)
 {
     errmap__parser parser;
     errmap_error ignored;
@@ -1824,10 +1837,15 @@ RETRY_API errmap_advice errmap_classify_kv(const errmap *map, uint16_t status, u
 
 /* >>strategy */
 
+static bool errmap__has_specification(const errmap_entry *entry)
+{
+    return entry && entry->strategy != ERRMAP_SPEC_NONE && entry->strategy < ERRMAP_SPEC_COUNT;
+}
+
 RETRY_API retry_ms errmap_spec_delay(const errmap_entry *entry, uint32_t retries)
 {
     retry_backoff backoff = RETRY_BACKOFF_DEFAULT;
-    if (!entry || entry->strategy == ERRMAP_SPEC_NONE || entry->strategy > ERRMAP_SPEC_EXPONENTIAL)
+    if (!errmap__has_specification(entry))
         return 0;
     if (retries == 0)
         return entry->after;
@@ -1846,7 +1864,7 @@ RETRY_API retry_ms errmap_spec_delay(const errmap_entry *entry, uint32_t retries
 }
 
 /* ms from one instant to another; none if the clock stepped back, which is a difference over half
-   its range. */
+   its range. retry.h has the same, but its private functions may be in another file. */
 ERRMAP__WRAPS static retry_ms errmap__elapsed(retry_time from, retry_time to)
 {
     const retry_time half = (retry_time)1 << (sizeof(retry_time) * 8 - 1);
@@ -1863,7 +1881,7 @@ static const errmap_entry *errmap__ruling(const errmap *map, const retry_failure
     if (failure->reason != RETRY_REASON_KV_ERROR_MAP_RETRY_INDICATED)
         return NULL;
     entry = errmap_find(map, failure->code);
-    return entry && entry->strategy != ERRMAP_SPEC_NONE ? entry : NULL;
+    return errmap__has_specification(entry) ? entry : NULL;
 }
 
 RETRY_API retry_action errmap_strategy_after(const retry_strategy *self, retry_request *request,
@@ -1904,7 +1922,6 @@ RETRY_API retry_action errmap_strategy_after(const retry_strategy *self, retry_r
 #undef ERRMAP__EACH
 #undef ERRMAP__PLACE
 #undef ERRMAP__ENTRY
-#undef ERRMAP__STRATEGIES
 #undef ERRMAP__MEMBERS
 #undef ERRMAP__NAME_SIZE
 #undef ERRMAP__FIELDS

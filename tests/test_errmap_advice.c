@@ -388,6 +388,7 @@ static void test_fallback(void)
 {
     const errmap_entry entry = spec(ERRMAP_SPEC_CONSTANT, 100, 100, 0, 0);
     const errmap_entry bare = spec(ERRMAP_SPEC_NONE, 100, 100, 0, 0);
+    const errmap_entry foreign = spec(9, 100, 100, 0, 0);
     errmap map;
     errmap_strategy strategy = ERRMAP_STRATEGY(&map, &seventy_seven);
     retry_failure failure = failure_of(RETRY_REASON_KV_TEMPORARY_FAILURE, 0x700);
@@ -404,6 +405,8 @@ static void test_fallback(void)
     CHECK_EQUAL(77, retry_orchestrate(&request, &failure, 0).delay);
     failure.code = 0x700;
     map.entries = &bare;
+    CHECK_EQUAL(77, retry_orchestrate(&request, &failure, 0).delay);
+    map.entries = &foreign;
     CHECK_EQUAL(77, retry_orchestrate(&request, &failure, 0).delay);
     strategy.map = NULL;
     CHECK_EQUAL(77, retry_orchestrate(&request, &failure, 0).delay);

@@ -139,6 +139,51 @@ refuses "a window of nothing" -DERRMAP_TOKENS=
 refuses "a depth of 3" -DERRMAP_MAX_DEPTH=3
 refuses "a depth of 256" -DERRMAP_MAX_DEPTH=256
 
+# says NAME SENTENCE: the C on standard input is refused with it
+says() {
+    cat >"$out/source.c"
+    if compile c "$out/source.o" "$out/source.c" 2>"$out/messages"; then
+        fail "$1 was accepted"
+    elif grep -q "error.*$2" "$out/messages"; then
+        pass
+    else
+        fail "$1 gave no sentence"
+    fi
+}
+
+says "an implementation of 0" "ERRMAP_IMPLEMENTATION is a switch" <<'END'
+#define ERRMAP_IMPLEMENTATION 0
+#include "errmap.h"
+END
+says "a late RETRY_STATIC" "before the first inclusion" <<'END'
+#include "errmap.h"
+#define RETRY_STATIC
+#define ERRMAP_IMPLEMENTATION
+#include "errmap.h"
+END
+says "another header for jsmn.h" "jsmn 1.1.0" <<'END'
+#define ERRMAP_IMPLEMENTATION
+#define ERRMAP_JSMN_HEADER <stddef.h>
+#include "errmap.h"
+END
+
+# Declared first, implemented by a second inclusion of errmap.h alone.
+cat >"$out/late.c" <<'END'
+#include "errmap.h"
+#define RETRY_IMPLEMENTATION
+#include "errmap.h"
+int main(void)
+{
+    return errmap_classify_kv(NULL, 0x86, 0).failure.reason != RETRY_REASON_KV_TEMPORARY_FAILURE;
+}
+END
+if compile c "$out/late.o" "$out/late.c" && $cc $cflags "$out/late.o" -o "$out/late" &&
+    "$out/late"; then
+    pass
+else
+    fail "the implementation of both by a second inclusion"
+fi
+
 # Each implementation in a file of its own, used from a third.
 printf '#define RETRY_IMPLEMENTATION\n#include "retry.h"\n' >"$out/retry.c"
 printf '#define ERRMAP_IMPLEMENTATION\n#include "errmap.h"\n' >"$out/errmap.c"
