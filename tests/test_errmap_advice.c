@@ -411,7 +411,7 @@ static void test_fallback(void)
     strategy.map = NULL;
     CHECK_EQUAL(77, retry_orchestrate(&request, &failure, 0).delay);
     strategy.fallback = NULL;
-    CHECK_RANGE(1, 64, retry_orchestrate(&request, &failure, 0).delay);
+    CHECK_RANGE(1, 128, retry_orchestrate(&request, &failure, 0).delay);
     strategy.fallback = &hollow;
     CHECK_EQUAL(RETRY_CAUSE_MISUSE, retry_orchestrate(&request, &failure, 0).cause);
 }
