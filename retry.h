@@ -234,6 +234,8 @@
    - A request must be zeroed before its first retry_begin, which looks at its state.
    - Idempotent is your word for it. A counter's increment is not; memcached's set is not counted
      as such either, since it would overwrite what another client wrote in between.
+   - Best effort ends with the request's timeout and not before. Give requests a timeout and their
+     client a budget: without one, retries alone can keep a server down.
    - A budget protects servers, not requests: share it among the requests to one server.
    - Retry at one layer. Three tries at each of five layers are 243 calls.
    - retry_run blocks, and never hands PENDING to anybody but its caller.
