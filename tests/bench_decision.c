@@ -47,8 +47,7 @@ static void run_retry(unsigned long requests)
 
 static void run_budget(unsigned long requests)
 {
-    static const retry_budget_options options = {
-        500000, 1000, 0, 0, 12000, 0, 0, 0, false, false};
+    static const retry_budget_options options = {500000, 1000, 0, 0, 12000, 0, 0, 0, false, false};
     retry_client client;
     retry_budget budget;
     memset(&client, 0, sizeof client);
@@ -100,8 +99,8 @@ int main(int argc, char **argv)
     static const struct {
         const char *name;
         void (*run)(unsigned long requests);
-    } kinds[] = {{"retry", run_retry}, {"budget", run_budget}, {"shift", run_shift},
-                 {"pow", run_pow}};
+    } kinds[] = {
+        {"retry", run_retry}, {"budget", run_budget}, {"shift", run_shift}, {"pow", run_pow}};
     unsigned long requests = argc == 3 ? strtoul(argv[2], NULL, 10) : 0;
     size_t i;
     for (i = 0; requests != 0 && i < sizeof kinds / sizeof kinds[0]; i++) {

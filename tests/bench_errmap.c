@@ -1,5 +1,6 @@
-/* What parsing an error map costs, beside what others need for the same: codes, names and attributes
-   in a table sorted by code. bench_errmap.sh counts instructions with it and prints the page.
+/* What parsing an error map costs, beside what others need for the same: codes, names and
+   attributes in a table sorted by code. bench_errmap.sh counts instructions with it and prints the
+   page.
 
      bench_errmap parse PEER FILE         one peer once, for callgrind's --toggle-collect=bench_PEER
      bench_errmap made PEER COUNT ORDER   the same with a map made to measure
@@ -273,7 +274,8 @@ int main(int argc, char **argv)
         return run_times(load(argv[2]));
     if (argc == 3 && strcmp(argv[1], "stack") == 0)
         return run_stack(load(argv[2]));
-    fprintf(stderr, "usage: bench_errmap parse PEER FILE | made PEER COUNT ORDER | find HOW FILE |\n"
-                    "       times FILE | stack FILE\n");
+    fprintf(stderr,
+            "usage: bench_errmap parse PEER FILE | made PEER COUNT ORDER | find HOW FILE |\n"
+            "       times FILE | stack FILE\n");
     return 2;
 }

@@ -65,8 +65,8 @@ CHECK_API void check_range(uint64_t low, uint64_t high, uint64_t got, const char
         printf("%s: expected %" PRIu64 " to %" PRIu64 ", got %" PRIu64 "\n", text, low, high, got);
 }
 
-CHECK_API void check_text(const char *expected, const char *got, const char *text,
-                          const char *file, int line)
+CHECK_API void check_text(const char *expected, const char *got, const char *text, const char *file,
+                          int line)
 {
     if ((!got || strcmp(expected, got) != 0) && check_fault(file, line))
         printf("%s: expected \"%s\", got \"%s\"\n", text, expected, got ? got : "(null)");
@@ -98,7 +98,7 @@ CHECK_API void check_decision(unsigned verdict, unsigned cause, retry_decision g
 }
 
 /* CHECK_DECISION(FAIL, MISUSE, retry_orchestrate(...)); for those who include retry.h before */
-#define CHECK_DECISION(verdict, cause, decision)                                        \
+#define CHECK_DECISION(verdict, cause, decision) \
     check_decision(RETRY_VERDICT_##verdict, RETRY_CAUSE_##cause, (decision), __FILE__, __LINE__)
 #endif
 

@@ -103,11 +103,11 @@ FIXTURE_API fixture fixture_make(uint32_t count, int order)
     length = (size_t)snprintf(buffer, capacity, "{\"version\":2,\"revision\":1,\"errors\":{");
     for (i = 0; i < count; i++) {
         const uint32_t code = fixture_code(i, count, order);
-        length += (size_t)snprintf(buffer + length, capacity - length,
-                                   "%s\"%x\":{\"name\":\"MADE_%04X\",\"desc\":\"The %u. made entry\","
-                                   "\"attrs\":[\"item-only\",\"%s\"]}",
-                                   i ? "," : "", code, code, i,
-                                   code & 1 ? "retry-now" : "invalid-input");
+        length +=
+            (size_t)snprintf(buffer + length, capacity - length,
+                             "%s\"%x\":{\"name\":\"MADE_%04X\",\"desc\":\"The %u. made entry\","
+                             "\"attrs\":[\"item-only\",\"%s\"]}",
+                             i ? "," : "", code, code, i, code & 1 ? "retry-now" : "invalid-input");
     }
     length += (size_t)snprintf(buffer + length, capacity - length, "}}");
     made = fixture_copy(buffer, length);

@@ -1,6 +1,7 @@
 /* A user with a jsmn.h of his own, included BEFORE or AFTER errmap.h, with his own JSMN_ macros:
-   whatever they are, they mean to his jsmn what they always did, and errmap.h parses as always. Built
-   by test_errmap_units.sh, many times over; UNIT names the function that the program calls. */
+   whatever they are, they mean to his jsmn what they always did, and errmap.h parses as always.
+   Built by test_errmap_units.sh, many times over; UNIT names the function that the program calls.
+ */
 #ifdef BEFORE
 #include <jsmn.h>
 #endif
@@ -35,13 +36,15 @@
 #ifdef __cplusplus
 extern "C"
 #endif
-int UNIT(void);
+    int
+    UNIT(void);
 
 /* A map that needs jsmn strict and with parent links to be read right. */
 static int parses(void)
 {
-    static const char text[] = "{\"version\":2,\"revision\":3,\"errors\":{\"1f\":{\"x\":[{\"a\":[1]}],"
-                               "\"name\":\"N\",\"attrs\":[\"auth\"],\"desc\":\"D\"}}}";
+    static const char text[] =
+        "{\"version\":2,\"revision\":3,\"errors\":{\"1f\":{\"x\":[{\"a\":[1]}],"
+        "\"name\":\"N\",\"attrs\":[\"auth\"],\"desc\":\"D\"}}}";
     errmap_entry entry;
     errmap map;
     if (errmap_parse(&map, text, sizeof text - 1, &entry, 1, NULL) != ERRMAP_OK)
@@ -92,7 +95,8 @@ int UNIT(void)
 #ifdef __cplusplus
 extern "C"
 #endif
-int other_unit(void);
+    int
+    other_unit(void);
 
 int main(void)
 {

@@ -11,8 +11,8 @@
 typedef struct naive {
     const unsigned char *text;
     size_t length;
-    size_t at;       /* where it stands, and where it stopped if the text is bad */
-    unsigned depth;  /* brackets open */
+    size_t at;      /* where it stands, and where it stopped if the text is bad */
+    unsigned depth; /* brackets open */
     unsigned deepest;
     bool too_deep;
 } naive;

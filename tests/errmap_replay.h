@@ -1,6 +1,6 @@
-/* Runs a fuzz target without a fuzzer: each file named on the command line goes in whole, then cut at
-   every length, then with every byte changed in some ways. Included last, by a target that is built
-   with FUZZ_REPLAY; with clang's -fsanitize=fuzzer the target runs on its own. */
+/* Runs a fuzz target without a fuzzer: each file named on the command line goes in whole, then cut
+   at every length, then with every byte changed in some ways. Included last, by a target that is
+   built with FUZZ_REPLAY; with clang's -fsanitize=fuzzer the target runs on its own. */
 #ifndef ERRMAP_REPLAY_H
 #define ERRMAP_REPLAY_H
 

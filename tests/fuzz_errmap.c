@@ -16,12 +16,12 @@
 
 #define SPACE 64 /* entries */
 
-#define REQUIRE(condition)                                                       \
-    do {                                                                         \
-        if (!(condition)) {                                                      \
-            fprintf(stderr, "%s:%d: not %s\n", __FILE__, __LINE__, #condition);  \
-            abort();                                                             \
-        }                                                                        \
+#define REQUIRE(condition)                                                      \
+    do {                                                                        \
+        if (!(condition)) {                                                     \
+            fprintf(stderr, "%s:%d: not %s\n", __FILE__, __LINE__, #condition); \
+            abort();                                                            \
+        }                                                                       \
     } while (0)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

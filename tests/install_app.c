@@ -9,7 +9,8 @@
 
 int main(void)
 {
-    const char json[] = "{\"version\":2,\"revision\":1,\"errors\":{\"82\":{\"attrs\":[\"retry-now\"]}}}";
+    const char json[] =
+        "{\"version\":2,\"revision\":1,\"errors\":{\"82\":{\"attrs\":[\"retry-now\"]}}}";
     errmap map;
     errmap_entry entries[1];
     errmap_advice advice;

@@ -23,8 +23,7 @@ static errmap map_of(errmap_entry *entry, uint32_t attributes)
 
 static void check_nothing(errmap_advice advice)
 {
-    CHECK(!advice.refresh_config && !advice.reconnect && !advice.authentication &&
-          !advice.special);
+    CHECK(!advice.refresh_config && !advice.reconnect && !advice.authentication && !advice.special);
     CHECK_EQUAL(RETRY_SAFETY_MAYBE, advice.failure.safety);
     CHECK_EQUAL(RETRY_FAULT_OTHER, advice.failure.fault);
     CHECK(!advice.failure.throttle && !advice.failure.timeout);
@@ -35,9 +34,9 @@ static void check_nothing(errmap_advice advice)
 static void test_attributes(void)
 {
     static const uint32_t telling[] = {
-        ERRMAP_ATTR_RETRY_NOW,  ERRMAP_ATTR_RETRY_LATER,  ERRMAP_ATTR_AUTO_RETRY,
-        ERRMAP_ATTR_NO_RETRY,   ERRMAP_ATTR_RATE_LIMIT,   ERRMAP_ATTR_CONN_STATE_INVALIDATED,
-        ERRMAP_ATTR_AUTH,       ERRMAP_ATTR_FETCH_CONFIG, ERRMAP_ATTR_SPECIAL_HANDLING,
+        ERRMAP_ATTR_RETRY_NOW, ERRMAP_ATTR_RETRY_LATER,  ERRMAP_ATTR_AUTO_RETRY,
+        ERRMAP_ATTR_NO_RETRY,  ERRMAP_ATTR_RATE_LIMIT,   ERRMAP_ATTR_CONN_STATE_INVALIDATED,
+        ERRMAP_ATTR_AUTH,      ERRMAP_ATTR_FETCH_CONFIG, ERRMAP_ATTR_SPECIAL_HANDLING,
     };
     uint32_t others = 0, choice;
 #define COLLECT(name, text) others |= (uint32_t)ERRMAP_ATTR_##name;
@@ -113,8 +112,8 @@ static void test_classify(void)
             CHECK_EQUAL(known.unknown, advice.failure.throttle);
             if (!known.unknown)
                 check_nothing(advice);
-            CHECK_EQUAL(known.unknown, errmap_classify_kv(NULL, (uint16_t)status, opcodes[i])
-                                           .failure.unknown);
+            CHECK_EQUAL(known.unknown,
+                        errmap_classify_kv(NULL, (uint16_t)status, opcodes[i]).failure.unknown);
         }
     }
 }
@@ -151,71 +150,72 @@ static errmap_entry spec(uint8_t strategy, retry_ms interval, retry_ms after, re
     return entry;
 }
 
+static const struct {
+    uint8_t strategy;
+    retry_ms interval, after, ceil;
+    uint32_t retries;
+    retry_ms delay;
+} spec_delays[] = {
+    {ERRMAP_SPEC_CONSTANT, 1000, 2000, 0, 0, 2000},
+    {ERRMAP_SPEC_CONSTANT, 1000, 2000, 0, 1, 1000},
+    {ERRMAP_SPEC_CONSTANT, 1000, 2000, 0, 3, 1000},
+    {ERRMAP_SPEC_CONSTANT, 1000, 2000, 0, 15000, 1000},
+    {ERRMAP_SPEC_CONSTANT, 1000, 2000, 10, 0, 2000},
+    {ERRMAP_SPEC_CONSTANT, 1000, 2000, 10, 1, 1000},
+    {ERRMAP_SPEC_LINEAR, 1000, 2000, 60000, 0, 2000},
+    {ERRMAP_SPEC_LINEAR, 1000, 2000, 60000, 1, 1000},
+    {ERRMAP_SPEC_LINEAR, 1000, 2000, 60000, 3, 3000},
+    {ERRMAP_SPEC_LINEAR, 1000, 2000, 60000, 59, 59000},
+    {ERRMAP_SPEC_LINEAR, 1000, 2000, 60000, 60, 60000},
+    {ERRMAP_SPEC_LINEAR, 1000, 2000, 60000, 150, 60000},
+    {ERRMAP_SPEC_LINEAR, 1000, 70000, 60000, 0, 70000},
+    {ERRMAP_SPEC_LINEAR, 2, 50, 50, 0, 50},
+    {ERRMAP_SPEC_LINEAR, 2, 50, 50, 1, 2},
+    {ERRMAP_SPEC_LINEAR, 2, 50, 50, 2, 4},
+    {ERRMAP_SPEC_LINEAR, 2, 50, 50, 3, 6},
+    {ERRMAP_SPEC_LINEAR, 2, 50, 50, 26, 50},
+    {ERRMAP_SPEC_LINEAR, 1000, 0, 0, 150, 150000},
+    {ERRMAP_SPEC_LINEAR, 1000, 0, 0, UINT32_MAX, UINT32_MAX},
+    {ERRMAP_SPEC_LINEAR, UINT32_MAX, 0, 0, 2, UINT32_MAX},
+    {ERRMAP_SPEC_LINEAR, 100, 0, 7, 1, 7},
+    {ERRMAP_SPEC_EXPONENTIAL, 2, 10, 500, 0, 10},
+    {ERRMAP_SPEC_EXPONENTIAL, 2, 10, 500, 1, 2},
+    {ERRMAP_SPEC_EXPONENTIAL, 2, 10, 500, 2, 4},
+    {ERRMAP_SPEC_EXPONENTIAL, 2, 10, 500, 3, 8},
+    {ERRMAP_SPEC_EXPONENTIAL, 2, 10, 500, 8, 256},
+    {ERRMAP_SPEC_EXPONENTIAL, 2, 10, 500, 9, 500},
+    {ERRMAP_SPEC_EXPONENTIAL, 2, 10, 500, UINT32_MAX, 500},
+    {ERRMAP_SPEC_EXPONENTIAL, 2, 50, 200, 7, 128},
+    {ERRMAP_SPEC_EXPONENTIAL, 2, 50, 200, 8, 200},
+    {ERRMAP_SPEC_EXPONENTIAL, 2, 50, 200, 9, 200},
+    {ERRMAP_SPEC_EXPONENTIAL, 10, 0, 0, 4, 10000},
+    {ERRMAP_SPEC_EXPONENTIAL, 10, 0, 0, 9, 1000000000},
+    {ERRMAP_SPEC_EXPONENTIAL, 10, 0, 0, 10, UINT32_MAX},
+    {ERRMAP_SPEC_EXPONENTIAL, 1, 0, 0, 1000, 1},
+    {ERRMAP_SPEC_EXPONENTIAL, 2, 0, 0, 31, 2147483648u},
+    {ERRMAP_SPEC_EXPONENTIAL, 2, 0, 0, 32, UINT32_MAX},
+    {ERRMAP_SPEC_EXPONENTIAL, 65535, 0, 0, 2, 4294836225u},
+    {ERRMAP_SPEC_CONSTANT, 0, 0, 0, 0, 0},
+    {ERRMAP_SPEC_CONSTANT, 0, 0, 0, 1, 1},
+    {ERRMAP_SPEC_LINEAR, 0, 5, 0, 0, 5},
+    {ERRMAP_SPEC_LINEAR, 0, 5, 0, 7, 1},
+    {ERRMAP_SPEC_EXPONENTIAL, 0, 5, 0, 1, 1},
+    {ERRMAP_SPEC_EXPONENTIAL, 0, 5, 3, 7, 1},
+    {ERRMAP_SPEC_NONE, 1000, 2000, 0, 0, 0},
+    {ERRMAP_SPEC_NONE, 1000, 2000, 0, 5, 0},
+    {4, 1000, 2000, 0, 5, 0},
+    {255, 1000, 2000, 0, 0, 0},
+};
+
 static void test_delays(void)
 {
-    static const struct {
-        uint8_t strategy;
-        retry_ms interval, after, ceil;
-        uint32_t retries;
-        retry_ms delay;
-    } rows[] = {
-        {ERRMAP_SPEC_CONSTANT, 1000, 2000, 0, 0, 2000},
-        {ERRMAP_SPEC_CONSTANT, 1000, 2000, 0, 1, 1000},
-        {ERRMAP_SPEC_CONSTANT, 1000, 2000, 0, 3, 1000},
-        {ERRMAP_SPEC_CONSTANT, 1000, 2000, 0, 15000, 1000},
-        {ERRMAP_SPEC_CONSTANT, 1000, 2000, 10, 0, 2000},
-        {ERRMAP_SPEC_CONSTANT, 1000, 2000, 10, 1, 1000},
-        {ERRMAP_SPEC_LINEAR, 1000, 2000, 60000, 0, 2000},
-        {ERRMAP_SPEC_LINEAR, 1000, 2000, 60000, 1, 1000},
-        {ERRMAP_SPEC_LINEAR, 1000, 2000, 60000, 3, 3000},
-        {ERRMAP_SPEC_LINEAR, 1000, 2000, 60000, 59, 59000},
-        {ERRMAP_SPEC_LINEAR, 1000, 2000, 60000, 60, 60000},
-        {ERRMAP_SPEC_LINEAR, 1000, 2000, 60000, 150, 60000},
-        {ERRMAP_SPEC_LINEAR, 1000, 70000, 60000, 0, 70000},
-        {ERRMAP_SPEC_LINEAR, 2, 50, 50, 0, 50},
-        {ERRMAP_SPEC_LINEAR, 2, 50, 50, 1, 2},
-        {ERRMAP_SPEC_LINEAR, 2, 50, 50, 2, 4},
-        {ERRMAP_SPEC_LINEAR, 2, 50, 50, 3, 6},
-        {ERRMAP_SPEC_LINEAR, 2, 50, 50, 26, 50},
-        {ERRMAP_SPEC_LINEAR, 1000, 0, 0, 150, 150000},
-        {ERRMAP_SPEC_LINEAR, 1000, 0, 0, UINT32_MAX, UINT32_MAX},
-        {ERRMAP_SPEC_LINEAR, UINT32_MAX, 0, 0, 2, UINT32_MAX},
-        {ERRMAP_SPEC_LINEAR, 100, 0, 7, 1, 7},
-        {ERRMAP_SPEC_EXPONENTIAL, 2, 10, 500, 0, 10},
-        {ERRMAP_SPEC_EXPONENTIAL, 2, 10, 500, 1, 2},
-        {ERRMAP_SPEC_EXPONENTIAL, 2, 10, 500, 2, 4},
-        {ERRMAP_SPEC_EXPONENTIAL, 2, 10, 500, 3, 8},
-        {ERRMAP_SPEC_EXPONENTIAL, 2, 10, 500, 8, 256},
-        {ERRMAP_SPEC_EXPONENTIAL, 2, 10, 500, 9, 500},
-        {ERRMAP_SPEC_EXPONENTIAL, 2, 10, 500, UINT32_MAX, 500},
-        {ERRMAP_SPEC_EXPONENTIAL, 2, 50, 200, 7, 128},
-        {ERRMAP_SPEC_EXPONENTIAL, 2, 50, 200, 8, 200},
-        {ERRMAP_SPEC_EXPONENTIAL, 2, 50, 200, 9, 200},
-        {ERRMAP_SPEC_EXPONENTIAL, 10, 0, 0, 4, 10000},
-        {ERRMAP_SPEC_EXPONENTIAL, 10, 0, 0, 9, 1000000000},
-        {ERRMAP_SPEC_EXPONENTIAL, 10, 0, 0, 10, UINT32_MAX},
-        {ERRMAP_SPEC_EXPONENTIAL, 1, 0, 0, 1000, 1},
-        {ERRMAP_SPEC_EXPONENTIAL, 2, 0, 0, 31, 2147483648u},
-        {ERRMAP_SPEC_EXPONENTIAL, 2, 0, 0, 32, UINT32_MAX},
-        {ERRMAP_SPEC_EXPONENTIAL, 65535, 0, 0, 2, 4294836225u},
-        {ERRMAP_SPEC_CONSTANT, 0, 0, 0, 0, 0},
-        {ERRMAP_SPEC_CONSTANT, 0, 0, 0, 1, 1},
-        {ERRMAP_SPEC_LINEAR, 0, 5, 0, 0, 5},
-        {ERRMAP_SPEC_LINEAR, 0, 5, 0, 7, 1},
-        {ERRMAP_SPEC_EXPONENTIAL, 0, 5, 0, 1, 1},
-        {ERRMAP_SPEC_EXPONENTIAL, 0, 5, 3, 7, 1},
-        {ERRMAP_SPEC_NONE, 1000, 2000, 0, 0, 0},
-        {ERRMAP_SPEC_NONE, 1000, 2000, 0, 5, 0},
-        {4, 1000, 2000, 0, 5, 0},
-        {255, 1000, 2000, 0, 0, 0},
-    };
     size_t i;
-    for (i = 0; i < CHECK_COUNT(rows); i++) {
-        const errmap_entry entry =
-            spec(rows[i].strategy, rows[i].interval, rows[i].after, rows[i].ceil, 0);
-        check_row("strategy %u, interval %u, ceil %u, retries %u", rows[i].strategy,
-                  rows[i].interval, rows[i].ceil, rows[i].retries);
-        CHECK_EQUAL(rows[i].delay, errmap_spec_delay(&entry, rows[i].retries));
+    for (i = 0; i < CHECK_COUNT(spec_delays); i++) {
+        const errmap_entry entry = spec(spec_delays[i].strategy, spec_delays[i].interval,
+                                        spec_delays[i].after, spec_delays[i].ceil, 0);
+        check_row("strategy %u, interval %u, ceil %u, retries %u", spec_delays[i].strategy,
+                  spec_delays[i].interval, spec_delays[i].ceil, spec_delays[i].retries);
+        CHECK_EQUAL(spec_delays[i].delay, errmap_spec_delay(&entry, spec_delays[i].retries));
     }
     CHECK_EQUAL(0, errmap_spec_delay(NULL, 0));
     CHECK_EQUAL(0, errmap_spec_delay(NULL, 3));
@@ -284,7 +284,7 @@ static void test_strategy_counts_by_code(void)
     static const struct {
         uint32_t code;
         retry_ms delay;
-    } steps[] = {{0x700, 50}, {0x700, 2}, {0x700, 4}, {0x701, 9}, {0x701, 7},
+    } steps[] = {{0x700, 50}, {0x700, 2}, {0x700, 4},  {0x701, 9}, {0x701, 7},
                  {0x700, 50}, {0x700, 2}, {0x702, 77}, {0x700, 50}};
     errmap_entry entries[2];
     errmap map;
@@ -318,8 +318,8 @@ static void test_max_duration(void)
         retry_ms max_duration;
         retry_time last; /* when a retry is asked for whose delay is 100 */
         bool granted;
-    } rows[] = {{0, 1000000, true}, {1000, 899, true}, {1000, 900, false}, {1000, 901, false},
-                {1000, 1000, false}, {1000, 5000, false}, {101, 0, true}, {100, 0, false}};
+    } rows[] = {{0, 1000000, true},  {1000, 899, true},   {1000, 900, false}, {1000, 901, false},
+                {1000, 1000, false}, {1000, 5000, false}, {101, 0, true},     {100, 0, false}};
     size_t i;
     for (i = 0; i < CHECK_COUNT(rows); i++) {
         const errmap_entry entry = spec(ERRMAP_SPEC_CONSTANT, 100, 100, 0, rows[i].max_duration);
@@ -343,7 +343,8 @@ static void test_max_duration(void)
     }
 }
 
-/* A clock that steps back counts as no time passed; `after` longer than max_duration never waits. */
+/* A clock that steps back counts as no time passed; `after` longer than max_duration never waits.
+ */
 static void test_max_duration_and_the_clock(void)
 {
     const errmap_entry entry = spec(ERRMAP_SPEC_CONSTANT, 100, 100, 0, 1000);
@@ -465,12 +466,9 @@ static void test_misuse(void)
     retry_request request = begin(&strategy, 0);
     const retry_failure failure = failure_of(INDICATED, 0x700);
     CHECK_EQUAL(RETRY_CAUSE_MISUSE, errmap_strategy_after(NULL, &request, &failure, 0).cause);
-    CHECK_EQUAL(RETRY_CAUSE_MISUSE,
-                errmap_strategy_after(&strategy.base, NULL, &failure, 0).cause);
-    CHECK_EQUAL(RETRY_CAUSE_MISUSE,
-                errmap_strategy_after(&strategy.base, &request, NULL, 0).cause);
-    CHECK_EQUAL(RETRY_ACTION_NONE,
-                errmap_strategy_after(&strategy.base, &request, NULL, 0).kind);
+    CHECK_EQUAL(RETRY_CAUSE_MISUSE, errmap_strategy_after(&strategy.base, NULL, &failure, 0).cause);
+    CHECK_EQUAL(RETRY_CAUSE_MISUSE, errmap_strategy_after(&strategy.base, &request, NULL, 0).cause);
+    CHECK_EQUAL(RETRY_ACTION_NONE, errmap_strategy_after(&strategy.base, &request, NULL, 0).kind);
 }
 
 int main(void)

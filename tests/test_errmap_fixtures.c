@@ -1,5 +1,5 @@
-/* Whole maps: what is read from them, that cutting or changing a byte anywhere gives a status and no
-   more, and that size and order do not matter. With CHECK_QUICK fewer bytes take part. */
+/* Whole maps: what is read from them, that cutting or changing a byte anywhere gives a status and
+   no more, and that size and order do not matter. With CHECK_QUICK fewer bytes take part. */
 #define RETRY_IMPLEMENTATION
 #include "../errmap.h"
 
@@ -44,8 +44,7 @@ static void test_version_2(void)
     } rows[] = {
         {0x00, "SUCCESS", ERRMAP_ATTR_SUCCESS},
         {0x07, "NOT_MY_VBUCKET", ERRMAP_ATTR_FETCH_CONFIG | ERRMAP_ATTR_INVALID_INPUT},
-        {0x09, "LOCKED",
-         ERRMAP_ATTR_ITEM_LOCKED | ERRMAP_ATTR_ITEM_ONLY | ERRMAP_ATTR_RETRY_NOW},
+        {0x09, "LOCKED", ERRMAP_ATTR_ITEM_LOCKED | ERRMAP_ATTR_ITEM_ONLY | ERRMAP_ATTR_RETRY_NOW},
         {0x0c, "EWOULD_THROTTLE",
          ERRMAP_ATTR_TEMP | ERRMAP_ATTR_RETRY_LATER | ERRMAP_ATTR_RATE_LIMIT},
         {0x20, "AUTH_ERROR", ERRMAP_ATTR_CONN_STATE_INVALIDATED | ERRMAP_ATTR_AUTH},
@@ -235,14 +234,13 @@ static void test_made(void)
             char name[16];
             check_row("%u entries, order %d", counts[i], order);
             memset(&map, 0, sizeof map);
-            CHECK_EQUAL(ERRMAP_OK,
-                        errmap_parse(&map, f.text, f.length, entries, counts[i], NULL));
+            CHECK_EQUAL(ERRMAP_OK, errmap_parse(&map, f.text, f.length, entries, counts[i], NULL));
             CHECK_EQUAL(counts[i], map.count);
             check_sound(&map, f.text, f.length);
             sprintf(name, "MADE_%04X", entries[counts[i] / 2].code);
             CHECK(text_is(&map, entries[counts[i] / 2].name, name));
             CHECK_EQUAL(entries[counts[i] / 2].code & 1 ? ERRMAP_ATTR_RETRY_NOW
-                                                         : ERRMAP_ATTR_INVALID_INPUT,
+                                                        : ERRMAP_ATTR_INVALID_INPUT,
                         entries[counts[i] / 2].attributes & ~(uint32_t)ERRMAP_ATTR_ITEM_ONLY);
             fixture_free(f);
         }

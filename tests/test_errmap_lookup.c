@@ -148,8 +148,8 @@ static void test_copy_nul(void)
 
 static void test_copy_from_outside(void)
 {
-    static const errmap_text outside[] = {{5, 1},          {6, 0},          {0, 6}, {4, 2},
-                                          {UINT32_MAX, 1}, {1, UINT32_MAX}, {2, UINT32_MAX - 1}};
+    static const errmap_text outside[] = {
+        {5, 1}, {6, 0}, {0, 6}, {4, 2}, {UINT32_MAX, 1}, {1, UINT32_MAX}, {2, UINT32_MAX - 1}};
     char json[5], buffer[8];
     errmap map = map_of("abcde", json);
     const errmap_text all = {0, 5}, end = {5, 0};

@@ -10,9 +10,10 @@
 
 static void test_write_hello(void)
 {
-    static const uint8_t expected[] = {0x80, 0x1f, 0x00, 0x05, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00,
-                                       0x07, 0xde, 0xad, 0xbe, 0xef, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00,
-                                       0x00, 0x00, 'a',  'g',  'e',  'n',  't',  0x00, 0x07};
+    static const uint8_t expected[] = {0x80, 0x1f, 0x00, 0x05, 0x00, 0x00, 0x00, 0x00,
+                                       0x00, 0x00, 0x00, 0x07, 0xde, 0xad, 0xbe, 0xef,
+                                       0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00,
+                                       'a',  'g',  'e',  'n',  't',  0x00, 0x07};
     uint8_t packet[40], untouched[40];
     size_t capacity;
     memset(packet, 0x55, sizeof packet);
@@ -221,8 +222,8 @@ static void test_bad_lengths(void)
 {
     static const struct {
         uint8_t place, byte;
-    } changes[] = {{2, 1}, {2, 255}, {3, 3}, {3, 255}, {4, 3}, {4, 255}, {8, 1}, {8, 255},
-                   {9, 1}, {10, 1},  {11, 3}};
+    } changes[] = {{2, 1}, {2, 255}, {3, 3}, {3, 255}, {4, 3}, {4, 255},
+                   {8, 1}, {8, 255}, {9, 1}, {10, 1},  {11, 3}};
     size_t i, offset, json_length;
     for (i = 0; i < CHECK_COUNT(changes); i++) {
         const response hello = {0x81, 0x1f, 0, 0, 0, 0, 0, "\0\x07", 2};

@@ -251,7 +251,8 @@ static void test_fields(void)
         {MAP("\"1\":{\"name\":^1},\"x\":1"), ERRMAP_E_SCHEMA},
         {MAP("\"1\":{\"name\":1},\"x\":1") "^]", ERRMAP_E_CORRUPT},
 #if ERRMAP_MAX_DEPTH == 32
-        {MAP("\"1\":{\"name\":1,\"x\":[[[[[[[[[[[[[[[[[[[[[[[[[[[[[^[[]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]}"),
+        {MAP("\"1\":{\"name\":1,\"x\":[[[[[[[[[[[[[[[[[[[[[[[[[[[[[^[[]]]]]]]]]]]]]]]]]]]]]]]]]]]]]"
+             "]]}"),
          ERRMAP_E_DEPTH},
 #endif
     };
@@ -365,14 +366,14 @@ static void test_attributes(void)
     unsigned count = 0;
     errmap_entry entry;
     errmap map;
-#define ATTRIBUTE(name, spelt)                                                              \
-    sprintf(text, ENTRY("\"attrs\":[\"%s\"]"), spelt);                                      \
-    check_row("%s", spelt);                                                                 \
-    CHECK_EQUAL(ERRMAP_OK, errmap_parse(&map, text, strlen(text), &entry, 1, NULL));        \
-    CHECK_EQUAL(ERRMAP_ATTR_##name, entry.attributes);                                      \
-    CHECK_TEXT(spelt, errmap_attribute_name(ERRMAP_ATTR_##name));                           \
-    CHECK_EQUAL(0, all & (uint32_t)ERRMAP_ATTR_##name);                                     \
-    all |= (uint32_t)ERRMAP_ATTR_##name;                                                    \
+#define ATTRIBUTE(name, spelt)                                                       \
+    sprintf(text, ENTRY("\"attrs\":[\"%s\"]"), spelt);                               \
+    check_row("%s", spelt);                                                          \
+    CHECK_EQUAL(ERRMAP_OK, errmap_parse(&map, text, strlen(text), &entry, 1, NULL)); \
+    CHECK_EQUAL(ERRMAP_ATTR_##name, entry.attributes);                               \
+    CHECK_TEXT(spelt, errmap_attribute_name(ERRMAP_ATTR_##name));                    \
+    CHECK_EQUAL(0, all &(uint32_t)ERRMAP_ATTR_##name);                               \
+    all |= (uint32_t)ERRMAP_ATTR_##name;                                             \
     count++;
     ERRMAP_ATTRIBUTES(ATTRIBUTE)
 #undef ATTRIBUTE
@@ -393,7 +394,8 @@ static void test_attributes(void)
 static void test_tokens(void)
 {
     static const char *const forms[] = {"\"name\":\"\",\"x\":[", "\"x\":{\"y\":["};
-    static const unsigned before[] = {5, 5}; /* tokens up to the bracket, the entry's own included */
+    static const unsigned before[] = {5,
+                                      5}; /* tokens up to the bracket, the entry's own included */
     static const char *const closing[] = {"]}}}", "]}}}}"};
     const size_t room = 100 + 2 * ERRMAP_TOKENS;
     char *const text = (char *)malloc(room);

@@ -56,8 +56,7 @@ static void judge_between(const char *before, const char *text, size_t length, c
 }
 
 /* Every string over the alphabet up to `longest`, the empty one included. */
-static void judge_every(const char *before, const char *alphabet, size_t longest,
-                        const char *after)
+static void judge_every(const char *before, const char *alphabet, size_t longest, const char *after)
 {
     const size_t letters = strlen(alphabet);
     size_t digits[8] = {0};
@@ -178,8 +177,9 @@ static void test_utf8(void)
 /* Every byte in the place of every byte, and before it, of a text with a bit of everything. */
 static void test_every_byte(void)
 {
-    static const char sample[] = "{\"a\" : [ 1 , -0.5e+1 ,\"b\\n\\u00Df\\uD83d\\uDe00\"],\n\"c\":{},"
-                                 "\"\":[true,false,null,{\"\xc3\xa4\":\"\"}]}\t";
+    static const char sample[] =
+        "{\"a\" : [ 1 , -0.5e+1 ,\"b\\n\\u00Df\\uD83d\\uDe00\"],\n\"c\":{},"
+        "\"\":[true,false,null,{\"\xc3\xa4\":\"\"}]}\t";
     char text[sizeof sample];
     const size_t length = sizeof sample - 1;
     size_t i;
@@ -278,8 +278,9 @@ static void agree(const char *text, size_t length)
 
 static void test_agreement(void)
 {
-    static const char *const pieces[] = {"[", "]", "{", "}", ",", "\"a\":", "\"\"", "1", " ",
-                                         "true", "\"\\u00e4\\\"\"", "-1.5e+3", "{}", "null"};
+    static const char *const pieces[] = {
+        "[",       "]",  "{",   "}", ",", "\"a\":", "\"\"", "1", " ", "true", "\"\\u00e4\\\"\"",
+        "-1.5e+3", "{}", "null"};
     const size_t count = CHECK_COUNT(pieces);
     size_t index[6] = {0};
     size_t i;
