@@ -643,7 +643,7 @@ RETRY_API bool errmap_read_get(const uint8_t *packet, size_t length, const char 
     if (!json || !json_length || !value)
         return false;
     *json = (const char *)value;
-    *json_length = size;
+    *json_length = (size_t)size;
     return true;
 }
 
@@ -1129,7 +1129,7 @@ RETRY_API size_t errmap_copy_text(const errmap *map, errmap_text text, char *buf
         text.offset = text.length = 0;
     if (text.length == 0)
         return errmap__unescape("", 0, buffer, capacity);
-    return errmap__unescape(map->json + text.offset, text.length, buffer, capacity);
+    return errmap__unescape(map->json + text.offset, (size_t)text.length, buffer, capacity);
 }
 
 /* >>names */
@@ -1719,7 +1719,7 @@ static void errmap__refuse_repeated(errmap__parser *parser)
             repeated = later;
     }
     if (repeated != UINT32_MAX)
-        errmap__refuse(parser, ERRMAP_E_SCHEMA, repeated);
+        errmap__refuse(parser, ERRMAP_E_SCHEMA, (size_t)repeated);
 }
 
 static void errmap__order(errmap__parser *parser)

@@ -1133,16 +1133,13 @@ RETRY_API const char *retry_cause_text(uint8_t cause)
 /* >>reasons */
 
 /* The table's flags, one bit a reason. */
-enum {
-#define RETRY__X(name, allows, always) | ((uint32_t)(allows) << RETRY_REASON_##name)
-    RETRY__REASONS_ALLOWING = 0u RETRY_REASONS(RETRY__X),
-#undef RETRY__X
-#define RETRY__X(name, allows, always) | ((uint32_t)(always) << RETRY_REASON_##name)
-    RETRY__REASONS_ALWAYS = 0u RETRY_REASONS(RETRY__X),
-#undef RETRY__X
-    RETRY__REASONS_ASKING = ((1u << RETRY_REASON_COUNT) - 1u) & ~(uint32_t)RETRY__REASONS_ALWAYS &
-                            ~3u /* but NONE and UNKNOWN: a strategy is asked */
-};
+#define RETRY__ALLOWS(name, allows, always) | ((uint32_t)(allows) << RETRY_REASON_##name)
+#define RETRY__ALWAYS(name, allows, always) | ((uint32_t)(always) << RETRY_REASON_##name)
+#define RETRY__REASONS_ALLOWING (0 RETRY_REASONS(RETRY__ALLOWS))
+#define RETRY__REASONS_ALWAYS (0 RETRY_REASONS(RETRY__ALWAYS))
+
+/* All that a strategy is asked about: those but NONE, UNKNOWN and the always-retry ones. */
+#define RETRY__REASONS_ASKING (((uint32_t)1 << RETRY_REASON_COUNT) - 4 - (RETRY__REASONS_ALWAYS))
 
 typedef char retry__reasons_fit_32_bits[RETRY_REASON_COUNT < 32 ? 1 : -1];
 
@@ -2262,7 +2259,7 @@ static bool retry__views_temporary(int http_status, const char *body, size_t len
                !(retry__contains(body, length, "{not_found, missing_named_view}") ||
                  retry__contains(body, length, "\"badarg\""));
     for (i = 0; i < sizeof temporary / sizeof temporary[0]; i++) {
-        if (temporary[i] == http_status)
+        if ((int)temporary[i] == http_status)
             return true;
     }
     return false;
@@ -2590,6 +2587,11 @@ RETRY_API retry_clock retry_system_clock(void)
 #undef RETRY__SHORT_CUTS
 #undef RETRY__PLAIN
 #undef RETRY__GOLDEN
+#undef RETRY__ALLOWS
+#undef RETRY__ALWAYS
+#undef RETRY__REASONS_ALLOWING
+#undef RETRY__REASONS_ALWAYS
+#undef RETRY__REASONS_ASKING
 #undef RETRY__BUDGET_BEHIND
 
 #endif /* RETRY_IMPLEMENTATION */
