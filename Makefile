@@ -9,8 +9,9 @@ SERVER = scripted
 PREFIX = /usr/local
 DESTDIR =
 
+WERROR = -Werror
 WARNINGS = -Wall -Wextra -Wpedantic -Wconversion -Wsign-conversion -Wshadow -Wcast-qual -Wundef \
-	-Werror
+	$(WERROR)
 LANGUAGE = $(if $(findstring ++,$(STD)),-x c++) -std=$(STD)
 HEADERS = retry.h errmap.h
 
@@ -30,8 +31,8 @@ STORM = libjsmn-dev gnuplot-nox
 BENCH = g++ valgrind libcjson-dev libjansson-dev libjson-c-dev rapidjson-dev
 ARM = libjsmn-dev gcc-arm-none-eabi picolibc-arm-none-eabi qemu-system-arm
 
-.PHONY: help deps demo test http async storm firmware install check units fuzz examples qemu size \
-	bench clean
+.PHONY: FORCE help deps demo test http async storm firmware install check units fuzz examples qemu \
+	size bench clean
 .DEFAULT_GOAL := help
 
 help: ## list the targets
@@ -41,32 +42,33 @@ help: ## list the targets
 deps: ## install what demo and test need and this machine lacks
 	$(call need,libjsmn-dev procps)
 
-demo: $(BUILD)/kv_client ## the main job: a key-value client outlives its server (SERVER=memcached)
+demo: $(BUILD)/kv_client ## a key-value client outlives its server (or SERVER=memcached)
 	@if [ "$(SERVER)" = memcached ]; then sh tests/deps.sh memcached; fi
-	@$(BUILD)/kv_client $(filter memcached,$(SERVER))
+	@$(BUILD)/kv_client $(SERVER)
 
 test: $(DEMO) $(PROGRAMS) ## build and run the tests
 	@CC="$(CC)" sh tests/run.sh $(PROGRAMS) tests/test_selection.sh tests/test_docs.sh \
 		"tests/test_errmap_dump.sh $(BUILD)/errmap_dump" "tests/test_demo.sh $(BUILD)/kv_client"
 
-http: ## fetch URLs with libcurl from a failing nginx, beside curl --retry
+http: ## libcurl fetches from a failing nginx, beside curl --retry
 	$(call need,$(HTTP))
-	@$(MAKE) --no-print-directory $(BUILD)/http_curl
+	@$(MAKE) -s $(BUILD)/http_curl
 	@$(BUILD)/http_curl compare $(BUILD)/http
 
 async: ## 10,000 operations in flight on one libuv thread
 	$(call need,$(ASYNC))
-	@$(MAKE) --no-print-directory $(BUILD)/async_uv
+	@$(MAKE) -s $(BUILD)/async_uv
 	@$(BUILD)/async_uv
 
 storm: $(BUILD)/storm_simulator ## simulate what policies do to a million clients, and plot it
 	$(call need,$(STORM))
 	@$(BUILD)/storm_simulator --data $(BUILD)/storm
 	@gnuplot -e "dir='$(BUILD)/storm'" examples/storm.gnuplot
+	@echo "plots: $(BUILD)/storm/*.svg, *.png"
 
 firmware: ## decide on an emulated Cortex-M3, and the same on this machine
 	$(call need,$(ARM))
-	@$(MAKE) --no-print-directory -C examples/firmware run
+	@$(MAKE) --no-print-directory -C examples/firmware run OUT=$(abspath $(BUILD))/firmware
 
 # major.minor.patch, as retry.h has it
 VERSION = $(shell awk '/define RETRY_VERSION_[MP]/ { v = v dot $$3; dot = "." } END { print v }' \
@@ -113,7 +115,7 @@ INSTALLED = $(DESTDIR)$(PREFIX)
 install: export PKGCONFIG = $(PKGCONFIG_FILE)
 install: export CONFIG = $(CMAKE_FILE)
 install: export CONFIG_VERSION = $(CMAKE_VERSION_FILE)
-install: ## copy the headers to PREFIX, for pkg-config and CMake (DESTDIR= as usual)
+install: ## copy the headers to PREFIX, for pkg-config and CMake (DESTDIR=)
 	@install -d "$(INSTALLED)/include" "$(INSTALLED)/share/pkgconfig" \
 		"$(INSTALLED)/share/cmake/retry"
 	@install -m 644 $(HEADERS) "$(INSTALLED)/include"
@@ -123,16 +125,16 @@ install: ## copy the headers to PREFIX, for pkg-config and CMake (DESTDIR= as us
 		printf '%s\n' "$$CONFIG_VERSION" > retryConfigVersion.cmake
 	@echo "installed retry $(VERSION) into $(INSTALLED)"
 
-check: $(PROGRAMS) ## the test programs alone, for CC=, STD=, OPT=, DEFINES=, BUILD=
+check: $(PROGRAMS) ## the test programs alone, by CC=, STD=, OPT=, DEFINES=
 	@sh tests/run.sh $(PROGRAMS)
 
-units: deps ## the headers beside other code, in C and C++: any jsmn.h, any order, linking
+units: deps ## the headers beside other code: any jsmn.h, any order, C and C++
 	$(call need,g++)
 	@CC="$(CC)" CXX="$(CXX)" sh tests/run.sh "tests/test_errmap_units.sh $(BUILD)/units"
 
 FUZZ_SECONDS = 30
 FUZZ = clang -g -O1 -fsanitize=fuzzer,address,undefined -I.
-fuzz: $(BUILD)/replay_errmap $(BUILD)/replay_errmap_packets ## replay changed seeds, then fuzz for FUZZ_SECONDS= each
+fuzz: $(BUILD)/replay_errmap $(BUILD)/replay_errmap_packets ## fuzz the parsers, FUZZ_SECONDS= each
 	$(call need,clang libclang-rt-14-dev)
 	@$(BUILD)/replay_errmap tests/errmap_retry.json tests/errmap_seed.json
 	@$(BUILD)/replay_errmap_packets tests/errmap_hello.bin tests/errmap_hello_framed.bin \
@@ -147,15 +149,15 @@ fuzz: $(BUILD)/replay_errmap $(BUILD)/replay_errmap_packets ## replay changed se
 		$(BUILD)/corpus_packets
 	@echo "no fault found"
 
-examples: ## test every example and way to install, with all packages that they need
+examples: ## test every example and way to install
 	$(call need,$(HTTP) $(ASYNC) $(STORM) $(ARM) memcached g++ cmake meson ninja-build pkg-config)
-	@$(MAKE) --no-print-directory $(DEMO) $(BUILD)/http_curl $(BUILD)/async_uv \
+	@$(MAKE) -s $(DEMO) $(BUILD)/http_curl $(BUILD)/async_uv \
 		$(BUILD)/storm_simulator
 	@CC="$(CC)" sh tests/run.sh "tests/test_http.sh $(BUILD)/http_curl" \
 		"tests/test_async.sh $(BUILD)/async_uv" "tests/test_storm.sh $(BUILD)/storm_simulator" \
 		tests/test_firmware.sh tests/test_install.sh
 
-qemu: ## the test programs on an emulated Cortex-M3, with 32-bit instants
+qemu: ## the test programs on an emulated Cortex-M3, 32-bit instants
 	$(call need,$(ARM))
 	@sh tests/qemu.sh $(BUILD) $(filter-out $(HOSTED),$(TESTS))
 
@@ -164,9 +166,9 @@ size: ## bytes of flash and RAM on Cortex-M0
 	@sh tests/size.sh
 
 PEERS = $(addprefix $(BUILD)/bench_,cjson.so jansson.so json_c.so rapidjson.so)
-bench: ## one page of instruction counts and ratios, beside hand-written loops and other parsers
+bench: ## instruction counts, beside hand-written loops and other parsers
 	$(call need,$(BENCH))
-	@$(MAKE) --no-print-directory $(addprefix $(BUILD)/bench_,decision budget errmap) $(PEERS)
+	@$(MAKE) -s $(addprefix $(BUILD)/bench_,decision budget errmap) $(PEERS)
 	@sh tests/bench.sh $(BUILD)
 	@sh tests/bench_errmap.sh $(BUILD)
 
@@ -178,13 +180,20 @@ $(BUILD): | deps
 
 COMPILE = @echo "CC $@"; $(CC) $(WARNINGS)
 
-$(BUILD)/test_link: tests/test_link_a.c tests/test_link_b.c $(HEADERS) tests/check.h | $(BUILD)
+# Changes when what is built would be built in another way, so that nothing stale passes a test.
+SETTINGS = $(CC) $(STD) $(OPT) $(DEFINES) $(WARNINGS)
+$(BUILD)/settings: FORCE | $(BUILD)
+	@echo '$(SETTINGS)' | cmp -s - $@ || echo '$(SETTINGS)' > $@
+FORCE:
+
+$(BUILD)/test_link: tests/test_link_a.c tests/test_link_b.c $(HEADERS) tests/check.h \
+		$(BUILD)/settings
 	$(COMPILE) $(LANGUAGE) $(OPT) $(DEFINES) -o $@ tests/test_link_a.c tests/test_link_b.c
 
-$(BUILD)/test_%: tests/test_%.c $(HEADERS) $(wildcard tests/*.h) | $(BUILD)
+$(BUILD)/test_%: tests/test_%.c $(HEADERS) $(wildcard tests/*.h) $(BUILD)/settings
 	$(COMPILE) $(LANGUAGE) $(OPT) $(DEFINES) -o $@ $< -x none -lm -lpthread
 
-$(BUILD)/bench_%: tests/bench_%.c $(HEADERS) | $(BUILD)
+$(BUILD)/bench_%: tests/bench_%.c $(HEADERS) $(wildcard tests/*.h) $(BUILD)/settings
 	$(COMPILE) -std=c99 -O2 -I. -o $@ $< -lm -lpthread -ldl
 
 # Shared libraries, as jansson and json-c have functions of the same name.
@@ -196,13 +205,13 @@ $(BUILD)/bench_rapidjson.so: tests/bench_errmap_rapidjson.cpp tests/bench_errmap
 $(BUILD)/bench_%.so: tests/bench_errmap_%.c tests/bench_errmap.h | $(BUILD)
 	$(COMPILE) -std=c99 -O2 -shared -fPIC -o $@ $< $(LIBRARIES)
 
-$(BUILD)/replay_%: tests/fuzz_%.c tests/errmap_replay.h $(HEADERS) | $(BUILD)
+$(BUILD)/replay_%: tests/fuzz_%.c $(HEADERS) $(wildcard tests/*.h) $(BUILD)/settings
 	$(COMPILE) -std=c99 -O2 -DFUZZ_REPLAY -I. -o $@ $<
 
 $(BUILD)/http_curl: LIBRARIES = -lcurl
 $(BUILD)/async_uv: LIBRARIES = -luv
-$(BUILD)/%: examples/%.c $(HEADERS) $(wildcard examples/*.h) | $(BUILD)
+$(BUILD)/%: examples/%.c $(HEADERS) $(wildcard examples/*.h) $(BUILD)/settings
 	$(COMPILE) -std=c99 $(OPT) -o $@ $< $(LIBRARIES)
 
-$(BUILD)/storm_simulator: examples/storm.c $(HEADERS) $(wildcard examples/*.h) | $(BUILD)
+$(BUILD)/storm_simulator: examples/storm.c $(HEADERS) $(wildcard examples/*.h) $(BUILD)/settings
 	$(COMPILE) -std=c99 -O2 -o $@ $< -lm

@@ -1,6 +1,6 @@
 #!/bin/sh
 # bench.sh BUILD: one page of measurements. Instructions are counted by callgrind and repeat; times
-# are ratios within one run.
+# are ratios within one run. With STRICT=1 it fails if a count passes its limit.
 build=$1
 
 count() # PROGRAM ARGUMENT...: the instructions that it executes
@@ -16,11 +16,13 @@ decision() # KIND: instructions for one decision, of 12,000 more
     echo "$less $more" | awk '{ printf "%.1f", ($2 - $1) / 12000 }'
 }
 
+bad=0
 shift=$(decision shift)
 row() # TEXT KIND LIMIT
 {
     decision "$2" | awk -v text="$1" -v limit="$3" -v shift="$shift" \
-        '{ printf "  %-52s %7.1f %9s %9.1f\n", text, $1, limit, $1 / shift }'
+        '{ printf "  %-52s %7.1f %9s %9.1f\n", text, $1, limit, $1 / shift
+           exit limit != "" && $1 > limit + 0 }' || bad=1
 }
 
 echo "One decision (gcc -O2)                           instructions   at most  to shift"
@@ -29,4 +31,5 @@ row "the same, paid for by a shared budget" budget 280
 row "by hand: min(cap, base << n), multiply-shift jitter" shift ""
 row "by hand: pow() and rand()" pow ""
 echo
-"$build/bench_budget"
+"$build/bench_budget" || bad=1
+[ -z "${STRICT:-}" ] || exit $bad

@@ -1,8 +1,10 @@
 #!/bin/sh
 # What the headers cost on Cortex-M0: bytes of flash at gcc -Os with 32-bit instants, unused
-# sections dropped, the compiler's helpers included; bytes of RAM for each struct.
+# sections dropped, the compiler's helpers included; bytes of RAM for each struct. With STRICT=1 it
+# fails if a limit is passed.
 dir=$(mktemp -d) || exit 1
 trap 'rm -rf "$dir"' EXIT
+bad=0
 mkdir "$dir/include"
 ln -s /usr/include/jsmn.h "$dir/include/jsmn.h"
 cc="arm-none-eabi-gcc --specs=picolibc.specs -mcpu=cortex-m0 -mthumb -Os -DRETRY_TIME_32
@@ -30,9 +32,11 @@ flash() # LIMIT TEXT FUNCTION...: links what these functions of $object need, an
     $cc -nostartfiles -T "$dir/flash.ld" -Wl,--gc-sections,--unresolved-symbols=ignore-all \
         -Wl,-e,"$1" $roots "$dir/$object.o" -o "$dir/x.elf" || exit 1
     arm-none-eabi-size "$dir/x.elf" | awk -v limit="$limit" -v text="$text" \
-        'NR == 2 { printf "  %-52s %6d %8d %5d\n", text, $1, limit, $2 + $3 }'
+        'NR == 2 { printf "  %-52s %6d %8d %5d\n", text, $1, limit, $2 + $3; over = $1 > limit }
+         END { exit over }' || bad=1
     if arm-none-eabi-nm "$dir/x.elf" | grep -E '_(u|s)?(i|l)?div(mod)?|aeabi_(f|d)'; then
         echo "  (divides, or uses floating point)"
+        bad=1
     fi
 }
 
@@ -65,3 +69,4 @@ for struct in $structs; do
         function hex(s,  i, x) { for (i = 1; i <= length(s); i++)
             x = 16 * x + index("0123456789abcdef", substr(s, i, 1)) - 1; return x }'
 done
+[ -z "${STRICT:-}" ] || exit $bad

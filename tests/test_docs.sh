@@ -6,7 +6,7 @@ cc=${CC:-cc}
 
 builds() # NAME SOURCE
 {
-    if output=$("$cc" -std=c99 -Wall -Wextra -Wpedantic -Wconversion -Wsign-conversion -Wshadow \
+    if output=$($cc -std=c99 -Wall -Wextra -Wpedantic -Wconversion -Wsign-conversion -Wshadow \
         -Wcast-qual -Wundef -Werror -I. "$2" -o "$work/x" 2>&1 && "$work/x" < /dev/null 2>&1); then
         printf '%s\n' "$output" > "$work/out"
         passed=$((passed + 1))
