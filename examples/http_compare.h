@@ -5,6 +5,13 @@
 
 #include "http_server.h"
 
+/* The limits of a request, for retry.h and for curl. */
+enum {
+    OPERATION_TIMEOUT = 6000, /* ms with all its attempts */
+    ATTEMPT_TIMEOUT = 1000,   /* ms for one of them */
+    MAX_ATTEMPTS = 7
+};
+
 typedef struct http_result {
     unsigned tries, effects; /* effects: how often the request may have taken effect */
     unsigned waited;         /* ms between tries */
@@ -16,8 +23,7 @@ enum { TOOLS = 3 };
 /* One who works through the script, on a server of its own. */
 typedef struct http_tool {
     const char *name, *folder;
-    char *flag;   /* for curl; NULL: none */
-    bool missing; /* there is no such program */
+    char *flag; /* for curl; NULL: none */
     http_server server;
     http_result results[STEPS];
     pid_t processes[STEPS];
@@ -25,24 +31,31 @@ typedef struct http_tool {
 
 /* ---- The command line tool ----------------------------------------------------------------- */
 
-/* The same limits as in http_curl.c, as far as curl has them: it counts in seconds. */
-#define CURL_COMMAND "curl --retry 3 --retry-max-time 3 --max-time 1 --fail"
+typedef struct curl_options {
+    char version[32], attempt[12], retries[12], operation[12]; /* times in s, as curl has them */
+} curl_options;
+
+/* The same limits as for retry.h, as far as curl has them. False if there is no curl. */
+static inline bool curl_find(curl_options *options)
+{
+    FILE *version = popen("curl -q --version 2>/dev/null", "r");
+    bool found = version && fscanf(version, "curl %31s", options->version) == 1;
+    if (version)
+        pclose(version);
+    snprintf(options->attempt, sizeof options->attempt, "%d", ATTEMPT_TIMEOUT / 1000);
+    snprintf(options->retries, sizeof options->retries, "%d", MAX_ATTEMPTS - 1);
+    snprintf(options->operation, sizeof options->operation, "%d", OPERATION_TIMEOUT / 1000);
+    return found;
+}
 
 /* Starts a curl for each step; what it says goes into a file. */
-static inline void curl_start(http_tool *tool)
+static inline void curl_start(http_tool *tool, curl_options *options)
 {
     for (size_t i = 0; i < STEPS; i++) {
         char url[128], said[FOLDER_SIZE + 32];
         char *arguments[] = {"curl",
                              "-q",
                              "--no-progress-meter",
-                             "--fail",
-                             "--retry",
-                             "3",
-                             "--retry-max-time",
-                             "3",
-                             "--max-time",
-                             "1",
                              "--output",
                              "/dev/null",
                              "--stderr",
@@ -50,6 +63,14 @@ static inline void curl_start(http_tool *tool)
                              url,
                              "--request",
                              (char *)(uintptr_t)script[i].method,
+                             "--fail",
+                             "--max-time",
+                             options->attempt,
+                             "--retry",
+                             options->retries,
+                             "--retry-max-time",
+                             options->operation,
+                             "--retry-connrefused",
                              tool->flag,
                              NULL};
         step_url(&tool->server, &script[i], url, sizeof url);
@@ -87,7 +108,6 @@ static inline void curl_finish(http_tool *tool)
         while (waitpid(tool->processes[i], &status, 0) < 0 && errno == EINTR)
             continue;
         result->done = WIFEXITED(status) && WEXITSTATUS(status) == 0;
-        tool->missing |= WIFEXITED(status) && WEXITSTATUS(status) == 127;
         result->tries = 1;
         curl_read(tool, i, result);
     }
@@ -113,10 +133,10 @@ static inline const char *result_text(size_t i, const http_result *result)
 
 static inline void print_row(size_t i, const http_tool *tools)
 {
-    printf("%-5s%-9s%-21s", script[i].method, script[i].path, script[i].behaviour);
+    printf("%-5s%-9s%-20s", script[i].method, script[i].path, script[i].behaviour);
     for (size_t t = 0; t < TOOLS; t++) {
         const http_result *result = &tools[t].results[i];
-        printf("|%2u %4.1f s %-5s", result->tries, result->waited / 1000.0, result_text(i, result));
+        printf("|%2u %3.1f s %-5s", result->tries, result->waited / 1000.0, result_text(i, result));
     }
     printf("\n");
 }
@@ -138,19 +158,28 @@ static inline void print_sums(const http_tool *tool)
 
 static inline void print_comparison(const http_tool *tools)
 {
-    printf("\n%-35s", "");
+    printf("\n%-34s", "");
     for (size_t t = 0; t < TOOLS; t++)
-        printf("| %-14s", tools[t].name);
-    printf("\n%-14s%-21s", "request", "what the server does");
+        printf("| %-13s", tools[t].name);
+    printf("\n%-14s%-20s", "request", "what the server does");
     for (size_t t = 0; t < TOOLS; t++)
-        printf("|tries, waited  ");
+        printf("|tries, waited ");
     printf("\n");
     for (size_t i = 0; i < STEPS; i++)
         print_row(i, tools);
-    printf("\nTWICE: a POST that may have taken effect (no word that it has not) was sent again.\n"
+    printf("\nTWICE: a POST was sent again though it may have taken effect.\n"
            "wrong: half a header was taken for an answer.\n\n");
     for (size_t t = 0; t < TOOLS; t++)
         print_sums(&tools[t]);
+}
+
+/* How the curls were run. */
+static inline void print_options(const curl_options *options, const http_tool *last)
+{
+    printf("\nThe curls are curl %s with the options\n", options->version);
+    printf("--fail --max-time %s --retry %s --retry-max-time %s --retry-connrefused\n",
+           options->attempt, options->retries, options->operation);
+    printf("and, in the column \"%s\", %s too.\n", last->name, last->flag);
 }
 
 /* The verdicts on retry.h's column. */
@@ -173,18 +202,23 @@ static inline bool judge(const http_tool *tool)
 /* All three at the same time, each on its own server. */
 static inline int compare(const char *folder, void (*fetch_script)(http_tool *))
 {
+    static curl_options options;
     static char all_errors[] = "--retry-all-errors";
     static http_tool tools[TOOLS] = {
         {.name = "retry.h", .folder = "retry.h"},
         {.name = "curl --retry", .folder = "curl"},
         {.name = "+ all-errors", .folder = "curl-all-errors", .flag = all_errors}};
+    if (!curl_find(&options)) {
+        fprintf(stderr, "no curl to compare with (Debian: curl)\n");
+        return 2;
+    }
     setenv("no_proxy", "*", 1);
     for (size_t t = 0; t < TOOLS; t++)
         http_server_start(&tools[t].server, folder, tools[t].folder);
     for (size_t t = 0; t < TOOLS; t++)
         http_server_start_late(&tools[t].server);
     for (size_t t = 1; t < TOOLS; t++)
-        curl_start(&tools[t]);
+        curl_start(&tools[t], &options);
     printf("retry.h decides:\n");
     fetch_script(&tools[0]);
     for (size_t t = 1; t < TOOLS; t++)
@@ -197,10 +231,8 @@ static inline int compare(const char *folder, void (*fetch_script)(http_tool *))
     if (interrupted)
         return 1;
     print_comparison(tools);
-    if (tools[1].missing)
-        printf("\nThere is no curl to compare with (Debian: curl).\n");
-    printf("\nThe curls: %s,\nand the same with --retry-all-errors. Logs are in %s.\n",
-           CURL_COMMAND, folder);
+    print_options(&options, &tools[TOOLS - 1]);
+    printf("Logs are in %s.\n", folder);
     return judge(&tools[0]) ? 0 : 1;
 }
 

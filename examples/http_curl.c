@@ -24,10 +24,9 @@
 
 #include <ctype.h>
 
+/* The limits of a request are in http_compare.h, since the curls have the same. */
 enum {
-    OPERATION_TIMEOUT = 6000, /* ms for a request with all its attempts */
-    ATTEMPT_TIMEOUT = 1000,   /* ms for one of them */
-    PARALLEL = 32,            /* attempts on the wire at once */
+    PARALLEL = 32, /* attempts on the wire at once */
     LIST_MAX = 1000
 };
 
@@ -312,7 +311,7 @@ static void fetcher_init(http_fetcher *fetcher)
     fetcher->policy.backoff.jitter = RETRY_JITTER_EQUAL;
     fetcher->policy.backoff.max = 1000;
     fetcher->policy.retry_after_slack = 0;
-    fetcher->policy.max_attempts = 7;
+    fetcher->policy.max_attempts = MAX_ATTEMPTS;
     retry_budget_init(&fetcher->budget, &budget, clock_ms());
     fetcher->client.strategy = &fetcher->policy.base;
     fetcher->client.budget = &fetcher->budget;

@@ -34,7 +34,9 @@ sent() { grep -c "^$2 " "$work/$1/access.log"; }
 # A tool's column of the table: 1 retry.h, 2 and 3 curl
 column() { grep -e "^$1 " "$work/compare" | cut -d '|' -f $(($2 + 1)); }
 
+has_curl() { command -v curl >/dev/null 2>&1; }
 has_nginx() { [ -x /usr/sbin/nginx ] || command -v nginx >/dev/null 2>&1; }
+has_both() { has_curl && has_nginx; }
 
 # ---- Without a server: bad input, and nobody there ----
 
@@ -51,8 +53,10 @@ FETCH http://127.0.0.1:1/
 GET ftp://127.0.0.1/
 POST http://127.0.0.1:1/unreachable # nobody listens on port 1
 END
+PATH="$work/nothing" "$program" compare "$work/nocurl.logs" >"$work/nocurl" 2>"$work/nocurl.errors"
+echo $? >"$work/nocurl.status"
 run bad - &
-if has_nginx; then
+if has_both; then
     run compare compare "$work/logs"
 fi
 wait
@@ -62,6 +66,9 @@ check "usage: it says so" shows usage "^usage:"
 check "missing list: exit status" ended missing 2
 check "missing list: it is named" shows missing "no-such-list"
 check "folder that cannot be: exit status" ended folder 2
+check "no curl: exit status" ended nocurl 2
+check "no curl: it says so" shows nocurl.errors "^no curl to compare with"
+check "no curl: no table" test ! -s "$work/nocurl"
 check "empty list: exit status" ended empty 0
 check "bad list: exit status" ended bad 1
 for line in 3 4 5 6; do
@@ -72,8 +79,8 @@ check "bad list: the rest is done" shows bad "^line 7 .*again in .*SOCKET_NOT_AV
 check "bad list: why it failed" shows bad "^ *7 POST .*unreachable .*FAILED: .*attempts exhausted"
 check "bad list: the sum" shows bad "^0 of 1 requests done, 4 lines left out"
 
-if ! has_nginx; then
-    echo "nginx is not installed: the rest is left out"
+if ! has_both; then
+    echo "nginx or curl is not installed: the rest is left out"
     echo "$passed passed, $failed failed"
     [ "$failed" -eq 0 ]
     exit
@@ -105,12 +112,22 @@ check "retry.h: POST /busy was sent again" test "$(sent logs/retry.h 'POST /busy
 check "retry.h: POST /drop was sent again only after the 503" test \
     "$(sent logs/retry.h 'POST /drop')" -eq 2
 check "retry.h: half a header is no answer" shows compare "cut: again in .*IN_FLIGHT"
-if command -v curl >/dev/null 2>&1; then
-    check "curl: POST /broken was sent thrice" test "$(sent logs/curl 'POST /broken')" -eq 3
-    check "curl: the table says so" test "$(column 'POST /broken' 2 | grep -c TWICE)" -eq 1
-    check "curl, all errors: POST /hangup, too" test \
-        "$(column 'POST /hangup' 3 | grep -c TWICE)" -eq 1
-fi
+check "retry.h: the sum" shows compare "^retry.h  *11 of 19 done, .* 0 POST sent twice"
+check "curl: the sum" shows compare "^curl --retry  *10 of 19 done, .* 2 POST sent twice"
+check "curl, all errors: the sum" shows compare "^+ all-errors  *11 of 19 done, .* 4 POST sent twice"
+check "curl: POST /late is done" test "$(column 'POST /late' 2 | grep -c "done")" -eq 1
+check "curl: GET /hangup fails" test "$(column 'GET  /hangup' 2 | grep -c "fails")" -eq 1
+for path in /stall /broken; do
+    check "curl: POST $path is sent twice" test "$(column "POST $path" 2 | grep -c TWICE)" -eq 1
+done
+for path in /hangup /stall /drop /broken; do
+    check "curl, all errors: POST $path is sent twice" test \
+        "$(column "POST $path" 3 | grep -c TWICE)" -eq 1
+done
+check "curl: POST /broken was sent thrice" test "$(sent logs/curl 'POST /broken')" -eq 3
+version=$(curl -q --version | sed -n 's/^curl \([^ ]*\).*/\1/p')
+check "curl: its version is shown" shows compare "^The curls are curl $version "
+check "curl: the options are shown" shows compare "--retry 6 --retry-max-time 6 --retry-connrefused"
 check "compare: nothing left running" none_left logs
 
 # ---- A list, on the server alone ----
