@@ -133,6 +133,12 @@ changed other app.c 's/DEVICE_ID = 0x00c0ffee/DEVICE_ID = 0x00c0ffef/'
 check "another device: board" ended other_board 0
 check "another device: other delays" differs "$work/m3/host.log" "$work/other_host.out"
 
+changed late host.c 's/app_tick(++now)/app_tick(now += 100)/'
+printf 'get idempotent 150 nolink ok\n' > "$work/late.txt"
+run late "$work/late/host" "$work/late.txt"
+check "late ticks: no attempt outlasts its operation" \
+    shows late.out "get  *2  *ATTEMPT_TIMED_OUT  *EXPIRE in 0 ms"
+
 changed crash board.c 's/^    start_ticking();/& __asm__ volatile("udf #0");/'
 check "a fault ends the run" ended crash_board 3
 

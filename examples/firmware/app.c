@@ -125,7 +125,8 @@ static retry_ms event_ms(radio_event event)
 /* An attempt may take its own time, or what is left of the operation's. */
 static retry_ms attempt_limit(void)
 {
-    const retry_ms left = request.timeout - (now - request.started);
+    const retry_ms spent = now - request.started; /* more than all, when a tick comes late */
+    const retry_ms left = spent < request.timeout ? request.timeout - spent : 0;
     return left < ATTEMPT_MS ? left : ATTEMPT_MS;
 }
 
@@ -268,7 +269,7 @@ void text_decimal(text_line *line, uint32_t x)
 void text_hex(text_line *line, uint32_t x, uint32_t digits)
 {
     while (digits-- != 0)
-        put_char(line, "0123456789abcdef"[x >> 4 * digits & 15]);
+        put_char(line, "0123456789abcdef"[(x >> (4 * digits)) & 15]);
 }
 
 void text_column(text_line *line, uint32_t column)
