@@ -43,7 +43,8 @@ typedef struct http_job {
     unsigned line; /* of the list */
     long status;
     char method[METHOD_SIZE], url[URL_SIZE], error[CURL_ERROR_SIZE];
-    CURL *easy; /* the attempt on the wire, or NULL */
+    const char *shown; /* with a decision: the URL, or only its path */
+    CURL *easy;        /* the attempt on the wire, or NULL */
 } http_job;
 
 typedef struct http_fetcher {
@@ -145,7 +146,7 @@ static void print_decision(void *context, const retry_request *request,
 {
     const http_job *job = request->context;
     (void)context;
-    printf("line %-3u %-4s %s: ", job->line, job->method, job->url);
+    printf("line %-3u %-4s %s: ", job->line, job->method, job->shown);
     if (decision->verdict == RETRY_VERDICT_RETRY)
         printf("again in %u ms", decision->delay);
     else
@@ -265,16 +266,18 @@ static void fetch(http_fetcher *fetcher)
 
 /* ---- The list ------------------------------------------------------------------------------ */
 
-static void add_job(http_fetcher *fetcher, unsigned line, const char *method, const char *url)
+static http_job *add_job(http_fetcher *fetcher, unsigned line, const char *method, const char *url)
 {
     http_job *job = &fetcher->jobs[fetcher->count++];
     snprintf(job->method, sizeof job->method, "%s", method);
     snprintf(job->url, sizeof job->url, "%s", url);
+    job->shown = job->url;
     job->line = line;
     job->request.client = &fetcher->client;
     job->request.context = job;
     job->request.timeout = OPERATION_TIMEOUT;
     job->request.idempotent = retry_idempotent_http(method, strlen(method));
+    return job;
 }
 
 /* Reads all lines; those that are wrong are named and left out. */
@@ -385,7 +388,7 @@ static void fetch_script(http_tool *tool)
     for (size_t i = 0; i < STEPS; i++) {
         char url[128];
         step_url(&tool->server, &script[i], url, sizeof url);
-        add_job(&fetcher, (unsigned)i + 1, script[i].method, url);
+        add_job(&fetcher, (unsigned)i + 1, script[i].method, url)->shown = script[i].path;
     }
     fetch(&fetcher);
     for (size_t i = 0; i < STEPS; i++) {

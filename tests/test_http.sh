@@ -91,6 +91,8 @@ fi
 check "compare: exit status" ended compare 0
 check "compare: both kept" test "$(grep -c '^kept ' "$work/compare")" -eq 2
 check "compare: nothing broken" lacks compare BROKEN
+grep -v "^Logs are in " "$work/compare" >"$work/lines"
+check "compare: lines of up to 80 columns" lacks lines ".\{81\}"
 check "compare: no control characters" lacks compare "[[:cntrl:]]"
 for reason in SOCKET_NOT_AVAILABLE SOCKET_CLOSED_WHILE_IN_FLIGHT ATTEMPT_TIMED_OUT \
     SERVICE_RESPONSE_CODE_INDICATED SERVER_ERROR; do
