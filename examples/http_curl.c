@@ -13,7 +13,8 @@
 
    What there is to learn about retry.h is in the first two sections: "What went wrong" (classify)
    and "Deciding" (obey). The exit status is 0 if all requests were done (compare: if both verdicts
-   hold), 1 if not, 2 if it could not start, and 128 + the signal's number if interrupted. */
+   hold), 1 if not or if there were none, 2 if it could not start, and 128 + the signal's number if
+   interrupted. */
 #define _DEFAULT_SOURCE
 
 #define RETRY_IMPLEMENTATION
@@ -280,8 +281,9 @@ static http_job *add_job(http_fetcher *fetcher, unsigned line, const char *metho
     return job;
 }
 
-/* Reads all lines; those that are wrong are named and left out. */
-static void read_list(http_fetcher *fetcher, FILE *list)
+/* Reads all lines; those that are wrong are named and left out. False, with errno, if the list
+   cannot be read to its end. */
+static bool read_list(http_fetcher *fetcher, FILE *list)
 {
     char *text = NULL;
     size_t size = 0;
@@ -299,6 +301,7 @@ static void read_list(http_fetcher *fetcher, FILE *list)
         }
     }
     free(text);
+    return !ferror(list);
 }
 
 /* ---- Running ------------------------------------------------------------------------------- */
@@ -362,6 +365,21 @@ static size_t print_jobs(const http_fetcher *fetcher)
     return done;
 }
 
+/* Whether all was done that the list asks for. */
+static bool work_through(http_fetcher *fetcher, FILE *list, const char *name)
+{
+    if (!read_list(fetcher, list)) {
+        perror(name);
+        return false;
+    }
+    if (fetcher->count == 0) {
+        fprintf(stderr, "%s: nothing to do\n", name);
+        return false;
+    }
+    fetch(fetcher);
+    return print_jobs(fetcher) == fetcher->count && fetcher->bad_lines == 0;
+}
+
 static int fetch_list(const char *name)
 {
     FILE *list = strcmp(name, "-") == 0 ? stdin : fopen(name, "r");
@@ -372,11 +390,9 @@ static int fetch_list(const char *name)
         return 2;
     }
     fetcher_init(&fetcher);
-    read_list(&fetcher, list);
-    fclose(list);
-    fetch(&fetcher);
-    good = print_jobs(&fetcher) == fetcher.count && fetcher.bad_lines == 0;
+    good = work_through(&fetcher, list, name);
     fetcher_free(&fetcher);
+    fclose(list);
     return good ? 0 : 1;
 }
 
@@ -399,13 +415,23 @@ static void fetch_script(http_tool *tool)
     fetcher_free(&fetcher);
 }
 
+/* Options are unknown here; "-" is standard input. */
+static bool has_option(int argc, char **argv)
+{
+    for (int i = 1; i < argc; i++) {
+        if (argv[i][0] == '-' && argv[i][1] != '\0')
+            return true;
+    }
+    return false;
+}
+
 int main(int argc, char **argv)
 {
     const char *folder = argc == 3 ? argv[2] : "build/http";
     int status = 2;
     setvbuf(stdout, NULL, _IOLBF, 0);
     catch_interrupts();
-    if (argc < 2 || argc > 3)
+    if (argc < 2 || argc > 3 || has_option(argc, argv))
         fprintf(stderr, "usage: http_curl LIST | - | compare [FOLDER] | serve [FOLDER]\n");
     else if (strcmp(argv[1], "compare") == 0)
         status = compare(folder, fetch_script);

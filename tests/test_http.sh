@@ -42,6 +42,9 @@ has_both() { has_curl && has_nginx; }
 
 run usage
 run missing "$work/no-such-list"
+run help --help
+run option compare -v
+run directory "$work"
 run folder compare /dev/null/folder
 run empty -
 cat >"$work/bad.input" <<'END'
@@ -55,6 +58,8 @@ POST http://127.0.0.1:1/unreachable # nobody listens on port 1
 END
 PATH="$work/nothing" "$program" compare "$work/nocurl.logs" >"$work/nocurl" 2>"$work/nocurl.errors"
 echo $? >"$work/nocurl.status"
+printf '# no request\nnonsense\n' >"$work/hollow.input"
+run hollow -
 run bad - &
 if has_both; then
     run compare compare "$work/logs"
@@ -69,7 +74,19 @@ check "folder that cannot be: exit status" ended folder 2
 check "no curl: exit status" ended nocurl 2
 check "no curl: it says so" shows nocurl.errors "^no curl to compare with"
 check "no curl: no table" test ! -s "$work/nocurl"
-check "empty list: exit status" ended empty 0
+for option in help option; do
+    check "$option: exit status" ended $option 2
+    check "$option: shows the usage" shows $option "^usage:"
+    check "$option: nothing else" test "$(wc -l <"$work/$option")" -eq 1
+done
+check "directory: exit status" ended directory 1
+check "directory: it is named" shows directory "^$work: "
+check "directory: nothing is fetched" lacks directory "requests done"
+check "empty list: exit status" ended empty 1
+check "empty list: it says so" shows empty "nothing to do"
+check "nothing but bad lines: exit status" ended hollow 1
+check "nothing but bad lines: it says so" shows hollow "nothing to do"
+check "nothing but bad lines: they are named" shows hollow "^line 2: .*left out"
 check "bad list: exit status" ended bad 1
 for line in 3 4 5 6; do
     check "bad list: line $line is named" shows bad "^line $line: .*left out"
@@ -116,7 +133,8 @@ check "retry.h: POST /drop was sent again only after the 503" test \
 check "retry.h: half a header is no answer" shows compare "cut: again in .*IN_FLIGHT"
 check "retry.h: the sum" shows compare "^retry.h  *11 of 19 done, .* 0 POST sent twice"
 check "curl: the sum" shows compare "^curl --retry  *10 of 19 done, .* 2 POST sent twice"
-check "curl, all errors: the sum" shows compare "^+ all-errors  *11 of 19 done, .* 4 POST sent twice"
+check "curl, all errors: the sum" shows compare \
+    "^+ all-errors  *11 of 19 done, .* 4 POST sent twice"
 check "curl: POST /late is done" test "$(column 'POST /late' 2 | grep -c "done")" -eq 1
 check "curl: GET /hangup fails" test "$(column 'GET  /hangup' 2 | grep -c "fails")" -eq 1
 for path in /stall /broken; do
@@ -129,7 +147,8 @@ done
 check "curl: POST /broken was sent thrice" test "$(sent logs/curl 'POST /broken')" -eq 3
 version=$(curl -q --version | sed -n 's/^curl \([^ ]*\).*/\1/p')
 check "curl: its version is shown" shows compare "^The curls are curl $version "
-check "curl: the options are shown" shows compare "--retry 6 --retry-max-time 6 --retry-connrefused"
+check "curl: the options are shown" shows compare \
+    "--retry 6 --retry-max-time 6 --retry-connrefused"
 check "compare: nothing left running" none_left logs
 
 # ---- A list, on the server alone ----
