@@ -154,9 +154,10 @@ static inline void print_memory(const async_report *report, size_t own, size_t t
                                 size_t simulated)
 {
     long grown = memory_most() - report->memory_before;
-    printf("\nmemory of an operation: %zu bytes (retry_request %zu, uv_timer_t %zu, the rest %zu)\n"
-           "measured: maximum RSS grew by %ld KB, which is %ld bytes an operation; of these %zu\n"
-           "are the simulated service's and %zu this report's\n",
+    printf("\nmemory of an operation: %zu bytes\n"
+           "  (retry_request %zu, uv_timer_t %zu, the rest %zu)\n"
+           "measured: maximum RSS grew by %ld KB, which is %ld bytes an operation;\n"
+           "  of these %zu are the simulated service's and %zu this report's\n",
            own, sizeof(retry_request), timer, own - sizeof(retry_request) - timer, grown,
            grown * 1024 / (long)report->operations, simulated, sizeof(report_account));
 }
@@ -180,8 +181,8 @@ static inline bool judge(const async_report *report)
                     "Every operation ended, and only once.");
     kept &= verdict(report->wrong == 0 && report->events >= report->operations / 2,
                     "The budget's balance was what its rules say, after each event.");
-    printf("        At most %" PRIu32 " open; %" PRIu32 " of %" PRIu32 " ended once; %" PRIu32
-           " events, %.1f tokens left.\n",
+    printf("        At most %" PRIu32 " open; %" PRIu32 " of %" PRIu32 " ended once;\n"
+           "        %" PRIu32 " events, %.1f tokens left.\n",
            report->open_most, once, report->operations, report->events,
            retry_budget_balance(report->budget) / 1000.0);
     return kept;

@@ -10,7 +10,7 @@
 
    What there is to learn about retry.h is in the first two sections. At the end there is a table
    of how the operations ended, and verdicts (async_report.h). The exit status is 0 if all of them
-   hold, 1 if not, 2 without memory. */
+   hold, 1 if not, 2 without memory or with arguments: there are none. */
 #define _DEFAULT_SOURCE
 
 #define RETRY_IMPLEMENTATION
@@ -262,13 +262,17 @@ static bool clean_up(void)
     return uv_loop_close(&loop) == 0;
 }
 
-int main(void)
+int main(int count, char **arguments)
 {
     static const char *const states[REPORT_STATES] = {
         "with the request on the wire", "asking the remote policy", "waiting for a retry"};
     retry_client client = {0};
     uv_timer_t half_way;
     bool kept;
+    if (count > 1) {
+        fprintf(stderr, "usage: %s (without arguments)\n", arguments[0]);
+        return 2;
+    }
     uv_loop_init(&loop);
     set_up(&client);
     for (size_t i = 0; i < OPERATIONS; i++)
@@ -280,7 +284,7 @@ int main(void)
            OPERATIONS, report.longest, OPERATION_TIMEOUT);
     print_outcomes(&report, states);
     printf("\nThe remote policy answered %" PRIu32 " questions and was silent on %" PRIu32
-           "; %" PRIu32 " answers came too late.\n",
+           ";\n%" PRIu32 " answers came too late.\n",
            report.policy_answers, report.policy_silences, report.late_answers);
     print_memory(&report, sizeof(operation), sizeof(uv_timer_t), sizeof(service_call));
     kept = judge(&report);

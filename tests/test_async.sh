@@ -40,9 +40,16 @@ for text in "at first" "after 1 retry" "after 2 retries" "no reason to retry" "n
     check "some: $text" shows "^  $text  *[1-9]"
 done
 check "some expired" shows "^expired  *[1-9]"
-check "the policy answered, was silent, and some answers were late" shows \
-    "answered [1-9][0-9]* questions and was silent on [1-9][0-9]*; [1-9][0-9]* answers came too late"
+check "the policy answered, and was silent" shows \
+    "answered [1-9][0-9]* questions and was silent on [1-9][0-9]*;"
+check "some answers were late" shows "^[1-9][0-9]* answers came too late"
 check "memory of an operation" shows "^memory of an operation: [1-9][0-9]* bytes"
 check "memory measured" shows "^measured: .*, which is [1-9][0-9]* bytes an operation"
+check "80 columns" test "$(awk 'length > 80' "$work/out" | wc -l)" -eq 0
+
+"$program" --help >"$work/out" 2>"$work/errors"
+check "an argument: exit status" test $? -eq 2
+check "an argument: usage" grep -q "^usage: .*async_uv" "$work/errors"
+check "an argument: nothing is run" test ! -s "$work/out"
 
 finish
