@@ -30,7 +30,7 @@ do for [kind in "png svg"] {
     eval terminal."900,620"
     set output dir."/storm-recovery.".kind
     set multiplot
-    set lmargin at screen 0.085
+    set lmargin at screen 0.1
     set rmargin at screen 0.73
     set xrange [5:60]
     set xtics 5, 5
@@ -97,7 +97,7 @@ do for [kind in "png svg"] {
     set tmargin at screen 0.88
     set bmargin at screen 0.15
 
-    set lmargin at screen 0.085
+    set lmargin at screen 0.125
     set rmargin at screen 0.38
     set title "Time until all have written"
     set ylabel "time (ms)"
