@@ -37,7 +37,8 @@ typedef struct options {
     const char *data;
 } options;
 
-static uint32_t missed; /* numbers out of their tolerance */
+static const char *program = "storm"; /* its name, as it was started */
+static uint32_t missed;               /* numbers out of their tolerance */
 
 /* Whether a number is within `percent` of what is expected; counts it if not. */
 static bool keeps(double number, double expected, double percent)
@@ -61,7 +62,8 @@ static FILE *data_file(const options *chosen, const char *name)
     if (snprintf(path, sizeof path, "%s/%s", chosen->data, name) < (int)sizeof path)
         file = fopen(path, "w");
     if (!file) {
-        fprintf(stderr, "storm: cannot write %s/%s: %s\n", chosen->data, name, strerror(errno));
+        fprintf(stderr, "%s: cannot write %s/%s: %s\n", program, chosen->data, name,
+                strerror(errno));
         exit(2);
     }
     return file;
@@ -241,7 +243,7 @@ static void storm_simulate(const scheme *how, uint32_t clients, uint32_t busy, u
     uint32_t count = clients / how->layers;
     outage *o = outage_new(how, count, busy, seed);
     if (!o) {
-        fprintf(stderr, "storm: not enough memory for %" PRIu32 " clients\n", count);
+        fprintf(stderr, "%s: not enough memory for %" PRIu32 " clients\n", program, count);
         exit(2);
     }
     for (uint32_t second = 0; second < SIMULATED / 1000; second++) {
@@ -330,7 +332,8 @@ static void storm_part(const options *chosen)
            "holds %d s of work, and operations but those of the naive loop and the five\n"
            "layers end after %d s. In the last four rows %d clients each share a budget.\n",
            BUSY_MAX, ATTEMPT_TIMEOUT / 1000, QUEUE_LONGEST / 1000, OPERATION_TIMEOUT / 1000, GROUP);
-    fprintf(stderr, "storm: the longest of these simulated minutes took %.1f s\n", longest);
+    fflush(stdout); /* so that in one pipe the next line comes after these */
+    fprintf(stderr, "%s: the longest of these simulated minutes took %.1f s\n", program, longest);
 }
 
 /* ---- Budget and layers --------------------------------------------------------------------- */
@@ -396,10 +399,10 @@ PRINTF_LIKE static void refuse(const char *format, ...)
 {
     va_list arguments;
     va_start(arguments, format);
-    fputs("storm: ", stderr);
+    fprintf(stderr, "%s: ", program);
     vfprintf(stderr, format, arguments);
     va_end(arguments);
-    fputs("\nusage: storm [--seed N] [--clients N] [--quick] [--data DIR]\n", stderr);
+    fprintf(stderr, "\nusage: %s [--seed N] [--clients N] [--quick] [--data DIR]\n", program);
     exit(2);
 }
 
@@ -458,10 +461,19 @@ static void make_folder(const char *path)
     }
 }
 
+static const char *base_name(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash ? slash + 1 : path;
+}
+
 int main(int count, char **arguments)
 {
-    options chosen = read_options(arguments + (count > 0));
+    options chosen;
     struct rusage used;
+    if (count > 0)
+        program = base_name(arguments[0]);
+    chosen = read_options(arguments + (count > 0));
     make_folder(chosen.data);
     article_data(&chosen);
     contention_part(&chosen);
@@ -470,11 +482,11 @@ int main(int count, char **arguments)
     if (missed)
         printf("\n%" PRIu32 " numbers MISSED their tolerance.\n", missed);
     if (fflush(stdout) != 0) {
-        perror("storm: cannot write the tables");
+        fprintf(stderr, "%s: cannot write the tables: %s\n", program, strerror(errno));
         return 2;
     }
     getrusage(RUSAGE_SELF, &used);
-    fprintf(stderr, "storm: %.1f s of processor time, %.0f MB of memory at most\n",
+    fprintf(stderr, "%s: %.1f s of processor time, %.0f MB of memory at most\n", program,
             (double)clock() / CLOCKS_PER_SEC, (double)used.ru_maxrss / 1024);
     return missed ? 1 : 0;
 }

@@ -21,6 +21,9 @@ differs() { ! same "$1" "$2"; }
 plain() { ! LC_ALL=C grep -q '[[:cntrl:]]' "$work/$1"; }
 narrow() { awk 'length > 80 { wide = 1 } END { exit wide }' "$work/$1"; }
 
+# follows FILE TEXT NEXT: the line after TEXT's shows NEXT
+follows() { grep -A 1 -e "$2" "$work/$1" | tail -n 1 | grep -q -e "$3"; }
+
 # value FILE ROW COLUMN: of a data file with a header
 value() {
     awk -F '\t' -v row="$2" -v column="$3" '
@@ -60,11 +63,14 @@ if [ ! -s "$work/data/bucket.tsv" ]; then
     echo "0 passed, 1 failed"
     exit 1
 fi
-run again --quick --data "$work/data/again"
+"$storm" --quick --data "$work/data/again" >"$work/piped" 2>&1
+grep -v "^${storm##*/}: " "$work/piped" >"$work/again"
 run other --quick --seed 2 --data "$work/other_data"
 
 check "exit status" ended first 0
 check "the same seed, the same tables" same first again
+check "one pipe for both: time is told after the legend, not in the table" \
+    follows piped "share a budget" "simulated minutes took"
 check "another seed, other tables" differs first other
 check "another seed keeps the tolerances" ended other 0
 for part in contention article recovery bucket; do
@@ -127,6 +133,7 @@ refused() {
 }
 
 refused "unknown option" "unknown option '--fast'" --fast
+check "the usage names the program" says bad "^usage: ${storm##*/} \["
 refused "no number" "seed wants a number.*'1x'" --seed 1x
 refused "negative" "seed wants a number.*'-1'" --seed -1
 refused "too large" "seed wants a number" --seed 18446744073709551616
