@@ -62,11 +62,14 @@ build m3 "$firmware" run
 check "Cortex-M3: runs, and the host agrees" ended m3 0
 [ "$(cat "$work/m3.status")" -eq 0 ] || cat "$work/m3.out" "$work/m3.err"
 check "Cortex-M3: compared, to the byte" decisions m3 m3
-check "Cortex-M3: many decisions" test "$(grep -c ' ms, ' "$work/m3/host.log")" -gt 30
+check "Cortex-M3: many decisions" test "$(grep -c ' ms$' "$work/m3/host.log")" -gt 30
 check "Cortex-M3: before the wrap" shows m3/firmware.log "^ffffe0"
 check "Cortex-M3: after the wrap" shows m3/firmware.log "^000012"
 check "Cortex-M3: the counter wrapped in a wait" sh -c \
     'grep -A 1 "^fffff.* RETRY in [0-9]* ms" "$1" | grep -q "^0000"' - "$work/m3/firmware.log"
+
+narrow() { [ "$(awk 'length > 80' "$work/$1" | wc -l)" -eq 0 ]; }
+check "80 columns: board" narrow m3/firmware.log
 
 build m0 "$firmware" CPU=cortex-m0 run
 check "Cortex-M0: the same decisions" decisions m0 m3
@@ -74,13 +77,13 @@ build slow "$firmware" SHIFT=10 run
 check "a processor 16 times slower: the same" decisions slow m3
 
 decided() { check "decides: $1" shows m3/firmware.log "$2"; }
-decided "no link, nothing sent: retried" "increment  1  SOCKET_NOT_AVAILABLE  *RETRY"
-decided "lost on the air: not done twice" "increment  1  SOCKET_CLOSED_WHILE_IN_FLIGHT  *FAIL, not id"
-decided "silence: not done twice" "increment  1  ATTEMPT_TIMED_OUT  *FAIL, not idempotent"
+decided "no link, nothing sent: retried" "increment 1  SOCKET_NOT_AVAILABLE  *RETRY"
+decided "lost on the air: not done twice" "increment 1  SOCKET_CLOSED_WHILE_IN_FLIGHT  *FAIL, not id"
+decided "silence: not done twice" "increment 1  ATTEMPT_TIMED_OUT  *FAIL, not idempotent"
 decided "silence: a repeatable one is" "set  *2  ATTEMPT_TIMED_OUT  *RETRY"
 decided "locked" "lock  *2  KV_LOCKED 0x0009  *RETRY"
 decided "unlocked already" "unlock  *1  NONE 0x0009  *FAIL"
-decided "always retried" "get  *3  KV_NOT_MY_VBUCKET 0x0007  *RETRY in 50 ms, always"
+decided "always retried" "get  *3  KV_NOT_MY_VBUCKET 0x0007  *RETRY in 50 ms$"
 for step in "1 50" "2 100" "3 200" "4 300" "5 400"; do
     decided "the map's linear delays: $step" \
         "set  *${step% *}  KV_ERROR_MAP_RETRY_INDICATED 0x0082  *RETRY in ${step#* } ms"
@@ -89,13 +92,13 @@ for step in "1 20" "2 4" "3 16" "4 64" "5 256" "6 600"; do
     decided "the map's exponential delays: $step" \
         "set  *${step% *}  KV_ERROR_MAP_RETRY_INDICATED 0x0091  *RETRY in ${step#* } ms"
 done
-decided "the map's time limit" "0x0091  *FAIL, server's time limit"
-decided "the map says no" "NONE 0x0092  *FAIL"
-decided "not in the map" "NONE 0x7ff0  *FAIL"
+decided "the map's time limit" "0x0091  *FAIL, map's time limit"
+decided "the map says no" "NONE 0x0092  *FAIL, not retryable"
+decided "not in the map" "NONE 0x7ff0  *FAIL, not retryable"
 decided "throttled: half a second, half of it at random" "0x0085  *RETRY in \(2[5-9]\|[34]\)[0-9]"
 decided "deadline" "set  *2  KV_ERROR_MAP_RETRY_INDICATED 0x0082  *EXPIRE in 40 ms"
-decided "attempts" "set  *8  KV_TEMPORARY_FAILURE 0x0086  *FAIL, attempts exhausted"
-decided "budget" "FAIL, retry budget exhausted"
+decided "attempts" "set  *8  KV_TEMPORARY_FAILURE 0x0086  *FAIL, attempts used up"
+decided "budget" "FAIL, budget used up"
 decided "every operation ended" "operations: 10 done, 11 failed, 2 expired"
 decided "reconnect" "^1 times told to join anew; 0 not idempotent"
 
@@ -178,6 +181,12 @@ refuses faulty 18 'more than 12 events'
 refuses faulty 19 '"00" is no event'
 refuses faulty 20 'over 255 bytes, or with a NUL'
 refuses faulty 21 'over 255 bytes, or with a NUL'
+
+# The longest words in each column, in one row.
+printf 'increment once 60000 0x91\nincrement once 60000 0x86\n' | scenario wide
+check "80 columns: the longest words" narrow wide.out
+check "80 columns: the widest row" shows wide.out \
+    "increment 7  KV_ERROR_MAP_RETRY_INDICATED 0x0091 FAIL, map's time limit$"
 
 run table "$work/m3/host" --c "$work/faulty.txt"
 run sound_table "$work/m3/host" --c "$work/sound.txt"

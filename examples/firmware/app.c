@@ -290,6 +290,24 @@ static void put_failure(text_line *line, const log_record *record)
     }
 }
 
+/* In fewer words than the library's, so that a line of the log fits into 80 columns. */
+static const char *cause_words(uint8_t cause)
+{
+    switch (cause) {
+    case RETRY_CAUSE_NOT_RETRYABLE:
+        return "not retryable";
+    case RETRY_CAUSE_ATTEMPTS_EXHAUSTED:
+        return "attempts used up";
+    case RETRY_CAUSE_BUDGET_EXHAUSTED:
+        return "budget used up";
+    case RETRY_CAUSE_MAX_DURATION:
+        return "map's time limit";
+    default:
+        return retry_cause_text(cause);
+    }
+}
+
+/* The cause of a failure only: of all else the rest of the line says enough. */
 static void put_decision(text_line *line, const log_record *record)
 {
     text_put(line, retry_verdict_name(record->verdict));
@@ -298,9 +316,9 @@ static void put_decision(text_line *line, const log_record *record)
         text_decimal(line, record->delay);
         text_put(line, " ms");
     }
-    if (record->verdict != RETRY_VERDICT_SUCCESS) {
+    if (record->verdict == RETRY_VERDICT_FAIL) {
         text_put(line, ", ");
-        text_put(line, retry_cause_text(record->cause));
+        text_put(line, cause_words(record->cause));
     }
 }
 
@@ -308,13 +326,13 @@ static void write_record(void (*write)(const char *line), const log_record *reco
 {
     text_line line = {"", 0};
     text_hex(&line, record->tick, 8);
-    text_column(&line, 10);
+    text_column(&line, 9);
     text_put(&line, record->name);
-    text_column(&line, 21);
+    text_column(&line, 19);
     text_decimal(&line, record->attempt);
-    text_column(&line, 24);
+    text_column(&line, 22);
     put_failure(&line, record);
-    text_column(&line, 63);
+    text_column(&line, 58);
     put_decision(&line, record);
     write(line.text);
 }
@@ -353,7 +371,7 @@ uint32_t app_log_size(void)
 bool app_report(void (*write)(const char *line))
 {
     const uint32_t kept = log_count < LOG_RECORDS ? log_count : LOG_RECORDS;
-    write("tick      operation  try what went wrong                        decision");
+    write("tick     request  try what went wrong                     decision");
     for (uint32_t i = 0; i < kept; i++)
         write_record(write, &log_records[i]);
     write_summary(write);

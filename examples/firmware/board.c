@@ -113,11 +113,12 @@ static void write_memory(void)
     text_line line = {"", 0};
     put_bytes(&line, "memory: flash ",
               distance((const char *)__interrupt_vector, __data_source_end));
-    put_bytes(&line, " bytes, RAM ", distance(__data_start, __bss_end));
-    put_bytes(&line, " (the log ", app_log_size());
+    put_bytes(&line, ", RAM ", distance(__data_start, __bss_end));
+    put_bytes(&line, " (log ", app_log_size());
     put_bytes(&line, "), stack ", stack_used());
-    put_bytes(&line, "; a request ", sizeof(retry_request));
-    put_bytes(&line, ", a budget ", sizeof(retry_budget));
+    put_bytes(&line, "; request ", sizeof(retry_request));
+    put_bytes(&line, ", budget ", sizeof(retry_budget));
+    text_put(&line, " bytes");
     write_line(line.text);
 }
 
