@@ -1565,7 +1565,8 @@ static bool errmap__pass_entry(errmap__parser *parser)
     return true;
 }
 
-static bool errmap__pass_errors(errmap__parser *parser)
+/* An object whose members `pass_member` takes, each from behind its key. */
+static bool errmap__pass_object(errmap__parser *parser, bool (*pass_member)(errmap__parser *))
 {
     errmap__gate *const gate = &parser->gate;
     int step;
@@ -1574,7 +1575,7 @@ static bool errmap__pass_errors(errmap__parser *parser)
         return errmap__pass_value(gate);
     }
     for (step = errmap__pass_open(gate); step == ERRMAP__VALUE; step = errmap__pass_on(gate)) {
-        if (!errmap__pass_entry(parser))
+        if (!pass_member(parser))
             return false;
     }
     return step == ERRMAP__ENDED;
@@ -1625,26 +1626,17 @@ static bool errmap__pass_member(errmap__parser *parser)
         errmap__refuse(parser, ERRMAP_E_SCHEMA, gate->key);
     parser->seen |= bit;
     if (member == ERRMAP__MEMBER_ERRORS)
-        return errmap__pass_errors(parser);
+        return errmap__pass_object(parser, errmap__pass_entry);
     return errmap__pass_count(parser, member == ERRMAP__MEMBER_VERSION ? &parser->version
                                                                        : &parser->revision);
 }
 
 static bool errmap__pass_map(errmap__parser *parser)
 {
-    errmap__gate *const gate = &parser->gate;
-    int step;
-    if (errmap__pass_space(&gate->cursor) != '{') {
-        errmap__refuse(parser, ERRMAP_E_SCHEMA, gate->cursor.at);
-        return errmap__pass_value(gate);
-    }
-    for (step = errmap__pass_open(gate); step == ERRMAP__VALUE; step = errmap__pass_on(gate)) {
-        if (!errmap__pass_member(parser))
-            return false;
-    }
-    if (parser->seen != (1u << ERRMAP__MEMBER_COUNT) - 1)
-        errmap__refuse(parser, ERRMAP_E_SCHEMA, gate->cursor.at - 1);
-    return step == ERRMAP__ENDED;
+    const bool passed = errmap__pass_object(parser, errmap__pass_member);
+    if (passed && parser->seen != (1u << ERRMAP__MEMBER_COUNT) - 1)
+        errmap__refuse(parser, ERRMAP_E_SCHEMA, parser->gate.cursor.at - 1);
+    return passed;
 }
 
 /* The whole text. A fault of the gate counts more than any of the schema before it. */
