@@ -88,6 +88,15 @@ CHECK_API retry_time check_after(retry_time start, retry_time elapsed)
     return elapsed <= left ? start + elapsed : elapsed - left - 1;
 }
 
+/* A failed attempt of which nothing but the reason is known. */
+CHECK_API retry_failure check_failure_of(retry_reason reason)
+{
+    retry_failure failure;
+    memset(&failure, 0, sizeof failure);
+    failure.reason = reason;
+    return failure;
+}
+
 CHECK_API void check_decision(unsigned verdict, unsigned cause, retry_decision got,
                               const char *file, int line)
 {

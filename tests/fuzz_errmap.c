@@ -16,15 +16,7 @@
 
 #define SPACE 64 /* entries */
 
-#define REQUIRE(condition)                                                      \
-    do {                                                                        \
-        if (!(condition)) {                                                     \
-            fprintf(stderr, "%s:%d: not %s\n", __FILE__, __LINE__, #condition); \
-            abort();                                                            \
-        }                                                                       \
-    } while (0)
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+#include "errmap_fuzz.h"
 
 /* The text comes out as UTF-8 of the length that was told. */
 static void check_text(const errmap *map, errmap_text text)
@@ -93,7 +85,3 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     }
     return 0;
 }
-
-#ifdef FUZZ_REPLAY
-#include "errmap_replay.h"
-#endif

@@ -1,12 +1,6 @@
 /* Fuzz target for the packets: readers take any bytes, what they hand out lies inside the packet,
-   and what writers write has the lengths that it says.
-
-     clang -g -O1 -fsanitize=fuzzer,address,undefined tests/fuzz_errmap_packets.c -o
-   build/fuzz_packets build/fuzz_packets -seed_inputs=tests/errmap_hello.bin,tests/errmap_get.bin
-
-   Or without clang: cc -DFUZZ_REPLAY tests/fuzz_errmap_packets.c -o build/replay_packets, then
-   build/replay_packets tests/errmap_hello.bin tests/errmap_hello_framed.bin tests/errmap_get.bin.
- */
+   and what writers write has the lengths that it says. `make fuzz` builds it with clang's
+   libFuzzer, and without clang as build/replay_errmap_packets FILE ... */
 #define RETRY_IMPLEMENTATION
 #include "../errmap.h"
 
@@ -14,15 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define REQUIRE(condition)                                                      \
-    do {                                                                        \
-        if (!(condition)) {                                                     \
-            fprintf(stderr, "%s:%d: not %s\n", __FILE__, __LINE__, #condition); \
-            abort();                                                            \
-        }                                                                       \
-    } while (0)
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+#include "errmap_fuzz.h"
 
 static void check_readers(const uint8_t *data, size_t size)
 {
@@ -64,7 +50,3 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         check_writers(data, size);
     return 0;
 }
-
-#ifdef FUZZ_REPLAY
-#include "errmap_replay.h"
-#endif

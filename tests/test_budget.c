@@ -28,14 +28,6 @@ static retry_budget budget_of(const retry_budget_options *options, uint32_t bala
     return budget;
 }
 
-static retry_failure failure_of(retry_reason reason)
-{
-    retry_failure failure;
-    memset(&failure, 0, sizeof failure);
-    failure.reason = reason;
-    return failure;
-}
-
 static retry_client client_of(retry_budget *budget)
 {
     retry_client client;
@@ -439,7 +431,7 @@ static void test_costs_default_to_the_retry_cost(void)
         retry_budget budget;
         retry_client client = client_of(&budget);
         retry_request request = begun(NULL);
-        retry_failure failure = failure_of(RETRY_REASON_KV_LOCKED);
+        retry_failure failure = check_failure_of(RETRY_REASON_KV_LOCKED);
         options.timeout_cost = rows[i].timeout_cost;
         options.throttle_cost = rows[i].throttle_cost;
         budget = budget_of(&options, 9000);
@@ -458,7 +450,7 @@ static void test_free_retries(void)
     retry_budget_options options = options_of(0, 0);
     retry_budget budget = budget_of(&options, 0);
     retry_client client = client_of(&budget);
-    retry_failure failure = failure_of(RETRY_REASON_KV_LOCKED);
+    retry_failure failure = check_failure_of(RETRY_REASON_KV_LOCKED);
     retry_request request = begun(&client);
     CHECK_DECISION(FAIL, BUDGET_EXHAUSTED, retry_orchestrate(&request, &failure, START));
     options.capacity = 1;
@@ -474,7 +466,7 @@ static void test_refill_by_orchestrate(void)
     retry_budget_options options = options_of(9000, 1000);
     retry_budget budget;
     retry_client client = client_of(&budget);
-    retry_failure failure = failure_of(RETRY_REASON_KV_LOCKED);
+    retry_failure failure = check_failure_of(RETRY_REASON_KV_LOCKED);
     retry_request request = begun(NULL);
     options.refill_per_second = 100;
     budget = budget_of(&options, 0);
@@ -511,7 +503,7 @@ static uint32_t balance_after(const retry_budget_options *options, unsigned retr
     retry_budget budget = budget_of(options, 50000);
     retry_client client = client_of(&budget);
     retry_request request = begun(NULL);
-    retry_failure failure = failure_of(RETRY_REASON_KV_LOCKED);
+    retry_failure failure = check_failure_of(RETRY_REASON_KV_LOCKED);
     request.client = &client;
     for (; retries > 0; retries--) {
         CHECK_DECISION(RETRY, STRATEGY, retry_orchestrate(&request, &failure, START));
@@ -560,7 +552,7 @@ static void test_refund_into_a_full_bucket(void)
     retry_budget budget;
     retry_client client = client_of(&budget);
     retry_request request = begun(NULL);
-    retry_failure failure = failure_of(RETRY_REASON_KV_LOCKED);
+    retry_failure failure = check_failure_of(RETRY_REASON_KV_LOCKED);
     options.refund_last = true;
     budget = budget_of(&options, 9000);
     request.client = &client;
@@ -581,7 +573,7 @@ static void test_final_failure_gives_nothing(void)
     retry_budget budget = budget_of(&options, 500000);
     retry_client client = client_of(&budget);
     retry_request request = begun(&client);
-    retry_failure failure = failure_of(RETRY_REASON_KV_LOCKED);
+    retry_failure failure = check_failure_of(RETRY_REASON_KV_LOCKED);
     CHECK_DECISION(RETRY, STRATEGY, retry_orchestrate(&request, &failure, START));
     failure.reason = RETRY_REASON_NONE;
     CHECK_DECISION(FAIL, NOT_RETRYABLE, retry_orchestrate(&request, &failure, START));
@@ -594,7 +586,7 @@ static void test_final_failure_gives_nothing(void)
 static retry_decision fail_once(const retry_client *client, retry_reason reason)
 {
     retry_request request = begun(client);
-    retry_failure failure = failure_of(reason);
+    retry_failure failure = check_failure_of(reason);
     return retry_orchestrate(&request, &failure, START);
 }
 
@@ -669,7 +661,7 @@ static void test_grpc_gives_nothing_back(void)
     retry_budget budget = budget_of(&options, 10000);
     retry_client client = client_of(&budget);
     retry_request request = begun(&client);
-    retry_failure failure = failure_of(RETRY_REASON_KV_LOCKED);
+    retry_failure failure = check_failure_of(RETRY_REASON_KV_LOCKED);
     retry_policy slow = RETRY_POLICY_BEST_EFFORT;
     retry_backoff constant = RETRY_BACKOFF_DEFAULT;
     constant.initial = 100;
@@ -700,7 +692,7 @@ static unsigned long load(retry_budget *budget, unsigned percent)
     retry_policy policy = RETRY_POLICY_BEST_EFFORT;
     retry_backoff plain = RETRY_BACKOFF_RFC0049;
     retry_client client = client_of(budget);
-    retry_failure failure = failure_of(RETRY_REASON_KV_LOCKED);
+    retry_failure failure = check_failure_of(RETRY_REASON_KV_LOCKED);
     retry_request request = begun(NULL);
     unsigned long attempts = 0;
     unsigned i;

@@ -6,14 +6,6 @@
 
 #define START ((retry_time)5000)
 
-static retry_failure failure_of(retry_reason reason)
-{
-    retry_failure failure;
-    memset(&failure, 0, sizeof failure);
-    failure.reason = reason;
-    return failure;
-}
-
 static retry_request begun(const retry_client *client)
 {
     retry_request request;
@@ -85,7 +77,7 @@ static void check_misuse(retry_request *request, const retry_failure *failure, u
 
 static void test_null(void)
 {
-    retry_failure failure = failure_of(RETRY_REASON_KV_LOCKED);
+    retry_failure failure = check_failure_of(RETRY_REASON_KV_LOCKED);
     retry_request request = begun(NULL);
     CHECK_DECISION(FAIL, MISUSE, retry_orchestrate(NULL, &failure, START));
     CHECK_DECISION(FAIL, MISUSE, retry_orchestrate(NULL, NULL, START));
@@ -95,7 +87,7 @@ static void test_null(void)
 
 static void test_not_begun(void)
 {
-    retry_failure failure = failure_of(RETRY_REASON_KV_LOCKED);
+    retry_failure failure = check_failure_of(RETRY_REASON_KV_LOCKED);
     retry_request request;
     memset(&request, 0, sizeof request);
     check_misuse(&request, &failure, RETRY_CAUSE_MISUSE);
@@ -105,8 +97,8 @@ static void test_not_begun(void)
 
 static void test_finished(void)
 {
-    retry_failure locked = failure_of(RETRY_REASON_KV_LOCKED);
-    retry_failure none = failure_of(RETRY_REASON_NONE);
+    retry_failure locked = check_failure_of(RETRY_REASON_KV_LOCKED);
+    retry_failure none = check_failure_of(RETRY_REASON_NONE);
     retry_request request = begun(NULL);
     CHECK_DECISION(FAIL, NOT_RETRYABLE, retry_orchestrate(&request, &none, START));
     check_misuse(&request, &locked, RETRY_CAUSE_MISUSE);
@@ -126,8 +118,8 @@ static void test_strategy_without_function(void)
     struct scripted good = granting(5);
     retry_client client = client_of(&empty);
     retry_request request = begun(&client);
-    retry_failure failure = failure_of(RETRY_REASON_KV_LOCKED);
-    retry_failure always = failure_of(RETRY_REASON_KV_NOT_MY_VBUCKET);
+    retry_failure failure = check_failure_of(RETRY_REASON_KV_LOCKED);
+    retry_failure always = check_failure_of(RETRY_REASON_KV_NOT_MY_VBUCKET);
     check_misuse(&request, &failure, RETRY_CAUSE_MISUSE);
     check_misuse(&request, &always, RETRY_CAUSE_MISUSE);
     request.strategy = &good.base;
@@ -156,7 +148,7 @@ static void test_recording(void)
         {UINT32_MAX, 1, 1, 36}, {UINT32_MAX, 1, 2, 36}, {0, 1, 1, 38},
     };
     retry_request request = begun(NULL);
-    retry_failure failure = failure_of(RETRY_REASON_KV_LOCKED);
+    retry_failure failure = check_failure_of(RETRY_REASON_KV_LOCKED);
     retry_time now = START;
     size_t i;
     for (i = 0; i < CHECK_COUNT(rows); i++) {
@@ -184,7 +176,7 @@ static void test_reasons_add_up(void)
     retry_reason_set before = 0;
     size_t i;
     for (i = 0; i < CHECK_COUNT(reasons); i++) {
-        retry_failure failure = failure_of(reasons[i]);
+        retry_failure failure = check_failure_of(reasons[i]);
         CHECK(i == 3 || !retry_reason_set_has(request.reasons, reasons[i]));
         retry_orchestrate(&request, &failure, START);
         check_row("%s", retry_reason_name(reasons[i]));
@@ -197,7 +189,7 @@ static void test_reasons_add_up(void)
 /* A failure is recorded before it is refused. */
 static void test_refused_is_recorded(void)
 {
-    retry_failure failure = failure_of(RETRY_REASON_KV_LOCKED);
+    retry_failure failure = check_failure_of(RETRY_REASON_KV_LOCKED);
     retry_request request = begun(NULL);
     failure.safety = RETRY_SAFETY_NO;
     failure.code = 9;
@@ -279,7 +271,7 @@ static void test_verdicts(void)
 {
     size_t i;
     for (i = 0; i < CHECK_COUNT(verdicts); i++) {
-        retry_failure failure = failure_of(verdicts[i].reason);
+        retry_failure failure = check_failure_of(verdicts[i].reason);
         retry_request request = begun(NULL);
         bool retried = verdicts[i].verdict == RETRY_VERDICT_RETRY;
         failure.safety = verdicts[i].safety;
@@ -296,7 +288,7 @@ static void test_verdicts(void)
 static void test_permitted(void)
 {
     size_t i;
-    retry_failure failure = failure_of(RETRY_REASON_KV_LOCKED);
+    retry_failure failure = check_failure_of(RETRY_REASON_KV_LOCKED);
     retry_request request = begun(NULL);
     for (i = 0; i <= UINT16_MAX; i++) {
         bool allows = retry_reason_allows_non_idempotent((retry_reason)i);
@@ -322,7 +314,7 @@ static const retry_ms ladder[] = {1, 10, 50, 100, 500, 1000, 1000, 1000, 1000};
 
 static void test_always_ladder(void)
 {
-    retry_failure failure = failure_of(RETRY_REASON_KV_NOT_MY_VBUCKET);
+    retry_failure failure = check_failure_of(RETRY_REASON_KV_NOT_MY_VBUCKET);
     retry_request request = begun(NULL);
     size_t i;
     for (i = 0; i < CHECK_COUNT(ladder); i++) {
@@ -338,8 +330,8 @@ static void test_always_ladder(void)
 /* The ladder goes by all retries, not by those of always-retry reasons. */
 static void test_always_ladder_counts_all(void)
 {
-    retry_failure always = failure_of(RETRY_REASON_KV_NOT_MY_VBUCKET);
-    retry_failure locked = failure_of(RETRY_REASON_KV_LOCKED);
+    retry_failure always = check_failure_of(RETRY_REASON_KV_NOT_MY_VBUCKET);
+    retry_failure locked = check_failure_of(RETRY_REASON_KV_LOCKED);
     retry_request request = begun(NULL);
     CHECK_EQUAL(1, retry_orchestrate(&request, &always, START).delay);
     CHECK_DECISION(RETRY, STRATEGY, retry_orchestrate(&request, &locked, START));
@@ -349,7 +341,7 @@ static void test_always_ladder_counts_all(void)
 static void test_always_interval(void)
 {
     retry_client client = client_of(NULL);
-    retry_failure failure = failure_of(RETRY_REASON_KV_NOT_MY_VBUCKET);
+    retry_failure failure = check_failure_of(RETRY_REASON_KV_NOT_MY_VBUCKET);
     retry_request request;
     unsigned i;
     client.always_interval = 7;
@@ -365,7 +357,7 @@ static void test_always_asks_nobody(void)
 {
     struct scripted refusing = answering(RETRY_ACTION_NONE, RETRY_CAUSE_REFUSED, 0);
     retry_client client = client_of(&refusing.base);
-    retry_failure failure = failure_of(RETRY_REASON_KV_COLLECTION_OUTDATED);
+    retry_failure failure = check_failure_of(RETRY_REASON_KV_COLLECTION_OUTDATED);
     retry_budget empty;
     retry_request request;
     retry_budget_init(&empty, NULL, START);
@@ -384,7 +376,7 @@ static void test_fail_fast(void)
     retry_client client = client_of(retry_fail_fast());
     size_t i;
     for (i = 0; i < CHECK_COUNT(reasons); i++) {
-        retry_failure failure = failure_of(reasons[i]);
+        retry_failure failure = check_failure_of(reasons[i]);
         retry_request request = begun(&client);
         request.idempotent = true;
         CHECK_DECISION(FAIL, REFUSED, retry_orchestrate(&request, &failure, START));
@@ -395,7 +387,7 @@ static void test_fail_fast(void)
 
 static void test_strategy_refuses(void)
 {
-    retry_failure failure = failure_of(RETRY_REASON_KV_LOCKED);
+    retry_failure failure = check_failure_of(RETRY_REASON_KV_LOCKED);
     unsigned cause;
     for (cause = 0; cause < RETRY_CAUSE_COUNT; cause++) {
         struct scripted strategy = answering(RETRY_ACTION_NONE, (uint8_t)cause, 1234);
@@ -414,7 +406,7 @@ static void test_strategy_refuses(void)
 /* A kind that is none must neither grant nor leave the request open. */
 static void test_garbage_action(void)
 {
-    retry_failure failure = failure_of(RETRY_REASON_KV_LOCKED);
+    retry_failure failure = check_failure_of(RETRY_REASON_KV_LOCKED);
     unsigned kind;
     for (kind = RETRY_ACTION_PENDING + 1; kind < 256; kind++) {
         struct scripted strategy = answering((uint8_t)kind, (uint8_t)kind, UINT32_MAX);
@@ -430,7 +422,7 @@ static void test_garbage_action(void)
 static void test_strategy_grants(void)
 {
     static const retry_ms delays[] = {0, 1, 123456, UINT32_MAX};
-    retry_failure failure = failure_of(RETRY_REASON_KV_LOCKED);
+    retry_failure failure = check_failure_of(RETRY_REASON_KV_LOCKED);
     size_t i;
     for (i = 0; i < CHECK_COUNT(delays); i++) {
         struct scripted strategy = granting(delays[i]);
@@ -449,7 +441,7 @@ static void test_strategy_may_grant_anything(void)
     struct scripted strategy = granting(5);
     retry_client client = client_of(&strategy.base);
     retry_request request = begun(&client);
-    retry_failure failure = failure_of(RETRY_REASON_SOCKET_CLOSED_WHILE_IN_FLIGHT);
+    retry_failure failure = check_failure_of(RETRY_REASON_SOCKET_CLOSED_WHILE_IN_FLIGHT);
     CHECK_DECISION(RETRY, STRATEGY, retry_orchestrate(&request, &failure, START));
 }
 
@@ -458,7 +450,7 @@ static void test_own_strategy_wins(void)
     struct scripted clients = granting(11), own = granting(22);
     retry_client client = client_of(&clients.base);
     retry_request request = begun(&client);
-    retry_failure failure = failure_of(RETRY_REASON_KV_LOCKED);
+    retry_failure failure = check_failure_of(RETRY_REASON_KV_LOCKED);
     CHECK_EQUAL(11, retry_orchestrate(&request, &failure, START).delay);
     request.strategy = &own.base;
     CHECK_EQUAL(22, retry_orchestrate(&request, &failure, START).delay);
@@ -497,8 +489,8 @@ static void test_what_a_strategy_sees(void)
     char context = 'c';
     retry_client client = client_of(&strategy.base);
     retry_request request = begun(&client);
-    retry_failure always = failure_of(RETRY_REASON_KV_NOT_MY_VBUCKET);
-    retry_failure failure = failure_of(RETRY_REASON_KV_LOCKED);
+    retry_failure always = check_failure_of(RETRY_REASON_KV_NOT_MY_VBUCKET);
+    retry_failure failure = check_failure_of(RETRY_REASON_KV_LOCKED);
     request.context = &context;
     failure.code = 9;
     curious_calls = 0;
@@ -521,7 +513,7 @@ static void test_strategy_hands_on(void)
     retry_policy policy = RETRY_POLICY_BEST_EFFORT;
     retry_client client = client_of(&policy.base);
     retry_request request = begun(&client);
-    retry_failure failure = failure_of(RETRY_REASON_KV_LOCKED);
+    retry_failure failure = check_failure_of(RETRY_REASON_KV_LOCKED);
     policy.base.retry_after = robot_after;
     CHECK_DECISION(RETRY, STRATEGY, retry_orchestrate(&request, &failure, START));
     request.context = &policy;
@@ -546,7 +538,7 @@ static void test_budget_by_kind(void)
     for (i = 0; i < CHECK_COUNT(rows); i++) {
         struct scripted strategy = granting(5);
         retry_client client = client_of(&strategy.base);
-        retry_failure failure = failure_of(RETRY_REASON_KV_LOCKED);
+        retry_failure failure = check_failure_of(RETRY_REASON_KV_LOCKED);
         retry_budget budget;
         retry_request request;
         retry_budget_init(&budget, &options, START);
@@ -564,7 +556,7 @@ static void test_budget_exhausted(void)
 {
     struct scripted strategy = granting(5000);
     retry_client client = client_of(&strategy.base);
-    retry_failure failure = failure_of(RETRY_REASON_KV_LOCKED);
+    retry_failure failure = check_failure_of(RETRY_REASON_KV_LOCKED);
     retry_budget budget;
     retry_request request;
     retry_decision decision;
@@ -586,7 +578,7 @@ static void test_budget_pays_for_grants_only(void)
     static const retry_budget_options options = {9000, 1000, 0, 0, 0, 0, 0, 0, false, false};
     struct scripted strategy = answering(RETRY_ACTION_NONE, RETRY_CAUSE_REFUSED, 0);
     retry_client client = client_of(&strategy.base);
-    retry_failure failure = failure_of(RETRY_REASON_KV_LOCKED);
+    retry_failure failure = check_failure_of(RETRY_REASON_KV_LOCKED);
     retry_budget budget;
     retry_request request;
     retry_budget_init(&budget, &options, START);
@@ -604,7 +596,7 @@ static void test_budget_pays_for_grants_only(void)
 
 static void test_counters_saturate(void)
 {
-    retry_failure failure = failure_of(RETRY_REASON_KV_NOT_MY_VBUCKET);
+    retry_failure failure = check_failure_of(RETRY_REASON_KV_NOT_MY_VBUCKET);
     retry_request request = begun(NULL);
     unsigned i;
     CHECK_EQUAL(1, retry_orchestrate(&request, &failure, START).delay);
@@ -649,7 +641,7 @@ static void test_observer(void)
     struct scripted strategy = granting(40);
     struct telling told;
     retry_client client = client_of(&strategy.base);
-    retry_failure failure = failure_of(RETRY_REASON_KV_LOCKED);
+    retry_failure failure = check_failure_of(RETRY_REASON_KV_LOCKED);
     retry_request request;
     client.observe = tell;
     client.observe_context = &told;
@@ -675,8 +667,8 @@ static void test_observer_is_told_once(void)
 {
     struct telling told;
     retry_client client = client_of(NULL);
-    retry_failure locked = failure_of(RETRY_REASON_KV_LOCKED);
-    retry_failure none = failure_of(RETRY_REASON_NONE);
+    retry_failure locked = check_failure_of(RETRY_REASON_KV_LOCKED);
+    retry_failure none = check_failure_of(RETRY_REASON_NONE);
     retry_request request;
     client.observe = tell;
     client.observe_context = &told;
@@ -723,7 +715,7 @@ static void test_observer_is_told_last(void)
     static const retry_budget_options options = {9000, 1000, 0, 0, 0, 0, 0, 0, false, false};
     struct scripted strategy = granting(40);
     retry_client client = client_of(&strategy.base);
-    retry_failure failure = failure_of(RETRY_REASON_KV_LOCKED);
+    retry_failure failure = check_failure_of(RETRY_REASON_KV_LOCKED);
     retry_budget budget;
     retry_request request;
     retry_budget_init(&budget, &options, START);

@@ -18,14 +18,6 @@ static uint32_t bottom(void *context)
     return 0;
 }
 
-static retry_failure failure_of(retry_reason reason)
-{
-    retry_failure failure;
-    memset(&failure, 0, sizeof failure);
-    failure.reason = reason;
-    return failure;
-}
-
 static retry_client client_of(const retry_strategy *strategy, retry_random_fn *random)
 {
     retry_client client;
@@ -67,7 +59,7 @@ static retry_action ask(const retry_policy *policy, retry_request *request,
 static void test_null(void)
 {
     retry_policy policy = RETRY_POLICY_BEST_EFFORT;
-    retry_failure failure = failure_of(RETRY_REASON_KV_LOCKED);
+    retry_failure failure = check_failure_of(RETRY_REASON_KV_LOCKED);
     retry_request request = begun(NULL);
     retry_action actions[3];
     unsigned i;
@@ -84,7 +76,7 @@ static void test_null(void)
 static void test_not_permitted_comes_first(void)
 {
     retry_policy policy = plain_policy();
-    retry_failure failure = failure_of(RETRY_REASON_SOCKET_CLOSED_WHILE_IN_FLIGHT);
+    retry_failure failure = check_failure_of(RETRY_REASON_SOCKET_CLOSED_WHILE_IN_FLIGHT);
     retry_request request = begun(NULL);
     policy.max_attempts = 1;
     request.idempotent = false;
@@ -124,7 +116,7 @@ static void test_attempts(void)
         {UINT32_MAX, UINT32_MAX, false},
     };
     retry_policy policy = plain_policy();
-    retry_failure failure = failure_of(RETRY_REASON_KV_LOCKED);
+    retry_failure failure = check_failure_of(RETRY_REASON_KV_LOCKED);
     size_t i;
     for (i = 0; i < CHECK_COUNT(rows); i++) {
         retry_request request = begun(NULL);
@@ -145,7 +137,7 @@ static void test_delay_follows_the_backoff(void)
     static const retry_ms expected[] = {10, 20, 40, 80, 160, 320, 640, 1000, 1000};
     retry_policy policy = plain_policy();
     retry_client client = client_of(&policy.base, top);
-    retry_failure failure = failure_of(RETRY_REASON_KV_LOCKED);
+    retry_failure failure = check_failure_of(RETRY_REASON_KV_LOCKED);
     retry_request request = begun(&client);
     size_t i;
     for (i = 0; i < CHECK_COUNT(expected); i++) {
@@ -159,7 +151,7 @@ static void test_decorrelated(void)
 {
     retry_policy policy = plain_policy();
     retry_client client = client_of(&policy.base, top);
-    retry_failure failure = failure_of(RETRY_REASON_KV_LOCKED);
+    retry_failure failure = check_failure_of(RETRY_REASON_KV_LOCKED);
     retry_request request = begun(&client);
     policy.backoff.jitter = RETRY_JITTER_DECORRELATED;
     CHECK_EQUAL(30, retry_orchestrate(&request, &failure, START).delay);
@@ -174,7 +166,7 @@ static void test_decorrelated(void)
 static void test_throttle_backoff(void)
 {
     retry_policy policy = plain_policy();
-    retry_failure failure = failure_of(RETRY_REASON_KV_LOCKED);
+    retry_failure failure = check_failure_of(RETRY_REASON_KV_LOCKED);
     retry_request request = begun(NULL);
     failure.throttle = true;
     CHECK_EQUAL(10, ask(&policy, &request, &failure).delay);
@@ -230,7 +222,7 @@ static void test_retry_after(void)
     for (i = 0; i < CHECK_COUNT(waits); i++) {
         retry_policy policy = plain_policy();
         retry_client low = client_of(NULL, bottom), high = client_of(NULL, top);
-        retry_failure failure = failure_of(RETRY_REASON_KV_LOCKED);
+        retry_failure failure = check_failure_of(RETRY_REASON_KV_LOCKED);
         retry_request request = begun(&low);
         failure.retry_after = waits[i].wanted;
         policy.retry_after_max = waits[i].max;
@@ -250,7 +242,7 @@ static void check_preset(const char *name, const retry_policy *policy, const ret
                          size_t count)
 {
     retry_client high = client_of(&policy->base, top), low = client_of(&policy->base, bottom);
-    retry_failure failure = failure_of(RETRY_REASON_KV_LOCKED);
+    retry_failure failure = check_failure_of(RETRY_REASON_KV_LOCKED);
     size_t i;
     for (i = 0; i < count; i++) {
         retry_request request = begun(&high);
@@ -284,7 +276,7 @@ static void test_preset_attempts(void)
     static const retry_policy policies[] = {RETRY_POLICY_SMITHY, RETRY_POLICY_AWS,
                                             RETRY_POLICY_AWS_2026};
     static const unsigned attempts[] = {5, 3, 3};
-    retry_failure failure = failure_of(RETRY_REASON_KV_LOCKED);
+    retry_failure failure = check_failure_of(RETRY_REASON_KV_LOCKED);
     size_t i;
     for (i = 0; i < CHECK_COUNT(policies); i++) {
         retry_client client = client_of(&policies[i].base, top);
@@ -302,7 +294,7 @@ static void test_best_effort(void)
 {
     static const retry_policy policy = RETRY_POLICY_BEST_EFFORT;
     retry_client standard = client_of(NULL, top), shared = client_of(retry_best_effort(), top);
-    retry_failure failure = failure_of(RETRY_REASON_KV_LOCKED);
+    retry_failure failure = check_failure_of(RETRY_REASON_KV_LOCKED);
     retry_request a = begun(&standard), b = begun(&shared);
     unsigned i;
     CHECK(retry_best_effort() != NULL);
@@ -317,7 +309,7 @@ static void test_best_effort(void)
 
 static void test_best_effort_never_waits_for_nothing(void)
 {
-    retry_failure failure = failure_of(RETRY_REASON_KV_LOCKED);
+    retry_failure failure = check_failure_of(RETRY_REASON_KV_LOCKED);
     unsigned i, j;
     retry_seed(99);
     for (i = 0; i < 1000; i++) {
@@ -332,7 +324,7 @@ static void test_best_effort_never_waits_for_nothing(void)
 static void check_built_in(retry_backoff backoff, uint32_t attempts, uint32_t seed)
 {
     retry_policy policy = plain_policy();
-    retry_failure failure = failure_of(RETRY_REASON_KV_LOCKED);
+    retry_failure failure = check_failure_of(RETRY_REASON_KV_LOCKED);
     retry_client client = client_of(&policy.base, NULL);
     retry_request request = begun(&client);
     uint32_t random;

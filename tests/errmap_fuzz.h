@@ -1,8 +1,24 @@
-/* Runs a fuzz target without a fuzzer: each file named on the command line goes in whole, then cut
-   at every length, then with every byte changed in some ways. Included last, by a target that is
-   built with FUZZ_REPLAY; with clang's -fsanitize=fuzzer the target runs on its own. */
-#ifndef ERRMAP_REPLAY_H
-#define ERRMAP_REPLAY_H
+/* What the fuzz targets share. Built with FUZZ_REPLAY a target runs without a fuzzer: each file
+   named on the command line goes in whole, then cut at every length, then with every byte changed
+   in some ways. With clang's -fsanitize=fuzzer it runs on its own. */
+#ifndef ERRMAP_FUZZ_H
+#define ERRMAP_FUZZ_H
+
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#define REQUIRE(condition)                                                      \
+    do {                                                                        \
+        if (!(condition)) {                                                     \
+            fprintf(stderr, "%s:%d: not %s\n", __FILE__, __LINE__, #condition); \
+            abort();                                                            \
+        }                                                                       \
+    } while (0)
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+#ifdef FUZZ_REPLAY
 
 #include "errmap_fixture.h"
 
@@ -45,5 +61,7 @@ int main(int argc, char **argv)
     printf("%lu inputs, no fault\n", runs);
     return 0;
 }
+
+#endif /* FUZZ_REPLAY */
 
 #endif
