@@ -15,40 +15,40 @@ WARNINGS = -Wall -Wextra -Wpedantic -Wconversion -Wsign-conversion -Wshadow -Wca
 LANGUAGE = $(if $(findstring ++,$(STD)),-x c++) -std=$(STD)
 HEADERS = retry.h errmap.h
 
-# Test programs: one for each tests/test_*.c, but for the parts of those that link several files.
-PARTS = $(wildcard tests/test_*_[a-z].c)
-TESTS = $(sort $(patsubst tests/%.c,%,$(filter-out $(PARTS),$(wildcard tests/test_*.c))) test_link)
-HOSTED = test_clock test_threads test_errmap_fixtures test_link # need an operating system
+# Test programs: one for each tests/test_*.c, and one of two files.
+TESTS = $(sort $(patsubst tests/%.c,%,$(wildcard tests/test_*.c)) test_link)
+HOSTED = test_clock test_threads test_errmap_maps test_link # need an operating system
 WITHOUT =
 PROGRAMS = $(addprefix $(BUILD)/,$(filter-out $(WITHOUT),$(TESTS)))
 DEMO = $(BUILD)/kv_client $(BUILD)/quickstart $(BUILD)/custom_strategy $(BUILD)/errmap_dump
 
 # Debian packages: $(call need,PACKAGES) installs with apt those that are missing, and says so.
-need = @sh tests/deps.sh $(1)
+need = @sh tests/tools/deps.sh $(1)
 HTTP = libjsmn-dev libcurl4-openssl-dev nginx-light curl
 ASYNC = libjsmn-dev libuv1-dev
 STORM = libjsmn-dev gnuplot-nox
 BENCH = g++ valgrind libcjson-dev libjansson-dev libjson-c-dev rapidjson-dev
 ARM = libjsmn-dev gcc-arm-none-eabi picolibc-arm-none-eabi qemu-system-arm
 
-.PHONY: FORCE help deps demo test http async storm firmware install check units fuzz examples qemu \
+.PHONY: FORCE help deps demo test http async storm firmware install check units fuzz test-examples qemu \
 	size bench clean
 .DEFAULT_GOAL := help
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1	/p' Makefile | while IFS='	' read -r name text; do \
-		printf '  make %-9s %s\n' "$$name" "$$text"; done
+		printf '  make %-13s %s\n' "$$name" "$$text"; done
 
 deps: ## install what demo and test need and this machine lacks
 	$(call need,libjsmn-dev procps)
 
 demo: $(BUILD)/kv_client ## a key-value client outlives its server (or SERVER=memcached)
-	@if [ "$(SERVER)" = memcached ]; then sh tests/deps.sh memcached; fi
+	@if [ "$(SERVER)" = memcached ]; then sh tests/tools/deps.sh memcached; fi
 	@$(BUILD)/kv_client $(SERVER)
 
 test: $(DEMO) $(PROGRAMS) ## build and run the tests
-	@CC="$(CC)" sh tests/run.sh $(PROGRAMS) tests/test_selection.sh tests/test_docs.sh \
-		"tests/test_errmap_dump.sh $(BUILD)/errmap_dump" "tests/test_demo.sh $(BUILD)/kv_client"
+	@CC="$(CC)" sh tests/tools/run.sh $(PROGRAMS) tests/compile/test_switches.sh \
+		tests/compile/test_docs.sh "tests/examples/test_errmap_dump.sh $(BUILD)/errmap_dump" \
+		"tests/examples/test_demo.sh $(BUILD)/kv_client"
 
 http: ## libcurl fetches from a failing nginx, beside curl --retry
 	$(call need,$(HTTP))
@@ -126,51 +126,52 @@ install: ## copy the headers to PREFIX, for pkg-config and CMake (DESTDIR=)
 	@echo "installed retry $(VERSION) into $(INSTALLED)"
 
 check: $(PROGRAMS) ## the test programs alone, by CC=, STD=, OPT=, DEFINES=
-	@sh tests/run.sh $(PROGRAMS)
+	@sh tests/tools/run.sh $(PROGRAMS)
 
 units: deps ## the headers beside other code: any jsmn.h, any order, C and C++
 	$(call need,g++)
-	@CC="$(CC)" CXX="$(CXX)" sh tests/run.sh "tests/test_errmap_units.sh $(BUILD)/units"
+	@CC="$(CC)" CXX="$(CXX)" sh tests/tools/run.sh "tests/compile/test_beside_jsmn.sh $(BUILD)/units"
 
 FUZZ_SECONDS = 30
 FUZZ = clang -g -O1 -fsanitize=fuzzer,address,undefined -I.
-fuzz: $(BUILD)/replay_errmap $(BUILD)/replay_errmap_packets ## fuzz the parsers, FUZZ_SECONDS= each
+fuzz: $(BUILD)/replay_errmap_map $(BUILD)/replay_errmap_packets ## fuzz the parsers, FUZZ_SECONDS= each
 	$(call need,clang libclang-rt-14-dev)
-	@$(BUILD)/replay_errmap tests/errmap_retry.json tests/errmap_seed.json
-	@$(BUILD)/replay_errmap_packets tests/errmap_hello.bin tests/errmap_hello_framed.bin \
-		tests/errmap_get.bin
-	@$(FUZZ) tests/fuzz_errmap.c -o $(BUILD)/fuzz_errmap
-	@$(FUZZ) tests/fuzz_errmap_packets.c -o $(BUILD)/fuzz_errmap_packets
+	@$(BUILD)/replay_errmap_map tests/data/errmap_retry.json tests/data/errmap_seed.json
+	@$(BUILD)/replay_errmap_packets tests/data/errmap_hello.bin tests/data/errmap_hello_framed.bin \
+		tests/data/errmap_get.bin
+	@$(FUZZ) tests/fuzz/errmap_map.c -o $(BUILD)/fuzz_errmap_map
+	@$(FUZZ) tests/fuzz/errmap_packets.c -o $(BUILD)/fuzz_errmap_packets
 	@mkdir -p $(BUILD)/corpus $(BUILD)/corpus_packets
-	@$(BUILD)/fuzz_errmap -max_total_time=$(FUZZ_SECONDS) -verbosity=0 -print_final_stats=1 \
-		-dict=tests/errmap_fuzz.dict -seed_inputs=tests/errmap_seed.json $(BUILD)/corpus
+	@$(BUILD)/fuzz_errmap_map -max_total_time=$(FUZZ_SECONDS) -verbosity=0 -print_final_stats=1 \
+		-dict=tests/fuzz/errmap_map.dict -seed_inputs=tests/data/errmap_seed.json $(BUILD)/corpus
 	@$(BUILD)/fuzz_errmap_packets -max_total_time=$(FUZZ_SECONDS) -verbosity=0 \
-		-print_final_stats=1 -seed_inputs=tests/errmap_hello.bin,tests/errmap_get.bin \
+		-print_final_stats=1 -seed_inputs=tests/data/errmap_hello.bin,tests/data/errmap_get.bin \
 		$(BUILD)/corpus_packets
 	@echo "no fault found"
 
-examples: ## test every example and way to install
+test-examples: ## test every example and way to install
 	$(call need,$(HTTP) $(ASYNC) $(STORM) $(ARM) memcached g++ cmake meson ninja-build pkg-config)
 	@$(MAKE) -s $(DEMO) $(BUILD)/http_curl $(BUILD)/async_uv \
 		$(BUILD)/storm_simulator
-	@CC="$(CC)" sh tests/run.sh "tests/test_http.sh $(BUILD)/http_curl" \
-		"tests/test_async.sh $(BUILD)/async_uv" "tests/test_storm.sh $(BUILD)/storm_simulator" \
-		tests/test_firmware.sh tests/test_install.sh
+	@CC="$(CC)" sh tests/tools/run.sh "tests/examples/test_http.sh $(BUILD)/http_curl" \
+		"tests/examples/test_async.sh $(BUILD)/async_uv" \
+		"tests/examples/test_storm.sh $(BUILD)/storm_simulator" \
+		tests/examples/test_firmware.sh tests/install/test_install.sh
 
 qemu: ## the test programs on an emulated Cortex-M3, 32-bit instants
 	$(call need,$(ARM))
-	@sh tests/qemu.sh $(BUILD) $(filter-out $(HOSTED),$(TESTS))
+	@sh tests/tools/qemu.sh $(BUILD) $(filter-out $(HOSTED),$(TESTS))
 
 size: ## bytes of flash and RAM on Cortex-M0
 	$(call need,$(ARM))
-	@sh tests/size.sh
+	@sh tests/tools/size.sh
 
 PEERS = $(addprefix $(BUILD)/bench_,cjson.so jansson.so json_c.so rapidjson.so)
 bench: ## instruction counts, beside hand-written loops and other parsers
 	$(call need,$(BENCH))
 	@$(MAKE) -s $(addprefix $(BUILD)/bench_,decision budget errmap) $(PEERS)
-	@sh tests/bench.sh $(BUILD)
-	@sh tests/bench_errmap.sh $(BUILD)
+	@sh tests/bench/bench.sh $(BUILD)
+	@sh tests/bench/errmap.sh $(BUILD)
 
 clean: ## remove what was built
 	rm -rf $(BUILD)
@@ -186,26 +187,26 @@ $(BUILD)/settings: FORCE | $(BUILD)
 	@echo '$(SETTINGS)' | cmp -s - $@ || echo '$(SETTINGS)' > $@
 FORCE:
 
-$(BUILD)/test_link: tests/test_link_a.c tests/test_link_b.c $(HEADERS) tests/check.h \
+$(BUILD)/test_link: tests/compile/link_a.c tests/compile/link_b.c $(HEADERS) tests/check.h \
 		$(BUILD)/settings
-	$(COMPILE) $(LANGUAGE) $(OPT) $(DEFINES) -o $@ tests/test_link_a.c tests/test_link_b.c
+	$(COMPILE) $(LANGUAGE) $(OPT) $(DEFINES) -o $@ tests/compile/link_a.c tests/compile/link_b.c
 
 $(BUILD)/test_%: tests/test_%.c $(HEADERS) $(wildcard tests/*.h) $(BUILD)/settings
 	$(COMPILE) $(LANGUAGE) $(OPT) $(DEFINES) -o $@ $< -x none -lm -lpthread
 
-$(BUILD)/bench_%: tests/bench_%.c $(HEADERS) $(wildcard tests/*.h) $(BUILD)/settings
+$(BUILD)/bench_%: tests/bench/%.c $(HEADERS) $(wildcard tests/*.h tests/bench/*.h) $(BUILD)/settings
 	$(COMPILE) -std=c99 -O2 -I. -o $@ $< -lm -lpthread -ldl
 
 # Shared libraries, as jansson and json-c have functions of the same name.
 $(BUILD)/bench_cjson.so: LIBRARIES = -lcjson
 $(BUILD)/bench_jansson.so: LIBRARIES = -ljansson
 $(BUILD)/bench_json_c.so: LIBRARIES = -ljson-c
-$(BUILD)/bench_rapidjson.so: tests/bench_errmap_rapidjson.cpp tests/bench_errmap.h | $(BUILD)
+$(BUILD)/bench_rapidjson.so: tests/bench/errmap_rapidjson.cpp tests/bench/errmap_peer.h | $(BUILD)
 	@echo "CC $@"; $(CXX) -std=c++11 -O2 -shared -fPIC -o $@ $<
-$(BUILD)/bench_%.so: tests/bench_errmap_%.c tests/bench_errmap.h | $(BUILD)
+$(BUILD)/bench_%.so: tests/bench/errmap_%.c tests/bench/errmap_peer.h | $(BUILD)
 	$(COMPILE) -std=c99 -O2 -shared -fPIC -o $@ $< $(LIBRARIES)
 
-$(BUILD)/replay_%: tests/fuzz_%.c $(HEADERS) $(wildcard tests/*.h) $(BUILD)/settings
+$(BUILD)/replay_%: tests/fuzz/%.c $(HEADERS) $(wildcard tests/*.h tests/fuzz/*.h) $(BUILD)/settings
 	$(COMPILE) -std=c99 -O2 -DFUZZ_REPLAY -I. -o $@ $<
 
 $(BUILD)/http_curl: LIBRARIES = -lcurl

@@ -3,7 +3,7 @@
    wrong with the map, at which line and column.
 
      cc examples/errmap_dump.c -o errmap_dump
-     ./errmap_dump tests/errmap_v2.json        a table
+     ./errmap_dump tests/data/errmap_v2.json        a table
      ./errmap_dump < map.json                  the same from standard input
      ./errmap_dump --c map.json > map.c        a const errmap named error_map, for flash
 

@@ -58,7 +58,7 @@ static void test_version_2(void)
     };
     errmap_entry entries[SPACE];
     errmap map;
-    const fixture f = load("tests/errmap_v2.json", &map, entries);
+    const fixture f = load("tests/data/errmap_v2.json", &map, entries);
     size_t i;
     CHECK_EQUAL(83, map.count);
     CHECK_EQUAL(2, map.version);
@@ -82,8 +82,8 @@ static void test_minified_is_the_same(void)
 {
     errmap_entry entries[SPACE], minified[SPACE];
     errmap map, minified_map;
-    const fixture f = load("tests/errmap_v2.json", &map, entries);
-    const fixture g = load("tests/errmap_v2_minified.json", &minified_map, minified);
+    const fixture f = load("tests/data/errmap_v2.json", &map, entries);
+    const fixture g = load("tests/data/errmap_v2_minified.json", &minified_map, minified);
     char text[200];
     uint32_t i;
     CHECK(memcmp(g.text, "{\"errors\":", 10) == 0);
@@ -106,7 +106,7 @@ static void test_version_1(void)
 {
     errmap_entry entries[SPACE];
     errmap map;
-    const fixture f = load("tests/errmap_v1.json", &map, entries);
+    const fixture f = load("tests/data/errmap_v1.json", &map, entries);
     CHECK_EQUAL(1, map.version);
     CHECK_EQUAL(38, map.count);
     CHECK(errmap_find(&map, 0x0c) == NULL);
@@ -118,7 +118,7 @@ static void test_retry_examples(void)
 {
     errmap_entry entries[SPACE];
     errmap map;
-    const fixture f = load("tests/errmap_retry.json", &map, entries);
+    const fixture f = load("tests/data/errmap_retry.json", &map, entries);
     CHECK_EQUAL(3, map.count);
     CHECK_EQUAL(0xfff0, entries[0].code);
     CHECK_EQUAL(ERRMAP_SPEC_CONSTANT, entries[0].strategy);
@@ -207,16 +207,16 @@ static void change_everywhere(const char *path, unsigned ways)
 
 static void test_cut(void)
 {
-    cut_everywhere("tests/errmap_v2_minified.json");
-    cut_everywhere("tests/errmap_v1.json");
-    cut_everywhere("tests/errmap_retry.json");
+    cut_everywhere("tests/data/errmap_v2_minified.json");
+    cut_everywhere("tests/data/errmap_v1.json");
+    cut_everywhere("tests/data/errmap_retry.json");
 }
 
 static void test_changed(void)
 {
-    change_everywhere("tests/errmap_retry.json", 255);
-    change_everywhere("tests/errmap_v1.json", 8);
-    change_everywhere("tests/errmap_v2_minified.json", 8);
+    change_everywhere("tests/data/errmap_retry.json", 255);
+    change_everywhere("tests/data/errmap_v1.json", 8);
+    change_everywhere("tests/data/errmap_v2_minified.json", 8);
 }
 
 /* Maps of any size in any order come out sorted, whole and findable. */

@@ -1,5 +1,5 @@
 #!/bin/sh
-# bench_errmap.sh BUILD: what parsing error maps costs. Instructions are counted by callgrind; times
+# errmap.sh BUILD: what parsing error maps costs. Instructions are counted by callgrind; times
 # are ratios within one run. BUILD holds bench_errmap and bench_*.so.
 bench=$1/bench_errmap
 
@@ -33,8 +33,8 @@ made() # COUNT ORDER TEXT: prints instructions for one entry of a made map
 }
 
 echo "An error map of 83 codes into a sorted table      instructions  to jsmn  at most  time to jsmn"
-page "4 spaces a level" tests/errmap_v2.json 1.45
-page "minified" tests/errmap_v2_minified.json 1.75
+page "4 spaces a level" tests/data/errmap_v2.json 1.45
+page "minified" tests/data/errmap_v2_minified.json 1.75
 echo
 echo "One entry of a made map                           instructions"
 made 83 0 "83 entries, ascending"
@@ -43,11 +43,11 @@ made 65536 0 "65,536 entries, ascending"
 made 65536 1 "65,536 entries, descending"
 made 65536 2 "65,536 entries, shuffled"
 echo
-"$bench" stack tests/errmap_v2.json |
+"$bench" stack tests/data/errmap_v2.json |
     awk '{ printf "  %-52s %9d bytes, at most 2048\n", "stack of errmap_parse", $1 }'
 echo
 echo "One lookup among 83 codes          instructions  branches  mispredicted  time to errmap_find"
-"$bench" find times tests/errmap_v2.json | {
+"$bench" find times tests/data/errmap_v2.json | {
     read -r loop branch
     for how in find loop branch; do
         case $how in
@@ -56,7 +56,7 @@ echo "One lookup among 83 codes          instructions  branches  mispredicted  t
         branch) text="binary search with branches" time=$branch ;;
         esac
         for event in Ir Bc Bcm; do
-            count "bench_$how" $event find $how tests/errmap_v2.json
+            count "bench_$how" $event find $how tests/data/errmap_v2.json
         done | awk -v text="$text" -v time="$time" '{ n[NR] = $1 / 10000 }
             END { printf "  %-32s %12.1f %9.1f %13.2f %12.2f\n", text, n[1], n[2], n[3], time }'
     done

@@ -35,14 +35,14 @@ shows() { grep -q -e "$1" "$work/out"; }
 says() { grep -q -F -x -e "$1" "$work/errors"; }
 
 : >"$work/in"
-check "the table" run 0 tests/errmap_v2.json
+check "the table" run 0 tests/data/errmap_v2.json
 check "the head" shows '^version 2, revision 9, 83 codes$'
 check "a code of the map" shows '^000c  EWOULD_THROTTLE  *retry, slow down  .*rate-limit$'
 check "a code of the client" shows '^0086  ETMPFAIL  *retry \*  *temp retry-now$'
 check "a success" shows '^0000  SUCCESS  *succeed \*  *success$'
-check "specifications" run 0 tests/errmap_retry.json
+check "specifications" run 0 tests/data/errmap_retry.json
 check "the delays" shows '^ *waits 10 10 20 30 40 50 60 70 \.\.\. ms, 1500 ms in all$'
-cp tests/errmap_v1.json "$work/in"
+cp tests/data/errmap_v1.json "$work/in"
 check "standard input" run 0
 check "its table" shows '^version 1, revision 4, 38 codes$'
 
@@ -75,7 +75,7 @@ int main(void)
     return 0;
 }
 END
-check "as C" run 0 --c tests/errmap_v2.json
+check "as C" run 0 --c tests/data/errmap_v2.json
 cp "$work/out" "$work/map.c"
 check "compiles" $cc -std=c99 -Wall -Wextra -Wpedantic -Werror -I. "$work/user.c" "$work/map.c" \
     -o "$work/user"

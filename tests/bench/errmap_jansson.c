@@ -1,5 +1,5 @@
 /* jansson's part of bench_errmap. */
-#include "bench_errmap.h"
+#include "errmap_peer.h"
 
 #include <jansson.h>
 

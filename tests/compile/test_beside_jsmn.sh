@@ -1,6 +1,6 @@
 #!/bin/sh
 # How errmap.h behaves as a file among others: beside a user's own jsmn.h, included in any order, with
-# bad settings, and in what it leaves behind. Run from the top folder: tests/test_errmap_units.sh DIR
+# bad settings, and in what it leaves behind. Run from the top folder: tests/compile/test_beside_jsmn.sh DIR
 # Compilers from CC and CXX, their options from CFLAGS and CXXFLAGS.
 set -u
 
@@ -40,8 +40,8 @@ beside() {
     first= second=
     for macro in $3; do first="$first -DJSMN_$macro -DWITH_$macro"; done
     for macro in $4; do second="$second -DJSMN_$macro -DWITH_$macro"; done
-    if compile "$1" "$out/first.o" tests/errmap_jsmn_unit.c -DBEFORE -DWITH_MAIN -DUNIT=unit $first &&
-        compile "$2" "$out/second.o" tests/errmap_jsmn_unit.c -DAFTER -DUNIT=other_unit $second &&
+    if compile "$1" "$out/first.o" tests/compile/beside_jsmn.c -DBEFORE -DWITH_MAIN -DUNIT=unit $first &&
+        compile "$2" "$out/second.o" tests/compile/beside_jsmn.c -DAFTER -DUNIT=other_unit $second &&
         $cxx $cxxflags "$out/first.o" "$out/second.o" -o "$out/beside" && "$out/beside"; then
         pass
     else

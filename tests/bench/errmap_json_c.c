@@ -1,5 +1,5 @@
 /* json-c's part of bench_errmap, with its strict flag and its check of UTF-8. */
-#include "bench_errmap.h"
+#include "errmap_peer.h"
 
 #include <json-c/json.h>
 

@@ -1,17 +1,17 @@
-/* One of two files that both hold the implementation as RETRY_STATIC: linked with test_link_b.c
+/* One of two files that both hold the implementation as RETRY_STATIC: linked with link_b.c
    they do not clash, and they give the same answers. This one includes the header in every order.
  */
 #define RETRY_STATIC
-#include "../retry.h"
-#include "../retry.h"
+#include "../../retry.h"
+#include "../../retry.h"
 #define RETRY_IMPLEMENTATION
-#include "../retry.h"
-#include "../retry.h"
+#include "../../retry.h"
+#include "../../retry.h"
 #undef RETRY_IMPLEMENTATION
-#include "../retry.h"
+#include "../../retry.h"
 #define RETRY_IMPLEMENTATION
-#include "../retry.h"
-#include "check.h"
+#include "../../retry.h"
+#include "../check.h"
 
 #ifdef __cplusplus
 extern "C" {

@@ -2,7 +2,7 @@
 # The examples in README.md, the quick starts in the headers' opening comments and the two small
 # examples compile as they stand, with warnings as errors, and run. CC names the compiler (default: cc).
 cc=${CC:-cc}
-. "$(dirname "$0")/check.sh"
+. "$(dirname "$0")/../check.sh"
 
 builds() # NAME SOURCE
 {

@@ -1,5 +1,5 @@
 /* What parsing an error map costs, beside what others need for the same: codes, names and
-   attributes in a table sorted by code. bench_errmap.sh counts instructions with it and prints the
+   attributes in a table sorted by code. errmap.sh counts instructions with it and prints the
    page.
 
      bench_errmap parse PEER FILE         one peer once, for callgrind's --toggle-collect=bench_PEER
@@ -11,13 +11,13 @@
    A PEER that is not errmap or jsmn is a shared library, bench_PEER.so beside this program. */
 #define _POSIX_C_SOURCE 200809L
 #define RETRY_IMPLEMENTATION
-#include "bench_errmap.h"
+#include "errmap_peer.h"
 
 #define JSMN_STRICT
 #define JSMN_PARENT_LINKS
 #include <jsmn.h>
 
-#include "errmap_fixture.h"
+#include "../errmap_fixture.h"
 
 #include <dlfcn.h>
 #include <pthread.h>

@@ -1,5 +1,5 @@
 /* RapidJSON's part of bench_errmap, with its check of UTF-8. */
-#include "bench_errmap.h"
+#include "errmap_peer.h"
 
 #include <rapidjson/document.h>
 

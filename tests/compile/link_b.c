@@ -1,8 +1,8 @@
-/* The other file of test_link_a.c: its own implementation as RETRY_STATIC, asked from there. */
+/* The other file of link_a.c: its own implementation as RETRY_STATIC, asked from there. */
 #define RETRY_IMPLEMENTATION
 #define RETRY_STATIC
-#include "../retry.h"
-#include "../retry.h"
+#include "../../retry.h"
+#include "../../retry.h"
 
 #include <string.h>
 

@@ -1,22 +1,22 @@
 /* Fuzz target for the parser: any bytes get the verdict of the naive checker, and what is parsed is
    sound.
 
-     clang -g -O1 -fsanitize=fuzzer,address,undefined tests/fuzz_errmap.c -o build/fuzz_errmap
-     build/fuzz_errmap -dict=tests/errmap_fuzz.dict -seed_inputs=tests/errmap_seed.json build/corpus
+     clang -g -O1 -fsanitize=fuzzer,address,undefined tests/fuzz/errmap_map.c -o build/fuzz_errmap_map
+     build/fuzz_errmap_map -dict=tests/fuzz/errmap_map.dict -seed_inputs=tests/data/errmap_seed.json build/corpus
 
-   Or without clang: cc -DFUZZ_REPLAY tests/fuzz_errmap.c -o build/replay_errmap, then
-   build/replay_errmap tests/errmap_seed.json. */
+   Or without clang: cc -DFUZZ_REPLAY tests/fuzz/errmap_map.c -o build/replay_errmap_map, then
+   build/replay_errmap_map tests/data/errmap_seed.json. */
 #define RETRY_IMPLEMENTATION
-#include "../errmap.h"
+#include "../../errmap.h"
 
-#include "errmap_naive.h"
+#include "../errmap_naive.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 
 #define SPACE 64 /* entries */
 
-#include "errmap_fuzz.h"
+#include "replay.h"
 
 /* The text comes out as UTF-8 of the length that was told. */
 static void check_text(const errmap *map, errmap_text text)

@@ -1,8 +1,8 @@
 /* What the fuzz targets share. Built with FUZZ_REPLAY a target runs without a fuzzer: each file
    named on the command line goes in whole, then cut at every length, then with every byte changed
    in some ways. With clang's -fsanitize=fuzzer it runs on its own. */
-#ifndef ERRMAP_FUZZ_H
-#define ERRMAP_FUZZ_H
+#ifndef FUZZ_REPLAY_H
+#define FUZZ_REPLAY_H
 
 #include <stdint.h>
 #include <stdio.h>
@@ -20,7 +20,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 #ifdef FUZZ_REPLAY
 
-#include "errmap_fixture.h"
+#include "../errmap_fixture.h"
 
 static void replay(const char *text, size_t length)
 {

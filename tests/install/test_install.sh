@@ -2,10 +2,10 @@
 # The ways to take the two headers in, each from an empty folder: copied, installed and found by
 # pkg-config, CMake or Meson. Usage: test_install.sh
 # The last line is "N passed, N failed", and the exit status tells the same.
-. "$(dirname "$0")/check.sh"
+. "$(dirname "$0")/../check.sh"
 unset MAKE MAKEFLAGS MFLAGS MAKELEVEL PKG_CONFIG_PATH CMAKE_PREFIX_PATH DESTDIR PREFIX
 
-root=$(cd "$(dirname "$0")/.." && pwd) || exit 2
+root=$(cd "$(dirname "$0")/../.." && pwd) || exit 2
 cc=${CC:-cc}
 warnings="-Wall -Wextra -Wpedantic -Wconversion -Wshadow -Wundef -Werror"
 
@@ -29,8 +29,8 @@ works() { check "$1: runs" is "$("$2" 2>&1)" "$version RETRY KV_ERROR_MAP_RETRY_
 # folder NAME: an empty folder, entered, with a program that is not part of the repository
 folder() {
     mkdir "$work/$1" && cd "$work/$1" || exit 2
-    cp "$root/tests/install_app.c" install_app.c
-    cp "$root/tests/install_app.c" install_app.cpp
+    cp "$root/tests/install/app.c" install_app.c
+    cp "$root/tests/install/app.c" install_app.cpp
 }
 
 number() { sed -n "s/^#define RETRY_VERSION_$1 //p" "$root/retry.h"; }
@@ -101,7 +101,7 @@ works "pkg-config, C++" ./app_cxx
 configure() { CC=$cc cmake -S . -B "build" "-DCMAKE_PREFIX_PATH=$prefix" "$@"; }
 
 folder cmake
-cp "$root/tests/install_cmake.txt" CMakeLists.txt
+cp "$root/tests/install/CMakeLists.txt" CMakeLists.txt
 quiet configure
 check "CMake: version" says "retry $version"
 quiet cmake --build build
@@ -127,7 +127,7 @@ prefix=$work/prefix
 # ---- Meson ----------------------------------------------------------------------------------
 
 folder meson
-cp "$root/tests/install_meson.build" meson.build
+cp "$root/tests/install/meson.build" meson.build
 quiet env CC="$cc" PKG_CONFIG_PATH="$prefix/share/pkgconfig" meson setup build
 check "Meson: found by pkg-config" says "dependency retry found: YES $version"
 quiet meson compile -C build

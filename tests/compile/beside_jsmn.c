@@ -1,6 +1,6 @@
 /* A user with a jsmn.h of his own, included BEFORE or AFTER errmap.h, with his own JSMN_ macros:
    whatever they are, they mean to his jsmn what they always did, and errmap.h parses as always.
-   Built by test_errmap_units.sh, many times over; UNIT names the function that the program calls.
+   Built by test_beside_jsmn.sh, many times over; UNIT names the function that the program calls.
  */
 #ifdef BEFORE
 #include <jsmn.h>
@@ -8,7 +8,7 @@
 
 #define RETRY_STATIC
 #define RETRY_IMPLEMENTATION
-#include "../errmap.h"
+#include "../../errmap.h"
 
 #if defined(BEFORE) != defined(JSMN_H)
 #error "errmap.h changed JSMN_H."

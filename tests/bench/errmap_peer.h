@@ -1,9 +1,9 @@
 /* What the peers of bench_errmap share: the table that they fill and what it takes to fill it. Each
    peer is a shared library of its own, as jansson and json-c have functions of the same name. */
-#ifndef BENCH_ERRMAP_H
-#define BENCH_ERRMAP_H
+#ifndef ERRMAP_PEER_H
+#define ERRMAP_PEER_H
 
-#include "../errmap.h"
+#include "../../errmap.h"
 
 #include <stddef.h>
 #include <stdint.h>

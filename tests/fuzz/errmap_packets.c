@@ -2,13 +2,13 @@
    and what writers write has the lengths that it says. `make fuzz` builds it with clang's
    libFuzzer, and without clang as build/replay_errmap_packets FILE ... */
 #define RETRY_IMPLEMENTATION
-#include "../errmap.h"
+#include "../../errmap.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "errmap_fuzz.h"
+#include "replay.h"
 
 static void check_readers(const uint8_t *data, size_t size)
 {

@@ -6,7 +6,7 @@
    shift    by hand: min(cap, base << n), jitter by multiply and shift
    pow      by hand: pow() and rand(), as in most loops that one finds */
 #define RETRY_IMPLEMENTATION
-#include "../retry.h"
+#include "../../retry.h"
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -2,7 +2,7 @@
 # What the header must refuse while compiling and linking: switches with a value that means
 # nothing, and files that disagree on RETRY_TIME_32. CC names the compiler (default: cc).
 cc=${CC:-cc}
-. "$(dirname "$0")/check.sh"
+. "$(dirname "$0")/../check.sh"
 
 # gives NAME WANTED COMMAND...: WANTED is what the command must print, or ok for success
 gives()

@@ -4,7 +4,7 @@
 #define _POSIX_C_SOURCE 200809L
 #endif
 #define RETRY_IMPLEMENTATION
-#include "../retry.h"
+#include "../../retry.h"
 #include <pthread.h>
 #include <stdio.h>
 #include <time.h>
