@@ -1,6 +1,6 @@
 /* errmap.h - reads a server's error map, so that a client copes with codes newer than itself.
 
-   Version 1.0.0. C99 and later, C++11 and later. Needs retry.h beside it and jsmn 1.1.0. No heap,
+   Version 1.1.0. C99 and later, C++11 and later. Needs retry.h beside it and jsmn 1.1.0. No heap,
    no globals. Licence: MIT, at the end of this file.
 
    A Couchbase server tells its clients in a JSON text what its status codes mean and which of them
@@ -153,7 +153,7 @@
 #define ERRMAP_H
 
 #define ERRMAP_VERSION_MAJOR 1
-#define ERRMAP_VERSION_MINOR 0
+#define ERRMAP_VERSION_MINOR 1
 #define ERRMAP_VERSION_PATCH 0
 #define ERRMAP_VERSION \
     (ERRMAP_VERSION_MAJOR * 10000 + ERRMAP_VERSION_MINOR * 100 + ERRMAP_VERSION_PATCH)

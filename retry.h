@@ -1,6 +1,6 @@
 /* retry.h - decides whether, when and how often a failed operation is tried again.
 
-   Version 1.0.0. C99 and later, C++11 and later. No dependencies, no heap, no globals but the
+   Version 1.1.0. C99 and later, C++11 and later. No dependencies, no heap, no globals but the
    random generator's. Licence: MIT, at the end of this file.
 
    Do this:
@@ -199,6 +199,30 @@
    operation through a bucket's current and fast-forward maps. retry_parse_retry_after reads the
    HTTP header in all its forms; put the result into retry_failure.retry_after.
 
+   (manual: rate: begin)
+   (manual: rate: end)
+
+   (manual: breaker: begin)
+   (manual: breaker: end)
+
+   (manual: throttle: begin)
+   (manual: throttle: end)
+
+   (manual: latency: begin)
+   (manual: latency: end)
+
+   (manual: hedge: begin)
+   (manual: hedge: end)
+
+   (manual: aimd: begin)
+   (manual: aimd: end)
+
+   (manual: scopes: begin)
+   (manual: scopes: end)
+
+   (manual: from text: begin)
+   (manual: from text: end)
+
    TIME, THREADS AND RANDOMNESS
 
    Instants are milliseconds of a monotonic clock of yours, and are only subtracted, modulo their
@@ -253,7 +277,7 @@
 #define RETRY_H
 
 #define RETRY_VERSION_MAJOR 1
-#define RETRY_VERSION_MINOR 0
+#define RETRY_VERSION_MINOR 1
 #define RETRY_VERSION_PATCH 0
 #define RETRY_VERSION \
     (RETRY_VERSION_MAJOR * 10000 + RETRY_VERSION_MINOR * 100 + RETRY_VERSION_PATCH)
@@ -321,6 +345,22 @@
 #define retry_connection_established retry_connection_established_time_32
 #define retry_run retry_run_time_32
 #define retry_system_clock retry_system_clock_time_32
+/* (renames: rate: begin) */
+/* (renames: rate: end) */
+/* (renames: breaker: begin) */
+/* (renames: breaker: end) */
+/* (renames: throttle: begin) */
+/* (renames: throttle: end) */
+/* (renames: latency: begin) */
+/* (renames: latency: end) */
+/* (renames: hedge: begin) */
+/* (renames: hedge: end) */
+/* (renames: aimd: begin) */
+/* (renames: aimd: end) */
+/* (renames: scopes: begin) */
+/* (renames: scopes: end) */
+/* (renames: from text: begin) */
+/* (renames: from text: end) */
 #endif
 
 #ifdef __cplusplus
@@ -368,7 +408,8 @@ typedef uint64_t retry_time; /* an instant in milliseconds on the caller's monot
     X(VIEWS_NO_ACTIVE_PARTITION, true, true)            \
     X(QUERY_ERROR_RETRYABLE, true, false)               \
     X(ATTEMPT_TIMED_OUT, false, false)                  \
-    X(SERVER_ERROR, false, false)
+    X(SERVER_ERROR, false, false)                       \
+    X(CLIENT_THROTTLED, true, false)
 
 typedef uint16_t retry_reason;
 
@@ -415,6 +456,7 @@ typedef struct retry_failure {
     bool throttle;        /* the server asked for less load (default: false) */
     bool timeout;         /* the attempt ran out of its own time (default: false) */
     bool unknown;         /* a code not known here: ask the error map (default: false) */
+    bool pushback;        /* retry_after is an order: UINT32_MAX: no retry (default: false) */
     retry_ms retry_after; /* ms the server wants waited at least (default: 0: unsaid) */
     uint32_t code;        /* the protocol's status code (default: 0) */
 } retry_failure;
@@ -450,7 +492,8 @@ typedef struct retry_budget retry_budget;
     X(REFUSED, "strategy refuses")                      \
     X(PENDING, "strategy answers later")                \
     X(CANCELLED, "cancelled")                           \
-    X(MISUSE, "misuse: NULL or wrong state")
+    X(MISUSE, "misuse: NULL or wrong state")            \
+    X(PUSHBACK, "server forbids")
 
 enum {
 #define RETRY__X(name) RETRY_VERDICT_##name,
@@ -512,6 +555,7 @@ struct retry_request {
     bool idempotent;                /* sent twice it does what it does once (default: false) */
     uint8_t retry__state;           /* private: the last verdict, or cancelled */
     bool retry__failed;             /* private: a failure has been recorded */
+    bool ambiguous;                 /* kept by the library: an attempt may have taken effect */
     /* Kept by the library, free to read: */
     uint32_t attempts;        /* retries so far */
     uint32_t retry__charge;   /* private: thousandths paid for the retry under way */
@@ -891,6 +935,30 @@ typedef bool retry_attempt_fn(void *context, const retry_request *request, retry
    strategy answers later. A NULL argument or clock function (`context` may be): FAIL, MISUSE. */
 RETRY_API retry_decision retry_run(retry_request *request, const retry_clock *clock,
                                    retry_attempt_fn *attempt, void *context);
+
+/* (declarations: rate: begin) */
+/* (declarations: rate: end) */
+
+/* (declarations: breaker: begin) */
+/* (declarations: breaker: end) */
+
+/* (declarations: throttle: begin) */
+/* (declarations: throttle: end) */
+
+/* (declarations: latency: begin) */
+/* (declarations: latency: end) */
+
+/* (declarations: hedge: begin) */
+/* (declarations: hedge: end) */
+
+/* (declarations: aimd: begin) */
+/* (declarations: aimd: end) */
+
+/* (declarations: scopes: begin) */
+/* (declarations: scopes: end) */
+
+/* (declarations: from text: begin) */
+/* (declarations: from text: end) */
 
 #ifdef __cplusplus
 }
@@ -2146,7 +2214,7 @@ static bool retry__contains(const char *text, size_t length, const char *pattern
 static retry_failure retry__failure(retry_reason reason, uint32_t code)
 {
     retry_failure failure = {
-        RETRY_REASON_NONE, RETRY_SAFETY_MAYBE, RETRY_FAULT_OTHER, false, false, false, 0, 0};
+        RETRY_REASON_NONE, RETRY_SAFETY_MAYBE, RETRY_FAULT_OTHER, false, false, false, false, 0, 0};
     failure.reason = reason;
     failure.code = code;
     return failure;
@@ -2577,6 +2645,57 @@ RETRY_API retry_clock retry_system_clock(void)
 }
 #endif
 
+/* >>outcome */
+
+/* What a failed attempt, or one that worked (NULL), counts for at a gate. */
+enum {
+    RETRY__IGNORED, /* it was never sent */
+    RETRY__SICK,    /* the other end did not answer, or broke */
+    RETRY__ANSWERED /* somebody is there, if only to say no */
+};
+
+#define RETRY__BIT(name) ((uint32_t)1 << RETRY_REASON_##name)
+#define RETRY__REASONS_SICK                                                                \
+    (RETRY__BIT(ATTEMPT_TIMED_OUT) | RETRY__BIT(SOCKET_CLOSED_WHILE_IN_FLIGHT) |           \
+     RETRY__BIT(SOCKET_NOT_AVAILABLE) | RETRY__BIT(SERVICE_NOT_AVAILABLE) |                \
+     RETRY__BIT(NODE_NOT_AVAILABLE) | RETRY__BIT(SERVER_ERROR))
+
+__attribute__((unused)) static uint8_t retry__outcome(const retry_failure *failure)
+{
+    if (!failure)
+        return RETRY__ANSWERED;
+    if (failure->reason == RETRY_REASON_CIRCUIT_BREAKER_OPEN ||
+        failure->reason == RETRY_REASON_CLIENT_THROTTLED)
+        return RETRY__IGNORED;
+    if (failure->timeout || retry__reason_flag(failure->reason, RETRY__REASONS_SICK, 0))
+        return RETRY__SICK;
+    return RETRY__ANSWERED;
+}
+
+/* (implementation: rate: begin) */
+/* (implementation: rate: end) */
+
+/* (implementation: breaker: begin) */
+/* (implementation: breaker: end) */
+
+/* (implementation: throttle: begin) */
+/* (implementation: throttle: end) */
+
+/* (implementation: latency: begin) */
+/* (implementation: latency: end) */
+
+/* (implementation: hedge: begin) */
+/* (implementation: hedge: end) */
+
+/* (implementation: aimd: begin) */
+/* (implementation: aimd: end) */
+
+/* (implementation: scopes: begin) */
+/* (implementation: scopes: end) */
+
+/* (implementation: from text: begin) */
+/* (implementation: from text: end) */
+
 #ifdef __cplusplus
 }
 #endif
@@ -2593,6 +2712,24 @@ RETRY_API retry_clock retry_system_clock(void)
 #undef RETRY__REASONS_ALWAYS
 #undef RETRY__REASONS_ASKING
 #undef RETRY__BUDGET_BEHIND
+#undef RETRY__BIT
+#undef RETRY__REASONS_SICK
+/* (undefs: rate: begin) */
+/* (undefs: rate: end) */
+/* (undefs: breaker: begin) */
+/* (undefs: breaker: end) */
+/* (undefs: throttle: begin) */
+/* (undefs: throttle: end) */
+/* (undefs: latency: begin) */
+/* (undefs: latency: end) */
+/* (undefs: hedge: begin) */
+/* (undefs: hedge: end) */
+/* (undefs: aimd: begin) */
+/* (undefs: aimd: end) */
+/* (undefs: scopes: begin) */
+/* (undefs: scopes: end) */
+/* (undefs: from text: begin) */
+/* (undefs: from text: end) */
 
 #endif /* RETRY_IMPLEMENTATION */
 

@@ -39,6 +39,7 @@ static const struct {
     {RETRY_REASON_QUERY_ERROR_RETRYABLE, "QUERY_ERROR_RETRYABLE", true, false},
     {RETRY_REASON_ATTEMPT_TIMED_OUT, "ATTEMPT_TIMED_OUT", false, false},
     {RETRY_REASON_SERVER_ERROR, "SERVER_ERROR", false, false},
+    {RETRY_REASON_CLIENT_THROTTLED, "CLIENT_THROTTLED", true, false},
 };
 
 static bool is_user(unsigned reason)
