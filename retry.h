@@ -1294,7 +1294,8 @@ enum {
     RETRY__TRAIT_KNOWN = 0x01, /* all but UNKNOWN and what is no reason, which are not retried */
     RETRY__TRAIT_UNSENT = 0x02,
     RETRY__TRAIT_SICK = 0x04,
-    RETRY__TRAIT_HARMLESS = 0x08 /* of a failure: answered, no reason, not the server's fault */
+    RETRY__TRAIT_HARMLESS = 0x08, /* of a failure: answered, no reason, not the server's fault */
+    RETRY__TRAIT_ALLOWS = RETRY_REASON_ALLOWS_NON_IDEMPOTENT
 };
 
 static bool retry__reason_is_user(retry_reason reason)
@@ -1333,7 +1334,7 @@ RETRY__HOT uint8_t retry__failure_traits(const retry_failure *failure)
 {
     uint8_t traits = retry__traits(failure->reason);
     if (failure->safety == RETRY_SAFETY_YES)
-        traits |= RETRY_REASON_ALLOWS_NON_IDEMPOTENT;
+        traits |= RETRY__TRAIT_ALLOWS;
     if (failure->reason == RETRY_REASON_NONE && failure->fault != RETRY_FAULT_SERVER)
         traits |= RETRY__TRAIT_HARMLESS;
     return traits;
@@ -1547,7 +1548,7 @@ static retry_decision retry__misuse(const retry_request *request)
 static void retry__learn(retry_request *request, const retry_failure *failure, uint8_t traits)
 {
     request->reasons |= retry__reason_bit(failure->reason);
-    if ((traits & (RETRY_REASON_ALLOWS_NON_IDEMPOTENT | RETRY__TRAIT_HARMLESS)) == 0)
+    if ((traits & (RETRY__TRAIT_ALLOWS | RETRY__TRAIT_HARMLESS)) == 0)
         request->ambiguous = true;
 }
 
@@ -1579,8 +1580,7 @@ static uint8_t retry__screen(const retry_failure *failure, uint8_t traits)
         return RETRY_CAUSE_UNKNOWN_REASON;
     if ((traits & RETRY_REASON_ALWAYS) != 0)
         return RETRY_CAUSE_ALWAYS;
-    if ((traits & (RETRY__TRAIT_HARMLESS | RETRY_REASON_ALLOWS_NON_IDEMPOTENT)) ==
-        RETRY__TRAIT_HARMLESS)
+    if ((traits & (RETRY__TRAIT_HARMLESS | RETRY__TRAIT_ALLOWS)) == RETRY__TRAIT_HARMLESS)
         return RETRY_CAUSE_NOT_RETRYABLE;
     return RETRY_CAUSE_NONE;
 }
@@ -1982,7 +1982,7 @@ RETRY__HOT retry_action retry__policy_answer(const retry_strategy *self,
                                              const retry_failure *failure, uint8_t traits)
 {
     const retry_policy *policy = (const retry_policy *)(const void *)self;
-    if (!request->idempotent && (traits & RETRY_REASON_ALLOWS_NON_IDEMPOTENT) == 0)
+    if (!request->idempotent && (traits & RETRY__TRAIT_ALLOWS) == 0)
         return retry_action_none(RETRY_CAUSE_NOT_IDEMPOTENT);
     if (policy->max_attempts != 0 && request->attempts >= policy->max_attempts - 1)
         return retry_action_none(RETRY_CAUSE_ATTEMPTS_EXHAUSTED);
