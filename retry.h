@@ -976,10 +976,12 @@ RETRY_API uint32_t retry_budget_balance(const retry_budget *budget);
     }
 /* For RETRY_POLICY_BEST_EFFORT: 20 tokens for each operation that is in flight at once
    (saturating), which bring it through 2.5 s of outage, then a fifth of the traffic. */
-#define RETRY_BUDGET_BEST_EFFORT(in_flight)                                                     \
-    {                                                                                           \
-        RETRY__CAST(uint32_t, (in_flight) > 214748 ? UINT32_MAX : (in_flight)*UINT32_C(20000)), \
-            1000, 0, 0, 0, 200, 0, 0, false, false                                              \
+#define RETRY_BUDGET_BEST_EFFORT(in_flight)                                         \
+    {                                                                               \
+        RETRY__CAST(uint32_t, RETRY__CAST(uint64_t, in_flight) * 20000 > UINT32_MAX \
+                                  ? UINT32_MAX                                      \
+                                  : RETRY__CAST(uint64_t, in_flight) * 20000),      \
+            1000, 0, 0, 0, 200, 0, 0, false, false                                  \
     }
 
 /* ---- Connection backoff -------------------------------------------------------------------- */
