@@ -570,9 +570,9 @@ enum {
     RETRY_REASON_FREE = 0x80 /* contention, not overload: no budget is asked or charged */
 };
 
-/* Where gcc and clang can tell, a number over 15 is a shift too far, of which they warn. */
+/* Where gcc and clang can tell, a number over 15 overflows, of which they warn in any place. */
 #ifdef __GNUC__
-#define RETRY__CHECK_USER(n) (__builtin_constant_p(n) ? 0u << ((n) > 15) * 64 : 0u)
+#define RETRY__CHECK_USER(n) ((0x7fffffff + (__builtin_constant_p(n) && (n) > 15)) & 0)
 #else
 #define RETRY__CHECK_USER(n) 0
 #endif
