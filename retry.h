@@ -570,9 +570,12 @@ enum {
     RETRY_REASON_FREE = 0x80 /* contention, not overload: no budget is asked or charged */
 };
 
-/* Where gcc and clang can tell, a number over 15 overflows, of which they warn in any place. */
+/* 0. Where gcc and clang can tell that a number is over 15, a sum overflows, of which clang warns
+   in enumerators, and a shift goes too far, of which it warns elsewhere. */
 #ifdef __GNUC__
-#define RETRY__CHECK_USER(n) ((0x7fffffff + (__builtin_constant_p(n) && (n) > 15)) & 0)
+#define RETRY__OVER_15(n) (__builtin_constant_p(n) && (n) > 15)
+#define RETRY__CHECK_USER(n) \
+    (((0x7fffffff + RETRY__OVER_15(n)) & 0) | (0u << RETRY__OVER_15(n) * 64))
 #else
 #define RETRY__CHECK_USER(n) 0
 #endif
