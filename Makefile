@@ -63,7 +63,7 @@ async: ## 10,000 operations in flight on one libuv thread
 storm: $(BUILD)/storm_simulator ## simulate what policies do to a million clients, and plot it
 	$(call need,$(STORM))
 	@$(BUILD)/storm_simulator --data $(BUILD)/storm
-	@gnuplot -e "dir='$(BUILD)/storm'" examples/storm.gnuplot
+	@gnuplot -e "dir='$(BUILD)/storm'" examples/storm/storm.gnuplot
 	@echo "plots: $(BUILD)/storm/*.svg, *.png"
 
 firmware: ## decide on an emulated Cortex-M3, and the same on this machine
@@ -209,10 +209,16 @@ $(BUILD)/bench_%.so: tests/bench/errmap_%.c tests/bench/errmap_peer.h | $(BUILD)
 $(BUILD)/replay_%: tests/fuzz/%.c $(HEADERS) $(wildcard tests/*.h tests/fuzz/*.h) $(BUILD)/settings
 	$(COMPILE) -std=c99 -O2 -DFUZZ_REPLAY -I. -o $@ $<
 
+# An example of one file, or one in a folder of its own.
 $(BUILD)/http_curl: LIBRARIES = -lcurl
 $(BUILD)/async_uv: LIBRARIES = -luv
-$(BUILD)/%: examples/%.c $(HEADERS) $(wildcard examples/*.h) $(BUILD)/settings
+$(BUILD)/%: examples/%.c $(HEADERS) $(BUILD)/settings
+	$(COMPILE) -std=c99 $(OPT) -o $@ $<
+.SECONDEXPANSION:
+$(BUILD)/%: examples/$$*/$$*.c $(HEADERS) $$(wildcard examples/*.h examples/$$*/*.h) \
+		$(BUILD)/settings
 	$(COMPILE) -std=c99 $(OPT) -o $@ $< $(LIBRARIES)
 
-$(BUILD)/storm_simulator: examples/storm.c $(HEADERS) $(wildcard examples/*.h) $(BUILD)/settings
+$(BUILD)/storm_simulator: examples/storm/storm.c $(HEADERS) $(wildcard examples/storm/*.h) \
+		$(BUILD)/settings
 	$(COMPILE) -std=c99 -O2 -o $@ $< -lm

@@ -1,11 +1,11 @@
-/* kv_report.h: what kv_client.c counts while it runs, and the table that it prints at the end. */
+/* report.h: what kv_client.c counts while it runs, and the table that it prints at the end. */
 #ifndef KV_REPORT_H
 #define KV_REPORT_H
 
-#include "kv_protocol.h"
-#include "plumbing.h"
+#include "protocol.h"
+#include "../plumbing.h"
 
-#include "../errmap.h"
+#include "../../errmap.h"
 
 #include <inttypes.h>
 

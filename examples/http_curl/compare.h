@@ -1,9 +1,9 @@
-/* http_compare.h: the list of http_curl.c, done by the command line tool curl too, and the table
+/* compare.h: the list of http_curl.c, done by the command line tool curl too, and the table
    that shows both. */
 #ifndef HTTP_COMPARE_H
 #define HTTP_COMPARE_H
 
-#include "http_server.h"
+#include "server.h"
 
 /* The limits of a request, for retry.h and for curl. */
 enum {

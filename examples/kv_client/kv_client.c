@@ -6,8 +6,8 @@
    client obeys. It asks every node for its error map, which explains codes that the client does
    not know. At the end it shows what happened, and two verdicts.
 
-       cc -o kv_client examples/kv_client.c       (with <jsmn.h>, as in Debian's libjsmn-dev)
-       ./kv_client               two nodes of its own, which fail on a script (kv_server.h)
+       cc -o kv_client examples/kv_client/kv_client.c   (with Debian's libjsmn-dev)
+       ./kv_client               two nodes of its own, which fail on a script (server.h)
        ./kv_client memcached     a real memcached, frozen, killed, started again and cut off
        ./kv_client careless      every operation claims to be idempotent (with memcached, too): the
                                  second verdict shows what comes of that
@@ -19,11 +19,11 @@
 #define _DEFAULT_SOURCE
 
 #define RETRY_IMPLEMENTATION
-#include "../retry.h"
-#include "../errmap.h"
+#include "../../retry.h"
+#include "../../errmap.h"
 
-#include "kv_report.h"
-#include "kv_server.h"
+#include "report.h"
+#include "server.h"
 
 enum {
     OPERATION_TIMEOUT = 2500, /* ms for an operation with all its attempts */

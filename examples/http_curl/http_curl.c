@@ -4,10 +4,10 @@
    attempt is classified and handed to retry_orchestrate; the program obeys, and shows each decision
    and how each request ended.
 
-       cc -o http_curl examples/http_curl.c -lcurl
+       cc -o http_curl examples/http_curl/http_curl.c -lcurl
        ./http_curl LIST              a file, or - for standard input. A line is URL or METHOD URL;
                                      '#' begins a comment
-       ./http_curl compare [FOLDER]  a real nginx that fails by a script (http_server.h), and the
+       ./http_curl compare [FOLDER]  a real nginx that fails by a script (server.h), and the
                                      same list by `curl --retry`. Logs are left in FOLDER
        ./http_curl serve [FOLDER]    that nginx alone: prints its list of URLs, until Ctrl-C
 
@@ -18,14 +18,14 @@
 #define _DEFAULT_SOURCE
 
 #define RETRY_IMPLEMENTATION
-#include "../retry.h"
+#include "../../retry.h"
 
-#include "http_compare.h"
-#include "http_list.h"
+#include "compare.h"
+#include "list.h"
 
 #include <ctype.h>
 
-/* The limits of a request are in http_compare.h, since the curls have the same. */
+/* The limits of a request are in compare.h, since the curls have the same. */
 enum {
     PARALLEL = 32, /* attempts on the wire at once */
     LIST_MAX = 1000
