@@ -6,6 +6,7 @@ OPT = -O2
 DEFINES =
 BUILD = build
 SERVER = scripted
+VERBOSE =
 PREFIX = /usr/local
 DESTDIR =
 
@@ -50,9 +51,9 @@ help: ## list the targets
 deps: ## install what demo and test need and this machine lacks
 	$(call need,libjsmn-dev procps)
 
-demo: $(BUILD)/kv_client ## a key-value client outlives its server (or SERVER=memcached)
-	@if [ "$(SERVER)" = memcached ]; then sh tests/tools/deps.sh memcached; fi
-	@$(BUILD)/kv_client $(SERVER)
+demo: $(BUILD)/kv_client ## a key-value client outlives its server (SERVER=memcached, VERBOSE=1)
+	$(call need,$(filter memcached,$(SERVER)))
+	@$(BUILD)/kv_client $(SERVER) $(if $(VERBOSE),verbose)
 
 test: ## build and run the tests
 	$(call try,libjsmn-dev procps,run-tests)
