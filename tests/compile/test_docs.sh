@@ -36,10 +36,13 @@ for source in "$work"/readme*.c; do
 done
 
 builds "examples/quickstart.c" examples/quickstart.c
+narrow() { ! grep -q '.\{81\}' "$work/out"; }
+check "80 columns" narrow
 check "it works at the fourth attempt" grep -q "attempt 4" "$work/out"
 builds "examples/custom_strategy.c" examples/custom_strategy.c
-check "a robot is refused" grep -q "verdict=FAIL .*strategy refuses" "$work/out"
-check "an answer comes later" grep -q "verdict=PENDING" "$work/out"
+check "80 columns" narrow
+check "a robot is refused" grep -q "FAIL .*strategy refuses" "$work/out"
+check "an answer comes later" grep -q "PENDING .*strategy answers later" "$work/out"
 
 check "all were there" test "$((passed + failed))" -ge 4
 finish

@@ -86,7 +86,7 @@ rm -r "${work:?}/bin"
 run part make run-check BUILD="$work/build" LACKS=libjsmn-dev TESTS="test_nmv test_errmap_json" WERROR=
 check "left out: no full pass" ended part 2
 check "left out: the rest has passed" last part "^[1-9][0-9]* passed, 0 failed\$"
-check "left out: which, and why" shows part.out "^left out, for want of libjsmn-dev: test_errmap_json\$"
+check "left out: which, and why" shows part.out "^left out, for want of libjsmn-dev: errmap.h\$"
 run whole make run-check BUILD="$work/build" TESTS=test_nmv WERROR=
 check "nothing left out: exit status" ended whole 0
 check "nothing left out: nothing said" lacks whole.out "left out"
