@@ -51,7 +51,7 @@ help: ## list the targets
 deps: ## install what demo and test need and this machine lacks
 	$(call need,libjsmn-dev procps)
 
-demo: $(BUILD)/kv_client ## a key-value client outlives its server (SERVER=memcached, VERBOSE=1)
+demo: $(BUILD)/kv_client ## a client outlives its servers (SERVER=memcached, VERBOSE=1)
 	$(call need,$(filter memcached,$(SERVER)))
 	@$(BUILD)/kv_client $(SERVER) $(if $(VERBOSE),verbose)
 
@@ -77,15 +77,16 @@ async: ## 10,000 operations in flight on one libuv thread
 	@$(MAKE) -s $(BUILD)/async_uv
 	@$(BUILD)/async_uv
 
-storm: $(BUILD)/storm_simulator ## simulate what policies do to a million clients, and plot it
+storm: $(BUILD)/storm_simulator ## what policies do to a million clients, with plots
 	@$(BUILD)/storm_simulator --data $(BUILD)/storm
 	$(call need,$(STORM))
 	@gnuplot -e "dir='$(BUILD)/storm'" examples/storm/storm.gnuplot
 	@echo "plots: $(BUILD)/storm/*.svg, *.png"
 
-firmware: ## decide on an emulated Cortex-M3, and the same on this machine
+firmware: ## decide on an emulated Cortex-M3, and the same here
 	$(call need,$(ARM))
-	@$(MAKE) --no-print-directory -C examples/firmware run OUT=$(abspath $(BUILD))/firmware
+	@$(MAKE) --no-print-directory -C examples/firmware run \
+		OUT=$(if $(filter /%,$(BUILD)),,../../)$(BUILD)/firmware
 
 # major.minor.patch, as retry.h has it
 VERSION = $(shell awk '/define RETRY_VERSION_[MP]/ { v = v dot $$3; dot = "." } END { print v }' \
@@ -132,7 +133,7 @@ INSTALLED = $(DESTDIR)$(PREFIX)
 install: export PKGCONFIG = $(PKGCONFIG_FILE)
 install: export CONFIG = $(CMAKE_FILE)
 install: export CONFIG_VERSION = $(CMAKE_VERSION_FILE)
-install: ## copy the headers to PREFIX, for pkg-config and CMake (DESTDIR=)
+install: ## copy the headers to PREFIX, for pkg-config and CMake
 	@install -d "$(INSTALLED)/include" "$(INSTALLED)/share/pkgconfig" \
 		"$(INSTALLED)/share/cmake/retry"
 	@install -m 644 $(HEADERS) "$(INSTALLED)/include"
@@ -149,7 +150,7 @@ run-check: $(PROGRAMS)
 	@LACKS="$(LACKS)" LEFT_OUT="$(call lacking,libjsmn-dev,errmap.h)" \
 		sh tests/tools/run.sh $(PROGRAMS)
 
-units: | jsmn ## the headers beside other code: any jsmn.h, any order, C and C++
+units: | jsmn ## the headers beside other code, in any order, C and C++
 	$(call need,g++)
 	@CC="$(CC)" CXX="$(CXX)" sh tests/tools/run.sh "tests/compile/test_beside_jsmn.sh $(BUILD)/units"
 
@@ -163,8 +164,10 @@ fuzz: $(BUILD)/replay_errmap_map $(BUILD)/replay_errmap_packets ## fuzz the pars
 	@$(FUZZ) tests/fuzz/errmap_map.c -o $(BUILD)/fuzz_errmap_map
 	@$(FUZZ) tests/fuzz/errmap_packets.c -o $(BUILD)/fuzz_errmap_packets
 	@mkdir -p $(BUILD)/corpus $(BUILD)/corpus_packets
+	@echo "fuzzing maps for $(FUZZ_SECONDS) s"
 	@$(BUILD)/fuzz_errmap_map -max_total_time=$(FUZZ_SECONDS) -verbosity=0 -print_final_stats=1 \
 		-dict=tests/fuzz/errmap_map.dict -seed_inputs=tests/data/errmap_seed.json $(BUILD)/corpus
+	@echo "fuzzing packets for $(FUZZ_SECONDS) s"
 	@$(BUILD)/fuzz_errmap_packets -max_total_time=$(FUZZ_SECONDS) -verbosity=0 \
 		-print_final_stats=1 -seed_inputs=tests/data/errmap_hello.bin,tests/data/errmap_get.bin \
 		$(BUILD)/corpus_packets
@@ -194,7 +197,7 @@ size: ## bytes of flash and RAM on Cortex-M0
 	@sh tests/tools/size.sh
 
 PEERS = $(addprefix $(BUILD)/bench_,cjson.so jansson.so json_c.so rapidjson.so)
-bench: ## instruction counts, beside hand-written loops and other parsers
+bench: ## instructions, beside loops by hand and other parsers
 	$(call need,$(BENCH))
 	@$(MAKE) -s $(addprefix $(BUILD)/bench_,decision budget errmap) $(PEERS)
 	@sh tests/bench/bench.sh $(BUILD)

@@ -6,6 +6,7 @@
 passed=0
 failed=0
 for test in "$@"; do
+    [ ! -t 1 ] || printf '%-44s \r' "$test"
     case $test in
     *.sh*) output=$(sh $test 2>&1) ;; # with its arguments
     *) output=$("$test" 2>&1) ;;

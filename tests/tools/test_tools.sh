@@ -82,6 +82,9 @@ check "no such package: it is named" shows gone.err "could not install away\$"
 check "no such package: no waiting" lacks gone.err "waiting"
 rm -r "${work:?}/bin"
 
+run help make help
+check "help: 80 columns" lacks help.out ".\{81\}"
+
 # What is left out is said, and the run does not pass.
 run part make run-check BUILD="$work/build" LACKS=libjsmn-dev TESTS="test_nmv test_errmap_json" WERROR=
 check "left out: no full pass" ended part 2
