@@ -35,6 +35,12 @@ for source in "$work"/readme*.c; do
     grep -q 'int main' "$source" && builds "README.md: $(basename "$source")" "$source"
 done
 
+builds "examples/backoff.c" examples/backoff.c
+check "six delays" test "$(grep -c "^wait [0-9]* ms" "$work/out")" -eq 6
+builds "examples/event_loop.c" examples/event_loop.c
+check "an operation is done" grep -q "ms  read .* done" "$work/out"
+check "one that may have been applied fails" grep -q "increment not idempotent" "$work/out"
+check "one is late" grep -q "500 ms  hasty .*timed out" "$work/out"
 builds "examples/quickstart.c" examples/quickstart.c
 narrow() { ! grep -q '.\{81\}' "$work/out"; }
 check "80 columns" narrow
