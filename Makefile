@@ -41,7 +41,7 @@ BENCH = libjsmn-dev g++ valgrind libcjson-dev libjansson-dev libjson-c-dev rapid
 ARM = libjsmn-dev gcc-arm-none-eabi picolibc-arm-none-eabi qemu-system-arm
 
 .PHONY: FORCE help deps demo test run-tests http async storm firmware install check run-check units fuzz \
-	test-examples run-examples qemu size bench clean jsmn
+	test-examples run-examples qemu size figures bench clean jsmn
 .DEFAULT_GOAL := help
 
 help: ## list the targets
@@ -195,6 +195,11 @@ qemu: ## the test programs on an emulated Cortex-M3, 32-bit instants
 size: ## bytes of flash and RAM on Cortex-M0
 	$(call need,$(filter-out qemu%,$(ARM)))
 	@sh tests/tools/size.sh
+
+figures: ## README.md's figures against what the commands print
+	$(call need,$(filter-out qemu%,$(ARM)) $(HTTP) valgrind)
+	@$(MAKE) -s $(BUILD)/http_curl $(addprefix $(BUILD)/bench_,decision budget)
+	@sh tests/tools/run.sh "tests/compile/test_figures.sh $(BUILD)"
 
 PEERS = $(addprefix $(BUILD)/bench_,cjson.so jansson.so json_c.so rapidjson.so)
 bench: ## instructions, beside loops by hand and other parsers
