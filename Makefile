@@ -174,7 +174,7 @@ fuzz: $(BUILD)/replay_errmap_map $(BUILD)/replay_errmap_packets ## fuzz the pars
 	@echo "no fault found"
 
 test-examples: ## test every example and way to install
-	$(call try,$(KV) $(HTTP) $(ASYNC) $(ARM) $(INSTALL),run-examples)
+	$(call try,$(sort $(KV) $(HTTP) $(ASYNC) $(ARM) $(INSTALL)),run-examples)
 
 run-examples: $(call unless,$(HTTP),$(BUILD)/http_curl) $(call unless,$(ASYNC),$(BUILD)/async_uv)
 run-examples: $(call unless,$(KV),$(BUILD)/kv_client) $(BUILD)/storm_simulator

@@ -50,5 +50,16 @@ check "80 columns" narrow
 check "a robot is refused" grep -q "FAIL .*strategy refuses" "$work/out"
 check "an answer comes later" grep -q "PENDING .*strategy answers later" "$work/out"
 
+# What README.md and tests/README.md name is there: files, folders, targets.
+for path in $(sed -n 's/](\([a-z][^):]*\))/\n@\1\n/gp' README.md | sed -n 's/^@//p') \
+    $(grep -o -h '`\(tests\|examples\)/[A-Za-z0-9_./]*' README.md tests/README.md | tr -d '`'); do
+    check "README.md: $path" test -e "$path"
+done
+for target in $(grep -o -h '`make [a-z][a-z-]*[` ]' README.md tests/README.md | tr -d '`' |
+    sed 's/make //' | sort -u); do
+    check "README.md: make $target" grep -q "^$target:.*##" Makefile
+done
+check "README.md: less than 250 lines" test "$(wc -l < README.md)" -lt 250
+
 check "all were there" test "$((passed + failed))" -ge 4
 finish
