@@ -21,14 +21,14 @@ shift=$(decision shift)
 row() # TEXT KIND LIMIT
 {
     decision "$2" | awk -v text="$1" -v limit="$3" -v shift="$shift" \
-        '{ printf "  %-52s %7.1f %9s %9.1f\n", text, $1, limit, $1 / shift
+        '{ printf "  %-46s %7.1f %9s %8.1f\n", text, $1, limit, $1 / shift
            exit limit != "" && $1 > limit + 0 }' || bad=1
 }
 
-echo "One decision (gcc -O2)                           instructions   at most  to shift"
-row "best effort, full jitter, deadline, built-in random" retry 200
+echo "One decision (gcc -O2)                     instructions   at most to shift"
+row "best effort, full jitter, deadline" retry 200
 row "the same, paid for by a shared budget" budget 280
-row "by hand: min(cap, base << n), multiply-shift jitter" shift ""
+row "by hand: min(cap, base << n), a shift's jitter" shift ""
 row "by hand: pow() and rand()" pow ""
 echo
 "$build/bench_budget" || bad=1

@@ -113,8 +113,11 @@ check "compare: lines of up to 80 columns" lacks lines ".\{81\}"
 check "compare: no control characters" lacks compare "[[:cntrl:]]"
 for reason in SOCKET_NOT_AVAILABLE SOCKET_CLOSED_WHILE_IN_FLIGHT ATTEMPT_TIMED_OUT \
     SERVICE_RESPONSE_CODE_INDICATED SERVER_ERROR; do
-    check "compare: retries by $reason" shows compare "again in .*($reason)"
+    check "compare: retries by $reason" shows compare "again in .*$reason)"
 done
+check "compare: 503 is named" shows compare "busy: again in .*(503 SERVICE"
+check "compare: 429 is named" shows compare "limit.*again in .*(429 SERVICE"
+check "compare: 404 is named" shows compare "missing: no reason to retry (404 NONE)"
 for request in "GET  /hello" "GET  /late" "POST /late" "GET  /hangup" "GET  /stall" "GET  /busy" \
     "POST /busy" "GET  /until" "GET  /limit?1" "POST /limit?2" "GET  /broken"; do
     check "retry.h: $request is done" test "$(column "$request" 1 | grep -c "done")" -eq 1

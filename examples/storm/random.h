@@ -1,4 +1,4 @@
-/* storm_random.h: the seeded chance of storm.c. One generator serves a whole simulation, retry.h's
+/* random.h: the seeded chance of storm.c. One generator serves a whole simulation, retry.h's
    jitter included, so the same seed gives the same course of events. */
 #ifndef STORM_RANDOM_H
 #define STORM_RANDOM_H

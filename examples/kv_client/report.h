@@ -1,11 +1,11 @@
-/* kv_report.h: what kv_client.c counts while it runs, and the table that it prints at the end. */
+/* report.h: what kv_client.c counts while it runs, and the table that it prints at the end. */
 #ifndef KV_REPORT_H
 #define KV_REPORT_H
 
-#include "kv_protocol.h"
-#include "plumbing.h"
+#include "protocol.h"
+#include "../plumbing.h"
 
-#include "../errmap.h"
+#include "../../errmap.h"
 
 #include <inttypes.h>
 
@@ -39,6 +39,7 @@ typedef struct report_maps { /* the error maps that a node sent, or did not send
 } report_maps;
 
 typedef struct kv_report {
+    bool verbose; /* tells what happens when it happens, and all that was counted */
     retry_time started;
     report_row rows[REPORT_ROWS]; /* of as many as have a name */
     uint32_t retries, reasons[RETRY_REASON_COUNT];
@@ -66,6 +67,19 @@ typedef struct applications {
 static inline double seconds_since_start(const kv_report *report)
 {
     return (double)(clock_ms() - report->started) / 1000;
+}
+
+/* Prints what has just happened. */
+PRINTF_2_LIKE static inline void tell(const kv_report *report, const char *format, ...)
+{
+    va_list arguments;
+    if (!report->verbose)
+        return;
+    say("%6.2f s  ", seconds_since_start(report));
+    va_start(arguments, format);
+    vprintf(format, arguments);
+    va_end(arguments);
+    say("\n");
 }
 
 /* ---- Counting ------------------------------------------------------------------------------ */
@@ -118,8 +132,8 @@ static inline void report_map(kv_report *report, size_t node, const errmap *in_u
     }
     maps->map = in_use;
     maps->taken++;
-    say("%6.2f s  %s: error map version %" PRIu32 ", revision %" PRIu32 ", %" PRIu32 " entries\n",
-        seconds_since_start(report), maps->node, in_use->version, in_use->revision, in_use->count);
+    tell(report, "%s: error map version %" PRIu32 ", revision %" PRIu32 ", %" PRIu32 " entries",
+         maps->node, in_use->version, in_use->revision, in_use->count);
 }
 
 /* A node's map was not sound. Told the first time. */
@@ -132,9 +146,10 @@ static inline void report_broken_map(kv_report *report, size_t node, const char 
         return;
     for (size_t i = 0; i < offset; i++)
         line += json[i] == '\n';
-    say("%6.2f s  %s: error map refused, %s\n"
-        "%10s(line %d, offset %zu); going on without XERROR\n",
-        seconds_since_start(report), maps->node, errmap_status_text(status), "", line, offset);
+    tell(report,
+         "%s: error map refused, %s\n"
+         "%10s(line %d, offset %zu); going on without XERROR",
+         maps->node, errmap_status_text(status), "", line, offset);
 }
 
 /* A node has no map. Told the first time. */
@@ -142,8 +157,8 @@ static inline void report_no_map(kv_report *report, size_t node, unsigned status
 {
     report_maps *maps = &report->maps[node];
     if (maps->none++ == 0)
-        say("%6.2f s  %s: no error map (status 0x%02x); going on without XERROR\n",
-            seconds_since_start(report), maps->node, status);
+        tell(report, "%s: no error map (status 0x%02x); going on without XERROR", maps->node,
+             status);
 }
 
 /* The entry's name, as the server wrote it but for characters that could steer a terminal. */
@@ -239,7 +254,7 @@ static inline void print_classes(const kv_report *report)
         add_row(&all, &report->rows[i]);
     }
     print_row("all", &all);
-    if (report->nothing_to_undo > 0)
+    if (report->verbose && report->nothing_to_undo > 0)
         printf("%" PRIu32 " unlocks were left out: their locks had not been taken.\n",
                report->nothing_to_undo);
     if (all.outcomes[CUT_OFF] > 0)
@@ -324,14 +339,15 @@ static inline bool judge_overrun(const kv_report *report, retry_ms quantum)
     bool kept = report->overrun <= quantum + report->late_wakeup;
     printf("%s  No operation ran past its deadline by more than one scheduling quantum.\n",
            kept ? "kept  " : "BROKEN");
-    printf("        Largest overrun: %" PRIu32 " ms. Allowed: %" PRIu32 " ms, and %" PRIu32
-           " ms that poll() overslept.\n",
-           report->overrun, quantum, report->late_wakeup);
+    if (report->verbose || !kept)
+        printf("        Largest overrun: %" PRIu32 " ms. Allowed: %" PRIu32 " ms, and %" PRIu32
+               " ms that poll() overslept.\n",
+               report->overrun, quantum, report->late_wakeup);
     return kept;
 }
 
 /* True if no operation was applied twice. `source` says how that is known. */
-static inline bool judge_applications(const applications *sum, const char *source)
+static inline bool judge_applications(const applications *sum, const char *source, bool verbose)
 {
     printf("%s  No operation that is not idempotent was applied twice.\n",
            sum->twice == 0 ? "kept  " : "BROKEN");
@@ -340,10 +356,19 @@ static inline bool judge_applications(const applications *sum, const char *sourc
     if (sum->unknown > 0)
         printf(", %" PRIu32 " not applied or lost", sum->unknown);
     printf(".\n");
-    if (sum->spared > 0)
+    if (verbose && sum->spared > 0)
         printf("        %" PRIu32 " had been applied when they were refused a retry.\n",
                sum->spared);
     return sum->twice == 0;
+}
+
+/* How many operations worked only because they were tried again. */
+static inline uint32_t saved(const kv_report *report)
+{
+    uint32_t sum = 0;
+    for (size_t i = 0; i < REPORT_ROWS; i++)
+        sum += report->rows[i].outcomes[DONE] - report->rows[i].first_try;
+    return sum;
 }
 
 #endif /* KV_REPORT_H */

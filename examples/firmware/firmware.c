@@ -1,10 +1,10 @@
-/* app.c: retry.h and errmap.h in firmware: no heap, no printf, 32-bit ticks. The board calls
+/* firmware.c: retry.h and errmap.h in firmware: no heap, no printf, 32-bit ticks. The board calls
    app_tick once a millisecond; nothing here waits. Policy, client and error map are constants, in
    flash; in RAM are a request, a budget and the log.
 
    The same file runs on the board (board.c) and on the host (host.c), from the same scenario and
    the same seed, and decides the same there and here. */
-#include "app.h"
+#include "firmware.h"
 
 #define RETRY_IMPLEMENTATION
 #include "../../retry.h"

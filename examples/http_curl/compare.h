@@ -1,9 +1,9 @@
-/* http_compare.h: the list of http_curl.c, done by the command line tool curl too, and the table
+/* compare.h: the list of http_curl.c, done by the command line tool curl too, and the table
    that shows both. */
 #ifndef HTTP_COMPARE_H
 #define HTTP_COMPARE_H
 
-#include "http_server.h"
+#include "server.h"
 
 /* The limits of a request, for retry.h and for curl. */
 enum {
@@ -97,16 +97,27 @@ static inline void curl_read(const http_tool *tool, size_t i, http_result *resul
         fclose(said);
 }
 
+/* A child's status when it has ended; until then the line of progress moves. */
+static inline int curl_wait(const http_tool *tool, size_t i)
+{
+    int status = 0;
+    for (unsigned ticks = 0; waitpid(tool->processes[i], &status, WNOHANG) == 0; ticks++) {
+        if (interrupted)
+            kill(tool->processes[i], SIGTERM);
+        progress("%s: waiting for request %zu of %u%.*s", tool->name, i + 1, (unsigned)STEPS,
+                 (int)(ticks / 10 % 4), "...");
+        pause_ms(20);
+    }
+    progress_clear();
+    return status;
+}
+
 /* Waits for the curls, which end by their own limits, and reads how they fared. */
 static inline void curl_finish(http_tool *tool)
 {
     for (size_t i = 0; i < STEPS; i++) {
         http_result *result = &tool->results[i];
-        int status = 0;
-        if (interrupted)
-            kill(tool->processes[i], SIGTERM);
-        while (waitpid(tool->processes[i], &status, 0) < 0 && errno == EINTR)
-            continue;
+        int status = curl_wait(tool, i);
         result->done = WIFEXITED(status) && WEXITSTATUS(status) == 0;
         result->tries = 1;
         curl_read(tool, i, result);

@@ -1,7 +1,7 @@
-/* app.h: a sensor's firmware as far as it has nothing to do with the board that it runs on: a queue
-   of operations, a radio, and a log of what retry.h decided. app.c says more. */
-#ifndef APP_H
-#define APP_H
+/* firmware.h: a sensor's firmware as far as it has nothing to do with the board that it runs on: a
+   queue of operations, a radio, and a log of what retry.h decided. firmware.c says more. */
+#ifndef FIRMWARE_H
+#define FIRMWARE_H
 
 #ifndef RETRY_TIME_32
 #error "RETRY_TIME_32 belongs in the flags of the build: every file must have it."

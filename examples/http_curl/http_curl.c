@@ -4,10 +4,10 @@
    attempt is classified and handed to retry_orchestrate; the program obeys, and shows each decision
    and how each request ended.
 
-       cc -o http_curl examples/http_curl.c -lcurl
+       cc -o http_curl examples/http_curl/http_curl.c -lcurl
        ./http_curl LIST              a file, or - for standard input. A line is URL or METHOD URL;
                                      '#' begins a comment
-       ./http_curl compare [FOLDER]  a real nginx that fails by a script (http_server.h), and the
+       ./http_curl compare [FOLDER]  a real nginx that fails by a script (server.h), and the
                                      same list by `curl --retry`. Logs are left in FOLDER
        ./http_curl serve [FOLDER]    that nginx alone: prints its list of URLs, until Ctrl-C
 
@@ -18,17 +18,18 @@
 #define _DEFAULT_SOURCE
 
 #define RETRY_IMPLEMENTATION
-#include "../retry.h"
+#include "../../retry.h"
 
-#include "http_compare.h"
-#include "http_list.h"
+#include "compare.h"
+#include "list.h"
 
 #include <ctype.h>
 
-/* The limits of a request are in http_compare.h, since the curls have the same. */
+/* The limits of a request are in compare.h, since the curls have the same. */
 enum {
     PARALLEL = 32, /* attempts on the wire at once */
-    LIST_MAX = 1000
+    LIST_MAX = 1000,
+    TICK = 100 /* ms between two looks at the progress and at `interrupted` */
 };
 
 enum { NEW, WAITING, ON_WIRE, DONE, FAILED }; /* states of a job */
@@ -147,14 +148,16 @@ static void print_decision(void *context, const retry_request *request,
 {
     const http_job *job = request->context;
     (void)context;
-    printf("line %-3u %-4s %s: ", job->line, job->method, job->shown);
+    say("line %-3u %-4s %s: ", job->line, job->method, job->shown);
     if (decision->verdict == RETRY_VERDICT_RETRY)
-        printf("again in %u ms", decision->delay);
+        say("again in %u ms", decision->delay);
     else
-        printf("%s", retry_cause_text(decision->cause));
-    if (failure->reason != RETRY_REASON_NONE)
-        printf(" (%s)", retry_reason_name(failure->reason));
-    printf("\n");
+        say("%s", retry_cause_text(decision->cause));
+    if (failure->code != 0)
+        say(" (%u %s)", failure->code, retry_reason_name(failure->reason));
+    else if (failure->reason != RETRY_REASON_NONE)
+        say(" (%s)", retry_reason_name(failure->reason));
+    say("\n");
 }
 
 static void obey(http_fetcher *fetcher, http_job *job, retry_time now)
@@ -237,7 +240,7 @@ static void attempt(http_fetcher *fetcher, http_job *job, retry_time now)
 /* Begins the attempts that are due. Returns the ms until the next. */
 static int attempt_due(http_fetcher *fetcher, retry_time now)
 {
-    retry_time wait = ATTEMPT_TIMEOUT;
+    retry_time wait = TICK;
     for (size_t i = 0; i < fetcher->count && fetcher->on_wire < PARALLEL; i++) {
         http_job *job = &fetcher->jobs[i];
         if (job->state == NEW || (job->state == WAITING && job->due <= now))
@@ -250,8 +253,11 @@ static int attempt_due(http_fetcher *fetcher, retry_time now)
 
 static void fetch(http_fetcher *fetcher)
 {
+    retry_time started = clock_ms();
     fetcher->open = fetcher->count;
     while (fetcher->open > 0 && !interrupted) {
+        progress("%4.1f s  %zu of %zu open, %u on the wire", (double)(clock_ms() - started) / 1000,
+                 fetcher->open, fetcher->count, fetcher->on_wire);
         int wait = attempt_due(fetcher, clock_ms()), running, left;
         CURLMsg *message;
         curl_multi_perform(fetcher->multi, &running);
@@ -263,6 +269,7 @@ static void fetch(http_fetcher *fetcher)
         }
         curl_multi_poll(fetcher->multi, NULL, 0, wait, NULL);
     }
+    progress_clear();
 }
 
 /* ---- The list ------------------------------------------------------------------------------ */

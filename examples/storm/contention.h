@@ -1,13 +1,13 @@
-/* storm_contention.h: clients that contend for one row under optimistic locking. Each reads the
+/* contention.h: clients that contend for one row under optimistic locking. Each reads the
    row's version, then writes; the write succeeds if nobody else has written since. Else the client
    backs off and reads again. This is the model of AWS's article on exponential backoff and jitter,
    whose numbers it reproduces with retry.h's delays. */
 #ifndef STORM_CONTENTION_H
 #define STORM_CONTENTION_H
 
-#include "storm_random.h"
+#include "random.h"
 
-#include "../retry.h"
+#include "../../retry.h"
 
 #include <stdbool.h>
 

@@ -6,7 +6,7 @@
       retrying let it come back?
    3. A retry budget at a steady failure rate, and layers that each retry.
 
-       cc -O2 -o storm examples/storm.c -lm && ./storm
+       cc -O2 -o storm examples/storm/storm.c -lm && ./storm
        gnuplot examples/storm.gnuplot
 
    Options: --seed N, --clients N (10000 to 1000000), --quick (fewer clients and points), --data DIR
@@ -15,16 +15,19 @@
    if a number that is known misses its tolerance, and 2 if the options or DIR are no good. */
 #define _DEFAULT_SOURCE
 #define RETRY_IMPLEMENTATION
-#include "../retry.h"
+#include "../../retry.h"
 
-#include "plumbing.h"
-#include "storm_bucket.h"
-#include "storm_contention.h"
-#include "storm_outage.h"
+#include "bucket.h"
+#include "contention.h"
+#include "outage.h"
+#include "progress.h"
 
+#include <errno.h>
 #include <inttypes.h>
+#include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <time.h>
 
 #define COUNT(array) (sizeof(array) / sizeof(array)[0])
 
@@ -140,8 +143,8 @@ static void contention_compare(FILE *data, uint32_t count, const contention_cost
     bool binding = count == article[COUNT(article) - 1].count;
     fprintf(data, "%" PRIu32, count);
     if (expected)
-        say("\n%3" PRIu32 " clients %16s  article   diff. %10s  article   diff.\n", count,
-            "time, ms", "writes");
+        printf("\n%3" PRIu32 " clients %16s  article   diff. %10s  article   diff.\n", count,
+               "time, ms", "writes");
     for (size_t i = 0; i < COUNT(contenders); i++) {
         progress("contention: %" PRIu32 " clients, %s", count, contenders[i].name);
         contention_cost cost = contention_measure(&contenders[i], count, RUNS, chance);

@@ -1,4 +1,4 @@
-/* http_list.h: reads the list of http_curl.c. A line is URL or METHOD URL; white space separates,
+/* list.h: reads the list of http_curl.c. A line is URL or METHOD URL; white space separates,
    and a word that begins with '#' begins a comment. */
 #ifndef HTTP_LIST_H
 #define HTTP_LIST_H

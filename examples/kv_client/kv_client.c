@@ -4,132 +4,28 @@
    through some hundred operations, several at once, on servers that refuse, stall, change their
    mind, hang up and die. Every failed attempt is classified and handed to retry_orchestrate; the
    client obeys. It asks every node for its error map, which explains codes that the client does
-   not know. At the end it shows what happened, and two verdicts.
+   not know. At the end it shows what happened and two verdicts, and beside the second what the same
+   client does on the same servers when every operation claims to be idempotent.
 
-       cc -o kv_client examples/kv_client.c       (with <jsmn.h>, as in Debian's libjsmn-dev)
-       ./kv_client               two nodes of its own, which fail on a script (kv_server.h)
+       cc -o kv_client examples/kv_client/kv_client.c   (with Debian's libjsmn-dev)
+       ./kv_client               two nodes of its own, which fail on a script (server.h)
        ./kv_client memcached     a real memcached, frozen, killed, started again and cut off
-       ./kv_client careless      every operation claims to be idempotent (with memcached, too): the
-                                 second verdict shows what comes of that
+       ./kv_client careless      only the careless client (with memcached, too)
+       ./kv_client verbose       (with any of these) each event, reason, code and error map
 
    What there is to learn about retry.h is in the first sections: "Deciding" (failed, obey, finish),
-   "Sending" and "Connections"; about errmap.h in "Error maps" and "Responses". The exit status is 0
-   if both verdicts hold, 1 if not, 2 if it could not start, and 128 + the signal's number if it was
-   interrupted. */
+   "Sending" and "Connections"; about errmap.h in "Error maps" and "Responses". What the client does
+   not decide is elsewhere: its types in client.h, what it is put through and the verdicts in
+   scenario.h, the counting in report.h. The exit status is 0 if both verdicts hold, 1 if not, 2 if
+   it could not start, and 128 + the signal's number if it was interrupted. */
 #define _DEFAULT_SOURCE
 
 #define RETRY_IMPLEMENTATION
-#include "../retry.h"
-#include "../errmap.h"
+#include "../../retry.h"
+#include "../../errmap.h"
 
-#include "kv_report.h"
-#include "kv_server.h"
-
-enum {
-    OPERATION_TIMEOUT = 2500, /* ms for an operation with all its attempts */
-    ATTEMPT_TIMEOUT = 400,    /* ms that an attempt may be on the wire */
-    MAP_INTERVAL = 100,       /* ms between tries while nobody has a newer map of the vbuckets */
-    BURST = 10,               /* operations begin in bursts, so that several are in flight */
-    BURST_INTERVAL = 80,      /* ms */
-    OPERATIONS = 64 * BURST,
-    BUDGET_TOKENS = 500, /* that all operations' retries are paid from */
-    LOCK_HELD = 5,       /* operations from a get-and-lock to its unlock */
-    MAP_VERSION = 2,     /* of the error map, the highest that errmap.h reads */
-    MAP_ENTRIES = 128,   /* real servers' maps have 38 to 83 */
-    TICK = 50,           /* ms between two looks at the progress and at `interrupted` */
-
-    /* ms that an operation may end after its deadline. The client wakes at the deadline, give or
-       take a millisecond; on a machine under load it then waits for its turn on a core, for some
-       tens of milliseconds with Linux's default scheduler. */
-    QUANTUM = 50
-};
-
-enum { GET, SET, INCREMENT, GET_AND_LOCK, ADD, UNLOCK, READ_BACK, KINDS };
-
-static const struct {
-    const char *name;
-    uint8_t opcode;
-} kinds[KINDS] = {
-    {"get", KV_GET},
-    {"set", KV_SET},
-    {"increment", KV_INCREMENT},
-    {"get-and-lock", KV_GET_AND_LOCK},
-    {"add", KV_ADD},
-    {"unlock", KV_UNLOCK},
-    {"read back", KV_GET},
-};
-
-enum { IDLE, WAITING, ON_WIRE, EXPIRING, FINISHED }; /* states of an operation */
-
-typedef struct operation {
-    retry_request request;
-    retry_nmv nmv;
-    retry_failure failure; /* the last one */
-    retry_time timer;      /* when it is to be sent, or times out, or expires, by its state */
-    uint8_t kind, state, outcome;
-    uint8_t node;        /* that the attempt on the wire went to */
-    uint32_t opaque;     /* of the last attempt */
-    uint32_t partner;    /* get-and-lock and unlock, increment and read back: each other */
-    uint64_t cas, value; /* of the response */
-    char key[KV_KEY_SIZE];
-} operation;
-
-typedef struct stored_map {
-    errmap map;
-    errmap_entry entries[MAP_ENTRIES];
-    char text[KV_BODY_MAX];
-} stored_map;
-
-enum { DOWN, CONNECTING, NEGOTIATING, READY, DRAINING }; /* a node's states */
-
-typedef struct node {
-    retry_connection connection;
-    errmap_strategy strategy; /* for attempts on this node; its map is the one in use */
-    stored_map maps[2];       /* the one in use, if any, and room for the next */
-    bool xerror;              /* granted: the node may send codes that only its map explains */
-    retry_time timer;         /* when to connect next, or to give up, unless READY */
-    int fd;                   /* -1: none */
-    int reserved;             /* the socket that keeps the port */
-    uint8_t state;
-    uint16_t port;
-    pid_t process; /* 0: not running */
-    char name[16];
-    size_t input_length, output_length;
-    uint8_t input[KV_HEADER + KV_BODY_MAX], output[8192];
-} node;
-
-enum { NO_EVENT, START, FREEZE, CUT, THAW, KILL };
-
-/* What is done to a node's process or connection, and at the beginning of which operation. */
-typedef struct event {
-    uint32_t operation;
-    uint8_t node, action;
-} event;
-
-typedef struct scenario {
-    const char *server;
-    uint8_t nodes;
-    uint8_t pattern[BURST]; /* the kinds of a burst's operations */
-    event events[8];        /* NO_EVENT ends them */
-} scenario;
-
-typedef struct kv_client {
-    const scenario *scenario;
-    bool careless;
-    retry_client retry;
-    retry_policy policy;
-    retry_budget budget;
-    operation operations[KV_OPERATIONS];
-    uint32_t count, next, open; /* operations planned, the next to begin, begun and not finished */
-    retry_time next_burst;
-    node nodes[KV_NODES];
-    uint64_t map_revision;
-    uint8_t map[KV_VBUCKETS]; /* which node owns a vbucket */
-    size_t next_event;
-    kv_cluster *cluster; /* the server's memory; NULL: memcached */
-    kv_report report;
-    retry_time drawn; /* when the line of progress was drawn */
-} kv_client;
+#include "client.h"
+#include "scenario.h"
 
 /* ---- Deciding ------------------------------------------------------------------------------ */
 
@@ -519,110 +415,83 @@ static void fire_node_timer(kv_client *client, node *of, retry_time now)
         disconnect(client, of, now);
 }
 
-/* ---- The plan ------------------------------------------------------------------------------ */
+/* ---- Set-up -------------------------------------------------------------------------------- */
 
-static const scenario scripted = {
-    .server = "two nodes that fail on a script",
-    .nodes = 2,
-    .pattern = {SET, GET, INCREMENT, GET_AND_LOCK, GET, SET, ADD, GET, UNLOCK, GET},
-    .events = {{30, 0, START}, {50, 1, START}, {300, 1, FREEZE}, {320, 1, KILL}, {390, 1, START}}};
-
-/* What a frozen process has in its sockets it does when it thaws, though nobody hears of it. */
-static const scenario memcached = {
-    .server = "a memcached that is killed and cut off",
-    .nodes = 1,
-    .pattern = {SET, GET, INCREMENT, INCREMENT, GET, SET, ADD, GET, INCREMENT, GET},
-    .events = {{10, 0, START},
-               {220, 0, FREEZE},
-               {240, 0, KILL},
-               {300, 0, START},
-               {420, 0, FREEZE},
-               {440, 0, CUT},
-               {440, 0, THAW}}};
-
-/* Counters and new keys are an operation's own, so that their values tell what was done to them.
-   The documents of a burst are its own as well: its second set meets the lock on one of them. */
-static void plan_operation(kv_client *client, uint32_t number)
+static void set_up_retry(kv_client *client)
 {
-    operation *op = &client->operations[number];
-    uint32_t burst = number / BURST, place = number % BURST;
-    op->kind = client->scenario->pattern[place];
-    if (op->kind == INCREMENT)
-        snprintf(op->key, sizeof op->key, "counter-%" PRIu32, number);
-    else if (op->kind == ADD)
-        snprintf(op->key, sizeof op->key, "new-%" PRIu32, number);
-    else if (op->kind == GET || place == 0)
-        snprintf(op->key, sizeof op->key, "item-%" PRIu32, burst);
-    else
-        snprintf(op->key, sizeof op->key, "document-%" PRIu32, burst);
-    if (op->kind == GET_AND_LOCK)
-        op->partner = number + LOCK_HELD;
-    if (op->kind == UNLOCK)
-        op->partner = number - LOCK_HELD;
-    if (client->cluster && (place == 0 || op->kind == GET_AND_LOCK))
-        kv_cluster_put(client->cluster, op->key, "first value");
+    static const retry_policy best_effort = RETRY_POLICY_BEST_EFFORT;
+    static const retry_budget_options options = {.capacity = BUDGET_TOKENS * 1000,
+                                                 .retry_cost = 1000,
+                                                 .timeout_cost = 2000,
+                                                 .success_deposit = 500};
+    retry_seed(1);
+    retry_budget_init(&client->budget, &options, client->report.started);
+    client->policy = best_effort;
+    client->policy.backoff.initial = 8;
+    client->policy.retry_after_spread = RETRY_RATIO(0.5); /* not all at once, see not_sent */
+    client->retry.strategy = &client->policy.base;
+    client->retry.budget = &client->budget;
+    client->retry.observe = report_decision;
+    client->retry.observe_context = &client->report;
+    client->retry.always_interval = MAP_INTERVAL;
+    client->report.budget_low = options.capacity;
+    for (size_t i = 0; i < KINDS; i++)
+        client->report.rows[i].name = kinds[i].name;
 }
 
-/* A server that cannot be asked what it did is asked for its counters when all is over. */
-static void plan_read_back(kv_client *client)
+static void set_up_nodes(kv_client *client)
 {
-    for (uint32_t i = 0; i < OPERATIONS && client->count < KV_OPERATIONS; i++) {
-        if (client->operations[i].kind != INCREMENT)
-            continue;
-        operation *op = &client->operations[client->count];
-        op->kind = READ_BACK;
-        memcpy(op->key, client->operations[i].key, sizeof op->key);
-        client->operations[i].partner = client->count++;
+    static const retry_connection loopback_connection = {.backoff = {.jitter = RETRY_JITTER_SPREAD,
+                                                                     .initial = 40,
+                                                                     .max = 320,
+                                                                     .factor = RETRY_RATIO(1.6),
+                                                                     .spread = RETRY_RATIO(0.2)},
+                                                         .min_connect_timeout = 250,
+                                                         .stable_after = 100};
+    for (uint8_t i = 0; i < client->scenario->nodes; i++) {
+        node *of = &client->nodes[i];
+        of->connection = loopback_connection;
+        of->strategy = (errmap_strategy)ERRMAP_STRATEGY(NULL, &client->policy.base);
+        of->fd = -1;
+        of->reserved = tcp_reserve_port(&of->port);
+        of->timer = client->report.started;
+        if (client->cluster)
+            snprintf(of->name, sizeof of->name, "node %d", i + 1);
+        else
+            snprintf(of->name, sizeof of->name, "memcached");
+        client->report.maps[i].node = of->name;
     }
+    for (uint8_t i = 0; i < KV_VBUCKETS; i++)
+        client->map[i] = i % client->scenario->nodes;
+    client->map_revision = 1;
 }
 
-/* ---- The nodes' processes ------------------------------------------------------------------ */
-
-static void start_process(kv_client *client, node *of)
+static void set_up(kv_client *client)
 {
-    char port[8];
-    char *arguments[] = {"memcached", "-u", "nobody", "-l", "127.0.0.1",
-                         "-p",        port, "-U",     "0",  NULL};
-    snprintf(port, sizeof port, "%u", (unsigned)of->port);
-    if (client->cluster)
-        of->process = kv_serve(client->cluster, (uint8_t)(of - client->nodes), of->port);
-    else
-        of->process = child_start(arguments);
-    if (of->process > 0)
-        return;
-    progress_clear();
-    fprintf(stderr, "cannot start %s: %s%s\n", of->name, strerror(errno),
-            client->cluster ? "" : " (is memcached installed? the demo runs without it, too)");
-    exit(2);
+    bool real = client->scenario == &memcached;
+    client->cluster = real ? NULL : kv_cluster_new();
+    if (!real && !client->cluster) {
+        perror("no memory to share");
+        exit(2);
+    }
+    client->report.started = client->next_burst = clock_ms();
+    client->count = OPERATIONS;
+    set_up_retry(client);
+    set_up_nodes(client);
+    for (uint32_t i = 0; i < OPERATIONS; i++)
+        plan_operation(client, i);
+    if (real)
+        plan_read_back(client);
 }
 
-static void act(kv_client *client, const event *what)
+static void shut_down(kv_client *client)
 {
-    static const char *const texts[] = {"", "started", "frozen", "cut off", "thawed", "killed"};
-    node *of = &client->nodes[what->node];
-    uint32_t requests = on_wire(client, of);
-    if (what->action == START)
-        start_process(client, of);
-    else if (what->action == FREEZE)
-        kill(of->process, SIGSTOP);
-    else if (what->action == CUT)
-        disconnect(client, of, clock_ms());
-    else if (what->action == THAW)
-        kill(of->process, SIGCONT);
-    else
-        child_kill(of->process);
-    say("%6.2f s  %s is %s", seconds_since_start(&client->report), of->name, texts[what->action]);
-    if (what->action == CUT || what->action == KILL)
-        say(", requests on the wire: %" PRIu32, requests);
-    say("\n");
-}
-
-static void act_on_nodes(kv_client *client)
-{
-    const event *events = client->scenario->events;
-    while (events[client->next_event].action != NO_EVENT &&
-           events[client->next_event].operation <= client->next)
-        act(client, &events[client->next_event++]);
+    for (size_t i = 0; i < client->scenario->nodes; i++) {
+        child_kill(client->nodes[i].process);
+        close(client->nodes[i].reserved);
+        if (client->nodes[i].fd >= 0)
+            close(client->nodes[i].fd);
+    }
 }
 
 /* ---- The event loop ------------------------------------------------------------------------ */
@@ -706,23 +575,6 @@ static void wait_for_sockets(kv_client *client)
     }
 }
 
-static void draw_progress(kv_client *client, retry_time now)
-{
-    char nodes[64] = "";
-    size_t used = 0;
-    if (now - client->drawn < TICK)
-        return;
-    client->drawn = now;
-    for (size_t i = 0; i < client->scenario->nodes; i++) {
-        const node *of = &client->nodes[i];
-        used += (size_t)snprintf(nodes + used, sizeof nodes - used, "  %s %s", of->name,
-                                 of->state == READY ? "up" : "--");
-    }
-    progress("%6.2f s  %4" PRIu32 " of %" PRIu32 " done  %3" PRIu32 " open  %4" PRIu32 " retries%s",
-             seconds_since_start(&client->report), client->next - client->open, client->count,
-             client->open, client->report.retries, nodes);
-}
-
 static void run(kv_client *client)
 {
     while (!interrupted && (client->next < client->count || client->open > 0)) {
@@ -749,143 +601,41 @@ static void cut_off(kv_client *client)
     }
 }
 
-/* ---- The verdicts -------------------------------------------------------------------------- */
+/* ---- The demo ------------------------------------------------------------------------------ */
 
-/* How often the operation was applied: by the server's own count, or by the value of a counter that
-   no other operation touches. -1: that cannot be told. */
-static int times_applied(const kv_client *client, const operation *op)
+/* The whole scenario, with the servers' beginning and end. */
+static void play(kv_client *client)
 {
-    if (client->cluster)
-        return client->cluster->applied[op - client->operations];
-    const operation *read_back = &client->operations[op->partner];
-    if (read_back->state == FINISHED && read_back->outcome == DONE)
-        return (int)read_back->value;
-    return op->outcome == DONE ? (int)op->value : -1;
+    set_up(client);
+    run(client);
+    cut_off(client);
+    shut_down(client);
 }
 
-/* Of memcached's values only counters tell how often they were changed. */
-static bool leaves_traces(const kv_client *client, const operation *op)
+/* Plays the same scenario without the rules, in a process of its own that nobody hears of but by
+   its result: how many operations were applied twice. */
+static pid_t play_carelessly(kv_client *client, uint32_t *twice)
 {
-    if (client->cluster)
-        return !retry_idempotent_kv(kinds[op->kind].opcode);
-    return op->kind == INCREMENT;
+    pid_t parent = getpid(), pid = fork();
+    if (pid != 0)
+        return pid;
+    child_begin(parent);
+    if (!freopen("/dev/null", "w", stdout) || !freopen("/dev/null", "w", stderr))
+        _exit(2);
+    client->careless = true;
+    play(client);
+    if (!interrupted)
+        *twice = count_applications(client).twice;
+    exit(0);
 }
 
-static applications count_applications(const kv_client *client)
+/* Waits for that process, or ends it if the program is to end. */
+static void finish_careless(pid_t process)
 {
-    applications sum = {0, 0, 0, 0};
-    for (uint32_t i = 0; i < client->next; i++) {
-        const operation *op = &client->operations[i];
-        if (op->state != FINISHED || !leaves_traces(client, op))
-            continue;
-        int times = times_applied(client, op);
-        sum.known += times >= 0;
-        sum.unknown += times < 0;
-        sum.twice += times > 1;
-        sum.spared += times > 0 && op->outcome == REFUSED;
-    }
-    return sum;
-}
-
-static bool report(const kv_client *client)
-{
-    applications sum = count_applications(client);
-    print_classes(&client->report);
-    print_reasons(&client->report);
-    print_failures(&client->report);
-    print_codes(&client->report);
-    print_maps(&client->report);
-    if (client->cluster)
-        kv_print_faults(client->cluster);
-    printf("\nbudget: %d tokens, never below %.1f, %.1f at the end\n", (int)BUDGET_TOKENS,
-           (double)client->report.budget_low / 1000,
-           (double)retry_budget_balance(&client->budget) / 1000);
-    printf("connections made: %" PRIu32 ", given up on an error map's advice: %" PRIu32
-           "; late answers: %" PRIu32 "\n\n",
-           client->report.connections, client->report.drained, client->report.late_answers);
-    bool in_time = judge_overrun(&client->report, QUANTUM);
-    bool once =
-        judge_applications(&sum, client->cluster ? "Counted by the server" : "By the counters");
-    return in_time && once;
-}
-
-/* ---- Set-up -------------------------------------------------------------------------------- */
-
-static void set_up_retry(kv_client *client)
-{
-    static const retry_policy best_effort = RETRY_POLICY_BEST_EFFORT;
-    static const retry_budget_options options = {.capacity = BUDGET_TOKENS * 1000,
-                                                 .retry_cost = 1000,
-                                                 .timeout_cost = 2000,
-                                                 .success_deposit = 500};
-    retry_seed(1);
-    retry_budget_init(&client->budget, &options, client->report.started);
-    client->policy = best_effort;
-    client->policy.backoff.initial = 8;
-    client->policy.retry_after_spread = RETRY_RATIO(0.5); /* not all at once, see not_sent */
-    client->retry.strategy = &client->policy.base;
-    client->retry.budget = &client->budget;
-    client->retry.observe = report_decision;
-    client->retry.observe_context = &client->report;
-    client->retry.always_interval = MAP_INTERVAL;
-    client->report.budget_low = options.capacity;
-    for (size_t i = 0; i < KINDS; i++)
-        client->report.rows[i].name = kinds[i].name;
-}
-
-static void set_up_nodes(kv_client *client)
-{
-    static const retry_connection loopback_connection = {.backoff = {.jitter = RETRY_JITTER_SPREAD,
-                                                                     .initial = 40,
-                                                                     .max = 320,
-                                                                     .factor = RETRY_RATIO(1.6),
-                                                                     .spread = RETRY_RATIO(0.2)},
-                                                         .min_connect_timeout = 250,
-                                                         .stable_after = 100};
-    for (uint8_t i = 0; i < client->scenario->nodes; i++) {
-        node *of = &client->nodes[i];
-        of->connection = loopback_connection;
-        of->strategy = (errmap_strategy)ERRMAP_STRATEGY(NULL, &client->policy.base);
-        of->fd = -1;
-        of->reserved = tcp_reserve_port(&of->port);
-        of->timer = client->report.started;
-        if (client->cluster)
-            snprintf(of->name, sizeof of->name, "node %d", i + 1);
-        else
-            snprintf(of->name, sizeof of->name, "memcached");
-        client->report.maps[i].node = of->name;
-    }
-    for (uint8_t i = 0; i < KV_VBUCKETS; i++)
-        client->map[i] = i % client->scenario->nodes;
-    client->map_revision = 1;
-}
-
-static void set_up(kv_client *client)
-{
-    bool real = client->scenario == &memcached;
-    client->cluster = real ? NULL : kv_cluster_new();
-    if (!real && !client->cluster) {
-        perror("no memory to share");
-        exit(2);
-    }
-    client->report.started = client->next_burst = clock_ms();
-    client->count = OPERATIONS;
-    set_up_retry(client);
-    set_up_nodes(client);
-    for (uint32_t i = 0; i < OPERATIONS; i++)
-        plan_operation(client, i);
-    if (real)
-        plan_read_back(client);
-}
-
-static void shut_down(kv_client *client)
-{
-    for (size_t i = 0; i < client->scenario->nodes; i++) {
-        child_kill(client->nodes[i].process);
-        close(client->nodes[i].reserved);
-        if (client->nodes[i].fd >= 0)
-            close(client->nodes[i].fd);
-    }
+    if (process > 0 && interrupted)
+        kill(process, SIGTERM);
+    while (process > 0 && waitpid(process, NULL, 0) < 0 && errno == EINTR)
+        kill(process, SIGTERM);
 }
 
 /* False if an argument makes no sense. */
@@ -897,6 +647,8 @@ static bool read_arguments(kv_client *client, char **arguments)
             client->scenario = &memcached;
         else if (strcmp(*arguments, "careless") == 0)
             client->careless = true;
+        else if (strcmp(*arguments, "verbose") == 0)
+            client->report.verbose = true;
         else if (strcmp(*arguments, "scripted") != 0)
             return false;
     }
@@ -906,19 +658,21 @@ static bool read_arguments(kv_client *client, char **arguments)
 int main(int count, char **arguments)
 {
     static kv_client client;
+    uint32_t *twice = shared_number(UNKNOWN);
+    pid_t careless = 0;
     if (count < 1 || !read_arguments(&client, arguments + 1)) {
-        fprintf(stderr, "usage: kv_client [scripted | memcached] [careless]\n");
+        fprintf(stderr, "usage: kv_client [scripted | memcached] [careless] [verbose]\n");
         return 2;
     }
     catch_interrupts();
-    set_up(&client);
-    printf("%d operations of at most %.1f s each, on %s.\n%s\n\n", (int)OPERATIONS,
+    printf("%d operations of at most %.1f s each, on %s%s.\n", (int)OPERATIONS,
            OPERATION_TIMEOUT / 1000.0, client.scenario->server,
-           client.careless ? "All claim to be idempotent, which most are not."
-                           : "Every failed attempt is classified and decided by retry.h.");
-    run(&client);
-    cut_off(&client);
-    shut_down(&client);
-    bool kept = report(&client);
+           client.careless ? ".\nAll claim to be idempotent, which most are not" : "");
+    fflush(stdout);
+    if (!client.careless)
+        careless = play_carelessly(&client, twice);
+    play(&client);
+    finish_careless(careless);
+    bool kept = report(&client, *twice);
     return !kept ? 1 : interrupted ? 128 + (int)interrupted : 0;
 }

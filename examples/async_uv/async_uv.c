@@ -4,20 +4,20 @@
    turns the limit of an attempt, the wait that a decision asks for, and the limit of a question to
    a remote policy: a strategy asks that policy about throttled attempts (PENDING), and hands what
    it answers to retry_resume. Half-way a tenth of the operations is cancelled. The other end is
-   simulated (async_service.h), so no network is needed.
+   simulated (service.h), so no network is needed.
 
-       cc -o async_uv examples/async_uv.c -luv && ./async_uv
+       cc -o async_uv examples/async_uv/async_uv.c -luv && ./async_uv
 
    What there is to learn about retry.h is in the first two sections. At the end there is a table
-   of how the operations ended, and verdicts (async_report.h). The exit status is 0 if all of them
+   of how the operations ended, and verdicts (report.h). The exit status is 0 if all of them
    hold, 1 if not, 2 without memory or with arguments: there are none. */
 #define _DEFAULT_SOURCE
 
 #define RETRY_IMPLEMENTATION
-#include "../retry.h"
+#include "../../retry.h"
 
-#include "async_report.h"
-#include "async_service.h"
+#include "report.h"
+#include "service.h"
 
 enum {
     OPERATIONS = 10000,

@@ -1,4 +1,4 @@
-/* storm_outage.h: many clients of one service that fails for ten seconds, as discrete events.
+/* outage.h: many clients of one service that fails for ten seconds, as discrete events.
 
    A client thinks, then has an operation done, then thinks again. An operation is one attempt and
    as many retries as retry.h grants. Clients live in groups, as users do behind the processes of a
@@ -11,9 +11,9 @@
 #ifndef STORM_OUTAGE_H
 #define STORM_OUTAGE_H
 
-#include "storm_random.h"
+#include "random.h"
 
-#include "../retry.h"
+#include "../../retry.h"
 
 #include <stdbool.h>
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-/* kv_protocol.h: the part of the memcached binary protocol that kv_client.c and kv_server.h speak,
+/* protocol.h: the part of the memcached binary protocol that kv_client.c and server.h speak,
    and the numbers that they agree on. */
 #ifndef KV_PROTOCOL_H
 #define KV_PROTOCOL_H

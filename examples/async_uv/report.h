@@ -1,9 +1,9 @@
-/* async_report.h: what async_uv.c counts while it runs, a second account of the budget, the table
+/* report.h: what async_uv.c counts while it runs, a second account of the budget, the table
    that is printed at the end, and the verdicts. */
 #ifndef ASYNC_REPORT_H
 #define ASYNC_REPORT_H
 
-#include "../retry.h"
+#include "../../retry.h"
 
 #include <inttypes.h>
 #include <stdio.h>

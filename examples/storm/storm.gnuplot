@@ -1,6 +1,6 @@
 # storm.gnuplot: draws what storm.c has written into build/storm, as PNG and SVG beside it.
-#     gnuplot examples/storm.gnuplot
-#     gnuplot -e "dir='elsewhere'" examples/storm.gnuplot
+#     gnuplot examples/storm/storm.gnuplot
+#     gnuplot -e "dir='elsewhere'" examples/storm/storm.gnuplot
 if (!exists("dir")) dir = "build/storm"
 recovery = dir."/recovery.tsv"
 contention = dir."/contention.tsv"
@@ -28,7 +28,7 @@ do for [kind in "png svg"] {
 
     # ---- A retry storm: load above, goodput below ----
     eval terminal."900,620"
-    set output dir."/storm-recovery.".kind
+    set output dir."/recovery.".kind
     set multiplot
     set lmargin at screen 0.1
     set rmargin at screen 0.73
@@ -88,7 +88,7 @@ do for [kind in "png svg"] {
 
     # ---- Contention: time on the left, writes on the right ----
     eval terminal."900,400"
-    set output dir."/storm-contention.".kind
+    set output dir."/contention.".kind
     set multiplot
     set xrange [0:103]
     set xtics 0, 20
@@ -133,7 +133,7 @@ do for [kind in "png svg"] {
 
     # ---- A bucket against a failure rate ----
     eval terminal."700,400"
-    set output dir."/storm-bucket.".kind
+    set output dir."/bucket.".kind
     set lmargin
     set rmargin
     set tmargin

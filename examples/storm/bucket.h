@@ -1,11 +1,11 @@
-/* storm_bucket.h: two small measurements. What a retry budget lets through at a steady failure
+/* bucket.h: two small measurements. What a retry budget lets through at a steady failure
    rate, and how often the innermost service is called when each of several layers retries. */
 #ifndef STORM_BUCKET_H
 #define STORM_BUCKET_H
 
-#include "storm_random.h"
+#include "random.h"
 
-#include "../retry.h"
+#include "../../retry.h"
 
 enum { BUCKET_CALLS = 100000 };
 

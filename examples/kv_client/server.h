@@ -1,4 +1,4 @@
-/* kv_server.h: the other side of kv_client.c, a server that fails on a script.
+/* server.h: the other side of kv_client.c, a server that fails on a script.
 
    A cluster is some memory that all its processes share: the data, who owns which vbucket, and what
    was counted. A node is a process that serves it on one port (kv_serve). A node may be killed at
@@ -7,8 +7,8 @@
 #ifndef KV_SERVER_H
 #define KV_SERVER_H
 
-#include "kv_protocol.h"
-#include "plumbing.h"
+#include "protocol.h"
+#include "../plumbing.h"
 
 #include <poll.h>
 #include <sys/mman.h>

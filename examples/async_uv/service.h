@@ -1,9 +1,9 @@
-/* async_service.h: the other end of async_uv.c, simulated: a remote service and a remote policy,
+/* service.h: the other end of async_uv.c, simulated: a remote service and a remote policy,
    which are timers that answer later, or never. */
 #ifndef ASYNC_SERVICE_H
 #define ASYNC_SERVICE_H
 
-#include "../retry.h"
+#include "../../retry.h"
 
 #include <stdlib.h>
 #include <uv.h>

@@ -1,11 +1,11 @@
-/* http_server.h: a real nginx that fails by a script, for http_curl.c. It runs in the foreground as
+/* server.h: a real nginx that fails by a script, for http_curl.c. It runs in the foreground as
    a child, on free ports of 127.0.0.1, with all its files in a folder of its own. Beside it stand
    what nginx cannot be: a port where nobody listens, one that never answers, and a server that
    closes in the middle of a header. */
 #ifndef HTTP_SERVER_H
 #define HTTP_SERVER_H
 
-#include "plumbing.h"
+#include "../plumbing.h"
 
 #include <poll.h>
 #include <sys/stat.h>
