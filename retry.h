@@ -1569,7 +1569,7 @@ static const retry_strategy *retry__strategy(const retry_request *request)
 
 /* What a request's budget is told of. */
 enum {
-    RETRY__BUDGET_NOTHING, /* no strategy was asked: nothing is to be paid */
+    RETRY__BUDGET_NOTHING, /* no strategy was asked, or it is free: the budget is not told */
     RETRY__BUDGET_BEGIN,
     RETRY__BUDGET_REFUSAL, /* of a retry, or a pending answer, by a strategy that was asked */
     RETRY__BUDGET_GRANT,   /* by a strategy that was asked; false: the budget does not pay */
@@ -1584,7 +1584,7 @@ RETRY__HOT bool retry__account(retry_request *request, uint8_t event, const retr
                                retry_time now)
 {
     retry_budget *budget = request->client ? request->client->budget : NULL;
-    if (!budget)
+    if (!budget || event == RETRY__BUDGET_NOTHING)
         return true;
     return budget->retry__account && budget->retry__account(budget, event, request, failure, now);
 }
@@ -1805,9 +1805,11 @@ RETRY_API retry_decision retry_orchestrate(retry_request *request, const retry_f
     cause = retry__screen(failure, traits);
     if (cause == RETRY_CAUSE_NONE) {
         action = retry__ask(strategy, request, failure, traits, now);
-        event = RETRY__BUDGET_GRANT;
+        if ((traits & RETRY_REASON_FREE) == 0)
+            event = RETRY__BUDGET_GRANT;
         if (request->retry__state != RETRY_VERDICT_RETRY) { /* the strategy cancelled it */
-            retry__account(request, RETRY__BUDGET_REFUSAL, failure, now);
+            if (event == RETRY__BUDGET_GRANT)
+                retry__account(request, RETRY__BUDGET_REFUSAL, failure, now);
             return retry__misuse(request);
         }
     } else if (cause == RETRY_CAUSE_ALWAYS) {
@@ -1821,10 +1823,13 @@ RETRY_API retry_decision retry_orchestrate(retry_request *request, const retry_f
 RETRY_API retry_decision retry_resume(retry_request *request, const retry_failure *failure,
                                       retry_action action, retry_time now)
 {
+    uint8_t event = RETRY__BUDGET_NOTHING;
     if (!request || !failure || request->retry__state != RETRY_VERDICT_PENDING)
         return retry__misuse(request);
+    if ((retry__traits(failure->reason) & RETRY_REASON_FREE) == 0)
+        event = RETRY__BUDGET_RESUME;
     request->retry__elapsed = retry__elapsed(request->started, now);
-    return retry__decide(request, failure, retry__answer(action), RETRY__BUDGET_RESUME, now);
+    return retry__decide(request, failure, retry__answer(action), event, now);
 }
 
 /* >>format */
@@ -2309,15 +2314,11 @@ static bool retry__budget_account(retry_budget *budget, uint8_t event, retry_req
 {
     const retry_budget_options *options = &budget->options;
     uint32_t amount = 0;
-    if (event == RETRY__BUDGET_NOTHING)
-        return true;
     retry__budget_refill(budget, now);
     switch (event) {
     case RETRY__BUDGET_GRANT:
     case RETRY__BUDGET_RESUME:
     case RETRY__BUDGET_REFUSAL:
-        if ((retry__traits(failure->reason) & RETRY_REASON_FREE) != 0)
-            return true;
         if (options->charge_failures)
             return retry__budget_throttle(budget, event, failure);
         return event != RETRY__BUDGET_REFUSAL &&
