@@ -15,12 +15,16 @@
       Options
       Concepts, in the order in which you meet them
       One decision, step by step
+      The fields that you set and read
       Strategies
       Backoff and jitter
       Retry budgets
-      Connections, not-my-vbucket, Retry-After
+      HTTP, orders from a server, connections, not-my-vbucket
+      Gates: rate, breaker, throttle, hedge, AIMD limit, scopes
+      Policies and budgets from text
       Time, threads and randomness
       Firmware
+      C++
       Caveats
       Sources
 
@@ -64,10 +68,17 @@
 
       switch (decision.verdict) {
       case RETRY_VERDICT_RETRY:   start a timer of decision.delay ms, then try again
-      case RETRY_VERDICT_EXPIRE:  start a timer of decision.delay ms, then report a timeout
+      case RETRY_VERDICT_EXPIRE:  report a timeout, in decision.delay ms at the latest
       case RETRY_VERDICT_PENDING: retry_resume() when your strategy has made up its mind
       case RETRY_VERDICT_FAIL:    report the error
       }
+
+   A program that only wants to know how long to wait needs nothing of that (random: 32 random
+   bits):
+
+      static const retry_backoff backoff = RETRY_BACKOFF_BEST_EFFORT;
+      for (attempt = 0; !try_it() && attempt < 5; attempt++)
+          sleep_ms(retry_backoff_delay(&backoff, attempt, 0, random()));
 
    OPTIONS
 
@@ -111,15 +122,19 @@
                    retry_cause_text() puts into words and retry_format() into a log line.
 
    Failures happen at three stages. Before anything was sent (no socket, circuit open) nothing can
-   have changed: use a reason that allows every operation. On the wire (the socket closed, your
-   attempt's timer ran out: SOCKET_CLOSED_WHILE_IN_FLIGHT, ATTEMPT_TIMED_OUT) only an idempotent
-   operation may be repeated. With an answer, the protocol tells: retry_classify_kv, _query,
-   _analytics, _search, _views and _http know the codes.
+   have changed: use a reason that allows every operation; no budget pays for such a retry. On the
+   wire (the socket closed, your attempt's timer ran out: SOCKET_CLOSED_WHILE_IN_FLIGHT,
+   ATTEMPT_TIMED_OUT) only an idempotent operation may be repeated. With an answer, the protocol
+   tells: retry_classify_kv, _query, _analytics, _search, _views and _http know the codes.
 
-   Two fields add to the reason. `safety`: where there is a reason to retry, YES permits it to any
-   operation; NO forbids it to all. `fault`: without a reason a failure is final, unless the fault
-   is the SERVER's; then the strategy is asked, which permits it if the operation is idempotent or
-   safety is YES.
+   Two fields add to the reason. `safety`: YES permits a retry to any operation; NO forbids it to
+   all. `fault`: without a reason a failure is final, unless safety is YES or the fault is the
+   SERVER's; then the strategy is asked, which permits it if the operation is idempotent or safety
+   is YES.
+
+   What is refused as not idempotent may have been done all the same: `ambiguous` says so of a
+   request, whatever becomes of it, so that a program can report "failed" or "perhaps done". An
+   attempt that is on the wire when a request is cancelled is not counted there.
 
    ONE DECISION, STEP BY STEP
 
@@ -129,19 +144,44 @@
          (after retry_cancel: CANCELLED). Nothing changes.
       2. The failure is recorded: its reason joins `reasons`; a new code restarts `code_attempts`
          and `code_since`.
-      3. Safety NO: FAIL, UNSAFE. Reason UNKNOWN or invalid: FAIL, UNKNOWN_REASON. Reason NONE:
-         FAIL, NOT_RETRYABLE, unless it is the server's fault.
+      3. Safety NO: FAIL, UNSAFE. The server's order not to retry: FAIL, PUSHBACK. Reason UNKNOWN or
+         invalid: FAIL, UNKNOWN_REASON. Reason NONE: FAIL, NOT_RETRYABLE, unless it is the server's
+         fault or safety is YES.
       4. An always-retry reason (the cluster's map is changing): after `always_interval`, or 1, 10,
          50, 100, 500, 1000, 1000 ... ms. No strategy is asked, no budget pays.
       5. Else the strategy is asked. What it grants the budget must pay for; if it cannot: FAIL,
-         BUDGET_EXHAUSTED, with the delay for those who wait before they fail.
+         BUDGET_EXHAUSTED, with the delay for those who wait before they fail. The server's order to
+         wait takes the place of the delay that 4 or 5 came to.
       6. A delay that reaches or passes the deadline becomes EXPIRE with what is left, for
          always-retry reasons too: 2 s into an operation of 2.5 s, a wish for 1 s gives EXPIRE
          after 500 ms. The charge goes back.
       7. RETRY is counted; FAIL and EXPIRE finish the request. The observer is told, last.
 
-   A request's timeout bounds the whole operation, not an attempt: give attempts timers of your
-   own, and report the one that runs out as ATTEMPT_TIMED_OUT with `timeout` set.
+   A request's timeout bounds the whole operation, not an attempt: no wait goes past it, but an
+   attempt that blocks does, unless its own timeout is what is left. Ask retry_remaining() for that
+   before each attempt, with the most that you grant one, and report the attempt whose timer runs
+   out as ATTEMPT_TIMED_OUT with `timeout` set. A failure that is reported twice counts twice.
+
+   THE FIELDS THAT YOU SET AND READ
+
+      retry_request   client, strategy, context, timeout, idempotent. To read: attempts (retries so
+                      far), reasons, ambiguous, started, code, code_attempts, code_since, last_delay
+      retry_client    strategy, budget, observe, random (with their contexts), always_interval,
+                      user_reasons
+      retry_failure   reason, safety, fault, throttle, timeout, unknown, pushback, retry_after, code
+      retry_policy    base, backoff, throttle_backoff, max_attempts, retry_after_max,
+                      retry_after_slack, retry_after_spread
+      retry_backoff   curve, jitter, min, initial, max, factor, spread, table, table_length, custom
+      retry_budget_options  capacity, retry_cost, timeout_cost, throttle_cost, success_deposit,
+                      request_deposit, refill_per_second, floor, refund_last, charge_failures
+
+   A reason of the application's own says by its flags what the library has to know, and the
+   client's user_reasons what a log line calls it. FREE is for contention, where the server is well
+   (a lost compare-and-swap, a serialization failure, a deadlock's victim): no budget pays for it,
+   since one sized for outages would be used up by it.
+
+      #define CONFLICT RETRY_REASON_USER(0, RETRY_REASON_FREE | RETRY_REASON_ALLOWS_NON_IDEMPOTENT)
+      static const char *const names[16] = {"CONFLICT"};
 
    STRATEGIES
 
@@ -185,19 +225,76 @@
    delay; SPREAD is gRPC's; DECORRELATED draws from the last delay. At the cap all but NONE stay
    random. retry_phase() spreads periodic work, the same way at every start.
 
+   A fleet that a server tells "in 30 s" returns together: set retry_after_spread, which the presets
+   leave at 0 as the SDKs do.
+
    RETRY BUDGETS
 
-   Retries add load just when there is too much. A retry_budget is a bucket of tokens shared by a
-   client's requests: retries draw from it, successes (or requests, or time) fill it, and when it
-   is empty failures are final. In an outage the load on the server then stays near one attempt an
-   operation. Amounts are thousandths of a token. Presets: RETRY_BUDGET_SMITHY, _AWS, _AWS_2026 and
-   _GRPC, in which the failures are charged and a half-full bucket stops retries.
+   Retries add load just when there is too much. A retry_budget is a bucket of tokens shared by
+   requests to one server: retries draw from it, successes, requests or time fill it, and when it is
+   empty failures are final. Amounts are thousandths of a token. In a burst it grants capacity /
+   cost retries; afterwards deposit / cost for each success (or request), or refill_per_second /
+   cost a second. So the load of a long outage stays near one attempt an operation where much
+   traffic shares a bucket; a bucket of 500 tokens that serves twenty calls never says no. A client
+   with few requests needs a small bucket, or a part in a larger one.
 
-   CONNECTIONS, NOT-MY-VBUCKET, RETRY-AFTER
+      policy                    budget                          burst     afterwards
+      RETRY_POLICY_BEST_EFFORT  RETRY_BUDGET_BEST_EFFORT(n)     20 n      1 for 5 requests
+      RETRY_POLICY_SMITHY       RETRY_BUDGET_SMITHY             100 (50)  1 for 5 (10) successes
+      RETRY_POLICY_AWS          RETRY_BUDGET_AWS                100 (50)  1 for 5 (10), see below
+      RETRY_POLICY_AWS_2026     RETRY_BUDGET_AWS_2026           35 (100)  1 for 14 (5), see below
+      gRPC's A6                 RETRY_BUDGET_GRPC               4         while above a half
 
-   retry_connection spaces the starts of connection attempts as gRPC does. retry_nmv leads an
-   operation through a bucket's current and fast-forward maps. retry_parse_retry_after reads the
-   HTTP header in all its forms; put the result into retry_failure.retry_after.
+   n: operations in flight at once. In brackets for timeouts, in AWS_2026 for throttled attempts.
+   SMITHY gives 1 token back on every success; AWS and AWS_2026 give the last charge back, and 1
+   token only for a success that needed no retry. In GRPC the failures are charged and a half-full
+   bucket stops retries. The SDKs' three are made for three attempts: under best effort they are
+   empty after a tenth of a second, and then fail operations that a short outage need not fail. A
+   fixed rate of retries after exhaustion, as the Builders' Library has it, is refill_per_second.
+
+   A failure before anything was sent (SOCKET_, SERVICE_ or NODE_NOT_AVAILABLE,
+   CIRCUIT_BREAKER_OPEN, CLIENT_THROTTLED) was no load: what its retry cost comes back, so an
+   operation that waits for a server to restart holds one charge at most.
+
+   HTTP, ORDERS FROM A SERVER, CONNECTIONS, NOT-MY-VBUCKET
+
+   retry_classify_http and the header's value by retry_parse_retry_after:
+
+      status               reason                           retried     also
+      -------------------  -------------------------------  ----------  ----------------------------
+      408, 425, 429        SERVICE_RESPONSE_CODE_INDICATED  all         429: throttle; 408: timeout
+      503 and Retry-After  the same                         all         throttle
+      503 without          SERVER_ERROR                     idempotent  a proxy says it too, of a
+                                                                        server that had the request
+      500, 502, 504        SERVER_ERROR                     idempotent  504: timeout
+      other 5xx            NONE, safety NO                  none
+      all others           NONE                             none
+
+   A Retry-After of 0 cannot be told from none. gRPC's grpc-retry-pushback-ms is an order, no lower
+   bound: retry_parse_pushback sets `pushback`, and retry_after is then waited exactly, without cap
+   or jitter, or forbids the retry (UINT32_MAX). An order grants nothing by itself; it restarts the
+   policy's curve.
+
+   retry_connection spaces the starts of connection attempts as gRPC does. When a server goes down
+   that a whole fleet had stood on for long, all of it reconnects at once: wait for retry_phase() of
+   the client's name in some seconds first. retry_nmv leads an operation through a bucket's current
+   and fast-forward maps; its steps reach the orchestrator as orders:
+
+      step = retry_nmv_rejected(&nmv, revision, has_fast_forward);
+      failure = retry_classify_kv(status, opcode);
+      failure.pushback = true;
+      failure.retry_after = step.delay;
+
+   GATES
+
+   A client asks a gate before it sends. Each is a struct of its own, used by who wants it, and
+   links nothing where it is not named. Zeroed it works at once; it keeps 32 bits of an instant. A
+   failed attempt counts as sick (no answer, or a server that broke), answered (all else: somebody
+   is there, with `throttle` asking for less), or, if it was never sent (CIRCUIT_BREAKER_OPEN and
+   CLIENT_THROTTLED), as nothing. A breaker belongs to a node, a budget to a service, a throttle to
+   a backend; hedge only under a budget. Where several are asked: rate, breaker, throttle, in this
+   order. A token of the rate that is not used is lost, which only slows; a permit of the breaker is
+   released; the throttle, which counts what it lets pass, comes last.
 
    (manual: rate: begin)
    (manual: rate: end)
@@ -234,24 +331,56 @@
    Requests, connections and nmv structs belong to one thread at a time. Clients, strategies and
    policies are constant and shared; the functions that a shared client names (random, observe, a
    strategy of your own) must be ready for several threads. Budgets and the built-in generator are
-   shared and lock-free, by GCC's and Clang's builtins or MSVC's intrinsics.
+   shared and lock-free, by GCC's and Clang's builtins or MSVC's intrinsics. So are all gates but
+   the hedge, which belongs to one attempt, and the look-up of a scope.
 
    A budget's refill clock has 32 bits, and threads that share one must agree on the time within
    32 s. After 24 idle days one call may give less than is due; in the last 33 s of every 49.7 idle
    days the refill pauses until they are over.
 
    The built-in generator has a period of 2^32 numbers; retry_seed() starts it. It is for jitter,
-   not for secrets. Set retry_client.random for another one, or for tests.
+   not for secrets. Set retry_client.random for another one, or for tests. After fork() each child
+   calls retry_seed, or all draw the same.
 
    FIRMWARE
 
-   Define RETRY_TIME_32 and call retry_seed() with the device's id, so that a fleet that lost
-   power together does not return together. A decision of best effort with its backoff takes 2.1
+   Define RETRY_TIME_32 in every file, call retry_seed() with the device's id, so that a fleet that
+   lost power together does not return together, and take instants from the tick:
+
+      void on_reply_or_timeout(const retry_failure *failure)   (NULL: it worked)
+      {
+          retry_decision decision;
+          if (!failure) {
+              retry_succeed(&request, tick_ms());
+              return;
+          }
+          decision = retry_orchestrate(&request, failure, tick_ms());
+          if (decision.verdict == RETRY_VERDICT_RETRY)
+              start_timer(decision.delay);
+          else
+              report(decision.cause, request.ambiguous);
+      }
+ A decision of best effort with its backoff takes 2.1
    KiB of Cortex-M0 flash, a delay alone 0.8 KiB, all of this file 7.3 KiB; a request takes 64
    bytes of RAM. Unused functions go with -ffunction-sections and -Wl,--gc-sections, and the
    budget's code too where no budget is set up. There is no division and no floating point at run
    time; write RETRY_RATIO in initialisers only. Where 32-bit atomics are not lock-free (Cortex-M0,
    AVR) a budget that an interrupt handler shares needs interrupts masked around its calls.
+
+   C++
+
+   A lambda without captures is a retry_attempt_fn; what it needs comes through the context. No
+   exception may pass through retry_run or a callback: catch it, and report it as a failure.
+
+      auto attempt = [](void *context, const retry_request *, retry_failure *failure) -> bool {
+          try {
+              return static_cast<Session *>(context)->send();
+          } catch (const std::exception &) {
+              failure->reason = RETRY_REASON_SOCKET_CLOSED_WHILE_IN_FLIGHT;
+              return false;
+          }
+      };
+      retry_run(&request, &clock, attempt, &session);
 
    CAVEATS
 
@@ -261,7 +390,11 @@
    - Best effort ends with the request's timeout and not before. Give requests a timeout and their
      client a budget: without one, retries alone can keep a server down.
    - A budget protects servers, not requests: share it among the requests to one server.
-   - Retry at one layer. Three tries at each of five layers are 243 calls.
+   - Retry at one layer. Three tries at each of five layers are 243 calls. Some libraries beneath
+     send again by themselves: libcurl, when a connection that it reuses is dead (a POST too:
+     CURLOPT_FRESH_CONNECT); libmosquitto, at QoS 1 and 2 (let it, and pace only the reconnects);
+     libmemcached, on other servers once it may eject one (leave AUTO_EJECT_HOSTS and
+     REMOVE_FAILED_SERVERS off), and its CONNECTION FAILURE may have been done: it was in flight.
    - retry_run blocks, and never hands PENDING to anybody but its caller.
 
    SOURCES
@@ -271,7 +404,10 @@
    SDKs' standard mode and the Builders' Library on timeouts, retries, backoff and jitter; RFC 9110
    (HTTP). Where they disagree: UNKNOWN is never retried (RFC 0049's text, not its pseudocode); the
    smallest best-effort delay is 1 ms, jitter included; RETRY_BUDGET_SMITHY refunds on every success
-   and RETRY_BUDGET_AWS only the last charge. */
+   and RETRY_BUDGET_AWS only the last charge; RETRY_POLICY_SMITHY makes five attempts, as Smithy's
+   constant says, where its example grants five retries; Smithy knows no idempotency (to retry as it
+   does, set `idempotent`); `reasons` hold the one being decided when a strategy is asked, and an
+   EXPIRE is not counted in `attempts`. */
 
 #ifndef RETRY_H
 #define RETRY_H
