@@ -203,7 +203,7 @@ figures: ## README.md's figures against what the commands print
 
 PEERS = $(addprefix $(BUILD)/bench_,cjson.so jansson.so json_c.so rapidjson.so)
 bench: ## instructions, beside loops by hand and other parsers
-	$(call need,$(BENCH))
+	$(call need,$(BENCH) $(ARM))
 	@$(MAKE) -s $(addprefix $(BUILD)/bench_,decision budget errmap) $(PEERS)
 	@sh tests/bench/bench.sh $(BUILD)
 	@sh tests/bench/errmap.sh $(BUILD)
@@ -237,6 +237,9 @@ $(BUILD)/test_%: tests/test_%.c $(HEADERS) $(wildcard tests/*.h) $(BUILD)/settin
 
 $(BUILD)/bench_%: tests/bench/%.c $(HEADERS) $(wildcard tests/*.h tests/bench/*.h) $(BUILD)/settings
 	$(COMPILE) -std=c99 -O2 -I. -o $@ $< -lm -lpthread -ldl
+
+$(BUILD)/bench_decision: tests/bench/decision.c tests/bench/retry.c $(HEADERS) $(BUILD)/settings
+	$(COMPILE) -std=c99 -O2 -o $@ tests/bench/decision.c tests/bench/retry.c -lm
 
 # Shared libraries, as jansson and json-c have functions of the same name.
 $(BUILD)/bench_cjson.so: LIBRARIES = -lcjson

@@ -1430,8 +1430,10 @@ enum {
     RETRY__TRAIT_KNOWN = 0x01, /* all but UNKNOWN and what is no reason, which are not retried */
     RETRY__TRAIT_UNSENT = 0x02,
     RETRY__TRAIT_SICK = 0x04,
-    RETRY__TRAIT_HARMLESS = 0x08, /* of a failure: answered, no reason, not the server's fault */
-    RETRY__TRAIT_ALLOWS = RETRY_REASON_ALLOWS_NON_IDEMPOTENT
+    RETRY__TRAIT_HARMLESS = 0x08,  /* nothing to retry: no reason, not the server's fault */
+    RETRY__TRAIT_FORBIDDEN = 0x40, /* of a failure: unsafe, or the server orders no retry */
+    RETRY__TRAIT_ALLOWS = RETRY_REASON_ALLOWS_NON_IDEMPOTENT,
+    RETRY__TRAIT_ALWAYS = RETRY_REASON_ALWAYS
 };
 
 static bool retry__reason_is_user(retry_reason reason)
@@ -1446,11 +1448,12 @@ RETRY__HOT uint8_t retry__traits(retry_reason reason)
     ((allows) ? RETRY_REASON_ALLOWS_NON_IDEMPOTENT : 0) | ((always) ? RETRY_REASON_ALWAYS : 0) | \
         RETRY__TRAIT(RETRY__TRAIT_KNOWN, ~RETRY__BIT(UNKNOWN), name) |                           \
         RETRY__TRAIT(RETRY__TRAIT_UNSENT, RETRY__REASONS_UNSENT, name) |                         \
-        RETRY__TRAIT(RETRY__TRAIT_SICK, RETRY__REASONS_SICK, name),
-    static const uint8_t traits[32] = {RETRY_REASONS(RETRY__X)};
+        RETRY__TRAIT(RETRY__TRAIT_SICK, RETRY__REASONS_SICK, name) |                             \
+        RETRY__TRAIT(RETRY__TRAIT_HARMLESS, RETRY__BIT(NONE), name),
+    static const uint8_t traits[RETRY_REASON_COUNT] = {RETRY_REASONS(RETRY__X)};
 #undef RETRY__X
 #undef RETRY__TRAIT
-    if (reason < sizeof traits)
+    if (reason < RETRY_REASON_COUNT)
         return traits[reason];
     return retry__reason_is_user(reason) ? (uint8_t)((reason & 0xb0) | RETRY__TRAIT_KNOWN) : 0;
 }
@@ -1465,14 +1468,17 @@ RETRY_API bool retry_reason_always(retry_reason reason)
     return (retry__traits(reason) & RETRY_REASON_ALWAYS) != 0;
 }
 
-/* The traits of its reason; a failure that is safe to repeat allows that whatever its reason. */
+/* The traits of its reason, and what the failure adds to them. */
 RETRY__HOT uint8_t retry__failure_traits(const retry_failure *failure)
 {
     uint8_t traits = retry__traits(failure->reason);
+    if (failure->fault == RETRY_FAULT_SERVER)
+        traits &= (uint8_t)~RETRY__TRAIT_HARMLESS;
     if (failure->safety == RETRY_SAFETY_YES)
-        traits |= RETRY__TRAIT_ALLOWS;
-    if (failure->reason == RETRY_REASON_NONE && failure->fault != RETRY_FAULT_SERVER)
-        traits |= RETRY__TRAIT_HARMLESS;
+        traits = (uint8_t)((traits | RETRY__TRAIT_ALLOWS) & ~RETRY__TRAIT_HARMLESS);
+    if (failure->safety == RETRY_SAFETY_NO ||
+        (failure->pushback && failure->retry_after == UINT32_MAX))
+        traits |= RETRY__TRAIT_FORBIDDEN;
     return traits;
 }
 
@@ -1706,19 +1712,19 @@ static void retry__record(retry_request *request, const retry_failure *failure, 
 
 /* Why no strategy is asked; RETRY_CAUSE_NONE if one is. UNKNOWN is never retried: RFC 0049's text
    says so, though its pseudocode would if idempotent. */
-static uint8_t retry__screen(const retry_failure *failure, uint8_t traits)
+RETRY__HOT uint8_t retry__screen(const retry_failure *failure, uint8_t traits)
 {
-    if (failure->safety == RETRY_SAFETY_NO)
-        return RETRY_CAUSE_UNSAFE;
-    if (failure->pushback && failure->retry_after == UINT32_MAX)
-        return RETRY_CAUSE_PUSHBACK;
+    const uint8_t deciding = RETRY__TRAIT_KNOWN | RETRY__TRAIT_HARMLESS | RETRY__TRAIT_ALWAYS |
+                             RETRY__TRAIT_FORBIDDEN;
+    if ((traits & deciding) == RETRY__TRAIT_KNOWN) /* as nearly always */
+        return RETRY_CAUSE_NONE;
+    if ((traits & RETRY__TRAIT_FORBIDDEN) != 0)
+        return failure->safety == RETRY_SAFETY_NO ? RETRY_CAUSE_UNSAFE : RETRY_CAUSE_PUSHBACK;
     if ((traits & RETRY__TRAIT_KNOWN) == 0)
         return RETRY_CAUSE_UNKNOWN_REASON;
-    if ((traits & RETRY_REASON_ALWAYS) != 0)
+    if ((traits & RETRY__TRAIT_ALWAYS) != 0)
         return RETRY_CAUSE_ALWAYS;
-    if ((traits & (RETRY__TRAIT_HARMLESS | RETRY__TRAIT_ALLOWS)) == RETRY__TRAIT_HARMLESS)
-        return RETRY_CAUSE_NOT_RETRYABLE;
-    return RETRY_CAUSE_NONE;
+    return RETRY_CAUSE_NOT_RETRYABLE;
 }
 
 /* The delay for an always-retry reason. */
@@ -1728,37 +1734,46 @@ static retry_ms retry__always_delay(const retry_request *request)
     return interval != 0 ? interval : retry__controlled(request->attempts);
 }
 
-/* Counts a retry. The server's order restarts the policies' curve. */
-RETRY__HOT void retry__count(retry_request *request, const retry_failure *failure, retry_ms delay)
+/* The delay, or the server's order in its place, which restarts the policies' curve. */
+RETRY__HOT retry_ms retry__obey(retry_request *request, const retry_failure *failure,
+                                retry_ms delay)
 {
+    if (failure->pushback) {
+        request->retry__since_order = 1;
+        return failure->retry_after;
+    }
+    if (request->retry__since_order != 0 && request->retry__since_order != UINT8_MAX)
+        request->retry__since_order++;
+    return delay;
+}
+
+/* A retry after so many ms, which the budget may not pay for, and for which the deadline may be too
+   near. `event`: what it is to the budget. */
+RETRY__HOT retry_decision retry__grant(retry_request *request, const retry_failure *failure,
+                                       retry_action action, uint8_t event, retry_time now)
+{
+    retry_ms delay = retry__obey(request, failure, action.delay);
+    if (!retry__account(request, event, failure, now))
+        return retry__decision(RETRY_VERDICT_FAIL, RETRY_CAUSE_BUDGET_EXHAUSTED, delay);
+    if (request->timeout != 0 && retry__add(request->retry__elapsed, delay) >= request->timeout) {
+        retry__account(request, RETRY__BUDGET_REFUND, NULL, now);
+        return retry__decision(RETRY_VERDICT_EXPIRE, RETRY_CAUSE_DEADLINE,
+                               retry__subtract(request->timeout, request->retry__elapsed));
+    }
     request->attempts = retry__add(request->attempts, 1);
     request->code_attempts = retry__add(request->code_attempts, 1);
     request->last_delay = delay;
-    if (failure->pushback)
-        request->retry__since_order = 1;
-    else if (request->retry__since_order != 0 && request->retry__since_order != UINT8_MAX)
-        request->retry__since_order++;
+    return retry__decision(RETRY_VERDICT_RETRY, action.cause, delay);
 }
 
-/* What an action comes to: the server's order takes the place of its delay, the budget may not pay
-   for it, the deadline may be too near. `event`: what a grant is to the budget. */
+/* What is decided of an action. */
 RETRY__HOT retry_decision retry__decide(retry_request *request, const retry_failure *failure,
                                         retry_action action, uint8_t event, retry_time now)
 {
     const retry_client *client = request->client;
     retry_decision decision = retry__decision(RETRY_VERDICT_FAIL, action.cause, 0);
     if (action.kind == RETRY_ACTION_AFTER) {
-        retry_ms left = retry__subtract(request->timeout, request->retry__elapsed);
-        decision.delay = failure->pushback ? failure->retry_after : action.delay;
-        if (!retry__account(request, event, failure, now)) {
-            decision.cause = RETRY_CAUSE_BUDGET_EXHAUSTED;
-        } else if (request->timeout != 0 && decision.delay >= left) {
-            retry__account(request, RETRY__BUDGET_REFUND, NULL, now);
-            decision = retry__decision(RETRY_VERDICT_EXPIRE, RETRY_CAUSE_DEADLINE, left);
-        } else {
-            decision.verdict = RETRY_VERDICT_RETRY;
-            retry__count(request, failure, decision.delay);
-        }
+        decision = retry__grant(request, failure, action, event, now);
     } else {
         if (event == RETRY__BUDGET_GRANT)
             retry__account(request, RETRY__BUDGET_REFUSAL, failure, now);
