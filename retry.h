@@ -1450,10 +1450,10 @@ RETRY__HOT uint8_t retry__traits(retry_reason reason)
         RETRY__TRAIT(RETRY__TRAIT_UNSENT, RETRY__REASONS_UNSENT, name) |                         \
         RETRY__TRAIT(RETRY__TRAIT_SICK, RETRY__REASONS_SICK, name) |                             \
         RETRY__TRAIT(RETRY__TRAIT_HARMLESS, RETRY__BIT(NONE), name),
-    static const uint8_t traits[RETRY_REASON_COUNT] = {RETRY_REASONS(RETRY__X)};
+    static const uint8_t traits[32] = {RETRY_REASONS(RETRY__X)}; /* gcc 12 warns at COUNT */
 #undef RETRY__X
 #undef RETRY__TRAIT
-    if (reason < RETRY_REASON_COUNT)
+    if (reason < sizeof traits)
         return traits[reason];
     return retry__reason_is_user(reason) ? (uint8_t)((reason & 0xb0) | RETRY__TRAIT_KNOWN) : 0;
 }
