@@ -2414,15 +2414,28 @@ enum {
 typedef struct retry__scan {
     const char *text;
     size_t left;
-    uint32_t field[RETRY__DATE_FIELDS];
 } retry__scan;
+
+static void retry__scan_skip(retry__scan *scan, size_t length)
+{
+    scan->text += length;
+    scan->left -= length;
+}
 
 static bool retry__scan_literal(retry__scan *scan, char c)
 {
     if (scan->left == 0 || *scan->text != c)
         return false;
-    scan->text++;
-    scan->left--;
+    retry__scan_skip(scan, 1);
+    return true;
+}
+
+static bool retry__scan_digit(retry__scan *scan, uint32_t *digit)
+{
+    if (scan->left == 0 || *scan->text < '0' || *scan->text > '9')
+        return false;
+    *digit = (uint32_t)(*scan->text - '0');
+    retry__scan_skip(scan, 1);
     return true;
 }
 
@@ -2430,10 +2443,8 @@ static bool retry__scan_digits(retry__scan *scan, uint32_t *value, uint32_t coun
 {
     *value = 0;
     for (; count != 0; count--) {
-        uint32_t digit = 0;
-        while (digit < 10 && !retry__scan_literal(scan, (char)('0' + digit)))
-            digit++;
-        if (digit == 10)
+        uint32_t digit;
+        if (!retry__scan_digit(scan, &digit))
             return false;
         *value = *value * 10 + digit;
     }
@@ -2445,10 +2456,10 @@ static bool retry__scan_name(retry__scan *scan, const char *names, uint32_t *ind
 {
     for (*index = 0; *names; ++*index) {
         size_t length = retry__match(scan->text, scan->left, names);
-        scan->text += length;
-        scan->left -= length;
-        if (length != 0)
+        if (length != 0) {
+            retry__scan_skip(scan, length);
             return true;
+        }
         names = retry__nth(names, 1);
     }
     return false;
@@ -2456,7 +2467,7 @@ static bool retry__scan_name(retry__scan *scan, const char *names, uint32_t *ind
 
 /* A format is a text in which %a, %A and %b stand for names as in strftime, and a % before two
    digits for a number: which field it is, and how many digits it has. */
-static bool retry__scan_date(retry__scan *scan, const char *format)
+static bool retry__scan_date(retry__scan *scan, const char *format, uint32_t *field)
 {
     static const char days[] = "Mon\0Tue\0Wed\0Thu\0Fri\0Sat\0Sun\0";
     static const char long_days[] =
@@ -2472,10 +2483,10 @@ static bool retry__scan_date(retry__scan *scan, const char *format)
         } else if (*format == 'A') {
             ok = retry__scan_name(scan, long_days, &weekday);
         } else if (*format == 'b') {
-            ok = retry__scan_name(scan, months, &scan->field[RETRY__MONTH]);
+            ok = retry__scan_name(scan, months, &field[RETRY__MONTH]);
         } else {
-            uint32_t *field = &scan->field[*format - '0'];
-            ok = retry__scan_digits(scan, field, (uint32_t)(*++format - '0'));
+            uint32_t *number = &field[*format - '0'];
+            ok = retry__scan_digits(scan, number, (uint32_t)(*++format - '0'));
         }
     }
     return ok && scan->left == 0;
@@ -2533,14 +2544,15 @@ static bool retry__parse_date(const char *value, size_t length, int64_t unix_sec
                                   "%a %b  %01 %32:%42:%52 %24\0";
     const char *format;
     retry__scan scan;
+    uint32_t field[RETRY__DATE_FIELDS];
     for (format = formats; *format; format = retry__nth(format, 1)) {
         scan.text = value;
         scan.left = length;
-        if (!retry__scan_date(&scan, format))
+        if (!retry__scan_date(&scan, format, field))
             continue;
         if (format[1] == 'A')
-            scan.field[RETRY__YEAR] = retry__full_year(scan.field[RETRY__YEAR], unix_seconds);
-        return retry__unix_seconds(scan.field, date);
+            field[RETRY__YEAR] = retry__full_year(field[RETRY__YEAR], unix_seconds);
+        return retry__unix_seconds(field, date);
     }
     return false;
 }
