@@ -217,8 +217,22 @@
    (manual: aimd: begin)
    (manual: aimd: end)
 
-   (manual: scopes: begin)
-   (manual: scopes: end)
+   SCOPES
+
+   One budget for many servers, partitions or tenants lets the one that is down use up the retries
+   of all. A retry_scopes keeps a bucket for each name in a table of yours; where there are few and
+   they are known, a client and a budget for each are simpler:
+
+      static retry_scope slots[64];
+      scopes.options = options; scopes.slots = slots; scopes.count = 64;
+      ...
+      request.client = retry_scope_client(&scopes, host, strlen(host), now);
+      retry_begin(&request, now);
+
+   A slot is its name's until its bucket is full again and another name needs it: a full bucket
+   cannot be told from a new one, so nothing is lost. Names that find no slot share the overflow,
+   scopes.client: give it a budget as well, or their retries are free. Requests may use the clients
+   in any thread; guard the look-up, or keep a table for each thread.
 
    (manual: from text: begin)
    (manual: from text: end)
@@ -357,8 +371,7 @@
 /* (renames: hedge: end) */
 /* (renames: aimd: begin) */
 /* (renames: aimd: end) */
-/* (renames: scopes: begin) */
-/* (renames: scopes: end) */
+#define retry_scope_client retry_scope_client_time_32
 /* (renames: from text: begin) */
 /* (renames: from text: end) */
 #endif
@@ -954,8 +967,32 @@ RETRY_API retry_decision retry_run(retry_request *request, const retry_clock *cl
 /* (declarations: aimd: begin) */
 /* (declarations: aimd: end) */
 
-/* (declarations: scopes: begin) */
-/* (declarations: scopes: end) */
+/* ---- Scopes -------------------------------------------------------------------------------- */
+
+/* A slot. Zero it; the library sets all of it. */
+typedef struct retry_scope {
+    retry_client client;  /* its name's: the table's, but for the budget */
+    retry_budget budget;  /* its name's, once the slot has been used */
+    uint32_t retry__name; /* private: a hash of the name */
+} retry_scope;
+
+/* A bucket for each name. All of it is constant after the first look-up; the slots stay where they
+   are. */
+typedef struct retry_scopes {
+    retry_client client;          /* what each slot's starts as, and the overflow, which pays from
+                                     its budget (default: all defaults: free) */
+    retry_budget_options options; /* of each slot's bucket (no default for the capacity) */
+    retry_scope *slots;           /* yours, zeroed (default: NULL: all names overflow) */
+    uint32_t count;               /* slots (default: 0) */
+} retry_scopes;
+
+/* The client for a request to begin with: that of the name's slot (`length` bytes, compared by a
+   hash of 32 bits; NULL counts as none), which stays the same while its bucket is not full. A name
+   without one gets the first of four slots that was never used, else the first whose bucket is
+   full, else the overflow, &scopes->client. Not for several threads at once; the clients are. NULL:
+   NULL. Source: Smithy's token scopes. */
+RETRY_API const retry_client *retry_scope_client(retry_scopes *scopes, const void *name,
+                                                 size_t length, retry_time now);
 
 /* (declarations: from text: begin) */
 /* (declarations: from text: end) */
@@ -2702,8 +2739,64 @@ __attribute__((unused)) static uint8_t retry__outcome(const retry_failure *failu
 /* (implementation: aimd: begin) */
 /* (implementation: aimd: end) */
 
-/* (implementation: scopes: begin) */
-/* (implementation: scopes: end) */
+/* >>scopes */
+
+/* How many slots a name may have: neighbours, from the one on that its hash picks. */
+#define RETRY__SCOPE_REACH 4
+
+/* FNV-1a with a multiplier that moves every byte into the upper bits, which pick the slot. */
+RETRY__WRAPS static uint32_t retry__scope_hash(const void *name, size_t length)
+{
+    const unsigned char *bytes = (const unsigned char *)name;
+    uint32_t hash = RETRY__GOLDEN;
+    size_t i;
+    for (i = 0; bytes && i < length; i++)
+        hash = (hash ^ bytes[i]) * RETRY__GOLDEN;
+    return hash;
+}
+
+static void retry__scope_open(const retry_scopes *scopes, retry_scope *slot, uint32_t hash,
+                              retry_time now)
+{
+    slot->client = scopes->client;
+    slot->client.budget = &slot->budget;
+    slot->retry__name = hash;
+    retry_budget_init(&slot->budget, &scopes->options, now);
+}
+
+static bool retry__scope_is_full(retry_scope *slot, retry_time now)
+{
+    retry__budget_refill(&slot->budget, now);
+    return retry_budget_balance(&slot->budget) == slot->budget.options.capacity;
+}
+
+RETRY_API const retry_client *retry_scope_client(retry_scopes *scopes, const void *name,
+                                                 size_t length, retry_time now)
+{
+    uint32_t hash = retry__scope_hash(name, length);
+    retry_scope *slot, *first, *end;
+    uint32_t reach;
+    if (!scopes)
+        return NULL;
+    if (!scopes->slots)
+        return &scopes->client;
+    reach = retry__min(scopes->count, RETRY__SCOPE_REACH);
+    first = scopes->slots + retry__pick(0, scopes->count - reach, hash);
+    end = first + reach;
+    for (slot = first; slot != end; slot++) {
+        if (!slot->client.budget) /* never used: the name has none behind it either */
+            retry__scope_open(scopes, slot, hash, now);
+        if (slot->retry__name == hash)
+            return &slot->client;
+    }
+    for (slot = first; slot != end; slot++) {
+        if (retry__scope_is_full(slot, now)) {
+            slot->retry__name = hash; /* and nothing else: requests may still use its client */
+            return &slot->client;
+        }
+    }
+    return &scopes->client;
+}
 
 /* (implementation: from text: begin) */
 /* (implementation: from text: end) */
@@ -2738,8 +2831,7 @@ __attribute__((unused)) static uint8_t retry__outcome(const retry_failure *failu
 /* (undefs: hedge: end) */
 /* (undefs: aimd: begin) */
 /* (undefs: aimd: end) */
-/* (undefs: scopes: begin) */
-/* (undefs: scopes: end) */
+#undef RETRY__SCOPE_REACH
 /* (undefs: from text: begin) */
 /* (undefs: from text: end) */
 
