@@ -156,14 +156,17 @@ units: | jsmn ## the headers beside other code, in any order, C and C++
 
 FUZZ_SECONDS = 30
 FUZZ = clang -g -O1 -fsanitize=fuzzer,address,undefined -I.
-fuzz: $(BUILD)/replay_errmap_map $(BUILD)/replay_errmap_packets ## fuzz the parsers, FUZZ_SECONDS= each
+REPLAYS = $(addprefix $(BUILD)/replay_,errmap_map errmap_packets from_text)
+fuzz: $(REPLAYS) ## fuzz the parsers, FUZZ_SECONDS= each
 	$(call need,clang libclang-rt-14-dev)
 	@$(BUILD)/replay_errmap_map tests/data/errmap_retry.json tests/data/errmap_seed.json
 	@$(BUILD)/replay_errmap_packets tests/data/errmap_hello.bin tests/data/errmap_hello_framed.bin \
 		tests/data/errmap_get.bin
+	@$(BUILD)/replay_from_text tests/data/policy.txt tests/data/budget.txt tests/data/duration.txt
 	@$(FUZZ) tests/fuzz/errmap_map.c -o $(BUILD)/fuzz_errmap_map
 	@$(FUZZ) tests/fuzz/errmap_packets.c -o $(BUILD)/fuzz_errmap_packets
-	@mkdir -p $(BUILD)/corpus $(BUILD)/corpus_packets
+	@$(FUZZ) tests/fuzz/from_text.c -o $(BUILD)/fuzz_from_text
+	@mkdir -p $(BUILD)/corpus $(BUILD)/corpus_packets $(BUILD)/corpus_from_text
 	@echo "fuzzing maps for $(FUZZ_SECONDS) s"
 	@$(BUILD)/fuzz_errmap_map -max_total_time=$(FUZZ_SECONDS) -verbosity=0 -print_final_stats=1 \
 		-dict=tests/fuzz/errmap_map.dict -seed_inputs=tests/data/errmap_seed.json $(BUILD)/corpus
@@ -171,6 +174,9 @@ fuzz: $(BUILD)/replay_errmap_map $(BUILD)/replay_errmap_packets ## fuzz the pars
 	@$(BUILD)/fuzz_errmap_packets -max_total_time=$(FUZZ_SECONDS) -verbosity=0 \
 		-print_final_stats=1 -seed_inputs=tests/data/errmap_hello.bin,tests/data/errmap_get.bin \
 		$(BUILD)/corpus_packets
+	@$(BUILD)/fuzz_from_text -max_total_time=$(FUZZ_SECONDS) -verbosity=0 -print_final_stats=1 \
+		-dict=tests/fuzz/from_text.dict -seed_inputs=tests/data/policy.txt,tests/data/budget.txt \
+		$(BUILD)/corpus_from_text
 	@echo "no fault found"
 
 test-examples: ## test every example and way to install
