@@ -174,6 +174,7 @@ fuzz: $(REPLAYS) ## fuzz the parsers, FUZZ_SECONDS= each
 	@$(BUILD)/fuzz_errmap_packets -max_total_time=$(FUZZ_SECONDS) -verbosity=0 \
 		-print_final_stats=1 -seed_inputs=tests/data/errmap_hello.bin,tests/data/errmap_get.bin \
 		$(BUILD)/corpus_packets
+	@echo "fuzzing texts for $(FUZZ_SECONDS) s"
 	@$(BUILD)/fuzz_from_text -max_total_time=$(FUZZ_SECONDS) -verbosity=0 -print_final_stats=1 \
 		-dict=tests/fuzz/from_text.dict -seed_inputs=tests/data/policy.txt,tests/data/budget.txt \
 		$(BUILD)/corpus_from_text
