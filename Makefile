@@ -30,6 +30,7 @@ need = @CC="$(CC)" sh tests/tools/deps.sh $(1)
 try = +@$(MAKE) --no-print-directory $(2) \
 	LACKS="$$(CC="$(CC)" sh tests/tools/deps.sh --lacks $(1))"
 LACKS =
+ALIVE = sh tests/tools/alive.sh
 lacking = $(if $(filter $(1),$(LACKS)),$(2))
 unless = $(if $(filter $(1),$(LACKS)),,$(2))
 KV = libjsmn-dev memcached procps
@@ -85,7 +86,7 @@ storm: $(BUILD)/storm_simulator ## what policies do to a million clients, with p
 
 firmware: ## decide on an emulated Cortex-M3, and the same here
 	$(call need,$(ARM))
-	@$(MAKE) --no-print-directory -C examples/firmware run \
+	@$(ALIVE) $(MAKE) --no-print-directory -C examples/firmware run \
 		OUT=$(if $(filter /%,$(BUILD)),,../../)$(BUILD)/firmware
 
 # major.minor.patch, as retry.h has it
@@ -163,19 +164,19 @@ fuzz: $(REPLAYS) ## fuzz the parsers, FUZZ_SECONDS= each
 	@$(BUILD)/replay_errmap_packets tests/data/errmap_hello.bin tests/data/errmap_hello_framed.bin \
 		tests/data/errmap_get.bin
 	@$(BUILD)/replay_from_text tests/data/policy.txt tests/data/budget.txt tests/data/duration.txt
-	@$(FUZZ) tests/fuzz/errmap_map.c -o $(BUILD)/fuzz_errmap_map
-	@$(FUZZ) tests/fuzz/errmap_packets.c -o $(BUILD)/fuzz_errmap_packets
-	@$(FUZZ) tests/fuzz/from_text.c -o $(BUILD)/fuzz_from_text
+	@$(ALIVE) $(FUZZ) tests/fuzz/errmap_map.c -o $(BUILD)/fuzz_errmap_map
+	@$(ALIVE) $(FUZZ) tests/fuzz/errmap_packets.c -o $(BUILD)/fuzz_errmap_packets
+	@$(ALIVE) $(FUZZ) tests/fuzz/from_text.c -o $(BUILD)/fuzz_from_text
 	@mkdir -p $(BUILD)/corpus $(BUILD)/corpus_packets $(BUILD)/corpus_from_text
 	@echo "fuzzing maps for $(FUZZ_SECONDS) s"
-	@$(BUILD)/fuzz_errmap_map -max_total_time=$(FUZZ_SECONDS) -verbosity=0 -print_final_stats=1 \
+	@$(ALIVE) $(BUILD)/fuzz_errmap_map -max_total_time=$(FUZZ_SECONDS) -verbosity=0 -print_final_stats=1 \
 		-dict=tests/fuzz/errmap_map.dict -seed_inputs=tests/data/errmap_seed.json $(BUILD)/corpus
 	@echo "fuzzing packets for $(FUZZ_SECONDS) s"
-	@$(BUILD)/fuzz_errmap_packets -max_total_time=$(FUZZ_SECONDS) -verbosity=0 \
+	@$(ALIVE) $(BUILD)/fuzz_errmap_packets -max_total_time=$(FUZZ_SECONDS) -verbosity=0 \
 		-print_final_stats=1 -seed_inputs=tests/data/errmap_hello.bin,tests/data/errmap_get.bin \
 		$(BUILD)/corpus_packets
 	@echo "fuzzing texts for $(FUZZ_SECONDS) s"
-	@$(BUILD)/fuzz_from_text -max_total_time=$(FUZZ_SECONDS) -verbosity=0 -print_final_stats=1 \
+	@$(ALIVE) $(BUILD)/fuzz_from_text -max_total_time=$(FUZZ_SECONDS) -verbosity=0 -print_final_stats=1 \
 		-dict=tests/fuzz/from_text.dict -seed_inputs=tests/data/policy.txt,tests/data/budget.txt \
 		$(BUILD)/corpus_from_text
 	@echo "no fault found"
@@ -197,11 +198,11 @@ run-examples: $(call unless,$(KV),$(BUILD)/kv_client) $(BUILD)/storm_simulator
 
 qemu: ## the test programs on an emulated Cortex-M3, 32-bit instants
 	$(call need,$(ARM))
-	@sh tests/tools/qemu.sh $(BUILD) $(filter-out $(HOSTED),$(TESTS))
+	@$(ALIVE) sh tests/tools/qemu.sh $(BUILD) $(filter-out $(HOSTED),$(TESTS))
 
 size: ## bytes of flash and RAM on Cortex-M0
 	$(call need,$(filter-out qemu%,$(ARM)))
-	@sh tests/tools/size.sh
+	@$(ALIVE) sh tests/tools/size.sh
 
 figures: ## README.md's figures against what the commands print
 	$(call need,$(filter-out qemu%,$(ARM)) $(HTTP) valgrind)
@@ -212,8 +213,8 @@ PEERS = $(addprefix $(BUILD)/bench_,cjson.so jansson.so json_c.so rapidjson.so)
 bench: ## instructions, beside loops by hand and other parsers
 	$(call need,$(BENCH) $(ARM))
 	@$(MAKE) -s $(addprefix $(BUILD)/bench_,decision budget errmap) $(PEERS)
-	@sh tests/bench/bench.sh $(BUILD)
-	@sh tests/bench/errmap.sh $(BUILD)
+	@$(ALIVE) sh tests/bench/bench.sh $(BUILD)
+	@$(ALIVE) sh tests/bench/errmap.sh $(BUILD)
 
 clean: ## remove what was built
 	rm -rf $(BUILD)

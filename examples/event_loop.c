@@ -18,10 +18,14 @@ typedef struct operation {
 
 static retry_time now;
 
+enum { ANSWERS = 60 }; /* ms until the server has answered, or hung up */
+
+/* An attempt lasts no longer than the operation may. */
 static void begin_attempt(operation *op)
 {
+    retry_time deadline = op->request.started + op->request.timeout;
     op->state = ON_WIRE;
-    op->timer = now + 60; /* when the server will have answered, or hung up */
+    op->timer = now + ANSWERS < deadline ? now + ANSWERS : deadline;
 }
 
 static void end(operation *op, const char *how)

@@ -16,6 +16,7 @@
 #define RETRY_IMPLEMENTATION
 #include "../../retry.h"
 
+#include "../plumbing.h"
 #include "report.h"
 #include "service.h"
 
@@ -25,6 +26,7 @@ enum {
     ATTEMPT_TIMEOUT = 800,    /* ms for one of them */
     POLICY_TIMEOUT = 100,     /* ms until the local policy decides in place of the remote one */
     HALF_WAY = 400,           /* ms; when a tenth of the operations is cancelled */
+    TICK = 100,               /* ms between two looks at the progress */
     BUDGET_TOKENS = 4000,     /* that all operations' retries are paid from */
     SEED = 2049
 };
@@ -201,6 +203,12 @@ static void on_half_way(uv_timer_t *timer)
     }
 }
 
+static void on_tick(uv_timer_t *timer)
+{
+    (void)timer;
+    progress("%" PRIu32 " of %d operations open", report.open, OPERATIONS);
+}
+
 /* ---- Running ------------------------------------------------------------------------------- */
 
 /* The observer: told of every decision. */
@@ -267,7 +275,7 @@ int main(int count, char **arguments)
     static const char *const states[REPORT_STATES] = {
         "with the request on the wire", "asking the remote policy", "waiting for a retry"};
     retry_client client = {0};
-    uv_timer_t half_way;
+    uv_timer_t half_way, tick;
     bool kept;
     if (count > 1) {
         fprintf(stderr, "usage: %s (without arguments)\n", arguments[0]);
@@ -279,7 +287,11 @@ int main(int count, char **arguments)
         begin(&operations[i], &client);
     uv_timer_init(&loop, &half_way);
     uv_timer_start(&half_way, on_half_way, HALF_WAY, 0);
-    uv_run(&loop, UV_RUN_DEFAULT); /* until no timer runs: every operation has a deadline */
+    uv_timer_init(&loop, &tick);
+    uv_timer_start(&tick, on_tick, 0, TICK);
+    uv_unref((uv_handle_t *)&tick); /* it alone does not keep the loop running */
+    uv_run(&loop, UV_RUN_DEFAULT);  /* until no timer runs: every operation has a deadline */
+    progress_clear();
     printf("%d operations on one thread; the longest took %" PRIu32 " ms (timeout: %d ms)\n",
            OPERATIONS, report.longest, OPERATION_TIMEOUT);
     print_outcomes(&report, states);

@@ -45,8 +45,7 @@ typedef struct http_job {
     unsigned line; /* of the list */
     long status;
     char method[METHOD_SIZE], url[URL_SIZE], error[CURL_ERROR_SIZE];
-    const char *shown; /* with a decision: the URL, or only its path */
-    CURL *easy;        /* the attempt on the wire, or NULL */
+    CURL *easy; /* the attempt on the wire, or NULL */
 } http_job;
 
 typedef struct http_fetcher {
@@ -142,13 +141,21 @@ static void close_job(http_fetcher *fetcher, http_job *job, uint8_t state)
     fetcher->open--;
 }
 
+/* A URL's path, or the URL if it has none. */
+static const char *path_of(const char *url)
+{
+    const char *host = strstr(url, "://");
+    const char *path = host ? strchr(host + 3, '/') : NULL;
+    return path ? path : url;
+}
+
 /* The observer: told of every decision. */
 static void print_decision(void *context, const retry_request *request,
                            const retry_failure *failure, const retry_decision *decision)
 {
     const http_job *job = request->context;
     (void)context;
-    say("line %-3u %-4s %s: ", job->line, job->method, job->shown);
+    say("line %-3u %-4s %.10s: ", job->line, job->method, path_of(job->url));
     if (decision->verdict == RETRY_VERDICT_RETRY)
         say("again in %u ms", decision->delay);
     else
@@ -279,7 +286,6 @@ static http_job *add_job(http_fetcher *fetcher, unsigned line, const char *metho
     http_job *job = &fetcher->jobs[fetcher->count++];
     snprintf(job->method, sizeof job->method, "%s", method);
     snprintf(job->url, sizeof job->url, "%s", url);
-    job->shown = job->url;
     job->line = line;
     job->request.client = &fetcher->client;
     job->request.context = job;
@@ -346,24 +352,43 @@ static void fetcher_free(http_fetcher *fetcher)
     free(fetcher->jobs);
 }
 
+enum { COLUMNS = 80, URL_WIDTH = 44, INDENT = 12 };
+
+/* Why a request failed, on a line of its own. */
+static void print_failure(const http_job *job)
+{
+    const char *cause = retry_cause_text(job->last.cause);
+    int room = COLUMNS - INDENT - (int)strlen(cause) - 2;
+    printf("%*s%s: ", INDENT, "", cause);
+    if (job->failure.code != 0)
+        printf("HTTP %u\n", job->failure.code);
+    else
+        printf("%.*s\n", room, job->error);
+}
+
+static void print_job(const http_job *job)
+{
+    bool fits = strlen(job->url) <= URL_WIDTH;
+    printf("%4u %-7s%-*.*s%s", job->line, job->method, fits ? URL_WIDTH : 0,
+           fits ? URL_WIDTH : URL_WIDTH - 3, job->url, fits ? "" : "...");
+    printf(" %2u %6u ms  ", job->state == NEW ? 0 : job->request.attempts + 1, job->waited);
+    if (job->state == DONE)
+        printf("HTTP %ld\n", job->status);
+    else
+        printf("%s\n", job->state == FAILED ? "FAILED" : "interrupted");
+    if (job->state == FAILED)
+        print_failure(job);
+}
+
 /* Shows how each request ended; returns how many were done. */
 static size_t print_jobs(const http_fetcher *fetcher)
 {
     size_t done = 0;
-    printf("\n%4s %-7s %-40s %5s %9s  %s\n", "line", "", "request", "tries", "waited", "result");
+    printf("\n%4s %-7s%-*s %s %6s  %s\n", "line", "", URL_WIDTH - 3, "request", "tries", "waited",
+           " result");
     for (size_t i = 0; i < fetcher->count; i++) {
-        const http_job *job = &fetcher->jobs[i];
-        printf("%4u %-7s %-40s %5u %6u ms  ", job->line, job->method, job->url,
-               job->state == NEW ? 0 : job->request.attempts + 1, job->waited);
-        if (job->state == DONE)
-            printf("HTTP %ld\n", job->status);
-        else if (job->state != FAILED)
-            printf("interrupted\n");
-        else if (job->failure.code != 0)
-            printf("FAILED: HTTP %u, %s\n", job->failure.code, retry_cause_text(job->last.cause));
-        else
-            printf("FAILED: %s, %s\n", job->error, retry_cause_text(job->last.cause));
-        done += job->state == DONE;
+        print_job(&fetcher->jobs[i]);
+        done += fetcher->jobs[i].state == DONE;
     }
     printf("%zu of %zu requests done", done, fetcher->count);
     if (fetcher->bad_lines > 0)
@@ -411,7 +436,7 @@ static void fetch_script(http_tool *tool)
     for (size_t i = 0; i < STEPS; i++) {
         char url[128];
         step_url(&tool->server, &script[i], url, sizeof url);
-        add_job(&fetcher, (unsigned)i + 1, script[i].method, url)->shown = script[i].path;
+        add_job(&fetcher, (unsigned)i + 1, script[i].method, url);
     }
     fetch(&fetcher);
     for (size_t i = 0; i < STEPS; i++) {

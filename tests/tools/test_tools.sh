@@ -85,6 +85,11 @@ rm -r "${work:?}/bin"
 run help make help
 check "help: 80 columns" lacks help.out ".\{81\}"
 
+# Without a terminal only the command is seen; its status passes through.
+run alive sh tests/tools/alive.sh sh -c 'echo said; exit 3'
+check "alive: exit status" ended alive 3
+check "alive: output" lines alive 1
+
 # What is left out is said, and the run does not pass.
 run part make run-check BUILD="$work/build" LACKS=libjsmn-dev TESTS="test_nmv test_errmap_json" WERROR=
 check "left out: no full pass" ended part 2
