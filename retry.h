@@ -605,9 +605,12 @@ enum {
     RETRY_REASON_FREE = 0x80 /* contention, not overload: no budget is asked or charged */
 };
 
-/* Where gcc and clang can tell, a number over 15 is a shift too far, of which they warn. */
+/* 0. Where gcc and clang can tell that a number is over 15, a sum overflows, of which clang warns
+   in enumerators, and a shift goes too far, of which it warns elsewhere. */
 #ifdef __GNUC__
-#define RETRY__CHECK_USER(n) (__builtin_constant_p(n) ? 0u << ((n) > 15) * 64 : 0u)
+#define RETRY__OVER_15(n) (__builtin_constant_p(n) && (n) > 15)
+#define RETRY__CHECK_USER(n) \
+    (((0x7fffffff + RETRY__OVER_15(n)) & 0) | (0u << RETRY__OVER_15(n) * 64))
 #else
 #define RETRY__CHECK_USER(n) 0
 #endif
@@ -1011,10 +1014,12 @@ RETRY_API uint32_t retry_budget_balance(const retry_budget *budget);
     }
 /* For RETRY_POLICY_BEST_EFFORT: 20 tokens for each operation that is in flight at once
    (saturating), which bring it through 2.5 s of outage, then a fifth of the traffic. */
-#define RETRY_BUDGET_BEST_EFFORT(in_flight)                                                     \
-    {                                                                                           \
-        RETRY__CAST(uint32_t, (in_flight) > 214748 ? UINT32_MAX : (in_flight)*UINT32_C(20000)), \
-            1000, 0, 0, 0, 200, 0, 0, false, false                                              \
+#define RETRY_BUDGET_BEST_EFFORT(in_flight)                                         \
+    {                                                                               \
+        RETRY__CAST(uint32_t, RETRY__CAST(uint64_t, in_flight) * 20000 > UINT32_MAX \
+                                  ? UINT32_MAX                                      \
+                                  : RETRY__CAST(uint64_t, in_flight) * 20000),      \
+            1000, 0, 0, 0, 200, 0, 0, false, false                                  \
     }
 
 /* ---- Connection backoff -------------------------------------------------------------------- */
