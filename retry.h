@@ -314,11 +314,48 @@
    (manual: aimd: begin)
    (manual: aimd: end)
 
-   (manual: scopes: begin)
-   (manual: scopes: end)
+   SCOPES
 
-   (manual: from text: begin)
-   (manual: from text: end)
+   One budget for many servers, partitions or tenants lets the one that is down use up the retries
+   of all. A retry_scopes keeps a bucket for each name in a table of yours; where there are few and
+   they are known, a client and a budget for each are simpler:
+
+      static retry_scope slots[64];
+      scopes.options = options; scopes.slots = slots; scopes.count = 64;
+      ...
+      request.client = retry_scope_client(&scopes, host, strlen(host), now);
+      retry_begin(&request, now);
+
+   A slot is its name's until its bucket is full again and another name needs it: a full bucket
+   cannot be told from a new one, so nothing is lost. Names that find no slot share the overflow,
+   scopes.client: give it a budget as well, or their retries are free. Requests may use the clients
+   in any thread; guard the look-up, or keep a table for each thread.
+
+   POLICIES AND BUDGETS FROM TEXT
+
+   retry_parse_policy and retry_parse_budget read a flag, an environment variable or a line of a
+   configuration file; a program that has a parser of its own fills the structs in itself. White
+   space and commas separate words. The first may be a preset, the rest are KEY=VALUE, each key at
+   most once:
+
+      aws attempts=5 initial=100ms max=10s jitter=equal
+      grpc capacity=20 cost=1 success=0.25
+
+      policy    best-effort (if there is none) smithy aws aws-2026 grpc rfc0049 controlled
+                attempts=    whole number, the first included; 0: no limit
+                curve=       exponential constant linear power controlled
+                jitter=      none full equal spread decorrelated
+                min= initial= max= throttled= retry-after-max= retry-after-slack=    duration
+                factor= spread= retry-after-spread=                                  ratio
+      budget    none (if there is none; a retry costs 1) best-effort smithy aws aws-2026 grpc
+                capacity= cost= timeout-cost= throttle-cost= success= request=       tokens
+                per-second= floor=                                                   tokens
+                refund-last= charge-failures=                                        yes no
+
+   A duration is in ms or has a unit: 250, 250ms, 1.5s, 2m, 1h; it is rounded up to whole ms.
+   Numbers have no sign and no exponent, and up to nine decimals, tokens up to three. `throttled` is
+   `initial` after a throttled attempt, in aws-2026 too; all else is then as after others. The form
+   is checked, not the sense: a `min` above `max` is read, and wins.
 
    TIME, THREADS AND RANDOMNESS
 
@@ -494,10 +531,8 @@
 /* (renames: hedge: end) */
 /* (renames: aimd: begin) */
 /* (renames: aimd: end) */
-/* (renames: scopes: begin) */
-/* (renames: scopes: end) */
-/* (renames: from text: begin) */
-/* (renames: from text: end) */
+#define retry_scope_client retry_scope_client_time_32
+#define retry_parse_policy retry_parse_policy_time_32
 #endif
 
 #ifdef __cplusplus
@@ -1159,11 +1194,50 @@ RETRY_API retry_decision retry_run(retry_request *request, const retry_clock *cl
 /* (declarations: aimd: begin) */
 /* (declarations: aimd: end) */
 
-/* (declarations: scopes: begin) */
-/* (declarations: scopes: end) */
+/* ---- Scopes -------------------------------------------------------------------------------- */
 
-/* (declarations: from text: begin) */
-/* (declarations: from text: end) */
+/* A slot. Zero it; the library sets all of it. */
+typedef struct retry_scope {
+    retry_client client;  /* its name's: the table's, but for the budget */
+    retry_budget budget;  /* its name's, once the slot has been used */
+    uint32_t retry__name; /* private: a hash of the name */
+} retry_scope;
+
+/* A bucket for each name. All of it is constant after the first look-up; the slots stay where they
+   are. */
+typedef struct retry_scopes {
+    retry_client client;          /* what each slot's starts as, and the overflow, which pays from
+                                     its budget (default: all defaults: free) */
+    retry_budget_options options; /* of each slot's bucket (no default for the capacity) */
+    retry_scope *slots;           /* yours, zeroed (default: NULL: all names overflow) */
+    uint32_t count;               /* slots (default: 0) */
+} retry_scopes;
+
+/* The client for a request to begin with: that of the name's slot (`length` bytes, compared by a
+   hash of 32 bits; NULL counts as none), which stays the same while its bucket is not full. A name
+   without one gets the first of four slots that was never used, else the first whose bucket is
+   full, else the overflow, &scopes->client. Not for several threads at once; the clients are. NULL:
+   NULL. Source: Smithy's token scopes. */
+RETRY_API const retry_client *retry_scope_client(retry_scopes *scopes, const void *name,
+                                                 size_t length, retry_time now);
+
+/* ---- Policies and budgets from text -------------------------------------------------------- */
+
+/* Reads a policy from `length` bytes, as the header's opening comment has it; the empty text is
+   best-effort. On success sets *policy. False, and nothing is changed but *offset (may be NULL):
+   where the text is wrong, the first byte of a word that is no preset and no known KEY=, of a key
+   that was there before, or of a value; 0 for a NULL argument. */
+RETRY_API bool retry_parse_policy(retry_policy *policy, const char *text, size_t length,
+                                  size_t *offset);
+
+/* The same for a budget; the empty text is none. */
+RETRY_API bool retry_parse_budget(retry_budget_options *options, const char *text, size_t length,
+                                  size_t *offset);
+
+/* Reads a duration, such as 250, 250ms, 1.5s, 2m or 1h, to the end of the text: up to nine
+   decimals, rounded up to a whole ms. False, and *duration is left alone, for anything else, a
+   duration over UINT32_MAX ms and NULL. */
+RETRY_API bool retry_parse_duration(const char *text, size_t length, retry_ms *duration);
 
 #ifdef __cplusplus
 }
@@ -1435,8 +1509,10 @@ enum {
     RETRY__TRAIT_KNOWN = 0x01, /* all but UNKNOWN and what is no reason, which are not retried */
     RETRY__TRAIT_UNSENT = 0x02,
     RETRY__TRAIT_SICK = 0x04,
-    RETRY__TRAIT_HARMLESS = 0x08, /* of a failure: answered, no reason, not the server's fault */
-    RETRY__TRAIT_ALLOWS = RETRY_REASON_ALLOWS_NON_IDEMPOTENT
+    RETRY__TRAIT_HARMLESS = 0x08,  /* nothing to retry: no reason, not the server's fault */
+    RETRY__TRAIT_FORBIDDEN = 0x40, /* of a failure: unsafe, or the server orders no retry */
+    RETRY__TRAIT_ALLOWS = RETRY_REASON_ALLOWS_NON_IDEMPOTENT,
+    RETRY__TRAIT_ALWAYS = RETRY_REASON_ALWAYS
 };
 
 static bool retry__reason_is_user(retry_reason reason)
@@ -1451,8 +1527,9 @@ RETRY__HOT uint8_t retry__traits(retry_reason reason)
     ((allows) ? RETRY_REASON_ALLOWS_NON_IDEMPOTENT : 0) | ((always) ? RETRY_REASON_ALWAYS : 0) | \
         RETRY__TRAIT(RETRY__TRAIT_KNOWN, ~RETRY__BIT(UNKNOWN), name) |                           \
         RETRY__TRAIT(RETRY__TRAIT_UNSENT, RETRY__REASONS_UNSENT, name) |                         \
-        RETRY__TRAIT(RETRY__TRAIT_SICK, RETRY__REASONS_SICK, name),
-    static const uint8_t traits[32] = {RETRY_REASONS(RETRY__X)};
+        RETRY__TRAIT(RETRY__TRAIT_SICK, RETRY__REASONS_SICK, name) |                             \
+        RETRY__TRAIT(RETRY__TRAIT_HARMLESS, RETRY__BIT(NONE), name),
+    static const uint8_t traits[32] = {RETRY_REASONS(RETRY__X)}; /* gcc 12 warns at COUNT */
 #undef RETRY__X
 #undef RETRY__TRAIT
     if (reason < sizeof traits)
@@ -1470,14 +1547,17 @@ RETRY_API bool retry_reason_always(retry_reason reason)
     return (retry__traits(reason) & RETRY_REASON_ALWAYS) != 0;
 }
 
-/* The traits of its reason; a failure that is safe to repeat allows that whatever its reason. */
+/* The traits of its reason, and what the failure adds to them. */
 RETRY__HOT uint8_t retry__failure_traits(const retry_failure *failure)
 {
     uint8_t traits = retry__traits(failure->reason);
+    if (failure->fault == RETRY_FAULT_SERVER)
+        traits &= (uint8_t)~RETRY__TRAIT_HARMLESS;
     if (failure->safety == RETRY_SAFETY_YES)
-        traits |= RETRY__TRAIT_ALLOWS;
-    if (failure->reason == RETRY_REASON_NONE && failure->fault != RETRY_FAULT_SERVER)
-        traits |= RETRY__TRAIT_HARMLESS;
+        traits = (uint8_t)((traits | RETRY__TRAIT_ALLOWS) & ~RETRY__TRAIT_HARMLESS);
+    if (failure->safety == RETRY_SAFETY_NO ||
+        (failure->pushback && failure->retry_after == UINT32_MAX))
+        traits |= RETRY__TRAIT_FORBIDDEN;
     return traits;
 }
 
@@ -1711,19 +1791,19 @@ static void retry__record(retry_request *request, const retry_failure *failure, 
 
 /* Why no strategy is asked; RETRY_CAUSE_NONE if one is. UNKNOWN is never retried: RFC 0049's text
    says so, though its pseudocode would if idempotent. */
-static uint8_t retry__screen(const retry_failure *failure, uint8_t traits)
+RETRY__HOT uint8_t retry__screen(const retry_failure *failure, uint8_t traits)
 {
-    if (failure->safety == RETRY_SAFETY_NO)
-        return RETRY_CAUSE_UNSAFE;
-    if (failure->pushback && failure->retry_after == UINT32_MAX)
-        return RETRY_CAUSE_PUSHBACK;
+    const uint8_t deciding = RETRY__TRAIT_KNOWN | RETRY__TRAIT_HARMLESS | RETRY__TRAIT_ALWAYS |
+                             RETRY__TRAIT_FORBIDDEN;
+    if ((traits & deciding) == RETRY__TRAIT_KNOWN) /* as nearly always */
+        return RETRY_CAUSE_NONE;
+    if ((traits & RETRY__TRAIT_FORBIDDEN) != 0)
+        return failure->safety == RETRY_SAFETY_NO ? RETRY_CAUSE_UNSAFE : RETRY_CAUSE_PUSHBACK;
     if ((traits & RETRY__TRAIT_KNOWN) == 0)
         return RETRY_CAUSE_UNKNOWN_REASON;
-    if ((traits & RETRY_REASON_ALWAYS) != 0)
+    if ((traits & RETRY__TRAIT_ALWAYS) != 0)
         return RETRY_CAUSE_ALWAYS;
-    if ((traits & (RETRY__TRAIT_HARMLESS | RETRY__TRAIT_ALLOWS)) == RETRY__TRAIT_HARMLESS)
-        return RETRY_CAUSE_NOT_RETRYABLE;
-    return RETRY_CAUSE_NONE;
+    return RETRY_CAUSE_NOT_RETRYABLE;
 }
 
 /* The delay for an always-retry reason. */
@@ -1733,37 +1813,46 @@ static retry_ms retry__always_delay(const retry_request *request)
     return interval != 0 ? interval : retry__controlled(request->attempts);
 }
 
-/* Counts a retry. The server's order restarts the policies' curve. */
-RETRY__HOT void retry__count(retry_request *request, const retry_failure *failure, retry_ms delay)
+/* The delay, or the server's order in its place, which restarts the policies' curve. */
+RETRY__HOT retry_ms retry__obey(retry_request *request, const retry_failure *failure,
+                                retry_ms delay)
 {
+    if (failure->pushback) {
+        request->retry__since_order = 1;
+        return failure->retry_after;
+    }
+    if (request->retry__since_order != 0 && request->retry__since_order != UINT8_MAX)
+        request->retry__since_order++;
+    return delay;
+}
+
+/* A retry after so many ms, which the budget may not pay for, and for which the deadline may be too
+   near. `event`: what it is to the budget. */
+RETRY__HOT retry_decision retry__grant(retry_request *request, const retry_failure *failure,
+                                       retry_action action, uint8_t event, retry_time now)
+{
+    retry_ms delay = retry__obey(request, failure, action.delay);
+    if (!retry__account(request, event, failure, now))
+        return retry__decision(RETRY_VERDICT_FAIL, RETRY_CAUSE_BUDGET_EXHAUSTED, delay);
+    if (request->timeout != 0 && retry__add(request->retry__elapsed, delay) >= request->timeout) {
+        retry__account(request, RETRY__BUDGET_REFUND, NULL, now);
+        return retry__decision(RETRY_VERDICT_EXPIRE, RETRY_CAUSE_DEADLINE,
+                               retry__subtract(request->timeout, request->retry__elapsed));
+    }
     request->attempts = retry__add(request->attempts, 1);
     request->code_attempts = retry__add(request->code_attempts, 1);
     request->last_delay = delay;
-    if (failure->pushback)
-        request->retry__since_order = 1;
-    else if (request->retry__since_order != 0 && request->retry__since_order != UINT8_MAX)
-        request->retry__since_order++;
+    return retry__decision(RETRY_VERDICT_RETRY, action.cause, delay);
 }
 
-/* What an action comes to: the server's order takes the place of its delay, the budget may not pay
-   for it, the deadline may be too near. `event`: what a grant is to the budget. */
+/* What is decided of an action. */
 RETRY__HOT retry_decision retry__decide(retry_request *request, const retry_failure *failure,
                                         retry_action action, uint8_t event, retry_time now)
 {
     const retry_client *client = request->client;
     retry_decision decision = retry__decision(RETRY_VERDICT_FAIL, action.cause, 0);
     if (action.kind == RETRY_ACTION_AFTER) {
-        retry_ms left = retry__subtract(request->timeout, request->retry__elapsed);
-        decision.delay = failure->pushback ? failure->retry_after : action.delay;
-        if (!retry__account(request, event, failure, now)) {
-            decision.cause = RETRY_CAUSE_BUDGET_EXHAUSTED;
-        } else if (request->timeout != 0 && decision.delay >= left) {
-            retry__account(request, RETRY__BUDGET_REFUND, NULL, now);
-            decision = retry__decision(RETRY_VERDICT_EXPIRE, RETRY_CAUSE_DEADLINE, left);
-        } else {
-            decision.verdict = RETRY_VERDICT_RETRY;
-            retry__count(request, failure, decision.delay);
-        }
+        decision = retry__grant(request, failure, action, event, now);
     } else {
         if (event == RETRY__BUDGET_GRANT)
             retry__account(request, RETRY__BUDGET_REFUSAL, failure, now);
@@ -2718,15 +2807,28 @@ enum {
 typedef struct retry__scan {
     const char *text;
     size_t left;
-    uint32_t field[RETRY__DATE_FIELDS];
 } retry__scan;
+
+static void retry__scan_skip(retry__scan *scan, size_t length)
+{
+    scan->text += length;
+    scan->left -= length;
+}
 
 static bool retry__scan_literal(retry__scan *scan, char c)
 {
     if (scan->left == 0 || *scan->text != c)
         return false;
-    scan->text++;
-    scan->left--;
+    retry__scan_skip(scan, 1);
+    return true;
+}
+
+static bool retry__scan_digit(retry__scan *scan, uint32_t *digit)
+{
+    if (scan->left == 0 || *scan->text < '0' || *scan->text > '9')
+        return false;
+    *digit = (uint32_t)(*scan->text - '0');
+    retry__scan_skip(scan, 1);
     return true;
 }
 
@@ -2734,10 +2836,8 @@ static bool retry__scan_digits(retry__scan *scan, uint32_t *value, uint32_t coun
 {
     *value = 0;
     for (; count != 0; count--) {
-        uint32_t digit = 0;
-        while (digit < 10 && !retry__scan_literal(scan, (char)('0' + digit)))
-            digit++;
-        if (digit == 10)
+        uint32_t digit;
+        if (!retry__scan_digit(scan, &digit))
             return false;
         *value = *value * 10 + digit;
     }
@@ -2749,10 +2849,10 @@ static bool retry__scan_name(retry__scan *scan, const char *names, uint32_t *ind
 {
     for (*index = 0; *names; ++*index) {
         size_t length = retry__match(scan->text, scan->left, names);
-        scan->text += length;
-        scan->left -= length;
-        if (length != 0)
+        if (length != 0) {
+            retry__scan_skip(scan, length);
             return true;
+        }
         names = retry__nth(names, 1);
     }
     return false;
@@ -2760,7 +2860,7 @@ static bool retry__scan_name(retry__scan *scan, const char *names, uint32_t *ind
 
 /* A format is a text in which %a, %A and %b stand for names as in strftime, and a % before two
    digits for a number: which field it is, and how many digits it has. */
-static bool retry__scan_date(retry__scan *scan, const char *format)
+static bool retry__scan_date(retry__scan *scan, const char *format, uint32_t *field)
 {
     static const char days[] = "Mon\0Tue\0Wed\0Thu\0Fri\0Sat\0Sun\0";
     static const char long_days[] =
@@ -2776,10 +2876,10 @@ static bool retry__scan_date(retry__scan *scan, const char *format)
         } else if (*format == 'A') {
             ok = retry__scan_name(scan, long_days, &weekday);
         } else if (*format == 'b') {
-            ok = retry__scan_name(scan, months, &scan->field[RETRY__MONTH]);
+            ok = retry__scan_name(scan, months, &field[RETRY__MONTH]);
         } else {
-            uint32_t *field = &scan->field[*format - '0'];
-            ok = retry__scan_digits(scan, field, (uint32_t)(*++format - '0'));
+            uint32_t *number = &field[*format - '0'];
+            ok = retry__scan_digits(scan, number, (uint32_t)(*++format - '0'));
         }
     }
     return ok && scan->left == 0;
@@ -2837,14 +2937,15 @@ static bool retry__parse_date(const char *value, size_t length, int64_t unix_sec
                                   "%a %b  %01 %32:%42:%52 %24\0";
     const char *format;
     retry__scan scan;
+    uint32_t field[RETRY__DATE_FIELDS];
     for (format = formats; *format; format = retry__nth(format, 1)) {
         scan.text = value;
         scan.left = length;
-        if (!retry__scan_date(&scan, format))
+        if (!retry__scan_date(&scan, format, field))
             continue;
         if (format[1] == 'A')
-            scan.field[RETRY__YEAR] = retry__full_year(scan.field[RETRY__YEAR], unix_seconds);
-        return retry__unix_seconds(scan.field, date);
+            field[RETRY__YEAR] = retry__full_year(field[RETRY__YEAR], unix_seconds);
+        return retry__unix_seconds(field, date);
     }
     return false;
 }
@@ -2996,11 +3097,338 @@ __attribute__((unused)) static uint8_t retry__outcome(const retry_failure *failu
 /* (implementation: aimd: begin) */
 /* (implementation: aimd: end) */
 
-/* (implementation: scopes: begin) */
-/* (implementation: scopes: end) */
+/* >>scopes */
 
-/* (implementation: from text: begin) */
-/* (implementation: from text: end) */
+/* How many slots a name may have: neighbours, from the one on that its hash picks. */
+#define RETRY__SCOPE_REACH 4
+
+/* FNV-1a with a multiplier that moves every byte into the upper bits, which pick the slot. */
+RETRY__WRAPS static uint32_t retry__scope_hash(const void *name, size_t length)
+{
+    const unsigned char *bytes = (const unsigned char *)name;
+    uint32_t hash = RETRY__GOLDEN;
+    size_t i;
+    for (i = 0; bytes && i < length; i++)
+        hash = (hash ^ bytes[i]) * RETRY__GOLDEN;
+    return hash;
+}
+
+static void retry__scope_open(const retry_scopes *scopes, retry_scope *slot, uint32_t hash,
+                              retry_time now)
+{
+    slot->client = scopes->client;
+    slot->client.budget = &slot->budget;
+    slot->retry__name = hash;
+    retry_budget_init(&slot->budget, &scopes->options, now);
+}
+
+static bool retry__scope_is_full(retry_scope *slot, retry_time now)
+{
+    retry__budget_refill(&slot->budget, now);
+    return retry_budget_balance(&slot->budget) == slot->budget.options.capacity;
+}
+
+RETRY_API const retry_client *retry_scope_client(retry_scopes *scopes, const void *name,
+                                                 size_t length, retry_time now)
+{
+    uint32_t hash = retry__scope_hash(name, length);
+    retry_scope *slot, *first, *end;
+    uint32_t reach;
+    if (!scopes)
+        return NULL;
+    if (!scopes->slots)
+        return &scopes->client;
+    reach = retry__min(scopes->count, RETRY__SCOPE_REACH);
+    first = scopes->slots + retry__pick(0, scopes->count - reach, hash);
+    end = first + reach;
+    for (slot = first; slot != end; slot++) {
+        if (!slot->client.budget) /* never used: the name has none behind it either */
+            retry__scope_open(scopes, slot, hash, now);
+        if (slot->retry__name == hash)
+            return &slot->client;
+    }
+    for (slot = first; slot != end; slot++) {
+        if (retry__scope_is_full(slot, now)) {
+            slot->retry__name = hash; /* and nothing else: requests may still use its client */
+            return &slot->client;
+        }
+    }
+    return &scopes->client;
+}
+
+/* >>from-text */
+
+/* Presets, X(name, initialiser); the first is the default. A name goes before one that it begins
+   with. */
+#define RETRY__POLICY_PRESETS(X)                                                       \
+    X("best-effort", RETRY_POLICY_BEST_EFFORT)                                         \
+    X("smithy", RETRY_POLICY_SMITHY)                                                   \
+    X("aws-2026", RETRY_POLICY_AWS_2026)                                               \
+    X("aws", RETRY_POLICY_AWS)                                                         \
+    X("grpc", RETRY__POLICY(RETRY_BACKOFF_GRPC, RETRY_BACKOFF_DEFAULT, 0, 0, 0))       \
+    X("rfc0049", RETRY__POLICY(RETRY_BACKOFF_RFC0049, RETRY_BACKOFF_DEFAULT, 0, 0, 0)) \
+    X("controlled", RETRY__POLICY(RETRY_BACKOFF_CONTROLLED, RETRY_BACKOFF_DEFAULT, 0, 0, 0))
+#define RETRY__BUDGET_PRESETS(X)                  \
+    X("none", RETRY__BUDGET_NONE)                 \
+    X("best-effort", RETRY_BUDGET_BEST_EFFORT(1)) \
+    X("smithy", RETRY_BUDGET_SMITHY)              \
+    X("aws-2026", RETRY_BUDGET_AWS_2026)          \
+    X("aws", RETRY_BUDGET_AWS)                    \
+    X("grpc", RETRY_BUDGET_GRPC)
+#define RETRY__BUDGET_NONE                      \
+    {                                           \
+        0, 1000, 0, 0, 0, 0, 0, 0, false, false \
+    }
+
+/* Keys, X(name, kind of value, field). */
+#define RETRY__POLICY_KEYS(X)                           \
+    X("attempts", WHOLE, max_attempts)                  \
+    X("curve", CURVE, backoff.curve)                    \
+    X("jitter", JITTER, backoff.jitter)                 \
+    X("min", DURATION, backoff.min)                     \
+    X("initial", DURATION, backoff.initial)             \
+    X("max", DURATION, backoff.max)                     \
+    X("factor", RATIO, backoff.factor)                  \
+    X("spread", RATIO, backoff.spread)                  \
+    X("throttled", DURATION, throttle_backoff.initial)  \
+    X("retry-after-max", DURATION, retry_after_max)     \
+    X("retry-after-slack", DURATION, retry_after_slack) \
+    X("retry-after-spread", RATIO, retry_after_spread)
+#define RETRY__BUDGET_KEYS(X)                  \
+    X("capacity", TOKENS, capacity)            \
+    X("cost", TOKENS, retry_cost)              \
+    X("timeout-cost", TOKENS, timeout_cost)    \
+    X("throttle-cost", TOKENS, throttle_cost)  \
+    X("success", TOKENS, success_deposit)      \
+    X("request", TOKENS, request_deposit)      \
+    X("per-second", TOKENS, refill_per_second) \
+    X("floor", TOKENS, floor)                  \
+    X("refund-last", ANSWER, refund_last)      \
+    X("charge-failures", ANSWER, charge_failures)
+
+#define RETRY__PRESET_NAME(name, preset) name "\0"
+#define RETRY__PRESET(name, preset) preset,
+#define RETRY__KEY(name, kind, member) name "=\0"
+
+/* Kinds of value: numbers, then names. */
+enum {
+    RETRY__WHOLE,
+    RETRY__TOKENS,
+    RETRY__RATIO,
+    RETRY__DURATION,
+    RETRY__CURVE,
+    RETRY__JITTER,
+    RETRY__ANSWER
+};
+
+/* A key's kind of value, and where in its struct the field is. */
+typedef struct retry__field {
+    uint8_t kind, offset;
+} retry__field;
+
+typedef char retry__answers_fit_a_byte[sizeof(bool) == 1 ? 1 : -1];
+
+/* x / 10^9 for x up to 2^52; 4503599 is 2^52 / 10^9 rounded down, so that the estimate may be 1 too
+   small. */
+static uint32_t retry__billionth(uint64_t x)
+{
+    uint32_t estimate = (uint32_t)(((x >> 20) * 4503599) >> 32);
+    return x - (uint64_t)estimate * 1000000000 < 1000000000 ? estimate : estimate + 1;
+}
+
+/* Digits, and behind a point up to so many decimals. */
+static bool retry__scan_decimal(retry__scan *scan, uint32_t decimals, uint32_t *whole,
+                                uint32_t *billionths)
+{
+    uint32_t digit, place;
+    *billionths = 0;
+    if (!retry__scan_digit(scan, whole))
+        return false;
+    while (retry__scan_digit(scan, &digit)) {
+        if (*whole > UINT32_MAX / 10 || *whole * 10 > UINT32_MAX - digit)
+            return false;
+        *whole = *whole * 10 + digit;
+    }
+    if (decimals == 0 || !retry__scan_literal(scan, '.'))
+        return true;
+    if (!retry__scan_digit(scan, billionths))
+        return false;
+    for (place = 1; place < 9; place++) {
+        if (place >= decimals || !retry__scan_digit(scan, &digit))
+            digit = 0;
+        *billionths = *billionths * 10 + digit;
+    }
+    return true;
+}
+
+static bool retry__parse_number(retry__scan *value, uint32_t kind, uint32_t *number)
+{
+    static const struct {
+        uint32_t scale;    /* what is kept for 1 */
+        uint32_t rounding; /* billionths that are added before the rest is cut off */
+        uint32_t decimals; /* at most */
+    } rows[] = {
+        {1, 0, 0},               /* WHOLE */
+        {1000, 0, 3},            /* TOKENS: three decimals need no rounding */
+        {65536, 500000000, 9},   /* RATIO: to the nearest */
+        {1, 999999999, 9},       /* DURATION in ms: up */
+        {1000, 999999999, 9},    /* in s */
+        {60000, 999999999, 9},   /* in m */
+        {3600000, 999999999, 9}, /* in h */
+    };
+    static const char units[] = "ms\0s\0m\0h\0";
+    uint32_t whole, billionths, unit;
+    uint64_t scaled;
+    if (!retry__scan_decimal(value, rows[kind].decimals, &whole, &billionths))
+        return false;
+    if (kind == RETRY__DURATION && retry__scan_name(value, units, &unit))
+        kind += unit;
+    scaled = (uint64_t)whole * rows[kind].scale +
+             retry__billionth((uint64_t)billionths * rows[kind].scale + rows[kind].rounding);
+    if (value->left != 0 || scaled > UINT32_MAX)
+        return false;
+    *number = (uint32_t)scaled;
+    return true;
+}
+
+static bool retry__parse_value(retry__scan *value, uint8_t kind, unsigned char *into)
+{
+    static const char curves[] = "exponential\0constant\0linear\0power\0controlled\0";
+    static const char jitters[] = "none\0full\0equal\0spread\0decorrelated\0";
+    static const char answers[] = "no\0yes\0";
+    static const char *const names[] = {curves, jitters, answers};
+    uint32_t index;
+    if (kind < RETRY__CURVE)
+        return retry__parse_number(value, kind, (uint32_t *)(void *)into);
+    if (!retry__scan_name(value, names[kind - RETRY__CURVE], &index) || value->left != 0)
+        return false;
+    *into = (uint8_t)index;
+    return true;
+}
+
+static bool retry__separates(char c)
+{
+    return retry__is_space(c) || c == ',';
+}
+
+/* Cuts the next word off the text; false if there is none. */
+static bool retry__scan_word(retry__scan *text, retry__scan *word)
+{
+    size_t length = 0;
+    while (text->left != 0 && retry__separates(*text->text))
+        retry__scan_skip(text, 1);
+    while (length < text->left && !retry__separates(text->text[length]))
+        length++;
+    word->text = text->text;
+    word->left = length;
+    retry__scan_skip(text, length);
+    return length != 0;
+}
+
+/* The preset that the text begins with, which is cut off it; else the default. */
+static uint32_t retry__parse_preset(retry__scan *text, const char *names)
+{
+    retry__scan rest = *text, word;
+    uint32_t preset;
+    if (!retry__scan_word(&rest, &word) || !retry__scan_name(&word, names, &preset) ||
+        word.left != 0)
+        return 0;
+    *text = rest;
+    return preset;
+}
+
+/* Sets fields of a struct by the keys and values in the text. Returns the first byte of what is
+   wrong; NULL if nothing is. */
+static const char *retry__parse_fields(retry__scan *text, const char *keys,
+                                       const retry__field *fields, void *into)
+{
+    retry__scan word;
+    uint32_t seen = 0;
+    while (retry__scan_word(text, &word)) {
+        const char *at = word.text;
+        uint32_t key;
+        if (!retry__scan_name(&word, keys, &key) || ((seen >> key) & 1) != 0)
+            return at;
+        seen |= (uint32_t)1 << key;
+        at = word.text;
+        if (!retry__parse_value(&word, fields[key].kind,
+                                (unsigned char *)into + fields[key].offset))
+            return at;
+    }
+    return NULL;
+}
+
+/* Begins to read a text into a struct; false for a NULL argument. */
+static bool retry__scan_begin(retry__scan *scan, const char *text, size_t length, const void *into)
+{
+    scan->text = text ? text : "";
+    scan->left = length;
+    return into && (text || length == 0);
+}
+
+static bool retry__misread(size_t *offset, size_t at)
+{
+    if (offset)
+        *offset = at;
+    return false;
+}
+
+RETRY_API bool retry_parse_policy(retry_policy *policy, const char *text, size_t length,
+                                  size_t *offset)
+{
+#define RETRY__X(name, kind, member) {RETRY__##kind, offsetof(retry_policy, member)},
+    static const retry__field fields[] = {RETRY__POLICY_KEYS(RETRY__X)};
+#undef RETRY__X
+    static const char keys[] = RETRY__POLICY_KEYS(RETRY__KEY);
+    static const char names[] = RETRY__POLICY_PRESETS(RETRY__PRESET_NAME);
+    static const retry_policy presets[] = {RETRY__POLICY_PRESETS(RETRY__PRESET)};
+    retry_policy parsed;
+    retry_ms throttled;
+    const char *fault;
+    retry__scan scan;
+    if (!retry__scan_begin(&scan, text, length, policy))
+        return retry__misread(offset, 0);
+    parsed = presets[retry__parse_preset(&scan, names)];
+    fault = retry__parse_fields(&scan, keys, fields, &parsed);
+    if (fault)
+        return retry__misread(offset, (size_t)(fault - text));
+    throttled = parsed.throttle_backoff.initial;
+    if (throttled != 0) { /* all else as for other attempts, where the preset throttles too */
+        parsed.throttle_backoff = parsed.backoff;
+        parsed.throttle_backoff.initial = throttled;
+    }
+    *policy = parsed;
+    return true;
+}
+
+RETRY_API bool retry_parse_budget(retry_budget_options *options, const char *text, size_t length,
+                                  size_t *offset)
+{
+#define RETRY__X(name, kind, member) {RETRY__##kind, offsetof(retry_budget_options, member)},
+    static const retry__field fields[] = {RETRY__BUDGET_KEYS(RETRY__X)};
+#undef RETRY__X
+    static const char keys[] = RETRY__BUDGET_KEYS(RETRY__KEY);
+    static const char names[] = RETRY__BUDGET_PRESETS(RETRY__PRESET_NAME);
+    static const retry_budget_options presets[] = {RETRY__BUDGET_PRESETS(RETRY__PRESET)};
+    retry_budget_options parsed;
+    const char *fault;
+    retry__scan scan;
+    if (!retry__scan_begin(&scan, text, length, options))
+        return retry__misread(offset, 0);
+    parsed = presets[retry__parse_preset(&scan, names)];
+    fault = retry__parse_fields(&scan, keys, fields, &parsed);
+    if (fault)
+        return retry__misread(offset, (size_t)(fault - text));
+    *options = parsed;
+    return true;
+}
+
+RETRY_API bool retry_parse_duration(const char *text, size_t length, retry_ms *duration)
+{
+    retry__scan scan;
+    return retry__scan_begin(&scan, text, length, duration) &&
+           retry__parse_number(&scan, RETRY__DURATION, duration);
+}
 
 #ifdef __cplusplus
 }
@@ -3026,10 +3454,15 @@ __attribute__((unused)) static uint8_t retry__outcome(const retry_failure *failu
 /* (undefs: hedge: end) */
 /* (undefs: aimd: begin) */
 /* (undefs: aimd: end) */
-/* (undefs: scopes: begin) */
-/* (undefs: scopes: end) */
-/* (undefs: from text: begin) */
-/* (undefs: from text: end) */
+#undef RETRY__SCOPE_REACH
+#undef RETRY__POLICY_PRESETS
+#undef RETRY__BUDGET_PRESETS
+#undef RETRY__BUDGET_NONE
+#undef RETRY__POLICY_KEYS
+#undef RETRY__BUDGET_KEYS
+#undef RETRY__PRESET_NAME
+#undef RETRY__PRESET
+#undef RETRY__KEY
 
 #endif /* RETRY_IMPLEMENTATION */
 
