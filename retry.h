@@ -481,7 +481,7 @@
 
 #if !defined(RETRY_STATIC)
 #define RETRY_API extern
-#elif defined(__GNUC__)
+#elif defined(__GNUC__) || defined(__clang__)
 #define RETRY_API static __attribute__((unused))
 #else
 #define RETRY_API static
@@ -1288,6 +1288,12 @@ RETRY_API retry_clock retry_system_clock(void);
 #endif
 #ifdef RETRY_SYSTEM_CLOCK
 #ifdef _WIN32
+#ifndef WIN32_LEAN_AND_MEAN /* lets winsock2.h come after it */
+#define WIN32_LEAN_AND_MEAN
+#endif
+#ifndef NOMINMAX
+#define NOMINMAX
+#endif
 #include <windows.h>
 #else
 #include <errno.h>
@@ -1402,6 +1408,9 @@ static retry_ms retry__left(retry_time from, retry_ms span, retry_time now)
 #endif
 #elif !defined(_MSC_VER)
 #define RETRY__PLAIN
+#ifdef __TINYC__
+#warning "tcc has no atomics: budgets, gates and the generator are for one thread only."
+#endif
 #endif
 
 static uint32_t retry__load(const uint32_t *counter)
@@ -3025,23 +3034,35 @@ RETRY_API retry_decision retry_run(retry_request *request, const retry_clock *cl
 /* >>clock */
 
 #ifdef RETRY_SYSTEM_CLOCK
-static retry_time retry__system_now(void *context)
+static uint64_t retry__system_ms(void)
 {
-    (void)context;
-#if defined(_WIN32)
-    return (retry_time)GetTickCount64();
+#if defined(_WIN32) /* GetTickCount64 goes in steps of 10 to 16 ms */
+    LARGE_INTEGER frequency, count;
+    uint64_t each, rest;
+    QueryPerformanceFrequency(&frequency);
+    QueryPerformanceCounter(&count);
+    each = (uint64_t)frequency.QuadPart;
+    rest = (uint64_t)count.QuadPart % each;
+    return (uint64_t)count.QuadPart / each * 1000 + rest * 1000 / each;
 #else
     struct timespec now;
     clock_gettime(CLOCK_MONOTONIC, &now);
-    return (retry_time)((uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000);
+    return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
 #endif
+}
+
+static retry_time retry__system_now(void *context)
+{
+    (void)context;
+    return (retry_time)retry__system_ms();
 }
 
 static void retry__system_sleep(void *context, retry_ms delay)
 {
-    (void)context;
-#if defined(_WIN32)
-    Sleep(delay == INFINITE ? delay - 1 : delay);
+#if defined(_WIN32) /* Sleep returns up to a tick early */
+    uint64_t now = retry__system_ms(), end = now + delay;
+    for (; now < end; now = retry__system_ms())
+        Sleep((DWORD)(end - now < INFINITE ? end - now : INFINITE - 1));
 #else
     struct timespec left;
     left.tv_sec = (time_t)(delay / 1000);
@@ -3049,6 +3070,7 @@ static void retry__system_sleep(void *context, retry_ms delay)
     while (nanosleep(&left, &left) != 0 && errno == EINTR)
         continue;
 #endif
+    (void)context;
 }
 
 RETRY_API retry_clock retry_system_clock(void)
