@@ -218,8 +218,21 @@
    The failure of a refusal carries the ms to the next probe, so the retry waits for it. Hand every
    permit back: a probe of which nothing is heard holds all others up for probe_timeout ms.
 
-   (manual: throttle: begin)
-   (manual: throttle: end)
+   CLIENT-SIDE THROTTLING
+
+   An overloaded server spends itself on saying no. With a retry_throttle, one per backend, a client
+   that sends over `k` times what is accepted drops at random what would be refused anyway. Sick
+   attempts are not accepted, nor are those with `throttle` set. Not for a few calls a minute, which
+   prove nothing.
+
+      send = retry_throttle_ask(&throttle, retry_random(&request), now);   before each attempt
+      failure.reason = RETRY_REASON_CLIENT_THROTTLED;                      refused
+      retry_throttle_report(&throttle, &failure, now);     when it has ended; NULL: it worked
+
+   It bounds first attempts, which a budget does not: a budget per service, a breaker per node and a
+   throttle per backend go together. Ask for the rate first, then the breaker, then the throttle: an
+   unused token of the rate is lost, which only slows; a permit is released; the throttle counts
+   what it lets pass.
 
    (manual: latency: begin)
    (manual: latency: end)
@@ -365,8 +378,8 @@
 #define retry_breaker_release retry_breaker_release_time_32
 #define retry_breaker_reset retry_breaker_reset_time_32
 #define retry_breaker_state retry_breaker_state_time_32
-/* (renames: throttle: begin) */
-/* (renames: throttle: end) */
+#define retry_throttle_ask retry_throttle_ask_time_32
+#define retry_throttle_report retry_throttle_report_time_32
 /* (renames: latency: begin) */
 /* (renames: latency: end) */
 /* (renames: hedge: begin) */
@@ -1030,8 +1043,30 @@ RETRY_API retry_failure retry_classify_permit(retry_permit permit);
         }                                           \
     }
 
-/* (declarations: throttle: begin) */
-/* (declarations: throttle: end) */
+/* ---- Client-side throttling ---------------------------------------------------------------- */
+
+/* One per backend, zeroed. Shared by any number of threads, without a lock. Source: Google's Site
+   Reliability Engineering, "Handling Overload". */
+typedef struct retry_throttle {
+    uint32_t k;             /* RETRY_RATIO of requests to accepts above which it refuses (default:
+                               0: 2; below 1: 1) */
+    uint32_t max_rejection; /* RETRY_RATIO; the highest probability of a refusal (default: 0: 0.9;
+                               over 0.999: 0.999) */
+    retry_ms window;        /* ms, rounded and rolling as a breaker's (default: 0: 120000) */
+    retry__window retry__requests; /* private: all, and the accepted ones */
+} retry_throttle;
+
+/* Before each attempt, first ones too. True: send it; it counts as a request. False, a failure
+   CLIENT_THROTTLED: exactly when random / 2^32 (32 uniform bits) is below the smaller of
+   max_rejection and (requests - k * accepts) / (requests + 1). Unlike in the book refusals are no
+   requests: with them it would not come back from an outage longer than its window. An eighth with
+   over 1,000 requests or accepts may halve both. NULL: true. */
+RETRY_API bool retry_throttle_ask(retry_throttle *throttle, uint32_t random, retry_time now);
+
+/* How an attempt that was sent ended; a NULL failure: it worked. An answer without `throttle` is an
+   accept; all else, and NULL for `throttle`, does nothing. */
+RETRY_API void retry_throttle_report(retry_throttle *throttle, const retry_failure *failure,
+                                     retry_time now);
 
 /* (declarations: latency: begin) */
 /* (declarations: latency: end) */
@@ -3081,8 +3116,52 @@ RETRY_API retry_failure retry_classify_permit(retry_permit permit)
     return failure;
 }
 
-/* (implementation: throttle: begin) */
-/* (implementation: throttle: end) */
+/* >>throttle */
+
+static uint32_t *retry__throttle_slice(retry_throttle *throttle, uint32_t now)
+{
+    retry_ms window = throttle->window ? throttle->window : 120000;
+    return retry__window_at(&throttle->retry__requests, window, now);
+}
+
+static void retry__throttle_count(uint32_t *slice, uint32_t more)
+{
+    uint32_t seen = retry__load_ordered(slice);
+    while (!retry__swap_ordered(slice, &seen, retry__window_add(seen, 0, more)))
+        continue;
+}
+
+/* Whether random / 2^32 is below the probability of a refusal, as 16.16 and multiplied out. The
+   excess has no fraction below 2^-16, so what the last shift cuts off makes no difference. */
+static bool retry__throttle_refuses(const retry_throttle *throttle, uint32_t random)
+{
+    retry__counts requests = retry__window_sum(&throttle->retry__requests, 0);
+    uint32_t k = throttle->k ? retry__max(throttle->k, RETRY_RATIO(1)) : RETRY_RATIO(2);
+    uint32_t most = throttle->max_rejection ? throttle->max_rejection : RETRY_RATIO(0.9);
+    uint32_t excess = retry__subtract(requests.all << 16, retry__multiply(k, requests.marked));
+    return random >> 16 < retry__min(most, RETRY_RATIO(0.999)) &&
+           excess > (uint32_t)(((uint64_t)random * (requests.all + 1)) >> 16);
+}
+
+RETRY_API bool retry_throttle_ask(retry_throttle *throttle, uint32_t random, retry_time now)
+{
+    uint32_t *slice;
+    if (!throttle)
+        return true;
+    slice = retry__throttle_slice(throttle, (uint32_t)now);
+    if (retry__throttle_refuses(throttle, random))
+        return false;
+    retry__throttle_count(slice, RETRY__WINDOW_ALL);
+    return true;
+}
+
+RETRY_API void retry_throttle_report(retry_throttle *throttle, const retry_failure *failure,
+                                     retry_time now)
+{
+    bool accepted = retry__outcome(failure) == RETRY__ANSWERED && !(failure && failure->throttle);
+    if (throttle && accepted)
+        retry__throttle_count(retry__throttle_slice(throttle, (uint32_t)now), RETRY__WINDOW_MARKED);
+}
 
 /* (implementation: latency: begin) */
 /* (implementation: latency: end) */
@@ -3125,8 +3204,6 @@ RETRY_API retry_failure retry_classify_permit(retry_permit permit)
 #undef RETRY__WINDOW_FULL
 #undef RETRY__WINDOW_HALVES
 #undef RETRY__WINDOW_EMPTIED
-/* (undefs: throttle: begin) */
-/* (undefs: throttle: end) */
 /* (undefs: latency: begin) */
 /* (undefs: latency: end) */
 /* (undefs: hedge: begin) */
