@@ -299,11 +299,37 @@
    (manual: rate: begin)
    (manual: rate: end)
 
-   (manual: breaker: begin)
-   (manual: breaker: end)
+   CIRCUIT BREAKER
 
-   (manual: throttle: begin)
-   (manual: throttle: end)
+   A node that is down costs every operation a timeout. A retry_breaker, one per node, learns of it
+   from the attempts' reports and fails the others at once, until a probe is answered. What opens it
+   is sick: `timeout`, ATTEMPT_TIMED_OUT, SOCKET_CLOSED_WHILE_IN_FLIGHT, SOCKET_, SERVICE_ and
+   NODE_NOT_AVAILABLE, SERVER_ERROR. Any other error is an answer: somebody is there. Not for one
+   address of many servers: it would shut out the healthy ones.
+
+      permit = retry_breaker_ask(&breaker, now);              before each attempt
+      failure = retry_classify_permit(permit);                refused: for retry_orchestrate
+      retry_breaker_report(&breaker, permit, &failure, now);  when it has ended; NULL: it worked
+      retry_breaker_release(&breaker, permit, now);           or was cancelled, or never sent
+
+   The failure of a refusal carries the ms to the next probe, so the retry waits for it. Hand every
+   permit back: a probe of which nothing is heard holds all others up for probe_timeout ms.
+
+   CLIENT-SIDE THROTTLING
+
+   An overloaded server spends itself on saying no. With a retry_throttle, one per backend, a client
+   that sends over `k` times what is accepted drops at random what would be refused anyway. Sick
+   attempts are not accepted, nor are those with `throttle` set. Not for a few calls a minute, which
+   prove nothing.
+
+      send = retry_throttle_ask(&throttle, retry_random(&request), now);   before each attempt
+      failure.reason = RETRY_REASON_CLIENT_THROTTLED;                      refused
+      retry_throttle_report(&throttle, &failure, now);     when it has ended; NULL: it worked
+
+   It bounds first attempts, which a budget does not: a budget per service, a breaker per node and a
+   throttle per backend go together. Ask for the rate first, then the breaker, then the throttle: an
+   unused token of the rate is lost, which only slows; a permit is released; the throttle counts
+   what it lets pass.
 
    (manual: latency: begin)
    (manual: latency: end)
@@ -521,10 +547,13 @@
 #define retry_system_clock retry_system_clock_time_32
 /* (renames: rate: begin) */
 /* (renames: rate: end) */
-/* (renames: breaker: begin) */
-/* (renames: breaker: end) */
-/* (renames: throttle: begin) */
-/* (renames: throttle: end) */
+#define retry_breaker_ask retry_breaker_ask_time_32
+#define retry_breaker_report retry_breaker_report_time_32
+#define retry_breaker_release retry_breaker_release_time_32
+#define retry_breaker_reset retry_breaker_reset_time_32
+#define retry_breaker_state retry_breaker_state_time_32
+#define retry_throttle_ask retry_throttle_ask_time_32
+#define retry_throttle_report retry_throttle_report_time_32
 /* (renames: latency: begin) */
 /* (renames: latency: end) */
 /* (renames: hedge: begin) */
@@ -1179,11 +1208,105 @@ RETRY_API retry_decision retry_run(retry_request *request, const retry_clock *cl
 /* (declarations: rate: begin) */
 /* (declarations: rate: end) */
 
-/* (declarations: breaker: begin) */
-/* (declarations: breaker: end) */
+/* ---- Circuit breaker ----------------------------------------------------------------------- */
 
-/* (declarations: throttle: begin) */
-/* (declarations: throttle: end) */
+/* Two counts over a while that rolls on in eighths; part of a breaker and of a throttle. */
+typedef struct retry__window {
+    uint32_t retry__end;       /* private: last ms of the slice under way, modulo 2^32 */
+    uint32_t retry__slices[8]; /* private: the counts of each eighth */
+} retry__window;
+
+enum { RETRY_BREAKER_CLOSED, RETRY_BREAKER_OPEN, RETRY_BREAKER_HALF_OPEN };
+
+/* One per node, zeroed. Shared by any number of threads, without a lock. Source: the Couchbase
+   SDKs, whose numbers are the defaults. */
+typedef struct retry_breaker {
+    uint32_t volume;        /* reports in the window before it may open (default: 0: 20; over
+                               500: 500) */
+    uint32_t ratio;         /* RETRY_RATIO of sick ones among them at which it opens (default: 0: a
+                               half; over 1: 1) */
+    retry_ms window;        /* ms, rounded up to 8 * 2^n, at most 2^23; rolls in eighths, the last
+                               of which is under way (default: 0: 60000) */
+    retry_ms open;          /* ms that it refuses everything (default: 0: 5000; at most 2^30) */
+    retry_ms probe_timeout; /* ms after which a silent probe has failed (default: 0: 5000; at most
+                               2^30) */
+    uint32_t retry__state;  /* private: state, generation and instant */
+    retry__window retry__reports; /* private: all, and the sick ones */
+} retry_breaker;
+
+/* Goes back, as it is, with the report or the release of its attempt. */
+typedef struct retry_permit {
+    bool granted;          /* to send */
+    uint8_t retry__ticket; /* private: the state that granted it */
+    retry_ms wait;         /* ms to the next probe; 0: granted, or nobody knows */
+} retry_permit;
+
+/* Before each attempt. CLOSED grants. OPEN refuses until `open` ms have passed since it opened; the
+   first to ask then is the probe: HALF_OPEN, which refuses all others with `wait` 0 until it is
+   reported. If that takes probe_timeout ms it has failed, and the breaker is OPEN from then on.
+   NULL: granted. */
+RETRY_API retry_permit retry_breaker_ask(retry_breaker *breaker, retry_time now);
+
+/* How the attempt ended; a NULL failure: it worked. CLOSED counts it, and a sick one opens the
+   breaker if the window holds `volume` reports of which `ratio` are sick, to half of its unit. (An
+   eighth with over 1,000 may halve both counts.) The probe's report decides: sick opens it anew, an
+   answer closes it with an empty window. CIRCUIT_BREAKER_OPEN, CLIENT_THROTTLED: as released.
+   Nothing happens if the breaker has opened, closed or been reset since it gave the permit (which,
+   and what was reported with it, may be taken for new again after 60 such changes), if the permit
+   was not granted, or if the breaker is NULL. */
+RETRY_API void retry_breaker_report(retry_breaker *breaker, retry_permit permit,
+                                    const retry_failure *failure, retry_time now);
+
+/* Instead of a report, if there is no outcome: cancelled, or never sent. If it was the probe, the
+   breaker is OPEN and the next to ask is the probe; else nothing happens. */
+RETRY_API void retry_breaker_release(retry_breaker *breaker, retry_permit permit, retry_time now);
+
+/* CLOSED, with an empty window: after a reconnect. NULL: nothing happens. */
+RETRY_API void retry_breaker_reset(retry_breaker *breaker, retry_time now);
+
+/* RETRY_BREAKER_x: what an ask at `now` would meet; OPEN if it would be the probe. NULL: CLOSED. */
+RETRY_API uint8_t retry_breaker_state(const retry_breaker *breaker, retry_time now);
+
+/* A refusal as a failure, for retry_orchestrate: CIRCUIT_BREAKER_OPEN, retry_after is `wait`. A
+   permit that was granted: reason NONE. */
+RETRY_API retry_failure retry_classify_permit(retry_permit permit);
+
+/* Initialiser. */
+#define RETRY_BREAKER_COUCHBASE                     \
+    {                                               \
+        20, RETRY_RATIO(0.5), 60000, 5000, 5000, 0, \
+        {                                           \
+            0,                                      \
+            {                                       \
+                0, 0, 0, 0, 0, 0, 0, 0              \
+            }                                       \
+        }                                           \
+    }
+
+/* ---- Client-side throttling ---------------------------------------------------------------- */
+
+/* One per backend, zeroed. Shared by any number of threads, without a lock. Source: Google's Site
+   Reliability Engineering, "Handling Overload". */
+typedef struct retry_throttle {
+    uint32_t k;             /* RETRY_RATIO of requests to accepts above which it refuses (default:
+                               0: 2; below 1: 1) */
+    uint32_t max_rejection; /* RETRY_RATIO; the highest probability of a refusal (default: 0: 0.9;
+                               over 0.999: 0.999) */
+    retry_ms window;        /* ms, rounded and rolling as a breaker's (default: 0: 120000) */
+    retry__window retry__requests; /* private: all, and the accepted ones */
+} retry_throttle;
+
+/* Before each attempt, first ones too. True: send it; it counts as a request. False, a failure
+   CLIENT_THROTTLED: exactly when random / 2^32 (32 uniform bits) is below the smaller of
+   max_rejection and (requests - k * accepts) / (requests + 1). Unlike in the book refusals are no
+   requests: with them it would not come back from an outage longer than its window. An eighth with
+   over 1,000 requests or accepts may halve both. NULL: true. */
+RETRY_API bool retry_throttle_ask(retry_throttle *throttle, uint32_t random, retry_time now);
+
+/* How an attempt that was sent ended; a NULL failure: it worked. An answer without `throttle` is an
+   accept; all else, and NULL for `throttle`, does nothing. */
+RETRY_API void retry_throttle_report(retry_throttle *throttle, const retry_failure *failure,
+                                     retry_time now);
 
 /* (declarations: latency: begin) */
 /* (declarations: latency: end) */
@@ -1460,6 +1583,29 @@ static void retry__store(uint32_t *counter, uint32_t value)
     uint32_t seen = retry__load(counter);
     while (!retry__swap(counter, &seen, value))
         continue;
+}
+
+/* These two are for words of which one says what another means: all threads see what they do in
+   one order. */
+static uint32_t retry__load_ordered(const uint32_t *word)
+{
+#if defined(RETRY__PLAIN)
+    return retry__load(word);
+#elif defined(__GNUC__)
+    return __atomic_load_n(word, __ATOMIC_SEQ_CST);
+#else
+    return (uint32_t)_InterlockedCompareExchange((volatile long *)word, 0, 0);
+#endif
+}
+
+static bool retry__swap_ordered(uint32_t *word, uint32_t *expected, uint32_t desired)
+{
+#if !defined(RETRY__PLAIN) && defined(__GNUC__)
+    return __atomic_compare_exchange_n(word, expected, desired, false, __ATOMIC_SEQ_CST,
+                                       __ATOMIC_SEQ_CST);
+#else
+    return retry__swap(word, expected, desired); /* MSVC's intrinsics are full barriers */
+#endif
 }
 
 /* >>names */
@@ -3104,11 +3250,347 @@ __attribute__((unused)) static uint8_t retry__outcome(const retry_failure *failu
 /* (implementation: rate: begin) */
 /* (implementation: rate: end) */
 
-/* (implementation: breaker: begin) */
-/* (implementation: breaker: end) */
+/* >>window */
 
-/* (implementation: throttle: begin) */
-/* (implementation: throttle: end) */
+/* All, and the marked ones (the sick, the accepted), of the last eight slices of 2^shift ms. A
+   slice is one word: from the lowest bit on 12 for all, 12 for the marked, 2 for how often it was
+   emptied, 6 for the owner: a breaker's generation, so that a new one begins with empty slices. */
+#define RETRY__WINDOW_ALL UINT32_C(0x00000001)
+#define RETRY__WINDOW_MARKED UINT32_C(0x00001000)
+#define RETRY__WINDOW_COUNTS UINT32_C(0x00ffffff)
+#define RETRY__WINDOW_FULL UINT32_C(0x00800800) /* one of the counts has reached 2,048 */
+#define RETRY__WINDOW_HALVES UINT32_C(0x007ff7ff)
+#define RETRY__WINDOW_EMPTIED UINT32_C(0x01000000)
+
+typedef struct retry__counts {
+    uint32_t all, marked; /* 0 to 16,384 */
+} retry__counts;
+
+/* ms that have passed since an instant of which 32 bits were kept; none if the clock is up to 2^27
+   ms behind it. */
+RETRY__WRAPS static retry_ms retry__passed(uint32_t from, uint32_t now)
+{
+    uint32_t passed = now - from;
+    return passed >> 27 == 31 ? 0 : passed;
+}
+
+/* The shift of slices of which eight last `length` ms, which is not 0. In fours first, as every
+   attempt asks. */
+static uint32_t retry__window_shift(retry_ms length)
+{
+    uint32_t slice = (retry__min(length, UINT32_C(1) << 23) - 1) >> 3;
+    uint32_t shift = 0;
+    for (; slice >= 16; slice >>= 4)
+        shift += 4;
+    for (; slice != 0; slice >>= 1)
+        shift++;
+    return shift;
+}
+
+/* Goes on from the slice that ends at `end` to the one that ends at `next`, `slices` later, unless
+   another thread has. Those up to it are emptied first: they hold what was counted a window or more
+   ago. Who sees `next` may count while another who saw `end` still empties; that one finds the word
+   changed since it was read, as no emptying leaves a word as it was. */
+RETRY__WRAPS static void retry__window_turn(retry__window *window, uint32_t *end, uint32_t next,
+                                            uint32_t shift, uint32_t slices)
+{
+    for (; slices != 0; slices--) {
+        uint32_t *slice = &window->retry__slices[((next >> shift) - slices + 1) & 7];
+        uint32_t counts = retry__load_ordered(slice);
+        uint32_t emptied = (counts + RETRY__WINDOW_EMPTIED) & (3 * RETRY__WINDOW_EMPTIED);
+        if (retry__load_ordered(&window->retry__end) == *end)
+            retry__swap_ordered(slice, &counts, emptied);
+    }
+    if (retry__swap_ordered(&window->retry__end, end, next))
+        *end = next;
+}
+
+/* Moves the window on to `now`, unless the clock is behind; returns the end of the slice under way.
+   An end of 0 means none yet (or, of slices of 1 ms, instant 0: a clock that steps back from there
+   takes the window along). */
+RETRY__COLD uint32_t retry__window_move(retry__window *window, uint32_t shift, uint32_t now)
+{
+    uint32_t rest = (UINT32_C(1) << shift) - 1;
+    uint32_t end = retry__load_ordered(&window->retry__end);
+    while (end != (now | rest)) {
+        uint32_t slices = retry__passed(end & ~rest, now) >> shift;
+        if (slices == 0 && end != 0)
+            break;
+        retry__window_turn(window, &end, now | rest, shift, retry__min(slices, 8));
+    }
+    return end;
+}
+
+/* The slice under way at `now`. */
+RETRY__HOT uint32_t *retry__window_at(retry__window *window, retry_ms length, uint32_t now)
+{
+    uint32_t shift = retry__window_shift(length);
+    uint32_t end = retry__load_ordered(&window->retry__end);
+    if (end == 0 || retry__passed(end, now) != 0)
+        end = retry__window_move(window, shift, now);
+    return &window->retry__slices[(end >> shift) & 7];
+}
+
+/* Whether a slice counts for `owner`: the upper 6 bits of each. */
+static bool retry__window_owns(uint32_t owner, uint32_t slice)
+{
+    return (owner ^ slice) >> 26 == 0;
+}
+
+/* A slice with `more` counted. */
+static uint32_t retry__window_add(uint32_t slice, uint32_t owner, uint32_t more)
+{
+    if (!retry__window_owns(owner, slice))
+        slice = owner | (slice & (3 * RETRY__WINDOW_EMPTIED));
+    if ((slice & RETRY__WINDOW_FULL) != 0)
+        slice = (slice & ~RETRY__WINDOW_COUNTS) | ((slice >> 1) & RETRY__WINDOW_HALVES);
+    return slice + more;
+}
+
+static retry__counts retry__window_sum(const retry__window *window, uint32_t owner)
+{
+    retry__counts sum = {0, 0};
+    uint32_t i;
+    for (i = 0; i < 8; i++) {
+        uint32_t slice = retry__load_ordered(&window->retry__slices[i]);
+        if (!retry__window_owns(owner, slice))
+            continue;
+        sum.all += slice & 0xfff;
+        sum.marked += (slice >> 12) & 0xfff;
+    }
+    return sum;
+}
+
+/* >>breaker */
+
+enum { RETRY__BREAKER_DUE = RETRY_BREAKER_HALF_OPEN + 1 }; /* OPEN; the next to ask is the probe */
+
+/* The word that every change of state swaps: from the lowest bit on 2 of state, 6 of generation
+   (both are the ticket of its permits), and the last 24 of the instant at which the state began.
+   The window tells the rest: it is moved on to that instant, and stays there until the breaker has
+   closed again or the next probe is sent. */
+enum {
+    RETRY__BREAKER_STATE = 0x03,
+    RETRY__BREAKER_GENERATION = 0xfc,
+    RETRY__BREAKER_NEXT_GENERATION = 0x04
+};
+
+static uint32_t *retry__breaker_slice(retry_breaker *breaker, uint32_t now)
+{
+    retry_ms window = breaker->window ? breaker->window : 60000;
+    return retry__window_at(&breaker->retry__reports, window, now);
+}
+
+static retry_ms retry__breaker_span(retry_ms span)
+{
+    return span ? retry__min(span, UINT32_C(1) << 30) : 5000;
+}
+
+/* When the state began: the last such instant that is not past the slice under way. */
+RETRY__WRAPS static uint32_t retry__breaker_since(const retry_breaker *breaker, uint32_t word)
+{
+    uint32_t end = retry__load_ordered(&breaker->retry__reports.retry__end);
+    return end - ((end - (word >> 8)) & 0xffffff);
+}
+
+/* The state that an ask at `now` meets; *wait: ms to the next probe, 0 unless that is OPEN. */
+static uint8_t retry__breaker_meets(const retry_breaker *breaker, uint32_t word, uint32_t now,
+                                    retry_ms *wait)
+{
+    uint32_t state = word & RETRY__BREAKER_STATE;
+    retry_ms passed;
+    *wait = 0;
+    if (state == RETRY_BREAKER_CLOSED)
+        return RETRY_BREAKER_CLOSED;
+    passed = retry__passed(retry__breaker_since(breaker, word), now);
+    if (state == RETRY_BREAKER_HALF_OPEN) {
+        retry_ms timeout = retry__breaker_span(breaker->probe_timeout);
+        if (passed < timeout)
+            return RETRY_BREAKER_HALF_OPEN;
+        passed -= timeout;
+    }
+    if (state != RETRY__BREAKER_DUE)
+        *wait = retry__subtract(retry__breaker_span(breaker->open), passed);
+    return RETRY_BREAKER_OPEN;
+}
+
+/* Changes from the state that *word tells to another. False: another thread was faster, and *word
+   is what it left. The states that grant permits have even numbers; to leave one begins a new
+   generation, in which those permits are void. */
+static bool retry__breaker_change(retry_breaker *breaker, uint32_t *word, uint32_t state,
+                                  uint32_t now)
+{
+    uint32_t generation = *word & RETRY__BREAKER_GENERATION;
+    uint32_t next;
+    if ((*word & 1) == 0)
+        generation = (generation + RETRY__BREAKER_NEXT_GENERATION) & RETRY__BREAKER_GENERATION;
+    next = ((now & 0xffffff) << 8) | generation | state;
+    retry__breaker_slice(breaker, now); /* moves the window on */
+    if (!retry__swap_ordered(&breaker->retry__state, word, next))
+        return false;
+    *word = next;
+    return true;
+}
+
+static bool retry__breaker_trips(const retry_breaker *breaker, uint32_t owner)
+{
+    retry__counts reports = retry__window_sum(&breaker->retry__reports, owner);
+    uint32_t volume = breaker->volume ? retry__min(breaker->volume, 500) : 20;
+    uint32_t ratio = breaker->ratio ? retry__min(breaker->ratio, RETRY_RATIO(1)) : RETRY_RATIO(0.5);
+    return reports.all >= volume &&
+           reports.marked * 2 * RETRY_RATIO(1) >= (ratio * 2 - 1) * reports.all;
+}
+
+/* Counts a report on a permit of CLOSED. The state is looked at once the slice has been read: who
+   counted there for a later state before that has changed the state too, and who does so after it
+   makes the swap fail. */
+static void retry__breaker_count(retry_breaker *breaker, uint8_t ticket, bool sick, uint32_t now)
+{
+    uint32_t owner = (uint32_t)ticket << 24;
+    uint32_t more = sick ? RETRY__WINDOW_ALL + RETRY__WINDOW_MARKED : RETRY__WINDOW_ALL;
+    uint32_t *slice = retry__breaker_slice(breaker, now);
+    uint32_t seen = retry__load_ordered(slice);
+    uint32_t word;
+    do {
+        word = retry__load_ordered(&breaker->retry__state);
+        if ((uint8_t)word != ticket)
+            return;
+    } while (!retry__swap_ordered(slice, &seen, retry__window_add(seen, owner, more)));
+    if (sick && retry__breaker_trips(breaker, owner))
+        retry__breaker_change(breaker, &word, RETRY_BREAKER_OPEN, now);
+}
+
+/* An attempt's end, with its RETRY__x outcome. */
+static void retry__breaker_end(retry_breaker *breaker, retry_permit permit, uint8_t outcome,
+                               uint32_t now)
+{
+    static const uint8_t after_probe[] = {
+        RETRY__BREAKER_DUE,  /* RETRY__IGNORED */
+        RETRY_BREAKER_OPEN,  /* RETRY__SICK */
+        RETRY_BREAKER_CLOSED /* RETRY__ANSWERED */
+    };
+    uint32_t word;
+    retry_ms wait;
+    if (!breaker || !permit.granted)
+        return;
+    word = retry__load_ordered(&breaker->retry__state);
+    if ((uint8_t)word != permit.retry__ticket)
+        return;
+    if ((word & RETRY__BREAKER_STATE) != RETRY_BREAKER_CLOSED) {
+        if (retry__breaker_meets(breaker, word, now, &wait) == RETRY_BREAKER_HALF_OPEN)
+            retry__breaker_change(breaker, &word, after_probe[outcome], now);
+    } else if (outcome != RETRY__IGNORED) {
+        retry__breaker_count(breaker, permit.retry__ticket, outcome == RETRY__SICK, now);
+    }
+}
+
+RETRY_API retry_permit retry_breaker_ask(retry_breaker *breaker, retry_time now)
+{
+    retry_permit permit = {true, 0, 0};
+    uint32_t word;
+    if (!breaker)
+        return permit;
+    word = retry__load_ordered(&breaker->retry__state);
+    while ((word & RETRY__BREAKER_STATE) != RETRY_BREAKER_CLOSED) {
+        uint8_t state = retry__breaker_meets(breaker, word, (uint32_t)now, &permit.wait);
+        if (state == RETRY_BREAKER_HALF_OPEN || permit.wait != 0) {
+            permit.granted = false;
+            return permit;
+        }
+        if (retry__breaker_change(breaker, &word, RETRY_BREAKER_HALF_OPEN, (uint32_t)now))
+            break;
+    }
+    retry__breaker_slice(breaker, (uint32_t)now); /* moves the window on: nobody may report */
+    permit.retry__ticket = (uint8_t)word;
+    return permit;
+}
+
+RETRY_API void retry_breaker_report(retry_breaker *breaker, retry_permit permit,
+                                    const retry_failure *failure, retry_time now)
+{
+    retry__breaker_end(breaker, permit, retry__outcome(failure), (uint32_t)now);
+}
+
+RETRY_API void retry_breaker_release(retry_breaker *breaker, retry_permit permit, retry_time now)
+{
+    retry__breaker_end(breaker, permit, RETRY__IGNORED, (uint32_t)now);
+}
+
+RETRY_API void retry_breaker_reset(retry_breaker *breaker, retry_time now)
+{
+    uint32_t word;
+    if (!breaker)
+        return;
+    word = retry__load_ordered(&breaker->retry__state);
+    while (!retry__breaker_change(breaker, &word, RETRY_BREAKER_CLOSED, (uint32_t)now))
+        continue;
+}
+
+RETRY_API uint8_t retry_breaker_state(const retry_breaker *breaker, retry_time now)
+{
+    retry_ms wait;
+    if (!breaker)
+        return RETRY_BREAKER_CLOSED;
+    return retry__breaker_meets(breaker, retry__load_ordered(&breaker->retry__state), (uint32_t)now,
+                                &wait);
+}
+
+RETRY_API retry_failure retry_classify_permit(retry_permit permit)
+{
+    retry_failure failure = retry__failure(RETRY_REASON_NONE, 0);
+    if (!permit.granted) {
+        failure.reason = RETRY_REASON_CIRCUIT_BREAKER_OPEN;
+        failure.retry_after = permit.wait;
+    }
+    return failure;
+}
+
+/* >>throttle */
+
+static uint32_t *retry__throttle_slice(retry_throttle *throttle, uint32_t now)
+{
+    retry_ms window = throttle->window ? throttle->window : 120000;
+    return retry__window_at(&throttle->retry__requests, window, now);
+}
+
+static void retry__throttle_count(uint32_t *slice, uint32_t more)
+{
+    uint32_t seen = retry__load_ordered(slice);
+    while (!retry__swap_ordered(slice, &seen, retry__window_add(seen, 0, more)))
+        continue;
+}
+
+/* Whether random / 2^32 is below the probability of a refusal, as 16.16 and multiplied out. The
+   excess has no fraction below 2^-16, so what the last shift cuts off makes no difference. */
+static bool retry__throttle_refuses(const retry_throttle *throttle, uint32_t random)
+{
+    retry__counts requests = retry__window_sum(&throttle->retry__requests, 0);
+    uint32_t k = throttle->k ? retry__max(throttle->k, RETRY_RATIO(1)) : RETRY_RATIO(2);
+    uint32_t most = throttle->max_rejection ? throttle->max_rejection : RETRY_RATIO(0.9);
+    uint32_t excess = retry__subtract(requests.all << 16, retry__multiply(k, requests.marked));
+    return random >> 16 < retry__min(most, RETRY_RATIO(0.999)) &&
+           excess > (uint32_t)(((uint64_t)random * (requests.all + 1)) >> 16);
+}
+
+RETRY_API bool retry_throttle_ask(retry_throttle *throttle, uint32_t random, retry_time now)
+{
+    uint32_t *slice;
+    if (!throttle)
+        return true;
+    slice = retry__throttle_slice(throttle, (uint32_t)now);
+    if (retry__throttle_refuses(throttle, random))
+        return false;
+    retry__throttle_count(slice, RETRY__WINDOW_ALL);
+    return true;
+}
+
+RETRY_API void retry_throttle_report(retry_throttle *throttle, const retry_failure *failure,
+                                     retry_time now)
+{
+    bool accepted = retry__outcome(failure) == RETRY__ANSWERED && !(failure && failure->throttle);
+    if (throttle && accepted)
+        retry__throttle_count(retry__throttle_slice(throttle, (uint32_t)now), RETRY__WINDOW_MARKED);
+}
 
 /* (implementation: latency: begin) */
 /* (implementation: latency: end) */
@@ -3466,10 +3948,12 @@ RETRY_API bool retry_parse_duration(const char *text, size_t length, retry_ms *d
 #undef RETRY__REASONS_SICK
 /* (undefs: rate: begin) */
 /* (undefs: rate: end) */
-/* (undefs: breaker: begin) */
-/* (undefs: breaker: end) */
-/* (undefs: throttle: begin) */
-/* (undefs: throttle: end) */
+#undef RETRY__WINDOW_ALL
+#undef RETRY__WINDOW_MARKED
+#undef RETRY__WINDOW_COUNTS
+#undef RETRY__WINDOW_FULL
+#undef RETRY__WINDOW_HALVES
+#undef RETRY__WINDOW_EMPTIED
 /* (undefs: latency: begin) */
 /* (undefs: latency: end) */
 /* (undefs: hedge: begin) */
