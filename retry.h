@@ -208,8 +208,20 @@
    (manual: throttle: begin)
    (manual: throttle: end)
 
-   (manual: latency: begin)
-   (manual: latency: end)
+   LATENCY
+
+   A retry_latency keeps a percentile of what attempts take (the 95th, if nothing is said): for the
+   delay of a hedge, or for an attempt's own timer. It is 24 bytes that all threads share, follows a
+   service that slows down tenfold within 400 attempts and one that recovers within 2,500, and is
+   off by up to a quarter: it is for deciding, not for reporting.
+
+      retry_latency_add(&latency, took, true);     when an attempt was answered, by an error too
+      retry_latency_add(&latency, age, false);     when one was given up, or cancelled
+      late = retry_latency_get(&latency);          UINT32_MAX: not known yet
+
+   Add what was given up too. If it had reached the estimate it counts as longer; without these, the
+   slow ones that hedges cancel would be missing, and the estimate would sink until all are hedged.
+   Keep one for each kind of operation: gets and reports together have no 95th that fits either.
 
    (manual: hedge: begin)
    (manual: hedge: end)
@@ -351,8 +363,6 @@
 /* (renames: breaker: end) */
 /* (renames: throttle: begin) */
 /* (renames: throttle: end) */
-/* (renames: latency: begin) */
-/* (renames: latency: end) */
 /* (renames: hedge: begin) */
 /* (renames: hedge: end) */
 /* (renames: aimd: begin) */
@@ -945,8 +955,28 @@ RETRY_API retry_decision retry_run(retry_request *request, const retry_clock *cl
 /* (declarations: throttle: begin) */
 /* (declarations: throttle: end) */
 
-/* (declarations: latency: begin) */
-/* (declarations: latency: end) */
+/* ---- Latency ------------------------------------------------------------------------------- */
+
+/* A percentile of what attempts take. Shared by any number of threads, without a lock; keep the
+   bounds while it runs. */
+typedef struct retry_latency {
+    uint32_t quantile;        /* RETRY_RATIO below 1 (default: 0: 0.95; from 1 on: 0.999) */
+    uint32_t min_samples;     /* samples before which nothing is told (default: 0: 100) */
+    retry_ms min;             /* ms; the estimate's lower bound, above all (default: 0: 1 ms) */
+    retry_ms max;             /* ms; its upper bound (default: 0: none) */
+    uint32_t retry__estimate; /* private: 256ths of a ms; 0: no answer yet */
+    uint32_t retry__samples;  /* private: counted up to min_samples */
+} retry_latency;
+
+/* Learns from an attempt that took `elapsed` ms (over 2^24, 4.6 hours, counts as that). `finished`
+   false: it was given up at that age; it counts as longer if it had reached the estimate, else, and
+   before the first answer, nothing is learnt from it. NULL: nothing happens. Source: Yazidi and
+   Hammer's multiplicative updates (DUMIQE). */
+RETRY_API void retry_latency_add(retry_latency *latency, retry_ms elapsed, bool finished);
+
+/* The estimate in ms, rounded up and within the bounds; UINT32_MAX before min_samples, or for
+   NULL. */
+RETRY_API retry_ms retry_latency_get(const retry_latency *latency);
 
 /* (declarations: hedge: begin) */
 /* (declarations: hedge: end) */
@@ -2681,8 +2711,90 @@ __attribute__((unused)) static uint8_t retry__outcome(const retry_failure *failu
 /* (implementation: throttle: begin) */
 /* (implementation: throttle: end) */
 
-/* (implementation: latency: begin) */
-/* (implementation: latency: end) */
+/* >>latency */
+
+/* A latency's settings, with their defaults in place of zero. */
+typedef struct retry__percentile {
+    uint32_t quantile, min_samples;
+    retry_ms min, max;
+} retry__percentile;
+
+static retry__percentile retry__percentile_of(const retry_latency *latency)
+{
+    retry__percentile percentile;
+    percentile.quantile = latency->quantile ? latency->quantile : RETRY_RATIO(0.95);
+    if (percentile.quantile >= RETRY_RATIO(1))
+        percentile.quantile = RETRY_RATIO(0.999);
+    percentile.min_samples = latency->min_samples ? latency->min_samples : 100;
+    percentile.min = latency->min ? latency->min : 1;
+    percentile.max = latency->max ? latency->max : UINT32_MAX;
+    return percentile;
+}
+
+static retry_ms retry__percentile_bound(const retry__percentile *percentile, retry_ms ms)
+{
+    return retry__max(retry__min(ms, percentile->max), percentile->min);
+}
+
+/* ms as estimates are kept, in 256ths. */
+static uint32_t retry__latency_fine(retry_ms ms)
+{
+    return ms >> 24 == 0 ? ms << 8 : UINT32_MAX;
+}
+
+/* The estimate after a sample. It comes to rest where as much goes up as comes down, with a share
+   of `quantile` of the samples below it. A step is estimate * ratio / 2^5, rounded up: a short one
+   would be none. */
+static uint32_t retry__latency_move(uint32_t estimate, uint32_t sample, uint32_t quantile)
+{
+    bool up = sample > estimate;
+    uint32_t distance = up ? sample - estimate : estimate - sample;
+    uint32_t ratio = up ? quantile : RETRY_RATIO(1) - quantile;
+    uint32_t step = (uint32_t)(((uint64_t)estimate * ratio + 0x1fffff) >> (16 + 5));
+    step = retry__min(step, distance);
+    return up ? estimate + step : estimate - step;
+}
+
+/* Counts a sample, until there are enough. */
+static void retry__latency_count(retry_latency *latency, uint32_t enough)
+{
+    uint32_t samples = retry__load(&latency->retry__samples);
+    while (samples < enough && !retry__swap(&latency->retry__samples, &samples, samples + 1))
+        continue;
+}
+
+RETRY_API void retry_latency_add(retry_latency *latency, retry_ms elapsed, bool finished)
+{
+    retry__percentile percentile;
+    uint32_t estimate, sample, next;
+    if (!latency)
+        return;
+    estimate = retry__load(&latency->retry__estimate);
+    if (!finished) {
+        if (estimate == 0 || retry__latency_fine(elapsed) < estimate)
+            return;
+        elapsed = UINT32_MAX; /* who knows how much longer it would have taken */
+    }
+    /* an estimate that goes past no sample stays within the bounds of the samples */
+    percentile = retry__percentile_of(latency);
+    sample = retry__latency_fine(retry__percentile_bound(&percentile, elapsed));
+    do {
+        next = estimate ? retry__latency_move(estimate, sample, percentile.quantile) : sample;
+    } while (!retry__swap(&latency->retry__estimate, &estimate, next));
+    retry__latency_count(latency, percentile.min_samples);
+}
+
+RETRY_API retry_ms retry_latency_get(const retry_latency *latency)
+{
+    uint32_t estimate = latency ? retry__load(&latency->retry__estimate) : 0;
+    retry__percentile percentile;
+    if (estimate == 0)
+        return UINT32_MAX;
+    percentile = retry__percentile_of(latency);
+    if (retry__load(&latency->retry__samples) < percentile.min_samples)
+        return UINT32_MAX;
+    return retry__percentile_bound(&percentile, (estimate >> 8) + ((estimate & 255) != 0));
+}
 
 /* (implementation: hedge: begin) */
 /* (implementation: hedge: end) */
@@ -2720,8 +2832,6 @@ __attribute__((unused)) static uint8_t retry__outcome(const retry_failure *failu
 /* (undefs: breaker: end) */
 /* (undefs: throttle: begin) */
 /* (undefs: throttle: end) */
-/* (undefs: latency: begin) */
-/* (undefs: latency: end) */
 /* (undefs: hedge: begin) */
 /* (undefs: hedge: end) */
 /* (undefs: aimd: begin) */
