@@ -333,6 +333,7 @@
 #define retry_begin retry_begin_time_32
 #define retry_orchestrate retry_orchestrate_time_32
 #define retry_resume retry_resume_time_32
+#define retry_remaining retry_remaining_time_32
 #define retry_succeed retry_succeed_time_32
 #define retry_cancel retry_cancel_time_32
 #define retry_random retry_random_time_32
@@ -389,11 +390,19 @@ typedef uint32_t retry_time; /* an instant in milliseconds on the caller's monot
 typedef uint64_t retry_time; /* an instant in milliseconds on the caller's monotonic clock */
 #endif
 
+/* A cast in a macro for users, whose C++ may be compiled with -Wold-style-cast. */
+#ifdef __cplusplus
+#define RETRY__CAST(type, x) static_cast<type>(x)
+#else
+#define RETRY__CAST(type, x) ((type)(x))
+#endif
+
 /* ---- Reasons ------------------------------------------------------------------------------- */
 
 /* Why an attempt failed: X(name, allows_non_idempotent, always_retry), as RFC 0049 has them.
    NONE, QUERY_ERROR_RETRYABLE, ATTEMPT_TIMED_OUT (the attempt's own timer ran out with the request
-   on the wire) and SERVER_ERROR (a response that does not prove that nothing changed) are added. */
+   on the wire), SERVER_ERROR (a response that does not prove that nothing changed) and
+   CLIENT_THROTTLED (a gate of the client's own let nothing be sent) are added. */
 #define RETRY_REASONS(X)                                \
     X(NONE, false, false)                               \
     X(UNKNOWN, false, false)                            \
@@ -431,11 +440,21 @@ enum {
 
 enum {
     RETRY_REASON_ALLOWS_NON_IDEMPOTENT = 0x10, /* safe to send again whatever the operation */
-    RETRY_REASON_ALWAYS = 0x20                 /* retried without asking a strategy */
+    RETRY_REASON_ALWAYS = 0x20,                /* retried without asking a strategy */
+    RETRY_REASON_FREE = 0x80 /* contention, not overload: no budget is asked or charged */
 };
 
-/* An application's own reason: n 0 to 15; flags: the two above, or'ed, or 0. */
-#define RETRY_REASON_USER(n, flags) ((retry_reason)(0x40 | ((flags)&0x30) | ((n)&0x0f)))
+/* Where gcc and clang can tell, a number over 15 is a shift too far, of which they warn. */
+#ifdef __GNUC__
+#define RETRY__CHECK_USER(n) (__builtin_constant_p(n) ? 0u << ((n) > 15) * 64 : 0u)
+#else
+#define RETRY__CHECK_USER(n) 0
+#endif
+
+/* An application's own reason: n 0 to 15 (elsewhere its low four bits count); flags: the three
+   above, or'ed, or 0. Names for them: retry_client.user_reasons. */
+#define RETRY_REASON_USER(n, flags) \
+    RETRY__CAST(retry_reason, 0x40 | ((flags)&0xb0) | ((n)&0x0f) | RETRY__CHECK_USER(n))
 
 /* Whether an operation that is not idempotent may be sent again (false for an invalid reason). */
 RETRY_API bool retry_reason_allows_non_idempotent(retry_reason reason);
@@ -466,8 +485,9 @@ typedef struct retry_failure {
     bool throttle;        /* the server asked for less load (default: false) */
     bool timeout;         /* the attempt ran out of its own time (default: false) */
     bool unknown;         /* a code not known here: ask the error map (default: false) */
-    bool pushback;        /* retry_after is an order: UINT32_MAX: no retry (default: false) */
-    retry_ms retry_after; /* ms the server wants waited at least (default: 0: unsaid) */
+    bool pushback;        /* retry_after is an order, not a lower bound (default: false) */
+    retry_ms retry_after; /* ms the server wants waited at least (default: 0: unsaid); as an order
+                             exactly, 0: at once, UINT32_MAX: no retry */
     uint32_t code;        /* the protocol's status code (default: 0) */
 } retry_failure;
 
@@ -547,13 +567,15 @@ typedef void retry_observe_fn(void *context, const retry_request *request,
 
 /* Shared by any number of requests; constant after set-up. */
 struct retry_client {
-    const retry_strategy *strategy; /* (default: NULL: retry_best_effort()) */
-    retry_budget *budget;           /* pays for strategies' retries (default: NULL: free) */
-    retry_observe_fn *observe;      /* called once per decision (default: NULL) */
-    void *observe_context;          /* handed to observe (default: NULL) */
-    retry_random_fn *random;        /* (default: NULL: the built-in generator) */
-    void *random_context;           /* handed to random (default: NULL) */
-    retry_ms always_interval;       /* ms; for always-retry reasons (default: 0: 1 10 50 ...) */
+    const retry_strategy *strategy;  /* (default: NULL: retry_best_effort()) */
+    retry_budget *budget;            /* pays for strategies' retries (default: NULL: free) */
+    retry_observe_fn *observe;       /* called once per decision (default: NULL) */
+    void *observe_context;           /* handed to observe (default: NULL) */
+    retry_random_fn *random;         /* (default: NULL: the built-in generator) */
+    void *random_context;            /* handed to random (default: NULL) */
+    retry_ms always_interval;        /* ms; for always-retry reasons (default: 0: 1 10 50 ...) */
+    const char *const *user_reasons; /* 16 names, NULL ones allowed, for retry_format (default:
+                                        NULL: USER_0 ... USER_15) */
 };
 
 /* One operation with all its attempts. Zero it, set the first five, call retry_begin. */
@@ -564,9 +586,9 @@ struct retry_request {
     retry_ms timeout;               /* ms for the whole operation (default: 0: none) */
     bool idempotent;                /* sent twice it does what it does once (default: false) */
     uint8_t retry__state;           /* private: the last verdict, or cancelled */
-    bool retry__failed;             /* private: a failure has been recorded */
-    bool ambiguous;                 /* kept by the library: an attempt may have taken effect */
+    uint8_t retry__since_order; /* private: 1 + retries since the server's last order; 0: none */
     /* Kept by the library, free to read: */
+    bool ambiguous;           /* a failed attempt may have taken effect: "perhaps done" */
     uint32_t attempts;        /* retries so far */
     uint32_t retry__charge;   /* private: thousandths paid for the retry under way */
     retry_reason_set reasons; /* every reason seen */
@@ -599,6 +621,11 @@ RETRY_API retry_decision retry_orchestrate(retry_request *request, const retry_f
    BUDGET_EXHAUSTED, or PENDING. FAIL, MISUSE (or CANCELLED) if the request waits for no answer. */
 RETRY_API retry_decision retry_resume(retry_request *request, const retry_failure *failure,
                                       retry_action action, retry_time now);
+
+/* ms that are left to the request's deadline, and at most `limit` (0: no limit): the timeout of an
+   attempt that starts now. UINT32_MAX: neither bounds it (a timeout of UINT32_MAX reads as none).
+   0: the deadline is reached, or the request is NULL, or neither open nor pending. */
+RETRY_API retry_ms retry_remaining(const retry_request *request, retry_ms limit, retry_time now);
 
 /* Finishes a request that worked and does the budget's bookkeeping. False, and nothing changes, if
    it is NULL or not open. */
@@ -645,7 +672,7 @@ RETRY_API bool retry_permitted(const retry_request *request, const retry_failure
 /* ---- Backoff ------------------------------------------------------------------------------- */
 
 /* x, 0 to 65535.9, as unsigned 16.16 fixed point; a constant expression, for initialisers. */
-#define RETRY_RATIO(x) ((uint32_t)((x)*65536.0 + 0.5))
+#define RETRY_RATIO(x) RETRY__CAST(uint32_t, (x)*65536.0 + 0.5)
 
 enum {
     RETRY_CURVE_EXPONENTIAL, /* initial * factor^n */
@@ -821,6 +848,13 @@ RETRY_API uint32_t retry_budget_balance(const retry_budget *budget);
     {                                                   \
         10000, 1000, 0, 0, 100, 0, 0, 5000, false, true \
     }
+/* For RETRY_POLICY_BEST_EFFORT: 20 tokens for each operation that is in flight at once
+   (saturating), which bring it through 2.5 s of outage, then a fifth of the traffic. */
+#define RETRY_BUDGET_BEST_EFFORT(in_flight)                                                     \
+    {                                                                                           \
+        RETRY__CAST(uint32_t, (in_flight) > 214748 ? UINT32_MAX : (in_flight)*UINT32_C(20000)), \
+            1000, 0, 0, 0, 200, 0, 0, false, false                                              \
+    }
 
 /* ---- Connection backoff -------------------------------------------------------------------- */
 
@@ -833,7 +867,7 @@ typedef struct retry_connection {
     retry_ms retry__spacing;          /* private: ms from this attempt's start to the next's */
     retry_time retry__started;        /* private: this attempt's start */
     retry_time retry__established_at; /* private: when SETTINGS were seen */
-    bool retry__established;          /* private: the connection is up */
+    uint8_t retry__state;             /* private: idle, connecting or established */
 } retry_connection;
 
 /* Before each attempt: returns its connect timeout in ms, the larger of what is left to its
@@ -842,17 +876,18 @@ RETRY_API retry_ms retry_connection_begin(retry_connection *connection, uint32_t
                                           retry_time now);
 
 /* When an attempt fails or the connection is lost: returns the ms to sleep before the next attempt,
-   0 once the deadline has passed. NULL: 0. */
+   0 once the deadline has passed. After a connection that lasted stable_after ms this is attempt
+   1's deadline again, counted from the start of the attempt that was established. NULL: 0. */
 RETRY_API retry_ms retry_connection_failed(retry_connection *connection, retry_time now);
 
-/* When the connection is usable (for HTTP/2: SETTINGS seen); only the first call after a _begin
-   counts. Once it has lasted stable_after ms, the next _begin after its loss counts from one again.
-   NULL: nothing happens. */
+/* When the connection is usable (for HTTP/2: SETTINGS seen); only the first call between a _begin
+   and its _failed counts. Once it has lasted stable_after ms its loss resets, and the next _begin
+   counts from one again. NULL: nothing happens. */
 RETRY_API void retry_connection_established(retry_connection *connection, retry_time now);
 
-#define RETRY_CONNECTION_GRPC                           \
-    {                                                   \
-        RETRY_BACKOFF_GRPC, 20000, 0, 0, 0, 0, 0, false \
+#define RETRY_CONNECTION_GRPC                       \
+    {                                               \
+        RETRY_BACKOFF_GRPC, 20000, 0, 0, 0, 0, 0, 0 \
     }
 
 /* ---- Not-my-vbucket ------------------------------------------------------------------------ */
@@ -864,7 +899,9 @@ typedef struct retry_nmv_step {
     retry_ms delay; /* ms to wait before that (default: 0) */
 } retry_nmv_step;
 
-/* One operation's way through the bucket's maps. Source: RFC 0005. */
+/* One operation's way through the bucket's maps. To let the orchestrator obey a step, hand it the
+   failure with `pushback` true and `retry_after` the step's delay: without the order its own ladder
+   for always-retry reasons holds. Source: RFC 0005. */
 typedef struct retry_nmv {
     retry_ms interval;          /* ms between tries on the same map (default: 0: 100 ms) */
     retry_nmv_step retry__step; /* private: the step under way */
@@ -877,9 +914,9 @@ typedef struct retry_nmv {
 RETRY_API void retry_nmv_begin(retry_nmv *nmv, uint64_t revision);
 
 /* Not-my-vbucket on the map of the last step: `revision` is the newest known, `has_fast_forward`
-   whether the bucket's configuration has such a map. Newer revision: the current map at once. Else
-   from the current map the fast-forward map at once, if there is one; else the same after
-   `interval`. NULL: the current map at once. */
+   whether the bucket's configuration has such a map. Newer revision: the current map at once. Else,
+   if there is a fast-forward map, that one: at once from the current map, after `interval` from
+   itself. Else the current map after `interval`. NULL: the current map at once. */
 RETRY_API retry_nmv_step retry_nmv_rejected(retry_nmv *nmv, uint64_t revision,
                                             bool has_fast_forward);
 
@@ -909,16 +946,36 @@ RETRY_API retry_failure retry_classify_search(int http_status);
 /* A views response with its body (`length` bytes). Only RFC 0049's list is retried. */
 RETRY_API retry_failure retry_classify_views(int http_status, const char *body, size_t length);
 
-/* Any HTTP response; `retry_after` in ms, 0 without the header. Source: RFC 9110. */
+/* Any HTTP response; `retry_after` in ms, 0 without the header (or with one of 0). A 503 with it
+   proves that the server refused; without it a proxy may have lost a server that had the request
+   already. The manual has the table. Source: RFC 9110. */
 RETRY_API retry_failure retry_classify_http(int http_status, retry_ms retry_after);
 
 /* A failure without a response. RETRY_STAGE_DISPATCH, before anything was sent: the reason handed
-   in. Any other stage counts as RETRY_STAGE_IN_FLIGHT: SOCKET_CLOSED_WHILE_IN_FLIGHT. */
+   in. Any other stage counts as RETRY_STAGE_IN_FLIGHT: SOCKET_CLOSED_WHILE_IN_FLIGHT. It is a new
+   failure: what an earlier classification found is not in it. */
 RETRY_API retry_failure retry_classify_stage(uint8_t stage, retry_reason dispatch_reason);
 
-/* Whether a memcached opcode, or an HTTP method (`length` bytes, case-sensitive), is idempotent.
-   Sources: RFC 0049; RFC 9110. */
+/* The services of a Couchbase cluster. */
+enum {
+    RETRY_SERVICE_KV,
+    RETRY_SERVICE_QUERY,
+    RETRY_SERVICE_ANALYTICS,
+    RETRY_SERVICE_SEARCH,
+    RETRY_SERVICE_VIEWS,
+    RETRY_SERVICE_MANAGEMENT
+};
+
+/* Whether a memcached opcode is idempotent. Source: RFC 0049. */
 RETRY_API bool retry_idempotent_kv(uint8_t opcode);
+
+/* Whether a request to a service (RETRY_SERVICE_x) is idempotent: search and views always; query,
+   analytics and management if it is read-only; KV never, as its opcode tells; any other number
+   never. For clients of such a cluster: a management PUT is none to RFC 0049. Source: RFC 0049. */
+RETRY_API bool retry_idempotent_service(uint8_t service, bool read_only);
+
+/* Whether an HTTP method (`length` bytes, case-sensitive) is idempotent by its definition: for
+   HTTP in general. Source: RFC 9110. */
 RETRY_API bool retry_idempotent_http(const char *method, size_t length);
 
 /* Reads a Retry-After value (`length` bytes without surrounding white space): delta-seconds or one
@@ -928,6 +985,12 @@ RETRY_API bool retry_idempotent_http(const char *method, size_t length);
    is left alone, for anything else. */
 RETRY_API bool retry_parse_retry_after(const char *value, size_t length, int64_t unix_seconds,
                                        retry_ms *delay);
+
+/* Reads gRPC's grpc-retry-pushback-ms (`length` bytes): sets `pushback`, and `retry_after` to the
+   decimal number, 0 to 2147483647 without sign, space or unnecessary zero. Anything else, NULL and
+   the empty text too, is an order not to retry: UINT32_MAX. False, and nothing happens, if failure
+   is NULL. Source: gRPC's A6. */
+RETRY_API bool retry_parse_pushback(const char *value, size_t length, retry_failure *failure);
 
 /* ---- A loop, for those who block ----------------------------------------------------------- */
 
@@ -940,9 +1003,10 @@ typedef struct retry_clock {
 /* One attempt. True: done. False: it failed as it wrote into *failure (zeroed before). */
 typedef bool retry_attempt_fn(void *context, const retry_request *request, retry_failure *failure);
 
-/* Begins the request, makes the attempts, sleeps between them and at an EXPIRE, and returns the
-   last decision: SUCCESS, FAIL or EXPIRE; PENDING, at once and with the request left open, if a
-   strategy answers later. A NULL argument or clock function (`context` may be): FAIL, MISUSE. */
+/* Begins the request, makes the attempts, sleeps between them, and returns the last decision:
+   SUCCESS, FAIL, EXPIRE (at once: `delay` says what was left), or PENDING, at once too and with the
+   request left open, if a strategy answers later. A NULL argument or clock function (`context` may
+   be): FAIL, MISUSE. */
 RETRY_API retry_decision retry_run(retry_request *request, const retry_clock *clock,
                                    retry_attempt_fn *attempt, void *context);
 
@@ -1054,18 +1118,6 @@ RETRY_API retry_clock retry_system_clock(void);
 #define RETRY__WRAPS __attribute__((no_sanitize("integer")))
 #else
 #define RETRY__WRAPS
-#endif
-
-/* In a build for speed the steps of every decision are inlined, and the usual one takes a short cut
-   past code that it does not need. The short cuts decide nothing differently. */
-#if defined(__GNUC__) && defined(__OPTIMIZE__) && !defined(__OPTIMIZE_SIZE__)
-#define RETRY__HOT static inline __attribute__((always_inline))
-#define RETRY__COLD static __attribute__((noinline))
-#define RETRY__SHORT_CUTS 1
-#else
-#define RETRY__HOT static
-#define RETRY__COLD static
-#define RETRY__SHORT_CUTS 0
 #endif
 
 #ifdef __cplusplus
@@ -1188,6 +1240,20 @@ static bool retry__swap(uint32_t *counter, uint32_t *expected, uint32_t desired)
 #endif
 }
 
+/* Adds, modulo 2^32; returns what the counter was before. */
+RETRY__WRAPS static uint32_t retry__fetch_add(uint32_t *counter, uint32_t amount)
+{
+#if defined(RETRY__PLAIN)
+    uint32_t before = *counter;
+    *counter = before + amount;
+    return before;
+#elif defined(__GNUC__)
+    return __atomic_fetch_add(counter, amount, __ATOMIC_RELAXED);
+#else
+    return (uint32_t)_InterlockedExchangeAdd((volatile long *)counter, (long)amount);
+#endif
+}
+
 static void retry__store(uint32_t *counter, uint32_t value)
 {
     uint32_t seen = retry__load(counter);
@@ -1236,14 +1302,13 @@ RETRY_API const char *retry_cause_text(uint8_t cause)
 #define RETRY__REASONS_ALLOWING (0 RETRY_REASONS(RETRY__ALLOWS))
 #define RETRY__REASONS_ALWAYS (0 RETRY_REASONS(RETRY__ALWAYS))
 
-/* All that a strategy is asked about: those but NONE, UNKNOWN and the always-retry ones. */
-#define RETRY__REASONS_ASKING (((uint32_t)1 << RETRY_REASON_COUNT) - 4 - (RETRY__REASONS_ALWAYS))
+#define RETRY__BIT(name) ((uint32_t)1 << RETRY_REASON_##name)
 
 typedef char retry__reasons_fit_32_bits[RETRY_REASON_COUNT < 32 ? 1 : -1];
 
 static bool retry__reason_is_user(retry_reason reason)
 {
-    return reason >> 6 == 1;
+    return (reason & 0xff40) == 0x40;
 }
 
 static bool retry__reason_flag(retry_reason reason, uint32_t table, unsigned user_flag)
@@ -1302,27 +1367,14 @@ RETRY__WRAPS static uint32_t retry__mix(uint32_t x)
     return x ^ (x >> 16);
 }
 
-/* The state after this one: all others come before it returns, and 0 among them seeds anew. */
-RETRY__WRAPS static uint32_t retry__next(uint32_t state)
-{
-    return state + RETRY__GOLDEN;
-}
-
 RETRY_API void retry_seed(uint32_t entropy)
 {
     uint32_t seed = retry__mix(entropy ^ RETRY__GOLDEN);
     retry__store(&retry__random_state, seed ? seed : 1);
 }
 
-/* The generator's next number. */
-RETRY__HOT uint32_t retry__random_next(void)
-{
-    uint32_t state = retry__load(&retry__random_state);
-    while (!retry__swap(&retry__random_state, &state, retry__next(state)))
-        continue;
-    return retry__mix(state);
-}
-
+/* The states are multiples of RETRY__GOLDEN further on: all others come before one returns, and 0
+   among them seeds anew. */
 RETRY_API uint32_t retry_random(const retry_request *request)
 {
     const retry_client *client = request ? request->client : NULL;
@@ -1330,14 +1382,24 @@ RETRY_API uint32_t retry_random(const retry_request *request)
         return client->random(client->random_context);
     if (retry__load(&retry__random_state) == 0)
         retry_seed((uint32_t)(uintptr_t)&client);
-    return retry__random_next();
+    return retry__mix(retry__fetch_add(&retry__random_state, RETRY__GOLDEN));
 }
 
 /* >>request */
 
-/* A request's state is its last verdict: RETRY, which retry_begin sets too, means open, PENDING
-   waiting for retry_resume, any other finished. */
-enum { RETRY__CANCELLED = RETRY_VERDICT_COUNT };
+/* A request's state is its last verdict: RETRY means open, PENDING waiting for retry_resume, any
+   other finished. Until the first failure it is RETRY__BEGUN, which is open too. */
+enum { RETRY__CANCELLED = RETRY_VERDICT_COUNT, RETRY__BEGUN };
+
+static bool retry__open(const retry_request *request)
+{
+    return request->retry__state == RETRY_VERDICT_RETRY || request->retry__state == RETRY__BEGUN;
+}
+
+static bool retry__open_or_pending(const retry_request *request)
+{
+    return retry__open(request) || request->retry__state == RETRY_VERDICT_PENDING;
+}
 
 static const retry_strategy *retry__strategy(const retry_request *request)
 {
@@ -1360,13 +1422,14 @@ enum {
     RETRY__BUDGET_SUCCESS
 };
 
-/* Tells the budget of the request's client, if it has one. The call goes through a pointer that
-   retry_budget_init sets, so that a program without budgets links none of their code. */
+/* Tells the budget of the request's client, if it has one, of all but contention. The call goes
+   through a pointer that retry_budget_init sets, so that a program without budgets links none of
+   their code. */
 static bool retry__account(retry_request *request, uint8_t event, const retry_failure *failure,
                            retry_time now)
 {
     retry_budget *budget = request->client ? request->client->budget : NULL;
-    if (!budget)
+    if (!budget || (failure && retry__reason_flag(failure->reason, 0, RETRY_REASON_FREE)))
         return true;
     return budget->retry__account && budget->retry__account(budget, event, request, failure, now);
 }
@@ -1374,8 +1437,7 @@ static bool retry__account(retry_request *request, uint8_t event, const retry_fa
 /* The end of an open request, in a state that is final. */
 static bool retry__finish(retry_request *request, uint8_t state, uint8_t event, retry_time now)
 {
-    if (!request || (request->retry__state != RETRY_VERDICT_RETRY &&
-                     request->retry__state != RETRY_VERDICT_PENDING))
+    if (!request || !retry__open_or_pending(request))
         return false;
     request->retry__state = state;
     request->retry__elapsed = retry__elapsed(request->started, now);
@@ -1388,8 +1450,9 @@ RETRY_API void retry_begin(retry_request *request, retry_time now)
     if (!request)
         return;
     retry_cancel(request, now);
-    request->retry__state = RETRY_VERDICT_RETRY;
-    request->retry__failed = false;
+    request->retry__state = RETRY__BEGUN;
+    request->retry__since_order = 0;
+    request->ambiguous = false;
     request->attempts = 0;
     request->retry__charge = 0;
     request->reasons = 0;
@@ -1412,6 +1475,16 @@ RETRY_API void retry_cancel(retry_request *request, retry_time now)
     retry__finish(request, RETRY__CANCELLED, RETRY__BUDGET_REFUND, now);
 }
 
+RETRY_API retry_ms retry_remaining(const retry_request *request, retry_ms limit, retry_time now)
+{
+    retry_ms left = UINT32_MAX;
+    if (!request || !retry__open_or_pending(request))
+        return 0;
+    if (request->timeout != 0)
+        left = retry__left(request->started, request->timeout, now);
+    return limit != 0 ? retry__min(left, limit) : left;
+}
+
 /* >>orchestrate */
 
 /* RFC 0049's controlled backoff. */
@@ -1430,7 +1503,7 @@ static retry_decision retry__decision(uint8_t verdict, uint8_t cause, retry_ms d
     return decision;
 }
 
-RETRY__COLD retry_decision retry__misuse(const retry_request *request)
+static retry_decision retry__misuse(const retry_request *request)
 {
     bool cancelled = request && request->retry__state == RETRY__CANCELLED;
     RETRY_ASSERT(cancelled && "a NULL argument, or a request in another state");
@@ -1438,145 +1511,158 @@ RETRY__COLD retry_decision retry__misuse(const retry_request *request)
                            cancelled ? RETRY_CAUSE_CANCELLED : RETRY_CAUSE_MISUSE, 0);
 }
 
-RETRY__HOT void retry__record(retry_request *request, const retry_failure *failure, retry_time now)
+/* Never sent: what was put on the server for it is nothing. */
+#define RETRY__REASONS_UNSENT                                               \
+    (RETRY__BIT(SOCKET_NOT_AVAILABLE) | RETRY__BIT(SERVICE_NOT_AVAILABLE) | \
+     RETRY__BIT(NODE_NOT_AVAILABLE) | RETRY__BIT(CIRCUIT_BREAKER_OPEN) |    \
+     RETRY__BIT(CLIENT_THROTTLED))
+
+static bool retry__unsent(const retry_failure *failure)
+{
+    return retry__reason_flag(failure->reason, RETRY__REASONS_UNSENT, 0);
+}
+
+/* A NONE that is not the server's fault: it was answered, and nothing was done. */
+static bool retry__harmless_none(const retry_failure *failure)
+{
+    return failure->reason == RETRY_REASON_NONE && failure->fault != RETRY_FAULT_SERVER;
+}
+
+/* What a request learns of each failed attempt, a hedge's copies included. */
+static void retry__learn(retry_request *request, const retry_failure *failure)
 {
     request->reasons |= retry__reason_bit(failure->reason);
+    if (failure->safety != RETRY_SAFETY_YES && !retry__harmless_none(failure) &&
+        !retry_reason_allows_non_idempotent(failure->reason))
+        request->ambiguous = true;
+}
+
+static void retry__record(retry_request *request, const retry_failure *failure, retry_time now)
+{
+    retry__learn(request, failure);
+    if (request->retry__charge != 0 && retry__unsent(failure))
+        retry__account(request, RETRY__BUDGET_REFUND, NULL, now);
     request->retry__charge = 0; /* the retry that it paid for has been made */
     request->retry__elapsed = retry__elapsed(request->started, now);
-    if (request->retry__failed && request->code == failure->code)
-        return;
-    request->retry__failed = true;
-    request->code = failure->code;
-    request->code_attempts = 0;
-    request->code_since = now;
+    if (request->retry__state == RETRY__BEGUN || request->code != failure->code) {
+        request->code = failure->code;
+        request->code_attempts = 0;
+        request->code_since = now;
+    }
+    request->retry__state = RETRY_VERDICT_RETRY;
 }
 
 /* Why no strategy is asked; RETRY_CAUSE_NONE if one is. UNKNOWN is never retried: RFC 0049's text
    says so, though its pseudocode would if idempotent. */
-RETRY__HOT uint8_t retry__screen(const retry_failure *failure)
+static uint8_t retry__screen(const retry_failure *failure)
 {
     if (failure->safety == RETRY_SAFETY_NO)
         return RETRY_CAUSE_UNSAFE;
-    if (RETRY__SHORT_CUTS && (retry__reason_bit(failure->reason) & RETRY__REASONS_ASKING) != 0)
-        return RETRY_CAUSE_NONE;
+    if (failure->pushback && failure->retry_after == UINT32_MAX)
+        return RETRY_CAUSE_PUSHBACK;
     if (failure->reason == RETRY_REASON_UNKNOWN || retry__reason_bit(failure->reason) == 0)
         return RETRY_CAUSE_UNKNOWN_REASON;
-    if (failure->reason == RETRY_REASON_NONE && failure->fault != RETRY_FAULT_SERVER)
+    if (retry__harmless_none(failure) && failure->safety != RETRY_SAFETY_YES)
         return RETRY_CAUSE_NOT_RETRYABLE;
     return retry_reason_always(failure->reason) ? RETRY_CAUSE_ALWAYS : RETRY_CAUSE_NONE;
 }
 
-/* Whether a retry after this delay would begin before the deadline; counts it if so. */
-RETRY__HOT bool retry__count(retry_request *request, retry_ms delay)
+/* Counts a retry. The server's order restarts the policies' curve. */
+static void retry__count(retry_request *request, const retry_failure *failure, retry_ms delay)
 {
-    if (request->timeout != 0 &&
-        delay >= retry__subtract(request->timeout, request->retry__elapsed))
-        return false;
-    if (request->attempts != UINT32_MAX)
-        request->attempts++;
-    if (request->code_attempts != UINT32_MAX)
-        request->code_attempts++;
+    request->attempts = retry__add(request->attempts, 1);
+    request->code_attempts = retry__add(request->code_attempts, 1);
     request->last_delay = delay;
-    return true;
+    if (failure->pushback)
+        request->retry__since_order = 1;
+    else if (request->retry__since_order != 0 && request->retry__since_order != UINT8_MAX)
+        request->retry__since_order++;
 }
 
-/* The deadline, the request's new state, the observer. */
-RETRY__COLD void retry__conclude(retry_request *request, const retry_failure *failure,
-                                 retry_time now, retry_decision *decision)
+/* The server's order, the deadline, the request's new state, the observer. */
+static retry_decision retry__conclude(retry_request *request, const retry_failure *failure,
+                                      retry_decision decision, retry_time now)
 {
     const retry_client *client = request->client;
-    if (decision->verdict == RETRY_VERDICT_RETRY && !retry__count(request, decision->delay)) {
-        retry__account(request, RETRY__BUDGET_REFUND, NULL, now);
-        decision->verdict = RETRY_VERDICT_EXPIRE;
-        decision->cause = RETRY_CAUSE_DEADLINE;
-        decision->delay = retry__subtract(request->timeout, request->retry__elapsed);
+    retry_ms left = retry__subtract(request->timeout, request->retry__elapsed);
+    if (failure->pushback &&
+        (decision.verdict == RETRY_VERDICT_RETRY || decision.cause == RETRY_CAUSE_BUDGET_EXHAUSTED))
+        decision.delay = failure->retry_after;
+    if (decision.verdict == RETRY_VERDICT_RETRY) {
+        if (request->timeout != 0 && decision.delay >= left) {
+            retry__account(request, RETRY__BUDGET_REFUND, NULL, now);
+            decision = retry__decision(RETRY_VERDICT_EXPIRE, RETRY_CAUSE_DEADLINE, left);
+        } else {
+            retry__count(request, failure, decision.delay);
+        }
     }
-    request->retry__state = decision->verdict;
+    request->retry__state = decision.verdict;
     if (client && client->observe)
-        client->observe(client->observe_context, request, failure, decision);
+        client->observe(client->observe_context, request, failure, &decision);
+    return decision;
 }
 
 /* A decision without a strategy: always-retry reasons, which no budget pays for, and refusals. */
-RETRY__COLD void retry__unasked(retry_request *request, const retry_failure *failure, uint8_t cause,
-                                retry_time now, retry_decision *decision)
+static retry_decision retry__unasked(retry_request *request, const retry_failure *failure,
+                                     uint8_t cause, retry_time now)
 {
-    *decision = retry__decision(RETRY_VERDICT_FAIL, cause, 0);
+    retry_decision decision = retry__decision(RETRY_VERDICT_FAIL, cause, 0);
     if (cause == RETRY_CAUSE_ALWAYS) {
-        decision->verdict = RETRY_VERDICT_RETRY;
+        decision.verdict = RETRY_VERDICT_RETRY;
         if (request->client)
-            decision->delay = request->client->always_interval;
-        if (decision->delay == 0)
-            decision->delay = retry__controlled(request->attempts);
+            decision.delay = request->client->always_interval;
+        if (decision.delay == 0)
+            decision.delay = retry__controlled(request->attempts);
     }
-    retry__conclude(request, failure, now, decision);
+    return retry__conclude(request, failure, decision, now);
 }
 
-/* What a strategy's answer comes to; `paid`: it grants a retry, and the budget pays for it. */
-RETRY__COLD void retry__judge(retry_request *request, const retry_failure *failure,
-                              const retry_action *action, bool paid, retry_time now,
-                              retry_decision *decision)
+/* What a strategy's answer comes to. `event`: what a grant is to the budget. */
+static retry_decision retry__judge(retry_request *request, const retry_failure *failure,
+                                   retry_action action, uint8_t event, retry_time now)
 {
-    *decision = retry__decision(RETRY_VERDICT_FAIL, action->cause, 0);
-    if (action->kind == RETRY_ACTION_AFTER) {
-        decision->verdict = paid ? RETRY_VERDICT_RETRY : RETRY_VERDICT_FAIL;
-        decision->cause = paid ? RETRY_CAUSE_STRATEGY : RETRY_CAUSE_BUDGET_EXHAUSTED;
-        decision->delay = action->delay;
-    } else if (action->kind == RETRY_ACTION_PENDING) {
-        decision->verdict = RETRY_VERDICT_PENDING;
-        decision->cause = RETRY_CAUSE_PENDING;
+    retry_decision decision = retry__decision(RETRY_VERDICT_FAIL, action.cause, 0);
+    if (action.kind == RETRY_ACTION_AFTER) {
+        bool paid = retry__account(request, event, failure, now);
+        decision.verdict = paid ? RETRY_VERDICT_RETRY : RETRY_VERDICT_FAIL;
+        decision.cause = paid ? RETRY_CAUSE_STRATEGY : RETRY_CAUSE_BUDGET_EXHAUSTED;
+        decision.delay = action.delay;
+    } else {
+        if (event == RETRY__BUDGET_GRANT)
+            retry__account(request, RETRY__BUDGET_REFUSAL, failure, now);
+        if (action.kind == RETRY_ACTION_PENDING)
+            decision = retry__decision(RETRY_VERDICT_PENDING, RETRY_CAUSE_PENDING, 0);
     }
-    retry__conclude(request, failure, now, decision);
-}
-
-/* The short cut for a paid retry that no observer is told of and no deadline prevents. */
-RETRY__HOT bool retry__plain_grant(retry_request *request, retry_ms delay)
-{
-    return (!request->client || !request->client->observe) && retry__count(request, delay);
+    return retry__conclude(request, failure, decision, now);
 }
 
 RETRY_API retry_decision retry_orchestrate(retry_request *request, const retry_failure *failure,
                                            retry_time now)
 {
     const retry_strategy *strategy = retry__strategy(request);
-    retry_decision decision;
+    retry_action action;
     uint8_t cause;
-    if (!failure || !strategy || !strategy->retry_after ||
-        request->retry__state != RETRY_VERDICT_RETRY)
+    if (!failure || !strategy || !strategy->retry_after || !retry__open(request))
         return retry__misuse(request);
     retry__record(request, failure, now);
     cause = retry__screen(failure);
-    if (cause != RETRY_CAUSE_NONE) {
-        retry__unasked(request, failure, cause, now, &decision);
-    } else {
-        retry_action action = strategy->retry_after(strategy, request, failure, now);
-        bool paid = false;
-        if (request->retry__state != RETRY_VERDICT_RETRY) { /* the strategy cancelled it */
-            retry__account(request, RETRY__BUDGET_REFUSAL, failure, now);
-            return retry__misuse(request);
-        }
-        if (action.kind != RETRY_ACTION_AFTER)
-            retry__account(request, RETRY__BUDGET_REFUSAL, failure, now);
-        else if (retry__account(request, RETRY__BUDGET_GRANT, failure, now))
-            paid = true;
-        if (RETRY__SHORT_CUTS && paid && retry__plain_grant(request, action.delay))
-            return retry__decision(RETRY_VERDICT_RETRY, RETRY_CAUSE_STRATEGY, action.delay);
-        retry__judge(request, failure, &action, paid, now, &decision);
+    if (cause != RETRY_CAUSE_NONE)
+        return retry__unasked(request, failure, cause, now);
+    action = strategy->retry_after(strategy, request, failure, now);
+    if (request->retry__state != RETRY_VERDICT_RETRY) { /* the strategy cancelled it */
+        retry__account(request, RETRY__BUDGET_REFUSAL, failure, now);
+        return retry__misuse(request);
     }
-    return decision;
+    return retry__judge(request, failure, action, RETRY__BUDGET_GRANT, now);
 }
 
 RETRY_API retry_decision retry_resume(retry_request *request, const retry_failure *failure,
                                       retry_action action, retry_time now)
 {
-    retry_decision decision;
-    bool paid;
     if (!request || !failure || request->retry__state != RETRY_VERDICT_PENDING)
         return retry__misuse(request);
     request->retry__elapsed = retry__elapsed(request->started, now);
-    paid = action.kind == RETRY_ACTION_AFTER &&
-           retry__account(request, RETRY__BUDGET_RESUME, failure, now);
-    retry__judge(request, failure, &action, paid, now, &decision);
-    return decision;
+    return retry__judge(request, failure, action, RETRY__BUDGET_RESUME, now);
 }
 
 /* >>format */
@@ -1631,6 +1717,16 @@ static void retry__write_ms(retry__writer *writer, const char *key, retry_ms ms)
     retry__write(writer, "ms");
 }
 
+/* The application's own name for its reason, if the client has one. */
+static const char *retry__reason_text(const retry_request *request, retry_reason reason)
+{
+    const retry_client *client = request ? request->client : NULL;
+    const char *name = NULL;
+    if (client && client->user_reasons && retry__reason_is_user(reason))
+        name = client->user_reasons[reason & 0x0f];
+    return name ? name : retry_reason_name(reason);
+}
+
 RETRY_API size_t retry_format(char *buffer, size_t capacity, const retry_request *request,
                               const retry_failure *failure, const retry_decision *decision)
 {
@@ -1645,7 +1741,7 @@ RETRY_API size_t retry_format(char *buffer, size_t capacity, const retry_request
     }
     if (failure) {
         retry__write(&writer, " reason=");
-        retry__write(&writer, retry_reason_name(failure->reason));
+        retry__write(&writer, retry__reason_text(request, failure->reason));
         retry__write(&writer, " code=0x");
         retry__write_hex(&writer, failure->code);
     }
@@ -1691,7 +1787,7 @@ RETRY_API retry_action retry_action_pending(void)
     return retry__action(RETRY_ACTION_PENDING, RETRY_CAUSE_PENDING, 0);
 }
 
-RETRY__HOT bool retry__permitted(const retry_request *request, const retry_failure *failure)
+static bool retry__permitted(const retry_request *request, const retry_failure *failure)
 {
     return request->idempotent || failure->safety == RETRY_SAFETY_YES ||
            retry_reason_allows_non_idempotent(failure->reason);
@@ -1710,7 +1806,7 @@ typedef struct retry__numbers {
     uint32_t factor;
 } retry__numbers;
 
-RETRY__HOT retry__numbers retry__resolve(const retry_backoff *backoff)
+static retry__numbers retry__resolve(const retry_backoff *backoff)
 {
     retry__numbers numbers;
     numbers.initial = backoff->initial ? backoff->initial : 1;
@@ -1751,6 +1847,11 @@ static uint32_t retry__power(uint32_t value, uint64_t ratio, uint32_t n)
     return retry__narrow(retry__add_64(result, 0x80000000u) >> 32);
 }
 
+static uint32_t retry__doubled(uint32_t value, uint32_t n)
+{
+    return n >= 32 || value > UINT32_MAX >> n ? UINT32_MAX : value << n;
+}
+
 /* The delay before the cap and jitter. */
 static retry_ms retry__curve(const retry_backoff *backoff, uint32_t n)
 {
@@ -1775,6 +1876,8 @@ static retry_ms retry__curve(const retry_backoff *backoff, uint32_t n)
     default:
         break;
     }
+    if (numbers.factor == RETRY_RATIO(2)) /* as it is nearly always */
+        return retry__doubled(numbers.initial, n);
     return retry__power(numbers.initial, (uint64_t)numbers.factor << 16, n);
 }
 
@@ -1784,8 +1887,8 @@ RETRY_API retry_ms retry_backoff_base(const retry_backoff *backoff, uint32_t att
 }
 
 /* A draw from the range that the backoff's jitter makes of a base delay. */
-RETRY__HOT retry_ms retry__jitter(const retry_backoff *backoff, retry_ms base, retry_ms previous,
-                                  uint32_t random)
+static retry_ms retry__jitter(const retry_backoff *backoff, retry_ms base, retry_ms previous,
+                              uint32_t random)
 {
     retry_ms low = base, high = base;
     if (backoff->jitter == RETRY_JITTER_FULL) {
@@ -1842,48 +1945,25 @@ static retry_ms retry__raise(const retry_policy *policy, const retry_request *re
                                           retry_random(request)));
 }
 
-RETRY__COLD retry_ms retry__policy_delay(const retry_policy *policy, const retry_request *request,
-                                         const retry_failure *failure)
+/* After the server's order the curve begins anew: as if no retry had been made before. */
+static retry_ms retry__policy_delay(const retry_policy *policy, const retry_request *request,
+                                    const retry_failure *failure)
 {
     const retry_backoff *backoff = &policy->backoff;
-    uint32_t random = 0;
-    retry_ms delay;
+    uint32_t attempt = request->attempts, random = 0;
+    retry_ms previous = request->last_delay, delay;
     if (failure->throttle && policy->throttle_backoff.initial != 0)
         backoff = &policy->throttle_backoff;
+    if (request->retry__since_order != 0)
+        attempt = request->retry__since_order - 1u;
+    if (request->retry__since_order == 1)
+        previous = 0;
     if (backoff->jitter != RETRY_JITTER_NONE)
         random = retry_random(request);
-    delay = retry_backoff_delay(backoff, request->attempts, request->last_delay, random);
+    delay = retry_backoff_delay(backoff, attempt, previous, random);
     if (failure->retry_after > delay)
         delay = retry__raise(policy, request, failure->retry_after, delay);
     return delay;
-}
-
-/* Whether the delay is the usual: doubling with full jitter by the built-in generator, seeded, and
-   nothing said by the server. */
-RETRY__HOT bool retry__plain_delay(const retry_policy *policy, const retry_request *request,
-                                   const retry_failure *failure)
-{
-    const retry_backoff *backoff = &policy->backoff;
-    return backoff->curve == RETRY_CURVE_EXPONENTIAL && backoff->factor == 0 &&
-           backoff->jitter == RETRY_JITTER_FULL && failure->retry_after == 0 &&
-           !failure->throttle && (!request->client || !request->client->random) &&
-           retry__load(&retry__random_state) != 0;
-}
-
-/* Doubling, the usual curve, without a multiplication. */
-RETRY__HOT retry_ms retry__doubled(const retry__numbers *numbers, uint32_t n)
-{
-    if (n >= 32 || numbers->initial > numbers->max >> n)
-        return numbers->max;
-    return numbers->initial << n;
-}
-
-/* The short cut for it. */
-RETRY__HOT retry_ms retry__draw(const retry_backoff *backoff, uint32_t attempt)
-{
-    retry__numbers numbers = retry__resolve(backoff);
-    retry_ms high = retry__doubled(&numbers, attempt);
-    return retry__pick(backoff->min, retry__max(backoff->min, high), retry__random_next());
 }
 
 RETRY_API retry_action retry_policy_after(const retry_strategy *self, retry_request *request,
@@ -1897,8 +1977,6 @@ RETRY_API retry_action retry_policy_after(const retry_strategy *self, retry_requ
         return retry_action_none(RETRY_CAUSE_NOT_IDEMPOTENT);
     if (policy->max_attempts != 0 && request->attempts >= policy->max_attempts - 1)
         return retry_action_none(RETRY_CAUSE_ATTEMPTS_EXHAUSTED);
-    if (RETRY__SHORT_CUTS && retry__plain_delay(policy, request, failure))
-        return retry_action_after(retry__draw(&policy->backoff, request->attempts));
     return retry_action_after(retry__policy_delay(policy, request, failure));
 }
 
@@ -1976,7 +2054,7 @@ static bool retry__budget_carry(retry_budget *budget, uint32_t millionths)
 
 /* A division of rate * passed by 1000 in two steps of 32 bits: its upper bits, then what they leave
    and the ten lower bits. */
-RETRY__COLD void retry__budget_earn(retry_budget *budget, retry_time now)
+static void retry__budget_earn(retry_budget *budget, retry_time now)
 {
     uint64_t millionths =
         (uint64_t)budget->options.refill_per_second * retry__budget_claim(budget, (uint32_t)now);
@@ -1990,14 +2068,14 @@ RETRY__COLD void retry__budget_earn(retry_budget *budget, retry_time now)
     retry_budget_deposit(budget, retry__narrow((uint64_t)upper * 1024 + whole));
 }
 
-RETRY__HOT void retry__budget_refill(retry_budget *budget, retry_time now)
+static void retry__budget_refill(retry_budget *budget, retry_time now)
 {
     if (budget->options.refill_per_second != 0)
         retry__budget_earn(budget, now);
 }
 
-RETRY__HOT bool retry__budget_affords(const retry_budget_options *options, uint32_t balance,
-                                      uint32_t cost)
+static bool retry__budget_affords(const retry_budget_options *options, uint32_t balance,
+                                  uint32_t cost)
 {
     if (options->capacity == 0 || balance < cost)
         return false;
@@ -2005,7 +2083,7 @@ RETRY__HOT bool retry__budget_affords(const retry_budget_options *options, uint3
 }
 
 /* Takes the cost, all or nothing. */
-RETRY__HOT bool retry__budget_take(retry_budget *budget, uint32_t cost)
+static bool retry__budget_take(retry_budget *budget, uint32_t cost)
 {
     uint32_t balance = retry__load(&budget->retry__balance);
     do {
@@ -2023,8 +2101,8 @@ RETRY_API bool retry_budget_withdraw(retry_budget *budget, uint32_t cost, retry_
     return retry__budget_take(budget, cost);
 }
 
-RETRY__HOT uint32_t retry__budget_cost(const retry_budget_options *options,
-                                       const retry_failure *failure)
+static uint32_t retry__budget_cost(const retry_budget_options *options,
+                                   const retry_failure *failure)
 {
     uint32_t cost = 0;
     if (failure->timeout)
@@ -2044,7 +2122,7 @@ static uint32_t retry__budget_charge(retry_budget *budget, uint32_t cost)
 }
 
 /* Whether the bucket pays for a retry. */
-RETRY__HOT bool retry__budget_pay(retry_budget *budget, retry_request *request, uint32_t cost)
+static bool retry__budget_pay(retry_budget *budget, retry_request *request, uint32_t cost)
 {
     if (!retry__budget_take(budget, cost))
         return false;
@@ -2060,13 +2138,15 @@ static uint32_t retry__budget_refund(retry_request *request)
     return charge;
 }
 
-/* gRPC's way: every failure is charged, and what is left decides. */
-static bool retry__budget_throttle(retry_budget *budget, uint8_t event, uint32_t cost)
+/* gRPC's way: every failure is charged that put load on the server, once, and what is left decides.
+ */
+static bool retry__budget_throttle(retry_budget *budget, uint8_t event,
+                                   const retry_failure *failure)
 {
-    uint32_t left = event == RETRY__BUDGET_RESUME /* charged when the strategy was asked */
-                        ? retry_budget_balance(budget)
-                        : retry__budget_charge(budget, cost);
-    return left > budget->options.floor;
+    bool charged = event == RETRY__BUDGET_RESUME; /* when the strategy was asked */
+    uint32_t cost =
+        charged || retry__unsent(failure) ? 0 : retry__budget_cost(&budget->options, failure);
+    return retry__budget_charge(budget, cost) > budget->options.floor;
 }
 
 static bool retry__budget_account(retry_budget *budget, uint8_t event, retry_request *request,
@@ -2079,10 +2159,10 @@ static bool retry__budget_account(retry_budget *budget, uint8_t event, retry_req
     case RETRY__BUDGET_GRANT:
     case RETRY__BUDGET_RESUME:
     case RETRY__BUDGET_REFUSAL:
-        amount = retry__budget_cost(options, failure);
         if (options->charge_failures)
-            return retry__budget_throttle(budget, event, amount);
-        return event != RETRY__BUDGET_REFUSAL && retry__budget_pay(budget, request, amount);
+            return retry__budget_throttle(budget, event, failure);
+        return event != RETRY__BUDGET_REFUSAL &&
+               retry__budget_pay(budget, request, retry__budget_cost(options, failure));
     case RETRY__BUDGET_BEGIN:
         amount = options->request_deposit;
         break;
@@ -2113,14 +2193,36 @@ RETRY_API void retry_budget_init(retry_budget *budget, const retry_budget_option
 
 /* >>connection */
 
-/* The attempts count from one again once an established connection has lasted. */
+enum { RETRY__IDLE, RETRY__CONNECTING, RETRY__ESTABLISHED };
+
+/* ms since then. With 32-bit instants a difference over half their range is time that has passed,
+   as a connection may stand for 25 days, and not a clock that stepped back. */
+RETRY__WRAPS static retry_ms retry__connection_age(retry_time from, retry_time now)
+{
+    return sizeof now == 4 ? (retry_ms)(now - from) : retry__elapsed(from, now);
+}
+
+/* gRPC draws no jitter for the first. */
+static retry_ms retry__connection_first(const retry_backoff *backoff)
+{
+    return retry__max(retry_backoff_base(backoff, 0), backoff->min);
+}
+
+/* The end of an attempt, or of what it established: if that has lasted, the attempts count from one
+   again, and what is left of the first spacing begins now. */
 static void retry__connection_settle(retry_connection *connection, retry_time now)
 {
-    if (!connection->retry__established)
+    bool stable =
+        connection->retry__state == RETRY__ESTABLISHED &&
+        retry__connection_age(connection->retry__established_at, now) >= connection->stable_after;
+    connection->retry__state = RETRY__IDLE;
+    if (!stable)
         return;
-    connection->retry__established = false;
-    if (retry__left(connection->retry__established_at, connection->stable_after, now) == 0)
-        connection->retry__attempts = 0;
+    connection->retry__attempts = 0;
+    connection->retry__spacing =
+        retry__subtract(retry__connection_first(&connection->backoff),
+                        retry__connection_age(connection->retry__started, now));
+    connection->retry__started = now;
 }
 
 RETRY_API retry_ms retry_connection_begin(retry_connection *connection, uint32_t random,
@@ -2131,14 +2233,14 @@ RETRY_API retry_ms retry_connection_begin(retry_connection *connection, uint32_t
         return 0;
     retry__connection_settle(connection, now);
     backoff = &connection->backoff;
-    /* gRPC draws no jitter for the first */
     if (connection->retry__attempts == 0)
-        connection->retry__spacing = retry__max(retry_backoff_base(backoff, 0), backoff->min);
+        connection->retry__spacing = retry__connection_first(backoff);
     else
         connection->retry__spacing = retry_backoff_delay(backoff, connection->retry__attempts,
                                                          connection->retry__spacing, random);
     connection->retry__attempts = retry__add(connection->retry__attempts, 1);
     connection->retry__started = now;
+    connection->retry__state = RETRY__CONNECTING;
     return retry__max(connection->retry__spacing, connection->min_connect_timeout);
 }
 
@@ -2152,9 +2254,9 @@ RETRY_API retry_ms retry_connection_failed(retry_connection *connection, retry_t
 
 RETRY_API void retry_connection_established(retry_connection *connection, retry_time now)
 {
-    if (!connection || connection->retry__established)
+    if (!connection || connection->retry__state != RETRY__CONNECTING)
         return;
-    connection->retry__established = true;
+    connection->retry__state = RETRY__ESTABLISHED;
     connection->retry__established_at = now;
 }
 
@@ -2189,6 +2291,8 @@ RETRY_API retry_nmv_step retry_nmv_rejected(retry_nmv *nmv, uint64_t revision,
         nmv->retry__step = retry__nmv_step(RETRY_MAP_FAST_FORWARD, 0);
         nmv->retry__waiting = false;
     } else {
+        if (!has_fast_forward) /* any more */
+            nmv->retry__step.map = RETRY_MAP_CURRENT;
         nmv->retry__step.delay = nmv->interval ? nmv->interval : 100;
         nmv->retry__waiting = true;
     }
@@ -2382,13 +2486,13 @@ RETRY_API retry_failure retry_classify_http(int http_status, retry_ms retry_afte
         failure.fault = RETRY_FAULT_SERVER;
     else if (http_status >= 400 && http_status <= 499)
         failure.fault = RETRY_FAULT_CLIENT;
-    if (http_status == 408 || http_status == 425 || http_status == 429 || http_status == 503)
+    failure.throttle = http_status == 429 || (http_status == 503 && retry_after != 0);
+    if (http_status == 408 || http_status == 425 || failure.throttle)
         failure.reason = RETRY_REASON_SERVICE_RESPONSE_CODE_INDICATED;
-    else if (http_status == 500 || http_status == 502 || http_status == 504)
+    else if (http_status == 500 || (http_status >= 502 && http_status <= 504))
         failure.reason = RETRY_REASON_SERVER_ERROR;
     else if (server)
         failure.safety = RETRY_SAFETY_NO;
-    failure.throttle = http_status == 429 || (http_status == 503 && retry_after != 0);
     failure.timeout = http_status == 408 || http_status == 504;
     return failure;
 }
@@ -2417,6 +2521,21 @@ RETRY_API bool retry_idempotent_kv(uint8_t opcode)
             return true;
     }
     return false;
+}
+
+RETRY_API bool retry_idempotent_service(uint8_t service, bool read_only)
+{
+    switch (service) {
+    case RETRY_SERVICE_SEARCH:
+    case RETRY_SERVICE_VIEWS:
+        return true;
+    case RETRY_SERVICE_QUERY:
+    case RETRY_SERVICE_ANALYTICS:
+    case RETRY_SERVICE_MANAGEMENT:
+        return read_only;
+    default:
+        return false;
+    }
 }
 
 RETRY_API bool retry_idempotent_http(const char *method, size_t length)
@@ -2575,14 +2694,14 @@ static bool retry__parse_date(const char *value, size_t length, int64_t unix_sec
     return false;
 }
 
-static bool retry__parse_seconds(const char *value, size_t length, uint32_t *seconds)
+static bool retry__parse_whole(const char *value, size_t length, uint32_t *number)
 {
     size_t i;
-    *seconds = 0;
+    *number = 0;
     for (i = 0; i < length; i++) {
         if (value[i] < '0' || value[i] > '9')
             return false;
-        *seconds = retry__add(retry__multiply(*seconds, 10), (uint32_t)(value[i] - '0'));
+        *number = retry__add(retry__multiply(*number, 10), (uint32_t)(value[i] - '0'));
     }
     return length != 0;
 }
@@ -2600,7 +2719,7 @@ RETRY_API bool retry_parse_retry_after(const char *value, size_t length, int64_t
     int64_t date;
     if (!value || !delay)
         return false;
-    if (!retry__parse_seconds(value, length, &seconds)) {
+    if (!retry__parse_whole(value, length, &seconds)) {
         if (!retry__parse_date(value, length, unix_seconds, &date))
             return false;
         seconds = date > unix_seconds ? retry__narrow(retry__ahead(unix_seconds, date)) : 0;
@@ -2609,13 +2728,21 @@ RETRY_API bool retry_parse_retry_after(const char *value, size_t length, int64_t
     return true;
 }
 
-/* >>run */
+/* >>pushback */
 
-static void retry__sleep(const retry_clock *clock, retry_ms delay)
+RETRY_API bool retry_parse_pushback(const char *value, size_t length, retry_failure *failure)
 {
-    if (delay != 0)
-        clock->sleep(clock->context, delay);
+    uint32_t delay;
+    bool good = value && retry__parse_whole(value, length, &delay) && delay <= INT32_MAX &&
+                (length == 1 || value[0] != '0');
+    if (!failure)
+        return false;
+    failure->pushback = true;
+    failure->retry_after = good ? delay : UINT32_MAX;
+    return true;
 }
+
+/* >>run */
 
 RETRY_API retry_decision retry_run(retry_request *request, const retry_clock *clock,
                                    retry_attempt_fn *attempt, void *context)
@@ -2631,8 +2758,8 @@ RETRY_API retry_decision retry_run(retry_request *request, const retry_clock *cl
             return retry__decision(RETRY_VERDICT_SUCCESS, RETRY_CAUSE_NONE, 0);
         }
         decision = retry_orchestrate(request, &failure, clock->now(clock->context));
-        if (decision.verdict == RETRY_VERDICT_RETRY || decision.verdict == RETRY_VERDICT_EXPIRE)
-            retry__sleep(clock, decision.delay);
+        if (request->retry__state == RETRY_VERDICT_RETRY && decision.delay != 0)
+            clock->sleep(clock->context, decision.delay);
         if (request->retry__state == RETRY__CANCELLED) /* by an observer, or during the sleep */
             return retry__misuse(request);
     } while (decision.verdict == RETRY_VERDICT_RETRY);
@@ -2684,10 +2811,9 @@ enum {
     RETRY__ANSWERED /* somebody is there, if only to say no */
 };
 
-#define RETRY__BIT(name) ((uint32_t)1 << RETRY_REASON_##name)
-#define RETRY__REASONS_SICK                                                                \
-    (RETRY__BIT(ATTEMPT_TIMED_OUT) | RETRY__BIT(SOCKET_CLOSED_WHILE_IN_FLIGHT) |           \
-     RETRY__BIT(SOCKET_NOT_AVAILABLE) | RETRY__BIT(SERVICE_NOT_AVAILABLE) |                \
+#define RETRY__REASONS_SICK                                                      \
+    (RETRY__BIT(ATTEMPT_TIMED_OUT) | RETRY__BIT(SOCKET_CLOSED_WHILE_IN_FLIGHT) | \
+     RETRY__BIT(SOCKET_NOT_AVAILABLE) | RETRY__BIT(SERVICE_NOT_AVAILABLE) |      \
      RETRY__BIT(NODE_NOT_AVAILABLE) | RETRY__BIT(SERVER_ERROR))
 
 __attribute__((unused)) static uint8_t retry__outcome(const retry_failure *failure)
@@ -2813,18 +2939,15 @@ RETRY_API retry_ms retry_latency_get(const retry_latency *latency)
 #endif
 
 #undef RETRY__WRAPS
-#undef RETRY__HOT
-#undef RETRY__COLD
-#undef RETRY__SHORT_CUTS
 #undef RETRY__PLAIN
 #undef RETRY__GOLDEN
 #undef RETRY__ALLOWS
 #undef RETRY__ALWAYS
 #undef RETRY__REASONS_ALLOWING
 #undef RETRY__REASONS_ALWAYS
-#undef RETRY__REASONS_ASKING
 #undef RETRY__BUDGET_BEHIND
 #undef RETRY__BIT
+#undef RETRY__REASONS_UNSENT
 #undef RETRY__REASONS_SICK
 /* (undefs: rate: begin) */
 /* (undefs: rate: end) */

@@ -248,9 +248,9 @@ static retry_failure http_expected(int status, retry_ms retry_after)
         failure.fault = RETRY_FAULT_CLIENT;
     if (status >= 500 && status <= 599)
         failure.fault = RETRY_FAULT_SERVER;
-    if (status == 408 || status == 425 || status == 429 || status == 503)
+    if (status == 408 || status == 425 || status == 429 || (status == 503 && retry_after > 0))
         failure.reason = RETRY_REASON_SERVICE_RESPONSE_CODE_INDICATED;
-    else if (status == 500 || status == 502 || status == 504)
+    else if (status == 500 || status == 502 || status == 503 || status == 504)
         failure.reason = RETRY_REASON_SERVER_ERROR;
     else if (failure.fault == RETRY_FAULT_SERVER)
         failure.safety = RETRY_SAFETY_NO;

@@ -219,8 +219,10 @@ static const struct {
 } verdicts[] = {
     {"none", REASON(NONE), SAFETY(MAYBE), FAULT(OTHER), false, FAIL(NOT_RETRYABLE)},
     {"none, idempotent", REASON(NONE), SAFETY(MAYBE), FAULT(OTHER), true, FAIL(NOT_RETRYABLE)},
-    {"none, safe", REASON(NONE), SAFETY(YES), FAULT(OTHER), false, FAIL(NOT_RETRYABLE)},
-    {"none, client", REASON(NONE), SAFETY(YES), FAULT(CLIENT), true, FAIL(NOT_RETRYABLE)},
+    /* 1.0 refused these two; Smithy calls such an error safe to retry */
+    {"none, safe", REASON(NONE), SAFETY(YES), FAULT(OTHER), false, RETRY(STRATEGY)},
+    {"none, client, safe", REASON(NONE), SAFETY(YES), FAULT(CLIENT), false, RETRY(STRATEGY)},
+    {"none, client", REASON(NONE), SAFETY(MAYBE), FAULT(CLIENT), true, FAIL(NOT_RETRYABLE)},
     {"none, server", REASON(NONE), SAFETY(MAYBE), FAULT(SERVER), true, RETRY(STRATEGY)},
     {"none, server, safe", REASON(NONE), SAFETY(YES), FAULT(SERVER), false, RETRY(STRATEGY)},
     {"none, server, not idempotent", REASON(NONE), SAFETY(MAYBE), FAULT(SERVER), false,
@@ -233,7 +235,7 @@ static const struct {
     {"unknown, unsafe", REASON(UNKNOWN), SAFETY(NO), FAULT(OTHER), true, FAIL(UNSAFE)},
     {"behind the table", REASON(COUNT), SAFETY(YES), FAULT(SERVER), true, FAIL(UNKNOWN_REASON)},
     {"before user", 0x3f, SAFETY(YES), FAULT(SERVER), true, FAIL(UNKNOWN_REASON)},
-    {"behind user", 0x80, SAFETY(YES), FAULT(SERVER), true, FAIL(UNKNOWN_REASON)},
+    {"free alone", 0x80, SAFETY(YES), FAULT(SERVER), true, FAIL(UNKNOWN_REASON)},
     {"flags alone", 0x30, SAFETY(YES), FAULT(SERVER), true, FAIL(UNKNOWN_REASON)},
     {"high byte", 0x0108, SAFETY(YES), FAULT(SERVER), true, FAIL(UNKNOWN_REASON)},
     {"high byte, user", 0x0170, SAFETY(YES), FAULT(SERVER), true, FAIL(UNKNOWN_REASON)},

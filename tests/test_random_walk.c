@@ -71,6 +71,7 @@ static retry_failure hostile_failure(void)
     failure.throttle = chance(3);
     failure.timeout = chance(3);
     failure.unknown = chance(3);
+    failure.pushback = chance(4);
     failure.retry_after = chance(2) ? 0 : hostile();
     failure.code = below(4) * (UINT32_MAX / 3);
     return failure;
@@ -222,8 +223,24 @@ static bool was_asked(const retry_failure *failure, const retry_decision *decisi
 {
     return decision->cause != RETRY_CAUSE_ALWAYS && !retry_reason_always(failure->reason) &&
            failure->safety != RETRY_SAFETY_NO && failure->reason != RETRY_REASON_UNKNOWN &&
+           !(failure->pushback && failure->retry_after == UINT32_MAX) &&
            strcmp(retry_reason_name(failure->reason), "INVALID") != 0 &&
-           (failure->reason != RETRY_REASON_NONE || failure->fault == RETRY_FAULT_SERVER);
+           (failure->reason != RETRY_REASON_NONE || failure->fault == RETRY_FAULT_SERVER ||
+            failure->safety == RETRY_SAFETY_YES);
+}
+
+static bool is_unsent(const retry_failure *failure)
+{
+    return failure->reason == RETRY_REASON_SOCKET_NOT_AVAILABLE ||
+           failure->reason == RETRY_REASON_SERVICE_NOT_AVAILABLE ||
+           failure->reason == RETRY_REASON_NODE_NOT_AVAILABLE ||
+           failure->reason == RETRY_REASON_CIRCUIT_BREAKER_OPEN ||
+           failure->reason == RETRY_REASON_CLIENT_THROTTLED;
+}
+
+static bool is_free(const retry_failure *failure)
+{
+    return failure->reason >= 0xc0 && failure->reason <= 0xff;
 }
 
 /* Follows a decision on request i; `fresh`: of a new failure, not of an answer to an old one. */
@@ -233,11 +250,15 @@ static void model_decide(unsigned i, const retry_failure *failure, const retry_d
     struct model *model = &models[i];
     bool failures = i < BUDGETS && budgets[i].options.charge_failures;
     bool granted = decision->verdict == RETRY_VERDICT_RETRY;
+    if (fresh && is_unsent(failure) && i < BUDGETS)
+        add(i, model->charge);
     if (fresh)
         model->charge = 0;
-    if (failures && fresh && was_asked(failure, decision))
+    if (failures && fresh && was_asked(failure, decision) && !is_unsent(failure) &&
+        !is_free(failure))
         levels[i] -= levels[i] < cost_of(i, failure) ? levels[i] : cost_of(i, failure);
-    if (granted && i < BUDGETS && !failures && decision->cause == RETRY_CAUSE_STRATEGY) {
+    if (granted && i < BUDGETS && !failures && decision->cause == RETRY_CAUSE_STRATEGY &&
+        !is_free(failure)) {
         model->charge = cost_of(i, failure);
         charge(i, model->charge);
     }
@@ -255,7 +276,8 @@ static bool is_misuse(const retry_decision *decision)
            (decision->cause == RETRY_CAUSE_MISUSE || decision->cause == RETRY_CAUSE_CANCELLED);
 }
 
-static void check_bounds(const retry_request *request, const retry_decision *decision)
+static void check_bounds(const retry_request *request, const retry_failure *failure,
+                         const retry_decision *decision)
 {
     CHECK(decision->verdict < RETRY_VERDICT_SUCCESS);
     if (decision->verdict == RETRY_VERDICT_EXPIRE) {
@@ -265,6 +287,7 @@ static void check_bounds(const retry_request *request, const retry_decision *dec
     if (decision->verdict == RETRY_VERDICT_RETRY) {
         CHECK(request->timeout == 0 || decision->delay < request->timeout);
         CHECK_EQUAL(decision->delay, request->last_delay);
+        CHECK(!failure->pushback || decision->delay == failure->retry_after);
     }
 }
 
@@ -277,7 +300,7 @@ static void check_decision_of(unsigned i, const retry_failure *failure, const re
         CHECK(memcmp(before, &requests[i], sizeof *before) == 0);
         return;
     }
-    check_bounds(&requests[i], &decision);
+    check_bounds(&requests[i], failure, &decision);
     model_decide(i, failure, &decision, fresh);
 }
 

@@ -5,6 +5,7 @@
 
 #define ALLOWS RETRY_REASON_ALLOWS_NON_IDEMPOTENT
 #define ALWAYS RETRY_REASON_ALWAYS
+#define FREE RETRY_REASON_FREE
 
 static const struct {
     retry_reason reason;
@@ -44,7 +45,7 @@ static const struct {
 
 static bool is_user(unsigned reason)
 {
-    return reason >= 0x40 && reason <= 0x7f;
+    return (reason >= 0x40 && reason <= 0x7f) || (reason >= 0xc0 && reason <= 0xff);
 }
 
 static bool is_valid(unsigned reason)
@@ -108,15 +109,19 @@ static void test_user(void)
         check_user(n, ALLOWS);
         check_user(n, ALWAYS);
         check_user(n, ALLOWS | ALWAYS);
+        check_user(n, ALLOWS | ALWAYS | FREE);
     }
 }
 
-/* Arguments out of range stay inside an application's reasons. */
+/* Arguments out of range stay inside an application's reasons. (A constant that is too large does
+   not compile: tests/compile/test_switches.sh.) */
 static void test_user_out_of_range(void)
 {
-    CHECK_EQUAL(RETRY_REASON_USER(0, 0), RETRY_REASON_USER(16, 0));
-    CHECK_EQUAL(RETRY_REASON_USER(1, 0), RETRY_REASON_USER(1, 0xcf));
-    CHECK_EQUAL(RETRY_REASON_USER(15, ALLOWS | ALWAYS), RETRY_REASON_USER(0xffff, 0xffff));
+    volatile unsigned too_large = 16;
+    unsigned n = too_large;
+    CHECK_EQUAL(RETRY_REASON_USER(0, 0), RETRY_REASON_USER(n, 0));
+    CHECK_EQUAL(RETRY_REASON_USER(1, 0), RETRY_REASON_USER(1, 0x4f));
+    CHECK_EQUAL(RETRY_REASON_USER(15, ALLOWS | ALWAYS | FREE), RETRY_REASON_USER(15, 0xffff));
 }
 
 static void test_invalid(void)
@@ -134,7 +139,7 @@ static void test_invalid(void)
         CHECK(!retry_reason_allows_non_idempotent(reason));
         CHECK(!retry_reason_always(reason));
     }
-    CHECK_EQUAL(RETRY_REASON_COUNT + 64, named);
+    CHECK_EQUAL(RETRY_REASON_COUNT + 128, named);
 }
 
 static void test_sets_full_and_empty(void)
