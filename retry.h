@@ -223,8 +223,26 @@
    slow ones that hedges cancel would be missing, and the estimate would sink until all are hedged.
    Keep one for each kind of operation: gets and reports together have no 95th that fits either.
 
-   (manual: hedge: begin)
-   (manual: hedge: end)
+   HEDGING
+
+   Where a few attempts take far longer than most, a second copy of a late one, sent elsewhere, often
+   answers first. Hedge idempotent operations, and only under a budget, which pays for each copy: a
+   server that is slow because it has too much to do is helped by none. A retry_hedge is one attempt
+   of its request, with all its copies; its policy says how many, and how long after one another.
+
+      step = retry_hedge_begin(&hedge, &request, now);            when an attempt begins
+      step = retry_hedge_due(&hedge, &request, now);              when the hedge's timer fires
+      step = retry_hedge_failed(&hedge, &request, &failure, now); when a copy has failed
+      others = retry_hedge_won(&hedge);                           when one has worked: cancel them
+
+      switch (step.action) {
+      case RETRY_HEDGE_SEND: send a copy now, and set the timer to step.delay ms
+      case RETRY_HEDGE_WAIT: set the timer to step.delay ms (UINT32_MAX: to none; 0: it is due)
+      case RETRY_HEDGE_HOLD: stop the timer; the copies in flight decide
+      case RETRY_HEDGE_FAIL: cancel those in flight; hand the failure to retry_orchestrate
+      }
+
+   Tell the latency that the policy asks of every copy, of those that you cancel too.
 
    (manual: aimd: begin)
    (manual: aimd: end)
@@ -364,8 +382,10 @@
 /* (renames: breaker: end) */
 /* (renames: throttle: begin) */
 /* (renames: throttle: end) */
-/* (renames: hedge: begin) */
-/* (renames: hedge: end) */
+#define retry_hedge_begin retry_hedge_begin_time_32
+#define retry_hedge_due retry_hedge_due_time_32
+#define retry_hedge_failed retry_hedge_failed_time_32
+#define retry_hedge_won retry_hedge_won_time_32
 /* (renames: aimd: begin) */
 /* (renames: aimd: end) */
 /* (renames: scopes: begin) */
@@ -1042,8 +1062,65 @@ RETRY_API void retry_latency_add(retry_latency *latency, retry_ms elapsed, bool 
    NULL. */
 RETRY_API retry_ms retry_latency_get(const retry_latency *latency);
 
-/* (declarations: hedge: begin) */
-/* (declarations: hedge: end) */
+/* ---- Hedging ------------------------------------------------------------------------------- */
+
+typedef struct retry_hedge_policy {
+    uint32_t max_attempts; /* copies of an attempt, the first included (default: 0: 2; up to 255) */
+    retry_ms delay;        /* ms from one copy to the next (default: 0: what `latency` tells) */
+    const retry_latency *latency; /* (default: NULL; without a delay either: no hedges) */
+} retry_hedge_policy;
+
+/* One attempt's copies. */
+typedef struct retry_hedge {
+    const retry_hedge_policy *policy; /* (default: NULL: no hedges) */
+    uint8_t in_flight;                /* copies on the wire; kept by the library */
+    uint8_t retry__copies;            /* private: copies left */
+    uint8_t retry__state;             /* private: closed, open, or to send no more */
+    retry_ms retry__delay;            /* private: ms that the timer was set to; UINT32_MAX: none */
+    retry_time retry__since;          /* private: when it was set */
+} retry_hedge;
+
+enum {
+    RETRY_HEDGE_FAIL, /* cancel the `in_flight` others, hand the failure to retry_orchestrate */
+    RETRY_HEDGE_SEND, /* put one copy on the wire, set the timer to `delay` */
+    RETRY_HEDGE_WAIT, /* set the timer to `delay` */
+    RETRY_HEDGE_HOLD  /* stop the timer, wait for the copies in flight */
+};
+
+typedef struct retry_hedge_step {
+    uint8_t action; /* RETRY_HEDGE_x (default: FAIL) */
+    uint8_t cause;  /* RETRY_CAUSE_x: why there is no (further) copy; NONE after SEND and WAIT */
+    retry_ms delay; /* ms to set the one timer of the hedge to; UINT32_MAX: none; 0: it is due */
+} retry_hedge_step;
+
+/* Begins an attempt, whatever was before: SEND, always and at no cost; without a timer if the
+   request is NULL or not idempotent, or if there are no hedges. NULL hedge: SEND without a timer.
+   Source, for this and the next three: gRPC's A6. */
+RETRY_API retry_hedge_step retry_hedge_begin(retry_hedge *hedge, const retry_request *request,
+                                             retry_time now);
+
+/* The timer fired. SEND, unless there are no copies left (ATTEMPTS_EXHAUSTED; PUSHBACK after an
+   order), the request is not idempotent (NOT_IDEMPOTENT), its deadline is reached (DEADLINE) or its
+   client's budget does not pay retry_cost (BUDGET_EXHAUSTED; one that charges failures pays while
+   it is above its floor): then HOLD while copies are in flight, else FAIL. WAIT if the timer has not
+   run out, or was not set. NULL, or an attempt that is not under way: FAIL, MISUSE. */
+RETRY_API retry_hedge_step retry_hedge_due(retry_hedge *hedge, retry_request *request,
+                                           retry_time now);
+
+/* A copy failed. Keep its failure: after FAIL it goes to retry_orchestrate (after PUSHBACK the one
+   with the order). In this order: what is final for retry_orchestrate, or not permitted: FAIL with
+   that cause (UNSAFE, UNKNOWN_REASON, NOT_RETRYABLE, NOT_IDEMPOTENT), whatever is in flight. An
+   order not to retry: no further copy, PUSHBACK. Never sent: WAIT as before, if there is a timer
+   and anything in flight; else NOT_RETRYABLE. No copies left: ATTEMPTS_EXHAUSTED. An order to wait
+   that long: WAIT; with nothing in flight NOT_IDEMPOTENT, or DEADLINE if it is reached meanwhile.
+   Else the next copy at once, as _due has it. Where no copy follows: HOLD while others are in
+   flight, else FAIL. NULL, no attempt under way, nothing in flight: FAIL, MISUSE. */
+RETRY_API retry_hedge_step retry_hedge_failed(retry_hedge *hedge, retry_request *request,
+                                              const retry_failure *failure, retry_time now);
+
+/* A copy worked: returns how many others to cancel; retry_succeed comes next. 0 for NULL and for an
+   attempt that is not under way. */
+RETRY_API uint32_t retry_hedge_won(retry_hedge *hedge);
 
 /* (declarations: aimd: begin) */
 /* (declarations: aimd: end) */
@@ -1418,6 +1495,7 @@ enum {
     RETRY__BUDGET_REFUSAL, /* of a retry, or a pending answer, by a strategy that was asked */
     RETRY__BUDGET_GRANT,   /* by a strategy that was asked; false: the budget does not pay */
     RETRY__BUDGET_RESUME,  /* a grant after a pending answer; false: the budget does not pay */
+    RETRY__BUDGET_COPY,    /* a hedge; false: the budget does not pay */
     RETRY__BUDGET_REFUND,
     RETRY__BUDGET_SUCCESS
 };
@@ -2163,6 +2241,9 @@ static bool retry__budget_account(retry_budget *budget, uint8_t event, retry_req
             return retry__budget_throttle(budget, event, failure);
         return event != RETRY__BUDGET_REFUSAL &&
                retry__budget_pay(budget, request, retry__budget_cost(options, failure));
+    case RETRY__BUDGET_COPY:
+        return options->charge_failures ? retry_budget_balance(budget) > options->floor
+                                        : retry__budget_take(budget, options->retry_cost);
     case RETRY__BUDGET_BEGIN:
         amount = options->request_deposit;
         break;
@@ -2922,8 +3003,181 @@ RETRY_API retry_ms retry_latency_get(const retry_latency *latency)
     return retry__percentile_bound(&percentile, (estimate >> 8) + ((estimate & 255) != 0));
 }
 
-/* (implementation: hedge: begin) */
-/* (implementation: hedge: end) */
+/* >>hedge */
+
+/* A hedge's state: stopped is open, but for further copies. */
+enum { RETRY__HEDGE_CLOSED, RETRY__HEDGE_OPEN, RETRY__HEDGE_STOPPED };
+
+static uint8_t retry__hedge_copies(const retry_hedge_policy *policy)
+{
+    if (!policy || (policy->delay == 0 && !policy->latency))
+        return 1;
+    return policy->max_attempts ? (uint8_t)retry__min(policy->max_attempts, UINT8_MAX) : 2;
+}
+
+static retry_hedge_step retry__hedge_step(uint8_t action, uint8_t cause, retry_ms delay)
+{
+    retry_hedge_step step;
+    step.action = action;
+    step.cause = cause;
+    step.delay = delay;
+    return step;
+}
+
+static retry_hedge_step retry__hedge_misuse(void)
+{
+    RETRY_ASSERT(0 && "a NULL argument, or a hedge in another state");
+    return retry__hedge_step(RETRY_HEDGE_FAIL, RETRY_CAUSE_MISUSE, UINT32_MAX);
+}
+
+static retry_hedge_step retry__hedge_fail(retry_hedge *hedge, uint8_t cause)
+{
+    hedge->retry__state = RETRY__HEDGE_CLOSED;
+    return retry__hedge_step(RETRY_HEDGE_FAIL, cause, UINT32_MAX);
+}
+
+/* No further copy now: those in flight decide. */
+static retry_hedge_step retry__hedge_rest(retry_hedge *hedge, uint8_t cause)
+{
+    if (hedge->in_flight == 0)
+        return retry__hedge_fail(hedge, cause);
+    hedge->retry__delay = UINT32_MAX;
+    return retry__hedge_step(RETRY_HEDGE_HOLD, cause, UINT32_MAX);
+}
+
+/* Sets the timer. */
+static retry_hedge_step retry__hedge_set(retry_hedge *hedge, uint8_t action, retry_ms delay,
+                                         retry_time now)
+{
+    hedge->retry__delay = delay;
+    hedge->retry__since = now;
+    return retry__hedge_step(action, RETRY_CAUSE_NONE, delay);
+}
+
+/* ms that are left of the timer. */
+static retry_ms retry__hedge_left(const retry_hedge *hedge, retry_time now)
+{
+    if (hedge->retry__delay == UINT32_MAX)
+        return UINT32_MAX;
+    return retry__left(hedge->retry__since, hedge->retry__delay, now);
+}
+
+static retry_hedge_step retry__hedge_send(retry_hedge *hedge, const retry_request *request,
+                                          retry_time now)
+{
+    retry_ms delay = UINT32_MAX;
+    hedge->in_flight++;
+    hedge->retry__copies--;
+    if (hedge->retry__copies != 0 && request && request->idempotent) {
+        delay = hedge->policy->delay;
+        if (delay == 0)
+            delay = retry_latency_get(hedge->policy->latency);
+    }
+    return retry__hedge_set(hedge, RETRY_HEDGE_SEND, delay, now);
+}
+
+/* Why there are no copies left; RETRY_CAUSE_NONE if there are. */
+static uint8_t retry__hedge_spent(const retry_hedge *hedge)
+{
+    if (hedge->retry__state == RETRY__HEDGE_STOPPED)
+        return RETRY_CAUSE_PUSHBACK;
+    return hedge->retry__copies ? RETRY_CAUSE_NONE : RETRY_CAUSE_ATTEMPTS_EXHAUSTED;
+}
+
+/* Why the request lets no copy be sent `wait` ms from now; RETRY_CAUSE_NONE if it does. */
+static uint8_t retry__hedge_barred(const retry_request *request, retry_ms wait, retry_time now)
+{
+    if (!request->idempotent)
+        return RETRY_CAUSE_NOT_IDEMPOTENT;
+    return wait < retry_remaining(request, 0, now) ? RETRY_CAUSE_NONE : RETRY_CAUSE_DEADLINE;
+}
+
+/* The next copy in `wait` ms, unless there is a cause against it, `later` ms from now, or nobody
+   pays. */
+static retry_hedge_step retry__hedge_next(retry_hedge *hedge, retry_request *request, retry_ms wait,
+                                          retry_ms later, retry_time now)
+{
+    uint8_t cause = retry__hedge_spent(hedge);
+    if (cause == RETRY_CAUSE_NONE)
+        cause = retry__hedge_barred(request, later, now);
+    if (cause == RETRY_CAUSE_NONE && wait != 0)
+        return retry__hedge_set(hedge, RETRY_HEDGE_WAIT, wait, now);
+    if (cause == RETRY_CAUSE_NONE && !retry__account(request, RETRY__BUDGET_COPY, NULL, now))
+        cause = RETRY_CAUSE_BUDGET_EXHAUSTED;
+    if (cause == RETRY_CAUSE_NONE)
+        return retry__hedge_send(hedge, request, now);
+    return retry__hedge_rest(hedge, cause);
+}
+
+RETRY_API retry_hedge_step retry_hedge_begin(retry_hedge *hedge, const retry_request *request,
+                                             retry_time now)
+{
+    if (!hedge)
+        return retry__hedge_step(RETRY_HEDGE_SEND, RETRY_CAUSE_NONE, UINT32_MAX);
+    hedge->retry__state = RETRY__HEDGE_OPEN;
+    hedge->retry__copies = retry__hedge_copies(hedge->policy);
+    hedge->in_flight = 0;
+    return retry__hedge_send(hedge, request, now);
+}
+
+RETRY_API retry_hedge_step retry_hedge_due(retry_hedge *hedge, retry_request *request,
+                                           retry_time now)
+{
+    if (!hedge || !request || hedge->retry__state == RETRY__HEDGE_CLOSED)
+        return retry__hedge_misuse();
+    return retry__hedge_next(hedge, request, retry__hedge_left(hedge, now), 0, now);
+}
+
+/* Why a failure is final whatever is in flight; RETRY_CAUSE_NONE if it is not. */
+static uint8_t retry__hedge_fatal(const retry_request *request, const retry_failure *failure)
+{
+    uint8_t cause = retry__screen(failure);
+    if (cause != RETRY_CAUSE_NONE && cause != RETRY_CAUSE_ALWAYS && cause != RETRY_CAUSE_PUSHBACK)
+        return cause;
+    return retry__permitted(request, failure) ? RETRY_CAUSE_NONE : RETRY_CAUSE_NOT_IDEMPOTENT;
+}
+
+/* What follows a failure that is not. */
+static retry_hedge_step retry__hedge_follow(retry_hedge *hedge, retry_request *request,
+                                            const retry_failure *failure, retry_time now)
+{
+    retry_ms order = failure->pushback ? failure->retry_after : 0;
+    if (order == UINT32_MAX) {
+        hedge->retry__state = RETRY__HEDGE_STOPPED;
+    } else if (retry__unsent(failure)) {
+        if (hedge->in_flight == 0 || hedge->retry__delay == UINT32_MAX)
+            return retry__hedge_rest(hedge, RETRY_CAUSE_NOT_RETRYABLE);
+        return retry__hedge_set(hedge, RETRY_HEDGE_WAIT, retry__hedge_left(hedge, now), now);
+    } else if (order != 0 && hedge->in_flight != 0 && retry__hedge_spent(hedge) == RETRY_CAUSE_NONE) {
+        return retry__hedge_set(hedge, RETRY_HEDGE_WAIT, order, now);
+    }
+    return retry__hedge_next(hedge, request, order, order, now);
+}
+
+RETRY_API retry_hedge_step retry_hedge_failed(retry_hedge *hedge, retry_request *request,
+                                              const retry_failure *failure, retry_time now)
+{
+    uint8_t cause;
+    if (!hedge || !request || !failure || hedge->retry__state == RETRY__HEDGE_CLOSED ||
+        hedge->in_flight == 0)
+        return retry__hedge_misuse();
+    hedge->in_flight--;
+    retry__learn(request, failure);
+    cause = retry__hedge_fatal(request, failure);
+    if (cause == RETRY_CAUSE_NONE)
+        return retry__hedge_follow(hedge, request, failure, now);
+    if (hedge->in_flight != 0)
+        request->ambiguous = true;
+    return retry__hedge_fail(hedge, cause);
+}
+
+RETRY_API uint32_t retry_hedge_won(retry_hedge *hedge)
+{
+    if (!hedge || hedge->retry__state == RETRY__HEDGE_CLOSED || hedge->in_flight == 0)
+        return 0;
+    hedge->retry__state = RETRY__HEDGE_CLOSED;
+    return --hedge->in_flight;
+}
 
 /* (implementation: aimd: begin) */
 /* (implementation: aimd: end) */
@@ -2955,8 +3209,6 @@ RETRY_API retry_ms retry_latency_get(const retry_latency *latency)
 /* (undefs: breaker: end) */
 /* (undefs: throttle: begin) */
 /* (undefs: throttle: end) */
-/* (undefs: hedge: begin) */
-/* (undefs: hedge: end) */
 /* (undefs: aimd: begin) */
 /* (undefs: aimd: end) */
 /* (undefs: scopes: begin) */
