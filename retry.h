@@ -1197,6 +1197,13 @@ RETRY_API retry_clock retry_system_clock(void);
 #define RETRY__WRAPS
 #endif
 
+/* The steps of every decision, in one piece where speed is asked for. */
+#if defined(__GNUC__) && defined(__OPTIMIZE__) && !defined(__OPTIMIZE_SIZE__)
+#define RETRY__HOT static inline __attribute__((always_inline))
+#else
+#define RETRY__HOT static
+#endif
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -1373,36 +1380,71 @@ RETRY_API const char *retry_cause_text(uint8_t cause)
 
 /* >>reasons */
 
-/* The table's flags, one bit a reason. */
-#define RETRY__ALLOWS(name, allows, always) | ((uint32_t)(allows) << RETRY_REASON_##name)
-#define RETRY__ALWAYS(name, allows, always) | ((uint32_t)(always) << RETRY_REASON_##name)
-#define RETRY__REASONS_ALLOWING (0 RETRY_REASONS(RETRY__ALLOWS))
-#define RETRY__REASONS_ALWAYS (0 RETRY_REASONS(RETRY__ALWAYS))
-
 #define RETRY__BIT(name) ((uint32_t)1 << RETRY_REASON_##name)
 
 typedef char retry__reasons_fit_32_bits[RETRY_REASON_COUNT < 32 ? 1 : -1];
+
+/* Never sent: such a failure put no load on the server. */
+#define RETRY__REASONS_UNSENT                                               \
+    (RETRY__BIT(SOCKET_NOT_AVAILABLE) | RETRY__BIT(SERVICE_NOT_AVAILABLE) | \
+     RETRY__BIT(NODE_NOT_AVAILABLE) | RETRY__BIT(CIRCUIT_BREAKER_OPEN) |    \
+     RETRY__BIT(CLIENT_THROTTLED))
+
+/* The other end did not answer, or broke. */
+#define RETRY__REASONS_SICK                                                      \
+    (RETRY__BIT(ATTEMPT_TIMED_OUT) | RETRY__BIT(SOCKET_CLOSED_WHILE_IN_FLIGHT) | \
+     RETRY__BIT(SOCKET_NOT_AVAILABLE) | RETRY__BIT(SERVICE_NOT_AVAILABLE) |      \
+     RETRY__BIT(NODE_NOT_AVAILABLE) | RETRY__BIT(SERVER_ERROR))
+
+/* What is known of a reason, beside the flags that an application's carries. */
+enum {
+    RETRY__TRAIT_KNOWN = 0x01, /* all but UNKNOWN and what is no reason, which are not retried */
+    RETRY__TRAIT_UNSENT = 0x02,
+    RETRY__TRAIT_SICK = 0x04,
+    RETRY__TRAIT_HARMLESS = 0x08, /* of a failure: answered, no reason, not the server's fault */
+    RETRY__TRAIT_ALLOWS = RETRY_REASON_ALLOWS_NON_IDEMPOTENT
+};
 
 static bool retry__reason_is_user(retry_reason reason)
 {
     return (reason & 0xff40) == 0x40;
 }
 
-static bool retry__reason_flag(retry_reason reason, uint32_t table, unsigned user_flag)
+RETRY__HOT uint8_t retry__traits(retry_reason reason)
 {
-    if (reason < RETRY_REASON_COUNT)
-        return ((table >> reason) & 1) != 0;
-    return retry__reason_is_user(reason) && (reason & user_flag) != 0;
+#define RETRY__TRAIT(trait, reasons, name) ((((reasons) >> RETRY_REASON_##name) & 1) * (trait))
+#define RETRY__X(name, allows, always)                                                           \
+    ((allows) ? RETRY_REASON_ALLOWS_NON_IDEMPOTENT : 0) | ((always) ? RETRY_REASON_ALWAYS : 0) | \
+        RETRY__TRAIT(RETRY__TRAIT_KNOWN, ~RETRY__BIT(UNKNOWN), name) |                           \
+        RETRY__TRAIT(RETRY__TRAIT_UNSENT, RETRY__REASONS_UNSENT, name) |                         \
+        RETRY__TRAIT(RETRY__TRAIT_SICK, RETRY__REASONS_SICK, name),
+    static const uint8_t traits[32] = {RETRY_REASONS(RETRY__X)};
+#undef RETRY__X
+#undef RETRY__TRAIT
+    if (reason < sizeof traits)
+        return traits[reason];
+    return retry__reason_is_user(reason) ? (uint8_t)((reason & 0xb0) | RETRY__TRAIT_KNOWN) : 0;
 }
 
 RETRY_API bool retry_reason_allows_non_idempotent(retry_reason reason)
 {
-    return retry__reason_flag(reason, RETRY__REASONS_ALLOWING, RETRY_REASON_ALLOWS_NON_IDEMPOTENT);
+    return (retry__traits(reason) & RETRY_REASON_ALLOWS_NON_IDEMPOTENT) != 0;
 }
 
 RETRY_API bool retry_reason_always(retry_reason reason)
 {
-    return retry__reason_flag(reason, RETRY__REASONS_ALWAYS, RETRY_REASON_ALWAYS);
+    return (retry__traits(reason) & RETRY_REASON_ALWAYS) != 0;
+}
+
+/* The traits of its reason; a failure that is safe to repeat allows that whatever its reason. */
+RETRY__HOT uint8_t retry__failure_traits(const retry_failure *failure)
+{
+    uint8_t traits = retry__traits(failure->reason);
+    if (failure->safety == RETRY_SAFETY_YES)
+        traits |= RETRY__TRAIT_ALLOWS;
+    if (failure->reason == RETRY_REASON_NONE && failure->fault != RETRY_FAULT_SERVER)
+        traits |= RETRY__TRAIT_HARMLESS;
+    return traits;
 }
 
 RETRY_API const char *retry_reason_name(retry_reason reason)
@@ -1417,12 +1459,15 @@ RETRY_API const char *retry_reason_name(retry_reason reason)
 #undef RETRY__X
 }
 
-/* The reason's bit: the application's 16 are the highest; none for an invalid reason. */
+/* The reason's bit: the application's 16 are the highest; none for an invalid reason. No shift of
+   64 bits, for which small cores call a helper. */
 static retry_reason_set retry__reason_bit(retry_reason reason)
 {
     if (reason < RETRY_REASON_COUNT)
-        return (retry_reason_set)1 << reason;
-    return retry__reason_is_user(reason) ? (retry_reason_set)1 << (48 + (reason & 0x0f)) : 0;
+        return (uint32_t)1 << reason;
+    if (!retry__reason_is_user(reason))
+        return 0;
+    return (retry_reason_set)((uint32_t)0x10000 << (reason & 0x0f)) << 32;
 }
 
 RETRY_API bool retry_reason_set_has(retry_reason_set set, retry_reason reason)
@@ -1452,14 +1497,18 @@ RETRY_API void retry_seed(uint32_t entropy)
 
 /* The states are multiples of RETRY__GOLDEN further on: all others come before one returns, and 0
    among them seeds anew. */
-RETRY_API uint32_t retry_random(const retry_request *request)
+RETRY__HOT uint32_t retry__draw(const retry_client *client)
 {
-    const retry_client *client = request ? request->client : NULL;
     if (client && client->random)
         return client->random(client->random_context);
     if (retry__load(&retry__random_state) == 0)
         retry_seed((uint32_t)(uintptr_t)&client);
     return retry__mix(retry__fetch_add(&retry__random_state, RETRY__GOLDEN));
+}
+
+RETRY_API uint32_t retry_random(const retry_request *request)
+{
+    return retry__draw(request ? request->client : NULL);
 }
 
 /* >>request */
@@ -1491,6 +1540,7 @@ static const retry_strategy *retry__strategy(const retry_request *request)
 
 /* What a request's budget is told of. */
 enum {
+    RETRY__BUDGET_NOTHING, /* no strategy was asked: nothing is to be paid */
     RETRY__BUDGET_BEGIN,
     RETRY__BUDGET_REFUSAL, /* of a retry, or a pending answer, by a strategy that was asked */
     RETRY__BUDGET_GRANT,   /* by a strategy that was asked; false: the budget does not pay */
@@ -1500,14 +1550,13 @@ enum {
     RETRY__BUDGET_SUCCESS
 };
 
-/* Tells the budget of the request's client, if it has one, of all but contention. The call goes
-   through a pointer that retry_budget_init sets, so that a program without budgets links none of
-   their code. */
-static bool retry__account(retry_request *request, uint8_t event, const retry_failure *failure,
-                           retry_time now)
+/* Tells the budget of the request's client, if it has one. The call goes through a pointer that
+   retry_budget_init sets, so that a program without budgets links none of their code. */
+RETRY__HOT bool retry__account(retry_request *request, uint8_t event, const retry_failure *failure,
+                               retry_time now)
 {
     retry_budget *budget = request->client ? request->client->budget : NULL;
-    if (!budget || (failure && retry__reason_flag(failure->reason, 0, RETRY_REASON_FREE)))
+    if (!budget)
         return true;
     return budget->retry__account && budget->retry__account(budget, event, request, failure, now);
 }
@@ -1565,6 +1614,11 @@ RETRY_API retry_ms retry_remaining(const retry_request *request, retry_ms limit,
 
 /* >>orchestrate */
 
+/* The built-in strategy's answer; in >>policy. */
+RETRY__HOT retry_action retry__policy_answer(const retry_strategy *self,
+                                             const retry_request *request,
+                                             const retry_failure *failure, uint8_t traits);
+
 /* RFC 0049's controlled backoff. */
 static retry_ms retry__controlled(uint32_t n)
 {
@@ -1581,6 +1635,15 @@ static retry_decision retry__decision(uint8_t verdict, uint8_t cause, retry_ms d
     return decision;
 }
 
+static retry_action retry__action(uint8_t kind, uint8_t cause, retry_ms delay)
+{
+    retry_action action;
+    action.kind = kind;
+    action.cause = cause;
+    action.delay = delay;
+    return action;
+}
+
 static retry_decision retry__misuse(const retry_request *request)
 {
     bool cancelled = request && request->retry__state == RETRY__CANCELLED;
@@ -1589,36 +1652,19 @@ static retry_decision retry__misuse(const retry_request *request)
                            cancelled ? RETRY_CAUSE_CANCELLED : RETRY_CAUSE_MISUSE, 0);
 }
 
-/* Never sent: what was put on the server for it is nothing. */
-#define RETRY__REASONS_UNSENT                                               \
-    (RETRY__BIT(SOCKET_NOT_AVAILABLE) | RETRY__BIT(SERVICE_NOT_AVAILABLE) | \
-     RETRY__BIT(NODE_NOT_AVAILABLE) | RETRY__BIT(CIRCUIT_BREAKER_OPEN) |    \
-     RETRY__BIT(CLIENT_THROTTLED))
-
-static bool retry__unsent(const retry_failure *failure)
-{
-    return retry__reason_flag(failure->reason, RETRY__REASONS_UNSENT, 0);
-}
-
-/* A NONE that is not the server's fault: it was answered, and nothing was done. */
-static bool retry__harmless_none(const retry_failure *failure)
-{
-    return failure->reason == RETRY_REASON_NONE && failure->fault != RETRY_FAULT_SERVER;
-}
-
 /* What a request learns of each failed attempt, a hedge's copies included. */
-static void retry__learn(retry_request *request, const retry_failure *failure)
+static void retry__learn(retry_request *request, const retry_failure *failure, uint8_t traits)
 {
     request->reasons |= retry__reason_bit(failure->reason);
-    if (failure->safety != RETRY_SAFETY_YES && !retry__harmless_none(failure) &&
-        !retry_reason_allows_non_idempotent(failure->reason))
+    if ((traits & (RETRY__TRAIT_ALLOWS | RETRY__TRAIT_HARMLESS)) == 0)
         request->ambiguous = true;
 }
 
-static void retry__record(retry_request *request, const retry_failure *failure, retry_time now)
+static void retry__record(retry_request *request, const retry_failure *failure, uint8_t traits,
+                          retry_time now)
 {
-    retry__learn(request, failure);
-    if (request->retry__charge != 0 && retry__unsent(failure))
+    retry__learn(request, failure, traits);
+    if ((traits & RETRY__TRAIT_UNSENT) != 0)
         retry__account(request, RETRY__BUDGET_REFUND, NULL, now);
     request->retry__charge = 0; /* the retry that it paid for has been made */
     request->retry__elapsed = retry__elapsed(request->started, now);
@@ -1632,21 +1678,30 @@ static void retry__record(retry_request *request, const retry_failure *failure, 
 
 /* Why no strategy is asked; RETRY_CAUSE_NONE if one is. UNKNOWN is never retried: RFC 0049's text
    says so, though its pseudocode would if idempotent. */
-static uint8_t retry__screen(const retry_failure *failure)
+static uint8_t retry__screen(const retry_failure *failure, uint8_t traits)
 {
     if (failure->safety == RETRY_SAFETY_NO)
         return RETRY_CAUSE_UNSAFE;
     if (failure->pushback && failure->retry_after == UINT32_MAX)
         return RETRY_CAUSE_PUSHBACK;
-    if (failure->reason == RETRY_REASON_UNKNOWN || retry__reason_bit(failure->reason) == 0)
+    if ((traits & RETRY__TRAIT_KNOWN) == 0)
         return RETRY_CAUSE_UNKNOWN_REASON;
-    if (retry__harmless_none(failure) && failure->safety != RETRY_SAFETY_YES)
+    if ((traits & RETRY_REASON_ALWAYS) != 0)
+        return RETRY_CAUSE_ALWAYS;
+    if ((traits & (RETRY__TRAIT_HARMLESS | RETRY__TRAIT_ALLOWS)) == RETRY__TRAIT_HARMLESS)
         return RETRY_CAUSE_NOT_RETRYABLE;
-    return retry_reason_always(failure->reason) ? RETRY_CAUSE_ALWAYS : RETRY_CAUSE_NONE;
+    return RETRY_CAUSE_NONE;
+}
+
+/* The delay for an always-retry reason. */
+static retry_ms retry__always_delay(const retry_request *request)
+{
+    retry_ms interval = request->client ? request->client->always_interval : 0;
+    return interval != 0 ? interval : retry__controlled(request->attempts);
 }
 
 /* Counts a retry. The server's order restarts the policies' curve. */
-static void retry__count(retry_request *request, const retry_failure *failure, retry_ms delay)
+RETRY__HOT void retry__count(retry_request *request, const retry_failure *failure, retry_ms delay)
 {
     request->attempts = retry__add(request->attempts, 1);
     request->code_attempts = retry__add(request->code_attempts, 1);
@@ -1657,81 +1712,82 @@ static void retry__count(retry_request *request, const retry_failure *failure, r
         request->retry__since_order++;
 }
 
-/* The server's order, the deadline, the request's new state, the observer. */
-static retry_decision retry__conclude(retry_request *request, const retry_failure *failure,
-                                      retry_decision decision, retry_time now)
+/* What an action comes to: the server's order takes the place of its delay, the budget may not pay
+   for it, the deadline may be too near. `event`: what a grant is to the budget. */
+RETRY__HOT retry_decision retry__decide(retry_request *request, const retry_failure *failure,
+                                        retry_action action, uint8_t event, retry_time now)
 {
     const retry_client *client = request->client;
-    retry_ms left = retry__subtract(request->timeout, request->retry__elapsed);
-    if (failure->pushback &&
-        (decision.verdict == RETRY_VERDICT_RETRY || decision.cause == RETRY_CAUSE_BUDGET_EXHAUSTED))
-        decision.delay = failure->retry_after;
-    if (decision.verdict == RETRY_VERDICT_RETRY) {
-        if (request->timeout != 0 && decision.delay >= left) {
+    retry_decision decision = retry__decision(RETRY_VERDICT_FAIL, action.cause, 0);
+    if (action.kind == RETRY_ACTION_AFTER) {
+        retry_ms left = retry__subtract(request->timeout, request->retry__elapsed);
+        decision.delay = failure->pushback ? failure->retry_after : action.delay;
+        if (!retry__account(request, event, failure, now)) {
+            decision.cause = RETRY_CAUSE_BUDGET_EXHAUSTED;
+        } else if (request->timeout != 0 && decision.delay >= left) {
             retry__account(request, RETRY__BUDGET_REFUND, NULL, now);
             decision = retry__decision(RETRY_VERDICT_EXPIRE, RETRY_CAUSE_DEADLINE, left);
         } else {
+            decision.verdict = RETRY_VERDICT_RETRY;
             retry__count(request, failure, decision.delay);
         }
-    }
-    request->retry__state = decision.verdict;
-    if (client && client->observe)
-        client->observe(client->observe_context, request, failure, &decision);
-    return decision;
-}
-
-/* A decision without a strategy: always-retry reasons, which no budget pays for, and refusals. */
-static retry_decision retry__unasked(retry_request *request, const retry_failure *failure,
-                                     uint8_t cause, retry_time now)
-{
-    retry_decision decision = retry__decision(RETRY_VERDICT_FAIL, cause, 0);
-    if (cause == RETRY_CAUSE_ALWAYS) {
-        decision.verdict = RETRY_VERDICT_RETRY;
-        if (request->client)
-            decision.delay = request->client->always_interval;
-        if (decision.delay == 0)
-            decision.delay = retry__controlled(request->attempts);
-    }
-    return retry__conclude(request, failure, decision, now);
-}
-
-/* What a strategy's answer comes to. `event`: what a grant is to the budget. */
-static retry_decision retry__judge(retry_request *request, const retry_failure *failure,
-                                   retry_action action, uint8_t event, retry_time now)
-{
-    retry_decision decision = retry__decision(RETRY_VERDICT_FAIL, action.cause, 0);
-    if (action.kind == RETRY_ACTION_AFTER) {
-        bool paid = retry__account(request, event, failure, now);
-        decision.verdict = paid ? RETRY_VERDICT_RETRY : RETRY_VERDICT_FAIL;
-        decision.cause = paid ? RETRY_CAUSE_STRATEGY : RETRY_CAUSE_BUDGET_EXHAUSTED;
-        decision.delay = action.delay;
     } else {
         if (event == RETRY__BUDGET_GRANT)
             retry__account(request, RETRY__BUDGET_REFUSAL, failure, now);
         if (action.kind == RETRY_ACTION_PENDING)
-            decision = retry__decision(RETRY_VERDICT_PENDING, RETRY_CAUSE_PENDING, 0);
+            decision.verdict = RETRY_VERDICT_PENDING;
     }
-    return retry__conclude(request, failure, decision, now);
+    request->retry__state = decision.verdict;
+    if (client && client->observe) {
+        const retry_decision told = decision; /* a copy leaves the other in registers */
+        client->observe(client->observe_context, request, failure, &told);
+    }
+    return decision;
+}
+
+/* A strategy of one's own need not say why it grants, or that it answers later. */
+RETRY__HOT retry_action retry__answer(retry_action action)
+{
+    if (action.kind == RETRY_ACTION_AFTER)
+        action.cause = RETRY_CAUSE_STRATEGY;
+    else if (action.kind == RETRY_ACTION_PENDING)
+        action.cause = RETRY_CAUSE_PENDING;
+    return action;
+}
+
+/* The built-in strategy, which is nearly always the one, is asked without a call. */
+RETRY__HOT retry_action retry__ask(const retry_strategy *strategy, retry_request *request,
+                                   const retry_failure *failure, uint8_t traits, retry_time now)
+{
+    if (strategy->retry_after == retry_policy_after)
+        return retry__policy_answer(strategy, request, failure, traits);
+    return retry__answer(strategy->retry_after(strategy, request, failure, now));
 }
 
 RETRY_API retry_decision retry_orchestrate(retry_request *request, const retry_failure *failure,
                                            retry_time now)
 {
     const retry_strategy *strategy = retry__strategy(request);
+    uint8_t event = RETRY__BUDGET_NOTHING, traits, cause;
     retry_action action;
-    uint8_t cause;
     if (!failure || !strategy || !strategy->retry_after || !retry__open(request))
         return retry__misuse(request);
-    retry__record(request, failure, now);
-    cause = retry__screen(failure);
-    if (cause != RETRY_CAUSE_NONE)
-        return retry__unasked(request, failure, cause, now);
-    action = strategy->retry_after(strategy, request, failure, now);
-    if (request->retry__state != RETRY_VERDICT_RETRY) { /* the strategy cancelled it */
-        retry__account(request, RETRY__BUDGET_REFUSAL, failure, now);
-        return retry__misuse(request);
+    traits = retry__failure_traits(failure);
+    retry__record(request, failure, traits, now);
+    cause = retry__screen(failure, traits);
+    if (cause == RETRY_CAUSE_NONE) {
+        action = retry__ask(strategy, request, failure, traits, now);
+        event = RETRY__BUDGET_GRANT;
+        if (request->retry__state != RETRY_VERDICT_RETRY) { /* the strategy cancelled it */
+            retry__account(request, RETRY__BUDGET_REFUSAL, failure, now);
+            return retry__misuse(request);
+        }
+    } else if (cause == RETRY_CAUSE_ALWAYS) {
+        action = retry__action(RETRY_ACTION_AFTER, cause, retry__always_delay(request));
+    } else {
+        action = retry_action_none(cause);
     }
-    return retry__judge(request, failure, action, RETRY__BUDGET_GRANT, now);
+    return retry__decide(request, failure, action, event, now);
 }
 
 RETRY_API retry_decision retry_resume(retry_request *request, const retry_failure *failure,
@@ -1740,7 +1796,7 @@ RETRY_API retry_decision retry_resume(retry_request *request, const retry_failur
     if (!request || !failure || request->retry__state != RETRY_VERDICT_PENDING)
         return retry__misuse(request);
     request->retry__elapsed = retry__elapsed(request->started, now);
-    return retry__judge(request, failure, action, RETRY__BUDGET_RESUME, now);
+    return retry__decide(request, failure, retry__answer(action), RETRY__BUDGET_RESUME, now);
 }
 
 /* >>format */
@@ -1841,15 +1897,6 @@ RETRY_API size_t retry_format(char *buffer, size_t capacity, const retry_request
 
 /* >>strategies */
 
-static retry_action retry__action(uint8_t kind, uint8_t cause, retry_ms delay)
-{
-    retry_action action;
-    action.kind = kind;
-    action.cause = cause;
-    action.delay = delay;
-    return action;
-}
-
 RETRY_API retry_action retry_action_after(retry_ms delay)
 {
     return retry__action(RETRY_ACTION_AFTER, RETRY_CAUSE_STRATEGY, delay);
@@ -1865,15 +1912,11 @@ RETRY_API retry_action retry_action_pending(void)
     return retry__action(RETRY_ACTION_PENDING, RETRY_CAUSE_PENDING, 0);
 }
 
-static bool retry__permitted(const retry_request *request, const retry_failure *failure)
-{
-    return request->idempotent || failure->safety == RETRY_SAFETY_YES ||
-           retry_reason_allows_non_idempotent(failure->reason);
-}
-
 RETRY_API bool retry_permitted(const retry_request *request, const retry_failure *failure)
 {
-    return request && failure && retry__permitted(request, failure);
+    return request && failure &&
+           (request->idempotent ||
+            (retry__failure_traits(failure) & RETRY_REASON_ALLOWS_NON_IDEMPOTENT) != 0);
 }
 
 /* >>backoff */
@@ -1925,11 +1968,6 @@ static uint32_t retry__power(uint32_t value, uint64_t ratio, uint32_t n)
     return retry__narrow(retry__add_64(result, 0x80000000u) >> 32);
 }
 
-static uint32_t retry__doubled(uint32_t value, uint32_t n)
-{
-    return n >= 32 || value > UINT32_MAX >> n ? UINT32_MAX : value << n;
-}
-
 /* The delay before the cap and jitter. */
 static retry_ms retry__curve(const retry_backoff *backoff, uint32_t n)
 {
@@ -1954,33 +1992,41 @@ static retry_ms retry__curve(const retry_backoff *backoff, uint32_t n)
     default:
         break;
     }
-    if (numbers.factor == RETRY_RATIO(2)) /* as it is nearly always */
-        return retry__doubled(numbers.initial, n);
     return retry__power(numbers.initial, (uint64_t)numbers.factor << 16, n);
+}
+
+/* The delay before jitter. Doubling, the usual curve, is a shift. */
+RETRY__HOT retry_ms retry__base(const retry_backoff *backoff, uint32_t n)
+{
+    retry__numbers numbers = retry__resolve(backoff);
+    if (backoff->curve != RETRY_CURVE_EXPONENTIAL || numbers.factor != RETRY_RATIO(2))
+        return retry__min(retry__curve(backoff, n), numbers.max);
+    return n < 32 && numbers.initial <= numbers.max >> n ? numbers.initial << n : numbers.max;
 }
 
 RETRY_API retry_ms retry_backoff_base(const retry_backoff *backoff, uint32_t attempt)
 {
-    return backoff ? retry__min(retry__curve(backoff, attempt), retry__resolve(backoff).max) : 0;
+    return backoff ? retry__base(backoff, attempt) : 0;
 }
 
-/* A draw from the range that the backoff's jitter makes of a base delay. */
-static retry_ms retry__jitter(const retry_backoff *backoff, retry_ms base, retry_ms previous,
-                              uint32_t random)
+/* The delay with jitter: a draw from the range that it makes of the base. */
+RETRY__HOT retry_ms retry__delay(const retry_backoff *backoff, uint32_t attempt, retry_ms previous,
+                                 uint32_t random)
 {
-    retry_ms low = base, high = base;
+    bool curved = backoff->jitter != RETRY_JITTER_DECORRELATED;
+    retry_ms high = curved ? retry__base(backoff, attempt) : 0, low = high;
     if (backoff->jitter == RETRY_JITTER_FULL) {
         low = 0;
     } else if (backoff->jitter == RETRY_JITTER_EQUAL) {
-        low = base >> 1;
+        low = high >> 1;
     } else if (backoff->jitter == RETRY_JITTER_DECORRELATED) {
         retry__numbers numbers = retry__resolve(backoff);
         low = retry__min(numbers.initial, numbers.max);
         high = retry__min(retry__multiply(retry__max(previous, low), 3), numbers.max);
     } else if (backoff->jitter == RETRY_JITTER_SPREAD) {
-        retry_ms swing = retry__scale(base, backoff->spread);
-        low = retry__subtract(base, swing);
-        high = retry__add(base, swing);
+        retry_ms swing = retry__scale(high, backoff->spread);
+        low = retry__subtract(high, swing);
+        high = retry__add(high, swing);
     }
     low = retry__max(low, backoff->min);
     return retry__pick(low, retry__max(low, high), random);
@@ -1989,12 +2035,7 @@ static retry_ms retry__jitter(const retry_backoff *backoff, retry_ms base, retry
 RETRY_API retry_ms retry_backoff_delay(const retry_backoff *backoff, uint32_t attempt,
                                        retry_ms previous, uint32_t random)
 {
-    retry_ms base = 0;
-    if (!backoff)
-        return 0;
-    if (backoff->jitter != RETRY_JITTER_DECORRELATED)
-        base = retry_backoff_base(backoff, attempt);
-    return retry__jitter(backoff, base, previous, random);
+    return backoff ? retry__delay(backoff, attempt, previous, random) : 0;
 }
 
 RETRY_API retry_ms retry_phase(const void *identity, size_t length, retry_ms period)
@@ -2024,8 +2065,8 @@ static retry_ms retry__raise(const retry_policy *policy, const retry_request *re
 }
 
 /* After the server's order the curve begins anew: as if no retry had been made before. */
-static retry_ms retry__policy_delay(const retry_policy *policy, const retry_request *request,
-                                    const retry_failure *failure)
+RETRY__HOT retry_ms retry__policy_delay(const retry_policy *policy, const retry_request *request,
+                                        const retry_failure *failure)
 {
     const retry_backoff *backoff = &policy->backoff;
     uint32_t attempt = request->attempts, random = 0;
@@ -2037,25 +2078,32 @@ static retry_ms retry__policy_delay(const retry_policy *policy, const retry_requ
     if (request->retry__since_order == 1)
         previous = 0;
     if (backoff->jitter != RETRY_JITTER_NONE)
-        random = retry_random(request);
-    delay = retry_backoff_delay(backoff, attempt, previous, random);
+        random = retry__draw(request->client);
+    delay = retry__delay(backoff, attempt, previous, random);
     if (failure->retry_after > delay)
         delay = retry__raise(policy, request, failure->retry_after, delay);
     return delay;
 }
 
-RETRY_API retry_action retry_policy_after(const retry_strategy *self, retry_request *request,
-                                          const retry_failure *failure, retry_time now)
+RETRY__HOT retry_action retry__policy_answer(const retry_strategy *self,
+                                             const retry_request *request,
+                                             const retry_failure *failure, uint8_t traits)
 {
     const retry_policy *policy = (const retry_policy *)(const void *)self;
-    (void)now;
-    if (!self || !request || !failure)
-        return retry_action_none(RETRY_CAUSE_MISUSE);
-    if (!retry__permitted(request, failure))
+    if (!request->idempotent && (traits & RETRY__TRAIT_ALLOWS) == 0)
         return retry_action_none(RETRY_CAUSE_NOT_IDEMPOTENT);
     if (policy->max_attempts != 0 && request->attempts >= policy->max_attempts - 1)
         return retry_action_none(RETRY_CAUSE_ATTEMPTS_EXHAUSTED);
     return retry_action_after(retry__policy_delay(policy, request, failure));
+}
+
+RETRY_API retry_action retry_policy_after(const retry_strategy *self, retry_request *request,
+                                          const retry_failure *failure, retry_time now)
+{
+    (void)now;
+    if (!self || !request || !failure)
+        return retry_action_none(RETRY_CAUSE_MISUSE);
+    return retry__policy_answer(self, request, failure, retry__failure_traits(failure));
 }
 
 RETRY_API const retry_strategy *retry_best_effort(void)
@@ -2221,9 +2269,10 @@ static uint32_t retry__budget_refund(retry_request *request)
 static bool retry__budget_throttle(retry_budget *budget, uint8_t event,
                                    const retry_failure *failure)
 {
-    bool charged = event == RETRY__BUDGET_RESUME; /* when the strategy was asked */
-    uint32_t cost =
-        charged || retry__unsent(failure) ? 0 : retry__budget_cost(&budget->options, failure);
+    uint32_t cost = retry__budget_cost(&budget->options, failure);
+    if (event == RETRY__BUDGET_RESUME || /* charged when the strategy was asked */
+        (retry__traits(failure->reason) & RETRY__TRAIT_UNSENT) != 0)
+        cost = 0;
     return retry__budget_charge(budget, cost) > budget->options.floor;
 }
 
@@ -2232,11 +2281,15 @@ static bool retry__budget_account(retry_budget *budget, uint8_t event, retry_req
 {
     const retry_budget_options *options = &budget->options;
     uint32_t amount = 0;
+    if (event == RETRY__BUDGET_NOTHING)
+        return true;
     retry__budget_refill(budget, now);
     switch (event) {
     case RETRY__BUDGET_GRANT:
     case RETRY__BUDGET_RESUME:
     case RETRY__BUDGET_REFUSAL:
+        if ((retry__traits(failure->reason) & RETRY_REASON_FREE) != 0)
+            return true;
         if (options->charge_failures)
             return retry__budget_throttle(budget, event, failure);
         return event != RETRY__BUDGET_REFUSAL &&
@@ -2435,52 +2488,43 @@ static retry_failure retry__failure(retry_reason reason, uint32_t code)
     return failure;
 }
 
-/* A reason that holds for every KV opcode but one, and but DCP's. */
-typedef struct retry__kv_status {
-    uint8_t status, reason, except;
-} retry__kv_status;
-
 typedef struct retry__range {
     uint8_t first, last;
 } retry__range;
-
-/* Opcodes: the first and last of DCP, and those for which a status means something else. */
-enum {
-    RETRY__DCP_FIRST = 0x50,
-    RETRY__DCP_LAST = 0x67,
-    RETRY__UNLOCK_KEY = 0x95,
-    RETRY__COLLECTIONS_GET_ID = 0xbb,
-    RETRY__NO_OTHER = RETRY__DCP_FIRST
-};
 
 static bool retry__in_range(retry__range range, uint16_t x)
 {
     return x >= range.first && x <= range.last;
 }
 
-static const retry__kv_status *retry__kv_find(uint16_t status)
+/* NONE for a status that no retry cures, or that only the error map may know. Two hold for all
+   opcodes but one. */
+static retry_reason retry__kv_reason(uint16_t status, uint8_t opcode)
 {
-    static const retry__kv_status statuses[] = {
-        {0x07, RETRY_REASON_KV_NOT_MY_VBUCKET, RETRY__NO_OTHER},
-        {0x09, RETRY_REASON_KV_LOCKED, RETRY__UNLOCK_KEY},
-        {0x86, RETRY_REASON_KV_TEMPORARY_FAILURE, RETRY__NO_OTHER},
-        {0x88, RETRY_REASON_KV_COLLECTION_OUTDATED, RETRY__COLLECTIONS_GET_ID},
-        {0xa2, RETRY_REASON_KV_SYNC_WRITE_IN_PROGRESS, RETRY__NO_OTHER},
-        {0xa4, RETRY_REASON_KV_SYNC_WRITE_RE_COMMIT_IN_PROGRESS, RETRY__NO_OTHER},
-    };
-    size_t i;
-    for (i = 0; i < sizeof statuses / sizeof statuses[0]; i++) {
-        if (statuses[i].status == status)
-            return &statuses[i];
+    switch (status) {
+    case 0x07:
+        return RETRY_REASON_KV_NOT_MY_VBUCKET;
+    case 0x09: /* not for UnlockKey */
+        return opcode == 0x95 ? RETRY_REASON_NONE : RETRY_REASON_KV_LOCKED;
+    case 0x86:
+        return RETRY_REASON_KV_TEMPORARY_FAILURE;
+    case 0x88: /* not for CollectionsGetID */
+        return opcode == 0xbb ? RETRY_REASON_NONE : RETRY_REASON_KV_COLLECTION_OUTDATED;
+    case 0xa2:
+        return RETRY_REASON_KV_SYNC_WRITE_IN_PROGRESS;
+    case 0xa4:
+        return RETRY_REASON_KV_SYNC_WRITE_RE_COMMIT_IN_PROGRESS;
+    default:
+        return RETRY_REASON_NONE;
     }
-    return NULL;
 }
 
 /* Statuses that a client knows and that no retry cures. */
 static bool retry__kv_known(uint16_t status)
 {
-    static const retry__range known[] = {{0x00, 0x06}, {0x08, 0x08}, {0x20, 0x25}, {0x80, 0x81},
-                                         {0x83, 0x84}, {0xa0, 0xa1}, {0xa3, 0xa3}, {0xc0, 0xd8}};
+    static const retry__range known[] = {{0x00, 0x06}, {0x08, 0x09}, {0x20, 0x25},
+                                         {0x80, 0x81}, {0x83, 0x84}, {0x88, 0x88},
+                                         {0xa0, 0xa1}, {0xa3, 0xa3}, {0xc0, 0xd8}};
     size_t i;
     for (i = 0; i < sizeof known / sizeof known[0]; i++) {
         if (retry__in_range(known[i], status))
@@ -2491,12 +2535,11 @@ static bool retry__kv_known(uint16_t status)
 
 RETRY_API retry_failure retry_classify_kv(uint16_t status, uint8_t opcode)
 {
-    const retry__kv_status *row = retry__kv_find(status);
-    retry_failure failure = retry__failure(RETRY_REASON_NONE, status);
-    if (!row)
+    retry_failure failure = retry__failure(retry__kv_reason(status, opcode), status);
+    if (failure.reason == RETRY_REASON_NONE)
         failure.unknown = !retry__kv_known(status);
-    else if (row->except != opcode && (opcode < RETRY__DCP_FIRST || opcode > RETRY__DCP_LAST))
-        failure.reason = row->reason;
+    else if (opcode >= 0x50 && opcode <= 0x67) /* DCP's */
+        failure.reason = RETRY_REASON_NONE;
     return failure;
 }
 
@@ -2892,11 +2935,6 @@ enum {
     RETRY__ANSWERED /* somebody is there, if only to say no */
 };
 
-#define RETRY__REASONS_SICK                                                      \
-    (RETRY__BIT(ATTEMPT_TIMED_OUT) | RETRY__BIT(SOCKET_CLOSED_WHILE_IN_FLIGHT) | \
-     RETRY__BIT(SOCKET_NOT_AVAILABLE) | RETRY__BIT(SERVICE_NOT_AVAILABLE) |      \
-     RETRY__BIT(NODE_NOT_AVAILABLE) | RETRY__BIT(SERVER_ERROR))
-
 __attribute__((unused)) static uint8_t retry__outcome(const retry_failure *failure)
 {
     if (!failure)
@@ -2904,7 +2942,7 @@ __attribute__((unused)) static uint8_t retry__outcome(const retry_failure *failu
     if (failure->reason == RETRY_REASON_CIRCUIT_BREAKER_OPEN ||
         failure->reason == RETRY_REASON_CLIENT_THROTTLED)
         return RETRY__IGNORED;
-    if (failure->timeout || retry__reason_flag(failure->reason, RETRY__REASONS_SICK, 0))
+    if (failure->timeout || (retry__traits(failure->reason) & RETRY__TRAIT_SICK) != 0)
         return RETRY__SICK;
     return RETRY__ANSWERED;
 }
@@ -3193,12 +3231,9 @@ RETRY_API uint32_t retry_hedge_won(retry_hedge *hedge)
 #endif
 
 #undef RETRY__WRAPS
+#undef RETRY__HOT
 #undef RETRY__PLAIN
 #undef RETRY__GOLDEN
-#undef RETRY__ALLOWS
-#undef RETRY__ALWAYS
-#undef RETRY__REASONS_ALLOWING
-#undef RETRY__REASONS_ALWAYS
 #undef RETRY__BUDGET_BEHIND
 #undef RETRY__BIT
 #undef RETRY__REASONS_UNSENT
