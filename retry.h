@@ -225,10 +225,10 @@
 
    HEDGING
 
-   Where a few attempts take far longer than most, a second copy of a late one, sent elsewhere, often
-   answers first. Hedge idempotent operations, and only under a budget, which pays for each copy: a
-   server that is slow because it has too much to do is helped by none. A retry_hedge is one attempt
-   of its request, with all its copies; its policy says how many, and how long after one another.
+   A second copy of an attempt that is late, sent elsewhere, often answers first. That is for
+   idempotent operations, and under a budget, which pays for each copy: a server that is slow
+   because it has too much to do is helped by none. A retry_hedge is one attempt of its request with
+   all its copies; its policy says how many, and how long after one another.
 
       step = retry_hedge_begin(&hedge, &request, now);            when an attempt begins
       step = retry_hedge_due(&hedge, &request, now);              when the hedge's timer fires
@@ -236,13 +236,14 @@
       others = retry_hedge_won(&hedge);                           when one has worked: cancel them
 
       switch (step.action) {
-      case RETRY_HEDGE_SEND: send a copy now, and set the timer to step.delay ms
-      case RETRY_HEDGE_WAIT: set the timer to step.delay ms (UINT32_MAX: to none; 0: it is due)
+      case RETRY_HEDGE_SEND: send a copy, set the timer to step.delay ms (UINT32_MAX: to none)
+      case RETRY_HEDGE_WAIT: set the timer to step.delay ms
       case RETRY_HEDGE_HOLD: stop the timer; the copies in flight decide
-      case RETRY_HEDGE_FAIL: cancel those in flight; hand the failure to retry_orchestrate
+      case RETRY_HEDGE_FAIL: cancel those in flight, hand the failure to retry_orchestrate
       }
 
-   Tell the latency that the policy asks of every copy, of those that you cancel too.
+   To the request all of it is one attempt: only a FAIL is a failure of its own. Add every copy to
+   the latency that the policy names, those that are cancelled too.
 
    (manual: aimd: begin)
    (manual: aimd: end)
@@ -1065,12 +1066,14 @@ RETRY_API retry_ms retry_latency_get(const retry_latency *latency);
 /* ---- Hedging ------------------------------------------------------------------------------- */
 
 typedef struct retry_hedge_policy {
-    uint32_t max_attempts; /* copies of an attempt, the first included (default: 0: 2; up to 255) */
-    retry_ms delay;        /* ms from one copy to the next (default: 0: what `latency` tells) */
+    uint32_t max_attempts;        /* copies of one attempt, the first included (default: 0: 2; at
+                                     most 255) */
+    retry_ms delay;               /* ms from one copy's start to the next's (default: 0: what
+                                     `latency` tells) */
     const retry_latency *latency; /* (default: NULL; without a delay either: no hedges) */
 } retry_hedge_policy;
 
-/* One attempt's copies. */
+/* The copies of one attempt. Zero it, set its policy; for one thread at a time. */
 typedef struct retry_hedge {
     const retry_hedge_policy *policy; /* (default: NULL: no hedges) */
     uint8_t in_flight;                /* copies on the wire; kept by the library */
@@ -1081,45 +1084,51 @@ typedef struct retry_hedge {
 } retry_hedge;
 
 enum {
-    RETRY_HEDGE_FAIL, /* cancel the `in_flight` others, hand the failure to retry_orchestrate */
-    RETRY_HEDGE_SEND, /* put one copy on the wire, set the timer to `delay` */
-    RETRY_HEDGE_WAIT, /* set the timer to `delay` */
-    RETRY_HEDGE_HOLD  /* stop the timer, wait for the copies in flight */
+    RETRY_HEDGE_FAIL, /* cancel those in flight, hand the failure to retry_orchestrate */
+    RETRY_HEDGE_SEND, /* put one copy on the wire now, set the timer to `delay` */
+    RETRY_HEDGE_WAIT, /* set the timer to `delay`, nothing else */
+    RETRY_HEDGE_HOLD  /* no timer; wait for the copies in flight */
 };
 
 typedef struct retry_hedge_step {
     uint8_t action; /* RETRY_HEDGE_x (default: FAIL) */
     uint8_t cause;  /* RETRY_CAUSE_x: why there is no (further) copy; NONE after SEND and WAIT */
-    retry_ms delay; /* ms to set the one timer of the hedge to; UINT32_MAX: none; 0: it is due */
+    retry_ms delay; /* ms to set the one timer to; 0: it is due; UINT32_MAX: none (no default) */
 } retry_hedge_step;
 
-/* Begins an attempt, whatever was before: SEND, always and at no cost; without a timer if the
-   request is NULL or not idempotent, or if there are no hedges. NULL hedge: SEND without a timer.
-   Source, for this and the next three: gRPC's A6. */
+/* Begins an attempt, whatever was before: SEND, always and unpaid. Without a timer if there are no
+   hedges, if the latency knows nothing yet, and if the request is NULL or not idempotent. NULL
+   hedge: SEND, no timer. Source, for this and the next three: gRPC's A6. */
 RETRY_API retry_hedge_step retry_hedge_begin(retry_hedge *hedge, const retry_request *request,
                                              retry_time now);
 
-/* The timer fired. SEND, unless there are no copies left (ATTEMPTS_EXHAUSTED; PUSHBACK after an
-   order), the request is not idempotent (NOT_IDEMPOTENT), its deadline is reached (DEADLINE) or its
-   client's budget does not pay retry_cost (BUDGET_EXHAUSTED; one that charges failures pays while
-   it is above its floor): then HOLD while copies are in flight, else FAIL. WAIT if the timer has not
-   run out, or was not set. NULL, or an attempt that is not under way: FAIL, MISUSE. */
+/* The timer fired: SEND, unless there are no copies left (ATTEMPTS_EXHAUSTED; after an order not to
+   retry PUSHBACK), the request is not idempotent (NOT_IDEMPOTENT), its deadline is reached, or it
+   is not open (DEADLINE), or the client's budget does not pay retry_cost (BUDGET_EXHAUSTED; one
+   that charges failures has to be above its floor): then HOLD while copies are in flight, else
+   FAIL. Too early, or without a timer, WAIT with what is left of it if nothing but the budget could
+   be against the copy. NULL, or an attempt not under way: FAIL, MISUSE. */
 RETRY_API retry_hedge_step retry_hedge_due(retry_hedge *hedge, retry_request *request,
                                            retry_time now);
 
-/* A copy failed. Keep its failure: after FAIL it goes to retry_orchestrate (after PUSHBACK the one
-   with the order). In this order: what is final for retry_orchestrate, or not permitted: FAIL with
-   that cause (UNSAFE, UNKNOWN_REASON, NOT_RETRYABLE, NOT_IDEMPOTENT), whatever is in flight. An
-   order not to retry: no further copy, PUSHBACK. Never sent: WAIT as before, if there is a timer
-   and anything in flight; else NOT_RETRYABLE. No copies left: ATTEMPTS_EXHAUSTED. An order to wait
-   that long: WAIT; with nothing in flight NOT_IDEMPOTENT, or DEADLINE if it is reached meanwhile.
-   Else the next copy at once, as _due has it. Where no copy follows: HOLD while others are in
-   flight, else FAIL. NULL, no attempt under way, nothing in flight: FAIL, MISUSE. */
+/* A copy failed. Keep the failure: after FAIL the last one goes to retry_orchestrate, after
+   PUSHBACK the one with the order. The first that fits:
+   - Final whatever is in flight: FAIL with retry_orchestrate's cause (UNSAFE, UNKNOWN_REASON,
+     NOT_RETRYABLE) or, if retry_permitted does not permit it, NOT_IDEMPOTENT.
+   - An order not to retry: no more copies, PUSHBACK.
+   - Never sent: it is not followed. WAIT with what is left of the timer, if there is one and others
+     are in flight; else NOT_RETRYABLE.
+   - No copies left: ATTEMPTS_EXHAUSTED.
+   - An order to wait: WAIT that long; with nothing in flight NOT_IDEMPOTENT, or DEADLINE if that is
+     reached by then.
+   - The next copy at once, as if its timer had fired.
+   Where there is no further copy: HOLD while others are in flight, else FAIL. NULL, an attempt not
+   under way, nothing in flight: FAIL, MISUSE. */
 RETRY_API retry_hedge_step retry_hedge_failed(retry_hedge *hedge, retry_request *request,
                                               const retry_failure *failure, retry_time now);
 
 /* A copy worked: returns how many others to cancel; retry_succeed comes next. 0 for NULL and for an
-   attempt that is not under way. */
+   attempt not under way. */
 RETRY_API uint32_t retry_hedge_won(retry_hedge *hedge);
 
 /* (declarations: aimd: begin) */
@@ -3031,19 +3040,20 @@ RETRY_API void retry_latency_add(retry_latency *latency, retry_ms elapsed, bool 
 
 RETRY_API retry_ms retry_latency_get(const retry_latency *latency)
 {
-    uint32_t estimate = latency ? retry__load(&latency->retry__estimate) : 0;
     retry__percentile percentile;
-    if (estimate == 0)
+    uint32_t estimate;
+    if (!latency)
         return UINT32_MAX;
     percentile = retry__percentile_of(latency);
-    if (retry__load(&latency->retry__samples) < percentile.min_samples)
+    estimate = retry__load(&latency->retry__estimate);
+    if (estimate == 0 || retry__load(&latency->retry__samples) < percentile.min_samples)
         return UINT32_MAX;
-    return retry__percentile_bound(&percentile, (estimate >> 8) + ((estimate & 255) != 0));
+    return retry__percentile_bound(&percentile, ((estimate - 1) >> 8) + 1);
 }
 
 /* >>hedge */
 
-/* A hedge's state: stopped is open, but for further copies. */
+/* A hedge's state; stopped is open, but for further copies. */
 enum { RETRY__HEDGE_CLOSED, RETRY__HEDGE_OPEN, RETRY__HEDGE_STOPPED };
 
 static uint8_t retry__hedge_copies(const retry_hedge_policy *policy)
@@ -3068,21 +3078,6 @@ static retry_hedge_step retry__hedge_misuse(void)
     return retry__hedge_step(RETRY_HEDGE_FAIL, RETRY_CAUSE_MISUSE, UINT32_MAX);
 }
 
-static retry_hedge_step retry__hedge_fail(retry_hedge *hedge, uint8_t cause)
-{
-    hedge->retry__state = RETRY__HEDGE_CLOSED;
-    return retry__hedge_step(RETRY_HEDGE_FAIL, cause, UINT32_MAX);
-}
-
-/* No further copy now: those in flight decide. */
-static retry_hedge_step retry__hedge_rest(retry_hedge *hedge, uint8_t cause)
-{
-    if (hedge->in_flight == 0)
-        return retry__hedge_fail(hedge, cause);
-    hedge->retry__delay = UINT32_MAX;
-    return retry__hedge_step(RETRY_HEDGE_HOLD, cause, UINT32_MAX);
-}
-
 /* Sets the timer. */
 static retry_hedge_step retry__hedge_set(retry_hedge *hedge, uint8_t action, retry_ms delay,
                                          retry_time now)
@@ -3098,6 +3093,21 @@ static retry_ms retry__hedge_left(const retry_hedge *hedge, retry_time now)
     if (hedge->retry__delay == UINT32_MAX)
         return UINT32_MAX;
     return retry__left(hedge->retry__since, hedge->retry__delay, now);
+}
+
+static retry_hedge_step retry__hedge_fail(retry_hedge *hedge, uint8_t cause)
+{
+    hedge->retry__state = RETRY__HEDGE_CLOSED;
+    return retry__hedge_step(RETRY_HEDGE_FAIL, cause, UINT32_MAX);
+}
+
+/* No copy now: those in flight decide. */
+static retry_hedge_step retry__hedge_rest(retry_hedge *hedge, uint8_t cause)
+{
+    if (hedge->in_flight == 0)
+        return retry__hedge_fail(hedge, cause);
+    hedge->retry__delay = UINT32_MAX;
+    return retry__hedge_step(RETRY_HEDGE_HOLD, cause, UINT32_MAX);
 }
 
 static retry_hedge_step retry__hedge_send(retry_hedge *hedge, const retry_request *request,
@@ -3122,16 +3132,15 @@ static uint8_t retry__hedge_spent(const retry_hedge *hedge)
     return hedge->retry__copies ? RETRY_CAUSE_NONE : RETRY_CAUSE_ATTEMPTS_EXHAUSTED;
 }
 
-/* Why the request lets no copy be sent `wait` ms from now; RETRY_CAUSE_NONE if it does. */
-static uint8_t retry__hedge_barred(const retry_request *request, retry_ms wait, retry_time now)
+/* Why the request lets no copy be sent `later` ms from now; RETRY_CAUSE_NONE if it does. */
+static uint8_t retry__hedge_barred(const retry_request *request, retry_ms later, retry_time now)
 {
     if (!request->idempotent)
         return RETRY_CAUSE_NOT_IDEMPOTENT;
-    return wait < retry_remaining(request, 0, now) ? RETRY_CAUSE_NONE : RETRY_CAUSE_DEADLINE;
+    return later < retry_remaining(request, 0, now) ? RETRY_CAUSE_NONE : RETRY_CAUSE_DEADLINE;
 }
 
-/* The next copy in `wait` ms, unless there is a cause against it, `later` ms from now, or nobody
-   pays. */
+/* The next copy after `wait` ms, unless it is barred `later` ms from now, or nobody pays for it. */
 static retry_hedge_step retry__hedge_next(retry_hedge *hedge, retry_request *request, retry_ms wait,
                                           retry_ms later, retry_time now)
 {
@@ -3139,7 +3148,7 @@ static retry_hedge_step retry__hedge_next(retry_hedge *hedge, retry_request *req
     if (cause == RETRY_CAUSE_NONE)
         cause = retry__hedge_barred(request, later, now);
     if (cause == RETRY_CAUSE_NONE && wait != 0)
-        return retry__hedge_set(hedge, RETRY_HEDGE_WAIT, wait, now);
+        return retry__hedge_step(RETRY_HEDGE_WAIT, RETRY_CAUSE_NONE, wait);
     if (cause == RETRY_CAUSE_NONE && !retry__account(request, RETRY__BUDGET_COPY, NULL, now))
         cause = RETRY_CAUSE_BUDGET_EXHAUSTED;
     if (cause == RETRY_CAUSE_NONE)
@@ -3166,28 +3175,35 @@ RETRY_API retry_hedge_step retry_hedge_due(retry_hedge *hedge, retry_request *re
     return retry__hedge_next(hedge, request, retry__hedge_left(hedge, now), 0, now);
 }
 
-/* Why a failure is final whatever is in flight; RETRY_CAUSE_NONE if it is not. */
-static uint8_t retry__hedge_fatal(const retry_request *request, const retry_failure *failure)
+/* Why a failure is final, whatever is in flight; RETRY_CAUSE_NONE if it is not. */
+static uint8_t retry__hedge_fatal(const retry_request *request, const retry_failure *failure,
+                                  uint8_t traits)
 {
-    uint8_t cause = retry__screen(failure);
+    uint8_t cause = retry__screen(failure, traits);
     if (cause != RETRY_CAUSE_NONE && cause != RETRY_CAUSE_ALWAYS && cause != RETRY_CAUSE_PUSHBACK)
         return cause;
-    return retry__permitted(request, failure) ? RETRY_CAUSE_NONE : RETRY_CAUSE_NOT_IDEMPOTENT;
+    if (request->idempotent || (traits & RETRY__TRAIT_ALLOWS) != 0)
+        return RETRY_CAUSE_NONE;
+    return RETRY_CAUSE_NOT_IDEMPOTENT;
 }
 
-/* What follows a failure that is not. */
+/* What follows a failure that is not: nothing while others are in flight if it was never sent, a
+   copy when the server says, or at once. */
 static retry_hedge_step retry__hedge_follow(retry_hedge *hedge, retry_request *request,
-                                            const retry_failure *failure, retry_time now)
+                                            const retry_failure *failure, uint8_t traits,
+                                            retry_time now)
 {
     retry_ms order = failure->pushback ? failure->retry_after : 0;
     if (order == UINT32_MAX) {
         hedge->retry__state = RETRY__HEDGE_STOPPED;
-    } else if (retry__unsent(failure)) {
+    } else if ((traits & RETRY__TRAIT_UNSENT) != 0) {
         if (hedge->in_flight == 0 || hedge->retry__delay == UINT32_MAX)
             return retry__hedge_rest(hedge, RETRY_CAUSE_NOT_RETRYABLE);
-        return retry__hedge_set(hedge, RETRY_HEDGE_WAIT, retry__hedge_left(hedge, now), now);
-    } else if (order != 0 && hedge->in_flight != 0 && retry__hedge_spent(hedge) == RETRY_CAUSE_NONE) {
-        return retry__hedge_set(hedge, RETRY_HEDGE_WAIT, order, now);
+        return retry__hedge_step(RETRY_HEDGE_WAIT, RETRY_CAUSE_NONE, retry__hedge_left(hedge, now));
+    } else if (order != 0) {
+        retry_hedge_step step = retry__hedge_set(hedge, RETRY_HEDGE_WAIT, order, now);
+        if (hedge->in_flight != 0 && retry__hedge_spent(hedge) == RETRY_CAUSE_NONE)
+            return step; /* the deadline is looked at when the timer fires */
     }
     return retry__hedge_next(hedge, request, order, order, now);
 }
@@ -3195,17 +3211,18 @@ static retry_hedge_step retry__hedge_follow(retry_hedge *hedge, retry_request *r
 RETRY_API retry_hedge_step retry_hedge_failed(retry_hedge *hedge, retry_request *request,
                                               const retry_failure *failure, retry_time now)
 {
-    uint8_t cause;
+    uint8_t traits, cause;
     if (!hedge || !request || !failure || hedge->retry__state == RETRY__HEDGE_CLOSED ||
         hedge->in_flight == 0)
         return retry__hedge_misuse();
     hedge->in_flight--;
-    retry__learn(request, failure);
-    cause = retry__hedge_fatal(request, failure);
+    traits = retry__failure_traits(failure);
+    retry__learn(request, failure, traits);
+    cause = retry__hedge_fatal(request, failure, traits);
     if (cause == RETRY_CAUSE_NONE)
-        return retry__hedge_follow(hedge, request, failure, now);
+        return retry__hedge_follow(hedge, request, failure, traits, now);
     if (hedge->in_flight != 0)
-        request->ambiguous = true;
+        request->ambiguous = true; /* who knows what the others, which are cancelled, have done */
     return retry__hedge_fail(hedge, cause);
 }
 
