@@ -15,12 +15,16 @@
       Options
       Concepts, in the order in which you meet them
       One decision, step by step
+      The fields that you set and read
       Strategies
       Backoff and jitter
       Retry budgets
-      Connections, not-my-vbucket, Retry-After
+      HTTP, orders from a server, connections, not-my-vbucket
+      Gates: rate, breaker, throttle, hedge, AIMD limit, scopes
+      Policies and budgets from text
       Time, threads and randomness
       Firmware
+      C++
       Caveats
       Sources
 
@@ -64,10 +68,17 @@
 
       switch (decision.verdict) {
       case RETRY_VERDICT_RETRY:   start a timer of decision.delay ms, then try again
-      case RETRY_VERDICT_EXPIRE:  start a timer of decision.delay ms, then report a timeout
+      case RETRY_VERDICT_EXPIRE:  report a timeout, in decision.delay ms at the latest
       case RETRY_VERDICT_PENDING: retry_resume() when your strategy has made up its mind
       case RETRY_VERDICT_FAIL:    report the error
       }
+
+   A program that only wants to know how long to wait needs nothing of that (random: 32 random
+   bits):
+
+      static const retry_backoff backoff = RETRY_BACKOFF_BEST_EFFORT;
+      for (attempt = 0; !try_it() && attempt < 5; attempt++)
+          sleep_ms(retry_backoff_delay(&backoff, attempt, 0, random()));
 
    OPTIONS
 
@@ -111,15 +122,19 @@
                    retry_cause_text() puts into words and retry_format() into a log line.
 
    Failures happen at three stages. Before anything was sent (no socket, circuit open) nothing can
-   have changed: use a reason that allows every operation. On the wire (the socket closed, your
-   attempt's timer ran out: SOCKET_CLOSED_WHILE_IN_FLIGHT, ATTEMPT_TIMED_OUT) only an idempotent
-   operation may be repeated. With an answer, the protocol tells: retry_classify_kv, _query,
-   _analytics, _search, _views and _http know the codes.
+   have changed: use a reason that allows every operation; no budget pays for such a retry. On the
+   wire (the socket closed, your attempt's timer ran out: SOCKET_CLOSED_WHILE_IN_FLIGHT,
+   ATTEMPT_TIMED_OUT) only an idempotent operation may be repeated. With an answer, the protocol
+   tells: retry_classify_kv, _query, _analytics, _search, _views and _http know the codes.
 
-   Two fields add to the reason. `safety`: where there is a reason to retry, YES permits it to any
-   operation; NO forbids it to all. `fault`: without a reason a failure is final, unless the fault
-   is the SERVER's; then the strategy is asked, which permits it if the operation is idempotent or
-   safety is YES.
+   Two fields add to the reason. `safety`: YES permits a retry to any operation; NO forbids it to
+   all. `fault`: without a reason a failure is final, unless safety is YES or the fault is the
+   SERVER's; then the strategy is asked, which permits it if the operation is idempotent or safety
+   is YES.
+
+   What is refused as not idempotent may have been done all the same: `ambiguous` says so of a
+   request, whatever becomes of it, so that a program can report "failed" or "perhaps done". An
+   attempt that is on the wire when a request is cancelled is not counted there.
 
    ONE DECISION, STEP BY STEP
 
@@ -129,19 +144,44 @@
          (after retry_cancel: CANCELLED). Nothing changes.
       2. The failure is recorded: its reason joins `reasons`; a new code restarts `code_attempts`
          and `code_since`.
-      3. Safety NO: FAIL, UNSAFE. Reason UNKNOWN or invalid: FAIL, UNKNOWN_REASON. Reason NONE:
-         FAIL, NOT_RETRYABLE, unless it is the server's fault.
+      3. Safety NO: FAIL, UNSAFE. The server's order not to retry: FAIL, PUSHBACK. Reason UNKNOWN or
+         invalid: FAIL, UNKNOWN_REASON. Reason NONE: FAIL, NOT_RETRYABLE, unless it is the server's
+         fault or safety is YES.
       4. An always-retry reason (the cluster's map is changing): after `always_interval`, or 1, 10,
          50, 100, 500, 1000, 1000 ... ms. No strategy is asked, no budget pays.
       5. Else the strategy is asked. What it grants the budget must pay for; if it cannot: FAIL,
-         BUDGET_EXHAUSTED, with the delay for those who wait before they fail.
+         BUDGET_EXHAUSTED, with the delay for those who wait before they fail. The server's order to
+         wait takes the place of the delay that 4 or 5 came to.
       6. A delay that reaches or passes the deadline becomes EXPIRE with what is left, for
          always-retry reasons too: 2 s into an operation of 2.5 s, a wish for 1 s gives EXPIRE
          after 500 ms. The charge goes back.
       7. RETRY is counted; FAIL and EXPIRE finish the request. The observer is told, last.
 
-   A request's timeout bounds the whole operation, not an attempt: give attempts timers of your
-   own, and report the one that runs out as ATTEMPT_TIMED_OUT with `timeout` set.
+   A request's timeout bounds the whole operation, not an attempt: no wait goes past it, but an
+   attempt that blocks does, unless its own timeout is what is left. Ask retry_remaining() for that
+   before each attempt, with the most that you grant one, and report the attempt whose timer runs
+   out as ATTEMPT_TIMED_OUT with `timeout` set. A failure that is reported twice counts twice.
+
+   THE FIELDS THAT YOU SET AND READ
+
+      retry_request   client, strategy, context, timeout, idempotent. To read: attempts (retries so
+                      far), reasons, ambiguous, started, code, code_attempts, code_since, last_delay
+      retry_client    strategy, budget, observe, random (with their contexts), always_interval,
+                      user_reasons
+      retry_failure   reason, safety, fault, throttle, timeout, unknown, pushback, retry_after, code
+      retry_policy    base, backoff, throttle_backoff, max_attempts, retry_after_max,
+                      retry_after_slack, retry_after_spread
+      retry_backoff   curve, jitter, min, initial, max, factor, spread, table, table_length, custom
+      retry_budget_options  capacity, retry_cost, timeout_cost, throttle_cost, success_deposit,
+                      request_deposit, refill_per_second, floor, refund_last, charge_failures
+
+   A reason of the application's own says by its flags what the library has to know, and the
+   client's user_reasons what a log line calls it. FREE is for contention, where the server is well
+   (a lost compare-and-swap, a serialization failure, a deadlock's victim): no budget pays for it,
+   since one sized for outages would be used up by it.
+
+      #define CONFLICT RETRY_REASON_USER(0, RETRY_REASON_FREE | RETRY_REASON_ALLOWS_NON_IDEMPOTENT)
+      static const char *const names[16] = {"CONFLICT"};
 
    STRATEGIES
 
@@ -185,19 +225,76 @@
    delay; SPREAD is gRPC's; DECORRELATED draws from the last delay. At the cap all but NONE stay
    random. retry_phase() spreads periodic work, the same way at every start.
 
+   A fleet that a server tells "in 30 s" returns together: set retry_after_spread, which the presets
+   leave at 0 as the SDKs do.
+
    RETRY BUDGETS
 
-   Retries add load just when there is too much. A retry_budget is a bucket of tokens shared by a
-   client's requests: retries draw from it, successes (or requests, or time) fill it, and when it
-   is empty failures are final. In an outage the load on the server then stays near one attempt an
-   operation. Amounts are thousandths of a token. Presets: RETRY_BUDGET_SMITHY, _AWS, _AWS_2026 and
-   _GRPC, in which the failures are charged and a half-full bucket stops retries.
+   Retries add load just when there is too much. A retry_budget is a bucket of tokens shared by
+   requests to one server: retries draw from it, successes, requests or time fill it, and when it is
+   empty failures are final. Amounts are thousandths of a token. In a burst it grants capacity /
+   cost retries; afterwards deposit / cost for each success (or request), or refill_per_second /
+   cost a second. So the load of a long outage stays near one attempt an operation where much
+   traffic shares a bucket; a bucket of 500 tokens that serves twenty calls never says no. A client
+   with few requests needs a small bucket, or a part in a larger one.
 
-   CONNECTIONS, NOT-MY-VBUCKET, RETRY-AFTER
+      policy                    budget                          burst     afterwards
+      RETRY_POLICY_BEST_EFFORT  RETRY_BUDGET_BEST_EFFORT(n)     20 n      1 for 5 requests
+      RETRY_POLICY_SMITHY       RETRY_BUDGET_SMITHY             100 (50)  1 for 5 (10) successes
+      RETRY_POLICY_AWS          RETRY_BUDGET_AWS                100 (50)  1 for 5 (10), see below
+      RETRY_POLICY_AWS_2026     RETRY_BUDGET_AWS_2026           35 (100)  1 for 14 (5), see below
+      gRPC's A6                 RETRY_BUDGET_GRPC               4         while above a half
 
-   retry_connection spaces the starts of connection attempts as gRPC does. retry_nmv leads an
-   operation through a bucket's current and fast-forward maps. retry_parse_retry_after reads the
-   HTTP header in all its forms; put the result into retry_failure.retry_after.
+   n: operations in flight at once. In brackets for timeouts, in AWS_2026 for throttled attempts.
+   SMITHY gives 1 token back on every success; AWS and AWS_2026 give the last charge back, and 1
+   token only for a success that needed no retry. In GRPC the failures are charged and a half-full
+   bucket stops retries. The SDKs' three are made for three attempts: under best effort they are
+   empty after a tenth of a second, and then fail operations that a short outage need not fail. A
+   fixed rate of retries after exhaustion, as the Builders' Library has it, is refill_per_second.
+
+   A failure before anything was sent (SOCKET_, SERVICE_ or NODE_NOT_AVAILABLE,
+   CIRCUIT_BREAKER_OPEN, CLIENT_THROTTLED) was no load: what its retry cost comes back, so an
+   operation that waits for a server to restart holds one charge at most.
+
+   HTTP, ORDERS FROM A SERVER, CONNECTIONS, NOT-MY-VBUCKET
+
+   retry_classify_http and the header's value by retry_parse_retry_after:
+
+      status               reason                           retried     also
+      -------------------  -------------------------------  ----------  ----------------------------
+      408, 425, 429        SERVICE_RESPONSE_CODE_INDICATED  all         429: throttle; 408: timeout
+      503 and Retry-After  the same                         all         throttle
+      503 without          SERVER_ERROR                     idempotent  a proxy says it too, of a
+                                                                        server that had the request
+      500, 502, 504        SERVER_ERROR                     idempotent  504: timeout
+      other 5xx            NONE, safety NO                  none
+      all others           NONE                             none
+
+   A Retry-After of 0 cannot be told from none. gRPC's grpc-retry-pushback-ms is an order, no lower
+   bound: retry_parse_pushback sets `pushback`, and retry_after is then waited exactly, without cap
+   or jitter, or forbids the retry (UINT32_MAX). An order grants nothing by itself; it restarts the
+   policy's curve.
+
+   retry_connection spaces the starts of connection attempts as gRPC does. When a server goes down
+   that a whole fleet had stood on for long, all of it reconnects at once: wait for retry_phase() of
+   the client's name in some seconds first. retry_nmv leads an operation through a bucket's current
+   and fast-forward maps; its steps reach the orchestrator as orders:
+
+      step = retry_nmv_rejected(&nmv, revision, has_fast_forward);
+      failure = retry_classify_kv(status, opcode);
+      failure.pushback = true;
+      failure.retry_after = step.delay;
+
+   GATES
+
+   A client asks a gate before it sends. Each is a struct of its own, used by who wants it, and
+   links nothing where it is not named. Zeroed it works at once; it keeps 32 bits of an instant. A
+   failed attempt counts as sick (no answer, or a server that broke), answered (all else: somebody
+   is there, with `throttle` asking for less), or, if it was never sent (CIRCUIT_BREAKER_OPEN and
+   CLIENT_THROTTLED), as nothing. A breaker belongs to a node, a budget to a service, a throttle to
+   a backend; hedge only under a budget. Where several are asked: rate, breaker, throttle, in this
+   order. A token of the rate that is not used is lost, which only slows; a permit of the breaker is
+   released; the throttle, which counts what it lets pass, comes last.
 
    (manual: rate: begin)
    (manual: rate: end)
@@ -248,11 +345,48 @@
    (manual: aimd: begin)
    (manual: aimd: end)
 
-   (manual: scopes: begin)
-   (manual: scopes: end)
+   SCOPES
 
-   (manual: from text: begin)
-   (manual: from text: end)
+   One budget for many servers, partitions or tenants lets the one that is down use up the retries
+   of all. A retry_scopes keeps a bucket for each name in a table of yours; where there are few and
+   they are known, a client and a budget for each are simpler:
+
+      static retry_scope slots[64];
+      scopes.options = options; scopes.slots = slots; scopes.count = 64;
+      ...
+      request.client = retry_scope_client(&scopes, host, strlen(host), now);
+      retry_begin(&request, now);
+
+   A slot is its name's until its bucket is full again and another name needs it: a full bucket
+   cannot be told from a new one, so nothing is lost. Names that find no slot share the overflow,
+   scopes.client: give it a budget as well, or their retries are free. Requests may use the clients
+   in any thread; guard the look-up, or keep a table for each thread.
+
+   POLICIES AND BUDGETS FROM TEXT
+
+   retry_parse_policy and retry_parse_budget read a flag, an environment variable or a line of a
+   configuration file; a program that has a parser of its own fills the structs in itself. White
+   space and commas separate words. The first may be a preset, the rest are KEY=VALUE, each key at
+   most once:
+
+      aws attempts=5 initial=100ms max=10s jitter=equal
+      grpc capacity=20 cost=1 success=0.25
+
+      policy    best-effort (if there is none) smithy aws aws-2026 grpc rfc0049 controlled
+                attempts=    whole number, the first included; 0: no limit
+                curve=       exponential constant linear power controlled
+                jitter=      none full equal spread decorrelated
+                min= initial= max= throttled= retry-after-max= retry-after-slack=    duration
+                factor= spread= retry-after-spread=                                  ratio
+      budget    none (if there is none; a retry costs 1) best-effort smithy aws aws-2026 grpc
+                capacity= cost= timeout-cost= throttle-cost= success= request=       tokens
+                per-second= floor=                                                   tokens
+                refund-last= charge-failures=                                        yes no
+
+   A duration is in ms or has a unit: 250, 250ms, 1.5s, 2m, 1h; it is rounded up to whole ms.
+   Numbers have no sign and no exponent, and up to nine decimals, tokens up to three. `throttled` is
+   `initial` after a throttled attempt, in aws-2026 too; all else is then as after others. The form
+   is checked, not the sense: a `min` above `max` is read, and wins.
 
    TIME, THREADS AND RANDOMNESS
 
@@ -265,24 +399,56 @@
    Requests, connections and nmv structs belong to one thread at a time. Clients, strategies and
    policies are constant and shared; the functions that a shared client names (random, observe, a
    strategy of your own) must be ready for several threads. Budgets and the built-in generator are
-   shared and lock-free, by GCC's and Clang's builtins or MSVC's intrinsics.
+   shared and lock-free, by GCC's and Clang's builtins or MSVC's intrinsics. So are all gates but
+   the hedge, which belongs to one attempt, and the look-up of a scope.
 
    A budget's refill clock has 32 bits, and threads that share one must agree on the time within
    32 s. After 24 idle days one call may give less than is due; in the last 33 s of every 49.7 idle
    days the refill pauses until they are over.
 
    The built-in generator has a period of 2^32 numbers; retry_seed() starts it. It is for jitter,
-   not for secrets. Set retry_client.random for another one, or for tests.
+   not for secrets. Set retry_client.random for another one, or for tests. After fork() each child
+   calls retry_seed, or all draw the same.
 
    FIRMWARE
 
-   Define RETRY_TIME_32 and call retry_seed() with the device's id, so that a fleet that lost
-   power together does not return together. A decision of best effort with its backoff takes 2.1
+   Define RETRY_TIME_32 in every file, call retry_seed() with the device's id, so that a fleet that
+   lost power together does not return together, and take instants from the tick:
+
+      void on_reply_or_timeout(const retry_failure *failure)   (NULL: it worked)
+      {
+          retry_decision decision;
+          if (!failure) {
+              retry_succeed(&request, tick_ms());
+              return;
+          }
+          decision = retry_orchestrate(&request, failure, tick_ms());
+          if (decision.verdict == RETRY_VERDICT_RETRY)
+              start_timer(decision.delay);
+          else
+              report(decision.cause, request.ambiguous);
+      }
+ A decision of best effort with its backoff takes 2.1
    KiB of Cortex-M0 flash, a delay alone 0.8 KiB, all of this file 7.3 KiB; a request takes 64
    bytes of RAM. Unused functions go with -ffunction-sections and -Wl,--gc-sections, and the
    budget's code too where no budget is set up. There is no division and no floating point at run
    time; write RETRY_RATIO in initialisers only. Where 32-bit atomics are not lock-free (Cortex-M0,
    AVR) a budget that an interrupt handler shares needs interrupts masked around its calls.
+
+   C++
+
+   A lambda without captures is a retry_attempt_fn; what it needs comes through the context. No
+   exception may pass through retry_run or a callback: catch it, and report it as a failure.
+
+      auto attempt = [](void *context, const retry_request *, retry_failure *failure) -> bool {
+          try {
+              return static_cast<Session *>(context)->send();
+          } catch (const std::exception &) {
+              failure->reason = RETRY_REASON_SOCKET_CLOSED_WHILE_IN_FLIGHT;
+              return false;
+          }
+      };
+      retry_run(&request, &clock, attempt, &session);
 
    CAVEATS
 
@@ -292,7 +458,11 @@
    - Best effort ends with the request's timeout and not before. Give requests a timeout and their
      client a budget: without one, retries alone can keep a server down.
    - A budget protects servers, not requests: share it among the requests to one server.
-   - Retry at one layer. Three tries at each of five layers are 243 calls.
+   - Retry at one layer. Three tries at each of five layers are 243 calls. Some libraries beneath
+     send again by themselves: libcurl, when a connection that it reuses is dead (a POST too:
+     CURLOPT_FRESH_CONNECT); libmosquitto, at QoS 1 and 2 (let it, and pace only the reconnects);
+     libmemcached, on other servers once it may eject one (leave AUTO_EJECT_HOSTS and
+     REMOVE_FAILED_SERVERS off), and its CONNECTION FAILURE may have been done: it was in flight.
    - retry_run blocks, and never hands PENDING to anybody but its caller.
 
    SOURCES
@@ -302,7 +472,10 @@
    SDKs' standard mode and the Builders' Library on timeouts, retries, backoff and jitter; RFC 9110
    (HTTP). Where they disagree: UNKNOWN is never retried (RFC 0049's text, not its pseudocode); the
    smallest best-effort delay is 1 ms, jitter included; RETRY_BUDGET_SMITHY refunds on every success
-   and RETRY_BUDGET_AWS only the last charge. */
+   and RETRY_BUDGET_AWS only the last charge; RETRY_POLICY_SMITHY makes five attempts, as Smithy's
+   constant says, where its example grants five retries; Smithy knows no idempotency (to retry as it
+   does, set `idempotent`); `reasons` hold the one being decided when a strategy is asked, and an
+   EXPIRE is not counted in `attempts`. */
 
 #ifndef RETRY_H
 #define RETRY_H
@@ -389,10 +562,8 @@
 #define retry_hedge_won retry_hedge_won_time_32
 /* (renames: aimd: begin) */
 /* (renames: aimd: end) */
-/* (renames: scopes: begin) */
-/* (renames: scopes: end) */
-/* (renames: from text: begin) */
-/* (renames: from text: end) */
+#define retry_scope_client retry_scope_client_time_32
+#define retry_parse_policy retry_parse_policy_time_32
 #endif
 
 #ifdef __cplusplus
@@ -465,9 +636,12 @@ enum {
     RETRY_REASON_FREE = 0x80 /* contention, not overload: no budget is asked or charged */
 };
 
-/* Where gcc and clang can tell, a number over 15 is a shift too far, of which they warn. */
+/* 0. Where gcc and clang can tell that a number is over 15, a sum overflows, of which clang warns
+   in enumerators, and a shift goes too far, of which it warns elsewhere. */
 #ifdef __GNUC__
-#define RETRY__CHECK_USER(n) (__builtin_constant_p(n) ? 0u << ((n) > 15) * 64 : 0u)
+#define RETRY__OVER_15(n) (__builtin_constant_p(n) && (n) > 15)
+#define RETRY__CHECK_USER(n) \
+    (((0x7fffffff + RETRY__OVER_15(n)) & 0) | (0u << RETRY__OVER_15(n) * 64))
 #else
 #define RETRY__CHECK_USER(n) 0
 #endif
@@ -871,10 +1045,12 @@ RETRY_API uint32_t retry_budget_balance(const retry_budget *budget);
     }
 /* For RETRY_POLICY_BEST_EFFORT: 20 tokens for each operation that is in flight at once
    (saturating), which bring it through 2.5 s of outage, then a fifth of the traffic. */
-#define RETRY_BUDGET_BEST_EFFORT(in_flight)                                                     \
-    {                                                                                           \
-        RETRY__CAST(uint32_t, (in_flight) > 214748 ? UINT32_MAX : (in_flight)*UINT32_C(20000)), \
-            1000, 0, 0, 0, 200, 0, 0, false, false                                              \
+#define RETRY_BUDGET_BEST_EFFORT(in_flight)                                         \
+    {                                                                               \
+        RETRY__CAST(uint32_t, RETRY__CAST(uint64_t, in_flight) * 20000 > UINT32_MAX \
+                                  ? UINT32_MAX                                      \
+                                  : RETRY__CAST(uint64_t, in_flight) * 20000),      \
+            1000, 0, 0, 0, 200, 0, 0, false, false                                  \
     }
 
 /* ---- Connection backoff -------------------------------------------------------------------- */
@@ -1134,11 +1310,50 @@ RETRY_API uint32_t retry_hedge_won(retry_hedge *hedge);
 /* (declarations: aimd: begin) */
 /* (declarations: aimd: end) */
 
-/* (declarations: scopes: begin) */
-/* (declarations: scopes: end) */
+/* ---- Scopes -------------------------------------------------------------------------------- */
 
-/* (declarations: from text: begin) */
-/* (declarations: from text: end) */
+/* A slot. Zero it; the library sets all of it. */
+typedef struct retry_scope {
+    retry_client client;  /* its name's: the table's, but for the budget */
+    retry_budget budget;  /* its name's, once the slot has been used */
+    uint32_t retry__name; /* private: a hash of the name */
+} retry_scope;
+
+/* A bucket for each name. All of it is constant after the first look-up; the slots stay where they
+   are. */
+typedef struct retry_scopes {
+    retry_client client;          /* what each slot's starts as, and the overflow, which pays from
+                                     its budget (default: all defaults: free) */
+    retry_budget_options options; /* of each slot's bucket (no default for the capacity) */
+    retry_scope *slots;           /* yours, zeroed (default: NULL: all names overflow) */
+    uint32_t count;               /* slots (default: 0) */
+} retry_scopes;
+
+/* The client for a request to begin with: that of the name's slot (`length` bytes, compared by a
+   hash of 32 bits; NULL counts as none), which stays the same while its bucket is not full. A name
+   without one gets the first of four slots that was never used, else the first whose bucket is
+   full, else the overflow, &scopes->client. Not for several threads at once; the clients are. NULL:
+   NULL. Source: Smithy's token scopes. */
+RETRY_API const retry_client *retry_scope_client(retry_scopes *scopes, const void *name,
+                                                 size_t length, retry_time now);
+
+/* ---- Policies and budgets from text -------------------------------------------------------- */
+
+/* Reads a policy from `length` bytes, as the header's opening comment has it; the empty text is
+   best-effort. On success sets *policy. False, and nothing is changed but *offset (may be NULL):
+   where the text is wrong, the first byte of a word that is no preset and no known KEY=, of a key
+   that was there before, or of a value; 0 for a NULL argument. */
+RETRY_API bool retry_parse_policy(retry_policy *policy, const char *text, size_t length,
+                                  size_t *offset);
+
+/* The same for a budget; the empty text is none. */
+RETRY_API bool retry_parse_budget(retry_budget_options *options, const char *text, size_t length,
+                                  size_t *offset);
+
+/* Reads a duration, such as 250, 250ms, 1.5s, 2m or 1h, to the end of the text: up to nine
+   decimals, rounded up to a whole ms. False, and *duration is left alone, for anything else, a
+   duration over UINT32_MAX ms and NULL. */
+RETRY_API bool retry_parse_duration(const char *text, size_t length, retry_ms *duration);
 
 #ifdef __cplusplus
 }
@@ -1410,8 +1625,10 @@ enum {
     RETRY__TRAIT_KNOWN = 0x01, /* all but UNKNOWN and what is no reason, which are not retried */
     RETRY__TRAIT_UNSENT = 0x02,
     RETRY__TRAIT_SICK = 0x04,
-    RETRY__TRAIT_HARMLESS = 0x08, /* of a failure: answered, no reason, not the server's fault */
-    RETRY__TRAIT_ALLOWS = RETRY_REASON_ALLOWS_NON_IDEMPOTENT
+    RETRY__TRAIT_HARMLESS = 0x08,  /* nothing to retry: no reason, not the server's fault */
+    RETRY__TRAIT_FORBIDDEN = 0x40, /* of a failure: unsafe, or the server orders no retry */
+    RETRY__TRAIT_ALLOWS = RETRY_REASON_ALLOWS_NON_IDEMPOTENT,
+    RETRY__TRAIT_ALWAYS = RETRY_REASON_ALWAYS
 };
 
 static bool retry__reason_is_user(retry_reason reason)
@@ -1426,8 +1643,9 @@ RETRY__HOT uint8_t retry__traits(retry_reason reason)
     ((allows) ? RETRY_REASON_ALLOWS_NON_IDEMPOTENT : 0) | ((always) ? RETRY_REASON_ALWAYS : 0) | \
         RETRY__TRAIT(RETRY__TRAIT_KNOWN, ~RETRY__BIT(UNKNOWN), name) |                           \
         RETRY__TRAIT(RETRY__TRAIT_UNSENT, RETRY__REASONS_UNSENT, name) |                         \
-        RETRY__TRAIT(RETRY__TRAIT_SICK, RETRY__REASONS_SICK, name),
-    static const uint8_t traits[32] = {RETRY_REASONS(RETRY__X)};
+        RETRY__TRAIT(RETRY__TRAIT_SICK, RETRY__REASONS_SICK, name) |                             \
+        RETRY__TRAIT(RETRY__TRAIT_HARMLESS, RETRY__BIT(NONE), name),
+    static const uint8_t traits[32] = {RETRY_REASONS(RETRY__X)}; /* gcc 12 warns at COUNT */
 #undef RETRY__X
 #undef RETRY__TRAIT
     if (reason < sizeof traits)
@@ -1445,14 +1663,17 @@ RETRY_API bool retry_reason_always(retry_reason reason)
     return (retry__traits(reason) & RETRY_REASON_ALWAYS) != 0;
 }
 
-/* The traits of its reason; a failure that is safe to repeat allows that whatever its reason. */
+/* The traits of its reason, and what the failure adds to them. */
 RETRY__HOT uint8_t retry__failure_traits(const retry_failure *failure)
 {
     uint8_t traits = retry__traits(failure->reason);
+    if (failure->fault == RETRY_FAULT_SERVER)
+        traits &= (uint8_t)~RETRY__TRAIT_HARMLESS;
     if (failure->safety == RETRY_SAFETY_YES)
-        traits |= RETRY__TRAIT_ALLOWS;
-    if (failure->reason == RETRY_REASON_NONE && failure->fault != RETRY_FAULT_SERVER)
-        traits |= RETRY__TRAIT_HARMLESS;
+        traits = (uint8_t)((traits | RETRY__TRAIT_ALLOWS) & ~RETRY__TRAIT_HARMLESS);
+    if (failure->safety == RETRY_SAFETY_NO ||
+        (failure->pushback && failure->retry_after == UINT32_MAX))
+        traits |= RETRY__TRAIT_FORBIDDEN;
     return traits;
 }
 
@@ -1549,7 +1770,7 @@ static const retry_strategy *retry__strategy(const retry_request *request)
 
 /* What a request's budget is told of. */
 enum {
-    RETRY__BUDGET_NOTHING, /* no strategy was asked: nothing is to be paid */
+    RETRY__BUDGET_NOTHING, /* no strategy was asked, or it is free: the budget is not told */
     RETRY__BUDGET_BEGIN,
     RETRY__BUDGET_REFUSAL, /* of a retry, or a pending answer, by a strategy that was asked */
     RETRY__BUDGET_GRANT,   /* by a strategy that was asked; false: the budget does not pay */
@@ -1565,7 +1786,7 @@ RETRY__HOT bool retry__account(retry_request *request, uint8_t event, const retr
                                retry_time now)
 {
     retry_budget *budget = request->client ? request->client->budget : NULL;
-    if (!budget)
+    if (!budget || event == RETRY__BUDGET_NOTHING)
         return true;
     return budget->retry__account && budget->retry__account(budget, event, request, failure, now);
 }
@@ -1687,19 +1908,19 @@ static void retry__record(retry_request *request, const retry_failure *failure, 
 
 /* Why no strategy is asked; RETRY_CAUSE_NONE if one is. UNKNOWN is never retried: RFC 0049's text
    says so, though its pseudocode would if idempotent. */
-static uint8_t retry__screen(const retry_failure *failure, uint8_t traits)
+RETRY__HOT uint8_t retry__screen(const retry_failure *failure, uint8_t traits)
 {
-    if (failure->safety == RETRY_SAFETY_NO)
-        return RETRY_CAUSE_UNSAFE;
-    if (failure->pushback && failure->retry_after == UINT32_MAX)
-        return RETRY_CAUSE_PUSHBACK;
+    const uint8_t deciding = RETRY__TRAIT_KNOWN | RETRY__TRAIT_HARMLESS | RETRY__TRAIT_ALWAYS |
+                             RETRY__TRAIT_FORBIDDEN;
+    if ((traits & deciding) == RETRY__TRAIT_KNOWN) /* as nearly always */
+        return RETRY_CAUSE_NONE;
+    if ((traits & RETRY__TRAIT_FORBIDDEN) != 0)
+        return failure->safety == RETRY_SAFETY_NO ? RETRY_CAUSE_UNSAFE : RETRY_CAUSE_PUSHBACK;
     if ((traits & RETRY__TRAIT_KNOWN) == 0)
         return RETRY_CAUSE_UNKNOWN_REASON;
-    if ((traits & RETRY_REASON_ALWAYS) != 0)
+    if ((traits & RETRY__TRAIT_ALWAYS) != 0)
         return RETRY_CAUSE_ALWAYS;
-    if ((traits & (RETRY__TRAIT_HARMLESS | RETRY__TRAIT_ALLOWS)) == RETRY__TRAIT_HARMLESS)
-        return RETRY_CAUSE_NOT_RETRYABLE;
-    return RETRY_CAUSE_NONE;
+    return RETRY_CAUSE_NOT_RETRYABLE;
 }
 
 /* The delay for an always-retry reason. */
@@ -1709,37 +1930,46 @@ static retry_ms retry__always_delay(const retry_request *request)
     return interval != 0 ? interval : retry__controlled(request->attempts);
 }
 
-/* Counts a retry. The server's order restarts the policies' curve. */
-RETRY__HOT void retry__count(retry_request *request, const retry_failure *failure, retry_ms delay)
+/* The delay, or the server's order in its place, which restarts the policies' curve. */
+RETRY__HOT retry_ms retry__obey(retry_request *request, const retry_failure *failure,
+                                retry_ms delay)
 {
+    if (failure->pushback) {
+        request->retry__since_order = 1;
+        return failure->retry_after;
+    }
+    if (request->retry__since_order != 0 && request->retry__since_order != UINT8_MAX)
+        request->retry__since_order++;
+    return delay;
+}
+
+/* A retry after so many ms, which the budget may not pay for, and for which the deadline may be too
+   near. `event`: what it is to the budget. */
+RETRY__HOT retry_decision retry__grant(retry_request *request, const retry_failure *failure,
+                                       retry_action action, uint8_t event, retry_time now)
+{
+    retry_ms delay = retry__obey(request, failure, action.delay);
+    if (!retry__account(request, event, failure, now))
+        return retry__decision(RETRY_VERDICT_FAIL, RETRY_CAUSE_BUDGET_EXHAUSTED, delay);
+    if (request->timeout != 0 && retry__add(request->retry__elapsed, delay) >= request->timeout) {
+        retry__account(request, RETRY__BUDGET_REFUND, NULL, now);
+        return retry__decision(RETRY_VERDICT_EXPIRE, RETRY_CAUSE_DEADLINE,
+                               retry__subtract(request->timeout, request->retry__elapsed));
+    }
     request->attempts = retry__add(request->attempts, 1);
     request->code_attempts = retry__add(request->code_attempts, 1);
     request->last_delay = delay;
-    if (failure->pushback)
-        request->retry__since_order = 1;
-    else if (request->retry__since_order != 0 && request->retry__since_order != UINT8_MAX)
-        request->retry__since_order++;
+    return retry__decision(RETRY_VERDICT_RETRY, action.cause, delay);
 }
 
-/* What an action comes to: the server's order takes the place of its delay, the budget may not pay
-   for it, the deadline may be too near. `event`: what a grant is to the budget. */
+/* What is decided of an action. */
 RETRY__HOT retry_decision retry__decide(retry_request *request, const retry_failure *failure,
                                         retry_action action, uint8_t event, retry_time now)
 {
     const retry_client *client = request->client;
     retry_decision decision = retry__decision(RETRY_VERDICT_FAIL, action.cause, 0);
     if (action.kind == RETRY_ACTION_AFTER) {
-        retry_ms left = retry__subtract(request->timeout, request->retry__elapsed);
-        decision.delay = failure->pushback ? failure->retry_after : action.delay;
-        if (!retry__account(request, event, failure, now)) {
-            decision.cause = RETRY_CAUSE_BUDGET_EXHAUSTED;
-        } else if (request->timeout != 0 && decision.delay >= left) {
-            retry__account(request, RETRY__BUDGET_REFUND, NULL, now);
-            decision = retry__decision(RETRY_VERDICT_EXPIRE, RETRY_CAUSE_DEADLINE, left);
-        } else {
-            decision.verdict = RETRY_VERDICT_RETRY;
-            retry__count(request, failure, decision.delay);
-        }
+        decision = retry__grant(request, failure, action, event, now);
     } else {
         if (event == RETRY__BUDGET_GRANT)
             retry__account(request, RETRY__BUDGET_REFUSAL, failure, now);
@@ -1786,9 +2016,11 @@ RETRY_API retry_decision retry_orchestrate(retry_request *request, const retry_f
     cause = retry__screen(failure, traits);
     if (cause == RETRY_CAUSE_NONE) {
         action = retry__ask(strategy, request, failure, traits, now);
-        event = RETRY__BUDGET_GRANT;
+        if ((traits & RETRY_REASON_FREE) == 0)
+            event = RETRY__BUDGET_GRANT;
         if (request->retry__state != RETRY_VERDICT_RETRY) { /* the strategy cancelled it */
-            retry__account(request, RETRY__BUDGET_REFUSAL, failure, now);
+            if (event == RETRY__BUDGET_GRANT)
+                retry__account(request, RETRY__BUDGET_REFUSAL, failure, now);
             return retry__misuse(request);
         }
     } else if (cause == RETRY_CAUSE_ALWAYS) {
@@ -1802,10 +2034,13 @@ RETRY_API retry_decision retry_orchestrate(retry_request *request, const retry_f
 RETRY_API retry_decision retry_resume(retry_request *request, const retry_failure *failure,
                                       retry_action action, retry_time now)
 {
+    uint8_t event = RETRY__BUDGET_NOTHING;
     if (!request || !failure || request->retry__state != RETRY_VERDICT_PENDING)
         return retry__misuse(request);
+    if ((retry__traits(failure->reason) & RETRY_REASON_FREE) == 0)
+        event = RETRY__BUDGET_RESUME;
     request->retry__elapsed = retry__elapsed(request->started, now);
-    return retry__decide(request, failure, retry__answer(action), RETRY__BUDGET_RESUME, now);
+    return retry__decide(request, failure, retry__answer(action), event, now);
 }
 
 /* >>format */
@@ -2290,15 +2525,11 @@ static bool retry__budget_account(retry_budget *budget, uint8_t event, retry_req
 {
     const retry_budget_options *options = &budget->options;
     uint32_t amount = 0;
-    if (event == RETRY__BUDGET_NOTHING)
-        return true;
     retry__budget_refill(budget, now);
     switch (event) {
     case RETRY__BUDGET_GRANT:
     case RETRY__BUDGET_RESUME:
     case RETRY__BUDGET_REFUSAL:
-        if ((retry__traits(failure->reason) & RETRY_REASON_FREE) != 0)
-            return true;
         if (options->charge_failures)
             return retry__budget_throttle(budget, event, failure);
         return event != RETRY__BUDGET_REFUSAL &&
@@ -2696,15 +2927,28 @@ enum {
 typedef struct retry__scan {
     const char *text;
     size_t left;
-    uint32_t field[RETRY__DATE_FIELDS];
 } retry__scan;
+
+static void retry__scan_skip(retry__scan *scan, size_t length)
+{
+    scan->text += length;
+    scan->left -= length;
+}
 
 static bool retry__scan_literal(retry__scan *scan, char c)
 {
     if (scan->left == 0 || *scan->text != c)
         return false;
-    scan->text++;
-    scan->left--;
+    retry__scan_skip(scan, 1);
+    return true;
+}
+
+static bool retry__scan_digit(retry__scan *scan, uint32_t *digit)
+{
+    if (scan->left == 0 || *scan->text < '0' || *scan->text > '9')
+        return false;
+    *digit = (uint32_t)(*scan->text - '0');
+    retry__scan_skip(scan, 1);
     return true;
 }
 
@@ -2712,10 +2956,8 @@ static bool retry__scan_digits(retry__scan *scan, uint32_t *value, uint32_t coun
 {
     *value = 0;
     for (; count != 0; count--) {
-        uint32_t digit = 0;
-        while (digit < 10 && !retry__scan_literal(scan, (char)('0' + digit)))
-            digit++;
-        if (digit == 10)
+        uint32_t digit;
+        if (!retry__scan_digit(scan, &digit))
             return false;
         *value = *value * 10 + digit;
     }
@@ -2727,10 +2969,10 @@ static bool retry__scan_name(retry__scan *scan, const char *names, uint32_t *ind
 {
     for (*index = 0; *names; ++*index) {
         size_t length = retry__match(scan->text, scan->left, names);
-        scan->text += length;
-        scan->left -= length;
-        if (length != 0)
+        if (length != 0) {
+            retry__scan_skip(scan, length);
             return true;
+        }
         names = retry__nth(names, 1);
     }
     return false;
@@ -2738,7 +2980,7 @@ static bool retry__scan_name(retry__scan *scan, const char *names, uint32_t *ind
 
 /* A format is a text in which %a, %A and %b stand for names as in strftime, and a % before two
    digits for a number: which field it is, and how many digits it has. */
-static bool retry__scan_date(retry__scan *scan, const char *format)
+static bool retry__scan_date(retry__scan *scan, const char *format, uint32_t *field)
 {
     static const char days[] = "Mon\0Tue\0Wed\0Thu\0Fri\0Sat\0Sun\0";
     static const char long_days[] =
@@ -2754,10 +2996,10 @@ static bool retry__scan_date(retry__scan *scan, const char *format)
         } else if (*format == 'A') {
             ok = retry__scan_name(scan, long_days, &weekday);
         } else if (*format == 'b') {
-            ok = retry__scan_name(scan, months, &scan->field[RETRY__MONTH]);
+            ok = retry__scan_name(scan, months, &field[RETRY__MONTH]);
         } else {
-            uint32_t *field = &scan->field[*format - '0'];
-            ok = retry__scan_digits(scan, field, (uint32_t)(*++format - '0'));
+            uint32_t *number = &field[*format - '0'];
+            ok = retry__scan_digits(scan, number, (uint32_t)(*++format - '0'));
         }
     }
     return ok && scan->left == 0;
@@ -2815,14 +3057,15 @@ static bool retry__parse_date(const char *value, size_t length, int64_t unix_sec
                                   "%a %b  %01 %32:%42:%52 %24\0";
     const char *format;
     retry__scan scan;
+    uint32_t field[RETRY__DATE_FIELDS];
     for (format = formats; *format; format = retry__nth(format, 1)) {
         scan.text = value;
         scan.left = length;
-        if (!retry__scan_date(&scan, format))
+        if (!retry__scan_date(&scan, format, field))
             continue;
         if (format[1] == 'A')
-            scan.field[RETRY__YEAR] = retry__full_year(scan.field[RETRY__YEAR], unix_seconds);
-        return retry__unix_seconds(scan.field, date);
+            field[RETRY__YEAR] = retry__full_year(field[RETRY__YEAR], unix_seconds);
+        return retry__unix_seconds(field, date);
     }
     return false;
 }
@@ -3237,11 +3480,338 @@ RETRY_API uint32_t retry_hedge_won(retry_hedge *hedge)
 /* (implementation: aimd: begin) */
 /* (implementation: aimd: end) */
 
-/* (implementation: scopes: begin) */
-/* (implementation: scopes: end) */
+/* >>scopes */
 
-/* (implementation: from text: begin) */
-/* (implementation: from text: end) */
+/* How many slots a name may have: neighbours, from the one on that its hash picks. */
+#define RETRY__SCOPE_REACH 4
+
+/* FNV-1a with a multiplier that moves every byte into the upper bits, which pick the slot. */
+RETRY__WRAPS static uint32_t retry__scope_hash(const void *name, size_t length)
+{
+    const unsigned char *bytes = (const unsigned char *)name;
+    uint32_t hash = RETRY__GOLDEN;
+    size_t i;
+    for (i = 0; bytes && i < length; i++)
+        hash = (hash ^ bytes[i]) * RETRY__GOLDEN;
+    return hash;
+}
+
+static void retry__scope_open(const retry_scopes *scopes, retry_scope *slot, uint32_t hash,
+                              retry_time now)
+{
+    slot->client = scopes->client;
+    slot->client.budget = &slot->budget;
+    slot->retry__name = hash;
+    retry_budget_init(&slot->budget, &scopes->options, now);
+}
+
+static bool retry__scope_is_full(retry_scope *slot, retry_time now)
+{
+    retry__budget_refill(&slot->budget, now);
+    return retry_budget_balance(&slot->budget) == slot->budget.options.capacity;
+}
+
+RETRY_API const retry_client *retry_scope_client(retry_scopes *scopes, const void *name,
+                                                 size_t length, retry_time now)
+{
+    uint32_t hash = retry__scope_hash(name, length);
+    retry_scope *slot, *first, *end;
+    uint32_t reach;
+    if (!scopes)
+        return NULL;
+    if (!scopes->slots)
+        return &scopes->client;
+    reach = retry__min(scopes->count, RETRY__SCOPE_REACH);
+    first = scopes->slots + retry__pick(0, scopes->count - reach, hash);
+    end = first + reach;
+    for (slot = first; slot != end; slot++) {
+        if (!slot->client.budget) /* never used: the name has none behind it either */
+            retry__scope_open(scopes, slot, hash, now);
+        if (slot->retry__name == hash)
+            return &slot->client;
+    }
+    for (slot = first; slot != end; slot++) {
+        if (retry__scope_is_full(slot, now)) {
+            slot->retry__name = hash; /* and nothing else: requests may still use its client */
+            return &slot->client;
+        }
+    }
+    return &scopes->client;
+}
+
+/* >>from-text */
+
+/* Presets, X(name, initialiser); the first is the default. A name goes before one that it begins
+   with. */
+#define RETRY__POLICY_PRESETS(X)                                                       \
+    X("best-effort", RETRY_POLICY_BEST_EFFORT)                                         \
+    X("smithy", RETRY_POLICY_SMITHY)                                                   \
+    X("aws-2026", RETRY_POLICY_AWS_2026)                                               \
+    X("aws", RETRY_POLICY_AWS)                                                         \
+    X("grpc", RETRY__POLICY(RETRY_BACKOFF_GRPC, RETRY_BACKOFF_DEFAULT, 0, 0, 0))       \
+    X("rfc0049", RETRY__POLICY(RETRY_BACKOFF_RFC0049, RETRY_BACKOFF_DEFAULT, 0, 0, 0)) \
+    X("controlled", RETRY__POLICY(RETRY_BACKOFF_CONTROLLED, RETRY_BACKOFF_DEFAULT, 0, 0, 0))
+#define RETRY__BUDGET_PRESETS(X)                  \
+    X("none", RETRY__BUDGET_NONE)                 \
+    X("best-effort", RETRY_BUDGET_BEST_EFFORT(1)) \
+    X("smithy", RETRY_BUDGET_SMITHY)              \
+    X("aws-2026", RETRY_BUDGET_AWS_2026)          \
+    X("aws", RETRY_BUDGET_AWS)                    \
+    X("grpc", RETRY_BUDGET_GRPC)
+#define RETRY__BUDGET_NONE                      \
+    {                                           \
+        0, 1000, 0, 0, 0, 0, 0, 0, false, false \
+    }
+
+/* Keys, X(name, kind of value, field). */
+#define RETRY__POLICY_KEYS(X)                           \
+    X("attempts", WHOLE, max_attempts)                  \
+    X("curve", CURVE, backoff.curve)                    \
+    X("jitter", JITTER, backoff.jitter)                 \
+    X("min", DURATION, backoff.min)                     \
+    X("initial", DURATION, backoff.initial)             \
+    X("max", DURATION, backoff.max)                     \
+    X("factor", RATIO, backoff.factor)                  \
+    X("spread", RATIO, backoff.spread)                  \
+    X("throttled", DURATION, throttle_backoff.initial)  \
+    X("retry-after-max", DURATION, retry_after_max)     \
+    X("retry-after-slack", DURATION, retry_after_slack) \
+    X("retry-after-spread", RATIO, retry_after_spread)
+#define RETRY__BUDGET_KEYS(X)                  \
+    X("capacity", TOKENS, capacity)            \
+    X("cost", TOKENS, retry_cost)              \
+    X("timeout-cost", TOKENS, timeout_cost)    \
+    X("throttle-cost", TOKENS, throttle_cost)  \
+    X("success", TOKENS, success_deposit)      \
+    X("request", TOKENS, request_deposit)      \
+    X("per-second", TOKENS, refill_per_second) \
+    X("floor", TOKENS, floor)                  \
+    X("refund-last", ANSWER, refund_last)      \
+    X("charge-failures", ANSWER, charge_failures)
+
+#define RETRY__PRESET_NAME(name, preset) name "\0"
+#define RETRY__PRESET(name, preset) preset,
+#define RETRY__KEY(name, kind, member) name "=\0"
+
+/* Kinds of value: numbers, then names. */
+enum {
+    RETRY__WHOLE,
+    RETRY__TOKENS,
+    RETRY__RATIO,
+    RETRY__DURATION,
+    RETRY__CURVE,
+    RETRY__JITTER,
+    RETRY__ANSWER
+};
+
+/* A key's kind of value, and where in its struct the field is. */
+typedef struct retry__field {
+    uint8_t kind, offset;
+} retry__field;
+
+typedef char retry__answers_fit_a_byte[sizeof(bool) == 1 ? 1 : -1];
+
+/* x / 10^9 for x up to 2^52; 4503599 is 2^52 / 10^9 rounded down, so that the estimate may be 1 too
+   small. */
+static uint32_t retry__billionth(uint64_t x)
+{
+    uint32_t estimate = (uint32_t)(((x >> 20) * 4503599) >> 32);
+    return x - (uint64_t)estimate * 1000000000 < 1000000000 ? estimate : estimate + 1;
+}
+
+/* Digits, and behind a point up to so many decimals. */
+static bool retry__scan_decimal(retry__scan *scan, uint32_t decimals, uint32_t *whole,
+                                uint32_t *billionths)
+{
+    uint32_t digit, place;
+    *billionths = 0;
+    if (!retry__scan_digit(scan, whole))
+        return false;
+    while (retry__scan_digit(scan, &digit)) {
+        if (*whole > UINT32_MAX / 10 || *whole * 10 > UINT32_MAX - digit)
+            return false;
+        *whole = *whole * 10 + digit;
+    }
+    if (decimals == 0 || !retry__scan_literal(scan, '.'))
+        return true;
+    if (!retry__scan_digit(scan, billionths))
+        return false;
+    for (place = 1; place < 9; place++) {
+        if (place >= decimals || !retry__scan_digit(scan, &digit))
+            digit = 0;
+        *billionths = *billionths * 10 + digit;
+    }
+    return true;
+}
+
+static bool retry__parse_number(retry__scan *value, uint32_t kind, uint32_t *number)
+{
+    static const struct {
+        uint32_t scale;    /* what is kept for 1 */
+        uint32_t rounding; /* billionths that are added before the rest is cut off */
+        uint32_t decimals; /* at most */
+    } rows[] = {
+        {1, 0, 0},               /* WHOLE */
+        {1000, 0, 3},            /* TOKENS: three decimals need no rounding */
+        {65536, 500000000, 9},   /* RATIO: to the nearest */
+        {1, 999999999, 9},       /* DURATION in ms: up */
+        {1000, 999999999, 9},    /* in s */
+        {60000, 999999999, 9},   /* in m */
+        {3600000, 999999999, 9}, /* in h */
+    };
+    static const char units[] = "ms\0s\0m\0h\0";
+    uint32_t whole, billionths, unit;
+    uint64_t scaled;
+    if (!retry__scan_decimal(value, rows[kind].decimals, &whole, &billionths))
+        return false;
+    if (kind == RETRY__DURATION && retry__scan_name(value, units, &unit))
+        kind += unit;
+    scaled = (uint64_t)whole * rows[kind].scale +
+             retry__billionth((uint64_t)billionths * rows[kind].scale + rows[kind].rounding);
+    if (value->left != 0 || scaled > UINT32_MAX)
+        return false;
+    *number = (uint32_t)scaled;
+    return true;
+}
+
+static bool retry__parse_value(retry__scan *value, uint8_t kind, unsigned char *into)
+{
+    static const char curves[] = "exponential\0constant\0linear\0power\0controlled\0";
+    static const char jitters[] = "none\0full\0equal\0spread\0decorrelated\0";
+    static const char answers[] = "no\0yes\0";
+    static const char *const names[] = {curves, jitters, answers};
+    uint32_t index;
+    if (kind < RETRY__CURVE)
+        return retry__parse_number(value, kind, (uint32_t *)(void *)into);
+    if (!retry__scan_name(value, names[kind - RETRY__CURVE], &index) || value->left != 0)
+        return false;
+    *into = (uint8_t)index;
+    return true;
+}
+
+static bool retry__separates(char c)
+{
+    return retry__is_space(c) || c == ',';
+}
+
+/* Cuts the next word off the text; false if there is none. */
+static bool retry__scan_word(retry__scan *text, retry__scan *word)
+{
+    size_t length = 0;
+    while (text->left != 0 && retry__separates(*text->text))
+        retry__scan_skip(text, 1);
+    while (length < text->left && !retry__separates(text->text[length]))
+        length++;
+    word->text = text->text;
+    word->left = length;
+    retry__scan_skip(text, length);
+    return length != 0;
+}
+
+/* The preset that the text begins with, which is cut off it; else the default. */
+static uint32_t retry__parse_preset(retry__scan *text, const char *names)
+{
+    retry__scan rest = *text, word;
+    uint32_t preset;
+    if (!retry__scan_word(&rest, &word) || !retry__scan_name(&word, names, &preset) ||
+        word.left != 0)
+        return 0;
+    *text = rest;
+    return preset;
+}
+
+/* Sets fields of a struct by the keys and values in the text. Returns the first byte of what is
+   wrong; NULL if nothing is. */
+static const char *retry__parse_fields(retry__scan *text, const char *keys,
+                                       const retry__field *fields, void *into)
+{
+    retry__scan word;
+    uint32_t seen = 0;
+    while (retry__scan_word(text, &word)) {
+        const char *at = word.text;
+        uint32_t key;
+        if (!retry__scan_name(&word, keys, &key) || ((seen >> key) & 1) != 0)
+            return at;
+        seen |= (uint32_t)1 << key;
+        at = word.text;
+        if (!retry__parse_value(&word, fields[key].kind,
+                                (unsigned char *)into + fields[key].offset))
+            return at;
+    }
+    return NULL;
+}
+
+/* Begins to read a text into a struct; false for a NULL argument. */
+static bool retry__scan_begin(retry__scan *scan, const char *text, size_t length, const void *into)
+{
+    scan->text = text ? text : "";
+    scan->left = length;
+    return into && (text || length == 0);
+}
+
+static bool retry__misread(size_t *offset, size_t at)
+{
+    if (offset)
+        *offset = at;
+    return false;
+}
+
+RETRY_API bool retry_parse_policy(retry_policy *policy, const char *text, size_t length,
+                                  size_t *offset)
+{
+#define RETRY__X(name, kind, member) {RETRY__##kind, offsetof(retry_policy, member)},
+    static const retry__field fields[] = {RETRY__POLICY_KEYS(RETRY__X)};
+#undef RETRY__X
+    static const char keys[] = RETRY__POLICY_KEYS(RETRY__KEY);
+    static const char names[] = RETRY__POLICY_PRESETS(RETRY__PRESET_NAME);
+    static const retry_policy presets[] = {RETRY__POLICY_PRESETS(RETRY__PRESET)};
+    retry_policy parsed;
+    retry_ms throttled;
+    const char *fault;
+    retry__scan scan;
+    if (!retry__scan_begin(&scan, text, length, policy))
+        return retry__misread(offset, 0);
+    parsed = presets[retry__parse_preset(&scan, names)];
+    fault = retry__parse_fields(&scan, keys, fields, &parsed);
+    if (fault)
+        return retry__misread(offset, (size_t)(fault - text));
+    throttled = parsed.throttle_backoff.initial;
+    if (throttled != 0) { /* all else as for other attempts, where the preset throttles too */
+        parsed.throttle_backoff = parsed.backoff;
+        parsed.throttle_backoff.initial = throttled;
+    }
+    *policy = parsed;
+    return true;
+}
+
+RETRY_API bool retry_parse_budget(retry_budget_options *options, const char *text, size_t length,
+                                  size_t *offset)
+{
+#define RETRY__X(name, kind, member) {RETRY__##kind, offsetof(retry_budget_options, member)},
+    static const retry__field fields[] = {RETRY__BUDGET_KEYS(RETRY__X)};
+#undef RETRY__X
+    static const char keys[] = RETRY__BUDGET_KEYS(RETRY__KEY);
+    static const char names[] = RETRY__BUDGET_PRESETS(RETRY__PRESET_NAME);
+    static const retry_budget_options presets[] = {RETRY__BUDGET_PRESETS(RETRY__PRESET)};
+    retry_budget_options parsed;
+    const char *fault;
+    retry__scan scan;
+    if (!retry__scan_begin(&scan, text, length, options))
+        return retry__misread(offset, 0);
+    parsed = presets[retry__parse_preset(&scan, names)];
+    fault = retry__parse_fields(&scan, keys, fields, &parsed);
+    if (fault)
+        return retry__misread(offset, (size_t)(fault - text));
+    *options = parsed;
+    return true;
+}
+
+RETRY_API bool retry_parse_duration(const char *text, size_t length, retry_ms *duration)
+{
+    retry__scan scan;
+    return retry__scan_begin(&scan, text, length, duration) &&
+           retry__parse_number(&scan, RETRY__DURATION, duration);
+}
 
 #ifdef __cplusplus
 }
@@ -3263,10 +3833,15 @@ RETRY_API uint32_t retry_hedge_won(retry_hedge *hedge)
 /* (undefs: throttle: end) */
 /* (undefs: aimd: begin) */
 /* (undefs: aimd: end) */
-/* (undefs: scopes: begin) */
-/* (undefs: scopes: end) */
-/* (undefs: from text: begin) */
-/* (undefs: from text: end) */
+#undef RETRY__SCOPE_REACH
+#undef RETRY__POLICY_PRESETS
+#undef RETRY__BUDGET_PRESETS
+#undef RETRY__BUDGET_NONE
+#undef RETRY__POLICY_KEYS
+#undef RETRY__BUDGET_KEYS
+#undef RETRY__PRESET_NAME
+#undef RETRY__PRESET
+#undef RETRY__KEY
 
 #endif /* RETRY_IMPLEMENTATION */
 

@@ -1,35 +1,34 @@
-/* What a decision costs: bench_decision WHAT REQUESTS runs that many requests of twelve failures
-   each. The difference between two runs is the work alone; count it with callgrind.
+/* What a decision costs: bench_decision KIND REQUESTS FAILURES runs that many requests of so many
+   failures each. The difference between two runs is the work alone, the loop around it included;
+   count it with callgrind, or with QEMU's log of what it executes.
 
-   retry    best effort, full jitter, a deadline, the built-in generator
+   retry    classification and best effort, full jitter, a deadline, the built-in generator
    budget   the same, paid for by a shared budget
    shift    by hand: min(cap, base << n), jitter by multiply and shift
    pow      by hand: pow() and rand(), as in most loops that one finds */
-#define RETRY_IMPLEMENTATION
 #include "../../retry.h"
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define FAILURES 12
-
 static volatile uint32_t sink; /* keeps the results from being optimised away */
 
-static void decide(const retry_client *client, unsigned long requests)
+static void decide(const retry_client *client, unsigned long requests, uint32_t failures)
 {
-    retry_failure failure = retry_classify_kv(0x86, 0x00);
+    static volatile uint16_t status = 0x86; /* the compiler must not know it */
     retry_request request;
     unsigned long i;
-    int n;
+    uint32_t n;
     memset(&request, 0, sizeof request);
     request.client = client;
     request.timeout = 60000;
     request.idempotent = true;
     for (i = 0; i < requests; i++) {
-        retry_time now = i;
+        retry_time now = (retry_time)i;
         retry_begin(&request, now);
-        for (n = 0; n < FAILURES; n++) {
+        for (n = failures; n != 0; n--) {
+            retry_failure failure = retry_classify_kv(status, 0x00);
             retry_decision decision = retry_orchestrate(&request, &failure, now);
             now += decision.delay;
             sink = decision.delay;
@@ -38,14 +37,14 @@ static void decide(const retry_client *client, unsigned long requests)
     }
 }
 
-static void run_retry(unsigned long requests)
+static void run_retry(unsigned long requests, uint32_t failures)
 {
     retry_client client;
     memset(&client, 0, sizeof client);
-    decide(&client, requests);
+    decide(&client, requests, failures);
 }
 
-static void run_budget(unsigned long requests)
+static void run_budget(unsigned long requests, uint32_t failures)
 {
     static const retry_budget_options options = {500000, 1000, 0, 0, 12000, 0, 0, 0, false, false};
     retry_client client;
@@ -53,18 +52,18 @@ static void run_budget(unsigned long requests)
     memset(&client, 0, sizeof client);
     retry_budget_init(&budget, &options, 0);
     client.budget = &budget;
-    decide(&client, requests);
+    decide(&client, requests, failures);
 }
 
 static uint32_t state = 1;
 
-static void run_shift(unsigned long requests)
+static void run_shift(unsigned long requests, uint32_t failures)
 {
     unsigned long i;
     uint32_t n;
     for (i = 0; i < requests; i++) {
         uint64_t now = i;
-        for (n = 0; n < FAILURES; n++) {
+        for (n = 0; n < failures; n++) {
             uint32_t delay = n < 9 ? 1u << n : 500;
             delay = delay < 500 ? delay : 500;
             state = state * 1664525u + 1013904223u;
@@ -77,13 +76,13 @@ static void run_shift(unsigned long requests)
     }
 }
 
-static void run_pow(unsigned long requests)
+static void run_pow(unsigned long requests, uint32_t failures)
 {
     unsigned long i;
-    int n;
+    uint32_t n;
     for (i = 0; i < requests; i++) {
         double now = (double)i;
-        for (n = 0; n < FAILURES; n++) {
+        for (n = 0; n < failures; n++) {
             double delay = fmin(500.0, pow(2.0, n));
             delay *= rand() / (RAND_MAX + 1.0);
             if (now + delay >= (double)i + 60000)
@@ -98,17 +97,17 @@ int main(int argc, char **argv)
 {
     static const struct {
         const char *name;
-        void (*run)(unsigned long requests);
+        void (*run)(unsigned long requests, uint32_t failures);
     } kinds[] = {
         {"retry", run_retry}, {"budget", run_budget}, {"shift", run_shift}, {"pow", run_pow}};
-    unsigned long requests = argc == 3 ? strtoul(argv[2], NULL, 10) : 0;
     size_t i;
-    for (i = 0; requests != 0 && i < sizeof kinds / sizeof kinds[0]; i++) {
+    for (i = 0; argc == 4 && i < sizeof kinds / sizeof kinds[0]; i++) {
         if (strcmp(argv[1], kinds[i].name) != 0)
             continue;
-        kinds[i].run(requests);
+        retry_seed(1); /* the same delays in every run */
+        kinds[i].run(strtoul(argv[2], NULL, 10), (uint32_t)strtoul(argv[3], NULL, 10));
         return 0;
     }
-    fprintf(stderr, "usage: bench_decision retry|budget|shift|pow REQUESTS\n");
+    fprintf(stderr, "usage: bench_decision retry|budget|shift|pow REQUESTS FAILURES\n");
     return 2;
 }
