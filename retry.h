@@ -1421,9 +1421,16 @@ RETRY_API retry_clock retry_system_clock(void);
 #define RETRY__WRAPS
 #endif
 
+/* A small step that decisions share with a gate: as a call it would cost those more. */
+#if defined(__GNUC__)
+#define RETRY__INLINE static inline __attribute__((always_inline))
+#else
+#define RETRY__INLINE static
+#endif
+
 /* The steps of every decision, in one piece where speed is asked for. */
-#if defined(__GNUC__) && defined(__OPTIMIZE__) && !defined(__OPTIMIZE_SIZE__)
-#define RETRY__HOT static inline __attribute__((always_inline))
+#if defined(__OPTIMIZE__) && !defined(__OPTIMIZE_SIZE__)
+#define RETRY__HOT RETRY__INLINE
 #else
 #define RETRY__HOT static
 #endif
@@ -1775,7 +1782,6 @@ enum {
     RETRY__BUDGET_REFUSAL, /* of a retry, or a pending answer, by a strategy that was asked */
     RETRY__BUDGET_GRANT,   /* by a strategy that was asked; false: the budget does not pay */
     RETRY__BUDGET_RESUME,  /* a grant after a pending answer; false: the budget does not pay */
-    RETRY__BUDGET_COPY,    /* a hedge; false: the budget does not pay */
     RETRY__BUDGET_REFUND,
     RETRY__BUDGET_SUCCESS
 };
@@ -1832,13 +1838,19 @@ RETRY_API void retry_cancel(retry_request *request, retry_time now)
     retry__finish(request, RETRY__CANCELLED, RETRY__BUDGET_REFUND, now);
 }
 
+/* ms to the deadline of a request that is not NULL. */
+RETRY__HOT retry_ms retry__remaining(const retry_request *request, retry_time now)
+{
+    if (!retry__open_or_pending(request))
+        return 0;
+    if (request->timeout == 0)
+        return UINT32_MAX;
+    return retry__left(request->started, request->timeout, now);
+}
+
 RETRY_API retry_ms retry_remaining(const retry_request *request, retry_ms limit, retry_time now)
 {
-    retry_ms left = UINT32_MAX;
-    if (!request || !retry__open_or_pending(request))
-        return 0;
-    if (request->timeout != 0)
-        left = retry__left(request->started, request->timeout, now);
+    retry_ms left = request ? retry__remaining(request, now) : 0;
     return limit != 0 ? retry__min(left, limit) : left;
 }
 
@@ -1908,7 +1920,7 @@ static void retry__record(retry_request *request, const retry_failure *failure, 
 
 /* Why no strategy is asked; RETRY_CAUSE_NONE if one is. UNKNOWN is never retried: RFC 0049's text
    says so, though its pseudocode would if idempotent. */
-RETRY__HOT uint8_t retry__screen(const retry_failure *failure, uint8_t traits)
+RETRY__INLINE uint8_t retry__screen(const retry_failure *failure, uint8_t traits)
 {
     const uint8_t deciding = RETRY__TRAIT_KNOWN | RETRY__TRAIT_HARMLESS | RETRY__TRAIT_ALWAYS |
                              RETRY__TRAIT_FORBIDDEN;
@@ -2534,9 +2546,6 @@ static bool retry__budget_account(retry_budget *budget, uint8_t event, retry_req
             return retry__budget_throttle(budget, event, failure);
         return event != RETRY__BUDGET_REFUSAL &&
                retry__budget_pay(budget, request, retry__budget_cost(options, failure));
-    case RETRY__BUDGET_COPY:
-        return options->charge_failures ? retry_budget_balance(budget) > options->floor
-                                        : retry__budget_take(budget, options->retry_cost);
     case RETRY__BUDGET_BEGIN:
         amount = options->request_deposit;
         break;
@@ -3353,8 +3362,8 @@ static retry_hedge_step retry__hedge_rest(retry_hedge *hedge, uint8_t cause)
     return retry__hedge_step(RETRY_HEDGE_HOLD, cause, UINT32_MAX);
 }
 
-static retry_hedge_step retry__hedge_send(retry_hedge *hedge, const retry_request *request,
-                                          retry_time now)
+RETRY__HOT retry_hedge_step retry__hedge_send(retry_hedge *hedge, const retry_request *request,
+                                              retry_time now)
 {
     retry_ms delay = UINT32_MAX;
     hedge->in_flight++;
@@ -3380,7 +3389,19 @@ static uint8_t retry__hedge_barred(const retry_request *request, retry_ms later,
 {
     if (!request->idempotent)
         return RETRY_CAUSE_NOT_IDEMPOTENT;
-    return later < retry_remaining(request, 0, now) ? RETRY_CAUSE_NONE : RETRY_CAUSE_DEADLINE;
+    return later < retry__remaining(request, now) ? RETRY_CAUSE_NONE : RETRY_CAUSE_DEADLINE;
+}
+
+/* A copy costs what a retry does, whatever failed; no failure is charged for it, and what it costs
+   is not the request's, to which it might go back. */
+static bool retry__hedge_pay(retry_request *request, retry_time now)
+{
+    static const retry_failure none = {
+        RETRY_REASON_NONE, RETRY_SAFETY_MAYBE, RETRY_FAULT_OTHER, false, false, false, false, 0, 0};
+    uint32_t charge = request->retry__charge;
+    bool paid = retry__account(request, RETRY__BUDGET_RESUME, &none, now);
+    request->retry__charge = charge;
+    return paid;
 }
 
 /* The next copy after `wait` ms, unless it is barred `later` ms from now, or nobody pays for it. */
@@ -3392,7 +3413,7 @@ static retry_hedge_step retry__hedge_next(retry_hedge *hedge, retry_request *req
         cause = retry__hedge_barred(request, later, now);
     if (cause == RETRY_CAUSE_NONE && wait != 0)
         return retry__hedge_step(RETRY_HEDGE_WAIT, RETRY_CAUSE_NONE, wait);
-    if (cause == RETRY_CAUSE_NONE && !retry__account(request, RETRY__BUDGET_COPY, NULL, now))
+    if (cause == RETRY_CAUSE_NONE && !retry__hedge_pay(request, now))
         cause = RETRY_CAUSE_BUDGET_EXHAUSTED;
     if (cause == RETRY_CAUSE_NONE)
         return retry__hedge_send(hedge, request, now);
@@ -3430,8 +3451,8 @@ static uint8_t retry__hedge_fatal(const retry_request *request, const retry_fail
     return RETRY_CAUSE_NOT_IDEMPOTENT;
 }
 
-/* What follows a failure that is not: nothing while others are in flight if it was never sent, a
-   copy when the server says, or at once. */
+/* What follows any other: no copy after an order not to retry, nor because of one that was never
+   sent; else the next when the server says, or at once. */
 static retry_hedge_step retry__hedge_follow(retry_hedge *hedge, retry_request *request,
                                             const retry_failure *failure, uint8_t traits,
                                             retry_time now)
@@ -3818,6 +3839,7 @@ RETRY_API bool retry_parse_duration(const char *text, size_t length, retry_ms *d
 #endif
 
 #undef RETRY__WRAPS
+#undef RETRY__INLINE
 #undef RETRY__HOT
 #undef RETRY__PLAIN
 #undef RETRY__GOLDEN
