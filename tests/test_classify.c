@@ -46,7 +46,7 @@ struct copy {
 static struct copy copy_of(const char *text, size_t length)
 {
     struct copy copy;
-    copy.memory = (char *)malloc(length ? length : 1);
+    copy.memory = (char *)calloc(length ? length : 1, 1);
     copy.text = copy.memory;
     if (!copy.memory) {
         printf("out of memory\n");
