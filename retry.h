@@ -331,11 +331,42 @@
    unused token of the rate is lost, which only slows; a permit is released; the throttle counts
    what it lets pass.
 
-   (manual: latency: begin)
-   (manual: latency: end)
+   LATENCY
 
-   (manual: hedge: begin)
-   (manual: hedge: end)
+   A retry_latency keeps a percentile of what attempts take (the 95th, if nothing is said): for the
+   delay of a hedge, or for an attempt's own timer. It is 24 bytes that all threads share, follows a
+   service that slows down tenfold within 400 attempts and one that recovers within 2,500, and is
+   off by up to a quarter: it is for deciding, not for reporting.
+
+      retry_latency_add(&latency, took, true);     when an attempt was answered, by an error too
+      retry_latency_add(&latency, age, false);     when one was given up, or cancelled
+      late = retry_latency_get(&latency);          UINT32_MAX: not known yet
+
+   Add what was given up too. If it had reached the estimate it counts as longer; without these, the
+   slow ones that hedges cancel would be missing, and the estimate would sink until all are hedged.
+   Keep one for each kind of operation: gets and reports together have no 95th that fits either.
+
+   HEDGING
+
+   A second copy of an attempt that is late, sent elsewhere, often answers first. That is for
+   idempotent operations, and under a budget, which pays for each copy: a server that is slow
+   because it has too much to do is helped by none. A retry_hedge is one attempt of its request with
+   all its copies; its policy says how many, and how long after one another.
+
+      step = retry_hedge_begin(&hedge, &request, now);            when an attempt begins
+      step = retry_hedge_due(&hedge, &request, now);              when the hedge's timer fires
+      step = retry_hedge_failed(&hedge, &request, &failure, now); when a copy has failed
+      others = retry_hedge_won(&hedge);                           when one has worked: cancel them
+
+      switch (step.action) {
+      case RETRY_HEDGE_SEND: send a copy, set the timer to step.delay ms (UINT32_MAX: to none)
+      case RETRY_HEDGE_WAIT: set the timer to step.delay ms
+      case RETRY_HEDGE_HOLD: stop the timer; the copies in flight decide
+      case RETRY_HEDGE_FAIL: cancel those in flight, hand the failure to retry_orchestrate
+      }
+
+   To the request all of it is one attempt: only a FAIL is a failure of its own. Add every copy to
+   the latency that the policy names, those that are cancelled too.
 
    (manual: aimd: begin)
    (manual: aimd: end)
@@ -554,10 +585,10 @@
 #define retry_breaker_state retry_breaker_state_time_32
 #define retry_throttle_ask retry_throttle_ask_time_32
 #define retry_throttle_report retry_throttle_report_time_32
-/* (renames: latency: begin) */
-/* (renames: latency: end) */
-/* (renames: hedge: begin) */
-/* (renames: hedge: end) */
+#define retry_hedge_begin retry_hedge_begin_time_32
+#define retry_hedge_due retry_hedge_due_time_32
+#define retry_hedge_failed retry_hedge_failed_time_32
+#define retry_hedge_won retry_hedge_won_time_32
 /* (renames: aimd: begin) */
 /* (renames: aimd: end) */
 #define retry_scope_client retry_scope_client_time_32
@@ -1308,11 +1339,96 @@ RETRY_API bool retry_throttle_ask(retry_throttle *throttle, uint32_t random, ret
 RETRY_API void retry_throttle_report(retry_throttle *throttle, const retry_failure *failure,
                                      retry_time now);
 
-/* (declarations: latency: begin) */
-/* (declarations: latency: end) */
+/* ---- Latency ------------------------------------------------------------------------------- */
 
-/* (declarations: hedge: begin) */
-/* (declarations: hedge: end) */
+/* A percentile of what attempts take. Shared by any number of threads, without a lock; keep the
+   bounds while it runs. */
+typedef struct retry_latency {
+    uint32_t quantile;        /* RETRY_RATIO below 1 (default: 0: 0.95; from 1 on: 0.999) */
+    uint32_t min_samples;     /* samples before which nothing is told (default: 0: 100) */
+    retry_ms min;             /* ms; the estimate's lower bound, above all (default: 0: 1 ms) */
+    retry_ms max;             /* ms; its upper bound (default: 0: none) */
+    uint32_t retry__estimate; /* private: 256ths of a ms; 0: no answer yet */
+    uint32_t retry__samples;  /* private: counted up to min_samples */
+} retry_latency;
+
+/* Learns from an attempt that took `elapsed` ms (over 2^24, 4.6 hours, counts as that). `finished`
+   false: it was given up at that age; it counts as longer if it had reached the estimate, else, and
+   before the first answer, nothing is learnt from it. NULL: nothing happens. Source: Yazidi and
+   Hammer's multiplicative updates (DUMIQE). */
+RETRY_API void retry_latency_add(retry_latency *latency, retry_ms elapsed, bool finished);
+
+/* The estimate in ms, rounded up and within the bounds; UINT32_MAX before min_samples, or for
+   NULL. */
+RETRY_API retry_ms retry_latency_get(const retry_latency *latency);
+
+/* ---- Hedging ------------------------------------------------------------------------------- */
+
+typedef struct retry_hedge_policy {
+    uint32_t max_attempts;        /* copies of one attempt, the first included (default: 0: 2; at
+                                     most 255) */
+    retry_ms delay;               /* ms from one copy's start to the next's (default: 0: what
+                                     `latency` tells) */
+    const retry_latency *latency; /* (default: NULL; without a delay either: no hedges) */
+} retry_hedge_policy;
+
+/* The copies of one attempt. Zero it, set its policy; for one thread at a time. */
+typedef struct retry_hedge {
+    const retry_hedge_policy *policy; /* (default: NULL: no hedges) */
+    uint8_t in_flight;                /* copies on the wire; kept by the library */
+    uint8_t retry__copies;            /* private: copies left */
+    uint8_t retry__state;             /* private: closed, open, or to send no more */
+    retry_ms retry__delay;            /* private: ms that the timer was set to; UINT32_MAX: none */
+    retry_time retry__since;          /* private: when it was set */
+} retry_hedge;
+
+enum {
+    RETRY_HEDGE_FAIL, /* cancel those in flight, hand the failure to retry_orchestrate */
+    RETRY_HEDGE_SEND, /* put one copy on the wire now, set the timer to `delay` */
+    RETRY_HEDGE_WAIT, /* set the timer to `delay`, nothing else */
+    RETRY_HEDGE_HOLD  /* no timer; wait for the copies in flight */
+};
+
+typedef struct retry_hedge_step {
+    uint8_t action; /* RETRY_HEDGE_x (default: FAIL) */
+    uint8_t cause;  /* RETRY_CAUSE_x: why there is no (further) copy; NONE after SEND and WAIT */
+    retry_ms delay; /* ms to set the one timer to; 0: it is due; UINT32_MAX: none (no default) */
+} retry_hedge_step;
+
+/* Begins an attempt, whatever was before: SEND, always and unpaid. Without a timer if there are no
+   hedges, if the latency knows nothing yet, and if the request is NULL or not idempotent. NULL
+   hedge: SEND, no timer. Source, for this and the next three: gRPC's A6. */
+RETRY_API retry_hedge_step retry_hedge_begin(retry_hedge *hedge, const retry_request *request,
+                                             retry_time now);
+
+/* The timer fired: SEND, unless there are no copies left (ATTEMPTS_EXHAUSTED; after an order not to
+   retry PUSHBACK), the request is not idempotent (NOT_IDEMPOTENT), its deadline is reached, or it
+   is not open (DEADLINE), or the client's budget does not pay retry_cost (BUDGET_EXHAUSTED; one
+   that charges failures has to be above its floor): then HOLD while copies are in flight, else
+   FAIL. Too early, or without a timer, WAIT with what is left of it if nothing but the budget could
+   be against the copy. NULL, or an attempt not under way: FAIL, MISUSE. */
+RETRY_API retry_hedge_step retry_hedge_due(retry_hedge *hedge, retry_request *request,
+                                           retry_time now);
+
+/* A copy failed. Keep the failure: after FAIL the last one goes to retry_orchestrate, after
+   PUSHBACK the one with the order. The first that fits:
+   - Final whatever is in flight: FAIL with retry_orchestrate's cause (UNSAFE, UNKNOWN_REASON,
+     NOT_RETRYABLE) or, if retry_permitted does not permit it, NOT_IDEMPOTENT.
+   - An order not to retry: no more copies, PUSHBACK.
+   - Never sent: it is not followed. WAIT with what is left of the timer, if there is one and others
+     are in flight; else NOT_RETRYABLE.
+   - No copies left: ATTEMPTS_EXHAUSTED.
+   - An order to wait: WAIT that long; with nothing in flight NOT_IDEMPOTENT, or DEADLINE if that is
+     reached by then.
+   - The next copy at once, as if its timer had fired.
+   Where there is no further copy: HOLD while others are in flight, else FAIL. NULL, an attempt not
+   under way, nothing in flight: FAIL, MISUSE. */
+RETRY_API retry_hedge_step retry_hedge_failed(retry_hedge *hedge, retry_request *request,
+                                              const retry_failure *failure, retry_time now);
+
+/* A copy worked: returns how many others to cancel; retry_succeed comes next. 0 for NULL and for an
+   attempt not under way. */
+RETRY_API uint32_t retry_hedge_won(retry_hedge *hedge);
 
 /* (declarations: aimd: begin) */
 /* (declarations: aimd: end) */
@@ -1434,11 +1550,20 @@ RETRY_API retry_clock retry_system_clock(void);
 #define RETRY__WRAPS
 #endif
 
-/* The steps of every decision, in one piece where speed is asked for. */
+/* A small step that decisions share with a gate: as a call it would cost those more. */
+#if defined(__GNUC__)
+#define RETRY__INLINE static inline __attribute__((always_inline))
+#else
+#define RETRY__INLINE static
+#endif
+
+/* The steps of every decision, in one piece where speed is asked for; what is rare stays out. */
 #if defined(__GNUC__) && defined(__OPTIMIZE__) && !defined(__OPTIMIZE_SIZE__)
-#define RETRY__HOT static inline __attribute__((always_inline))
+#define RETRY__HOT RETRY__INLINE
+#define RETRY__COLD static __attribute__((noinline))
 #else
 #define RETRY__HOT static
+#define RETRY__COLD static
 #endif
 
 #ifdef __cplusplus
@@ -1870,13 +1995,19 @@ RETRY_API void retry_cancel(retry_request *request, retry_time now)
     retry__finish(request, RETRY__CANCELLED, RETRY__BUDGET_REFUND, now);
 }
 
+/* ms to the deadline of a request that is not NULL. */
+RETRY__HOT retry_ms retry__remaining(const retry_request *request, retry_time now)
+{
+    if (!retry__open_or_pending(request))
+        return 0;
+    if (request->timeout == 0)
+        return UINT32_MAX;
+    return retry__left(request->started, request->timeout, now);
+}
+
 RETRY_API retry_ms retry_remaining(const retry_request *request, retry_ms limit, retry_time now)
 {
-    retry_ms left = UINT32_MAX;
-    if (!request || !retry__open_or_pending(request))
-        return 0;
-    if (request->timeout != 0)
-        left = retry__left(request->started, request->timeout, now);
+    retry_ms left = request ? retry__remaining(request, now) : 0;
     return limit != 0 ? retry__min(left, limit) : left;
 }
 
@@ -1946,10 +2077,10 @@ static void retry__record(retry_request *request, const retry_failure *failure, 
 
 /* Why no strategy is asked; RETRY_CAUSE_NONE if one is. UNKNOWN is never retried: RFC 0049's text
    says so, though its pseudocode would if idempotent. */
-RETRY__HOT uint8_t retry__screen(const retry_failure *failure, uint8_t traits)
+RETRY__INLINE uint8_t retry__screen(const retry_failure *failure, uint8_t traits)
 {
-    const uint8_t deciding = RETRY__TRAIT_KNOWN | RETRY__TRAIT_HARMLESS | RETRY__TRAIT_ALWAYS |
-                             RETRY__TRAIT_FORBIDDEN;
+    const uint8_t deciding =
+        RETRY__TRAIT_KNOWN | RETRY__TRAIT_HARMLESS | RETRY__TRAIT_ALWAYS | RETRY__TRAIT_FORBIDDEN;
     if ((traits & deciding) == RETRY__TRAIT_KNOWN) /* as nearly always */
         return RETRY_CAUSE_NONE;
     if ((traits & RETRY__TRAIT_FORBIDDEN) != 0)
@@ -3592,11 +3723,286 @@ RETRY_API void retry_throttle_report(retry_throttle *throttle, const retry_failu
         retry__throttle_count(retry__throttle_slice(throttle, (uint32_t)now), RETRY__WINDOW_MARKED);
 }
 
-/* (implementation: latency: begin) */
-/* (implementation: latency: end) */
+/* >>latency */
 
-/* (implementation: hedge: begin) */
-/* (implementation: hedge: end) */
+/* A latency's settings, with their defaults in place of zero. */
+typedef struct retry__percentile {
+    uint32_t quantile, min_samples;
+    retry_ms min, max;
+} retry__percentile;
+
+static retry__percentile retry__percentile_of(const retry_latency *latency)
+{
+    retry__percentile percentile;
+    percentile.quantile = latency->quantile ? latency->quantile : RETRY_RATIO(0.95);
+    if (percentile.quantile >= RETRY_RATIO(1))
+        percentile.quantile = RETRY_RATIO(0.999);
+    percentile.min_samples = latency->min_samples ? latency->min_samples : 100;
+    percentile.min = latency->min ? latency->min : 1;
+    percentile.max = latency->max ? latency->max : UINT32_MAX;
+    return percentile;
+}
+
+static retry_ms retry__percentile_bound(const retry__percentile *percentile, retry_ms ms)
+{
+    return retry__max(retry__min(ms, percentile->max), percentile->min);
+}
+
+/* ms as estimates are kept, in 256ths. */
+static uint32_t retry__latency_fine(retry_ms ms)
+{
+    return ms >> 24 == 0 ? ms << 8 : UINT32_MAX;
+}
+
+/* The estimate after a sample. It comes to rest where as much goes up as comes down, with a share
+   of `quantile` of the samples below it. A step is estimate * ratio / 2^5, rounded up: a short one
+   would be none. */
+static uint32_t retry__latency_move(uint32_t estimate, uint32_t sample, uint32_t quantile)
+{
+    bool up = sample > estimate;
+    uint32_t distance = up ? sample - estimate : estimate - sample;
+    uint32_t ratio = up ? quantile : RETRY_RATIO(1) - quantile;
+    uint32_t step = (uint32_t)(((uint64_t)estimate * ratio + 0x1fffff) >> (16 + 5));
+    step = retry__min(step, distance);
+    return up ? estimate + step : estimate - step;
+}
+
+/* Counts a sample, until there are enough. */
+static void retry__latency_count(retry_latency *latency, uint32_t enough)
+{
+    uint32_t samples = retry__load(&latency->retry__samples);
+    while (samples < enough && !retry__swap(&latency->retry__samples, &samples, samples + 1))
+        continue;
+}
+
+RETRY_API void retry_latency_add(retry_latency *latency, retry_ms elapsed, bool finished)
+{
+    retry__percentile percentile;
+    uint32_t estimate, sample, next;
+    if (!latency)
+        return;
+    estimate = retry__load(&latency->retry__estimate);
+    if (!finished) {
+        if (estimate == 0 || retry__latency_fine(elapsed) < estimate)
+            return;
+        elapsed = UINT32_MAX; /* who knows how much longer it would have taken */
+    }
+    /* an estimate that goes past no sample stays within the bounds of the samples */
+    percentile = retry__percentile_of(latency);
+    sample = retry__latency_fine(retry__percentile_bound(&percentile, elapsed));
+    do {
+        next = estimate ? retry__latency_move(estimate, sample, percentile.quantile) : sample;
+    } while (!retry__swap(&latency->retry__estimate, &estimate, next));
+    retry__latency_count(latency, percentile.min_samples);
+}
+
+RETRY_API retry_ms retry_latency_get(const retry_latency *latency)
+{
+    retry__percentile percentile;
+    uint32_t estimate;
+    if (!latency)
+        return UINT32_MAX;
+    percentile = retry__percentile_of(latency);
+    estimate = retry__load(&latency->retry__estimate);
+    if (estimate == 0 || retry__load(&latency->retry__samples) < percentile.min_samples)
+        return UINT32_MAX;
+    return retry__percentile_bound(&percentile, ((estimate - 1) >> 8) + 1);
+}
+
+/* >>hedge */
+
+/* A hedge's state; stopped is open, but for further copies. */
+enum { RETRY__HEDGE_CLOSED, RETRY__HEDGE_OPEN, RETRY__HEDGE_STOPPED };
+
+static uint8_t retry__hedge_copies(const retry_hedge_policy *policy)
+{
+    if (!policy || (policy->delay == 0 && !policy->latency))
+        return 1;
+    return policy->max_attempts ? (uint8_t)retry__min(policy->max_attempts, UINT8_MAX) : 2;
+}
+
+static retry_hedge_step retry__hedge_step(uint8_t action, uint8_t cause, retry_ms delay)
+{
+    retry_hedge_step step;
+    step.action = action;
+    step.cause = cause;
+    step.delay = delay;
+    return step;
+}
+
+static retry_hedge_step retry__hedge_misuse(void)
+{
+    RETRY_ASSERT(0 && "a NULL argument, or a hedge in another state");
+    return retry__hedge_step(RETRY_HEDGE_FAIL, RETRY_CAUSE_MISUSE, UINT32_MAX);
+}
+
+/* Sets the timer. */
+static retry_hedge_step retry__hedge_set(retry_hedge *hedge, uint8_t action, retry_ms delay,
+                                         retry_time now)
+{
+    hedge->retry__delay = delay;
+    hedge->retry__since = now;
+    return retry__hedge_step(action, RETRY_CAUSE_NONE, delay);
+}
+
+/* ms that are left of the timer. */
+static retry_ms retry__hedge_left(const retry_hedge *hedge, retry_time now)
+{
+    if (hedge->retry__delay == UINT32_MAX)
+        return UINT32_MAX;
+    return retry__left(hedge->retry__since, hedge->retry__delay, now);
+}
+
+static retry_hedge_step retry__hedge_fail(retry_hedge *hedge, uint8_t cause)
+{
+    hedge->retry__state = RETRY__HEDGE_CLOSED;
+    return retry__hedge_step(RETRY_HEDGE_FAIL, cause, UINT32_MAX);
+}
+
+/* No copy now: those in flight decide. */
+static retry_hedge_step retry__hedge_rest(retry_hedge *hedge, uint8_t cause)
+{
+    if (hedge->in_flight == 0)
+        return retry__hedge_fail(hedge, cause);
+    hedge->retry__delay = UINT32_MAX;
+    return retry__hedge_step(RETRY_HEDGE_HOLD, cause, UINT32_MAX);
+}
+
+RETRY__HOT retry_hedge_step retry__hedge_send(retry_hedge *hedge, const retry_request *request,
+                                              retry_time now)
+{
+    retry_ms delay = UINT32_MAX;
+    hedge->in_flight++;
+    hedge->retry__copies--;
+    if (hedge->retry__copies != 0 && request && request->idempotent) {
+        delay = hedge->policy->delay;
+        if (delay == 0)
+            delay = retry_latency_get(hedge->policy->latency);
+    }
+    return retry__hedge_set(hedge, RETRY_HEDGE_SEND, delay, now);
+}
+
+/* Why there are no copies left; RETRY_CAUSE_NONE if there are. */
+static uint8_t retry__hedge_spent(const retry_hedge *hedge)
+{
+    if (hedge->retry__state == RETRY__HEDGE_STOPPED)
+        return RETRY_CAUSE_PUSHBACK;
+    return hedge->retry__copies ? RETRY_CAUSE_NONE : RETRY_CAUSE_ATTEMPTS_EXHAUSTED;
+}
+
+/* Why the request lets no copy be sent `later` ms from now; RETRY_CAUSE_NONE if it does. */
+static uint8_t retry__hedge_barred(const retry_request *request, retry_ms later, retry_time now)
+{
+    if (!request->idempotent)
+        return RETRY_CAUSE_NOT_IDEMPOTENT;
+    return later < retry__remaining(request, now) ? RETRY_CAUSE_NONE : RETRY_CAUSE_DEADLINE;
+}
+
+/* A copy costs what a retry does, whatever failed; no failure is charged for it, and what it costs
+   is not the request's, to which it might go back. */
+static bool retry__hedge_pay(retry_request *request, retry_time now)
+{
+    static const retry_failure none = {
+        RETRY_REASON_NONE, RETRY_SAFETY_MAYBE, RETRY_FAULT_OTHER, false, false, false, false, 0, 0};
+    uint32_t charge = request->retry__charge;
+    bool paid = retry__account(request, RETRY__BUDGET_RESUME, &none, now);
+    request->retry__charge = charge;
+    return paid;
+}
+
+/* The next copy after `wait` ms, unless it is barred `later` ms from now, or nobody pays for it. */
+static retry_hedge_step retry__hedge_next(retry_hedge *hedge, retry_request *request, retry_ms wait,
+                                          retry_ms later, retry_time now)
+{
+    uint8_t cause = retry__hedge_spent(hedge);
+    if (cause == RETRY_CAUSE_NONE)
+        cause = retry__hedge_barred(request, later, now);
+    if (cause == RETRY_CAUSE_NONE && wait != 0)
+        return retry__hedge_step(RETRY_HEDGE_WAIT, RETRY_CAUSE_NONE, wait);
+    if (cause == RETRY_CAUSE_NONE && !retry__hedge_pay(request, now))
+        cause = RETRY_CAUSE_BUDGET_EXHAUSTED;
+    if (cause == RETRY_CAUSE_NONE)
+        return retry__hedge_send(hedge, request, now);
+    return retry__hedge_rest(hedge, cause);
+}
+
+RETRY_API retry_hedge_step retry_hedge_begin(retry_hedge *hedge, const retry_request *request,
+                                             retry_time now)
+{
+    if (!hedge)
+        return retry__hedge_step(RETRY_HEDGE_SEND, RETRY_CAUSE_NONE, UINT32_MAX);
+    hedge->retry__state = RETRY__HEDGE_OPEN;
+    hedge->retry__copies = retry__hedge_copies(hedge->policy);
+    hedge->in_flight = 0;
+    return retry__hedge_send(hedge, request, now);
+}
+
+RETRY_API retry_hedge_step retry_hedge_due(retry_hedge *hedge, retry_request *request,
+                                           retry_time now)
+{
+    if (!hedge || !request || hedge->retry__state == RETRY__HEDGE_CLOSED)
+        return retry__hedge_misuse();
+    return retry__hedge_next(hedge, request, retry__hedge_left(hedge, now), 0, now);
+}
+
+/* Why a failure is final, whatever is in flight; RETRY_CAUSE_NONE if it is not. */
+static uint8_t retry__hedge_fatal(const retry_request *request, const retry_failure *failure,
+                                  uint8_t traits)
+{
+    uint8_t cause = retry__screen(failure, traits);
+    if (cause != RETRY_CAUSE_NONE && cause != RETRY_CAUSE_ALWAYS && cause != RETRY_CAUSE_PUSHBACK)
+        return cause;
+    if (request->idempotent || (traits & RETRY__TRAIT_ALLOWS) != 0)
+        return RETRY_CAUSE_NONE;
+    return RETRY_CAUSE_NOT_IDEMPOTENT;
+}
+
+/* What follows any other: no copy after an order not to retry, nor because of one that was never
+   sent; else the next when the server says, or at once. */
+static retry_hedge_step retry__hedge_follow(retry_hedge *hedge, retry_request *request,
+                                            const retry_failure *failure, uint8_t traits,
+                                            retry_time now)
+{
+    retry_ms order = failure->pushback ? failure->retry_after : 0;
+    if (order == UINT32_MAX) {
+        hedge->retry__state = RETRY__HEDGE_STOPPED;
+    } else if ((traits & RETRY__TRAIT_UNSENT) != 0) {
+        if (hedge->in_flight == 0 || hedge->retry__delay == UINT32_MAX)
+            return retry__hedge_rest(hedge, RETRY_CAUSE_NOT_RETRYABLE);
+        return retry__hedge_step(RETRY_HEDGE_WAIT, RETRY_CAUSE_NONE, retry__hedge_left(hedge, now));
+    } else if (order != 0) {
+        retry_hedge_step step = retry__hedge_set(hedge, RETRY_HEDGE_WAIT, order, now);
+        if (hedge->in_flight != 0 && retry__hedge_spent(hedge) == RETRY_CAUSE_NONE)
+            return step; /* the deadline is looked at when the timer fires */
+    }
+    return retry__hedge_next(hedge, request, order, order, now);
+}
+
+RETRY_API retry_hedge_step retry_hedge_failed(retry_hedge *hedge, retry_request *request,
+                                              const retry_failure *failure, retry_time now)
+{
+    uint8_t traits, cause;
+    if (!hedge || !request || !failure || hedge->retry__state == RETRY__HEDGE_CLOSED ||
+        hedge->in_flight == 0)
+        return retry__hedge_misuse();
+    hedge->in_flight--;
+    traits = retry__failure_traits(failure);
+    retry__learn(request, failure, traits);
+    cause = retry__hedge_fatal(request, failure, traits);
+    if (cause == RETRY_CAUSE_NONE)
+        return retry__hedge_follow(hedge, request, failure, traits, now);
+    if (hedge->in_flight != 0)
+        request->ambiguous = true; /* who knows what the others, which are cancelled, have done */
+    return retry__hedge_fail(hedge, cause);
+}
+
+RETRY_API uint32_t retry_hedge_won(retry_hedge *hedge)
+{
+    if (!hedge || hedge->retry__state == RETRY__HEDGE_CLOSED || hedge->in_flight == 0)
+        return 0;
+    hedge->retry__state = RETRY__HEDGE_CLOSED;
+    return --hedge->in_flight;
+}
 
 /* (implementation: aimd: begin) */
 /* (implementation: aimd: end) */
@@ -3939,6 +4345,8 @@ RETRY_API bool retry_parse_duration(const char *text, size_t length, retry_ms *d
 #endif
 
 #undef RETRY__WRAPS
+#undef RETRY__INLINE
+#undef RETRY__COLD
 #undef RETRY__HOT
 #undef RETRY__PLAIN
 #undef RETRY__GOLDEN
@@ -3954,10 +4362,6 @@ RETRY_API bool retry_parse_duration(const char *text, size_t length, retry_ms *d
 #undef RETRY__WINDOW_FULL
 #undef RETRY__WINDOW_HALVES
 #undef RETRY__WINDOW_EMPTIED
-/* (undefs: latency: begin) */
-/* (undefs: latency: end) */
-/* (undefs: hedge: begin) */
-/* (undefs: hedge: end) */
 /* (undefs: aimd: begin) */
 /* (undefs: aimd: end) */
 #undef RETRY__SCOPE_REACH
