@@ -1560,7 +1560,7 @@ RETRY_API retry_clock retry_system_clock(void);
 /* The steps of every decision, in one piece where speed is asked for; what is rare stays out. */
 #if defined(__GNUC__) && defined(__OPTIMIZE__) && !defined(__OPTIMIZE_SIZE__)
 #define RETRY__HOT RETRY__INLINE
-#define RETRY__COLD static __attribute__((noinline))
+#define RETRY__COLD static __attribute__((noinline, cold))
 #else
 #define RETRY__HOT static
 #define RETRY__COLD static
@@ -1595,6 +1595,12 @@ static uint32_t retry__narrow(uint64_t x)
 static uint32_t retry__add(uint32_t a, uint32_t b)
 {
     return a > UINT32_MAX - b ? UINT32_MAX : a + b;
+}
+
+static void retry__increment(uint32_t *counter)
+{
+    if (*counter != UINT32_MAX)
+        ++*counter;
 }
 
 static uint32_t retry__subtract(uint32_t a, uint32_t b)
@@ -1786,7 +1792,7 @@ typedef char retry__reasons_fit_32_bits[RETRY_REASON_COUNT < 32 ? 1 : -1];
 
 /* What is known of a reason, beside the flags that an application's carries. */
 enum {
-    RETRY__TRAIT_KNOWN = 0x01, /* all but UNKNOWN and what is no reason, which are not retried */
+    RETRY__TRAIT_UNKNOWN = 0x01, /* UNKNOWN, and what is no reason: not retried */
     RETRY__TRAIT_UNSENT = 0x02,
     RETRY__TRAIT_SICK = 0x04,
     RETRY__TRAIT_HARMLESS = 0x08,  /* nothing to retry: no reason, not the server's fault */
@@ -1805,16 +1811,17 @@ RETRY__HOT uint8_t retry__traits(retry_reason reason)
 #define RETRY__TRAIT(trait, reasons, name) ((((reasons) >> RETRY_REASON_##name) & 1) * (trait))
 #define RETRY__X(name, allows, always)                                                           \
     ((allows) ? RETRY_REASON_ALLOWS_NON_IDEMPOTENT : 0) | ((always) ? RETRY_REASON_ALWAYS : 0) | \
-        RETRY__TRAIT(RETRY__TRAIT_KNOWN, ~RETRY__BIT(UNKNOWN), name) |                           \
+        RETRY__TRAIT(RETRY__TRAIT_UNKNOWN, RETRY__BIT(UNKNOWN), name) |                          \
         RETRY__TRAIT(RETRY__TRAIT_UNSENT, RETRY__REASONS_UNSENT, name) |                         \
         RETRY__TRAIT(RETRY__TRAIT_SICK, RETRY__REASONS_SICK, name) |                             \
         RETRY__TRAIT(RETRY__TRAIT_HARMLESS, RETRY__BIT(NONE), name),
-    static const uint8_t traits[32] = {RETRY_REASONS(RETRY__X)}; /* gcc 12 warns at COUNT */
+    /* one more than COUNT, of which gcc 12 warns without a reason */
+    static const uint8_t traits[] = {RETRY_REASONS(RETRY__X) RETRY__TRAIT_UNKNOWN};
 #undef RETRY__X
 #undef RETRY__TRAIT
     if (reason < sizeof traits)
         return traits[reason];
-    return retry__reason_is_user(reason) ? (uint8_t)((reason & 0xb0) | RETRY__TRAIT_KNOWN) : 0;
+    return retry__reason_is_user(reason) ? (uint8_t)(reason & 0xb0) : (uint8_t)RETRY__TRAIT_UNKNOWN;
 }
 
 RETRY_API bool retry_reason_allows_non_idempotent(retry_reason reason)
@@ -1827,17 +1834,25 @@ RETRY_API bool retry_reason_always(retry_reason reason)
     return (retry__traits(reason) & RETRY_REASON_ALWAYS) != 0;
 }
 
-/* The traits of its reason, and what the failure adds to them. */
-RETRY__HOT uint8_t retry__failure_traits(const retry_failure *failure)
+/* What a failure that says more than its reason makes of the reason's traits. */
+RETRY__COLD uint8_t retry__more_traits(const retry_failure *failure, uint8_t traits)
 {
-    uint8_t traits = retry__traits(failure->reason);
     if (failure->fault == RETRY_FAULT_SERVER)
         traits &= (uint8_t)~RETRY__TRAIT_HARMLESS;
     if (failure->safety == RETRY_SAFETY_YES)
-        traits = (uint8_t)((traits | RETRY__TRAIT_ALLOWS) & ~RETRY__TRAIT_HARMLESS);
+        traits |= RETRY__TRAIT_ALLOWS;
     if (failure->safety == RETRY_SAFETY_NO ||
         (failure->pushback && failure->retry_after == UINT32_MAX))
         traits |= RETRY__TRAIT_FORBIDDEN;
+    return traits;
+}
+
+RETRY__HOT uint8_t retry__failure_traits(const retry_failure *failure)
+{
+    uint8_t traits = retry__traits(failure->reason);
+    if (failure->safety != RETRY_SAFETY_MAYBE || failure->fault != RETRY_FAULT_OTHER ||
+        failure->pushback)
+        traits = retry__more_traits(failure, traits);
     return traits;
 }
 
@@ -1889,6 +1904,12 @@ RETRY_API void retry_seed(uint32_t entropy)
     retry__store(&retry__random_state, seed ? seed : 1);
 }
 
+RETRY__COLD void retry__seed_itself(void)
+{
+    char here;
+    retry_seed((uint32_t)(uintptr_t)&here);
+}
+
 /* The states are multiples of RETRY__GOLDEN further on: all others come before one returns, and 0
    among them seeds anew. */
 RETRY__HOT uint32_t retry__draw(const retry_client *client)
@@ -1896,7 +1917,7 @@ RETRY__HOT uint32_t retry__draw(const retry_client *client)
     if (client && client->random)
         return client->random(client->random_context);
     if (retry__load(&retry__random_state) == 0)
-        retry_seed((uint32_t)(uintptr_t)&client);
+        retry__seed_itself();
     return retry__mix(retry__fetch_add(&retry__random_state, RETRY__GOLDEN));
 }
 
@@ -1907,13 +1928,13 @@ RETRY_API uint32_t retry_random(const retry_request *request)
 
 /* >>request */
 
-/* A request's state is its last verdict: RETRY means open, PENDING waiting for retry_resume, any
-   other finished. Until the first failure it is RETRY__BEGUN, which is open too. */
-enum { RETRY__CANCELLED = RETRY_VERDICT_COUNT, RETRY__BEGUN };
+/* A request's state is its last verdict: RETRY means open (as from retry_begin on), PENDING waiting
+   for retry_resume, any other finished. */
+enum { RETRY__CANCELLED = RETRY_VERDICT_COUNT };
 
 static bool retry__open(const retry_request *request)
 {
-    return request->retry__state == RETRY_VERDICT_RETRY || request->retry__state == RETRY__BEGUN;
+    return request->retry__state == RETRY_VERDICT_RETRY;
 }
 
 static bool retry__open_or_pending(const retry_request *request)
@@ -1921,7 +1942,7 @@ static bool retry__open_or_pending(const retry_request *request)
     return retry__open(request) || request->retry__state == RETRY_VERDICT_PENDING;
 }
 
-static const retry_strategy *retry__strategy(const retry_request *request)
+RETRY__HOT const retry_strategy *retry__strategy(const retry_request *request)
 {
     if (!request)
         return NULL;
@@ -1970,7 +1991,7 @@ RETRY_API void retry_begin(retry_request *request, retry_time now)
     if (!request)
         return;
     retry_cancel(request, now);
-    request->retry__state = RETRY__BEGUN;
+    request->retry__state = RETRY_VERDICT_RETRY;
     request->retry__since_order = 0;
     request->ambiguous = false;
     request->attempts = 0;
@@ -2027,10 +2048,7 @@ static retry_ms retry__controlled(uint32_t n)
 
 static retry_decision retry__decision(uint8_t verdict, uint8_t cause, retry_ms delay)
 {
-    retry_decision decision;
-    decision.verdict = verdict;
-    decision.cause = cause;
-    decision.delay = delay;
+    retry_decision decision = {verdict, cause, delay};
     return decision;
 }
 
@@ -2043,7 +2061,7 @@ static retry_action retry__action(uint8_t kind, uint8_t cause, retry_ms delay)
     return action;
 }
 
-static retry_decision retry__misuse(const retry_request *request)
+RETRY__COLD retry_decision retry__misuse(const retry_request *request)
 {
     bool cancelled = request && request->retry__state == RETRY__CANCELLED;
     RETRY_ASSERT(cancelled && "a NULL argument, or a request in another state");
@@ -2067,12 +2085,11 @@ static void retry__record(retry_request *request, const retry_failure *failure, 
         retry__account(request, RETRY__BUDGET_REFUND, NULL, now);
     request->retry__charge = 0; /* the retry that it paid for has been made */
     request->retry__elapsed = retry__elapsed(request->started, now);
-    if (request->retry__state == RETRY__BEGUN || request->code != failure->code) {
+    if (request->code_attempts == 0 || request->code != failure->code) {
         request->code = failure->code;
         request->code_attempts = 0;
         request->code_since = now;
     }
-    request->retry__state = RETRY_VERDICT_RETRY;
 }
 
 /* Why no strategy is asked; RETRY_CAUSE_NONE if one is. UNKNOWN is never retried: RFC 0049's text
@@ -2080,16 +2097,16 @@ static void retry__record(retry_request *request, const retry_failure *failure, 
 RETRY__INLINE uint8_t retry__screen(const retry_failure *failure, uint8_t traits)
 {
     const uint8_t deciding =
-        RETRY__TRAIT_KNOWN | RETRY__TRAIT_HARMLESS | RETRY__TRAIT_ALWAYS | RETRY__TRAIT_FORBIDDEN;
-    if ((traits & deciding) == RETRY__TRAIT_KNOWN) /* as nearly always */
+        RETRY__TRAIT_UNKNOWN | RETRY__TRAIT_HARMLESS | RETRY__TRAIT_ALWAYS | RETRY__TRAIT_FORBIDDEN;
+    if ((traits & deciding) == 0) /* as nearly always */
         return RETRY_CAUSE_NONE;
     if ((traits & RETRY__TRAIT_FORBIDDEN) != 0)
         return failure->safety == RETRY_SAFETY_NO ? RETRY_CAUSE_UNSAFE : RETRY_CAUSE_PUSHBACK;
-    if ((traits & RETRY__TRAIT_KNOWN) == 0)
+    if ((traits & RETRY__TRAIT_UNKNOWN) != 0)
         return RETRY_CAUSE_UNKNOWN_REASON;
     if ((traits & RETRY__TRAIT_ALWAYS) != 0)
         return RETRY_CAUSE_ALWAYS;
-    return RETRY_CAUSE_NOT_RETRYABLE;
+    return (traits & RETRY__TRAIT_ALLOWS) != 0 ? RETRY_CAUSE_NONE : RETRY_CAUSE_NOT_RETRYABLE;
 }
 
 /* The delay for an always-retry reason. */
@@ -2097,6 +2114,15 @@ static retry_ms retry__always_delay(const retry_request *request)
 {
     retry_ms interval = request->client ? request->client->always_interval : 0;
     return interval != 0 ? interval : retry__controlled(request->attempts);
+}
+
+/* Fields one by one, as what is built to be pointed to is built in vain where nobody is told. */
+RETRY__COLD void retry__tell(const retry_request *request, const retry_failure *failure,
+                             uint8_t verdict, uint8_t cause, retry_ms delay)
+{
+    const retry_client *client = request->client;
+    retry_decision decision = retry__decision(verdict, cause, delay);
+    client->observe(client->observe_context, request, failure, &decision);
 }
 
 /* The delay, or the server's order in its place, which restarts the policies' curve. */
@@ -2107,50 +2133,51 @@ RETRY__HOT retry_ms retry__obey(retry_request *request, const retry_failure *fai
         request->retry__since_order = 1;
         return failure->retry_after;
     }
-    if (request->retry__since_order != 0 && request->retry__since_order != UINT8_MAX)
-        request->retry__since_order++;
+    if (request->retry__since_order != 0)
+        request->retry__since_order = (uint8_t)retry__min(request->retry__since_order + 1u, 255);
     return delay;
 }
 
-/* A retry after so many ms, which the budget may not pay for, and for which the deadline may be too
-   near. `event`: what it is to the budget. */
-RETRY__HOT retry_decision retry__grant(retry_request *request, const retry_failure *failure,
-                                       retry_action action, uint8_t event, retry_time now)
-{
-    retry_ms delay = retry__obey(request, failure, action.delay);
-    if (!retry__account(request, event, failure, now))
-        return retry__decision(RETRY_VERDICT_FAIL, RETRY_CAUSE_BUDGET_EXHAUSTED, delay);
-    if (request->timeout != 0 && retry__add(request->retry__elapsed, delay) >= request->timeout) {
-        retry__account(request, RETRY__BUDGET_REFUND, NULL, now);
-        return retry__decision(RETRY_VERDICT_EXPIRE, RETRY_CAUSE_DEADLINE,
-                               retry__subtract(request->timeout, request->retry__elapsed));
-    }
-    request->attempts = retry__add(request->attempts, 1);
-    request->code_attempts = retry__add(request->code_attempts, 1);
-    request->last_delay = delay;
-    return retry__decision(RETRY_VERDICT_RETRY, action.cause, delay);
-}
-
-/* What is decided of an action. */
+/* What an action comes to: the budget may not pay for a retry, or the deadline be too near.
+   `event`: what a grant is to the budget. */
 RETRY__HOT retry_decision retry__decide(retry_request *request, const retry_failure *failure,
                                         retry_action action, uint8_t event, retry_time now)
 {
-    const retry_client *client = request->client;
-    retry_decision decision = retry__decision(RETRY_VERDICT_FAIL, action.cause, 0);
+    uint8_t verdict = RETRY_VERDICT_FAIL, cause = action.cause;
+    retry_ms delay = 0;
     if (action.kind == RETRY_ACTION_AFTER) {
-        decision = retry__grant(request, failure, action, event, now);
-    } else {
-        if (event == RETRY__BUDGET_GRANT)
-            retry__account(request, RETRY__BUDGET_REFUSAL, failure, now);
-        if (action.kind == RETRY_ACTION_PENDING)
-            decision.verdict = RETRY_VERDICT_PENDING;
+        delay = retry__obey(request, failure, action.delay);
+        if (!retry__account(request, event, failure, now)) {
+            cause = RETRY_CAUSE_BUDGET_EXHAUSTED;
+        } else if (request->timeout != 0 &&
+                   retry__add(request->retry__elapsed, delay) >= request->timeout) {
+            retry__account(request, RETRY__BUDGET_REFUND, NULL, now);
+            verdict = RETRY_VERDICT_EXPIRE;
+            cause = RETRY_CAUSE_DEADLINE;
+            delay = retry__subtract(request->timeout, request->retry__elapsed);
+        } else {
+            verdict = RETRY_VERDICT_RETRY;
+            retry__increment(&request->attempts);
+            retry__increment(&request->code_attempts);
+            request->last_delay = delay;
+        }
+    } else if (action.kind == RETRY_ACTION_PENDING) {
+        verdict = RETRY_VERDICT_PENDING;
     }
-    request->retry__state = decision.verdict;
-    if (client && client->observe) {
-        const retry_decision told = decision; /* a copy leaves the other in registers */
-        client->observe(client->observe_context, request, failure, &told);
-    }
-    return decision;
+    request->retry__state = verdict;
+    if (request->client && request->client->observe)
+        retry__tell(request, failure, verdict, cause, delay);
+    return retry__decision(verdict, cause, delay);
+}
+
+/* A failure of which no strategy is asked. */
+RETRY__COLD retry_decision retry__unasked(retry_request *request, const retry_failure *failure,
+                                          uint8_t cause, retry_time now)
+{
+    retry_action action = retry_action_none(cause);
+    if (cause == RETRY_CAUSE_ALWAYS)
+        action = retry__action(RETRY_ACTION_AFTER, cause, retry__always_delay(request));
+    return retry__decide(request, failure, action, RETRY__BUDGET_NOTHING, now);
 }
 
 /* A strategy of one's own need not say why it grants, or that it answers later. */
@@ -2176,27 +2203,22 @@ RETRY_API retry_decision retry_orchestrate(retry_request *request, const retry_f
                                            retry_time now)
 {
     const retry_strategy *strategy = retry__strategy(request);
-    uint8_t event = RETRY__BUDGET_NOTHING, traits, cause;
+    uint8_t traits, cause, event = RETRY__BUDGET_GRANT;
     retry_action action;
     if (!failure || !strategy || !strategy->retry_after || !retry__open(request))
         return retry__misuse(request);
     traits = retry__failure_traits(failure);
     retry__record(request, failure, traits, now);
     cause = retry__screen(failure, traits);
-    if (cause == RETRY_CAUSE_NONE) {
-        action = retry__ask(strategy, request, failure, traits, now);
-        if ((traits & RETRY_REASON_FREE) == 0)
-            event = RETRY__BUDGET_GRANT;
-        if (request->retry__state != RETRY_VERDICT_RETRY) { /* the strategy cancelled it */
-            if (event == RETRY__BUDGET_GRANT)
-                retry__account(request, RETRY__BUDGET_REFUSAL, failure, now);
-            return retry__misuse(request);
-        }
-    } else if (cause == RETRY_CAUSE_ALWAYS) {
-        action = retry__action(RETRY_ACTION_AFTER, cause, retry__always_delay(request));
-    } else {
-        action = retry_action_none(cause);
-    }
+    if (cause != RETRY_CAUSE_NONE)
+        return retry__unasked(request, failure, cause, now);
+    action = retry__ask(strategy, request, failure, traits, now);
+    if ((traits & RETRY_REASON_FREE) != 0)
+        event = RETRY__BUDGET_NOTHING;
+    else if (action.kind != RETRY_ACTION_AFTER || !retry__open(request))
+        retry__account(request, RETRY__BUDGET_REFUSAL, failure, now);
+    if (!retry__open(request)) /* the strategy cancelled it */
+        return retry__misuse(request);
     return retry__decide(request, failure, action, event, now);
 }
 
@@ -2337,21 +2359,20 @@ RETRY_API bool retry_permitted(const retry_request *request, const retry_failure
 /* A backoff's numbers with their defaults in place of zero. */
 typedef struct retry__numbers {
     retry_ms initial, max;
-    uint32_t factor;
 } retry__numbers;
 
 static retry__numbers retry__resolve(const retry_backoff *backoff)
 {
     retry__numbers numbers;
-    numbers.initial = backoff->initial ? backoff->initial : 1;
+    numbers.initial = backoff->initial + !backoff->initial;
     numbers.max = backoff->max ? backoff->max : UINT32_MAX;
-    numbers.factor = backoff->factor ? retry__max(backoff->factor, RETRY_RATIO(1)) : RETRY_RATIO(2);
     return numbers;
 }
 
-static uint64_t retry__add_64(uint64_t a, uint64_t b)
+RETRY__WRAPS static uint64_t retry__add_64(uint64_t a, uint64_t b)
 {
-    return a > UINT64_MAX - b ? UINT64_MAX : a + b;
+    uint64_t sum = a + b;
+    return sum < a ? UINT64_MAX : sum;
 }
 
 /* a * b of 32.32 fixed point, rounded. */
@@ -2381,8 +2402,14 @@ static uint32_t retry__power(uint32_t value, uint64_t ratio, uint32_t n)
     return retry__narrow(retry__add_64(result, 0x80000000u) >> 32);
 }
 
+static uint64_t retry__factor(const retry_backoff *backoff)
+{
+    uint32_t factor = backoff->factor ? backoff->factor : RETRY_RATIO(2);
+    return (uint64_t)retry__max(factor, RETRY_RATIO(1)) << 16;
+}
+
 /* The delay before the cap and jitter. */
-static retry_ms retry__curve(const retry_backoff *backoff, uint32_t n)
+RETRY__COLD retry_ms retry__curve(const retry_backoff *backoff, uint32_t n)
 {
     retry__numbers numbers = retry__resolve(backoff);
     switch (backoff->curve) {
@@ -2405,16 +2432,19 @@ static retry_ms retry__curve(const retry_backoff *backoff, uint32_t n)
     default:
         break;
     }
-    return retry__power(numbers.initial, (uint64_t)numbers.factor << 16, n);
+    return retry__power(numbers.initial, retry__factor(backoff), n);
 }
 
 /* The delay before jitter. Doubling, the usual curve, is a shift. */
 RETRY__HOT retry_ms retry__base(const retry_backoff *backoff, uint32_t n)
 {
     retry__numbers numbers = retry__resolve(backoff);
-    if (backoff->curve != RETRY_CURVE_EXPONENTIAL || numbers.factor != RETRY_RATIO(2))
+    if (backoff->curve != RETRY_CURVE_EXPONENTIAL ||
+        (backoff->factor != 0 && backoff->factor != RETRY_RATIO(2)))
         return retry__min(retry__curve(backoff, n), numbers.max);
-    return n < 32 && numbers.initial <= numbers.max >> n ? numbers.initial << n : numbers.max;
+    if (n >= 32 || numbers.initial > numbers.max >> n)
+        return numbers.max;
+    return numbers.initial << n;
 }
 
 RETRY_API retry_ms retry_backoff_base(const retry_backoff *backoff, uint32_t attempt)
@@ -2422,27 +2452,51 @@ RETRY_API retry_ms retry_backoff_base(const retry_backoff *backoff, uint32_t att
     return backoff ? retry__base(backoff, attempt) : 0;
 }
 
-/* The delay with jitter: a draw from the range that it makes of the base. */
+typedef struct retry__span {
+    retry_ms low, high;
+} retry__span;
+
+static uint32_t retry__triple(uint32_t x)
+{
+    return retry__add(x, retry__add(x, x));
+}
+
+/* What a jitter other than FULL draws from. */
+RETRY__COLD retry__span retry__other_span(const retry_backoff *backoff, uint32_t attempt,
+                                          retry_ms previous)
+{
+    retry__span span;
+    if (backoff->jitter == RETRY_JITTER_DECORRELATED) {
+        retry__numbers numbers = retry__resolve(backoff);
+        span.low = retry__min(numbers.initial, numbers.max);
+        span.high = retry__min(retry__triple(retry__max(previous, span.low)), numbers.max);
+    } else {
+        span.high = retry__base(backoff, attempt);
+        span.low = span.high;
+        if (backoff->jitter == RETRY_JITTER_EQUAL) {
+            span.low >>= 1;
+        } else if (backoff->jitter == RETRY_JITTER_SPREAD) {
+            retry_ms swing = retry__scale(span.high, backoff->spread);
+            span.low = retry__subtract(span.low, swing);
+            span.high = retry__add(span.high, swing);
+        }
+    }
+    span.low = retry__max(span.low, backoff->min);
+    return span;
+}
+
+/* The delay with jitter. */
 RETRY__HOT retry_ms retry__delay(const retry_backoff *backoff, uint32_t attempt, retry_ms previous,
                                  uint32_t random)
 {
-    bool curved = backoff->jitter != RETRY_JITTER_DECORRELATED;
-    retry_ms high = curved ? retry__base(backoff, attempt) : 0, low = high;
-    if (backoff->jitter == RETRY_JITTER_FULL) {
-        low = 0;
-    } else if (backoff->jitter == RETRY_JITTER_EQUAL) {
-        low = high >> 1;
-    } else if (backoff->jitter == RETRY_JITTER_DECORRELATED) {
-        retry__numbers numbers = retry__resolve(backoff);
-        low = retry__min(numbers.initial, numbers.max);
-        high = retry__min(retry__multiply(retry__max(previous, low), 3), numbers.max);
-    } else if (backoff->jitter == RETRY_JITTER_SPREAD) {
-        retry_ms swing = retry__scale(high, backoff->spread);
-        low = retry__subtract(high, swing);
-        high = retry__add(high, swing);
+    retry__span span;
+    if (backoff->jitter != RETRY_JITTER_FULL) {
+        span = retry__other_span(backoff, attempt, previous);
+    } else {
+        span.low = backoff->min;
+        span.high = retry__base(backoff, attempt);
     }
-    low = retry__max(low, backoff->min);
-    return retry__pick(low, retry__max(low, high), random);
+    return retry__pick(span.low, retry__max(span.low, span.high), random);
 }
 
 RETRY_API retry_ms retry_backoff_delay(const retry_backoff *backoff, uint32_t attempt,
@@ -2464,8 +2518,8 @@ RETRY_API retry_ms retry_phase(const void *identity, size_t length, retry_ms per
 /* >>policy */
 
 /* The delay, raised to what the server wants as far as the policy lets it. */
-static retry_ms retry__raise(const retry_policy *policy, const retry_request *request,
-                             retry_ms wanted, retry_ms delay)
+RETRY__COLD retry_ms retry__raise(const retry_policy *policy, const retry_request *request,
+                                  retry_ms wanted, retry_ms delay)
 {
     if (policy->retry_after_max != 0)
         wanted = retry__min(wanted, policy->retry_after_max);
@@ -2939,14 +2993,22 @@ static bool retry__kv_known(uint16_t status)
     return false;
 }
 
+/* A status that is no reason to retry. */
+RETRY__COLD retry_failure retry__kv_final(uint16_t status, bool known)
+{
+    retry_failure failure = retry__failure(RETRY_REASON_NONE, status);
+    failure.unknown = !known;
+    return failure;
+}
+
 RETRY_API retry_failure retry_classify_kv(uint16_t status, uint8_t opcode)
 {
-    retry_failure failure = retry__failure(retry__kv_reason(status, opcode), status);
-    if (failure.reason == RETRY_REASON_NONE)
-        failure.unknown = !retry__kv_known(status);
-    else if (opcode >= 0x50 && opcode <= 0x67) /* DCP's */
-        failure.reason = RETRY_REASON_NONE;
-    return failure;
+    retry_reason reason = retry__kv_reason(status, opcode);
+    if (reason == RETRY_REASON_NONE)
+        return retry__kv_final(status, retry__kv_known(status));
+    if (opcode >= 0x50 && opcode <= 0x67) /* DCP's */
+        return retry__kv_final(status, true);
+    return retry__failure(reason, status);
 }
 
 RETRY_API retry_failure retry_classify_query(uint32_t code, const char *message, size_t length,
