@@ -210,11 +210,13 @@ figures: ## README.md's figures against what the commands print
 	@$(MAKE) -s $(BUILD)/http_curl $(addprefix $(BUILD)/bench_,decision budget)
 	@sh tests/tools/run.sh "tests/compile/test_figures.sh $(BUILD)"
 
+GATES = rate breaker throttle latency hedge aimd scopes from_text
 PEERS = $(addprefix $(BUILD)/bench_,cjson.so jansson.so json_c.so rapidjson.so)
 bench: ## instructions, beside loops by hand and other parsers
 	$(call need,$(BENCH) $(ARM))
-	@$(MAKE) -s $(addprefix $(BUILD)/bench_,decision budget errmap) $(PEERS)
+	@$(MAKE) -s $(addprefix $(BUILD)/bench_,decision budget errmap $(GATES)) $(PEERS)
 	@$(ALIVE) sh tests/bench/bench.sh $(BUILD)
+	@$(ALIVE) sh tests/bench/gates.sh $(BUILD)
 	@$(ALIVE) sh tests/bench/errmap.sh $(BUILD)
 
 clean: ## remove what was built

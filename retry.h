@@ -1784,21 +1784,15 @@ typedef char retry__reasons_fit_32_bits[RETRY_REASON_COUNT < 32 ? 1 : -1];
      RETRY__BIT(NODE_NOT_AVAILABLE) | RETRY__BIT(CIRCUIT_BREAKER_OPEN) |    \
      RETRY__BIT(CLIENT_THROTTLED))
 
-/* The other end did not answer, or broke. */
-#define RETRY__REASONS_SICK                                                      \
-    (RETRY__BIT(ATTEMPT_TIMED_OUT) | RETRY__BIT(SOCKET_CLOSED_WHILE_IN_FLIGHT) | \
-     RETRY__BIT(SOCKET_NOT_AVAILABLE) | RETRY__BIT(SERVICE_NOT_AVAILABLE) |      \
-     RETRY__BIT(NODE_NOT_AVAILABLE) | RETRY__BIT(SERVER_ERROR))
-
 /* What is known of a reason, beside the flags that an application's carries. */
 enum {
     RETRY__TRAIT_UNKNOWN = 0x01, /* UNKNOWN, and what is no reason: not retried */
     RETRY__TRAIT_UNSENT = 0x02,
-    RETRY__TRAIT_SICK = 0x04,
     RETRY__TRAIT_HARMLESS = 0x08,  /* nothing to retry: no reason, not the server's fault */
     RETRY__TRAIT_FORBIDDEN = 0x40, /* of a failure: unsafe, or the server orders no retry */
     RETRY__TRAIT_ALLOWS = RETRY_REASON_ALLOWS_NON_IDEMPOTENT,
-    RETRY__TRAIT_ALWAYS = RETRY_REASON_ALWAYS
+    RETRY__TRAIT_ALWAYS = RETRY_REASON_ALWAYS,
+    RETRY__TRAIT_FREE = RETRY_REASON_FREE
 };
 
 static bool retry__reason_is_user(retry_reason reason)
@@ -1813,7 +1807,6 @@ RETRY__HOT uint8_t retry__traits(retry_reason reason)
     ((allows) ? RETRY_REASON_ALLOWS_NON_IDEMPOTENT : 0) | ((always) ? RETRY_REASON_ALWAYS : 0) | \
         RETRY__TRAIT(RETRY__TRAIT_UNKNOWN, RETRY__BIT(UNKNOWN), name) |                          \
         RETRY__TRAIT(RETRY__TRAIT_UNSENT, RETRY__REASONS_UNSENT, name) |                         \
-        RETRY__TRAIT(RETRY__TRAIT_SICK, RETRY__REASONS_SICK, name) |                             \
         RETRY__TRAIT(RETRY__TRAIT_HARMLESS, RETRY__BIT(NONE), name),
     /* one more than COUNT, of which gcc 12 warns without a reason */
     static const uint8_t traits[] = {RETRY_REASONS(RETRY__X) RETRY__TRAIT_UNKNOWN};
@@ -1959,7 +1952,7 @@ enum {
     RETRY__BUDGET_BEGIN,
     RETRY__BUDGET_REFUSAL, /* of a retry, or a pending answer, by a strategy that was asked */
     RETRY__BUDGET_GRANT,   /* by a strategy that was asked; false: the budget does not pay */
-    RETRY__BUDGET_RESUME,  /* a grant after a pending answer; false: the budget does not pay */
+    RETRY__BUDGET_RESUME,  /* the same of a failure that was charged already, or was no load */
     RETRY__BUDGET_REFUND,
     RETRY__BUDGET_SUCCESS
 };
@@ -2213,8 +2206,8 @@ RETRY_API retry_decision retry_orchestrate(retry_request *request, const retry_f
     if (cause != RETRY_CAUSE_NONE)
         return retry__unasked(request, failure, cause, now);
     action = retry__ask(strategy, request, failure, traits, now);
-    if ((traits & RETRY_REASON_FREE) != 0)
-        event = RETRY__BUDGET_NOTHING;
+    if ((traits & (RETRY__TRAIT_FREE | RETRY__TRAIT_UNSENT)) != 0)
+        event = (traits & RETRY__TRAIT_FREE) != 0 ? RETRY__BUDGET_NOTHING : RETRY__BUDGET_RESUME;
     else if (action.kind != RETRY_ACTION_AFTER || !retry__open(request))
         retry__account(request, RETRY__BUDGET_REFUSAL, failure, now);
     if (!retry__open(request)) /* the strategy cancelled it */
@@ -2737,8 +2730,7 @@ static bool retry__budget_throttle(retry_budget *budget, uint8_t event,
                                    const retry_failure *failure)
 {
     uint32_t cost = retry__budget_cost(&budget->options, failure);
-    if (event == RETRY__BUDGET_RESUME || /* charged when the strategy was asked */
-        (retry__traits(failure->reason) & RETRY__TRAIT_UNSENT) != 0)
+    if (event == RETRY__BUDGET_RESUME)
         cost = 0;
     return retry__budget_charge(budget, cost) > budget->options.floor;
 }
@@ -3428,16 +3420,21 @@ enum {
     RETRY__ANSWERED /* somebody is there, if only to say no */
 };
 
-__attribute__((unused)) static uint8_t retry__outcome(const retry_failure *failure)
+#define RETRY__REASONS_SICK                                                      \
+    (RETRY__BIT(ATTEMPT_TIMED_OUT) | RETRY__BIT(SOCKET_CLOSED_WHILE_IN_FLIGHT) | \
+     RETRY__BIT(SOCKET_NOT_AVAILABLE) | RETRY__BIT(SERVICE_NOT_AVAILABLE) |      \
+     RETRY__BIT(NODE_NOT_AVAILABLE) | RETRY__BIT(SERVER_ERROR))
+
+/* Masks and not traits, whose table gates alone would bring along. */
+static uint8_t retry__outcome(const retry_failure *failure)
 {
+    uint32_t bit;
     if (!failure)
         return RETRY__ANSWERED;
-    if (failure->reason == RETRY_REASON_CIRCUIT_BREAKER_OPEN ||
-        failure->reason == RETRY_REASON_CLIENT_THROTTLED)
+    bit = failure->reason < RETRY_REASON_COUNT ? (uint32_t)1 << failure->reason : 0;
+    if ((bit & (RETRY__BIT(CIRCUIT_BREAKER_OPEN) | RETRY__BIT(CLIENT_THROTTLED))) != 0)
         return RETRY__IGNORED;
-    if (failure->timeout || (retry__traits(failure->reason) & RETRY__TRAIT_SICK) != 0)
-        return RETRY__SICK;
-    return RETRY__ANSWERED;
+    return failure->timeout || (bit & RETRY__REASONS_SICK) != 0 ? RETRY__SICK : RETRY__ANSWERED;
 }
 
 /* (implementation: rate: begin) */
