@@ -227,8 +227,19 @@
    (manual: hedge: begin)
    (manual: hedge: end)
 
-   (manual: aimd: begin)
-   (manual: aimd: end)
+   HOW MANY AT ONCE
+
+   A retry_aimd says how many connections to have, or attempts under way, on one route at once. It
+   starts at `max`, halves when the other end times out, breaks off or asks for less load, and
+   grows by one while answers come and at least half of it is in use; each at most once in a
+   cooldown. How many there should be in a second is not its business but a rate's.
+
+      if (in_use < retry_aimd_limit(&aimd))             before one more begins
+      retry_aimd_report(&aimd, &failure, in_use, now);  when an attempt ends, which is still counted
+                                                        as in use (NULL: it worked)
+
+   It cancels nothing: when it falls, let what is under way end. A server error that is neither a
+   timeout nor throttled changes nothing, since one poisonous request is not overload.
 
    (manual: scopes: begin)
    (manual: scopes: end)
@@ -368,8 +379,7 @@
 /* (renames: latency: end) */
 /* (renames: hedge: begin) */
 /* (renames: hedge: end) */
-/* (renames: aimd: begin) */
-/* (renames: aimd: end) */
+#define retry_aimd_report retry_aimd_report_time_32
 /* (renames: scopes: begin) */
 /* (renames: scopes: end) */
 /* (renames: from text: begin) */
@@ -996,8 +1006,31 @@ RETRY_API uint32_t retry_rate_get(const retry_rate *rate);
 /* (declarations: hedge: begin) */
 /* (declarations: hedge: end) */
 
-/* (declarations: aimd: begin) */
-/* (declarations: aimd: end) */
+/* ---- How many at once ---------------------------------------------------------------------- */
+
+/* One for each route; zero it. Shared by any number of threads, without a lock. Additive increase,
+   multiplicative decrease, as in TCP. */
+typedef struct retry_aimd {
+    uint32_t max;            /* the limit at most, and at first (default: 0: 2) */
+    uint32_t min;            /* the limit at least; above max counts as max (default: 0: 1) */
+    uint32_t increase;       /* added when all is well (default: 0: 1) */
+    uint32_t decrease;       /* RETRY_RATIO to keep (default: 0: a half; over 0.999: 0.999) */
+    retry_ms cooldown;       /* ms between changes (default: 0: 5000; at most 2^30) */
+    uint32_t retry__limit;   /* private: 0: it never fell, and is max */
+    uint32_t retry__fell;    /* private: ms, modulo 2^32; when it fell last */
+    uint32_t retry__changed; /* private: ms, modulo 2^32; when it fell or rose last */
+} retry_aimd;
+
+/* How many may be open at once, `max` and `min` as they are now. NULL: UINT32_MAX. */
+RETRY_API uint32_t retry_aimd_limit(const retry_aimd *aimd);
+
+/* When an attempt ends; NULL failure: it worked. `in_use`: how many are open, with this one. Falls
+   (by one at least, but not below `min`) if the other end asks for less load, did not answer or
+   broke off, and it did not fall within the cooldown; rises on an answer if half of it is in use
+   and it neither fell nor rose within the cooldown. A SERVER_ERROR without `timeout` and
+   `throttle`, and what was never sent, change nothing. Returns the new limit; NULL: UINT32_MAX. */
+RETRY_API uint32_t retry_aimd_report(retry_aimd *aimd, const retry_failure *failure,
+                                     uint32_t in_use, retry_time now);
 
 /* (declarations: scopes: begin) */
 /* (declarations: scopes: end) */
@@ -2973,8 +3006,118 @@ RETRY_API uint32_t retry_rate_get(const retry_rate *rate)
 /* (implementation: hedge: begin) */
 /* (implementation: hedge: end) */
 
-/* (implementation: aimd: begin) */
-/* (implementation: aimd: end) */
+/* >>aimd */
+
+/* A limit within max and min as they are now. One that has not fallen yet is 0. */
+static uint32_t retry__aimd_within(const retry_aimd *aimd, uint32_t limit)
+{
+    uint32_t max = retry__load(&aimd->max), min = retry__load(&aimd->min);
+    if (max == 0)
+        max = 2;
+    return limit == 0 ? max : retry__min(retry__max(limit, retry__max(min, 1)), max);
+}
+
+RETRY_API uint32_t retry_aimd_limit(const retry_aimd *aimd)
+{
+    return aimd ? retry__aimd_within(aimd, retry__load(&aimd->retry__limit)) : UINT32_MAX;
+}
+
+/* ms since an instant. A clock up to 2^27 ms behind was set back, or is another thread's, and has
+   to catch up; any other is later. */
+RETRY__WRAPS static retry_ms retry__aimd_passed(uint32_t instant, uint32_t now)
+{
+    return instant - now <= UINT32_C(1) << 27 ? 0 : now - instant;
+}
+
+#define RETRY__AIMD_COOLDOWN (UINT32_C(1) << 30) /* ms at most */
+
+/* Whether the cooldown after an instant is over; if so the instant is now, by this call alone. */
+static bool retry__aimd_claim(const retry_aimd *aimd, uint32_t *instant, uint32_t now)
+{
+    retry_ms cooldown = aimd->cooldown ? aimd->cooldown : 5000;
+    uint32_t seen = retry__load(instant);
+    return retry__aimd_passed(seen, now) > retry__min(cooldown, RETRY__AIMD_COOLDOWN) &&
+           retry__swap(instant, &seen, now);
+}
+
+/* Brings up an instant that is long past, lest it come round again. */
+RETRY__WRAPS static void retry__aimd_age(uint32_t *instant, uint32_t now)
+{
+    uint32_t seen = retry__load(instant);
+    if (retry__aimd_passed(seen, now) > 2 * RETRY__AIMD_COOLDOWN)
+        retry__swap(instant, &seen, now - RETRY__AIMD_COOLDOWN - 1);
+}
+
+/* What a fall leaves: less than before, as a ratio is below 1. RETRY_RATIO rounds, so half of its
+   unit is added, but a quarter of one at most: 0.9 of 10 is 9, half of a million half a million. */
+static uint32_t retry__aimd_less(const retry_aimd *aimd, uint32_t limit)
+{
+    uint32_t ratio = aimd->decrease ? aimd->decrease : RETRY_RATIO(0.5);
+    uint32_t before = retry__aimd_within(aimd, limit), less;
+    ratio = retry__min(ratio, RETRY_RATIO(0.999));
+    less = (uint32_t)(((uint64_t)before * ratio * 2 + retry__min(before, 0x7fff)) >> 17);
+    return retry__aimd_within(aimd, retry__max(less, 1));
+}
+
+/* The first fall finds no instants: the thread that sets a limit has it. */
+static void retry__aimd_fall(retry_aimd *aimd, uint32_t limit, uint32_t now)
+{
+    bool first = limit == 0;
+    if (first)
+        retry__store(&aimd->retry__fell, now);
+    else if (!retry__aimd_claim(aimd, &aimd->retry__fell, now))
+        return;
+    retry__store(&aimd->retry__changed, now);
+    while (!retry__swap_ordered(&aimd->retry__limit, &limit, retry__aimd_less(aimd, limit)) &&
+           !first)
+        continue;
+}
+
+static void retry__aimd_rise(retry_aimd *aimd, uint32_t limit, uint32_t in_use, uint32_t now)
+{
+    uint32_t before = retry__aimd_within(aimd, limit);
+    uint32_t more = retry__add(before, aimd->increase ? aimd->increase : 1);
+    uint32_t after = retry__aimd_within(aimd, more);
+    if (after > before && in_use >= before - (before >> 1) &&
+        retry__aimd_claim(aimd, &aimd->retry__changed, now))
+        retry__swap_ordered(&aimd->retry__limit, &limit, after); /* unless it fell meanwhile */
+}
+
+enum { RETRY__AIMD_STAY, RETRY__AIMD_FALL, RETRY__AIMD_RISE };
+
+/* What a report means for the limit. */
+static uint8_t retry__aimd_verdict(const retry_failure *failure)
+{
+    uint8_t outcome = retry__outcome(failure);
+    if (outcome == RETRY__IGNORED)
+        return RETRY__AIMD_STAY;
+    if (failure && failure->throttle)
+        return RETRY__AIMD_FALL;
+    if (outcome == RETRY__ANSWERED)
+        return RETRY__AIMD_RISE;
+    if (failure->reason == RETRY_REASON_SERVER_ERROR && !failure->timeout)
+        return RETRY__AIMD_STAY;
+    return RETRY__AIMD_FALL;
+}
+
+RETRY_API uint32_t retry_aimd_report(retry_aimd *aimd, const retry_failure *failure,
+                                     uint32_t in_use, retry_time now)
+{
+    uint8_t verdict = retry__aimd_verdict(failure);
+    uint32_t limit;
+    if (!aimd)
+        return UINT32_MAX;
+    limit = retry__load_acquire(&aimd->retry__limit);
+    if (verdict == RETRY__AIMD_FALL) {
+        retry__aimd_fall(aimd, limit, (uint32_t)now);
+    } else if (limit != 0) {
+        retry__aimd_age(&aimd->retry__fell, (uint32_t)now);
+        retry__aimd_age(&aimd->retry__changed, (uint32_t)now);
+        if (verdict == RETRY__AIMD_RISE)
+            retry__aimd_rise(aimd, limit, in_use, (uint32_t)now);
+    }
+    return retry_aimd_limit(aimd);
+}
 
 /* (implementation: scopes: begin) */
 /* (implementation: scopes: end) */
@@ -3014,8 +3157,7 @@ RETRY_API uint32_t retry_rate_get(const retry_rate *rate)
 /* (undefs: latency: end) */
 /* (undefs: hedge: begin) */
 /* (undefs: hedge: end) */
-/* (undefs: aimd: begin) */
-/* (undefs: aimd: end) */
+#undef RETRY__AIMD_COOLDOWN
 /* (undefs: scopes: begin) */
 /* (undefs: scopes: end) */
 /* (undefs: from text: begin) */
