@@ -17,7 +17,7 @@ HEADERS = retry.h errmap.h
 
 # Test programs: one for each tests/test_*.c, and one of two files.
 TESTS = $(sort $(patsubst tests/%.c,%,$(wildcard tests/test_*.c)) test_link)
-HOSTED = test_clock test_threads test_errmap_maps test_link # need an operating system
+HOSTED = test_clock test_threads test_pace_threads test_errmap_maps test_link # need an operating system
 WITHOUT =
 PROGRAMS = $(addprefix $(BUILD)/,$(filter-out $(WITHOUT),$(TESTS)))
 DEMO = $(BUILD)/kv_client $(BUILD)/quickstart $(BUILD)/custom_strategy $(BUILD)/errmap_dump
