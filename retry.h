@@ -296,8 +296,21 @@
    order. A token of the rate that is not used is lost, which only slows; a permit of the breaker is
    released; the throttle, which counts what it lets pass, comes last.
 
-   (manual: rate: begin)
-   (manual: rate: end)
+   ADAPTIVE RATE
+
+   A retry_rate finds out how fast a service that throttles lets its callers send, as the adaptive
+   mode of the AWS SDKs does. Nothing is limited until an answer asks for less load. Then the limit
+   drops to 70 % of what was measured and climbs back along a cubic curve, slowly where it was
+   throttled, faster beyond. Have one for each resource that is throttled by itself: if tenants
+   share one, the first to be throttled slows them all. For a server that fails or falls silent it
+   does nothing; a budget and a breaker do.
+
+      wait = retry_rate_ask(&rate, now);        before every attempt: 0: send, else wait, ask again
+      retry_rate_report(&rate, &failure, now);  after every answer (NULL: it worked), final ones too
+
+   Those who wait have no place in a queue: spread them if they are many. Where several gates are
+   asked, ask the rate first, then the breaker, then the throttle: a token of the rate that another
+   gate leaves unused is lost, which only slows.
 
    CIRCUIT BREAKER
 
@@ -368,8 +381,19 @@
    To the request all of it is one attempt: only a FAIL is a failure of its own. Add every copy to
    the latency that the policy names, those that are cancelled too.
 
-   (manual: aimd: begin)
-   (manual: aimd: end)
+   HOW MANY AT ONCE
+
+   A retry_aimd says how many connections to have, or attempts under way, on one route at once. It
+   starts at `max`, halves when the other end times out, breaks off or asks for less load, and
+   grows by one while answers come and at least half of it is in use; each at most once in a
+   cooldown. How many there should be in a second is not its business but a rate's.
+
+      if (in_use < retry_aimd_limit(&aimd))             before one more begins
+      retry_aimd_report(&aimd, &failure, in_use, now);  when an attempt ends, which is still counted
+                                                        as in use (NULL: it worked)
+
+   It cancels nothing: when it falls, let what is under way end. A server error that is neither a
+   timeout nor throttled changes nothing, since one poisonous request is not overload.
 
    SCOPES
 
@@ -576,8 +600,8 @@
 #define retry_connection_established retry_connection_established_time_32
 #define retry_run retry_run_time_32
 #define retry_system_clock retry_system_clock_time_32
-/* (renames: rate: begin) */
-/* (renames: rate: end) */
+#define retry_rate_ask retry_rate_ask_time_32
+#define retry_rate_report retry_rate_report_time_32
 #define retry_breaker_ask retry_breaker_ask_time_32
 #define retry_breaker_report retry_breaker_report_time_32
 #define retry_breaker_release retry_breaker_release_time_32
@@ -589,8 +613,7 @@
 #define retry_hedge_due retry_hedge_due_time_32
 #define retry_hedge_failed retry_hedge_failed_time_32
 #define retry_hedge_won retry_hedge_won_time_32
-/* (renames: aimd: begin) */
-/* (renames: aimd: end) */
+#define retry_aimd_report retry_aimd_report_time_32
 #define retry_scope_client retry_scope_client_time_32
 #define retry_parse_policy retry_parse_policy_time_32
 #endif
@@ -1236,8 +1259,40 @@ typedef bool retry_attempt_fn(void *context, const retry_request *request, retry
 RETRY_API retry_decision retry_run(retry_request *request, const retry_clock *clock,
                                    retry_attempt_fn *attempt, void *context);
 
-/* (declarations: rate: begin) */
-/* (declarations: rate: end) */
+/* ---- Adaptive rate ------------------------------------------------------------------------- */
+
+/* One for each resource that is throttled; zero it. Shared by any number of threads, without a
+   lock. Source: the adaptive mode of the AWS SDKs. */
+typedef struct retry_rate {
+    uint32_t min;           /* thousandths of a send a second; the lowest limit (default: 0: 500) */
+    uint32_t retry__limit;  /* private: thousandths a second; 0: none yet */
+    uint32_t retry__tokens; /* private: millionths of a send */
+    uint32_t retry__clock;  /* private: ms, modulo 2^32; the latest instant that was told */
+    uint32_t retry__inbox;  /* private: reports that wait, and whether a thread is at others */
+    /* private, of the thread that is at the reports: */
+    uint32_t retry__reported; /* ms, modulo 2^32; the clock at the last report */
+    uint32_t retry__count;    /* responses since a half second last ended */
+    uint32_t retry__measured; /* 4000ths of a response a second */
+    uint32_t retry__peak;     /* 4000ths of a send a second; what was throttled last */
+    uint32_t retry__return;   /* 4000ths of a second from then until the limit is there again */
+    retry_ms retry__since;    /* ms since then, 2^19 at most */
+    bool retry__begun;        /* there was a report */
+} retry_rate;
+
+/* Before every attempt, first ones too. 0: send; it took one of the tokens, which come at the limit
+   and of which a second's worth is kept, or one. Else the ms until there will be one, rounded up:
+   nothing was taken; wait, and ask again. NULL: 0. */
+RETRY_API retry_ms retry_rate_ask(retry_rate *rate, retry_time now);
+
+/* After every answer, final ones too; NULL failure: the attempt worked. The first with `throttle`
+   sets a limit: 0.7 of the rate measured, by half seconds of the clock, at most a million a second.
+   Each further one sets 0.7 of that or of the limit, whichever is lower. Any other report raises
+   the limit along CUBIC's curve, to twice the measured rate at most. What was never sent
+   (CIRCUIT_BREAKER_OPEN, CLIENT_THROTTLED) does not count. NULL rate: nothing happens. */
+RETRY_API void retry_rate_report(retry_rate *rate, const retry_failure *failure, retry_time now);
+
+/* The limit in thousandths of a send a second. UINT32_MAX: none yet, or NULL. */
+RETRY_API uint32_t retry_rate_get(const retry_rate *rate);
 
 /* ---- Circuit breaker ----------------------------------------------------------------------- */
 
@@ -1430,8 +1485,31 @@ RETRY_API retry_hedge_step retry_hedge_failed(retry_hedge *hedge, retry_request 
    attempt not under way. */
 RETRY_API uint32_t retry_hedge_won(retry_hedge *hedge);
 
-/* (declarations: aimd: begin) */
-/* (declarations: aimd: end) */
+/* ---- How many at once ---------------------------------------------------------------------- */
+
+/* One for each route; zero it. Shared by any number of threads, without a lock. Additive increase,
+   multiplicative decrease, as in TCP. */
+typedef struct retry_aimd {
+    uint32_t max;            /* the limit at most, and at first (default: 0: 2) */
+    uint32_t min;            /* the limit at least; above max counts as max (default: 0: 1) */
+    uint32_t increase;       /* added when all is well (default: 0: 1) */
+    uint32_t decrease;       /* RETRY_RATIO to keep (default: 0: a half; over 0.999: 0.999) */
+    retry_ms cooldown;       /* ms between changes (default: 0: 5000; at most 2^30) */
+    uint32_t retry__limit;   /* private: 0: it never fell, and is max */
+    uint32_t retry__fell;    /* private: ms, modulo 2^32; when it fell last */
+    uint32_t retry__changed; /* private: ms, modulo 2^32; when it fell or rose last */
+} retry_aimd;
+
+/* How many may be open at once, `max` and `min` as they are now. NULL: UINT32_MAX. */
+RETRY_API uint32_t retry_aimd_limit(const retry_aimd *aimd);
+
+/* When an attempt ends; NULL failure: it worked. `in_use`: how many are open, with this one. Falls
+   (by one at least, but not below `min`) if the other end asks for less load, did not answer or
+   broke off, and it did not fall within the cooldown; rises on an answer if half of it is in use
+   and it neither fell nor rose within the cooldown. A SERVER_ERROR without `timeout` and
+   `throttle`, and what was never sent, change nothing. Returns the new limit; NULL: UINT32_MAX. */
+RETRY_API uint32_t retry_aimd_report(retry_aimd *aimd, const retry_failure *failure,
+                                     uint32_t in_use, retry_time now);
 
 /* ---- Scopes -------------------------------------------------------------------------------- */
 
@@ -1716,8 +1794,8 @@ static void retry__store(uint32_t *counter, uint32_t value)
         continue;
 }
 
-/* These two are for words of which one says what another means: all threads see what they do in
-   one order. */
+/* These two are for words of which one says what another means, or that hand plain fields from
+   thread to thread: all threads see what they do in one order. */
 static uint32_t retry__load_ordered(const uint32_t *word)
 {
 #if defined(RETRY__PLAIN)
@@ -3437,8 +3515,226 @@ static uint8_t retry__outcome(const retry_failure *failure)
     return failure->timeout || (bit & RETRY__REASONS_SICK) != 0 ? RETRY__SICK : RETRY__ANSWERED;
 }
 
-/* (implementation: rate: begin) */
-/* (implementation: rate: end) */
+/* >>rate */
+
+#define RETRY__RATE_SEND UINT32_C(1000000) /* millionths */
+
+/* A `now` that is behind by more ms than a budget's may be, but not by more than this, is that of a
+   clock which was set back: the rate goes on from there. Any other is later. */
+#define RETRY__RATE_BEHIND (UINT32_C(1) << 27)
+
+/* ms by which this call alone moves the rate's clock. */
+RETRY__WRAPS static retry_ms retry__rate_passed(retry_rate *rate, uint32_t now)
+{
+    uint32_t seen = retry__load(&rate->retry__clock);
+    uint32_t behind = seen - now;
+    if (behind <= RETRY__BUDGET_BEHIND || !retry__swap(&rate->retry__clock, &seen, now))
+        return 0;
+    return behind <= RETRY__RATE_BEHIND ? 0 : now - seen;
+}
+
+/* Puts what the limit makes in `passed` ms into the bucket, which holds what it makes in a second,
+   or one send, then takes `cost` if it is there. Returns how much of that is missing, in
+   millionths. */
+RETRY__HOT uint32_t retry__rate_take(retry_rate *rate, uint32_t limit, retry_ms passed,
+                                     uint32_t cost)
+{
+    uint32_t capacity = retry__min(retry__max(limit, 1000), UINT32_MAX / 1000) * 1000;
+    uint32_t earned = retry__multiply(limit, passed);
+    uint32_t tokens = retry__load(&rate->retry__tokens), full;
+    do {
+        full = retry__min(retry__add(tokens, earned), capacity);
+    } while (!retry__swap(&rate->retry__tokens, &tokens, full < cost ? full : full - cost));
+    return retry__subtract(cost, full);
+}
+
+/* x / y for a y above 0, bit by bit. */
+static uint32_t retry__quotient(uint32_t x, uint32_t y)
+{
+    uint32_t quotient = 0, bit = 1;
+    for (; y <= x >> 1; y <<= 1)
+        bit <<= 1;
+    for (; bit != 0; bit >>= 1) {
+        if (x >= y) {
+            x -= y;
+            quotient += bit;
+        }
+        y >>= 1;
+    }
+    return quotient;
+}
+
+RETRY_API retry_ms retry_rate_ask(retry_rate *rate, retry_time now)
+{
+    uint32_t limit = rate ? retry__load_ordered(&rate->retry__limit) : 0, missing;
+    retry_ms passed;
+    if (limit == 0)
+        return 0;
+    passed = retry__rate_passed(rate, (uint32_t)now);
+    missing = retry__rate_take(rate, limit, passed, RETRY__RATE_SEND);
+    return missing != 0 ? retry__quotient(missing - 1, limit) + 1 : 0;
+}
+
+/* x / 500: half of retry__thousandth's shift, and as exact. */
+static uint32_t retry__half_second(uint32_t x)
+{
+    return (uint32_t)(((uint64_t)x * 274877907) >> 37);
+}
+
+/* How many half seconds began between two instants. Before these wrap there are 8,589,935, the last
+   one cut short. */
+static uint32_t retry__half_seconds(uint32_t from, uint32_t to)
+{
+    uint32_t first = retry__half_second(from), last = retry__half_second(to);
+    return last >= first ? last - first : last + 8589935 - first;
+}
+
+/* Counts responses. The first of a half second ends the time before it: the rate of that goes into
+   the measured one. Returns the ms since the last report. */
+RETRY__WRAPS static retry_ms retry__rate_measure(retry_rate *rate, uint32_t responses)
+{
+    uint32_t from = rate->retry__reported, to = retry__load(&rate->retry__clock), halves, fresh;
+    retry_ms passed = from - to <= RETRY__RATE_BEHIND ? 0 : to - from;
+    rate->retry__reported = to;
+    rate->retry__count = retry__min(rate->retry__count + responses, 500000);
+    halves = retry__half_seconds(to - passed, to);
+    if (halves != 0) {
+        fresh = retry__quotient(rate->retry__count * 8000, halves);
+        rate->retry__measured = retry__scale(fresh, RETRY_RATIO(0.8)) +
+                                retry__scale(rate->retry__measured, RETRY_RATIO(0.2));
+        rate->retry__count = 0;
+    }
+    return passed;
+}
+
+/* The largest number below 2^19 whose cube is at most x. */
+static uint32_t retry__cube_root(uint64_t x)
+{
+    uint64_t root = 0, bit = UINT32_C(1) << 18;
+    for (; bit != 0; bit >>= 1) {
+        uint64_t next = root + bit;
+        if (next * next * next <= x)
+            root = next;
+    }
+    return (uint32_t)root;
+}
+
+/* 0.4 * x^3 for x seconds, both in 4000ths, x up to 2^21 of them: 879609 is 2^45 * 0.4 / 4000^2,
+   rounded. */
+static uint32_t retry__rate_cubic(uint32_t seconds)
+{
+    uint64_t x = seconds;
+    return retry__narrow((((x * x * x) >> 20) * 879609) >> 25);
+}
+
+/* A limit in thousandths from one in 2000ths, not below the lowest. */
+static uint32_t retry__rate_bound(const retry_rate *rate, uint32_t limit)
+{
+    return retry__max((limit + 1) >> 1, rate->min ? rate->min : 500);
+}
+
+/* The limit after throttled reports, from which the curve begins anew. */
+static uint32_t retry__rate_cut(retry_rate *rate, uint32_t limit, uint32_t times)
+{
+    if (limit == 0)
+        limit = UINT32_MAX;
+    for (; times != 0; times--) {
+        rate->retry__peak = retry__min(rate->retry__measured, retry__multiply(limit, 4));
+        limit = retry__rate_bound(rate, retry__scale(rate->retry__peak, RETRY_RATIO(0.7 / 2)));
+    }
+    rate->retry__return = UINT32_MAX; /* worked out when it is needed: cuts come in bursts */
+    rate->retry__since = 0;
+    return limit;
+}
+
+/* The limit after any other report: peak + 0.4 * (since - return)^3, twice the measured rate at
+   most. At first it is 0.7 * peak, so `return` is the cube root of 0.75 * peak; 12,000,000 is
+   0.75 * 4000^2. */
+static uint32_t retry__rate_grow(retry_rate *rate, retry_ms passed)
+{
+    uint32_t since, limit = rate->retry__peak;
+    if (rate->retry__return == UINT32_MAX)
+        rate->retry__return = retry__cube_root((uint64_t)limit * 12000000);
+    rate->retry__since = retry__min(retry__add(rate->retry__since, passed), UINT32_C(1) << 19);
+    since = rate->retry__since * 4;
+    if (since < rate->retry__return)
+        limit = retry__subtract(limit, retry__rate_cubic(rate->retry__return - since));
+    else
+        limit = retry__add(limit, retry__rate_cubic(since - rate->retry__return));
+    return retry__rate_bound(rate, retry__min(limit >> 1, rate->retry__measured));
+}
+
+/* A rate's inbox: how many reports wait while a thread is at others, and how many of them were
+   throttled. 127 cuts bring any limit down to the lowest. */
+#define RETRY__RATE_REPORTS UINT32_C(0x00ffffff)
+#define RETRY__RATE_THROTTLED UINT32_C(0x7f000000)
+#define RETRY__RATE_ONE_THROTTLED (UINT32_C(1) << 24)
+#define RETRY__RATE_BUSY UINT32_C(0x80000000)
+
+/* The inbox with a report more. */
+static uint32_t retry__rate_post(uint32_t inbox, bool throttled)
+{
+    if ((inbox & RETRY__RATE_REPORTS) != RETRY__RATE_REPORTS)
+        inbox++;
+    if (throttled && (inbox & RETRY__RATE_THROTTLED) != RETRY__RATE_THROTTLED)
+        inbox += RETRY__RATE_ONE_THROTTLED;
+    return inbox;
+}
+
+/* Takes what came in meanwhile. 0: nothing did, and another thread may be at the next. */
+static uint32_t retry__rate_collect(retry_rate *rate)
+{
+    uint32_t seen = retry__load(&rate->retry__inbox);
+    while (!retry__swap_ordered(&rate->retry__inbox, &seen,
+                                seen == RETRY__RATE_BUSY ? 0 : RETRY__RATE_BUSY))
+        continue;
+    return seen - RETRY__RATE_BUSY;
+}
+
+/* What the reports make of the limit. */
+static void retry__rate_learn(retry_rate *rate, uint32_t reports, uint32_t now)
+{
+    uint32_t throttled = reports >> 24;
+    uint32_t limit = retry__load(&rate->retry__limit), next;
+    retry_ms earning, passed;
+    if (!rate->retry__begun) {
+        rate->retry__begun = true;
+        rate->retry__reported = now;
+        retry__store(&rate->retry__clock, now);
+    }
+    earning = retry__rate_passed(rate, now);
+    passed = retry__rate_measure(rate, reports & RETRY__RATE_REPORTS);
+    if (limit == 0 && throttled == 0)
+        return;
+    next = throttled ? retry__rate_cut(rate, limit, throttled) : retry__rate_grow(rate, passed);
+    retry__rate_take(rate, limit, earning, 0);
+    retry__swap_ordered(&rate->retry__limit, &limit, next); /* no other thread changes it */
+}
+
+RETRY_API void retry_rate_report(retry_rate *rate, const retry_failure *failure, retry_time now)
+{
+    bool throttled = failure && failure->throttle;
+    uint32_t seen, next;
+    if (!rate || retry__outcome(failure) == RETRY__IGNORED)
+        return;
+    seen = retry__load(&rate->retry__inbox);
+    do {
+        next = seen == 0 ? RETRY__RATE_BUSY : retry__rate_post(seen, throttled);
+    } while (!retry__swap_ordered(&rate->retry__inbox, &seen, next));
+    if (seen != 0) /* the thread that is at others sees to this one, too */
+        return;
+    next = retry__rate_post(0, throttled);
+    do {
+        retry__rate_learn(rate, next, (uint32_t)now);
+        next = retry__rate_collect(rate);
+    } while (next != 0);
+}
+
+RETRY_API uint32_t retry_rate_get(const retry_rate *rate)
+{
+    uint32_t limit = rate ? retry__load(&rate->retry__limit) : 0;
+    return limit ? limit : UINT32_MAX;
+}
 
 /* >>window */
 
@@ -4063,8 +4359,118 @@ RETRY_API uint32_t retry_hedge_won(retry_hedge *hedge)
     return --hedge->in_flight;
 }
 
-/* (implementation: aimd: begin) */
-/* (implementation: aimd: end) */
+/* >>aimd */
+
+/* A limit within max and min as they are now. One that has not fallen yet is 0. */
+static uint32_t retry__aimd_within(const retry_aimd *aimd, uint32_t limit)
+{
+    uint32_t max = retry__load(&aimd->max), min = retry__load(&aimd->min);
+    if (max == 0)
+        max = 2;
+    return limit == 0 ? max : retry__min(retry__max(limit, retry__max(min, 1)), max);
+}
+
+RETRY_API uint32_t retry_aimd_limit(const retry_aimd *aimd)
+{
+    return aimd ? retry__aimd_within(aimd, retry__load(&aimd->retry__limit)) : UINT32_MAX;
+}
+
+/* ms since an instant. A clock up to 2^27 ms behind was set back, or is another thread's, and has
+   to catch up; any other is later. */
+RETRY__WRAPS static retry_ms retry__aimd_passed(uint32_t instant, uint32_t now)
+{
+    return instant - now <= UINT32_C(1) << 27 ? 0 : now - instant;
+}
+
+#define RETRY__AIMD_COOLDOWN (UINT32_C(1) << 30) /* ms at most */
+
+/* Whether the cooldown after an instant is over; if so the instant is now, by this call alone. */
+static bool retry__aimd_claim(const retry_aimd *aimd, uint32_t *instant, uint32_t now)
+{
+    retry_ms cooldown = aimd->cooldown ? aimd->cooldown : 5000;
+    uint32_t seen = retry__load(instant);
+    return retry__aimd_passed(seen, now) > retry__min(cooldown, RETRY__AIMD_COOLDOWN) &&
+           retry__swap(instant, &seen, now);
+}
+
+/* Brings up an instant that is long past, lest it come round again. */
+RETRY__WRAPS static void retry__aimd_age(uint32_t *instant, uint32_t now)
+{
+    uint32_t seen = retry__load(instant);
+    if (retry__aimd_passed(seen, now) > 2 * RETRY__AIMD_COOLDOWN)
+        retry__swap(instant, &seen, now - RETRY__AIMD_COOLDOWN - 1);
+}
+
+/* What a fall leaves: less than before, as a ratio is below 1. RETRY_RATIO rounds, so half of its
+   unit is added, but a quarter of one at most: 0.9 of 10 is 9, half of a million half a million. */
+static uint32_t retry__aimd_less(const retry_aimd *aimd, uint32_t limit)
+{
+    uint32_t ratio = aimd->decrease ? aimd->decrease : RETRY_RATIO(0.5);
+    uint32_t before = retry__aimd_within(aimd, limit), less;
+    ratio = retry__min(ratio, RETRY_RATIO(0.999));
+    less = (uint32_t)(((uint64_t)before * ratio * 2 + retry__min(before, 0x7fff)) >> 17);
+    return retry__aimd_within(aimd, retry__max(less, 1));
+}
+
+/* The first fall finds no instants: the thread that sets a limit has it. */
+static void retry__aimd_fall(retry_aimd *aimd, uint32_t limit, uint32_t now)
+{
+    bool first = limit == 0;
+    if (first)
+        retry__store(&aimd->retry__fell, now);
+    else if (!retry__aimd_claim(aimd, &aimd->retry__fell, now))
+        return;
+    retry__store(&aimd->retry__changed, now);
+    while (!retry__swap_ordered(&aimd->retry__limit, &limit, retry__aimd_less(aimd, limit)) &&
+           !first)
+        continue;
+}
+
+static void retry__aimd_rise(retry_aimd *aimd, uint32_t limit, uint32_t in_use, uint32_t now)
+{
+    uint32_t before = retry__aimd_within(aimd, limit);
+    uint32_t more = retry__add(before, aimd->increase ? aimd->increase : 1);
+    uint32_t after = retry__aimd_within(aimd, more);
+    if (after > before && in_use >= before - (before >> 1) &&
+        retry__aimd_claim(aimd, &aimd->retry__changed, now))
+        retry__swap_ordered(&aimd->retry__limit, &limit, after); /* unless it fell meanwhile */
+}
+
+enum { RETRY__AIMD_STAY, RETRY__AIMD_FALL, RETRY__AIMD_RISE };
+
+/* What a report means for the limit. */
+static uint8_t retry__aimd_verdict(const retry_failure *failure)
+{
+    uint8_t outcome = retry__outcome(failure);
+    if (outcome == RETRY__IGNORED)
+        return RETRY__AIMD_STAY;
+    if (failure && failure->throttle)
+        return RETRY__AIMD_FALL;
+    if (outcome == RETRY__ANSWERED)
+        return RETRY__AIMD_RISE;
+    if (failure->reason == RETRY_REASON_SERVER_ERROR && !failure->timeout)
+        return RETRY__AIMD_STAY;
+    return RETRY__AIMD_FALL;
+}
+
+RETRY_API uint32_t retry_aimd_report(retry_aimd *aimd, const retry_failure *failure,
+                                     uint32_t in_use, retry_time now)
+{
+    uint8_t verdict = retry__aimd_verdict(failure);
+    uint32_t limit;
+    if (!aimd)
+        return UINT32_MAX;
+    limit = retry__load_ordered(&aimd->retry__limit);
+    if (verdict == RETRY__AIMD_FALL) {
+        retry__aimd_fall(aimd, limit, (uint32_t)now);
+    } else if (limit != 0) {
+        retry__aimd_age(&aimd->retry__fell, (uint32_t)now);
+        retry__aimd_age(&aimd->retry__changed, (uint32_t)now);
+        if (verdict == RETRY__AIMD_RISE)
+            retry__aimd_rise(aimd, limit, in_use, (uint32_t)now);
+    }
+    return retry_aimd_limit(aimd);
+}
 
 /* >>scopes */
 
@@ -4413,16 +4819,19 @@ RETRY_API bool retry_parse_duration(const char *text, size_t length, retry_ms *d
 #undef RETRY__BIT
 #undef RETRY__REASONS_UNSENT
 #undef RETRY__REASONS_SICK
-/* (undefs: rate: begin) */
-/* (undefs: rate: end) */
+#undef RETRY__RATE_SEND
+#undef RETRY__RATE_BEHIND
+#undef RETRY__RATE_REPORTS
+#undef RETRY__RATE_THROTTLED
+#undef RETRY__RATE_ONE_THROTTLED
+#undef RETRY__RATE_BUSY
 #undef RETRY__WINDOW_ALL
 #undef RETRY__WINDOW_MARKED
 #undef RETRY__WINDOW_COUNTS
 #undef RETRY__WINDOW_FULL
 #undef RETRY__WINDOW_HALVES
 #undef RETRY__WINDOW_EMPTIED
-/* (undefs: aimd: begin) */
-/* (undefs: aimd: end) */
+#undef RETRY__AIMD_COOLDOWN
 #undef RETRY__SCOPE_REACH
 #undef RETRY__POLICY_PRESETS
 #undef RETRY__BUDGET_PRESETS
