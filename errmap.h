@@ -98,8 +98,8 @@
      order. A key of "errors" is a code in 1 to 4 hexadecimal digits; no code comes twice.
    - Of an entry, "name" and "desc" are strings and "attrs" an array of strings. Each may be absent.
    - "strategy", a string, and the numbers "after", "interval", "ceil" and "max-duration" are its
-     specification, in an object "retry" or in the entry itself. Without a strategy, or with one
-     that is not constant, linear or exponential, there is none.
+     specification, in an object "retry" or in the entry itself. There is none without a strategy
+     that is constant, linear or exponential, nor without an interval above 0.
    - Numbers are digits only. In a specification one that is too large counts as UINT32_MAX.
    - What is named here must have its type and come once; anything else is skipped, whatever it
      holds. Any of it may be spelt with escapes.
@@ -243,8 +243,8 @@ typedef struct errmap_text {
     uint32_t length; /* bytes */
 } errmap_text;
 
-/* X(name, text as in the map): how a specification's delays grow. NONE: there is none, or its
-   strategy is unknown. */
+/* X(name, text as in the map): how a specification's delays grow. NONE: there is none, its strategy
+   is unknown, or its interval 0. */
 #define ERRMAP_SPECS(X)                                                \
     X(CONSTANT, "constant")       /* interval */                       \
     X(LINEAR, "linear")           /* interval * retries, up to ceil */ \
@@ -264,7 +264,7 @@ typedef struct errmap_entry {
     errmap_text name;      /* (default: absent) */
     errmap_text desc;      /* (default: absent) */
     retry_ms after;        /* ms before the first retry (default: 0) */
-    retry_ms interval;     /* ms between retries, as the strategy says (default: 0) */
+    retry_ms interval;     /* ms between retries, as the strategy says (default: 0: no strategy) */
     retry_ms ceil;         /* ms; the longest growing delay (default: 0: no cap) */
     retry_ms max_duration; /* ms of retrying in all (default: 0: the client's own limit) */
     uint32_t key;          /* offset of the entry's key in the JSON, at its opening quote */
@@ -1477,6 +1477,13 @@ static uint32_t errmap__recognise(errmap__reader *reader, const errmap__token *k
     return field;
 }
 
+/* RFC 0013 requires an interval. */
+static bool errmap__has_specification(const errmap_entry *entry)
+{
+    return entry->strategy != ERRMAP_SPEC_NONE && entry->strategy < ERRMAP_SPEC_COUNT &&
+           entry->interval != 0;
+}
+
 /* Reads the members of the entry and, in passing, those of its "retry", as if they were its own. */
 static void errmap__read_fields(errmap__reader *reader)
 {
@@ -1494,8 +1501,10 @@ static void errmap__read_fields(errmap__reader *reader)
             key = errmap__skip_token(reader, value);
         }
     }
-    if (entry->strategy == ERRMAP_SPEC_NONE)
+    if (!errmap__has_specification(entry)) {
+        entry->strategy = ERRMAP_SPEC_NONE;
         entry->after = entry->interval = entry->ceil = entry->max_duration = 0;
+    }
 }
 
 /* Tokenises what the gate has just passed from `start` on; the number of tokens. Out of line, as
@@ -1829,20 +1838,13 @@ RETRY_API errmap_advice errmap_classify_kv(const errmap *map, uint16_t status, u
 
 /* >>strategy */
 
-static bool errmap__has_specification(const errmap_entry *entry)
-{
-    return entry && entry->strategy != ERRMAP_SPEC_NONE && entry->strategy < ERRMAP_SPEC_COUNT;
-}
-
 RETRY_API retry_ms errmap_spec_delay(const errmap_entry *entry, uint32_t retries)
 {
     retry_backoff backoff = RETRY_BACKOFF_DEFAULT;
-    if (!errmap__has_specification(entry))
+    if (!entry || !errmap__has_specification(entry))
         return 0;
     if (retries == 0)
         return entry->after;
-    if (entry->interval == 0)
-        return 1;
     backoff.initial = entry->interval;
     if (entry->strategy == ERRMAP_SPEC_CONSTANT)
         return entry->interval;
@@ -1873,7 +1875,7 @@ static const errmap_entry *errmap__ruling(const errmap *map, const retry_failure
     if (failure->reason != RETRY_REASON_KV_ERROR_MAP_RETRY_INDICATED)
         return NULL;
     entry = errmap_find(map, failure->code);
-    return errmap__has_specification(entry) ? entry : NULL;
+    return entry && errmap__has_specification(entry) ? entry : NULL;
 }
 
 RETRY_API retry_action errmap_strategy_after(const retry_strategy *self, retry_request *request,

@@ -283,6 +283,8 @@ static void test_specifications(void)
         {ENTRY("\"retry\":{\"name\":1},\"name\":\"a\",\"attrs\":[]"), ERRMAP_OK},
         {ENTRY("\"retry\":{\"name\":1},\"name\":^2"), ERRMAP_E_SCHEMA},
         {ENTRY("\"floor\":null,\"retry\":{\"floor\":-1}"), ERRMAP_OK},
+        {ENTRY("\"interval\":0,\"retry\":{\"strategy\":\"linear\",^\"interval\":1}"),
+         ERRMAP_E_SCHEMA},
     };
     CHECK_VERDICTS(verdicts);
 }
@@ -305,7 +307,15 @@ static void test_read_specifications(void)
          ERRMAP_SPEC_LINEAR, 1, 2, 3, 4},
         {ENTRY("\"ceil\":3,\"retry\":{\"interval\":2,\"strategy\":\"exponential\"},\"after\":1"),
          ERRMAP_SPEC_EXPONENTIAL, 1, 2, 3, 0},
-        {ENTRY("\"strategy\":\"\\u006cinear\",\"afte\\u0072\":5"), ERRMAP_SPEC_LINEAR, 5, 0, 0, 0},
+        {ENTRY("\"strategy\":\"\\u006cinear\",\"afte\\u0072\":5,\"interva\\u006c\":6"),
+         ERRMAP_SPEC_LINEAR, 5, 6, 0, 0},
+        /* RFC 0013 requires an interval; 1.0 read the rest without one */
+        {ENTRY("\"strategy\":\"linear\",\"after\":5,\"ceil\":6,\"max-duration\":7"),
+         ERRMAP_SPEC_NONE, 0, 0, 0, 0},
+        {ENTRY("\"interval\":0,\"retry\":{\"strategy\":\"constant\",\"after\":5}"),
+         ERRMAP_SPEC_NONE, 0, 0, 0, 0},
+        {ENTRY("\"retry\":{\"interval\":1,\"strategy\":\"exponential\"}"), ERRMAP_SPEC_EXPONENTIAL,
+         0, 1, 0, 0},
         {ENTRY("\"retry\":{\"strategy\":\"Linear\",\"after\":1,\"interval\":2,\"ceil\":3,"
                "\"max-duration\":4}"),
          ERRMAP_SPEC_NONE, 0, 0, 0, 0},
