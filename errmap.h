@@ -127,7 +127,8 @@
 
    Each node has its own map: keep one errmap and one errmap_strategy for each. A parsed map is
    constant and needs no lock. To replace it, parse into other entries and set the strategy's map
-   while no thread decides; errmap_newer tells which of two to keep.
+   while no thread decides; errmap_newer tells which of two to keep: the one of the higher version,
+   or of the higher revision among equals.
 
    FIRMWARE
 
@@ -338,7 +339,8 @@ RETRY_API errmap_status errmap_parse(errmap *map, const char *json, size_t lengt
 /* The status as a short sentence; "invalid status" for a number that is none. */
 RETRY_API const char *errmap_status_text(errmap_status status);
 
-/* Which of two maps to keep: the higher revision, `a` on a tie. NULL loses; NULL if both are. */
+/* Which of two maps to keep: the higher version, then the higher revision, then `a`. NULL loses;
+   NULL if both are. */
 RETRY_API const errmap *errmap_newer(const errmap *a, const errmap *b);
 
 /* ---- Looking up ---------------------------------------------------------------------------- */
@@ -1779,6 +1781,8 @@ RETRY_API const errmap *errmap_newer(const errmap *a, const errmap *b)
 {
     if (!a || !b)
         return a ? a : b;
+    if (b->version != a->version)
+        return b->version > a->version ? b : a;
     return b->revision > a->revision ? b : a;
 }
 
