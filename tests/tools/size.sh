@@ -48,7 +48,7 @@ flash 2200 "a decision (begin, orchestrate, succeed, best effort)" retry_begin_t
 # shellcheck disable=SC2046 # one word a function
 flash 7500 "all of retry.h" $(functions "$dir/retry.o")
 object=errmap # what it calls in retry.h is counted there
-flash 5120 "parse an error map and find in it" errmap_parse errmap_find
+flash 4600 "parse an error map and find in it" errmap_parse errmap_find
 # shellcheck disable=SC2046
 flash 6144 "all of errmap.h" $(functions "$dir/errmap.o")
 
