@@ -67,6 +67,14 @@ poll_loop)
     done
     check "perhaps done" ended_as perhaps "ma n"
     ;;
+redis)
+    check "careless: twice" broken careless "None counted twice"
+    for reason in SOCKET_CLOSED_WHILE_IN_FLIGHT ATTEMPT_TIMED_OUT SOCKET_NOT_AVAILABLE LOADING BUSY \
+        CLUSTERDOWN; do
+        check "retried by $reason" retried $reason
+    done
+    check "perhaps done" ended_as perhaps INCR
+    ;;
 esac
 
 finish
