@@ -55,7 +55,7 @@ for path in $(sed -n 's/](\([a-z][^):]*\))/\n@\1\n/gp' README.md | sed -n 's/^@/
     $(grep -o -h '`\(tests\|examples\)/[A-Za-z0-9_./]*' README.md tests/README.md | tr -d '`'); do
     check "README.md: $path" test -e "$path"
 done
-for target in $(grep -o -h '`make [a-z][a-z-]*[` ]' README.md tests/README.md | tr -d '`' |
+for target in $(grep -o -h '`make [a-z][a-z_-]*[` ]' README.md tests/README.md | tr -d '`' |
     sed 's/make //' | sort -u); do
     check "README.md: make $target" grep -q "^$target:.*##" Makefile
 done
