@@ -7,6 +7,7 @@ DEFINES =
 BUILD = build
 SERVER = scripted
 VERBOSE =
+ARGS =
 PREFIX = /usr/local
 DESTDIR =
 
@@ -82,10 +83,10 @@ $(SERVED):
 	@$(MAKE) -s $(BUILD)/$@
 	@sh tests/examples/$@.sh $(BUILD)/$@
 
-http: ## libcurl fetches from a failing nginx, beside curl --retry
+http: ## libcurl on a failing nginx, and curl --retry (ARGS=options)
 	$(call need,$(HTTP))
 	@$(MAKE) -s $(BUILD)/http_curl
-	@$(BUILD)/http_curl compare $(BUILD)/http
+	@$(BUILD)/http_curl $(ARGS) compare $(BUILD)/http
 
 async: ## 10,000 operations in flight on one libuv thread
 	$(call need,$(ASYNC))
