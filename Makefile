@@ -6,6 +6,7 @@ OPT = -O2
 DEFINES =
 BUILD = build
 SERVER = scripted
+VERBOSE =
 PREFIX = /usr/local
 DESTDIR =
 
@@ -17,21 +18,32 @@ HEADERS = retry.h errmap.h
 
 # Test programs: one for each tests/test_*.c, and one of two files.
 TESTS = $(sort $(patsubst tests/%.c,%,$(wildcard tests/test_*.c)) test_link)
-HOSTED = test_clock test_threads test_errmap_maps test_link # need an operating system
+THREADED = $(patsubst tests/%.c,%,$(wildcard tests/test_*threads.c))
+HOSTED = $(THREADED) test_clock test_errmap_maps test_link # need an operating system
+JSMN_TESTS = $(filter test_errmap%,$(TESTS))
 WITHOUT =
-PROGRAMS = $(addprefix $(BUILD)/,$(filter-out $(WITHOUT),$(TESTS)))
-DEMO = $(BUILD)/kv_client $(BUILD)/quickstart $(BUILD)/custom_strategy $(BUILD)/errmap_dump
+PROGRAMS = $(addprefix $(BUILD)/,$(filter-out \
+	$(WITHOUT) $(call lacking,libjsmn-dev,$(JSMN_TESTS)),$(TESTS)))
 
 # Debian packages: $(call need,PACKAGES) installs with apt those that are missing, and says so.
-need = @sh tests/tools/deps.sh $(1)
-HTTP = libjsmn-dev libcurl4-openssl-dev nginx-light curl
-ASYNC = libjsmn-dev libuv1-dev
-STORM = libjsmn-dev gnuplot-nox
-BENCH = g++ valgrind libcjson-dev libjansson-dev libjson-c-dev rapidjson-dev
+need = @CC="$(CC)" sh tests/tools/deps.sh $(1)
+# $(call try,PACKAGES,TARGET) goes on with the target even without them; LACKS says what is missing.
+try = +@$(MAKE) --no-print-directory $(2) \
+	LACKS="$$(CC="$(CC)" sh tests/tools/deps.sh --lacks $(1))"
+LACKS =
+ALIVE = sh tests/tools/alive.sh
+lacking = $(if $(filter $(1),$(LACKS)),$(2))
+unless = $(if $(filter $(1),$(LACKS)),,$(2))
+KV = libjsmn-dev memcached procps
+HTTP = libcurl4-openssl-dev nginx-light curl procps
+ASYNC = libuv1-dev
+STORM = gnuplot-nox
+INSTALL = libjsmn-dev g++ cmake meson ninja-build pkg-config git
+BENCH = libjsmn-dev g++ valgrind libcjson-dev libjansson-dev libjson-c-dev rapidjson-dev
 ARM = libjsmn-dev gcc-arm-none-eabi picolibc-arm-none-eabi qemu-system-arm
 
-.PHONY: FORCE help deps demo test http async storm firmware install check units fuzz test-examples qemu \
-	size bench clean
+.PHONY: FORCE help deps demo test run-tests http async storm firmware install check run-check units fuzz \
+	test-examples run-examples qemu size figures bench clean jsmn
 .DEFAULT_GOAL := help
 
 help: ## list the targets
@@ -41,14 +53,21 @@ help: ## list the targets
 deps: ## install what demo and test need and this machine lacks
 	$(call need,libjsmn-dev procps)
 
-demo: $(BUILD)/kv_client ## a key-value client outlives its server (or SERVER=memcached)
-	@if [ "$(SERVER)" = memcached ]; then sh tests/tools/deps.sh memcached; fi
-	@$(BUILD)/kv_client $(SERVER)
+demo: $(BUILD)/kv_client ## a client outlives its servers (SERVER=memcached, VERBOSE=1)
+	$(call need,$(filter memcached,$(SERVER)))
+	@$(BUILD)/kv_client $(SERVER) $(if $(VERBOSE),verbose)
 
-test: $(DEMO) $(PROGRAMS) ## build and run the tests
-	@CC="$(CC)" sh tests/tools/run.sh $(PROGRAMS) tests/compile/test_switches.sh \
-		tests/compile/test_docs.sh "tests/examples/test_errmap_dump.sh $(BUILD)/errmap_dump" \
-		"tests/examples/test_demo.sh $(BUILD)/kv_client"
+test: ## build and run the tests
+	$(call try,libjsmn-dev procps,run-tests)
+
+DUMP_TEST = $(call unless,libjsmn-dev,"tests/examples/test_errmap_dump.sh $(BUILD)/errmap_dump")
+DEMO_TEST = $(call unless,libjsmn-dev procps,"tests/examples/test_demo.sh $(BUILD)/kv_client")
+run-tests: $(PROGRAMS) $(BUILD)/quickstart $(BUILD)/custom_strategy
+run-tests: $(call unless,libjsmn-dev,$(BUILD)/errmap_dump $(BUILD)/kv_client)
+	@CC="$(CC)" LACKS="$(LACKS)" LEFT_OUT="$(call lacking,libjsmn-dev,errmap.h )$(call \
+		lacking,libjsmn-dev procps,demo)" sh tests/tools/run.sh $(PROGRAMS) \
+		tests/compile/test_switches.sh tests/compile/test_docs.sh tests/tools/test_tools.sh \
+		$(DUMP_TEST) $(DEMO_TEST)
 
 http: ## libcurl fetches from a failing nginx, beside curl --retry
 	$(call need,$(HTTP))
@@ -60,15 +79,16 @@ async: ## 10,000 operations in flight on one libuv thread
 	@$(MAKE) -s $(BUILD)/async_uv
 	@$(BUILD)/async_uv
 
-storm: $(BUILD)/storm_simulator ## simulate what policies do to a million clients, and plot it
-	$(call need,$(STORM))
+storm: $(BUILD)/storm_simulator ## what policies do to a million clients, with plots
 	@$(BUILD)/storm_simulator --data $(BUILD)/storm
-	@gnuplot -e "dir='$(BUILD)/storm'" examples/storm.gnuplot
+	$(call need,$(STORM))
+	@gnuplot -e "dir='$(BUILD)/storm'" examples/storm/storm.gnuplot
 	@echo "plots: $(BUILD)/storm/*.svg, *.png"
 
-firmware: ## decide on an emulated Cortex-M3, and the same on this machine
+firmware: ## decide on an emulated Cortex-M3, and the same here
 	$(call need,$(ARM))
-	@$(MAKE) --no-print-directory -C examples/firmware run OUT=$(abspath $(BUILD))/firmware
+	@$(ALIVE) $(MAKE) --no-print-directory -C examples/firmware run \
+		OUT=$(if $(filter /%,$(BUILD)),,../../)$(BUILD)/firmware
 
 # major.minor.patch, as retry.h has it
 VERSION = $(shell awk '/define RETRY_VERSION_[MP]/ { v = v dot $$3; dot = "." } END { print v }' \
@@ -115,7 +135,7 @@ INSTALLED = $(DESTDIR)$(PREFIX)
 install: export PKGCONFIG = $(PKGCONFIG_FILE)
 install: export CONFIG = $(CMAKE_FILE)
 install: export CONFIG_VERSION = $(CMAKE_VERSION_FILE)
-install: ## copy the headers to PREFIX, for pkg-config and CMake (DESTDIR=)
+install: ## copy the headers to PREFIX, for pkg-config and CMake
 	@install -d "$(INSTALLED)/include" "$(INSTALLED)/share/pkgconfig" \
 		"$(INSTALLED)/share/cmake/retry"
 	@install -m 644 $(HEADERS) "$(INSTALLED)/include"
@@ -125,59 +145,91 @@ install: ## copy the headers to PREFIX, for pkg-config and CMake (DESTDIR=)
 		printf '%s\n' "$$CONFIG_VERSION" > retryConfigVersion.cmake
 	@echo "installed retry $(VERSION) into $(INSTALLED)"
 
-check: $(PROGRAMS) ## the test programs alone, by CC=, STD=, OPT=, DEFINES=
-	@sh tests/tools/run.sh $(PROGRAMS)
+check: ## the test programs alone, by CC=, STD=, OPT=, DEFINES=
+	$(call try,$(if $(JSMN_TESTS),libjsmn-dev),run-check)
 
-units: deps ## the headers beside other code: any jsmn.h, any order, C and C++
+run-check: $(PROGRAMS)
+	@LACKS="$(LACKS)" LEFT_OUT="$(call lacking,libjsmn-dev,errmap.h)" \
+		sh tests/tools/run.sh $(PROGRAMS)
+
+units: | jsmn ## the headers beside other code, in any order, C and C++
 	$(call need,g++)
 	@CC="$(CC)" CXX="$(CXX)" sh tests/tools/run.sh "tests/compile/test_beside_jsmn.sh $(BUILD)/units"
 
 FUZZ_SECONDS = 30
 FUZZ = clang -g -O1 -fsanitize=fuzzer,address,undefined -I.
-fuzz: $(BUILD)/replay_errmap_map $(BUILD)/replay_errmap_packets ## fuzz the parsers, FUZZ_SECONDS= each
+REPLAYS = $(addprefix $(BUILD)/replay_,errmap_map errmap_packets from_text)
+fuzz: $(REPLAYS) ## fuzz the parsers, FUZZ_SECONDS= each
 	$(call need,clang libclang-rt-14-dev)
 	@$(BUILD)/replay_errmap_map tests/data/errmap_retry.json tests/data/errmap_seed.json
 	@$(BUILD)/replay_errmap_packets tests/data/errmap_hello.bin tests/data/errmap_hello_framed.bin \
 		tests/data/errmap_get.bin
-	@$(FUZZ) tests/fuzz/errmap_map.c -o $(BUILD)/fuzz_errmap_map
-	@$(FUZZ) tests/fuzz/errmap_packets.c -o $(BUILD)/fuzz_errmap_packets
-	@mkdir -p $(BUILD)/corpus $(BUILD)/corpus_packets
-	@$(BUILD)/fuzz_errmap_map -max_total_time=$(FUZZ_SECONDS) -verbosity=0 -print_final_stats=1 \
+	@$(BUILD)/replay_from_text tests/data/policy.txt tests/data/budget.txt tests/data/duration.txt
+	@$(ALIVE) $(FUZZ) tests/fuzz/errmap_map.c -o $(BUILD)/fuzz_errmap_map
+	@$(ALIVE) $(FUZZ) tests/fuzz/errmap_packets.c -o $(BUILD)/fuzz_errmap_packets
+	@$(ALIVE) $(FUZZ) tests/fuzz/from_text.c -o $(BUILD)/fuzz_from_text
+	@mkdir -p $(BUILD)/corpus $(BUILD)/corpus_packets $(BUILD)/corpus_from_text
+	@echo "fuzzing maps for $(FUZZ_SECONDS) s"
+	@$(ALIVE) $(BUILD)/fuzz_errmap_map -max_total_time=$(FUZZ_SECONDS) -verbosity=0 -print_final_stats=1 \
 		-dict=tests/fuzz/errmap_map.dict -seed_inputs=tests/data/errmap_seed.json $(BUILD)/corpus
-	@$(BUILD)/fuzz_errmap_packets -max_total_time=$(FUZZ_SECONDS) -verbosity=0 \
+	@echo "fuzzing packets for $(FUZZ_SECONDS) s"
+	@$(ALIVE) $(BUILD)/fuzz_errmap_packets -max_total_time=$(FUZZ_SECONDS) -verbosity=0 \
 		-print_final_stats=1 -seed_inputs=tests/data/errmap_hello.bin,tests/data/errmap_get.bin \
 		$(BUILD)/corpus_packets
+	@echo "fuzzing texts for $(FUZZ_SECONDS) s"
+	@$(ALIVE) $(BUILD)/fuzz_from_text -max_total_time=$(FUZZ_SECONDS) -verbosity=0 -print_final_stats=1 \
+		-dict=tests/fuzz/from_text.dict -seed_inputs=tests/data/policy.txt,tests/data/budget.txt \
+		$(BUILD)/corpus_from_text
 	@echo "no fault found"
 
 test-examples: ## test every example and way to install
-	$(call need,$(HTTP) $(ASYNC) $(STORM) $(ARM) memcached g++ cmake meson ninja-build pkg-config)
-	@$(MAKE) -s $(DEMO) $(BUILD)/http_curl $(BUILD)/async_uv \
-		$(BUILD)/storm_simulator
-	@CC="$(CC)" sh tests/tools/run.sh "tests/examples/test_http.sh $(BUILD)/http_curl" \
-		"tests/examples/test_async.sh $(BUILD)/async_uv" \
+	$(call try,$(sort $(KV) $(HTTP) $(ASYNC) $(ARM) $(INSTALL)),run-examples)
+
+run-examples: $(call unless,$(HTTP),$(BUILD)/http_curl) $(call unless,$(ASYNC),$(BUILD)/async_uv)
+run-examples: $(call unless,$(KV),$(BUILD)/kv_client) $(BUILD)/storm_simulator
+	@CC="$(CC)" LACKS="$(LACKS)" LEFT_OUT="$(call lacking,$(KV),demo )$(call \
+		lacking,$(HTTP),http )$(call lacking,$(ASYNC),async )$(call \
+		lacking,$(ARM),firmware )$(call lacking,$(INSTALL),install)" sh tests/tools/run.sh \
+		$(call unless,$(HTTP),"tests/examples/test_http.sh $(BUILD)/http_curl") \
+		$(call unless,$(ASYNC),"tests/examples/test_async.sh $(BUILD)/async_uv") \
 		"tests/examples/test_storm.sh $(BUILD)/storm_simulator" \
-		tests/examples/test_firmware.sh tests/install/test_install.sh
+		$(call unless,$(KV),"tests/examples/test_demo.sh $(BUILD)/kv_client") \
+		$(call unless,$(ARM),tests/examples/test_firmware.sh) \
+		$(call unless,$(INSTALL),tests/install/test_install.sh)
 
 qemu: ## the test programs on an emulated Cortex-M3, 32-bit instants
 	$(call need,$(ARM))
-	@sh tests/tools/qemu.sh $(BUILD) $(filter-out $(HOSTED),$(TESTS))
+	@$(ALIVE) sh tests/tools/qemu.sh $(BUILD) $(filter-out $(HOSTED),$(TESTS))
 
 size: ## bytes of flash and RAM on Cortex-M0
-	$(call need,$(ARM))
-	@sh tests/tools/size.sh
+	$(call need,$(filter-out qemu%,$(ARM)))
+	@$(ALIVE) sh tests/tools/size.sh
 
+figures: ## README.md's figures against what the commands print
+	$(call need,$(filter-out qemu%,$(ARM)) $(HTTP) valgrind)
+	@$(MAKE) -s $(BUILD)/http_curl $(addprefix $(BUILD)/bench_,decision budget)
+	@sh tests/tools/run.sh "tests/compile/test_figures.sh $(BUILD)"
+
+GATES = rate breaker throttle latency hedge aimd scopes from_text
 PEERS = $(addprefix $(BUILD)/bench_,cjson.so jansson.so json_c.so rapidjson.so)
-bench: ## instruction counts, beside hand-written loops and other parsers
+bench: ## instructions, beside loops by hand and other parsers
 	$(call need,$(BENCH) $(ARM))
-	@$(MAKE) -s $(addprefix $(BUILD)/bench_,decision budget errmap) $(PEERS)
-	@sh tests/bench/bench.sh $(BUILD)
-	@sh tests/bench/errmap.sh $(BUILD)
+	@$(MAKE) -s $(addprefix $(BUILD)/bench_,decision budget errmap $(GATES)) $(PEERS)
+	@$(ALIVE) sh tests/bench/bench.sh $(BUILD)
+	@$(ALIVE) sh tests/bench/gates.sh $(BUILD)
+	@$(ALIVE) sh tests/bench/errmap.sh $(BUILD)
 
 clean: ## remove what was built
 	rm -rf $(BUILD)
 
-$(BUILD): | deps
+$(BUILD):
 	@mkdir -p $@
+
+# Asked for only by what compiles errmap.h.
+jsmn:
+	$(call need,libjsmn-dev)
+$(addprefix $(BUILD)/,$(JSMN_TESTS) errmap_dump kv_client bench_errmap): | jsmn
+$(addprefix $(BUILD)/replay_errmap_,map packets): | jsmn
 
 COMPILE = @echo "CC $@"; $(CC) $(WARNINGS)
 
@@ -212,10 +264,16 @@ $(BUILD)/bench_%.so: tests/bench/errmap_%.c tests/bench/errmap_peer.h | $(BUILD)
 $(BUILD)/replay_%: tests/fuzz/%.c $(HEADERS) $(wildcard tests/*.h tests/fuzz/*.h) $(BUILD)/settings
 	$(COMPILE) -std=c99 -O2 -DFUZZ_REPLAY -I. -o $@ $<
 
+# An example of one file, or one in a folder of its own.
 $(BUILD)/http_curl: LIBRARIES = -lcurl
 $(BUILD)/async_uv: LIBRARIES = -luv
-$(BUILD)/%: examples/%.c $(HEADERS) $(wildcard examples/*.h) $(BUILD)/settings
+$(BUILD)/%: examples/%.c $(HEADERS) $(BUILD)/settings
+	$(COMPILE) -std=c99 $(OPT) -o $@ $<
+.SECONDEXPANSION:
+$(BUILD)/%: examples/$$*/$$*.c $(HEADERS) $$(wildcard examples/*.h examples/$$*/*.h) \
+		$(BUILD)/settings
 	$(COMPILE) -std=c99 $(OPT) -o $@ $< $(LIBRARIES)
 
-$(BUILD)/storm_simulator: examples/storm.c $(HEADERS) $(wildcard examples/*.h) $(BUILD)/settings
+$(BUILD)/storm_simulator: examples/storm/storm.c $(HEADERS) $(wildcard examples/storm/*.h) \
+		$(BUILD)/settings
 	$(COMPILE) -std=c99 -O2 -o $@ $< -lm

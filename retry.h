@@ -296,29 +296,147 @@
    order. A token of the rate that is not used is lost, which only slows; a permit of the breaker is
    released; the throttle, which counts what it lets pass, comes last.
 
-   (manual: rate: begin)
-   (manual: rate: end)
+   ADAPTIVE RATE
 
-   (manual: breaker: begin)
-   (manual: breaker: end)
+   A retry_rate finds out how fast a service that throttles lets its callers send, as the adaptive
+   mode of the AWS SDKs does. Nothing is limited until an answer asks for less load. Then the limit
+   drops to 70 % of what was measured and climbs back along a cubic curve, slowly where it was
+   throttled, faster beyond. Have one for each resource that is throttled by itself: if tenants
+   share one, the first to be throttled slows them all. For a server that fails or falls silent it
+   does nothing; a budget and a breaker do.
 
-   (manual: throttle: begin)
-   (manual: throttle: end)
+      wait = retry_rate_ask(&rate, now);        before every attempt: 0: send, else wait, ask again
+      retry_rate_report(&rate, &failure, now);  after every answer (NULL: it worked), final ones too
 
-   (manual: latency: begin)
-   (manual: latency: end)
+   Those who wait have no place in a queue: spread them if they are many. Where several gates are
+   asked, ask the rate first, then the breaker, then the throttle: a token of the rate that another
+   gate leaves unused is lost, which only slows.
 
-   (manual: hedge: begin)
-   (manual: hedge: end)
+   CIRCUIT BREAKER
 
-   (manual: aimd: begin)
-   (manual: aimd: end)
+   A node that is down costs every operation a timeout. A retry_breaker, one per node, learns of it
+   from the attempts' reports and fails the others at once, until a probe is answered. What opens it
+   is sick: `timeout`, ATTEMPT_TIMED_OUT, SOCKET_CLOSED_WHILE_IN_FLIGHT, SOCKET_, SERVICE_ and
+   NODE_NOT_AVAILABLE, SERVER_ERROR. Any other error is an answer: somebody is there. Not for one
+   address of many servers: it would shut out the healthy ones.
 
-   (manual: scopes: begin)
-   (manual: scopes: end)
+      permit = retry_breaker_ask(&breaker, now);              before each attempt
+      failure = retry_classify_permit(permit);                refused: for retry_orchestrate
+      retry_breaker_report(&breaker, permit, &failure, now);  when it has ended; NULL: it worked
+      retry_breaker_release(&breaker, permit, now);           or was cancelled, or never sent
 
-   (manual: from text: begin)
-   (manual: from text: end)
+   The failure of a refusal carries the ms to the next probe, so the retry waits for it. Hand every
+   permit back: a probe of which nothing is heard holds all others up for probe_timeout ms.
+
+   CLIENT-SIDE THROTTLING
+
+   An overloaded server spends itself on saying no. With a retry_throttle, one per backend, a client
+   that sends over `k` times what is accepted drops at random what would be refused anyway. Sick
+   attempts are not accepted, nor are those with `throttle` set. Not for a few calls a minute, which
+   prove nothing.
+
+      send = retry_throttle_ask(&throttle, retry_random(&request), now);   before each attempt
+      failure.reason = RETRY_REASON_CLIENT_THROTTLED;                      refused
+      retry_throttle_report(&throttle, &failure, now);     when it has ended; NULL: it worked
+
+   It bounds first attempts, which a budget does not: a budget per service, a breaker per node and a
+   throttle per backend go together. Ask for the rate first, then the breaker, then the throttle: an
+   unused token of the rate is lost, which only slows; a permit is released; the throttle counts
+   what it lets pass.
+
+   LATENCY
+
+   A retry_latency keeps a percentile of what attempts take (the 95th, if nothing is said): for the
+   delay of a hedge, or for an attempt's own timer. It is 24 bytes that all threads share, follows a
+   service that slows down tenfold within 400 attempts and one that recovers within 2,500, and is
+   off by up to a quarter: it is for deciding, not for reporting.
+
+      retry_latency_add(&latency, took, true);     when an attempt was answered, by an error too
+      retry_latency_add(&latency, age, false);     when one was given up, or cancelled
+      late = retry_latency_get(&latency);          UINT32_MAX: not known yet
+
+   Add what was given up too. If it had reached the estimate it counts as longer; without these, the
+   slow ones that hedges cancel would be missing, and the estimate would sink until all are hedged.
+   Keep one for each kind of operation: gets and reports together have no 95th that fits either.
+
+   HEDGING
+
+   A second copy of an attempt that is late, sent elsewhere, often answers first. That is for
+   idempotent operations, and under a budget, which pays for each copy: a server that is slow
+   because it has too much to do is helped by none. A retry_hedge is one attempt of its request with
+   all its copies; its policy says how many, and how long after one another.
+
+      step = retry_hedge_begin(&hedge, &request, now);            when an attempt begins
+      step = retry_hedge_due(&hedge, &request, now);              when the hedge's timer fires
+      step = retry_hedge_failed(&hedge, &request, &failure, now); when a copy has failed
+      others = retry_hedge_won(&hedge);                           when one has worked: cancel them
+
+      switch (step.action) {
+      case RETRY_HEDGE_SEND: send a copy, set the timer to step.delay ms (UINT32_MAX: to none)
+      case RETRY_HEDGE_WAIT: set the timer to step.delay ms
+      case RETRY_HEDGE_HOLD: stop the timer; the copies in flight decide
+      case RETRY_HEDGE_FAIL: cancel those in flight, hand the failure to retry_orchestrate
+      }
+
+   To the request all of it is one attempt: only a FAIL is a failure of its own. Add every copy to
+   the latency that the policy names, those that are cancelled too.
+
+   HOW MANY AT ONCE
+
+   A retry_aimd says how many connections to have, or attempts under way, on one route at once. It
+   starts at `max`, halves when the other end times out, breaks off or asks for less load, and
+   grows by one while answers come and at least half of it is in use; each at most once in a
+   cooldown. How many there should be in a second is not its business but a rate's.
+
+      if (in_use < retry_aimd_limit(&aimd))             before one more begins
+      retry_aimd_report(&aimd, &failure, in_use, now);  when an attempt ends, which is still counted
+                                                        as in use (NULL: it worked)
+
+   It cancels nothing: when it falls, let what is under way end. A server error that is neither a
+   timeout nor throttled changes nothing, since one poisonous request is not overload.
+
+   SCOPES
+
+   One budget for many servers, partitions or tenants lets the one that is down use up the retries
+   of all. A retry_scopes keeps a bucket for each name in a table of yours; where there are few and
+   they are known, a client and a budget for each are simpler:
+
+      static retry_scope slots[64];
+      scopes.options = options; scopes.slots = slots; scopes.count = 64;
+      ...
+      request.client = retry_scope_client(&scopes, host, strlen(host), now);
+      retry_begin(&request, now);
+
+   A slot is its name's until its bucket is full again and another name needs it: a full bucket
+   cannot be told from a new one, so nothing is lost. Names that find no slot share the overflow,
+   scopes.client: give it a budget as well, or their retries are free. Requests may use the clients
+   in any thread; guard the look-up, or keep a table for each thread.
+
+   POLICIES AND BUDGETS FROM TEXT
+
+   retry_parse_policy and retry_parse_budget read a flag, an environment variable or a line of a
+   configuration file; a program that has a parser of its own fills the structs in itself. White
+   space and commas separate words. The first may be a preset, the rest are KEY=VALUE, each key at
+   most once:
+
+      aws attempts=5 initial=100ms max=10s jitter=equal
+      grpc capacity=20 cost=1 success=0.25
+
+      policy    best-effort (if there is none) smithy aws aws-2026 grpc rfc0049 controlled
+                attempts=    whole number, the first included; 0: no limit
+                curve=       exponential constant linear power controlled
+                jitter=      none full equal spread decorrelated
+                min= initial= max= throttled= retry-after-max= retry-after-slack=    duration
+                factor= spread= retry-after-spread=                                  ratio
+      budget    none (if there is none; a retry costs 1) best-effort smithy aws aws-2026 grpc
+                capacity= cost= timeout-cost= throttle-cost= success= request=       tokens
+                per-second= floor=                                                   tokens
+                refund-last= charge-failures=                                        yes no
+
+   A duration is in ms or has a unit: 250, 250ms, 1.5s, 2m, 1h; it is rounded up to whole ms.
+   Numbers have no sign and no exponent, and up to nine decimals, tokens up to three. `throttled` is
+   `initial` after a throttled attempt, in aws-2026 too; all else is then as after others. The form
+   is checked, not the sense: a `min` above `max` is read, and wins.
 
    TIME, THREADS AND RANDOMNESS
 
@@ -444,7 +562,7 @@
 
 #if !defined(RETRY_STATIC)
 #define RETRY_API extern
-#elif defined(__GNUC__)
+#elif defined(__GNUC__) || defined(__clang__)
 #define RETRY_API static __attribute__((unused))
 #else
 #define RETRY_API static
@@ -482,22 +600,22 @@
 #define retry_connection_established retry_connection_established_time_32
 #define retry_run retry_run_time_32
 #define retry_system_clock retry_system_clock_time_32
-/* (renames: rate: begin) */
-/* (renames: rate: end) */
-/* (renames: breaker: begin) */
-/* (renames: breaker: end) */
-/* (renames: throttle: begin) */
-/* (renames: throttle: end) */
-/* (renames: latency: begin) */
-/* (renames: latency: end) */
-/* (renames: hedge: begin) */
-/* (renames: hedge: end) */
-/* (renames: aimd: begin) */
-/* (renames: aimd: end) */
-/* (renames: scopes: begin) */
-/* (renames: scopes: end) */
-/* (renames: from text: begin) */
-/* (renames: from text: end) */
+#define retry_rate_ask retry_rate_ask_time_32
+#define retry_rate_report retry_rate_report_time_32
+#define retry_breaker_ask retry_breaker_ask_time_32
+#define retry_breaker_report retry_breaker_report_time_32
+#define retry_breaker_release retry_breaker_release_time_32
+#define retry_breaker_reset retry_breaker_reset_time_32
+#define retry_breaker_state retry_breaker_state_time_32
+#define retry_throttle_ask retry_throttle_ask_time_32
+#define retry_throttle_report retry_throttle_report_time_32
+#define retry_hedge_begin retry_hedge_begin_time_32
+#define retry_hedge_due retry_hedge_due_time_32
+#define retry_hedge_failed retry_hedge_failed_time_32
+#define retry_hedge_won retry_hedge_won_time_32
+#define retry_aimd_report retry_aimd_report_time_32
+#define retry_scope_client retry_scope_client_time_32
+#define retry_parse_policy retry_parse_policy_time_32
 #endif
 
 #ifdef __cplusplus
@@ -570,9 +688,12 @@ enum {
     RETRY_REASON_FREE = 0x80 /* contention, not overload: no budget is asked or charged */
 };
 
-/* Where gcc and clang can tell, a number over 15 is a shift too far, of which they warn. */
+/* 0. Where gcc and clang can tell that a number is over 15, a sum overflows, of which clang warns
+   in enumerators, and a shift goes too far, of which it warns elsewhere. */
 #ifdef __GNUC__
-#define RETRY__CHECK_USER(n) (__builtin_constant_p(n) ? 0u << ((n) > 15) * 64 : 0u)
+#define RETRY__OVER_15(n) (__builtin_constant_p(n) && (n) > 15)
+#define RETRY__CHECK_USER(n) \
+    (((0x7fffffff + RETRY__OVER_15(n)) & 0) | (0u << RETRY__OVER_15(n) * 64))
 #else
 #define RETRY__CHECK_USER(n) 0
 #endif
@@ -976,10 +1097,12 @@ RETRY_API uint32_t retry_budget_balance(const retry_budget *budget);
     }
 /* For RETRY_POLICY_BEST_EFFORT: 20 tokens for each operation that is in flight at once
    (saturating), which bring it through 2.5 s of outage, then a fifth of the traffic. */
-#define RETRY_BUDGET_BEST_EFFORT(in_flight)                                                     \
-    {                                                                                           \
-        RETRY__CAST(uint32_t, (in_flight) > 214748 ? UINT32_MAX : (in_flight)*UINT32_C(20000)), \
-            1000, 0, 0, 0, 200, 0, 0, false, false                                              \
+#define RETRY_BUDGET_BEST_EFFORT(in_flight)                                         \
+    {                                                                               \
+        RETRY__CAST(uint32_t, RETRY__CAST(uint64_t, in_flight) * 20000 > UINT32_MAX \
+                                  ? UINT32_MAX                                      \
+                                  : RETRY__CAST(uint64_t, in_flight) * 20000),      \
+            1000, 0, 0, 0, 200, 0, 0, false, false                                  \
     }
 
 /* ---- Connection backoff -------------------------------------------------------------------- */
@@ -1136,29 +1259,302 @@ typedef bool retry_attempt_fn(void *context, const retry_request *request, retry
 RETRY_API retry_decision retry_run(retry_request *request, const retry_clock *clock,
                                    retry_attempt_fn *attempt, void *context);
 
-/* (declarations: rate: begin) */
-/* (declarations: rate: end) */
+/* ---- Adaptive rate ------------------------------------------------------------------------- */
 
-/* (declarations: breaker: begin) */
-/* (declarations: breaker: end) */
+/* One for each resource that is throttled; zero it. Shared by any number of threads, without a
+   lock. Source: the adaptive mode of the AWS SDKs. */
+typedef struct retry_rate {
+    uint32_t min;           /* thousandths of a send a second; the lowest limit (default: 0: 500) */
+    uint32_t retry__limit;  /* private: thousandths a second; 0: none yet */
+    uint32_t retry__tokens; /* private: millionths of a send */
+    uint32_t retry__clock;  /* private: ms, modulo 2^32; the latest instant that was told */
+    uint32_t retry__inbox;  /* private: reports that wait, and whether a thread is at others */
+    /* private, of the thread that is at the reports: */
+    uint32_t retry__reported; /* ms, modulo 2^32; the clock at the last report */
+    uint32_t retry__count;    /* responses since a half second last ended */
+    uint32_t retry__measured; /* 4000ths of a response a second */
+    uint32_t retry__peak;     /* 4000ths of a send a second; what was throttled last */
+    uint32_t retry__return;   /* 4000ths of a second from then until the limit is there again */
+    retry_ms retry__since;    /* ms since then, 2^19 at most */
+    bool retry__begun;        /* there was a report */
+} retry_rate;
 
-/* (declarations: throttle: begin) */
-/* (declarations: throttle: end) */
+/* Before every attempt, first ones too. 0: send; it took one of the tokens, which come at the limit
+   and of which a second's worth is kept, or one. Else the ms until there will be one, rounded up:
+   nothing was taken; wait, and ask again. NULL: 0. */
+RETRY_API retry_ms retry_rate_ask(retry_rate *rate, retry_time now);
 
-/* (declarations: latency: begin) */
-/* (declarations: latency: end) */
+/* After every answer, final ones too; NULL failure: the attempt worked. The first with `throttle`
+   sets a limit: 0.7 of the rate measured, by half seconds of the clock, at most a million a second.
+   Each further one sets 0.7 of that or of the limit, whichever is lower. Any other report raises
+   the limit along CUBIC's curve, to twice the measured rate at most. What was never sent
+   (CIRCUIT_BREAKER_OPEN, CLIENT_THROTTLED) does not count. NULL rate: nothing happens. */
+RETRY_API void retry_rate_report(retry_rate *rate, const retry_failure *failure, retry_time now);
 
-/* (declarations: hedge: begin) */
-/* (declarations: hedge: end) */
+/* The limit in thousandths of a send a second. UINT32_MAX: none yet, or NULL. */
+RETRY_API uint32_t retry_rate_get(const retry_rate *rate);
 
-/* (declarations: aimd: begin) */
-/* (declarations: aimd: end) */
+/* ---- Circuit breaker ----------------------------------------------------------------------- */
 
-/* (declarations: scopes: begin) */
-/* (declarations: scopes: end) */
+/* Two counts over a while that rolls on in eighths; part of a breaker and of a throttle. */
+typedef struct retry__window {
+    uint32_t retry__end;       /* private: last ms of the slice under way, modulo 2^32 */
+    uint32_t retry__slices[8]; /* private: the counts of each eighth */
+} retry__window;
 
-/* (declarations: from text: begin) */
-/* (declarations: from text: end) */
+enum { RETRY_BREAKER_CLOSED, RETRY_BREAKER_OPEN, RETRY_BREAKER_HALF_OPEN };
+
+/* One per node, zeroed. Shared by any number of threads, without a lock. Source: the Couchbase
+   SDKs, whose numbers are the defaults. */
+typedef struct retry_breaker {
+    uint32_t volume;        /* reports in the window before it may open (default: 0: 20; over
+                               500: 500) */
+    uint32_t ratio;         /* RETRY_RATIO of sick ones among them at which it opens (default: 0: a
+                               half; over 1: 1) */
+    retry_ms window;        /* ms, rounded up to 8 * 2^n, at most 2^23; rolls in eighths, the last
+                               of which is under way (default: 0: 60000) */
+    retry_ms open;          /* ms that it refuses everything (default: 0: 5000; at most 2^30) */
+    retry_ms probe_timeout; /* ms after which a silent probe has failed (default: 0: 5000; at most
+                               2^30) */
+    uint32_t retry__state;  /* private: state, generation and instant */
+    retry__window retry__reports; /* private: all, and the sick ones */
+} retry_breaker;
+
+/* Goes back, as it is, with the report or the release of its attempt. */
+typedef struct retry_permit {
+    bool granted;          /* to send */
+    uint8_t retry__ticket; /* private: the state that granted it */
+    retry_ms wait;         /* ms to the next probe; 0: granted, or nobody knows */
+} retry_permit;
+
+/* Before each attempt. CLOSED grants. OPEN refuses until `open` ms have passed since it opened; the
+   first to ask then is the probe: HALF_OPEN, which refuses all others with `wait` 0 until it is
+   reported. If that takes probe_timeout ms it has failed, and the breaker is OPEN from then on.
+   NULL: granted. */
+RETRY_API retry_permit retry_breaker_ask(retry_breaker *breaker, retry_time now);
+
+/* How the attempt ended; a NULL failure: it worked. CLOSED counts it, and a sick one opens the
+   breaker if the window holds `volume` reports of which `ratio` are sick, to half of its unit. (An
+   eighth with over 1,000 may halve both counts.) The probe's report decides: sick opens it anew, an
+   answer closes it with an empty window. CIRCUIT_BREAKER_OPEN, CLIENT_THROTTLED: as released.
+   Nothing happens if the breaker has opened, closed or been reset since it gave the permit (which,
+   and what was reported with it, may be taken for new again after 60 such changes), if the permit
+   was not granted, or if the breaker is NULL. */
+RETRY_API void retry_breaker_report(retry_breaker *breaker, retry_permit permit,
+                                    const retry_failure *failure, retry_time now);
+
+/* Instead of a report, if there is no outcome: cancelled, or never sent. If it was the probe, the
+   breaker is OPEN and the next to ask is the probe; else nothing happens. */
+RETRY_API void retry_breaker_release(retry_breaker *breaker, retry_permit permit, retry_time now);
+
+/* CLOSED, with an empty window: after a reconnect. NULL: nothing happens. */
+RETRY_API void retry_breaker_reset(retry_breaker *breaker, retry_time now);
+
+/* RETRY_BREAKER_x: what an ask at `now` would meet; OPEN if it would be the probe. NULL: CLOSED. */
+RETRY_API uint8_t retry_breaker_state(const retry_breaker *breaker, retry_time now);
+
+/* A refusal as a failure, for retry_orchestrate: CIRCUIT_BREAKER_OPEN, retry_after is `wait`. A
+   permit that was granted: reason NONE. */
+RETRY_API retry_failure retry_classify_permit(retry_permit permit);
+
+/* Initialiser. */
+#define RETRY_BREAKER_COUCHBASE                     \
+    {                                               \
+        20, RETRY_RATIO(0.5), 60000, 5000, 5000, 0, \
+        {                                           \
+            0,                                      \
+            {                                       \
+                0, 0, 0, 0, 0, 0, 0, 0              \
+            }                                       \
+        }                                           \
+    }
+
+/* ---- Client-side throttling ---------------------------------------------------------------- */
+
+/* One per backend, zeroed. Shared by any number of threads, without a lock. Source: Google's Site
+   Reliability Engineering, "Handling Overload". */
+typedef struct retry_throttle {
+    uint32_t k;             /* RETRY_RATIO of requests to accepts above which it refuses (default:
+                               0: 2; below 1: 1) */
+    uint32_t max_rejection; /* RETRY_RATIO; the highest probability of a refusal (default: 0: 0.9;
+                               over 0.999: 0.999) */
+    retry_ms window;        /* ms, rounded and rolling as a breaker's (default: 0: 120000) */
+    retry__window retry__requests; /* private: all, and the accepted ones */
+} retry_throttle;
+
+/* Before each attempt, first ones too. True: send it; it counts as a request. False, a failure
+   CLIENT_THROTTLED: exactly when random / 2^32 (32 uniform bits) is below the smaller of
+   max_rejection and (requests - k * accepts) / (requests + 1). Unlike in the book refusals are no
+   requests: with them it would not come back from an outage longer than its window. An eighth with
+   over 1,000 requests or accepts may halve both. NULL: true. */
+RETRY_API bool retry_throttle_ask(retry_throttle *throttle, uint32_t random, retry_time now);
+
+/* How an attempt that was sent ended; a NULL failure: it worked. An answer without `throttle` is an
+   accept; all else, and NULL for `throttle`, does nothing. */
+RETRY_API void retry_throttle_report(retry_throttle *throttle, const retry_failure *failure,
+                                     retry_time now);
+
+/* ---- Latency ------------------------------------------------------------------------------- */
+
+/* A percentile of what attempts take. Shared by any number of threads, without a lock; keep the
+   bounds while it runs. */
+typedef struct retry_latency {
+    uint32_t quantile;        /* RETRY_RATIO below 1 (default: 0: 0.95; from 1 on: 0.999) */
+    uint32_t min_samples;     /* samples before which nothing is told (default: 0: 100) */
+    retry_ms min;             /* ms; the estimate's lower bound, above all (default: 0: 1 ms) */
+    retry_ms max;             /* ms; its upper bound (default: 0: none) */
+    uint32_t retry__estimate; /* private: 256ths of a ms; 0: no answer yet */
+    uint32_t retry__samples;  /* private: counted up to min_samples */
+} retry_latency;
+
+/* Learns from an attempt that took `elapsed` ms (over 2^24, 4.6 hours, counts as that). `finished`
+   false: it was given up at that age; it counts as longer if it had reached the estimate, else, and
+   before the first answer, nothing is learnt from it. NULL: nothing happens. Source: Yazidi and
+   Hammer's multiplicative updates (DUMIQE). */
+RETRY_API void retry_latency_add(retry_latency *latency, retry_ms elapsed, bool finished);
+
+/* The estimate in ms, rounded up and within the bounds; UINT32_MAX before min_samples, or for
+   NULL. */
+RETRY_API retry_ms retry_latency_get(const retry_latency *latency);
+
+/* ---- Hedging ------------------------------------------------------------------------------- */
+
+typedef struct retry_hedge_policy {
+    uint32_t max_attempts;        /* copies of one attempt, the first included (default: 0: 2; at
+                                     most 255) */
+    retry_ms delay;               /* ms from one copy's start to the next's (default: 0: what
+                                     `latency` tells) */
+    const retry_latency *latency; /* (default: NULL; without a delay either: no hedges) */
+} retry_hedge_policy;
+
+/* The copies of one attempt. Zero it, set its policy; for one thread at a time. */
+typedef struct retry_hedge {
+    const retry_hedge_policy *policy; /* (default: NULL: no hedges) */
+    uint8_t in_flight;                /* copies on the wire; kept by the library */
+    uint8_t retry__copies;            /* private: copies left */
+    uint8_t retry__state;             /* private: closed, open, or to send no more */
+    retry_ms retry__delay;            /* private: ms that the timer was set to; UINT32_MAX: none */
+    retry_time retry__since;          /* private: when it was set */
+} retry_hedge;
+
+enum {
+    RETRY_HEDGE_FAIL, /* cancel those in flight, hand the failure to retry_orchestrate */
+    RETRY_HEDGE_SEND, /* put one copy on the wire now, set the timer to `delay` */
+    RETRY_HEDGE_WAIT, /* set the timer to `delay`, nothing else */
+    RETRY_HEDGE_HOLD  /* no timer; wait for the copies in flight */
+};
+
+typedef struct retry_hedge_step {
+    uint8_t action; /* RETRY_HEDGE_x (default: FAIL) */
+    uint8_t cause;  /* RETRY_CAUSE_x: why there is no (further) copy; NONE after SEND and WAIT */
+    retry_ms delay; /* ms to set the one timer to; 0: it is due; UINT32_MAX: none (no default) */
+} retry_hedge_step;
+
+/* Begins an attempt, whatever was before: SEND, always and unpaid. Without a timer if there are no
+   hedges, if the latency knows nothing yet, and if the request is NULL or not idempotent. NULL
+   hedge: SEND, no timer. Source, for this and the next three: gRPC's A6. */
+RETRY_API retry_hedge_step retry_hedge_begin(retry_hedge *hedge, const retry_request *request,
+                                             retry_time now);
+
+/* The timer fired: SEND, unless there are no copies left (ATTEMPTS_EXHAUSTED; after an order not to
+   retry PUSHBACK), the request is not idempotent (NOT_IDEMPOTENT), its deadline is reached, or it
+   is not open (DEADLINE), or the client's budget does not pay retry_cost (BUDGET_EXHAUSTED; one
+   that charges failures has to be above its floor): then HOLD while copies are in flight, else
+   FAIL. Too early, or without a timer, WAIT with what is left of it if nothing but the budget could
+   be against the copy. NULL, or an attempt not under way: FAIL, MISUSE. */
+RETRY_API retry_hedge_step retry_hedge_due(retry_hedge *hedge, retry_request *request,
+                                           retry_time now);
+
+/* A copy failed. Keep the failure: after FAIL the last one goes to retry_orchestrate, after
+   PUSHBACK the one with the order. The first that fits:
+   - Final whatever is in flight: FAIL with retry_orchestrate's cause (UNSAFE, UNKNOWN_REASON,
+     NOT_RETRYABLE) or, if retry_permitted does not permit it, NOT_IDEMPOTENT.
+   - An order not to retry: no more copies, PUSHBACK.
+   - Never sent: it is not followed. WAIT with what is left of the timer, if there is one and others
+     are in flight; else NOT_RETRYABLE.
+   - No copies left: ATTEMPTS_EXHAUSTED.
+   - An order to wait: WAIT that long; with nothing in flight NOT_IDEMPOTENT, or DEADLINE if that is
+     reached by then.
+   - The next copy at once, as if its timer had fired.
+   Where there is no further copy: HOLD while others are in flight, else FAIL. NULL, an attempt not
+   under way, nothing in flight: FAIL, MISUSE. */
+RETRY_API retry_hedge_step retry_hedge_failed(retry_hedge *hedge, retry_request *request,
+                                              const retry_failure *failure, retry_time now);
+
+/* A copy worked: returns how many others to cancel; retry_succeed comes next. 0 for NULL and for an
+   attempt not under way. */
+RETRY_API uint32_t retry_hedge_won(retry_hedge *hedge);
+
+/* ---- How many at once ---------------------------------------------------------------------- */
+
+/* One for each route; zero it. Shared by any number of threads, without a lock. Additive increase,
+   multiplicative decrease, as in TCP. */
+typedef struct retry_aimd {
+    uint32_t max;            /* the limit at most, and at first (default: 0: 2) */
+    uint32_t min;            /* the limit at least; above max counts as max (default: 0: 1) */
+    uint32_t increase;       /* added when all is well (default: 0: 1) */
+    uint32_t decrease;       /* RETRY_RATIO to keep (default: 0: a half; over 0.999: 0.999) */
+    retry_ms cooldown;       /* ms between changes (default: 0: 5000; at most 2^30) */
+    uint32_t retry__limit;   /* private: 0: it never fell, and is max */
+    uint32_t retry__fell;    /* private: ms, modulo 2^32; when it fell last */
+    uint32_t retry__changed; /* private: ms, modulo 2^32; when it fell or rose last */
+} retry_aimd;
+
+/* How many may be open at once, `max` and `min` as they are now. NULL: UINT32_MAX. */
+RETRY_API uint32_t retry_aimd_limit(const retry_aimd *aimd);
+
+/* When an attempt ends; NULL failure: it worked. `in_use`: how many are open, with this one. Falls
+   (by one at least, but not below `min`) if the other end asks for less load, did not answer or
+   broke off, and it did not fall within the cooldown; rises on an answer if half of it is in use
+   and it neither fell nor rose within the cooldown. A SERVER_ERROR without `timeout` and
+   `throttle`, and what was never sent, change nothing. Returns the new limit; NULL: UINT32_MAX. */
+RETRY_API uint32_t retry_aimd_report(retry_aimd *aimd, const retry_failure *failure,
+                                     uint32_t in_use, retry_time now);
+
+/* ---- Scopes -------------------------------------------------------------------------------- */
+
+/* A slot. Zero it; the library sets all of it. */
+typedef struct retry_scope {
+    retry_client client;  /* its name's: the table's, but for the budget */
+    retry_budget budget;  /* its name's, once the slot has been used */
+    uint32_t retry__name; /* private: a hash of the name */
+} retry_scope;
+
+/* A bucket for each name. All of it is constant after the first look-up; the slots stay where they
+   are. */
+typedef struct retry_scopes {
+    retry_client client;          /* what each slot's starts as, and the overflow, which pays from
+                                     its budget (default: all defaults: free) */
+    retry_budget_options options; /* of each slot's bucket (no default for the capacity) */
+    retry_scope *slots;           /* yours, zeroed (default: NULL: all names overflow) */
+    uint32_t count;               /* slots (default: 0) */
+} retry_scopes;
+
+/* The client for a request to begin with: that of the name's slot (`length` bytes, compared by a
+   hash of 32 bits; NULL counts as none), which stays the same while its bucket is not full. A name
+   without one gets the first of four slots that was never used, else the first whose bucket is
+   full, else the overflow, &scopes->client. Not for several threads at once; the clients are. NULL:
+   NULL. Source: Smithy's token scopes. */
+RETRY_API const retry_client *retry_scope_client(retry_scopes *scopes, const void *name,
+                                                 size_t length, retry_time now);
+
+/* ---- Policies and budgets from text -------------------------------------------------------- */
+
+/* Reads a policy from `length` bytes, as the header's opening comment has it; the empty text is
+   best-effort. On success sets *policy. False, and nothing is changed but *offset (may be NULL):
+   where the text is wrong, the first byte of a word that is no preset and no known KEY=, of a key
+   that was there before, or of a value; 0 for a NULL argument. */
+RETRY_API bool retry_parse_policy(retry_policy *policy, const char *text, size_t length,
+                                  size_t *offset);
+
+/* The same for a budget; the empty text is none. */
+RETRY_API bool retry_parse_budget(retry_budget_options *options, const char *text, size_t length,
+                                  size_t *offset);
+
+/* Reads a duration, such as 250, 250ms, 1.5s, 2m or 1h, to the end of the text: up to nine
+   decimals, rounded up to a whole ms. False, and *duration is left alone, for anything else, a
+   duration over UINT32_MAX ms and NULL. */
+RETRY_API bool retry_parse_duration(const char *text, size_t length, retry_ms *duration);
 
 #ifdef __cplusplus
 }
@@ -1209,6 +1605,12 @@ RETRY_API retry_clock retry_system_clock(void);
 #endif
 #ifdef RETRY_SYSTEM_CLOCK
 #ifdef _WIN32
+#ifndef WIN32_LEAN_AND_MEAN /* lets winsock2.h come after it */
+#define WIN32_LEAN_AND_MEAN
+#endif
+#ifndef NOMINMAX
+#define NOMINMAX
+#endif
 #include <windows.h>
 #else
 #include <errno.h>
@@ -1226,10 +1628,16 @@ RETRY_API retry_clock retry_system_clock(void);
 #define RETRY__WRAPS
 #endif
 
-/* The steps of every decision, in one piece where speed is asked for, and what few take, outside of
-   it. */
+/* A small step that decisions share with a gate: as a call it would cost those more. */
+#if defined(__GNUC__)
+#define RETRY__INLINE static inline __attribute__((always_inline))
+#else
+#define RETRY__INLINE static
+#endif
+
+/* The steps of every decision, in one piece where speed is asked for; what is rare stays out. */
 #if defined(__GNUC__) && defined(__OPTIMIZE__) && !defined(__OPTIMIZE_SIZE__)
-#define RETRY__HOT static inline __attribute__((always_inline))
+#define RETRY__HOT RETRY__INLINE
 #define RETRY__COLD static __attribute__((noinline, cold))
 #else
 #define RETRY__HOT static
@@ -1332,6 +1740,9 @@ static retry_ms retry__left(retry_time from, retry_ms span, retry_time now)
 #endif
 #elif !defined(_MSC_VER)
 #define RETRY__PLAIN
+#ifdef __TINYC__
+#warning "tcc has no atomics: budgets, gates and the generator are for one thread only."
+#endif
 #endif
 
 static uint32_t retry__load(const uint32_t *counter)
@@ -1383,6 +1794,29 @@ static void retry__store(uint32_t *counter, uint32_t value)
         continue;
 }
 
+/* These two are for words of which one says what another means, or that hand plain fields from
+   thread to thread: all threads see what they do in one order. */
+static uint32_t retry__load_ordered(const uint32_t *word)
+{
+#if defined(RETRY__PLAIN)
+    return retry__load(word);
+#elif defined(__GNUC__)
+    return __atomic_load_n(word, __ATOMIC_SEQ_CST);
+#else
+    return (uint32_t)_InterlockedCompareExchange((volatile long *)word, 0, 0);
+#endif
+}
+
+static bool retry__swap_ordered(uint32_t *word, uint32_t *expected, uint32_t desired)
+{
+#if !defined(RETRY__PLAIN) && defined(__GNUC__)
+    return __atomic_compare_exchange_n(word, expected, desired, false, __ATOMIC_SEQ_CST,
+                                       __ATOMIC_SEQ_CST);
+#else
+    return retry__swap(word, expected, desired); /* MSVC's intrinsics are full barriers */
+#endif
+}
+
 /* >>names */
 
 /* The name with this index among names that stand in a row, each ended by a NUL and the last by
@@ -1428,21 +1862,15 @@ typedef char retry__reasons_fit_32_bits[RETRY_REASON_COUNT < 32 ? 1 : -1];
      RETRY__BIT(NODE_NOT_AVAILABLE) | RETRY__BIT(CIRCUIT_BREAKER_OPEN) |    \
      RETRY__BIT(CLIENT_THROTTLED))
 
-/* The other end did not answer, or broke. */
-#define RETRY__REASONS_SICK                                                      \
-    (RETRY__BIT(ATTEMPT_TIMED_OUT) | RETRY__BIT(SOCKET_CLOSED_WHILE_IN_FLIGHT) | \
-     RETRY__BIT(SOCKET_NOT_AVAILABLE) | RETRY__BIT(SERVICE_NOT_AVAILABLE) |      \
-     RETRY__BIT(NODE_NOT_AVAILABLE) | RETRY__BIT(SERVER_ERROR))
-
 /* What is known of a reason, beside the flags that an application's carries. */
 enum {
     RETRY__TRAIT_UNKNOWN = 0x01, /* UNKNOWN, and what is no reason: not retried */
     RETRY__TRAIT_UNSENT = 0x02,
-    RETRY__TRAIT_SICK = 0x04,
     RETRY__TRAIT_HARMLESS = 0x08,  /* nothing to retry: no reason, not the server's fault */
     RETRY__TRAIT_FORBIDDEN = 0x40, /* of a failure: unsafe, or the server orders no retry */
     RETRY__TRAIT_ALLOWS = RETRY_REASON_ALLOWS_NON_IDEMPOTENT,
-    RETRY__TRAIT_ALWAYS = RETRY_REASON_ALWAYS
+    RETRY__TRAIT_ALWAYS = RETRY_REASON_ALWAYS,
+    RETRY__TRAIT_FREE = RETRY_REASON_FREE
 };
 
 static bool retry__reason_is_user(retry_reason reason)
@@ -1457,8 +1885,8 @@ static uint8_t retry__traits(retry_reason reason)
     ((allows) ? RETRY_REASON_ALLOWS_NON_IDEMPOTENT : 0) | ((always) ? RETRY_REASON_ALWAYS : 0) | \
         RETRY__TRAIT(RETRY__TRAIT_UNKNOWN, RETRY__BIT(UNKNOWN), name) |                          \
         RETRY__TRAIT(RETRY__TRAIT_UNSENT, RETRY__REASONS_UNSENT, name) |                         \
-        RETRY__TRAIT(RETRY__TRAIT_SICK, RETRY__REASONS_SICK, name) |                             \
         RETRY__TRAIT(RETRY__TRAIT_HARMLESS, RETRY__BIT(NONE), name),
+    /* one more than COUNT, of which gcc 12 warns without a reason */
     static const uint8_t traits[] = {RETRY_REASONS(RETRY__X) RETRY__TRAIT_UNKNOWN};
 #undef RETRY__X
 #undef RETRY__TRAIT
@@ -1603,11 +2031,11 @@ static const retry_strategy *retry__strategy(const retry_request *request)
 
 /* What a request's budget is told of. */
 enum {
-    RETRY__BUDGET_NOTHING, /* no strategy was asked: nothing is to be paid */
+    RETRY__BUDGET_NOTHING, /* no strategy was asked, or it is free: the budget is not told */
     RETRY__BUDGET_BEGIN,
     RETRY__BUDGET_REFUSAL, /* of a retry, or a pending answer, by a strategy that was asked */
     RETRY__BUDGET_GRANT,   /* by a strategy that was asked; false: the budget does not pay */
-    RETRY__BUDGET_RESUME,  /* a grant after a pending answer; false: the budget does not pay */
+    RETRY__BUDGET_RESUME,  /* the same of a failure that was charged already, or was no load */
     RETRY__BUDGET_REFUND,
     RETRY__BUDGET_SUCCESS
 };
@@ -1618,7 +2046,7 @@ static bool retry__account(retry_request *request, uint8_t event, const retry_fa
                            retry_time now)
 {
     retry_budget *budget = request->client ? request->client->budget : NULL;
-    if (!budget)
+    if (!budget || event == RETRY__BUDGET_NOTHING)
         return true;
     return budget->retry__account && budget->retry__account(budget, event, request, failure, now);
 }
@@ -1664,13 +2092,19 @@ RETRY_API void retry_cancel(retry_request *request, retry_time now)
     retry__finish(request, RETRY__CANCELLED, RETRY__BUDGET_REFUND, now);
 }
 
+/* ms to the deadline of a request that is not NULL. */
+RETRY__HOT retry_ms retry__remaining(const retry_request *request, retry_time now)
+{
+    if (!retry__open_or_pending(request))
+        return 0;
+    if (request->timeout == 0)
+        return UINT32_MAX;
+    return retry__left(request->started, request->timeout, now);
+}
+
 RETRY_API retry_ms retry_remaining(const retry_request *request, retry_ms limit, retry_time now)
 {
-    retry_ms left = UINT32_MAX;
-    if (!request || !retry__open_or_pending(request))
-        return 0;
-    if (request->timeout != 0)
-        left = retry__left(request->started, request->timeout, now);
+    retry_ms left = request ? retry__remaining(request, now) : 0;
     return limit != 0 ? retry__min(left, limit) : left;
 }
 
@@ -1736,7 +2170,7 @@ static void retry__record(retry_request *request, const retry_failure *failure, 
 
 /* Why no strategy is asked; RETRY_CAUSE_NONE if one is. UNKNOWN is never retried: RFC 0049's text
    says so, though its pseudocode would if idempotent. */
-RETRY__HOT uint8_t retry__screen(const retry_failure *failure, uint8_t traits)
+RETRY__INLINE uint8_t retry__screen(const retry_failure *failure, uint8_t traits)
 {
     const uint8_t deciding =
         RETRY__TRAIT_UNKNOWN | RETRY__TRAIT_HARMLESS | RETRY__TRAIT_ALWAYS | RETRY__TRAIT_FORBIDDEN;
@@ -1844,7 +2278,7 @@ RETRY_API retry_decision retry_orchestrate(retry_request *request, const retry_f
                                            retry_time now)
 {
     const retry_strategy *strategy = retry__strategy(request);
-    uint8_t traits, cause;
+    uint8_t traits, cause, event = RETRY__BUDGET_GRANT;
     retry_action action;
     if (!failure || !strategy || !strategy->retry_after || !retry__open(request))
         return retry__misuse(request);
@@ -1854,20 +2288,25 @@ RETRY_API retry_decision retry_orchestrate(retry_request *request, const retry_f
     if (cause != RETRY_CAUSE_NONE)
         return retry__unasked(request, failure, cause, now);
     action = retry__ask(strategy, request, failure, traits, now);
-    if (action.kind != RETRY_ACTION_AFTER || !retry__open(request))
+    if ((traits & (RETRY__TRAIT_FREE | RETRY__TRAIT_UNSENT)) != 0)
+        event = (traits & RETRY__TRAIT_FREE) != 0 ? RETRY__BUDGET_NOTHING : RETRY__BUDGET_RESUME;
+    else if (action.kind != RETRY_ACTION_AFTER || !retry__open(request))
         retry__account(request, RETRY__BUDGET_REFUSAL, failure, now);
     if (!retry__open(request)) /* any more: the strategy cancelled it */
         return retry__misuse(request);
-    return retry__decide(request, failure, action, RETRY__BUDGET_GRANT, now);
+    return retry__decide(request, failure, action, event, now);
 }
 
 RETRY_API retry_decision retry_resume(retry_request *request, const retry_failure *failure,
                                       retry_action action, retry_time now)
 {
+    uint8_t event = RETRY__BUDGET_NOTHING;
     if (!request || !failure || request->retry__state != RETRY_VERDICT_PENDING)
         return retry__misuse(request);
+    if ((retry__traits(failure->reason) & RETRY_REASON_FREE) == 0)
+        event = RETRY__BUDGET_RESUME;
     request->retry__elapsed = retry__elapsed(request->started, now);
-    return retry__decide(request, failure, retry__answer(action), RETRY__BUDGET_RESUME, now);
+    return retry__decide(request, failure, retry__answer(action), event, now);
 }
 
 /* >>format */
@@ -2373,15 +2812,9 @@ RETRY__COLD bool retry__budget_throttle(retry_budget *budget, uint8_t event,
                                         const retry_failure *failure)
 {
     uint32_t cost = retry__budget_cost(&budget->options, failure);
-    if (event == RETRY__BUDGET_RESUME || /* charged when the strategy was asked */
-        (retry__traits(failure->reason) & RETRY__TRAIT_UNSENT) != 0)
+    if (event == RETRY__BUDGET_RESUME)
         cost = 0;
     return retry__budget_charge(budget, cost) > budget->options.floor;
-}
-
-static bool retry__is_free(retry_reason reason)
-{
-    return retry__reason_is_user(reason) && (reason & RETRY_REASON_FREE) != 0;
 }
 
 static bool retry__budget_account(retry_budget *budget, uint8_t event, retry_request *request,
@@ -2389,15 +2822,11 @@ static bool retry__budget_account(retry_budget *budget, uint8_t event, retry_req
 {
     const retry_budget_options *options = &budget->options;
     uint32_t amount = 0;
-    if (event == RETRY__BUDGET_NOTHING)
-        return true;
     retry__budget_refill(budget, now);
     switch (event) {
     case RETRY__BUDGET_GRANT:
     case RETRY__BUDGET_RESUME:
     case RETRY__BUDGET_REFUSAL:
-        if (retry__is_free(failure->reason))
-            return true;
         if (options->charge_failures)
             return retry__budget_throttle(budget, event, failure);
         return event != RETRY__BUDGET_REFUSAL &&
@@ -2800,15 +3229,28 @@ enum {
 typedef struct retry__scan {
     const char *text;
     size_t left;
-    uint32_t field[RETRY__DATE_FIELDS];
 } retry__scan;
+
+static void retry__scan_skip(retry__scan *scan, size_t length)
+{
+    scan->text += length;
+    scan->left -= length;
+}
 
 static bool retry__scan_literal(retry__scan *scan, char c)
 {
     if (scan->left == 0 || *scan->text != c)
         return false;
-    scan->text++;
-    scan->left--;
+    retry__scan_skip(scan, 1);
+    return true;
+}
+
+static bool retry__scan_digit(retry__scan *scan, uint32_t *digit)
+{
+    if (scan->left == 0 || *scan->text < '0' || *scan->text > '9')
+        return false;
+    *digit = (uint32_t)(*scan->text - '0');
+    retry__scan_skip(scan, 1);
     return true;
 }
 
@@ -2816,10 +3258,8 @@ static bool retry__scan_digits(retry__scan *scan, uint32_t *value, uint32_t coun
 {
     *value = 0;
     for (; count != 0; count--) {
-        uint32_t digit = 0;
-        while (digit < 10 && !retry__scan_literal(scan, (char)('0' + digit)))
-            digit++;
-        if (digit == 10)
+        uint32_t digit;
+        if (!retry__scan_digit(scan, &digit))
             return false;
         *value = *value * 10 + digit;
     }
@@ -2831,10 +3271,10 @@ static bool retry__scan_name(retry__scan *scan, const char *names, uint32_t *ind
 {
     for (*index = 0; *names; ++*index) {
         size_t length = retry__match(scan->text, scan->left, names);
-        scan->text += length;
-        scan->left -= length;
-        if (length != 0)
+        if (length != 0) {
+            retry__scan_skip(scan, length);
             return true;
+        }
         names = retry__nth(names, 1);
     }
     return false;
@@ -2842,7 +3282,7 @@ static bool retry__scan_name(retry__scan *scan, const char *names, uint32_t *ind
 
 /* A format is a text in which %a, %A and %b stand for names as in strftime, and a % before two
    digits for a number: which field it is, and how many digits it has. */
-static bool retry__scan_date(retry__scan *scan, const char *format)
+static bool retry__scan_date(retry__scan *scan, const char *format, uint32_t *field)
 {
     static const char days[] = "Mon\0Tue\0Wed\0Thu\0Fri\0Sat\0Sun\0";
     static const char long_days[] =
@@ -2858,10 +3298,10 @@ static bool retry__scan_date(retry__scan *scan, const char *format)
         } else if (*format == 'A') {
             ok = retry__scan_name(scan, long_days, &weekday);
         } else if (*format == 'b') {
-            ok = retry__scan_name(scan, months, &scan->field[RETRY__MONTH]);
+            ok = retry__scan_name(scan, months, &field[RETRY__MONTH]);
         } else {
-            uint32_t *field = &scan->field[*format - '0'];
-            ok = retry__scan_digits(scan, field, (uint32_t)(*++format - '0'));
+            uint32_t *number = &field[*format - '0'];
+            ok = retry__scan_digits(scan, number, (uint32_t)(*++format - '0'));
         }
     }
     return ok && scan->left == 0;
@@ -2919,14 +3359,15 @@ static bool retry__parse_date(const char *value, size_t length, int64_t unix_sec
                                   "%a %b  %01 %32:%42:%52 %24\0";
     const char *format;
     retry__scan scan;
+    uint32_t field[RETRY__DATE_FIELDS];
     for (format = formats; *format; format = retry__nth(format, 1)) {
         scan.text = value;
         scan.left = length;
-        if (!retry__scan_date(&scan, format))
+        if (!retry__scan_date(&scan, format, field))
             continue;
         if (format[1] == 'A')
-            scan.field[RETRY__YEAR] = retry__full_year(scan.field[RETRY__YEAR], unix_seconds);
-        return retry__unix_seconds(scan.field, date);
+            field[RETRY__YEAR] = retry__full_year(field[RETRY__YEAR], unix_seconds);
+        return retry__unix_seconds(field, date);
     }
     return false;
 }
@@ -3006,23 +3447,35 @@ RETRY_API retry_decision retry_run(retry_request *request, const retry_clock *cl
 /* >>clock */
 
 #ifdef RETRY_SYSTEM_CLOCK
-static retry_time retry__system_now(void *context)
+static uint64_t retry__system_ms(void)
 {
-    (void)context;
-#if defined(_WIN32)
-    return (retry_time)GetTickCount64();
+#if defined(_WIN32) /* GetTickCount64 goes in steps of 10 to 16 ms */
+    LARGE_INTEGER frequency, count;
+    uint64_t each, rest;
+    QueryPerformanceFrequency(&frequency);
+    QueryPerformanceCounter(&count);
+    each = (uint64_t)frequency.QuadPart;
+    rest = (uint64_t)count.QuadPart % each;
+    return (uint64_t)count.QuadPart / each * 1000 + rest * 1000 / each;
 #else
     struct timespec now;
     clock_gettime(CLOCK_MONOTONIC, &now);
-    return (retry_time)((uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000);
+    return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
 #endif
+}
+
+static retry_time retry__system_now(void *context)
+{
+    (void)context;
+    return (retry_time)retry__system_ms();
 }
 
 static void retry__system_sleep(void *context, retry_ms delay)
 {
-    (void)context;
-#if defined(_WIN32)
-    Sleep(delay == INFINITE ? delay - 1 : delay);
+#if defined(_WIN32) /* Sleep returns up to a tick early */
+    uint64_t now = retry__system_ms(), end = now + delay;
+    for (; now < end; now = retry__system_ms())
+        Sleep((DWORD)(end - now < INFINITE ? end - now : INFINITE - 1));
 #else
     struct timespec left;
     left.tv_sec = (time_t)(delay / 1000);
@@ -3030,6 +3483,7 @@ static void retry__system_sleep(void *context, retry_ms delay)
     while (nanosleep(&left, &left) != 0 && errno == EINTR)
         continue;
 #endif
+    (void)context;
 }
 
 RETRY_API retry_clock retry_system_clock(void)
@@ -3048,71 +3502,1349 @@ enum {
     RETRY__ANSWERED /* somebody is there, if only to say no */
 };
 
-__attribute__((unused)) static uint8_t retry__outcome(const retry_failure *failure)
+#define RETRY__REASONS_SICK                                                      \
+    (RETRY__BIT(ATTEMPT_TIMED_OUT) | RETRY__BIT(SOCKET_CLOSED_WHILE_IN_FLIGHT) | \
+     RETRY__BIT(SOCKET_NOT_AVAILABLE) | RETRY__BIT(SERVICE_NOT_AVAILABLE) |      \
+     RETRY__BIT(NODE_NOT_AVAILABLE) | RETRY__BIT(SERVER_ERROR))
+
+/* Masks and not traits, whose table gates alone would bring along. */
+static uint8_t retry__outcome(const retry_failure *failure)
 {
+    uint32_t bit;
     if (!failure)
         return RETRY__ANSWERED;
-    if (failure->reason == RETRY_REASON_CIRCUIT_BREAKER_OPEN ||
-        failure->reason == RETRY_REASON_CLIENT_THROTTLED)
+    bit = failure->reason < RETRY_REASON_COUNT ? (uint32_t)1 << failure->reason : 0;
+    if ((bit & (RETRY__BIT(CIRCUIT_BREAKER_OPEN) | RETRY__BIT(CLIENT_THROTTLED))) != 0)
         return RETRY__IGNORED;
-    if (failure->timeout || (retry__traits(failure->reason) & RETRY__TRAIT_SICK) != 0)
-        return RETRY__SICK;
-    return RETRY__ANSWERED;
+    return failure->timeout || (bit & RETRY__REASONS_SICK) != 0 ? RETRY__SICK : RETRY__ANSWERED;
 }
 
-/* (implementation: rate: begin) */
-/* (implementation: rate: end) */
+/* >>rate */
 
-/* (implementation: breaker: begin) */
-/* (implementation: breaker: end) */
+#define RETRY__RATE_SEND UINT32_C(1000000) /* millionths */
 
-/* (implementation: throttle: begin) */
-/* (implementation: throttle: end) */
+/* A `now` that is behind by more ms than a budget's may be, but not by more than this, is that of a
+   clock which was set back: the rate goes on from there. Any other is later. */
+#define RETRY__RATE_BEHIND (UINT32_C(1) << 27)
 
-/* (implementation: latency: begin) */
-/* (implementation: latency: end) */
+/* ms by which this call alone moves the rate's clock. */
+RETRY__WRAPS static retry_ms retry__rate_passed(retry_rate *rate, uint32_t now)
+{
+    uint32_t seen = retry__load(&rate->retry__clock);
+    uint32_t behind = seen - now;
+    if (behind <= RETRY__BUDGET_BEHIND || !retry__swap(&rate->retry__clock, &seen, now))
+        return 0;
+    return behind <= RETRY__RATE_BEHIND ? 0 : now - seen;
+}
 
-/* (implementation: hedge: begin) */
-/* (implementation: hedge: end) */
+/* Puts what the limit makes in `passed` ms into the bucket, which holds what it makes in a second,
+   or one send, then takes `cost` if it is there. Returns how much of that is missing, in
+   millionths. */
+RETRY__HOT uint32_t retry__rate_take(retry_rate *rate, uint32_t limit, retry_ms passed,
+                                     uint32_t cost)
+{
+    uint32_t capacity = retry__min(retry__max(limit, 1000), UINT32_MAX / 1000) * 1000;
+    uint32_t earned = retry__multiply(limit, passed);
+    uint32_t tokens = retry__load(&rate->retry__tokens), full;
+    do {
+        full = retry__min(retry__add(tokens, earned), capacity);
+    } while (!retry__swap(&rate->retry__tokens, &tokens, full < cost ? full : full - cost));
+    return retry__subtract(cost, full);
+}
 
-/* (implementation: aimd: begin) */
-/* (implementation: aimd: end) */
+/* x / y for a y above 0, bit by bit. */
+static uint32_t retry__quotient(uint32_t x, uint32_t y)
+{
+    uint32_t quotient = 0, bit = 1;
+    for (; y <= x >> 1; y <<= 1)
+        bit <<= 1;
+    for (; bit != 0; bit >>= 1) {
+        if (x >= y) {
+            x -= y;
+            quotient += bit;
+        }
+        y >>= 1;
+    }
+    return quotient;
+}
 
-/* (implementation: scopes: begin) */
-/* (implementation: scopes: end) */
+RETRY_API retry_ms retry_rate_ask(retry_rate *rate, retry_time now)
+{
+    uint32_t limit = rate ? retry__load_ordered(&rate->retry__limit) : 0, missing;
+    retry_ms passed;
+    if (limit == 0)
+        return 0;
+    passed = retry__rate_passed(rate, (uint32_t)now);
+    missing = retry__rate_take(rate, limit, passed, RETRY__RATE_SEND);
+    return missing != 0 ? retry__quotient(missing - 1, limit) + 1 : 0;
+}
 
-/* (implementation: from text: begin) */
-/* (implementation: from text: end) */
+/* x / 500: half of retry__thousandth's shift, and as exact. */
+static uint32_t retry__half_second(uint32_t x)
+{
+    return (uint32_t)(((uint64_t)x * 274877907) >> 37);
+}
+
+/* How many half seconds began between two instants. Before these wrap there are 8,589,935, the last
+   one cut short. */
+static uint32_t retry__half_seconds(uint32_t from, uint32_t to)
+{
+    uint32_t first = retry__half_second(from), last = retry__half_second(to);
+    return last >= first ? last - first : last + 8589935 - first;
+}
+
+/* Counts responses. The first of a half second ends the time before it: the rate of that goes into
+   the measured one. Returns the ms since the last report. */
+RETRY__WRAPS static retry_ms retry__rate_measure(retry_rate *rate, uint32_t responses)
+{
+    uint32_t from = rate->retry__reported, to = retry__load(&rate->retry__clock), halves, fresh;
+    retry_ms passed = from - to <= RETRY__RATE_BEHIND ? 0 : to - from;
+    rate->retry__reported = to;
+    rate->retry__count = retry__min(rate->retry__count + responses, 500000);
+    halves = retry__half_seconds(to - passed, to);
+    if (halves != 0) {
+        fresh = retry__quotient(rate->retry__count * 8000, halves);
+        rate->retry__measured = retry__scale(fresh, RETRY_RATIO(0.8)) +
+                                retry__scale(rate->retry__measured, RETRY_RATIO(0.2));
+        rate->retry__count = 0;
+    }
+    return passed;
+}
+
+/* The largest number below 2^19 whose cube is at most x. */
+static uint32_t retry__cube_root(uint64_t x)
+{
+    uint64_t root = 0, bit = UINT32_C(1) << 18;
+    for (; bit != 0; bit >>= 1) {
+        uint64_t next = root + bit;
+        if (next * next * next <= x)
+            root = next;
+    }
+    return (uint32_t)root;
+}
+
+/* 0.4 * x^3 for x seconds, both in 4000ths, x up to 2^21 of them: 879609 is 2^45 * 0.4 / 4000^2,
+   rounded. */
+static uint32_t retry__rate_cubic(uint32_t seconds)
+{
+    uint64_t x = seconds;
+    return retry__narrow((((x * x * x) >> 20) * 879609) >> 25);
+}
+
+/* A limit in thousandths from one in 2000ths, not below the lowest. */
+static uint32_t retry__rate_bound(const retry_rate *rate, uint32_t limit)
+{
+    return retry__max((limit + 1) >> 1, rate->min ? rate->min : 500);
+}
+
+/* The limit after throttled reports, from which the curve begins anew. */
+static uint32_t retry__rate_cut(retry_rate *rate, uint32_t limit, uint32_t times)
+{
+    if (limit == 0)
+        limit = UINT32_MAX;
+    for (; times != 0; times--) {
+        rate->retry__peak = retry__min(rate->retry__measured, retry__multiply(limit, 4));
+        limit = retry__rate_bound(rate, retry__scale(rate->retry__peak, RETRY_RATIO(0.7 / 2)));
+    }
+    rate->retry__return = UINT32_MAX; /* worked out when it is needed: cuts come in bursts */
+    rate->retry__since = 0;
+    return limit;
+}
+
+/* The limit after any other report: peak + 0.4 * (since - return)^3, twice the measured rate at
+   most. At first it is 0.7 * peak, so `return` is the cube root of 0.75 * peak; 12,000,000 is
+   0.75 * 4000^2. */
+static uint32_t retry__rate_grow(retry_rate *rate, retry_ms passed)
+{
+    uint32_t since, limit = rate->retry__peak;
+    if (rate->retry__return == UINT32_MAX)
+        rate->retry__return = retry__cube_root((uint64_t)limit * 12000000);
+    rate->retry__since = retry__min(retry__add(rate->retry__since, passed), UINT32_C(1) << 19);
+    since = rate->retry__since * 4;
+    if (since < rate->retry__return)
+        limit = retry__subtract(limit, retry__rate_cubic(rate->retry__return - since));
+    else
+        limit = retry__add(limit, retry__rate_cubic(since - rate->retry__return));
+    return retry__rate_bound(rate, retry__min(limit >> 1, rate->retry__measured));
+}
+
+/* A rate's inbox: how many reports wait while a thread is at others, and how many of them were
+   throttled. 127 cuts bring any limit down to the lowest. */
+#define RETRY__RATE_REPORTS UINT32_C(0x00ffffff)
+#define RETRY__RATE_THROTTLED UINT32_C(0x7f000000)
+#define RETRY__RATE_ONE_THROTTLED (UINT32_C(1) << 24)
+#define RETRY__RATE_BUSY UINT32_C(0x80000000)
+
+/* The inbox with a report more. */
+static uint32_t retry__rate_post(uint32_t inbox, bool throttled)
+{
+    if ((inbox & RETRY__RATE_REPORTS) != RETRY__RATE_REPORTS)
+        inbox++;
+    if (throttled && (inbox & RETRY__RATE_THROTTLED) != RETRY__RATE_THROTTLED)
+        inbox += RETRY__RATE_ONE_THROTTLED;
+    return inbox;
+}
+
+/* Takes what came in meanwhile. 0: nothing did, and another thread may be at the next. */
+static uint32_t retry__rate_collect(retry_rate *rate)
+{
+    uint32_t seen = retry__load(&rate->retry__inbox);
+    while (!retry__swap_ordered(&rate->retry__inbox, &seen,
+                                seen == RETRY__RATE_BUSY ? 0 : RETRY__RATE_BUSY))
+        continue;
+    return seen - RETRY__RATE_BUSY;
+}
+
+/* What the reports make of the limit. */
+static void retry__rate_learn(retry_rate *rate, uint32_t reports, uint32_t now)
+{
+    uint32_t throttled = reports >> 24;
+    uint32_t limit = retry__load(&rate->retry__limit), next;
+    retry_ms earning, passed;
+    if (!rate->retry__begun) {
+        rate->retry__begun = true;
+        rate->retry__reported = now;
+        retry__store(&rate->retry__clock, now);
+    }
+    earning = retry__rate_passed(rate, now);
+    passed = retry__rate_measure(rate, reports & RETRY__RATE_REPORTS);
+    if (limit == 0 && throttled == 0)
+        return;
+    next = throttled ? retry__rate_cut(rate, limit, throttled) : retry__rate_grow(rate, passed);
+    retry__rate_take(rate, limit, earning, 0);
+    retry__swap_ordered(&rate->retry__limit, &limit, next); /* no other thread changes it */
+}
+
+RETRY_API void retry_rate_report(retry_rate *rate, const retry_failure *failure, retry_time now)
+{
+    bool throttled = failure && failure->throttle;
+    uint32_t seen, next;
+    if (!rate || retry__outcome(failure) == RETRY__IGNORED)
+        return;
+    seen = retry__load(&rate->retry__inbox);
+    do {
+        next = seen == 0 ? RETRY__RATE_BUSY : retry__rate_post(seen, throttled);
+    } while (!retry__swap_ordered(&rate->retry__inbox, &seen, next));
+    if (seen != 0) /* the thread that is at others sees to this one, too */
+        return;
+    next = retry__rate_post(0, throttled);
+    do {
+        retry__rate_learn(rate, next, (uint32_t)now);
+        next = retry__rate_collect(rate);
+    } while (next != 0);
+}
+
+RETRY_API uint32_t retry_rate_get(const retry_rate *rate)
+{
+    uint32_t limit = rate ? retry__load(&rate->retry__limit) : 0;
+    return limit ? limit : UINT32_MAX;
+}
+
+/* >>window */
+
+/* All, and the marked ones (the sick, the accepted), of the last eight slices of 2^shift ms. A
+   slice is one word: from the lowest bit on 12 for all, 12 for the marked, 2 for how often it was
+   emptied, 6 for the owner: a breaker's generation, so that a new one begins with empty slices. */
+#define RETRY__WINDOW_ALL UINT32_C(0x00000001)
+#define RETRY__WINDOW_MARKED UINT32_C(0x00001000)
+#define RETRY__WINDOW_COUNTS UINT32_C(0x00ffffff)
+#define RETRY__WINDOW_FULL UINT32_C(0x00800800) /* one of the counts has reached 2,048 */
+#define RETRY__WINDOW_HALVES UINT32_C(0x007ff7ff)
+#define RETRY__WINDOW_EMPTIED UINT32_C(0x01000000)
+
+typedef struct retry__counts {
+    uint32_t all, marked; /* 0 to 16,384 */
+} retry__counts;
+
+/* ms that have passed since an instant of which 32 bits were kept; none if the clock is up to 2^27
+   ms behind it. */
+RETRY__WRAPS static retry_ms retry__passed(uint32_t from, uint32_t now)
+{
+    uint32_t passed = now - from;
+    return passed >> 27 == 31 ? 0 : passed;
+}
+
+/* The shift of slices of which eight last `length` ms, which is not 0. In fours first, as every
+   attempt asks. */
+static uint32_t retry__window_shift(retry_ms length)
+{
+    uint32_t slice = (retry__min(length, UINT32_C(1) << 23) - 1) >> 3;
+    uint32_t shift = 0;
+    for (; slice >= 16; slice >>= 4)
+        shift += 4;
+    for (; slice != 0; slice >>= 1)
+        shift++;
+    return shift;
+}
+
+/* Goes on from the slice that ends at `end` to the one that ends at `next`, `slices` later, unless
+   another thread has. Those up to it are emptied first: they hold what was counted a window or more
+   ago. Who sees `next` may count while another who saw `end` still empties; that one finds the word
+   changed since it was read, as no emptying leaves a word as it was. */
+RETRY__WRAPS static void retry__window_turn(retry__window *window, uint32_t *end, uint32_t next,
+                                            uint32_t shift, uint32_t slices)
+{
+    for (; slices != 0; slices--) {
+        uint32_t *slice = &window->retry__slices[((next >> shift) - slices + 1) & 7];
+        uint32_t counts = retry__load_ordered(slice);
+        uint32_t emptied = (counts + RETRY__WINDOW_EMPTIED) & (3 * RETRY__WINDOW_EMPTIED);
+        if (retry__load_ordered(&window->retry__end) == *end)
+            retry__swap_ordered(slice, &counts, emptied);
+    }
+    if (retry__swap_ordered(&window->retry__end, end, next))
+        *end = next;
+}
+
+/* Moves the window on to `now`, unless the clock is behind; returns the end of the slice under way.
+   An end of 0 means none yet (or, of slices of 1 ms, instant 0: a clock that steps back from there
+   takes the window along). */
+RETRY__COLD uint32_t retry__window_move(retry__window *window, uint32_t shift, uint32_t now)
+{
+    uint32_t rest = (UINT32_C(1) << shift) - 1;
+    uint32_t end = retry__load_ordered(&window->retry__end);
+    while (end != (now | rest)) {
+        uint32_t slices = retry__passed(end & ~rest, now) >> shift;
+        if (slices == 0 && end != 0)
+            break;
+        retry__window_turn(window, &end, now | rest, shift, retry__min(slices, 8));
+    }
+    return end;
+}
+
+/* The slice under way at `now`. */
+RETRY__HOT uint32_t *retry__window_at(retry__window *window, retry_ms length, uint32_t now)
+{
+    uint32_t shift = retry__window_shift(length);
+    uint32_t end = retry__load_ordered(&window->retry__end);
+    if (end == 0 || retry__passed(end, now) != 0)
+        end = retry__window_move(window, shift, now);
+    return &window->retry__slices[(end >> shift) & 7];
+}
+
+/* Whether a slice counts for `owner`: the upper 6 bits of each. */
+static bool retry__window_owns(uint32_t owner, uint32_t slice)
+{
+    return (owner ^ slice) >> 26 == 0;
+}
+
+/* A slice with `more` counted. */
+static uint32_t retry__window_add(uint32_t slice, uint32_t owner, uint32_t more)
+{
+    if (!retry__window_owns(owner, slice))
+        slice = owner | (slice & (3 * RETRY__WINDOW_EMPTIED));
+    if ((slice & RETRY__WINDOW_FULL) != 0)
+        slice = (slice & ~RETRY__WINDOW_COUNTS) | ((slice >> 1) & RETRY__WINDOW_HALVES);
+    return slice + more;
+}
+
+static retry__counts retry__window_sum(const retry__window *window, uint32_t owner)
+{
+    retry__counts sum = {0, 0};
+    uint32_t i;
+    for (i = 0; i < 8; i++) {
+        uint32_t slice = retry__load_ordered(&window->retry__slices[i]);
+        if (!retry__window_owns(owner, slice))
+            continue;
+        sum.all += slice & 0xfff;
+        sum.marked += (slice >> 12) & 0xfff;
+    }
+    return sum;
+}
+
+/* >>breaker */
+
+enum { RETRY__BREAKER_DUE = RETRY_BREAKER_HALF_OPEN + 1 }; /* OPEN; the next to ask is the probe */
+
+/* The word that every change of state swaps: from the lowest bit on 2 of state, 6 of generation
+   (both are the ticket of its permits), and the last 24 of the instant at which the state began.
+   The window tells the rest: it is moved on to that instant, and stays there until the breaker has
+   closed again or the next probe is sent. */
+enum {
+    RETRY__BREAKER_STATE = 0x03,
+    RETRY__BREAKER_GENERATION = 0xfc,
+    RETRY__BREAKER_NEXT_GENERATION = 0x04
+};
+
+static uint32_t *retry__breaker_slice(retry_breaker *breaker, uint32_t now)
+{
+    retry_ms window = breaker->window ? breaker->window : 60000;
+    return retry__window_at(&breaker->retry__reports, window, now);
+}
+
+static retry_ms retry__breaker_span(retry_ms span)
+{
+    return span ? retry__min(span, UINT32_C(1) << 30) : 5000;
+}
+
+/* When the state began: the last such instant that is not past the slice under way. */
+RETRY__WRAPS static uint32_t retry__breaker_since(const retry_breaker *breaker, uint32_t word)
+{
+    uint32_t end = retry__load_ordered(&breaker->retry__reports.retry__end);
+    return end - ((end - (word >> 8)) & 0xffffff);
+}
+
+/* The state that an ask at `now` meets; *wait: ms to the next probe, 0 unless that is OPEN. */
+static uint8_t retry__breaker_meets(const retry_breaker *breaker, uint32_t word, uint32_t now,
+                                    retry_ms *wait)
+{
+    uint32_t state = word & RETRY__BREAKER_STATE;
+    retry_ms passed;
+    *wait = 0;
+    if (state == RETRY_BREAKER_CLOSED)
+        return RETRY_BREAKER_CLOSED;
+    passed = retry__passed(retry__breaker_since(breaker, word), now);
+    if (state == RETRY_BREAKER_HALF_OPEN) {
+        retry_ms timeout = retry__breaker_span(breaker->probe_timeout);
+        if (passed < timeout)
+            return RETRY_BREAKER_HALF_OPEN;
+        passed -= timeout;
+    }
+    if (state != RETRY__BREAKER_DUE)
+        *wait = retry__subtract(retry__breaker_span(breaker->open), passed);
+    return RETRY_BREAKER_OPEN;
+}
+
+/* Changes from the state that *word tells to another. False: another thread was faster, and *word
+   is what it left. The states that grant permits have even numbers; to leave one begins a new
+   generation, in which those permits are void. */
+static bool retry__breaker_change(retry_breaker *breaker, uint32_t *word, uint32_t state,
+                                  uint32_t now)
+{
+    uint32_t generation = *word & RETRY__BREAKER_GENERATION;
+    uint32_t next;
+    if ((*word & 1) == 0)
+        generation = (generation + RETRY__BREAKER_NEXT_GENERATION) & RETRY__BREAKER_GENERATION;
+    next = ((now & 0xffffff) << 8) | generation | state;
+    retry__breaker_slice(breaker, now); /* moves the window on */
+    if (!retry__swap_ordered(&breaker->retry__state, word, next))
+        return false;
+    *word = next;
+    return true;
+}
+
+static bool retry__breaker_trips(const retry_breaker *breaker, uint32_t owner)
+{
+    retry__counts reports = retry__window_sum(&breaker->retry__reports, owner);
+    uint32_t volume = breaker->volume ? retry__min(breaker->volume, 500) : 20;
+    uint32_t ratio = breaker->ratio ? retry__min(breaker->ratio, RETRY_RATIO(1)) : RETRY_RATIO(0.5);
+    return reports.all >= volume &&
+           reports.marked * 2 * RETRY_RATIO(1) >= (ratio * 2 - 1) * reports.all;
+}
+
+/* Counts a report on a permit of CLOSED. The state is looked at once the slice has been read: who
+   counted there for a later state before that has changed the state too, and who does so after it
+   makes the swap fail. */
+static void retry__breaker_count(retry_breaker *breaker, uint8_t ticket, bool sick, uint32_t now)
+{
+    uint32_t owner = (uint32_t)ticket << 24;
+    uint32_t more = sick ? RETRY__WINDOW_ALL + RETRY__WINDOW_MARKED : RETRY__WINDOW_ALL;
+    uint32_t *slice = retry__breaker_slice(breaker, now);
+    uint32_t seen = retry__load_ordered(slice);
+    uint32_t word;
+    do {
+        word = retry__load_ordered(&breaker->retry__state);
+        if ((uint8_t)word != ticket)
+            return;
+    } while (!retry__swap_ordered(slice, &seen, retry__window_add(seen, owner, more)));
+    if (sick && retry__breaker_trips(breaker, owner))
+        retry__breaker_change(breaker, &word, RETRY_BREAKER_OPEN, now);
+}
+
+/* An attempt's end, with its RETRY__x outcome. */
+static void retry__breaker_end(retry_breaker *breaker, retry_permit permit, uint8_t outcome,
+                               uint32_t now)
+{
+    static const uint8_t after_probe[] = {
+        RETRY__BREAKER_DUE,  /* RETRY__IGNORED */
+        RETRY_BREAKER_OPEN,  /* RETRY__SICK */
+        RETRY_BREAKER_CLOSED /* RETRY__ANSWERED */
+    };
+    uint32_t word;
+    retry_ms wait;
+    if (!breaker || !permit.granted)
+        return;
+    word = retry__load_ordered(&breaker->retry__state);
+    if ((uint8_t)word != permit.retry__ticket)
+        return;
+    if ((word & RETRY__BREAKER_STATE) != RETRY_BREAKER_CLOSED) {
+        if (retry__breaker_meets(breaker, word, now, &wait) == RETRY_BREAKER_HALF_OPEN)
+            retry__breaker_change(breaker, &word, after_probe[outcome], now);
+    } else if (outcome != RETRY__IGNORED) {
+        retry__breaker_count(breaker, permit.retry__ticket, outcome == RETRY__SICK, now);
+    }
+}
+
+RETRY_API retry_permit retry_breaker_ask(retry_breaker *breaker, retry_time now)
+{
+    retry_permit permit = {true, 0, 0};
+    uint32_t word;
+    if (!breaker)
+        return permit;
+    word = retry__load_ordered(&breaker->retry__state);
+    while ((word & RETRY__BREAKER_STATE) != RETRY_BREAKER_CLOSED) {
+        uint8_t state = retry__breaker_meets(breaker, word, (uint32_t)now, &permit.wait);
+        if (state == RETRY_BREAKER_HALF_OPEN || permit.wait != 0) {
+            permit.granted = false;
+            return permit;
+        }
+        if (retry__breaker_change(breaker, &word, RETRY_BREAKER_HALF_OPEN, (uint32_t)now))
+            break;
+    }
+    retry__breaker_slice(breaker, (uint32_t)now); /* moves the window on: nobody may report */
+    permit.retry__ticket = (uint8_t)word;
+    return permit;
+}
+
+RETRY_API void retry_breaker_report(retry_breaker *breaker, retry_permit permit,
+                                    const retry_failure *failure, retry_time now)
+{
+    retry__breaker_end(breaker, permit, retry__outcome(failure), (uint32_t)now);
+}
+
+RETRY_API void retry_breaker_release(retry_breaker *breaker, retry_permit permit, retry_time now)
+{
+    retry__breaker_end(breaker, permit, RETRY__IGNORED, (uint32_t)now);
+}
+
+RETRY_API void retry_breaker_reset(retry_breaker *breaker, retry_time now)
+{
+    uint32_t word;
+    if (!breaker)
+        return;
+    word = retry__load_ordered(&breaker->retry__state);
+    while (!retry__breaker_change(breaker, &word, RETRY_BREAKER_CLOSED, (uint32_t)now))
+        continue;
+}
+
+RETRY_API uint8_t retry_breaker_state(const retry_breaker *breaker, retry_time now)
+{
+    retry_ms wait;
+    if (!breaker)
+        return RETRY_BREAKER_CLOSED;
+    return retry__breaker_meets(breaker, retry__load_ordered(&breaker->retry__state), (uint32_t)now,
+                                &wait);
+}
+
+RETRY_API retry_failure retry_classify_permit(retry_permit permit)
+{
+    retry_failure failure = retry__failure(RETRY_REASON_NONE, 0);
+    if (!permit.granted) {
+        failure.reason = RETRY_REASON_CIRCUIT_BREAKER_OPEN;
+        failure.retry_after = permit.wait;
+    }
+    return failure;
+}
+
+/* >>throttle */
+
+static uint32_t *retry__throttle_slice(retry_throttle *throttle, uint32_t now)
+{
+    retry_ms window = throttle->window ? throttle->window : 120000;
+    return retry__window_at(&throttle->retry__requests, window, now);
+}
+
+static void retry__throttle_count(uint32_t *slice, uint32_t more)
+{
+    uint32_t seen = retry__load_ordered(slice);
+    while (!retry__swap_ordered(slice, &seen, retry__window_add(seen, 0, more)))
+        continue;
+}
+
+/* Whether random / 2^32 is below the probability of a refusal, as 16.16 and multiplied out. The
+   excess has no fraction below 2^-16, so what the last shift cuts off makes no difference. */
+static bool retry__throttle_refuses(const retry_throttle *throttle, uint32_t random)
+{
+    retry__counts requests = retry__window_sum(&throttle->retry__requests, 0);
+    uint32_t k = throttle->k ? retry__max(throttle->k, RETRY_RATIO(1)) : RETRY_RATIO(2);
+    uint32_t most = throttle->max_rejection ? throttle->max_rejection : RETRY_RATIO(0.9);
+    uint32_t excess = retry__subtract(requests.all << 16, retry__multiply(k, requests.marked));
+    return random >> 16 < retry__min(most, RETRY_RATIO(0.999)) &&
+           excess > (uint32_t)(((uint64_t)random * (requests.all + 1)) >> 16);
+}
+
+RETRY_API bool retry_throttle_ask(retry_throttle *throttle, uint32_t random, retry_time now)
+{
+    uint32_t *slice;
+    if (!throttle)
+        return true;
+    slice = retry__throttle_slice(throttle, (uint32_t)now);
+    if (retry__throttle_refuses(throttle, random))
+        return false;
+    retry__throttle_count(slice, RETRY__WINDOW_ALL);
+    return true;
+}
+
+RETRY_API void retry_throttle_report(retry_throttle *throttle, const retry_failure *failure,
+                                     retry_time now)
+{
+    bool accepted = retry__outcome(failure) == RETRY__ANSWERED && !(failure && failure->throttle);
+    if (throttle && accepted)
+        retry__throttle_count(retry__throttle_slice(throttle, (uint32_t)now), RETRY__WINDOW_MARKED);
+}
+
+/* >>latency */
+
+/* A latency's settings, with their defaults in place of zero. */
+typedef struct retry__percentile {
+    uint32_t quantile, min_samples;
+    retry_ms min, max;
+} retry__percentile;
+
+static retry__percentile retry__percentile_of(const retry_latency *latency)
+{
+    retry__percentile percentile;
+    percentile.quantile = latency->quantile ? latency->quantile : RETRY_RATIO(0.95);
+    if (percentile.quantile >= RETRY_RATIO(1))
+        percentile.quantile = RETRY_RATIO(0.999);
+    percentile.min_samples = latency->min_samples ? latency->min_samples : 100;
+    percentile.min = latency->min ? latency->min : 1;
+    percentile.max = latency->max ? latency->max : UINT32_MAX;
+    return percentile;
+}
+
+static retry_ms retry__percentile_bound(const retry__percentile *percentile, retry_ms ms)
+{
+    return retry__max(retry__min(ms, percentile->max), percentile->min);
+}
+
+/* ms as estimates are kept, in 256ths. */
+static uint32_t retry__latency_fine(retry_ms ms)
+{
+    return ms >> 24 == 0 ? ms << 8 : UINT32_MAX;
+}
+
+/* The estimate after a sample. It comes to rest where as much goes up as comes down, with a share
+   of `quantile` of the samples below it. A step is estimate * ratio / 2^5, rounded up: a short one
+   would be none. */
+static uint32_t retry__latency_move(uint32_t estimate, uint32_t sample, uint32_t quantile)
+{
+    bool up = sample > estimate;
+    uint32_t distance = up ? sample - estimate : estimate - sample;
+    uint32_t ratio = up ? quantile : RETRY_RATIO(1) - quantile;
+    uint32_t step = (uint32_t)(((uint64_t)estimate * ratio + 0x1fffff) >> (16 + 5));
+    step = retry__min(step, distance);
+    return up ? estimate + step : estimate - step;
+}
+
+/* Counts a sample, until there are enough. */
+static void retry__latency_count(retry_latency *latency, uint32_t enough)
+{
+    uint32_t samples = retry__load(&latency->retry__samples);
+    while (samples < enough && !retry__swap(&latency->retry__samples, &samples, samples + 1))
+        continue;
+}
+
+RETRY_API void retry_latency_add(retry_latency *latency, retry_ms elapsed, bool finished)
+{
+    retry__percentile percentile;
+    uint32_t estimate, sample, next;
+    if (!latency)
+        return;
+    estimate = retry__load(&latency->retry__estimate);
+    if (!finished) {
+        if (estimate == 0 || retry__latency_fine(elapsed) < estimate)
+            return;
+        elapsed = UINT32_MAX; /* who knows how much longer it would have taken */
+    }
+    /* an estimate that goes past no sample stays within the bounds of the samples */
+    percentile = retry__percentile_of(latency);
+    sample = retry__latency_fine(retry__percentile_bound(&percentile, elapsed));
+    do {
+        next = estimate ? retry__latency_move(estimate, sample, percentile.quantile) : sample;
+    } while (!retry__swap(&latency->retry__estimate, &estimate, next));
+    retry__latency_count(latency, percentile.min_samples);
+}
+
+RETRY_API retry_ms retry_latency_get(const retry_latency *latency)
+{
+    retry__percentile percentile;
+    uint32_t estimate;
+    if (!latency)
+        return UINT32_MAX;
+    percentile = retry__percentile_of(latency);
+    estimate = retry__load(&latency->retry__estimate);
+    if (estimate == 0 || retry__load(&latency->retry__samples) < percentile.min_samples)
+        return UINT32_MAX;
+    return retry__percentile_bound(&percentile, ((estimate - 1) >> 8) + 1);
+}
+
+/* >>hedge */
+
+/* A hedge's state; stopped is open, but for further copies. */
+enum { RETRY__HEDGE_CLOSED, RETRY__HEDGE_OPEN, RETRY__HEDGE_STOPPED };
+
+static uint8_t retry__hedge_copies(const retry_hedge_policy *policy)
+{
+    if (!policy || (policy->delay == 0 && !policy->latency))
+        return 1;
+    return policy->max_attempts ? (uint8_t)retry__min(policy->max_attempts, UINT8_MAX) : 2;
+}
+
+static retry_hedge_step retry__hedge_step(uint8_t action, uint8_t cause, retry_ms delay)
+{
+    retry_hedge_step step;
+    step.action = action;
+    step.cause = cause;
+    step.delay = delay;
+    return step;
+}
+
+static retry_hedge_step retry__hedge_misuse(void)
+{
+    RETRY_ASSERT(0 && "a NULL argument, or a hedge in another state");
+    return retry__hedge_step(RETRY_HEDGE_FAIL, RETRY_CAUSE_MISUSE, UINT32_MAX);
+}
+
+/* Sets the timer. */
+static retry_hedge_step retry__hedge_set(retry_hedge *hedge, uint8_t action, retry_ms delay,
+                                         retry_time now)
+{
+    hedge->retry__delay = delay;
+    hedge->retry__since = now;
+    return retry__hedge_step(action, RETRY_CAUSE_NONE, delay);
+}
+
+/* ms that are left of the timer. */
+static retry_ms retry__hedge_left(const retry_hedge *hedge, retry_time now)
+{
+    if (hedge->retry__delay == UINT32_MAX)
+        return UINT32_MAX;
+    return retry__left(hedge->retry__since, hedge->retry__delay, now);
+}
+
+static retry_hedge_step retry__hedge_fail(retry_hedge *hedge, uint8_t cause)
+{
+    hedge->retry__state = RETRY__HEDGE_CLOSED;
+    return retry__hedge_step(RETRY_HEDGE_FAIL, cause, UINT32_MAX);
+}
+
+/* No copy now: those in flight decide. */
+static retry_hedge_step retry__hedge_rest(retry_hedge *hedge, uint8_t cause)
+{
+    if (hedge->in_flight == 0)
+        return retry__hedge_fail(hedge, cause);
+    hedge->retry__delay = UINT32_MAX;
+    return retry__hedge_step(RETRY_HEDGE_HOLD, cause, UINT32_MAX);
+}
+
+RETRY__HOT retry_hedge_step retry__hedge_send(retry_hedge *hedge, const retry_request *request,
+                                              retry_time now)
+{
+    retry_ms delay = UINT32_MAX;
+    hedge->in_flight++;
+    hedge->retry__copies--;
+    if (hedge->retry__copies != 0 && request && request->idempotent) {
+        delay = hedge->policy->delay;
+        if (delay == 0)
+            delay = retry_latency_get(hedge->policy->latency);
+    }
+    return retry__hedge_set(hedge, RETRY_HEDGE_SEND, delay, now);
+}
+
+/* Why there are no copies left; RETRY_CAUSE_NONE if there are. */
+static uint8_t retry__hedge_spent(const retry_hedge *hedge)
+{
+    if (hedge->retry__state == RETRY__HEDGE_STOPPED)
+        return RETRY_CAUSE_PUSHBACK;
+    return hedge->retry__copies ? RETRY_CAUSE_NONE : RETRY_CAUSE_ATTEMPTS_EXHAUSTED;
+}
+
+/* Why the request lets no copy be sent `later` ms from now; RETRY_CAUSE_NONE if it does. */
+static uint8_t retry__hedge_barred(const retry_request *request, retry_ms later, retry_time now)
+{
+    if (!request->idempotent)
+        return RETRY_CAUSE_NOT_IDEMPOTENT;
+    return later < retry__remaining(request, now) ? RETRY_CAUSE_NONE : RETRY_CAUSE_DEADLINE;
+}
+
+/* A copy costs what a retry does, whatever failed; no failure is charged for it, and what it costs
+   is not the request's, to which it might go back. */
+static bool retry__hedge_pay(retry_request *request, retry_time now)
+{
+    static const retry_failure none = {
+        RETRY_REASON_NONE, RETRY_SAFETY_MAYBE, RETRY_FAULT_OTHER, false, false, false, false, 0, 0};
+    uint32_t charge = request->retry__charge;
+    bool paid = retry__account(request, RETRY__BUDGET_RESUME, &none, now);
+    request->retry__charge = charge;
+    return paid;
+}
+
+/* The next copy after `wait` ms, unless it is barred `later` ms from now, or nobody pays for it. */
+static retry_hedge_step retry__hedge_next(retry_hedge *hedge, retry_request *request, retry_ms wait,
+                                          retry_ms later, retry_time now)
+{
+    uint8_t cause = retry__hedge_spent(hedge);
+    if (cause == RETRY_CAUSE_NONE)
+        cause = retry__hedge_barred(request, later, now);
+    if (cause == RETRY_CAUSE_NONE && wait != 0)
+        return retry__hedge_step(RETRY_HEDGE_WAIT, RETRY_CAUSE_NONE, wait);
+    if (cause == RETRY_CAUSE_NONE && !retry__hedge_pay(request, now))
+        cause = RETRY_CAUSE_BUDGET_EXHAUSTED;
+    if (cause == RETRY_CAUSE_NONE)
+        return retry__hedge_send(hedge, request, now);
+    return retry__hedge_rest(hedge, cause);
+}
+
+RETRY_API retry_hedge_step retry_hedge_begin(retry_hedge *hedge, const retry_request *request,
+                                             retry_time now)
+{
+    if (!hedge)
+        return retry__hedge_step(RETRY_HEDGE_SEND, RETRY_CAUSE_NONE, UINT32_MAX);
+    hedge->retry__state = RETRY__HEDGE_OPEN;
+    hedge->retry__copies = retry__hedge_copies(hedge->policy);
+    hedge->in_flight = 0;
+    return retry__hedge_send(hedge, request, now);
+}
+
+RETRY_API retry_hedge_step retry_hedge_due(retry_hedge *hedge, retry_request *request,
+                                           retry_time now)
+{
+    if (!hedge || !request || hedge->retry__state == RETRY__HEDGE_CLOSED)
+        return retry__hedge_misuse();
+    return retry__hedge_next(hedge, request, retry__hedge_left(hedge, now), 0, now);
+}
+
+/* Why a failure is final, whatever is in flight; RETRY_CAUSE_NONE if it is not. */
+static uint8_t retry__hedge_fatal(const retry_request *request, const retry_failure *failure,
+                                  uint8_t traits)
+{
+    uint8_t cause = retry__screen(failure, traits);
+    if (cause != RETRY_CAUSE_NONE && cause != RETRY_CAUSE_ALWAYS && cause != RETRY_CAUSE_PUSHBACK)
+        return cause;
+    if (request->idempotent || (traits & RETRY__TRAIT_ALLOWS) != 0)
+        return RETRY_CAUSE_NONE;
+    return RETRY_CAUSE_NOT_IDEMPOTENT;
+}
+
+/* What follows any other: no copy after an order not to retry, nor because of one that was never
+   sent; else the next when the server says, or at once. */
+static retry_hedge_step retry__hedge_follow(retry_hedge *hedge, retry_request *request,
+                                            const retry_failure *failure, uint8_t traits,
+                                            retry_time now)
+{
+    retry_ms order = failure->pushback ? failure->retry_after : 0;
+    if (order == UINT32_MAX) {
+        hedge->retry__state = RETRY__HEDGE_STOPPED;
+    } else if ((traits & RETRY__TRAIT_UNSENT) != 0) {
+        if (hedge->in_flight == 0 || hedge->retry__delay == UINT32_MAX)
+            return retry__hedge_rest(hedge, RETRY_CAUSE_NOT_RETRYABLE);
+        return retry__hedge_step(RETRY_HEDGE_WAIT, RETRY_CAUSE_NONE, retry__hedge_left(hedge, now));
+    } else if (order != 0) {
+        retry_hedge_step step = retry__hedge_set(hedge, RETRY_HEDGE_WAIT, order, now);
+        if (hedge->in_flight != 0 && retry__hedge_spent(hedge) == RETRY_CAUSE_NONE)
+            return step; /* the deadline is looked at when the timer fires */
+    }
+    return retry__hedge_next(hedge, request, order, order, now);
+}
+
+RETRY_API retry_hedge_step retry_hedge_failed(retry_hedge *hedge, retry_request *request,
+                                              const retry_failure *failure, retry_time now)
+{
+    uint8_t traits, cause;
+    if (!hedge || !request || !failure || hedge->retry__state == RETRY__HEDGE_CLOSED ||
+        hedge->in_flight == 0)
+        return retry__hedge_misuse();
+    hedge->in_flight--;
+    traits = retry__failure_traits(failure);
+    retry__learn(request, failure, traits);
+    cause = retry__hedge_fatal(request, failure, traits);
+    if (cause == RETRY_CAUSE_NONE)
+        return retry__hedge_follow(hedge, request, failure, traits, now);
+    if (hedge->in_flight != 0)
+        request->ambiguous = true; /* who knows what the others, which are cancelled, have done */
+    return retry__hedge_fail(hedge, cause);
+}
+
+RETRY_API uint32_t retry_hedge_won(retry_hedge *hedge)
+{
+    if (!hedge || hedge->retry__state == RETRY__HEDGE_CLOSED || hedge->in_flight == 0)
+        return 0;
+    hedge->retry__state = RETRY__HEDGE_CLOSED;
+    return --hedge->in_flight;
+}
+
+/* >>aimd */
+
+/* A limit within max and min as they are now. One that has not fallen yet is 0. */
+static uint32_t retry__aimd_within(const retry_aimd *aimd, uint32_t limit)
+{
+    uint32_t max = retry__load(&aimd->max), min = retry__load(&aimd->min);
+    if (max == 0)
+        max = 2;
+    return limit == 0 ? max : retry__min(retry__max(limit, retry__max(min, 1)), max);
+}
+
+RETRY_API uint32_t retry_aimd_limit(const retry_aimd *aimd)
+{
+    return aimd ? retry__aimd_within(aimd, retry__load(&aimd->retry__limit)) : UINT32_MAX;
+}
+
+/* ms since an instant. A clock up to 2^27 ms behind was set back, or is another thread's, and has
+   to catch up; any other is later. */
+RETRY__WRAPS static retry_ms retry__aimd_passed(uint32_t instant, uint32_t now)
+{
+    return instant - now <= UINT32_C(1) << 27 ? 0 : now - instant;
+}
+
+#define RETRY__AIMD_COOLDOWN (UINT32_C(1) << 30) /* ms at most */
+
+/* Whether the cooldown after an instant is over; if so the instant is now, by this call alone. */
+static bool retry__aimd_claim(const retry_aimd *aimd, uint32_t *instant, uint32_t now)
+{
+    retry_ms cooldown = aimd->cooldown ? aimd->cooldown : 5000;
+    uint32_t seen = retry__load(instant);
+    return retry__aimd_passed(seen, now) > retry__min(cooldown, RETRY__AIMD_COOLDOWN) &&
+           retry__swap(instant, &seen, now);
+}
+
+/* Brings up an instant that is long past, lest it come round again. */
+RETRY__WRAPS static void retry__aimd_age(uint32_t *instant, uint32_t now)
+{
+    uint32_t seen = retry__load(instant);
+    if (retry__aimd_passed(seen, now) > 2 * RETRY__AIMD_COOLDOWN)
+        retry__swap(instant, &seen, now - RETRY__AIMD_COOLDOWN - 1);
+}
+
+/* What a fall leaves: less than before, as a ratio is below 1. RETRY_RATIO rounds, so half of its
+   unit is added, but a quarter of one at most: 0.9 of 10 is 9, half of a million half a million. */
+static uint32_t retry__aimd_less(const retry_aimd *aimd, uint32_t limit)
+{
+    uint32_t ratio = aimd->decrease ? aimd->decrease : RETRY_RATIO(0.5);
+    uint32_t before = retry__aimd_within(aimd, limit), less;
+    ratio = retry__min(ratio, RETRY_RATIO(0.999));
+    less = (uint32_t)(((uint64_t)before * ratio * 2 + retry__min(before, 0x7fff)) >> 17);
+    return retry__aimd_within(aimd, retry__max(less, 1));
+}
+
+/* The first fall finds no instants: the thread that sets a limit has it. */
+static void retry__aimd_fall(retry_aimd *aimd, uint32_t limit, uint32_t now)
+{
+    bool first = limit == 0;
+    if (first)
+        retry__store(&aimd->retry__fell, now);
+    else if (!retry__aimd_claim(aimd, &aimd->retry__fell, now))
+        return;
+    retry__store(&aimd->retry__changed, now);
+    while (!retry__swap_ordered(&aimd->retry__limit, &limit, retry__aimd_less(aimd, limit)) &&
+           !first)
+        continue;
+}
+
+static void retry__aimd_rise(retry_aimd *aimd, uint32_t limit, uint32_t in_use, uint32_t now)
+{
+    uint32_t before = retry__aimd_within(aimd, limit);
+    uint32_t more = retry__add(before, aimd->increase ? aimd->increase : 1);
+    uint32_t after = retry__aimd_within(aimd, more);
+    if (after > before && in_use >= before - (before >> 1) &&
+        retry__aimd_claim(aimd, &aimd->retry__changed, now))
+        retry__swap_ordered(&aimd->retry__limit, &limit, after); /* unless it fell meanwhile */
+}
+
+enum { RETRY__AIMD_STAY, RETRY__AIMD_FALL, RETRY__AIMD_RISE };
+
+/* What a report means for the limit. */
+static uint8_t retry__aimd_verdict(const retry_failure *failure)
+{
+    uint8_t outcome = retry__outcome(failure);
+    if (outcome == RETRY__IGNORED)
+        return RETRY__AIMD_STAY;
+    if (failure && failure->throttle)
+        return RETRY__AIMD_FALL;
+    if (outcome == RETRY__ANSWERED)
+        return RETRY__AIMD_RISE;
+    if (failure->reason == RETRY_REASON_SERVER_ERROR && !failure->timeout)
+        return RETRY__AIMD_STAY;
+    return RETRY__AIMD_FALL;
+}
+
+RETRY_API uint32_t retry_aimd_report(retry_aimd *aimd, const retry_failure *failure,
+                                     uint32_t in_use, retry_time now)
+{
+    uint8_t verdict = retry__aimd_verdict(failure);
+    uint32_t limit;
+    if (!aimd)
+        return UINT32_MAX;
+    limit = retry__load_ordered(&aimd->retry__limit);
+    if (verdict == RETRY__AIMD_FALL) {
+        retry__aimd_fall(aimd, limit, (uint32_t)now);
+    } else if (limit != 0) {
+        retry__aimd_age(&aimd->retry__fell, (uint32_t)now);
+        retry__aimd_age(&aimd->retry__changed, (uint32_t)now);
+        if (verdict == RETRY__AIMD_RISE)
+            retry__aimd_rise(aimd, limit, in_use, (uint32_t)now);
+    }
+    return retry_aimd_limit(aimd);
+}
+
+/* >>scopes */
+
+/* How many slots a name may have: neighbours, from the one on that its hash picks. */
+#define RETRY__SCOPE_REACH 4
+
+/* FNV-1a with a multiplier that moves every byte into the upper bits, which pick the slot. */
+RETRY__WRAPS static uint32_t retry__scope_hash(const void *name, size_t length)
+{
+    const unsigned char *bytes = (const unsigned char *)name;
+    uint32_t hash = RETRY__GOLDEN;
+    size_t i;
+    for (i = 0; bytes && i < length; i++)
+        hash = (hash ^ bytes[i]) * RETRY__GOLDEN;
+    return hash;
+}
+
+static void retry__scope_open(const retry_scopes *scopes, retry_scope *slot, uint32_t hash,
+                              retry_time now)
+{
+    slot->client = scopes->client;
+    slot->client.budget = &slot->budget;
+    slot->retry__name = hash;
+    retry_budget_init(&slot->budget, &scopes->options, now);
+}
+
+static bool retry__scope_is_full(retry_scope *slot, retry_time now)
+{
+    retry__budget_refill(&slot->budget, now);
+    return retry_budget_balance(&slot->budget) == slot->budget.options.capacity;
+}
+
+RETRY_API const retry_client *retry_scope_client(retry_scopes *scopes, const void *name,
+                                                 size_t length, retry_time now)
+{
+    uint32_t hash = retry__scope_hash(name, length);
+    retry_scope *slot, *first, *end;
+    uint32_t reach;
+    if (!scopes)
+        return NULL;
+    if (!scopes->slots)
+        return &scopes->client;
+    reach = retry__min(scopes->count, RETRY__SCOPE_REACH);
+    first = scopes->slots + retry__pick(0, scopes->count - reach, hash);
+    end = first + reach;
+    for (slot = first; slot != end; slot++) {
+        if (!slot->client.budget) /* never used: the name has none behind it either */
+            retry__scope_open(scopes, slot, hash, now);
+        if (slot->retry__name == hash)
+            return &slot->client;
+    }
+    for (slot = first; slot != end; slot++) {
+        if (retry__scope_is_full(slot, now)) {
+            slot->retry__name = hash; /* and nothing else: requests may still use its client */
+            return &slot->client;
+        }
+    }
+    return &scopes->client;
+}
+
+/* >>from-text */
+
+/* Presets, X(name, initialiser); the first is the default. A name goes before one that it begins
+   with. */
+#define RETRY__POLICY_PRESETS(X)                                                       \
+    X("best-effort", RETRY_POLICY_BEST_EFFORT)                                         \
+    X("smithy", RETRY_POLICY_SMITHY)                                                   \
+    X("aws-2026", RETRY_POLICY_AWS_2026)                                               \
+    X("aws", RETRY_POLICY_AWS)                                                         \
+    X("grpc", RETRY__POLICY(RETRY_BACKOFF_GRPC, RETRY_BACKOFF_DEFAULT, 0, 0, 0))       \
+    X("rfc0049", RETRY__POLICY(RETRY_BACKOFF_RFC0049, RETRY_BACKOFF_DEFAULT, 0, 0, 0)) \
+    X("controlled", RETRY__POLICY(RETRY_BACKOFF_CONTROLLED, RETRY_BACKOFF_DEFAULT, 0, 0, 0))
+#define RETRY__BUDGET_PRESETS(X)                  \
+    X("none", RETRY__BUDGET_NONE)                 \
+    X("best-effort", RETRY_BUDGET_BEST_EFFORT(1)) \
+    X("smithy", RETRY_BUDGET_SMITHY)              \
+    X("aws-2026", RETRY_BUDGET_AWS_2026)          \
+    X("aws", RETRY_BUDGET_AWS)                    \
+    X("grpc", RETRY_BUDGET_GRPC)
+#define RETRY__BUDGET_NONE                      \
+    {                                           \
+        0, 1000, 0, 0, 0, 0, 0, 0, false, false \
+    }
+
+/* Keys, X(name, kind of value, field). */
+#define RETRY__POLICY_KEYS(X)                           \
+    X("attempts", WHOLE, max_attempts)                  \
+    X("curve", CURVE, backoff.curve)                    \
+    X("jitter", JITTER, backoff.jitter)                 \
+    X("min", DURATION, backoff.min)                     \
+    X("initial", DURATION, backoff.initial)             \
+    X("max", DURATION, backoff.max)                     \
+    X("factor", RATIO, backoff.factor)                  \
+    X("spread", RATIO, backoff.spread)                  \
+    X("throttled", DURATION, throttle_backoff.initial)  \
+    X("retry-after-max", DURATION, retry_after_max)     \
+    X("retry-after-slack", DURATION, retry_after_slack) \
+    X("retry-after-spread", RATIO, retry_after_spread)
+#define RETRY__BUDGET_KEYS(X)                  \
+    X("capacity", TOKENS, capacity)            \
+    X("cost", TOKENS, retry_cost)              \
+    X("timeout-cost", TOKENS, timeout_cost)    \
+    X("throttle-cost", TOKENS, throttle_cost)  \
+    X("success", TOKENS, success_deposit)      \
+    X("request", TOKENS, request_deposit)      \
+    X("per-second", TOKENS, refill_per_second) \
+    X("floor", TOKENS, floor)                  \
+    X("refund-last", ANSWER, refund_last)      \
+    X("charge-failures", ANSWER, charge_failures)
+
+#define RETRY__PRESET_NAME(name, preset) name "\0"
+#define RETRY__PRESET(name, preset) preset,
+#define RETRY__KEY(name, kind, member) name "=\0"
+
+/* Kinds of value: numbers, then names. */
+enum {
+    RETRY__WHOLE,
+    RETRY__TOKENS,
+    RETRY__RATIO,
+    RETRY__DURATION,
+    RETRY__CURVE,
+    RETRY__JITTER,
+    RETRY__ANSWER
+};
+
+/* A key's kind of value, and where in its struct the field is. */
+typedef struct retry__field {
+    uint8_t kind, offset;
+} retry__field;
+
+typedef char retry__answers_fit_a_byte[sizeof(bool) == 1 ? 1 : -1];
+
+/* x / 10^9 for x up to 2^52; 4503599 is 2^52 / 10^9 rounded down, so that the estimate may be 1 too
+   small. */
+static uint32_t retry__billionth(uint64_t x)
+{
+    uint32_t estimate = (uint32_t)(((x >> 20) * 4503599) >> 32);
+    return x - (uint64_t)estimate * 1000000000 < 1000000000 ? estimate : estimate + 1;
+}
+
+/* Digits, and behind a point up to so many decimals. */
+static bool retry__scan_decimal(retry__scan *scan, uint32_t decimals, uint32_t *whole,
+                                uint32_t *billionths)
+{
+    uint32_t digit, place;
+    *billionths = 0;
+    if (!retry__scan_digit(scan, whole))
+        return false;
+    while (retry__scan_digit(scan, &digit)) {
+        if (*whole > UINT32_MAX / 10 || *whole * 10 > UINT32_MAX - digit)
+            return false;
+        *whole = *whole * 10 + digit;
+    }
+    if (decimals == 0 || !retry__scan_literal(scan, '.'))
+        return true;
+    if (!retry__scan_digit(scan, billionths))
+        return false;
+    for (place = 1; place < 9; place++) {
+        if (place >= decimals || !retry__scan_digit(scan, &digit))
+            digit = 0;
+        *billionths = *billionths * 10 + digit;
+    }
+    return true;
+}
+
+static bool retry__parse_number(retry__scan *value, uint32_t kind, uint32_t *number)
+{
+    static const struct {
+        uint32_t scale;    /* what is kept for 1 */
+        uint32_t rounding; /* billionths that are added before the rest is cut off */
+        uint32_t decimals; /* at most */
+    } rows[] = {
+        {1, 0, 0},               /* WHOLE */
+        {1000, 0, 3},            /* TOKENS: three decimals need no rounding */
+        {65536, 500000000, 9},   /* RATIO: to the nearest */
+        {1, 999999999, 9},       /* DURATION in ms: up */
+        {1000, 999999999, 9},    /* in s */
+        {60000, 999999999, 9},   /* in m */
+        {3600000, 999999999, 9}, /* in h */
+    };
+    static const char units[] = "ms\0s\0m\0h\0";
+    uint32_t whole, billionths, unit;
+    uint64_t scaled;
+    if (!retry__scan_decimal(value, rows[kind].decimals, &whole, &billionths))
+        return false;
+    if (kind == RETRY__DURATION && retry__scan_name(value, units, &unit))
+        kind += unit;
+    scaled = (uint64_t)whole * rows[kind].scale +
+             retry__billionth((uint64_t)billionths * rows[kind].scale + rows[kind].rounding);
+    if (value->left != 0 || scaled > UINT32_MAX)
+        return false;
+    *number = (uint32_t)scaled;
+    return true;
+}
+
+static bool retry__parse_value(retry__scan *value, uint8_t kind, unsigned char *into)
+{
+    static const char curves[] = "exponential\0constant\0linear\0power\0controlled\0";
+    static const char jitters[] = "none\0full\0equal\0spread\0decorrelated\0";
+    static const char answers[] = "no\0yes\0";
+    static const char *const names[] = {curves, jitters, answers};
+    uint32_t index;
+    if (kind < RETRY__CURVE)
+        return retry__parse_number(value, kind, (uint32_t *)(void *)into);
+    if (!retry__scan_name(value, names[kind - RETRY__CURVE], &index) || value->left != 0)
+        return false;
+    *into = (uint8_t)index;
+    return true;
+}
+
+static bool retry__separates(char c)
+{
+    return retry__is_space(c) || c == ',';
+}
+
+/* Cuts the next word off the text; false if there is none. */
+static bool retry__scan_word(retry__scan *text, retry__scan *word)
+{
+    size_t length = 0;
+    while (text->left != 0 && retry__separates(*text->text))
+        retry__scan_skip(text, 1);
+    while (length < text->left && !retry__separates(text->text[length]))
+        length++;
+    word->text = text->text;
+    word->left = length;
+    retry__scan_skip(text, length);
+    return length != 0;
+}
+
+/* The preset that the text begins with, which is cut off it; else the default. */
+static uint32_t retry__parse_preset(retry__scan *text, const char *names)
+{
+    retry__scan rest = *text, word;
+    uint32_t preset;
+    if (!retry__scan_word(&rest, &word) || !retry__scan_name(&word, names, &preset) ||
+        word.left != 0)
+        return 0;
+    *text = rest;
+    return preset;
+}
+
+/* Sets fields of a struct by the keys and values in the text. Returns the first byte of what is
+   wrong; NULL if nothing is. */
+static const char *retry__parse_fields(retry__scan *text, const char *keys,
+                                       const retry__field *fields, void *into)
+{
+    retry__scan word;
+    uint32_t seen = 0;
+    while (retry__scan_word(text, &word)) {
+        const char *at = word.text;
+        uint32_t key;
+        if (!retry__scan_name(&word, keys, &key) || ((seen >> key) & 1) != 0)
+            return at;
+        seen |= (uint32_t)1 << key;
+        at = word.text;
+        if (!retry__parse_value(&word, fields[key].kind,
+                                (unsigned char *)into + fields[key].offset))
+            return at;
+    }
+    return NULL;
+}
+
+/* Begins to read a text into a struct; false for a NULL argument. */
+static bool retry__scan_begin(retry__scan *scan, const char *text, size_t length, const void *into)
+{
+    scan->text = text ? text : "";
+    scan->left = length;
+    return into && (text || length == 0);
+}
+
+static bool retry__misread(size_t *offset, size_t at)
+{
+    if (offset)
+        *offset = at;
+    return false;
+}
+
+RETRY_API bool retry_parse_policy(retry_policy *policy, const char *text, size_t length,
+                                  size_t *offset)
+{
+#define RETRY__X(name, kind, member) {RETRY__##kind, offsetof(retry_policy, member)},
+    static const retry__field fields[] = {RETRY__POLICY_KEYS(RETRY__X)};
+#undef RETRY__X
+    static const char keys[] = RETRY__POLICY_KEYS(RETRY__KEY);
+    static const char names[] = RETRY__POLICY_PRESETS(RETRY__PRESET_NAME);
+    static const retry_policy presets[] = {RETRY__POLICY_PRESETS(RETRY__PRESET)};
+    retry_policy parsed;
+    retry_ms throttled;
+    const char *fault;
+    retry__scan scan;
+    if (!retry__scan_begin(&scan, text, length, policy))
+        return retry__misread(offset, 0);
+    parsed = presets[retry__parse_preset(&scan, names)];
+    fault = retry__parse_fields(&scan, keys, fields, &parsed);
+    if (fault)
+        return retry__misread(offset, (size_t)(fault - text));
+    throttled = parsed.throttle_backoff.initial;
+    if (throttled != 0) { /* all else as for other attempts, where the preset throttles too */
+        parsed.throttle_backoff = parsed.backoff;
+        parsed.throttle_backoff.initial = throttled;
+    }
+    *policy = parsed;
+    return true;
+}
+
+RETRY_API bool retry_parse_budget(retry_budget_options *options, const char *text, size_t length,
+                                  size_t *offset)
+{
+#define RETRY__X(name, kind, member) {RETRY__##kind, offsetof(retry_budget_options, member)},
+    static const retry__field fields[] = {RETRY__BUDGET_KEYS(RETRY__X)};
+#undef RETRY__X
+    static const char keys[] = RETRY__BUDGET_KEYS(RETRY__KEY);
+    static const char names[] = RETRY__BUDGET_PRESETS(RETRY__PRESET_NAME);
+    static const retry_budget_options presets[] = {RETRY__BUDGET_PRESETS(RETRY__PRESET)};
+    retry_budget_options parsed;
+    const char *fault;
+    retry__scan scan;
+    if (!retry__scan_begin(&scan, text, length, options))
+        return retry__misread(offset, 0);
+    parsed = presets[retry__parse_preset(&scan, names)];
+    fault = retry__parse_fields(&scan, keys, fields, &parsed);
+    if (fault)
+        return retry__misread(offset, (size_t)(fault - text));
+    *options = parsed;
+    return true;
+}
+
+RETRY_API bool retry_parse_duration(const char *text, size_t length, retry_ms *duration)
+{
+    retry__scan scan;
+    return retry__scan_begin(&scan, text, length, duration) &&
+           retry__parse_number(&scan, RETRY__DURATION, duration);
+}
 
 #ifdef __cplusplus
 }
 #endif
 
 #undef RETRY__WRAPS
-#undef RETRY__HOT
+#undef RETRY__INLINE
 #undef RETRY__COLD
+#undef RETRY__HOT
 #undef RETRY__PLAIN
 #undef RETRY__GOLDEN
 #undef RETRY__BUDGET_BEHIND
 #undef RETRY__BIT
 #undef RETRY__REASONS_UNSENT
 #undef RETRY__REASONS_SICK
-/* (undefs: rate: begin) */
-/* (undefs: rate: end) */
-/* (undefs: breaker: begin) */
-/* (undefs: breaker: end) */
-/* (undefs: throttle: begin) */
-/* (undefs: throttle: end) */
-/* (undefs: latency: begin) */
-/* (undefs: latency: end) */
-/* (undefs: hedge: begin) */
-/* (undefs: hedge: end) */
-/* (undefs: aimd: begin) */
-/* (undefs: aimd: end) */
-/* (undefs: scopes: begin) */
-/* (undefs: scopes: end) */
-/* (undefs: from text: begin) */
-/* (undefs: from text: end) */
+#undef RETRY__RATE_SEND
+#undef RETRY__RATE_BEHIND
+#undef RETRY__RATE_REPORTS
+#undef RETRY__RATE_THROTTLED
+#undef RETRY__RATE_ONE_THROTTLED
+#undef RETRY__RATE_BUSY
+#undef RETRY__WINDOW_ALL
+#undef RETRY__WINDOW_MARKED
+#undef RETRY__WINDOW_COUNTS
+#undef RETRY__WINDOW_FULL
+#undef RETRY__WINDOW_HALVES
+#undef RETRY__WINDOW_EMPTIED
+#undef RETRY__AIMD_COOLDOWN
+#undef RETRY__SCOPE_REACH
+#undef RETRY__POLICY_PRESETS
+#undef RETRY__BUDGET_PRESETS
+#undef RETRY__BUDGET_NONE
+#undef RETRY__POLICY_KEYS
+#undef RETRY__BUDGET_KEYS
+#undef RETRY__PRESET_NAME
+#undef RETRY__PRESET
+#undef RETRY__KEY
 
 #endif /* RETRY_IMPLEMENTATION */
 

@@ -29,13 +29,14 @@ static retry_action door_after(const retry_strategy *self, retry_request *reques
     return this_door->others->retry_after(this_door->others, request, failure, now);
 }
 
+/* retry_format writes a whole line, for a log. */
 static void print_decision(void *context, const retry_request *request,
                            const retry_failure *failure, const retry_decision *decision)
 {
-    char line[200];
-    (void)context;
-    retry_format(line, sizeof line, request, failure, decision);
-    puts(line);
+    (void)context, (void)request;
+    printf("%s: %s in %u ms (%s)\n", retry_reason_name(failure->reason),
+           retry_verdict_name(decision->verdict), decision->delay,
+           retry_cause_text(decision->cause));
 }
 
 /* An operation of 2.5 s that begins at 0 and whose server is busy. */

@@ -67,17 +67,48 @@ static void report(const char *path, const char *text, errmap_status status, siz
 
 /* ---- As a table ---------------------------------------------------------------------------- */
 
-/* Prints a text of the map up to `width` characters wide; control characters as dots. */
-static void print_text(const errmap *map, errmap_text text, int width)
+enum { COLUMNS = 80, INDENT = 6, NAME_WIDTH = 24, ACTION_WIDTH = 18 };
+
+static size_t width(const char *text)
+{
+    size_t characters = 0;
+    for (; *text != '\0'; text++)
+        characters += !continues_character(*text);
+    return characters;
+}
+
+/* Prints a word behind `column`, or on a line of its own if it would not fit there. Returns the
+   column behind it. */
+static size_t put(const char *word, size_t column)
+{
+    size_t length = width(word);
+    if (column + 1 + length > COLUMNS) {
+        printf("\n%*s%s", INDENT, "", word);
+        return INDENT + length;
+    }
+    printf(" %s", word);
+    return column + 1 + length;
+}
+
+/* Goes on to a column, if that is not passed already. */
+static size_t go_to(size_t column, size_t wanted)
+{
+    if (column >= wanted)
+        return column;
+    printf("%*s", (int)(wanted - column), "");
+    return wanted;
+}
+
+/* A text of the map; control characters as dots. */
+static size_t put_text(const errmap *map, errmap_text text, size_t column)
 {
     char buffer[256];
-    size_t i;
     errmap_copy_text(map, text, buffer, sizeof buffer);
-    for (i = 0; buffer[i] != '\0'; i++) {
-        putchar((unsigned char)buffer[i] < ' ' || buffer[i] == 0x7f ? '.' : buffer[i]);
-        width -= !continues_character(buffer[i]);
+    for (char *c = buffer; *c != '\0'; c++) {
+        if ((unsigned char)*c < ' ' || *c == 0x7f)
+            *c = '.';
     }
-    printf("%*s", width > 0 ? width : 0, "");
+    return put(buffer, column);
 }
 
 static const char *verdict(errmap_advice advice)
@@ -90,7 +121,7 @@ static const char *verdict(errmap_advice advice)
 }
 
 /* What a client does, as errmap_classify_kv and retry.h have it for a read. */
-static void print_action(errmap_advice advice, bool known)
+static size_t put_action(errmap_advice advice, bool known, size_t column)
 {
     char action[120];
     const char *const reconnect = advice.special     ? ", special handling or reconnect"
@@ -100,16 +131,25 @@ static void print_action(errmap_advice advice, bool known)
              advice.failure.throttle ? ", slow down" : "", reconnect,
              advice.authentication ? ", authenticate" : "",
              advice.refresh_config ? ", refresh configuration" : "", known ? " *" : "");
-    printf("%-38s", action);
+    return put(action, column);
 }
 
-static void print_attributes(uint32_t attributes)
+static void put_attributes(uint32_t attributes, size_t column)
 {
-    uint32_t bit;
-    for (bit = 1; bit <= ERRMAP_ATTR_ALL; bit <<= 1) {
+    for (uint32_t bit = 1; bit <= ERRMAP_ATTR_ALL; bit <<= 1) {
         if ((attributes & bit) != 0)
-            printf(" %s", errmap_attribute_name(bit));
+            column = put(errmap_attribute_name(bit), column);
     }
+}
+
+static void put_entry(const errmap *map, const errmap_entry *entry)
+{
+    const bool known = !retry_classify_kv(entry->code, 0).unknown;
+    size_t column = 5;
+    printf("%04x ", entry->code);
+    column = go_to(put_text(map, entry->name, column), INDENT + NAME_WIDTH);
+    column = put_action(errmap_classify_kv(map, entry->code, 0), known, column);
+    put_attributes(entry->attributes, go_to(column, INDENT + NAME_WIDTH + ACTION_WIDTH));
 }
 
 static void print_delays(const errmap_entry *entry)
@@ -130,15 +170,10 @@ static void print_table(const errmap *map)
     uint32_t i;
     printf("version %lu, revision %lu, %lu codes\n\n", (unsigned long)map->version,
            (unsigned long)map->revision, (unsigned long)map->count);
-    printf("%-5s %-40s %-38s %s\n", "code", "name", "a client will", "attributes");
+    printf("code  %-*s %-*s attributes\n", NAME_WIDTH, "name", ACTION_WIDTH - 1, "a client will");
     for (i = 0; i < map->count; i++) {
-        const errmap_entry *const entry = &map->entries[i];
-        const bool known = !retry_classify_kv(entry->code, 0).unknown;
-        printf("%04x  ", entry->code);
-        print_text(map, entry->name, 41);
-        print_action(errmap_classify_kv(map, entry->code, 0), known);
-        print_attributes(entry->attributes);
-        print_delays(entry);
+        put_entry(map, &map->entries[i]);
+        print_delays(&map->entries[i]);
         putchar('\n');
     }
     printf("\n* decided by the client, which knows the code, and not by the map\n");

@@ -208,8 +208,10 @@ static inline void catch_interrupts(void)
 
 #if defined(__GNUC__)
 #define PRINTF_LIKE __attribute__((format(printf, 1, 2)))
+#define PRINTF_2_LIKE __attribute__((format(printf, 2, 3)))
 #else
 #define PRINTF_LIKE
+#define PRINTF_2_LIKE
 #endif
 
 enum { PROGRESS_WIDTH = 78 };

@@ -21,7 +21,10 @@ int main(void)
 {
     unsigned calls = 0;
     retry_clock clock = retry_system_clock();
+    retry_policy policy = RETRY_POLICY_BEST_EFFORT; /* from 1 ms on: */
+    policy.backoff.initial = 200;                   /* ms, so that the waits can be seen */
     retry_request request = {0};
+    request.strategy = &policy.base;
     request.timeout = 2500; /* ms for all attempts and the waits between them */
     request.idempotent = true;
     retry_decision decision = retry_run(&request, &clock, ask, &calls);

@@ -682,6 +682,388 @@ static void test_grpc_gives_nothing_back(void)
     CHECK_RANGE(7000, 7100, retry_budget_balance(&budget));
 }
 
+/* ---- what was never sent ------------------------------------------------------------------- */
+
+static const retry_reason unsent[] = {
+    RETRY_REASON_SOCKET_NOT_AVAILABLE, RETRY_REASON_SERVICE_NOT_AVAILABLE,
+    RETRY_REASON_NODE_NOT_AVAILABLE, RETRY_REASON_CIRCUIT_BREAKER_OPEN,
+    RETRY_REASON_CLIENT_THROTTLED};
+
+static bool is_unsent(retry_reason reason)
+{
+    size_t i;
+    for (i = 0; i < CHECK_COUNT(unsent); i++)
+        if (unsent[i] == reason)
+            return true;
+    return false;
+}
+
+static retry_action answer; /* what the strategy below says */
+
+static retry_action answering_after(const retry_strategy *self, retry_request *request,
+                                    const retry_failure *failure, retry_time now)
+{
+    (void)self;
+    (void)request;
+    (void)failure;
+    (void)now;
+    return answer;
+}
+
+static const retry_strategy answering = {answering_after};
+
+/* A bucket of one token and a request that holds it: its first retry is under way. */
+static retry_budget one;
+static retry_client one_client;
+
+static retry_request holding(bool charge_failures)
+{
+    retry_budget_options options = options_of(1000, 1000);
+    retry_failure locked = check_failure_of(RETRY_REASON_KV_LOCKED);
+    retry_request request;
+    options.charge_failures = charge_failures;
+    retry_budget_init(&one, &options, START);
+    one_client = client_of(&one);
+    one_client.strategy = &answering;
+    answer = retry_action_after(20);
+    request = begun(&one_client);
+    if (!charge_failures) {
+        CHECK_DECISION(RETRY, STRATEGY, retry_orchestrate(&request, &locked, START));
+        CHECK_EQUAL(0, retry_budget_balance(&one));
+    }
+    return request;
+}
+
+/* The charge goes back before the next is taken: one token does for any number of tries. */
+static void test_unsent_pays_once(void)
+{
+    size_t i;
+    unsigned tries;
+    for (i = 0; i < CHECK_COUNT(unsent); i++) {
+        retry_failure failure = check_failure_of(unsent[i]);
+        retry_request request = holding(false);
+        check_row("%s", retry_reason_name(unsent[i]));
+        for (tries = 0; tries < 100; tries++) {
+            failure.timeout = tries & 1; /* costs nothing of its own here */
+            CHECK_DECISION(RETRY, STRATEGY, retry_orchestrate(&request, &failure, START));
+            CHECK_EQUAL(0, retry_budget_balance(&one));
+        }
+        failure.reason = RETRY_REASON_KV_LOCKED; /* sent at last */
+        CHECK_DECISION(FAIL, BUDGET_EXHAUSTED, retry_orchestrate(&request, &failure, START));
+        CHECK_EQUAL(0, retry_budget_balance(&one));
+        request = holding(false);
+        failure.reason = unsent[i];
+        CHECK_DECISION(RETRY, STRATEGY, retry_orchestrate(&request, &failure, START));
+        retry_cancel(&request, START);
+        CHECK_EQUAL(1000, retry_budget_balance(&one));
+    }
+}
+
+/* Whatever is decided: refused, unsafe, forbidden, expired. */
+static void test_unsent_and_refused(void)
+{
+    size_t i;
+    for (i = 0; i < CHECK_COUNT(unsent); i++) {
+        retry_failure failure = check_failure_of(unsent[i]);
+        retry_request request = holding(false);
+        check_row("%s", retry_reason_name(unsent[i]));
+        answer = retry_action_none(RETRY_CAUSE_REFUSED);
+        CHECK_DECISION(FAIL, REFUSED, retry_orchestrate(&request, &failure, START));
+        CHECK_EQUAL(1000, retry_budget_balance(&one));
+        request = holding(false);
+        request.timeout = 50;
+        CHECK_DECISION(EXPIRE, DEADLINE,
+                       retry_orchestrate(&request, &failure, check_after(START, 40)));
+        CHECK_EQUAL(1000, retry_budget_balance(&one));
+        request = holding(false);
+        failure.safety = RETRY_SAFETY_NO;
+        CHECK_DECISION(FAIL, UNSAFE, retry_orchestrate(&request, &failure, START));
+        CHECK_EQUAL(1000, retry_budget_balance(&one));
+        retry_cancel(&request, START); /* only once */
+        CHECK_EQUAL(1000, retry_budget_balance(&one));
+        request = holding(false);
+        failure.safety = RETRY_SAFETY_MAYBE;
+        failure.pushback = true;
+        failure.retry_after = UINT32_MAX;
+        CHECK_DECISION(FAIL, PUSHBACK, retry_orchestrate(&request, &failure, START));
+        CHECK_EQUAL(1000, retry_budget_balance(&one));
+    }
+}
+
+/* Others may have it while the answer is waited for. */
+static void test_unsent_and_pending(void)
+{
+    size_t i;
+    for (i = 0; i < CHECK_COUNT(unsent); i++) {
+        retry_failure failure = check_failure_of(unsent[i]);
+        retry_request request = holding(false);
+        check_row("%s", retry_reason_name(unsent[i]));
+        answer = retry_action_pending();
+        CHECK_DECISION(PENDING, PENDING, retry_orchestrate(&request, &failure, START));
+        CHECK_EQUAL(1000, retry_budget_balance(&one));
+        CHECK_DECISION(RETRY, STRATEGY,
+                       retry_resume(&request, &failure, retry_action_after(1), START));
+        CHECK_EQUAL(0, retry_budget_balance(&one));
+        CHECK_DECISION(PENDING, PENDING, retry_orchestrate(&request, &failure, START));
+        CHECK_EQUAL(1000, retry_budget_balance(&one));
+        retry_cancel(&request, START);
+        CHECK_EQUAL(1000, retry_budget_balance(&one));
+        request = holding(false);
+        answer = retry_action_pending();
+        CHECK_DECISION(PENDING, PENDING, retry_orchestrate(&request, &failure, START));
+        CHECK(retry_budget_withdraw(&one, 1000, START));
+        CHECK_DECISION(FAIL, BUDGET_EXHAUSTED,
+                       retry_resume(&request, &failure, retry_action_after(1), START));
+        CHECK_EQUAL(0, retry_budget_balance(&one));
+    }
+}
+
+/* All other failures were sent, and keep the charge. */
+static void test_unsent_are_five(void)
+{
+    unsigned reason;
+    for (reason = 0; reason < 0x200; reason++) {
+        retry_failure failure = check_failure_of((retry_reason)reason);
+        retry_request request = holding(false);
+        answer = retry_action_none(RETRY_CAUSE_REFUSED);
+        check_row("%s, 0x%02x", retry_reason_name((retry_reason)reason), reason);
+        retry_orchestrate(&request, &failure, START);
+        CHECK_EQUAL(is_unsent((retry_reason)reason) ? 1000 : 0, retry_budget_balance(&one));
+    }
+}
+
+/* What comes back is what the last retry cost, if anything, and never more than fits. */
+static void test_unsent_gives_back_the_charge(void)
+{
+    retry_budget_options options = options_of(9000, 1000);
+    retry_failure failure = check_failure_of(RETRY_REASON_KV_LOCKED);
+    retry_failure refused = check_failure_of(RETRY_REASON_SOCKET_NOT_AVAILABLE);
+    retry_failure always = check_failure_of(RETRY_REASON_KV_NOT_MY_VBUCKET);
+    retry_budget budget;
+    retry_client client = client_of(&budget);
+    retry_request request = begun(NULL);
+    options.timeout_cost = 4000;
+    budget = budget_of(&options, 9000);
+    request.client = &client;
+    failure.timeout = true;
+    CHECK_DECISION(RETRY, STRATEGY, retry_orchestrate(&request, &refused, START));
+    CHECK_EQUAL(8000, retry_budget_balance(&budget)); /* nothing to give back: only paid */
+    CHECK_DECISION(RETRY, STRATEGY, retry_orchestrate(&request, &failure, START));
+    CHECK_EQUAL(4000, retry_budget_balance(&budget));
+    CHECK_DECISION(RETRY, STRATEGY, retry_orchestrate(&request, &refused, START));
+    CHECK_EQUAL(7000, retry_budget_balance(&budget));
+    CHECK_DECISION(RETRY, ALWAYS, retry_orchestrate(&request, &always, START));
+    CHECK_EQUAL(7000, retry_budget_balance(&budget));
+    CHECK_DECISION(RETRY, STRATEGY, retry_orchestrate(&request, &refused, START));
+    CHECK_EQUAL(6000, retry_budget_balance(&budget)); /* the retry before this was not paid for */
+    retry_budget_deposit(&budget, 2500);
+    CHECK_DECISION(RETRY, STRATEGY, retry_orchestrate(&request, &refused, START));
+    CHECK_EQUAL(8000, retry_budget_balance(&budget));
+}
+
+/* A success after a retry that was refused at first gets the last charge, once. */
+static void test_unsent_and_refund(void)
+{
+    retry_budget_options options = RETRY_BUDGET_AWS;
+    retry_failure locked = check_failure_of(RETRY_REASON_KV_LOCKED);
+    retry_failure refused = check_failure_of(RETRY_REASON_SOCKET_NOT_AVAILABLE);
+    retry_budget budget = budget_of(&options, 500000);
+    retry_client client = client_of(&budget);
+    retry_request request = begun(&client);
+    CHECK_DECISION(RETRY, STRATEGY, retry_orchestrate(&request, &refused, START));
+    CHECK_DECISION(RETRY, STRATEGY, retry_orchestrate(&request, &refused, START));
+    CHECK_EQUAL(495000, retry_budget_balance(&budget));
+    CHECK(retry_succeed(&request, START));
+    CHECK_EQUAL(500000, retry_budget_balance(&budget));
+    retry_begin(&request, START);
+    CHECK_DECISION(RETRY, STRATEGY, retry_orchestrate(&request, &locked, START));
+    CHECK_DECISION(RETRY, STRATEGY, retry_orchestrate(&request, &locked, START));
+    CHECK_DECISION(RETRY, STRATEGY, retry_orchestrate(&request, &refused, START));
+    CHECK_EQUAL(490000, retry_budget_balance(&budget));
+    CHECK(retry_succeed(&request, START));
+    CHECK_EQUAL(495000, retry_budget_balance(&budget));
+}
+
+/* A budget that charges failures does not charge it, whatever is decided; it still grants nothing
+   at its floor. */
+static void test_unsent_is_no_charged_failure(void)
+{
+    size_t i;
+    for (i = 0; i < CHECK_COUNT(unsent); i++) {
+        retry_failure failure = check_failure_of(unsent[i]);
+        retry_request request = holding(true);
+        check_row("%s", retry_reason_name(unsent[i]));
+        CHECK_DECISION(RETRY, STRATEGY, retry_orchestrate(&request, &failure, START));
+        CHECK_DECISION(RETRY, STRATEGY, retry_orchestrate(&request, &failure, START));
+        answer = retry_action_pending();
+        CHECK_DECISION(PENDING, PENDING, retry_orchestrate(&request, &failure, START));
+        CHECK_DECISION(RETRY, STRATEGY,
+                       retry_resume(&request, &failure, retry_action_after(1), START));
+        answer = retry_action_none(RETRY_CAUSE_REFUSED);
+        CHECK_DECISION(FAIL, REFUSED, retry_orchestrate(&request, &failure, START));
+        CHECK_EQUAL(1000, retry_budget_balance(&one));
+        one.options.floor = 1000;
+        answer = retry_action_after(1);
+        retry_begin(&request, START);
+        CHECK_DECISION(FAIL, BUDGET_EXHAUSTED, retry_orchestrate(&request, &failure, START));
+        CHECK_EQUAL(1000, retry_budget_balance(&one));
+    }
+}
+
+/* ---- contention, which no budget is asked about -------------------------------------------- */
+
+#define CONFLICT RETRY_REASON_USER(7, RETRY_REASON_ALLOWS_NON_IDEMPOTENT | RETRY_REASON_FREE)
+
+static void test_free_needs_no_budget(void)
+{
+    retry_budget_options grpc = RETRY_BUDGET_GRPC;
+    retry_budget budgets[5];
+    retry_failure conflict = check_failure_of(CONFLICT);
+    retry_failure always = check_failure_of(RETRY_REASON_KV_NOT_MY_VBUCKET);
+    retry_failure locked = check_failure_of(RETRY_REASON_KV_LOCKED);
+    size_t i;
+    retry_budget_options options = options_of(9000, 1000);
+    budgets[0] = budget_of(&options, 0);
+    options.capacity = 0;
+    budgets[1] = budget_of(&options, 0);
+    budgets[2] = budget_of(&grpc, 5000); /* at its floor */
+    budgets[3] = budget_of(&grpc, 0);
+    memset(&budgets[4], 0, sizeof budgets[4]); /* never filled: empty */
+    for (i = 0; i < CHECK_COUNT(budgets); i++) {
+        retry_client client = client_of(&budgets[i]);
+        retry_request request = begun(&client);
+        uint32_t balance = retry_budget_balance(&budgets[i]);
+        client.strategy = &answering;
+        check_row("budget %u", (unsigned)i);
+        answer = retry_action_after(3);
+        CHECK_DECISION(RETRY, STRATEGY, retry_orchestrate(&request, &conflict, START));
+        CHECK_DECISION(RETRY, ALWAYS, retry_orchestrate(&request, &always, START));
+        CHECK_DECISION(RETRY, STRATEGY, retry_orchestrate(&request, &conflict, START));
+        answer = retry_action_pending();
+        CHECK_DECISION(PENDING, PENDING, retry_orchestrate(&request, &conflict, START));
+        CHECK_DECISION(RETRY, STRATEGY,
+                       retry_resume(&request, &conflict, retry_action_after(1), START));
+        CHECK_EQUAL(balance, retry_budget_balance(&budgets[i]));
+        answer = retry_action_after(3);
+        CHECK_DECISION(FAIL, BUDGET_EXHAUSTED, retry_orchestrate(&request, &locked, START));
+    }
+}
+
+/* Nor does a budget that charges failures charge it, whatever is decided. */
+static void test_free_is_no_charged_failure(void)
+{
+    retry_failure conflict = check_failure_of(CONFLICT);
+    retry_request request = holding(true);
+    CHECK_DECISION(RETRY, STRATEGY, retry_orchestrate(&request, &conflict, START));
+    answer = retry_action_pending();
+    CHECK_DECISION(PENDING, PENDING, retry_orchestrate(&request, &conflict, START));
+    CHECK_DECISION(PENDING, PENDING,
+                   retry_resume(&request, &conflict, retry_action_pending(), START));
+    CHECK_DECISION(
+        FAIL, REFUSED,
+        retry_resume(&request, &conflict, retry_action_none(RETRY_CAUSE_REFUSED), START));
+    retry_begin(&request, START);
+    answer = retry_action_none(RETRY_CAUSE_REFUSED);
+    CHECK_DECISION(FAIL, REFUSED, retry_orchestrate(&request, &conflict, START));
+    retry_begin(&request, START);
+    request.timeout = 10;
+    answer = retry_action_after(20);
+    CHECK_DECISION(EXPIRE, DEADLINE, retry_orchestrate(&request, &conflict, START));
+    CHECK_EQUAL(1000, retry_budget_balance(&one));
+}
+
+/* It was sent: the charge of the retry that it ended is spent, and nothing else is to come back. */
+static void test_free_gives_nothing_back(void)
+{
+    retry_failure conflict = check_failure_of(CONFLICT);
+    retry_request request = holding(false);
+    one.options.refund_last = true;
+    one.options.success_deposit = 300;
+    CHECK_DECISION(RETRY, STRATEGY, retry_orchestrate(&request, &conflict, START));
+    CHECK_EQUAL(0, retry_budget_balance(&one));
+    retry_cancel(&request, START);
+    CHECK_EQUAL(0, retry_budget_balance(&one));
+    retry_begin(&request, START);
+    CHECK_DECISION(RETRY, STRATEGY, retry_orchestrate(&request, &conflict, START));
+    CHECK(retry_succeed(&request, START)); /* its last retry cost nothing */
+    CHECK_EQUAL(0, retry_budget_balance(&one));
+    one.options.refund_last = false;
+    retry_begin(&request, START);
+    CHECK_DECISION(RETRY, STRATEGY, retry_orchestrate(&request, &conflict, START));
+    CHECK(retry_succeed(&request, START));
+    CHECK_EQUAL(300, retry_budget_balance(&one));
+}
+
+/* The flag buys a retry from the budget and nothing else. */
+static void test_free_grants_nothing(void)
+{
+    retry_failure failure = check_failure_of(RETRY_REASON_USER(7, RETRY_REASON_FREE));
+    retry_request request = begun(NULL);
+    CHECK_DECISION(FAIL, NOT_IDEMPOTENT, retry_orchestrate(&request, &failure, START));
+    retry_begin(&request, START);
+    request.idempotent = true;
+    CHECK_DECISION(RETRY, STRATEGY, retry_orchestrate(&request, &failure, START));
+    request.strategy = retry_fail_fast();
+    CHECK_DECISION(FAIL, REFUSED, retry_orchestrate(&request, &failure, START));
+    retry_begin(&request, START);
+    failure.reason = RETRY_REASON_USER(7, RETRY_REASON_FREE | RETRY_REASON_ALWAYS);
+    CHECK_DECISION(RETRY, ALWAYS, retry_orchestrate(&request, &failure, START));
+}
+
+/* ---- a budget for best effort -------------------------------------------------------------- */
+
+/* As initialisers of static objects, in C and C++. */
+static const struct {
+    retry_budget_options options;
+    uint32_t capacity;
+} best_effort[] = {
+    {RETRY_BUDGET_BEST_EFFORT(0), 0},
+    {RETRY_BUDGET_BEST_EFFORT(1), 20000},
+    {RETRY_BUDGET_BEST_EFFORT(20), 400000},
+    {RETRY_BUDGET_BEST_EFFORT(2 + 3), 100000},
+    {RETRY_BUDGET_BEST_EFFORT(214748), 4294960000u},
+    {RETRY_BUDGET_BEST_EFFORT(214748u), 4294960000u},
+    {RETRY_BUDGET_BEST_EFFORT(214749), UINT32_MAX},
+    {RETRY_BUDGET_BEST_EFFORT(214749u), UINT32_MAX},
+    {RETRY_BUDGET_BEST_EFFORT(UINT32_MAX), UINT32_MAX},
+};
+
+static void test_best_effort(void)
+{
+    size_t i;
+    for (i = 0; i < CHECK_COUNT(best_effort); i++) {
+        const retry_budget_options *options = &best_effort[i].options;
+        check_row("row %u", (unsigned)i);
+        CHECK_EQUAL(best_effort[i].capacity, options->capacity);
+        CHECK_EQUAL(1000, options->retry_cost);
+        CHECK_EQUAL(200, options->request_deposit);
+        CHECK_EQUAL(0, options->timeout_cost);
+        CHECK_EQUAL(0, options->throttle_cost);
+        CHECK_EQUAL(0, options->success_deposit);
+        CHECK_EQUAL(0, options->refill_per_second);
+        CHECK_EQUAL(0, options->floor);
+        CHECK(!options->refund_last);
+        CHECK(!options->charge_failures);
+    }
+}
+
+/* Twenty retries for one that is in flight, then a fifth of the traffic. */
+static void test_best_effort_pays(void)
+{
+    retry_budget_options options = RETRY_BUDGET_BEST_EFFORT(1);
+    retry_budget budget = budget_of(&options, 20000);
+    retry_client client = client_of(&budget);
+    retry_failure failure = check_failure_of(RETRY_REASON_KV_LOCKED);
+    retry_request request = begun(&client);
+    unsigned i, retries = 0;
+    for (i = 0; i < 20; i++)
+        CHECK_DECISION(RETRY, STRATEGY, retry_orchestrate(&request, &failure, START));
+    CHECK_DECISION(FAIL, BUDGET_EXHAUSTED, retry_orchestrate(&request, &failure, START));
+    for (i = 0; i < 1000; i++)
+        retries += fail_once(&client, RETRY_REASON_KV_LOCKED).verdict == RETRY_VERDICT_RETRY;
+    CHECK_EQUAL(200, retries);
+}
+
 /* ---- against a failure rate ---------------------------------------------------------------- */
 
 #define CALLS 100000u
@@ -768,6 +1150,19 @@ int main(void)
     RUN(test_grpc_recovers);
     RUN(test_grpc_charges_failures);
     RUN(test_grpc_gives_nothing_back);
+    RUN(test_unsent_pays_once);
+    RUN(test_unsent_and_refused);
+    RUN(test_unsent_and_pending);
+    RUN(test_unsent_are_five);
+    RUN(test_unsent_gives_back_the_charge);
+    RUN(test_unsent_and_refund);
+    RUN(test_unsent_is_no_charged_failure);
+    RUN(test_free_needs_no_budget);
+    RUN(test_free_is_no_charged_failure);
+    RUN(test_free_gives_nothing_back);
+    RUN(test_free_grants_nothing);
+    RUN(test_best_effort);
+    RUN(test_best_effort_pays);
     RUN(test_load);
     return check_done();
 }

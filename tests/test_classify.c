@@ -20,7 +20,7 @@ static bool same(retry_failure a, retry_failure b)
 {
     return a.reason == b.reason && a.safety == b.safety && a.fault == b.fault &&
            a.throttle == b.throttle && a.timeout == b.timeout && a.unknown == b.unknown &&
-           a.retry_after == b.retry_after && a.code == b.code;
+           a.pushback == b.pushback && a.retry_after == b.retry_after && a.code == b.code;
 }
 
 static void check_failure(retry_failure expected, retry_failure got, const char *file, int line)
@@ -46,7 +46,7 @@ struct copy {
 static struct copy copy_of(const char *text, size_t length)
 {
     struct copy copy;
-    copy.memory = (char *)malloc(length ? length : 1);
+    copy.memory = (char *)calloc(length ? length : 1, 1);
     copy.text = copy.memory;
     if (!copy.memory) {
         printf("out of memory\n");
@@ -489,6 +489,64 @@ static void test_idempotent_http(void)
     CHECK(!retry_idempotent_http(NULL, 0));
 }
 
+/* RFC 0049's list, for every number that a service may have. */
+static void test_idempotent_service(void)
+{
+    static const struct {
+        uint8_t service;
+        bool written, read;
+    } rows[] = {{RETRY_SERVICE_KV, false, false},       {RETRY_SERVICE_QUERY, false, true},
+                {RETRY_SERVICE_ANALYTICS, false, true}, {RETRY_SERVICE_SEARCH, true, true},
+                {RETRY_SERVICE_VIEWS, true, true},      {RETRY_SERVICE_MANAGEMENT, false, true}};
+    unsigned service;
+    for (service = 0; service <= UINT8_MAX; service++) {
+        bool named = false;
+        size_t i;
+        check_row("service %u", service);
+        for (i = 0; i < CHECK_COUNT(rows); i++) {
+            if (rows[i].service != service)
+                continue;
+            CHECK(!named); /* a number of its own */
+            named = true;
+            CHECK_EQUAL(rows[i].written, retry_idempotent_service((uint8_t)service, false));
+            CHECK_EQUAL(rows[i].read, retry_idempotent_service((uint8_t)service, true));
+        }
+        if (!named) {
+            CHECK(!retry_idempotent_service((uint8_t)service, false));
+            CHECK(!retry_idempotent_service((uint8_t)service, true));
+        }
+    }
+}
+
+/* A 503 alone: a proxy says it too when it lost a server that had the request. 1.0 sent a POST
+   again. With a Retry-After the server itself refused. */
+static void test_http_503(void)
+{
+    static const struct {
+        retry_ms retry_after;
+        bool idempotent;
+        uint8_t verdict, cause;
+        bool ambiguous;
+    } rows[] = {
+        {0, false, RETRY_VERDICT_FAIL, RETRY_CAUSE_NOT_IDEMPOTENT, true},
+        {0, true, RETRY_VERDICT_RETRY, RETRY_CAUSE_STRATEGY, true},
+        {1, false, RETRY_VERDICT_RETRY, RETRY_CAUSE_STRATEGY, false},
+        {30000, true, RETRY_VERDICT_RETRY, RETRY_CAUSE_STRATEGY, false},
+    };
+    size_t i;
+    for (i = 0; i < CHECK_COUNT(rows); i++) {
+        retry_failure failure = retry_classify_http(503, rows[i].retry_after);
+        retry_request request;
+        memset(&request, 0, sizeof request);
+        request.idempotent = rows[i].idempotent;
+        retry_begin(&request, 0);
+        check_row("row %u", (unsigned)i);
+        check_decision(rows[i].verdict, rows[i].cause, retry_orchestrate(&request, &failure, 0),
+                       __FILE__, __LINE__);
+        CHECK_EQUAL(rows[i].ambiguous, request.ambiguous);
+    }
+}
+
 int main(void)
 {
     RUN(test_kv_statuses);
@@ -506,5 +564,7 @@ int main(void)
     RUN(test_stages);
     RUN(test_idempotent_kv);
     RUN(test_idempotent_http);
+    RUN(test_idempotent_service);
+    RUN(test_http_503);
     return check_done();
 }

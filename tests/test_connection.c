@@ -258,6 +258,203 @@ static void test_null(void)
     retry_connection_established(NULL, AT(0));
 }
 
+/* ---- a connection that is lost ------------------------------------------------------------- */
+
+#define DAY ((retry_time)86400000)
+#define CLIMBED ((retry_time)2000000) /* the start of an attempt that is spaced by 120 s */
+
+/* The eleventh attempt, which fails unless it is established. */
+static retry_connection climbed(retry_ms stable_after)
+{
+    retry_connection connection = grpc();
+    unsigned i;
+    connection.stable_after = stable_after;
+    for (i = 0; i < 14; i++)
+        retry_connection_begin(&connection, MIDDLE, AT(i));
+    retry_connection_begin(&connection, MIDDLE, AT(CLIMBED));
+    return connection;
+}
+
+/* Whether the next attempts count from one again; they begin at this instant. */
+static bool counts_from_one(retry_connection *connection, retry_time now)
+{
+    retry_ms first, second;
+    retry_connection_begin(connection, MIDDLE, now);
+    first = retry_connection_failed(connection, now);
+    retry_connection_begin(connection, MIDDLE, now);
+    second = retry_connection_failed(connection, now);
+    if (first != 1000) {
+        CHECK_RANGE(119900, 120100, first);
+        return false;
+    }
+    CHECK_RANGE(1599, 1601, second);
+    return true;
+}
+
+/* Established 100 ms after its start, and lost so much later. The first spacing is 1 s. */
+static const struct {
+    retry_ms stable_after;
+    retry_time lasted;
+    bool resets;
+    retry_ms sleep;
+} losses[] = {
+    {0, 0, true, 900},
+    {0, 1, true, 899},
+    {0, 899, true, 1},
+    {0, 900, true, 0},
+    {0, 901, true, 0},
+    {0, 1000, true, 0},
+    {0, 119900, true, 0},
+    {0, 200000, true, 0}, /* after its deadline */
+    {100, 99, false, 119801},
+    {100, 100, true, 800},
+    {1000, 0, false, 119900},
+    {1000, 999, false, 118901},
+    {1000, 1000, true, 0},
+    {1000, 1001, true, 0},
+    {300000, 119900, false, 0},
+    {300000, 299999, false, 0},
+    {300000, 300000, true, 0},
+    {0, 25 * DAY, true, 0},
+    {0, 40 * DAY, true, 0},
+    {0, 49 * DAY, true, 0},
+    {1000, 24 * DAY, true, 0},
+    {1000, 25 * DAY, true, 0}, /* over half of 32 bits is not a clock that stepped back */
+    {1000, 40 * DAY, true, 0},
+    {1000, 49 * DAY, true, 0},
+    {86400000, 25 * DAY, true, 0},
+    {86400000, 49 * DAY, true, 0},
+    {UINT32_MAX, 40 * DAY, false, 0},
+#ifndef RETRY_TIME_32
+    {1000, 50 * DAY, true, 0},
+    {UINT32_MAX, 49 * DAY, false, 0},
+    {UINT32_MAX, 50 * DAY, true, 0},
+    {86400000, ((uint64_t)1 << 32) + 5, true, 0},
+    {1000, 4000 * DAY, true, 0},
+#endif
+};
+
+static void test_lost(void)
+{
+    size_t i;
+    for (i = 0; i < CHECK_COUNT(losses); i++) {
+        retry_connection connection = climbed(losses[i].stable_after);
+        retry_time up = check_after(AT(CLIMBED), 100);
+        retry_time lost = check_after(up, losses[i].lasted);
+        retry_ms sleep;
+        retry_connection_established(&connection, up);
+        sleep = retry_connection_failed(&connection, lost);
+        check_row("stable after %lu, lasted %lu ms, slept %lu",
+                  (unsigned long)losses[i].stable_after, (unsigned long)losses[i].lasted,
+                  (unsigned long)sleep);
+        if (losses[i].resets)
+            CHECK_EQUAL(losses[i].sleep, sleep);
+        else if (losses[i].lasted < DAY)
+            CHECK_RANGE(losses[i].sleep - (losses[i].sleep ? 15 : 0),
+                        losses[i].sleep + (losses[i].sleep ? 15 : 0), sleep);
+        CHECK_EQUAL(losses[i].resets, counts_from_one(&connection, check_after(lost, sleep)));
+    }
+}
+
+/* Those who do not report the loss but begin the next attempt at once: the same. */
+static void test_begin_without_failed(void)
+{
+    size_t i;
+    for (i = 0; i < CHECK_COUNT(losses); i++) {
+        retry_connection connection = climbed(losses[i].stable_after);
+        retry_time up = check_after(AT(CLIMBED), 100);
+        retry_connection_established(&connection, up);
+        check_row("stable after %lu, lasted %lu ms", (unsigned long)losses[i].stable_after,
+                  (unsigned long)losses[i].lasted);
+        CHECK_EQUAL(losses[i].resets,
+                    counts_from_one(&connection, check_after(up, losses[i].lasted)));
+    }
+}
+
+/* What is left after a reset goes by like any other spacing, however often it is asked for. */
+static void test_failed_twice(void)
+{
+    retry_connection connection = climbed(0);
+    retry_connection_established(&connection, AT(CLIMBED + 100));
+    CHECK_EQUAL(700, retry_connection_failed(&connection, AT(CLIMBED + 300)));
+    CHECK_EQUAL(700, retry_connection_failed(&connection, AT(CLIMBED + 300)));
+    CHECK_EQUAL(1, retry_connection_failed(&connection, AT(CLIMBED + 999)));
+    CHECK_EQUAL(0, retry_connection_failed(&connection, AT(CLIMBED + 1000)));
+    CHECK(counts_from_one(&connection, AT(CLIMBED + 1000)));
+    connection = climbed(0);
+    CHECK_RANGE(119900, 120000, retry_connection_failed(&connection, AT(CLIMBED)));
+    CHECK_RANGE(119890, 119990, retry_connection_failed(&connection, AT(CLIMBED + 10)));
+    CHECK(!counts_from_one(&connection, AT(CLIMBED + 120000)));
+}
+
+static void check_ignored(retry_connection *connection, retry_time now)
+{
+    retry_connection before;
+    memcpy(&before, connection, sizeof before);
+    retry_connection_established(connection, now);
+    CHECK(memcmp(&before, connection, sizeof before) == 0);
+}
+
+/* A callback that comes after the attempt was given up must not reset what it did not bring. */
+static void test_established_late(void)
+{
+    retry_connection connection = climbed(0);
+    retry_ms sleep = retry_connection_failed(&connection, AT(CLIMBED + 20000));
+    check_ignored(&connection, AT(CLIMBED + 20001));
+    CHECK_EQUAL(sleep - 1, retry_connection_failed(&connection, AT(CLIMBED + 20001)));
+    CHECK(!counts_from_one(&connection, AT(CLIMBED + 130000)));
+    connection = grpc();
+    check_ignored(&connection, AT(0)); /* never begun */
+    CHECK_EQUAL(0, retry_connection_failed(&connection, AT(0)));
+    check_ignored(&connection, AT(0));
+    CHECK(counts_from_one(&connection, AT(0)));
+}
+
+/* Only the first counts: a second does not make the connection younger. */
+static void test_established_twice(void)
+{
+    retry_connection connection = climbed(5000);
+    retry_connection_established(&connection, AT(CLIMBED + 100));
+    check_ignored(&connection, AT(CLIMBED + 4000));
+    CHECK_EQUAL(0, retry_connection_failed(&connection, AT(CLIMBED + 5100)));
+    check_ignored(&connection, AT(CLIMBED + 5100)); /* nor does one after the loss */
+    CHECK(counts_from_one(&connection, AT(CLIMBED + 5100)));
+}
+
+/* Lost before its clock says it was there. A step back is no time, but with 32-bit instants it
+   cannot be told from weeks, and a connection may well stand for weeks. */
+static void test_lost_with_a_clock_backward(void)
+{
+    bool weeks = sizeof(retry_time) == 4;
+    retry_connection connection = climbed(1000);
+    retry_connection_established(&connection, AT(CLIMBED + 100));
+    if (weeks)
+        CHECK_EQUAL(0, retry_connection_failed(&connection, AT(CLIMBED - 7)));
+    else
+        CHECK_RANGE(119900, 120000, retry_connection_failed(&connection, AT(CLIMBED - 7)));
+    CHECK_EQUAL(weeks, counts_from_one(&connection, AT(CLIMBED)));
+    connection = climbed(0); /* stable at once */
+    retry_connection_established(&connection, AT(CLIMBED + 100));
+    CHECK_EQUAL(weeks ? 0 : 1000, retry_connection_failed(&connection, AT(CLIMBED - 7)));
+    CHECK(counts_from_one(&connection, AT(CLIMBED)));
+    connection = climbed(0); /* between the attempt's start and its end: not before either */
+    retry_connection_established(&connection, AT(CLIMBED + 100));
+    CHECK_EQUAL(950, retry_connection_failed(&connection, AT(CLIMBED + 50)));
+}
+
+/* The first spacing is the same whether it comes first or after a loss. */
+static void test_first_spacing_with_a_least_delay(void)
+{
+    retry_connection connection = climbed(0);
+    retry_ms first;
+    connection.backoff.min = 3000;
+    retry_connection_established(&connection, AT(CLIMBED));
+    first = retry_connection_failed(&connection, AT(CLIMBED));
+    retry_connection_begin(&connection, TOP, AT(CLIMBED));
+    CHECK_EQUAL(first, retry_connection_failed(&connection, AT(CLIMBED)));
+    CHECK_EQUAL(3000, first);
+}
+
 int main(void)
 {
     RUN(test_first_attempt);
@@ -275,5 +472,12 @@ int main(void)
     RUN(test_clock_backward);
     RUN(test_many_attempts);
     RUN(test_null);
+    RUN(test_lost);
+    RUN(test_begin_without_failed);
+    RUN(test_failed_twice);
+    RUN(test_established_late);
+    RUN(test_established_twice);
+    RUN(test_lost_with_a_clock_backward);
+    RUN(test_first_spacing_with_a_least_delay);
     return check_done();
 }

@@ -184,6 +184,75 @@ static void test_zeroed_and_garbage(void)
     check_capacities(&request, &failure, &decision);
 }
 
+/* The reason's word in the line of a request of this client. */
+static void check_reason(const retry_request *r, retry_reason reason, const char *expected)
+{
+    char line[400], part[100];
+    failure.reason = reason;
+    retry_format(line, sizeof line, r, &failure, &decision);
+    snprintf(part, sizeof part, " reason=%s code=", expected);
+    check_has(line, part);
+}
+
+#define LAST 15
+
+static void test_user_reasons(void)
+{
+    static const char *const names[16] = {"SERIALIZATION",
+                                          NULL,
+                                          "",
+                                          "D",
+                                          NULL,
+                                          NULL,
+                                          NULL,
+                                          NULL,
+                                          NULL,
+                                          NULL,
+                                          NULL,
+                                          NULL,
+                                          NULL,
+                                          NULL,
+                                          NULL,
+                                          "LAST OF ALL"};
+    static const char *const none[16] = {NULL};
+    unsigned flags;
+    set_up();
+    for (flags = 0; flags <= 0xff; flags++) {
+        client.user_reasons = names;
+        check_reason(&request, RETRY_REASON_USER(0, flags), "SERIALIZATION");
+        check_reason(&request, RETRY_REASON_USER(1, flags), "USER_1");
+        check_reason(&request, RETRY_REASON_USER(2, flags), "");
+        check_reason(&request, RETRY_REASON_USER(3, flags), "D");
+        check_reason(&request, RETRY_REASON_USER(LAST, flags), "LAST OF ALL");
+        client.user_reasons = none;
+        check_reason(&request, RETRY_REASON_USER(LAST, flags), "USER_15");
+        client.user_reasons = NULL;
+        check_reason(&request, RETRY_REASON_USER(0, flags), "USER_0");
+        check_reason(&request, RETRY_REASON_USER(LAST, flags), "USER_15");
+    }
+}
+
+/* Only the application's reasons have names of the application's; nobody's client, no names. */
+static void test_user_reasons_of_nobody(void)
+{
+    static const char *const names[16] = {"A", "B", "C", "D", "E", "F", "G", "H",
+                                          "I", "J", "K", "L", "M", "N", "O", "P"};
+    unsigned reason;
+    set_up();
+    client.user_reasons = names;
+    for (reason = 0; reason <= 0x1ff; reason++) {
+        bool user = (reason >= 0x40 && reason <= 0x7f) || (reason >= 0xc0 && reason <= 0xff);
+        const char *other = retry_reason_name((retry_reason)reason);
+        check_reason(&request, (retry_reason)reason, user ? names[reason & 15] : other);
+        check_reason(NULL, (retry_reason)reason, other);
+    }
+    request.client = NULL;
+    check_reason(&request, RETRY_REASON_USER(7, 0), "USER_7");
+    request.client = &client;
+    failure.reason = RETRY_REASON_USER(7, RETRY_REASON_FREE);
+    check_capacities(&request, &failure, &decision);
+}
+
 int main(void)
 {
     RUN(test_parts);
@@ -193,5 +262,7 @@ int main(void)
     RUN(test_capacities);
     RUN(test_without_parts);
     RUN(test_zeroed_and_garbage);
+    RUN(test_user_reasons);
+    RUN(test_user_reasons_of_nobody);
     return check_done();
 }

@@ -118,6 +118,28 @@ static const struct {
       {REJECTED, 3, true, FORWARD, 0},
       {REJECTED, 3, true, FORWARD, 100},
       {STOP, 0, false, 0, 0}}},
+    /* 1.0 went on with a fast-forward map that the configuration no longer had */
+    {"the fast-forward map is gone",
+     0,
+     {{BEGIN, 7, false, 0, 0},
+      {REJECTED, 7, true, FORWARD, 0},
+      {REJECTED, 7, false, CURRENT, 100},
+      {REJECTED, 7, false, CURRENT, 100},
+      {REJECTED, 7, true, FORWARD, 0},
+      {REJECTED, 7, true, FORWARD, 100},
+      {REJECTED, 7, false, CURRENT, 100},
+      {STOP, 0, false, 0, 0}}},
+    {"the fast-forward map is gone, and a newer one comes",
+     30,
+     {{BEGIN, 7, false, 0, 0},
+      {REJECTED, 7, true, FORWARD, 0},
+      {REJECTED, 7, false, CURRENT, 30},
+      {CONFIG, 7, false, CURRENT, 30},
+      {CONFIG, 8, false, CURRENT, 0},
+      {REJECTED, 8, true, FORWARD, 0},
+      {REJECTED, 9, false, CURRENT, 0},
+      {REJECTED, 9, false, CURRENT, 30},
+      {STOP, 0, false, 0, 0}}},
     {"begun again",
      0,
      {{BEGIN, 7, false, 0, 0},
@@ -189,10 +211,41 @@ static void test_null(void)
     CHECK_EQUAL(0, step.delay);
 }
 
+/* A step reaches the orchestrator as an order: RFC 0005's 100 ms then take the place of RFC 0049's
+   ladder, and no budget or strategy is asked. */
+static void test_as_an_order(void)
+{
+    static const struct {
+        bool has_fast_forward;
+        retry_ms delay;
+    } steps[] = {{false, 100}, {false, 100}, {true, 0}, {true, 100}, {false, 100}, {true, 0}};
+    retry_request request;
+    retry_failure failure = retry_classify_kv(0x07, 0x00);
+    retry_nmv nmv;
+    size_t i;
+    memset(&request, 0, sizeof request);
+    memset(&nmv, 0, sizeof nmv);
+    request.strategy = retry_fail_fast();
+    retry_begin(&request, 0);
+    retry_nmv_begin(&nmv, 7);
+    for (i = 0; i < CHECK_COUNT(steps); i++) {
+        retry_decision decision;
+        failure.pushback = true;
+        failure.retry_after = retry_nmv_rejected(&nmv, 7, steps[i].has_fast_forward).delay;
+        decision = retry_orchestrate(&request, &failure, 0);
+        check_row("step %u", (unsigned)i);
+        CHECK_DECISION(RETRY, ALWAYS, decision);
+        CHECK_EQUAL(steps[i].delay, decision.delay);
+    }
+    failure.pushback = false; /* without the order the ladder goes on */
+    CHECK_EQUAL(1000, retry_orchestrate(&request, &failure, 0).delay);
+}
+
 int main(void)
 {
     RUN(test_rows);
     RUN(test_low_half_is_not_enough);
     RUN(test_null);
+    RUN(test_as_an_order);
     return check_done();
 }

@@ -1,5 +1,6 @@
 /* The life of a request: begun, granted a retry, waiting for an answer, finished, cancelled, begun
-   again; and where the budget's charge is at each turn. */
+   again; where the budget's charge is at each turn; what is left of its time, and whether it may
+   have happened. */
 #define RETRY_IMPLEMENTATION
 #include "../retry.h"
 #include "check.h"
@@ -474,6 +475,292 @@ static void test_without_a_client(void)
     CHECK_EQUAL(0, asked);
 }
 
+/* ---- what is left -------------------------------------------------------------------------- */
+
+static const struct {
+    retry_ms timeout, limit;
+    retry_time elapsed;
+    retry_ms left;
+} remains[] = {
+    {0, 0, 0, UINT32_MAX}, /* neither bounds it */
+    {0, 0, 2000000000, UINT32_MAX},
+    {0, 700, 0, 700},
+    {0, 700, 2000000000, 700},
+    {0, UINT32_MAX, 5, UINT32_MAX},
+    {2500, 0, 0, 2500},
+    {2500, 0, 1, 2499},
+    {2500, 0, 2499, 1},
+    {2500, 0, 2500, 0},
+    {2500, 0, 2501, 0},
+    {2500, 0, 0x7fffffff, 0},
+    {2500, 0, 0x80000000u, 0}, /* exactly half of 32 bits is time that has passed */
+    {2500, 700, 0, 700},
+    {2500, 700, 1799, 700},
+    {2500, 700, 1800, 700},
+    {2500, 700, 1801, 699},
+    {2500, 700, 2499, 1},
+    {2500, 700, 2500, 0},
+    {2500, 1, 2499, 1},
+    {2500, 2500, 0, 2500},
+    {2500, UINT32_MAX, 100, 2400},
+    {1, 0, 0, 1},
+    {1, 0, 1, 0},
+    {UINT32_MAX, 0, 0, UINT32_MAX}, /* reads as none */
+    {UINT32_MAX, 9, 1000, 9},
+    {UINT32_MAX - 1, 0, 0, UINT32_MAX - 1},
+    {UINT32_MAX - 1, 0, 1000, UINT32_MAX - 1001},
+#ifdef RETRY_TIME_32
+    {2500, 0, 0x80000001u, 2500}, /* over half is a clock that stepped back */
+    {2500, 0, UINT32_MAX, 2500},
+#else
+    {2500, 0, 0x80000001u, 0},
+    {2500, 0, UINT32_MAX, 0},
+    {2500, 0, (uint64_t)1 << 32, 0}, /* and not a new beginning */
+    {UINT32_MAX, 0, UINT32_MAX, 0},
+    {UINT32_MAX, 0, (uint64_t)1 << 32, 0},
+    {UINT32_MAX, 9, ((uint64_t)1 << 32) + 77, 0},
+    {2500, 0, (uint64_t)1 << 63, 0},
+    {2500, 0, ((uint64_t)1 << 63) + 1, 2500},
+    {2500, 0, UINT64_MAX, 2500},
+#endif
+};
+
+static void test_remaining(void)
+{
+    static const retry_time starts[] = {0, 5000, (retry_time)-1, (retry_time)-100,
+                                        (retry_time)-1 >> 1};
+    size_t i, j;
+    for (i = 0; i < CHECK_COUNT(remains); i++) {
+        for (j = 0; j < CHECK_COUNT(starts); j++) {
+            retry_request before;
+            set_up(false);
+            request.timeout = remains[i].timeout;
+            retry_begin(&request, starts[j]);
+            remember(&before);
+            check_row("row %u, start %u", (unsigned)i, (unsigned)j);
+            CHECK_EQUAL(remains[i].left,
+                        retry_remaining(&request, remains[i].limit,
+                                        check_after(starts[j], remains[i].elapsed)));
+            CHECK(unchanged(&before));
+        }
+    }
+}
+
+static void check_remaining(retry_ms open, retry_ms at_deadline)
+{
+    CHECK_EQUAL(open, retry_remaining(&request, 0, AFTER(400)));
+    CHECK_EQUAL(open < 50 ? open : 50, retry_remaining(&request, 50, AFTER(400)));
+    CHECK_EQUAL(at_deadline, retry_remaining(&request, 0, AFTER(1000)));
+}
+
+/* In each state; a deadline counts from the beginning, whatever was tried since. */
+static void test_remaining_by_state(void)
+{
+    set_up(false);
+    memset(&request, 0, sizeof request);
+    request.timeout = 1000;
+    check_row("zeroed");
+    check_remaining(0, 0);
+    request.client = &client;
+    retry_begin(&request, START);
+    check_row("begun");
+    check_remaining(600, 0);
+    CHECK_DECISION(RETRY, STRATEGY, orchestrate(300));
+    check_row("retry");
+    check_remaining(600, 0);
+    answer = retry_action_pending();
+    CHECK_DECISION(PENDING, PENDING, orchestrate(350));
+    check_row("pending");
+    check_remaining(600, 0);
+    CHECK_DECISION(EXPIRE, DEADLINE, resume(retry_action_after(600), 400));
+    check_row("expired");
+    check_remaining(0, 0);
+    retry_begin(&request, START);
+    CHECK(retry_succeed(&request, START));
+    check_row("done");
+    check_remaining(0, 0);
+    retry_begin(&request, START);
+    retry_cancel(&request, START);
+    check_row("cancelled");
+    check_remaining(0, 0);
+    retry_begin(&request, START);
+    answer = retry_action_none(RETRY_CAUSE_REFUSED);
+    CHECK_DECISION(FAIL, REFUSED, orchestrate(0));
+    check_row("failed");
+    check_remaining(0, 0);
+    request.timeout = 0;
+    CHECK_EQUAL(0, retry_remaining(&request, 0, START));
+    CHECK_EQUAL(0, retry_remaining(&request, 7, START));
+    CHECK_EQUAL(0, retry_remaining(NULL, 0, START));
+    CHECK_EQUAL(0, retry_remaining(NULL, 7, START));
+}
+
+/* It agrees with the deadline of a decision: a delay of what is left expires, one less does not. */
+static void test_remaining_is_the_deadline(void)
+{
+    unsigned i;
+    for (i = 0; i < 2000; i++) {
+        retry_ms elapsed = check_random() % 1100, left;
+        set_up(false);
+        request.timeout = 1000;
+        left = retry_remaining(&request, 0, AFTER(elapsed));
+        check_row("%lu ms passed", (unsigned long)elapsed);
+        if (left > 0) {
+            answer = retry_action_after(left - 1);
+            CHECK_DECISION(RETRY, STRATEGY, orchestrate(elapsed));
+        }
+        answer = retry_action_after(left);
+        CHECK_EQUAL(left, orchestrate(elapsed).delay);
+        CHECK_EQUAL(RETRY_VERDICT_EXPIRE, told_decision.verdict);
+    }
+}
+
+/* ---- may it have happened? ----------------------------------------------------------------- */
+
+/* The rule as it is written: not safe, and a reason that neither allows it nor is a NONE without
+   the server's fault. */
+static bool may_have_happened(const retry_failure *f)
+{
+    if (f->safety == RETRY_SAFETY_YES)
+        return false;
+    if (retry_reason_allows_non_idempotent(f->reason))
+        return false;
+    return !(f->reason == RETRY_REASON_NONE && f->fault != RETRY_FAULT_SERVER);
+}
+
+static void test_ambiguous(void)
+{
+    unsigned reason, safety, fault;
+    set_up(false);
+    client.observe = NULL;
+    for (reason = 0; reason < 0x200; reason++) {
+        for (safety = 0; safety < 5; safety++) {
+            for (fault = 0; fault < 5; fault++) {
+                retry_begin(&request, START);
+                failure.reason = (retry_reason)reason;
+                failure.safety = (uint8_t)safety;
+                failure.fault = (uint8_t)fault;
+                check_row("reason 0x%02x, safety %u, fault %u", reason, safety, fault);
+                CHECK(!request.ambiguous);
+                retry_orchestrate(&request, &failure, START);
+                CHECK_EQUAL(may_have_happened(&failure), request.ambiguous);
+            }
+        }
+    }
+}
+
+/* The reasons of the table that leave it open, by name; no other. */
+static void test_ambiguous_reasons(void)
+{
+    static const retry_reason open[] = {RETRY_REASON_UNKNOWN,
+                                        RETRY_REASON_SOCKET_CLOSED_WHILE_IN_FLIGHT,
+                                        RETRY_REASON_ATTEMPT_TIMED_OUT, RETRY_REASON_SERVER_ERROR};
+    unsigned reason, found = 0;
+    size_t i;
+    set_up(false);
+    for (reason = 0; reason < RETRY_REASON_COUNT; reason++) {
+        bool expected = false;
+        for (i = 0; i < CHECK_COUNT(open); i++)
+            expected = expected || open[i] == reason;
+        failure.reason = (retry_reason)reason;
+        retry_begin(&request, START);
+        orchestrate(0);
+        check_row("%s", retry_reason_name((retry_reason)reason));
+        CHECK_EQUAL(expected, request.ambiguous);
+        found += request.ambiguous;
+    }
+    CHECK_EQUAL(CHECK_COUNT(open), found);
+}
+
+/* Whatever else the failure says, and whatever is decided. */
+static void test_ambiguous_whatever_is_decided(void)
+{
+    set_up(false);
+    failure.reason = RETRY_REASON_ATTEMPT_TIMED_OUT;
+    CHECK_DECISION(RETRY, STRATEGY, orchestrate(0));
+    CHECK(request.ambiguous);
+    retry_begin(&request, START);
+    failure.pushback = true;
+    failure.retry_after = UINT32_MAX;
+    CHECK_DECISION(FAIL, PUSHBACK, orchestrate(0));
+    CHECK(request.ambiguous);
+    retry_begin(&request, START);
+    failure.pushback = false;
+    failure.safety = RETRY_SAFETY_NO;
+    CHECK_DECISION(FAIL, UNSAFE, orchestrate(0));
+    CHECK(request.ambiguous);
+    retry_begin(&request, START);
+    failure.safety = RETRY_SAFETY_MAYBE;
+    request.strategy = retry_best_effort();
+    CHECK_DECISION(FAIL, NOT_IDEMPOTENT, orchestrate(0));
+    CHECK(request.ambiguous);
+    retry_begin(&request, START);
+    request.idempotent = true;
+    request.timeout = 10;
+    CHECK_DECISION(EXPIRE, DEADLINE, orchestrate(10));
+    CHECK(request.ambiguous);
+    retry_begin(&request, START);
+    request.timeout = 0;
+    CHECK(retry_budget_withdraw(&budget, retry_budget_balance(&budget), START));
+    CHECK_DECISION(FAIL, BUDGET_EXHAUSTED, orchestrate(0));
+    CHECK(request.ambiguous);
+}
+
+/* Some failed attempt, not the last: it stays until the request begins anew. */
+static void test_ambiguous_stays(void)
+{
+    set_up(false);
+    CHECK_DECISION(RETRY, STRATEGY, orchestrate(0));
+    CHECK(!request.ambiguous);
+    failure.reason = RETRY_REASON_SOCKET_CLOSED_WHILE_IN_FLIGHT;
+    answer = retry_action_pending();
+    CHECK_DECISION(PENDING, PENDING, orchestrate(0));
+    CHECK(request.ambiguous);
+    CHECK_DECISION(RETRY, STRATEGY, resume(retry_action_after(1), 0));
+    CHECK(request.ambiguous);
+    failure.reason = RETRY_REASON_NONE;
+    CHECK_DECISION(FAIL, NOT_RETRYABLE, orchestrate(0));
+    CHECK(request.ambiguous);
+    retry_begin(&request, START);
+    CHECK(!request.ambiguous);
+    failure.reason = RETRY_REASON_SERVER_ERROR;
+    answer = retry_action_after(1);
+    CHECK_DECISION(RETRY, STRATEGY, orchestrate(0));
+    CHECK(retry_succeed(&request, START));
+    CHECK(request.ambiguous);
+}
+
+/* Nor does an attempt count that is on the wire when the request is cancelled, or a misuse. */
+static void test_ambiguous_not_by_cancel(void)
+{
+    set_up(false);
+    retry_cancel(&request, START);
+    CHECK(!request.ambiguous);
+    failure.reason = RETRY_REASON_ATTEMPT_TIMED_OUT;
+    CHECK_DECISION(FAIL, CANCELLED, orchestrate(0));
+    CHECK(!request.ambiguous);
+    retry_begin(&request, START);
+    failure.reason = RETRY_REASON_KV_LOCKED;
+    CHECK_DECISION(RETRY, STRATEGY, orchestrate(0));
+    retry_cancel(&request, START);
+    CHECK(!request.ambiguous);
+    retry_begin(&request, START);
+    failure.reason = RETRY_REASON_ATTEMPT_TIMED_OUT;
+    CHECK_DECISION(RETRY, STRATEGY, orchestrate(0));
+    retry_cancel(&request, START);
+    CHECK(request.ambiguous);
+}
+
+/* What it costs an application that keeps thousands. */
+static void test_size(void)
+{
+#ifdef RETRY_TIME_32
+    CHECK_RANGE(1, sizeof(void *) == 4 ? 64 : 80, sizeof(retry_request));
+#else
+    CHECK_RANGE(1, 80, sizeof(retry_request));
+#endif
+}
+
 int main(void)
 {
     RUN(test_actions);
@@ -502,5 +789,14 @@ int main(void)
     RUN(test_resume_charges_by_kind);
     RUN(test_pending_is_charged_once);
     RUN(test_without_a_client);
+    RUN(test_remaining);
+    RUN(test_remaining_by_state);
+    RUN(test_remaining_is_the_deadline);
+    RUN(test_ambiguous);
+    RUN(test_ambiguous_reasons);
+    RUN(test_ambiguous_whatever_is_decided);
+    RUN(test_ambiguous_stays);
+    RUN(test_ambiguous_not_by_cancel);
+    RUN(test_size);
     return check_done();
 }

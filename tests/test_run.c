@@ -39,7 +39,7 @@ struct server {
 static bool is_zero(const retry_failure *failure)
 {
     return failure->reason == 0 && failure->safety == 0 && failure->fault == 0 &&
-           !failure->throttle && !failure->timeout && !failure->unknown &&
+           !failure->throttle && !failure->timeout && !failure->unknown && !failure->pushback &&
            failure->retry_after == 0 && failure->code == 0;
 }
 
@@ -308,6 +308,123 @@ static void test_run_again(void)
     CHECK_EQUAL(RETRY_VERDICT_SUCCESS, run().verdict);
 }
 
+/* 1.0 slept for all of the 3 s that were left when a server asked for 30. */
+static void test_expire_after_a_wish(void)
+{
+    retry_decision decision;
+    set_up(99);
+    request.timeout = 3000;
+    server.failure.retry_after = 30000;
+    decision = run();
+    CHECK_DECISION(EXPIRE, DEADLINE, decision);
+    CHECK_EQUAL(3000, decision.delay);
+    CHECK_EQUAL(0, fake.sleeps);
+    CHECK_EQUAL(0, passed());
+    CHECK_EQUAL(1, server.tries);
+}
+
+static void test_orders(void)
+{
+    set_up(3);
+    server.failure.pushback = true;
+    server.failure.retry_after = 40;
+    CHECK_DECISION(SUCCESS, NONE, run());
+    CHECK_EQUAL(3, fake.sleeps);
+    CHECK_EQUAL(40, fake.slept[0]);
+    CHECK_EQUAL(120, passed());
+    set_up(3);
+    server.failure.pushback = true; /* to come back at once */
+    CHECK_DECISION(SUCCESS, NONE, run());
+    CHECK_EQUAL(0, fake.sleeps);
+    set_up(3);
+    server.failure.pushback = true;
+    server.failure.retry_after = UINT32_MAX;
+    CHECK_DECISION(FAIL, PUSHBACK, run());
+    CHECK_EQUAL(1, server.tries);
+    CHECK_EQUAL(0, fake.sleeps);
+}
+
+/* An observer that cancels, after so many decisions. */
+static unsigned decisions_left;
+
+static void cancel(void *context, const retry_request *r, const retry_failure *f,
+                   const retry_decision *d)
+{
+    (void)r;
+    (void)f;
+    (void)d;
+    if (decisions_left-- == 1)
+        retry_cancel((retry_request *)context, fake.now);
+}
+
+/* Nobody waits any more: no sleep, no further attempt, and the charge is back. */
+static void test_cancelled_by_the_observer(void)
+{
+    static const retry_budget_options options = {9000, 1000, 0, 0, 0, 0, 0, 0, false, false};
+    unsigned after;
+    for (after = 1; after <= 4; after++) {
+        retry_budget budget;
+        retry_budget_init(&budget, &options, START);
+        set_up(99);
+        client.budget = &budget;
+        client.observe = cancel;
+        client.observe_context = &request;
+        decisions_left = after;
+        check_row("after %u", after);
+        CHECK_DECISION(FAIL, CANCELLED, run());
+        CHECK_EQUAL(after, server.tries);
+        CHECK_EQUAL(after - 1, fake.sleeps);
+        CHECK_EQUAL(9000 - 1000 * (after - 1), retry_budget_balance(&budget));
+    }
+}
+
+static void test_pending_cancelled_by_the_observer(void)
+{
+    static const retry_strategy strategy = {later};
+    set_up(9);
+    request.strategy = &strategy;
+    client.observe = cancel;
+    client.observe_context = &request;
+    decisions_left = 2;
+    CHECK_DECISION(FAIL, CANCELLED, run());
+    CHECK_EQUAL(2, server.tries);
+    CHECK_EQUAL(1, fake.sleeps);
+}
+
+/* Too late: what is decided is decided. */
+static void test_observer_cancels_what_is_over(void)
+{
+    set_up(99);
+    server.failure.reason = RETRY_REASON_NONE;
+    client.observe = cancel;
+    client.observe_context = &request;
+    decisions_left = 1;
+    CHECK_DECISION(FAIL, NOT_RETRYABLE, run());
+    set_up(99);
+    client.observe = cancel;
+    client.observe_context = &request;
+    request.timeout = 1;
+    decisions_left = 1;
+    CHECK_DECISION(EXPIRE, DEADLINE, run());
+}
+
+/* A clock whose sleep cancels: no further attempt. */
+static void cancelling_sleep(void *context, retry_ms delay)
+{
+    fake_sleep(context, delay);
+    if (fake.sleeps == 3)
+        retry_cancel(&request, fake.now);
+}
+
+static void test_cancelled_in_the_sleep(void)
+{
+    set_up(99);
+    fake_clock.sleep = cancelling_sleep;
+    CHECK_DECISION(FAIL, CANCELLED, run());
+    CHECK_EQUAL(3, server.tries);
+    CHECK_EQUAL(3, fake.sleeps);
+}
+
 int main(void)
 {
     RUN(test_success_at_once);
@@ -322,5 +439,11 @@ int main(void)
     RUN(test_without_context);
     RUN(test_budget);
     RUN(test_run_again);
+    RUN(test_expire_after_a_wish);
+    RUN(test_orders);
+    RUN(test_cancelled_by_the_observer);
+    RUN(test_pending_cancelled_by_the_observer);
+    RUN(test_observer_cancels_what_is_over);
+    RUN(test_cancelled_in_the_sleep);
     return check_done();
 }

@@ -1,4 +1,4 @@
-/* Eight threads share a bucket and the built-in generator: no token is lost or made. Needs POSIX
+/* Eight threads share buckets and the built-in generator: no token is lost or made. Needs POSIX
    threads. */
 #if !defined(_POSIX_C_SOURCE)
 #define _POSIX_C_SOURCE 200809L
@@ -232,6 +232,53 @@ static void test_requests(void)
     check_requests(200); /* runs dry */
 }
 
+/* ---- scopes -------------------------------------------------------------------------------- */
+
+#define SLOTS 4u
+
+static retry_scope slots[SLOTS];
+static retry_scopes scopes;
+
+/* One thread looks names up, which hands on every slot that is full just then; the others' requests
+   go on paying from the clients and into them. */
+static void *use_scopes(void *context)
+{
+    struct worker *worker = (struct worker *)context;
+    uint32_t state = worker->number + 1;
+    uint32_t i;
+    for (i = 0; i < ROUNDS; i++) {
+        uint32_t name = choose(&state) % 40;
+        retry_budget *bucket = slots[name % SLOTS].client.budget;
+        if (worker->number == 0) {
+            const retry_client *found = retry_scope_client(&scopes, &name, sizeof name, i);
+            worker->deposited += found != &scopes.client;
+        } else if (retry_budget_withdraw(bucket, 1000, i)) {
+            worker->withdrawn++;
+            retry_budget_deposit(bucket, 1000);
+        }
+    }
+    return NULL;
+}
+
+static void test_scopes(void)
+{
+    struct worker total;
+    uint32_t i;
+    memset(slots, 0, sizeof slots);
+    memset(&scopes, 0, sizeof scopes);
+    scopes.options.capacity = 3000;
+    scopes.options.refill_per_second = 1;
+    scopes.slots = slots;
+    scopes.count = SLOTS;
+    for (i = 0; i < SLOTS; i++)
+        CHECK(retry_scope_client(&scopes, &i, sizeof i, 0) == &slots[i].client);
+    run_threads(use_scopes);
+    total = sum();
+    CHECK(total.withdrawn > 0 && total.deposited > 0);
+    for (i = 0; i < SLOTS; i++)
+        CHECK_EQUAL(3000, retry_budget_balance(&slots[i].budget));
+}
+
 /* ---- the built-in generator ---------------------------------------------------------------- */
 
 #define DRAWS 4000u
@@ -275,5 +322,6 @@ int main(void)
     RUN(test_never_above_capacity);
     RUN(test_refill);
     RUN(test_requests);
+    RUN(test_scopes);
     return check_done();
 }

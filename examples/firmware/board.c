@@ -1,7 +1,7 @@
 /* board.c: the firmware's application on a Cortex-M, here ARM's MPS2 board as QEMU has it: vector
    table, SysTick as the clock, sleep between its ticks, and semihosting, by which a debugger (or
    QEMU) prints for a program. Start-up code, memcpy and memset come from picolibc. */
-#include "app.h"
+#include "firmware.h"
 
 #include <semihost.h>
 

@@ -2,7 +2,7 @@
        host scenario.txt       runs the scenario and prints what was decided
        host --c scenario.txt   prints it as a C table, for the board
    A line with an error is named and left out, and the exit status is 1. */
-#include "app.h"
+#include "firmware.h"
 
 #include <errno.h>
 #include <stdarg.h>

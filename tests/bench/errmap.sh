@@ -22,21 +22,21 @@ page() # TEXT FILE LIMIT
         [ "$peer" = errmap ] && limit=$3
         count "bench_$peer" Ir parse "$peer" "$2" |
             awk -v text="$1, $peer" -v limit="$limit" -v jsmn="$jsmn" -v time="$time" \
-                '{ printf "  %-52s %9d %5.2f %8s %8.2f\n", text, $1, $1 / jsmn, limit, time }'
+                '{ printf "  %-38s %9d %8.2f %8s %8.2f\n", text, $1, $1 / jsmn, limit, time }'
     done
 }
 
 made() # COUNT ORDER TEXT: prints instructions for one entry of a made map
 {
     count bench_errmap Ir made errmap "$1" "$2" |
-        awk -v n="$1" -v text="$3" '{ printf "  %-52s %9d\n", text, $1 / n }'
+        awk -v n="$1" -v text="$3" '{ printf "  %-38s %9d\n", text, $1 / n }'
 }
 
-echo "An error map of 83 codes into a sorted table      instructions  to jsmn  at most  time to jsmn"
+echo "An error map of 83 codes to a table  instructions  to jsmn  at most     time"
 page "4 spaces a level" tests/data/errmap_v2.json 1.45
 page "minified" tests/data/errmap_v2_minified.json 1.75
 echo
-echo "One entry of a made map                           instructions"
+echo "One entry of a made map              instructions"
 made 83 0 "83 entries, ascending"
 made 83 2 "83 entries, shuffled"
 made 65536 0 "65,536 entries, ascending"
@@ -44,9 +44,9 @@ made 65536 1 "65,536 entries, descending"
 made 65536 2 "65,536 entries, shuffled"
 echo
 "$bench" stack tests/data/errmap_v2.json |
-    awk '{ printf "  %-52s %9d bytes, at most 2048\n", "stack of errmap_parse", $1 }'
+    awk '{ printf "  %-38s %9d bytes, at most 2048\n", "stack of errmap_parse", $1 }'
 echo
-echo "One lookup among 83 codes          instructions  branches  mispredicted  time to errmap_find"
+echo "One lookup among 83 codes      instructions  branches  mispredicted     time"
 "$bench" find times tests/data/errmap_v2.json | {
     read -r loop branch
     for how in find loop branch; do
@@ -58,6 +58,6 @@ echo "One lookup among 83 codes          instructions  branches  mispredicted  t
         for event in Ir Bc Bcm; do
             count "bench_$how" $event find $how tests/data/errmap_v2.json
         done | awk -v text="$text" -v time="$time" '{ n[NR] = $1 / 10000 }
-            END { printf "  %-32s %12.1f %9.1f %13.2f %12.2f\n", text, n[1], n[2], n[3], time }'
+            END { printf "  %-28s %12.1f %9.1f %13.2f %8.2f\n", text, n[1], n[2], n[3], time }'
     done
 }

@@ -1,11 +1,13 @@
 #!/bin/sh
 # The examples in README.md, the quick starts in the headers' opening comments and the two small
 # examples compile as they stand, with warnings as errors, and run. CC names the compiler (default: cc).
+# What includes errmap.h is left out if LACKS names libjsmn-dev.
 cc=${CC:-cc}
 . "$(dirname "$0")/../check.sh"
 
 builds() # NAME SOURCE
 {
+    case ${LACKS:-} in *libjsmn-dev*) ! grep -q '"errmap.h"' "$2" || return 0 ;; esac
     if output=$($cc -std=c99 -Wall -Wextra -Wpedantic -Wconversion -Wsign-conversion -Wshadow \
         -Wcast-qual -Wundef -Werror -I. "$2" -o "$work/x" 2>&1 && "$work/x" < /dev/null 2>&1); then
         printf '%s\n' "$output" > "$work/out"
@@ -33,11 +35,31 @@ for source in "$work"/readme*.c; do
     grep -q 'int main' "$source" && builds "README.md: $(basename "$source")" "$source"
 done
 
+builds "examples/backoff.c" examples/backoff.c
+check "six delays" test "$(grep -c "^wait [0-9]* ms" "$work/out")" -eq 6
+builds "examples/event_loop.c" examples/event_loop.c
+check "an operation is done" grep -q "ms  read .* done" "$work/out"
+check "one that may have been applied fails" grep -q "increment not idempotent" "$work/out"
+check "one is late" grep -q "500 ms  hasty .*timed out" "$work/out"
 builds "examples/quickstart.c" examples/quickstart.c
+narrow() { ! grep -q '.\{81\}' "$work/out"; }
+check "80 columns" narrow
 check "it works at the fourth attempt" grep -q "attempt 4" "$work/out"
 builds "examples/custom_strategy.c" examples/custom_strategy.c
-check "a robot is refused" grep -q "verdict=FAIL .*strategy refuses" "$work/out"
-check "an answer comes later" grep -q "verdict=PENDING" "$work/out"
+check "80 columns" narrow
+check "a robot is refused" grep -q "FAIL .*strategy refuses" "$work/out"
+check "an answer comes later" grep -q "PENDING .*strategy answers later" "$work/out"
+
+# What README.md and tests/README.md name is there: files, folders, targets.
+for path in $(sed -n 's/](\([a-z][^):]*\))/\n@\1\n/gp' README.md | sed -n 's/^@//p') \
+    $(grep -o -h '`\(tests\|examples\)/[A-Za-z0-9_./]*' README.md tests/README.md | tr -d '`'); do
+    check "README.md: $path" test -e "$path"
+done
+for target in $(grep -o -h '`make [a-z][a-z-]*[` ]' README.md tests/README.md | tr -d '`' |
+    sed 's/make //' | sort -u); do
+    check "README.md: make $target" grep -q "^$target:.*##" Makefile
+done
+check "README.md: less than 250 lines" test "$(wc -l < README.md)" -lt 250
 
 check "all were there" test "$((passed + failed))" -ge 4
 finish

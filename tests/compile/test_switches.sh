@@ -1,6 +1,7 @@
 #!/bin/sh
 # What the header must refuse while compiling and linking: switches with a value that means
-# nothing, and files that disagree on RETRY_TIME_32. CC names the compiler (default: cc).
+# nothing, files that disagree on RETRY_TIME_32, reasons past the last; and what it must take from
+# users whose warnings are stricter than its own. CC names the compiler (default: cc).
 cc=${CC:-cc}
 . "$(dirname "$0")/../check.sh"
 
@@ -113,6 +114,98 @@ gives "64 with a 32-bit implementation" retry_succeed $cc -o "$work/x" "$work/i3
 for file in strategy observer; do
     compile $file.o $file.c -DRETRY_TIME_32
     gives "a $file of 32 bits" retry_ $cc -o "$work/x" "$work/i64.o" "$work/$file.o"
+done
+
+# The macros in a user's own file, with gcc and with clang, as C and as C++.
+strict() # SOURCE FLAGS...
+{
+    source=$1
+    shift
+    $compiler $language -I. -Wall -Wextra -Wpedantic -Wconversion -Wsign-conversion -Wshadow \
+        -Wundef -Wvla -Werror "$@" -c "$work/$source" -o "$work/x.o"
+}
+
+cat > "$work/reason.c" << 'END'
+#include "retry.h"
+#define REASON RETRY_REASON_USER(N, RETRY_REASON_ALLOWS_NON_IDEMPOTENT | RETRY_REASON_FREE)
+#if PLACE == 1
+static const retry_reason reason = REASON;
+#elif PLACE == 2
+enum { reason = REASON };
+#else
+#define reason REASON
+#endif
+bool is_own(retry_reason other);
+bool is_own(retry_reason other)
+{
+#if PLACE == 3
+    switch (other) {
+    case REASON:
+        return true;
+    default:
+        return false;
+    }
+#else
+    return other == reason;
+#endif
+}
+END
+cat > "$work/run_time.c" << 'END'
+#include "retry.h"
+retry_reason a_reason(TYPE n, unsigned flags, int more);
+retry_reason a_reason(TYPE n, unsigned flags, int more)
+{
+    retry_reason reason = RETRY_REASON_USER(n, flags);
+    switch (reason) {
+    case RETRY_REASON_USER(3, RETRY_REASON_ALWAYS):
+        return RETRY_REASON_USER(n, more);
+    default:
+        return RETRY_REASON_USER(n, RETRY_REASON_FREE);
+    }
+}
+uint32_t a_capacity(TYPE n);
+uint32_t a_capacity(TYPE n)
+{
+    retry_budget_options options = RETRY_BUDGET_BEST_EFFORT(n);
+    return options.capacity;
+}
+END
+# Every initialiser that the header defines, and the ratios.
+{
+    echo '#include "retry.h"'
+    awk '/^#define RETRY_(BACKOFF|POLICY|BUDGET|CONNECTION|BREAKER)_[A-Z0-9_]+(\(| |$)/ {
+        name = $2
+        type = tolower(substr(name, 7))
+        sub(/_.*/, "", type)
+        argument = sub(/\(.*/, "", name) ? "(20)" : ""
+        if (type == "budget")
+            type = "budget_options"
+        printf "extern const retry_%s a_%d;\nconst retry_%s a_%d = %s%s;\n", type, NR, type, NR, \
+            name, argument
+    }' retry.h
+    echo 'extern const uint32_t ratios[];'
+    echo 'const uint32_t ratios[] = {RETRY_RATIO(0), RETRY_RATIO(1), RETRY_RATIO(1.6 / 2)};'
+} > "$work/initialisers.c"
+check "all initialisers are there" [ "$(grep -c '^const' "$work/initialisers.c")" -ge 18 ]
+
+echo > "$work/nothing.c"
+for compiler in gcc clang; do
+    for language in "-std=c99" "-x c++ -std=c++11 -Wold-style-cast" \
+        "-x c++ -std=c++20 -Wold-style-cast"; do
+        strict nothing.c -Wno-pedantic 2> "$work/nothing.log" || continue # not installed
+        with="$compiler $language"
+        for place in 1 2 3 4; do
+            gives "$with, USER(15), $place" ok strict reason.c -DN=15 -DPLACE=$place
+            for n in 16 20 255; do
+                gives "$with, USER($n), $place" error: strict reason.c -DN=$n -DPLACE=$place
+            done
+        done
+        for type in int unsigned uint8_t uint16_t size_t; do
+            gives "$with, a run-time $type" ok strict run_time.c -DTYPE=$type
+            gives "$with, an optimised $type" ok strict run_time.c -DTYPE=$type -O2
+        done
+        gives "$with, initialisers" ok strict initialisers.c
+    done
 done
 
 finish

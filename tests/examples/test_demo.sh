@@ -13,31 +13,38 @@ run() {
     ("$client" "$@" >"$work/$name" 2>&1; echo $? >"$work/$name.status") &
 }
 
-# interrupt SIGNAL: begins a run, ends it once both nodes run, and lists what is left of them.
+# interrupt SIGNAL: begins a run, ends it once all nodes run, and lists what is left of them.
 interrupt() {
-    "$client" >"$work/$1" 2>&1 &
+    "$client" verbose >"$work/$1" 2>&1 &
     pid=$!
     wait_for "$1" "node 2 is started"
-    ps -A -o ppid= -o pid= | awk -v parent="$pid" '$1 == parent { print $2 }' >"$work/$1.children"
+    sleep 0.5
+    ps -A -o ppid= -o pid= | awk -v parent="$pid" '
+        { of[$2] = $1 }
+        END { for (p in of) if (of[p] == parent || of[of[p]] == parent) print p }' \
+        >"$work/$1.children"
     kill -s "$1" "$pid"
     wait "$pid"
     echo $? >"$work/$1.status"
 }
 
+# Two nodes, the careless client and two nodes of its own.
 none_left() {
-    [ "$(wc -l <"$work/$1.children")" -eq 2 ] || return 1
+    [ "$(wc -l <"$work/$1.children")" -eq 5 ] || return 1
     while read -r child; do
         ! kill -0 "$child" 2>/dev/null || return 1
     done <"$work/$1.children"
 }
 
+narrow() { [ "$(awk 'length > 80' "$work/$1" | wc -l)" -eq 0 ]; }
 has_memcached() { command -v memcached >/dev/null 2>&1; }
 
-run scripted
-run careless careless
+run scripted verbose
+run brief
+run careless careless verbose
 if has_memcached; then
-    run memcached memcached
-    run careless_memcached memcached careless
+    run memcached memcached verbose
+    run careless_memcached memcached careless verbose
 fi
 interrupt INT
 interrupt TERM
@@ -92,12 +99,23 @@ check "error map: max-duration" \
     shows scripted "MAP_RETRY_INDICATED  *1  server's time limit"
 check "error map: retries" shows scripted "^  KV_ERROR_MAP_RETRY_INDICATED  *$some\$"
 
+check "brief: exit status" ended brief 0
+check "brief: both kept" test "$(grep -c '^kept' "$work/brief")" -eq 2
+check "brief: the classes" shows brief "^all\(  *[1-9][0-9]*\)\{6\} "
+check "brief: what was saved" shows brief "^saved   [1-9][0-9]* operations"
+check "brief: what happens without the rules" shows brief "without the rules: [1-9][0-9]* applied twice"
+check "brief: little else" test "$(grep -c . "$work/brief")" -le 16
+for run in brief scripted careless; do
+    check "$run: 80 columns" narrow $run
+done
+
 check "careless: exit status" ended careless 1
 check "careless: applied twice" shows careless "^BROKEN  No operation that is not idempotent"
 check "careless: in time all the same" shows careless "^kept    No operation ran past"
 
 if has_memcached; then
     check "memcached: exit status" ended memcached 0
+    check "memcached: 80 columns" narrow memcached
     check "memcached: both kept" test "$(grep -c '^kept' "$work/memcached")" -eq 2
     check "memcached: no error map" shows memcached "no error map (status 0x81); going on"
     check "memcached: on without" shows memcached "^  memcached  *-  *-  *-  *0  *0  *0  *[1-9]"

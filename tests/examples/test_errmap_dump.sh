@@ -40,6 +40,7 @@ check "the head" shows '^version 2, revision 9, 83 codes$'
 check "a code of the map" shows '^000c  EWOULD_THROTTLE  *retry, slow down  .*rate-limit$'
 check "a code of the client" shows '^0086  ETMPFAIL  *retry \*  *temp retry-now$'
 check "a success" shows '^0000  SUCCESS  *succeed \*  *success$'
+check "80 columns" test "$(awk 'length > 80' "$work/out" | wc -l)" -eq 0
 check "specifications" run 0 tests/data/errmap_retry.json
 check "the delays" shows '^ *waits 10 10 20 30 40 50 60 70 \.\.\. ms, 1500 ms in all$'
 cp tests/data/errmap_v1.json "$work/in"

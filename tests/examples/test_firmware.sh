@@ -123,16 +123,16 @@ check "no floating point, no atomics library" \
 
 # ---- The exit status, and what it tells -----------------------------------------------------
 
-changed short_log app.c 's/LOG_RECORDS = [0-9]*/LOG_RECORDS = 8/'
+changed short_log firmware.c 's/LOG_RECORDS = [0-9]*/LOG_RECORDS = 8/'
 check "a log that is too short: board" ended short_log_board 1
 check "a log that is too short: host" ended short_log_host 1
 
-changed careless app.c 's/failure.timeout = true;/& failure.safety = RETRY_SAFETY_YES;/'
+changed careless firmware.c 's/failure.timeout = true;/& failure.safety = RETRY_SAFETY_YES;/'
 check "silence taken for safe: board" ended careless_board 1
 check "silence taken for safe: host" ended careless_host 1
 check "silence taken for safe: it says so" shows careless_host.out "; 1 not idempotent and perhaps"
 
-changed other app.c 's/DEVICE_ID = 0x00c0ffee/DEVICE_ID = 0x00c0ffef/'
+changed other firmware.c 's/DEVICE_ID = 0x00c0ffee/DEVICE_ID = 0x00c0ffef/'
 check "another device: board" ended other_board 0
 check "another device: other delays" differs "$work/m3/host.log" "$work/other_host.out"
 

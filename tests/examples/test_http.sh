@@ -31,6 +31,12 @@ none_left() {
 # sent FOLDER REQUEST: how often nginx's log has it
 sent() { grep -c "^$2 " "$work/$1/access.log"; }
 
+# joined NAME: its output, with each failure's second line behind the first, in NAME.joined
+joined() {
+    awk '/^            [a-z]/ { sub(/^ */, " "); line = line $0; next }
+        { if (NR > 1) print line; line = $0 } END { print line }' "$work/$1" >"$work/$1.joined"
+}
+
 # A tool's column of the table: 1 retry.h, 2 and 3 curl
 column() { grep -e "^$1 " "$work/compare" | cut -d '|' -f $(($2 + 1)); }
 
@@ -93,7 +99,9 @@ for line in 3 4 5 6; do
 done
 check "bad list: comments and empty lines are not" lacks bad "^line [12]:"
 check "bad list: the rest is done" shows bad "^line 7 .*again in .*SOCKET_NOT_AVAILABLE"
-check "bad list: why it failed" shows bad "^ *7 POST .*unreachable .*FAILED: .*attempts exhausted"
+joined bad
+check "bad list: why it failed" shows bad.joined "^ *7 POST .*unreachable .*FAILED attempts exhausted: "
+check "bad list: 80 columns" lacks bad ".\{81\}"
 check "bad list: the sum" shows bad "^0 of 1 requests done, 4 lines left out"
 
 if ! has_both; then
@@ -113,8 +121,11 @@ check "compare: lines of up to 80 columns" lacks lines ".\{81\}"
 check "compare: no control characters" lacks compare "[[:cntrl:]]"
 for reason in SOCKET_NOT_AVAILABLE SOCKET_CLOSED_WHILE_IN_FLIGHT ATTEMPT_TIMED_OUT \
     SERVICE_RESPONSE_CODE_INDICATED SERVER_ERROR; do
-    check "compare: retries by $reason" shows compare "again in .*($reason)"
+    check "compare: retries by $reason" shows compare "again in .*$reason)"
 done
+check "compare: 503 is named" shows compare "busy: again in .*(503 SERVICE"
+check "compare: 429 is named" shows compare "limit.*again in .*(429 SERVICE"
+check "compare: 404 is named" shows compare "missing: no reason to retry (404 NONE)"
 for request in "GET  /hello" "GET  /late" "POST /late" "GET  /hangup" "GET  /stall" "GET  /busy" \
     "POST /busy" "GET  /until" "GET  /limit?1" "POST /limit?2" "GET  /broken"; do
     check "retry.h: $request is done" test "$(column "$request" 1 | grep -c "done")" -eq 1
@@ -185,10 +196,12 @@ check "good list: all done" shows good "^4 of 4 requests done$"
 check "good list: POST after a 503" shows good "^ *3 POST .*  2 .*HTTP 200"
 check "mixed list: exit status" ended mixed 1
 check "mixed list: garbage is named" shows mixed "^line 1: "
-check "mixed list: closed mid-header" shows mixed "^ *2 GET .*FAILED: Header was cut off"
-check "mixed list: 500 on POST" shows mixed "^ *3 POST .* 1 .*FAILED: HTTP 500, not idempotent"
+joined mixed
+check "mixed list: 80 columns" lacks mixed ".\{81\}"
+check "mixed list: closed mid-header" shows mixed.joined "^ *2 GET .*FAILED .*: Header was cut off"
+check "mixed list: 500 on POST" shows mixed.joined "^ *3 POST .* 1 .*FAILED not idempotent: HTTP 500"
 check "mixed list: the rest is done" shows mixed "^ *4 GET .*HTTP 200"
-check "mixed list: unreachable" shows mixed "^ *5 GET .*FAILED: .*connect"
+check "mixed list: unreachable" shows mixed.joined "^ *5 GET .*FAILED .*connect"
 check "mixed list: the sum" shows mixed "^1 of 4 requests done, 1 lines left out"
 check "serve: exit status" ended served 130
 check "serve: nothing left running" none_left serve

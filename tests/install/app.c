@@ -1,4 +1,4 @@
-/* install_app.c: a program outside the repository, in one file, that has found both headers. It
+/* app.c: a program outside the repository, in one file, that has found both headers. It
    prints the version that it was built with, and a decision. C and C++. */
 #define RETRY_IMPLEMENTATION
 #include "retry.h"

@@ -1,6 +1,7 @@
 #!/bin/sh
 # The ways to take the two headers in, each from an empty folder: copied, installed and found by
-# pkg-config, CMake or Meson. Usage: test_install.sh
+# pkg-config, CMake or Meson, fetched by CMake or Meson, and as a Zephyr module with stand-ins for
+# Zephyr's functions. What README.md says is taken from there. Usage: test_install.sh
 # The last line is "N passed, N failed", and the exit status tells the same.
 . "$(dirname "$0")/../check.sh"
 unset MAKE MAKEFLAGS MFLAGS MAKELEVEL PKG_CONFIG_PATH CMAKE_PREFIX_PATH DESTDIR PREFIX
@@ -138,5 +139,77 @@ quiet env CC="$cc" meson setup copied
 check "Meson: not found by pkg-config" says "dependency retry found: NO"
 quiet meson compile -C copied
 works "Meson, with copies" copied/app
+
+# ---- Fetched from a git address --------------------------------------------------------------
+
+# A repository of these files, in the place of the address in README.md and in the wrap.
+git_here() { git -c user.name=test -c user.email=test@localhost -C "$work/origin" "$@"; }
+mkdir "$work/origin"
+cp -r "$root/retry.h" "$root/errmap.h" "$root/Makefile" "$root/README.md" "$root/examples" "$work/origin"
+quiet git_here init --initial-branch=main
+quiet git_here add .
+quiet git_here commit --message="all of it"
+here() { sed "s|https://git.example/retry.git|file://$work/origin|"; }
+
+folder fetched
+{
+    echo 'cmake_minimum_required(VERSION 3.14)'
+    echo 'project(fetched C)'
+    echo 'add_executable(app install_app.c)'
+    awk '/^```cmake$/ { on = 1; next } /^```$/ { on = 0 } on' "$root/README.md" | here
+} > CMakeLists.txt
+check "CMake, fetched: README.md says how" grep -q "FetchContent_Declare.*file://" CMakeLists.txt
+quiet env CC="$cc" cmake -S . -B build
+quiet cmake --build build
+works "CMake, fetched" build/app
+
+folder wrapped
+mkdir subprojects
+cp -r "$root/examples/meson_wrap/." subprojects
+here < "$root/examples/meson_wrap/retry.wrap" > subprojects/retry.wrap
+cat > meson.build << 'END'
+project('wrapped', 'c', default_options: ['c_std=c99', 'werror=true', 'warning_level=3'])
+executable('app', 'install_app.c', dependencies: dependency('retry'))
+END
+quiet env CC="$cc" PKG_CONFIG_PATH= meson setup build
+quiet meson compile -C build
+works "Meson, fetched" build/app
+
+# ---- Zephyr, as far as its functions can be stood in for -----------------------------------------
+
+folder zephyr
+cat > CMakeLists.txt << 'END'
+cmake_minimum_required(VERSION 3.20)
+project(stand_in C)
+add_executable(app install_app.c)
+function(zephyr_include_directories)
+  target_include_directories(app PRIVATE ${ARGV})
+endfunction()
+function(zephyr_compile_definitions)
+  target_compile_definitions(app PRIVATE ${ARGV})
+endfunction()
+function(zephyr_library)
+endfunction()
+function(zephyr_library_sources)
+  list(TRANSFORM ARGV PREPEND ${CMAKE_CURRENT_SOURCE_DIR}/)
+  target_sources(app PRIVATE ${ARGV})
+endfunction()
+add_subdirectory(${MODULE} module)
+END
+sed -i '/define RETRY_IMPLEMENTATION/d' install_app.c # the module compiles it
+module=$root/examples/zephyr_module
+for option in $(sed -n 's/^config \([A-Z_0-9]*\)$/-DCONFIG_\1=y/p' "$module/Kconfig"); do
+    options="${options:-} $option"
+done
+check "Zephyr: the options" is "${options:-}" \
+    " -DCONFIG_RETRY=y -DCONFIG_RETRY_TIME_32=y -DCONFIG_RETRY_ERRMAP=y"
+for file in cmake kconfig; do
+    check "Zephyr: $file of the module is there" test -e \
+        "$module/$(sed -n "s/^  $file: //p" "$module/zephyr/module.yml")"
+done
+# shellcheck disable=SC2086 # one word an option
+quiet env CC="$cc" cmake -S . -B build "-DMODULE=$module" -DRETRY_JSMN_DIR=/usr/include $options
+quiet cmake --build build
+works "Zephyr, with stand-ins" build/app
 
 finish

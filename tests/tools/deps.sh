@@ -1,26 +1,66 @@
 #!/bin/sh
 # deps.sh PACKAGE...: installs with apt those Debian packages that are missing, as root or by sudo,
-# and says so. On a system without apt it only names them.
-if ! command -v apt-get > /dev/null || ! command -v dpkg-query > /dev/null; then
-    echo "deps: no apt here; this needs what Debian calls: $*" >&2
-    exit 0
-fi
-missing=
-for package in "$@"; do
-    dpkg-query -W -f '${db:Status-Status}' "$package" 2> /dev/null | grep -qx installed ||
-        missing="$missing $package"
-done
-[ -n "$missing" ] || exit 0
-echo "deps: installing$missing"
-sudo=
-[ "$(id -u)" -eq 0 ] || sudo=sudo
-log=$(mktemp) || exit 1
-trap 'rm -f "$log"' EXIT
+# and says so. If it cannot, it names them in one line and fails.
+# deps.sh --lacks PACKAGE...: the same, but it never fails, and prints those that are still missing.
+lacks=
+[ "$1" != --lacks ] || { lacks=yes && shift; }
+
+# Two need not be Debian's: a jsmn.h where the compiler looks, and a ps in PATH. Of all else a
+# system without dpkg knows nothing: whoever compiles will see.
+there() # PACKAGE
+{
+    case $1 in
+    libjsmn-dev) echo '#include <jsmn.h>' | ${CC:-cc} -E -x c - 2> /dev/null | grep -q jsmn_parse ;;
+    procps) command -v ps > /dev/null ;;
+    *) ! command -v dpkg-query > /dev/null ||
+        dpkg-query -W -f '${db:Status-Status}' "$1" 2> /dev/null | grep -qx installed ;;
+    esac
+}
+
+missing() # PACKAGE...: those that are
+{
+    for package in "$@"; do there "$package" || printf ' %s' "$package"; done
+}
+
+# Whoever may install: root, or who has sudo and, if it asks for a password, a terminal to type it.
+find_root()
+{
+    sudo=
+    [ "$(id -u)" -ne 0 ] || return 0
+    sudo=sudo
+    command -v sudo > /dev/null && { sudo -n true 2> /dev/null || { [ -t 0 ] && sudo -v; }; }
+}
+
+# apt ARGUMENT...: apt-get, after another one that has the lock, which it waits for up to two minutes
+apt()
+{
+    tries=0
+    until $sudo env DEBIAN_FRONTEND=noninteractive LC_ALL=C apt-get "$@" > "$log" 2>&1; do
+        grep -q -e 'Could not get lock' -e 'Unable to lock' "$log" && [ $tries -lt 60 ] || return 1
+        [ $tries -gt 0 ] || echo "deps: another apt is at work; waiting for it, two minutes at most" >&2
+        tries=$((tries + 1))
+        sleep 2
+    done
+}
+
+install() # PACKAGE...
+{
+    if ! command -v apt-get > /dev/null; then
+        echo "deps: missing, and no apt here to install it: $*" >&2
+    elif ! find_root; then
+        echo "deps: missing, and no root here to install it: $*" >&2
+    else
+        echo "deps: installing $*" >&2
+        log=$(mktemp) || return 1
+        trap 'rm -f "$log"' EXIT
+        apt update && apt install -y --no-install-recommends "$@" && return
+        cat "$log" >&2
+        echo "deps: apt-get could not install $*" >&2
+    fi
+    return 1
+}
+
+wanted=$(missing "$@")
 # shellcheck disable=SC2086 # one word a package
-if $sudo apt-get update > "$log" 2>&1 && $sudo env DEBIAN_FRONTEND=noninteractive \
-    apt-get install -y --no-install-recommends $missing > "$log" 2>&1; then
-    exit 0
-fi
-cat "$log" >&2
-echo "deps: apt-get could not install$missing" >&2
-exit 1
+[ -z "$wanted" ] || install $wanted || [ -n "$lacks" ] || exit 1
+[ -z "$lacks" ] || missing "$@"

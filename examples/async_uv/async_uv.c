@@ -1,0 +1,304 @@
+/* async_uv.c: how to use retry.h with libuv.
+
+   10,000 operations are in flight at once on one thread. Each has one timer of its own, which is by
+   turns the limit of an attempt, the wait that a decision asks for, and the limit of a question to
+   a remote policy: a strategy asks that policy about throttled attempts (PENDING), and hands what
+   it answers to retry_resume. Half-way a tenth of the operations is cancelled. The other end is
+   simulated (service.h), so no network is needed.
+
+       cc -o async_uv examples/async_uv/async_uv.c -luv && ./async_uv
+
+   What there is to learn about retry.h is in the first two sections. At the end there is a table
+   of how the operations ended, and verdicts (report.h). The exit status is 0 if all of them
+   hold, 1 if not, 2 without memory or with arguments: there are none. */
+#define _DEFAULT_SOURCE
+
+#define RETRY_IMPLEMENTATION
+#include "../../retry.h"
+
+#include "../plumbing.h"
+#include "report.h"
+#include "service.h"
+
+enum {
+    OPERATIONS = 10000,
+    OPERATION_TIMEOUT = 2500, /* ms for an operation with all its attempts */
+    ATTEMPT_TIMEOUT = 800,    /* ms for one of them */
+    POLICY_TIMEOUT = 100,     /* ms until the local policy decides in place of the remote one */
+    HALF_WAY = 400,           /* ms; when a tenth of the operations is cancelled */
+    TICK = 100,               /* ms between two looks at the progress */
+    BUDGET_TOKENS = 4000,     /* that all operations' retries are paid from */
+    SEED = 2049
+};
+
+enum { ON_WIRE, ASKING, WAITING, EXPIRING, ENDED }; /* states of an operation */
+
+typedef struct operation {
+    retry_request request;
+    retry_failure failure; /* the last one */
+    uv_timer_t timer;
+    uint8_t state;
+} operation;
+
+static uv_loop_t loop;
+static operation *operations;
+static retry_budget budget;
+static remote_service other_end;
+static async_report report;
+
+/* ---- The strategy -------------------------------------------------------------------------- */
+
+typedef struct remote_policy {
+    retry_strategy base; /* first, so that a pointer to it is a pointer to the policy */
+    retry_policy local;
+} remote_policy;
+
+/* Throttled attempts are the remote policy's business, all others the local one's. */
+static retry_action remote_policy_after(const retry_strategy *self, retry_request *request,
+                                        const retry_failure *failure, retry_time now)
+{
+    const remote_policy *policy = (const remote_policy *)(const void *)self;
+    if (failure->throttle && retry_permitted(request, failure))
+        return retry_action_pending();
+    return retry_policy_after(&policy->local.base, request, failure, now);
+}
+
+static remote_policy strategy = {{remote_policy_after}, RETRY_POLICY_AWS_2026};
+
+/* ---- Operations ---------------------------------------------------------------------------- */
+
+static void on_timer(uv_timer_t *timer);
+
+static uint32_t index_of(const operation *op)
+{
+    return (uint32_t)(op - operations);
+}
+
+static void enter(operation *op, uint8_t state, uint64_t ms)
+{
+    op->state = state;
+    uv_timer_start(&op->timer, on_timer, ms, 0);
+}
+
+static void end(operation *op, uint8_t outcome)
+{
+    uv_timer_stop(&op->timer);
+    op->state = ENDED;
+    report_ended(&report, index_of(op), outcome, &op->request, uv_now(&loop));
+}
+
+/* An attempt may take as long as is left of the operation's time, at most. */
+static void try_now(operation *op)
+{
+    uint64_t deadline = op->request.started + OPERATION_TIMEOUT, now = uv_now(&loop);
+    uint64_t left = deadline > now ? deadline - now : 0;
+    enter(op, ON_WIRE, left < ATTEMPT_TIMEOUT ? left : ATTEMPT_TIMEOUT);
+    service_send(&other_end, index_of(op), op->request.attempts);
+}
+
+/* The library decides, and this does it. */
+static void obey(operation *op, retry_decision decision)
+{
+    switch (decision.verdict) {
+    case RETRY_VERDICT_RETRY:
+        enter(op, WAITING, decision.delay);
+        break;
+    case RETRY_VERDICT_EXPIRE:
+        enter(op, EXPIRING, decision.delay);
+        break;
+    case RETRY_VERDICT_PENDING:
+        enter(op, ASKING, POLICY_TIMEOUT);
+        service_ask_policy(&other_end, index_of(op), op->request.attempts);
+        break;
+    default:
+        report.failed_by[decision.cause]++;
+        end(op, FAILED);
+    }
+}
+
+static void attempt_failed(operation *op, retry_failure failure)
+{
+    op->failure = failure;
+    obey(op, retry_orchestrate(&op->request, &op->failure, uv_now(&loop)));
+}
+
+static void attempt_timed_out(operation *op)
+{
+    retry_failure failure = {0};
+    failure.reason = RETRY_REASON_ATTEMPT_TIMED_OUT;
+    failure.timeout = true;
+    attempt_failed(op, failure);
+}
+
+/* The remote policy is silent; the local one answers in its place. */
+static void decide_locally(operation *op)
+{
+    retry_time now = uv_now(&loop);
+    retry_action action = retry_policy_after(&strategy.local.base, &op->request, &op->failure, now);
+    report.policy_silences++;
+    obey(op, retry_resume(&op->request, &op->failure, action, now));
+}
+
+static void on_timer(uv_timer_t *timer)
+{
+    operation *op = timer->data;
+    switch (op->state) {
+    case ON_WIRE:
+        attempt_timed_out(op);
+        break;
+    case ASKING:
+        decide_locally(op);
+        break;
+    case WAITING:
+        try_now(op);
+        break;
+    default:
+        end(op, EXPIRED);
+    }
+}
+
+/* The service answers: too late, if the operation was cancelled. */
+static void on_answer(uint32_t index, int status)
+{
+    operation *op = &operations[index];
+    if (op->state != ON_WIRE) {
+        report.late_answers++;
+    } else if (status >= 400) {
+        attempt_failed(op, retry_classify_http(status, 0));
+    } else {
+        retry_succeed(&op->request, uv_now(&loop));
+        report_succeeded(&report, index, op->request.attempts);
+        end(op, SUCCEEDED);
+    }
+}
+
+static void on_policy(uint32_t index, retry_action action)
+{
+    operation *op = &operations[index];
+    if (op->state != ASKING) {
+        report.late_answers++;
+        return;
+    }
+    report.policy_answers++;
+    obey(op, retry_resume(&op->request, &op->failure, action, uv_now(&loop)));
+}
+
+static void cancel(operation *op)
+{
+    retry_cancel(&op->request, uv_now(&loop));
+    report_cancelled(&report, index_of(op), op->state);
+    end(op, CANCELLED);
+}
+
+/* Cancels every third operation, in whatever state it is, until it was a tenth of all. */
+static void on_half_way(uv_timer_t *timer)
+{
+    size_t left = OPERATIONS / 10;
+    (void)timer;
+    for (size_t i = 0; i < OPERATIONS && left > 0; i += 3) {
+        if (operations[i].state >= EXPIRING) /* it has ended, or only waits to be told */
+            continue;
+        cancel(&operations[i]);
+        left--;
+    }
+}
+
+static void on_tick(uv_timer_t *timer)
+{
+    (void)timer;
+    progress("%" PRIu32 " of %d operations open", report.open, OPERATIONS);
+}
+
+/* ---- Running ------------------------------------------------------------------------------- */
+
+/* The observer: told of every decision. */
+static void on_decision(void *context, const retry_request *request, const retry_failure *failure,
+                        const retry_decision *decision)
+{
+    report_decision(context, index_of(request->context), failure, decision);
+}
+
+static void begin(operation *op, const retry_client *client)
+{
+    uv_timer_init(&loop, &op->timer);
+    op->timer.data = op;
+    op->request.client = client;
+    op->request.context = op;
+    op->request.timeout = OPERATION_TIMEOUT;
+    op->request.idempotent = index_of(op) % 4 != 0;
+    retry_begin(&op->request, uv_now(&loop));
+    report_begun(&report);
+    try_now(op);
+}
+
+static void set_up(retry_client *client)
+{
+    retry_budget_options options = RETRY_BUDGET_AWS;
+    options.capacity = BUDGET_TOKENS * 1000;
+    retry_seed(SEED);
+    retry_budget_init(&budget, &options, uv_now(&loop));
+    strategy.local.max_attempts = 6;
+    client->strategy = &strategy.base;
+    client->budget = &budget;
+    client->observe = on_decision;
+    client->observe_context = &report;
+    other_end.loop = &loop;
+    other_end.seed = SEED;
+    other_end.answered = on_answer;
+    other_end.policy_answered = on_policy;
+    if (report_start(&report, OPERATIONS, &budget) && service_start(&other_end, OPERATIONS) &&
+        (operations = calloc(OPERATIONS, sizeof *operations)) != NULL)
+        return;
+    fprintf(stderr, "async_uv: out of memory\n");
+    exit(2);
+}
+
+static void close_handle(uv_handle_t *handle, void *context)
+{
+    (void)context;
+    uv_close(handle, NULL);
+}
+
+/* False if a handle is still in use, which would be a mistake. */
+static bool clean_up(void)
+{
+    uv_walk(&loop, close_handle, NULL);
+    uv_run(&loop, UV_RUN_DEFAULT);
+    free(operations);
+    free(other_end.calls);
+    free(report.accounts);
+    return uv_loop_close(&loop) == 0;
+}
+
+int main(int count, char **arguments)
+{
+    static const char *const states[REPORT_STATES] = {
+        "with the request on the wire", "asking the remote policy", "waiting for a retry"};
+    retry_client client = {0};
+    uv_timer_t half_way, tick;
+    bool kept;
+    if (count > 1) {
+        fprintf(stderr, "usage: %s (without arguments)\n", arguments[0]);
+        return 2;
+    }
+    uv_loop_init(&loop);
+    set_up(&client);
+    for (size_t i = 0; i < OPERATIONS; i++)
+        begin(&operations[i], &client);
+    uv_timer_init(&loop, &half_way);
+    uv_timer_start(&half_way, on_half_way, HALF_WAY, 0);
+    uv_timer_init(&loop, &tick);
+    uv_timer_start(&tick, on_tick, 0, TICK);
+    uv_unref((uv_handle_t *)&tick); /* it alone does not keep the loop running */
+    uv_run(&loop, UV_RUN_DEFAULT);  /* until no timer runs: every operation has a deadline */
+    progress_clear();
+    printf("%d operations on one thread; the longest took %" PRIu32 " ms (timeout: %d ms)\n",
+           OPERATIONS, report.longest, OPERATION_TIMEOUT);
+    print_outcomes(&report, states);
+    printf("\nThe remote policy answered %" PRIu32 " questions and was silent on %" PRIu32
+           ";\n%" PRIu32 " answers came too late.\n",
+           report.policy_answers, report.policy_silences, report.late_answers);
+    print_memory(&report, sizeof(operation), sizeof(uv_timer_t), sizeof(service_call));
+    kept = judge(&report);
+    return clean_up() && kept ? 0 : 1;
+}

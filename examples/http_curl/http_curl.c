@@ -1,0 +1,475 @@
+/* http_curl.c: how to use retry.h with libcurl.
+
+   Fetches a list of URLs, many at once on one thread (libcurl's multi interface). Every failed
+   attempt is classified and handed to retry_orchestrate; the program obeys, and shows each decision
+   and how each request ended.
+
+       cc -o http_curl examples/http_curl/http_curl.c -lcurl
+       ./http_curl LIST              a file, or - for standard input. A line is URL or METHOD URL;
+                                     '#' begins a comment
+       ./http_curl compare [FOLDER]  a real nginx that fails by a script (server.h), and the
+                                     same list by `curl --retry`. Logs are left in FOLDER
+       ./http_curl serve [FOLDER]    that nginx alone: prints its list of URLs, until Ctrl-C
+
+   What there is to learn about retry.h is in the first two sections: "What went wrong" (classify)
+   and "Deciding" (obey). The exit status is 0 if all requests were done (compare: if both verdicts
+   hold), 1 if not or if there were none, 2 if it could not start, and 128 + the signal's number if
+   interrupted. */
+#define _DEFAULT_SOURCE
+
+#define RETRY_IMPLEMENTATION
+#include "../../retry.h"
+
+#include "compare.h"
+#include "list.h"
+
+#include <ctype.h>
+
+/* The limits of a request are in compare.h, since the curls have the same. */
+enum {
+    PARALLEL = 32, /* attempts on the wire at once */
+    LIST_MAX = 1000,
+    TICK = 100 /* ms between two looks at the progress and at `interrupted` */
+};
+
+enum { NEW, WAITING, ON_WIRE, DONE, FAILED }; /* states of a job */
+
+typedef struct http_job {
+    retry_request request;
+    retry_failure failure; /* the last one */
+    retry_decision last;   /* what came of it */
+    retry_time due;        /* when to try (again) */
+    retry_ms waited, retry_after;
+    uint8_t state;
+    bool header_complete;
+    unsigned line; /* of the list */
+    long status;
+    char method[METHOD_SIZE], url[URL_SIZE], error[CURL_ERROR_SIZE];
+    CURL *easy; /* the attempt on the wire, or NULL */
+} http_job;
+
+typedef struct http_fetcher {
+    retry_client client;
+    retry_policy policy;
+    retry_budget budget;
+    CURLM *multi;
+    http_job *jobs; /* LIST_MAX of them */
+    size_t count, open;
+    unsigned on_wire, bad_lines;
+} http_fetcher;
+
+static void give_up(const char *why)
+{
+    fprintf(stderr, "http_curl: %s\n", why);
+    exit(2);
+}
+
+/* ---- What went wrong ----------------------------------------------------------------------- */
+
+/* libcurl's codes that another try would only repeat. */
+static bool hopeless(CURLcode code)
+{
+    return code == CURLE_URL_MALFORMAT || code == CURLE_UNSUPPORTED_PROTOCOL ||
+           code == CURLE_OUT_OF_MEMORY || code == CURLE_PEER_FAILED_VERIFICATION ||
+           code == CURLE_SSL_CACERT_BADFILE;
+}
+
+/* Says in retry.h's terms how an attempt failed. What matters most is whether any of the request
+   was sent: if not, it is safe to try again whatever the method. */
+static retry_failure classify(const http_job *job, CURLcode code)
+{
+    retry_failure failure = {0}; /* no reason to retry */
+    long sent = 0;
+    curl_easy_getinfo(job->easy, CURLINFO_REQUEST_SIZE, &sent);
+    if (code == CURLE_OK && job->header_complete)
+        return retry_classify_http((int)job->status, job->retry_after);
+    if (hopeless(code))
+        return failure;
+    if (sent > 0)
+        failure = retry_classify_stage(RETRY_STAGE_IN_FLIGHT, RETRY_REASON_NONE);
+    else if (code == CURLE_COULDNT_RESOLVE_HOST)
+        failure = retry_classify_stage(RETRY_STAGE_DISPATCH, RETRY_REASON_NODE_NOT_AVAILABLE);
+    else
+        failure = retry_classify_stage(RETRY_STAGE_DISPATCH, RETRY_REASON_SOCKET_NOT_AVAILABLE);
+    failure.timeout = code == CURLE_OPERATION_TIMEDOUT;
+    if (failure.timeout && sent > 0)
+        failure.reason = RETRY_REASON_ATTEMPT_TIMED_OUT;
+    return failure;
+}
+
+/* A line of the header, the empty one at its end included. libcurl does not count a header that
+   ends without that line as an error, though it was cut off. */
+static size_t read_header(char *data, size_t size, size_t count, void *context)
+{
+    static const char name[] = "Retry-After:";
+    http_job *job = context;
+    size_t length = size * count, start = sizeof name - 1, end = length;
+    if (length > 5 && strncmp(data, "HTTP/", 5) == 0) /* there may be several: 100, then 200 */
+        job->header_complete = false;
+    else if (length <= 2)
+        job->header_complete = true;
+    if (length <= start || strncasecmp(data, name, start) != 0)
+        return length;
+    while (start < end && isspace((unsigned char)data[start]))
+        start++;
+    while (end > start && isspace((unsigned char)data[end - 1]))
+        end--;
+    retry_parse_retry_after(data + start, end - start, time(NULL), &job->retry_after);
+    return length;
+}
+
+static size_t ignore_body(char *data, size_t size, size_t count, void *context)
+{
+    (void)data;
+    (void)context;
+    return size * count;
+}
+
+/* ---- Deciding ------------------------------------------------------------------------------ */
+
+static void end_transfer(http_fetcher *fetcher, http_job *job)
+{
+    curl_multi_remove_handle(fetcher->multi, job->easy);
+    curl_easy_cleanup(job->easy);
+    job->easy = NULL;
+    fetcher->on_wire--;
+}
+
+static void close_job(http_fetcher *fetcher, http_job *job, uint8_t state)
+{
+    job->state = state;
+    fetcher->open--;
+}
+
+/* A URL's path, or the URL if it has none. */
+static const char *path_of(const char *url)
+{
+    const char *host = strstr(url, "://");
+    const char *path = host ? strchr(host + 3, '/') : NULL;
+    return path ? path : url;
+}
+
+/* The observer: told of every decision. */
+static void print_decision(void *context, const retry_request *request,
+                           const retry_failure *failure, const retry_decision *decision)
+{
+    const http_job *job = request->context;
+    (void)context;
+    say("line %-3u %-4s %.10s: ", job->line, job->method, path_of(job->url));
+    if (decision->verdict == RETRY_VERDICT_RETRY)
+        say("again in %u ms", decision->delay);
+    else
+        say("%s", retry_cause_text(decision->cause));
+    if (failure->code != 0)
+        say(" (%u %s)", failure->code, retry_reason_name(failure->reason));
+    else if (failure->reason != RETRY_REASON_NONE)
+        say(" (%s)", retry_reason_name(failure->reason));
+    say("\n");
+}
+
+static void obey(http_fetcher *fetcher, http_job *job, retry_time now)
+{
+    job->last = retry_orchestrate(&job->request, &job->failure, now);
+    if (job->last.verdict == RETRY_VERDICT_RETRY) {
+        job->state = WAITING;
+        job->due = now + job->last.delay;
+        job->waited += job->last.delay;
+    } else { /* with EXPIRE it may wait until the deadline, but nobody here has use for that */
+        close_job(fetcher, job, FAILED);
+    }
+}
+
+static void attempt_ended(http_fetcher *fetcher, http_job *job, CURLcode code, retry_time now)
+{
+    curl_easy_getinfo(job->easy, CURLINFO_RESPONSE_CODE, &job->status);
+    if (code == CURLE_OK && job->header_complete && job->status < 400) {
+        retry_succeed(&job->request, now);
+        close_job(fetcher, job, DONE);
+    } else {
+        job->failure = classify(job, code);
+        if (job->error[0] == '\0')
+            snprintf(job->error, sizeof job->error, "%s",
+                     code == CURLE_OK ? "Header was cut off" : curl_easy_strerror(code));
+        obey(fetcher, job, now);
+    }
+    end_transfer(fetcher, job);
+}
+
+/* ---- Fetching ------------------------------------------------------------------------------ */
+
+static void set_method(CURL *easy, const http_job *job)
+{
+    if (strcmp(job->method, "HEAD") == 0)
+        curl_easy_setopt(easy, CURLOPT_NOBODY, 1L);
+    else if (strcmp(job->method, "POST") == 0)
+        curl_easy_setopt(easy, CURLOPT_POSTFIELDS, "");
+    else if (strcmp(job->method, "GET") != 0)
+        curl_easy_setopt(easy, CURLOPT_CUSTOMREQUEST, job->method);
+    /* When a connection that libcurl used again turns out to be dead, it sends the request again on
+       its own. So what must not be sent twice gets a new connection. */
+    curl_easy_setopt(easy, CURLOPT_FRESH_CONNECT, job->request.idempotent ? 0L : 1L);
+}
+
+/* An attempt may take as long as is left of the request's time, at most. */
+static long attempt_timeout(const http_job *job, retry_time now)
+{
+    retry_time deadline = job->request.started + job->request.timeout;
+    if (now >= deadline)
+        return 1;
+    return deadline - now < ATTEMPT_TIMEOUT ? (long)(deadline - now) : ATTEMPT_TIMEOUT;
+}
+
+static void attempt(http_fetcher *fetcher, http_job *job, retry_time now)
+{
+    CURL *easy = curl_easy_init();
+    if (!easy)
+        give_up("curl_easy_init: out of memory");
+    if (job->state == NEW)
+        retry_begin(&job->request, now);
+    job->easy = easy;
+    job->state = ON_WIRE;
+    job->header_complete = false;
+    job->retry_after = 0;
+    job->error[0] = '\0';
+    curl_easy_setopt(easy, CURLOPT_URL, job->url);
+    curl_easy_setopt(easy, CURLOPT_PRIVATE, job);
+    curl_easy_setopt(easy, CURLOPT_ERRORBUFFER, job->error);
+    curl_easy_setopt(easy, CURLOPT_HEADERFUNCTION, read_header);
+    curl_easy_setopt(easy, CURLOPT_HEADERDATA, job);
+    curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, ignore_body);
+    curl_easy_setopt(easy, CURLOPT_NOSIGNAL, 1L);
+    curl_easy_setopt(easy, CURLOPT_TIMEOUT_MS, attempt_timeout(job, now));
+    set_method(easy, job);
+    curl_multi_add_handle(fetcher->multi, easy);
+    fetcher->on_wire++;
+}
+
+/* Begins the attempts that are due. Returns the ms until the next. */
+static int attempt_due(http_fetcher *fetcher, retry_time now)
+{
+    retry_time wait = TICK;
+    for (size_t i = 0; i < fetcher->count && fetcher->on_wire < PARALLEL; i++) {
+        http_job *job = &fetcher->jobs[i];
+        if (job->state == NEW || (job->state == WAITING && job->due <= now))
+            attempt(fetcher, job, now);
+        else if (job->state == WAITING && job->due - now < wait)
+            wait = job->due - now;
+    }
+    return (int)wait;
+}
+
+static void fetch(http_fetcher *fetcher)
+{
+    retry_time started = clock_ms();
+    fetcher->open = fetcher->count;
+    while (fetcher->open > 0 && !interrupted) {
+        progress("%4.1f s  %zu of %zu open, %u on the wire", (double)(clock_ms() - started) / 1000,
+                 fetcher->open, fetcher->count, fetcher->on_wire);
+        int wait = attempt_due(fetcher, clock_ms()), running, left;
+        CURLMsg *message;
+        curl_multi_perform(fetcher->multi, &running);
+        while ((message = curl_multi_info_read(fetcher->multi, &left)) != NULL) {
+            http_job *job = NULL;
+            curl_easy_getinfo(message->easy_handle, CURLINFO_PRIVATE, (char **)&job);
+            attempt_ended(fetcher, job, message->data.result, clock_ms());
+            wait = 0;
+        }
+        curl_multi_poll(fetcher->multi, NULL, 0, wait, NULL);
+    }
+    progress_clear();
+}
+
+/* ---- The list ------------------------------------------------------------------------------ */
+
+static http_job *add_job(http_fetcher *fetcher, unsigned line, const char *method, const char *url)
+{
+    http_job *job = &fetcher->jobs[fetcher->count++];
+    snprintf(job->method, sizeof job->method, "%s", method);
+    snprintf(job->url, sizeof job->url, "%s", url);
+    job->line = line;
+    job->request.client = &fetcher->client;
+    job->request.context = job;
+    job->request.timeout = OPERATION_TIMEOUT;
+    job->request.idempotent = retry_idempotent_http(method, strlen(method));
+    return job;
+}
+
+/* Reads all lines; those that are wrong are named and left out. False, with errno, if the list
+   cannot be read to its end. */
+static bool read_list(http_fetcher *fetcher, FILE *list)
+{
+    char *text = NULL;
+    size_t size = 0;
+    ssize_t length;
+    http_line line;
+    for (unsigned number = 1; (length = getline(&text, &size, list)) >= 0; number++) {
+        const char *wrong = parse_line(text, (size_t)length, &line);
+        if (!wrong && line.url && fetcher->count == LIST_MAX)
+            wrong = "too many requests";
+        if (wrong) {
+            printf("line %u: %s; it is left out\n", number, wrong);
+            fetcher->bad_lines++;
+        } else if (line.url) {
+            add_job(fetcher, number, line.method, line.url);
+        }
+    }
+    free(text);
+    return !ferror(list);
+}
+
+/* ---- Running ------------------------------------------------------------------------------- */
+
+/* The policy: attempts after 50, 100 ... 1000 ms or up to half less, later if the server asks for
+   it. All retries are paid from one budget, so that a dead server is not hammered. */
+static void fetcher_init(http_fetcher *fetcher)
+{
+    static const retry_policy policy = RETRY_POLICY_AWS_2026;
+    static const retry_budget_options budget = RETRY_BUDGET_AWS;
+    memset(fetcher, 0, sizeof *fetcher);
+    fetcher->policy = policy;
+    fetcher->policy.backoff.jitter = RETRY_JITTER_EQUAL;
+    fetcher->policy.backoff.max = 1000;
+    fetcher->policy.retry_after_slack = 0;
+    fetcher->policy.max_attempts = MAX_ATTEMPTS;
+    retry_budget_init(&fetcher->budget, &budget, clock_ms());
+    fetcher->client.strategy = &fetcher->policy.base;
+    fetcher->client.budget = &fetcher->budget;
+    fetcher->client.observe = print_decision;
+    fetcher->jobs = calloc(LIST_MAX, sizeof *fetcher->jobs);
+    if (!fetcher->jobs || curl_global_init(CURL_GLOBAL_ALL) != 0 ||
+        (fetcher->multi = curl_multi_init()) == NULL)
+        give_up("out of memory");
+}
+
+static void fetcher_free(http_fetcher *fetcher)
+{
+    for (size_t i = 0; i < fetcher->count; i++) {
+        if (fetcher->jobs[i].easy) /* it was interrupted */
+            end_transfer(fetcher, &fetcher->jobs[i]);
+    }
+    curl_multi_cleanup(fetcher->multi);
+    curl_global_cleanup();
+    free(fetcher->jobs);
+}
+
+enum { COLUMNS = 80, URL_WIDTH = 44, INDENT = 12 };
+
+/* Why a request failed, on a line of its own. */
+static void print_failure(const http_job *job)
+{
+    const char *cause = retry_cause_text(job->last.cause);
+    int room = COLUMNS - INDENT - (int)strlen(cause) - 2;
+    printf("%*s%s: ", INDENT, "", cause);
+    if (job->failure.code != 0)
+        printf("HTTP %u\n", job->failure.code);
+    else
+        printf("%.*s\n", room, job->error);
+}
+
+static void print_job(const http_job *job)
+{
+    bool fits = strlen(job->url) <= URL_WIDTH;
+    printf("%4u %-7s%-*.*s%s", job->line, job->method, fits ? URL_WIDTH : 0,
+           fits ? URL_WIDTH : URL_WIDTH - 3, job->url, fits ? "" : "...");
+    printf(" %2u %6u ms  ", job->state == NEW ? 0 : job->request.attempts + 1, job->waited);
+    if (job->state == DONE)
+        printf("HTTP %ld\n", job->status);
+    else
+        printf("%s\n", job->state == FAILED ? "FAILED" : "interrupted");
+    if (job->state == FAILED)
+        print_failure(job);
+}
+
+/* Shows how each request ended; returns how many were done. */
+static size_t print_jobs(const http_fetcher *fetcher)
+{
+    size_t done = 0;
+    printf("\n%4s %-7s%-*s %s %6s  %s\n", "line", "", URL_WIDTH - 3, "request", "tries", "waited",
+           " result");
+    for (size_t i = 0; i < fetcher->count; i++) {
+        print_job(&fetcher->jobs[i]);
+        done += fetcher->jobs[i].state == DONE;
+    }
+    printf("%zu of %zu requests done", done, fetcher->count);
+    if (fetcher->bad_lines > 0)
+        printf(", %u lines left out", fetcher->bad_lines);
+    printf("\n");
+    return done;
+}
+
+/* Whether all was done that the list asks for. */
+static bool work_through(http_fetcher *fetcher, FILE *list, const char *name)
+{
+    if (!read_list(fetcher, list)) {
+        perror(name);
+        return false;
+    }
+    if (fetcher->count == 0) {
+        fprintf(stderr, "%s: nothing to do\n", name);
+        return false;
+    }
+    fetch(fetcher);
+    return print_jobs(fetcher) == fetcher->count && fetcher->bad_lines == 0;
+}
+
+static int fetch_list(const char *name)
+{
+    FILE *list = strcmp(name, "-") == 0 ? stdin : fopen(name, "r");
+    http_fetcher fetcher;
+    bool good;
+    if (!list) {
+        perror(name);
+        return 2;
+    }
+    fetcher_init(&fetcher);
+    good = work_through(&fetcher, list, name);
+    fetcher_free(&fetcher);
+    fclose(list);
+    return good ? 0 : 1;
+}
+
+/* Works through the script with retry.h. */
+static void fetch_script(http_tool *tool)
+{
+    http_fetcher fetcher;
+    fetcher_init(&fetcher);
+    for (size_t i = 0; i < STEPS; i++) {
+        char url[128];
+        step_url(&tool->server, &script[i], url, sizeof url);
+        add_job(&fetcher, (unsigned)i + 1, script[i].method, url);
+    }
+    fetch(&fetcher);
+    for (size_t i = 0; i < STEPS; i++) {
+        tool->results[i].tries = fetcher.jobs[i].request.attempts + 1;
+        tool->results[i].waited = fetcher.jobs[i].waited;
+        tool->results[i].done = fetcher.jobs[i].state == DONE;
+    }
+    fetcher_free(&fetcher);
+}
+
+/* Options are unknown here; "-" is standard input. */
+static bool has_option(int argc, char **argv)
+{
+    for (int i = 1; i < argc; i++) {
+        if (argv[i][0] == '-' && argv[i][1] != '\0')
+            return true;
+    }
+    return false;
+}
+
+int main(int argc, char **argv)
+{
+    const char *folder = argc == 3 ? argv[2] : "build/http";
+    int status = 2;
+    setvbuf(stdout, NULL, _IOLBF, 0);
+    catch_interrupts();
+    if (argc < 2 || argc > 3 || has_option(argc, argv))
+        fprintf(stderr, "usage: http_curl LIST | - | compare [FOLDER] | serve [FOLDER]\n");
+    else if (strcmp(argv[1], "compare") == 0)
+        status = compare(folder, fetch_script);
+    else if (strcmp(argv[1], "serve") == 0)
+        status = serve(folder);
+    else if (argc == 2)
+        status = fetch_list(argv[1]);
+    return interrupted ? 128 + (int)interrupted : status;
+}

@@ -1,0 +1,2 @@
+#define ERRMAP_IMPLEMENTATION
+#include "errmap.h"

@@ -1,0 +1,2 @@
+#define RETRY_IMPLEMENTATION
+#include "retry.h"

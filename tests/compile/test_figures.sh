@@ -1,0 +1,55 @@
+#!/bin/sh
+# The figures in README.md are those that the commands print, in rows with the same words: bytes by
+# make size, instructions by make bench (to the nearest, give or take one), and what make http counts.
+# Usage: test_figures.sh BUILD, from the top folder, with bench_decision and http_curl there. The last
+# line is "N passed, N failed".
+. "$(dirname "$0")/../check.sh"
+build=$1
+
+sh tests/tools/size.sh > "$work/size"
+sh tests/bench/bench.sh "$build" > "$work/bench"
+"$build/http_curl" compare "$build/figures" > "$work/http"
+
+# claimed TEXT [COLUMN]: the number in README.md's row of the text
+claimed() { awk -v start="| $1 |" 'index($0, start) == 1' README.md | cut -d '|' -f "${2:-3}" | tr -d ' ,`'; }
+# printed FILE TEXT: the first number behind the text
+printed() { grep -F "  $2 " "$work/$1" | sed "s/.*[a-z)\"] \{2,\}//" | awk '{ print $1 }'; }
+same() # FILE TEXT
+{
+    awk -v claimed="$(claimed "$2")" -v printed="$(printed "$1" "$2")" -v slack="$3" 'BEGIN {
+        off = claimed - printed
+        if (claimed != "" && printed != "" && off <= slack && -off <= slack) exit 0
+        printf "README.md: %s, printed: %s\n", claimed, printed
+        exit 1 }'
+}
+
+# rows FILE FROM TO: README.md's first column between two texts, the first row left out
+rows() { awk -v from="$2" -v to="$3" 'index($0, from) { on = 1; next } index($0, to) { on = 0 }
+    on && /^\| [^-]/' README.md | cut -d '|' -f 2 | sed 's/^ //; s/ $//'; }
+
+rows size "make size\`) |" "make bench\`) |" > "$work/rows"
+check "rows of make size" test "$(wc -l < "$work/rows")" -eq 5
+while read -r text; do check "size: $text" same size "$text" 0; done < "$work/rows"
+rows bench "make bench\`) |" "A request takes" > "$work/rows"
+check "rows of make bench" test "$(wc -l < "$work/rows")" -eq 4
+while read -r text; do check "bench: $text" same bench "$text" 1; done < "$work/rows"
+
+structs=$(awk '$1 == "retry_request" { print $3 " bytes of RAM on a 64-bit machine and " $2 }' "$work/size")
+check "a request's bytes: $structs" grep -q "takes $structs on" README.md
+ram=$(awk '/all of retry.h/ { print $NF }' "$work/size")
+check "the generator's bytes: $ram" grep -q "generator's $ram bytes" README.md
+
+http() # COLUMN-OF-THE-TABLE TOOL: done and sent twice, as README.md has them
+{
+    is="$(claimed "$1" 3) $(claimed "$1" 4)"
+    got=$(sed -n "s/^$2  *\([0-9]*\) of .* \([0-9]*\) POST sent twice/\1 \2/p" "$work/http")
+    [ "$is" = "$got" ] || { echo "README.md: $is, printed: $got"; false; }
+}
+check "http: retry.h" http "retry.h" "retry.h"
+check "http: curl" http "\`curl --retry --retry-connrefused\`" "curl --retry"
+check "http: curl, all errors" http "\`curl --retry --retry-all-errors\`" "+ all-errors"
+for name in size bench http; do
+    check "$name: 80 columns" lacks $name '.\{81\}'
+done
+
+finish

@@ -1,0 +1,377 @@
+/* A second opinion on policies and budgets from text for the test and the fuzz target: the words of
+   the manual one after the other, by division, and sharing nothing with what it judges. Include it
+   after retry.h. */
+#ifndef FROM_TEXT_NAIVE_H
+#define FROM_TEXT_NAIVE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#if defined(__GNUC__)
+#define NAIVE_API static __attribute__((unused))
+#else
+#define NAIVE_API static
+#endif
+
+/* Some bytes of the text. */
+typedef struct naive_part {
+    const char *text;
+    size_t length;
+} naive_part;
+
+/* The part before a place in it, and the part from there on. */
+NAIVE_API naive_part naive_before(naive_part part, size_t place)
+{
+    part.length = place;
+    return part;
+}
+
+NAIVE_API naive_part naive_behind(naive_part part, size_t place)
+{
+    if (place != 0)
+        part.text += place;
+    part.length -= place;
+    return part;
+}
+
+NAIVE_API bool naive_is(naive_part part, const char *word)
+{
+    return part.length == strlen(word) &&
+           (part.length == 0 || memcmp(part.text, word, part.length) == 0);
+}
+
+/* How many of these characters the part begins with. */
+NAIVE_API size_t naive_run(naive_part part, const char *characters)
+{
+    size_t i;
+    for (i = 0; i < part.length; i++) {
+        if (part.text[i] == '\0' || !strchr(characters, part.text[i]))
+            break;
+    }
+    return i;
+}
+
+/* How many characters come before one of these. */
+NAIVE_API size_t naive_until(naive_part part, const char *characters)
+{
+    size_t i;
+    for (i = 0; i < part.length; i++) {
+        if (part.text[i] != '\0' && strchr(characters, part.text[i]))
+            break;
+    }
+    return i;
+}
+
+/* How a fraction becomes a whole number. */
+typedef enum naive_rounding { NAIVE_EXACTLY, NAIVE_NEAREST, NAIVE_UP } naive_rounding;
+
+/* The number of `decimals` places at most, times `scale`. */
+NAIVE_API bool naive_number(naive_part part, size_t decimals, uint32_t scale,
+                            naive_rounding rounding, uint32_t *number)
+{
+    static const char digits[] = "0123456789";
+    const uint64_t billion = 1000000000;
+    uint64_t whole = 0, fraction = 0, result, rest;
+    size_t i, count = naive_run(part, digits);
+    naive_part behind = naive_behind(part, count);
+    if (count == 0)
+        return false;
+    for (i = 0; i < count; i++) {
+        if (whole > UINT32_MAX)
+            return false;
+        whole = whole * 10 + (uint64_t)(part.text[i] - '0');
+    }
+    if (behind.length != 0) {
+        if (behind.text[0] != '.' || behind.length == 1 || behind.length - 1 > decimals)
+            return false;
+        behind = naive_behind(behind, 1);
+        if (naive_run(behind, digits) != behind.length)
+            return false;
+        for (i = 0; i < 9; i++)
+            fraction = fraction * 10 + (uint64_t)(i < behind.length ? behind.text[i] - '0' : 0);
+    }
+    result = whole * scale + fraction * scale / billion;
+    rest = fraction * scale % billion;
+    if (rounding == NAIVE_UP && rest != 0)
+        result++;
+    if (rounding == NAIVE_NEAREST && 2 * rest >= billion)
+        result++;
+    if (result > UINT32_MAX || (rounding == NAIVE_EXACTLY && rest != 0))
+        return false;
+    *number = (uint32_t)result;
+    return true;
+}
+
+NAIVE_API bool naive_duration(naive_part part, retry_ms *duration)
+{
+    size_t number = naive_run(part, "0123456789.");
+    naive_part unit = naive_behind(part, number);
+    uint32_t scale = 0;
+    if (unit.length == 0 || naive_is(unit, "ms"))
+        scale = 1;
+    if (naive_is(unit, "s"))
+        scale = 1000;
+    if (naive_is(unit, "m"))
+        scale = 60 * 1000;
+    if (naive_is(unit, "h"))
+        scale = 60 * 60 * 1000;
+    return scale != 0 && naive_number(naive_before(part, number), 9, scale, NAIVE_UP, duration);
+}
+
+/* The place of a word among others, which end with NULL. */
+NAIVE_API bool naive_choice(naive_part part, const char *const *words, uint8_t *choice)
+{
+    uint8_t i;
+    for (i = 0; words[i]; i++) {
+        if (naive_is(part, words[i])) {
+            *choice = i;
+            return true;
+        }
+    }
+    return false;
+}
+
+NAIVE_API bool naive_answer(naive_part part, bool *answer)
+{
+    if (!naive_is(part, "yes") && !naive_is(part, "no"))
+        return false;
+    *answer = naive_is(part, "yes");
+    return true;
+}
+
+/* What the two texts differ in. */
+typedef struct naive_subject {
+    bool (*preset)(void *subject, naive_part name);
+    int (*key)(naive_part key); /* its number, below 32; -1: no key */
+    bool (*set)(void *subject, int key, naive_part value);
+} naive_subject;
+
+/* Goes through the words. False: *offset is where the text is wrong. */
+NAIVE_API bool naive_words(const naive_subject *rules, void *subject, const char *text,
+                           size_t length, size_t *offset)
+{
+    naive_part rest;
+    bool seen[32], first;
+    memset(seen, 0, sizeof seen);
+    rest.text = text;
+    rest.length = length;
+    for (first = true;; first = false) {
+        naive_part word;
+        size_t equals;
+        int key;
+        rest = naive_behind(rest, naive_run(rest, " \t\r\n,"));
+        if (rest.length == 0)
+            return true;
+        word = naive_before(rest, naive_until(rest, " \t\r\n,"));
+        rest = naive_behind(rest, word.length);
+        if (first && rules->preset(subject, word))
+            continue;
+        equals = naive_until(word, "=");
+        key = equals == word.length ? -1 : rules->key(naive_before(word, equals));
+        if (key < 0 || seen[key]) {
+            *offset = (size_t)(word.text - text);
+            return false;
+        }
+        seen[key] = true;
+        word = naive_behind(word, equals + 1);
+        if (!rules->set(subject, key, word)) {
+            *offset = (size_t)(word.text - text);
+            return false;
+        }
+    }
+}
+
+/* ---- policies ------------------------------------------------------------------------------ */
+
+static bool naive_policy_preset(void *subject, naive_part name)
+{
+    static const retry_policy best_effort = RETRY_POLICY_BEST_EFFORT, smithy = RETRY_POLICY_SMITHY;
+    static const retry_policy aws = RETRY_POLICY_AWS, aws_2026 = RETRY_POLICY_AWS_2026;
+    static const retry_backoff grpc = RETRY_BACKOFF_GRPC, rfc0049 = RETRY_BACKOFF_RFC0049;
+    static const retry_backoff controlled = RETRY_BACKOFF_CONTROLLED;
+    retry_policy *policy = (retry_policy *)subject;
+    retry_policy plain = RETRY_POLICY_BEST_EFFORT;
+    bool known = true;
+    if (naive_is(name, "grpc"))
+        plain.backoff = grpc;
+    else if (naive_is(name, "rfc0049"))
+        plain.backoff = rfc0049;
+    else if (naive_is(name, "controlled"))
+        plain.backoff = controlled;
+    else if (naive_is(name, "smithy"))
+        plain = smithy;
+    else if (naive_is(name, "aws"))
+        plain = aws;
+    else if (naive_is(name, "aws-2026"))
+        plain = aws_2026;
+    else if (naive_is(name, "best-effort"))
+        plain = best_effort;
+    else
+        known = false;
+    if (known)
+        *policy = plain;
+    return known;
+}
+
+static const char *const naive_policy_keys[] = {"attempts",
+                                                "curve",
+                                                "jitter",
+                                                "min",
+                                                "initial",
+                                                "max",
+                                                "factor",
+                                                "spread",
+                                                "throttled",
+                                                "retry-after-max",
+                                                "retry-after-slack",
+                                                "retry-after-spread",
+                                                NULL};
+
+static int naive_policy_key(naive_part key)
+{
+    uint8_t number;
+    return naive_choice(key, naive_policy_keys, &number) ? number : -1;
+}
+
+static bool naive_policy_set(void *subject, int key, naive_part value)
+{
+    static const char *const curves[] = {"exponential", "constant",   "linear",
+                                         "power",       "controlled", NULL};
+    static const char *const jitters[] = {"none", "full", "equal", "spread", "decorrelated", NULL};
+    retry_policy *policy = (retry_policy *)subject;
+    switch (key) {
+    case 0:
+        return naive_number(value, 0, 1, NAIVE_EXACTLY, &policy->max_attempts);
+    case 1:
+        return naive_choice(value, curves, &policy->backoff.curve);
+    case 2:
+        return naive_choice(value, jitters, &policy->backoff.jitter);
+    case 3:
+        return naive_duration(value, &policy->backoff.min);
+    case 4:
+        return naive_duration(value, &policy->backoff.initial);
+    case 5:
+        return naive_duration(value, &policy->backoff.max);
+    case 6:
+        return naive_number(value, 9, 65536, NAIVE_NEAREST, &policy->backoff.factor);
+    case 7:
+        return naive_number(value, 9, 65536, NAIVE_NEAREST, &policy->backoff.spread);
+    case 8:
+        return naive_duration(value, &policy->throttle_backoff.initial);
+    case 9:
+        return naive_duration(value, &policy->retry_after_max);
+    case 10:
+        return naive_duration(value, &policy->retry_after_slack);
+    default:
+        return naive_number(value, 9, 65536, NAIVE_NEAREST, &policy->retry_after_spread);
+    }
+}
+
+NAIVE_API bool naive_policy(retry_policy *policy, const char *text, size_t length, size_t *offset)
+{
+    static const naive_subject rules = {naive_policy_preset, naive_policy_key, naive_policy_set};
+    static const retry_policy best_effort = RETRY_POLICY_BEST_EFFORT;
+    retry_policy built = best_effort;
+    if (!naive_words(&rules, &built, text, length, offset))
+        return false;
+    if (built.throttle_backoff.initial != 0) { /* all else as for other attempts */
+        const retry_ms initial = built.throttle_backoff.initial;
+        built.throttle_backoff = built.backoff;
+        built.throttle_backoff.initial = initial;
+    }
+    *policy = built;
+    return true;
+}
+
+NAIVE_API bool naive_same_backoff(const retry_backoff *a, const retry_backoff *b)
+{
+    return a->curve == b->curve && a->jitter == b->jitter && a->min == b->min &&
+           a->initial == b->initial && a->max == b->max && a->factor == b->factor &&
+           a->spread == b->spread && a->table == b->table && a->table_length == b->table_length &&
+           a->custom == b->custom;
+}
+
+NAIVE_API bool naive_same_policy(const retry_policy *a, const retry_policy *b)
+{
+    return a->base.retry_after == b->base.retry_after &&
+           naive_same_backoff(&a->backoff, &b->backoff) &&
+           naive_same_backoff(&a->throttle_backoff, &b->throttle_backoff) &&
+           a->max_attempts == b->max_attempts && a->retry_after_max == b->retry_after_max &&
+           a->retry_after_slack == b->retry_after_slack &&
+           a->retry_after_spread == b->retry_after_spread;
+}
+
+/* ---- budgets ------------------------------------------------------------------------------- */
+
+static bool naive_budget_preset(void *subject, naive_part name)
+{
+    static const retry_budget_options none = {0, 1000, 0, 0, 0, 0, 0, 0, false, false};
+    static const retry_budget_options best_effort = RETRY_BUDGET_BEST_EFFORT(1);
+    static const retry_budget_options smithy = RETRY_BUDGET_SMITHY, aws = RETRY_BUDGET_AWS;
+    static const retry_budget_options aws_2026 = RETRY_BUDGET_AWS_2026, grpc = RETRY_BUDGET_GRPC;
+    const retry_budget_options *preset = NULL;
+    if (naive_is(name, "none"))
+        preset = &none;
+    if (naive_is(name, "best-effort"))
+        preset = &best_effort;
+    if (naive_is(name, "smithy"))
+        preset = &smithy;
+    if (naive_is(name, "aws"))
+        preset = &aws;
+    if (naive_is(name, "aws-2026"))
+        preset = &aws_2026;
+    if (naive_is(name, "grpc"))
+        preset = &grpc;
+    if (preset)
+        *(retry_budget_options *)subject = *preset;
+    return preset != NULL;
+}
+
+static const char *const naive_budget_keys[] = {
+    "capacity",   "cost",  "timeout-cost", "throttle-cost",   "success", "request",
+    "per-second", "floor", "refund-last",  "charge-failures", NULL};
+
+static int naive_budget_key(naive_part key)
+{
+    uint8_t number;
+    return naive_choice(key, naive_budget_keys, &number) ? number : -1;
+}
+
+static bool naive_budget_set(void *subject, int key, naive_part value)
+{
+    retry_budget_options *options = (retry_budget_options *)subject;
+    uint32_t *const tokens[] = {&options->capacity,          &options->retry_cost,
+                                &options->timeout_cost,      &options->throttle_cost,
+                                &options->success_deposit,   &options->request_deposit,
+                                &options->refill_per_second, &options->floor};
+    if (key == 8)
+        return naive_answer(value, &options->refund_last);
+    if (key == 9)
+        return naive_answer(value, &options->charge_failures);
+    return naive_number(value, 3, 1000, NAIVE_EXACTLY, tokens[key]);
+}
+
+NAIVE_API bool naive_budget(retry_budget_options *options, const char *text, size_t length,
+                            size_t *offset)
+{
+    static const naive_subject rules = {naive_budget_preset, naive_budget_key, naive_budget_set};
+    static const retry_budget_options none = {0, 1000, 0, 0, 0, 0, 0, 0, false, false};
+    retry_budget_options built = none;
+    if (!naive_words(&rules, &built, text, length, offset))
+        return false;
+    *options = built;
+    return true;
+}
+
+NAIVE_API bool naive_same_budget(const retry_budget_options *a, const retry_budget_options *b)
+{
+    return a->capacity == b->capacity && a->retry_cost == b->retry_cost &&
+           a->timeout_cost == b->timeout_cost && a->throttle_cost == b->throttle_cost &&
+           a->success_deposit == b->success_deposit && a->request_deposit == b->request_deposit &&
+           a->refill_per_second == b->refill_per_second && a->floor == b->floor &&
+           a->refund_last == b->refund_last && a->charge_failures == b->charge_failures;
+}
+
+#endif

@@ -1,0 +1,59 @@
+/* Fuzz target for policies, budgets and durations from text: any bytes get the verdict, the offset
+   and the fields of the naive reader. `make fuzz` builds it with clang's libFuzzer, and without
+   clang as build/replay_from_text FILE ... */
+#define RETRY_IMPLEMENTATION
+#include "../../retry.h"
+
+#include "../from_text_naive.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "replay.h"
+
+#define UNTOUCHED ((size_t)-1)
+
+static void check_policy(const char *text, size_t length)
+{
+    retry_policy got, expected, before;
+    size_t offset = UNTOUCHED, expected_offset = UNTOUCHED;
+    bool ok;
+    memset(&got, 0x55, sizeof got);
+    memcpy(&before, &got, sizeof got);
+    ok = retry_parse_policy(&got, text, length, &offset);
+    REQUIRE(ok == naive_policy(&expected, text, length, &expected_offset));
+    REQUIRE(offset == expected_offset);
+    REQUIRE(ok ? naive_same_policy(&expected, &got) : memcmp(&before, &got, sizeof got) == 0);
+}
+
+static void check_budget(const char *text, size_t length)
+{
+    retry_budget_options got, expected, before;
+    size_t offset = UNTOUCHED, expected_offset = UNTOUCHED;
+    bool ok;
+    memset(&got, 0x55, sizeof got);
+    memcpy(&before, &got, sizeof got);
+    ok = retry_parse_budget(&got, text, length, &offset);
+    REQUIRE(ok == naive_budget(&expected, text, length, &expected_offset));
+    REQUIRE(offset == expected_offset);
+    REQUIRE(ok ? naive_same_budget(&expected, &got) : memcmp(&before, &got, sizeof got) == 0);
+}
+
+static void check_duration(const char *text, size_t length)
+{
+    retry_ms got = 0x55555555, expected = 0x55555555;
+    naive_part part;
+    part.text = text;
+    part.length = length;
+    REQUIRE(retry_parse_duration(text, length, &got) == naive_duration(part, &expected));
+    REQUIRE(got == expected);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    const char *text = (const char *)data;
+    check_policy(text, size);
+    check_budget(text, size);
+    check_duration(text, size);
+    return 0;
+}
