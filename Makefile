@@ -39,9 +39,10 @@ KV = libjsmn-dev memcached procps
 HTTP = libcurl4-openssl-dev nginx-light curl procps
 ASYNC = libuv1-dev
 # Examples on a real server that is broken under them, by tests/examples/NAME.sh.
-SERVED = http_easy poll_loop redis
+SERVED = http_easy poll_loop postgres redis
 PACKAGES_http_easy = libcurl4-openssl-dev nginx-light procps
 PACKAGES_poll_loop = memcached procps
+PACKAGES_postgres = libpq-dev postgresql procps
 PACKAGES_redis = libhiredis-dev redis-server procps
 STORM = gnuplot-nox
 INSTALL = libjsmn-dev g++ cmake meson ninja-build pkg-config git
@@ -77,6 +78,7 @@ run-tests: $(call unless,libjsmn-dev,$(BUILD)/errmap_dump $(BUILD)/kv_client)
 
 http_easy: ## blocking libcurl on an nginx that hangs up, freezes and dies
 poll_loop: ## one non-blocking socket on a memcached that freezes and dies
+postgres: ## transactions on a PostgreSQL that has conflicts, is frozen and is stopped
 redis: ## hiredis on a server that is busy, frozen, killed, and loads its file
 $(SERVED):
 	$(call need,$(PACKAGES_$@))
@@ -290,6 +292,7 @@ $(BUILD)/replay_%: tests/fuzz/%.c $(HEADERS) $(wildcard tests/*.h tests/fuzz/*.h
 
 # An example of one file, or one in a folder of its own.
 $(BUILD)/http_easy: LIBRARIES = -lcurl
+$(BUILD)/postgres: LIBRARIES = -I/usr/include/postgresql -lpq
 $(BUILD)/redis: LIBRARIES = -lhiredis
 $(BUILD)/http_curl: LIBRARIES = -lcurl
 $(BUILD)/async_uv: LIBRARIES = -luv

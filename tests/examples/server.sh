@@ -51,7 +51,7 @@ up_or_gone() { answers || ! kill -0 "$server" 2>/dev/null; }
 
 # start COMMAND...: the server, in the folder; waits until it answers
 start() {
-    (cd "$folder" && exec setsid setpriv --pdeathsig KILL "$@") >>"$folder/server.log" 2>&1 3>&- &
+    (cd "$folder" && exec setsid setpriv --pdeathsig KILL "$@") >>"$folder/server.log" 2>&1 3>&- 4>&- 5>&- 6>&- 7>&- 8>&- 9>&- &
     server=$!
     echo $server >"$folder/server.pid"
     until_true "$1 does not answer" up_or_gone
@@ -80,34 +80,44 @@ slay() {
 }
 
 clean() {
-    [ -z "$client" ] || kill -s KILL "$client" 2>/dev/null
+    [ -z "$client" ] || kill -s KILL $client 2>/dev/null
     slay
 }
 
 # ---- The program ---------------------------------------------------------------------------
 
-# begin ARGUMENT...: the program, whose operations come from `feed` and whose output is in out
+# begin ARGUMENT...: the program, or so many of them, up to seven; they are fed by turns, and what
+# they print is in out
+clients=1
 begin() {
-    mkfifo "$folder/operations"
-    stdbuf -oL "$program" "$@" <"$folder/operations" >"$folder/out" 2>&1 &
-    client=$!
-    exec 3>"$folder/operations"
+    : >"$folder/out"
+    for fd in $(seq 3 $((2 + clients))); do
+        mkfifo "$folder/operations.$fd"
+        stdbuf -oL "$program" "$@" <"$folder/operations.$fd" >>"$folder/out" 2>&1 &
+        client="$client $!"
+        eval "exec $fd>\"\$folder/operations.\$fd\""
+    done
     number=0
 }
 
-# feed COUNT FORMAT: so many operations; %d is their number
+# give FORMAT: to the next one; %d is the operation's number
+give() {
+    number=$((number + 1))
+    # shellcheck disable=SC2059 # the format is the caller's
+    printf "$1\n" "$number" >&$((3 + number % clients))
+}
+
+# feed COUNT FORMAT: so many operations
 feed() {
     left=$1
     while [ "$left" -gt 0 ]; do
-        number=$((number + 1))
         left=$((left - 1))
-        # shellcheck disable=SC2059 # the format is the caller's
-        printf "$2\n" "$number" >&3
+        give "$2"
     done
 }
 
 count() { grep -c -e "$1" "$folder/out"; }
-has_shown() { [ "$(count "$1")" -ge "$2" ] || ! kill -0 "$client" 2>/dev/null; }
+has_shown() { [ "$(count "$1")" -ge "$2" ] || ! kill -0 $client 2>/dev/null; }
 
 # Waits until the program has shown so many lines with a text.
 until_shown() { until_true "the program does not show $2 of '$1'" has_shown "$1" "$2"; }
@@ -121,9 +131,9 @@ tell() { printf '%4d done %2d perhaps %2d failed  %s\n' "$(count '^done ')" \
 # The end of the input, and of the program.
 end() {
     until_ended
-    exec 3>&-
-    wait "$client"
-    client_status=$?
+    exec 3>&- 4>&- 5>&- 6>&- 7>&- 8>&- 9>&-
+    client_status=0
+    for id in $client; do wait "$id" || client_status=$?; done
     client=
     tell "all operations have ended"
     verdict "The program has ended by itself, and each operation once." \
