@@ -76,10 +76,10 @@ run-tests: $(call unless,libjsmn-dev,$(BUILD)/errmap_dump $(BUILD)/kv_client)
 		tests/compile/test_switches.sh tests/compile/test_docs.sh tests/tools/test_tools.sh \
 		$(DUMP_TEST) $(DEMO_TEST)
 
-http_easy: ## blocking libcurl on an nginx that hangs up, freezes and dies
-poll_loop: ## one non-blocking socket on a memcached that freezes and dies
-postgres: ## transactions on a PostgreSQL that has conflicts, is frozen and is stopped
-redis: ## hiredis on a server that is busy, frozen, killed, and loads its file
+http_easy: ## blocking libcurl on a failing nginx
+poll_loop: ## one socket on a memcached that freezes and dies
+postgres: ## transactions on a PostgreSQL that is frozen and stopped
+redis: ## hiredis on a server that is frozen and killed
 $(SERVED):
 	$(call need,$(PACKAGES_$@))
 	@$(MAKE) -s $(BUILD)/$@
