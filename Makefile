@@ -226,19 +226,20 @@ size: ## bytes of flash and RAM on Cortex-M0
 	$(call need,$(filter-out qemu%,$(ARM)))
 	@$(ALIVE) sh tests/tools/size.sh
 
-figures: ## README.md's figures against what the commands print
-	$(call need,$(filter-out qemu%,$(ARM)) $(HTTP) valgrind)
-	@$(MAKE) -s $(BUILD)/http_curl $(addprefix $(BUILD)/bench_,decision budget)
-	@sh tests/tools/run.sh "tests/compile/test_figures.sh $(BUILD)"
-
 GATES = rate breaker throttle latency hedge aimd scopes from_text
 PEERS = $(addprefix $(BUILD)/bench_errmap_,errmap jsmn cjson jansson json_c rapidjson)
+BENCHES = $(addprefix $(BUILD)/bench_,decision budget find $(GATES)) $(PEERS)
 bench: ## instructions, beside loops by hand and other parsers
 	$(call need,$(BENCH) $(ARM))
-	@$(MAKE) -s $(addprefix $(BUILD)/bench_,decision budget find $(GATES)) $(PEERS)
+	@$(MAKE) -s $(BENCHES)
 	@$(ALIVE) sh tests/bench/bench.sh $(BUILD)
 	@$(ALIVE) sh tests/bench/gates.sh $(BUILD)
 	@$(ALIVE) sh tests/bench/errmap.sh $(BUILD)
+
+figures: ## README.md's figures against what the commands print
+	$(call need,$(BENCH) $(ARM) $(HTTP))
+	@$(MAKE) -s $(BUILD)/http_curl $(BENCHES)
+	@sh tests/tools/run.sh "tests/compile/test_figures.sh $(BUILD)"
 
 clean: ## remove what was built
 	rm -rf $(BUILD)
