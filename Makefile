@@ -7,6 +7,7 @@ DEFINES =
 BUILD = build
 SERVER = scripted
 VERBOSE =
+ARGS =
 PREFIX = /usr/local
 DESTDIR =
 
@@ -37,17 +38,23 @@ unless = $(if $(filter $(1),$(LACKS)),,$(2))
 KV = libjsmn-dev memcached procps
 HTTP = libcurl4-openssl-dev nginx-light curl procps
 ASYNC = libuv1-dev
+# Examples on a real server that is broken under them, by tests/examples/NAME.sh.
+SERVED = http_easy poll_loop postgres redis
+PACKAGES_http_easy = libcurl4-openssl-dev nginx-light procps
+PACKAGES_poll_loop = memcached procps
+PACKAGES_postgres = libpq-dev postgresql procps
+PACKAGES_redis = libhiredis-dev redis-server procps
 STORM = gnuplot-nox
 INSTALL = libjsmn-dev g++ cmake meson ninja-build pkg-config git
 BENCH = libjsmn-dev g++ valgrind libcjson-dev libjansson-dev libjson-c-dev rapidjson-dev
 ARM = libjsmn-dev gcc-arm-none-eabi picolibc-arm-none-eabi qemu-system-arm
 
-.PHONY: FORCE help deps demo test run-tests http async storm firmware install check run-check units fuzz \
-	test-examples run-examples qemu size figures bench clean jsmn
+.PHONY: FORCE help deps demo test run-tests $(SERVED) http async storm firmware install check \
+	run-check units fuzz test-examples run-examples qemu size figures bench clean jsmn
 .DEFAULT_GOAL := help
 
 help: ## list the targets
-	@sed -n 's/^\([a-z-]*\):.*## /\1	/p' Makefile | while IFS='	' read -r name text; do \
+	@sed -n 's/^\([a-z_-]*\):.*## /\1	/p' Makefile | while IFS='	' read -r name text; do \
 		printf '  make %-13s %s\n' "$$name" "$$text"; done
 
 deps: ## install what demo and test need and this machine lacks
@@ -69,10 +76,19 @@ run-tests: $(call unless,libjsmn-dev,$(BUILD)/errmap_dump $(BUILD)/kv_client)
 		tests/compile/test_switches.sh tests/compile/test_docs.sh tests/tools/test_tools.sh \
 		$(DUMP_TEST) $(DEMO_TEST)
 
-http: ## libcurl fetches from a failing nginx, beside curl --retry
+http_easy: ## blocking libcurl on a failing nginx
+poll_loop: ## one socket on a memcached that freezes and dies
+postgres: ## transactions on a PostgreSQL that is frozen and stopped
+redis: ## hiredis on a server that is frozen and killed
+$(SERVED):
+	$(call need,$(PACKAGES_$@))
+	@$(MAKE) -s $(BUILD)/$@
+	@sh tests/examples/$@.sh $(BUILD)/$@
+
+http: ## libcurl on a failing nginx, and curl --retry (ARGS=options)
 	$(call need,$(HTTP))
 	@$(MAKE) -s $(BUILD)/http_curl
-	@$(BUILD)/http_curl compare $(BUILD)/http
+	@$(BUILD)/http_curl $(ARGS) compare $(BUILD)/http
 
 async: ## 10,000 operations in flight on one libuv thread
 	$(call need,$(ASYNC))
@@ -183,13 +199,18 @@ fuzz: $(REPLAYS) ## fuzz the parsers, FUZZ_SECONDS= each
 	@echo "no fault found"
 
 test-examples: ## test every example and way to install
-	$(call try,$(sort $(KV) $(HTTP) $(ASYNC) $(ARM) $(INSTALL)),run-examples)
+	$(call try,$(sort $(KV) $(HTTP) $(ASYNC) $(ARM) $(INSTALL) \
+		$(foreach name,$(SERVED),$(PACKAGES_$(name)))),run-examples)
 
 run-examples: $(call unless,$(HTTP),$(BUILD)/http_curl) $(call unless,$(ASYNC),$(BUILD)/async_uv)
 run-examples: $(call unless,$(KV),$(BUILD)/kv_client) $(BUILD)/storm_simulator
-	@CC="$(CC)" LACKS="$(LACKS)" LEFT_OUT="$(call lacking,$(KV),demo )$(call \
+run-examples: $(foreach name,$(SERVED),$(call unless,$(PACKAGES_$(name)),$(BUILD)/$(name)))
+	@CC="$(CC)" LACKS="$(LACKS)" LEFT_OUT="$(foreach name,$(SERVED),$(call \
+		lacking,$(PACKAGES_$(name)),$(name) ))$(call lacking,$(KV),demo )$(call \
 		lacking,$(HTTP),http )$(call lacking,$(ASYNC),async )$(call \
 		lacking,$(ARM),firmware )$(call lacking,$(INSTALL),install)" sh tests/tools/run.sh \
+		$(foreach name,$(SERVED),$(call unless,$(PACKAGES_$(name)), \
+			"tests/examples/test_served.sh $(BUILD)/$(name)")) \
 		$(call unless,$(HTTP),"tests/examples/test_http.sh $(BUILD)/http_curl") \
 		$(call unless,$(ASYNC),"tests/examples/test_async.sh $(BUILD)/async_uv") \
 		"tests/examples/test_storm.sh $(BUILD)/storm_simulator" \
@@ -211,10 +232,10 @@ figures: ## README.md's figures against what the commands print
 	@sh tests/tools/run.sh "tests/compile/test_figures.sh $(BUILD)"
 
 GATES = rate breaker throttle latency hedge aimd scopes from_text
-PEERS = $(addprefix $(BUILD)/bench_,cjson.so jansson.so json_c.so rapidjson.so)
+PEERS = $(addprefix $(BUILD)/bench_errmap_,errmap jsmn cjson jansson json_c rapidjson)
 bench: ## instructions, beside loops by hand and other parsers
 	$(call need,$(BENCH) $(ARM))
-	@$(MAKE) -s $(addprefix $(BUILD)/bench_,decision budget errmap $(GATES)) $(PEERS)
+	@$(MAKE) -s $(addprefix $(BUILD)/bench_,decision budget find $(GATES)) $(PEERS)
 	@$(ALIVE) sh tests/bench/bench.sh $(BUILD)
 	@$(ALIVE) sh tests/bench/gates.sh $(BUILD)
 	@$(ALIVE) sh tests/bench/errmap.sh $(BUILD)
@@ -247,28 +268,36 @@ $(BUILD)/test_%: tests/test_%.c $(HEADERS) $(wildcard tests/*.h) $(BUILD)/settin
 	$(COMPILE) $(LANGUAGE) $(OPT) $(DEFINES) -o $@ $< -x none -lm -lpthread
 
 $(BUILD)/bench_%: tests/bench/%.c $(HEADERS) $(wildcard tests/*.h tests/bench/*.h) $(BUILD)/settings
-	$(COMPILE) -std=c99 -O2 -I. -o $@ $< -lm -lpthread -ldl
+	$(COMPILE) -std=c99 -O2 -I. -o $@ $< -lm -lpthread
 
 $(BUILD)/bench_decision: tests/bench/decision.c tests/bench/retry.c $(HEADERS) $(BUILD)/settings
 	$(COMPILE) -std=c99 -O2 -o $@ tests/bench/decision.c tests/bench/retry.c -lm
 
-# Shared libraries, as jansson and json-c have functions of the same name.
-$(BUILD)/bench_cjson.so: LIBRARIES = -lcjson
-$(BUILD)/bench_jansson.so: LIBRARIES = -ljansson
-$(BUILD)/bench_json_c.so: LIBRARIES = -ljson-c
-$(BUILD)/bench_rapidjson.so: tests/bench/errmap_rapidjson.cpp tests/bench/errmap_peer.h | $(BUILD)
-	@echo "CC $@"; $(CXX) -std=c++11 -O2 -shared -fPIC -o $@ $<
-$(BUILD)/bench_%.so: tests/bench/errmap_%.c tests/bench/errmap_peer.h | $(BUILD)
-	$(COMPILE) -std=c99 -O2 -shared -fPIC -o $@ $< $(LIBRARIES)
+# Each parser in a file of its own, all of them compiled alike.
+$(BUILD)/bench_errmap_cjson: LIBRARIES = -lcjson
+$(BUILD)/bench_errmap_jansson: LIBRARIES = -ljansson
+$(BUILD)/bench_errmap_json_c: LIBRARIES = -ljson-c
+$(BUILD)/bench_errmap_rapidjson: LIBRARIES = -lstdc++
+$(PEERS): $(BUILD)/bench_errmap_%: $(BUILD)/bench_errmap.o $(BUILD)/bench_errmap_%.o
+	$(COMPILE) -o $@ $^ $(LIBRARIES) -lpthread
+$(BUILD)/bench_errmap_rapidjson.o: tests/bench/errmap_rapidjson.cpp tests/bench/errmap_peer.h \
+		$(HEADERS) | $(BUILD)
+	@echo "CC $@"; $(CXX) -std=c++11 -O2 -c -o $@ $<
+$(BUILD)/bench_%.o: tests/bench/%.c $(HEADERS) $(wildcard tests/*.h tests/bench/*.h) \
+		$(BUILD)/settings
+	$(COMPILE) -std=c99 -O2 -c -o $@ $<
 
 $(BUILD)/replay_%: tests/fuzz/%.c $(HEADERS) $(wildcard tests/*.h tests/fuzz/*.h) $(BUILD)/settings
 	$(COMPILE) -std=c99 -O2 -DFUZZ_REPLAY -I. -o $@ $<
 
 # An example of one file, or one in a folder of its own.
+$(BUILD)/http_easy: LIBRARIES = -lcurl
+$(BUILD)/postgres: LIBRARIES = -I/usr/include/postgresql -lpq
+$(BUILD)/redis: LIBRARIES = -lhiredis
 $(BUILD)/http_curl: LIBRARIES = -lcurl
 $(BUILD)/async_uv: LIBRARIES = -luv
 $(BUILD)/%: examples/%.c $(HEADERS) $(BUILD)/settings
-	$(COMPILE) -std=c99 $(OPT) -o $@ $<
+	$(COMPILE) -std=c99 $(OPT) -o $@ $< $(LIBRARIES)
 .SECONDEXPANSION:
 $(BUILD)/%: examples/$$*/$$*.c $(HEADERS) $$(wildcard examples/*.h examples/$$*/*.h) \
 		$(BUILD)/settings

@@ -66,7 +66,7 @@ throttle="retry_throttle_ask_time_32 retry_throttle_report_time_32"
 # shellcheck disable=SC2046 # one word a function
 flash 15000 "all of retry.h" $(functions "$dir/retry.o")
 object=errmap # what it calls in retry.h is counted there
-flash 5120 "parse an error map and find in it" errmap_parse errmap_find
+flash 4600 "parse an error map and find in it" errmap_parse errmap_find
 # shellcheck disable=SC2046
 flash 6144 "all of errmap.h" $(functions "$dir/errmap.o")
 
