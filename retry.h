@@ -1667,7 +1667,7 @@ static uint32_t retry__max(uint32_t a, uint32_t b)
 
 static uint32_t retry__narrow(uint64_t x)
 {
-    return x < UINT32_MAX ? (uint32_t)x : UINT32_MAX;
+    return (uint32_t)(x >> 32) == 0 ? (uint32_t)x : UINT32_MAX;
 }
 
 static uint32_t retry__add(uint32_t a, uint32_t b)
@@ -1869,8 +1869,7 @@ enum {
     RETRY__TRAIT_HARMLESS = 0x08,  /* nothing to retry: no reason, not the server's fault */
     RETRY__TRAIT_FORBIDDEN = 0x40, /* of a failure: unsafe, or the server orders no retry */
     RETRY__TRAIT_ALLOWS = RETRY_REASON_ALLOWS_NON_IDEMPOTENT,
-    RETRY__TRAIT_ALWAYS = RETRY_REASON_ALWAYS,
-    RETRY__TRAIT_FREE = RETRY_REASON_FREE
+    RETRY__TRAIT_ALWAYS = RETRY_REASON_ALWAYS
 };
 
 static bool retry__reason_is_user(retry_reason reason)
@@ -2029,9 +2028,15 @@ static const retry_strategy *retry__strategy(const retry_request *request)
     return retry_best_effort();
 }
 
+/* An application's reason that is contention, of which no budget is told: both in one test. */
+static bool retry__is_free(retry_reason reason)
+{
+    return (reason & (0xff40 | RETRY_REASON_FREE)) == (0x40 | RETRY_REASON_FREE);
+}
+
 /* What a request's budget is told of. */
 enum {
-    RETRY__BUDGET_NOTHING, /* no strategy was asked, or it is free: the budget is not told */
+    RETRY__BUDGET_NOTHING, /* no strategy was asked: the budget is not told */
     RETRY__BUDGET_BEGIN,
     RETRY__BUDGET_REFUSAL, /* of a retry, or a pending answer, by a strategy that was asked */
     RETRY__BUDGET_GRANT,   /* by a strategy that was asked; false: the budget does not pay */
@@ -2042,11 +2047,11 @@ enum {
 
 /* Tells the budget of the request's client, if it has one. The call goes through a pointer that
    retry_budget_init sets, so that a program without budgets links none of their code. */
-static bool retry__account(retry_request *request, uint8_t event, const retry_failure *failure,
-                           retry_time now)
+RETRY__HOT bool retry__account(retry_request *request, uint8_t event, const retry_failure *failure,
+                               retry_time now)
 {
     retry_budget *budget = request->client ? request->client->budget : NULL;
-    if (!budget || event == RETRY__BUDGET_NOTHING)
+    if (!budget || event == RETRY__BUDGET_NOTHING || (failure && retry__is_free(failure->reason)))
         return true;
     return budget->retry__account && budget->retry__account(budget, event, request, failure, now);
 }
@@ -2266,8 +2271,8 @@ static retry_action retry__answer(retry_action action)
 }
 
 /* The built-in strategy, which is nearly always the one, is asked without a call. */
-RETRY__HOT retry_action retry__ask(const retry_strategy *strategy, retry_request *request,
-                                   const retry_failure *failure, uint8_t traits, retry_time now)
+static retry_action retry__ask(const retry_strategy *strategy, retry_request *request,
+                               const retry_failure *failure, uint8_t traits, retry_time now)
 {
     if (strategy->retry_after == retry_policy_after)
         return retry__policy_answer(strategy, request, failure, traits);
@@ -2278,7 +2283,7 @@ RETRY_API retry_decision retry_orchestrate(retry_request *request, const retry_f
                                            retry_time now)
 {
     const retry_strategy *strategy = retry__strategy(request);
-    uint8_t traits, cause, event = RETRY__BUDGET_GRANT;
+    uint8_t traits, cause;
     retry_action action;
     if (!failure || !strategy || !strategy->retry_after || !retry__open(request))
         return retry__misuse(request);
@@ -2288,25 +2293,20 @@ RETRY_API retry_decision retry_orchestrate(retry_request *request, const retry_f
     if (cause != RETRY_CAUSE_NONE)
         return retry__unasked(request, failure, cause, now);
     action = retry__ask(strategy, request, failure, traits, now);
-    if ((traits & (RETRY__TRAIT_FREE | RETRY__TRAIT_UNSENT)) != 0)
-        event = (traits & RETRY__TRAIT_FREE) != 0 ? RETRY__BUDGET_NOTHING : RETRY__BUDGET_RESUME;
-    else if (action.kind != RETRY_ACTION_AFTER || !retry__open(request))
+    if (action.kind != RETRY_ACTION_AFTER || !retry__open(request))
         retry__account(request, RETRY__BUDGET_REFUSAL, failure, now);
     if (!retry__open(request)) /* any more: the strategy cancelled it */
         return retry__misuse(request);
-    return retry__decide(request, failure, action, event, now);
+    return retry__decide(request, failure, action, RETRY__BUDGET_GRANT, now);
 }
 
 RETRY_API retry_decision retry_resume(retry_request *request, const retry_failure *failure,
                                       retry_action action, retry_time now)
 {
-    uint8_t event = RETRY__BUDGET_NOTHING;
     if (!request || !failure || request->retry__state != RETRY_VERDICT_PENDING)
         return retry__misuse(request);
-    if ((retry__traits(failure->reason) & RETRY_REASON_FREE) == 0)
-        event = RETRY__BUDGET_RESUME;
     request->retry__elapsed = retry__elapsed(request->started, now);
-    return retry__decide(request, failure, retry__answer(action), event, now);
+    return retry__decide(request, failure, retry__answer(action), RETRY__BUDGET_RESUME, now);
 }
 
 /* >>format */
@@ -2812,7 +2812,8 @@ RETRY__COLD bool retry__budget_throttle(retry_budget *budget, uint8_t event,
                                         const retry_failure *failure)
 {
     uint32_t cost = retry__budget_cost(&budget->options, failure);
-    if (event == RETRY__BUDGET_RESUME)
+    if (event == RETRY__BUDGET_RESUME || /* charged when the strategy was asked */
+        (retry__reason_bit(failure->reason) & RETRY__REASONS_UNSENT) != 0)
         cost = 0;
     return retry__budget_charge(budget, cost) > budget->options.floor;
 }
