@@ -131,9 +131,9 @@
    Failures happen at three stages. Before anything was sent (no socket, circuit open) nothing can
    have changed: use a reason that allows every operation. On the wire (the socket closed, your
    attempt's timer ran out: SOCKET_CLOSED_WHILE_IN_FLIGHT, ATTEMPT_TIMED_OUT) only an idempotent
-   operation may be repeated. With an answer, the protocol tells: retry_classify_kv, _query,
-   _analytics, _search, _views and _http know the codes, as retry_idempotent_kv, _service and _http
-   know the operations.
+   operation may be repeated; retry_classify_stage makes the failure of either stage. With an
+   answer, the protocol tells: retry_classify_kv, _query, _analytics, _search, _views and _http know
+   the codes, as retry_idempotent_kv, _service and _http know the operations.
 
    Two fields add to the reason. `safety`: YES permits a retry to any operation; NO forbids it to
    all. `fault`: without a reason a failure is final, unless safety is YES or the fault is the
@@ -465,7 +465,7 @@
    width: with RETRY_TIME_32 a 32-bit counter may wrap within a request. Without it extend such a
    counter to 64 bits, or its wrap is a step back. A difference of over half the range (with 32
    bits: 24 days) is a clock that stepped back, and counts as no time passed; only an established
-   connection may be older. All arithmetic saturates.
+   connection may be older, up to 49 days. All arithmetic saturates.
 
    Requests, connections and nmv structs belong to one thread at a time. Clients, strategies and
    policies are constant and shared; the functions that a shared client names (random, observe, a
@@ -878,8 +878,8 @@ struct retry_request {
    stack: enough where addresses are randomised, not in firmware. */
 RETRY_API void retry_seed(uint32_t entropy);
 
-/* Opens a request at `now`, with the configuration it has. An open one is cancelled first. NULL:
-   nothing happens. */
+/* Opens a request at `now`, with the configuration it has. One that is open or pending is cancelled
+   first. NULL: nothing happens. */
 RETRY_API void retry_begin(retry_request *request, retry_time now);
 
 /* Decides a failed attempt: the header's opening comment has the steps, RETRY_CAUSES the causes.
@@ -900,12 +900,13 @@ RETRY_API retry_decision retry_resume(retry_request *request, const retry_failur
    0: the deadline is reached, or the request is NULL, or neither open nor pending. */
 RETRY_API retry_ms retry_remaining(const retry_request *request, retry_ms limit, retry_time now);
 
-/* Finishes a request that worked and does the budget's bookkeeping. False, and nothing changes, if
-   it is NULL or not open. */
+/* Finishes a request that worked and does the budget's bookkeeping: true. False, and nothing
+   changes, if it is NULL, or neither open nor pending. */
 RETRY_API bool retry_succeed(retry_request *request, retry_time now);
 
 /* Finishes a request that nobody waits for any more. The charge of a granted retry that has not
-   been followed by a failure or a success goes back. Changes nothing if it is NULL or not open. */
+   been followed by a failure or a success goes back. Changes nothing if it is NULL, or neither open
+   nor pending. */
 RETRY_API void retry_cancel(retry_request *request, retry_time now);
 
 /* 32 uniform bits from the request's client, or from the built-in generator if it names none; for
@@ -971,9 +972,11 @@ enum {
 typedef struct retry_backoff {
     uint8_t curve;         /* RETRY_CURVE_x (default: EXPONENTIAL) */
     uint8_t jitter;        /* RETRY_JITTER_x (default: NONE) */
-    retry_ms min;          /* ms; no delay is shorter, jitter included (default: 0) */
+    retry_ms min;          /* ms; no delay is shorter, jitter included; above max it wins (default:
+                              0) */
     retry_ms initial;      /* ms; the first delay, before jitter (default: 0: 1 ms) */
-    retry_ms max;          /* ms; no delay is longer, SPREAD's excepted (default: 0: no cap) */
+    retry_ms max;          /* ms; no delay is longer, SPREAD's jitter excepted (default: 0: no
+                              cap) */
     uint32_t factor;       /* RETRY_RATIO; below 1 counts as 1 (default: 0: 2) */
     uint32_t spread;       /* RETRY_RATIO of the delay, for SPREAD (default: 0) */
     const retry_ms *table; /* ms, for TABLE; the last value repeats (default: NULL) */
@@ -1033,8 +1036,8 @@ typedef struct retry_policy {
 } retry_policy;
 
 /* Answers, in this order: not permitted (NOT_IDEMPOTENT), attempts used up (ATTEMPTS_EXHAUSTED),
-   else the backoff's delay, raised to what the server wants within both caps. NULL: MISUSE.
-   Sources: RFC 0049, Smithy, the AWS SDKs. */
+   else the backoff's delay, raised to what the server wants within both caps, and spread. After an
+   order to wait the curve begins anew. NULL: MISUSE. Sources: RFC 0049, Smithy, the AWS SDKs. */
 RETRY_API retry_action retry_policy_after(const retry_strategy *self, retry_request *request,
                                           const retry_failure *failure, retry_time now);
 
@@ -1137,7 +1140,8 @@ RETRY_API uint32_t retry_budget_balance(const retry_budget *budget);
 typedef struct retry_connection {
     retry_backoff backoff;            /* (default: 1 ms doubling without end, no jitter) */
     retry_ms min_connect_timeout;     /* ms that an attempt is always granted (default: 0) */
-    retry_ms stable_after;            /* ms that a connection must last to reset (default: 0) */
+    retry_ms stable_after;            /* ms that a connection must last to reset (default: 0: any
+                                         does) */
     uint32_t retry__attempts;         /* private: attempts begun since the last reset */
     retry_ms retry__spacing;          /* private: ms from this attempt's start to the next's */
     retry_time retry__started;        /* private: this attempt's start */
@@ -1160,6 +1164,8 @@ RETRY_API retry_ms retry_connection_failed(retry_connection *connection, retry_t
    counts from one again. NULL: nothing happens. */
 RETRY_API void retry_connection_established(retry_connection *connection, retry_time now);
 
+/* Initialiser: starts 1 s, then 1.6 times as long up to 120 s apart, 20 % more or less; 20 s to
+   connect at least. */
 #define RETRY_CONNECTION_GRPC                       \
     {                                               \
         RETRY_BACKOFF_GRPC, 20000, 0, 0, 0, 0, 0, 0 \
@@ -1270,18 +1276,18 @@ RETRY_API bool retry_parse_pushback(const char *value, size_t length, retry_fail
 /* ---- A loop, for those who block ----------------------------------------------------------- */
 
 typedef struct retry_clock {
-    retry_time (*now)(void *context);             /* monotonic, ms (no default) */
-    void (*sleep)(void *context, retry_ms delay); /* (no default) */
+    retry_time (*now)(void *context);             /* ms; monotonic (no default) */
+    void (*sleep)(void *context, retry_ms delay); /* for `delay` ms (no default) */
     void *context;                                /* handed to both (default: NULL) */
 } retry_clock;
 
 /* One attempt. True: done. False: it failed as it wrote into *failure (zeroed before). */
 typedef bool retry_attempt_fn(void *context, const retry_request *request, retry_failure *failure);
 
-/* Begins the request, makes the attempts, sleeps between them, and returns the last decision:
-   SUCCESS, FAIL, EXPIRE (at once: `delay` says what was left), or PENDING, at once too and with the
-   request left open, if a strategy answers later. A NULL argument or clock function (`context` may
-   be): FAIL, MISUSE. */
+/* Begins the request, makes the attempts, sleeps between them (not for 0 ms), and returns the last
+   decision: SUCCESS, FAIL, EXPIRE (at once: `delay` says what was left), or PENDING, at once too
+   and with the request left open, if a strategy answers later. A request that was cancelled
+   meanwhile: FAIL, CANCELLED. A NULL argument (but `context`) or clock function: FAIL, MISUSE. */
 RETRY_API retry_decision retry_run(retry_request *request, const retry_clock *clock,
                                    retry_attempt_fn *attempt, void *context);
 
