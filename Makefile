@@ -39,11 +39,12 @@ KV = libjsmn-dev memcached procps
 HTTP = libcurl4-openssl-dev nginx-light curl procps
 ASYNC = libuv1-dev
 # Examples on a real server that is broken under them, by tests/examples/NAME.sh.
-SERVED = http_easy poll_loop postgres redis
+SERVED = http_easy poll_loop postgres redis mqtt
 PACKAGES_http_easy = libcurl4-openssl-dev nginx-light procps
 PACKAGES_poll_loop = memcached procps
 PACKAGES_postgres = libpq-dev postgresql procps
 PACKAGES_redis = libhiredis-dev redis-server procps
+PACKAGES_mqtt = libmosquitto-dev mosquitto procps
 STORM = gnuplot-nox
 INSTALL = libjsmn-dev g++ cmake meson ninja-build pkg-config git
 BENCH = libjsmn-dev g++ valgrind libcjson-dev libjansson-dev libjson-c-dev rapidjson-dev
@@ -80,6 +81,7 @@ http_easy: ## blocking libcurl on a failing nginx
 poll_loop: ## one socket on a memcached that freezes and dies
 postgres: ## transactions on a PostgreSQL that is frozen and stopped
 redis: ## hiredis on a server that is frozen and killed
+mqtt: ## a fleet of libmosquitto clients whose broker freezes and dies
 $(SERVED):
 	$(call need,$(PACKAGES_$@))
 	@$(MAKE) -s $(BUILD)/$@
@@ -293,6 +295,7 @@ $(BUILD)/replay_%: tests/fuzz/%.c $(HEADERS) $(wildcard tests/*.h tests/fuzz/*.h
 
 # An example of one file, or one in a folder of its own.
 $(BUILD)/http_easy: LIBRARIES = -lcurl
+$(BUILD)/mqtt: LIBRARIES = -lmosquitto
 $(BUILD)/postgres: LIBRARIES = -I/usr/include/postgresql -lpq
 $(BUILD)/redis: LIBRARIES = -lhiredis
 $(BUILD)/http_curl: LIBRARIES = -lcurl
