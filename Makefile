@@ -18,7 +18,8 @@ HEADERS = retry.h errmap.h
 
 # Test programs: one for each tests/test_*.c, and one of two files.
 TESTS = $(sort $(patsubst tests/%.c,%,$(wildcard tests/test_*.c)) test_link)
-HOSTED = test_clock test_threads test_errmap_maps test_link # need an operating system
+THREADED = $(patsubst tests/%.c,%,$(wildcard tests/test_*threads.c))
+HOSTED = $(THREADED) test_clock test_errmap_maps test_link # need an operating system
 JSMN_TESTS = $(filter test_errmap%,$(TESTS))
 WITHOUT =
 PROGRAMS = $(addprefix $(BUILD)/,$(filter-out \

@@ -299,17 +299,74 @@
    (manual: rate: begin)
    (manual: rate: end)
 
-   (manual: breaker: begin)
-   (manual: breaker: end)
+   CIRCUIT BREAKER
 
-   (manual: throttle: begin)
-   (manual: throttle: end)
+   A node that is down costs every operation a timeout. A retry_breaker, one per node, learns of it
+   from the attempts' reports and fails the others at once, until a probe is answered. What opens it
+   is sick: `timeout`, ATTEMPT_TIMED_OUT, SOCKET_CLOSED_WHILE_IN_FLIGHT, SOCKET_, SERVICE_ and
+   NODE_NOT_AVAILABLE, SERVER_ERROR. Any other error is an answer: somebody is there. Not for one
+   address of many servers: it would shut out the healthy ones.
 
-   (manual: latency: begin)
-   (manual: latency: end)
+      permit = retry_breaker_ask(&breaker, now);              before each attempt
+      failure = retry_classify_permit(permit);                refused: for retry_orchestrate
+      retry_breaker_report(&breaker, permit, &failure, now);  when it has ended; NULL: it worked
+      retry_breaker_release(&breaker, permit, now);           or was cancelled, or never sent
 
-   (manual: hedge: begin)
-   (manual: hedge: end)
+   The failure of a refusal carries the ms to the next probe, so the retry waits for it. Hand every
+   permit back: a probe of which nothing is heard holds all others up for probe_timeout ms.
+
+   CLIENT-SIDE THROTTLING
+
+   An overloaded server spends itself on saying no. With a retry_throttle, one per backend, a client
+   that sends over `k` times what is accepted drops at random what would be refused anyway. Sick
+   attempts are not accepted, nor are those with `throttle` set. Not for a few calls a minute, which
+   prove nothing.
+
+      send = retry_throttle_ask(&throttle, retry_random(&request), now);   before each attempt
+      failure.reason = RETRY_REASON_CLIENT_THROTTLED;                      refused
+      retry_throttle_report(&throttle, &failure, now);     when it has ended; NULL: it worked
+
+   It bounds first attempts, which a budget does not: a budget per service, a breaker per node and a
+   throttle per backend go together. Ask for the rate first, then the breaker, then the throttle: an
+   unused token of the rate is lost, which only slows; a permit is released; the throttle counts
+   what it lets pass.
+
+   LATENCY
+
+   A retry_latency keeps a percentile of what attempts take (the 95th, if nothing is said): for the
+   delay of a hedge, or for an attempt's own timer. It is 24 bytes that all threads share, follows a
+   service that slows down tenfold within 400 attempts and one that recovers within 2,500, and is
+   off by up to a quarter: it is for deciding, not for reporting.
+
+      retry_latency_add(&latency, took, true);     when an attempt was answered, by an error too
+      retry_latency_add(&latency, age, false);     when one was given up, or cancelled
+      late = retry_latency_get(&latency);          UINT32_MAX: not known yet
+
+   Add what was given up too. If it had reached the estimate it counts as longer; without these, the
+   slow ones that hedges cancel would be missing, and the estimate would sink until all are hedged.
+   Keep one for each kind of operation: gets and reports together have no 95th that fits either.
+
+   HEDGING
+
+   A second copy of an attempt that is late, sent elsewhere, often answers first. That is for
+   idempotent operations, and under a budget, which pays for each copy: a server that is slow
+   because it has too much to do is helped by none. A retry_hedge is one attempt of its request with
+   all its copies; its policy says how many, and how long after one another.
+
+      step = retry_hedge_begin(&hedge, &request, now);            when an attempt begins
+      step = retry_hedge_due(&hedge, &request, now);              when the hedge's timer fires
+      step = retry_hedge_failed(&hedge, &request, &failure, now); when a copy has failed
+      others = retry_hedge_won(&hedge);                           when one has worked: cancel them
+
+      switch (step.action) {
+      case RETRY_HEDGE_SEND: send a copy, set the timer to step.delay ms (UINT32_MAX: to none)
+      case RETRY_HEDGE_WAIT: set the timer to step.delay ms
+      case RETRY_HEDGE_HOLD: stop the timer; the copies in flight decide
+      case RETRY_HEDGE_FAIL: cancel those in flight, hand the failure to retry_orchestrate
+      }
+
+   To the request all of it is one attempt: only a FAIL is a failure of its own. Add every copy to
+   the latency that the policy names, those that are cancelled too.
 
    (manual: aimd: begin)
    (manual: aimd: end)
@@ -481,7 +538,7 @@
 
 #if !defined(RETRY_STATIC)
 #define RETRY_API extern
-#elif defined(__GNUC__)
+#elif defined(__GNUC__) || defined(__clang__)
 #define RETRY_API static __attribute__((unused))
 #else
 #define RETRY_API static
@@ -521,14 +578,17 @@
 #define retry_system_clock retry_system_clock_time_32
 /* (renames: rate: begin) */
 /* (renames: rate: end) */
-/* (renames: breaker: begin) */
-/* (renames: breaker: end) */
-/* (renames: throttle: begin) */
-/* (renames: throttle: end) */
-/* (renames: latency: begin) */
-/* (renames: latency: end) */
-/* (renames: hedge: begin) */
-/* (renames: hedge: end) */
+#define retry_breaker_ask retry_breaker_ask_time_32
+#define retry_breaker_report retry_breaker_report_time_32
+#define retry_breaker_release retry_breaker_release_time_32
+#define retry_breaker_reset retry_breaker_reset_time_32
+#define retry_breaker_state retry_breaker_state_time_32
+#define retry_throttle_ask retry_throttle_ask_time_32
+#define retry_throttle_report retry_throttle_report_time_32
+#define retry_hedge_begin retry_hedge_begin_time_32
+#define retry_hedge_due retry_hedge_due_time_32
+#define retry_hedge_failed retry_hedge_failed_time_32
+#define retry_hedge_won retry_hedge_won_time_32
 /* (renames: aimd: begin) */
 /* (renames: aimd: end) */
 #define retry_scope_client retry_scope_client_time_32
@@ -1179,17 +1239,196 @@ RETRY_API retry_decision retry_run(retry_request *request, const retry_clock *cl
 /* (declarations: rate: begin) */
 /* (declarations: rate: end) */
 
-/* (declarations: breaker: begin) */
-/* (declarations: breaker: end) */
+/* ---- Circuit breaker ----------------------------------------------------------------------- */
 
-/* (declarations: throttle: begin) */
-/* (declarations: throttle: end) */
+/* Two counts over a while that rolls on in eighths; part of a breaker and of a throttle. */
+typedef struct retry__window {
+    uint32_t retry__end;       /* private: last ms of the slice under way, modulo 2^32 */
+    uint32_t retry__slices[8]; /* private: the counts of each eighth */
+} retry__window;
 
-/* (declarations: latency: begin) */
-/* (declarations: latency: end) */
+enum { RETRY_BREAKER_CLOSED, RETRY_BREAKER_OPEN, RETRY_BREAKER_HALF_OPEN };
 
-/* (declarations: hedge: begin) */
-/* (declarations: hedge: end) */
+/* One per node, zeroed. Shared by any number of threads, without a lock. Source: the Couchbase
+   SDKs, whose numbers are the defaults. */
+typedef struct retry_breaker {
+    uint32_t volume;        /* reports in the window before it may open (default: 0: 20; over
+                               500: 500) */
+    uint32_t ratio;         /* RETRY_RATIO of sick ones among them at which it opens (default: 0: a
+                               half; over 1: 1) */
+    retry_ms window;        /* ms, rounded up to 8 * 2^n, at most 2^23; rolls in eighths, the last
+                               of which is under way (default: 0: 60000) */
+    retry_ms open;          /* ms that it refuses everything (default: 0: 5000; at most 2^30) */
+    retry_ms probe_timeout; /* ms after which a silent probe has failed (default: 0: 5000; at most
+                               2^30) */
+    uint32_t retry__state;  /* private: state, generation and instant */
+    retry__window retry__reports; /* private: all, and the sick ones */
+} retry_breaker;
+
+/* Goes back, as it is, with the report or the release of its attempt. */
+typedef struct retry_permit {
+    bool granted;          /* to send */
+    uint8_t retry__ticket; /* private: the state that granted it */
+    retry_ms wait;         /* ms to the next probe; 0: granted, or nobody knows */
+} retry_permit;
+
+/* Before each attempt. CLOSED grants. OPEN refuses until `open` ms have passed since it opened; the
+   first to ask then is the probe: HALF_OPEN, which refuses all others with `wait` 0 until it is
+   reported. If that takes probe_timeout ms it has failed, and the breaker is OPEN from then on.
+   NULL: granted. */
+RETRY_API retry_permit retry_breaker_ask(retry_breaker *breaker, retry_time now);
+
+/* How the attempt ended; a NULL failure: it worked. CLOSED counts it, and a sick one opens the
+   breaker if the window holds `volume` reports of which `ratio` are sick, to half of its unit. (An
+   eighth with over 1,000 may halve both counts.) The probe's report decides: sick opens it anew, an
+   answer closes it with an empty window. CIRCUIT_BREAKER_OPEN, CLIENT_THROTTLED: as released.
+   Nothing happens if the breaker has opened, closed or been reset since it gave the permit (which,
+   and what was reported with it, may be taken for new again after 60 such changes), if the permit
+   was not granted, or if the breaker is NULL. */
+RETRY_API void retry_breaker_report(retry_breaker *breaker, retry_permit permit,
+                                    const retry_failure *failure, retry_time now);
+
+/* Instead of a report, if there is no outcome: cancelled, or never sent. If it was the probe, the
+   breaker is OPEN and the next to ask is the probe; else nothing happens. */
+RETRY_API void retry_breaker_release(retry_breaker *breaker, retry_permit permit, retry_time now);
+
+/* CLOSED, with an empty window: after a reconnect. NULL: nothing happens. */
+RETRY_API void retry_breaker_reset(retry_breaker *breaker, retry_time now);
+
+/* RETRY_BREAKER_x: what an ask at `now` would meet; OPEN if it would be the probe. NULL: CLOSED. */
+RETRY_API uint8_t retry_breaker_state(const retry_breaker *breaker, retry_time now);
+
+/* A refusal as a failure, for retry_orchestrate: CIRCUIT_BREAKER_OPEN, retry_after is `wait`. A
+   permit that was granted: reason NONE. */
+RETRY_API retry_failure retry_classify_permit(retry_permit permit);
+
+/* Initialiser. */
+#define RETRY_BREAKER_COUCHBASE                     \
+    {                                               \
+        20, RETRY_RATIO(0.5), 60000, 5000, 5000, 0, \
+        {                                           \
+            0,                                      \
+            {                                       \
+                0, 0, 0, 0, 0, 0, 0, 0              \
+            }                                       \
+        }                                           \
+    }
+
+/* ---- Client-side throttling ---------------------------------------------------------------- */
+
+/* One per backend, zeroed. Shared by any number of threads, without a lock. Source: Google's Site
+   Reliability Engineering, "Handling Overload". */
+typedef struct retry_throttle {
+    uint32_t k;             /* RETRY_RATIO of requests to accepts above which it refuses (default:
+                               0: 2; below 1: 1) */
+    uint32_t max_rejection; /* RETRY_RATIO; the highest probability of a refusal (default: 0: 0.9;
+                               over 0.999: 0.999) */
+    retry_ms window;        /* ms, rounded and rolling as a breaker's (default: 0: 120000) */
+    retry__window retry__requests; /* private: all, and the accepted ones */
+} retry_throttle;
+
+/* Before each attempt, first ones too. True: send it; it counts as a request. False, a failure
+   CLIENT_THROTTLED: exactly when random / 2^32 (32 uniform bits) is below the smaller of
+   max_rejection and (requests - k * accepts) / (requests + 1). Unlike in the book refusals are no
+   requests: with them it would not come back from an outage longer than its window. An eighth with
+   over 1,000 requests or accepts may halve both. NULL: true. */
+RETRY_API bool retry_throttle_ask(retry_throttle *throttle, uint32_t random, retry_time now);
+
+/* How an attempt that was sent ended; a NULL failure: it worked. An answer without `throttle` is an
+   accept; all else, and NULL for `throttle`, does nothing. */
+RETRY_API void retry_throttle_report(retry_throttle *throttle, const retry_failure *failure,
+                                     retry_time now);
+
+/* ---- Latency ------------------------------------------------------------------------------- */
+
+/* A percentile of what attempts take. Shared by any number of threads, without a lock; keep the
+   bounds while it runs. */
+typedef struct retry_latency {
+    uint32_t quantile;        /* RETRY_RATIO below 1 (default: 0: 0.95; from 1 on: 0.999) */
+    uint32_t min_samples;     /* samples before which nothing is told (default: 0: 100) */
+    retry_ms min;             /* ms; the estimate's lower bound, above all (default: 0: 1 ms) */
+    retry_ms max;             /* ms; its upper bound (default: 0: none) */
+    uint32_t retry__estimate; /* private: 256ths of a ms; 0: no answer yet */
+    uint32_t retry__samples;  /* private: counted up to min_samples */
+} retry_latency;
+
+/* Learns from an attempt that took `elapsed` ms (over 2^24, 4.6 hours, counts as that). `finished`
+   false: it was given up at that age; it counts as longer if it had reached the estimate, else, and
+   before the first answer, nothing is learnt from it. NULL: nothing happens. Source: Yazidi and
+   Hammer's multiplicative updates (DUMIQE). */
+RETRY_API void retry_latency_add(retry_latency *latency, retry_ms elapsed, bool finished);
+
+/* The estimate in ms, rounded up and within the bounds; UINT32_MAX before min_samples, or for
+   NULL. */
+RETRY_API retry_ms retry_latency_get(const retry_latency *latency);
+
+/* ---- Hedging ------------------------------------------------------------------------------- */
+
+typedef struct retry_hedge_policy {
+    uint32_t max_attempts;        /* copies of one attempt, the first included (default: 0: 2; at
+                                     most 255) */
+    retry_ms delay;               /* ms from one copy's start to the next's (default: 0: what
+                                     `latency` tells) */
+    const retry_latency *latency; /* (default: NULL; without a delay either: no hedges) */
+} retry_hedge_policy;
+
+/* The copies of one attempt. Zero it, set its policy; for one thread at a time. */
+typedef struct retry_hedge {
+    const retry_hedge_policy *policy; /* (default: NULL: no hedges) */
+    uint8_t in_flight;                /* copies on the wire; kept by the library */
+    uint8_t retry__copies;            /* private: copies left */
+    uint8_t retry__state;             /* private: closed, open, or to send no more */
+    retry_ms retry__delay;            /* private: ms that the timer was set to; UINT32_MAX: none */
+    retry_time retry__since;          /* private: when it was set */
+} retry_hedge;
+
+enum {
+    RETRY_HEDGE_FAIL, /* cancel those in flight, hand the failure to retry_orchestrate */
+    RETRY_HEDGE_SEND, /* put one copy on the wire now, set the timer to `delay` */
+    RETRY_HEDGE_WAIT, /* set the timer to `delay`, nothing else */
+    RETRY_HEDGE_HOLD  /* no timer; wait for the copies in flight */
+};
+
+typedef struct retry_hedge_step {
+    uint8_t action; /* RETRY_HEDGE_x (default: FAIL) */
+    uint8_t cause;  /* RETRY_CAUSE_x: why there is no (further) copy; NONE after SEND and WAIT */
+    retry_ms delay; /* ms to set the one timer to; 0: it is due; UINT32_MAX: none (no default) */
+} retry_hedge_step;
+
+/* Begins an attempt, whatever was before: SEND, always and unpaid. Without a timer if there are no
+   hedges, if the latency knows nothing yet, and if the request is NULL or not idempotent. NULL
+   hedge: SEND, no timer. Source, for this and the next three: gRPC's A6. */
+RETRY_API retry_hedge_step retry_hedge_begin(retry_hedge *hedge, const retry_request *request,
+                                             retry_time now);
+
+/* The timer fired: SEND, unless there are no copies left (ATTEMPTS_EXHAUSTED; after an order not to
+   retry PUSHBACK), the request is not idempotent (NOT_IDEMPOTENT), its deadline is reached, or it
+   is not open (DEADLINE), or the client's budget does not pay retry_cost (BUDGET_EXHAUSTED; one
+   that charges failures has to be above its floor): then HOLD while copies are in flight, else
+   FAIL. Too early, or without a timer, WAIT with what is left of it if nothing but the budget could
+   be against the copy. NULL, or an attempt not under way: FAIL, MISUSE. */
+RETRY_API retry_hedge_step retry_hedge_due(retry_hedge *hedge, retry_request *request,
+                                           retry_time now);
+
+/* A copy failed. Keep the failure: after FAIL the last one goes to retry_orchestrate, after
+   PUSHBACK the one with the order. The first that fits:
+   - Final whatever is in flight: FAIL with retry_orchestrate's cause (UNSAFE, UNKNOWN_REASON,
+     NOT_RETRYABLE) or, if retry_permitted does not permit it, NOT_IDEMPOTENT.
+   - An order not to retry: no more copies, PUSHBACK.
+   - Never sent: it is not followed. WAIT with what is left of the timer, if there is one and others
+     are in flight; else NOT_RETRYABLE.
+   - No copies left: ATTEMPTS_EXHAUSTED.
+   - An order to wait: WAIT that long; with nothing in flight NOT_IDEMPOTENT, or DEADLINE if that is
+     reached by then.
+   - The next copy at once, as if its timer had fired.
+   Where there is no further copy: HOLD while others are in flight, else FAIL. NULL, an attempt not
+   under way, nothing in flight: FAIL, MISUSE. */
+RETRY_API retry_hedge_step retry_hedge_failed(retry_hedge *hedge, retry_request *request,
+                                              const retry_failure *failure, retry_time now);
+
+/* A copy worked: returns how many others to cancel; retry_succeed comes next. 0 for NULL and for an
+   attempt not under way. */
+RETRY_API uint32_t retry_hedge_won(retry_hedge *hedge);
 
 /* (declarations: aimd: begin) */
 /* (declarations: aimd: end) */
@@ -1288,6 +1527,12 @@ RETRY_API retry_clock retry_system_clock(void);
 #endif
 #ifdef RETRY_SYSTEM_CLOCK
 #ifdef _WIN32
+#ifndef WIN32_LEAN_AND_MEAN /* lets winsock2.h come after it */
+#define WIN32_LEAN_AND_MEAN
+#endif
+#ifndef NOMINMAX
+#define NOMINMAX
+#endif
 #include <windows.h>
 #else
 #include <errno.h>
@@ -1305,11 +1550,20 @@ RETRY_API retry_clock retry_system_clock(void);
 #define RETRY__WRAPS
 #endif
 
-/* The steps of every decision, in one piece where speed is asked for. */
+/* A small step that decisions share with a gate: as a call it would cost those more. */
+#if defined(__GNUC__)
+#define RETRY__INLINE static inline __attribute__((always_inline))
+#else
+#define RETRY__INLINE static
+#endif
+
+/* The steps of every decision, in one piece where speed is asked for; what is rare stays out. */
 #if defined(__GNUC__) && defined(__OPTIMIZE__) && !defined(__OPTIMIZE_SIZE__)
-#define RETRY__HOT static inline __attribute__((always_inline))
+#define RETRY__HOT RETRY__INLINE
+#define RETRY__COLD static __attribute__((noinline))
 #else
 #define RETRY__HOT static
+#define RETRY__COLD static
 #endif
 
 #ifdef __cplusplus
@@ -1402,6 +1656,9 @@ static retry_ms retry__left(retry_time from, retry_ms span, retry_time now)
 #endif
 #elif !defined(_MSC_VER)
 #define RETRY__PLAIN
+#ifdef __TINYC__
+#warning "tcc has no atomics: budgets, gates and the generator are for one thread only."
+#endif
 #endif
 
 static uint32_t retry__load(const uint32_t *counter)
@@ -1451,6 +1708,29 @@ static void retry__store(uint32_t *counter, uint32_t value)
     uint32_t seen = retry__load(counter);
     while (!retry__swap(counter, &seen, value))
         continue;
+}
+
+/* These two are for words of which one says what another means: all threads see what they do in
+   one order. */
+static uint32_t retry__load_ordered(const uint32_t *word)
+{
+#if defined(RETRY__PLAIN)
+    return retry__load(word);
+#elif defined(__GNUC__)
+    return __atomic_load_n(word, __ATOMIC_SEQ_CST);
+#else
+    return (uint32_t)_InterlockedCompareExchange((volatile long *)word, 0, 0);
+#endif
+}
+
+static bool retry__swap_ordered(uint32_t *word, uint32_t *expected, uint32_t desired)
+{
+#if !defined(RETRY__PLAIN) && defined(__GNUC__)
+    return __atomic_compare_exchange_n(word, expected, desired, false, __ATOMIC_SEQ_CST,
+                                       __ATOMIC_SEQ_CST);
+#else
+    return retry__swap(word, expected, desired); /* MSVC's intrinsics are full barriers */
+#endif
 }
 
 /* >>names */
@@ -1715,13 +1995,19 @@ RETRY_API void retry_cancel(retry_request *request, retry_time now)
     retry__finish(request, RETRY__CANCELLED, RETRY__BUDGET_REFUND, now);
 }
 
+/* ms to the deadline of a request that is not NULL. */
+RETRY__HOT retry_ms retry__remaining(const retry_request *request, retry_time now)
+{
+    if (!retry__open_or_pending(request))
+        return 0;
+    if (request->timeout == 0)
+        return UINT32_MAX;
+    return retry__left(request->started, request->timeout, now);
+}
+
 RETRY_API retry_ms retry_remaining(const retry_request *request, retry_ms limit, retry_time now)
 {
-    retry_ms left = UINT32_MAX;
-    if (!request || !retry__open_or_pending(request))
-        return 0;
-    if (request->timeout != 0)
-        left = retry__left(request->started, request->timeout, now);
+    retry_ms left = request ? retry__remaining(request, now) : 0;
     return limit != 0 ? retry__min(left, limit) : left;
 }
 
@@ -1791,10 +2077,10 @@ static void retry__record(retry_request *request, const retry_failure *failure, 
 
 /* Why no strategy is asked; RETRY_CAUSE_NONE if one is. UNKNOWN is never retried: RFC 0049's text
    says so, though its pseudocode would if idempotent. */
-RETRY__HOT uint8_t retry__screen(const retry_failure *failure, uint8_t traits)
+RETRY__INLINE uint8_t retry__screen(const retry_failure *failure, uint8_t traits)
 {
-    const uint8_t deciding = RETRY__TRAIT_KNOWN | RETRY__TRAIT_HARMLESS | RETRY__TRAIT_ALWAYS |
-                             RETRY__TRAIT_FORBIDDEN;
+    const uint8_t deciding =
+        RETRY__TRAIT_KNOWN | RETRY__TRAIT_HARMLESS | RETRY__TRAIT_ALWAYS | RETRY__TRAIT_FORBIDDEN;
     if ((traits & deciding) == RETRY__TRAIT_KNOWN) /* as nearly always */
         return RETRY_CAUSE_NONE;
     if ((traits & RETRY__TRAIT_FORBIDDEN) != 0)
@@ -3025,23 +3311,35 @@ RETRY_API retry_decision retry_run(retry_request *request, const retry_clock *cl
 /* >>clock */
 
 #ifdef RETRY_SYSTEM_CLOCK
-static retry_time retry__system_now(void *context)
+static uint64_t retry__system_ms(void)
 {
-    (void)context;
-#if defined(_WIN32)
-    return (retry_time)GetTickCount64();
+#if defined(_WIN32) /* GetTickCount64 goes in steps of 10 to 16 ms */
+    LARGE_INTEGER frequency, count;
+    uint64_t each, rest;
+    QueryPerformanceFrequency(&frequency);
+    QueryPerformanceCounter(&count);
+    each = (uint64_t)frequency.QuadPart;
+    rest = (uint64_t)count.QuadPart % each;
+    return (uint64_t)count.QuadPart / each * 1000 + rest * 1000 / each;
 #else
     struct timespec now;
     clock_gettime(CLOCK_MONOTONIC, &now);
-    return (retry_time)((uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000);
+    return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
 #endif
+}
+
+static retry_time retry__system_now(void *context)
+{
+    (void)context;
+    return (retry_time)retry__system_ms();
 }
 
 static void retry__system_sleep(void *context, retry_ms delay)
 {
-    (void)context;
-#if defined(_WIN32)
-    Sleep(delay == INFINITE ? delay - 1 : delay);
+#if defined(_WIN32) /* Sleep returns up to a tick early */
+    uint64_t now = retry__system_ms(), end = now + delay;
+    for (; now < end; now = retry__system_ms())
+        Sleep((DWORD)(end - now < INFINITE ? end - now : INFINITE - 1));
 #else
     struct timespec left;
     left.tv_sec = (time_t)(delay / 1000);
@@ -3049,6 +3347,7 @@ static void retry__system_sleep(void *context, retry_ms delay)
     while (nanosleep(&left, &left) != 0 && errno == EINTR)
         continue;
 #endif
+    (void)context;
 }
 
 RETRY_API retry_clock retry_system_clock(void)
@@ -3082,17 +3381,628 @@ __attribute__((unused)) static uint8_t retry__outcome(const retry_failure *failu
 /* (implementation: rate: begin) */
 /* (implementation: rate: end) */
 
-/* (implementation: breaker: begin) */
-/* (implementation: breaker: end) */
+/* >>window */
 
-/* (implementation: throttle: begin) */
-/* (implementation: throttle: end) */
+/* All, and the marked ones (the sick, the accepted), of the last eight slices of 2^shift ms. A
+   slice is one word: from the lowest bit on 12 for all, 12 for the marked, 2 for how often it was
+   emptied, 6 for the owner: a breaker's generation, so that a new one begins with empty slices. */
+#define RETRY__WINDOW_ALL UINT32_C(0x00000001)
+#define RETRY__WINDOW_MARKED UINT32_C(0x00001000)
+#define RETRY__WINDOW_COUNTS UINT32_C(0x00ffffff)
+#define RETRY__WINDOW_FULL UINT32_C(0x00800800) /* one of the counts has reached 2,048 */
+#define RETRY__WINDOW_HALVES UINT32_C(0x007ff7ff)
+#define RETRY__WINDOW_EMPTIED UINT32_C(0x01000000)
 
-/* (implementation: latency: begin) */
-/* (implementation: latency: end) */
+typedef struct retry__counts {
+    uint32_t all, marked; /* 0 to 16,384 */
+} retry__counts;
 
-/* (implementation: hedge: begin) */
-/* (implementation: hedge: end) */
+/* ms that have passed since an instant of which 32 bits were kept; none if the clock is up to 2^27
+   ms behind it. */
+RETRY__WRAPS static retry_ms retry__passed(uint32_t from, uint32_t now)
+{
+    uint32_t passed = now - from;
+    return passed >> 27 == 31 ? 0 : passed;
+}
+
+/* The shift of slices of which eight last `length` ms, which is not 0. In fours first, as every
+   attempt asks. */
+static uint32_t retry__window_shift(retry_ms length)
+{
+    uint32_t slice = (retry__min(length, UINT32_C(1) << 23) - 1) >> 3;
+    uint32_t shift = 0;
+    for (; slice >= 16; slice >>= 4)
+        shift += 4;
+    for (; slice != 0; slice >>= 1)
+        shift++;
+    return shift;
+}
+
+/* Goes on from the slice that ends at `end` to the one that ends at `next`, `slices` later, unless
+   another thread has. Those up to it are emptied first: they hold what was counted a window or more
+   ago. Who sees `next` may count while another who saw `end` still empties; that one finds the word
+   changed since it was read, as no emptying leaves a word as it was. */
+RETRY__WRAPS static void retry__window_turn(retry__window *window, uint32_t *end, uint32_t next,
+                                            uint32_t shift, uint32_t slices)
+{
+    for (; slices != 0; slices--) {
+        uint32_t *slice = &window->retry__slices[((next >> shift) - slices + 1) & 7];
+        uint32_t counts = retry__load_ordered(slice);
+        uint32_t emptied = (counts + RETRY__WINDOW_EMPTIED) & (3 * RETRY__WINDOW_EMPTIED);
+        if (retry__load_ordered(&window->retry__end) == *end)
+            retry__swap_ordered(slice, &counts, emptied);
+    }
+    if (retry__swap_ordered(&window->retry__end, end, next))
+        *end = next;
+}
+
+/* Moves the window on to `now`, unless the clock is behind; returns the end of the slice under way.
+   An end of 0 means none yet (or, of slices of 1 ms, instant 0: a clock that steps back from there
+   takes the window along). */
+RETRY__COLD uint32_t retry__window_move(retry__window *window, uint32_t shift, uint32_t now)
+{
+    uint32_t rest = (UINT32_C(1) << shift) - 1;
+    uint32_t end = retry__load_ordered(&window->retry__end);
+    while (end != (now | rest)) {
+        uint32_t slices = retry__passed(end & ~rest, now) >> shift;
+        if (slices == 0 && end != 0)
+            break;
+        retry__window_turn(window, &end, now | rest, shift, retry__min(slices, 8));
+    }
+    return end;
+}
+
+/* The slice under way at `now`. */
+RETRY__HOT uint32_t *retry__window_at(retry__window *window, retry_ms length, uint32_t now)
+{
+    uint32_t shift = retry__window_shift(length);
+    uint32_t end = retry__load_ordered(&window->retry__end);
+    if (end == 0 || retry__passed(end, now) != 0)
+        end = retry__window_move(window, shift, now);
+    return &window->retry__slices[(end >> shift) & 7];
+}
+
+/* Whether a slice counts for `owner`: the upper 6 bits of each. */
+static bool retry__window_owns(uint32_t owner, uint32_t slice)
+{
+    return (owner ^ slice) >> 26 == 0;
+}
+
+/* A slice with `more` counted. */
+static uint32_t retry__window_add(uint32_t slice, uint32_t owner, uint32_t more)
+{
+    if (!retry__window_owns(owner, slice))
+        slice = owner | (slice & (3 * RETRY__WINDOW_EMPTIED));
+    if ((slice & RETRY__WINDOW_FULL) != 0)
+        slice = (slice & ~RETRY__WINDOW_COUNTS) | ((slice >> 1) & RETRY__WINDOW_HALVES);
+    return slice + more;
+}
+
+static retry__counts retry__window_sum(const retry__window *window, uint32_t owner)
+{
+    retry__counts sum = {0, 0};
+    uint32_t i;
+    for (i = 0; i < 8; i++) {
+        uint32_t slice = retry__load_ordered(&window->retry__slices[i]);
+        if (!retry__window_owns(owner, slice))
+            continue;
+        sum.all += slice & 0xfff;
+        sum.marked += (slice >> 12) & 0xfff;
+    }
+    return sum;
+}
+
+/* >>breaker */
+
+enum { RETRY__BREAKER_DUE = RETRY_BREAKER_HALF_OPEN + 1 }; /* OPEN; the next to ask is the probe */
+
+/* The word that every change of state swaps: from the lowest bit on 2 of state, 6 of generation
+   (both are the ticket of its permits), and the last 24 of the instant at which the state began.
+   The window tells the rest: it is moved on to that instant, and stays there until the breaker has
+   closed again or the next probe is sent. */
+enum {
+    RETRY__BREAKER_STATE = 0x03,
+    RETRY__BREAKER_GENERATION = 0xfc,
+    RETRY__BREAKER_NEXT_GENERATION = 0x04
+};
+
+static uint32_t *retry__breaker_slice(retry_breaker *breaker, uint32_t now)
+{
+    retry_ms window = breaker->window ? breaker->window : 60000;
+    return retry__window_at(&breaker->retry__reports, window, now);
+}
+
+static retry_ms retry__breaker_span(retry_ms span)
+{
+    return span ? retry__min(span, UINT32_C(1) << 30) : 5000;
+}
+
+/* When the state began: the last such instant that is not past the slice under way. */
+RETRY__WRAPS static uint32_t retry__breaker_since(const retry_breaker *breaker, uint32_t word)
+{
+    uint32_t end = retry__load_ordered(&breaker->retry__reports.retry__end);
+    return end - ((end - (word >> 8)) & 0xffffff);
+}
+
+/* The state that an ask at `now` meets; *wait: ms to the next probe, 0 unless that is OPEN. */
+static uint8_t retry__breaker_meets(const retry_breaker *breaker, uint32_t word, uint32_t now,
+                                    retry_ms *wait)
+{
+    uint32_t state = word & RETRY__BREAKER_STATE;
+    retry_ms passed;
+    *wait = 0;
+    if (state == RETRY_BREAKER_CLOSED)
+        return RETRY_BREAKER_CLOSED;
+    passed = retry__passed(retry__breaker_since(breaker, word), now);
+    if (state == RETRY_BREAKER_HALF_OPEN) {
+        retry_ms timeout = retry__breaker_span(breaker->probe_timeout);
+        if (passed < timeout)
+            return RETRY_BREAKER_HALF_OPEN;
+        passed -= timeout;
+    }
+    if (state != RETRY__BREAKER_DUE)
+        *wait = retry__subtract(retry__breaker_span(breaker->open), passed);
+    return RETRY_BREAKER_OPEN;
+}
+
+/* Changes from the state that *word tells to another. False: another thread was faster, and *word
+   is what it left. The states that grant permits have even numbers; to leave one begins a new
+   generation, in which those permits are void. */
+static bool retry__breaker_change(retry_breaker *breaker, uint32_t *word, uint32_t state,
+                                  uint32_t now)
+{
+    uint32_t generation = *word & RETRY__BREAKER_GENERATION;
+    uint32_t next;
+    if ((*word & 1) == 0)
+        generation = (generation + RETRY__BREAKER_NEXT_GENERATION) & RETRY__BREAKER_GENERATION;
+    next = ((now & 0xffffff) << 8) | generation | state;
+    retry__breaker_slice(breaker, now); /* moves the window on */
+    if (!retry__swap_ordered(&breaker->retry__state, word, next))
+        return false;
+    *word = next;
+    return true;
+}
+
+static bool retry__breaker_trips(const retry_breaker *breaker, uint32_t owner)
+{
+    retry__counts reports = retry__window_sum(&breaker->retry__reports, owner);
+    uint32_t volume = breaker->volume ? retry__min(breaker->volume, 500) : 20;
+    uint32_t ratio = breaker->ratio ? retry__min(breaker->ratio, RETRY_RATIO(1)) : RETRY_RATIO(0.5);
+    return reports.all >= volume &&
+           reports.marked * 2 * RETRY_RATIO(1) >= (ratio * 2 - 1) * reports.all;
+}
+
+/* Counts a report on a permit of CLOSED. The state is looked at once the slice has been read: who
+   counted there for a later state before that has changed the state too, and who does so after it
+   makes the swap fail. */
+static void retry__breaker_count(retry_breaker *breaker, uint8_t ticket, bool sick, uint32_t now)
+{
+    uint32_t owner = (uint32_t)ticket << 24;
+    uint32_t more = sick ? RETRY__WINDOW_ALL + RETRY__WINDOW_MARKED : RETRY__WINDOW_ALL;
+    uint32_t *slice = retry__breaker_slice(breaker, now);
+    uint32_t seen = retry__load_ordered(slice);
+    uint32_t word;
+    do {
+        word = retry__load_ordered(&breaker->retry__state);
+        if ((uint8_t)word != ticket)
+            return;
+    } while (!retry__swap_ordered(slice, &seen, retry__window_add(seen, owner, more)));
+    if (sick && retry__breaker_trips(breaker, owner))
+        retry__breaker_change(breaker, &word, RETRY_BREAKER_OPEN, now);
+}
+
+/* An attempt's end, with its RETRY__x outcome. */
+static void retry__breaker_end(retry_breaker *breaker, retry_permit permit, uint8_t outcome,
+                               uint32_t now)
+{
+    static const uint8_t after_probe[] = {
+        RETRY__BREAKER_DUE,  /* RETRY__IGNORED */
+        RETRY_BREAKER_OPEN,  /* RETRY__SICK */
+        RETRY_BREAKER_CLOSED /* RETRY__ANSWERED */
+    };
+    uint32_t word;
+    retry_ms wait;
+    if (!breaker || !permit.granted)
+        return;
+    word = retry__load_ordered(&breaker->retry__state);
+    if ((uint8_t)word != permit.retry__ticket)
+        return;
+    if ((word & RETRY__BREAKER_STATE) != RETRY_BREAKER_CLOSED) {
+        if (retry__breaker_meets(breaker, word, now, &wait) == RETRY_BREAKER_HALF_OPEN)
+            retry__breaker_change(breaker, &word, after_probe[outcome], now);
+    } else if (outcome != RETRY__IGNORED) {
+        retry__breaker_count(breaker, permit.retry__ticket, outcome == RETRY__SICK, now);
+    }
+}
+
+RETRY_API retry_permit retry_breaker_ask(retry_breaker *breaker, retry_time now)
+{
+    retry_permit permit = {true, 0, 0};
+    uint32_t word;
+    if (!breaker)
+        return permit;
+    word = retry__load_ordered(&breaker->retry__state);
+    while ((word & RETRY__BREAKER_STATE) != RETRY_BREAKER_CLOSED) {
+        uint8_t state = retry__breaker_meets(breaker, word, (uint32_t)now, &permit.wait);
+        if (state == RETRY_BREAKER_HALF_OPEN || permit.wait != 0) {
+            permit.granted = false;
+            return permit;
+        }
+        if (retry__breaker_change(breaker, &word, RETRY_BREAKER_HALF_OPEN, (uint32_t)now))
+            break;
+    }
+    retry__breaker_slice(breaker, (uint32_t)now); /* moves the window on: nobody may report */
+    permit.retry__ticket = (uint8_t)word;
+    return permit;
+}
+
+RETRY_API void retry_breaker_report(retry_breaker *breaker, retry_permit permit,
+                                    const retry_failure *failure, retry_time now)
+{
+    retry__breaker_end(breaker, permit, retry__outcome(failure), (uint32_t)now);
+}
+
+RETRY_API void retry_breaker_release(retry_breaker *breaker, retry_permit permit, retry_time now)
+{
+    retry__breaker_end(breaker, permit, RETRY__IGNORED, (uint32_t)now);
+}
+
+RETRY_API void retry_breaker_reset(retry_breaker *breaker, retry_time now)
+{
+    uint32_t word;
+    if (!breaker)
+        return;
+    word = retry__load_ordered(&breaker->retry__state);
+    while (!retry__breaker_change(breaker, &word, RETRY_BREAKER_CLOSED, (uint32_t)now))
+        continue;
+}
+
+RETRY_API uint8_t retry_breaker_state(const retry_breaker *breaker, retry_time now)
+{
+    retry_ms wait;
+    if (!breaker)
+        return RETRY_BREAKER_CLOSED;
+    return retry__breaker_meets(breaker, retry__load_ordered(&breaker->retry__state), (uint32_t)now,
+                                &wait);
+}
+
+RETRY_API retry_failure retry_classify_permit(retry_permit permit)
+{
+    retry_failure failure = retry__failure(RETRY_REASON_NONE, 0);
+    if (!permit.granted) {
+        failure.reason = RETRY_REASON_CIRCUIT_BREAKER_OPEN;
+        failure.retry_after = permit.wait;
+    }
+    return failure;
+}
+
+/* >>throttle */
+
+static uint32_t *retry__throttle_slice(retry_throttle *throttle, uint32_t now)
+{
+    retry_ms window = throttle->window ? throttle->window : 120000;
+    return retry__window_at(&throttle->retry__requests, window, now);
+}
+
+static void retry__throttle_count(uint32_t *slice, uint32_t more)
+{
+    uint32_t seen = retry__load_ordered(slice);
+    while (!retry__swap_ordered(slice, &seen, retry__window_add(seen, 0, more)))
+        continue;
+}
+
+/* Whether random / 2^32 is below the probability of a refusal, as 16.16 and multiplied out. The
+   excess has no fraction below 2^-16, so what the last shift cuts off makes no difference. */
+static bool retry__throttle_refuses(const retry_throttle *throttle, uint32_t random)
+{
+    retry__counts requests = retry__window_sum(&throttle->retry__requests, 0);
+    uint32_t k = throttle->k ? retry__max(throttle->k, RETRY_RATIO(1)) : RETRY_RATIO(2);
+    uint32_t most = throttle->max_rejection ? throttle->max_rejection : RETRY_RATIO(0.9);
+    uint32_t excess = retry__subtract(requests.all << 16, retry__multiply(k, requests.marked));
+    return random >> 16 < retry__min(most, RETRY_RATIO(0.999)) &&
+           excess > (uint32_t)(((uint64_t)random * (requests.all + 1)) >> 16);
+}
+
+RETRY_API bool retry_throttle_ask(retry_throttle *throttle, uint32_t random, retry_time now)
+{
+    uint32_t *slice;
+    if (!throttle)
+        return true;
+    slice = retry__throttle_slice(throttle, (uint32_t)now);
+    if (retry__throttle_refuses(throttle, random))
+        return false;
+    retry__throttle_count(slice, RETRY__WINDOW_ALL);
+    return true;
+}
+
+RETRY_API void retry_throttle_report(retry_throttle *throttle, const retry_failure *failure,
+                                     retry_time now)
+{
+    bool accepted = retry__outcome(failure) == RETRY__ANSWERED && !(failure && failure->throttle);
+    if (throttle && accepted)
+        retry__throttle_count(retry__throttle_slice(throttle, (uint32_t)now), RETRY__WINDOW_MARKED);
+}
+
+/* >>latency */
+
+/* A latency's settings, with their defaults in place of zero. */
+typedef struct retry__percentile {
+    uint32_t quantile, min_samples;
+    retry_ms min, max;
+} retry__percentile;
+
+static retry__percentile retry__percentile_of(const retry_latency *latency)
+{
+    retry__percentile percentile;
+    percentile.quantile = latency->quantile ? latency->quantile : RETRY_RATIO(0.95);
+    if (percentile.quantile >= RETRY_RATIO(1))
+        percentile.quantile = RETRY_RATIO(0.999);
+    percentile.min_samples = latency->min_samples ? latency->min_samples : 100;
+    percentile.min = latency->min ? latency->min : 1;
+    percentile.max = latency->max ? latency->max : UINT32_MAX;
+    return percentile;
+}
+
+static retry_ms retry__percentile_bound(const retry__percentile *percentile, retry_ms ms)
+{
+    return retry__max(retry__min(ms, percentile->max), percentile->min);
+}
+
+/* ms as estimates are kept, in 256ths. */
+static uint32_t retry__latency_fine(retry_ms ms)
+{
+    return ms >> 24 == 0 ? ms << 8 : UINT32_MAX;
+}
+
+/* The estimate after a sample. It comes to rest where as much goes up as comes down, with a share
+   of `quantile` of the samples below it. A step is estimate * ratio / 2^5, rounded up: a short one
+   would be none. */
+static uint32_t retry__latency_move(uint32_t estimate, uint32_t sample, uint32_t quantile)
+{
+    bool up = sample > estimate;
+    uint32_t distance = up ? sample - estimate : estimate - sample;
+    uint32_t ratio = up ? quantile : RETRY_RATIO(1) - quantile;
+    uint32_t step = (uint32_t)(((uint64_t)estimate * ratio + 0x1fffff) >> (16 + 5));
+    step = retry__min(step, distance);
+    return up ? estimate + step : estimate - step;
+}
+
+/* Counts a sample, until there are enough. */
+static void retry__latency_count(retry_latency *latency, uint32_t enough)
+{
+    uint32_t samples = retry__load(&latency->retry__samples);
+    while (samples < enough && !retry__swap(&latency->retry__samples, &samples, samples + 1))
+        continue;
+}
+
+RETRY_API void retry_latency_add(retry_latency *latency, retry_ms elapsed, bool finished)
+{
+    retry__percentile percentile;
+    uint32_t estimate, sample, next;
+    if (!latency)
+        return;
+    estimate = retry__load(&latency->retry__estimate);
+    if (!finished) {
+        if (estimate == 0 || retry__latency_fine(elapsed) < estimate)
+            return;
+        elapsed = UINT32_MAX; /* who knows how much longer it would have taken */
+    }
+    /* an estimate that goes past no sample stays within the bounds of the samples */
+    percentile = retry__percentile_of(latency);
+    sample = retry__latency_fine(retry__percentile_bound(&percentile, elapsed));
+    do {
+        next = estimate ? retry__latency_move(estimate, sample, percentile.quantile) : sample;
+    } while (!retry__swap(&latency->retry__estimate, &estimate, next));
+    retry__latency_count(latency, percentile.min_samples);
+}
+
+RETRY_API retry_ms retry_latency_get(const retry_latency *latency)
+{
+    retry__percentile percentile;
+    uint32_t estimate;
+    if (!latency)
+        return UINT32_MAX;
+    percentile = retry__percentile_of(latency);
+    estimate = retry__load(&latency->retry__estimate);
+    if (estimate == 0 || retry__load(&latency->retry__samples) < percentile.min_samples)
+        return UINT32_MAX;
+    return retry__percentile_bound(&percentile, ((estimate - 1) >> 8) + 1);
+}
+
+/* >>hedge */
+
+/* A hedge's state; stopped is open, but for further copies. */
+enum { RETRY__HEDGE_CLOSED, RETRY__HEDGE_OPEN, RETRY__HEDGE_STOPPED };
+
+static uint8_t retry__hedge_copies(const retry_hedge_policy *policy)
+{
+    if (!policy || (policy->delay == 0 && !policy->latency))
+        return 1;
+    return policy->max_attempts ? (uint8_t)retry__min(policy->max_attempts, UINT8_MAX) : 2;
+}
+
+static retry_hedge_step retry__hedge_step(uint8_t action, uint8_t cause, retry_ms delay)
+{
+    retry_hedge_step step;
+    step.action = action;
+    step.cause = cause;
+    step.delay = delay;
+    return step;
+}
+
+static retry_hedge_step retry__hedge_misuse(void)
+{
+    RETRY_ASSERT(0 && "a NULL argument, or a hedge in another state");
+    return retry__hedge_step(RETRY_HEDGE_FAIL, RETRY_CAUSE_MISUSE, UINT32_MAX);
+}
+
+/* Sets the timer. */
+static retry_hedge_step retry__hedge_set(retry_hedge *hedge, uint8_t action, retry_ms delay,
+                                         retry_time now)
+{
+    hedge->retry__delay = delay;
+    hedge->retry__since = now;
+    return retry__hedge_step(action, RETRY_CAUSE_NONE, delay);
+}
+
+/* ms that are left of the timer. */
+static retry_ms retry__hedge_left(const retry_hedge *hedge, retry_time now)
+{
+    if (hedge->retry__delay == UINT32_MAX)
+        return UINT32_MAX;
+    return retry__left(hedge->retry__since, hedge->retry__delay, now);
+}
+
+static retry_hedge_step retry__hedge_fail(retry_hedge *hedge, uint8_t cause)
+{
+    hedge->retry__state = RETRY__HEDGE_CLOSED;
+    return retry__hedge_step(RETRY_HEDGE_FAIL, cause, UINT32_MAX);
+}
+
+/* No copy now: those in flight decide. */
+static retry_hedge_step retry__hedge_rest(retry_hedge *hedge, uint8_t cause)
+{
+    if (hedge->in_flight == 0)
+        return retry__hedge_fail(hedge, cause);
+    hedge->retry__delay = UINT32_MAX;
+    return retry__hedge_step(RETRY_HEDGE_HOLD, cause, UINT32_MAX);
+}
+
+RETRY__HOT retry_hedge_step retry__hedge_send(retry_hedge *hedge, const retry_request *request,
+                                              retry_time now)
+{
+    retry_ms delay = UINT32_MAX;
+    hedge->in_flight++;
+    hedge->retry__copies--;
+    if (hedge->retry__copies != 0 && request && request->idempotent) {
+        delay = hedge->policy->delay;
+        if (delay == 0)
+            delay = retry_latency_get(hedge->policy->latency);
+    }
+    return retry__hedge_set(hedge, RETRY_HEDGE_SEND, delay, now);
+}
+
+/* Why there are no copies left; RETRY_CAUSE_NONE if there are. */
+static uint8_t retry__hedge_spent(const retry_hedge *hedge)
+{
+    if (hedge->retry__state == RETRY__HEDGE_STOPPED)
+        return RETRY_CAUSE_PUSHBACK;
+    return hedge->retry__copies ? RETRY_CAUSE_NONE : RETRY_CAUSE_ATTEMPTS_EXHAUSTED;
+}
+
+/* Why the request lets no copy be sent `later` ms from now; RETRY_CAUSE_NONE if it does. */
+static uint8_t retry__hedge_barred(const retry_request *request, retry_ms later, retry_time now)
+{
+    if (!request->idempotent)
+        return RETRY_CAUSE_NOT_IDEMPOTENT;
+    return later < retry__remaining(request, now) ? RETRY_CAUSE_NONE : RETRY_CAUSE_DEADLINE;
+}
+
+/* A copy costs what a retry does, whatever failed; no failure is charged for it, and what it costs
+   is not the request's, to which it might go back. */
+static bool retry__hedge_pay(retry_request *request, retry_time now)
+{
+    static const retry_failure none = {
+        RETRY_REASON_NONE, RETRY_SAFETY_MAYBE, RETRY_FAULT_OTHER, false, false, false, false, 0, 0};
+    uint32_t charge = request->retry__charge;
+    bool paid = retry__account(request, RETRY__BUDGET_RESUME, &none, now);
+    request->retry__charge = charge;
+    return paid;
+}
+
+/* The next copy after `wait` ms, unless it is barred `later` ms from now, or nobody pays for it. */
+static retry_hedge_step retry__hedge_next(retry_hedge *hedge, retry_request *request, retry_ms wait,
+                                          retry_ms later, retry_time now)
+{
+    uint8_t cause = retry__hedge_spent(hedge);
+    if (cause == RETRY_CAUSE_NONE)
+        cause = retry__hedge_barred(request, later, now);
+    if (cause == RETRY_CAUSE_NONE && wait != 0)
+        return retry__hedge_step(RETRY_HEDGE_WAIT, RETRY_CAUSE_NONE, wait);
+    if (cause == RETRY_CAUSE_NONE && !retry__hedge_pay(request, now))
+        cause = RETRY_CAUSE_BUDGET_EXHAUSTED;
+    if (cause == RETRY_CAUSE_NONE)
+        return retry__hedge_send(hedge, request, now);
+    return retry__hedge_rest(hedge, cause);
+}
+
+RETRY_API retry_hedge_step retry_hedge_begin(retry_hedge *hedge, const retry_request *request,
+                                             retry_time now)
+{
+    if (!hedge)
+        return retry__hedge_step(RETRY_HEDGE_SEND, RETRY_CAUSE_NONE, UINT32_MAX);
+    hedge->retry__state = RETRY__HEDGE_OPEN;
+    hedge->retry__copies = retry__hedge_copies(hedge->policy);
+    hedge->in_flight = 0;
+    return retry__hedge_send(hedge, request, now);
+}
+
+RETRY_API retry_hedge_step retry_hedge_due(retry_hedge *hedge, retry_request *request,
+                                           retry_time now)
+{
+    if (!hedge || !request || hedge->retry__state == RETRY__HEDGE_CLOSED)
+        return retry__hedge_misuse();
+    return retry__hedge_next(hedge, request, retry__hedge_left(hedge, now), 0, now);
+}
+
+/* Why a failure is final, whatever is in flight; RETRY_CAUSE_NONE if it is not. */
+static uint8_t retry__hedge_fatal(const retry_request *request, const retry_failure *failure,
+                                  uint8_t traits)
+{
+    uint8_t cause = retry__screen(failure, traits);
+    if (cause != RETRY_CAUSE_NONE && cause != RETRY_CAUSE_ALWAYS && cause != RETRY_CAUSE_PUSHBACK)
+        return cause;
+    if (request->idempotent || (traits & RETRY__TRAIT_ALLOWS) != 0)
+        return RETRY_CAUSE_NONE;
+    return RETRY_CAUSE_NOT_IDEMPOTENT;
+}
+
+/* What follows any other: no copy after an order not to retry, nor because of one that was never
+   sent; else the next when the server says, or at once. */
+static retry_hedge_step retry__hedge_follow(retry_hedge *hedge, retry_request *request,
+                                            const retry_failure *failure, uint8_t traits,
+                                            retry_time now)
+{
+    retry_ms order = failure->pushback ? failure->retry_after : 0;
+    if (order == UINT32_MAX) {
+        hedge->retry__state = RETRY__HEDGE_STOPPED;
+    } else if ((traits & RETRY__TRAIT_UNSENT) != 0) {
+        if (hedge->in_flight == 0 || hedge->retry__delay == UINT32_MAX)
+            return retry__hedge_rest(hedge, RETRY_CAUSE_NOT_RETRYABLE);
+        return retry__hedge_step(RETRY_HEDGE_WAIT, RETRY_CAUSE_NONE, retry__hedge_left(hedge, now));
+    } else if (order != 0) {
+        retry_hedge_step step = retry__hedge_set(hedge, RETRY_HEDGE_WAIT, order, now);
+        if (hedge->in_flight != 0 && retry__hedge_spent(hedge) == RETRY_CAUSE_NONE)
+            return step; /* the deadline is looked at when the timer fires */
+    }
+    return retry__hedge_next(hedge, request, order, order, now);
+}
+
+RETRY_API retry_hedge_step retry_hedge_failed(retry_hedge *hedge, retry_request *request,
+                                              const retry_failure *failure, retry_time now)
+{
+    uint8_t traits, cause;
+    if (!hedge || !request || !failure || hedge->retry__state == RETRY__HEDGE_CLOSED ||
+        hedge->in_flight == 0)
+        return retry__hedge_misuse();
+    hedge->in_flight--;
+    traits = retry__failure_traits(failure);
+    retry__learn(request, failure, traits);
+    cause = retry__hedge_fatal(request, failure, traits);
+    if (cause == RETRY_CAUSE_NONE)
+        return retry__hedge_follow(hedge, request, failure, traits, now);
+    if (hedge->in_flight != 0)
+        request->ambiguous = true; /* who knows what the others, which are cancelled, have done */
+    return retry__hedge_fail(hedge, cause);
+}
+
+RETRY_API uint32_t retry_hedge_won(retry_hedge *hedge)
+{
+    if (!hedge || hedge->retry__state == RETRY__HEDGE_CLOSED || hedge->in_flight == 0)
+        return 0;
+    hedge->retry__state = RETRY__HEDGE_CLOSED;
+    return --hedge->in_flight;
+}
 
 /* (implementation: aimd: begin) */
 /* (implementation: aimd: end) */
@@ -3435,6 +4345,8 @@ RETRY_API bool retry_parse_duration(const char *text, size_t length, retry_ms *d
 #endif
 
 #undef RETRY__WRAPS
+#undef RETRY__INLINE
+#undef RETRY__COLD
 #undef RETRY__HOT
 #undef RETRY__PLAIN
 #undef RETRY__GOLDEN
@@ -3444,14 +4356,12 @@ RETRY_API bool retry_parse_duration(const char *text, size_t length, retry_ms *d
 #undef RETRY__REASONS_SICK
 /* (undefs: rate: begin) */
 /* (undefs: rate: end) */
-/* (undefs: breaker: begin) */
-/* (undefs: breaker: end) */
-/* (undefs: throttle: begin) */
-/* (undefs: throttle: end) */
-/* (undefs: latency: begin) */
-/* (undefs: latency: end) */
-/* (undefs: hedge: begin) */
-/* (undefs: hedge: end) */
+#undef RETRY__WINDOW_ALL
+#undef RETRY__WINDOW_MARKED
+#undef RETRY__WINDOW_COUNTS
+#undef RETRY__WINDOW_FULL
+#undef RETRY__WINDOW_HALVES
+#undef RETRY__WINDOW_EMPTIED
 /* (undefs: aimd: begin) */
 /* (undefs: aimd: end) */
 #undef RETRY__SCOPE_REACH
