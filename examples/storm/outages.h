@@ -54,19 +54,6 @@ static uint32_t bears(const options *set, const scheme *how)
     return bearable;
 }
 
-/* Three digits of a percentage: 0.12, 12.3, 100. */
-static const char *percent(double number, char text[16])
-{
-    snprintf(text, 16, "%.*f", number < 9.995 ? 2 : number < 99.95 ? 1 : 0, number);
-    return text;
-}
-
-static const char *whole(uint32_t number, char text[16])
-{
-    snprintf(text, 16, "%" PRIu32, number);
-    return number == NEVER ? "-" : text;
-}
-
 static void print_ledger(const char *name, const ledger *l, uint32_t bearable)
 {
     uint32_t back = ledger_back(l);
@@ -115,6 +102,10 @@ static void write_recovery(const options *set, const scheme_list *all, ledger *c
     }
     fprintf(data, "\n");
     data_done(data);
+    data = data_file(set, "outage.tsv");
+    fprintf(data, "%.3f\t%.3f\t%" PRIu32 "\n", FAILS_AT / 1000.0, (FAILS_AT + set->length) / 1000.0,
+            set->utilisation);
+    data_done(data);
 }
 
 static void outage_table(const outage *which, const scheme_list *all, FILE *borne, bool over_time)
@@ -136,16 +127,13 @@ static void outage_table(const outage *which, const scheme_list *all, FILE *born
         ledger_free(records[i]);
 }
 
-/* Units of work that the part is. */
-static double outages_work(const options *set)
+/* Units of work that a list of outages is. */
+static double outages_work(const outage *outages, int count, uint32_t schemes)
 {
-    scheme_list all = all_schemes(set);
-    outage outages[OUTAGE_COUNT];
     double units = 0;
-    list_outages(set, outages);
-    for (int i = 0; i < OUTAGE_COUNT; i++)
-        units += ledger_length(&outages[i].set) / 1000.0 * all.count *
-                 (set->clients + 7.0 * BEARS_CLIENTS);
+    for (int i = 0; i < count; i++)
+        units += ledger_length(&outages[i].set) / 1000.0 * schemes *
+                 (outages[i].set.clients + 7.0 * BEARS_CLIENTS);
     return units;
 }
 
@@ -161,6 +149,48 @@ static void outages_part(const options *set)
         outage_table(&outages[i], &all, borne, i == 0);
     data_done(borne);
     print_legend(set);
+}
+
+/* ---- Gates --------------------------------------------------------------------------------- */
+
+enum { GATED_COUNT = 3 };
+
+static void list_gated(const options *set, outage outages[GATED_COUNT])
+{
+    outage all[OUTAGE_COUNT];
+    list_outages(set, all);
+    outages[0] = all[0];
+    outages[1] = all[0];
+    outages[1].name = "The same, but the service asks for less: 503 with a Retry-After";
+    outages[1].set.outage = OUTAGE_RETRY_AFTER;
+    outages[2] = all[3];
+}
+
+static void gates_part(const options *set)
+{
+    scheme_list all = gated_schemes(set);
+    outage outages[GATED_COUNT];
+    dice chance = {set->seed};
+    uint32_t recovery = throttle_recovery(&chance);
+    list_gated(set, outages);
+    printf("\n4. The gates: best effort, without a budget, behind one of them\n");
+    for (int i = 0; i < GATED_COUNT; i++)
+        outage_table(&outages[i], &all, NULL, false);
+    printf("Gates are shared by %" PRIu32 " clients, breakers by those of one node.\n",
+           set->sharing);
+    printf("\n   The throttle lets half of the attempts pass %" PRIu32
+           " s after an outage of 200 s;\n   at most %d are expected  %s\n",
+           recovery, THROTTLE_PASSES, verdict(known(recovery <= THROTTLE_PASSES)));
+}
+
+/* Units of work that both parts are. */
+static double storms_work(const options *set)
+{
+    outage outages[OUTAGE_COUNT], gated[GATED_COUNT];
+    list_outages(set, outages);
+    list_gated(set, gated);
+    return outages_work(outages, OUTAGE_COUNT, all_schemes(set).count) +
+           outages_work(gated, GATED_COUNT, gated_schemes(set).count);
 }
 
 #endif /* STORM_OUTAGES_H */

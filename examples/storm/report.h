@@ -11,23 +11,44 @@
 #include <time.h>
 #include <unistd.h>
 
+#define NEVER UINT32_MAX
 #define COUNT(array) (sizeof(array) / sizeof(array)[0])
 
 /* ---- Known numbers ------------------------------------------------------------------------- */
 
 static uint32_t missed; /* numbers out of their tolerance */
 
+/* Whether something holds that must; counts it if not. */
+static bool known(bool holds)
+{
+    missed += !holds;
+    return holds;
+}
+
 /* Whether a number is within `percent` of what is expected; counts it if not. */
 static bool keeps(double number, double expected, double percent)
 {
-    bool kept = fabs(number - expected) <= expected * percent / 100;
-    missed += !kept;
-    return kept;
+    return known(fabs(number - expected) <= expected * percent / 100);
 }
 
 static const char *verdict(bool kept)
 {
     return kept ? "kept" : "MISSED";
+}
+
+/* ---- Numbers ------------------------------------------------------------------------------- */
+
+/* Three digits of a percentage: 0.12, 12.3, 100. */
+static const char *percent(double number, char text[16])
+{
+    snprintf(text, 16, "%.*f", number < 9.995 ? 2 : number < 99.95 ? 1 : 0, number);
+    return text;
+}
+
+static const char *whole(uint32_t number, char text[16])
+{
+    snprintf(text, 16, "%" PRIu32, number);
+    return number == NEVER ? "-" : text;
 }
 
 /* ---- Data ---------------------------------------------------------------------------------- */

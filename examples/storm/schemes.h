@@ -3,7 +3,7 @@
 #ifndef STORM_SCHEMES_H
 #define STORM_SCHEMES_H
 
-#include "options.h"
+#include "gates.h"
 
 /* One layer that retries. */
 typedef struct scheme_layer {
@@ -15,7 +15,8 @@ typedef struct scheme {
     const char *name;
     scheme_layer layers[LAYERS_MAX]; /* each on top of the next */
     uint32_t depth;
-    uint32_t sharing; /* clients that share a budget (0: as the options say) */
+    uint32_t sharing; /* clients that share a budget and gates (0: as the options say) */
+    uint32_t gates;   /* GATE_x */
 } scheme;
 
 static const retry_ms at_once[] = {0};
@@ -99,6 +100,18 @@ static scheme_list all_schemes(const options *set)
     scheme_add(&all, "AWS", &aws, &aws_bucket, 1);
     scheme_add(&all, "AWS 2026", &aws_2026, &aws_2026_bucket, 1);
     scheme_add(&all, "gRPC", &grpc, &grpc_bucket, 1);
+    scheme_add_own(&all, set);
+    return all;
+}
+
+/* Best effort behind each of the gates. */
+static scheme_list gated_schemes(const options *set)
+{
+    scheme_list all = {.count = 0};
+    scheme_add(&all, "no retry", &no_retry, &no_budget, 1);
+    scheme_add(&all, "best effort", &best_effort, &no_budget, 1);
+    scheme_add(&all, "breakers", &best_effort, &no_budget, 1)->gates = GATE_BREAKER;
+    scheme_add(&all, "throttle", &best_effort, &no_budget, 1)->gates = GATE_THROTTLE;
     scheme_add_own(&all, set);
     return all;
 }

@@ -4,11 +4,10 @@
 #ifndef STORM_SERVICE_H
 #define STORM_SERVICE_H
 
-#include "options.h"
 #include "random.h"
+#include "report.h"
 
 enum { FAILS_AT = 10000 }; /* ms */
-#define NEVER UINT32_MAX
 
 /* What a client hears; LOST: nothing. */
 enum { REPLY_DONE, REPLY_REFUSED, REPLY_503, REPLY_LOST };

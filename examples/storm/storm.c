@@ -22,6 +22,8 @@
 
 #include "bucket.h"
 #include "contention.h"
+#include "fleet.h"
+#include "hedge.h"
 #include "outages.h"
 
 #include <sys/resource.h>
@@ -40,10 +42,13 @@ int main(int count, char **arguments)
         program = base_name(arguments[0]);
     chosen = read_options(arguments + (count > 0));
     make_folder(chosen.data);
-    progress_work.planned = contention_work(&chosen) + outages_work(&chosen);
+    progress_work.planned = contention_work(&chosen) + storms_work(&chosen) + hedge_work(&chosen);
     contention_part(&chosen);
     outages_part(&chosen);
     bucket_part(&chosen);
+    gates_part(&chosen);
+    fleet_part(&chosen);
+    hedge_part(&chosen);
     if (missed)
         printf("\n%" PRIu32 " numbers MISSED their tolerance.\n", missed);
     if (fflush(stdout) != 0)

@@ -7,6 +7,7 @@
 #ifndef STORM_WORLD_H
 #define STORM_WORLD_H
 
+#include "gates.h"
 #include "ledger.h"
 #include "report.h"
 #include "schemes.h"
@@ -20,6 +21,7 @@ enum { BEGIN = REPLY_LOST + 1, ATTEMPT, LEAVE };
 typedef struct client {
     uint32_t next; /* client in the same millisecond's list */
     uint8_t event, node;
+    bool sent; /* an attempt is on the wire */
 } client;
 
 /* What a group shares of one layer. */
@@ -41,6 +43,8 @@ typedef struct world {
     client *clients;
     retry_request *requests; /* `depth` for each client, the outermost first */
     shared *shared;          /* `depth` for each group */
+    gates *gates;            /* of each group (NULL: none) */
+    retry_permit *permits;   /* of each client's attempt */
     uint32_t *due;           /* the first client of each millisecond's list */
 } world;
 
@@ -93,20 +97,44 @@ static void open_layers(world *w, uint32_t id, uint32_t layer, uint32_t now)
     }
 }
 
-static void attempt(world *w, uint32_t id)
+/* An attempt goes out, to the node that was picked. */
+static void send(world *w, uint32_t id, uint32_t node)
 {
     retry_request *innermost = request_of(w, id, w->depth - 1);
-    uint32_t node = (uint32_t)(((uint64_t)dice_bits(&w->chance) * w->set->nodes) >> 32);
     retry_ms limit = retry_remaining(innermost, w->set->attempt_timeout, w->now);
     reply answer = service_take(&w->service, node, w->now + w->set->network, &w->chance);
     uint64_t back = (uint64_t)answer.at + w->set->network, given_up = (uint64_t)w->now + limit;
     uint64_t leaves = (uint64_t)started(w, id) + (w->set->patience ? w->set->patience : NEVER);
-    w->clients[id].node = (uint8_t)node;
+    w->clients[id].sent = true;
     ledger_attempt(w->ledger, w->now, &answer, back < given_up && back <= leaves);
     if (back < given_up)
         schedule_within_patience(w, id, answer.what, back);
     else
         schedule_within_patience(w, id, REPLY_LOST, given_up);
+}
+
+static void failed(world *w, uint32_t id, const retry_failure *failure);
+
+/* The gates are asked; what they refuse is a failed attempt that was never sent. */
+static void attempt(world *w, uint32_t id)
+{
+    uint32_t node = (uint32_t)(((uint64_t)dice_bits(&w->chance) * w->set->nodes) >> 32);
+    retry_failure refused;
+    w->clients[id].node = (uint8_t)node;
+    if (!w->gates || gates_ask(&w->gates[id / w->sharing], node, dice_bits(&w->chance), w->now,
+                               &w->permits[id], &refused))
+        send(w, id, node);
+    else
+        failed(w, id, &refused);
+}
+
+/* An attempt has ended; `failure` NULL: it worked. */
+static void report(world *w, uint32_t id, const retry_failure *failure)
+{
+    w->clients[id].sent = false;
+    if (w->gates)
+        gates_report(&w->gates[id / w->sharing], w->clients[id].node, w->permits[id], failure,
+                     w->now);
 }
 
 /* A failed attempt: the innermost layer is asked first, and each that gives up fails the one around
@@ -136,6 +164,9 @@ static void succeeded(world *w, uint32_t id)
 
 static void left(world *w, uint32_t id)
 {
+    static const retry_failure never_sent = {.reason = RETRY_REASON_CLIENT_THROTTLED};
+    if (w->clients[id].sent)
+        report(w, id, &never_sent); /* nobody will know what became of it */
     for (uint32_t layer = 0; layer < w->depth; layer++)
         retry_cancel(request_of(w, id, layer), w->now);
     ledger_failed(w->ledger, started(w, id), true);
@@ -151,11 +182,13 @@ static void happen(world *w, uint32_t id)
     if (event == BEGIN || event == ATTEMPT) {
         attempt(w, id);
     } else if (event == REPLY_DONE) {
+        report(w, id, NULL);
         succeeded(w, id);
     } else if (event == LEAVE) {
         left(w, id);
     } else {
         failure = service_failure(&w->service, event);
+        report(w, id, &failure);
         failed(w, id, &failure);
     }
 }
@@ -167,6 +200,8 @@ static void world_free(world *w)
     free(w->clients);
     free(w->requests);
     free(w->shared);
+    free(w->gates);
+    free(w->permits);
     free(w->due);
     free(w);
 }
@@ -192,6 +227,14 @@ static bool world_allocate(world *w)
     w->due = (uint32_t *)malloc(w->ledger->end * sizeof *w->due);
     if (!w->clients || !w->requests || !w->shared || !w->due)
         return false;
+    if (w->how->gates != 0) {
+        w->gates = (gates *)calloc(groups, sizeof *w->gates);
+        w->permits = (retry_permit *)calloc(w->count, sizeof *w->permits);
+        if (!w->gates || !w->permits)
+            return false;
+    }
+    for (uint32_t i = 0; w->gates && i < groups; i++)
+        gates_begin(&w->gates[i], w->how->gates);
     for (uint32_t i = 0; i < groups * w->depth; i++)
         share(w, &w->shared[i], &w->how->layers[i % w->depth]);
     for (uint32_t at = 0; at < w->ledger->end; at++)
@@ -214,6 +257,8 @@ static void join(world *w, uint32_t id)
 static uint32_t world_count(const scheme *how, uint32_t sharing, uint32_t clients)
 {
     size_t each = sizeof(client) + how->depth * (sizeof(retry_request) + sizeof(shared) / sharing);
+    if (how->gates != 0)
+        each += sizeof(retry_permit) + sizeof(gates) / sharing;
     return clients < MEMORY / each ? clients : (uint32_t)(MEMORY / each);
 }
 
