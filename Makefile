@@ -210,11 +210,13 @@ figures: ## README.md's figures against what the commands print
 	@$(MAKE) -s $(BUILD)/http_curl $(addprefix $(BUILD)/bench_,decision budget)
 	@sh tests/tools/run.sh "tests/compile/test_figures.sh $(BUILD)"
 
-PEERS = $(addprefix $(BUILD)/bench_,cjson.so jansson.so json_c.so rapidjson.so)
+GATES = rate breaker throttle latency hedge aimd scopes from_text
+PEERS = $(addprefix $(BUILD)/bench_errmap_,errmap jsmn cjson jansson json_c rapidjson)
 bench: ## instructions, beside loops by hand and other parsers
 	$(call need,$(BENCH) $(ARM))
-	@$(MAKE) -s $(addprefix $(BUILD)/bench_,decision budget errmap) $(PEERS)
+	@$(MAKE) -s $(addprefix $(BUILD)/bench_,decision budget find $(GATES)) $(PEERS)
 	@$(ALIVE) sh tests/bench/bench.sh $(BUILD)
+	@$(ALIVE) sh tests/bench/gates.sh $(BUILD)
 	@$(ALIVE) sh tests/bench/errmap.sh $(BUILD)
 
 clean: ## remove what was built
@@ -245,19 +247,24 @@ $(BUILD)/test_%: tests/test_%.c $(HEADERS) $(wildcard tests/*.h) $(BUILD)/settin
 	$(COMPILE) $(LANGUAGE) $(OPT) $(DEFINES) -o $@ $< -x none -lm -lpthread
 
 $(BUILD)/bench_%: tests/bench/%.c $(HEADERS) $(wildcard tests/*.h tests/bench/*.h) $(BUILD)/settings
-	$(COMPILE) -std=c99 -O2 -I. -o $@ $< -lm -lpthread -ldl
+	$(COMPILE) -std=c99 -O2 -I. -o $@ $< -lm -lpthread
 
 $(BUILD)/bench_decision: tests/bench/decision.c tests/bench/retry.c $(HEADERS) $(BUILD)/settings
 	$(COMPILE) -std=c99 -O2 -o $@ tests/bench/decision.c tests/bench/retry.c -lm
 
-# Shared libraries, as jansson and json-c have functions of the same name.
-$(BUILD)/bench_cjson.so: LIBRARIES = -lcjson
-$(BUILD)/bench_jansson.so: LIBRARIES = -ljansson
-$(BUILD)/bench_json_c.so: LIBRARIES = -ljson-c
-$(BUILD)/bench_rapidjson.so: tests/bench/errmap_rapidjson.cpp tests/bench/errmap_peer.h | $(BUILD)
-	@echo "CC $@"; $(CXX) -std=c++11 -O2 -shared -fPIC -o $@ $<
-$(BUILD)/bench_%.so: tests/bench/errmap_%.c tests/bench/errmap_peer.h | $(BUILD)
-	$(COMPILE) -std=c99 -O2 -shared -fPIC -o $@ $< $(LIBRARIES)
+# Each parser in a file of its own, all of them compiled alike.
+$(BUILD)/bench_errmap_cjson: LIBRARIES = -lcjson
+$(BUILD)/bench_errmap_jansson: LIBRARIES = -ljansson
+$(BUILD)/bench_errmap_json_c: LIBRARIES = -ljson-c
+$(BUILD)/bench_errmap_rapidjson: LIBRARIES = -lstdc++
+$(PEERS): $(BUILD)/bench_errmap_%: $(BUILD)/bench_errmap.o $(BUILD)/bench_errmap_%.o
+	$(COMPILE) -o $@ $^ $(LIBRARIES) -lpthread
+$(BUILD)/bench_errmap_rapidjson.o: tests/bench/errmap_rapidjson.cpp tests/bench/errmap_peer.h \
+		$(HEADERS) | $(BUILD)
+	@echo "CC $@"; $(CXX) -std=c++11 -O2 -c -o $@ $<
+$(BUILD)/bench_%.o: tests/bench/%.c $(HEADERS) $(wildcard tests/*.h tests/bench/*.h) \
+		$(BUILD)/settings
+	$(COMPILE) -std=c99 -O2 -c -o $@ $<
 
 $(BUILD)/replay_%: tests/fuzz/%.c $(HEADERS) $(wildcard tests/*.h tests/fuzz/*.h) $(BUILD)/settings
 	$(COMPILE) -std=c99 -O2 -DFUZZ_REPLAY -I. -o $@ $<

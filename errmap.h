@@ -82,10 +82,10 @@
    PARSING
 
    A gate reads the text from its first byte and passes what RFC 8259 allows and nothing else: in
-   faultless UTF-8, nested no deeper than you say. An entry that it has passed goes to jsmn, whose
-   tokens fill a window on the stack that all entries share. So memory does not grow with the map,
-   time grows with its length alone (and a sort, if the codes do not ascend), and jsmn, which
-   trusts its input, never sees what it should not.
+   faultless UTF-8, nested no deeper than you say. What it has passed of an entry goes to jsmn,
+   whose tokens fill a window on the stack that all entries share. So memory does not grow with the
+   map, time grows with its length alone, in whatever order its codes come, and jsmn, which trusts
+   its input, never sees what it should not.
 
    Entries and text are yours and must outlive the map. Names and descriptions stay in the text as
    they are; errmap_copy_text unescapes them. On an error *map is as it was, but entries may have
@@ -98,8 +98,8 @@
      order. A key of "errors" is a code in 1 to 4 hexadecimal digits; no code comes twice.
    - Of an entry, "name" and "desc" are strings and "attrs" an array of strings. Each may be absent.
    - "strategy", a string, and the numbers "after", "interval", "ceil" and "max-duration" are its
-     specification, in an object "retry" or in the entry itself. Without a strategy, or with one
-     that is not constant, linear or exponential, there is none.
+     specification, in an object "retry" or in the entry itself. There is none without a strategy
+     that is constant, linear or exponential, nor without an interval above 0.
    - Numbers are digits only. In a specification one that is too large counts as UINT32_MAX.
    - What is named here must have its type and come once; anything else is skipped, whatever it
      holds. Any of it may be spelt with escapes.
@@ -127,11 +127,12 @@
 
    Each node has its own map: keep one errmap and one errmap_strategy for each. A parsed map is
    constant and needs no lock. To replace it, parse into other entries and set the strategy's map
-   while no thread decides; errmap_newer tells which of two to keep.
+   while no thread decides; errmap_newer tells which of two to keep: the one of the higher version,
+   or of the higher revision among equals.
 
    FIRMWARE
 
-   Parsing and finding take some 4.8 KB of Cortex-M0 flash, all of this file 6.1 KB, jsmn included;
+   Parsing and finding take some 4.3 KB of Cortex-M0 flash, all of this file 5.7 KB, jsmn included;
    an entry takes 44 bytes of RAM, parsing at most 2 KB of stack with the default options. There is
    no division, recursion or floating point. A map that never changes can live in flash:
    examples/errmap_dump.c prints one as C.
@@ -243,8 +244,8 @@ typedef struct errmap_text {
     uint32_t length; /* bytes */
 } errmap_text;
 
-/* X(name, text as in the map): how a specification's delays grow. NONE: there is none, or its
-   strategy is unknown. */
+/* X(name, text as in the map): how a specification's delays grow. NONE: there is none, its strategy
+   is unknown, or its interval 0. */
 #define ERRMAP_SPECS(X)                                                \
     X(CONSTANT, "constant")       /* interval */                       \
     X(LINEAR, "linear")           /* interval * retries, up to ceil */ \
@@ -264,7 +265,7 @@ typedef struct errmap_entry {
     errmap_text name;      /* (default: absent) */
     errmap_text desc;      /* (default: absent) */
     retry_ms after;        /* ms before the first retry (default: 0) */
-    retry_ms interval;     /* ms between retries, as the strategy says (default: 0) */
+    retry_ms interval;     /* ms between retries, as the strategy says (default: 0: no strategy) */
     retry_ms ceil;         /* ms; the longest growing delay (default: 0: no cap) */
     retry_ms max_duration; /* ms of retrying in all (default: 0: the client's own limit) */
     uint32_t key;          /* offset of the entry's key in the JSON, at its opening quote */
@@ -331,14 +332,15 @@ typedef struct errmap_error {
 
    Of E_CORRUPT and E_DEPTH the first in the text counts, and so it is with the first E_SCHEMA and
    E_TOKENS. `error` may be NULL. With entries NULL and capacity 0 it tells how many are needed.
-   Takes time linear in length, plus a sort if the codes do not ascend. Source: RFC 0013. */
+   Takes time linear in length, whatever the order of the codes. Source: RFC 0013. */
 RETRY_API errmap_status errmap_parse(errmap *map, const char *json, size_t length,
                                      errmap_entry *entries, uint32_t capacity, errmap_error *error);
 
 /* The status as a short sentence; "invalid status" for a number that is none. */
 RETRY_API const char *errmap_status_text(errmap_status status);
 
-/* Which of two maps to keep: the higher revision, `a` on a tie. NULL loses; NULL if both are. */
+/* Which of two maps to keep: the higher version, then the higher revision, then `a`. NULL loses;
+   NULL if both are. */
 RETRY_API const errmap *errmap_newer(const errmap *a, const errmap *b);
 
 /* ---- Looking up ---------------------------------------------------------------------------- */
@@ -446,7 +448,8 @@ RETRY_API retry_action errmap_strategy_after(const retry_strategy *self, retry_r
 
 /* Whoever includes jsmn first decides its token's layout and its linkage, and a second user gets
    that without a word. So this copy has names of its own, its switches are set for it alone, and
-   the user's are as before when it is done. */
+   the user's are as before when it is done. It is not JSMN_STRICT: the gate is, and a strict jsmn
+   takes no primitive before it sees what follows. */
 #ifndef ERRMAP_JSMN_HEADER
 #define ERRMAP_JSMN_HEADER <jsmn.h>
 #endif
@@ -464,7 +467,6 @@ RETRY_API retry_action errmap_strategy_after(const retry_strategy *self, retry_r
 #undef JSMN_STRICT
 #undef JSMN_PARENT_LINKS
 #define JSMN_STATIC
-#define JSMN_STRICT
 #define JSMN_PARENT_LINKS
 #define JSMN_UNDEFINED ERRMAP__JSMN_UNDEFINED
 #define JSMN_OBJECT ERRMAP__JSMN_OBJECT
@@ -689,22 +691,21 @@ static uint64_t errmap__load(const char *bytes)
     return word;
 }
 
-/* Marks bytes that are not plain by their high bit: subtraction sets it in control characters less
-   0x20, and in a quote or backslash, turned to 0, less 1; at least one leaves it set in what is not
-   ASCII. The borrow may mark a byte above one that is marked, never the first. */
+/* Marks bytes that are not plain by their high bit. With bit 1 turned over, a quote is 0x20 and
+   control characters stay below it: subtraction sets the high bit in these less 0x21, and in a
+   backslash, turned to 0, less 1; at least one leaves it set in what is not ASCII. The borrow may
+   mark a byte above one that is marked, never the first. */
 ERRMAP__WRAPS static uint64_t errmap__mark_special(uint64_t word)
 {
-    const uint64_t quote = word ^ ERRMAP__EACH('"');
-    const uint64_t backslash = word ^ ERRMAP__EACH('\\');
-    return ((word - ERRMAP__EACH(0x20)) | (quote - ERRMAP__EACH(1)) |
-            (backslash - ERRMAP__EACH(1))) &
-           ERRMAP__EACH(0x80);
+    const uint64_t quote_or_control = (word ^ ERRMAP__EACH(0x02)) - ERRMAP__EACH(0x21);
+    const uint64_t backslash = (word ^ ERRMAP__EACH('\\')) - ERRMAP__EACH(1);
+    return (quote_or_control | backslash) & ERRMAP__EACH(0x80);
 }
 
 /* The first byte that is not 0 of a word that has one. */
 static size_t errmap__first(uint64_t word)
 {
-    return (size_t)__builtin_ctzll(word) >> 3;
+    return (unsigned)__builtin_ctzll(word) >> 3;
 }
 #endif
 
@@ -771,24 +772,13 @@ static uint32_t errmap__hex_number(const char *text, size_t length)
 /* What the letter behind a backslash stands for; 0 if it is none of the eight. */
 static unsigned errmap__escaped(unsigned letter)
 {
-    switch (letter) {
-    case 'b':
-        return '\b';
-    case 'f':
-        return '\f';
-    case 'n':
-        return '\n';
-    case 'r':
-        return '\r';
-    case 't':
-        return '\t';
-    case '"':
-    case '\\':
-    case '/':
-        return letter;
-    default:
-        return 0;
+    static const char pairs[] = "\"\"\\\\//b\bf\fn\nr\rt\t";
+    unsigned i;
+    for (i = 0; pairs[i] != '\0'; i += 2) {
+        if ((unsigned char)pairs[i] == letter)
+            return (unsigned char)pairs[i + 1];
     }
+    return 0;
 }
 
 /* >>syntax */
@@ -805,17 +795,6 @@ typedef struct errmap__cursor {
 static unsigned errmap__peek(const errmap__cursor *cursor)
 {
     return cursor->at < cursor->length ? (unsigned char)cursor->text[cursor->at] : 0;
-}
-
-/* Returns the byte behind the white space. */
-static unsigned errmap__pass_space(errmap__cursor *cursor)
-{
-    unsigned c = errmap__peek(cursor);
-    while (c <= ' ' && (c == '\n' || c == ' ' || c == '\r' || c == '\t')) {
-        cursor->at = errmap__skip_spaces(cursor->text, cursor->at + 1, cursor->length);
-        c = errmap__peek(cursor);
-    }
-    return c;
 }
 
 static bool errmap__pass_word(errmap__cursor *cursor, const char *word)
@@ -899,24 +878,16 @@ static bool errmap__pass_special(errmap__cursor *cursor)
     return c >= 0x80 && errmap__pass_utf8(cursor);
 }
 
-/* What is left of a string behind its first run of plain bytes; few strings have any. */
-ERRMAP__RARE static bool errmap__pass_rest(errmap__cursor *cursor)
-{
-    while (errmap__peek(cursor) != '"') {
-        if (errmap__is_plain(errmap__peek(cursor)))
-            cursor->at++;
-        else if (!errmap__pass_special(cursor))
-            return false;
-    }
-    cursor->at++;
-    return true;
-}
-
 static bool errmap__pass_string(errmap__cursor *cursor)
 {
-    cursor->at = errmap__skip_plain(cursor->text, cursor->at + 1, cursor->length);
-    if (errmap__peek(cursor) != '"')
-        return errmap__pass_rest(cursor);
+    cursor->at++;
+    for (;;) {
+        cursor->at = errmap__skip_plain(cursor->text, cursor->at, cursor->length);
+        if (errmap__peek(cursor) == '"')
+            break;
+        if (!errmap__pass_special(cursor))
+            return false;
+    }
     cursor->at++;
     return true;
 }
@@ -974,30 +945,54 @@ typedef struct errmap__gate {
     unsigned depth;                        /* containers open */
     bool too_deep;                         /* the fault is one bracket too many */
     uint8_t closing[ERRMAP_MAX_DEPTH + 1]; /* the bracket that ends the container, by depth */
+    errmap__jsmn jsmn;                     /* reads an entry behind the gate */
+    errmap__token *window;                 /* its tokens; NULL: there is no entry to read */
 } errmap__gate;
 
-static bool errmap__pass_key(errmap__gate *gate)
+/* Lets jsmn read on to `end`. Returns the number of its tokens, if no container is open there.
+   Compilers find better code for its loops out of line, with its state in a variable. */
+ERRMAP__APART static int errmap__tokenise(errmap__gate *gate, size_t end)
 {
-    if (errmap__pass_space(&gate->cursor) != '"')
-        return false;
-    gate->key = gate->cursor.at;
-    gate->tokens++;
-    if (!errmap__pass_string(&gate->cursor))
-        return false;
-    gate->key_end = gate->cursor.at - 1;
-    if (errmap__pass_space(&gate->cursor) != ':')
-        return false;
-    gate->cursor.at++;
-    return true;
+    errmap__jsmn jsmn = gate->jsmn;
+    int count;
+    if (!gate->window)
+        return 0;
+    count = errmap__jsmn_parse(&jsmn, gate->cursor.text, end, gate->window, ERRMAP_TOKENS);
+    gate->jsmn = jsmn;
+    return count;
 }
 
-/* Where a step leads: nowhere, to before a value, to behind one. */
-enum { ERRMAP__FAULT, ERRMAP__VALUE, ERRMAP__ENDED };
-
-/* What comes before a value in its container: a key, or nothing. */
-static int errmap__pass_lead(errmap__gate *gate, unsigned closing)
+/* jsmn takes longer to read five bytes of white space than to be told to go on behind them. */
+ERRMAP__APART static unsigned errmap__skip_space(errmap__gate *gate)
 {
-    return closing != '}' || errmap__pass_key(gate) ? ERRMAP__VALUE : ERRMAP__FAULT;
+    errmap__cursor *const cursor = &gate->cursor;
+    const size_t start = cursor->at;
+    unsigned c = errmap__peek(cursor);
+    while (c == '\n' || c == ' ' || c == '\r' || c == '\t') {
+        cursor->at = errmap__skip_spaces(cursor->text, cursor->at + 1, cursor->length);
+        c = errmap__peek(cursor);
+    }
+    if (cursor->at - start >= 5) {
+        errmap__tokenise(gate, start);
+        gate->jsmn.pos = (unsigned)cursor->at;
+    }
+    return c;
+}
+
+/* Returns the byte behind the white space. */
+static unsigned errmap__pass_space(errmap__gate *gate)
+{
+    const unsigned c = errmap__peek(&gate->cursor);
+    return c > ' ' ? c : errmap__skip_space(gate);
+}
+
+/* Where a step leads: nowhere, to before a key, to before a value, to behind one. */
+enum { ERRMAP__FAULT, ERRMAP__KEY, ERRMAP__VALUE, ERRMAP__ENDED };
+
+/* What comes next in the container. */
+static int errmap__next(const errmap__gate *gate)
+{
+    return gate->closing[gate->depth] == '}' ? ERRMAP__KEY : ERRMAP__VALUE;
 }
 
 static int errmap__pass_close(errmap__gate *gate)
@@ -1007,10 +1002,10 @@ static int errmap__pass_close(errmap__gate *gate)
     return ERRMAP__ENDED;
 }
 
-/* From a bracket to the container's first value, or behind the container if it is empty. */
-static int errmap__pass_open(errmap__gate *gate)
+/* From a bracket to what comes first in the container, or behind the container if it is empty. */
+static int errmap__pass_open(errmap__gate *gate, unsigned bracket)
 {
-    const unsigned closing = gate->cursor.text[gate->cursor.at] == '{' ? '}' : ']';
+    const unsigned closing = bracket == '{' ? '}' : ']';
     if (gate->depth == ERRMAP_MAX_DEPTH) {
         gate->too_deep = true;
         return ERRMAP__FAULT;
@@ -1018,47 +1013,47 @@ static int errmap__pass_open(errmap__gate *gate)
     gate->depth++;
     gate->closing[gate->depth] = (uint8_t)closing;
     gate->cursor.at++;
-    if (errmap__pass_space(&gate->cursor) == closing)
-        return errmap__pass_close(gate);
-    return errmap__pass_lead(gate, closing);
+    return errmap__pass_space(gate) == closing ? errmap__pass_close(gate) : errmap__next(gate);
 }
 
-/* From behind a value to the container's next one, or behind the container. */
+/* From behind a key to before its value. */
+static int errmap__pass_colon(errmap__gate *gate, size_t key)
+{
+    gate->key = key;
+    gate->key_end = gate->cursor.at - 1;
+    if (errmap__pass_space(gate) != ':')
+        return ERRMAP__FAULT;
+    gate->cursor.at++;
+    return ERRMAP__VALUE;
+}
+
+/* A key, a string or a primitive whole, of a container the bracket; `first` is where it begins. */
+static int errmap__pass_token(errmap__gate *gate, int step, unsigned first)
+{
+    const size_t start = gate->cursor.at;
+    gate->tokens++;
+    if (first == '"') {
+        if (!errmap__pass_string(&gate->cursor))
+            return ERRMAP__FAULT;
+        return step == ERRMAP__KEY ? errmap__pass_colon(gate, start) : ERRMAP__ENDED;
+    }
+    if (step == ERRMAP__KEY)
+        return ERRMAP__FAULT;
+    if (first == '{' || first == '[')
+        return errmap__pass_open(gate, first);
+    return errmap__pass_primitive(&gate->cursor, first) ? ERRMAP__ENDED : ERRMAP__FAULT;
+}
+
+/* From behind a value to what comes next in the container, or behind the container. */
 static int errmap__pass_on(errmap__gate *gate)
 {
-    const unsigned closing = gate->closing[gate->depth];
-    const unsigned c = errmap__pass_space(&gate->cursor);
-    if (c == closing)
+    const unsigned c = errmap__pass_space(gate);
+    if (c == gate->closing[gate->depth])
         return errmap__pass_close(gate);
     if (c != ',')
         return ERRMAP__FAULT;
     gate->cursor.at++;
-    return errmap__pass_lead(gate, closing);
-}
-
-/* A string or a primitive whole, of a container the bracket. */
-static int errmap__pass_start(errmap__gate *gate)
-{
-    const unsigned c = errmap__pass_space(&gate->cursor);
-    gate->tokens++;
-    if (c == '{' || c == '[')
-        return errmap__pass_open(gate);
-    if (c == '"' ? errmap__pass_string(&gate->cursor) : errmap__pass_primitive(&gate->cursor, c))
-        return ERRMAP__ENDED;
-    return ERRMAP__FAULT;
-}
-
-/* A whole value, with everything in it. */
-static bool errmap__pass_value(errmap__gate *gate)
-{
-    const unsigned depth = gate->depth;
-    int step;
-    do {
-        step = errmap__pass_start(gate);
-        while (step == ERRMAP__ENDED && gate->depth > depth)
-            step = errmap__pass_on(gate);
-    } while (step == ERRMAP__VALUE);
-    return step == ERRMAP__ENDED;
+    return errmap__next(gate);
 }
 
 /* >>text */
@@ -1140,20 +1135,30 @@ RETRY_API size_t errmap_copy_text(const errmap *map, errmap_text text, char *buf
 ERRMAP_ATTRIBUTES(ERRMAP__X)
 #undef ERRMAP__X
 
+#ifdef ERRMAP__WORDS
+static uint32_t errmap__load_four(const char *bytes)
+{
+    uint32_t four;
+    memcpy(&four, bytes, sizeof four);
+    return four;
+}
+#endif
+
 static bool errmap__equal(const char *a, const char *b, size_t length)
 {
+    size_t i = 0;
 #ifdef ERRMAP__WORDS
-    uint32_t four_of_a, four_of_b;
-    for (; length >= sizeof four_of_a; length -= sizeof four_of_a) {
-        memcpy(&four_of_a, a + length - sizeof four_of_a, sizeof four_of_a);
-        memcpy(&four_of_b, b + length - sizeof four_of_b, sizeof four_of_b);
-        if (four_of_a != four_of_b)
-            return false;
+    if (length >= 4) { /* the last four may overlap those before */
+        for (; i + 4 < length; i += 4) {
+            if (errmap__load_four(a + i) != errmap__load_four(b + i))
+                return false;
+        }
+        return errmap__load_four(a + length - 4) == errmap__load_four(b + length - 4);
     }
 #endif
-    while (length > 0 && a[length - 1] == b[length - 1])
-        length--;
-    return length == 0;
+    while (i < length && a[i] == b[i])
+        i++;
+    return i == length;
 }
 
 /* Unescapes what may turn out to be a name, and returns its length; 0 if there is nothing to
@@ -1174,23 +1179,25 @@ static size_t errmap__unescape_name(const char *raw, size_t length, char name[ER
     char text_of_##name[sizeof(text)];
 #define ERRMAP__ENTRY(name, text) sizeof(text) - 1, text,
 
+/* The index of a name; behind the last if it is none of them. */
 static uint32_t errmap__search(const uint8_t *names, const char *text, size_t length)
 {
-    uint32_t i = 0;
-    for (; *names != 0; names += *names + 2) {
-        if (*names == length && errmap__equal((const char *)names + 1, text, length))
+    uint32_t i;
+    size_t size;
+    for (i = 0; (size = *names) != 0; i++) {
+        if (size == length && errmap__equal((const char *)names + 1, text, length))
             break;
-        i++;
+        names += size + 2;
     }
     return i;
 }
 
-ERRMAP__RARE static uint32_t errmap__search_unescaped(const uint8_t *names, uint32_t count,
-                                                      const char *raw, size_t length)
+ERRMAP__RARE static uint32_t errmap__search_unescaped(const uint8_t *names, const char *raw,
+                                                      size_t length)
 {
     char name[ERRMAP__NAME_SIZE];
     length = errmap__unescape_name(raw, length, name);
-    return length == 0 ? count : errmap__search(names, name, length);
+    return errmap__search(names, name, length); /* no name has a length of 0 */
 }
 
 /* The index of the name that a raw text spells; count if it spells none. Backslashes are rare, so
@@ -1198,7 +1205,7 @@ ERRMAP__RARE static uint32_t errmap__search_unescaped(const uint8_t *names, uint
 static uint32_t errmap__lookup(const uint8_t *names, uint32_t count, const char *raw, size_t length)
 {
     const uint32_t index = errmap__search(names, raw, length);
-    return index < count ? index : errmap__search_unescaped(names, count, raw, length);
+    return index < count ? index : errmap__search_unescaped(names, raw, length);
 }
 
 /* The code that a raw key spells in 1 to 4 hexadecimal digits; UINT32_MAX if it spells none. */
@@ -1251,15 +1258,19 @@ RETRY_API const char *errmap_status_text(errmap_status status)
    schema is kept, and the gate goes on, for the text may still turn out to be no JSON. */
 typedef struct errmap__parser {
     errmap__gate gate;
+    errmap_status status;       /* the first fault */
+    size_t offset;              /* its place */
+    size_t start;               /* where the member or entry under way begins, behind its key */
+    uint32_t member;            /* of the map: the one under way */
+    uint32_t members;           /* those that have been seen, by bit */
+    uint32_t version, revision; /* their values */
     errmap_entry *entries;
     uint32_t capacity;
-    uint32_t count;       /* entries seen, those beyond capacity too */
-    bool ascending;       /* the codes have come in their order so far */
-    uint32_t last_code;   /* of the entry seen last */
-    errmap_status status; /* the first fault */
-    size_t offset;        /* its place */
-    uint32_t seen;        /* members of the map that have been seen, by bit */
-    uint32_t version, revision;
+    uint32_t count;        /* entries seen, those beyond capacity too */
+    errmap_entry *entry;   /* the one under way */
+    uint32_t fields;       /* of it, that have been seen, by bit */
+    errmap__token *tokens; /* of it, once jsmn has read it */
+    errmap_entry spare;    /* for entries beyond capacity */
 } errmap__parser;
 
 static const char *errmap__text_at(const errmap__parser *parser, size_t offset)
@@ -1267,12 +1278,14 @@ static const char *errmap__text_at(const errmap__parser *parser, size_t offset)
     return parser->gate.cursor.text + offset;
 }
 
+/* Keeps the first fault, behind which there is nothing to read. */
 ERRMAP__RARE static void errmap__refuse(errmap__parser *parser, errmap_status status, size_t offset)
 {
     if (parser->status != ERRMAP_OK)
         return;
     parser->status = status;
     parser->offset = offset;
+    parser->gate.window = NULL;
 }
 
 enum { ERRMAP__NO_NUMBER, ERRMAP__TOO_LARGE, ERRMAP__NUMBER };
@@ -1319,19 +1332,9 @@ enum {
 #undef ERRMAP__X
 };
 
-/* An entry under way: its tokens, whose positions count from `base`. */
-typedef struct errmap__reader {
-    errmap__parser *parser;
-    errmap_entry *entry;
-    const errmap__token *tokens;
-    int count;
-    size_t base;
-    uint32_t seen; /* fields that have been seen, by bit */
-} errmap__reader;
-
-static const char *errmap__token_text(const errmap__reader *reader, const errmap__token *token)
+static const char *errmap__token_text(const errmap__parser *parser, const errmap__token *token)
 {
-    return errmap__text_at(reader->parser, reader->base + (size_t)token->start);
+    return errmap__text_at(parser, (size_t)token->start);
 }
 
 static size_t errmap__token_length(const errmap__token *token)
@@ -1340,108 +1343,112 @@ static size_t errmap__token_length(const errmap__token *token)
 }
 
 /* A token that does not belong; jsmn's strings begin behind the quote. */
-static void errmap__refuse_token(const errmap__reader *reader, const errmap__token *token)
+static void errmap__refuse_token(errmap__parser *parser, const errmap__token *token)
 {
     const size_t quote = token->type == ERRMAP__JSMN_STRING ? 1 : 0;
-    errmap__refuse(reader->parser, ERRMAP_E_SCHEMA, reader->base + (size_t)token->start - quote);
+    errmap__refuse(parser, ERRMAP_E_SCHEMA, (size_t)token->start - quote);
+}
+
+/* Behind the entry's last token. */
+static const errmap__token *errmap__tokens_end(const errmap__parser *parser)
+{
+    return parser->tokens + parser->gate.tokens;
 }
 
 /* The token behind a value and everything in it. */
-static int errmap__skip_token(const errmap__reader *reader, int value)
+static const errmap__token *errmap__skip_token(const errmap__parser *parser,
+                                               const errmap__token *value)
 {
-    const int end = reader->tokens[value].end;
+    const int end = value->end;
     do {
         value++;
-    } while (value < reader->count && reader->tokens[value].start < end);
+    } while (value < errmap__tokens_end(parser) && value->start < end);
     return value;
 }
 
-static uint32_t errmap__lookup_token(const errmap__reader *reader, const errmap__token *token,
+static uint32_t errmap__lookup_token(const errmap__parser *parser, const errmap__token *token,
                                      const uint8_t *names, uint32_t count)
 {
-    return errmap__lookup(names, count, errmap__token_text(reader, token),
+    return errmap__lookup(names, count, errmap__token_text(parser, token),
                           errmap__token_length(token));
 }
 
-static errmap_text errmap__read_text(const errmap__reader *reader, const errmap__token *value)
+static errmap_text errmap__read_text(const errmap__token *value)
 {
     errmap_text text;
-    text.offset = (uint32_t)(reader->base + (size_t)value->start);
+    text.offset = (uint32_t)value->start;
     text.length = (uint32_t)errmap__token_length(value);
     return text;
 }
 
-static void errmap__read_attributes(const errmap__reader *reader, int value)
+static void errmap__read_attributes(errmap__parser *parser, const errmap__token *array)
 {
-    const int end = errmap__skip_token(reader, value);
-    int i;
-    for (i = value + 1; i < end; i++) {
-        const errmap__token *const token = &reader->tokens[i];
+    const errmap__token *token = array + 1;
+    for (; token < errmap__tokens_end(parser) && token->start < array->end; token++) {
         uint32_t index;
         if (token->type != ERRMAP__JSMN_STRING)
-            errmap__refuse_token(reader, token);
+            errmap__refuse_token(parser, token);
         index =
-            errmap__lookup_token(reader, token, errmap__attribute_names(), ERRMAP_ATTRIBUTE_COUNT);
+            errmap__lookup_token(parser, token, errmap__attribute_names(), ERRMAP_ATTRIBUTE_COUNT);
         if (index < ERRMAP_ATTRIBUTE_COUNT)
-            reader->entry->attributes |= (uint32_t)1 << index;
+            parser->entry->attributes |= (uint32_t)1 << index;
     }
 }
 
-static uint8_t errmap__read_strategy(const errmap__reader *reader, const errmap__token *value)
+static uint8_t errmap__read_strategy(const errmap__parser *parser, const errmap__token *value)
 {
     static const struct {
         ERRMAP_SPECS(ERRMAP__PLACE)
         uint8_t end;
     } names = {ERRMAP_SPECS(ERRMAP__ENTRY) 0};
     const uint32_t count = ERRMAP_SPEC_COUNT - 1; /* but NONE */
-    const uint32_t index = errmap__lookup_token(reader, value, (const uint8_t *)&names, count);
+    const uint32_t index = errmap__lookup_token(parser, value, (const uint8_t *)&names, count);
     return index < count ? (uint8_t)(index + 1) : (uint8_t)ERRMAP_SPEC_NONE;
 }
 
-static retry_ms errmap__read_time(const errmap__reader *reader, const errmap__token *value)
+static retry_ms errmap__read_time(errmap__parser *parser, const errmap__token *value)
 {
     retry_ms time;
-    if (errmap__whole_number(errmap__token_text(reader, value), errmap__token_length(value),
+    if (errmap__whole_number(errmap__token_text(parser, value), errmap__token_length(value),
                              &time) == ERRMAP__NO_NUMBER)
-        errmap__refuse_token(reader, value);
+        errmap__refuse_token(parser, value);
     return time;
 }
 
-static void errmap__read_field(const errmap__reader *reader, uint32_t field, int value)
+static void errmap__read_field(errmap__parser *parser, uint32_t field, const errmap__token *value)
 {
-    const errmap__token *const token = &reader->tokens[value];
-    errmap_entry *const entry = reader->entry;
+    errmap_entry *const entry = parser->entry;
     switch (field) {
     case ERRMAP__NAME:
-        entry->name = errmap__read_text(reader, token);
+        entry->name = errmap__read_text(value);
         break;
     case ERRMAP__DESC:
-        entry->desc = errmap__read_text(reader, token);
+        entry->desc = errmap__read_text(value);
         break;
     case ERRMAP__ATTRS:
-        errmap__read_attributes(reader, value);
+        errmap__read_attributes(parser, value);
         break;
     case ERRMAP__STRATEGY:
-        entry->strategy = errmap__read_strategy(reader, token);
+        entry->strategy = errmap__read_strategy(parser, value);
         break;
     case ERRMAP__AFTER:
-        entry->after = errmap__read_time(reader, token);
+        entry->after = errmap__read_time(parser, value);
         break;
     case ERRMAP__INTERVAL:
-        entry->interval = errmap__read_time(reader, token);
+        entry->interval = errmap__read_time(parser, value);
         break;
     case ERRMAP__CEIL:
-        entry->ceil = errmap__read_time(reader, token);
+        entry->ceil = errmap__read_time(parser, value);
         break;
     case ERRMAP__MAX_DURATION:
-        entry->max_duration = errmap__read_time(reader, token);
+        entry->max_duration = errmap__read_time(parser, value);
         break;
     default:
         break;
     }
 }
 
-static uint32_t errmap__lookup_field(const errmap__reader *reader, const errmap__token *key)
+static uint32_t errmap__lookup_field(const errmap__parser *parser, const errmap__token *key)
 {
     static const struct {
 #define ERRMAP__X(name, text, type) ERRMAP__PLACE(name, text)
@@ -1453,148 +1460,99 @@ static uint32_t errmap__lookup_field(const errmap__reader *reader, const errmap_
         ERRMAP__FIELDS(ERRMAP__X)
 #undef ERRMAP__X
             0};
-    return errmap__lookup_token(reader, key, (const uint8_t *)&names, ERRMAP__FIELD_COUNT);
+    return errmap__lookup_token(parser, key, (const uint8_t *)&names, ERRMAP__FIELD_COUNT);
 }
 
 /* Which field a key and its value are, if they are one that is read; refused if it is of another
    type, or read already. */
-static uint32_t errmap__recognise(errmap__reader *reader, const errmap__token *key, int retry_end)
+static uint32_t errmap__recognise(errmap__parser *parser, const errmap__token *key, int retry_end)
 {
     static const uint8_t types[] = {
 #define ERRMAP__X(name, text, type) ERRMAP__JSMN_##type,
         ERRMAP__FIELDS(ERRMAP__X)
 #undef ERRMAP__X
     };
-    const uint32_t field = errmap__lookup_field(reader, key);
+    const uint32_t field = errmap__lookup_field(parser, key);
     const uint32_t bit = (uint32_t)1 << field;
     if (field == ERRMAP__FIELD_COUNT || (key->start < retry_end && field < ERRMAP__STRATEGY))
         return ERRMAP__FIELD_COUNT;
-    if ((reader->seen & bit) != 0)
-        errmap__refuse_token(reader, key);
+    if ((parser->fields & bit) != 0)
+        errmap__refuse_token(parser, key);
     if (key[1].type != types[field])
-        errmap__refuse_token(reader, &key[1]);
-    reader->seen |= bit;
+        errmap__refuse_token(parser, &key[1]);
+    parser->fields |= bit;
     return field;
 }
 
-/* Reads the members of the entry and, in passing, those of its "retry", as if they were its own. */
-static void errmap__read_fields(errmap__reader *reader)
+/* RFC 0013 requires an interval. */
+static bool errmap__has_specification(const errmap_entry *entry)
 {
-    errmap_entry *const entry = reader->entry;
+    return entry->strategy != ERRMAP_SPEC_NONE && entry->strategy < ERRMAP_SPEC_COUNT &&
+           entry->interval != 0;
+}
+
+/* Reads the members of the entry and, in passing, those of its "retry", as if they were its own. */
+static void errmap__read_fields(errmap__parser *parser)
+{
+    errmap_entry *const entry = parser->entry;
+    const errmap__token *key = parser->tokens + 1;
     int retry_end = 0;
-    int key = 1;
-    while (key < reader->count && reader->parser->status == ERRMAP_OK) {
-        const int value = key + 1;
-        const uint32_t field = errmap__recognise(reader, &reader->tokens[key], retry_end);
+    parser->fields = 0;
+    while (key < errmap__tokens_end(parser) && parser->status == ERRMAP_OK) {
+        const errmap__token *const value = key + 1;
+        const uint32_t field = errmap__recognise(parser, key, retry_end);
         if (field == ERRMAP__RETRY) {
-            retry_end = reader->tokens[value].end;
+            retry_end = value->end;
             key = value + 1;
         } else {
-            errmap__read_field(reader, field, value);
-            key = errmap__skip_token(reader, value);
+            errmap__read_field(parser, field, value);
+            key = errmap__skip_token(parser, value);
         }
     }
-    if (entry->strategy == ERRMAP_SPEC_NONE)
+    if (!errmap__has_specification(entry)) {
+        entry->strategy = ERRMAP_SPEC_NONE;
         entry->after = entry->interval = entry->ceil = entry->max_duration = 0;
-}
-
-/* Tokenises what the gate has just passed from `start` on; the number of tokens. Out of line, as
-   compilers find better code for jsmn's loops when there is nothing around them. */
-ERRMAP__APART static int errmap__tokenise(const errmap__cursor *cursor, size_t start,
-                                          errmap__token *tokens)
-{
-    errmap__jsmn jsmn;
-    errmap__jsmn_init(&jsmn);
-    return errmap__jsmn_parse(&jsmn, cursor->text + start, cursor->at - start, tokens,
-                              ERRMAP_TOKENS);
-}
-
-/* The entry that the gate has just passed, from its brace at `start` on. Were jsmn to see other
-   tokens in it than the gate, neither could be trusted. */
-static void errmap__read_entry(errmap__parser *parser, size_t start, errmap_entry *entry)
-{
-    errmap__token tokens[ERRMAP_TOKENS];
-    errmap__reader reader = {parser, entry, tokens, 0, start, 0};
-    if (parser->gate.tokens > ERRMAP_TOKENS) {
-        errmap__refuse(parser, ERRMAP_E_TOKENS, start);
-        return;
     }
-    reader.count = errmap__tokenise(&parser->gate.cursor, start, tokens);
-    if (reader.count != (int)parser->gate.tokens)
-        errmap__refuse(parser, ERRMAP_E_CORRUPT, start);
-    else
-        errmap__read_fields(&reader);
 }
 
-/* >>map */
-
-/* Counts an entry and returns where it goes: `spare` once the caller's are used up. */
-static errmap_entry *errmap__add_entry(errmap__parser *parser, uint32_t code, errmap_entry *spare)
-{
-    errmap_entry *const entry =
-        parser->count < parser->capacity ? &parser->entries[parser->count] : spare;
-    memset(entry, 0, sizeof *entry);
-    entry->code = (uint16_t)(code & 0xffff);
-    entry->key = (uint32_t)parser->gate.key;
-    if (parser->count != 0 && code <= parser->last_code)
-        parser->ascending = false;
-    parser->last_code = code;
-    parser->count++;
-    return entry;
-}
-
-/* What stands behind a key of "errors". */
-static bool errmap__pass_entry(errmap__parser *parser)
+/* An entry, from behind its key. */
+static void errmap__begin_entry(errmap__parser *parser)
 {
     errmap__gate *const gate = &parser->gate;
     const size_t digits = gate->key + 1;
     const uint32_t code = errmap__code(errmap__text_at(parser, digits), gate->key_end - digits);
-    const bool braced = errmap__pass_space(&gate->cursor) == '{';
-    const size_t start = gate->cursor.at;
-    errmap_entry spare, *entry;
+    errmap_entry *const entry =
+        parser->count < parser->capacity ? &parser->entries[parser->count] : &parser->spare;
+    memset(entry, 0, sizeof *entry);
+    entry->code = (uint16_t)(code & 0xffff);
+    entry->key = (uint32_t)gate->key;
+    parser->entry = entry;
+    parser->count++;
+    parser->start = gate->cursor.at;
+    gate->tokens = 0;
+    gate->window = parser->tokens;
+    errmap__jsmn_init(&gate->jsmn);
+    gate->jsmn.pos = (unsigned)gate->cursor.at;
     if (code == UINT32_MAX)
         errmap__refuse(parser, ERRMAP_E_SCHEMA, gate->key);
-    if (!braced)
-        errmap__refuse(parser, ERRMAP_E_SCHEMA, start);
-    entry = errmap__add_entry(parser, code, &spare);
-    gate->tokens = 0;
-    if (!errmap__pass_value(gate))
-        return false;
-    if (parser->status == ERRMAP_OK)
-        errmap__read_entry(parser, start, entry);
-    return true;
 }
 
-/* An object whose members `pass_member` takes, each from behind its key. */
-static bool errmap__pass_object(errmap__parser *parser, bool (*pass_member)(errmap__parser *))
+/* An entry that the gate has passed. Were jsmn to see other tokens in it than the gate, neither
+   could be trusted. */
+static void errmap__end_entry(errmap__parser *parser)
 {
     errmap__gate *const gate = &parser->gate;
-    int step;
-    if (errmap__pass_space(&gate->cursor) != '{') {
-        errmap__refuse(parser, ERRMAP_E_SCHEMA, gate->cursor.at);
-        return errmap__pass_value(gate);
-    }
-    for (step = errmap__pass_open(gate); step == ERRMAP__VALUE; step = errmap__pass_on(gate)) {
-        if (!pass_member(parser))
-            return false;
-    }
-    return step == ERRMAP__ENDED;
+    const int count = errmap__tokenise(gate, gate->cursor.at);
+    gate->window = NULL;
+    if (gate->tokens > ERRMAP_TOKENS)
+        errmap__refuse(parser, ERRMAP_E_TOKENS, parser->start);
+    else if (count != (int)gate->tokens)
+        errmap__refuse(parser, ERRMAP_E_CORRUPT, parser->start);
+    else
+        errmap__read_fields(parser);
 }
 
-/* A version or a revision: 0 to UINT32_MAX. */
-static bool errmap__pass_count(errmap__parser *parser, uint32_t *number)
-{
-    errmap__gate *const gate = &parser->gate;
-    size_t start, length;
-    errmap__pass_space(&gate->cursor);
-    start = gate->cursor.at;
-    if (!errmap__pass_value(gate))
-        return false;
-    length = gate->cursor.at - start;
-    if (errmap__whole_number(errmap__text_at(parser, start), length, number) != ERRMAP__NUMBER)
-        errmap__refuse(parser, ERRMAP_E_SCHEMA, start);
-    return true;
-}
+/* >>map */
 
 /* X(name, text): what is read of the map itself. */
 #define ERRMAP__MEMBERS(X)  \
@@ -1608,35 +1566,89 @@ enum {
 #undef ERRMAP__X
 };
 
-/* What stands behind a key of the map itself. */
-static bool errmap__pass_member(errmap__parser *parser)
+/* A member of the map, from behind its key. */
+static void errmap__begin_member(errmap__parser *parser)
 {
     static const struct {
         ERRMAP__MEMBERS(ERRMAP__PLACE)
         uint8_t end;
     } names = {ERRMAP__MEMBERS(ERRMAP__ENTRY) 0};
-    errmap__gate *const gate = &parser->gate;
+    const errmap__gate *const gate = &parser->gate;
     const size_t name = gate->key + 1;
-    const uint32_t member = errmap__lookup((const uint8_t *)&names, ERRMAP__MEMBER_COUNT,
-                                           errmap__text_at(parser, name), gate->key_end - name);
-    const uint32_t bit = (uint32_t)1 << member;
-    if (member == ERRMAP__MEMBER_COUNT)
-        return errmap__pass_value(gate);
-    if ((parser->seen & bit) != 0)
+    uint32_t bit;
+    parser->start = gate->cursor.at;
+    parser->member = errmap__lookup((const uint8_t *)&names, ERRMAP__MEMBER_COUNT,
+                                    errmap__text_at(parser, name), gate->key_end - name);
+    if (parser->member == ERRMAP__MEMBER_COUNT)
+        return;
+    bit = (uint32_t)1 << parser->member;
+    if ((parser->members & bit) != 0)
         errmap__refuse(parser, ERRMAP_E_SCHEMA, gate->key);
-    parser->seen |= bit;
-    if (member == ERRMAP__MEMBER_ERRORS)
-        return errmap__pass_object(parser, errmap__pass_entry);
-    return errmap__pass_count(parser, member == ERRMAP__MEMBER_VERSION ? &parser->version
-                                                                       : &parser->revision);
+    parser->members |= bit;
 }
 
+/* A version or a revision is 0 to UINT32_MAX. */
+static void errmap__end_member(errmap__parser *parser)
+{
+    const char *const text = errmap__text_at(parser, parser->start);
+    const size_t length = parser->gate.cursor.at - parser->start;
+    uint32_t *number = &parser->version;
+    if (parser->member == ERRMAP__MEMBER_REVISION)
+        number = &parser->revision;
+    else if (parser->member != ERRMAP__MEMBER_VERSION)
+        return;
+    if (errmap__whole_number(text, length, number) != ERRMAP__NUMBER)
+        errmap__refuse(parser, ERRMAP_E_SCHEMA, parser->start);
+}
+
+/* Before a value; what is read are the map, its members and what is in its "errors". */
+static void errmap__begin_value(errmap__parser *parser, unsigned first)
+{
+    const unsigned depth = parser->gate.depth;
+    if (depth > 2 || parser->status != ERRMAP_OK)
+        return;
+    if (depth == 1)
+        errmap__begin_member(parser);
+    if (depth > 0 && parser->member != ERRMAP__MEMBER_ERRORS)
+        return;
+    if (depth == 2)
+        errmap__begin_entry(parser);
+    if (first != '{') /* the map, "errors" and entries are objects */
+        errmap__refuse(parser, ERRMAP_E_SCHEMA, parser->gate.cursor.at);
+}
+
+/* Behind a value. */
+static void errmap__end_value(errmap__parser *parser)
+{
+    const unsigned depth = parser->gate.depth;
+    if (depth > 2 || parser->status != ERRMAP_OK)
+        return;
+    if (depth == 0 && parser->members != (1u << ERRMAP__MEMBER_COUNT) - 1)
+        errmap__refuse(parser, ERRMAP_E_SCHEMA, parser->gate.cursor.at - 1);
+    if (depth == 1)
+        errmap__end_member(parser);
+    if (depth == 2 && parser->member == ERRMAP__MEMBER_ERRORS)
+        errmap__end_entry(parser);
+}
+
+/* The map, with everything in it. */
 static bool errmap__pass_map(errmap__parser *parser)
 {
-    const bool passed = errmap__pass_object(parser, errmap__pass_member);
-    if (passed && parser->seen != (1u << ERRMAP__MEMBER_COUNT) - 1)
-        errmap__refuse(parser, ERRMAP_E_SCHEMA, parser->gate.cursor.at - 1);
-    return passed;
+    errmap__gate *const gate = &parser->gate;
+    int step = ERRMAP__VALUE;
+    do {
+        const unsigned first = errmap__pass_space(gate);
+        if (step == ERRMAP__VALUE)
+            errmap__begin_value(parser, first);
+        step = errmap__pass_token(gate, step, first);
+        while (step == ERRMAP__ENDED) {
+            errmap__end_value(parser);
+            if (gate->depth == 0)
+                return true;
+            step = errmap__pass_on(gate);
+        }
+    } while (step != ERRMAP__FAULT);
+    return false;
 }
 
 /* The whole text. A fault of the gate counts more than any of the schema before it. */
@@ -1645,7 +1657,7 @@ static void errmap__pass_text(errmap__parser *parser)
     errmap__gate *const gate = &parser->gate;
     bool passed = errmap__pass_map(parser);
     if (passed) {
-        errmap__pass_space(&gate->cursor);
+        errmap__pass_space(gate);
         passed = gate->cursor.at == gate->cursor.length;
     }
     if (!passed) {
@@ -1656,59 +1668,58 @@ static void errmap__pass_text(errmap__parser *parser)
 
 /* >>sort */
 
-/* Puts an entry into the heap below `root`, whose own place is free. */
-static void errmap__sink(errmap_entry *entries, uint32_t root, uint32_t count,
-                         const errmap_entry *entry)
+static void errmap__swap(errmap_entry *a, errmap_entry *b)
 {
-    uint32_t child = 2 * root + 1;
-    while (child < count) {
-        if (child + 1 < count && entries[child].code < entries[child + 1].code)
-            child++;
-        if (entries[child].code <= entry->code)
-            break;
-        entries[root] = entries[child];
-        root = child;
-        child = 2 * root + 1;
-    }
-    entries[root] = *entry;
+    const errmap_entry entry = *a;
+    *a = *b;
+    *b = entry;
 }
 
-/* Heapsort: no recursion, no memory, and no order of the input that makes it slow. */
+/* Of entries whose codes are alike above a bit, puts those without it before those with it. */
+static void errmap__split(errmap_entry *entry, const errmap_entry *end, uint32_t bit)
+{
+    errmap_entry *next = entry;  /* where the next one goes that lacks the bit */
+    uint32_t group = UINT32_MAX; /* a code of the group, with the bit */
+    for (; entry < end; entry++) {
+        if ((entry->code ^ group) >= 2 * bit) {
+            next = entry;
+            group = entry->code | bit;
+        }
+        if ((entry->code ^ group) >= bit) {
+            if (next != entry)
+                errmap__swap(next, entry);
+            next++;
+        }
+    }
+}
+
+/* By one bit after the other from the highest on: as many passes as codes have bits, 8 for those of
+   today's servers, whatever their order. */
 static void errmap__sort(errmap_entry *entries, uint32_t count)
 {
-    errmap_entry entry;
-    uint32_t i;
-    for (i = count >> 1; i > 0; i--) {
-        entry = entries[i - 1];
-        errmap__sink(entries, i - 1, count, &entry);
-    }
-    for (i = count; i > 1; i--) {
-        entry = entries[i - 1];
-        entries[i - 1] = entries[0];
-        errmap__sink(entries, 0, i - 1, &entry);
+    uint32_t bits = 0, bit, i;
+    for (i = 0; i < count; i++)
+        bits |= entries[i].code;
+    for (bit = 0x8000; bit != 0; bit >>= 1) {
+        if ((bits & bit) != 0)
+            errmap__split(entries, entries + count, bit);
     }
 }
 
 /* Refuses the key that is the first in the text to repeat a code. The same codes lie side by side,
-   but not in the order of the text. */
+   but not in the order of the text: the first of their keys is passed on from one to the next. */
 static void errmap__refuse_repeated(errmap__parser *parser)
 {
-    uint32_t repeated = UINT32_MAX, code = UINT32_MAX, earliest = 0;
+    uint32_t repeated = UINT32_MAX;
     uint32_t i;
-    for (i = 0; i < parser->count; i++) {
-        const errmap_entry *const entry = &parser->entries[i];
-        uint32_t later = UINT32_MAX;
-        if (entry->code != code) {
-            code = entry->code;
-            earliest = entry->key;
-        } else if (entry->key < earliest) {
-            later = earliest;
-            earliest = entry->key;
-        } else {
-            later = entry->key;
-        }
-        if (later < repeated)
-            repeated = later;
+    for (i = 1; i < parser->count; i++) {
+        errmap_entry *const entry = &parser->entries[i];
+        if (entry->code != entry[-1].code)
+            continue;
+        if (entry->key > entry[-1].key)
+            errmap__swap(entry, entry - 1);
+        if (entry[-1].key < repeated)
+            repeated = entry[-1].key;
     }
     if (repeated != UINT32_MAX)
         errmap__refuse(parser, ERRMAP_E_SCHEMA, (size_t)repeated);
@@ -1718,7 +1729,7 @@ static void errmap__order(errmap__parser *parser)
 {
     if (parser->count > parser->capacity) {
         errmap__refuse(parser, ERRMAP_E_CAPACITY, 0);
-    } else if (!parser->ascending) {
+    } else {
         errmap__sort(parser->entries, parser->count);
         errmap__refuse_repeated(parser);
     }
@@ -1740,6 +1751,7 @@ RETRY_API errmap_status errmap_parse(errmap *map, const char *json, size_t lengt
                                      errmap_entry *entries, uint32_t capacity, errmap_error *error)
 {
     errmap__parser parser;
+    errmap__token tokens[ERRMAP_TOKENS];
     errmap_error ignored;
     if (!error)
         error = &ignored;
@@ -1754,7 +1766,7 @@ RETRY_API errmap_status errmap_parse(errmap *map, const char *json, size_t lengt
     parser.gate.cursor.length = length;
     parser.entries = entries;
     parser.capacity = capacity;
-    parser.ascending = true;
+    parser.tokens = tokens;
     errmap__pass_text(&parser);
     if (parser.status == ERRMAP_OK)
         errmap__order(&parser);
@@ -1770,6 +1782,8 @@ RETRY_API const errmap *errmap_newer(const errmap *a, const errmap *b)
 {
     if (!a || !b)
         return a ? a : b;
+    if (b->version != a->version)
+        return b->version > a->version ? b : a;
     return b->revision > a->revision ? b : a;
 }
 
@@ -1829,20 +1843,13 @@ RETRY_API errmap_advice errmap_classify_kv(const errmap *map, uint16_t status, u
 
 /* >>strategy */
 
-static bool errmap__has_specification(const errmap_entry *entry)
-{
-    return entry && entry->strategy != ERRMAP_SPEC_NONE && entry->strategy < ERRMAP_SPEC_COUNT;
-}
-
 RETRY_API retry_ms errmap_spec_delay(const errmap_entry *entry, uint32_t retries)
 {
     retry_backoff backoff = RETRY_BACKOFF_DEFAULT;
-    if (!errmap__has_specification(entry))
+    if (!entry || !errmap__has_specification(entry))
         return 0;
     if (retries == 0)
         return entry->after;
-    if (entry->interval == 0)
-        return 1;
     backoff.initial = entry->interval;
     if (entry->strategy == ERRMAP_SPEC_CONSTANT)
         return entry->interval;
@@ -1873,7 +1880,7 @@ static const errmap_entry *errmap__ruling(const errmap *map, const retry_failure
     if (failure->reason != RETRY_REASON_KV_ERROR_MAP_RETRY_INDICATED)
         return NULL;
     entry = errmap_find(map, failure->code);
-    return errmap__has_specification(entry) ? entry : NULL;
+    return entry && errmap__has_specification(entry) ? entry : NULL;
 }
 
 RETRY_API retry_action errmap_strategy_after(const retry_strategy *self, retry_request *request,

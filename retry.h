@@ -296,8 +296,21 @@
    order. A token of the rate that is not used is lost, which only slows; a permit of the breaker is
    released; the throttle, which counts what it lets pass, comes last.
 
-   (manual: rate: begin)
-   (manual: rate: end)
+   ADAPTIVE RATE
+
+   A retry_rate finds out how fast a service that throttles lets its callers send, as the adaptive
+   mode of the AWS SDKs does. Nothing is limited until an answer asks for less load. Then the limit
+   drops to 70 % of what was measured and climbs back along a cubic curve, slowly where it was
+   throttled, faster beyond. Have one for each resource that is throttled by itself: if tenants
+   share one, the first to be throttled slows them all. For a server that fails or falls silent it
+   does nothing; a budget and a breaker do.
+
+      wait = retry_rate_ask(&rate, now);        before every attempt: 0: send, else wait, ask again
+      retry_rate_report(&rate, &failure, now);  after every answer (NULL: it worked), final ones too
+
+   Those who wait have no place in a queue: spread them if they are many. Where several gates are
+   asked, ask the rate first, then the breaker, then the throttle: a token of the rate that another
+   gate leaves unused is lost, which only slows.
 
    CIRCUIT BREAKER
 
@@ -368,8 +381,19 @@
    To the request all of it is one attempt: only a FAIL is a failure of its own. Add every copy to
    the latency that the policy names, those that are cancelled too.
 
-   (manual: aimd: begin)
-   (manual: aimd: end)
+   HOW MANY AT ONCE
+
+   A retry_aimd says how many connections to have, or attempts under way, on one route at once. It
+   starts at `max`, halves when the other end times out, breaks off or asks for less load, and
+   grows by one while answers come and at least half of it is in use; each at most once in a
+   cooldown. How many there should be in a second is not its business but a rate's.
+
+      if (in_use < retry_aimd_limit(&aimd))             before one more begins
+      retry_aimd_report(&aimd, &failure, in_use, now);  when an attempt ends, which is still counted
+                                                        as in use (NULL: it worked)
+
+   It cancels nothing: when it falls, let what is under way end. A server error that is neither a
+   timeout nor throttled changes nothing, since one poisonous request is not overload.
 
    SCOPES
 
@@ -576,8 +600,8 @@
 #define retry_connection_established retry_connection_established_time_32
 #define retry_run retry_run_time_32
 #define retry_system_clock retry_system_clock_time_32
-/* (renames: rate: begin) */
-/* (renames: rate: end) */
+#define retry_rate_ask retry_rate_ask_time_32
+#define retry_rate_report retry_rate_report_time_32
 #define retry_breaker_ask retry_breaker_ask_time_32
 #define retry_breaker_report retry_breaker_report_time_32
 #define retry_breaker_release retry_breaker_release_time_32
@@ -589,8 +613,7 @@
 #define retry_hedge_due retry_hedge_due_time_32
 #define retry_hedge_failed retry_hedge_failed_time_32
 #define retry_hedge_won retry_hedge_won_time_32
-/* (renames: aimd: begin) */
-/* (renames: aimd: end) */
+#define retry_aimd_report retry_aimd_report_time_32
 #define retry_scope_client retry_scope_client_time_32
 #define retry_parse_policy retry_parse_policy_time_32
 #endif
@@ -1236,8 +1259,40 @@ typedef bool retry_attempt_fn(void *context, const retry_request *request, retry
 RETRY_API retry_decision retry_run(retry_request *request, const retry_clock *clock,
                                    retry_attempt_fn *attempt, void *context);
 
-/* (declarations: rate: begin) */
-/* (declarations: rate: end) */
+/* ---- Adaptive rate ------------------------------------------------------------------------- */
+
+/* One for each resource that is throttled; zero it. Shared by any number of threads, without a
+   lock. Source: the adaptive mode of the AWS SDKs. */
+typedef struct retry_rate {
+    uint32_t min;           /* thousandths of a send a second; the lowest limit (default: 0: 500) */
+    uint32_t retry__limit;  /* private: thousandths a second; 0: none yet */
+    uint32_t retry__tokens; /* private: millionths of a send */
+    uint32_t retry__clock;  /* private: ms, modulo 2^32; the latest instant that was told */
+    uint32_t retry__inbox;  /* private: reports that wait, and whether a thread is at others */
+    /* private, of the thread that is at the reports: */
+    uint32_t retry__reported; /* ms, modulo 2^32; the clock at the last report */
+    uint32_t retry__count;    /* responses since a half second last ended */
+    uint32_t retry__measured; /* 4000ths of a response a second */
+    uint32_t retry__peak;     /* 4000ths of a send a second; what was throttled last */
+    uint32_t retry__return;   /* 4000ths of a second from then until the limit is there again */
+    retry_ms retry__since;    /* ms since then, 2^19 at most */
+    bool retry__begun;        /* there was a report */
+} retry_rate;
+
+/* Before every attempt, first ones too. 0: send; it took one of the tokens, which come at the limit
+   and of which a second's worth is kept, or one. Else the ms until there will be one, rounded up:
+   nothing was taken; wait, and ask again. NULL: 0. */
+RETRY_API retry_ms retry_rate_ask(retry_rate *rate, retry_time now);
+
+/* After every answer, final ones too; NULL failure: the attempt worked. The first with `throttle`
+   sets a limit: 0.7 of the rate measured, by half seconds of the clock, at most a million a second.
+   Each further one sets 0.7 of that or of the limit, whichever is lower. Any other report raises
+   the limit along CUBIC's curve, to twice the measured rate at most. What was never sent
+   (CIRCUIT_BREAKER_OPEN, CLIENT_THROTTLED) does not count. NULL rate: nothing happens. */
+RETRY_API void retry_rate_report(retry_rate *rate, const retry_failure *failure, retry_time now);
+
+/* The limit in thousandths of a send a second. UINT32_MAX: none yet, or NULL. */
+RETRY_API uint32_t retry_rate_get(const retry_rate *rate);
 
 /* ---- Circuit breaker ----------------------------------------------------------------------- */
 
@@ -1430,8 +1485,31 @@ RETRY_API retry_hedge_step retry_hedge_failed(retry_hedge *hedge, retry_request 
    attempt not under way. */
 RETRY_API uint32_t retry_hedge_won(retry_hedge *hedge);
 
-/* (declarations: aimd: begin) */
-/* (declarations: aimd: end) */
+/* ---- How many at once ---------------------------------------------------------------------- */
+
+/* One for each route; zero it. Shared by any number of threads, without a lock. Additive increase,
+   multiplicative decrease, as in TCP. */
+typedef struct retry_aimd {
+    uint32_t max;            /* the limit at most, and at first (default: 0: 2) */
+    uint32_t min;            /* the limit at least; above max counts as max (default: 0: 1) */
+    uint32_t increase;       /* added when all is well (default: 0: 1) */
+    uint32_t decrease;       /* RETRY_RATIO to keep (default: 0: a half; over 0.999: 0.999) */
+    retry_ms cooldown;       /* ms between changes (default: 0: 5000; at most 2^30) */
+    uint32_t retry__limit;   /* private: 0: it never fell, and is max */
+    uint32_t retry__fell;    /* private: ms, modulo 2^32; when it fell last */
+    uint32_t retry__changed; /* private: ms, modulo 2^32; when it fell or rose last */
+} retry_aimd;
+
+/* How many may be open at once, `max` and `min` as they are now. NULL: UINT32_MAX. */
+RETRY_API uint32_t retry_aimd_limit(const retry_aimd *aimd);
+
+/* When an attempt ends; NULL failure: it worked. `in_use`: how many are open, with this one. Falls
+   (by one at least, but not below `min`) if the other end asks for less load, did not answer or
+   broke off, and it did not fall within the cooldown; rises on an answer if half of it is in use
+   and it neither fell nor rose within the cooldown. A SERVER_ERROR without `timeout` and
+   `throttle`, and what was never sent, change nothing. Returns the new limit; NULL: UINT32_MAX. */
+RETRY_API uint32_t retry_aimd_report(retry_aimd *aimd, const retry_failure *failure,
+                                     uint32_t in_use, retry_time now);
 
 /* ---- Scopes -------------------------------------------------------------------------------- */
 
@@ -1560,7 +1638,7 @@ RETRY_API retry_clock retry_system_clock(void);
 /* The steps of every decision, in one piece where speed is asked for; what is rare stays out. */
 #if defined(__GNUC__) && defined(__OPTIMIZE__) && !defined(__OPTIMIZE_SIZE__)
 #define RETRY__HOT RETRY__INLINE
-#define RETRY__COLD static __attribute__((noinline))
+#define RETRY__COLD static __attribute__((noinline, cold))
 #else
 #define RETRY__HOT static
 #define RETRY__COLD static
@@ -1595,6 +1673,12 @@ static uint32_t retry__narrow(uint64_t x)
 static uint32_t retry__add(uint32_t a, uint32_t b)
 {
     return a > UINT32_MAX - b ? UINT32_MAX : a + b;
+}
+
+static void retry__increment(uint32_t *counter)
+{
+    if (*counter != UINT32_MAX)
+        ++*counter;
 }
 
 static uint32_t retry__subtract(uint32_t a, uint32_t b)
@@ -1710,8 +1794,8 @@ static void retry__store(uint32_t *counter, uint32_t value)
         continue;
 }
 
-/* These two are for words of which one says what another means: all threads see what they do in
-   one order. */
+/* These two are for words of which one says what another means, or that hand plain fields from
+   thread to thread: all threads see what they do in one order. */
 static uint32_t retry__load_ordered(const uint32_t *word)
 {
 #if defined(RETRY__PLAIN)
@@ -1778,21 +1862,15 @@ typedef char retry__reasons_fit_32_bits[RETRY_REASON_COUNT < 32 ? 1 : -1];
      RETRY__BIT(NODE_NOT_AVAILABLE) | RETRY__BIT(CIRCUIT_BREAKER_OPEN) |    \
      RETRY__BIT(CLIENT_THROTTLED))
 
-/* The other end did not answer, or broke. */
-#define RETRY__REASONS_SICK                                                      \
-    (RETRY__BIT(ATTEMPT_TIMED_OUT) | RETRY__BIT(SOCKET_CLOSED_WHILE_IN_FLIGHT) | \
-     RETRY__BIT(SOCKET_NOT_AVAILABLE) | RETRY__BIT(SERVICE_NOT_AVAILABLE) |      \
-     RETRY__BIT(NODE_NOT_AVAILABLE) | RETRY__BIT(SERVER_ERROR))
-
 /* What is known of a reason, beside the flags that an application's carries. */
 enum {
-    RETRY__TRAIT_KNOWN = 0x01, /* all but UNKNOWN and what is no reason, which are not retried */
+    RETRY__TRAIT_UNKNOWN = 0x01, /* UNKNOWN, and what is no reason: not retried */
     RETRY__TRAIT_UNSENT = 0x02,
-    RETRY__TRAIT_SICK = 0x04,
     RETRY__TRAIT_HARMLESS = 0x08,  /* nothing to retry: no reason, not the server's fault */
     RETRY__TRAIT_FORBIDDEN = 0x40, /* of a failure: unsafe, or the server orders no retry */
     RETRY__TRAIT_ALLOWS = RETRY_REASON_ALLOWS_NON_IDEMPOTENT,
-    RETRY__TRAIT_ALWAYS = RETRY_REASON_ALWAYS
+    RETRY__TRAIT_ALWAYS = RETRY_REASON_ALWAYS,
+    RETRY__TRAIT_FREE = RETRY_REASON_FREE
 };
 
 static bool retry__reason_is_user(retry_reason reason)
@@ -1805,16 +1883,16 @@ RETRY__HOT uint8_t retry__traits(retry_reason reason)
 #define RETRY__TRAIT(trait, reasons, name) ((((reasons) >> RETRY_REASON_##name) & 1) * (trait))
 #define RETRY__X(name, allows, always)                                                           \
     ((allows) ? RETRY_REASON_ALLOWS_NON_IDEMPOTENT : 0) | ((always) ? RETRY_REASON_ALWAYS : 0) | \
-        RETRY__TRAIT(RETRY__TRAIT_KNOWN, ~RETRY__BIT(UNKNOWN), name) |                           \
+        RETRY__TRAIT(RETRY__TRAIT_UNKNOWN, RETRY__BIT(UNKNOWN), name) |                          \
         RETRY__TRAIT(RETRY__TRAIT_UNSENT, RETRY__REASONS_UNSENT, name) |                         \
-        RETRY__TRAIT(RETRY__TRAIT_SICK, RETRY__REASONS_SICK, name) |                             \
         RETRY__TRAIT(RETRY__TRAIT_HARMLESS, RETRY__BIT(NONE), name),
-    static const uint8_t traits[32] = {RETRY_REASONS(RETRY__X)}; /* gcc 12 warns at COUNT */
+    /* one more than COUNT, of which gcc 12 warns without a reason */
+    static const uint8_t traits[] = {RETRY_REASONS(RETRY__X) RETRY__TRAIT_UNKNOWN};
 #undef RETRY__X
 #undef RETRY__TRAIT
     if (reason < sizeof traits)
         return traits[reason];
-    return retry__reason_is_user(reason) ? (uint8_t)((reason & 0xb0) | RETRY__TRAIT_KNOWN) : 0;
+    return retry__reason_is_user(reason) ? (uint8_t)(reason & 0xb0) : (uint8_t)RETRY__TRAIT_UNKNOWN;
 }
 
 RETRY_API bool retry_reason_allows_non_idempotent(retry_reason reason)
@@ -1827,17 +1905,25 @@ RETRY_API bool retry_reason_always(retry_reason reason)
     return (retry__traits(reason) & RETRY_REASON_ALWAYS) != 0;
 }
 
-/* The traits of its reason, and what the failure adds to them. */
-RETRY__HOT uint8_t retry__failure_traits(const retry_failure *failure)
+/* What a failure that says more than its reason makes of the reason's traits. */
+RETRY__COLD uint8_t retry__more_traits(const retry_failure *failure, uint8_t traits)
 {
-    uint8_t traits = retry__traits(failure->reason);
     if (failure->fault == RETRY_FAULT_SERVER)
         traits &= (uint8_t)~RETRY__TRAIT_HARMLESS;
     if (failure->safety == RETRY_SAFETY_YES)
-        traits = (uint8_t)((traits | RETRY__TRAIT_ALLOWS) & ~RETRY__TRAIT_HARMLESS);
+        traits |= RETRY__TRAIT_ALLOWS;
     if (failure->safety == RETRY_SAFETY_NO ||
         (failure->pushback && failure->retry_after == UINT32_MAX))
         traits |= RETRY__TRAIT_FORBIDDEN;
+    return traits;
+}
+
+RETRY__HOT uint8_t retry__failure_traits(const retry_failure *failure)
+{
+    uint8_t traits = retry__traits(failure->reason);
+    if (failure->safety != RETRY_SAFETY_MAYBE || failure->fault != RETRY_FAULT_OTHER ||
+        failure->pushback)
+        traits = retry__more_traits(failure, traits);
     return traits;
 }
 
@@ -1889,6 +1975,12 @@ RETRY_API void retry_seed(uint32_t entropy)
     retry__store(&retry__random_state, seed ? seed : 1);
 }
 
+RETRY__COLD void retry__seed_itself(void)
+{
+    char here;
+    retry_seed((uint32_t)(uintptr_t)&here);
+}
+
 /* The states are multiples of RETRY__GOLDEN further on: all others come before one returns, and 0
    among them seeds anew. */
 RETRY__HOT uint32_t retry__draw(const retry_client *client)
@@ -1896,7 +1988,7 @@ RETRY__HOT uint32_t retry__draw(const retry_client *client)
     if (client && client->random)
         return client->random(client->random_context);
     if (retry__load(&retry__random_state) == 0)
-        retry_seed((uint32_t)(uintptr_t)&client);
+        retry__seed_itself();
     return retry__mix(retry__fetch_add(&retry__random_state, RETRY__GOLDEN));
 }
 
@@ -1907,13 +1999,13 @@ RETRY_API uint32_t retry_random(const retry_request *request)
 
 /* >>request */
 
-/* A request's state is its last verdict: RETRY means open, PENDING waiting for retry_resume, any
-   other finished. Until the first failure it is RETRY__BEGUN, which is open too. */
-enum { RETRY__CANCELLED = RETRY_VERDICT_COUNT, RETRY__BEGUN };
+/* A request's state is its last verdict: RETRY means open (as from retry_begin on), PENDING waiting
+   for retry_resume, any other finished. */
+enum { RETRY__CANCELLED = RETRY_VERDICT_COUNT };
 
 static bool retry__open(const retry_request *request)
 {
-    return request->retry__state == RETRY_VERDICT_RETRY || request->retry__state == RETRY__BEGUN;
+    return request->retry__state == RETRY_VERDICT_RETRY;
 }
 
 static bool retry__open_or_pending(const retry_request *request)
@@ -1921,7 +2013,7 @@ static bool retry__open_or_pending(const retry_request *request)
     return retry__open(request) || request->retry__state == RETRY_VERDICT_PENDING;
 }
 
-static const retry_strategy *retry__strategy(const retry_request *request)
+RETRY__HOT const retry_strategy *retry__strategy(const retry_request *request)
 {
     if (!request)
         return NULL;
@@ -1938,7 +2030,7 @@ enum {
     RETRY__BUDGET_BEGIN,
     RETRY__BUDGET_REFUSAL, /* of a retry, or a pending answer, by a strategy that was asked */
     RETRY__BUDGET_GRANT,   /* by a strategy that was asked; false: the budget does not pay */
-    RETRY__BUDGET_RESUME,  /* a grant after a pending answer; false: the budget does not pay */
+    RETRY__BUDGET_RESUME,  /* the same of a failure that was charged already, or was no load */
     RETRY__BUDGET_REFUND,
     RETRY__BUDGET_SUCCESS
 };
@@ -1970,7 +2062,7 @@ RETRY_API void retry_begin(retry_request *request, retry_time now)
     if (!request)
         return;
     retry_cancel(request, now);
-    request->retry__state = RETRY__BEGUN;
+    request->retry__state = RETRY_VERDICT_RETRY;
     request->retry__since_order = 0;
     request->ambiguous = false;
     request->attempts = 0;
@@ -2027,10 +2119,7 @@ static retry_ms retry__controlled(uint32_t n)
 
 static retry_decision retry__decision(uint8_t verdict, uint8_t cause, retry_ms delay)
 {
-    retry_decision decision;
-    decision.verdict = verdict;
-    decision.cause = cause;
-    decision.delay = delay;
+    retry_decision decision = {verdict, cause, delay};
     return decision;
 }
 
@@ -2043,7 +2132,7 @@ static retry_action retry__action(uint8_t kind, uint8_t cause, retry_ms delay)
     return action;
 }
 
-static retry_decision retry__misuse(const retry_request *request)
+RETRY__COLD retry_decision retry__misuse(const retry_request *request)
 {
     bool cancelled = request && request->retry__state == RETRY__CANCELLED;
     RETRY_ASSERT(cancelled && "a NULL argument, or a request in another state");
@@ -2067,12 +2156,11 @@ static void retry__record(retry_request *request, const retry_failure *failure, 
         retry__account(request, RETRY__BUDGET_REFUND, NULL, now);
     request->retry__charge = 0; /* the retry that it paid for has been made */
     request->retry__elapsed = retry__elapsed(request->started, now);
-    if (request->retry__state == RETRY__BEGUN || request->code != failure->code) {
+    if (request->code_attempts == 0 || request->code != failure->code) {
         request->code = failure->code;
         request->code_attempts = 0;
         request->code_since = now;
     }
-    request->retry__state = RETRY_VERDICT_RETRY;
 }
 
 /* Why no strategy is asked; RETRY_CAUSE_NONE if one is. UNKNOWN is never retried: RFC 0049's text
@@ -2080,16 +2168,16 @@ static void retry__record(retry_request *request, const retry_failure *failure, 
 RETRY__INLINE uint8_t retry__screen(const retry_failure *failure, uint8_t traits)
 {
     const uint8_t deciding =
-        RETRY__TRAIT_KNOWN | RETRY__TRAIT_HARMLESS | RETRY__TRAIT_ALWAYS | RETRY__TRAIT_FORBIDDEN;
-    if ((traits & deciding) == RETRY__TRAIT_KNOWN) /* as nearly always */
+        RETRY__TRAIT_UNKNOWN | RETRY__TRAIT_HARMLESS | RETRY__TRAIT_ALWAYS | RETRY__TRAIT_FORBIDDEN;
+    if ((traits & deciding) == 0) /* as nearly always */
         return RETRY_CAUSE_NONE;
     if ((traits & RETRY__TRAIT_FORBIDDEN) != 0)
         return failure->safety == RETRY_SAFETY_NO ? RETRY_CAUSE_UNSAFE : RETRY_CAUSE_PUSHBACK;
-    if ((traits & RETRY__TRAIT_KNOWN) == 0)
+    if ((traits & RETRY__TRAIT_UNKNOWN) != 0)
         return RETRY_CAUSE_UNKNOWN_REASON;
     if ((traits & RETRY__TRAIT_ALWAYS) != 0)
         return RETRY_CAUSE_ALWAYS;
-    return RETRY_CAUSE_NOT_RETRYABLE;
+    return (traits & RETRY__TRAIT_ALLOWS) != 0 ? RETRY_CAUSE_NONE : RETRY_CAUSE_NOT_RETRYABLE;
 }
 
 /* The delay for an always-retry reason. */
@@ -2097,6 +2185,15 @@ static retry_ms retry__always_delay(const retry_request *request)
 {
     retry_ms interval = request->client ? request->client->always_interval : 0;
     return interval != 0 ? interval : retry__controlled(request->attempts);
+}
+
+/* Fields one by one, as what is built to be pointed to is built in vain where nobody is told. */
+RETRY__COLD void retry__tell(const retry_request *request, const retry_failure *failure,
+                             uint8_t verdict, uint8_t cause, retry_ms delay)
+{
+    const retry_client *client = request->client;
+    retry_decision decision = retry__decision(verdict, cause, delay);
+    client->observe(client->observe_context, request, failure, &decision);
 }
 
 /* The delay, or the server's order in its place, which restarts the policies' curve. */
@@ -2107,50 +2204,51 @@ RETRY__HOT retry_ms retry__obey(retry_request *request, const retry_failure *fai
         request->retry__since_order = 1;
         return failure->retry_after;
     }
-    if (request->retry__since_order != 0 && request->retry__since_order != UINT8_MAX)
-        request->retry__since_order++;
+    if (request->retry__since_order != 0)
+        request->retry__since_order = (uint8_t)retry__min(request->retry__since_order + 1u, 255);
     return delay;
 }
 
-/* A retry after so many ms, which the budget may not pay for, and for which the deadline may be too
-   near. `event`: what it is to the budget. */
-RETRY__HOT retry_decision retry__grant(retry_request *request, const retry_failure *failure,
-                                       retry_action action, uint8_t event, retry_time now)
-{
-    retry_ms delay = retry__obey(request, failure, action.delay);
-    if (!retry__account(request, event, failure, now))
-        return retry__decision(RETRY_VERDICT_FAIL, RETRY_CAUSE_BUDGET_EXHAUSTED, delay);
-    if (request->timeout != 0 && retry__add(request->retry__elapsed, delay) >= request->timeout) {
-        retry__account(request, RETRY__BUDGET_REFUND, NULL, now);
-        return retry__decision(RETRY_VERDICT_EXPIRE, RETRY_CAUSE_DEADLINE,
-                               retry__subtract(request->timeout, request->retry__elapsed));
-    }
-    request->attempts = retry__add(request->attempts, 1);
-    request->code_attempts = retry__add(request->code_attempts, 1);
-    request->last_delay = delay;
-    return retry__decision(RETRY_VERDICT_RETRY, action.cause, delay);
-}
-
-/* What is decided of an action. */
+/* What an action comes to: the budget may not pay for a retry, or the deadline be too near.
+   `event`: what a grant is to the budget. */
 RETRY__HOT retry_decision retry__decide(retry_request *request, const retry_failure *failure,
                                         retry_action action, uint8_t event, retry_time now)
 {
-    const retry_client *client = request->client;
-    retry_decision decision = retry__decision(RETRY_VERDICT_FAIL, action.cause, 0);
+    uint8_t verdict = RETRY_VERDICT_FAIL, cause = action.cause;
+    retry_ms delay = 0;
     if (action.kind == RETRY_ACTION_AFTER) {
-        decision = retry__grant(request, failure, action, event, now);
-    } else {
-        if (event == RETRY__BUDGET_GRANT)
-            retry__account(request, RETRY__BUDGET_REFUSAL, failure, now);
-        if (action.kind == RETRY_ACTION_PENDING)
-            decision.verdict = RETRY_VERDICT_PENDING;
+        delay = retry__obey(request, failure, action.delay);
+        if (!retry__account(request, event, failure, now)) {
+            cause = RETRY_CAUSE_BUDGET_EXHAUSTED;
+        } else if (request->timeout != 0 &&
+                   retry__add(request->retry__elapsed, delay) >= request->timeout) {
+            retry__account(request, RETRY__BUDGET_REFUND, NULL, now);
+            verdict = RETRY_VERDICT_EXPIRE;
+            cause = RETRY_CAUSE_DEADLINE;
+            delay = retry__subtract(request->timeout, request->retry__elapsed);
+        } else {
+            verdict = RETRY_VERDICT_RETRY;
+            retry__increment(&request->attempts);
+            retry__increment(&request->code_attempts);
+            request->last_delay = delay;
+        }
+    } else if (action.kind == RETRY_ACTION_PENDING) {
+        verdict = RETRY_VERDICT_PENDING;
     }
-    request->retry__state = decision.verdict;
-    if (client && client->observe) {
-        const retry_decision told = decision; /* a copy leaves the other in registers */
-        client->observe(client->observe_context, request, failure, &told);
-    }
-    return decision;
+    request->retry__state = verdict;
+    if (request->client && request->client->observe)
+        retry__tell(request, failure, verdict, cause, delay);
+    return retry__decision(verdict, cause, delay);
+}
+
+/* A failure of which no strategy is asked. */
+RETRY__COLD retry_decision retry__unasked(retry_request *request, const retry_failure *failure,
+                                          uint8_t cause, retry_time now)
+{
+    retry_action action = retry_action_none(cause);
+    if (cause == RETRY_CAUSE_ALWAYS)
+        action = retry__action(RETRY_ACTION_AFTER, cause, retry__always_delay(request));
+    return retry__decide(request, failure, action, RETRY__BUDGET_NOTHING, now);
 }
 
 /* A strategy of one's own need not say why it grants, or that it answers later. */
@@ -2176,27 +2274,22 @@ RETRY_API retry_decision retry_orchestrate(retry_request *request, const retry_f
                                            retry_time now)
 {
     const retry_strategy *strategy = retry__strategy(request);
-    uint8_t event = RETRY__BUDGET_NOTHING, traits, cause;
+    uint8_t traits, cause, event = RETRY__BUDGET_GRANT;
     retry_action action;
     if (!failure || !strategy || !strategy->retry_after || !retry__open(request))
         return retry__misuse(request);
     traits = retry__failure_traits(failure);
     retry__record(request, failure, traits, now);
     cause = retry__screen(failure, traits);
-    if (cause == RETRY_CAUSE_NONE) {
-        action = retry__ask(strategy, request, failure, traits, now);
-        if ((traits & RETRY_REASON_FREE) == 0)
-            event = RETRY__BUDGET_GRANT;
-        if (request->retry__state != RETRY_VERDICT_RETRY) { /* the strategy cancelled it */
-            if (event == RETRY__BUDGET_GRANT)
-                retry__account(request, RETRY__BUDGET_REFUSAL, failure, now);
-            return retry__misuse(request);
-        }
-    } else if (cause == RETRY_CAUSE_ALWAYS) {
-        action = retry__action(RETRY_ACTION_AFTER, cause, retry__always_delay(request));
-    } else {
-        action = retry_action_none(cause);
-    }
+    if (cause != RETRY_CAUSE_NONE)
+        return retry__unasked(request, failure, cause, now);
+    action = retry__ask(strategy, request, failure, traits, now);
+    if ((traits & (RETRY__TRAIT_FREE | RETRY__TRAIT_UNSENT)) != 0)
+        event = (traits & RETRY__TRAIT_FREE) != 0 ? RETRY__BUDGET_NOTHING : RETRY__BUDGET_RESUME;
+    else if (action.kind != RETRY_ACTION_AFTER || !retry__open(request))
+        retry__account(request, RETRY__BUDGET_REFUSAL, failure, now);
+    if (!retry__open(request)) /* the strategy cancelled it */
+        return retry__misuse(request);
     return retry__decide(request, failure, action, event, now);
 }
 
@@ -2337,21 +2430,20 @@ RETRY_API bool retry_permitted(const retry_request *request, const retry_failure
 /* A backoff's numbers with their defaults in place of zero. */
 typedef struct retry__numbers {
     retry_ms initial, max;
-    uint32_t factor;
 } retry__numbers;
 
 static retry__numbers retry__resolve(const retry_backoff *backoff)
 {
     retry__numbers numbers;
-    numbers.initial = backoff->initial ? backoff->initial : 1;
+    numbers.initial = backoff->initial + !backoff->initial;
     numbers.max = backoff->max ? backoff->max : UINT32_MAX;
-    numbers.factor = backoff->factor ? retry__max(backoff->factor, RETRY_RATIO(1)) : RETRY_RATIO(2);
     return numbers;
 }
 
-static uint64_t retry__add_64(uint64_t a, uint64_t b)
+RETRY__WRAPS static uint64_t retry__add_64(uint64_t a, uint64_t b)
 {
-    return a > UINT64_MAX - b ? UINT64_MAX : a + b;
+    uint64_t sum = a + b;
+    return sum < a ? UINT64_MAX : sum;
 }
 
 /* a * b of 32.32 fixed point, rounded. */
@@ -2381,8 +2473,14 @@ static uint32_t retry__power(uint32_t value, uint64_t ratio, uint32_t n)
     return retry__narrow(retry__add_64(result, 0x80000000u) >> 32);
 }
 
+static uint64_t retry__factor(const retry_backoff *backoff)
+{
+    uint32_t factor = backoff->factor ? backoff->factor : RETRY_RATIO(2);
+    return (uint64_t)retry__max(factor, RETRY_RATIO(1)) << 16;
+}
+
 /* The delay before the cap and jitter. */
-static retry_ms retry__curve(const retry_backoff *backoff, uint32_t n)
+RETRY__COLD retry_ms retry__curve(const retry_backoff *backoff, uint32_t n)
 {
     retry__numbers numbers = retry__resolve(backoff);
     switch (backoff->curve) {
@@ -2405,16 +2503,19 @@ static retry_ms retry__curve(const retry_backoff *backoff, uint32_t n)
     default:
         break;
     }
-    return retry__power(numbers.initial, (uint64_t)numbers.factor << 16, n);
+    return retry__power(numbers.initial, retry__factor(backoff), n);
 }
 
 /* The delay before jitter. Doubling, the usual curve, is a shift. */
 RETRY__HOT retry_ms retry__base(const retry_backoff *backoff, uint32_t n)
 {
     retry__numbers numbers = retry__resolve(backoff);
-    if (backoff->curve != RETRY_CURVE_EXPONENTIAL || numbers.factor != RETRY_RATIO(2))
+    if (backoff->curve != RETRY_CURVE_EXPONENTIAL ||
+        (backoff->factor != 0 && backoff->factor != RETRY_RATIO(2)))
         return retry__min(retry__curve(backoff, n), numbers.max);
-    return n < 32 && numbers.initial <= numbers.max >> n ? numbers.initial << n : numbers.max;
+    if (n >= 32 || numbers.initial > numbers.max >> n)
+        return numbers.max;
+    return numbers.initial << n;
 }
 
 RETRY_API retry_ms retry_backoff_base(const retry_backoff *backoff, uint32_t attempt)
@@ -2422,27 +2523,51 @@ RETRY_API retry_ms retry_backoff_base(const retry_backoff *backoff, uint32_t att
     return backoff ? retry__base(backoff, attempt) : 0;
 }
 
-/* The delay with jitter: a draw from the range that it makes of the base. */
+typedef struct retry__span {
+    retry_ms low, high;
+} retry__span;
+
+static uint32_t retry__triple(uint32_t x)
+{
+    return retry__add(x, retry__add(x, x));
+}
+
+/* What a jitter other than FULL draws from. */
+RETRY__COLD retry__span retry__other_span(const retry_backoff *backoff, uint32_t attempt,
+                                          retry_ms previous)
+{
+    retry__span span;
+    if (backoff->jitter == RETRY_JITTER_DECORRELATED) {
+        retry__numbers numbers = retry__resolve(backoff);
+        span.low = retry__min(numbers.initial, numbers.max);
+        span.high = retry__min(retry__triple(retry__max(previous, span.low)), numbers.max);
+    } else {
+        span.high = retry__base(backoff, attempt);
+        span.low = span.high;
+        if (backoff->jitter == RETRY_JITTER_EQUAL) {
+            span.low >>= 1;
+        } else if (backoff->jitter == RETRY_JITTER_SPREAD) {
+            retry_ms swing = retry__scale(span.high, backoff->spread);
+            span.low = retry__subtract(span.low, swing);
+            span.high = retry__add(span.high, swing);
+        }
+    }
+    span.low = retry__max(span.low, backoff->min);
+    return span;
+}
+
+/* The delay with jitter. */
 RETRY__HOT retry_ms retry__delay(const retry_backoff *backoff, uint32_t attempt, retry_ms previous,
                                  uint32_t random)
 {
-    bool curved = backoff->jitter != RETRY_JITTER_DECORRELATED;
-    retry_ms high = curved ? retry__base(backoff, attempt) : 0, low = high;
-    if (backoff->jitter == RETRY_JITTER_FULL) {
-        low = 0;
-    } else if (backoff->jitter == RETRY_JITTER_EQUAL) {
-        low = high >> 1;
-    } else if (backoff->jitter == RETRY_JITTER_DECORRELATED) {
-        retry__numbers numbers = retry__resolve(backoff);
-        low = retry__min(numbers.initial, numbers.max);
-        high = retry__min(retry__multiply(retry__max(previous, low), 3), numbers.max);
-    } else if (backoff->jitter == RETRY_JITTER_SPREAD) {
-        retry_ms swing = retry__scale(high, backoff->spread);
-        low = retry__subtract(high, swing);
-        high = retry__add(high, swing);
+    retry__span span;
+    if (backoff->jitter != RETRY_JITTER_FULL) {
+        span = retry__other_span(backoff, attempt, previous);
+    } else {
+        span.low = backoff->min;
+        span.high = retry__base(backoff, attempt);
     }
-    low = retry__max(low, backoff->min);
-    return retry__pick(low, retry__max(low, high), random);
+    return retry__pick(span.low, retry__max(span.low, span.high), random);
 }
 
 RETRY_API retry_ms retry_backoff_delay(const retry_backoff *backoff, uint32_t attempt,
@@ -2464,8 +2589,8 @@ RETRY_API retry_ms retry_phase(const void *identity, size_t length, retry_ms per
 /* >>policy */
 
 /* The delay, raised to what the server wants as far as the policy lets it. */
-static retry_ms retry__raise(const retry_policy *policy, const retry_request *request,
-                             retry_ms wanted, retry_ms delay)
+RETRY__COLD retry_ms retry__raise(const retry_policy *policy, const retry_request *request,
+                                  retry_ms wanted, retry_ms delay)
 {
     if (policy->retry_after_max != 0)
         wanted = retry__min(wanted, policy->retry_after_max);
@@ -2683,8 +2808,7 @@ static bool retry__budget_throttle(retry_budget *budget, uint8_t event,
                                    const retry_failure *failure)
 {
     uint32_t cost = retry__budget_cost(&budget->options, failure);
-    if (event == RETRY__BUDGET_RESUME || /* charged when the strategy was asked */
-        (retry__traits(failure->reason) & RETRY__TRAIT_UNSENT) != 0)
+    if (event == RETRY__BUDGET_RESUME)
         cost = 0;
     return retry__budget_charge(budget, cost) > budget->options.floor;
 }
@@ -2939,14 +3063,22 @@ static bool retry__kv_known(uint16_t status)
     return false;
 }
 
+/* A status that is no reason to retry. */
+RETRY__COLD retry_failure retry__kv_final(uint16_t status, bool known)
+{
+    retry_failure failure = retry__failure(RETRY_REASON_NONE, status);
+    failure.unknown = !known;
+    return failure;
+}
+
 RETRY_API retry_failure retry_classify_kv(uint16_t status, uint8_t opcode)
 {
-    retry_failure failure = retry__failure(retry__kv_reason(status, opcode), status);
-    if (failure.reason == RETRY_REASON_NONE)
-        failure.unknown = !retry__kv_known(status);
-    else if (opcode >= 0x50 && opcode <= 0x67) /* DCP's */
-        failure.reason = RETRY_REASON_NONE;
-    return failure;
+    retry_reason reason = retry__kv_reason(status, opcode);
+    if (reason == RETRY_REASON_NONE)
+        return retry__kv_final(status, retry__kv_known(status));
+    if (opcode >= 0x50 && opcode <= 0x67) /* DCP's */
+        return retry__kv_final(status, true);
+    return retry__failure(reason, status);
 }
 
 RETRY_API retry_failure retry_classify_query(uint32_t code, const char *message, size_t length,
@@ -3366,20 +3498,243 @@ enum {
     RETRY__ANSWERED /* somebody is there, if only to say no */
 };
 
-__attribute__((unused)) static uint8_t retry__outcome(const retry_failure *failure)
+#define RETRY__REASONS_SICK                                                      \
+    (RETRY__BIT(ATTEMPT_TIMED_OUT) | RETRY__BIT(SOCKET_CLOSED_WHILE_IN_FLIGHT) | \
+     RETRY__BIT(SOCKET_NOT_AVAILABLE) | RETRY__BIT(SERVICE_NOT_AVAILABLE) |      \
+     RETRY__BIT(NODE_NOT_AVAILABLE) | RETRY__BIT(SERVER_ERROR))
+
+/* Masks and not traits, whose table gates alone would bring along. */
+static uint8_t retry__outcome(const retry_failure *failure)
 {
+    uint32_t bit;
     if (!failure)
         return RETRY__ANSWERED;
-    if (failure->reason == RETRY_REASON_CIRCUIT_BREAKER_OPEN ||
-        failure->reason == RETRY_REASON_CLIENT_THROTTLED)
+    bit = failure->reason < RETRY_REASON_COUNT ? (uint32_t)1 << failure->reason : 0;
+    if ((bit & (RETRY__BIT(CIRCUIT_BREAKER_OPEN) | RETRY__BIT(CLIENT_THROTTLED))) != 0)
         return RETRY__IGNORED;
-    if (failure->timeout || (retry__traits(failure->reason) & RETRY__TRAIT_SICK) != 0)
-        return RETRY__SICK;
-    return RETRY__ANSWERED;
+    return failure->timeout || (bit & RETRY__REASONS_SICK) != 0 ? RETRY__SICK : RETRY__ANSWERED;
 }
 
-/* (implementation: rate: begin) */
-/* (implementation: rate: end) */
+/* >>rate */
+
+#define RETRY__RATE_SEND UINT32_C(1000000) /* millionths */
+
+/* A `now` that is behind by more ms than a budget's may be, but not by more than this, is that of a
+   clock which was set back: the rate goes on from there. Any other is later. */
+#define RETRY__RATE_BEHIND (UINT32_C(1) << 27)
+
+/* ms by which this call alone moves the rate's clock. */
+RETRY__WRAPS static retry_ms retry__rate_passed(retry_rate *rate, uint32_t now)
+{
+    uint32_t seen = retry__load(&rate->retry__clock);
+    uint32_t behind = seen - now;
+    if (behind <= RETRY__BUDGET_BEHIND || !retry__swap(&rate->retry__clock, &seen, now))
+        return 0;
+    return behind <= RETRY__RATE_BEHIND ? 0 : now - seen;
+}
+
+/* Puts what the limit makes in `passed` ms into the bucket, which holds what it makes in a second,
+   or one send, then takes `cost` if it is there. Returns how much of that is missing, in
+   millionths. */
+RETRY__HOT uint32_t retry__rate_take(retry_rate *rate, uint32_t limit, retry_ms passed,
+                                     uint32_t cost)
+{
+    uint32_t capacity = retry__min(retry__max(limit, 1000), UINT32_MAX / 1000) * 1000;
+    uint32_t earned = retry__multiply(limit, passed);
+    uint32_t tokens = retry__load(&rate->retry__tokens), full;
+    do {
+        full = retry__min(retry__add(tokens, earned), capacity);
+    } while (!retry__swap(&rate->retry__tokens, &tokens, full < cost ? full : full - cost));
+    return retry__subtract(cost, full);
+}
+
+/* x / y for a y above 0, bit by bit. */
+static uint32_t retry__quotient(uint32_t x, uint32_t y)
+{
+    uint32_t quotient = 0, bit = 1;
+    for (; y <= x >> 1; y <<= 1)
+        bit <<= 1;
+    for (; bit != 0; bit >>= 1) {
+        if (x >= y) {
+            x -= y;
+            quotient += bit;
+        }
+        y >>= 1;
+    }
+    return quotient;
+}
+
+RETRY_API retry_ms retry_rate_ask(retry_rate *rate, retry_time now)
+{
+    uint32_t limit = rate ? retry__load_ordered(&rate->retry__limit) : 0, missing;
+    retry_ms passed;
+    if (limit == 0)
+        return 0;
+    passed = retry__rate_passed(rate, (uint32_t)now);
+    missing = retry__rate_take(rate, limit, passed, RETRY__RATE_SEND);
+    return missing != 0 ? retry__quotient(missing - 1, limit) + 1 : 0;
+}
+
+/* x / 500: half of retry__thousandth's shift, and as exact. */
+static uint32_t retry__half_second(uint32_t x)
+{
+    return (uint32_t)(((uint64_t)x * 274877907) >> 37);
+}
+
+/* How many half seconds began between two instants. Before these wrap there are 8,589,935, the last
+   one cut short. */
+static uint32_t retry__half_seconds(uint32_t from, uint32_t to)
+{
+    uint32_t first = retry__half_second(from), last = retry__half_second(to);
+    return last >= first ? last - first : last + 8589935 - first;
+}
+
+/* Counts responses. The first of a half second ends the time before it: the rate of that goes into
+   the measured one. Returns the ms since the last report. */
+RETRY__WRAPS static retry_ms retry__rate_measure(retry_rate *rate, uint32_t responses)
+{
+    uint32_t from = rate->retry__reported, to = retry__load(&rate->retry__clock), halves, fresh;
+    retry_ms passed = from - to <= RETRY__RATE_BEHIND ? 0 : to - from;
+    rate->retry__reported = to;
+    rate->retry__count = retry__min(rate->retry__count + responses, 500000);
+    halves = retry__half_seconds(to - passed, to);
+    if (halves != 0) {
+        fresh = retry__quotient(rate->retry__count * 8000, halves);
+        rate->retry__measured = retry__scale(fresh, RETRY_RATIO(0.8)) +
+                                retry__scale(rate->retry__measured, RETRY_RATIO(0.2));
+        rate->retry__count = 0;
+    }
+    return passed;
+}
+
+/* The largest number below 2^19 whose cube is at most x. */
+static uint32_t retry__cube_root(uint64_t x)
+{
+    uint64_t root = 0, bit = UINT32_C(1) << 18;
+    for (; bit != 0; bit >>= 1) {
+        uint64_t next = root + bit;
+        if (next * next * next <= x)
+            root = next;
+    }
+    return (uint32_t)root;
+}
+
+/* 0.4 * x^3 for x seconds, both in 4000ths, x up to 2^21 of them: 879609 is 2^45 * 0.4 / 4000^2,
+   rounded. */
+static uint32_t retry__rate_cubic(uint32_t seconds)
+{
+    uint64_t x = seconds;
+    return retry__narrow((((x * x * x) >> 20) * 879609) >> 25);
+}
+
+/* A limit in thousandths from one in 2000ths, not below the lowest. */
+static uint32_t retry__rate_bound(const retry_rate *rate, uint32_t limit)
+{
+    return retry__max((limit + 1) >> 1, rate->min ? rate->min : 500);
+}
+
+/* The limit after throttled reports, from which the curve begins anew. */
+static uint32_t retry__rate_cut(retry_rate *rate, uint32_t limit, uint32_t times)
+{
+    if (limit == 0)
+        limit = UINT32_MAX;
+    for (; times != 0; times--) {
+        rate->retry__peak = retry__min(rate->retry__measured, retry__multiply(limit, 4));
+        limit = retry__rate_bound(rate, retry__scale(rate->retry__peak, RETRY_RATIO(0.7 / 2)));
+    }
+    rate->retry__return = UINT32_MAX; /* worked out when it is needed: cuts come in bursts */
+    rate->retry__since = 0;
+    return limit;
+}
+
+/* The limit after any other report: peak + 0.4 * (since - return)^3, twice the measured rate at
+   most. At first it is 0.7 * peak, so `return` is the cube root of 0.75 * peak; 12,000,000 is
+   0.75 * 4000^2. */
+static uint32_t retry__rate_grow(retry_rate *rate, retry_ms passed)
+{
+    uint32_t since, limit = rate->retry__peak;
+    if (rate->retry__return == UINT32_MAX)
+        rate->retry__return = retry__cube_root((uint64_t)limit * 12000000);
+    rate->retry__since = retry__min(retry__add(rate->retry__since, passed), UINT32_C(1) << 19);
+    since = rate->retry__since * 4;
+    if (since < rate->retry__return)
+        limit = retry__subtract(limit, retry__rate_cubic(rate->retry__return - since));
+    else
+        limit = retry__add(limit, retry__rate_cubic(since - rate->retry__return));
+    return retry__rate_bound(rate, retry__min(limit >> 1, rate->retry__measured));
+}
+
+/* A rate's inbox: how many reports wait while a thread is at others, and how many of them were
+   throttled. 127 cuts bring any limit down to the lowest. */
+#define RETRY__RATE_REPORTS UINT32_C(0x00ffffff)
+#define RETRY__RATE_THROTTLED UINT32_C(0x7f000000)
+#define RETRY__RATE_ONE_THROTTLED (UINT32_C(1) << 24)
+#define RETRY__RATE_BUSY UINT32_C(0x80000000)
+
+/* The inbox with a report more. */
+static uint32_t retry__rate_post(uint32_t inbox, bool throttled)
+{
+    if ((inbox & RETRY__RATE_REPORTS) != RETRY__RATE_REPORTS)
+        inbox++;
+    if (throttled && (inbox & RETRY__RATE_THROTTLED) != RETRY__RATE_THROTTLED)
+        inbox += RETRY__RATE_ONE_THROTTLED;
+    return inbox;
+}
+
+/* Takes what came in meanwhile. 0: nothing did, and another thread may be at the next. */
+static uint32_t retry__rate_collect(retry_rate *rate)
+{
+    uint32_t seen = retry__load(&rate->retry__inbox);
+    while (!retry__swap_ordered(&rate->retry__inbox, &seen,
+                                seen == RETRY__RATE_BUSY ? 0 : RETRY__RATE_BUSY))
+        continue;
+    return seen - RETRY__RATE_BUSY;
+}
+
+/* What the reports make of the limit. */
+static void retry__rate_learn(retry_rate *rate, uint32_t reports, uint32_t now)
+{
+    uint32_t throttled = reports >> 24;
+    uint32_t limit = retry__load(&rate->retry__limit), next;
+    retry_ms earning, passed;
+    if (!rate->retry__begun) {
+        rate->retry__begun = true;
+        rate->retry__reported = now;
+        retry__store(&rate->retry__clock, now);
+    }
+    earning = retry__rate_passed(rate, now);
+    passed = retry__rate_measure(rate, reports & RETRY__RATE_REPORTS);
+    if (limit == 0 && throttled == 0)
+        return;
+    next = throttled ? retry__rate_cut(rate, limit, throttled) : retry__rate_grow(rate, passed);
+    retry__rate_take(rate, limit, earning, 0);
+    retry__swap_ordered(&rate->retry__limit, &limit, next); /* no other thread changes it */
+}
+
+RETRY_API void retry_rate_report(retry_rate *rate, const retry_failure *failure, retry_time now)
+{
+    bool throttled = failure && failure->throttle;
+    uint32_t seen, next;
+    if (!rate || retry__outcome(failure) == RETRY__IGNORED)
+        return;
+    seen = retry__load(&rate->retry__inbox);
+    do {
+        next = seen == 0 ? RETRY__RATE_BUSY : retry__rate_post(seen, throttled);
+    } while (!retry__swap_ordered(&rate->retry__inbox, &seen, next));
+    if (seen != 0) /* the thread that is at others sees to this one, too */
+        return;
+    next = retry__rate_post(0, throttled);
+    do {
+        retry__rate_learn(rate, next, (uint32_t)now);
+        next = retry__rate_collect(rate);
+    } while (next != 0);
+}
+
+RETRY_API uint32_t retry_rate_get(const retry_rate *rate)
+{
+    uint32_t limit = rate ? retry__load(&rate->retry__limit) : 0;
+    return limit ? limit : UINT32_MAX;
+}
 
 /* >>window */
 
@@ -4004,8 +4359,118 @@ RETRY_API uint32_t retry_hedge_won(retry_hedge *hedge)
     return --hedge->in_flight;
 }
 
-/* (implementation: aimd: begin) */
-/* (implementation: aimd: end) */
+/* >>aimd */
+
+/* A limit within max and min as they are now. One that has not fallen yet is 0. */
+static uint32_t retry__aimd_within(const retry_aimd *aimd, uint32_t limit)
+{
+    uint32_t max = retry__load(&aimd->max), min = retry__load(&aimd->min);
+    if (max == 0)
+        max = 2;
+    return limit == 0 ? max : retry__min(retry__max(limit, retry__max(min, 1)), max);
+}
+
+RETRY_API uint32_t retry_aimd_limit(const retry_aimd *aimd)
+{
+    return aimd ? retry__aimd_within(aimd, retry__load(&aimd->retry__limit)) : UINT32_MAX;
+}
+
+/* ms since an instant. A clock up to 2^27 ms behind was set back, or is another thread's, and has
+   to catch up; any other is later. */
+RETRY__WRAPS static retry_ms retry__aimd_passed(uint32_t instant, uint32_t now)
+{
+    return instant - now <= UINT32_C(1) << 27 ? 0 : now - instant;
+}
+
+#define RETRY__AIMD_COOLDOWN (UINT32_C(1) << 30) /* ms at most */
+
+/* Whether the cooldown after an instant is over; if so the instant is now, by this call alone. */
+static bool retry__aimd_claim(const retry_aimd *aimd, uint32_t *instant, uint32_t now)
+{
+    retry_ms cooldown = aimd->cooldown ? aimd->cooldown : 5000;
+    uint32_t seen = retry__load(instant);
+    return retry__aimd_passed(seen, now) > retry__min(cooldown, RETRY__AIMD_COOLDOWN) &&
+           retry__swap(instant, &seen, now);
+}
+
+/* Brings up an instant that is long past, lest it come round again. */
+RETRY__WRAPS static void retry__aimd_age(uint32_t *instant, uint32_t now)
+{
+    uint32_t seen = retry__load(instant);
+    if (retry__aimd_passed(seen, now) > 2 * RETRY__AIMD_COOLDOWN)
+        retry__swap(instant, &seen, now - RETRY__AIMD_COOLDOWN - 1);
+}
+
+/* What a fall leaves: less than before, as a ratio is below 1. RETRY_RATIO rounds, so half of its
+   unit is added, but a quarter of one at most: 0.9 of 10 is 9, half of a million half a million. */
+static uint32_t retry__aimd_less(const retry_aimd *aimd, uint32_t limit)
+{
+    uint32_t ratio = aimd->decrease ? aimd->decrease : RETRY_RATIO(0.5);
+    uint32_t before = retry__aimd_within(aimd, limit), less;
+    ratio = retry__min(ratio, RETRY_RATIO(0.999));
+    less = (uint32_t)(((uint64_t)before * ratio * 2 + retry__min(before, 0x7fff)) >> 17);
+    return retry__aimd_within(aimd, retry__max(less, 1));
+}
+
+/* The first fall finds no instants: the thread that sets a limit has it. */
+static void retry__aimd_fall(retry_aimd *aimd, uint32_t limit, uint32_t now)
+{
+    bool first = limit == 0;
+    if (first)
+        retry__store(&aimd->retry__fell, now);
+    else if (!retry__aimd_claim(aimd, &aimd->retry__fell, now))
+        return;
+    retry__store(&aimd->retry__changed, now);
+    while (!retry__swap_ordered(&aimd->retry__limit, &limit, retry__aimd_less(aimd, limit)) &&
+           !first)
+        continue;
+}
+
+static void retry__aimd_rise(retry_aimd *aimd, uint32_t limit, uint32_t in_use, uint32_t now)
+{
+    uint32_t before = retry__aimd_within(aimd, limit);
+    uint32_t more = retry__add(before, aimd->increase ? aimd->increase : 1);
+    uint32_t after = retry__aimd_within(aimd, more);
+    if (after > before && in_use >= before - (before >> 1) &&
+        retry__aimd_claim(aimd, &aimd->retry__changed, now))
+        retry__swap_ordered(&aimd->retry__limit, &limit, after); /* unless it fell meanwhile */
+}
+
+enum { RETRY__AIMD_STAY, RETRY__AIMD_FALL, RETRY__AIMD_RISE };
+
+/* What a report means for the limit. */
+static uint8_t retry__aimd_verdict(const retry_failure *failure)
+{
+    uint8_t outcome = retry__outcome(failure);
+    if (outcome == RETRY__IGNORED)
+        return RETRY__AIMD_STAY;
+    if (failure && failure->throttle)
+        return RETRY__AIMD_FALL;
+    if (outcome == RETRY__ANSWERED)
+        return RETRY__AIMD_RISE;
+    if (failure->reason == RETRY_REASON_SERVER_ERROR && !failure->timeout)
+        return RETRY__AIMD_STAY;
+    return RETRY__AIMD_FALL;
+}
+
+RETRY_API uint32_t retry_aimd_report(retry_aimd *aimd, const retry_failure *failure,
+                                     uint32_t in_use, retry_time now)
+{
+    uint8_t verdict = retry__aimd_verdict(failure);
+    uint32_t limit;
+    if (!aimd)
+        return UINT32_MAX;
+    limit = retry__load_ordered(&aimd->retry__limit);
+    if (verdict == RETRY__AIMD_FALL) {
+        retry__aimd_fall(aimd, limit, (uint32_t)now);
+    } else if (limit != 0) {
+        retry__aimd_age(&aimd->retry__fell, (uint32_t)now);
+        retry__aimd_age(&aimd->retry__changed, (uint32_t)now);
+        if (verdict == RETRY__AIMD_RISE)
+            retry__aimd_rise(aimd, limit, in_use, (uint32_t)now);
+    }
+    return retry_aimd_limit(aimd);
+}
 
 /* >>scopes */
 
@@ -4354,16 +4819,19 @@ RETRY_API bool retry_parse_duration(const char *text, size_t length, retry_ms *d
 #undef RETRY__BIT
 #undef RETRY__REASONS_UNSENT
 #undef RETRY__REASONS_SICK
-/* (undefs: rate: begin) */
-/* (undefs: rate: end) */
+#undef RETRY__RATE_SEND
+#undef RETRY__RATE_BEHIND
+#undef RETRY__RATE_REPORTS
+#undef RETRY__RATE_THROTTLED
+#undef RETRY__RATE_ONE_THROTTLED
+#undef RETRY__RATE_BUSY
 #undef RETRY__WINDOW_ALL
 #undef RETRY__WINDOW_MARKED
 #undef RETRY__WINDOW_COUNTS
 #undef RETRY__WINDOW_FULL
 #undef RETRY__WINDOW_HALVES
 #undef RETRY__WINDOW_EMPTIED
-/* (undefs: aimd: begin) */
-/* (undefs: aimd: end) */
+#undef RETRY__AIMD_COOLDOWN
 #undef RETRY__SCOPE_REACH
 #undef RETRY__POLICY_PRESETS
 #undef RETRY__BUDGET_PRESETS

@@ -3,6 +3,7 @@
 #ifndef ERRMAP_FIXTURE_H
 #define ERRMAP_FIXTURE_H
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -68,6 +69,42 @@ FIXTURE_API fixture fixture_load(const char *path)
 FIXTURE_API void fixture_free(fixture f)
 {
     free(f.text);
+}
+
+/* The same text with so many blanks on both sides of what stands between strings and primitives. A
+   caret outside of strings, by which tests mark a place, stays right before what it marks. */
+FIXTURE_API fixture fixture_spread(const char *text, size_t length, size_t blanks)
+{
+    static const char white[] =
+        "\n      \t    \r       "; /* runs of spaces of odd and even length */
+    char *const buffer = (char *)fixture_allocate((length + 1) * (2 * blanks + 1));
+    bool string = false, caret = false;
+    size_t end = 0, i, j;
+    fixture spread;
+    for (i = 0; i < length; i++) {
+        const bool sign = !string && memchr("{}[]:,", text[i], 6) != NULL;
+        if (text[i] == '^' && !string && !caret) {
+            caret = true;
+            continue;
+        }
+        for (j = 0; sign && j < blanks; j++)
+            buffer[end++] = white[j % (sizeof white - 1)];
+        if (caret)
+            buffer[end++] = '^';
+        caret = false;
+        buffer[end++] = text[i];
+        for (j = 0; sign && j < blanks; j++)
+            buffer[end++] = white[j % (sizeof white - 1)];
+        if (string && text[i] == '\\' && i + 1 < length)
+            buffer[end++] = text[++i];
+        else if (text[i] == '"')
+            string = !string;
+    }
+    if (caret)
+        buffer[end++] = '^';
+    spread = fixture_copy(buffer, end);
+    free(buffer);
+    return spread;
 }
 
 /* 16 bits of chance, the same in every run; the state starts as the caller likes. */

@@ -195,12 +195,13 @@ static const struct {
     {ERRMAP_SPEC_EXPONENTIAL, 2, 0, 0, 31, 2147483648u},
     {ERRMAP_SPEC_EXPONENTIAL, 2, 0, 0, 32, UINT32_MAX},
     {ERRMAP_SPEC_EXPONENTIAL, 65535, 0, 0, 2, 4294836225u},
+    /* RFC 0013 requires an interval; 1.0 took none for 1 ms, for ever */
     {ERRMAP_SPEC_CONSTANT, 0, 0, 0, 0, 0},
-    {ERRMAP_SPEC_CONSTANT, 0, 0, 0, 1, 1},
-    {ERRMAP_SPEC_LINEAR, 0, 5, 0, 0, 5},
-    {ERRMAP_SPEC_LINEAR, 0, 5, 0, 7, 1},
-    {ERRMAP_SPEC_EXPONENTIAL, 0, 5, 0, 1, 1},
-    {ERRMAP_SPEC_EXPONENTIAL, 0, 5, 3, 7, 1},
+    {ERRMAP_SPEC_CONSTANT, 0, 5, 0, 1, 0},
+    {ERRMAP_SPEC_LINEAR, 0, 5, 0, 0, 0},
+    {ERRMAP_SPEC_LINEAR, 0, 5, 0, 7, 0},
+    {ERRMAP_SPEC_EXPONENTIAL, 0, 5, 0, 0, 0},
+    {ERRMAP_SPEC_EXPONENTIAL, 0, 5, 3, 7, 0},
     {ERRMAP_SPEC_NONE, 1000, 2000, 0, 0, 0},
     {ERRMAP_SPEC_NONE, 1000, 2000, 0, 5, 0},
     {4, 1000, 2000, 0, 5, 0},
@@ -390,6 +391,7 @@ static void test_fallback(void)
     const errmap_entry entry = spec(ERRMAP_SPEC_CONSTANT, 100, 100, 0, 0);
     const errmap_entry bare = spec(ERRMAP_SPEC_NONE, 100, 100, 0, 0);
     const errmap_entry foreign = spec(9, 100, 100, 0, 0);
+    const errmap_entry hasty = spec(ERRMAP_SPEC_CONSTANT, 0, 100, 0, 50); /* no interval */
     errmap map;
     errmap_strategy strategy = ERRMAP_STRATEGY(&map, &seventy_seven);
     retry_failure failure = failure_of(RETRY_REASON_KV_TEMPORARY_FAILURE, 0x700);
@@ -409,10 +411,12 @@ static void test_fallback(void)
     CHECK_EQUAL(77, retry_orchestrate(&request, &failure, 0).delay);
     map.entries = &foreign;
     CHECK_EQUAL(77, retry_orchestrate(&request, &failure, 0).delay);
+    map.entries = &hasty;
+    CHECK_EQUAL(77, retry_orchestrate(&request, &failure, 0).delay);
     strategy.map = NULL;
     CHECK_EQUAL(77, retry_orchestrate(&request, &failure, 0).delay);
     strategy.fallback = NULL;
-    CHECK_RANGE(1, 128, retry_orchestrate(&request, &failure, 0).delay);
+    CHECK_RANGE(1, 256, retry_orchestrate(&request, &failure, 0).delay);
     strategy.fallback = &hollow;
     CHECK_EQUAL(RETRY_CAUSE_MISUSE, retry_orchestrate(&request, &failure, 0).cause);
 }

@@ -229,7 +229,7 @@ static void *report_late(void *context)
         if (worker->number == 0) {
             retry_breaker_reset(&breaker, 0);
             together();
-            for (i = 1; i < CHANGES / 2; i++) {
+            for (i = 1; i <= (CHANGES - 1) / 4; i++) { /* opened, probed, closed and reset */
                 attempt(&sick, i);
                 worker->wrong += retry_breaker_state(&breaker, i) != RETRY_BREAKER_OPEN;
                 attempt(NULL, i + 1);

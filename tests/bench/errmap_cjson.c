@@ -1,4 +1,4 @@
-/* cJSON's part of bench_errmap. */
+/* cJSON's part of bench_errmap_cjson. */
 #include "errmap_peer.h"
 
 #include <cjson/cJSON.h>
@@ -16,7 +16,7 @@ static uint32_t attributes_of(const cJSON *array)
     return bits;
 }
 
-size_t bench_cjson(const char *text, size_t length)
+size_t bench_parse(const char *text, size_t length)
 {
     cJSON *const root = cJSON_ParseWithLength(text, length);
     const cJSON *error;

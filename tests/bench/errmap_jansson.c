@@ -1,4 +1,4 @@
-/* jansson's part of bench_errmap. */
+/* jansson's part of bench_errmap_jansson. */
 #include "errmap_peer.h"
 
 #include <jansson.h>
@@ -17,7 +17,7 @@ static uint32_t attributes_of(json_t *array)
     return bits;
 }
 
-size_t bench_jansson(const char *text, size_t length)
+size_t bench_parse(const char *text, size_t length)
 {
     json_t *const root = json_loadb(text, length, 0, NULL);
     json_t *const errors = json_object_get(root, "errors");

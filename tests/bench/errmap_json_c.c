@@ -1,4 +1,4 @@
-/* json-c's part of bench_errmap, with its strict flag and its check of UTF-8. */
+/* json-c's part of bench_errmap_json_c, with its strict flag and its check of UTF-8. */
 #include "errmap_peer.h"
 
 #include <json-c/json.h>
@@ -14,7 +14,7 @@ static uint32_t attributes_of(struct json_object *array)
     return bits;
 }
 
-size_t bench_json_c(const char *text, size_t length)
+size_t bench_parse(const char *text, size_t length)
 {
     struct json_tokener *const tokener = json_tokener_new();
     struct json_object *root, *errors = NULL;

@@ -1,5 +1,6 @@
-/* What the peers of bench_errmap share: the table that they fill and what it takes to fill it. Each
-   peer is a shared library of its own, as jansson and json-c have functions of the same name. */
+/* What the parsers share that bench_errmap_PEER measures: the table that they fill and what it
+   takes to fill it. Each is a file and a program of its own, so that all are compiled in the same
+   way, and as jansson and json-c have functions of the same name. */
 #ifndef ERRMAP_PEER_H
 #define ERRMAP_PEER_H
 
@@ -17,9 +18,6 @@ typedef struct bench_entry {
     const char *name;
     uint32_t attributes;
 } bench_entry;
-
-/* Parses a map into a table of its own, sorted by code; the number of entries, 0 if it cannot. */
-typedef size_t bench_parse_fn(const char *text, size_t length);
 
 static inline int bench_code(const char *key)
 {
@@ -55,7 +53,8 @@ static inline size_t bench_sort(bench_entry *entries, size_t count)
 #ifdef __cplusplus
 extern "C" {
 #endif
-bench_parse_fn bench_errmap, bench_jsmn, bench_cjson, bench_jansson, bench_json_c, bench_rapidjson;
+/* Parses a map into a table of its own, sorted by code; the number of entries, 0 if it cannot. */
+size_t bench_parse(const char *text, size_t length);
 #ifdef __cplusplus
 }
 #endif

@@ -1,4 +1,4 @@
-/* RapidJSON's part of bench_errmap, with its check of UTF-8. */
+/* RapidJSON's part of bench_errmap_rapidjson, with its check of UTF-8. */
 #include "errmap_peer.h"
 
 #include <rapidjson/document.h>
@@ -13,7 +13,7 @@ static uint32_t attributes_of(const rapidjson::Value &array)
     return bits;
 }
 
-size_t bench_rapidjson(const char *text, size_t length)
+size_t bench_parse(const char *text, size_t length)
 {
     rapidjson::Document root;
     size_t count = 0;

@@ -45,14 +45,33 @@ object=retry
 flash 900 "a delay (retry_backoff_delay)" retry_backoff_delay
 flash 2350 "a decision (begin, orchestrate, succeed, best effort)" retry_begin_time_32 \
     retry_orchestrate_time_32 retry_succeed_time_32 retry_best_effort_time_32
+breaker="retry_breaker_ask_time_32 retry_breaker_report_time_32 retry_breaker_release_time_32
+    retry_breaker_reset_time_32 retry_breaker_state_time_32 retry_classify_permit"
+throttle="retry_throttle_ask_time_32 retry_throttle_report_time_32"
+# shellcheck disable=SC2086 # one word a function
+{
+    flash 1300 "adaptive rate" retry_rate_ask_time_32 retry_rate_report_time_32 retry_rate_get
+    flash 1150 "circuit breaker" $breaker
+    flash 700 "client-side throttle" $throttle
+    flash 1600 "both of these" $breaker $throttle
+    flash 410 "latency" retry_latency_add retry_latency_get
+    flash 3600 "hedges and a decision" retry_hedge_begin_time_32 retry_hedge_due_time_32 \
+        retry_hedge_failed_time_32 retry_hedge_won_time_32 retry_begin_time_32 \
+        retry_orchestrate_time_32 retry_succeed_time_32 retry_best_effort_time_32
+    flash 730 "AIMD limit" retry_aimd_limit retry_aimd_report_time_32
+    flash 820 "scopes, with their budgets" retry_scope_client_time_32
+    flash 3450 "policies from text, with the strategy" retry_parse_policy_time_32
+    flash 4000 "policies and budgets from text" retry_parse_policy_time_32 retry_parse_budget
+}
 # shellcheck disable=SC2046 # one word a function
-flash 7500 "all of retry.h" $(functions "$dir/retry.o")
+flash 15000 "all of retry.h" $(functions "$dir/retry.o")
 object=errmap # what it calls in retry.h is counted there
-flash 5120 "parse an error map and find in it" errmap_parse errmap_find
+flash 4600 "parse an error map and find in it" errmap_parse errmap_find
 # shellcheck disable=SC2046
 flash 6144 "all of errmap.h" $(functions "$dir/errmap.o")
 
 structs="retry_failure retry_request retry_client retry_policy retry_budget retry_connection retry_nmv
+    retry_rate retry_breaker retry_throttle retry_latency retry_hedge retry_aimd retry_scope
     errmap_entry errmap"
 {
     echo '#include "errmap.h"'
