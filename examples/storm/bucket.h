@@ -20,34 +20,52 @@ static const struct {
     {5, 1.053, 1.053}, {10, 1.099, 1.112}, {20, 1.088, 1.247}, {50, 1.053, 1.874}, {100, 1.0005, 4},
 };
 
+/* What is tried so often. */
+typedef struct bucket_setting {
+    retry_policy policy;
+    retry_budget_options budget;
+    retry_ms timeout; /* of a call (0: none) */
+} bucket_setting;
+
+static bucket_setting brooker(void)
+{
+    bucket_setting setting = {RETRY_POLICY_BEST_EFFORT, bucket, 0};
+    setting.policy.max_attempts = BUCKET_RETRIES + 1;
+    return setting;
+}
+
 /* The attempts of one call, each of which fails with a probability of `rate` percent. */
 static uint32_t bucket_call(retry_request *request, uint32_t rate, dice *chance)
 {
     static const retry_failure failure = {.reason = RETRY_REASON_SERVICE_RESPONSE_CODE_INDICATED};
-    uint32_t attempts = 1;
-    retry_begin(request, 0);
+    uint32_t attempts = 1, now = 0;
+    retry_begin(request, now);
     while (dice_unit(chance) * 100 < rate) {
-        if (retry_orchestrate(request, &failure, 0).verdict != RETRY_VERDICT_RETRY)
+        retry_decision decision = retry_orchestrate(request, &failure, now);
+        if (decision.verdict != RETRY_VERDICT_RETRY)
             return attempts;
+        now += decision.delay;
         attempts++;
     }
-    retry_succeed(request, 0);
+    retry_succeed(request, now);
     return attempts;
 }
 
 /* Attempts per call. Each bucket serves so many calls; 0: there is none. */
-static double bucket_load(uint32_t calls, uint32_t rate, dice *chance)
+static double bucket_load(const bucket_setting *setting, uint32_t calls, uint32_t rate,
+                          dice *chance)
 {
-    retry_policy policy = RETRY_POLICY_BEST_EFFORT;
     retry_client client = {.random = dice_bits, .random_context = chance};
-    retry_request request = {.client = &client, .strategy = &policy.base};
+    retry_request request = {.client = &client,
+                             .strategy = &setting->policy.base,
+                             .timeout = setting->timeout,
+                             .idempotent = true};
     retry_budget budget;
     uint32_t attempts = 0;
-    policy.max_attempts = BUCKET_RETRIES + 1;
     client.budget = calls ? &budget : NULL;
     for (uint32_t i = 0; i < BUCKET_CALLS; i++) {
         if (calls && i % calls == 0)
-            retry_budget_init(&budget, &bucket, 0);
+            retry_budget_init(&budget, &setting->budget, 0);
         attempts += bucket_call(&request, rate, chance);
     }
     return (double)attempts / BUCKET_CALLS;
@@ -67,7 +85,8 @@ static double bucket_predicted(uint32_t calls, uint32_t rate)
 
 static void bucket_size_table(dice *chance)
 {
-    static const uint32_t sizes[] = {10, 100, 1000, BUCKET_CALLS, 0};
+    static const uint32_t sizes[] = {10, 100, 1000, BUCKET_CALLS};
+    const bucket_setting setting = brooker();
     printf("\n3. A bucket of 50 tokens, 1 a retry, 0.1 back for a success: attempts per call,\n"
            "   simulated and (by the arithmetic of retry.h's manual), over %d calls of\n"
            "   up to %d retries each\n\n"
@@ -76,20 +95,50 @@ static void bucket_size_table(dice *chance)
            BUCKET_CALLS, BUCKET_RETRIES);
     for (size_t i = 0; i < COUNT(known_loads); i++) {
         printf("%11" PRIu32 " %%    ", known_loads[i].rate);
-        for (size_t n = 0; n + 1 < COUNT(sizes); n++)
-            printf("  %.3f (%.3f)", bucket_load(sizes[n], known_loads[i].rate, chance),
+        for (size_t n = 0; n < COUNT(sizes); n++)
+            printf("  %.3f (%.3f)", bucket_load(&setting, sizes[n], known_loads[i].rate, chance),
                    bucket_predicted(sizes[n], known_loads[i].rate));
+        printf("\n");
+    }
+}
+
+/* The operator's policy and budget; at most 10 s a call, as some would never give up. */
+static bucket_setting own_bucket(const options *chosen)
+{
+    const own_layer *own = &chosen->own[chosen->own_count - 1];
+    bucket_setting setting = {own->policy, own->budget, 10000};
+    if (chosen->timeout != 0)
+        setting.timeout = chosen->timeout;
+    return setting;
+}
+
+static double own_load(const options *chosen, uint32_t calls, uint32_t rate, dice *chance)
+{
+    const bucket_setting setting = own_bucket(chosen);
+    return bucket_load(&setting, setting.budget.capacity ? calls : 0, rate, chance);
+}
+
+static void own_rows(const options *chosen, dice *chance)
+{
+    static const uint32_t sizes[] = {10, 100, 1000, BUCKET_CALLS};
+    printf("with yours\n");
+    for (size_t i = 0; i < COUNT(known_loads); i++) {
+        printf("%11" PRIu32 " %%    ", known_loads[i].rate);
+        for (size_t n = 0; n < COUNT(sizes); n++)
+            printf("%*.3f", n == 0 ? 7 : 15,
+                   own_load(chosen, sizes[n], known_loads[i].rate, chance));
         printf("\n");
     }
 }
 
 static void brooker_table(dice *chance)
 {
+    const bucket_setting setting = brooker();
     printf("\n   The same as Brooker published it, 100,000 calls to a bucket\n\n"
            "attempts that fail      with it  expected    without  expected\n");
     for (size_t i = 0; i < COUNT(known_loads); i++) {
-        double with = bucket_load(BUCKET_CALLS, known_loads[i].rate, chance);
-        double without = bucket_load(0, known_loads[i].rate, chance);
+        double with = bucket_load(&setting, BUCKET_CALLS, known_loads[i].rate, chance);
+        double without = bucket_load(&setting, 0, known_loads[i].rate, chance);
         bool kept = keeps(with, known_loads[i].with, BUCKET_TOLERANCE);
         kept = keeps(without, known_loads[i].without, BUCKET_TOLERANCE) && kept;
         printf("%11" PRIu32 " %% %17.4f %9.4f %10.4f %9.4f  %s\n", known_loads[i].rate, with,
@@ -204,25 +253,37 @@ static void layers_line(void)
 
 /* ---- The part ------------------------------------------------------------------------------ */
 
-static void bucket_part(const options *chosen)
+static void bucket_data(const options *chosen, dice *chance)
 {
     static const uint32_t sizes[] = {0, 10, 100, 1000, BUCKET_CALLS};
+    const bucket_setting setting = brooker();
     FILE *data = data_file(chosen, "bucket.tsv");
-    dice chance = {chosen->seed};
-    bucket_size_table(&chance);
-    brooker_table(&chance);
-    grpc_line();
-    layers_line();
-    fprintf(data, "rate\tnone\t10\t100\t1000\t100000");
+    fprintf(data, "rate\tnone\t10\t100\t1000\t100000\tyours");
     for (uint32_t rate = 0; rate <= 100; rate += chosen->quick ? 25 : 4) {
         fprintf(data, "\n%" PRIu32, rate);
         for (size_t n = 0; n < COUNT(sizes); n++)
-            fprintf(data, "\t%.4f", bucket_load(sizes[n], rate, &chance));
+            fprintf(data, "\t%.4f", bucket_load(&setting, sizes[n], rate, chance));
+        if (chosen->own_count)
+            fprintf(data, "\t%.4f", own_load(chosen, BUCKET_CALLS, rate, chance));
+        else
+            fprintf(data, "\t-");
         progress(0, "bucket: failure rate %" PRIu32 " %%", rate);
     }
     progress_clear();
     fprintf(data, "\n");
     data_done(data);
+}
+
+static void bucket_part(const options *chosen)
+{
+    dice chance = {chosen->seed};
+    bucket_size_table(&chance);
+    if (chosen->own_count)
+        own_rows(chosen, &chance);
+    brooker_table(&chance);
+    grpc_line();
+    layers_line();
+    bucket_data(chosen, &chance);
 }
 
 #endif /* STORM_BUCKET_H */

@@ -192,6 +192,21 @@ static const contender contenders[] = {
     {"GRPC", RETRY_BACKOFF_GRPC, 0},
 };
 
+enum { CONTENDERS_MAX = COUNT(contenders) + 1 };
+
+/* Those of the table, and the operator's behind them. Returns how many there are. */
+static size_t list_contenders(const options *chosen, contender list[CONTENDERS_MAX])
+{
+    contender *own = &list[COUNT(contenders)];
+    memcpy(list, contenders, sizeof contenders);
+    if (chosen->own_count == 0)
+        return COUNT(contenders);
+    own->name = "yours";
+    own->backoff = chosen->own[chosen->own_count - 1].policy.backoff;
+    own->first = 0;
+    return CONTENDERS_MAX;
+}
+
 /* What the article's simulator gives: ms and writes. The last one is to be reproduced. */
 static const struct {
     uint32_t count;
@@ -220,30 +235,32 @@ static void contention_line(const char *name, const contention_cost *cost,
     if (binding) {
         bool time = keeps(cost->time, expected->time, TIME_TOLERANCE);
         bool writes = keeps(cost->writes, expected->writes, WRITES_TOLERANCE);
-        judgement = time && writes ? "kept" : "MISSED";
+        judgement = time && writes ? "  kept" : "  MISSED";
     }
-    printf(" %8.0f %+6.1f %% %8.0f %8.0f %+6.1f %%  %s\n", expected->time,
+    printf(" %8.0f %+6.1f %% %8.0f %8.0f %+6.1f %%%s\n", expected->time,
            difference(cost->time, expected->time), cost->writes, expected->writes,
            difference(cost->writes, expected->writes), judgement);
 }
 
 /* All contenders among so many clients: a row of the data, and a table if numbers are known. */
-static void contention_compare(FILE *data, uint32_t count, const contention_cost *expected,
-                               dice *chance)
+static void contention_compare(const options *chosen, FILE *data, uint32_t count,
+                               const contention_cost *expected, dice *chance)
 {
+    contender list[CONTENDERS_MAX];
+    size_t listed = list_contenders(chosen, list);
     bool binding = count == article[COUNT(article) - 1].count;
     fprintf(data, "%" PRIu32, count);
     if (expected)
         printf("\n%3" PRIu32 " clients %16s  article   diff. %10s  article   diff.\n", count,
                "time, ms", "writes");
-    for (size_t i = 0; i < COUNT(contenders); i++) {
-        contention_cost cost = contention_measure(&contenders[i], count, RUNS, chance);
+    for (size_t i = 0; i < listed; i++) {
+        contention_cost cost = contention_measure(&list[i], count, RUNS, chance);
         progress((double)count * count * WRITER_WORK, "contention: %" PRIu32 " clients, %s", count,
-                 contenders[i].name);
+                 list[i].name);
         fprintf(data, "\t%.1f\t%.1f", cost.time, cost.writes);
         progress_clear();
         if (expected)
-            contention_line(contenders[i].name, &cost, i < ARTICLE ? &expected[i] : NULL, binding);
+            contention_line(list[i].name, &cost, i < ARTICLE ? &expected[i] : NULL, binding);
     }
     fprintf(data, "\n");
 }
@@ -281,14 +298,16 @@ static double contention_work(const options *chosen)
 
 static void contention_part(const options *chosen)
 {
+    contender list[CONTENDERS_MAX];
+    size_t listed = list_contenders(chosen, list);
     FILE *data = data_file(chosen, "contention.tsv");
     dice chance = {chosen->seed};
     printf("1. Contention: N clients write one row, optimistic locking, means over %d runs\n",
            RUNS);
     article_data(chosen);
     fprintf(data, "clients");
-    for (size_t i = 0; i < COUNT(contenders); i++)
-        fprintf(data, "\t%s time\t%s writes", contenders[i].name, contenders[i].name);
+    for (size_t i = 0; i < listed; i++)
+        fprintf(data, "\t%s time\t%s writes", list[i].name, list[i].name);
     fprintf(data, "\n");
     for (uint32_t count = 10; count <= WRITERS_MAX; count += 10) {
         const contention_cost *expected = NULL;
@@ -297,7 +316,7 @@ static void contention_part(const options *chosen)
                 expected = article[i].costs;
         }
         if (contention_wanted(chosen, count))
-            contention_compare(data, count, expected, &chance);
+            contention_compare(chosen, data, count, expected, &chance);
     }
     data_done(data);
     printf("Tolerances at N = 100: time %d %%, writes %d %%.\n", TIME_TOLERANCE, WRITES_TOLERANCE);

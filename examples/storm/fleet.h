@@ -27,14 +27,13 @@ static uint32_t fleet_busiest(const fleet_bins bins)
 }
 
 /* A service stays away; all of its clients fail at 0, and retry as long as they are watched. */
-static void fleet_retries(fleet_bins bins, uint8_t jitter, dice *chance)
+static void fleet_retries(fleet_bins bins, const retry_backoff *backoff, dice *chance)
 {
-    const retry_backoff backoff = {.jitter = jitter, .initial = 100, .max = 10000};
     for (uint32_t id = 0; id < FLEET; id++) {
         uint64_t at = 0;
         retry_ms delay = 0;
         for (uint32_t retries = 0; at < FLEET_SHOWN; retries++) {
-            delay = retry_backoff_delay(&backoff, retries, delay, dice_bits(chance));
+            delay = retry_backoff_delay(backoff, retries, delay, dice_bits(chance));
             at += delay;
             fleet_call(bins, at);
         }
@@ -96,12 +95,12 @@ static void fleet_row(const char *name, double busiest, uint32_t expected)
 }
 
 /* The mean of the busiest bin over many runs; one alone may be 5 % off. */
-static double fleet_jittered(fleet_bins bins, uint8_t jitter, dice *chance)
+static double fleet_jittered(fleet_bins bins, const retry_backoff *backoff, dice *chance)
 {
     double sum = 0;
     for (int run = 0; run < FLEET_RUNS; run++) {
         memset(bins, 0, sizeof(fleet_bins));
-        fleet_retries(bins, jitter, chance);
+        fleet_retries(bins, backoff, chance);
         sum += fleet_busiest((const uint32_t *)bins);
     }
     return sum / FLEET_RUNS;
@@ -122,27 +121,44 @@ static void fleet_other_rows(dice *chance)
               0);
 }
 
+/* The rows of the jitters, and that of the operator's; their bins stay. */
+static size_t fleet_jitter_rows(const options *chosen, fleet_bins *bins, dice *chance)
+{
+    size_t count = COUNT(fleet_jitters);
+    for (size_t i = 0; i < count; i++) {
+        const retry_backoff backoff = {
+            .jitter = fleet_jitters[i].jitter, .initial = 100, .max = 10000};
+        char name[60];
+        snprintf(name, sizeof name, "retries from 100 ms on, jitter %s", fleet_jitters[i].name);
+        fleet_row(name, fleet_jittered(bins[i], &backoff, chance), fleet_jitters[i].expected);
+    }
+    if (chosen->own_count == 0)
+        return count;
+    fleet_row(
+        "retries, yours",
+        fleet_jittered(bins[count], &chosen->own[chosen->own_count - 1].policy.backoff, chance), 0);
+    return count + 1;
+}
+
 static void fleet_part(const options *chosen)
 {
-    static fleet_bins jittered[COUNT(fleet_jitters)];
+    static fleet_bins bins[COUNT(fleet_jitters) + 1];
     dice chance = {chosen->seed};
     FILE *data = data_file(chosen, "spikes.tsv");
+    size_t rows;
     printf("\n5. Calls in the busiest 10 ms after the same has befallen all clients at once\n\n"
            "%-44s clients  busiest  expected\n",
            "");
-    for (size_t i = 0; i < COUNT(fleet_jitters); i++) {
-        char name[60];
-        snprintf(name, sizeof name, "retries from 100 ms on, jitter %s", fleet_jitters[i].name);
-        fleet_row(name, fleet_jittered(jittered[i], fleet_jitters[i].jitter, &chance),
-                  fleet_jitters[i].expected);
-    }
+    rows = fleet_jitter_rows(chosen, bins, &chance);
     fleet_other_rows(&chance);
     printf("Tolerance: %d %%, of the mean over %d runs.\n", FLEET_TOLERANCE, FLEET_RUNS);
-    fprintf(data, "seconds\tnone\tequal\tfull\tdecorrelated");
+    fprintf(data, "seconds");
+    for (size_t i = 0; i < rows; i++)
+        fprintf(data, "\t%s", i < COUNT(fleet_jitters) ? fleet_jitters[i].name : "yours");
     for (size_t bin = 0; bin < FLEET_SHOWN / FLEET_BIN; bin++) {
         fprintf(data, "\n%.3f", (double)bin * FLEET_BIN / 1000);
-        for (size_t i = 0; i < COUNT(fleet_jitters); i++)
-            fprintf(data, "\t%" PRIu32, jittered[i][bin]);
+        for (size_t i = 0; i < rows; i++)
+            fprintf(data, "\t%" PRIu32, bins[i][bin]);
     }
     fprintf(data, "\n");
     data_done(data);

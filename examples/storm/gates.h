@@ -16,6 +16,9 @@ typedef struct gates {
     uint32_t which;
     retry_breaker breakers[NODES_MAX]; /* one for each node */
     retry_throttle throttle;
+    retry_rate rate;
+    retry_aimd aimd;
+    uint32_t in_use; /* attempts on the wire */
 } gates;
 
 static void gates_begin(gates *g, uint32_t which)
@@ -24,25 +27,32 @@ static void gates_begin(gates *g, uint32_t which)
     for (uint32_t node = 0; node < NODES_MAX; node++)
         g->breakers[node].window = GATE_WINDOW;
     g->throttle.window = GATE_WINDOW;
+    g->aimd.max = AT_ONCE;
 }
 
-/* Whether an attempt may be sent; if not, `failure` is what to tell retry_orchestrate. */
+/* Whether an attempt may be sent; if not, `failure` is what to tell retry_orchestrate, and nothing
+   is to be reported. */
 static bool gates_ask(gates *g, uint32_t node, uint32_t random, uint32_t now, retry_permit *permit,
                       retry_failure *failure)
 {
     static const retry_failure refused = {.reason = RETRY_REASON_CLIENT_THROTTLED};
     *failure = refused;
+    if (g->which & GATE_RATE)
+        failure->retry_after = retry_rate_ask(&g->rate, now);
+    if (failure->retry_after != 0)
+        return false;
     if (g->which & GATE_BREAKER) {
         *permit = retry_breaker_ask(&g->breakers[node], now);
-        if (!permit->granted) {
-            *failure = retry_classify_permit(*permit);
+        *failure = permit->granted ? refused : retry_classify_permit(*permit);
+        if (!permit->granted)
             return false;
-        }
     }
-    if ((g->which & GATE_THROTTLE) && !retry_throttle_ask(&g->throttle, random, now)) {
+    if (((g->which & GATE_AIMD) && g->in_use >= retry_aimd_limit(&g->aimd)) ||
+        ((g->which & GATE_THROTTLE) && !retry_throttle_ask(&g->throttle, random, now))) {
         retry_breaker_release(&g->breakers[node], *permit, now);
         return false;
     }
+    g->in_use++;
     return true;
 }
 
@@ -50,10 +60,15 @@ static bool gates_ask(gates *g, uint32_t node, uint32_t random, uint32_t now, re
 static void gates_report(gates *g, uint32_t node, retry_permit permit, const retry_failure *failure,
                          uint32_t now)
 {
+    if (g->which & GATE_RATE)
+        retry_rate_report(&g->rate, failure, now);
     if (g->which & GATE_BREAKER)
         retry_breaker_report(&g->breakers[node], permit, failure, now);
+    if (g->which & GATE_AIMD)
+        retry_aimd_report(&g->aimd, failure, g->in_use, now);
     if (g->which & GATE_THROTTLE)
         retry_throttle_report(&g->throttle, failure, now);
+    g->in_use--;
 }
 
 /* ---- A known number ------------------------------------------------------------------------ */

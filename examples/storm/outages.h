@@ -60,7 +60,7 @@ static void print_ledger(const char *name, const ledger *l, uint32_t bearable)
     char a[16], b[16], c[16], d[16], e[16], f[16] = "never";
     if (back != NEVER)
         snprintf(f, sizeof f, "%.2f", back / 1000.0);
-    printf("%-17s %7" PRIu32 " %5.1f %5.1f %5s %4" PRIu32 " %5s %6s %6s %6s %6s\n", name,
+    printf("%-17s %7" PRIu32 " %5.1f %5.1f %5s %4" PRIu32 " %5s %6s %5s %6s %6s\n", name,
            l->clients, ledger_peak(l), ledger_load(l, l->end - 10000, l->end), f, bearable,
            percent(ledger_share(l, l->failed), a), percent(ledger_share(l, l->expired), b),
            whole(ledger_quantile(l, 0.5), c), whole(ledger_quantile(l, 0.99), d),
@@ -70,8 +70,8 @@ static void print_ledger(const char *name, const ledger *l, uint32_t bearable)
 
 static void print_head(void)
 {
-    printf("%-17s clients     load    back bears  users, %%        latency, ms\n"
-           "%-17s          peak after   (s)  (%%)  fail  expire    p50    p99  p99.9\n",
+    printf("%-17s clients     load    back bears  users, %%       latency, ms\n"
+           "%-17s          peak after   (s)  (%%)  fail expire   p50    p99  p99.9\n",
            "", "");
 }
 
@@ -108,6 +108,16 @@ static void write_recovery(const options *set, const scheme_list *all, ledger *c
     data_done(data);
 }
 
+static double longest; /* s of processor time that a simulation took, of those with all clients */
+
+static ledger *simulate_timed(const options *set, const scheme *how)
+{
+    clock_t start = clock();
+    ledger *record = simulate(set, how);
+    longest = fmax(longest, (double)(clock() - start) / CLOCKS_PER_SEC);
+    return record;
+}
+
 static void outage_table(const outage *which, const scheme_list *all, FILE *borne, bool over_time)
 {
     ledger *records[SCHEMES_MAX];
@@ -115,7 +125,7 @@ static void outage_table(const outage *which, const scheme_list *all, FILE *born
     print_head();
     for (uint32_t i = 0; i < all->count; i++) {
         uint32_t bearable = bears(&which->set, &all->list[i]);
-        records[i] = simulate(&which->set, &all->list[i]);
+        records[i] = simulate_timed(&which->set, &all->list[i]);
         progress_clear();
         print_ledger(all->list[i].name, records[i], bearable);
         if (over_time)

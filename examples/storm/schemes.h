@@ -107,11 +107,16 @@ static scheme_list all_schemes(const options *set)
 /* Best effort behind each of the gates. */
 static scheme_list gated_schemes(const options *set)
 {
+    const retry_budget_options shared_bucket = fitting_bucket(set, set->sharing);
     scheme_list all = {.count = 0};
     scheme_add(&all, "no retry", &no_retry, &no_budget, 1);
     scheme_add(&all, "best effort", &best_effort, &no_budget, 1);
     scheme_add(&all, "breakers", &best_effort, &no_budget, 1)->gates = GATE_BREAKER;
     scheme_add(&all, "throttle", &best_effort, &no_budget, 1)->gates = GATE_THROTTLE;
+    scheme_add(&all, "adaptive rate", &best_effort, &no_budget, 1)->gates = GATE_RATE;
+    scheme_add(&all, "AIMD limit", &best_effort, &no_budget, 1)->gates = GATE_AIMD;
+    scheme_add(&all, "all gates, bucket", &best_effort, &shared_bucket, 1)->gates =
+        GATE_RATE | GATE_BREAKER | GATE_AIMD | GATE_THROTTLE;
     scheme_add_own(&all, set);
     return all;
 }

@@ -2,7 +2,7 @@
 
        make storm ARGS='--policy "aws attempts=4" --budget aws --utilisation 60'
 
-   sets a policy and a budget of your own beside the presets of retry.h:
+   sets a policy and a budget of your own beside the presets of retry.h. Six parts:
 
    1. Contention: clients that write one row under optimistic locking, with the backoffs of AWS's
       article on jitter (and its numbers beside), and with retry.h's presets.
@@ -10,6 +10,9 @@
       do they make, when is the service back, how busy may it be, and what do its users see?
    3. A retry budget at a steady failure rate, simulated and by arithmetic, and layers that each
       retry.
+   4. The gates: best effort behind breakers, a throttle, an adaptive rate, an AIMD limit.
+   5. A fleet to which the same befell at the same instant, with and without jitter.
+   6. Hedging: what a second copy saves and what it costs.
 
    `--help` lists the options, each with its default. The tables go to standard output, the
    pictures' data to a folder (storm.gnuplot draws them); the same options and seed give the same
@@ -54,7 +57,9 @@ int main(int count, char **arguments)
     if (fflush(stdout) != 0)
         refuse("cannot write the tables: %s", strerror(errno));
     getrusage(RUSAGE_SELF, &used);
-    fprintf(stderr, "%s: %.1f s of processor time, %.0f MB of memory at most\n", program,
-            (double)clock() / CLOCKS_PER_SEC, (double)used.ru_maxrss / 1024);
+    fprintf(stderr,
+            "%s: %.1f s of processor time, %.1f s of it for the longest simulation; %.0f MB of "
+            "memory at most\n",
+            program, (double)clock() / CLOCKS_PER_SEC, longest, (double)used.ru_maxrss / 1024);
     return missed ? 1 : 0;
 }

@@ -21,13 +21,17 @@ set border 3 linecolor rgb grey
 set tics nomirror textcolor rgb black
 set grid ytics linecolor rgb "#dddddd"
 set style data lines
+set samples 2
 set key noautotitle reverse Left samplen 2 spacing 1.3 textcolor rgb black
 
-stats dir."/outage.tsv" using 1:2 nooutput
-fails = STATS_min_x; works = STATS_max_y
+stats dir."/outage.tsv" using 1 nooutput
+fails = STATS_max
+stats dir."/outage.tsv" using 2 nooutput
+works = STATS_max
 stats dir."/outage.tsv" using 3 nooutput
 utilisation = STATS_max
 own = system("grep -c '^yours' ".bears) > 0
+mine = own ? "yours" : "none"
 
 # Once as PNG, once as SVG; a white ground, so that both can be read on a dark page.
 png = "pngcairo noenhanced font 'DejaVu Sans,11' linewidth 2 background '#ffffff' size "
@@ -49,16 +53,16 @@ do for [kind in "png svg"] {
     do for [i=1:6] {
         set lmargin at screen 0.075 + (i - 1) * 0.153
         set rmargin at screen 0.075 + (i - 1) * 0.153 + 0.137
-        set tmargin at screen 0.85
+        set tmargin at screen 0.84
         set bmargin at screen 0.51
-        set title shown[i] offset 0, 0.2 textcolor rgb line[i]
+        set title shown[i] offset 0, -0.3 textcolor rgb line[i]
         set yrange [0:9]
         set ytics 0, 2
         set format x ""
         unset xlabel
         if (i == 1) {
             set label 1 "A service that fails for a while, at ".sprintf("%.0f", utilisation). \
-                " % of its capacity: what its clients make of it" at screen 0.5, 0.955 center
+                " % of its capacity: what its clients make of it" at screen 0.5, 0.96 center
             set label 2 "load (× normal)" at screen 0.018, 0.68 center rotate by 90
             set label 3 "goodput (%)" at screen 0.018, 0.29 center rotate by 90
             set label 4 "time (s); grey: the service fails; dashed: its capacity; thick grey: no retry" \
@@ -67,17 +71,17 @@ do for [kind in "png svg"] {
             unset label
             set format y ""
         }
-        plot recovery using 1:"no retry load" linecolor rgb light linewidth 4, \
-            100.0 / utilisation linecolor rgb grey dashtype 3 linewidth 1, \
+        plot recovery using 1:"no retry load" every 4 linecolor rgb light linewidth 2.5, \
+            100.0 / utilisation linecolor rgb grey dashtype 2 linewidth 0.7, \
             "" using 1:shown[i]." load" linecolor rgb line[i]
         unset title
         unset label
         set tmargin at screen 0.46
         set bmargin at screen 0.13
-        set yrange [0:125]
+        set yrange [0:180]
         set ytics 0, 50
         set format x "%g"
-        plot recovery using 1:(100 * column("no retry goodput")) linecolor rgb light linewidth 4, \
+        plot recovery using 1:(100 * column("no retry goodput")) linecolor rgb light linewidth 2.5, \
             "" using 1:(100 * column(shown[i]." goodput")) linecolor rgb line[i]
     }
     unset multiplot
@@ -91,7 +95,7 @@ do for [kind in "png svg"] {
     # ---- The highest utilisation that comes back, as bars ----
     eval terminal."900,380"
     set output dir."/bears.".kind
-    set title "How busy may the service be, and still come back?"
+    set title "How busy may the service be, and still come back?" offset 0, 0.9
     set xlabel "utilisation before the outage (% of the capacity)"
     unset ylabel
     set xrange [0:100]
@@ -104,22 +108,27 @@ do for [kind in "png svg"] {
     set style fill solid noborder
     set arrow 1 from first utilisation, graph 0 to first utilisation, graph 1 nohead \
         linecolor rgb black dashtype 2 front
+    set label 1 sprintf("simulated: %d %%", utilisation) at first utilisation, graph 1.055 center \
+        textcolor rgb grey
     colour(x) = x >= utilisation ? 0x009e73 : 0xd55e00
     plot bears using (0):0:(0):2:($0 - 0.36):($0 + 0.36):(colour($2)):ytic(1) \
             with boxxyerror linecolor rgb variable, \
         "" using 2:0:(sprintf("%d", $2)) with labels left offset 0.5, 0
     unset arrow 1
+    unset label 1
     unset grid
     set grid ytics linecolor rgb "#dddddd"
     set yrange [*:*] noreverse
-    set ytics autofreq scale 1
+    set ytics autofreq nomirror scale 1
     set lmargin
 
     # ---- Calls after a common failure, in bins of 10 ms ----
     eval terminal."900,460"
     set output dir."/spikes.".kind
-    array jitters = ["none", "equal", "full", "decorrelated"]
-    array paint = [red, orange, blue, green]
+    unset title
+    array jitters = ["none", "equal", "full", "decorrelated", "yours"]
+    array paint = [red, orange, blue, green, black]
+    rows = own ? 5 : 4
     set multiplot
     set xrange [-0.02:2]
     set xtics 0, 0.5
@@ -129,15 +138,15 @@ do for [kind in "png svg"] {
     unset xlabel
     set boxwidth 0.01
     set label 11 "10,000 clients that failed together: calls in each 10 ms" at screen 0.5, 0.96 center
-    do for [i=1:4] {
+    do for [i=1:rows] {
         set lmargin at screen 0.1
         set rmargin at screen 0.97
-        set tmargin at screen 0.92 - (i - 1) * 0.205
-        set bmargin at screen 0.92 - (i - 1) * 0.205 - 0.17
-        set label 10 (i == 1 ? "no jitter" : jitters[i].(i == 4 ? "" : " jitter")) \
+        set tmargin at screen 0.92 - (i - 1) * 0.82 / rows
+        set bmargin at screen 0.92 - (i - 0.17) * 0.82 / rows
+        set label 10 (i == 1 ? "no jitter" : jitters[i].(i < 4 ? " jitter" : "")) \
             at graph 0.98, 0.8 right textcolor rgb paint[i]
-        set format x (i == 4 ? "%g" : "")
-        if (i == 4) { set xlabel "time after the failure (s)" offset 0, 0.3 }
+        set format x (i == rows ? "%g" : "")
+        if (i == rows) { set xlabel "time after the failure (s)" offset 0, 0.3 }
         plot spikes using ($1 + 0.005):jitters[i] with boxes linecolor rgb paint[i]
         unset label 11
     }
@@ -162,16 +171,19 @@ do for [kind in "png svg"] {
     set xrange [-4:106]
     set yrange [30:2000]
     set ytics (50, 100, 200, 500, 1000)
-    set key at graph 0.98, 0.3 right top
-    array hedgepaint = [black, green, orange, red, purple]
+    set key at graph 0.98, 0.62 right top
+    array hedgepaint = [black, green, blue, red]
+    array hedgesize = [1.3, 1.1, 2.1, 1.3]
+    array hedgeorder = [1, 3, 2, 4] # the larger one behind
     hedge_name(i) = system(sprintf("sed -n '%dp' ".hedging." | cut -f 1", i + 1))
     plot for [i=1:4] hedging using 2:3:($4 - $2):($5 - $3) every ::i::i with vectors \
             linecolor rgb hedgepaint[i] dashtype 3, \
-        for [i=1:4] "" using 2:3 every ::i::i with points pointtype 7 pointsize 1.3 \
-            linecolor rgb hedgepaint[i] title hedge_name(i), \
+        for [n=1:4] i=hedgeorder[n] "" using 2:3 every ::i::i with points pointtype 7 \
+            pointsize hedgesize[i] linecolor rgb hedgepaint[i] title hedge_name(i), \
         for [i=1:4] "" using 4:5 every ::i::i with points pointtype 6 pointsize 1.3 \
             linecolor rgb hedgepaint[i], \
-        NaN with points pointtype 6 linecolor rgb grey title "all answers 200 ms late"
+        NaN with points pointtype 6 pointsize 1.3 linecolor rgb grey \
+            title "the same, all answers 200 ms late"
     unset logscale y
     set ytics autofreq
 
@@ -179,8 +191,7 @@ do for [kind in "png svg"] {
     eval terminal."900,400"
     set output dir."/contention.".kind
     set multiplot
-    unset ytics
-    set ytics autofreq
+    set ytics autofreq nomirror textcolor rgb black
     set xrange [0:103]
     set xtics 0, 20
     set xlabel "clients that write the same row"
@@ -202,6 +213,7 @@ do for [kind in "png svg"] {
             linecolor rgb green, \
         "" using "clients":"BEST_EFFORT time" title "best effort" \
             linecolor rgb black dashtype 2, \
+        for [i=1:own] "" using "clients":(column(mine." time")) title "yours" linecolor rgb sky, \
         for [i=0:4] article using 1:(column(2 + 2 * i)) with points pointtype 6 \
             linecolor rgb word(red." ".purple." ".orange." ".blue." ".green, i + 1), \
         NaN with points pointtype 6 linecolor rgb grey title "AWS's simulator"
@@ -218,6 +230,7 @@ do for [kind in "png svg"] {
         "" using "clients":"full writes" linecolor rgb blue, \
         "" using "clients":"decorrelated (AWS) writes" linecolor rgb green, \
         "" using "clients":"BEST_EFFORT writes" linecolor rgb black dashtype 2, \
+        for [i=1:own] "" using "clients":(column(mine." writes")) linecolor rgb sky, \
         for [i=0:4] article using 1:(column(3 + 2 * i)) with points pointtype 6 \
             linecolor rgb word(red." ".purple." ".orange." ".blue." ".green, i + 1)
     unset multiplot
@@ -242,7 +255,8 @@ do for [kind in "png svg"] {
         "" using "rate":"10" title "10 calls to a bucket" linecolor rgb red dashtype 2, \
         "" using "rate":"100" title "100" linecolor rgb orange, \
         "" using "rate":"1000" title "1,000" linecolor rgb sky, \
-        "" using "rate":"100000" title "100,000" linecolor rgb blue
+        "" using "rate":"100000" title "100,000" linecolor rgb blue, \
+        for [i=1:own] "" using "rate":(column(mine)) title "yours, 100,000" linecolor rgb black
     unset title
     unset xlabel
     unset ylabel
