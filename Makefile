@@ -7,6 +7,7 @@ DEFINES =
 BUILD = build
 SERVER = scripted
 VERBOSE =
+ARGS =
 PREFIX = /usr/local
 DESTDIR =
 
@@ -37,17 +38,23 @@ unless = $(if $(filter $(1),$(LACKS)),,$(2))
 KV = libjsmn-dev memcached procps
 HTTP = libcurl4-openssl-dev nginx-light curl procps
 ASYNC = libuv1-dev
+# Examples on a real server that is broken under them, by tests/examples/NAME.sh.
+SERVED = http_easy poll_loop postgres redis
+PACKAGES_http_easy = libcurl4-openssl-dev nginx-light procps
+PACKAGES_poll_loop = memcached procps
+PACKAGES_postgres = libpq-dev postgresql procps
+PACKAGES_redis = libhiredis-dev redis-server procps
 STORM = gnuplot-nox
 INSTALL = libjsmn-dev g++ cmake meson ninja-build pkg-config git
 BENCH = libjsmn-dev g++ valgrind libcjson-dev libjansson-dev libjson-c-dev rapidjson-dev
 ARM = libjsmn-dev gcc-arm-none-eabi picolibc-arm-none-eabi qemu-system-arm
 
-.PHONY: FORCE help deps demo test run-tests http async storm firmware install check run-check units fuzz \
-	test-examples run-examples qemu size figures bench clean jsmn
+.PHONY: FORCE help deps demo test run-tests $(SERVED) http async storm firmware install check \
+	run-check units fuzz test-examples run-examples qemu size figures bench clean jsmn
 .DEFAULT_GOAL := help
 
 help: ## list the targets
-	@sed -n 's/^\([a-z-]*\):.*## /\1	/p' Makefile | while IFS='	' read -r name text; do \
+	@sed -n 's/^\([a-z_-]*\):.*## /\1	/p' Makefile | while IFS='	' read -r name text; do \
 		printf '  make %-13s %s\n' "$$name" "$$text"; done
 
 deps: ## install what demo and test need and this machine lacks
@@ -69,10 +76,19 @@ run-tests: $(call unless,libjsmn-dev,$(BUILD)/errmap_dump $(BUILD)/kv_client)
 		tests/compile/test_switches.sh tests/compile/test_docs.sh tests/tools/test_tools.sh \
 		$(DUMP_TEST) $(DEMO_TEST)
 
-http: ## libcurl fetches from a failing nginx, beside curl --retry
+http_easy: ## blocking libcurl on an nginx that hangs up, freezes and dies
+poll_loop: ## one non-blocking socket on a memcached that freezes and dies
+postgres: ## transactions on a PostgreSQL that has conflicts, is frozen and is stopped
+redis: ## hiredis on a server that is busy, frozen, killed, and loads its file
+$(SERVED):
+	$(call need,$(PACKAGES_$@))
+	@$(MAKE) -s $(BUILD)/$@
+	@sh tests/examples/$@.sh $(BUILD)/$@
+
+http: ## libcurl on a failing nginx, and curl --retry (ARGS=options)
 	$(call need,$(HTTP))
 	@$(MAKE) -s $(BUILD)/http_curl
-	@$(BUILD)/http_curl compare $(BUILD)/http
+	@$(BUILD)/http_curl $(ARGS) compare $(BUILD)/http
 
 async: ## 10,000 operations in flight on one libuv thread
 	$(call need,$(ASYNC))
@@ -186,13 +202,18 @@ fuzz: $(REPLAYS) ## fuzz the parsers, FUZZ_SECONDS= each
 	@echo "no fault found"
 
 test-examples: ## test every example and way to install
-	$(call try,$(sort $(KV) $(HTTP) $(ASYNC) $(ARM) $(INSTALL)),run-examples)
+	$(call try,$(sort $(KV) $(HTTP) $(ASYNC) $(ARM) $(INSTALL) \
+		$(foreach name,$(SERVED),$(PACKAGES_$(name)))),run-examples)
 
 run-examples: $(call unless,$(HTTP),$(BUILD)/http_curl) $(call unless,$(ASYNC),$(BUILD)/async_uv)
 run-examples: $(call unless,$(KV),$(BUILD)/kv_client) $(BUILD)/storm_simulator
-	@CC="$(CC)" LACKS="$(LACKS)" LEFT_OUT="$(call lacking,$(KV),demo )$(call \
+run-examples: $(foreach name,$(SERVED),$(call unless,$(PACKAGES_$(name)),$(BUILD)/$(name)))
+	@CC="$(CC)" LACKS="$(LACKS)" LEFT_OUT="$(foreach name,$(SERVED),$(call \
+		lacking,$(PACKAGES_$(name)),$(name) ))$(call lacking,$(KV),demo )$(call \
 		lacking,$(HTTP),http )$(call lacking,$(ASYNC),async )$(call \
 		lacking,$(ARM),firmware )$(call lacking,$(INSTALL),install)" sh tests/tools/run.sh \
+		$(foreach name,$(SERVED),$(call unless,$(PACKAGES_$(name)), \
+			"tests/examples/test_served.sh $(BUILD)/$(name)")) \
 		$(call unless,$(HTTP),"tests/examples/test_http.sh $(BUILD)/http_curl") \
 		$(call unless,$(ASYNC),"tests/examples/test_async.sh $(BUILD)/async_uv") \
 		"tests/examples/test_storm.sh $(BUILD)/storm_simulator" \
@@ -273,10 +294,13 @@ $(BUILD)/replay_%: tests/fuzz/%.c $(HEADERS) $(wildcard tests/*.h tests/fuzz/*.h
 	$(COMPILE) -std=c99 -O2 -DFUZZ_REPLAY -I. -o $@ $<
 
 # An example of one file, or one in a folder of its own.
+$(BUILD)/http_easy: LIBRARIES = -lcurl
+$(BUILD)/postgres: LIBRARIES = -I/usr/include/postgresql -lpq
+$(BUILD)/redis: LIBRARIES = -lhiredis
 $(BUILD)/http_curl: LIBRARIES = -lcurl
 $(BUILD)/async_uv: LIBRARIES = -luv
 $(BUILD)/%: examples/%.c $(HEADERS) $(BUILD)/settings
-	$(COMPILE) -std=c99 $(OPT) -o $@ $<
+	$(COMPILE) -std=c99 $(OPT) -o $@ $< $(LIBRARIES)
 .SECONDEXPANSION:
 $(BUILD)/%: examples/$$*/$$*.c $(HEADERS) $$(wildcard examples/*.h examples/$$*/*.h) \
 		$(BUILD)/settings

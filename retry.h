@@ -1878,7 +1878,7 @@ static bool retry__reason_is_user(retry_reason reason)
     return (reason & 0xff40) == 0x40;
 }
 
-RETRY__HOT uint8_t retry__traits(retry_reason reason)
+static uint8_t retry__traits(retry_reason reason)
 {
 #define RETRY__TRAIT(trait, reasons, name) ((((reasons) >> RETRY_REASON_##name) & 1) * (trait))
 #define RETRY__X(name, allows, always)                                                           \
@@ -1975,6 +1975,11 @@ RETRY_API void retry_seed(uint32_t entropy)
     retry__store(&retry__random_state, seed ? seed : 1);
 }
 
+RETRY__COLD uint32_t retry__draw_elsewhere(const retry_client *client)
+{
+    return client->random(client->random_context);
+}
+
 RETRY__COLD void retry__seed_itself(void)
 {
     char here;
@@ -1986,7 +1991,7 @@ RETRY__COLD void retry__seed_itself(void)
 RETRY__HOT uint32_t retry__draw(const retry_client *client)
 {
     if (client && client->random)
-        return client->random(client->random_context);
+        return retry__draw_elsewhere(client);
     if (retry__load(&retry__random_state) == 0)
         retry__seed_itself();
     return retry__mix(retry__fetch_add(&retry__random_state, RETRY__GOLDEN));
@@ -2013,7 +2018,7 @@ static bool retry__open_or_pending(const retry_request *request)
     return retry__open(request) || request->retry__state == RETRY_VERDICT_PENDING;
 }
 
-RETRY__HOT const retry_strategy *retry__strategy(const retry_request *request)
+static const retry_strategy *retry__strategy(const retry_request *request)
 {
     if (!request)
         return NULL;
@@ -2037,8 +2042,8 @@ enum {
 
 /* Tells the budget of the request's client, if it has one. The call goes through a pointer that
    retry_budget_init sets, so that a program without budgets links none of their code. */
-RETRY__HOT bool retry__account(retry_request *request, uint8_t event, const retry_failure *failure,
-                               retry_time now)
+static bool retry__account(retry_request *request, uint8_t event, const retry_failure *failure,
+                           retry_time now)
 {
     retry_budget *budget = request->client ? request->client->budget : NULL;
     if (!budget || event == RETRY__BUDGET_NOTHING)
@@ -2187,7 +2192,7 @@ static retry_ms retry__always_delay(const retry_request *request)
     return interval != 0 ? interval : retry__controlled(request->attempts);
 }
 
-/* Fields one by one, as what is built to be pointed to is built in vain where nobody is told. */
+/* Of a decision that is made here: the caller's stays in registers where nobody is told. */
 RETRY__COLD void retry__tell(const retry_request *request, const retry_failure *failure,
                              uint8_t verdict, uint8_t cause, retry_ms delay)
 {
@@ -2197,8 +2202,7 @@ RETRY__COLD void retry__tell(const retry_request *request, const retry_failure *
 }
 
 /* The delay, or the server's order in its place, which restarts the policies' curve. */
-RETRY__HOT retry_ms retry__obey(retry_request *request, const retry_failure *failure,
-                                retry_ms delay)
+static retry_ms retry__obey(retry_request *request, const retry_failure *failure, retry_ms delay)
 {
     if (failure->pushback) {
         request->retry__since_order = 1;
@@ -2210,7 +2214,7 @@ RETRY__HOT retry_ms retry__obey(retry_request *request, const retry_failure *fai
 }
 
 /* What an action comes to: the budget may not pay for a retry, or the deadline be too near.
-   `event`: what a grant is to the budget. */
+   `event`: what a retry is to the budget. */
 RETRY__HOT retry_decision retry__decide(retry_request *request, const retry_failure *failure,
                                         retry_action action, uint8_t event, retry_time now)
 {
@@ -2252,7 +2256,7 @@ RETRY__COLD retry_decision retry__unasked(retry_request *request, const retry_fa
 }
 
 /* A strategy of one's own need not say why it grants, or that it answers later. */
-RETRY__HOT retry_action retry__answer(retry_action action)
+static retry_action retry__answer(retry_action action)
 {
     if (action.kind == RETRY_ACTION_AFTER)
         action.cause = RETRY_CAUSE_STRATEGY;
@@ -2288,7 +2292,7 @@ RETRY_API retry_decision retry_orchestrate(retry_request *request, const retry_f
         event = (traits & RETRY__TRAIT_FREE) != 0 ? RETRY__BUDGET_NOTHING : RETRY__BUDGET_RESUME;
     else if (action.kind != RETRY_ACTION_AFTER || !retry__open(request))
         retry__account(request, RETRY__BUDGET_REFUSAL, failure, now);
-    if (!retry__open(request)) /* the strategy cancelled it */
+    if (!retry__open(request)) /* any more: the strategy cancelled it */
         return retry__misuse(request);
     return retry__decide(request, failure, action, event, now);
 }
@@ -2718,7 +2722,7 @@ static bool retry__budget_carry(retry_budget *budget, uint32_t millionths)
 
 /* A division of rate * passed by 1000 in two steps of 32 bits: its upper bits, then what they leave
    and the ten lower bits. */
-static void retry__budget_earn(retry_budget *budget, retry_time now)
+RETRY__COLD void retry__budget_earn(retry_budget *budget, retry_time now)
 {
     uint64_t millionths =
         (uint64_t)budget->options.refill_per_second * retry__budget_claim(budget, (uint32_t)now);
@@ -2804,8 +2808,8 @@ static uint32_t retry__budget_refund(retry_request *request)
 
 /* gRPC's way: every failure is charged that put load on the server, once, and what is left decides.
  */
-static bool retry__budget_throttle(retry_budget *budget, uint8_t event,
-                                   const retry_failure *failure)
+RETRY__COLD bool retry__budget_throttle(retry_budget *budget, uint8_t event,
+                                        const retry_failure *failure)
 {
     uint32_t cost = retry__budget_cost(&budget->options, failure);
     if (event == RETRY__BUDGET_RESUME)

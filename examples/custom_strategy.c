@@ -1,14 +1,19 @@
-/* custom_strategy.c: a strategy of one's own. Requests of robots are not retried; whether those of
-   guests may be is answered later, by somebody else; all others are left to best effort. An
-   observer prints every decision. The clock is a variable, so nothing waits.
+/* custom_strategy.c: a strategy and a reason of one's own. Requests of robots are not retried;
+   whether those of guests may be is answered later, by somebody else; all others are left to best
+   effort. An observer prints every decision. The clock is a variable, so nothing waits.
 
        cc -o custom_strategy examples/custom_strategy.c && ./custom_strategy */
 #define RETRY_IMPLEMENTATION
 #include "../retry.h"
 
 #include <stdio.h>
+#include <string.h>
 
 enum visitor { MEMBER, ROBOT, GUEST };
+
+/* Somebody else was faster, and nothing was done. That is no overload: no budget pays for it. */
+#define SEAT_TAKEN RETRY_REASON_USER(0, RETRY_REASON_FREE | RETRY_REASON_ALLOWS_NON_IDEMPOTENT)
+static const char *const reason_names[16] = {"SEAT_TAKEN"};
 
 typedef struct door {
     retry_strategy base; /* first, so that a pointer to it is a pointer to the door */
@@ -29,14 +34,15 @@ static retry_action door_after(const retry_strategy *self, retry_request *reques
     return this_door->others->retry_after(this_door->others, request, failure, now);
 }
 
-/* retry_format writes a whole line, for a log. */
+/* retry_format writes a whole line, for a log; here it is broken in two. */
 static void print_decision(void *context, const retry_request *request,
                            const retry_failure *failure, const retry_decision *decision)
 {
-    (void)context, (void)request;
-    printf("%s: %s in %u ms (%s)\n", retry_reason_name(failure->reason),
-           retry_verdict_name(decision->verdict), decision->delay,
-           retry_cause_text(decision->cause));
+    char line[160];
+    (void)context;
+    retry_format(line, sizeof line, request, failure, decision);
+    const char *cause = strstr(line, " cause=");
+    printf("%.*s\n   %s\n", (int)(cause - line), line, cause);
 }
 
 /* An operation of 2.5 s that begins at 0 and whose server is busy. */
@@ -57,13 +63,15 @@ int main(void)
     retry_request member = {0}, robot = {0}, guest = {0};
     enum visitor visitors[] = {MEMBER, ROBOT, GUEST};
     retry_failure busy = retry_classify_kv(0x86, 0x01); /* temporary failure of a set */
+    retry_failure taken = {.reason = SEAT_TAKEN};
     client.strategy = &strategy.base;
+    client.user_reasons = reason_names;
     client.observe = print_decision;
     retry_seed(1);
 
     begin(&member, &client, &visitors[MEMBER]);
     retry_orchestrate(&member, &busy, 10);
-    retry_orchestrate(&member, &busy, 20);
+    retry_orchestrate(&member, &taken, 20);
     begin(&robot, &client, &visitors[ROBOT]);
     retry_orchestrate(&robot, &busy, 10);
 

@@ -3,8 +3,9 @@
    10,000 operations are in flight at once on one thread. Each has one timer of its own, which is by
    turns the limit of an attempt, the wait that a decision asks for, and the limit of a question to
    a remote policy: a strategy asks that policy about throttled attempts (PENDING), and hands what
-   it answers to retry_resume. Half-way a tenth of the operations is cancelled. The other end is
-   simulated (service.h), so no network is needed.
+   it answers to retry_resume. Conflicts have a reason of the program's own, for which no budget
+   pays. Half-way a tenth of the operations is cancelled. The other end is simulated (service.h), so
+   no network is needed.
 
        cc -o async_uv examples/async_uv/async_uv.c -luv && ./async_uv
 
@@ -27,11 +28,15 @@ enum {
     POLICY_TIMEOUT = 100,     /* ms until the local policy decides in place of the remote one */
     HALF_WAY = 400,           /* ms; when a tenth of the operations is cancelled */
     TICK = 100,               /* ms between two looks at the progress */
-    BUDGET_TOKENS = 4000,     /* that all operations' retries are paid from */
+    BUDGET_TOKENS = 10000,    /* that all operations' retries are paid from */
     SEED = 2049
 };
 
-enum { ON_WIRE, ASKING, WAITING, EXPIRING, ENDED }; /* states of an operation */
+enum { ON_WIRE, ASKING, WAITING, ENDED }; /* states of an operation */
+
+/* Two wrote at once, and this one did not get through: nothing was done, and the service is well.
+ */
+#define CONFLICT RETRY_REASON_USER(0, RETRY_REASON_FREE | RETRY_REASON_ALLOWS_NON_IDEMPOTENT)
 
 typedef struct operation {
     retry_request request;
@@ -90,25 +95,24 @@ static void end(operation *op, uint8_t outcome)
 /* An attempt may take as long as is left of the operation's time, at most. */
 static void try_now(operation *op)
 {
-    uint64_t deadline = op->request.started + OPERATION_TIMEOUT, now = uv_now(&loop);
-    uint64_t left = deadline > now ? deadline - now : 0;
-    enter(op, ON_WIRE, left < ATTEMPT_TIMEOUT ? left : ATTEMPT_TIMEOUT);
+    enter(op, ON_WIRE, retry_remaining(&op->request, ATTEMPT_TIMEOUT, uv_now(&loop)));
     service_send(&other_end, index_of(op), op->request.attempts);
 }
 
-/* The library decides, and this does it. */
+/* The library decides, and this does it. What expires could wait until its deadline, but nothing
+   would come of that. */
 static void obey(operation *op, retry_decision decision)
 {
     switch (decision.verdict) {
     case RETRY_VERDICT_RETRY:
         enter(op, WAITING, decision.delay);
         break;
-    case RETRY_VERDICT_EXPIRE:
-        enter(op, EXPIRING, decision.delay);
-        break;
     case RETRY_VERDICT_PENDING:
         enter(op, ASKING, POLICY_TIMEOUT);
         service_ask_policy(&other_end, index_of(op), op->request.attempts);
+        break;
+    case RETRY_VERDICT_EXPIRE:
+        end(op, EXPIRED);
         break;
     default:
         report.failed_by[decision.cause]++;
@@ -149,12 +153,16 @@ static void on_timer(uv_timer_t *timer)
     case ASKING:
         decide_locally(op);
         break;
-    case WAITING:
-        try_now(op);
-        break;
     default:
-        end(op, EXPIRED);
+        try_now(op);
     }
+}
+
+static retry_failure classify(int status)
+{
+    retry_failure conflict = {0};
+    conflict.reason = CONFLICT;
+    return status == 409 ? conflict : retry_classify_http(status, 0);
 }
 
 /* The service answers: too late, if the operation was cancelled. */
@@ -164,7 +172,7 @@ static void on_answer(uint32_t index, int status)
     if (op->state != ON_WIRE) {
         report.late_answers++;
     } else if (status >= 400) {
-        attempt_failed(op, retry_classify_http(status, 0));
+        attempt_failed(op, classify(status));
     } else {
         retry_succeed(&op->request, uv_now(&loop));
         report_succeeded(&report, index, op->request.attempts);
@@ -196,7 +204,7 @@ static void on_half_way(uv_timer_t *timer)
     size_t left = OPERATIONS / 10;
     (void)timer;
     for (size_t i = 0; i < OPERATIONS && left > 0; i += 3) {
-        if (operations[i].state >= EXPIRING) /* it has ended, or only waits to be told */
+        if (operations[i].state == ENDED)
             continue;
         cancel(&operations[i]);
         left--;
@@ -233,7 +241,7 @@ static void begin(operation *op, const retry_client *client)
 
 static void set_up(retry_client *client)
 {
-    retry_budget_options options = RETRY_BUDGET_AWS;
+    retry_budget_options options = RETRY_BUDGET_AWS_2026; /* as the policy */
     options.capacity = BUDGET_TOKENS * 1000;
     retry_seed(SEED);
     retry_budget_init(&budget, &options, uv_now(&loop));
@@ -295,7 +303,10 @@ int main(int count, char **arguments)
     printf("%d operations on one thread; the longest took %" PRIu32 " ms (timeout: %d ms)\n",
            OPERATIONS, report.longest, OPERATION_TIMEOUT);
     print_outcomes(&report, states);
-    printf("\nThe remote policy answered %" PRIu32 " questions and was silent on %" PRIu32
+    printf("\nOf the failed and expired %" PRIu32 " change something and are perhaps done.\n"
+           "After conflicts there were %" PRIu32 " retries, which no budget paid for.\n",
+           report.perhaps_done, report.free_retries);
+    printf("The remote policy answered %" PRIu32 " questions and was silent on %" PRIu32
            ";\n%" PRIu32 " answers came too late.\n",
            report.policy_answers, report.policy_silences, report.late_answers);
     print_memory(&report, sizeof(operation), sizeof(uv_timer_t), sizeof(service_call));

@@ -26,6 +26,8 @@ typedef struct async_report {
     uint32_t open, open_most;
     uint32_t outcomes[OUTCOMES], succeeded_after[REPORT_RETRIES];
     uint32_t failed_by[RETRY_CAUSE_COUNT], cancelled_in[REPORT_STATES];
+    uint32_t perhaps_done; /* of the failed and the expired */
+    uint32_t free_retries; /* after a conflict */
     uint32_t policy_answers, policy_silences, late_answers;
     retry_ms longest; /* ms that an operation took */
     const retry_budget *budget;
@@ -34,7 +36,7 @@ typedef struct async_report {
     long memory_before;     /* KB */
 } async_report;
 
-/* ---- The budget's second account, by the rules that RETRY_BUDGET_AWS states ----------------- */
+/* ---- The budget's second account, by the rules of RETRY_BUDGET_AWS_2026 --------------------- */
 
 static inline void report_compare(async_report *report)
 {
@@ -49,17 +51,20 @@ static inline void report_deposit(async_report *report, uint32_t amount)
     report_compare(report);
 }
 
-/* A decision: a retry costs 5 tokens, after a timeout 10; all else costs nothing. */
+/* A decision: a retry costs 14 tokens, 5 if the service throttles, and nothing after a conflict;
+   all else costs nothing. */
 static inline void report_decision(async_report *report, uint32_t operation,
                                    const retry_failure *failure, const retry_decision *decision)
 {
-    uint32_t cost = failure->timeout ? 10000 : 5000;
+    bool conflict = (failure->reason & RETRY_REASON_FREE) != 0;
+    uint32_t cost = conflict ? 0 : failure->throttle ? 5000 : 14000;
     bool affordable = report->balance >= cost;
     report->accounts[operation].charge = 0; /* the retry that it was for has been made */
     if (decision->verdict == RETRY_VERDICT_RETRY) {
         report->wrong += !affordable;
         report->balance -= cost;
         report->accounts[operation].charge = cost;
+        report->free_retries += conflict;
     }
     report->wrong += affordable && decision->cause == RETRY_CAUSE_BUDGET_EXHAUSTED;
     report_compare(report);
@@ -81,6 +86,8 @@ static inline void report_ended(async_report *report, uint32_t operation, uint8_
     report->outcomes[outcome]++;
     report->accounts[operation].ends++;
     report->open--;
+    if ((outcome == FAILED || outcome == EXPIRED) && request->ambiguous && !request->idempotent)
+        report->perhaps_done++;
     if (took > report->longest)
         report->longest = took;
 }

@@ -41,7 +41,7 @@ static inline void service_answer(uv_timer_t *timer)
     static const struct {
         uint32_t below; /* percent */
         int status;
-    } answers[] = {{8, 429}, {20, 503}, {30, 500}, {32, 404}, {100, 200}};
+    } answers[] = {{8, 429}, {18, 503}, {26, 500}, {30, 409}, {32, 404}, {100, 200}};
     const service_call *call = timer->data;
     size_t i = 0;
     while (call->draw % 100 >= answers[i].below)

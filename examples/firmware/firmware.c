@@ -38,9 +38,8 @@ static const retry_client client = {
 /* ---- State --------------------------------------------------------------------------------- */
 
 enum {
-    ON_AIR,  /* an attempt is under way */
-    WAITING, /* for the next attempt */
-    EXPIRING /* for the operation's deadline */
+    ON_AIR, /* an attempt is under way */
+    WAITING /* for the next attempt */
 };
 
 static const scenario_operation *operation, *operations_end;
@@ -68,7 +67,7 @@ static log_record log_records[LOG_RECORDS];
 static uint32_t log_count; /* goes on counting when they are full */
 
 static struct {
-    uint32_t done, failed, expired, reconnects, repeated;
+    uint32_t done, failed, expired, perhaps_done, reconnects, repeated;
     retry_time began;
 } total;
 
@@ -123,16 +122,9 @@ static retry_ms event_ms(radio_event event)
 }
 
 /* An attempt may take its own time, or what is left of the operation's. */
-static retry_ms attempt_limit(void)
-{
-    const retry_ms spent = now - request.started; /* more than all, when a tick comes late */
-    const retry_ms left = spent < request.timeout ? request.timeout - spent : 0;
-    return left < ATTEMPT_MS ? left : ATTEMPT_MS;
-}
-
 static void begin_attempt(void)
 {
-    const retry_ms limit = attempt_limit();
+    const retry_ms limit = retry_remaining(&request, ATTEMPT_MS, now);
     retry_ms ms;
     outcome = scripted_event();
     ms = event_ms(outcome);
@@ -194,6 +186,16 @@ static void end_operation(uint32_t *counter)
         begin_operation();
 }
 
+/* What failed and is not idempotent may have been done all the same: an application would look at
+   the gateway's state before it asks for it anew. What expires could wait until its deadline, but
+   nothing would come of that. */
+static void give_up(uint8_t verdict)
+{
+    if (request.ambiguous && !request.idempotent)
+        total.perhaps_done++;
+    end_operation(verdict == RETRY_VERDICT_EXPIRE ? &total.expired : &total.failed);
+}
+
 static void end_attempt(void)
 {
     retry_failure failure;
@@ -206,10 +208,12 @@ static void end_attempt(void)
     }
     failure = attempt_failure();
     decision = retry_orchestrate(&request, &failure, now);
-    state = decision.verdict == RETRY_VERDICT_RETRY ? WAITING : EXPIRING;
+    if (decision.verdict != RETRY_VERDICT_RETRY) {
+        give_up(decision.verdict);
+        return;
+    }
+    state = WAITING;
     due = now + decision.delay;
-    if (decision.verdict == RETRY_VERDICT_FAIL)
-        end_operation(&total.failed);
 }
 
 void app_begin(const scenario_operation *operations, uint32_t count, retry_time first)
@@ -235,10 +239,8 @@ bool app_tick(retry_time tick)
         return true;
     if (state == ON_AIR)
         end_attempt();
-    else if (state == WAITING)
-        begin_attempt();
     else
-        end_operation(&total.expired);
+        begin_attempt();
     return operation != operations_end;
 }
 
@@ -350,6 +352,9 @@ static void write_summary(void (*write)(const char *line))
     put_total(&line, total.done, " done, ");
     put_total(&line, total.failed, " failed, ");
     put_total(&line, total.expired, " expired");
+    write(line.text);
+    line.length = 0;
+    put_total(&line, total.perhaps_done, " failed or expired, and perhaps done");
     write(line.text);
     line.length = 0;
     put_total(&line, total.reconnects, " times told to join anew; ");

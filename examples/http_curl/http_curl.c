@@ -11,10 +11,16 @@
                                      same list by `curl --retry`. Logs are left in FOLDER
        ./http_curl serve [FOLDER]    that nginx alone: prints its list of URLs, until Ctrl-C
 
-   What there is to learn about retry.h is in the first two sections: "What went wrong" (classify)
-   and "Deciding" (obey). The exit status is 0 if all requests were done (compare: if both verdicts
-   hold), 1 if not or if there were none, 2 if it could not start, and 128 + the signal's number if
-   interrupted. */
+   The first two take a policy and a budget as text, before all else; retry.h's opening comment says
+   what may be in them (make http ARGS="--policy 'aws attempts=5'"):
+
+       ./http_curl --policy 'aws attempts=5 initial=100ms' --budget 'best-effort capacity=50' LIST
+
+   What there is to learn about retry.h is in the first three sections: "What went wrong"
+   (classify), "Deciding" (obey) and "From text" (read_options). The exit status is 0 if all
+   requests were done (compare: if both verdicts hold), 1 if not or if there were none, 2 if it
+   could not start, and 128
+   + the signal's number if interrupted. */
 #define _DEFAULT_SOURCE
 
 #define RETRY_IMPLEMENTATION
@@ -27,7 +33,7 @@
 
 /* The limits of a request are in compare.h, since the curls have the same. */
 enum {
-    PARALLEL = 32, /* attempts on the wire at once */
+    PARALLEL = 32, /* attempts on the wire at once; BUDGET reckons with it */
     LIST_MAX = 1000,
     TICK = 100 /* ms between two looks at the progress and at `interrupted` */
 };
@@ -50,7 +56,6 @@ typedef struct http_job {
 
 typedef struct http_fetcher {
     retry_client client;
-    retry_policy policy;
     retry_budget budget;
     CURLM *multi;
     http_job *jobs; /* LIST_MAX of them */
@@ -174,7 +179,7 @@ static void obey(http_fetcher *fetcher, http_job *job, retry_time now)
         job->state = WAITING;
         job->due = now + job->last.delay;
         job->waited += job->last.delay;
-    } else { /* with EXPIRE it may wait until the deadline, but nobody here has use for that */
+    } else { /* with EXPIRE it could wait until the deadline, but nothing would come of that */
         close_job(fetcher, job, FAILED);
     }
 }
@@ -195,6 +200,48 @@ static void attempt_ended(http_fetcher *fetcher, http_job *job, CURLcode code, r
     end_transfer(fetcher, job);
 }
 
+/* ---- From text ------------------------------------------------------------------------------ */
+
+static retry_policy policy;
+static retry_budget_options budget_options;
+
+/* Points at the word that is wrong. */
+static bool refuse(const char *option, const char *text, size_t offset)
+{
+    fprintf(stderr, "http_curl: %s is wrong at offset %zu:\n    %s\n    %*s^\n", option, offset,
+            text, (int)offset, "");
+    return false;
+}
+
+static bool read_policy(const char *text)
+{
+    size_t offset;
+    return retry_parse_policy(&policy, text, strlen(text), &offset) ||
+           refuse("--policy", text, offset);
+}
+
+static bool read_budget(const char *text)
+{
+    size_t offset;
+    return retry_parse_budget(&budget_options, text, strlen(text), &offset) ||
+           refuse("--budget", text, offset);
+}
+
+/* Takes the options off the front of the arguments and returns the rest; NULL if one is wrong. */
+static char **read_options(char **argument)
+{
+    bool good = read_policy(POLICY) && read_budget(BUDGET);
+    for (; good && argument[0] && argument[1]; argument += 2) {
+        if (strcmp(argument[0], "--policy") == 0)
+            good = read_policy(argument[1]);
+        else if (strcmp(argument[0], "--budget") == 0)
+            good = read_budget(argument[1]);
+        else
+            break;
+    }
+    return good ? argument : NULL;
+}
+
 /* ---- Fetching ------------------------------------------------------------------------------ */
 
 static void set_method(CURL *easy, const http_job *job)
@@ -210,13 +257,12 @@ static void set_method(CURL *easy, const http_job *job)
     curl_easy_setopt(easy, CURLOPT_FRESH_CONNECT, job->request.idempotent ? 0L : 1L);
 }
 
-/* An attempt may take as long as is left of the request's time, at most. */
+/* An attempt may take as long as is left of the request's time, at most. To libcurl 0 is no limit.
+ */
 static long attempt_timeout(const http_job *job, retry_time now)
 {
-    retry_time deadline = job->request.started + job->request.timeout;
-    if (now >= deadline)
-        return 1;
-    return deadline - now < ATTEMPT_TIMEOUT ? (long)(deadline - now) : ATTEMPT_TIMEOUT;
+    retry_ms left = retry_remaining(&job->request, ATTEMPT_TIMEOUT, now);
+    return left > 0 ? (long)left : 1;
 }
 
 static void attempt(http_fetcher *fetcher, http_job *job, retry_time now)
@@ -319,20 +365,12 @@ static bool read_list(http_fetcher *fetcher, FILE *list)
 
 /* ---- Running ------------------------------------------------------------------------------- */
 
-/* The policy: attempts after 50, 100 ... 1000 ms or up to half less, later if the server asks for
-   it. All retries are paid from one budget, so that a dead server is not hammered. */
+/* All retries are paid from one budget, so that a dead server is not hammered. */
 static void fetcher_init(http_fetcher *fetcher)
 {
-    static const retry_policy policy = RETRY_POLICY_AWS_2026;
-    static const retry_budget_options budget = RETRY_BUDGET_AWS;
     memset(fetcher, 0, sizeof *fetcher);
-    fetcher->policy = policy;
-    fetcher->policy.backoff.jitter = RETRY_JITTER_EQUAL;
-    fetcher->policy.backoff.max = 1000;
-    fetcher->policy.retry_after_slack = 0;
-    fetcher->policy.max_attempts = MAX_ATTEMPTS;
-    retry_budget_init(&fetcher->budget, &budget, clock_ms());
-    fetcher->client.strategy = &fetcher->policy.base;
+    retry_budget_init(&fetcher->budget, &budget_options, clock_ms());
+    fetcher->client.strategy = &policy.base;
     fetcher->client.budget = &fetcher->budget;
     fetcher->client.observe = print_decision;
     fetcher->jobs = calloc(LIST_MAX, sizeof *fetcher->jobs);
@@ -352,14 +390,22 @@ static void fetcher_free(http_fetcher *fetcher)
     free(fetcher->jobs);
 }
 
+/* What failed may have been done all the same; whoever only reads need not care. */
+static bool perhaps_done(const http_job *job)
+{
+    bool reads = strcmp(job->method, "GET") == 0 || strcmp(job->method, "HEAD") == 0;
+    return job->state == FAILED && job->request.ambiguous && !reads;
+}
+
 enum { COLUMNS = 80, URL_WIDTH = 44, INDENT = 12 };
 
 /* Why a request failed, on a line of its own. */
 static void print_failure(const http_job *job)
 {
     const char *cause = retry_cause_text(job->last.cause);
-    int room = COLUMNS - INDENT - (int)strlen(cause) - 2;
-    printf("%*s%s: ", INDENT, "", cause);
+    const char *perhaps = perhaps_done(job) ? ", perhaps done" : "";
+    int room = COLUMNS - INDENT - (int)(strlen(cause) + strlen(perhaps)) - 2;
+    printf("%*s%s%s: ", INDENT, "", cause, perhaps);
     if (job->failure.code != 0)
         printf("HTTP %u\n", job->failure.code);
     else
@@ -443,33 +489,39 @@ static void fetch_script(http_tool *tool)
         tool->results[i].tries = fetcher.jobs[i].request.attempts + 1;
         tool->results[i].waited = fetcher.jobs[i].waited;
         tool->results[i].done = fetcher.jobs[i].state == DONE;
+        tool->results[i].perhaps_done = perhaps_done(&fetcher.jobs[i]);
     }
     fetcher_free(&fetcher);
 }
 
-/* Options are unknown here; "-" is standard input. */
-static bool has_option(int argc, char **argv)
+static bool is_option(const char *argument)
 {
-    for (int i = 1; i < argc; i++) {
-        if (argv[i][0] == '-' && argv[i][1] != '\0')
-            return true;
-    }
-    return false;
+    return argument && argument[0] == '-' && argument[1] != '\0'; /* "-" is standard input */
+}
+
+/* What is left of the arguments when the options are read: what to do, and perhaps a folder. */
+static int run(char **arguments)
+{
+    const char *what = arguments[0], *folder = what ? arguments[1] : NULL;
+    bool sound = what && !is_option(what) && !is_option(folder) && !(folder && arguments[2]);
+    if (sound && strcmp(what, "compare") == 0)
+        return compare(folder ? folder : "build/http", fetch_script);
+    if (sound && strcmp(what, "serve") == 0)
+        return serve(folder ? folder : "build/http");
+    if (sound && !folder)
+        return fetch_list(what);
+    fprintf(stderr, "usage: http_curl [--policy TEXT] [--budget TEXT]\n"
+                    "                 LIST | - | compare [FOLDER] | serve [FOLDER]\n");
+    return 2;
 }
 
 int main(int argc, char **argv)
 {
-    const char *folder = argc == 3 ? argv[2] : "build/http";
+    char **arguments = argc > 0 ? read_options(argv + 1) : NULL;
     int status = 2;
     setvbuf(stdout, NULL, _IOLBF, 0);
     catch_interrupts();
-    if (argc < 2 || argc > 3 || has_option(argc, argv))
-        fprintf(stderr, "usage: http_curl LIST | - | compare [FOLDER] | serve [FOLDER]\n");
-    else if (strcmp(argv[1], "compare") == 0)
-        status = compare(folder, fetch_script);
-    else if (strcmp(argv[1], "serve") == 0)
-        status = serve(folder);
-    else if (argc == 2)
-        status = fetch_list(argv[1]);
+    if (arguments)
+        status = run(arguments);
     return interrupted ? 128 + (int)interrupted : status;
 }

@@ -8,15 +8,17 @@
 enum {
     OPERATION_TIMEOUT = 2500, /* ms for an operation with all its attempts */
     ATTEMPT_TIMEOUT = 400,    /* ms that an attempt may be on the wire */
-    MAP_INTERVAL = 100,       /* ms between tries while nobody has a newer map of the vbuckets */
     BURST = 10,               /* operations begin in bursts, so that several are in flight */
     BURST_INTERVAL = 80,      /* ms */
     OPERATIONS = 64 * BURST,
-    BUDGET_TOKENS = 500, /* that all operations' retries are paid from */
-    LOCK_HELD = 5,       /* operations from a get-and-lock to its unlock */
-    MAP_VERSION = 2,     /* of the error map, the highest that errmap.h reads */
-    MAP_ENTRIES = 128,   /* real servers' maps have 38 to 83 */
-    TICK = 50,           /* ms between two looks at the progress and at `interrupted` */
+    IN_FLIGHT = 3 * BURST, /* operations at once: what the budget is made for */
+    COPIES = 2,            /* of an attempt, on the wire at once */
+    HEDGE_EARLIEST = 20,   /* ms; no get is late before */
+    HEDGE_SAMPLES = 30,    /* gets, until it is known when one is late */
+    LOCK_HELD = 5,         /* operations from a get-and-lock to its unlock */
+    MAP_VERSION = 2,       /* of the error map, the highest that errmap.h reads */
+    MAP_ENTRIES = 128,     /* real servers' maps have 38 to 83 */
+    TICK = 50,             /* ms between two looks at the progress and at `interrupted` */
 
     /* ms that an operation may end after its deadline. The client wakes at the deadline, give or
        take a millisecond; on a machine under load it then waits for its turn on a core, for some
@@ -39,16 +41,29 @@ static const struct {
     {"read back", KV_GET},
 };
 
-enum { IDLE, WAITING, ON_WIRE, EXPIRING, FINISHED }; /* states of an operation */
+enum { IDLE, WAITING, ON_WIRE, FINISHED }; /* states of an operation */
+
+#define NEVER UINT64_MAX
+
+/* Of an attempt: to one node, which has a breaker. */
+typedef struct copy {
+    retry_permit permit;    /* of the breaker */
+    retry_time sent, timer; /* timer: when it has timed out */
+    uint32_t opaque;
+    uint8_t node;
+    bool on_wire;
+} copy;
 
 typedef struct operation {
     retry_request request;
     retry_nmv nmv;
+    retry_hedge hedge; /* of the attempt under way */
+    copy copies[COPIES];
+    uint8_t copies_sent;
+    uint32_t opaques;      /* copies sent in all */
     retry_failure failure; /* the last one */
-    retry_time timer;      /* when it is to be sent, or times out, or expires, by its state */
+    retry_time timer;      /* when to try again, or to send another copy, by its state; or NEVER */
     uint8_t kind, state, outcome;
-    uint8_t node;        /* that the attempt on the wire went to */
-    uint32_t opaque;     /* of the last attempt */
     uint32_t partner;    /* get-and-lock and unlock, increment and read back: each other */
     uint64_t cas, value; /* of the response */
     char key[KV_KEY_SIZE];
@@ -64,6 +79,7 @@ enum { DOWN, CONNECTING, NEGOTIATING, READY, DRAINING }; /* a node's states */
 
 typedef struct node {
     retry_connection connection;
+    retry_breaker breaker;
     errmap_strategy strategy; /* for attempts on this node; its map is the one in use */
     stored_map maps[2];       /* the one in use, if any, and room for the next */
     bool xerror;              /* granted: the node may send codes that only its map explains */
@@ -99,6 +115,8 @@ typedef struct kv_client {
     retry_client retry;
     retry_policy policy;
     retry_budget budget;
+    retry_latency latency; /* of gets, which are hedged when they are late */
+    retry_hedge_policy hedging;
     operation operations[KV_OPERATIONS];
     uint32_t count, next, open; /* operations planned, the next to begin, begun and not finished */
     retry_time next_burst;

@@ -3,9 +3,11 @@
    A small client of the memcached binary protocol (non-blocking sockets, poll, one thread) works
    through some hundred operations, several at once, on servers that refuse, stall, change their
    mind, hang up and die. Every failed attempt is classified and handed to retry_orchestrate; the
-   client obeys. It asks every node for its error map, which explains codes that the client does
-   not know. At the end it shows what happened and two verdicts, and beside the second what the same
-   client does on the same servers when every operation claims to be idempotent.
+   client obeys. A breaker for each node keeps requests from one that does not answer, and a get
+   that is late is sent to the other node as well, under the budget that pays for retries. The
+   client asks every node for its error map, which explains codes that it does not know. At the end
+   it shows what happened and two verdicts, and beside the second what the same client does on the
+   same servers when every operation claims to be idempotent.
 
        cc -o kv_client examples/kv_client/kv_client.c   (with Debian's libjsmn-dev)
        ./kv_client               two nodes of its own, which fail on a script (server.h)
@@ -13,11 +15,12 @@
        ./kv_client careless      only the careless client (with memcached, too)
        ./kv_client verbose       (with any of these) each event, reason, code and error map
 
-   What there is to learn about retry.h is in the first sections: "Deciding" (failed, obey, finish),
-   "Sending" and "Connections"; about errmap.h in "Error maps" and "Responses". What the client does
-   not decide is elsewhere: its types in client.h, what it is put through and the verdicts in
-   scenario.h, the counting in report.h. The exit status is 0 if both verdicts hold, 1 if not, 2 if
-   it could not start, and 128 + the signal's number if it was interrupted. */
+   What there is to learn about retry.h is in the first sections: "Deciding" (failed, give_up),
+   "Hedges and breakers" (obey, copy_failed), "Sending" (send_copy), "Not my vbucket" and
+   "Connections"; its numbers are in "Set-up"; about errmap.h in "Error maps" and "Responses". What
+   the client does not decide is elsewhere: its types in client.h, what it is put through and the
+   verdicts in scenario.h, the counting in report.h. The exit status is 0 if both verdicts hold, 1
+   if not, 2 if it could not start, and 128 + the signal's number if it was interrupted. */
 #define _DEFAULT_SOURCE
 
 #define RETRY_IMPLEMENTATION
@@ -30,11 +33,7 @@
 /* ---- Deciding ------------------------------------------------------------------------------ */
 
 static void begin(kv_client *client, operation *op, retry_time now);
-
-static bool is_idempotent(const kv_client *client, const operation *op)
-{
-    return client->careless || retry_idempotent_kv(kinds[op->kind].opcode);
-}
+static void send_copy(kv_client *client, operation *op, retry_time now);
 
 /* The application is told how the operation ended. */
 static void finish(kv_client *client, operation *op, uint8_t outcome)
@@ -48,44 +47,100 @@ static void finish(kv_client *client, operation *op, uint8_t outcome)
         begin(client, &client->operations[op->partner], now); /* it had to wait for this one */
 }
 
-static void obey(kv_client *client, operation *op, retry_decision decision, retry_time now)
+/* No further try. What expires could wait until its deadline, but nothing would come of that. What
+   changes data and is ambiguous may have been done, and whoever asked for it has to know. */
+static void give_up(kv_client *client, operation *op, retry_decision decision)
 {
-    switch (decision.verdict) {
-    case RETRY_VERDICT_RETRY:
-        op->state = WAITING;
-        op->timer = now + decision.delay;
-        break;
-    case RETRY_VERDICT_EXPIRE:
-        op->state = EXPIRING;
-        op->timer = now + decision.delay;
-        break;
-    default:
-        if (decision.cause == RETRY_CAUSE_NOT_IDEMPOTENT) {
-            finish(client, op, REFUSED);
-        } else {
-            report_failed(&client->report, &op->failure, decision.cause);
-            finish(client, op, FAILED);
-        }
+    bool expired = decision.verdict == RETRY_VERDICT_EXPIRE;
+    if (op->request.ambiguous && !retry_idempotent_kv(kinds[op->kind].opcode)) {
+        finish(client, op, PERHAPS_DONE);
+        return;
     }
+    if (!expired)
+        report_failed(&client->report, &op->failure, decision.cause);
+    finish(client, op, expired ? EXPIRED : FAILED);
 }
 
 /* Every failed attempt of every operation comes through here. */
-static void failed(kv_client *client, operation *op, retry_failure failure, retry_time now)
+static void failed(kv_client *client, operation *op, retry_time now)
 {
     uint32_t before = retry_budget_balance(&client->budget);
-    retry_decision decision = retry_orchestrate(&op->request, &failure, now);
+    retry_decision decision = retry_orchestrate(&op->request, &op->failure, now);
     report_budget(&client->report, op->kind, before, retry_budget_balance(&client->budget));
-    op->failure = failure;
-    obey(client, op, decision, now);
+    op->state = WAITING;
+    op->timer = now + decision.delay;
+    if (decision.verdict != RETRY_VERDICT_RETRY)
+        give_up(client, op, decision);
 }
 
-static void attempt_timed_out(kv_client *client, operation *op, retry_time now)
+/* ---- Hedges and breakers ------------------------------------------------------------------- */
+
+/* Nobody waits for the copy any longer: an answer that still comes is dropped. How long gets take
+   says when the next ones are late, and so does how old those get that are given up. */
+static void take_off(kv_client *client, const operation *op, copy *which, bool answered,
+                     retry_time now)
+{
+    which->on_wire = false;
+    if (op->kind == GET)
+        retry_latency_add(&client->latency, (retry_ms)(now - which->sent), answered);
+}
+
+/* The attempt is over without these; about their nodes they tell nothing. */
+static void cancel_copies(kv_client *client, operation *op, retry_time now)
+{
+    for (size_t i = 0; i < COPIES; i++) {
+        copy *other = &op->copies[i];
+        if (!other->on_wire)
+            continue;
+        take_off(client, op, other, false, now);
+        retry_breaker_release(&client->nodes[other->node].breaker, other->permit, now);
+        client->report.hedges_cancelled++;
+    }
+}
+
+/* Does what the hedge says. An attempt is one copy on the wire or, of a get that is late, two. */
+static void obey(kv_client *client, operation *op, retry_hedge_step step, retry_time now)
+{
+    op->timer = step.delay < UINT32_MAX ? now + step.delay : NEVER;
+    if (step.action == RETRY_HEDGE_SEND)
+        send_copy(client, op, now);
+    if (step.action != RETRY_HEDGE_FAIL)
+        return;
+    cancel_copies(client, op, now);
+    failed(client, op, now);
+}
+
+/* Tells the breaker of a copy's node how the copy ended; NULL: it worked. */
+static void tell_breaker(kv_client *client, const copy *which, const retry_failure *failure,
+                         retry_time now)
+{
+    retry_breaker *breaker = &client->nodes[which->node].breaker;
+    uint8_t before = retry_breaker_state(breaker, now);
+    retry_breaker_report(breaker, which->permit, failure, now);
+    report_breaker(&client->report, which->node, before, retry_breaker_state(breaker, now));
+}
+
+/* Every failed copy comes through here. Its hedge says whether the attempt has failed with it. */
+static void copy_failed(kv_client *client, operation *op, const copy *which, retry_failure failure,
+                        retry_time now)
+{
+    uint32_t before = retry_budget_balance(&client->budget);
+    retry_hedge_step step = retry_hedge_failed(&op->hedge, &op->request, &failure, now);
+    report_budget(&client->report, op->kind, before, retry_budget_balance(&client->budget));
+    op->failure = failure;
+    op->request.strategy = &client->nodes[which->node].strategy.base;
+    tell_breaker(client, which, &failure, now);
+    obey(client, op, step, now);
+}
+
+static void copy_timed_out(kv_client *client, operation *op, copy *which, retry_time now)
 {
     retry_failure failure;
     memset(&failure, 0, sizeof failure);
     failure.reason = RETRY_REASON_ATTEMPT_TIMED_OUT;
     failure.timeout = true;
-    failed(client, op, failure, now);
+    take_off(client, op, which, false, now);
+    copy_failed(client, op, which, failure, now);
 }
 
 /* ---- Sending ------------------------------------------------------------------------------- */
@@ -99,34 +154,67 @@ static bool write_request(node *to, uint8_t opcode, const char *key, uint32_t op
     return size > 0;
 }
 
-/* Nothing has left the client, so that another try is safe; but none can work before the next try
-   to connect: until then it would only cost the budget. */
-static void not_sent(kv_client *client, operation *op, const node *to, retry_time now)
+/* Nothing has left the client, so that another try is safe, and no budget pays for it; but none can
+   work before the next try to connect. */
+static retry_failure no_connection(const node *to, retry_time now)
 {
     retry_failure failure =
         retry_classify_stage(RETRY_STAGE_DISPATCH, RETRY_REASON_SOCKET_NOT_AVAILABLE);
     if (to->state == DOWN && to->timer > now)
         failure.retry_after = (retry_ms)(to->timer - now);
-    failed(client, op, failure, now);
+    return failure;
 }
 
-/* Makes one attempt: on the wire until its own time or the operation's is over. */
-static void dispatch(kv_client *client, operation *op, retry_time now)
+/* The first copy goes to the vbucket's owner, the second to the other node, which has a replica, if
+   that can be reached. */
+static node *addressee(kv_client *client, const operation *op)
 {
-    uint8_t opcode = kinds[op->kind].opcode;
-    op->node = client->map[kv_vbucket(op->key)];
-    node *to = &client->nodes[op->node];
+    size_t owner = client->map[kv_vbucket(op->key)];
+    node *replica = &client->nodes[client->scenario->nodes - 1 - owner];
+    bool first = op->copies_sent == 0;
+    return first || replica->state != READY ? &client->nodes[owner] : replica;
+}
+
+/* On the wire until its own time or the operation's is over. */
+static void put_on_wire(kv_client *client, operation *op, copy *which, retry_time now)
+{
+    bool owner = which->node == client->map[kv_vbucket(op->key)];
     uint32_t number = (uint32_t)(op - client->operations);
-    uint32_t attempt = op->request.attempts & ((1u << KV_ATTEMPT_BITS) - 1);
-    op->opaque = number << KV_ATTEMPT_BITS | attempt;
-    op->request.strategy = &to->strategy.base;
-    if (to->state != READY || !write_request(to, opcode, op->key, op->opaque, op->cas)) {
-        not_sent(client, op, to, now);
+    which->on_wire = true;
+    which->sent = now;
+    which->timer = now + retry_remaining(&op->request, ATTEMPT_TIMEOUT, now);
+    which->opaque = number << KV_COPY_BITS | (op->opaques++ & ((1u << KV_COPY_BITS) - 1));
+    write_request(&client->nodes[which->node], owner ? kinds[op->kind].opcode : KV_GET_REPLICA,
+                  op->key, which->opaque, op->cas);
+    client->report.hedges_sent += op->copies_sent > 1;
+}
+
+/* Sends one copy, if there is a connection, and if the node's breaker lets it. */
+static void send_copy(kv_client *client, operation *op, retry_time now)
+{
+    node *to = addressee(client, op);
+    copy *next = &op->copies[op->copies_sent++];
+    memset(next, 0, sizeof *next);
+    next->node = (uint8_t)(to - client->nodes);
+    if (to->state != READY || sizeof to->output - to->output_length < KV_REQUEST_MAX) {
+        copy_failed(client, op, next, no_connection(to, now), now);
         return;
     }
-    retry_time deadline = op->request.started + OPERATION_TIMEOUT;
+    next->permit = retry_breaker_ask(&to->breaker, now);
+    if (next->permit.granted) {
+        put_on_wire(client, op, next, now);
+        return;
+    }
+    client->report.breakers[next->node].refused++;
+    copy_failed(client, op, next, retry_classify_permit(next->permit), now);
+}
+
+/* Makes an attempt, of which the hedge is asked how many copies it has, and when. */
+static void dispatch(kv_client *client, operation *op, retry_time now)
+{
     op->state = ON_WIRE;
-    op->timer = now + ATTEMPT_TIMEOUT < deadline ? now + ATTEMPT_TIMEOUT : deadline;
+    op->copies_sent = 0;
+    obey(client, op, retry_hedge_begin(&op->hedge, &op->request, now), now);
 }
 
 /* Begins an operation, unless it is an unlock whose lock is still being taken, or never was. */
@@ -144,22 +232,33 @@ static void begin(kv_client *client, operation *op, retry_time now)
     }
     op->request.client = &client->retry;
     op->request.timeout = OPERATION_TIMEOUT;
-    op->request.idempotent = is_idempotent(client, op);
-    op->nmv.interval = MAP_INTERVAL;
+    op->request.idempotent = client->careless || retry_idempotent_kv(kinds[op->kind].opcode);
+    op->hedge.policy = op->kind == GET ? &client->hedging : NULL;
     retry_begin(&op->request, now);
     retry_nmv_begin(&op->nmv, client->map_revision);
     client->open++;
     dispatch(client, op, now);
 }
 
-static void fire_timer(kv_client *client, operation *op, retry_time now)
+/* The hedge's timer fired: a second copy, if the budget pays for it. */
+static void second_copy(kv_client *client, operation *op, retry_time now)
 {
-    if (op->state == WAITING)
+    uint32_t before = retry_budget_balance(&client->budget);
+    retry_hedge_step step = retry_hedge_due(&op->hedge, &op->request, now);
+    report_budget(&client->report, op->kind, before, retry_budget_balance(&client->budget));
+    obey(client, op, step, now);
+}
+
+static void fire_timers_of(kv_client *client, operation *op, retry_time now)
+{
+    for (size_t i = 0; i < COPIES; i++) {
+        if (op->copies[i].on_wire && op->copies[i].timer <= now)
+            copy_timed_out(client, op, &op->copies[i], now);
+    }
+    if (op->state == WAITING && op->timer <= now)
         dispatch(client, op, now);
-    else if (op->state == ON_WIRE)
-        attempt_timed_out(client, op, now);
-    else if (op->state == EXPIRING)
-        finish(client, op, EXPIRED);
+    else if (op->state == ON_WIRE && op->timer <= now)
+        second_copy(client, op, now);
 }
 
 /* ---- Not my vbucket ------------------------------------------------------------------------ */
@@ -183,16 +282,16 @@ static void adopt_map(kv_client *client, const kv_packet *response, retry_time n
     }
 }
 
-/* Whether there is another try is retry_orchestrate's to say, where to and when is retry_nmv's. Its
-   delay is MAP_INTERVAL at most, which is what the former reckoned with (always_interval). */
-static void not_my_vbucket(kv_client *client, operation *op, const kv_packet *response,
-                           retry_time now)
+/* Whether there is another try is retry_orchestrate's to say, where to and when is retry_nmv's: its
+   step is handed on as an order. */
+static void not_my_vbucket(kv_client *client, operation *op, const copy *which,
+                           const kv_packet *response, retry_time now)
 {
+    retry_failure failure = retry_classify_kv(response->status, response->opcode);
     adopt_map(client, response, now);
-    retry_nmv_step step = retry_nmv_rejected(&op->nmv, client->map_revision, false);
-    failed(client, op, retry_classify_kv(response->status, response->opcode), now);
-    if (op->state == WAITING)
-        op->timer = now + step.delay;
+    failure.pushback = true;
+    failure.retry_after = retry_nmv_rejected(&op->nmv, client->map_revision, false).delay;
+    copy_failed(client, op, which, failure, now);
 }
 
 /* ---- Error maps ---------------------------------------------------------------------------- */
@@ -251,14 +350,21 @@ static void negotiated(kv_client *client, node *from, const uint8_t *packet, siz
     if (from->xerror && !sound)
         write_request(from, KV_HELLO, "", KV_NO_OPERATION, 0);
     retry_connection_established(&from->connection, now);
+    if (retry_breaker_state(&from->breaker, now) != RETRY_BREAKER_CLOSED)
+        retry_breaker_reset(&from->breaker, now); /* somebody is there again */
     from->state = READY;
     client->report.connections++;
 }
 
 /* ---- Responses ----------------------------------------------------------------------------- */
 
-static void succeeded(kv_client *client, operation *op, const kv_packet *response, retry_time now)
+static void succeeded(kv_client *client, operation *op, const copy *which,
+                      const kv_packet *response, retry_time now)
 {
+    tell_breaker(client, which, NULL, now);
+    retry_hedge_won(&op->hedge);
+    cancel_copies(client, op, now);
+    client->report.hedges_won += which != op->copies;
     op->cas = response->cas;
     if (op->kind == INCREMENT && response->value_length == 8)
         op->value = kv_number(response->value, 8);
@@ -283,36 +389,52 @@ static void drain(kv_client *client, node *of, retry_time now)
    any other code. Whether to retry is in advice.failure, the rest concerns the client. There are no
    credentials here, so that `authentication` takes no more than the reconnecting, and no code for
    what is `special`, which then comes to the same. */
-static void rejected(kv_client *client, operation *op, const kv_packet *response, retry_time now)
+static void rejected(kv_client *client, operation *op, const copy *which, const kv_packet *response,
+                     retry_time now)
 {
-    node *from = &client->nodes[op->node];
+    node *from = &client->nodes[which->node];
     const errmap *map = from->strategy.map;
     errmap_advice advice = errmap_classify_kv(map, response->status, response->opcode);
-    failed(client, op, advice.failure, now);
-    report_advice(&client->report, map, &advice, &op->request, op->state == WAITING);
+    copy_failed(client, op, which, advice.failure, now);
+    report_advice(&client->report, map, &advice, op->state != FINISHED,
+                  op->state == WAITING ? op->request.last_delay : 0);
     if (advice.refresh_config)
         write_request(from, KV_GET_CONFIG, "", KV_NO_OPERATION, 0);
     if (advice.reconnect)
         drain(client, from, now);
 }
 
-/* An answer to an attempt that was given up is dropped: its operation has been decided since. */
+static void copy_answered(kv_client *client, operation *op, copy *which, const kv_packet *response,
+                          retry_time now)
+{
+    take_off(client, op, which, true, now);
+    if (response->status == KV_SUCCESS)
+        succeeded(client, op, which, response, now);
+    else if (response->status == KV_NOT_MY_VBUCKET)
+        not_my_vbucket(client, op, which, response, now);
+    else
+        rejected(client, op, which, response, now);
+}
+
+/* An answer to a copy that was given up, or has lost, is dropped: its operation has been decided
+   since. */
 static void answered(kv_client *client, const kv_packet *response, retry_time now)
 {
-    uint32_t number = response->opaque >> KV_ATTEMPT_BITS;
+    uint32_t number = response->opaque >> KV_COPY_BITS;
     operation *op = number < client->next ? &client->operations[number] : NULL;
     if (response->opcode == KV_HELLO)
         return; /* XERROR is taken back */
-    if (response->opcode == KV_GET_CONFIG)
+    if (response->opcode == KV_GET_CONFIG) {
         adopt_map(client, response, now);
-    else if (!op || op->state != ON_WIRE || op->opaque != response->opaque)
-        client->report.late_answers++;
-    else if (response->status == KV_SUCCESS)
-        succeeded(client, op, response, now);
-    else if (response->status == KV_NOT_MY_VBUCKET)
-        not_my_vbucket(client, op, response, now);
-    else
-        rejected(client, op, response, now);
+        return;
+    }
+    for (size_t i = 0; op && i < COPIES; i++) {
+        if (!op->copies[i].on_wire || op->copies[i].opaque != response->opaque)
+            continue;
+        copy_answered(client, op, &op->copies[i], response, now);
+        return;
+    }
+    client->report.late_answers++;
 }
 
 /* ---- Connections --------------------------------------------------------------------------- */
@@ -326,10 +448,13 @@ static void disconnect(kv_client *client, node *lost, retry_time now)
     lost->state = DOWN;
     lost->input_length = lost->output_length = 0;
     lost->timer = now + retry_connection_failed(&lost->connection, now);
-    for (uint32_t i = 0; i < client->next; i++) {
-        operation *op = &client->operations[i];
-        if (op->state == ON_WIRE && &client->nodes[op->node] == lost)
-            failed(client, op, retry_classify_stage(RETRY_STAGE_IN_FLIGHT, 0), now);
+    for (uint32_t i = 0; i < client->next * COPIES; i++) {
+        operation *op = &client->operations[i / COPIES];
+        copy *which = &op->copies[i % COPIES];
+        if (!which->on_wire || &client->nodes[which->node] != lost)
+            continue;
+        take_off(client, op, which, false, now);
+        copy_failed(client, op, which, retry_classify_stage(RETRY_STAGE_IN_FLIGHT, 0), now);
     }
 }
 
@@ -364,9 +489,9 @@ static bool read_responses(kv_client *client, node *from, retry_time now)
 static uint32_t on_wire(const kv_client *client, const node *of)
 {
     uint32_t count = 0;
-    for (uint32_t i = 0; i < client->next; i++) {
-        const operation *op = &client->operations[i];
-        count += op->state == ON_WIRE && &client->nodes[op->node] == of;
+    for (uint32_t i = 0; i < client->next * COPIES; i++) {
+        const copy *which = &client->operations[i / COPIES].copies[i % COPIES];
+        count += which->on_wire && &client->nodes[which->node] == of;
     }
     return count;
 }
@@ -420,10 +545,7 @@ static void fire_node_timer(kv_client *client, node *of, retry_time now)
 static void set_up_retry(kv_client *client)
 {
     static const retry_policy best_effort = RETRY_POLICY_BEST_EFFORT;
-    static const retry_budget_options options = {.capacity = BUDGET_TOKENS * 1000,
-                                                 .retry_cost = 1000,
-                                                 .timeout_cost = 2000,
-                                                 .success_deposit = 500};
+    static const retry_budget_options options = RETRY_BUDGET_BEST_EFFORT(IN_FLIGHT);
     retry_seed(1);
     retry_budget_init(&client->budget, &options, client->report.started);
     client->policy = best_effort;
@@ -433,7 +555,11 @@ static void set_up_retry(kv_client *client)
     client->retry.budget = &client->budget;
     client->retry.observe = report_decision;
     client->retry.observe_context = &client->report;
-    client->retry.always_interval = MAP_INTERVAL;
+    client->hedging.max_attempts = COPIES;
+    client->latency.min = HEDGE_EARLIEST;
+    client->latency.min_samples = HEDGE_SAMPLES;
+    if (client->scenario->nodes > 1) /* else there is nobody to send a second copy to */
+        client->hedging.latency = &client->latency;
     client->report.budget_low = options.capacity;
     for (size_t i = 0; i < KINDS; i++)
         client->report.rows[i].name = kinds[i].name;
@@ -448,9 +574,15 @@ static void set_up_nodes(kv_client *client)
                                                                      .spread = RETRY_RATIO(0.2)},
                                                          .min_connect_timeout = 250,
                                                          .stable_after = 100};
+    static const retry_breaker breaker = {.volume = 6,
+                                          .ratio = RETRY_RATIO(0.75),
+                                          .window = 512,
+                                          .open = 250,
+                                          .probe_timeout = ATTEMPT_TIMEOUT};
     for (uint8_t i = 0; i < client->scenario->nodes; i++) {
         node *of = &client->nodes[i];
         of->connection = loopback_connection;
+        of->breaker = breaker;
         of->strategy = (errmap_strategy)ERRMAP_STRATEGY(NULL, &client->policy.base);
         of->fd = -1;
         of->reserved = tcp_reserve_port(&of->port);
@@ -519,14 +651,22 @@ static retry_time earlier(retry_time a, retry_time b)
 
 static void fire_timers(kv_client *client, retry_time now)
 {
-    for (uint32_t i = 0; i < client->next; i++) {
-        if (client->operations[i].timer <= now)
-            fire_timer(client, &client->operations[i], now);
-    }
+    for (uint32_t i = 0; i < client->next; i++)
+        fire_timers_of(client, &client->operations[i], now);
     for (size_t i = 0; i < client->scenario->nodes; i++) {
         if (client->nodes[i].state != READY && client->nodes[i].timer <= now)
             fire_node_timer(client, &client->nodes[i], now);
     }
+}
+
+static retry_time next_timer_of(const operation *op)
+{
+    retry_time next = op->state == WAITING || op->state == ON_WIRE ? op->timer : NEVER;
+    for (size_t i = 0; i < COPIES; i++) {
+        if (op->copies[i].on_wire)
+            next = earlier(next, op->copies[i].timer);
+    }
+    return next;
 }
 
 static retry_time next_timer(const kv_client *client, retry_time now)
@@ -534,11 +674,8 @@ static retry_time next_timer(const kv_client *client, retry_time now)
     retry_time next = now + TICK;
     if (!burst_waits(client))
         next = earlier(next, client->next_burst);
-    for (uint32_t i = 0; i < client->next; i++) {
-        const operation *op = &client->operations[i];
-        if (op->state != IDLE && op->state != FINISHED)
-            next = earlier(next, op->timer);
-    }
+    for (uint32_t i = 0; i < client->next; i++)
+        next = earlier(next, next_timer_of(&client->operations[i]));
     for (size_t i = 0; i < client->scenario->nodes; i++) {
         if (client->nodes[i].state != READY)
             next = earlier(next, client->nodes[i].timer);

@@ -18,6 +18,7 @@ enum {
     KV_ADD = 0x02,
     KV_INCREMENT = 0x05,
     KV_HELLO = 0x1f,
+    KV_GET_REPLICA = 0x83,
     KV_GET_AND_LOCK = 0x94,
     KV_UNLOCK = 0x95,
     KV_GET_CONFIG = 0xb5,
@@ -65,12 +66,11 @@ enum { KV_KEY_SIZE = 24, KV_VALUE_SIZE = 24, KV_VBUCKETS = 16, KV_NODES = 2 };
    bytes, and a byte for each vbucket that says which node owns it. */
 enum { KV_MAP_SIZE = 8 + KV_VBUCKETS };
 
-/* The client's opaque: which operation, and which of its attempts; or that it belongs to none. */
-enum {
-    KV_ATTEMPT_BITS = 12,
-    KV_OPERATIONS = 1024,
-    KV_NO_OPERATION = KV_OPERATIONS << KV_ATTEMPT_BITS
-};
+enum { KV_REQUEST_MAX = KV_HEADER + 20 + KV_KEY_SIZE + KV_VALUE_SIZE };
+
+/* The client's opaque: which operation, and which of the copies sent of it; or that it belongs to
+   none. */
+enum { KV_COPY_BITS = 12, KV_OPERATIONS = 1024, KV_NO_OPERATION = KV_OPERATIONS << KV_COPY_BITS };
 
 typedef struct kv_packet {
     uint8_t magic, opcode, extras_length;
@@ -137,7 +137,7 @@ static inline size_t kv_write_request(uint8_t *out, size_t capacity, uint8_t opc
 {
     uint8_t extras[20] = {0}; /* set and add: flags and expiry, both 0 */
     char value[KV_VALUE_SIZE];
-    int length = snprintf(value, sizeof value, "value of %" PRIu32, opaque >> KV_ATTEMPT_BITS);
+    int length = snprintf(value, sizeof value, "value of %" PRIu32, opaque >> KV_COPY_BITS);
     bool stores = opcode == KV_SET || opcode == KV_ADD;
     kv_packet packet;
     memset(&packet, 0, sizeof packet);

@@ -9,7 +9,8 @@
 
 #include <inttypes.h>
 
-enum { DONE, REFUSED, EXPIRED, FAILED, CUT_OFF, OUTCOMES }; /* how an operation ended */
+/* How an operation ended, as the application is told. */
+enum { DONE, PERHAPS_DONE, EXPIRED, FAILED, CUT_OFF, OUTCOMES };
 
 enum { REPORT_ROWS = 8, REPORT_FAILURES = 16, REPORT_CODES = 16 };
 
@@ -17,7 +18,7 @@ typedef struct report_row { /* one class of operations */
     const char *name;
     uint32_t begun, first_try, outcomes[OUTCOMES];
     retry_ms longest; /* ms from the beginning until the application was told */
-    uint64_t paid;    /* thousandths of a token */
+    int64_t paid;     /* thousandths of a token, less what came back */
 } report_row;
 
 typedef struct report_failure { /* what operations failed with */
@@ -38,6 +39,10 @@ typedef struct report_maps { /* the error maps that a node sent, or did not send
     uint32_t taken, known, broken, none;
 } report_maps;
 
+typedef struct report_breaker_row { /* a node's */
+    uint32_t opened, refused;
+} report_breaker_row;
+
 typedef struct kv_report {
     bool verbose; /* tells what happens when it happens, and all that was counted */
     retry_time started;
@@ -48,20 +53,25 @@ typedef struct kv_report {
     report_code codes[REPORT_CODES];
     size_t code_count;
     report_maps maps[KV_NODES];
-    retry_ms overrun;         /* ms; the most that an operation ended after its deadline */
-    retry_ms late_wakeup;     /* ms; the most that poll returned later than asked */
-    uint32_t budget_low;      /* thousandths of a token */
-    uint32_t connections;     /* established */
-    uint32_t drained;         /* of these, closed because an error map said so */
-    uint32_t late_answers;    /* to attempts that had been given up */
+    retry_ms overrun;          /* ms; the most that an operation ended after its deadline */
+    retry_ms late_wakeup;      /* ms; the most that poll returned later than asked */
+    uint32_t budget_low;       /* thousandths of a token */
+    uint32_t connections;      /* established */
+    uint32_t drained;          /* of these, closed because an error map said so */
+    uint32_t late_answers;     /* to copies that had been given up, or had lost */
+    uint32_t hedges_sent;      /* second copies */
+    uint32_t hedges_won;       /* of these, answered first */
+    uint32_t hedges_cancelled; /* first and second ones, when the other had decided */
+    report_breaker_row breakers[KV_NODES];
     uint32_t nothing_to_undo; /* unlocks that were not begun, since there was no lock */
 } kv_report;
 
 /* How often operations that are not idempotent were applied. */
 typedef struct applications {
     uint32_t known, unknown;
-    uint32_t twice;  /* applied more than once */
-    uint32_t spared; /* refused a retry, and had been applied */
+    uint32_t twice;                   /* applied more than once */
+    uint32_t perhaps, perhaps_really; /* reported as perhaps done; and had been applied */
+    uint32_t failed, failed_really;   /* reported as failed or expired; and had been applied */
 } applications;
 
 static inline double seconds_since_start(const kv_report *report)
@@ -100,8 +110,7 @@ static inline void report_decision(void *context, const retry_request *request,
 /* What a decision about an operation of the row did to the budget. */
 static inline void report_budget(kv_report *report, uint8_t row, uint32_t before, uint32_t after)
 {
-    if (after < before)
-        report->rows[row].paid += before - after;
+    report->rows[row].paid += (int64_t)before - after;
     if (after < report->budget_low)
         report->budget_low = after;
 }
@@ -187,10 +196,10 @@ static inline report_code *report_code_of(kv_report *report, const errmap *map,
     return &report->codes[i];
 }
 
-/* An attempt has failed and been decided: retried after `request`'s last delay, or not. A code
+/* An attempt has failed and been decided: retried after `delay`, or not. A code
    that retry.h knows by itself is not counted. */
 static inline void report_advice(kv_report *report, const errmap *map, const errmap_advice *advice,
-                                 const retry_request *request, bool retried)
+                                 bool retried, retry_ms delay)
 {
     bool only_map = advice->entry && retry_classify_kv(advice->entry->code, 0).unknown;
     report_code *row = only_map ? report_code_of(report, map, advice->entry) : NULL;
@@ -200,8 +209,17 @@ static inline void report_advice(kv_report *report, const errmap *map, const err
     row->retried += retried;
     row->refreshes += advice->refresh_config;
     row->reconnects += advice->reconnect;
-    if (retried && request->last_delay > row->longest)
-        row->longest = request->last_delay;
+    if (delay > row->longest)
+        row->longest = delay;
+}
+
+/* A node's breaker has been told of a copy; its state before and after. */
+static inline void report_breaker(kv_report *report, size_t node, uint8_t before, uint8_t after)
+{
+    if (before == RETRY_BREAKER_OPEN || after != RETRY_BREAKER_OPEN)
+        return;
+    report->breakers[node].opened++;
+    tell(report, "%s's breaker opens", report->maps[node].node);
 }
 
 /* An operation has ended: `now` is when the application was told. */
@@ -224,8 +242,8 @@ static inline void report_operation(kv_report *report, uint8_t row, uint8_t outc
 static inline void print_row(const char *name, const report_row *row)
 {
     printf("%-14s %6" PRIu32 " %6" PRIu32 " %7" PRIu32 " %8" PRIu32 " %8" PRIu32 " %7" PRIu32, name,
-           row->begun, row->first_try, row->outcomes[DONE] - row->first_try, row->outcomes[REFUSED],
-           row->outcomes[EXPIRED], row->outcomes[FAILED]);
+           row->begun, row->first_try, row->outcomes[DONE] - row->first_try,
+           row->outcomes[PERHAPS_DONE], row->outcomes[EXPIRED], row->outcomes[FAILED]);
     printf(" %5" PRIu32 " ms %7.1f\n", row->longest, (double)row->paid / 1000);
 }
 
@@ -244,10 +262,10 @@ static inline void print_classes(const kv_report *report)
 {
     report_row all;
     memset(&all, 0, sizeof all);
-    printf("\n%-14s %6s %6s %7s %8s %8s %7s %8s %7s\n", "", "", "first", "after", "refused", "", "",
+    printf("\n%-14s %6s %6s %7s %8s %8s %7s %8s %7s\n", "", "", "first", "after", "perhaps", "", "",
            "longest", "budget");
     printf("%-14s %6s %6s %7s %8s %8s %7s %8s %7s\n", "operations", "begun", "try", "retries",
-           "unsafe", "expired", "failed", "time", "paid");
+           "done", "expired", "failed", "time", "paid");
     for (size_t i = 0; i < REPORT_ROWS; i++) {
         if (report->rows[i].begun > 0)
             print_row(report->rows[i].name, &report->rows[i]);
@@ -270,6 +288,20 @@ static inline void print_reasons(const kv_report *report)
                    report->reasons[i]);
     }
     printf("  %-42s %6" PRIu32 "\n", "all", report->retries);
+}
+
+static inline void print_gates(const kv_report *report)
+{
+    printf("hedges: %" PRIu32 " sent, %" PRIu32 " won; copies cancelled: %" PRIu32
+           ", late answers: %" PRIu32 "\n",
+           report->hedges_sent, report->hedges_won, report->hedges_cancelled, report->late_answers);
+    printf("breakers, opened and refused:");
+    for (size_t i = 0; i < KV_NODES; i++) {
+        if (report->maps[i].node)
+            printf("%s %s %" PRIu32 ", %" PRIu32, i > 0 ? ";" : "", report->maps[i].node,
+                   report->breakers[i].opened, report->breakers[i].refused);
+    }
+    printf("\n");
 }
 
 /* What the client was told by an error map, or else knows itself. */
@@ -346,8 +378,9 @@ static inline bool judge_overrun(const kv_report *report, retry_ms quantum)
     return kept;
 }
 
-/* True if no operation was applied twice. `source` says how that is known. */
-static inline bool judge_applications(const applications *sum, const char *source, bool verbose)
+/* True if no operation was applied twice, and none that the application was told has failed was
+   applied at all. `source` says how that is known. */
+static inline bool judge_applications(const applications *sum, const char *source)
 {
     printf("%s  No operation that is not idempotent was applied twice.\n",
            sum->twice == 0 ? "kept  " : "BROKEN");
@@ -356,10 +389,11 @@ static inline bool judge_applications(const applications *sum, const char *sourc
     if (sum->unknown > 0)
         printf(", %" PRIu32 " not applied or lost", sum->unknown);
     printf(".\n");
-    if (verbose && sum->spared > 0)
-        printf("        %" PRIu32 " had been applied when they were refused a retry.\n",
-               sum->spared);
-    return sum->twice == 0;
+    printf("%s  Of %" PRIu32 " reported as perhaps done %" PRIu32 " had been, of %" PRIu32
+           " others that failed %" PRIu32 ".\n",
+           sum->failed_really == 0 ? "      " : "BROKEN", sum->perhaps, sum->perhaps_really,
+           sum->failed, sum->failed_really);
+    return sum->twice == 0 && sum->failed_really == 0;
 }
 
 /* How many operations worked only because they were tried again. */

@@ -159,7 +159,7 @@ static bool leaves_traces(const kv_client *client, const operation *op)
 
 static applications count_applications(const kv_client *client)
 {
-    applications sum = {0, 0, 0, 0};
+    applications sum = {0, 0, 0, 0, 0, 0, 0};
     for (uint32_t i = 0; i < client->next; i++) {
         const operation *op = &client->operations[i];
         if (op->state != FINISHED || !leaves_traces(client, op))
@@ -168,7 +168,13 @@ static applications count_applications(const kv_client *client)
         sum.known += times >= 0;
         sum.unknown += times < 0;
         sum.twice += times > 1;
-        sum.spared += times > 0 && op->outcome == REFUSED;
+        if (op->outcome == PERHAPS_DONE) {
+            sum.perhaps++;
+            sum.perhaps_really += times > 0;
+        } else if (op->outcome == EXPIRED || op->outcome == FAILED) {
+            sum.failed++;
+            sum.failed_really += times > 0;
+        }
     }
     return sum;
 }
@@ -181,12 +187,12 @@ static void print_details(const kv_client *client)
     print_maps(&client->report);
     if (client->cluster)
         kv_print_faults(client->cluster);
-    printf("\nbudget: %d tokens, never below %.1f, %.1f at the end\n", (int)BUDGET_TOKENS,
-           (double)client->report.budget_low / 1000,
+    printf("\nbudget: %.0f tokens, never below %.1f, %.1f at the end\n",
+           (double)client->budget.options.capacity / 1000, (double)client->report.budget_low / 1000,
            (double)retry_budget_balance(&client->budget) / 1000);
-    printf("connections made: %" PRIu32 ", given up on an error map's advice: %" PRIu32
-           "; late answers: %" PRIu32 "\n",
-           client->report.connections, client->report.drained, client->report.late_answers);
+    printf("connections made: %" PRIu32 ", given up on an error map's advice: %" PRIu32 "\n",
+           client->report.connections, client->report.drained);
+    print_gates(&client->report);
 }
 
 /* True if both verdicts hold. `careless`: how many operations the careless client had applied
@@ -200,8 +206,8 @@ static bool report(const kv_client *client, uint32_t careless)
         print_details(client);
     printf("\n");
     bool in_time = judge_overrun(counted, QUANTUM);
-    bool once = judge_applications(
-        &sum, client->cluster ? "Counted by the server" : "By the counters", counted->verbose);
+    bool once =
+        judge_applications(&sum, client->cluster ? "Counted by the server" : "By the counters");
     if (careless != UNKNOWN)
         printf("        The same client on the same servers without the rules: %" PRIu32
                " applied twice.\n",

@@ -87,11 +87,11 @@ static const struct kv_script_row {
     {211, 212, 1, KV_FAULT_APPLY_AND_STALL},
     {221, 224, KV_ALWAYS, KV_FAULT_TEMPORARY},
     {230, 249, 1, KV_FAULT_THROTTLED},
+    {256, 256, KV_ALWAYS, KV_FAULT_PATIENCE},
     {420, 420, 1, KV_FAULT_FREEZE},
     {480, 480, 1, KV_FAULT_MOVED},
     {503, 503, 3, KV_FAULT_LOCKED},
     {518, 518, 2, KV_FAULT_TEMPORARY},
-    {526, 526, KV_ALWAYS, KV_FAULT_PATIENCE},
     {536, 536, 1, KV_FAULT_APPLY_AND_HANG_UP},
     {540, 559, 1, KV_FAULT_TEMPORARY},
     {560, 569, 2, KV_FAULT_THROTTLED},
@@ -106,7 +106,7 @@ static const struct kv_script_row {
 
 enum {
     KV_WORK = 1,     /* ms that every request takes */
-    KV_FREEZE = 700, /* ms */
+    KV_FREEZE = 800, /* ms */
     KV_LOCK = 2000   /* ms after which a forgotten lock is released */
 };
 
@@ -325,6 +325,7 @@ static const struct kv_command {
     kv_handler *handler;
 } kv_commands[] = {
     {KV_GET, false, kv_on_get},
+    {KV_GET_REPLICA, false, kv_on_get},
     {KV_SET, true, kv_on_set},
     {KV_ADD, true, kv_on_add},
     {KV_INCREMENT, true, kv_on_increment},
@@ -346,7 +347,7 @@ static inline const struct kv_command *kv_command_of(uint8_t opcode)
 static inline uint16_t kv_apply(kv_cluster *cluster, const kv_packet *request, kv_answer *answer)
 {
     const struct kv_command *command = kv_command_of(request->opcode);
-    uint32_t operation = request->opaque >> KV_ATTEMPT_BITS;
+    uint32_t operation = request->opaque >> KV_COPY_BITS;
     if (!command)
         return KV_UNKNOWN_COMMAND;
     if (request->key_length == 0 || request->key_length > KV_KEY_SIZE ||
@@ -383,7 +384,8 @@ static inline uint16_t kv_decide_answer(const kv_server *server, uint8_t fault,
         return kv_answer_map(cluster, answer);
     if (status != KV_SUCCESS)
         return status;
-    if (request->status >= KV_VBUCKETS || cluster->owner[request->status] != server->node)
+    if (request->status >= KV_VBUCKETS ||
+        (cluster->owner[request->status] != server->node && request->opcode != KV_GET_REPLICA))
         return kv_answer_map(cluster, answer);
     return kv_apply(server->cluster, request, answer);
 }
@@ -450,7 +452,7 @@ static inline uint8_t kv_scripted_fault(uint32_t operation, uint8_t arrival)
 
 static inline uint8_t kv_fault_of(kv_server *server, const kv_peer *peer, uint32_t opaque)
 {
-    uint32_t operation = opaque >> KV_ATTEMPT_BITS;
+    uint32_t operation = opaque >> KV_COPY_BITS;
     if (operation >= KV_OPERATIONS)
         return KV_FAULT_NOTHING;
     uint8_t fault = kv_scripted_fault(operation, ++server->cluster->arrived[operation]);

@@ -50,14 +50,14 @@ early_and_late() # TEXT KIND LIMIT: decisions 5 to 16 of a request, and 17 to 28
 }
 
 echo "One decision, 12 a request (gcc -O2)             instructions  at most to shift"
-decision "classify_kv, orchestrate: best effort, deadline" retry 285
-decision "the same, paid for by a shared budget" budget 365
+decision "classify_kv, orchestrate: best effort, deadline" retry 230
+decision "the same, paid for by a shared budget" budget 295
 decision "by hand: min(cap, base << n), jitter by a multiply" shift ""
 decision "by hand: pow() and rand()" pow ""
 echo
 echo "One decision (Cortex-M0, -Os, RETRY_TIME_32)     instructions  at most"
 early_and_late "best effort" retry 750
-early_and_late "shared budget" budget 850
+early_and_late "shared budget" budget 750
 early_and_late "by hand, shift" shift ""
 echo
 "$build/bench_budget" || bad=1

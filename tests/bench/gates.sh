@@ -19,6 +19,7 @@ row() # TEXT PROGRAM WHAT LIMIT
             exit !(each > 0) || each > limit + 0 }' || bad=1
 }
 
+echo
 echo "Gates and texts, one each (gcc -O2)              instructions  at most"
 row "rate: ask and report" rate paced 290
 row "rate: ask and report, throttled" rate throttled 385
@@ -31,4 +32,5 @@ row "hedge: begin, one due, won" hedge due 250
 row "AIMD limit: report" aimd rise 160
 row "scope: look up a name of 18 bytes" scopes first 360
 row "policy from a text of 49 bytes" from_text policy 2900
+echo
 [ -z "${STRICT:-}" ] || exit $bad

@@ -39,6 +39,8 @@ for text in "at first" "after 1 retry" "after 2 retries" "no reason to retry" "n
     "waiting for a retry"; do
     check "some: $text" shows "^  $text  *[1-9]"
 done
+check "some are perhaps done" shows "^Of the failed and expired [1-9][0-9]* change something"
+check "conflicts are retried" shows "^After conflicts there were [1-9][0-9]* retries"
 check "some expired" shows "^expired  *[1-9]"
 check "the policy answered, and was silent" shows \
     "answered [1-9][0-9]* questions and was silent on [1-9][0-9]*;"

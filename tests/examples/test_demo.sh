@@ -60,18 +60,24 @@ check "scripted: once" shows scripted "^kept    No operation that is not idempot
 check "scripted: nothing broken" lacks scripted BROKEN
 check "scripted: no control characters" lacks scripted "[[:cntrl:]]"
 for reason in SOCKET_NOT_AVAILABLE KV_NOT_MY_VBUCKET KV_LOCKED KV_TEMPORARY_FAILURE \
-    SOCKET_CLOSED_WHILE_IN_FLIGHT ATTEMPT_TIMED_OUT; do
+    SOCKET_CLOSED_WHILE_IN_FLIGHT ATTEMPT_TIMED_OUT CIRCUIT_BREAKER_OPEN; do
     check "scripted: retries by $reason" shows scripted "^  $reason  *[1-9]"
 done
 check "scripted: every fault happened" lacks scripted "^  [a-z].\{41\}  *0  *0\$"
 check "scripted: an unknown code fails" shows scripted "0x7ff0.* [1-9]"
-# begun, first try, after retries, refused, expired, failed: none is 0
+# begun, first try, after retries, perhaps done, expired, failed: none is 0
 check "scripted: every way to end" shows scripted "^all\(  *[1-9][0-9]*\)\{6\} "
-check "scripted: some had been applied" shows scripted "[1-9][0-9]* had been applied when"
+check "scripted: perhaps done, and some were" shows scripted \
+    "Of [1-9][0-9]* reported as perhaps done [1-9][0-9]* had been, of [1-9]"
+check "scripted: failed, and none was done" shows scripted "others that failed 0\.\$"
 
 # row CODE CAME RETRIED FAILED WAIT ASKED RECONNECT: in the table of what only the error maps know
 row() { shows scripted "^  0x$1 [A-Z_0-9]*  *$2  *$3  *$4  *$5 ms  *$6  *$7\$"; }
 some="[1-9][0-9]*"
+check "hedges: sent, and some won" shows scripted "^hedges: $some sent, $some won; copies "
+check "hedges: those who lost are dropped" shows scripted "copies cancelled: $some, late answers: $some\$"
+check "breakers: one opened and refused" shows scripted "^breakers, .* node [12] $some, $some"
+check "breakers: it is told when" shows scripted "'s breaker opens\$"
 check "error map: first of node 1" shows scripted "node 1: error map version 2, revision 4,"
 check "error map: newer, on reconnect" shows scripted "node 1: error map version 2, revision 5,"
 check "error map: broken" shows scripted "node 2: error map refused, the text is not JSON"
@@ -87,9 +93,9 @@ check "error map: no new ones" lacks scripted "^  code 0x0c,"
 check "error map: not in this node's" shows scripted "0x84 for want of a map  *$some "
 check "error map: nothing unexplained" lacks scripted "^  code 0x[0-9a-f]*, unknown"
 check "error map: retry later" row 000c "$some" "$some" "[0-9]*" "$some" 0 0
-check "error map: fetch config" row 000d "$some" "$some" 0 "$some" "$some" 0
+check "error map: fetch config" row 000d "$some" "$some" 0 "[0-9]*" "$some" 0
 check "error map: config asked" shows scripted "asked for the config.*[1-9]"
-check "error map: reconnected" shows scripted "given up on an error map's advice: $some;"
+check "error map: reconnected" shows scripted "given up on an error map's advice: $some\$"
 check "error map: reconnect" row 001f "$some" 0 "$some" 0 0 "$some"
 check "error map: special" row 0026 "$some" 0 "$some" 0 0 "$some"
 check "error map: no retry" row 0028 "$some" 0 "$some" 0 0 0
@@ -120,7 +126,10 @@ if has_memcached; then
     check "memcached: no error map" shows memcached "no error map (status 0x81); going on"
     check "memcached: on without" shows memcached "^  memcached  *-  *-  *-  *0  *0  *0  *[1-9]"
     check "memcached: killed" shows memcached "killed, requests on the wire: [1-9]"
-    check "memcached: some were refused" shows memcached "^increment\(  *[0-9]*\)\{3\}  *[1-9]"
+    check "memcached: some are perhaps done" \
+        shows memcached "^increment\(  *[0-9]*\)\{3\}  *[1-9]"
+    check "memcached: and some were" \
+        shows memcached "Of [1-9][0-9]* reported as perhaps done [1-9][0-9]* had been, of"
     check "memcached, careless: exit status" ended careless_memcached 1
     check "memcached, careless: applied twice" shows careless_memcached "^BROKEN  No operation that"
 else

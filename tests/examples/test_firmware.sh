@@ -100,6 +100,7 @@ decided "deadline" "set  *2  KV_ERROR_MAP_RETRY_INDICATED 0x0082  *EXPIRE in 40 
 decided "attempts" "set  *8  KV_TEMPORARY_FAILURE 0x0086  *FAIL, attempts used up"
 decided "budget" "FAIL, budget used up"
 decided "every operation ended" "operations: 10 done, 11 failed, 2 expired"
+decided "perhaps done" "^2 failed or expired, and perhaps done"
 decided "reconnect" "^1 times told to join anew; 0 not idempotent"
 
 # ---- Memory ---------------------------------------------------------------------------------

@@ -53,6 +53,15 @@ run option compare -v
 run directory "$work"
 run folder compare /dev/null/folder
 run empty -
+run two - -
+run textless --policy
+run policy --policy 'aws atempts=5' -
+run budget --policy aws --budget 'aws,cost=1 floor=-1' -
+unreachable=http://127.0.0.1:1/unreachable
+echo "$unreachable" | tee "$work/once.input" "$work/poor.input" >"$work/constant.input"
+run once --policy attempts=1 -
+run poor --budget none -
+run constant --policy 'attempts=3 curve=constant jitter=none initial=7ms' -
 cat >"$work/bad.input" <<'END'
 # a comment, then an empty line
 
@@ -83,8 +92,22 @@ check "no curl: no table" test ! -s "$work/nocurl"
 for option in help option; do
     check "$option: exit status" ended $option 2
     check "$option: shows the usage" shows $option "^usage:"
-    check "$option: nothing else" test "$(wc -l <"$work/$option")" -eq 1
+    check "$option: nothing else" test "$(wc -l <"$work/$option")" -eq 2
 done
+check "two lists: exit status" ended two 2
+check "two lists: shows the usage" shows two "^usage:"
+check "policy without a text: shows the usage" shows textless "^usage:"
+check "wrong policy: exit status" ended policy 2
+check "wrong policy: where" shows policy "^http_curl: --policy is wrong at offset 4:"
+check "wrong policy: points there" shows policy "^        ^\$"
+check "wrong policy: nothing else" test "$(wc -l <"$work/policy")" -eq 3
+check "wrong budget: exit status" ended budget 2
+check "wrong budget: where, the value" shows budget "^http_curl: --budget is wrong at offset 17:"
+check "no retries: one attempt" shows once "^line 1 .*attempts exhausted (SOCKET_NOT_AVAILABLE)"
+check "no retries: exit status" ended once 1
+check "a constant delay" test "$(grep -c "again in 7 ms" "$work/constant")" -eq 2
+check "a constant delay: then no more" shows constant "^line 1 .*attempts exhausted"
+check "an empty budget" shows poor "^line 1 .*retry budget exhausted (SOCKET_NOT_AVAILABLE)"
 check "directory: exit status" ended directory 1
 check "directory: it is named" shows directory "^$work: "
 check "directory: nothing is fetched" lacks directory "requests done"
@@ -133,6 +156,11 @@ done
 check "Retry-After in seconds" shows compare "busy: again in 1000 ms"
 check "Retry-After as a date" shows compare "until: again in"
 check "Retry-After too late" shows compare "closed: deadline"
+for path in /hangup /stall /drop /broken; do
+    check "retry.h: POST $path is perhaps done" test \
+        "$(column "POST $path" 1 | grep -c "maybe")" -eq 1
+done
+check "retry.h: no other is" test "$(cut -d '|' -f 2 "$work/compare" | grep -c " maybe")" -eq 4
 check "404 is not retried" shows compare "missing: no reason to retry"
 check "retry.h: POST /hangup was sent once" test "$(sent logs/retry.h 'POST /hangup')" -eq 1
 check "retry.h: POST /stall was sent once" test "$(sent logs/retry.h 'POST /stall')" -eq 1
@@ -199,7 +227,7 @@ check "mixed list: garbage is named" shows mixed "^line 1: "
 joined mixed
 check "mixed list: 80 columns" lacks mixed ".\{81\}"
 check "mixed list: closed mid-header" shows mixed.joined "^ *2 GET .*FAILED .*: Header was cut off"
-check "mixed list: 500 on POST" shows mixed.joined "^ *3 POST .* 1 .*FAILED not idempotent: HTTP 500"
+check "mixed list: 500 on POST" shows mixed.joined "^ *3 POST .* 1 .*FAILED not idempotent, perhaps done: HTTP 500"
 check "mixed list: the rest is done" shows mixed "^ *4 GET .*HTTP 200"
 check "mixed list: unreachable" shows mixed.joined "^ *5 GET .*FAILED .*connect"
 check "mixed list: the sum" shows mixed "^1 of 4 requests done, 1 lines left out"

@@ -1,0 +1,120 @@
+/* redis.c: hiredis under retry_run, one command after another.
+
+   Reads commands from standard input, one in a line, and prints how each ended: done, failed, or
+   perhaps done, if its answer was lost and it must not be sent twice.
+
+       cc -o redis examples/redis.c -lhiredis
+       echo INCR visits | ./redis 6379       on 127.0.0.1
+       ./redis 6379 careless                 calls every command idempotent, to show what that does
+       make redis                            on a real server that is busy, frozen, killed ... */
+#define _POSIX_C_SOURCE 200809L
+#define RETRY_SYSTEM_CLOCK
+#define RETRY_IMPLEMENTATION
+#include "../retry.h"
+
+#include <errno.h>
+#include <hiredis/hiredis.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { OPERATION_TIMEOUT = 15000, ATTEMPT_TIMEOUT = 500 }; /* ms */
+
+/* With these errors the server did nothing, and will soon be able to. Each is a reason of ours. */
+static const char *const not_now[16] = {"LOADING", "BUSY", "TRYAGAIN", "CLUSTERDOWN"};
+
+static retry_clock steady; /* the system's */
+static uint16_t port;
+static redisContext *connection; /* or NULL */
+
+/* What is left for an attempt; 0 would be no limit. */
+static struct timeval left(const retry_request *request)
+{
+    retry_ms ms = retry_remaining(request, ATTEMPT_TIMEOUT, steady.now(steady.context));
+    return (struct timeval){ms / 1000, ms % 1000 * 1000 + 1};
+}
+
+/* Between two commands Redis says nothing: a connection that can be read has died. */
+static bool connected(const retry_request *request)
+{
+    if (connection && poll(&(struct pollfd){connection->fd, POLLIN, 0}, 1, 0) == 0)
+        return redisSetTimeout(connection, left(request)) == REDIS_OK;
+    redisFree(connection);
+    connection = redisConnectWithTimeout("127.0.0.1", port, left(request));
+    return connection && !connection->err && redisSetTimeout(connection, left(request)) == REDIS_OK;
+}
+
+/* An answer that is an error: a reason of ours, or final. */
+static retry_failure classify(const char *error)
+{
+    retry_failure failure = {0};
+    for (int i = 0; i < 16 && not_now[i]; i++) {
+        size_t length = strlen(not_now[i]);
+        if (strncmp(error, not_now[i], length) == 0 && error[length] == ' ')
+            failure.reason = RETRY_REASON_USER(i, RETRY_REASON_ALLOWS_NON_IDEMPOTENT);
+    }
+    return failure;
+}
+
+static bool attempt(void *context, const retry_request *request, retry_failure *failure)
+{
+    const char **words = context;
+    int count = 0;
+    redisReply *reply = NULL;
+    while (words[count])
+        count++;
+    failure->reason = RETRY_REASON_SOCKET_NOT_AVAILABLE; /* as long as nothing was sent */
+    if (connected(request)) {
+        reply = redisCommandArgv(connection, count, words, NULL);
+        failure->timeout = connection->err == REDIS_ERR_IO && errno == EAGAIN;
+        failure->reason = failure->timeout ? RETRY_REASON_ATTEMPT_TIMED_OUT
+                                           : RETRY_REASON_SOCKET_CLOSED_WHILE_IN_FLIGHT;
+    }
+    if (!reply) { /* a late one would be taken for that of the next command */
+        redisFree(connection);
+        connection = NULL;
+        return false;
+    }
+    bool done = reply->type != REDIS_REPLY_ERROR;
+    if (!done)
+        *failure = classify(reply->str);
+    freeReplyObject(reply); /* yours to use before that */
+    return done;
+}
+
+static void show(void *context, const retry_request *request, const retry_failure *failure,
+                 const retry_decision *decision)
+{
+    char line[160];
+    (void)context;
+    retry_format(line, sizeof line, request, failure, decision);
+    printf("    %s\n", line);
+}
+
+static void operate(const retry_client *client, const char *line, bool careless)
+{
+    char text[256];
+    const char *words[5] = {NULL};
+    int count = 0;
+    retry_request request = {.client = client, .timeout = OPERATION_TIMEOUT};
+    strcpy(text, line);
+    for (char *word = strtok(text, " \n"); word && count < 4; word = strtok(NULL, " \n"))
+        words[count++] = word;
+    request.idempotent = careless || strncmp(line, "GET ", 4) == 0 || strncmp(line, "SET ", 4) == 0;
+    bool done = retry_run(&request, &steady, attempt, words).verdict == RETRY_VERDICT_SUCCESS;
+    printf("%s %s", done ? "done" : (request.ambiguous ? "perhaps" : "failed"), line);
+}
+
+int main(int argc, char **argv)
+{
+    static const retry_budget_options options = RETRY_BUDGET_BEST_EFFORT(1); /* in flight at once */
+    retry_budget budget;
+    retry_client client = {.budget = &budget, .observe = show, .user_reasons = not_now};
+    char line[256];
+    steady = retry_system_clock();
+    port = (uint16_t)atoi(argc > 1 ? argv[1] : "6379");
+    retry_budget_init(&budget, &options, steady.now(steady.context));
+    while (fgets(line, sizeof line, stdin) && line[0] != '\n')
+        operate(&client, line, argc > 2);
+}

@@ -1,0 +1,70 @@
+#!/bin/sh
+# redis on a real server whose append-only file is the judge. Usage: redis.sh PROGRAM [careless]
+. "$(dirname "$0")/server.sh"
+
+cli() { redis-cli -p "$port" "$@" 2>/dev/null; }
+answers() { cli PING | grep -q -e PONG -e LOADING; }
+
+# start_redis OPTION...: every write is on the disk before it is answered
+start_redis() {
+    start redis-server --bind 127.0.0.1 --port "$port" --dir "$folder" --save '' \
+        --appendonly yes --appendfsync always --busy-reply-threshold 50 "$@"
+}
+loaded() { cli PING | grep -q PONG; }
+busy() { cli PING | grep -q BUSY; }
+
+start_redis --cluster-enabled yes
+begin "$port" $careless
+tell "nobody serves the cluster's slots"
+feed 1 "INCR n"
+until_shown CLUSTERDOWN 2
+cli CLUSTER ADDSLOTSRANGE 0 16383 >/dev/null
+until_ended
+tell "somebody does"
+feed 200 "INCR n"
+feed 100 "SET key%d value"
+feed 100 "GET key%d"
+until_ended
+# Enough to read that it takes a second: while it loads it answers after every 1024 commands.
+cli EVAL 'for i = 1, 6000 do redis.call("SET", "{fill}" .. i, i) end' 0 >/dev/null
+cli EVAL 'while true do end' 0 >/dev/null &
+script=$!
+until_true "the script does not run" busy
+tell "a script keeps Redis busy"
+feed 1 "INCR n"
+until_shown BUSY 2
+cli SCRIPT KILL >/dev/null
+wait $script
+until_ended
+freeze
+tell "Redis is frozen"
+feed 1 "INCR n"
+feed 1 "GET n"
+until_shown ATTEMPT_TIMED_OUT 2
+thaw
+until_ended
+freeze
+feed 1 "SET last %d"
+until_shown ATTEMPT_TIMED_OUT 3
+slay
+tell "Redis is killed, asked for something"
+feed 50 "INCR n"
+until_shown SOCKET_NOT_AVAILABLE 3
+start_redis --key-load-delay 200
+tell "Redis is back, and reads its file"
+until_ended
+end
+
+# The file is read by another server, as after a crash.
+slay
+start_redis
+until_true "Redis does not read its file" loaded
+counted=$(cli GET n)
+kept=$(cli --raw KEYS 'key*' | grep -c .)
+done=$(count '^done INCR')
+perhaps=$(count '^perhaps INCR')
+echo "Redis counted $counted; done $done, perhaps done $perhaps"
+verdict "No increment that was reported done is lost." test "$counted" -ge "$done"
+verdict "None counted twice, and nothing else did." test "$counted" -le $((done + perhaps))
+verdict "Every key that was reported set is there." test "$kept" -ge "$(count '^done SET key')"
+exit $status

@@ -1,0 +1,155 @@
+# shellcheck shell=sh
+# For the scripts that break a real server under an example, which source this: a server on a free
+# port of 127.0.0.1, a program that is fed with operations, and verdicts. Each is called as
+# NAME.sh PROGRAM [careless], keeps its files in PROGRAM.run, and exits with 0 if all verdicts hold.
+# Faults wait for the program's progress, never for a time. What was started is stopped by its id,
+# however the script ends.
+set -u
+
+program=$1
+careless=${2:-}
+folder=$program${careless:+.careless}.run
+rm -rf "$folder"
+mkdir -p "$folder" || exit 2
+folder=$(cd "$folder" && pwd)
+server=
+client=
+status=0
+trap 'clean' EXIT
+trap 'exit 130' INT
+trap 'exit 143' TERM
+trap 'exit 2' PIPE
+
+give_up() {
+    echo "$1; see $folder" >&2
+    exit 2
+}
+
+# ---- The server ----------------------------------------------------------------------------
+
+listens() { cat /proc/net/tcp /proc/net/tcp6 2>/dev/null | grep -q ":$(printf %04X "$port") 0*:0000 0A"; }
+
+# Below the ports that are lent to the near ends of connections: a client can meet itself there.
+port=$((10000 + $$ * 7 % 20000))
+while listens; do port=$((port + 1)); done
+
+# What a script may define anew: whether the server is ready.
+answers() { listens; }
+
+# until_true WHAT COMMAND...: at most a minute
+until_true() {
+    what=$1
+    shift
+    tries=0
+    until "$@"; do
+        [ $tries -lt 1200 ] || give_up "$what"
+        tries=$((tries + 1))
+        sleep 0.05
+    done
+}
+up_or_gone() { answers || ! kill -0 "$server" 2>/dev/null; }
+
+# start COMMAND...: the server, in the folder; waits until it answers
+start() {
+    (cd "$folder" && exec setsid setpriv --pdeathsig KILL "$@") >>"$folder/server.log" 2>&1 3>&- 4>&- 5>&- 6>&- 7>&- 8>&- 9>&- &
+    server=$!
+    echo $server >"$folder/server.pid"
+    until_true "$1 does not answer" up_or_gone
+    answers || give_up "$1 has not started"
+}
+
+# The server and its children, as PostgreSQL has them.
+family() { echo "$server" && ps -A -o ppid= -o pid= | awk -v of="$server" '$1 == of { print $2 }'; }
+
+# signal NAME: to all of them
+signal() {
+    # shellcheck disable=SC2046 # one word a process
+    [ -z "$server" ] || kill -s "$1" $(family) 2>/dev/null
+}
+# A stop takes effect when the first thread sees it; until then others go on serving.
+frozen() { for pid in $(family); do ps -L -o stat= -p "$pid"; done | { ! grep -q -v '^[TZ]'; }; }
+freeze() {
+    signal STOP
+    until_true "the server does not freeze" frozen
+}
+thaw() { signal CONT; }
+slay() {
+    signal KILL
+    wait "$server" 2>/dev/null
+    server=
+}
+
+clean() {
+    [ -z "$client" ] || kill -s KILL $client 2>/dev/null
+    slay
+}
+
+# ---- The program ---------------------------------------------------------------------------
+
+# begin ARGUMENT...: the program, or so many of them, up to seven; they are fed by turns, and what
+# they print is in out
+clients=1
+begin() {
+    : >"$folder/out"
+    for fd in $(seq 3 $((2 + clients))); do
+        mkfifo "$folder/operations.$fd"
+        stdbuf -oL "$program" "$@" <"$folder/operations.$fd" >>"$folder/out" 2>&1 &
+        client="$client $!"
+        eval "exec $fd>\"\$folder/operations.\$fd\""
+    done
+    number=0
+}
+
+# give FORMAT: to the next one; %d is the operation's number
+give() {
+    number=$((number + 1))
+    # shellcheck disable=SC2059 # the format is the caller's
+    printf "$1\n" "$number" >&$((3 + number % clients))
+}
+
+# feed COUNT FORMAT: so many operations
+feed() {
+    left=$1
+    while [ "$left" -gt 0 ]; do
+        left=$((left - 1))
+        give "$2"
+    done
+}
+
+count() { grep -c -e "$1" "$folder/out"; }
+has_shown() { [ "$(count "$1")" -ge "$2" ] || ! kill -0 $client 2>/dev/null; }
+
+# Waits until the program has shown so many lines with a text.
+until_shown() { until_true "the program does not show $2 of '$1'" has_shown "$1" "$2"; }
+
+# Waits until every operation that was fed has ended.
+until_ended() { until_shown '^\(done\|perhaps\|failed\) ' "$number"; }
+
+tell() { printf '%4d done %2d perhaps %2d failed  %s\n' "$(count '^done ')" \
+    "$(count '^perhaps ')" "$(count '^failed ')" "$*"; }
+
+# The end of the input, and of the program.
+end() {
+    until_ended
+    exec 3>&- 4>&- 5>&- 6>&- 7>&- 8>&- 9>&-
+    client_status=0
+    for id in $client; do wait "$id" || client_status=$?; done
+    client=
+    tell "all operations have ended"
+    verdict "The program has ended by itself, and each operation once." \
+        test "$client_status:$(count '^\(done\|perhaps\|failed\) ')" = "0:$number"
+}
+
+# ---- Verdicts ------------------------------------------------------------------------------
+
+# verdict TEXT COMMAND...: kept if the command succeeds
+verdict() {
+    text=$1
+    shift
+    if "$@"; then
+        echo "kept    $text"
+    else
+        echo "BROKEN  $text"
+        status=1
+    fi
+}

@@ -1,0 +1,87 @@
+#!/bin/sh
+# An example on a real server that is broken under it. Usage: test_served.sh PROGRAM
+# The script of the same name starts, breaks and judges the server. Here: all its verdicts hold; they
+# do not if the program takes everything for idempotent; and nothing is left when it is interrupted.
+# Nothing here looks at the clock. The last line is "N passed, N failed".
+. "$(dirname "$0")/../check.sh"
+
+name=${1##*/}
+script=$(dirname "$0")/$name.sh
+
+# run RUN PROGRAM [careless]: output in RUN, exit status in RUN.status
+run() {
+    sh "$script" "$2" ${3:-} >"$work/$1" 2>&1
+    echo $? >"$work/$1.status"
+}
+broken() { shows "$1" "^BROKEN  ${2:-}"; }
+kept() { shows "$1" "^kept    ${2:-}"; }
+retried() { grep -q "^    .*$1" "$work/$name.run/out"; }
+ended_as() { grep -q "^$1 $2" "$work/$name.run/out"; }
+narrow() { lacks "$1" '.\{81\}'; }
+
+# interrupt: ends a run at the first fault
+interrupt() {
+    cp "$1" "$work/interrupted"
+    sh "$script" "$work/interrupted" >"$work/cut" 2>&1 &
+    pid=$!
+    wait_for cut "frozen"
+    kill -s TERM $pid
+    wait $pid
+    echo $? >"$work/cut.status"
+}
+none_left() { ! kill -0 "$(cat "$work/interrupted.run/server.pid")" 2>/dev/null; }
+
+cp "$1" "$work/$name"
+run careless "$work/$name" careless &
+run sound "$work/$name"
+wait
+interrupt "$1"
+
+check "exit status" ended sound 0
+check "some verdicts" kept sound
+check "none broken" lacks sound BROKEN
+check "80 columns" narrow sound
+[ "$failed" -eq 0 ] || cat "$work/sound"
+check "careless: exit status" ended careless 1
+check "careless: a verdict is broken" broken careless
+check "interrupted: exit status" ended cut 143
+check "interrupted: the server is gone" none_left
+
+case $name in
+http_easy)
+    check "careless: twice" broken careless "No POST took effect twice"
+    for reason in SERVICE_RESPONSE_CODE_INDICATED ATTEMPT_TIMED_OUT SOCKET_NOT_AVAILABLE; do
+        check "retried by $reason" retried $reason
+    done
+    check "perhaps done" ended_as perhaps POST
+    # libcurl alone sends a POST again on a connection that died; only a fresh one prevents that.
+    sed "/FRESH_CONNECT/d; s,\.\./retry\.h,$PWD/retry.h," examples/http_easy.c >"$work/fresh.c"
+    check "without FRESH_CONNECT: compiles" ${CC:-cc} -o "$work/fresh" "$work/fresh.c" -lcurl
+    run reuses "$work/fresh"
+    check "without FRESH_CONNECT: twice" broken reuses "No POST took effect twice"
+    ;;
+poll_loop)
+    check "careless: twice" broken careless "None counted twice"
+    for reason in SOCKET_CLOSED_WHILE_IN_FLIGHT ATTEMPT_TIMED_OUT SOCKET_NOT_AVAILABLE; do
+        check "retried by $reason" retried $reason
+    done
+    check "perhaps done" ended_as perhaps "ma n"
+    ;;
+postgres)
+    check "careless: twice" broken careless "No transfer was made twice"
+    for reason in SOCKET_NOT_AVAILABLE SERIALIZATION_FAILURE DEADLOCK_DETECTED; do
+        check "retried by $reason" retried $reason
+    done
+    check "lost during COMMIT" grep -q "looking for" "$work/postgres.run/out"
+    ;;
+redis)
+    check "careless: twice" broken careless "None counted twice"
+    for reason in SOCKET_CLOSED_WHILE_IN_FLIGHT ATTEMPT_TIMED_OUT SOCKET_NOT_AVAILABLE LOADING BUSY \
+        CLUSTERDOWN; do
+        check "retried by $reason" retried $reason
+    done
+    check "perhaps done" ended_as perhaps INCR
+    ;;
+esac
+
+finish
