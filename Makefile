@@ -97,11 +97,14 @@ async: ## 10,000 operations in flight on one libuv thread
 	@$(MAKE) -s $(BUILD)/async_uv
 	@$(BUILD)/async_uv
 
-storm: $(BUILD)/storm_simulator ## what policies do to a million clients, with plots
-	@$(BUILD)/storm_simulator --data $(BUILD)/storm
+ARGS =
+storm: $(BUILD)/storm_simulator ## what a policy does to a service, with plots (ARGS=--help)
+	@$(BUILD)/storm_simulator --data $(BUILD)/storm $(ARGS)
+ifeq ($(findstring --help,$(ARGS)),)
 	$(call need,$(STORM))
 	@gnuplot -e "dir='$(BUILD)/storm'" examples/storm/storm.gnuplot
 	@echo "plots: $(BUILD)/storm/*.svg, *.png"
+endif
 
 firmware: ## decide on an emulated Cortex-M3, and the same here
 	$(call need,$(ARM))

@@ -3,21 +3,35 @@
 #     gnuplot -e "dir='elsewhere'" examples/storm/storm.gnuplot
 if (!exists("dir")) dir = "build/storm"
 recovery = dir."/recovery.tsv"
+bears = dir."/bears.tsv"
 contention = dir."/contention.tsv"
 article = dir."/article.tsv"
 bucket = dir."/bucket.tsv"
+spikes = dir."/spikes.tsv"
+hedging = dir."/hedging.tsv"
 
 # Colours that stay apart for the colour-blind (Okabe and Ito), and greys.
 red = "#d55e00"; orange = "#e69f00"; purple = "#cc79a7"; blue = "#0072b2"; sky = "#56b4e9"
-green = "#009e73"; black = "#222222"; grey = "#666666"
+green = "#009e73"; black = "#222222"; grey = "#666666"; light = "#bbbbbb"; pale = "#eeeeee"
 
 set datafile separator tab
+set datafile missing "-"
 set encoding utf8
 set border 3 linecolor rgb grey
 set tics nomirror textcolor rgb black
 set grid ytics linecolor rgb "#dddddd"
 set style data lines
+set samples 2
 set key noautotitle reverse Left samplen 2 spacing 1.3 textcolor rgb black
+
+stats dir."/outage.tsv" using 1 nooutput
+fails = STATS_max
+stats dir."/outage.tsv" using 2 nooutput
+works = STATS_max
+stats dir."/outage.tsv" using 3 nooutput
+utilisation = STATS_max
+own = system("grep -c '^yours' ".bears) > 0
+mine = own ? "yours" : "none"
 
 # Once as PNG, once as SVG; a white ground, so that both can be read on a dark page.
 png = "pngcairo noenhanced font 'DejaVu Sans,11' linewidth 2 background '#ffffff' size "
@@ -26,70 +40,158 @@ svg = "svg noenhanced font 'Helvetica,Arial,sans-serif,14' linewidth 2 backgroun
 do for [kind in "png svg"] {
     terminal = "set terminal ".(kind eq "png" ? png : svg)
 
-    # ---- A retry storm: load above, goodput below ----
-    eval terminal."900,620"
+    # ---- A retry storm: a column for each policy, load above, goodput below ----
+    eval terminal."900,460"
     set output dir."/recovery.".kind
+    array shown = ["best effort", "1 layer, 3 tries", "a bucket each", "a shared bucket", "AWS 2026", own ? "yours" : "gRPC"]
+    array line = [red, orange, purple, green, blue, black]
     set multiplot
-    set lmargin at screen 0.1
-    set rmargin at screen 0.73
-    set xrange [5:60]
-    set xtics 5, 5
-    set object 1 rectangle from first 10, graph 0 to first 20, graph 1 behind \
-        fillcolor rgb "#eeeeee" fillstyle solid noborder
-
-    set tmargin at screen 0.92
-    set bmargin at screen 0.52
-    set title "A service that fails for ten seconds, and what its clients make of it"
-    set ylabel "load (attempts, × normal)"
-    set logscale y 2
-    set yrange [0.7:32]
-    set format x ""
-    set label 1 "service fails" at first 15, graph 0.94 center textcolor rgb grey
-    set label 2 "capacity" at first 59.5, first 2.9 right textcolor rgb grey
-    set key at screen 0.745, screen 0.92 left top
-    plot recovery using 1:"naive loop load" title "naive loop" linecolor rgb red, \
-        "" using 1:"five layers, 3 tries load" title "five layers, 3 tries each" \
-            linecolor rgb purple, \
-        "" using 1:"best effort load" title "best effort" linecolor rgb orange, \
-        "" using 1:"one layer, 3 tries load" title "one layer, 3 tries" linecolor rgb sky, \
-        "" using 1:"best effort + budget load" title "best effort + budget" linecolor rgb green, \
-        "" using 1:"AWS standard load" title "AWS standard" linecolor rgb blue, \
-        "" using 1:"gRPC throttling load" title "gRPC throttling" linecolor rgb black, \
-        2.5 linecolor rgb grey dashtype 2
-
-    set tmargin at screen 0.47
-    set bmargin at screen 0.1
-    unset title
-    unset logscale y
-    unset label 1
-    unset label 2
-    unset key
-    set format x
-    set xlabel "time (s)"
-    set ylabel "goodput (% of normal)"
-    set yrange [-4:260]
-    set ytics 0, 50
-    set label 3 "one layer, and all with a budget" at first 40, first 122 center \
-        textcolor rgb grey
-    set label 4 "naive loop, five layers, best effort: none" \
-        at first 40, first 20 center textcolor rgb grey
-    plot recovery using 1:(100 * column("naive loop goodput")) linecolor rgb red, \
-        "" using 1:(100 * column("five layers, 3 tries goodput")) linecolor rgb purple, \
-        "" using 1:(100 * column("best effort goodput")) linecolor rgb orange, \
-        "" using 1:(100 * column("one layer, 3 tries goodput")) linecolor rgb sky, \
-        "" using 1:(100 * column("best effort + budget goodput")) linecolor rgb green, \
-        "" using 1:(100 * column("AWS standard goodput")) linecolor rgb blue, \
-        "" using 1:(100 * column("gRPC throttling goodput")) linecolor rgb black
+    set xrange [0:works + 30]
+    set xtics 0, 20
+    set object 1 rectangle from first fails, graph 0 to first works, graph 1 behind \
+        fillcolor rgb "#dddddd" fillstyle solid noborder
+    do for [i=1:6] {
+        set lmargin at screen 0.075 + (i - 1) * 0.153
+        set rmargin at screen 0.075 + (i - 1) * 0.153 + 0.137
+        set tmargin at screen 0.84
+        set bmargin at screen 0.51
+        set title shown[i] offset 0, -0.3 textcolor rgb line[i]
+        set yrange [0:9]
+        set ytics 0, 2
+        set format x ""
+        unset xlabel
+        if (i == 1) {
+            set label 1 "A service that fails for a while, at ".sprintf("%.0f", utilisation). \
+                " % of its capacity: what its clients make of it" at screen 0.5, 0.96 center
+            set label 2 "load (× normal)" at screen 0.018, 0.68 center rotate by 90
+            set label 3 "goodput (%)" at screen 0.018, 0.29 center rotate by 90
+            set label 4 "time (s); grey: the service fails; dashed: its capacity; thick grey: no retry" \
+                at screen 0.5, 0.035 center textcolor rgb grey
+        } else {
+            unset label
+            set format y ""
+        }
+        plot recovery using 1:"no retry load" every 4 linecolor rgb light linewidth 2.5, \
+            100.0 / utilisation linecolor rgb grey dashtype 2 linewidth 0.7, \
+            "" using 1:shown[i]." load" linecolor rgb line[i]
+        unset title
+        unset label
+        set tmargin at screen 0.46
+        set bmargin at screen 0.13
+        set yrange [0:180]
+        set ytics 0, 50
+        set format x "%g"
+        plot recovery using 1:(100 * column("no retry goodput")) linecolor rgb light linewidth 2.5, \
+            "" using 1:(100 * column(shown[i]." goodput")) linecolor rgb line[i]
+    }
     unset multiplot
     unset object 1
+    set format
+    set tmargin
+    set bmargin
+    set lmargin
+    set rmargin
+
+    # ---- The highest utilisation that comes back, as bars ----
+    eval terminal."900,380"
+    set output dir."/bears.".kind
+    set title "How busy may the service be, and still come back?" offset 0, 0.9
+    set xlabel "utilisation before the outage (% of the capacity)"
+    unset ylabel
+    set xrange [0:100]
+    set xtics 0, 20
+    set yrange [* : *] reverse
+    set ytics autofreq scale 0
+    unset grid
+    set grid xtics linecolor rgb "#dddddd"
+    set lmargin 20
+    set style fill solid noborder
+    set arrow 1 from first utilisation, graph 0 to first utilisation, graph 1 nohead \
+        linecolor rgb black dashtype 2 front
+    set label 1 sprintf("simulated: %d %%", utilisation) at first utilisation, graph 1.055 center \
+        textcolor rgb grey
+    colour(x) = x >= utilisation ? 0x009e73 : 0xd55e00
+    plot bears using (0):0:(0):2:($0 - 0.36):($0 + 0.36):(colour($2)):ytic(1) \
+            with boxxyerror linecolor rgb variable, \
+        "" using 2:0:(sprintf("%d", $2)) with labels left offset 0.5, 0
+    unset arrow 1
+    unset label 1
+    unset grid
+    set grid ytics linecolor rgb "#dddddd"
+    set yrange [*:*] noreverse
+    set ytics autofreq nomirror scale 1
+    set lmargin
+
+    # ---- Calls after a common failure, in bins of 10 ms ----
+    eval terminal."900,460"
+    set output dir."/spikes.".kind
+    unset title
+    array jitters = ["none", "equal", "full", "decorrelated", "yours"]
+    array paint = [red, orange, blue, green, black]
+    rows = own ? 5 : 4
+    set multiplot
+    set xrange [-0.02:2]
+    set xtics 0, 0.5
+    set yrange [0:10500]
+    set ytics 0, 5000
+    unset ylabel
+    unset xlabel
+    set boxwidth 0.01
+    set label 11 "10,000 clients that failed together: calls in each 10 ms" at screen 0.5, 0.96 center
+    do for [i=1:rows] {
+        set lmargin at screen 0.1
+        set rmargin at screen 0.97
+        set tmargin at screen 0.92 - (i - 1) * 0.82 / rows
+        set bmargin at screen 0.92 - (i - 0.17) * 0.82 / rows
+        set label 10 (i == 1 ? "no jitter" : jitters[i].(i < 4 ? " jitter" : "")) \
+            at graph 0.98, 0.8 right textcolor rgb paint[i]
+        set format x (i == rows ? "%g" : "")
+        if (i == rows) { set xlabel "time after the failure (s)" offset 0, 0.3 }
+        plot spikes using ($1 + 0.005):jitters[i] with boxes linecolor rgb paint[i]
+        unset label 11
+    }
+    unset multiplot
     unset label
+    unset xlabel
+    set format
+    set lmargin
+    set rmargin
+    set tmargin
+    set bmargin
+    set xtics autofreq
     set ytics autofreq
-    set key noautotitle reverse Left samplen 2 spacing 1.3
+
+    # ---- Hedging: tail latency against extra load, normally and when all is late ----
+    eval terminal."900,420"
+    set output dir."/hedging.".kind
+    set title "What a second copy saves, what it costs, and costs when all is late at once"
+    set xlabel "extra load (%)"
+    set ylabel "latency at 99 % (ms)"
+    set logscale y
+    set xrange [-4:106]
+    set yrange [30:2000]
+    set ytics (50, 100, 200, 500, 1000)
+    set key at graph 0.98, 0.62 right top
+    array hedgepaint = [black, green, blue, red]
+    array hedgesize = [1.3, 1.1, 2.1, 1.3]
+    array hedgeorder = [1, 3, 2, 4] # the larger one behind
+    hedge_name(i) = system(sprintf("sed -n '%dp' ".hedging." | cut -f 1", i + 1))
+    plot for [i=1:4] hedging using 2:3:($4 - $2):($5 - $3) every ::i::i with vectors \
+            linecolor rgb hedgepaint[i] dashtype 3, \
+        for [n=1:4] i=hedgeorder[n] "" using 2:3 every ::i::i with points pointtype 7 \
+            pointsize hedgesize[i] linecolor rgb hedgepaint[i] title hedge_name(i), \
+        for [i=1:4] "" using 4:5 every ::i::i with points pointtype 6 pointsize 1.3 \
+            linecolor rgb hedgepaint[i], \
+        NaN with points pointtype 6 pointsize 1.3 linecolor rgb grey \
+            title "the same, all answers 200 ms late"
+    unset logscale y
+    set ytics autofreq
 
     # ---- Contention: time on the left, writes on the right ----
     eval terminal."900,400"
     set output dir."/contention.".kind
     set multiplot
+    set ytics autofreq nomirror textcolor rgb black
     set xrange [0:103]
     set xtics 0, 20
     set xlabel "clients that write the same row"
@@ -111,6 +213,7 @@ do for [kind in "png svg"] {
             linecolor rgb green, \
         "" using "clients":"BEST_EFFORT time" title "best effort" \
             linecolor rgb black dashtype 2, \
+        for [i=1:own] "" using "clients":(column(mine." time")) title "yours" linecolor rgb sky, \
         for [i=0:4] article using 1:(column(2 + 2 * i)) with points pointtype 6 \
             linecolor rgb word(red." ".purple." ".orange." ".blue." ".green, i + 1), \
         NaN with points pointtype 6 linecolor rgb grey title "AWS's simulator"
@@ -127,27 +230,35 @@ do for [kind in "png svg"] {
         "" using "clients":"full writes" linecolor rgb blue, \
         "" using "clients":"decorrelated (AWS) writes" linecolor rgb green, \
         "" using "clients":"BEST_EFFORT writes" linecolor rgb black dashtype 2, \
+        for [i=1:own] "" using "clients":(column(mine." writes")) linecolor rgb sky, \
         for [i=0:4] article using 1:(column(3 + 2 * i)) with points pointtype 6 \
             linecolor rgb word(red." ".purple." ".orange." ".blue." ".green, i + 1)
     unset multiplot
 
     # ---- A bucket against a failure rate ----
-    eval terminal."700,400"
+    eval terminal."700,420"
     set output dir."/bucket.".kind
     set lmargin
     set rmargin
     set tmargin
     set bmargin
-    unset logscale y
+    unset logscale
     set xrange [0:100]
+    set xtics autofreq
     set yrange [0.9:4.1]
+    set ytics autofreq
     set xlabel "attempts that fail (%)"
     set ylabel "load (attempts per call)"
-    set title "Up to three retries, with and without a bucket that pays for them"
+    set title "Up to three retries that a bucket of 50 tokens pays for"
     set key noautotitle at graph 0.05, graph 0.92 left top
-    plot bucket using "rate":"without" title "without a bucket" linecolor rgb red, \
-        "" using "rate":"with a bucket" title "with a bucket" linecolor rgb blue
+    plot bucket using "rate":"none" title "no bucket" linecolor rgb light linewidth 4, \
+        "" using "rate":"10" title "10 calls to a bucket" linecolor rgb red dashtype 2, \
+        "" using "rate":"100" title "100" linecolor rgb orange, \
+        "" using "rate":"1000" title "1,000" linecolor rgb sky, \
+        "" using "rate":"100000" title "100,000" linecolor rgb blue, \
+        for [i=1:own] "" using "rate":(column(mine)) title "yours, 100,000" linecolor rgb black
     unset title
     unset xlabel
+    unset ylabel
     set key noautotitle
 }

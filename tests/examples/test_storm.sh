@@ -19,10 +19,8 @@ silent() { [ ! -s "$work/$1" ]; }
 same() { cmp -s "$work/$1" "$work/$2"; }
 differs() { ! same "$1" "$2"; }
 plain() { ! LC_ALL=C grep -q '[[:cntrl:]]' "$work/$1"; }
+trimmed() { ! grep -q ' $' "$work/$1"; }
 narrow() { awk 'length > 80 { wide = 1 } END { exit wide }' "$work/$1"; }
-
-# follows FILE TEXT NEXT: the line after TEXT's shows NEXT
-follows() { grep -A 1 -e "$2" "$work/$1" | tail -n 1 | grep -q -e "$3"; }
 
 # value FILE ROW COLUMN: of a data file with a header
 value() {
@@ -39,47 +37,49 @@ near() {
         printf "got %s, expected %s within %s %%\n", got, expected, percent; exit 1 }'
 }
 
-# goodput SCHEME FROM TO: its mean over these seconds, in % of the normal
-goodput() {
-    awk -F '\t' -v column="$1 goodput" -v from="$2" -v to="$3" '
-        NR == 1 { for (i = 1; i <= NF; i++) if ($i == column) at = i }
-        NR > 1 && at && $1 >= from && $1 < to { sum += $at; count++ }
-        END { if (count) printf "%d\n", 100 * sum / count; else print "none" }' \
-        "$work/data/recovery.tsv"
-}
+# section FILE TITLE: the rows below a title, up to the next empty line
+section() { awk -v title="$2" 'index($0, title) { on = 1 } on && /^$/ { exit } on' "$work/$1"; }
 
-recovers() { near "$(goodput "$1" 21 60)" 100 10; }
-collapses() { [ "$(goodput "$1" 21 60)" -le 5 ]; }
-
-# bears SCHEME: how busy its service may be, from the table
-bears() {
-    awk -v name="$1" 'index($0, name "  ") == 1 { print $(NF - 1) }' "$work/first"
+# cell FILE TITLE SCHEME COLUMN: of an outage's table; the columns count from the end: latency at
+# 99.9, 99 and 50 %, expired, failed, bears, back, load after, peak, clients
+cell() {
+    section "$1" "$2" | awk -v name="$3 " -v column="$4" \
+        'index($0, name " ") == 1 { print $(NF - column + 1); exit }'
 }
+bears() { cell first "The outage of the options" "$1" 6; }
 bears_more() { [ "$(bears "$1")" -gt "$(bears "$2")" ]; }
+returns() { [ "$(cell first "The outage of the options" "$1" 7)" != never ]; }
+is() { [ "$1" = "$2" ] || { echo "got $1, expected $2"; return 1; }; }
 
 run first --quick --data "$work/data"
-if [ ! -s "$work/data/bucket.tsv" ]; then
+if [ ! -s "$work/data/hedging.tsv" ]; then
     cat "$work/first.err"
     echo "0 passed, 1 failed"
     exit 1
 fi
-"$storm" --quick --data "$work/data/again" >"$work/piped" 2>&1
-grep -v "^${storm##*/}: " "$work/piped" >"$work/again"
-run other --quick --seed 2 --data "$work/other_data"
+run again --quick --data "$work/data/again"
+run other --quick --seed 2 --utilisation 40 --outage silence --data "$work/other_data" \
+    --policy "aws attempts=4 initial=200ms" --budget aws --policy "grpc attempts=2"
 
 check "exit status" ended first 0
 check "the same seed, the same tables" same first again
-check "one pipe for both: time is told after the legend, not in the table" \
-    follows piped "share a budget" "simulated minutes took"
 check "another seed, other tables" differs first other
 check "another seed keeps the tolerances" ended other 0
-for part in contention article recovery bucket; do
+for part in contention article recovery bears outage bucket spikes hedging; do
     check "the same seed, the same $part.tsv" same "data/$part.tsv" "data/again/$part.tsv"
 done
-check "no control characters" plain first
-check "80 columns" narrow first
-check "it tells time" says first "simulated minutes took [0-9.]* s"
+for output in first other; do
+    check "no control characters" plain $output
+    check "80 columns" narrow $output
+    check "no spaces at the end" trimmed $output
+done
+check "it tells time" says first "[0-9.]* s of it for the longest simulation"
 check "it tells memory" says first "MB of memory"
+check "no progress where there is no terminal" test "$(wc -l <"$work/first.err")" -eq 1
+if command -v script >/dev/null; then
+    script -qec "$storm --quick --data $work/terminal" /dev/null >"$work/terminal.out" </dev/null
+    check "progress tells what is left" grep -q "%, about [0-9]* s left: " "$work/terminal.out"
+fi
 
 # The article's numbers for a hundred clients: ms, writes
 while read -r time writes name; do
@@ -97,8 +97,10 @@ for name in DECORRELATED BEST_EFFORT RFC0049 CONTROLLED AWS AWS_2026 GRPC; do
     check "contention: $name is there" grep -q "^$name  *[1-9]" "$work/first"
 done
 
+# Brooker's bucket: attempts per call
 while read -r rate with without; do
-    row=$(awk -v rate="$rate" '$1 == rate && $2 == "%" { print $3, $5 }' "$work/first")
+    row=$(section first "as Brooker published" >/dev/null; awk -v rate="$rate" \
+        '/Brooker/ { on = 1 } on && $1 == rate && $2 == "%" { print $3, $5 }' "$work/first")
     check "bucket: $rate %" near "${row% *}" "$with" 2
     check "no bucket: $rate %" near "${row#* }" "$without" 2
 done <<LOADS
@@ -108,18 +110,138 @@ done <<LOADS
 50 1.053 1.874
 100 1.0005 4
 LOADS
-check "five layers make 243 calls" grep -q "3, 9, 27, 81, 243  kept" "$work/first"
 
-for name in "naive loop" "backoff, no jitter" "best effort" "five layers, 3 tries"; do
-    check "storm: $name never recovers" collapses "$name"
+# The bucket's arithmetic against what is simulated, for each size of traffic
+awk '/^calls to a bucket/ { on = 1; next } on && /^$/ { exit }
+     on && $2 == "%" { gsub(/[()]/, ""); print $1, $3, $4, $5, $6, $7, $8, $9, $10 }' \
+    "$work/first" >"$work/sizes"
+check "bucket: five rates" test "$(wc -l <"$work/sizes")" -eq 5
+while read -r rate a b c d e f g h; do
+    check "10 calls to a bucket, $rate %" near "$a" "$b" 1
+    check "100 calls to a bucket, $rate %" near "$c" "$d" 1
+    check "1,000 calls to a bucket, $rate %" near "$e" "$f" 1
+    check "100,000 calls to a bucket, $rate %" near "$g" "$h" 1
+done <"$work/sizes"
+check "gRPC: 5 failures, 61 successes" \
+    grep -q "throttling: 5 failures from full forbid retries, 61 successes" "$work/first"
+check "five layers make 243 calls" grep -q "3, 9, 27, 81, 243  kept" "$work/first"
+passes=$(sed -n 's/.*half of the attempts pass \([0-9]*\) s after an outage of 200 s.*/\1/p' \
+    "$work/first")
+check "the throttle lets half pass within 30 s" test "$passes" -le 30
+
+# Calls in the busiest 10 ms of ten thousand clients
+while read -r busiest name; do
+    got=$(awk -v name="jitter $name " 'index($0, name) { print $(NF - 2) }' "$work/first")
+    check "the busiest 10 ms, jitter $name" near "$got" "$busiest" 3
+done <<SPIKES
+10000 none
+1998 equal
+1526 full
+659 decorrelated
+SPIKES
+check "an order without spread: all at once" grep -q "^Retry-After 30 s  *10000  *10000$" "$work/first"
+
+for name in "naive loop" "no jitter" "best effort" "5 layers, 3 tries" "1 layer, 3 tries" \
+    "a bucket each"; do
+    check "60 % busy: $name never comes back" is "$(cell first "The outage of" "$name" 7)" never
 done
-for name in "no retry" "one layer, 3 tries" "best effort + budget" "AWS standard" "AWS 2026" \
-    "gRPC throttling"; do
-    check "storm: $name recovers" recovers "$name"
+for name in "no retry" "a shared bucket" "AWS" "AWS 2026" "gRPC"; do
+    check "60 % busy: $name comes back" returns "$name"
+    check "60 % busy: $name says so" near "$(cell first "The outage of" "$name" 8)" 1 10
 done
-check "storm: nothing is done while it fails" test "$(goodput "no retry" 11 20)" -eq 0
-check "storm: one layer bears more than five" bears_more "one layer, 3 tries" "five layers, 3 tries"
-check "storm: a budget bears more than none" bears_more "best effort + budget" "best effort"
+check "one layer bears more than five" bears_more "1 layer, 3 tries" "5 layers, 3 tries"
+check "a shared bucket bears more than one each" bears_more "a shared bucket" "a bucket each"
+for title in "The outage of" "A blip" "For a minute" "One node of ten"; do
+    for name in "no retry" "AWS"; do
+        check "$title: $name: clients" is "$(cell first "$title" "$name" 10)" 10000
+    done
+done
+for name in breakers throttle "adaptive rate" "AIMD limit"; do
+    check "gates: $name" grep -q "^$name  *10000  *[0-9]" "$work/first"
+done
+
+# Hedging: the extra load of each, and what it is when all is late
+extra() { awk -F '\t' -v name="$1" -v column="$2" '$1 == name { print $column }' "$work/data/hedging.tsv"; }
+below() { awk -v got="$1" -v limit="$2" 'BEGIN { exit !(got != "" && got + 0 < limit + 0) }'; }
+quantile="after the 95 % quantile"
+check "no hedges, no extra load" is "$(extra "no hedges" 2)" 0.00
+check "hedging costs about a twentieth" near "$(extra "$quantile" 2)" 5.5 30
+check "hedging cuts the tail" below "$(extra "$quantile" 3)" "$(extra "no hedges" 3)"
+check "a budget bounds it when all is late" below "$(extra "$quantile, budget" 4)" 12
+check "a fixed delay doubles the load then" near "$(extra "after 100 ms" 4)" 100 5
+
+# The operator's own row and line, and an outage of the operator's
+check "yours: no row without a policy" test "$(grep -c "^yours" "$work/first")" -eq 0
+for title in "The outage of" "A blip" "For a minute" "One node of ten"; do
+    check "yours: $title" is "$(cell other "$title" yours 10)" 10000
+done
+check "yours: contention, outages and gates" test "$(grep -c "^yours" "$work/other")" -eq 10
+check "yours: spikes" grep -q "^retries, yours  *10000" "$work/other"
+for part in contention:yours recovery:yours bucket:yours spikes:yours; do
+    check "yours: a column of ${part%:*}.tsv" \
+        grep -q "${part#*:}" "$work/other_data/${part%:*}.tsv"
+done
+check "yours: a bar" grep -q "^yours	[0-9]" "$work/other_data/bears.tsv"
+check "what differs from its default says so" grep -q "utilisation 40% (default 60%)" "$work/other"
+check "an outage does, too" grep -q "outage silence (default 503)" "$work/other"
+
+# --help, and the tables' head, have each default
+run help --help
+check "help: exit status" ended help 0
+check "help: 80 columns" narrow help
+while read -r name value; do
+    check "help: --$name $value" grep -q -e "--$name $value " "$work/help"
+    case $name in
+    clients) check "head: $name" grep -q "clients 10000 (default 100000)" "$work/first" ;;
+    data) ;;
+    *) check "head: $name $value" grep -q "\<$name $value\(,\|\$\)" "$work/first" ;;
+    esac
+done <<DEFAULTS
+clients 100000
+utilisation 60%
+outage 503
+length 10s
+failing 100%
+nodes 10
+hit 100%
+slowness 10
+retry-after 5s
+queue 2s
+network 10ms
+attempt-timeout 1s
+timeout 10s
+patience 0ms
+think 20s
+sharing 1000
+seed 1
+data build/storm
+DEFAULTS
+
+# README.md's figures are this program's, and its pictures, too.
+claims() { tr '\n' ' ' <README.md | grep -q -e "$1"; }
+bears_of() { bears "$1" | sed 's/$/ %/'; }
+check "README: best effort" claims "comes back up to $(bears_of "best effort") utilisation"
+check "README: three tries" claims "one layer up to $(bears_of "1 layer, 3 tries")"
+check "README: a bucket each" claims "bucket for each client up to $(bears_of "a bucket each")"
+check "README: a shared bucket" claims "share up to $(bears_of "a shared bucket")"
+check "README: a blip without a retry" near "$(sed -n \
+    's/.*a second \([0-9.]*\) % fail without a retry.*/\1/p' README.md)" \
+    "$(cell first "A blip" "no retry" 5)" 15
+check "README: a blip with a bucket" is "$(cell first "A blip" "a shared bucket" 5)" 0.00
+spike() { awk -v name="jitter $1 " 'index($0, name) { print $(NF - 2) }' "$work/first"; }
+commas() { echo "$1" | sed 's/\(.*\)\(...\)$/\1,\2/'; }
+check "README: full jitter" claims "calls to $(commas "$(spike full)") (full)"
+check "README: decorrelated jitter" claims "or $(spike decorrelated) (decorrelated)"
+check "README: utilisation" grep -q "is 60 % busy fails for ten seconds" README.md
+drawn() { sed -n 's/.*<text><tspan[^>]*>\([0-9]*\)<.*/\1/p' examples/storm/bears.svg | tr '\n' ' '; }
+borne() { cut -f 2 "$work/data/bears.tsv" | tr '\n' ' '; }
+has_borne() { drawn | grep -q -F "$(borne)"; }
+check "README: the bars' numbers" has_borne
+for name in "best effort" "1 layer, 3 tries" "a shared bucket"; do
+    check "README: the picture at the top shows $name" \
+        grep -q "$name" examples/storm/recovery.svg
+done
+check "README: the command" grep -q "make storm ARGS='--policy \"aws attempts=4\" --budget" README.md
 
 # refused WHAT TEXT ARGUMENT...
 refused() {
@@ -133,14 +255,41 @@ refused() {
 }
 
 refused "unknown option" "unknown option '--fast'" --fast
-check "the usage names the program" says bad "^usage: ${storm##*/} \["
-refused "no number" "seed wants a number.*'1x'" --seed 1x
-refused "negative" "seed wants a number.*'-1'" --seed -1
-refused "too large" "seed wants a number" --seed 18446744073709551616
-refused "no value" "clients wants a number.*''" --clients
-refused "too few clients" "from 10000 to 1000000, not '9999'" --clients 9999
+check "it names the program and --help" says bad "^${storm##*/} --help lists"
+refused "no option" "unknown option 'clients'" clients 10000
+refused "no number" "seed is from 0 to 4294967295, not '1x'" --seed 1x
+refused "negative" "seed is from .*'-1'" --seed -1
+refused "too large" "seed is from .*'4294967296'" --seed 4294967296
+refused "far too large" "seed is from" --seed 18446744073709551617
+refused "no value" "clients is from .*not ''" --clients
+refused "too few clients" "clients is from 10000 to 1000000, not '9999'" --clients 9999
 refused "too many clients" "from 10000 to 1000000, not '1000001'" --clients 1000001
+refused "no utilisation" "utilisation is from 1% to 95%, not '0'" --utilisation 0
+refused "all of it" "utilisation is from 1% to 95%, not '96%'" --utilisation 96%
+refused "two signs" "utilisation is from .*'50%%'" --utilisation 50%%
+refused "a percentage that is none" "clients is from .*'50%'" --clients 50%
+refused "no such outage" "outage is refused, 503, .* or slow, not '500'" --outage 500
+refused "no time" "length is from 1ms to 300s, not 'soon'" --length soon
+refused "too short" "length is from 1ms to 300s, not '0'" --length 0
+refused "nothing fails" "failing is from 1% to 100%" --failing 0
+refused "no nodes" "nodes is from 1 to 100" --nodes 0
+refused "nothing hit" "hit is from 1% to 100%" --hit 0
+refused "not slow" "slowness is from 2 to 1000" --slowness 1
+refused "no wait" "retry-after is from 1ms to 300s" --retry-after 0
+refused "no queue" "queue is from 1ms to 60s" --queue 61s
+refused "no network" "network is from 1ms to 1s" --network 0
+refused "no attempt" "attempt-timeout is from 1ms to 60s" --attempt-timeout 0
+refused "too patient" "patience is from 0ms to 300s" --patience 6m
+refused "too long" "timeout is from 0ms to 300s" --timeout 6m
+refused "no pause" "think is from 100ms to 300s" --think 99ms
+refused "nobody" "sharing is from 1 to 1000000" --sharing 0
+refused "a policy" "policy: cannot read 'aws tries=3', from 'tries=3' on" --policy "aws tries=3"
+refused "a budget" "budget: cannot read 'capacity=x', from 'x' on" --budget capacity=x
+refused "no policy" "policy wants a text" --policy
+refused "nine layers" "at most 8 layers" --policy aws --policy aws --policy aws --policy aws \
+    --policy aws --policy aws --policy aws --policy aws --policy aws
 refused "no folder" "data wants a folder" --data
+refused "an empty folder" "data wants a folder" --data ""
 refused "a folder that cannot be" "cannot write /dev/null/x" --quick --data /dev/null/x
 
 finish
