@@ -81,7 +81,7 @@ http_easy: ## blocking libcurl on a failing nginx
 poll_loop: ## one socket on a memcached that freezes and dies
 postgres: ## transactions on a PostgreSQL that is frozen and stopped
 redis: ## hiredis on a server that is frozen and killed
-mqtt: ## a fleet of libmosquitto clients whose broker freezes and dies
+mqtt: ## libmosquitto clients whose broker freezes and dies
 $(SERVED):
 	$(call need,$(PACKAGES_$@))
 	@$(MAKE) -s $(BUILD)/$@
