@@ -97,7 +97,6 @@ async: ## 10,000 operations in flight on one libuv thread
 	@$(MAKE) -s $(BUILD)/async_uv
 	@$(BUILD)/async_uv
 
-ARGS =
 storm: $(BUILD)/storm_simulator ## what a policy does to a service, with plots (ARGS=--help)
 	@$(BUILD)/storm_simulator --data $(BUILD)/storm $(ARGS)
 ifeq ($(findstring --help,$(ARGS)),)

@@ -317,7 +317,7 @@ static void hedge_row(const options *set, const hedging *how, const hedge_world 
     const char *p99 = whole(hedge_quantile(normal, 0.99), b);
     const char *p999 = whole(hedge_quantile(normal, 0.999), c);
     const char *slow99 = whole(hedge_quantile(slow, 0.99), d);
-    printf("%-31s %7" PRIu32 " %5s %% %5s %5s %5s   ", how->name, hedge_clients(set),
+    printf("%-31s %7" PRIu32 " %5s %% %5s %5s %5s ", how->name, hedge_clients(set),
            percent(hedge_extra(normal), e), p50, p99, p999);
     printf("%5s %% %5s\n", percent(hedge_extra(slow), e), slow99);
     fprintf(data, "%s\t%.2f\t%s\t%.2f\t%s\n", how->name, hedge_extra(normal), p99,
@@ -329,8 +329,8 @@ static void hedge_part(const options *set)
     FILE *data = data_file(set, "hedging.tsv");
     printf("\n6. Hedging at a utilisation of %" PRIu32 " %%: %d %% of the answers hang for %d ms,\n"
            "   on average; then all are %d ms late for %d s\n\n"
-           "%-31s           extra    latency, ms       late: extra  p99\n"
-           "%-31s clients    load   p50   p99 p99.9       load   ms\n",
+           "%-31s           extra       latency, ms    late   p99\n"
+           "%-31s clients    load   p50   p99 p99.9   extra    ms\n",
            set->utilisation, HANG_SHARE, HANG_MEAN, HEDGE_SLOWER,
            (HEDGE_SLOW_UNTIL - HEDGE_SLOW_AT) / 1000, "", "");
     fprintf(data, "how\textra load\tp99\tlate extra load\tlate p99\n");

@@ -40,7 +40,7 @@ enum { COUNT_OF, PERCENT_OF, MS_OF, OUTAGE_OF };
     X(hit, "hit", PERCENT_OF, 100, 1, 100, "of the nodes that it befalls")                         \
     X(slowness, "slowness", COUNT_OF, 10, 2, 1000, "how many times slower a slow node is")         \
     X(retry_after, "retry-after", MS_OF, 5000, 1, 300000, "that 503-retry-after asks for")         \
-    X(queue, "queue", MS_OF, 2000, 1, 60000, "of work that a node keeps; more is dropped") \
+    X(queue, "queue", MS_OF, 2000, 1, 60000, "of work that a node keeps; more is dropped")         \
     X(network, "network", MS_OF, 10, 1, 1000, "that a message takes, one way")                     \
     X(attempt_timeout, "attempt-timeout", MS_OF, 1000, 1, 60000, "of a client, for one attempt")   \
     X(timeout, "timeout", MS_OF, 10000, 0, 300000, "of an operation, retries included; 0: none")   \

@@ -60,7 +60,7 @@ static void print_ledger(const char *name, const ledger *l, uint32_t bearable)
     char a[16], b[16], c[16], d[16], e[16], f[16] = "never";
     if (back != NEVER)
         snprintf(f, sizeof f, "%.2f", back / 1000.0);
-    printf("%-17s %7" PRIu32 " %5.1f %5.1f %5s %4" PRIu32 " %5s %6s %5s %6s %6s\n", name,
+    printf("%-17s %7" PRIu32 " %5.1f %5.1f %5s %4" PRIu32 " %5s %6s %5s %6s %5s\n", name,
            l->clients, ledger_peak(l), ledger_load(l, l->end - 10000, l->end), f, bearable,
            percent(ledger_share(l, l->failed), a), percent(ledger_share(l, l->expired), b),
            whole(ledger_quantile(l, 0.5), c), whole(ledger_quantile(l, 0.99), d),
@@ -71,7 +71,7 @@ static void print_ledger(const char *name, const ledger *l, uint32_t bearable)
 static void print_head(void)
 {
     printf("%-17s clients     load    back bears  users, %%       latency, ms\n"
-           "%-17s          peak after   (s)  (%%)  fail expire   p50    p99  p99.9\n",
+           "%-17s          peak after   (s)  (%%)  fail expire   p50    p99 p99.9\n",
            "", "");
 }
 

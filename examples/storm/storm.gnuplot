@@ -105,6 +105,7 @@ do for [kind in "png svg"] {
     unset grid
     set grid xtics linecolor rgb "#dddddd"
     set lmargin 20
+    set tmargin 4
     set style fill solid noborder
     set arrow 1 from first utilisation, graph 0 to first utilisation, graph 1 nohead \
         linecolor rgb black dashtype 2 front
@@ -121,6 +122,7 @@ do for [kind in "png svg"] {
     set yrange [*:*] noreverse
     set ytics autofreq nomirror scale 1
     set lmargin
+    set tmargin
 
     # ---- Calls after a common failure, in bins of 10 ms ----
     eval terminal."900,460"

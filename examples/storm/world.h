@@ -12,7 +12,8 @@
 #include "report.h"
 #include "schemes.h"
 
-enum { MEMORY = 88 * 1000 * 1000 }; /* bytes for clients: simulated are as many as fit */
+/* Bytes: simulated are as many clients as fit into MEMORY; the rest is for times and groups. */
+enum { MEMORY = 86 * 1000 * 1000, MEMORY_REST = 3 * 1000 * 1000 };
 
 /* What a client's next event is: an operation begins, an attempt is due, a reply (see service.h)
    has come, or the user leaves. */
@@ -195,15 +196,21 @@ static void happen(world *w, uint32_t id)
 
 /* ---- The world ----------------------------------------------------------------------------- */
 
-static void world_free(world *w)
+/* Zeroed memory for a world. There is one at a time, and it begins where the last one began, so
+   that the most that is ever used is what one needs. NULL: that is more than there is. */
+static void *world_memory(size_t size, bool begin)
 {
-    free(w->clients);
-    free(w->requests);
-    free(w->shared);
-    free(w->gates);
-    free(w->permits);
-    free(w->due);
-    free(w);
+    static unsigned char *all;
+    static size_t used;
+    void *taken;
+    if (!all && !(all = (unsigned char *)malloc(MEMORY + MEMORY_REST)))
+        return NULL;
+    used = begin ? 0 : (used + 63) / 64 * 64;
+    if (size > MEMORY + MEMORY_REST - used)
+        return NULL;
+    taken = all + used;
+    used += size;
+    return memset(taken, 0, size);
 }
 
 static void share(world *w, shared *s, const scheme_layer *of)
@@ -221,15 +228,16 @@ static void share(world *w, shared *s, const scheme_layer *of)
 static bool world_allocate(world *w)
 {
     uint32_t groups = (w->count + w->sharing - 1) / w->sharing;
-    w->clients = (client *)calloc(w->count, sizeof *w->clients);
-    w->requests = (retry_request *)calloc((size_t)w->count * w->depth, sizeof *w->requests);
-    w->shared = (shared *)calloc((size_t)groups * w->depth, sizeof *w->shared);
-    w->due = (uint32_t *)malloc(w->ledger->end * sizeof *w->due);
+    w->clients = (client *)world_memory(w->count * sizeof *w->clients, true);
+    w->requests =
+        (retry_request *)world_memory((size_t)w->count * w->depth * sizeof *w->requests, false);
+    w->shared = (shared *)world_memory((size_t)groups * w->depth * sizeof *w->shared, false);
+    w->due = (uint32_t *)world_memory(w->ledger->end * sizeof *w->due, false);
     if (!w->clients || !w->requests || !w->shared || !w->due)
         return false;
     if (w->how->gates != 0) {
-        w->gates = (gates *)calloc(groups, sizeof *w->gates);
-        w->permits = (retry_permit *)calloc(w->count, sizeof *w->permits);
+        w->gates = (gates *)world_memory(groups * sizeof *w->gates, false);
+        w->permits = (retry_permit *)world_memory(w->count * sizeof *w->permits, false);
         if (!w->gates || !w->permits)
             return false;
     }
@@ -256,18 +264,17 @@ static void join(world *w, uint32_t id)
 /* How many of the clients are simulated with a scheme. */
 static uint32_t world_count(const scheme *how, uint32_t sharing, uint32_t clients)
 {
-    size_t each = sizeof(client) + how->depth * (sizeof(retry_request) + sizeof(shared) / sharing);
+    size_t each = sizeof(client) +
+                  how->depth * (sizeof(retry_request) + (sizeof(shared) + sharing - 1) / sharing);
     if (how->gates != 0)
-        each += sizeof(retry_permit) + sizeof(gates) / sharing;
+        each += sizeof(retry_permit) + (sizeof(gates) + sharing - 1) / sharing;
     return clients < MEMORY / each ? clients : (uint32_t)(MEMORY / each);
 }
 
-/* NULL: not enough memory. */
-static world *world_new(const options *set, const scheme *how, ledger *record)
+/* False: not enough memory. */
+static bool world_begin(world *w, const options *set, const scheme *how, ledger *record)
 {
-    world *w = (world *)calloc(1, sizeof *w);
-    if (!w)
-        return NULL;
+    memset(w, 0, sizeof *w);
     w->set = set;
     w->how = how;
     w->chance.state = set->seed;
@@ -276,13 +283,11 @@ static world *world_new(const options *set, const scheme *how, ledger *record)
     w->count = record->clients;
     w->ledger = record;
     service_begin(&w->service, set, w->count);
-    if (!world_allocate(w)) {
-        world_free(w);
-        return NULL;
-    }
+    if (!world_allocate(w))
+        return false;
     for (uint32_t id = 0; id < w->count; id++)
         join(w, id);
-    return w;
+    return true;
 }
 
 /* Clients lie all over the memory: the next one is fetched while this one's event happens. */
@@ -317,16 +322,15 @@ static void world_second(world *w, uint32_t second)
 /* Simulates one scheme under one set of options. */
 static ledger *simulate(const options *set, const scheme *how)
 {
+    static world w;
     uint32_t sharing = how->sharing ? how->sharing : set->sharing;
     ledger *record = ledger_new(set, world_count(how, sharing, set->clients));
-    world *w = record ? world_new(set, how, record) : NULL;
-    if (!w)
+    if (!record || !world_begin(&w, set, how, record))
         refuse("not enough memory for %" PRIu32 " clients", set->clients);
     for (uint32_t second = 0; second * 1000 < record->end; second++) {
-        world_second(w, second);
-        progress(w->count, "%s, second %" PRIu32, how->name, second + 1);
+        world_second(&w, second);
+        progress(w.count, "%s, second %" PRIu32, how->name, second + 1);
     }
-    world_free(w);
     return record;
 }
 
