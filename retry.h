@@ -471,7 +471,9 @@
    policies are constant and shared; the functions that a shared client names (random, observe, a
    strategy of your own) must be ready for several threads. Budgets and the built-in generator are
    shared and lock-free, by GCC's and Clang's builtins or MSVC's intrinsics. So are all gates but
-   the hedge, which belongs to one attempt, and the look-up of a scope.
+   the hedge, which belongs to one attempt, and the look-up of a scope. Two threads that do nothing
+   else but take from one budget and put back need 10 to 50 ns for each pair (make bench): below a
+   million decisions a second that is under 5 % of a core.
 
    A budget's refill and the shared gates keep 32 bits of an instant, whatever its width. Threads
    that share a budget must agree on the time within 32 s. After 24 idle days its refill may once
