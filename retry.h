@@ -1524,14 +1524,14 @@ RETRY_API uint32_t retry_hedge_won(retry_hedge *hedge);
 /* One for each route; zero it. Shared by any number of threads, without a lock. Additive increase,
    multiplicative decrease, as in TCP. */
 typedef struct retry_aimd {
-    uint32_t max;            /* the limit at most, and at first (default: 0: 2) */
-    uint32_t min;            /* the limit at least; above max counts as max (default: 0: 1) */
-    uint32_t increase;       /* added when all is well (default: 0: 1) */
-    uint32_t decrease;       /* RETRY_RATIO to keep (default: 0: a half; over 0.999: 0.999) */
-    retry_ms cooldown;       /* ms between changes (default: 0: 5000; at most 2^30) */
-    uint32_t retry__limit;   /* private: 0: it never fell, and is max */
-    uint32_t retry__fell;    /* private: ms, modulo 2^32; when it fell last */
-    uint32_t retry__changed; /* private: ms, modulo 2^32; when it fell or rose last */
+    uint32_t max;          /* the limit at most, and at first (default: 0: 2) */
+    uint32_t min;          /* the limit at least; above max counts as max (default: 0: 1) */
+    uint32_t increase;     /* added when all is well (default: 0: 1) */
+    uint32_t decrease;     /* RETRY_RATIO to keep (default: 0: a half; over 0.999: 0.999) */
+    retry_ms cooldown;     /* ms between changes (default: 0: 5000; at most 2^30) */
+    uint32_t retry__limit; /* private: 0: it never fell, and is max */
+    uint32_t retry__fell;  /* private: ms, modulo 2^32; when it fell last */
+    uint32_t retry__rose;  /* private: ms, modulo 2^32; when it rose last, or fell first */
 } retry_aimd;
 
 /* How many may be open at once, `max` and `min` as they are now. NULL: UINT32_MAX. */
@@ -4415,13 +4415,18 @@ RETRY_API uint32_t retry_aimd_limit(const retry_aimd *aimd)
 
 #define RETRY__AIMD_COOLDOWN (UINT32_C(1) << 30) /* ms at most */
 
-/* Whether the cooldown after an instant is over; if so the instant is now, by this call alone. */
-static bool retry__aimd_claim(const retry_aimd *aimd, uint32_t *instant, uint32_t now)
+/* Whether the cooldown after an instant is over. */
+static bool retry__aimd_cooled(const retry_aimd *aimd, uint32_t instant, uint32_t now)
 {
     retry_ms cooldown = aimd->cooldown ? aimd->cooldown : 5000;
+    return retry__passed(instant, now) > retry__min(cooldown, RETRY__AIMD_COOLDOWN);
+}
+
+/* If it is over, the instant is now, by this call alone. */
+static bool retry__aimd_claim(const retry_aimd *aimd, uint32_t *instant, uint32_t now)
+{
     uint32_t seen = retry__load(instant);
-    return retry__passed(seen, now) > retry__min(cooldown, RETRY__AIMD_COOLDOWN) &&
-           retry__swap(instant, &seen, now);
+    return retry__aimd_cooled(aimd, seen, now) && retry__swap(instant, &seen, now);
 }
 
 /* Brings up an instant that is long past, lest it come round again. */
@@ -4443,28 +4448,39 @@ static uint32_t retry__aimd_less(const retry_aimd *aimd, uint32_t limit)
     return retry__aimd_within(aimd, retry__max(less, 1));
 }
 
+/* Sets an instant that no other thread has set. */
+static void retry__aimd_begin(uint32_t *instant, uint32_t now)
+{
+    uint32_t never = 0;
+    retry__swap(instant, &never, now);
+}
+
 /* The first fall finds no instants: the thread that sets a limit has it. */
 static void retry__aimd_fall(retry_aimd *aimd, uint32_t limit, uint32_t now)
 {
     bool first = limit == 0;
-    if (first)
-        retry__store(&aimd->retry__fell, now);
-    else if (!retry__aimd_claim(aimd, &aimd->retry__fell, now))
+    if (first) {
+        retry__aimd_begin(&aimd->retry__fell, now);
+        retry__aimd_begin(&aimd->retry__rose, now);
+    } else if (!retry__aimd_claim(aimd, &aimd->retry__fell, now)) {
         return;
-    retry__store(&aimd->retry__changed, now);
+    }
     while (!retry__swap_ordered(&aimd->retry__limit, &limit, retry__aimd_less(aimd, limit)) &&
            !first)
         continue;
 }
 
+/* A fall that comes between wins. At `min` it leaves the limit as it was, but not its instant. */
 static void retry__aimd_rise(retry_aimd *aimd, uint32_t limit, uint32_t in_use, uint32_t now)
 {
-    uint32_t before = retry__aimd_within(aimd, limit);
+    uint32_t before = retry__aimd_within(aimd, limit), fell = retry__load(&aimd->retry__fell);
     uint32_t more = retry__add(before, aimd->increase ? aimd->increase : 1);
     uint32_t after = retry__aimd_within(aimd, more);
-    if (after > before && in_use >= before - (before >> 1) &&
-        retry__aimd_claim(aimd, &aimd->retry__changed, now))
-        retry__swap_ordered(&aimd->retry__limit, &limit, after); /* unless it fell meanwhile */
+    if (after > before && in_use >= before - (before >> 1) && retry__aimd_cooled(aimd, fell, now) &&
+        retry__aimd_claim(aimd, &aimd->retry__rose, now) &&
+        retry__swap_ordered(&aimd->retry__limit, &limit, after) &&
+        retry__load(&aimd->retry__fell) != fell)
+        retry__swap_ordered(&aimd->retry__limit, &after, before);
 }
 
 enum { RETRY__AIMD_STAY, RETRY__AIMD_FALL, RETRY__AIMD_RISE };
@@ -4492,14 +4508,14 @@ RETRY_API uint32_t retry_aimd_report(retry_aimd *aimd, const retry_failure *fail
     if (!aimd)
         return UINT32_MAX;
     limit = retry__load_ordered(&aimd->retry__limit);
-    if (verdict == RETRY__AIMD_FALL) {
-        retry__aimd_fall(aimd, limit, (uint32_t)now);
-    } else if (limit != 0) {
+    if (limit != 0) {
         retry__aimd_age(&aimd->retry__fell, (uint32_t)now);
-        retry__aimd_age(&aimd->retry__changed, (uint32_t)now);
-        if (verdict == RETRY__AIMD_RISE)
-            retry__aimd_rise(aimd, limit, in_use, (uint32_t)now);
+        retry__aimd_age(&aimd->retry__rose, (uint32_t)now);
     }
+    if (verdict == RETRY__AIMD_FALL)
+        retry__aimd_fall(aimd, limit, (uint32_t)now);
+    else if (verdict == RETRY__AIMD_RISE && limit != 0) /* else it is max */
+        retry__aimd_rise(aimd, limit, in_use, (uint32_t)now);
     return retry_aimd_limit(aimd);
 }
 
