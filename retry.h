@@ -4557,7 +4557,7 @@ RETRY_API const retry_client *retry_scope_client(retry_scopes *scopes, const voi
         return &scopes->client;
     hash = retry__scope_hash(name, length);
     reach = retry__min(scopes->count, RETRY__SCOPE_REACH);
-    slot = scopes->slots + (((uint64_t)hash * (scopes->count - reach + 1)) >> 32);
+    slot = scopes->slots + (uint32_t)(((uint64_t)hash * (scopes->count - reach + 1)) >> 32);
     for (; reach != 0; reach--, slot++) {
         if (!slot->client.budget) /* never used: the name has none behind it either */
             retry__scope_open(scopes, slot, hash, now);
