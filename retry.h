@@ -1925,7 +1925,7 @@ static uint8_t retry__traits(retry_reason reason)
         RETRY__TRAIT(RETRY__TRAIT_UNKNOWN, RETRY__BIT(UNKNOWN), name) |                          \
         RETRY__TRAIT(RETRY__TRAIT_UNSENT, RETRY__REASONS_UNSENT, name) |                         \
         RETRY__TRAIT(RETRY__TRAIT_HARMLESS, RETRY__BIT(NONE), name),
-    /* one more than COUNT, of which gcc 12 warns without a reason */
+    /* one entry more, as gcc 12 falsely warns of an index past the end otherwise */
     static const uint8_t traits[] = {RETRY_REASONS(RETRY__X) RETRY__TRAIT_UNKNOWN};
 #undef RETRY__X
 #undef RETRY__TRAIT
@@ -2479,7 +2479,7 @@ typedef struct retry__numbers {
 static retry__numbers retry__resolve(const retry_backoff *backoff)
 {
     retry__numbers numbers;
-    numbers.initial = backoff->initial + !backoff->initial;
+    numbers.initial = backoff->initial ? backoff->initial : 1;
     numbers.max = backoff->max ? backoff->max : UINT32_MAX;
     return numbers;
 }
@@ -2846,8 +2846,7 @@ static uint32_t retry__budget_refund(retry_request *request)
     return charge;
 }
 
-/* gRPC's way: every failure is charged that put load on the server, once, and what is left decides.
- */
+/* gRPC's way: a failure that put load on the server is charged once, and what is left decides. */
 RETRY__COLD bool retry__budget_throttle(retry_budget *budget, uint8_t event,
                                         const retry_failure *failure)
 {
