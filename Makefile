@@ -39,11 +39,12 @@ KV = libjsmn-dev memcached procps
 HTTP = libcurl4-openssl-dev nginx-light curl procps
 ASYNC = libuv1-dev
 # Examples on a real server that is broken under them, by tests/examples/NAME.sh.
-SERVED = http_easy poll_loop postgres redis
+SERVED = http_easy poll_loop postgres redis mqtt
 PACKAGES_http_easy = libcurl4-openssl-dev nginx-light procps
 PACKAGES_poll_loop = memcached procps
 PACKAGES_postgres = libpq-dev postgresql procps
 PACKAGES_redis = libhiredis-dev redis-server procps
+PACKAGES_mqtt = libmosquitto-dev mosquitto procps
 STORM = gnuplot-nox
 INSTALL = libjsmn-dev g++ cmake meson ninja-build pkg-config git
 BENCH = libjsmn-dev g++ valgrind libcjson-dev libjansson-dev libjson-c-dev rapidjson-dev
@@ -76,10 +77,11 @@ run-tests: $(call unless,libjsmn-dev,$(BUILD)/errmap_dump $(BUILD)/kv_client)
 		tests/compile/test_switches.sh tests/compile/test_docs.sh tests/tools/test_tools.sh \
 		$(DUMP_TEST) $(DEMO_TEST)
 
-http_easy: ## blocking libcurl on an nginx that hangs up, freezes and dies
-poll_loop: ## one non-blocking socket on a memcached that freezes and dies
-postgres: ## transactions on a PostgreSQL that has conflicts, is frozen and is stopped
-redis: ## hiredis on a server that is busy, frozen, killed, and loads its file
+http_easy: ## blocking libcurl on a failing nginx
+poll_loop: ## one socket on a memcached that freezes and dies
+postgres: ## transactions on a PostgreSQL that is frozen and stopped
+redis: ## hiredis on a server that is frozen and killed
+mqtt: ## libmosquitto clients whose broker freezes and dies
 $(SERVED):
 	$(call need,$(PACKAGES_$@))
 	@$(MAKE) -s $(BUILD)/$@
@@ -228,19 +230,20 @@ size: ## bytes of flash and RAM on Cortex-M0
 	$(call need,$(filter-out qemu%,$(ARM)))
 	@$(ALIVE) sh tests/tools/size.sh
 
-figures: ## README.md's figures against what the commands print
-	$(call need,$(filter-out qemu%,$(ARM)) $(HTTP) valgrind)
-	@$(MAKE) -s $(BUILD)/http_curl $(addprefix $(BUILD)/bench_,decision budget)
-	@sh tests/tools/run.sh "tests/compile/test_figures.sh $(BUILD)"
-
 GATES = rate breaker throttle latency hedge aimd scopes from_text
 PEERS = $(addprefix $(BUILD)/bench_errmap_,errmap jsmn cjson jansson json_c rapidjson)
+BENCHES = $(addprefix $(BUILD)/bench_,decision budget find $(GATES)) $(PEERS)
 bench: ## instructions, beside loops by hand and other parsers
 	$(call need,$(BENCH) $(ARM))
-	@$(MAKE) -s $(addprefix $(BUILD)/bench_,decision budget find $(GATES)) $(PEERS)
+	@$(MAKE) -s $(BENCHES)
 	@$(ALIVE) sh tests/bench/bench.sh $(BUILD)
 	@$(ALIVE) sh tests/bench/gates.sh $(BUILD)
 	@$(ALIVE) sh tests/bench/errmap.sh $(BUILD)
+
+figures: ## README.md's figures against what the commands print
+	$(call need,$(BENCH) $(ARM) $(HTTP))
+	@$(MAKE) -s $(BUILD)/http_curl $(BENCHES)
+	@sh tests/tools/run.sh "tests/compile/test_figures.sh $(BUILD)"
 
 clean: ## remove what was built
 	rm -rf $(BUILD)
@@ -294,6 +297,7 @@ $(BUILD)/replay_%: tests/fuzz/%.c $(HEADERS) $(wildcard tests/*.h tests/fuzz/*.h
 
 # An example of one file, or one in a folder of its own.
 $(BUILD)/http_easy: LIBRARIES = -lcurl
+$(BUILD)/mqtt: LIBRARIES = -lmosquitto
 $(BUILD)/postgres: LIBRARIES = -I/usr/include/postgresql -lpq
 $(BUILD)/redis: LIBRARIES = -lhiredis
 $(BUILD)/http_curl: LIBRARIES = -lcurl

@@ -27,6 +27,20 @@ for header in retry errmap; do
     builds "the quick start of $header.h" "$work/$header.c"
 done
 
+# The contents that a header's opening comment lists are its chapters, in their order.
+for header in retry errmap; do
+    awk '/^#ifndef/ { exit }
+         /^   CONTENTS$/ { on = 1; next }
+         on && /^   [^ ]/ { on = 0 }
+         on && NF { sub(/^ */, ""); print toupper($0) }' "$header.h" > "$work/contents"
+    awk '/^#ifndef/ { exit }
+         empty && /^   [A-Z]/ && toupper($0) == $0 { title = substr($0, 4); next }
+         title != "" && !NF && title != "CONTENTS" { print title }
+         { title = ""; empty = !NF }' "$header.h" > "$work/chapters"
+    check "$header.h: contents" test -s "$work/contents"
+    check "$header.h: contents and chapters" diff "$work/contents" "$work/chapters"
+done
+
 # README.md: every block of C that has a main.
 awk -v dir="$work" '/^```c$/ { on = 1; n++; next }
      /^```$/ { on = 0 }

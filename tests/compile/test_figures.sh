@@ -8,6 +8,8 @@ build=$1
 
 sh tests/tools/size.sh > "$work/size"
 sh tests/bench/bench.sh "$build" > "$work/bench"
+sh tests/bench/gates.sh "$build" > "$work/gates"
+sh tests/bench/errmap.sh "$build" > "$work/errmap"
 "$build/http_curl" compare "$build/figures" > "$work/http"
 
 # claimed TEXT [COLUMN]: the number in README.md's row of the text
@@ -31,8 +33,34 @@ rows size "make size\`) |" "make bench\`) |" > "$work/rows"
 check "rows of make size" test "$(wc -l < "$work/rows")" -eq 5
 while read -r text; do check "size: $text" same size "$text" 0; done < "$work/rows"
 rows bench "make bench\`) |" "A request takes" > "$work/rows"
-check "rows of make bench" test "$(wc -l < "$work/rows")" -eq 4
-while read -r text; do check "bench: $text" same bench "$text" 1; done < "$work/rows"
+check "rows of make bench" test "$(wc -l < "$work/rows")" -eq 6
+grep -v "^errmap" "$work/rows" > "$work/decisions"
+while read -r text; do check "bench: $text" same bench "$text" 1; done < "$work/decisions"
+ratio() # WHICH: of the first or second page, with two decimals
+{
+    got=$(awk '$1 == "errmap" { print $3 }' "$work/errmap" | sed -n "$2p")
+    is=$(claimed "errmap, $1: times the instructions of bare jsmn")
+    [ "$is" = "$got" ] || { echo "README.md: $is, printed: $got"; false; }
+}
+check "bench: errmap, pretty" ratio pretty 1
+check "bench: errmap, minified" ratio minified 2
+
+gate() # NAME STRUCT SIZE-ROW BENCH-ROW: its bytes of RAM and flash and its instructions
+{
+    is="$(claimed "$1" 5) $(claimed "$1" 6) $(claimed "$1" 7)"
+    got="$(awk -v name="retry_$2" '$1 == name { print $3 }' "$work/size") $(printed size "$3")"
+    got="$got $(printed gates "$4" | awk '{ printf "%.0f", $1 }')"
+    [ "$is" = "$got" ] || { echo "README.md: $is, printed: $got"; false; }
+}
+for row in rate:"adaptive rate" breaker:"circuit breaker" throttle:"client-side throttle"; do
+    check "gate: ${row#*:}" gate "${row#*:}" "${row%%:*}" "${row#*:}" "${row%%:*}: ask and report"
+done
+check "gate: latency" gate latency latency latency "latency: add"
+check "gate: hedge" gate hedge hedge "hedge, with a decision" "hedge: begin, one due, won"
+check "gate: AIMD limit" gate "AIMD limit" aimd "AIMD limit" "AIMD limit: report"
+check "gate: scope" gate scope scope "scope, with its budget" "scope: look up a name of 18 bytes"
+check "gate: text" gate "policy from a text" none "policy from a text, with the strategy" \
+    "policy from a text of 49 bytes"
 
 structs=$(awk '$1 == "retry_request" { print $3 " bytes of RAM on a 64-bit machine and " $2 }' "$work/size")
 check "a request's bytes: $structs" grep -q "takes $structs on" README.md
@@ -48,7 +76,7 @@ http() # COLUMN-OF-THE-TABLE TOOL: done and sent twice, as README.md has them
 check "http: retry.h" http "retry.h" "retry.h"
 check "http: curl" http "\`curl --retry --retry-connrefused\`" "curl --retry"
 check "http: curl, all errors" http "\`curl --retry --retry-all-errors\`" "+ all-errors"
-for name in size bench http; do
+for name in size bench gates errmap http; do
     check "$name: 80 columns" lacks $name '.\{81\}'
 done
 

@@ -27,7 +27,11 @@ give_up() {
 
 # ---- The server ----------------------------------------------------------------------------
 
-listens() { cat /proc/net/tcp /proc/net/tcp6 2>/dev/null | grep -q ":$(printf %04X "$port") 0*:0000 0A"; }
+# Whether anybody listens on the port, by the kernel's tables.
+listens() {
+    cat /proc/net/tcp /proc/net/tcp6 2>/dev/null |
+        grep -q ":$(printf %04X "$port") 0*:0000 0A"
+}
 
 # Below the ports that are lent to the near ends of connections: a client can meet itself there.
 port=$((10000 + $$ * 7 % 20000))
@@ -49,13 +53,19 @@ until_true() {
 }
 up_or_gone() { answers || ! kill -0 "$server" 2>/dev/null; }
 
+# What is fed to the program is not the server's to keep open.
+as_server() {
+    exec 3>&- 4>&- 5>&- 6>&- 7>&- 8>&- 9>&-
+    cd "$folder" && exec setsid setpriv --pdeathsig KILL "$@"
+}
+
 # start COMMAND...: the server, in the folder; waits until it answers
 start() {
-    (cd "$folder" && exec setsid setpriv --pdeathsig KILL "$@") >>"$folder/server.log" 2>&1 3>&- 4>&- 5>&- 6>&- 7>&- 8>&- 9>&- &
+    as_server "$@" >>"$folder/server.log" 2>&1 &
     server=$!
     echo $server >"$folder/server.pid"
     until_true "$1 does not answer" up_or_gone
-    answers || give_up "$1 has not started"
+    kill -0 "$server" 2>/dev/null || give_up "$1 has not started"
 }
 
 # The server and its children, as PostgreSQL has them.
@@ -66,6 +76,7 @@ signal() {
     # shellcheck disable=SC2046 # one word a process
     [ -z "$server" ] || kill -s "$1" $(family) 2>/dev/null
 }
+
 # A stop takes effect when the first thread sees it; until then others go on serving.
 frozen() { for pid in $(family); do ps -L -o stat= -p "$pid"; done | { ! grep -q -v '^[TZ]'; }; }
 freeze() {

@@ -82,6 +82,10 @@ redis)
     done
     check "perhaps done" ended_as perhaps INCR
     ;;
+mqtt)
+    check "careless: twice" broken careless "The program published none twice"
+    check "careless: all at once" broken careless "The fleet came back spread"
+    ;;
 esac
 
 finish

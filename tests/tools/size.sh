@@ -55,13 +55,13 @@ throttle="retry_throttle_ask_time_32 retry_throttle_report_time_32"
     flash 700 "client-side throttle" $throttle
     flash 1600 "both of these" $breaker $throttle
     flash 410 "latency" retry_latency_add retry_latency_get
-    flash 3600 "hedges and a decision" retry_hedge_begin_time_32 retry_hedge_due_time_32 \
+    flash 3600 "hedge, with a decision" retry_hedge_begin_time_32 retry_hedge_due_time_32 \
         retry_hedge_failed_time_32 retry_hedge_won_time_32 retry_begin_time_32 \
         retry_orchestrate_time_32 retry_succeed_time_32 retry_best_effort_time_32
     flash 730 "AIMD limit" retry_aimd_limit retry_aimd_report_time_32
-    flash 820 "scopes, with their budgets" retry_scope_client_time_32
-    flash 3450 "policies from text, with the strategy" retry_parse_policy_time_32
-    flash 4000 "policies and budgets from text" retry_parse_policy_time_32 retry_parse_budget
+    flash 820 "scope, with its budget" retry_scope_client_time_32
+    flash 3450 "policy from a text, with the strategy" retry_parse_policy_time_32
+    flash 4000 "policy and budget from a text" retry_parse_policy_time_32 retry_parse_budget
 }
 # shellcheck disable=SC2046 # one word a function
 flash 15000 "all of retry.h" $(functions "$dir/retry.o")

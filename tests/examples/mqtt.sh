@@ -1,0 +1,61 @@
+#!/bin/sh
+# mqtt on a real mosquitto, whose log is the judge. Usage: mqtt.sh PROGRAM [careless]
+. "$(dirname "$0")/server.sh"
+
+broker=/usr/sbin/mosquitto
+[ -x $broker ] || broker=mosquitto
+fleet=200
+
+cat >"$folder/mosquitto.conf" <<END
+listener $port 127.0.0.1
+allow_anonymous true
+log_type all
+log_dest file $folder/log
+END
+# Root's mosquitto becomes another user, who may not write here.
+[ "$(id -u)" -ne 0 ] || echo "user root" >>"$folder/mosquitto.conf"
+start_mosquitto() { start "$broker" -c mosquitto.conf; }
+busiest() { sed -n 's/^\([0-9]*\) of .* in the busiest second$/\1/p' "$1"; }
+
+start_mosquitto
+begin "$port" $careless
+until_shown connected $fleet
+tell "a fleet of $fleet stands on the broker"
+feed 200 %d
+until_ended
+freeze
+tell "the broker is frozen"
+feed 20 %d
+[ -z "$careless" ] || until_shown anew 20
+thaw
+until_ended
+freeze
+feed 20 %d
+slay
+tell "the broker is killed"
+until_shown lost $fleet
+start_mosquitto
+tell "the broker is back"
+until_shown connected $((2 * fleet))
+end
+
+# A message that came twice is marked (d1) if it was sent again below the program.
+sed -n "s|.*Received PUBLISH from [a-z0-9]* (d\([01]\), .*'fleet/\([0-9]*\)'.*|\1 \2|p" \
+    "$folder/log" >"$folder/received"
+lost=$(sed -n 's/^done //p' "$folder/out" | awk 'NR == FNR { has[$2] = 1; next }
+    !($1 in has) { n++ } END { print n + 0 }' "$folder/received" -)
+twice=$(awk '$1 == 0 && came[$2]++ { n++ } END { print n + 0 }' "$folder/received")
+with=$(busiest "$folder/out")
+if [ -z "$careless" ]; then
+    cp "$program" "$folder/at_once"
+    tell "the same without pacing"
+    sh "$0" "$folder/at_once" careless >"$folder/at_once.out" 2>&1
+    without=$(busiest "$folder/at_once.careless.run/out")
+else
+    without=$with
+fi
+echo "in the busiest second $with of $fleet came back; without pacing $without"
+verdict "No message that was reported done is lost ($lost)." test "$lost" -eq 0
+verdict "The program published none twice ($twice)." test "$twice" -eq 0
+verdict "The fleet came back spread." test "$((with * 3))" -le "$((without * 2))"
+exit $status
