@@ -255,6 +255,7 @@ static void read_option(const char *option, const char *value, options *chosen)
 static options read_options(char *const *argument)
 {
     options chosen = {.data = "build/storm"};
+    bool clients = false; /* said how many, --quick or not */
     for (size_t i = 0; i < PARAMETER_COUNT; i++)
         *parameter_field(&parameters[i], &chosen) = parameters[i].fallback;
     for (; *argument; argument++) {
@@ -262,12 +263,14 @@ static options read_options(char *const *argument)
             help();
         if (strcmp(*argument, "--quick") == 0) {
             chosen.quick = true;
-            chosen.clients = CLIENTS_QUICK;
             continue;
         }
+        clients = clients || strcmp(*argument, "--clients") == 0;
         read_option(argument[0], argument[1], &chosen);
         argument++;
     }
+    if (chosen.quick && !clients)
+        chosen.clients = CLIENTS_QUICK;
     return chosen;
 }
 
