@@ -541,6 +541,12 @@
      CURLOPT_FRESH_CONNECT); libmosquitto, at QoS 1 and 2 (let it, and pace only the reconnects);
      libmemcached, on other servers once it may eject one (leave AUTO_EJECT_HOSTS and
      REMOVE_FAILED_SERVERS off), and its CONNECTION FAILURE may have been done: it was in flight.
+   - After an attempt timed out close its connection: the late answer would be taken for the next
+     request's. One that is readable while idle is dead: look before you send.
+   - What was lost during a COMMIT is settled by looking for it, and only once the server has let go
+     of it (examples/postgres.c): a frozen one may still commit.
+   - libcurl's, libmosquitto's and libpq's own waits know no deadline of yours: hand them what is
+     left, or poll.
    - retry_run blocks, and never hands PENDING to anybody but its caller.
 
    SOURCES
