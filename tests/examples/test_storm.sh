@@ -99,7 +99,7 @@ done
 
 # Brooker's bucket: attempts per call
 while read -r rate with without; do
-    row=$(section first "as Brooker published" >/dev/null; awk -v rate="$rate" \
+    row=$(awk -v rate="$rate" \
         '/Brooker/ { on = 1 } on && $1 == rate && $2 == "%" { print $3, $5 }' "$work/first")
     check "bucket: $rate %" near "${row% *}" "$with" 2
     check "no bucket: $rate %" near "${row#* }" "$without" 2
