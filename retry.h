@@ -221,7 +221,9 @@
    linear, power, controlled, table, custom), a cap, and a jitter, without which clients that
    failed together return together. FULL spreads most and serves most; EQUAL keeps half of the
    delay; SPREAD is gRPC's; DECORRELATED goes up to three times the last delay. At the cap all but
-   NONE stay random. retry_phase() spreads periodic work, the same way at every start.
+   NONE stay random. retry_phase() spreads periodic work, the same way at every start. When 10,000
+   clients have failed together (make storm), the busiest 10 ms that follow see 10,000 calls without
+   jitter, 1,524 with FULL and 656 with DECORRELATED.
 
    A fleet that a server tells "in 30 s" returns together: set retry_after_spread, which the presets
    leave at 0 as the SDKs do.
@@ -247,12 +249,16 @@
       RETRY_POLICY_AWS_2026     RETRY_BUDGET_AWS_2026           35 (100)  1 for 14 (5), see below
       gRPC's A6                 RETRY_BUDGET_GRPC               4         while above a half
 
-   n: operations in flight at once. In brackets for timeouts, in AWS_2026 for throttled attempts.
+   n: operations in flight at once in an outage: those that begin within one attempt's timeout, 50
+   for 50 a second and 1 s. In brackets for timeouts, in AWS_2026 for throttled attempts.
    SMITHY gives 1 token back on every success; AWS and AWS_2026 give the last charge back, and 1
    token only for a success that needed no retry. In GRPC the failures are charged and a half-full
    bucket stops retries. The SDKs' three are made for a few attempts: twenty operations under best
    effort empty them within a tenth of a second, and then a short outage fails them without need.
    A fixed rate of retries after exhaustion, as the Builders' Library has it, is refill_per_second.
+   By simulation (make storm) best effort lets a service come back from ten seconds of outage up to
+   84 % utilisation if 1,000 clients share a bucket, up to 17 % with a bucket for each client, and
+   up to 15 % without any.
 
    A failure before anything was sent (SOCKET_, SERVICE_ or NODE_NOT_AVAILABLE,
    CIRCUIT_BREAKER_OPEN, CLIENT_THROTTLED) was no load: what that retry cost comes back, so an
