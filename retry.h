@@ -1536,14 +1536,14 @@ RETRY_API uint32_t retry_hedge_won(retry_hedge *hedge);
 /* One for each route; zero it. Shared by any number of threads, without a lock. Additive increase,
    multiplicative decrease, as in TCP. */
 typedef struct retry_aimd {
-    uint32_t max;            /* the limit at most, and at first (default: 0: 2) */
-    uint32_t min;            /* the limit at least; above max counts as max (default: 0: 1) */
-    uint32_t increase;       /* added when all is well (default: 0: 1) */
-    uint32_t decrease;       /* RETRY_RATIO to keep (default: 0: a half; over 0.999: 0.999) */
-    retry_ms cooldown;       /* ms between changes (default: 0: 5000; at most 2^30) */
-    uint32_t retry__limit;   /* private: 0: it never fell, and is max */
-    uint32_t retry__fell;    /* private: ms, modulo 2^32; when it fell last */
-    uint32_t retry__changed; /* private: ms, modulo 2^32; when it fell or rose last */
+    uint32_t max;          /* the limit at most, and at first (default: 0: 2) */
+    uint32_t min;          /* the limit at least; above max counts as max (default: 0: 1) */
+    uint32_t increase;     /* added when all is well (default: 0: 1) */
+    uint32_t decrease;     /* RETRY_RATIO to keep (default: 0: a half; over 0.999: 0.999) */
+    retry_ms cooldown;     /* ms between changes (default: 0: 5000; at most 2^30) */
+    uint32_t retry__limit; /* private: 0: it never fell, and is max */
+    uint32_t retry__fell;  /* private: ms, modulo 2^32; when it fell last */
+    uint32_t retry__rose;  /* private: ms, modulo 2^32; when it rose last, or fell first */
 } retry_aimd;
 
 /* How many may be open at once, `max` and `min` as they are now. NULL: UINT32_MAX. */
@@ -1984,14 +1984,18 @@ RETRY_API const char *retry_reason_name(retry_reason reason)
 #undef RETRY__X
 }
 
+/* The RETRY__BIT of a reason of the table; none for any other. */
+static uint32_t retry__table_bit(retry_reason reason)
+{
+    return reason < RETRY_REASON_COUNT ? (uint32_t)1 << reason : 0;
+}
+
 /* The reason's bit: the application's 16 are the highest; none for an invalid reason. No shift of
    64 bits, for which small cores call a helper. */
 static retry_reason_set retry__reason_bit(retry_reason reason)
 {
-    if (reason < RETRY_REASON_COUNT)
-        return (uint32_t)1 << reason;
-    if (!retry__reason_is_user(reason))
-        return 0;
+    if (reason < RETRY_REASON_COUNT || !retry__reason_is_user(reason)) /* nearly all at once */
+        return retry__table_bit(reason);
     return (retry_reason_set)((uint32_t)0x10000 << (reason & 0x0f)) << 32;
 }
 
@@ -2767,13 +2771,13 @@ static bool retry__budget_carry(retry_budget *budget, uint32_t millionths)
 }
 
 /* A division of rate * passed by 1000 in two steps of 32 bits: its upper bits, then what they leave
-   and the ten lower bits. */
+   and the ten lower bits. Where the first saturates, the sum does. */
 RETRY__COLD void retry__budget_earn(retry_budget *budget, retry_time now)
 {
     uint64_t millionths =
         (uint64_t)budget->options.refill_per_second * retry__budget_claim(budget, (uint32_t)now);
     uint32_t upper = retry__thousandth(retry__narrow(millionths >> 10));
-    uint32_t rest = retry__narrow(millionths - (uint64_t)upper * 1024000);
+    uint32_t rest = (uint32_t)(millionths - (uint64_t)upper * 1024000);
     uint32_t whole = retry__thousandth(rest);
     if (millionths == 0)
         return;
@@ -2854,11 +2858,10 @@ static uint32_t retry__budget_refund(retry_request *request)
 
 /* gRPC's way: a failure that put load on the server is charged once, and what is left decides. */
 RETRY__COLD bool retry__budget_throttle(retry_budget *budget, uint8_t event,
-                                        const retry_failure *failure)
+                                        const retry_failure *failure, uint32_t cost)
 {
-    uint32_t cost = retry__budget_cost(&budget->options, failure);
     if (event == RETRY__BUDGET_RESUME || /* charged when the strategy was asked */
-        (retry__reason_bit(failure->reason) & RETRY__REASONS_UNSENT) != 0)
+        (retry__table_bit(failure->reason) & RETRY__REASONS_UNSENT) != 0)
         cost = 0;
     return retry__budget_charge(budget, cost) > budget->options.floor;
 }
@@ -2873,10 +2876,10 @@ static bool retry__budget_account(retry_budget *budget, uint8_t event, retry_req
     case RETRY__BUDGET_GRANT:
     case RETRY__BUDGET_RESUME:
     case RETRY__BUDGET_REFUSAL:
+        amount = retry__budget_cost(options, failure);
         if (options->charge_failures)
-            return retry__budget_throttle(budget, event, failure);
-        return event != RETRY__BUDGET_REFUSAL &&
-               retry__budget_pay(budget, request, retry__budget_cost(options, failure));
+            return retry__budget_throttle(budget, event, failure, amount);
+        return event != RETRY__BUDGET_REFUSAL && retry__budget_pay(budget, request, amount);
     case RETRY__BUDGET_BEGIN:
         amount = options->request_deposit;
         break;
@@ -3559,28 +3562,32 @@ static uint8_t retry__outcome(const retry_failure *failure)
     uint32_t bit;
     if (!failure)
         return RETRY__ANSWERED;
-    bit = failure->reason < RETRY_REASON_COUNT ? (uint32_t)1 << failure->reason : 0;
+    bit = retry__table_bit(failure->reason);
     if ((bit & (RETRY__BIT(CIRCUIT_BREAKER_OPEN) | RETRY__BIT(CLIENT_THROTTLED))) != 0)
         return RETRY__IGNORED;
     return failure->timeout || (bit & RETRY__REASONS_SICK) != 0 ? RETRY__SICK : RETRY__ANSWERED;
+}
+
+/* ms that have passed since an instant of which 32 bits were kept. A clock up to 2^27 ms behind it
+   stepped back, or is another thread's, and has to catch up; any other is later. */
+RETRY__WRAPS static retry_ms retry__passed(uint32_t from, uint32_t now)
+{
+    uint32_t passed = now - from;
+    return passed >> 27 == 31 ? 0 : passed;
 }
 
 /* >>rate */
 
 #define RETRY__RATE_SEND UINT32_C(1000000) /* millionths */
 
-/* A `now` that is behind by more ms than a budget's may be, but not by more than this, is that of a
-   clock which was set back: the rate goes on from there. Any other is later. */
-#define RETRY__RATE_BEHIND (UINT32_C(1) << 27)
-
-/* ms by which this call alone moves the rate's clock. */
+/* ms by which this call alone moves the rate's clock. One that is further behind than a budget's
+   may be was set back: the rate goes on from there. */
 RETRY__WRAPS static retry_ms retry__rate_passed(retry_rate *rate, uint32_t now)
 {
     uint32_t seen = retry__load(&rate->retry__clock);
-    uint32_t behind = seen - now;
-    if (behind <= RETRY__BUDGET_BEHIND || !retry__swap(&rate->retry__clock, &seen, now))
+    if (seen - now <= RETRY__BUDGET_BEHIND || !retry__swap(&rate->retry__clock, &seen, now))
         return 0;
-    return behind <= RETRY__RATE_BEHIND ? 0 : now - seen;
+    return retry__passed(seen, now);
 }
 
 /* Puts what the limit makes in `passed` ms into the bucket, which holds what it makes in a second,
@@ -3644,7 +3651,7 @@ static uint32_t retry__half_seconds(uint32_t from, uint32_t to)
 RETRY__WRAPS static retry_ms retry__rate_measure(retry_rate *rate, uint32_t responses)
 {
     uint32_t from = rate->retry__reported, to = retry__load(&rate->retry__clock), halves, fresh;
-    retry_ms passed = from - to <= RETRY__RATE_BEHIND ? 0 : to - from;
+    retry_ms passed = retry__passed(from, to);
     rate->retry__reported = to;
     rate->retry__count = retry__min(rate->retry__count + responses, 500000);
     halves = retry__half_seconds(to - passed, to);
@@ -3801,14 +3808,6 @@ RETRY_API uint32_t retry_rate_get(const retry_rate *rate)
 typedef struct retry__counts {
     uint32_t all, marked; /* 0 to 16,384 */
 } retry__counts;
-
-/* ms that have passed since an instant of which 32 bits were kept; none if the clock is up to 2^27
-   ms behind it. */
-RETRY__WRAPS static retry_ms retry__passed(uint32_t from, uint32_t now)
-{
-    uint32_t passed = now - from;
-    return passed >> 27 == 31 ? 0 : passed;
-}
 
 /* The shift of slices of which eight last `length` ms, which is not 0. In fours first, as every
    attempt asks. */
@@ -4425,29 +4424,27 @@ RETRY_API uint32_t retry_aimd_limit(const retry_aimd *aimd)
     return aimd ? retry__aimd_within(aimd, retry__load(&aimd->retry__limit)) : UINT32_MAX;
 }
 
-/* ms since an instant. A clock up to 2^27 ms behind was set back, or is another thread's, and has
-   to catch up; any other is later. */
-RETRY__WRAPS static retry_ms retry__aimd_passed(uint32_t instant, uint32_t now)
-{
-    return instant - now <= UINT32_C(1) << 27 ? 0 : now - instant;
-}
-
 #define RETRY__AIMD_COOLDOWN (UINT32_C(1) << 30) /* ms at most */
 
-/* Whether the cooldown after an instant is over; if so the instant is now, by this call alone. */
-static bool retry__aimd_claim(const retry_aimd *aimd, uint32_t *instant, uint32_t now)
+/* Whether the cooldown after an instant is over. */
+static bool retry__aimd_cooled(const retry_aimd *aimd, uint32_t instant, uint32_t now)
 {
     retry_ms cooldown = aimd->cooldown ? aimd->cooldown : 5000;
+    return retry__passed(instant, now) > retry__min(cooldown, RETRY__AIMD_COOLDOWN);
+}
+
+/* If it is over, the instant is now, by this call alone. */
+static bool retry__aimd_claim(const retry_aimd *aimd, uint32_t *instant, uint32_t now)
+{
     uint32_t seen = retry__load(instant);
-    return retry__aimd_passed(seen, now) > retry__min(cooldown, RETRY__AIMD_COOLDOWN) &&
-           retry__swap(instant, &seen, now);
+    return retry__aimd_cooled(aimd, seen, now) && retry__swap(instant, &seen, now);
 }
 
 /* Brings up an instant that is long past, lest it come round again. */
 RETRY__WRAPS static void retry__aimd_age(uint32_t *instant, uint32_t now)
 {
     uint32_t seen = retry__load(instant);
-    if (retry__aimd_passed(seen, now) > 2 * RETRY__AIMD_COOLDOWN)
+    if (retry__passed(seen, now) > 2 * RETRY__AIMD_COOLDOWN)
         retry__swap(instant, &seen, now - RETRY__AIMD_COOLDOWN - 1);
 }
 
@@ -4462,28 +4459,39 @@ static uint32_t retry__aimd_less(const retry_aimd *aimd, uint32_t limit)
     return retry__aimd_within(aimd, retry__max(less, 1));
 }
 
+/* Sets an instant that no other thread has set. */
+static void retry__aimd_begin(uint32_t *instant, uint32_t now)
+{
+    uint32_t never = 0;
+    retry__swap(instant, &never, now);
+}
+
 /* The first fall finds no instants: the thread that sets a limit has it. */
 static void retry__aimd_fall(retry_aimd *aimd, uint32_t limit, uint32_t now)
 {
     bool first = limit == 0;
-    if (first)
-        retry__store(&aimd->retry__fell, now);
-    else if (!retry__aimd_claim(aimd, &aimd->retry__fell, now))
+    if (first) {
+        retry__aimd_begin(&aimd->retry__fell, now);
+        retry__aimd_begin(&aimd->retry__rose, now);
+    } else if (!retry__aimd_claim(aimd, &aimd->retry__fell, now)) {
         return;
-    retry__store(&aimd->retry__changed, now);
+    }
     while (!retry__swap_ordered(&aimd->retry__limit, &limit, retry__aimd_less(aimd, limit)) &&
            !first)
         continue;
 }
 
+/* A fall that comes between wins. At `min` it leaves the limit as it was, but not its instant. */
 static void retry__aimd_rise(retry_aimd *aimd, uint32_t limit, uint32_t in_use, uint32_t now)
 {
-    uint32_t before = retry__aimd_within(aimd, limit);
+    uint32_t before = retry__aimd_within(aimd, limit), fell = retry__load(&aimd->retry__fell);
     uint32_t more = retry__add(before, aimd->increase ? aimd->increase : 1);
     uint32_t after = retry__aimd_within(aimd, more);
-    if (after > before && in_use >= before - (before >> 1) &&
-        retry__aimd_claim(aimd, &aimd->retry__changed, now))
-        retry__swap_ordered(&aimd->retry__limit, &limit, after); /* unless it fell meanwhile */
+    if (after > before && in_use >= before - (before >> 1) && retry__aimd_cooled(aimd, fell, now) &&
+        retry__aimd_claim(aimd, &aimd->retry__rose, now) &&
+        retry__swap_ordered(&aimd->retry__limit, &limit, after) &&
+        retry__load(&aimd->retry__fell) != fell)
+        retry__swap_ordered(&aimd->retry__limit, &after, before);
 }
 
 enum { RETRY__AIMD_STAY, RETRY__AIMD_FALL, RETRY__AIMD_RISE };
@@ -4511,14 +4519,14 @@ RETRY_API uint32_t retry_aimd_report(retry_aimd *aimd, const retry_failure *fail
     if (!aimd)
         return UINT32_MAX;
     limit = retry__load_ordered(&aimd->retry__limit);
-    if (verdict == RETRY__AIMD_FALL) {
-        retry__aimd_fall(aimd, limit, (uint32_t)now);
-    } else if (limit != 0) {
+    if (limit != 0) {
         retry__aimd_age(&aimd->retry__fell, (uint32_t)now);
-        retry__aimd_age(&aimd->retry__changed, (uint32_t)now);
-        if (verdict == RETRY__AIMD_RISE)
-            retry__aimd_rise(aimd, limit, in_use, (uint32_t)now);
+        retry__aimd_age(&aimd->retry__rose, (uint32_t)now);
     }
+    if (verdict == RETRY__AIMD_FALL)
+        retry__aimd_fall(aimd, limit, (uint32_t)now);
+    else if (verdict == RETRY__AIMD_RISE && limit != 0) /* else it is max */
+        retry__aimd_rise(aimd, limit, in_use, (uint32_t)now);
     return retry_aimd_limit(aimd);
 }
 
@@ -4556,29 +4564,27 @@ static bool retry__scope_is_full(retry_scope *slot, retry_time now)
 RETRY_API const retry_client *retry_scope_client(retry_scopes *scopes, const void *name,
                                                  size_t length, retry_time now)
 {
-    uint32_t hash = retry__scope_hash(name, length);
-    retry_scope *slot, *first, *end;
-    uint32_t reach;
+    retry_scope *slot, *full = NULL;
+    uint32_t hash, reach;
     if (!scopes)
         return NULL;
     if (!scopes->slots)
         return &scopes->client;
+    hash = retry__scope_hash(name, length);
     reach = retry__min(scopes->count, RETRY__SCOPE_REACH);
-    first = scopes->slots + retry__pick(0, scopes->count - reach, hash);
-    end = first + reach;
-    for (slot = first; slot != end; slot++) {
+    slot = scopes->slots + (((uint64_t)hash * (scopes->count - reach + 1)) >> 32);
+    for (; reach != 0; reach--, slot++) {
         if (!slot->client.budget) /* never used: the name has none behind it either */
             retry__scope_open(scopes, slot, hash, now);
         if (slot->retry__name == hash)
             return &slot->client;
+        if (!full && retry__scope_is_full(slot, now))
+            full = slot;
     }
-    for (slot = first; slot != end; slot++) {
-        if (retry__scope_is_full(slot, now)) {
-            slot->retry__name = hash; /* and nothing else: requests may still use its client */
-            return &slot->client;
-        }
-    }
-    return &scopes->client;
+    if (!full)
+        return &scopes->client;
+    full->retry__name = hash; /* and nothing else: requests may still use its client */
+    return &full->client;
 }
 
 /* >>from-text */
@@ -4688,28 +4694,18 @@ static bool retry__scan_decimal(retry__scan *scan, uint32_t decimals, uint32_t *
 
 static bool retry__parse_number(retry__scan *value, uint32_t kind, uint32_t *number)
 {
-    static const struct {
-        uint32_t scale;    /* what is kept for 1 */
-        uint32_t rounding; /* billionths that are added before the rest is cut off */
-        uint32_t decimals; /* at most */
-    } rows[] = {
-        {1, 0, 0},               /* WHOLE */
-        {1000, 0, 3},            /* TOKENS: three decimals need no rounding */
-        {65536, 500000000, 9},   /* RATIO: to the nearest */
-        {1, 999999999, 9},       /* DURATION in ms: up */
-        {1000, 999999999, 9},    /* in s */
-        {60000, 999999999, 9},   /* in m */
-        {3600000, 999999999, 9}, /* in h */
-    };
+    static const uint8_t decimals[] = {0, 3, 9, 9};
+    static const uint32_t scales[] = {1, 1000, 65536, 1, 1000, 60000, 3600000}; /* s, m, h last */
     static const char units[] = "ms\0s\0m\0h\0";
-    uint32_t whole, billionths, unit;
+    uint32_t rounding = kind == RETRY__RATIO ? 500000000 : 999999999; /* to the nearest; up */
+    uint32_t whole, billionths, unit = 0;
     uint64_t scaled;
-    if (!retry__scan_decimal(value, rows[kind].decimals, &whole, &billionths))
+    if (!retry__scan_decimal(value, decimals[kind], &whole, &billionths))
         return false;
     if (kind == RETRY__DURATION && retry__scan_name(value, units, &unit))
         kind += unit;
-    scaled = (uint64_t)whole * rows[kind].scale +
-             retry__billionth((uint64_t)billionths * rows[kind].scale + rows[kind].rounding);
+    scaled = (uint64_t)whole * scales[kind] +
+             retry__billionth((uint64_t)billionths * scales[kind] + rounding);
     if (value->left != 0 || scaled > UINT32_MAX)
         return false;
     *number = (uint32_t)scaled;
@@ -4870,7 +4866,6 @@ RETRY_API bool retry_parse_duration(const char *text, size_t length, retry_ms *d
 #undef RETRY__REASONS_UNSENT
 #undef RETRY__REASONS_SICK
 #undef RETRY__RATE_SEND
-#undef RETRY__RATE_BEHIND
 #undef RETRY__RATE_REPORTS
 #undef RETRY__RATE_THROTTLED
 #undef RETRY__RATE_ONE_THROTTLED

@@ -446,6 +446,22 @@ static void test_runs_for_long(void)
     }
 }
 
+/* Nor is the last rise, when all has failed for months. */
+static void test_fails_for_long(void)
+{
+    uint64_t passed;
+    retry_aimd aimd = fallen(16, 0), copy;
+    retry_time now = 0;
+    CHECK_EQUAL(9, answered(&aimd, ALL, check_after(now, 5001)));
+    for (passed = 0; passed < 130 * (uint64_t)DAY; passed += DAY / 2) {
+        now = check_after(now, DAY / 2);
+        check_row("%" PRIu64 " ms", passed);
+        sick(&aimd, now);
+        copy = aimd;
+        CHECK_EQUAL(retry_aimd_limit(&aimd) + 1, answered(&copy, ALL, check_after(now, 5001)));
+    }
+}
+
 /* ---- all of it ----------------------------------------------------------------------------- */
 
 /* The rules in 64 bits; -1: never. */
@@ -519,6 +535,7 @@ int main(void)
     RUN(test_idle);
     RUN(test_idle_for_long);
     RUN(test_runs_for_long);
+    RUN(test_fails_for_long);
     RUN(test_random_walk);
     return check_done();
 }

@@ -1,20 +1,30 @@
 /* Eight threads share an adaptive rate and an AIMD limit: no token and no report is lost or made,
-   and a cooldown sees one change of a kind. Needs POSIX threads, and a timer's signals, whose
-   handler comes between any two instructions: it meets what threads meet once in a while. */
+   and a cooldown sees one change of a kind. Then one call interrupts another at each of its steps:
+   all that threads meet once in a while. Needs POSIX threads. */
 #if !defined(_POSIX_C_SOURCE)
 #define _POSIX_C_SOURCE 200809L
 #endif
-#if !defined(_XOPEN_SOURCE)
-#define _XOPEN_SOURCE 700 /* for setitimer */
-#endif
+#include <pthread.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+static void (*interruption)(void); /* what happens at the last of so many steps */
+static uint32_t steps;             /* 0: never */
+
+/* Before each step that another thread can see. */
+static void step(void)
+{
+    if (steps != 0 && --steps == 0)
+        interruption();
+}
+
+#define __atomic_load_n(word, order) (step(), __atomic_load_n(word, order))
+#define __atomic_compare_exchange_n(word, expected, desired, weak, success, failure) \
+    (step(), __atomic_compare_exchange_n(word, expected, desired, weak, success, failure))
+
 #define RETRY_IMPLEMENTATION
 #include "../retry.h"
 #include "check.h"
-
-#include <pthread.h>
-#include <signal.h>
-#include <stdlib.h>
-#include <sys/time.h>
 
 #define THREADS 8u
 
@@ -329,45 +339,23 @@ static void test_fall_beats_rise(void)
 
 /* ---- interrupted --------------------------------------------------------------------------- */
 
-#define INTERRUPTS 30u
-
-static void (*volatile handled)(void); /* what the handler does; NULL: nothing */
-static volatile sig_atomic_t interrupts;
-
-static void handler(int number)
-{
-    (void)number;
-    if (!handled)
-        return;
-    handled();
-    interrupts = interrupts + 1;
-}
-
-/* Repeats a work until it was interrupted so many times; the handler does the other work in it. */
+/* Repeats a work with the other work at its first step, its second, and so on to its last. */
 static void interrupt(void (*begin)(void), void (*work)(void), void (*other)(void),
-                      void (*verify)(unsigned times))
+                      void (*verify)(void))
 {
-    struct sigaction action;
-    struct itimerval timer;
-    unsigned times = 0;
-    memset(&action, 0, sizeof action);
-    memset(&timer, 0, sizeof timer);
-    action.sa_handler = handler;
-    sigaction(SIGALRM, &action, NULL);
-    timer.it_interval.tv_usec = timer.it_value.tv_usec = 100;
-    setitimer(ITIMER_REAL, &timer, NULL);
-    while (times < INTERRUPTS) {
+    uint32_t at;
+    for (at = 1;; at++) {
         begin();
-        interrupts = 0;
-        handled = other;
+        interruption = other;
+        steps = at;
         work();
-        handled = NULL;
-        if (interrupts != 0)
-            verify((unsigned)interrupts);
-        times += (unsigned)interrupts;
+        if (steps != 0)
+            break;
+        check_row("at step %lu", (unsigned long)at);
+        verify();
     }
-    timer.it_value.tv_usec = 0;
-    setitimer(ITIMER_REAL, &timer, NULL);
+    steps = 0;
+    CHECK_RANGE(3, 1000, at);
 }
 
 static void begin_answers(void)
@@ -384,18 +372,10 @@ static void one_answer(void)
     retry_rate_report(&rate, NULL, 0);
 }
 
-static void some_answers(void)
+static void verify_answers(void)
 {
-    unsigned i;
-    for (i = 0; i < 20; i++)
-        one_answer();
-}
-
-static void verify_answers(unsigned times)
-{
-    check_row("%u times", times);
     retry_rate_report(&rate, &throttled, 500);
-    CHECK_EQUAL(limit_after(120 + times), retry_rate_get(&rate));
+    CHECK_EQUAL(limit_after(102), retry_rate_get(&rate));
 }
 
 static void begin_cuts(void)
@@ -409,35 +389,39 @@ static void one_cut(void)
     retry_rate_report(&rate, &throttled, 500);
 }
 
-static void some_late_answers(void)
+static void late_answer(void)
 {
-    unsigned i;
-    for (i = 0; i < 20; i++)
-        retry_rate_report(&rate, NULL, 500);
+    retry_rate_report(&rate, NULL, 500);
 }
 
-static void verify_cuts(unsigned times)
+static void verify_cuts(unsigned cuts)
 {
-    double expected = 0.7 * 0.8 * 202000;
-    check_row("%u times", times);
-    for (; times != 0; times--)
+    double expected = 0.8 * 202000;
+    for (; cuts != 0; cuts--)
         expected *= 0.7;
     CHECK_RANGE(expected * 0.998 - 1, expected * 1.002 + 1, retry_rate_get(&rate));
 }
 
-static void verify_one_cut_more(unsigned times)
+static void verify_two_cuts(void)
 {
-    verify_cuts(times + 1);
+    verify_cuts(2);
+}
+
+static void verify_three_cuts(void)
+{
+    one_cut();
+    verify_cuts(3);
 }
 
 static void test_interrupted_reports(void)
 {
-    interrupt(begin_answers, some_answers, one_answer, verify_answers);
-    interrupt(begin_cuts, some_late_answers, one_cut, verify_cuts);
-    interrupt(begin_cuts, one_cut, one_cut, verify_one_cut_more);
+    interrupt(begin_answers, one_answer, one_answer, verify_answers);
+    interrupt(begin_cuts, late_answer, one_cut, verify_two_cuts);
+    interrupt(begin_cuts, one_cut, late_answer, verify_two_cuts);
+    interrupt(begin_answers, one_cut, one_cut, verify_three_cuts);
 }
 
-static volatile uint32_t granted, granted_in_handler;
+static uint32_t granted;
 
 static void begin_tokens(void)
 {
@@ -445,28 +429,26 @@ static void begin_tokens(void)
     rate.min = 10000;
     retry_rate_report(&rate, &throttled, 0);
     granted = 0;
-    granted_in_handler = 0;
 }
 
-/* 5 tokens are there, and 4 more for the handler, whose clock is ahead. */
+/* 5 tokens are there, and 4 more for the interruption, whose clock is ahead. */
 static void some_tokens(void)
 {
     unsigned i;
     for (i = 0; i < 4; i++)
-        granted = granted + (retry_rate_ask(&rate, 500) == 0);
+        granted += retry_rate_ask(&rate, 500) == 0;
 }
 
 static void last_tokens(void)
 {
-    granted_in_handler = granted_in_handler + (retry_rate_ask(&rate, 900) == 0);
+    granted += retry_rate_ask(&rate, 900) == 0;
 }
 
-static void verify_tokens(unsigned times)
+static void verify_tokens(void)
 {
-    check_row("%u times", times);
     while (retry_rate_ask(&rate, 900) == 0)
-        granted = granted + 1;
-    CHECK_EQUAL(9, granted + granted_in_handler);
+        granted++;
+    CHECK_EQUAL(9, granted);
 }
 
 static void test_interrupted_asks(void)
@@ -495,16 +477,45 @@ static void rise(void)
     retry_aimd_report(&aimd, NULL, UINT32_MAX, SPACING);
 }
 
-static void verify_second_fall(unsigned times)
+static void verify_second_fall(void)
 {
-    check_row("%u times", times);
     CHECK_EQUAL(250, retry_aimd_limit(&aimd)); /* of 500 and of 501 */
 }
 
-static void verify_first_fall(unsigned times)
+static void verify_first_fall(void)
 {
-    check_row("%u times", times);
     CHECK_EQUAL(500, retry_aimd_limit(&aimd));
+}
+
+/* For as long as a cooldown the first fall gets nowhere, while others fall twice. */
+static void first_fall(void)
+{
+    retry_aimd_report(&aimd, &sick, 1, 1);
+}
+
+static void fall_twice(void)
+{
+    retry_aimd_report(&aimd, &sick, 1, 1);
+    retry_aimd_report(&aimd, &sick, 1, 1 + SPACING);
+}
+
+static void verify_no_third_fall(void)
+{
+    CHECK_EQUAL(250, retry_aimd_report(&aimd, &sick, 1, 2 + SPACING));
+    CHECK_EQUAL(250, retry_aimd_report(&aimd, NULL, UINT32_MAX, 2 + SPACING));
+}
+
+static void begin_at_min(void)
+{
+    aimd_of(2, 0);
+    retry_aimd_report(&aimd, &sick, 1, 0);
+}
+
+static void verify_at_min(void)
+{
+    CHECK_EQUAL(1, retry_aimd_limit(&aimd));
+    CHECK_EQUAL(1, retry_aimd_report(&aimd, NULL, 1, 2 * SPACING - 1));
+    CHECK_EQUAL(2, retry_aimd_report(&aimd, NULL, 1, 2 * SPACING));
 }
 
 static void test_interrupted_limit(void)
@@ -513,6 +524,9 @@ static void test_interrupted_limit(void)
     interrupt(begin_fall, rise, fall, verify_second_fall);
     interrupt(begin_fall, fall, fall, verify_second_fall);
     interrupt(begin_first_fall, fall, fall, verify_first_fall);
+    interrupt(begin_first_fall, first_fall, fall_twice, verify_no_third_fall);
+    interrupt(begin_at_min, rise, fall, verify_at_min);
+    interrupt(begin_at_min, fall, rise, verify_at_min);
 }
 
 int main(void)
