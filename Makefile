@@ -41,9 +41,11 @@ STORM = gnuplot-nox
 INSTALL = libjsmn-dev g++ cmake meson ninja-build pkg-config git
 BENCH = libjsmn-dev g++ valgrind libcjson-dev libjansson-dev libjson-c-dev rapidjson-dev
 ARM = libjsmn-dev gcc-arm-none-eabi picolibc-arm-none-eabi qemu-system-arm
+MATRIX = libjsmn-dev gcc-12-multilib g++-12-multilib clang-14 clang-19 tcc
+SYMBOLS = libjsmn-dev g++ clang-14 clang-19 gcc-arm-none-eabi picolibc-arm-none-eabi
 
 .PHONY: FORCE help deps demo test run-tests http async storm firmware install check run-check units fuzz \
-	test-examples run-examples qemu size figures bench clean jsmn
+	test-examples run-examples qemu size figures bench verify matrix symbols clean jsmn
 .DEFAULT_GOAL := help
 
 help: ## list the targets
@@ -218,6 +220,18 @@ bench: ## instructions, beside loops by hand and other parsers
 	@$(ALIVE) sh tests/bench/bench.sh $(BUILD)
 	@$(ALIVE) sh tests/bench/gates.sh $(BUILD)
 	@$(ALIVE) sh tests/bench/errmap.sh $(BUILD)
+
+VERIFY = matrix symbols
+verify: ## all of the following
+	@for target in $(VERIFY); do $(MAKE) --no-print-directory $$target || exit; done
+
+matrix: ## every compiler, standard and option: the same decisions
+	$(call need,$(MATRIX))
+	@$(ALIVE) sh tests/verify/matrix.sh
+
+symbols: ## names, libc calls and instructions that the headers bring along
+	$(call need,$(SYMBOLS))
+	@$(ALIVE) sh tests/verify/symbols.sh
 
 clean: ## remove what was built
 	rm -rf $(BUILD)

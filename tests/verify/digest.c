@@ -3,11 +3,16 @@
    Nothing here is left to the platform: no addresses, no clock, no order of evaluation; and the
    instants pass 2^32 on their way, where those of 32 bits wrap.
 
-   DIGEST_SPLIT: the implementation is in another file. DIGEST_BARE: main and printf are, too. */
+   DIGEST_SPLIT: the implementation is in another file. DIGEST_BARE: main and printf are, too.
+   DIGEST_ASSERT: it fails unless assertions do: some requests are misused. */
 #ifndef DIGEST_SPLIT
 #ifndef RETRY_IMPLEMENTATION
 #define RETRY_IMPLEMENTATION
 #endif
+#endif
+#ifdef DIGEST_ASSERT
+static unsigned long misuses;
+#define RETRY_ASSERT(x) ((x) ? (void)0 : (void)misuses++)
 #endif
 #include "../../errmap.h"
 #include <string.h>
@@ -557,6 +562,10 @@ int main(void)
     uint32_t decisions, sum = digest(&decisions);
     printf("digest %04x%04x of %lu numbers\n", (unsigned)(sum >> 16), (unsigned)(sum & 0xffff),
            (unsigned long)decisions);
+#ifdef DIGEST_ASSERT
+    if (misuses == 0)
+        return 1;
+#endif
     return retry_version() != RETRY_VERSION;
 }
 #endif
