@@ -258,7 +258,7 @@ $(BUILD)/test_link: tests/compile/link_a.c tests/compile/link_b.c $(HEADERS) tes
 	$(COMPILE) $(LANGUAGE) $(OPT) $(DEFINES) -o $@ tests/compile/link_a.c tests/compile/link_b.c
 
 $(BUILD)/test_%: tests/test_%.c $(HEADERS) $(wildcard tests/*.h) $(BUILD)/settings
-	$(COMPILE) $(LANGUAGE) $(OPT) $(DEFINES) -o $@ $< -x none -lm -lpthread
+	$(COMPILE) $(LANGUAGE) $(OPT) $(DEFINES) -o $@ $< -lm -lpthread
 
 $(BUILD)/bench_%: tests/bench/%.c $(HEADERS) $(wildcard tests/*.h tests/bench/*.h) $(BUILD)/settings
 	$(COMPILE) -std=c99 -O2 -I. -o $@ $< -lm -lpthread -ldl
