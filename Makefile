@@ -20,6 +20,7 @@ HEADERS = retry.h errmap.h
 TESTS = $(sort $(patsubst tests/%.c,%,$(wildcard tests/test_*.c)) test_link)
 THREADED = $(patsubst tests/%.c,%,$(wildcard tests/test_*threads.c))
 HOSTED = $(THREADED) test_clock test_errmap_maps test_link # need an operating system
+UNIX = test_pace_threads test_link # signals; of two files
 JSMN_TESTS = $(filter test_errmap%,$(TESTS))
 WITHOUT =
 PROGRAMS = $(addprefix $(BUILD)/,$(filter-out \
@@ -42,10 +43,12 @@ INSTALL = libjsmn-dev g++ cmake meson ninja-build pkg-config git
 BENCH = libjsmn-dev g++ valgrind libcjson-dev libjansson-dev libjson-c-dev rapidjson-dev
 ARM = libjsmn-dev gcc-arm-none-eabi picolibc-arm-none-eabi qemu-system-arm
 MATRIX = libjsmn-dev gcc-12-multilib g++-12-multilib clang-14 clang-19 tcc
+WINDOWS = libjsmn-dev gcc-mingw-w64-x86-64 wine wine64 clang-19
 SYMBOLS = libjsmn-dev g++ clang-14 clang-19 gcc-arm-none-eabi picolibc-arm-none-eabi
 
 .PHONY: FORCE help deps demo test run-tests http async storm firmware install check run-check units fuzz \
-	test-examples run-examples qemu size figures bench verify matrix symbols clean jsmn
+	test-examples run-examples qemu size figures bench verify matrix symbols windows \
+	clean jsmn
 .DEFAULT_GOAL := help
 
 help: ## list the targets
@@ -221,7 +224,7 @@ bench: ## instructions, beside loops by hand and other parsers
 	@$(ALIVE) sh tests/bench/gates.sh $(BUILD)
 	@$(ALIVE) sh tests/bench/errmap.sh $(BUILD)
 
-VERIFY = matrix symbols
+VERIFY = matrix symbols windows
 verify: ## all of the following
 	@for target in $(VERIFY); do $(MAKE) --no-print-directory $$target || exit; done
 
@@ -232,6 +235,10 @@ matrix: ## every compiler, standard and option: the same decisions
 symbols: ## names, libc calls and instructions that the headers bring along
 	$(call need,$(SYMBOLS))
 	@$(ALIVE) sh tests/verify/symbols.sh
+
+windows: ## the test programs on Windows, 64 bits, by wine
+	$(call need,$(WINDOWS))
+	@$(ALIVE) sh tests/verify/windows.sh $(BUILD) $(filter-out $(UNIX),$(TESTS))
 
 clean: ## remove what was built
 	rm -rf $(BUILD)
