@@ -1663,6 +1663,7 @@ RETRY_API retry_clock retry_system_clock(void);
 #include <time.h>
 #ifndef CLOCK_MONOTONIC
 #error "RETRY_SYSTEM_CLOCK needs POSIX: define _POSIX_C_SOURCE as 200809L before any #include."
+#undef RETRY_SYSTEM_CLOCK /* no further errors */
 #endif
 #endif
 #endif
