@@ -21,6 +21,7 @@ HEADERS = retry.h errmap.h
 TESTS = $(sort $(patsubst tests/%.c,%,$(wildcard tests/test_*.c)) test_link)
 THREADED = $(patsubst tests/%.c,%,$(wildcard tests/test_*threads.c))
 HOSTED = $(THREADED) test_clock test_errmap_maps test_link # need an operating system
+UNIX = test_pace_threads test_link # signals; of two files
 JSMN_TESTS = $(filter test_errmap%,$(TESTS))
 WITHOUT =
 PROGRAMS = $(addprefix $(BUILD)/,$(filter-out \
@@ -49,9 +50,13 @@ STORM = gnuplot-nox
 INSTALL = libjsmn-dev g++ cmake meson ninja-build pkg-config git
 BENCH = libjsmn-dev g++ valgrind libcjson-dev libjansson-dev libjson-c-dev rapidjson-dev
 ARM = libjsmn-dev gcc-arm-none-eabi picolibc-arm-none-eabi qemu-system-arm
+MATRIX = libjsmn-dev gcc-12-multilib g++-12-multilib clang-14 clang-19 tcc
+WINDOWS = libjsmn-dev gcc-mingw-w64-x86-64 wine wine64 clang-19
+SYMBOLS = libjsmn-dev g++ clang-14 clang-19 gcc-arm-none-eabi picolibc-arm-none-eabi
 
 .PHONY: FORCE help deps demo test run-tests $(SERVED) http async storm firmware install check \
-	run-check units fuzz test-examples run-examples qemu size figures bench clean jsmn
+	run-check units fuzz test-examples run-examples qemu size figures bench verify matrix symbols \
+	windows clean jsmn
 .DEFAULT_GOAL := help
 
 help: ## list the targets
@@ -245,6 +250,22 @@ figures: ## README.md's figures against what the commands print
 	@$(MAKE) -s $(BUILD)/http_curl $(BENCHES)
 	@sh tests/tools/run.sh "tests/compile/test_figures.sh $(BUILD)"
 
+VERIFY = matrix symbols windows
+verify: ## all of the following
+	@for target in $(VERIFY); do $(MAKE) --no-print-directory $$target || exit; done
+
+matrix: ## every compiler, standard and option: the same decisions
+	$(call need,$(MATRIX))
+	@$(ALIVE) sh tests/verify/matrix.sh
+
+symbols: ## names, libc calls and instructions that the headers bring along
+	$(call need,$(SYMBOLS))
+	@$(ALIVE) sh tests/verify/symbols.sh
+
+windows: ## the test programs on Windows, 64 bits, by wine
+	$(call need,$(WINDOWS))
+	@$(ALIVE) sh tests/verify/windows.sh $(BUILD) $(filter-out $(UNIX),$(TESTS))
+
 clean: ## remove what was built
 	rm -rf $(BUILD)
 
@@ -270,7 +291,7 @@ $(BUILD)/test_link: tests/compile/link_a.c tests/compile/link_b.c $(HEADERS) tes
 	$(COMPILE) $(LANGUAGE) $(OPT) $(DEFINES) -o $@ tests/compile/link_a.c tests/compile/link_b.c
 
 $(BUILD)/test_%: tests/test_%.c $(HEADERS) $(wildcard tests/*.h) $(BUILD)/settings
-	$(COMPILE) $(LANGUAGE) $(OPT) $(DEFINES) -o $@ $< -x none -lm -lpthread
+	$(COMPILE) $(LANGUAGE) $(OPT) $(DEFINES) -o $@ $< -lm -lpthread
 
 $(BUILD)/bench_%: tests/bench/%.c $(HEADERS) $(wildcard tests/*.h tests/bench/*.h) $(BUILD)/settings
 	$(COMPILE) -std=c99 -O2 -I. -o $@ $< -lm -lpthread

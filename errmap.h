@@ -432,6 +432,8 @@ RETRY_API retry_action errmap_strategy_after(const retry_strategy *self, retry_r
 #endif
 #if (ERRMAP_TOKENS + 0) < 8 || (ERRMAP_TOKENS + 0) > 4096
 #error "ERRMAP_TOKENS must be a number from 8 to 4096: the jsmn tokens that one entry may need."
+#undef ERRMAP_TOKENS /* no further errors */
+#define ERRMAP_TOKENS 64
 #endif
 
 #ifndef ERRMAP_MAX_DEPTH
@@ -439,6 +441,8 @@ RETRY_API retry_action errmap_strategy_after(const retry_strategy *self, retry_r
 #endif
 #if (ERRMAP_MAX_DEPTH + 0) < 4 || (ERRMAP_MAX_DEPTH + 0) > 255
 #error "ERRMAP_MAX_DEPTH must be a number from 4 to 255: a map alone is nested 4 deep."
+#undef ERRMAP_MAX_DEPTH
+#define ERRMAP_MAX_DEPTH 32
 #endif
 
 #include <limits.h>
@@ -494,7 +498,9 @@ RETRY_API retry_action errmap_strategy_after(const retry_strategy *self, retry_r
 #if defined(__GNUC__)
 #pragma GCC diagnostic pop
 #endif
-#ifndef JSMN_H
+#ifdef JSMN_H
+#define ERRMAP__JSMN /* without it the rest would be further errors */
+#else
 #error "ERRMAP_JSMN_HEADER must name the jsmn.h of jsmn 1.1.0."
 #endif
 #undef JSMN_UNDEFINED
@@ -522,6 +528,7 @@ RETRY_API retry_action errmap_strategy_after(const retry_strategy *self, retry_r
 #pragma pop_macro("JSMN_API")
 #pragma pop_macro("JSMN_H")
 
+#ifdef ERRMAP__JSMN
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -1912,7 +1919,9 @@ RETRY_API retry_action errmap_strategy_after(const retry_strategy *self, retry_r
 #ifdef __cplusplus
 }
 #endif
+#endif /* ERRMAP__JSMN */
 
+#undef ERRMAP__JSMN
 #undef ERRMAP__HEADER
 #undef ERRMAP__APART
 #undef ERRMAP__RARE

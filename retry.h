@@ -221,7 +221,9 @@
    linear, power, controlled, table, custom), a cap, and a jitter, without which clients that
    failed together return together. FULL spreads most and serves most; EQUAL keeps half of the
    delay; SPREAD is gRPC's; DECORRELATED goes up to three times the last delay. At the cap all but
-   NONE stay random. retry_phase() spreads periodic work, the same way at every start.
+   NONE stay random. retry_phase() spreads periodic work, the same way at every start. When 10,000
+   clients have failed together (make storm), the busiest 10 ms that follow see 10,000 calls without
+   jitter, 1,524 with FULL and 656 with DECORRELATED.
 
    A fleet that a server tells "in 30 s" returns together: set retry_after_spread, which the presets
    leave at 0 as the SDKs do.
@@ -247,12 +249,16 @@
       RETRY_POLICY_AWS_2026     RETRY_BUDGET_AWS_2026           35 (100)  1 for 14 (5), see below
       gRPC's A6                 RETRY_BUDGET_GRPC               4         while above a half
 
-   n: operations in flight at once. In brackets for timeouts, in AWS_2026 for throttled attempts.
+   n: operations in flight at once in an outage: those that begin within one attempt's timeout, 50
+   for 50 a second and 1 s. In brackets for timeouts, in AWS_2026 for throttled attempts.
    SMITHY gives 1 token back on every success; AWS and AWS_2026 give the last charge back, and 1
    token only for a success that needed no retry. In GRPC the failures are charged and a half-full
    bucket stops retries. The SDKs' three are made for a few attempts: twenty operations under best
    effort empty them within a tenth of a second, and then a short outage fails them without need.
    A fixed rate of retries after exhaustion, as the Builders' Library has it, is refill_per_second.
+   By simulation (make storm) best effort lets a service come back from ten seconds of outage up to
+   84 % utilisation if 1,000 clients share a bucket, up to 17 % with a bucket for each client, and
+   up to 15 % without any.
 
    A failure before anything was sent (SOCKET_, SERVICE_ or NODE_NOT_AVAILABLE,
    CIRCUIT_BREAKER_OPEN, CLIENT_THROTTLED) was no load: what that retry cost comes back, so an
@@ -536,6 +542,12 @@
      CURLOPT_FRESH_CONNECT); libmosquitto, at QoS 1 and 2 (let it, and pace only the reconnects);
      libmemcached, on other servers once it may eject one (leave AUTO_EJECT_HOSTS and
      REMOVE_FAILED_SERVERS off), and its CONNECTION FAILURE may have been done: it was in flight.
+   - After an attempt timed out close its connection: the late answer would be taken for the next
+     request's. One that is readable while idle is dead: look before you send.
+   - What was lost during a COMMIT is settled by looking for it, and only once the server has let go
+     of it (examples/postgres.c): a frozen one may still commit.
+   - libcurl's, libmosquitto's and libpq's own waits know no deadline of yours: hand them what is
+     left, or poll.
    - retry_run blocks, and never hands PENDING to anybody but its caller.
 
    SOURCES
@@ -1647,6 +1659,7 @@ RETRY_API retry_clock retry_system_clock(void);
 #include <time.h>
 #ifndef CLOCK_MONOTONIC
 #error "RETRY_SYSTEM_CLOCK needs POSIX: define _POSIX_C_SOURCE as 200809L before any #include."
+#undef RETRY_SYSTEM_CLOCK /* no further errors */
 #endif
 #endif
 #endif
@@ -1915,7 +1928,7 @@ static uint8_t retry__traits(retry_reason reason)
         RETRY__TRAIT(RETRY__TRAIT_UNKNOWN, RETRY__BIT(UNKNOWN), name) |                          \
         RETRY__TRAIT(RETRY__TRAIT_UNSENT, RETRY__REASONS_UNSENT, name) |                         \
         RETRY__TRAIT(RETRY__TRAIT_HARMLESS, RETRY__BIT(NONE), name),
-    /* one more than COUNT, of which gcc 12 warns without a reason */
+    /* one entry more, as gcc 12 falsely warns of an index past the end otherwise */
     static const uint8_t traits[] = {RETRY_REASONS(RETRY__X) RETRY__TRAIT_UNKNOWN};
 #undef RETRY__X
 #undef RETRY__TRAIT
@@ -2473,7 +2486,7 @@ typedef struct retry__numbers {
 static retry__numbers retry__resolve(const retry_backoff *backoff)
 {
     retry__numbers numbers;
-    numbers.initial = backoff->initial + !backoff->initial;
+    numbers.initial = backoff->initial ? backoff->initial : 1;
     numbers.max = backoff->max ? backoff->max : UINT32_MAX;
     return numbers;
 }
@@ -2840,8 +2853,7 @@ static uint32_t retry__budget_refund(retry_request *request)
     return charge;
 }
 
-/* gRPC's way: every failure is charged that put load on the server, once, and what is left decides.
- */
+/* gRPC's way: a failure that put load on the server is charged once, and what is left decides. */
 RETRY__COLD bool retry__budget_throttle(retry_budget *budget, uint8_t event,
                                         const retry_failure *failure, uint32_t cost)
 {

@@ -6,6 +6,7 @@
 
 #include "random.h"
 #include "report.h"
+#include "schemes.h"
 
 enum { BUCKET_CALLS = 100000, BUCKET_RETRIES = 3, BUCKET_TOLERANCE = 2 };
 
@@ -149,39 +150,45 @@ static void brooker_table(dice *chance)
 
 /* ---- gRPC's throttling --------------------------------------------------------------------- */
 
-/* How many failures from a full bucket forbid retries, or how many successes from an empty one
-   allow them again. */
-static uint32_t grpc_steps(bool from_full)
+/* An operation of a client with that bucket fails: whether it is retried. */
+static bool grpc_fails(retry_budget *budget)
 {
-    static const retry_budget_options grpc_options = RETRY_BUDGET_GRPC;
     static const retry_failure down = {.reason = RETRY_REASON_SERVICE_RESPONSE_CODE_INDICATED};
-    uint32_t steps = 0;
-    bool grants;
-    retry_budget budget;
-    retry_client client = {.budget = &budget};
+    retry_client client = {.budget = budget};
     retry_request request = {.client = &client};
-    retry_budget_init(&budget, &grpc_options, 0);
-    for (int i = 0; !from_full && i < 10; i++) {
-        retry_begin(&request, 0);
-        retry_orchestrate(&request, &down, 0);
-    }
+    retry_begin(&request, 0);
+    return retry_orchestrate(&request, &down, 0).verdict == RETRY_VERDICT_RETRY;
+}
+
+/* Failures from a full bucket until one is not retried. */
+static uint32_t grpc_forbids(retry_budget *budget)
+{
+    uint32_t failures = 1;
+    retry_budget_init(budget, &grpc_bucket, 0);
+    while (grpc_fails(budget))
+        failures++;
+    return failures;
+}
+
+/* Successes from an empty bucket until a failure would be retried. */
+static uint32_t grpc_allows(retry_budget *budget)
+{
+    uint32_t successes = 0;
+    retry_budget tried;
+    while (retry_budget_balance(budget) != 0)
+        grpc_fails(budget);
     do {
-        retry_budget copy = budget;
-        steps++;
-        if (!from_full)
-            retry_budget_deposit(&budget, grpc_options.success_deposit);
-        copy = budget;
-        retry_begin(&request, 0);
-        grants = retry_orchestrate(&request, &down, 0).verdict == RETRY_VERDICT_RETRY;
-        if (!from_full)
-            budget = copy;
-    } while (grants == from_full);
-    return steps;
+        retry_budget_deposit(budget, grpc_bucket.success_deposit);
+        successes++;
+        tried = *budget;
+    } while (!grpc_fails(&tried));
+    return successes;
 }
 
 static void grpc_line(void)
 {
-    uint32_t forbid = grpc_steps(true), allow = grpc_steps(false);
+    retry_budget budget;
+    uint32_t forbid = grpc_forbids(&budget), allow = grpc_allows(&budget);
     bool kept = keeps(forbid, 5, 0);
     kept = keeps(allow, 61, 0) && kept;
     printf("\n   gRPC's throttling: %" PRIu32 " failures from full forbid retries, %" PRIu32

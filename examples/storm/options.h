@@ -44,7 +44,7 @@ enum { COUNT_OF, PERCENT_OF, MS_OF, OUTAGE_OF };
     X(network, "network", MS_OF, 10, 1, 1000, "that a message takes, one way")                     \
     X(attempt_timeout, "attempt-timeout", MS_OF, 1000, 1, 60000, "of a client, for one attempt")   \
     X(timeout, "timeout", MS_OF, 10000, 0, 300000, "of an operation, retries included; 0: none")   \
-    X(patience, "patience", MS_OF, 0, 0, 300000, "after which a user leaves; 0: he stays")         \
+    X(patience, "patience", MS_OF, 0, 0, 300000, "after which a user leaves; 0: never")            \
     X(think, "think", MS_OF, 20000, 100, 300000, "between two operations of a client, on average") \
     X(sharing, "sharing", COUNT_OF, 1000, 1, 1000000, "clients that share a budget and gates")     \
     X(seed, "seed", COUNT_OF, 1, 0, UINT32_MAX, "another one, another course of events")
@@ -255,6 +255,7 @@ static void read_option(const char *option, const char *value, options *chosen)
 static options read_options(char *const *argument)
 {
     options chosen = {.data = "build/storm"};
+    bool clients = false; /* said how many, --quick or not */
     for (size_t i = 0; i < PARAMETER_COUNT; i++)
         *parameter_field(&parameters[i], &chosen) = parameters[i].fallback;
     for (; *argument; argument++) {
@@ -262,12 +263,14 @@ static options read_options(char *const *argument)
             help();
         if (strcmp(*argument, "--quick") == 0) {
             chosen.quick = true;
-            chosen.clients = CLIENTS_QUICK;
             continue;
         }
+        clients = clients || strcmp(*argument, "--clients") == 0;
         read_option(argument[0], argument[1], &chosen);
         argument++;
     }
+    if (chosen.quick && !clients)
+        chosen.clients = CLIENTS_QUICK;
     return chosen;
 }
 

@@ -23,8 +23,8 @@
 #define RETRY_IMPLEMENTATION
 #include "../../retry.h"
 
+#include "article.h"
 #include "bucket.h"
-#include "contention.h"
 #include "fleet.h"
 #include "hedge.h"
 #include "outages.h"

@@ -99,7 +99,7 @@ done
 
 # Brooker's bucket: attempts per call
 while read -r rate with without; do
-    row=$(section first "as Brooker published" >/dev/null; awk -v rate="$rate" \
+    row=$(awk -v rate="$rate" \
         '/Brooker/ { on = 1 } on && $1 == rate && $2 == "%" { print $3, $5 }' "$work/first")
     check "bucket: $rate %" near "${row% *}" "$with" 2
     check "no bucket: $rate %" near "${row#* }" "$without" 2
@@ -233,6 +233,13 @@ commas() { echo "$1" | sed 's/\(.*\)\(...\)$/\1,\2/'; }
 check "README: full jitter" claims "calls to $(commas "$(spike full)") (full)"
 check "README: decorrelated jitter" claims "or $(spike decorrelated) (decorrelated)"
 check "README: utilisation" grep -q "is 60 % busy fails for ten seconds" README.md
+# The manual's, too.
+manual() { tr -s '\n ' ' ' <retry.h | grep -q -e "$1"; }
+check "manual: what it bears" manual "up to $(bears_of "a shared bucket") utilisation if 1,000 \
+clients share a bucket, up to $(bears_of "a bucket each") with a bucket for each client, and up to \
+$(bears_of "best effort") without any"
+check "manual: jitter" manual "10,000 calls without jitter, $(commas "$(spike full)") with FULL and \
+$(spike decorrelated) with DECORRELATED"
 drawn() { sed -n 's/.*<text>\([0-9]*\)<.*/\1/p' examples/storm/bears.svg | tr '\n' ' '; }
 borne() { cut -f 2 "$work/data/bears.tsv" | tr '\n' ' '; }
 has_borne() { drawn | grep -q -F "$(borne)"; }

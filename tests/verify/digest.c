@@ -1,0 +1,571 @@
+/* Some thousand decisions, the gates' included, in one number. It must be the same whatever
+   compiles this, with whatever options, for whatever machine: `make matrix` and others compare.
+   Nothing here is left to the platform: no addresses, no clock, no order of evaluation; and the
+   instants pass 2^32 on their way, where those of 32 bits wrap.
+
+   DIGEST_SPLIT: the implementation is in another file. DIGEST_BARE: main and printf are, too.
+   DIGEST_ASSERT: it fails unless assertions do: some requests are misused. */
+#ifndef DIGEST_SPLIT
+#ifndef RETRY_IMPLEMENTATION
+#define RETRY_IMPLEMENTATION
+#endif
+#endif
+#ifdef DIGEST_ASSERT
+static unsigned long misuses;
+#define RETRY_ASSERT(x) ((x) ? (void)0 : (void)misuses++)
+#endif
+#include "../../errmap.h"
+#include <string.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+uint32_t digest(uint32_t *decisions);
+#ifdef __cplusplus
+}
+#endif
+
+#ifndef DIGEST_ROUNDS
+#define DIGEST_ROUNDS 60 /* of every part */
+#endif
+
+#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
+
+static uint32_t hash, counted, state;
+static retry_time now;
+
+/* One more number goes in. Products of 64 bits, so that nothing wraps. */
+static void add(uint32_t x)
+{
+    unsigned i;
+    for (i = 0; i < 4; i++, x >>= 8)
+        hash = (uint32_t)(((hash ^ (x & 0xff)) * (uint64_t)16777619) & UINT32_MAX);
+    counted++;
+}
+
+static void add_text(const char *text)
+{
+    while (*text)
+        add((uint8_t)*text++);
+}
+
+static uint32_t random_bits(void *context)
+{
+    (void)context;
+    state ^= (state & UINT32_C(0x0007ffff)) << 13;
+    state ^= state >> 17;
+    state ^= (state & UINT32_C(0x07ffffff)) << 5;
+    return (uint32_t)(((uint64_t)state * UINT32_C(2654435769)) & UINT32_MAX);
+}
+
+static uint32_t below(uint32_t limit)
+{
+    return (uint32_t)(((uint64_t)random_bits(NULL) * limit) >> 32);
+}
+
+/* Mostly small, sometimes nothing, sometimes as large as can be. */
+static uint32_t any(void)
+{
+    switch (below(8)) {
+    case 0:
+        return 0;
+    case 1:
+        return UINT32_MAX - below(3);
+    case 2:
+        return random_bits(NULL);
+    default:
+        return below((uint32_t)2 << below(16));
+    }
+}
+
+/* Time goes on, and may pass 2^32 whatever its width. */
+static void pass(uint32_t ms)
+{
+    retry_time left = (retry_time)-1 - now;
+    now = ms <= left ? now + ms : (retry_time)(ms - left - 1);
+}
+
+static void add_action(retry_action action)
+{
+    add(action.kind);
+    add(action.cause);
+    add(action.delay);
+}
+
+static void add_decision(retry_decision decision)
+{
+    add(decision.verdict);
+    add(decision.cause);
+    add(decision.delay);
+}
+
+static void add_failure(retry_failure failure)
+{
+    add(failure.reason);
+    add((uint32_t)failure.safety << 16 | (uint32_t)failure.fault << 8 | failure.unknown);
+    add((uint32_t)failure.throttle << 2 | (uint32_t)failure.timeout << 1 | failure.pushback);
+    add(failure.retry_after);
+    add(failure.code);
+}
+
+static retry_failure any_failure(void)
+{
+    retry_failure failure = retry_classify_stage(RETRY_STAGE_DISPATCH, RETRY_REASON_NONE);
+    failure.reason = (retry_reason)below(RETRY_REASON_COUNT);
+    if (below(6) == 0)
+        failure.reason = RETRY_REASON_USER(3, RETRY_REASON_ALLOWS_NON_IDEMPOTENT);
+    failure.safety = (uint8_t)(below(4) == 0 ? below(3) : 0);
+    failure.fault = (uint8_t)below(3);
+    failure.throttle = below(4) == 0;
+    failure.timeout = below(4) == 0;
+    failure.pushback = below(16) == 0;
+    failure.retry_after = below(4) == 0 ? any() : 0;
+    failure.code = below(4);
+    return failure;
+}
+
+static retry_ms custom(const retry_backoff *self, uint32_t attempt)
+{
+    return self->initial ^ (attempt & 7);
+}
+
+static retry_backoff any_backoff(void)
+{
+    static const retry_ms table[] = {5, 40, 3, 7000, 1};
+    retry_backoff backoff = RETRY_BACKOFF_DEFAULT;
+    backoff.curve = (uint8_t)below(8);
+    backoff.jitter = (uint8_t)below(6);
+    backoff.min = below(3) == 0 ? any() : 0;
+    backoff.initial = any();
+    backoff.max = any();
+    backoff.factor = below(2) == 0 ? 0 : any();
+    backoff.spread = below(RETRY_RATIO(1) + 1);
+    backoff.table = table;
+    backoff.table_length = below(COUNT(table) + 1);
+    backoff.custom = below(2) == 0 ? custom : NULL;
+    return backoff;
+}
+
+static void delays(void)
+{
+    retry_backoff backoff = any_backoff();
+    retry_ms last = 0;
+    uint32_t attempt;
+    for (attempt = 0; attempt < 40; attempt += 1 + below(6)) {
+        add(retry_backoff_base(&backoff, attempt));
+        last = retry_backoff_delay(&backoff, attempt, last, random_bits(NULL));
+        add(last);
+    }
+    last = any();
+    add(retry_phase("a client's name", below(16), last));
+}
+
+static void observe(void *context, const retry_request *request, const retry_failure *failure,
+                    const retry_decision *decision)
+{
+    char line[160];
+    (void)context;
+    add((uint32_t)retry_format(line, sizeof line, request, failure, decision));
+    add_text(line);
+}
+
+static retry_policy any_policy(void)
+{
+    static const retry_policy best_effort = RETRY_POLICY_BEST_EFFORT;
+    static const retry_policy smithy = RETRY_POLICY_SMITHY, aws = RETRY_POLICY_AWS;
+    static const retry_policy aws_2026 = RETRY_POLICY_AWS_2026;
+    retry_policy policy;
+    switch (below(5)) {
+    case 0:
+        return smithy;
+    case 1:
+        return aws;
+    case 2:
+        return aws_2026;
+    case 3:
+        policy = best_effort;
+        policy.backoff = any_backoff();
+        policy.throttle_backoff = any_backoff();
+        policy.retry_after_max = any();
+        policy.retry_after_slack = any();
+        policy.retry_after_spread = below(RETRY_RATIO(1));
+        return policy;
+    default:
+        return best_effort;
+    }
+}
+
+static retry_budget_options any_budget(void)
+{
+    static const retry_budget_options smithy = RETRY_BUDGET_SMITHY, grpc = RETRY_BUDGET_GRPC;
+    static const retry_budget_options aws_2026 = RETRY_BUDGET_AWS_2026;
+    static const retry_budget_options few = RETRY_BUDGET_BEST_EFFORT(1);
+    retry_budget_options options;
+    switch (below(4)) {
+    case 0:
+        options = smithy;
+        break;
+    case 1:
+        options = grpc;
+        break;
+    case 2:
+        options = aws_2026;
+        break;
+    default:
+        options = few;
+    }
+    options.refill_per_second = below(2) == 0 ? any() : 0;
+    return options;
+}
+
+/* A few operations of one client, one after the other. */
+static void operations(void)
+{
+    retry_policy policy = any_policy();
+    retry_budget_options options = any_budget();
+    retry_budget budget;
+    retry_client client;
+    retry_request request;
+    uint32_t i;
+    memset(&client, 0, sizeof client);
+    memset(&request, 0, sizeof request);
+    retry_budget_init(&budget, &options, now);
+    client.strategy = &policy.base;
+    client.budget = below(4) == 0 ? NULL : &budget;
+    client.random = random_bits;
+    client.observe = observe;
+    client.always_interval = below(3) == 0 ? any() : 0;
+    request.client = &client;
+    request.timeout = below(3) == 0 ? 0 : any();
+    for (i = 0; i < 24; i++) {
+        retry_failure failure = any_failure();
+        retry_decision decision;
+        if (i % 8 == 0) {
+            request.idempotent = below(2) == 0;
+            retry_begin(&request, now);
+        }
+        decision = retry_orchestrate(&request, &failure, now);
+        add_decision(decision);
+        pass(below(2) == 0 ? decision.delay & 0xffff : any() & 0xffffff);
+        add(retry_remaining(&request, any(), now));
+        add(retry_budget_balance(&budget));
+        if (i % 8 == 7)
+            add(retry_succeed(&request, now));
+        add(request.attempts + request.code_attempts);
+        add((uint32_t)(request.reasons & UINT32_MAX) ^ request.ambiguous);
+    }
+    retry_cancel(&request, now);
+}
+
+static bool attempt(void *context, const retry_request *request, retry_failure *failure)
+{
+    (void)context, (void)request;
+    pass(below(50));
+    *failure = any_failure();
+    return below(8) == 0;
+}
+
+static retry_time clock_now(void *context)
+{
+    (void)context;
+    return now;
+}
+
+static void clock_sleep(void *context, retry_ms delay)
+{
+    (void)context;
+    pass(delay & 0xffff);
+}
+
+static void loops(void)
+{
+    retry_clock clock = {clock_now, clock_sleep, NULL};
+    retry_client client;
+    retry_request request;
+    memset(&client, 0, sizeof client);
+    memset(&request, 0, sizeof request);
+    client.random = random_bits;
+    request.client = &client;
+    request.timeout = 1 + below(3000);
+    request.idempotent = below(4) != 0;
+    add_decision(retry_run(&request, &clock, attempt, NULL));
+}
+
+static void connections(void)
+{
+    retry_connection connection = RETRY_CONNECTION_GRPC;
+    retry_nmv nmv;
+    uint64_t revision = 1;
+    uint32_t i;
+    memset(&nmv, 0, sizeof nmv);
+    connection.stable_after = below(2) == 0 ? 0 : below(20000);
+    nmv.interval = below(2) == 0 ? 0 : any();
+    retry_nmv_begin(&nmv, revision);
+    for (i = 0; i < 12; i++) {
+        retry_nmv_step step;
+        add(retry_connection_begin(&connection, random_bits(NULL), now));
+        pass(below(30000));
+        if (below(3) == 0)
+            retry_connection_established(&connection, now);
+        pass(below(30000));
+        add(retry_connection_failed(&connection, now));
+        revision += below(3) == 0;
+        step = below(2) == 0 ? retry_nmv_rejected(&nmv, revision, below(2) == 0)
+                             : retry_nmv_config(&nmv, revision);
+        add(step.map);
+        add(step.delay);
+    }
+}
+
+static void classifications(void)
+{
+    static const char dates[][32] = {"Sun, 06 Nov 1994 08:49:37 GMT",
+                                     "120",
+                                     "4294967",
+                                     "Sunday, 06-Nov-94 08:49:37 GMT",
+                                     "Sun Nov  6 08:49:37 1994",
+                                     "Thu, 31 Dec 2099 23:59:60 GMT",
+                                     "-1",
+                                     "30, 50"};
+    uint32_t i, delay = 0;
+    for (i = 0; i < 256; i++) {
+        add_failure(retry_classify_kv((uint16_t)i, (uint8_t)below(256)));
+        add(retry_idempotent_kv((uint8_t)i));
+        add_failure(retry_classify_http((int)(i + 300), below(2) * 4000));
+        add_failure(retry_classify_search((int)(i + 300)));
+        add_failure(retry_classify_analytics(i * 100 + 20000));
+        add_text(retry_reason_name((retry_reason)i));
+    }
+    add_failure(retry_classify_query(5000, "queryport.indexNotFound", 23, false));
+    add_failure(retry_classify_views(404, "{\"error\":\"not_found\"}", 21));
+    for (i = 0; i < COUNT(dates); i++) {
+        uint32_t length = 0;
+        while (dates[i][length])
+            length++;
+        add(retry_parse_retry_after(dates[i], length, INT64_C(784111700), &delay));
+        add(delay);
+    }
+}
+
+static void rates(void)
+{
+    retry_rate rate;
+    retry_aimd aimd;
+    uint32_t i;
+    memset(&rate, 0, sizeof rate);
+    memset(&aimd, 0, sizeof aimd);
+    aimd.max = below(50);
+    for (i = 0; i < 60; i++) {
+        retry_failure failure = any_failure();
+        const retry_failure *end = below(3) == 0 ? &failure : NULL;
+        add(retry_rate_ask(&rate, now));
+        pass(below(200));
+        retry_rate_report(&rate, end, now);
+        add(retry_rate_get(&rate));
+        add(retry_aimd_report(&aimd, end, below(60), now));
+        pass(below(4) == 0 ? below(6000) : below(200));
+        add(retry_aimd_limit(&aimd));
+    }
+}
+
+static void breakers(void)
+{
+    retry_breaker breaker = RETRY_BREAKER_COUCHBASE;
+    retry_throttle throttle;
+    uint32_t i;
+    memset(&throttle, 0, sizeof throttle);
+    breaker.volume = 1 + below(10);
+    throttle.k = RETRY_RATIO(1.1);
+    for (i = 0; i < 80; i++) {
+        retry_failure failure = any_failure();
+        const retry_failure *end = below(4) == 0 ? NULL : &failure;
+        retry_permit permit = retry_breaker_ask(&breaker, now);
+        add(permit.granted);
+        add(permit.wait);
+        add_failure(retry_classify_permit(permit));
+        add(retry_throttle_ask(&throttle, random_bits(NULL), now));
+        pass(below(2) == 0 ? below(3000) : 0);
+        retry_throttle_report(&throttle, end, now);
+        if (below(8) == 0)
+            retry_breaker_release(&breaker, permit, now);
+        else
+            retry_breaker_report(&breaker, permit, end, now);
+        add(retry_breaker_state(&breaker, now));
+    }
+    retry_breaker_reset(&breaker, now);
+}
+
+static void hedges(void)
+{
+    retry_latency latency;
+    retry_hedge_policy policy = {0, 0, NULL};
+    retry_hedge hedge;
+    retry_request request;
+    uint32_t i;
+    memset(&latency, 0, sizeof latency);
+    memset(&hedge, 0, sizeof hedge);
+    memset(&request, 0, sizeof request);
+    latency.min_samples = 20;
+    for (i = 0; i < 60; i++) {
+        uint32_t took = below(5) == 0 ? any() : 20 + below(30);
+        retry_latency_add(&latency, took, below(8) != 0);
+        add(retry_latency_get(&latency));
+    }
+    policy.max_attempts = below(5);
+    policy.delay = below(2) == 0 ? below(50) : 0;
+    policy.latency = &latency;
+    hedge.policy = &policy;
+    request.idempotent = below(4) != 0;
+    request.timeout = below(2) == 0 ? below(1000) : 0;
+    retry_begin(&request, now);
+    for (i = 0; i < 30; i++) {
+        retry_failure failure = any_failure();
+        retry_hedge_step step;
+        uint32_t event = below(4);
+        if (i % 6 == 0)
+            step = retry_hedge_begin(&hedge, &request, now);
+        else if (event != 0)
+            step = retry_hedge_due(&hedge, &request, now);
+        else
+            step = retry_hedge_failed(&hedge, &request, &failure, now);
+        add((uint32_t)step.action << 16 | (uint32_t)step.cause << 8 | hedge.in_flight);
+        add(step.delay);
+        pass(below(60));
+        if (i % 6 == 5)
+            add(retry_hedge_won(&hedge));
+    }
+}
+
+static void scopes(void)
+{
+    static const retry_budget_options options = RETRY_BUDGET_AWS;
+    static retry_scope slots[5];
+    static retry_scopes table; /* zero, as are the slots at first */
+    uint32_t i;
+    table.options = options;
+    table.slots = slots;
+    table.count = COUNT(slots);
+    for (i = 0; i < 20; i++) {
+        char name[2] = {'a', 'a'};
+        const retry_client *client;
+        name[1] = (char)(name[1] + (char)below(12));
+        client = retry_scope_client(&table, name, 2, now);
+        add(client->budget ? retry_budget_withdraw(client->budget, 5000, now) : 2);
+        add(client->budget ? retry_budget_balance(client->budget) : 0);
+        if (client->budget && below(2) == 0)
+            retry_budget_deposit(client->budget, 7000);
+    }
+}
+
+static void texts(void)
+{
+    static const char texts[][80] = {"aws attempts=5 initial=100ms max=10s jitter=equal",
+                                     "rfc0049, curve=linear factor=1.5",
+                                     "grpc min=5 throttled=2m retry-after-spread=0.333333333",
+                                     "aws aws",
+                                     "attempts=",
+                                     "grpc capacity=20 cost=1 success=0.25",
+                                     "none per-second=0.001 refund-last=yes"};
+    uint32_t i, length;
+    for (i = 0; i < COUNT(texts); i++) {
+        retry_policy policy = any_policy();
+        retry_budget_options options = any_budget();
+        size_t offset = 0;
+        for (length = below(8); texts[i][length]; length += 1 + below(8)) {
+            add(retry_parse_policy(&policy, texts[i], length, &offset));
+            add((uint32_t)offset);
+            add(retry_parse_budget(&options, texts[i], length, &offset));
+            add((uint32_t)offset);
+        }
+        add(policy.max_attempts ^ policy.backoff.initial ^ policy.backoff.factor);
+        add(options.capacity ^ options.retry_cost ^ options.success_deposit);
+    }
+}
+
+static const char json[] =
+    "{\"version\":2,\"revision\":7,\"errors\":{"
+    "\"f0\":{\"name\":\"A\",\"attrs\":[\"retry-now\",\"temp\",\"item-only\"]},"
+    "\"0e\":{\"strategy\":\"linear\",\"interval\":12,\"ceil\":500},"
+    "\"1f2\":{\"strategy\":\"exponential\",\"interval\":3,\"after\":9},"
+    "\"5\":{\"desc\":\"\\u00e9\\ud83d\\ude00 \\\"x\\\"\",\"attrs\":[\"auth\"]},"
+    "\"F1\":{\"attrs\":[\"retry-later\",\"no-retry\",\"rate-limit\",\"x\"]}}}";
+
+/* Shallow, and with 8 values an entry at most, so that every option of errmap.h takes it. */
+static void maps(void)
+{
+    static const uint16_t statuses[] = {0xf0, 0x0e, 0x1f2, 5, 0xf1, 0x86, 0x99, 0};
+    static errmap_entry entries[5];
+    static errmap map;
+    errmap_error error;
+    errmap_strategy strategy = ERRMAP_STRATEGY(&map, NULL);
+    retry_client client;
+    retry_request request;
+    uint8_t packet[40];
+    char text[16];
+    uint32_t i;
+    memset(&client, 0, sizeof client);
+    memset(&request, 0, sizeof request);
+    for (i = 0; i < sizeof json; i++) {
+        add(errmap_parse(&map, json, i, entries, 5, &error));
+        add((uint32_t)error.offset);
+        add(error.needed);
+    }
+    client.random = random_bits;
+    request.client = &client;
+    for (i = 0; i < COUNT(statuses); i++) {
+        errmap_advice advice = errmap_classify_kv(&map, statuses[i], 0);
+        add_failure(advice.failure);
+        add((uint32_t)advice.reconnect << 2 | (uint32_t)advice.special << 1 |
+            advice.authentication);
+        add(errmap_spec_delay(advice.entry, below(20)));
+        retry_begin(&request, now);
+        add_action(errmap_strategy_after(&strategy.base, &request, &advice.failure, now));
+        if (advice.entry) {
+            add((uint32_t)errmap_copy_text(&map, advice.entry->desc, text, 1 + below(16)));
+            add_text(text);
+        }
+    }
+    add((uint32_t)errmap_write_hello(packet, sizeof packet, "digest", 6, random_bits(NULL)));
+    for (i = 0; i < 32; i++)
+        add(packet[i]);
+}
+
+uint32_t digest(uint32_t *decisions)
+{
+    uint32_t i;
+    hash = UINT32_C(2166136261);
+    counted = 0;
+    state = UINT32_C(2463534242);
+    classifications();
+    maps();
+    for (i = 0; i < DIGEST_ROUNDS; i++) {
+        now = UINT32_MAX - (retry_time)below(40000); /* soon past 2^32 */
+        delays();
+        operations();
+        loops();
+        connections();
+        rates();
+        breakers();
+        hedges();
+        scopes();
+        texts();
+    }
+    *decisions = counted;
+    return hash;
+}
+
+#ifndef DIGEST_BARE
+#include <stdio.h>
+
+int main(void)
+{
+    uint32_t decisions, sum = digest(&decisions);
+    printf("digest %04x%04x of %lu numbers\n", (unsigned)(sum >> 16), (unsigned)(sum & 0xffff),
+           (unsigned long)decisions);
+#ifdef DIGEST_ASSERT
+    if (misuses == 0)
+        return 1;
+#endif
+    return retry_version() != RETRY_VERSION;
+}
+#endif

@@ -1,0 +1,279 @@
+#!/bin/sh
+# The headers under every compiler, standard, optimisation and option that they promise: each way
+# compiles without a warning (tcc's about its atomics excepted) and makes the same digest of some
+# thousand decisions. What they refuse ends with its #error and nothing after it.
+# Usage: matrix.sh, from the top folder. The last line is "N passed, N failed".
+. "$(dirname "$0")/../check.sh"
+digest=tests/verify/digest.c
+warnings="-Wall -Wextra -Wpedantic -Wconversion -Wsign-conversion -Wshadow -Wcast-qual -Wundef -Werror"
+wide="-m32 -idirafter /usr/include/x86_64-linux-gnu"
+posix=-D_POSIX_C_SOURCE=200809L
+
+# digest_is WANTED COMMAND...: compiles silently into $work/x, which prints that
+digest_is() {
+    wanted=$1
+    shift
+    rm -f "$work/x"
+    "$@" -o "$work/x" > "$work/log" 2>&1 || { cat "$work/log"; return 1; }
+    got=$("$work/x" 2>&1) || got="$got, status $?"
+    [ "$got" = "$wanted" ] &&
+        ! grep -v -e 'has no atomics' -e 'In file included' "$work/log" && return
+    echo "$*: expected $wanted, got $got"
+    return 1
+}
+
+same() { check "$*" digest_is "$whole" "$@" $warnings; }     # all of the digest
+agrees() { check "$*" digest_is "$part" "$@" -DDIGEST_ROUNDS=4; } # the first rounds
+
+whole=$(gcc -std=c99 -O1 $digest -o "$work/x" && "$work/x")
+part=$(gcc -std=c99 -O1 -DDIGEST_ROUNDS=4 $digest -o "$work/x" && "$work/x")
+echo "$whole"
+
+standards() { # COMPILER: all of them, not optimised; all optimisations, as the oldest and the newest
+    for std in c99 c11 c17; do same "$1" -std=$std $digest; done
+    for std in c++11 c++14 c++17 c++20; do same "$1" -std=$std -x c++ $digest; done
+    for level in -O1 -O2 -O3 -Os "-O3 -flto"; do
+        same "$1" -std=c99 $level $digest
+        same "$1" -std=c++20 $level -x c++ $digest
+    done
+    same "$1" -std=c99 -O2 -fshort-enums -funsigned-char -ftrapv $digest
+    same "$1" -std=c++20 -O2 -fshort-enums -funsigned-char -ftrapv -x c++ $digest
+}
+
+for compiler in gcc clang-14 clang-19; do
+    command -v $compiler > /dev/null || { echo "missing: $compiler"; failed=$((failed + 1)); continue; }
+    standards $compiler
+    same $compiler -std=c99 -O2 $wide $digest
+    same $compiler -std=c99 -O2 $wide -DRETRY_TIME_32 $digest
+done
+check "tcc" digest_is "$whole" tcc $digest
+
+# tcc 0.9.27 takes the wrong bytes for a member of a struct that a call has returned.
+member_of_call() { cat retry.h errmap.h | tr '\n' ' ' | grep -o '[a-z0-9_]([^()]*) *\.[a-z_][a-z_]*'; }
+none_of_call() { ! member_of_call; }
+check "no member is taken of what a call returned" none_of_call
+
+# A compiler without a C library: the headers that every one has, and two functions.
+mkdir "$work/bare"
+cat > "$work/bare/string.h" << 'END'
+#ifndef STRING_H
+#define STRING_H
+#include <stddef.h>
+#ifdef __cplusplus
+extern "C" {
+#endif
+void *memcpy(void *to, const void *from, size_t size);
+void *memset(void *to, int byte, size_t size);
+#ifdef __cplusplus
+}
+#endif
+#endif
+END
+echo '#define INT_MAX __INT_MAX__' > "$work/bare/limits.h" # gcc's own asks for the system's
+ln -s /usr/include/jsmn.h "$work/bare/jsmn.h"
+cat > "$work/main.c" << 'END'
+#include <stdint.h>
+#include <stdio.h>
+uint32_t digest(uint32_t *decisions);
+int main(void)
+{
+    uint32_t decisions, sum = digest(&decisions);
+    printf("digest %08lx of %lu numbers\n", (unsigned long)sum, (unsigned long)decisions);
+    return 0;
+}
+END
+freestanding() { # COMPILER FLAG...
+    "$@" $warnings -ffreestanding -nostdinc -isystem "$work/bare" \
+        -isystem "$($1 -print-file-name=include)" -DDIGEST_BARE -c $digest -o "$work/bare.o" &&
+        digest_is "$whole" gcc "$work/main.c" "$work/bare.o"
+}
+for compiler in gcc clang-14 clang-19; do
+    check "$compiler, freestanding" freestanding $compiler -std=c99 -O2
+    check "$compiler, freestanding C++" freestanding $compiler -std=c++11 -fno-exceptions \
+        -fno-rtti -O2 -x c++
+done
+
+# Every combination of the options. RETRY_ASSERT's counts; the numbers are the default, the least and
+# the greatest.
+cp /usr/include/jsmn.h "$work/own_jsmn.h"
+combinations() { # NUMBERS COMMAND
+    for static in "" -DRETRY_STATIC; do
+    for time in "" -DRETRY_TIME_32; do
+    for atomics in "" -DRETRY_NO_ATOMICS; do
+    for clock in "" "-DRETRY_SYSTEM_CLOCK $posix"; do
+    for assert in "" -DDIGEST_ASSERT; do
+    for numbers in $1; do
+    for jsmn in "" "-DERRMAP_JSMN_HEADER=\"$work/own_jsmn.h\""; do
+        agrees $2 $static $time $atomics $clock $assert $jsmn \
+            -DERRMAP_MAX_DEPTH=${numbers%,*} -DERRMAP_TOKENS=${numbers#*,} $digest
+    done; done; done; done; done; done; done
+}
+combinations "32,64 32,8 32,4096 4,64 4,8 4,4096 255,64 255,8 255,4096" tcc
+combinations "4,8" "clang-14 -O0 $warnings"
+for static in "" -DRETRY_STATIC; do
+    for time in "" -DRETRY_TIME_32; do
+        for atomics in "" -DRETRY_NO_ATOMICS; do
+            agrees gcc -O2 $warnings $static $time $atomics -DDIGEST_ASSERT $digest
+            agrees gcc -O2 $warnings $wide $static $time $atomics $digest
+        done
+    done
+done
+
+# What is refused: the compiler says why, once for each header, and nothing else.
+cat > "$work/refused.c" << 'END'
+#ifdef LATE
+#include "errmap.h"
+#if LATE == 1
+#define RETRY_STATIC
+#else
+#define RETRY_TIME_32
+#endif
+#endif
+#ifdef ALONE
+#define ERRMAP_IMPLEMENTATION
+#elif !defined(RETRY_IMPLEMENTATION)
+#define RETRY_IMPLEMENTATION
+#endif
+#include "errmap.h"
+END
+refused() { # TEXT COMMAND...
+    text=$1
+    shift
+    "$@" -I. -c "$work/refused.c" -o "$work/x.o" > "$work/log" 2>&1 && return 1
+    grep -q "error: .*$text" "$work/log" &&
+        ! grep -E 'error:|warning:' "$work/log" | grep -v -e "$text" -e 'has no atomics'
+}
+for compiler in gcc clang-14 clang-19 tcc "gcc -x c++" "clang-19 -x c++"; do
+    for switch in RETRY_IMPLEMENTATION ERRMAP_IMPLEMENTATION RETRY_STATIC RETRY_TIME_32 \
+        RETRY_NO_ATOMICS RETRY_SYSTEM_CLOCK; do
+        for value in 0 2 -2 yes; do
+            check "$compiler: $switch is $value" refused "$switch is a switch" \
+                $compiler $posix -D$switch=$value
+        done
+    done
+    for value in 7 4097 -8 0 yes ""; do
+        check "$compiler: ERRMAP_TOKENS is $value" refused "ERRMAP_TOKENS must be" \
+            $compiler -DERRMAP_TOKENS=$value
+    done
+    for value in 3 256 -4 0 yes ""; do
+        check "$compiler: ERRMAP_MAX_DEPTH is $value" refused "ERRMAP_MAX_DEPTH must be" \
+            $compiler -DERRMAP_MAX_DEPTH=$value
+    done
+    check "$compiler: another header than jsmn's" refused "ERRMAP_JSMN_HEADER must name" \
+        $compiler "-DERRMAP_JSMN_HEADER=<stddef.h>"
+    for late in 1 2; do
+        check "$compiler: a late switch, $late" refused "before the first inclusion of" \
+            $compiler -DLATE=$late
+        check "$compiler: a late switch, errmap.h alone, $late" refused \
+            "before the first inclusion of" $compiler -DLATE=$late -DALONE
+    done
+done
+for compiler in gcc clang-14 clang-19; do
+    check "$compiler: no POSIX" refused "RETRY_SYSTEM_CLOCK needs POSIX" \
+        $compiler -std=c99 -DRETRY_SYSTEM_CLOCK
+done
+
+# Each header twice, and the implementation asked for, once or twice, anywhere among them.
+orders() { # what is left to place, what is placed
+    if [ -z "$1" ]; then
+        echo "$2"
+        return
+    fi
+    for piece in r e I J; do
+        case $1 in
+        *$piece*) (orders "$(echo "$1" | sed "s/$piece//")" "$2$piece") ;;
+        esac
+    done
+}
+order() { # ORDER COMMAND...: the program that includes in that order
+    {
+        for piece in $(echo "$1" | sed 's/./& /g'); do
+            case $piece in
+            r) echo '#include "retry.h"' ;;
+            e) echo '#include "errmap.h"' ;;
+            I) echo '#define RETRY_IMPLEMENTATION' ;;
+            J) echo '#define ERRMAP_IMPLEMENTATION' ;;
+            esac
+        done
+        printf '#include "errmap.h"\n#define DIGEST_SPLIT\n#include "%s"\n' $digest
+    } > "$work/order.c"
+    name="the order $1"
+    shift
+    check "$name: $*" digest_is "$part" "$@" -DDIGEST_ROUNDS=4 -I. "$work/order.c"
+}
+orders rreeI "" > "$work/orders"
+orders rreeIJ "" > "$work/more"
+check "30 and 180 orders" test "$(cat "$work/orders" "$work/more" | wc -l)" -eq 210
+while read -r order; do
+    for static in "" -DRETRY_STATIC; do
+        order "$order" clang-14 -O0 $warnings $static
+        order "$order" tcc $static
+    done
+done < "$work/orders"
+while read -r order; do order "$order" tcc; done < "$work/more"
+printf '#define RETRY_IMPLEMENTATION\n#include "retry.h"\n' > "$work/retry.c"
+for order in $(orders rreeJ ""); do # errmap.h's alone: retry.h's is in a file of its own
+    order "$order" tcc "$work/retry.c"
+done
+
+# MSVC's branches, by clang as if for it, with what they take from its headers. (Its intrinsics have
+# no reading one: a word is read by swapping it, so -Wcast-qual is in vain.)
+mkdir "$work/msvc"
+cp "$work/bare/string.h" /usr/include/jsmn.h "$work/msvc"
+cat > "$work/msvc/intrin.h" << 'END'
+long _InterlockedCompareExchange(long volatile *, long, long);
+long _InterlockedExchangeAdd(long volatile *, long);
+END
+cat > "$work/msvc/windows.h" << 'END'
+#if !defined(WIN32_LEAN_AND_MEAN) || !defined(NOMINMAX)
+#error "winsock2.h and std::min would clash"
+#endif
+typedef unsigned long DWORD;
+typedef int BOOL;
+typedef union LARGE_INTEGER { long long QuadPart; } LARGE_INTEGER;
+#define INFINITE 0xffffffff
+BOOL QueryPerformanceCounter(LARGE_INTEGER *count);
+BOOL QueryPerformanceFrequency(LARGE_INTEGER *frequency);
+void Sleep(DWORD ms);
+END
+for target in x86_64 i686 aarch64; do
+    for language in -std=c99 -std=c17 "-std=c++14 -x c++" "-std=c++20 -x c++"; do
+        for static in "" -DRETRY_STATIC; do
+            for option in "" -DRETRY_TIME_32 -DRETRY_NO_ATOMICS; do
+                check "MSVC's branches, $target $language $static $option" clang-19 \
+                    --target=$target-pc-windows-msvc $language -nostdlibinc \
+                    -isystem "$work/msvc" $warnings -Wno-cast-qual -fsyntax-only -DDIGEST_BARE \
+                    -DRETRY_SYSTEM_CLOCK $static $option $digest
+            done
+        done
+    done
+done
+
+# All warnings that clang has, but for:
+except="-Wno-unsafe-buffer-usage" # pointers into buffers are what a C interface is made of
+except="$except -Wno-padded"      # structs are laid out for their size on three machines
+except="$except -Wno-conditional-uninitialized" # a parser that says true has set its result
+except_cxx="-Wno-old-style-cast"                # the same text is C
+except_cxx="$except_cxx -Wno-reserved-identifier -Wno-reserved-macro-identifier" # retry__x: private
+cat > "$work/everything.c" << 'END'
+#define RETRY_IMPLEMENTATION
+#define RETRY_SYSTEM_CLOCK
+#include "errmap.h"
+END
+for option in "" -DRETRY_STATIC -DRETRY_TIME_32 -DRETRY_NO_ATOMICS -m32; do
+    case $option in
+    -m32) option=$wide ;;
+    *STATIC) option="$option -Wno-used-but-marked-unused" ;; # few programs use all functions
+    esac
+    for std in c99 c11 c17; do
+        check "-Weverything $std $option" clang-19 -std=$std $posix -I. -fsyntax-only -Werror \
+            -Weverything $except $option "$work/everything.c"
+    done
+    for std in c++11 c++14 c++17 c++20; do
+        check "-Weverything $std $option" clang-19 -std=$std -x c++ $posix -I. -fsyntax-only \
+            -Werror -Weverything $except $except_cxx -Wno-c++98-compat-pedantic $option \
+            "$work/everything.c"
+    done
+done
+
+finish
