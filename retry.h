@@ -398,15 +398,10 @@
       step = retry_hedge_failed(&hedge, &request, &failure, now); when a copy has failed
       others = retry_hedge_won(&hedge);                           when one has worked: cancel them
 
-      switch (step.action) {
-      case RETRY_HEDGE_SEND: send a copy, set the timer to step.delay ms (UINT32_MAX: to none)
-      case RETRY_HEDGE_WAIT: set the timer to step.delay ms
-      case RETRY_HEDGE_HOLD: stop the timer; the copies in flight decide
-      case RETRY_HEDGE_FAIL: cancel those in flight, hand the failure to retry_orchestrate
-      }
-
-   To the request all of it is one attempt: only a FAIL is a failure of its own. Add every copy to
-   the latency that the policy names, those that are cancelled too.
+   Each step says what to do: SEND a copy, WAIT, HOLD (the copies in flight decide) or FAIL (cancel
+   those, and hand the failure to retry_orchestrate), and what to set the one timer to. To the
+   request all of it is one attempt: only a FAIL is a failure of its own. Add every copy to the
+   latency that the policy names, those that are cancelled too.
 
    HOW MANY AT ONCE
 
@@ -1330,7 +1325,7 @@ typedef struct retry_rate {
    nothing was taken; wait, and ask again. NULL: 0. */
 RETRY_API retry_ms retry_rate_ask(retry_rate *rate, retry_time now);
 
-/* After every answer, final ones too; NULL failure: the attempt worked. The first with `throttle`
+/* After every answer, final ones too; NULL failure: it worked. The first with `throttle`
    sets a limit: 0.7 of the rate measured, by half seconds of the clock, at most a million a second.
    Each further one sets 0.7 of that or of the limit, whichever is lower. Any other report raises
    the limit along CUBIC's curve, to twice the measured rate at most. What was never sent
@@ -1350,8 +1345,8 @@ typedef struct retry__window {
 
 enum { RETRY_BREAKER_CLOSED, RETRY_BREAKER_OPEN, RETRY_BREAKER_HALF_OPEN };
 
-/* One per node, zeroed. Shared by any number of threads, without a lock. Source: the Couchbase
-   SDKs, whose numbers are the defaults. */
+/* One for each node; zero it. Shared by any number of threads, without a lock. Source: the
+   Couchbase SDKs, whose numbers are the defaults. */
 typedef struct retry_breaker {
     uint32_t volume;        /* reports in the window before it may open (default: 0: 20; over
                                500: 500) */
@@ -1379,7 +1374,7 @@ typedef struct retry_permit {
    NULL: granted. */
 RETRY_API retry_permit retry_breaker_ask(retry_breaker *breaker, retry_time now);
 
-/* How the attempt ended; a NULL failure: it worked. CLOSED counts it, and a sick one opens the
+/* How the attempt ended; NULL failure: it worked. CLOSED counts it, and a sick one opens the
    breaker if the window holds `volume` reports of which `ratio` are sick, to half of its unit. (An
    eighth with over 1,000 may halve both counts.) The probe's report decides: sick opens it anew, an
    answer closes it with an empty window. CIRCUIT_BREAKER_OPEN, CLIENT_THROTTLED: as released.
@@ -1417,8 +1412,8 @@ RETRY_API retry_failure retry_classify_permit(retry_permit permit);
 
 /* ---- Client-side throttling ---------------------------------------------------------------- */
 
-/* One per backend, zeroed. Shared by any number of threads, without a lock. Source: Google's Site
-   Reliability Engineering, "Handling Overload". */
+/* One for each backend; zero it. Shared by any number of threads, without a lock. Source: Google's
+   Site Reliability Engineering, "Handling Overload". */
 typedef struct retry_throttle {
     uint32_t k;             /* RETRY_RATIO of requests to accepts above which it refuses (default:
                                0: 2; below 1: 1) */
@@ -1429,21 +1424,21 @@ typedef struct retry_throttle {
 } retry_throttle;
 
 /* Before each attempt, first ones too. True: send it; it counts as a request. False, a failure
-   CLIENT_THROTTLED: exactly when random / 2^32 (32 uniform bits) is below the smaller of
+   CLIENT_THROTTLED: exactly when random / 2^32 (`random`: 32 uniform bits) is below the smaller of
    max_rejection and (requests - k * accepts) / (requests + 1). Unlike in the book refusals are no
    requests: with them it would not come back from an outage longer than its window. An eighth with
    over 1,000 requests or accepts may halve both. NULL: true. */
 RETRY_API bool retry_throttle_ask(retry_throttle *throttle, uint32_t random, retry_time now);
 
-/* How an attempt that was sent ended; a NULL failure: it worked. An answer without `throttle` is an
-   accept; all else, and NULL for `throttle`, does nothing. */
+/* How an attempt that was sent ended; NULL failure: it worked. An answer without `throttle` is an
+   accept; all else changes nothing. NULL throttle: nothing happens. */
 RETRY_API void retry_throttle_report(retry_throttle *throttle, const retry_failure *failure,
                                      retry_time now);
 
 /* ---- Latency ------------------------------------------------------------------------------- */
 
-/* A percentile of what attempts take. Shared by any number of threads, without a lock; keep the
-   bounds while it runs. */
+/* A percentile of what attempts take, one for each kind of operation; zero it. Shared by any number
+   of threads, without a lock. Its settings are constant while it runs. */
 typedef struct retry_latency {
     uint32_t quantile;        /* RETRY_RATIO below 1 (default: 0: 0.95; from 1 on: 0.999) */
     uint32_t min_samples;     /* samples before which nothing is told (default: 0: 100) */
@@ -1533,8 +1528,8 @@ RETRY_API uint32_t retry_hedge_won(retry_hedge *hedge);
 
 /* ---- How many at once ---------------------------------------------------------------------- */
 
-/* One for each route; zero it. Shared by any number of threads, without a lock. Additive increase,
-   multiplicative decrease, as in TCP. */
+/* One for each route; zero it. Shared by any number of threads, without a lock. Source: TCP's
+   additive increase, multiplicative decrease. */
 typedef struct retry_aimd {
     uint32_t max;          /* the limit at most, and at first (default: 0: 2) */
     uint32_t min;          /* the limit at least; above max counts as max (default: 0: 1) */
@@ -1549,11 +1544,12 @@ typedef struct retry_aimd {
 /* How many may be open at once, `max` and `min` as they are now. NULL: UINT32_MAX. */
 RETRY_API uint32_t retry_aimd_limit(const retry_aimd *aimd);
 
-/* When an attempt ends; NULL failure: it worked. `in_use`: how many are open, with this one. Falls
-   (by one at least, but not below `min`) if the other end asks for less load, did not answer or
-   broke off, and it did not fall within the cooldown; rises on an answer if half of it is in use
-   and it neither fell nor rose within the cooldown. A SERVER_ERROR without `timeout` and
-   `throttle`, and what was never sent, change nothing. Returns the new limit; NULL: UINT32_MAX. */
+/* When an attempt ends; NULL failure: it worked. `in_use`: how many are open, with this one. It
+   falls (by one at least, but not below `min`, where it falls all the same) if the attempt was sick
+   or asked for less load, and it did not fall within the cooldown; it rises on an answer if half of
+   it is in use and it neither fell nor rose within the cooldown. A SERVER_ERROR without `timeout`
+   and `throttle`, and what was never sent, change nothing. Returns the new limit; NULL:
+   UINT32_MAX. */
 RETRY_API uint32_t retry_aimd_report(retry_aimd *aimd, const retry_failure *failure,
                                      uint32_t in_use, retry_time now);
 
@@ -4573,7 +4569,7 @@ RETRY_API const retry_client *retry_scope_client(retry_scopes *scopes, const voi
         return &scopes->client;
     hash = retry__scope_hash(name, length);
     reach = retry__min(scopes->count, RETRY__SCOPE_REACH);
-    slot = scopes->slots + (((uint64_t)hash * (scopes->count - reach + 1)) >> 32);
+    slot = scopes->slots + (uint32_t)(((uint64_t)hash * (scopes->count - reach + 1)) >> 32);
     for (; reach != 0; reach--, slot++) {
         if (!slot->client.budget) /* never used: the name has none behind it either */
             retry__scope_open(scopes, slot, hash, now);
@@ -4695,11 +4691,12 @@ static bool retry__scan_decimal(retry__scan *scan, uint32_t decimals, uint32_t *
 
 static bool retry__parse_number(retry__scan *value, uint32_t kind, uint32_t *number)
 {
+    /* of each kind: decimals at most, and what is kept for 1; a duration is in ms, s, m or h */
     static const uint8_t decimals[] = {0, 3, 9, 9};
-    static const uint32_t scales[] = {1, 1000, 65536, 1, 1000, 60000, 3600000}; /* s, m, h last */
+    static const uint32_t scales[] = {1, 1000, 65536, 1, 1000, 60000, 3600000};
     static const char units[] = "ms\0s\0m\0h\0";
-    uint32_t rounding = kind == RETRY__RATIO ? 500000000 : 999999999; /* to the nearest; up */
-    uint32_t whole, billionths, unit = 0;
+    uint32_t rounding = kind == RETRY__RATIO ? 500000000 : 999999999; /* to the nearest, or up */
+    uint32_t whole, billionths, unit;
     uint64_t scaled;
     if (!retry__scan_decimal(value, decimals[kind], &whole, &billionths))
         return false;
