@@ -52,11 +52,12 @@ BENCH = libjsmn-dev g++ valgrind libcjson-dev libjansson-dev libjson-c-dev rapid
 ARM = libjsmn-dev gcc-arm-none-eabi picolibc-arm-none-eabi qemu-system-arm
 MATRIX = libjsmn-dev gcc-12-multilib g++-12-multilib clang-14 clang-19 tcc
 WINDOWS = libjsmn-dev gcc-mingw-w64-x86-64 wine wine64 clang-19
+COVERAGE = libjsmn-dev clang-19 llvm-19 libclang-rt-19-dev
 SYMBOLS = libjsmn-dev g++ clang-14 clang-19 gcc-arm-none-eabi picolibc-arm-none-eabi
 
 .PHONY: FORCE help deps demo test run-tests $(SERVED) http async storm firmware install check \
 	run-check units fuzz test-examples run-examples qemu size figures bench verify matrix symbols \
-	windows clean jsmn
+	windows coverage clean jsmn
 .DEFAULT_GOAL := help
 
 help: ## list the targets
@@ -250,7 +251,7 @@ figures: ## README.md's figures against what the commands print
 	@$(MAKE) -s $(BUILD)/http_curl $(BENCHES)
 	@sh tests/tools/run.sh "tests/compile/test_figures.sh $(BUILD)"
 
-VERIFY = matrix symbols windows
+VERIFY = matrix symbols windows coverage
 verify: ## all of the following
 	@for target in $(VERIFY); do $(MAKE) --no-print-directory $$target || exit; done
 
@@ -265,6 +266,10 @@ symbols: ## names, libc calls and instructions that the headers bring along
 windows: ## the test programs on Windows, 64 bits, by wine
 	$(call need,$(WINDOWS))
 	@$(ALIVE) sh tests/verify/windows.sh $(BUILD) $(filter-out $(UNIX),$(TESTS))
+
+coverage: ## lines, branches and conditions (MC/DC) that no test reaches
+	$(call need,$(COVERAGE))
+	@$(ALIVE) sh tests/verify/coverage.sh $(BUILD) $(filter-out test_link,$(TESTS))
 
 clean: ## remove what was built
 	rm -rf $(BUILD)

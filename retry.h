@@ -3170,8 +3170,8 @@ static bool retry__views_temporary(int http_status, const char *body, size_t len
         return retry__contains(body, length, "\"reason\"\t:\t\"missing\"");
     if (http_status == 500) /* a view or an argument that is wrong stays wrong */
         return !retry__contains(body, length, "error") ||
-               !(retry__contains(body, length, "{not_found, missing_named_view}") ||
-                 retry__contains(body, length, "\"badarg\""));
+               (!retry__contains(body, length, "{not_found, missing_named_view}") &&
+                !retry__contains(body, length, "\"badarg\""));
     for (i = 0; i < sizeof temporary / sizeof temporary[0]; i++) {
         if ((int)temporary[i] == http_status)
             return true;
@@ -4119,7 +4119,7 @@ RETRY_API bool retry_throttle_ask(retry_throttle *throttle, uint32_t random, ret
 RETRY_API void retry_throttle_report(retry_throttle *throttle, const retry_failure *failure,
                                      retry_time now)
 {
-    bool accepted = retry__outcome(failure) == RETRY__ANSWERED && !(failure && failure->throttle);
+    bool accepted = !failure || (!failure->throttle && retry__outcome(failure) == RETRY__ANSWERED);
     if (throttle && accepted)
         retry__throttle_count(retry__throttle_slice(throttle, (uint32_t)now), RETRY__WINDOW_MARKED);
 }

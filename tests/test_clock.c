@@ -1,7 +1,7 @@
 /* The system's clock: it does not step back, and sleeping takes it on. Needs an operating system.
  */
-#if !defined(_POSIX_C_SOURCE)
-#define _POSIX_C_SOURCE 200809L
+#if !defined(_XOPEN_SOURCE)
+#define _XOPEN_SOURCE 700 /* POSIX, and its interval timer */
 #endif
 #define RETRY_SYSTEM_CLOCK
 #define RETRY_IMPLEMENTATION
@@ -35,6 +35,37 @@ static void test_sleep(void)
     }
 }
 
+#ifndef _WIN32
+#include <signal.h>
+#include <sys/time.h>
+
+static volatile sig_atomic_t alarms;
+
+static void on_alarm(int number)
+{
+    (void)number;
+    alarms = alarms + 1;
+}
+
+/* Signals interrupt a sleep; it ends no earlier for that. */
+static void test_interrupted_sleep(void)
+{
+    struct itimerval every = {{0, 5000}, {0, 5000}}, never = {{0, 0}, {0, 0}};
+    struct sigaction action;
+    retry_clock clock = retry_system_clock();
+    retry_time before = clock.now(clock.context), slept;
+    memset(&action, 0, sizeof action);
+    action.sa_handler = on_alarm;
+    sigaction(SIGALRM, &action, NULL);
+    setitimer(ITIMER_REAL, &every, NULL);
+    clock.sleep(clock.context, 60);
+    setitimer(ITIMER_REAL, &never, NULL);
+    slept = clock.now(clock.context);
+    CHECK(alarms > 1);
+    CHECK(slept == check_after(before, 60) || slept - before > 60);
+}
+#endif
+
 static bool second_time(void *context, const retry_request *request, retry_failure *failure)
 {
     (void)request;
@@ -57,6 +88,9 @@ int main(void)
 {
     RUN(test_monotonic);
     RUN(test_sleep);
+#ifndef _WIN32
+    RUN(test_interrupted_sleep);
+#endif
     RUN(test_run);
     return check_done();
 }

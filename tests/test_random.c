@@ -152,6 +152,18 @@ static void test_first_numbers_of_seeds(void)
     }
 }
 
+/* The one seed that comes to a state of 0, which would mean that there was none. */
+static void test_seed_of_zero(void)
+{
+    retry_request request = begun();
+    uint32_t first;
+    retry_seed(UINT32_C(0x9e3779b9));
+    first = retry_random(&request);
+    CHECK(first != retry_random(&request));
+    retry_seed(UINT32_C(0x9e3779b9));
+    CHECK_EQUAL(first, retry_random(&request));
+}
+
 static void test_numbers_fill_the_range(void)
 {
     unsigned high[64] = {0}, low[64] = {0}, ones[32] = {0};
@@ -214,6 +226,7 @@ int main(void)
     RUN(test_same_seed_same_sequence);
     RUN(test_neighbouring_seeds);
     RUN(test_first_numbers_of_seeds);
+    RUN(test_seed_of_zero);
     RUN(test_numbers_fill_the_range);
     RUN(test_numbers_are_independent);
     RUN(test_null);

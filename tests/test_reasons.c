@@ -167,7 +167,9 @@ static retry_reason_set set_of(retry_reason reason)
 
 static retry_reason numbered(unsigned i)
 {
-    return i < RETRY_REASON_COUNT ? (retry_reason)i : RETRY_REASON_USER(i - RETRY_REASON_COUNT, 0);
+    if (i < RETRY_REASON_COUNT)
+        return (retry_reason)i;
+    return RETRY_REASON_USER(i - RETRY_REASON_COUNT, 0);
 }
 
 static void test_sets_of_one(void)

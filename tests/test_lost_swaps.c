@@ -1,0 +1,339 @@
+/* Another thread comes between the reading of a shared word and its change: the outcome is that of
+   one after the other, to the last byte. Here the other thread's call is made by the swap itself.
+ */
+#include "contend.h"
+#define RETRY_IMPLEMENTATION
+#include "../retry.h"
+#include "check.h"
+
+static void (*other)(void); /* what the other thread does, once */
+static unsigned swaps;      /* that pass before it does */
+
+static void once(uint32_t *word)
+{
+    (void)word;
+    if (swaps != 0) {
+        swaps--;
+        return;
+    }
+    contend = NULL;
+    other();
+}
+
+/* The next swap but `after` is preceded by `thread`. */
+static void between(void (*thread)(void), unsigned after)
+{
+    other = thread;
+    swaps = after;
+    contend = once;
+}
+
+/* The swap took place, and both came to the same. */
+#define CHECK_SAME(expected, got)                                  \
+    do {                                                           \
+        CHECK(!contend);                                           \
+        CHECK(memcmp(&(expected), &(got), sizeof(expected)) == 0); \
+    } while (0)
+
+static retry_budget budget, budget_after;
+
+static void start_budgets(const retry_budget_options *options)
+{
+    memset(&budget, 0, sizeof budget);
+    memset(&budget_after, 0, sizeof budget_after);
+    retry_budget_init(&budget, options, 100);
+    retry_budget_init(&budget_after, options, 100);
+}
+
+static void withdraw(void)
+{
+    retry_budget_withdraw(&budget, 1000, 1100);
+}
+
+/* gRPC's charge is for the failure. */
+static void test_budget_charge(void)
+{
+    static const retry_budget_options options = RETRY_BUDGET_GRPC;
+    retry_client client;
+    retry_request request;
+    retry_failure failure = check_failure_of(RETRY_REASON_KV_LOCKED);
+    memset(&client, 0, sizeof client);
+    memset(&request, 0, sizeof request);
+    start_budgets(&options);
+    client.budget = &budget;
+    request.client = &client;
+    retry_seed(1); /* or the first swap would be the generator's */
+    retry_begin(&request, 100);
+    between(withdraw, 0);
+    CHECK_DECISION(RETRY, STRATEGY, retry_orchestrate(&request, &failure, 100));
+    CHECK(!contend);
+    CHECK_EQUAL(8000, retry_budget_balance(&budget));
+}
+
+/* Time that two threads see pay once, whatever they lose: the claim, the fraction, the balance. */
+static void test_budget_refill(void)
+{
+    retry_budget_options options = {10000, 0, 0, 0, 0, 0, 0, 0, false, false};
+    unsigned after;
+    options.refill_per_second = 1500;
+    for (after = 0; after < 3; after++) {
+        check_row("swap %u", after);
+        start_budgets(&options);
+        CHECK(retry_budget_withdraw(&budget, 5000, 100));
+        CHECK(retry_budget_withdraw(&budget_after, 5000, 100));
+        between(withdraw, after);
+        CHECK(retry_budget_withdraw(&budget, 2000, 1100));
+        CHECK(retry_budget_withdraw(&budget_after, 1000, 1100));
+        CHECK(retry_budget_withdraw(&budget_after, 2000, 1100));
+        CHECK_SAME(budget_after, budget);
+    }
+}
+
+/* Fractions of two instants, the later one's first. */
+static void withdraw_later(void)
+{
+    retry_budget_withdraw(&budget, 0, 103);
+}
+
+static void test_budget_fraction(void)
+{
+    retry_budget_options options = {10000, 0, 0, 0, 0, 0, 1, 0, false, false};
+    start_budgets(&options);
+    CHECK(retry_budget_withdraw(&budget, 5000, 100)); /* a full one holds no fraction */
+    CHECK(retry_budget_withdraw(&budget_after, 5000, 100));
+    between(withdraw_later, 1);
+    CHECK(retry_budget_withdraw(&budget, 0, 101));
+    CHECK(retry_budget_withdraw(&budget_after, 0, 101));
+    CHECK(retry_budget_withdraw(&budget_after, 0, 103));
+    CHECK_SAME(budget_after, budget);
+}
+
+static retry_rate rate, rate_after;
+static retry_failure throttled;
+static unsigned depth;
+
+static void start_rates(void)
+{
+    unsigned i;
+    memset(&rate, 0, sizeof rate);
+    throttled = check_failure_of(RETRY_REASON_SERVICE_RESPONSE_CODE_INDICATED);
+    throttled.throttle = true;
+    for (i = 0; i < 1000; i++)
+        retry_rate_report(&rate, NULL, i * 2);
+    retry_rate_report(&rate, &throttled, 2000);
+    rate_after = rate;
+}
+
+static void ask_rate(void)
+{
+    retry_rate_ask(&rate, 2100);
+}
+
+static void test_rate_clock(void)
+{
+    start_rates();
+    between(ask_rate, 0);
+    retry_rate_ask(&rate, 2100);
+    retry_rate_ask(&rate_after, 2100);
+    retry_rate_ask(&rate_after, 2100);
+    CHECK_SAME(rate_after, rate);
+}
+
+/* While a thread is at its report, a second posts, and a third while the second does. */
+static void report_rate(uint32_t *word)
+{
+    if (*word >> 31 == 0) /* nobody is at the reports */
+        return;
+    if (++depth == 2)
+        contend = NULL;
+    retry_rate_report(&rate, &throttled, 2100);
+}
+
+static void test_rate_inbox(void)
+{
+    unsigned i;
+    start_rates();
+    depth = 0;
+    contend = report_rate;
+    retry_rate_report(&rate, &throttled, 2100);
+    for (i = 0; i < 3; i++)
+        retry_rate_report(&rate_after, &throttled, 2100);
+    CHECK(!contend);
+    CHECK_EQUAL(retry_rate_get(&rate_after), retry_rate_get(&rate));
+}
+
+/* More reports come in than the inbox can count: none of them becomes a throttled one. */
+static void fill_rate(uint32_t *word)
+{
+    if (*word >> 31 == 0)
+        return;
+    contend = NULL;
+    *word |= UINT32_C(0x00ffffff);
+    retry_rate_report(&rate, NULL, 2100);
+}
+
+static void test_rate_inbox_full(void)
+{
+    uint32_t limit;
+    start_rates();
+    limit = retry_rate_get(&rate);
+    contend = fill_rate;
+    retry_rate_report(&rate, NULL, 2100);
+    CHECK(!contend);
+    CHECK_RANGE(limit, UINT32_MAX - 1, retry_rate_get(&rate));
+}
+
+static void flood_rate(uint32_t *word)
+{
+    unsigned i;
+    if (*word >> 31 == 0)
+        return;
+    contend = NULL;
+    for (i = 0; i < 200; i++)
+        retry_rate_report(&rate, &throttled, 2100);
+}
+
+static void test_rate_all_throttled(void)
+{
+    start_rates();
+    contend = flood_rate;
+    retry_rate_report(&rate, NULL, 2100);
+    CHECK(!contend);
+    CHECK_EQUAL(500, retry_rate_get(&rate));
+    retry_rate_report(&rate, NULL, 2200); /* and it is nobody's turn any more */
+    CHECK_RANGE(500, UINT32_MAX - 1, retry_rate_get(&rate));
+}
+
+static retry_throttle throttle;
+
+static void ask_throttle(void)
+{
+    CHECK(retry_throttle_ask(&throttle, UINT32_MAX, 500000));
+}
+
+/* The window moves on, over all its slices, and the request is counted: at each swap of that. Two
+   requests of which none was accepted are there then: two in three are refused. */
+static void test_throttle(void)
+{
+    unsigned after;
+    for (after = 0; after < 10; after++) {
+        check_row("swap %u", after);
+        memset(&throttle, 0, sizeof throttle);
+        CHECK(retry_throttle_ask(&throttle, UINT32_MAX, 1000));
+        between(ask_throttle, after);
+        CHECK(retry_throttle_ask(&throttle, UINT32_MAX, 500000));
+        CHECK(!contend);
+        CHECK(!retry_throttle_ask(&throttle, UINT32_C(0xaaaa0000), 500000));
+        CHECK(retry_throttle_ask(&throttle, UINT32_C(0xaaab0000), 500000));
+    }
+}
+
+static retry_breaker breaker, breaker_after;
+static retry_permit permit;
+static retry_failure sick;
+
+static void start_breakers(void)
+{
+    memset(&breaker, 0, sizeof breaker);
+    sick = check_failure_of(RETRY_REASON_SERVER_ERROR);
+    permit = retry_breaker_ask(&breaker, 1000);
+    retry_breaker_report(&breaker, permit, &sick, 1000);
+    breaker_after = breaker;
+}
+
+static void reset_breaker(void)
+{
+    retry_breaker_reset(&breaker, 1000);
+}
+
+static void report_and_reset(void)
+{
+    retry_breaker_report(&breaker, permit, &sick, 1000);
+    retry_breaker_reset(&breaker, 1000);
+}
+
+static void test_breaker(void)
+{
+    start_breakers();
+    between(reset_breaker, 0);
+    retry_breaker_reset(&breaker, 1000);
+    retry_breaker_reset(&breaker_after, 1000);
+    retry_breaker_reset(&breaker_after, 1000);
+    CHECK_SAME(breaker_after, breaker);
+
+    start_breakers();
+    between(report_and_reset, 0); /* the permit is void before it counts */
+    retry_breaker_report(&breaker, permit, &sick, 1000);
+    retry_breaker_report(&breaker_after, permit, &sick, 1000);
+    retry_breaker_reset(&breaker_after, 1000);
+    retry_breaker_report(&breaker_after, permit, &sick, 1000);
+    CHECK_SAME(breaker_after, breaker);
+}
+
+static retry_permit others;
+
+static void ask_breaker(void)
+{
+    others = retry_breaker_ask(&breaker, 6000);
+}
+
+/* When it is time for a probe, one of two gets it: the first that swaps. */
+static void test_breaker_probe(void)
+{
+    unsigned after;
+    for (after = 0; after < 10; after++) {
+        check_row("swap %u", after);
+        memset(&breaker, 0, sizeof breaker);
+        breaker.volume = 1;
+        sick = check_failure_of(RETRY_REASON_SERVER_ERROR);
+        retry_breaker_report(&breaker, retry_breaker_ask(&breaker, 1000), &sick, 1000);
+        CHECK_EQUAL(RETRY_BREAKER_OPEN, retry_breaker_state(&breaker, 1000));
+        others.granted = false;
+        between(ask_breaker, after);
+        permit = retry_breaker_ask(&breaker, 6000);
+        CHECK(permit.granted != (!contend && others.granted));
+        contend = NULL;
+        CHECK_EQUAL(RETRY_BREAKER_HALF_OPEN, retry_breaker_state(&breaker, 6000));
+    }
+}
+
+static retry_latency latency, latency_after;
+
+static void add_latency(void)
+{
+    retry_latency_add(&latency, 700, true);
+}
+
+static void test_latency(void)
+{
+    memset(&latency, 0, sizeof latency);
+    retry_latency_add(&latency, 20, true);
+    latency_after = latency;
+    between(add_latency, 0); /* the estimate */
+    retry_latency_add(&latency, 40, true);
+    retry_latency_add(&latency_after, 700, true);
+    retry_latency_add(&latency_after, 40, true);
+    CHECK_SAME(latency_after, latency);
+
+    between(add_latency, 1); /* the count of samples */
+    retry_latency_add(&latency, 40, true);
+    retry_latency_add(&latency_after, 40, true);
+    retry_latency_add(&latency_after, 700, true);
+    CHECK_SAME(latency_after, latency);
+}
+
+int main(void)
+{
+    RUN(test_budget_charge);
+    RUN(test_budget_refill);
+    RUN(test_budget_fraction);
+    RUN(test_rate_clock);
+    RUN(test_rate_inbox);
+    RUN(test_rate_inbox_full);
+    RUN(test_rate_all_throttled);
+    RUN(test_throttle);
+    RUN(test_breaker);
+    RUN(test_breaker_probe);
+    RUN(test_latency);
+    return check_done();
+}
