@@ -137,6 +137,12 @@ static void test_rate_clock(void)
     retry_rate_ask(&rate_after, 2100);
     retry_rate_ask(&rate_after, 2100);
     CHECK_SAME(rate_after, rate);
+
+    between(ask_rate, 0); /* the clock stands: the first swap is the tokens' */
+    retry_rate_ask(&rate, 2100);
+    retry_rate_ask(&rate_after, 2100);
+    retry_rate_ask(&rate_after, 2100);
+    CHECK_SAME(rate_after, rate);
 }
 
 /* While a thread is at its report, a second posts, and a third while the second does. */
@@ -322,6 +328,77 @@ static void test_latency(void)
     CHECK_SAME(latency_after, latency);
 }
 
+static retry_aimd aimd;
+static unsigned swaps_before_rise;
+
+static void start_aimd(uint32_t limit)
+{
+    sick = check_failure_of(RETRY_REASON_SOCKET_NOT_AVAILABLE);
+    memset(&aimd, 0, sizeof aimd);
+    aimd.max = 4;
+    CHECK_EQUAL(2, retry_aimd_report(&aimd, &sick, 4, 100));
+    if (limit == 1)
+        CHECK_EQUAL(1, retry_aimd_report(&aimd, &sick, 4, 6000));
+}
+
+static void fall(void)
+{
+    retry_aimd_report(&aimd, &sick, 4, 20000);
+}
+
+static void rise(void)
+{
+    retry_aimd_report(&aimd, NULL, 4, 20000);
+}
+
+/* The last step of a rise that had looked at the instants before the fall set its own. */
+static void finish_rise(uint32_t *limit)
+{
+    if (swaps_before_rise-- != 0)
+        return;
+    contend = NULL;
+    ++*limit;
+}
+
+static void between_rise(unsigned after)
+{
+    swaps_before_rise = after;
+    contend = finish_rise;
+}
+
+/* A rise gives way to a fall that comes between, at `min` too, and to another rise. */
+static void test_aimd(void)
+{
+    start_aimd(1);
+    between(fall, 1);
+    CHECK_EQUAL(1, retry_aimd_report(&aimd, NULL, 4, 20000));
+    CHECK(!contend);
+    CHECK_EQUAL(1, retry_aimd_report(&aimd, NULL, 4, 25000)); /* the fall began a cooldown */
+    CHECK_EQUAL(2, retry_aimd_report(&aimd, NULL, 4, 25001));
+    start_aimd(2);
+    between(fall, 1);
+    CHECK_EQUAL(1, retry_aimd_report(&aimd, NULL, 4, 20000));
+    CHECK(!contend);
+    start_aimd(2);
+    between(rise, 0);
+    CHECK_EQUAL(3, retry_aimd_report(&aimd, NULL, 4, 20000));
+    CHECK(!contend);
+}
+
+/* A fall takes from what it finds in the end; the first one leaves it to the other first one. */
+static void test_aimd_falls(void)
+{
+    start_aimd(2);
+    between_rise(1);
+    CHECK_EQUAL(1, retry_aimd_report(&aimd, &sick, 4, 20000)); /* of 3, not of 2 */
+    CHECK(!contend);
+    memset(&aimd, 0, sizeof aimd);
+    aimd.max = 8;
+    between(fall, 2);
+    CHECK_EQUAL(4, retry_aimd_report(&aimd, &sick, 8, 20000));
+    CHECK(!contend);
+}
+
 int main(void)
 {
     RUN(test_budget_charge);
@@ -335,5 +412,7 @@ int main(void)
     RUN(test_breaker);
     RUN(test_breaker_probe);
     RUN(test_latency);
+    RUN(test_aimd);
+    RUN(test_aimd_falls);
     return check_done();
 }
