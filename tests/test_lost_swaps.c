@@ -50,6 +50,20 @@ static void withdraw(void)
     retry_budget_withdraw(&budget, 1000, 1100);
 }
 
+static void test_budget_withdrawal(void)
+{
+    static const retry_budget_options options = {10000, 0, 0, 0, 0, 0, 0, 0, false, false};
+    start_budgets(&options);
+    between(withdraw, 0);
+    CHECK(retry_budget_withdraw(&budget, 2000, 1100));
+    CHECK(!contend);
+    CHECK_EQUAL(7000, retry_budget_balance(&budget));
+    between(withdraw, 0); /* then too little is left */
+    CHECK(!retry_budget_withdraw(&budget, 6500, 1100));
+    CHECK(!contend);
+    CHECK_EQUAL(6000, retry_budget_balance(&budget));
+}
+
 /* gRPC's charge is for the failure. */
 static void test_budget_charge(void)
 {
@@ -124,9 +138,11 @@ static void start_rates(void)
     rate_after = rate;
 }
 
+static unsigned granted;
+
 static void ask_rate(void)
 {
-    retry_rate_ask(&rate, 2100);
+    granted += retry_rate_ask(&rate, 2100) == 0;
 }
 
 static void test_rate_clock(void)
@@ -137,6 +153,23 @@ static void test_rate_clock(void)
     retry_rate_ask(&rate_after, 2100);
     retry_rate_ask(&rate_after, 2100);
     CHECK_SAME(rate_after, rate);
+}
+
+/* Two threads do not get more than one after the other would. */
+static void test_rate_tokens(void)
+{
+    unsigned after, expected;
+    for (after = 0; after < 2; after++) {
+        check_row("swap %u", after);
+        start_rates();
+        expected = retry_rate_ask(&rate_after, 2100) == 0;
+        expected += retry_rate_ask(&rate_after, 2100) == 0;
+        granted = 0;
+        between(ask_rate, after);
+        granted += retry_rate_ask(&rate, 2100) == 0;
+        CHECK(!contend);
+        CHECK_RANGE(1, expected, granted);
+    }
 }
 
 /* While a thread is at its report, a second posts, and a third while the second does. */
@@ -322,12 +355,73 @@ static void test_latency(void)
     CHECK_SAME(latency_after, latency);
 }
 
+static retry_aimd aimd;
+static retry_time later;
+static retry_failure timed_out;
+
+static void report_aimd(void)
+{
+    retry_aimd_report(&aimd, &timed_out, 16, later);
+}
+
+/* Falls at one instant are one fall, the first of all too; those a cooldown apart are two. */
+static void test_aimd(void)
+{
+    unsigned after;
+    timed_out = check_failure_of(RETRY_REASON_ATTEMPT_TIMED_OUT);
+    for (after = 0; after < 4; after++) {
+        check_row("swap %u", after);
+        memset(&aimd, 0, sizeof aimd);
+        aimd.max = 16;
+        later = 1000;
+        between(report_aimd, after);
+        retry_aimd_report(&aimd, &timed_out, 16, 1000);
+        contend = NULL;
+        CHECK_EQUAL(8, retry_aimd_limit(&aimd));
+        later = 20000;
+        between(report_aimd, after);
+        retry_aimd_report(&aimd, &timed_out, 16, 20000);
+        contend = NULL;
+        CHECK_EQUAL(4, retry_aimd_limit(&aimd));
+    }
+    for (after = 1; after < 3; after++) { /* 0: the earlier one comes too late */
+        check_row("swap %u, 20 s later", after);
+        memset(&aimd, 0, sizeof aimd);
+        aimd.max = 16;
+        retry_aimd_report(&aimd, &timed_out, 16, 1000);
+        later = 40000;
+        between(report_aimd, after);
+        retry_aimd_report(&aimd, &timed_out, 16, 20000);
+        CHECK(!contend);
+        CHECK_EQUAL(2, retry_aimd_limit(&aimd));
+    }
+}
+
+static void seed(void)
+{
+    retry_seed(77);
+}
+
+/* Who seeds last has said what comes. */
+static void test_seed(void)
+{
+    uint32_t first;
+    retry_seed(5);
+    first = retry_random(NULL);
+    between(seed, 0);
+    retry_seed(5);
+    CHECK(!contend);
+    CHECK_EQUAL(first, retry_random(NULL));
+}
+
 int main(void)
 {
+    RUN(test_budget_withdrawal);
     RUN(test_budget_charge);
     RUN(test_budget_refill);
     RUN(test_budget_fraction);
     RUN(test_rate_clock);
+    RUN(test_rate_tokens);
     RUN(test_rate_inbox);
     RUN(test_rate_inbox_full);
     RUN(test_rate_all_throttled);
@@ -335,5 +429,7 @@ int main(void)
     RUN(test_breaker);
     RUN(test_breaker_probe);
     RUN(test_latency);
+    RUN(test_aimd);
+    RUN(test_seed);
     return check_done();
 }
