@@ -162,6 +162,8 @@ static void test_rate_tokens(void)
     for (after = 0; after < 2; after++) {
         check_row("swap %u", after);
         start_rates();
+        CHECK_EQUAL(0, retry_rate_ask(&rate, 2050)); /* and some tokens are left */
+        rate_after = rate;
         expected = retry_rate_ask(&rate_after, 2100) == 0;
         expected += retry_rate_ask(&rate_after, 2100) == 0;
         granted = 0;
