@@ -50,6 +50,20 @@ static void withdraw(void)
     retry_budget_withdraw(&budget, 1000, 1100);
 }
 
+static void test_budget_withdrawal(void)
+{
+    static const retry_budget_options options = {10000, 0, 0, 0, 0, 0, 0, 0, false, false};
+    start_budgets(&options);
+    between(withdraw, 0);
+    CHECK(retry_budget_withdraw(&budget, 2000, 1100));
+    CHECK(!contend);
+    CHECK_EQUAL(7000, retry_budget_balance(&budget));
+    between(withdraw, 0); /* then too little is left */
+    CHECK(!retry_budget_withdraw(&budget, 6500, 1100));
+    CHECK(!contend);
+    CHECK_EQUAL(6000, retry_budget_balance(&budget));
+}
+
 /* gRPC's charge is for the failure. */
 static void test_budget_charge(void)
 {
@@ -124,9 +138,11 @@ static void start_rates(void)
     rate_after = rate;
 }
 
+static unsigned granted;
+
 static void ask_rate(void)
 {
-    retry_rate_ask(&rate, 2100);
+    granted += retry_rate_ask(&rate, 2100) == 0;
 }
 
 static void test_rate_clock(void)
@@ -143,6 +159,25 @@ static void test_rate_clock(void)
     retry_rate_ask(&rate_after, 2100);
     retry_rate_ask(&rate_after, 2100);
     CHECK_SAME(rate_after, rate);
+}
+
+/* Two threads do not get more than one after the other would. */
+static void test_rate_tokens(void)
+{
+    unsigned after, expected;
+    for (after = 0; after < 2; after++) {
+        check_row("swap %u", after);
+        start_rates();
+        CHECK_EQUAL(0, retry_rate_ask(&rate, 2050)); /* and some tokens are left */
+        rate_after = rate;
+        expected = retry_rate_ask(&rate_after, 2100) == 0;
+        expected += retry_rate_ask(&rate_after, 2100) == 0;
+        granted = 0;
+        between(ask_rate, after);
+        granted += retry_rate_ask(&rate, 2100) == 0;
+        CHECK(!contend);
+        CHECK_RANGE(1, expected, granted);
+    }
 }
 
 /* While a thread is at its report, a second posts, and a third while the second does. */
@@ -401,10 +436,12 @@ static void test_aimd_falls(void)
 
 int main(void)
 {
+    RUN(test_budget_withdrawal);
     RUN(test_budget_charge);
     RUN(test_budget_refill);
     RUN(test_budget_fraction);
     RUN(test_rate_clock);
+    RUN(test_rate_tokens);
     RUN(test_rate_inbox);
     RUN(test_rate_inbox_full);
     RUN(test_rate_all_throttled);

@@ -1,8 +1,9 @@
 /* Fuzz target for the parser: any bytes get the verdict of the naive checker, and what is parsed is
    sound.
 
-     clang -g -O1 -fsanitize=fuzzer,address,undefined tests/fuzz/errmap_map.c -o build/fuzz_errmap_map
-     build/fuzz_errmap_map -dict=tests/fuzz/errmap_map.dict -seed_inputs=tests/data/errmap_seed.json build/corpus
+     clang -g -O1 -fsanitize=fuzzer,address,undefined tests/fuzz/errmap_map.c -o
+   build/fuzz_errmap_map build/fuzz_errmap_map -dict=tests/fuzz/errmap_map.dict
+   -seed_inputs=tests/data/errmap_seed.json build/corpus
 
    Or without clang: cc -DFUZZ_REPLAY tests/fuzz/errmap_map.c -o build/replay_errmap_map, then
    build/replay_errmap_map tests/data/errmap_seed.json. */

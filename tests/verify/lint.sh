@@ -1,0 +1,55 @@
+#!/bin/sh
+# What programs that read programs say of both headers, and the layout of all C files. Usage: lint.sh,
+# from the top folder. The last line is "N passed, N failed".
+. "$(dirname "$0")/../check.sh"
+
+cat > "$work/all.c" << 'END'
+#define RETRY_IMPLEMENTATION
+#define RETRY_SYSTEM_CLOCK
+#include "errmap.h"
+END
+posix=-D_POSIX_C_SOURCE=200809L
+silent() { # COMMAND...: succeeds and says nothing
+    "$@" > "$work/log" 2>&1 && [ ! -s "$work/log" ] || { cat "$work/log"; false; }
+}
+
+# All that clang-tidy has in these groups, but for:
+checks="-*,bugprone-*,cert-*,clang-analyzer-*,misc-*,performance-*,portability-*,readability-*"
+checks="$checks,-readability-braces-around-statements" # a single statement stands below its if
+checks="$checks,-readability-magic-numbers"            # a comment gives their source
+checks="$checks,-readability-identifier-length"        # a, b, x and i where there is no more to say
+checks="$checks,-readability-isolate-declaration"      # low, high of one span
+checks="$checks,-readability-uppercase-literal-suffix" # 1u
+checks="$checks,-readability-non-const-parameter"      # it does not see that a builtin swaps
+checks="$checks,-readability-function-cognitive-complexity" # it counts a table's conditional values
+checks="$checks,-bugprone-easily-swappable-parameters" # most are ms
+checks="$checks,-bugprone-implicit-widening-of-multiplication-result" # a half of a count, or nothing
+tidy() { # FLAG...: its messages; how many it does not show goes elsewhere
+    clang-tidy --quiet --warnings-as-errors='*' --header-filter='(retry|errmap)[.]h' \
+        -checks="$checks" "$work/all.c" -- $posix -I. "$@" 2> "$work/counts"
+}
+for flags in -std=c99 "-std=c99 -DRETRY_STATIC -DRETRY_TIME_32 -DRETRY_NO_ATOMICS"; do
+    check "clang-tidy $flags" silent tidy $flags
+done
+
+for level in -O0 -O2; do
+    check "gcc -fanalyzer $level" silent gcc -std=c99 $level -fanalyzer -Werror $posix -I. -c "$work/all.c" \
+        -o "$work/all.o"
+done
+check "clang --analyze" silent clang --analyze -Xanalyzer -analyzer-werror $posix -I. "$work/all.c" -o "$work/x"
+
+# cppcheck reads the preprocessed text, but for:
+except="--suppress=unusedStructMember --suppress=shadowFunction" # of the system's headers, too
+except="$except --suppress=variableScope"     # C89's place for declarations, as in the whole file
+except="$except --suppress=redundantContinue" # the body of a loop whose condition does the work
+except="$except --suppress=badBitmaskCheck --suppress=knownConditionTrueFalse" # tables from macros
+for flags in "" -DRETRY_STATIC -DRETRY_TIME_32 -DRETRY_NO_ATOMICS; do
+    gcc -std=c99 $posix -E -P -I. $flags "$work/all.c" -o "$work/text.c"
+    check "cppcheck $flags" silent cppcheck --enable=warning,style,performance,portability \
+        --inconclusive --std=c99 --quiet --error-exitcode=1 $except "$work/text.c"
+done
+
+for file in retry.h errmap.h tests/*.[ch] tests/*/*.[ch] examples/*.[ch] examples/*/*.[ch]; do
+    [ ! -f "$file" ] || check "layout of $file" silent clang-format --dry-run -Werror "$file"
+done
+finish
