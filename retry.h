@@ -256,6 +256,12 @@
    bucket stops retries. The SDKs' three are made for a few attempts: twenty operations under best
    effort empty them within a tenth of a second, and then a short outage fails them without need.
    A fixed rate of retries after exhaustion, as the Builders' Library has it, is refill_per_second.
+
+   Where a share p of all attempts fails, a call of up to three retries wants p + p^2 + p^3 of them.
+   Its bucket pays for at most (capacity / cost / calls + s) / (1 - s) a call, s being what the
+   others bring: (1 - p) * deposit / cost. With half of them failing, 50 tokens, cost 1 and deposit
+   0.1 that is 1.88 attempts a call where 10 calls share the bucket, and 1.10 where 1,000 do.
+
    By simulation (make storm) best effort lets a service come back from ten seconds of outage up to
    84 % utilisation if 1,000 clients share a bucket, up to 17 % with a bucket for each client, and
    up to 15 % without any.
