@@ -256,19 +256,19 @@ VERIFY = matrix symbols windows coverage lint
 verify: ## all of the following
 	@for target in $(VERIFY); do $(MAKE) --no-print-directory $$target || exit; done
 
-matrix: ## every compiler, standard and option: the same decisions
+matrix: ## every compiler, standard and option decides the same
 	$(call need,$(MATRIX))
 	@$(ALIVE) sh tests/verify/matrix.sh
 
-symbols: ## names, libc calls and instructions that the headers bring along
+symbols: ## the names, calls and instructions that the headers bring
 	$(call need,$(SYMBOLS))
 	@$(ALIVE) sh tests/verify/symbols.sh
 
-windows: ## the test programs on Windows, 64 bits, by wine
+windows: ## the test programs on Windows, by wine
 	$(call need,$(WINDOWS))
 	@$(ALIVE) sh tests/verify/windows.sh $(BUILD) $(filter-out $(UNIX),$(TESTS))
 
-coverage: ## lines, branches and conditions (MC/DC) that no test reaches
+coverage: ## lines, branches and conditions that no test reaches
 	$(call need,$(COVERAGE))
 	@$(ALIVE) sh tests/verify/coverage.sh $(BUILD) $(filter-out $(UNIX),$(TESTS))
 
