@@ -6,7 +6,6 @@
        cc -o http_easy examples/http_easy.c -lcurl
        echo GET http://localhost/ | ./http_easy
        make http_easy        on a real nginx that hangs up, freezes, dies and comes back
-
    The argument `careless` calls every request idempotent, to show what that does. */
 #define _POSIX_C_SOURCE 200809L
 #define RETRY_SYSTEM_CLOCK
@@ -71,9 +70,8 @@ static void show(void *context, const retry_request *request, const retry_failur
 
 static size_t on_header(char *line, size_t size, size_t count, void *context)
 {
-    (void)context;
     header_complete = size * count <= 2 && line[0] != ' '; /* the empty line at its end */
-    return size * count;
+    return (void)context, size * count;
 }
 
 static size_t on_body(char *data, size_t size, size_t count, void *context)
