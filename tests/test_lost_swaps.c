@@ -389,8 +389,10 @@ static void rise(void)
 /* The last step of a rise that had looked at the instants before the fall set its own. */
 static void finish_rise(uint32_t *limit)
 {
-    if (swaps_before_rise-- != 0)
+    if (swaps_before_rise != 0) {
+        swaps_before_rise--;
         return;
+    }
     contend = NULL;
     ++*limit;
 }
