@@ -602,7 +602,7 @@ static void test_counters_saturate(void)
     retry_request request = begun(NULL);
     unsigned i;
     CHECK_EQUAL(1, retry_orchestrate(&request, &failure, START).delay);
-    request.attempts = UINT32_MAX - 1;
+    request.attempts = UINT32_MAX - 2;
     request.code_attempts = UINT32_MAX - 2;
     for (i = 0; i < 4; i++) {
         retry_decision decision = retry_orchestrate(&request, &failure, START);
@@ -611,6 +611,10 @@ static void test_counters_saturate(void)
     }
     CHECK_EQUAL(UINT32_MAX, request.attempts);
     CHECK_EQUAL(UINT32_MAX, request.code_attempts);
+    failure.code = 1; /* which counts no more, rather than from 0 */
+    CHECK_DECISION(RETRY, ALWAYS, retry_orchestrate(&request, &failure, START));
+    CHECK_EQUAL(UINT32_MAX, request.attempts);
+    CHECK_EQUAL(0, request.code_attempts);
 }
 
 struct telling {
