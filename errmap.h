@@ -177,7 +177,8 @@ extern "C" {
 /* Writes a HELLO that asks for XERROR, the feature that lets a server send codes which are in its
    error map alone. `name` (`length` bytes) tells the server who asks; the opaque comes back in the
    response. Returns the bytes needed: 26 + length. Writes nothing if they are more than `capacity`
-   or packet is NULL. 0 if the name is longer than 65535 bytes, or NULL with a length. */
+   or packet is NULL. 0 if the name is longer than 65535 bytes (65509 where size_t has 16 bits), or
+   NULL with a length. */
 RETRY_API size_t errmap_write_hello(uint8_t *packet, size_t capacity, const char *name,
                                     size_t length, uint32_t opaque);
 
@@ -537,6 +538,10 @@ extern "C" {
 
 #define ERRMAP__HEADER 24 /* bytes of a memcached packet's header */
 
+/* A name's length has 16 bits; where a size_t has no more, it must count the packet as well. */
+#define ERRMAP__NAME_MAX \
+    (SIZE_MAX - ERRMAP__HEADER - 2 < 0xffff ? SIZE_MAX - ERRMAP__HEADER - 2 : 0xffff)
+
 enum {
     ERRMAP__MAGIC_REQUEST = 0x80,
     ERRMAP__MAGIC_RESPONSE = 0x81,
@@ -587,7 +592,7 @@ RETRY_API size_t errmap_write_hello(uint8_t *packet, size_t capacity, const char
                                     size_t length, uint32_t opaque)
 {
     size_t needed;
-    if (length > 0xffff || (!name && length != 0))
+    if (length > ERRMAP__NAME_MAX || (!name && length != 0))
         return 0;
     needed = ERRMAP__HEADER + length + 2;
     if (!packet || needed > capacity)
@@ -1923,6 +1928,7 @@ RETRY_API retry_action errmap_strategy_after(const retry_strategy *self, retry_r
 
 #undef ERRMAP__JSMN
 #undef ERRMAP__HEADER
+#undef ERRMAP__NAME_MAX
 #undef ERRMAP__APART
 #undef ERRMAP__RARE
 #undef ERRMAP__WRAPS
