@@ -228,7 +228,12 @@ enum {
 #undef ERRMAP__X
 };
 
+/* Not all of them fit an int of 16 bits; gcc takes them, and would warn. */
+#ifdef __GNUC__
+__extension__ enum {
+#else
 enum {
+#endif
 #define ERRMAP__X(name, text) ERRMAP_ATTR_##name = 1L << ERRMAP__BIT_##name,
     ERRMAP_ATTRIBUTES(ERRMAP__X) ERRMAP_ATTR_ALL = (1L << ERRMAP_ATTRIBUTE_COUNT) - 1
 #undef ERRMAP__X
