@@ -5,8 +5,8 @@
 #include "check.h"
 
 #define DAY UINT32_C(86400000)
-#define SLICE 16384     /* ms; of the default window */
-#define SENT UINT32_MAX /* a random number with which nothing is refused */
+#define SLICE UINT32_C(16384) /* ms; of the default window */
+#define SENT UINT32_MAX       /* a random number with which nothing is refused */
 #define MOST RETRY_RATIO(0.999)
 
 static const retry_time starts[] = {
@@ -426,14 +426,16 @@ static uint32_t choose(uint32_t count)
 
 static void check_against_model(unsigned round)
 {
-    unsigned row = choose(CHECK_COUNT(windows)), k = choose(CHECK_COUNT(ks));
-    unsigned most = choose(CHECK_COUNT(rejections)), step;
+    uint32_t row = choose(CHECK_COUNT(windows)), k = choose(CHECK_COUNT(ks));
+    uint32_t most = choose(CHECK_COUNT(rejections)), what;
+    unsigned step;
     retry_throttle throttle = throttle_of(ks[k].given, rejections[most].given, windows[row].window);
     uint64_t now = (UINT64_C(1) << 32) * 7 - choose(3) * UINT64_C(100000);
     retry_failure failure = check_failure_of(RETRY_REASON_NODE_NOT_AVAILABLE);
     memset(&model, 0, sizeof model);
     for (step = 0; step < 500; step++) {
-        unsigned requests, accepts, what = choose(8);
+        unsigned requests, accepts;
+        what = choose(8);
         now += choose(windows[row].slice / 4 + 2);
         now += choose(200) == 0 ? choose(40 * DAY) : 0;
         now -= choose(50) == 0 ? choose(1000) : 0;
