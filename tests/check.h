@@ -32,10 +32,14 @@ static char check_row_text[160];
 /* Names the row of the table under test in what a failed check prints. */
 CHECK_PRINTF CHECK_API void check_row(const char *format, ...)
 {
+#ifdef CHECK_NO_ROWS /* they would take a simulator most of its time */
+    (void)format;
+#else
     va_list arguments;
     va_start(arguments, format);
     vsnprintf(check_row_text, sizeof check_row_text, format, arguments);
     va_end(arguments);
+#endif
 }
 
 /* Counts a failed check; true while it is to be shown. */

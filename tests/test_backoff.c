@@ -486,7 +486,7 @@ static void check_jitters(retry_backoff backoff)
     uint32_t attempt;
     size_t i;
     for (backoff.jitter = 0; backoff.jitter <= RETRY_JITTER_DECORRELATED; backoff.jitter++)
-        for (attempt = 0; attempt < 40; attempt += 3)
+        for (attempt = 0; attempt < 40; attempt += 3 * CHECK_ONE_IN)
             for (i = 0; i < CHECK_COUNT(previous); i++)
                 check_delay_range(&backoff, attempt, previous[i],
                                   delay_range(&backoff, attempt, previous[i]));
@@ -549,7 +549,7 @@ static void test_linear(void)
 
 /* ---- distribution -------------------------------------------------------------------------- */
 
-#define DRAWS UINT32_C(100000)
+#define DRAWS (UINT32_C(100000) / CHECK_ONE_IN)
 #define WIDTH 1000u
 
 static uint16_t draws[WIDTH + 1];
