@@ -320,9 +320,9 @@ static void test_never_falls_with_small_factors(void)
     for (factor = SMALLEST_FACTOR; factor < SMALLEST_FACTOR + 40; factor += 3) {
         retry_backoff backoff = EXPONENTIAL(3000000000u, 0, 0);
         backoff.factor = factor;
-        check_never_falls(&backoff, 0, 1000);
+        check_never_falls(&backoff, 0, 1000 / CHECK_ONE_IN);
         backoff.initial = 100001;
-        check_never_falls(&backoff, 100000, 1000);
+        check_never_falls(&backoff, 100000, 1000 / CHECK_ONE_IN);
     }
 }
 

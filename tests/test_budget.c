@@ -321,7 +321,7 @@ static void test_refill_saturates(void)
 static void test_refill_of_any_size(void)
 {
     unsigned i;
-    for (i = 0; i < 20000; i++) {
+    for (i = 0; i < 20000 / CHECK_ONE_IN; i++) {
         retry_budget_options options = options_of(UINT32_MAX - 1, 0);
         retry_ms elapsed = check_random() >> (1 + check_random() % 30);
         retry_budget budget;
@@ -1066,7 +1066,7 @@ static void test_best_effort_pays(void)
 
 /* ---- against a failure rate ---------------------------------------------------------------- */
 
-#define CALLS UINT32_C(100000)
+#define CALLS (UINT32_C(100000) / CHECK_ONE_IN)
 
 /* Attempts made for CALLS calls of up to three retries each. */
 static unsigned long load(retry_budget *budget, unsigned percent)

@@ -997,7 +997,7 @@ static void test_random_texts(void)
         "00",         "smithy",
     };
     unsigned round, i;
-    for (round = 0; round < 10000; round++) {
+    for (round = 0; round < 10000 / CHECK_ONE_IN; round++) {
         char text[200] = "";
         size_t length = 0;
         unsigned count = (unsigned)(check_random() % 12);
@@ -1017,7 +1017,7 @@ static void test_random_right_texts(void)
 {
     static const char *const units[] = {"", "ms", "s"};
     unsigned round, i;
-    for (round = 0; round < 5000; round++) {
+    for (round = 0; round < 5000 / CHECK_ONE_IN; round++) {
         char text[400];
         int length = snprintf(text, sizeof text, "%s", round % 2 ? "aws-2026" : "grpc");
         bool used[12] = {false};
@@ -1030,9 +1030,8 @@ static void test_random_right_texts(void)
                                naive_policy_keys[key], (unsigned)(check_random() % 60000));
             if (key == 0)
                 continue;
-            length +=
-                snprintf(text + length, sizeof text - (size_t)length, ".%.*s%u",
-                         (int)(check_random() % 9), "00000000", (unsigned)(check_random() % 10));
+            length += snprintf(text + length, sizeof text - (size_t)length, ".%s%u",
+                               &"00000000"[check_random() % 9], (unsigned)(check_random() % 10));
             if (key != 6 && key != 7 && key != 11)
                 length += snprintf(text + length, sizeof text - (size_t)length, "%s",
                                    units[check_random() % CHECK_COUNT(units)]);
@@ -1049,7 +1048,7 @@ static void test_random_numbers(void)
     static const char *const units[] = {"", "ms", "s", "m", "h"};
     static const char *const keys[] = {"factor=", "capacity=", "attempts="};
     unsigned round, i, digits;
-    for (round = 0; round < 20000; round++) {
+    for (round = 0; round < 20000 / CHECK_ONE_IN; round++) {
         char text[80];
         uint32_t whole = check_random() >> (check_random() % 32);
         int length =

@@ -6,7 +6,7 @@
 
 #include <limits.h>
 
-#define STEPS UINT32_C(150000)
+#define STEPS (UINT32_C(150000) / CHECK_ONE_IN)
 #define BUDGETS 3u
 #define CLIENTS 4u
 #define REQUESTS 6u

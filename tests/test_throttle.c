@@ -316,12 +316,12 @@ static void test_clocks(void)
 /* A busy slice may be halved, both counts alike: the probability stays what it was. */
 static void test_busy_slices(void)
 {
-    static const unsigned busy[] = {1000, 1001, 2047, 2048, 2049, 5000, 40000};
+    static const uint32_t busy[] = {1000, 1001, 2047, 2048, 2049, 5000, 40000};
     size_t i;
     for (i = 0; i < CHECK_COUNT(busy); i++) {
         retry_throttle throttle = throttle_of(0, 0, 0);
-        unsigned n;
-        check_row("%u requests", busy[i]);
+        uint32_t n;
+        check_row("%lu requests", (unsigned long)busy[i]);
         for (n = 0; n < busy[i]; n++) /* a quarter accepted: half is refused */
             add(&throttle, 1, n % 4 == 0, 0);
         CHECK_RANGE(2130000000u, 2150000000u, threshold(&throttle, 0));
@@ -380,7 +380,7 @@ static void check_recovery(uint32_t max_rejection, uint32_t start, unsigned most
 static void test_recovery(void)
 {
     uint32_t start;
-    for (start = 0; start < 16384; start += 1717) {
+    for (start = 0; start < 16384; start += 1717 * CHECK_ONE_IN) {
         check_row("start %lu", (unsigned long)start);
         check_recovery(0, start, 25);
         check_recovery(RETRY_RATIO(1), start, 5);
