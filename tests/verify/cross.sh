@@ -32,7 +32,7 @@ prepare() {
         run="qemu-system-riscv32 -M virt -bios none $semihosting"
         ;;
     avr)
-        gcc -O2 tests/verify/avr_simulator.c -o "$build/avr_simulator" -lsimavr || return 1
+        cc -O2 tests/verify/avr_simulator.c -o "$build/avr_simulator" -lsimavr || return 1
         cc="avr-gcc $avr"
         libraries="tests/verify/avr_board.c -Wl,--wrap=main -lprintf_flt -lm"
         run="$build/avr_simulator"
@@ -83,12 +83,13 @@ semihosting="-nographic -monitor none -serial none -semihosting-config enable=on
 mps2="qemu-system-arm -M mps2-an385 $semihosting"
 
 # With jump tables gcc 5.4 stops at a switch over what was shifted out of 64 bits.
-avr="-mmcu=atmega2560 -fno-jump-tables -ffunction-sections -DCHECK_ONE_IN=17 -Wl,--gc-sections
+avr="-mmcu=atmega2560 -fno-jump-tables -ffunction-sections -DCHECK_ONE_IN=5 -DCHECK_NO_ROWS -Wl,--gc-sections
     -Wl,--defsym=__stack=0xffff,--defsym=__DATA_REGION_LENGTH__=0xfe00 -Wl,-u,vfprintf"
 
 mingw="-static -pthread -D__USE_MINGW_ANSI_STDIO=1"
 export WINEPREFIX="$build/wine" WINEDEBUG=-all
 start_wine() {
+    unset WINEDLLPATH
     [ -e "$WINEPREFIX/system.reg" ] || { mkdir -p "$WINEPREFIX" && wine wineboot > /dev/null 2>&1; }
 }
 
@@ -136,7 +137,7 @@ program() {
     shift 2
     # shellcheck disable=SC2086 # one word a flag
     $cc $flags $warnings "$@" $sources -o "$path" $libraries > "$path.log" 2>&1 &&
-        timeout "${LIMIT:-300}" $run "$path" > "$path.log" 2>&1 < /dev/null &&
+        timeout 600 $run "$path" > "$path.log" 2>&1 < /dev/null &&
         tail -n 1 "$path.log" | tr -d '\r'
 }
 
