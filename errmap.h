@@ -544,8 +544,11 @@ extern "C" {
 #define ERRMAP__HEADER 24 /* bytes of a memcached packet's header */
 
 /* A name's length has 16 bits; where a size_t has no more, it must count the packet as well. */
-#define ERRMAP__NAME_MAX \
-    (SIZE_MAX - ERRMAP__HEADER - 2 < 0xffff ? SIZE_MAX - ERRMAP__HEADER - 2 : 0xffff)
+#if SIZE_MAX - ERRMAP__HEADER - 2 < 0xffff
+#define ERRMAP__NAME_MAX (SIZE_MAX - ERRMAP__HEADER - 2)
+#else
+#define ERRMAP__NAME_MAX 0xffff
+#endif
 
 enum {
     ERRMAP__MAGIC_REQUEST = 0x80,

@@ -63,7 +63,7 @@ prepare() {
     tcc) # no atomics, of which it warns
         cc=tcc
         warnings=-Wall
-        run=env
+        run="env"
         without="$THREADED test_lost_swaps"
         ;;
     *)
