@@ -51,14 +51,24 @@ INSTALL = libjsmn-dev g++ cmake meson ninja-build pkg-config git
 BENCH = libjsmn-dev g++ valgrind libcjson-dev libjansson-dev libjson-c-dev rapidjson-dev
 ARM = libjsmn-dev gcc-arm-none-eabi picolibc-arm-none-eabi qemu-system-arm
 MATRIX = libjsmn-dev gcc-12-multilib g++-12-multilib clang-14 clang-19 tcc
-WINDOWS = libjsmn-dev gcc-mingw-w64-x86-64 wine wine64 clang-19
+# What `make cross` needs for each of its targets.
+PACKAGES_cortex-m0 = $(filter-out libjsmn-dev,$(ARM))
+PACKAGES_cortex-m3 = $(PACKAGES_cortex-m0)
+PACKAGES_avr = gcc-avr avr-libc libsimavr-dev
+PACKAGES_rv32 = gcc-riscv64-unknown-elf picolibc-riscv64-unknown-elf qemu-system-misc
+PACKAGES_s390x = gcc-s390x-linux-gnu libc6-dev-s390x-cross qemu-user
+PACKAGES_powerpc = gcc-powerpc-linux-gnu libc6-dev-powerpc-cross qemu-user
+PACKAGES_windows-64 = gcc-mingw-w64-x86-64 wine wine64
+PACKAGES_windows-32 = gcc-mingw-w64-i686 wine wine64
+PACKAGES_tcc = tcc
+WINDOWS = libjsmn-dev $(PACKAGES_windows-64) clang-19
 LINT = libjsmn-dev clang clang-format clang-tidy cppcheck
 COVERAGE = libjsmn-dev clang-19 llvm-19 libclang-rt-19-dev
 SYMBOLS = libjsmn-dev g++ clang-14 clang-19 gcc-arm-none-eabi picolibc-arm-none-eabi
 
 .PHONY: FORCE help deps demo test run-tests $(SERVED) http async storm firmware install check \
 	run-check units fuzz test-examples run-examples qemu size figures bench verify matrix symbols \
-	windows coverage lint clean jsmn
+	windows cross coverage lint clean jsmn
 .DEFAULT_GOAL := help
 
 help: ## list the targets
@@ -229,9 +239,8 @@ run-examples: $(foreach name,$(SERVED),$(call unless,$(PACKAGES_$(name)),$(BUILD
 		$(call unless,$(ARM),tests/examples/test_firmware.sh) \
 		$(call unless,$(INSTALL),tests/install/test_install.sh)
 
-qemu: ## the test programs on an emulated Cortex-M3, 32-bit instants
-	$(call need,$(ARM))
-	@$(ALIVE) sh tests/tools/qemu.sh $(BUILD) $(filter-out $(HOSTED),$(TESTS))
+qemu: TARGETS = cortex-m3
+qemu: cross ## the test programs on an emulated Cortex-M3, 32-bit instants
 
 size: ## bytes of flash and RAM on Cortex-M0
 	$(call need,$(filter-out qemu%,$(ARM)))
@@ -252,7 +261,7 @@ figures: ## README.md's figures against what the commands print
 	@$(MAKE) -s $(BUILD)/http_curl $(BENCHES)
 	@sh tests/tools/run.sh "tests/compile/test_figures.sh $(BUILD)"
 
-VERIFY = matrix symbols windows coverage lint
+VERIFY = matrix symbols windows cross coverage lint
 verify: ## all of the following
 	@for target in $(VERIFY); do $(MAKE) --no-print-directory $$target || exit; done
 
@@ -266,7 +275,14 @@ symbols: ## the names, calls and instructions that the headers bring
 
 windows: ## the test programs on Windows, by wine
 	$(call need,$(WINDOWS))
-	@$(ALIVE) sh tests/verify/windows.sh $(BUILD) $(filter-out $(UNIX),$(TESTS))
+	@$(ON_TARGETS) sh tests/verify/windows.sh $(BUILD) $(TESTS)
+
+# TARGETS="avr s390x" chooses.
+TARGETS = cortex-m0 cortex-m3 avr rv32 s390x powerpc windows-32 windows-64 tcc
+ON_TARGETS = $(ALIVE) env HOSTED="$(HOSTED)" UNIX="$(UNIX)" THREADED="$(THREADED)"
+cross: ## the test programs on other machines, by TARGETS=
+	$(call need,libjsmn-dev $(foreach target,$(TARGETS),$(PACKAGES_$(target))))
+	@$(ON_TARGETS) sh tests/verify/cross.sh $(BUILD) "$(TARGETS)" $(TESTS)
 
 coverage: ## lines, branches and conditions that no test reaches
 	$(call need,$(COVERAGE))

@@ -177,7 +177,8 @@ extern "C" {
 /* Writes a HELLO that asks for XERROR, the feature that lets a server send codes which are in its
    error map alone. `name` (`length` bytes) tells the server who asks; the opaque comes back in the
    response. Returns the bytes needed: 26 + length. Writes nothing if they are more than `capacity`
-   or packet is NULL. 0 if the name is longer than 65535 bytes, or NULL with a length. */
+   or packet is NULL. 0 if the name is longer than 65535 bytes (65509 where size_t has 16 bits), or
+   NULL with a length. */
 RETRY_API size_t errmap_write_hello(uint8_t *packet, size_t capacity, const char *name,
                                     size_t length, uint32_t opaque);
 
@@ -227,7 +228,12 @@ enum {
 #undef ERRMAP__X
 };
 
+/* Not all of them fit an int of 16 bits; gcc takes them, and would warn. */
+#ifdef __GNUC__
+__extension__ enum {
+#else
 enum {
+#endif
 #define ERRMAP__X(name, text) ERRMAP_ATTR_##name = 1L << ERRMAP__BIT_##name,
     ERRMAP_ATTRIBUTES(ERRMAP__X) ERRMAP_ATTR_ALL = (1L << ERRMAP_ATTRIBUTE_COUNT) - 1
 #undef ERRMAP__X
@@ -537,6 +543,13 @@ extern "C" {
 
 #define ERRMAP__HEADER 24 /* bytes of a memcached packet's header */
 
+/* A name's length has 16 bits; where a size_t has no more, it must count the packet as well. */
+#if SIZE_MAX - ERRMAP__HEADER - 2 < 0xffff
+#define ERRMAP__NAME_MAX (SIZE_MAX - ERRMAP__HEADER - 2)
+#else
+#define ERRMAP__NAME_MAX 0xffff
+#endif
+
 enum {
     ERRMAP__MAGIC_REQUEST = 0x80,
     ERRMAP__MAGIC_RESPONSE = 0x81,
@@ -587,7 +600,7 @@ RETRY_API size_t errmap_write_hello(uint8_t *packet, size_t capacity, const char
                                     size_t length, uint32_t opaque)
 {
     size_t needed;
-    if (length > 0xffff || (!name && length != 0))
+    if (length > ERRMAP__NAME_MAX || (!name && length != 0))
         return 0;
     needed = ERRMAP__HEADER + length + 2;
     if (!packet || needed > capacity)
@@ -1923,6 +1936,7 @@ RETRY_API retry_action errmap_strategy_after(const retry_strategy *self, retry_r
 
 #undef ERRMAP__JSMN
 #undef ERRMAP__HEADER
+#undef ERRMAP__NAME_MAX
 #undef ERRMAP__APART
 #undef ERRMAP__RARE
 #undef ERRMAP__WRAPS

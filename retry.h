@@ -734,7 +734,7 @@ enum {
 #ifdef __GNUC__
 #define RETRY__OVER_15(n) (__builtin_constant_p(n) && (n) > 15)
 #define RETRY__CHECK_USER(n) \
-    (((0x7fffffff + RETRY__OVER_15(n)) & 0) | (0u << RETRY__OVER_15(n) * 64))
+    (((__INT_MAX__ + RETRY__OVER_15(n)) & 0) | (0u << RETRY__OVER_15(n) * 64))
 #else
 #define RETRY__CHECK_USER(n) 0
 #endif
@@ -1936,7 +1936,9 @@ RETRY__INLINE uint8_t retry__traits(retry_reason reason)
 #undef RETRY__TRAIT
     if (reason < RETRY_REASON_COUNT)
         return traits[reason];
-    return retry__reason_is_user(reason) ? (uint8_t)(reason & 0xb0) : (uint8_t)RETRY__TRAIT_UNKNOWN;
+    if (retry__reason_is_user(reason))
+        return (uint8_t)(reason & 0xb0);
+    return RETRY__TRAIT_UNKNOWN;
 }
 
 RETRY_API bool retry_reason_allows_non_idempotent(retry_reason reason)

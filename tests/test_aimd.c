@@ -132,7 +132,7 @@ static void test_ratio_may_be_short(void)
         for (i = 0; i < CHECK_COUNT(limits); i++) {
             retry_aimd aimd = aimd_of(limits[i]);
             uint32_t kept = limits[i] * percent / 100;
-            aimd.decrease = RETRY_RATIO(percent / 100.0);
+            aimd.decrease = RETRY_RATIO((double)percent / 100);
             check_row("%lu %% of %lu", (unsigned long)percent, (unsigned long)limits[i]);
             CHECK_EQUAL(kept ? kept : 1, sick(&aimd, 0));
         }

@@ -242,8 +242,8 @@ static void test_refill_does_not_depend_on_the_steps(void)
         retry_budget_withdraw(&often, TOO_MUCH, now);
     }
     retry_budget_withdraw(&seldom, TOO_MUCH, now);
-    CHECK_EQUAL(77u * 10007 / 1000, retry_budget_balance(&often));
-    CHECK_EQUAL(77u * 10007 / 1000, retry_budget_balance(&seldom));
+    CHECK_EQUAL(UINT32_C(77) * 10007 / 1000, retry_budget_balance(&often));
+    CHECK_EQUAL(UINT32_C(77) * 10007 / 1000, retry_budget_balance(&seldom));
 }
 
 /* Withdrawals, deposits and time in any order; fills up and runs dry. */
@@ -321,7 +321,7 @@ static void test_refill_saturates(void)
 static void test_refill_of_any_size(void)
 {
     unsigned i;
-    for (i = 0; i < 20000; i++) {
+    for (i = 0; i < 20000 / CHECK_ONE_IN; i++) {
         retry_budget_options options = options_of(UINT32_MAX - 1, 0);
         retry_ms elapsed = check_random() >> (1 + check_random() % 30);
         retry_budget budget;
@@ -1066,7 +1066,7 @@ static void test_best_effort_pays(void)
 
 /* ---- against a failure rate ---------------------------------------------------------------- */
 
-#define CALLS 100000u
+#define CALLS (UINT32_C(100000) / CHECK_ONE_IN)
 
 /* Attempts made for CALLS calls of up to three retries each. */
 static unsigned long load(retry_budget *budget, unsigned percent)
@@ -1077,7 +1077,7 @@ static unsigned long load(retry_budget *budget, unsigned percent)
     retry_failure failure = check_failure_of(RETRY_REASON_KV_LOCKED);
     retry_request request = begun(NULL);
     unsigned long attempts = 0;
-    unsigned i;
+    uint32_t i;
     policy.backoff = plain;
     policy.max_attempts = 4;
     client.strategy = &policy.base;

@@ -201,7 +201,7 @@ static void test_repeated_code(void)
     static const char *const spelt[] = {"0", "00", "000", "0000", "1", "01", "001", "2", "3"};
     static const unsigned code_of[] = {0, 0, 0, 0, 1, 1, 1, 2, 3};
     uint32_t pick[6], i, j, round, random = 1;
-    for (round = 0; round < 20000; round++) {
+    for (round = 0; round < 20000 / CHECK_ONE_IN; round++) {
         char text[200] = "{\"version\":2,\"revision\":7,\"errors\":{";
         errmap_entry entries[6];
         errmap map;
@@ -392,7 +392,7 @@ static void test_attributes(void)
 #undef ATTRIBUTE
     CHECK_EQUAL(20, count);
     for (bit = 1; bit != 0; bit <<= 1) {
-        check_row("%x", bit);
+        check_row("%lx", (unsigned long)bit);
         if ((bit & all) == 0)
             CHECK_TEXT("", errmap_attribute_name(bit));
         CHECK_TEXT("", errmap_attribute_name(bit | (bit == 1 ? 2 : 1)));
@@ -486,7 +486,7 @@ static void test_capacity(void)
     before = map;
     for (capacity = 0; capacity < 3; capacity++) {
         errmap_entry *const room = capacity ? entries : NULL;
-        check_row("capacity %u", capacity);
+        check_row("capacity %lu", (unsigned long)capacity);
         memset(&error, 0x55, sizeof error);
         CHECK_EQUAL(ERRMAP_E_CAPACITY,
                     errmap_parse(&map, text, sizeof text - 1, room, capacity, &error));

@@ -108,7 +108,7 @@ static void test_size(void)
 {
     size_t size = sizeof(void *) == 8 ? 24 : sizeof(retry_time) == 4 ? 16 : 24;
     CHECK(sizeof(retry_hedge) <= size);
-    CHECK_EQUAL(8, sizeof(retry_hedge_step));
+    CHECK(sizeof(retry_hedge_step) <= 8);
 }
 
 /* ---- begin --------------------------------------------------------------------------------- */

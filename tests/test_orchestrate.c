@@ -289,10 +289,10 @@ static void test_verdicts(void)
 
 static void test_permitted(void)
 {
-    size_t i;
+    uint32_t i;
     retry_failure failure = check_failure_of(RETRY_REASON_KV_LOCKED);
     retry_request request = begun(NULL);
-    for (i = 0; i <= UINT16_MAX; i++) {
+    for (i = 0; i <= UINT16_MAX; i = check_next(i)) {
         bool allows = retry_reason_allows_non_idempotent((retry_reason)i);
         failure.reason = (retry_reason)i;
         check_row("reason 0x%04x", (unsigned)i);

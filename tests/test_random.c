@@ -26,7 +26,7 @@ static unsigned bits(uint32_t number)
 {
     unsigned count = 0;
     for (; number != 0; number >>= 1)
-        count += number & 1;
+        count += (unsigned)(number & 1);
     return count;
 }
 
@@ -175,7 +175,7 @@ static void test_numbers_fill_the_range(void)
         high[number >> 26]++;
         low[number & 63]++;
         for (bit = 0; bit < 32; bit++)
-            ones[bit] += (number >> bit) & 1;
+            ones[bit] += (unsigned)((number >> bit) & 1);
     }
     for (i = 0; i < 64; i++) {
         check_row("bucket %u", i);
@@ -192,9 +192,9 @@ static void test_numbers_are_independent(void)
     retry_request request = begun();
     unsigned i, j, last;
     retry_seed(7);
-    last = retry_random(&request) >> 29;
+    last = (unsigned)(retry_random(&request) >> 29);
     for (i = 0; i < 64000; i++) {
-        unsigned next = retry_random(&request) >> 29;
+        unsigned next = (unsigned)(retry_random(&request) >> 29);
         pairs[last][next]++;
         last = next;
     }

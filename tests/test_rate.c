@@ -59,7 +59,7 @@ static retry_rate ten_a_second(retry_time start)
 /* Expected numbers are within 0.2 % and 0.01 a second. */
 static void check_limit(double expected, const retry_rate *rate)
 {
-    double got = retry_rate_get(rate) / 1000.0;
+    double got = (double)retry_rate_get(rate) / 1000;
     double slack = fmax(fmin(expected * 0.002, 0.01), 0.0006); /* the unit is a thousandth */
     CHECK_RANGE((expected - slack) * 1e6, (expected + slack) * 1e6, got * 1e6);
 }
@@ -462,7 +462,7 @@ struct model {
 static struct model model_of(uint32_t min)
 {
     struct model model = {0, 0, 0, 0, 0, -1, 0};
-    model.min = min ? min / 1000.0 : 0.5;
+    model.min = min ? (double)min / 1000 : 0.5;
     return model;
 }
 
@@ -473,7 +473,7 @@ static void model_measure(struct model *model, double t)
         model->half = half;
     model->count++;
     if (half > model->half) {
-        double fresh = model->count / ((double)(half - model->half) / 2);
+        double fresh = (double)model->count / ((double)(half - model->half) / 2);
         model->measured = fresh * 0.8 + model->measured * 0.2;
         model->half = half;
         model->count = 0;
@@ -572,7 +572,7 @@ static void test_against_a_server(void)
                 wait = ++sent % 5 == 0;
             }
             now += wait;
-            tokens = fmin(tokens + served[i] * (wait / 1000.0), served[i]);
+            tokens = fmin(tokens + (double)served[i] * ((double)wait / 1000), (double)served[i]);
         }
     }
 }

@@ -308,6 +308,8 @@ static void check_day(int year, int month, int day, int64_t instant)
 static bool is_checked(int year, int month, int day)
 {
     bool end = day == 1 || day == days_in(year, month);
+    if (year % CHECK_ONE_IN != 0)
+        return false;
     return year < 2110 || (end && year < 2500) || (end && (month == 1 || month == 2));
 }
 
