@@ -52,6 +52,7 @@ BENCH = libjsmn-dev g++ valgrind libcjson-dev libjansson-dev libjson-c-dev rapid
 ARM = libjsmn-dev gcc-arm-none-eabi picolibc-arm-none-eabi qemu-system-arm
 MATRIX = libjsmn-dev gcc-12-multilib g++-12-multilib clang-14 clang-19 tcc
 WINDOWS = libjsmn-dev gcc-mingw-w64-x86-64 wine wine64 clang-19
+FUZZ = libjsmn-dev clang libclang-rt-14-dev afl++
 LINT = libjsmn-dev clang clang-format clang-tidy cppcheck
 COVERAGE = libjsmn-dev clang-19 llvm-19 libclang-rt-19-dev
 SYMBOLS = libjsmn-dev g++ clang-14 clang-19 gcc-arm-none-eabi picolibc-arm-none-eabi
@@ -184,30 +185,11 @@ units: | jsmn ## the headers beside other code, in any order, C and C++
 	@CC="$(CC)" CXX="$(CXX)" sh tests/tools/run.sh "tests/compile/test_beside_jsmn.sh $(BUILD)/units"
 
 FUZZ_SECONDS = 30
-FUZZ = clang -g -O1 -fsanitize=fuzzer,address,undefined -I.
-REPLAYS = $(addprefix $(BUILD)/replay_,errmap_map errmap_packets from_text)
-fuzz: $(REPLAYS) ## fuzz the parsers, FUZZ_SECONDS= each
-	$(call need,clang libclang-rt-14-dev)
-	@$(BUILD)/replay_errmap_map tests/data/errmap_retry.json tests/data/errmap_seed.json
-	@$(BUILD)/replay_errmap_packets tests/data/errmap_hello.bin tests/data/errmap_hello_framed.bin \
-		tests/data/errmap_get.bin
-	@$(BUILD)/replay_from_text tests/data/policy.txt tests/data/budget.txt tests/data/duration.txt
-	@$(ALIVE) $(FUZZ) tests/fuzz/errmap_map.c -o $(BUILD)/fuzz_errmap_map
-	@$(ALIVE) $(FUZZ) tests/fuzz/errmap_packets.c -o $(BUILD)/fuzz_errmap_packets
-	@$(ALIVE) $(FUZZ) tests/fuzz/from_text.c -o $(BUILD)/fuzz_from_text
-	@mkdir -p $(BUILD)/corpus $(BUILD)/corpus_packets $(BUILD)/corpus_from_text
-	@echo "fuzzing maps for $(FUZZ_SECONDS) s"
-	@$(ALIVE) $(BUILD)/fuzz_errmap_map -max_total_time=$(FUZZ_SECONDS) -verbosity=0 -print_final_stats=1 \
-		-dict=tests/fuzz/errmap_map.dict -seed_inputs=tests/data/errmap_seed.json $(BUILD)/corpus
-	@echo "fuzzing packets for $(FUZZ_SECONDS) s"
-	@$(ALIVE) $(BUILD)/fuzz_errmap_packets -max_total_time=$(FUZZ_SECONDS) -verbosity=0 \
-		-print_final_stats=1 -seed_inputs=tests/data/errmap_hello.bin,tests/data/errmap_get.bin \
-		$(BUILD)/corpus_packets
-	@echo "fuzzing texts for $(FUZZ_SECONDS) s"
-	@$(ALIVE) $(BUILD)/fuzz_from_text -max_total_time=$(FUZZ_SECONDS) -verbosity=0 -print_final_stats=1 \
-		-dict=tests/fuzz/from_text.dict -seed_inputs=tests/data/policy.txt,tests/data/budget.txt \
-		$(BUILD)/corpus_from_text
-	@echo "no fault found"
+REPLAYS = $(patsubst tests/fuzz/%.c,$(BUILD)/replay_%,$(wildcard tests/fuzz/*.c))
+fuzz: ## fuzz texts, packets and calls, FUZZ_SECONDS= each
+	$(call need,$(FUZZ))
+	@$(MAKE) -s $(REPLAYS)
+	@$(ALIVE) sh tests/fuzz/fuzz.sh $(BUILD) $(FUZZ_SECONDS)
 
 test-examples: ## test every example and way to install
 	$(call try,$(sort $(KV) $(HTTP) $(ASYNC) $(ARM) $(INSTALL) \
@@ -324,7 +306,7 @@ $(BUILD)/bench_%.o: tests/bench/%.c $(HEADERS) $(wildcard tests/*.h tests/bench/
 	$(COMPILE) -std=c99 -O2 -c -o $@ $<
 
 $(BUILD)/replay_%: tests/fuzz/%.c $(HEADERS) $(wildcard tests/*.h tests/fuzz/*.h) $(BUILD)/settings
-	$(COMPILE) -std=c99 -O2 -DFUZZ_REPLAY -I. -o $@ $<
+	$(COMPILE) -std=c99 -O2 -DFUZZ_REPLAY -I. -o $@ $< -lm
 
 # An example of one file, or one in a folder of its own.
 $(BUILD)/http_easy: LIBRARIES = -lcurl

@@ -122,8 +122,7 @@ static void call_ask(void)
         granted = model.state == CLOSED || probe_is_due();
         REQUIRE(got.granted == granted);
         if (!granted)
-            REQUIRE(got.wait ==
-                    (model.state == OPEN ? model.since + span(breaker.open) - now : 0));
+            REQUIRE(got.wait == (model.state == OPEN ? model.since + span(breaker.open) - now : 0));
         if (granted && model.state != CLOSED)
             change(PROBING, now);
     }
@@ -281,8 +280,7 @@ static void call_throttle_ask(void)
     if (steady) {
         uint64_t all = (uint64_t)sent() << 16, wanted = k * accepted();
         bool below_most = random < most << 16;
-        bool below_excess =
-            all > wanted && (uint64_t)random * (sent() + 1) < (all - wanted) << 16;
+        bool below_excess = all > wanted && (uint64_t)random * (sent() + 1) < (all - wanted) << 16;
         REQUIRE(got == !(below_most && below_excess));
     }
     if (random >= most << 16)

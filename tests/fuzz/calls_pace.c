@@ -1,6 +1,6 @@
 /* Fuzz target for what paces: bytes become calls on one adaptive rate, one AIMD limit and one
-   latency, beside models in real numbers. On a clock that goes on, each answer is the model's; on one
-   that jumps, what holds of any answer. */
+   latency, beside models in real numbers. On a clock that goes on, each answer is the model's; on
+   one that jumps, what holds of any answer. */
 #define RETRY_IMPLEMENTATION
 #include "../../retry.h"
 
@@ -152,8 +152,8 @@ static double curve(double since, double peak)
     return fmin(pace.peak + 0.4 * x * x * x, 2 * pace.measured);
 }
 
-/* The curve is steep far from where it was cut: 0.0005 a second more or less in the peak, and half a
-   ms in time, are allowed for. */
+/* The curve is steep far from where it was cut: 0.0005 a second more or less in the peak, and half
+   a ms in time, are allowed for. */
 static void follow_answer(void)
 {
     double since = (double)now / 1000 - pace.since;
@@ -222,7 +222,8 @@ static void require_fall(uint32_t before, uint32_t after)
         high = before - 1;
     if (low > high)
         low = high;
-    REQUIRE(after >= within(larger((uint32_t)low, 1)) && after <= within(larger((uint32_t)high, 1)));
+    REQUIRE(after >= within(larger((uint32_t)low, 1)) &&
+            after <= within(larger((uint32_t)high, 1)));
     REQUIRE(after < before || after == within(1));
 }
 
