@@ -53,7 +53,7 @@ ARM = libjsmn-dev gcc-arm-none-eabi picolibc-arm-none-eabi qemu-system-arm
 MATRIX = libjsmn-dev gcc-12-multilib g++-12-multilib clang-14 clang-19 tcc
 WINDOWS = libjsmn-dev gcc-mingw-w64-x86-64 wine wine64 clang-19
 FUZZ = libjsmn-dev clang libclang-rt-14-dev afl++
-LINT = libjsmn-dev clang clang-format clang-tidy cppcheck
+LINT = libjsmn-dev clang clang-format clang-tidy clang-tools cppcheck
 STRESS = clang libclang-rt-14-dev spin
 COVERAGE = libjsmn-dev clang-19 llvm-19 libclang-rt-19-dev
 SYMBOLS = libjsmn-dev g++ clang-14 clang-19 gcc-arm-none-eabi picolibc-arm-none-eabi
@@ -259,7 +259,7 @@ stress: ## eight threads at once, and models of what they share
 	$(call need,$(STRESS))
 	@$(ALIVE) sh tests/verify/stress.sh $(BUILD) $(THREADED) test_lost_swaps
 
-lint: ## clang-tidy, cppcheck, gcc -fanalyzer, layout
+lint: ## clang-tidy, scan-build, cppcheck (MISRA), gcc, layout
 	$(call need,$(LINT))
 	@$(ALIVE) sh tests/verify/lint.sh
 
