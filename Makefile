@@ -62,13 +62,15 @@ PACKAGES_windows-64 = gcc-mingw-w64-x86-64 wine wine64
 PACKAGES_windows-32 = gcc-mingw-w64-i686 wine wine64
 PACKAGES_tcc = tcc
 WINDOWS = libjsmn-dev $(PACKAGES_windows-64) clang-19
-LINT = libjsmn-dev clang clang-format clang-tidy cppcheck
+FUZZ = libjsmn-dev clang libclang-rt-14-dev afl++
+LINT = libjsmn-dev clang clang-format clang-tidy clang-tools cppcheck
+STRESS = clang libclang-rt-14-dev spin
 COVERAGE = libjsmn-dev clang-19 llvm-19 libclang-rt-19-dev
 SYMBOLS = libjsmn-dev g++ clang-14 clang-19 gcc-arm-none-eabi picolibc-arm-none-eabi
 
 .PHONY: FORCE help deps demo test run-tests $(SERVED) http async storm firmware install check \
 	run-check units fuzz test-examples run-examples qemu size figures bench verify matrix symbols \
-	windows cross coverage lint clean jsmn
+	windows cross coverage stress lint clean jsmn
 .DEFAULT_GOAL := help
 
 help: ## list the targets
@@ -194,30 +196,11 @@ units: | jsmn ## the headers beside other code, in any order, C and C++
 	@CC="$(CC)" CXX="$(CXX)" sh tests/tools/run.sh "tests/compile/test_beside_jsmn.sh $(BUILD)/units"
 
 FUZZ_SECONDS = 30
-FUZZ = clang -g -O1 -fsanitize=fuzzer,address,undefined -I.
-REPLAYS = $(addprefix $(BUILD)/replay_,errmap_map errmap_packets from_text)
-fuzz: $(REPLAYS) ## fuzz the parsers, FUZZ_SECONDS= each
-	$(call need,clang libclang-rt-14-dev)
-	@$(BUILD)/replay_errmap_map tests/data/errmap_retry.json tests/data/errmap_seed.json
-	@$(BUILD)/replay_errmap_packets tests/data/errmap_hello.bin tests/data/errmap_hello_framed.bin \
-		tests/data/errmap_get.bin
-	@$(BUILD)/replay_from_text tests/data/policy.txt tests/data/budget.txt tests/data/duration.txt
-	@$(ALIVE) $(FUZZ) tests/fuzz/errmap_map.c -o $(BUILD)/fuzz_errmap_map
-	@$(ALIVE) $(FUZZ) tests/fuzz/errmap_packets.c -o $(BUILD)/fuzz_errmap_packets
-	@$(ALIVE) $(FUZZ) tests/fuzz/from_text.c -o $(BUILD)/fuzz_from_text
-	@mkdir -p $(BUILD)/corpus $(BUILD)/corpus_packets $(BUILD)/corpus_from_text
-	@echo "fuzzing maps for $(FUZZ_SECONDS) s"
-	@$(ALIVE) $(BUILD)/fuzz_errmap_map -max_total_time=$(FUZZ_SECONDS) -verbosity=0 -print_final_stats=1 \
-		-dict=tests/fuzz/errmap_map.dict -seed_inputs=tests/data/errmap_seed.json $(BUILD)/corpus
-	@echo "fuzzing packets for $(FUZZ_SECONDS) s"
-	@$(ALIVE) $(BUILD)/fuzz_errmap_packets -max_total_time=$(FUZZ_SECONDS) -verbosity=0 \
-		-print_final_stats=1 -seed_inputs=tests/data/errmap_hello.bin,tests/data/errmap_get.bin \
-		$(BUILD)/corpus_packets
-	@echo "fuzzing texts for $(FUZZ_SECONDS) s"
-	@$(ALIVE) $(BUILD)/fuzz_from_text -max_total_time=$(FUZZ_SECONDS) -verbosity=0 -print_final_stats=1 \
-		-dict=tests/fuzz/from_text.dict -seed_inputs=tests/data/policy.txt,tests/data/budget.txt \
-		$(BUILD)/corpus_from_text
-	@echo "no fault found"
+REPLAYS = $(patsubst tests/fuzz/%.c,$(BUILD)/replay_%,$(wildcard tests/fuzz/*.c))
+fuzz: ## fuzz texts, packets and calls, FUZZ_SECONDS= each
+	$(call need,$(FUZZ))
+	@$(MAKE) -s $(REPLAYS)
+	@$(ALIVE) sh tests/fuzz/fuzz.sh $(BUILD) $(FUZZ_SECONDS)
 
 test-examples: ## test every example and way to install
 	$(call try,$(sort $(KV) $(HTTP) $(ASYNC) $(ARM) $(INSTALL) \
@@ -261,7 +244,7 @@ figures: ## README.md's figures against what the commands print
 	@$(MAKE) -s $(BUILD)/http_curl $(BENCHES)
 	@sh tests/tools/run.sh "tests/compile/test_figures.sh $(BUILD)"
 
-VERIFY = matrix symbols windows cross coverage lint
+VERIFY = matrix symbols windows cross coverage stress lint fuzz
 verify: ## all of the following
 	@for target in $(VERIFY); do $(MAKE) --no-print-directory $$target || exit; done
 
@@ -288,7 +271,11 @@ coverage: ## lines, branches and conditions that no test reaches
 	$(call need,$(COVERAGE))
 	@$(ALIVE) sh tests/verify/coverage.sh $(BUILD) $(filter-out $(UNIX),$(TESTS))
 
-lint: ## clang-tidy, cppcheck, gcc -fanalyzer, layout
+stress: ## eight threads at once, and models of what they share
+	$(call need,$(STRESS))
+	@$(ALIVE) sh tests/verify/stress.sh $(BUILD) $(THREADED) test_lost_swaps
+
+lint: ## clang-tidy, scan-build, cppcheck (MISRA), gcc, layout
 	$(call need,$(LINT))
 	@$(ALIVE) sh tests/verify/lint.sh
 
@@ -340,7 +327,7 @@ $(BUILD)/bench_%.o: tests/bench/%.c $(HEADERS) $(wildcard tests/*.h tests/bench/
 	$(COMPILE) -std=c99 -O2 -c -o $@ $<
 
 $(BUILD)/replay_%: tests/fuzz/%.c $(HEADERS) $(wildcard tests/*.h tests/fuzz/*.h) $(BUILD)/settings
-	$(COMPILE) -std=c99 -O2 -DFUZZ_REPLAY -I. -o $@ $<
+	$(COMPILE) -std=c99 -O2 -DFUZZ_REPLAY -I. -o $@ $< -lm
 
 # An example of one file, or one in a folder of its own.
 $(BUILD)/http_easy: LIBRARIES = -lcurl

@@ -122,6 +122,23 @@ static void test_budget_fraction(void)
     CHECK_SAME(budget_after, budget);
 }
 
+/* Two threads seed the generator: it goes on from the seed that came last. */
+static void seed_other(void)
+{
+    retry_seed(9);
+}
+
+static void test_seed(void)
+{
+    uint32_t expected;
+    retry_seed(5);
+    expected = retry_random(NULL);
+    between(seed_other, 0);
+    retry_seed(5);
+    CHECK(!contend);
+    CHECK_EQUAL(expected, retry_random(NULL));
+}
+
 static retry_rate rate, rate_after;
 static retry_failure throttled;
 static unsigned depth;
@@ -442,6 +459,7 @@ int main(void)
     RUN(test_budget_charge);
     RUN(test_budget_refill);
     RUN(test_budget_fraction);
+    RUN(test_seed);
     RUN(test_rate_clock);
     RUN(test_rate_tokens);
     RUN(test_rate_inbox);
