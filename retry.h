@@ -4158,7 +4158,7 @@ static retry_ms retry__percentile_bound(const retry__percentile *percentile, ret
 /* ms as estimates are kept, in 256ths. */
 static uint32_t retry__latency_fine(retry_ms ms)
 {
-    return ms >> 24 == 0 ? ms << 8 : UINT32_MAX;
+    return ms < UINT32_C(1) << 24 ? ms << 8 : UINT32_MAX;
 }
 
 /* The estimate after a sample. It comes to rest where as much goes up as comes down, with a share
