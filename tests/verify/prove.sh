@@ -46,17 +46,18 @@ names() { # HEADER MARK
 cat > "$work/harmless" << 'END'
 END
 
-wp() { # HEADER MACHDEP NAMES FLAG...: adds to $goals and $proved
+wp() { # HEADER MACHDEP MARK FLAG...: adds to $goals and $proved
     wp_header=$1
     wp_machdep=$2
-    wp_names=$3
+    wp_mark=$3
+    wp_names=$(names "$wp_header" "$wp_mark")
     shift 3
     [ -n "$wp_names" ] || return 0
     (cd "$build" && frama-c -machdep "gcc_$wp_machdep" -cpp-extra-args="-I. -Ijsmn" $wp_header.c "$@" \
-        -wp -wp-rte -wp-fct "$wp_names" -wp-model Typed -wp-no-volatile -wp-definitions-terminate \
-        -wp-prover z3,cvc4 -wp-auto wp:bitshift,wp:bitrange,wp:overflow -wp-timeout "${TIMEOUT:-10}" \
+        -rte-no-pointer-call -wp -wp-rte -wp-fct "$wp_names" -wp-model Typed+cast -wp-no-volatile -wp-literals -wp-definitions-terminate \
+        -wp-prover z3,cvc4 -wp-auto wp:bitshift,wp:bitrange -wp-timeout "${TIMEOUT:-10}" \
         -wp-par "$(nproc)" -wp-cache update -wp-cache-dir cache) > "$work/log" 2>&1
-    cp "$work/log" "$build/$wp_header.$wp_machdep.log"
+    cp "$work/log" "$build/$wp_header.$wp_machdep.$wp_mark.log"
     grep -E '^\[wp\] (Goal|\[).*(Timeout|Unknown|Failed|Stepout)|[Uu]ser error|^  .* error' "$work/log" | sort -u
     wp_line=$(sed -n 's/^\[wp\] Proved goals: *\([0-9]*\) \/ \([0-9]*\)$/\1 \2/p' "$work/log")
     [ -n "$wp_line" ] || { cat "$work/log"; goals=$((goals + 1)); return; }
@@ -69,8 +70,9 @@ for machdep in $machdeps; do
     for header in $headers; do
         goals=0
         proved=0
-        wp $header $machdep "$(names $header -)" -warn-unsigned-overflow
-        wp $header $machdep "$(names $header wraps)"
+        wp $header $machdep - -wp-no-init-const -warn-unsigned-overflow
+        wp $header $machdep tables -warn-unsigned-overflow
+        wp $header $machdep wraps -wp-no-init-const
         echo "$header.h $machdep: Proved goals: $proved / $goals"
         check "$header.h $machdep: every goal" all
         [ -n "$only" ] || check "$header.h $machdep: as many as there were" \
