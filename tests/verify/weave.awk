@@ -3,13 +3,13 @@
 # then "proved", or "trusted" and why, or "missing", and "wraps" for those marked RETRY__WRAPS.
 #
 # A file of proofs is made of blocks. Each begins with one of these lines and ends before the next:
-#     @contract FUNCTION         its contract, stands before its definition
+#     @contract FUNCTION [tables]  its contract, stands before its definition (it reads a const table)
 #     @loop FUNCTION N           of its Nth loop
 #     @before FUNCTION TEXT      stands before the one line of it that contains the text
-#     @global                    predicates and logic functions, before the first function
+#     @global                    predicates, logic functions, before that of the next @contract
 #     @code                      the same in C, for what stands for a user's function
 #     @trusted FUNCTION WHY      not proved, if it has a contract, this is believed
-# A block that fits nowhere or in two places is an error. Lines that begin with # are comments.
+# A block that fits nowhere or in two places is an error. Lines that begin with # and a space are comments.
 FNR == 1 { file++ }
 FILENAME != ARGV[ARGC - 1] { proofs(); next }
 { source[++lines] = $0 }
@@ -20,15 +20,23 @@ function fault(where, what) {
 }
 
 function proofs() {
-    if (/^#/)
+    if (/^#( |$)/)
         return
     if (/^@/) {
         key = $1 == "@contract" || $1 == "@trusted" ? $1 " " $2 : $0
+        if ($1 == "@global" || $1 == "@code")
+            front = front SUBSEP (key = $1 " " FILENAME ":" FNR)
         if ($1 == "@loop")
             key = $1 " " $2 " " $3
-        if (key in at && $1 != "@global" && $1 != "@code")
+        if (key in at)
             fault(FILENAME ":" FNR, "again: " $0)
         at[key] = FILENAME ":" FNR
+        if ($1 == "@contract") {
+            fronts[$2] = front
+            front = ""
+            if ($3 == "tables")
+                tables[$2] = 1
+        }
         if ($1 == "@trusted")
             why[$2] = substr($0, index($0, $2) + length($2) + 1)
         else if ($1 == "@before")
@@ -42,14 +50,18 @@ function proofs() {
     }
 }
 
-# The block with this key, as an annotation; counts it as used.
-function weave(key, indent) {
+# Prints the block with this key, as annotations of one statement each where it is in a body.
+function weave(key, indent,    n, count, part) {
     if (!(key in at))
         return
     used[key] = 1
     if (key ~ /^@code/)
         printf "%s", text[key]
-    else if (text[key] != "")
+    else if (key ~ /^@before/) {
+        count = split(text[key], part, /;\n/)
+        for (n = 1; n < count; n++)
+            printf "%s/*@\n%s;\n%s*/\n", indent, part[n], indent
+    } else if (text[key] != "")
         printf "%s/*@\n%s%s*/\n", indent, text[key], indent
 }
 
@@ -104,14 +116,13 @@ END {
             continue
         }
         if (list) {
-            print name, (wraps ? "wraps" : "-"), state_of(name)
+            print name, (wraps ? "wraps" : name in tables ? "tables" : "-"), state_of(name)
             continue
         }
         state_of(name)
-        if (!functions++) {
-            weave("@code", "")
-            weave("@global", "")
-        }
+        count = split(substr(fronts[name], 2), keys, SUBSEP)
+        for (n = 1; n <= count; n++)
+            weave(keys[n], "")
         weave("@contract " name, "")
         for (; i < last; i++)
             print source[i]
