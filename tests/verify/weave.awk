@@ -71,7 +71,7 @@ function name_of(from, to,    i, head) {
         head = head " " source[i]
     if (head !~ /\(/)
         return ""
-    wraps = head ~ /RETRY__WRAPS/
+    wraps = head ~ /__WRAPS/
     sub(/\(.*/, "", head)
     sub(/.*[ *]/, "", head)
     return head
