@@ -66,11 +66,12 @@ FUZZ = libjsmn-dev clang libclang-rt-14-dev afl++
 LINT = libjsmn-dev clang clang-format clang-tidy clang-tools cppcheck
 STRESS = clang libclang-rt-14-dev spin
 COVERAGE = libjsmn-dev clang-19 llvm-19 libclang-rt-19-dev
+PROVE = libjsmn-dev frama-c-base why3 z3 cvc4
 SYMBOLS = libjsmn-dev g++ clang-14 clang-19 gcc-arm-none-eabi picolibc-arm-none-eabi
 
 .PHONY: FORCE help deps demo test run-tests $(SERVED) http async storm firmware install check \
 	run-check units fuzz test-examples run-examples qemu size figures bench verify matrix symbols \
-	windows cross coverage stress lint clean jsmn
+	windows cross coverage prove mutants stress lint packages clean jsmn
 .DEFAULT_GOAL := help
 
 help: ## list the targets
@@ -244,7 +245,7 @@ figures: ## README.md's figures against what the commands print
 	@$(MAKE) -s $(BUILD)/http_curl $(BENCHES)
 	@sh tests/tools/run.sh "tests/compile/test_figures.sh $(BUILD)"
 
-VERIFY = matrix symbols windows cross coverage stress lint fuzz
+VERIFY = matrix symbols windows cross coverage prove mutants stress lint fuzz
 verify: ## all of the following
 	@for target in $(VERIFY); do $(MAKE) --no-print-directory $$target || exit; done
 
@@ -274,6 +275,10 @@ coverage: ## lines, branches and conditions that no test reaches
 stress: ## eight threads at once, and models of what they share
 	$(call need,$(STRESS))
 	@$(ALIVE) sh tests/verify/stress.sh $(BUILD) $(THREADED) test_lost_swaps
+
+prove: ## prove the arithmetic with Frama-C (MACHDEPS=x86_64)
+	$(call need,$(PROVE))
+	@$(ALIVE) sh tests/verify/prove.sh $(BUILD)
 
 lint: ## clang-tidy, scan-build, cppcheck (MISRA), gcc, layout
 	$(call need,$(LINT))

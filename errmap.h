@@ -648,7 +648,7 @@ RETRY_API bool errmap_read_hello(const uint8_t *packet, size_t length, bool *xer
     uint32_t i, size = 0;
     const uint8_t *value = errmap__response_value(packet, length, ERRMAP__OPCODE_HELLO, &size);
     bool found = false;
-    if (!xerror || !value || (size & 1) != 0)
+    if (!xerror || !value || size % 2 != 0)
         return false;
     for (i = 0; i < size; i += 2)
         found = found || errmap__read_16(value + i) == ERRMAP__FEATURE_XERROR;
@@ -784,7 +784,7 @@ static uint32_t errmap__hex_number(const char *text, size_t length)
         const unsigned digit = errmap__hex_digit((unsigned char)text[i]);
         if (digit > 15)
             return UINT32_MAX;
-        number = number << 4 | digit;
+        number = number * 16 + digit;
     }
     return number;
 }
@@ -817,9 +817,9 @@ static unsigned errmap__peek(const errmap__cursor *cursor)
     return cursor->at < cursor->length ? (unsigned char)cursor->text[cursor->at] : 0;
 }
 
-static bool errmap__pass_word(errmap__cursor *cursor, const char *word)
+static bool errmap__pass_word(errmap__cursor *cursor, const char *word, unsigned length)
 {
-    for (; *word != '\0'; word++, cursor->at++) {
+    for (; length > 0; length--, word++, cursor->at++) {
         if (errmap__peek(cursor) != (unsigned char)*word)
             return false;
     }
@@ -830,13 +830,13 @@ static bool errmap__pass_word(errmap__cursor *cursor, const char *word)
    no such unit can begin. */
 static bool errmap__pass_unit(errmap__cursor *cursor, uint32_t least, uint32_t most, uint32_t *unit)
 {
-    unsigned shift = 16;
+    uint32_t rest = 0xffff; /* what the digits to come can add */
     *unit = 0;
-    while (shift > 0) {
+    while (rest != 0) {
         const unsigned digit = errmap__hex_digit(errmap__peek(cursor));
-        shift -= 4;
-        *unit |= (uint32_t)digit << shift;
-        if (digit > 15 || (*unit | ((1u << shift) - 1)) < least || *unit > most)
+        rest /= 16;
+        *unit += digit * (rest + 1);
+        if (digit > 15 || *unit + rest < least || *unit > most)
             return false;
         cursor->at++;
     }
@@ -852,7 +852,7 @@ static bool errmap__pass_unicode(errmap__cursor *cursor)
         return false;
     if ((unit & 0xfc00) != 0xd800)
         return true;
-    return errmap__pass_word(cursor, "\\u") && errmap__pass_unit(cursor, 0xdc00, 0xdfff, &unit);
+    return errmap__pass_word(cursor, "\\u", 2) && errmap__pass_unit(cursor, 0xdc00, 0xdfff, &unit);
 }
 
 static bool errmap__pass_escape(errmap__cursor *cursor)
@@ -943,16 +943,13 @@ static bool errmap__pass_number(errmap__cursor *cursor)
 
 static bool errmap__pass_primitive(errmap__cursor *cursor, unsigned first)
 {
-    switch (first) {
-    case 't':
-        return errmap__pass_word(cursor, "true");
-    case 'f':
-        return errmap__pass_word(cursor, "false");
-    case 'n':
-        return errmap__pass_word(cursor, "null");
-    default:
-        return errmap__pass_number(cursor);
-    }
+    if (first == 't')
+        return errmap__pass_word(cursor, "true", 4);
+    if (first == 'f')
+        return errmap__pass_word(cursor, "false", 5);
+    if (first == 'n')
+        return errmap__pass_word(cursor, "null", 4);
+    return errmap__pass_number(cursor);
 }
 
 /* >>gate */
@@ -960,7 +957,7 @@ static bool errmap__pass_primitive(errmap__cursor *cursor, unsigned first)
 /* The gate passes JSON and nothing else, nested no deeper than ERRMAP_MAX_DEPTH. */
 typedef struct errmap__gate {
     errmap__cursor cursor;
-    size_t key, key_end;                   /* the last key: its opening quote, its closing quote */
+    size_t key, key_length;                /* the last key: its opening quote, bytes behind that */
     uint32_t tokens;                       /* passed so far, counted as jsmn counts */
     unsigned depth;                        /* containers open */
     bool too_deep;                         /* the fault is one bracket too many */
@@ -1040,7 +1037,7 @@ static int errmap__pass_open(errmap__gate *gate, unsigned bracket)
 static int errmap__pass_colon(errmap__gate *gate, size_t key)
 {
     gate->key = key;
-    gate->key_end = gate->cursor.at - 1;
+    gate->key_length = gate->cursor.at - key - 2;
     if (errmap__pass_space(gate) != ':')
         return ERRMAP__FAULT;
     gate->cursor.at++;
@@ -1252,12 +1249,11 @@ static const uint8_t *errmap__attribute_names(void)
 RETRY_API const char *errmap_attribute_name(uint32_t bit)
 {
     const uint8_t *name = errmap__attribute_names();
-    for (; *name != 0; name += *name + 2) {
-        if (bit == 1)
+    uint32_t i;
+    for (i = 0; *name != 0; i++) {
+        if (bit == (uint32_t)1 << i)
             return (const char *)name + 1;
-        if ((bit & 1) != 0)
-            break;
-        bit >>= 1;
+        name += *name + 2;
     }
     return "";
 }
@@ -1518,7 +1514,7 @@ static void errmap__read_fields(errmap__parser *parser)
     const errmap__token *key = parser->tokens + 1;
     int retry_end = 0;
     parser->fields = 0;
-    while (key < errmap__tokens_end(parser) && parser->status == ERRMAP_OK) {
+    while (key + 1 < errmap__tokens_end(parser) && parser->status == ERRMAP_OK) {
         const errmap__token *const value = key + 1;
         const uint32_t field = errmap__recognise(parser, key, retry_end);
         if (field == ERRMAP__RETRY) {
@@ -1539,8 +1535,7 @@ static void errmap__read_fields(errmap__parser *parser)
 static void errmap__begin_entry(errmap__parser *parser)
 {
     errmap__gate *const gate = &parser->gate;
-    const size_t digits = gate->key + 1;
-    const uint32_t code = errmap__code(errmap__text_at(parser, digits), gate->key_end - digits);
+    const uint32_t code = errmap__code(errmap__text_at(parser, gate->key + 1), gate->key_length);
     errmap_entry *const entry =
         parser->count < parser->capacity ? &parser->entries[parser->count] : &parser->spare;
     memset(entry, 0, sizeof *entry);
@@ -1594,11 +1589,10 @@ static void errmap__begin_member(errmap__parser *parser)
         uint8_t end;
     } names = {ERRMAP__MEMBERS(ERRMAP__ENTRY) 0};
     const errmap__gate *const gate = &parser->gate;
-    const size_t name = gate->key + 1;
     uint32_t bit;
     parser->start = gate->cursor.at;
     parser->member = errmap__lookup((const uint8_t *)&names, ERRMAP__MEMBER_COUNT,
-                                    errmap__text_at(parser, name), gate->key_end - name);
+                                    errmap__text_at(parser, gate->key + 1), gate->key_length);
     if (parser->member == ERRMAP__MEMBER_COUNT)
         return;
     bit = (uint32_t)1 << parser->member;
@@ -1786,6 +1780,7 @@ RETRY_API errmap_status errmap_parse(errmap *map, const char *json, size_t lengt
     parser.gate.cursor.length = length;
     parser.entries = entries;
     parser.capacity = capacity;
+    parser.entry = &parser.spare;
     parser.tokens = tokens;
     errmap__pass_text(&parser);
     if (parser.status == ERRMAP_OK)

@@ -3979,7 +3979,7 @@ static bool retry__breaker_change(retry_breaker *breaker, uint32_t *word, uint32
     uint32_t next;
     if ((*word & 1) == 0)
         generation = (generation + RETRY__BREAKER_NEXT_GENERATION) & RETRY__BREAKER_GENERATION;
-    next = ((now & 0xffffff) << 8) | generation | state;
+    next = ((now & 0xffffff) << 8) + generation + state;
     retry__breaker_slice(breaker, now); /* moves the window on */
     if (!retry__swap_ordered(&breaker->retry__state, word, next))
         return false;
@@ -4122,7 +4122,8 @@ static bool retry__throttle_refuses(const retry_throttle *throttle, uint32_t ran
     retry__counts requests = retry__window_sum(&throttle->retry__requests, 0);
     uint32_t k = throttle->k ? retry__max(throttle->k, RETRY_RATIO(1)) : RETRY_RATIO(2);
     uint32_t most = throttle->max_rejection ? throttle->max_rejection : RETRY_RATIO(0.9);
-    uint32_t excess = retry__subtract(requests.all << 16, retry__multiply(k, requests.marked));
+    uint32_t excess =
+        retry__subtract(requests.all * RETRY_RATIO(1), retry__multiply(k, requests.marked));
     return random >> 16 < retry__min(most, RETRY_RATIO(0.999)) &&
            excess > (uint32_t)(((uint64_t)random * (requests.all + 1)) >> 16);
 }
@@ -4175,7 +4176,7 @@ static retry_ms retry__percentile_bound(const retry__percentile *percentile, ret
 /* ms as estimates are kept, in 256ths. */
 static uint32_t retry__latency_fine(retry_ms ms)
 {
-    return ms >> 24 == 0 ? ms << 8 : UINT32_MAX;
+    return ms < UINT32_C(1) << 24 ? ms << 8 : UINT32_MAX;
 }
 
 /* The estimate after a sample. It comes to rest where as much goes up as comes down, with a share
