@@ -46,7 +46,7 @@ names() { # HEADER MARK
 # read as another type than it has. -wp-no-volatile: one thread, as RETRY_NO_ATOMICS has it.
 # -rte-no-pointer-call: that a pointer is a function's is proved where "calls" names the function.
 flags="-rte-no-pointer-call -wp -wp-rte -wp-model Typed+cast -wp-no-volatile -wp-literals
-    -wp-definitions-terminate -wp-prover cvc4,z3 -wp-auto wp:bitshift,wp:bitrange
+    -wp-definitions-terminate -wp-frama-c-stdlib-terminate -wp-prover cvc4,z3 -wp-auto wp:bitshift,wp:bitrange
     -wp-timeout ${TIMEOUT:-20} -wp-par $(nproc) -wp-cache update -wp-cache-dir cache"
 wp() { # HEADER MACHDEP MARK FLAG...: adds to $goals and $proved
     log=$build/$1.$2.$3.log
