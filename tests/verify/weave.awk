@@ -1,16 +1,17 @@
 # Weaves annotations into a copy of a header, by the names of its functions. Usage:
-# awk -f weave.awk [-v list=1] PROOFS... HEADER > COPY. With list=1 prints the header's functions instead: NAME,
-# then "proved", or "trusted" and why, or "missing", and "wraps" for those marked RETRY__WRAPS.
+#     awk -f weave.awk PROOFS... HEADER > COPY
+# With -v list=1 prints a line for each function of the header instead: its name; "wraps" if it is
+# marked so, "tables" if its contract says so, else "-"; and "proved", "trusted" and why, or "missing".
 #
-# A file of proofs is made of blocks. Each begins with one of these lines and ends before the next:
-#     @contract FUNCTION [tables]  its contract, stands before its definition (it reads a const table)
-#     @loop FUNCTION N           of its Nth loop
-#     @before FUNCTION TEXT      stands before the one line of it that contains the text
-#     @global                    predicates, logic functions, before that of the next @contract
-#     @code                      the same in C, for what stands for a user's function
-#     @trusted FUNCTION WHY      not proved, if it has a contract, this is believed
-# A block that fits nowhere or in two places is an error. Lines that begin with # and a space are comments.
-FNR == 1 { file++ }
+# A file of proofs is made of blocks, each of which begins with one of these lines:
+#     @contract FUNCTION [tables]  before its definition; tables: its const tables' contents matter
+#     @loop FUNCTION N             before its Nth loop
+#     @before FUNCTION TEXT        before the one line of it that contains the text
+#     @global                      predicates and the like, before the function of the next @contract
+#     @code                        there, too, but C: what stands for a user's function
+#     @trusted FUNCTION WHY        it is not proved; a contract that it has is believed
+# A block that fits nowhere or in two places is an error. Lines that begin with # and a space are
+# comments.
 FILENAME != ARGV[ARGC - 1] { proofs(); next }
 { source[++lines] = $0 }
 
@@ -119,7 +120,8 @@ END {
             print name, (wraps ? "wraps" : name in tables ? "tables" : "-"), state_of(name)
             continue
         }
-        state_of(name)
+        if (state_of(name) == "proved" && seen[name]++)
+            fault(at["@contract " name], "fits twice")
         count = split(substr(fronts[name], 2), keys, SUBSEP)
         for (n = 1; n <= count; n++)
             weave(keys[n], "")
