@@ -8,6 +8,8 @@ BUILD = build
 SERVER = scripted
 VERBOSE =
 ARGS =
+FUNCTION =
+SAMPLE =
 PREFIX = /usr/local
 DESTDIR =
 
@@ -53,12 +55,13 @@ ARM = libjsmn-dev gcc-arm-none-eabi picolibc-arm-none-eabi qemu-system-arm
 MATRIX = libjsmn-dev gcc-12-multilib g++-12-multilib clang-14 clang-19 tcc
 WINDOWS = libjsmn-dev gcc-mingw-w64-x86-64 wine wine64 clang-19
 LINT = libjsmn-dev clang clang-format clang-tidy cppcheck
+MUTANTS = libjsmn-dev python3 clang-19 libclang-rt-19-dev
 COVERAGE = libjsmn-dev clang-19 llvm-19 libclang-rt-19-dev
 SYMBOLS = libjsmn-dev g++ clang-14 clang-19 gcc-arm-none-eabi picolibc-arm-none-eabi
 
 .PHONY: FORCE help deps demo test run-tests $(SERVED) http async storm firmware install check \
 	run-check units fuzz test-examples run-examples qemu size figures bench verify matrix symbols \
-	windows coverage lint clean jsmn
+	windows coverage mutants lint clean jsmn
 .DEFAULT_GOAL := help
 
 help: ## list the targets
@@ -252,7 +255,7 @@ figures: ## README.md's figures against what the commands print
 	@$(MAKE) -s $(BUILD)/http_curl $(BENCHES)
 	@sh tests/tools/run.sh "tests/compile/test_figures.sh $(BUILD)"
 
-VERIFY = matrix symbols windows coverage lint
+VERIFY = matrix symbols windows coverage mutants lint
 verify: ## all of the following
 	@for target in $(VERIFY); do $(MAKE) --no-print-directory $$target || exit; done
 
@@ -271,6 +274,11 @@ windows: ## the test programs on Windows, by wine
 coverage: ## lines, branches and conditions that no test reaches
 	$(call need,$(COVERAGE))
 	@$(ALIVE) sh tests/verify/coverage.sh $(BUILD) $(filter-out $(UNIX),$(TESTS))
+
+mutants: ## changes to the headers that no test notices (FUNCTION=, SAMPLE=)
+	$(call need,$(MUTANTS))
+	@FUNCTION="$(FUNCTION)" SAMPLE="$(SAMPLE)" $(ALIVE) sh tests/verify/mutants.sh $(BUILD) \
+		$(filter-out test_link,$(TESTS))
 
 lint: ## clang-tidy, cppcheck, gcc -fanalyzer, layout
 	$(call need,$(LINT))
