@@ -426,6 +426,8 @@ static const struct {
     {"spread, gRPC at the cap", RETRY_BACKOFF_GRPC, 50, 0, {96000, 144000}},
     {"spread of 0", JITTER(RETRY_JITTER_SPREAD, 0, 1000, 0, 0), 0, 0, {1000, 1000}},
     {"spread above 1", JITTER(RETRY_JITTER_SPREAD, 0, 10, 0, RETRY_RATIO(1.5)), 0, 0, {0, 25}},
+    {"spread of a half", JITTER(RETRY_JITTER_SPREAD, 0, 1, 0, RETRY_RATIO(0.5)), 0, 0, {0, 2}},
+    {"spread below a half", JITTER(RETRY_JITTER_SPREAD, 0, 1, 0, 0x7fff), 0, 0, {1, 1}},
     {"spread, min", JITTER(RETRY_JITTER_SPREAD, 9, 10, 0, RETRY_RATIO(0.5)), 0, 0, {9, 15}},
     {"spread, min above", JITTER(RETRY_JITTER_SPREAD, 16, 10, 0, RETRY_RATIO(0.5)), 0, 0, {16, 16}},
     {"spread, saturated",

@@ -655,6 +655,27 @@ static void test_grpc_charges_failures(void)
     }
 }
 
+static retry_action cancelling_after(const retry_strategy *self, retry_request *request,
+                                     const retry_failure *failure, retry_time now)
+{
+    (void)self;
+    (void)failure;
+    retry_cancel(request, now);
+    return retry_action_after(10);
+}
+
+/* What the strategy grants a request that it has cancelled is no retry, but the failure was one. */
+static void test_grpc_charges_a_cancelled_request(void)
+{
+    static const retry_strategy cancelling = {cancelling_after};
+    retry_budget_options options = RETRY_BUDGET_GRPC;
+    retry_budget budget = budget_of(&options, 10000);
+    retry_client client = client_of(&budget);
+    client.strategy = &cancelling;
+    CHECK_DECISION(FAIL, CANCELLED, fail_once(&client, RETRY_REASON_KV_LOCKED));
+    CHECK_EQUAL(9000, retry_budget_balance(&budget));
+}
+
 static void test_grpc_gives_nothing_back(void)
 {
     retry_budget_options options = RETRY_BUDGET_GRPC;
@@ -1149,6 +1170,7 @@ int main(void)
     RUN(test_grpc);
     RUN(test_grpc_recovers);
     RUN(test_grpc_charges_failures);
+    RUN(test_grpc_charges_a_cancelled_request);
     RUN(test_grpc_gives_nothing_back);
     RUN(test_unsent_pays_once);
     RUN(test_unsent_and_refused);

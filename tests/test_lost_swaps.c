@@ -436,6 +436,23 @@ static void test_aimd_falls(void)
     CHECK(!contend);
 }
 
+static void seed(void)
+{
+    retry_seed(1);
+}
+
+/* The later seed counts. */
+static void test_seeds(void)
+{
+    uint32_t first;
+    retry_seed(2);
+    first = retry_random(NULL);
+    between(seed, 0);
+    retry_seed(2);
+    CHECK(!contend);
+    CHECK_EQUAL(first, retry_random(NULL));
+}
+
 int main(void)
 {
     RUN(test_budget_withdrawal);
@@ -453,5 +470,6 @@ int main(void)
     RUN(test_latency);
     RUN(test_aimd);
     RUN(test_aimd_falls);
+    RUN(test_seeds);
     return check_done();
 }

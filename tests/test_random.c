@@ -95,6 +95,23 @@ static void test_same_seed_same_sequence(void)
     }
 }
 
+/* And the same on every machine, so that a simulation can be repeated on another. */
+static void test_known_numbers(void)
+{
+    static const struct {
+        uint32_t seed, numbers[3];
+    } rows[] = {{1, {0x9941cd2d, 0x40577063, 0x23670a81}},
+                {12345, {0x890717c5, 0xd498cc71, 0x4c19ed59}}};
+    size_t i, j;
+    for (i = 0; i < CHECK_COUNT(rows); i++) {
+        retry_seed(rows[i].seed);
+        for (j = 0; j < 3; j++) {
+            check_row("seed %lu, number %u", (unsigned long)rows[i].seed, (unsigned)j);
+            CHECK_EQUAL(rows[i].numbers[j], retry_random(NULL));
+        }
+    }
+}
+
 /* The bits in which the sequences of two seeds differ: half of them. */
 static unsigned distance(const uint32_t a[LENGTH], const uint32_t b[LENGTH])
 {
@@ -224,6 +241,7 @@ int main(void)
     RUN(test_client_random);
     RUN(test_client_random_jitters);
     RUN(test_same_seed_same_sequence);
+    RUN(test_known_numbers);
     RUN(test_neighbouring_seeds);
     RUN(test_first_numbers_of_seeds);
     RUN(test_seed_of_zero);

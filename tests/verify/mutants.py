@@ -14,6 +14,7 @@ import concurrent.futures
 import os
 import random
 import re
+import resource
 import shutil
 import signal
 import subprocess
@@ -90,9 +91,10 @@ class Function:
 class Mutant:
     """One change: text[start:end] of a header becomes `new`."""
 
-    def __init__(self, header, function, start, end, new):
+    def __init__(self, header, function, start, end, new, active=(True, True)):
         self.header, self.function = header, function
         self.start, self.end, self.new = start, end, new
+        self.active = active  # whether a compiler sees it, plainly and under the other options
         self.place = function.name if function else "outside"
         self.number = 0
         self.fate = self.by = None  # killed, hung, identical or survived; the test that noticed
@@ -333,9 +335,9 @@ class Changes:
 
 
 def active_lines(folder):
-    """The lines of the headers that a compiler sees under either set of options."""
-    active = {header: set() for header in HEADERS}
-    for options in ([], OTHER):
+    """By header and by whether it is under the other options: the lines that a compiler sees."""
+    active = {(header, other): set() for header in HEADERS for other in (False, True)}
+    for other, options in ((False, []), (True, OTHER)):
         output = run([*GCC, *DEFINES, *IMPLEMENTATION, *options, "-I.", "-E", "-x", "c",
                       folder + "/implementation.c"]).stdout
         header, number = None, 0
@@ -343,10 +345,10 @@ def active_lines(folder):
             mark = re.match(r'# (\d+) "(?:.*/)?([^"/]*)"', line)
             if mark:
                 number = int(mark.group(1))
-                header = mark.group(2) if mark.group(2) in active else None
+                header = mark.group(2) if mark.group(2) in HEADERS else None
                 continue
             if header and line.strip():
-                active[header].add(number)
+                active[header, other].add(number)
             number += 1
     return active
 
@@ -361,9 +363,10 @@ def function_mutants(header, text, active):
         asserts = [m.span() for m in re.finditer(r"RETRY_ASSERT\(.*?\);", text)]
         for start, end, new in sorted(set(changes.found)):
             line = text.count("\n", 0, start) + 1
-            if line in active and not any(a <= start < b for a, b in asserts) and \
+            seen = [line in active[header, other] for other in (False, True)]
+            if any(seen) and not any(a <= start < b for a, b in asserts) and \
                     text[start:end] != new:
-                yield Mutant(header, function, start, end, new)
+                yield Mutant(header, function, start, end, new, seen)
 
 
 def outside_mutants(header, text, functions):
@@ -393,7 +396,7 @@ def all_mutants(texts, folder):
     mutants = []
     for header in HEADERS:
         functions = list(Function.all_of(header, texts[header]))
-        mutants += function_mutants(header, texts[header], active[header])
+        mutants += function_mutants(header, texts[header], active)
         mutants += outside_mutants(header, texts[header], functions)
     seen, numbers = collections.Counter(), {}
     for number, mutant in enumerate(mutants, 1):
@@ -458,6 +461,12 @@ def run(command, **options):
                           errors="replace", check=False, **options)
 
 
+def spent():
+    """Seconds of a core that children have taken."""
+    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return usage.ru_utime + usage.ru_stime
+
+
 def fail(text):
     sys.stderr.write(text + "\n")
     sys.exit(2)
@@ -470,7 +479,7 @@ class Build:
         self.name, self.folder, self.texts = name, folder + "/" + name, texts
         self.tests, self.compiler, self.options = tests, compiler, options
         self.quick = QUICK if compiler is GCC else tests
-        self.base = {}     # ms that a test takes
+        self.base = {}     # ms of a core that a test takes
         self.reached = {}  # the functions that it calls
         os.makedirs(self.folder + "/tests", exist_ok=True)
         for test in (*LOCAL_TESTS, "check.h", "contend.h"):
@@ -555,7 +564,7 @@ class Build:
     def compile_tests(self):
         jobs = []
         for test in self.tests:
-            flags = ["-w", *self.options, *DEFINES, *["-DCHECK_QUICK"] * (test in self.quick)]
+            flags = ["-w", "-DCHECK_STOP", *self.options, *DEFINES, *["-DCHECK_QUICK"] * (test in self.quick)]
             if self.options is OTHER and re.search("threads|swaps", test):
                 continue
             if test in LOCAL_TESTS:
@@ -577,9 +586,9 @@ class Build:
             if not os.path.exists(self.folder + "/" + test):
                 continue
             path = self.folder + "/reached"
-            began = time.monotonic()
+            began = spent()
             done = run([self.folder + "/" + test], env={"MUTANTS_REACHED": path})
-            self.base[test] = (time.monotonic() - began) * 1000
+            self.base[test] = (spent() - began) * 1000
             if done.returncode != 0 or not re.search(r"\d passed, 0 failed$", done.stdout.strip()):
                 fail("%s without a mutant (%s):\n%s%s" % (test, self.name, done.stdout,
                                                           done.stderr))
@@ -589,7 +598,7 @@ class Build:
 
     def noticed(self, test, mutant, folder=None):
         """Whether a test notices a mutant: None, "killed" or "hung"."""
-        environment = {"MUTANT_MS": str(int(self.base[test] * 5 + 400)),
+        environment = {"MUTANT_MS": str(int(self.base[test] * 4 + 200)),
                        "UBSAN_OPTIONS": "halt_on_error=1", "ASAN_OPTIONS": "detect_leaks=0"}
         if mutant.function:
             environment["MUTANT"] = str(mutant.number)
@@ -600,7 +609,7 @@ class Build:
                               stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
                               stderr=subprocess.DEVNULL) as process:
             try:
-                status = process.wait(timeout=self.base[test] / 1000 * 20 + 20)
+                status = process.wait(timeout=self.base[test] / 50 + 20)
             except subprocess.TimeoutExpired:
                 process.kill()
                 return "hung"
@@ -630,8 +639,8 @@ class Run:
         """Calls work(mutant) for all of them."""
         with concurrent.futures.ThreadPoolExecutor(JOBS) as pool:
             for done, _ in enumerate(pool.map(work, mutants), 1):
-                if sys.stderr.isatty() and done % 50 == 0:
-                    sys.stderr.write("%d of %d \r" % (done, len(mutants)))
+                if done % 500 == 0:
+                    self.say("%d of %d" % (done, len(mutants)))
 
     def order(self, build, mutant):
         """The tests that reach a mutant: those first that noticed most of its function's."""
@@ -642,6 +651,8 @@ class Run:
 
     def judge(self, build, mutant, folder=None):
         mutant.fate = "survived"
+        if not mutant.active[build.options is OTHER]:
+            return
         for test in self.order(build, mutant):
             fate = build.noticed(test, mutant, folder)
             if fate and mutant.key in self.listed:  # a fault of a loaded machine does not repeat
@@ -651,6 +662,8 @@ class Run:
                     self.kills[mutant.place, test] += 1
                 mutant.fate, mutant.by = fate, test
                 return
+        with open(build.folder + ".survivors", "a") as file:
+            file.write(mutant.key + "\n")
 
     def alone(self, build, mutant):
         """A mutant outside of functions, in a copy of the headers."""
@@ -688,8 +701,6 @@ class Run:
         self.say("%d of %d survive %s, whose %d tests take %d ms" % (
             len(surviving(mutants)), len(mutants), name, len(build.base),
             sum(build.base.values())))
-        with open("%s/%s.survivors" % (self.folder, name), "w") as file:
-            file.write("".join(m.key + "\n" for m in surviving(mutants)))
         return mutants
 
     def assembly(self, path, header, options):
