@@ -10,6 +10,7 @@ VERBOSE =
 ARGS =
 FUNCTION =
 SAMPLE =
+ONLY =
 PREFIX = /usr/local
 DESTDIR =
 
@@ -277,7 +278,7 @@ coverage: ## lines, branches and conditions that no test reaches
 
 mutants: ## changes to the headers that no test notices (FUNCTION=, SAMPLE=)
 	$(call need,$(MUTANTS))
-	@FUNCTION="$(FUNCTION)" SAMPLE="$(SAMPLE)" $(ALIVE) sh tests/verify/mutants.sh $(BUILD) \
+	@FUNCTION="$(FUNCTION)" SAMPLE="$(SAMPLE)" ONLY="$(ONLY)" $(ALIVE) sh tests/verify/mutants.sh $(BUILD) \
 		$(filter-out test_link,$(TESTS))
 
 lint: ## clang-tidy, cppcheck, gcc -fanalyzer, layout

@@ -403,6 +403,30 @@ static void test_attributes(void)
     CHECK_TEXT("", errmap_attribute_name(UINT32_MAX));
 }
 
+/* No byte of an attribute's name is taken for another. */
+static void test_attributes_misspelt(void)
+{
+    static const char *const names[] = {
+#define NAME(name, spelt) spelt,
+        ERRMAP_ATTRIBUTES(NAME)
+#undef NAME
+    };
+    size_t i, j;
+    for (i = 0; i < CHECK_COUNT(names); i++) {
+        for (j = 0; j < strlen(names[i]); j++) {
+            char text[200], spelt[32];
+            errmap_entry entry;
+            errmap map;
+            strcpy(spelt, names[i]);
+            spelt[j] = (char)(spelt[j] ^ 1);
+            sprintf(text, ENTRY("\"attrs\":[\"%s\"]"), spelt);
+            check_row("%s", spelt);
+            CHECK_EQUAL(ERRMAP_OK, errmap_parse(&map, text, strlen(text), &entry, 1, NULL));
+            CHECK_EQUAL(0, entry.attributes);
+        }
+    }
+}
+
 /* An entry of ERRMAP_TOKENS tokens fits, one more does not. */
 static void test_tokens(void)
 {
@@ -539,6 +563,7 @@ int main(void)
     RUN(test_read_specifications);
     RUN(test_read_fields);
     RUN(test_attributes);
+    RUN(test_attributes_misspelt);
     RUN(test_tokens);
     RUN(test_tokens_order);
     RUN(test_capacity);

@@ -388,6 +388,7 @@ static void test_null(void)
 {
     retry_ms delay = UNTOUCHED;
     CHECK(!retry_parse_retry_after(NULL, 0, 0, &delay));
+    CHECK(!retry_parse_retry_after(NULL, 1, 0, &delay));
     CHECK_EQUAL(UNTOUCHED, delay);
     CHECK(!retry_parse_retry_after("5", 1, 0, NULL));
 }

@@ -29,6 +29,10 @@ DEFINES = ["-DERRMAP_TOKENS=64", "-DERRMAP_MAX_DEPTH=32", "-D_POSIX_C_SOURCE=200
 IMPLEMENTATION = ["-DRETRY_IMPLEMENTATION", "-DRETRY_SYSTEM_CLOCK"]
 GUARDS = ["-DRETRY_IMPLEMENTED", "-DERRMAP_IMPLEMENTED"]  # of tests that are linked with it
 OTHER = ["-DRETRY_TIME_32", "-DRETRY_NO_ATOMICS"]
+# A function's code does not depend on the others that there are.
+SEPARATE = ["-O2", "-fno-ipa-icf", "-fno-ipa-cp", "-fno-ipa-sra", "-fno-ipa-ra", "-fno-ipa-pure-const",
+            "-fno-ipa-modref", "-fno-partial-inlining", "-fno-inline-functions-called-once",
+            "--param=large-unit-insns=100000000", "--param=inline-unit-growth=100000"]
 GCC = ["gcc", "-std=c99", "-O1", "-pedantic-errors"]
 CLANG = ["clang-19", "-std=c99", "-O1", "-g", "-w"]
 SANITIZERS = "-fsanitize=address,undefined,integer"
@@ -97,6 +101,7 @@ class Mutant:
         self.active = active  # whether a compiler sees it, plainly and under the other options
         self.place = function.name if function else "outside"
         self.number = 0
+        self.table = False  # whether it is in a static variable, which is no code
         self.fate = self.by = None  # killed, hung, identical or survived; the test that noticed
 
     def describe(self, text):
@@ -124,7 +129,7 @@ class Changes:
 
     def __init__(self, text, tokens, result):
         self.text, self.tokens, self.result = text, tokens, result
-        self.found = []
+        self.found, self.tables = [], []
         self.match = {}
         stack = []
         for i, token in enumerate(tokens):
@@ -157,6 +162,17 @@ class Changes:
             return False
         return bool(TYPE.match(" ".join(t.text for t in self.tokens[opening + 1:closing]))) and \
             not self.is_(opening - 1, "sizeof")
+
+    def is_implied(self, closing):
+        """Whether the cast that ends there does what an assignment, argument or return does."""
+        if self.is_(closing - 1, "char") and self.is_(closing - 2, "unsigned"):
+            return False
+        last = closing + 1
+        while self.is_(last + 1, "->", ".", "(", "["):
+            last = self.closing(last + 1)
+            last += self.is_(last, "->", ".")
+        return self.is_(self.match[closing] - 1, "=", "return", "(", ",") and \
+            self.is_(self.closing(last) + 1, ";", ",", ")")
 
     def is_operand(self, i):
         """Whether an operand ends here."""
@@ -217,12 +233,14 @@ class Changes:
         if text in ("!", "~") or (text == "-" and not self.is_operand(i - 1)):
             self.change(i, i, "")
         elif text == ")" and self.is_cast(i):
-            self.change(self.match[i], i, "")
+            if not self.is_implied(i):
+                self.change(self.match[i], i, "")
         elif text == "?":
             self.condition(*self.operand_before(i, 2))
         elif text in BINARY and (text in ("++", "--") or self.is_operand(i - 1)):
             for new in BINARY[text]:
-                self.change(i, i, new)
+                if not self.is_(i + 1, "0") or text + new not in ("!=>", "==<="):  # unsigned
+                    self.change(i, i, new)
             if text in ("&&", "||"):
                 neutral = "1" if text == "&&" else "0"
                 self.change(*self.operand_before(i, PRECEDENCE[text] + 1), neutral)
@@ -299,6 +317,8 @@ class Changes:
             self.change(i, end, ";")
         elif self.is_declaration(i):
             self.initialisers(i, end)
+            if word == "static":
+                self.tables.append((self.tokens[i].start, self.tokens[end].end))
         elif not (word == "(" and self.is_(i + 1, "void")):
             self.change(i, end, ";")
         return end + 1
@@ -366,7 +386,9 @@ def function_mutants(header, text, active):
             seen = [line in active[header, other] for other in (False, True)]
             if any(seen) and not any(a <= start < b for a, b in asserts) and \
                     text[start:end] != new:
-                yield Mutant(header, function, start, end, new, seen)
+                mutant = Mutant(header, function, start, end, new, seen)
+                mutant.table = any(a <= start < b for a, b in changes.tables)
+                yield mutant
 
 
 def outside_mutants(header, text, functions):
@@ -451,7 +473,11 @@ __attribute__((destructor)) static void mutants_end(void)
         fclose(file);
     }
 }
+#ifdef MUTANTS_APART
+#define MUTANTS_HERE(function) 0
+#else
 #define MUTANTS_HERE(function) (mutants_reached[function] = 1, mutants_function == (function))
+#endif
 #endif
 """
 
@@ -488,7 +514,7 @@ class Build:
         with open(self.folder + "/implementation.c", "w") as file:
             file.write('#include "tests/contend.h"\n#include "errmap.h"\n')
 
-    def write(self, mutants):
+    def write(self, mutants, attributes="noinline"):
         """The headers with these mutants of functions in them; returns whose the lines are."""
         with open(self.folder + "/mutants.h", "w") as file:
             file.write(SUPPORT % 1000)
@@ -508,8 +534,9 @@ class Build:
                 for mutant in own[function]:
                     body = (text[function.brace:mutant.start] + mutant.new +
                             text[mutant.end:function.end])
-                    pieces.append("static __attribute__((noinline)) %s %s__%d(%s)\n%s" % (
-                        function.result, function.name, mutant.number, function.parameters, body))
+                    pieces.append("static __attribute__((%s)) %s %s__%d(%s)\n%s" % (
+                        attributes, function.result, function.name, mutant.number,
+                        function.parameters, body))
                     size = pieces[-1].count("\n")
                     for line in range(count + 1, count + size + 1):
                         lines[header, line] = mutant
@@ -703,30 +730,49 @@ class Run:
             sum(build.base.values())))
         return mutants
 
-    def assembly(self, path, header, options):
-        """What a header's implementation alone compiles to."""
-        with open(path + "/alone.c", "w") as file:
-            file.write('#include "tests/contend.h"\n#include "%s"\n' % header)
-        which = IMPLEMENTATION if header == "retry.h" else ["-DERRMAP_IMPLEMENTATION"]
-        return run(["gcc", "-std=c99", "-O2", "-w", "-S", *DEFINES, *which, *options, "-o", "-",
-                    "alone.c"], cwd=path).stdout
+    def listings(self, path, options):
+        """The assembly of each function, free of numbers that compilers only count up."""
+        with open(path + "/implementation.c", "w") as file:
+            file.write('#include "errmap.h"\n')
+        text = run(["gcc", "-std=c99", *SEPARATE, "-w", "-S", *DEFINES, *IMPLEMENTATION, *options,
+                    "-DMUTANTS_APART", "-I" + path, path + "/implementation.c", "-o", "-"]).stdout
+        strings = dict(re.findall(r'^(\.LC\d+):\n\s*\.string\t(.*)$', text, re.M))
+        found = {}
+        for match in re.finditer(r"^(\w+):\n(.*?)^\t\.size\t\1,", text, re.M | re.S):
+            body = re.sub(r"^\t\.(cfi|p2align|loc|type|section|text).*\n", "", match.group(2),
+                          flags=re.M)
+            body = re.sub(r"\.LC\d+", lambda m: strings.get(m.group(), m.group()), body)
+            labels = {}
+            body = re.sub(r"\.L[A-Z]*\d+",
+                          lambda m: labels.setdefault(m.group(), ".%d" % len(labels)), body)
+            found[match.group(1)] = re.sub(r"\b([a-z_]\w*)\.\d+\b", r"\1", body)
+        return found
 
     def identical(self, mutants):
-        """Sets apart those that compile to what the header does."""
-        nothing = Mutant("retry.h", None, 0, 0, "")
-        path = self.copy(nothing)
-        wanted = {(header, options): self.assembly(path, header, list(options))
-                  for header in HEADERS for options in ((), tuple(OTHER))}
-
-        def compare(mutant):
-            path = self.copy(mutant)
-            if all(self.assembly(path, mutant.header, list(options)) ==
-                   wanted[mutant.header, options] for options in ((), tuple(OTHER))):
-                mutant.fate = "identical"
-            shutil.rmtree(path)
-        self.each(compare, mutants)
-        self.say("%d of %d compile to the same code" % (
-            sum(m.fate == "identical" for m in mutants), len(mutants)))
+        """Sets apart those that compile to what their function does."""
+        inner = [m for m in mutants if m.function and not m.table]
+        originals = {}
+        for mutant in inner:
+            function = mutant.function
+            originals.setdefault(function, Mutant(mutant.header, function, function.end - 2,
+                                                  function.end - 2, ""))
+        for number, mutant in enumerate(originals.values()):
+            mutant.number = 100000 + number
+        same = set(inner)
+        for name, options in (("same", []), ("same_other", OTHER)):
+            build = Build(name, self.folder, self.texts, [], GCC, options)
+            build.write(inner + list(originals.values()), "used, noinline, noclone")
+            found = self.listings(build.folder, options)
+            for mutant in inner:
+                original = originals[mutant.function]
+                copies = [found.get("%s__%d" % (m.place, m.number)) for m in (mutant, original)]
+                if not all(copies):
+                    fail("no code of " + mutant.key)
+                if copies[0] != copies[1]:
+                    same.discard(mutant)
+        for mutant in same:
+            mutant.fate = "identical"
+        self.say("%d of %d compile to the same code" % (len(same), len(mutants)))
 
 
 def surviving(mutants):
@@ -735,6 +781,11 @@ def surviving(mutants):
 
 def selected(mutants):
     function, sample = os.environ.get("FUNCTION"), os.environ.get("SAMPLE")
+    only = os.environ.get("ONLY")
+    if only:
+        with open(only) as file:
+            keys = set(file.read().split("\n"))
+        mutants = [m for m in mutants if m.key in keys]
     if function:
         mutants = [m for m in mutants if re.search(function, m.place)]
     if sample and int(sample) < len(mutants):
@@ -771,7 +822,10 @@ def main():
     chosen = selected(every)
     print("%d changes of %d" % (len(chosen), len(every)))
     state = Run(folder, texts, sys.argv[4:], listed)
-    mutants = state.round("plain", GCC, [], chosen)
+    hidden = [m for m in chosen if not m.active[False]]
+    seen = Build("hidden", folder, texts, [], GCC, OTHER).library(hidden)
+    mutants = [m for m in chosen if m in seen or m.active[False]]
+    mutants = state.round("plain", GCC, [], mutants)
     state.identical(surviving(mutants))
     state.round("other", GCC, OTHER, surviving(mutants))
     state.round("sanitized", CLANG, [SANITIZERS], surviving(mutants))

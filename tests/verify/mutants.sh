@@ -3,6 +3,7 @@
 # Usage: mutants.sh BUILD TEST..., from the top folder, with in the environment
 #     FUNCTION  those of functions whose name matches this alone ("outside": of none)
 #     SAMPLE    so many of them, chosen by SEED (1)
+#     ONLY      those in a file like mutants.txt
 #     JOBS      how many tests run at once (one a core)
 # Survivors are listed in mutants.txt with a reason. The last line is "N passed, N failed".
 . "$(dirname "$0")/../check.sh"
