@@ -310,6 +310,8 @@ static void test_read_specifications(void)
          ERRMAP_SPEC_LINEAR, 1, 2, 3, 4},
         {ENTRY("\"ceil\":3,\"retry\":{\"interval\":2,\"strategy\":\"exponential\"},\"after\":1"),
          ERRMAP_SPEC_EXPONENTIAL, 1, 2, 3, 0},
+        {ENTRY("\"retry\":{\"strategy\":\"linear\",\"interval\":2},\"attrs\":[\"temp\"]"),
+         ERRMAP_SPEC_LINEAR, 0, 2, 0, 0},
         {ENTRY("\"strategy\":\"\\u006cinear\",\"afte\\u0072\":5,\"interva\\u006c\":6"),
          ERRMAP_SPEC_LINEAR, 5, 6, 0, 0},
         /* RFC 0013 requires an interval; 1.0 read the rest without one */
@@ -403,7 +405,7 @@ static void test_attributes(void)
     CHECK_TEXT("", errmap_attribute_name(UINT32_MAX));
 }
 
-/* No byte of an attribute's name is taken for another. */
+/* No byte of an attribute's name is taken for another, but for its own escape. */
 static void test_attributes_misspelt(void)
 {
     static const char *const names[] = {
@@ -423,6 +425,12 @@ static void test_attributes_misspelt(void)
             check_row("%s", spelt);
             CHECK_EQUAL(ERRMAP_OK, errmap_parse(&map, text, strlen(text), &entry, 1, NULL));
             CHECK_EQUAL(0, entry.attributes);
+            sprintf(spelt, "%.*s\\u%04x%s", (int)j, names[i], (unsigned)names[i][j],
+                    names[i] + j + 1); /* right, with an escape */
+            sprintf(text, ENTRY("\"attrs\":[\"%s\"]"), spelt);
+            check_row("%s", spelt);
+            CHECK_EQUAL(ERRMAP_OK, errmap_parse(&map, text, strlen(text), &entry, 1, NULL));
+            CHECK_EQUAL((uint32_t)1 << i, entry.attributes);
         }
     }
 }
