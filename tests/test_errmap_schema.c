@@ -84,6 +84,9 @@ static void test_arguments(void)
     CHECK_EQUAL(0, error.offset);
     CHECK_EQUAL(ERRMAP_OK, errmap_parse(&map, text, sizeof text - 1, NULL, 0, NULL));
     CHECK(map.entries == NULL && map.count == 0);
+    /* the longest text, of which nothing behind the first byte is looked at */
+    CHECK_EQUAL(ERRMAP_E_CORRUPT, errmap_parse(&map, "x", INT_MAX, NULL, 0, &error));
+    CHECK_EQUAL(0, error.offset);
 #if SIZE_MAX > INT_MAX
     memset(&error, 0x55, sizeof error);
     CHECK_EQUAL(ERRMAP_E_SIZE, errmap_parse(&map, text, (size_t)INT_MAX + 1, entries, 1, &error));
@@ -349,6 +352,21 @@ static void test_read_specifications(void)
     }
 }
 
+static void test_order(void)
+{
+    static const char text[] = MAP("\"1\":{},\"8000\":{},\"2\":{},\"ffff\":{},\"0\":{}");
+    static const uint16_t codes[] = {0, 1, 2, 0x8000, 0xffff};
+    errmap_entry entries[6];
+    errmap map;
+    size_t i;
+    memset(entries, 0, sizeof entries);
+    entries[5].code = 0xffff; /* of another map: it repeats nothing */
+    CHECK_EQUAL(ERRMAP_OK, errmap_parse(&map, text, sizeof text - 1, entries, 6, NULL));
+    CHECK_EQUAL(5, map.count);
+    for (i = 0; i < CHECK_COUNT(codes); i++)
+        CHECK_EQUAL(codes[i], entries[i].code);
+}
+
 static void test_read_fields(void)
 {
     static const char text[] =
@@ -569,6 +587,7 @@ int main(void)
     RUN(test_fields);
     RUN(test_specifications);
     RUN(test_read_specifications);
+    RUN(test_order);
     RUN(test_read_fields);
     RUN(test_attributes);
     RUN(test_attributes_misspelt);

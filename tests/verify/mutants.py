@@ -695,7 +695,7 @@ class Run:
     def alone(self, build, mutant):
         """A mutant outside of functions, in a copy of the headers."""
         path = self.copy(mutant)
-        done = run([*build.compiler, *build.options, *DEFINES, *IMPLEMENTATION, "-I" + path,
+        done = run([*build.compiler, "-O0", *build.options, *DEFINES, *IMPLEMENTATION, "-I" + path,
                     "-fPIC", "-shared", path + "/implementation.c", "-o", path + "/libmutants.so"])
         if done.returncode == 0:
             self.judge(build, mutant, path)
