@@ -66,6 +66,34 @@ static void test_min_samples(void)
 }
 
 /* What nothing is learnt from is no sample; what counts as longer is one. */
+/* More samples than are asked for by now are enough. */
+static void test_fewer_min_samples(void)
+{
+    retry_latency latency;
+    unsigned i;
+    memset(&latency, 0, sizeof latency);
+    for (i = 0; i < 100; i++)
+        retry_latency_add(&latency, 10, true);
+    CHECK_EQUAL(10, retry_latency_get(&latency));
+    latency.min_samples = 50;
+    CHECK_EQUAL(10, retry_latency_get(&latency));
+    latency.min_samples = 101;
+    CHECK_EQUAL(UINT32_MAX, retry_latency_get(&latency));
+}
+
+/* What is told is rounded up, however little is over a whole ms. */
+static void test_rounded_up(void)
+{
+    retry_latency latency;
+    memset(&latency, 0, sizeof latency);
+    latency.min_samples = 1;
+    latency.quantile = 1; /* steps of 1/256 ms */
+    retry_latency_add(&latency, 10, true);
+    CHECK_EQUAL(10, retry_latency_get(&latency));
+    retry_latency_add(&latency, 1000, true);
+    CHECK_EQUAL(11, retry_latency_get(&latency));
+}
+
 static void test_samples_given_up(void)
 {
     retry_latency latency = latency_of(0);
@@ -550,6 +578,8 @@ int main(void)
     RUN(test_size);
     RUN(test_null);
     RUN(test_min_samples);
+    RUN(test_fewer_min_samples);
+    RUN(test_rounded_up);
     RUN(test_samples_given_up);
     RUN(test_first_sample);
     RUN(test_steps);

@@ -51,7 +51,7 @@ TYPE = re.compile(r"(const )?(unsigned|int|long|char|bool|size_t|uintptr_t|u?int
                   r"retry_(ms|time|reason|reason_set))( (char|int|long))?$")
 BINARY = {
     "+": ["-"], "-": ["+"], "*": ["+"], "/": ["*"], "%": ["*"], "<<": [">>"], ">>": ["<<"],
-    "&": ["|", "^"], "|": ["&", "^"], "^": ["|", "&"], "&&": ["||"], "||": ["&&"],
+    "&": ["|", "^"], "|": ["&"], "^": ["|", "&"], "&&": ["||"], "||": ["&&"],
     "<": ["<=", "!="], "<=": ["<", "=="], ">": [">=", "!="], ">=": [">", "=="],
     "==": ["<=", ">="], "!=": ["<", ">"],
     "+=": ["-=", "="], "-=": ["+=", "="], "*=": ["+=", "="], "|=": ["&=", "="], "&=": ["|=", "="],
@@ -140,6 +140,8 @@ class Changes:
             elif token.text in ")]}" and stack:
                 opening = stack.pop()
                 self.match[opening], self.match[i] = i, opening
+        self.heads = [(i, self.match[i + 1]) for i, token in enumerate(tokens)
+                      if token.text in ("for", "while") and i + 1 in self.match]
 
     def change(self, first, last, new):
         """The tokens first to last become `new`."""
@@ -239,7 +241,9 @@ class Changes:
             self.condition(*self.operand_before(i, 2))
         elif text in BINARY and (text in ("++", "--") or self.is_operand(i - 1)):
             for new in BINARY[text]:
-                if not self.is_(i + 1, "0") or text + new not in ("!=>", "==<="):  # unsigned
+                counting = text + new == "<!=" and any(a < i < b for a, b in self.heads)
+                zero = text + new in ("!=>", "==<=") and self.is_(i + 1, "0")  # unsigned
+                if not counting and not zero:
                     self.change(i, i, new)
             if text in ("&&", "||"):
                 neutral = "1" if text == "&&" else "0"
