@@ -141,6 +141,24 @@ static void check_capacities(const retry_request *r, const retry_failure *f,
     }
 }
 
+/* Of a request that is over, the time that it took; of one begun again, none. */
+static void test_elapsed(void)
+{
+    retry_request timed;
+    char text[100];
+    memset(&timed, 0, sizeof timed);
+    retry_begin(&timed, 1000);
+    retry_succeed(&timed, 1250);
+    retry_format(text, sizeof text, &timed, NULL, NULL);
+    CHECK_TEXT("retry: attempts=0 elapsed=250ms timeout=0ms", text);
+    retry_begin(&timed, 5000);
+    retry_format(text, sizeof text, &timed, NULL, NULL);
+    CHECK_TEXT("retry: attempts=0 elapsed=0ms timeout=0ms", text);
+    retry_cancel(&timed, 5070);
+    retry_format(text, sizeof text, &timed, NULL, NULL);
+    CHECK_TEXT("retry: attempts=0 elapsed=70ms timeout=0ms", text);
+}
+
 static void test_capacities(void)
 {
     set_up();
@@ -259,6 +277,7 @@ int main(void)
     RUN(test_each_verdict);
     RUN(test_each_reason);
     RUN(test_each_size_of_number);
+    RUN(test_elapsed);
     RUN(test_capacities);
     RUN(test_without_parts);
     RUN(test_zeroed_and_garbage);

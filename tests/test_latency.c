@@ -65,7 +65,6 @@ static void test_min_samples(void)
     }
 }
 
-/* What nothing is learnt from is no sample; what counts as longer is one. */
 /* More samples than are asked for by now are enough. */
 static void test_fewer_min_samples(void)
 {
@@ -94,6 +93,7 @@ static void test_rounded_up(void)
     CHECK_EQUAL(11, retry_latency_get(&latency));
 }
 
+/* What nothing is learnt from is no sample; what counts as longer is one. */
 static void test_samples_given_up(void)
 {
     retry_latency latency = latency_of(0);

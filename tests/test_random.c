@@ -80,6 +80,7 @@ static void test_unseeded(void)
     for (i = 0; i < LENGTH; i++)
         different |= first ^ retry_random(&request);
     CHECK_RANGE(24, 32, bits(different));
+    CHECK(first != 0); /* as the first of no seed is */
 }
 
 static void test_same_seed_same_sequence(void)
@@ -101,7 +102,8 @@ static void test_known_numbers(void)
     static const struct {
         uint32_t seed, numbers[3];
     } rows[] = {{1, {0x9941cd2d, 0x40577063, 0x23670a81}},
-                {12345, {0x890717c5, 0xd498cc71, 0x4c19ed59}}};
+                {12345, {0x890717c5, 0xd498cc71, 0x4c19ed59}},
+                {0x9e3779b9, {0x514e28b7, 0x96a0f96b, 0x12bc8390}}};
     size_t i, j;
     for (i = 0; i < CHECK_COUNT(rows); i++) {
         retry_seed(rows[i].seed);
