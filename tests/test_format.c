@@ -69,6 +69,17 @@ static void test_parts(void)
     CHECK(!has(line, "\n"));
 }
 
+static void test_whole_line(void)
+{
+    char line[400];
+    set_up();
+    retry_format(line, sizeof line, &request, &failure, &decision);
+    CHECK_TEXT("retry: verdict=RETRY delay=4567ms reason=KV_TEMPORARY_FAILURE code=0xbeef "
+               "cause=\"strategy grants\" attempts=32 elapsed=1234ms "
+               "timeout=98765ms",
+               line);
+}
+
 /* Elapsed is as of the last decision, so that a line written later says the same. */
 static void test_each_verdict(void)
 {
@@ -274,6 +285,7 @@ static void test_user_reasons_of_nobody(void)
 int main(void)
 {
     RUN(test_parts);
+    RUN(test_whole_line);
     RUN(test_each_verdict);
     RUN(test_each_reason);
     RUN(test_each_size_of_number);
