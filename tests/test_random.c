@@ -71,6 +71,28 @@ static void test_client_random_jitters(void)
     CHECK_EQUAL(UINT32_MAX, state);
 }
 
+/* Without jitter there is nothing to draw. */
+static void test_no_jitter_draws_nothing(void)
+{
+    static retry_policy policy = RETRY_POLICY_BEST_EFFORT;
+    uint32_t state = 7;
+    retry_client client;
+    retry_request request;
+    retry_failure failure;
+    memset(&client, 0, sizeof client);
+    memset(&request, 0, sizeof request);
+    memset(&failure, 0, sizeof failure);
+    failure.reason = RETRY_REASON_KV_LOCKED;
+    policy.backoff.jitter = RETRY_JITTER_NONE;
+    client.strategy = &policy.base;
+    client.random = counting;
+    client.random_context = &state;
+    request.client = &client;
+    retry_begin(&request, 0);
+    CHECK_EQUAL(1, retry_orchestrate(&request, &failure, 0).delay);
+    CHECK_EQUAL(7, state);
+}
+
 /* Before any seed: the generator seeds itself, and what it gives is not all the same. */
 static void test_unseeded(void)
 {
@@ -242,6 +264,7 @@ int main(void)
     RUN(test_unseeded); /* first: nothing has been drawn yet */
     RUN(test_client_random);
     RUN(test_client_random_jitters);
+    RUN(test_no_jitter_draws_nothing);
     RUN(test_same_seed_same_sequence);
     RUN(test_known_numbers);
     RUN(test_neighbouring_seeds);
