@@ -831,9 +831,11 @@ def main():
     mutants = [m for m in chosen if m in seen or m.active[False]]
     mutants = state.round("plain", GCC, [], mutants)
     state.identical(surviving(mutants))
-    state.round("other", GCC, OTHER, surviving(mutants))
-    state.round("sanitized", CLANG, [SANITIZERS], surviving(mutants))
-    state.round("memory", CLANG, ["-fsanitize=memory"], surviving(mutants))
+    for name, compiler, options in (("other", GCC, OTHER), ("sanitized", CLANG, [SANITIZERS]),
+                                    ("memory", CLANG, ["-fsanitize=memory"])):
+        unlisted = [m for m in surviving(mutants) if m.key not in listed]
+        if unlisted:
+            state.round(name, compiler, options, unlisted)
     report(results, listed, chosen, mutants, {m.key for m in every})
 
 
