@@ -487,6 +487,7 @@ static void test_idempotent_http(void)
     }
     check_row("NULL");
     CHECK(!retry_idempotent_http(NULL, 0));
+    CHECK(!retry_idempotent_http(NULL, 3));
 }
 
 /* RFC 0049's list, for every number that a service may have. */
