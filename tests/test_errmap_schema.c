@@ -355,6 +355,7 @@ static void test_read_specifications(void)
 static void test_order(void)
 {
     static const char text[] = MAP("\"1\":{},\"8000\":{},\"2\":{},\"ffff\":{},\"0\":{}");
+    static const char three[] = MAP("\"1\":{},\"8000\":{},\"2\":{}");
     static const uint16_t codes[] = {0, 1, 2, 0x8000, 0xffff};
     errmap_entry entries[6];
     errmap map;
@@ -365,6 +366,8 @@ static void test_order(void)
     CHECK_EQUAL(5, map.count);
     for (i = 0; i < CHECK_COUNT(codes); i++)
         CHECK_EQUAL(codes[i], entries[i].code);
+    CHECK_EQUAL(ERRMAP_OK, errmap_parse(&map, three, sizeof three - 1, entries, 6, NULL));
+    CHECK(entries[0].code == 1 && entries[1].code == 2 && entries[2].code == 0x8000);
 }
 
 static void test_read_fields(void)

@@ -230,7 +230,7 @@ static void flood_rate(uint32_t *word)
     if (*word >> 31 == 0)
         return;
     contend = NULL;
-    for (i = 0; i < 200; i++)
+    for (i = 0; i < 256; i++) /* as many as its bits could not count */
         retry_rate_report(&rate, &throttled, 2100);
 }
 
