@@ -403,7 +403,7 @@ def outside_mutants(header, text, functions):
     pieces = []
     for match in re.finditer(r"^#define (RETRY|ERRMAP)__\w+(\([\w, ]*\))? +((?:\\\n|[^\n])*)", text,
                              re.M):
-        if "__attribute__" not in match.group(3) and "static" not in match.group(3):
+        if not re.search("__attribute__|static|__INLINE", match.group(3)):
             pieces.append(match.span(3))
     pieces += [m.span() for m in re.finditer(r"^enum \{.*?\};", text, re.M | re.S)]
     pieces += [m.span() for m in re.finditer(r"^typedef char .*?;", text, re.M)]
