@@ -276,7 +276,7 @@ coverage: ## lines, branches and conditions that no test reaches
 	$(call need,$(COVERAGE))
 	@$(ALIVE) sh tests/verify/coverage.sh $(BUILD) $(filter-out $(UNIX),$(TESTS))
 
-mutants: ## changes to the headers that no test notices (FUNCTION=, SAMPLE=)
+mutants: ## changes that no test notices (FUNCTION=, SAMPLE=, ONLY=)
 	$(call need,$(MUTANTS))
 	@FUNCTION="$(FUNCTION)" SAMPLE="$(SAMPLE)" ONLY="$(ONLY)" $(ALIVE) sh tests/verify/mutants.sh $(BUILD) \
 		$(filter-out test_link,$(TESTS))

@@ -406,7 +406,6 @@ def outside_mutants(header, text, functions):
         if not re.search("__attribute__|static|__INLINE", match.group(3)):
             pieces.append(match.span(3))
     pieces += [m.span() for m in re.finditer(r"^enum \{.*?\};", text, re.M | re.S)]
-    pieces += [m.span() for m in re.finditer(r"^typedef char .*?;", text, re.M)]
     for start, end in pieces:
         if start < begin or any(a <= start < b for a, b in inside):
             continue
