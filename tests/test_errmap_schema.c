@@ -456,6 +456,17 @@ static void test_attributes_misspelt(void)
     }
 }
 
+/* Nor is one that begins with a name, and is too long for any once its escape is read. */
+static void test_attributes_too_long(void)
+{
+    static const char text[] =
+        ENTRY("\"attrs\":[\"\\u0063onn-state-invalidated-and-more\",\"conn-state-invalidated\"]");
+    errmap_entry entry;
+    errmap map;
+    CHECK_EQUAL(ERRMAP_OK, errmap_parse(&map, text, sizeof text - 1, &entry, 1, NULL));
+    CHECK_EQUAL(ERRMAP_ATTR_CONN_STATE_INVALIDATED, entry.attributes);
+}
+
 /* An entry of ERRMAP_TOKENS tokens fits, one more does not. */
 static void test_tokens(void)
 {
@@ -594,6 +605,7 @@ int main(void)
     RUN(test_read_fields);
     RUN(test_attributes);
     RUN(test_attributes_misspelt);
+    RUN(test_attributes_too_long);
     RUN(test_tokens);
     RUN(test_tokens_order);
     RUN(test_capacity);
