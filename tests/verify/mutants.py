@@ -403,7 +403,7 @@ def outside_mutants(header, text, functions):
     pieces = []
     for match in re.finditer(r"^#define (RETRY|ERRMAP)__\w+(\([\w, ]*\))? +((?:\\\n|[^\n])*)", text,
                              re.M):
-        if not re.search("__attribute__|static|__INLINE", match.group(3)):
+        if not re.search("__attribute__|static|typedef|__INLINE", match.group(3)):
             pieces.append(match.span(3))
     pieces += [m.span() for m in re.finditer(r"^enum \{.*?\};", text, re.M | re.S)]
     for start, end in pieces:
@@ -832,7 +832,7 @@ def main():
     mutants = state.round("plain", GCC, [], mutants)
     state.identical(surviving(mutants))
     for name, compiler, options in (("other", GCC, OTHER), ("sanitized", CLANG, [SANITIZERS]),
-                                    ("memory", CLANG, ["-fsanitize=memory"])):
+                                    ("memory", CLANG, ["-O0", "-fsanitize=memory"])):
         unlisted = [m for m in surviving(mutants) if m.key not in listed]
         if unlisted:
             state.round(name, compiler, options, unlisted)
