@@ -8,6 +8,9 @@ BUILD = build
 SERVER = scripted
 VERBOSE =
 ARGS =
+FUNCTION =
+SAMPLE =
+ONLY =
 PREFIX = /usr/local
 DESTDIR =
 
@@ -65,6 +68,7 @@ WINDOWS = libjsmn-dev $(PACKAGES_windows-64) clang-19
 FUZZ = libjsmn-dev clang libclang-rt-14-dev afl++
 LINT = libjsmn-dev clang clang-format clang-tidy clang-tools cppcheck
 STRESS = clang libclang-rt-14-dev spin
+MUTANTS = libjsmn-dev python3 clang-19 libclang-rt-19-dev
 COVERAGE = libjsmn-dev clang-19 llvm-19 libclang-rt-19-dev
 PROVE = libjsmn-dev frama-c-base why3 z3 cvc4
 SYMBOLS = libjsmn-dev g++ clang-14 clang-19 gcc-arm-none-eabi picolibc-arm-none-eabi
@@ -246,6 +250,10 @@ figures: ## README.md's figures against what the commands print
 	@sh tests/tools/run.sh "tests/compile/test_figures.sh $(BUILD)"
 
 VERIFY = matrix symbols windows cross coverage prove mutants stress lint fuzz
+packages: ## install what verify needs
+	$(call need,$(sort $(MATRIX) $(SYMBOLS) $(WINDOWS) $(COVERAGE) $(PROVE) $(MUTANTS) $(STRESS) $(LINT) \
+		$(FUZZ) $(foreach target,$(TARGETS),$(PACKAGES_$(target)))))
+
 verify: ## all of the following
 	@for target in $(VERIFY); do $(MAKE) --no-print-directory $$target || exit; done
 
@@ -279,6 +287,11 @@ stress: ## eight threads at once, and models of what they share
 prove: ## prove the arithmetic with Frama-C (MACHDEPS=x86_64)
 	$(call need,$(PROVE))
 	@$(ALIVE) sh tests/verify/prove.sh $(BUILD)
+
+mutants: ## changes that no test notices (FUNCTION=, SAMPLE=, ONLY=)
+	$(call need,$(MUTANTS))
+	@FUNCTION="$(FUNCTION)" SAMPLE="$(SAMPLE)" ONLY="$(ONLY)" $(ALIVE) sh tests/verify/mutants.sh $(BUILD) \
+		$(filter-out test_link,$(TESTS))
 
 lint: ## clang-tidy, scan-build, cppcheck (MISRA), gcc, layout
 	$(call need,$(LINT))

@@ -1419,7 +1419,7 @@ static uint8_t errmap__read_strategy(const errmap__parser *parser, const errmap_
     } names = {ERRMAP_SPECS(ERRMAP__ENTRY) 0};
     const uint32_t count = ERRMAP_SPEC_COUNT - 1; /* but NONE */
     const uint32_t index = errmap__lookup_token(parser, value, (const uint8_t *)&names, count);
-    return index < count ? (uint8_t)(index + 1) : (uint8_t)ERRMAP_SPEC_NONE;
+    return (uint8_t)(index + 1); /* unknown ones are behind the last, which is no specification */
 }
 
 static retry_ms errmap__read_time(errmap__parser *parser, const errmap__token *value)

@@ -9,6 +9,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
+#ifdef CHECK_STOP
+#include <stdlib.h>
+#endif
 #include <string.h>
 
 #if defined(__GNUC__)
@@ -42,9 +45,12 @@ CHECK_PRINTF CHECK_API void check_row(const char *format, ...)
 #endif
 }
 
-/* Counts a failed check; true while it is to be shown. */
+/* Counts a failed check; true while it is to be shown. With CHECK_STOP the first is the last. */
 CHECK_API bool check_fault(const char *file, int line)
 {
+#ifdef CHECK_STOP
+    exit(1);
+#endif
     if (++check_faults > CHECK_FAULTS_SHOWN)
         return false;
     printf("%s:%d: ", file, line);

@@ -221,6 +221,35 @@ static void test_ratio_is_not_rounded(void)
     }
 }
 
+/* Half a unit of the ratio is all that it may be short: a third is that of 21845, but not of 21846
+   65536ths. */
+static void test_ratio_by_half_a_unit(void)
+{
+    retry_breaker breaker = breaker_of(3, 21845, 0, 0, 0);
+    attempts(&breaker, 2, NULL, 0);
+    attempts(&breaker, 1, &sick, 0);
+    CHECK_STATE(OPEN, &breaker, 0);
+    breaker = breaker_of(3, 21846, 0, 0, 0);
+    attempts(&breaker, 2, NULL, 0);
+    attempts(&breaker, 1, &sick, 0);
+    CHECK_STATE(CLOSED, &breaker, 0);
+}
+
+/* A reset begins with empty slices: none of the next 63 generations counts what the first did. */
+static void test_resets_empty_the_window(void)
+{
+    unsigned resets, i;
+    for (resets = 1; resets < 64; resets++) {
+        retry_breaker breaker = breaker_of(2, 0, HOUR, 0, 0);
+        check_row("%u resets", resets);
+        attempts(&breaker, 1, &sick, 0);
+        for (i = 0; i < resets; i++)
+            retry_breaker_reset(&breaker, 0);
+        attempts(&breaker, 1, &sick, 0);
+        CHECK_STATE(CLOSED, &breaker, 0);
+    }
+}
+
 /* Only a sick report opens it, even if the answer before completed the volume. */
 static void test_answers_do_not_open(void)
 {
@@ -1061,6 +1090,8 @@ int main(void)
     RUN(test_defaults);
     RUN(test_trips);
     RUN(test_ratio_is_not_rounded);
+    RUN(test_ratio_by_half_a_unit);
+    RUN(test_resets_empty_the_window);
     RUN(test_answers_do_not_open);
     RUN(test_outcomes);
     RUN(test_window);

@@ -655,6 +655,27 @@ static void test_grpc_charges_failures(void)
     }
 }
 
+static retry_action cancelling_after(const retry_strategy *self, retry_request *request,
+                                     const retry_failure *failure, retry_time now)
+{
+    (void)self;
+    (void)failure;
+    retry_cancel(request, now);
+    return retry_action_after(10);
+}
+
+/* What the strategy grants a request that it has cancelled is no retry, but the failure was one. */
+static void test_grpc_charges_a_cancelled_request(void)
+{
+    static const retry_strategy cancelling = {cancelling_after};
+    retry_budget_options options = RETRY_BUDGET_GRPC;
+    retry_budget budget = budget_of(&options, 10000);
+    retry_client client = client_of(&budget);
+    client.strategy = &cancelling;
+    CHECK_DECISION(FAIL, CANCELLED, fail_once(&client, RETRY_REASON_KV_LOCKED));
+    CHECK_EQUAL(9000, retry_budget_balance(&budget));
+}
+
 static void test_grpc_gives_nothing_back(void)
 {
     retry_budget_options options = RETRY_BUDGET_GRPC;
@@ -680,6 +701,52 @@ static void test_grpc_gives_nothing_back(void)
     CHECK_DECISION(RETRY, STRATEGY, retry_orchestrate(&request, &failure, START));
     CHECK(retry_succeed(&request, START));
     CHECK_RANGE(7000, 7100, retry_budget_balance(&budget));
+}
+
+/* ---- the refill's clock --------------------------------------------------------------------- */
+
+/* An empty bucket that a thousandth of a token comes into each ms, from 100,000 on. */
+static retry_budget empty_bucket(void)
+{
+    retry_budget_options options = options_of(1000000, 1000);
+    retry_budget budget;
+    options.refill_per_second = 1000;
+    retry_budget_init(&budget, &options, 100000);
+    CHECK(retry_budget_withdraw(&budget, 1000000, 100000));
+    return budget;
+}
+
+/* A clock that is 32,768 ms behind is waited for; one that is further behind was set back. */
+static void test_refill_set_back(void)
+{
+    static const struct {
+        retry_time back;
+        uint32_t balance; /* once the clock is where it was */
+    } rows[] = {{1, 0}, {32767, 0}, {32768, 0}, {32769, 32769}, {32770, 32770}};
+    size_t i;
+    for (i = 0; i < CHECK_COUNT(rows); i++) {
+        retry_budget budget = empty_bucket();
+        check_row("%lu ms", (unsigned long)rows[i].back);
+        CHECK(retry_budget_withdraw(&budget, 0, 100000 - rows[i].back));
+        CHECK_EQUAL(0, retry_budget_balance(&budget));
+        CHECK(retry_budget_withdraw(&budget, 0, 100000));
+        CHECK_EQUAL(rows[i].balance, retry_budget_balance(&budget));
+    }
+}
+
+/* What is too little for a thousandth is lost on a full bucket. */
+static void test_full_holds_no_fraction(void)
+{
+    retry_budget_options options = options_of(10, 1);
+    retry_budget budget;
+    options.refill_per_second = 1;
+    retry_budget_init(&budget, &options, 0);
+    CHECK(retry_budget_withdraw(&budget, 0, 1));
+    CHECK(retry_budget_withdraw(&budget, 5, 1));
+    CHECK(retry_budget_withdraw(&budget, 0, 1000));
+    CHECK_EQUAL(5, retry_budget_balance(&budget));
+    CHECK(retry_budget_withdraw(&budget, 0, 1001));
+    CHECK_EQUAL(6, retry_budget_balance(&budget));
 }
 
 /* ---- what was never sent ------------------------------------------------------------------- */
@@ -1123,6 +1190,8 @@ static void test_load(void)
 
 int main(void)
 {
+    RUN(test_refill_set_back);
+    RUN(test_full_holds_no_fraction);
     RUN(test_null);
     RUN(test_starts_full);
     RUN(test_withdraw);
@@ -1149,6 +1218,7 @@ int main(void)
     RUN(test_grpc);
     RUN(test_grpc_recovers);
     RUN(test_grpc_charges_failures);
+    RUN(test_grpc_charges_a_cancelled_request);
     RUN(test_grpc_gives_nothing_back);
     RUN(test_unsent_pays_once);
     RUN(test_unsent_and_refused);

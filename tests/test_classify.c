@@ -182,6 +182,7 @@ static void test_query_codes(void)
 static void test_query_without_message(void)
 {
     CHECK_FAILURE(plain(RETRY_REASON_NONE, 5000), retry_classify_query(5000, NULL, 0, false));
+    CHECK_FAILURE(plain(RETRY_REASON_NONE, 5000), retry_classify_query(5000, NULL, 5, false));
     CHECK_FAILURE(plain(RETRY_REASON_QUERY_ERROR_RETRYABLE, 5000),
                   retry_classify_query(5000, NULL, 0, true));
     CHECK_FAILURE(plain(RETRY_REASON_QUERY_PREPARED_STATEMENT_FAILURE, 4050),
@@ -499,6 +500,7 @@ static void test_idempotent_http(void)
     }
     check_row("NULL");
     CHECK(!retry_idempotent_http(NULL, 0));
+    CHECK(!retry_idempotent_http(NULL, 3));
 }
 
 /* RFC 0049's list, for every number that a service may have. */

@@ -33,6 +33,9 @@ static void test_write_hello(void)
     CHECK_EQUAL(0, packet[3]);
     CHECK_EQUAL(2, packet[11]);
     CHECK_EQUAL(7, packet[25]);
+    CHECK_EQUAL(27, errmap_write_hello(packet, sizeof packet, "a", 1, 1));
+    CHECK_EQUAL('a', packet[24]);
+    CHECK_EQUAL(7, packet[26]);
     CHECK_EQUAL(0, errmap_write_hello(packet, sizeof packet, NULL, 5, 1));
 }
 
@@ -76,6 +79,10 @@ static void test_write_get(void)
     CHECK_EQUAL(26, errmap_write_get(packet, 25, 0x0102, 0x01020304));
     CHECK_EQUAL(0x55, packet[0]);
     CHECK_EQUAL(26, errmap_write_get(packet, 26, 0x0102, 0x01020304));
+    CHECK(memcmp(packet, expected, 26) == 0);
+    CHECK_EQUAL(0x55, packet[26]);
+    memset(packet, 0x55, sizeof packet);
+    CHECK_EQUAL(26, errmap_write_get(packet, sizeof packet, 0x0102, 0x01020304));
     CHECK(memcmp(packet, expected, 26) == 0);
     CHECK_EQUAL(0x55, packet[26]);
     CHECK_EQUAL(26, errmap_write_get(NULL, 0, 2, 0));
@@ -173,6 +180,8 @@ static void test_read_hello(void)
         {{0x81, 0x1f, 0, 0, 0, 0, 0x100, "\0\x07", 2}, false, false},
         {{0x80, 0x1f, 0, 0, 0, 0, 0, "\0\x07", 2}, false, false},
         {{0x82, 0x1f, 0, 0, 0, 0, 0, "\0\x07", 2}, false, false},
+        {{0x17, 0x1f, 0, 0, 0, 0, 0, "\0\x07", 2}, false, false},
+        {{0x19, 0x1f, 0, 0, 0, 0, 0, "\0\x07", 2}, false, false},
         {{0x81, 0xfe, 0, 0, 0, 0, 0, "\0\x07", 2}, false, false},
         {{0x81, 0x1e, 0, 0, 0, 0, 0, "\0\x07", 2}, false, false},
     };
@@ -185,8 +194,11 @@ static void test_read_hello(void)
         CHECK_EQUAL(rows[i].good, read_hello(packet, length, &xerror));
         if (rows[i].good)
             CHECK_EQUAL(rows[i].xerror, xerror);
-        packet[length] = 0xff; /* what follows in the stream is none of its business */
-        CHECK_EQUAL(rows[i].good, read_hello(packet, length + 1, &xerror));
+        packet[length] = 0; /* what follows in the stream is none of its business */
+        packet[length + 1] = 7;
+        CHECK_EQUAL(rows[i].good, read_hello(packet, length + 2, &xerror));
+        if (rows[i].good)
+            CHECK_EQUAL(rows[i].xerror, xerror);
         for (cut = 0; cut < length; cut++)
             CHECK(!read_hello(packet, cut, &xerror));
     }
@@ -227,6 +239,25 @@ static void test_read_get(void)
         for (cut = 0; cut < length; cut++)
             CHECK(!read_get(packet, cut, &offset, &json_length));
     }
+}
+
+/* Bodies of 65,536 bytes and more; the text itself is not looked at. */
+static void test_read_long_get(void)
+{
+    const response get = {0x81, 0xfe, 0, 0, 0, 0, 0, "", 0};
+    uint8_t packet[64];
+    const char *json = NULL;
+    size_t json_length = 0;
+    build(packet, get);
+    packet[9] = 1;
+    packet[11] = 2;
+    CHECK(!errmap_read_get(packet, HEADER + 65537, &json, &json_length));
+    CHECK(errmap_read_get(packet, HEADER + 65538, &json, &json_length));
+    CHECK(json == (const char *)packet + HEADER);
+    CHECK_EQUAL(65538, json_length);
+    packet[8] = 1;
+    CHECK(errmap_read_get(packet, HEADER + 16842754, &json, &json_length));
+    CHECK_EQUAL(16842754, json_length);
 }
 
 /* Lengths that do not go together. */
@@ -279,6 +310,7 @@ int main(void)
     RUN(test_write_get);
     RUN(test_read_hello);
     RUN(test_read_get);
+    RUN(test_read_long_get);
     RUN(test_bad_lengths);
     RUN(test_nothing);
     return check_done();

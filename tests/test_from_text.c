@@ -410,6 +410,9 @@ static void test_durations(void)
 static void test_not_durations(void)
 {
     static const char *const texts[] = {
+        "/",
+        "0/",
+        "1/",
         "",
         "1.",
         ".5",

@@ -65,6 +65,34 @@ static void test_min_samples(void)
     }
 }
 
+/* More samples than are asked for by now are enough. */
+static void test_fewer_min_samples(void)
+{
+    retry_latency latency;
+    unsigned i;
+    memset(&latency, 0, sizeof latency);
+    for (i = 0; i < 200; i++) /* a hundred of which are counted */
+        retry_latency_add(&latency, 10, true);
+    CHECK_EQUAL(10, retry_latency_get(&latency));
+    latency.min_samples = 50;
+    CHECK_EQUAL(10, retry_latency_get(&latency));
+    latency.min_samples = 101;
+    CHECK_EQUAL(UINT32_MAX, retry_latency_get(&latency));
+}
+
+/* What is told is rounded up, however little is over a whole ms. */
+static void test_rounded_up(void)
+{
+    retry_latency latency;
+    memset(&latency, 0, sizeof latency);
+    latency.min_samples = 1;
+    latency.quantile = 1; /* steps of 1/256 ms */
+    retry_latency_add(&latency, 10, true);
+    CHECK_EQUAL(10, retry_latency_get(&latency));
+    retry_latency_add(&latency, 1000, true);
+    CHECK_EQUAL(11, retry_latency_get(&latency));
+}
+
 /* What nothing is learnt from is no sample; what counts as longer is one. */
 static void test_samples_given_up(void)
 {
@@ -553,6 +581,8 @@ int main(void)
     RUN(test_size);
     RUN(test_null);
     RUN(test_min_samples);
+    RUN(test_fewer_min_samples);
+    RUN(test_rounded_up);
     RUN(test_samples_given_up);
     RUN(test_first_sample);
     RUN(test_steps);

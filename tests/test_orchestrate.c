@@ -739,6 +739,40 @@ static void test_observer_is_told_last(void)
     CHECK_DECISION(FAIL, NOT_RETRYABLE, retry_orchestrate(&request, &failure, START + 20));
 }
 
+static retry_action given; /* what the strategy below answers */
+
+static retry_action give(const retry_strategy *self, retry_request *r, const retry_failure *failure,
+                         retry_time now)
+{
+    (void)self;
+    (void)r;
+    (void)failure;
+    (void)now;
+    return given;
+}
+
+/* What a strategy says of the cause counts when it refuses. */
+static void test_causes_of_answers(void)
+{
+    static const retry_strategy giving = {give};
+    retry_failure failure = check_failure_of(RETRY_REASON_KV_LOCKED);
+    retry_request asking;
+    memset(&asking, 0, sizeof asking);
+    asking.strategy = &giving;
+    retry_begin(&asking, 0);
+    given = retry_action_none(RETRY_CAUSE_REFUSED);
+    CHECK_EQUAL(0, given.delay);
+    given.kind = RETRY_ACTION_AFTER;
+    CHECK_DECISION(RETRY, STRATEGY, retry_orchestrate(&asking, &failure, 0));
+    given = retry_action_pending();
+    CHECK_EQUAL(RETRY_CAUSE_PENDING, given.cause);
+    CHECK_EQUAL(0, given.delay);
+    given.cause = RETRY_CAUSE_REFUSED;
+    CHECK_DECISION(PENDING, PENDING, retry_orchestrate(&asking, &failure, 0));
+    given.kind = RETRY_ACTION_NONE;
+    CHECK_DECISION(FAIL, REFUSED, retry_resume(&asking, &failure, given, 0));
+}
+
 int main(void)
 {
     RUN(test_null);
@@ -769,5 +803,6 @@ int main(void)
     RUN(test_observer);
     RUN(test_observer_is_told_once);
     RUN(test_observer_is_told_last);
+    RUN(test_causes_of_answers);
     return check_done();
 }
