@@ -1058,7 +1058,9 @@ static int errmap__pass_token(errmap__gate *gate, int step, unsigned first)
         return ERRMAP__FAULT;
     if (first == '{' || first == '[')
         return errmap__pass_open(gate, first);
-    return errmap__pass_primitive(&gate->cursor, first) ? ERRMAP__ENDED : ERRMAP__FAULT;
+    if (!errmap__pass_primitive(&gate->cursor, first))
+        return ERRMAP__FAULT;
+    return ERRMAP__ENDED;
 }
 
 /* From behind a value to what comes next in the container, or behind the container. */
