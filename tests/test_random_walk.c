@@ -324,7 +324,7 @@ static void move_orchestrate(unsigned i)
     memcpy(&before, &requests[i], sizeof before);
     if (models[i].state == OPEN && chance(200)) {
         requests[i].attempts = models[i].attempts = UINT32_MAX - below(2);
-        requests[i].code_attempts = UINT32_MAX;
+        requests[i].code_attempts = requests[i].attempts - below(2); /* never more */
     }
     decision = retry_orchestrate(&requests[i], &failure, now);
     check_decision_of(i, &failure, &before, decision, true);
