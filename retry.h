@@ -1761,8 +1761,10 @@ RETRY__WRAPS static retry_ms retry__elapsed(retry_time from, retry_time to)
 {
     retry_time half = (retry_time)1 << (sizeof(retry_time) * 8 - 1);
     retry_time passed = to - from;
-    if (sizeof passed > 4 && passed <= UINT32_MAX) /* soon told, as it is nearly always */
+#if !defined(RETRY_TIME_32)
+    if (passed <= UINT32_MAX) /* soon told, as it is nearly always */
         return (retry_ms)passed;
+#endif
     return passed > half ? 0 : retry__narrow(passed);
 }
 
