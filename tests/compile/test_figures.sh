@@ -80,4 +80,13 @@ for name in size bench gates errmap http; do
     check "$name: 80 columns" lacks $name '.\{81\}'
 done
 
+
+# checked COMMAND NUMBER: what README.md's last table says of the command
+checked() { grep -q "^|[^|]*| \`make $1\`[^|]*| $2 " README.md; }
+check "machines" checked cross "$(sed -n 's/^TARGETS = //p' Makefile | wc -w)"
+check "models" checked stress "$(grep -l '^active\|^init' tests/verify/spin/*.pml | wc -l)"
+check "fuzz targets" checked fuzz "$(ls tests/fuzz/*.c | wc -l)"
+check "deviations from MISRA" checked lint "$(grep -c '^[0-9]' tests/verify/misra.txt)"
+check "lines not covered" checked coverage "$(sed -n "/unreachable[^\"]*\" << 'END'/,/^END/p" \
+    tests/verify/coverage.sh | grep -c '	')"
 finish
