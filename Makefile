@@ -8,6 +8,9 @@ BUILD = build
 SERVER = scripted
 VERBOSE =
 ARGS =
+FUNCTION =
+SAMPLE =
+ONLY =
 PREFIX = /usr/local
 DESTDIR =
 
@@ -51,15 +54,28 @@ INSTALL = libjsmn-dev g++ cmake meson ninja-build pkg-config git
 BENCH = libjsmn-dev g++ valgrind libcjson-dev libjansson-dev libjson-c-dev rapidjson-dev
 ARM = libjsmn-dev gcc-arm-none-eabi picolibc-arm-none-eabi qemu-system-arm
 MATRIX = libjsmn-dev gcc-12-multilib g++-12-multilib clang-14 clang-19 tcc
-WINDOWS = libjsmn-dev gcc-mingw-w64-x86-64 wine wine64 clang-19
-LINT = libjsmn-dev clang clang-format clang-tidy cppcheck
+# What `make cross` needs for each of its targets.
+PACKAGES_cortex-m0 = $(filter-out libjsmn-dev,$(ARM))
+PACKAGES_cortex-m3 = $(PACKAGES_cortex-m0)
+PACKAGES_avr = gcc-avr avr-libc libsimavr-dev
+PACKAGES_rv32 = gcc-riscv64-unknown-elf picolibc-riscv64-unknown-elf qemu-system-misc
+PACKAGES_s390x = gcc-s390x-linux-gnu libc6-dev-s390x-cross qemu-user
+PACKAGES_powerpc = gcc-powerpc-linux-gnu libc6-dev-powerpc-cross qemu-user
+PACKAGES_windows-64 = gcc-mingw-w64-x86-64 wine wine64
+PACKAGES_windows-32 = gcc-mingw-w64-i686 wine wine64
+PACKAGES_tcc = tcc
+WINDOWS = libjsmn-dev $(PACKAGES_windows-64) clang-19
+FUZZ = libjsmn-dev clang libclang-rt-14-dev afl++
+LINT = libjsmn-dev clang clang-format clang-tidy clang-tools cppcheck
+STRESS = clang libclang-rt-14-dev spin
+MUTANTS = libjsmn-dev python3 clang-19 libclang-rt-19-dev
 COVERAGE = libjsmn-dev clang-19 llvm-19 libclang-rt-19-dev
 PROVE = libjsmn-dev frama-c-base why3 z3 cvc4
 SYMBOLS = libjsmn-dev g++ clang-14 clang-19 gcc-arm-none-eabi picolibc-arm-none-eabi
 
 .PHONY: FORCE help deps demo test run-tests $(SERVED) http async storm firmware install check \
 	run-check units fuzz test-examples run-examples qemu size figures bench verify matrix symbols \
-	windows coverage prove lint clean jsmn
+	windows cross coverage prove mutants stress lint packages clean jsmn
 .DEFAULT_GOAL := help
 
 help: ## list the targets
@@ -185,30 +201,11 @@ units: | jsmn ## the headers beside other code, in any order, C and C++
 	@CC="$(CC)" CXX="$(CXX)" sh tests/tools/run.sh "tests/compile/test_beside_jsmn.sh $(BUILD)/units"
 
 FUZZ_SECONDS = 30
-FUZZ = clang -g -O1 -fsanitize=fuzzer,address,undefined -I.
-REPLAYS = $(addprefix $(BUILD)/replay_,errmap_map errmap_packets from_text)
-fuzz: $(REPLAYS) ## fuzz the parsers, FUZZ_SECONDS= each
-	$(call need,clang libclang-rt-14-dev)
-	@$(BUILD)/replay_errmap_map tests/data/errmap_retry.json tests/data/errmap_seed.json
-	@$(BUILD)/replay_errmap_packets tests/data/errmap_hello.bin tests/data/errmap_hello_framed.bin \
-		tests/data/errmap_get.bin
-	@$(BUILD)/replay_from_text tests/data/policy.txt tests/data/budget.txt tests/data/duration.txt
-	@$(ALIVE) $(FUZZ) tests/fuzz/errmap_map.c -o $(BUILD)/fuzz_errmap_map
-	@$(ALIVE) $(FUZZ) tests/fuzz/errmap_packets.c -o $(BUILD)/fuzz_errmap_packets
-	@$(ALIVE) $(FUZZ) tests/fuzz/from_text.c -o $(BUILD)/fuzz_from_text
-	@mkdir -p $(BUILD)/corpus $(BUILD)/corpus_packets $(BUILD)/corpus_from_text
-	@echo "fuzzing maps for $(FUZZ_SECONDS) s"
-	@$(ALIVE) $(BUILD)/fuzz_errmap_map -max_total_time=$(FUZZ_SECONDS) -verbosity=0 -print_final_stats=1 \
-		-dict=tests/fuzz/errmap_map.dict -seed_inputs=tests/data/errmap_seed.json $(BUILD)/corpus
-	@echo "fuzzing packets for $(FUZZ_SECONDS) s"
-	@$(ALIVE) $(BUILD)/fuzz_errmap_packets -max_total_time=$(FUZZ_SECONDS) -verbosity=0 \
-		-print_final_stats=1 -seed_inputs=tests/data/errmap_hello.bin,tests/data/errmap_get.bin \
-		$(BUILD)/corpus_packets
-	@echo "fuzzing texts for $(FUZZ_SECONDS) s"
-	@$(ALIVE) $(BUILD)/fuzz_from_text -max_total_time=$(FUZZ_SECONDS) -verbosity=0 -print_final_stats=1 \
-		-dict=tests/fuzz/from_text.dict -seed_inputs=tests/data/policy.txt,tests/data/budget.txt \
-		$(BUILD)/corpus_from_text
-	@echo "no fault found"
+REPLAYS = $(patsubst tests/fuzz/%.c,$(BUILD)/replay_%,$(wildcard tests/fuzz/*.c))
+fuzz: ## fuzz texts, packets and calls, FUZZ_SECONDS= each
+	$(call need,$(FUZZ))
+	@$(MAKE) -s $(REPLAYS)
+	@$(ALIVE) sh tests/fuzz/fuzz.sh $(BUILD) $(FUZZ_SECONDS)
 
 test-examples: ## test every example and way to install
 	$(call try,$(sort $(KV) $(HTTP) $(ASYNC) $(ARM) $(INSTALL) \
@@ -230,9 +227,8 @@ run-examples: $(foreach name,$(SERVED),$(call unless,$(PACKAGES_$(name)),$(BUILD
 		$(call unless,$(ARM),tests/examples/test_firmware.sh) \
 		$(call unless,$(INSTALL),tests/install/test_install.sh)
 
-qemu: ## the test programs on an emulated Cortex-M3, 32-bit instants
-	$(call need,$(ARM))
-	@$(ALIVE) sh tests/tools/qemu.sh $(BUILD) $(filter-out $(HOSTED),$(TESTS))
+qemu: TARGETS = cortex-m3
+qemu: cross ## the test programs on an emulated Cortex-M3, 32-bit instants
 
 size: ## bytes of flash and RAM on Cortex-M0
 	$(call need,$(filter-out qemu%,$(ARM)))
@@ -253,7 +249,11 @@ figures: ## README.md's figures against what the commands print
 	@$(MAKE) -s $(BUILD)/http_curl $(BENCHES)
 	@sh tests/tools/run.sh "tests/compile/test_figures.sh $(BUILD)"
 
-VERIFY = matrix symbols windows coverage prove lint
+VERIFY = matrix symbols windows cross coverage prove mutants stress lint fuzz
+packages: ## install what verify needs
+	$(call need,$(sort $(MATRIX) $(SYMBOLS) $(WINDOWS) $(COVERAGE) $(PROVE) $(MUTANTS) $(STRESS) $(LINT) \
+		$(FUZZ) $(foreach target,$(TARGETS),$(PACKAGES_$(target)))))
+
 verify: ## all of the following
 	@for target in $(VERIFY); do $(MAKE) --no-print-directory $$target || exit; done
 
@@ -267,17 +267,33 @@ symbols: ## the names, calls and instructions that the headers bring
 
 windows: ## the test programs on Windows, by wine
 	$(call need,$(WINDOWS))
-	@$(ALIVE) sh tests/verify/windows.sh $(BUILD) $(filter-out $(UNIX),$(TESTS))
+	@$(ON_TARGETS) sh tests/verify/windows.sh $(BUILD) $(TESTS)
+
+# TARGETS="avr s390x" chooses.
+TARGETS = cortex-m0 cortex-m3 avr rv32 s390x powerpc windows-32 windows-64 tcc
+ON_TARGETS = $(ALIVE) env HOSTED="$(HOSTED)" UNIX="$(UNIX)" THREADED="$(THREADED)"
+cross: ## the test programs on other machines, by TARGETS=
+	$(call need,libjsmn-dev $(foreach target,$(TARGETS),$(PACKAGES_$(target))))
+	@$(ON_TARGETS) sh tests/verify/cross.sh $(BUILD) "$(TARGETS)" $(TESTS)
 
 coverage: ## lines, branches and conditions that no test reaches
 	$(call need,$(COVERAGE))
 	@$(ALIVE) sh tests/verify/coverage.sh $(BUILD) $(filter-out $(UNIX),$(TESTS))
 
+stress: ## eight threads at once, and models of what they share
+	$(call need,$(STRESS))
+	@$(ALIVE) sh tests/verify/stress.sh $(BUILD) $(THREADED) test_lost_swaps
+
 prove: ## prove the arithmetic with Frama-C (MACHDEPS=x86_64)
 	$(call need,$(PROVE))
 	@$(ALIVE) sh tests/verify/prove.sh $(BUILD)
 
-lint: ## clang-tidy, cppcheck, gcc -fanalyzer, layout
+mutants: ## changes that no test notices (FUNCTION=, SAMPLE=, ONLY=)
+	$(call need,$(MUTANTS))
+	@FUNCTION="$(FUNCTION)" SAMPLE="$(SAMPLE)" ONLY="$(ONLY)" $(ALIVE) sh tests/verify/mutants.sh $(BUILD) \
+		$(filter-out test_link test_errmap_other_jsmn,$(TESTS))
+
+lint: ## clang-tidy, scan-build, cppcheck (MISRA), gcc, layout
 	$(call need,$(LINT))
 	@$(ALIVE) sh tests/verify/lint.sh
 
@@ -329,7 +345,7 @@ $(BUILD)/bench_%.o: tests/bench/%.c $(HEADERS) $(wildcard tests/*.h tests/bench/
 	$(COMPILE) -std=c99 -O2 -c -o $@ $<
 
 $(BUILD)/replay_%: tests/fuzz/%.c $(HEADERS) $(wildcard tests/*.h tests/fuzz/*.h) $(BUILD)/settings
-	$(COMPILE) -std=c99 -O2 -DFUZZ_REPLAY -I. -o $@ $<
+	$(COMPILE) -std=c99 -O2 -DFUZZ_REPLAY -I. -o $@ $< -lm
 
 # An example of one file, or one in a folder of its own.
 $(BUILD)/http_easy: LIBRARIES = -lcurl

@@ -177,7 +177,8 @@ extern "C" {
 /* Writes a HELLO that asks for XERROR, the feature that lets a server send codes which are in its
    error map alone. `name` (`length` bytes) tells the server who asks; the opaque comes back in the
    response. Returns the bytes needed: 26 + length. Writes nothing if they are more than `capacity`
-   or packet is NULL. 0 if the name is longer than 65535 bytes, or NULL with a length. */
+   or packet is NULL. 0 if the name is longer than 65535 bytes (65509 where size_t has 16 bits), or
+   NULL with a length. */
 RETRY_API size_t errmap_write_hello(uint8_t *packet, size_t capacity, const char *name,
                                     size_t length, uint32_t opaque);
 
@@ -227,7 +228,12 @@ enum {
 #undef ERRMAP__X
 };
 
+/* Not all of them fit an int of 16 bits; gcc takes them, and would warn. */
+#ifdef __GNUC__
+__extension__ enum {
+#else
 enum {
+#endif
 #define ERRMAP__X(name, text) ERRMAP_ATTR_##name = 1L << ERRMAP__BIT_##name,
     ERRMAP_ATTRIBUTES(ERRMAP__X) ERRMAP_ATTR_ALL = (1L << ERRMAP_ATTRIBUTE_COUNT) - 1
 #undef ERRMAP__X
@@ -537,6 +543,13 @@ extern "C" {
 
 #define ERRMAP__HEADER 24 /* bytes of a memcached packet's header */
 
+/* A name's length has 16 bits; where a size_t has no more, it must count the packet as well. */
+#if SIZE_MAX - ERRMAP__HEADER - 2 < 0xffff
+#define ERRMAP__NAME_MAX (SIZE_MAX - ERRMAP__HEADER - 2)
+#else
+#define ERRMAP__NAME_MAX 0xffff
+#endif
+
 enum {
     ERRMAP__MAGIC_REQUEST = 0x80,
     ERRMAP__MAGIC_RESPONSE = 0x81,
@@ -587,7 +600,7 @@ RETRY_API size_t errmap_write_hello(uint8_t *packet, size_t capacity, const char
                                     size_t length, uint32_t opaque)
 {
     size_t needed;
-    if (length > 0xffff || (!name && length != 0))
+    if (length > ERRMAP__NAME_MAX || (!name && length != 0))
         return 0;
     needed = ERRMAP__HEADER + length + 2;
     if (!packet || needed > capacity)
@@ -635,7 +648,7 @@ RETRY_API bool errmap_read_hello(const uint8_t *packet, size_t length, bool *xer
     uint32_t i, size = 0;
     const uint8_t *value = errmap__response_value(packet, length, ERRMAP__OPCODE_HELLO, &size);
     bool found = false;
-    if (!xerror || !value || (size & 1) != 0)
+    if (!xerror || !value || size % 2 != 0)
         return false;
     for (i = 0; i < size; i += 2)
         found = found || errmap__read_16(value + i) == ERRMAP__FEATURE_XERROR;
@@ -771,7 +784,7 @@ static uint32_t errmap__hex_number(const char *text, size_t length)
         const unsigned digit = errmap__hex_digit((unsigned char)text[i]);
         if (digit > 15)
             return UINT32_MAX;
-        number = number << 4 | digit;
+        number = number * 16 + digit;
     }
     return number;
 }
@@ -804,9 +817,9 @@ static unsigned errmap__peek(const errmap__cursor *cursor)
     return cursor->at < cursor->length ? (unsigned char)cursor->text[cursor->at] : 0;
 }
 
-static bool errmap__pass_word(errmap__cursor *cursor, const char *word)
+static bool errmap__pass_word(errmap__cursor *cursor, const char *word, unsigned length)
 {
-    for (; *word != '\0'; word++, cursor->at++) {
+    for (; length > 0; length--, word++, cursor->at++) {
         if (errmap__peek(cursor) != (unsigned char)*word)
             return false;
     }
@@ -817,13 +830,13 @@ static bool errmap__pass_word(errmap__cursor *cursor, const char *word)
    no such unit can begin. */
 static bool errmap__pass_unit(errmap__cursor *cursor, uint32_t least, uint32_t most, uint32_t *unit)
 {
-    unsigned shift = 16;
+    uint32_t rest = 0xffff; /* what the digits to come can add */
     *unit = 0;
-    while (shift > 0) {
+    while (rest != 0) {
         const unsigned digit = errmap__hex_digit(errmap__peek(cursor));
-        shift -= 4;
-        *unit |= (uint32_t)digit << shift;
-        if (digit > 15 || (*unit | ((1u << shift) - 1)) < least || *unit > most)
+        rest /= 16;
+        *unit += digit * (rest + 1);
+        if (digit > 15 || *unit + rest < least || *unit > most)
             return false;
         cursor->at++;
     }
@@ -839,7 +852,7 @@ static bool errmap__pass_unicode(errmap__cursor *cursor)
         return false;
     if ((unit & 0xfc00) != 0xd800)
         return true;
-    return errmap__pass_word(cursor, "\\u") && errmap__pass_unit(cursor, 0xdc00, 0xdfff, &unit);
+    return errmap__pass_word(cursor, "\\u", 2) && errmap__pass_unit(cursor, 0xdc00, 0xdfff, &unit);
 }
 
 static bool errmap__pass_escape(errmap__cursor *cursor)
@@ -930,16 +943,13 @@ static bool errmap__pass_number(errmap__cursor *cursor)
 
 static bool errmap__pass_primitive(errmap__cursor *cursor, unsigned first)
 {
-    switch (first) {
-    case 't':
-        return errmap__pass_word(cursor, "true");
-    case 'f':
-        return errmap__pass_word(cursor, "false");
-    case 'n':
-        return errmap__pass_word(cursor, "null");
-    default:
-        return errmap__pass_number(cursor);
-    }
+    if (first == 't')
+        return errmap__pass_word(cursor, "true", 4);
+    if (first == 'f')
+        return errmap__pass_word(cursor, "false", 5);
+    if (first == 'n')
+        return errmap__pass_word(cursor, "null", 4);
+    return errmap__pass_number(cursor);
 }
 
 /* >>gate */
@@ -947,7 +957,7 @@ static bool errmap__pass_primitive(errmap__cursor *cursor, unsigned first)
 /* The gate passes JSON and nothing else, nested no deeper than ERRMAP_MAX_DEPTH. */
 typedef struct errmap__gate {
     errmap__cursor cursor;
-    size_t key, key_end;                   /* the last key: its opening quote, its closing quote */
+    size_t key, key_length;                /* the last key: its opening quote, bytes behind that */
     uint32_t tokens;                       /* passed so far, counted as jsmn counts */
     unsigned depth;                        /* containers open */
     bool too_deep;                         /* the fault is one bracket too many */
@@ -1027,7 +1037,7 @@ static int errmap__pass_open(errmap__gate *gate, unsigned bracket)
 static int errmap__pass_colon(errmap__gate *gate, size_t key)
 {
     gate->key = key;
-    gate->key_end = gate->cursor.at - 1;
+    gate->key_length = gate->cursor.at - key - 2;
     if (errmap__pass_space(gate) != ':')
         return ERRMAP__FAULT;
     gate->cursor.at++;
@@ -1048,7 +1058,9 @@ static int errmap__pass_token(errmap__gate *gate, int step, unsigned first)
         return ERRMAP__FAULT;
     if (first == '{' || first == '[')
         return errmap__pass_open(gate, first);
-    return errmap__pass_primitive(&gate->cursor, first) ? ERRMAP__ENDED : ERRMAP__FAULT;
+    if (!errmap__pass_primitive(&gate->cursor, first))
+        return ERRMAP__FAULT;
+    return ERRMAP__ENDED;
 }
 
 /* From behind a value to what comes next in the container, or behind the container. */
@@ -1239,12 +1251,11 @@ static const uint8_t *errmap__attribute_names(void)
 RETRY_API const char *errmap_attribute_name(uint32_t bit)
 {
     const uint8_t *name = errmap__attribute_names();
-    for (; *name != 0; name += *name + 2) {
-        if (bit == 1)
+    uint32_t i;
+    for (i = 0; *name != 0; i++) {
+        if (bit == (uint32_t)1 << i)
             return (const char *)name + 1;
-        if ((bit & 1) != 0)
-            break;
-        bit >>= 1;
+        name += *name + 2;
     }
     return "";
 }
@@ -1410,7 +1421,7 @@ static uint8_t errmap__read_strategy(const errmap__parser *parser, const errmap_
     } names = {ERRMAP_SPECS(ERRMAP__ENTRY) 0};
     const uint32_t count = ERRMAP_SPEC_COUNT - 1; /* but NONE */
     const uint32_t index = errmap__lookup_token(parser, value, (const uint8_t *)&names, count);
-    return index < count ? (uint8_t)(index + 1) : (uint8_t)ERRMAP_SPEC_NONE;
+    return (uint8_t)(index + 1); /* unknown ones are behind the last, which is no specification */
 }
 
 static retry_ms errmap__read_time(errmap__parser *parser, const errmap__token *value)
@@ -1505,7 +1516,7 @@ static void errmap__read_fields(errmap__parser *parser)
     const errmap__token *key = parser->tokens + 1;
     int retry_end = 0;
     parser->fields = 0;
-    while (key < errmap__tokens_end(parser) && parser->status == ERRMAP_OK) {
+    while (key + 1 < errmap__tokens_end(parser) && parser->status == ERRMAP_OK) {
         const errmap__token *const value = key + 1;
         const uint32_t field = errmap__recognise(parser, key, retry_end);
         if (field == ERRMAP__RETRY) {
@@ -1526,8 +1537,7 @@ static void errmap__read_fields(errmap__parser *parser)
 static void errmap__begin_entry(errmap__parser *parser)
 {
     errmap__gate *const gate = &parser->gate;
-    const size_t digits = gate->key + 1;
-    const uint32_t code = errmap__code(errmap__text_at(parser, digits), gate->key_end - digits);
+    const uint32_t code = errmap__code(errmap__text_at(parser, gate->key + 1), gate->key_length);
     errmap_entry *const entry =
         parser->count < parser->capacity ? &parser->entries[parser->count] : &parser->spare;
     memset(entry, 0, sizeof *entry);
@@ -1581,11 +1591,10 @@ static void errmap__begin_member(errmap__parser *parser)
         uint8_t end;
     } names = {ERRMAP__MEMBERS(ERRMAP__ENTRY) 0};
     const errmap__gate *const gate = &parser->gate;
-    const size_t name = gate->key + 1;
     uint32_t bit;
     parser->start = gate->cursor.at;
     parser->member = errmap__lookup((const uint8_t *)&names, ERRMAP__MEMBER_COUNT,
-                                    errmap__text_at(parser, name), gate->key_end - name);
+                                    errmap__text_at(parser, gate->key + 1), gate->key_length);
     if (parser->member == ERRMAP__MEMBER_COUNT)
         return;
     bit = (uint32_t)1 << parser->member;
@@ -1773,6 +1782,7 @@ RETRY_API errmap_status errmap_parse(errmap *map, const char *json, size_t lengt
     parser.gate.cursor.length = length;
     parser.entries = entries;
     parser.capacity = capacity;
+    parser.entry = &parser.spare;
     parser.tokens = tokens;
     errmap__pass_text(&parser);
     if (parser.status == ERRMAP_OK)
@@ -1923,6 +1933,7 @@ RETRY_API retry_action errmap_strategy_after(const retry_strategy *self, retry_r
 
 #undef ERRMAP__JSMN
 #undef ERRMAP__HEADER
+#undef ERRMAP__NAME_MAX
 #undef ERRMAP__APART
 #undef ERRMAP__RARE
 #undef ERRMAP__WRAPS

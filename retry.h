@@ -734,7 +734,7 @@ enum {
 #ifdef __GNUC__
 #define RETRY__OVER_15(n) (__builtin_constant_p(n) && (n) > 15)
 #define RETRY__CHECK_USER(n) \
-    (((0x7fffffff + RETRY__OVER_15(n)) & 0) | (0u << RETRY__OVER_15(n) * 64))
+    (((__INT_MAX__ + RETRY__OVER_15(n)) & 0) | (0u << RETRY__OVER_15(n) * 64))
 #else
 #define RETRY__CHECK_USER(n) 0
 #endif
@@ -1688,9 +1688,11 @@ RETRY_API retry_clock retry_system_clock(void);
 #if defined(__GNUC__) && defined(__OPTIMIZE__) && !defined(__OPTIMIZE_SIZE__)
 #define RETRY__HOT RETRY__INLINE
 #define RETRY__COLD static __attribute__((noinline, cold))
+#define RETRY__RARE(condition) __builtin_expect(!!(condition), 0)
 #else
 #define RETRY__HOT static
 #define RETRY__COLD static
+#define RETRY__RARE(condition) (condition)
 #endif
 
 #ifdef __cplusplus
@@ -1724,12 +1726,6 @@ static uint32_t retry__add(uint32_t a, uint32_t b)
     return a > UINT32_MAX - b ? UINT32_MAX : a + b;
 }
 
-static void retry__increment(uint32_t *counter)
-{
-    if (*counter != UINT32_MAX)
-        ++*counter;
-}
-
 static uint32_t retry__subtract(uint32_t a, uint32_t b)
 {
     return a > b ? a - b : 0;
@@ -1746,11 +1742,11 @@ static uint32_t retry__scale(uint32_t value, uint32_t ratio)
     return retry__narrow(((uint64_t)value * ratio + 0x8000) >> 16);
 }
 
-/* low for random 0, high for UINT32_MAX, linear between; multiply-shift, as small cores have no
-   divider for a remainder. */
-static uint32_t retry__pick(uint32_t low, uint32_t high, uint32_t random)
+/* low for random 0, high for UINT32_MAX, linear between, low if that is above high; multiply-shift,
+   as small cores have no divider for a remainder. */
+RETRY__INLINE uint32_t retry__pick(uint32_t low, uint32_t high, uint32_t random)
 {
-    uint64_t count = (uint64_t)(high - low) + 1;
+    uint64_t count = (uint64_t)retry__subtract(high, low) + 1;
     return low + (uint32_t)((random * count) >> 32);
 }
 
@@ -1765,8 +1761,10 @@ RETRY__WRAPS static retry_ms retry__elapsed(retry_time from, retry_time to)
 {
     retry_time half = (retry_time)1 << (sizeof(retry_time) * 8 - 1);
     retry_time passed = to - from;
-    if (passed <= UINT32_MAX >> 1) /* soon told, as it is nearly always */
+#if !defined(RETRY_TIME_32)
+    if (passed <= UINT32_MAX) /* soon told, as it is nearly always */
         return (retry_ms)passed;
+#endif
     return passed > half ? 0 : retry__narrow(passed);
 }
 
@@ -1926,7 +1924,7 @@ static bool retry__reason_is_user(retry_reason reason)
     return (reason & 0xff40) == 0x40;
 }
 
-static uint8_t retry__traits(retry_reason reason)
+RETRY__INLINE uint8_t retry__traits(retry_reason reason)
 {
 #define RETRY__TRAIT(trait, reasons, name) ((((reasons) >> RETRY_REASON_##name) & 1) * (trait))
 #define RETRY__X(name, allows, always)                                                           \
@@ -1938,9 +1936,11 @@ static uint8_t retry__traits(retry_reason reason)
     static const uint8_t traits[] = {RETRY_REASONS(RETRY__X) RETRY__TRAIT_UNKNOWN};
 #undef RETRY__X
 #undef RETRY__TRAIT
-    if (reason < sizeof traits)
+    if (reason < RETRY_REASON_COUNT)
         return traits[reason];
-    return retry__reason_is_user(reason) ? (uint8_t)(reason & 0xb0) : (uint8_t)RETRY__TRAIT_UNKNOWN;
+    if (retry__reason_is_user(reason))
+        return (uint8_t)(reason & 0xb0);
+    return RETRY__TRAIT_UNKNOWN;
 }
 
 RETRY_API bool retry_reason_allows_non_idempotent(retry_reason reason)
@@ -1997,7 +1997,7 @@ static uint32_t retry__table_bit(retry_reason reason)
    64 bits, for which small cores call a helper. */
 static retry_reason_set retry__reason_bit(retry_reason reason)
 {
-    if (reason < RETRY_REASON_COUNT || !retry__reason_is_user(reason)) /* nearly all at once */
+    if (!RETRY__RARE(reason >= RETRY_REASON_COUNT) || !retry__reason_is_user(reason))
         return retry__table_bit(reason);
     return (retry_reason_set)((uint32_t)0x10000 << (reason & 0x0f)) << 32;
 }
@@ -2074,7 +2074,7 @@ static const retry_strategy *retry__strategy(const retry_request *request)
 {
     if (!request)
         return NULL;
-    if (request->strategy)
+    if (RETRY__RARE(request->strategy))
         return request->strategy;
     if (request->client && request->client->strategy)
         return request->client->strategy;
@@ -2087,15 +2087,15 @@ static bool retry__is_free(retry_reason reason)
     return (reason & (0xff40 | RETRY_REASON_FREE)) == (0x40 | RETRY_REASON_FREE);
 }
 
-/* What a request's budget is told of. */
+/* What a request's budget is told of; the last three come with a failure. */
 enum {
     RETRY__BUDGET_NOTHING, /* no strategy was asked: the budget is not told */
     RETRY__BUDGET_BEGIN,
+    RETRY__BUDGET_REFUND,
+    RETRY__BUDGET_SUCCESS,
     RETRY__BUDGET_REFUSAL, /* of a retry, or a pending answer, by a strategy that was asked */
     RETRY__BUDGET_GRANT,   /* by a strategy that was asked; false: the budget does not pay */
-    RETRY__BUDGET_RESUME,  /* the same of a failure that was charged already, or was no load */
-    RETRY__BUDGET_REFUND,
-    RETRY__BUDGET_SUCCESS
+    RETRY__BUDGET_RESUME   /* the same of a failure that was charged already, or was no load */
 };
 
 /* Tells the budget of the request's client, if it has one. The call goes through a pointer that
@@ -2104,7 +2104,8 @@ RETRY__HOT bool retry__account(retry_request *request, uint8_t event, const retr
                                retry_time now)
 {
     retry_budget *budget = request->client ? request->client->budget : NULL;
-    if (!budget || event == RETRY__BUDGET_NOTHING || (failure && retry__is_free(failure->reason)))
+    if (!RETRY__RARE(budget) || event == RETRY__BUDGET_NOTHING ||
+        (failure && retry__is_free(failure->reason)))
         return true;
     return budget->retry__account && budget->retry__account(budget, event, request, failure, now);
 }
@@ -2203,21 +2204,22 @@ RETRY__COLD retry_decision retry__misuse(const retry_request *request)
                            cancelled ? RETRY_CAUSE_CANCELLED : RETRY_CAUSE_MISUSE, 0);
 }
 
-/* What a request learns of each failed attempt, a hedge's copies included. */
-static void retry__learn(retry_request *request, const retry_failure *failure, uint8_t traits)
+/* An attempt that failed this way may have taken effect. */
+static void retry__doubt(retry_request *request, uint8_t traits)
 {
-    request->reasons |= retry__reason_bit(failure->reason);
     if ((traits & (RETRY__TRAIT_ALLOWS | RETRY__TRAIT_HARMLESS)) == 0)
         request->ambiguous = true;
 }
 
-static void retry__record(retry_request *request, const retry_failure *failure, uint8_t traits,
-                          retry_time now)
+/* What a request learns of each failed attempt, a hedge's copies included; the failure's traits. */
+RETRY__HOT uint8_t retry__learn(retry_request *request, const retry_failure *failure)
 {
-    retry__learn(request, failure, traits);
-    if ((traits & RETRY__TRAIT_UNSENT) != 0)
-        retry__account(request, RETRY__BUDGET_REFUND, NULL, now);
-    request->retry__charge = 0; /* the retry that it paid for has been made */
+    request->reasons |= retry__reason_bit(failure->reason);
+    return retry__failure_traits(failure);
+}
+
+static void retry__record(retry_request *request, const retry_failure *failure, retry_time now)
+{
     request->retry__elapsed = retry__elapsed(request->started, now);
     if (request->code_attempts == 0 || request->code != failure->code) {
         request->code = failure->code;
@@ -2228,19 +2230,27 @@ static void retry__record(retry_request *request, const retry_failure *failure, 
 
 /* Why no strategy is asked; RETRY_CAUSE_NONE if one is. UNKNOWN is never retried: RFC 0049's text
    says so, though its pseudocode would if idempotent. */
-RETRY__INLINE uint8_t retry__screen(const retry_failure *failure, uint8_t traits)
+static uint8_t retry__screen(const retry_failure *failure, uint8_t traits)
 {
-    const uint8_t deciding =
-        RETRY__TRAIT_UNKNOWN | RETRY__TRAIT_HARMLESS | RETRY__TRAIT_ALWAYS | RETRY__TRAIT_FORBIDDEN;
-    if ((traits & deciding) == 0) /* as nearly always */
-        return RETRY_CAUSE_NONE;
     if ((traits & RETRY__TRAIT_FORBIDDEN) != 0)
         return failure->safety == RETRY_SAFETY_NO ? RETRY_CAUSE_UNSAFE : RETRY_CAUSE_PUSHBACK;
     if ((traits & RETRY__TRAIT_UNKNOWN) != 0)
         return RETRY_CAUSE_UNKNOWN_REASON;
     if ((traits & RETRY__TRAIT_ALWAYS) != 0)
         return RETRY_CAUSE_ALWAYS;
-    return (traits & RETRY__TRAIT_ALLOWS) != 0 ? RETRY_CAUSE_NONE : RETRY_CAUSE_NOT_RETRYABLE;
+    if ((traits & (RETRY__TRAIT_HARMLESS | RETRY__TRAIT_ALLOWS)) == RETRY__TRAIT_HARMLESS)
+        return RETRY_CAUSE_NOT_RETRYABLE;
+    return RETRY_CAUSE_NONE;
+}
+
+/* The same of a failure with other traits than that it may be repeated. */
+RETRY__COLD uint8_t retry__weigh(retry_request *request, const retry_failure *failure,
+                                 uint8_t traits, retry_time now)
+{
+    retry__doubt(request, traits);
+    if ((traits & RETRY__TRAIT_UNSENT) != 0)
+        retry__account(request, RETRY__BUDGET_REFUND, NULL, now);
+    return retry__screen(failure, traits);
 }
 
 /* The delay for an always-retry reason. */
@@ -2259,15 +2269,17 @@ RETRY__COLD void retry__tell(const retry_request *request, const retry_failure *
     client->observe(client->observe_context, request, failure, &decision);
 }
 
-/* The delay, or the server's order in its place, which restarts the policies' curve. */
-static retry_ms retry__obey(retry_request *request, const retry_failure *failure, retry_ms delay)
+/* The server's order in place of the delay, which restarts the policies' curve; the delay for a
+   request that had one before. */
+RETRY__COLD retry_ms retry__obey(retry_request *request, const retry_failure *failure,
+                                 retry_ms delay)
 {
     if (failure->pushback) {
         request->retry__since_order = 1;
         return failure->retry_after;
     }
-    if (request->retry__since_order != 0)
-        request->retry__since_order = (uint8_t)retry__min(request->retry__since_order + 1u, 255);
+    if (request->retry__since_order != UINT8_MAX)
+        request->retry__since_order++;
     return delay;
 }
 
@@ -2279,19 +2291,23 @@ RETRY__HOT retry_decision retry__decide(retry_request *request, const retry_fail
     uint8_t verdict = RETRY_VERDICT_FAIL, cause = action.cause;
     retry_ms delay = 0;
     if (action.kind == RETRY_ACTION_AFTER) {
-        delay = retry__obey(request, failure, action.delay);
+        delay = action.delay;
+        if (failure->pushback || request->retry__since_order != 0)
+            delay = retry__obey(request, failure, delay);
         if (!retry__account(request, event, failure, now)) {
             cause = RETRY_CAUSE_BUDGET_EXHAUSTED;
         } else if (request->timeout != 0 &&
-                   retry__add(request->retry__elapsed, delay) >= request->timeout) {
+                   delay >= retry__subtract(request->timeout, request->retry__elapsed)) {
             retry__account(request, RETRY__BUDGET_REFUND, NULL, now);
             verdict = RETRY_VERDICT_EXPIRE;
             cause = RETRY_CAUSE_DEADLINE;
             delay = retry__subtract(request->timeout, request->retry__elapsed);
         } else {
             verdict = RETRY_VERDICT_RETRY;
-            retry__increment(&request->attempts);
-            retry__increment(&request->code_attempts);
+            if (request->attempts != UINT32_MAX) { /* the second never passes it */
+                request->attempts++;
+                request->code_attempts++;
+            }
             request->last_delay = delay;
         }
     } else if (action.kind == RETRY_ACTION_PENDING) {
@@ -2313,10 +2329,13 @@ RETRY__COLD retry_decision retry__unasked(retry_request *request, const retry_fa
     return retry__decide(request, failure, action, RETRY__BUDGET_NOTHING, now);
 }
 
-/* A strategy of one's own need not say why it grants, or that it answers later. */
-static retry_action retry__answer(retry_action action)
+/* A strategy of one's own need not say why it grants, or that it answers later; if it cancels the
+   request it grants nothing. */
+static retry_action retry__answer(const retry_request *request, retry_action action)
 {
-    if (action.kind == RETRY_ACTION_AFTER)
+    if (!retry__open_or_pending(request))
+        action.kind = RETRY_ACTION_NONE;
+    else if (action.kind == RETRY_ACTION_AFTER)
         action.cause = RETRY_CAUSE_STRATEGY;
     else if (action.kind == RETRY_ACTION_PENDING)
         action.cause = RETRY_CAUSE_PENDING;
@@ -2329,27 +2348,30 @@ static retry_action retry__ask(const retry_strategy *strategy, retry_request *re
 {
     if (strategy->retry_after == retry_policy_after)
         return retry__policy_answer(strategy, request, failure, traits);
-    return retry__answer(strategy->retry_after(strategy, request, failure, now));
+    return retry__answer(request, strategy->retry_after(strategy, request, failure, now));
 }
 
 RETRY_API retry_decision retry_orchestrate(retry_request *request, const retry_failure *failure,
                                            retry_time now)
 {
     const retry_strategy *strategy = retry__strategy(request);
-    uint8_t traits, cause;
+    uint8_t traits, cause = RETRY_CAUSE_NONE;
     retry_action action;
     if (!failure || !strategy || !strategy->retry_after || !retry__open(request))
         return retry__misuse(request);
-    traits = retry__failure_traits(failure);
-    retry__record(request, failure, traits, now);
-    cause = retry__screen(failure, traits);
+    traits = retry__learn(request, failure);
+    retry__record(request, failure, now);
+    if (traits != RETRY__TRAIT_ALLOWS) /* what most are */
+        cause = retry__weigh(request, failure, traits, now);
+    request->retry__charge = 0; /* the retry that it paid for has been made */
     if (cause != RETRY_CAUSE_NONE)
         return retry__unasked(request, failure, cause, now);
     action = retry__ask(strategy, request, failure, traits, now);
-    if (action.kind != RETRY_ACTION_AFTER || !retry__open(request))
+    if (action.kind != RETRY_ACTION_AFTER) {
         retry__account(request, RETRY__BUDGET_REFUSAL, failure, now);
-    if (!retry__open(request)) /* any more: the strategy cancelled it */
-        return retry__misuse(request);
+        if (!retry__open(request)) /* any more: the strategy cancelled it */
+            return retry__misuse(request);
+    }
     return retry__decide(request, failure, action, RETRY__BUDGET_GRANT, now);
 }
 
@@ -2359,7 +2381,8 @@ RETRY_API retry_decision retry_resume(retry_request *request, const retry_failur
     if (!request || !failure || request->retry__state != RETRY_VERDICT_PENDING)
         return retry__misuse(request);
     request->retry__elapsed = retry__elapsed(request->started, now);
-    return retry__decide(request, failure, retry__answer(action), RETRY__BUDGET_RESUME, now);
+    return retry__decide(request, failure, retry__answer(request, action), RETRY__BUDGET_RESUME,
+                         now);
 }
 
 /* >>format */
@@ -2537,16 +2560,15 @@ static uint64_t retry__factor(const retry_backoff *backoff)
 }
 
 /* The delay before the cap and jitter. */
-RETRY__COLD retry_ms retry__curve(const retry_backoff *backoff, uint32_t n)
+RETRY__COLD retry_ms retry__curve(const retry_backoff *backoff, retry_ms initial, uint32_t n)
 {
-    retry__numbers numbers = retry__resolve(backoff);
     switch (backoff->curve) {
     case RETRY_CURVE_CONSTANT:
-        return numbers.initial;
+        return initial;
     case RETRY_CURVE_LINEAR:
-        return retry__multiply(numbers.initial, retry__add(n, 1));
+        return retry__multiply(initial, retry__add(n, 1));
     case RETRY_CURVE_POWER:
-        return retry__power(1, (uint64_t)numbers.initial << 32, n);
+        return retry__power(1, (uint64_t)initial << 32, n);
     case RETRY_CURVE_CONTROLLED:
         return retry__controlled(n);
     case RETRY_CURVE_TABLE:
@@ -2560,7 +2582,7 @@ RETRY__COLD retry_ms retry__curve(const retry_backoff *backoff, uint32_t n)
     default:
         break;
     }
-    return retry__power(numbers.initial, retry__factor(backoff), n);
+    return retry__power(initial, retry__factor(backoff), n);
 }
 
 /* The delay before jitter. Doubling, the usual curve, is a shift. */
@@ -2569,7 +2591,7 @@ RETRY__HOT retry_ms retry__base(const retry_backoff *backoff, uint32_t n)
     retry__numbers numbers = retry__resolve(backoff);
     if (backoff->curve != RETRY_CURVE_EXPONENTIAL ||
         (backoff->factor != 0 && backoff->factor != RETRY_RATIO(2)))
-        return retry__min(retry__curve(backoff, n), numbers.max);
+        return retry__min(retry__curve(backoff, numbers.initial, n), numbers.max);
     if (n >= 32 || numbers.initial > numbers.max >> n)
         return numbers.max;
     return numbers.initial << n;
@@ -2613,24 +2635,26 @@ RETRY__COLD retry__span retry__other_span(const retry_backoff *backoff, uint32_t
     return span;
 }
 
-/* The delay with jitter. */
-RETRY__HOT retry_ms retry__delay(const retry_backoff *backoff, uint32_t attempt, retry_ms previous,
-                                 uint32_t random)
+/* What the delay with jitter is picked from. */
+RETRY__HOT retry__span retry__span_of(const retry_backoff *backoff, uint32_t attempt,
+                                      retry_ms previous)
 {
     retry__span span;
-    if (backoff->jitter != RETRY_JITTER_FULL) {
-        span = retry__other_span(backoff, attempt, previous);
-    } else {
-        span.low = backoff->min;
-        span.high = retry__base(backoff, attempt);
-    }
-    return retry__pick(span.low, retry__max(span.low, span.high), random);
+    if (backoff->jitter != RETRY_JITTER_FULL)
+        return retry__other_span(backoff, attempt, previous);
+    span.low = backoff->min;
+    span.high = retry__base(backoff, attempt);
+    return span;
 }
 
 RETRY_API retry_ms retry_backoff_delay(const retry_backoff *backoff, uint32_t attempt,
                                        retry_ms previous, uint32_t random)
 {
-    return backoff ? retry__delay(backoff, attempt, previous, random) : 0;
+    retry__span span;
+    if (!backoff)
+        return 0;
+    span = retry__span_of(backoff, attempt, previous);
+    return retry__pick(span.low, span.high, random);
 }
 
 RETRY_API retry_ms retry_phase(const void *identity, size_t length, retry_ms period)
@@ -2666,15 +2690,17 @@ RETRY__HOT retry_ms retry__policy_delay(const retry_policy *policy, const retry_
     const retry_backoff *backoff = &policy->backoff;
     uint32_t attempt = request->attempts, random = 0;
     retry_ms previous = request->last_delay, delay;
+    retry__span span;
     if (failure->throttle && policy->throttle_backoff.initial != 0)
         backoff = &policy->throttle_backoff;
     if (request->retry__since_order != 0)
         attempt = request->retry__since_order - 1u;
     if (request->retry__since_order == 1)
         previous = 0;
+    span = retry__span_of(backoff, attempt, previous);
     if (backoff->jitter != RETRY_JITTER_NONE)
         random = retry__draw(request->client);
-    delay = retry__delay(backoff, attempt, previous, random);
+    delay = retry__pick(span.low, span.high, random);
     if (failure->retry_after > delay)
         delay = retry__raise(policy, request, failure->retry_after, delay);
     return delay;
@@ -2798,7 +2824,7 @@ static void retry__budget_refill(retry_budget *budget, retry_time now)
 static bool retry__budget_affords(const retry_budget_options *options, uint32_t balance,
                                   uint32_t cost)
 {
-    if (options->capacity == 0 || balance < cost)
+    if (balance < cost || (balance == 0 && options->capacity == 0))
         return false;
     return options->floor == 0 || balance - cost > options->floor;
 }
@@ -2842,59 +2868,52 @@ static uint32_t retry__budget_charge(retry_budget *budget, uint32_t cost)
     return retry__subtract(balance, cost);
 }
 
-/* Whether the bucket pays for a retry. */
-static bool retry__budget_pay(retry_budget *budget, retry_request *request, uint32_t cost)
-{
-    if (!retry__budget_take(budget, cost))
-        return false;
-    request->retry__charge = cost;
-    return true;
-}
-
-/* Takes the request's last charge out of it. */
-static uint32_t retry__budget_refund(retry_request *request)
-{
-    uint32_t charge = request->retry__charge;
-    request->retry__charge = 0;
-    return charge;
-}
-
 /* gRPC's way: a failure that put load on the server is charged once, and what is left decides. */
 RETRY__COLD bool retry__budget_throttle(retry_budget *budget, uint8_t event,
-                                        const retry_failure *failure, uint32_t cost)
+                                        const retry_failure *failure)
 {
+    uint32_t cost = retry__budget_cost(&budget->options, failure);
     if (event == RETRY__BUDGET_RESUME || /* charged when the strategy was asked */
         (retry__table_bit(failure->reason) & RETRY__REASONS_UNSENT) != 0)
         cost = 0;
     return retry__budget_charge(budget, cost) > budget->options.floor;
 }
 
+/* Whether the bucket pays for a retry. */
+static bool retry__budget_pay(retry_budget *budget, retry_request *request,
+                              const retry_failure *failure)
+{
+    uint32_t cost = retry__budget_cost(&budget->options, failure);
+    if (!retry__budget_take(budget, cost))
+        return false;
+    request->retry__charge = cost;
+    return true;
+}
+
+/* What comes in beside the refill: a deposit, or the request's last charge. */
+RETRY__COLD void retry__budget_receive(retry_budget *budget, uint8_t event, retry_request *request)
+{
+    const retry_budget_options *options = &budget->options;
+    uint32_t amount = request->retry__charge;
+    if (event == RETRY__BUDGET_BEGIN)
+        amount = options->request_deposit;
+    else if (event == RETRY__BUDGET_SUCCESS && (!options->refund_last || request->attempts == 0))
+        amount = options->success_deposit;
+    else
+        request->retry__charge = 0;
+    retry_budget_deposit(budget, amount);
+}
+
 static bool retry__budget_account(retry_budget *budget, uint8_t event, retry_request *request,
                                   const retry_failure *failure, retry_time now)
 {
-    const retry_budget_options *options = &budget->options;
-    uint32_t amount = 0;
     retry__budget_refill(budget, now);
-    switch (event) {
-    case RETRY__BUDGET_GRANT:
-    case RETRY__BUDGET_RESUME:
-    case RETRY__BUDGET_REFUSAL:
-        amount = retry__budget_cost(options, failure);
-        if (options->charge_failures)
-            return retry__budget_throttle(budget, event, failure, amount);
-        return event != RETRY__BUDGET_REFUSAL && retry__budget_pay(budget, request, amount);
-    case RETRY__BUDGET_BEGIN:
-        amount = options->request_deposit;
-        break;
-    case RETRY__BUDGET_SUCCESS:
-        amount = options->success_deposit;
-        if (options->refund_last && request->attempts > 0)
-            amount = retry__budget_refund(request);
-        break;
-    default: /* RETRY__BUDGET_REFUND */
-        amount = retry__budget_refund(request);
-    }
-    retry_budget_deposit(budget, amount);
+    if (event < RETRY__BUDGET_REFUSAL)
+        retry__budget_receive(budget, event, request);
+    else if (budget->options.charge_failures)
+        return retry__budget_throttle(budget, event, failure);
+    else if (event != RETRY__BUDGET_REFUSAL)
+        return retry__budget_pay(budget, request, failure);
     return true;
 }
 
@@ -3962,7 +3981,7 @@ static bool retry__breaker_change(retry_breaker *breaker, uint32_t *word, uint32
     uint32_t next;
     if ((*word & 1) == 0)
         generation = (generation + RETRY__BREAKER_NEXT_GENERATION) & RETRY__BREAKER_GENERATION;
-    next = ((now & 0xffffff) << 8) | generation | state;
+    next = ((now & 0xffffff) << 8) + generation + state;
     retry__breaker_slice(breaker, now); /* moves the window on */
     if (!retry__swap_ordered(&breaker->retry__state, word, next))
         return false;
@@ -4105,7 +4124,8 @@ static bool retry__throttle_refuses(const retry_throttle *throttle, uint32_t ran
     retry__counts requests = retry__window_sum(&throttle->retry__requests, 0);
     uint32_t k = throttle->k ? retry__max(throttle->k, RETRY_RATIO(1)) : RETRY_RATIO(2);
     uint32_t most = throttle->max_rejection ? throttle->max_rejection : RETRY_RATIO(0.9);
-    uint32_t excess = retry__subtract(requests.all << 16, retry__multiply(k, requests.marked));
+    uint32_t excess =
+        retry__subtract(requests.all * RETRY_RATIO(1), retry__multiply(k, requests.marked));
     return random >> 16 < retry__min(most, RETRY_RATIO(0.999)) &&
            excess > (uint32_t)(((uint64_t)random * (requests.all + 1)) >> 16);
 }
@@ -4158,7 +4178,7 @@ static retry_ms retry__percentile_bound(const retry__percentile *percentile, ret
 /* ms as estimates are kept, in 256ths. */
 static uint32_t retry__latency_fine(retry_ms ms)
 {
-    return ms >> 24 == 0 ? ms << 8 : UINT32_MAX;
+    return ms < UINT32_C(1) << 24 ? ms << 8 : UINT32_MAX;
 }
 
 /* The estimate after a sample. It comes to rest where as much goes up as comes down, with a share
@@ -4393,8 +4413,8 @@ RETRY_API retry_hedge_step retry_hedge_failed(retry_hedge *hedge, retry_request 
         hedge->in_flight == 0)
         return retry__hedge_misuse();
     hedge->in_flight--;
-    traits = retry__failure_traits(failure);
-    retry__learn(request, failure, traits);
+    traits = retry__learn(request, failure);
+    retry__doubt(request, traits);
     cause = retry__hedge_fatal(request, failure, traits);
     if (cause == RETRY_CAUSE_NONE)
         return retry__hedge_follow(hedge, request, failure, traits, now);
@@ -4862,6 +4882,7 @@ RETRY_API bool retry_parse_duration(const char *text, size_t length, retry_ms *d
 #undef RETRY__WRAPS
 #undef RETRY__INLINE
 #undef RETRY__COLD
+#undef RETRY__RARE
 #undef RETRY__HOT
 #undef RETRY__PLAIN
 #undef RETRY__GOLDEN

@@ -53,7 +53,7 @@ FIXTURE_API fixture fixture_load(const char *path)
     }
     do {
         if (length == capacity) {
-            capacity = capacity * 2 + 65536;
+            capacity = capacity * 2 + 4096;
             buffer = (char *)realloc(buffer, capacity);
             if (!buffer)
                 exit(2);
@@ -121,11 +121,11 @@ enum { FIXTURE_ASCENDING, FIXTURE_DESCENDING, FIXTURE_SHUFFLED, FIXTURE_ORDERS }
    the golden ratio, so its multiples meet every code once, far from their neighbours. */
 FIXTURE_API uint32_t fixture_code(uint32_t i, uint32_t count, int order)
 {
-    const uint32_t step = 65536 / count;
+    const uint32_t step = UINT32_C(65536) / count;
     if (order == FIXTURE_DESCENDING)
         return (count - 1 - i) * step;
     if (order == FIXTURE_SHUFFLED)
-        return (i * 40503u) & 0xffff;
+        return (i * UINT32_C(40503)) & 0xffff;
     return i * step;
 }
 
@@ -142,9 +142,10 @@ FIXTURE_API fixture fixture_make(uint32_t count, int order)
         const uint32_t code = fixture_code(i, count, order);
         length +=
             (size_t)snprintf(buffer + length, capacity - length,
-                             "%s\"%x\":{\"name\":\"MADE_%04X\",\"desc\":\"The %u. made entry\","
+                             "%s\"%lx\":{\"name\":\"MADE_%04lX\",\"desc\":\"The %lu. made entry\","
                              "\"attrs\":[\"item-only\",\"%s\"]}",
-                             i ? "," : "", code, code, i, code & 1 ? "retry-now" : "invalid-input");
+                             i ? "," : "", (unsigned long)code, (unsigned long)code,
+                             (unsigned long)i, code & 1 ? "retry-now" : "invalid-input");
     }
     length += (size_t)snprintf(buffer + length, capacity - length, "}}");
     made = fixture_copy(buffer, length);

@@ -114,9 +114,9 @@ NAIVE_API bool naive_duration(naive_part part, retry_ms *duration)
     if (naive_is(unit, "s"))
         scale = 1000;
     if (naive_is(unit, "m"))
-        scale = 60 * 1000;
+        scale = 60 * UINT32_C(1000);
     if (naive_is(unit, "h"))
-        scale = 60 * 60 * 1000;
+        scale = 60 * 60 * UINT32_C(1000);
     return scale != 0 && naive_number(naive_before(part, number), 9, scale, NAIVE_UP, duration);
 }
 

@@ -132,7 +132,7 @@ static void test_ratio_may_be_short(void)
         for (i = 0; i < CHECK_COUNT(limits); i++) {
             retry_aimd aimd = aimd_of(limits[i]);
             uint32_t kept = limits[i] * percent / 100;
-            aimd.decrease = RETRY_RATIO(percent / 100.0);
+            aimd.decrease = RETRY_RATIO((double)percent / 100);
             check_row("%lu %% of %lu", (unsigned long)percent, (unsigned long)limits[i]);
             CHECK_EQUAL(kept ? kept : 1, sick(&aimd, 0));
         }
@@ -300,6 +300,17 @@ static void test_cooldown(void)
 }
 
 /* The published sequence: 8 to 9 on an answer, then a failure at once: 4. */
+/* An instant over half the range of 32 bits is not taken for one long past before there is any. */
+static void test_first_fall_late(void)
+{
+    const retry_time late = (retry_time)3000000000u;
+    retry_aimd aimd = aimd_of(100);
+    CHECK_EQUAL(100, answered(&aimd, ALL, late));
+    CHECK_EQUAL(50, sick(&aimd, late));
+    CHECK_EQUAL(50, sick(&aimd, late + 5000));
+    CHECK_EQUAL(25, sick(&aimd, late + 5001));
+}
+
 static void test_fall_after_rise(void)
 {
     retry_aimd aimd = fallen(16, 0);
@@ -528,6 +539,7 @@ int main(void)
     RUN(test_rise);
     RUN(test_in_use);
     RUN(test_cooldown);
+    RUN(test_first_fall_late);
     RUN(test_fall_after_rise);
     RUN(test_at_the_bounds);
     RUN(test_bounds_change);

@@ -6,7 +6,7 @@
 
 #define HOUR (3600 * UINT32_C(1000))
 #define DAY (24 * HOUR)
-#define SLICE 8192 /* ms; of the default window */
+#define SLICE UINT32_C(8192) /* ms; of the default window */
 
 /* Instants at which a breaker may be used first: 32 bits of them are kept, and some of these are
    just before or behind where those wrap, or look like a clock that stepped back from 0. */
@@ -221,6 +221,35 @@ static void test_ratio_is_not_rounded(void)
     }
 }
 
+/* Half a unit of the ratio is all that it may be short: a third is that of 21845, but not of 21846
+   65536ths. */
+static void test_ratio_by_half_a_unit(void)
+{
+    retry_breaker breaker = breaker_of(3, 21845, 0, 0, 0);
+    attempts(&breaker, 2, NULL, 0);
+    attempts(&breaker, 1, &sick, 0);
+    CHECK_STATE(OPEN, &breaker, 0);
+    breaker = breaker_of(3, 21846, 0, 0, 0);
+    attempts(&breaker, 2, NULL, 0);
+    attempts(&breaker, 1, &sick, 0);
+    CHECK_STATE(CLOSED, &breaker, 0);
+}
+
+/* A reset begins with empty slices: none of the next 63 generations counts what the first did. */
+static void test_resets_empty_the_window(void)
+{
+    unsigned resets, i;
+    for (resets = 1; resets < 64; resets++) {
+        retry_breaker breaker = breaker_of(2, 0, HOUR, 0, 0);
+        check_row("%u resets", resets);
+        attempts(&breaker, 1, &sick, 0);
+        for (i = 0; i < resets; i++)
+            retry_breaker_reset(&breaker, 0);
+        attempts(&breaker, 1, &sick, 0);
+        CHECK_STATE(CLOSED, &breaker, 0);
+    }
+}
+
 /* Only a sick report opens it, even if the answer before completed the volume. */
 static void test_answers_do_not_open(void)
 {
@@ -389,9 +418,9 @@ static void test_slices_one_by_one(void)
 static void test_idle(void)
 {
     static const retry_time idle[] = {
-        8 * SLICE, 9 * SLICE,    15 * SLICE,           16 * SLICE, 64 * SLICE, 65 * SLICE, HOUR,
-        DAY,       DAY * 12 + 5, DAY * 24 + 20 * HOUR, DAY * 25,   DAY * 40,   DAY * 48,   1u << 24,
-        1u << 26,  1u << 29,     UINT32_C(1) << 31};
+        8 * SLICE, 9 * SLICE, 15 * SLICE,   16 * SLICE, 64 * SLICE,       65 * SLICE,
+        HOUR,      DAY,       DAY * 12 + 5, HOUR * 596, DAY * 25,         DAY * 40,
+        DAY * 48,  1ul << 24, 1ul << 26,    1ul << 29,  UINT32_C(1) << 31};
     size_t i, j;
     unsigned gap;
     for (i = 0; i < CHECK_COUNT(idle); i++) {
@@ -852,7 +881,7 @@ static void test_orchestrate(void)
 
 /* The same, written down without any regard to memory: all reports with their instants, on a clock
    that does not wrap. */
-#define REPORTS 4096
+#define REPORTS 1024 /* more than a round has steps */
 #define PERMITS 8
 
 struct model {
@@ -989,7 +1018,8 @@ static void check_against_model(unsigned round)
     static const retry_ms lengths[] = {8, 100, 1000, 60000, UINT32_C(0x800000)};
     static const retry_ms slices[] = {1, 16, 128, 8192, UINT32_C(0x100000)};
     static const retry_ms opens[] = {1, 50, 5000, HOUR, DAY};
-    unsigned window = choose(CHECK_COUNT(lengths)), step;
+    uint32_t window = choose(CHECK_COUNT(lengths));
+    unsigned step;
     struct model_permit expected[PERMITS];
     retry_permit permits[PERMITS];
     retry_breaker breaker;
@@ -1002,10 +1032,10 @@ static void check_against_model(unsigned round)
     model.percent = 1 + choose(100);
     model.open = opens[choose(CHECK_COUNT(opens))];
     model.probe_timeout = opens[choose(CHECK_COUNT(opens))];
-    breaker = breaker_of(model.volume, RETRY_RATIO(model.percent / 100.0), lengths[window],
+    breaker = breaker_of(model.volume, RETRY_RATIO((double)model.percent / 100), lengths[window],
                          model.open, model.probe_timeout);
     for (step = 0; step < 1000; step++) {
-        unsigned slot = choose(PERMITS), outcome = choose(6);
+        uint32_t slot = choose(PERMITS), outcome = choose(6);
         retry_ms wait;
         retry_failure ignored = check_failure_of(RETRY_REASON_CLIENT_THROTTLED);
         bool idle = choose(50) == 0;
@@ -1030,7 +1060,7 @@ static void check_against_model(unsigned round)
                                  : outcome == SICK  ? &sick
                                                     : NULL,
                                  (retry_time)now);
-            model_end(expected[slot], outcome, now);
+            model_end(expected[slot], (unsigned)outcome, now);
         }
         if (permits[slot].granted && model.generation - expected[slot].generation > 50)
             permits[slot].granted = expected[slot].granted = false; /* it may come round again */
@@ -1060,6 +1090,8 @@ int main(void)
     RUN(test_defaults);
     RUN(test_trips);
     RUN(test_ratio_is_not_rounded);
+    RUN(test_ratio_by_half_a_unit);
+    RUN(test_resets_empty_the_window);
     RUN(test_answers_do_not_open);
     RUN(test_outcomes);
     RUN(test_window);

@@ -242,8 +242,8 @@ static void test_refill_does_not_depend_on_the_steps(void)
         retry_budget_withdraw(&often, TOO_MUCH, now);
     }
     retry_budget_withdraw(&seldom, TOO_MUCH, now);
-    CHECK_EQUAL(77u * 10007 / 1000, retry_budget_balance(&often));
-    CHECK_EQUAL(77u * 10007 / 1000, retry_budget_balance(&seldom));
+    CHECK_EQUAL(UINT32_C(77) * 10007 / 1000, retry_budget_balance(&often));
+    CHECK_EQUAL(UINT32_C(77) * 10007 / 1000, retry_budget_balance(&seldom));
 }
 
 /* Withdrawals, deposits and time in any order; fills up and runs dry. */
@@ -321,7 +321,7 @@ static void test_refill_saturates(void)
 static void test_refill_of_any_size(void)
 {
     unsigned i;
-    for (i = 0; i < 20000; i++) {
+    for (i = 0; i < 20000 / CHECK_ONE_IN; i++) {
         retry_budget_options options = options_of(UINT32_MAX - 1, 0);
         retry_ms elapsed = check_random() >> (1 + check_random() % 30);
         retry_budget budget;
@@ -655,6 +655,27 @@ static void test_grpc_charges_failures(void)
     }
 }
 
+static retry_action cancelling_after(const retry_strategy *self, retry_request *request,
+                                     const retry_failure *failure, retry_time now)
+{
+    (void)self;
+    (void)failure;
+    retry_cancel(request, now);
+    return retry_action_after(10);
+}
+
+/* What the strategy grants a request that it has cancelled is no retry, but the failure was one. */
+static void test_grpc_charges_a_cancelled_request(void)
+{
+    static const retry_strategy cancelling = {cancelling_after};
+    retry_budget_options options = RETRY_BUDGET_GRPC;
+    retry_budget budget = budget_of(&options, 10000);
+    retry_client client = client_of(&budget);
+    client.strategy = &cancelling;
+    CHECK_DECISION(FAIL, CANCELLED, fail_once(&client, RETRY_REASON_KV_LOCKED));
+    CHECK_EQUAL(9000, retry_budget_balance(&budget));
+}
+
 static void test_grpc_gives_nothing_back(void)
 {
     retry_budget_options options = RETRY_BUDGET_GRPC;
@@ -680,6 +701,52 @@ static void test_grpc_gives_nothing_back(void)
     CHECK_DECISION(RETRY, STRATEGY, retry_orchestrate(&request, &failure, START));
     CHECK(retry_succeed(&request, START));
     CHECK_RANGE(7000, 7100, retry_budget_balance(&budget));
+}
+
+/* ---- the refill's clock --------------------------------------------------------------------- */
+
+/* An empty bucket that a thousandth of a token comes into each ms, from 100,000 on. */
+static retry_budget empty_bucket(void)
+{
+    retry_budget_options options = options_of(1000000, 1000);
+    retry_budget budget;
+    options.refill_per_second = 1000;
+    retry_budget_init(&budget, &options, 100000);
+    CHECK(retry_budget_withdraw(&budget, 1000000, 100000));
+    return budget;
+}
+
+/* A clock that is 32,768 ms behind is waited for; one that is further behind was set back. */
+static void test_refill_set_back(void)
+{
+    static const struct {
+        retry_time back;
+        uint32_t balance; /* once the clock is where it was */
+    } rows[] = {{1, 0}, {32767, 0}, {32768, 0}, {32769, 32769}, {32770, 32770}};
+    size_t i;
+    for (i = 0; i < CHECK_COUNT(rows); i++) {
+        retry_budget budget = empty_bucket();
+        check_row("%lu ms", (unsigned long)rows[i].back);
+        CHECK(retry_budget_withdraw(&budget, 0, 100000 - rows[i].back));
+        CHECK_EQUAL(0, retry_budget_balance(&budget));
+        CHECK(retry_budget_withdraw(&budget, 0, 100000));
+        CHECK_EQUAL(rows[i].balance, retry_budget_balance(&budget));
+    }
+}
+
+/* What is too little for a thousandth is lost on a full bucket. */
+static void test_full_holds_no_fraction(void)
+{
+    retry_budget_options options = options_of(10, 1);
+    retry_budget budget;
+    options.refill_per_second = 1;
+    retry_budget_init(&budget, &options, 0);
+    CHECK(retry_budget_withdraw(&budget, 0, 1));
+    CHECK(retry_budget_withdraw(&budget, 5, 1));
+    CHECK(retry_budget_withdraw(&budget, 0, 1000));
+    CHECK_EQUAL(5, retry_budget_balance(&budget));
+    CHECK(retry_budget_withdraw(&budget, 0, 1001));
+    CHECK_EQUAL(6, retry_budget_balance(&budget));
 }
 
 /* ---- what was never sent ------------------------------------------------------------------- */
@@ -1066,7 +1133,7 @@ static void test_best_effort_pays(void)
 
 /* ---- against a failure rate ---------------------------------------------------------------- */
 
-#define CALLS 100000u
+#define CALLS (UINT32_C(100000) / CHECK_ONE_IN)
 
 /* Attempts made for CALLS calls of up to three retries each. */
 static unsigned long load(retry_budget *budget, unsigned percent)
@@ -1077,7 +1144,7 @@ static unsigned long load(retry_budget *budget, unsigned percent)
     retry_failure failure = check_failure_of(RETRY_REASON_KV_LOCKED);
     retry_request request = begun(NULL);
     unsigned long attempts = 0;
-    unsigned i;
+    uint32_t i;
     policy.backoff = plain;
     policy.max_attempts = 4;
     client.strategy = &policy.base;
@@ -1123,6 +1190,8 @@ static void test_load(void)
 
 int main(void)
 {
+    RUN(test_refill_set_back);
+    RUN(test_full_holds_no_fraction);
     RUN(test_null);
     RUN(test_starts_full);
     RUN(test_withdraw);
@@ -1149,6 +1218,7 @@ int main(void)
     RUN(test_grpc);
     RUN(test_grpc_recovers);
     RUN(test_grpc_charges_failures);
+    RUN(test_grpc_charges_a_cancelled_request);
     RUN(test_grpc_gives_nothing_back);
     RUN(test_unsent_pays_once);
     RUN(test_unsent_and_refused);

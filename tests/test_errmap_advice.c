@@ -56,7 +56,7 @@ static void test_attributes(void)
         map = map_of(&entry, attributes);
         advice = errmap_advise(&map, 0x700);
         indicated = (choice & 7) != 0 && (choice & 8) == 0;
-        check_row("attributes %x", attributes);
+        check_row("attributes %lx", (unsigned long)attributes);
         CHECK(advice.entry == &entry);
         CHECK_EQUAL(indicated ? INDICATED : RETRY_REASON_NONE, advice.failure.reason);
         CHECK_EQUAL((choice & 16) != 0, advice.failure.throttle);
@@ -97,13 +97,13 @@ static void test_classify(void)
     errmap map = map_of(&entry, ERRMAP_ATTR_ALL);
     uint32_t status;
     size_t i;
-    for (status = 0; status <= 0xffff; status++) {
+    for (status = 0; status <= 0xffff; status = check_next(status)) {
         for (i = 0; i < CHECK_COUNT(opcodes); i++) {
             const retry_failure known = retry_classify_kv((uint16_t)status, opcodes[i]);
             errmap_advice advice;
             entry.code = (uint16_t)status;
             advice = errmap_classify_kv(&map, (uint16_t)status, opcodes[i]);
-            check_row("status %x, opcode %x", status, opcodes[i]);
+            check_row("status %lx, opcode %x", (unsigned long)status, opcodes[i]);
             CHECK(advice.entry == &entry);
             CHECK_EQUAL(status, advice.failure.code);
             CHECK_EQUAL(known.reason, advice.failure.reason);
@@ -214,8 +214,9 @@ static void test_delays(void)
     for (i = 0; i < CHECK_COUNT(spec_delays); i++) {
         const errmap_entry entry = spec(spec_delays[i].strategy, spec_delays[i].interval,
                                         spec_delays[i].after, spec_delays[i].ceil, 0);
-        check_row("strategy %u, interval %u, ceil %u, retries %u", spec_delays[i].strategy,
-                  spec_delays[i].interval, spec_delays[i].ceil, spec_delays[i].retries);
+        check_row("strategy %u, interval %lu, ceil %lu, retries %lu", spec_delays[i].strategy,
+                  (unsigned long)spec_delays[i].interval, (unsigned long)spec_delays[i].ceil,
+                  (unsigned long)spec_delays[i].retries);
         CHECK_EQUAL(spec_delays[i].delay, errmap_spec_delay(&entry, spec_delays[i].retries));
     }
     CHECK_EQUAL(0, errmap_spec_delay(NULL, 0));
@@ -337,7 +338,8 @@ static void test_max_duration(void)
         if (rows[i].last != 0)
             retry_orchestrate(&request, &failure, start);
         decision = retry_orchestrate(&request, &failure, later(start, rows[i].last));
-        check_row("max %u, at %u", rows[i].max_duration, (unsigned)rows[i].last);
+        check_row("max %lu, at %lu", (unsigned long)rows[i].max_duration,
+                  (unsigned long)rows[i].last);
         CHECK_EQUAL(rows[i].granted ? RETRY_VERDICT_RETRY : RETRY_VERDICT_FAIL, decision.verdict);
         CHECK_EQUAL(rows[i].granted ? RETRY_CAUSE_STRATEGY : RETRY_CAUSE_MAX_DURATION,
                     decision.cause);
@@ -348,7 +350,7 @@ static void test_max_duration(void)
  */
 static void test_max_duration_and_the_clock(void)
 {
-    const errmap_entry entry = spec(ERRMAP_SPEC_CONSTANT, 100, 100, 0, 1000);
+    errmap_entry entry = spec(ERRMAP_SPEC_CONSTANT, 100, 100, 0, 1000);
     const retry_failure failure = failure_of(INDICATED, 0x700);
     const retry_time half = (retry_time)1 << (sizeof(retry_time) * 8 - 1);
     errmap map;
@@ -364,6 +366,21 @@ static void test_max_duration_and_the_clock(void)
                 retry_orchestrate(&request, &failure, 10000 + half + 1).verdict);
     CHECK_EQUAL(RETRY_CAUSE_MAX_DURATION,
                 retry_orchestrate(&request, &failure, 10000 + half).cause);
+    entry.max_duration = 101; /* not one ms has passed */
+    retry_begin(&request, 10000);
+    retry_orchestrate(&request, &failure, 10000);
+    CHECK_EQUAL(RETRY_VERDICT_RETRY, retry_orchestrate(&request, &failure, 9000).verdict);
+#ifndef RETRY_TIME_32 /* no time is longer than UINT32_MAX ms */
+    entry.max_duration = UINT32_MAX;
+    entry.after = 0;
+    retry_begin(&request, 0);
+    CHECK_EQUAL(RETRY_ACTION_AFTER,
+                errmap_strategy_after(&strategy.base, &request, &failure, UINT32_MAX - 1).kind);
+    CHECK_EQUAL(RETRY_ACTION_NONE,
+                errmap_strategy_after(&strategy.base, &request, &failure, UINT32_MAX).kind);
+    CHECK_EQUAL(RETRY_ACTION_NONE,
+                errmap_strategy_after(&strategy.base, &request, &failure, UINT64_C(1) << 33).kind);
+#endif
 }
 
 /* max_duration counts from the first failure with the code, not from the request's start. */

@@ -140,15 +140,15 @@ static void test_words(void)
 static void test_escapes(void)
 {
     char text[4] = "\\?";
-    unsigned unit;
+    uint32_t unit;
     int c;
     for (c = 0; c < 256; c++) {
         text[1] = (char)c;
         judge_between("\"", text, 2, "\"");
     }
-    for (unit = 0; unit <= 0xffff; unit++) {
+    for (unit = 0; unit <= 0xffff; unit = check_next(unit)) {
         char escape[16];
-        snprintf(escape, sizeof escape, "\\u%04x", unit);
+        snprintf(escape, sizeof escape, "\\u%04x", (unsigned)unit);
         judge_between("\"", escape, 6, "\"");
         judge_between("\"\\uDaF9", escape, 6, "\"");
     }

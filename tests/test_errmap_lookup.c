@@ -21,7 +21,7 @@ static void test_find(void)
         map.count = count;
         for (status = 0; status < 3 * CHECK_COUNT(entries) + 5; status++) {
             const bool there = status % 3 == 1 && status / 3 < count;
-            check_row("%u of %u", status, count);
+            check_row("%lu of %lu", (unsigned long)status, (unsigned long)count);
             CHECK(errmap_find(&map, status) == (there ? &entries[status / 3] : NULL));
         }
         CHECK(errmap_find(&map, 65536 + 1) == NULL);
@@ -67,7 +67,8 @@ static void test_newer(void)
             a.revision = rows[i].revision;
             b.version = rows[j].version;
             b.revision = rows[j].revision;
-            check_row("%u.%u, %u.%u", a.version, a.revision, b.version, b.revision);
+            check_row("%lu.%lu, %lu.%lu", (unsigned long)a.version, (unsigned long)a.revision,
+                      (unsigned long)b.version, (unsigned long)b.revision);
             CHECK(errmap_newer(&a, &b) == (i >= j ? &a : &b));
         }
     }
@@ -166,7 +167,7 @@ static void test_copy_from_outside(void)
     size_t i;
     for (i = 0; i < CHECK_COUNT(outside); i++) {
         strcpy(buffer, "x");
-        check_row("%u, %u", outside[i].offset, outside[i].length);
+        check_row("%lu, %lu", (unsigned long)outside[i].offset, (unsigned long)outside[i].length);
         CHECK_EQUAL(0, errmap_copy_text(&map, outside[i], buffer, sizeof buffer));
         CHECK_TEXT("", buffer);
     }
@@ -187,8 +188,8 @@ static void test_copy_of_garbage(void)
     const size_t count = sizeof letters - 1;
     unsigned long round;
     uint32_t random = 7;
-    for (round = 0; round < 100000; round++) {
-        const size_t length = round % 13;
+    for (round = 0; round < 100000 / CHECK_ONE_IN; round++) {
+        const size_t length = (size_t)(round % 13);
         char *const json = (char *)malloc(length ? length : 1);
         char buffer[64];
         errmap map;

@@ -65,7 +65,7 @@ static void test_version_2(void)
     CHECK_EQUAL(9, map.revision);
     for (i = 0; i < CHECK_COUNT(rows); i++) {
         const errmap_entry *const entry = errmap_find(&map, rows[i].code);
-        check_row("%02x", rows[i].code);
+        check_row("%02lx", (unsigned long)rows[i].code);
         CHECK(entry != NULL);
         if (!entry)
             continue;
@@ -312,7 +312,7 @@ static void test_made(void)
             const fixture f = fixture_make(counts[i], order);
             errmap map;
             char name[16];
-            check_row("%u entries, order %d", counts[i], order);
+            check_row("%lu entries, order %d", (unsigned long)counts[i], order);
             memset(&map, 0, sizeof map);
             CHECK_EQUAL(ERRMAP_OK, errmap_parse(&map, f.text, f.length, entries, counts[i], NULL));
             CHECK_EQUAL(counts[i], map.count);

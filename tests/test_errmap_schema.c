@@ -84,6 +84,9 @@ static void test_arguments(void)
     CHECK_EQUAL(0, error.offset);
     CHECK_EQUAL(ERRMAP_OK, errmap_parse(&map, text, sizeof text - 1, NULL, 0, NULL));
     CHECK(map.entries == NULL && map.count == 0);
+    /* the longest text, of which nothing behind the first byte is looked at */
+    CHECK_EQUAL(ERRMAP_E_CORRUPT, errmap_parse(&map, "x", INT_MAX, NULL, 0, &error));
+    CHECK_EQUAL(0, error.offset);
 #if SIZE_MAX > INT_MAX
     memset(&error, 0x55, sizeof error);
     CHECK_EQUAL(ERRMAP_E_SIZE, errmap_parse(&map, text, (size_t)INT_MAX + 1, entries, 1, &error));
@@ -201,7 +204,7 @@ static void test_repeated_code(void)
     static const char *const spelt[] = {"0", "00", "000", "0000", "1", "01", "001", "2", "3"};
     static const unsigned code_of[] = {0, 0, 0, 0, 1, 1, 1, 2, 3};
     uint32_t pick[6], i, j, round, random = 1;
-    for (round = 0; round < 20000; round++) {
+    for (round = 0; round < 20000 / CHECK_ONE_IN; round++) {
         char text[200] = "{\"version\":2,\"revision\":7,\"errors\":{";
         errmap_entry entries[6];
         errmap map;
@@ -310,6 +313,8 @@ static void test_read_specifications(void)
          ERRMAP_SPEC_LINEAR, 1, 2, 3, 4},
         {ENTRY("\"ceil\":3,\"retry\":{\"interval\":2,\"strategy\":\"exponential\"},\"after\":1"),
          ERRMAP_SPEC_EXPONENTIAL, 1, 2, 3, 0},
+        {ENTRY("\"retry\":{\"strategy\":\"linear\",\"interval\":2},\"attrs\":[\"temp\"]"),
+         ERRMAP_SPEC_LINEAR, 0, 2, 0, 0},
         {ENTRY("\"strategy\":\"\\u006cinear\",\"afte\\u0072\":5,\"interva\\u006c\":6"),
          ERRMAP_SPEC_LINEAR, 5, 6, 0, 0},
         /* RFC 0013 requires an interval; 1.0 read the rest without one */
@@ -345,6 +350,24 @@ static void test_read_specifications(void)
         CHECK_EQUAL(specs[i].ceil, entry.ceil);
         CHECK_EQUAL(specs[i].max_duration, entry.max_duration);
     }
+}
+
+static void test_order(void)
+{
+    static const char text[] = MAP("\"1\":{},\"8000\":{},\"2\":{},\"ffff\":{},\"0\":{}");
+    static const char three[] = MAP("\"1\":{},\"8000\":{},\"2\":{}");
+    static const uint16_t codes[] = {0, 1, 2, 0x8000, 0xffff};
+    errmap_entry entries[6];
+    errmap map;
+    size_t i;
+    memset(entries, 0, sizeof entries);
+    entries[5].code = 0xffff; /* of another map: it repeats nothing */
+    CHECK_EQUAL(ERRMAP_OK, errmap_parse(&map, text, sizeof text - 1, entries, 6, NULL));
+    CHECK_EQUAL(5, map.count);
+    for (i = 0; i < CHECK_COUNT(codes); i++)
+        CHECK_EQUAL(codes[i], entries[i].code);
+    CHECK_EQUAL(ERRMAP_OK, errmap_parse(&map, three, sizeof three - 1, entries, 6, NULL));
+    CHECK(entries[0].code == 1 && entries[1].code == 2 && entries[2].code == 0x8000);
 }
 
 static void test_read_fields(void)
@@ -392,7 +415,7 @@ static void test_attributes(void)
 #undef ATTRIBUTE
     CHECK_EQUAL(20, count);
     for (bit = 1; bit != 0; bit <<= 1) {
-        check_row("%x", bit);
+        check_row("%lx", (unsigned long)bit);
         if ((bit & all) == 0)
             CHECK_TEXT("", errmap_attribute_name(bit));
         CHECK_TEXT("", errmap_attribute_name(bit | (bit == 1 ? 2 : 1)));
@@ -401,6 +424,47 @@ static void test_attributes(void)
     }
     CHECK_TEXT("", errmap_attribute_name(0));
     CHECK_TEXT("", errmap_attribute_name(UINT32_MAX));
+}
+
+/* No byte of an attribute's name is taken for another, but for its own escape. */
+static void test_attributes_misspelt(void)
+{
+    static const char *const names[] = {
+#define NAME(name, spelt) spelt,
+        ERRMAP_ATTRIBUTES(NAME)
+#undef NAME
+    };
+    size_t i, j;
+    for (i = 0; i < CHECK_COUNT(names); i++) {
+        for (j = 0; j < strlen(names[i]); j++) {
+            char text[200], spelt[32];
+            errmap_entry entry;
+            errmap map;
+            strcpy(spelt, names[i]);
+            spelt[j] = (char)(spelt[j] ^ 1);
+            sprintf(text, ENTRY("\"attrs\":[\"%s\"]"), spelt);
+            check_row("%s", spelt);
+            CHECK_EQUAL(ERRMAP_OK, errmap_parse(&map, text, strlen(text), &entry, 1, NULL));
+            CHECK_EQUAL(0, entry.attributes);
+            sprintf(spelt, "%.*s\\u%04x%s", (int)j, names[i], (unsigned)names[i][j],
+                    names[i] + j + 1); /* right, with an escape */
+            sprintf(text, ENTRY("\"attrs\":[\"%s\"]"), spelt);
+            check_row("%s", spelt);
+            CHECK_EQUAL(ERRMAP_OK, errmap_parse(&map, text, strlen(text), &entry, 1, NULL));
+            CHECK_EQUAL((uint32_t)1 << i, entry.attributes);
+        }
+    }
+}
+
+/* Nor is one that begins with a name, and is too long for any once its escape is read. */
+static void test_attributes_too_long(void)
+{
+    static const char text[] =
+        ENTRY("\"attrs\":[\"\\u0063onn-state-invalidated-and-more\",\"conn-state-invalidated\"]");
+    errmap_entry entry;
+    errmap map;
+    CHECK_EQUAL(ERRMAP_OK, errmap_parse(&map, text, sizeof text - 1, &entry, 1, NULL));
+    CHECK_EQUAL(ERRMAP_ATTR_CONN_STATE_INVALIDATED, entry.attributes);
 }
 
 /* An entry of ERRMAP_TOKENS tokens fits, one more does not. */
@@ -486,7 +550,7 @@ static void test_capacity(void)
     before = map;
     for (capacity = 0; capacity < 3; capacity++) {
         errmap_entry *const room = capacity ? entries : NULL;
-        check_row("capacity %u", capacity);
+        check_row("capacity %lu", (unsigned long)capacity);
         memset(&error, 0x55, sizeof error);
         CHECK_EQUAL(ERRMAP_E_CAPACITY,
                     errmap_parse(&map, text, sizeof text - 1, room, capacity, &error));
@@ -537,8 +601,11 @@ int main(void)
     RUN(test_fields);
     RUN(test_specifications);
     RUN(test_read_specifications);
+    RUN(test_order);
     RUN(test_read_fields);
     RUN(test_attributes);
+    RUN(test_attributes_misspelt);
+    RUN(test_attributes_too_long);
     RUN(test_tokens);
     RUN(test_tokens_order);
     RUN(test_capacity);

@@ -69,6 +69,17 @@ static void test_parts(void)
     CHECK(!has(line, "\n"));
 }
 
+static void test_whole_line(void)
+{
+    char line[400];
+    set_up();
+    retry_format(line, sizeof line, &request, &failure, &decision);
+    CHECK_TEXT("retry: verdict=RETRY delay=4567ms reason=KV_TEMPORARY_FAILURE code=0xbeef "
+               "cause=\"strategy grants\" attempts=32 elapsed=1234ms "
+               "timeout=98765ms",
+               line);
+}
+
 /* Elapsed is as of the last decision, so that a line written later says the same. */
 static void test_each_verdict(void)
 {
@@ -139,6 +150,26 @@ static void check_capacities(const retry_request *r, const retry_failure *f,
                 break;
         CHECK_EQUAL(sizeof part, i);
     }
+}
+
+/* Of a request that is over, the time that it took; of one begun again, none. */
+static void test_elapsed(void)
+{
+    retry_request timed;
+    char text[100];
+    memset(&timed, 0, sizeof timed);
+    retry_begin(&timed, 1000);
+    retry_succeed(&timed, 1250);
+    retry_format(text, sizeof text, &timed, NULL, NULL);
+    CHECK_TEXT("retry: attempts=0 elapsed=250ms timeout=0ms", text);
+    retry_begin(&timed, 5000);
+    retry_format(text, sizeof text, &timed, NULL, NULL);
+    CHECK_TEXT("retry: attempts=0 elapsed=0ms timeout=0ms", text);
+    timed.attempts = UINT32_C(4294967289); /* the first of which a rougher tenth would be wrong */
+    retry_cancel(&timed, 5070);
+    retry_format(text, sizeof text, &timed, NULL, NULL);
+    CHECK_TEXT("retry: attempts=4294967289 elapsed=70ms timeout=0ms", text);
+    CHECK_EQUAL(strlen(text), retry_format(NULL, sizeof text, &timed, NULL, NULL));
 }
 
 static void test_capacities(void)
@@ -256,9 +287,11 @@ static void test_user_reasons_of_nobody(void)
 int main(void)
 {
     RUN(test_parts);
+    RUN(test_whole_line);
     RUN(test_each_verdict);
     RUN(test_each_reason);
     RUN(test_each_size_of_number);
+    RUN(test_elapsed);
     RUN(test_capacities);
     RUN(test_without_parts);
     RUN(test_zeroed_and_garbage);

@@ -122,6 +122,23 @@ static void test_budget_fraction(void)
     CHECK_SAME(budget_after, budget);
 }
 
+/* Two threads seed the generator: it goes on from the seed that came last. */
+static void seed_other(void)
+{
+    retry_seed(9);
+}
+
+static void test_seed(void)
+{
+    uint32_t expected;
+    retry_seed(5);
+    expected = retry_random(NULL);
+    between(seed_other, 0);
+    retry_seed(5);
+    CHECK(!contend);
+    CHECK_EQUAL(expected, retry_random(NULL));
+}
+
 static retry_rate rate, rate_after;
 static retry_failure throttled;
 static unsigned depth;
@@ -230,7 +247,7 @@ static void flood_rate(uint32_t *word)
     if (*word >> 31 == 0)
         return;
     contend = NULL;
-    for (i = 0; i < 200; i++)
+    for (i = 0; i < 256; i++) /* as many as its bits could not count */
         retry_rate_report(&rate, &throttled, 2100);
 }
 
@@ -260,7 +277,8 @@ static void test_throttle(void)
     for (after = 0; after < 10; after++) {
         check_row("swap %u", after);
         memset(&throttle, 0, sizeof throttle);
-        CHECK(retry_throttle_ask(&throttle, UINT32_MAX, 1000));
+        CHECK(
+            retry_throttle_ask(&throttle, UINT32_MAX, 100000)); /* in the slice that 500000 is in */
         between(ask_throttle, after);
         CHECK(retry_throttle_ask(&throttle, UINT32_MAX, 500000));
         CHECK(!contend);
@@ -309,6 +327,24 @@ static void test_breaker(void)
     retry_breaker_reset(&breaker_after, 1000);
     retry_breaker_report(&breaker_after, permit, &sick, 1000);
     CHECK_SAME(breaker_after, breaker);
+}
+
+static void report_sick(void)
+{
+    retry_breaker_report(&breaker, permit, &sick, 1000);
+}
+
+/* Two reports on one slice both count. */
+static void test_breaker_reports(void)
+{
+    memset(&breaker, 0, sizeof breaker);
+    breaker.volume = 2;
+    sick = check_failure_of(RETRY_REASON_SERVER_ERROR);
+    permit = retry_breaker_ask(&breaker, 1000);
+    between(report_sick, 0);
+    retry_breaker_report(&breaker, permit, &sick, 1000);
+    CHECK(!contend);
+    CHECK_EQUAL(RETRY_BREAKER_OPEN, retry_breaker_state(&breaker, 1000));
 }
 
 static retry_permit others;
@@ -436,12 +472,30 @@ static void test_aimd_falls(void)
     CHECK(!contend);
 }
 
+static void seed(void)
+{
+    retry_seed(1);
+}
+
+/* The later seed counts. */
+static void test_seeds(void)
+{
+    uint32_t first;
+    retry_seed(2);
+    first = retry_random(NULL);
+    between(seed, 0);
+    retry_seed(2);
+    CHECK(!contend);
+    CHECK_EQUAL(first, retry_random(NULL));
+}
+
 int main(void)
 {
     RUN(test_budget_withdrawal);
     RUN(test_budget_charge);
     RUN(test_budget_refill);
     RUN(test_budget_fraction);
+    RUN(test_seed);
     RUN(test_rate_clock);
     RUN(test_rate_tokens);
     RUN(test_rate_inbox);
@@ -449,9 +503,11 @@ int main(void)
     RUN(test_rate_all_throttled);
     RUN(test_throttle);
     RUN(test_breaker);
+    RUN(test_breaker_reports);
     RUN(test_breaker_probe);
     RUN(test_latency);
     RUN(test_aimd);
     RUN(test_aimd_falls);
+    RUN(test_seeds);
     return check_done();
 }

@@ -151,6 +151,22 @@ static const struct {
       {CONFIG, 10, false, CURRENT, 0},
       {REJECTED, 9, false, CURRENT, 100},
       {STOP, 0, false, 0, 0}}},
+    /* with an operation that does not wait a newer map counts when it has rejected */
+    {"begun again while waiting",
+     0,
+     {{BEGIN, 7, false, 0, 0},
+      {REJECTED, 7, false, CURRENT, 100},
+      {BEGIN, 9, false, 0, 0},
+      {CONFIG, 10, false, CURRENT, 0},
+      {REJECTED, 10, false, CURRENT, 0},
+      {STOP, 0, false, 0, 0}}},
+    {"the fast-forward map comes while waiting",
+     0,
+     {{BEGIN, 7, false, 0, 0},
+      {REJECTED, 7, false, CURRENT, 100},
+      {REJECTED, 7, true, FORWARD, 0},
+      {CONFIG, 8, false, FORWARD, 0},
+      {STOP, 0, false, 0, 0}}},
 };
 
 static void play(const char *name, const struct event *events, retry_ms interval, uint64_t base)

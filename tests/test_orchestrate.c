@@ -289,10 +289,10 @@ static void test_verdicts(void)
 
 static void test_permitted(void)
 {
-    size_t i;
+    uint32_t i;
     retry_failure failure = check_failure_of(RETRY_REASON_KV_LOCKED);
     retry_request request = begun(NULL);
-    for (i = 0; i <= UINT16_MAX; i++) {
+    for (i = 0; i <= UINT16_MAX; i = check_next(i)) {
         bool allows = retry_reason_allows_non_idempotent((retry_reason)i);
         failure.reason = (retry_reason)i;
         check_row("reason 0x%04x", (unsigned)i);
@@ -602,7 +602,7 @@ static void test_counters_saturate(void)
     retry_request request = begun(NULL);
     unsigned i;
     CHECK_EQUAL(1, retry_orchestrate(&request, &failure, START).delay);
-    request.attempts = UINT32_MAX - 1;
+    request.attempts = UINT32_MAX - 2;
     request.code_attempts = UINT32_MAX - 2;
     for (i = 0; i < 4; i++) {
         retry_decision decision = retry_orchestrate(&request, &failure, START);
@@ -611,6 +611,10 @@ static void test_counters_saturate(void)
     }
     CHECK_EQUAL(UINT32_MAX, request.attempts);
     CHECK_EQUAL(UINT32_MAX, request.code_attempts);
+    failure.code = 1; /* which counts no more, rather than from 0 */
+    CHECK_DECISION(RETRY, ALWAYS, retry_orchestrate(&request, &failure, START));
+    CHECK_EQUAL(UINT32_MAX, request.attempts);
+    CHECK_EQUAL(0, request.code_attempts);
 }
 
 struct telling {
@@ -735,6 +739,40 @@ static void test_observer_is_told_last(void)
     CHECK_DECISION(FAIL, NOT_RETRYABLE, retry_orchestrate(&request, &failure, START + 20));
 }
 
+static retry_action given; /* what the strategy below answers */
+
+static retry_action give(const retry_strategy *self, retry_request *r, const retry_failure *failure,
+                         retry_time now)
+{
+    (void)self;
+    (void)r;
+    (void)failure;
+    (void)now;
+    return given;
+}
+
+/* What a strategy says of the cause counts when it refuses. */
+static void test_causes_of_answers(void)
+{
+    static const retry_strategy giving = {give};
+    retry_failure failure = check_failure_of(RETRY_REASON_KV_LOCKED);
+    retry_request asking;
+    memset(&asking, 0, sizeof asking);
+    asking.strategy = &giving;
+    retry_begin(&asking, 0);
+    given = retry_action_none(RETRY_CAUSE_REFUSED);
+    CHECK_EQUAL(0, given.delay);
+    given.kind = RETRY_ACTION_AFTER;
+    CHECK_DECISION(RETRY, STRATEGY, retry_orchestrate(&asking, &failure, 0));
+    given = retry_action_pending();
+    CHECK_EQUAL(RETRY_CAUSE_PENDING, given.cause);
+    CHECK_EQUAL(0, given.delay);
+    given.cause = RETRY_CAUSE_REFUSED;
+    CHECK_DECISION(PENDING, PENDING, retry_orchestrate(&asking, &failure, 0));
+    given.kind = RETRY_ACTION_NONE;
+    CHECK_DECISION(FAIL, REFUSED, retry_resume(&asking, &failure, given, 0));
+}
+
 int main(void)
 {
     RUN(test_null);
@@ -765,5 +803,6 @@ int main(void)
     RUN(test_observer);
     RUN(test_observer_is_told_once);
     RUN(test_observer_is_told_last);
+    RUN(test_causes_of_answers);
     return check_done();
 }

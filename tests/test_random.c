@@ -26,7 +26,7 @@ static unsigned bits(uint32_t number)
 {
     unsigned count = 0;
     for (; number != 0; number >>= 1)
-        count += number & 1;
+        count += (unsigned)(number & 1);
     return count;
 }
 
@@ -71,6 +71,28 @@ static void test_client_random_jitters(void)
     CHECK_EQUAL(UINT32_MAX, state);
 }
 
+/* Without jitter there is nothing to draw. */
+static void test_no_jitter_draws_nothing(void)
+{
+    static retry_policy policy = RETRY_POLICY_BEST_EFFORT;
+    uint32_t state = 7;
+    retry_client client;
+    retry_request request;
+    retry_failure failure;
+    memset(&client, 0, sizeof client);
+    memset(&request, 0, sizeof request);
+    memset(&failure, 0, sizeof failure);
+    failure.reason = RETRY_REASON_KV_LOCKED;
+    policy.backoff.jitter = RETRY_JITTER_NONE;
+    client.strategy = &policy.base;
+    client.random = counting;
+    client.random_context = &state;
+    request.client = &client;
+    retry_begin(&request, 0);
+    CHECK_EQUAL(1, retry_orchestrate(&request, &failure, 0).delay);
+    CHECK_EQUAL(7, state);
+}
+
 /* Before any seed: the generator seeds itself, and what it gives is not all the same. */
 static void test_unseeded(void)
 {
@@ -80,6 +102,7 @@ static void test_unseeded(void)
     for (i = 0; i < LENGTH; i++)
         different |= first ^ retry_random(&request);
     CHECK_RANGE(24, 32, bits(different));
+    CHECK(first != 0); /* as the first of no seed is */
 }
 
 static void test_same_seed_same_sequence(void)
@@ -92,6 +115,24 @@ static void test_same_seed_same_sequence(void)
         draw(seeds[i], first);
         draw(seeds[i], again);
         CHECK(memcmp(first, again, sizeof first) == 0);
+    }
+}
+
+/* And the same on every machine, so that a simulation can be repeated on another. */
+static void test_known_numbers(void)
+{
+    static const struct {
+        uint32_t seed, numbers[3];
+    } rows[] = {{1, {0x9941cd2d, 0x40577063, 0x23670a81}},
+                {12345, {0x890717c5, 0xd498cc71, 0x4c19ed59}},
+                {0x9e3779b9, {0x514e28b7, 0x96a0f96b, 0x12bc8390}}};
+    size_t i, j;
+    for (i = 0; i < CHECK_COUNT(rows); i++) {
+        retry_seed(rows[i].seed);
+        for (j = 0; j < 3; j++) {
+            check_row("seed %lu, number %u", (unsigned long)rows[i].seed, (unsigned)j);
+            CHECK_EQUAL(rows[i].numbers[j], retry_random(NULL));
+        }
     }
 }
 
@@ -175,7 +216,7 @@ static void test_numbers_fill_the_range(void)
         high[number >> 26]++;
         low[number & 63]++;
         for (bit = 0; bit < 32; bit++)
-            ones[bit] += (number >> bit) & 1;
+            ones[bit] += (unsigned)((number >> bit) & 1);
     }
     for (i = 0; i < 64; i++) {
         check_row("bucket %u", i);
@@ -192,9 +233,9 @@ static void test_numbers_are_independent(void)
     retry_request request = begun();
     unsigned i, j, last;
     retry_seed(7);
-    last = retry_random(&request) >> 29;
+    last = (unsigned)(retry_random(&request) >> 29);
     for (i = 0; i < 64000; i++) {
-        unsigned next = retry_random(&request) >> 29;
+        unsigned next = (unsigned)(retry_random(&request) >> 29);
         pairs[last][next]++;
         last = next;
     }
@@ -223,7 +264,9 @@ int main(void)
     RUN(test_unseeded); /* first: nothing has been drawn yet */
     RUN(test_client_random);
     RUN(test_client_random_jitters);
+    RUN(test_no_jitter_draws_nothing);
     RUN(test_same_seed_same_sequence);
+    RUN(test_known_numbers);
     RUN(test_neighbouring_seeds);
     RUN(test_first_numbers_of_seeds);
     RUN(test_seed_of_zero);

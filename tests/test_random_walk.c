@@ -4,7 +4,9 @@
 #include "../retry.h"
 #include "check.h"
 
-#define STEPS 150000u
+#include <limits.h>
+
+#define STEPS (UINT32_C(150000) / CHECK_ONE_IN)
 #define BUDGETS 3u
 #define CLIENTS 4u
 #define REQUESTS 6u
@@ -126,7 +128,7 @@ static void tell(void *context, const retry_request *request, const retry_failur
     char line[64];
     (void)context;
     told++;
-    CHECK(retry_format(line, below(sizeof line + 1), request, failure, decision) > 0);
+    CHECK(retry_format(line, (size_t)below(sizeof line + 1), request, failure, decision) > 0);
 }
 
 static void set_up_policy(unsigned i)
@@ -322,7 +324,7 @@ static void move_orchestrate(unsigned i)
     memcpy(&before, &requests[i], sizeof before);
     if (models[i].state == OPEN && chance(200)) {
         requests[i].attempts = models[i].attempts = UINT32_MAX - below(2);
-        requests[i].code_attempts = UINT32_MAX;
+        requests[i].code_attempts = requests[i].attempts - below(2); /* never more */
     }
     decision = retry_orchestrate(&requests[i], &failure, now);
     check_decision_of(i, &failure, &before, decision, true);
@@ -471,9 +473,9 @@ static void fill_text(char *text, size_t length)
 static void move_classify(unsigned i)
 {
     char text[40];
-    size_t length = below(sizeof text + 1);
+    size_t length = (size_t)below(sizeof text + 1);
     retry_ms delay = 12345;
-    int status = (int)(hostile() >> 1);
+    int status = (int)(hostile() & (uint32_t)INT_MAX);
     (void)i;
     fill_text(text, length);
     CHECK(retry_reason_name(retry_classify_kv((uint16_t)hostile(), (uint8_t)hostile()).reason));
@@ -495,10 +497,10 @@ static void (*const moves[])(unsigned) = {
     move_backoff,     move_connection,  move_nmv,         move_classify,
 };
 
-static void check_world(unsigned step, unsigned move)
+static void check_world(uint32_t step, unsigned move)
 {
     unsigned i;
-    check_row("step %u, move %u", step, move);
+    check_row("step %lu, move %u", (unsigned long)step, move);
     for (i = 0; i < BUDGETS; i++) {
         CHECK_EQUAL(levels[i], retry_budget_balance(&budgets[i]));
         CHECK_RANGE(0, budgets[i].options.capacity, retry_budget_balance(&budgets[i]));
@@ -510,15 +512,15 @@ static void check_world(unsigned step, unsigned move)
 
 static void test_random_walk(void)
 {
-    unsigned step;
+    uint32_t step;
     now = (retry_time)-100000;
     retry_seed(1);
     set_up();
     for (step = 0; step < STEPS && check_faults == 0; step++) {
-        unsigned move = below(CHECK_COUNT(moves));
+        unsigned move = (unsigned)below(CHECK_COUNT(moves));
         now = hostile_time(now);
-        check_row("step %u, move %u", step, move);
-        moves[move](below(REQUESTS));
+        check_row("step %lu, move %u", (unsigned long)step, move);
+        moves[move]((unsigned)below(REQUESTS));
         check_world(step, move);
     }
 }

@@ -59,7 +59,7 @@ static retry_rate ten_a_second(retry_time start)
 /* Expected numbers are within 0.2 % and 0.01 a second. */
 static void check_limit(double expected, const retry_rate *rate)
 {
-    double got = retry_rate_get(rate) / 1000.0;
+    double got = (double)retry_rate_get(rate) / 1000;
     double slack = fmax(fmin(expected * 0.002, 0.01), 0.0006); /* the unit is a thousandth */
     CHECK_RANGE((expected - slack) * 1e6, (expected + slack) * 1e6, got * 1e6);
 }
@@ -337,6 +337,27 @@ static void test_measured_saturates(void)
     CHECK_EQUAL(most, limit_after(600000));
 }
 
+/* One ms after the first cut, to the last thousandth. Of 45 answers in 8 s the curve's cube root is
+   a whole number, of 1,072 just above one, of 1,055 and 1,385 just below. */
+static void test_just_after_a_cut(void)
+{
+    static const struct {
+        uint32_t answers, halves, limit;
+    } rows[] = {{45, 16, 3153},     {1055, 3, 393953},  {1072, 1, 1200787},
+                {1385, 1, 1551417}, {1000, 1, 1120154}, {400000, 1, 448010621}};
+    size_t i;
+    for (i = 0; i < CHECK_COUNT(rows); i++) {
+        retry_rate rate = rate_of(0);
+        uint32_t count;
+        for (count = 1; count < rows[i].answers; count++)
+            answer(&rate, 0);
+        throttle(&rate, 500 * (retry_time)rows[i].halves);
+        answer(&rate, 500 * (retry_time)rows[i].halves + 1);
+        check_row("%lu answers", (unsigned long)rows[i].answers);
+        CHECK_EQUAL(rows[i].limit, retry_rate_get(&rate));
+    }
+}
+
 /* ---- the bucket ---------------------------------------------------------------------------- */
 
 /* It begins empty, however long there was no limit. */
@@ -462,7 +483,7 @@ struct model {
 static struct model model_of(uint32_t min)
 {
     struct model model = {0, 0, 0, 0, 0, -1, 0};
-    model.min = min ? min / 1000.0 : 0.5;
+    model.min = min ? (double)min / 1000 : 0.5;
     return model;
 }
 
@@ -473,7 +494,7 @@ static void model_measure(struct model *model, double t)
         model->half = half;
     model->count++;
     if (half > model->half) {
-        double fresh = model->count / ((double)(half - model->half) / 2);
+        double fresh = (double)model->count / ((double)(half - model->half) / 2);
         model->measured = fresh * 0.8 + model->measured * 0.2;
         model->half = half;
         model->count = 0;
@@ -572,7 +593,7 @@ static void test_against_a_server(void)
                 wait = ++sent % 5 == 0;
             }
             now += wait;
-            tokens = fmin(tokens + served[i] * (wait / 1000.0), served[i]);
+            tokens = fmin(tokens + (double)served[i] * ((double)wait / 1000), (double)served[i]);
         }
     }
 }
@@ -822,6 +843,7 @@ int main(void)
     RUN(test_fast);
     RUN(test_reports);
     RUN(test_measured_saturates);
+    RUN(test_just_after_a_cut);
     RUN(test_begins_empty);
     RUN(test_capacity);
     RUN(test_refilled_at_the_old_limit);

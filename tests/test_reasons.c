@@ -43,12 +43,12 @@ static const struct {
     {RETRY_REASON_CLIENT_THROTTLED, "CLIENT_THROTTLED", true, false},
 };
 
-static bool is_user(unsigned reason)
+static bool is_user(uint32_t reason)
 {
     return (reason >= 0x40 && reason <= 0x7f) || (reason >= 0xc0 && reason <= 0xff);
 }
 
-static bool is_valid(unsigned reason)
+static bool is_valid(uint32_t reason)
 {
     return reason < CHECK_COUNT(rfc_reasons) || is_user(reason);
 }
@@ -126,11 +126,12 @@ static void test_user_out_of_range(void)
 
 static void test_invalid(void)
 {
-    unsigned value, named = 0;
-    for (value = 0; value <= UINT16_MAX; value++) {
+    uint32_t value;
+    unsigned named = 0;
+    for (value = 0; value <= UINT16_MAX; value = check_next(value)) {
         retry_reason reason = (retry_reason)value;
         const char *name = retry_reason_name(reason);
-        check_row("0x%04x", value);
+        check_row("0x%04x", (unsigned)value);
         CHECK(name != NULL);
         CHECK_EQUAL(is_valid(value), name && strcmp(name, "INVALID") != 0);
         named += name && strcmp(name, "INVALID") != 0;
@@ -144,9 +145,9 @@ static void test_invalid(void)
 
 static void test_sets_full_and_empty(void)
 {
-    unsigned value;
-    for (value = 0; value <= UINT16_MAX; value++) {
-        check_row("0x%04x", value);
+    uint32_t value;
+    for (value = 0; value <= UINT16_MAX; value = check_next(value)) {
+        check_row("0x%04x", (unsigned)value);
         CHECK_EQUAL(is_valid(value), retry_reason_set_has(UINT64_MAX, (retry_reason)value));
         CHECK(!retry_reason_set_has(0, (retry_reason)value));
     }

@@ -248,6 +248,17 @@ static void test_a_full_bucket_is_handed_on(void)
 }
 
 /* ... and by what time puts into it, as of this look-up. */
+static void test_the_first_full_bucket_is_handed_on(void)
+{
+    retry_scopes scopes = table_of(3);
+    look_up(&scopes, "a", START);
+    look_up(&scopes, "b", START);
+    look_up(&scopes, "c", START);
+    CHECK(look_up(&scopes, "d", START) == &slots[1].client);
+    drained(&slots[1].client);
+    CHECK(look_up(&scopes, "e", START) == &slots[2].client);
+}
+
 static void test_a_refilled_bucket_is_handed_on(void)
 {
     retry_scopes scopes = table_of(1);
@@ -483,6 +494,7 @@ int main(void)
     RUN(test_a_hash_of_0);
     RUN(test_a_new_slot_before_a_full_one);
     RUN(test_a_full_bucket_is_handed_on);
+    RUN(test_the_first_full_bucket_is_handed_on);
     RUN(test_a_refilled_bucket_is_handed_on);
     RUN(test_the_refill_begins_with_the_slot);
     RUN(test_every_slot_is_handed_on);

@@ -5,8 +5,8 @@
 #include "check.h"
 
 #define DAY UINT32_C(86400000)
-#define SLICE 16384     /* ms; of the default window */
-#define SENT UINT32_MAX /* a random number with which nothing is refused */
+#define SLICE UINT32_C(16384) /* ms; of the default window */
+#define SENT UINT32_MAX       /* a random number with which nothing is refused */
 #define MOST RETRY_RATIO(0.999)
 
 static const retry_time starts[] = {
@@ -316,12 +316,12 @@ static void test_clocks(void)
 /* A busy slice may be halved, both counts alike: the probability stays what it was. */
 static void test_busy_slices(void)
 {
-    static const unsigned busy[] = {1000, 1001, 2047, 2048, 2049, 5000, 40000};
+    static const uint32_t busy[] = {1000, 1001, 2047, 2048, 2049, 5000, 40000};
     size_t i;
     for (i = 0; i < CHECK_COUNT(busy); i++) {
         retry_throttle throttle = throttle_of(0, 0, 0);
-        unsigned n;
-        check_row("%u requests", busy[i]);
+        uint32_t n;
+        check_row("%lu requests", (unsigned long)busy[i]);
         for (n = 0; n < busy[i]; n++) /* a quarter accepted: half is refused */
             add(&throttle, 1, n % 4 == 0, 0);
         CHECK_RANGE(2130000000u, 2150000000u, threshold(&throttle, 0));
@@ -380,7 +380,7 @@ static void check_recovery(uint32_t max_rejection, uint32_t start, unsigned most
 static void test_recovery(void)
 {
     uint32_t start;
-    for (start = 0; start < 16384; start += 1717) {
+    for (start = 0; start < 16384; start += 1717 * CHECK_ONE_IN) {
         check_row("start %lu", (unsigned long)start);
         check_recovery(0, start, 25);
         check_recovery(RETRY_RATIO(1), start, 5);
@@ -426,14 +426,16 @@ static uint32_t choose(uint32_t count)
 
 static void check_against_model(unsigned round)
 {
-    unsigned row = choose(CHECK_COUNT(windows)), k = choose(CHECK_COUNT(ks));
-    unsigned most = choose(CHECK_COUNT(rejections)), step;
+    uint32_t row = choose(CHECK_COUNT(windows)), k = choose(CHECK_COUNT(ks));
+    uint32_t most = choose(CHECK_COUNT(rejections)), what;
+    unsigned step;
     retry_throttle throttle = throttle_of(ks[k].given, rejections[most].given, windows[row].window);
     uint64_t now = (UINT64_C(1) << 32) * 7 - choose(3) * UINT64_C(100000);
     retry_failure failure = check_failure_of(RETRY_REASON_NODE_NOT_AVAILABLE);
     memset(&model, 0, sizeof model);
     for (step = 0; step < 500; step++) {
-        unsigned requests, accepts, what = choose(8);
+        unsigned requests, accepts;
+        what = choose(8);
         now += choose(windows[row].slice / 4 + 2);
         now += choose(200) == 0 ? choose(40 * DAY) : 0;
         now -= choose(50) == 0 ? choose(1000) : 0;

@@ -50,8 +50,8 @@ early_and_late() # TEXT KIND LIMIT: decisions 5 to 16 of a request, and 17 to 28
 }
 
 echo "One decision, 12 a request (gcc -O2)             instructions  at most to shift"
-decision "classify_kv, orchestrate: best effort, deadline" retry 235
-decision "the same, paid for by a shared budget" budget 300
+decision "classify_kv, orchestrate: best effort, deadline" retry 210
+decision "the same, paid for by a shared budget" budget 275
 decision "by hand: min(cap, base << n), jitter by a multiply" shift ""
 decision "by hand: pow() and rand()" pow ""
 echo

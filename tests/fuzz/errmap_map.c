@@ -1,12 +1,6 @@
 /* Fuzz target for the parser: any bytes get the verdict of the naive checker, and what is parsed is
-   sound.
-
-     clang -g -O1 -fsanitize=fuzzer,address,undefined tests/fuzz/errmap_map.c -o
-   build/fuzz_errmap_map build/fuzz_errmap_map -dict=tests/fuzz/errmap_map.dict
-   -seed_inputs=tests/data/errmap_seed.json build/corpus
-
-   Or without clang: cc -DFUZZ_REPLAY tests/fuzz/errmap_map.c -o build/replay_errmap_map, then
-   build/replay_errmap_map tests/data/errmap_seed.json. */
+   sound. `make fuzz` builds it with clang's libFuzzer and AFL++, and without them as
+   build/replay_errmap_map FILE ... */
 #define RETRY_IMPLEMENTATION
 #include "../../errmap.h"
 

@@ -1,8 +1,9 @@
 #!/bin/sh
 # Lines, branches and conditions (MC/DC) of both headers that the project's own tests reach. All of
 # them are linked with one instrumented object of the implementation, so that the counts of one add to
-# another's. Usage: coverage.sh BUILD TEST..., from the top folder. Prints what is not covered; what is
-# listed below cannot be, and why. The last line is "N passed, N failed".
+# another's; once with 64-bit instants and once with 32. Usage: coverage.sh BUILD TEST..., from the top
+# folder. Prints what is not covered; what is listed below cannot be, and why. The last line is "N
+# passed, N failed".
 . "$(dirname "$0")/../check.sh"
 build=$1/coverage
 shift
@@ -13,24 +14,29 @@ cc="clang-19 -std=c99"
 # What no test can reach, at most five lines: a piece of each, and why it stays.
 cat > "$work/unreachable" << 'END'
 errno == EINTR	nanosleep() fails for nothing else with the times that it gets; if so, no endless loop
-count != (int)gate->tokens	the gate counts tokens as jsmn 1.1.0 does; another jsmn.h might not
-errmap__refuse(parser, ERRMAP_E_CORRUPT, parser->start)	what then follows
+END
+# With 32-bit instants besides:
+cat > "$work/unreachable-32" << 'END'
+passed < UINT32_MAX	no more than half their range has passed, which is less
 END
 
 cat > "$build/implementation.c" << 'END'
 #define RETRY_IMPLEMENTATION
 #define RETRY_SYSTEM_CLOCK
 #define _POSIX_C_SOURCE 200809L
+#define ERRMAP_JSMN_HEADER "tests/jsmn_lies.h"
 #include "tests/contend.h"
 #include "errmap.h"
 END
-$cc -O1 -g -I. -fprofile-instr-generate -fprofile-update=atomic -fcoverage-mapping -fcoverage-mcdc \
-    -c "$build/implementation.c" -o "$build/implementation.o" 2> "$work/log" || exit 1
-check "clang can follow every condition" test ! -s "$work/log"
+implement() {
+    $cc $instants -O1 -g -I. -fprofile-instr-generate -fprofile-update=atomic -fcoverage-mapping \
+        -fcoverage-mcdc -c "$build/implementation.c" -o "$build/implementation.o" 2> "$work/log" || exit 1
+    check "clang can follow every condition" test ! -s "$work/log"
+}
 
 # The guard that a second inclusion meets keeps the implementation out of the tests themselves.
 one() { # TEST
-    $cc -O1 -DRETRY_IMPLEMENTED -DERRMAP_IMPLEMENTED -DERRMAP_TOKENS=64 \
+    $cc $instants -O1 -DRETRY_IMPLEMENTED -DERRMAP_IMPLEMENTED -DERRMAP_TOKENS=64 \
         -DERRMAP_MAX_DEPTH=32 -c "tests/$1.c" -o "$build/$1.o" &&
         $cc -fprofile-instr-generate "$build/$1.o" "$build/implementation.o" -o "$build/$1" -lm \
             -lpthread &&
@@ -39,20 +45,11 @@ one() { # TEST
         return 1
     }
 }
-for test in "$@"; do check "$test" one "$test"; done
-llvm-profdata-19 merge "$build"/*.profraw -o "$build/profile" || exit 1
-
-
-llvm-cov-19 show -instr-profile="$build/profile" "$build/implementation.o" -show-mcdc \
-    -show-branches=count > "$build/text" || exit 1
-llvm-cov-19 report -instr-profile="$build/profile" "$build/implementation.o" -show-mcdc-summary \
-    -show-region-summary=0 2> /dev/null | awk 'NF > 8 && /\.h|TOTAL/ {
-        printf "%-10s lines %5d of %5d, branches %5d of %5d, conditions (MC/DC) %4d of %4d\n", $1,
-            $5 - $6, $5, $8 - $9, $8, $11 - $12, $11 }'
 
 # FILE:LINE, what it lacks, its text. In the text of llvm-cov the lines of a file come first, each
 # with what it says of the branches and conditions in them behind it.
-awk '
+lacking() {
+    awk '
     /^\/.*:$/ { n = split($0, path, "/"); file = substr(path[n], 1, length(path[n]) - 1) }
     /^ *[0-9]+\| *[0-9.kMG]*\|/ {
         split($0, part, "|")
@@ -82,14 +79,31 @@ awk '
         for (i = 1; i <= count; i++)
             if (of[i] ~ /^(retry|errmap)\.h$/ && !seen[of[i], lack[i], why[i]]++)
                 printf "%s:%d: %s:%s\n", of[i], lack[i], why[i], source[of[i], lack[i]]
-    }' "$build/text" > "$work/lacking"
+    }' "$build/text"
+}
 
-cut -f 1 "$work/unreachable" > "$work/patterns"
 covered() { ! grep -v -F -f "$work/patterns" "$work/lacking"; }
-check "all else is covered" covered
+for instants in "" -DRETRY_TIME_32; do
+    rm -f "$build"/*.profraw
+    implement
+    for test in "$@"; do check "$test $instants" one "$test"; done
+    llvm-profdata-19 merge "$build"/*.profraw -o "$build/profile" || exit 1
+    llvm-cov-19 show -instr-profile="$build/profile" "$build/implementation.o" -show-mcdc \
+        -show-branches=count > "$build/text" || exit 1
+    llvm-cov-19 report -instr-profile="$build/profile" "$build/implementation.o" -show-mcdc-summary \
+        -show-region-summary=0 2> /dev/null | awk -v instants="$instants" 'NF > 8 && /\.h/ && !/tests/ {
+            printf "%-9s lines %d of %d, branches %d of %d, conditions (MC/DC) %d of %d %s\n", $1,
+                $5 - $6, $5, $8 - $9, $8, $11 - $12, $11, instants }'
+    lacking > "$work/lacking"
+    [ -z "$instants" ] || cat "$work/unreachable-32" >> "$work/unreachable"
+    cut -f 1 "$work/unreachable" > "$work/patterns"
+    check "all else is covered $instants" covered
+    while IFS='	' read -r pattern reason; do
+        check "still not covered: $pattern $instants" grep -q -F "$pattern" "$work/lacking"
+    done < "$work/unreachable"
+done
 check "at most five lines are not" test "$(wc -l < "$work/unreachable")" -le 5
 while IFS='	' read -r pattern reason; do
-    check "still not covered: $pattern" grep -q -F "$pattern" "$work/lacking"
     echo "not covered: $pattern ($reason)"
 done < "$work/unreachable"
 finish

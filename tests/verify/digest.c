@@ -157,7 +157,7 @@ static void delays(void)
         add(last);
     }
     last = any();
-    add(retry_phase("a client's name", below(16), last));
+    add(retry_phase("a client's name", (size_t)below(16), last));
 }
 
 static void observe(void *context, const retry_request *request, const retry_failure *failure,
@@ -328,6 +328,7 @@ static void classifications(void)
                                      "-1",
                                      "30, 50"};
     uint32_t i, delay = 0;
+    size_t length;
     for (i = 0; i < 256; i++) {
         add_failure(retry_classify_kv((uint16_t)i, (uint8_t)below(256)));
         add(retry_idempotent_kv((uint8_t)i));
@@ -339,8 +340,7 @@ static void classifications(void)
     add_failure(retry_classify_query(5000, "queryport.indexNotFound", 23, false));
     add_failure(retry_classify_views(404, "{\"error\":\"not_found\"}", 21));
     for (i = 0; i < COUNT(dates); i++) {
-        uint32_t length = 0;
-        while (dates[i][length])
+        for (length = 0; dates[i][length];)
             length++;
         add(retry_parse_retry_after(dates[i], length, INT64_C(784111700), &delay));
         add(delay);
@@ -466,12 +466,13 @@ static void texts(void)
                                      "attempts=",
                                      "grpc capacity=20 cost=1 success=0.25",
                                      "none per-second=0.001 refund-last=yes"};
-    uint32_t i, length;
+    uint32_t i;
+    size_t length;
     for (i = 0; i < COUNT(texts); i++) {
         retry_policy policy = any_policy();
         retry_budget_options options = any_budget();
         size_t offset = 0;
-        for (length = below(8); texts[i][length]; length += 1 + below(8)) {
+        for (length = (size_t)below(8); texts[i][length]; length += (size_t)(1 + below(8))) {
             add(retry_parse_policy(&policy, texts[i], length, &offset));
             add((uint32_t)offset);
             add(retry_parse_budget(&options, texts[i], length, &offset));
@@ -502,11 +503,12 @@ static void maps(void)
     retry_request request;
     uint8_t packet[40];
     char text[16];
+    size_t length;
     uint32_t i;
     memset(&client, 0, sizeof client);
     memset(&request, 0, sizeof request);
-    for (i = 0; i < sizeof json; i++) {
-        add(errmap_parse(&map, json, i, entries, 5, &error));
+    for (length = 0; length < sizeof json; length++) {
+        add(errmap_parse(&map, json, length, entries, 5, &error));
         add((uint32_t)error.offset);
         add(error.needed);
     }
@@ -521,7 +523,8 @@ static void maps(void)
         retry_begin(&request, now);
         add_action(errmap_strategy_after(&strategy.base, &request, &advice.failure, now));
         if (advice.entry) {
-            add((uint32_t)errmap_copy_text(&map, advice.entry->desc, text, 1 + below(16)));
+            add((uint32_t)errmap_copy_text(&map, advice.entry->desc, text,
+                                           (size_t)(1 + below(16))));
             add_text(text);
         }
     }

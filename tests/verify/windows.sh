@@ -1,37 +1,22 @@
 #!/bin/sh
-# The test programs as Windows programs of 64 bits (mingw-w64), run by wine; MSVC's branches, compiled
-# by clang as if for it, in one of these. Usage: windows.sh BUILD TEST..., from the top folder. The
-# last line is "N passed, N failed". (Debian's wine for amd64 runs none of 32 bits.)
-build=$(mkdir -p "$1" && cd "$1" && pwd)/windows
+# The test programs as Windows programs of 64 bits, run by wine; MSVC's branches, compiled by clang as
+# if for it, in one of these. Usage: windows.sh BUILD TEST..., as cross.sh has it. The last line is
+# "N passed, N failed".
+build=$(mkdir -p "$1/windows/msvc" && cd "$1/windows" && pwd) || exit 1
+export WINEPREFIX="$build/../cross/wine" WINEDEBUG=-all
+
+folder=$1
 shift
-mkdir -p "$build/include" "$build/wine"
-ln -sf /usr/include/jsmn.h "$build/include/jsmn.h"
-export WINEPREFIX="$build/wine" WINEDEBUG=-all
-wine wineboot > /dev/null 2>&1
-passed=0
-failed=0
-
-cc="x86_64-w64-mingw32-gcc -std=c99 -O2 -Wall -Wextra -Wconversion -Wsign-conversion -Wshadow -Wundef
-    -Werror -static -D__USE_MINGW_ANSI_STDIO=1 -DCHECK_QUICK -I. -isystem $build/include"
-run() { timeout 120 wine "$1" 2>&1 | tr -d '\r'; }
-
-for test in "$@"; do
-    # shellcheck disable=SC2086 # one word a flag
-    $cc "tests/$test.c" -o "$build/$test.exe" -lm -lpthread && output=$(run "$build/$test.exe")
-    line=$(printf '%s\n' "$output" | tail -n 1 | grep '^[1-9][0-9]* passed, 0 failed$')
-    if [ -n "$line" ]; then
-        passed=$((passed + ${line%% *}))
-        printf '%-44s %s\n' "$test" "$line"
-    else
-        failed=$((failed + 1))
-        printf '%s\n%-44s failed\n' "$output" "$test"
-    fi
-    output=
-done
+sh tests/verify/cross.sh "$folder" windows-64 "$@" > "$build/tests.log"
+cat "$build/tests.log"
+sum=$(tail -n 1 "$build/tests.log")
+passed=${sum%% *}
+failed=${sum% *}
+failed=${failed##* }
 
 same() # NAME PROGRAM: its digest is this machine's own
 {
-    got=$(run "$2")
+    got=$(timeout 120 wine "$2" 2>&1 | tr -d '\r')
     if [ -n "$wanted" ] && [ "$got" = "$wanted" ]; then
         passed=$((passed + 1))
     else
@@ -40,16 +25,13 @@ same() # NAME PROGRAM: its digest is this machine's own
     fi
 }
 cc -std=c99 -O2 tests/verify/digest.c -o "$build/digest" && wanted=$("$build/digest")
-# shellcheck disable=SC2086
-$cc tests/verify/digest.c -o "$build/digest.exe"
-same "mingw-w64's digest" "$build/digest.exe"
 
 # What MSVC's branches need of its headers; clang knows the intrinsics.
-cat > "$build/include/intrin.h" << 'END'
+cat > "$build/msvc/intrin.h" << 'END'
 long _InterlockedCompareExchange(long volatile *, long, long);
 long _InterlockedExchangeAdd(long volatile *, long);
 END
-cat > "$build/include/string.h" << 'END'
+cat > "$build/msvc/string.h" << 'END'
 #include <stddef.h>
 void *memcpy(void *to, const void *from, size_t size);
 void *memset(void *to, int byte, size_t size);
@@ -65,8 +47,6 @@ int main(void)
     return 0;
 }
 END
-mkdir -p "$build/msvc"
-mv "$build/include/intrin.h" "$build/include/string.h" "$build/msvc"
 ln -sf /usr/include/jsmn.h "$build/msvc/jsmn.h"
 for options in -O0 -O2 "-O2 -DRETRY_TIME_32" "-O2 -DRETRY_NO_ATOMICS"; do
     rm -f "$build/msvc.exe"

@@ -1,0 +1,225 @@
+/* Fuzz target for one connection and one way through a bucket's maps: bytes become calls with
+   hostile values and instants, beside a model of gRPC's spacing and one of RFC 0005. */
+#define RETRY_IMPLEMENTATION
+#include "../../retry.h"
+
+#include <string.h>
+
+#include "bytes.h"
+#include "replay.h"
+
+static retry_time now;
+
+/* ---- the connection ------------------------------------------------------------------------ */
+
+enum { IDLE, CONNECTING, ESTABLISHED };
+
+static retry_connection connection;
+static struct {
+    int state;
+    uint32_t attempts; /* since the last reset */
+    retry_ms spacing;  /* from `started` to the deadline */
+    retry_time started, established_at;
+} model;
+
+static retry_ms elapsed(retry_time from)
+{
+    retry_time passed = now - from;
+    if (passed > (retry_time)1 << (sizeof passed * 8 - 1))
+        return 0;
+    return passed > UINT32_MAX ? UINT32_MAX : (retry_ms)passed;
+}
+
+static retry_ms left(void)
+{
+    retry_ms passed = elapsed(model.started);
+    return passed < model.spacing ? model.spacing - passed : 0;
+}
+
+/* The first spacing has no jitter. */
+static retry_ms first(void)
+{
+    retry_ms base = retry_backoff_base(&connection.backoff, 0);
+    return base > connection.backoff.min ? base : connection.backoff.min;
+}
+
+/* What was established counts from one again if it has lasted; what is left of the first spacing,
+   from the attempt's start, begins now. */
+static void settle(void)
+{
+    bool stable =
+        model.state == ESTABLISHED && elapsed(model.established_at) >= connection.stable_after;
+    model.state = IDLE;
+    if (!stable)
+        return;
+    model.attempts = 0;
+    model.spacing = first();
+    model.spacing = left();
+    model.started = now;
+}
+
+static void call_begin(void)
+{
+    uint32_t random = hostile(), most = connection.min_connect_timeout;
+    retry_ms got = retry_connection_begin(&connection, random, now);
+    settle();
+    model.spacing = model.attempts == 0 ? first()
+                                        : retry_backoff_delay(&connection.backoff, model.attempts,
+                                                              model.spacing, random);
+    model.attempts++;
+    model.started = now;
+    model.state = CONNECTING;
+    REQUIRE(got == (model.spacing > most ? model.spacing : most));
+}
+
+static void call_failed(void)
+{
+    retry_ms got = retry_connection_failed(&connection, now);
+    settle();
+    REQUIRE(got == left());
+}
+
+static void call_established(void)
+{
+    retry_connection_established(&connection, now);
+    if (model.state != CONNECTING)
+        return;
+    model.state = ESTABLISHED;
+    model.established_at = now;
+}
+
+static void set_up_connection(void)
+{
+    static const retry_connection grpc = RETRY_CONNECTION_GRPC;
+    uint8_t flags = byte();
+    connection = grpc;
+    if (flags & 1) {
+        connection.backoff.curve = (uint8_t)below(5);
+        connection.backoff.jitter = (uint8_t)below(6);
+        connection.backoff.min = hostile();
+        connection.backoff.initial = hostile();
+        connection.backoff.max = hostile();
+        connection.backoff.factor = hostile();
+    }
+    if (flags & 2)
+        connection.min_connect_timeout = hostile();
+    if (flags & 4)
+        connection.stable_after = hostile();
+    memset(&model, 0, sizeof model);
+}
+
+/* ---- the maps ------------------------------------------------------------------------------ */
+
+static retry_nmv nmv;
+static struct {
+    retry_nmv_step step;
+    uint64_t revision; /* that it was tried on, or that the fast-forward map was first used at */
+    bool waiting;
+} way;
+
+static uint64_t hostile_revision(void)
+{
+    uint8_t which = byte();
+    return which < 0xf0 ? which % 8 : UINT64_MAX - which % 4;
+}
+
+static void go(uint8_t map, retry_ms delay, bool waiting)
+{
+    way.step.map = map;
+    way.step.delay = delay;
+    way.waiting = waiting;
+}
+
+static void require_step(retry_nmv_step got)
+{
+    REQUIRE(got.map == way.step.map && got.delay == way.step.delay);
+}
+
+static void call_nmv_begin(void)
+{
+    way.revision = hostile_revision();
+    retry_nmv_begin(&nmv, way.revision);
+    go(RETRY_MAP_CURRENT, 0, false);
+}
+
+static void call_nmv_rejected(void)
+{
+    uint64_t revision = hostile_revision();
+    bool forward = chance(2);
+    retry_nmv_step got = retry_nmv_rejected(&nmv, revision, forward);
+    if (revision > way.revision) {
+        way.revision = revision;
+        go(RETRY_MAP_CURRENT, 0, false);
+    } else if (!forward) {
+        go(RETRY_MAP_CURRENT, nmv.interval ? nmv.interval : 100, true);
+    } else if (way.step.map == RETRY_MAP_CURRENT) {
+        go(RETRY_MAP_FAST_FORWARD, 0, false);
+    } else {
+        go(RETRY_MAP_FAST_FORWARD, nmv.interval ? nmv.interval : 100, true);
+    }
+    require_step(got);
+}
+
+static void call_nmv_config(void)
+{
+    uint64_t revision = hostile_revision();
+    retry_nmv_step got = retry_nmv_config(&nmv, revision);
+    if (way.waiting && revision > way.revision) {
+        way.revision = revision;
+        go(RETRY_MAP_CURRENT, 0, false);
+    }
+    require_step(got);
+}
+
+/* ---- calls --------------------------------------------------------------------------------- */
+
+static void pass_time(void)
+{
+    uint8_t how = byte();
+    if (how < 0xe0)
+        now += hostile();
+    else if (how < 0xf0)
+        now -= hostile();
+    else
+        now += (retry_time)-1 / 4 * below(4);
+}
+
+static void call(uint8_t which)
+{
+    switch (which % 8) {
+    case 0:
+        call_begin();
+        break;
+    case 1:
+        call_failed();
+        break;
+    case 2:
+        call_established();
+        break;
+    case 3:
+        call_nmv_rejected();
+        break;
+    case 4:
+        call_nmv_config();
+        break;
+    case 5:
+        if (which > 0xc0)
+            call_nmv_begin();
+        break;
+    default:
+        pass_time();
+    }
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    bytes_start(data, size);
+    now = chance(2) ? (retry_time)word() : (retry_time)-1 - word();
+    set_up_connection();
+    memset(&nmv, 0, sizeof nmv);
+    nmv.interval = hostile();
+    call_nmv_begin();
+    while (bytes_left != 0)
+        call(byte());
+    return 0;
+}

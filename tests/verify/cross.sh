@@ -1,0 +1,189 @@
+#!/bin/sh
+# The test programs and the digest of some thousand decisions, on other machines: compiled without a
+# warning, run by an emulator, and the digest is this machine's own.
+# Usage: cross.sh BUILD "TARGET..." TEST..., from the top folder; HOSTED, UNIX and THREADED name the
+# tests that need an operating system, Unix, threads. The last line is "N passed, N failed".
+build=$(mkdir -p "$1/cross" && cd "$1/cross" && pwd) || exit 1
+targets=$2
+shift 2
+passed=0
+failed=0
+mkdir -p "$build/include"
+ln -sf /usr/include/jsmn.h "$build/include/jsmn.h" # all that is wanted of /usr/include
+flags="-std=c99 -O2 -DCHECK_QUICK -I. -isystem $build/include"
+
+# prepare TARGET: sets cc, libraries, run, and without, the tests that it cannot run
+prepare() {
+    warnings="-Wall -Wextra -Wpedantic -Wconversion -Wsign-conversion -Wshadow -Wcast-qual -Wundef -Werror"
+    libraries=-lm
+    without=$HOSTED
+    case $1 in
+    cortex-m0) # no atomics, so no swap is lost
+        cc="arm-none-eabi-gcc -mcpu=cortex-m0 -mthumb $(picolibc 0 0x20000000)"
+        run=$mps2
+        without="$without test_lost_swaps"
+        ;;
+    cortex-m3)
+        cc="arm-none-eabi-gcc -mcpu=cortex-m3 -mthumb -DRETRY_TIME_32 $(picolibc 0 0x20000000)"
+        run=$mps2
+        ;;
+    rv32)
+        cc="riscv64-unknown-elf-gcc -march=rv32imac -mabi=ilp32 $(picolibc 0x80000000 0x80400000)"
+        run="qemu-system-riscv32 -M virt -bios none $semihosting"
+        ;;
+    avr)
+        cc -O2 tests/verify/avr_simulator.c -o "$build/avr_simulator" -lsimavr || return 1
+        cc="avr-gcc $avr"
+        libraries="tests/verify/avr_board.c -Wl,--wrap=main -lprintf_flt -lm"
+        run="$build/avr_simulator"
+        without="$without test_lost_swaps"
+        ;;
+    s390x)
+        cc="s390x-linux-gnu-gcc -static -pthread"
+        run=qemu-s390x
+        without=
+        ;;
+    powerpc)
+        cc="powerpc-linux-gnu-gcc -static -pthread"
+        run=qemu-ppc
+        without=
+        ;;
+    windows-64)
+        cc="x86_64-w64-mingw32-gcc $mingw"
+        run=wine
+        without=$UNIX
+        start_wine
+        ;;
+    windows-32)
+        cc="i686-w64-mingw32-gcc $mingw"
+        run=wine
+        without=$UNIX
+        start_wine && find_wine32
+        ;;
+    tcc) # no atomics, of which it warns
+        cc=tcc
+        warnings=-Wall
+        run="env"
+        without="$THREADED test_lost_swaps"
+        ;;
+    *)
+        echo "no such target"
+        return 1
+        ;;
+    esac
+}
+
+# picolibc FLASH RAM: a board with its code and data at these addresses, and this machine's terminal
+picolibc() {
+    echo "--specs=picolibc.specs --oslib=semihost --crt0=hosted -ffunction-sections -Wl,--gc-sections
+        -Wl,--defsym=__flash=$1,--defsym=__flash_size=0x400000
+        -Wl,--defsym=__ram=$2,--defsym=__ram_size=0x400000,--defsym=__stack_size=0x10000"
+}
+semihosting="-nographic -monitor none -serial none -semihosting-config enable=on,target=native -kernel"
+mps2="qemu-system-arm -M mps2-an385 $semihosting"
+
+# With jump tables gcc 5.4 stops at a switch over what was shifted out of 64 bits.
+avr="-mmcu=atmega2560 -fno-jump-tables -ffunction-sections -DCHECK_ONE_IN=5 -DCHECK_NO_ROWS -Wl,--gc-sections
+    -Wl,--defsym=__stack=0xffff,--defsym=__DATA_REGION_LENGTH__=0xfe00 -Wl,-u,vfprintf"
+
+mingw="-static -pthread -D__USE_MINGW_ANSI_STDIO=1"
+export WINEPREFIX="$build/wine" WINEDEBUG=-all
+start_wine() {
+    unset WINEDLLPATH
+    [ -e "$WINEPREFIX/system.reg" ] || { mkdir -p "$WINEPREFIX" && wine wineboot > /dev/null 2>&1; }
+}
+
+# Wine for amd64 runs programs of 32 bits as well, but Debian has the libraries that these need in
+# the package for i386 only. Installing that would mean another architecture, so it is taken apart.
+find_wine32() {
+    windows=$WINEPREFIX/drive_c/windows
+    [ ! -x /usr/lib/wine/wine ] || return 0
+    [ -d "$build/wine32/i386-windows" ] || unpack_wine32 > "$build/wine32.log" 2>&1 ||
+        { cat "$build/wine32.log" && return 1; }
+    mkdir -p "$windows/syswow64" && cp "$build/wine32/i386-windows"/* "$windows/syswow64"
+    export WINEDLLPATH="$build/wine32"
+}
+
+unpack_wine32() {
+    rm -rf "$build/apt"
+    mkdir -p "$build/apt/lists/partial" "$build/apt/archives/partial" "$build/wine32/new"
+    cat > "$build/apt/apt.conf" << END_CONF
+APT::Architectures { "amd64"; "i386"; };
+APT::Sandbox::User "root";
+Acquire::Languages "none";
+Dir::State::lists "$build/apt/lists";
+Dir::Cache "$build/apt";
+END_CONF
+    (cd "$build/apt" && export APT_CONFIG="$build/apt/apt.conf" && apt-get update
+        apt-get download "libwine:i386=$(dpkg-query -W -f '${Version}' libwine)") || return 1
+    for library in ntdll kernel32 kernelbase msvcrt ucrtbase advapi32 sechost; do
+        echo "./usr/lib/i386-linux-gnu/wine/i386-windows/$library.dll"
+    done > "$build/apt/libraries"
+    dpkg-deb --fsys-tarfile "$build"/apt/libwine_*_i386.deb |
+        tar -x -C "$build/wine32/new" --strip-components=6 -T "$build/apt/libraries" &&
+        mv "$build/wine32/new" "$build/wine32/i386-windows" && rm -r "$build/apt"
+}
+
+# ---- what is run on each --------------------------------------------------------------------------
+
+# program PATH NAME FLAG...: compiles and runs it; its last line
+program() {
+    path=$1
+    case $2 in
+    digest) sources=tests/verify/digest.c ;;
+    test_link) sources="tests/compile/link_a.c tests/compile/link_b.c" ;;
+    *) sources=tests/$2.c ;;
+    esac
+    shift 2
+    # shellcheck disable=SC2086 # one word a flag
+    $cc $flags $warnings "$@" $sources -o "$path" $libraries > "$path.log" 2>&1 &&
+        timeout 600 $run "$path" > "$path.log" 2>&1 < /dev/null &&
+        tail -n 1 "$path.log" | tr -d '\r'
+}
+
+# result NAME GOOD: counts it; shows all that it wrote if it is not good
+result() {
+    if [ -n "$2" ]; then
+        target_passed=$((target_passed + $2))
+    else
+        target_failed=$((target_failed + 1))
+        cat "$build/$target/$1.exe.log"
+        echo "FAILED $target: $1"
+    fi
+}
+
+on_target() { # TEST...
+    for test in "$@"; do
+        case " $without " in
+        *" $test "*) continue ;;
+        esac
+        result "$test" "$(program "$build/$target/$test.exe" "$test" |
+            sed -n 's/^\([1-9][0-9]*\) passed, 0 failed$/\1/p')"
+    done
+    for time in "" -DRETRY_TIME_32; do
+        got=$(program "$build/$target/digest.exe" digest $time)
+        [ "$got" = "$wanted" ] && good=1 || good=
+        result digest "$good"
+    done
+}
+
+wanted=$(cc -std=c99 -O2 tests/verify/digest.c -o "$build/digest" && "$build/digest")
+echo "here $wanted"
+[ -n "$wanted" ] || exit 1
+for target in $targets; do
+    target_passed=0
+    target_failed=0
+    started=$(date +%s)
+    mkdir -p "$build/$target"
+    if prepare "$target" > "$build/$target/prepare.exe.log" 2>&1; then
+        on_target "$@"
+    else
+        result prepare ""
+    fi
+    echo "$target: $target_passed passed, $target_failed failed, $(($(date +%s) - started)) s"
+    passed=$((passed + target_passed))
+    failed=$((failed + target_failed))
+done
+case " $targets" in *" windows"*) wineserver -k 2> /dev/null ;; esac
+echo "$passed passed, $failed failed"
+[ "$failed" -eq 0 ] && [ "$passed" -gt 0 ]

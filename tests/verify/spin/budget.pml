@@ -1,0 +1,84 @@
+/* Three threads withdraw from one bucket at two instants, and whoever sees time pass refills it:
+   retry_budget_withdraw, with retry__budget_claim, retry__budget_carry, retry__budget_earn,
+   retry_budget_deposit and retry__budget_take of retry.h. What the time up to `refilled` has made is
+   there at the end, in the balance, in the fraction or withdrawn, and none of it twice. (A thread that
+   loses its claim leaves what is behind the winner's to the next call.) */
+#include "swap.pml"
+
+#define UNIT 4  /* fractions in a thousandth */
+#define RATE 3  /* fractions in a ms */
+#define START 2 /* thousandths */
+#define LAST 3  /* ms */
+#define CAPACITY 9
+
+byte balance = START, refilled = 0, fraction = 0;
+byte taken = 0, done = 0;
+
+proctype withdraw(byte now; byte cost)
+{
+    byte seen, next, sum, passed = 0, whole;
+    bool ok;
+
+    seen = refilled; /* claim */
+    if
+    :: now > seen ->
+        swap(refilled, seen, now, ok);
+        if
+        :: ok -> passed = now - seen
+        :: else
+        fi
+    :: else
+    fi;
+
+    if
+    :: passed > 0 ->
+        whole = passed * RATE / UNIT;
+        seen = fraction; /* carry */
+        do
+        :: sum = seen + passed * RATE % UNIT;
+           next = sum % UNIT;
+           swap(fraction, seen, next, ok);
+           if
+           :: ok -> break
+           :: else
+           fi
+        od;
+        whole = whole + sum / UNIT;
+        seen = balance; /* deposit */
+        do
+        :: next = (seen + whole > CAPACITY -> CAPACITY : seen + whole);
+           swap(balance, seen, next, ok);
+           if
+           :: ok -> break
+           :: else
+           fi
+        od
+    :: else
+    fi;
+
+    seen = balance; /* take */
+    do
+    :: seen < cost -> break
+    :: else ->
+        next = seen - cost;
+        swap(balance, seen, next, ok);
+        if
+        :: ok -> taken = taken + cost; break
+        :: else
+        fi
+    od;
+    assert(balance <= CAPACITY);
+    done++
+}
+
+init
+{
+    atomic {
+        run withdraw(2, 1);
+        run withdraw(LAST, 2);
+        run withdraw(LAST, 2)
+    }
+    done == 3;
+    assert(balance * UNIT + fraction + taken * UNIT == START * UNIT + RATE * refilled);
+    assert(refilled == LAST || refilled == LAST - 1)
+}

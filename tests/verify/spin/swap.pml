@@ -1,0 +1,18 @@
+/* A compare-and-swap: retry__swap and retry__swap_ordered of retry.h, which return whether the word
+   still was what was seen, and else what it is. With BROKEN it is the load and the store that a
+   compiler would make of it without atomics: each model must find the fault then. Orders weaker than
+   one after the other are not modelled: the words of a model are each by themselves, or _ordered. */
+inline swap(word_, seen_, next_, ok_)
+{
+#ifdef BROKEN
+    word_ = next_;
+    ok_ = true
+#else
+    d_step {
+        if
+        :: word_ == seen_ -> word_ = next_; ok_ = true
+        :: else -> seen_ = word_; ok_ = false
+        fi
+    }
+#endif
+}
