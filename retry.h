@@ -2870,9 +2870,8 @@ static uint32_t retry__budget_charge(retry_budget *budget, uint32_t cost)
 
 /* gRPC's way: a failure that put load on the server is charged once, and what is left decides. */
 RETRY__COLD bool retry__budget_throttle(retry_budget *budget, uint8_t event,
-                                        const retry_failure *failure)
+                                        const retry_failure *failure, uint32_t cost)
 {
-    uint32_t cost = retry__budget_cost(&budget->options, failure);
     if (event == RETRY__BUDGET_RESUME || /* charged when the strategy was asked */
         (retry__table_bit(failure->reason) & RETRY__REASONS_UNSENT) != 0)
         cost = 0;
@@ -2880,10 +2879,8 @@ RETRY__COLD bool retry__budget_throttle(retry_budget *budget, uint8_t event,
 }
 
 /* Whether the bucket pays for a retry. */
-static bool retry__budget_pay(retry_budget *budget, retry_request *request,
-                              const retry_failure *failure)
+static bool retry__budget_pay(retry_budget *budget, retry_request *request, uint32_t cost)
 {
-    uint32_t cost = retry__budget_cost(&budget->options, failure);
     if (!retry__budget_take(budget, cost))
         return false;
     request->retry__charge = cost;
@@ -2891,7 +2888,8 @@ static bool retry__budget_pay(retry_budget *budget, retry_request *request,
 }
 
 /* What comes in beside the refill: a deposit, or the request's last charge. */
-RETRY__COLD void retry__budget_receive(retry_budget *budget, uint8_t event, retry_request *request)
+RETRY__COLD void retry__budget_receive(retry_budget *budget, uint8_t event,
+                                       const retry_request *request)
 {
     const retry_budget_options *options = &budget->options;
     uint32_t amount = request->retry__charge;
@@ -2899,22 +2897,22 @@ RETRY__COLD void retry__budget_receive(retry_budget *budget, uint8_t event, retr
         amount = options->request_deposit;
     else if (event == RETRY__BUDGET_SUCCESS && (!options->refund_last || request->attempts == 0))
         amount = options->success_deposit;
-    else
-        request->retry__charge = 0;
     retry_budget_deposit(budget, amount);
 }
 
 static bool retry__budget_account(retry_budget *budget, uint8_t event, retry_request *request,
                                   const retry_failure *failure, retry_time now)
 {
+    uint32_t cost;
     retry__budget_refill(budget, now);
-    if (event < RETRY__BUDGET_REFUSAL)
+    if (event < RETRY__BUDGET_REFUSAL) {
         retry__budget_receive(budget, event, request);
-    else if (budget->options.charge_failures)
-        return retry__budget_throttle(budget, event, failure);
-    else if (event != RETRY__BUDGET_REFUSAL)
-        return retry__budget_pay(budget, request, failure);
-    return true;
+        return true;
+    }
+    cost = retry__budget_cost(&budget->options, failure);
+    if (budget->options.charge_failures)
+        return retry__budget_throttle(budget, event, failure, cost);
+    return event != RETRY__BUDGET_REFUSAL && retry__budget_pay(budget, request, cost);
 }
 
 RETRY_API void retry_budget_init(retry_budget *budget, const retry_budget_options *options,

@@ -22,6 +22,9 @@ least() { # HEADER MACHDEP
 retry x86_64 1
 retry x86_32 1
 retry x86_16 1
+errmap x86_64 1
+errmap x86_32 1
+errmap x86_16 1
 END
 }
 
