@@ -62,7 +62,7 @@ wp() { # HEADER MACHDEP MARK FLAG...: adds to $goals and $proved
         -wp-fct "$names") > "$log" 2>&1
     sed -n 's/^\[wp\] \[\(Failed\|Timeout\|Unknown\|Stepout\)\] Goal /not proved: /p' "$log"
     line=$(sed -n 's/^\[wp\] Proved goals: *\([0-9]*\) \/ \([0-9]*\)$/\1 \2/p' "$log")
-    [ -n "$line" ] || { grep -v '^\[wp\] \[' "$log"; line="0 1"; }
+    [ -n "$line" ] || { grep -v -E '^\[(wp|rte)|^  Missing' "$log" | tail; line="0 1"; }
     proved=$((proved + ${line% *}))
     goals=$((goals + ${line#* }))
 }
