@@ -241,9 +241,10 @@ static void test_read_get(void)
     }
 }
 
-/* Bodies of 65,536 bytes and more; the text itself is not looked at. */
+/* Bodies of 65,536 bytes and more, where a size_t can say that; the text is not looked at. */
 static void test_read_long_get(void)
 {
+#if SIZE_MAX > 0xffff
     const response get = {0x81, 0xfe, 0, 0, 0, 0, 0, "", 0};
     uint8_t packet[64];
     const char *json = NULL;
@@ -258,6 +259,7 @@ static void test_read_long_get(void)
     packet[8] = 1;
     CHECK(errmap_read_get(packet, HEADER + 16842754, &json, &json_length));
     CHECK_EQUAL(16842754, json_length);
+#endif
 }
 
 /* Lengths that do not go together. */
