@@ -21,6 +21,10 @@ check() {
     fi
 }
 
+quiet() { # COMMAND...: shows what it said only if it fails
+    "$@" > "$work/log" 2>&1 || { tail -n 60 "$work/log"; false; }
+}
+
 # Of a run whose output is in the file $work/NAME and whose exit status in NAME.status:
 shows() { grep -q -e "$2" "$work/$1"; }
 lacks() { ! grep -q -e "$2" "$work/$1"; }

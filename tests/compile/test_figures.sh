@@ -80,7 +80,6 @@ for name in size bench gates errmap http; do
     check "$name: 80 columns" lacks $name '.\{81\}'
 done
 
-
 # checked COMMAND NUMBER: what README.md's last table says of the command
 checked() { grep -q "^|[^|]*| \`make $1\`[^|]*| $2 " README.md; }
 check "machines" checked cross "$(sed -n 's/^TARGETS = //p' Makefile | wc -w)"

@@ -20,10 +20,6 @@ calls_breaker errmap_seed.json errmap_get.bin
 calls_pace errmap_seed.json errmap_get.bin
 END_OF_TARGETS
 
-quiet() { # COMMAND...: shows what it said only if it fails
-    "$@" > "$work/log" 2>&1 || { tail -n 60 "$work/log"; false; }
-}
-
 # Something was run, and nothing was found: *count says how much.
 by_libfuzzer() { # TARGET OPTION...
     clang -g -O1 -fsanitize=fuzzer,address,undefined -I. "tests/fuzz/$1.c" -o "$build/fuzz_$1" -lm &&

@@ -10,9 +10,6 @@ shift
 rounds=5
 mkdir -p "$build"
 
-quiet() { # COMMAND...: shows what it said only if it fails
-    "$@" > "$work/log" 2>&1 || { tail -n 60 "$work/log"; false; }
-}
 passes() { quiet "$@" && tail -n 1 "$work/log" | grep -q '^[1-9][0-9]* passed, 0 failed$'; }
 for test in "$@"; do
     for cc in gcc clang; do
