@@ -24,7 +24,6 @@ HEADERS = retry.h errmap.h
 TESTS = $(sort $(patsubst tests/%.c,%,$(wildcard tests/test_*.c)) test_link)
 THREADED = $(patsubst tests/%.c,%,$(wildcard tests/test_*threads.c))
 HOSTED = $(THREADED) test_clock test_errmap_maps test_link # need an operating system
-UNIX = test_pace_threads test_link # signals; of two files
 JSMN_TESTS = $(filter test_errmap%,$(TESTS))
 WITHOUT =
 PROGRAMS = $(addprefix $(BUILD)/,$(filter-out \
@@ -271,14 +270,14 @@ windows: ## the test programs on Windows, by wine
 
 # TARGETS="avr s390x" chooses.
 TARGETS = cortex-m0 cortex-m3 avr rv32 s390x powerpc windows-32 windows-64 tcc
-ON_TARGETS = $(ALIVE) env HOSTED="$(HOSTED)" UNIX="$(UNIX)" THREADED="$(THREADED)"
+ON_TARGETS = $(ALIVE) env HOSTED="$(HOSTED)" THREADED="$(THREADED)"
 cross: ## the test programs on other machines, by TARGETS=
 	$(call need,libjsmn-dev $(foreach target,$(TARGETS),$(PACKAGES_$(target))))
 	@$(ON_TARGETS) sh tests/verify/cross.sh $(BUILD) "$(TARGETS)" $(TESTS)
 
 coverage: ## lines, branches and conditions that no test reaches
 	$(call need,$(COVERAGE))
-	@$(ALIVE) sh tests/verify/coverage.sh $(BUILD) $(filter-out $(UNIX),$(TESTS))
+	@$(ALIVE) sh tests/verify/coverage.sh $(BUILD) $(filter-out test_link,$(TESTS))
 
 stress: ## eight threads at once, and models of what they share
 	$(call need,$(STRESS))

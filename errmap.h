@@ -817,9 +817,9 @@ static unsigned errmap__peek(const errmap__cursor *cursor)
     return cursor->at < cursor->length ? (unsigned char)cursor->text[cursor->at] : 0;
 }
 
-static bool errmap__pass_word(errmap__cursor *cursor, const char *word, unsigned length)
+static bool errmap__pass_word(errmap__cursor *cursor, const char *word)
 {
-    for (; length > 0; length--, word++, cursor->at++) {
+    for (; *word != '\0'; word++, cursor->at++) {
         if (errmap__peek(cursor) != (unsigned char)*word)
             return false;
     }
@@ -852,7 +852,7 @@ static bool errmap__pass_unicode(errmap__cursor *cursor)
         return false;
     if ((unit & 0xfc00) != 0xd800)
         return true;
-    return errmap__pass_word(cursor, "\\u", 2) && errmap__pass_unit(cursor, 0xdc00, 0xdfff, &unit);
+    return errmap__pass_word(cursor, "\\u") && errmap__pass_unit(cursor, 0xdc00, 0xdfff, &unit);
 }
 
 static bool errmap__pass_escape(errmap__cursor *cursor)
@@ -944,11 +944,11 @@ static bool errmap__pass_number(errmap__cursor *cursor)
 static bool errmap__pass_primitive(errmap__cursor *cursor, unsigned first)
 {
     if (first == 't')
-        return errmap__pass_word(cursor, "true", 4);
+        return errmap__pass_word(cursor, "true");
     if (first == 'f')
-        return errmap__pass_word(cursor, "false", 5);
+        return errmap__pass_word(cursor, "false");
     if (first == 'n')
-        return errmap__pass_word(cursor, "null", 4);
+        return errmap__pass_word(cursor, "null");
     return errmap__pass_number(cursor);
 }
 

@@ -1,12 +1,11 @@
 /* http_easy.c: libcurl's easy interface under retry_run, one request after another.
 
-   Reads requests from standard input, METHOD URL in a line, and prints how each one ended: done,
-   failed, or perhaps done, if its answer was lost and it must not be sent twice.
+   Reads METHOD URL from each line of its input and prints how that ended: done, failed, or perhaps
+   done (its answer is lost and it must not be sent twice; `./http_easy careless` sends it anyway).
 
        cc -o http_easy examples/http_easy.c -lcurl
        echo GET http://localhost/ | ./http_easy
-       make http_easy        on a real nginx that hangs up, freezes, dies and comes back
-   The argument `careless` calls every request idempotent, to show what that does. */
+       make http_easy        on a real nginx that hangs up, freezes, dies and comes back */
 #define _POSIX_C_SOURCE 200809L
 #define RETRY_SYSTEM_CLOCK
 #define RETRY_IMPLEMENTATION
@@ -18,8 +17,7 @@
 
 enum { OPERATION_TIMEOUT = 10000, ATTEMPT_TIMEOUT = 1000 }; /* ms */
 
-static retry_clock steady;   /* the system's */
-static bool header_complete; /* libcurl takes one that was cut off for an answer */
+static retry_clock steady; /* the system's */
 
 /* No answer came: why, and had anything been sent? */
 static retry_failure classify_transport(CURL *curl, CURLcode code)
@@ -40,13 +38,13 @@ static retry_failure classify_transport(CURL *curl, CURLcode code)
 static bool attempt(void *context, const retry_request *request, retry_failure *failure)
 {
     CURL *curl = context;
-    CURLcode code;
     long status = 0;
     curl_off_t retry_after = 0; /* s; libcurl reads both forms of the header */
     retry_ms left = retry_remaining(request, ATTEMPT_TIMEOUT, steady.now(steady.context));
     curl_easy_setopt(curl, CURLOPT_TIMEOUT_MS, (long)(left ? left : 1)); /* 0 would be no limit */
-    header_complete = false;
-    code = curl_easy_perform(curl);
+    bool header_complete = false; /* libcurl takes one that was cut off for an answer */
+    curl_easy_setopt(curl, CURLOPT_HEADERDATA, &header_complete);
+    CURLcode code = curl_easy_perform(curl);
     curl_easy_getinfo(curl, CURLINFO_RESPONSE_CODE, &status);
     curl_easy_getinfo(curl, CURLINFO_RETRY_AFTER, &retry_after);
     if (code == CURLE_OK && header_complete && status < 400)
@@ -70,13 +68,15 @@ static void show(void *context, const retry_request *request, const retry_failur
 
 static size_t on_header(char *line, size_t size, size_t count, void *context)
 {
-    header_complete = size * count <= 2 && line[0] != ' '; /* the empty line at its end */
-    return (void)context, size * count;
+    *(bool *)context = size * count <= 2 && line[0] != ' '; /* the empty line at its end */
+    return size * count;
 }
 
 static size_t on_body(char *data, size_t size, size_t count, void *context)
 {
-    return (void)data, (void)context, size * count; /* yours to use, once the request is done */
+    (void)data; /* yours to use, once the request is done */
+    (void)context;
+    return size * count;
 }
 
 static void fetch(CURL *curl, const retry_client *client, bool careless, const char *method,

@@ -1,24 +1,34 @@
-/* Makes compare-and-swaps lose. Included before the implementation; what `contend` names is called
-   with the word before each swap, and does there what another thread would. */
+/* Comes between a thread's steps. Included before the implementation; contend.swap is called with
+   the word before each compare-and-swap, and does there what another thread would; contend.step is
+   called before each step that another thread can see, a swap or a load. */
 #ifndef CONTEND_H
 #define CONTEND_H
 
 #include <stdint.h>
 
-typedef void contend_fn(uint32_t *word);
-
 /* Weak, as the implementation may be in another file. */
-__attribute__((weak)) contend_fn *contend;
+__attribute__((weak)) struct {
+    void (*swap)(uint32_t *word);
+    void (*step)(void);
+} contend;
 
-static inline void contend_now(uint32_t *word)
+static inline void contend_load(void)
 {
-    if (contend)
-        contend(word);
+    if (contend.step)
+        contend.step();
 }
 
-/* Its own name is not replaced again. */
+static inline void contend_swap(uint32_t *word)
+{
+    contend_load();
+    if (contend.swap)
+        contend.swap(word);
+}
+
+/* Their own names are not replaced again. */
+#define __atomic_load_n(word, order) (contend_load(), __atomic_load_n(word, order))
 #define __atomic_compare_exchange_n(word, expected, desired, weak, success, failure) \
-    (contend_now(word),                                                              \
+    (contend_swap(word),                                                             \
      __atomic_compare_exchange_n(word, expected, desired, weak, success, failure))
 
 #endif

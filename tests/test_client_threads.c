@@ -7,13 +7,10 @@
 #include "contend.h"
 #define RETRY_IMPLEMENTATION
 #include "../retry.h"
-#include "check.h"
+#include "threads.h"
 
-#include <pthread.h>
 #include <sched.h>
-#include <stdlib.h>
 
-#define THREADS 8u
 #define OPERATIONS 12u /* of each thread in a round */
 #define SCOPES 2u
 #define COST 1000u
@@ -38,13 +35,11 @@ struct counts {
 };
 
 struct worker {
-    pthread_t thread;
-    uint32_t number, state, luck;
+    uint32_t number, state;
     struct counts counts;
 };
 
 static struct worker workers[THREADS];
-static pthread_barrier_t barrier;
 
 static retry_scope slots[SCOPES];
 static retry_scopes scopes;
@@ -69,8 +64,7 @@ static void may_wait(uint32_t *word)
 
 static uint32_t choose(struct worker *worker, uint32_t limit)
 {
-    worker->state = (uint32_t)((uint64_t)worker->state * 48271u % 2147483647u);
-    return (worker->state >> 8) % limit;
+    return (threads_choose(&worker->state) >> 8) % limit;
 }
 
 static void tell(void *context, const retry_request *request, const retry_failure *failure,
@@ -324,24 +318,19 @@ static void check_round(uint32_t round)
     CHECK_EQUAL(PER_MS * ROUND_MS / 1000, sum.sends);
 }
 
-static bool alone(void)
-{
-    return pthread_barrier_wait(&barrier) == PTHREAD_BARRIER_SERIAL_THREAD;
-}
-
 static void *work(void *context)
 {
     struct worker *worker = (struct worker *)context;
     uint32_t round, i;
     luck = worker->number;
     for (round = 0; round < ROUNDS; round++) {
-        if (alone())
+        if (threads_meet())
             set_up(round);
         memset(&worker->counts, 0, sizeof worker->counts);
-        pthread_barrier_wait(&barrier);
+        threads_meet();
         for (i = 0; i < OPERATIONS; i++)
             operate(worker);
-        if (alone())
+        if (threads_meet())
             check_round(round);
     }
     return NULL;
@@ -350,20 +339,13 @@ static void *work(void *context)
 static void test_client(void)
 {
     uint32_t i;
-    contend = may_wait;
-    pthread_barrier_init(&barrier, NULL, THREADS);
+    contend.swap = may_wait;
     for (i = 0; i < THREADS; i++) {
         workers[i].number = i;
         workers[i].state = i + 1;
-        if (pthread_create(&workers[i].thread, NULL, work, &workers[i]) != 0) {
-            printf("no thread\n");
-            exit(1);
-        }
     }
-    for (i = 0; i < THREADS; i++)
-        pthread_join(workers[i].thread, NULL);
-    pthread_barrier_destroy(&barrier);
-    contend = NULL;
+    threads_run(work, workers, sizeof workers[0]);
+    contend.swap = NULL;
 }
 
 int main(void)

@@ -3,31 +3,13 @@
 #if !defined(_POSIX_C_SOURCE)
 #define _POSIX_C_SOURCE 200809L
 #endif
-#include <pthread.h>
-#include <sched.h>
-#include <stdint.h>
-#include <stdlib.h>
-
-static __thread uint32_t luck;
-
-/* Before each step that another thread can see, this one may lose the processor: what would need
-   hours to go wrong goes wrong at once. */
-static void may_wait(void)
-{
-    luck = (uint32_t)(((uint64_t)luck * 48271u + 11u) % 2147483647u);
-    if (luck % 16 == 0)
-        sched_yield();
-}
-
-#define __atomic_load_n(word, order) (may_wait(), __atomic_load_n(word, order))
-#define __atomic_compare_exchange_n(word, expected, desired, weak, success, failure) \
-    (may_wait(), __atomic_compare_exchange_n(word, expected, desired, weak, success, failure))
-
+#include "contend.h"
 #define RETRY_IMPLEMENTATION
 #include "../retry.h"
-#include "check.h"
+#include "threads.h"
 
-#define THREADS 8u
+#include <sched.h>
+
 #define SLICE 16u /* ms */
 #define WINDOW (8 * SLICE)
 
@@ -40,33 +22,36 @@ static void may_wait(void)
 static retry_breaker breaker;
 static retry_throttle throttle;
 static retry_failure sick;
-static pthread_barrier_t barrier;
 static uint32_t now_shared, probes; /* changed by all threads, atomically */
 
 /* What one thread did, read by the test once it has ended. */
 struct worker {
-    pthread_t thread;
     uint32_t number;
     uint32_t granted, wrong;
 };
 
 static struct worker workers[THREADS];
 
+/* Before each step that another thread can see, this one may lose the processor: what would need
+   hours to go wrong goes wrong at once. */
+static __thread uint32_t luck;
+
+static void may_wait(void)
+{
+    luck = (uint32_t)(((uint64_t)luck * 48271u + 11u) % 2147483647u);
+    if (luck % 16 == 0)
+        sched_yield();
+}
+
 static void run_threads(void *(*work)(void *))
 {
     uint32_t i;
     memset(workers, 0, sizeof workers);
-    pthread_barrier_init(&barrier, NULL, THREADS);
-    for (i = 0; i < THREADS; i++) {
-        workers[i].number = i;
-        if (pthread_create(&workers[i].thread, NULL, work, &workers[i]) != 0) {
-            printf("no thread\n");
-            exit(1);
-        }
-    }
     for (i = 0; i < THREADS; i++)
-        pthread_join(workers[i].thread, NULL);
-    pthread_barrier_destroy(&barrier);
+        workers[i].number = i;
+    contend.step = may_wait;
+    threads_run(work, workers, sizeof workers[0]);
+    contend.step = NULL;
 }
 
 static uint32_t granted_in_all(void)
@@ -108,17 +93,6 @@ static unsigned sick_to_open(retry_time now)
     return count;
 }
 
-/* One thread of each round sets up, and looks at what came of it, while the others wait. */
-static bool alone(void)
-{
-    return pthread_barrier_wait(&barrier) == PTHREAD_BARRIER_SERIAL_THREAD;
-}
-
-static void together(void)
-{
-    pthread_barrier_wait(&barrier);
-}
-
 /* ---- the breaker's window ------------------------------------------------------------------ */
 
 /* There are up to four reports in each slice. While they leave, slice by slice, each thread reports
@@ -130,7 +104,7 @@ static void *roll_on(void *context)
     uint32_t round, slice, i;
     for (round = 0; round < ROUNDS; round++) {
         retry_time start = check_after(UINT32_C(0xffffff00), round % 64 * SLICE);
-        if (alone()) {
+        if (threads_meet()) {
             set_up(500, RETRY_RATIO(1));
             for (i = 0; i < round % 3; i++)
                 retry_breaker_reset(&breaker, start);
@@ -138,11 +112,11 @@ static void *roll_on(void *context)
                 for (i = 0; i < 2 * round % 5; i++)
                     attempt(round & 1 ? &sick : NULL, check_after(start, slice * SLICE));
         }
-        together();
+        threads_meet();
         for (slice = 8; slice < 16; slice++)
             for (i = 0; i < 7; i++)
                 attempt(&sick, check_after(start, slice * SLICE + i));
-        if (alone()) {
+        if (threads_meet()) {
             retry_time end = check_after(start, 16 * SLICE - 1);
             worker->wrong += retry_breaker_state(&breaker, end) != RETRY_BREAKER_CLOSED;
             worker->wrong += sick_to_open(end) != 500 - 7 * 8 * THREADS;
@@ -164,15 +138,15 @@ static void *wake_up(void *context)
     uint32_t round, i;
     for (round = 0; round < ROUNDS; round++) {
         retry_time start = round * SLICE, end = 40 * UINT32_C(86400000) + round;
-        if (alone()) {
+        if (threads_meet()) {
             set_up(500, RETRY_RATIO(1));
             for (i = 0; i < 8; i++)
                 attempt(NULL, start + i * SLICE);
         }
-        together();
+        threads_meet();
         for (i = 0; i < 3; i++)
             attempt(&sick, end);
-        if (alone())
+        if (threads_meet())
             worker->wrong += sick_to_open(end) != 500 - 3 * THREADS;
     }
     return NULL;
@@ -191,12 +165,12 @@ static void *open_it(void *context)
     uint32_t round, i;
     for (round = 0; round < ROUNDS; round++) {
         uint32_t missing = round % 2;
-        if (alone())
+        if (threads_meet())
             set_up(THREADS * 5 + missing, RETRY_RATIO(1));
-        together();
+        threads_meet();
         for (i = 0; i < 5; i++)
             attempt(&sick, (worker->number & 1) * SLICE);
-        if (alone())
+        if (threads_meet())
             worker->wrong += retry_breaker_state(&breaker, SLICE) !=
                              (missing ? RETRY_BREAKER_CLOSED : RETRY_BREAKER_OPEN);
     }
@@ -221,14 +195,14 @@ static void *report_late(void *context)
     retry_permit permit;
     uint32_t round, i;
     for (round = 0; round < ROUNDS / 4; round++) {
-        if (alone())
+        if (threads_meet())
             set_up(1, RETRY_RATIO(1));
-        together();
+        threads_meet();
         permit = retry_breaker_ask(&breaker, 0);
-        together();
+        threads_meet();
         if (worker->number == 0) {
             retry_breaker_reset(&breaker, 0);
-            together();
+            threads_meet();
             for (i = 1; i <= (CHANGES - 1) / 4; i++) { /* opened, probed, closed and reset */
                 attempt(&sick, i);
                 worker->wrong += retry_breaker_state(&breaker, i) != RETRY_BREAKER_OPEN;
@@ -240,7 +214,7 @@ static void *report_late(void *context)
                 retry_breaker_reset(&breaker, i + 1);
             }
         } else {
-            together();
+            threads_meet();
             for (i = 0; i < CHANGES; i++)
                 retry_breaker_report(&breaker, permit, &sick, i / 2);
         }
@@ -261,11 +235,11 @@ static void *reset_it(void *context)
     retry_permit permit;
     uint32_t round, i;
     for (round = 0; round < ROUNDS * 2; round++) {
-        if (alone())
+        if (threads_meet())
             set_up(500, RETRY_RATIO(1));
-        together();
+        threads_meet();
         permit = retry_breaker_ask(&breaker, 0);
-        together();
+        threads_meet();
         if (worker->number == 0)
             retry_breaker_reset(&breaker, 0);
         for (i = 0; i < 3; i++) {
@@ -274,7 +248,7 @@ static void *reset_it(void *context)
             else
                 retry_breaker_report(&breaker, permit, &sick, 0);
         }
-        if (alone())
+        if (threads_meet())
             worker->wrong += sick_to_open(0) != 500 - 3;
     }
     return NULL;
@@ -335,7 +309,7 @@ static void *anything(void *context)
     for (i = 0; i < ROUNDS * 10; i++) {
         uint32_t now = __atomic_fetch_add(&now_shared, 1, __ATOMIC_RELAXED) >> 3;
         retry_permit *permit = &permits[i % 4];
-        state = (uint32_t)((uint64_t)state * 48271u % 2147483647u);
+        threads_choose(&state);
         if (state % 5 < 2)
             *permit = retry_breaker_ask(&breaker, now);
         else if (state % 50 == 49)
@@ -381,14 +355,14 @@ static void *send(void *context)
     uint32_t round, slice, i;
     for (round = 0; round < ROUNDS; round++) {
         retry_time start = check_after(UINT32_C(0xffffff00), round % 64 * SLICE);
-        if (alone()) {
+        if (threads_meet()) {
             memset(&throttle, 0, sizeof throttle);
             throttle.window = WINDOW;
             for (slice = 0; slice < 8; slice++)
                 for (i = 0; i < 2 * round % 5; i++)
                     retry_throttle_ask(&throttle, UINT32_MAX, check_after(start, slice * SLICE));
         }
-        together();
+        threads_meet();
         for (slice = 8; slice < 16; slice++) {
             for (i = 0; i < 7; i++) {
                 retry_time now = check_after(start, slice * SLICE + i);
@@ -397,7 +371,7 @@ static void *send(void *context)
                     retry_throttle_report(&throttle, NULL, now);
             }
         }
-        if (alone()) {
+        if (threads_meet()) {
             retry_time end = check_after(start, 16 * SLICE - 1);
             worker->wrong += !refuses(lowest - 1, end);
             worker->wrong += refuses(lowest, end);

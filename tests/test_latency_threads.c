@@ -5,19 +5,14 @@
 #endif
 #define RETRY_IMPLEMENTATION
 #include "../retry.h"
-#include "check.h"
+#include "threads.h"
 
-#include <pthread.h>
-#include <stdlib.h>
-
-#define THREADS 8u
 #define ROUNDS 20000u
 
 static retry_latency latency;
 
 /* What each thread adds, and how often; `wrong` counts what it was told out of place. */
 struct worker {
-    pthread_t thread;
     retry_ms elapsed;
     bool finished;
     uint32_t rounds;
@@ -56,16 +51,9 @@ static void set_up(uint32_t min_samples)
 static void run_threads(void)
 {
     uint32_t i;
-    for (i = 0; i < THREADS; i++) {
-        if (pthread_create(&workers[i].thread, NULL, add, &workers[i]) != 0) {
-            printf("no thread\n");
-            exit(1);
-        }
-    }
-    for (i = 0; i < THREADS; i++) {
-        pthread_join(workers[i].thread, NULL);
+    threads_run(add, workers, sizeof workers[0]);
+    for (i = 0; i < THREADS; i++)
         CHECK_EQUAL(0, workers[i].wrong);
-    }
 }
 
 /* Told from exactly the last sample on. */

@@ -16,7 +16,7 @@ static void once(uint32_t *word)
         swaps--;
         return;
     }
-    contend = NULL;
+    contend.swap = NULL;
     other();
 }
 
@@ -25,13 +25,13 @@ static void between(void (*thread)(void), unsigned after)
 {
     other = thread;
     swaps = after;
-    contend = once;
+    contend.swap = once;
 }
 
 /* The swap took place, and both came to the same. */
 #define CHECK_SAME(expected, got)                                  \
     do {                                                           \
-        CHECK(!contend);                                           \
+        CHECK(!contend.swap);                                      \
         CHECK(memcmp(&(expected), &(got), sizeof(expected)) == 0); \
     } while (0)
 
@@ -56,11 +56,11 @@ static void test_budget_withdrawal(void)
     start_budgets(&options);
     between(withdraw, 0);
     CHECK(retry_budget_withdraw(&budget, 2000, 1100));
-    CHECK(!contend);
+    CHECK(!contend.swap);
     CHECK_EQUAL(7000, retry_budget_balance(&budget));
     between(withdraw, 0); /* then too little is left */
     CHECK(!retry_budget_withdraw(&budget, 6500, 1100));
-    CHECK(!contend);
+    CHECK(!contend.swap);
     CHECK_EQUAL(6000, retry_budget_balance(&budget));
 }
 
@@ -80,7 +80,7 @@ static void test_budget_charge(void)
     retry_begin(&request, 100);
     between(withdraw, 0);
     CHECK_DECISION(RETRY, STRATEGY, retry_orchestrate(&request, &failure, 100));
-    CHECK(!contend);
+    CHECK(!contend.swap);
     CHECK_EQUAL(8000, retry_budget_balance(&budget));
 }
 
@@ -135,7 +135,7 @@ static void test_seed(void)
     expected = retry_random(NULL);
     between(seed_other, 0);
     retry_seed(5);
-    CHECK(!contend);
+    CHECK(!contend.swap);
     CHECK_EQUAL(expected, retry_random(NULL));
 }
 
@@ -192,7 +192,7 @@ static void test_rate_tokens(void)
         granted = 0;
         between(ask_rate, after);
         granted += retry_rate_ask(&rate, 2100) == 0;
-        CHECK(!contend);
+        CHECK(!contend.swap);
         CHECK_RANGE(1, expected, granted);
     }
 }
@@ -203,7 +203,7 @@ static void report_rate(uint32_t *word)
     if (*word >> 31 == 0) /* nobody is at the reports */
         return;
     if (++depth == 2)
-        contend = NULL;
+        contend.swap = NULL;
     retry_rate_report(&rate, &throttled, 2100);
 }
 
@@ -212,11 +212,11 @@ static void test_rate_inbox(void)
     unsigned i;
     start_rates();
     depth = 0;
-    contend = report_rate;
+    contend.swap = report_rate;
     retry_rate_report(&rate, &throttled, 2100);
     for (i = 0; i < 3; i++)
         retry_rate_report(&rate_after, &throttled, 2100);
-    CHECK(!contend);
+    CHECK(!contend.swap);
     CHECK_EQUAL(retry_rate_get(&rate_after), retry_rate_get(&rate));
 }
 
@@ -225,7 +225,7 @@ static void fill_rate(uint32_t *word)
 {
     if (*word >> 31 == 0)
         return;
-    contend = NULL;
+    contend.swap = NULL;
     *word |= UINT32_C(0x00ffffff);
     retry_rate_report(&rate, NULL, 2100);
 }
@@ -235,9 +235,9 @@ static void test_rate_inbox_full(void)
     uint32_t limit;
     start_rates();
     limit = retry_rate_get(&rate);
-    contend = fill_rate;
+    contend.swap = fill_rate;
     retry_rate_report(&rate, NULL, 2100);
-    CHECK(!contend);
+    CHECK(!contend.swap);
     CHECK_RANGE(limit, UINT32_MAX - 1, retry_rate_get(&rate));
 }
 
@@ -246,7 +246,7 @@ static void flood_rate(uint32_t *word)
     unsigned i;
     if (*word >> 31 == 0)
         return;
-    contend = NULL;
+    contend.swap = NULL;
     for (i = 0; i < 256; i++) /* as many as its bits could not count */
         retry_rate_report(&rate, &throttled, 2100);
 }
@@ -254,9 +254,9 @@ static void flood_rate(uint32_t *word)
 static void test_rate_all_throttled(void)
 {
     start_rates();
-    contend = flood_rate;
+    contend.swap = flood_rate;
     retry_rate_report(&rate, NULL, 2100);
-    CHECK(!contend);
+    CHECK(!contend.swap);
     CHECK_EQUAL(500, retry_rate_get(&rate));
     retry_rate_report(&rate, NULL, 2200); /* and it is nobody's turn any more */
     CHECK_RANGE(500, UINT32_MAX - 1, retry_rate_get(&rate));
@@ -281,7 +281,7 @@ static void test_throttle(void)
             retry_throttle_ask(&throttle, UINT32_MAX, 100000)); /* in the slice that 500000 is in */
         between(ask_throttle, after);
         CHECK(retry_throttle_ask(&throttle, UINT32_MAX, 500000));
-        CHECK(!contend);
+        CHECK(!contend.swap);
         CHECK(!retry_throttle_ask(&throttle, UINT32_C(0xaaaa0000), 500000));
         CHECK(retry_throttle_ask(&throttle, UINT32_C(0xaaab0000), 500000));
     }
@@ -343,7 +343,7 @@ static void test_breaker_reports(void)
     permit = retry_breaker_ask(&breaker, 1000);
     between(report_sick, 0);
     retry_breaker_report(&breaker, permit, &sick, 1000);
-    CHECK(!contend);
+    CHECK(!contend.swap);
     CHECK_EQUAL(RETRY_BREAKER_OPEN, retry_breaker_state(&breaker, 1000));
 }
 
@@ -368,8 +368,8 @@ static void test_breaker_probe(void)
         others.granted = false;
         between(ask_breaker, after);
         permit = retry_breaker_ask(&breaker, 6000);
-        CHECK(permit.granted != (!contend && others.granted));
-        contend = NULL;
+        CHECK(permit.granted != (!contend.swap && others.granted));
+        contend.swap = NULL;
         CHECK_EQUAL(RETRY_BREAKER_HALF_OPEN, retry_breaker_state(&breaker, 6000));
     }
 }
@@ -429,14 +429,14 @@ static void finish_rise(uint32_t *limit)
         swaps_before_rise--;
         return;
     }
-    contend = NULL;
+    contend.swap = NULL;
     ++*limit;
 }
 
 static void between_rise(unsigned after)
 {
     swaps_before_rise = after;
-    contend = finish_rise;
+    contend.swap = finish_rise;
 }
 
 /* A rise gives way to a fall that comes between, at `min` too, and to another rise. */
@@ -445,17 +445,17 @@ static void test_aimd(void)
     start_aimd(1);
     between(fall, 1);
     CHECK_EQUAL(1, retry_aimd_report(&aimd, NULL, 4, 20000));
-    CHECK(!contend);
+    CHECK(!contend.swap);
     CHECK_EQUAL(1, retry_aimd_report(&aimd, NULL, 4, 25000)); /* the fall began a cooldown */
     CHECK_EQUAL(2, retry_aimd_report(&aimd, NULL, 4, 25001));
     start_aimd(2);
     between(fall, 1);
     CHECK_EQUAL(1, retry_aimd_report(&aimd, NULL, 4, 20000));
-    CHECK(!contend);
+    CHECK(!contend.swap);
     start_aimd(2);
     between(rise, 0);
     CHECK_EQUAL(3, retry_aimd_report(&aimd, NULL, 4, 20000));
-    CHECK(!contend);
+    CHECK(!contend.swap);
 }
 
 /* A fall takes from what it finds in the end; the first one leaves it to the other first one. */
@@ -464,12 +464,12 @@ static void test_aimd_falls(void)
     start_aimd(2);
     between_rise(1);
     CHECK_EQUAL(1, retry_aimd_report(&aimd, &sick, 4, 20000)); /* of 3, not of 2 */
-    CHECK(!contend);
+    CHECK(!contend.swap);
     memset(&aimd, 0, sizeof aimd);
     aimd.max = 8;
     between(fall, 2);
     CHECK_EQUAL(4, retry_aimd_report(&aimd, &sick, 8, 20000));
-    CHECK(!contend);
+    CHECK(!contend.swap);
 }
 
 static void seed(void)
@@ -485,7 +485,7 @@ static void test_seeds(void)
     first = retry_random(NULL);
     between(seed, 0);
     retry_seed(2);
-    CHECK(!contend);
+    CHECK(!contend.swap);
     CHECK_EQUAL(first, retry_random(NULL));
 }
 

@@ -4,29 +4,10 @@
 #if !defined(_POSIX_C_SOURCE)
 #define _POSIX_C_SOURCE 200809L
 #endif
-#include <pthread.h>
-#include <stdint.h>
-#include <stdlib.h>
-
-static void (*interruption)(void); /* what happens at the last of so many steps */
-static uint32_t steps;             /* 0: never */
-
-/* Before each step that another thread can see. */
-static void step(void)
-{
-    if (steps != 0 && --steps == 0)
-        interruption();
-}
-
-#define __atomic_load_n(word, order) (step(), __atomic_load_n(word, order))
-#define __atomic_compare_exchange_n(word, expected, desired, weak, success, failure) \
-    (step(), __atomic_compare_exchange_n(word, expected, desired, weak, success, failure))
-
+#include "contend.h"
 #define RETRY_IMPLEMENTATION
 #include "../retry.h"
-#include "check.h"
-
-#define THREADS 8u
+#include "threads.h"
 
 #ifdef CHECK_QUICK
 #define ROUNDS 200u
@@ -40,7 +21,6 @@ static retry_failure throttled, sick;
 
 /* What one thread did, read by the test once it has ended. */
 struct worker {
-    pthread_t thread;
     uint32_t number;
     uint64_t granted, refused, wrong;
 };
@@ -48,51 +28,19 @@ struct worker {
 static struct worker workers[THREADS];
 static struct worker total;
 
-/* A generator of each thread's own, for what it does next. */
-static uint32_t choose(uint32_t *state)
-{
-    *state = (uint32_t)(((uint64_t)*state * 48271u) % 2147483647u);
-    return *state;
-}
-
 static void run_threads(void *(*work)(void *))
 {
     uint32_t i;
     memset(workers, 0, sizeof workers);
     memset(&total, 0, sizeof total);
-    for (i = 0; i < THREADS; i++) {
+    for (i = 0; i < THREADS; i++)
         workers[i].number = i;
-        if (pthread_create(&workers[i].thread, NULL, work, &workers[i]) != 0) {
-            printf("no thread\n");
-            exit(1);
-        }
-    }
+    threads_run(work, workers, sizeof workers[0]);
     for (i = 0; i < THREADS; i++) {
-        pthread_join(workers[i].thread, NULL);
         total.granted += workers[i].granted;
         total.refused += workers[i].refused;
         total.wrong += workers[i].wrong;
     }
-}
-
-/* Threads meet here, so that each round begins in all of them at once. */
-static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
-static pthread_cond_t everybody = PTHREAD_COND_INITIALIZER;
-static uint32_t arrived, meetings;
-
-static void meet(void)
-{
-    uint32_t meeting;
-    pthread_mutex_lock(&mutex);
-    meeting = meetings;
-    if (++arrived == THREADS) {
-        arrived = 0;
-        meetings++;
-        pthread_cond_broadcast(&everybody);
-    }
-    while (meeting == meetings)
-        pthread_cond_wait(&everybody, &mutex);
-    pthread_mutex_unlock(&mutex);
 }
 
 /* ---- the rate's tokens --------------------------------------------------------------------- */
@@ -135,7 +83,7 @@ static void *ask_for_long(void *context)
     struct worker *worker = (struct worker *)context;
     uint32_t state = worker->number + 1, now = 0;
     while (now < LAST) {
-        now += choose(&state) % 5;
+        now += threads_choose(&state) % 5;
         worker->granted += retry_rate_ask(&rate, now < LAST ? now : LAST) == 0;
     }
     return NULL;
@@ -161,7 +109,7 @@ static void *report_answers(void *context)
 {
     unsigned i;
     (void)context;
-    meet();
+    threads_meet();
     for (i = 0; i < REPORTS; i++)
         retry_rate_report(&rate, NULL, 100);
     return NULL;
@@ -194,7 +142,7 @@ static void *cut_now_and_then(void *context)
 {
     const struct worker *worker = (const struct worker *)context;
     unsigned i;
-    meet();
+    threads_meet();
     for (i = 0; i < CUTS; i++)
         retry_rate_report(&rate, i % THREADS == worker->number ? &throttled : NULL, 500);
     return NULL;
@@ -228,7 +176,7 @@ static void *mix(void *context)
     retry_time now = (retry_time)-1000;
     unsigned i;
     for (i = 0; i < 10 * ROUNDS; i++) {
-        uint32_t what = choose(&state), limit = retry_rate_get(&rate);
+        uint32_t what = threads_choose(&state), limit = retry_rate_get(&rate);
         retry_ms wait = retry_rate_ask(&rate, now);
         if (wait == 0)
             retry_rate_report(&rate, what % 50 == 0 ? &throttled : NULL, now);
@@ -269,10 +217,10 @@ static void *by_turns(void *context)
     struct worker *worker = (struct worker *)context;
     uint32_t expected = aimd.max, round;
     for (round = 0; round < ROUNDS; round++) {
-        meet();
+        threads_meet();
         retry_aimd_report(&aimd, round % 2 == 0 ? &sick : NULL, UINT32_MAX, round * SPACING);
         expected = round % 2 == 0 ? less(expected) : expected + 1;
-        meet();
+        threads_meet();
         worker->wrong += retry_aimd_limit(&aimd) != expected;
     }
     return NULL;
@@ -289,7 +237,7 @@ static void test_one_change_a_cooldown(void)
 static void *fall_once(void *context)
 {
     (void)context;
-    meet();
+    threads_meet();
     retry_aimd_report(&aimd, &sick, 1, 0);
     retry_aimd_report(&aimd, NULL, UINT32_MAX, 0);
     return NULL;
@@ -314,9 +262,9 @@ static void *both(void *context)
     for (round = 0; round < ROUNDS; round++) {
         uint32_t after;
         bool fails = (worker->number + round) % 2 == 0;
-        meet();
+        threads_meet();
         retry_aimd_report(&aimd, fails ? &sick : NULL, UINT32_MAX, round * SPACING);
-        meet();
+        threads_meet();
         after = retry_aimd_limit(&aimd);
         worker->wrong += after != less(before) && after != less(before + 1);
         before = after;
@@ -339,11 +287,21 @@ static void test_fall_beats_rise(void)
 
 /* ---- interrupted --------------------------------------------------------------------------- */
 
+static void (*interruption)(void); /* what happens at the last of so many steps */
+static uint32_t steps;             /* 0: never */
+
+static void step(void)
+{
+    if (steps != 0 && --steps == 0)
+        interruption();
+}
+
 /* Repeats a work with the other work at its first step, its second, and so on to its last. */
 static void interrupt(void (*begin)(void), void (*work)(void), void (*other)(void),
                       void (*verify)(void))
 {
     uint32_t at;
+    contend.step = step;
     for (at = 1;; at++) {
         begin();
         interruption = other;
@@ -354,6 +312,7 @@ static void interrupt(void (*begin)(void), void (*work)(void), void (*other)(voi
         check_row("at step %lu", (unsigned long)at);
         verify();
     }
+    contend.step = NULL;
     steps = 0;
     CHECK_RANGE(3, 1000, at);
 }

@@ -35,17 +35,24 @@ static uint32_t counting(void *context)
     return ++*(uint32_t *)context;
 }
 
+/* A request whose client counts what is drawn, up from the state. */
+static retry_request counted(retry_client *client, uint32_t *state)
+{
+    retry_request request;
+    memset(client, 0, sizeof *client);
+    memset(&request, 0, sizeof request);
+    client->random = counting;
+    client->random_context = state;
+    request.client = client;
+    retry_begin(&request, 0);
+    return request;
+}
+
 static void test_client_random(void)
 {
     uint32_t state = 40;
     retry_client client;
-    retry_request request;
-    memset(&client, 0, sizeof client);
-    memset(&request, 0, sizeof request);
-    client.random = counting;
-    client.random_context = &state;
-    request.client = &client;
-    retry_begin(&request, 0);
+    retry_request request = counted(&client, &state);
     CHECK_EQUAL(40, state);
     CHECK_EQUAL(41, retry_random(&request));
     CHECK_EQUAL(42, retry_random(&request));
@@ -56,16 +63,8 @@ static void test_client_random_jitters(void)
 {
     uint32_t state = UINT32_MAX - 1;
     retry_client client;
-    retry_request request;
-    retry_failure failure;
-    memset(&client, 0, sizeof client);
-    memset(&request, 0, sizeof request);
-    memset(&failure, 0, sizeof failure);
-    failure.reason = RETRY_REASON_KV_LOCKED;
-    client.random = counting;
-    client.random_context = &state;
-    request.client = &client;
-    retry_begin(&request, 0);
+    retry_request request = counted(&client, &state);
+    const retry_failure failure = check_failure_of(RETRY_REASON_KV_LOCKED);
     request.attempts = 20;
     CHECK_EQUAL(500, retry_orchestrate(&request, &failure, 0).delay);
     CHECK_EQUAL(UINT32_MAX, state);
@@ -77,18 +76,10 @@ static void test_no_jitter_draws_nothing(void)
     static retry_policy policy = RETRY_POLICY_BEST_EFFORT;
     uint32_t state = 7;
     retry_client client;
-    retry_request request;
-    retry_failure failure;
-    memset(&client, 0, sizeof client);
-    memset(&request, 0, sizeof request);
-    memset(&failure, 0, sizeof failure);
-    failure.reason = RETRY_REASON_KV_LOCKED;
+    retry_request request = counted(&client, &state);
+    const retry_failure failure = check_failure_of(RETRY_REASON_KV_LOCKED);
     policy.backoff.jitter = RETRY_JITTER_NONE;
     client.strategy = &policy.base;
-    client.random = counting;
-    client.random_context = &state;
-    request.client = &client;
-    retry_begin(&request, 0);
     CHECK_EQUAL(1, retry_orchestrate(&request, &failure, 0).delay);
     CHECK_EQUAL(7, state);
 }

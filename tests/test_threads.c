@@ -5,12 +5,8 @@
 #endif
 #define RETRY_IMPLEMENTATION
 #include "../retry.h"
-#include "check.h"
+#include "threads.h"
 
-#include <pthread.h>
-#include <stdlib.h>
-
-#define THREADS 8u
 #define ROUNDS 20000u
 
 static retry_budget budget;
@@ -18,7 +14,6 @@ static retry_client client;
 
 /* What one thread did, read by the test once it has ended. */
 struct worker {
-    pthread_t thread;
     uint32_t number;
     uint64_t withdrawn, deposited, denied;
     uint64_t retries, refunds, wrong;
@@ -26,26 +21,13 @@ struct worker {
 
 static struct worker workers[THREADS];
 
-/* A generator of each thread's own, for what it does next. */
-static uint32_t choose(uint32_t *state)
-{
-    *state = (uint32_t)(((uint64_t)*state * 48271u) % 2147483647u);
-    return *state;
-}
-
 static void run_threads(void *(*work)(void *))
 {
     uint32_t i;
     memset(workers, 0, sizeof workers);
-    for (i = 0; i < THREADS; i++) {
-        workers[i].number = i;
-        if (pthread_create(&workers[i].thread, NULL, work, &workers[i]) != 0) {
-            printf("no thread\n");
-            exit(1);
-        }
-    }
     for (i = 0; i < THREADS; i++)
-        pthread_join(workers[i].thread, NULL);
+        workers[i].number = i;
+    threads_run(work, workers, sizeof workers[0]);
 }
 
 static struct worker sum(void)
@@ -109,8 +91,8 @@ static void *take_and_give(void *context)
     uint32_t state = worker->number + 1;
     unsigned i;
     for (i = 0; i < ROUNDS; i++) {
-        uint32_t amount = choose(&state) % 1000;
-        if (choose(&state) % 2 == 0) {
+        uint32_t amount = threads_choose(&state) % 1000;
+        if (threads_choose(&state) % 2 == 0) {
             retry_budget_deposit(&budget, amount);
             worker->deposited += amount;
         } else if (retry_budget_withdraw(&budget, amount, 0)) {
@@ -150,8 +132,8 @@ static void *refill(void *context)
     uint32_t state = worker->number + 1;
     retry_time now = 0;
     while (now < LAST) {
-        uint32_t cost = choose(&state) % 50;
-        now += choose(&state) % 5;
+        uint32_t cost = threads_choose(&state) % 50;
+        now += threads_choose(&state) % 5;
         if (retry_budget_withdraw(&budget, cost, now < LAST ? now : LAST))
             worker->withdrawn += cost;
     }
@@ -176,7 +158,7 @@ static void one_request(struct worker *worker, uint32_t *state)
 {
     retry_request request;
     retry_failure failure;
-    uint32_t failures = choose(state) % 4, granted = 0;
+    uint32_t failures = threads_choose(state) % 4, granted = 0;
     memset(&request, 0, sizeof request);
     memset(&failure, 0, sizeof failure);
     failure.reason = RETRY_REASON_KV_LOCKED;
@@ -189,10 +171,10 @@ static void one_request(struct worker *worker, uint32_t *state)
     worker->retries += granted;
     if (granted < failures) {
         worker->denied++;
-    } else if (choose(state) % 2 == 0) {
+    } else if (threads_choose(state) % 2 == 0) {
         worker->refunds += granted > 0;
         retry_cancel(&request, 0);
-    } else if (choose(state) % 2 == 0) { /* the charge for the retry that is too late goes back */
+    } else if (threads_choose(state) % 2 == 0) { /* too late: the retry's charge goes back */
         worker->wrong +=
             retry_orchestrate(&request, &failure, 200000).verdict == RETRY_VERDICT_RETRY;
     } else {
@@ -247,7 +229,7 @@ static void *use_scopes(void *context)
     uint32_t state = worker->number + 1;
     uint32_t i;
     for (i = 0; i < ROUNDS; i++) {
-        uint32_t name = choose(&state) % 40;
+        uint32_t name = threads_choose(&state) % 40;
         retry_budget *bucket = slots[name % SLOTS].client.budget;
         if (worker->number == 0) {
             const retry_client *found = retry_scope_client(&scopes, &name, sizeof name, i);

@@ -56,7 +56,7 @@ for row in rate:"adaptive rate" breaker:"circuit breaker" throttle:"client-side 
     check "gate: ${row#*:}" gate "${row#*:}" "${row%%:*}" "${row#*:}" "${row%%:*}: ask and report"
 done
 check "gate: latency" gate latency latency latency "latency: add"
-check "gate: hedge" gate hedge hedge "hedge, with a decision" "hedge: begin, one due, won"
+check "gate: hedge" gate "hedge, with a decision" hedge "hedge, with a decision" "hedge: begin, one due, won"
 check "gate: AIMD limit" gate "AIMD limit" aimd "AIMD limit" "AIMD limit: report"
 check "gate: scope" gate scope scope "scope, with its budget" "scope: look up a name of 18 bytes"
 check "gate: text" gate "policy from a text" none "policy from a text, with the strategy" \
@@ -81,10 +81,12 @@ for name in size bench gates errmap http; do
 done
 
 # checked COMMAND NUMBER: what README.md's last table says of the command
-checked() { grep -q "^|[^|]*| \`make $1\`[^|]*| $2 " README.md; }
+checked() { grep -q "^|[^|]*| \`make $1\`[^|]*| $2[ ,]" README.md; }
 check "machines" checked cross "$(sed -n 's/^TARGETS = //p' Makefile | wc -w)"
 check "models" checked stress "$(grep -l '^active\|^init' tests/verify/spin/*.pml | wc -l)"
 check "fuzz targets" checked fuzz "$(ls tests/fuzz/*.c | wc -l)"
+check "goals" checked prove "$(awk '$2 == "x86_64" { n += $3 } END { print n }' tests/verify/prove.sh)"
+check "changes that live" checked mutants "$(grep -c '^[a-z_0-9]*: ' tests/verify/mutants.txt)"
 check "deviations from MISRA" checked lint "$(grep -c '^[0-9]' tests/verify/misra.txt)"
 check "lines not covered" checked coverage "$(sed -n "/unreachable[^\"]*\" << 'END'/,/^END/p" \
     tests/verify/coverage.sh | grep -c '	')"

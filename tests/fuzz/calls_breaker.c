@@ -7,21 +7,17 @@
 #include <string.h>
 
 #include "bytes.h"
+#include "clock.h"
 #include "replay.h"
 
-/* Beyond these the manual promises less: counts are halved, permits come round again, an idle clock
-   may be taken for one that stepped back. */
+/* Beyond these the manual promises less: counts are halved, permits come round again. */
 #define REPORTS 1000u
 #define CHANGES 58u
-#define DAYS_46 UINT64_C(4000000000)
 
 #define PERMITS 4
 
 static retry_breaker breaker;
 static retry_throttle throttle;
-static uint64_t now;     /* does not wrap; instants are its lower bits */
-static uint64_t started; /* the first one */
-static bool steady;      /* the clock never stepped back */
 
 /* What was reported, and when: marked are the sick, or the accepted. */
 struct report {
@@ -57,11 +53,6 @@ static uint32_t window_count(const struct window *window, bool marked)
         count += (!marked || window->reports[i].marked) &&
                  (now >> window->shift) - window->reports[i].slice < 8;
     return count;
-}
-
-static retry_time instant(void)
-{
-    return (retry_time)now;
 }
 
 /* ---- the breaker --------------------------------------------------------------------------- */
@@ -305,14 +296,7 @@ static void pass_time(void)
 {
     uint8_t how = byte();
     uint64_t ms = how < 0xf0 ? hostile() : word();
-    if (how >= 0xf8) {
-        steady = false;
-        now -= ms;
-    } else {
-        now += ms;
-        if (now - started > DAYS_46)
-            steady = false;
-    }
+    clock_pass(ms, how >= 0xf8);
 }
 
 static void call(uint8_t which)
@@ -367,8 +351,7 @@ static void set_up(void)
     throttle.window = flags & 64 ? hostile() : 0;
     window_set_up(&model.window, breaker.window ? breaker.window : 60000);
     window_set_up(&requests, throttle.window ? throttle.window : 120000);
-    steady = true;
-    started = now = UINT64_C(0x500000000) + word();
+    clock_start();
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

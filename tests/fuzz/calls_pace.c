@@ -8,21 +8,12 @@
 #include <string.h>
 
 #include "bytes.h"
+#include "clock.h"
 #include "replay.h"
-
-#define DAYS_46 UINT64_C(4000000000)
 
 static retry_rate rate;
 static retry_aimd aimd;
 static retry_latency latency;
-static uint64_t now; /* does not wrap; instants are its lower bits */
-static uint64_t started;
-static bool steady; /* the clock never stepped back */
-
-static retry_time instant(void)
-{
-    return (retry_time)now;
-}
 
 static uint32_t larger(uint32_t a, uint32_t b)
 {
@@ -345,14 +336,7 @@ static void pass_time(void)
 {
     uint8_t how = byte();
     uint64_t ms = how < 0x80 ? how : how < 0xf4 ? hostile() & 0xffff : word();
-    if (how >= 0xfc) {
-        steady = false;
-        now -= ms;
-    } else {
-        now += ms;
-        if (now - started > DAYS_46)
-            steady = false;
-    }
+    clock_pass(ms, how >= 0xfc);
 }
 
 static void call(uint8_t which)
@@ -406,8 +390,7 @@ static void set_up(void)
     latency.min_samples = 1 + below(9);
     latency.min = flags & 64 ? hostile() >> 1 : 0; /* its highest tells nothing from not known */
     latency.max = flags & 128 ? hostile() : 0;
-    steady = true;
-    started = now = UINT64_C(0x500000000) + word();
+    clock_start();
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

@@ -1,8 +1,8 @@
 #!/bin/sh
 # The test programs and the digest of some thousand decisions, on other machines: compiled without a
 # warning, run by an emulator, and the digest is this machine's own.
-# Usage: cross.sh BUILD "TARGET..." TEST..., from the top folder; HOSTED, UNIX and THREADED name the
-# tests that need an operating system, Unix, threads. The last line is "N passed, N failed".
+# Usage: cross.sh BUILD "TARGET..." TEST..., from the top folder; HOSTED and THREADED name the tests
+# that need an operating system, threads. The last line is "N passed, N failed".
 build=$(mkdir -p "$1/cross" && cd "$1/cross" && pwd) || exit 1
 targets=$2
 shift 2
@@ -51,13 +51,13 @@ prepare() {
     windows-64)
         cc="x86_64-w64-mingw32-gcc $mingw"
         run=wine
-        without=$UNIX
+        without=
         start_wine
         ;;
     windows-32)
         cc="i686-w64-mingw32-gcc $mingw"
         run=wine
-        without=$UNIX
+        without=
         start_wine && find_wine32
         ;;
     tcc) # no atomics, of which it warns

@@ -22,9 +22,9 @@ least() { # HEADER MACHDEP
 retry x86_64 4174
 retry x86_32 4173
 retry x86_16 4173
-errmap x86_64 1514
-errmap x86_32 1443
-errmap x86_16 1444
+errmap x86_64 1515
+errmap x86_32 1444
+errmap x86_16 1445
 END
 }
 
@@ -61,7 +61,7 @@ present() { # HEADER MACHDEP NAMES
 # -rte-no-pointer-call: that a pointer is a function's is proved where "calls" names the function.
 flags="-rte-no-pointer-call -wp -wp-rte -wp-model Typed+cast -wp-no-volatile -wp-literals
     -wp-definitions-terminate -wp-frama-c-stdlib-terminate -wp-prover cvc4,z3 -wp-auto wp:bitshift,wp:bitrange
-    -wp-timeout ${TIMEOUT:-20} -wp-par $(nproc) -wp-cache update -wp-cache-dir cache"
+    -wp-timeout ${TIMEOUT:-10} -wp-fct-timeout retry__base:60 -wp-par $(nproc) -wp-cache update -wp-cache-dir cache"
 wp() { # HEADER MACHDEP MARK FLAG...: adds to $goals and $proved
     log=$build/$1.$2.$3.log
     (cd "$build" && frama-c -machdep "gcc_$2" -cpp-extra-args="-I. -Ijsmn" "$1.c" -print) \

@@ -1,0 +1,47 @@
+/* The threads of a test: THREADS of them do the same work, each with a worker of its own. Needs
+   POSIX threads, and _POSIX_C_SOURCE 200809L before the first header. */
+#ifndef THREADS_H
+#define THREADS_H
+
+#include "check.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+
+#define THREADS 8u
+
+static pthread_barrier_t threads_barrier;
+
+/* All threads wait here for each other. True in one of them, which may then do what the others must
+   not see half done, until they meet again. */
+CHECK_API bool threads_meet(void)
+{
+    return pthread_barrier_wait(&threads_barrier) == PTHREAD_BARRIER_SERIAL_THREAD;
+}
+
+/* A generator of each thread's own, for what it does next; `state` is not 0. */
+CHECK_API uint32_t threads_choose(uint32_t *state)
+{
+    *state = (uint32_t)((uint64_t)*state * 48271u % 2147483647u);
+    return *state;
+}
+
+/* Calls `work` in each thread with its worker, of an array whose elements have `size` bytes, and
+   returns when all have ended. */
+CHECK_API void threads_run(void *(*work)(void *), void *workers, size_t size)
+{
+    pthread_t threads[THREADS];
+    uint32_t i;
+    pthread_barrier_init(&threads_barrier, NULL, THREADS);
+    for (i = 0; i < THREADS; i++) {
+        if (pthread_create(&threads[i], NULL, work, (char *)workers + i * size) != 0) {
+            printf("no thread\n");
+            exit(1);
+        }
+    }
+    for (i = 0; i < THREADS; i++)
+        pthread_join(threads[i], NULL);
+    pthread_barrier_destroy(&threads_barrier);
+}
+
+#endif
