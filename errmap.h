@@ -1782,7 +1782,6 @@ RETRY_API errmap_status errmap_parse(errmap *map, const char *json, size_t lengt
     parser.gate.cursor.length = length;
     parser.entries = entries;
     parser.capacity = capacity;
-    parser.entry = &parser.spare;
     parser.tokens = tokens;
     errmap__pass_text(&parser);
     if (parser.status == ERRMAP_OK)

@@ -2243,8 +2243,8 @@ static uint8_t retry__screen(const retry_failure *failure, uint8_t traits)
     return RETRY_CAUSE_NONE;
 }
 
-/* Of a failure that does more than allow a retry: whether its request may have been carried out, the
-   token that one never sent gives back, and why no strategy is asked; NONE: one is. */
+/* Of a failure that does more than allow a retry: whether its request may have been carried out,
+   the token that one never sent gives back, and why no strategy is asked; NONE: one is. */
 RETRY__COLD uint8_t retry__weigh(retry_request *request, const retry_failure *failure,
                                  uint8_t traits, retry_time now)
 {

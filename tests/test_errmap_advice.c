@@ -417,6 +417,8 @@ static void test_fallback(void)
     map.entries = &entry;
     map.count = 1;
     CHECK_EQUAL(77, retry_orchestrate(&request, &failure, 0).delay);
+    failure.reason = RETRY_REASON_SOCKET_NOT_AVAILABLE;
+    CHECK_EQUAL(77, retry_orchestrate(&request, &failure, 0).delay);
     failure = failure_of(INDICATED, 0x701);
     CHECK_EQUAL(77, retry_orchestrate(&request, &failure, 0).delay);
     failure.code = 0x700;
@@ -433,7 +435,7 @@ static void test_fallback(void)
     strategy.map = NULL;
     CHECK_EQUAL(77, retry_orchestrate(&request, &failure, 0).delay);
     strategy.fallback = NULL;
-    CHECK_RANGE(1, 256, retry_orchestrate(&request, &failure, 0).delay);
+    CHECK_RANGE(1, 512, retry_orchestrate(&request, &failure, 0).delay);
     strategy.fallback = &hollow;
     CHECK_EQUAL(RETRY_CAUSE_MISUSE, retry_orchestrate(&request, &failure, 0).cause);
 }

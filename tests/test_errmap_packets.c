@@ -39,15 +39,18 @@ static void test_write_hello(void)
     CHECK_EQUAL(0, errmap_write_hello(packet, sizeof packet, NULL, 5, 1));
 }
 
-/* A name whose length would make the packet's wrap. */
+/* A name whose length would make the packet's wrap, or has more than 16 bits. */
 static void test_write_too_long_hello(void)
 {
+    const size_t most = SIZE_MAX - 26 < 0xffff ? SIZE_MAX - 26 : 0xffff;
     uint8_t packet[26] = {0};
     size_t i;
     for (i = 0; i < sizeof packet; i++) {
         CHECK_EQUAL(0, errmap_write_hello(packet, sizeof packet, "n", SIZE_MAX - i, 1));
         CHECK_EQUAL(0, errmap_write_hello(NULL, 0, NULL, SIZE_MAX - i, 1));
     }
+    CHECK_EQUAL(most + 26, errmap_write_hello(NULL, 0, "n", most, 1));
+    CHECK_EQUAL(0, errmap_write_hello(NULL, 0, "n", most + 1, 1));
     CHECK_EQUAL(0, packet[1]);
 }
 

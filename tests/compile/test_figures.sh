@@ -29,10 +29,10 @@ same() # FILE TEXT
 rows() { awk -v from="$2" -v to="$3" 'index($0, from) { on = 1; next } index($0, to) { on = 0 }
     on && /^\| [^-]/' README.md | cut -d '|' -f 2 | sed 's/^ //; s/ $//'; }
 
-rows size "make size\`) |" "make bench\`) |" > "$work/rows"
+rows size "| | bytes of flash" "| | instructions" > "$work/rows"
 check "rows of make size" test "$(wc -l < "$work/rows")" -eq 5
 while read -r text; do check "size: $text" same size "$text" 0; done < "$work/rows"
-rows bench "make bench\`) |" "A request takes" > "$work/rows"
+rows bench "| | instructions" "A request takes" > "$work/rows"
 check "rows of make bench" test "$(wc -l < "$work/rows")" -eq 6
 grep -v "^errmap" "$work/rows" > "$work/decisions"
 while read -r text; do check "bench: $text" same bench "$text" 1; done < "$work/decisions"

@@ -858,7 +858,7 @@ def report(results, listed, chosen, mutants, keys):
     for name, lines in (
             ("unlisted", [key for key in alive if key not in listed]),
             ("stale", [key for key in listed if key not in keys or
-                       (key in ran and key not in alive)]),
+                       (key in ran and key not in alive and listed[key])]),
             ("share", ["%d %d" % (killed, counted - equivalent)])):
         with open(results + "/" + name, "w") as file:
             file.write("".join(line + "\n" for line in lines))
