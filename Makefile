@@ -290,7 +290,7 @@ prove: ## prove the arithmetic with Frama-C (MACHDEPS=x86_64)
 mutants: ## changes that no test notices (FUNCTION=, SAMPLE=, ONLY=)
 	$(call need,$(MUTANTS))
 	@FUNCTION="$(FUNCTION)" SAMPLE="$(SAMPLE)" ONLY="$(ONLY)" $(ALIVE) sh tests/verify/mutants.sh $(BUILD) \
-		$(filter-out test_link test_errmap_other_jsmn,$(TESTS))
+		$(filter-out test_link,$(TESTS))
 
 lint: ## clang-tidy, scan-build, cppcheck (MISRA), gcc, layout
 	$(call need,$(LINT))

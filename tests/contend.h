@@ -6,11 +6,13 @@
 
 #include <stdint.h>
 
-/* Weak, as the implementation may be in another file. */
-__attribute__((weak)) struct {
+struct contend {
     void (*swap)(uint32_t *word);
     void (*step)(void);
-} contend;
+};
+
+/* Weak, as the implementation may be in another file. */
+__attribute__((weak)) struct contend contend;
 
 static inline void contend_load(void)
 {

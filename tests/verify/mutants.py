@@ -26,6 +26,11 @@ HEADERS = ("retry.h", "errmap.h")
 QUICK = ("test_errmap_json", "test_errmap_maps")  # a fraction of what they do will do
 # It changes what the implementation calls, so that is compiled into it.
 LOCAL_TESTS = ("test_clock",)
+INCLUDED = ("contend.h", "jsmn_lies.h")  # what the implementation includes
+IMPLEMENTATION_FILE = """#define ERRMAP_JSMN_HEADER "tests/jsmn_lies.h"
+#include "tests/contend.h"
+#include "errmap.h"
+"""
 DEFINES = ["-DERRMAP_TOKENS=64", "-DERRMAP_MAX_DEPTH=32", "-D_POSIX_C_SOURCE=200809L"]
 IMPLEMENTATION = ["-DRETRY_IMPLEMENTATION", "-DRETRY_SYSTEM_CLOCK"]
 GUARDS = ["-DRETRY_IMPLEMENTED", "-DERRMAP_IMPLEMENTED"]  # of tests that are linked with it
@@ -513,11 +518,11 @@ class Build:
         self.base = {}     # ms of a core that a test takes
         self.reached = {}  # the functions that it calls
         os.makedirs(self.folder + "/tests", exist_ok=True)
-        for test in (*LOCAL_TESTS, "check.h", "contend.h"):
+        for test in (*LOCAL_TESTS, "check.h", *INCLUDED):
             path = test if "." in test else test + ".c"
             shutil.copy("tests/" + path, self.folder + "/tests/" + path)
         with open(self.folder + "/implementation.c", "w") as file:
-            file.write('#include "tests/contend.h"\n#include "errmap.h"\n')
+            file.write(IMPLEMENTATION_FILE)
 
     def write(self, mutants, attributes="noinline"):
         """The headers with these mutants of functions in them; returns whose the lines are."""
@@ -711,7 +716,8 @@ class Run:
     def copy(self, mutant):
         path = "%s/alone/%d" % (self.folder, mutant.number)
         os.makedirs(path + "/tests", exist_ok=True)
-        shutil.copy("tests/contend.h", path + "/tests/contend.h")
+        for header in INCLUDED:
+            shutil.copy("tests/" + header, path + "/tests/" + header)
         shutil.copy(self.folder + "/implementation.c", path + "/implementation.c")
         for header in HEADERS:
             text = self.texts[header]
@@ -824,7 +830,7 @@ def main():
     os.makedirs(folder)
     texts = {header: open(header).read() for header in HEADERS}
     with open(folder + "/implementation.c", "w") as file:
-        file.write('#include "tests/contend.h"\n#include "errmap.h"\n')
+        file.write(IMPLEMENTATION_FILE)
     every = all_mutants(texts, folder)
     chosen = selected(every)
     print("%d changes of %d" % (len(chosen), len(every)))
