@@ -260,7 +260,7 @@
    Where a share p of all attempts fails, a call of up to three retries wants p + p^2 + p^3 of them.
    Its bucket pays for at most (capacity / cost / calls + s) / (1 - s) a call, s being what the
    others bring: (1 - p) * deposit / cost. With half of them failing, 50 tokens, cost 1 and deposit
-   0.1 that is 1.88 attempts a call where 10 calls share the bucket, and 1.10 where 1,000 do.
+   0.1 that is 1.88 attempts a call where 10 calls share the bucket, and 1.11 where 1,000 do.
 
    By simulation (make storm) best effort lets a service come back from ten seconds of outage up to
    84 % utilisation if 1,000 clients share a bucket, up to 17 % with a bucket for each client, and
@@ -1141,12 +1141,13 @@ RETRY_API uint32_t retry_budget_balance(const retry_budget *budget);
     }
 /* For RETRY_POLICY_BEST_EFFORT: 20 tokens for each operation that is in flight at once
    (saturating), which bring it through 2.5 s of outage, then a fifth of the traffic. */
-#define RETRY_BUDGET_BEST_EFFORT(in_flight)                                         \
-    {                                                                               \
-        RETRY__CAST(uint32_t, RETRY__CAST(uint64_t, in_flight) * 20000 > UINT32_MAX \
-                                  ? UINT32_MAX                                      \
-                                  : RETRY__CAST(uint64_t, in_flight) * 20000),      \
-            1000, 0, 0, 0, 200, 0, 0, false, false                                  \
+#define RETRY_BUDGET_BEST_EFFORT(in_flight)                                                 \
+    {                                                                                       \
+        RETRY__CAST(uint32_t, RETRY__CAST(uint64_t, in_flight) >> 32 != 0 ||                \
+                                      RETRY__CAST(uint64_t, in_flight) * 20000 > UINT32_MAX \
+                                  ? UINT32_MAX                                              \
+                                  : RETRY__CAST(uint64_t, in_flight) * 20000),              \
+            1000, 0, 0, 0, 200, 0, 0, false, false                                          \
     }
 
 /* ---- Connection backoff -------------------------------------------------------------------- */
@@ -1302,7 +1303,8 @@ typedef bool retry_attempt_fn(void *context, const retry_request *request, retry
 /* Begins the request, makes the attempts, sleeps between them (not for 0 ms), and returns the last
    decision: SUCCESS, FAIL, EXPIRE (at once: `delay` says what was left), or PENDING, at once too
    and with the request left open, if a strategy answers later. A request that was cancelled
-   meanwhile: FAIL, CANCELLED. A NULL argument (but `context`) or clock function: FAIL, MISUSE. */
+   meanwhile, unless that attempt worked: FAIL, CANCELLED. A NULL argument (but `context`) or clock
+   function: FAIL, MISUSE. */
 RETRY_API retry_decision retry_run(retry_request *request, const retry_clock *clock,
                                    retry_attempt_fn *attempt, void *context);
 
@@ -1512,8 +1514,8 @@ RETRY_API retry_hedge_step retry_hedge_begin(retry_hedge *hedge, const retry_req
 RETRY_API retry_hedge_step retry_hedge_due(retry_hedge *hedge, retry_request *request,
                                            retry_time now);
 
-/* A copy failed. Keep the failure: after FAIL the last one goes to retry_orchestrate, after
-   PUSHBACK the one with the order. The first that fits:
+/* A copy failed. Keep the failure: after FAIL the last one goes to retry_orchestrate or, if a step
+   of this attempt had the cause PUSHBACK, the one with the order. The first that fits:
    - Final whatever is in flight: FAIL with retry_orchestrate's cause (UNSAFE, UNKNOWN_REASON,
      NOT_RETRYABLE) or, if retry_permitted does not permit it, NOT_IDEMPOTENT.
    - An order not to retry: no more copies, PUSHBACK.
@@ -2243,8 +2245,9 @@ static uint8_t retry__screen(const retry_failure *failure, uint8_t traits)
     return RETRY_CAUSE_NONE;
 }
 
-/* Of a failure that does more than allow a retry: whether its request may have been carried out,
-   the token that one never sent gives back, and why no strategy is asked; NONE: one is. */
+/* Of a failure of which there is more to say than that a retry is allowed: whether it leaves the
+   request in doubt, what is paid back if nothing was sent, and why no strategy is asked; NONE: one
+   is. */
 RETRY__COLD uint8_t retry__weigh(retry_request *request, const retry_failure *failure,
                                  uint8_t traits, retry_time now)
 {
@@ -4328,8 +4331,7 @@ static uint8_t retry__hedge_barred(const retry_request *request, retry_ms later,
    is not the request's, to which it might go back. */
 static bool retry__hedge_pay(retry_request *request, retry_time now)
 {
-    static const retry_failure none = {
-        RETRY_REASON_NONE, RETRY_SAFETY_MAYBE, RETRY_FAULT_OTHER, false, false, false, false, 0, 0};
+    const retry_failure none = retry__failure(RETRY_REASON_NONE, 0);
     uint32_t charge = request->retry__charge;
     bool paid = retry__account(request, RETRY__BUDGET_RESUME, &none, now);
     request->retry__charge = charge;

@@ -378,6 +378,25 @@ static void test_cancelled_by_the_observer(void)
     }
 }
 
+/* Cancelled while its attempt is under way: if that has worked, it has. */
+static bool try_and_cancel(void *context, const retry_request *r, retry_failure *failure)
+{
+    bool worked = try_server(context, r, failure);
+    retry_cancel(&request, fake.now);
+    return worked;
+}
+
+static void test_cancelled_by_the_attempt(void)
+{
+    set_up(0);
+    CHECK_DECISION(SUCCESS, NONE, retry_run(&request, &fake_clock, try_and_cancel, &server));
+    CHECK_EQUAL(1, server.tries);
+    set_up(9);
+    CHECK_DECISION(FAIL, CANCELLED, retry_run(&request, &fake_clock, try_and_cancel, &server));
+    CHECK_EQUAL(1, server.tries);
+    CHECK_EQUAL(0, fake.sleeps);
+}
+
 static void test_pending_cancelled_by_the_observer(void)
 {
     static const retry_strategy strategy = {later};
@@ -444,6 +463,7 @@ int main(void)
     RUN(test_cancelled_by_the_observer);
     RUN(test_pending_cancelled_by_the_observer);
     RUN(test_observer_cancels_what_is_over);
+    RUN(test_cancelled_by_the_attempt);
     RUN(test_cancelled_in_the_sleep);
     return check_done();
 }
