@@ -132,9 +132,9 @@
 
    FIRMWARE
 
-   Parsing and finding take 4.2 KiB of Cortex-M0 flash, all of this file 5.5 KiB, jsmn included; an
-   entry takes 44 bytes of RAM, parsing at most 2 KB of stack with the default options. There is no
-   division, recursion or floating point. A map that never changes can live in flash:
+   Parsing and finding take 4.2 KiB of Cortex-M0 flash (`make size`), all of this file 5.5 KiB, jsmn
+   included; an entry takes 44 bytes of RAM, parsing at most 2 KB of stack with the default options.
+   There is no division, recursion or floating point. A map that never changes can live in flash:
    examples/errmap_dump.c prints one as C.
 
    CAVEATS

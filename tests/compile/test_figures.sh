@@ -67,6 +67,17 @@ check "a request's bytes: $structs" grep -q "takes $structs on" README.md
 ram=$(awk '/all of retry.h/ { print $NF }' "$work/size")
 check "the generator's bytes: $ram" grep -q "generator's $ram bytes" README.md
 
+# In the manuals, whose lines are broken anywhere, in KiB.
+kib() { awk -v bytes="$(printed size "$1")" "BEGIN { printf \"%.$2f\", bytes / 1024 }"; }
+manual() { tr -s ' \n' ' ' < "$1" | grep -q -F "$2"; }
+delay=$(kib "a delay (retry_backoff_delay)" 1)
+decision=$(kib "a decision (begin, orchestrate, succeed, best effort)" 1)
+check "retry.h's manual" manual retry.h "alone takes about $delay KiB of flash, a decision with best \
+effort about $decision, all of this file about $(kib "all of retry.h" 0);"
+parse=$(kib "parse an error map and find in it" 1)
+check "errmap.h's manual" manual errmap.h "finding take $parse KiB of Cortex-M0 flash (\`make size\`), \
+all of this file $(kib "all of errmap.h" 1) KiB"
+
 http() # COLUMN-OF-THE-TABLE TOOL: done and sent twice, as README.md has them
 {
     is="$(claimed "$1" 3) $(claimed "$1" 4)"
