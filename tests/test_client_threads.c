@@ -9,8 +9,6 @@
 #include "../retry.h"
 #include "threads.h"
 
-#include <sched.h>
-
 #define OPERATIONS 12u /* of each thread in a round */
 #define SCOPES 2u
 #define COST 1000u
@@ -50,17 +48,6 @@ static retry_throttle throttle;
 static retry_latency latency;
 static retry_aimd aimd;
 static uint32_t clock_ms, told; /* changed by all threads, atomically */
-
-/* Before each swap a thread may lose the processor. */
-static __thread uint32_t luck;
-
-static void may_wait(uint32_t *word)
-{
-    (void)word;
-    luck = (uint32_t)((uint64_t)(luck + 1) * 48271u % 2147483647u);
-    if (luck % 16 == 0)
-        sched_yield();
-}
 
 static uint32_t choose(struct worker *worker, uint32_t limit)
 {
@@ -322,7 +309,7 @@ static void *work(void *context)
 {
     struct worker *worker = (struct worker *)context;
     uint32_t round, i;
-    luck = worker->number;
+    threads_luck = worker->number;
     for (round = 0; round < ROUNDS; round++) {
         if (threads_meet())
             set_up(round);
@@ -339,13 +326,13 @@ static void *work(void *context)
 static void test_client(void)
 {
     uint32_t i;
-    contend.swap = may_wait;
+    contend.step = threads_may_wait;
     for (i = 0; i < THREADS; i++) {
         workers[i].number = i;
         workers[i].state = i + 1;
     }
     threads_run(work, workers, sizeof workers[0]);
-    contend.swap = NULL;
+    contend.step = NULL;
 }
 
 int main(void)

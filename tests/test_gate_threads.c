@@ -8,8 +8,6 @@
 #include "../retry.h"
 #include "threads.h"
 
-#include <sched.h>
-
 #define SLICE 16u /* ms */
 #define WINDOW (8 * SLICE)
 
@@ -32,24 +30,13 @@ struct worker {
 
 static struct worker workers[THREADS];
 
-/* Before each step that another thread can see, this one may lose the processor: what would need
-   hours to go wrong goes wrong at once. */
-static __thread uint32_t luck;
-
-static void may_wait(void)
-{
-    luck = (uint32_t)(((uint64_t)luck * 48271u + 11u) % 2147483647u);
-    if (luck % 16 == 0)
-        sched_yield();
-}
-
 static void run_threads(void *(*work)(void *))
 {
     uint32_t i;
     memset(workers, 0, sizeof workers);
     for (i = 0; i < THREADS; i++)
         workers[i].number = i;
-    contend.step = may_wait;
+    contend.step = threads_may_wait;
     threads_run(work, workers, sizeof workers[0]);
     contend.step = NULL;
 }

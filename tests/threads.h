@@ -6,6 +6,7 @@
 #include "check.h"
 
 #include <pthread.h>
+#include <sched.h>
 #include <stdlib.h>
 
 #define THREADS 8u
@@ -17,6 +18,17 @@ static pthread_barrier_t threads_barrier;
 CHECK_API bool threads_meet(void)
 {
     return pthread_barrier_wait(&threads_barrier) == PTHREAD_BARRIER_SERIAL_THREAD;
+}
+
+static __thread uint32_t threads_luck __attribute__((unused)); /* may be set, to differ */
+
+/* For contend.step: before a step that another thread can see, this one may lose the processor, so
+   that what would need hours to go wrong goes wrong at once. */
+CHECK_API void threads_may_wait(void)
+{
+    threads_luck = (uint32_t)(((uint64_t)threads_luck * 48271u + 11u) % 2147483647u);
+    if (threads_luck % 16 == 0)
+        sched_yield();
 }
 
 /* A generator of each thread's own, for what it does next; `state` is not 0. */

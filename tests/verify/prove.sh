@@ -64,8 +64,6 @@ flags="-rte-no-pointer-call -wp -wp-rte -wp-model Typed+cast -wp-no-volatile -wp
     -wp-timeout ${TIMEOUT:-10} -wp-fct-timeout retry__base:60 -wp-par $(nproc) -wp-cache update -wp-cache-dir cache"
 wp() { # HEADER MACHDEP MARK FLAG...: adds to $goals and $proved
     log=$build/$1.$2.$3.log
-    (cd "$build" && frama-c -machdep "gcc_$2" -cpp-extra-args="-I. -Ijsmn" "$1.c" -print) \
-        > "$build/$1.$2.text" 2>&1
     names=$(names "$1" "$3")
     [ -z "$names" ] || names=$(present "$1" "$2" "$names")
     [ -n "$names" ] || return 0
@@ -86,6 +84,8 @@ for machdep in $machdeps; do
     for header in $headers; do
         goals=0
         proved=0
+        (cd "$build" && frama-c -machdep "gcc_$machdep" -cpp-extra-args="-I. -Ijsmn" "$header.c" -print) \
+            > "$build/$header.$machdep.text" 2>&1
         wp $header $machdep - -wp-no-init-const -warn-unsigned-overflow
         wp $header $machdep tables -warn-unsigned-overflow
         wp $header $machdep wraps -wp-no-init-const
