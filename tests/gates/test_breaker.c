@@ -105,7 +105,13 @@ static unsigned sick_to_open(const retry_breaker *breaker, unsigned most, retry_
     return count;
 }
 
-CHECK_API uint32_t choose(uint32_t count)
+/* `ms` (not 0) earlier, on a clock that may wrap. */
+static retry_time earlier(retry_time start, retry_time ms)
+{
+    return check_after(start, (retry_time)-1 - ms + 1);
+}
+
+static uint32_t choose(uint32_t count)
 {
     return (uint32_t)(((uint64_t)check_random() * count) >> 32);
 }
@@ -466,7 +472,7 @@ static const struct {
 static retry_breaker breaker_in_time(retry_ms window, retry_time start)
 {
     retry_breaker breaker = breaker_of(UINT32_MAX, 0, window, 0);
-    attempts(&breaker, 1, NULL, check_after(start, (retry_time)0 - 4 * UINT32_C(0x800000)));
+    attempts(&breaker, 1, NULL, earlier(start, 4 * UINT32_C(0x800000)));
     return breaker;
 }
 
@@ -638,20 +644,20 @@ enum { ASK, REPORT_SICK, REPORT_ANSWER, RELEASE, RESET, LOOK, SET, ASK_LATE };
 
 /* What is done in each row; `permit` names the one that an ask is given, and that reports and
    releases hand back. */
-typedef struct step {
+typedef struct move {
     retry_ms at;
     uint8_t action, permit;
     bool yes;      /* an ask is granted; a report opens or closes it */
     retry_ms wait; /* of an ask */
     uint8_t state; /* afterwards; of SET the one that is set */
-} step;
+} move;
 
 #define CLOSED RETRY_BREAKER_CLOSED
 #define OPEN RETRY_BREAKER_OPEN
 #define HALF_OPEN RETRY_BREAKER_HALF_OPEN
 #define ISOLATED RETRY_BREAKER_ISOLATED
 
-static void check_steps(const char *name, retry_breaker breaker, const step *steps, size_t count,
+static void check_steps(const char *name, retry_breaker breaker, const move *steps, size_t count,
                         retry_time start)
 {
     retry_permit permits[8];
@@ -695,7 +701,7 @@ static void check_steps(const char *name, retry_breaker breaker, const step *ste
     check_steps(#steps, (breaker), (steps), CHECK_COUNT(steps), (start))
 
 /* Volume 1, ratio 0.6, open 1000, probe_timeout 300. */
-static const step one_probe[] = {
+static const move one_probe[] = {
     {0, ASK, 0, true, 0, CLOSED},
     {0, ASK, 1, true, 0, CLOSED},
     {0, ASK_LATE, 2, true, 0, CLOSED},
@@ -781,7 +787,7 @@ static const step one_probe[] = {
 };
 
 /* The published sequence: volume 1, open 50 ms, open_max 400. */
-static const step doubled[] = {
+static const move doubled[] = {
     {0, ASK, 0, true, 0, CLOSED},
     {0, REPORT_SICK, 0, true, 0, OPEN},
     {0, ASK, 1, false, 50, OPEN},
@@ -819,7 +825,7 @@ static const step doubled[] = {
 };
 
 /* Volume 1, open 100, probe_timeout 1000, probes 3. */
-static const step three_probes[] = {
+static const move three_probes[] = {
     {0, ASK, 0, true, 0, CLOSED},
     {0, REPORT_SICK, 0, true, 0, OPEN},
     {100, ASK, 1, true, 0, HALF_OPEN},
@@ -861,7 +867,7 @@ static const step three_probes[] = {
 };
 
 /* Volume 1, open 100: what is set by hand. */
-static const step by_hand[] = {
+static const move by_hand[] = {
     {0, ASK, 0, true, 0, CLOSED},
     {0, SET, 0, false, 0, ISOLATED},
     {0, REPORT_SICK, 0, false, 0, ISOLATED},
@@ -1156,6 +1162,474 @@ static void test_void_permits(void)
     }
 }
 
+/* ---- clocks -------------------------------------------------------------------------------- */
+
+/* Behind by no more than a half of the window, or than `open`: another thread's clock. What it
+   reports counts with the rest, and what it asks is answered as at the last change. */
+static void test_steps_back(void)
+{
+    static const retry_ms steps_back[] = {1, 10, 999, 2000};
+    size_t i, j;
+    for (i = 0; i < CHECK_COUNT(steps_back); i++) {
+        for (j = 0; j < CHECK_COUNT(starts); j++) {
+            retry_time now = check_after(starts[j], UINT32_C(0x800000));
+            retry_time before = earlier(now, steps_back[i]);
+            retry_breaker breaker = breaker_in_time(0, now), open = opened(0, 0, now);
+            retry_permit permit;
+            check_row("%lu back, start %" PRIu64, (unsigned long)steps_back[i],
+                      (uint64_t)starts[j]);
+            attempts(&breaker, 10, &sick, now);
+            attempts(&breaker, 9, NULL, before);
+            CHECK_COUNTS(19, 10, &breaker, before);
+            CHECK_COUNTS(19, 10, &breaker, check_after(now, 7999));
+            CHECK_COUNTS(0, 0, &breaker, check_after(now, 8000));
+            CHECK_EQUAL(2000, retry_breaker_ask(&open, true, before).wait);
+            CHECK_STATE(OPEN, &open, before);
+            CHECK_EQUAL(2000, retry_breaker_ask(&open, true, now).wait);
+            permit = retry_breaker_ask(&open, true, check_after(now, 2000));
+            CHECK(permit.granted);
+            CHECK(!granted(&open, check_after(before, 2000)));
+            CHECK(retry_breaker_report(&open, permit, NULL, check_after(before, 2000)));
+            CHECK_STATE(CLOSED, &open, before);
+        }
+    }
+}
+
+/* Further behind: a clock that was set back. Nobody waits until it has caught up. */
+static void test_set_back(void)
+{
+    static const retry_ms steps_back[] = {UINT32_C(0x10001), HOUR, DAY, 20 * DAY};
+    size_t i, j;
+    for (i = 0; i < CHECK_COUNT(steps_back); i++) {
+        for (j = 0; j < CHECK_COUNT(starts); j++) {
+            retry_time now = starts[j];
+            retry_time before = earlier(now, steps_back[i]);
+            retry_breaker breaker = breaker_of(0, 0, 1000000, 0), open = opened(1000000, 0, now);
+            check_row("%lu back, start %" PRIu64, (unsigned long)steps_back[i],
+                      (uint64_t)starts[j]);
+            attempts(&breaker, 10, &sick, now);
+            attempts(&breaker, 9, NULL, before);
+            CHECK_COUNTS(9, 0, &breaker, before);
+            CHECK_COUNTS(0, 0, &breaker, check_after(before, 1000000));
+            CHECK(granted(&open, before));
+        }
+    }
+}
+
+/* After any idle time, up to 100 days in steps of an hour, the first calls decide as after the
+   longest time that the breaker itself knows. */
+static void check_idle(retry_time start, retry_time idle)
+{
+    retry_breaker closed = breaker_of(0, 0, 0, 0), open = opened(0, 0, start);
+    retry_breaker probing = opened(0, 0, start), row = breaker_of(0, 0, 0, 0);
+    retry_time probed = check_after(start, 2000), now = check_after(probed, idle);
+    retry_permit permit = retry_breaker_ask(&probing, true, probed), kept;
+    attempts(&closed, 19, &sick, probed);
+    CHECK_COUNTS(0, 0, &closed, now);
+    CHECK_EQUAL(20, sick_to_open(&closed, 30, now));
+    CHECK_EQUAL(0, attempts(&closed, 19, NULL, now));
+    CHECK_STATE(HALF_OPEN, &open, now);
+    CHECK_EQUAL(1, attempts(&open, 1, &sick, now));
+    CHECK_EQUAL(2000, retry_breaker_ask(&open, true, now).wait);
+    CHECK(granted(&open, check_after(now, 2000)));
+    CHECK(permit.granted);
+    CHECK_STATE(HALF_OPEN, &probing, now);
+    CHECK(granted(&probing, now));
+    CHECK(!granted(&probing, now));
+    CHECK(retry_breaker_report(&probing, permit, NULL, now)); /* as the state is the same */
+    kept = retry_breaker_ask(&row, true, probed);
+    attempts(&row, 19, &sick, probed);
+    CHECK(!retry_breaker_report(&row, kept, &sick, now));
+    retry_breaker_set(&row, RETRY_BREAKER_ISOLATED, probed);
+    CHECK(!granted(&row, now));
+    retry_breaker_reset(&row, now);
+    CHECK_EQUAL(20, sick_to_open(&row, 30, now));
+}
+
+static void test_idle(void)
+{
+    size_t i;
+    uint32_t hours;
+    for (hours = 1; hours <= 2400; hours += hours < 24 ? 1 : 1 + 9 * (CHECK_ONE_IN > 1)) {
+        for (i = 0; i < CHECK_COUNT(starts); i++) {
+            check_row("idle for %lu h, start %" PRIu64, (unsigned long)hours, (uint64_t)starts[i]);
+            check_idle(starts[i], (retry_time)hours * HOUR);
+        }
+    }
+}
+
+/* Around the 24.86 days that 31 bits of ms last, and their multiples: old counts may come back for
+   the length of one window, a refusal for as long as `open`, and a clock that is a little behind
+   may be taken for another thread's. No longer. */
+static void test_idle_around_the_wrap(void)
+{
+    uint32_t wrap;
+    int32_t offset;
+    for (wrap = 1; wrap <= 4; wrap++) {
+        for (offset = -20000; offset <= 20000; offset += 500) {
+            retry_time at = (retry_time)(int64_t)(((int64_t)wrap * 0x80000000) + offset);
+            retry_breaker closed = breaker_in_time(0, 0), open = opened(0, 0, 0);
+            retry_breaker_counts counts;
+            check_row("wrap %lu, %ld ms", (unsigned long)wrap, (long)offset);
+            attempts(&closed, 19, &sick, 0);
+            counts = retry_breaker_get(&closed, at);
+            CHECK_EQUAL(offset >= -4000 && offset < 8000 ? 19 : 0, counts.reports);
+            CHECK_COUNTS(0, 0, &closed, check_after(at, 12000));
+            CHECK_EQUAL(wrap % 2 == 1 || offset < -2000 || offset >= 2000, granted(&open, at));
+            CHECK_RANGE(0, 2000, retry_breaker_ask(&open, true, at).wait);
+        }
+    }
+}
+
+/* Who only asks is not idle; but only reports move the window on. */
+static void test_asked_but_never_told(void)
+{
+    retry_breaker breaker = breaker_of(0, 0, 0, 0);
+    retry_time now = 0;
+    unsigned i;
+    attempts(&breaker, 19, &sick, now);
+    for (i = 0; i < 2400; i++) {
+        now = check_after(now, HOUR);
+        CHECK(granted(&breaker, now));
+        CHECK_EQUAL(20, sick_to_open(&breaker, 30, now));
+    }
+}
+
+/* ---- a refusal as a failure ---------------------------------------------------------------- */
+
+static const struct {
+    retry_ms wait, after;
+} eighths[] = {{0, 0},       {1, 1},       {7, 7},
+               {8, 9},       {50, 56},     {600, 675},
+               {2000, 2250}, {5000, 5625}, {UINT32_C(0x40000000), UINT32_C(0x48000000)}};
+
+/* Who is refused comes back an eighth later than the next probe. */
+static void test_classify(void)
+{
+    size_t i;
+    retry_failure failure;
+    for (i = 0; i < CHECK_COUNT(eighths); i++) {
+        retry_breaker breaker = opened(UINT32_C(0x40000000), 0, 0);
+        retry_permit permit =
+            retry_breaker_ask(&breaker, true, UINT32_C(0x40000000) - eighths[i].wait);
+        check_row("wait %lu", (unsigned long)eighths[i].wait);
+        if (eighths[i].wait == 0)
+            permit = retry_breaker_ask(&breaker, true, UINT32_C(0x40000000));
+        CHECK_EQUAL(eighths[i].wait, permit.wait);
+        failure = retry_classify_permit(permit);
+        CHECK_EQUAL(RETRY_REASON_CIRCUIT_BREAKER_OPEN, failure.reason);
+        CHECK_EQUAL(eighths[i].after, failure.retry_after);
+        CHECK(!failure.throttle && !failure.timeout && !failure.unknown && !failure.pushback);
+        CHECK_EQUAL(RETRY_SAFETY_MAYBE, failure.safety);
+        CHECK_EQUAL(RETRY_FAULT_OTHER, failure.fault);
+        CHECK_EQUAL(0, failure.code);
+    }
+    failure = retry_classify_permit(retry_breaker_ask(NULL, true, 0));
+    CHECK_EQUAL(RETRY_REASON_NONE, failure.reason);
+    CHECK_EQUAL(0, failure.retry_after);
+}
+
+/* The retry waits for the probe; if that is past the deadline the operation expires. */
+static void test_orchestrate(void)
+{
+    retry_breaker breaker = opened(900, 0, 0);
+    retry_failure failure = retry_classify_permit(retry_breaker_ask(&breaker, true, 100));
+    retry_request request;
+    retry_decision decision;
+    memset(&request, 0, sizeof request);
+    request.timeout = 901;
+    retry_begin(&request, 100);
+    decision = retry_orchestrate(&request, &failure, 100);
+    CHECK_DECISION(RETRY, STRATEGY, decision);
+    CHECK_EQUAL(900, decision.delay);
+    request.timeout = 900;
+    retry_begin(&request, 100);
+    decision = retry_orchestrate(&request, &failure, 100);
+    CHECK_DECISION(EXPIRE, DEADLINE, decision);
+}
+
+/* ---- a plain model ------------------------------------------------------------------------- */
+
+/* The same, written down without any regard to memory: all reports with their instants, on a clock
+   that does not wrap. */
+#define REPORTS 1024 /* more than a round has steps */
+#define PERMITS 8
+#define BEHIND 65536
+
+static struct {
+    retry_ms half, open, open_max, probe_timeout, slow;
+    uint32_t volume, percent, in_a_row, probes;
+    struct {
+        uint64_t half; /* when the half began that it was counted in */
+        bool sick;
+    } reports[REPORTS];
+    unsigned count, row, rounds, generation, state;
+    uint64_t half_began, half_before, since; /* half_before: 1 if there is none */
+    unsigned flight, answers;
+} model;
+
+struct model_permit {
+    bool granted;
+    unsigned generation;
+    uint64_t asked;
+    retry_ms wait;
+};
+
+static uint64_t model_left(uint64_t span, uint64_t now)
+{
+    uint64_t most = span < BEHIND ? span : BEHIND;
+    if (now >= model.since)
+        return now - model.since < span ? model.since + span - now : 0;
+    return model.since - now <= most ? span : 0;
+}
+
+static uint64_t model_open(void)
+{
+    uint64_t open = model.open;
+    unsigned i;
+    for (i = 0; i < model.rounds && open < model.open_max; i++)
+        open = open * 2 < model.open_max ? open * 2 : model.open_max;
+    return open;
+}
+
+static unsigned model_state(uint64_t now)
+{
+    if (model.state == OPEN && model_left(model_open(), now) == 0)
+        return HALF_OPEN;
+    return model.state;
+}
+
+static void model_change(unsigned state)
+{
+    model.state = state;
+    model.generation++;
+    model.flight = model.answers = 0;
+    if (state == CLOSED)
+        model.count = model.row = model.rounds = 0;
+}
+
+static struct model_permit model_ask(bool may_probe, uint64_t now)
+{
+    struct model_permit permit = {true, 0, 0, 0};
+    permit.asked = now;
+    if (model_state(now) == HALF_OPEN) {
+        unsigned flight = model.state == OPEN ? 0 : model.flight;
+        bool place = flight + model.answers < model.probes;
+        if (!place && model_left(model.probe_timeout, now) == 0) {
+            place = true;
+            flight = 0;
+        }
+        permit.granted = may_probe && place;
+        if (permit.granted) {
+            if (model.state == OPEN)
+                model_change(HALF_OPEN);
+            model.flight = flight + 1;
+            model.since = now;
+        }
+    } else if (model.state != CLOSED) {
+        permit.granted = false;
+        permit.wait = model.state == OPEN ? (retry_ms)model_left(model_open(), now) : 0;
+    }
+    permit.generation = model.generation;
+    return permit;
+}
+
+static void model_move(uint64_t now)
+{
+    uint64_t most = model.half < BEHIND ? model.half : BEHIND;
+    if (now >= model.half_began && now - model.half_began < model.half)
+        return;
+    if (now < model.half_began && model.half_began - now <= most)
+        return;
+    if (now >= model.half_began && now - model.half_began < 2 * (uint64_t)model.half) {
+        model.half_before = model.half_began;
+        model.half_began += model.half;
+        return;
+    }
+    model.count = 0;
+    model.half_before = 1;
+    model.half_began = now;
+}
+
+static void model_sum(unsigned *all, unsigned *bad)
+{
+    unsigned i;
+    *all = *bad = 0;
+    for (i = 0; i < model.count; i++) {
+        if (model.reports[i].half != model.half_began && model.reports[i].half != model.half_before)
+            continue;
+        ++*all;
+        *bad += model.reports[i].sick;
+    }
+}
+
+static bool model_count(bool is_sick, uint64_t now)
+{
+    unsigned all, bad;
+    model_move(now);
+    model.reports[model.count].half = model.half_began;
+    model.reports[model.count].sick = is_sick;
+    model.count = model.count + 1 < REPORTS ? model.count + 1 : model.count;
+    model.row = is_sick ? model.row + 1 : 0;
+    model_sum(&all, &bad);
+    if (!is_sick || ((all < model.volume || bad * 100 < model.percent * all) &&
+                     (model.in_a_row == 0 || model.row < model.in_a_row)))
+        return false;
+    model_change(OPEN);
+    model.since = now;
+    return true;
+}
+
+static bool model_end(struct model_permit permit, unsigned outcome, uint64_t now)
+{
+    uint64_t elapsed = now > permit.asked ? now - permit.asked : 0;
+    if (!permit.granted || permit.generation != model.generation)
+        return false;
+    if (outcome == ANSWERED && model.slow != 0 && elapsed >= model.slow)
+        outcome = SICK;
+    if (model.state == CLOSED)
+        return outcome != IGNORED && model_count(outcome == SICK, now);
+    if (outcome == SICK) {
+        model_change(OPEN);
+        model.rounds = model.rounds < 255 ? model.rounds + 1 : 255;
+        model.since = now;
+        return true;
+    }
+    if (model.flight != 0 && elapsed < model.probe_timeout)
+        model.flight--;
+    model.answers += outcome == ANSWERED;
+    if (model.flight + model.answers > model.probes)
+        model.flight = model.probes - model.answers;
+    if (model.answers < model.probes)
+        return false;
+    model_change(CLOSED);
+    return true;
+}
+
+static void model_set(unsigned state, uint64_t now)
+{
+    model_change(state);
+    model.count = model.row = model.rounds = 0;
+    model.since = now;
+}
+
+/* Mostly a little later, or a little back. */
+static uint64_t step_time(uint64_t now)
+{
+    switch (choose(40)) {
+    case 0:
+        return now + choose(3 * DAY);
+    case 1:
+        return now + choose(HOUR);
+    case 2:
+        return now - choose(2000);
+    case 3:
+    case 4:
+    case 5:
+        return now + choose(3 * model.half);
+    case 6:
+    case 7:
+    case 8:
+        return now + model.open / 2 + choose(3);
+    case 9:
+        return now + model.probe_timeout - choose(3);
+    default:
+        return now + choose(model.half / 8 + 2);
+    }
+}
+
+static retry_breaker start_model(uint64_t *now)
+{
+    static const retry_ms lengths[] = {7, 8, 100, 1000, 60000, UINT32_C(0x800000)};
+    static const retry_ms opens[] = {1, 50, 2000, HOUR, DAY};
+    retry_ms window = lengths[choose(CHECK_COUNT(lengths))];
+    retry_breaker breaker;
+    *now = (UINT64_C(1) << 32) * 7 - choose(100000) - choose(2) * UINT64_C(0x90000000);
+    memset(&model, 0, sizeof model);
+    model.half = (window + 1) / 2;
+    model.half_began = *now;
+    model.half_before = 1;
+    model.volume = 1 + choose(12);
+    model.percent = 1 + choose(100);
+    model.open = opens[choose(CHECK_COUNT(opens))];
+    model.open_max = choose(2) ? opens[choose(CHECK_COUNT(opens))] : 0;
+    model.probe_timeout = opens[choose(CHECK_COUNT(opens))];
+    model.in_a_row = choose(3) == 0 ? 1 + choose(5) : 0;
+    model.slow = choose(3) == 0 ? 1 + choose(2000) : 0;
+    model.probes = choose(2) ? 1 : 1 + choose(5);
+    breaker =
+        breaker_of(model.volume, RETRY_RATIO((double)model.percent / 100), window, model.open);
+    breaker.open_max = model.open_max;
+    breaker.probe_timeout = model.probe_timeout;
+    breaker.in_a_row = (uint16_t)model.in_a_row;
+    breaker.slow = model.slow;
+    breaker.probes = (uint8_t)(model.probes == 1 ? choose(2) : model.probes);
+    retry_breaker_get(&breaker, (retry_time)*now); /* so that the first half begins now */
+    return breaker;
+}
+
+static void check_model(retry_breaker *breaker, uint64_t now)
+{
+    unsigned all, bad;
+    retry_breaker_counts counts = retry_breaker_get(breaker, (retry_time)now);
+    model_move(now);
+    model_sum(&all, &bad);
+    CHECK_EQUAL(all, counts.reports);
+    CHECK_EQUAL(bad, counts.sick);
+    CHECK_EQUAL(model.row, counts.in_a_row);
+    CHECK_EQUAL(model.rounds, counts.sick_probes);
+}
+
+static void check_against_model(unsigned round)
+{
+    unsigned step;
+    struct model_permit expected[PERMITS];
+    retry_permit permits[PERMITS];
+    uint64_t now;
+    retry_breaker breaker = start_model(&now);
+    memset(expected, 0, sizeof expected);
+    memset(permits, 0, sizeof permits);
+    for (step = 0; step < 1000 && check_faults == 0; step++) {
+        uint32_t slot = choose(PERMITS), outcome = choose(6), set = choose(400);
+        bool may_probe = choose(6) != 0;
+        now = step_time(now);
+        check_row("round %u, step %u, now %" PRIu64, round, step, now);
+        if (set < 5) {
+            retry_breaker_set(&breaker, (uint8_t)(set & 3), (retry_time)now);
+            model_set(set & 3, now);
+        } else if (choose(2) == 0) {
+            permits[slot] = retry_breaker_ask(&breaker, may_probe, (retry_time)now);
+            expected[slot] = model_ask(may_probe, now);
+            CHECK_EQUAL(expected[slot].granted, permits[slot].granted);
+            CHECK_EQUAL(expected[slot].wait, permits[slot].wait);
+        } else if (outcome == 0) {
+            retry_breaker_release(&breaker, permits[slot], (retry_time)now);
+            model_end(expected[slot], IGNORED, now);
+        } else {
+            bool changed;
+            outcome = outcome == 1 ? IGNORED : outcome < 4 ? SICK : ANSWERED;
+            changed =
+                retry_breaker_report(&breaker, permits[slot], failure_of(outcome), (retry_time)now);
+            CHECK_EQUAL(model_end(expected[slot], outcome, now), changed);
+        }
+        CHECK_EQUAL(model_state(now), retry_breaker_state(&breaker, (retry_time)now));
+        if (choose(4) == 0)
+            check_model(&breaker, now);
+    }
+}
+
+static void test_model(void)
+{
+    unsigned round;
+#ifdef CHECK_QUICK
+    unsigned rounds = 60;
+#else
+    unsigned rounds = 1000;
+#endif
+    for (round = 0; round < rounds && check_faults == 0; round++)
+        check_against_model(round);
+}
+
 int main(void)
 {
     set_up();
@@ -1186,5 +1660,13 @@ int main(void)
     RUN(test_spans);
     RUN(test_doubling);
     RUN(test_void_permits);
+    RUN(test_steps_back);
+    RUN(test_set_back);
+    RUN(test_idle);
+    RUN(test_idle_around_the_wrap);
+    RUN(test_asked_but_never_told);
+    RUN(test_classify);
+    RUN(test_orchestrate);
+    RUN(test_model);
     return check_done();
 }
