@@ -20,9 +20,12 @@ WARNINGS = -Wall -Wextra -Wpedantic -Wconversion -Wsign-conversion -Wshadow -Wca
 LANGUAGE = $(if $(findstring ++,$(STD)),-x c++) -std=$(STD)
 HEADERS = retry.h errmap.h
 
-# Test programs: one for each tests/test_*.c, and one of two files.
-TESTS = $(sort $(patsubst tests/%.c,%,$(wildcard tests/test_*.c)) test_link)
-THREADED = $(patsubst tests/%.c,%,$(wildcard tests/test_*threads.c))
+# Test programs: one for each test_*.c in these rooms, and one of two files.
+ROOMS = tests/core tests/gates tests/errmap
+vpath test_%.c $(ROOMS)
+SUPPORT = $(wildcard tests/support/*.h)
+TESTS = $(sort $(basename $(notdir $(wildcard $(ROOMS:=/test_*.c)))) test_link)
+THREADED = $(filter %threads,$(TESTS))
 HOSTED = $(THREADED) test_clock test_errmap_maps test_link # need an operating system
 JSMN_TESTS = $(filter test_errmap%,$(TESTS))
 WITHOUT =
@@ -316,14 +319,14 @@ $(BUILD)/settings: FORCE | $(BUILD)
 	@echo '$(SETTINGS)' | cmp -s - $@ || echo '$(SETTINGS)' > $@
 FORCE:
 
-$(BUILD)/test_link: tests/compile/link_a.c tests/compile/link_b.c $(HEADERS) tests/check.h \
+$(BUILD)/test_link: tests/compile/link_a.c tests/compile/link_b.c $(HEADERS) $(SUPPORT) \
 		$(BUILD)/settings
 	$(COMPILE) $(LANGUAGE) $(OPT) $(DEFINES) -o $@ tests/compile/link_a.c tests/compile/link_b.c
 
-$(BUILD)/test_%: tests/test_%.c $(HEADERS) $(wildcard tests/*.h) $(BUILD)/settings
+$(BUILD)/test_%: test_%.c $(HEADERS) $(SUPPORT) $(BUILD)/settings
 	$(COMPILE) $(LANGUAGE) $(OPT) $(DEFINES) -o $@ $< -lm -lpthread
 
-$(BUILD)/bench_%: tests/bench/%.c $(HEADERS) $(wildcard tests/*.h tests/bench/*.h) $(BUILD)/settings
+$(BUILD)/bench_%: tests/bench/%.c $(HEADERS) $(SUPPORT) $(wildcard tests/bench/*.h) $(BUILD)/settings
 	$(COMPILE) -std=c99 -O2 -I. -o $@ $< -lm -lpthread
 
 $(BUILD)/bench_decision: tests/bench/decision.c tests/bench/retry.c $(HEADERS) $(BUILD)/settings
@@ -339,11 +342,11 @@ $(PEERS): $(BUILD)/bench_errmap_%: $(BUILD)/bench_errmap.o $(BUILD)/bench_errmap
 $(BUILD)/bench_errmap_rapidjson.o: tests/bench/errmap_rapidjson.cpp tests/bench/errmap_peer.h \
 		$(HEADERS) | $(BUILD)
 	@echo "CC $@"; $(CXX) -std=c++11 -O2 -c -o $@ $<
-$(BUILD)/bench_%.o: tests/bench/%.c $(HEADERS) $(wildcard tests/*.h tests/bench/*.h) \
+$(BUILD)/bench_%.o: tests/bench/%.c $(HEADERS) $(SUPPORT) $(wildcard tests/bench/*.h) \
 		$(BUILD)/settings
 	$(COMPILE) -std=c99 -O2 -c -o $@ $<
 
-$(BUILD)/replay_%: tests/fuzz/%.c $(HEADERS) $(wildcard tests/*.h tests/fuzz/*.h) $(BUILD)/settings
+$(BUILD)/replay_%: tests/fuzz/%.c $(HEADERS) $(SUPPORT) $(wildcard tests/fuzz/*.h) $(BUILD)/settings
 	$(COMPILE) -std=c99 -O2 -DFUZZ_REPLAY -I. -o $@ $< -lm
 
 # An example of one file, or one in a folder of its own.

@@ -6,7 +6,7 @@
      bench_errmap_PEER time FILE            nanoseconds
      bench_errmap_PEER stack FILE           bytes of stack that bench_parse and what it calls use */
 #define _POSIX_C_SOURCE 200809L
-#include "../errmap_fixture.h"
+#include "../support/errmap_fixture.h"
 #include "errmap_peer.h"
 
 #include <pthread.h>

@@ -8,7 +8,7 @@
 #define RETRY_IMPLEMENTATION
 #include "../../errmap.h"
 
-#include "../errmap_fixture.h"
+#include "../support/errmap_fixture.h"
 
 #include <time.h>
 

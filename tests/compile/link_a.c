@@ -11,7 +11,7 @@
 #include "../../retry.h"
 #define RETRY_IMPLEMENTATION
 #include "../../retry.h"
-#include "../check.h"
+#include "../support/check.h"
 
 #ifdef __cplusplus
 extern "C" {

@@ -3,7 +3,7 @@
 # examples compile as they stand, with warnings as errors, and run. CC names the compiler (default: cc).
 # What includes errmap.h is left out if LACKS names libjsmn-dev.
 cc=${CC:-cc}
-. "$(dirname "$0")/../check.sh"
+. "$(dirname "$0")/../support/check.sh"
 
 builds() # NAME SOURCE
 {

@@ -3,7 +3,7 @@
 # make size, instructions by make bench (to the nearest, give or take one), and what make http counts.
 # Usage: test_figures.sh BUILD, from the top folder, with bench_decision and http_curl there. The last
 # line is "N passed, N failed".
-. "$(dirname "$0")/../check.sh"
+. "$(dirname "$0")/../support/check.sh"
 build=$1
 
 sh tests/tools/size.sh > "$work/size"

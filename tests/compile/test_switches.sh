@@ -3,7 +3,7 @@
 # nothing, files that disagree on RETRY_TIME_32, reasons past the last; and what it must take from
 # users whose warnings are stricter than its own. CC names the compiler (default: cc).
 cc=${CC:-cc}
-. "$(dirname "$0")/../check.sh"
+. "$(dirname "$0")/../support/check.sh"
 
 # gives NAME WANTED COMMAND...: WANTED is what the command must print, or ok for success
 gives()

@@ -2,7 +2,7 @@
 # The libuv example from end to end. Usage: test_async.sh PATH_OF_ASYNC_UV
 # Nothing here looks at the clock. The last line is "N passed, N failed", and the exit status tells
 # the same.
-. "$(dirname "$0")/../check.sh"
+. "$(dirname "$0")/../support/check.sh"
 
 program=$1
 

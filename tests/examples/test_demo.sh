@@ -2,7 +2,7 @@
 # The KV client from end to end. Usage: test_demo.sh PATH_OF_KV_CLIENT
 # Nothing here looks at the clock: the program's own verdicts, its exit status and what it prints
 # are checked. The last line is "N passed, N failed", and the exit status tells the same.
-. "$(dirname "$0")/../check.sh"
+. "$(dirname "$0")/../support/check.sh"
 
 client=$1
 

@@ -2,7 +2,7 @@
 # The firmware in QEMU and on the host. Usage: test_firmware.sh
 # Builds examples/firmware into a folder of its own and compares, byte by byte, what the two decide.
 # Nothing here looks at the clock. The last line is "N passed, N failed".
-. "$(dirname "$0")/../check.sh"
+. "$(dirname "$0")/../support/check.sh"
 unset MAKE MAKEFLAGS MFLAGS MAKELEVEL
 
 root=$(cd "$(dirname "$0")/../.." && pwd) || exit 2

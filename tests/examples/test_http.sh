@@ -3,7 +3,7 @@
 # Nothing here looks at the clock: the program's own verdicts, its exit status, what it prints and
 # nginx's logs are checked. The last line is "N passed, N failed", and the exit status tells the
 # same.
-. "$(dirname "$0")/../check.sh"
+. "$(dirname "$0")/../support/check.sh"
 
 program=$1
 server=

@@ -3,7 +3,7 @@
 # The script of the same name starts, breaks and judges the server. Here: all its verdicts hold; they
 # do not if the program takes everything for idempotent; and nothing is left when it is interrupted.
 # Nothing here looks at the clock. The last line is "N passed, N failed".
-. "$(dirname "$0")/../check.sh"
+. "$(dirname "$0")/../support/check.sh"
 
 name=${1##*/}
 script=$(dirname "$0")/$name.sh

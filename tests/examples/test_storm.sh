@@ -2,7 +2,7 @@
 # The storm simulator. Usage: test_storm.sh PATH_OF_STORM
 # Nothing here looks at the clock. What is known is compared here again, not taken from the program.
 # The last line is "N passed, N failed", and the exit status tells the same.
-. "$(dirname "$0")/../check.sh"
+. "$(dirname "$0")/../support/check.sh"
 
 storm=$1
 

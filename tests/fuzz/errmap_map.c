@@ -4,7 +4,7 @@
 #define RETRY_IMPLEMENTATION
 #include "../../errmap.h"
 
-#include "../errmap_naive.h"
+#include "../support/errmap_naive.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -4,7 +4,7 @@
 #define RETRY_IMPLEMENTATION
 #include "../../retry.h"
 
-#include "../from_text_naive.h"
+#include "../support/from_text_naive.h"
 
 #include <stdio.h>
 #include <stdlib.h>

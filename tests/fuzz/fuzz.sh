@@ -3,7 +3,7 @@
 # its seeds are replayed: whole, cut at every length, and with every byte changed. Usage: fuzz.sh BUILD
 # SECONDS, from the top folder; BUILD holds the replays. The last line is "no fault found", unless
 # there was one: then comes the input that found it.
-. "$(dirname "$0")/../check.sh"
+. "$(dirname "$0")/../support/check.sh"
 build=$1
 seconds=$2
 

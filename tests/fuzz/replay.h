@@ -20,7 +20,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 #ifdef FUZZ_REPLAY
 
-#include "../errmap_fixture.h"
+#include "../support/errmap_fixture.h"
 
 static void replay(const char *text, size_t length)
 {

@@ -3,7 +3,7 @@
 # pkg-config, CMake or Meson, fetched by CMake or Meson, and as a Zephyr module with stand-ins for
 # Zephyr's functions. What README.md says is taken from there. Usage: test_install.sh
 # The last line is "N passed, N failed", and the exit status tells the same.
-. "$(dirname "$0")/../check.sh"
+. "$(dirname "$0")/../support/check.sh"
 unset MAKE MAKEFLAGS MFLAGS MAKELEVEL PKG_CONFIG_PATH CMAKE_PREFIX_PATH DESTDIR PREFIX
 
 root=$(cd "$(dirname "$0")/../.." && pwd) || exit 2

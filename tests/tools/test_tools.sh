@@ -1,7 +1,7 @@
 #!/bin/sh
 # What installs packages, and what runs the tests without them. apt, dpkg, sudo and the user's number
 # are stubs. Usage: test_tools.sh, from the top folder. The last line is "N passed, N failed".
-. "$(dirname "$0")/../check.sh"
+. "$(dirname "$0")/../support/check.sh"
 unset MAKE MAKEFLAGS MFLAGS MAKELEVEL LACKS LEFT_OUT
 
 # stub NAME: a program in $work/bin, from standard input

@@ -4,7 +4,7 @@
 # another's; once with 64-bit instants and once with 32. Usage: coverage.sh BUILD TEST..., from the top
 # folder. Prints what is not covered; what is listed below cannot be, and why. The last line is "N
 # passed, N failed".
-. "$(dirname "$0")/../check.sh"
+. "$(dirname "$0")/../support/check.sh"
 build=$1/coverage
 shift
 rm -rf "$build"
@@ -24,8 +24,8 @@ cat > "$build/implementation.c" << 'END'
 #define RETRY_IMPLEMENTATION
 #define RETRY_SYSTEM_CLOCK
 #define _POSIX_C_SOURCE 200809L
-#define ERRMAP_JSMN_HEADER "tests/jsmn_lies.h"
-#include "tests/contend.h"
+#define ERRMAP_JSMN_HEADER "tests/support/jsmn_lies.h"
+#include "tests/support/contend.h"
 #include "errmap.h"
 END
 implement() {
@@ -37,7 +37,7 @@ implement() {
 # The guard that a second inclusion meets keeps the implementation out of the tests themselves.
 one() { # TEST
     $cc $instants -O1 -DRETRY_IMPLEMENTED -DERRMAP_IMPLEMENTED -DERRMAP_TOKENS=64 \
-        -DERRMAP_MAX_DEPTH=32 -c "tests/$1.c" -o "$build/$1.o" &&
+        -DERRMAP_MAX_DEPTH=32 -c tests/*/"$1.c" -o "$build/$1.o" &&
         $cc -fprofile-instr-generate "$build/$1.o" "$build/implementation.o" -o "$build/$1" -lm \
             -lpthread &&
         LLVM_PROFILE_FILE="$build/$1.profraw" "$build/$1" > "$work/log" 2>&1 || {

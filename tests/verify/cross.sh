@@ -132,7 +132,7 @@ program() {
     case $2 in
     digest) sources=tests/verify/digest.c ;;
     test_link) sources="tests/compile/link_a.c tests/compile/link_b.c" ;;
-    *) sources=tests/$2.c ;;
+    *) sources=tests/*/$2.c ;;
     esac
     shift 2
     # shellcheck disable=SC2086 # one word a flag

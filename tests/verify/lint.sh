@@ -1,7 +1,7 @@
 #!/bin/sh
 # What programs that read programs say of both headers, and the layout of all C files. Usage: lint.sh,
 # from the top folder. The last line is "N passed, N failed".
-. "$(dirname "$0")/../check.sh"
+. "$(dirname "$0")/../support/check.sh"
 
 cat > "$work/all.c" << 'END'
 #define RETRY_IMPLEMENTATION
@@ -98,7 +98,7 @@ while read -r rule; do
     check "MISRA: $rule still fires" grep -q -x -F "$rule" "$work/rules"
 done < "$work/listed"
 
-for file in retry.h errmap.h tests/*.[ch] tests/*/*.[ch] examples/*.[ch] examples/*/*.[ch]; do
+for file in retry.h errmap.h tests/*/*.[ch] examples/*.[ch] examples/*/*.[ch]; do
     [ ! -f "$file" ] || check "layout of $file" silent clang-format --dry-run -Werror "$file"
 done
 finish

@@ -3,7 +3,7 @@
 # compiles without a warning (tcc's about its atomics excepted) and makes the same digest of some
 # thousand decisions. What they refuse ends with its #error and nothing after it.
 # Usage: matrix.sh, from the top folder. The last line is "N passed, N failed".
-. "$(dirname "$0")/../check.sh"
+. "$(dirname "$0")/../support/check.sh"
 digest=tests/verify/digest.c
 warnings="-Wall -Wextra -Wpedantic -Wconversion -Wsign-conversion -Wshadow -Wcast-qual -Wundef -Werror"
 wide="-m32 -idirafter /usr/include/x86_64-linux-gnu"

@@ -11,6 +11,7 @@ hold."""
 
 import collections
 import concurrent.futures
+import glob
 import os
 import random
 import re
@@ -26,9 +27,8 @@ HEADERS = ("retry.h", "errmap.h")
 QUICK = ("test_errmap_json", "test_errmap_maps")  # a fraction of what they do will do
 # It changes what the implementation calls, so that is compiled into it.
 LOCAL_TESTS = ("test_clock",)
-INCLUDED = ("contend.h", "jsmn_lies.h")  # what the implementation includes
-IMPLEMENTATION_FILE = """#define ERRMAP_JSMN_HEADER "tests/jsmn_lies.h"
-#include "tests/contend.h"
+IMPLEMENTATION_FILE = """#define ERRMAP_JSMN_HEADER "tests/support/jsmn_lies.h"
+#include "tests/support/contend.h"
 #include "errmap.h"
 """
 DEFINES = ["-DERRMAP_TOKENS=64", "-DERRMAP_MAX_DEPTH=32", "-D_POSIX_C_SOURCE=200809L"]
@@ -503,6 +503,17 @@ def spent():
     return usage.ru_utime + usage.ru_stime
 
 
+def source(test):
+    """Where a test lies: its room does not matter."""
+    found = glob.glob("tests/*/" + test + ".c")
+    return found[0] if found else fail("mutants.py: no test " + test)
+
+
+def copy_support(folder):
+    """What the implementation includes, for a copy of it."""
+    shutil.copytree("tests/support", folder + "/tests/support", dirs_exist_ok=True)
+
+
 def fail(text):
     sys.stderr.write(text + "\n")
     sys.exit(2)
@@ -517,10 +528,11 @@ class Build:
         self.quick = QUICK if compiler is GCC else tests
         self.base = {}     # ms of a core that a test takes
         self.reached = {}  # the functions that it calls
-        os.makedirs(self.folder + "/tests", exist_ok=True)
-        for test in (*LOCAL_TESTS, "check.h", *INCLUDED):
-            path = test if "." in test else test + ".c"
-            shutil.copy("tests/" + path, self.folder + "/tests/" + path)
+        copy_support(self.folder)
+        for test in LOCAL_TESTS:
+            path = source(test)
+            os.makedirs(os.path.dirname(self.folder + "/" + path), exist_ok=True)
+            shutil.copy(path, self.folder + "/" + path)
         with open(self.folder + "/implementation.c", "w") as file:
             file.write(IMPLEMENTATION_FILE)
 
@@ -607,9 +619,9 @@ class Build:
             if self.options is MEMORY and test in QUICK:  # minutes
                 continue
             if test in LOCAL_TESTS:
-                jobs.append([*self.compiler, *flags, self.folder + "/tests/" + test + ".c"])
+                jobs.append([*self.compiler, *flags, self.folder + "/" + source(test)])
             else:
-                jobs.append([*self.compiler, *flags, *GUARDS, "tests/" + test + ".c",
+                jobs.append([*self.compiler, *flags, *GUARDS, source(test),
                              "-L" + self.folder, "-Wl,-rpath," + os.path.abspath(self.folder),
                              "-lmutants"])
             jobs[-1] += ["-o", self.folder + "/" + test, "-lm", "-lpthread"]
@@ -715,9 +727,7 @@ class Run:
 
     def copy(self, mutant):
         path = "%s/alone/%d" % (self.folder, mutant.number)
-        os.makedirs(path + "/tests", exist_ok=True)
-        for header in INCLUDED:
-            shutil.copy("tests/" + header, path + "/tests/" + header)
+        copy_support(path)
         shutil.copy(self.folder + "/implementation.c", path + "/implementation.c")
         for header in HEADERS:
             text = self.texts[header]

@@ -7,7 +7,7 @@
 #     JOBS      how many tests run at once (one a core)
 # Survivors are listed in mutants.txt with a reason; those that are not equivalent may be noticed, as
 # threads meet or do not. The last line is "N passed, N failed".
-. "$(dirname "$0")/../check.sh"
+. "$(dirname "$0")/../support/check.sh"
 build=$1/mutants
 shift
 python3 tests/verify/mutants.py "$build" tests/verify/mutants.txt "$work" "$@" || exit 1

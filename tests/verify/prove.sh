@@ -4,7 +4,7 @@
 # says of them. Usage: prove.sh BUILD [FUNCTION...], from the top folder; functions: these alone. MACHDEPS:
 # all of "x86_64 x86_32 x86_16", or some. Every function is proved by itself; its callers know no more
 # of it than its contract. The last line is "N passed, N failed".
-. "$(dirname "$0")/../check.sh"
+. "$(dirname "$0")/../support/check.sh"
 here=$(dirname "$0")
 build=$1/prove
 shift

@@ -4,7 +4,7 @@
 # which the steps of each protocol can come (spin/*.pml), and at the same without atomic swaps, where
 # it must find a fault. Usage: stress.sh BUILD TEST..., from the top folder. The last line is "N passed,
 # N failed".
-. "$(dirname "$0")/../check.sh"
+. "$(dirname "$0")/../support/check.sh"
 build=$1/stress
 shift
 rounds=5
@@ -13,13 +13,13 @@ mkdir -p "$build"
 passes() { quiet "$@" && tail -n 1 "$work/log" | grep -q '^[1-9][0-9]* passed, 0 failed$'; }
 for test in "$@"; do
     for cc in gcc clang; do
-        quiet $cc -std=c99 -O2 "tests/$test.c" -o "$build/$test-$cc" -lm -lpthread
+        quiet $cc -std=c99 -O2 tests/*/"$test.c" -o "$build/$test-$cc" -lm -lpthread
         round=0
         while [ $round -lt $rounds ]; do
             round=$((round + 1))
             check "$test, $cc, round $round" passes "$build/$test-$cc"
         done
-        quiet $cc -std=c99 -O1 -g -fsanitize=thread -fno-sanitize-recover=all "tests/$test.c" \
+        quiet $cc -std=c99 -O1 -g -fsanitize=thread -fno-sanitize-recover=all tests/*/"$test.c" \
             -o "$build/$test-$cc-tsan" -lm -lpthread
         check "$test, $cc -fsanitize=thread" passes "$build/$test-$cc-tsan"
     done

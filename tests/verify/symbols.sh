@@ -2,7 +2,7 @@
 # What the headers bring into a program: names that are retry_* or errmap_* and are functions (none
 # with RETRY_STATIC), macros of theirs, and calls to memcpy and memset alone. On Cortex-M0 they need
 # neither division nor floating point. Usage: symbols.sh, from the top folder.
-. "$(dirname "$0")/../check.sh"
+. "$(dirname "$0")/../support/check.sh"
 
 cat > "$work/all.c" << 'END'
 #define RETRY_IMPLEMENTATION

@@ -1,0 +1,1240 @@
+/* The bucket that retries are paid from: withdrawals, refill to the last fraction, every option,
+   and how it holds the load down when a server fails. */
+#define RETRY_IMPLEMENTATION
+#include "../../retry.h"
+#include "../support/check.h"
+
+#define START ((retry_time)-5000)
+#define TOO_MUCH UINT32_MAX /* a withdrawal that is denied refills and takes nothing */
+
+static retry_budget_options options_of(uint32_t capacity, uint32_t retry_cost)
+{
+    retry_budget_options options;
+    memset(&options, 0, sizeof options);
+    options.capacity = capacity;
+    options.retry_cost = retry_cost;
+    return options;
+}
+
+/* A bucket that holds `balance`, whatever its floor says. */
+static retry_budget budget_of(const retry_budget_options *options, uint32_t balance)
+{
+    retry_budget_options without = *options;
+    retry_budget budget;
+    without.floor = 0;
+    retry_budget_init(&budget, &without, START);
+    retry_budget_withdraw(&budget, options->capacity - balance, START);
+    budget.options = *options;
+    return budget;
+}
+
+static retry_client client_of(retry_budget *budget)
+{
+    retry_client client;
+    memset(&client, 0, sizeof client);
+    client.budget = budget;
+    return client;
+}
+
+static retry_request begun(const retry_client *client)
+{
+    retry_request request;
+    memset(&request, 0, sizeof request);
+    request.client = client;
+    retry_begin(&request, START);
+    return request;
+}
+
+/* ---- withdraw and deposit ------------------------------------------------------------------ */
+
+static void test_null(void)
+{
+    retry_budget budget;
+    retry_budget_options options = options_of(1000, 0);
+    memset(&budget, 0, sizeof budget);
+    retry_budget_init(NULL, &options, START);
+    retry_budget_init(NULL, NULL, START);
+    retry_budget_deposit(NULL, 5);
+    CHECK(!retry_budget_withdraw(NULL, 0, START));
+    CHECK_EQUAL(0, retry_budget_balance(NULL));
+    CHECK(!retry_budget_withdraw(&budget, 0, START)); /* zeroed: capacity 0 */
+    retry_budget_init(&budget, NULL, START);
+    CHECK_EQUAL(0, retry_budget_balance(&budget));
+    CHECK(!retry_budget_withdraw(&budget, 0, START));
+    CHECK(!retry_budget_withdraw(&budget, 1, START));
+    retry_budget_deposit(&budget, UINT32_MAX);
+    CHECK_EQUAL(0, retry_budget_balance(&budget));
+}
+
+static void test_starts_full(void)
+{
+    static const uint32_t capacities[] = {1, 999, 1000, 500000, UINT32_MAX - 1, UINT32_MAX};
+    size_t i;
+    for (i = 0; i < CHECK_COUNT(capacities); i++) {
+        retry_budget_options options = options_of(capacities[i], 0);
+        retry_budget budget;
+        retry_budget_init(&budget, &options, START);
+        check_row("capacity %lu", (unsigned long)capacities[i]);
+        CHECK_EQUAL(capacities[i], retry_budget_balance(&budget));
+        CHECK(retry_budget_withdraw(&budget, capacities[i], START));
+        CHECK_EQUAL(0, retry_budget_balance(&budget));
+        CHECK(!retry_budget_withdraw(&budget, 1, START));
+        retry_budget_init(&budget, &options, START);
+        CHECK_EQUAL(capacities[i], retry_budget_balance(&budget));
+    }
+}
+
+static const struct {
+    uint32_t capacity, floor, balance, cost;
+    bool granted;
+} withdrawals[] = {
+    {9000, 0, 9000, 1000, true},
+    {9000, 0, 1000, 1000, true},
+    {9000, 0, 999, 1000, false},
+    {9000, 0, 0, 1, false},
+    {9000, 0, 9000, 9001, false},
+    {9000, 0, 9000, 0, true},
+    {9000, 0, 9000, UINT32_MAX, false},
+    {9000, 5000, 9000, 3999, true},
+    {9000, 5000, 9000, 4000, false},
+    {9000, 5000, 9000, 4001, false},
+    {9000, 5000, 9000, UINT32_MAX, false},
+    {9000, 5000, 5001, 0, true},
+    {9000, 5000, 5000, 0, false},
+    {9000, 5000, 100, 0, false},
+    {9000, 5000, 100, 100, false},
+    {9000, 5000, 0, 0, false},
+    {9000, 9000, 9000, 0, false},
+    {9000, UINT32_MAX, 9000, 0, false},
+    {9000, UINT32_MAX, 9000, 1, false},
+    {UINT32_MAX, 0, UINT32_MAX, UINT32_MAX, true},
+    {UINT32_MAX, UINT32_MAX - 1, UINT32_MAX, 0, true},
+    {UINT32_MAX, UINT32_MAX - 1, UINT32_MAX, 1, false},
+    {0, 0, 0, 0, false},
+};
+
+static void test_withdraw(void)
+{
+    size_t i;
+    for (i = 0; i < CHECK_COUNT(withdrawals); i++) {
+        retry_budget_options options = options_of(withdrawals[i].capacity, 0);
+        retry_budget budget;
+        options.floor = withdrawals[i].floor;
+        budget = budget_of(&options, withdrawals[i].balance);
+        check_row("floor %lu, balance %lu, cost %lu", (unsigned long)withdrawals[i].floor,
+                  (unsigned long)withdrawals[i].balance, (unsigned long)withdrawals[i].cost);
+        CHECK_EQUAL(withdrawals[i].balance, retry_budget_balance(&budget));
+        CHECK_EQUAL(withdrawals[i].granted,
+                    retry_budget_withdraw(&budget, withdrawals[i].cost, START));
+        CHECK_EQUAL(withdrawals[i].balance - (withdrawals[i].granted ? withdrawals[i].cost : 0),
+                    retry_budget_balance(&budget));
+    }
+}
+
+static void test_deposit(void)
+{
+    static const struct {
+        uint32_t capacity, balance, amount, expected;
+    } rows[] = {
+        {9000, 0, 0, 0},
+        {9000, 0, 1, 1},
+        {9000, 8000, 999, 8999},
+        {9000, 8000, 1000, 9000},
+        {9000, 8000, 1001, 9000},
+        {9000, 8000, UINT32_MAX, 9000},
+        {9000, 9000, UINT32_MAX, 9000},
+        {UINT32_MAX, 5, UINT32_MAX, UINT32_MAX},
+        {UINT32_MAX, 5, UINT32_MAX - 5, UINT32_MAX},
+        {UINT32_MAX, 5, UINT32_MAX - 6, UINT32_MAX - 1},
+    };
+    size_t i;
+    for (i = 0; i < CHECK_COUNT(rows); i++) {
+        retry_budget_options options = options_of(rows[i].capacity, 0);
+        retry_budget budget = budget_of(&options, rows[i].balance);
+        retry_budget_deposit(&budget, rows[i].amount);
+        check_row("balance %lu, amount %lu", (unsigned long)rows[i].balance,
+                  (unsigned long)rows[i].amount);
+        CHECK_EQUAL(rows[i].expected, retry_budget_balance(&budget));
+    }
+}
+
+/* ---- refill -------------------------------------------------------------------------------- */
+
+/* The bucket in millionths and in 64 bits. */
+struct model {
+    uint64_t level, capacity;
+    uint32_t rate;
+};
+
+static struct model model_of(const retry_budget_options *options, uint32_t balance)
+{
+    struct model model;
+    model.level = (uint64_t)balance * 1000;
+    model.capacity = (uint64_t)options->capacity * 1000;
+    model.rate = options->refill_per_second;
+    return model;
+}
+
+static void model_add(struct model *model, uint64_t millionths)
+{
+    uint64_t room = model->capacity - model->level;
+    model->level += millionths < room ? millionths : room;
+}
+
+static void model_pass(struct model *model, retry_ms elapsed)
+{
+    model_add(model, (uint64_t)model->rate * elapsed);
+}
+
+static bool model_withdraw(struct model *model, uint32_t cost)
+{
+    if ((uint64_t)cost * 1000 > model->level / 1000 * 1000)
+        return false;
+    model->level -= (uint64_t)cost * 1000;
+    return true;
+}
+
+static void test_refill_in_steps(void)
+{
+    static const struct {
+        uint32_t rate;
+        retry_ms step;
+        unsigned count;
+    } rows[] = {
+        {1, 1, 3000},    {1, 7, 2000},      {1, 999, 2000},   {1, 1000, 100},
+        {1, 0, 10},      {3, 1, 3000},      {7, 13, 2000},    {999, 1, 3000},
+        {999, 999, 300}, {1000, 1, 2000},   {1001, 1, 3000},  {333, 17, 2000},
+        {0, 1000, 10},   {500000, 1, 3000}, {123457, 3, 900}, {1, 86400000, 9},
+    };
+    size_t i;
+    unsigned step;
+    for (i = 0; i < CHECK_COUNT(rows); i++) {
+        retry_budget_options options = options_of(2000000000u, 0);
+        retry_budget budget;
+        struct model model;
+        retry_time now = START;
+        options.refill_per_second = rows[i].rate;
+        budget = budget_of(&options, 0);
+        model = model_of(&options, 0);
+        for (step = 0; step < rows[i].count; step++) {
+            now = check_after(now, rows[i].step);
+            model_pass(&model, rows[i].step);
+            check_row("%lu a second, %lu ms, step %u", (unsigned long)rows[i].rate,
+                      (unsigned long)rows[i].step, step);
+            CHECK(!retry_budget_withdraw(&budget, TOO_MUCH, now));
+            CHECK_EQUAL(model.level / 1000, retry_budget_balance(&budget));
+        }
+    }
+}
+
+/* Many small steps, one large step: the same. */
+static void test_refill_does_not_depend_on_the_steps(void)
+{
+    retry_budget_options options = options_of(1000000, 0);
+    retry_budget often, seldom;
+    unsigned i;
+    retry_time now = START;
+    options.refill_per_second = 77;
+    often = budget_of(&options, 0);
+    seldom = budget_of(&options, 0);
+    for (i = 0; i < 10007; i++) {
+        now = check_after(now, 1);
+        retry_budget_withdraw(&often, TOO_MUCH, now);
+    }
+    retry_budget_withdraw(&seldom, TOO_MUCH, now);
+    CHECK_EQUAL(UINT32_C(77) * 10007 / 1000, retry_budget_balance(&often));
+    CHECK_EQUAL(UINT32_C(77) * 10007 / 1000, retry_budget_balance(&seldom));
+}
+
+/* Withdrawals, deposits and time in any order; fills up and runs dry. */
+static void test_random_walk(void)
+{
+    static const uint32_t rates[] = {0, 1, 13, 999, 5000, 100000};
+    size_t i;
+    unsigned step;
+    for (i = 0; i < CHECK_COUNT(rates); i++) {
+        retry_budget_options options = options_of(20000, 0);
+        retry_budget budget;
+        struct model model;
+        retry_time now = START;
+        options.refill_per_second = rates[i];
+        budget = budget_of(&options, 20000);
+        model = model_of(&options, 20000);
+        for (step = 0; step < 5000; step++) {
+            retry_ms elapsed = check_random() % (step % 100 == 0 ? 20000 : 200);
+            uint32_t cost = check_random() % 3000;
+            uint32_t amount = check_random() % 1500;
+            now = check_after(now, elapsed);
+            model_pass(&model, elapsed);
+            check_row("%lu a second, step %u", (unsigned long)rates[i], step);
+            CHECK_EQUAL(model_withdraw(&model, cost), retry_budget_withdraw(&budget, cost, now));
+            CHECK_EQUAL(model.level / 1000, retry_budget_balance(&budget));
+            if (amount < 500) {
+                model_add(&model, (uint64_t)amount * 1000);
+                retry_budget_deposit(&budget, amount);
+                CHECK_EQUAL(model.level / 1000, retry_budget_balance(&budget));
+            }
+        }
+    }
+}
+
+/* What a full bucket is given is gone: it does not wait as a fraction. */
+static void test_refill_of_a_full_bucket(void)
+{
+    retry_budget_options options = options_of(9000, 0);
+    retry_budget budget;
+    options.refill_per_second = 1;
+    budget = budget_of(&options, 9000);
+    CHECK(retry_budget_withdraw(&budget, 1000, check_after(START, 999)));
+    CHECK(!retry_budget_withdraw(&budget, TOO_MUCH, check_after(START, 1998)));
+    CHECK_EQUAL(8000, retry_budget_balance(&budget));
+    CHECK(!retry_budget_withdraw(&budget, TOO_MUCH, check_after(START, 1999)));
+    CHECK_EQUAL(8001, retry_budget_balance(&budget));
+}
+
+static void test_refill_saturates(void)
+{
+    static const uint32_t rates[] = {1, 1000, UINT32_MAX};
+    static const uint32_t capacities[] = {1, 9000, UINT32_MAX - 1};
+    static const retry_ms idle[] = {1, 1000, 0x7fffffff};
+    size_t i, j, k;
+    for (i = 0; i < CHECK_COUNT(rates); i++) {
+        for (j = 0; j < CHECK_COUNT(capacities); j++) {
+            for (k = 0; k < CHECK_COUNT(idle); k++) {
+                retry_budget_options options = options_of(capacities[j], 0);
+                retry_budget budget;
+                struct model model;
+                options.refill_per_second = rates[i];
+                budget = budget_of(&options, 0);
+                model = model_of(&options, 0);
+                model_pass(&model, idle[k]);
+                retry_budget_withdraw(&budget, TOO_MUCH, check_after(START, idle[k]));
+                check_row("%lu a second, capacity %lu, %lu ms", (unsigned long)rates[i],
+                          (unsigned long)capacities[j], (unsigned long)idle[k]);
+                CHECK_EQUAL(model.level / 1000, retry_budget_balance(&budget));
+            }
+        }
+    }
+}
+
+/* One refill of any size, in whole thousandths. */
+static void test_refill_of_any_size(void)
+{
+    unsigned i;
+    for (i = 0; i < 20000 / CHECK_ONE_IN; i++) {
+        retry_budget_options options = options_of(UINT32_MAX - 1, 0);
+        retry_ms elapsed = check_random() >> (1 + check_random() % 30);
+        retry_budget budget;
+        struct model model;
+        options.refill_per_second = check_random() >> (check_random() % 31);
+        budget = budget_of(&options, 0);
+        model = model_of(&options, 0);
+        model_pass(&model, elapsed);
+        CHECK(!retry_budget_withdraw(&budget, TOO_MUCH, check_after(START, elapsed)));
+        check_row("%lu a second, %lu ms", (unsigned long)options.refill_per_second,
+                  (unsigned long)elapsed);
+        CHECK_EQUAL(model.level / 1000, retry_budget_balance(&budget));
+    }
+}
+
+static void test_refill_serves_the_withdrawal(void)
+{
+    retry_budget_options options = options_of(9000, 0);
+    retry_budget budget;
+    options.refill_per_second = 1000;
+    budget = budget_of(&options, 0);
+    CHECK(!retry_budget_withdraw(&budget, 500, check_after(START, 499)));
+    CHECK(retry_budget_withdraw(&budget, 500, check_after(START, 500)));
+    CHECK_EQUAL(0, retry_budget_balance(&budget));
+}
+
+/* Threads hand in their instants slightly out of order: nothing is refilled twice. */
+static void test_clock_backward(void)
+{
+    retry_budget_options options = options_of(9000, 0);
+    retry_budget budget;
+    unsigned i;
+    options.refill_per_second = 1000;
+    budget = budget_of(&options, 0);
+    retry_budget_withdraw(&budget, TOO_MUCH, check_after(START, 2000));
+    CHECK_EQUAL(2000, retry_budget_balance(&budget));
+    for (i = 0; i < 10; i++) {
+        retry_budget_withdraw(&budget, TOO_MUCH, check_after(START, 1990));
+        retry_budget_withdraw(&budget, TOO_MUCH, check_after(START, 2000));
+    }
+    CHECK_EQUAL(2000, retry_budget_balance(&budget));
+    retry_budget_withdraw(&budget, TOO_MUCH, check_after(START, 2010));
+    CHECK_EQUAL(2010, retry_budget_balance(&budget));
+}
+
+/* After weeks without a call one call may give less, never more; then it goes on. */
+static void test_long_idle(void)
+{
+    static const uint32_t idle[] = {0x7fffffff,  0x80000000u, 0x80000001u,
+                                    0xc0000000u, 0xff800000u, 0xffff0000u};
+    size_t i;
+    for (i = 0; i < CHECK_COUNT(idle); i++) {
+        retry_budget_options options = options_of(2000000000u, 0);
+        retry_budget budget;
+        retry_time now = check_after(START, idle[i]);
+        uint32_t balance;
+        options.refill_per_second = 100;
+        budget = budget_of(&options, 0);
+        retry_budget_withdraw(&budget, TOO_MUCH, now);
+        balance = retry_budget_balance(&budget);
+        check_row("%lu ms", (unsigned long)idle[i]);
+        CHECK_RANGE(idle[i] <= 0x80000000u ? (uint64_t)idle[i] / 10 : 0, (uint64_t)idle[i] / 10,
+                    balance);
+        retry_budget_withdraw(&budget, TOO_MUCH, check_after(now, 10000));
+        CHECK_RANGE(balance + 1000, balance + 1001, retry_budget_balance(&budget));
+    }
+}
+
+#ifndef RETRY_TIME_32
+static void test_very_long_idle(void)
+{
+    static const uint64_t idle[] = {(uint64_t)1 << 32, ((uint64_t)1 << 32) + 7,
+                                    (uint64_t)400 * 86400000};
+    size_t i;
+    for (i = 0; i < CHECK_COUNT(idle); i++) {
+        retry_budget_options options = options_of(4000000000u, 0);
+        retry_budget budget;
+        uint32_t balance;
+        options.refill_per_second = 1;
+        budget = budget_of(&options, 0);
+        retry_budget_withdraw(&budget, TOO_MUCH, check_after(START, idle[i]));
+        balance = retry_budget_balance(&budget);
+        check_row("row %u", (unsigned)i);
+        CHECK_RANGE(0, idle[i] / 1000, balance);
+        retry_budget_withdraw(&budget, TOO_MUCH, check_after(START, idle[i] + 10000));
+        CHECK_RANGE(balance + 10, balance + 11, retry_budget_balance(&budget));
+    }
+}
+#endif
+
+/* ---- options, by way of requests ----------------------------------------------------------- */
+
+static void test_costs_default_to_the_retry_cost(void)
+{
+    static const struct {
+        bool timeout, throttle;
+        uint32_t timeout_cost, throttle_cost, cost;
+    } rows[] = {
+        {false, false, 0, 0, 1000},    {true, false, 0, 0, 1000},  {false, true, 0, 0, 1000},
+        {true, true, 0, 0, 1000},      {true, true, 0, 300, 1000}, {false, true, 70, 0, 1000},
+        {true, false, 70, 300, 70},    {true, true, 70, 300, 70},  {false, true, 70, 300, 300},
+        {false, false, 70, 300, 1000},
+    };
+    size_t i;
+    for (i = 0; i < CHECK_COUNT(rows); i++) {
+        retry_budget_options options = options_of(9000, 1000);
+        retry_budget budget;
+        retry_client client = client_of(&budget);
+        retry_request request = begun(NULL);
+        retry_failure failure = check_failure_of(RETRY_REASON_KV_LOCKED);
+        options.timeout_cost = rows[i].timeout_cost;
+        options.throttle_cost = rows[i].throttle_cost;
+        budget = budget_of(&options, 9000);
+        request.client = &client;
+        failure.timeout = rows[i].timeout;
+        failure.throttle = rows[i].throttle;
+        check_row("row %u", (unsigned)i);
+        CHECK_DECISION(RETRY, STRATEGY, retry_orchestrate(&request, &failure, START));
+        CHECK_EQUAL(9000 - rows[i].cost, retry_budget_balance(&budget));
+    }
+}
+
+/* A bucket of no capacity pays for nothing, not even for what is free. */
+static void test_free_retries(void)
+{
+    retry_budget_options options = options_of(0, 0);
+    retry_budget budget = budget_of(&options, 0);
+    retry_client client = client_of(&budget);
+    retry_failure failure = check_failure_of(RETRY_REASON_KV_LOCKED);
+    retry_request request = begun(&client);
+    CHECK_DECISION(FAIL, BUDGET_EXHAUSTED, retry_orchestrate(&request, &failure, START));
+    options.capacity = 1;
+    budget = budget_of(&options, 1);
+    retry_begin(&request, START);
+    CHECK_DECISION(RETRY, STRATEGY, retry_orchestrate(&request, &failure, START));
+    CHECK_EQUAL(1, retry_budget_balance(&budget));
+}
+
+/* The request's clock refills the bucket too. */
+static void test_refill_by_orchestrate(void)
+{
+    retry_budget_options options = options_of(9000, 1000);
+    retry_budget budget;
+    retry_client client = client_of(&budget);
+    retry_failure failure = check_failure_of(RETRY_REASON_KV_LOCKED);
+    retry_request request = begun(NULL);
+    options.refill_per_second = 100;
+    budget = budget_of(&options, 0);
+    request.client = &client;
+    CHECK_DECISION(FAIL, BUDGET_EXHAUSTED,
+                   retry_orchestrate(&request, &failure, check_after(START, 9999)));
+    retry_begin(&request, START);
+    CHECK_DECISION(RETRY, STRATEGY,
+                   retry_orchestrate(&request, &failure, check_after(START, 10000)));
+    CHECK_EQUAL(0, retry_budget_balance(&budget));
+}
+
+static void test_request_deposit(void)
+{
+    retry_budget_options options = options_of(2000, 1000);
+    retry_budget budget;
+    retry_client client = client_of(&budget);
+    retry_request request = begun(NULL);
+    unsigned i;
+    options.request_deposit = 200;
+    budget = budget_of(&options, 0);
+    request.client = &client;
+    for (i = 1; i <= 15; i++) {
+        retry_begin(&request, START);
+        check_row("request %u", i);
+        CHECK_EQUAL(i < 10 ? 200 * i : 2000, retry_budget_balance(&budget));
+        CHECK(retry_succeed(&request, START));
+    }
+}
+
+/* `retries` granted and then a success: what is in the bucket of 100 tokens, 50 of them used? */
+static uint32_t balance_after(const retry_budget_options *options, unsigned retries)
+{
+    retry_budget budget = budget_of(options, 50000);
+    retry_client client = client_of(&budget);
+    retry_request request = begun(NULL);
+    retry_failure failure = check_failure_of(RETRY_REASON_KV_LOCKED);
+    request.client = &client;
+    for (; retries > 0; retries--) {
+        CHECK_DECISION(RETRY, STRATEGY, retry_orchestrate(&request, &failure, START));
+        failure.timeout = true; /* the first for 5 tokens, the others for 10 */
+    }
+    CHECK(retry_succeed(&request, START));
+    CHECK(!retry_succeed(&request, START));
+    return retry_budget_balance(&budget);
+}
+
+static void test_success(void)
+{
+    static const struct {
+        uint32_t deposit;
+        bool refund_last, charge_failures;
+        unsigned retries;
+        uint32_t expected;
+    } rows[] = {
+        {0, false, false, 0, 50000},     {0, false, false, 2, 35000},
+        {700, false, false, 0, 50700},   {700, false, false, 1, 45700},
+        {700, false, false, 3, 25700},   {700, true, false, 0, 50700},
+        {700, true, false, 1, 50000},    {700, true, false, 2, 45000},
+        {700, true, false, 3, 35000},    {0, true, false, 0, 50000},
+        {0, true, false, 2, 45000},      {700, false, true, 0, 50700},
+        {700, false, true, 2, 35700},    {99000, false, false, 1, 100000},
+        {99000, true, false, 0, 100000},
+    };
+    size_t i;
+    for (i = 0; i < CHECK_COUNT(rows); i++) {
+        retry_budget_options options = options_of(100000, 5000);
+        options.timeout_cost = 10000;
+        options.success_deposit = rows[i].deposit;
+        options.refund_last = rows[i].refund_last;
+        options.charge_failures = rows[i].charge_failures;
+        check_row("deposit %lu, refund %d, charge failures %d, %u retries",
+                  (unsigned long)rows[i].deposit, rows[i].refund_last, rows[i].charge_failures,
+                  rows[i].retries);
+        CHECK_EQUAL(rows[i].expected, balance_after(&options, rows[i].retries));
+    }
+}
+
+/* A refund into a bucket that filled up meanwhile does not make it fuller. */
+static void test_refund_into_a_full_bucket(void)
+{
+    retry_budget_options options = options_of(9000, 1000);
+    retry_budget budget;
+    retry_client client = client_of(&budget);
+    retry_request request = begun(NULL);
+    retry_failure failure = check_failure_of(RETRY_REASON_KV_LOCKED);
+    options.refund_last = true;
+    budget = budget_of(&options, 9000);
+    request.client = &client;
+    CHECK_DECISION(RETRY, STRATEGY, retry_orchestrate(&request, &failure, START));
+    retry_budget_deposit(&budget, 600);
+    CHECK(retry_succeed(&request, START));
+    CHECK_EQUAL(9000, retry_budget_balance(&budget));
+    retry_begin(&request, START);
+    CHECK_DECISION(RETRY, STRATEGY, retry_orchestrate(&request, &failure, START));
+    retry_budget_deposit(&budget, 600);
+    retry_cancel(&request, START);
+    CHECK_EQUAL(9000, retry_budget_balance(&budget));
+}
+
+static void test_final_failure_gives_nothing(void)
+{
+    retry_budget_options options = RETRY_BUDGET_AWS;
+    retry_budget budget = budget_of(&options, 500000);
+    retry_client client = client_of(&budget);
+    retry_request request = begun(&client);
+    retry_failure failure = check_failure_of(RETRY_REASON_KV_LOCKED);
+    CHECK_DECISION(RETRY, STRATEGY, retry_orchestrate(&request, &failure, START));
+    failure.reason = RETRY_REASON_NONE;
+    CHECK_DECISION(FAIL, NOT_RETRYABLE, retry_orchestrate(&request, &failure, START));
+    retry_cancel(&request, START);
+    CHECK_EQUAL(495000, retry_budget_balance(&budget));
+}
+
+/* ---- gRPC's throttling --------------------------------------------------------------------- */
+
+static retry_decision fail_once(const retry_client *client, retry_reason reason)
+{
+    retry_request request = begun(client);
+    retry_failure failure = check_failure_of(reason);
+    return retry_orchestrate(&request, &failure, START);
+}
+
+static void test_grpc(void)
+{
+    retry_budget_options options = RETRY_BUDGET_GRPC;
+    retry_budget budget = budget_of(&options, 10000);
+    retry_client client = client_of(&budget);
+    unsigned i;
+    for (i = 1; i <= 4; i++) {
+        check_row("failure %u", i);
+        CHECK_DECISION(RETRY, STRATEGY, fail_once(&client, RETRY_REASON_KV_LOCKED));
+        CHECK_EQUAL(10000 - 1000 * i, retry_budget_balance(&budget));
+    }
+    CHECK_DECISION(FAIL, BUDGET_EXHAUSTED, fail_once(&client, RETRY_REASON_KV_LOCKED));
+    CHECK_EQUAL(5000, retry_budget_balance(&budget));
+    for (i = 0; i < 9; i++)
+        CHECK_DECISION(FAIL, BUDGET_EXHAUSTED, fail_once(&client, RETRY_REASON_KV_LOCKED));
+    CHECK_EQUAL(0, retry_budget_balance(&budget));
+    retry_budget_deposit(&budget, 400);
+    CHECK_DECISION(FAIL, BUDGET_EXHAUSTED, fail_once(&client, RETRY_REASON_KV_LOCKED));
+    CHECK_EQUAL(0, retry_budget_balance(&budget)); /* what is there is taken, down to 0 */
+}
+
+static void test_grpc_recovers(void)
+{
+    unsigned successes;
+    for (successes = 59; successes <= 62; successes++) {
+        retry_budget_options options = RETRY_BUDGET_GRPC;
+        retry_budget budget = budget_of(&options, 0);
+        retry_client client = client_of(&budget);
+        unsigned i;
+        for (i = 0; i < successes; i++) {
+            retry_request request = begun(&client);
+            CHECK(retry_succeed(&request, START));
+        }
+        check_row("%u successes", successes);
+        CHECK_EQUAL(100 * successes, retry_budget_balance(&budget));
+        CHECK_EQUAL(successes >= 61 ? RETRY_VERDICT_RETRY : RETRY_VERDICT_FAIL,
+                    fail_once(&client, RETRY_REASON_KV_LOCKED).verdict);
+    }
+}
+
+/* Charged whatever is decided, but only for what a strategy is asked about. */
+static void test_grpc_charges_failures(void)
+{
+    static const struct {
+        retry_reason reason;
+        uint32_t charge;
+    } rows[] = {
+        {RETRY_REASON_KV_LOCKED, 1000},
+        {RETRY_REASON_SOCKET_CLOSED_WHILE_IN_FLIGHT, 1000}, /* refused: not idempotent */
+        {RETRY_REASON_KV_NOT_MY_VBUCKET, 0},
+        {RETRY_REASON_NONE, 0},
+        {RETRY_REASON_UNKNOWN, 0},
+        {0xffff, 0},
+    };
+    size_t i;
+    for (i = 0; i < CHECK_COUNT(rows); i++) {
+        retry_budget_options options = RETRY_BUDGET_GRPC;
+        retry_budget budget = budget_of(&options, 10000);
+        retry_client client = client_of(&budget);
+        check_row("%s", retry_reason_name(rows[i].reason));
+        fail_once(&client, rows[i].reason);
+        CHECK_EQUAL(10000 - rows[i].charge, retry_budget_balance(&budget));
+    }
+}
+
+static retry_action cancelling_after(const retry_strategy *self, retry_request *request,
+                                     const retry_failure *failure, retry_time now)
+{
+    (void)self;
+    (void)failure;
+    retry_cancel(request, now);
+    return retry_action_after(10);
+}
+
+/* What the strategy grants a request that it has cancelled is no retry, but the failure was one. */
+static void test_grpc_charges_a_cancelled_request(void)
+{
+    static const retry_strategy cancelling = {cancelling_after};
+    retry_budget_options options = RETRY_BUDGET_GRPC;
+    retry_budget budget = budget_of(&options, 10000);
+    retry_client client = client_of(&budget);
+    client.strategy = &cancelling;
+    CHECK_DECISION(FAIL, CANCELLED, fail_once(&client, RETRY_REASON_KV_LOCKED));
+    CHECK_EQUAL(9000, retry_budget_balance(&budget));
+}
+
+static void test_grpc_gives_nothing_back(void)
+{
+    retry_budget_options options = RETRY_BUDGET_GRPC;
+    retry_budget budget = budget_of(&options, 10000);
+    retry_client client = client_of(&budget);
+    retry_request request = begun(&client);
+    retry_failure failure = check_failure_of(RETRY_REASON_KV_LOCKED);
+    retry_policy slow = RETRY_POLICY_BEST_EFFORT;
+    retry_backoff constant = RETRY_BACKOFF_DEFAULT;
+    constant.initial = 100;
+    slow.backoff = constant;
+    request.strategy = &slow.base;
+    request.timeout = 50;
+    CHECK_DECISION(EXPIRE, DEADLINE, retry_orchestrate(&request, &failure, START));
+    CHECK_EQUAL(9000, retry_budget_balance(&budget));
+    request.timeout = 0;
+    retry_begin(&request, START);
+    CHECK_DECISION(RETRY, STRATEGY, retry_orchestrate(&request, &failure, START));
+    retry_cancel(&request, START);
+    CHECK_EQUAL(8000, retry_budget_balance(&budget));
+    budget.options.refund_last = true;
+    retry_begin(&request, START);
+    CHECK_DECISION(RETRY, STRATEGY, retry_orchestrate(&request, &failure, START));
+    CHECK(retry_succeed(&request, START));
+    CHECK_RANGE(7000, 7100, retry_budget_balance(&budget));
+}
+
+/* ---- the refill's clock --------------------------------------------------------------------- */
+
+/* An empty bucket that a thousandth of a token comes into each ms, from 100,000 on. */
+static retry_budget empty_bucket(void)
+{
+    retry_budget_options options = options_of(1000000, 1000);
+    retry_budget budget;
+    options.refill_per_second = 1000;
+    retry_budget_init(&budget, &options, 100000);
+    CHECK(retry_budget_withdraw(&budget, 1000000, 100000));
+    return budget;
+}
+
+/* A clock that is 32,768 ms behind is waited for; one that is further behind was set back. */
+static void test_refill_set_back(void)
+{
+    static const struct {
+        retry_time back;
+        uint32_t balance; /* once the clock is where it was */
+    } rows[] = {{1, 0}, {32767, 0}, {32768, 0}, {32769, 32769}, {32770, 32770}};
+    size_t i;
+    for (i = 0; i < CHECK_COUNT(rows); i++) {
+        retry_budget budget = empty_bucket();
+        check_row("%lu ms", (unsigned long)rows[i].back);
+        CHECK(retry_budget_withdraw(&budget, 0, 100000 - rows[i].back));
+        CHECK_EQUAL(0, retry_budget_balance(&budget));
+        CHECK(retry_budget_withdraw(&budget, 0, 100000));
+        CHECK_EQUAL(rows[i].balance, retry_budget_balance(&budget));
+    }
+}
+
+/* What is too little for a thousandth is lost on a full bucket. */
+static void test_full_holds_no_fraction(void)
+{
+    retry_budget_options options = options_of(10, 1);
+    retry_budget budget;
+    options.refill_per_second = 1;
+    retry_budget_init(&budget, &options, 0);
+    CHECK(retry_budget_withdraw(&budget, 0, 1));
+    CHECK(retry_budget_withdraw(&budget, 5, 1));
+    CHECK(retry_budget_withdraw(&budget, 0, 1000));
+    CHECK_EQUAL(5, retry_budget_balance(&budget));
+    CHECK(retry_budget_withdraw(&budget, 0, 1001));
+    CHECK_EQUAL(6, retry_budget_balance(&budget));
+}
+
+/* ---- what was never sent ------------------------------------------------------------------- */
+
+static const retry_reason unsent[] = {
+    RETRY_REASON_SOCKET_NOT_AVAILABLE, RETRY_REASON_SERVICE_NOT_AVAILABLE,
+    RETRY_REASON_NODE_NOT_AVAILABLE, RETRY_REASON_CIRCUIT_BREAKER_OPEN,
+    RETRY_REASON_CLIENT_THROTTLED};
+
+static bool is_unsent(retry_reason reason)
+{
+    size_t i;
+    for (i = 0; i < CHECK_COUNT(unsent); i++)
+        if (unsent[i] == reason)
+            return true;
+    return false;
+}
+
+static retry_action answer; /* what the strategy below says */
+
+static retry_action answering_after(const retry_strategy *self, retry_request *request,
+                                    const retry_failure *failure, retry_time now)
+{
+    (void)self;
+    (void)request;
+    (void)failure;
+    (void)now;
+    return answer;
+}
+
+static const retry_strategy answering = {answering_after};
+
+/* A bucket of one token and a request that holds it: its first retry is under way. */
+static retry_budget one;
+static retry_client one_client;
+
+static retry_request holding(bool charge_failures)
+{
+    retry_budget_options options = options_of(1000, 1000);
+    retry_failure locked = check_failure_of(RETRY_REASON_KV_LOCKED);
+    retry_request request;
+    options.charge_failures = charge_failures;
+    retry_budget_init(&one, &options, START);
+    one_client = client_of(&one);
+    one_client.strategy = &answering;
+    answer = retry_action_after(20);
+    request = begun(&one_client);
+    if (!charge_failures) {
+        CHECK_DECISION(RETRY, STRATEGY, retry_orchestrate(&request, &locked, START));
+        CHECK_EQUAL(0, retry_budget_balance(&one));
+    }
+    return request;
+}
+
+/* The charge goes back before the next is taken: one token does for any number of tries. */
+static void test_unsent_pays_once(void)
+{
+    size_t i;
+    unsigned tries;
+    for (i = 0; i < CHECK_COUNT(unsent); i++) {
+        retry_failure failure = check_failure_of(unsent[i]);
+        retry_request request = holding(false);
+        check_row("%s", retry_reason_name(unsent[i]));
+        for (tries = 0; tries < 100; tries++) {
+            failure.timeout = tries & 1; /* costs nothing of its own here */
+            CHECK_DECISION(RETRY, STRATEGY, retry_orchestrate(&request, &failure, START));
+            CHECK_EQUAL(0, retry_budget_balance(&one));
+        }
+        failure.reason = RETRY_REASON_KV_LOCKED; /* sent at last */
+        CHECK_DECISION(FAIL, BUDGET_EXHAUSTED, retry_orchestrate(&request, &failure, START));
+        CHECK_EQUAL(0, retry_budget_balance(&one));
+        request = holding(false);
+        failure.reason = unsent[i];
+        CHECK_DECISION(RETRY, STRATEGY, retry_orchestrate(&request, &failure, START));
+        retry_cancel(&request, START);
+        CHECK_EQUAL(1000, retry_budget_balance(&one));
+    }
+}
+
+/* Whatever is decided: refused, unsafe, forbidden, expired. */
+static void test_unsent_and_refused(void)
+{
+    size_t i;
+    for (i = 0; i < CHECK_COUNT(unsent); i++) {
+        retry_failure failure = check_failure_of(unsent[i]);
+        retry_request request = holding(false);
+        check_row("%s", retry_reason_name(unsent[i]));
+        answer = retry_action_none(RETRY_CAUSE_REFUSED);
+        CHECK_DECISION(FAIL, REFUSED, retry_orchestrate(&request, &failure, START));
+        CHECK_EQUAL(1000, retry_budget_balance(&one));
+        request = holding(false);
+        request.timeout = 50;
+        CHECK_DECISION(EXPIRE, DEADLINE,
+                       retry_orchestrate(&request, &failure, check_after(START, 40)));
+        CHECK_EQUAL(1000, retry_budget_balance(&one));
+        request = holding(false);
+        failure.safety = RETRY_SAFETY_NO;
+        CHECK_DECISION(FAIL, UNSAFE, retry_orchestrate(&request, &failure, START));
+        CHECK_EQUAL(1000, retry_budget_balance(&one));
+        retry_cancel(&request, START); /* only once */
+        CHECK_EQUAL(1000, retry_budget_balance(&one));
+        request = holding(false);
+        failure.safety = RETRY_SAFETY_MAYBE;
+        failure.pushback = true;
+        failure.retry_after = UINT32_MAX;
+        CHECK_DECISION(FAIL, PUSHBACK, retry_orchestrate(&request, &failure, START));
+        CHECK_EQUAL(1000, retry_budget_balance(&one));
+    }
+}
+
+/* Others may have it while the answer is waited for. */
+static void test_unsent_and_pending(void)
+{
+    size_t i;
+    for (i = 0; i < CHECK_COUNT(unsent); i++) {
+        retry_failure failure = check_failure_of(unsent[i]);
+        retry_request request = holding(false);
+        check_row("%s", retry_reason_name(unsent[i]));
+        answer = retry_action_pending();
+        CHECK_DECISION(PENDING, PENDING, retry_orchestrate(&request, &failure, START));
+        CHECK_EQUAL(1000, retry_budget_balance(&one));
+        CHECK_DECISION(RETRY, STRATEGY,
+                       retry_resume(&request, &failure, retry_action_after(1), START));
+        CHECK_EQUAL(0, retry_budget_balance(&one));
+        CHECK_DECISION(PENDING, PENDING, retry_orchestrate(&request, &failure, START));
+        CHECK_EQUAL(1000, retry_budget_balance(&one));
+        retry_cancel(&request, START);
+        CHECK_EQUAL(1000, retry_budget_balance(&one));
+        request = holding(false);
+        answer = retry_action_pending();
+        CHECK_DECISION(PENDING, PENDING, retry_orchestrate(&request, &failure, START));
+        CHECK(retry_budget_withdraw(&one, 1000, START));
+        CHECK_DECISION(FAIL, BUDGET_EXHAUSTED,
+                       retry_resume(&request, &failure, retry_action_after(1), START));
+        CHECK_EQUAL(0, retry_budget_balance(&one));
+    }
+}
+
+/* All other failures were sent, and keep the charge. */
+static void test_unsent_are_five(void)
+{
+    unsigned reason;
+    for (reason = 0; reason < 0x200; reason++) {
+        retry_failure failure = check_failure_of((retry_reason)reason);
+        retry_request request = holding(false);
+        answer = retry_action_none(RETRY_CAUSE_REFUSED);
+        check_row("%s, 0x%02x", retry_reason_name((retry_reason)reason), reason);
+        retry_orchestrate(&request, &failure, START);
+        CHECK_EQUAL(is_unsent((retry_reason)reason) ? 1000 : 0, retry_budget_balance(&one));
+    }
+}
+
+/* What comes back is what the last retry cost, if anything, and never more than fits. */
+static void test_unsent_gives_back_the_charge(void)
+{
+    retry_budget_options options = options_of(9000, 1000);
+    retry_failure failure = check_failure_of(RETRY_REASON_KV_LOCKED);
+    retry_failure refused = check_failure_of(RETRY_REASON_SOCKET_NOT_AVAILABLE);
+    retry_failure always = check_failure_of(RETRY_REASON_KV_NOT_MY_VBUCKET);
+    retry_budget budget;
+    retry_client client = client_of(&budget);
+    retry_request request = begun(NULL);
+    options.timeout_cost = 4000;
+    budget = budget_of(&options, 9000);
+    request.client = &client;
+    failure.timeout = true;
+    CHECK_DECISION(RETRY, STRATEGY, retry_orchestrate(&request, &refused, START));
+    CHECK_EQUAL(8000, retry_budget_balance(&budget)); /* nothing to give back: only paid */
+    CHECK_DECISION(RETRY, STRATEGY, retry_orchestrate(&request, &failure, START));
+    CHECK_EQUAL(4000, retry_budget_balance(&budget));
+    CHECK_DECISION(RETRY, STRATEGY, retry_orchestrate(&request, &refused, START));
+    CHECK_EQUAL(7000, retry_budget_balance(&budget));
+    CHECK_DECISION(RETRY, ALWAYS, retry_orchestrate(&request, &always, START));
+    CHECK_EQUAL(7000, retry_budget_balance(&budget));
+    CHECK_DECISION(RETRY, STRATEGY, retry_orchestrate(&request, &refused, START));
+    CHECK_EQUAL(6000, retry_budget_balance(&budget)); /* the retry before this was not paid for */
+    retry_budget_deposit(&budget, 2500);
+    CHECK_DECISION(RETRY, STRATEGY, retry_orchestrate(&request, &refused, START));
+    CHECK_EQUAL(8000, retry_budget_balance(&budget));
+}
+
+/* A success after a retry that was refused at first gets the last charge, once. */
+static void test_unsent_and_refund(void)
+{
+    retry_budget_options options = RETRY_BUDGET_AWS;
+    retry_failure locked = check_failure_of(RETRY_REASON_KV_LOCKED);
+    retry_failure refused = check_failure_of(RETRY_REASON_SOCKET_NOT_AVAILABLE);
+    retry_budget budget = budget_of(&options, 500000);
+    retry_client client = client_of(&budget);
+    retry_request request = begun(&client);
+    CHECK_DECISION(RETRY, STRATEGY, retry_orchestrate(&request, &refused, START));
+    CHECK_DECISION(RETRY, STRATEGY, retry_orchestrate(&request, &refused, START));
+    CHECK_EQUAL(495000, retry_budget_balance(&budget));
+    CHECK(retry_succeed(&request, START));
+    CHECK_EQUAL(500000, retry_budget_balance(&budget));
+    retry_begin(&request, START);
+    CHECK_DECISION(RETRY, STRATEGY, retry_orchestrate(&request, &locked, START));
+    CHECK_DECISION(RETRY, STRATEGY, retry_orchestrate(&request, &locked, START));
+    CHECK_DECISION(RETRY, STRATEGY, retry_orchestrate(&request, &refused, START));
+    CHECK_EQUAL(490000, retry_budget_balance(&budget));
+    CHECK(retry_succeed(&request, START));
+    CHECK_EQUAL(495000, retry_budget_balance(&budget));
+}
+
+/* A budget that charges failures does not charge it, whatever is decided; it still grants nothing
+   at its floor. */
+static void test_unsent_is_no_charged_failure(void)
+{
+    size_t i;
+    for (i = 0; i < CHECK_COUNT(unsent); i++) {
+        retry_failure failure = check_failure_of(unsent[i]);
+        retry_request request = holding(true);
+        check_row("%s", retry_reason_name(unsent[i]));
+        CHECK_DECISION(RETRY, STRATEGY, retry_orchestrate(&request, &failure, START));
+        CHECK_DECISION(RETRY, STRATEGY, retry_orchestrate(&request, &failure, START));
+        answer = retry_action_pending();
+        CHECK_DECISION(PENDING, PENDING, retry_orchestrate(&request, &failure, START));
+        CHECK_DECISION(RETRY, STRATEGY,
+                       retry_resume(&request, &failure, retry_action_after(1), START));
+        answer = retry_action_none(RETRY_CAUSE_REFUSED);
+        CHECK_DECISION(FAIL, REFUSED, retry_orchestrate(&request, &failure, START));
+        CHECK_EQUAL(1000, retry_budget_balance(&one));
+        one.options.floor = 1000;
+        answer = retry_action_after(1);
+        retry_begin(&request, START);
+        CHECK_DECISION(FAIL, BUDGET_EXHAUSTED, retry_orchestrate(&request, &failure, START));
+        CHECK_EQUAL(1000, retry_budget_balance(&one));
+    }
+}
+
+/* ---- contention, which no budget is asked about -------------------------------------------- */
+
+#define CONFLICT RETRY_REASON_USER(7, RETRY_REASON_ALLOWS_NON_IDEMPOTENT | RETRY_REASON_FREE)
+
+static void test_free_needs_no_budget(void)
+{
+    retry_budget_options grpc = RETRY_BUDGET_GRPC;
+    retry_budget budgets[5];
+    retry_failure conflict = check_failure_of(CONFLICT);
+    retry_failure always = check_failure_of(RETRY_REASON_KV_NOT_MY_VBUCKET);
+    retry_failure locked = check_failure_of(RETRY_REASON_KV_LOCKED);
+    size_t i;
+    retry_budget_options options = options_of(9000, 1000);
+    budgets[0] = budget_of(&options, 0);
+    options.capacity = 0;
+    budgets[1] = budget_of(&options, 0);
+    budgets[2] = budget_of(&grpc, 5000); /* at its floor */
+    budgets[3] = budget_of(&grpc, 0);
+    memset(&budgets[4], 0, sizeof budgets[4]); /* never filled: empty */
+    for (i = 0; i < CHECK_COUNT(budgets); i++) {
+        retry_client client = client_of(&budgets[i]);
+        retry_request request = begun(&client);
+        uint32_t balance = retry_budget_balance(&budgets[i]);
+        client.strategy = &answering;
+        check_row("budget %u", (unsigned)i);
+        answer = retry_action_after(3);
+        CHECK_DECISION(RETRY, STRATEGY, retry_orchestrate(&request, &conflict, START));
+        CHECK_DECISION(RETRY, ALWAYS, retry_orchestrate(&request, &always, START));
+        CHECK_DECISION(RETRY, STRATEGY, retry_orchestrate(&request, &conflict, START));
+        answer = retry_action_pending();
+        CHECK_DECISION(PENDING, PENDING, retry_orchestrate(&request, &conflict, START));
+        CHECK_DECISION(RETRY, STRATEGY,
+                       retry_resume(&request, &conflict, retry_action_after(1), START));
+        CHECK_EQUAL(balance, retry_budget_balance(&budgets[i]));
+        answer = retry_action_after(3);
+        CHECK_DECISION(FAIL, BUDGET_EXHAUSTED, retry_orchestrate(&request, &locked, START));
+    }
+}
+
+/* Nor does a budget that charges failures charge it, whatever is decided. */
+static void test_free_is_no_charged_failure(void)
+{
+    retry_failure conflict = check_failure_of(CONFLICT);
+    retry_request request = holding(true);
+    CHECK_DECISION(RETRY, STRATEGY, retry_orchestrate(&request, &conflict, START));
+    answer = retry_action_pending();
+    CHECK_DECISION(PENDING, PENDING, retry_orchestrate(&request, &conflict, START));
+    CHECK_DECISION(PENDING, PENDING,
+                   retry_resume(&request, &conflict, retry_action_pending(), START));
+    CHECK_DECISION(
+        FAIL, REFUSED,
+        retry_resume(&request, &conflict, retry_action_none(RETRY_CAUSE_REFUSED), START));
+    retry_begin(&request, START);
+    answer = retry_action_none(RETRY_CAUSE_REFUSED);
+    CHECK_DECISION(FAIL, REFUSED, retry_orchestrate(&request, &conflict, START));
+    retry_begin(&request, START);
+    request.timeout = 10;
+    answer = retry_action_after(20);
+    CHECK_DECISION(EXPIRE, DEADLINE, retry_orchestrate(&request, &conflict, START));
+    CHECK_EQUAL(1000, retry_budget_balance(&one));
+}
+
+/* It was sent: the charge of the retry that it ended is spent, and nothing else is to come back. */
+static void test_free_gives_nothing_back(void)
+{
+    retry_failure conflict = check_failure_of(CONFLICT);
+    retry_request request = holding(false);
+    one.options.refund_last = true;
+    one.options.success_deposit = 300;
+    CHECK_DECISION(RETRY, STRATEGY, retry_orchestrate(&request, &conflict, START));
+    CHECK_EQUAL(0, retry_budget_balance(&one));
+    retry_cancel(&request, START);
+    CHECK_EQUAL(0, retry_budget_balance(&one));
+    retry_begin(&request, START);
+    CHECK_DECISION(RETRY, STRATEGY, retry_orchestrate(&request, &conflict, START));
+    CHECK(retry_succeed(&request, START)); /* its last retry cost nothing */
+    CHECK_EQUAL(0, retry_budget_balance(&one));
+    one.options.refund_last = false;
+    retry_begin(&request, START);
+    CHECK_DECISION(RETRY, STRATEGY, retry_orchestrate(&request, &conflict, START));
+    CHECK(retry_succeed(&request, START));
+    CHECK_EQUAL(300, retry_budget_balance(&one));
+}
+
+/* The flag buys a retry from the budget and nothing else. */
+static void test_free_grants_nothing(void)
+{
+    retry_failure failure = check_failure_of(RETRY_REASON_USER(7, RETRY_REASON_FREE));
+    retry_request request = begun(NULL);
+    CHECK_DECISION(FAIL, NOT_IDEMPOTENT, retry_orchestrate(&request, &failure, START));
+    retry_begin(&request, START);
+    request.idempotent = true;
+    CHECK_DECISION(RETRY, STRATEGY, retry_orchestrate(&request, &failure, START));
+    request.strategy = retry_fail_fast();
+    CHECK_DECISION(FAIL, REFUSED, retry_orchestrate(&request, &failure, START));
+    retry_begin(&request, START);
+    failure.reason = RETRY_REASON_USER(7, RETRY_REASON_FREE | RETRY_REASON_ALWAYS);
+    CHECK_DECISION(RETRY, ALWAYS, retry_orchestrate(&request, &failure, START));
+}
+
+/* ---- a budget for best effort -------------------------------------------------------------- */
+
+/* As initialisers of static objects, in C and C++. */
+static const struct {
+    retry_budget_options options;
+    uint32_t capacity;
+} best_effort[] = {
+    {RETRY_BUDGET_BEST_EFFORT(0), 0},
+    {RETRY_BUDGET_BEST_EFFORT(1), 20000},
+    {RETRY_BUDGET_BEST_EFFORT(20), 400000},
+    {RETRY_BUDGET_BEST_EFFORT(2 + 3), 100000},
+    {RETRY_BUDGET_BEST_EFFORT(214748), 4294960000u},
+    {RETRY_BUDGET_BEST_EFFORT(214748u), 4294960000u},
+    {RETRY_BUDGET_BEST_EFFORT(214749), UINT32_MAX},
+    {RETRY_BUDGET_BEST_EFFORT(214749u), UINT32_MAX},
+    {RETRY_BUDGET_BEST_EFFORT(UINT32_MAX), UINT32_MAX},
+    {RETRY_BUDGET_BEST_EFFORT(UINT64_C(1) << 60), UINT32_MAX},
+    {RETRY_BUDGET_BEST_EFFORT(UINT64_MAX), UINT32_MAX},
+};
+
+static void test_best_effort(void)
+{
+    size_t i;
+    for (i = 0; i < CHECK_COUNT(best_effort); i++) {
+        const retry_budget_options *options = &best_effort[i].options;
+        check_row("row %u", (unsigned)i);
+        CHECK_EQUAL(best_effort[i].capacity, options->capacity);
+        CHECK_EQUAL(1000, options->retry_cost);
+        CHECK_EQUAL(200, options->request_deposit);
+        CHECK_EQUAL(0, options->timeout_cost);
+        CHECK_EQUAL(0, options->throttle_cost);
+        CHECK_EQUAL(0, options->success_deposit);
+        CHECK_EQUAL(0, options->refill_per_second);
+        CHECK_EQUAL(0, options->floor);
+        CHECK(!options->refund_last);
+        CHECK(!options->charge_failures);
+    }
+}
+
+/* Twenty retries for one that is in flight, then a fifth of the traffic. */
+static void test_best_effort_pays(void)
+{
+    retry_budget_options options = RETRY_BUDGET_BEST_EFFORT(1);
+    retry_budget budget = budget_of(&options, 20000);
+    retry_client client = client_of(&budget);
+    retry_failure failure = check_failure_of(RETRY_REASON_KV_LOCKED);
+    retry_request request = begun(&client);
+    unsigned i, retries = 0;
+    for (i = 0; i < 20; i++)
+        CHECK_DECISION(RETRY, STRATEGY, retry_orchestrate(&request, &failure, START));
+    CHECK_DECISION(FAIL, BUDGET_EXHAUSTED, retry_orchestrate(&request, &failure, START));
+    for (i = 0; i < 1000; i++)
+        retries += fail_once(&client, RETRY_REASON_KV_LOCKED).verdict == RETRY_VERDICT_RETRY;
+    CHECK_EQUAL(200, retries);
+}
+
+/* ---- against a failure rate ---------------------------------------------------------------- */
+
+#define CALLS (UINT32_C(100000) / CHECK_ONE_IN)
+
+/* Attempts made for CALLS calls of up to three retries each. */
+static unsigned long load(retry_budget *budget, unsigned percent)
+{
+    retry_policy policy = RETRY_POLICY_BEST_EFFORT;
+    retry_backoff plain = RETRY_BACKOFF_RFC0049;
+    retry_client client = client_of(budget);
+    retry_failure failure = check_failure_of(RETRY_REASON_KV_LOCKED);
+    retry_request request = begun(NULL);
+    unsigned long attempts = 0;
+    uint32_t i;
+    policy.backoff = plain;
+    policy.max_attempts = 4;
+    client.strategy = &policy.base;
+    request.client = &client;
+    for (i = 0; i < CALLS; i++) {
+        bool done = false;
+        retry_begin(&request, START);
+        while (!done) {
+            attempts++;
+            if (check_random() % 100 >= percent)
+                done = retry_succeed(&request, START);
+            else
+                done = retry_orchestrate(&request, &failure, START).verdict != RETRY_VERDICT_RETRY;
+        }
+    }
+    return attempts;
+}
+
+static void test_load(void)
+{
+    static const struct {
+        unsigned percent;
+        double with, without;
+    } rows[] = {{5, 1.053, 1.053},
+                {10, 1.099, 1.112},
+                {20, 1.088, 1.247},
+                {50, 1.053, 1.874},
+                {100, 1.0005, 4.0}};
+    size_t i;
+    for (i = 0; i < CHECK_COUNT(rows); i++) {
+        retry_budget_options options = options_of(50000, 1000);
+        retry_budget budget;
+        double with, without;
+        options.success_deposit = 100;
+        retry_budget_init(&budget, &options, START);
+        with = (double)load(&budget, rows[i].percent) / CALLS;
+        without = (double)load(NULL, rows[i].percent) / CALLS;
+        check_row("%u %%: %.4f with a bucket, %.4f without", rows[i].percent, with, without);
+        CHECK(with > rows[i].with * 0.98 && with < rows[i].with * 1.02);
+        CHECK(without > rows[i].without * 0.98 && without < rows[i].without * 1.02);
+    }
+}
+
+int main(void)
+{
+    RUN(test_refill_set_back);
+    RUN(test_full_holds_no_fraction);
+    RUN(test_null);
+    RUN(test_starts_full);
+    RUN(test_withdraw);
+    RUN(test_deposit);
+    RUN(test_refill_in_steps);
+    RUN(test_refill_does_not_depend_on_the_steps);
+    RUN(test_random_walk);
+    RUN(test_refill_of_a_full_bucket);
+    RUN(test_refill_saturates);
+    RUN(test_refill_of_any_size);
+    RUN(test_refill_serves_the_withdrawal);
+    RUN(test_clock_backward);
+    RUN(test_long_idle);
+#ifndef RETRY_TIME_32
+    RUN(test_very_long_idle);
+#endif
+    RUN(test_costs_default_to_the_retry_cost);
+    RUN(test_free_retries);
+    RUN(test_refill_by_orchestrate);
+    RUN(test_request_deposit);
+    RUN(test_success);
+    RUN(test_refund_into_a_full_bucket);
+    RUN(test_final_failure_gives_nothing);
+    RUN(test_grpc);
+    RUN(test_grpc_recovers);
+    RUN(test_grpc_charges_failures);
+    RUN(test_grpc_charges_a_cancelled_request);
+    RUN(test_grpc_gives_nothing_back);
+    RUN(test_unsent_pays_once);
+    RUN(test_unsent_and_refused);
+    RUN(test_unsent_and_pending);
+    RUN(test_unsent_are_five);
+    RUN(test_unsent_gives_back_the_charge);
+    RUN(test_unsent_and_refund);
+    RUN(test_unsent_is_no_charged_failure);
+    RUN(test_free_needs_no_budget);
+    RUN(test_free_is_no_charged_failure);
+    RUN(test_free_gives_nothing_back);
+    RUN(test_free_grants_nothing);
+    RUN(test_best_effort);
+    RUN(test_best_effort_pays);
+    RUN(test_load);
+    return check_done();
+}

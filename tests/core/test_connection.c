@@ -1,0 +1,483 @@
+/* gRPC's connection backoff: attempts are spaced from start to start, and a connection that lasts
+   begins again from one. */
+#define RETRY_IMPLEMENTATION
+#include "../../retry.h"
+#include "../support/check.h"
+
+#define MIDDLE 0x80000000u
+#define TOP UINT32_MAX
+
+/* Every test runs from here, over the wrap of the clock. */
+#define AT(elapsed) check_after((retry_time)-3000, (elapsed))
+
+static retry_connection grpc(void)
+{
+    retry_connection connection = RETRY_CONNECTION_GRPC;
+    return connection;
+}
+
+static void test_first_attempt(void)
+{
+    static const uint32_t randoms[] = {0, MIDDLE, TOP}; /* the first deadline has no jitter */
+    size_t i;
+    for (i = 0; i < CHECK_COUNT(randoms); i++) {
+        retry_connection connection = grpc();
+        check_row("random %u", (unsigned)i);
+        CHECK_EQUAL(20000, retry_connection_begin(&connection, randoms[i], AT(0)));
+        CHECK_EQUAL(1000, retry_connection_failed(&connection, AT(0)));
+    }
+}
+
+/* The time that an attempt takes is part of the spacing. */
+static void test_failing_late(void)
+{
+    static const struct {
+        retry_ms after, sleep;
+    } rows[] = {{0, 1000}, {1, 999},  {700, 300}, {999, 1},
+                {1000, 0}, {1001, 0}, {20000, 0}, {2147480000u, 0}};
+    size_t i;
+    for (i = 0; i < CHECK_COUNT(rows); i++) {
+        retry_connection connection = grpc();
+        retry_connection_begin(&connection, 0, AT(0));
+        check_row("after %lu ms", (unsigned long)rows[i].after);
+        CHECK_EQUAL(rows[i].sleep, retry_connection_failed(&connection, AT(rows[i].after)));
+    }
+}
+
+static void test_second_attempt(void)
+{
+    static const struct {
+        uint32_t random;
+        retry_ms low, high;
+    } rows[] = {{0, 1280, 1281}, {MIDDLE, 1599, 1601}, {TOP, 1919, 1920}};
+    size_t i;
+    for (i = 0; i < CHECK_COUNT(rows); i++) {
+        retry_connection connection = grpc();
+        retry_connection_begin(&connection, 0, AT(0));
+        retry_connection_failed(&connection, AT(0));
+        check_row("random %u", (unsigned)i);
+        CHECK_EQUAL(20000, retry_connection_begin(&connection, rows[i].random, AT(1000)));
+        CHECK_RANGE(rows[i].low, rows[i].high, retry_connection_failed(&connection, AT(1000)));
+        CHECK_RANGE(rows[i].low - 500, rows[i].high - 500,
+                    retry_connection_failed(&connection, AT(1500)));
+    }
+}
+
+/* The whole ladder, jitter in the middle, at its ends, and what an attempt is granted. */
+static void test_ladder(void)
+{
+    static const retry_ms spacing[] = {1000,  1600,  2560,  4096,   6554,   10486, 16777,
+                                       26844, 42950, 68719, 109951, 120000, 120000};
+    static const struct {
+        uint32_t random;
+        unsigned percent;
+    } rows[] = {{0, 80}, {MIDDLE, 100}, {TOP, 120}};
+    size_t i, j;
+    for (i = 0; i < CHECK_COUNT(rows); i++) {
+        retry_connection connection = grpc();
+        retry_time now = AT(0);
+        for (j = 0; j < CHECK_COUNT(spacing); j++) {
+            uint64_t expected = j == 0 ? 1000 : (uint64_t)spacing[j] * rows[i].percent / 100;
+            uint64_t slack = 2 + expected / 5000;
+            retry_ms timeout = retry_connection_begin(&connection, rows[i].random, now);
+            retry_ms sleep = retry_connection_failed(&connection, now);
+            check_row("random %u, attempt %u", (unsigned)i, (unsigned)j);
+            CHECK_RANGE(expected - slack, expected + slack, sleep);
+            CHECK_EQUAL(sleep > 20000 ? sleep : 20000, timeout);
+            now = check_after(now, sleep);
+        }
+    }
+}
+
+/* An attempt that fails after its deadline is followed at once, and the next is spaced from there.
+ */
+static void test_slow_attempts(void)
+{
+    retry_connection connection = grpc();
+    retry_connection_begin(&connection, 0, AT(0));
+    CHECK_EQUAL(0, retry_connection_failed(&connection, AT(20000)));
+    CHECK_EQUAL(20000, retry_connection_begin(&connection, TOP, AT(20000)));
+    CHECK_RANGE(1818, 1820, retry_connection_failed(&connection, AT(20100)));
+}
+
+static void test_established_resets(void)
+{
+    retry_connection connection = grpc();
+    unsigned i;
+    for (i = 0; i < 5; i++)
+        retry_connection_begin(&connection, MIDDLE, AT(i));
+    retry_connection_established(&connection, AT(100));
+    CHECK_EQUAL(0, retry_connection_failed(&connection, AT(500000)));
+    CHECK_EQUAL(20000, retry_connection_begin(&connection, TOP, AT(500000)));
+    CHECK_EQUAL(1000, retry_connection_failed(&connection, AT(500000)));
+    CHECK_EQUAL(20000, retry_connection_begin(&connection, TOP, AT(501000)));
+    CHECK_RANGE(1919, 1920, retry_connection_failed(&connection, AT(501000)));
+}
+
+/* Lost at once: what is left of the first spacing, from the attempt's start, and not of the third's
+   (as in 1.0, which slept up to 143 s after a connection of a second). */
+static void test_lost_early(void)
+{
+    retry_connection connection = grpc();
+    retry_connection_begin(&connection, 0, AT(0));
+    retry_connection_begin(&connection, 0, AT(1000));
+    retry_connection_begin(&connection, TOP, AT(3000)); /* 2560 and 20 % more */
+    retry_connection_established(&connection, AT(3100));
+    CHECK_EQUAL(800, retry_connection_failed(&connection, AT(3200)));
+    CHECK_EQUAL(20000, retry_connection_begin(&connection, TOP, AT(4000)));
+    CHECK_EQUAL(1000, retry_connection_failed(&connection, AT(4000)));
+}
+
+/* The ms that the next attempt is spaced by, after a second attempt that was up for `lasted`. */
+static retry_ms spacing_after(retry_ms stable_after, retry_ms lasted)
+{
+    retry_connection connection = grpc();
+    connection.stable_after = stable_after;
+    retry_connection_begin(&connection, MIDDLE, AT(0));
+    retry_connection_begin(&connection, MIDDLE, AT(1000));
+    retry_connection_established(&connection, AT(2000));
+    retry_connection_failed(&connection, check_after(AT(2000), lasted));
+    retry_connection_begin(&connection, MIDDLE, AT(50000));
+    return retry_connection_failed(&connection, AT(50000));
+}
+
+static void test_stable_after(void)
+{
+    static const struct {
+        retry_ms stable_after, lasted;
+        bool resets;
+    } rows[] = {{0, 0, true},          {0, 1, true},
+                {5000, 0, false},      {5000, 4999, false},
+                {5000, 5000, true},    {5000, 5001, true},
+                {5000, 1000000, true}, {1, 0, false},
+                {1, 1, true},          {UINT32_MAX, 2000000000, false}};
+    size_t i;
+    for (i = 0; i < CHECK_COUNT(rows); i++) {
+        check_row("stable after %lu, lasted %lu", (unsigned long)rows[i].stable_after,
+                  (unsigned long)rows[i].lasted);
+        if (rows[i].resets)
+            CHECK_EQUAL(1000, spacing_after(rows[i].stable_after, rows[i].lasted));
+        else
+            CHECK_RANGE(2558, 2562, spacing_after(rows[i].stable_after, rows[i].lasted));
+    }
+}
+
+/* A connection that comes up and goes down again must not hammer. */
+static void test_flapping(void)
+{
+    retry_connection connection = grpc();
+    retry_time now = AT(0);
+    retry_ms last = 0;
+    unsigned i;
+    connection.stable_after = 10000;
+    for (i = 0; i < 12; i++) {
+        retry_ms sleep;
+        retry_connection_begin(&connection, MIDDLE, now);
+        retry_connection_established(&connection, check_after(now, 10));
+        sleep = retry_connection_failed(&connection, check_after(now, 20)) + 20;
+        check_row("round %u", i);
+        CHECK(sleep > last);
+        last = sleep;
+        now = check_after(now, sleep);
+    }
+    CHECK_RANGE(119900, 120100, last);
+}
+
+/* Established once is not established for ever: the next attempts climb again. */
+static void test_established_counts_once(void)
+{
+    retry_connection connection = grpc();
+    retry_connection_begin(&connection, MIDDLE, AT(0));
+    retry_connection_established(&connection, AT(10));
+    retry_connection_failed(&connection, AT(20));
+    retry_connection_begin(&connection, MIDDLE, AT(1000));
+    CHECK_EQUAL(1000, retry_connection_failed(&connection, AT(1000)));
+    retry_connection_begin(&connection, MIDDLE, AT(2000));
+    CHECK_RANGE(1599, 1601, retry_connection_failed(&connection, AT(2000)));
+    retry_connection_begin(&connection, MIDDLE, AT(4000));
+    CHECK_RANGE(2558, 2562, retry_connection_failed(&connection, AT(4000)));
+}
+
+/* Another backoff, without a least timeout: the deadline alone. */
+static void test_own_backoff(void)
+{
+    retry_connection connection = grpc();
+    retry_backoff backoff = RETRY_BACKOFF_RFC0049;
+    unsigned i;
+    connection.backoff = backoff;
+    connection.backoff.initial = 100;
+    connection.backoff.max = 1000;
+    connection.min_connect_timeout = 0;
+    for (i = 0; i < 6; i++) {
+        retry_ms expected = i < 4 ? (retry_ms)100 << i : 1000;
+        check_row("attempt %u", i);
+        CHECK_EQUAL(expected, retry_connection_begin(&connection, 77, AT(i * 2000)));
+        CHECK_EQUAL(expected - 60, retry_connection_failed(&connection, AT(i * 2000 + 60)));
+    }
+}
+
+static void test_zeroed(void)
+{
+    retry_connection connection;
+    memset(&connection, 0, sizeof connection);
+    CHECK_EQUAL(1, retry_connection_begin(&connection, TOP, AT(0)));
+    CHECK_EQUAL(1, retry_connection_failed(&connection, AT(0)));
+    CHECK_EQUAL(2, retry_connection_begin(&connection, TOP, AT(1)));
+    CHECK_EQUAL(0, retry_connection_failed(&connection, AT(3)));
+}
+
+/* A clock that steps back counts as no time passed. */
+static void test_clock_backward(void)
+{
+    retry_connection connection = grpc();
+    retry_connection_begin(&connection, 0, AT(5000));
+    CHECK_EQUAL(1000, retry_connection_failed(&connection, AT(4000)));
+    connection.stable_after = 100;
+    retry_connection_established(&connection, AT(5500));
+    retry_connection_failed(&connection, AT(4000));
+    retry_connection_begin(&connection, MIDDLE, AT(7000));
+    CHECK_RANGE(1599, 1601, retry_connection_failed(&connection, AT(7000)));
+}
+
+/* No number of attempts brings the spacing down again. */
+static void test_many_attempts(void)
+{
+    retry_connection connection = grpc();
+    unsigned i;
+    for (i = 0; i < 2000; i++) {
+        retry_connection_begin(&connection, check_random(), AT(0));
+        if (i >= 11)
+            CHECK_RANGE(95900, 144000, retry_connection_failed(&connection, AT(0)));
+    }
+}
+
+static void test_null(void)
+{
+    CHECK_EQUAL(0, retry_connection_begin(NULL, 5, AT(0)));
+    CHECK_EQUAL(0, retry_connection_failed(NULL, AT(0)));
+    retry_connection_established(NULL, AT(0));
+}
+
+/* ---- a connection that is lost ------------------------------------------------------------- */
+
+#define DAY ((retry_time)86400000)
+#define CLIMBED ((retry_time)2000000) /* the start of an attempt that is spaced by 120 s */
+
+/* The eleventh attempt, which fails unless it is established. */
+static retry_connection climbed(retry_ms stable_after)
+{
+    retry_connection connection = grpc();
+    unsigned i;
+    connection.stable_after = stable_after;
+    for (i = 0; i < 14; i++)
+        retry_connection_begin(&connection, MIDDLE, AT(i));
+    retry_connection_begin(&connection, MIDDLE, AT(CLIMBED));
+    return connection;
+}
+
+/* Whether the next attempts count from one again; they begin at this instant. */
+static bool counts_from_one(retry_connection *connection, retry_time now)
+{
+    retry_ms first, second;
+    retry_connection_begin(connection, MIDDLE, now);
+    first = retry_connection_failed(connection, now);
+    retry_connection_begin(connection, MIDDLE, now);
+    second = retry_connection_failed(connection, now);
+    if (first != 1000) {
+        CHECK_RANGE(119900, 120100, first);
+        return false;
+    }
+    CHECK_RANGE(1599, 1601, second);
+    return true;
+}
+
+/* Established 100 ms after its start, and lost so much later. The first spacing is 1 s. */
+static const struct {
+    retry_ms stable_after;
+    retry_time lasted;
+    bool resets;
+    retry_ms sleep;
+} losses[] = {
+    {0, 0, true, 900},
+    {0, 1, true, 899},
+    {0, 899, true, 1},
+    {0, 900, true, 0},
+    {0, 901, true, 0},
+    {0, 1000, true, 0},
+    {0, 119900, true, 0},
+    {0, 200000, true, 0}, /* after its deadline */
+    {100, 99, false, 119801},
+    {100, 100, true, 800},
+    {1000, 0, false, 119900},
+    {1000, 999, false, 118901},
+    {1000, 1000, true, 0},
+    {1000, 1001, true, 0},
+    {300000, 119900, false, 0},
+    {300000, 299999, false, 0},
+    {300000, 300000, true, 0},
+    {0, 25 * DAY, true, 0},
+    {0, 40 * DAY, true, 0},
+    {0, 49 * DAY, true, 0},
+    {1000, 24 * DAY, true, 0},
+    {1000, 25 * DAY, true, 0}, /* over half of 32 bits is not a clock that stepped back */
+    {1000, 40 * DAY, true, 0},
+    {1000, 49 * DAY, true, 0},
+    {86400000, 25 * DAY, true, 0},
+    {86400000, 49 * DAY, true, 0},
+    {UINT32_MAX, 40 * DAY, false, 0},
+#ifndef RETRY_TIME_32
+    {1000, 50 * DAY, true, 0},
+    {UINT32_MAX, 49 * DAY, false, 0},
+    {UINT32_MAX, 50 * DAY, true, 0},
+    {86400000, ((uint64_t)1 << 32) + 5, true, 0},
+    {1000, 4000 * DAY, true, 0},
+#endif
+};
+
+static void test_lost(void)
+{
+    size_t i;
+    for (i = 0; i < CHECK_COUNT(losses); i++) {
+        retry_connection connection = climbed(losses[i].stable_after);
+        retry_time up = check_after(AT(CLIMBED), 100);
+        retry_time lost = check_after(up, losses[i].lasted);
+        retry_ms sleep;
+        retry_connection_established(&connection, up);
+        sleep = retry_connection_failed(&connection, lost);
+        check_row("stable after %lu, lasted %lu ms, slept %lu",
+                  (unsigned long)losses[i].stable_after, (unsigned long)losses[i].lasted,
+                  (unsigned long)sleep);
+        if (losses[i].resets)
+            CHECK_EQUAL(losses[i].sleep, sleep);
+        else if (losses[i].lasted < DAY)
+            CHECK_RANGE(losses[i].sleep - (losses[i].sleep ? 15 : 0),
+                        losses[i].sleep + (losses[i].sleep ? 15 : 0), sleep);
+        CHECK_EQUAL(losses[i].resets, counts_from_one(&connection, check_after(lost, sleep)));
+    }
+}
+
+/* Those who do not report the loss but begin the next attempt at once: the same. */
+static void test_begin_without_failed(void)
+{
+    size_t i;
+    for (i = 0; i < CHECK_COUNT(losses); i++) {
+        retry_connection connection = climbed(losses[i].stable_after);
+        retry_time up = check_after(AT(CLIMBED), 100);
+        retry_connection_established(&connection, up);
+        check_row("stable after %lu, lasted %lu ms", (unsigned long)losses[i].stable_after,
+                  (unsigned long)losses[i].lasted);
+        CHECK_EQUAL(losses[i].resets,
+                    counts_from_one(&connection, check_after(up, losses[i].lasted)));
+    }
+}
+
+/* What is left after a reset goes by like any other spacing, however often it is asked for. */
+static void test_failed_twice(void)
+{
+    retry_connection connection = climbed(0);
+    retry_connection_established(&connection, AT(CLIMBED + 100));
+    CHECK_EQUAL(700, retry_connection_failed(&connection, AT(CLIMBED + 300)));
+    CHECK_EQUAL(700, retry_connection_failed(&connection, AT(CLIMBED + 300)));
+    CHECK_EQUAL(1, retry_connection_failed(&connection, AT(CLIMBED + 999)));
+    CHECK_EQUAL(0, retry_connection_failed(&connection, AT(CLIMBED + 1000)));
+    CHECK(counts_from_one(&connection, AT(CLIMBED + 1000)));
+    connection = climbed(0);
+    CHECK_RANGE(119900, 120000, retry_connection_failed(&connection, AT(CLIMBED)));
+    CHECK_RANGE(119890, 119990, retry_connection_failed(&connection, AT(CLIMBED + 10)));
+    CHECK(!counts_from_one(&connection, AT(CLIMBED + 120000)));
+}
+
+static void check_ignored(retry_connection *connection, retry_time now)
+{
+    retry_connection before;
+    memcpy(&before, connection, sizeof before);
+    retry_connection_established(connection, now);
+    CHECK(memcmp(&before, connection, sizeof before) == 0);
+}
+
+/* A callback that comes after the attempt was given up must not reset what it did not bring. */
+static void test_established_late(void)
+{
+    retry_connection connection = climbed(0);
+    retry_ms sleep = retry_connection_failed(&connection, AT(CLIMBED + 20000));
+    check_ignored(&connection, AT(CLIMBED + 20001));
+    CHECK_EQUAL(sleep - 1, retry_connection_failed(&connection, AT(CLIMBED + 20001)));
+    CHECK(!counts_from_one(&connection, AT(CLIMBED + 130000)));
+    connection = grpc();
+    check_ignored(&connection, AT(0)); /* never begun */
+    CHECK_EQUAL(0, retry_connection_failed(&connection, AT(0)));
+    check_ignored(&connection, AT(0));
+    CHECK(counts_from_one(&connection, AT(0)));
+}
+
+/* Only the first counts: a second does not make the connection younger. */
+static void test_established_twice(void)
+{
+    retry_connection connection = climbed(5000);
+    retry_connection_established(&connection, AT(CLIMBED + 100));
+    check_ignored(&connection, AT(CLIMBED + 4000));
+    CHECK_EQUAL(0, retry_connection_failed(&connection, AT(CLIMBED + 5100)));
+    check_ignored(&connection, AT(CLIMBED + 5100)); /* nor does one after the loss */
+    CHECK(counts_from_one(&connection, AT(CLIMBED + 5100)));
+}
+
+/* Lost before its clock says it was there. A step back is no time, but with 32-bit instants it
+   cannot be told from weeks, and a connection may well stand for weeks. */
+static void test_lost_with_a_clock_backward(void)
+{
+    bool weeks = sizeof(retry_time) == 4;
+    retry_connection connection = climbed(1000);
+    retry_connection_established(&connection, AT(CLIMBED + 100));
+    if (weeks)
+        CHECK_EQUAL(0, retry_connection_failed(&connection, AT(CLIMBED - 7)));
+    else
+        CHECK_RANGE(119900, 120000, retry_connection_failed(&connection, AT(CLIMBED - 7)));
+    CHECK_EQUAL(weeks, counts_from_one(&connection, AT(CLIMBED)));
+    connection = climbed(0); /* stable at once */
+    retry_connection_established(&connection, AT(CLIMBED + 100));
+    CHECK_EQUAL(weeks ? 0 : 1000, retry_connection_failed(&connection, AT(CLIMBED - 7)));
+    CHECK(counts_from_one(&connection, AT(CLIMBED)));
+    connection = climbed(0); /* between the attempt's start and its end: not before either */
+    retry_connection_established(&connection, AT(CLIMBED + 100));
+    CHECK_EQUAL(950, retry_connection_failed(&connection, AT(CLIMBED + 50)));
+}
+
+/* The first spacing is the same whether it comes first or after a loss. */
+static void test_first_spacing_with_a_least_delay(void)
+{
+    retry_connection connection = climbed(0);
+    retry_ms first;
+    connection.backoff.min = 3000;
+    retry_connection_established(&connection, AT(CLIMBED));
+    first = retry_connection_failed(&connection, AT(CLIMBED));
+    retry_connection_begin(&connection, TOP, AT(CLIMBED));
+    CHECK_EQUAL(first, retry_connection_failed(&connection, AT(CLIMBED)));
+    CHECK_EQUAL(3000, first);
+}
+
+int main(void)
+{
+    RUN(test_first_attempt);
+    RUN(test_failing_late);
+    RUN(test_second_attempt);
+    RUN(test_ladder);
+    RUN(test_slow_attempts);
+    RUN(test_established_resets);
+    RUN(test_lost_early);
+    RUN(test_stable_after);
+    RUN(test_flapping);
+    RUN(test_established_counts_once);
+    RUN(test_own_backoff);
+    RUN(test_zeroed);
+    RUN(test_clock_backward);
+    RUN(test_many_attempts);
+    RUN(test_null);
+    RUN(test_lost);
+    RUN(test_begin_without_failed);
+    RUN(test_failed_twice);
+    RUN(test_established_late);
+    RUN(test_established_twice);
+    RUN(test_lost_with_a_clock_backward);
+    RUN(test_first_spacing_with_a_least_delay);
+    return check_done();
+}

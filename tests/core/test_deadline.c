@@ -1,0 +1,245 @@
+/* The deadline of an operation, on clocks that wrap, stand still or step back. */
+#define RETRY_IMPLEMENTATION
+#include "../../retry.h"
+#include "../support/check.h"
+
+#define HALF_RANGE ((retry_time)(((retry_time)-1 >> 1) + 1))
+
+static retry_ms wish; /* what the strategy below asks for */
+
+static retry_action wishing_after(const retry_strategy *self, retry_request *request,
+                                  const retry_failure *failure, retry_time now)
+{
+    (void)self;
+    (void)request;
+    (void)failure;
+    (void)now;
+    return retry_action_after(wish);
+}
+
+static const retry_strategy wishing = {wishing_after};
+
+/* One failure `elapsed` after `start`, with a strategy that asks for `delay`. */
+static retry_decision decide(retry_time start, retry_time elapsed, retry_ms timeout, retry_ms delay,
+                             retry_request *request)
+{
+    retry_failure failure;
+    memset(&failure, 0, sizeof failure);
+    memset(request, 0, sizeof *request);
+    failure.reason = RETRY_REASON_KV_LOCKED;
+    request->strategy = &wishing;
+    request->timeout = timeout;
+    wish = delay;
+    retry_begin(request, start);
+    return retry_orchestrate(request, &failure, check_after(start, elapsed));
+}
+
+static const struct {
+    const char *name;
+    retry_ms timeout, delay, elapsed;
+    uint8_t verdict;
+    retry_ms expected;
+} rows[] = {
+    {"no timeout", 0, UINT32_MAX, 1000000, RETRY_VERDICT_RETRY, UINT32_MAX},
+    {"fits", 2500, 499, 2000, RETRY_VERDICT_RETRY, 499},
+    {"reaches", 2500, 500, 2000, RETRY_VERDICT_EXPIRE, 500},
+    {"passes", 2500, 1000, 2000, RETRY_VERDICT_EXPIRE, 500},
+    {"passes by far", 2500, UINT32_MAX, 2000, RETRY_VERDICT_EXPIRE, 500},
+    {"passes by one", 2500, 501, 2000, RETRY_VERDICT_EXPIRE, 500},
+    {"no time passed", 2500, 2499, 0, RETRY_VERDICT_RETRY, 2499},
+    {"no time passed, reaches", 2500, 2500, 0, RETRY_VERDICT_EXPIRE, 2500},
+    {"one ms left", 2500, 0, 2499, RETRY_VERDICT_RETRY, 0},
+    {"one ms left, one asked", 2500, 1, 2499, RETRY_VERDICT_EXPIRE, 1},
+    {"nothing left", 2500, 0, 2500, RETRY_VERDICT_EXPIRE, 0},
+    {"overdue", 2500, 1, 2501, RETRY_VERDICT_EXPIRE, 0},
+    {"long overdue", 2500, 1, 2000000000u, RETRY_VERDICT_EXPIRE, 0},
+    {"shortest timeout", 1, 0, 0, RETRY_VERDICT_RETRY, 0},
+    {"shortest timeout, reached", 1, 1, 0, RETRY_VERDICT_EXPIRE, 1},
+    {"longest timeout", UINT32_MAX, UINT32_MAX - 11, 10, RETRY_VERDICT_RETRY, UINT32_MAX - 11},
+    {"longest timeout, reached", UINT32_MAX, UINT32_MAX - 10, 10, RETRY_VERDICT_EXPIRE,
+     UINT32_MAX - 10},
+};
+
+static void check_row_from(retry_time start, size_t i, const char *where)
+{
+    retry_request request;
+    retry_decision decision =
+        decide(start, rows[i].elapsed, rows[i].timeout, rows[i].delay, &request);
+    bool retried = rows[i].verdict == RETRY_VERDICT_RETRY;
+    check_row("%s, %s", rows[i].name, where);
+    CHECK_EQUAL(rows[i].verdict, decision.verdict);
+    CHECK_EQUAL(retried ? RETRY_CAUSE_STRATEGY : RETRY_CAUSE_DEADLINE, decision.cause);
+    CHECK_EQUAL(rows[i].expected, decision.delay);
+    CHECK_EQUAL(retried, request.attempts);
+    CHECK_EQUAL(retried, request.code_attempts);
+    CHECK_EQUAL(retried ? rows[i].expected : 0, request.last_delay);
+    CHECK_EQUAL(retried, retry_succeed(&request, start));
+}
+
+/* The same wherever the clock starts: in the middle of a request it may wrap. */
+static void test_rows(void)
+{
+    size_t i;
+    for (i = 0; i < CHECK_COUNT(rows); i++) {
+        check_row_from(0, i, "from 0");
+        check_row_from(1000, i, "from 1000");
+        check_row_from((retry_time)-1, i, "from the last instant");
+        check_row_from((retry_time)-1000, i, "over the wrap");
+        check_row_from((retry_time)-2500, i, "up to the wrap");
+        check_row_from(HALF_RANGE - 1000, i, "over the half");
+        check_row_from(HALF_RANGE, i, "from the half");
+    }
+}
+
+/* A clock before the start counts as no time passed. */
+static void test_backward(void)
+{
+    static const retry_time starts[] = {0, 5000, (retry_time)-1, HALF_RANGE};
+    static const retry_time steps[] = {1, 4999, 5001, HALF_RANGE - 1};
+    size_t i, j;
+    for (i = 0; i < CHECK_COUNT(starts); i++) {
+        for (j = 0; j < CHECK_COUNT(steps); j++) {
+            retry_time elapsed = (retry_time)-1 - steps[j] + 1;
+            retry_request request;
+            retry_decision decision = decide(starts[i], elapsed, 2500, 2499, &request);
+            check_row("start %u, step %u", (unsigned)i, (unsigned)j);
+            CHECK_DECISION(RETRY, STRATEGY, decision);
+            decision = decide(starts[i], elapsed, 2500, 9999, &request);
+            CHECK_DECISION(EXPIRE, DEADLINE, decision);
+            CHECK_EQUAL(2500, decision.delay);
+        }
+    }
+}
+
+static void test_half_the_range_counts_as_passed(void)
+{
+    retry_request request;
+    retry_decision decision = decide(77, HALF_RANGE, 2500, 1, &request);
+    CHECK_DECISION(EXPIRE, DEADLINE, decision);
+    CHECK_EQUAL(0, decision.delay);
+    decision = decide(77, HALF_RANGE - 1, 2500, 1, &request);
+    CHECK_DECISION(EXPIRE, DEADLINE, decision);
+    decision = decide(77, HALF_RANGE + 1, 2500, 1, &request);
+    CHECK_DECISION(RETRY, STRATEGY, decision);
+}
+
+#ifndef RETRY_TIME_32
+/* More time than a duration can hold saturates; it must not be cut to its low bits. */
+static void test_elapsed_saturates(void)
+{
+    static const retry_time elapsed[] = {(retry_time)1 << 32, ((retry_time)1 << 32) + 5,
+                                         (retry_time)7 << 40, UINT32_MAX};
+    size_t i;
+    for (i = 0; i < CHECK_COUNT(elapsed); i++) {
+        retry_request request;
+        retry_decision decision = decide(1000, elapsed[i], 2500, 1, &request);
+        check_row("row %u", (unsigned)i);
+        CHECK_DECISION(EXPIRE, DEADLINE, decision);
+        CHECK_EQUAL(0, decision.delay);
+        decision = decide(1000, elapsed[i], UINT32_MAX, 1, &request);
+        CHECK_DECISION(EXPIRE, DEADLINE, decision);
+        CHECK_EQUAL(0, decision.delay);
+        decision = decide(1000, elapsed[i], 0, 1, &request);
+        CHECK_DECISION(RETRY, STRATEGY, decision);
+    }
+}
+#endif
+
+/* Always-retry reasons do not outlive the deadline either. */
+static void test_always_reasons_expire(void)
+{
+    static const struct {
+        retry_ms elapsed;
+        uint8_t verdict;
+        retry_ms delay;
+    } steps[] = {
+        {0, RETRY_VERDICT_RETRY, 1},     {1, RETRY_VERDICT_RETRY, 10},
+        {11, RETRY_VERDICT_RETRY, 50},   {61, RETRY_VERDICT_RETRY, 100},
+        {161, RETRY_VERDICT_EXPIRE, 39},
+    };
+    retry_request request;
+    retry_failure failure;
+    size_t i;
+    memset(&failure, 0, sizeof failure);
+    memset(&request, 0, sizeof request);
+    failure.reason = RETRY_REASON_KV_NOT_MY_VBUCKET;
+    request.timeout = 200;
+    retry_begin(&request, (retry_time)-100);
+    for (i = 0; i < CHECK_COUNT(steps); i++) {
+        retry_decision decision =
+            retry_orchestrate(&request, &failure, check_after((retry_time)-100, steps[i].elapsed));
+        check_row("step %u", (unsigned)i);
+        CHECK_EQUAL(steps[i].verdict, decision.verdict);
+        CHECK_EQUAL(steps[i].delay, decision.delay);
+    }
+    CHECK_EQUAL(4, request.attempts);
+    CHECK_EQUAL(100, request.last_delay);
+}
+
+/* The deadline counts from the start, not from the last try. */
+static void test_whole_operation(void)
+{
+    retry_request request;
+    retry_failure failure;
+    retry_time now = (retry_time)-700;
+    unsigned retries = 0;
+    memset(&failure, 0, sizeof failure);
+    memset(&request, 0, sizeof request);
+    failure.reason = RETRY_REASON_KV_LOCKED;
+    request.strategy = &wishing;
+    request.timeout = 2500;
+    wish = 300;
+    retry_begin(&request, now);
+    for (;;) {
+        retry_decision decision = retry_orchestrate(&request, &failure, now);
+        now = check_after(now, decision.delay);
+        if (decision.verdict != RETRY_VERDICT_RETRY)
+            break;
+        retries++;
+    }
+    CHECK_EQUAL(8, retries);
+    CHECK_EQUAL(check_after(request.started, 2500), now);
+}
+
+static void test_charge_goes_back(void)
+{
+    static const retry_budget_options options = {9000, 1000, 2000, 3000, 0, 0, 0, 0, false, false};
+    retry_client client;
+    retry_budget budget;
+    retry_request request;
+    retry_failure failure;
+    memset(&client, 0, sizeof client);
+    memset(&request, 0, sizeof request);
+    memset(&failure, 0, sizeof failure);
+    retry_budget_init(&budget, &options, 0);
+    client.strategy = &wishing;
+    client.budget = &budget;
+    request.client = &client;
+    request.timeout = 1000;
+    failure.reason = RETRY_REASON_KV_LOCKED;
+    wish = 400;
+    retry_begin(&request, 0);
+    CHECK_DECISION(RETRY, STRATEGY, retry_orchestrate(&request, &failure, 0));
+    failure.throttle = true;
+    CHECK_DECISION(RETRY, STRATEGY, retry_orchestrate(&request, &failure, 400));
+    CHECK_EQUAL(5000, retry_budget_balance(&budget));
+    failure.timeout = true;
+    CHECK_DECISION(EXPIRE, DEADLINE, retry_orchestrate(&request, &failure, 800));
+    CHECK_EQUAL(5000, retry_budget_balance(&budget));
+    retry_cancel(&request, 800);
+    CHECK_EQUAL(5000, retry_budget_balance(&budget));
+}
+
+int main(void)
+{
+    RUN(test_rows);
+    RUN(test_backward);
+    RUN(test_half_the_range_counts_as_passed);
+#ifndef RETRY_TIME_32
+    RUN(test_elapsed_saturates);
+#endif
+    RUN(test_always_reasons_expire);
+    RUN(test_whole_operation);
+    RUN(test_charge_goes_back);
+    return check_done();
+}

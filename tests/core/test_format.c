@@ -1,0 +1,301 @@
+/* The log line: what it contains, and that it fits into any buffer. */
+#define RETRY_IMPLEMENTATION
+#include "../../retry.h"
+#include "../support/check.h"
+
+#define START ((retry_time)-400)
+#define CANARY '\x7e'
+
+static retry_client client;
+static retry_request request;
+static retry_failure failure;
+static retry_decision decision;
+
+static retry_action after_4567(const retry_strategy *self, retry_request *r, const retry_failure *f,
+                               retry_time now)
+{
+    (void)self;
+    (void)r;
+    (void)f;
+    (void)now;
+    return retry_action_after(4567);
+}
+
+static const retry_strategy strategy = {after_4567};
+
+/* Numbers that cannot be taken for one another. */
+static void set_up(void)
+{
+    memset(&client, 0, sizeof client);
+    memset(&request, 0, sizeof request);
+    memset(&failure, 0, sizeof failure);
+    client.strategy = &strategy;
+    request.client = &client;
+    request.timeout = 98765;
+    failure.reason = RETRY_REASON_KV_TEMPORARY_FAILURE;
+    failure.code = 0xbeef;
+    retry_begin(&request, START);
+    request.attempts = 31;
+    decision = retry_orchestrate(&request, &failure, check_after(START, 1234));
+}
+
+static bool has(const char *line, const char *part)
+{
+    return strstr(line, part) != NULL;
+}
+
+static void check_has(const char *line, const char *part)
+{
+    check_row("\"%s\" in \"%s\"", part, line);
+    CHECK(has(line, part));
+}
+
+static void test_parts(void)
+{
+    char line[400];
+    size_t length;
+    set_up();
+    length = retry_format(line, sizeof line, &request, &failure, &decision);
+    CHECK_EQUAL(length, strlen(line));
+    CHECK_RANGE(40, 300, length);
+    check_has(line, "RETRY");
+    check_has(line, "4567");
+    check_has(line, "KV_TEMPORARY_FAILURE");
+    CHECK(has(line, "0xbeef") || has(line, "0xBEEF"));
+    check_has(line, retry_cause_text(RETRY_CAUSE_STRATEGY));
+    check_has(line, "32");
+    check_has(line, "1234");
+    check_has(line, "98765");
+    CHECK(!has(line, "\n"));
+}
+
+static void test_whole_line(void)
+{
+    char line[400];
+    set_up();
+    retry_format(line, sizeof line, &request, &failure, &decision);
+    CHECK_TEXT("retry: verdict=RETRY delay=4567ms reason=KV_TEMPORARY_FAILURE code=0xbeef "
+               "cause=\"strategy grants\" attempts=32 elapsed=1234ms "
+               "timeout=98765ms",
+               line);
+}
+
+/* Elapsed is as of the last decision, so that a line written later says the same. */
+static void test_each_verdict(void)
+{
+    unsigned verdict, cause;
+    set_up();
+    for (verdict = 0; verdict < RETRY_VERDICT_COUNT; verdict++) {
+        for (cause = 0; cause < RETRY_CAUSE_COUNT; cause++) {
+            char line[400];
+            decision.verdict = (uint8_t)verdict;
+            decision.cause = (uint8_t)cause;
+            retry_format(line, sizeof line, &request, &failure, &decision);
+            check_has(line, retry_verdict_name((uint8_t)verdict));
+            check_has(line, retry_cause_text((uint8_t)cause));
+        }
+    }
+}
+
+static void test_each_reason(void)
+{
+    unsigned reason;
+    set_up();
+    for (reason = 0; reason < 0x100; reason++) {
+        char line[400];
+        failure.reason = (retry_reason)reason;
+        retry_format(line, sizeof line, &request, &failure, &decision);
+        check_has(line, retry_reason_name((retry_reason)reason));
+    }
+}
+
+static void test_each_size_of_number(void)
+{
+    static const uint32_t numbers[] = {0,           1,           9,          10,         99,
+                                       100,         65535,       999999999,  1000000000, 2147483647,
+                                       2147483648u, 4000000000u, 4294967295u};
+    size_t i;
+    set_up();
+    for (i = 0; i < CHECK_COUNT(numbers); i++) {
+        char line[400], decimal[16], hexadecimal[16], capitals[16];
+        decision.delay = failure.code = numbers[i];
+        snprintf(decimal, sizeof decimal, "%lu", (unsigned long)numbers[i]);
+        snprintf(hexadecimal, sizeof hexadecimal, "%lx", (unsigned long)numbers[i]);
+        snprintf(capitals, sizeof capitals, "%lX", (unsigned long)numbers[i]);
+        retry_format(line, sizeof line, NULL, &failure, &decision);
+        check_has(line, decimal);
+        check_has(line, "0x");
+        CHECK(has(line, hexadecimal) || has(line, capitals));
+    }
+}
+
+/* Every capacity: cut where it ends, terminated, nothing behind it, the whole length returned. */
+static void check_capacities(const retry_request *r, const retry_failure *f,
+                             const retry_decision *d)
+{
+    char whole[400], part[400];
+    size_t length = retry_format(whole, sizeof whole, r, f, d);
+    size_t capacity, i;
+    CHECK(length < sizeof whole && strlen(whole) == length);
+    CHECK_EQUAL(length, retry_format(NULL, 0, r, f, d));
+    for (capacity = 0; capacity <= length + 2; capacity++) {
+        size_t cut = capacity > length ? length : capacity > 0 ? capacity - 1 : 0;
+        memset(part, CANARY, sizeof part);
+        check_row("capacity %u of %u", (unsigned)capacity, (unsigned)length + 1);
+        CHECK_EQUAL(length, retry_format(part, capacity, r, f, d));
+        CHECK(memcmp(part, whole, cut) == 0);
+        CHECK(capacity == 0 || part[cut] == '\0');
+        for (i = capacity; i < sizeof part; i++)
+            if (part[i] != CANARY)
+                break;
+        CHECK_EQUAL(sizeof part, i);
+    }
+}
+
+/* Of a request that is over, the time that it took; of one begun again, none. */
+static void test_elapsed(void)
+{
+    retry_request timed;
+    char text[100];
+    memset(&timed, 0, sizeof timed);
+    retry_begin(&timed, 1000);
+    retry_succeed(&timed, 1250);
+    retry_format(text, sizeof text, &timed, NULL, NULL);
+    CHECK_TEXT("retry: attempts=0 elapsed=250ms timeout=0ms", text);
+    retry_begin(&timed, 5000);
+    retry_format(text, sizeof text, &timed, NULL, NULL);
+    CHECK_TEXT("retry: attempts=0 elapsed=0ms timeout=0ms", text);
+    timed.attempts = UINT32_C(4294967289); /* the first of which a rougher tenth would be wrong */
+    retry_cancel(&timed, 5070);
+    retry_format(text, sizeof text, &timed, NULL, NULL);
+    CHECK_TEXT("retry: attempts=4294967289 elapsed=70ms timeout=0ms", text);
+    CHECK_EQUAL(strlen(text), retry_format(NULL, sizeof text, &timed, NULL, NULL));
+}
+
+static void test_capacities(void)
+{
+    set_up();
+    check_capacities(&request, &failure, &decision);
+    failure.code = UINT32_MAX;
+    failure.reason = RETRY_REASON_KV_SYNC_WRITE_RE_COMMIT_IN_PROGRESS;
+    decision.delay = request.timeout = request.attempts = UINT32_MAX;
+    check_capacities(&request, &failure, &decision);
+}
+
+static void test_without_parts(void)
+{
+    unsigned given;
+    set_up();
+    for (given = 0; given < 8; given++) {
+        const retry_request *r = given & 1 ? &request : NULL;
+        const retry_failure *f = given & 2 ? &failure : NULL;
+        const retry_decision *d = given & 4 ? &decision : NULL;
+        char line[400];
+        retry_format(line, sizeof line, r, f, d);
+        check_row("parts %u: \"%s\"", given, line);
+        CHECK_EQUAL(r != NULL, has(line, "98765"));
+        CHECK_EQUAL(r != NULL, has(line, "1234"));
+        CHECK_EQUAL(f != NULL, has(line, "KV_TEMPORARY_FAILURE"));
+        CHECK_EQUAL(f != NULL, has(line, "beef") || has(line, "BEEF"));
+        CHECK_EQUAL(d != NULL, has(line, "4567"));
+        CHECK_EQUAL(d != NULL, has(line, "RETRY"));
+        check_capacities(r, f, d);
+    }
+}
+
+static void test_zeroed_and_garbage(void)
+{
+    memset(&request, 0, sizeof request);
+    memset(&failure, 0, sizeof failure);
+    memset(&decision, 0, sizeof decision);
+    check_capacities(&request, &failure, &decision);
+    failure.reason = 0xffff;
+    failure.safety = failure.fault = 0xff;
+    decision.verdict = decision.cause = 0xff;
+    check_capacities(&request, &failure, &decision);
+}
+
+/* The reason's word in the line of a request of this client. */
+static void check_reason(const retry_request *r, retry_reason reason, const char *expected)
+{
+    char line[400], part[100];
+    failure.reason = reason;
+    retry_format(line, sizeof line, r, &failure, &decision);
+    snprintf(part, sizeof part, " reason=%s code=", expected);
+    check_has(line, part);
+}
+
+#define LAST 15
+
+static void test_user_reasons(void)
+{
+    static const char *const names[16] = {"SERIALIZATION",
+                                          NULL,
+                                          "",
+                                          "D",
+                                          NULL,
+                                          NULL,
+                                          NULL,
+                                          NULL,
+                                          NULL,
+                                          NULL,
+                                          NULL,
+                                          NULL,
+                                          NULL,
+                                          NULL,
+                                          NULL,
+                                          "LAST OF ALL"};
+    static const char *const none[16] = {NULL};
+    unsigned flags;
+    set_up();
+    for (flags = 0; flags <= 0xff; flags++) {
+        client.user_reasons = names;
+        check_reason(&request, RETRY_REASON_USER(0, flags), "SERIALIZATION");
+        check_reason(&request, RETRY_REASON_USER(1, flags), "USER_1");
+        check_reason(&request, RETRY_REASON_USER(2, flags), "");
+        check_reason(&request, RETRY_REASON_USER(3, flags), "D");
+        check_reason(&request, RETRY_REASON_USER(LAST, flags), "LAST OF ALL");
+        client.user_reasons = none;
+        check_reason(&request, RETRY_REASON_USER(LAST, flags), "USER_15");
+        client.user_reasons = NULL;
+        check_reason(&request, RETRY_REASON_USER(0, flags), "USER_0");
+        check_reason(&request, RETRY_REASON_USER(LAST, flags), "USER_15");
+    }
+}
+
+/* Only the application's reasons have names of the application's; nobody's client, no names. */
+static void test_user_reasons_of_nobody(void)
+{
+    static const char *const names[16] = {"A", "B", "C", "D", "E", "F", "G", "H",
+                                          "I", "J", "K", "L", "M", "N", "O", "P"};
+    unsigned reason;
+    set_up();
+    client.user_reasons = names;
+    for (reason = 0; reason <= 0x1ff; reason++) {
+        bool user = (reason >= 0x40 && reason <= 0x7f) || (reason >= 0xc0 && reason <= 0xff);
+        const char *other = retry_reason_name((retry_reason)reason);
+        check_reason(&request, (retry_reason)reason, user ? names[reason & 15] : other);
+        check_reason(NULL, (retry_reason)reason, other);
+    }
+    request.client = NULL;
+    check_reason(&request, RETRY_REASON_USER(7, 0), "USER_7");
+    request.client = &client;
+    failure.reason = RETRY_REASON_USER(7, RETRY_REASON_FREE);
+    check_capacities(&request, &failure, &decision);
+}
+
+int main(void)
+{
+    RUN(test_parts);
+    RUN(test_whole_line);
+    RUN(test_each_verdict);
+    RUN(test_each_reason);
+    RUN(test_each_size_of_number);
+    RUN(test_elapsed);
+    RUN(test_capacities);
+    RUN(test_without_parts);
+    RUN(test_zeroed_and_garbage);
+    RUN(test_user_reasons);
+    RUN(test_user_reasons_of_nobody);
+    return check_done();
+}

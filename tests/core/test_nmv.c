@@ -1,0 +1,267 @@
+/* Which map a vbucket is looked up in after not-my-vbucket, and when (RFC 0005). */
+#define RETRY_IMPLEMENTATION
+#include "../../retry.h"
+#include "../support/check.h"
+
+enum { BEGIN, REJECTED, CONFIG, STOP };
+
+#define CURRENT RETRY_MAP_CURRENT
+#define FORWARD RETRY_MAP_FAST_FORWARD
+
+struct event {
+    int kind;
+    unsigned revision;
+    bool has_fast_forward;
+    uint8_t map; /* of the step that follows */
+    retry_ms delay;
+};
+
+static const struct {
+    const char *name;
+    retry_ms interval;
+    struct event events[10];
+} rows[] = {
+    {"no fast-forward map",
+     0,
+     {{BEGIN, 7, false, 0, 0},
+      {REJECTED, 7, false, CURRENT, 100},
+      {REJECTED, 7, false, CURRENT, 100},
+      {REJECTED, 7, false, CURRENT, 100},
+      {STOP, 0, false, 0, 0}}},
+    {"own interval",
+     30,
+     {{BEGIN, 7, false, 0, 0},
+      {REJECTED, 7, false, CURRENT, 30},
+      {REJECTED, 7, true, FORWARD, 0},
+      {REJECTED, 7, true, FORWARD, 30},
+      {STOP, 0, false, 0, 0}}},
+    {"fast-forward map",
+     0,
+     {{BEGIN, 7, false, 0, 0},
+      {REJECTED, 7, true, FORWARD, 0},
+      {REJECTED, 7, true, FORWARD, 100},
+      {REJECTED, 7, true, FORWARD, 100},
+      {REJECTED, 7, true, FORWARD, 100},
+      {STOP, 0, false, 0, 0}}},
+    {"newer at the first rejection",
+     0,
+     {{BEGIN, 7, false, 0, 0},
+      {REJECTED, 8, true, CURRENT, 0},
+      {REJECTED, 8, true, FORWARD, 0},
+      {REJECTED, 8, true, FORWARD, 100},
+      {STOP, 0, false, 0, 0}}},
+    {"newer, no fast-forward map",
+     0,
+     {{BEGIN, 7, false, 0, 0},
+      {REJECTED, 8, false, CURRENT, 0},
+      {REJECTED, 8, false, CURRENT, 100},
+      {REJECTED, 9, false, CURRENT, 0},
+      {REJECTED, 9, false, CURRENT, 100},
+      {STOP, 0, false, 0, 0}}},
+    {"newer at a rejection on the fast-forward map",
+     0,
+     {{BEGIN, 7, false, 0, 0},
+      {REJECTED, 7, true, FORWARD, 0},
+      {REJECTED, 9, true, CURRENT, 0},
+      {REJECTED, 9, true, FORWARD, 0},
+      {REJECTED, 9, true, FORWARD, 100},
+      {STOP, 0, false, 0, 0}}},
+    {"newer while waiting for the current map",
+     0,
+     {{BEGIN, 7, false, 0, 0},
+      {REJECTED, 7, false, CURRENT, 100},
+      {CONFIG, 8, false, CURRENT, 0},
+      {REJECTED, 8, false, CURRENT, 100},
+      {STOP, 0, false, 0, 0}}},
+    {"newer while waiting for the fast-forward map",
+     0,
+     {{BEGIN, 7, false, 0, 0},
+      {REJECTED, 7, true, FORWARD, 0},
+      {REJECTED, 7, true, FORWARD, 100},
+      {CONFIG, 8, false, CURRENT, 0},
+      {REJECTED, 8, true, FORWARD, 0},
+      {REJECTED, 8, true, FORWARD, 100},
+      {STOP, 0, false, 0, 0}}},
+    {"the same or an older one while waiting",
+     0,
+     {{BEGIN, 7, false, 0, 0},
+      {REJECTED, 7, false, CURRENT, 100},
+      {CONFIG, 7, false, CURRENT, 100},
+      {CONFIG, 6, false, CURRENT, 100},
+      {CONFIG, 0, false, CURRENT, 100},
+      {CONFIG, 8, false, CURRENT, 0},
+      {STOP, 0, false, 0, 0}}},
+    {"the same while waiting for the fast-forward map",
+     0,
+     {{BEGIN, 7, false, 0, 0},
+      {REJECTED, 7, true, FORWARD, 0},
+      {REJECTED, 7, true, FORWARD, 100},
+      {CONFIG, 7, false, FORWARD, 100},
+      {CONFIG, 3, false, FORWARD, 100},
+      {REJECTED, 7, true, FORWARD, 100},
+      {STOP, 0, false, 0, 0}}},
+    {"nothing waits",
+     0,
+     {{BEGIN, 7, false, 0, 0},
+      {CONFIG, 8, false, CURRENT, 0},
+      {REJECTED, 7, true, FORWARD, 0},
+      {CONFIG, 8, false, FORWARD, 0},
+      {REJECTED, 8, true, CURRENT, 0},
+      {CONFIG, 9, false, CURRENT, 0},
+      {REJECTED, 9, true, CURRENT, 0},
+      {STOP, 0, false, 0, 0}}},
+    {"older at a rejection",
+     0,
+     {{BEGIN, 7, false, 0, 0},
+      {REJECTED, 3, false, CURRENT, 100},
+      {REJECTED, 7, false, CURRENT, 100},
+      {REJECTED, 3, true, FORWARD, 0},
+      {REJECTED, 3, true, FORWARD, 100},
+      {STOP, 0, false, 0, 0}}},
+    /* 1.0 went on with a fast-forward map that the configuration no longer had */
+    {"the fast-forward map is gone",
+     0,
+     {{BEGIN, 7, false, 0, 0},
+      {REJECTED, 7, true, FORWARD, 0},
+      {REJECTED, 7, false, CURRENT, 100},
+      {REJECTED, 7, false, CURRENT, 100},
+      {REJECTED, 7, true, FORWARD, 0},
+      {REJECTED, 7, true, FORWARD, 100},
+      {REJECTED, 7, false, CURRENT, 100},
+      {STOP, 0, false, 0, 0}}},
+    {"the fast-forward map is gone, and a newer one comes",
+     30,
+     {{BEGIN, 7, false, 0, 0},
+      {REJECTED, 7, true, FORWARD, 0},
+      {REJECTED, 7, false, CURRENT, 30},
+      {CONFIG, 7, false, CURRENT, 30},
+      {CONFIG, 8, false, CURRENT, 0},
+      {REJECTED, 8, true, FORWARD, 0},
+      {REJECTED, 9, false, CURRENT, 0},
+      {REJECTED, 9, false, CURRENT, 30},
+      {STOP, 0, false, 0, 0}}},
+    {"begun again",
+     0,
+     {{BEGIN, 7, false, 0, 0},
+      {REJECTED, 7, true, FORWARD, 0},
+      {REJECTED, 7, true, FORWARD, 100},
+      {BEGIN, 7, false, 0, 0},
+      {REJECTED, 7, true, FORWARD, 0},
+      {BEGIN, 9, false, 0, 0},
+      {CONFIG, 10, false, CURRENT, 0},
+      {REJECTED, 9, false, CURRENT, 100},
+      {STOP, 0, false, 0, 0}}},
+    /* with an operation that does not wait a newer map counts when it has rejected */
+    {"begun again while waiting",
+     0,
+     {{BEGIN, 7, false, 0, 0},
+      {REJECTED, 7, false, CURRENT, 100},
+      {BEGIN, 9, false, 0, 0},
+      {CONFIG, 10, false, CURRENT, 0},
+      {REJECTED, 10, false, CURRENT, 0},
+      {STOP, 0, false, 0, 0}}},
+    {"the fast-forward map comes while waiting",
+     0,
+     {{BEGIN, 7, false, 0, 0},
+      {REJECTED, 7, false, CURRENT, 100},
+      {REJECTED, 7, true, FORWARD, 0},
+      {CONFIG, 8, false, FORWARD, 0},
+      {STOP, 0, false, 0, 0}}},
+};
+
+static void play(const char *name, const struct event *events, retry_ms interval, uint64_t base)
+{
+    retry_nmv nmv;
+    size_t i;
+    memset(&nmv, 0, sizeof nmv);
+    nmv.interval = interval;
+    for (i = 0; events[i].kind != STOP; i++) {
+        const struct event *event = &events[i];
+        uint64_t revision = base + event->revision;
+        retry_nmv_step step;
+        check_row("%s, event %u", name, (unsigned)i);
+        if (event->kind == BEGIN) {
+            retry_nmv_begin(&nmv, revision);
+            CHECK_EQUAL(interval, nmv.interval);
+            continue;
+        }
+        step = event->kind == REJECTED ? retry_nmv_rejected(&nmv, revision, event->has_fast_forward)
+                                       : retry_nmv_config(&nmv, revision);
+        CHECK_EQUAL(event->map, step.map);
+        CHECK_EQUAL(event->delay, step.delay);
+    }
+}
+
+/* Revisions are 64 bits wide, and unsigned. */
+static void test_rows(void)
+{
+    size_t i;
+    for (i = 0; i < CHECK_COUNT(rows); i++) {
+        play(rows[i].name, rows[i].events, rows[i].interval, 0);
+        play(rows[i].name, rows[i].events, rows[i].interval, UINT32_MAX - 7);
+        play(rows[i].name, rows[i].events, rows[i].interval, ((uint64_t)1 << 63) - 8);
+        play(rows[i].name, rows[i].events, rows[i].interval, UINT64_MAX - 20);
+    }
+}
+
+static void test_low_half_is_not_enough(void)
+{
+    retry_nmv nmv;
+    retry_nmv_step step;
+    memset(&nmv, 0, sizeof nmv);
+    retry_nmv_begin(&nmv, ((uint64_t)1 << 32) + 5);
+    step = retry_nmv_rejected(&nmv, ((uint64_t)2 << 32) + 4, true);
+    CHECK_EQUAL(CURRENT, step.map);
+    CHECK_EQUAL(0, step.delay);
+}
+
+static void test_null(void)
+{
+    retry_nmv_step step;
+    retry_nmv_begin(NULL, 7);
+    step = retry_nmv_rejected(NULL, 7, true);
+    CHECK_EQUAL(CURRENT, step.map);
+    CHECK_EQUAL(0, step.delay);
+    step = retry_nmv_config(NULL, 7);
+    CHECK_EQUAL(CURRENT, step.map);
+    CHECK_EQUAL(0, step.delay);
+}
+
+/* A step reaches the orchestrator as an order: RFC 0005's 100 ms then take the place of RFC 0049's
+   ladder, and no budget or strategy is asked. */
+static void test_as_an_order(void)
+{
+    static const struct {
+        bool has_fast_forward;
+        retry_ms delay;
+    } steps[] = {{false, 100}, {false, 100}, {true, 0}, {true, 100}, {false, 100}, {true, 0}};
+    retry_request request;
+    retry_failure failure = retry_classify_kv(0x07, 0x00);
+    retry_nmv nmv;
+    size_t i;
+    memset(&request, 0, sizeof request);
+    memset(&nmv, 0, sizeof nmv);
+    request.strategy = retry_fail_fast();
+    retry_begin(&request, 0);
+    retry_nmv_begin(&nmv, 7);
+    for (i = 0; i < CHECK_COUNT(steps); i++) {
+        retry_decision decision;
+        failure.pushback = true;
+        failure.retry_after = retry_nmv_rejected(&nmv, 7, steps[i].has_fast_forward).delay;
+        decision = retry_orchestrate(&request, &failure, 0);
+        check_row("step %u", (unsigned)i);
+        CHECK_DECISION(RETRY, ALWAYS, decision);
+        CHECK_EQUAL(steps[i].delay, decision.delay);
+    }
+    failure.pushback = false; /* without the order the ladder goes on */
+    CHECK_EQUAL(1000, retry_orchestrate(&request, &failure, 0).delay);
+}
+
+int main(void)
+{
+    RUN(test_rows);
+    RUN(test_low_half_is_not_enough);
+    RUN(test_null);
+    RUN(test_as_an_order);
+    return check_done();
+}

@@ -1,0 +1,808 @@
+/* What retry_orchestrate does step by step: misuse, recording, the reasons, always-retry, the
+   strategy, the budget, counting and telling. The deadline has test_deadline.c. */
+#define RETRY_IMPLEMENTATION
+#include "../../retry.h"
+#include "../support/check.h"
+
+#define START ((retry_time)5000)
+
+static retry_request begun(const retry_client *client)
+{
+    retry_request request;
+    memset(&request, 0, sizeof request);
+    request.client = client;
+    retry_begin(&request, START);
+    return request;
+}
+
+static retry_client client_of(const retry_strategy *strategy)
+{
+    retry_client client;
+    memset(&client, 0, sizeof client);
+    client.strategy = strategy;
+    return client;
+}
+
+static bool same(const retry_request *a, const retry_request *b)
+{
+    return memcmp(a, b, sizeof *a) == 0;
+}
+
+/* A strategy that gives one answer and counts how often it was asked. */
+struct scripted {
+    retry_strategy base;
+    retry_action action;
+};
+
+static unsigned asked;
+
+static retry_action scripted_after(const retry_strategy *self, retry_request *request,
+                                   const retry_failure *failure, retry_time now)
+{
+    (void)request;
+    (void)failure;
+    (void)now;
+    asked++;
+    return ((const struct scripted *)(const void *)self)->action;
+}
+
+static struct scripted answering(uint8_t kind, uint8_t cause, retry_ms delay)
+{
+    struct scripted strategy;
+    strategy.base.retry_after = scripted_after;
+    strategy.action.kind = kind;
+    strategy.action.cause = cause;
+    strategy.action.delay = delay;
+    asked = 0;
+    return strategy;
+}
+
+static struct scripted granting(retry_ms delay)
+{
+    return answering(RETRY_ACTION_AFTER, RETRY_CAUSE_NONE, delay);
+}
+
+/* ---- step 1: misuse ------------------------------------------------------------------------ */
+
+static void check_misuse(retry_request *request, const retry_failure *failure, uint8_t cause)
+{
+    retry_request before;
+    retry_decision decision;
+    memcpy(&before, request, sizeof before);
+    decision = retry_orchestrate(request, failure, START + 7);
+    check_decision(RETRY_VERDICT_FAIL, cause, decision, __FILE__, __LINE__);
+    CHECK_EQUAL(0, decision.delay);
+    CHECK(same(&before, request));
+}
+
+static void test_null(void)
+{
+    retry_failure failure = check_failure_of(RETRY_REASON_KV_LOCKED);
+    retry_request request = begun(NULL);
+    CHECK_DECISION(FAIL, MISUSE, retry_orchestrate(NULL, &failure, START));
+    CHECK_DECISION(FAIL, MISUSE, retry_orchestrate(NULL, NULL, START));
+    check_misuse(&request, NULL, RETRY_CAUSE_MISUSE);
+    CHECK_DECISION(RETRY, STRATEGY, retry_orchestrate(&request, &failure, START));
+}
+
+static void test_not_begun(void)
+{
+    retry_failure failure = check_failure_of(RETRY_REASON_KV_LOCKED);
+    retry_request request;
+    memset(&request, 0, sizeof request);
+    check_misuse(&request, &failure, RETRY_CAUSE_MISUSE);
+    retry_cancel(&request, START);
+    check_misuse(&request, &failure, RETRY_CAUSE_MISUSE);
+}
+
+static void test_finished(void)
+{
+    retry_failure locked = check_failure_of(RETRY_REASON_KV_LOCKED);
+    retry_failure none = check_failure_of(RETRY_REASON_NONE);
+    retry_request request = begun(NULL);
+    CHECK_DECISION(FAIL, NOT_RETRYABLE, retry_orchestrate(&request, &none, START));
+    check_misuse(&request, &locked, RETRY_CAUSE_MISUSE);
+    retry_begin(&request, START);
+    CHECK(retry_succeed(&request, START));
+    check_misuse(&request, &locked, RETRY_CAUSE_MISUSE);
+    retry_begin(&request, START);
+    retry_cancel(&request, START);
+    check_misuse(&request, &locked, RETRY_CAUSE_CANCELLED);
+    retry_begin(&request, START);
+    CHECK_DECISION(RETRY, STRATEGY, retry_orchestrate(&request, &locked, START));
+}
+
+static void test_strategy_without_function(void)
+{
+    retry_strategy empty = {NULL};
+    struct scripted good = granting(5);
+    retry_client client = client_of(&empty);
+    retry_request request = begun(&client);
+    retry_failure failure = check_failure_of(RETRY_REASON_KV_LOCKED);
+    retry_failure always = check_failure_of(RETRY_REASON_KV_NOT_MY_VBUCKET);
+    check_misuse(&request, &failure, RETRY_CAUSE_MISUSE);
+    check_misuse(&request, &always, RETRY_CAUSE_MISUSE);
+    request.strategy = &good.base;
+    CHECK_DECISION(RETRY, STRATEGY, retry_orchestrate(&request, &failure, START));
+    client.strategy = &good.base;
+    request.strategy = &empty;
+    check_misuse(&request, &failure, RETRY_CAUSE_MISUSE);
+    request.strategy = NULL;
+    CHECK_DECISION(RETRY, STRATEGY, retry_orchestrate(&request, &failure, START));
+}
+
+/* ---- step 2: recording --------------------------------------------------------------------- */
+
+static void test_recording(void)
+{
+    static const struct {
+        uint32_t code;
+        uint32_t after; /* ms since the last */
+        uint32_t code_attempts;
+        uint32_t code_since; /* ms since the start */
+    } rows[] = {
+        {0, 3, 1, 3},     /* a first failure without a code */
+        {0, 10, 2, 3},    /* the same */
+        {134, 10, 1, 23}, /* another */
+        {134, 10, 2, 23},       {134, 0, 3, 23},        {9, 1, 1, 34}, {134, 1, 1, 35},
+        {UINT32_MAX, 1, 1, 36}, {UINT32_MAX, 1, 2, 36}, {0, 1, 1, 38},
+    };
+    retry_request request = begun(NULL);
+    retry_failure failure = check_failure_of(RETRY_REASON_KV_LOCKED);
+    retry_time now = START;
+    size_t i;
+    for (i = 0; i < CHECK_COUNT(rows); i++) {
+        check_row("failure %u, code %lu", (unsigned)i, (unsigned long)rows[i].code);
+        failure.code = rows[i].code;
+        now += rows[i].after;
+        CHECK_DECISION(RETRY, STRATEGY, retry_orchestrate(&request, &failure, now));
+        CHECK_EQUAL(rows[i].code, request.code);
+        CHECK_EQUAL(rows[i].code_attempts, request.code_attempts);
+        CHECK_EQUAL(START + rows[i].code_since, request.code_since);
+        CHECK_EQUAL(i + 1, request.attempts);
+        CHECK_EQUAL(START, request.started);
+    }
+}
+
+static void test_reasons_add_up(void)
+{
+    static const retry_reason reasons[] = {RETRY_REASON_KV_LOCKED,
+                                           RETRY_REASON_KV_NOT_MY_VBUCKET,
+                                           RETRY_REASON_USER(9, RETRY_REASON_ALLOWS_NON_IDEMPOTENT),
+                                           RETRY_REASON_KV_LOCKED,
+                                           RETRY_REASON_CIRCUIT_BREAKER_OPEN,
+                                           RETRY_REASON_UNKNOWN};
+    retry_request request = begun(NULL);
+    retry_reason_set before = 0;
+    size_t i;
+    for (i = 0; i < CHECK_COUNT(reasons); i++) {
+        retry_failure failure = check_failure_of(reasons[i]);
+        CHECK(i == 3 || !retry_reason_set_has(request.reasons, reasons[i]));
+        retry_orchestrate(&request, &failure, START);
+        check_row("%s", retry_reason_name(reasons[i]));
+        CHECK(retry_reason_set_has(request.reasons, reasons[i]));
+        CHECK((request.reasons & before) == before);
+        before = request.reasons;
+    }
+}
+
+/* A failure is recorded before it is refused. */
+static void test_refused_is_recorded(void)
+{
+    retry_failure failure = check_failure_of(RETRY_REASON_KV_LOCKED);
+    retry_request request = begun(NULL);
+    failure.safety = RETRY_SAFETY_NO;
+    failure.code = 9;
+    CHECK_DECISION(FAIL, UNSAFE, retry_orchestrate(&request, &failure, START + 40));
+    CHECK(retry_reason_set_has(request.reasons, RETRY_REASON_KV_LOCKED));
+    CHECK_EQUAL(9, request.code);
+    CHECK_EQUAL(0, request.code_attempts);
+    CHECK_EQUAL(START + 40, request.code_since);
+    CHECK_EQUAL(0, request.attempts);
+}
+
+/* ---- steps 3 to 5: reasons and safety ------------------------------------------------------ */
+
+#define FAIL(cause) RETRY_VERDICT_FAIL, RETRY_CAUSE_##cause
+#define RETRY(cause) RETRY_VERDICT_RETRY, RETRY_CAUSE_##cause
+#define SAFETY(x) RETRY_SAFETY_##x
+#define FAULT(x) RETRY_FAULT_##x
+#define REASON(x) RETRY_REASON_##x
+#define USER(flags) RETRY_REASON_USER(3, flags)
+
+static const struct {
+    const char *name;
+    retry_reason reason;
+    uint8_t safety, fault;
+    bool idempotent;
+    uint8_t verdict, cause;
+} verdicts[] = {
+    {"none", REASON(NONE), SAFETY(MAYBE), FAULT(OTHER), false, FAIL(NOT_RETRYABLE)},
+    {"none, idempotent", REASON(NONE), SAFETY(MAYBE), FAULT(OTHER), true, FAIL(NOT_RETRYABLE)},
+    /* 1.0 refused these two; Smithy calls such an error safe to retry */
+    {"none, safe", REASON(NONE), SAFETY(YES), FAULT(OTHER), false, RETRY(STRATEGY)},
+    {"none, client, safe", REASON(NONE), SAFETY(YES), FAULT(CLIENT), false, RETRY(STRATEGY)},
+    {"none, client", REASON(NONE), SAFETY(MAYBE), FAULT(CLIENT), true, FAIL(NOT_RETRYABLE)},
+    {"none, server", REASON(NONE), SAFETY(MAYBE), FAULT(SERVER), true, RETRY(STRATEGY)},
+    {"none, server, safe", REASON(NONE), SAFETY(YES), FAULT(SERVER), false, RETRY(STRATEGY)},
+    {"none, server, not idempotent", REASON(NONE), SAFETY(MAYBE), FAULT(SERVER), false,
+     FAIL(NOT_IDEMPOTENT)},
+    {"none, server, unsafe", REASON(NONE), SAFETY(NO), FAULT(SERVER), true, FAIL(UNSAFE)},
+    {"none, unsafe", REASON(NONE), SAFETY(NO), FAULT(OTHER), true, FAIL(UNSAFE)},
+    {"unknown", REASON(UNKNOWN), SAFETY(MAYBE), FAULT(OTHER), false, FAIL(UNKNOWN_REASON)},
+    {"unknown, all for it", REASON(UNKNOWN), SAFETY(YES), FAULT(SERVER), true,
+     FAIL(UNKNOWN_REASON)},
+    {"unknown, unsafe", REASON(UNKNOWN), SAFETY(NO), FAULT(OTHER), true, FAIL(UNSAFE)},
+    {"behind the table", REASON(COUNT), SAFETY(YES), FAULT(SERVER), true, FAIL(UNKNOWN_REASON)},
+    {"before user", 0x3f, SAFETY(YES), FAULT(SERVER), true, FAIL(UNKNOWN_REASON)},
+    {"free alone", 0x80, SAFETY(YES), FAULT(SERVER), true, FAIL(UNKNOWN_REASON)},
+    {"flags alone", 0x30, SAFETY(YES), FAULT(SERVER), true, FAIL(UNKNOWN_REASON)},
+    {"high byte", 0x0108, SAFETY(YES), FAULT(SERVER), true, FAIL(UNKNOWN_REASON)},
+    {"high byte, user", 0x0170, SAFETY(YES), FAULT(SERVER), true, FAIL(UNKNOWN_REASON)},
+    {"all bits", 0xffff, SAFETY(YES), FAULT(SERVER), true, FAIL(UNKNOWN_REASON)},
+    {"all bits, unsafe", 0xffff, SAFETY(NO), FAULT(OTHER), false, FAIL(UNSAFE)},
+    {"locked", REASON(KV_LOCKED), SAFETY(MAYBE), FAULT(OTHER), false, RETRY(STRATEGY)},
+    {"locked, client", REASON(KV_LOCKED), SAFETY(MAYBE), FAULT(CLIENT), false, RETRY(STRATEGY)},
+    {"locked, unsafe", REASON(KV_LOCKED), SAFETY(NO), FAULT(OTHER), true, FAIL(UNSAFE)},
+    {"in flight", REASON(SOCKET_CLOSED_WHILE_IN_FLIGHT), SAFETY(MAYBE), FAULT(OTHER), false,
+     FAIL(NOT_IDEMPOTENT)},
+    {"in flight, idempotent", REASON(SOCKET_CLOSED_WHILE_IN_FLIGHT), SAFETY(MAYBE), FAULT(OTHER),
+     true, RETRY(STRATEGY)},
+    {"in flight, safe", REASON(SOCKET_CLOSED_WHILE_IN_FLIGHT), SAFETY(YES), FAULT(OTHER), false,
+     RETRY(STRATEGY)},
+    {"timed out", REASON(ATTEMPT_TIMED_OUT), SAFETY(MAYBE), FAULT(OTHER), false,
+     FAIL(NOT_IDEMPOTENT)},
+    {"server error", REASON(SERVER_ERROR), SAFETY(MAYBE), FAULT(SERVER), false,
+     FAIL(NOT_IDEMPOTENT)},
+    {"vbucket", REASON(KV_NOT_MY_VBUCKET), SAFETY(MAYBE), FAULT(OTHER), false, RETRY(ALWAYS)},
+    {"vbucket, unsafe", REASON(KV_NOT_MY_VBUCKET), SAFETY(NO), FAULT(OTHER), true, FAIL(UNSAFE)},
+    {"collection", REASON(KV_COLLECTION_OUTDATED), SAFETY(MAYBE), FAULT(OTHER), false,
+     RETRY(ALWAYS)},
+    {"partition", REASON(VIEWS_NO_ACTIVE_PARTITION), SAFETY(MAYBE), FAULT(OTHER), false,
+     RETRY(ALWAYS)},
+    {"user", USER(0), SAFETY(MAYBE), FAULT(OTHER), false, FAIL(NOT_IDEMPOTENT)},
+    {"user, idempotent", USER(0), SAFETY(MAYBE), FAULT(OTHER), true, RETRY(STRATEGY)},
+    {"user, allows", USER(RETRY_REASON_ALLOWS_NON_IDEMPOTENT), SAFETY(MAYBE), FAULT(OTHER), false,
+     RETRY(STRATEGY)},
+    {"user, always", USER(RETRY_REASON_ALWAYS), SAFETY(MAYBE), FAULT(OTHER), false, RETRY(ALWAYS)},
+    {"user, always, unsafe", USER(RETRY_REASON_ALWAYS), SAFETY(NO), FAULT(OTHER), true,
+     FAIL(UNSAFE)},
+};
+
+static void test_verdicts(void)
+{
+    size_t i;
+    for (i = 0; i < CHECK_COUNT(verdicts); i++) {
+        retry_failure failure = check_failure_of(verdicts[i].reason);
+        retry_request request = begun(NULL);
+        bool retried = verdicts[i].verdict == RETRY_VERDICT_RETRY;
+        failure.safety = verdicts[i].safety;
+        failure.fault = verdicts[i].fault;
+        request.idempotent = verdicts[i].idempotent;
+        check_row("%s", verdicts[i].name);
+        check_decision(verdicts[i].verdict, verdicts[i].cause,
+                       retry_orchestrate(&request, &failure, START), __FILE__, __LINE__);
+        CHECK_EQUAL(retried, request.attempts);
+        CHECK_EQUAL(retried, retry_succeed(&request, START)); /* still open? */
+    }
+}
+
+static void test_permitted(void)
+{
+    uint32_t i;
+    retry_failure failure = check_failure_of(RETRY_REASON_KV_LOCKED);
+    retry_request request = begun(NULL);
+    for (i = 0; i <= UINT16_MAX; i = check_next(i)) {
+        bool allows = retry_reason_allows_non_idempotent((retry_reason)i);
+        failure.reason = (retry_reason)i;
+        check_row("reason 0x%04x", (unsigned)i);
+        failure.safety = RETRY_SAFETY_MAYBE;
+        request.idempotent = false;
+        CHECK_EQUAL(allows, retry_permitted(&request, &failure));
+        request.idempotent = true;
+        CHECK(retry_permitted(&request, &failure));
+        request.idempotent = false;
+        failure.safety = RETRY_SAFETY_YES;
+        CHECK(retry_permitted(&request, &failure));
+    }
+    CHECK(!retry_permitted(NULL, &failure));
+    CHECK(!retry_permitted(&request, NULL));
+    CHECK(!retry_permitted(NULL, NULL));
+}
+
+/* ---- step 4: always retried ---------------------------------------------------------------- */
+
+static const retry_ms ladder[] = {1, 10, 50, 100, 500, 1000, 1000, 1000, 1000};
+
+static void test_always_ladder(void)
+{
+    retry_failure failure = check_failure_of(RETRY_REASON_KV_NOT_MY_VBUCKET);
+    retry_request request = begun(NULL);
+    size_t i;
+    for (i = 0; i < CHECK_COUNT(ladder); i++) {
+        retry_decision decision = retry_orchestrate(&request, &failure, START);
+        check_row("attempt %u", (unsigned)i);
+        CHECK_DECISION(RETRY, ALWAYS, decision);
+        CHECK_EQUAL(ladder[i], decision.delay);
+        CHECK_EQUAL(ladder[i], request.last_delay);
+        CHECK_EQUAL(i + 1, request.attempts);
+    }
+}
+
+/* The ladder goes by all retries, not by those of always-retry reasons. */
+static void test_always_ladder_counts_all(void)
+{
+    retry_failure always = check_failure_of(RETRY_REASON_KV_NOT_MY_VBUCKET);
+    retry_failure locked = check_failure_of(RETRY_REASON_KV_LOCKED);
+    retry_request request = begun(NULL);
+    CHECK_EQUAL(1, retry_orchestrate(&request, &always, START).delay);
+    CHECK_DECISION(RETRY, STRATEGY, retry_orchestrate(&request, &locked, START));
+    CHECK_EQUAL(50, retry_orchestrate(&request, &always, START).delay);
+}
+
+static void test_always_interval(void)
+{
+    retry_client client = client_of(NULL);
+    retry_failure failure = check_failure_of(RETRY_REASON_KV_NOT_MY_VBUCKET);
+    retry_request request;
+    unsigned i;
+    client.always_interval = 7;
+    request = begun(&client);
+    for (i = 0; i < 10; i++) {
+        retry_decision decision = retry_orchestrate(&request, &failure, START);
+        CHECK_DECISION(RETRY, ALWAYS, decision);
+        CHECK_EQUAL(7, decision.delay);
+    }
+}
+
+static void test_always_asks_nobody(void)
+{
+    struct scripted refusing = answering(RETRY_ACTION_NONE, RETRY_CAUSE_REFUSED, 0);
+    retry_client client = client_of(&refusing.base);
+    retry_failure failure = check_failure_of(RETRY_REASON_KV_COLLECTION_OUTDATED);
+    retry_budget empty;
+    retry_request request;
+    retry_budget_init(&empty, NULL, START);
+    client.budget = &empty;
+    request = begun(&client);
+    CHECK_DECISION(RETRY, ALWAYS, retry_orchestrate(&request, &failure, START));
+    CHECK_EQUAL(0, asked);
+    client.strategy = retry_fail_fast();
+    CHECK_DECISION(RETRY, ALWAYS, retry_orchestrate(&request, &failure, START));
+}
+
+static void test_fail_fast(void)
+{
+    static const retry_reason reasons[] = {
+        RETRY_REASON_KV_LOCKED, RETRY_REASON_CIRCUIT_BREAKER_OPEN, RETRY_REASON_USER(0, 0)};
+    retry_client client = client_of(retry_fail_fast());
+    size_t i;
+    for (i = 0; i < CHECK_COUNT(reasons); i++) {
+        retry_failure failure = check_failure_of(reasons[i]);
+        retry_request request = begun(&client);
+        request.idempotent = true;
+        CHECK_DECISION(FAIL, REFUSED, retry_orchestrate(&request, &failure, START));
+    }
+}
+
+/* ---- step 5: the strategy ------------------------------------------------------------------ */
+
+static void test_strategy_refuses(void)
+{
+    retry_failure failure = check_failure_of(RETRY_REASON_KV_LOCKED);
+    unsigned cause;
+    for (cause = 0; cause < RETRY_CAUSE_COUNT; cause++) {
+        struct scripted strategy = answering(RETRY_ACTION_NONE, (uint8_t)cause, 1234);
+        retry_client client = client_of(&strategy.base);
+        retry_request request = begun(&client);
+        retry_decision decision = retry_orchestrate(&request, &failure, START);
+        check_row("cause %u", cause);
+        CHECK_EQUAL(RETRY_VERDICT_FAIL, decision.verdict);
+        CHECK_EQUAL(cause, decision.cause);
+        CHECK_EQUAL(1, asked);
+        CHECK_EQUAL(0, request.attempts);
+        CHECK(!retry_succeed(&request, START));
+    }
+}
+
+/* A kind that is none must neither grant nor leave the request open. */
+static void test_garbage_action(void)
+{
+    retry_failure failure = check_failure_of(RETRY_REASON_KV_LOCKED);
+    unsigned kind;
+    for (kind = RETRY_ACTION_PENDING + 1; kind < 256; kind++) {
+        struct scripted strategy = answering((uint8_t)kind, (uint8_t)kind, UINT32_MAX);
+        retry_client client = client_of(&strategy.base);
+        retry_request request = begun(&client);
+        check_row("kind %u", kind);
+        CHECK_EQUAL(RETRY_VERDICT_FAIL, retry_orchestrate(&request, &failure, START).verdict);
+        CHECK_EQUAL(0, request.attempts);
+        CHECK(!retry_succeed(&request, START));
+    }
+}
+
+static void test_strategy_grants(void)
+{
+    static const retry_ms delays[] = {0, 1, 123456, UINT32_MAX};
+    retry_failure failure = check_failure_of(RETRY_REASON_KV_LOCKED);
+    size_t i;
+    for (i = 0; i < CHECK_COUNT(delays); i++) {
+        struct scripted strategy = granting(delays[i]);
+        retry_client client = client_of(&strategy.base);
+        retry_request request = begun(&client);
+        retry_decision decision = retry_orchestrate(&request, &failure, START);
+        CHECK_DECISION(RETRY, STRATEGY, decision);
+        CHECK_EQUAL(delays[i], decision.delay);
+        CHECK_EQUAL(delays[i], request.last_delay);
+    }
+}
+
+/* A strategy decides alone: what the reason allows is its own question. */
+static void test_strategy_may_grant_anything(void)
+{
+    struct scripted strategy = granting(5);
+    retry_client client = client_of(&strategy.base);
+    retry_request request = begun(&client);
+    retry_failure failure = check_failure_of(RETRY_REASON_SOCKET_CLOSED_WHILE_IN_FLIGHT);
+    CHECK_DECISION(RETRY, STRATEGY, retry_orchestrate(&request, &failure, START));
+}
+
+static void test_own_strategy_wins(void)
+{
+    struct scripted clients = granting(11), own = granting(22);
+    retry_client client = client_of(&clients.base);
+    retry_request request = begun(&client);
+    retry_failure failure = check_failure_of(RETRY_REASON_KV_LOCKED);
+    CHECK_EQUAL(11, retry_orchestrate(&request, &failure, START).delay);
+    request.strategy = &own.base;
+    CHECK_EQUAL(22, retry_orchestrate(&request, &failure, START).delay);
+    request.client = NULL;
+    CHECK_EQUAL(22, retry_orchestrate(&request, &failure, START).delay);
+}
+
+/* What a strategy sees: itself, the failure, the time, and a request that has it recorded. */
+struct curious {
+    retry_strategy base;
+    int mark;
+};
+
+static unsigned curious_calls;
+
+static retry_action curious_after(const retry_strategy *self, retry_request *request,
+                                  const retry_failure *failure, retry_time now)
+{
+    curious_calls++;
+    CHECK_EQUAL(4711, ((const struct curious *)(const void *)self)->mark);
+    CHECK_EQUAL(RETRY_REASON_KV_LOCKED, failure->reason);
+    CHECK_EQUAL(START + 30, now);
+    CHECK(retry_reason_set_has(request->reasons, RETRY_REASON_KV_LOCKED));
+    CHECK_EQUAL(9, request->code);
+    CHECK_EQUAL(0, request->code_attempts);
+    CHECK_EQUAL(START + 30, request->code_since);
+    CHECK_EQUAL(1, request->attempts);
+    CHECK_EQUAL(1, request->last_delay);
+    CHECK_EQUAL('c', *(const char *)request->context);
+    return retry_action_after(3);
+}
+
+static void test_what_a_strategy_sees(void)
+{
+    struct curious strategy = {{curious_after}, 4711};
+    char context = 'c';
+    retry_client client = client_of(&strategy.base);
+    retry_request request = begun(&client);
+    retry_failure always = check_failure_of(RETRY_REASON_KV_NOT_MY_VBUCKET);
+    retry_failure failure = check_failure_of(RETRY_REASON_KV_LOCKED);
+    request.context = &context;
+    failure.code = 9;
+    curious_calls = 0;
+    CHECK_DECISION(RETRY, ALWAYS, retry_orchestrate(&request, &always, START + 10));
+    CHECK_DECISION(RETRY, STRATEGY, retry_orchestrate(&request, &failure, START + 30));
+    CHECK_EQUAL(1, curious_calls);
+}
+
+/* Decides some cases itself and hands the rest to the built-in policy. */
+static retry_action robot_after(const retry_strategy *self, retry_request *request,
+                                const retry_failure *failure, retry_time now)
+{
+    if (request->context)
+        return retry_action_none(RETRY_CAUSE_REFUSED);
+    return retry_policy_after(self, request, failure, now);
+}
+
+static void test_strategy_hands_on(void)
+{
+    retry_policy policy = RETRY_POLICY_BEST_EFFORT;
+    retry_client client = client_of(&policy.base);
+    retry_request request = begun(&client);
+    retry_failure failure = check_failure_of(RETRY_REASON_KV_LOCKED);
+    policy.base.retry_after = robot_after;
+    CHECK_DECISION(RETRY, STRATEGY, retry_orchestrate(&request, &failure, START));
+    request.context = &policy;
+    CHECK_DECISION(FAIL, REFUSED, retry_orchestrate(&request, &failure, START));
+}
+
+/* ---- step 5: the budget -------------------------------------------------------------------- */
+
+static void test_budget_by_kind(void)
+{
+    static const struct {
+        bool timeout, throttle;
+        uint32_t cost;
+    } rows[] = {{false, false, 5}, {true, false, 20}, {false, true, 300}, {true, true, 20}};
+    retry_budget_options options;
+    size_t i;
+    memset(&options, 0, sizeof options);
+    options.capacity = 10000;
+    options.retry_cost = 5;
+    options.timeout_cost = 20;
+    options.throttle_cost = 300;
+    for (i = 0; i < CHECK_COUNT(rows); i++) {
+        struct scripted strategy = granting(5);
+        retry_client client = client_of(&strategy.base);
+        retry_failure failure = check_failure_of(RETRY_REASON_KV_LOCKED);
+        retry_budget budget;
+        retry_request request;
+        retry_budget_init(&budget, &options, START);
+        client.budget = &budget;
+        request = begun(&client);
+        failure.timeout = rows[i].timeout;
+        failure.throttle = rows[i].throttle;
+        check_row("timeout %d, throttle %d", rows[i].timeout, rows[i].throttle);
+        CHECK_DECISION(RETRY, STRATEGY, retry_orchestrate(&request, &failure, START));
+        CHECK_EQUAL(10000 - rows[i].cost, retry_budget_balance(&budget));
+    }
+}
+
+static void test_budget_exhausted(void)
+{
+    struct scripted strategy = granting(5000);
+    retry_client client = client_of(&strategy.base);
+    retry_failure failure = check_failure_of(RETRY_REASON_KV_LOCKED);
+    retry_budget budget;
+    retry_request request;
+    retry_decision decision;
+    retry_budget_init(&budget, NULL, START);
+    client.budget = &budget;
+    request = begun(&client);
+    request.timeout = 100; /* must not shorten the delay */
+    decision = retry_orchestrate(&request, &failure, START + 10);
+    CHECK_DECISION(FAIL, BUDGET_EXHAUSTED, decision);
+    CHECK_EQUAL(5000, decision.delay);
+    CHECK_EQUAL(0, request.attempts);
+    CHECK_EQUAL(0, request.last_delay);
+    CHECK(!retry_succeed(&request, START));
+}
+
+/* Nothing is charged for what is not granted. */
+static void test_budget_pays_for_grants_only(void)
+{
+    static const retry_budget_options options = {9000, 1000, 0, 0, 0, 0, 0, 0, false, false};
+    struct scripted strategy = answering(RETRY_ACTION_NONE, RETRY_CAUSE_REFUSED, 0);
+    retry_client client = client_of(&strategy.base);
+    retry_failure failure = check_failure_of(RETRY_REASON_KV_LOCKED);
+    retry_budget budget;
+    retry_request request;
+    retry_budget_init(&budget, &options, START);
+    client.budget = &budget;
+    request = begun(&client);
+    CHECK_DECISION(FAIL, REFUSED, retry_orchestrate(&request, &failure, START));
+    CHECK_EQUAL(9000, retry_budget_balance(&budget));
+    retry_begin(&request, START);
+    failure.safety = RETRY_SAFETY_NO;
+    CHECK_DECISION(FAIL, UNSAFE, retry_orchestrate(&request, &failure, START));
+    CHECK_EQUAL(9000, retry_budget_balance(&budget));
+}
+
+/* ---- step 7: counting and telling ---------------------------------------------------------- */
+
+static void test_counters_saturate(void)
+{
+    retry_failure failure = check_failure_of(RETRY_REASON_KV_NOT_MY_VBUCKET);
+    retry_request request = begun(NULL);
+    unsigned i;
+    CHECK_EQUAL(1, retry_orchestrate(&request, &failure, START).delay);
+    request.attempts = UINT32_MAX - 2;
+    request.code_attempts = UINT32_MAX - 2;
+    for (i = 0; i < 4; i++) {
+        retry_decision decision = retry_orchestrate(&request, &failure, START);
+        CHECK_DECISION(RETRY, ALWAYS, decision);
+        CHECK_EQUAL(1000, decision.delay);
+    }
+    CHECK_EQUAL(UINT32_MAX, request.attempts);
+    CHECK_EQUAL(UINT32_MAX, request.code_attempts);
+    failure.code = 1; /* which counts no more, rather than from 0 */
+    CHECK_DECISION(RETRY, ALWAYS, retry_orchestrate(&request, &failure, START));
+    CHECK_EQUAL(UINT32_MAX, request.attempts);
+    CHECK_EQUAL(0, request.code_attempts);
+}
+
+struct telling {
+    unsigned count;
+    unsigned verdict, cause;
+    retry_ms delay;
+    uint32_t attempts, code_attempts;
+    retry_ms last_delay;
+    const retry_request *request;
+    retry_failure failure;
+};
+
+static void tell(void *context, const retry_request *request, const retry_failure *failure,
+                 const retry_decision *decision)
+{
+    struct telling *telling = (struct telling *)context;
+    telling->count++;
+    telling->verdict = decision->verdict;
+    telling->cause = decision->cause;
+    telling->delay = decision->delay;
+    telling->attempts = request->attempts;
+    telling->code_attempts = request->code_attempts;
+    telling->last_delay = request->last_delay;
+    telling->request = request;
+    telling->failure = *failure;
+}
+
+static void test_observer(void)
+{
+    struct scripted strategy = granting(40);
+    struct telling told;
+    retry_client client = client_of(&strategy.base);
+    retry_failure failure = check_failure_of(RETRY_REASON_KV_LOCKED);
+    retry_request request;
+    client.observe = tell;
+    client.observe_context = &told;
+    memset(&told, 0, sizeof told);
+    request = begun(&client);
+    CHECK_EQUAL(0, told.count);
+    failure.code = 9;
+    CHECK_DECISION(RETRY, STRATEGY, retry_orchestrate(&request, &failure, START));
+    CHECK_EQUAL(1, told.count);
+    CHECK(told.request == &request);
+    CHECK_EQUAL(RETRY_VERDICT_RETRY, told.verdict);
+    CHECK_EQUAL(RETRY_CAUSE_STRATEGY, told.cause);
+    CHECK_EQUAL(40, told.delay);
+    CHECK_EQUAL(1, told.attempts);
+    CHECK_EQUAL(1, told.code_attempts);
+    CHECK_EQUAL(40, told.last_delay);
+    CHECK_EQUAL(9, told.failure.code);
+    CHECK_EQUAL(RETRY_REASON_KV_LOCKED, told.failure.reason);
+}
+
+/* Told of every verdict once, but of no misuse, success, cancellation or beginning. */
+static void test_observer_is_told_once(void)
+{
+    struct telling told;
+    retry_client client = client_of(NULL);
+    retry_failure locked = check_failure_of(RETRY_REASON_KV_LOCKED);
+    retry_failure none = check_failure_of(RETRY_REASON_NONE);
+    retry_request request;
+    client.observe = tell;
+    client.observe_context = &told;
+    memset(&told, 0, sizeof told);
+    request = begun(&client);
+    CHECK_DECISION(FAIL, MISUSE, retry_orchestrate(&request, NULL, START));
+    CHECK_DECISION(FAIL, MISUSE, retry_resume(&request, &locked, retry_action_after(1), START));
+    CHECK_EQUAL(0, told.count);
+    CHECK_DECISION(FAIL, NOT_RETRYABLE, retry_orchestrate(&request, &none, START));
+    CHECK_EQUAL(1, told.count);
+    CHECK_EQUAL(RETRY_CAUSE_NOT_RETRYABLE, told.cause);
+    CHECK_DECISION(FAIL, MISUSE, retry_orchestrate(&request, &locked, START));
+    CHECK_EQUAL(1, told.count);
+    retry_begin(&request, START);
+    CHECK_DECISION(RETRY, STRATEGY, retry_orchestrate(&request, &locked, START));
+    CHECK(retry_succeed(&request, START));
+    CHECK(!retry_succeed(&request, START));
+    retry_begin(&request, START);
+    retry_begin(&request, START);
+    retry_cancel(&request, START);
+    CHECK_DECISION(FAIL, CANCELLED, retry_orchestrate(&request, &locked, START));
+    CHECK_EQUAL(2, told.count);
+}
+
+/* Last: when the observer is told of a failure, the request is finished and the charge is back. */
+static retry_budget *watched;
+static uint32_t balance_when_told;
+
+static void watch(void *context, const retry_request *request, const retry_failure *failure,
+                  const retry_decision *decision)
+{
+    retry_request copy = *request;
+    bool finished =
+        decision->verdict == RETRY_VERDICT_FAIL || decision->verdict == RETRY_VERDICT_EXPIRE;
+    (void)context;
+    (void)failure;
+    balance_when_told = retry_budget_balance(watched);
+    copy.client = NULL;
+    CHECK_EQUAL(finished, !retry_succeed(&copy, START));
+}
+
+static void test_observer_is_told_last(void)
+{
+    static const retry_budget_options options = {9000, 1000, 0, 0, 0, 0, 0, 0, false, false};
+    struct scripted strategy = granting(40);
+    retry_client client = client_of(&strategy.base);
+    retry_failure failure = check_failure_of(RETRY_REASON_KV_LOCKED);
+    retry_budget budget;
+    retry_request request;
+    retry_budget_init(&budget, &options, START);
+    watched = &budget;
+    client.budget = &budget;
+    client.observe = watch;
+    request = begun(&client);
+    request.timeout = 50;
+    CHECK_DECISION(RETRY, STRATEGY, retry_orchestrate(&request, &failure, START));
+    CHECK_EQUAL(8000, balance_when_told);
+    CHECK_DECISION(EXPIRE, DEADLINE, retry_orchestrate(&request, &failure, START + 20));
+    CHECK_EQUAL(8000, balance_when_told);
+    retry_begin(&request, START);
+    failure.reason = RETRY_REASON_NONE;
+    CHECK_DECISION(FAIL, NOT_RETRYABLE, retry_orchestrate(&request, &failure, START + 20));
+}
+
+static retry_action given; /* what the strategy below answers */
+
+static retry_action give(const retry_strategy *self, retry_request *r, const retry_failure *failure,
+                         retry_time now)
+{
+    (void)self;
+    (void)r;
+    (void)failure;
+    (void)now;
+    return given;
+}
+
+/* What a strategy says of the cause counts when it refuses. */
+static void test_causes_of_answers(void)
+{
+    static const retry_strategy giving = {give};
+    retry_failure failure = check_failure_of(RETRY_REASON_KV_LOCKED);
+    retry_request asking;
+    memset(&asking, 0, sizeof asking);
+    asking.strategy = &giving;
+    retry_begin(&asking, 0);
+    given = retry_action_none(RETRY_CAUSE_REFUSED);
+    CHECK_EQUAL(0, given.delay);
+    given.kind = RETRY_ACTION_AFTER;
+    CHECK_DECISION(RETRY, STRATEGY, retry_orchestrate(&asking, &failure, 0));
+    given = retry_action_pending();
+    CHECK_EQUAL(RETRY_CAUSE_PENDING, given.cause);
+    CHECK_EQUAL(0, given.delay);
+    given.cause = RETRY_CAUSE_REFUSED;
+    CHECK_DECISION(PENDING, PENDING, retry_orchestrate(&asking, &failure, 0));
+    given.kind = RETRY_ACTION_NONE;
+    CHECK_DECISION(FAIL, REFUSED, retry_resume(&asking, &failure, given, 0));
+}
+
+int main(void)
+{
+    RUN(test_null);
+    RUN(test_not_begun);
+    RUN(test_finished);
+    RUN(test_strategy_without_function);
+    RUN(test_recording);
+    RUN(test_reasons_add_up);
+    RUN(test_refused_is_recorded);
+    RUN(test_verdicts);
+    RUN(test_permitted);
+    RUN(test_always_ladder);
+    RUN(test_always_ladder_counts_all);
+    RUN(test_always_interval);
+    RUN(test_always_asks_nobody);
+    RUN(test_fail_fast);
+    RUN(test_strategy_refuses);
+    RUN(test_garbage_action);
+    RUN(test_strategy_grants);
+    RUN(test_strategy_may_grant_anything);
+    RUN(test_own_strategy_wins);
+    RUN(test_what_a_strategy_sees);
+    RUN(test_strategy_hands_on);
+    RUN(test_budget_by_kind);
+    RUN(test_budget_exhausted);
+    RUN(test_budget_pays_for_grants_only);
+    RUN(test_counters_saturate);
+    RUN(test_observer);
+    RUN(test_observer_is_told_once);
+    RUN(test_observer_is_told_last);
+    RUN(test_causes_of_answers);
+    return check_done();
+}

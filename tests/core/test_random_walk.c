@@ -1,0 +1,532 @@
+/* A random walk over all of the library with hostile values, beside a simple model: tokens are
+   conserved, what is finished stays as it is, and no answer is out of its range. */
+#define RETRY_IMPLEMENTATION
+#include "../../retry.h"
+#include "../support/check.h"
+
+#include <limits.h>
+
+#define STEPS (UINT32_C(150000) / CHECK_ONE_IN)
+#define BUDGETS 3u
+#define CLIENTS 4u
+#define REQUESTS 6u
+
+/* ---- hostile values ------------------------------------------------------------------------ */
+
+static uint32_t below(uint32_t limit)
+{
+    return (uint32_t)(((uint64_t)check_random() * limit) >> 32);
+}
+
+static bool chance(uint32_t one_in)
+{
+    return below(one_in) == 0;
+}
+
+/* Small, large, or at an edge. */
+static uint32_t hostile(void)
+{
+    static const uint32_t edges[] = {0,       1,          2,           65535,       65536,
+                                     65537,   0x7fffffff, 0x80000000u, 0x80000001u, UINT32_MAX - 1,
+                                     1000000, UINT32_MAX};
+    if (chance(3))
+        return edges[below(CHECK_COUNT(edges))];
+    return check_random() >> below(32);
+}
+
+static uint8_t hostile_byte(uint8_t usual)
+{
+    return (uint8_t)(chance(8) ? check_random() >> 24 : below(usual + 1u));
+}
+
+static const retry_ms table[] = {0, 5, UINT32_MAX, 1};
+
+static retry_ms custom(const retry_backoff *self, uint32_t attempt)
+{
+    return (self->initial ^ attempt) & UINT32_MAX;
+}
+
+static retry_backoff hostile_backoff(void)
+{
+    retry_backoff backoff;
+    backoff.curve = hostile_byte(RETRY_CURVE_CUSTOM);
+    backoff.jitter = hostile_byte(RETRY_JITTER_DECORRELATED);
+    backoff.min = chance(2) ? 0 : hostile();
+    backoff.initial = hostile();
+    backoff.max = chance(2) ? 0 : hostile();
+    backoff.factor = hostile();
+    backoff.spread = hostile();
+    backoff.table = chance(4) ? NULL : table;
+    backoff.table_length = backoff.table ? below(CHECK_COUNT(table) + 1) : 0;
+    backoff.custom = chance(4) ? NULL : custom;
+    return backoff;
+}
+
+static retry_failure hostile_failure(void)
+{
+    retry_failure failure;
+    failure.reason = chance(10)  ? (retry_reason)(hostile() & UINT16_MAX)
+                     : chance(4) ? RETRY_REASON_USER(below(16), hostile() & UINT8_MAX)
+                                 : (retry_reason)below(RETRY_REASON_COUNT);
+    failure.safety = chance(4) ? hostile_byte(RETRY_SAFETY_NO) : (uint8_t)RETRY_SAFETY_MAYBE;
+    failure.fault = hostile_byte(RETRY_FAULT_SERVER);
+    failure.throttle = chance(3);
+    failure.timeout = chance(3);
+    failure.unknown = chance(3);
+    failure.pushback = chance(4);
+    failure.retry_after = chance(2) ? 0 : hostile();
+    failure.code = below(4) * (UINT32_MAX / 3);
+    return failure;
+}
+
+static retry_action hostile_action(void)
+{
+    retry_action action;
+    action.kind = hostile_byte(RETRY_ACTION_PENDING);
+    action.cause = hostile_byte(RETRY_CAUSE_COUNT);
+    action.delay = hostile();
+    return action;
+}
+
+static retry_time hostile_time(retry_time now)
+{
+    if (chance(300))
+        return check_after(now, (retry_time)-1 / 4 * below(4));
+    if (chance(10))
+        return check_after(now, (retry_time)-1 - below(2000));
+    return check_after(now, below(chance(10) ? 20000 : 20));
+}
+
+/* ---- the world and its model --------------------------------------------------------------- */
+
+enum { NOT_OPEN, OPEN, WAITING };
+
+struct model {
+    int state;
+    uint32_t attempts;
+    uint32_t charge; /* paid for the retry under way */
+};
+
+static retry_budget budgets[BUDGETS];
+static uint64_t levels[BUDGETS]; /* what the model says is in them */
+static retry_client clients[CLIENTS];
+static retry_policy policies[CLIENTS];
+static retry_request requests[REQUESTS];
+static struct model models[REQUESTS];
+static retry_time now;
+static unsigned told, expected_told;
+
+static retry_action strange_after(const retry_strategy *self, retry_request *request,
+                                  const retry_failure *failure, retry_time at)
+{
+    return chance(3) ? retry_policy_after(self, request, failure, at) : hostile_action();
+}
+
+static void tell(void *context, const retry_request *request, const retry_failure *failure,
+                 const retry_decision *decision)
+{
+    char line[64];
+    (void)context;
+    told++;
+    CHECK(retry_format(line, (size_t)below(sizeof line + 1), request, failure, decision) > 0);
+}
+
+static void set_up_policy(unsigned i)
+{
+    policies[i].base.retry_after = i % 2 ? strange_after : retry_policy_after;
+    policies[i].backoff = hostile_backoff();
+    policies[i].throttle_backoff = hostile_backoff();
+    policies[i].max_attempts = chance(2) ? 0 : hostile();
+    policies[i].retry_after_max = hostile();
+    policies[i].retry_after_slack = hostile();
+    policies[i].retry_after_spread = hostile();
+}
+
+/* No refill: the model counts whole thousandths. */
+static void set_up(void)
+{
+    static const retry_budget_options options[BUDGETS] = {
+        {20000, 1000, 2500, 700, 300, 100, 0, 0, false, false},
+        {20000, 1000, 0, 3000, 200, 50, 0, 3000, true, false},
+        {20000, 1000, 2500, 700, 900, 100, 0, 8000, false, true},
+    };
+    unsigned i;
+    for (i = 0; i < BUDGETS; i++) {
+        retry_budget_init(&budgets[i], &options[i], now);
+        levels[i] = options[i].capacity;
+    }
+    memset(clients, 0, sizeof clients);
+    memset(requests, 0, sizeof requests);
+    memset(models, 0, sizeof models);
+    for (i = 0; i < CLIENTS; i++) {
+        set_up_policy(i);
+        clients[i].strategy = &policies[i].base;
+        clients[i].budget = i < BUDGETS ? &budgets[i] : NULL;
+        clients[i].observe = tell;
+        clients[i].always_interval = i == 1 ? 70 : 0;
+    }
+    for (i = 0; i < REQUESTS; i++)
+        requests[i].client = i < CLIENTS ? &clients[i] : NULL;
+}
+
+static void add(unsigned i, uint64_t amount)
+{
+    levels[i] += amount;
+    if (levels[i] > budgets[i].options.capacity)
+        levels[i] = budgets[i].options.capacity;
+}
+
+static uint32_t cost_of(unsigned i, const retry_failure *failure)
+{
+    const retry_budget_options *options = &budgets[i].options;
+    uint32_t cost = failure->timeout    ? options->timeout_cost
+                    : failure->throttle ? options->throttle_cost
+                                        : 0;
+    return cost ? cost : options->retry_cost;
+}
+
+static void charge(unsigned i, uint32_t cost)
+{
+    CHECK(levels[i] >= cost);
+    levels[i] = levels[i] > cost ? levels[i] - cost : 0;
+}
+
+/* The request i has the client and the budget i, if there is one. */
+static void model_begin(unsigned i)
+{
+    if (i < BUDGETS) {
+        if (models[i].state != NOT_OPEN)
+            add(i, models[i].charge);
+        add(i, budgets[i].options.request_deposit);
+    }
+    models[i].state = OPEN;
+    models[i].attempts = models[i].charge = 0;
+}
+
+static void model_succeed(unsigned i)
+{
+    const retry_budget_options *options = &budgets[i % BUDGETS].options;
+    if (i < BUDGETS)
+        add(i, options->refund_last && models[i].attempts > 0 ? models[i].charge
+                                                              : options->success_deposit);
+    models[i].state = NOT_OPEN;
+    models[i].charge = 0;
+}
+
+static void model_cancel(unsigned i)
+{
+    if (i < BUDGETS)
+        add(i, models[i].charge);
+    models[i].state = NOT_OPEN;
+    models[i].charge = 0;
+}
+
+static bool was_asked(const retry_failure *failure, const retry_decision *decision)
+{
+    return decision->cause != RETRY_CAUSE_ALWAYS && !retry_reason_always(failure->reason) &&
+           failure->safety != RETRY_SAFETY_NO && failure->reason != RETRY_REASON_UNKNOWN &&
+           !(failure->pushback && failure->retry_after == UINT32_MAX) &&
+           strcmp(retry_reason_name(failure->reason), "INVALID") != 0 &&
+           (failure->reason != RETRY_REASON_NONE || failure->fault == RETRY_FAULT_SERVER ||
+            failure->safety == RETRY_SAFETY_YES);
+}
+
+static bool is_unsent(const retry_failure *failure)
+{
+    return failure->reason == RETRY_REASON_SOCKET_NOT_AVAILABLE ||
+           failure->reason == RETRY_REASON_SERVICE_NOT_AVAILABLE ||
+           failure->reason == RETRY_REASON_NODE_NOT_AVAILABLE ||
+           failure->reason == RETRY_REASON_CIRCUIT_BREAKER_OPEN ||
+           failure->reason == RETRY_REASON_CLIENT_THROTTLED;
+}
+
+static bool is_free(const retry_failure *failure)
+{
+    return failure->reason >= 0xc0 && failure->reason <= 0xff;
+}
+
+/* Follows a decision on request i; `fresh`: of a new failure, not of an answer to an old one. */
+static void model_decide(unsigned i, const retry_failure *failure, const retry_decision *decision,
+                         bool fresh)
+{
+    struct model *model = &models[i];
+    bool failures = i < BUDGETS && budgets[i].options.charge_failures;
+    bool granted = decision->verdict == RETRY_VERDICT_RETRY;
+    if (fresh && is_unsent(failure) && i < BUDGETS)
+        add(i, model->charge);
+    if (fresh)
+        model->charge = 0;
+    if (failures && fresh && was_asked(failure, decision) && !is_unsent(failure) &&
+        !is_free(failure))
+        levels[i] -= levels[i] < cost_of(i, failure) ? levels[i] : cost_of(i, failure);
+    if (granted && i < BUDGETS && !failures && decision->cause == RETRY_CAUSE_STRATEGY &&
+        !is_free(failure)) {
+        model->charge = cost_of(i, failure);
+        charge(i, model->charge);
+    }
+    if (granted && model->attempts < UINT32_MAX)
+        model->attempts++;
+    model->state = granted ? OPEN : decision->verdict == RETRY_VERDICT_PENDING ? WAITING : NOT_OPEN;
+    expected_told += i < CLIENTS;
+}
+
+/* ---- moves --------------------------------------------------------------------------------- */
+
+static bool is_misuse(const retry_decision *decision)
+{
+    return decision->verdict == RETRY_VERDICT_FAIL && decision->delay == 0 &&
+           (decision->cause == RETRY_CAUSE_MISUSE || decision->cause == RETRY_CAUSE_CANCELLED);
+}
+
+static void check_bounds(const retry_request *request, const retry_failure *failure,
+                         const retry_decision *decision)
+{
+    CHECK(decision->verdict < RETRY_VERDICT_SUCCESS);
+    if (decision->verdict == RETRY_VERDICT_EXPIRE) {
+        CHECK_EQUAL(RETRY_CAUSE_DEADLINE, decision->cause);
+        CHECK_RANGE(0, request->timeout, decision->delay);
+    }
+    if (decision->verdict == RETRY_VERDICT_RETRY) {
+        CHECK(request->timeout == 0 || decision->delay < request->timeout);
+        CHECK_EQUAL(decision->delay, request->last_delay);
+        CHECK(!failure->pushback || decision->delay == failure->retry_after);
+    }
+}
+
+/* A call in a state that does not take it: it says so, and changes nothing. */
+static void check_decision_of(unsigned i, const retry_failure *failure, const retry_request *before,
+                              retry_decision decision, bool fresh)
+{
+    if (models[i].state != (fresh ? OPEN : WAITING)) {
+        CHECK(is_misuse(&decision));
+        CHECK(memcmp(before, &requests[i], sizeof *before) == 0);
+        return;
+    }
+    check_bounds(&requests[i], failure, &decision);
+    model_decide(i, failure, &decision, fresh);
+}
+
+static void move_begin(unsigned i)
+{
+    if (models[i].state == NOT_OPEN || chance(20)) {
+        requests[i].timeout = chance(2) ? 0 : chance(2) ? hostile() : 100000;
+        requests[i].idempotent = !chance(3);
+        retry_begin(&requests[i], now);
+        model_begin(i);
+    }
+}
+
+static void move_orchestrate(unsigned i)
+{
+    retry_failure failure = hostile_failure();
+    retry_request before;
+    retry_decision decision;
+    memcpy(&before, &requests[i], sizeof before);
+    if (models[i].state == OPEN && chance(200)) {
+        requests[i].attempts = models[i].attempts = UINT32_MAX - below(2);
+        requests[i].code_attempts = requests[i].attempts - below(2); /* never more */
+    }
+    decision = retry_orchestrate(&requests[i], &failure, now);
+    check_decision_of(i, &failure, &before, decision, true);
+}
+
+/* A request that waits for its answer, if there is one; else i. */
+static unsigned waiting(unsigned i)
+{
+    unsigned j;
+    for (j = 0; j < REQUESTS; j++)
+        if (models[j].state == WAITING)
+            return j;
+    return i;
+}
+
+static void move_resume(unsigned any)
+{
+    unsigned i = waiting(any);
+    retry_failure failure = hostile_failure();
+    retry_request before;
+    memcpy(&before, &requests[i], sizeof before);
+    check_decision_of(i, &failure, &before,
+                      retry_resume(&requests[i], &failure, hostile_action(), now), false);
+}
+
+static void move_finish(unsigned i)
+{
+    retry_request before;
+    bool open = models[i].state != NOT_OPEN;
+    memcpy(&before, &requests[i], sizeof before);
+    if (chance(2)) {
+        CHECK_EQUAL(open, retry_succeed(&requests[i], now));
+        if (open)
+            model_succeed(i);
+    } else {
+        retry_cancel(&requests[i], now);
+        if (open)
+            model_cancel(i);
+    }
+    CHECK(open || memcmp(&before, &requests[i], sizeof before) == 0);
+}
+
+static void move_null(unsigned i)
+{
+    retry_failure failure = hostile_failure();
+    retry_request before;
+    retry_decision decision = retry_orchestrate(NULL, &failure, now);
+    memcpy(&before, &requests[i], sizeof before);
+    CHECK(is_misuse(&decision));
+    decision = retry_orchestrate(&requests[i], NULL, now);
+    CHECK(is_misuse(&decision));
+    decision = retry_resume(&requests[i], NULL, hostile_action(), now);
+    CHECK(is_misuse(&decision));
+    retry_begin(NULL, now);
+    retry_cancel(NULL, now);
+    CHECK(!retry_succeed(NULL, now));
+    CHECK(memcmp(&before, &requests[i], sizeof before) == 0);
+}
+
+/* Forgotten, not cancelled: its charge is gone. */
+static void move_forget(unsigned i)
+{
+    const retry_client *client = requests[i].client;
+    if (!chance(20))
+        return;
+    memset(&requests[i], 0, sizeof requests[i]);
+    memset(&models[i], 0, sizeof models[i]);
+    requests[i].client = client;
+}
+
+static void move_budget(unsigned i)
+{
+    unsigned b = i % BUDGETS;
+    uint32_t amount = chance(30) ? hostile() : below(3000);
+    if (chance(4)) {
+        retry_budget_deposit(&budgets[b], amount);
+        add(b, amount);
+    } else if (retry_budget_withdraw(&budgets[b], amount, now)) {
+        charge(b, amount);
+    }
+}
+
+static void move_policy(unsigned i)
+{
+    if (chance(4))
+        set_up_policy(i % CLIENTS);
+}
+
+static void move_backoff(unsigned i)
+{
+    retry_backoff backoff = hostile_backoff();
+    retry_ms base = retry_backoff_base(&backoff, hostile());
+    retry_ms delay = retry_backoff_delay(&backoff, hostile(), hostile(), hostile());
+    retry_ms period = hostile();
+    CHECK(backoff.max == 0 || base <= backoff.max);
+    CHECK(delay >= backoff.min);
+    CHECK(backoff.max == 0 || delay <= backoff.max || delay == backoff.min ||
+          backoff.jitter == RETRY_JITTER_SPREAD);
+    CHECK(retry_phase(&i, sizeof i, period) < period || period == 0);
+}
+
+static void move_connection(unsigned i)
+{
+    static retry_connection connections[REQUESTS];
+    retry_connection *connection = &connections[i];
+    if (chance(30)) {
+        memset(connection, 0, sizeof *connection);
+        connection->backoff = hostile_backoff();
+        connection->min_connect_timeout = hostile();
+        connection->stable_after = hostile();
+    }
+    if (chance(3))
+        retry_connection_established(connection, now);
+    else if (chance(2))
+        retry_connection_failed(connection, now);
+    else
+        CHECK(retry_connection_begin(connection, hostile(), now) >=
+              connection->min_connect_timeout);
+}
+
+static void move_nmv(unsigned i)
+{
+    static retry_nmv ways[REQUESTS];
+    retry_nmv *way = &ways[i];
+    retry_nmv_step step;
+    retry_ms interval;
+    if (chance(10)) {
+        way->interval = hostile();
+        retry_nmv_begin(way, below(5));
+    }
+    step =
+        chance(2) ? retry_nmv_rejected(way, below(5), chance(2)) : retry_nmv_config(way, below(5));
+    interval = way->interval ? way->interval : 100;
+    CHECK(step.map <= RETRY_MAP_FAST_FORWARD);
+    CHECK(step.delay == 0 || step.delay == interval);
+}
+
+static void fill_text(char *text, size_t length)
+{
+    static const char letters[] = "0123456789 ,:-GMTFriDec{}\"reason:missing";
+    size_t i;
+    for (i = 0; i < length; i++)
+        text[i] = letters[below(sizeof letters - 1)];
+}
+
+static void move_classify(unsigned i)
+{
+    char text[40];
+    size_t length = (size_t)below(sizeof text + 1);
+    retry_ms delay = 12345;
+    int status = (int)(hostile() & (uint32_t)INT_MAX);
+    (void)i;
+    fill_text(text, length);
+    CHECK(retry_reason_name(retry_classify_kv((uint16_t)hostile(), (uint8_t)hostile()).reason));
+    CHECK(!retry_classify_query(hostile(), text, length, chance(2)).unknown);
+    CHECK(!retry_classify_analytics(hostile()).throttle);
+    CHECK_EQUAL(status, retry_classify_search(status).code);
+    CHECK_EQUAL(status, retry_classify_views(status, text, length).code);
+    CHECK_EQUAL(status, retry_classify_http(status, hostile()).code);
+    CHECK_EQUAL(0, retry_classify_stage((uint8_t)hostile(), (retry_reason)hostile()).code);
+    CHECK(!retry_idempotent_http(text, length)); /* no method of these letters */
+    if (!retry_parse_retry_after(text, length, (int64_t)hostile() << below(32), &delay))
+        CHECK_EQUAL(12345, delay);
+}
+
+static void (*const moves[])(unsigned) = {
+    move_begin,       move_begin,       move_orchestrate, move_orchestrate,
+    move_orchestrate, move_orchestrate, move_resume,      move_finish,
+    move_null,        move_forget,      move_budget,      move_policy,
+    move_backoff,     move_connection,  move_nmv,         move_classify,
+};
+
+static void check_world(uint32_t step, unsigned move)
+{
+    unsigned i;
+    check_row("step %lu, move %u", (unsigned long)step, move);
+    for (i = 0; i < BUDGETS; i++) {
+        CHECK_EQUAL(levels[i], retry_budget_balance(&budgets[i]));
+        CHECK_RANGE(0, budgets[i].options.capacity, retry_budget_balance(&budgets[i]));
+    }
+    for (i = 0; i < REQUESTS; i++)
+        CHECK(models[i].state == NOT_OPEN || models[i].attempts == requests[i].attempts);
+    CHECK_EQUAL(expected_told, told);
+}
+
+static void test_random_walk(void)
+{
+    uint32_t step;
+    now = (retry_time)-100000;
+    retry_seed(1);
+    set_up();
+    for (step = 0; step < STEPS && check_faults == 0; step++) {
+        unsigned move = (unsigned)below(CHECK_COUNT(moves));
+        now = hostile_time(now);
+        check_row("step %lu, move %u", (unsigned long)step, move);
+        moves[move]((unsigned)below(REQUESTS));
+        check_world(step, move);
+    }
+}
+
+int main(void)
+{
+    RUN(test_random_walk);
+    return check_done();
+}

@@ -1,0 +1,802 @@
+/* The life of a request: begun, granted a retry, waiting for an answer, finished, cancelled, begun
+   again; where the budget's charge is at each turn; what is left of its time, and whether it may
+   have happened. */
+#define RETRY_IMPLEMENTATION
+#include "../../retry.h"
+#include "../support/check.h"
+
+#define START ((retry_time)-100) /* most tests run over the wrap */
+#define AFTER(elapsed) check_after(START, elapsed)
+
+static retry_action answer; /* what the strategy below says */
+static unsigned asked;
+
+static retry_action answering_after(const retry_strategy *self, retry_request *request,
+                                    const retry_failure *failure, retry_time now)
+{
+    (void)self;
+    (void)request;
+    (void)failure;
+    (void)now;
+    asked++;
+    return answer;
+}
+
+static const retry_strategy answering = {answering_after};
+
+static unsigned told;
+static retry_decision told_decision;
+static uint32_t told_code, told_attempts;
+
+static void tell(void *context, const retry_request *request, const retry_failure *failure,
+                 const retry_decision *decision)
+{
+    (void)context;
+    told++;
+    told_decision = *decision;
+    told_code = failure->code;
+    told_attempts = request->attempts;
+}
+
+/* One client with a bucket of ten tokens, a retry for one, and one request of it. */
+static retry_budget budget;
+static retry_client client;
+static retry_request request;
+static retry_failure failure;
+
+static void set_up(bool charge_failures)
+{
+    retry_budget_options options = {10000, 1000, 0, 0, 0, 0, 0, 0, false, false};
+    options.charge_failures = charge_failures;
+    memset(&client, 0, sizeof client);
+    memset(&request, 0, sizeof request);
+    memset(&failure, 0, sizeof failure);
+    retry_budget_init(&budget, &options, START);
+    client.strategy = &answering;
+    client.budget = &budget;
+    client.observe = tell;
+    request.client = &client;
+    failure.reason = RETRY_REASON_KV_LOCKED;
+    answer = retry_action_after(20);
+    asked = told = 0;
+    retry_begin(&request, START);
+}
+
+static retry_decision orchestrate(retry_time elapsed)
+{
+    return retry_orchestrate(&request, &failure, AFTER(elapsed));
+}
+
+static retry_decision resume(retry_action action, retry_time elapsed)
+{
+    return retry_resume(&request, &failure, action, AFTER(elapsed));
+}
+
+static bool unchanged(const retry_request *before)
+{
+    return memcmp(before, &request, sizeof request) == 0;
+}
+
+static void remember(retry_request *before)
+{
+    memcpy(before, &request, sizeof request);
+}
+
+/* ---- actions ------------------------------------------------------------------------------- */
+
+static void test_actions(void)
+{
+    CHECK_EQUAL(RETRY_ACTION_AFTER, retry_action_after(77).kind);
+    CHECK_EQUAL(77, retry_action_after(77).delay);
+    CHECK_EQUAL(UINT32_MAX, retry_action_after(UINT32_MAX).delay);
+    CHECK_EQUAL(RETRY_ACTION_NONE, retry_action_none(RETRY_CAUSE_REFUSED).kind);
+    CHECK_EQUAL(RETRY_CAUSE_REFUSED, retry_action_none(RETRY_CAUSE_REFUSED).cause);
+    CHECK_EQUAL(RETRY_ACTION_PENDING, retry_action_pending().kind);
+}
+
+/* ---- begin --------------------------------------------------------------------------------- */
+
+static void test_begin_clears(void)
+{
+    int context = 0;
+    set_up(false);
+    request.context = &context;
+    request.timeout = 900;
+    request.idempotent = true;
+    request.strategy = &answering;
+    failure.code = 5;
+    CHECK_DECISION(RETRY, STRATEGY, orchestrate(10));
+    retry_begin(&request, AFTER(500));
+    CHECK_EQUAL(AFTER(500), request.started);
+    CHECK_EQUAL(0, request.attempts);
+    CHECK_EQUAL(0, request.reasons);
+    CHECK_EQUAL(0, request.code);
+    CHECK_EQUAL(0, request.code_attempts);
+    CHECK_EQUAL(0, request.last_delay);
+    CHECK(request.context == &context);
+    CHECK(request.client == &client);
+    CHECK(request.strategy == &answering);
+    CHECK_EQUAL(900, request.timeout);
+    CHECK(request.idempotent);
+}
+
+/* The first failure after a new beginning is a first failure, even with the code of before. */
+static void test_begin_forgets_the_code(void)
+{
+    static const uint32_t codes[] = {0, 5};
+    size_t i;
+    for (i = 0; i < CHECK_COUNT(codes); i++) {
+        set_up(false);
+        failure.code = codes[i];
+        check_row("code %lu", (unsigned long)codes[i]);
+        CHECK_DECISION(RETRY, STRATEGY, orchestrate(10));
+        CHECK_DECISION(RETRY, STRATEGY, orchestrate(20));
+        retry_begin(&request, AFTER(500));
+        CHECK_DECISION(RETRY, STRATEGY, orchestrate(510));
+        CHECK_EQUAL(AFTER(510), request.code_since);
+        CHECK_EQUAL(1, request.code_attempts);
+    }
+}
+
+static void test_begin_cancels_an_open_request(void)
+{
+    set_up(false);
+    CHECK_DECISION(RETRY, STRATEGY, orchestrate(0));
+    CHECK_EQUAL(9000, retry_budget_balance(&budget));
+    retry_begin(&request, START);
+    CHECK_EQUAL(10000, retry_budget_balance(&budget));
+    retry_begin(&request, START);
+    CHECK_EQUAL(10000, retry_budget_balance(&budget));
+}
+
+static void test_begin_after_pending(void)
+{
+    set_up(false);
+    answer = retry_action_pending();
+    CHECK_DECISION(PENDING, PENDING, orchestrate(0));
+    retry_begin(&request, START);
+    CHECK_DECISION(FAIL, MISUSE, resume(retry_action_after(1), 0));
+    CHECK_DECISION(PENDING, PENDING, orchestrate(0));
+}
+
+static void test_null(void)
+{
+    set_up(false);
+    retry_begin(NULL, START);
+    retry_cancel(NULL, START);
+    CHECK(!retry_succeed(NULL, START));
+    CHECK_DECISION(FAIL, MISUSE, retry_resume(NULL, &failure, retry_action_after(1), START));
+}
+
+/* ---- success ------------------------------------------------------------------------------- */
+
+static void test_succeed(void)
+{
+    retry_request before;
+    set_up(false);
+    CHECK_DECISION(RETRY, STRATEGY, orchestrate(0));
+    CHECK(retry_succeed(&request, AFTER(30)));
+    CHECK_EQUAL(1, request.attempts);
+    CHECK_EQUAL(9000, retry_budget_balance(&budget));
+    remember(&before);
+    CHECK(!retry_succeed(&request, AFTER(30)));
+    retry_cancel(&request, AFTER(30));
+    CHECK(unchanged(&before));
+    CHECK_EQUAL(9000, retry_budget_balance(&budget));
+    CHECK_DECISION(FAIL, MISUSE, orchestrate(30));
+    CHECK_EQUAL(1, told);
+}
+
+static void test_succeed_when_not_open(void)
+{
+    retry_request zeroed;
+    retry_request before;
+    memset(&zeroed, 0, sizeof zeroed);
+    memset(&before, 0, sizeof before);
+    CHECK(!retry_succeed(&zeroed, START));
+    CHECK(memcmp(&zeroed, &before, sizeof zeroed) == 0);
+    set_up(false);
+    answer = retry_action_none(RETRY_CAUSE_REFUSED);
+    CHECK_DECISION(FAIL, REFUSED, orchestrate(0));
+    CHECK(!retry_succeed(&request, START));
+    retry_begin(&request, START);
+    retry_cancel(&request, START);
+    CHECK(!retry_succeed(&request, START));
+    CHECK_DECISION(FAIL, CANCELLED, orchestrate(0));
+}
+
+/* ---- cancellation -------------------------------------------------------------------------- */
+
+static void test_cancel_gives_the_charge_back(void)
+{
+    set_up(false);
+    CHECK_DECISION(RETRY, STRATEGY, orchestrate(0));
+    CHECK_DECISION(RETRY, STRATEGY, orchestrate(0));
+    CHECK_EQUAL(8000, retry_budget_balance(&budget));
+    retry_cancel(&request, START);
+    CHECK_EQUAL(9000, retry_budget_balance(&budget));
+    retry_cancel(&request, START);
+    CHECK_EQUAL(9000, retry_budget_balance(&budget));
+    CHECK_DECISION(FAIL, CANCELLED, orchestrate(0));
+    CHECK_DECISION(FAIL, CANCELLED, resume(retry_action_after(1), 0));
+    CHECK_EQUAL(2, told);
+}
+
+static void test_cancel_without_a_charge(void)
+{
+    set_up(false);
+    retry_cancel(&request, START);
+    CHECK_EQUAL(10000, retry_budget_balance(&budget));
+    CHECK_DECISION(FAIL, CANCELLED, orchestrate(0));
+    retry_begin(&request, START);
+    CHECK_DECISION(RETRY, STRATEGY, orchestrate(0));
+    failure.reason = RETRY_REASON_KV_NOT_MY_VBUCKET; /* a retry that nobody pays for */
+    CHECK_DECISION(RETRY, ALWAYS, orchestrate(0));
+    CHECK_EQUAL(9000, retry_budget_balance(&budget));
+    retry_cancel(&request, START);
+    CHECK_EQUAL(9000, retry_budget_balance(&budget));
+}
+
+/* A finished request stays what it was: it is not cancelled afterwards. */
+static void test_cancel_when_not_open(void)
+{
+    retry_request before;
+    set_up(false);
+    CHECK_DECISION(RETRY, STRATEGY, orchestrate(0));
+    answer = retry_action_none(RETRY_CAUSE_REFUSED);
+    CHECK_DECISION(FAIL, REFUSED, orchestrate(0));
+    remember(&before);
+    retry_cancel(&request, AFTER(5));
+    CHECK(unchanged(&before));
+    CHECK_EQUAL(9000, retry_budget_balance(&budget));
+    CHECK_DECISION(FAIL, MISUSE, orchestrate(5));
+    CHECK(unchanged(&before));
+}
+
+/* A strategy that cancels the request it is asked about has the last word. */
+static retry_action cancelling_after(const retry_strategy *self, retry_request *r,
+                                     const retry_failure *f, retry_time now)
+{
+    (void)self;
+    (void)f;
+    retry_cancel(r, now);
+    return retry_action_after(1);
+}
+
+static void test_cancel_by_the_strategy(void)
+{
+    static const retry_strategy cancelling = {cancelling_after};
+    set_up(false);
+    request.strategy = &cancelling;
+    CHECK_DECISION(FAIL, CANCELLED, orchestrate(0));
+    CHECK_EQUAL(0, request.attempts);
+    CHECK_EQUAL(10000, retry_budget_balance(&budget));
+    CHECK(!retry_succeed(&request, START));
+}
+
+static void test_cancel_with_charged_failures(void)
+{
+    set_up(true);
+    CHECK_DECISION(RETRY, STRATEGY, orchestrate(0));
+    retry_cancel(&request, START);
+    CHECK_EQUAL(9000, retry_budget_balance(&budget));
+}
+
+/* ---- pending ------------------------------------------------------------------------------- */
+
+static void test_pending_and_granted(void)
+{
+    retry_decision decision;
+    set_up(false);
+    answer = retry_action_pending();
+    failure.code = 9;
+    decision = orchestrate(10);
+    CHECK_DECISION(PENDING, PENDING, decision);
+    CHECK_EQUAL(0, request.attempts);
+    CHECK_EQUAL(0, request.last_delay);
+    CHECK_EQUAL(10000, retry_budget_balance(&budget));
+    CHECK_EQUAL(1, told);
+    CHECK_EQUAL(RETRY_VERDICT_PENDING, told_decision.verdict);
+    decision = resume(retry_action_after(33), 60);
+    CHECK_DECISION(RETRY, STRATEGY, decision);
+    CHECK_EQUAL(33, decision.delay);
+    CHECK_EQUAL(1, request.attempts);
+    CHECK_EQUAL(1, request.code_attempts);
+    CHECK_EQUAL(AFTER(10), request.code_since);
+    CHECK_EQUAL(33, request.last_delay);
+    CHECK_EQUAL(9000, retry_budget_balance(&budget));
+    CHECK_EQUAL(1, asked);
+    CHECK_EQUAL(2, told);
+    CHECK_EQUAL(RETRY_VERDICT_RETRY, told_decision.verdict);
+    CHECK_EQUAL(33, told_decision.delay);
+    CHECK_EQUAL(9, told_code);
+    CHECK_EQUAL(1, told_attempts);
+}
+
+static void test_pending_and_refused(void)
+{
+    set_up(false);
+    answer = retry_action_pending();
+    CHECK_DECISION(PENDING, PENDING, orchestrate(0));
+    CHECK_DECISION(FAIL, ATTEMPTS_EXHAUSTED,
+                   resume(retry_action_none(RETRY_CAUSE_ATTEMPTS_EXHAUSTED), 0));
+    CHECK_EQUAL(10000, retry_budget_balance(&budget));
+    CHECK_EQUAL(2, told);
+    CHECK_DECISION(FAIL, MISUSE, resume(retry_action_after(1), 0));
+    CHECK_DECISION(FAIL, MISUSE, orchestrate(0));
+    CHECK_EQUAL(2, told);
+}
+
+static void test_pending_and_garbage(void)
+{
+    retry_action garbage = retry_action_after(5);
+    set_up(false);
+    garbage.kind = 99;
+    answer = retry_action_pending();
+    CHECK_DECISION(PENDING, PENDING, orchestrate(0));
+    CHECK_EQUAL(RETRY_VERDICT_FAIL, resume(garbage, 0).verdict);
+    CHECK_EQUAL(0, request.attempts);
+    CHECK_DECISION(FAIL, MISUSE, resume(retry_action_after(1), 0));
+}
+
+static void test_pending_again(void)
+{
+    unsigned i;
+    set_up(false);
+    answer = retry_action_pending();
+    CHECK_DECISION(PENDING, PENDING, orchestrate(0));
+    for (i = 0; i < 5; i++)
+        CHECK_DECISION(PENDING, PENDING, resume(retry_action_pending(), i));
+    CHECK_EQUAL(6, told);
+    CHECK_EQUAL(1, asked);
+    CHECK_EQUAL(0, request.attempts);
+    CHECK_DECISION(RETRY, STRATEGY, resume(retry_action_after(1), 5));
+    CHECK_EQUAL(1, request.attempts);
+}
+
+/* While it waits, the request takes an answer, a success or a cancellation, and nothing else. */
+static void test_pending_waits(void)
+{
+    retry_request before;
+    set_up(false);
+    answer = retry_action_pending();
+    CHECK_DECISION(PENDING, PENDING, orchestrate(0));
+    remember(&before);
+    CHECK_DECISION(FAIL, MISUSE, orchestrate(5));
+    CHECK_DECISION(FAIL, MISUSE, retry_resume(&request, NULL, retry_action_after(1), START));
+    CHECK(unchanged(&before));
+    CHECK_EQUAL(1, told);
+    CHECK_DECISION(RETRY, STRATEGY, resume(retry_action_after(1), 5));
+}
+
+static void test_pending_and_success(void)
+{
+    set_up(false);
+    answer = retry_action_pending();
+    CHECK_DECISION(PENDING, PENDING, orchestrate(0));
+    CHECK(retry_succeed(&request, START));
+    CHECK_DECISION(FAIL, MISUSE, resume(retry_action_after(1), 0));
+}
+
+static void test_pending_and_cancelled(void)
+{
+    set_up(false);
+    CHECK_DECISION(RETRY, STRATEGY, orchestrate(0));
+    answer = retry_action_pending();
+    CHECK_DECISION(PENDING, PENDING, orchestrate(0));
+    CHECK_EQUAL(9000, retry_budget_balance(&budget));
+    retry_cancel(&request, START); /* the charge of before was used: a failure followed */
+    CHECK_EQUAL(9000, retry_budget_balance(&budget));
+    CHECK_DECISION(FAIL, CANCELLED, resume(retry_action_after(1), 0));
+    CHECK_EQUAL(9000, retry_budget_balance(&budget));
+}
+
+static void test_resume_without_pending(void)
+{
+    retry_request before;
+    set_up(false);
+    remember(&before);
+    CHECK_DECISION(FAIL, MISUSE, resume(retry_action_after(1), 0));
+    CHECK_DECISION(FAIL, MISUSE, resume(retry_action_pending(), 0));
+    CHECK(unchanged(&before));
+    CHECK_DECISION(RETRY, STRATEGY, orchestrate(0));
+    remember(&before);
+    CHECK_DECISION(FAIL, MISUSE, resume(retry_action_after(1), 0));
+    CHECK(unchanged(&before));
+    CHECK_EQUAL(1, told);
+    CHECK_EQUAL(9000, retry_budget_balance(&budget));
+}
+
+/* The answer that was waited for goes the way of any other: budget, then deadline. */
+static void test_resume_without_budget(void)
+{
+    retry_decision decision;
+    set_up(false);
+    request.timeout = 1000;
+    answer = retry_action_pending();
+    CHECK_DECISION(PENDING, PENDING, orchestrate(0));
+    CHECK(retry_budget_withdraw(&budget, 9500, START));
+    decision = resume(retry_action_after(5000), 0);
+    CHECK_DECISION(FAIL, BUDGET_EXHAUSTED, decision);
+    CHECK_EQUAL(5000, decision.delay);
+    CHECK_EQUAL(500, retry_budget_balance(&budget));
+}
+
+static void test_resume_past_the_deadline(void)
+{
+    retry_decision decision;
+    set_up(false);
+    request.timeout = 1000;
+    answer = retry_action_pending();
+    CHECK_DECISION(PENDING, PENDING, orchestrate(0));
+    decision = resume(retry_action_after(300), 900);
+    CHECK_DECISION(EXPIRE, DEADLINE, decision);
+    CHECK_EQUAL(100, decision.delay);
+    CHECK_EQUAL(10000, retry_budget_balance(&budget));
+    CHECK_DECISION(FAIL, MISUSE, resume(retry_action_after(1), 900));
+}
+
+static void test_resume_charges_by_kind(void)
+{
+    set_up(false);
+    budget.options.timeout_cost = 3000;
+    failure.timeout = true;
+    answer = retry_action_pending();
+    CHECK_DECISION(PENDING, PENDING, orchestrate(0));
+    CHECK_DECISION(RETRY, STRATEGY, resume(retry_action_after(1), 0));
+    CHECK_EQUAL(7000, retry_budget_balance(&budget));
+}
+
+/* A failure that is charged for itself is charged when it is recorded, not again on the answer. */
+static void test_pending_is_charged_once(void)
+{
+    set_up(true);
+    answer = retry_action_pending();
+    CHECK_DECISION(PENDING, PENDING, orchestrate(0));
+    CHECK_EQUAL(9000, retry_budget_balance(&budget));
+    CHECK_DECISION(PENDING, PENDING, resume(retry_action_pending(), 0));
+    CHECK_EQUAL(9000, retry_budget_balance(&budget));
+    CHECK_DECISION(RETRY, STRATEGY, resume(retry_action_after(1), 0));
+    CHECK_EQUAL(9000, retry_budget_balance(&budget));
+    CHECK_DECISION(PENDING, PENDING, orchestrate(0));
+    CHECK_DECISION(FAIL, REFUSED, resume(retry_action_none(RETRY_CAUSE_REFUSED), 0));
+    CHECK_EQUAL(8000, retry_budget_balance(&budget));
+}
+
+/* NULL for a client is all defaults: no budget, nobody told, best effort. */
+static void test_without_a_client(void)
+{
+    set_up(false);
+    request.client = NULL;
+    retry_begin(&request, START);
+    CHECK_DECISION(RETRY, STRATEGY, orchestrate(0));
+    CHECK(retry_succeed(&request, START));
+    CHECK_EQUAL(0, told);
+    CHECK_EQUAL(0, asked);
+}
+
+/* ---- what is left -------------------------------------------------------------------------- */
+
+static const struct {
+    retry_ms timeout, limit;
+    retry_time elapsed;
+    retry_ms left;
+} remains[] = {
+    {0, 0, 0, UINT32_MAX}, /* neither bounds it */
+    {0, 0, 2000000000, UINT32_MAX},
+    {0, 700, 0, 700},
+    {0, 700, 2000000000, 700},
+    {0, UINT32_MAX, 5, UINT32_MAX},
+    {2500, 0, 0, 2500},
+    {2500, 0, 1, 2499},
+    {2500, 0, 2499, 1},
+    {2500, 0, 2500, 0},
+    {2500, 0, 2501, 0},
+    {2500, 0, 0x7fffffff, 0},
+    {2500, 0, 0x80000000u, 0}, /* exactly half of 32 bits is time that has passed */
+    {2500, 700, 0, 700},
+    {2500, 700, 1799, 700},
+    {2500, 700, 1800, 700},
+    {2500, 700, 1801, 699},
+    {2500, 700, 2499, 1},
+    {2500, 700, 2500, 0},
+    {2500, 1, 2499, 1},
+    {2500, 2500, 0, 2500},
+    {2500, UINT32_MAX, 100, 2400},
+    {1, 0, 0, 1},
+    {1, 0, 1, 0},
+    {UINT32_MAX, 0, 0, UINT32_MAX}, /* reads as none */
+    {UINT32_MAX, 9, 1000, 9},
+    {UINT32_MAX - 1, 0, 0, UINT32_MAX - 1},
+    {UINT32_MAX - 1, 0, 1000, UINT32_MAX - 1001},
+#ifdef RETRY_TIME_32
+    {2500, 0, 0x80000001u, 2500}, /* over half is a clock that stepped back */
+    {2500, 0, UINT32_MAX, 2500},
+#else
+    {2500, 0, 0x80000001u, 0},
+    {2500, 0, UINT32_MAX, 0},
+    {2500, 0, (uint64_t)1 << 32, 0}, /* and not a new beginning */
+    {UINT32_MAX, 0, UINT32_MAX, 0},
+    {UINT32_MAX, 0, (uint64_t)1 << 32, 0},
+    {UINT32_MAX, 9, ((uint64_t)1 << 32) + 77, 0},
+    {2500, 0, (uint64_t)1 << 63, 0},
+    {2500, 0, ((uint64_t)1 << 63) + 1, 2500},
+    {2500, 0, UINT64_MAX, 2500},
+#endif
+};
+
+static void test_remaining(void)
+{
+    static const retry_time starts[] = {0, 5000, (retry_time)-1, (retry_time)-100,
+                                        (retry_time)-1 >> 1};
+    size_t i, j;
+    for (i = 0; i < CHECK_COUNT(remains); i++) {
+        for (j = 0; j < CHECK_COUNT(starts); j++) {
+            retry_request before;
+            set_up(false);
+            request.timeout = remains[i].timeout;
+            retry_begin(&request, starts[j]);
+            remember(&before);
+            check_row("row %u, start %u", (unsigned)i, (unsigned)j);
+            CHECK_EQUAL(remains[i].left,
+                        retry_remaining(&request, remains[i].limit,
+                                        check_after(starts[j], remains[i].elapsed)));
+            CHECK(unchanged(&before));
+        }
+    }
+}
+
+static void check_remaining(retry_ms open, retry_ms at_deadline)
+{
+    CHECK_EQUAL(open, retry_remaining(&request, 0, AFTER(400)));
+    CHECK_EQUAL(open < 50 ? open : 50, retry_remaining(&request, 50, AFTER(400)));
+    CHECK_EQUAL(at_deadline, retry_remaining(&request, 0, AFTER(1000)));
+}
+
+/* In each state; a deadline counts from the beginning, whatever was tried since. */
+static void test_remaining_by_state(void)
+{
+    set_up(false);
+    memset(&request, 0, sizeof request);
+    request.timeout = 1000;
+    check_row("zeroed");
+    check_remaining(0, 0);
+    request.client = &client;
+    retry_begin(&request, START);
+    check_row("begun");
+    check_remaining(600, 0);
+    CHECK_DECISION(RETRY, STRATEGY, orchestrate(300));
+    check_row("retry");
+    check_remaining(600, 0);
+    answer = retry_action_pending();
+    CHECK_DECISION(PENDING, PENDING, orchestrate(350));
+    check_row("pending");
+    check_remaining(600, 0);
+    CHECK_DECISION(EXPIRE, DEADLINE, resume(retry_action_after(600), 400));
+    check_row("expired");
+    check_remaining(0, 0);
+    retry_begin(&request, START);
+    CHECK(retry_succeed(&request, START));
+    check_row("done");
+    check_remaining(0, 0);
+    retry_begin(&request, START);
+    retry_cancel(&request, START);
+    check_row("cancelled");
+    check_remaining(0, 0);
+    retry_begin(&request, START);
+    answer = retry_action_none(RETRY_CAUSE_REFUSED);
+    CHECK_DECISION(FAIL, REFUSED, orchestrate(0));
+    check_row("failed");
+    check_remaining(0, 0);
+    request.timeout = 0;
+    CHECK_EQUAL(0, retry_remaining(&request, 0, START));
+    CHECK_EQUAL(0, retry_remaining(&request, 7, START));
+    CHECK_EQUAL(0, retry_remaining(NULL, 0, START));
+    CHECK_EQUAL(0, retry_remaining(NULL, 7, START));
+}
+
+/* It agrees with the deadline of a decision: a delay of what is left expires, one less does not. */
+static void test_remaining_is_the_deadline(void)
+{
+    unsigned i;
+    for (i = 0; i < 2000; i++) {
+        retry_ms elapsed = check_random() % 1100, left;
+        set_up(false);
+        request.timeout = 1000;
+        left = retry_remaining(&request, 0, AFTER(elapsed));
+        check_row("%lu ms passed", (unsigned long)elapsed);
+        if (left > 0) {
+            answer = retry_action_after(left - 1);
+            CHECK_DECISION(RETRY, STRATEGY, orchestrate(elapsed));
+        }
+        answer = retry_action_after(left);
+        CHECK_EQUAL(left, orchestrate(elapsed).delay);
+        CHECK_EQUAL(RETRY_VERDICT_EXPIRE, told_decision.verdict);
+    }
+}
+
+/* ---- may it have happened? ----------------------------------------------------------------- */
+
+/* The rule as it is written: not safe, and a reason that neither allows it nor is a NONE without
+   the server's fault. */
+static bool may_have_happened(const retry_failure *f)
+{
+    if (f->safety == RETRY_SAFETY_YES)
+        return false;
+    if (retry_reason_allows_non_idempotent(f->reason))
+        return false;
+    return !(f->reason == RETRY_REASON_NONE && f->fault != RETRY_FAULT_SERVER);
+}
+
+static void test_ambiguous(void)
+{
+    unsigned reason, safety, fault;
+    set_up(false);
+    client.observe = NULL;
+    for (reason = 0; reason < 0x200; reason++) {
+        for (safety = 0; safety < 5; safety++) {
+            for (fault = 0; fault < 5; fault++) {
+                retry_begin(&request, START);
+                failure.reason = (retry_reason)reason;
+                failure.safety = (uint8_t)safety;
+                failure.fault = (uint8_t)fault;
+                check_row("reason 0x%02x, safety %u, fault %u", reason, safety, fault);
+                CHECK(!request.ambiguous);
+                retry_orchestrate(&request, &failure, START);
+                CHECK_EQUAL(may_have_happened(&failure), request.ambiguous);
+            }
+        }
+    }
+}
+
+/* The reasons of the table that leave it open, by name; no other. */
+static void test_ambiguous_reasons(void)
+{
+    static const retry_reason open[] = {RETRY_REASON_UNKNOWN,
+                                        RETRY_REASON_SOCKET_CLOSED_WHILE_IN_FLIGHT,
+                                        RETRY_REASON_ATTEMPT_TIMED_OUT, RETRY_REASON_SERVER_ERROR};
+    unsigned reason, found = 0;
+    size_t i;
+    set_up(false);
+    for (reason = 0; reason < RETRY_REASON_COUNT; reason++) {
+        bool expected = false;
+        for (i = 0; i < CHECK_COUNT(open); i++)
+            expected = expected || open[i] == reason;
+        failure.reason = (retry_reason)reason;
+        retry_begin(&request, START);
+        orchestrate(0);
+        check_row("%s", retry_reason_name((retry_reason)reason));
+        CHECK_EQUAL(expected, request.ambiguous);
+        found += request.ambiguous;
+    }
+    CHECK_EQUAL(CHECK_COUNT(open), found);
+}
+
+/* Whatever else the failure says, and whatever is decided. */
+static void test_ambiguous_whatever_is_decided(void)
+{
+    set_up(false);
+    failure.reason = RETRY_REASON_ATTEMPT_TIMED_OUT;
+    CHECK_DECISION(RETRY, STRATEGY, orchestrate(0));
+    CHECK(request.ambiguous);
+    retry_begin(&request, START);
+    failure.pushback = true;
+    failure.retry_after = UINT32_MAX;
+    CHECK_DECISION(FAIL, PUSHBACK, orchestrate(0));
+    CHECK(request.ambiguous);
+    retry_begin(&request, START);
+    failure.pushback = false;
+    failure.safety = RETRY_SAFETY_NO;
+    CHECK_DECISION(FAIL, UNSAFE, orchestrate(0));
+    CHECK(request.ambiguous);
+    retry_begin(&request, START);
+    failure.safety = RETRY_SAFETY_MAYBE;
+    request.strategy = retry_best_effort();
+    CHECK_DECISION(FAIL, NOT_IDEMPOTENT, orchestrate(0));
+    CHECK(request.ambiguous);
+    retry_begin(&request, START);
+    request.idempotent = true;
+    request.timeout = 10;
+    CHECK_DECISION(EXPIRE, DEADLINE, orchestrate(10));
+    CHECK(request.ambiguous);
+    retry_begin(&request, START);
+    request.timeout = 0;
+    CHECK(retry_budget_withdraw(&budget, retry_budget_balance(&budget), START));
+    CHECK_DECISION(FAIL, BUDGET_EXHAUSTED, orchestrate(0));
+    CHECK(request.ambiguous);
+}
+
+/* Some failed attempt, not the last: it stays until the request begins anew. */
+static void test_ambiguous_stays(void)
+{
+    set_up(false);
+    CHECK_DECISION(RETRY, STRATEGY, orchestrate(0));
+    CHECK(!request.ambiguous);
+    failure.reason = RETRY_REASON_SOCKET_CLOSED_WHILE_IN_FLIGHT;
+    answer = retry_action_pending();
+    CHECK_DECISION(PENDING, PENDING, orchestrate(0));
+    CHECK(request.ambiguous);
+    CHECK_DECISION(RETRY, STRATEGY, resume(retry_action_after(1), 0));
+    CHECK(request.ambiguous);
+    failure.reason = RETRY_REASON_NONE;
+    CHECK_DECISION(FAIL, NOT_RETRYABLE, orchestrate(0));
+    CHECK(request.ambiguous);
+    retry_begin(&request, START);
+    CHECK(!request.ambiguous);
+    failure.reason = RETRY_REASON_SERVER_ERROR;
+    answer = retry_action_after(1);
+    CHECK_DECISION(RETRY, STRATEGY, orchestrate(0));
+    CHECK(retry_succeed(&request, START));
+    CHECK(request.ambiguous);
+}
+
+/* Nor does an attempt count that is on the wire when the request is cancelled, or a misuse. */
+static void test_ambiguous_not_by_cancel(void)
+{
+    set_up(false);
+    retry_cancel(&request, START);
+    CHECK(!request.ambiguous);
+    failure.reason = RETRY_REASON_ATTEMPT_TIMED_OUT;
+    CHECK_DECISION(FAIL, CANCELLED, orchestrate(0));
+    CHECK(!request.ambiguous);
+    retry_begin(&request, START);
+    failure.reason = RETRY_REASON_KV_LOCKED;
+    CHECK_DECISION(RETRY, STRATEGY, orchestrate(0));
+    retry_cancel(&request, START);
+    CHECK(!request.ambiguous);
+    retry_begin(&request, START);
+    failure.reason = RETRY_REASON_ATTEMPT_TIMED_OUT;
+    CHECK_DECISION(RETRY, STRATEGY, orchestrate(0));
+    retry_cancel(&request, START);
+    CHECK(request.ambiguous);
+}
+
+/* What it costs an application that keeps thousands. */
+static void test_size(void)
+{
+#ifdef RETRY_TIME_32
+    CHECK_RANGE(1, sizeof(void *) == 4 ? 64 : 80, sizeof(retry_request));
+#else
+    CHECK_RANGE(1, 80, sizeof(retry_request));
+#endif
+}
+
+int main(void)
+{
+    RUN(test_actions);
+    RUN(test_begin_clears);
+    RUN(test_begin_forgets_the_code);
+    RUN(test_begin_cancels_an_open_request);
+    RUN(test_begin_after_pending);
+    RUN(test_null);
+    RUN(test_succeed);
+    RUN(test_succeed_when_not_open);
+    RUN(test_cancel_gives_the_charge_back);
+    RUN(test_cancel_without_a_charge);
+    RUN(test_cancel_when_not_open);
+    RUN(test_cancel_by_the_strategy);
+    RUN(test_cancel_with_charged_failures);
+    RUN(test_pending_and_granted);
+    RUN(test_pending_and_refused);
+    RUN(test_pending_and_garbage);
+    RUN(test_pending_again);
+    RUN(test_pending_waits);
+    RUN(test_pending_and_success);
+    RUN(test_pending_and_cancelled);
+    RUN(test_resume_without_pending);
+    RUN(test_resume_without_budget);
+    RUN(test_resume_past_the_deadline);
+    RUN(test_resume_charges_by_kind);
+    RUN(test_pending_is_charged_once);
+    RUN(test_without_a_client);
+    RUN(test_remaining);
+    RUN(test_remaining_by_state);
+    RUN(test_remaining_is_the_deadline);
+    RUN(test_ambiguous);
+    RUN(test_ambiguous_reasons);
+    RUN(test_ambiguous_whatever_is_decided);
+    RUN(test_ambiguous_stays);
+    RUN(test_ambiguous_not_by_cancel);
+    RUN(test_size);
+    return check_done();
+}

@@ -1,0 +1,127 @@
+/* Eight threads share a latency: no sample is lost, and none is learnt from twice. Needs POSIX
+   threads. */
+#if !defined(_POSIX_C_SOURCE)
+#define _POSIX_C_SOURCE 200809L
+#endif
+#define RETRY_IMPLEMENTATION
+#include "../../retry.h"
+#include "../support/threads.h"
+
+#define ROUNDS 20000u
+
+static retry_latency latency;
+
+/* What each thread adds, and how often; `wrong` counts what it was told out of place. */
+struct worker {
+    retry_ms elapsed;
+    bool finished;
+    uint32_t rounds;
+    retry_ms low, high;
+    uint64_t wrong;
+};
+
+static struct worker workers[THREADS];
+
+static void *add(void *context)
+{
+    struct worker *worker = (struct worker *)context;
+    uint32_t i;
+    for (i = 0; i < worker->rounds; i++) {
+        retry_ms told;
+        retry_latency_add(&latency, worker->elapsed, worker->finished);
+        told = retry_latency_get(&latency);
+        worker->wrong += told != UINT32_MAX && (told < worker->low || told > worker->high);
+    }
+    return NULL;
+}
+
+static void set_up(uint32_t min_samples)
+{
+    uint32_t i;
+    memset(&latency, 0, sizeof latency);
+    latency.min_samples = min_samples;
+    memset(workers, 0, sizeof workers);
+    for (i = 0; i < THREADS; i++) {
+        workers[i].finished = true;
+        workers[i].rounds = ROUNDS;
+        workers[i].high = UINT32_MAX;
+    }
+}
+
+static void run_threads(void)
+{
+    uint32_t i;
+    threads_run(add, workers, sizeof workers[0]);
+    for (i = 0; i < THREADS; i++)
+        CHECK_EQUAL(0, workers[i].wrong);
+}
+
+/* Told from exactly the last sample on. */
+static void test_every_sample_counts(void)
+{
+    uint32_t i;
+    set_up(THREADS * ROUNDS + 1);
+    for (i = 0; i < THREADS; i++) {
+        workers[i].elapsed = 12;
+        workers[i].low = UINT32_MAX; /* nothing is told meanwhile */
+    }
+    run_threads();
+    CHECK_EQUAL(UINT32_MAX, retry_latency_get(&latency));
+    retry_latency_add(&latency, 12, true);
+    CHECK_EQUAL(12, retry_latency_get(&latency));
+}
+
+/* Steps of the same kind come to the same in any order: as many as one thread would take. */
+static void check_steps(retry_ms from, retry_ms elapsed, bool finished, uint32_t rounds)
+{
+    retry_latency alone;
+    uint32_t i;
+    set_up(1);
+    retry_latency_add(&latency, from, true);
+    alone = latency;
+    for (i = 0; i < THREADS; i++) {
+        workers[i].elapsed = elapsed;
+        workers[i].finished = finished;
+        workers[i].rounds = rounds;
+    }
+    run_threads();
+    for (i = 0; i < THREADS * rounds; i++)
+        retry_latency_add(&alone, elapsed, finished);
+    check_row("from %lu by %lu", (unsigned long)from, (unsigned long)elapsed);
+    CHECK_EQUAL(retry_latency_get(&alone), retry_latency_get(&latency));
+}
+
+static void test_every_step_is_taken(void)
+{
+    check_steps(1, UINT32_MAX, true, 40);
+    check_steps(1, UINT32_MAX, false, 40);
+    check_steps(16000000, 0, true, 1000);
+    check_steps(500, 800000, true, 30);
+}
+
+/* Some are fast, one of them always slow, and all are told numbers in between. */
+static void test_mixed(void)
+{
+    uint32_t i;
+    set_up(0);
+    for (i = 0; i < 100; i++)
+        retry_latency_add(&latency, 100, true);
+    for (i = 0; i < THREADS; i++) {
+        workers[i].elapsed = 10;
+        workers[i].low = 10;
+        workers[i].high = 1000;
+    }
+    workers[0].elapsed = 1000;
+    workers[1].elapsed = 5;
+    workers[1].finished = false; /* never late enough to tell anything */
+    run_threads();
+    CHECK_RANGE(10, 1000, retry_latency_get(&latency));
+}
+
+int main(void)
+{
+    RUN(test_every_sample_counts);
+    RUN(test_every_step_is_taken);
+    RUN(test_mixed);
+    return check_done();
+}

@@ -1,0 +1,507 @@
+/* Eight threads share an adaptive rate and an AIMD limit: no token and no report is lost or made,
+   and a cooldown sees one change of a kind. Then one call interrupts another at each of its steps:
+   all that threads meet once in a while. Needs POSIX threads. */
+#if !defined(_POSIX_C_SOURCE)
+#define _POSIX_C_SOURCE 200809L
+#endif
+#include "../support/contend.h"
+#define RETRY_IMPLEMENTATION
+#include "../../retry.h"
+#include "../support/threads.h"
+
+#ifdef CHECK_QUICK
+#define ROUNDS 200u
+#else
+#define ROUNDS 2000u
+#endif
+
+static retry_rate rate;
+static retry_aimd aimd;
+static retry_failure throttled, sick;
+
+/* What one thread did, read by the test once it has ended. */
+struct worker {
+    uint32_t number;
+    uint64_t granted, refused, wrong;
+};
+
+static struct worker workers[THREADS];
+static struct worker total;
+
+static void run_threads(void *(*work)(void *))
+{
+    uint32_t i;
+    memset(workers, 0, sizeof workers);
+    memset(&total, 0, sizeof total);
+    for (i = 0; i < THREADS; i++)
+        workers[i].number = i;
+    threads_run(work, workers, sizeof workers[0]);
+    for (i = 0; i < THREADS; i++) {
+        total.granted += workers[i].granted;
+        total.refused += workers[i].refused;
+        total.wrong += workers[i].wrong;
+    }
+}
+
+/* ---- the rate's tokens --------------------------------------------------------------------- */
+
+static void limit_to(uint32_t thousandths)
+{
+    memset(&rate, 0, sizeof rate);
+    rate.min = thousandths;
+    retry_rate_report(&rate, &throttled, 0);
+}
+
+static void *ask_at_once(void *context)
+{
+    struct worker *worker = (struct worker *)context;
+    unsigned i;
+    for (i = 0; i < ROUNDS; i++) {
+        if (retry_rate_ask(&rate, 1000) == 0)
+            worker->granted++;
+        else
+            worker->refused++;
+    }
+    return NULL;
+}
+
+/* All together get what a second has made. */
+static void test_ask_at_once(void)
+{
+    limit_to(777000);
+    run_threads(ask_at_once);
+    CHECK_EQUAL(777, total.granted);
+    CHECK_EQUAL(THREADS * ROUNDS - 777, total.refused);
+    CHECK_EQUAL(2, retry_rate_ask(&rate, 1000)); /* 1.3, rounded up */
+}
+
+#define LAST (ROUNDS * 10)
+
+/* Each thread's clock goes on by itself, so that instants come out of order, by seconds even. */
+static void *ask_for_long(void *context)
+{
+    struct worker *worker = (struct worker *)context;
+    uint32_t state = worker->number + 1, now = 0;
+    while (now < LAST) {
+        now += threads_choose(&state) % 5;
+        worker->granted += retry_rate_ask(&rate, now < LAST ? now : LAST) == 0;
+    }
+    return NULL;
+}
+
+/* What the time on the latest clock makes is there to be taken, all of it and no more. */
+static void test_ask_for_long(void)
+{
+    retry_ms wait;
+    limit_to(333333);
+    run_threads(ask_for_long);
+    while ((wait = retry_rate_ask(&rate, LAST)) == 0)
+        total.granted++;
+    CHECK_EQUAL((uint64_t)333333 * LAST / 1000000, total.granted);
+    CHECK_RANGE(1, 4, wait);
+}
+
+/* ---- the rate's reports -------------------------------------------------------------------- */
+
+#define REPORTS (10 * ROUNDS)
+
+static void *report_answers(void *context)
+{
+    unsigned i;
+    (void)context;
+    threads_meet();
+    for (i = 0; i < REPORTS; i++)
+        retry_rate_report(&rate, NULL, 100);
+    return NULL;
+}
+
+/* The limit that so many answers in half a second and a throttled one after it set. */
+static uint32_t limit_after(uint32_t answers)
+{
+    retry_rate alone;
+    memset(&alone, 0, sizeof alone);
+    for (; answers != 0; answers--)
+        retry_rate_report(&alone, NULL, 100);
+    retry_rate_report(&alone, &throttled, 500);
+    return retry_rate_get(&alone);
+}
+
+static void test_no_report_is_lost(void)
+{
+    memset(&rate, 0, sizeof rate);
+    run_threads(report_answers);
+    CHECK_EQUAL(UINT32_MAX, retry_rate_get(&rate));
+    retry_rate_report(&rate, &throttled, 500);
+    CHECK_EQUAL(limit_after(THREADS * REPORTS), retry_rate_get(&rate));
+    CHECK(limit_after(THREADS * REPORTS) != limit_after(THREADS * REPORTS - 1));
+}
+
+#define CUTS 6u
+
+static void *cut_now_and_then(void *context)
+{
+    const struct worker *worker = (const struct worker *)context;
+    unsigned i;
+    threads_meet();
+    for (i = 0; i < CUTS; i++)
+        retry_rate_report(&rate, i % THREADS == worker->number ? &throttled : NULL, 500);
+    return NULL;
+}
+
+/* As many throttled reports as threads report, all in one ms: each cuts. */
+static void test_each_throttled_report_cuts(void)
+{
+    unsigned round, i;
+    for (round = 0; round < ROUNDS / 20; round++) {
+        retry_rate alone;
+        memset(&rate, 0, sizeof rate);
+        rate.min = 1;
+        for (i = 0; i < 1000; i++)
+            retry_rate_report(&rate, NULL, 0);
+        alone = rate;
+        run_threads(cut_now_and_then);
+        for (i = 0; i < CUTS; i++)
+            retry_rate_report(&alone, &throttled, 500);
+        check_row("round %u", round);
+        CHECK_RANGE(retry_rate_get(&alone) - retry_rate_get(&alone) / 500,
+                    retry_rate_get(&alone) + retry_rate_get(&alone) / 500, retry_rate_get(&rate));
+    }
+}
+
+/* Everything at once, for the thread sanitizer, too. */
+static void *mix(void *context)
+{
+    struct worker *worker = (struct worker *)context;
+    uint32_t state = worker->number + 1;
+    retry_time now = (retry_time)-1000;
+    unsigned i;
+    for (i = 0; i < 10 * ROUNDS; i++) {
+        uint32_t what = threads_choose(&state), limit = retry_rate_get(&rate);
+        retry_ms wait = retry_rate_ask(&rate, now);
+        if (wait == 0)
+            retry_rate_report(&rate, what % 50 == 0 ? &throttled : NULL, now);
+        worker->wrong += wait > 2000 || limit < 500;
+        now = check_after(now, what % 7);
+    }
+    return NULL;
+}
+
+static void test_mix(void)
+{
+    memset(&rate, 0, sizeof rate);
+    run_threads(mix);
+    CHECK_EQUAL(0, total.wrong);
+    CHECK_RANGE(500, 100000000, retry_rate_get(&rate));
+}
+
+/* ---- the AIMD limit ------------------------------------------------------------------------ */
+
+#define SPACING 5001u
+
+static void aimd_of(uint32_t max, uint32_t decrease)
+{
+    memset(&aimd, 0, sizeof aimd);
+    aimd.max = max;
+    aimd.decrease = decrease;
+}
+
+static uint32_t less(uint32_t limit)
+{
+    return limit - (limit + 9) / 10; /* 0.9 of it */
+}
+
+/* One fall a round, and one rise: in the even rounds all have failed, in the odd ones they were
+   answered. Thread 0 looks at what came out. */
+static void *by_turns(void *context)
+{
+    struct worker *worker = (struct worker *)context;
+    uint32_t expected = aimd.max, round;
+    for (round = 0; round < ROUNDS; round++) {
+        threads_meet();
+        retry_aimd_report(&aimd, round % 2 == 0 ? &sick : NULL, UINT32_MAX, round * SPACING);
+        expected = round % 2 == 0 ? less(expected) : expected + 1;
+        threads_meet();
+        worker->wrong += retry_aimd_limit(&aimd) != expected;
+    }
+    return NULL;
+}
+
+static void test_one_change_a_cooldown(void)
+{
+    aimd_of(30000, RETRY_RATIO(0.9));
+    run_threads(by_turns);
+    CHECK_EQUAL(0, total.wrong);
+}
+
+/* From a zeroed limit, where no instant means anything yet. */
+static void *fall_once(void *context)
+{
+    (void)context;
+    threads_meet();
+    retry_aimd_report(&aimd, &sick, 1, 0);
+    retry_aimd_report(&aimd, NULL, UINT32_MAX, 0);
+    return NULL;
+}
+
+static void test_first_fall(void)
+{
+    unsigned round;
+    for (round = 0; round < ROUNDS / 20; round++) {
+        aimd_of(100, 0);
+        run_threads(fall_once);
+        check_row("round %u", round);
+        CHECK_EQUAL(50, retry_aimd_limit(&aimd));
+    }
+}
+
+/* Half of them have failed, half were answered: the limit falls, with or without a rise before. */
+static void *both(void *context)
+{
+    struct worker *worker = (struct worker *)context;
+    uint32_t before = aimd.max, round;
+    for (round = 0; round < ROUNDS; round++) {
+        uint32_t after;
+        bool fails = (worker->number + round) % 2 == 0;
+        threads_meet();
+        retry_aimd_report(&aimd, fails ? &sick : NULL, UINT32_MAX, round * SPACING);
+        threads_meet();
+        after = retry_aimd_limit(&aimd);
+        worker->wrong += after != less(before) && after != less(before + 1);
+        before = after;
+        if (before < 30)
+            break;
+    }
+    return NULL;
+}
+
+static void test_fall_beats_rise(void)
+{
+    unsigned i;
+    for (i = 0; i < 20; i++) {
+        aimd_of(30000, RETRY_RATIO(0.9));
+        run_threads(both);
+        CHECK_EQUAL(0, total.wrong);
+        CHECK_RANGE(20, 30, retry_aimd_limit(&aimd));
+    }
+}
+
+/* ---- interrupted --------------------------------------------------------------------------- */
+
+static void (*interruption)(void); /* what happens at the last of so many steps */
+static uint32_t steps;             /* 0: never */
+
+static void step(void)
+{
+    if (steps != 0 && --steps == 0)
+        interruption();
+}
+
+/* Repeats a work with the other work at its first step, its second, and so on to its last. */
+static void interrupt(void (*begin)(void), void (*work)(void), void (*other)(void),
+                      void (*verify)(void))
+{
+    uint32_t at;
+    contend.step = step;
+    for (at = 1;; at++) {
+        begin();
+        interruption = other;
+        steps = at;
+        work();
+        if (steps != 0)
+            break;
+        check_row("at step %lu", (unsigned long)at);
+        verify();
+    }
+    contend.step = NULL;
+    steps = 0;
+    CHECK_RANGE(3, 1000, at);
+}
+
+static void begin_answers(void)
+{
+    unsigned i;
+    memset(&rate, 0, sizeof rate);
+    rate.min = 1;
+    for (i = 0; i < 100; i++)
+        retry_rate_report(&rate, NULL, 0);
+}
+
+static void one_answer(void)
+{
+    retry_rate_report(&rate, NULL, 0);
+}
+
+static void verify_answers(void)
+{
+    retry_rate_report(&rate, &throttled, 500);
+    CHECK_EQUAL(limit_after(102), retry_rate_get(&rate));
+}
+
+static void begin_cuts(void)
+{
+    begin_answers();
+    retry_rate_report(&rate, &throttled, 500);
+}
+
+static void one_cut(void)
+{
+    retry_rate_report(&rate, &throttled, 500);
+}
+
+static void late_answer(void)
+{
+    retry_rate_report(&rate, NULL, 500);
+}
+
+static void verify_cuts(unsigned cuts)
+{
+    double expected = 0.8 * 202000;
+    for (; cuts != 0; cuts--)
+        expected *= 0.7;
+    CHECK_RANGE(expected * 0.998 - 1, expected * 1.002 + 1, retry_rate_get(&rate));
+}
+
+static void verify_two_cuts(void)
+{
+    verify_cuts(2);
+}
+
+static void verify_three_cuts(void)
+{
+    one_cut();
+    verify_cuts(3);
+}
+
+static void test_interrupted_reports(void)
+{
+    interrupt(begin_answers, one_answer, one_answer, verify_answers);
+    interrupt(begin_cuts, late_answer, one_cut, verify_two_cuts);
+    interrupt(begin_cuts, one_cut, late_answer, verify_two_cuts);
+    interrupt(begin_answers, one_cut, one_cut, verify_three_cuts);
+}
+
+static uint32_t granted;
+
+static void begin_tokens(void)
+{
+    memset(&rate, 0, sizeof rate);
+    rate.min = 10000;
+    retry_rate_report(&rate, &throttled, 0);
+    granted = 0;
+}
+
+/* 5 tokens are there, and 4 more for the interruption, whose clock is ahead. */
+static void some_tokens(void)
+{
+    unsigned i;
+    for (i = 0; i < 4; i++)
+        granted += retry_rate_ask(&rate, 500) == 0;
+}
+
+static void last_tokens(void)
+{
+    granted += retry_rate_ask(&rate, 900) == 0;
+}
+
+static void verify_tokens(void)
+{
+    while (retry_rate_ask(&rate, 900) == 0)
+        granted++;
+    CHECK_EQUAL(9, granted);
+}
+
+static void test_interrupted_asks(void)
+{
+    interrupt(begin_tokens, some_tokens, last_tokens, verify_tokens);
+}
+
+static void begin_fall(void)
+{
+    aimd_of(1000, 0);
+    retry_aimd_report(&aimd, &sick, 1, 0);
+}
+
+static void begin_first_fall(void)
+{
+    aimd_of(1000, 0);
+}
+
+static void fall(void)
+{
+    retry_aimd_report(&aimd, &sick, 1, SPACING);
+}
+
+static void rise(void)
+{
+    retry_aimd_report(&aimd, NULL, UINT32_MAX, SPACING);
+}
+
+static void verify_second_fall(void)
+{
+    CHECK_EQUAL(250, retry_aimd_limit(&aimd)); /* of 500 and of 501 */
+}
+
+static void verify_first_fall(void)
+{
+    CHECK_EQUAL(500, retry_aimd_limit(&aimd));
+}
+
+/* For as long as a cooldown the first fall gets nowhere, while others fall twice. */
+static void first_fall(void)
+{
+    retry_aimd_report(&aimd, &sick, 1, 1);
+}
+
+static void fall_twice(void)
+{
+    retry_aimd_report(&aimd, &sick, 1, 1);
+    retry_aimd_report(&aimd, &sick, 1, 1 + SPACING);
+}
+
+static void verify_no_third_fall(void)
+{
+    CHECK_EQUAL(250, retry_aimd_report(&aimd, &sick, 1, 2 + SPACING));
+    CHECK_EQUAL(250, retry_aimd_report(&aimd, NULL, UINT32_MAX, 2 + SPACING));
+}
+
+static void begin_at_min(void)
+{
+    aimd_of(2, 0);
+    retry_aimd_report(&aimd, &sick, 1, 0);
+}
+
+static void verify_at_min(void)
+{
+    CHECK_EQUAL(1, retry_aimd_limit(&aimd));
+    CHECK_EQUAL(1, retry_aimd_report(&aimd, NULL, 1, 2 * SPACING - 1));
+    CHECK_EQUAL(2, retry_aimd_report(&aimd, NULL, 1, 2 * SPACING));
+}
+
+static void test_interrupted_limit(void)
+{
+    interrupt(begin_fall, fall, rise, verify_second_fall);
+    interrupt(begin_fall, rise, fall, verify_second_fall);
+    interrupt(begin_fall, fall, fall, verify_second_fall);
+    interrupt(begin_first_fall, fall, fall, verify_first_fall);
+    interrupt(begin_first_fall, first_fall, fall_twice, verify_no_third_fall);
+    interrupt(begin_at_min, rise, fall, verify_at_min);
+    interrupt(begin_at_min, fall, rise, verify_at_min);
+}
+
+int main(void)
+{
+    throttled = retry_classify_http(429, 0);
+    sick = retry_classify_stage(RETRY_STAGE_IN_FLIGHT, RETRY_REASON_NONE);
+    RUN(test_ask_at_once);
+    RUN(test_ask_for_long);
+    RUN(test_no_report_is_lost);
+    RUN(test_each_throttled_report_cuts);
+    RUN(test_mix);
+    RUN(test_one_change_a_cooldown);
+    RUN(test_first_fall);
+    RUN(test_fall_beats_rise);
+    RUN(test_interrupted_asks);
+    RUN(test_interrupted_reports);
+    RUN(test_interrupted_limit);
+    return check_done();
+}

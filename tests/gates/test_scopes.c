@@ -1,0 +1,509 @@
+/* A bucket for each name: who gets a slot, who keeps it, who loses it, and who shares the overflow.
+ */
+#define RETRY_IMPLEMENTATION
+#include "../../retry.h"
+#include "../support/check.h"
+
+#define START ((retry_time)-5000)
+#define CAPACITY 20000u
+#define COST 1000u
+#define MANY 64u
+
+static retry_scope slots[MANY + 2]; /* the first and the last are not for the table */
+
+/* A table of so many slots that were never used. */
+static retry_scopes table_of(uint32_t count)
+{
+    retry_scopes scopes;
+    memset(&scopes, 0, sizeof scopes);
+    memset(slots, 0, sizeof slots);
+    memset(&slots[0], 0x55, sizeof slots[0]);
+    memset(&slots[count + 1], 0x55, sizeof slots[0]);
+    scopes.options.capacity = CAPACITY;
+    scopes.options.retry_cost = COST;
+    scopes.slots = &slots[1];
+    scopes.count = count;
+    return scopes;
+}
+
+static bool all_bytes_are_0x55(const void *memory, size_t length)
+{
+    const unsigned char *bytes = (const unsigned char *)memory;
+    size_t i;
+    for (i = 0; i < length; i++) {
+        if (bytes[i] != 0x55)
+            return false;
+    }
+    return true;
+}
+
+static const retry_client *look_up(retry_scopes *scopes, const char *name, retry_time now)
+{
+    return retry_scope_client(scopes, name, strlen(name), now);
+}
+
+/* The same for a number as a name. */
+static const retry_client *look_up_number(retry_scopes *scopes, uint32_t number)
+{
+    char name[24];
+    snprintf(name, sizeof name, "partition-%" PRIu32, number);
+    return look_up(scopes, name, START);
+}
+
+/* Takes one retry's cost, so that the slot stays its name's. */
+static const retry_client *drained(const retry_client *client)
+{
+    CHECK(client && client->budget && retry_budget_withdraw(client->budget, COST, START));
+    return client;
+}
+
+static void fill(const retry_client *client)
+{
+    retry_budget_deposit(client->budget, CAPACITY);
+}
+
+/* ---- what a look-up returns ---------------------------------------------------------------- */
+
+static void test_null(void)
+{
+    retry_scopes scopes = table_of(4);
+    CHECK(retry_scope_client(NULL, "a", 1, START) == NULL);
+    CHECK(retry_scope_client(NULL, NULL, 0, START) == NULL);
+    scopes.slots = NULL;
+    CHECK(look_up(&scopes, "a", START) == &scopes.client);
+    scopes = table_of(0);
+    CHECK(look_up(&scopes, "a", START) == &scopes.client);
+    CHECK(retry_scope_client(&scopes, NULL, 0, START) == &scopes.client);
+}
+
+static void observe(void *context, const retry_request *request, const retry_failure *failure,
+                    const retry_decision *decision)
+{
+    (void)context;
+    (void)request;
+    (void)failure;
+    (void)decision;
+}
+
+static uint32_t top(void *context)
+{
+    (void)context;
+    return UINT32_MAX;
+}
+
+static bool same_options(const retry_budget_options *a, const retry_budget_options *b)
+{
+    return a->capacity == b->capacity && a->retry_cost == b->retry_cost &&
+           a->timeout_cost == b->timeout_cost && a->throttle_cost == b->throttle_cost &&
+           a->success_deposit == b->success_deposit && a->request_deposit == b->request_deposit &&
+           a->refill_per_second == b->refill_per_second && a->floor == b->floor &&
+           a->refund_last == b->refund_last && a->charge_failures == b->charge_failures;
+}
+
+/* All of the table's client, but for the bucket, which is new. */
+static void test_a_new_scope(void)
+{
+    static const retry_budget_options options = {9000, 1, 2, 3, 4, 5, 6, 7, true, true};
+    retry_scopes scopes = table_of(3);
+    retry_budget overflow;
+    const retry_client *client;
+    retry_budget_init(&overflow, NULL, START);
+    scopes.options = options;
+    scopes.client.strategy = retry_fail_fast();
+    scopes.client.budget = &overflow;
+    scopes.client.observe = observe;
+    scopes.client.observe_context = &scopes;
+    scopes.client.random = top;
+    scopes.client.random_context = &overflow;
+    scopes.client.always_interval = 77;
+    client = look_up(&scopes, "a", START);
+    CHECK(client != &scopes.client);
+    CHECK(client->strategy == retry_fail_fast());
+    CHECK(client->observe == observe && client->observe_context == &scopes);
+    CHECK(client->random == top && client->random_context == &overflow);
+    CHECK_EQUAL(77, client->always_interval);
+    CHECK(client->budget && client->budget != &overflow);
+    CHECK_EQUAL(9000, retry_budget_balance(client->budget));
+    CHECK(same_options(&options, &client->budget->options));
+    CHECK(scopes.client.budget == &overflow);
+}
+
+static void test_sizes(void)
+{
+    CHECK_RANGE(1, sizeof(void *) == 8 ? 128 : 88, sizeof(retry_scope));
+}
+
+/* ---- names --------------------------------------------------------------------------------- */
+
+/* Each of these is another name than the rest, to the last byte. */
+static const struct {
+    const char *name;
+    size_t length;
+} names[] = {
+    {"", 0},     {"a", 1},    {"A", 1},    {"b", 1},        {"\0", 1},   {"a\0", 2},  {"\0a", 2},
+    {"a\0b", 3}, {"a\0c", 3}, {"ab", 2},   {"ba", 2},       {"aa", 2},   {"aaa", 3},  {" a", 2},
+    {"a ", 2},   {"\xff", 1}, {"\x7f", 1}, {"\xff\xff", 2}, {"\x01", 1}, {"\x80", 1}, {"a\n", 2},
+};
+
+static void test_names_do_not_share(void)
+{
+    retry_scopes scopes = table_of(MANY);
+    const retry_client *clients[CHECK_COUNT(names)];
+    size_t i, j;
+    for (i = 0; i < CHECK_COUNT(names); i++) {
+        check_row("name %u", (unsigned)i);
+        clients[i] = retry_scope_client(&scopes, names[i].name, names[i].length, START);
+        CHECK(clients[i] != &scopes.client);
+        drained(clients[i]);
+        for (j = 0; j < i; j++)
+            CHECK(clients[i] != clients[j] && clients[i]->budget != clients[j]->budget);
+    }
+    for (i = 0; i < CHECK_COUNT(names); i++) {
+        char copy[4];
+        check_row("name %u again", (unsigned)i);
+        memcpy(copy, names[i].name, names[i].length);
+        CHECK(retry_scope_client(&scopes, copy, names[i].length, START) == clients[i]);
+        CHECK_EQUAL(CAPACITY - COST, retry_budget_balance(clients[i]->budget));
+    }
+}
+
+static void test_no_name(void)
+{
+    retry_scopes scopes = table_of(3);
+    const retry_client *client = drained(retry_scope_client(&scopes, "x", 0, START));
+    CHECK(retry_scope_client(&scopes, NULL, 0, START) == client);
+    CHECK(retry_scope_client(&scopes, NULL, 12, START) == client);
+    CHECK(retry_scope_client(&scopes, NULL, SIZE_MAX, START) == client);
+    CHECK(retry_scope_client(&scopes, "x", 1, START) != client);
+}
+
+/* Names that were looked for because they have the same hash, or hashes that differ in their first
+   or last bit alone. */
+static void test_equal_hashes(void)
+{
+    retry_scopes scopes = table_of(1);
+    const retry_client *client = drained(look_up(&scopes, "host2803840", START));
+    CHECK(look_up(&scopes, "host621099", START) == client);
+    CHECK(look_up(&scopes, "host621098", START) == &scopes.client);
+    scopes = table_of(1);
+    drained(look_up(&scopes, "host1984961", START));
+    CHECK(look_up(&scopes, "host2054671", START) == &scopes.client);
+    scopes = table_of(1);
+    drained(look_up(&scopes, "host3804412", START));
+    CHECK(look_up(&scopes, "host3260791", START) == &scopes.client);
+}
+
+/* One whose hash is 0: a slot that was never used is not taken for its own. */
+static void test_a_hash_of_0(void)
+{
+    retry_scopes scopes = table_of(1);
+    const retry_client *client = look_up(&scopes, "n750121326", START);
+    CHECK(client == &slots[1].client);
+    CHECK_EQUAL(CAPACITY, retry_budget_balance(client->budget));
+    drained(client);
+    CHECK(look_up(&scopes, "n750121326", START) == client);
+    CHECK(look_up(&scopes, "n750121327", START) == &scopes.client);
+    fill(client);
+    CHECK(look_up(&scopes, "n750121327", START) == client);
+    drained(client);
+    CHECK(look_up(&scopes, "n750121326", START) == &scopes.client);
+}
+
+/* ---- who gets a slot ----------------------------------------------------------------------- */
+
+/* A full bucket is left alone while there are slots that nobody ever had. */
+static void test_a_new_slot_before_a_full_one(void)
+{
+    uint32_t count, i;
+    for (count = 1; count <= 4; count++) {
+        retry_scopes scopes = table_of(count);
+        const retry_client *clients[4];
+        for (i = 0; i < count; i++)
+            clients[i] = look_up_number(&scopes, i);
+        for (i = 0; i < count; i++) {
+            check_row("slot %u of %u", (unsigned)i, (unsigned)count);
+            CHECK(look_up_number(&scopes, i) == clients[i]);
+            CHECK(clients[i] == &slots[i + 1].client);
+        }
+    }
+}
+
+/* The other's bucket is full again: by what is put into it, to the last thousandth. */
+static void test_a_full_bucket_is_handed_on(void)
+{
+    retry_scopes scopes = table_of(1);
+    const retry_client *client = drained(look_up(&scopes, "a", START));
+    CHECK(look_up(&scopes, "b", START) == &scopes.client);
+    retry_budget_deposit(client->budget, COST - 1);
+    CHECK(look_up(&scopes, "b", START) == &scopes.client);
+    CHECK(look_up(&scopes, "a", START) == client);
+    retry_budget_deposit(client->budget, 1);
+    CHECK(look_up(&scopes, "a", START) == client);
+    CHECK(look_up(&scopes, "b", START) == client);
+    drained(client);
+    CHECK(look_up(&scopes, "a", START) == &scopes.client);
+    CHECK(look_up(&scopes, "b", START) == client);
+    fill(client);
+    CHECK(look_up(&scopes, "a", START) == client);
+}
+
+/* ... and by what time puts into it, as of this look-up. */
+static void test_the_first_full_bucket_is_handed_on(void)
+{
+    retry_scopes scopes = table_of(3);
+    look_up(&scopes, "a", START);
+    look_up(&scopes, "b", START);
+    look_up(&scopes, "c", START);
+    CHECK(look_up(&scopes, "d", START) == &slots[1].client);
+    drained(&slots[1].client);
+    CHECK(look_up(&scopes, "e", START) == &slots[2].client);
+}
+
+static void test_a_refilled_bucket_is_handed_on(void)
+{
+    retry_scopes scopes = table_of(1);
+    const retry_client *client;
+    scopes.options.refill_per_second = 100; /* so the cost of a retry takes 10 s */
+    client = drained(look_up(&scopes, "a", START));
+    CHECK(look_up(&scopes, "b", check_after(START, 9999)) == &scopes.client);
+    CHECK(look_up(&scopes, "a", check_after(START, 9999)) == client);
+    CHECK(look_up(&scopes, "b", check_after(START, 10000)) == client);
+    CHECK(retry_budget_withdraw(client->budget, COST, check_after(START, 10000)));
+    CHECK(look_up(&scopes, "a", check_after(START, 19999)) == &scopes.client);
+    CHECK(look_up(&scopes, "a", check_after(START, 20000)) == client);
+}
+
+/* A bucket begins to be refilled when its slot is first used. */
+static void test_the_refill_begins_with_the_slot(void)
+{
+    retry_scopes scopes = table_of(1);
+    const retry_client *client;
+    scopes.options.refill_per_second = 1000;
+    client = look_up(&scopes, "a", check_after(START, 100000));
+    CHECK(retry_budget_withdraw(client->budget, CAPACITY, check_after(START, 100000)));
+    CHECK(!retry_budget_withdraw(client->budget, COST, check_after(START, 100999)));
+    CHECK(retry_budget_withdraw(client->budget, COST, check_after(START, 101000)));
+}
+
+/* Any of the slots that a name may be in will do. */
+static void test_every_slot_is_handed_on(void)
+{
+    uint32_t count, i;
+    for (count = 1; count <= 4; count++) {
+        for (i = 0; i < count; i++) {
+            retry_scopes scopes = table_of(count);
+            uint32_t j;
+            for (j = 0; j < count; j++)
+                drained(look_up_number(&scopes, j));
+            check_row("slot %u of %u", (unsigned)i, (unsigned)count);
+            CHECK(look_up(&scopes, "b", START) == &scopes.client);
+            fill(&slots[i + 1].client);
+            CHECK(look_up(&scopes, "b", START) == &slots[i + 1].client);
+            CHECK(look_up(&scopes, "b", START) == &slots[i + 1].client);
+        }
+    }
+}
+
+/* Only the name changes: who kept the client pays into, and from, its successor's bucket. */
+static void test_a_kept_client_goes_on(void)
+{
+    static const retry_strategy *strategy;
+    retry_scopes scopes = table_of(1);
+    retry_failure failure = check_failure_of(RETRY_REASON_KV_LOCKED);
+    const retry_client *client;
+    retry_request request;
+    strategy = retry_best_effort();
+    scopes.client.strategy = strategy;
+    memset(&request, 0, sizeof request);
+    request.client = client = look_up(&scopes, "a", START);
+    retry_begin(&request, START);
+    CHECK_DECISION(RETRY, STRATEGY, retry_orchestrate(&request, &failure, START));
+    CHECK_EQUAL(CAPACITY - COST, retry_budget_balance(client->budget));
+    fill(client);
+    CHECK(look_up(&scopes, "b", START) == client);
+    CHECK(retry_budget_withdraw(client->budget, CAPACITY - 1, START));
+    CHECK_DECISION(FAIL, BUDGET_EXHAUSTED, retry_orchestrate(&request, &failure, START));
+    CHECK_EQUAL(1, retry_budget_balance(client->budget));
+    CHECK(client->strategy == strategy);
+}
+
+/* Every bucket is full, so no name keeps a slot; no retry is paid for either. */
+static void test_capacity_0(void)
+{
+    retry_scopes scopes = table_of(1);
+    const retry_client *client;
+    scopes.options.capacity = 0;
+    client = look_up(&scopes, "a", START);
+    CHECK(client == &slots[1].client);
+    CHECK(look_up(&scopes, "a", START) == client);
+    CHECK(look_up(&scopes, "b", START) == client);
+    CHECK(look_up(&scopes, "a", START) == client);
+    CHECK(!retry_budget_withdraw(client->budget, 0, START));
+}
+
+/* ---- tables -------------------------------------------------------------------------------- */
+
+/* The slot that a client is of, counted from 1; 0 for the overflow. */
+static uint32_t slot_of(const retry_scopes *scopes, const retry_client *client)
+{
+    uint32_t i;
+    if (client == &scopes->client)
+        return 0;
+    for (i = 1; i <= scopes->count && client != &slots[i].client; i++)
+        continue;
+    CHECK_RANGE(1, scopes->count, i);
+    CHECK(client->budget == &slots[i].budget);
+    return i;
+}
+
+/* 1,000 drained names over a table of any size: those in slots stay drained, all others share the
+   overflow, and no slot is left over. */
+static void check_drained_names(uint32_t count)
+{
+    enum { NAMES = 1000 };
+    static uint8_t held[NAMES];
+    retry_scopes scopes = table_of(count);
+    uint32_t i, used = 0, overflows = 0;
+    check_row("%u slots", (unsigned)count);
+    for (i = 0; i < NAMES; i++) {
+        const retry_client *client = look_up_number(&scopes, i);
+        held[i] = (uint8_t)slot_of(&scopes, client);
+        if (held[i] != 0) {
+            drained(client);
+            used++;
+        }
+    }
+    CHECK_EQUAL(count, used);
+    for (i = 0; i < NAMES; i++) {
+        const retry_client *client = look_up_number(&scopes, i);
+        CHECK_EQUAL(held[i], slot_of(&scopes, client));
+        overflows += client == &scopes.client;
+        if (held[i] != 0)
+            CHECK_EQUAL(CAPACITY - COST, retry_budget_balance(client->budget));
+    }
+    CHECK_EQUAL(NAMES - count, overflows);
+    CHECK(all_bytes_are_0x55(&slots[0], sizeof slots[0]));
+    CHECK(all_bytes_are_0x55(&slots[count + 1], sizeof slots[0]));
+}
+
+static void test_tables_of_any_size(void)
+{
+    uint32_t count;
+    for (count = 0; count <= MANY; count++)
+        check_drained_names(count);
+}
+
+/* Four names find a slot in a table of at least four whatever they are; in a larger one some name
+   overflows while there are slots that it did not look at. */
+static void test_four_are_looked_at(void)
+{
+    uint32_t count, round, i;
+    for (count = 4; count <= MANY; count++) {
+        uint32_t fewest = count;
+        check_row("%u slots", (unsigned)count);
+        for (round = 0; round < 20; round++) {
+            retry_scopes scopes = table_of(count);
+            for (i = 0; i < count; i++) {
+                const retry_client *client = look_up_number(&scopes, round * 1000 + i);
+                if (client == &scopes.client)
+                    break;
+                drained(client);
+            }
+            fewest = i < fewest ? i : fewest;
+        }
+        CHECK_RANGE(4, count == 4 ? 4 : count - 1, fewest);
+    }
+}
+
+/* Names come and go, buckets drain and fill: one that is not full stays its name's, and no name's
+   is told to another. */
+static void test_random_walk(void)
+{
+    enum { NAMES = 40, COUNT = 7, STEPS = 20000 };
+    retry_scopes scopes = table_of(COUNT);
+    const retry_client *owned[NAMES];
+    uint32_t step, i;
+    memset(owned, 0, sizeof owned);
+    for (step = 0; step < STEPS; step++) {
+        uint32_t number = check_random() % NAMES;
+        const retry_client *client = look_up_number(&scopes, number);
+        check_row("step %u, name %u", (unsigned)step, (unsigned)number);
+        if (owned[number])
+            CHECK(client == owned[number]);
+        if (client == &scopes.client)
+            continue;
+        for (i = 0; i < NAMES; i++)
+            CHECK(i == number || owned[i] != client);
+        if (check_random() % 4 != 0)
+            retry_budget_withdraw(client->budget, check_random() % CAPACITY, START);
+        else
+            retry_budget_deposit(client->budget, check_random() % (2 * CAPACITY));
+        owned[number] = retry_budget_balance(client->budget) == CAPACITY ? NULL : client;
+    }
+}
+
+/* ---- requests ------------------------------------------------------------------------------ */
+
+/* How many retries a request of this client is granted before its bucket is empty. */
+static uint32_t retries_of(const retry_client *client)
+{
+    retry_failure failure = check_failure_of(RETRY_REASON_KV_LOCKED);
+    retry_request request;
+    memset(&request, 0, sizeof request);
+    request.client = client;
+    retry_begin(&request, START);
+    while (request.attempts < 100 &&
+           retry_orchestrate(&request, &failure, START).verdict == RETRY_VERDICT_RETRY)
+        continue;
+    return request.attempts;
+}
+
+static void test_a_name_pays_for_itself(void)
+{
+    retry_scopes scopes = table_of(4);
+    CHECK_EQUAL(20, retries_of(look_up(&scopes, "a", START)));
+    CHECK_EQUAL(0, retries_of(look_up(&scopes, "a", START)));
+    CHECK_EQUAL(20, retries_of(look_up(&scopes, "b", START)));
+    CHECK_EQUAL(0, retries_of(look_up(&scopes, "a", START)));
+}
+
+/* The overflow pays from the table's own budget, or nothing if it has none. */
+static void test_the_overflow(void)
+{
+    retry_budget_options options;
+    retry_budget budget;
+    retry_scopes scopes = table_of(0);
+    CHECK_EQUAL(100, retries_of(look_up(&scopes, "a", START)));
+    memset(&options, 0, sizeof options);
+    options.capacity = 3000;
+    options.retry_cost = 1000;
+    retry_budget_init(&budget, &options, START);
+    scopes.client.budget = &budget;
+    CHECK_EQUAL(3, retries_of(look_up(&scopes, "a", START)));
+    CHECK_EQUAL(0, retries_of(look_up(&scopes, "b", START)));
+}
+
+int main(void)
+{
+    RUN(test_null);
+    RUN(test_a_new_scope);
+    RUN(test_sizes);
+    RUN(test_names_do_not_share);
+    RUN(test_no_name);
+    RUN(test_equal_hashes);
+    RUN(test_a_hash_of_0);
+    RUN(test_a_new_slot_before_a_full_one);
+    RUN(test_a_full_bucket_is_handed_on);
+    RUN(test_the_first_full_bucket_is_handed_on);
+    RUN(test_a_refilled_bucket_is_handed_on);
+    RUN(test_the_refill_begins_with_the_slot);
+    RUN(test_every_slot_is_handed_on);
+    RUN(test_a_kept_client_goes_on);
+    RUN(test_capacity_0);
+    RUN(test_tables_of_any_size);
+    RUN(test_four_are_looked_at);
+    RUN(test_random_walk);
+    RUN(test_a_name_pays_for_itself);
+    RUN(test_the_overflow);
+    return check_done();
+}
