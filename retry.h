@@ -540,8 +540,11 @@
    A lambda without captures is a retry_attempt_fn; what it needs comes through the context. No
    exception may pass through retry_run or a callback: catch it, and report it as a failure.
 
-      auto attempt = [](void *context, const retry_request *, retry_ms, retry_failure *failure) ->
-   bool { try { return static_cast<Session *>(context)->send(); } catch (const std::exception &) {
+      auto attempt = [](void *context, const retry_request *, retry_ms timeout,
+                        retry_failure *failure) -> bool {
+          try {
+              return static_cast<Session *>(context)->send(timeout);
+          } catch (const std::exception &) {
               failure->reason = RETRY_REASON_SOCKET_CLOSED_WHILE_IN_FLIGHT;
               return false;
           }
@@ -4816,8 +4819,7 @@ RETRY_API retry_decision retry_attempt_begin(retry_attempt *attempt, retry_reque
     retry_decision answer = retry_attempt_ask(attempt, request, now);
     if ((answer.verdict == RETRY_VERDICT_FAIL || answer.verdict == RETRY_VERDICT_EXPIRE) &&
         answer.cause != RETRY_CAUSE_MISUSE &&
-        retry__finish(request, answer.verdict, RETRY__BUDGET_REFUND, now) && request->client &&
-        request->client->observe)
+        retry__finish(request, answer.verdict, RETRY__BUDGET_REFUND, now))
         retry__tell(request, NULL, answer.verdict, answer.cause, answer.delay);
     return answer;
 }
