@@ -314,7 +314,7 @@ $(addprefix $(BUILD)/replay_errmap_,map packets): | jsmn
 COMPILE = @echo "CC $@"; $(CC) $(WARNINGS)
 
 # Changes when what is built would be built in another way, so that nothing stale passes a test.
-SETTINGS = $(CC) $(STD) $(OPT) $(DEFINES) $(WARNINGS)
+SETTINGS = $(CC) $(CXX) $(STD) $(OPT) $(DEFINES) $(WARNINGS)
 $(BUILD)/settings: FORCE | $(BUILD)
 	@echo '$(SETTINGS)' | cmp -s - $@ || echo '$(SETTINGS)' > $@
 FORCE:
@@ -340,7 +340,7 @@ $(BUILD)/bench_errmap_rapidjson: LIBRARIES = -lstdc++
 $(PEERS): $(BUILD)/bench_errmap_%: $(BUILD)/bench_errmap.o $(BUILD)/bench_errmap_%.o
 	$(COMPILE) -o $@ $^ $(LIBRARIES) -lpthread
 $(BUILD)/bench_errmap_rapidjson.o: tests/bench/errmap_rapidjson.cpp tests/bench/errmap_peer.h \
-		$(HEADERS) | $(BUILD)
+		$(HEADERS) $(BUILD)/settings
 	@echo "CC $@"; $(CXX) -std=c++11 -O2 -c -o $@ $<
 $(BUILD)/bench_%.o: tests/bench/%.c $(HEADERS) $(SUPPORT) $(wildcard tests/bench/*.h) \
 		$(BUILD)/settings
