@@ -75,7 +75,7 @@ COVERAGE = libjsmn-dev clang-19 llvm-19 libclang-rt-19-dev
 PROVE = libjsmn-dev frama-c-base why3 z3 cvc4
 SYMBOLS = libjsmn-dev g++ clang-14 clang-19 gcc-arm-none-eabi picolibc-arm-none-eabi
 
-.PHONY: FORCE help deps demo test run-tests $(SERVED) http async storm firmware install check \
+.PHONY: FORCE renew help deps demo test run-tests $(SERVED) http async storm firmware install check \
 	run-check units fuzz test-examples run-examples qemu size figures bench verify matrix symbols \
 	windows cross coverage prove mutants stress lint packages clean jsmn
 .DEFAULT_GOAL := help
@@ -298,6 +298,12 @@ mutants: ## changes that no test notices (FUNCTION=, SAMPLE=, ONLY=)
 lint: ## clang-tidy, scan-build, cppcheck (MISRA), gcc, layout
 	$(call need,$(LINT))
 	@$(ALIVE) sh tests/verify/lint.sh
+
+# Each list says what holds; whoever writes it anew has looked at what changed.
+WHAT =
+renew: ## write lists anew that checks compare with: WHAT=names
+	@[ -n "$(WHAT)" ] || { echo "WHAT=names"; exit 2; }
+	@for list in $(WHAT); do sh tests/verify/$$list.sh --renew || exit; done
 
 clean: ## remove what was built
 	rm -rf $(BUILD)

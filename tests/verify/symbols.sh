@@ -1,6 +1,6 @@
 #!/bin/sh
-# What the headers bring into a program: names that are retry_* or errmap_* and are functions (none
-# with RETRY_STATIC), macros of theirs, and calls to memcpy and memset alone. On Cortex-M0 they need
+# What the headers bring into a program: functions that names.txt lists (none with RETRY_STATIC), macros
+# of theirs, and calls to memcpy and memset alone. On Cortex-M0 they need
 # neither division nor floating point. Usage: symbols.sh, from the top folder.
 . "$(dirname "$0")/../support/check.sh"
 
@@ -11,9 +11,10 @@ END
 only() { ! grep -v -x -E "$1"; } # each line that comes in fits the pattern; prints the others
 # symbols NM-OPTION...: those of the object that was made last, "VALUE TYPE NAME", in $work/symbols
 symbols() { nm "$@" "$work/all.o" > "$work/symbols"; }
+sed 's/.* //' tests/verify/names.txt > "$work/public"
 exports() {
-    symbols -g --defined-only && awk '{ print $3 }' "$work/symbols" > "$work/exported" &&
-        only '(retry|errmap)(_[a-z0-9]+)+' < "$work/exported"
+    symbols -g --defined-only && awk '{ sub(/_time_32$/, "", $3); print $3 }' "$work/symbols" > "$work/exported" &&
+        ! grep -v -x -F -f "$work/public" "$work/exported"
 }
 some() { [ "$(wc -l < "$work/exported")" -gt 80 ]; }
 none() { symbols -g --defined-only && ! grep . "$work/symbols"; }
@@ -39,6 +40,7 @@ for compiler in gcc clang-14 clang-19 "g++ -x c++" "clang-19 -x c++"; do
         check "$name: exports nothing" none
     done
 done
+check "public names (names.sh)" quiet sh tests/verify/names.sh
 check "the clock" makes "$work/all.o" gcc -O2 -D_POSIX_C_SOURCE=200809L -DRETRY_SYSTEM_CLOCK -I. \
     -c "$work/all.c"
 check "the clock: calls three more" calls "$libc|clock_gettime|nanosleep|__errno_location"
