@@ -3708,8 +3708,8 @@ RETRY__WRAPS static retry_ms retry__passed(uint32_t from, uint32_t now)
 
 /* >>rate */
 
-#define RETRY__RATE_MS UINT32_C(4096)      /* what a ms is in the bucket */
-#define RETRY__RATE_FORGET 12000           /* ms after the last throttled answer */
+#define RETRY__RATE_MS UINT32_C(4096) /* what a ms is in the bucket */
+#define RETRY__RATE_FORGET 12000      /* ms after the last throttled answer */
 
 /* ms since an instant. A clock that is up to as many ms behind it as a budget's may be is another
    thread's: none. Any other is later. */
@@ -4792,7 +4792,7 @@ RETRY_API retry_decision retry_attempt_begin(retry_attempt *attempt, retry_reque
                                              retry_time now)
 {
     retry_decision answer = retry_attempt_ask(attempt, request, now);
-    if ((answer.verdict == RETRY_VERDICT_FAIL || answer.verdict == RETRY_VERDICT_EXPIRE) &&
+    if (answer.verdict != RETRY_VERDICT_SEND && answer.verdict != RETRY_VERDICT_RETRY &&
         answer.cause != RETRY_CAUSE_MISUSE &&
         retry__finish(request, answer.verdict, RETRY__BUDGET_REFUND, now))
         retry__tell(request, NULL, answer.verdict, answer.cause, answer.delay);
@@ -4944,7 +4944,7 @@ RETRY_API void retry_gates_aimd(retry_gates *gates, retry_aimd *aimd)
 }
 
 /* An instant that is kept for an attempt stays its own while another gate makes it wait. */
-RETRY__WRAPS static uint8_t retry__rate_turn(retry_rate *rate, struct retry__told *told)
+RETRY__WRAPS static uint8_t retry__rate_admit(retry_rate *rate, struct retry__told *told)
 {
     retry_attempt *attempt = told->attempt;
     uint32_t now = (uint32_t)told->now;
@@ -4969,7 +4969,7 @@ static uint8_t retry__tell_rate(struct retry__told *told)
 {
     retry_rate *rate = (retry_rate *)told->gate;
     if (told->event == RETRY__ASK)
-        return retry__rate_turn(rate, told);
+        return retry__rate_admit(rate, told);
     if (told->event == RETRY__REPORT)
         retry_rate_report(rate, told->failure, told->now);
     else if ((told->attempt->retry__state & RETRY__ATTEMPT_KEPT) != 0)

@@ -347,7 +347,7 @@ static void open_breaker(void)
 static void test_circuit_open(void)
 {
     retry_failure failure = check_failure_of(RETRY_REASON_KV_LOCKED), refusal;
-    retry_attempt attempt = sent(), second = new_attempt();
+    retry_attempt attempt, second = new_attempt();
     retry_decision answer;
     set_up(1000, 0);
     attempt = sent();
