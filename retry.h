@@ -4725,8 +4725,9 @@ static void retry__attempt_drop(retry_attempt *attempt, retry_time now)
 }
 
 /* What the gates say to an attempt of an open request that has `left` ms to its deadline. */
-static retry_decision retry__attempt_gated(retry_attempt *attempt, const retry_request *request,
-                                           retry_ms left, retry_time now)
+RETRY__COLD retry_decision retry__attempt_gated(retry_attempt *attempt,
+                                                const retry_request *request, retry_ms left,
+                                                retry_time now)
 {
     struct retry__told told = retry__told_of(attempt, now);
     uint8_t cause, verdict = RETRY_VERDICT_RETRY;
@@ -4735,8 +4736,13 @@ static retry_decision retry__attempt_gated(retry_attempt *attempt, const retry_r
     if (!attempt->waiting)
         attempt->retry__since = (uint32_t)now;
     cause = retry__gates_ask(&told);
-    if (cause == RETRY_CAUSE_NONE)
+    if (cause == RETRY_CAUSE_NONE) {
+        attempt->waiting = false;
+        attempt->retry__since = (uint32_t)now;
+        if (retry__attempt_short(request, left))
+            attempt->retry__state |= RETRY__ATTEMPT_SHORT;
         return retry__decision(RETRY_VERDICT_SEND, cause, 0);
+    }
     if (cause != RETRY_CAUSE_PACED) {
         verdict = RETRY_VERDICT_FAIL;
     } else if (retry__attempt_short(request, retry__subtract(left, told.delay))) {
@@ -4750,89 +4756,103 @@ static retry_decision retry__attempt_gated(retry_attempt *attempt, const retry_r
     return retry__decision(verdict, cause, told.delay);
 }
 
-static retry_decision retry__attempt_send(retry_attempt *attempt, const retry_request *request,
-                                          retry_ms left, retry_time now)
+/* What is asked on behalf of a request that is not open, or has no time left. */
+RETRY__COLD retry_decision retry__attempt_late(retry_attempt *attempt, const retry_request *request,
+                                               retry_time now)
 {
-    retry_ms most = request->client ? request->client->attempt_timeout : 0;
-    attempt->timeout = most != 0 ? retry__min(left, most) : left;
-    attempt->waiting = false;
-    attempt->retry__state |= RETRY__ATTEMPT_SENT;
-    attempt->retry__since = (uint32_t)now;
-    if (attempt->retry__gates && retry__attempt_short(request, left))
-        attempt->retry__state |= RETRY__ATTEMPT_SHORT;
-    return retry__decision(RETRY_VERDICT_SEND, RETRY_CAUSE_NONE, 0);
+    retry__attempt_drop(attempt, now);
+    if (!retry__open(request))
+        return retry__misuse(request);
+    return retry__decision(RETRY_VERDICT_EXPIRE, RETRY_CAUSE_DEADLINE, 0);
+}
+
+RETRY__HOT retry_decision retry__attempt_ask(retry_attempt *attempt, const retry_request *request,
+                                             retry_time now)
+{
+    retry_decision answer = {RETRY_VERDICT_SEND, RETRY_CAUSE_NONE, 0};
+    const retry_client *client;
+    retry_ms left;
+    if (!attempt || !request || (attempt->retry__state & RETRY__ATTEMPT_SENT) != 0)
+        return retry__misuse(request);
+    left = retry__remaining(request, now);
+    if (!retry__open(request) || left == 0)
+        return retry__attempt_late(attempt, request, now);
+    client = request->client;
+    attempt->retry__gates = attempt->gates;
+    if (!attempt->gates && client)
+        attempt->retry__gates = client->gates;
+    if (attempt->retry__gates)
+        answer = retry__attempt_gated(attempt, request, left, now);
+    if (answer.verdict == RETRY_VERDICT_SEND) {
+        attempt->timeout = left;
+        if (client && client->attempt_timeout != 0)
+            attempt->timeout = retry__min(left, client->attempt_timeout);
+        attempt->retry__state |= RETRY__ATTEMPT_SENT;
+    }
+    return answer;
 }
 
 RETRY_API retry_decision retry_attempt_ask(retry_attempt *attempt, const retry_request *request,
                                            retry_time now)
 {
-    retry_decision answer;
-    retry_ms left;
-    if (!attempt || !request || (attempt->retry__state & RETRY__ATTEMPT_SENT) != 0)
-        return retry__misuse(request);
-    left = retry__remaining(request, now);
-    if (!retry__open(request) || left == 0) {
-        retry__attempt_drop(attempt, now);
-        if (!retry__open(request))
-            return retry__misuse(request);
-        return retry__decision(RETRY_VERDICT_EXPIRE, RETRY_CAUSE_DEADLINE, 0);
-    }
-    attempt->retry__gates = attempt->gates;
-    if (!attempt->gates && request->client)
-        attempt->retry__gates = request->client->gates;
-    if (attempt->retry__gates) {
-        answer = retry__attempt_gated(attempt, request, left, now);
-        if (answer.verdict != RETRY_VERDICT_SEND)
-            return answer;
-    }
-    return retry__attempt_send(attempt, request, left, now);
+    return retry__attempt_ask(attempt, request, now);
 }
 
 RETRY_API retry_decision retry_attempt_begin(retry_attempt *attempt, retry_request *request,
                                              retry_time now)
 {
-    retry_decision answer = retry_attempt_ask(attempt, request, now);
-    if (answer.verdict != RETRY_VERDICT_SEND && answer.verdict != RETRY_VERDICT_RETRY &&
+    retry_decision answer = retry__attempt_ask(attempt, request, now);
+    if (RETRY__RARE(answer.verdict == RETRY_VERDICT_FAIL ||
+                    answer.verdict == RETRY_VERDICT_EXPIRE) &&
         answer.cause != RETRY_CAUSE_MISUSE &&
         retry__finish(request, answer.verdict, RETRY__BUDGET_REFUND, now))
         retry__tell(request, NULL, answer.verdict, answer.cause, answer.delay);
     return answer;
 }
 
+/* Tells the gates how an attempt that was sent has ended, if anybody knows. */
+RETRY__COLD void retry__gates_tell(retry_attempt *attempt, uint8_t event,
+                                   const retry_failure *failure, retry_time now)
+{
+    struct retry__told told = retry__told_of(attempt, now);
+    uint32_t i;
+    told.event = event;
+    told.failure = failure;
+    if ((attempt->retry__state & RETRY__ATTEMPT_SHORT) != 0 && failure &&
+        (failure->timeout || failure->reason == RETRY_REASON_ATTEMPT_TIMED_OUT))
+        told.event = RETRY__RELEASE;
+    for (i = 0; i < RETRY__GATE_COUNT; i++)
+        retry__gate_tell(&told, i);
+    retry__attempt_leave(told.gates, attempt);
+}
+
+static bool retry__attempt_sent(const retry_attempt *attempt)
+{
+    return attempt && (attempt->retry__state & RETRY__ATTEMPT_SENT) != 0;
+}
+
 /* The end of an attempt that was sent. */
 static void retry__attempt_close(retry_attempt *attempt, uint8_t event,
                                  const retry_failure *failure, retry_time now)
 {
-    struct retry__told told = retry__told_of(attempt, now);
-    uint32_t i;
-    if (told.gates) {
-        told.failure = failure;
-        told.event = event;
-        for (i = 0; i < RETRY__GATE_COUNT; i++)
-            retry__gate_tell(&told, i);
-        retry__attempt_leave(told.gates, attempt);
-    }
+    if (attempt->retry__gates)
+        retry__gates_tell(attempt, event, failure, now);
     attempt->retry__state = 0;
 }
 
 RETRY_API void retry_attempt_report(retry_attempt *attempt, const retry_failure *failure,
                                     retry_time now)
 {
-    uint8_t event = RETRY__REPORT;
-    if (!attempt || (attempt->retry__state & RETRY__ATTEMPT_SENT) == 0)
-        return;
-    if ((attempt->retry__state & RETRY__ATTEMPT_SHORT) != 0 && failure &&
-        (failure->timeout || failure->reason == RETRY_REASON_ATTEMPT_TIMED_OUT))
-        event = RETRY__RELEASE;
-    retry__attempt_close(attempt, event, failure, now);
+    if (retry__attempt_sent(attempt))
+        retry__attempt_close(attempt, RETRY__REPORT, failure, now);
 }
 
 RETRY_API retry_decision retry_attempt_end(retry_attempt *attempt, retry_request *request,
                                            const retry_failure *failure, retry_time now)
 {
-    if (!attempt || !request || (attempt->retry__state & RETRY__ATTEMPT_SENT) == 0)
+    if (!request || !retry__attempt_sent(attempt))
         return retry__misuse(request);
-    retry_attempt_report(attempt, failure, now);
+    retry__attempt_close(attempt, RETRY__REPORT, failure, now);
     if (failure)
         return retry_orchestrate(request, failure, now);
     if (!retry_succeed(request, now))
@@ -4844,7 +4864,7 @@ RETRY_API void retry_attempt_cancel(retry_attempt *attempt, retry_request *reque
 {
     if (!attempt)
         return;
-    if ((attempt->retry__state & RETRY__ATTEMPT_SENT) != 0) {
+    if (retry__attempt_sent(attempt)) {
         if (request)
             request->ambiguous = true;
         retry__attempt_close(attempt, RETRY__RELEASE, NULL, now);
