@@ -4770,23 +4770,19 @@ RETRY__HOT retry_decision retry__attempt_ask(retry_attempt *attempt, const retry
                                              retry_time now)
 {
     retry_decision answer = {RETRY_VERDICT_SEND, RETRY_CAUSE_NONE, 0};
-    const retry_client *client;
     retry_ms left;
     if (!attempt || !request || (attempt->retry__state & RETRY__ATTEMPT_SENT) != 0)
         return retry__misuse(request);
     left = retry__remaining(request, now);
     if (!retry__open(request) || left == 0)
         return retry__attempt_late(attempt, request, now);
-    client = request->client;
     attempt->retry__gates = attempt->gates;
-    if (!attempt->gates && client)
-        attempt->retry__gates = client->gates;
+    if (!attempt->gates && request->client)
+        attempt->retry__gates = request->client->gates;
     if (attempt->retry__gates)
         answer = retry__attempt_gated(attempt, request, left, now);
     if (answer.verdict == RETRY_VERDICT_SEND) {
-        attempt->timeout = left;
-        if (client && client->attempt_timeout != 0)
-            attempt->timeout = retry__min(left, client->attempt_timeout);
+        attempt->timeout = retry__min(left, retry__attempt_most(request));
         attempt->retry__state |= RETRY__ATTEMPT_SENT;
     }
     return answer;
