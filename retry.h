@@ -46,9 +46,11 @@
       #include "retry.h"
       #include <stdio.h>
 
-      static bool attempt(void *context, const retry_request *request, retry_failure *failure)
+      static bool attempt(void *context, const retry_request *request, retry_ms timeout,
+                          retry_failure *failure)
       {
           int *outages = (int *)context;
+          (void)timeout;
           printf("attempt %u\n", (unsigned)request->attempts + 1);
           if (--*outages < 0)
               return true;
@@ -112,7 +114,7 @@
 
    Zero means default: zero a struct, set what you care about. Two things have no default, a
    strategy's function and a budget's capacity; start those from a preset (RETRY_POLICY_x,
-   RETRY_BUDGET_x).
+   RETRY_BUDGET_x). A budget that retry_budget_init has not set up pays for nothing.
 
    retry_request   one operation with all its attempts. You set its timeout (ms for the whole
                    operation) and whether it is idempotent: whether doing it twice does what doing
@@ -176,6 +178,9 @@
       7. RETRY is counted; FAIL and EXPIRE finish the request. The observer is told, last; of
          PENDING too, and again after retry_resume, which goes on at 5.
 
+   The observer also hears of the two other ends of a request: retry_succeed (SUCCESS) and
+   retry_cancel (FAIL, CANCELLED). Its failure is NULL then.
+
    A request's timeout bounds the whole operation, not an attempt: no wait goes past it, but an
    attempt that blocks does, unless its own timeout is what is left. Ask retry_remaining() for that
    before each attempt, with the most that you grant one, and report the attempt whose timer runs
@@ -191,7 +196,8 @@
       client.strategy = &policy.base;
 
       preset                    attempts  delays
-      RETRY_POLICY_BEST_EFFORT  no limit  1 to 500 ms doubling, full jitter, never below 1 ms
+      RETRY_POLICY_BEST_EFFORT  no limit  1 to 500 ms doubling, full jitter, never below 1 ms;
+                                          when throttled 100 ms to 10 s
       RETRY_POLICY_SMITHY       5         1 s doubling to 20 s, full jitter
       RETRY_POLICY_AWS          3         the same; a server may ask for 20 s at most
       RETRY_POLICY_AWS_2026     3         50 ms doubling to 20 s, full jitter; from 1 s when
@@ -243,7 +249,7 @@
       client.budget = &budget;
 
       policy                    budget                          burst     afterwards
-      RETRY_POLICY_BEST_EFFORT  RETRY_BUDGET_BEST_EFFORT(n)     20 n      1 for 5 requests
+      RETRY_POLICY_BEST_EFFORT  RETRY_BUDGET_BEST_EFFORT(n)     20 n      1 for 10 successes
       RETRY_POLICY_SMITHY       RETRY_BUDGET_SMITHY             100 (50)  1 for 5 (10) successes
       RETRY_POLICY_AWS          RETRY_BUDGET_AWS                100 (50)  1 for 5 (10), see below
       RETRY_POLICY_AWS_2026     RETRY_BUDGET_AWS_2026           35 (100)  1 for 14 (5), see below
@@ -277,18 +283,25 @@
 
       status               reason                           operations  also
       -------------------  -------------------------------  ----------  ----------------------------
-      408, 425, 429        SERVICE_RESPONSE_CODE_INDICATED  all         429: throttle; 408: timeout
-      503 and Retry-After  the same                         all         throttle
+      408, 425             SERVICE_RESPONSE_CODE_INDICATED  all         408: timeout
+      429, 529             the same                         all         throttle
+      413, 503 with a      the same                         all         throttle
+        Retry-After
       503 without          SERVER_ERROR                     idempotent  a proxy says it too, of a
                                                                         server that had the request
-      500, 502, 504        SERVER_ERROR                     idempotent  504: timeout
-      other 5xx            NONE, safety NO                  none
+      501, 505             NONE, safety NO                  none
+      all other 5xx        SERVER_ERROR                     idempotent  504: timeout
       all others           NONE                             none
 
-   A Retry-After of 0 cannot be told from none. gRPC's grpc-retry-pushback-ms is an order, no lower
-   bound: retry_parse_pushback sets `pushback`, and retry_after is then waited exactly, without cap
-   or jitter, or forbids the retry (UINT32_MAX). An order grants nothing by itself; it restarts the
-   policy's curve.
+   Some servers send the delay in milliseconds: retry-after-ms, x-ms-retry-after-ms and
+   x-amz-retry-after hold a number that retry_parse_duration reads. A 409 is final here. To a
+   request with an Idempotency-Key it says that another request with that key is still under way:
+   give such a failure the reason SERVICE_RESPONSE_CODE_INDICATED, and the retry will find the
+   answer.
+
+   gRPC's grpc-retry-pushback-ms is an order, no lower bound: retry_parse_pushback sets `pushback`,
+   and retry_after is then waited exactly, without cap or jitter, or forbids the retry (UINT32_MAX).
+   An order grants nothing by itself; it restarts the policy's curve.
 
    retry_connection spaces the starts of connection attempts as gRPC does:
 
@@ -296,10 +309,12 @@
       retry_connection_established(&connection, now);       when the connection is usable
       wait = retry_connection_failed(&connection, now);     when the attempt failed, or it was lost
 
-   When a server goes down to which a whole fleet was connected for long, all of it reconnects at
-   once: let each client first wait for the retry_phase() of its name within some seconds. retry_nmv
-   leads an operation through a bucket's current and fast-forward maps; its steps reach the
-   orchestrator as orders:
+   When a server goes down to which a whole fleet was connected, all of it would reconnect at once.
+   So the first wait after a connection that lasted is drawn at random: from 0 to 1 s by default.
+   A larger fleet needs a longer first wait: set `backoff`.
+
+   retry_nmv leads an operation through a bucket's current and fast-forward maps; its steps reach
+   the orchestrator as orders:
 
       step = retry_nmv_rejected(&nmv, revision, has_fast_forward);
       failure = retry_classify_kv(status, opcode);
@@ -525,9 +540,10 @@
    A lambda without captures is a retry_attempt_fn; what it needs comes through the context. No
    exception may pass through retry_run or a callback: catch it, and report it as a failure.
 
-      auto attempt = [](void *context, const retry_request *, retry_failure *failure) -> bool {
+      auto attempt = [](void *context, const retry_request *, retry_ms timeout,
+                        retry_failure *failure) -> bool {
           try {
-              return static_cast<Session *>(context)->send();
+              return static_cast<Session *>(context)->send(timeout);
           } catch (const std::exception &) {
               failure->reason = RETRY_REASON_SOCKET_CLOSED_WHILE_IN_FLIGHT;
               return false;
@@ -655,6 +671,11 @@
 #define retry_hedge_failed retry_hedge_failed_time_32
 #define retry_hedge_won retry_hedge_won_time_32
 #define retry_aimd_report retry_aimd_report_time_32
+#define retry_attempt_begin retry_attempt_begin_time_32
+#define retry_attempt_end retry_attempt_end_time_32
+#define retry_attempt_ask retry_attempt_ask_time_32
+#define retry_attempt_report retry_attempt_report_time_32
+#define retry_attempt_cancel retry_attempt_cancel_time_32
 #define retry_scope_client retry_scope_client_time_32
 #define retry_parse_policy retry_parse_policy_time_32
 #endif
@@ -785,6 +806,7 @@ typedef struct retry_client retry_client;
 typedef struct retry_request retry_request;
 typedef struct retry_strategy retry_strategy;
 typedef struct retry_budget retry_budget;
+typedef struct retry_gates retry_gates;
 
 /* X(name): what the caller does next. */
 #define RETRY_VERDICTS(X)                                                            \
@@ -792,7 +814,8 @@ typedef struct retry_budget retry_budget;
     X(RETRY)   /* wait `delay` ms, then try again */                                 \
     X(EXPIRE)  /* wait at most `delay` ms, then fail as timed out; no further try */ \
     X(PENDING) /* wait for the strategy's answer and hand it to retry_resume */      \
-    X(SUCCESS) /* done; from retry_run only */
+    X(SUCCESS) /* done */                                                            \
+    X(SEND)    /* put the attempt on the wire, with a timer of its `timeout` */
 
 /* X(name, text): why. */
 #define RETRY_CAUSES(X)                                 \
@@ -811,7 +834,10 @@ typedef struct retry_budget retry_budget;
     X(PENDING, "strategy answers later")                \
     X(CANCELLED, "cancelled")                           \
     X(MISUSE, "misuse: NULL or wrong state")            \
-    X(PUSHBACK, "server forbids")
+    X(PUSHBACK, "server forbids")                       \
+    X(PACED, "waits for its turn")                      \
+    X(CIRCUIT_OPEN, "circuit breaker is open")          \
+    X(THROTTLED, "client holds back")
 
 enum {
 #define RETRY__X(name) RETRY_VERDICT_##name,
@@ -849,7 +875,9 @@ RETRY_API const char *retry_cause_text(uint8_t cause);
 /* 32 uniform bits. */
 typedef uint32_t retry_random_fn(void *context);
 
-/* Told of a decision once it is made. The request's counters already include it. */
+/* Told of a decision once it is made, and of every end of a request once: of success (SUCCESS) and
+   of retry_cancel (FAIL, CANCELLED) too, where no attempt failed and `failure` is NULL. The
+   request's counters already include it. */
 typedef void retry_observe_fn(void *context, const retry_request *request,
                               const retry_failure *failure, const retry_decision *decision);
 
@@ -857,28 +885,35 @@ typedef void retry_observe_fn(void *context, const retry_request *request,
 struct retry_client {
     const retry_strategy *strategy;  /* (default: NULL: retry_best_effort()) */
     retry_budget *budget;            /* pays for strategies' retries (default: NULL: free) */
-    retry_observe_fn *observe;       /* called once per decision (default: NULL) */
+    retry_observe_fn *observe;       /* told of decisions and ends (default: NULL) */
     void *observe_context;           /* handed to observe (default: NULL) */
     retry_random_fn *random;         /* (default: NULL: the built-in generator) */
     void *random_context;            /* handed to random (default: NULL) */
     retry_ms always_interval;        /* ms; for always-retry reasons (default: 0: 1 10 50 ...) */
     const char *const *user_reasons; /* 16 names, NULL ones allowed, for retry_format (default:
                                         NULL: USER_0 ... USER_15) */
+    retry_gates *gates;              /* of the server; for attempts (default: NULL: none) */
+    retry_ms attempt_timeout;        /* ms; the most for one attempt (default: 0: what is left) */
 };
+
+/* ms that an operation may last if its request does not say; the Couchbase SDKs' number. */
+#define RETRY_TIMEOUT_DEFAULT UINT32_C(75000)
 
 /* One operation with all its attempts. Zero it, set the first five, call retry_begin. */
 struct retry_request {
     const retry_client *client;     /* (default: NULL: all defaults) */
     const retry_strategy *strategy; /* this request's own (default: NULL: the client's) */
     void *context;                  /* the application's, for strategies (default: NULL) */
-    retry_ms timeout;               /* ms for the whole operation (default: 0: none) */
+    retry_ms timeout;               /* ms for the whole operation; UINT32_MAX: no end (default: 0:
+                                       retry_begin sets RETRY_TIMEOUT_DEFAULT) */
     bool idempotent;                /* sent twice it does what it does once (default: false) */
     uint8_t retry__state;           /* private: the last verdict, or cancelled */
     uint8_t retry__since_order; /* private: 1 + retries since the server's last order; 0: none */
     /* Kept by the library, free to read: */
     bool ambiguous;           /* a failed attempt may have taken effect: "perhaps done" */
     uint32_t attempts;        /* retries so far */
-    uint32_t retry__charge;   /* private: thousandths paid for the retry under way */
+    uint32_t retry__charge;   /* private: thousandths paid for the retry under way; if failures
+                                 are charged: not 0 when a hedge's was */
     retry_reason_set reasons; /* every reason seen */
     retry_time started;       /* ms; when retry_begin was called */
     uint32_t code;            /* the last failure's code */
@@ -893,8 +928,8 @@ struct retry_request {
    stack: enough where addresses are randomised, not in firmware. */
 RETRY_API void retry_seed(uint32_t entropy);
 
-/* Opens a request at `now`, with the configuration it has. One that is open or pending is cancelled
-   first. NULL: nothing happens. */
+/* Opens a request at `now`, with the configuration it has; a timeout of 0 becomes
+   RETRY_TIMEOUT_DEFAULT. One that is open or pending is cancelled first. NULL: nothing happens. */
 RETRY_API void retry_begin(retry_request *request, retry_time now);
 
 /* Decides a failed attempt: the header's opening comment has the steps, RETRY_CAUSES the causes.
@@ -911,17 +946,17 @@ RETRY_API retry_decision retry_resume(retry_request *request, const retry_failur
                                       retry_action action, retry_time now);
 
 /* ms that are left to the request's deadline, and at most `limit` (0: no limit): the timeout of an
-   attempt that starts now. UINT32_MAX: neither bounds it (a timeout of UINT32_MAX reads as none).
-   0: the deadline is reached, or the request is NULL, or neither open nor pending. */
+   attempt that starts now. UINT32_MAX: neither bounds it. 0: the deadline is reached, or the
+   request is NULL, or neither open nor pending. */
 RETRY_API retry_ms retry_remaining(const retry_request *request, retry_ms limit, retry_time now);
 
-/* Finishes a request that worked and does the budget's bookkeeping: true. False, and nothing
-   changes, if it is NULL, or neither open nor pending. */
+/* Finishes a request that worked, does the budget's bookkeeping and tells the observer: true.
+   False, and nothing changes, if it is NULL, or neither open nor pending. */
 RETRY_API bool retry_succeed(retry_request *request, retry_time now);
 
-/* Finishes a request that nobody waits for any more. The charge of a granted retry that has not
-   been followed by a failure or a success goes back. Changes nothing if it is NULL, or neither open
-   nor pending. */
+/* Finishes a request that nobody waits for any more, and tells the observer. The charge of a
+   granted retry that has not been followed by a failure or a success goes back. Changes nothing if
+   it is NULL, or neither open nor pending. */
 RETRY_API void retry_cancel(retry_request *request, retry_time now);
 
 /* 32 uniform bits from the request's client, or from the built-in generator if it names none; for
@@ -929,9 +964,9 @@ RETRY_API void retry_cancel(retry_request *request, retry_time now);
 RETRY_API uint32_t retry_random(const retry_request *request);
 
 /* Writes one log line: verdict, delay, reason, hexadecimal code, cause, attempts, elapsed time and
-   timeout (0ms: none), as of the last decision; no newline. At most `capacity` bytes, always
-   terminated (unless capacity is 0). Returns the length of the whole line, as snprintf does; a NULL
-   part is left out. */
+   timeout (4294967295ms: none), as of the last decision; no newline. At most `capacity` bytes,
+   always terminated (unless capacity is 0). Returns the length of the whole line, as snprintf does;
+   a NULL part is left out. */
 RETRY_API size_t retry_format(char *buffer, size_t capacity, const retry_request *request,
                               const retry_failure *failure, const retry_decision *decision);
 
@@ -1024,6 +1059,8 @@ RETRY_API retry_ms retry_phase(const void *identity, size_t length, retry_ms per
     RETRY__BACKOFF(RETRY_CURVE_EXPONENTIAL, RETRY_JITTER_NONE, 0, 0, 0, 0, 0)
 #define RETRY_BACKOFF_BEST_EFFORT \
     RETRY__BACKOFF(RETRY_CURVE_EXPONENTIAL, RETRY_JITTER_FULL, 1, 1, 500, 0, 0)
+#define RETRY_BACKOFF_THROTTLED /* best effort's after a throttled attempt */ \
+    RETRY__BACKOFF(RETRY_CURVE_EXPONENTIAL, RETRY_JITTER_FULL, 1, 100, 10000, 0, 0)
 #define RETRY_BACKOFF_RFC0049 \
     RETRY__BACKOFF(RETRY_CURVE_EXPONENTIAL, RETRY_JITTER_NONE, 0, 1, 500, 0, 0)
 #define RETRY_BACKOFF_CONTROLLED \
@@ -1069,7 +1106,7 @@ RETRY_API const retry_strategy *retry_fail_fast(void);
         {retry_policy_after}, backoff, throttle_backoff, attempts, after_max, after_slack, 0 \
     }
 #define RETRY_POLICY_BEST_EFFORT \
-    RETRY__POLICY(RETRY_BACKOFF_BEST_EFFORT, RETRY_BACKOFF_DEFAULT, 0, 0, 0)
+    RETRY__POLICY(RETRY_BACKOFF_BEST_EFFORT, RETRY_BACKOFF_THROTTLED, 0, 0, 0)
 #define RETRY_POLICY_SMITHY RETRY__POLICY(RETRY_BACKOFF_AWS, RETRY_BACKOFF_DEFAULT, 5, 0, 0)
 #define RETRY_POLICY_AWS RETRY__POLICY(RETRY_BACKOFF_AWS, RETRY_BACKOFF_DEFAULT, 3, 20000, 0)
 #define RETRY_POLICY_AWS_2026 RETRY__POLICY(RETRY_BACKOFF_AWS_2026, RETRY_BACKOFF_AWS, 3, 0, 5000)
@@ -1085,7 +1122,7 @@ typedef struct retry_budget_options {
     uint32_t success_deposit;   /* thousandths on a success; with refund_last only on one that
                                    needed no retry (default: 0) */
     uint32_t request_deposit;   /* thousandths on every retry_begin: a share of the traffic, as in
-                                   Finagle and Envoy (default: 0) */
+                                   Finagle (default: 0) */
     uint32_t refill_per_second; /* thousandths a second, so that retries go on at a fixed rate when
                                    the bucket is empty (default: 0) */
     uint32_t floor;             /* thousandths; a withdrawal must leave more (default: 0: it may
@@ -1096,7 +1133,8 @@ typedef struct retry_budget_options {
                                    retry needs a balance above `floor` after it (default: false) */
 } retry_budget_options;
 
-/* Shared by any number of requests, clients and threads, without a lock. */
+/* Shared by any number of requests, clients and threads, without a lock. Until retry_budget_init
+   has seen it, it pays for nothing. */
 struct retry_budget {
     retry_budget_options options; /* constant after retry_budget_init */
     uint32_t retry__balance;      /* private: thousandths */
@@ -1140,25 +1178,26 @@ RETRY_API uint32_t retry_budget_balance(const retry_budget *budget);
         10000, 1000, 0, 0, 100, 0, 0, 5000, false, true \
     }
 /* For RETRY_POLICY_BEST_EFFORT: 20 tokens for each operation that is in flight at once
-   (saturating), which bring it through 2.5 s of outage, then a fifth of the traffic. */
+   (saturating), which bring it through 2.5 s of outage, then a tenth of what succeeds. */
 #define RETRY_BUDGET_BEST_EFFORT(in_flight)                                                 \
     {                                                                                       \
         RETRY__CAST(uint32_t, RETRY__CAST(uint64_t, in_flight) >> 32 != 0 ||                \
                                       RETRY__CAST(uint64_t, in_flight) * 20000 > UINT32_MAX \
                                   ? UINT32_MAX                                              \
                                   : RETRY__CAST(uint64_t, in_flight) * 20000),              \
-            1000, 0, 0, 0, 200, 0, 0, false, false                                          \
+            1000, 0, 0, 100, 0, 0, 0, false, false                                          \
     }
 
 /* ---- Connection backoff -------------------------------------------------------------------- */
 
-/* One connection's attempts, spaced start to start. Source: gRPC's connection backoff. */
+/* One connection's attempts, spaced start to start; zero it. Source: gRPC's connection backoff. */
 typedef struct retry_connection {
-    retry_backoff backoff;            /* (default: 1 ms doubling without end, no jitter) */
-    retry_ms min_connect_timeout;     /* ms that an attempt is always granted (default: 0) */
-    retry_ms stable_after;            /* ms that a connection must last to reset (default: 0: any
-                                         does) */
+    retry_backoff backoff;            /* (default: initial 0: all of RETRY_BACKOFF_GRPC) */
+    retry_ms min_connect_timeout;     /* ms that an attempt is always granted (default: 0: 20000) */
+    retry_ms stable_after;            /* ms that a connection must last to reset; 1: any does
+                                         (default: 0: 10000) */
     uint32_t retry__attempts;         /* private: attempts begun since the last reset */
+    uint32_t retry__random;           /* private: what this attempt was begun with */
     retry_ms retry__spacing;          /* private: ms from this attempt's start to the next's */
     retry_time retry__started;        /* private: this attempt's start */
     retry_time retry__established_at; /* private: when SETTINGS were seen */
@@ -1171,8 +1210,9 @@ RETRY_API retry_ms retry_connection_begin(retry_connection *connection, uint32_t
                                           retry_time now);
 
 /* When an attempt fails or the connection is lost: returns the ms to sleep before the next attempt,
-   0 once the deadline has passed. After a connection that lasted stable_after ms this is attempt
-   1's deadline again, counted from the start of the attempt that was established. NULL: 0. */
+   0 once the deadline has passed. After a connection that lasted stable_after ms these are drawn
+   from 0 to the first spacing, so that a fleet that lost its server does not return at once; the
+   `random` of the last _begin decides. NULL: 0. */
 RETRY_API retry_ms retry_connection_failed(retry_connection *connection, retry_time now);
 
 /* When the connection is usable (for HTTP/2: SETTINGS seen); only the first call between a _begin
@@ -1181,10 +1221,10 @@ RETRY_API retry_ms retry_connection_failed(retry_connection *connection, retry_t
 RETRY_API void retry_connection_established(retry_connection *connection, retry_time now);
 
 /* Initialiser: starts 1 s, then 1.6 times as long up to 120 s apart, 20 % more or less; 20 s to
-   connect at least. */
-#define RETRY_CONNECTION_GRPC                       \
-    {                                               \
-        RETRY_BACKOFF_GRPC, 20000, 0, 0, 0, 0, 0, 0 \
+   connect at least; any connection resets. */
+#define RETRY_CONNECTION_GRPC                          \
+    {                                                  \
+        RETRY_BACKOFF_GRPC, 20000, 1, 0, 0, 0, 0, 0, 0 \
     }
 
 /* ---- Not-my-vbucket ------------------------------------------------------------------------ */
@@ -1243,9 +1283,9 @@ RETRY_API retry_failure retry_classify_search(int http_status);
 /* A views response with its body (`length` bytes). Only RFC 0049's list is retried. */
 RETRY_API retry_failure retry_classify_views(int http_status, const char *body, size_t length);
 
-/* Any HTTP response; `retry_after` in ms, 0 without the header (or with one of 0). A 503 with it
-   proves that the server refused; without it a proxy may have lost a server that had the request
-   already. The manual has the table. Source: RFC 9110. */
+/* Any HTTP response; `retry_after` in ms, 0 without the header. A 503 with it proves that the
+   server refused; without it a proxy may have lost a server that had the request already. The
+   manual has the table. Source: RFC 9110. */
 RETRY_API retry_failure retry_classify_http(int http_status, retry_ms retry_after);
 
 /* A failure without a response. RETRY_STAGE_DISPATCH, before anything was sent: the reason handed
@@ -1276,10 +1316,10 @@ RETRY_API bool retry_idempotent_service(uint8_t service, bool read_only);
 RETRY_API bool retry_idempotent_http(const char *method, size_t length);
 
 /* Reads a Retry-After value (`length` bytes without surrounding white space): delta-seconds or one
-   of RFC 9110's three HTTP-date forms, against `unix_seconds`, the wall clock. Sets *delay in ms: 0
-   for a date that is past, UINT32_MAX if it is too long. A two-digit year is the latest with those
-   digits at most 50 years ahead; that the weekday fits the date is not checked. False, and *delay
-   is left alone, for anything else. */
+   of RFC 9110's three HTTP-date forms, against `unix_seconds`, the wall clock. Sets *delay in ms: 1
+   for 0 and for a date that is past, as 0 means that there was no header; UINT32_MAX if it is too
+   long. A two-digit year is the latest with those digits at most 50 years ahead; that the weekday
+   fits the date is not checked. False, and *delay is left alone, for anything else. */
 RETRY_API bool retry_parse_retry_after(const char *value, size_t length, int64_t unix_seconds,
                                        retry_ms *delay);
 
@@ -1288,25 +1328,6 @@ RETRY_API bool retry_parse_retry_after(const char *value, size_t length, int64_t
    the empty text too, is an order not to retry: UINT32_MAX. False, and nothing happens, if failure
    is NULL. Source: gRPC's A6. */
 RETRY_API bool retry_parse_pushback(const char *value, size_t length, retry_failure *failure);
-
-/* ---- A loop, for those who block ----------------------------------------------------------- */
-
-typedef struct retry_clock {
-    retry_time (*now)(void *context);             /* ms; monotonic (no default) */
-    void (*sleep)(void *context, retry_ms delay); /* for `delay` ms (no default) */
-    void *context;                                /* handed to both (default: NULL) */
-} retry_clock;
-
-/* One attempt. True: done. False: it failed as it wrote into *failure (zeroed before). */
-typedef bool retry_attempt_fn(void *context, const retry_request *request, retry_failure *failure);
-
-/* Begins the request, makes the attempts, sleeps between them (not for 0 ms), and returns the last
-   decision: SUCCESS, FAIL, EXPIRE (at once: `delay` says what was left), or PENDING, at once too
-   and with the request left open, if a strategy answers later. A request that was cancelled
-   meanwhile, unless that attempt worked: FAIL, CANCELLED. A NULL argument (but `context`) or clock
-   function: FAIL, MISUSE. */
-RETRY_API retry_decision retry_run(retry_request *request, const retry_clock *clock,
-                                   retry_attempt_fn *attempt, void *context);
 
 /* ---- Rate ---------------------------------------------------------------------------------- */
 
@@ -1538,30 +1559,129 @@ RETRY_API uint32_t retry_hedge_won(retry_hedge *hedge);
 
 /* ---- How many at once ---------------------------------------------------------------------- */
 
-/* One for each route; zero it. Shared by any number of threads, without a lock. Source: TCP's
-   additive increase, multiplicative decrease. */
+/* A limit of attempts in flight, one for each server; zero it, set `max`. Shared by any number of
+   threads, without a lock. Source: TCP's additive increase, multiplicative decrease. */
 typedef struct retry_aimd {
-    uint32_t max;          /* the limit at most, and at first (default: 0: 2) */
-    uint32_t min;          /* the limit at least; above max counts as max (default: 0: 1) */
-    uint32_t increase;     /* added when all is well (default: 0: 1) */
-    uint32_t decrease;     /* RETRY_RATIO to keep (default: 0: a half; over 0.999: 0.999) */
-    retry_ms cooldown;     /* ms between changes (default: 0: 5000; at most 2^30) */
-    uint32_t retry__limit; /* private: 0: it never fell, and is max */
-    uint32_t retry__fell;  /* private: ms, modulo 2^32; when it fell last */
-    uint32_t retry__rose;  /* private: ms, modulo 2^32; when it rose last, or fell first */
+    uint32_t max;           /* the limit at most, and at first (default: 0: 2) */
+    uint32_t min;           /* the limit at least; above max counts as max (default: 0: 1) */
+    uint32_t increase;      /* added when all is well (default: 0: 1) */
+    uint32_t decrease;      /* RETRY_RATIO to keep (default: 0: a half; over 0.999: 0.999) */
+    retry_ms cooldown;      /* ms between changes, at most 2^30 (default: 0: 1000 by hand; for
+                               attempts none) */
+    uint32_t retry__limit;  /* private: 0: it never fell, and is max */
+    uint32_t retry__fell;   /* private: ms, modulo 2^32; when it fell last */
+    uint32_t retry__change; /* private: ms, modulo 2^32; when it rose or fell last */
 } retry_aimd;
 
-/* How many may be open at once, `max` and `min` as they are now. NULL: UINT32_MAX. */
+/* How many may be in flight at once, `max` and `min` as they are now. NULL: UINT32_MAX. */
 RETRY_API uint32_t retry_aimd_limit(const retry_aimd *aimd);
 
-/* When an attempt ends; NULL failure: it worked. `in_use`: how many are open, with this one. It
-   falls (by one at least, but not below `min`, where it falls all the same) if the attempt was sick
-   or asked for less load, and it did not fall within the cooldown; it rises on an answer if half of
-   it is in use and it neither fell nor rose within the cooldown. A SERVER_ERROR without `timeout`
-   and `throttle`, and what was never sent, change nothing. Returns the new limit; NULL:
-   UINT32_MAX. */
+/* By hand, when an attempt ends; NULL failure: it worked. `in_use`: how many are in flight, with
+   this one. The limit falls (by one at least, but not below `min`) if the attempt was sick or asked
+   for less load, and the last fall is longer ago than the cooldown. It rises on an answer if half
+   of it is in use, and the last change is longer ago. A SERVER_ERROR without `timeout` and
+   `throttle`, and what was never sent, change nothing. Returns the new limit; NULL: UINT32_MAX.
+   Attempts (retry_gates_aimd) do better: only one that began after the last fall makes the limit
+   fall, and only one that began after the last change makes it rise. */
 RETRY_API uint32_t retry_aimd_report(retry_aimd *aimd, const retry_failure *failure,
                                      uint32_t in_use, retry_time now);
+
+/* ---- Attempts ------------------------------------------------------------------------------ */
+
+/* What the gates of one server are asked and told; private. */
+struct retry__told;
+typedef struct retry__gate {
+    void *retry__self;
+    uint8_t (*retry__tell)(struct retry__told *told);
+} retry__gate;
+
+/* The gates of one server: zero it, then add what you use. Shared by any number of threads, without
+   a lock; add and take out while nothing is in flight. */
+struct retry_gates {
+    uint32_t in_flight;          /* attempts under way; kept by the library, free to read */
+    retry__gate retry__gates[5]; /* private: in the order in which they are asked */
+};
+
+/* Each adds one gate, or takes it out (NULL). A program links the code of those that it adds. NULL
+   gates: nothing happens. */
+RETRY_API void retry_gates_breaker(retry_gates *gates, retry_breaker *breaker);
+RETRY_API void retry_gates_throttle(retry_gates *gates, retry_throttle *throttle);
+RETRY_API void retry_gates_aimd(retry_gates *gates, retry_aimd *aimd);
+RETRY_API void retry_gates_rate(retry_gates *gates, retry_rate *rate);
+RETRY_API void retry_gates_latency(retry_gates *gates, retry_latency *latency);
+
+/* One try of a request, then its next; or one copy of a hedged try. Zero it. For one thread at a
+   time. */
+typedef struct retry_attempt {
+    retry_gates *gates;        /* of the server that it goes to (default: NULL: the client's) */
+    retry_ms timeout;          /* ms for its timer, set by SEND; UINT32_MAX: none */
+    bool waiting;              /* the last answer was PACED; kept by the library */
+    uint8_t retry__state;      /* private: RETRY__ATTEMPT_x */
+    uint16_t retry__ticket;    /* private: of the breaker's permit */
+    retry_gates *retry__gates; /* private: those that were asked */
+    uint32_t retry__since;     /* private: ms, modulo 2^32; when it was sent, or began to wait */
+    uint32_t retry__due; /* private: ms, modulo 2^32; the instant that the rate keeps for it */
+} retry_attempt;
+
+/* Before each try. SEND: send it, with a timer of attempt->timeout ms. RETRY, PACED: begin again in
+   `delay` ms, or sooner when another attempt has ended: it is no retry, and nobody pays for it.
+   FAIL and EXPIRE finish the request, and the charge of its retry goes back. In this order:
+   - NULL, an attempt already sent, a request that is not open: FAIL, MISUSE (or CANCELLED).
+   - The deadline is reached: EXPIRE, DEADLINE.
+   - The breaker refuses: FAIL, CIRCUIT_OPEN; `delay`: ms to the next probe, 0 if nobody knows.
+   - The throttle refuses, which draws once for each try: FAIL, THROTTLED.
+   - As many attempts are in flight as the AIMD limit lets: PACED, for a random time that grows.
+   - The rate lets it go later: PACED; FAIL, THROTTLED if that is the rate's `wait` or more away.
+   - A wait would leave less than half of the time that an attempt has at best, which is the smaller
+     of the client's attempt_timeout and the request's timeout: EXPIRE, DEADLINE, at once. */
+RETRY_API retry_decision retry_attempt_begin(retry_attempt *attempt, retry_request *request,
+                                             retry_time now);
+
+/* When a try that was sent has ended; NULL failure: it worked. Tells the gates, then returns
+   SUCCESS, as retry_succeed, or what retry_orchestrate decides. An attempt that began with less
+   than half of its time, and timed out, proves nothing: gates learn of no outcome. NULL, or an
+   attempt that is not in flight: FAIL, MISUSE. */
+RETRY_API retry_decision retry_attempt_end(retry_attempt *attempt, retry_request *request,
+                                           const retry_failure *failure, retry_time now);
+
+/* The same two without a word to the request: for the copies of a hedge, each an attempt of its
+   own, for trying one node after the other, and for those who would rather wait than fail. A report
+   of an attempt that is not in flight changes nothing. */
+RETRY_API retry_decision retry_attempt_ask(retry_attempt *attempt, const retry_request *request,
+                                           retry_time now);
+RETRY_API void retry_attempt_report(retry_attempt *attempt, const retry_failure *failure,
+                                    retry_time now);
+
+/* Instead of _end or _report if there is no outcome. If it was sent the request (which may be NULL)
+   becomes ambiguous; it stays open. NULL attempt, or one neither in flight nor waiting: nothing
+   happens. */
+RETRY_API void retry_attempt_cancel(retry_attempt *attempt, retry_request *request, retry_time now);
+
+/* A refusal of retry_attempt_ask as a failure, for retry_orchestrate or retry_hedge_failed:
+   CIRCUIT_BREAKER_OPEN with retry_after an eighth more than the ms to the next probe, so that who
+   comes new is the probe; or CLIENT_THROTTLED. Any other answer: reason NONE. */
+RETRY_API retry_failure retry_classify_refusal(retry_decision answer);
+
+/* ---- A loop, for those who block ----------------------------------------------------------- */
+
+typedef struct retry_clock {
+    retry_time (*now)(void *context);             /* ms; monotonic (no default) */
+    void (*sleep)(void *context, retry_ms delay); /* for `delay` ms (no default) */
+    void *context;                                /* handed to both (default: NULL) */
+} retry_clock;
+
+/* One attempt, which may take `timeout` ms (UINT32_MAX: as long as it likes). True: done. False: it
+   failed as it wrote into *failure (zeroed before). */
+typedef bool retry_attempt_fn(void *context, const retry_request *request, retry_ms timeout,
+                              retry_failure *failure);
+
+/* Begins the request, makes its attempts by retry_attempt_begin and _end, sleeps between them (not
+   for 0 ms), and returns the last decision: SUCCESS, FAIL, EXPIRE (at once: `delay` says what was
+   left), or PENDING, at once too and with the request left open, if a strategy answers later. A
+   request that was cancelled meanwhile, unless that attempt worked: FAIL, CANCELLED. A NULL
+   argument (but `context`) or clock function: FAIL, MISUSE. */
+RETRY_API retry_decision retry_run(retry_request *request, const retry_clock *clock,
+                                   retry_attempt_fn *attempt, void *context);
 
 /* ---- Scopes -------------------------------------------------------------------------------- */
 
@@ -1918,7 +2038,7 @@ enum {
     RETRY__TRAIT_UNKNOWN = 0x01, /* UNKNOWN, and what is no reason: not retried */
     RETRY__TRAIT_UNSENT = 0x02,
     RETRY__TRAIT_HARMLESS = 0x08,  /* nothing to retry: no reason, not the server's fault */
-    RETRY__TRAIT_FORBIDDEN = 0x40, /* of a failure: unsafe, or the server orders no retry */
+    RETRY__TRAIT_FORBIDDEN = 0x40, /* unsafe, by the server's order, or what a throttle refused */
     RETRY__TRAIT_ALLOWS = RETRY_REASON_ALLOWS_NON_IDEMPOTENT,
     RETRY__TRAIT_ALWAYS = RETRY_REASON_ALWAYS
 };
@@ -1935,6 +2055,7 @@ RETRY__INLINE uint8_t retry__traits(retry_reason reason)
     ((allows) ? RETRY_REASON_ALLOWS_NON_IDEMPOTENT : 0) | ((always) ? RETRY_REASON_ALWAYS : 0) | \
         RETRY__TRAIT(RETRY__TRAIT_UNKNOWN, RETRY__BIT(UNKNOWN), name) |                          \
         RETRY__TRAIT(RETRY__TRAIT_UNSENT, RETRY__REASONS_UNSENT, name) |                         \
+        RETRY__TRAIT(RETRY__TRAIT_FORBIDDEN, RETRY__BIT(CLIENT_THROTTLED), name) |               \
         RETRY__TRAIT(RETRY__TRAIT_HARMLESS, RETRY__BIT(NONE), name),
     /* one entry more, as gcc 12 falsely warns of an index past the end otherwise */
     static const uint8_t traits[] = {RETRY_REASONS(RETRY__X) RETRY__TRAIT_UNKNOWN};
@@ -2064,6 +2185,12 @@ RETRY_API uint32_t retry_random(const retry_request *request)
    for retry_resume, any other finished. */
 enum { RETRY__CANCELLED = RETRY_VERDICT_COUNT };
 
+static retry_decision retry__decision(uint8_t verdict, uint8_t cause, retry_ms delay)
+{
+    retry_decision decision = {verdict, cause, delay};
+    return decision;
+}
+
 static bool retry__open(const retry_request *request)
 {
     return request->retry__state == RETRY_VERDICT_RETRY;
@@ -2072,6 +2199,22 @@ static bool retry__open(const retry_request *request)
 static bool retry__open_or_pending(const retry_request *request)
 {
     return retry__open(request) || request->retry__state == RETRY_VERDICT_PENDING;
+}
+
+/* The decision is made here: the caller's stays in registers where nobody is told. */
+RETRY__COLD void retry__observe(const retry_request *request, const retry_failure *failure,
+                                uint8_t verdict, uint8_t cause, retry_ms delay)
+{
+    const retry_client *client = request->client;
+    retry_decision decision = retry__decision(verdict, cause, delay);
+    client->observe(client->observe_context, request, failure, &decision);
+}
+
+RETRY__HOT void retry__tell(const retry_request *request, const retry_failure *failure,
+                            uint8_t verdict, uint8_t cause, retry_ms delay)
+{
+    if (request->client && request->client->observe)
+        retry__observe(request, failure, verdict, cause, delay);
 }
 
 static const retry_strategy *retry__strategy(const retry_request *request)
@@ -2085,19 +2228,14 @@ static const retry_strategy *retry__strategy(const retry_request *request)
     return retry_best_effort();
 }
 
-/* An application's reason that is contention, of which no budget is told: both in one test. */
-static bool retry__is_free(retry_reason reason)
-{
-    return (reason & (0xff40 | RETRY_REASON_FREE)) == (0x40 | RETRY_REASON_FREE);
-}
-
-/* What a request's budget is told of; the last three come with a failure. */
+/* What a request's budget is told of; the last four come with a failure. */
 enum {
     RETRY__BUDGET_NOTHING, /* no strategy was asked: the budget is not told */
     RETRY__BUDGET_BEGIN,
     RETRY__BUDGET_REFUND,
     RETRY__BUDGET_SUCCESS,
-    RETRY__BUDGET_REFUSAL, /* of a retry, or a pending answer, by a strategy that was asked */
+    RETRY__BUDGET_COPY,    /* of a hedge, that failed */
+    RETRY__BUDGET_REFUSAL, /* by a strategy that was asked, or that answers later, or the server */
     RETRY__BUDGET_GRANT,   /* by a strategy that was asked; false: the budget does not pay */
     RETRY__BUDGET_RESUME   /* the same of a failure that was charged already, or was no load */
 };
@@ -2108,9 +2246,9 @@ RETRY__HOT bool retry__account(retry_request *request, uint8_t event, const retr
                                retry_time now)
 {
     retry_budget *budget = request->client ? request->client->budget : NULL;
-    if (!RETRY__RARE(budget) || event == RETRY__BUDGET_NOTHING ||
-        (failure && retry__is_free(failure->reason)))
+    if (!RETRY__RARE(budget) || event == RETRY__BUDGET_NOTHING)
         return true;
+    RETRY_ASSERT(budget->retry__account && "retry_budget_init comes first");
     return budget->retry__account && budget->retry__account(budget, event, request, failure, now);
 }
 
@@ -2130,6 +2268,8 @@ RETRY_API void retry_begin(retry_request *request, retry_time now)
     if (!request)
         return;
     retry_cancel(request, now);
+    if (request->timeout == 0)
+        request->timeout = RETRY_TIMEOUT_DEFAULT;
     request->retry__state = RETRY_VERDICT_RETRY;
     request->retry__since_order = 0;
     request->ambiguous = false;
@@ -2147,12 +2287,16 @@ RETRY_API void retry_begin(retry_request *request, retry_time now)
 
 RETRY_API bool retry_succeed(retry_request *request, retry_time now)
 {
-    return retry__finish(request, RETRY_VERDICT_SUCCESS, RETRY__BUDGET_SUCCESS, now);
+    if (!retry__finish(request, RETRY_VERDICT_SUCCESS, RETRY__BUDGET_SUCCESS, now))
+        return false;
+    retry__tell(request, NULL, RETRY_VERDICT_SUCCESS, RETRY_CAUSE_NONE, 0);
+    return true;
 }
 
 RETRY_API void retry_cancel(retry_request *request, retry_time now)
 {
-    retry__finish(request, RETRY__CANCELLED, RETRY__BUDGET_REFUND, now);
+    if (retry__finish(request, RETRY__CANCELLED, RETRY__BUDGET_REFUND, now))
+        retry__tell(request, NULL, RETRY_VERDICT_FAIL, RETRY_CAUSE_CANCELLED, 0);
 }
 
 /* ms to the deadline of a request that is not NULL. */
@@ -2160,7 +2304,7 @@ RETRY__HOT retry_ms retry__remaining(const retry_request *request, retry_time no
 {
     if (!retry__open_or_pending(request))
         return 0;
-    if (request->timeout == 0)
+    if (request->timeout == UINT32_MAX)
         return UINT32_MAX;
     return retry__left(request->started, request->timeout, now);
 }
@@ -2183,12 +2327,6 @@ static retry_ms retry__controlled(uint32_t n)
 {
     static const uint16_t ladder[] = {1, 10, 50, 100, 500, 1000};
     return ladder[retry__min(n, sizeof ladder / sizeof ladder[0] - 1)];
-}
-
-static retry_decision retry__decision(uint8_t verdict, uint8_t cause, retry_ms delay)
-{
-    retry_decision decision = {verdict, cause, delay};
-    return decision;
 }
 
 static retry_action retry__action(uint8_t kind, uint8_t cause, retry_ms delay)
@@ -2236,8 +2374,12 @@ static void retry__record(retry_request *request, const retry_failure *failure, 
    says so, though its pseudocode would if idempotent. */
 static uint8_t retry__screen(const retry_failure *failure, uint8_t traits)
 {
-    if ((traits & RETRY__TRAIT_FORBIDDEN) != 0)
-        return failure->safety == RETRY_SAFETY_NO ? RETRY_CAUSE_UNSAFE : RETRY_CAUSE_PUSHBACK;
+    if ((traits & RETRY__TRAIT_FORBIDDEN) != 0) {
+        if (failure->safety == RETRY_SAFETY_NO)
+            return RETRY_CAUSE_UNSAFE;
+        return failure->pushback && failure->retry_after == UINT32_MAX ? RETRY_CAUSE_PUSHBACK
+                                                                       : RETRY_CAUSE_THROTTLED;
+    }
     if ((traits & RETRY__TRAIT_UNKNOWN) != 0)
         return RETRY_CAUSE_UNKNOWN_REASON;
     if ((traits & RETRY__TRAIT_ALWAYS) != 0)
@@ -2264,15 +2406,6 @@ static retry_ms retry__always_delay(const retry_request *request)
 {
     retry_ms interval = request->client ? request->client->always_interval : 0;
     return interval != 0 ? interval : retry__controlled(request->attempts);
-}
-
-/* Of a decision that is made here: the caller's stays in registers where nobody is told. */
-RETRY__COLD void retry__tell(const retry_request *request, const retry_failure *failure,
-                             uint8_t verdict, uint8_t cause, retry_ms delay)
-{
-    const retry_client *client = request->client;
-    retry_decision decision = retry__decision(verdict, cause, delay);
-    client->observe(client->observe_context, request, failure, &decision);
 }
 
 /* The server's order in place of the delay, which restarts the policies' curve; the delay for a
@@ -2302,7 +2435,7 @@ RETRY__HOT retry_decision retry__decide(retry_request *request, const retry_fail
             delay = retry__obey(request, failure, delay);
         if (!retry__account(request, event, failure, now)) {
             cause = RETRY_CAUSE_BUDGET_EXHAUSTED;
-        } else if (request->timeout != 0 &&
+        } else if (request->timeout != UINT32_MAX &&
                    delay >= retry__subtract(request->timeout, request->retry__elapsed)) {
             retry__account(request, RETRY__BUDGET_REFUND, NULL, now);
             verdict = RETRY_VERDICT_EXPIRE;
@@ -2320,8 +2453,7 @@ RETRY__HOT retry_decision retry__decide(retry_request *request, const retry_fail
         verdict = RETRY_VERDICT_PENDING;
     }
     request->retry__state = verdict;
-    if (request->client && request->client->observe)
-        retry__tell(request, failure, verdict, cause, delay);
+    retry__tell(request, failure, verdict, cause, delay);
     return retry__decision(verdict, cause, delay);
 }
 
@@ -2332,6 +2464,9 @@ RETRY__COLD retry_decision retry__unasked(retry_request *request, const retry_fa
     retry_action action = retry_action_none(cause);
     if (cause == RETRY_CAUSE_ALWAYS)
         action = retry__action(RETRY_ACTION_AFTER, cause, retry__always_delay(request));
+    else if (cause == RETRY_CAUSE_PUSHBACK)
+        retry__account(request, RETRY__BUDGET_REFUSAL, failure, now);
+    request->retry__charge = 0; /* the retry that it paid for has been made */
     return retry__decide(request, failure, action, RETRY__BUDGET_NOTHING, now);
 }
 
@@ -2352,9 +2487,14 @@ static retry_action retry__answer(const retry_request *request, retry_action act
 static retry_action retry__ask(const retry_strategy *strategy, retry_request *request,
                                const retry_failure *failure, uint8_t traits, retry_time now)
 {
+    uint32_t charge = request->retry__charge;
+    retry_action action;
     if (strategy->retry_after == retry_policy_after)
         return retry__policy_answer(strategy, request, failure, traits);
-    return retry__answer(request, strategy->retry_after(strategy, request, failure, now));
+    request->retry__charge = 0; /* not to go back if the strategy cancels: that retry was made */
+    action = retry__answer(request, strategy->retry_after(strategy, request, failure, now));
+    request->retry__charge = charge;
+    return action;
 }
 
 RETRY_API retry_decision retry_orchestrate(retry_request *request, const retry_failure *failure,
@@ -2369,7 +2509,6 @@ RETRY_API retry_decision retry_orchestrate(retry_request *request, const retry_f
     retry__record(request, failure, now);
     if (traits != RETRY__TRAIT_ALLOWS) /* what most are */
         cause = retry__weigh(request, failure, traits, now);
-    request->retry__charge = 0; /* the retry that it paid for has been made */
     if (cause != RETRY_CAUSE_NONE)
         return retry__unasked(request, failure, cause, now);
     action = retry__ask(strategy, request, failure, traits, now);
@@ -2762,10 +2901,17 @@ RETRY_API uint32_t retry_budget_balance(const retry_budget *budget)
     return budget ? retry__load(&budget->retry__balance) : 0;
 }
 
+/* Whether it is there, and retry_budget_init has seen it. */
+static bool retry__budget_ready(const retry_budget *budget)
+{
+    RETRY_ASSERT((!budget || budget->retry__account) && "retry_budget_init comes first");
+    return budget && budget->retry__account;
+}
+
 RETRY_API void retry_budget_deposit(retry_budget *budget, uint32_t amount)
 {
     uint32_t balance, next;
-    if (!budget)
+    if (!retry__budget_ready(budget))
         return;
     balance = retry__load(&budget->retry__balance);
     do {
@@ -2848,7 +2994,7 @@ static bool retry__budget_take(retry_budget *budget, uint32_t cost)
 
 RETRY_API bool retry_budget_withdraw(retry_budget *budget, uint32_t cost, retry_time now)
 {
-    if (!budget)
+    if (!retry__budget_ready(budget))
         return false;
     retry__budget_refill(budget, now);
     return retry__budget_take(budget, cost);
@@ -2874,13 +3020,16 @@ static uint32_t retry__budget_charge(retry_budget *budget, uint32_t cost)
     return retry__subtract(balance, cost);
 }
 
-/* gRPC's way: a failure that put load on the server is charged once, and what is left decides. */
-RETRY__COLD bool retry__budget_throttle(retry_budget *budget, uint8_t event,
+/* gRPC's way: a failure that put load on the server is charged once, and what is left decides. A
+   hedge's copy is charged when it fails, and not again when it is the request's failure. */
+RETRY__COLD bool retry__budget_throttle(retry_budget *budget, uint8_t event, retry_request *request,
                                         const retry_failure *failure, uint32_t cost)
 {
     if (event == RETRY__BUDGET_RESUME || /* charged when the strategy was asked */
+        (event != RETRY__BUDGET_COPY && request->retry__charge != 0) ||
         (retry__table_bit(failure->reason) & RETRY__REASONS_UNSENT) != 0)
         cost = 0;
+    request->retry__charge = event == RETRY__BUDGET_COPY;
     return retry__budget_charge(budget, cost) > budget->options.floor;
 }
 
@@ -2898,7 +3047,7 @@ RETRY__COLD void retry__budget_receive(retry_budget *budget, uint8_t event,
                                        const retry_request *request)
 {
     const retry_budget_options *options = &budget->options;
-    uint32_t amount = request->retry__charge;
+    uint32_t amount = options->charge_failures ? 0 : request->retry__charge;
     if (event == RETRY__BUDGET_BEGIN)
         amount = options->request_deposit;
     else if (event == RETRY__BUDGET_SUCCESS && (!options->refund_last || request->attempts == 0))
@@ -2906,18 +3055,31 @@ RETRY__COLD void retry__budget_receive(retry_budget *budget, uint8_t event,
     retry_budget_deposit(budget, amount);
 }
 
+/* An application's reason that is contention, for which nothing is paid: both in one test. */
+static bool retry__is_free(retry_reason reason)
+{
+    return (reason & (0xff40 | RETRY_REASON_FREE)) == (0x40 | RETRY_REASON_FREE);
+}
+
 static bool retry__budget_account(retry_budget *budget, uint8_t event, retry_request *request,
                                   const retry_failure *failure, retry_time now)
 {
     uint32_t cost;
     retry__budget_refill(budget, now);
-    if (event < RETRY__BUDGET_REFUSAL) {
+    if (event < RETRY__BUDGET_COPY) {
         retry__budget_receive(budget, event, request);
+        return true;
+    }
+    if (event == RETRY__BUDGET_COPY && !budget->options.charge_failures)
+        return true; /* what was paid is not for this failure */
+    if (retry__is_free(failure->reason)) {
+        request->retry__charge = 0;
         return true;
     }
     cost = retry__budget_cost(&budget->options, failure);
     if (budget->options.charge_failures)
-        return retry__budget_throttle(budget, event, failure, cost);
+        return retry__budget_throttle(budget, event, request, failure, cost);
+    request->retry__charge = 0; /* the retry that it paid for has been made */
     return event != RETRY__BUDGET_REFUSAL && retry__budget_pay(budget, request, cost);
 }
 
@@ -2945,26 +3107,39 @@ RETRY__WRAPS static retry_ms retry__connection_age(retry_time from, retry_time n
     return sizeof now == 4 ? (retry_ms)(now - from) : retry__elapsed(from, now);
 }
 
+static const retry_backoff *retry__connection_backoff(const retry_connection *connection)
+{
+    static const retry_backoff grpc = RETRY_BACKOFF_GRPC;
+    return connection->backoff.initial ? &connection->backoff : &grpc;
+}
+
 /* gRPC draws no jitter for the first. */
 static retry_ms retry__connection_first(const retry_backoff *backoff)
 {
     return retry__max(retry_backoff_base(backoff, 0), backoff->min);
 }
 
+/* Whether what stands has lasted. */
+static bool retry__connection_stable(const retry_connection *connection, retry_time now)
+{
+    retry_ms enough = connection->stable_after ? connection->stable_after : 10000;
+    return connection->retry__state == RETRY__ESTABLISHED &&
+           (enough == 1 || /* any, even one of 0 ms */
+            retry__connection_age(connection->retry__established_at, now) >= enough);
+}
+
 /* The end of an attempt, or of what it established: if that has lasted, the attempts count from one
-   again, and what is left of the first spacing begins now. */
+   again. Its loss comes to a whole fleet at once, so each draws a part of the first spacing. */
 static void retry__connection_settle(retry_connection *connection, retry_time now)
 {
-    bool stable =
-        connection->retry__state == RETRY__ESTABLISHED &&
-        retry__connection_age(connection->retry__established_at, now) >= connection->stable_after;
+    bool stable = retry__connection_stable(connection, now);
     connection->retry__state = RETRY__IDLE;
     if (!stable)
         return;
     connection->retry__attempts = 0;
     connection->retry__spacing =
-        retry__subtract(retry__connection_first(&connection->backoff),
-                        retry__connection_age(connection->retry__started, now));
+        retry__pick(0, retry__connection_first(retry__connection_backoff(connection)),
+                    retry__mix(connection->retry__random));
     connection->retry__started = now;
 }
 
@@ -2975,16 +3150,18 @@ RETRY_API retry_ms retry_connection_begin(retry_connection *connection, uint32_t
     if (!connection)
         return 0;
     retry__connection_settle(connection, now);
-    backoff = &connection->backoff;
+    backoff = retry__connection_backoff(connection);
     if (connection->retry__attempts == 0)
         connection->retry__spacing = retry__connection_first(backoff);
     else
         connection->retry__spacing = retry_backoff_delay(backoff, connection->retry__attempts,
                                                          connection->retry__spacing, random);
     connection->retry__attempts = retry__add(connection->retry__attempts, 1);
+    connection->retry__random = random;
     connection->retry__started = now;
     connection->retry__state = RETRY__CONNECTING;
-    return retry__max(connection->retry__spacing, connection->min_connect_timeout);
+    return retry__max(connection->retry__spacing,
+                      connection->min_connect_timeout ? connection->min_connect_timeout : 20000);
 }
 
 RETRY_API retry_ms retry_connection_failed(retry_connection *connection, retry_time now)
@@ -3227,13 +3404,14 @@ RETRY_API retry_failure retry_classify_http(int http_status, retry_ms retry_afte
         failure.fault = RETRY_FAULT_SERVER;
     else if (http_status >= 400 && http_status <= 499)
         failure.fault = RETRY_FAULT_CLIENT;
-    failure.throttle = http_status == 429 || (http_status == 503 && retry_after != 0);
+    failure.throttle = http_status == 429 || http_status == 529 ||
+                       ((http_status == 413 || http_status == 503) && retry_after != 0);
     if (http_status == 408 || http_status == 425 || failure.throttle)
         failure.reason = RETRY_REASON_SERVICE_RESPONSE_CODE_INDICATED;
-    else if (http_status == 500 || (http_status >= 502 && http_status <= 504))
-        failure.reason = RETRY_REASON_SERVER_ERROR;
-    else if (server)
+    else if (http_status == 501 || http_status == 505) /* it will never know how */
         failure.safety = RETRY_SAFETY_NO;
+    else if (server)
+        failure.reason = RETRY_REASON_SERVER_ERROR;
     failure.timeout = http_status == 408 || http_status == 504;
     return failure;
 }
@@ -3477,7 +3655,7 @@ RETRY_API bool retry_parse_retry_after(const char *value, size_t length, int64_t
             return false;
         seconds = date > unix_seconds ? retry__narrow(retry__ahead(unix_seconds, date)) : 0;
     }
-    *delay = retry__multiply(seconds, 1000);
+    *delay = retry__max(retry__multiply(seconds, 1000), 1);
     return true;
 }
 
@@ -3494,79 +3672,6 @@ RETRY_API bool retry_parse_pushback(const char *value, size_t length, retry_fail
     failure->retry_after = good ? delay : UINT32_MAX;
     return true;
 }
-
-/* >>run */
-
-RETRY_API retry_decision retry_run(retry_request *request, const retry_clock *clock,
-                                   retry_attempt_fn *attempt, void *context)
-{
-    retry_decision decision;
-    if (!request || !clock || !clock->now || !clock->sleep || !attempt)
-        return retry__misuse(NULL);
-    retry_begin(request, clock->now(clock->context));
-    do {
-        retry_failure failure = retry__failure(RETRY_REASON_NONE, 0);
-        if (attempt(context, request, &failure)) {
-            retry_succeed(request, clock->now(clock->context));
-            return retry__decision(RETRY_VERDICT_SUCCESS, RETRY_CAUSE_NONE, 0);
-        }
-        decision = retry_orchestrate(request, &failure, clock->now(clock->context));
-        if (request->retry__state == RETRY_VERDICT_RETRY && decision.delay != 0)
-            clock->sleep(clock->context, decision.delay);
-        if (request->retry__state == RETRY__CANCELLED) /* by an observer, or during the sleep */
-            return retry__misuse(request);
-    } while (decision.verdict == RETRY_VERDICT_RETRY);
-    return decision;
-}
-
-/* >>clock */
-
-#ifdef RETRY_SYSTEM_CLOCK
-static uint64_t retry__system_ms(void)
-{
-#if defined(_WIN32) /* GetTickCount64 goes in steps of 10 to 16 ms */
-    LARGE_INTEGER frequency, count;
-    uint64_t each, rest;
-    QueryPerformanceFrequency(&frequency);
-    QueryPerformanceCounter(&count);
-    each = (uint64_t)frequency.QuadPart;
-    rest = (uint64_t)count.QuadPart % each;
-    return (uint64_t)count.QuadPart / each * 1000 + rest * 1000 / each;
-#else
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
-#endif
-}
-
-static retry_time retry__system_now(void *context)
-{
-    (void)context;
-    return (retry_time)retry__system_ms();
-}
-
-static void retry__system_sleep(void *context, retry_ms delay)
-{
-#if defined(_WIN32) /* Sleep returns up to a tick early */
-    uint64_t now = retry__system_ms(), end = now + delay;
-    for (; now < end; now = retry__system_ms())
-        Sleep((DWORD)(end - now < INFINITE ? end - now : INFINITE - 1));
-#else
-    struct timespec left;
-    left.tv_sec = (time_t)(delay / 1000);
-    left.tv_nsec = (long)(delay % 1000) * 1000000;
-    while (nanosleep(&left, &left) != 0 && errno == EINTR)
-        continue;
-#endif
-    (void)context;
-}
-
-RETRY_API retry_clock retry_system_clock(void)
-{
-    retry_clock clock = {retry__system_now, retry__system_sleep, NULL};
-    return clock;
-}
-#endif
 
 /* >>outcome */
 
@@ -3594,24 +3699,17 @@ static uint8_t retry__outcome(const retry_failure *failure)
     return failure->timeout || (bit & RETRY__REASONS_SICK) != 0 ? RETRY__SICK : RETRY__ANSWERED;
 }
 
-/* ms that have passed since an instant of which 32 bits were kept. A clock up to 2^27 ms behind it
-   stepped back, or is another thread's, and has to catch up; any other is later. */
+/* ms that have passed since an instant of which 32 bits were kept. A clock that is a little behind
+   it is another thread's, and has to catch up; any other is later. */
 RETRY__WRAPS static retry_ms retry__passed(uint32_t from, uint32_t now)
 {
     uint32_t passed = now - from;
-    return passed >> 27 == 31 ? 0 : passed;
+    return passed > UINT32_MAX - RETRY__BUDGET_BEHIND ? 0 : passed;
 }
 
 /* >>rate */
 
 #define RETRY__RATE_MS UINT32_C(4096) /* what a ms is in the bucket */
-
-/* ms since an instant. A clock that is up to as many ms behind it as a budget's may be is another
-   thread's: none. Any other is later. */
-RETRY__WRAPS static retry_ms retry__rate_since(uint32_t from, uint32_t now)
-{
-    return from - now <= RETRY__BUDGET_BEHIND ? 0 : now - from;
-}
 
 /* `max` wins over `min`. */
 static uint32_t retry__rate_bound(const retry_rate *rate, uint32_t limit)
@@ -3666,7 +3764,7 @@ static bool retry__rate_counts(const retry_rate *rate)
 RETRY__WRAPS static uint32_t retry__rate_limit(retry_rate *rate, uint32_t now)
 {
     uint32_t half = retry__load_ordered(&rate->retry__half), halves = 0;
-    retry_ms passed = retry__rate_since(half, now);
+    retry_ms passed = retry__passed(half, now);
     for (; passed >= 500 && halves < 24; passed -= 500)
         halves++;
     if (halves != 0 && retry__rate_counts(rate) &&
@@ -3680,7 +3778,7 @@ RETRY__WRAPS static uint32_t retry__rate_limit(retry_rate *rate, uint32_t now)
 RETRY__WRAPS static retry_ms retry__rate_passed(retry_rate *rate, uint32_t now)
 {
     uint32_t seen = retry__load(&rate->retry__clock);
-    retry_ms passed = retry__rate_since(seen, now);
+    retry_ms passed = retry__passed(seen, now);
     if (passed == 0 && (seen | retry__load(&rate->retry__owed)) == 0)
         passed = now;
     return passed != 0 && retry__swap(&rate->retry__clock, &seen, now) ? passed : 0;
@@ -3744,14 +3842,14 @@ RETRY_API retry_ms retry_rate_ask(retry_rate *rate, retry_time now)
 
 /* Takes a token for an attempt, even one that is not there yet: returns the ms until it is.
    UINT32_MAX: it is as far away as rate->wait, and was not taken. */
-RETRY__INLINE retry_ms retry__rate_reserve(retry_rate *rate, uint32_t now)
+static retry_ms retry__rate_reserve(retry_rate *rate, uint32_t now)
 {
     retry_ms wait = rate->wait ? rate->wait : 250, until = retry__rate_take(rate, now, wait);
     return until < wait ? until : UINT32_MAX;
 }
 
 /* Gives back a token that was taken and not used. */
-RETRY__INLINE void retry__rate_return(retry_rate *rate)
+static void retry__rate_return(retry_rate *rate)
 {
     uint32_t spacing = retry__rate_spacing(retry_rate_get(rate));
     uint32_t owed = retry__load(&rate->retry__owed);
@@ -4338,7 +4436,8 @@ static uint8_t retry__hedge_fatal(const retry_request *request, const retry_fail
                                   uint8_t traits)
 {
     uint8_t cause = retry__screen(failure, traits);
-    if (cause != RETRY_CAUSE_NONE && cause != RETRY_CAUSE_ALWAYS && cause != RETRY_CAUSE_PUSHBACK)
+    if (cause != RETRY_CAUSE_NONE && cause != RETRY_CAUSE_ALWAYS && cause != RETRY_CAUSE_PUSHBACK &&
+        cause != RETRY_CAUSE_THROTTLED)
         return cause;
     if (request->idempotent || (traits & RETRY__TRAIT_ALLOWS) != 0)
         return RETRY_CAUSE_NONE;
@@ -4377,6 +4476,8 @@ RETRY_API retry_hedge_step retry_hedge_failed(retry_hedge *hedge, retry_request 
     traits = retry__learn(request, failure);
     retry__doubt(request, traits);
     cause = retry__hedge_fatal(request, failure, traits);
+    if (cause == RETRY_CAUSE_NONE || cause == RETRY_CAUSE_NOT_IDEMPOTENT)
+        retry__account(request, RETRY__BUDGET_COPY, failure, now);
     if (cause == RETRY_CAUSE_NONE)
         return retry__hedge_follow(hedge, request, failure, traits, now);
     if (hedge->in_flight != 0)
@@ -4408,28 +4509,12 @@ RETRY_API uint32_t retry_aimd_limit(const retry_aimd *aimd)
     return aimd ? retry__aimd_within(aimd, retry__load(&aimd->retry__limit)) : UINT32_MAX;
 }
 
-#define RETRY__AIMD_COOLDOWN (UINT32_C(1) << 30) /* ms at most */
-
-/* Whether the cooldown after an instant is over. */
-static bool retry__aimd_cooled(const retry_aimd *aimd, uint32_t instant, uint32_t now)
-{
-    retry_ms cooldown = aimd->cooldown ? aimd->cooldown : 5000;
-    return retry__passed(instant, now) > retry__min(cooldown, RETRY__AIMD_COOLDOWN);
-}
-
-/* If it is over, the instant is now, by this call alone. */
-static bool retry__aimd_claim(const retry_aimd *aimd, uint32_t *instant, uint32_t now)
+/* If an instant is more than `age` ms past it is now, by this call alone. The first is 0. */
+static bool retry__aimd_claim(uint32_t *instant, bool first, retry_ms age, uint32_t now)
 {
     uint32_t seen = retry__load(instant);
-    return retry__aimd_cooled(aimd, seen, now) && retry__swap(instant, &seen, now);
-}
-
-/* Brings up an instant that is long past, lest it come round again. */
-RETRY__WRAPS static void retry__aimd_age(uint32_t *instant, uint32_t now)
-{
-    uint32_t seen = retry__load(instant);
-    if (retry__passed(seen, now) > 2 * RETRY__AIMD_COOLDOWN)
-        retry__swap(instant, &seen, now - RETRY__AIMD_COOLDOWN - 1);
+    return ((first && seen == 0) || retry__passed(seen, now) > age) &&
+           retry__swap(instant, &seen, now);
 }
 
 /* What a fall leaves: less than before, as a ratio is below 1. RETRY_RATIO rounds, so half of its
@@ -4443,76 +4528,519 @@ static uint32_t retry__aimd_less(const retry_aimd *aimd, uint32_t limit)
     return retry__aimd_within(aimd, retry__max(less, 1));
 }
 
-/* Sets an instant that no other thread has set. */
-static void retry__aimd_begin(uint32_t *instant, uint32_t now)
+static void retry__aimd_fall(retry_aimd *aimd, retry_ms age, uint32_t now)
 {
-    uint32_t never = 0;
-    retry__swap(instant, &never, now);
-}
-
-/* The first fall finds no instants: the thread that sets a limit has it. */
-static void retry__aimd_fall(retry_aimd *aimd, uint32_t limit, uint32_t now)
-{
-    bool first = limit == 0;
-    if (first) {
-        retry__aimd_begin(&aimd->retry__fell, now);
-        retry__aimd_begin(&aimd->retry__rose, now);
-    } else if (!retry__aimd_claim(aimd, &aimd->retry__fell, now)) {
+    uint32_t limit = retry__load_ordered(&aimd->retry__limit);
+    if (!retry__aimd_claim(&aimd->retry__fell, limit == 0, age, now))
         return;
-    }
-    while (!retry__swap_ordered(&aimd->retry__limit, &limit, retry__aimd_less(aimd, limit)) &&
-           !first)
+    retry__store(&aimd->retry__change, now);
+    while (!retry__swap_ordered(&aimd->retry__limit, &limit, retry__aimd_less(aimd, limit)))
         continue;
 }
 
 /* A fall that comes between wins. At `min` it leaves the limit as it was, but not its instant. */
-static void retry__aimd_rise(retry_aimd *aimd, uint32_t limit, uint32_t in_use, uint32_t now)
+static void retry__aimd_rise(retry_aimd *aimd, uint32_t in_use, retry_ms age, uint32_t now)
 {
-    uint32_t before = retry__aimd_within(aimd, limit), fell = retry__load(&aimd->retry__fell);
+    uint32_t limit = retry__load_ordered(&aimd->retry__limit),
+             fell = retry__load(&aimd->retry__fell);
+    uint32_t before = retry__aimd_within(aimd, limit);
     uint32_t more = retry__add(before, aimd->increase ? aimd->increase : 1);
     uint32_t after = retry__aimd_within(aimd, more);
-    if (after > before && in_use >= before - (before >> 1) && retry__aimd_cooled(aimd, fell, now) &&
-        retry__aimd_claim(aimd, &aimd->retry__rose, now) &&
+    if (limit != 0 && after > before && in_use >= before - (before >> 1) &&
+        retry__aimd_claim(&aimd->retry__change, false, age, now) &&
         retry__swap_ordered(&aimd->retry__limit, &limit, after) &&
         retry__load(&aimd->retry__fell) != fell)
         retry__swap_ordered(&aimd->retry__limit, &after, before);
 }
 
-enum { RETRY__AIMD_STAY, RETRY__AIMD_FALL, RETRY__AIMD_RISE };
-
-/* What a report means for the limit. */
-static uint8_t retry__aimd_verdict(const retry_failure *failure)
+/* Learns from an attempt that began `age` ms ago: only one that began after the last change, and
+   after the cooldown that followed it, may change the limit. */
+static void retry__aimd_learn(retry_aimd *aimd, const retry_failure *failure, uint32_t in_use,
+                              retry_ms age, uint32_t now)
 {
     uint8_t outcome = retry__outcome(failure);
+    bool throttle = failure && failure->throttle;
     if (outcome == RETRY__IGNORED)
-        return RETRY__AIMD_STAY;
-    if (failure && failure->throttle)
-        return RETRY__AIMD_FALL;
-    if (outcome == RETRY__ANSWERED)
-        return RETRY__AIMD_RISE;
-    if (failure->reason == RETRY_REASON_SERVER_ERROR && !failure->timeout)
-        return RETRY__AIMD_STAY;
-    return RETRY__AIMD_FALL;
+        return;
+    age = retry__max(age, retry__min(aimd->cooldown, UINT32_C(1) << 30));
+    if (outcome == RETRY__ANSWERED && !throttle)
+        retry__aimd_rise(aimd, in_use, age, now);
+    else if (throttle || failure->timeout || failure->reason != RETRY_REASON_SERVER_ERROR)
+        retry__aimd_fall(aimd, age, now); /* one poisonous request is not overload */
 }
 
 RETRY_API uint32_t retry_aimd_report(retry_aimd *aimd, const retry_failure *failure,
                                      uint32_t in_use, retry_time now)
 {
-    uint8_t verdict = retry__aimd_verdict(failure);
-    uint32_t limit;
-    if (!aimd)
-        return UINT32_MAX;
-    limit = retry__load_ordered(&aimd->retry__limit);
-    if (limit != 0) {
-        retry__aimd_age(&aimd->retry__fell, (uint32_t)now);
-        retry__aimd_age(&aimd->retry__rose, (uint32_t)now);
-    }
-    if (verdict == RETRY__AIMD_FALL)
-        retry__aimd_fall(aimd, limit, (uint32_t)now);
-    else if (verdict == RETRY__AIMD_RISE && limit != 0) /* else it is max */
-        retry__aimd_rise(aimd, limit, in_use, (uint32_t)now);
+    if (aimd)
+        retry__aimd_learn(aimd, failure, in_use, aimd->cooldown ? 0 : 1000, (uint32_t)now);
     return retry_aimd_limit(aimd);
 }
+
+/* >>attempt */
+
+/* What the gates are asked and told of an attempt. */
+enum { RETRY__ASK, RETRY__RELEASE, RETRY__REPORT };
+enum {
+    RETRY__GATE_BREAKER,
+    RETRY__GATE_THROTTLE,
+    RETRY__GATE_AIMD,
+    RETRY__GATE_RATE,
+    RETRY__GATE_LATENCY,
+    RETRY__GATE_COUNT
+};
+enum {
+    RETRY__ATTEMPT_SENT = 1,
+    RETRY__ATTEMPT_PLACED = 2, /* counted in in_flight */
+    RETRY__ATTEMPT_SHORT = 4,  /* had less than half of its time from the start */
+    RETRY__ATTEMPT_KEPT = 8    /* the rate keeps an instant for it */
+};
+
+struct retry__told {
+    void *gate; /* the one that is told */
+    retry_gates *gates;
+    retry_attempt *attempt;
+    const retry_request *request; /* of ASK only */
+    const retry_failure *failure; /* of REPORT only */
+    retry_time now;
+    retry_ms delay; /* the answer to ASK */
+    uint8_t event;
+};
+
+static struct retry__told retry__told_of(retry_attempt *attempt, retry_time now)
+{
+    struct retry__told told = {NULL, NULL, NULL, NULL, NULL, 0, 0, RETRY__RELEASE};
+    told.gates = attempt->retry__gates;
+    told.attempt = attempt;
+    told.now = now;
+    return told;
+}
+
+/* The gate's cause not to send; NONE of one that is not there, and of whatever is not ASK. */
+static uint8_t retry__gate_tell(struct retry__told *told, uint32_t index)
+{
+    const retry__gate *gate = &told->gates->retry__gates[index];
+    told->gate = gate->retry__self;
+    return gate->retry__self ? gate->retry__tell(told) : (uint8_t)RETRY_CAUSE_NONE;
+}
+
+/* ms since the attempt was sent, or began to wait. */
+static retry_ms retry__attempt_age(const retry_attempt *attempt, retry_time now)
+{
+    return retry__passed(attempt->retry__since, (uint32_t)now);
+}
+
+/* ms that an attempt of the request has at best. */
+static retry_ms retry__attempt_most(const retry_request *request)
+{
+    retry_ms most = request->client ? request->client->attempt_timeout : 0;
+    return most != 0 ? retry__min(most, request->timeout) : request->timeout;
+}
+
+static bool retry__attempt_short(const retry_request *request, retry_ms left)
+{
+    retry_ms most = retry__attempt_most(request);
+    return left < most - (most >> 1);
+}
+
+/* Takes a place among the attempts in flight if there are fewer than `limit`. */
+static bool retry__attempt_place(struct retry__told *told, uint32_t limit)
+{
+    uint32_t seen = retry__load(&told->gates->in_flight);
+    do {
+        if (seen >= limit)
+            return false;
+    } while (!retry__swap(&told->gates->in_flight, &seen, seen + 1));
+    told->attempt->retry__state |= RETRY__ATTEMPT_PLACED;
+    return true;
+}
+
+static void retry__attempt_leave(retry_gates *gates, retry_attempt *attempt)
+{
+    if ((attempt->retry__state & RETRY__ATTEMPT_PLACED) != 0)
+        retry__fetch_add(&gates->in_flight, UINT32_MAX); /* one less */
+    attempt->retry__state &= (uint8_t)~RETRY__ATTEMPT_PLACED;
+}
+
+/* Asks the gates in turn. What those before the one that refuses gave goes back to them. */
+static uint8_t retry__gates_ask(struct retry__told *told)
+{
+    uint8_t cause = RETRY_CAUSE_NONE;
+    uint32_t count = 0;
+    while (count < RETRY__GATE_LATENCY && cause == RETRY_CAUSE_NONE)
+        cause = retry__gate_tell(told, count++);
+    if (cause == RETRY_CAUSE_NONE) {
+        if ((told->attempt->retry__state & RETRY__ATTEMPT_PLACED) == 0)
+            retry__attempt_place(told, UINT32_MAX);
+        return cause;
+    }
+    told->event = RETRY__RELEASE;
+    for (count--; count != 0; count--)
+        retry__gate_tell(told, count - 1);
+    retry__attempt_leave(told->gates, told->attempt);
+    return cause;
+}
+
+/* A try that ends before it is sent: the instant that the rate kept for it goes back. */
+static void retry__attempt_drop(retry_attempt *attempt, retry_time now)
+{
+    struct retry__told told = retry__told_of(attempt, now);
+    if ((attempt->retry__state & RETRY__ATTEMPT_KEPT) != 0)
+        retry__gate_tell(&told, RETRY__GATE_RATE);
+    attempt->retry__state = 0;
+    attempt->waiting = false;
+}
+
+/* What the gates say to an attempt of an open request that has `left` ms to its deadline. */
+static retry_decision retry__attempt_gated(retry_attempt *attempt, const retry_request *request,
+                                           retry_ms left, retry_time now)
+{
+    struct retry__told told = retry__told_of(attempt, now);
+    uint8_t cause, verdict = RETRY_VERDICT_RETRY;
+    told.request = request;
+    told.event = RETRY__ASK;
+    if (!attempt->waiting)
+        attempt->retry__since = (uint32_t)now;
+    cause = retry__gates_ask(&told);
+    if (cause == RETRY_CAUSE_NONE)
+        return retry__decision(RETRY_VERDICT_SEND, cause, 0);
+    if (cause != RETRY_CAUSE_PACED) {
+        verdict = RETRY_VERDICT_FAIL;
+    } else if (retry__attempt_short(request, retry__subtract(left, told.delay))) {
+        verdict = RETRY_VERDICT_EXPIRE;
+        cause = RETRY_CAUSE_DEADLINE;
+        told.delay = left;
+    }
+    attempt->waiting = true;
+    if (verdict != RETRY_VERDICT_RETRY)
+        retry__attempt_drop(attempt, now);
+    return retry__decision(verdict, cause, told.delay);
+}
+
+static retry_decision retry__attempt_send(retry_attempt *attempt, const retry_request *request,
+                                          retry_ms left, retry_time now)
+{
+    retry_ms most = request->client ? request->client->attempt_timeout : 0;
+    attempt->timeout = most != 0 ? retry__min(left, most) : left;
+    attempt->waiting = false;
+    attempt->retry__state |= RETRY__ATTEMPT_SENT;
+    attempt->retry__since = (uint32_t)now;
+    if (attempt->retry__gates && retry__attempt_short(request, left))
+        attempt->retry__state |= RETRY__ATTEMPT_SHORT;
+    return retry__decision(RETRY_VERDICT_SEND, RETRY_CAUSE_NONE, 0);
+}
+
+RETRY_API retry_decision retry_attempt_ask(retry_attempt *attempt, const retry_request *request,
+                                           retry_time now)
+{
+    retry_decision answer;
+    retry_ms left;
+    if (!attempt || !request || (attempt->retry__state & RETRY__ATTEMPT_SENT) != 0)
+        return retry__misuse(request);
+    left = retry__remaining(request, now);
+    if (!retry__open(request) || left == 0) {
+        retry__attempt_drop(attempt, now);
+        if (!retry__open(request))
+            return retry__misuse(request);
+        return retry__decision(RETRY_VERDICT_EXPIRE, RETRY_CAUSE_DEADLINE, 0);
+    }
+    attempt->retry__gates = attempt->gates;
+    if (!attempt->gates && request->client)
+        attempt->retry__gates = request->client->gates;
+    if (attempt->retry__gates) {
+        answer = retry__attempt_gated(attempt, request, left, now);
+        if (answer.verdict != RETRY_VERDICT_SEND)
+            return answer;
+    }
+    return retry__attempt_send(attempt, request, left, now);
+}
+
+RETRY_API retry_decision retry_attempt_begin(retry_attempt *attempt, retry_request *request,
+                                             retry_time now)
+{
+    retry_decision answer = retry_attempt_ask(attempt, request, now);
+    if (answer.verdict != RETRY_VERDICT_SEND && answer.verdict != RETRY_VERDICT_RETRY &&
+        answer.cause != RETRY_CAUSE_MISUSE &&
+        retry__finish(request, answer.verdict, RETRY__BUDGET_REFUND, now))
+        retry__tell(request, NULL, answer.verdict, answer.cause, answer.delay);
+    return answer;
+}
+
+/* The end of an attempt that was sent. */
+static void retry__attempt_close(retry_attempt *attempt, uint8_t event,
+                                 const retry_failure *failure, retry_time now)
+{
+    struct retry__told told = retry__told_of(attempt, now);
+    uint32_t i;
+    if (told.gates) {
+        told.failure = failure;
+        told.event = event;
+        for (i = 0; i < RETRY__GATE_COUNT; i++)
+            retry__gate_tell(&told, i);
+        retry__attempt_leave(told.gates, attempt);
+    }
+    attempt->retry__state = 0;
+}
+
+RETRY_API void retry_attempt_report(retry_attempt *attempt, const retry_failure *failure,
+                                    retry_time now)
+{
+    uint8_t event = RETRY__REPORT;
+    if (!attempt || (attempt->retry__state & RETRY__ATTEMPT_SENT) == 0)
+        return;
+    if ((attempt->retry__state & RETRY__ATTEMPT_SHORT) != 0 && failure &&
+        (failure->timeout || failure->reason == RETRY_REASON_ATTEMPT_TIMED_OUT))
+        event = RETRY__RELEASE;
+    retry__attempt_close(attempt, event, failure, now);
+}
+
+RETRY_API retry_decision retry_attempt_end(retry_attempt *attempt, retry_request *request,
+                                           const retry_failure *failure, retry_time now)
+{
+    if (!attempt || !request || (attempt->retry__state & RETRY__ATTEMPT_SENT) == 0)
+        return retry__misuse(request);
+    retry_attempt_report(attempt, failure, now);
+    if (failure)
+        return retry_orchestrate(request, failure, now);
+    if (!retry_succeed(request, now))
+        return retry__misuse(request);
+    return retry__decision(RETRY_VERDICT_SUCCESS, RETRY_CAUSE_NONE, 0);
+}
+
+RETRY_API void retry_attempt_cancel(retry_attempt *attempt, retry_request *request, retry_time now)
+{
+    if (!attempt)
+        return;
+    if ((attempt->retry__state & RETRY__ATTEMPT_SENT) != 0) {
+        if (request)
+            request->ambiguous = true;
+        retry__attempt_close(attempt, RETRY__RELEASE, NULL, now);
+    } else {
+        retry__attempt_drop(attempt, now);
+    }
+}
+
+RETRY_API retry_failure retry_classify_refusal(retry_decision answer)
+{
+    retry_failure failure = retry__failure(RETRY_REASON_NONE, 0);
+    if (answer.cause == RETRY_CAUSE_CIRCUIT_OPEN) {
+        failure.reason = RETRY_REASON_CIRCUIT_BREAKER_OPEN;
+        failure.retry_after = retry__add(answer.delay, answer.delay >> 3);
+    } else if (answer.cause == RETRY_CAUSE_THROTTLED) {
+        failure.reason = RETRY_REASON_CLIENT_THROTTLED;
+    }
+    return failure;
+}
+
+/* >>gates */
+
+static void retry__gates_add(retry_gates *gates, uint32_t index, void *gate,
+                             uint8_t (*tell)(struct retry__told *told))
+{
+    if (!gates)
+        return;
+    gates->retry__gates[index].retry__self = gate;
+    gates->retry__gates[index].retry__tell = tell;
+}
+
+/* The operation's first try may be the probe, and one that has its whole time: who is about to run
+   out of it would be late for its own sake. */
+static bool retry__may_probe(const retry_request *request, retry_time now)
+{
+    retry_ms most = request->client ? request->client->attempt_timeout : 0;
+    return request->attempts == 0 || (most != 0 && retry__remaining(request, now) >= most);
+}
+
+static uint8_t retry__tell_breaker(struct retry__told *told)
+{
+    retry_breaker *breaker = (retry_breaker *)told->gate;
+    retry_permit permit = {true, 0, 0};
+    if (told->event == RETRY__ASK) {
+        (void)retry__may_probe(told->request, told->now);
+        permit = retry_breaker_ask(breaker, told->now);
+        told->attempt->retry__ticket = permit.retry__ticket;
+        told->delay = permit.wait;
+        return permit.granted ? RETRY_CAUSE_NONE : RETRY_CAUSE_CIRCUIT_OPEN;
+    }
+    permit.retry__ticket = (uint8_t)told->attempt->retry__ticket;
+    if (told->event == RETRY__RELEASE)
+        retry_breaker_release(breaker, permit, told->now);
+    else
+        retry_breaker_report(breaker, permit, told->failure, told->now);
+    return RETRY_CAUSE_NONE;
+}
+
+RETRY_API void retry_gates_breaker(retry_gates *gates, retry_breaker *breaker)
+{
+    retry__gates_add(gates, RETRY__GATE_BREAKER, breaker, retry__tell_breaker);
+}
+
+/* A try that waits for a later gate has passed this one. */
+static uint8_t retry__tell_throttle(struct retry__told *told)
+{
+    retry_throttle *throttle = (retry_throttle *)told->gate;
+    if (told->event == RETRY__REPORT)
+        retry_throttle_report(throttle, told->failure, told->now);
+    if (told->event != RETRY__ASK || told->attempt->waiting ||
+        retry_throttle_ask(throttle, retry_random(told->request), told->now))
+        return RETRY_CAUSE_NONE;
+    return RETRY_CAUSE_THROTTLED;
+}
+
+RETRY_API void retry_gates_throttle(retry_gates *gates, retry_throttle *throttle)
+{
+    retry__gates_add(gates, RETRY__GATE_THROTTLE, throttle, retry__tell_throttle);
+}
+
+static uint8_t retry__tell_aimd(struct retry__told *told)
+{
+    retry_aimd *aimd = (retry_aimd *)told->gate;
+    retry_ms age = retry__attempt_age(told->attempt, told->now);
+    if (told->event == RETRY__REPORT)
+        retry__aimd_learn(aimd, told->failure, retry__load(&told->gates->in_flight), age,
+                          (uint32_t)told->now);
+    if (told->event != RETRY__ASK || retry__attempt_place(told, retry_aimd_limit(aimd)))
+        return RETRY_CAUSE_NONE;
+    told->delay = retry__pick(1, retry__min(age + 1, 100), retry_random(told->request));
+    return RETRY_CAUSE_PACED;
+}
+
+RETRY_API void retry_gates_aimd(retry_gates *gates, retry_aimd *aimd)
+{
+    retry__gates_add(gates, RETRY__GATE_AIMD, aimd, retry__tell_aimd);
+}
+
+/* An instant that is kept for an attempt stays its own while another gate makes it wait. */
+RETRY__WRAPS static uint8_t retry__rate_admit(retry_rate *rate, struct retry__told *told)
+{
+    retry_attempt *attempt = told->attempt;
+    uint32_t now = (uint32_t)told->now;
+    if ((attempt->retry__state & RETRY__ATTEMPT_KEPT) != 0) {
+        told->delay = attempt->retry__due - now;
+        if (told->delay >> 31 != 0) /* it is past */
+            told->delay = 0;
+    } else {
+        told->delay = retry__rate_reserve(rate, now);
+        attempt->retry__due = now + told->delay;
+    }
+    attempt->retry__state &= (uint8_t)~RETRY__ATTEMPT_KEPT;
+    if (told->delay == 0)
+        return RETRY_CAUSE_NONE;
+    if (told->delay == UINT32_MAX)
+        return RETRY_CAUSE_THROTTLED;
+    attempt->retry__state |= RETRY__ATTEMPT_KEPT;
+    return RETRY_CAUSE_PACED;
+}
+
+static uint8_t retry__tell_rate(struct retry__told *told)
+{
+    retry_rate *rate = (retry_rate *)told->gate;
+    if (told->event == RETRY__ASK)
+        return retry__rate_admit(rate, told);
+    if (told->event == RETRY__REPORT)
+        retry_rate_report(rate, told->failure, told->now);
+    else if ((told->attempt->retry__state & RETRY__ATTEMPT_KEPT) != 0)
+        retry__rate_return(rate);
+    return RETRY_CAUSE_NONE;
+}
+
+RETRY_API void retry_gates_rate(retry_gates *gates, retry_rate *rate)
+{
+    retry__gates_add(gates, RETRY__GATE_RATE, rate, retry__tell_rate);
+}
+
+/* Only an answer tells how long it takes; all else was given up by somebody. */
+static uint8_t retry__tell_latency(struct retry__told *told)
+{
+    uint8_t outcome = RETRY__SICK;
+    if (told->event == RETRY__REPORT)
+        outcome = retry__outcome(told->failure);
+    if (outcome != RETRY__IGNORED)
+        retry_latency_add((retry_latency *)told->gate, retry__attempt_age(told->attempt, told->now),
+                          outcome == RETRY__ANSWERED);
+    return RETRY_CAUSE_NONE;
+}
+
+RETRY_API void retry_gates_latency(retry_gates *gates, retry_latency *latency)
+{
+    retry__gates_add(gates, RETRY__GATE_LATENCY, latency, retry__tell_latency);
+}
+
+/* >>run */
+
+RETRY_API retry_decision retry_run(retry_request *request, const retry_clock *clock,
+                                   retry_attempt_fn *attempt, void *context)
+{
+    retry_attempt current = {NULL, 0, false, 0, 0, NULL, 0, 0};
+    retry_decision decision;
+    if (!request || !clock || !clock->now || !clock->sleep || !attempt)
+        return retry__misuse(NULL);
+    retry_begin(request, clock->now(clock->context));
+    do {
+        decision = retry_attempt_begin(&current, request, clock->now(clock->context));
+        if (decision.verdict == RETRY_VERDICT_SEND) {
+            retry_failure failure = retry__failure(RETRY_REASON_NONE, 0);
+            bool done = attempt(context, request, current.timeout, &failure);
+            decision = retry_attempt_end(&current, request, done ? NULL : &failure,
+                                         clock->now(clock->context));
+            if (done) /* though somebody may have cancelled it */
+                return retry__decision(RETRY_VERDICT_SUCCESS, RETRY_CAUSE_NONE, 0);
+        }
+        if (decision.verdict == RETRY_VERDICT_RETRY && retry__open(request) && decision.delay != 0)
+            clock->sleep(clock->context, decision.delay);
+    } while (decision.verdict == RETRY_VERDICT_RETRY);
+    /* by an observer, or during a sleep */
+    return request->retry__state == RETRY__CANCELLED ? retry__misuse(request) : decision;
+}
+
+/* >>clock */
+
+#ifdef RETRY_SYSTEM_CLOCK
+static uint64_t retry__system_ms(void)
+{
+#if defined(_WIN32) /* GetTickCount64 goes in steps of 10 to 16 ms */
+    LARGE_INTEGER frequency, count;
+    uint64_t each, rest;
+    QueryPerformanceFrequency(&frequency);
+    QueryPerformanceCounter(&count);
+    each = (uint64_t)frequency.QuadPart;
+    rest = (uint64_t)count.QuadPart % each;
+    return (uint64_t)count.QuadPart / each * 1000 + rest * 1000 / each;
+#else
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
+#endif
+}
+
+static retry_time retry__system_now(void *context)
+{
+    (void)context;
+    return (retry_time)retry__system_ms();
+}
+
+static void retry__system_sleep(void *context, retry_ms delay)
+{
+#if defined(_WIN32) /* Sleep returns up to a tick early */
+    uint64_t now = retry__system_ms(), end = now + delay;
+    for (; now < end; now = retry__system_ms())
+        Sleep((DWORD)(end - now < INFINITE ? end - now : INFINITE - 1));
+#else
+    struct timespec left;
+    left.tv_sec = (time_t)(delay / 1000);
+    left.tv_nsec = (long)(delay % 1000) * 1000000;
+    while (nanosleep(&left, &left) != 0 && errno == EINTR)
+        continue;
+#endif
+    (void)context;
+}
+
+RETRY_API retry_clock retry_system_clock(void)
+{
+    retry_clock clock = {retry__system_now, retry__system_sleep, NULL};
+    return clock;
+}
+#endif
 
 /* >>scopes */
 
@@ -4862,7 +5390,6 @@ RETRY_API bool retry_parse_duration(const char *text, size_t length, retry_ms *d
 #undef RETRY__WINDOW_FULL
 #undef RETRY__WINDOW_HALVES
 #undef RETRY__WINDOW_EMPTIED
-#undef RETRY__AIMD_COOLDOWN
 #undef RETRY__SCOPE_REACH
 #undef RETRY__POLICY_PRESETS
 #undef RETRY__BUDGET_PRESETS
