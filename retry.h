@@ -1341,12 +1341,13 @@ typedef struct retry_rate {
     retry_ms wait; /* ms; an attempt that would wait as long is refused; by hand it has no meaning
                       (default: 0: 250) */
     uint32_t retry__limit;     /* private: thousandths a second; 0: none but `max` */
-    uint32_t retry__owed;      /* private: 4096ths of a ms; time that the bucket lacks */
-    uint32_t retry__clock;     /* private: ms, modulo 2^32; until when the bucket was filled */
+    uint32_t retry__held;      /* private: thousandths a second; the limit before it last rose */
+    uint32_t retry__calm;      /* private: half seconds in a row without a throttled answer */
     uint32_t retry__half;      /* private: ms, modulo 2^32; start of the half second under way */
-    uint32_t retry__sent;      /* private: answers in it */
-    uint32_t retry__throttled; /* private: throttled ones among them */
-    uint32_t retry__fell;      /* private: ms, modulo 2^32; the last throttled answer */
+    uint32_t retry__accepted;  /* private: answers in it that were not throttled */
+    uint32_t retry__throttled; /* private: answers in it that were */
+    uint32_t retry__owed;      /* private: 4096ths of a ms; time that the bucket lacks */
+    uint32_t retry__clock;     /* private: ms, modulo 2^32; until when it was filled */
 } retry_rate;
 
 /* Before every attempt, first ones too. 0: send; it took one of the tokens, which come at the limit
@@ -3709,105 +3710,75 @@ RETRY__WRAPS static retry_ms retry__passed(uint32_t from, uint32_t now)
 /* >>rate */
 
 #define RETRY__RATE_MS UINT32_C(4096) /* what a ms is in the bucket */
-#define RETRY__RATE_FORGET 12000      /* ms after the last throttled answer */
 
-/* ms since an instant. A clock that is up to as many ms behind it as a budget's may be is another
-   thread's: none. Any other is later. */
-RETRY__WRAPS static retry_ms retry__rate_since(uint32_t from, uint32_t now)
-{
-    return from - now <= RETRY__BUDGET_BEHIND ? 0 : now - from;
-}
-
-/* Within `min` and `max`, which wins. */
+/* `max` wins over `min`. */
 static uint32_t retry__rate_bound(const retry_rate *rate, uint32_t limit)
 {
     limit = retry__max(limit, rate->min ? rate->min : 500);
     return rate->max ? retry__min(limit, rate->max) : limit;
 }
 
-/* The limit after a half second in which an answer was throttled. */
-static uint32_t retry__rate_fall(const retry_rate *rate, uint32_t limit, uint32_t sent,
-                                 uint32_t throttled)
-{
-    uint32_t accepted = retry__multiply(retry__subtract(sent, throttled), 2000);
-    if (limit == 0)
-        limit = rate->max ? rate->max : retry__multiply(sent, 2000);
-    return retry__rate_bound(rate, retry__max(accepted, limit >> 1));
-}
-
-/* The limit after one in which none was: the `calm`-th in a row, from 1 on. */
-static uint32_t retry__rate_raise(const retry_rate *rate, uint32_t limit, uint32_t calm)
-{
-    uint32_t ratio = RETRY_RATIO(0.125) + (calm - 1) * RETRY_RATIO(1 / 40.0);
-    return retry__rate_bound(rate, retry__add(limit, retry__scale(limit, ratio)));
-}
-
-/* x / 500: half of retry__thousandth's shift, and as exact. */
-static uint32_t retry__half_second(uint32_t x)
-{
-    return (uint32_t)(((uint64_t)x * 274877907) >> 37);
-}
-
-/* What was counted until now. */
+/* How many were counted until now. */
 static uint32_t retry__rate_collect(uint32_t *count)
 {
     uint32_t seen = retry__load(count);
-    while (!retry__swap_ordered(count, &seen, 0))
+    while (!retry__swap(count, &seen, 0))
         continue;
     return seen;
 }
 
-/* What so many half seconds make of the limit, the first of which began at `half` and holds all
-   that was counted. */
-static void retry__rate_learn(retry_rate *rate, uint32_t half, uint32_t halves)
+/* What so many half seconds make of the limit, of which the first holds all that was counted. */
+static void retry__rate_learn(retry_rate *rate, uint32_t halves)
 {
     uint32_t throttled = retry__rate_collect(&rate->retry__throttled);
-    uint32_t sent = retry__rate_collect(&rate->retry__sent);
-    uint32_t limit = retry__load(&rate->retry__limit), next = limit, calm = 1;
+    uint32_t accepted = retry__rate_collect(&rate->retry__accepted);
+    uint32_t limit = retry__load(&rate->retry__limit), next = limit;
+    uint32_t calm = retry__load(&rate->retry__calm);
     if (throttled != 0) {
-        next = retry__rate_fall(rate, limit, sent, throttled);
+        next = rate->max ? rate->max : retry__multiply(retry__add(accepted, throttled), 2000);
+        next = (limit ? limit : next) >> 1;
+        next = retry__rate_bound(rate, retry__max(next, retry__multiply(accepted, 2000)));
+        calm = 0;
         halves--;
-    } else {
-        retry_ms since = retry__rate_since(retry__load(&rate->retry__fell), half);
-        calm = retry__max(retry__half_second(retry__add(since, 499)), 1);
     }
-    for (; halves != 0 && next != 0; halves--)
-        next = retry__rate_raise(rate, next, calm++);
-    retry__swap_ordered(&rate->retry__limit, &limit, next);
-}
-
-/* Ends the half second under way if it is over: one thread does, and learns from it. Nothing is
-   under way without a limit and before an answer. */
-RETRY__WRAPS static void retry__rate_turn(retry_rate *rate, uint32_t now)
-{
-    uint32_t half = retry__load_ordered(&rate->retry__half);
-    uint32_t halves = retry__half_second(retry__rate_since(half, now));
-    if (halves == 0 || (retry__load(&rate->retry__limit) | retry__load(&rate->retry__sent)) == 0)
-        return;
-    if (retry__swap_ordered(&rate->retry__half, &half, half + halves * 500))
-        retry__rate_learn(rate, half, retry__min(halves, 24));
-}
-
-/* The limit of its own, as of now; 0: none. */
-static uint32_t retry__rate_limit(retry_rate *rate, uint32_t now)
-{
-    uint32_t limit;
-    retry__rate_turn(rate, now);
-    limit = retry__load_ordered(&rate->retry__limit);
-    if (limit != 0 &&
-        retry__rate_since(retry__load(&rate->retry__fell), now) >= RETRY__RATE_FORGET) {
-        retry__swap_ordered(&rate->retry__limit, &limit, 0);
-        limit = 0;
+    for (; halves != 0 && next != 0; halves--) { /* by an eighth, then by a 40th more each time */
+        uint32_t ratio = RETRY_RATIO(0.1) + ++calm * RETRY_RATIO(0.025);
+        next = retry__rate_bound(rate, retry__add(next, retry__scale(next, ratio)));
+        if (calm == 23) /* 11.5 to 12 s after the last throttled answer */
+            next = 0;
     }
-    return limit;
+    retry__store(&rate->retry__calm, calm);
+    retry__store(&rate->retry__held, limit ? retry__min(limit, next) : next);
+    retry__swap_ordered(&rate->retry__limit, &limit, next); /* no other thread changes it */
 }
 
-/* ms by which this call alone moves the rate's clock. A full bucket with a clock at 0 may be new:
-   then it means nothing yet. */
+/* Whether there is a limit, or an answer was counted: a half second is under way. */
+static bool retry__rate_counts(const retry_rate *rate)
+{
+    return (retry__load(&rate->retry__limit) | retry__load(&rate->retry__accepted) |
+            retry__load(&rate->retry__throttled)) != 0;
+}
+
+/* The limit, 0: none but `max`. A half second that is over is ended by one thread first, which
+   learns from it; after 24 there is no limit in any case. */
+RETRY__WRAPS static uint32_t retry__rate_limit(retry_rate *rate, uint32_t now)
+{
+    uint32_t half = retry__load_ordered(&rate->retry__half), halves = 0;
+    retry_ms passed = retry__passed(half, now);
+    for (; passed >= 500 && halves < 24; passed -= 500)
+        halves++;
+    if (halves != 0 && retry__rate_counts(rate) &&
+        retry__swap_ordered(&rate->retry__half, &half, half + halves * 500))
+        retry__rate_learn(rate, halves);
+    return retry__load_ordered(&rate->retry__limit);
+}
+
+/* ms by which this call alone moves the bucket's clock. A full bucket with a clock at 0 may be a
+   new one, whose clock means nothing yet. */
 RETRY__WRAPS static retry_ms retry__rate_passed(retry_rate *rate, uint32_t now)
 {
     uint32_t seen = retry__load(&rate->retry__clock);
-    retry_ms passed = retry__rate_since(seen, now);
+    retry_ms passed = retry__passed(seen, now);
     if (passed == 0 && (seen | retry__load(&rate->retry__owed)) == 0)
         passed = now;
     return passed != 0 && retry__swap(&rate->retry__clock, &seen, now) ? passed : 0;
@@ -3829,20 +3800,23 @@ static uint32_t retry__quotient(uint32_t x, uint32_t y)
     return quotient;
 }
 
-/* How far apart sends are. */
+/* What a send takes from the bucket: the time between two. */
 static uint32_t retry__rate_spacing(uint32_t limit)
 {
-    return retry__max(retry__quotient(retry__add(RETRY__RATE_MS * 1000000, limit >> 1), limit), 1);
+    return retry__quotient(retry__add(1000000 * RETRY__RATE_MS, limit >> 1), limit);
 }
 
 /* Takes a token if there is one in less than `wait` ms, which is not 0. Returns the ms until there
-   is; `wait` or more: it was not taken. The bucket holds what an eighth of a second makes, or one
-   token; what it lacks is kept, so that a zeroed one is full, as time, so that tokens that were
-   taken in advance keep their instants when the limit changes. */
+   is; `wait` or more: it was not taken. The bucket holds an eighth of a second, or one token. Kept
+   is what it lacks, so that a zeroed one is full, as time, so that tokens that were taken in
+   advance keep their instants when the limit changes. From a throttled answer to the end of its
+   half second the limit does not rise. */
 static retry_ms retry__rate_take(retry_rate *rate, uint32_t now, retry_ms wait)
 {
     uint32_t limit = retry__rate_limit(rate, now), spacing, full, most, earned, owed, rest;
     uint64_t after;
+    if (limit != 0 && retry__load(&rate->retry__throttled) != 0)
+        limit = retry__load(&rate->retry__held);
     limit = limit ? limit : rate->max;
     if (limit == 0)
         return 0;
@@ -3857,8 +3831,8 @@ static retry_ms retry__rate_take(retry_rate *rate, uint32_t now, retry_ms wait)
     } while (!retry__swap(&rate->retry__owed, &owed, after <= most ? (uint32_t)after : rest));
     if (after <= full)
         return 0;
-    owed = (uint32_t)((after - full - 1) >> 12) + 1;
-    return after <= most ? owed : retry__max(owed, wait);
+    full = (uint32_t)((after - full - 1) >> 12) + 1;
+    return after <= most ? full : retry__max(full, wait);
 }
 
 RETRY_API retry_ms retry_rate_ask(retry_rate *rate, retry_time now)
@@ -3866,45 +3840,38 @@ RETRY_API retry_ms retry_rate_ask(retry_rate *rate, retry_time now)
     return rate ? retry__rate_take(rate, (uint32_t)now, 1) : 0;
 }
 
-/* Takes a token, even one that is not there yet: returns the ms until it is. UINT32_MAX: that is
-   rate->wait or more, and nothing was taken. */
-RETRY__INLINE retry_ms retry__rate_reserve(retry_rate *rate, uint32_t now)
+/* Takes a token for an attempt, even one that is not there yet: returns the ms until it is.
+   UINT32_MAX: it is as far away as rate->wait, and was not taken. */
+static retry_ms retry__rate_reserve(retry_rate *rate, uint32_t now)
 {
     retry_ms wait = rate->wait ? rate->wait : 250, until = retry__rate_take(rate, now, wait);
     return until < wait ? until : UINT32_MAX;
 }
 
 /* Gives back a token that was taken and not used. */
-RETRY__INLINE void retry__rate_return(retry_rate *rate)
+static void retry__rate_return(retry_rate *rate)
 {
-    uint32_t limit = retry_rate_get(rate), owed = retry__load(&rate->retry__owed);
-    uint32_t spacing = retry__rate_spacing(limit);
+    uint32_t spacing = retry__rate_spacing(retry_rate_get(rate));
+    uint32_t owed = retry__load(&rate->retry__owed);
     while (!retry__swap(&rate->retry__owed, &owed, retry__subtract(owed, spacing)))
         continue;
 }
 
 RETRY_API void retry_rate_report(retry_rate *rate, const retry_failure *failure, retry_time now)
 {
-    uint32_t limit, throttled;
     if (!rate || retry__outcome(failure) == RETRY__IGNORED)
         return;
-    limit = retry__rate_limit(rate, (uint32_t)now);
-    if (limit == 0 && retry__load(&rate->retry__sent) == 0)
-        retry__store(&rate->retry__half, (uint32_t)now); /* its first answer begins one */
-    if (failure && failure->throttle) {
-        retry__store(&rate->retry__fell, (uint32_t)now);
-        throttled = retry__load(&rate->retry__throttled);
-        while (!retry__swap_ordered(&rate->retry__throttled, &throttled, throttled + 1))
-            continue;
-    }
-    retry__fetch_add(&rate->retry__sent, 1);
+    retry__rate_limit(rate, (uint32_t)now);
+    if (!retry__rate_counts(rate)) /* the first answer begins a half second */
+        retry__store(&rate->retry__half, (uint32_t)now);
+    retry__fetch_add(
+        failure && failure->throttle ? &rate->retry__throttled : &rate->retry__accepted, 1);
 }
 
 RETRY_API uint32_t retry_rate_get(const retry_rate *rate)
 {
-    uint32_t limit = rate ? retry__load(&rate->retry__limit) : 0;
-    if (limit == 0 && rate)
-        limit = rate->max;
+    uint32_t limit = rate ? retry__load(&rate->retry__limit) : UINT32_MAX;
+    limit = limit == 0 ? rate->max : limit;
     return limit ? limit : UINT32_MAX;
 }
 
