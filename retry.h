@@ -1329,39 +1329,40 @@ RETRY_API bool retry_parse_retry_after(const char *value, size_t length, int64_t
    is NULL. Source: gRPC's A6. */
 RETRY_API bool retry_parse_pushback(const char *value, size_t length, retry_failure *failure);
 
-/* ---- Adaptive rate ------------------------------------------------------------------------- */
+/* ---- Rate ---------------------------------------------------------------------------------- */
 
-/* One for each resource that is throttled; zero it. Shared by any number of threads, without a
-   lock. Source: the adaptive mode of the AWS SDKs. */
+/* How many sends a second a service that throttles accepts. One for each resource that is throttled
+   by itself; zero it. Shared by any number of threads, without a lock. */
 typedef struct retry_rate {
-    uint32_t min;           /* thousandths of a send a second; the lowest limit (default: 0: 500) */
-    uint32_t retry__limit;  /* private: thousandths a second; 0: none yet */
-    uint32_t retry__tokens; /* private: millionths of a send */
-    uint32_t retry__clock;  /* private: ms, modulo 2^32; the latest instant that was told */
-    uint32_t retry__inbox;  /* private: reports that wait, and whether a thread is at others */
-    /* private, of the thread that is at the reports: */
-    uint32_t retry__reported; /* ms, modulo 2^32; the clock at the last report */
-    uint32_t retry__count;    /* responses since a half second last ended */
-    uint32_t retry__measured; /* 4000ths of a response a second */
-    uint32_t retry__peak;     /* 4000ths of a send a second; what was throttled last */
-    uint32_t retry__return;   /* 4000ths of a second from then until the limit is there again */
-    retry_ms retry__since;    /* ms since then, 2^19 at most */
-    bool retry__begun;        /* there was a report */
+    uint32_t min;  /* thousandths of a send a second; the lowest limit (default: 0: 500; above max:
+                      max) */
+    uint32_t max;  /* thousandths of a send a second; the highest limit, from the start (default: 0:
+                      none) */
+    retry_ms wait; /* ms; an attempt that would wait as long is refused; by hand it has no meaning
+                      (default: 0: 250) */
+    uint32_t retry__limit;     /* private: thousandths a second; 0: none but `max` */
+    uint32_t retry__owed;      /* private: 4096ths of a ms; time that the bucket lacks */
+    uint32_t retry__clock;     /* private: ms, modulo 2^32; until when the bucket was filled */
+    uint32_t retry__half;      /* private: ms, modulo 2^32; start of the half second under way */
+    uint32_t retry__sent;      /* private: answers in it */
+    uint32_t retry__throttled; /* private: throttled ones among them */
+    uint32_t retry__fell;      /* private: ms, modulo 2^32; the last throttled answer */
 } retry_rate;
 
 /* Before every attempt, first ones too. 0: send; it took one of the tokens, which come at the limit
-   and of which a second's worth is kept, or one. Else the ms until there will be one, rounded up:
-   nothing was taken; wait, and ask again. NULL: 0. */
+   and of which an eighth of a second's worth is kept, or one. Else the ms until there will be one,
+   rounded up: nothing was taken; wait, and ask again. NULL: 0. */
 RETRY_API retry_ms retry_rate_ask(retry_rate *rate, retry_time now);
 
-/* After every answer, final ones too; NULL failure: it worked. The first with `throttle`
-   sets a limit: 0.7 of the rate measured, by half seconds of the clock, at most a million a second.
-   Each further one sets 0.7 of that or of the limit, whichever is lower. Any other report raises
-   the limit along CUBIC's curve, to twice the measured rate at most. What was never sent
-   (CIRCUIT_BREAKER_OPEN, CLIENT_THROTTLED) does not count. NULL rate: nothing happens. */
+/* After every answer, final ones too; NULL failure: it worked. A half second with an answer that
+   has `throttle` sets the limit to what was accepted in it, which is all that was not throttled: at
+   least half of the limit before, or of what was sent if there was none. Any other raises it by an
+   eighth, and by more for each one in a row. 12 s after the last throttled answer no limit is left
+   but `max`. What was never sent (CIRCUIT_BREAKER_OPEN, CLIENT_THROTTLED) does not count. NULL
+   rate: nothing happens. */
 RETRY_API void retry_rate_report(retry_rate *rate, const retry_failure *failure, retry_time now);
 
-/* The limit in thousandths of a send a second. UINT32_MAX: none yet, or NULL. */
+/* The limit in thousandths of a send a second, as of the last call. UINT32_MAX: none, or NULL. */
 RETRY_API uint32_t retry_rate_get(const retry_rate *rate);
 
 /* ---- Circuit breaker ----------------------------------------------------------------------- */
@@ -3709,31 +3710,109 @@ RETRY__WRAPS static retry_ms retry__passed(uint32_t from, uint32_t now)
 
 /* >>rate */
 
-#define RETRY__RATE_SEND UINT32_C(1000000) /* millionths */
+#define RETRY__RATE_MS UINT32_C(4096) /* what a ms is in the bucket */
+#define RETRY__RATE_FORGET 12000      /* ms after the last throttled answer */
 
-/* ms by which this call alone moves the rate's clock. One that is further behind than a budget's
-   may be was set back: the rate goes on from there. */
+/* ms since an instant. A clock that is up to as many ms behind it as a budget's may be is another
+   thread's: none. Any other is later. */
+RETRY__WRAPS static retry_ms retry__rate_since(uint32_t from, uint32_t now)
+{
+    return from - now <= RETRY__BUDGET_BEHIND ? 0 : now - from;
+}
+
+/* Within `min` and `max`, which wins. */
+static uint32_t retry__rate_bound(const retry_rate *rate, uint32_t limit)
+{
+    limit = retry__max(limit, rate->min ? rate->min : 500);
+    return rate->max ? retry__min(limit, rate->max) : limit;
+}
+
+/* The limit after a half second in which an answer was throttled. */
+static uint32_t retry__rate_fall(const retry_rate *rate, uint32_t limit, uint32_t sent,
+                                 uint32_t throttled)
+{
+    uint32_t accepted = retry__multiply(retry__subtract(sent, throttled), 2000);
+    if (limit == 0)
+        limit = rate->max ? rate->max : retry__multiply(sent, 2000);
+    return retry__rate_bound(rate, retry__max(accepted, limit >> 1));
+}
+
+/* The limit after one in which none was: the `calm`-th in a row, from 1 on. */
+static uint32_t retry__rate_raise(const retry_rate *rate, uint32_t limit, uint32_t calm)
+{
+    uint32_t ratio = RETRY_RATIO(0.125) + (calm - 1) * RETRY_RATIO(1 / 40.0);
+    return retry__rate_bound(rate, retry__add(limit, retry__scale(limit, ratio)));
+}
+
+/* x / 500: half of retry__thousandth's shift, and as exact. */
+static uint32_t retry__half_second(uint32_t x)
+{
+    return (uint32_t)(((uint64_t)x * 274877907) >> 37);
+}
+
+/* What was counted until now. */
+static uint32_t retry__rate_collect(uint32_t *count)
+{
+    uint32_t seen = retry__load(count);
+    while (!retry__swap_ordered(count, &seen, 0))
+        continue;
+    return seen;
+}
+
+/* What so many half seconds make of the limit, the first of which began at `half` and holds all
+   that was counted. */
+static void retry__rate_learn(retry_rate *rate, uint32_t half, uint32_t halves)
+{
+    uint32_t throttled = retry__rate_collect(&rate->retry__throttled);
+    uint32_t sent = retry__rate_collect(&rate->retry__sent);
+    uint32_t limit = retry__load(&rate->retry__limit), next = limit, calm = 1;
+    if (throttled != 0) {
+        next = retry__rate_fall(rate, limit, sent, throttled);
+        halves--;
+    } else {
+        retry_ms since = retry__rate_since(retry__load(&rate->retry__fell), half);
+        calm = retry__max(retry__half_second(retry__add(since, 499)), 1);
+    }
+    for (; halves != 0 && next != 0; halves--)
+        next = retry__rate_raise(rate, next, calm++);
+    retry__swap_ordered(&rate->retry__limit, &limit, next);
+}
+
+/* Ends the half second under way if it is over: one thread does, and learns from it. Nothing is
+   under way without a limit and before an answer. */
+RETRY__WRAPS static void retry__rate_turn(retry_rate *rate, uint32_t now)
+{
+    uint32_t half = retry__load_ordered(&rate->retry__half);
+    uint32_t halves = retry__half_second(retry__rate_since(half, now));
+    if (halves == 0 || (retry__load(&rate->retry__limit) | retry__load(&rate->retry__sent)) == 0)
+        return;
+    if (retry__swap_ordered(&rate->retry__half, &half, half + halves * 500))
+        retry__rate_learn(rate, half, retry__min(halves, 24));
+}
+
+/* The limit of its own, as of now; 0: none. */
+static uint32_t retry__rate_limit(retry_rate *rate, uint32_t now)
+{
+    uint32_t limit;
+    retry__rate_turn(rate, now);
+    limit = retry__load_ordered(&rate->retry__limit);
+    if (limit != 0 &&
+        retry__rate_since(retry__load(&rate->retry__fell), now) >= RETRY__RATE_FORGET) {
+        retry__swap_ordered(&rate->retry__limit, &limit, 0);
+        limit = 0;
+    }
+    return limit;
+}
+
+/* ms by which this call alone moves the rate's clock. A full bucket with a clock at 0 may be new:
+   then it means nothing yet. */
 RETRY__WRAPS static retry_ms retry__rate_passed(retry_rate *rate, uint32_t now)
 {
     uint32_t seen = retry__load(&rate->retry__clock);
-    if (seen - now <= RETRY__BUDGET_BEHIND || !retry__swap(&rate->retry__clock, &seen, now))
-        return 0;
-    return retry__passed(seen, now);
-}
-
-/* Puts what the limit makes in `passed` ms into the bucket, which holds what it makes in a second,
-   or one send, then takes `cost` if it is there. Returns how much of that is missing, in
-   millionths. */
-RETRY__HOT uint32_t retry__rate_take(retry_rate *rate, uint32_t limit, retry_ms passed,
-                                     uint32_t cost)
-{
-    uint32_t capacity = retry__min(retry__max(limit, 1000), UINT32_MAX / 1000) * 1000;
-    uint32_t earned = retry__multiply(limit, passed);
-    uint32_t tokens = retry__load(&rate->retry__tokens), full;
-    do {
-        full = retry__min(retry__add(tokens, earned), capacity);
-    } while (!retry__swap(&rate->retry__tokens, &tokens, full < cost ? full : full - cost));
-    return retry__subtract(cost, full);
+    retry_ms passed = retry__rate_since(seen, now);
+    if (passed == 0 && (seen | retry__load(&rate->retry__owed)) == 0)
+        passed = now;
+    return passed != 0 && retry__swap(&rate->retry__clock, &seen, now) ? passed : 0;
 }
 
 /* x / y for a y above 0, bit by bit. */
@@ -3752,186 +3831,82 @@ static uint32_t retry__quotient(uint32_t x, uint32_t y)
     return quotient;
 }
 
-RETRY_API retry_ms retry_rate_ask(retry_rate *rate, retry_time now)
+/* How far apart sends are. */
+static uint32_t retry__rate_spacing(uint32_t limit)
 {
-    uint32_t limit = rate ? retry__load_ordered(&rate->retry__limit) : 0, missing;
-    retry_ms passed;
+    return retry__max(retry__quotient(retry__add(RETRY__RATE_MS * 1000000, limit >> 1), limit), 1);
+}
+
+/* Takes a token if there is one in less than `wait` ms, which is not 0. Returns the ms until there
+   is; `wait` or more: it was not taken. The bucket holds what an eighth of a second makes, or one
+   token; what it lacks is kept, so that a zeroed one is full, as time, so that tokens that were
+   taken in advance keep their instants when the limit changes. */
+static retry_ms retry__rate_take(retry_rate *rate, uint32_t now, retry_ms wait)
+{
+    uint32_t limit = retry__rate_limit(rate, now), spacing, full, most, earned, owed, rest;
+    uint64_t after;
+    limit = limit ? limit : rate->max;
     if (limit == 0)
         return 0;
-    passed = retry__rate_passed(rate, (uint32_t)now);
-    missing = retry__rate_take(rate, limit, passed, RETRY__RATE_SEND);
-    return missing != 0 ? retry__quotient(missing - 1, limit) + 1 : 0;
+    spacing = retry__rate_spacing(limit);
+    full = retry__max(125 * RETRY__RATE_MS, spacing);
+    most = retry__add(full, retry__multiply(wait - 1, RETRY__RATE_MS));
+    earned = retry__multiply(retry__rate_passed(rate, now), RETRY__RATE_MS);
+    owed = retry__load(&rate->retry__owed);
+    do {
+        rest = retry__subtract(owed, earned);
+        after = (uint64_t)rest + spacing;
+    } while (!retry__swap(&rate->retry__owed, &owed, after <= most ? (uint32_t)after : rest));
+    if (after <= full)
+        return 0;
+    owed = (uint32_t)((after - full - 1) >> 12) + 1;
+    return after <= most ? owed : retry__max(owed, wait);
 }
 
-/* x / 500: half of retry__thousandth's shift, and as exact. */
-static uint32_t retry__half_second(uint32_t x)
+RETRY_API retry_ms retry_rate_ask(retry_rate *rate, retry_time now)
 {
-    return (uint32_t)(((uint64_t)x * 274877907) >> 37);
+    return rate ? retry__rate_take(rate, (uint32_t)now, 1) : 0;
 }
 
-/* How many half seconds began between two instants. Before these wrap there are 8,589,935, the last
-   one cut short. */
-static uint32_t retry__half_seconds(uint32_t from, uint32_t to)
+/* Takes a token, even one that is not there yet: returns the ms until it is. UINT32_MAX: that is
+   rate->wait or more, and nothing was taken. */
+RETRY__INLINE retry_ms retry__rate_reserve(retry_rate *rate, uint32_t now)
 {
-    uint32_t first = retry__half_second(from), last = retry__half_second(to);
-    return last >= first ? last - first : last + 8589935 - first;
+    retry_ms wait = rate->wait ? rate->wait : 250, until = retry__rate_take(rate, now, wait);
+    return until < wait ? until : UINT32_MAX;
 }
 
-/* Counts responses. The first of a half second ends the time before it: the rate of that goes into
-   the measured one. Returns the ms since the last report. */
-RETRY__WRAPS static retry_ms retry__rate_measure(retry_rate *rate, uint32_t responses)
+/* Gives back a token that was taken and not used. */
+RETRY__INLINE void retry__rate_return(retry_rate *rate)
 {
-    uint32_t from = rate->retry__reported, to = retry__load(&rate->retry__clock), halves, fresh;
-    retry_ms passed = retry__passed(from, to);
-    rate->retry__reported = to;
-    rate->retry__count = retry__min(rate->retry__count + responses, 500000);
-    halves = retry__half_seconds(to - passed, to);
-    if (halves != 0) {
-        fresh = retry__quotient(rate->retry__count * 8000, halves);
-        rate->retry__measured = retry__scale(fresh, RETRY_RATIO(0.8)) +
-                                retry__scale(rate->retry__measured, RETRY_RATIO(0.2));
-        rate->retry__count = 0;
-    }
-    return passed;
-}
-
-/* The largest number below 2^19 whose cube is at most x. */
-static uint32_t retry__cube_root(uint64_t x)
-{
-    uint64_t root = 0, bit = UINT32_C(1) << 18;
-    for (; bit != 0; bit >>= 1) {
-        uint64_t next = root + bit;
-        if (next * next * next <= x)
-            root = next;
-    }
-    return (uint32_t)root;
-}
-
-/* 0.4 * x^3 for x seconds, both in 4000ths, x up to 2^21 of them: 879609 is 2^45 * 0.4 / 4000^2,
-   rounded. */
-static uint32_t retry__rate_cubic(uint32_t seconds)
-{
-    uint64_t x = seconds;
-    return retry__narrow((((x * x * x) >> 20) * 879609) >> 25);
-}
-
-/* A limit in thousandths from one in 2000ths, not below the lowest. */
-static uint32_t retry__rate_bound(const retry_rate *rate, uint32_t limit)
-{
-    return retry__max((limit + 1) >> 1, rate->min ? rate->min : 500);
-}
-
-/* The limit after throttled reports, from which the curve begins anew. */
-static uint32_t retry__rate_cut(retry_rate *rate, uint32_t limit, uint32_t times)
-{
-    if (limit == 0)
-        limit = UINT32_MAX;
-    for (; times != 0; times--) {
-        rate->retry__peak = retry__min(rate->retry__measured, retry__multiply(limit, 4));
-        limit = retry__rate_bound(rate, retry__scale(rate->retry__peak, RETRY_RATIO(0.7 / 2)));
-    }
-    rate->retry__return = UINT32_MAX; /* worked out when it is needed: cuts come in bursts */
-    rate->retry__since = 0;
-    return limit;
-}
-
-/* The limit after any other report: peak + 0.4 * (since - return)^3, twice the measured rate at
-   most. At first it is 0.7 * peak, so `return` is the cube root of 0.75 * peak; 12,000,000 is
-   0.75 * 4000^2. */
-static uint32_t retry__rate_grow(retry_rate *rate, retry_ms passed)
-{
-    uint32_t since, limit = rate->retry__peak;
-    if (rate->retry__return == UINT32_MAX)
-        rate->retry__return = retry__cube_root((uint64_t)limit * 12000000);
-    rate->retry__since = retry__min(retry__add(rate->retry__since, passed), UINT32_C(1) << 19);
-    since = rate->retry__since * 4;
-    if (since < rate->retry__return)
-        limit = retry__subtract(limit, retry__rate_cubic(rate->retry__return - since));
-    else
-        limit = retry__add(limit, retry__rate_cubic(since - rate->retry__return));
-    return retry__rate_bound(rate, retry__min(limit >> 1, rate->retry__measured));
-}
-
-/* A rate's inbox: how many reports wait while a thread is at others, and how many of them were
-   throttled. 127 cuts bring any limit down to the lowest. */
-#define RETRY__RATE_REPORTS UINT32_C(0x00ffffff)
-#define RETRY__RATE_THROTTLED UINT32_C(0x7f000000)
-#define RETRY__RATE_ONE_THROTTLED (UINT32_C(1) << 24)
-#define RETRY__RATE_BUSY UINT32_C(0x80000000)
-
-/* The inbox with a report more. */
-static uint32_t retry__rate_post(uint32_t inbox, bool throttled)
-{
-    if ((inbox & RETRY__RATE_REPORTS) != RETRY__RATE_REPORTS)
-        inbox++;
-    if (throttled && (inbox & RETRY__RATE_THROTTLED) != RETRY__RATE_THROTTLED)
-        inbox += RETRY__RATE_ONE_THROTTLED;
-    return inbox;
-}
-
-/* Takes what came in meanwhile. 0: nothing did, and another thread may be at the next. */
-static uint32_t retry__rate_collect(retry_rate *rate)
-{
-    uint32_t seen = retry__load(&rate->retry__inbox);
-    while (!retry__swap_ordered(&rate->retry__inbox, &seen,
-                                seen == RETRY__RATE_BUSY ? 0 : RETRY__RATE_BUSY))
+    uint32_t limit = retry_rate_get(rate), owed = retry__load(&rate->retry__owed);
+    uint32_t spacing = retry__rate_spacing(limit);
+    while (!retry__swap(&rate->retry__owed, &owed, retry__subtract(owed, spacing)))
         continue;
-    return seen - RETRY__RATE_BUSY;
-}
-
-/* What the reports make of the limit. */
-static void retry__rate_learn(retry_rate *rate, uint32_t reports, uint32_t now)
-{
-    uint32_t throttled = reports >> 24;
-    uint32_t limit = retry__load(&rate->retry__limit), next;
-    retry_ms earning, passed;
-    if (!rate->retry__begun) {
-        rate->retry__begun = true;
-        rate->retry__reported = now;
-        retry__store(&rate->retry__clock, now);
-    }
-    earning = retry__rate_passed(rate, now);
-    passed = retry__rate_measure(rate, reports & RETRY__RATE_REPORTS);
-    if (limit == 0 && throttled == 0)
-        return;
-    next = throttled ? retry__rate_cut(rate, limit, throttled) : retry__rate_grow(rate, passed);
-    retry__rate_take(rate, limit, earning, 0);
-    retry__swap_ordered(&rate->retry__limit, &limit, next); /* no other thread changes it */
 }
 
 RETRY_API void retry_rate_report(retry_rate *rate, const retry_failure *failure, retry_time now)
 {
-    bool throttled = failure && failure->throttle;
-    uint32_t seen, next;
+    uint32_t limit, throttled;
     if (!rate || retry__outcome(failure) == RETRY__IGNORED)
         return;
-    seen = retry__load(&rate->retry__inbox);
-    do {
-        next = seen == 0 ? RETRY__RATE_BUSY : retry__rate_post(seen, throttled);
-    } while (!retry__swap_ordered(&rate->retry__inbox, &seen, next));
-    if (seen != 0) /* the thread that is at others sees to this one, too */
-        return;
-    next = retry__rate_post(0, throttled);
-    do {
-        retry__rate_learn(rate, next, (uint32_t)now);
-        next = retry__rate_collect(rate);
-    } while (next != 0);
-}
-
-static uint32_t retry__rate_reserve(retry_rate *rate, uint32_t now)
-{
-    uint32_t wait = retry_rate_ask(rate, now);
-    return wait < 250 ? wait : UINT32_MAX;
-}
-
-static void retry__rate_return(retry_rate *rate)
-{
-    (void)rate;
+    limit = retry__rate_limit(rate, (uint32_t)now);
+    if (limit == 0 && retry__load(&rate->retry__sent) == 0)
+        retry__store(&rate->retry__half, (uint32_t)now); /* its first answer begins one */
+    if (failure && failure->throttle) {
+        retry__store(&rate->retry__fell, (uint32_t)now);
+        throttled = retry__load(&rate->retry__throttled);
+        while (!retry__swap_ordered(&rate->retry__throttled, &throttled, throttled + 1))
+            continue;
+    }
+    retry__fetch_add(&rate->retry__sent, 1);
 }
 
 RETRY_API uint32_t retry_rate_get(const retry_rate *rate)
 {
     uint32_t limit = rate ? retry__load(&rate->retry__limit) : 0;
+    if (limit == 0 && rate)
+        limit = rate->max;
     return limit ? limit : UINT32_MAX;
 }
 
@@ -4752,8 +4727,9 @@ static void retry__attempt_drop(retry_attempt *attempt, retry_time now)
 }
 
 /* What the gates say to an attempt of an open request that has `left` ms to its deadline. */
-static retry_decision retry__attempt_gated(retry_attempt *attempt, const retry_request *request,
-                                           retry_ms left, retry_time now)
+RETRY__COLD retry_decision retry__attempt_gated(retry_attempt *attempt,
+                                                const retry_request *request, retry_ms left,
+                                                retry_time now)
 {
     struct retry__told told = retry__told_of(attempt, now);
     uint8_t cause, verdict = RETRY_VERDICT_RETRY;
@@ -4762,8 +4738,13 @@ static retry_decision retry__attempt_gated(retry_attempt *attempt, const retry_r
     if (!attempt->waiting)
         attempt->retry__since = (uint32_t)now;
     cause = retry__gates_ask(&told);
-    if (cause == RETRY_CAUSE_NONE)
+    if (cause == RETRY_CAUSE_NONE) {
+        attempt->waiting = false;
+        attempt->retry__since = (uint32_t)now;
+        if (retry__attempt_short(request, left))
+            attempt->retry__state |= RETRY__ATTEMPT_SHORT;
         return retry__decision(RETRY_VERDICT_SEND, cause, 0);
+    }
     if (cause != RETRY_CAUSE_PACED) {
         verdict = RETRY_VERDICT_FAIL;
     } else if (retry__attempt_short(request, retry__subtract(left, told.delay))) {
@@ -4777,89 +4758,103 @@ static retry_decision retry__attempt_gated(retry_attempt *attempt, const retry_r
     return retry__decision(verdict, cause, told.delay);
 }
 
-static retry_decision retry__attempt_send(retry_attempt *attempt, const retry_request *request,
-                                          retry_ms left, retry_time now)
+/* What is asked on behalf of a request that is not open, or has no time left. */
+RETRY__COLD retry_decision retry__attempt_late(retry_attempt *attempt, const retry_request *request,
+                                               retry_time now)
 {
-    retry_ms most = request->client ? request->client->attempt_timeout : 0;
-    attempt->timeout = most != 0 ? retry__min(left, most) : left;
-    attempt->waiting = false;
-    attempt->retry__state |= RETRY__ATTEMPT_SENT;
-    attempt->retry__since = (uint32_t)now;
-    if (attempt->retry__gates && retry__attempt_short(request, left))
-        attempt->retry__state |= RETRY__ATTEMPT_SHORT;
-    return retry__decision(RETRY_VERDICT_SEND, RETRY_CAUSE_NONE, 0);
+    retry__attempt_drop(attempt, now);
+    if (!retry__open(request))
+        return retry__misuse(request);
+    return retry__decision(RETRY_VERDICT_EXPIRE, RETRY_CAUSE_DEADLINE, 0);
+}
+
+RETRY__HOT retry_decision retry__attempt_ask(retry_attempt *attempt, const retry_request *request,
+                                             retry_time now)
+{
+    retry_decision answer = {RETRY_VERDICT_SEND, RETRY_CAUSE_NONE, 0};
+    const retry_client *client;
+    retry_ms left;
+    if (!attempt || !request || (attempt->retry__state & RETRY__ATTEMPT_SENT) != 0)
+        return retry__misuse(request);
+    left = retry__remaining(request, now);
+    if (!retry__open(request) || left == 0)
+        return retry__attempt_late(attempt, request, now);
+    client = request->client;
+    attempt->retry__gates = attempt->gates;
+    if (!attempt->gates && client)
+        attempt->retry__gates = client->gates;
+    if (attempt->retry__gates)
+        answer = retry__attempt_gated(attempt, request, left, now);
+    if (answer.verdict == RETRY_VERDICT_SEND) {
+        attempt->timeout = left;
+        if (client && client->attempt_timeout != 0)
+            attempt->timeout = retry__min(left, client->attempt_timeout);
+        attempt->retry__state |= RETRY__ATTEMPT_SENT;
+    }
+    return answer;
 }
 
 RETRY_API retry_decision retry_attempt_ask(retry_attempt *attempt, const retry_request *request,
                                            retry_time now)
 {
-    retry_decision answer;
-    retry_ms left;
-    if (!attempt || !request || (attempt->retry__state & RETRY__ATTEMPT_SENT) != 0)
-        return retry__misuse(request);
-    left = retry__remaining(request, now);
-    if (!retry__open(request) || left == 0) {
-        retry__attempt_drop(attempt, now);
-        if (!retry__open(request))
-            return retry__misuse(request);
-        return retry__decision(RETRY_VERDICT_EXPIRE, RETRY_CAUSE_DEADLINE, 0);
-    }
-    attempt->retry__gates = attempt->gates;
-    if (!attempt->gates && request->client)
-        attempt->retry__gates = request->client->gates;
-    if (attempt->retry__gates) {
-        answer = retry__attempt_gated(attempt, request, left, now);
-        if (answer.verdict != RETRY_VERDICT_SEND)
-            return answer;
-    }
-    return retry__attempt_send(attempt, request, left, now);
+    return retry__attempt_ask(attempt, request, now);
 }
 
 RETRY_API retry_decision retry_attempt_begin(retry_attempt *attempt, retry_request *request,
                                              retry_time now)
 {
-    retry_decision answer = retry_attempt_ask(attempt, request, now);
-    if ((answer.verdict == RETRY_VERDICT_FAIL || answer.verdict == RETRY_VERDICT_EXPIRE) &&
+    retry_decision answer = retry__attempt_ask(attempt, request, now);
+    if (RETRY__RARE(answer.verdict == RETRY_VERDICT_FAIL ||
+                    answer.verdict == RETRY_VERDICT_EXPIRE) &&
         answer.cause != RETRY_CAUSE_MISUSE &&
         retry__finish(request, answer.verdict, RETRY__BUDGET_REFUND, now))
         retry__tell(request, NULL, answer.verdict, answer.cause, answer.delay);
     return answer;
 }
 
+/* Tells the gates how an attempt that was sent has ended, if anybody knows. */
+RETRY__COLD void retry__gates_tell(retry_attempt *attempt, uint8_t event,
+                                   const retry_failure *failure, retry_time now)
+{
+    struct retry__told told = retry__told_of(attempt, now);
+    uint32_t i;
+    told.event = event;
+    told.failure = failure;
+    if ((attempt->retry__state & RETRY__ATTEMPT_SHORT) != 0 && failure &&
+        (failure->timeout || failure->reason == RETRY_REASON_ATTEMPT_TIMED_OUT))
+        told.event = RETRY__RELEASE;
+    for (i = 0; i < RETRY__GATE_COUNT; i++)
+        retry__gate_tell(&told, i);
+    retry__attempt_leave(told.gates, attempt);
+}
+
+static bool retry__attempt_sent(const retry_attempt *attempt)
+{
+    return attempt && (attempt->retry__state & RETRY__ATTEMPT_SENT) != 0;
+}
+
 /* The end of an attempt that was sent. */
 static void retry__attempt_close(retry_attempt *attempt, uint8_t event,
                                  const retry_failure *failure, retry_time now)
 {
-    struct retry__told told = retry__told_of(attempt, now);
-    uint32_t i;
-    if (told.gates) {
-        told.failure = failure;
-        told.event = event;
-        for (i = 0; i < RETRY__GATE_COUNT; i++)
-            retry__gate_tell(&told, i);
-        retry__attempt_leave(told.gates, attempt);
-    }
+    if (attempt->retry__gates)
+        retry__gates_tell(attempt, event, failure, now);
     attempt->retry__state = 0;
 }
 
 RETRY_API void retry_attempt_report(retry_attempt *attempt, const retry_failure *failure,
                                     retry_time now)
 {
-    uint8_t event = RETRY__REPORT;
-    if (!attempt || (attempt->retry__state & RETRY__ATTEMPT_SENT) == 0)
-        return;
-    if ((attempt->retry__state & RETRY__ATTEMPT_SHORT) != 0 && failure &&
-        (failure->timeout || failure->reason == RETRY_REASON_ATTEMPT_TIMED_OUT))
-        event = RETRY__RELEASE;
-    retry__attempt_close(attempt, event, failure, now);
+    if (retry__attempt_sent(attempt))
+        retry__attempt_close(attempt, RETRY__REPORT, failure, now);
 }
 
 RETRY_API retry_decision retry_attempt_end(retry_attempt *attempt, retry_request *request,
                                            const retry_failure *failure, retry_time now)
 {
-    if (!attempt || !request || (attempt->retry__state & RETRY__ATTEMPT_SENT) == 0)
+    if (!request || !retry__attempt_sent(attempt))
         return retry__misuse(request);
-    retry_attempt_report(attempt, failure, now);
+    retry__attempt_close(attempt, RETRY__REPORT, failure, now);
     if (failure)
         return retry_orchestrate(request, failure, now);
     if (!retry_succeed(request, now))
@@ -4871,7 +4866,7 @@ RETRY_API void retry_attempt_cancel(retry_attempt *attempt, retry_request *reque
 {
     if (!attempt)
         return;
-    if ((attempt->retry__state & RETRY__ATTEMPT_SENT) != 0) {
+    if (retry__attempt_sent(attempt)) {
         if (request)
             request->ambiguous = true;
         retry__attempt_close(attempt, RETRY__RELEASE, NULL, now);
@@ -4971,7 +4966,7 @@ RETRY_API void retry_gates_aimd(retry_gates *gates, retry_aimd *aimd)
 }
 
 /* An instant that is kept for an attempt stays its own while another gate makes it wait. */
-RETRY__WRAPS static uint8_t retry__rate_turn(retry_rate *rate, struct retry__told *told)
+RETRY__WRAPS static uint8_t retry__rate_admit(retry_rate *rate, struct retry__told *told)
 {
     retry_attempt *attempt = told->attempt;
     uint32_t now = (uint32_t)told->now;
@@ -4996,7 +4991,7 @@ static uint8_t retry__tell_rate(struct retry__told *told)
 {
     retry_rate *rate = (retry_rate *)told->gate;
     if (told->event == RETRY__ASK)
-        return retry__rate_turn(rate, told);
+        return retry__rate_admit(rate, told);
     if (told->event == RETRY__REPORT)
         retry_rate_report(rate, told->failure, told->now);
     else if ((told->attempt->retry__state & RETRY__ATTEMPT_KEPT) != 0)
