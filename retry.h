@@ -1549,7 +1549,9 @@ RETRY_API retry_hedge_step retry_hedge_due(retry_hedge *hedge, retry_request *re
      reached by then.
    - The next copy at once, as if its timer had fired.
    Where there is no further copy: HOLD while others are in flight, else FAIL. NULL, an attempt not
-   under way, nothing in flight: FAIL, MISUSE. */
+   under way, nothing in flight: FAIL, MISUSE. A budget that charges failures is charged for each
+   copy here, unless it was never sent or is final for retry_orchestrate too, and not again there.
+ */
 RETRY_API retry_hedge_step retry_hedge_failed(retry_hedge *hedge, retry_request *request,
                                               const retry_failure *failure, retry_time now);
 
