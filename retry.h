@@ -46,9 +46,11 @@
       #include "retry.h"
       #include <stdio.h>
 
-      static bool attempt(void *context, const retry_request *request, retry_failure *failure)
+      static bool attempt(void *context, const retry_request *request, retry_ms timeout,
+                          retry_failure *failure)
       {
           int *outages = (int *)context;
+          (void)timeout;
           printf("attempt %u\n", (unsigned)request->attempts + 1);
           if (--*outages < 0)
               return true;
@@ -525,10 +527,8 @@
    A lambda without captures is a retry_attempt_fn; what it needs comes through the context. No
    exception may pass through retry_run or a callback: catch it, and report it as a failure.
 
-      auto attempt = [](void *context, const retry_request *, retry_failure *failure) -> bool {
-          try {
-              return static_cast<Session *>(context)->send();
-          } catch (const std::exception &) {
+      auto attempt = [](void *context, const retry_request *, retry_ms, retry_failure *failure) ->
+   bool { try { return static_cast<Session *>(context)->send(); } catch (const std::exception &) {
               failure->reason = RETRY_REASON_SOCKET_CLOSED_WHILE_IN_FLIGHT;
               return false;
           }
@@ -655,6 +655,11 @@
 #define retry_hedge_failed retry_hedge_failed_time_32
 #define retry_hedge_won retry_hedge_won_time_32
 #define retry_aimd_report retry_aimd_report_time_32
+#define retry_attempt_begin retry_attempt_begin_time_32
+#define retry_attempt_end retry_attempt_end_time_32
+#define retry_attempt_ask retry_attempt_ask_time_32
+#define retry_attempt_report retry_attempt_report_time_32
+#define retry_attempt_cancel retry_attempt_cancel_time_32
 #define retry_scope_client retry_scope_client_time_32
 #define retry_parse_policy retry_parse_policy_time_32
 #endif
@@ -785,6 +790,7 @@ typedef struct retry_client retry_client;
 typedef struct retry_request retry_request;
 typedef struct retry_strategy retry_strategy;
 typedef struct retry_budget retry_budget;
+typedef struct retry_gates retry_gates;
 
 /* X(name): what the caller does next. */
 #define RETRY_VERDICTS(X)                                                            \
@@ -792,7 +798,8 @@ typedef struct retry_budget retry_budget;
     X(RETRY)   /* wait `delay` ms, then try again */                                 \
     X(EXPIRE)  /* wait at most `delay` ms, then fail as timed out; no further try */ \
     X(PENDING) /* wait for the strategy's answer and hand it to retry_resume */      \
-    X(SUCCESS) /* done; from retry_run only */
+    X(SUCCESS) /* done */                                                            \
+    X(SEND)    /* put the attempt on the wire, with a timer of its `timeout` */
 
 /* X(name, text): why. */
 #define RETRY_CAUSES(X)                                 \
@@ -811,7 +818,10 @@ typedef struct retry_budget retry_budget;
     X(PENDING, "strategy answers later")                \
     X(CANCELLED, "cancelled")                           \
     X(MISUSE, "misuse: NULL or wrong state")            \
-    X(PUSHBACK, "server forbids")
+    X(PUSHBACK, "server forbids")                       \
+    X(PACED, "waits for its turn")                      \
+    X(CIRCUIT_OPEN, "circuit breaker is open")          \
+    X(THROTTLED, "client holds back")
 
 enum {
 #define RETRY__X(name) RETRY_VERDICT_##name,
@@ -864,6 +874,8 @@ struct retry_client {
     retry_ms always_interval;        /* ms; for always-retry reasons (default: 0: 1 10 50 ...) */
     const char *const *user_reasons; /* 16 names, NULL ones allowed, for retry_format (default:
                                         NULL: USER_0 ... USER_15) */
+    retry_gates *gates;              /* of the server; for attempts (default: NULL: none) */
+    retry_ms attempt_timeout;        /* ms; the most for one attempt (default: 0: what is left) */
 };
 
 /* One operation with all its attempts. Zero it, set the first five, call retry_begin. */
@@ -1289,25 +1301,6 @@ RETRY_API bool retry_parse_retry_after(const char *value, size_t length, int64_t
    is NULL. Source: gRPC's A6. */
 RETRY_API bool retry_parse_pushback(const char *value, size_t length, retry_failure *failure);
 
-/* ---- A loop, for those who block ----------------------------------------------------------- */
-
-typedef struct retry_clock {
-    retry_time (*now)(void *context);             /* ms; monotonic (no default) */
-    void (*sleep)(void *context, retry_ms delay); /* for `delay` ms (no default) */
-    void *context;                                /* handed to both (default: NULL) */
-} retry_clock;
-
-/* One attempt. True: done. False: it failed as it wrote into *failure (zeroed before). */
-typedef bool retry_attempt_fn(void *context, const retry_request *request, retry_failure *failure);
-
-/* Begins the request, makes the attempts, sleeps between them (not for 0 ms), and returns the last
-   decision: SUCCESS, FAIL, EXPIRE (at once: `delay` says what was left), or PENDING, at once too
-   and with the request left open, if a strategy answers later. A request that was cancelled
-   meanwhile, unless that attempt worked: FAIL, CANCELLED. A NULL argument (but `context`) or clock
-   function: FAIL, MISUSE. */
-RETRY_API retry_decision retry_run(retry_request *request, const retry_clock *clock,
-                                   retry_attempt_fn *attempt, void *context);
-
 /* ---- Adaptive rate ------------------------------------------------------------------------- */
 
 /* One for each resource that is throttled; zero it. Shared by any number of threads, without a
@@ -1536,30 +1529,129 @@ RETRY_API uint32_t retry_hedge_won(retry_hedge *hedge);
 
 /* ---- How many at once ---------------------------------------------------------------------- */
 
-/* One for each route; zero it. Shared by any number of threads, without a lock. Source: TCP's
-   additive increase, multiplicative decrease. */
+/* A limit of attempts in flight, one for each server; zero it, set `max`. Shared by any number of
+   threads, without a lock. Source: TCP's additive increase, multiplicative decrease. */
 typedef struct retry_aimd {
-    uint32_t max;          /* the limit at most, and at first (default: 0: 2) */
-    uint32_t min;          /* the limit at least; above max counts as max (default: 0: 1) */
-    uint32_t increase;     /* added when all is well (default: 0: 1) */
-    uint32_t decrease;     /* RETRY_RATIO to keep (default: 0: a half; over 0.999: 0.999) */
-    retry_ms cooldown;     /* ms between changes (default: 0: 5000; at most 2^30) */
-    uint32_t retry__limit; /* private: 0: it never fell, and is max */
-    uint32_t retry__fell;  /* private: ms, modulo 2^32; when it fell last */
-    uint32_t retry__rose;  /* private: ms, modulo 2^32; when it rose last, or fell first */
+    uint32_t max;           /* the limit at most, and at first (default: 0: 2) */
+    uint32_t min;           /* the limit at least; above max counts as max (default: 0: 1) */
+    uint32_t increase;      /* added when all is well (default: 0: 1) */
+    uint32_t decrease;      /* RETRY_RATIO to keep (default: 0: a half; over 0.999: 0.999) */
+    retry_ms cooldown;      /* ms between changes, at most 2^30 (default: 0: 1000 by hand; for
+                               attempts none) */
+    uint32_t retry__limit;  /* private: 0: it never fell, and is max */
+    uint32_t retry__fell;   /* private: ms, modulo 2^32; when it fell last */
+    uint32_t retry__change; /* private: ms, modulo 2^32; when it rose or fell last */
 } retry_aimd;
 
-/* How many may be open at once, `max` and `min` as they are now. NULL: UINT32_MAX. */
+/* How many may be in flight at once, `max` and `min` as they are now. NULL: UINT32_MAX. */
 RETRY_API uint32_t retry_aimd_limit(const retry_aimd *aimd);
 
-/* When an attempt ends; NULL failure: it worked. `in_use`: how many are open, with this one. It
-   falls (by one at least, but not below `min`, where it falls all the same) if the attempt was sick
-   or asked for less load, and it did not fall within the cooldown; it rises on an answer if half of
-   it is in use and it neither fell nor rose within the cooldown. A SERVER_ERROR without `timeout`
-   and `throttle`, and what was never sent, change nothing. Returns the new limit; NULL:
-   UINT32_MAX. */
+/* By hand, when an attempt ends; NULL failure: it worked. `in_use`: how many are in flight, with
+   this one. The limit falls (by one at least, but not below `min`) if the attempt was sick or asked
+   for less load, and the last fall is longer ago than the cooldown. It rises on an answer if half
+   of it is in use, and the last change is longer ago. A SERVER_ERROR without `timeout` and
+   `throttle`, and what was never sent, change nothing. Returns the new limit; NULL: UINT32_MAX.
+   Attempts (retry_gates_aimd) do better: only one that began after the last fall makes the limit
+   fall, and only one that began after the last change makes it rise. */
 RETRY_API uint32_t retry_aimd_report(retry_aimd *aimd, const retry_failure *failure,
                                      uint32_t in_use, retry_time now);
+
+/* ---- Attempts ------------------------------------------------------------------------------ */
+
+/* What the gates of one server are asked and told; private. */
+struct retry__told;
+typedef struct retry__gate {
+    void *retry__self;
+    uint8_t (*retry__tell)(struct retry__told *told);
+} retry__gate;
+
+/* The gates of one server: zero it, then add what you use. Shared by any number of threads, without
+   a lock; add and take out while nothing is in flight. */
+struct retry_gates {
+    uint32_t in_flight;          /* attempts under way; kept by the library, free to read */
+    retry__gate retry__gates[5]; /* private: in the order in which they are asked */
+};
+
+/* Each adds one gate, or takes it out (NULL). A program links the code of those that it adds. NULL
+   gates: nothing happens. */
+RETRY_API void retry_gates_breaker(retry_gates *gates, retry_breaker *breaker);
+RETRY_API void retry_gates_throttle(retry_gates *gates, retry_throttle *throttle);
+RETRY_API void retry_gates_aimd(retry_gates *gates, retry_aimd *aimd);
+RETRY_API void retry_gates_rate(retry_gates *gates, retry_rate *rate);
+RETRY_API void retry_gates_latency(retry_gates *gates, retry_latency *latency);
+
+/* One try of a request, then its next; or one copy of a hedged try. Zero it. For one thread at a
+   time. */
+typedef struct retry_attempt {
+    retry_gates *gates;        /* of the server that it goes to (default: NULL: the client's) */
+    retry_ms timeout;          /* ms for its timer, set by SEND; UINT32_MAX: none */
+    bool waiting;              /* the last answer was PACED; kept by the library */
+    uint8_t retry__state;      /* private: RETRY__ATTEMPT_x */
+    uint16_t retry__ticket;    /* private: of the breaker's permit */
+    retry_gates *retry__gates; /* private: those that were asked */
+    uint32_t retry__since;     /* private: ms, modulo 2^32; when it was sent, or began to wait */
+    uint32_t retry__due; /* private: ms, modulo 2^32; the instant that the rate keeps for it */
+} retry_attempt;
+
+/* Before each try. SEND: send it, with a timer of attempt->timeout ms. RETRY, PACED: begin again in
+   `delay` ms, or sooner when another attempt has ended: it is no retry, and nobody pays for it.
+   FAIL and EXPIRE finish the request, and the charge of its retry goes back. In this order:
+   - NULL, an attempt already sent, a request that is not open: FAIL, MISUSE (or CANCELLED).
+   - The deadline is reached: EXPIRE, DEADLINE.
+   - The breaker refuses: FAIL, CIRCUIT_OPEN; `delay`: ms to the next probe, 0 if nobody knows.
+   - The throttle refuses, which draws once for each try: FAIL, THROTTLED.
+   - As many attempts are in flight as the AIMD limit lets: PACED, for a random time that grows.
+   - The rate lets it go later: PACED; FAIL, THROTTLED if that is the rate's `wait` or more away.
+   - A wait would leave less than half of the time that an attempt has at best, which is the smaller
+     of the client's attempt_timeout and the request's timeout: EXPIRE, DEADLINE, at once. */
+RETRY_API retry_decision retry_attempt_begin(retry_attempt *attempt, retry_request *request,
+                                             retry_time now);
+
+/* When a try that was sent has ended; NULL failure: it worked. Tells the gates, then returns
+   SUCCESS, as retry_succeed, or what retry_orchestrate decides. An attempt that began with less
+   than half of its time, and timed out, proves nothing: gates learn of no outcome. NULL, or an
+   attempt that is not in flight: FAIL, MISUSE. */
+RETRY_API retry_decision retry_attempt_end(retry_attempt *attempt, retry_request *request,
+                                           const retry_failure *failure, retry_time now);
+
+/* The same two without a word to the request: for the copies of a hedge, each an attempt of its
+   own, for trying one node after the other, and for those who would rather wait than fail. A report
+   of an attempt that is not in flight changes nothing. */
+RETRY_API retry_decision retry_attempt_ask(retry_attempt *attempt, const retry_request *request,
+                                           retry_time now);
+RETRY_API void retry_attempt_report(retry_attempt *attempt, const retry_failure *failure,
+                                    retry_time now);
+
+/* Instead of _end or _report if there is no outcome. If it was sent the request (which may be NULL)
+   becomes ambiguous; it stays open. NULL attempt, or one neither in flight nor waiting: nothing
+   happens. */
+RETRY_API void retry_attempt_cancel(retry_attempt *attempt, retry_request *request, retry_time now);
+
+/* A refusal of retry_attempt_ask as a failure, for retry_orchestrate or retry_hedge_failed:
+   CIRCUIT_BREAKER_OPEN with retry_after an eighth more than the ms to the next probe, so that who
+   comes new is the probe; or CLIENT_THROTTLED. Any other answer: reason NONE. */
+RETRY_API retry_failure retry_classify_refusal(retry_decision answer);
+
+/* ---- A loop, for those who block ----------------------------------------------------------- */
+
+typedef struct retry_clock {
+    retry_time (*now)(void *context);             /* ms; monotonic (no default) */
+    void (*sleep)(void *context, retry_ms delay); /* for `delay` ms (no default) */
+    void *context;                                /* handed to both (default: NULL) */
+} retry_clock;
+
+/* One attempt, which may take `timeout` ms (UINT32_MAX: as long as it likes). True: done. False: it
+   failed as it wrote into *failure (zeroed before). */
+typedef bool retry_attempt_fn(void *context, const retry_request *request, retry_ms timeout,
+                              retry_failure *failure);
+
+/* Begins the request, makes its attempts by retry_attempt_begin and _end, sleeps between them (not
+   for 0 ms), and returns the last decision: SUCCESS, FAIL, EXPIRE (at once: `delay` says what was
+   left), or PENDING, at once too and with the request left open, if a strategy answers later. A
+   request that was cancelled meanwhile, unless that attempt worked: FAIL, CANCELLED. A NULL
+   argument (but `context`) or clock function: FAIL, MISUSE. */
+RETRY_API retry_decision retry_run(retry_request *request, const retry_clock *clock,
+                                   retry_attempt_fn *attempt, void *context);
 
 /* ---- Scopes -------------------------------------------------------------------------------- */
 
@@ -1916,7 +2008,7 @@ enum {
     RETRY__TRAIT_UNKNOWN = 0x01, /* UNKNOWN, and what is no reason: not retried */
     RETRY__TRAIT_UNSENT = 0x02,
     RETRY__TRAIT_HARMLESS = 0x08,  /* nothing to retry: no reason, not the server's fault */
-    RETRY__TRAIT_FORBIDDEN = 0x40, /* of a failure: unsafe, or the server orders no retry */
+    RETRY__TRAIT_FORBIDDEN = 0x40, /* unsafe, by the server's order, or what a throttle refused */
     RETRY__TRAIT_ALLOWS = RETRY_REASON_ALLOWS_NON_IDEMPOTENT,
     RETRY__TRAIT_ALWAYS = RETRY_REASON_ALWAYS
 };
@@ -1933,6 +2025,7 @@ RETRY__INLINE uint8_t retry__traits(retry_reason reason)
     ((allows) ? RETRY_REASON_ALLOWS_NON_IDEMPOTENT : 0) | ((always) ? RETRY_REASON_ALWAYS : 0) | \
         RETRY__TRAIT(RETRY__TRAIT_UNKNOWN, RETRY__BIT(UNKNOWN), name) |                          \
         RETRY__TRAIT(RETRY__TRAIT_UNSENT, RETRY__REASONS_UNSENT, name) |                         \
+        RETRY__TRAIT(RETRY__TRAIT_FORBIDDEN, RETRY__BIT(CLIENT_THROTTLED), name) |               \
         RETRY__TRAIT(RETRY__TRAIT_HARMLESS, RETRY__BIT(NONE), name),
     /* one entry more, as gcc 12 falsely warns of an index past the end otherwise */
     static const uint8_t traits[] = {RETRY_REASONS(RETRY__X) RETRY__TRAIT_UNKNOWN};
@@ -2234,8 +2327,12 @@ static void retry__record(retry_request *request, const retry_failure *failure, 
    says so, though its pseudocode would if idempotent. */
 static uint8_t retry__screen(const retry_failure *failure, uint8_t traits)
 {
-    if ((traits & RETRY__TRAIT_FORBIDDEN) != 0)
-        return failure->safety == RETRY_SAFETY_NO ? RETRY_CAUSE_UNSAFE : RETRY_CAUSE_PUSHBACK;
+    if ((traits & RETRY__TRAIT_FORBIDDEN) != 0) {
+        if (failure->safety == RETRY_SAFETY_NO)
+            return RETRY_CAUSE_UNSAFE;
+        return failure->pushback && failure->retry_after == UINT32_MAX ? RETRY_CAUSE_PUSHBACK
+                                                                       : RETRY_CAUSE_THROTTLED;
+    }
     if ((traits & RETRY__TRAIT_UNKNOWN) != 0)
         return RETRY_CAUSE_UNKNOWN_REASON;
     if ((traits & RETRY__TRAIT_ALWAYS) != 0)
@@ -3493,79 +3590,6 @@ RETRY_API bool retry_parse_pushback(const char *value, size_t length, retry_fail
     return true;
 }
 
-/* >>run */
-
-RETRY_API retry_decision retry_run(retry_request *request, const retry_clock *clock,
-                                   retry_attempt_fn *attempt, void *context)
-{
-    retry_decision decision;
-    if (!request || !clock || !clock->now || !clock->sleep || !attempt)
-        return retry__misuse(NULL);
-    retry_begin(request, clock->now(clock->context));
-    do {
-        retry_failure failure = retry__failure(RETRY_REASON_NONE, 0);
-        if (attempt(context, request, &failure)) {
-            retry_succeed(request, clock->now(clock->context));
-            return retry__decision(RETRY_VERDICT_SUCCESS, RETRY_CAUSE_NONE, 0);
-        }
-        decision = retry_orchestrate(request, &failure, clock->now(clock->context));
-        if (request->retry__state == RETRY_VERDICT_RETRY && decision.delay != 0)
-            clock->sleep(clock->context, decision.delay);
-        if (request->retry__state == RETRY__CANCELLED) /* by an observer, or during the sleep */
-            return retry__misuse(request);
-    } while (decision.verdict == RETRY_VERDICT_RETRY);
-    return decision;
-}
-
-/* >>clock */
-
-#ifdef RETRY_SYSTEM_CLOCK
-static uint64_t retry__system_ms(void)
-{
-#if defined(_WIN32) /* GetTickCount64 goes in steps of 10 to 16 ms */
-    LARGE_INTEGER frequency, count;
-    uint64_t each, rest;
-    QueryPerformanceFrequency(&frequency);
-    QueryPerformanceCounter(&count);
-    each = (uint64_t)frequency.QuadPart;
-    rest = (uint64_t)count.QuadPart % each;
-    return (uint64_t)count.QuadPart / each * 1000 + rest * 1000 / each;
-#else
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
-#endif
-}
-
-static retry_time retry__system_now(void *context)
-{
-    (void)context;
-    return (retry_time)retry__system_ms();
-}
-
-static void retry__system_sleep(void *context, retry_ms delay)
-{
-#if defined(_WIN32) /* Sleep returns up to a tick early */
-    uint64_t now = retry__system_ms(), end = now + delay;
-    for (; now < end; now = retry__system_ms())
-        Sleep((DWORD)(end - now < INFINITE ? end - now : INFINITE - 1));
-#else
-    struct timespec left;
-    left.tv_sec = (time_t)(delay / 1000);
-    left.tv_nsec = (long)(delay % 1000) * 1000000;
-    while (nanosleep(&left, &left) != 0 && errno == EINTR)
-        continue;
-#endif
-    (void)context;
-}
-
-RETRY_API retry_clock retry_system_clock(void)
-{
-    retry_clock clock = {retry__system_now, retry__system_sleep, NULL};
-    return clock;
-}
-#endif
-
 /* >>outcome */
 
 /* What a failed attempt, or one that worked (NULL), counts for at a gate. */
@@ -3592,12 +3616,12 @@ static uint8_t retry__outcome(const retry_failure *failure)
     return failure->timeout || (bit & RETRY__REASONS_SICK) != 0 ? RETRY__SICK : RETRY__ANSWERED;
 }
 
-/* ms that have passed since an instant of which 32 bits were kept. A clock up to 2^27 ms behind it
-   stepped back, or is another thread's, and has to catch up; any other is later. */
+/* ms that have passed since an instant of which 32 bits were kept. A clock that is a little behind
+   it is another thread's, and has to catch up; any other is later. */
 RETRY__WRAPS static retry_ms retry__passed(uint32_t from, uint32_t now)
 {
     uint32_t passed = now - from;
-    return passed >> 27 == 31 ? 0 : passed;
+    return passed > UINT32_MAX - RETRY__BUDGET_BEHIND ? 0 : passed;
 }
 
 /* >>rate */
@@ -3809,6 +3833,17 @@ RETRY_API void retry_rate_report(retry_rate *rate, const retry_failure *failure,
         retry__rate_learn(rate, next, (uint32_t)now);
         next = retry__rate_collect(rate);
     } while (next != 0);
+}
+
+static uint32_t retry__rate_reserve(retry_rate *rate, uint32_t now)
+{
+    uint32_t wait = retry_rate_ask(rate, now);
+    return wait < 250 ? wait : UINT32_MAX;
+}
+
+static void retry__rate_return(retry_rate *rate)
+{
+    (void)rate;
 }
 
 RETRY_API uint32_t retry_rate_get(const retry_rate *rate)
@@ -4378,7 +4413,8 @@ static uint8_t retry__hedge_fatal(const retry_request *request, const retry_fail
                                   uint8_t traits)
 {
     uint8_t cause = retry__screen(failure, traits);
-    if (cause != RETRY_CAUSE_NONE && cause != RETRY_CAUSE_ALWAYS && cause != RETRY_CAUSE_PUSHBACK)
+    if (cause != RETRY_CAUSE_NONE && cause != RETRY_CAUSE_ALWAYS && cause != RETRY_CAUSE_PUSHBACK &&
+        cause != RETRY_CAUSE_THROTTLED)
         return cause;
     if (request->idempotent || (traits & RETRY__TRAIT_ALLOWS) != 0)
         return RETRY_CAUSE_NONE;
@@ -4448,28 +4484,12 @@ RETRY_API uint32_t retry_aimd_limit(const retry_aimd *aimd)
     return aimd ? retry__aimd_within(aimd, retry__load(&aimd->retry__limit)) : UINT32_MAX;
 }
 
-#define RETRY__AIMD_COOLDOWN (UINT32_C(1) << 30) /* ms at most */
-
-/* Whether the cooldown after an instant is over. */
-static bool retry__aimd_cooled(const retry_aimd *aimd, uint32_t instant, uint32_t now)
-{
-    retry_ms cooldown = aimd->cooldown ? aimd->cooldown : 5000;
-    return retry__passed(instant, now) > retry__min(cooldown, RETRY__AIMD_COOLDOWN);
-}
-
-/* If it is over, the instant is now, by this call alone. */
-static bool retry__aimd_claim(const retry_aimd *aimd, uint32_t *instant, uint32_t now)
+/* If an instant is more than `age` ms past it is now, by this call alone. The first is 0. */
+static bool retry__aimd_claim(uint32_t *instant, bool first, retry_ms age, uint32_t now)
 {
     uint32_t seen = retry__load(instant);
-    return retry__aimd_cooled(aimd, seen, now) && retry__swap(instant, &seen, now);
-}
-
-/* Brings up an instant that is long past, lest it come round again. */
-RETRY__WRAPS static void retry__aimd_age(uint32_t *instant, uint32_t now)
-{
-    uint32_t seen = retry__load(instant);
-    if (retry__passed(seen, now) > 2 * RETRY__AIMD_COOLDOWN)
-        retry__swap(instant, &seen, now - RETRY__AIMD_COOLDOWN - 1);
+    return ((first && seen == 0) || retry__passed(seen, now) > age) &&
+           retry__swap(instant, &seen, now);
 }
 
 /* What a fall leaves: less than before, as a ratio is below 1. RETRY_RATIO rounds, so half of its
@@ -4483,76 +4503,520 @@ static uint32_t retry__aimd_less(const retry_aimd *aimd, uint32_t limit)
     return retry__aimd_within(aimd, retry__max(less, 1));
 }
 
-/* Sets an instant that no other thread has set. */
-static void retry__aimd_begin(uint32_t *instant, uint32_t now)
+static void retry__aimd_fall(retry_aimd *aimd, retry_ms age, uint32_t now)
 {
-    uint32_t never = 0;
-    retry__swap(instant, &never, now);
-}
-
-/* The first fall finds no instants: the thread that sets a limit has it. */
-static void retry__aimd_fall(retry_aimd *aimd, uint32_t limit, uint32_t now)
-{
-    bool first = limit == 0;
-    if (first) {
-        retry__aimd_begin(&aimd->retry__fell, now);
-        retry__aimd_begin(&aimd->retry__rose, now);
-    } else if (!retry__aimd_claim(aimd, &aimd->retry__fell, now)) {
+    uint32_t limit = retry__load_ordered(&aimd->retry__limit);
+    if (!retry__aimd_claim(&aimd->retry__fell, limit == 0, age, now))
         return;
-    }
-    while (!retry__swap_ordered(&aimd->retry__limit, &limit, retry__aimd_less(aimd, limit)) &&
-           !first)
+    retry__store(&aimd->retry__change, now);
+    while (!retry__swap_ordered(&aimd->retry__limit, &limit, retry__aimd_less(aimd, limit)))
         continue;
 }
 
 /* A fall that comes between wins. At `min` it leaves the limit as it was, but not its instant. */
-static void retry__aimd_rise(retry_aimd *aimd, uint32_t limit, uint32_t in_use, uint32_t now)
+static void retry__aimd_rise(retry_aimd *aimd, uint32_t in_use, retry_ms age, uint32_t now)
 {
-    uint32_t before = retry__aimd_within(aimd, limit), fell = retry__load(&aimd->retry__fell);
+    uint32_t limit = retry__load_ordered(&aimd->retry__limit),
+             fell = retry__load(&aimd->retry__fell);
+    uint32_t before = retry__aimd_within(aimd, limit);
     uint32_t more = retry__add(before, aimd->increase ? aimd->increase : 1);
     uint32_t after = retry__aimd_within(aimd, more);
-    if (after > before && in_use >= before - (before >> 1) && retry__aimd_cooled(aimd, fell, now) &&
-        retry__aimd_claim(aimd, &aimd->retry__rose, now) &&
+    if (limit != 0 && after > before && in_use >= before - (before >> 1) &&
+        retry__aimd_claim(&aimd->retry__change, false, age, now) &&
         retry__swap_ordered(&aimd->retry__limit, &limit, after) &&
         retry__load(&aimd->retry__fell) != fell)
         retry__swap_ordered(&aimd->retry__limit, &after, before);
 }
 
-enum { RETRY__AIMD_STAY, RETRY__AIMD_FALL, RETRY__AIMD_RISE };
-
-/* What a report means for the limit. */
-static uint8_t retry__aimd_verdict(const retry_failure *failure)
+/* Learns from an attempt that began `age` ms ago: only one that began after the last change, and
+   after the cooldown that followed it, may change the limit. */
+static void retry__aimd_learn(retry_aimd *aimd, const retry_failure *failure, uint32_t in_use,
+                              retry_ms age, uint32_t now)
 {
     uint8_t outcome = retry__outcome(failure);
+    bool throttle = failure && failure->throttle;
     if (outcome == RETRY__IGNORED)
-        return RETRY__AIMD_STAY;
-    if (failure && failure->throttle)
-        return RETRY__AIMD_FALL;
-    if (outcome == RETRY__ANSWERED)
-        return RETRY__AIMD_RISE;
-    if (failure->reason == RETRY_REASON_SERVER_ERROR && !failure->timeout)
-        return RETRY__AIMD_STAY;
-    return RETRY__AIMD_FALL;
+        return;
+    age = retry__max(age, retry__min(aimd->cooldown, UINT32_C(1) << 30));
+    if (outcome == RETRY__ANSWERED && !throttle)
+        retry__aimd_rise(aimd, in_use, age, now);
+    else if (throttle || failure->timeout || failure->reason != RETRY_REASON_SERVER_ERROR)
+        retry__aimd_fall(aimd, age, now); /* one poisonous request is not overload */
 }
 
 RETRY_API uint32_t retry_aimd_report(retry_aimd *aimd, const retry_failure *failure,
                                      uint32_t in_use, retry_time now)
 {
-    uint8_t verdict = retry__aimd_verdict(failure);
-    uint32_t limit;
-    if (!aimd)
-        return UINT32_MAX;
-    limit = retry__load_ordered(&aimd->retry__limit);
-    if (limit != 0) {
-        retry__aimd_age(&aimd->retry__fell, (uint32_t)now);
-        retry__aimd_age(&aimd->retry__rose, (uint32_t)now);
-    }
-    if (verdict == RETRY__AIMD_FALL)
-        retry__aimd_fall(aimd, limit, (uint32_t)now);
-    else if (verdict == RETRY__AIMD_RISE && limit != 0) /* else it is max */
-        retry__aimd_rise(aimd, limit, in_use, (uint32_t)now);
+    if (aimd)
+        retry__aimd_learn(aimd, failure, in_use, aimd->cooldown ? 0 : 1000, (uint32_t)now);
     return retry_aimd_limit(aimd);
 }
+
+/* >>attempt */
+
+/* What the gates are asked and told of an attempt. */
+enum { RETRY__ASK, RETRY__RELEASE, RETRY__REPORT };
+enum {
+    RETRY__GATE_BREAKER,
+    RETRY__GATE_THROTTLE,
+    RETRY__GATE_AIMD,
+    RETRY__GATE_RATE,
+    RETRY__GATE_LATENCY,
+    RETRY__GATE_COUNT
+};
+enum {
+    RETRY__ATTEMPT_SENT = 1,
+    RETRY__ATTEMPT_PLACED = 2, /* counted in in_flight */
+    RETRY__ATTEMPT_SHORT = 4,  /* had less than half of its time from the start */
+    RETRY__ATTEMPT_KEPT = 8    /* the rate keeps an instant for it */
+};
+
+struct retry__told {
+    void *gate; /* the one that is told */
+    retry_gates *gates;
+    retry_attempt *attempt;
+    const retry_request *request; /* of ASK only */
+    const retry_failure *failure; /* of REPORT only */
+    retry_time now;
+    retry_ms delay; /* the answer to ASK */
+    uint8_t event;
+};
+
+static struct retry__told retry__told_of(retry_attempt *attempt, retry_time now)
+{
+    struct retry__told told = {NULL, NULL, NULL, NULL, NULL, 0, 0, RETRY__RELEASE};
+    told.gates = attempt->retry__gates;
+    told.attempt = attempt;
+    told.now = now;
+    return told;
+}
+
+/* The gate's cause not to send; NONE of one that is not there, and of whatever is not ASK. */
+static uint8_t retry__gate_tell(struct retry__told *told, uint32_t index)
+{
+    const retry__gate *gate = &told->gates->retry__gates[index];
+    told->gate = gate->retry__self;
+    return gate->retry__self ? gate->retry__tell(told) : (uint8_t)RETRY_CAUSE_NONE;
+}
+
+/* ms since the attempt was sent, or began to wait. */
+static retry_ms retry__attempt_age(const retry_attempt *attempt, retry_time now)
+{
+    return retry__passed(attempt->retry__since, (uint32_t)now);
+}
+
+/* ms that an attempt of the request has at best. */
+static retry_ms retry__attempt_most(const retry_request *request)
+{
+    retry_ms most = request->client ? request->client->attempt_timeout : 0;
+    return most != 0 ? retry__min(most, request->timeout) : request->timeout;
+}
+
+static bool retry__attempt_short(const retry_request *request, retry_ms left)
+{
+    retry_ms most = retry__attempt_most(request);
+    return left < most - (most >> 1);
+}
+
+/* Takes a place among the attempts in flight if there are fewer than `limit`. */
+static bool retry__attempt_place(struct retry__told *told, uint32_t limit)
+{
+    uint32_t seen = retry__load(&told->gates->in_flight);
+    do {
+        if (seen >= limit)
+            return false;
+    } while (!retry__swap(&told->gates->in_flight, &seen, seen + 1));
+    told->attempt->retry__state |= RETRY__ATTEMPT_PLACED;
+    return true;
+}
+
+static void retry__attempt_leave(retry_gates *gates, retry_attempt *attempt)
+{
+    if ((attempt->retry__state & RETRY__ATTEMPT_PLACED) != 0)
+        retry__fetch_add(&gates->in_flight, UINT32_MAX); /* one less */
+    attempt->retry__state &= (uint8_t)~RETRY__ATTEMPT_PLACED;
+}
+
+/* Asks the gates in turn. What those before the one that refuses gave goes back to them. */
+static uint8_t retry__gates_ask(struct retry__told *told)
+{
+    uint8_t cause = RETRY_CAUSE_NONE;
+    uint32_t count = 0;
+    while (count < RETRY__GATE_LATENCY && cause == RETRY_CAUSE_NONE)
+        cause = retry__gate_tell(told, count++);
+    if (cause == RETRY_CAUSE_NONE) {
+        if ((told->attempt->retry__state & RETRY__ATTEMPT_PLACED) == 0)
+            retry__attempt_place(told, UINT32_MAX);
+        return cause;
+    }
+    told->event = RETRY__RELEASE;
+    for (count--; count != 0; count--)
+        retry__gate_tell(told, count - 1);
+    retry__attempt_leave(told->gates, told->attempt);
+    return cause;
+}
+
+/* A try that ends before it is sent: the instant that the rate kept for it goes back. */
+static void retry__attempt_drop(retry_attempt *attempt, retry_time now)
+{
+    struct retry__told told = retry__told_of(attempt, now);
+    if ((attempt->retry__state & RETRY__ATTEMPT_KEPT) != 0)
+        retry__gate_tell(&told, RETRY__GATE_RATE);
+    attempt->retry__state = 0;
+    attempt->waiting = false;
+}
+
+/* What the gates say to an attempt of an open request that has `left` ms to its deadline. */
+static retry_decision retry__attempt_gated(retry_attempt *attempt, const retry_request *request,
+                                           retry_ms left, retry_time now)
+{
+    struct retry__told told = retry__told_of(attempt, now);
+    uint8_t cause, verdict = RETRY_VERDICT_RETRY;
+    told.request = request;
+    told.event = RETRY__ASK;
+    if (!attempt->waiting)
+        attempt->retry__since = (uint32_t)now;
+    cause = retry__gates_ask(&told);
+    if (cause == RETRY_CAUSE_NONE)
+        return retry__decision(RETRY_VERDICT_SEND, cause, 0);
+    if (cause != RETRY_CAUSE_PACED) {
+        verdict = RETRY_VERDICT_FAIL;
+    } else if (retry__attempt_short(request, retry__subtract(left, told.delay))) {
+        verdict = RETRY_VERDICT_EXPIRE;
+        cause = RETRY_CAUSE_DEADLINE;
+        told.delay = left;
+    }
+    attempt->waiting = true;
+    if (verdict != RETRY_VERDICT_RETRY)
+        retry__attempt_drop(attempt, now);
+    return retry__decision(verdict, cause, told.delay);
+}
+
+static retry_decision retry__attempt_send(retry_attempt *attempt, const retry_request *request,
+                                          retry_ms left, retry_time now)
+{
+    retry_ms most = request->client ? request->client->attempt_timeout : 0;
+    attempt->timeout = most != 0 ? retry__min(left, most) : left;
+    attempt->waiting = false;
+    attempt->retry__state |= RETRY__ATTEMPT_SENT;
+    attempt->retry__since = (uint32_t)now;
+    if (attempt->retry__gates && retry__attempt_short(request, left))
+        attempt->retry__state |= RETRY__ATTEMPT_SHORT;
+    return retry__decision(RETRY_VERDICT_SEND, RETRY_CAUSE_NONE, 0);
+}
+
+RETRY_API retry_decision retry_attempt_ask(retry_attempt *attempt, const retry_request *request,
+                                           retry_time now)
+{
+    retry_decision answer;
+    retry_ms left;
+    if (!attempt || !request || (attempt->retry__state & RETRY__ATTEMPT_SENT) != 0)
+        return retry__misuse(request);
+    left = retry__remaining(request, now);
+    if (!retry__open(request) || left == 0) {
+        retry__attempt_drop(attempt, now);
+        if (!retry__open(request))
+            return retry__misuse(request);
+        return retry__decision(RETRY_VERDICT_EXPIRE, RETRY_CAUSE_DEADLINE, 0);
+    }
+    attempt->retry__gates = attempt->gates;
+    if (!attempt->gates && request->client)
+        attempt->retry__gates = request->client->gates;
+    if (attempt->retry__gates) {
+        answer = retry__attempt_gated(attempt, request, left, now);
+        if (answer.verdict != RETRY_VERDICT_SEND)
+            return answer;
+    }
+    return retry__attempt_send(attempt, request, left, now);
+}
+
+RETRY_API retry_decision retry_attempt_begin(retry_attempt *attempt, retry_request *request,
+                                             retry_time now)
+{
+    retry_decision answer = retry_attempt_ask(attempt, request, now);
+    if ((answer.verdict == RETRY_VERDICT_FAIL || answer.verdict == RETRY_VERDICT_EXPIRE) &&
+        answer.cause != RETRY_CAUSE_MISUSE &&
+        retry__finish(request, answer.verdict, RETRY__BUDGET_REFUND, now) && request->client &&
+        request->client->observe)
+        retry__tell(request, NULL, answer.verdict, answer.cause, answer.delay);
+    return answer;
+}
+
+/* The end of an attempt that was sent. */
+static void retry__attempt_close(retry_attempt *attempt, uint8_t event,
+                                 const retry_failure *failure, retry_time now)
+{
+    struct retry__told told = retry__told_of(attempt, now);
+    uint32_t i;
+    if (told.gates) {
+        told.failure = failure;
+        told.event = event;
+        for (i = 0; i < RETRY__GATE_COUNT; i++)
+            retry__gate_tell(&told, i);
+        retry__attempt_leave(told.gates, attempt);
+    }
+    attempt->retry__state = 0;
+}
+
+RETRY_API void retry_attempt_report(retry_attempt *attempt, const retry_failure *failure,
+                                    retry_time now)
+{
+    uint8_t event = RETRY__REPORT;
+    if (!attempt || (attempt->retry__state & RETRY__ATTEMPT_SENT) == 0)
+        return;
+    if ((attempt->retry__state & RETRY__ATTEMPT_SHORT) != 0 && failure &&
+        (failure->timeout || failure->reason == RETRY_REASON_ATTEMPT_TIMED_OUT))
+        event = RETRY__RELEASE;
+    retry__attempt_close(attempt, event, failure, now);
+}
+
+RETRY_API retry_decision retry_attempt_end(retry_attempt *attempt, retry_request *request,
+                                           const retry_failure *failure, retry_time now)
+{
+    if (!attempt || !request || (attempt->retry__state & RETRY__ATTEMPT_SENT) == 0)
+        return retry__misuse(request);
+    retry_attempt_report(attempt, failure, now);
+    if (failure)
+        return retry_orchestrate(request, failure, now);
+    if (!retry_succeed(request, now))
+        return retry__misuse(request);
+    return retry__decision(RETRY_VERDICT_SUCCESS, RETRY_CAUSE_NONE, 0);
+}
+
+RETRY_API void retry_attempt_cancel(retry_attempt *attempt, retry_request *request, retry_time now)
+{
+    if (!attempt)
+        return;
+    if ((attempt->retry__state & RETRY__ATTEMPT_SENT) != 0) {
+        if (request)
+            request->ambiguous = true;
+        retry__attempt_close(attempt, RETRY__RELEASE, NULL, now);
+    } else {
+        retry__attempt_drop(attempt, now);
+    }
+}
+
+RETRY_API retry_failure retry_classify_refusal(retry_decision answer)
+{
+    retry_failure failure = retry__failure(RETRY_REASON_NONE, 0);
+    if (answer.cause == RETRY_CAUSE_CIRCUIT_OPEN) {
+        failure.reason = RETRY_REASON_CIRCUIT_BREAKER_OPEN;
+        failure.retry_after = retry__add(answer.delay, answer.delay >> 3);
+    } else if (answer.cause == RETRY_CAUSE_THROTTLED) {
+        failure.reason = RETRY_REASON_CLIENT_THROTTLED;
+    }
+    return failure;
+}
+
+/* >>gates */
+
+static void retry__gates_add(retry_gates *gates, uint32_t index, void *gate,
+                             uint8_t (*tell)(struct retry__told *told))
+{
+    if (!gates)
+        return;
+    gates->retry__gates[index].retry__self = gate;
+    gates->retry__gates[index].retry__tell = tell;
+}
+
+/* The operation's first try may be the probe, and one that has its whole time: who is about to run
+   out of it would be late for its own sake. */
+static bool retry__may_probe(const retry_request *request, retry_time now)
+{
+    retry_ms most = request->client ? request->client->attempt_timeout : 0;
+    return request->attempts == 0 || (most != 0 && retry__remaining(request, now) >= most);
+}
+
+static uint8_t retry__tell_breaker(struct retry__told *told)
+{
+    retry_breaker *breaker = (retry_breaker *)told->gate;
+    retry_permit permit = {true, 0, 0};
+    if (told->event == RETRY__ASK) {
+        (void)retry__may_probe(told->request, told->now);
+        permit = retry_breaker_ask(breaker, told->now);
+        told->attempt->retry__ticket = permit.retry__ticket;
+        told->delay = permit.wait;
+        return permit.granted ? RETRY_CAUSE_NONE : RETRY_CAUSE_CIRCUIT_OPEN;
+    }
+    permit.retry__ticket = (uint8_t)told->attempt->retry__ticket;
+    if (told->event == RETRY__RELEASE)
+        retry_breaker_release(breaker, permit, told->now);
+    else
+        retry_breaker_report(breaker, permit, told->failure, told->now);
+    return RETRY_CAUSE_NONE;
+}
+
+RETRY_API void retry_gates_breaker(retry_gates *gates, retry_breaker *breaker)
+{
+    retry__gates_add(gates, RETRY__GATE_BREAKER, breaker, retry__tell_breaker);
+}
+
+/* A try that waits for a later gate has passed this one. */
+static uint8_t retry__tell_throttle(struct retry__told *told)
+{
+    retry_throttle *throttle = (retry_throttle *)told->gate;
+    if (told->event == RETRY__REPORT)
+        retry_throttle_report(throttle, told->failure, told->now);
+    if (told->event != RETRY__ASK || told->attempt->waiting ||
+        retry_throttle_ask(throttle, retry_random(told->request), told->now))
+        return RETRY_CAUSE_NONE;
+    return RETRY_CAUSE_THROTTLED;
+}
+
+RETRY_API void retry_gates_throttle(retry_gates *gates, retry_throttle *throttle)
+{
+    retry__gates_add(gates, RETRY__GATE_THROTTLE, throttle, retry__tell_throttle);
+}
+
+static uint8_t retry__tell_aimd(struct retry__told *told)
+{
+    retry_aimd *aimd = (retry_aimd *)told->gate;
+    retry_ms age = retry__attempt_age(told->attempt, told->now);
+    if (told->event == RETRY__REPORT)
+        retry__aimd_learn(aimd, told->failure, retry__load(&told->gates->in_flight), age,
+                          (uint32_t)told->now);
+    if (told->event != RETRY__ASK || retry__attempt_place(told, retry_aimd_limit(aimd)))
+        return RETRY_CAUSE_NONE;
+    told->delay = retry__pick(1, retry__min(age + 1, 100), retry_random(told->request));
+    return RETRY_CAUSE_PACED;
+}
+
+RETRY_API void retry_gates_aimd(retry_gates *gates, retry_aimd *aimd)
+{
+    retry__gates_add(gates, RETRY__GATE_AIMD, aimd, retry__tell_aimd);
+}
+
+/* An instant that is kept for an attempt stays its own while another gate makes it wait. */
+RETRY__WRAPS static uint8_t retry__rate_turn(retry_rate *rate, struct retry__told *told)
+{
+    retry_attempt *attempt = told->attempt;
+    uint32_t now = (uint32_t)told->now;
+    if ((attempt->retry__state & RETRY__ATTEMPT_KEPT) != 0) {
+        told->delay = attempt->retry__due - now;
+        if (told->delay >> 31 != 0) /* it is past */
+            told->delay = 0;
+    } else {
+        told->delay = retry__rate_reserve(rate, now);
+        attempt->retry__due = now + told->delay;
+    }
+    attempt->retry__state &= (uint8_t)~RETRY__ATTEMPT_KEPT;
+    if (told->delay == 0)
+        return RETRY_CAUSE_NONE;
+    if (told->delay == UINT32_MAX)
+        return RETRY_CAUSE_THROTTLED;
+    attempt->retry__state |= RETRY__ATTEMPT_KEPT;
+    return RETRY_CAUSE_PACED;
+}
+
+static uint8_t retry__tell_rate(struct retry__told *told)
+{
+    retry_rate *rate = (retry_rate *)told->gate;
+    if (told->event == RETRY__ASK)
+        return retry__rate_turn(rate, told);
+    if (told->event == RETRY__REPORT)
+        retry_rate_report(rate, told->failure, told->now);
+    else if ((told->attempt->retry__state & RETRY__ATTEMPT_KEPT) != 0)
+        retry__rate_return(rate);
+    return RETRY_CAUSE_NONE;
+}
+
+RETRY_API void retry_gates_rate(retry_gates *gates, retry_rate *rate)
+{
+    retry__gates_add(gates, RETRY__GATE_RATE, rate, retry__tell_rate);
+}
+
+/* Only an answer tells how long it takes; all else was given up by somebody. */
+static uint8_t retry__tell_latency(struct retry__told *told)
+{
+    uint8_t outcome = RETRY__SICK;
+    if (told->event == RETRY__REPORT)
+        outcome = retry__outcome(told->failure);
+    if (outcome != RETRY__IGNORED)
+        retry_latency_add((retry_latency *)told->gate, retry__attempt_age(told->attempt, told->now),
+                          outcome == RETRY__ANSWERED);
+    return RETRY_CAUSE_NONE;
+}
+
+RETRY_API void retry_gates_latency(retry_gates *gates, retry_latency *latency)
+{
+    retry__gates_add(gates, RETRY__GATE_LATENCY, latency, retry__tell_latency);
+}
+
+/* >>run */
+
+RETRY_API retry_decision retry_run(retry_request *request, const retry_clock *clock,
+                                   retry_attempt_fn *attempt, void *context)
+{
+    retry_attempt current = {NULL, 0, false, 0, 0, NULL, 0, 0};
+    retry_decision decision;
+    if (!request || !clock || !clock->now || !clock->sleep || !attempt)
+        return retry__misuse(NULL);
+    retry_begin(request, clock->now(clock->context));
+    do {
+        decision = retry_attempt_begin(&current, request, clock->now(clock->context));
+        if (decision.verdict == RETRY_VERDICT_SEND) {
+            retry_failure failure = retry__failure(RETRY_REASON_NONE, 0);
+            bool done = attempt(context, request, current.timeout, &failure);
+            decision = retry_attempt_end(&current, request, done ? NULL : &failure,
+                                         clock->now(clock->context));
+            if (done) /* though somebody may have cancelled it */
+                return retry__decision(RETRY_VERDICT_SUCCESS, RETRY_CAUSE_NONE, 0);
+        }
+        if (decision.verdict == RETRY_VERDICT_RETRY && retry__open(request) && decision.delay != 0)
+            clock->sleep(clock->context, decision.delay);
+    } while (decision.verdict == RETRY_VERDICT_RETRY);
+    /* by an observer, or during a sleep */
+    return request->retry__state == RETRY__CANCELLED ? retry__misuse(request) : decision;
+}
+
+/* >>clock */
+
+#ifdef RETRY_SYSTEM_CLOCK
+static uint64_t retry__system_ms(void)
+{
+#if defined(_WIN32) /* GetTickCount64 goes in steps of 10 to 16 ms */
+    LARGE_INTEGER frequency, count;
+    uint64_t each, rest;
+    QueryPerformanceFrequency(&frequency);
+    QueryPerformanceCounter(&count);
+    each = (uint64_t)frequency.QuadPart;
+    rest = (uint64_t)count.QuadPart % each;
+    return (uint64_t)count.QuadPart / each * 1000 + rest * 1000 / each;
+#else
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
+#endif
+}
+
+static retry_time retry__system_now(void *context)
+{
+    (void)context;
+    return (retry_time)retry__system_ms();
+}
+
+static void retry__system_sleep(void *context, retry_ms delay)
+{
+#if defined(_WIN32) /* Sleep returns up to a tick early */
+    uint64_t now = retry__system_ms(), end = now + delay;
+    for (; now < end; now = retry__system_ms())
+        Sleep((DWORD)(end - now < INFINITE ? end - now : INFINITE - 1));
+#else
+    struct timespec left;
+    left.tv_sec = (time_t)(delay / 1000);
+    left.tv_nsec = (long)(delay % 1000) * 1000000;
+    while (nanosleep(&left, &left) != 0 && errno == EINTR)
+        continue;
+#endif
+    (void)context;
+}
+
+RETRY_API retry_clock retry_system_clock(void)
+{
+    retry_clock clock = {retry__system_now, retry__system_sleep, NULL};
+    return clock;
+}
+#endif
 
 /* >>scopes */
 
@@ -4902,7 +5366,6 @@ RETRY_API bool retry_parse_duration(const char *text, size_t length, retry_ms *d
 #undef RETRY__WINDOW_FULL
 #undef RETRY__WINDOW_HALVES
 #undef RETRY__WINDOW_EMPTIED
-#undef RETRY__AIMD_COOLDOWN
 #undef RETRY__SCOPE_REACH
 #undef RETRY__POLICY_PRESETS
 #undef RETRY__BUDGET_PRESETS

@@ -35,8 +35,10 @@ static retry_failure classify_transport(CURL *curl, CURLcode code)
     return failure;
 }
 
-static bool attempt(void *context, const retry_request *request, retry_failure *failure)
+static bool attempt(void *context, const retry_request *request, retry_ms timeout,
+                    retry_failure *failure)
 {
+    (void)timeout;
     CURL *curl = context;
     long status = 0;
     curl_off_t retry_after = 0; /* s; libcurl reads both forms of the header */

@@ -7,8 +7,10 @@
 
 #include <stdio.h>
 
-static bool ask(void *context, const retry_request *request, retry_failure *failure)
+static bool ask(void *context, const retry_request *request, retry_ms timeout,
+                retry_failure *failure)
 {
+    (void)timeout;
     unsigned *calls = context;
     bool done = ++*calls > 3;
     printf("attempt %u after %u ms: %s\n", *calls, request->last_delay, done ? "done" : "busy");

@@ -57,8 +57,10 @@ static retry_failure classify(const char *error)
     return failure;
 }
 
-static bool attempt(void *context, const retry_request *request, retry_failure *failure)
+static bool attempt(void *context, const retry_request *request, retry_ms timeout,
+                    retry_failure *failure)
 {
+    (void)timeout;
     const char **words = context;
     int count = 0;
     redisReply *reply = NULL;

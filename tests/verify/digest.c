@@ -257,8 +257,10 @@ static void operations(void)
     retry_cancel(&request, now);
 }
 
-static bool attempt(void *context, const retry_request *request, retry_failure *failure)
+static bool attempt(void *context, const retry_request *request, retry_ms timeout,
+                    retry_failure *failure)
 {
+    (void)timeout;
     (void)context, (void)request;
     pass(below(50));
     *failure = any_failure();
