@@ -29,15 +29,15 @@ enum {
 
 /* What befalls the service. */
 enum {
-    CROWD_REFUSED,    /* connections are refused at once */
-    CROWD_LOST,       /* requests get lost */
-    CROWD_FROZEN,     /* requests queue up; nothing is done before it thaws */
-    CROWD_503,        /* said at once */
-    CROWD_429,        /* said at once */
-    CROWD_COSTLY_429, /* said by a worker, after its 50 ms */
-    CROWD_SLOW,       /* a worker takes ten times as long */
+    CROWD_REFUSED,     /* connections are refused at once */
+    CROWD_LOST,        /* requests get lost */
+    CROWD_FROZEN,      /* requests queue up; nothing is done before it thaws */
+    CROWD_503,         /* said at once */
+    CROWD_429,         /* said at once */
+    CROWD_COSTLY_429,  /* said by a worker, after its 50 ms */
+    CROWD_SLOW,        /* a worker takes ten times as long */
     CROWD_ONE_OF_FOUR, /* one of four servers is frozen */
-    CROWD_SPIKE,      /* three times as many operations begin */
+    CROWD_SPIKE,       /* three times as many operations begin */
     CROWD_FAULTS
 };
 
@@ -324,10 +324,9 @@ static void crowd_answered(crowd *c, uint32_t id, uint8_t says)
         failure = retry_classify_http(503, 0);
     else if (says == CROWD_SAYS_429)
         failure = retry_classify_http(429, 0);
-    crowd_obey(
-        c, id,
-        retry_attempt_end(&o->attempt, &o->request, says == CROWD_SAYS_DONE ? NULL : &failure,
-                          c->now));
+    crowd_obey(c, id,
+               retry_attempt_end(&o->attempt, &o->request,
+                                 says == CROWD_SAYS_DONE ? NULL : &failure, c->now));
     o->node = (uint8_t)((o->node + 1) % c->nodes);
 }
 

@@ -51,7 +51,7 @@ static void help(void)
            "  --fault all        refused lost frozen 503 429 costly slow 1-of-4 spike\n"
            "  --seeds 3          runs of each, 1 to 100; the worst counts\n"
            "  --seed 1           the first of them\n"
-           "  --limit 0          max of the AIMD limits; 0: what begins in an attempt's timeout\n"
+           "  --limit 100        max of the AIMD limits; 0: what begins in an attempt's timeout\n"
            "  --help             this\n\n"
            "One subset and one fault: the worst run, second by second. The exit status is 1\n"
            "if something is not as promised, 2 if an option is no good.\n");
@@ -132,7 +132,7 @@ static void read_option(asked *options, const char *name, const char *text)
 
 static asked read_options(char *const *argument)
 {
-    asked options = {60, 0, CROWD_SUBSETS, CROWD_FAULTS, 3, 1, 0};
+    asked options = {60, 0, CROWD_SUBSETS, CROWD_FAULTS, 3, 1, 100};
     for (; *argument; argument += 2) {
         if (strcmp(*argument, "--help") == 0)
             help();
@@ -150,7 +150,8 @@ static void show_head(const char *subset, const char *fault, const together_run 
     printf("%s, %s: after %" PRIu32 " s of health, seed %" PRIu32 "\n\n", subset, fault,
            together_health[worst->health] / 1000, worst->seed);
     printf("              of those  longest               circuit  throt-         budget\n"
-           "second begun   done, %%    queue  sent  limit     open   tled   paced   empty  expired\n");
+           "second begun   done, %%    queue   sent  limit     open   tled   paced   empty  "
+           "expired\n");
 }
 
 static void show_add(crowd_bin *sum, const crowd_bin *bin)

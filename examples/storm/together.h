@@ -27,9 +27,9 @@ enum {
 
 /* One run of one cell. */
 typedef struct together_run {
-    uint32_t back;            /* ms after the fault; TOGETHER_NEVER */
-    double before;            /* share of the operations begun before the fault that are done */
-    double done, done_early;  /* operations, from TOGETHER_LATE on, and until TOGETHER_EARLY */
+    uint32_t back;             /* ms after the fault; TOGETHER_NEVER */
+    double before;             /* share of the operations begun before the fault that are done */
+    double done, done_early;   /* operations, from TOGETHER_LATE on, and until TOGETHER_EARLY */
     double least, least_early; /* those, of what is done without any retry */
     uint32_t health, seed;
 } together_run;
@@ -71,9 +71,9 @@ static uint32_t together_back(const crowd *c, double before)
     uint32_t after = TOGETHER_WATCHED - TOGETHER_WINDOW;
     if (together_share(c, c->to + after, c->to + TOGETHER_WATCHED) < 0.95 * before)
         return TOGETHER_NEVER;
-    while (after >= CROWD_BIN && together_share(c, c->to + after - CROWD_BIN,
-                                                c->to + after - CROWD_BIN + TOGETHER_WINDOW) >=
-                                     0.95 * before)
+    while (after >= CROWD_BIN &&
+           together_share(c, c->to + after - CROWD_BIN,
+                          c->to + after - CROWD_BIN + TOGETHER_WINDOW) >= 0.95 * before)
         after -= CROWD_BIN;
     return after;
 }
@@ -212,8 +212,7 @@ static void together_print_cell(const together_run *cell)
         printf("%8s", text);
 }
 
-static void together_print_row(const together_run row[CROWD_FAULTS], uint32_t subset,
-                               uint32_t only)
+static void together_print_row(const together_run row[CROWD_FAULTS], uint32_t subset, uint32_t only)
 {
     for (uint32_t gate = 0; gate < TOGETHER_GATES; gate++)
         printf("%s%-*s", gate ? " " : "", (int)strlen(together_gates[gate]),
