@@ -252,20 +252,26 @@ static void crowd_count(crowd_bin *bin, retry_decision answer)
     bin->expired = (uint16_t)(bin->expired + (answer.verdict == RETRY_VERDICT_EXPIRE));
 }
 
+/* Another server than `node`: the others in turn, from any on. */
+static uint8_t crowd_other(const crowd *c, uint32_t node, uint32_t turn)
+{
+    return (uint8_t)(c->nodes > 1 ? (node + 1 + turn % (c->nodes - 1)) % c->nodes : node);
+}
+
 /* Asks one server after the other. Another server than the one that was meant is paid for like a
    retry, as it gets load that is not its own. */
 static retry_decision crowd_ask_nodes(crowd *c, crowd_operation *o)
 {
     crowd_client *client = crowd_client_of(c, o);
-    retry_decision answer = {RETRY_VERDICT_FAIL, RETRY_CAUSE_NONE, 0};
-    for (uint32_t i = 0; i < c->nodes && answer.verdict == RETRY_VERDICT_FAIL; i++) {
-        if (i > 0) {
-            if (client->client.budget && !retry_budget_withdraw(&client->budget, 1000, c->now))
-                break;
-            o->node = (uint8_t)((o->node + 1) % c->nodes);
-        }
+    uint32_t meant = o->node, random = dice_bits(&c->chance) >> 8;
+    retry_decision answer;
+    for (uint32_t i = 0;; i++) {
         o->attempt.gates = &client->to[o->node].gates;
         answer = retry_attempt_ask(&o->attempt, &o->request, c->now);
+        if (answer.verdict != RETRY_VERDICT_FAIL || i == c->nodes - 1 ||
+            (client->client.budget && !retry_budget_withdraw(&client->budget, 1000, c->now)))
+            break;
+        o->node = crowd_other(c, meant, random + i);
     }
     if (answer.verdict == RETRY_VERDICT_FAIL || answer.verdict == RETRY_VERDICT_EXPIRE)
         retry_cancel(&o->request, c->now);
@@ -312,7 +318,7 @@ static void crowd_due(crowd *c, uint32_t id)
     crowd_obey(c, id, crowd_begin(c, &c->operations[id]));
 }
 
-/* An attempt has been answered, or its timer has fired. A retry goes to the next server. */
+/* An attempt has been answered, or its timer has fired. A retry goes to another server. */
 static void crowd_answered(crowd *c, uint32_t id, uint8_t says)
 {
     static const retry_failure late = {.reason = RETRY_REASON_ATTEMPT_TIMED_OUT, .timeout = true};
@@ -327,7 +333,7 @@ static void crowd_answered(crowd *c, uint32_t id, uint8_t says)
     crowd_obey(c, id,
                retry_attempt_end(&o->attempt, &o->request,
                                  says == CROWD_SAYS_DONE ? NULL : &failure, c->now));
-    o->node = (uint8_t)((o->node + 1) % c->nodes);
+    o->node = crowd_other(c, o->node, dice_bits(&c->chance) >> 8);
 }
 
 /* ms between two operations, on average. */
