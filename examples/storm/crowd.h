@@ -47,8 +47,9 @@ enum {
     CROWD_WORK = 50,           /* ms */
     CROWD_WORKERS = 10,        /* of the one server */
     CROWD_WORKERS_OF_FOUR = 3, /* of each of the four */
-    CROWD_QUEUE = 200,         /* requests that a server keeps; more are dropped */
-    CROWD_BIN = 200,           /* ms; what is counted together */
+    CROWD_QUEUE = 20,          /* requests that a server keeps for each worker; more are dropped */
+    CROWD_QUEUE_MAX = CROWD_QUEUE * CROWD_WORKERS,
+    CROWD_BIN = 200, /* ms; what is counted together */
     CROWD_BINS = 1000,
     CROWD_OPERATIONS = 4096, /* under way at once */
     CROWD_EVENTS = 32768,
@@ -104,7 +105,7 @@ typedef struct crowd_job {
 
 typedef struct crowd_node {
     uint32_t busy, first, waiting;
-    crowd_job queue[CROWD_QUEUE];
+    crowd_job queue[CROWD_QUEUE_MAX];
 } crowd_node;
 
 enum { CROWD_ARRIVES, CROWD_DUE, CROWD_WORKED, CROWD_ANSWERED, CROWD_TIMED_OUT, CROWD_THAWS };
@@ -185,7 +186,7 @@ static void crowd_work(crowd *c, uint32_t node)
     crowd_event worked = {0, job.operation, job.serial, CROWD_WORKED, (uint8_t)node, 0};
     if (crowd_suffers(c, node, CROWD_COSTLY_429))
         worked.says = CROWD_SAYS_429;
-    n->first = (n->first + 1) % CROWD_QUEUE;
+    n->first = (n->first + 1) % CROWD_QUEUE_MAX;
     n->waiting--;
     n->busy++;
     crowd_schedule(c, worked, slow ? CROWD_WORK * c->set->slowness : CROWD_WORK);
@@ -209,8 +210,8 @@ static void crowd_take(crowd *c, uint32_t node, crowd_job job)
         crowd_answer(c, job, CROWD_SAYS_503);
     } else if (crowd_suffers(c, node, CROWD_429)) {
         crowd_answer(c, job, CROWD_SAYS_429);
-    } else if (!crowd_suffers(c, node, CROWD_LOST) && n->waiting < CROWD_QUEUE) {
-        n->queue[(n->first + n->waiting++) % CROWD_QUEUE] = job;
+    } else if (!crowd_suffers(c, node, CROWD_LOST) && n->waiting < CROWD_QUEUE * c->workers) {
+        n->queue[(n->first + n->waiting++) % CROWD_QUEUE_MAX] = job;
         crowd_work_on(c, node);
     }
     if (n->waiting > bin->waiting)
