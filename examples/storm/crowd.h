@@ -51,9 +51,9 @@ enum {
     CROWD_QUEUE_MAX = CROWD_QUEUE * CROWD_WORKERS,
     CROWD_BIN = 200, /* ms; what is counted together */
     CROWD_BINS = 1000,
-    CROWD_OPERATIONS = 4096, /* under way at once */
+    CROWD_OPERATIONS = 8192, /* under way at once */
     CROWD_EVENTS = 32768,
-    CROWD_RING = 4096 /* ms that an event may be ahead */
+    CROWD_RING = 4096 /* ms; events that are further ahead go round */
 };
 
 #define CROWD_NONE UINT32_MAX
@@ -114,6 +114,7 @@ enum { CROWD_SAYS_DONE, CROWD_SAYS_REFUSED, CROWD_SAYS_503, CROWD_SAYS_429, CROW
 typedef struct crowd_event {
     uint32_t next, operation, serial;
     uint8_t kind, node, says;
+    uint32_t at; /* ms; it may be further than the ring is long */
 } crowd_event;
 
 typedef struct crowd {
@@ -146,6 +147,7 @@ static void crowd_schedule(crowd *c, crowd_event event, uint32_t delay)
     }
     c->free_event = c->events[id].next;
     event.next = CROWD_NONE;
+    event.at = c->now + delay;
     c->events[id] = event;
     if (c->first[slot] == CROWD_NONE)
         c->first[slot] = id;
@@ -173,7 +175,7 @@ static bool crowd_is_frozen(const crowd *c, uint32_t node)
 
 static void crowd_answer(crowd *c, crowd_job job, uint8_t says)
 {
-    const crowd_event answer = {0, job.operation, job.serial, CROWD_ANSWERED, 0, says};
+    const crowd_event answer = {0, job.operation, job.serial, CROWD_ANSWERED, 0, says, 0};
     crowd_schedule(c, answer, 1);
 }
 
@@ -183,7 +185,7 @@ static void crowd_work(crowd *c, uint32_t node)
     crowd_node *n = &c->node[node];
     crowd_job job = n->queue[n->first];
     bool slow = crowd_suffers(c, node, CROWD_SLOW);
-    crowd_event worked = {0, job.operation, job.serial, CROWD_WORKED, (uint8_t)node, 0};
+    crowd_event worked = {0, job.operation, job.serial, CROWD_WORKED, (uint8_t)node, 0, 0};
     if (crowd_suffers(c, node, CROWD_COSTLY_429))
         worked.says = CROWD_SAYS_429;
     n->first = (n->first + 1) % CROWD_QUEUE_MAX;
@@ -292,7 +294,7 @@ static void crowd_obey(crowd *c, uint32_t id, retry_decision answer)
 {
     crowd_operation *o = &c->operations[id];
     crowd_bin *bin = crowd_bin_now(c);
-    crowd_event event = {0, id, ++o->serial, CROWD_TIMED_OUT, 0, CROWD_SAYS_NOTHING};
+    crowd_event event = {0, id, ++o->serial, CROWD_TIMED_OUT, 0, CROWD_SAYS_NOTHING, 0};
     const crowd_job job = {id, o->serial};
     crowd_count(bin, answer);
     switch (answer.verdict) {
@@ -376,7 +378,7 @@ static void crowd_arrive(crowd *c)
 /* All operations that begin within this millisecond. */
 static void crowd_arrivals(crowd *c)
 {
-    const crowd_event next = {0, 0, 0, CROWD_ARRIVES, 0, 0};
+    const crowd_event next = {0, 0, 0, CROWD_ARRIVES, 0, 0, 0};
     while (c->next < c->now + 1.0) {
         crowd_arrive(c);
         c->next += dice_exponential(&c->arrivals, crowd_gap(c));
@@ -390,6 +392,10 @@ static void crowd_happen(crowd *c, crowd_event event)
                  event.kind == CROWD_THAWS || c->operations[event.operation].serial == event.serial;
     if (!holds)
         return;
+    if (event.at > c->now) {
+        crowd_schedule(c, event, event.at - c->now);
+        return;
+    }
     switch (event.kind) {
     case CROWD_ARRIVES:
         crowd_arrivals(c);
@@ -401,10 +407,7 @@ static void crowd_happen(crowd *c, crowd_event event)
         crowd_worked(c, &event);
         break;
     case CROWD_THAWS:
-        if (c->now < c->to)
-            crowd_schedule(c, event, c->to - c->now);
-        else
-            crowd_work_on(c, 0);
+        crowd_work_on(c, 0);
         break;
     default:
         crowd_answered(c, event.operation, event.says);
@@ -430,7 +433,7 @@ static void crowd_run(crowd *c, uint32_t end)
 /* The fault begins now. */
 static void crowd_strike(crowd *c, uint32_t fault)
 {
-    const crowd_event thaws = {0, 0, 0, CROWD_THAWS, 0, 0};
+    const crowd_event thaws = {0, 0, 0, CROWD_THAWS, 0, 0, 0};
     c->fault = fault;
     c->from = c->now;
     c->to = c->now + c->set->length;
@@ -448,9 +451,9 @@ static uint32_t crowd_at_once(const crowd_set *set)
     return (thousandths + each - 1) / each;
 }
 
-static void crowd_add_gates(crowd_to *to, uint32_t subset, uint32_t at_once)
+static void crowd_add_gates(crowd_to *to, uint32_t subset, uint32_t most)
 {
-    to->aimd.max = at_once;
+    to->aimd.max = most;
     if (subset & CROWD_BREAKER)
         retry_gates_breaker(&to->gates, &to->breaker);
     if (subset & CROWD_THROTTLE)
@@ -484,7 +487,7 @@ static void crowd_add_client(crowd *c, crowd_client *client, uint32_t subset)
 static void crowd_begin_anew(crowd *c, const crowd_set *set, uint32_t subset, bool four,
                              uint32_t seed)
 {
-    const crowd_event first = {0, 0, 0, CROWD_ARRIVES, 0, 0};
+    const crowd_event first = {0, 0, 0, CROWD_ARRIVES, 0, 0, 0};
     memset(c, 0, sizeof *c);
     c->set = set;
     c->arrivals.state = seed;

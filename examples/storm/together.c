@@ -19,6 +19,7 @@
 
 #include <inttypes.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 enum { FLEETS = 3 };
 
@@ -141,6 +142,50 @@ static asked read_options(char *const *argument)
             break;
     }
     return options;
+}
+
+/* ---- The table ----------------------------------------------------------------------------- */
+
+/* Seconds until all is well, in red if that is never, in yellow if it is late. */
+static void print_cell(const together_run *cell)
+{
+    bool colours = isatty(STDOUT_FILENO) != 0;
+    char text[16] = "never";
+    if (cell->back != TOGETHER_NEVER)
+        snprintf(text, sizeof text, "%.1f", cell->back / 1000.0);
+    if (colours && !together_well(cell))
+        printf("\033[%sm%8s\033[0m", cell->back == TOGETHER_NEVER ? "31" : "33", text);
+    else
+        printf("%8s", text);
+}
+
+static void print_row(const together_run row[CROWD_FAULTS], uint32_t subset, uint32_t only)
+{
+    if (subset == CROWD_NO_RETRY)
+        printf("%-33s", "(no retries at all)");
+    for (uint32_t gate = 0; gate < TOGETHER_GATES && subset != CROWD_NO_RETRY; gate++)
+        printf("%s%-*s", gate ? " " : "", (int)strlen(together_gates[gate]),
+               subset >> gate & 1 ? together_gates[gate] : "");
+    for (uint32_t fault = 0; fault < CROWD_FAULTS; fault++) {
+        if (only == CROWD_FAULTS || only == fault)
+            print_cell(&row[fault]);
+    }
+    printf("\n");
+}
+
+static void print_table(const together_matrix *matrix, const together_plan *plan)
+{
+    printf("%-33s", "");
+    for (uint32_t fault = 0; fault < CROWD_FAULTS; fault++) {
+        if (plan->fault == CROWD_FAULTS || plan->fault == fault)
+            printf("%8s", together_faults[fault]);
+    }
+    printf("\n");
+    print_row(matrix->cell[CROWD_NO_RETRY], CROWD_NO_RETRY, plan->fault);
+    for (uint32_t subset = 0; subset < CROWD_SUBSETS; subset++) {
+        if (plan->subset == CROWD_SUBSETS || plan->subset == subset)
+            print_row(matrix->cell[subset], subset, plan->fault);
+    }
 }
 
 /* ---- One cell, second by second ------------------------------------------------------------ */
@@ -299,7 +344,8 @@ static bool judge(const together_matrix *matrix, const together_plan *plan, uint
 
 static together_plan plan_of(const asked *options, uint32_t fleet)
 {
-    together_plan plan = {{0}, 0, 0, 0, 0};
+    together_plan plan;
+    memset(&plan, 0, sizeof plan);
     plan.set.clients = fleets[fleet].clients;
     plan.set.timeout = fleets[fleet].timeout;
     plan.set.attempt_timeout = fleets[fleet].attempt_timeout;
@@ -309,6 +355,7 @@ static together_plan plan_of(const asked *options, uint32_t fleet)
     plan.set.at_once = options->limit;
     plan.seed = options->seed;
     plan.seeds = options->seeds;
+    plan.healths = TOGETHER_HEALTHS;
     plan.subset = options->subset;
     plan.fault = options->fault;
     return plan;
@@ -325,7 +372,7 @@ static bool do_fleet(const asked *options, uint32_t fleet)
            " ms; %" PRIu32 " %% utilisation\nSeconds until all is well:\n\n",
            fleet + 1, plan.set.clients, plan.set.clients == 1 ? "" : "s", plan.set.timeout / 1000.0,
            plan.set.attempt_timeout, plan.set.utilisation);
-    together_print(&matrix, &plan);
+    print_table(&matrix, &plan);
     s = sum_up(&matrix, &plan);
     print_summary(&s);
     if (one) {

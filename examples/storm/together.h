@@ -6,7 +6,6 @@
 #include "crowd.h"
 
 #include <stdio.h>
-#include <unistd.h>
 
 static const char *const together_faults[CROWD_FAULTS] = {
     "refused", "lost", "frozen", "503", "429", "costly", "slow", "1 of 4", "spike"};
@@ -29,14 +28,15 @@ enum {
 typedef struct together_run {
     uint32_t back;             /* ms after the fault; TOGETHER_NEVER */
     double before;             /* share of the operations begun before the fault that are done */
-    double done, done_early;   /* operations, from TOGETHER_LATE on, and until TOGETHER_EARLY */
-    double least, least_early; /* those, of what is done without any retry */
+    double done, early, all;   /* operations: from TOGETHER_LATE on, until TOGETHER_EARLY, and those
+                                  with the fault's own */
+    double least, least_early; /* the first two, of what is done without any retry */
     uint32_t health, seed;
 } together_run;
 
 /* A fleet's whole matrix: the worst run of each cell. */
 typedef struct together_matrix {
-    together_run cell[CROWD_SUBSETS][CROWD_FAULTS];
+    together_run cell[CROWD_SUBSETS + 1][CROWD_FAULTS]; /* the last: CROWD_NO_RETRY */
     bool overrun;
 } together_matrix;
 
@@ -87,7 +87,8 @@ static together_run together_strike(crowd *c, uint32_t fault)
     run.before = together_share(c, c->from - 20000, c->from - c->set->timeout);
     run.back = run.before < 0.95 ? TOGETHER_NEVER : together_back(c, run.before);
     run.done = together_done(c, c->to + TOGETHER_LATE, c->to + TOGETHER_WATCHED);
-    run.done_early = together_done(c, c->to, c->to + TOGETHER_EARLY);
+    run.early = together_done(c, c->to, c->to + TOGETHER_EARLY);
+    run.all = together_done(c, c->from, c->to + TOGETHER_EARLY);
     return run;
 }
 
@@ -95,8 +96,8 @@ static together_run together_strike(crowd *c, uint32_t fault)
 
 typedef struct together_plan {
     crowd_set set;
-    uint32_t seed, seeds;
-    uint32_t subset, fault; /* one only (CROWD_SUBSETS, CROWD_FAULTS: all) */
+    uint32_t seed, seeds, healths; /* runs of each cell */
+    uint32_t subset, fault;        /* one only (CROWD_SUBSETS, CROWD_FAULTS: all) */
 } together_plan;
 
 static bool together_wants(const together_plan *plan, uint32_t subset, uint32_t fault)
@@ -116,12 +117,13 @@ typedef struct together_measure { /* without retries, for each health and fault 
 static void together_worse(together_run *worst, const together_run *run, const together_run *none)
 {
     double least = run->done / (none->done > 0 ? none->done : 1);
-    double least_early = run->done_early / (none->done_early > 0 ? none->done_early : 1);
+    double least_early = run->early / (none->early > 0 ? none->early : 1);
     if (worst->seed == 0 || run->back > worst->back) {
         worst->back = run->back;
         worst->before = run->before;
         worst->health = run->health;
         worst->seed = run->seed;
+        worst->all = run->all;
     }
     if (worst->least == 0 || least < worst->least)
         worst->least = least;
@@ -135,7 +137,7 @@ static void together_crowd(together_matrix *matrix, const together_plan *plan, u
 {
     crowd *c = &together_now;
     crowd_begin_anew(c, &plan->set, subset, four, seed);
-    for (uint32_t health = 0; health < TOGETHER_HEALTHS; health++) {
+    for (uint32_t health = 0; health < plan->healths; health++) {
         crowd_run(c, together_health[health]);
         together_saved = *c;
         for (uint32_t fault = 0; fault < CROWD_FAULTS; fault++) {
@@ -147,8 +149,7 @@ static void together_crowd(together_matrix *matrix, const together_plan *plan, u
             run.seed = seed;
             if (subset == CROWD_NO_RETRY)
                 none->run[health][fault] = run;
-            else
-                together_worse(&matrix->cell[subset][fault], &run, &none->run[health][fault]);
+            together_worse(&matrix->cell[subset][fault], &run, &none->run[health][fault]);
             matrix->overrun |= c->overrun;
             *c = together_saved;
         }
@@ -177,7 +178,7 @@ static void together_fill(together_matrix *matrix, const together_plan *plan)
         together_seed(matrix, plan, plan->seed + i);
 }
 
-/* ---- The table ----------------------------------------------------------------------------- */
+/* ---- For reports --------------------------------------------------------------------------- */
 
 static bool together_well(const together_run *cell)
 {
@@ -197,45 +198,6 @@ static const char *together_name(uint32_t subset, char text[64])
     text[length++] = '}';
     text[length] = '\0';
     return text;
-}
-
-/* Seconds until all is well, in red if that is never, in yellow if it is late. */
-static void together_print_cell(const together_run *cell)
-{
-    bool colours = isatty(STDOUT_FILENO) != 0;
-    char text[16] = "never";
-    if (cell->back != TOGETHER_NEVER)
-        snprintf(text, sizeof text, "%.1f", cell->back / 1000.0);
-    if (colours && !together_well(cell))
-        printf("\033[%sm%8s\033[0m", cell->back == TOGETHER_NEVER ? "31" : "33", text);
-    else
-        printf("%8s", text);
-}
-
-static void together_print_row(const together_run row[CROWD_FAULTS], uint32_t subset, uint32_t only)
-{
-    for (uint32_t gate = 0; gate < TOGETHER_GATES; gate++)
-        printf("%s%-*s", gate ? " " : "", (int)strlen(together_gates[gate]),
-               subset >> gate & 1 ? together_gates[gate] : "");
-    for (uint32_t fault = 0; fault < CROWD_FAULTS; fault++) {
-        if (only == CROWD_FAULTS || only == fault)
-            together_print_cell(&row[fault]);
-    }
-    printf("\n");
-}
-
-static void together_print(const together_matrix *matrix, const together_plan *plan)
-{
-    printf("%-33s", "");
-    for (uint32_t fault = 0; fault < CROWD_FAULTS; fault++) {
-        if (plan->fault == CROWD_FAULTS || plan->fault == fault)
-            printf("%8s", together_faults[fault]);
-    }
-    printf("\n");
-    for (uint32_t subset = 0; subset < CROWD_SUBSETS; subset++) {
-        if (plan->subset == CROWD_SUBSETS || plan->subset == subset)
-            together_print_row(matrix->cell[subset], subset, plan->fault);
-    }
 }
 
 #endif /* STORM_TOGETHER_H */
