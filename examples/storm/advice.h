@@ -54,7 +54,7 @@ static advice_row advice_of(const together_matrix *matrix, uint32_t subset)
     advice_row row = {0, 0, 0, 0};
     double done = 0, without = 0;
     for (uint32_t fault = 0; fault < CROWD_FAULTS; fault++) {
-        row.bad += !together_well(&cell[fault]);
+        row.bad += cell[fault].late;
         if (cell[fault].back > cell[row.slowest].back)
             row.slowest = fault;
         done += cell[fault].all;
