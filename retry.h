@@ -5015,7 +5015,8 @@ static uint8_t retry__tell_breaker(struct retry__told *told)
 {
     retry_breaker *breaker = (retry_breaker *)told->gate;
     retry_attempt *attempt = told->attempt;
-    bool sent = (attempt->retry__state & RETRY__ATTEMPT_SENT) != 0;
+    uint8_t outcome = RETRY__IGNORED;
+    retry_ms elapsed = 0;
     if (told->event == RETRY__ASK) {
         bool may_probe = retry__may_probe(told->request, told->now);
         retry_permit permit = retry_breaker_ask(breaker, may_probe, told->now);
@@ -5023,10 +5024,11 @@ static uint8_t retry__tell_breaker(struct retry__told *told)
         told->delay = permit.wait;
         return permit.granted ? RETRY_CAUSE_NONE : RETRY_CAUSE_CIRCUIT_OPEN;
     }
-    retry__breaker_end(
-        breaker, attempt->retry__ticket, sent ? retry__attempt_age(attempt, told->now) : 0,
-        told->event == RETRY__REPORT ? retry__outcome(told->failure) : (uint8_t)RETRY__IGNORED,
-        (uint32_t)told->now);
+    if (told->event == RETRY__REPORT)
+        outcome = retry__outcome(told->failure);
+    if (retry__attempt_sent(attempt))
+        elapsed = retry__attempt_age(attempt, told->now);
+    retry__breaker_end(breaker, attempt->retry__ticket, elapsed, outcome, (uint32_t)told->now);
     return RETRY_CAUSE_NONE;
 }
 
