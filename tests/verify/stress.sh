@@ -41,7 +41,7 @@ for path in tests/verify/spin/*.pml; do
     [ "$file" != swap.pml ] || continue # part of the others
     models=$((models + 1))
     check "$file" holds "$file"
-    printf '%-14s %9s states\n' "$file" "$(sed -n 's/^ *\([0-9]*\) states, stored.*/\1/p' "$work/log")"
+    printf '%-18s %9s states\n' "$file" "$(sed -n 's/^ *\([0-9]*\) states, stored.*/\1/p' "$work/log")"
     check "$file without atomic swaps" refuted -DBROKEN "$file"
     for function in $(grep -o 'retry_[a-z_]*' "$path" | sort -u); do
         check "$file mirrors $function" grep -q "$function(" retry.h
@@ -49,5 +49,6 @@ for path in tests/verify/spin/*.pml; do
 done
 check "aimd.pml, the first fall" holds -DFIRST aimd.pml
 check "aimd.pml, the first fall without atomic swaps" refuted -DFIRST -DBROKEN aimd.pml
-check "five models" test $models -eq 5
+check "breaker.pml, two probes" holds -DPROBES=2 breaker.pml
+check "seven models" test $models -eq 7
 finish
