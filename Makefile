@@ -75,8 +75,9 @@ COVERAGE = libjsmn-dev clang-19 llvm-19 libclang-rt-19-dev
 PROVE = libjsmn-dev frama-c-base why3 z3 cvc4
 SYMBOLS = libjsmn-dev g++ clang-14 clang-19 gcc-arm-none-eabi picolibc-arm-none-eabi
 
-.PHONY: FORCE help deps demo test run-tests $(SERVED) http async storm together firmware install \
-	check run-check units fuzz test-examples run-examples qemu size figures bench verify matrix symbols \
+.PHONY: FORCE renew help deps demo test run-tests $(SERVED) http async storm together firmware \
+	install check run-check units fuzz test-examples run-examples qemu size figures bench verify matrix \
+	symbols \
 	windows cross coverage prove mutants stress lint packages clean jsmn
 .DEFAULT_GOAL := help
 
@@ -303,6 +304,12 @@ lint: ## clang-tidy, scan-build, cppcheck (MISRA), gcc, layout
 	$(call need,$(LINT))
 	@$(ALIVE) sh tests/verify/lint.sh
 
+# Each list says what holds; whoever writes it anew has looked at what changed.
+WHAT =
+renew: ## write lists anew that checks compare with: WHAT=names
+	@[ -n "$(WHAT)" ] || { echo "WHAT=names"; exit 2; }
+	@for list in $(WHAT); do sh tests/verify/$$list.sh --renew || exit; done
+
 clean: ## remove what was built
 	rm -rf $(BUILD)
 
@@ -318,7 +325,7 @@ $(addprefix $(BUILD)/replay_errmap_,map packets): | jsmn
 COMPILE = @echo "CC $@"; $(CC) $(WARNINGS)
 
 # Changes when what is built would be built in another way, so that nothing stale passes a test.
-SETTINGS = $(CC) $(STD) $(OPT) $(DEFINES) $(WARNINGS)
+SETTINGS = $(CC) $(CXX) $(STD) $(OPT) $(DEFINES) $(WARNINGS)
 $(BUILD)/settings: FORCE | $(BUILD)
 	@echo '$(SETTINGS)' | cmp -s - $@ || echo '$(SETTINGS)' > $@
 FORCE:
@@ -344,7 +351,7 @@ $(BUILD)/bench_errmap_rapidjson: LIBRARIES = -lstdc++
 $(PEERS): $(BUILD)/bench_errmap_%: $(BUILD)/bench_errmap.o $(BUILD)/bench_errmap_%.o
 	$(COMPILE) -o $@ $^ $(LIBRARIES) -lpthread
 $(BUILD)/bench_errmap_rapidjson.o: tests/bench/errmap_rapidjson.cpp tests/bench/errmap_peer.h \
-		$(HEADERS) | $(BUILD)
+		$(HEADERS) $(BUILD)/settings
 	@echo "CC $@"; $(CXX) -std=c++11 -O2 -c -o $@ $<
 $(BUILD)/bench_%.o: tests/bench/%.c $(HEADERS) $(SUPPORT) $(wildcard tests/bench/*.h) \
 		$(BUILD)/settings

@@ -114,7 +114,7 @@
 
    Zero means default: zero a struct, set what you care about. Two things have no default, a
    strategy's function and a budget's capacity; start those from a preset (RETRY_POLICY_x,
-   RETRY_BUDGET_x).
+   RETRY_BUDGET_x). A budget that retry_budget_init has not set up pays for nothing.
 
    retry_request   one operation with all its attempts. You set its timeout (ms for the whole
                    operation) and whether it is idempotent: whether doing it twice does what doing
@@ -178,6 +178,9 @@
       7. RETRY is counted; FAIL and EXPIRE finish the request. The observer is told, last; of
          PENDING too, and again after retry_resume, which goes on at 5.
 
+   The observer also hears of the two other ends of a request: retry_succeed (SUCCESS) and
+   retry_cancel (FAIL, CANCELLED). Its failure is NULL then.
+
    A request's timeout bounds the whole operation, not an attempt: no wait goes past it, but an
    attempt that blocks does, unless its own timeout is what is left. Ask retry_remaining() for that
    before each attempt, with the most that you grant one, and report the attempt whose timer runs
@@ -193,7 +196,8 @@
       client.strategy = &policy.base;
 
       preset                    attempts  delays
-      RETRY_POLICY_BEST_EFFORT  no limit  1 to 500 ms doubling, full jitter, never below 1 ms
+      RETRY_POLICY_BEST_EFFORT  no limit  1 to 500 ms doubling, full jitter, never below 1 ms;
+                                          when throttled 100 ms to 10 s
       RETRY_POLICY_SMITHY       5         1 s doubling to 20 s, full jitter
       RETRY_POLICY_AWS          3         the same; a server may ask for 20 s at most
       RETRY_POLICY_AWS_2026     3         50 ms doubling to 20 s, full jitter; from 1 s when
@@ -245,7 +249,7 @@
       client.budget = &budget;
 
       policy                    budget                          burst     afterwards
-      RETRY_POLICY_BEST_EFFORT  RETRY_BUDGET_BEST_EFFORT(n)     20 n      1 for 5 requests
+      RETRY_POLICY_BEST_EFFORT  RETRY_BUDGET_BEST_EFFORT(n)     20 n      1 for 10 successes
       RETRY_POLICY_SMITHY       RETRY_BUDGET_SMITHY             100 (50)  1 for 5 (10) successes
       RETRY_POLICY_AWS          RETRY_BUDGET_AWS                100 (50)  1 for 5 (10), see below
       RETRY_POLICY_AWS_2026     RETRY_BUDGET_AWS_2026           35 (100)  1 for 14 (5), see below
@@ -279,18 +283,25 @@
 
       status               reason                           operations  also
       -------------------  -------------------------------  ----------  ----------------------------
-      408, 425, 429        SERVICE_RESPONSE_CODE_INDICATED  all         429: throttle; 408: timeout
-      503 and Retry-After  the same                         all         throttle
+      408, 425             SERVICE_RESPONSE_CODE_INDICATED  all         408: timeout
+      429, 529             the same                         all         throttle
+      413, 503 with a      the same                         all         throttle
+        Retry-After
       503 without          SERVER_ERROR                     idempotent  a proxy says it too, of a
                                                                         server that had the request
-      500, 502, 504        SERVER_ERROR                     idempotent  504: timeout
-      other 5xx            NONE, safety NO                  none
+      501, 505             NONE, safety NO                  none
+      all other 5xx        SERVER_ERROR                     idempotent  504: timeout
       all others           NONE                             none
 
-   A Retry-After of 0 cannot be told from none. gRPC's grpc-retry-pushback-ms is an order, no lower
-   bound: retry_parse_pushback sets `pushback`, and retry_after is then waited exactly, without cap
-   or jitter, or forbids the retry (UINT32_MAX). An order grants nothing by itself; it restarts the
-   policy's curve.
+   Some servers send the delay in milliseconds: retry-after-ms, x-ms-retry-after-ms and
+   x-amz-retry-after hold a number that retry_parse_duration reads. A 409 is final here. To a
+   request with an Idempotency-Key it says that another request with that key is still under way:
+   give such a failure the reason SERVICE_RESPONSE_CODE_INDICATED, and the retry will find the
+   answer.
+
+   gRPC's grpc-retry-pushback-ms is an order, no lower bound: retry_parse_pushback sets `pushback`,
+   and retry_after is then waited exactly, without cap or jitter, or forbids the retry (UINT32_MAX).
+   An order grants nothing by itself; it restarts the policy's curve.
 
    retry_connection spaces the starts of connection attempts as gRPC does:
 
@@ -298,10 +309,12 @@
       retry_connection_established(&connection, now);       when the connection is usable
       wait = retry_connection_failed(&connection, now);     when the attempt failed, or it was lost
 
-   When a server goes down to which a whole fleet was connected for long, all of it reconnects at
-   once: let each client first wait for the retry_phase() of its name within some seconds. retry_nmv
-   leads an operation through a bucket's current and fast-forward maps; its steps reach the
-   orchestrator as orders:
+   When a server goes down to which a whole fleet was connected, all of it would reconnect at once.
+   So the first wait after a connection that lasted is drawn at random: from 0 to 1 s by default.
+   A larger fleet needs a longer first wait: set `backoff`.
+
+   retry_nmv leads an operation through a bucket's current and fast-forward maps; its steps reach
+   the orchestrator as orders:
 
       step = retry_nmv_rejected(&nmv, revision, has_fast_forward);
       failure = retry_classify_kv(status, opcode);
@@ -527,8 +540,11 @@
    A lambda without captures is a retry_attempt_fn; what it needs comes through the context. No
    exception may pass through retry_run or a callback: catch it, and report it as a failure.
 
-      auto attempt = [](void *context, const retry_request *, retry_ms, retry_failure *failure) ->
-   bool { try { return static_cast<Session *>(context)->send(); } catch (const std::exception &) {
+      auto attempt = [](void *context, const retry_request *, retry_ms timeout,
+                        retry_failure *failure) -> bool {
+          try {
+              return static_cast<Session *>(context)->send(timeout);
+          } catch (const std::exception &) {
               failure->reason = RETRY_REASON_SOCKET_CLOSED_WHILE_IN_FLIGHT;
               return false;
           }
@@ -859,7 +875,9 @@ RETRY_API const char *retry_cause_text(uint8_t cause);
 /* 32 uniform bits. */
 typedef uint32_t retry_random_fn(void *context);
 
-/* Told of a decision once it is made. The request's counters already include it. */
+/* Told of a decision once it is made, and of every end of a request once: of success (SUCCESS) and
+   of retry_cancel (FAIL, CANCELLED) too, where no attempt failed and `failure` is NULL. The
+   request's counters already include it. */
 typedef void retry_observe_fn(void *context, const retry_request *request,
                               const retry_failure *failure, const retry_decision *decision);
 
@@ -867,7 +885,7 @@ typedef void retry_observe_fn(void *context, const retry_request *request,
 struct retry_client {
     const retry_strategy *strategy;  /* (default: NULL: retry_best_effort()) */
     retry_budget *budget;            /* pays for strategies' retries (default: NULL: free) */
-    retry_observe_fn *observe;       /* called once per decision (default: NULL) */
+    retry_observe_fn *observe;       /* told of decisions and ends (default: NULL) */
     void *observe_context;           /* handed to observe (default: NULL) */
     retry_random_fn *random;         /* (default: NULL: the built-in generator) */
     void *random_context;            /* handed to random (default: NULL) */
@@ -878,19 +896,24 @@ struct retry_client {
     retry_ms attempt_timeout;        /* ms; the most for one attempt (default: 0: what is left) */
 };
 
+/* ms that an operation may last if its request does not say; the Couchbase SDKs' number. */
+#define RETRY_TIMEOUT_DEFAULT UINT32_C(75000)
+
 /* One operation with all its attempts. Zero it, set the first five, call retry_begin. */
 struct retry_request {
     const retry_client *client;     /* (default: NULL: all defaults) */
     const retry_strategy *strategy; /* this request's own (default: NULL: the client's) */
     void *context;                  /* the application's, for strategies (default: NULL) */
-    retry_ms timeout;               /* ms for the whole operation (default: 0: none) */
+    retry_ms timeout;               /* ms for the whole operation; UINT32_MAX: no end (default: 0:
+                                       retry_begin sets RETRY_TIMEOUT_DEFAULT) */
     bool idempotent;                /* sent twice it does what it does once (default: false) */
     uint8_t retry__state;           /* private: the last verdict, or cancelled */
     uint8_t retry__since_order; /* private: 1 + retries since the server's last order; 0: none */
     /* Kept by the library, free to read: */
     bool ambiguous;           /* a failed attempt may have taken effect: "perhaps done" */
     uint32_t attempts;        /* retries so far */
-    uint32_t retry__charge;   /* private: thousandths paid for the retry under way */
+    uint32_t retry__charge;   /* private: thousandths paid for the retry under way; if failures
+                                 are charged: not 0 when a hedge's was */
     retry_reason_set reasons; /* every reason seen */
     retry_time started;       /* ms; when retry_begin was called */
     uint32_t code;            /* the last failure's code */
@@ -905,8 +928,8 @@ struct retry_request {
    stack: enough where addresses are randomised, not in firmware. */
 RETRY_API void retry_seed(uint32_t entropy);
 
-/* Opens a request at `now`, with the configuration it has. One that is open or pending is cancelled
-   first. NULL: nothing happens. */
+/* Opens a request at `now`, with the configuration it has; a timeout of 0 becomes
+   RETRY_TIMEOUT_DEFAULT. One that is open or pending is cancelled first. NULL: nothing happens. */
 RETRY_API void retry_begin(retry_request *request, retry_time now);
 
 /* Decides a failed attempt: the header's opening comment has the steps, RETRY_CAUSES the causes.
@@ -923,17 +946,17 @@ RETRY_API retry_decision retry_resume(retry_request *request, const retry_failur
                                       retry_action action, retry_time now);
 
 /* ms that are left to the request's deadline, and at most `limit` (0: no limit): the timeout of an
-   attempt that starts now. UINT32_MAX: neither bounds it (a timeout of UINT32_MAX reads as none).
-   0: the deadline is reached, or the request is NULL, or neither open nor pending. */
+   attempt that starts now. UINT32_MAX: neither bounds it. 0: the deadline is reached, or the
+   request is NULL, or neither open nor pending. */
 RETRY_API retry_ms retry_remaining(const retry_request *request, retry_ms limit, retry_time now);
 
-/* Finishes a request that worked and does the budget's bookkeeping: true. False, and nothing
-   changes, if it is NULL, or neither open nor pending. */
+/* Finishes a request that worked, does the budget's bookkeeping and tells the observer: true.
+   False, and nothing changes, if it is NULL, or neither open nor pending. */
 RETRY_API bool retry_succeed(retry_request *request, retry_time now);
 
-/* Finishes a request that nobody waits for any more. The charge of a granted retry that has not
-   been followed by a failure or a success goes back. Changes nothing if it is NULL, or neither open
-   nor pending. */
+/* Finishes a request that nobody waits for any more, and tells the observer. The charge of a
+   granted retry that has not been followed by a failure or a success goes back. Changes nothing if
+   it is NULL, or neither open nor pending. */
 RETRY_API void retry_cancel(retry_request *request, retry_time now);
 
 /* 32 uniform bits from the request's client, or from the built-in generator if it names none; for
@@ -941,9 +964,9 @@ RETRY_API void retry_cancel(retry_request *request, retry_time now);
 RETRY_API uint32_t retry_random(const retry_request *request);
 
 /* Writes one log line: verdict, delay, reason, hexadecimal code, cause, attempts, elapsed time and
-   timeout (0ms: none), as of the last decision; no newline. At most `capacity` bytes, always
-   terminated (unless capacity is 0). Returns the length of the whole line, as snprintf does; a NULL
-   part is left out. */
+   timeout (4294967295ms: none), as of the last decision; no newline. At most `capacity` bytes,
+   always terminated (unless capacity is 0). Returns the length of the whole line, as snprintf does;
+   a NULL part is left out. */
 RETRY_API size_t retry_format(char *buffer, size_t capacity, const retry_request *request,
                               const retry_failure *failure, const retry_decision *decision);
 
@@ -1036,6 +1059,8 @@ RETRY_API retry_ms retry_phase(const void *identity, size_t length, retry_ms per
     RETRY__BACKOFF(RETRY_CURVE_EXPONENTIAL, RETRY_JITTER_NONE, 0, 0, 0, 0, 0)
 #define RETRY_BACKOFF_BEST_EFFORT \
     RETRY__BACKOFF(RETRY_CURVE_EXPONENTIAL, RETRY_JITTER_FULL, 1, 1, 500, 0, 0)
+#define RETRY_BACKOFF_THROTTLED /* best effort's after a throttled attempt */ \
+    RETRY__BACKOFF(RETRY_CURVE_EXPONENTIAL, RETRY_JITTER_FULL, 1, 100, 10000, 0, 0)
 #define RETRY_BACKOFF_RFC0049 \
     RETRY__BACKOFF(RETRY_CURVE_EXPONENTIAL, RETRY_JITTER_NONE, 0, 1, 500, 0, 0)
 #define RETRY_BACKOFF_CONTROLLED \
@@ -1081,7 +1106,7 @@ RETRY_API const retry_strategy *retry_fail_fast(void);
         {retry_policy_after}, backoff, throttle_backoff, attempts, after_max, after_slack, 0 \
     }
 #define RETRY_POLICY_BEST_EFFORT \
-    RETRY__POLICY(RETRY_BACKOFF_BEST_EFFORT, RETRY_BACKOFF_DEFAULT, 0, 0, 0)
+    RETRY__POLICY(RETRY_BACKOFF_BEST_EFFORT, RETRY_BACKOFF_THROTTLED, 0, 0, 0)
 #define RETRY_POLICY_SMITHY RETRY__POLICY(RETRY_BACKOFF_AWS, RETRY_BACKOFF_DEFAULT, 5, 0, 0)
 #define RETRY_POLICY_AWS RETRY__POLICY(RETRY_BACKOFF_AWS, RETRY_BACKOFF_DEFAULT, 3, 20000, 0)
 #define RETRY_POLICY_AWS_2026 RETRY__POLICY(RETRY_BACKOFF_AWS_2026, RETRY_BACKOFF_AWS, 3, 0, 5000)
@@ -1097,7 +1122,7 @@ typedef struct retry_budget_options {
     uint32_t success_deposit;   /* thousandths on a success; with refund_last only on one that
                                    needed no retry (default: 0) */
     uint32_t request_deposit;   /* thousandths on every retry_begin: a share of the traffic, as in
-                                   Finagle and Envoy (default: 0) */
+                                   Finagle (default: 0) */
     uint32_t refill_per_second; /* thousandths a second, so that retries go on at a fixed rate when
                                    the bucket is empty (default: 0) */
     uint32_t floor;             /* thousandths; a withdrawal must leave more (default: 0: it may
@@ -1108,7 +1133,8 @@ typedef struct retry_budget_options {
                                    retry needs a balance above `floor` after it (default: false) */
 } retry_budget_options;
 
-/* Shared by any number of requests, clients and threads, without a lock. */
+/* Shared by any number of requests, clients and threads, without a lock. Until retry_budget_init
+   has seen it, it pays for nothing. */
 struct retry_budget {
     retry_budget_options options; /* constant after retry_budget_init */
     uint32_t retry__balance;      /* private: thousandths */
@@ -1152,25 +1178,26 @@ RETRY_API uint32_t retry_budget_balance(const retry_budget *budget);
         10000, 1000, 0, 0, 100, 0, 0, 5000, false, true \
     }
 /* For RETRY_POLICY_BEST_EFFORT: 20 tokens for each operation that is in flight at once
-   (saturating), which bring it through 2.5 s of outage, then a fifth of the traffic. */
+   (saturating), which bring it through 2.5 s of outage, then a tenth of what succeeds. */
 #define RETRY_BUDGET_BEST_EFFORT(in_flight)                                                 \
     {                                                                                       \
         RETRY__CAST(uint32_t, RETRY__CAST(uint64_t, in_flight) >> 32 != 0 ||                \
                                       RETRY__CAST(uint64_t, in_flight) * 20000 > UINT32_MAX \
                                   ? UINT32_MAX                                              \
                                   : RETRY__CAST(uint64_t, in_flight) * 20000),              \
-            1000, 0, 0, 0, 200, 0, 0, false, false                                          \
+            1000, 0, 0, 100, 0, 0, 0, false, false                                          \
     }
 
 /* ---- Connection backoff -------------------------------------------------------------------- */
 
-/* One connection's attempts, spaced start to start. Source: gRPC's connection backoff. */
+/* One connection's attempts, spaced start to start; zero it. Source: gRPC's connection backoff. */
 typedef struct retry_connection {
-    retry_backoff backoff;            /* (default: 1 ms doubling without end, no jitter) */
-    retry_ms min_connect_timeout;     /* ms that an attempt is always granted (default: 0) */
-    retry_ms stable_after;            /* ms that a connection must last to reset (default: 0: any
-                                         does) */
+    retry_backoff backoff;            /* (default: initial 0: all of RETRY_BACKOFF_GRPC) */
+    retry_ms min_connect_timeout;     /* ms that an attempt is always granted (default: 0: 20000) */
+    retry_ms stable_after;            /* ms that a connection must last to reset; 1: any does
+                                         (default: 0: 10000) */
     uint32_t retry__attempts;         /* private: attempts begun since the last reset */
+    uint32_t retry__random;           /* private: what this attempt was begun with */
     retry_ms retry__spacing;          /* private: ms from this attempt's start to the next's */
     retry_time retry__started;        /* private: this attempt's start */
     retry_time retry__established_at; /* private: when SETTINGS were seen */
@@ -1183,8 +1210,9 @@ RETRY_API retry_ms retry_connection_begin(retry_connection *connection, uint32_t
                                           retry_time now);
 
 /* When an attempt fails or the connection is lost: returns the ms to sleep before the next attempt,
-   0 once the deadline has passed. After a connection that lasted stable_after ms this is attempt
-   1's deadline again, counted from the start of the attempt that was established. NULL: 0. */
+   0 once the deadline has passed. After a connection that lasted stable_after ms these are drawn
+   from 0 to the first spacing, so that a fleet that lost its server does not return at once; the
+   `random` of the last _begin decides. NULL: 0. */
 RETRY_API retry_ms retry_connection_failed(retry_connection *connection, retry_time now);
 
 /* When the connection is usable (for HTTP/2: SETTINGS seen); only the first call between a _begin
@@ -1193,10 +1221,10 @@ RETRY_API retry_ms retry_connection_failed(retry_connection *connection, retry_t
 RETRY_API void retry_connection_established(retry_connection *connection, retry_time now);
 
 /* Initialiser: starts 1 s, then 1.6 times as long up to 120 s apart, 20 % more or less; 20 s to
-   connect at least. */
-#define RETRY_CONNECTION_GRPC                       \
-    {                                               \
-        RETRY_BACKOFF_GRPC, 20000, 0, 0, 0, 0, 0, 0 \
+   connect at least; any connection resets. */
+#define RETRY_CONNECTION_GRPC                          \
+    {                                                  \
+        RETRY_BACKOFF_GRPC, 20000, 1, 0, 0, 0, 0, 0, 0 \
     }
 
 /* ---- Not-my-vbucket ------------------------------------------------------------------------ */
@@ -1255,9 +1283,9 @@ RETRY_API retry_failure retry_classify_search(int http_status);
 /* A views response with its body (`length` bytes). Only RFC 0049's list is retried. */
 RETRY_API retry_failure retry_classify_views(int http_status, const char *body, size_t length);
 
-/* Any HTTP response; `retry_after` in ms, 0 without the header (or with one of 0). A 503 with it
-   proves that the server refused; without it a proxy may have lost a server that had the request
-   already. The manual has the table. Source: RFC 9110. */
+/* Any HTTP response; `retry_after` in ms, 0 without the header. A 503 with it proves that the
+   server refused; without it a proxy may have lost a server that had the request already. The
+   manual has the table. Source: RFC 9110. */
 RETRY_API retry_failure retry_classify_http(int http_status, retry_ms retry_after);
 
 /* A failure without a response. RETRY_STAGE_DISPATCH, before anything was sent: the reason handed
@@ -1288,10 +1316,10 @@ RETRY_API bool retry_idempotent_service(uint8_t service, bool read_only);
 RETRY_API bool retry_idempotent_http(const char *method, size_t length);
 
 /* Reads a Retry-After value (`length` bytes without surrounding white space): delta-seconds or one
-   of RFC 9110's three HTTP-date forms, against `unix_seconds`, the wall clock. Sets *delay in ms: 0
-   for a date that is past, UINT32_MAX if it is too long. A two-digit year is the latest with those
-   digits at most 50 years ahead; that the weekday fits the date is not checked. False, and *delay
-   is left alone, for anything else. */
+   of RFC 9110's three HTTP-date forms, against `unix_seconds`, the wall clock. Sets *delay in ms: 1
+   for 0 and for a date that is past, as 0 means that there was no header; UINT32_MAX if it is too
+   long. A two-digit year is the latest with those digits at most 50 years ahead; that the weekday
+   fits the date is not checked. False, and *delay is left alone, for anything else. */
 RETRY_API bool retry_parse_retry_after(const char *value, size_t length, int64_t unix_seconds,
                                        retry_ms *delay);
 
@@ -1301,39 +1329,40 @@ RETRY_API bool retry_parse_retry_after(const char *value, size_t length, int64_t
    is NULL. Source: gRPC's A6. */
 RETRY_API bool retry_parse_pushback(const char *value, size_t length, retry_failure *failure);
 
-/* ---- Adaptive rate ------------------------------------------------------------------------- */
+/* ---- Rate ---------------------------------------------------------------------------------- */
 
-/* One for each resource that is throttled; zero it. Shared by any number of threads, without a
-   lock. Source: the adaptive mode of the AWS SDKs. */
+/* How many sends a second a service that throttles accepts. One for each resource that is throttled
+   by itself; zero it. Shared by any number of threads, without a lock. */
 typedef struct retry_rate {
-    uint32_t min;           /* thousandths of a send a second; the lowest limit (default: 0: 500) */
-    uint32_t retry__limit;  /* private: thousandths a second; 0: none yet */
-    uint32_t retry__tokens; /* private: millionths of a send */
-    uint32_t retry__clock;  /* private: ms, modulo 2^32; the latest instant that was told */
-    uint32_t retry__inbox;  /* private: reports that wait, and whether a thread is at others */
-    /* private, of the thread that is at the reports: */
-    uint32_t retry__reported; /* ms, modulo 2^32; the clock at the last report */
-    uint32_t retry__count;    /* responses since a half second last ended */
-    uint32_t retry__measured; /* 4000ths of a response a second */
-    uint32_t retry__peak;     /* 4000ths of a send a second; what was throttled last */
-    uint32_t retry__return;   /* 4000ths of a second from then until the limit is there again */
-    retry_ms retry__since;    /* ms since then, 2^19 at most */
-    bool retry__begun;        /* there was a report */
+    uint32_t min;  /* thousandths of a send a second; the lowest limit (default: 0: 500; above max:
+                      max) */
+    uint32_t max;  /* thousandths of a send a second; the highest limit, from the start (default: 0:
+                      none) */
+    retry_ms wait; /* ms; an attempt that would wait as long is refused; by hand it has no meaning
+                      (default: 0: 250) */
+    uint32_t retry__limit;     /* private: thousandths a second; 0: none but `max` */
+    uint32_t retry__owed;      /* private: 4096ths of a ms; time that the bucket lacks */
+    uint32_t retry__clock;     /* private: ms, modulo 2^32; until when the bucket was filled */
+    uint32_t retry__half;      /* private: ms, modulo 2^32; start of the half second under way */
+    uint32_t retry__sent;      /* private: answers in it */
+    uint32_t retry__throttled; /* private: throttled ones among them */
+    uint32_t retry__fell;      /* private: ms, modulo 2^32; the last throttled answer */
 } retry_rate;
 
 /* Before every attempt, first ones too. 0: send; it took one of the tokens, which come at the limit
-   and of which a second's worth is kept, or one. Else the ms until there will be one, rounded up:
-   nothing was taken; wait, and ask again. NULL: 0. */
+   and of which an eighth of a second's worth is kept, or one. Else the ms until there will be one,
+   rounded up: nothing was taken; wait, and ask again. NULL: 0. */
 RETRY_API retry_ms retry_rate_ask(retry_rate *rate, retry_time now);
 
-/* After every answer, final ones too; NULL failure: it worked. The first with `throttle`
-   sets a limit: 0.7 of the rate measured, by half seconds of the clock, at most a million a second.
-   Each further one sets 0.7 of that or of the limit, whichever is lower. Any other report raises
-   the limit along CUBIC's curve, to twice the measured rate at most. What was never sent
-   (CIRCUIT_BREAKER_OPEN, CLIENT_THROTTLED) does not count. NULL rate: nothing happens. */
+/* After every answer, final ones too; NULL failure: it worked. A half second with an answer that
+   has `throttle` sets the limit to what was accepted in it, which is all that was not throttled: at
+   least half of the limit before, or of what was sent if there was none. Any other raises it by an
+   eighth, and by more for each one in a row. 12 s after the last throttled answer no limit is left
+   but `max`. What was never sent (CIRCUIT_BREAKER_OPEN, CLIENT_THROTTLED) does not count. NULL
+   rate: nothing happens. */
 RETRY_API void retry_rate_report(retry_rate *rate, const retry_failure *failure, retry_time now);
 
-/* The limit in thousandths of a send a second. UINT32_MAX: none yet, or NULL. */
+/* The limit in thousandths of a send a second, as of the last call. UINT32_MAX: none, or NULL. */
 RETRY_API uint32_t retry_rate_get(const retry_rate *rate);
 
 /* ---- Circuit breaker ----------------------------------------------------------------------- */
@@ -2155,6 +2184,12 @@ RETRY_API uint32_t retry_random(const retry_request *request)
    for retry_resume, any other finished. */
 enum { RETRY__CANCELLED = RETRY_VERDICT_COUNT };
 
+static retry_decision retry__decision(uint8_t verdict, uint8_t cause, retry_ms delay)
+{
+    retry_decision decision = {verdict, cause, delay};
+    return decision;
+}
+
 static bool retry__open(const retry_request *request)
 {
     return request->retry__state == RETRY_VERDICT_RETRY;
@@ -2163,6 +2198,22 @@ static bool retry__open(const retry_request *request)
 static bool retry__open_or_pending(const retry_request *request)
 {
     return retry__open(request) || request->retry__state == RETRY_VERDICT_PENDING;
+}
+
+/* The decision is made here: the caller's stays in registers where nobody is told. */
+RETRY__COLD void retry__observe(const retry_request *request, const retry_failure *failure,
+                                uint8_t verdict, uint8_t cause, retry_ms delay)
+{
+    const retry_client *client = request->client;
+    retry_decision decision = retry__decision(verdict, cause, delay);
+    client->observe(client->observe_context, request, failure, &decision);
+}
+
+RETRY__HOT void retry__tell(const retry_request *request, const retry_failure *failure,
+                            uint8_t verdict, uint8_t cause, retry_ms delay)
+{
+    if (request->client && request->client->observe)
+        retry__observe(request, failure, verdict, cause, delay);
 }
 
 static const retry_strategy *retry__strategy(const retry_request *request)
@@ -2176,19 +2227,14 @@ static const retry_strategy *retry__strategy(const retry_request *request)
     return retry_best_effort();
 }
 
-/* An application's reason that is contention, of which no budget is told: both in one test. */
-static bool retry__is_free(retry_reason reason)
-{
-    return (reason & (0xff40 | RETRY_REASON_FREE)) == (0x40 | RETRY_REASON_FREE);
-}
-
-/* What a request's budget is told of; the last three come with a failure. */
+/* What a request's budget is told of; the last four come with a failure. */
 enum {
     RETRY__BUDGET_NOTHING, /* no strategy was asked: the budget is not told */
     RETRY__BUDGET_BEGIN,
     RETRY__BUDGET_REFUND,
     RETRY__BUDGET_SUCCESS,
-    RETRY__BUDGET_REFUSAL, /* of a retry, or a pending answer, by a strategy that was asked */
+    RETRY__BUDGET_COPY,    /* of a hedge, that failed */
+    RETRY__BUDGET_REFUSAL, /* by a strategy that was asked, or that answers later, or the server */
     RETRY__BUDGET_GRANT,   /* by a strategy that was asked; false: the budget does not pay */
     RETRY__BUDGET_RESUME   /* the same of a failure that was charged already, or was no load */
 };
@@ -2199,9 +2245,9 @@ RETRY__HOT bool retry__account(retry_request *request, uint8_t event, const retr
                                retry_time now)
 {
     retry_budget *budget = request->client ? request->client->budget : NULL;
-    if (!RETRY__RARE(budget) || event == RETRY__BUDGET_NOTHING ||
-        (failure && retry__is_free(failure->reason)))
+    if (!RETRY__RARE(budget) || event == RETRY__BUDGET_NOTHING)
         return true;
+    RETRY_ASSERT(budget->retry__account && "retry_budget_init comes first");
     return budget->retry__account && budget->retry__account(budget, event, request, failure, now);
 }
 
@@ -2221,6 +2267,8 @@ RETRY_API void retry_begin(retry_request *request, retry_time now)
     if (!request)
         return;
     retry_cancel(request, now);
+    if (request->timeout == 0)
+        request->timeout = RETRY_TIMEOUT_DEFAULT;
     request->retry__state = RETRY_VERDICT_RETRY;
     request->retry__since_order = 0;
     request->ambiguous = false;
@@ -2238,12 +2286,16 @@ RETRY_API void retry_begin(retry_request *request, retry_time now)
 
 RETRY_API bool retry_succeed(retry_request *request, retry_time now)
 {
-    return retry__finish(request, RETRY_VERDICT_SUCCESS, RETRY__BUDGET_SUCCESS, now);
+    if (!retry__finish(request, RETRY_VERDICT_SUCCESS, RETRY__BUDGET_SUCCESS, now))
+        return false;
+    retry__tell(request, NULL, RETRY_VERDICT_SUCCESS, RETRY_CAUSE_NONE, 0);
+    return true;
 }
 
 RETRY_API void retry_cancel(retry_request *request, retry_time now)
 {
-    retry__finish(request, RETRY__CANCELLED, RETRY__BUDGET_REFUND, now);
+    if (retry__finish(request, RETRY__CANCELLED, RETRY__BUDGET_REFUND, now))
+        retry__tell(request, NULL, RETRY_VERDICT_FAIL, RETRY_CAUSE_CANCELLED, 0);
 }
 
 /* ms to the deadline of a request that is not NULL. */
@@ -2251,7 +2303,7 @@ RETRY__HOT retry_ms retry__remaining(const retry_request *request, retry_time no
 {
     if (!retry__open_or_pending(request))
         return 0;
-    if (request->timeout == 0)
+    if (request->timeout == UINT32_MAX)
         return UINT32_MAX;
     return retry__left(request->started, request->timeout, now);
 }
@@ -2274,12 +2326,6 @@ static retry_ms retry__controlled(uint32_t n)
 {
     static const uint16_t ladder[] = {1, 10, 50, 100, 500, 1000};
     return ladder[retry__min(n, sizeof ladder / sizeof ladder[0] - 1)];
-}
-
-static retry_decision retry__decision(uint8_t verdict, uint8_t cause, retry_ms delay)
-{
-    retry_decision decision = {verdict, cause, delay};
-    return decision;
 }
 
 static retry_action retry__action(uint8_t kind, uint8_t cause, retry_ms delay)
@@ -2361,15 +2407,6 @@ static retry_ms retry__always_delay(const retry_request *request)
     return interval != 0 ? interval : retry__controlled(request->attempts);
 }
 
-/* Of a decision that is made here: the caller's stays in registers where nobody is told. */
-RETRY__COLD void retry__tell(const retry_request *request, const retry_failure *failure,
-                             uint8_t verdict, uint8_t cause, retry_ms delay)
-{
-    const retry_client *client = request->client;
-    retry_decision decision = retry__decision(verdict, cause, delay);
-    client->observe(client->observe_context, request, failure, &decision);
-}
-
 /* The server's order in place of the delay, which restarts the policies' curve; the delay for a
    request that had one before. */
 RETRY__COLD retry_ms retry__obey(retry_request *request, const retry_failure *failure,
@@ -2397,7 +2434,7 @@ RETRY__HOT retry_decision retry__decide(retry_request *request, const retry_fail
             delay = retry__obey(request, failure, delay);
         if (!retry__account(request, event, failure, now)) {
             cause = RETRY_CAUSE_BUDGET_EXHAUSTED;
-        } else if (request->timeout != 0 &&
+        } else if (request->timeout != UINT32_MAX &&
                    delay >= retry__subtract(request->timeout, request->retry__elapsed)) {
             retry__account(request, RETRY__BUDGET_REFUND, NULL, now);
             verdict = RETRY_VERDICT_EXPIRE;
@@ -2415,8 +2452,7 @@ RETRY__HOT retry_decision retry__decide(retry_request *request, const retry_fail
         verdict = RETRY_VERDICT_PENDING;
     }
     request->retry__state = verdict;
-    if (request->client && request->client->observe)
-        retry__tell(request, failure, verdict, cause, delay);
+    retry__tell(request, failure, verdict, cause, delay);
     return retry__decision(verdict, cause, delay);
 }
 
@@ -2427,6 +2463,9 @@ RETRY__COLD retry_decision retry__unasked(retry_request *request, const retry_fa
     retry_action action = retry_action_none(cause);
     if (cause == RETRY_CAUSE_ALWAYS)
         action = retry__action(RETRY_ACTION_AFTER, cause, retry__always_delay(request));
+    else if (cause == RETRY_CAUSE_PUSHBACK)
+        retry__account(request, RETRY__BUDGET_REFUSAL, failure, now);
+    request->retry__charge = 0; /* the retry that it paid for has been made */
     return retry__decide(request, failure, action, RETRY__BUDGET_NOTHING, now);
 }
 
@@ -2447,9 +2486,14 @@ static retry_action retry__answer(const retry_request *request, retry_action act
 static retry_action retry__ask(const retry_strategy *strategy, retry_request *request,
                                const retry_failure *failure, uint8_t traits, retry_time now)
 {
+    uint32_t charge = request->retry__charge;
+    retry_action action;
     if (strategy->retry_after == retry_policy_after)
         return retry__policy_answer(strategy, request, failure, traits);
-    return retry__answer(request, strategy->retry_after(strategy, request, failure, now));
+    request->retry__charge = 0; /* not to go back if the strategy cancels: that retry was made */
+    action = retry__answer(request, strategy->retry_after(strategy, request, failure, now));
+    request->retry__charge = charge;
+    return action;
 }
 
 RETRY_API retry_decision retry_orchestrate(retry_request *request, const retry_failure *failure,
@@ -2464,7 +2508,6 @@ RETRY_API retry_decision retry_orchestrate(retry_request *request, const retry_f
     retry__record(request, failure, now);
     if (traits != RETRY__TRAIT_ALLOWS) /* what most are */
         cause = retry__weigh(request, failure, traits, now);
-    request->retry__charge = 0; /* the retry that it paid for has been made */
     if (cause != RETRY_CAUSE_NONE)
         return retry__unasked(request, failure, cause, now);
     action = retry__ask(strategy, request, failure, traits, now);
@@ -2857,10 +2900,17 @@ RETRY_API uint32_t retry_budget_balance(const retry_budget *budget)
     return budget ? retry__load(&budget->retry__balance) : 0;
 }
 
+/* Whether it is there, and retry_budget_init has seen it. */
+static bool retry__budget_ready(const retry_budget *budget)
+{
+    RETRY_ASSERT((!budget || budget->retry__account) && "retry_budget_init comes first");
+    return budget && budget->retry__account;
+}
+
 RETRY_API void retry_budget_deposit(retry_budget *budget, uint32_t amount)
 {
     uint32_t balance, next;
-    if (!budget)
+    if (!retry__budget_ready(budget))
         return;
     balance = retry__load(&budget->retry__balance);
     do {
@@ -2943,7 +2993,7 @@ static bool retry__budget_take(retry_budget *budget, uint32_t cost)
 
 RETRY_API bool retry_budget_withdraw(retry_budget *budget, uint32_t cost, retry_time now)
 {
-    if (!budget)
+    if (!retry__budget_ready(budget))
         return false;
     retry__budget_refill(budget, now);
     return retry__budget_take(budget, cost);
@@ -2969,13 +3019,16 @@ static uint32_t retry__budget_charge(retry_budget *budget, uint32_t cost)
     return retry__subtract(balance, cost);
 }
 
-/* gRPC's way: a failure that put load on the server is charged once, and what is left decides. */
-RETRY__COLD bool retry__budget_throttle(retry_budget *budget, uint8_t event,
+/* gRPC's way: a failure that put load on the server is charged once, and what is left decides. A
+   hedge's copy is charged when it fails, and not again when it is the request's failure. */
+RETRY__COLD bool retry__budget_throttle(retry_budget *budget, uint8_t event, retry_request *request,
                                         const retry_failure *failure, uint32_t cost)
 {
     if (event == RETRY__BUDGET_RESUME || /* charged when the strategy was asked */
+        (event != RETRY__BUDGET_COPY && request->retry__charge != 0) ||
         (retry__table_bit(failure->reason) & RETRY__REASONS_UNSENT) != 0)
         cost = 0;
+    request->retry__charge = event == RETRY__BUDGET_COPY;
     return retry__budget_charge(budget, cost) > budget->options.floor;
 }
 
@@ -2993,7 +3046,7 @@ RETRY__COLD void retry__budget_receive(retry_budget *budget, uint8_t event,
                                        const retry_request *request)
 {
     const retry_budget_options *options = &budget->options;
-    uint32_t amount = request->retry__charge;
+    uint32_t amount = options->charge_failures ? 0 : request->retry__charge;
     if (event == RETRY__BUDGET_BEGIN)
         amount = options->request_deposit;
     else if (event == RETRY__BUDGET_SUCCESS && (!options->refund_last || request->attempts == 0))
@@ -3001,18 +3054,31 @@ RETRY__COLD void retry__budget_receive(retry_budget *budget, uint8_t event,
     retry_budget_deposit(budget, amount);
 }
 
+/* An application's reason that is contention, for which nothing is paid: both in one test. */
+static bool retry__is_free(retry_reason reason)
+{
+    return (reason & (0xff40 | RETRY_REASON_FREE)) == (0x40 | RETRY_REASON_FREE);
+}
+
 static bool retry__budget_account(retry_budget *budget, uint8_t event, retry_request *request,
                                   const retry_failure *failure, retry_time now)
 {
     uint32_t cost;
     retry__budget_refill(budget, now);
-    if (event < RETRY__BUDGET_REFUSAL) {
+    if (event < RETRY__BUDGET_COPY) {
         retry__budget_receive(budget, event, request);
+        return true;
+    }
+    if (event == RETRY__BUDGET_COPY && !budget->options.charge_failures)
+        return true; /* what was paid is not for this failure */
+    if (retry__is_free(failure->reason)) {
+        request->retry__charge = 0;
         return true;
     }
     cost = retry__budget_cost(&budget->options, failure);
     if (budget->options.charge_failures)
-        return retry__budget_throttle(budget, event, failure, cost);
+        return retry__budget_throttle(budget, event, request, failure, cost);
+    request->retry__charge = 0; /* the retry that it paid for has been made */
     return event != RETRY__BUDGET_REFUSAL && retry__budget_pay(budget, request, cost);
 }
 
@@ -3040,26 +3106,39 @@ RETRY__WRAPS static retry_ms retry__connection_age(retry_time from, retry_time n
     return sizeof now == 4 ? (retry_ms)(now - from) : retry__elapsed(from, now);
 }
 
+static const retry_backoff *retry__connection_backoff(const retry_connection *connection)
+{
+    static const retry_backoff grpc = RETRY_BACKOFF_GRPC;
+    return connection->backoff.initial ? &connection->backoff : &grpc;
+}
+
 /* gRPC draws no jitter for the first. */
 static retry_ms retry__connection_first(const retry_backoff *backoff)
 {
     return retry__max(retry_backoff_base(backoff, 0), backoff->min);
 }
 
+/* Whether what stands has lasted. */
+static bool retry__connection_stable(const retry_connection *connection, retry_time now)
+{
+    retry_ms enough = connection->stable_after ? connection->stable_after : 10000;
+    return connection->retry__state == RETRY__ESTABLISHED &&
+           (enough == 1 || /* any, even one of 0 ms */
+            retry__connection_age(connection->retry__established_at, now) >= enough);
+}
+
 /* The end of an attempt, or of what it established: if that has lasted, the attempts count from one
-   again, and what is left of the first spacing begins now. */
+   again. Its loss comes to a whole fleet at once, so each draws a part of the first spacing. */
 static void retry__connection_settle(retry_connection *connection, retry_time now)
 {
-    bool stable =
-        connection->retry__state == RETRY__ESTABLISHED &&
-        retry__connection_age(connection->retry__established_at, now) >= connection->stable_after;
+    bool stable = retry__connection_stable(connection, now);
     connection->retry__state = RETRY__IDLE;
     if (!stable)
         return;
     connection->retry__attempts = 0;
     connection->retry__spacing =
-        retry__subtract(retry__connection_first(&connection->backoff),
-                        retry__connection_age(connection->retry__started, now));
+        retry__pick(0, retry__connection_first(retry__connection_backoff(connection)),
+                    retry__mix(connection->retry__random));
     connection->retry__started = now;
 }
 
@@ -3070,16 +3149,18 @@ RETRY_API retry_ms retry_connection_begin(retry_connection *connection, uint32_t
     if (!connection)
         return 0;
     retry__connection_settle(connection, now);
-    backoff = &connection->backoff;
+    backoff = retry__connection_backoff(connection);
     if (connection->retry__attempts == 0)
         connection->retry__spacing = retry__connection_first(backoff);
     else
         connection->retry__spacing = retry_backoff_delay(backoff, connection->retry__attempts,
                                                          connection->retry__spacing, random);
     connection->retry__attempts = retry__add(connection->retry__attempts, 1);
+    connection->retry__random = random;
     connection->retry__started = now;
     connection->retry__state = RETRY__CONNECTING;
-    return retry__max(connection->retry__spacing, connection->min_connect_timeout);
+    return retry__max(connection->retry__spacing,
+                      connection->min_connect_timeout ? connection->min_connect_timeout : 20000);
 }
 
 RETRY_API retry_ms retry_connection_failed(retry_connection *connection, retry_time now)
@@ -3322,13 +3403,14 @@ RETRY_API retry_failure retry_classify_http(int http_status, retry_ms retry_afte
         failure.fault = RETRY_FAULT_SERVER;
     else if (http_status >= 400 && http_status <= 499)
         failure.fault = RETRY_FAULT_CLIENT;
-    failure.throttle = http_status == 429 || (http_status == 503 && retry_after != 0);
+    failure.throttle = http_status == 429 || http_status == 529 ||
+                       ((http_status == 413 || http_status == 503) && retry_after != 0);
     if (http_status == 408 || http_status == 425 || failure.throttle)
         failure.reason = RETRY_REASON_SERVICE_RESPONSE_CODE_INDICATED;
-    else if (http_status == 500 || (http_status >= 502 && http_status <= 504))
-        failure.reason = RETRY_REASON_SERVER_ERROR;
-    else if (server)
+    else if (http_status == 501 || http_status == 505) /* it will never know how */
         failure.safety = RETRY_SAFETY_NO;
+    else if (server)
+        failure.reason = RETRY_REASON_SERVER_ERROR;
     failure.timeout = http_status == 408 || http_status == 504;
     return failure;
 }
@@ -3572,7 +3654,7 @@ RETRY_API bool retry_parse_retry_after(const char *value, size_t length, int64_t
             return false;
         seconds = date > unix_seconds ? retry__narrow(retry__ahead(unix_seconds, date)) : 0;
     }
-    *delay = retry__multiply(seconds, 1000);
+    *delay = retry__max(retry__multiply(seconds, 1000), 1);
     return true;
 }
 
@@ -3626,31 +3708,109 @@ RETRY__WRAPS static retry_ms retry__passed(uint32_t from, uint32_t now)
 
 /* >>rate */
 
-#define RETRY__RATE_SEND UINT32_C(1000000) /* millionths */
+#define RETRY__RATE_MS UINT32_C(4096) /* what a ms is in the bucket */
+#define RETRY__RATE_FORGET 12000      /* ms after the last throttled answer */
 
-/* ms by which this call alone moves the rate's clock. One that is further behind than a budget's
-   may be was set back: the rate goes on from there. */
+/* ms since an instant. A clock that is up to as many ms behind it as a budget's may be is another
+   thread's: none. Any other is later. */
+RETRY__WRAPS static retry_ms retry__rate_since(uint32_t from, uint32_t now)
+{
+    return from - now <= RETRY__BUDGET_BEHIND ? 0 : now - from;
+}
+
+/* Within `min` and `max`, which wins. */
+static uint32_t retry__rate_bound(const retry_rate *rate, uint32_t limit)
+{
+    limit = retry__max(limit, rate->min ? rate->min : 500);
+    return rate->max ? retry__min(limit, rate->max) : limit;
+}
+
+/* The limit after a half second in which an answer was throttled. */
+static uint32_t retry__rate_fall(const retry_rate *rate, uint32_t limit, uint32_t sent,
+                                 uint32_t throttled)
+{
+    uint32_t accepted = retry__multiply(retry__subtract(sent, throttled), 2000);
+    if (limit == 0)
+        limit = rate->max ? rate->max : retry__multiply(sent, 2000);
+    return retry__rate_bound(rate, retry__max(accepted, limit >> 1));
+}
+
+/* The limit after one in which none was: the `calm`-th in a row, from 1 on. */
+static uint32_t retry__rate_raise(const retry_rate *rate, uint32_t limit, uint32_t calm)
+{
+    uint32_t ratio = RETRY_RATIO(0.125) + (calm - 1) * RETRY_RATIO(1 / 40.0);
+    return retry__rate_bound(rate, retry__add(limit, retry__scale(limit, ratio)));
+}
+
+/* x / 500: half of retry__thousandth's shift, and as exact. */
+static uint32_t retry__half_second(uint32_t x)
+{
+    return (uint32_t)(((uint64_t)x * 274877907) >> 37);
+}
+
+/* What was counted until now. */
+static uint32_t retry__rate_collect(uint32_t *count)
+{
+    uint32_t seen = retry__load(count);
+    while (!retry__swap_ordered(count, &seen, 0))
+        continue;
+    return seen;
+}
+
+/* What so many half seconds make of the limit, the first of which began at `half` and holds all
+   that was counted. */
+static void retry__rate_learn(retry_rate *rate, uint32_t half, uint32_t halves)
+{
+    uint32_t throttled = retry__rate_collect(&rate->retry__throttled);
+    uint32_t sent = retry__rate_collect(&rate->retry__sent);
+    uint32_t limit = retry__load(&rate->retry__limit), next = limit, calm = 1;
+    if (throttled != 0) {
+        next = retry__rate_fall(rate, limit, sent, throttled);
+        halves--;
+    } else {
+        retry_ms since = retry__rate_since(retry__load(&rate->retry__fell), half);
+        calm = retry__max(retry__half_second(retry__add(since, 499)), 1);
+    }
+    for (; halves != 0 && next != 0; halves--)
+        next = retry__rate_raise(rate, next, calm++);
+    retry__swap_ordered(&rate->retry__limit, &limit, next);
+}
+
+/* Ends the half second under way if it is over: one thread does, and learns from it. Nothing is
+   under way without a limit and before an answer. */
+RETRY__WRAPS static void retry__rate_turn(retry_rate *rate, uint32_t now)
+{
+    uint32_t half = retry__load_ordered(&rate->retry__half);
+    uint32_t halves = retry__half_second(retry__rate_since(half, now));
+    if (halves == 0 || (retry__load(&rate->retry__limit) | retry__load(&rate->retry__sent)) == 0)
+        return;
+    if (retry__swap_ordered(&rate->retry__half, &half, half + halves * 500))
+        retry__rate_learn(rate, half, retry__min(halves, 24));
+}
+
+/* The limit of its own, as of now; 0: none. */
+static uint32_t retry__rate_limit(retry_rate *rate, uint32_t now)
+{
+    uint32_t limit;
+    retry__rate_turn(rate, now);
+    limit = retry__load_ordered(&rate->retry__limit);
+    if (limit != 0 &&
+        retry__rate_since(retry__load(&rate->retry__fell), now) >= RETRY__RATE_FORGET) {
+        retry__swap_ordered(&rate->retry__limit, &limit, 0);
+        limit = 0;
+    }
+    return limit;
+}
+
+/* ms by which this call alone moves the rate's clock. A full bucket with a clock at 0 may be new:
+   then it means nothing yet. */
 RETRY__WRAPS static retry_ms retry__rate_passed(retry_rate *rate, uint32_t now)
 {
     uint32_t seen = retry__load(&rate->retry__clock);
-    if (seen - now <= RETRY__BUDGET_BEHIND || !retry__swap(&rate->retry__clock, &seen, now))
-        return 0;
-    return retry__passed(seen, now);
-}
-
-/* Puts what the limit makes in `passed` ms into the bucket, which holds what it makes in a second,
-   or one send, then takes `cost` if it is there. Returns how much of that is missing, in
-   millionths. */
-RETRY__HOT uint32_t retry__rate_take(retry_rate *rate, uint32_t limit, retry_ms passed,
-                                     uint32_t cost)
-{
-    uint32_t capacity = retry__min(retry__max(limit, 1000), UINT32_MAX / 1000) * 1000;
-    uint32_t earned = retry__multiply(limit, passed);
-    uint32_t tokens = retry__load(&rate->retry__tokens), full;
-    do {
-        full = retry__min(retry__add(tokens, earned), capacity);
-    } while (!retry__swap(&rate->retry__tokens, &tokens, full < cost ? full : full - cost));
-    return retry__subtract(cost, full);
+    retry_ms passed = retry__rate_since(seen, now);
+    if (passed == 0 && (seen | retry__load(&rate->retry__owed)) == 0)
+        passed = now;
+    return passed != 0 && retry__swap(&rate->retry__clock, &seen, now) ? passed : 0;
 }
 
 /* x / y for a y above 0, bit by bit. */
@@ -3669,186 +3829,82 @@ static uint32_t retry__quotient(uint32_t x, uint32_t y)
     return quotient;
 }
 
-RETRY_API retry_ms retry_rate_ask(retry_rate *rate, retry_time now)
+/* How far apart sends are. */
+static uint32_t retry__rate_spacing(uint32_t limit)
 {
-    uint32_t limit = rate ? retry__load_ordered(&rate->retry__limit) : 0, missing;
-    retry_ms passed;
+    return retry__max(retry__quotient(retry__add(RETRY__RATE_MS * 1000000, limit >> 1), limit), 1);
+}
+
+/* Takes a token if there is one in less than `wait` ms, which is not 0. Returns the ms until there
+   is; `wait` or more: it was not taken. The bucket holds what an eighth of a second makes, or one
+   token; what it lacks is kept, so that a zeroed one is full, as time, so that tokens that were
+   taken in advance keep their instants when the limit changes. */
+static retry_ms retry__rate_take(retry_rate *rate, uint32_t now, retry_ms wait)
+{
+    uint32_t limit = retry__rate_limit(rate, now), spacing, full, most, earned, owed, rest;
+    uint64_t after;
+    limit = limit ? limit : rate->max;
     if (limit == 0)
         return 0;
-    passed = retry__rate_passed(rate, (uint32_t)now);
-    missing = retry__rate_take(rate, limit, passed, RETRY__RATE_SEND);
-    return missing != 0 ? retry__quotient(missing - 1, limit) + 1 : 0;
+    spacing = retry__rate_spacing(limit);
+    full = retry__max(125 * RETRY__RATE_MS, spacing);
+    most = retry__add(full, retry__multiply(wait - 1, RETRY__RATE_MS));
+    earned = retry__multiply(retry__rate_passed(rate, now), RETRY__RATE_MS);
+    owed = retry__load(&rate->retry__owed);
+    do {
+        rest = retry__subtract(owed, earned);
+        after = (uint64_t)rest + spacing;
+    } while (!retry__swap(&rate->retry__owed, &owed, after <= most ? (uint32_t)after : rest));
+    if (after <= full)
+        return 0;
+    owed = (uint32_t)((after - full - 1) >> 12) + 1;
+    return after <= most ? owed : retry__max(owed, wait);
 }
 
-/* x / 500: half of retry__thousandth's shift, and as exact. */
-static uint32_t retry__half_second(uint32_t x)
+RETRY_API retry_ms retry_rate_ask(retry_rate *rate, retry_time now)
 {
-    return (uint32_t)(((uint64_t)x * 274877907) >> 37);
+    return rate ? retry__rate_take(rate, (uint32_t)now, 1) : 0;
 }
 
-/* How many half seconds began between two instants. Before these wrap there are 8,589,935, the last
-   one cut short. */
-static uint32_t retry__half_seconds(uint32_t from, uint32_t to)
+/* Takes a token, even one that is not there yet: returns the ms until it is. UINT32_MAX: that is
+   rate->wait or more, and nothing was taken. */
+RETRY__INLINE retry_ms retry__rate_reserve(retry_rate *rate, uint32_t now)
 {
-    uint32_t first = retry__half_second(from), last = retry__half_second(to);
-    return last >= first ? last - first : last + 8589935 - first;
+    retry_ms wait = rate->wait ? rate->wait : 250, until = retry__rate_take(rate, now, wait);
+    return until < wait ? until : UINT32_MAX;
 }
 
-/* Counts responses. The first of a half second ends the time before it: the rate of that goes into
-   the measured one. Returns the ms since the last report. */
-RETRY__WRAPS static retry_ms retry__rate_measure(retry_rate *rate, uint32_t responses)
+/* Gives back a token that was taken and not used. */
+RETRY__INLINE void retry__rate_return(retry_rate *rate)
 {
-    uint32_t from = rate->retry__reported, to = retry__load(&rate->retry__clock), halves, fresh;
-    retry_ms passed = retry__passed(from, to);
-    rate->retry__reported = to;
-    rate->retry__count = retry__min(rate->retry__count + responses, 500000);
-    halves = retry__half_seconds(to - passed, to);
-    if (halves != 0) {
-        fresh = retry__quotient(rate->retry__count * 8000, halves);
-        rate->retry__measured = retry__scale(fresh, RETRY_RATIO(0.8)) +
-                                retry__scale(rate->retry__measured, RETRY_RATIO(0.2));
-        rate->retry__count = 0;
-    }
-    return passed;
-}
-
-/* The largest number below 2^19 whose cube is at most x. */
-static uint32_t retry__cube_root(uint64_t x)
-{
-    uint64_t root = 0, bit = UINT32_C(1) << 18;
-    for (; bit != 0; bit >>= 1) {
-        uint64_t next = root + bit;
-        if (next * next * next <= x)
-            root = next;
-    }
-    return (uint32_t)root;
-}
-
-/* 0.4 * x^3 for x seconds, both in 4000ths, x up to 2^21 of them: 879609 is 2^45 * 0.4 / 4000^2,
-   rounded. */
-static uint32_t retry__rate_cubic(uint32_t seconds)
-{
-    uint64_t x = seconds;
-    return retry__narrow((((x * x * x) >> 20) * 879609) >> 25);
-}
-
-/* A limit in thousandths from one in 2000ths, not below the lowest. */
-static uint32_t retry__rate_bound(const retry_rate *rate, uint32_t limit)
-{
-    return retry__max((limit + 1) >> 1, rate->min ? rate->min : 500);
-}
-
-/* The limit after throttled reports, from which the curve begins anew. */
-static uint32_t retry__rate_cut(retry_rate *rate, uint32_t limit, uint32_t times)
-{
-    if (limit == 0)
-        limit = UINT32_MAX;
-    for (; times != 0; times--) {
-        rate->retry__peak = retry__min(rate->retry__measured, retry__multiply(limit, 4));
-        limit = retry__rate_bound(rate, retry__scale(rate->retry__peak, RETRY_RATIO(0.7 / 2)));
-    }
-    rate->retry__return = UINT32_MAX; /* worked out when it is needed: cuts come in bursts */
-    rate->retry__since = 0;
-    return limit;
-}
-
-/* The limit after any other report: peak + 0.4 * (since - return)^3, twice the measured rate at
-   most. At first it is 0.7 * peak, so `return` is the cube root of 0.75 * peak; 12,000,000 is
-   0.75 * 4000^2. */
-static uint32_t retry__rate_grow(retry_rate *rate, retry_ms passed)
-{
-    uint32_t since, limit = rate->retry__peak;
-    if (rate->retry__return == UINT32_MAX)
-        rate->retry__return = retry__cube_root((uint64_t)limit * 12000000);
-    rate->retry__since = retry__min(retry__add(rate->retry__since, passed), UINT32_C(1) << 19);
-    since = rate->retry__since * 4;
-    if (since < rate->retry__return)
-        limit = retry__subtract(limit, retry__rate_cubic(rate->retry__return - since));
-    else
-        limit = retry__add(limit, retry__rate_cubic(since - rate->retry__return));
-    return retry__rate_bound(rate, retry__min(limit >> 1, rate->retry__measured));
-}
-
-/* A rate's inbox: how many reports wait while a thread is at others, and how many of them were
-   throttled. 127 cuts bring any limit down to the lowest. */
-#define RETRY__RATE_REPORTS UINT32_C(0x00ffffff)
-#define RETRY__RATE_THROTTLED UINT32_C(0x7f000000)
-#define RETRY__RATE_ONE_THROTTLED (UINT32_C(1) << 24)
-#define RETRY__RATE_BUSY UINT32_C(0x80000000)
-
-/* The inbox with a report more. */
-static uint32_t retry__rate_post(uint32_t inbox, bool throttled)
-{
-    if ((inbox & RETRY__RATE_REPORTS) != RETRY__RATE_REPORTS)
-        inbox++;
-    if (throttled && (inbox & RETRY__RATE_THROTTLED) != RETRY__RATE_THROTTLED)
-        inbox += RETRY__RATE_ONE_THROTTLED;
-    return inbox;
-}
-
-/* Takes what came in meanwhile. 0: nothing did, and another thread may be at the next. */
-static uint32_t retry__rate_collect(retry_rate *rate)
-{
-    uint32_t seen = retry__load(&rate->retry__inbox);
-    while (!retry__swap_ordered(&rate->retry__inbox, &seen,
-                                seen == RETRY__RATE_BUSY ? 0 : RETRY__RATE_BUSY))
+    uint32_t limit = retry_rate_get(rate), owed = retry__load(&rate->retry__owed);
+    uint32_t spacing = retry__rate_spacing(limit);
+    while (!retry__swap(&rate->retry__owed, &owed, retry__subtract(owed, spacing)))
         continue;
-    return seen - RETRY__RATE_BUSY;
-}
-
-/* What the reports make of the limit. */
-static void retry__rate_learn(retry_rate *rate, uint32_t reports, uint32_t now)
-{
-    uint32_t throttled = reports >> 24;
-    uint32_t limit = retry__load(&rate->retry__limit), next;
-    retry_ms earning, passed;
-    if (!rate->retry__begun) {
-        rate->retry__begun = true;
-        rate->retry__reported = now;
-        retry__store(&rate->retry__clock, now);
-    }
-    earning = retry__rate_passed(rate, now);
-    passed = retry__rate_measure(rate, reports & RETRY__RATE_REPORTS);
-    if (limit == 0 && throttled == 0)
-        return;
-    next = throttled ? retry__rate_cut(rate, limit, throttled) : retry__rate_grow(rate, passed);
-    retry__rate_take(rate, limit, earning, 0);
-    retry__swap_ordered(&rate->retry__limit, &limit, next); /* no other thread changes it */
 }
 
 RETRY_API void retry_rate_report(retry_rate *rate, const retry_failure *failure, retry_time now)
 {
-    bool throttled = failure && failure->throttle;
-    uint32_t seen, next;
+    uint32_t limit, throttled;
     if (!rate || retry__outcome(failure) == RETRY__IGNORED)
         return;
-    seen = retry__load(&rate->retry__inbox);
-    do {
-        next = seen == 0 ? RETRY__RATE_BUSY : retry__rate_post(seen, throttled);
-    } while (!retry__swap_ordered(&rate->retry__inbox, &seen, next));
-    if (seen != 0) /* the thread that is at others sees to this one, too */
-        return;
-    next = retry__rate_post(0, throttled);
-    do {
-        retry__rate_learn(rate, next, (uint32_t)now);
-        next = retry__rate_collect(rate);
-    } while (next != 0);
-}
-
-static uint32_t retry__rate_reserve(retry_rate *rate, uint32_t now)
-{
-    uint32_t wait = retry_rate_ask(rate, now);
-    return wait < 250 ? wait : UINT32_MAX;
-}
-
-static void retry__rate_return(retry_rate *rate)
-{
-    (void)rate;
+    limit = retry__rate_limit(rate, (uint32_t)now);
+    if (limit == 0 && retry__load(&rate->retry__sent) == 0)
+        retry__store(&rate->retry__half, (uint32_t)now); /* its first answer begins one */
+    if (failure && failure->throttle) {
+        retry__store(&rate->retry__fell, (uint32_t)now);
+        throttled = retry__load(&rate->retry__throttled);
+        while (!retry__swap_ordered(&rate->retry__throttled, &throttled, throttled + 1))
+            continue;
+    }
+    retry__fetch_add(&rate->retry__sent, 1);
 }
 
 RETRY_API uint32_t retry_rate_get(const retry_rate *rate)
 {
     uint32_t limit = rate ? retry__load(&rate->retry__limit) : 0;
+    if (limit == 0 && rate)
+        limit = rate->max;
     return limit ? limit : UINT32_MAX;
 }
 
@@ -4453,6 +4509,8 @@ RETRY_API retry_hedge_step retry_hedge_failed(retry_hedge *hedge, retry_request 
     traits = retry__learn(request, failure);
     retry__doubt(request, traits);
     cause = retry__hedge_fatal(request, failure, traits);
+    if (cause == RETRY_CAUSE_NONE || cause == RETRY_CAUSE_NOT_IDEMPOTENT)
+        retry__account(request, RETRY__BUDGET_COPY, failure, now);
     if (cause == RETRY_CAUSE_NONE)
         return retry__hedge_follow(hedge, request, failure, traits, now);
     if (hedge->in_flight != 0)
@@ -4667,8 +4725,9 @@ static void retry__attempt_drop(retry_attempt *attempt, retry_time now)
 }
 
 /* What the gates say to an attempt of an open request that has `left` ms to its deadline. */
-static retry_decision retry__attempt_gated(retry_attempt *attempt, const retry_request *request,
-                                           retry_ms left, retry_time now)
+RETRY__COLD retry_decision retry__attempt_gated(retry_attempt *attempt,
+                                                const retry_request *request, retry_ms left,
+                                                retry_time now)
 {
     struct retry__told told = retry__told_of(attempt, now);
     uint8_t cause, verdict = RETRY_VERDICT_RETRY;
@@ -4677,8 +4736,13 @@ static retry_decision retry__attempt_gated(retry_attempt *attempt, const retry_r
     if (!attempt->waiting)
         attempt->retry__since = (uint32_t)now;
     cause = retry__gates_ask(&told);
-    if (cause == RETRY_CAUSE_NONE)
+    if (cause == RETRY_CAUSE_NONE) {
+        attempt->waiting = false;
+        attempt->retry__since = (uint32_t)now;
+        if (retry__attempt_short(request, left))
+            attempt->retry__state |= RETRY__ATTEMPT_SHORT;
         return retry__decision(RETRY_VERDICT_SEND, cause, 0);
+    }
     if (cause != RETRY_CAUSE_PACED) {
         verdict = RETRY_VERDICT_FAIL;
     } else if (retry__attempt_short(request, retry__subtract(left, told.delay))) {
@@ -4692,90 +4756,103 @@ static retry_decision retry__attempt_gated(retry_attempt *attempt, const retry_r
     return retry__decision(verdict, cause, told.delay);
 }
 
-static retry_decision retry__attempt_send(retry_attempt *attempt, const retry_request *request,
-                                          retry_ms left, retry_time now)
+/* What is asked on behalf of a request that is not open, or has no time left. */
+RETRY__COLD retry_decision retry__attempt_late(retry_attempt *attempt, const retry_request *request,
+                                               retry_time now)
 {
-    retry_ms most = request->client ? request->client->attempt_timeout : 0;
-    attempt->timeout = most != 0 ? retry__min(left, most) : left;
-    attempt->waiting = false;
-    attempt->retry__state |= RETRY__ATTEMPT_SENT;
-    attempt->retry__since = (uint32_t)now;
-    if (attempt->retry__gates && retry__attempt_short(request, left))
-        attempt->retry__state |= RETRY__ATTEMPT_SHORT;
-    return retry__decision(RETRY_VERDICT_SEND, RETRY_CAUSE_NONE, 0);
+    retry__attempt_drop(attempt, now);
+    if (!retry__open(request))
+        return retry__misuse(request);
+    return retry__decision(RETRY_VERDICT_EXPIRE, RETRY_CAUSE_DEADLINE, 0);
+}
+
+RETRY__HOT retry_decision retry__attempt_ask(retry_attempt *attempt, const retry_request *request,
+                                             retry_time now)
+{
+    retry_decision answer = {RETRY_VERDICT_SEND, RETRY_CAUSE_NONE, 0};
+    const retry_client *client;
+    retry_ms left;
+    if (!attempt || !request || (attempt->retry__state & RETRY__ATTEMPT_SENT) != 0)
+        return retry__misuse(request);
+    left = retry__remaining(request, now);
+    if (!retry__open(request) || left == 0)
+        return retry__attempt_late(attempt, request, now);
+    client = request->client;
+    attempt->retry__gates = attempt->gates;
+    if (!attempt->gates && client)
+        attempt->retry__gates = client->gates;
+    if (attempt->retry__gates)
+        answer = retry__attempt_gated(attempt, request, left, now);
+    if (answer.verdict == RETRY_VERDICT_SEND) {
+        attempt->timeout = left;
+        if (client && client->attempt_timeout != 0)
+            attempt->timeout = retry__min(left, client->attempt_timeout);
+        attempt->retry__state |= RETRY__ATTEMPT_SENT;
+    }
+    return answer;
 }
 
 RETRY_API retry_decision retry_attempt_ask(retry_attempt *attempt, const retry_request *request,
                                            retry_time now)
 {
-    retry_decision answer;
-    retry_ms left;
-    if (!attempt || !request || (attempt->retry__state & RETRY__ATTEMPT_SENT) != 0)
-        return retry__misuse(request);
-    left = retry__remaining(request, now);
-    if (!retry__open(request) || left == 0) {
-        retry__attempt_drop(attempt, now);
-        if (!retry__open(request))
-            return retry__misuse(request);
-        return retry__decision(RETRY_VERDICT_EXPIRE, RETRY_CAUSE_DEADLINE, 0);
-    }
-    attempt->retry__gates = attempt->gates;
-    if (!attempt->gates && request->client)
-        attempt->retry__gates = request->client->gates;
-    if (attempt->retry__gates) {
-        answer = retry__attempt_gated(attempt, request, left, now);
-        if (answer.verdict != RETRY_VERDICT_SEND)
-            return answer;
-    }
-    return retry__attempt_send(attempt, request, left, now);
+    return retry__attempt_ask(attempt, request, now);
 }
 
 RETRY_API retry_decision retry_attempt_begin(retry_attempt *attempt, retry_request *request,
                                              retry_time now)
 {
-    retry_decision answer = retry_attempt_ask(attempt, request, now);
-    if ((answer.verdict == RETRY_VERDICT_FAIL || answer.verdict == RETRY_VERDICT_EXPIRE) &&
+    retry_decision answer = retry__attempt_ask(attempt, request, now);
+    if (RETRY__RARE(answer.verdict == RETRY_VERDICT_FAIL ||
+                    answer.verdict == RETRY_VERDICT_EXPIRE) &&
         answer.cause != RETRY_CAUSE_MISUSE &&
-        retry__finish(request, answer.verdict, RETRY__BUDGET_REFUND, now) && request->client &&
-        request->client->observe)
+        retry__finish(request, answer.verdict, RETRY__BUDGET_REFUND, now))
         retry__tell(request, NULL, answer.verdict, answer.cause, answer.delay);
     return answer;
+}
+
+/* Tells the gates how an attempt that was sent has ended, if anybody knows. */
+RETRY__COLD void retry__gates_tell(retry_attempt *attempt, uint8_t event,
+                                   const retry_failure *failure, retry_time now)
+{
+    struct retry__told told = retry__told_of(attempt, now);
+    uint32_t i;
+    told.event = event;
+    told.failure = failure;
+    if ((attempt->retry__state & RETRY__ATTEMPT_SHORT) != 0 && failure &&
+        (failure->timeout || failure->reason == RETRY_REASON_ATTEMPT_TIMED_OUT))
+        told.event = RETRY__RELEASE;
+    for (i = 0; i < RETRY__GATE_COUNT; i++)
+        retry__gate_tell(&told, i);
+    retry__attempt_leave(told.gates, attempt);
+}
+
+static bool retry__attempt_sent(const retry_attempt *attempt)
+{
+    return attempt && (attempt->retry__state & RETRY__ATTEMPT_SENT) != 0;
 }
 
 /* The end of an attempt that was sent. */
 static void retry__attempt_close(retry_attempt *attempt, uint8_t event,
                                  const retry_failure *failure, retry_time now)
 {
-    struct retry__told told = retry__told_of(attempt, now);
-    uint32_t i;
-    if (told.gates) {
-        told.failure = failure;
-        told.event = event;
-        for (i = 0; i < RETRY__GATE_COUNT; i++)
-            retry__gate_tell(&told, i);
-        retry__attempt_leave(told.gates, attempt);
-    }
+    if (attempt->retry__gates)
+        retry__gates_tell(attempt, event, failure, now);
     attempt->retry__state = 0;
 }
 
 RETRY_API void retry_attempt_report(retry_attempt *attempt, const retry_failure *failure,
                                     retry_time now)
 {
-    uint8_t event = RETRY__REPORT;
-    if (!attempt || (attempt->retry__state & RETRY__ATTEMPT_SENT) == 0)
-        return;
-    if ((attempt->retry__state & RETRY__ATTEMPT_SHORT) != 0 && failure &&
-        (failure->timeout || failure->reason == RETRY_REASON_ATTEMPT_TIMED_OUT))
-        event = RETRY__RELEASE;
-    retry__attempt_close(attempt, event, failure, now);
+    if (retry__attempt_sent(attempt))
+        retry__attempt_close(attempt, RETRY__REPORT, failure, now);
 }
 
 RETRY_API retry_decision retry_attempt_end(retry_attempt *attempt, retry_request *request,
                                            const retry_failure *failure, retry_time now)
 {
-    if (!attempt || !request || (attempt->retry__state & RETRY__ATTEMPT_SENT) == 0)
+    if (!request || !retry__attempt_sent(attempt))
         return retry__misuse(request);
-    retry_attempt_report(attempt, failure, now);
+    retry__attempt_close(attempt, RETRY__REPORT, failure, now);
     if (failure)
         return retry_orchestrate(request, failure, now);
     if (!retry_succeed(request, now))
@@ -4787,7 +4864,7 @@ RETRY_API void retry_attempt_cancel(retry_attempt *attempt, retry_request *reque
 {
     if (!attempt)
         return;
-    if ((attempt->retry__state & RETRY__ATTEMPT_SENT) != 0) {
+    if (retry__attempt_sent(attempt)) {
         if (request)
             request->ambiguous = true;
         retry__attempt_close(attempt, RETRY__RELEASE, NULL, now);
@@ -4887,7 +4964,7 @@ RETRY_API void retry_gates_aimd(retry_gates *gates, retry_aimd *aimd)
 }
 
 /* An instant that is kept for an attempt stays its own while another gate makes it wait. */
-RETRY__WRAPS static uint8_t retry__rate_turn(retry_rate *rate, struct retry__told *told)
+RETRY__WRAPS static uint8_t retry__rate_admit(retry_rate *rate, struct retry__told *told)
 {
     retry_attempt *attempt = told->attempt;
     uint32_t now = (uint32_t)told->now;
@@ -4912,7 +4989,7 @@ static uint8_t retry__tell_rate(struct retry__told *told)
 {
     retry_rate *rate = (retry_rate *)told->gate;
     if (told->event == RETRY__ASK)
-        return retry__rate_turn(rate, told);
+        return retry__rate_admit(rate, told);
     if (told->event == RETRY__REPORT)
         retry_rate_report(rate, told->failure, told->now);
     else if ((told->attempt->retry__state & RETRY__ATTEMPT_KEPT) != 0)

@@ -11,6 +11,7 @@ cflags="-std=c99 ${CFLAGS:--O0}"
 cxxflags="-std=c++11 ${CXXFLAGS:--O0}"
 passed=0
 failed=0
+rm -rf "$out" # nothing old is linked or looked into
 mkdir -p "$out" || exit 2
 
 fail() {
@@ -214,7 +215,7 @@ if compile c "$out/retry.o" "$out/retry.c" && compile c "$out/errmap.o" "$out/er
 else
     fail "three files"
 fi
-compile c "$out/strategy.o" "$out/strategy.c" -DRETRY_TIME_32
+compile c "$out/strategy.o" "$out/strategy.c" -DRETRY_TIME_32 && pass || fail "a strategy of 32-bit instants"
 if $cc $cflags "$out/strategy.o" "$out/retry.o" "$out/errmap.o" -o "$out/user" 2>"$out/messages"; then
     fail "a strategy of 32-bit instants linked with an implementation of 64-bit ones"
 elif grep -q errmap_strategy_after_time_32 "$out/messages"; then
@@ -224,7 +225,7 @@ else
 fi
 
 # What the implementation needs, and what it leaves behind.
-compile c "$out/errmap.o" "$out/errmap.c" -O2
+compile c "$out/errmap.o" "$out/errmap.c" -O2 && pass || fail "the implementation of errmap.h alone"
 needed=$(nm -u "$out/errmap.o" | awk '{print $2}' |
     grep -v -e '^retry_' -e '^memcpy$' -e '^memset$' -e '^_GLOBAL_OFFSET_TABLE_$' \
         -e '^__asan' -e '^__ubsan')
@@ -233,11 +234,12 @@ seen=$(nm -g --defined-only "$out/errmap.o" | awk '{print $3}' | grep -v '^errma
 [ -z "$seen" ] && pass || fail "seen by the linker: $seen"
 data=$(nm "$out/errmap.o" | awk '$2 ~ /^[BbCDd]$/ {print $3}' | grep -v -e asan -e ubsan)
 [ -z "$data" ] && pass || fail "data that can change: $data"
-static=$(compile c "$out/static.o" "$out/errmap.c" -DRETRY_STATIC -DRETRY_IMPLEMENTATION &&
-    nm -g --defined-only "$out/static.o")
+static=$({ compile c "$out/static.o" "$out/errmap.c" -DRETRY_STATIC -DRETRY_IMPLEMENTATION &&
+    nm -g --defined-only "$out/static.o"; } || echo "it does not compile")
 [ -z "$static" ] && pass || fail "seen by the linker though static: $static"
-left=$($cc -x c -std=c99 -I. -dM -E "$out/errmap.c" |
-    grep -e 'define ERRMAP__' -e 'define JSMN' -e 'define jsmn')
+$cc -x c -std=c99 -I. -dM -E "$out/errmap.c" >"$out/macros" && grep -q 'define ERRMAP_H' "$out/macros" &&
+    pass || fail "the macros of errmap.h"
+left=$(grep -e 'define ERRMAP__' -e 'define JSMN' -e 'define jsmn' "$out/macros")
 [ -z "$left" ] && pass || fail "macros left behind: $left"
 
 echo "$passed passed, $failed failed"

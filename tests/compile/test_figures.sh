@@ -6,11 +6,16 @@
 . "$(dirname "$0")/../support/check.sh"
 build=$1
 
-sh tests/tools/size.sh > "$work/size"
-sh tests/bench/bench.sh "$build" > "$work/bench"
-sh tests/bench/gates.sh "$build" > "$work/gates"
-sh tests/bench/errmap.sh "$build" > "$work/errmap"
-"$build/http_curl" compare "$build/figures" > "$work/http"
+measured() { # NAME COMMAND...: what it prints is in $work/NAME
+    name=$1
+    shift
+    check "$*" "$@" > "$work/$name"
+}
+measured size sh tests/tools/size.sh
+measured bench sh tests/bench/bench.sh "$build"
+measured gates sh tests/bench/gates.sh "$build"
+measured errmap sh tests/bench/errmap.sh "$build"
+measured http "$build/http_curl" compare "$build/figures"
 
 # claimed TEXT [COLUMN]: the number in README.md's row of the text
 claimed() { awk -v start="| $1 |" 'index($0, start) == 1' README.md | cut -d '|' -f "${2:-3}" | tr -d ' ,`'; }

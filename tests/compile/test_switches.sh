@@ -102,17 +102,17 @@ int main(void)
     return 0;
 }
 END
-compile i64.o implementation.c
-compile i32.o implementation.c -DRETRY_TIME_32
-compile m64.o main.c
-compile m32.o main.c -DRETRY_TIME_32
+check "64-bit implementation" compile i64.o implementation.c
+check "32-bit implementation" compile i32.o implementation.c -DRETRY_TIME_32
+check "64-bit user" compile m64.o main.c
+check "32-bit user" compile m32.o main.c -DRETRY_TIME_32
 gives "both 64" ok $cc -o "$work/x" "$work/i64.o" "$work/m64.o"
 gives "both 32" ok $cc -o "$work/x" "$work/i32.o" "$work/m32.o"
 gives "32 with a 64-bit implementation" retry_succeed $cc -o "$work/x" "$work/i64.o" "$work/m32.o"
 gives "64 with a 32-bit implementation" retry_succeed $cc -o "$work/x" "$work/i32.o" "$work/m64.o"
 
 for file in strategy observer; do
-    compile $file.o $file.c -DRETRY_TIME_32
+    check "a 32-bit $file compiles" compile $file.o $file.c -DRETRY_TIME_32
     gives "a $file of 32 bits" retry_ $cc -o "$work/x" "$work/i64.o" "$work/$file.o"
 done
 

@@ -22,6 +22,7 @@ END_OF_TARGETS
 
 # Something was run, and nothing was found: *count says how much.
 by_libfuzzer() { # TARGET OPTION...
+    count=
     clang -g -O1 -fsanitize=fuzzer,address,undefined -I. "tests/fuzz/$1.c" -o "$build/fuzz_$1" -lm &&
         mkdir -p "$build/corpus_$1" || return 1
     corpus=$build/corpus_$1 fuzzer=$build/fuzz_$1
@@ -36,6 +37,7 @@ by_libfuzzer() { # TARGET OPTION...
 export AFL_SKIP_CPUFREQ=1 AFL_NO_AFFINITY=1 AFL_NO_UI=1 AFL_I_DONT_CARE_ABOUT_MISSING_CRASHES=1
 statistic() { sed -n "s/^$1  *: //p" "$found/default/fuzzer_stats"; }
 by_afl() { # TARGET OPTION...
+    count=
     found=$build/afl_$1 fuzzer=$build/fuzz_afl_$1
     AFL_USE_ASAN=1 AFL_USE_UBSAN=1 AFL_QUIET=1 afl-clang-fast -g -O1 -fsanitize=fuzzer -I. \
         "tests/fuzz/$1.c" -o "$fuzzer" -lm || return 1

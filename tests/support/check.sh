@@ -25,6 +25,15 @@ quiet() { # COMMAND...: shows what it said only if it fails
     "$@" > "$work/log" 2>&1 || { tail -n 60 "$work/log"; false; }
 }
 
+# makes FILE COMMAND...: the command makes the file, by "-o FILE" at its end. An old one goes first, so
+# that nothing is run that was not built just now.
+makes() {
+    makes_file=$1
+    shift
+    rm -f "$makes_file"
+    quiet "$@" -o "$makes_file" && [ -e "$makes_file" ]
+}
+
 # Of a run whose output is in the file $work/NAME and whose exit status in NAME.status:
 shows() { grep -q -e "$2" "$work/$1"; }
 lacks() { ! grep -q -e "$2" "$work/$1"; }

@@ -1,7 +1,7 @@
 #!/bin/sh
 # Runs test programs and scripts, each of which ends with a line "N passed, N failed", and adds up.
-# What fails is shown whole. One that ends without such a line, or with a status that does not fit
-# it, counts as a failure. The last line is the sum. With LEFT_OUT, what is not tested for want of the
+# What fails is shown whole. One that ends without such a line, has checked nothing, or ends with a
+# status that does not fit the line, counts as a failure. The last line is the sum. With LEFT_OUT, what is not tested for want of the
 # packages in LACKS, nothing has failed, but not everything has passed: the status is 3.
 passed=0
 failed=0
@@ -15,10 +15,10 @@ for test in "$@"; do
     line=$(printf '%s\n' "$output" | tail -n 1)
     p=$(printf '%s\n' "$line" | sed -n 's/^\([0-9][0-9]*\) passed, [0-9][0-9]* failed$/\1/p')
     f=$(printf '%s\n' "$line" | sed -n 's/^[0-9][0-9]* passed, \([0-9][0-9]*\) failed$/\1/p')
-    if [ -z "$p" ] || { [ "$f" -eq 0 ] && [ "$status" -ne 0 ]; }; then
+    if [ -z "$p" ] || [ "$p$f" = 00 ] || { [ "$f" -eq 0 ] && [ "$status" -ne 0 ]; }; then
         p=0
         f=1
-        line="ended with status $status"
+        line="ended with status $status, and as its last line: $line"
     fi
     [ "$f" -eq 0 ] || printf '%s\n' "$output"
     printf '%-44s %s\n' "$test" "$line"

@@ -21,6 +21,7 @@ run()
     echo $? > "$work/$name.status"
 }
 lines() { [ "$(cat "$work/$1.out" "$work/$1.err" | wc -l)" -eq "$2" ]; }
+refuses() { ! "$@"; }
 last() { tail -n 1 "$work/$1.out" | grep -q -e "$2"; }
 deps=tests/tools/deps.sh
 
@@ -99,4 +100,35 @@ run whole make run-check BUILD="$work/build" TESTS=test_nmv WERROR=
 check "nothing left out: exit status" ended whole 0
 check "nothing left out: nothing said" lacks whole.out "left out"
 
+# A test counts only if it says at its end that it has checked something, and nothing failed.
+ends() # NAME STATUS LINE...: a test that prints these lines
+{
+    test=$work/$1.sh
+    status=$2
+    shift 2
+    printf '%s\n' "$@" | sed 's/.*/echo "&"/' > "$test"
+    echo "exit $status" >> "$test"
+}
+ends sound 0 "3 passed, 0 failed"
+run sound sh tests/tools/run.sh "$work/sound.sh"
+check "a sound test: exit status" ended sound 0
+while IFS=: read -r status first second; do
+    ends unsound "$status" "$first" "$second"
+    run unsound sh tests/tools/run.sh "$work/unsound.sh"
+    check "unsound ($status, $first, $second): exit status" ended unsound 1
+    check "unsound ($status, $first, $second): counted" last unsound "^[03] passed, 1 failed\$"
+done << 'END_OF_TESTS'
+0:3 passed, 0 failed:and then some more
+0:3 passed, 0 failed:0 passed, 0 failed
+1:nothing:3 passed, 0 failed
+0:nothing:3 passed, 1 failed
+END_OF_TESTS
+
+# What is not built anew is not there.
+touch "$work/old"
+check "what cannot be built" refuses makes "$work/old" sh -c "exit 1"
+check "its old file" refuses test -e "$work/old"
+touch "$work/old"
+check "a command that builds nothing" refuses makes "$work/old" true
+check "a command that builds" makes "$work/new" sh -c 'touch "$1"'
 finish

@@ -30,7 +30,8 @@ cat > "$build/implementation.c" << 'END'
 END
 implement() {
     $cc $instants -O1 -g -I. -fprofile-instr-generate -fprofile-update=atomic -fcoverage-mapping \
-        -fcoverage-mcdc -c "$build/implementation.c" -o "$build/implementation.o" 2> "$work/log" || exit 1
+        -fcoverage-mcdc -c "$build/implementation.c" -o "$build/implementation.o" 2> "$work/log" ||
+        { cat "$work/log" && exit 1; }
     check "clang can follow every condition" test ! -s "$work/log"
 }
 

@@ -74,7 +74,7 @@ except="$except --suppress=variableScope"     # C89's place for declarations, as
 except="$except --suppress=redundantContinue" # the body of a loop whose condition does the work
 except="$except --suppress=badBitmaskCheck --suppress=knownConditionTrueFalse" # tables from macros
 for flags in "" -DRETRY_STATIC -DRETRY_TIME_32 -DRETRY_NO_ATOMICS; do
-    gcc -std=c99 $posix -E -P -I. $flags "$work/all.c" -o "$work/text.c"
+    check "the text for cppcheck $flags" makes "$work/text.c" gcc -std=c99 $posix -E -P -I. $flags "$work/all.c"
     check "cppcheck $flags" silent cppcheck --enable=warning,style,performance,portability \
         --inconclusive --std=c99 --quiet --error-exitcode=1 $except "$work/text.c"
 done

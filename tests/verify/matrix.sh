@@ -28,6 +28,7 @@ agrees() { check "$*" digest_is "$part" "$@" -DDIGEST_ROUNDS=4; } # the first ro
 whole=$(gcc -std=c99 -O1 $digest -o "$work/x" && "$work/x")
 part=$(gcc -std=c99 -O1 -DDIGEST_ROUNDS=4 $digest -o "$work/x" && "$work/x")
 echo "$whole"
+check "there are digests to compare with" test -n "$whole" -a -n "$part"
 
 standards() { # COMPILER: all of them, not optimised; all optimisations, as the oldest and the newest
     for std in c99 c11 c17; do same "$1" -std=$std $digest; done

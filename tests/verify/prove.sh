@@ -30,7 +30,8 @@ END
 
 for header in retry errmap; do # errmap.h includes the other
     awk -f "$here/weave.awk" "$here"/proofs/"$header"*.acsl $header.h > "$build/$header.h" || exit 1
-    awk -v list=1 -f "$here/weave.awk" "$here"/proofs/"$header"*.acsl $header.h > "$build/$header.list"
+    awk -v list=1 -f "$here/weave.awk" "$here"/proofs/"$header"*.acsl $header.h > "$build/$header.list" ||
+        exit 1
     cat > "$build/$header.c" << END
 #define RETRY_IMPLEMENTATION
 #define RETRY_NO_ATOMICS
@@ -71,9 +72,10 @@ wp() { # HEADER MACHDEP MARK FLAG...: adds to $goals and $proved
     machdep_flag=gcc_$2
     shift 3
     (cd "$build" && frama-c -machdep "$machdep_flag" -cpp-extra-args="-I. -Ijsmn" $file $flags "$@" \
-        -wp-fct "$names") > "$log" 2>&1
+        -wp-fct "$names") > "$log" 2>&1 || echo "frama-c ended with status $?" >> "$log"
     sed -n 's/^\[wp\] \[\(Failed\|Timeout\|Unknown\|Stepout\)\] Goal /not proved: /p' "$log"
     line=$(sed -n 's/^\[wp\] Proved goals: *\([0-9]*\) \/ \([0-9]*\)$/\1 \2/p' "$log")
+    ! grep '^frama-c ended with status' "$log" || line=
     [ -n "$line" ] || { grep -v -E '^\[(wp|rte)|^  Missing' "$log" | tail; line="0 1"; }
     proved=$((proved + ${line% *}))
     goals=$((goals + ${line#* }))

@@ -13,14 +13,14 @@ mkdir -p "$build"
 passes() { quiet "$@" && tail -n 1 "$work/log" | grep -q '^[1-9][0-9]* passed, 0 failed$'; }
 for test in "$@"; do
     for cc in gcc clang; do
-        quiet $cc -std=c99 -O2 tests/*/"$test.c" -o "$build/$test-$cc" -lm -lpthread
+        check "$test, $cc" makes "$build/$test-$cc" $cc -std=c99 -O2 tests/*/"$test.c" -lm -lpthread
         round=0
         while [ $round -lt $rounds ]; do
             round=$((round + 1))
             check "$test, $cc, round $round" passes "$build/$test-$cc"
         done
-        quiet $cc -std=c99 -O1 -g -fsanitize=thread -fno-sanitize-recover=all tests/*/"$test.c" \
-            -o "$build/$test-$cc-tsan" -lm -lpthread
+        check "$test, $cc with a sanitizer" makes "$build/$test-$cc-tsan" $cc -std=c99 -O1 -g \
+            -fsanitize=thread -fno-sanitize-recover=all tests/*/"$test.c" -lm -lpthread
         check "$test, $cc -fsanitize=thread" passes "$build/$test-$cc-tsan"
     done
 done

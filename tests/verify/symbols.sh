@@ -1,6 +1,6 @@
 #!/bin/sh
-# What the headers bring into a program: names that are retry_* or errmap_* and are functions (none
-# with RETRY_STATIC), macros of theirs, and calls to memcpy and memset alone. On Cortex-M0 they need
+# What the headers bring into a program: functions that names.txt lists (none with RETRY_STATIC), macros
+# of theirs, and calls to memcpy and memset alone. On Cortex-M0 they need
 # neither division nor floating point. Usage: symbols.sh, from the top folder.
 . "$(dirname "$0")/../support/check.sh"
 
@@ -9,21 +9,26 @@ cat > "$work/all.c" << 'END'
 #include "errmap.h"
 END
 only() { ! grep -v -x -E "$1"; } # each line that comes in fits the pattern; prints the others
-exported() { nm -g --defined-only "$work/all.o" | awk '{ print $3 }'; }
-exports() { exported | only '(retry|errmap)(_[a-z0-9]+)+'; }
-some() { [ "$(exported | wc -l)" -gt 80 ]; }
-none() { ! nm -g --defined-only "$work/all.o" | grep .; }
-functions() { ! nm -g --defined-only "$work/all.o" | grep -v ' T '; }
+# symbols NM-OPTION...: those of the object that was made last, "VALUE TYPE NAME", in $work/symbols
+symbols() { nm "$@" "$work/all.o" > "$work/symbols"; }
+sed 's/.* //' tests/verify/names.txt > "$work/public"
+exports() {
+    symbols -g --defined-only && awk '{ sub(/_time_32$/, "", $3); print $3 }' "$work/symbols" > "$work/exported" &&
+        ! grep -v -x -F -f "$work/public" "$work/exported"
+}
+some() { [ "$(wc -l < "$work/exported")" -gt 80 ]; }
+none() { symbols -g --defined-only && ! grep . "$work/symbols"; }
+functions() { symbols -g --defined-only && ! grep -v ' T ' "$work/symbols"; }
 # One word of data in all (what is const lies with the code, unless that moves about: -fno-pic): the generator's state.
-one_word() { [ "$(nm "$work/all.o" | grep -c -i ' [bdcs] ')" -le 1 ]; }
+one_word() { symbols && [ "$(grep -c -i ' [bdcs] ' "$work/symbols")" -le 1 ]; }
 libc='memcpy|memset|_GLOBAL_OFFSET_TABLE_|__stack_chk_fail'
-calls() { nm -u "$work/all.o" | awk '{ print $2 }' | only "$1"; }
+calls() { symbols -u && awk '{ print $2 }' "$work/symbols" | only "$1"; }
 
 for compiler in gcc clang-14 clang-19 "g++ -x c++" "clang-19 -x c++"; do
     for level in -O0 -O2 -Os; do
         for time in "" -DRETRY_TIME_32; do
             name="$compiler $level $time"
-            check "$name" $compiler $level $time -fno-pic -I. -c "$work/all.c" -o "$work/all.o"
+            check "$name" makes "$work/all.o" $compiler $level $time -fno-pic -I. -c "$work/all.c"
             check "$name: exports what is documented" exports
             check "$name: all of it is there" some
             check "$name: no data is exported" functions
@@ -31,12 +36,13 @@ for compiler in gcc clang-14 clang-19 "g++ -x c++" "clang-19 -x c++"; do
             check "$name: calls memcpy and memset alone" calls "$libc"
         done
         name="$compiler $level RETRY_STATIC"
-        check "$name" $compiler $level -DRETRY_STATIC -I. -c "$work/all.c" -o "$work/all.o"
+        check "$name" makes "$work/all.o" $compiler $level -DRETRY_STATIC -I. -c "$work/all.c"
         check "$name: exports nothing" none
     done
 done
-check "the clock" gcc -O2 -D_POSIX_C_SOURCE=200809L -DRETRY_SYSTEM_CLOCK -I. -c "$work/all.c" \
-    -o "$work/all.o"
+check "public names (names.sh)" quiet sh tests/verify/names.sh
+check "the clock" makes "$work/all.o" gcc -O2 -D_POSIX_C_SOURCE=200809L -DRETRY_SYSTEM_CLOCK -I. \
+    -c "$work/all.c"
 check "the clock: calls three more" calls "$libc|clock_gettime|nanosleep|__errno_location"
 
 # Macros that are there afterwards and were not before: documented ones, and what these are made of.
@@ -46,10 +52,12 @@ macros() { # COMPILER: those of the headers alone, without those of what they in
 #include <stdint.h>
 #include <limits.h>
 #include <string.h>' > "$work/none.c"
-    $1 -dM -E "$work/none.c" | awk '{ sub(/\(.*/, "", $2); print $2 }' | sort > "$work/before"
-    $1 -I. -dM -E "$work/all.c" | awk '{ sub(/\(.*/, "", $2); print $2 }' | sort |
-        comm -13 "$work/before" - > "$work/after"
-    only '(RETRY|ERRMAP)_[A-Z0-9_]+' < "$work/after"
+    for text in none all; do
+        makes "$work/$text.macros" $1 -I. -dM -E "$work/$text.c" || return 1
+        awk '{ sub(/\(.*/, "", $2); print $2 }' "$work/$text.macros" | sort > "$work/$text.names"
+    done
+    comm -13 "$work/none.names" "$work/all.names" > "$work/after"
+    [ -s "$work/after" ] && only '(RETRY|ERRMAP)_[A-Z0-9_]+' < "$work/after"
 }
 private='RETRY__(DECLARED_(STATIC|TIME_32)|SYSTEM_CLOCK_DECLARED|CAST|CHECK_USER|OVER_15|BACKOFF|POLICY)'
 kept() { grep -E '^(RETRY|ERRMAP)__' "$work/after" | only "$private"; }
@@ -66,13 +74,14 @@ ln -s /usr/include/jsmn.h "$work/arm/jsmn.h"
 for level in -O0 -O2 -O3 -Os; do
     for time in "" -DRETRY_TIME_32; do
         name="Cortex-M0 $level $time"
-        check "$name" $cross $level $time -I. -isystem "$work/arm" -c "$work/all.c" -o "$work/all.o"
+        check "$name" makes "$work/all.o" $cross $level $time -I. -isystem "$work/arm" -c "$work/all.c"
         check "$name: no division, no floating point" calls "$helpers"
     done
 done
-check "Cortex-M4, which could" $(echo "$cross" | sed s/m0/m4/) -mfloat-abi=hard \
-    -mfpu=fpv4-sp-d16 -O2 -I. -isystem "$work/arm" -c "$work/all.c" -o "$work/all.o"
-needless() { ! arm-none-eabi-objdump -d "$work/all.o" | awk '$3 ~ /^([us]div|v[a-z]+[.])/' | grep .; }
+check "Cortex-M4, which could" makes "$work/all.o" $(echo "$cross" | sed s/m0/m4/) -mfloat-abi=hard \
+    -mfpu=fpv4-sp-d16 -O2 -I. -isystem "$work/arm" -c "$work/all.c"
+needless() { arm-none-eabi-objdump -d "$work/all.o" > "$work/code" && grep -q 'retry_begin' "$work/code" &&
+    ! awk '$3 ~ /^([us]div|v[a-z]+[.])/' "$work/code" | grep .; }
 check "Cortex-M4: neither divides nor uses floating point" needless
 
 finish

@@ -7,12 +7,11 @@ export WINEPREFIX="$build/../cross/wine" WINEDEBUG=-all
 
 folder=$1
 shift
-sh tests/verify/cross.sh "$folder" windows-64 "$@" > "$build/tests.log"
+failed=0
+sh tests/verify/cross.sh "$folder" windows-64 "$@" > "$build/tests.log" || failed=1
 cat "$build/tests.log"
-sum=$(tail -n 1 "$build/tests.log")
-passed=${sum%% *}
-failed=${sum% *}
-failed=${failed##* }
+passed=$(sed -n '$s/^\([0-9][0-9]*\) passed, [0-9]* failed$/\1/p' "$build/tests.log")
+passed=${passed:-0}
 
 same() # NAME PROGRAM: its digest is this machine's own
 {
