@@ -77,8 +77,7 @@ SYMBOLS = libjsmn-dev g++ clang-14 clang-19 gcc-arm-none-eabi picolibc-arm-none-
 
 .PHONY: FORCE renew help deps demo test run-tests $(SERVED) http async storm together firmware \
 	install check run-check units fuzz test-examples run-examples qemu size figures bench verify matrix \
-	symbols \
-	windows cross coverage prove mutants stress lint packages clean jsmn
+	symbols windows cross coverage prove mutants stress lint packages clean jsmn
 .DEFAULT_GOAL := help
 
 help: ## list the targets
