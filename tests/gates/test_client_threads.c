@@ -26,9 +26,10 @@
 /* What one thread did in a round, or all of them. */
 struct counts {
     uint64_t begun[SCOPES], worked[SCOPES], charged[SCOPES], refunded[SCOPES];
-    uint64_t retries, decisions, sends; /* what the rate let pass */
-    uint64_t requests, accepts;         /* of the throttle */
-    uint64_t reports, sick;             /* of the breaker */
+    uint64_t retries, decisions; /* the ends of operations included */
+    uint64_t sends;              /* what the rate let pass */
+    uint64_t requests, accepts;  /* of the throttle */
+    uint64_t reports, sick;      /* of the breaker */
     uint64_t samples, wrong;
 };
 
@@ -105,7 +106,7 @@ static bool attempt(struct worker *worker, retry_failure *failure)
         return false;
     }
     worker->counts.sends++;
-    permit = retry_breaker_ask(&breaker, now);
+    permit = retry_breaker_ask(&breaker, true, now);
     if (!permit.granted) {
         *failure = retry_classify_permit(permit);
         return false;
@@ -135,11 +136,13 @@ static void operate(struct worker *worker)
         retry_decision decision;
         if (tries == 0) { /* nobody waits any more: what was paid for the next goes back */
             retry_cancel(&request, tick());
+            counts->decisions++;
             counts->refunded[scope] += paid;
             break;
         }
         if (attempt(worker, &failure)) {
             counts->wrong += !retry_succeed(&request, tick());
+            counts->decisions++;
             counts->worked[scope]++;
             break;
         }
@@ -148,7 +151,8 @@ static void operate(struct worker *worker)
         decision = retry_orchestrate(&request, &failure, tick());
         counts->decisions++;
         paid = decision.verdict == RETRY_VERDICT_RETRY;
-        counts->wrong += !paid && decision.cause != RETRY_CAUSE_BUDGET_EXHAUSTED;
+        counts->wrong += !paid && decision.cause != RETRY_CAUSE_BUDGET_EXHAUSTED &&
+                         decision.cause != RETRY_CAUSE_THROTTLED;
         if (!paid)
             break;
         counts->charged[scope]++;
@@ -205,7 +209,7 @@ static bool opens(uint64_t volume, uint32_t ratio)
     retry_breaker copy = breaker;
     copy.volume = (uint32_t)volume;
     copy.ratio = ratio;
-    retry_breaker_report(&copy, retry_breaker_ask(&copy, ROUND_MS), &sick, ROUND_MS);
+    retry_breaker_report(&copy, retry_breaker_ask(&copy, true, ROUND_MS), &sick, ROUND_MS);
     return retry_breaker_state(&copy, ROUND_MS) == RETRY_BREAKER_OPEN;
 }
 
