@@ -76,8 +76,8 @@ PROVE = libjsmn-dev frama-c-base why3 z3 cvc4
 SYMBOLS = libjsmn-dev g++ clang-14 clang-19 gcc-arm-none-eabi picolibc-arm-none-eabi
 
 .PHONY: FORCE renew help deps demo test run-tests $(SERVED) http async storm together firmware \
-	install check run-check units fuzz test-examples run-examples qemu size figures bench verify matrix symbols \
-	windows cross coverage prove mutants stress lint packages clean jsmn
+	install check run-check units fuzz test-examples run-examples qemu size figures bench verify matrix \
+	symbols windows cross coverage prove mutants stress lint packages clean jsmn
 .DEFAULT_GOAL := help
 
 help: ## list the targets
