@@ -305,8 +305,8 @@ lint: ## clang-tidy, scan-build, cppcheck (MISRA), gcc, layout
 
 # Each list says what holds; whoever writes it anew has looked at what changed.
 WHAT =
-renew: ## write lists anew that checks compare with: WHAT=names
-	@[ -n "$(WHAT)" ] || { echo "WHAT=names"; exit 2; }
+renew: ## write lists anew that checks hold (WHAT="names misra models")
+	@[ -n "$(WHAT)" ] || { echo 'WHAT="names misra models"'; exit 2; }
 	@for list in $(WHAT); do sh tests/verify/$$list.sh --renew || exit; done
 
 clean: ## remove what was built
