@@ -102,6 +102,8 @@ static void show(void *context, const retry_request *request, const retry_failur
 {
     char line[160];
     (void)context;
+    if (!failure) /* it worked */
+        return;
     retry_format(line, sizeof line, request, failure, decision);
     printf("    %s\n", line);
 }

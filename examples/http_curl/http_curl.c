@@ -160,6 +160,8 @@ static void print_decision(void *context, const retry_request *request,
 {
     const http_job *job = request->context;
     (void)context;
+    if (!failure) /* it worked */
+        return;
     say("line %-3u %-4s %.10s: ", job->line, job->method, path_of(job->url));
     if (decision->verdict == RETRY_VERDICT_RETRY)
         say("again in %u ms", decision->delay);

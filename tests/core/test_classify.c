@@ -260,13 +260,14 @@ static retry_failure http_expected(int status, retry_ms retry_after)
         failure.fault = RETRY_FAULT_CLIENT;
     if (status >= 500 && status <= 599)
         failure.fault = RETRY_FAULT_SERVER;
-    if (status == 408 || status == 425 || status == 429 || (status == 503 && retry_after > 0))
+    failure.throttle =
+        status == 429 || status == 529 || ((status == 413 || status == 503) && retry_after > 0);
+    if (status == 408 || status == 425 || failure.throttle)
         failure.reason = RETRY_REASON_SERVICE_RESPONSE_CODE_INDICATED;
-    else if (status == 500 || status == 502 || status == 503 || status == 504)
-        failure.reason = RETRY_REASON_SERVER_ERROR;
-    else if (failure.fault == RETRY_FAULT_SERVER)
+    else if (status == 501 || status == 505)
         failure.safety = RETRY_SAFETY_NO;
-    failure.throttle = status == 429 || (status == 503 && retry_after > 0);
+    else if (failure.fault == RETRY_FAULT_SERVER)
+        failure.reason = RETRY_REASON_SERVER_ERROR;
     failure.timeout = status == 408 || status == 504;
     return failure;
 }
@@ -288,6 +289,47 @@ static void check_http(int status)
 static void test_http(void)
 {
     each_status(check_http);
+}
+
+/* The numbers themselves. The operations: those that are safe to repeat, idempotent ones, none. */
+static void test_http_by_number(void)
+{
+    enum { ALL = 1, IDEMPOTENT, NO };
+    static const struct {
+        int status;
+        retry_ms retry_after;
+        uint8_t operations;
+        bool throttle;
+    } rows[] = {
+        {408, 0, ALL, false},        {425, 0, ALL, false},        {429, 0, ALL, true},
+        {429, 1, ALL, true},         {529, 0, ALL, true},         {529, 9, ALL, true},
+        {413, 0, NO, false},         {413, 1, ALL, true},         {503, 0, IDEMPOTENT, false},
+        {503, 1, ALL, true},         {500, 0, IDEMPOTENT, false}, {502, 5, IDEMPOTENT, false},
+        {504, 0, IDEMPOTENT, false}, {506, 0, IDEMPOTENT, false}, {507, 0, IDEMPOTENT, false},
+        {508, 0, IDEMPOTENT, false}, {511, 0, IDEMPOTENT, false}, {520, 0, IDEMPOTENT, false},
+        {530, 0, IDEMPOTENT, false}, {599, 0, IDEMPOTENT, false}, {501, 0, NO, false},
+        {501, 9, NO, false},         {505, 0, NO, false},         {505, 9, NO, false},
+        {400, 9, NO, false},         {404, 0, NO, false},         {409, 0, NO, false},
+        {499, 0, NO, false},         {600, 0, NO, false},         {200, 0, NO, false}};
+    size_t i;
+    for (i = 0; i < CHECK_COUNT(rows); i++) {
+        retry_failure failure = retry_classify_http(rows[i].status, rows[i].retry_after);
+        retry_request request;
+        unsigned idempotent;
+        for (idempotent = 0; idempotent < 2; idempotent++) {
+            memset(&request, 0, sizeof request);
+            request.idempotent = idempotent;
+            retry_begin(&request, 0);
+            check_row("status %d, retry after %lu, idempotent %u", rows[i].status,
+                      (unsigned long)rows[i].retry_after, idempotent);
+            CHECK_EQUAL(rows[i].operations == ALL ||
+                                (rows[i].operations == IDEMPOTENT && idempotent)
+                            ? RETRY_VERDICT_RETRY
+                            : RETRY_VERDICT_FAIL,
+                        retry_orchestrate(&request, &failure, 0).verdict);
+        }
+        CHECK_EQUAL(rows[i].throttle, failure.throttle);
+    }
 }
 
 static void check_search(int status)
@@ -570,6 +612,7 @@ int main(void)
     RUN(test_query_messages);
     RUN(test_analytics);
     RUN(test_http);
+    RUN(test_http_by_number);
     RUN(test_search);
     RUN(test_views_statuses);
     RUN(test_views_cut);

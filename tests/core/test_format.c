@@ -161,14 +161,14 @@ static void test_elapsed(void)
     retry_begin(&timed, 1000);
     retry_succeed(&timed, 1250);
     retry_format(text, sizeof text, &timed, NULL, NULL);
-    CHECK_TEXT("retry: attempts=0 elapsed=250ms timeout=0ms", text);
+    CHECK_TEXT("retry: attempts=0 elapsed=250ms timeout=75000ms", text);
     retry_begin(&timed, 5000);
     retry_format(text, sizeof text, &timed, NULL, NULL);
-    CHECK_TEXT("retry: attempts=0 elapsed=0ms timeout=0ms", text);
+    CHECK_TEXT("retry: attempts=0 elapsed=0ms timeout=75000ms", text);
     timed.attempts = UINT32_C(4294967289); /* the first of which a rougher tenth would be wrong */
     retry_cancel(&timed, 5070);
     retry_format(text, sizeof text, &timed, NULL, NULL);
-    CHECK_TEXT("retry: attempts=4294967289 elapsed=70ms timeout=0ms", text);
+    CHECK_TEXT("retry: attempts=4294967289 elapsed=70ms timeout=75000ms", text);
     CHECK_EQUAL(strlen(text), retry_format(NULL, sizeof text, &timed, NULL, NULL));
 }
 
