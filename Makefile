@@ -96,10 +96,11 @@ test: ## build and run the tests
 
 DUMP_TEST = $(call unless,libjsmn-dev,"tests/examples/test_errmap_dump.sh $(BUILD)/errmap_dump")
 DEMO_TEST = $(call unless,libjsmn-dev procps,"tests/examples/test_demo.sh $(BUILD)/kv_client")
-run-tests: $(PROGRAMS) $(BUILD)/quickstart $(BUILD)/custom_strategy
+run-tests: $(PROGRAMS) $(BUILD)/quickstart $(BUILD)/custom_strategy $(BUILD)/retry
 run-tests: $(call unless,libjsmn-dev,$(BUILD)/errmap_dump $(BUILD)/kv_client)
-	@CC="$(CC)" LACKS="$(LACKS)" LEFT_OUT="$(call lacking,libjsmn-dev,errmap.h )$(call \
-		lacking,libjsmn-dev procps,demo)" sh tests/tools/run.sh $(PROGRAMS) \
+	@CC="$(CC)" RETRY=$(BUILD)/retry LACKS="$(LACKS)" LEFT_OUT="$(call \
+		lacking,libjsmn-dev,errmap.h )$(call lacking,libjsmn-dev procps,demo)" \
+		sh tests/tools/run.sh $(PROGRAMS) \
 		tests/compile/test_switches.sh tests/compile/test_docs.sh tests/tools/test_tools.sh \
 		$(DUMP_TEST) $(DEMO_TEST)
 
@@ -219,7 +220,8 @@ test-examples: ## test every example and way to install
 run-examples: $(call unless,$(HTTP),$(BUILD)/http_curl) $(call unless,$(ASYNC),$(BUILD)/async_uv)
 run-examples: $(call unless,$(KV),$(BUILD)/kv_client) $(BUILD)/storm_simulator $(BUILD)/together
 run-examples: $(foreach name,$(SERVED),$(call unless,$(PACKAGES_$(name)),$(BUILD)/$(name)))
-	@CC="$(CC)" LACKS="$(LACKS)" LEFT_OUT="$(foreach name,$(SERVED),$(call \
+run-examples: $(BUILD)/retry
+	@CC="$(CC)" RETRY=$(BUILD)/retry LACKS="$(LACKS)" LEFT_OUT="$(foreach name,$(SERVED),$(call \
 		lacking,$(PACKAGES_$(name)),$(name) ))$(call lacking,$(KV),demo )$(call \
 		lacking,$(HTTP),http )$(call lacking,$(ASYNC),async )$(call \
 		lacking,$(ARM),firmware )$(call lacking,$(INSTALL),install)" sh tests/tools/run.sh \
@@ -227,6 +229,7 @@ run-examples: $(foreach name,$(SERVED),$(call unless,$(PACKAGES_$(name)),$(BUILD
 			"tests/examples/test_served.sh $(BUILD)/$(name)")) \
 		$(call unless,$(HTTP),"tests/examples/test_http.sh $(BUILD)/http_curl") \
 		$(call unless,$(ASYNC),"tests/examples/test_async.sh $(BUILD)/async_uv") \
+		"tests/examples/test_retry.sh $(BUILD)/retry" \
 		"tests/examples/test_storm.sh $(BUILD)/storm_simulator" \
 		"tests/examples/test_together.sh $(BUILD)/together" \
 		$(call unless,$(KV),"tests/examples/test_demo.sh $(BUILD)/kv_client") \
