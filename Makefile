@@ -220,11 +220,11 @@ test-examples: ## test every example and way to install
 run-examples: $(call unless,$(HTTP),$(BUILD)/http_curl) $(call unless,$(ASYNC),$(BUILD)/async_uv)
 run-examples: $(call unless,$(KV),$(BUILD)/kv_client) $(BUILD)/storm_simulator $(BUILD)/together
 run-examples: $(foreach name,$(SERVED),$(call unless,$(PACKAGES_$(name)),$(BUILD)/$(name)))
-run-examples: $(BUILD)/retry
+run-examples: $(BUILD)/retry $(call unless,$(INSTALL),$(BUILD)/lambda)
 	@CC="$(CC)" RETRY=$(BUILD)/retry LACKS="$(LACKS)" LEFT_OUT="$(foreach name,$(SERVED),$(call \
 		lacking,$(PACKAGES_$(name)),$(name) ))$(call lacking,$(KV),demo )$(call \
 		lacking,$(HTTP),http )$(call lacking,$(ASYNC),async )$(call \
-		lacking,$(ARM),firmware )$(call lacking,$(INSTALL),install)" sh tests/tools/run.sh \
+		lacking,$(ARM),firmware )$(call lacking,$(INSTALL),lambda install)" sh tests/tools/run.sh \
 		$(foreach name,$(SERVED),$(call unless,$(PACKAGES_$(name)), \
 			"tests/examples/test_served.sh $(BUILD)/$(name)")) \
 		$(call unless,$(HTTP),"tests/examples/test_http.sh $(BUILD)/http_curl") \
@@ -234,7 +234,8 @@ run-examples: $(BUILD)/retry
 		"tests/examples/test_together.sh $(BUILD)/together" \
 		$(call unless,$(KV),"tests/examples/test_demo.sh $(BUILD)/kv_client") \
 		$(call unless,$(ARM),tests/examples/test_firmware.sh) \
-		$(call unless,$(INSTALL),tests/install/test_install.sh)
+		$(call unless,$(INSTALL),"tests/examples/test_lambda.sh $(BUILD)/lambda" \
+			tests/install/test_install.sh)
 
 qemu: TARGETS = cortex-m3
 qemu: cross ## the test programs on an emulated Cortex-M3, 32-bit instants
@@ -371,6 +372,8 @@ $(BUILD)/http_curl: LIBRARIES = -lcurl
 $(BUILD)/async_uv: LIBRARIES = -luv
 $(BUILD)/%: examples/%.c $(HEADERS) $(BUILD)/settings
 	$(COMPILE) -std=c99 $(OPT) -o $@ $< $(LIBRARIES)
+$(BUILD)/%: examples/%.cpp $(HEADERS) $(BUILD)/settings
+	@echo "CXX $@"; $(CXX) $(WARNINGS) -std=c++11 $(OPT) -o $@ $<
 .SECONDEXPANSION:
 $(BUILD)/%: examples/$$*/$$*.c $(HEADERS) $$(wildcard examples/*.h examples/$$*/*.h) \
 		$(BUILD)/settings
