@@ -611,8 +611,8 @@ static void test_aimd(void)
     between(fall, 1);
     CHECK_EQUAL(1, retry_aimd_report(&aimd, NULL, 4, 20000));
     CHECK(!contend.swap);
-    CHECK_EQUAL(1, retry_aimd_report(&aimd, NULL, 4, 25000)); /* the fall began a cooldown */
-    CHECK_EQUAL(2, retry_aimd_report(&aimd, NULL, 4, 25001));
+    CHECK_EQUAL(1, retry_aimd_report(&aimd, NULL, 4, 21000)); /* the fall began a cooldown */
+    CHECK_EQUAL(2, retry_aimd_report(&aimd, NULL, 4, 21001));
     start_aimd(2);
     between(fall, 1);
     CHECK_EQUAL(1, retry_aimd_report(&aimd, NULL, 4, 20000));

@@ -1,45 +1,34 @@
-/* Two threads let an AIMD limit fall and one lets it rise, all after the cooldown: retry__aimd_claim,
-   retry__aimd_fall and retry__aimd_rise of retry.h. There is one fall, and a rise that began before it
+/* Two threads let an AIMD limit fall and one lets it rise, all by attempts that began after the last
+   change: retry__aimd_claim, retry__aimd_fall and retry__aimd_rise of retry.h. There is one fall, and a rise that began before it
    does not outlive it. FIRST: it never fell before, and rises only then. */
 #include "swap.pml"
 
-#define COOLDOWN 5
+#define AGE 5
 #define NOW 10
 #define MAX 20
 #define LESS(limit) ((limit) / 2)
 
 #ifdef FIRST
 #define BEFORE MAX
-byte limit = 0, fell = 0, rose = 0; /* no instants yet */
+byte limit = 0, fell = 0, change = 0; /* no instants yet */
 #else
 #define BEFORE 9
-byte limit = BEFORE, fell = 1, rose = 1;
+byte limit = BEFORE, fell = 1, change = 1;
 #endif
 byte falls = 0, done = 0;
 
 #define WITHIN(l) ((l) == 0 -> MAX : (l))
-#define COOLED(instant) (NOW - (instant) > COOLDOWN)
+#define PASSED(instant) (NOW - (instant) > AGE)
 
 /* retry__aimd_claim */
-inline claim(instant)
+inline claim(instant, first)
 {
     seen = instant;
     ok = false;
     if
-    :: COOLED(seen) -> swap(instant, seen, NOW, ok)
+    :: (first && seen == 0) || PASSED(seen) -> swap(instant, seen, NOW, ok)
     :: else
     fi
-}
-
-/* retry__aimd_begin */
-inline begin(instant)
-{
-    seen = 0;
-#ifdef BROKEN
-    instant = NOW
-#else
-    swap(instant, seen, NOW, ok)
-#endif
 }
 
 proctype fall()
@@ -48,21 +37,15 @@ proctype fall()
     bool ok, first;
     old = limit;
     first = old == 0;
-    if
-    :: first -> begin(fell); begin(rose); ok = true
-    :: else -> claim(fell)
-    fi;
+    claim(fell, first);
     if
     :: ok ->
+        change = NOW;
         do
         :: less = LESS(WITHIN(old));
            swap(limit, old, less, ok);
            if
            :: ok -> falls++; break
-           :: else
-           fi;
-           if
-           :: first -> break /* the other first one has it */
            :: else
            fi
         od
@@ -80,18 +63,14 @@ proctype rise()
     :: old != 0 -> /* else it is max */
         before_it = fell;
         after = old + 1;
+        claim(change, false);
         if
-        :: COOLED(before_it) ->
-            claim(rose);
-            if
-            :: ok -> swap(limit, old, after, ok)
-            :: else
-            fi;
-            if
-            :: ok && fell != before_it ->
-                swap(limit, after, old, ok)
-            :: else
-            fi
+        :: ok -> swap(limit, old, after, ok)
+        :: else
+        fi;
+        if
+        :: ok && fell != before_it ->
+            swap(limit, after, old, ok)
         :: else
         fi
     :: else
