@@ -236,7 +236,7 @@ static void operations(void)
     client.observe = observe;
     client.always_interval = below(3) == 0 ? any() : 0;
     request.client = &client;
-    request.timeout = below(3) == 0 ? 0 : any();
+    request.timeout = below(3) == 0 ? UINT32_MAX : any();
     for (i = 0; i < 24; i++) {
         retry_failure failure = any_failure();
         retry_decision decision;
@@ -418,7 +418,7 @@ static void hedges(void)
     policy.latency = &latency;
     hedge.policy = &policy;
     request.idempotent = below(4) != 0;
-    request.timeout = below(2) == 0 ? below(1000) : 0;
+    request.timeout = below(2) == 0 ? below(1000) : UINT32_MAX;
     retry_begin(&request, now);
     for (i = 0; i < 30; i++) {
         retry_failure failure = any_failure();
