@@ -75,8 +75,8 @@ COVERAGE = libjsmn-dev clang-19 llvm-19 libclang-rt-19-dev
 PROVE = libjsmn-dev frama-c-base why3 z3 cvc4
 SYMBOLS = libjsmn-dev g++ clang-14 clang-19 gcc-arm-none-eabi picolibc-arm-none-eabi
 
-.PHONY: FORCE renew help deps demo test run-tests $(SERVED) http async storm firmware install check \
-	run-check units fuzz test-examples run-examples qemu size figures bench verify matrix symbols \
+.PHONY: FORCE renew help deps demo test run-tests $(SERVED) http async storm together firmware \
+	install check run-check units fuzz test-examples run-examples qemu size figures bench verify matrix symbols \
 	windows cross coverage prove mutants stress lint packages clean jsmn
 .DEFAULT_GOAL := help
 
@@ -130,6 +130,9 @@ ifeq ($(findstring --help,$(ARGS)),)
 	@gnuplot -e "dir='$(BUILD)/storm'" examples/storm/storm.gnuplot
 	@echo "plots: $(BUILD)/storm/*.svg, *.png"
 endif
+
+together: $(BUILD)/together ## which gates go together: 32 subsets, 9 faults (ARGS=--help)
+	@$(BUILD)/together $(ARGS)
 
 firmware: ## decide on an emulated Cortex-M3, and the same here
 	$(call need,$(ARM))
@@ -214,7 +217,7 @@ test-examples: ## test every example and way to install
 		$(foreach name,$(SERVED),$(PACKAGES_$(name)))),run-examples)
 
 run-examples: $(call unless,$(HTTP),$(BUILD)/http_curl) $(call unless,$(ASYNC),$(BUILD)/async_uv)
-run-examples: $(call unless,$(KV),$(BUILD)/kv_client) $(BUILD)/storm_simulator
+run-examples: $(call unless,$(KV),$(BUILD)/kv_client) $(BUILD)/storm_simulator $(BUILD)/together
 run-examples: $(foreach name,$(SERVED),$(call unless,$(PACKAGES_$(name)),$(BUILD)/$(name)))
 	@CC="$(CC)" LACKS="$(LACKS)" LEFT_OUT="$(foreach name,$(SERVED),$(call \
 		lacking,$(PACKAGES_$(name)),$(name) ))$(call lacking,$(KV),demo )$(call \
@@ -225,6 +228,7 @@ run-examples: $(foreach name,$(SERVED),$(call unless,$(PACKAGES_$(name)),$(BUILD
 		$(call unless,$(HTTP),"tests/examples/test_http.sh $(BUILD)/http_curl") \
 		$(call unless,$(ASYNC),"tests/examples/test_async.sh $(BUILD)/async_uv") \
 		"tests/examples/test_storm.sh $(BUILD)/storm_simulator" \
+		"tests/examples/test_together.sh $(BUILD)/together" \
 		$(call unless,$(KV),"tests/examples/test_demo.sh $(BUILD)/kv_client") \
 		$(call unless,$(ARM),tests/examples/test_firmware.sh) \
 		$(call unless,$(INSTALL),tests/install/test_install.sh)
@@ -369,6 +373,9 @@ $(BUILD)/%: examples/$$*/$$*.c $(HEADERS) $$(wildcard examples/*.h examples/$$*/
 		$(BUILD)/settings
 	$(COMPILE) -std=c99 $(OPT) -o $@ $< $(LIBRARIES)
 
+$(BUILD)/together: examples/storm/together.c $(HEADERS) $(wildcard examples/storm/*.h) \
+		$(BUILD)/settings
+	$(COMPILE) -std=c99 -O2 -o $@ $< -lm
 $(BUILD)/storm_simulator: examples/storm/storm.c $(HEADERS) $(wildcard examples/storm/*.h) \
 		$(BUILD)/settings
 	$(COMPILE) -std=c99 -O2 -o $@ $< -lm

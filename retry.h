@@ -662,8 +662,10 @@
 #define retry_breaker_ask retry_breaker_ask_time_32
 #define retry_breaker_report retry_breaker_report_time_32
 #define retry_breaker_release retry_breaker_release_time_32
+#define retry_breaker_set retry_breaker_set_time_32
 #define retry_breaker_reset retry_breaker_reset_time_32
 #define retry_breaker_state retry_breaker_state_time_32
+#define retry_breaker_get retry_breaker_get_time_32
 #define retry_throttle_ask retry_throttle_ask_time_32
 #define retry_throttle_report retry_throttle_report_time_32
 #define retry_hedge_begin retry_hedge_begin_time_32
@@ -1341,12 +1343,13 @@ typedef struct retry_rate {
     retry_ms wait; /* ms; an attempt that would wait as long is refused; by hand it has no meaning
                       (default: 0: 250) */
     uint32_t retry__limit;     /* private: thousandths a second; 0: none but `max` */
-    uint32_t retry__owed;      /* private: 4096ths of a ms; time that the bucket lacks */
-    uint32_t retry__clock;     /* private: ms, modulo 2^32; until when the bucket was filled */
+    uint32_t retry__held;      /* private: thousandths a second; the limit before it last rose */
+    uint32_t retry__calm;      /* private: half seconds in a row without a throttled answer */
     uint32_t retry__half;      /* private: ms, modulo 2^32; start of the half second under way */
-    uint32_t retry__sent;      /* private: answers in it */
-    uint32_t retry__throttled; /* private: throttled ones among them */
-    uint32_t retry__fell;      /* private: ms, modulo 2^32; the last throttled answer */
+    uint32_t retry__accepted;  /* private: answers in it that were not throttled */
+    uint32_t retry__throttled; /* private: answers in it that were */
+    uint32_t retry__owed;      /* private: 4096ths of a ms; time that the bucket lacks */
+    uint32_t retry__clock;     /* private: ms, modulo 2^32; until when it was filled */
 } retry_rate;
 
 /* Before every attempt, first ones too. 0: send; it took one of the tokens, which come at the limit
@@ -1367,101 +1370,136 @@ RETRY_API uint32_t retry_rate_get(const retry_rate *rate);
 
 /* ---- Circuit breaker ----------------------------------------------------------------------- */
 
-/* Two counts over a while that rolls on in eighths; part of a breaker and of a throttle. */
+/* Two counts over a while that has two halves; part of a breaker and of a throttle. */
 typedef struct retry__window {
-    uint32_t retry__end;       /* private: last ms of the slice under way, modulo 2^32 */
-    uint32_t retry__slices[8]; /* private: the counts of each eighth */
+    uint32_t retry__half;      /* private: when the half under way began, and which it is */
+    uint32_t retry__counts[4]; /* private: of each half all, and the marked ones */
 } retry__window;
 
-enum { RETRY_BREAKER_CLOSED, RETRY_BREAKER_OPEN, RETRY_BREAKER_HALF_OPEN };
+/* RETRY_BREAKER_ISOLATED comes from retry_breaker_set alone. */
+enum { RETRY_BREAKER_CLOSED, RETRY_BREAKER_OPEN, RETRY_BREAKER_HALF_OPEN, RETRY_BREAKER_ISOLATED };
 
-/* One for each node; zero it. Shared by any number of threads, without a lock. Source: the
-   Couchbase SDKs, whose numbers are the defaults. */
+/* Keeps attempts from a node that does not answer. One for each node; zero it. Shared by any number
+   of threads, without a lock. Sources: the Couchbase SDKs, gobreaker, resilience4j, Polly. */
 typedef struct retry_breaker {
-    uint32_t volume;        /* reports in the window before it may open (default: 0: 20; over
-                               500: 500) */
-    uint32_t ratio;         /* RETRY_RATIO of sick ones among them at which it opens (default: 0: a
-                               half; over 1: 1) */
-    retry_ms window;        /* ms, rounded up to 8 * 2^n, at most 2^23; rolls in eighths, the last
-                               of which is under way (default: 0: 60000) */
-    retry_ms open;          /* ms that it refuses everything (default: 0: 5000; at most 2^30) */
-    retry_ms probe_timeout; /* ms after which a silent probe has failed (default: 0: 5000; at most
-                               2^30) */
-    uint32_t retry__state;  /* private: state, generation and instant */
+    uint32_t volume; /* reports in the window before `ratio` may open it (default: 0: 20) */
+    uint32_t ratio;  /* RETRY_RATIO of sick ones at which it opens (default: 0: a half; over
+                        1: 1) */
+    retry_ms window; /* ms; the half of it that is under way, and the half before (default: 0:
+                        8000; at most 2^23) */
+    retry_ms open;   /* ms that it refuses everything (default: 0: 2000; at most 2^30) */
+    retry_ms probe_timeout; /* ms after which a silent probe gives its place to another (default: 0:
+                               5000; at most 2^30) */
+    retry_ms open_max;      /* ms; each sick round of probes doubles `open`, up to this (default: 0:
+                               `open` stays; at most 2^30) */
+    retry_ms slow;          /* ms; an answer that took as long is sick (default: 0: none is) */
+    uint16_t in_a_row;      /* sick reports in a row that open it, too (default: 0: never) */
+    uint8_t probes;         /* half-open: how many may be in flight, and how many answers close it
+                               (default: 0: 1) */
+    uint32_t retry__state;  /* private: generation and state, or what half-open counts */
+    uint32_t
+        retry__since;    /* private: ms, modulo 2^32; when it opened, or the last probe was sent */
+    uint32_t retry__row; /* private: sick reports in a row, sick rounds of probes in a row */
     retry__window retry__reports; /* private: all, and the sick ones */
 } retry_breaker;
 
 /* Goes back, as it is, with the report or the release of its attempt. */
 typedef struct retry_permit {
-    bool granted;          /* to send */
-    uint8_t retry__ticket; /* private: the state that granted it */
-    retry_ms wait;         /* ms to the next probe; 0: granted, or nobody knows */
+    bool granted;           /* to send */
+    uint16_t retry__ticket; /* private: the state that granted it */
+    retry_ms wait;          /* ms to the next probe; 0: granted, or nobody knows */
+    uint32_t retry__asked;  /* private: ms, modulo 2^32; when it was granted */
 } retry_permit;
 
-/* Before each attempt. CLOSED grants. OPEN refuses until `open` ms have passed since it opened; the
-   first to ask then is the probe: HALF_OPEN, which refuses all others with `wait` 0 until it is
-   reported. If that takes probe_timeout ms it has failed, and the breaker is OPEN from then on.
-   NULL: granted. */
-RETRY_API retry_permit retry_breaker_ask(retry_breaker *breaker, retry_time now);
+/* What a breaker counts. */
+typedef struct retry_breaker_counts {
+    uint32_t reports;  /* in the window */
+    uint32_t sick;     /* in the window */
+    uint32_t in_a_row; /* sick ones since the last answer; stays at 65,535 */
+    uint8_t
+        sick_probes; /* rounds of probes that opened it anew since it was closed; stays at 255 */
+} retry_breaker_counts;
 
-/* How the attempt ended; NULL failure: it worked. CLOSED counts it, and a sick one opens the
-   breaker if the window holds `volume` reports of which `ratio` are sick, to half of its unit. (An
-   eighth with over 1,000 may halve both counts.) The probe's report decides: sick opens it anew, an
-   answer closes it with an empty window. CIRCUIT_BREAKER_OPEN, CLIENT_THROTTLED: as released.
-   Nothing happens if the breaker has opened, closed or been reset since it gave the permit (which,
-   and what was reported with it, may be taken for new again after 60 such changes), if the permit
-   was not granted, or if the breaker is NULL. */
-RETRY_API void retry_breaker_report(retry_breaker *breaker, retry_permit permit,
+/* Before each attempt. CLOSED grants. OPEN refuses for `open` ms; `wait` says how many are left.
+   After that it is HALF_OPEN: up to `probes` attempts are granted, and all others refused with
+   `wait` 0, as nobody knows when a probe will be answered. If nothing is heard of the probes for
+   probe_timeout ms, others take their places. ISOLATED refuses, with `wait` 0. `may_probe` false:
+   the attempt has too little time left to be a probe, so it is granted only if the breaker is
+   CLOSED. NULL: granted. */
+RETRY_API retry_permit retry_breaker_ask(retry_breaker *breaker, bool may_probe, retry_time now);
+
+/* How the attempt ended; NULL failure: it worked. True: this report opened or closed the breaker,
+   which exactly one report does for each such change: log it.
+   - CLOSED counts it. A sick one opens the breaker if it is the `in_a_row`-th in a row, or if the
+     window holds `volume` reports of which `ratio` are sick, to half of the ratio's unit.
+   - HALF_OPEN: a sick one opens the breaker anew. The answer that completes `probes` closes it,
+   with nothing counted, however late it comes.
+   - CIRCUIT_BREAKER_OPEN, CLIENT_THROTTLED: as retry_breaker_release.
+   An answer `slow` ms or more after the permit was granted is sick. Nothing happens if the breaker
+   has changed its state since it gave the permit (a permit may be taken for a new one after 65,536
+   changes), if the permit was not granted, or if the breaker is NULL. */
+RETRY_API bool retry_breaker_report(retry_breaker *breaker, retry_permit permit,
                                     const retry_failure *failure, retry_time now);
 
-/* Instead of a report, if there is no outcome: cancelled, or never sent. If it was the probe, the
-   breaker is OPEN and the next to ask is the probe; else nothing happens. */
+/* Instead of a report, if there is no outcome: cancelled, or never sent. A probe's place is free
+   again, for the next to ask. */
 RETRY_API void retry_breaker_release(retry_breaker *breaker, retry_permit permit, retry_time now);
 
-/* CLOSED, with an empty window: after a reconnect. NULL: nothing happens. */
+/* Sets the state, and forgets all reports and permits. OPEN: for `open` ms. HALF_OPEN: the next to
+   ask is a probe. ISOLATED: everything is refused until another state is set. NULL breaker, no such
+   state: nothing happens. */
+RETRY_API void retry_breaker_set(retry_breaker *breaker, uint8_t state, retry_time now);
+
+/* Sets CLOSED: after a reconnect. */
 RETRY_API void retry_breaker_reset(retry_breaker *breaker, retry_time now);
 
-/* RETRY_BREAKER_x: what an ask at `now` would meet; OPEN if it would be the probe. NULL: CLOSED. */
+/* RETRY_BREAKER_x. HALF_OPEN if the next ask would probe, or probes are in flight. NULL: CLOSED. */
 RETRY_API uint8_t retry_breaker_state(const retry_breaker *breaker, retry_time now);
 
-/* A refusal as a failure, for retry_orchestrate: CIRCUIT_BREAKER_OPEN, retry_after is `wait`. A
+/* What it has counted; while it is OPEN, what it was opened for. NULL: zeros. */
+RETRY_API retry_breaker_counts retry_breaker_get(retry_breaker *breaker, retry_time now);
+
+/* A refusal as a failure, for retry_orchestrate: CIRCUIT_BREAKER_OPEN; retry_after is `wait` and an
+   eighth more, so that an operation that comes new, with all its time before it, probes first. A
    permit that was granted: reason NONE. */
 RETRY_API retry_failure retry_classify_permit(retry_permit permit);
 
-/* Initialiser. */
-#define RETRY_BREAKER_COUCHBASE                     \
-    {                                               \
-        20, RETRY_RATIO(0.5), 60000, 5000, 5000, 0, \
-        {                                           \
-            0,                                      \
-            {                                       \
-                0, 0, 0, 0, 0, 0, 0, 0              \
-            }                                       \
-        }                                           \
+/* Initialiser: the Couchbase SDKs' numbers. */
+#define RETRY_BREAKER_COUCHBASE                                       \
+    {                                                                 \
+        20, RETRY_RATIO(0.5), 60000, 5000, 5000, 0, 0, 0, 0, 0, 0, 0, \
+        {                                                             \
+            0,                                                        \
+            {                                                         \
+                0, 0, 0, 0                                            \
+            }                                                         \
+        }                                                             \
     }
 
 /* ---- Client-side throttling ---------------------------------------------------------------- */
 
-/* One for each backend; zero it. Shared by any number of threads, without a lock. Source: Google's
-   Site Reliability Engineering, "Handling Overload". */
+/* Drops at random what the server would refuse anyway. One for each backend; zero it. Shared by any
+   number of threads, without a lock. Source: Google's Site Reliability Engineering, "Handling
+   Overload". */
 typedef struct retry_throttle {
     uint32_t k;             /* RETRY_RATIO of requests to accepts above which it refuses (default:
                                0: 2; below 1: 1) */
     uint32_t max_rejection; /* RETRY_RATIO; the highest probability of a refusal (default: 0: 0.9;
                                over 0.999: 0.999) */
-    retry_ms window;        /* ms, rounded and rolling as a breaker's (default: 0: 120000) */
+    retry_ms window; /* ms; the half of it that is under way, and the half before (default: 0:
+                        4000; at most 2^23) */
     retry__window retry__requests; /* private: all, and the accepted ones */
 } retry_throttle;
 
-/* Before each attempt, first ones too. True: send it; it counts as a request. False, a failure
+/* Before each attempt, first ones too; counts nothing. True: send it. False, a failure
    CLIENT_THROTTLED: exactly when random / 2^32 (`random`: 32 uniform bits) is below the smaller of
    max_rejection and (requests - k * accepts) / (requests + 1). Unlike in the book refusals are no
-   requests: with them it would not come back from an outage longer than its window. An eighth with
-   over 1,000 requests or accepts may halve both. NULL: true. */
+   requests: with them it would not come back from an outage longer than its window. NULL: true. */
 RETRY_API bool retry_throttle_ask(retry_throttle *throttle, uint32_t random, retry_time now);
 
-/* How an attempt that was sent ended; NULL failure: it worked. An answer without `throttle` is an
-   accept; all else changes nothing. NULL throttle: nothing happens. */
+/* How an attempt that was sent ended; NULL failure: it worked. It counts as a request, and an
+   answer without `throttle` as an accept, too. What was never sent (CIRCUIT_BREAKER_OPEN,
+   CLIENT_THROTTLED) does not count. NULL throttle: nothing happens. */
 RETRY_API void retry_throttle_report(retry_throttle *throttle, const retry_failure *failure,
                                      retry_time now);
 
@@ -3711,105 +3749,75 @@ RETRY__WRAPS static retry_ms retry__passed(uint32_t from, uint32_t now)
 /* >>rate */
 
 #define RETRY__RATE_MS UINT32_C(4096) /* what a ms is in the bucket */
-#define RETRY__RATE_FORGET 12000      /* ms after the last throttled answer */
 
-/* ms since an instant. A clock that is up to as many ms behind it as a budget's may be is another
-   thread's: none. Any other is later. */
-RETRY__WRAPS static retry_ms retry__rate_since(uint32_t from, uint32_t now)
-{
-    return from - now <= RETRY__BUDGET_BEHIND ? 0 : now - from;
-}
-
-/* Within `min` and `max`, which wins. */
+/* `max` wins over `min`. */
 static uint32_t retry__rate_bound(const retry_rate *rate, uint32_t limit)
 {
     limit = retry__max(limit, rate->min ? rate->min : 500);
     return rate->max ? retry__min(limit, rate->max) : limit;
 }
 
-/* The limit after a half second in which an answer was throttled. */
-static uint32_t retry__rate_fall(const retry_rate *rate, uint32_t limit, uint32_t sent,
-                                 uint32_t throttled)
-{
-    uint32_t accepted = retry__multiply(retry__subtract(sent, throttled), 2000);
-    if (limit == 0)
-        limit = rate->max ? rate->max : retry__multiply(sent, 2000);
-    return retry__rate_bound(rate, retry__max(accepted, limit >> 1));
-}
-
-/* The limit after one in which none was: the `calm`-th in a row, from 1 on. */
-static uint32_t retry__rate_raise(const retry_rate *rate, uint32_t limit, uint32_t calm)
-{
-    uint32_t ratio = RETRY_RATIO(0.125) + (calm - 1) * RETRY_RATIO(1 / 40.0);
-    return retry__rate_bound(rate, retry__add(limit, retry__scale(limit, ratio)));
-}
-
-/* x / 500: half of retry__thousandth's shift, and as exact. */
-static uint32_t retry__half_second(uint32_t x)
-{
-    return (uint32_t)(((uint64_t)x * 274877907) >> 37);
-}
-
-/* What was counted until now. */
+/* How many were counted until now. */
 static uint32_t retry__rate_collect(uint32_t *count)
 {
     uint32_t seen = retry__load(count);
-    while (!retry__swap_ordered(count, &seen, 0))
+    while (!retry__swap(count, &seen, 0))
         continue;
     return seen;
 }
 
-/* What so many half seconds make of the limit, the first of which began at `half` and holds all
-   that was counted. */
-static void retry__rate_learn(retry_rate *rate, uint32_t half, uint32_t halves)
+/* What so many half seconds make of the limit, of which the first holds all that was counted. */
+static void retry__rate_learn(retry_rate *rate, uint32_t halves)
 {
     uint32_t throttled = retry__rate_collect(&rate->retry__throttled);
-    uint32_t sent = retry__rate_collect(&rate->retry__sent);
-    uint32_t limit = retry__load(&rate->retry__limit), next = limit, calm = 1;
+    uint32_t accepted = retry__rate_collect(&rate->retry__accepted);
+    uint32_t limit = retry__load(&rate->retry__limit), next = limit;
+    uint32_t calm = retry__load(&rate->retry__calm);
     if (throttled != 0) {
-        next = retry__rate_fall(rate, limit, sent, throttled);
+        next = rate->max ? rate->max : retry__multiply(retry__add(accepted, throttled), 2000);
+        next = (limit ? limit : next) >> 1;
+        next = retry__rate_bound(rate, retry__max(next, retry__multiply(accepted, 2000)));
+        calm = 0;
         halves--;
-    } else {
-        retry_ms since = retry__rate_since(retry__load(&rate->retry__fell), half);
-        calm = retry__max(retry__half_second(retry__add(since, 499)), 1);
     }
-    for (; halves != 0 && next != 0; halves--)
-        next = retry__rate_raise(rate, next, calm++);
-    retry__swap_ordered(&rate->retry__limit, &limit, next);
-}
-
-/* Ends the half second under way if it is over: one thread does, and learns from it. Nothing is
-   under way without a limit and before an answer. */
-RETRY__WRAPS static void retry__rate_turn(retry_rate *rate, uint32_t now)
-{
-    uint32_t half = retry__load_ordered(&rate->retry__half);
-    uint32_t halves = retry__half_second(retry__rate_since(half, now));
-    if (halves == 0 || (retry__load(&rate->retry__limit) | retry__load(&rate->retry__sent)) == 0)
-        return;
-    if (retry__swap_ordered(&rate->retry__half, &half, half + halves * 500))
-        retry__rate_learn(rate, half, retry__min(halves, 24));
-}
-
-/* The limit of its own, as of now; 0: none. */
-static uint32_t retry__rate_limit(retry_rate *rate, uint32_t now)
-{
-    uint32_t limit;
-    retry__rate_turn(rate, now);
-    limit = retry__load_ordered(&rate->retry__limit);
-    if (limit != 0 &&
-        retry__rate_since(retry__load(&rate->retry__fell), now) >= RETRY__RATE_FORGET) {
-        retry__swap_ordered(&rate->retry__limit, &limit, 0);
-        limit = 0;
+    for (; halves != 0 && next != 0; halves--) { /* by an eighth, then by a 40th more each time */
+        uint32_t ratio = RETRY_RATIO(0.1) + ++calm * RETRY_RATIO(0.025);
+        next = retry__rate_bound(rate, retry__add(next, retry__scale(next, ratio)));
+        if (calm == 23) /* 11.5 to 12 s after the last throttled answer */
+            next = 0;
     }
-    return limit;
+    retry__store(&rate->retry__calm, calm);
+    retry__store(&rate->retry__held, limit ? retry__min(limit, next) : next);
+    retry__swap_ordered(&rate->retry__limit, &limit, next); /* no other thread changes it */
 }
 
-/* ms by which this call alone moves the rate's clock. A full bucket with a clock at 0 may be new:
-   then it means nothing yet. */
+/* Whether there is a limit, or an answer was counted: a half second is under way. */
+static bool retry__rate_counts(const retry_rate *rate)
+{
+    return (retry__load(&rate->retry__limit) | retry__load(&rate->retry__accepted) |
+            retry__load(&rate->retry__throttled)) != 0;
+}
+
+/* The limit, 0: none but `max`. A half second that is over is ended by one thread first, which
+   learns from it; after 24 there is no limit in any case. */
+RETRY__WRAPS static uint32_t retry__rate_limit(retry_rate *rate, uint32_t now)
+{
+    uint32_t half = retry__load_ordered(&rate->retry__half), halves = 0;
+    retry_ms passed = retry__passed(half, now);
+    for (; passed >= 500 && halves < 24; passed -= 500)
+        halves++;
+    if (halves != 0 && retry__rate_counts(rate) &&
+        retry__swap_ordered(&rate->retry__half, &half, half + halves * 500))
+        retry__rate_learn(rate, halves);
+    return retry__load_ordered(&rate->retry__limit);
+}
+
+/* ms by which this call alone moves the bucket's clock. A full bucket with a clock at 0 may be a
+   new one, whose clock means nothing yet. */
 RETRY__WRAPS static retry_ms retry__rate_passed(retry_rate *rate, uint32_t now)
 {
     uint32_t seen = retry__load(&rate->retry__clock);
-    retry_ms passed = retry__rate_since(seen, now);
+    retry_ms passed = retry__passed(seen, now);
     if (passed == 0 && (seen | retry__load(&rate->retry__owed)) == 0)
         passed = now;
     return passed != 0 && retry__swap(&rate->retry__clock, &seen, now) ? passed : 0;
@@ -3831,20 +3839,23 @@ static uint32_t retry__quotient(uint32_t x, uint32_t y)
     return quotient;
 }
 
-/* How far apart sends are. */
+/* What a send takes from the bucket: the time between two. */
 static uint32_t retry__rate_spacing(uint32_t limit)
 {
-    return retry__max(retry__quotient(retry__add(RETRY__RATE_MS * 1000000, limit >> 1), limit), 1);
+    return retry__quotient(retry__add(1000000 * RETRY__RATE_MS, limit >> 1), limit);
 }
 
 /* Takes a token if there is one in less than `wait` ms, which is not 0. Returns the ms until there
-   is; `wait` or more: it was not taken. The bucket holds what an eighth of a second makes, or one
-   token; what it lacks is kept, so that a zeroed one is full, as time, so that tokens that were
-   taken in advance keep their instants when the limit changes. */
+   is; `wait` or more: it was not taken. The bucket holds an eighth of a second, or one token. Kept
+   is what it lacks, so that a zeroed one is full, as time, so that tokens that were taken in
+   advance keep their instants when the limit changes. From a throttled answer to the end of its
+   half second the limit does not rise. */
 static retry_ms retry__rate_take(retry_rate *rate, uint32_t now, retry_ms wait)
 {
     uint32_t limit = retry__rate_limit(rate, now), spacing, full, most, earned, owed, rest;
     uint64_t after;
+    if (limit != 0 && retry__load(&rate->retry__throttled) != 0)
+        limit = retry__load(&rate->retry__held);
     limit = limit ? limit : rate->max;
     if (limit == 0)
         return 0;
@@ -3859,8 +3870,8 @@ static retry_ms retry__rate_take(retry_rate *rate, uint32_t now, retry_ms wait)
     } while (!retry__swap(&rate->retry__owed, &owed, after <= most ? (uint32_t)after : rest));
     if (after <= full)
         return 0;
-    owed = (uint32_t)((after - full - 1) >> 12) + 1;
-    return after <= most ? owed : retry__max(owed, wait);
+    full = (uint32_t)((after - full - 1) >> 12) + 1;
+    return after <= most ? full : retry__max(full, wait);
 }
 
 RETRY_API retry_ms retry_rate_ask(retry_rate *rate, retry_time now)
@@ -3868,323 +3879,429 @@ RETRY_API retry_ms retry_rate_ask(retry_rate *rate, retry_time now)
     return rate ? retry__rate_take(rate, (uint32_t)now, 1) : 0;
 }
 
-/* Takes a token, even one that is not there yet: returns the ms until it is. UINT32_MAX: that is
-   rate->wait or more, and nothing was taken. */
-RETRY__INLINE retry_ms retry__rate_reserve(retry_rate *rate, uint32_t now)
+/* Takes a token for an attempt, even one that is not there yet: returns the ms until it is.
+   UINT32_MAX: it is as far away as rate->wait, and was not taken. */
+static retry_ms retry__rate_reserve(retry_rate *rate, uint32_t now)
 {
     retry_ms wait = rate->wait ? rate->wait : 250, until = retry__rate_take(rate, now, wait);
     return until < wait ? until : UINT32_MAX;
 }
 
 /* Gives back a token that was taken and not used. */
-RETRY__INLINE void retry__rate_return(retry_rate *rate)
+static void retry__rate_return(retry_rate *rate)
 {
-    uint32_t limit = retry_rate_get(rate), owed = retry__load(&rate->retry__owed);
-    uint32_t spacing = retry__rate_spacing(limit);
+    uint32_t spacing = retry__rate_spacing(retry_rate_get(rate));
+    uint32_t owed = retry__load(&rate->retry__owed);
     while (!retry__swap(&rate->retry__owed, &owed, retry__subtract(owed, spacing)))
         continue;
 }
 
 RETRY_API void retry_rate_report(retry_rate *rate, const retry_failure *failure, retry_time now)
 {
-    uint32_t limit, throttled;
     if (!rate || retry__outcome(failure) == RETRY__IGNORED)
         return;
-    limit = retry__rate_limit(rate, (uint32_t)now);
-    if (limit == 0 && retry__load(&rate->retry__sent) == 0)
-        retry__store(&rate->retry__half, (uint32_t)now); /* its first answer begins one */
-    if (failure && failure->throttle) {
-        retry__store(&rate->retry__fell, (uint32_t)now);
-        throttled = retry__load(&rate->retry__throttled);
-        while (!retry__swap_ordered(&rate->retry__throttled, &throttled, throttled + 1))
-            continue;
-    }
-    retry__fetch_add(&rate->retry__sent, 1);
+    retry__rate_limit(rate, (uint32_t)now);
+    if (!retry__rate_counts(rate)) /* the first answer begins a half second */
+        retry__store(&rate->retry__half, (uint32_t)now);
+    retry__fetch_add(
+        failure && failure->throttle ? &rate->retry__throttled : &rate->retry__accepted, 1);
 }
 
 RETRY_API uint32_t retry_rate_get(const retry_rate *rate)
 {
-    uint32_t limit = rate ? retry__load(&rate->retry__limit) : 0;
-    if (limit == 0 && rate)
-        limit = rate->max;
+    uint32_t limit = rate ? retry__load(&rate->retry__limit) : UINT32_MAX;
+    limit = limit == 0 ? rate->max : limit;
     return limit ? limit : UINT32_MAX;
 }
 
 /* >>window */
 
-/* All, and the marked ones (the sick, the accepted), of the last eight slices of 2^shift ms. A
-   slice is one word: from the lowest bit on 12 for all, 12 for the marked, 2 for how often it was
-   emptied, 6 for the owner: a breaker's generation, so that a new one begins with empty slices. */
-#define RETRY__WINDOW_ALL UINT32_C(0x00000001)
-#define RETRY__WINDOW_MARKED UINT32_C(0x00001000)
-#define RETRY__WINDOW_COUNTS UINT32_C(0x00ffffff)
-#define RETRY__WINDOW_FULL UINT32_C(0x00800800) /* one of the counts has reached 2,048 */
-#define RETRY__WINDOW_HALVES UINT32_C(0x007ff7ff)
-#define RETRY__WINDOW_EMPTIED UINT32_C(0x01000000)
+/* Counts of two halves of a window, the one under way and the one before: of each half all, and the
+   marked ones (the sick, the accepted). retry__half is twice the instant at which the half under
+   way began, modulo 2^32; its lowest bit says which of the two that is. */
+#define RETRY__WINDOW_COUNT UINT32_C(0x3fffffff)   /* of a count: the number; above it, how often */
+#define RETRY__WINDOW_EMPTIED UINT32_C(0x40000000) /* it was emptied: 0 to 3 */
+
+/* ms; a clock that is behind by no more than this is another thread's, or was set back a little. */
+#define RETRY__WINDOW_BEHIND UINT32_C(0x10000)
 
 typedef struct retry__counts {
-    uint32_t all, marked; /* 0 to 16,384 */
+    uint32_t all, marked;
 } retry__counts;
 
-/* The shift of slices of which eight last `length` ms, which is not 0. In fours first, as every
-   attempt asks. */
-static uint32_t retry__window_shift(retry_ms length)
+/* Empties counts while *word is what was `seen`: another thread that has done the same, and changed
+   *word, may have let others count there again. They do not go unnoticed, as no emptying leaves a
+   count as it was. */
+RETRY__WRAPS static void retry__window_empty(uint32_t *counts, uint32_t n, const uint32_t *word,
+                                             uint32_t seen)
 {
-    uint32_t slice = (retry__min(length, UINT32_C(1) << 23) - 1) >> 3;
-    uint32_t shift = 0;
-    for (; slice >= 16; slice >>= 4)
-        shift += 4;
-    for (; slice != 0; slice >>= 1)
-        shift++;
-    return shift;
-}
-
-/* Goes on from the slice that ends at `end` to the one that ends at `next`, `slices` later, unless
-   another thread has. Those up to it are emptied first: they hold what was counted a window or more
-   ago. Who sees `next` may count while another who saw `end` still empties; that one finds the word
-   changed since it was read, as no emptying leaves a word as it was. */
-RETRY__WRAPS static void retry__window_turn(retry__window *window, uint32_t *end, uint32_t next,
-                                            uint32_t shift, uint32_t slices)
-{
-    for (; slices != 0; slices--) {
-        uint32_t *slice = &window->retry__slices[((next >> shift) - slices + 1) & 7];
-        uint32_t counts = retry__load_ordered(slice);
-        uint32_t emptied = (counts + RETRY__WINDOW_EMPTIED) & (3 * RETRY__WINDOW_EMPTIED);
-        if (retry__load_ordered(&window->retry__end) == *end)
-            retry__swap_ordered(slice, &counts, emptied);
+    for (; n != 0; n--, counts++) {
+        uint32_t count = retry__load_ordered(counts);
+        do {
+            if (retry__load_ordered(word) != seen)
+                return;
+        } while (!retry__swap_ordered(counts, &count,
+                                      (count + RETRY__WINDOW_EMPTIED) & ~RETRY__WINDOW_COUNT));
     }
-    if (retry__swap_ordered(&window->retry__end, end, next))
-        *end = next;
 }
 
-/* Moves the window on to `now`, unless the clock is behind; returns the end of the slice under way.
-   An end of 0 means none yet (or, of slices of 1 ms, instant 0: a clock that steps back from there
-   takes the window along). */
-RETRY__COLD uint32_t retry__window_move(retry__window *window, uint32_t shift, uint32_t now)
+/* Goes on to the half that `now` is in; returns the word of the half under way. After a whole
+   window without a report, and if the clock went back by more than a half, nothing of it counts any
+   more: a new half begins at `now`. A word of 0 is that of a window never used. */
+RETRY__COLD RETRY__WRAPS uint32_t retry__window_move(retry__window *window, uint32_t half,
+                                                     retry_ms length, uint32_t now)
 {
-    uint32_t rest = (UINT32_C(1) << shift) - 1;
-    uint32_t end = retry__load_ordered(&window->retry__end);
-    while (end != (now | rest)) {
-        uint32_t slices = retry__passed(end & ~rest, now) >> shift;
-        if (slices == 0 && end != 0)
-            break;
-        retry__window_turn(window, &end, now | rest, shift, retry__min(slices, 8));
+    uint32_t step = (length + 1) & ~UINT32_C(1); /* twice a half */
+    for (;;) {
+        uint32_t passed = (now << 1) - (half & ~UINT32_C(1));
+        uint32_t next = (half ^ 1) + step;
+        if (passed < step ||
+            (half != 0 && 0 - passed <= retry__min(step, 2 * RETRY__WINDOW_BEHIND)))
+            return half;
+        if (passed < 2 * step) {
+            retry__window_empty(&window->retry__counts[(next & 1) * 2], 2, &window->retry__half,
+                                half);
+        } else {
+            next = (now << 1) | 1;
+            retry__window_empty(window->retry__counts, 4, &window->retry__half, half);
+        }
+        if (retry__swap_ordered(&window->retry__half, &half, next))
+            return next;
     }
-    return end;
 }
 
-/* The slice under way at `now`. */
-RETRY__HOT uint32_t *retry__window_at(retry__window *window, retry_ms length, uint32_t now)
+/* The two counts of the half under way at `now`, of a window of `length` ms, which is not 0. */
+RETRY__HOT RETRY__WRAPS uint32_t *retry__window_at(retry__window *window, retry_ms length,
+                                                   uint32_t now)
 {
-    uint32_t shift = retry__window_shift(length);
-    uint32_t end = retry__load_ordered(&window->retry__end);
-    if (end == 0 || retry__passed(end, now) != 0)
-        end = retry__window_move(window, shift, now);
-    return &window->retry__slices[(end >> shift) & 7];
+    uint32_t half = retry__load_ordered(&window->retry__half);
+    length = retry__min(length, UINT32_C(1) << 23);
+    if ((now << 1) - (half & ~UINT32_C(1)) >= length)
+        half = retry__window_move(window, half, length, now);
+    return &window->retry__counts[(half & 1) * 2];
 }
 
-/* Whether a slice counts for `owner`: the upper 6 bits of each. */
-static bool retry__window_owns(uint32_t owner, uint32_t slice)
+/* What both halves hold. Whoever counts does so in `all` first: none is marked that is not there.
+ */
+static retry__counts retry__window_sum(const retry__window *window)
 {
-    return (owner ^ slice) >> 26 == 0;
-}
-
-/* A slice with `more` counted. */
-static uint32_t retry__window_add(uint32_t slice, uint32_t owner, uint32_t more)
-{
-    if (!retry__window_owns(owner, slice))
-        slice = owner | (slice & (3 * RETRY__WINDOW_EMPTIED));
-    if ((slice & RETRY__WINDOW_FULL) != 0)
-        slice = (slice & ~RETRY__WINDOW_COUNTS) | ((slice >> 1) & RETRY__WINDOW_HALVES);
-    return slice + more;
-}
-
-static retry__counts retry__window_sum(const retry__window *window, uint32_t owner)
-{
-    retry__counts sum = {0, 0};
-    uint32_t i;
-    for (i = 0; i < 8; i++) {
-        uint32_t slice = retry__load_ordered(&window->retry__slices[i]);
-        if (!retry__window_owns(owner, slice))
-            continue;
-        sum.all += slice & 0xfff;
-        sum.marked += (slice >> 12) & 0xfff;
-    }
+    const uint32_t *counts = window->retry__counts;
+    retry__counts sum;
+    sum.marked = (retry__load_ordered(&counts[1]) & RETRY__WINDOW_COUNT) +
+                 (retry__load_ordered(&counts[3]) & RETRY__WINDOW_COUNT);
+    sum.all = (retry__load_ordered(&counts[0]) & RETRY__WINDOW_COUNT) +
+              (retry__load_ordered(&counts[2]) & RETRY__WINDOW_COUNT);
     return sum;
 }
 
 /* >>breaker */
 
-enum { RETRY__BREAKER_DUE = RETRY_BREAKER_HALF_OPEN + 1 }; /* OPEN; the next to ask is the probe */
+/* The word that every change swaps. The upper 16 bits are the generation, which every change of
+   state raises; it is the ticket of the permits. Below, 8 bits are the answers that it takes to
+   close: not 0 is HALF_OPEN, and the last 8 bits are the probes in flight; 0, and those are the
+   state. So a zeroed word is CLOSED. */
+#define RETRY__BREAKER_GENERATION UINT32_C(0xffff0000)
+#define RETRY__BREAKER_NEXT UINT32_C(0x00010000)
+#define RETRY__BREAKER_NEEDED UINT32_C(0x0000ff00)
+#define RETRY__BREAKER_FLIGHT UINT32_C(0x000000ff)
+#define RETRY__BREAKER_LOW UINT32_C(0x0000ffff)
 
-/* The word that every change of state swaps: from the lowest bit on 2 of state, 6 of generation
-   (both are the ticket of its permits), and the last 24 of the instant at which the state began.
-   The window tells the rest: it is moved on to that instant, and stays there until the breaker has
-   closed again or the next probe is sent. */
-enum {
-    RETRY__BREAKER_STATE = 0x03,
-    RETRY__BREAKER_GENERATION = 0xfc,
-    RETRY__BREAKER_NEXT_GENERATION = 0x04
-};
+/* Of retry__row: the sick reports in a row, and the rounds of sick probes in a row. */
+#define RETRY__BREAKER_ROW UINT32_C(0x0000ffff)
+#define RETRY__BREAKER_ROUNDS UINT32_C(0x00ff0000)
+#define RETRY__BREAKER_ROUND UINT32_C(0x00010000)
 
-static uint32_t *retry__breaker_slice(retry_breaker *breaker, uint32_t now)
+static uint32_t *retry__breaker_half(retry_breaker *breaker, uint32_t now)
 {
-    retry_ms window = breaker->window ? breaker->window : 60000;
-    return retry__window_at(&breaker->retry__reports, window, now);
+    return retry__window_at(&breaker->retry__reports, breaker->window ? breaker->window : 8000,
+                            now);
 }
 
-static retry_ms retry__breaker_span(retry_ms span)
+static retry_ms retry__breaker_span(retry_ms span, retry_ms fallback)
 {
-    return span ? retry__min(span, UINT32_C(1) << 30) : 5000;
+    return span ? retry__min(span, UINT32_C(1) << 30) : fallback;
 }
 
-/* When the state began: the last such instant that is not past the slice under way. */
-RETRY__WRAPS static uint32_t retry__breaker_since(const retry_breaker *breaker, uint32_t word)
+/* ms that it stays open, doubled for each round of sick probes. */
+static retry_ms retry__breaker_open(const retry_breaker *breaker)
 {
-    uint32_t end = retry__load_ordered(&breaker->retry__reports.retry__end);
-    return end - ((end - (word >> 8)) & 0xffffff);
+    retry_ms open = retry__breaker_span(breaker->open, 2000);
+    retry_ms most = retry__min(breaker->open_max, UINT32_C(1) << 30);
+    uint32_t rounds = retry__load_ordered(&breaker->retry__row) & RETRY__BREAKER_ROUNDS;
+    for (; rounds != 0 && open < most; rounds -= RETRY__BREAKER_ROUND)
+        open = retry__min(open * 2, most);
+    return open;
 }
 
-/* The state that an ask at `now` meets; *wait: ms to the next probe, 0 unless that is OPEN. */
-static uint8_t retry__breaker_meets(const retry_breaker *breaker, uint32_t word, uint32_t now,
-                                    retry_ms *wait)
+/* What a call goes by: the word, and the instant of the last change, which is read before it. */
+typedef struct retry__breaker_view {
+    uint32_t since, word;
+} retry__breaker_view;
+
+static retry__breaker_view retry__breaker_look(const retry_breaker *breaker)
 {
-    uint32_t state = word & RETRY__BREAKER_STATE;
-    retry_ms passed;
-    *wait = 0;
-    if (state == RETRY_BREAKER_CLOSED)
-        return RETRY_BREAKER_CLOSED;
-    passed = retry__passed(retry__breaker_since(breaker, word), now);
-    if (state == RETRY_BREAKER_HALF_OPEN) {
-        retry_ms timeout = retry__breaker_span(breaker->probe_timeout);
-        if (passed < timeout)
-            return RETRY_BREAKER_HALF_OPEN;
-        passed -= timeout;
-    }
-    if (state != RETRY__BREAKER_DUE)
-        *wait = retry__subtract(retry__breaker_span(breaker->open), passed);
-    return RETRY_BREAKER_OPEN;
+    retry__breaker_view view;
+    view.since = retry__load_ordered(&breaker->retry__since);
+    view.word = retry__load_ordered(&breaker->retry__state);
+    return view;
 }
 
-/* Changes from the state that *word tells to another. False: another thread was faster, and *word
-   is what it left. The states that grant permits have even numbers; to leave one begins a new
-   generation, in which those permits are void. */
-static bool retry__breaker_change(retry_breaker *breaker, uint32_t *word, uint32_t state,
+/* ms that are left of a span that began at `since`. A clock behind that is another thread's; if it
+   is further behind than that explains, or than the span, the span has passed: nobody is refused
+   for longer because nobody asked for weeks. */
+RETRY__WRAPS static retry_ms retry__breaker_left(uint32_t since, retry_ms span, uint32_t now)
+{
+    uint32_t passed = now - since;
+    if (passed < span)
+        return span - passed;
+    return 0 - passed <= retry__min(span, RETRY__WINDOW_BEHIND) ? span : 0;
+}
+
+/* The word of the next generation, in another state. */
+RETRY__WRAPS static uint32_t retry__breaker_next(uint32_t word, uint32_t low)
+{
+    return (word & RETRY__BREAKER_GENERATION) + RETRY__BREAKER_NEXT + low;
+}
+
+/* HALF_OPEN, without a probe in flight, as the lower half of the word. */
+static uint32_t retry__breaker_half_open(const retry_breaker *breaker)
+{
+    return (breaker->probes ? breaker->probes : UINT32_C(1)) << 8;
+}
+
+/* Changes the word that was seen to `next`, at `now`, which is written first, and by one thread
+   only. False: another thread was faster, and *view is what it left. */
+static bool retry__breaker_change(retry_breaker *breaker, retry__breaker_view *view, uint32_t next,
                                   uint32_t now)
 {
-    uint32_t generation = *word & RETRY__BREAKER_GENERATION;
-    uint32_t next;
-    if ((*word & 1) == 0)
-        generation = (generation + RETRY__BREAKER_NEXT_GENERATION) & RETRY__BREAKER_GENERATION;
-    next = ((now & 0xffffff) << 8) + generation + state;
-    retry__breaker_slice(breaker, now); /* moves the window on */
-    if (!retry__swap_ordered(&breaker->retry__state, word, next))
-        return false;
-    *word = next;
-    return true;
+    if (retry__swap_ordered(&breaker->retry__since, &view->since, now) &&
+        retry__swap_ordered(&breaker->retry__state, &view->word, next))
+        return true;
+    *view = retry__breaker_look(breaker);
+    return false;
 }
 
-static bool retry__breaker_trips(const retry_breaker *breaker, uint32_t owner)
+/* Empties the window and what was in a row, as long as the state is `word`. */
+static void retry__breaker_empty(retry_breaker *breaker, uint32_t word)
 {
-    retry__counts reports = retry__window_sum(&breaker->retry__reports, owner);
-    uint32_t volume = breaker->volume ? retry__min(breaker->volume, 500) : 20;
-    uint32_t ratio = breaker->ratio ? retry__min(breaker->ratio, RETRY_RATIO(1)) : RETRY_RATIO(0.5);
-    return reports.all >= volume &&
-           reports.marked * 2 * RETRY_RATIO(1) >= (ratio * 2 - 1) * reports.all;
+    retry__window_empty(breaker->retry__reports.retry__counts, 4, &breaker->retry__state, word);
+    retry__window_empty(&breaker->retry__row, 1, &breaker->retry__state, word);
 }
 
-/* Counts a report on a permit of CLOSED. The state is looked at once the slice has been read: who
-   counted there for a later state before that has changed the state too, and who does so after it
-   makes the swap fail. */
-static void retry__breaker_count(retry_breaker *breaker, uint8_t ticket, bool sick, uint32_t now)
+/* Adds `more` to a part of a count, up to `most`, or 0: empties that part; as long as the state is
+   `word`, which is looked at once the count has been read: who empties it for another state after
+   that makes the swap fail. Returns that part, 0 in another state. */
+static uint32_t retry__breaker_add(retry_breaker *breaker, uint32_t word, uint32_t *count,
+                                   uint32_t most, uint32_t more)
 {
-    uint32_t owner = (uint32_t)ticket << 24;
-    uint32_t more = sick ? RETRY__WINDOW_ALL + RETRY__WINDOW_MARKED : RETRY__WINDOW_ALL;
-    uint32_t *slice = retry__breaker_slice(breaker, now);
-    uint32_t seen = retry__load_ordered(slice);
-    uint32_t word;
+    uint32_t seen = retry__load_ordered(count), next;
     do {
-        word = retry__load_ordered(&breaker->retry__state);
-        if ((uint8_t)word != ticket)
-            return;
-    } while (!retry__swap_ordered(slice, &seen, retry__window_add(seen, owner, more)));
-    if (sick && retry__breaker_trips(breaker, owner))
-        retry__breaker_change(breaker, &word, RETRY_BREAKER_OPEN, now);
+        if (retry__load_ordered(&breaker->retry__state) != word)
+            return 0;
+        next = more ? seen + more : seen & ~most;
+        if (next == seen || (seen & most) > most - more)
+            return seen & most;
+    } while (!retry__swap_ordered(count, &seen, next));
+    return next & most;
 }
 
-/* An attempt's end, with its RETRY__x outcome. */
-static void retry__breaker_end(retry_breaker *breaker, retry_permit permit, uint8_t outcome,
-                               uint32_t now)
+/* Compared to half a unit of the ratio, as 53 % is a little less than RETRY_RATIO(0.53); exactly
+   with one like a half, of which the last bits are 0. */
+static bool retry__breaker_trips(const retry_breaker *breaker, uint32_t row)
 {
-    static const uint8_t after_probe[] = {
-        RETRY__BREAKER_DUE,  /* RETRY__IGNORED */
-        RETRY_BREAKER_OPEN,  /* RETRY__SICK */
-        RETRY_BREAKER_CLOSED /* RETRY__ANSWERED */
-    };
-    uint32_t word;
-    retry_ms wait;
-    if (!breaker || !permit.granted)
-        return;
-    word = retry__load_ordered(&breaker->retry__state);
-    if ((uint8_t)word != permit.retry__ticket)
-        return;
-    if ((word & RETRY__BREAKER_STATE) != RETRY_BREAKER_CLOSED) {
-        if (retry__breaker_meets(breaker, word, now, &wait) == RETRY_BREAKER_HALF_OPEN)
-            retry__breaker_change(breaker, &word, after_probe[outcome], now);
-    } else if (outcome != RETRY__IGNORED) {
-        retry__breaker_count(breaker, permit.retry__ticket, outcome == RETRY__SICK, now);
+    retry__counts reports = retry__window_sum(&breaker->retry__reports);
+    uint32_t ratio = breaker->ratio ? retry__min(breaker->ratio, RETRY_RATIO(1)) : RETRY_RATIO(0.5);
+    ratio = ratio * 2 - ((ratio & 0x1fff) != 0);
+    if (breaker->in_a_row != 0 && row >= breaker->in_a_row)
+        return true;
+    return reports.all >= (breaker->volume ? breaker->volume : 20) &&
+           (uint64_t)reports.marked << 17 >= (uint64_t)reports.all * ratio;
+}
+
+/* Counts a report on a permit of CLOSED. True: that opened it. */
+static bool retry__breaker_count(retry_breaker *breaker, retry__breaker_view view, bool sick,
+                                 uint32_t now)
+{
+    uint32_t *half = retry__breaker_half(breaker, now);
+    uint32_t row;
+    retry__breaker_add(breaker, view.word, &half[0], RETRY__WINDOW_COUNT, 1);
+    if (sick)
+        retry__breaker_add(breaker, view.word, &half[1], RETRY__WINDOW_COUNT, 1);
+    row = retry__breaker_add(breaker, view.word, &breaker->retry__row, RETRY__BREAKER_ROW, sick);
+    return sick && retry__breaker_trips(breaker, row) &&
+           retry__breaker_change(breaker, &view, retry__breaker_next(view.word, RETRY_BREAKER_OPEN),
+                                 now);
+}
+
+/* The word after a probe that was answered, or of which there is no outcome. One that was silent
+   for too long may have lost its place to another, so it has none to give back; its answer counts.
+ */
+static uint32_t retry__breaker_after(const retry_breaker *breaker, uint32_t word, bool answered,
+                                     retry_ms elapsed)
+{
+    uint32_t needed = (word & RETRY__BREAKER_NEEDED) >> 8;
+    uint32_t flight = word & RETRY__BREAKER_FLIGHT;
+    if (flight != 0 && elapsed < retry__breaker_span(breaker->probe_timeout, 5000))
+        flight--;
+    if (answered)
+        needed--;
+    if (needed == 0)
+        return retry__breaker_next(word, RETRY_BREAKER_CLOSED);
+    return (word & RETRY__BREAKER_GENERATION) | needed << 8 | retry__min(flight, needed);
+}
+
+/* A probe's end. True: it opened or closed the breaker. */
+static bool retry__breaker_probed(retry_breaker *breaker, retry__breaker_view view,
+                                  retry_ms elapsed, uint8_t outcome, uint32_t now)
+{
+    uint32_t ticket = view.word >> 16;
+    while (view.word >> 16 == ticket && (view.word & RETRY__BREAKER_NEEDED) != 0) {
+        uint32_t next;
+        if (outcome == RETRY__SICK) {
+            next = retry__breaker_next(view.word, RETRY_BREAKER_OPEN);
+            if (!retry__breaker_change(breaker, &view, next, now))
+                continue;
+            retry__breaker_add(breaker, next, &breaker->retry__row, RETRY__BREAKER_ROUNDS,
+                               RETRY__BREAKER_ROUND);
+            return true;
+        }
+        next = retry__breaker_after(breaker, view.word, outcome == RETRY__ANSWERED, elapsed);
+        if (next >> 16 != ticket)
+            retry__breaker_empty(breaker, view.word);
+        if (retry__swap_ordered(&breaker->retry__state, &view.word, next))
+            return next >> 16 != ticket;
+        view = retry__breaker_look(breaker);
     }
+    return false;
 }
 
-RETRY_API retry_permit retry_breaker_ask(retry_breaker *breaker, retry_time now)
+/* The end of an attempt on a permit, `elapsed` ms after it was granted, with its RETRY__x outcome.
+   True: it opened or closed the breaker. */
+static bool retry__breaker_end(retry_breaker *breaker, uint16_t ticket, retry_ms elapsed,
+                               uint8_t outcome, uint32_t now)
 {
-    retry_permit permit = {true, 0, 0};
-    uint32_t word;
+    retry__breaker_view view = retry__breaker_look(breaker);
+    if (view.word >> 16 != ticket)
+        return false;
+    if (outcome == RETRY__ANSWERED && breaker->slow != 0 && elapsed >= breaker->slow)
+        outcome = RETRY__SICK;
+    if ((view.word & RETRY__BREAKER_LOW) != RETRY_BREAKER_CLOSED)
+        return retry__breaker_probed(breaker, view, elapsed, outcome, now);
+    return outcome != RETRY__IGNORED &&
+           retry__breaker_count(breaker, view, outcome == RETRY__SICK, now);
+}
+
+/* The word with one more probe in flight; 0 where none may be sent, which in OPEN is for *wait ms.
+   A probe in the place of one that is silent may leave the word as it is: the instant tells it. */
+static uint32_t retry__breaker_probe(const retry_breaker *breaker, retry__breaker_view view,
+                                     uint32_t now, retry_ms *wait)
+{
+    uint32_t needed = (view.word & RETRY__BREAKER_NEEDED) >> 8;
+    retry_ms timeout = retry__breaker_span(breaker->probe_timeout, 5000);
+    *wait = 0;
+    if ((view.word & RETRY__BREAKER_LOW) == RETRY_BREAKER_OPEN) {
+        *wait = retry__breaker_left(view.since, retry__breaker_open(breaker), now);
+        return *wait ? 0 : retry__breaker_next(view.word, retry__breaker_half_open(breaker) + 1);
+    }
+    if ((view.word & RETRY__BREAKER_FLIGHT) < needed)
+        return view.word + 1;
+    if (needed == 0 || retry__breaker_left(view.since, timeout, now) != 0)
+        return 0;
+    return (view.word & ~RETRY__BREAKER_FLIGHT) + 1;
+}
+
+RETRY_API retry_permit retry_breaker_ask(retry_breaker *breaker, bool may_probe, retry_time now)
+{
+    retry_permit permit = {true, 0, 0, 0};
+    retry__breaker_view view;
+    permit.retry__asked = (uint32_t)now;
     if (!breaker)
         return permit;
-    word = retry__load_ordered(&breaker->retry__state);
-    while ((word & RETRY__BREAKER_STATE) != RETRY_BREAKER_CLOSED) {
-        uint8_t state = retry__breaker_meets(breaker, word, (uint32_t)now, &permit.wait);
-        if (state == RETRY_BREAKER_HALF_OPEN || permit.wait != 0) {
-            permit.granted = false;
-            return permit;
-        }
-        if (retry__breaker_change(breaker, &word, RETRY_BREAKER_HALF_OPEN, (uint32_t)now))
+    view = retry__breaker_look(breaker);
+    while ((view.word & RETRY__BREAKER_LOW) != RETRY_BREAKER_CLOSED) {
+        uint32_t next = retry__breaker_probe(breaker, view, (uint32_t)now, &permit.wait);
+        permit.granted = may_probe && next != 0;
+        if (!permit.granted)
             break;
+        if (retry__breaker_change(breaker, &view, next, (uint32_t)now)) {
+            view.word = next;
+            break;
+        }
     }
-    retry__breaker_slice(breaker, (uint32_t)now); /* moves the window on: nobody may report */
-    permit.retry__ticket = (uint8_t)word;
+    permit.retry__ticket = (uint16_t)(view.word >> 16);
     return permit;
 }
 
-RETRY_API void retry_breaker_report(retry_breaker *breaker, retry_permit permit,
+RETRY__HOT bool retry__breaker_tell(retry_breaker *breaker, const retry_permit *permit,
+                                    uint8_t outcome, uint32_t now)
+{
+    return breaker && permit->granted &&
+           retry__breaker_end(breaker, permit->retry__ticket,
+                              retry__passed(permit->retry__asked, now), outcome, now);
+}
+
+RETRY_API bool retry_breaker_report(retry_breaker *breaker, retry_permit permit,
                                     const retry_failure *failure, retry_time now)
 {
-    retry__breaker_end(breaker, permit, retry__outcome(failure), (uint32_t)now);
+    return retry__breaker_tell(breaker, &permit, retry__outcome(failure), (uint32_t)now);
 }
 
 RETRY_API void retry_breaker_release(retry_breaker *breaker, retry_permit permit, retry_time now)
 {
-    retry__breaker_end(breaker, permit, RETRY__IGNORED, (uint32_t)now);
+    retry__breaker_tell(breaker, &permit, RETRY__IGNORED, (uint32_t)now);
+}
+
+RETRY_API void retry_breaker_set(retry_breaker *breaker, uint8_t state, retry_time now)
+{
+    retry__breaker_view view;
+    uint32_t next;
+    if (!breaker || state > RETRY_BREAKER_ISOLATED)
+        return;
+    view = retry__breaker_look(breaker);
+    do {
+        retry__breaker_empty(breaker, view.word);
+        next = retry__breaker_next(view.word, state == RETRY_BREAKER_HALF_OPEN
+                                                  ? retry__breaker_half_open(breaker)
+                                                  : state);
+    } while (!retry__breaker_change(breaker, &view, next, (uint32_t)now));
+    retry__breaker_empty(breaker, next); /* of what came on permits of before */
 }
 
 RETRY_API void retry_breaker_reset(retry_breaker *breaker, retry_time now)
 {
-    uint32_t word;
-    if (!breaker)
-        return;
-    word = retry__load_ordered(&breaker->retry__state);
-    while (!retry__breaker_change(breaker, &word, RETRY_BREAKER_CLOSED, (uint32_t)now))
-        continue;
+    retry_breaker_set(breaker, RETRY_BREAKER_CLOSED, now);
 }
 
 RETRY_API uint8_t retry_breaker_state(const retry_breaker *breaker, retry_time now)
 {
-    retry_ms wait;
+    retry__breaker_view view;
+    uint32_t low;
     if (!breaker)
         return RETRY_BREAKER_CLOSED;
-    return retry__breaker_meets(breaker, retry__load_ordered(&breaker->retry__state), (uint32_t)now,
-                                &wait);
+    view = retry__breaker_look(breaker);
+    low = view.word & RETRY__BREAKER_LOW;
+    if ((low & RETRY__BREAKER_NEEDED) != 0 ||
+        (low == RETRY_BREAKER_OPEN &&
+         retry__breaker_left(view.since, retry__breaker_open(breaker), (uint32_t)now) == 0))
+        return RETRY_BREAKER_HALF_OPEN;
+    return (uint8_t)low;
+}
+
+RETRY_API retry_breaker_counts retry_breaker_get(retry_breaker *breaker, retry_time now)
+{
+    retry_breaker_counts counts = {0, 0, 0, 0};
+    retry__counts reports;
+    uint32_t row;
+    if (!breaker)
+        return counts;
+    retry__breaker_half(breaker, (uint32_t)now); /* moves the window on */
+    reports = retry__window_sum(&breaker->retry__reports);
+    row = retry__load_ordered(&breaker->retry__row);
+    counts.reports = reports.all;
+    counts.sick = reports.marked;
+    counts.in_a_row = row & RETRY__BREAKER_ROW;
+    counts.sick_probes = (uint8_t)((row & RETRY__BREAKER_ROUNDS) >> 16);
+    return counts;
 }
 
 RETRY_API retry_failure retry_classify_permit(retry_permit permit)
@@ -4192,57 +4309,49 @@ RETRY_API retry_failure retry_classify_permit(retry_permit permit)
     retry_failure failure = retry__failure(RETRY_REASON_NONE, 0);
     if (!permit.granted) {
         failure.reason = RETRY_REASON_CIRCUIT_BREAKER_OPEN;
-        failure.retry_after = permit.wait;
+        failure.retry_after = retry__add(permit.wait, permit.wait >> 3);
     }
     return failure;
 }
 
 /* >>throttle */
 
-static uint32_t *retry__throttle_slice(retry_throttle *throttle, uint32_t now)
+static uint32_t *retry__throttle_half(retry_throttle *throttle, uint32_t now)
 {
-    retry_ms window = throttle->window ? throttle->window : 120000;
-    return retry__window_at(&throttle->retry__requests, window, now);
+    return retry__window_at(&throttle->retry__requests, throttle->window ? throttle->window : 4000,
+                            now);
 }
 
-static void retry__throttle_count(uint32_t *slice, uint32_t more)
-{
-    uint32_t seen = retry__load_ordered(slice);
-    while (!retry__swap_ordered(slice, &seen, retry__window_add(seen, 0, more)))
-        continue;
-}
-
-/* Whether random / 2^32 is below the probability of a refusal, as 16.16 and multiplied out. The
+/* Refused is exactly when random / 2^32 is below the probability, as 16.16 and multiplied out. The
    excess has no fraction below 2^-16, so what the last shift cuts off makes no difference. */
-static bool retry__throttle_refuses(const retry_throttle *throttle, uint32_t random)
-{
-    retry__counts requests = retry__window_sum(&throttle->retry__requests, 0);
-    uint32_t k = throttle->k ? retry__max(throttle->k, RETRY_RATIO(1)) : RETRY_RATIO(2);
-    uint32_t most = throttle->max_rejection ? throttle->max_rejection : RETRY_RATIO(0.9);
-    uint32_t excess =
-        retry__subtract(requests.all * RETRY_RATIO(1), retry__multiply(k, requests.marked));
-    return random >> 16 < retry__min(most, RETRY_RATIO(0.999)) &&
-           excess > (uint32_t)(((uint64_t)random * (requests.all + 1)) >> 16);
-}
-
 RETRY_API bool retry_throttle_ask(retry_throttle *throttle, uint32_t random, retry_time now)
 {
-    uint32_t *slice;
+    retry__counts requests;
+    uint32_t k, most;
+    uint64_t sent, accepted;
     if (!throttle)
         return true;
-    slice = retry__throttle_slice(throttle, (uint32_t)now);
-    if (retry__throttle_refuses(throttle, random))
-        return false;
-    retry__throttle_count(slice, RETRY__WINDOW_ALL);
-    return true;
+    k = throttle->k ? retry__max(throttle->k, RETRY_RATIO(1)) : RETRY_RATIO(2);
+    most = throttle->max_rejection ? throttle->max_rejection : RETRY_RATIO(0.9);
+    retry__throttle_half(throttle, (uint32_t)now); /* moves the window on */
+    requests = retry__window_sum(&throttle->retry__requests);
+    sent = (uint64_t)requests.all * RETRY_RATIO(1);
+    accepted = (uint64_t)requests.marked * k;
+    return random >> 16 >= retry__min(most, RETRY_RATIO(0.999)) || accepted >= sent ||
+           sent - accepted <= ((uint64_t)random * ((uint64_t)requests.all + 1)) >> 16;
 }
 
 RETRY_API void retry_throttle_report(retry_throttle *throttle, const retry_failure *failure,
                                      retry_time now)
 {
-    bool accepted = !failure || (!failure->throttle && retry__outcome(failure) == RETRY__ANSWERED);
-    if (throttle && accepted)
-        retry__throttle_count(retry__throttle_slice(throttle, (uint32_t)now), RETRY__WINDOW_MARKED);
+    uint8_t outcome = retry__outcome(failure);
+    uint32_t *half;
+    if (!throttle || outcome == RETRY__IGNORED)
+        return;
+    half = retry__throttle_half(throttle, (uint32_t)now);
+    retry__fetch_add(&half[0], 1);
+    if (outcome == RETRY__ANSWERED && !(failure && failure->throttle))
+        retry__fetch_add(&half[1], 1);
 }
 
 /* >>latency */
@@ -4772,23 +4881,19 @@ RETRY__HOT retry_decision retry__attempt_ask(retry_attempt *attempt, const retry
                                              retry_time now)
 {
     retry_decision answer = {RETRY_VERDICT_SEND, RETRY_CAUSE_NONE, 0};
-    const retry_client *client;
     retry_ms left;
     if (!attempt || !request || (attempt->retry__state & RETRY__ATTEMPT_SENT) != 0)
         return retry__misuse(request);
     left = retry__remaining(request, now);
     if (!retry__open(request) || left == 0)
         return retry__attempt_late(attempt, request, now);
-    client = request->client;
     attempt->retry__gates = attempt->gates;
-    if (!attempt->gates && client)
-        attempt->retry__gates = client->gates;
+    if (!attempt->gates && request->client)
+        attempt->retry__gates = request->client->gates;
     if (attempt->retry__gates)
         answer = retry__attempt_gated(attempt, request, left, now);
     if (answer.verdict == RETRY_VERDICT_SEND) {
-        attempt->timeout = left;
-        if (client && client->attempt_timeout != 0)
-            attempt->timeout = retry__min(left, client->attempt_timeout);
+        attempt->timeout = retry__min(left, retry__attempt_most(request));
         attempt->retry__state |= RETRY__ATTEMPT_SENT;
     }
     return answer;
@@ -4909,19 +5014,19 @@ static bool retry__may_probe(const retry_request *request, retry_time now)
 static uint8_t retry__tell_breaker(struct retry__told *told)
 {
     retry_breaker *breaker = (retry_breaker *)told->gate;
-    retry_permit permit = {true, 0, 0};
+    retry_attempt *attempt = told->attempt;
+    bool sent = (attempt->retry__state & RETRY__ATTEMPT_SENT) != 0;
     if (told->event == RETRY__ASK) {
-        (void)retry__may_probe(told->request, told->now);
-        permit = retry_breaker_ask(breaker, told->now);
-        told->attempt->retry__ticket = permit.retry__ticket;
+        bool may_probe = retry__may_probe(told->request, told->now);
+        retry_permit permit = retry_breaker_ask(breaker, may_probe, told->now);
+        attempt->retry__ticket = permit.retry__ticket;
         told->delay = permit.wait;
         return permit.granted ? RETRY_CAUSE_NONE : RETRY_CAUSE_CIRCUIT_OPEN;
     }
-    permit.retry__ticket = (uint8_t)told->attempt->retry__ticket;
-    if (told->event == RETRY__RELEASE)
-        retry_breaker_release(breaker, permit, told->now);
-    else
-        retry_breaker_report(breaker, permit, told->failure, told->now);
+    retry__breaker_end(
+        breaker, attempt->retry__ticket, sent ? retry__attempt_age(attempt, told->now) : 0,
+        told->event == RETRY__REPORT ? retry__outcome(told->failure) : (uint8_t)RETRY__IGNORED,
+        (uint32_t)told->now);
     return RETRY_CAUSE_NONE;
 }
 

@@ -246,7 +246,7 @@ static uint32_t layer_calls(uint32_t layers)
     uint32_t calls = 0;
     service_layer user = {&client, layers, &calls};
     retry_failure failure;
-    layer_attempt(&user, NULL, &failure);
+    layer_attempt(&user, NULL, UINT32_MAX, &failure);
     return calls;
 }
 

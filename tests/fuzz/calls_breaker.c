@@ -105,7 +105,7 @@ static bool probe_is_due(void)
 static void call_ask(void)
 {
     struct permit *kept = &permits[below(PERMITS)];
-    retry_permit got = retry_breaker_ask(&breaker, instant());
+    retry_permit got = retry_breaker_ask(&breaker, true, instant());
     bool granted;
     REQUIRE(got.granted ? got.wait == 0 : got.wait <= span(breaker.open));
     if (steady) {
@@ -212,7 +212,7 @@ static void call_burst(void)
     int outcome = hostile_outcome(&failure, &told);
     for (; count != 0 && model.window.count < REPORTS - 1; count--) {
         struct permit permit;
-        permit.permit = retry_breaker_ask(&breaker, instant());
+        permit.permit = retry_breaker_ask(&breaker, true, instant());
         expire_probe();
         if (steady)
             REQUIRE(permit.permit.granted == (model.state == CLOSED || probe_is_due()));

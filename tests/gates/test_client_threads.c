@@ -106,7 +106,7 @@ static bool attempt(struct worker *worker, retry_failure *failure)
         return false;
     }
     worker->counts.sends++;
-    permit = retry_breaker_ask(&breaker, now);
+    permit = retry_breaker_ask(&breaker, true, now);
     if (!permit.granted) {
         *failure = retry_classify_permit(permit);
         return false;
@@ -209,7 +209,7 @@ static bool opens(uint64_t volume, uint32_t ratio)
     retry_breaker copy = breaker;
     copy.volume = (uint32_t)volume;
     copy.ratio = ratio;
-    retry_breaker_report(&copy, retry_breaker_ask(&copy, ROUND_MS), &sick, ROUND_MS);
+    retry_breaker_report(&copy, retry_breaker_ask(&copy, true, ROUND_MS), &sick, ROUND_MS);
     return retry_breaker_state(&copy, ROUND_MS) == RETRY_BREAKER_OPEN;
 }
 

@@ -68,7 +68,7 @@ static void set_up(uint32_t volume, uint32_t ratio)
 
 static void attempt(const retry_failure *failure, retry_time now)
 {
-    retry_breaker_report(&breaker, retry_breaker_ask(&breaker, now), failure, now);
+    retry_breaker_report(&breaker, retry_breaker_ask(&breaker, true, now), failure, now);
 }
 
 /* How many sick reports open it. */
@@ -185,7 +185,7 @@ static void *report_late(void *context)
         if (threads_meet())
             set_up(1, RETRY_RATIO(1));
         threads_meet();
-        permit = retry_breaker_ask(&breaker, 0);
+        permit = retry_breaker_ask(&breaker, true, 0);
         threads_meet();
         if (worker->number == 0) {
             retry_breaker_reset(&breaker, 0);
@@ -225,7 +225,7 @@ static void *reset_it(void *context)
         if (threads_meet())
             set_up(500, RETRY_RATIO(1));
         threads_meet();
-        permit = retry_breaker_ask(&breaker, 0);
+        permit = retry_breaker_ask(&breaker, true, 0);
         threads_meet();
         if (worker->number == 0)
             retry_breaker_reset(&breaker, 0);
@@ -255,14 +255,14 @@ static void *probe(void *context)
     uint32_t round;
     for (round = 0; round < ROUNDS * 10; round++) {
         uint32_t now = __atomic_fetch_add(&now_shared, 1, __ATOMIC_RELAXED) >> 2;
-        retry_permit permit = retry_breaker_ask(&breaker, now);
+        retry_permit permit = retry_breaker_ask(&breaker, true, now);
         if (!permit.granted) {
             worker->wrong += retry_breaker_state(&breaker, now) == RETRY_BREAKER_CLOSED;
             continue;
         }
         worker->granted++;
         worker->wrong += __atomic_fetch_add(&probes, 1, __ATOMIC_RELAXED) != 0;
-        worker->wrong += retry_breaker_ask(&breaker, now).granted;
+        worker->wrong += retry_breaker_ask(&breaker, true, now).granted;
         worker->wrong += retry_breaker_state(&breaker, now) != RETRY_BREAKER_HALF_OPEN;
         worker->wrong += __atomic_fetch_sub(&probes, 1, __ATOMIC_RELAXED) != 1;
         if (round % 3 == 0)
@@ -283,7 +283,7 @@ static void test_one_probe(void)
     CHECK_EQUAL(0, wrong_in_all());
     CHECK_RANGE(ROUNDS / 10, THREADS * ROUNDS * 10, granted_in_all());
     CHECK(retry_breaker_state(&breaker, now_shared) == RETRY_BREAKER_OPEN);
-    CHECK(retry_breaker_ask(&breaker, now_shared).granted);
+    CHECK(retry_breaker_ask(&breaker, true, now_shared).granted);
 }
 
 /* Anything at any time: it ends in a state that it can be brought back from. */
@@ -298,7 +298,7 @@ static void *anything(void *context)
         retry_permit *permit = &permits[i % 4];
         threads_choose(&state);
         if (state % 5 < 2)
-            *permit = retry_breaker_ask(&breaker, now);
+            *permit = retry_breaker_ask(&breaker, true, now);
         else if (state % 50 == 49)
             retry_breaker_reset(&breaker, now);
         else if (state % 5 == 4)

@@ -295,7 +295,7 @@ static void start_breakers(void)
 {
     memset(&breaker, 0, sizeof breaker);
     sick = check_failure_of(RETRY_REASON_SERVER_ERROR);
-    permit = retry_breaker_ask(&breaker, 1000);
+    permit = retry_breaker_ask(&breaker, true, 1000);
     retry_breaker_report(&breaker, permit, &sick, 1000);
     breaker_after = breaker;
 }
@@ -340,7 +340,7 @@ static void test_breaker_reports(void)
     memset(&breaker, 0, sizeof breaker);
     breaker.volume = 2;
     sick = check_failure_of(RETRY_REASON_SERVER_ERROR);
-    permit = retry_breaker_ask(&breaker, 1000);
+    permit = retry_breaker_ask(&breaker, true, 1000);
     between(report_sick, 0);
     retry_breaker_report(&breaker, permit, &sick, 1000);
     CHECK(!contend.swap);
@@ -351,7 +351,7 @@ static retry_permit others;
 
 static void ask_breaker(void)
 {
-    others = retry_breaker_ask(&breaker, 6000);
+    others = retry_breaker_ask(&breaker, true, 6000);
 }
 
 /* When it is time for a probe, one of two gets it: the first that swaps. */
@@ -363,11 +363,11 @@ static void test_breaker_probe(void)
         memset(&breaker, 0, sizeof breaker);
         breaker.volume = 1;
         sick = check_failure_of(RETRY_REASON_SERVER_ERROR);
-        retry_breaker_report(&breaker, retry_breaker_ask(&breaker, 1000), &sick, 1000);
+        retry_breaker_report(&breaker, retry_breaker_ask(&breaker, true, 1000), &sick, 1000);
         CHECK_EQUAL(RETRY_BREAKER_OPEN, retry_breaker_state(&breaker, 1000));
         others.granted = false;
         between(ask_breaker, after);
-        permit = retry_breaker_ask(&breaker, 6000);
+        permit = retry_breaker_ask(&breaker, true, 6000);
         CHECK(permit.granted != (!contend.swap && others.granted));
         contend.swap = NULL;
         CHECK_EQUAL(RETRY_BREAKER_HALF_OPEN, retry_breaker_state(&breaker, 6000));

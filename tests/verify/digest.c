@@ -381,7 +381,7 @@ static void breakers(void)
     for (i = 0; i < 80; i++) {
         retry_failure failure = any_failure();
         const retry_failure *end = below(4) == 0 ? NULL : &failure;
-        retry_permit permit = retry_breaker_ask(&breaker, now);
+        retry_permit permit = retry_breaker_ask(&breaker, below(8) != 0, now);
         add(permit.granted);
         add(permit.wait);
         add_failure(retry_classify_permit(permit));
