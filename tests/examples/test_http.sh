@@ -58,7 +58,8 @@ run textless --policy
 run policy --policy 'aws atempts=5' -
 run budget --policy aws --budget 'aws,cost=1 floor=-1' -
 unreachable=http://127.0.0.1:1/unreachable
-echo "$unreachable" | tee "$work/once.input" "$work/poor.input" >"$work/constant.input"
+echo "$unreachable" | tee "$work/once.input" "$work/poor.input" "$work/free.input" \
+    >"$work/constant.input"
 run once --policy attempts=1 -
 run free --policy 'attempts=2 max=5ms' --budget none -
 run poor --budget capacity=0 -
