@@ -450,10 +450,12 @@
       request.client = retry_scope_client(&scopes, host, strlen(host), now);
       retry_begin(&request, now);
 
-   A slot is its name's until its bucket is full again and another name needs it: a full bucket
-   cannot be told from a new one, so nothing is lost. Names that find no slot share the overflow,
-   scopes.client: give it a budget as well, or their retries are free. Requests may use the clients
-   in any thread; guard the look-up, or keep a table for each thread.
+   A slot is its name's until another name needs it and the bucket is full again (a full bucket
+   cannot be told from a new one, so nothing is lost), or until the name has not been looked up for
+   `forget` ms. Names that find no slot share the overflow, scopes.client: give it a budget as well,
+   or their retries are free. If many names come and go, choose a bucket that refills by time
+   (refill_per_second): it is full again soon. Requests may use the clients in any thread; guard the
+   look-up, or keep a table for each thread.
 
    POLICIES AND BUDGETS FROM TEXT
 
@@ -471,15 +473,26 @@
                 jitter=      none full equal spread decorrelated
                 min= initial= max= throttled= retry-after-max= retry-after-slack=    duration
                 factor= spread= retry-after-spread=                                  ratio
-      budget    none (if there is none; a retry costs 1) best-effort smithy aws aws-2026 grpc
+      budget    none (no limit; so is no word at all) best-effort smithy aws aws-2026 grpc
                 capacity= cost= timeout-cost= throttle-cost= success= request=       tokens
                 per-second= floor=                                                   tokens
                 refund-last= charge-failures=                                        yes no
 
    A duration is in ms or has a unit: 250, 250ms, 1.5s, 2m, 1h; it is rounded up to whole ms.
    Numbers have no sign and no exponent, and up to nine decimals, tokens up to three. `throttled` is
-   `initial` after a throttled attempt, in aws-2026 too; all else is then as after others. The form
-   is checked, not the sense: a `min` above `max` is read, and wins.
+   `initial` after a throttled attempt. All else is then as after other attempts; only best-effort
+   keeps its own 10 s as long as there is no max=. jitter=spread alone is gRPC's 0.2. A budget
+   without a preset says its capacity, and a retry costs 1. In grpc the floor is half of the
+   capacity unless there is a floor=.
+
+   A retry_text_error says in words what is wrong with a text, and where:
+
+      retry_text_error error;
+      if (!retry_parse_policy(&policy, text, strlen(text), &error))
+          fprintf(stderr, "%s, at: %s\n", error.text, text + error.offset);
+
+   Sense is checked, too: min or initial above max, a factor below 1, a spread without
+   jitter=spread, and a budget that could never pay are errors.
 
    TIME, THREADS AND RANDOMNESS
 
@@ -1729,6 +1742,7 @@ typedef struct retry_scope {
     retry_client client;  /* its name's: the table's, but for the budget */
     retry_budget budget;  /* its name's, once the slot has been used */
     uint32_t retry__name; /* private: a hash of the name */
+    uint32_t retry__seen; /* private: ms, modulo 2^32; when it was looked up last */
 } retry_scope;
 
 /* A bucket for each name. All of it is constant after the first look-up; the slots stay where they
@@ -1739,13 +1753,16 @@ typedef struct retry_scopes {
     retry_budget_options options; /* of each slot's bucket (no default for the capacity) */
     retry_scope *slots;           /* yours, zeroed (default: NULL: all names overflow) */
     uint32_t count;               /* slots (default: 0) */
+    retry_ms forget;              /* ms after which a name that nobody looks up may lose its slot
+                                     (default: 0: 60000) */
 } retry_scopes;
 
 /* The client for a request to begin with: that of the name's slot (`length` bytes, compared by a
-   hash of 32 bits; NULL counts as none), which stays the same while its bucket is not full. A name
-   without one gets the first of four slots that was never used, else the first whose bucket is
-   full, else the overflow, &scopes->client. Not for several threads at once; the clients are. NULL:
-   NULL. Source: Smithy's token scopes. */
+   hash of 32 bits; NULL counts as none), which stays the same while its bucket is not full and it
+   is looked up again before `forget` ms have passed. A name without one gets the first of four
+   slots that was never used, else the first whose bucket is full or whose name is forgotten (the
+   bucket is filled), else the overflow, &scopes->client. Not for several threads at once; the
+   clients are. NULL: NULL. Source: Smithy's token scopes. */
 RETRY_API const retry_client *retry_scope_client(retry_scopes *scopes, const void *name,
                                                  size_t length, retry_time now);
 
@@ -5246,16 +5263,19 @@ static void retry__scope_open(const retry_scopes *scopes, retry_scope *slot, uin
     retry_budget_init(&slot->budget, &scopes->options, now);
 }
 
-static bool retry__scope_is_full(retry_scope *slot, retry_time now)
+/* Whether another name may have it: its bucket is as good as new, or nobody asks for its name. */
+static bool retry__scope_is_free(const retry_scopes *scopes, retry_scope *slot, retry_time now)
 {
+    retry_ms forget = scopes->forget ? scopes->forget : 60000;
     retry__budget_refill(&slot->budget, now);
-    return retry_budget_balance(&slot->budget) == slot->budget.options.capacity;
+    return retry_budget_balance(&slot->budget) == slot->budget.options.capacity ||
+           retry__passed(slot->retry__seen, (uint32_t)now) >= forget;
 }
 
 RETRY_API const retry_client *retry_scope_client(retry_scopes *scopes, const void *name,
                                                  size_t length, retry_time now)
 {
-    retry_scope *slot, *full = NULL;
+    retry_scope *slot, *found = NULL;
     uint32_t hash, reach;
     if (!scopes)
         return NULL;
@@ -5267,15 +5287,21 @@ RETRY_API const retry_client *retry_scope_client(retry_scopes *scopes, const voi
     for (; reach != 0; reach--, slot++) {
         if (!slot->client.budget) /* never used: the name has none behind it either */
             retry__scope_open(scopes, slot, hash, now);
-        if (slot->retry__name == hash)
-            return &slot->client;
-        if (!full && retry__scope_is_full(slot, now))
-            full = slot;
+        if (slot->retry__name == hash) {
+            found = slot;
+            break;
+        }
+        if (!found && retry__scope_is_free(scopes, slot, now))
+            found = slot;
     }
-    if (!full)
+    if (!found)
         return &scopes->client;
-    full->retry__name = hash; /* and nothing else: requests may still use its client */
-    return &full->client;
+    if (found->retry__name != hash) { /* filled and not set up: requests may still use its client */
+        retry_budget_deposit(&found->budget, UINT32_MAX);
+        found->retry__name = hash;
+    }
+    found->retry__seen = (uint32_t)now;
+    return &found->client;
 }
 
 /* >>from-text */
