@@ -1004,10 +1004,10 @@ RETRY_API void retry_cancel(retry_request *request, retry_time now);
    strategies of one's own and for retry_connection_begin. NULL: the built-in generator. */
 RETRY_API uint32_t retry_random(const retry_request *request);
 
-/* Writes one log line: verdict, delay, reason, hexadecimal code, cause, attempts, elapsed time and
-   timeout (4294967295ms: none), as of the last decision; no newline. At most `capacity` bytes,
-   always terminated (unless capacity is 0). Returns the length of the whole line, as snprintf does;
-   a NULL part is left out. */
+/* Writes one log line: verdict, delay, reason, code (code=503/0x1f7), cause, attempts, elapsed time
+   and timeout (4294967295ms: none), as of the last decision; no newline. At most `capacity` bytes,
+   always terminated (unless capacity is 0); 240 hold any line but those with long names of your
+   own. Returns the length of the whole line, as snprintf does; a NULL part is left out. */
 RETRY_API size_t retry_format(char *buffer, size_t capacity, const retry_request *request,
                               const retry_failure *failure, const retry_decision *decision);
 
@@ -2718,7 +2718,9 @@ RETRY_API size_t retry_format(char *buffer, size_t capacity, const retry_request
     if (failure) {
         retry__write(&writer, " reason=");
         retry__write(&writer, retry__reason_text(request, failure->reason));
-        retry__write(&writer, " code=0x");
+        retry__write(&writer, " code=");
+        retry__write_decimal(&writer, failure->code);
+        retry__write(&writer, "/0x");
         retry__write_hex(&writer, failure->code);
     }
     if (decision) {
