@@ -1,6 +1,7 @@
 /* retry.h - decides whether, when and how often a failed operation is tried again.
+   SPDX-License-Identifier: MIT
 
-   Version 1.1.0. C99 and later, C++11 and later. No dependencies, no heap, no globals but the
+   Version 2.0.0. C99 and later, C++11 and later. No dependencies, no heap, no globals but the
    random generator's. Licence: MIT, at the end of this file.
 
    Do this:
@@ -34,6 +35,8 @@
       C++
       Caveats
       Sources
+      History
+      Stability
 
    QUICK START
 
@@ -621,13 +624,46 @@
    and RETRY_BUDGET_AWS only the last charge; RETRY_POLICY_SMITHY makes five attempts, as Smithy's
    constant says, where its example grants five retries; Smithy knows no idempotency (to retry as it
    does, set `idempotent`); `reasons` hold the one being decided when a strategy is asked, and an
-   EXPIRE is not counted in `attempts`. */
+   EXPIRE is not counted in `attempts`.
+
+   HISTORY
+
+   2.0  - Attempts (retry_attempt_begin and _end) ask and tell all gates of a server, and retry_run
+          goes that way: its callback is handed the attempt's timeout.
+        - Breaker, throttle, AIMD limit, rate and latency have new rules and defaults.
+        - Zero is safe: a timeout of 0 is 75 s (UINT32_MAX: no end), a zeroed connection is gRPC's,
+   a fleet that lost its server comes back spread, best effort holds back when throttled, and a
+          budget that was not set up pays for nothing.
+        - RETRY_BUDGET_BEST_EFFORT is filled by successes. gRPC's budget charges orders not to retry
+          and the copies of hedges.
+        - HTTP: unknown 5xx are as 500, 529 as 429, 413 with a Retry-After as 429 with one. A
+          Retry-After is at least 1 ms. New: retry_classify_errno and retry_classify_grpc.
+        - The observer hears of success and cancellation, with a failure that is NULL.
+        - Texts say what is wrong in words (retry_text_error); no text is no budget.
+        - A log line has code=503/0x1f7. Scopes forget names that nobody looks up.
+   1.1  - Orders from a server, failures that were never sent, contention, `ambiguous`.
+        - Gates, hedges, scopes, policies and budgets from text.
+   1.0  - Decisions, strategies, backoff, budgets, connections, classification.
+
+   STABILITY
+
+   Until 3.0 these hold: the names of functions, types, fields and constants without two
+   underscores, and the meanings that their comments and this manual give. A program that compiles
+   with 2.0 compiles with 2.x, and decides the same but for faults that were mended.
+
+   These may change: names with two underscores, the sizes of structs and the order of their fields
+   (new ones come last and are off at zero; recompile all files that share a struct), the words of
+   texts and log lines, sequences of random numbers, sizes and speeds. An application's own values,
+   such as RETRY_REASON_USER, are never taken.
+
+   Report a fault where you got this file from, with its version, the calls and their instants, and
+   the line that retry_format makes of the decision. */
 
 #ifndef RETRY_H
 #define RETRY_H
 
-#define RETRY_VERSION_MAJOR 1
-#define RETRY_VERSION_MINOR 1
+#define RETRY_VERSION_MAJOR 2
+#define RETRY_VERSION_MINOR 0
 #define RETRY_VERSION_PATCH 0
 #define RETRY_VERSION \
     (RETRY_VERSION_MAJOR * 10000 + RETRY_VERSION_MINOR * 100 + RETRY_VERSION_PATCH)
