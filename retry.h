@@ -4263,9 +4263,10 @@ static uint32_t retry__aimd_less(const retry_aimd *aimd, uint32_t limit)
 static void retry__aimd_fall(retry_aimd *aimd, retry_ms age, uint32_t now)
 {
     uint32_t limit = retry__load_ordered(&aimd->retry__limit);
+    uint32_t change = retry__load(&aimd->retry__change);
     if (!retry__aimd_claim(&aimd->retry__fell, limit == 0, age, now))
         return;
-    retry__store(&aimd->retry__change, now);
+    retry__swap(&aimd->retry__change, &change, now); /* unless it is later already */
     while (!retry__swap_ordered(&aimd->retry__limit, &limit, retry__aimd_less(aimd, limit)))
         continue;
 }
