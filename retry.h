@@ -4241,12 +4241,11 @@ RETRY_API uint32_t retry_aimd_limit(const retry_aimd *aimd)
     return aimd ? retry__aimd_within(aimd, retry__load(&aimd->retry__limit)) : UINT32_MAX;
 }
 
-/* If an instant is more than `age` ms past it is now, by this call alone. The first is 0. */
-static bool retry__aimd_claim(uint32_t *instant, bool first, retry_ms age, uint32_t now)
+/* If an instant is more than `age` ms past it is now, by this call alone. */
+static bool retry__aimd_claim(uint32_t *instant, retry_ms age, uint32_t now)
 {
     uint32_t seen = retry__load(instant);
-    return ((first && seen == 0) || retry__passed(seen, now) > age) &&
-           retry__swap(instant, &seen, now);
+    return retry__passed(seen, now) > age && retry__swap(instant, &seen, now);
 }
 
 /* What a fall leaves: less than before, as a ratio is below 1. RETRY_RATIO rounds, so half of its
@@ -4260,14 +4259,19 @@ static uint32_t retry__aimd_less(const retry_aimd *aimd, uint32_t limit)
     return retry__aimd_within(aimd, retry__max(less, 1));
 }
 
+/* The first fall finds no instants: the thread that sets a limit has it. */
 static void retry__aimd_fall(retry_aimd *aimd, retry_ms age, uint32_t now)
 {
-    uint32_t limit = retry__load_ordered(&aimd->retry__limit);
-    uint32_t change = retry__load(&aimd->retry__change);
-    if (!retry__aimd_claim(&aimd->retry__fell, limit == 0, age, now))
+    uint32_t limit = retry__load_ordered(&aimd->retry__limit), never = 0;
+    bool first = limit == 0;
+    uint32_t change = first ? 0 : retry__load(&aimd->retry__change);
+    if (first)
+        retry__swap(&aimd->retry__fell, &never, now);
+    else if (!retry__aimd_claim(&aimd->retry__fell, age, now))
         return;
     retry__swap(&aimd->retry__change, &change, now); /* unless it is later already */
-    while (!retry__swap_ordered(&aimd->retry__limit, &limit, retry__aimd_less(aimd, limit)))
+    while (!retry__swap_ordered(&aimd->retry__limit, &limit, retry__aimd_less(aimd, limit)) &&
+           !first)
         continue;
 }
 
@@ -4280,7 +4284,7 @@ static void retry__aimd_rise(retry_aimd *aimd, uint32_t in_use, retry_ms age, ui
     uint32_t more = retry__add(before, aimd->increase ? aimd->increase : 1);
     uint32_t after = retry__aimd_within(aimd, more);
     if (limit != 0 && after > before && in_use >= before - (before >> 1) &&
-        retry__aimd_claim(&aimd->retry__change, false, age, now) &&
+        retry__aimd_claim(&aimd->retry__change, age, now) &&
         retry__swap_ordered(&aimd->retry__limit, &limit, after) &&
         retry__load(&aimd->retry__fell) != fell)
         retry__swap_ordered(&aimd->retry__limit, &after, before);
