@@ -293,6 +293,31 @@
       all other 5xx        SERVER_ERROR                     idempotent  504: timeout
       all others           NONE                             none
 
+   An attempt that brought no answer has a number of the system's, or of its library's. What it
+   means depends on whether anything had been sent:
+
+      errno (or the same of Winsock)                        nothing sent          sent
+      ----------------------------------------------------  --------------------  ----------------
+      ECONNREFUSED ENETDOWN ENETUNREACH EHOSTDOWN           SOCKET_NOT_AVAILABLE  SOCKET_CLOSED_
+      EHOSTUNREACH EADDRNOTAVAIL EMFILE ENFILE ENOBUFS                            WHILE_IN_FLIGHT
+      ENOMEM ENETRESET ECONNRESET ECONNABORTED EPIPE
+      ETIMEDOUT, EAGAIN and EWOULDBLOCK (SO_RCVTIMEO)       SOCKET_NOT_AVAILABLE  ATTEMPT_TIMED_OUT
+      all others (EINVAL, EACCES, EBADF ...)                NONE                  NONE
+
+      CURLcode                                              nothing sent          sent
+      ----------------------------------------------------  --------------------  ----------------
+      URL_MALFORMAT, UNSUPPORTED_PROTOCOL                   NONE                  NONE
+      OPERATION_TIMEDOUT                                    SOCKET_NOT_AVAILABLE  ATTEMPT_TIMED_OUT
+      all others                                            SOCKET_NOT_AVAILABLE  SOCKET_CLOSED_
+                                                                                  WHILE_IN_FLIGHT
+
+   retry_classify_errno is the first table, examples/http_easy.c the second: with libcurl nothing
+   was sent if CURLINFO_PRETRANSFER_TIME_T is 0. retry_classify_grpc knows gRPC's statuses:
+   UNAVAILABLE is a SERVER_ERROR, RESOURCE_EXHAUSTED throttled and safe to repeat, DEADLINE_EXCEEDED
+   ATTEMPT_TIMED_OUT, all others are final. A stream of HTTP/2 that was refused (REFUSED_STREAM), or
+   is above the last one of a GOAWAY, was never sent: retry_classify_stage(RETRY_STAGE_DISPATCH,
+   RETRY_REASON_SERVICE_NOT_AVAILABLE).
+
    Some servers send the delay in milliseconds: retry-after-ms, x-ms-retry-after-ms and
    x-amz-retry-after hold a number that retry_parse_duration reads. A 409 is final here. To a
    request with an Idempotency-Key it says that another request with that key is still under way:
@@ -1304,6 +1329,18 @@ RETRY_API retry_failure retry_classify_views(int http_status, const char *body, 
    manual has the table. Source: RFC 9110. */
 RETRY_API retry_failure retry_classify_http(int http_status, retry_ms retry_after);
 
+/* A gRPC status. UNAVAILABLE: SERVER_ERROR. RESOURCE_EXHAUSTED: throttled, safe to repeat.
+   DEADLINE_EXCEEDED: ATTEMPT_TIMED_OUT. All others are final. For grpc-retry-pushback-ms there is
+   retry_parse_pushback. Sources: gRPC's status codes, A6. */
+RETRY_API retry_failure retry_classify_grpc(int status);
+
+/* A failed call of the sockets' interface: errno, or on Windows WSAGetLastError() too. `sent`:
+   whether any of the request had been sent. Refused, unreachable, without a local resource, reset,
+   broken or timed out: SOCKET_NOT_AVAILABLE if nothing was sent, else
+   SOCKET_CLOSED_WHILE_IN_FLIGHT, or ATTEMPT_TIMED_OUT with `timeout`. All others are the client's
+   fault, and final. The manual has the table. */
+RETRY_API retry_failure retry_classify_errno(int error, bool sent);
+
 /* A failure without a response. RETRY_STAGE_DISPATCH, before anything was sent: the reason handed
    in. Any other stage counts as RETRY_STAGE_IN_FLIGHT: SOCKET_CLOSED_WHILE_IN_FLIGHT. It is a new
    failure: what an earlier classification found is not in it. */
@@ -1844,6 +1881,12 @@ RETRY_API retry_clock retry_system_clock(void);
 #if defined(_MSC_VER) && !defined(RETRY_NO_ATOMICS)
 #include <intrin.h>
 #endif
+/* for retry_classify_errno, which knows no names where there is no such header */
+#if !defined(__has_include)
+#include <errno.h>
+#elif __has_include(<errno.h>)
+#include <errno.h>
+#endif
 #ifdef RETRY_SYSTEM_CLOCK
 #ifdef _WIN32
 #ifndef WIN32_LEAN_AND_MEAN /* lets winsock2.h come after it */
@@ -1854,7 +1897,6 @@ RETRY_API retry_clock retry_system_clock(void);
 #endif
 #include <windows.h>
 #else
-#include <errno.h>
 #include <time.h>
 #ifndef CLOCK_MONOTONIC
 #error "RETRY_SYSTEM_CLOCK needs POSIX: define _POSIX_C_SOURCE as 200809L before any #include."
@@ -3482,6 +3524,128 @@ RETRY_API retry_failure retry_classify_http(int http_status, retry_ms retry_afte
     else if (server)
         failure.reason = RETRY_REASON_SERVER_ERROR;
     failure.timeout = http_status == 408 || http_status == 504;
+    return failure;
+}
+
+/* `numbers` end with 0. */
+static bool retry__among(const int *numbers, int number)
+{
+    while (*numbers != 0 && *numbers != number)
+        numbers++;
+    return *numbers != 0;
+}
+
+/* No connection, or none any more; as far as <errno.h> knows them. */
+static const int retry__errors_lost[] = {
+#ifdef ECONNREFUSED
+    ECONNREFUSED,
+#endif
+#ifdef ENETDOWN
+    ENETDOWN,
+#endif
+#ifdef ENETUNREACH
+    ENETUNREACH,
+#endif
+#ifdef EHOSTDOWN
+    EHOSTDOWN,
+#endif
+#ifdef EHOSTUNREACH
+    EHOSTUNREACH,
+#endif
+#ifdef EADDRNOTAVAIL
+    EADDRNOTAVAIL,
+#endif
+#ifdef EMFILE
+    EMFILE,
+#endif
+#ifdef ENFILE
+    ENFILE,
+#endif
+#ifdef ENOBUFS
+    ENOBUFS,
+#endif
+#ifdef ENOMEM
+    ENOMEM,
+#endif
+#ifdef ENETRESET
+    ENETRESET,
+#endif
+#ifdef ECONNRESET
+    ECONNRESET,
+#endif
+#ifdef ECONNABORTED
+    ECONNABORTED,
+#endif
+#ifdef EPIPE
+    EPIPE,
+#endif
+#ifdef _WIN32
+    10061, /* WSAECONNREFUSED */
+    10050, /* WSAENETDOWN */
+    10051, /* WSAENETUNREACH */
+    10064, /* WSAEHOSTDOWN */
+    10065, /* WSAEHOSTUNREACH */
+    10049, /* WSAEADDRNOTAVAIL */
+    10024, /* WSAEMFILE */
+    10055, /* WSAENOBUFS */
+    10052, /* WSAENETRESET */
+    10054, /* WSAECONNRESET */
+    10053, /* WSAECONNABORTED */
+#endif
+    0};
+
+static const int retry__errors_timeout[] = {
+#ifdef ETIMEDOUT
+    ETIMEDOUT,
+#endif
+#ifdef EAGAIN
+    EAGAIN,
+#endif
+#ifdef EWOULDBLOCK
+    EWOULDBLOCK,
+#endif
+#ifdef _WIN32
+    10060, /* WSAETIMEDOUT */
+    10035, /* WSAEWOULDBLOCK */
+#endif
+    0};
+
+RETRY_API retry_failure retry_classify_errno(int error, bool sent)
+{
+    retry_failure failure = retry__failure(RETRY_REASON_NONE, (uint32_t)error);
+    bool timeout = retry__among(retry__errors_timeout, error);
+    if (!timeout && !retry__among(retry__errors_lost, error)) {
+        failure.fault = RETRY_FAULT_CLIENT;
+    } else if (!sent) {
+        failure.reason = RETRY_REASON_SOCKET_NOT_AVAILABLE;
+    } else {
+        failure.reason =
+            timeout ? RETRY_REASON_ATTEMPT_TIMED_OUT : RETRY_REASON_SOCKET_CLOSED_WHILE_IN_FLIGHT;
+        failure.timeout = timeout;
+    }
+    return failure;
+}
+
+RETRY_API retry_failure retry_classify_grpc(int status)
+{
+    retry_failure failure = retry__failure(RETRY_REASON_NONE, (uint32_t)status);
+    switch (status) {
+    case 4: /* DEADLINE_EXCEEDED */
+        failure.reason = RETRY_REASON_ATTEMPT_TIMED_OUT;
+        failure.timeout = true;
+        break;
+    case 8: /* RESOURCE_EXHAUSTED */
+        failure.reason = RETRY_REASON_SERVICE_RESPONSE_CODE_INDICATED;
+        failure.safety = RETRY_SAFETY_YES;
+        failure.throttle = true;
+        break;
+    case 14: /* UNAVAILABLE: also when a proxy lost a server that had the request */
+        failure.reason = RETRY_REASON_SERVER_ERROR;
+        failure.fault = RETRY_FAULT_SERVER;
+        break;
+    default:
+        break;
+    }
     return failure;
 }
 
