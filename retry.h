@@ -1590,22 +1590,23 @@ RETRY_API uint32_t retry_rate_get(const retry_rate *rate);
 /* A percentile of what attempts take, one for each kind of operation; zero it. Shared by any number
    of threads, without a lock. Its settings are constant while it runs. */
 typedef struct retry_latency {
-    uint32_t quantile;        /* RETRY_RATIO below 1 (default: 0: 0.95; from 1 on: 0.999) */
-    uint32_t min_samples;     /* samples before which nothing is told (default: 0: 100) */
-    retry_ms min;             /* ms; the estimate's lower bound, above all (default: 0: 1 ms) */
-    retry_ms max;             /* ms; its upper bound (default: 0: none) */
-    uint32_t retry__estimate; /* private: 256ths of a ms; 0: no answer yet */
-    uint32_t retry__samples;  /* private: counted up to min_samples */
+    uint32_t quantile;    /* RETRY_RATIO below 1 (default: 0: 0.95; from 1 on: 0.999) */
+    uint32_t min_samples; /* samples before which nothing is told; with fewer than the default the
+                             first estimates are rough (default: 0: 768, or so often doubled
+                             that 30 of them are above the quantile; at most 2^30) */
+    retry_ms min;         /* ms; the estimate's lower bound, above all (default: 0: 1 ms) */
+    retry_ms max;         /* ms; its upper bound (default: 0: none) */
+    uint32_t retry__estimate; /* private: its level; 0: no answer yet */
+    uint32_t retry__progress; /* private: samples; later whether too many, or few, are late */
 } retry_latency;
 
 /* Learns from an attempt that took `elapsed` ms (over 2^24, 4.6 hours, counts as that). `finished`
-   false: it was given up at that age; it counts as longer if it had reached the estimate, else, and
-   before the first answer, nothing is learnt from it. NULL: nothing happens. Source: Yazidi and
-   Hammer's multiplicative updates (DUMIQE). */
+   false: it was given up at that age. It counts as longer if it had reached the estimate; else, and
+   before the first answer, nothing is learnt from it. NULL: nothing happens. */
 RETRY_API void retry_latency_add(retry_latency *latency, retry_ms elapsed, bool finished);
 
-/* The estimate in ms, rounded up and within the bounds; UINT32_MAX before min_samples, or for
-   NULL. */
+/* The estimate in whole ms, within the bounds. What is told is 0.8 to 1.6 % more than what is kept:
+   where all take the same, none is late. UINT32_MAX before min_samples, or for NULL. */
 RETRY_API retry_ms retry_latency_get(const retry_latency *latency);
 
 /* ---- Attempts ------------------------------------------------------------------------------ */
@@ -4647,7 +4648,7 @@ RETRY_API uint32_t retry_rate_get(const retry_rate *rate)
 
 /* >>latency */
 
-/* A latency's settings, with their defaults in place of zero. */
+/* A latency's settings, with their defaults in place of zero; min_samples 0 stays. */
 typedef struct retry__percentile {
     uint32_t quantile, min_samples;
     retry_ms min, max;
@@ -4659,7 +4660,7 @@ static retry__percentile retry__percentile_of(const retry_latency *latency)
     percentile.quantile = latency->quantile ? latency->quantile : RETRY_RATIO(0.95);
     if (percentile.quantile >= RETRY_RATIO(1))
         percentile.quantile = RETRY_RATIO(0.999);
-    percentile.min_samples = latency->min_samples ? latency->min_samples : 100;
+    percentile.min_samples = latency->min_samples;
     percentile.min = latency->min ? latency->min : 1;
     percentile.max = latency->max ? latency->max : UINT32_MAX;
     return percentile;
@@ -4670,65 +4671,132 @@ static retry_ms retry__percentile_bound(const retry__percentile *percentile, ret
     return retry__max(retry__min(ms, percentile->max), percentile->min);
 }
 
-/* ms as estimates are kept, in 256ths. */
-static uint32_t retry__latency_fine(retry_ms ms)
+/* Samples until the estimate is good: 30 of them at least are over the quantile. */
+static uint32_t retry__percentile_enough(const retry__percentile *percentile)
 {
-    return ms < UINT32_C(1) << 24 ? ms << 8 : UINT32_MAX;
+    uint32_t enough = 768, above = RETRY_RATIO(1) - percentile->quantile;
+    while (enough * above < RETRY_RATIO(30))
+        enough <<= 1;
+    return enough;
 }
 
-/* The estimate after a sample. It comes to rest where as much goes up as comes down, with a share
-   of `quantile` of the samples below it. A step is estimate * ratio / 2^5, rounded up: a short one
-   would be none. */
-static uint32_t retry__latency_move(uint32_t estimate, uint32_t sample, uint32_t quantile)
+/* Estimates and samples are kept as levels, logarithms to base 2, so that a step is a share of the
+   estimate. Between the powers of 2 they are straight lines: exact for whole ms, and nothing but
+   shifts. 1 ms is one octave, 2 ms are two, 3 ms two and a half. */
+#define RETRY__OCTAVE (UINT32_C(1) << 27)
+
+static uint32_t retry__latency_level(retry_ms ms)
 {
-    bool up = sample > estimate;
-    uint32_t distance = up ? sample - estimate : estimate - sample;
-    uint32_t ratio = up ? quantile : RETRY_RATIO(1) - quantile;
-    uint32_t step = (uint32_t)(((uint64_t)estimate * ratio + 0x1fffff) >> (16 + 5));
-    step = retry__min(step, distance);
-    return up ? estimate + step : estimate - step;
+    uint32_t octaves = 27, shift;
+    ms = retry__min(ms, UINT32_C(1) << 24);
+    for (shift = 16; shift != 0; shift >>= 1) {
+        if (ms >> (28 - shift) == 0) {
+            ms <<= shift;
+            octaves -= shift;
+        }
+    }
+    return octaves * RETRY__OCTAVE + ms; /* whose highest bit is one octave more */
 }
 
-/* Counts a sample, until there are enough. */
-static void retry__latency_count(retry_latency *latency, uint32_t enough)
+/* Rounded down. */
+static retry_ms retry__latency_ms(uint32_t level)
 {
-    uint32_t samples = retry__load(&latency->retry__samples);
-    while (samples < enough && !retry__swap(&latency->retry__samples, &samples, samples + 1))
-        continue;
+    return ((level & (RETRY__OCTAVE - 1)) | RETRY__OCTAVE) >> (28 - level / RETRY__OCTAVE);
+}
+
+/* A latency's progress counts samples while it learns. Once it has learnt, it is a balance: above
+   AT_REST samples were late too often, below too seldom; 2^16 is a late one. */
+#define RETRY__LATENCY_FIRST 12
+#define RETRY__LATENCY_LEARNT (UINT32_C(1) << 30)
+#define RETRY__LATENCY_AT_REST (UINT32_C(1) << 31)
+
+static uint32_t retry__latency_advance(uint32_t progress, const retry__percentile *percentile,
+                                       bool late)
+{
+    if (progress < RETRY__LATENCY_LEARNT) {
+        uint32_t enough = retry__max(retry__percentile_enough(percentile),
+                                     retry__min(percentile->min_samples, RETRY__LATENCY_LEARNT));
+        return progress + 1 < enough ? progress + 1 : RETRY__LATENCY_AT_REST;
+    }
+    if (late)
+        return retry__min(retry__max(progress, RETRY__LATENCY_AT_REST) + percentile->quantile,
+                          RETRY__LATENCY_AT_REST + RETRY_RATIO(11));
+    return retry__max(progress - 2 * (RETRY_RATIO(1) - percentile->quantile),
+                      RETRY__LATENCY_AT_REST - RETRY_RATIO(16));
+}
+
+/* How often a step is doubled: up to 4 times while it learns, less and less; then, if the service
+   has changed, 2 times up, which few samples prove, and 6 times down: what is late no more was rare
+   before. */
+static uint32_t retry__latency_haste(uint32_t progress, const retry__percentile *percentile,
+                                     bool late)
+{
+    uint32_t haste = 0, enough;
+    if (progress >= RETRY__LATENCY_LEARNT) {
+        if (late)
+            return retry__subtract(progress, RETRY__LATENCY_AT_REST) / RETRY_RATIO(4);
+        return retry__subtract(RETRY__LATENCY_AT_REST - RETRY_RATIO(3), progress) / RETRY_RATIO(2);
+    }
+    for (enough = retry__percentile_enough(percentile); haste < 4 && progress < enough >> 1;
+         enough >>= 1)
+        haste++;
+    return haste;
+}
+
+/* The estimate after a sample: the fastest of the first ones, so that a slow one leads nowhere;
+   then it goes up by quantile / 32 of an octave, or down by (1 - quantile) / 32. It rests where
+   both come to the same: where a share of `quantile` of the samples is not above it. */
+static uint32_t retry__latency_move(uint32_t estimate, uint32_t level, uint32_t progress,
+                                    const retry__percentile *percentile)
+{
+    bool late = level > estimate;
+    uint32_t ratio = late ? percentile->quantile : RETRY_RATIO(1) - percentile->quantile;
+    uint32_t step;
+    if (progress < RETRY__LATENCY_FIRST)
+        return estimate != 0 && late ? estimate : level;
+    step = (ratio << 6) << retry__latency_haste(progress, percentile, late);
+    step = retry__min(step, RETRY__OCTAVE / 2); /* no sample is below one octave */
+    return late ? estimate + step : estimate - step;
 }
 
 RETRY_API void retry_latency_add(retry_latency *latency, retry_ms elapsed, bool finished)
 {
     retry__percentile percentile;
-    uint32_t estimate, sample, next;
+    uint32_t level, estimate, progress;
+    bool late;
     if (!latency)
         return;
-    estimate = retry__load(&latency->retry__estimate);
-    if (!finished) {
-        if (estimate == 0 || retry__latency_fine(elapsed) < estimate)
-            return;
-        elapsed = UINT32_MAX; /* who knows how much longer it would have taken */
-    }
-    /* an estimate that goes past no sample stays within the bounds of the samples */
     percentile = retry__percentile_of(latency);
-    sample = retry__latency_fine(retry__percentile_bound(&percentile, elapsed));
+    if (!finished)
+        elapsed = retry__add(elapsed, 1); /* at least that long it would have taken */
+    level = retry__latency_level(retry__percentile_bound(&percentile, elapsed));
+    estimate = retry__load(&latency->retry__estimate);
     do {
-        next = estimate ? retry__latency_move(estimate, sample, percentile.quantile) : sample;
-    } while (!retry__swap(&latency->retry__estimate, &estimate, next));
-    retry__latency_count(latency, percentile.min_samples);
+        late = level > estimate;
+        if (!finished && (estimate == 0 || !late))
+            return;
+        progress = retry__load(&latency->retry__progress);
+    } while (!retry__swap(&latency->retry__estimate, &estimate,
+                          retry__latency_move(estimate, level, progress, &percentile)));
+    while (!retry__swap(&latency->retry__progress, &progress,
+                        retry__latency_advance(progress, &percentile, late)))
+        continue;
 }
 
 RETRY_API retry_ms retry_latency_get(const retry_latency *latency)
 {
     retry__percentile percentile;
-    uint32_t estimate;
+    uint32_t estimate, progress;
     if (!latency)
         return UINT32_MAX;
     percentile = retry__percentile_of(latency);
     estimate = retry__load(&latency->retry__estimate);
-    if (estimate == 0 || retry__load(&latency->retry__samples) < percentile.min_samples)
+    progress = retry__load(&latency->retry__progress);
+    if (estimate == 0 || (progress < RETRY__LATENCY_LEARNT &&
+                          (percentile.min_samples == 0 || progress < percentile.min_samples)))
         return UINT32_MAX;
-    return retry__percentile_bound(&percentile, ((estimate - 1) >> 8) + 1);
+    /* a little more than is kept: where all take about as long, the estimate moves among them */
+    return retry__percentile_bound(&percentile, retry__latency_ms(estimate + RETRY__OCTAVE / 64));
 }
 
 /* >>attempt */
@@ -5881,26 +5949,31 @@ RETRY_API bool retry_parse_duration(const char *text, size_t length, retry_ms *d
 
 #undef RETRY__WRAPS
 #undef RETRY__INLINE
+#undef RETRY__HOT
 #undef RETRY__COLD
 #undef RETRY__RARE
-#undef RETRY__HOT
 #undef RETRY__PLAIN
-#undef RETRY__GOLDEN
-#undef RETRY__BUDGET_BEHIND
 #undef RETRY__BIT
 #undef RETRY__REASONS_UNSENT
+#undef RETRY__GOLDEN
+#undef RETRY__BUDGET_BEHIND
 #undef RETRY__REASONS_SICK
-#undef RETRY__RATE_SEND
-#undef RETRY__RATE_REPORTS
-#undef RETRY__RATE_THROTTLED
-#undef RETRY__RATE_ONE_THROTTLED
-#undef RETRY__RATE_BUSY
-#undef RETRY__WINDOW_ALL
-#undef RETRY__WINDOW_MARKED
-#undef RETRY__WINDOW_COUNTS
-#undef RETRY__WINDOW_FULL
-#undef RETRY__WINDOW_HALVES
+#undef RETRY__WINDOW_COUNT
 #undef RETRY__WINDOW_EMPTIED
+#undef RETRY__WINDOW_BEHIND
+#undef RETRY__BREAKER_GENERATION
+#undef RETRY__BREAKER_NEXT
+#undef RETRY__BREAKER_NEEDED
+#undef RETRY__BREAKER_FLIGHT
+#undef RETRY__BREAKER_LOW
+#undef RETRY__BREAKER_ROW
+#undef RETRY__BREAKER_ROUNDS
+#undef RETRY__BREAKER_ROUND
+#undef RETRY__RATE_MS
+#undef RETRY__OCTAVE
+#undef RETRY__LATENCY_FIRST
+#undef RETRY__LATENCY_LEARNT
+#undef RETRY__LATENCY_AT_REST
 #undef RETRY__SCOPE_REACH
 #undef RETRY__POLICY_PRESETS
 #undef RETRY__BUDGET_PRESETS
