@@ -331,7 +331,7 @@ $(BUILD):
 jsmn:
 	$(call need,libjsmn-dev)
 $(addprefix $(BUILD)/,$(JSMN_TESTS) errmap_dump kv_client bench_errmap): | jsmn
-$(addprefix $(BUILD)/replay_errmap_,map packets): | jsmn
+$(addprefix $(BUILD)/replay_errmap_,map packets answers): | jsmn
 
 COMPILE = @echo "CC $@"; $(CC) $(WARNINGS)
 

@@ -21,7 +21,7 @@
       HTTP, orders from a server, connections, not-my-vbucket
       The fields that you set and read
       Gates
-      Adaptive rate
+      Rate
       Circuit breaker
       Client-side throttling
       Latency
@@ -350,19 +350,20 @@
    rate that is not used is lost, which only slows; a permit of the breaker is released; the
    throttle counts what it lets pass, so it comes last.
 
-   ADAPTIVE RATE
+   RATE
 
-   A retry_rate finds out how fast a service that throttles lets its callers send, as the adaptive
-   mode of the AWS SDKs does. Nothing is limited until an answer asks for less load. Then the limit
-   drops to 70 % of what was measured and climbs back along a cubic curve, slowly where it was
-   throttled, faster beyond. Have one for each resource that is throttled by itself: if tenants
-   share one, the first to be throttled slows them all. For a server that fails or falls silent it
-   does nothing; a budget and a breaker do.
+   A retry_rate keeps to the number of sends a second that a service accepts. Nothing is limited
+   until an answer asks for less load (`throttle`). Then the limit is what was accepted in that half
+   second; it rises while nothing is throttled, and is gone after 12 s. With `max` the rate is a
+   plain limiter, too. Have one for each resource that is throttled by itself: if tenants share one,
+   the first to be throttled slows them all. For a server that fails or falls silent it does
+   nothing; a budget and a breaker do.
 
       wait = retry_rate_ask(&rate, now);        before every attempt: 0: send, else wait, ask again
       retry_rate_report(&rate, &failure, now);  after every answer (NULL: it worked), final ones too
 
-   Those who wait have no place in a queue: spread them if they are many.
+   Several that ask by hand at the same instant are told the same wait. Attempts are given instants
+   one after the other.
 
    CIRCUIT BREAKER
 
@@ -501,7 +502,7 @@
    that share a budget must agree on the time within 32 s. After 24 idle days its refill may once
    give less than is due; in the last 33 s of every 49.7 idle days it pauses until they are over. To
    a gate an instant up to 37 hours behind the last one is a step back: no time passes until the
-   clock has caught up (the rate, like a budget, goes on at once if it is over 32 s behind). Any
+   clock has caught up (to the rate, up to 32 s behind). Any
    other is time that passed; but after 48 to 49.7 days without a call it may be taken for a step
    back.
 
@@ -1333,18 +1334,18 @@ RETRY_API bool retry_parse_pushback(const char *value, size_t length, retry_fail
 
 /* ---- Rate ---------------------------------------------------------------------------------- */
 
-/* How many sends a second a service that throttles accepts. One for each resource that is throttled
-   by itself; zero it. Shared by any number of threads, without a lock. */
+/* Keeps to the number of sends a second that a service accepts. One for each resource that is
+   throttled by itself; zero it. Shared by any number of threads, without a lock. */
 typedef struct retry_rate {
-    uint32_t min;  /* thousandths of a send a second; the lowest limit (default: 0: 500; above max:
-                      max) */
-    uint32_t max;  /* thousandths of a send a second; the highest limit, from the start (default: 0:
-                      none) */
-    retry_ms wait; /* ms; an attempt that would wait as long is refused; by hand it has no meaning
-                      (default: 0: 250) */
+    uint32_t min;  /* thousandths of a send a second; the limit is not lower, unless `max` is
+                      (default: 0: 500) */
+    uint32_t max;  /* thousandths of a send a second; the limit is not higher, from the start
+                      (default: 0: none) */
+    retry_ms wait; /* ms; an attempt that would have to wait as long is refused (default: 0: 250; at
+                      most 2^20) */
     uint32_t retry__limit;     /* private: thousandths a second; 0: none but `max` */
     uint32_t retry__held;      /* private: thousandths a second; the limit before it last rose */
-    uint32_t retry__calm;      /* private: half seconds in a row without a throttled answer */
+    uint32_t retry__calm;      /* private: half seconds in a row in which nothing was throttled */
     uint32_t retry__half;      /* private: ms, modulo 2^32; start of the half second under way */
     uint32_t retry__accepted;  /* private: answers in it that were not throttled */
     uint32_t retry__throttled; /* private: answers in it that were */
@@ -1352,20 +1353,22 @@ typedef struct retry_rate {
     uint32_t retry__clock;     /* private: ms, modulo 2^32; until when it was filled */
 } retry_rate;
 
-/* Before every attempt, first ones too. 0: send; it took one of the tokens, which come at the limit
-   and of which an eighth of a second's worth is kept, or one. Else the ms until there will be one,
-   rounded up: nothing was taken; wait, and ask again. NULL: 0. */
+/* Before every attempt, first ones too. 0: send; a token was taken. Tokens come at the limit, and
+   an eighth of a second's worth is kept, or one. Else the ms until there will be one, rounded up:
+   nothing was taken; wait, and ask again. NULL: 0. */
 RETRY_API retry_ms retry_rate_ask(retry_rate *rate, retry_time now);
 
-/* After every answer, final ones too; NULL failure: it worked. A half second with an answer that
-   has `throttle` sets the limit to what was accepted in it, which is all that was not throttled: at
-   least half of the limit before, or of what was sent if there was none. Any other raises it by an
-   eighth, and by more for each one in a row. 12 s after the last throttled answer no limit is left
-   but `max`. What was never sent (CIRCUIT_BREAKER_OPEN, CLIENT_THROTTLED) does not count. NULL
-   rate: nothing happens. */
+/* After every answer, final ones too; NULL failure: it worked. There is no limit until an answer
+   has `throttle`. The half second in which one had sets the limit to the number that had not, as
+   much as that is a second, but at least to half of the limit, or to half of all if there was no
+   limit. Every other half second raises the limit: the first in a row by an eighth, each further
+   one by a 40th more than the one before. 12 s after the last throttled answer there is no limit
+   again. A failure that was never sent (CIRCUIT_BREAKER_OPEN, CLIENT_THROTTLED) does not count.
+   NULL rate: nothing happens. */
 RETRY_API void retry_rate_report(retry_rate *rate, const retry_failure *failure, retry_time now);
 
-/* The limit in thousandths of a send a second, as of the last call. UINT32_MAX: none, or NULL. */
+/* The limit in thousandths of a send a second, as the last call left it; `max` if there is no other
+   limit. UINT32_MAX: none, or NULL. */
 RETRY_API uint32_t retry_rate_get(const retry_rate *rate);
 
 /* ---- Circuit breaker ----------------------------------------------------------------------- */
@@ -3771,20 +3774,19 @@ static void retry__rate_learn(retry_rate *rate, uint32_t halves)
 {
     uint32_t throttled = retry__rate_collect(&rate->retry__throttled);
     uint32_t accepted = retry__rate_collect(&rate->retry__accepted);
-    uint32_t limit = retry__load(&rate->retry__limit), next = limit;
     uint32_t calm = retry__load(&rate->retry__calm);
+    uint32_t limit = retry__load(&rate->retry__limit), next = limit;
     if (throttled != 0) {
-        next = rate->max ? rate->max : retry__multiply(retry__add(accepted, throttled), 2000);
-        next = (limit ? limit : next) >> 1;
-        next = retry__rate_bound(rate, retry__max(next, retry__multiply(accepted, 2000)));
+        if (limit == 0)
+            next = rate->max ? rate->max : retry__multiply(retry__add(accepted, throttled), 2000);
+        next = retry__rate_bound(rate, retry__max(next >> 1, retry__multiply(accepted, 2000)));
         calm = 0;
         halves--;
     }
     for (; halves != 0 && next != 0; halves--) { /* by an eighth, then by a 40th more each time */
-        uint32_t ratio = RETRY_RATIO(0.1) + ++calm * RETRY_RATIO(0.025);
-        next = retry__rate_bound(rate, retry__add(next, retry__scale(next, ratio)));
-        if (calm == 23) /* 11.5 to 12 s after the last throttled answer */
-            next = 0;
+        calm++;
+        next = retry__add(next, retry__scale(next, RETRY_RATIO(0.1) + calm * RETRY_RATIO(0.025)));
+        next = calm < 23 ? retry__rate_bound(rate, next) : 0; /* over 11.5 s after `throttled` */
     }
     retry__store(&rate->retry__calm, calm);
     retry__store(&rate->retry__held, limit ? retry__min(limit, next) : next);
