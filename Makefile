@@ -46,7 +46,7 @@ HTTP = libcurl4-openssl-dev nginx-light curl procps
 ASYNC = libuv1-dev
 # Examples on a real server that is broken under them, by tests/examples/NAME.sh.
 SERVED = http_easy poll_loop postgres redis mqtt
-PACKAGES_http_easy = libcurl4-openssl-dev nginx-light procps
+PACKAGES_http_easy = libcurl4-openssl-dev nginx-light openssl procps
 PACKAGES_poll_loop = memcached procps
 PACKAGES_postgres = libpq-dev postgresql procps
 PACKAGES_redis = libhiredis-dev redis-server procps
