@@ -236,7 +236,7 @@ static void operations(void)
     client.observe = observe;
     client.always_interval = below(3) == 0 ? any() : 0;
     request.client = &client;
-    request.timeout = below(3) == 0 ? 0 : any();
+    request.timeout = below(3) == 0 ? UINT32_MAX : any();
     for (i = 0; i < 24; i++) {
         retry_failure failure = any_failure();
         retry_decision decision;
@@ -418,7 +418,7 @@ static void hedges(void)
     policy.latency = &latency;
     hedge.policy = &policy;
     request.idempotent = below(4) != 0;
-    request.timeout = below(2) == 0 ? below(1000) : 0;
+    request.timeout = below(2) == 0 ? below(1000) : UINT32_MAX;
     retry_begin(&request, now);
     for (i = 0; i < 30; i++) {
         retry_failure failure = any_failure();
@@ -473,12 +473,14 @@ static void texts(void)
     for (i = 0; i < COUNT(texts); i++) {
         retry_policy policy = any_policy();
         retry_budget_options options = any_budget();
-        size_t offset = 0;
+        retry_text_error error = {0, "-"};
         for (length = (size_t)below(8); texts[i][length]; length += (size_t)(1 + below(8))) {
-            add(retry_parse_policy(&policy, texts[i], length, &offset));
-            add((uint32_t)offset);
-            add(retry_parse_budget(&options, texts[i], length, &offset));
-            add((uint32_t)offset);
+            add(retry_parse_policy(&policy, texts[i], length, &error));
+            add((uint32_t)error.offset);
+            add((uint32_t)error.text[0]);
+            add(retry_parse_budget(&options, texts[i], length, &error));
+            add((uint32_t)error.offset);
+            add((uint32_t)error.text[0]);
         }
         add(policy.max_attempts ^ policy.backoff.initial ^ policy.backoff.factor);
         add(options.capacity ^ options.retry_cost ^ options.success_deposit);

@@ -33,14 +33,15 @@ inline claim(instant, first)
 
 proctype fall()
 {
-    byte old, less, seen;
+    byte old, less, seen, changed;
     bool ok, first;
     old = limit;
+    changed = change;
     first = old == 0;
     claim(fell, first);
     if
     :: ok ->
-        change = NOW;
+        swap(change, changed, NOW, ok);
         do
         :: less = LESS(WITHIN(old));
            swap(limit, old, less, ok);
