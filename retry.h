@@ -1418,45 +1418,6 @@ RETRY_API bool retry_parse_retry_after(const char *value, size_t length, int64_t
    is NULL. Source: gRPC's A6. */
 RETRY_API bool retry_parse_pushback(const char *value, size_t length, retry_failure *failure);
 
-/* ---- Rate ---------------------------------------------------------------------------------- */
-
-/* Keeps to the number of sends a second that a service accepts. One for each resource that is
-   throttled by itself; zero it. Shared by any number of threads, without a lock. */
-typedef struct retry_rate {
-    uint32_t min;  /* thousandths of a send a second; the limit is not lower, unless `max` is
-                      (default: 0: 500) */
-    uint32_t max;  /* thousandths of a send a second; the limit is not higher, from the start
-                      (default: 0: none) */
-    retry_ms wait; /* ms; an attempt that would have to wait as long is refused (default: 0: 250; at
-                      most 2^20) */
-    uint32_t retry__limit;     /* private: thousandths a second; 0: none but `max` */
-    uint32_t retry__held;      /* private: thousandths a second; the limit before it last rose */
-    uint32_t retry__calm;      /* private: half seconds in a row in which nothing was throttled */
-    uint32_t retry__half;      /* private: ms, modulo 2^32; start of the half second under way */
-    uint32_t retry__accepted;  /* private: answers in it that were not throttled */
-    uint32_t retry__throttled; /* private: answers in it that were */
-    uint32_t retry__owed;      /* private: 4096ths of a ms; time that the bucket lacks */
-    uint32_t retry__clock;     /* private: ms, modulo 2^32; until when it was filled */
-} retry_rate;
-
-/* Before every attempt, first ones too. 0: send; a token was taken. Tokens come at the limit, and
-   an eighth of a second's worth is kept, or one. Else the ms until there will be one, rounded up:
-   nothing was taken; wait, and ask again. NULL: 0. */
-RETRY_API retry_ms retry_rate_ask(retry_rate *rate, retry_time now);
-
-/* After every answer, final ones too; NULL failure: it worked. There is no limit until an answer
-   has `throttle`. The half second in which one had sets the limit to the number that had not, as
-   much as that is a second, but at least to half of the limit, or to half of all if there was no
-   limit. Every other half second raises the limit: the first in a row by an eighth, each further
-   one by a 40th more than the one before. 12 s after the last throttled answer there is no limit
-   again. A failure that was never sent (CIRCUIT_BREAKER_OPEN, CLIENT_THROTTLED) does not count.
-   NULL rate: nothing happens. */
-RETRY_API void retry_rate_report(retry_rate *rate, const retry_failure *failure, retry_time now);
-
-/* The limit in thousandths of a send a second, as the last call left it; `max` if there is no other
-   limit. UINT32_MAX: none, or NULL. */
-RETRY_API uint32_t retry_rate_get(const retry_rate *rate);
-
 /* ---- Circuit breaker ----------------------------------------------------------------------- */
 
 /* Two counts over a while that has two halves; part of a breaker and of a throttle. */
@@ -1592,99 +1553,6 @@ RETRY_API bool retry_throttle_ask(retry_throttle *throttle, uint32_t random, ret
 RETRY_API void retry_throttle_report(retry_throttle *throttle, const retry_failure *failure,
                                      retry_time now);
 
-/* ---- Latency ------------------------------------------------------------------------------- */
-
-/* A percentile of what attempts take, one for each kind of operation; zero it. Shared by any number
-   of threads, without a lock. Its settings are constant while it runs. */
-typedef struct retry_latency {
-    uint32_t quantile;        /* RETRY_RATIO below 1 (default: 0: 0.95; from 1 on: 0.999) */
-    uint32_t min_samples;     /* samples before which nothing is told (default: 0: 100) */
-    retry_ms min;             /* ms; the estimate's lower bound, above all (default: 0: 1 ms) */
-    retry_ms max;             /* ms; its upper bound (default: 0: none) */
-    uint32_t retry__estimate; /* private: 256ths of a ms; 0: no answer yet */
-    uint32_t retry__samples;  /* private: counted up to min_samples */
-} retry_latency;
-
-/* Learns from an attempt that took `elapsed` ms (over 2^24, 4.6 hours, counts as that). `finished`
-   false: it was given up at that age; it counts as longer if it had reached the estimate, else, and
-   before the first answer, nothing is learnt from it. NULL: nothing happens. Source: Yazidi and
-   Hammer's multiplicative updates (DUMIQE). */
-RETRY_API void retry_latency_add(retry_latency *latency, retry_ms elapsed, bool finished);
-
-/* The estimate in ms, rounded up and within the bounds; UINT32_MAX before min_samples, or for
-   NULL. */
-RETRY_API retry_ms retry_latency_get(const retry_latency *latency);
-
-/* ---- Hedging ------------------------------------------------------------------------------- */
-
-typedef struct retry_hedge_policy {
-    uint32_t max_attempts;        /* copies of one attempt, the first included (default: 0: 2; at
-                                     most 255) */
-    retry_ms delay;               /* ms from one copy's start to the next's (default: 0: what
-                                     `latency` tells) */
-    const retry_latency *latency; /* (default: NULL; without a delay either: no hedges) */
-} retry_hedge_policy;
-
-/* The copies of one attempt. Zero it, set its policy; for one thread at a time. */
-typedef struct retry_hedge {
-    const retry_hedge_policy *policy; /* (default: NULL: no hedges) */
-    uint8_t in_flight;                /* copies on the wire; kept by the library */
-    uint8_t retry__copies;            /* private: copies left */
-    uint8_t retry__state;             /* private: closed, open, or to send no more */
-    retry_ms retry__delay;            /* private: ms that the timer was set to; UINT32_MAX: none */
-    retry_time retry__since;          /* private: when it was set */
-} retry_hedge;
-
-enum {
-    RETRY_HEDGE_FAIL, /* cancel those in flight, hand the failure to retry_orchestrate */
-    RETRY_HEDGE_SEND, /* put one copy on the wire now, set the timer to `delay` */
-    RETRY_HEDGE_WAIT, /* set the timer to `delay`, nothing else */
-    RETRY_HEDGE_HOLD  /* no timer; wait for the copies in flight */
-};
-
-typedef struct retry_hedge_step {
-    uint8_t action; /* RETRY_HEDGE_x (default: FAIL) */
-    uint8_t cause;  /* RETRY_CAUSE_x: why there is no (further) copy; NONE after SEND and WAIT */
-    retry_ms delay; /* ms to set the one timer to; 0: it is due; UINT32_MAX: none (no default) */
-} retry_hedge_step;
-
-/* Begins an attempt, whatever was before: SEND, always and unpaid. Without a timer if there are no
-   hedges, if the latency knows nothing yet, and if the request is NULL or not idempotent. NULL
-   hedge: SEND, no timer. Source, for this and the next three: gRPC's A6. */
-RETRY_API retry_hedge_step retry_hedge_begin(retry_hedge *hedge, const retry_request *request,
-                                             retry_time now);
-
-/* The timer fired: SEND, unless there are no copies left (ATTEMPTS_EXHAUSTED; after an order not to
-   retry PUSHBACK), the request is not idempotent (NOT_IDEMPOTENT), its deadline is reached, or it
-   is not open (DEADLINE), or the client's budget does not pay retry_cost (BUDGET_EXHAUSTED; one
-   that charges failures has to be above its floor): then HOLD while copies are in flight, else
-   FAIL. Too early, or without a timer, WAIT with what is left of it if nothing but the budget could
-   be against the copy. NULL, or an attempt not under way: FAIL, MISUSE. */
-RETRY_API retry_hedge_step retry_hedge_due(retry_hedge *hedge, retry_request *request,
-                                           retry_time now);
-
-/* A copy failed. Keep the failure: after FAIL the last one goes to retry_orchestrate or, if a step
-   of this attempt had the cause PUSHBACK, the one with the order. The first that fits:
-   - Final whatever is in flight: FAIL with retry_orchestrate's cause (UNSAFE, UNKNOWN_REASON,
-     NOT_RETRYABLE) or, if retry_permitted does not permit it, NOT_IDEMPOTENT.
-   - An order not to retry: no more copies, PUSHBACK.
-   - Never sent: it is not followed. WAIT with what is left of the timer, if there is one and others
-     are in flight; else NOT_RETRYABLE.
-   - No copies left: ATTEMPTS_EXHAUSTED.
-   - An order to wait: WAIT that long; with nothing in flight NOT_IDEMPOTENT, or DEADLINE if that is
-     reached by then.
-   - The next copy at once, as if its timer had fired.
-   Where there is no further copy: HOLD while others are in flight, else FAIL. NULL, an attempt not
-   under way, nothing in flight: FAIL, MISUSE. A budget that charges failures is charged for each
-   copy here, unless it was never sent or is final for retry_orchestrate too, and not again there.
- */
-RETRY_API retry_hedge_step retry_hedge_failed(retry_hedge *hedge, retry_request *request,
-                                              const retry_failure *failure, retry_time now);
-
-/* A copy worked: returns how many others to cancel; retry_succeed comes next. 0 for NULL and for an
-   attempt not under way. */
-RETRY_API uint32_t retry_hedge_won(retry_hedge *hedge);
-
 /* ---- How many at once ---------------------------------------------------------------------- */
 
 /* A limit of attempts in flight, one for each server; zero it, set `max`. Shared by any number of
@@ -1713,6 +1581,69 @@ RETRY_API uint32_t retry_aimd_limit(const retry_aimd *aimd);
    fall, and only one that began after the last change makes it rise. */
 RETRY_API uint32_t retry_aimd_report(retry_aimd *aimd, const retry_failure *failure,
                                      uint32_t in_use, retry_time now);
+
+/* ---- Rate ---------------------------------------------------------------------------------- */
+
+/* Keeps to the number of sends a second that a service accepts. One for each resource that is
+   throttled by itself; zero it. Shared by any number of threads, without a lock. */
+typedef struct retry_rate {
+    uint32_t min;  /* thousandths of a send a second; the limit is not lower, unless `max` is
+                      (default: 0: 500) */
+    uint32_t max;  /* thousandths of a send a second; the limit is not higher, from the start
+                      (default: 0: none) */
+    retry_ms wait; /* ms; an attempt that would have to wait as long is refused (default: 0: 250; at
+                      most 2^20) */
+    uint32_t retry__limit;     /* private: thousandths a second; 0: none but `max` */
+    uint32_t retry__held;      /* private: thousandths a second; the limit before it last rose */
+    uint32_t retry__calm;      /* private: half seconds in a row in which nothing was throttled */
+    uint32_t retry__half;      /* private: ms, modulo 2^32; start of the half second under way */
+    uint32_t retry__accepted;  /* private: answers in it that were not throttled */
+    uint32_t retry__throttled; /* private: answers in it that were */
+    uint32_t retry__owed;      /* private: 4096ths of a ms; time that the bucket lacks */
+    uint32_t retry__clock;     /* private: ms, modulo 2^32; until when it was filled */
+} retry_rate;
+
+/* Before every attempt, first ones too. 0: send; a token was taken. Tokens come at the limit, and
+   an eighth of a second's worth is kept, or one. Else the ms until there will be one, rounded up:
+   nothing was taken; wait, and ask again. NULL: 0. */
+RETRY_API retry_ms retry_rate_ask(retry_rate *rate, retry_time now);
+
+/* After every answer, final ones too; NULL failure: it worked. There is no limit until an answer
+   has `throttle`. The half second in which one had sets the limit to the number that had not, as
+   much as that is a second, but at least to half of the limit, or to half of all if there was no
+   limit. Every other half second raises the limit: the first in a row by an eighth, each further
+   one by a 40th more than the one before. 12 s after the last throttled answer there is no limit
+   again. A failure that was never sent (CIRCUIT_BREAKER_OPEN, CLIENT_THROTTLED) does not count.
+   NULL rate: nothing happens. */
+RETRY_API void retry_rate_report(retry_rate *rate, const retry_failure *failure, retry_time now);
+
+/* The limit in thousandths of a send a second, as the last call left it; `max` if there is no other
+   limit. UINT32_MAX: none, or NULL. */
+RETRY_API uint32_t retry_rate_get(const retry_rate *rate);
+
+/* ---- Latency ------------------------------------------------------------------------------- */
+
+/* A percentile of what attempts take, one for each kind of operation; zero it. Shared by any number
+   of threads, without a lock. Its settings are constant while it runs. */
+typedef struct retry_latency {
+    uint32_t quantile;    /* RETRY_RATIO below 1 (default: 0: 0.95; from 1 on: 0.999) */
+    uint32_t min_samples; /* samples before which nothing is told; with fewer than the default the
+                             first estimates are rough (default: 0: 768, or so often doubled
+                             that 30 of them are above the quantile; at most 2^30) */
+    retry_ms min;         /* ms; the estimate's lower bound, above all (default: 0: 1 ms) */
+    retry_ms max;         /* ms; its upper bound (default: 0: none) */
+    uint32_t retry__estimate; /* private: its level; 0: no answer yet */
+    uint32_t retry__progress; /* private: samples; later whether too many, or few, are late */
+} retry_latency;
+
+/* Learns from an attempt that took `elapsed` ms (over 2^24, 4.6 hours, counts as that). `finished`
+   false: it was given up at that age. It counts as longer if it had reached the estimate; else, and
+   before the first answer, nothing is learnt from it. NULL: nothing happens. */
+RETRY_API void retry_latency_add(retry_latency *latency, retry_ms elapsed, bool finished);
+
+/* The estimate in whole ms, within the bounds. What is told is 0.8 to 1.6 % more than what is kept:
+   where all take the same, none is late. UINT32_MAX before min_samples, or for NULL. */
+RETRY_API retry_ms retry_latency_get(const retry_latency *latency);
 
 /* ---- Attempts ------------------------------------------------------------------------------ */
 
@@ -1810,6 +1741,76 @@ typedef bool retry_attempt_fn(void *context, const retry_request *request, retry
    argument (but `context`) or clock function: FAIL, MISUSE. */
 RETRY_API retry_decision retry_run(retry_request *request, const retry_clock *clock,
                                    retry_attempt_fn *attempt, void *context);
+
+/* ---- Hedging ------------------------------------------------------------------------------- */
+
+typedef struct retry_hedge_policy {
+    uint32_t max_attempts;        /* copies of one attempt, the first included (default: 0: 2; at
+                                     most 255) */
+    retry_ms delay;               /* ms from one copy's start to the next's (default: 0: what
+                                     `latency` tells) */
+    const retry_latency *latency; /* (default: NULL; without a delay either: no hedges) */
+} retry_hedge_policy;
+
+/* The copies of one attempt. Zero it, set its policy; for one thread at a time. */
+typedef struct retry_hedge {
+    const retry_hedge_policy *policy; /* (default: NULL: no hedges) */
+    uint8_t in_flight;                /* copies on the wire; kept by the library */
+    uint8_t retry__copies;            /* private: copies left */
+    uint8_t retry__state;             /* private: closed, open, or to send no more */
+    retry_ms retry__delay;            /* private: ms that the timer was set to; UINT32_MAX: none */
+    retry_time retry__since;          /* private: when it was set */
+} retry_hedge;
+
+enum {
+    RETRY_HEDGE_FAIL, /* cancel those in flight, hand the failure to retry_orchestrate */
+    RETRY_HEDGE_SEND, /* put one copy on the wire now, set the timer to `delay` */
+    RETRY_HEDGE_WAIT, /* set the timer to `delay`, nothing else */
+    RETRY_HEDGE_HOLD  /* no timer; wait for the copies in flight */
+};
+
+typedef struct retry_hedge_step {
+    uint8_t action; /* RETRY_HEDGE_x (default: FAIL) */
+    uint8_t cause;  /* RETRY_CAUSE_x: why there is no (further) copy; NONE after SEND and WAIT */
+    retry_ms delay; /* ms to set the one timer to; 0: it is due; UINT32_MAX: none (no default) */
+} retry_hedge_step;
+
+/* Begins an attempt, whatever was before: SEND, always and unpaid. Without a timer if there are no
+   hedges, if the latency knows nothing yet, and if the request is NULL or not idempotent. NULL
+   hedge: SEND, no timer. Source, for this and the next three: gRPC's A6. */
+RETRY_API retry_hedge_step retry_hedge_begin(retry_hedge *hedge, const retry_request *request,
+                                             retry_time now);
+
+/* The timer fired: SEND, unless there are no copies left (ATTEMPTS_EXHAUSTED; after an order not to
+   retry PUSHBACK), the request is not idempotent (NOT_IDEMPOTENT), its deadline is reached, or it
+   is not open (DEADLINE), or the client's budget does not pay retry_cost (BUDGET_EXHAUSTED; one
+   that charges failures has to be above its floor): then HOLD while copies are in flight, else
+   FAIL. Too early, or without a timer, WAIT with what is left of it if nothing but the budget could
+   be against the copy. NULL, or an attempt not under way: FAIL, MISUSE. */
+RETRY_API retry_hedge_step retry_hedge_due(retry_hedge *hedge, retry_request *request,
+                                           retry_time now);
+
+/* A copy failed. Keep the failure: after FAIL the last one goes to retry_orchestrate or, if a step
+   of this attempt had the cause PUSHBACK, the one with the order. The first that fits:
+   - Final whatever is in flight: FAIL with retry_orchestrate's cause (UNSAFE, UNKNOWN_REASON,
+     NOT_RETRYABLE) or, if retry_permitted does not permit it, NOT_IDEMPOTENT.
+   - An order not to retry: no more copies, PUSHBACK.
+   - Never sent: it is not followed. WAIT with what is left of the timer, if there is one and others
+     are in flight; else NOT_RETRYABLE.
+   - No copies left: ATTEMPTS_EXHAUSTED.
+   - An order to wait: WAIT that long; with nothing in flight NOT_IDEMPOTENT, or DEADLINE if that is
+     reached by then.
+   - The next copy at once, as if its timer had fired.
+   Where there is no further copy: HOLD while others are in flight, else FAIL. NULL, an attempt not
+   under way, nothing in flight: FAIL, MISUSE. A budget that charges failures is charged for each
+   copy here, unless it was never sent or is final for retry_orchestrate too, and not again there.
+ */
+RETRY_API retry_hedge_step retry_hedge_failed(retry_hedge *hedge, retry_request *request,
+                                              const retry_failure *failure, retry_time now);
+
+/* A copy worked: returns how many others to cancel; retry_succeed comes next. 0 for NULL and for an
+   attempt not under way. */
+RETRY_API uint32_t retry_hedge_won(retry_hedge *hedge);
 
 /* ---- Scopes -------------------------------------------------------------------------------- */
 
@@ -3987,173 +3988,6 @@ RETRY__WRAPS static retry_ms retry__passed(uint32_t from, uint32_t now)
     return passed > UINT32_MAX - RETRY__BUDGET_BEHIND ? 0 : passed;
 }
 
-/* >>rate */
-
-#define RETRY__RATE_MS UINT32_C(4096) /* what a ms is in the bucket */
-
-/* `max` wins over `min`. */
-static uint32_t retry__rate_bound(const retry_rate *rate, uint32_t limit)
-{
-    limit = retry__max(limit, rate->min ? rate->min : 500);
-    return rate->max ? retry__min(limit, rate->max) : limit;
-}
-
-/* How many were counted until now. */
-static uint32_t retry__rate_collect(uint32_t *count)
-{
-    uint32_t seen = retry__load(count);
-    while (!retry__swap(count, &seen, 0))
-        continue;
-    return seen;
-}
-
-/* What so many half seconds make of the limit, of which the first holds all that was counted. */
-static void retry__rate_learn(retry_rate *rate, uint32_t halves)
-{
-    uint32_t throttled = retry__rate_collect(&rate->retry__throttled);
-    uint32_t accepted = retry__rate_collect(&rate->retry__accepted);
-    uint32_t calm = retry__load(&rate->retry__calm);
-    uint32_t limit = retry__load(&rate->retry__limit), next = limit;
-    if (throttled != 0) {
-        if (limit == 0)
-            next = rate->max ? rate->max : retry__multiply(retry__add(accepted, throttled), 2000);
-        next = retry__rate_bound(rate, retry__max(next >> 1, retry__multiply(accepted, 2000)));
-        calm = 0;
-        halves--;
-    }
-    for (; halves != 0 && next != 0; halves--) { /* by an eighth, then by a 40th more each time */
-        calm++;
-        next = retry__add(next, retry__scale(next, RETRY_RATIO(0.1) + calm * RETRY_RATIO(0.025)));
-        next = calm < 23 ? retry__rate_bound(rate, next) : 0; /* over 11.5 s after `throttled` */
-    }
-    retry__store(&rate->retry__calm, calm);
-    retry__store(&rate->retry__held, limit ? retry__min(limit, next) : next);
-    retry__swap_ordered(&rate->retry__limit, &limit, next); /* no other thread changes it */
-}
-
-/* Whether there is a limit, or an answer was counted: a half second is under way. */
-static bool retry__rate_counts(const retry_rate *rate)
-{
-    return (retry__load(&rate->retry__limit) | retry__load(&rate->retry__accepted) |
-            retry__load(&rate->retry__throttled)) != 0;
-}
-
-/* The limit, 0: none but `max`. A half second that is over is ended by one thread first, which
-   learns from it; after 24 there is no limit in any case. */
-RETRY__WRAPS static uint32_t retry__rate_limit(retry_rate *rate, uint32_t now)
-{
-    uint32_t half = retry__load_ordered(&rate->retry__half), halves = 0;
-    retry_ms passed = retry__passed(half, now);
-    for (; passed >= 500 && halves < 24; passed -= 500)
-        halves++;
-    if (halves != 0 && retry__rate_counts(rate) &&
-        retry__swap_ordered(&rate->retry__half, &half, half + halves * 500))
-        retry__rate_learn(rate, halves);
-    return retry__load_ordered(&rate->retry__limit);
-}
-
-/* ms by which this call alone moves the bucket's clock. A full bucket with a clock at 0 may be a
-   new one, whose clock means nothing yet. */
-RETRY__WRAPS static retry_ms retry__rate_passed(retry_rate *rate, uint32_t now)
-{
-    uint32_t seen = retry__load(&rate->retry__clock);
-    retry_ms passed = retry__passed(seen, now);
-    if (passed == 0 && (seen | retry__load(&rate->retry__owed)) == 0)
-        passed = now;
-    return passed != 0 && retry__swap(&rate->retry__clock, &seen, now) ? passed : 0;
-}
-
-/* x / y for a y above 0, bit by bit. */
-static uint32_t retry__quotient(uint32_t x, uint32_t y)
-{
-    uint32_t quotient = 0, bit = 1;
-    for (; y <= x >> 1; y <<= 1)
-        bit <<= 1;
-    for (; bit != 0; bit >>= 1) {
-        if (x >= y) {
-            x -= y;
-            quotient += bit;
-        }
-        y >>= 1;
-    }
-    return quotient;
-}
-
-/* What a send takes from the bucket: the time between two. */
-static uint32_t retry__rate_spacing(uint32_t limit)
-{
-    return retry__quotient(retry__add(1000000 * RETRY__RATE_MS, limit >> 1), limit);
-}
-
-/* Takes a token if there is one in less than `wait` ms, which is not 0. Returns the ms until there
-   is; `wait` or more: it was not taken. The bucket holds an eighth of a second, or one token. Kept
-   is what it lacks, so that a zeroed one is full, as time, so that tokens that were taken in
-   advance keep their instants when the limit changes. From a throttled answer to the end of its
-   half second the limit does not rise. */
-static retry_ms retry__rate_take(retry_rate *rate, uint32_t now, retry_ms wait)
-{
-    uint32_t limit = retry__rate_limit(rate, now), spacing, full, most, earned, owed, rest;
-    uint64_t after;
-    if (limit != 0 && retry__load(&rate->retry__throttled) != 0)
-        limit = retry__load(&rate->retry__held);
-    limit = limit ? limit : rate->max;
-    if (limit == 0)
-        return 0;
-    spacing = retry__rate_spacing(limit);
-    full = retry__max(125 * RETRY__RATE_MS, spacing);
-    most = retry__add(full, retry__multiply(wait - 1, RETRY__RATE_MS));
-    earned = retry__multiply(retry__rate_passed(rate, now), RETRY__RATE_MS);
-    owed = retry__load(&rate->retry__owed);
-    do {
-        rest = retry__subtract(owed, earned);
-        after = (uint64_t)rest + spacing;
-    } while (!retry__swap(&rate->retry__owed, &owed, after <= most ? (uint32_t)after : rest));
-    if (after <= full)
-        return 0;
-    full = (uint32_t)((after - full - 1) >> 12) + 1;
-    return after <= most ? full : retry__max(full, wait);
-}
-
-RETRY_API retry_ms retry_rate_ask(retry_rate *rate, retry_time now)
-{
-    return rate ? retry__rate_take(rate, (uint32_t)now, 1) : 0;
-}
-
-/* Takes a token for an attempt, even one that is not there yet: returns the ms until it is.
-   UINT32_MAX: it is as far away as rate->wait, and was not taken. */
-static retry_ms retry__rate_reserve(retry_rate *rate, uint32_t now)
-{
-    retry_ms wait = rate->wait ? rate->wait : 250, until = retry__rate_take(rate, now, wait);
-    return until < wait ? until : UINT32_MAX;
-}
-
-/* Gives back a token that was taken and not used. */
-static void retry__rate_return(retry_rate *rate)
-{
-    uint32_t spacing = retry__rate_spacing(retry_rate_get(rate));
-    uint32_t owed = retry__load(&rate->retry__owed);
-    while (!retry__swap(&rate->retry__owed, &owed, retry__subtract(owed, spacing)))
-        continue;
-}
-
-RETRY_API void retry_rate_report(retry_rate *rate, const retry_failure *failure, retry_time now)
-{
-    if (!rate || retry__outcome(failure) == RETRY__IGNORED)
-        return;
-    retry__rate_limit(rate, (uint32_t)now);
-    if (!retry__rate_counts(rate)) /* the first answer begins a half second */
-        retry__store(&rate->retry__half, (uint32_t)now);
-    retry__fetch_add(
-        failure && failure->throttle ? &rate->retry__throttled : &rate->retry__accepted, 1);
-}
-
-RETRY_API uint32_t retry_rate_get(const retry_rate *rate)
-{
-    uint32_t limit = rate ? retry__load(&rate->retry__limit) : UINT32_MAX;
-    limit = limit == 0 ? rate->max : limit;
-    return limit ? limit : UINT32_MAX;
-}
-
 /* >>window */
 
 /* Counts of two halves of a window, the one under way and the one before: of each half all, and the
@@ -4594,289 +4428,6 @@ RETRY_API void retry_throttle_report(retry_throttle *throttle, const retry_failu
         retry__fetch_add(&half[1], 1);
 }
 
-/* >>latency */
-
-/* A latency's settings, with their defaults in place of zero. */
-typedef struct retry__percentile {
-    uint32_t quantile, min_samples;
-    retry_ms min, max;
-} retry__percentile;
-
-static retry__percentile retry__percentile_of(const retry_latency *latency)
-{
-    retry__percentile percentile;
-    percentile.quantile = latency->quantile ? latency->quantile : RETRY_RATIO(0.95);
-    if (percentile.quantile >= RETRY_RATIO(1))
-        percentile.quantile = RETRY_RATIO(0.999);
-    percentile.min_samples = latency->min_samples ? latency->min_samples : 100;
-    percentile.min = latency->min ? latency->min : 1;
-    percentile.max = latency->max ? latency->max : UINT32_MAX;
-    return percentile;
-}
-
-static retry_ms retry__percentile_bound(const retry__percentile *percentile, retry_ms ms)
-{
-    return retry__max(retry__min(ms, percentile->max), percentile->min);
-}
-
-/* ms as estimates are kept, in 256ths. */
-static uint32_t retry__latency_fine(retry_ms ms)
-{
-    return ms < UINT32_C(1) << 24 ? ms << 8 : UINT32_MAX;
-}
-
-/* The estimate after a sample. It comes to rest where as much goes up as comes down, with a share
-   of `quantile` of the samples below it. A step is estimate * ratio / 2^5, rounded up: a short one
-   would be none. */
-static uint32_t retry__latency_move(uint32_t estimate, uint32_t sample, uint32_t quantile)
-{
-    bool up = sample > estimate;
-    uint32_t distance = up ? sample - estimate : estimate - sample;
-    uint32_t ratio = up ? quantile : RETRY_RATIO(1) - quantile;
-    uint32_t step = (uint32_t)(((uint64_t)estimate * ratio + 0x1fffff) >> (16 + 5));
-    step = retry__min(step, distance);
-    return up ? estimate + step : estimate - step;
-}
-
-/* Counts a sample, until there are enough. */
-static void retry__latency_count(retry_latency *latency, uint32_t enough)
-{
-    uint32_t samples = retry__load(&latency->retry__samples);
-    while (samples < enough && !retry__swap(&latency->retry__samples, &samples, samples + 1))
-        continue;
-}
-
-RETRY_API void retry_latency_add(retry_latency *latency, retry_ms elapsed, bool finished)
-{
-    retry__percentile percentile;
-    uint32_t estimate, sample, next;
-    if (!latency)
-        return;
-    estimate = retry__load(&latency->retry__estimate);
-    if (!finished) {
-        if (estimate == 0 || retry__latency_fine(elapsed) < estimate)
-            return;
-        elapsed = UINT32_MAX; /* who knows how much longer it would have taken */
-    }
-    /* an estimate that goes past no sample stays within the bounds of the samples */
-    percentile = retry__percentile_of(latency);
-    sample = retry__latency_fine(retry__percentile_bound(&percentile, elapsed));
-    do {
-        next = estimate ? retry__latency_move(estimate, sample, percentile.quantile) : sample;
-    } while (!retry__swap(&latency->retry__estimate, &estimate, next));
-    retry__latency_count(latency, percentile.min_samples);
-}
-
-RETRY_API retry_ms retry_latency_get(const retry_latency *latency)
-{
-    retry__percentile percentile;
-    uint32_t estimate;
-    if (!latency)
-        return UINT32_MAX;
-    percentile = retry__percentile_of(latency);
-    estimate = retry__load(&latency->retry__estimate);
-    if (estimate == 0 || retry__load(&latency->retry__samples) < percentile.min_samples)
-        return UINT32_MAX;
-    return retry__percentile_bound(&percentile, ((estimate - 1) >> 8) + 1);
-}
-
-/* >>hedge */
-
-/* A hedge's state; stopped is open, but for further copies. */
-enum { RETRY__HEDGE_CLOSED, RETRY__HEDGE_OPEN, RETRY__HEDGE_STOPPED };
-
-static uint8_t retry__hedge_copies(const retry_hedge_policy *policy)
-{
-    if (!policy || (policy->delay == 0 && !policy->latency))
-        return 1;
-    return policy->max_attempts ? (uint8_t)retry__min(policy->max_attempts, UINT8_MAX) : 2;
-}
-
-static retry_hedge_step retry__hedge_step(uint8_t action, uint8_t cause, retry_ms delay)
-{
-    retry_hedge_step step;
-    step.action = action;
-    step.cause = cause;
-    step.delay = delay;
-    return step;
-}
-
-static retry_hedge_step retry__hedge_misuse(void)
-{
-    RETRY_ASSERT(0 && "a NULL argument, or a hedge in another state");
-    return retry__hedge_step(RETRY_HEDGE_FAIL, RETRY_CAUSE_MISUSE, UINT32_MAX);
-}
-
-/* Sets the timer. */
-static retry_hedge_step retry__hedge_set(retry_hedge *hedge, uint8_t action, retry_ms delay,
-                                         retry_time now)
-{
-    hedge->retry__delay = delay;
-    hedge->retry__since = now;
-    return retry__hedge_step(action, RETRY_CAUSE_NONE, delay);
-}
-
-/* ms that are left of the timer. */
-static retry_ms retry__hedge_left(const retry_hedge *hedge, retry_time now)
-{
-    if (hedge->retry__delay == UINT32_MAX)
-        return UINT32_MAX;
-    return retry__left(hedge->retry__since, hedge->retry__delay, now);
-}
-
-static retry_hedge_step retry__hedge_fail(retry_hedge *hedge, uint8_t cause)
-{
-    hedge->retry__state = RETRY__HEDGE_CLOSED;
-    return retry__hedge_step(RETRY_HEDGE_FAIL, cause, UINT32_MAX);
-}
-
-/* No copy now: those in flight decide. */
-static retry_hedge_step retry__hedge_rest(retry_hedge *hedge, uint8_t cause)
-{
-    if (hedge->in_flight == 0)
-        return retry__hedge_fail(hedge, cause);
-    hedge->retry__delay = UINT32_MAX;
-    return retry__hedge_step(RETRY_HEDGE_HOLD, cause, UINT32_MAX);
-}
-
-RETRY__HOT retry_hedge_step retry__hedge_send(retry_hedge *hedge, const retry_request *request,
-                                              retry_time now)
-{
-    retry_ms delay = UINT32_MAX;
-    hedge->in_flight++;
-    hedge->retry__copies--;
-    if (hedge->retry__copies != 0 && request && request->idempotent) {
-        delay = hedge->policy->delay;
-        if (delay == 0)
-            delay = retry_latency_get(hedge->policy->latency);
-    }
-    return retry__hedge_set(hedge, RETRY_HEDGE_SEND, delay, now);
-}
-
-/* Why there are no copies left; RETRY_CAUSE_NONE if there are. */
-static uint8_t retry__hedge_spent(const retry_hedge *hedge)
-{
-    if (hedge->retry__state == RETRY__HEDGE_STOPPED)
-        return RETRY_CAUSE_PUSHBACK;
-    return hedge->retry__copies ? RETRY_CAUSE_NONE : RETRY_CAUSE_ATTEMPTS_EXHAUSTED;
-}
-
-/* Why the request lets no copy be sent `later` ms from now; RETRY_CAUSE_NONE if it does. */
-static uint8_t retry__hedge_barred(const retry_request *request, retry_ms later, retry_time now)
-{
-    if (!request->idempotent)
-        return RETRY_CAUSE_NOT_IDEMPOTENT;
-    return later < retry__remaining(request, now) ? RETRY_CAUSE_NONE : RETRY_CAUSE_DEADLINE;
-}
-
-/* A copy costs what a retry does, whatever failed; no failure is charged for it, and what it costs
-   is not the request's, to which it might go back. */
-static bool retry__hedge_pay(retry_request *request, retry_time now)
-{
-    const retry_failure none = retry__failure(RETRY_REASON_NONE, 0);
-    uint32_t charge = request->retry__charge;
-    bool paid = retry__account(request, RETRY__BUDGET_RESUME, &none, now);
-    request->retry__charge = charge;
-    return paid;
-}
-
-/* The next copy after `wait` ms, unless it is barred `later` ms from now, or nobody pays for it. */
-static retry_hedge_step retry__hedge_next(retry_hedge *hedge, retry_request *request, retry_ms wait,
-                                          retry_ms later, retry_time now)
-{
-    uint8_t cause = retry__hedge_spent(hedge);
-    if (cause == RETRY_CAUSE_NONE)
-        cause = retry__hedge_barred(request, later, now);
-    if (cause == RETRY_CAUSE_NONE && wait != 0)
-        return retry__hedge_step(RETRY_HEDGE_WAIT, RETRY_CAUSE_NONE, wait);
-    if (cause == RETRY_CAUSE_NONE && !retry__hedge_pay(request, now))
-        cause = RETRY_CAUSE_BUDGET_EXHAUSTED;
-    if (cause == RETRY_CAUSE_NONE)
-        return retry__hedge_send(hedge, request, now);
-    return retry__hedge_rest(hedge, cause);
-}
-
-RETRY_API retry_hedge_step retry_hedge_begin(retry_hedge *hedge, const retry_request *request,
-                                             retry_time now)
-{
-    if (!hedge)
-        return retry__hedge_step(RETRY_HEDGE_SEND, RETRY_CAUSE_NONE, UINT32_MAX);
-    hedge->retry__state = RETRY__HEDGE_OPEN;
-    hedge->retry__copies = retry__hedge_copies(hedge->policy);
-    hedge->in_flight = 0;
-    return retry__hedge_send(hedge, request, now);
-}
-
-RETRY_API retry_hedge_step retry_hedge_due(retry_hedge *hedge, retry_request *request,
-                                           retry_time now)
-{
-    if (!hedge || !request || hedge->retry__state == RETRY__HEDGE_CLOSED)
-        return retry__hedge_misuse();
-    return retry__hedge_next(hedge, request, retry__hedge_left(hedge, now), 0, now);
-}
-
-/* Why a failure is final, whatever is in flight; RETRY_CAUSE_NONE if it is not. */
-static uint8_t retry__hedge_fatal(const retry_request *request, const retry_failure *failure,
-                                  uint8_t traits)
-{
-    uint8_t cause = retry__screen(failure, traits);
-    if (cause != RETRY_CAUSE_NONE && cause != RETRY_CAUSE_ALWAYS && cause != RETRY_CAUSE_PUSHBACK &&
-        cause != RETRY_CAUSE_THROTTLED)
-        return cause;
-    if (request->idempotent || (traits & RETRY__TRAIT_ALLOWS) != 0)
-        return RETRY_CAUSE_NONE;
-    return RETRY_CAUSE_NOT_IDEMPOTENT;
-}
-
-/* What follows any other: no copy after an order not to retry, nor because of one that was never
-   sent; else the next when the server says, or at once. */
-static retry_hedge_step retry__hedge_follow(retry_hedge *hedge, retry_request *request,
-                                            const retry_failure *failure, uint8_t traits,
-                                            retry_time now)
-{
-    retry_ms order = failure->pushback ? failure->retry_after : 0;
-    if (order == UINT32_MAX) {
-        hedge->retry__state = RETRY__HEDGE_STOPPED;
-    } else if ((traits & RETRY__TRAIT_UNSENT) != 0) {
-        if (hedge->in_flight == 0 || hedge->retry__delay == UINT32_MAX)
-            return retry__hedge_rest(hedge, RETRY_CAUSE_NOT_RETRYABLE);
-        return retry__hedge_step(RETRY_HEDGE_WAIT, RETRY_CAUSE_NONE, retry__hedge_left(hedge, now));
-    } else if (order != 0) {
-        retry_hedge_step step = retry__hedge_set(hedge, RETRY_HEDGE_WAIT, order, now);
-        if (hedge->in_flight != 0 && retry__hedge_spent(hedge) == RETRY_CAUSE_NONE)
-            return step; /* the deadline is looked at when the timer fires */
-    }
-    return retry__hedge_next(hedge, request, order, order, now);
-}
-
-RETRY_API retry_hedge_step retry_hedge_failed(retry_hedge *hedge, retry_request *request,
-                                              const retry_failure *failure, retry_time now)
-{
-    uint8_t traits, cause;
-    if (!hedge || !request || !failure || hedge->retry__state == RETRY__HEDGE_CLOSED ||
-        hedge->in_flight == 0)
-        return retry__hedge_misuse();
-    hedge->in_flight--;
-    traits = retry__learn(request, failure);
-    retry__doubt(request, traits);
-    cause = retry__hedge_fatal(request, failure, traits);
-    if (cause == RETRY_CAUSE_NONE || cause == RETRY_CAUSE_NOT_IDEMPOTENT)
-        retry__account(request, RETRY__BUDGET_COPY, failure, now);
-    if (cause == RETRY_CAUSE_NONE)
-        return retry__hedge_follow(hedge, request, failure, traits, now);
-    if (hedge->in_flight != 0)
-        request->ambiguous = true; /* who knows what the others, which are cancelled, have done */
-    return retry__hedge_fail(hedge, cause);
-}
-
-RETRY_API uint32_t retry_hedge_won(retry_hedge *hedge)
-{
-    if (!hedge || hedge->retry__state == RETRY__HEDGE_CLOSED || hedge->in_flight == 0)
-        return 0;
-    hedge->retry__state = RETRY__HEDGE_CLOSED;
-    return --hedge->in_flight;
-}
-
 /* >>aimd */
 
 /* A limit within max and min as they are now. One that has not fallen yet is 0. */
@@ -4893,12 +4444,11 @@ RETRY_API uint32_t retry_aimd_limit(const retry_aimd *aimd)
     return aimd ? retry__aimd_within(aimd, retry__load(&aimd->retry__limit)) : UINT32_MAX;
 }
 
-/* If an instant is more than `age` ms past it is now, by this call alone. The first is 0. */
-static bool retry__aimd_claim(uint32_t *instant, bool first, retry_ms age, uint32_t now)
+/* If an instant is more than `age` ms past it is now, by this call alone. */
+static bool retry__aimd_claim(uint32_t *instant, retry_ms age, uint32_t now)
 {
     uint32_t seen = retry__load(instant);
-    return ((first && seen == 0) || retry__passed(seen, now) > age) &&
-           retry__swap(instant, &seen, now);
+    return retry__passed(seen, now) > age && retry__swap(instant, &seen, now);
 }
 
 /* What a fall leaves: less than before, as a ratio is below 1. RETRY_RATIO rounds, so half of its
@@ -4912,13 +4462,19 @@ static uint32_t retry__aimd_less(const retry_aimd *aimd, uint32_t limit)
     return retry__aimd_within(aimd, retry__max(less, 1));
 }
 
+/* The first fall finds no instants: the thread that sets a limit has it. */
 static void retry__aimd_fall(retry_aimd *aimd, retry_ms age, uint32_t now)
 {
-    uint32_t limit = retry__load_ordered(&aimd->retry__limit);
-    if (!retry__aimd_claim(&aimd->retry__fell, limit == 0, age, now))
+    uint32_t limit = retry__load_ordered(&aimd->retry__limit), never = 0;
+    bool first = limit == 0;
+    uint32_t change = first ? 0 : retry__load(&aimd->retry__change);
+    if (first)
+        retry__swap(&aimd->retry__fell, &never, now);
+    else if (!retry__aimd_claim(&aimd->retry__fell, age, now))
         return;
-    retry__store(&aimd->retry__change, now);
-    while (!retry__swap_ordered(&aimd->retry__limit, &limit, retry__aimd_less(aimd, limit)))
+    retry__swap(&aimd->retry__change, &change, now); /* unless it is later already */
+    while (!retry__swap_ordered(&aimd->retry__limit, &limit, retry__aimd_less(aimd, limit)) &&
+           !first)
         continue;
 }
 
@@ -4931,7 +4487,7 @@ static void retry__aimd_rise(retry_aimd *aimd, uint32_t in_use, retry_ms age, ui
     uint32_t more = retry__add(before, aimd->increase ? aimd->increase : 1);
     uint32_t after = retry__aimd_within(aimd, more);
     if (limit != 0 && after > before && in_use >= before - (before >> 1) &&
-        retry__aimd_claim(&aimd->retry__change, false, age, now) &&
+        retry__aimd_claim(&aimd->retry__change, age, now) &&
         retry__swap_ordered(&aimd->retry__limit, &limit, after) &&
         retry__load(&aimd->retry__fell) != fell)
         retry__swap_ordered(&aimd->retry__limit, &after, before);
@@ -4959,6 +4515,326 @@ RETRY_API uint32_t retry_aimd_report(retry_aimd *aimd, const retry_failure *fail
     if (aimd)
         retry__aimd_learn(aimd, failure, in_use, aimd->cooldown ? 0 : 1000, (uint32_t)now);
     return retry_aimd_limit(aimd);
+}
+
+/* >>rate */
+
+#define RETRY__RATE_MS UINT32_C(4096) /* what a ms is in the bucket */
+
+/* `max` wins over `min`. */
+static uint32_t retry__rate_bound(const retry_rate *rate, uint32_t limit)
+{
+    limit = retry__max(limit, rate->min ? rate->min : 500);
+    return rate->max ? retry__min(limit, rate->max) : limit;
+}
+
+/* How many were counted until now. */
+static uint32_t retry__rate_collect(uint32_t *count)
+{
+    uint32_t seen = retry__load(count);
+    while (!retry__swap(count, &seen, 0))
+        continue;
+    return seen;
+}
+
+/* What so many half seconds make of the limit, of which the first holds all that was counted. */
+static void retry__rate_learn(retry_rate *rate, uint32_t halves)
+{
+    uint32_t throttled = retry__rate_collect(&rate->retry__throttled);
+    uint32_t accepted = retry__rate_collect(&rate->retry__accepted);
+    uint32_t calm = retry__load(&rate->retry__calm);
+    uint32_t limit = retry__load(&rate->retry__limit), next = limit;
+    if (throttled != 0) {
+        if (limit == 0)
+            next = rate->max ? rate->max : retry__multiply(retry__add(accepted, throttled), 2000);
+        next = retry__rate_bound(rate, retry__max(next >> 1, retry__multiply(accepted, 2000)));
+        calm = 0;
+        halves--;
+    }
+    for (; halves != 0 && next != 0; halves--) { /* by an eighth, then by a 40th more each time */
+        calm++;
+        next = retry__add(next, retry__scale(next, RETRY_RATIO(0.1) + calm * RETRY_RATIO(0.025)));
+        next = calm < 23 ? retry__rate_bound(rate, next) : 0; /* over 11.5 s after `throttled` */
+    }
+    retry__store(&rate->retry__calm, calm);
+    retry__store(&rate->retry__held, limit ? retry__min(limit, next) : next);
+    retry__swap_ordered(&rate->retry__limit, &limit, next); /* no other thread changes it */
+}
+
+/* Whether there is a limit, or an answer was counted: a half second is under way. */
+static bool retry__rate_counts(const retry_rate *rate)
+{
+    return (retry__load(&rate->retry__limit) | retry__load(&rate->retry__accepted) |
+            retry__load(&rate->retry__throttled)) != 0;
+}
+
+/* The limit, 0: none but `max`. A half second that is over is ended by one thread first, which
+   learns from it; after 24 there is no limit in any case. */
+RETRY__WRAPS static uint32_t retry__rate_limit(retry_rate *rate, uint32_t now)
+{
+    uint32_t half = retry__load_ordered(&rate->retry__half), halves = 0;
+    retry_ms passed = retry__passed(half, now);
+    for (; passed >= 500 && halves < 24; passed -= 500)
+        halves++;
+    if (halves != 0 && retry__rate_counts(rate) &&
+        retry__swap_ordered(&rate->retry__half, &half, half + halves * 500))
+        retry__rate_learn(rate, halves);
+    return retry__load_ordered(&rate->retry__limit);
+}
+
+/* ms by which this call alone moves the bucket's clock. A full bucket with a clock at 0 may be a
+   new one, whose clock means nothing yet. */
+RETRY__WRAPS static retry_ms retry__rate_passed(retry_rate *rate, uint32_t now)
+{
+    uint32_t seen = retry__load(&rate->retry__clock);
+    retry_ms passed = retry__passed(seen, now);
+    if (passed == 0 && (seen | retry__load(&rate->retry__owed)) == 0)
+        passed = now;
+    return passed != 0 && retry__swap(&rate->retry__clock, &seen, now) ? passed : 0;
+}
+
+/* x / y for a y above 0, bit by bit. */
+static uint32_t retry__quotient(uint32_t x, uint32_t y)
+{
+    uint32_t quotient = 0, bit = 1;
+    for (; y <= x >> 1; y <<= 1)
+        bit <<= 1;
+    for (; bit != 0; bit >>= 1) {
+        if (x >= y) {
+            x -= y;
+            quotient += bit;
+        }
+        y >>= 1;
+    }
+    return quotient;
+}
+
+/* What a send takes from the bucket: the time between two. */
+static uint32_t retry__rate_spacing(uint32_t limit)
+{
+    return retry__quotient(retry__add(1000000 * RETRY__RATE_MS, limit >> 1), limit);
+}
+
+/* Takes a token if there is one in less than `wait` ms, which is not 0. Returns the ms until there
+   is; `wait` or more: it was not taken. The bucket holds an eighth of a second, or one token. Kept
+   is what it lacks, so that a zeroed one is full, as time, so that tokens that were taken in
+   advance keep their instants when the limit changes. From a throttled answer to the end of its
+   half second the limit does not rise. */
+static retry_ms retry__rate_take(retry_rate *rate, uint32_t now, retry_ms wait)
+{
+    uint32_t limit = retry__rate_limit(rate, now), spacing, full, most, earned, owed, rest;
+    uint64_t after;
+    if (limit != 0 && retry__load(&rate->retry__throttled) != 0)
+        limit = retry__load(&rate->retry__held);
+    limit = limit ? limit : rate->max;
+    if (limit == 0)
+        return 0;
+    spacing = retry__rate_spacing(limit);
+    full = retry__max(125 * RETRY__RATE_MS, spacing);
+    most = retry__add(full, retry__multiply(wait - 1, RETRY__RATE_MS));
+    earned = retry__multiply(retry__rate_passed(rate, now), RETRY__RATE_MS);
+    owed = retry__load(&rate->retry__owed);
+    do {
+        rest = retry__subtract(owed, earned);
+        after = (uint64_t)rest + spacing;
+    } while (!retry__swap(&rate->retry__owed, &owed, after <= most ? (uint32_t)after : rest));
+    if (after <= full)
+        return 0;
+    full = (uint32_t)((after - full - 1) >> 12) + 1;
+    return after <= most ? full : retry__max(full, wait);
+}
+
+RETRY_API retry_ms retry_rate_ask(retry_rate *rate, retry_time now)
+{
+    return rate ? retry__rate_take(rate, (uint32_t)now, 1) : 0;
+}
+
+/* Takes a token for an attempt, even one that is not there yet: returns the ms until it is.
+   UINT32_MAX: it is as far away as rate->wait, and was not taken. */
+static retry_ms retry__rate_reserve(retry_rate *rate, uint32_t now)
+{
+    retry_ms wait = rate->wait ? rate->wait : 250, until = retry__rate_take(rate, now, wait);
+    return until < wait ? until : UINT32_MAX;
+}
+
+/* Gives back a token that was taken and not used. */
+static void retry__rate_return(retry_rate *rate)
+{
+    uint32_t spacing = retry__rate_spacing(retry_rate_get(rate));
+    uint32_t owed = retry__load(&rate->retry__owed);
+    while (!retry__swap(&rate->retry__owed, &owed, retry__subtract(owed, spacing)))
+        continue;
+}
+
+RETRY_API void retry_rate_report(retry_rate *rate, const retry_failure *failure, retry_time now)
+{
+    if (!rate || retry__outcome(failure) == RETRY__IGNORED)
+        return;
+    retry__rate_limit(rate, (uint32_t)now);
+    if (!retry__rate_counts(rate)) /* the first answer begins a half second */
+        retry__store(&rate->retry__half, (uint32_t)now);
+    retry__fetch_add(
+        failure && failure->throttle ? &rate->retry__throttled : &rate->retry__accepted, 1);
+}
+
+RETRY_API uint32_t retry_rate_get(const retry_rate *rate)
+{
+    uint32_t limit = rate ? retry__load(&rate->retry__limit) : UINT32_MAX;
+    limit = limit == 0 ? rate->max : limit;
+    return limit ? limit : UINT32_MAX;
+}
+
+/* >>latency */
+
+/* A latency's settings, with their defaults in place of zero; min_samples 0 stays. */
+typedef struct retry__percentile {
+    uint32_t quantile, min_samples;
+    retry_ms min, max;
+} retry__percentile;
+
+static retry__percentile retry__percentile_of(const retry_latency *latency)
+{
+    retry__percentile percentile;
+    percentile.quantile = latency->quantile ? latency->quantile : RETRY_RATIO(0.95);
+    if (percentile.quantile >= RETRY_RATIO(1))
+        percentile.quantile = RETRY_RATIO(0.999);
+    percentile.min_samples = latency->min_samples;
+    percentile.min = latency->min ? latency->min : 1;
+    percentile.max = latency->max ? latency->max : UINT32_MAX;
+    return percentile;
+}
+
+static retry_ms retry__percentile_bound(const retry__percentile *percentile, retry_ms ms)
+{
+    return retry__max(retry__min(ms, percentile->max), percentile->min);
+}
+
+/* Samples until the estimate is good: 30 of them at least are over the quantile. */
+static uint32_t retry__percentile_enough(const retry__percentile *percentile)
+{
+    uint32_t enough = 768, above = RETRY_RATIO(1) - percentile->quantile;
+    while (enough * above < RETRY_RATIO(30))
+        enough <<= 1;
+    return enough;
+}
+
+/* Estimates and samples are kept as levels, logarithms to base 2, so that a step is a share of the
+   estimate. Between the powers of 2 they are straight lines: exact for whole ms, and nothing but
+   shifts. 1 ms is one octave, 2 ms are two, 3 ms two and a half. */
+#define RETRY__OCTAVE (UINT32_C(1) << 27)
+
+static uint32_t retry__latency_level(retry_ms ms)
+{
+    uint32_t octaves = 27, shift;
+    ms = retry__min(ms, UINT32_C(1) << 24);
+    for (shift = 16; shift != 0; shift >>= 1) {
+        if (ms >> (28 - shift) == 0) {
+            ms <<= shift;
+            octaves -= shift;
+        }
+    }
+    return octaves * RETRY__OCTAVE + ms; /* whose highest bit is one octave more */
+}
+
+/* Rounded down. */
+static retry_ms retry__latency_ms(uint32_t level)
+{
+    return ((level & (RETRY__OCTAVE - 1)) | RETRY__OCTAVE) >> (28 - level / RETRY__OCTAVE);
+}
+
+/* A latency's progress counts samples while it learns. Once it has learnt, it is a balance: above
+   AT_REST samples were late too often, below too seldom; 2^16 is a late one. */
+#define RETRY__LATENCY_FIRST 12
+#define RETRY__LATENCY_LEARNT (UINT32_C(1) << 30)
+#define RETRY__LATENCY_AT_REST (UINT32_C(1) << 31)
+
+static uint32_t retry__latency_advance(uint32_t progress, const retry__percentile *percentile,
+                                       bool late)
+{
+    if (progress < RETRY__LATENCY_LEARNT) {
+        uint32_t enough = retry__max(retry__percentile_enough(percentile),
+                                     retry__min(percentile->min_samples, RETRY__LATENCY_LEARNT));
+        return progress + 1 < enough ? progress + 1 : RETRY__LATENCY_AT_REST;
+    }
+    if (late)
+        return retry__min(retry__max(progress, RETRY__LATENCY_AT_REST) + percentile->quantile,
+                          RETRY__LATENCY_AT_REST + RETRY_RATIO(11));
+    return retry__max(progress - 2 * (RETRY_RATIO(1) - percentile->quantile),
+                      RETRY__LATENCY_AT_REST - RETRY_RATIO(16));
+}
+
+/* How often a step is doubled: up to 4 times while it learns, less and less; then, if the service
+   has changed, 2 times up, which few samples prove, and 6 times down: what is late no more was rare
+   before. */
+static uint32_t retry__latency_haste(uint32_t progress, const retry__percentile *percentile,
+                                     bool late)
+{
+    uint32_t haste = 0, enough;
+    if (progress >= RETRY__LATENCY_LEARNT) {
+        if (late)
+            return retry__subtract(progress, RETRY__LATENCY_AT_REST) / RETRY_RATIO(4);
+        return retry__subtract(RETRY__LATENCY_AT_REST - RETRY_RATIO(3), progress) / RETRY_RATIO(2);
+    }
+    for (enough = retry__percentile_enough(percentile); haste < 4 && progress < enough >> 1;
+         enough >>= 1)
+        haste++;
+    return haste;
+}
+
+/* The estimate after a sample: the fastest of the first ones, so that a slow one leads nowhere;
+   then it goes up by quantile / 32 of an octave, or down by (1 - quantile) / 32. It rests where
+   both come to the same: where a share of `quantile` of the samples is not above it. */
+static uint32_t retry__latency_move(uint32_t estimate, uint32_t level, uint32_t progress,
+                                    const retry__percentile *percentile)
+{
+    bool late = level > estimate;
+    uint32_t ratio = late ? percentile->quantile : RETRY_RATIO(1) - percentile->quantile;
+    uint32_t step;
+    if (progress < RETRY__LATENCY_FIRST)
+        return estimate != 0 && late ? estimate : level;
+    step = (ratio << 6) << retry__latency_haste(progress, percentile, late);
+    step = retry__min(step, RETRY__OCTAVE / 2); /* no sample is below one octave */
+    return late ? estimate + step : estimate - step;
+}
+
+RETRY_API void retry_latency_add(retry_latency *latency, retry_ms elapsed, bool finished)
+{
+    retry__percentile percentile;
+    uint32_t level, estimate, progress;
+    bool late;
+    if (!latency)
+        return;
+    percentile = retry__percentile_of(latency);
+    if (!finished)
+        elapsed = retry__add(elapsed, 1); /* at least that long it would have taken */
+    level = retry__latency_level(retry__percentile_bound(&percentile, elapsed));
+    estimate = retry__load(&latency->retry__estimate);
+    do {
+        late = level > estimate;
+        if (!finished && (estimate == 0 || !late))
+            return;
+        progress = retry__load(&latency->retry__progress);
+    } while (!retry__swap(&latency->retry__estimate, &estimate,
+                          retry__latency_move(estimate, level, progress, &percentile)));
+    while (!retry__swap(&latency->retry__progress, &progress,
+                        retry__latency_advance(progress, &percentile, late)))
+        continue;
+}
+
+RETRY_API retry_ms retry_latency_get(const retry_latency *latency)
+{
+    retry__percentile percentile;
+    uint32_t estimate, progress;
+    if (!latency)
+        return UINT32_MAX;
+    percentile = retry__percentile_of(latency);
+    estimate = retry__load(&latency->retry__estimate);
+    progress = retry__load(&latency->retry__progress);
+    if (estimate == 0 || (progress < RETRY__LATENCY_LEARNT &&
+                          (percentile.min_samples == 0 || progress < percentile.min_samples)))
+        return UINT32_MAX;
+    /* a little more than is kept: where all take about as long, the estimate moves among them */
+    return retry__percentile_bound(&percentile, retry__latency_ms(estimate + RETRY__OCTAVE / 64));
 }
 
 /* >>attempt */
@@ -5444,6 +5320,203 @@ RETRY_API retry_clock retry_system_clock(void)
 }
 #endif
 
+/* >>hedge */
+
+/* A hedge's state; stopped is open, but for further copies. */
+enum { RETRY__HEDGE_CLOSED, RETRY__HEDGE_OPEN, RETRY__HEDGE_STOPPED };
+
+static uint8_t retry__hedge_copies(const retry_hedge_policy *policy)
+{
+    if (!policy || (policy->delay == 0 && !policy->latency))
+        return 1;
+    return policy->max_attempts ? (uint8_t)retry__min(policy->max_attempts, UINT8_MAX) : 2;
+}
+
+static retry_hedge_step retry__hedge_step(uint8_t action, uint8_t cause, retry_ms delay)
+{
+    retry_hedge_step step;
+    step.action = action;
+    step.cause = cause;
+    step.delay = delay;
+    return step;
+}
+
+static retry_hedge_step retry__hedge_misuse(void)
+{
+    RETRY_ASSERT(0 && "a NULL argument, or a hedge in another state");
+    return retry__hedge_step(RETRY_HEDGE_FAIL, RETRY_CAUSE_MISUSE, UINT32_MAX);
+}
+
+/* Sets the timer. */
+static retry_hedge_step retry__hedge_set(retry_hedge *hedge, uint8_t action, retry_ms delay,
+                                         retry_time now)
+{
+    hedge->retry__delay = delay;
+    hedge->retry__since = now;
+    return retry__hedge_step(action, RETRY_CAUSE_NONE, delay);
+}
+
+/* ms that are left of the timer. */
+static retry_ms retry__hedge_left(const retry_hedge *hedge, retry_time now)
+{
+    if (hedge->retry__delay == UINT32_MAX)
+        return UINT32_MAX;
+    return retry__left(hedge->retry__since, hedge->retry__delay, now);
+}
+
+static retry_hedge_step retry__hedge_fail(retry_hedge *hedge, uint8_t cause)
+{
+    hedge->retry__state = RETRY__HEDGE_CLOSED;
+    return retry__hedge_step(RETRY_HEDGE_FAIL, cause, UINT32_MAX);
+}
+
+/* No copy now: those in flight decide. */
+static retry_hedge_step retry__hedge_rest(retry_hedge *hedge, uint8_t cause)
+{
+    if (hedge->in_flight == 0)
+        return retry__hedge_fail(hedge, cause);
+    hedge->retry__delay = UINT32_MAX;
+    return retry__hedge_step(RETRY_HEDGE_HOLD, cause, UINT32_MAX);
+}
+
+RETRY__HOT retry_hedge_step retry__hedge_send(retry_hedge *hedge, const retry_request *request,
+                                              retry_time now)
+{
+    retry_ms delay = UINT32_MAX;
+    hedge->in_flight++;
+    hedge->retry__copies--;
+    if (hedge->retry__copies != 0 && request && request->idempotent) {
+        delay = hedge->policy->delay;
+        if (delay == 0)
+            delay = retry_latency_get(hedge->policy->latency);
+    }
+    return retry__hedge_set(hedge, RETRY_HEDGE_SEND, delay, now);
+}
+
+/* Why there are no copies left; RETRY_CAUSE_NONE if there are. */
+static uint8_t retry__hedge_spent(const retry_hedge *hedge)
+{
+    if (hedge->retry__state == RETRY__HEDGE_STOPPED)
+        return RETRY_CAUSE_PUSHBACK;
+    return hedge->retry__copies ? RETRY_CAUSE_NONE : RETRY_CAUSE_ATTEMPTS_EXHAUSTED;
+}
+
+/* Why the request lets no copy be sent `later` ms from now; RETRY_CAUSE_NONE if it does. */
+static uint8_t retry__hedge_barred(const retry_request *request, retry_ms later, retry_time now)
+{
+    if (!request->idempotent)
+        return RETRY_CAUSE_NOT_IDEMPOTENT;
+    return later < retry__remaining(request, now) ? RETRY_CAUSE_NONE : RETRY_CAUSE_DEADLINE;
+}
+
+/* A copy costs what a retry does, whatever failed; no failure is charged for it, and what it costs
+   is not the request's, to which it might go back. */
+static bool retry__hedge_pay(retry_request *request, retry_time now)
+{
+    const retry_failure none = retry__failure(RETRY_REASON_NONE, 0);
+    uint32_t charge = request->retry__charge;
+    bool paid = retry__account(request, RETRY__BUDGET_RESUME, &none, now);
+    request->retry__charge = charge;
+    return paid;
+}
+
+/* The next copy after `wait` ms, unless it is barred `later` ms from now, or nobody pays for it. */
+static retry_hedge_step retry__hedge_next(retry_hedge *hedge, retry_request *request, retry_ms wait,
+                                          retry_ms later, retry_time now)
+{
+    uint8_t cause = retry__hedge_spent(hedge);
+    if (cause == RETRY_CAUSE_NONE)
+        cause = retry__hedge_barred(request, later, now);
+    if (cause == RETRY_CAUSE_NONE && wait != 0)
+        return retry__hedge_step(RETRY_HEDGE_WAIT, RETRY_CAUSE_NONE, wait);
+    if (cause == RETRY_CAUSE_NONE && !retry__hedge_pay(request, now))
+        cause = RETRY_CAUSE_BUDGET_EXHAUSTED;
+    if (cause == RETRY_CAUSE_NONE)
+        return retry__hedge_send(hedge, request, now);
+    return retry__hedge_rest(hedge, cause);
+}
+
+RETRY_API retry_hedge_step retry_hedge_begin(retry_hedge *hedge, const retry_request *request,
+                                             retry_time now)
+{
+    if (!hedge)
+        return retry__hedge_step(RETRY_HEDGE_SEND, RETRY_CAUSE_NONE, UINT32_MAX);
+    hedge->retry__state = RETRY__HEDGE_OPEN;
+    hedge->retry__copies = retry__hedge_copies(hedge->policy);
+    hedge->in_flight = 0;
+    return retry__hedge_send(hedge, request, now);
+}
+
+RETRY_API retry_hedge_step retry_hedge_due(retry_hedge *hedge, retry_request *request,
+                                           retry_time now)
+{
+    if (!hedge || !request || hedge->retry__state == RETRY__HEDGE_CLOSED)
+        return retry__hedge_misuse();
+    return retry__hedge_next(hedge, request, retry__hedge_left(hedge, now), 0, now);
+}
+
+/* Why a failure is final, whatever is in flight; RETRY_CAUSE_NONE if it is not. */
+static uint8_t retry__hedge_fatal(const retry_request *request, const retry_failure *failure,
+                                  uint8_t traits)
+{
+    uint8_t cause = retry__screen(failure, traits);
+    if (cause != RETRY_CAUSE_NONE && cause != RETRY_CAUSE_ALWAYS && cause != RETRY_CAUSE_PUSHBACK &&
+        cause != RETRY_CAUSE_THROTTLED)
+        return cause;
+    if (request->idempotent || (traits & RETRY__TRAIT_ALLOWS) != 0)
+        return RETRY_CAUSE_NONE;
+    return RETRY_CAUSE_NOT_IDEMPOTENT;
+}
+
+/* What follows any other: no copy after an order not to retry, nor because of one that was never
+   sent; else the next when the server says, or at once. */
+static retry_hedge_step retry__hedge_follow(retry_hedge *hedge, retry_request *request,
+                                            const retry_failure *failure, uint8_t traits,
+                                            retry_time now)
+{
+    retry_ms order = failure->pushback ? failure->retry_after : 0;
+    if (order == UINT32_MAX) {
+        hedge->retry__state = RETRY__HEDGE_STOPPED;
+    } else if ((traits & RETRY__TRAIT_UNSENT) != 0) {
+        if (hedge->in_flight == 0 || hedge->retry__delay == UINT32_MAX)
+            return retry__hedge_rest(hedge, RETRY_CAUSE_NOT_RETRYABLE);
+        return retry__hedge_step(RETRY_HEDGE_WAIT, RETRY_CAUSE_NONE, retry__hedge_left(hedge, now));
+    } else if (order != 0) {
+        retry_hedge_step step = retry__hedge_set(hedge, RETRY_HEDGE_WAIT, order, now);
+        if (hedge->in_flight != 0 && retry__hedge_spent(hedge) == RETRY_CAUSE_NONE)
+            return step; /* the deadline is looked at when the timer fires */
+    }
+    return retry__hedge_next(hedge, request, order, order, now);
+}
+
+RETRY_API retry_hedge_step retry_hedge_failed(retry_hedge *hedge, retry_request *request,
+                                              const retry_failure *failure, retry_time now)
+{
+    uint8_t traits, cause;
+    if (!hedge || !request || !failure || hedge->retry__state == RETRY__HEDGE_CLOSED ||
+        hedge->in_flight == 0)
+        return retry__hedge_misuse();
+    hedge->in_flight--;
+    traits = retry__learn(request, failure);
+    retry__doubt(request, traits);
+    cause = retry__hedge_fatal(request, failure, traits);
+    if (cause == RETRY_CAUSE_NONE || cause == RETRY_CAUSE_NOT_IDEMPOTENT)
+        retry__account(request, RETRY__BUDGET_COPY, failure, now);
+    if (cause == RETRY_CAUSE_NONE)
+        return retry__hedge_follow(hedge, request, failure, traits, now);
+    if (hedge->in_flight != 0)
+        request->ambiguous = true; /* who knows what the others, which are cancelled, have done */
+    return retry__hedge_fail(hedge, cause);
+}
+
+RETRY_API uint32_t retry_hedge_won(retry_hedge *hedge)
+{
+    if (!hedge || hedge->retry__state == RETRY__HEDGE_CLOSED || hedge->in_flight == 0)
+        return 0;
+    hedge->retry__state = RETRY__HEDGE_CLOSED;
+    return --hedge->in_flight;
+}
+
 /* >>scopes */
 
 /* How many slots a name may have: neighbours, from the one on that its hash picks. */
@@ -5914,26 +5987,31 @@ RETRY_API bool retry_parse_duration(const char *text, size_t length, retry_ms *d
 
 #undef RETRY__WRAPS
 #undef RETRY__INLINE
+#undef RETRY__HOT
 #undef RETRY__COLD
 #undef RETRY__RARE
-#undef RETRY__HOT
 #undef RETRY__PLAIN
-#undef RETRY__GOLDEN
-#undef RETRY__BUDGET_BEHIND
 #undef RETRY__BIT
 #undef RETRY__REASONS_UNSENT
+#undef RETRY__GOLDEN
+#undef RETRY__BUDGET_BEHIND
 #undef RETRY__REASONS_SICK
-#undef RETRY__RATE_SEND
-#undef RETRY__RATE_REPORTS
-#undef RETRY__RATE_THROTTLED
-#undef RETRY__RATE_ONE_THROTTLED
-#undef RETRY__RATE_BUSY
-#undef RETRY__WINDOW_ALL
-#undef RETRY__WINDOW_MARKED
-#undef RETRY__WINDOW_COUNTS
-#undef RETRY__WINDOW_FULL
-#undef RETRY__WINDOW_HALVES
+#undef RETRY__WINDOW_COUNT
 #undef RETRY__WINDOW_EMPTIED
+#undef RETRY__WINDOW_BEHIND
+#undef RETRY__BREAKER_GENERATION
+#undef RETRY__BREAKER_NEXT
+#undef RETRY__BREAKER_NEEDED
+#undef RETRY__BREAKER_FLIGHT
+#undef RETRY__BREAKER_LOW
+#undef RETRY__BREAKER_ROW
+#undef RETRY__BREAKER_ROUNDS
+#undef RETRY__BREAKER_ROUND
+#undef RETRY__RATE_MS
+#undef RETRY__OCTAVE
+#undef RETRY__LATENCY_FIRST
+#undef RETRY__LATENCY_LEARNT
+#undef RETRY__LATENCY_AT_REST
 #undef RETRY__SCOPE_REACH
 #undef RETRY__POLICY_PRESETS
 #undef RETRY__BUDGET_PRESETS
