@@ -21,7 +21,7 @@ static bool attempt(void *context, const retry_request *request, retry_ms timeou
 int main(void)
 {
     /* Once for each server; requests and threads share them. */
-    static const retry_budget_options options = RETRY_BUDGET_BEST_EFFORT(20); /* 20 operations at once */
+    static const retry_budget_options size = RETRY_BUDGET_BEST_EFFORT(20); /* operations at once */
     static retry_policy policy = RETRY_POLICY_BEST_EFFORT; /* retries until the timeout */
     static retry_budget budget;                            /* no retries while most attempts fail */
     static retry_aimd limit;  /* fewer attempts in flight while the server is ill */
@@ -29,7 +29,7 @@ int main(void)
     static retry_client client;
     retry_clock clock = retry_system_clock();
     policy.backoff.initial = 100; /* ms: the first wait; each doubles, and is drawn at random */
-    retry_budget_init(&budget, &options, clock.now(clock.context));
+    retry_budget_init(&budget, &size, clock.now(clock.context));
     limit.max = 20;
     retry_gates_aimd(&gates, &limit);
     client.strategy = &policy.base;
