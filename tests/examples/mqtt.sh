@@ -27,15 +27,17 @@ freeze
 tell "the broker is frozen"
 feed 20 %d
 [ -z "$careless" ] || until_shown anew 20
+tell "the broker goes on"
 thaw
 until_ended
 freeze
+tell "the broker is frozen again"
 feed 20 %d
 slay
 tell "the broker is killed"
 until_shown lost $fleet
+tell "the broker is started again"
 start_mosquitto
-tell "the broker is back"
 until_shown connected $((2 * fleet))
 end
 

@@ -209,7 +209,7 @@ static void test_mix(void)
 
 /* ---- the AIMD limit ------------------------------------------------------------------------ */
 
-#define SPACING 5001u
+#define SPACING 1001u
 
 static void aimd_of(uint32_t max, uint32_t decrease)
 {
