@@ -96,10 +96,11 @@ test: ## build and run the tests
 
 DUMP_TEST = $(call unless,libjsmn-dev,"tests/examples/test_errmap_dump.sh $(BUILD)/errmap_dump")
 DEMO_TEST = $(call unless,libjsmn-dev procps,"tests/examples/test_demo.sh $(BUILD)/kv_client")
-run-tests: $(PROGRAMS) $(BUILD)/quickstart $(BUILD)/custom_strategy
+run-tests: $(PROGRAMS) $(BUILD)/quickstart $(BUILD)/custom_strategy $(BUILD)/retry
 run-tests: $(call unless,libjsmn-dev,$(BUILD)/errmap_dump $(BUILD)/kv_client)
-	@CC="$(CC)" LACKS="$(LACKS)" LEFT_OUT="$(call lacking,libjsmn-dev,errmap.h )$(call \
-		lacking,libjsmn-dev procps,demo)" sh tests/tools/run.sh $(PROGRAMS) \
+	@CC="$(CC)" RETRY=$(BUILD)/retry LACKS="$(LACKS)" LEFT_OUT="$(call \
+		lacking,libjsmn-dev,errmap.h )$(call lacking,libjsmn-dev procps,demo)" \
+		sh tests/tools/run.sh $(PROGRAMS) \
 		tests/compile/test_switches.sh tests/compile/test_docs.sh tests/tools/test_tools.sh \
 		$(DUMP_TEST) $(DEMO_TEST)
 
@@ -219,19 +220,22 @@ test-examples: ## test every example and way to install
 run-examples: $(call unless,$(HTTP),$(BUILD)/http_curl) $(call unless,$(ASYNC),$(BUILD)/async_uv)
 run-examples: $(call unless,$(KV),$(BUILD)/kv_client) $(BUILD)/storm_simulator $(BUILD)/together
 run-examples: $(foreach name,$(SERVED),$(call unless,$(PACKAGES_$(name)),$(BUILD)/$(name)))
-	@CC="$(CC)" LACKS="$(LACKS)" LEFT_OUT="$(foreach name,$(SERVED),$(call \
+run-examples: $(BUILD)/retry $(call unless,$(INSTALL),$(BUILD)/lambda)
+	@CC="$(CC)" RETRY=$(BUILD)/retry LACKS="$(LACKS)" LEFT_OUT="$(foreach name,$(SERVED),$(call \
 		lacking,$(PACKAGES_$(name)),$(name) ))$(call lacking,$(KV),demo )$(call \
 		lacking,$(HTTP),http )$(call lacking,$(ASYNC),async )$(call \
-		lacking,$(ARM),firmware )$(call lacking,$(INSTALL),install)" sh tests/tools/run.sh \
+		lacking,$(ARM),firmware )$(call lacking,$(INSTALL),lambda install)" sh tests/tools/run.sh \
 		$(foreach name,$(SERVED),$(call unless,$(PACKAGES_$(name)), \
 			"tests/examples/test_served.sh $(BUILD)/$(name)")) \
 		$(call unless,$(HTTP),"tests/examples/test_http.sh $(BUILD)/http_curl") \
 		$(call unless,$(ASYNC),"tests/examples/test_async.sh $(BUILD)/async_uv") \
+		"tests/examples/test_retry.sh $(BUILD)/retry" \
 		"tests/examples/test_storm.sh $(BUILD)/storm_simulator" \
 		"tests/examples/test_together.sh $(BUILD)/together" \
 		$(call unless,$(KV),"tests/examples/test_demo.sh $(BUILD)/kv_client") \
 		$(call unless,$(ARM),tests/examples/test_firmware.sh) \
-		$(call unless,$(INSTALL),tests/install/test_install.sh)
+		$(call unless,$(INSTALL),"tests/examples/test_lambda.sh $(BUILD)/lambda" \
+			tests/install/test_install.sh)
 
 qemu: TARGETS = cortex-m3
 qemu: cross ## the test programs on an emulated Cortex-M3, 32-bit instants
@@ -319,7 +323,7 @@ $(BUILD):
 jsmn:
 	$(call need,libjsmn-dev)
 $(addprefix $(BUILD)/,$(JSMN_TESTS) errmap_dump kv_client bench_errmap): | jsmn
-$(addprefix $(BUILD)/replay_errmap_,map packets): | jsmn
+$(addprefix $(BUILD)/replay_errmap_,map packets answers): | jsmn
 
 COMPILE = @echo "CC $@"; $(CC) $(WARNINGS)
 
@@ -368,6 +372,8 @@ $(BUILD)/http_curl: LIBRARIES = -lcurl
 $(BUILD)/async_uv: LIBRARIES = -luv
 $(BUILD)/%: examples/%.c $(HEADERS) $(BUILD)/settings
 	$(COMPILE) -std=c99 $(OPT) -o $@ $< $(LIBRARIES)
+$(BUILD)/%: examples/%.cpp $(HEADERS) $(BUILD)/settings
+	@echo "CXX $@"; $(CXX) $(WARNINGS) -std=c++11 $(OPT) -o $@ $<
 .SECONDEXPANSION:
 $(BUILD)/%: examples/$$*/$$*.c $(HEADERS) $$(wildcard examples/*.h examples/$$*/*.h) \
 		$(BUILD)/settings

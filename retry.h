@@ -21,7 +21,7 @@
       HTTP, orders from a server, connections, not-my-vbucket
       The fields that you set and read
       Gates
-      Adaptive rate
+      Rate
       Circuit breaker
       Client-side throttling
       Latency
@@ -293,6 +293,31 @@
       all other 5xx        SERVER_ERROR                     idempotent  504: timeout
       all others           NONE                             none
 
+   An attempt that brought no answer has a number of the system's, or of its library's. What it
+   means depends on whether anything had been sent:
+
+      errno (or the same of Winsock)                        nothing sent          sent
+      ----------------------------------------------------  --------------------  ----------------
+      ECONNREFUSED ENETDOWN ENETUNREACH EHOSTDOWN           SOCKET_NOT_AVAILABLE  SOCKET_CLOSED_
+      EHOSTUNREACH EADDRNOTAVAIL EMFILE ENFILE ENOBUFS                            WHILE_IN_FLIGHT
+      ENOMEM ENETRESET ECONNRESET ECONNABORTED EPIPE
+      ETIMEDOUT, EAGAIN and EWOULDBLOCK (SO_RCVTIMEO)       SOCKET_NOT_AVAILABLE  ATTEMPT_TIMED_OUT
+      all others (EINVAL, EACCES, EBADF ...)                NONE                  NONE
+
+      CURLcode                                              nothing sent          sent
+      ----------------------------------------------------  --------------------  ----------------
+      URL_MALFORMAT, UNSUPPORTED_PROTOCOL                   NONE                  NONE
+      OPERATION_TIMEDOUT                                    SOCKET_NOT_AVAILABLE  ATTEMPT_TIMED_OUT
+      all others                                            SOCKET_NOT_AVAILABLE  SOCKET_CLOSED_
+                                                                                  WHILE_IN_FLIGHT
+
+   retry_classify_errno is the first table, examples/http_easy.c the second: with libcurl nothing
+   was sent if CURLINFO_PRETRANSFER_TIME_T is 0. retry_classify_grpc knows gRPC's statuses:
+   UNAVAILABLE is a SERVER_ERROR, RESOURCE_EXHAUSTED throttled and safe to repeat, DEADLINE_EXCEEDED
+   ATTEMPT_TIMED_OUT, all others are final. A stream of HTTP/2 that was refused (REFUSED_STREAM), or
+   is above the last one of a GOAWAY, was never sent: retry_classify_stage(RETRY_STAGE_DISPATCH,
+   RETRY_REASON_SERVICE_NOT_AVAILABLE).
+
    Some servers send the delay in milliseconds: retry-after-ms, x-ms-retry-after-ms and
    x-amz-retry-after hold a number that retry_parse_duration reads. A 409 is final here. To a
    request with an Idempotency-Key it says that another request with that key is still under way:
@@ -350,19 +375,20 @@
    rate that is not used is lost, which only slows; a permit of the breaker is released; the
    throttle counts what it lets pass, so it comes last.
 
-   ADAPTIVE RATE
+   RATE
 
-   A retry_rate finds out how fast a service that throttles lets its callers send, as the adaptive
-   mode of the AWS SDKs does. Nothing is limited until an answer asks for less load. Then the limit
-   drops to 70 % of what was measured and climbs back along a cubic curve, slowly where it was
-   throttled, faster beyond. Have one for each resource that is throttled by itself: if tenants
-   share one, the first to be throttled slows them all. For a server that fails or falls silent it
-   does nothing; a budget and a breaker do.
+   A retry_rate keeps to the number of sends a second that a service accepts. Nothing is limited
+   until an answer asks for less load (`throttle`). Then the limit is what was accepted in that half
+   second; it rises while nothing is throttled, and is gone after 12 s. With `max` the rate is a
+   plain limiter, too. Have one for each resource that is throttled by itself: if tenants share one,
+   the first to be throttled slows them all. For a server that fails or falls silent it does
+   nothing; a budget and a breaker do.
 
       wait = retry_rate_ask(&rate, now);        before every attempt: 0: send, else wait, ask again
       retry_rate_report(&rate, &failure, now);  after every answer (NULL: it worked), final ones too
 
-   Those who wait have no place in a queue: spread them if they are many.
+   Several that ask by hand at the same instant are told the same wait. Attempts are given instants
+   one after the other.
 
    CIRCUIT BREAKER
 
@@ -450,10 +476,12 @@
       request.client = retry_scope_client(&scopes, host, strlen(host), now);
       retry_begin(&request, now);
 
-   A slot is its name's until its bucket is full again and another name needs it: a full bucket
-   cannot be told from a new one, so nothing is lost. Names that find no slot share the overflow,
-   scopes.client: give it a budget as well, or their retries are free. Requests may use the clients
-   in any thread; guard the look-up, or keep a table for each thread.
+   A slot is its name's until another name needs it and the bucket is full again (a full bucket
+   cannot be told from a new one, so nothing is lost), or until the name has not been looked up for
+   `forget` ms. Names that find no slot share the overflow, scopes.client: give it a budget as well,
+   or their retries are free. If many names come and go, choose a bucket that refills by time
+   (refill_per_second): it is full again soon. Requests may use the clients in any thread; guard the
+   look-up, or keep a table for each thread.
 
    POLICIES AND BUDGETS FROM TEXT
 
@@ -471,15 +499,26 @@
                 jitter=      none full equal spread decorrelated
                 min= initial= max= throttled= retry-after-max= retry-after-slack=    duration
                 factor= spread= retry-after-spread=                                  ratio
-      budget    none (if there is none; a retry costs 1) best-effort smithy aws aws-2026 grpc
+      budget    none (no limit; so is no word at all) best-effort smithy aws aws-2026 grpc
                 capacity= cost= timeout-cost= throttle-cost= success= request=       tokens
                 per-second= floor=                                                   tokens
                 refund-last= charge-failures=                                        yes no
 
    A duration is in ms or has a unit: 250, 250ms, 1.5s, 2m, 1h; it is rounded up to whole ms.
    Numbers have no sign and no exponent, and up to nine decimals, tokens up to three. `throttled` is
-   `initial` after a throttled attempt, in aws-2026 too; all else is then as after others. The form
-   is checked, not the sense: a `min` above `max` is read, and wins.
+   `initial` after a throttled attempt. All else is then as after other attempts; only best-effort
+   keeps its own 10 s as long as there is no max=. jitter=spread alone is gRPC's 0.2. A budget
+   without a preset says its capacity, and a retry costs 1. In grpc the floor is half of the
+   capacity unless there is a floor=.
+
+   A retry_text_error says in words what is wrong with a text, and where:
+
+      retry_text_error error;
+      if (!retry_parse_policy(&policy, text, strlen(text), &error))
+          fprintf(stderr, "%s, at: %s\n", error.text, text + error.offset);
+
+   Sense is checked, too: min or initial above max, a factor below 1, a spread without
+   jitter=spread, and a budget that could never pay are errors.
 
    TIME, THREADS AND RANDOMNESS
 
@@ -501,7 +540,7 @@
    that share a budget must agree on the time within 32 s. After 24 idle days its refill may once
    give less than is due; in the last 33 s of every 49.7 idle days it pauses until they are over. To
    a gate an instant up to 37 hours behind the last one is a step back: no time passes until the
-   clock has caught up (the rate, like a budget, goes on at once if it is over 32 s behind). Any
+   clock has caught up (to the rate, up to 32 s behind). Any
    other is time that passed; but after 48 to 49.7 days without a call it may be taken for a step
    back.
 
@@ -1290,6 +1329,18 @@ RETRY_API retry_failure retry_classify_views(int http_status, const char *body, 
    manual has the table. Source: RFC 9110. */
 RETRY_API retry_failure retry_classify_http(int http_status, retry_ms retry_after);
 
+/* A gRPC status. UNAVAILABLE: SERVER_ERROR. RESOURCE_EXHAUSTED: throttled, safe to repeat.
+   DEADLINE_EXCEEDED: ATTEMPT_TIMED_OUT. All others are final. For grpc-retry-pushback-ms there is
+   retry_parse_pushback. Sources: gRPC's status codes, A6. */
+RETRY_API retry_failure retry_classify_grpc(int status);
+
+/* A failed call of the sockets' interface: errno, or on Windows WSAGetLastError() too. `sent`:
+   whether any of the request had been sent. Refused, unreachable, without a local resource, reset,
+   broken or timed out: SOCKET_NOT_AVAILABLE if nothing was sent, else
+   SOCKET_CLOSED_WHILE_IN_FLIGHT, or ATTEMPT_TIMED_OUT with `timeout`. All others are the client's
+   fault, and final. The manual has the table. */
+RETRY_API retry_failure retry_classify_errno(int error, bool sent);
+
 /* A failure without a response. RETRY_STAGE_DISPATCH, before anything was sent: the reason handed
    in. Any other stage counts as RETRY_STAGE_IN_FLIGHT: SOCKET_CLOSED_WHILE_IN_FLIGHT. It is a new
    failure: what an earlier classification found is not in it. */
@@ -1330,43 +1381,6 @@ RETRY_API bool retry_parse_retry_after(const char *value, size_t length, int64_t
    the empty text too, is an order not to retry: UINT32_MAX. False, and nothing happens, if failure
    is NULL. Source: gRPC's A6. */
 RETRY_API bool retry_parse_pushback(const char *value, size_t length, retry_failure *failure);
-
-/* ---- Rate ---------------------------------------------------------------------------------- */
-
-/* How many sends a second a service that throttles accepts. One for each resource that is throttled
-   by itself; zero it. Shared by any number of threads, without a lock. */
-typedef struct retry_rate {
-    uint32_t min;  /* thousandths of a send a second; the lowest limit (default: 0: 500; above max:
-                      max) */
-    uint32_t max;  /* thousandths of a send a second; the highest limit, from the start (default: 0:
-                      none) */
-    retry_ms wait; /* ms; an attempt that would wait as long is refused; by hand it has no meaning
-                      (default: 0: 250) */
-    uint32_t retry__limit;     /* private: thousandths a second; 0: none but `max` */
-    uint32_t retry__held;      /* private: thousandths a second; the limit before it last rose */
-    uint32_t retry__calm;      /* private: half seconds in a row without a throttled answer */
-    uint32_t retry__half;      /* private: ms, modulo 2^32; start of the half second under way */
-    uint32_t retry__accepted;  /* private: answers in it that were not throttled */
-    uint32_t retry__throttled; /* private: answers in it that were */
-    uint32_t retry__owed;      /* private: 4096ths of a ms; time that the bucket lacks */
-    uint32_t retry__clock;     /* private: ms, modulo 2^32; until when it was filled */
-} retry_rate;
-
-/* Before every attempt, first ones too. 0: send; it took one of the tokens, which come at the limit
-   and of which an eighth of a second's worth is kept, or one. Else the ms until there will be one,
-   rounded up: nothing was taken; wait, and ask again. NULL: 0. */
-RETRY_API retry_ms retry_rate_ask(retry_rate *rate, retry_time now);
-
-/* After every answer, final ones too; NULL failure: it worked. A half second with an answer that
-   has `throttle` sets the limit to what was accepted in it, which is all that was not throttled: at
-   least half of the limit before, or of what was sent if there was none. Any other raises it by an
-   eighth, and by more for each one in a row. 12 s after the last throttled answer no limit is left
-   but `max`. What was never sent (CIRCUIT_BREAKER_OPEN, CLIENT_THROTTLED) does not count. NULL
-   rate: nothing happens. */
-RETRY_API void retry_rate_report(retry_rate *rate, const retry_failure *failure, retry_time now);
-
-/* The limit in thousandths of a send a second, as of the last call. UINT32_MAX: none, or NULL. */
-RETRY_API uint32_t retry_rate_get(const retry_rate *rate);
 
 /* ---- Circuit breaker ----------------------------------------------------------------------- */
 
@@ -1503,100 +1517,6 @@ RETRY_API bool retry_throttle_ask(retry_throttle *throttle, uint32_t random, ret
 RETRY_API void retry_throttle_report(retry_throttle *throttle, const retry_failure *failure,
                                      retry_time now);
 
-/* ---- Latency ------------------------------------------------------------------------------- */
-
-/* A percentile of what attempts take, one for each kind of operation; zero it. Shared by any number
-   of threads, without a lock. Its settings are constant while it runs. */
-typedef struct retry_latency {
-    uint32_t quantile;    /* RETRY_RATIO below 1 (default: 0: 0.95; from 1 on: 0.999) */
-    uint32_t min_samples; /* samples before which nothing is told; with fewer than the default the
-                             first estimates are rough (default: 0: 768, or so often doubled
-                             that 30 of them are above the quantile; at most 2^30) */
-    retry_ms min;         /* ms; the estimate's lower bound, above all (default: 0: 1 ms) */
-    retry_ms max;         /* ms; its upper bound (default: 0: none) */
-    uint32_t retry__estimate; /* private: its level; 0: no answer yet */
-    uint32_t retry__progress; /* private: samples; later whether too many, or few, are late */
-} retry_latency;
-
-/* Learns from an attempt that took `elapsed` ms (over 2^24, 4.6 hours, counts as that). `finished`
-   false: it was given up at that age. It counts as longer if it had reached the estimate; else, and
-   before the first answer, nothing is learnt from it. NULL: nothing happens. */
-RETRY_API void retry_latency_add(retry_latency *latency, retry_ms elapsed, bool finished);
-
-/* The estimate in whole ms, within the bounds. What is told is 0.8 to 1.6 % more than what is kept:
-   where all take the same, none is late. UINT32_MAX before min_samples, or for NULL. */
-RETRY_API retry_ms retry_latency_get(const retry_latency *latency);
-
-/* ---- Hedging ------------------------------------------------------------------------------- */
-
-typedef struct retry_hedge_policy {
-    uint32_t max_attempts;        /* copies of one attempt, the first included (default: 0: 2; at
-                                     most 255) */
-    retry_ms delay;               /* ms from one copy's start to the next's (default: 0: what
-                                     `latency` tells) */
-    const retry_latency *latency; /* (default: NULL; without a delay either: no hedges) */
-} retry_hedge_policy;
-
-/* The copies of one attempt. Zero it, set its policy; for one thread at a time. */
-typedef struct retry_hedge {
-    const retry_hedge_policy *policy; /* (default: NULL: no hedges) */
-    uint8_t in_flight;                /* copies on the wire; kept by the library */
-    uint8_t retry__copies;            /* private: copies left */
-    uint8_t retry__state;             /* private: closed, open, or to send no more */
-    retry_ms retry__delay;            /* private: ms that the timer was set to; UINT32_MAX: none */
-    retry_time retry__since;          /* private: when it was set */
-} retry_hedge;
-
-enum {
-    RETRY_HEDGE_FAIL, /* cancel those in flight, hand the failure to retry_orchestrate */
-    RETRY_HEDGE_SEND, /* put one copy on the wire now, set the timer to `delay` */
-    RETRY_HEDGE_WAIT, /* set the timer to `delay`, nothing else */
-    RETRY_HEDGE_HOLD  /* no timer; wait for the copies in flight */
-};
-
-typedef struct retry_hedge_step {
-    uint8_t action; /* RETRY_HEDGE_x (default: FAIL) */
-    uint8_t cause;  /* RETRY_CAUSE_x: why there is no (further) copy; NONE after SEND and WAIT */
-    retry_ms delay; /* ms to set the one timer to; 0: it is due; UINT32_MAX: none (no default) */
-} retry_hedge_step;
-
-/* Begins an attempt, whatever was before: SEND, always and unpaid. Without a timer if there are no
-   hedges, if the latency knows nothing yet, and if the request is NULL or not idempotent. NULL
-   hedge: SEND, no timer. Source, for this and the next three: gRPC's A6. */
-RETRY_API retry_hedge_step retry_hedge_begin(retry_hedge *hedge, const retry_request *request,
-                                             retry_time now);
-
-/* The timer fired: SEND, unless there are no copies left (ATTEMPTS_EXHAUSTED; after an order not to
-   retry PUSHBACK), the request is not idempotent (NOT_IDEMPOTENT), its deadline is reached, or it
-   is not open (DEADLINE), or the client's budget does not pay retry_cost (BUDGET_EXHAUSTED; one
-   that charges failures has to be above its floor): then HOLD while copies are in flight, else
-   FAIL. Too early, or without a timer, WAIT with what is left of it if nothing but the budget could
-   be against the copy. NULL, or an attempt not under way: FAIL, MISUSE. */
-RETRY_API retry_hedge_step retry_hedge_due(retry_hedge *hedge, retry_request *request,
-                                           retry_time now);
-
-/* A copy failed. Keep the failure: after FAIL the last one goes to retry_orchestrate or, if a step
-   of this attempt had the cause PUSHBACK, the one with the order. The first that fits:
-   - Final whatever is in flight: FAIL with retry_orchestrate's cause (UNSAFE, UNKNOWN_REASON,
-     NOT_RETRYABLE) or, if retry_permitted does not permit it, NOT_IDEMPOTENT.
-   - An order not to retry: no more copies, PUSHBACK.
-   - Never sent: it is not followed. WAIT with what is left of the timer, if there is one and others
-     are in flight; else NOT_RETRYABLE.
-   - No copies left: ATTEMPTS_EXHAUSTED.
-   - An order to wait: WAIT that long; with nothing in flight NOT_IDEMPOTENT, or DEADLINE if that is
-     reached by then.
-   - The next copy at once, as if its timer had fired.
-   Where there is no further copy: HOLD while others are in flight, else FAIL. NULL, an attempt not
-   under way, nothing in flight: FAIL, MISUSE. A budget that charges failures is charged for each
-   copy here, unless it was never sent or is final for retry_orchestrate too, and not again there.
- */
-RETRY_API retry_hedge_step retry_hedge_failed(retry_hedge *hedge, retry_request *request,
-                                              const retry_failure *failure, retry_time now);
-
-/* A copy worked: returns how many others to cancel; retry_succeed comes next. 0 for NULL and for an
-   attempt not under way. */
-RETRY_API uint32_t retry_hedge_won(retry_hedge *hedge);
-
 /* ---- How many at once ---------------------------------------------------------------------- */
 
 /* A limit of attempts in flight, one for each server; zero it, set `max`. Shared by any number of
@@ -1625,6 +1545,69 @@ RETRY_API uint32_t retry_aimd_limit(const retry_aimd *aimd);
    fall, and only one that began after the last change makes it rise. */
 RETRY_API uint32_t retry_aimd_report(retry_aimd *aimd, const retry_failure *failure,
                                      uint32_t in_use, retry_time now);
+
+/* ---- Rate ---------------------------------------------------------------------------------- */
+
+/* Keeps to the number of sends a second that a service accepts. One for each resource that is
+   throttled by itself; zero it. Shared by any number of threads, without a lock. */
+typedef struct retry_rate {
+    uint32_t min;  /* thousandths of a send a second; the limit is not lower, unless `max` is
+                      (default: 0: 500) */
+    uint32_t max;  /* thousandths of a send a second; the limit is not higher, from the start
+                      (default: 0: none) */
+    retry_ms wait; /* ms; an attempt that would have to wait as long is refused (default: 0: 250; at
+                      most 2^20) */
+    uint32_t retry__limit;     /* private: thousandths a second; 0: none but `max` */
+    uint32_t retry__held;      /* private: thousandths a second; the limit before it last rose */
+    uint32_t retry__calm;      /* private: half seconds in a row in which nothing was throttled */
+    uint32_t retry__half;      /* private: ms, modulo 2^32; start of the half second under way */
+    uint32_t retry__accepted;  /* private: answers in it that were not throttled */
+    uint32_t retry__throttled; /* private: answers in it that were */
+    uint32_t retry__owed;      /* private: 4096ths of a ms; time that the bucket lacks */
+    uint32_t retry__clock;     /* private: ms, modulo 2^32; until when it was filled */
+} retry_rate;
+
+/* Before every attempt, first ones too. 0: send; a token was taken. Tokens come at the limit, and
+   an eighth of a second's worth is kept, or one. Else the ms until there will be one, rounded up:
+   nothing was taken; wait, and ask again. NULL: 0. */
+RETRY_API retry_ms retry_rate_ask(retry_rate *rate, retry_time now);
+
+/* After every answer, final ones too; NULL failure: it worked. There is no limit until an answer
+   has `throttle`. The half second in which one had sets the limit to the number that had not, as
+   much as that is a second, but at least to half of the limit, or to half of all if there was no
+   limit. Every other half second raises the limit: the first in a row by an eighth, each further
+   one by a 40th more than the one before. 12 s after the last throttled answer there is no limit
+   again. A failure that was never sent (CIRCUIT_BREAKER_OPEN, CLIENT_THROTTLED) does not count.
+   NULL rate: nothing happens. */
+RETRY_API void retry_rate_report(retry_rate *rate, const retry_failure *failure, retry_time now);
+
+/* The limit in thousandths of a send a second, as the last call left it; `max` if there is no other
+   limit. UINT32_MAX: none, or NULL. */
+RETRY_API uint32_t retry_rate_get(const retry_rate *rate);
+
+/* ---- Latency ------------------------------------------------------------------------------- */
+
+/* A percentile of what attempts take, one for each kind of operation; zero it. Shared by any number
+   of threads, without a lock. Its settings are constant while it runs. */
+typedef struct retry_latency {
+    uint32_t quantile;    /* RETRY_RATIO below 1 (default: 0: 0.95; from 1 on: 0.999) */
+    uint32_t min_samples; /* samples before which nothing is told; with fewer than the default the
+                             first estimates are rough (default: 0: 768, or so often doubled
+                             that 30 of them are above the quantile; at most 2^30) */
+    retry_ms min;         /* ms; the estimate's lower bound, above all (default: 0: 1 ms) */
+    retry_ms max;         /* ms; its upper bound (default: 0: none) */
+    uint32_t retry__estimate; /* private: its level; 0: no answer yet */
+    uint32_t retry__progress; /* private: samples; later whether too many, or few, are late */
+} retry_latency;
+
+/* Learns from an attempt that took `elapsed` ms (over 2^24, 4.6 hours, counts as that). `finished`
+   false: it was given up at that age. It counts as longer if it had reached the estimate; else, and
+   before the first answer, nothing is learnt from it. NULL: nothing happens. */
+RETRY_API void retry_latency_add(retry_latency *latency, retry_ms elapsed, bool finished);
+
+/* The estimate in whole ms, within the bounds. What is told is 0.8 to 1.6 % more than what is kept:
+   where all take the same, none is late. UINT32_MAX before min_samples, or for NULL. */
+RETRY_API retry_ms retry_latency_get(const retry_latency *latency);
 
 /* ---- Attempts ------------------------------------------------------------------------------ */
 
@@ -1723,6 +1706,76 @@ typedef bool retry_attempt_fn(void *context, const retry_request *request, retry
 RETRY_API retry_decision retry_run(retry_request *request, const retry_clock *clock,
                                    retry_attempt_fn *attempt, void *context);
 
+/* ---- Hedging ------------------------------------------------------------------------------- */
+
+typedef struct retry_hedge_policy {
+    uint32_t max_attempts;        /* copies of one attempt, the first included (default: 0: 2; at
+                                     most 255) */
+    retry_ms delay;               /* ms from one copy's start to the next's (default: 0: what
+                                     `latency` tells) */
+    const retry_latency *latency; /* (default: NULL; without a delay either: no hedges) */
+} retry_hedge_policy;
+
+/* The copies of one attempt. Zero it, set its policy; for one thread at a time. */
+typedef struct retry_hedge {
+    const retry_hedge_policy *policy; /* (default: NULL: no hedges) */
+    uint8_t in_flight;                /* copies on the wire; kept by the library */
+    uint8_t retry__copies;            /* private: copies left */
+    uint8_t retry__state;             /* private: closed, open, or to send no more */
+    retry_ms retry__delay;            /* private: ms that the timer was set to; UINT32_MAX: none */
+    retry_time retry__since;          /* private: when it was set */
+} retry_hedge;
+
+enum {
+    RETRY_HEDGE_FAIL, /* cancel those in flight, hand the failure to retry_orchestrate */
+    RETRY_HEDGE_SEND, /* put one copy on the wire now, set the timer to `delay` */
+    RETRY_HEDGE_WAIT, /* set the timer to `delay`, nothing else */
+    RETRY_HEDGE_HOLD  /* no timer; wait for the copies in flight */
+};
+
+typedef struct retry_hedge_step {
+    uint8_t action; /* RETRY_HEDGE_x (default: FAIL) */
+    uint8_t cause;  /* RETRY_CAUSE_x: why there is no (further) copy; NONE after SEND and WAIT */
+    retry_ms delay; /* ms to set the one timer to; 0: it is due; UINT32_MAX: none (no default) */
+} retry_hedge_step;
+
+/* Begins an attempt, whatever was before: SEND, always and unpaid. Without a timer if there are no
+   hedges, if the latency knows nothing yet, and if the request is NULL or not idempotent. NULL
+   hedge: SEND, no timer. Source, for this and the next three: gRPC's A6. */
+RETRY_API retry_hedge_step retry_hedge_begin(retry_hedge *hedge, const retry_request *request,
+                                             retry_time now);
+
+/* The timer fired: SEND, unless there are no copies left (ATTEMPTS_EXHAUSTED; after an order not to
+   retry PUSHBACK), the request is not idempotent (NOT_IDEMPOTENT), its deadline is reached, or it
+   is not open (DEADLINE), or the client's budget does not pay retry_cost (BUDGET_EXHAUSTED; one
+   that charges failures has to be above its floor): then HOLD while copies are in flight, else
+   FAIL. Too early, or without a timer, WAIT with what is left of it if nothing but the budget could
+   be against the copy. NULL, or an attempt not under way: FAIL, MISUSE. */
+RETRY_API retry_hedge_step retry_hedge_due(retry_hedge *hedge, retry_request *request,
+                                           retry_time now);
+
+/* A copy failed. Keep the failure: after FAIL the last one goes to retry_orchestrate or, if a step
+   of this attempt had the cause PUSHBACK, the one with the order. The first that fits:
+   - Final whatever is in flight: FAIL with retry_orchestrate's cause (UNSAFE, UNKNOWN_REASON,
+     NOT_RETRYABLE) or, if retry_permitted does not permit it, NOT_IDEMPOTENT.
+   - An order not to retry: no more copies, PUSHBACK.
+   - Never sent: it is not followed. WAIT with what is left of the timer, if there is one and others
+     are in flight; else NOT_RETRYABLE.
+   - No copies left: ATTEMPTS_EXHAUSTED.
+   - An order to wait: WAIT that long; with nothing in flight NOT_IDEMPOTENT, or DEADLINE if that is
+     reached by then.
+   - The next copy at once, as if its timer had fired.
+   Where there is no further copy: HOLD while others are in flight, else FAIL. NULL, an attempt not
+   under way, nothing in flight: FAIL, MISUSE. A budget that charges failures is charged for each
+   copy here, unless it was never sent or is final for retry_orchestrate too, and not again there.
+ */
+RETRY_API retry_hedge_step retry_hedge_failed(retry_hedge *hedge, retry_request *request,
+                                              const retry_failure *failure, retry_time now);
+
+/* A copy worked: returns how many others to cancel; retry_succeed comes next. 0 for NULL and for an
+   attempt not under way. */
+RETRY_API uint32_t retry_hedge_won(retry_hedge *hedge);
+
 /* ---- Scopes -------------------------------------------------------------------------------- */
 
 /* A slot. Zero it; the library sets all of it. */
@@ -1730,6 +1783,7 @@ typedef struct retry_scope {
     retry_client client;  /* its name's: the table's, but for the budget */
     retry_budget budget;  /* its name's, once the slot has been used */
     uint32_t retry__name; /* private: a hash of the name */
+    uint32_t retry__seen; /* private: ms, modulo 2^32; when it was looked up last */
 } retry_scope;
 
 /* A bucket for each name. All of it is constant after the first look-up; the slots stay where they
@@ -1740,33 +1794,46 @@ typedef struct retry_scopes {
     retry_budget_options options; /* of each slot's bucket (no default for the capacity) */
     retry_scope *slots;           /* yours, zeroed (default: NULL: all names overflow) */
     uint32_t count;               /* slots (default: 0) */
+    retry_ms forget;              /* ms after which a name that nobody looks up may lose its slot
+                                     (default: 0: 60000) */
 } retry_scopes;
 
 /* The client for a request to begin with: that of the name's slot (`length` bytes, compared by a
-   hash of 32 bits; NULL counts as none), which stays the same while its bucket is not full. A name
-   without one gets the first of four slots that was never used, else the first whose bucket is
-   full, else the overflow, &scopes->client. Not for several threads at once; the clients are. NULL:
-   NULL. Source: Smithy's token scopes. */
+   hash of 32 bits; NULL counts as none), which stays the same while its bucket is not full and it
+   is looked up again before `forget` ms have passed. A name without one gets the first of four
+   slots that was never used, else the first whose bucket is full or whose name is forgotten (the
+   bucket is filled), else the overflow, &scopes->client. Not for several threads at once; the
+   clients are. NULL: NULL. Source: Smithy's token scopes. */
 RETRY_API const retry_client *retry_scope_client(retry_scopes *scopes, const void *name,
                                                  size_t length, retry_time now);
 
 /* ---- Policies and budgets from text -------------------------------------------------------- */
 
-/* Reads a policy from `length` bytes, as the header's opening comment has it; the empty text is
-   best-effort. On success sets *policy. False, and nothing is changed but *offset (may be NULL):
-   where the text is wrong, the first byte of a word that is no preset and no known KEY=, of a key
-   that was there before, or of a value; 0 for a NULL argument. */
-RETRY_API bool retry_parse_policy(retry_policy *policy, const char *text, size_t length,
-                                  size_t *offset);
+/* What is wrong with a text. */
+typedef struct retry_text_error {
+    size_t offset;    /* bytes before the word or value that is wrong (no default) */
+    const char *text; /* in a few words; constant (no default) */
+} retry_text_error;
 
-/* The same for a budget; the empty text is none. */
+/* Reads a policy from `length` bytes, as the header's opening comment has it; the empty text is
+   best-effort. On success sets *policy. False, and nothing is changed but *error (may be NULL), for
+   a NULL argument and for a text that is wrong: an unknown word, a key given twice, a value that is
+   none, or one that makes no sense (min or initial above max, factor below 1, spread without
+   jitter=spread). */
+RETRY_API bool retry_parse_policy(retry_policy *policy, const char *text, size_t length,
+                                  retry_text_error *error);
+
+/* The same for a budget; the empty text is none: no limit. A text without a preset has to say its
+   capacity. A budget that could never pay for a retry is wrong. */
 RETRY_API bool retry_parse_budget(retry_budget_options *options, const char *text, size_t length,
-                                  size_t *offset);
+                                  retry_text_error *error);
 
 /* Reads a duration, such as 250, 250ms, 1.5s, 2m or 1h, to the end of the text: up to nine
-   decimals, rounded up to a whole ms. False, and *duration is left alone, for anything else, a
-   duration over UINT32_MAX ms and NULL. */
-RETRY_API bool retry_parse_duration(const char *text, size_t length, retry_ms *duration);
+   decimals, rounded up to a whole ms. A header that holds a number of ms is one, too. False, and
+   *duration is left alone, for anything else, a duration over UINT32_MAX ms and NULL; *error (may
+   be NULL) says why. */
+RETRY_API bool retry_parse_duration(const char *text, size_t length, retry_ms *duration,
+                                    retry_text_error *error);
 
 #ifdef __cplusplus
 }
@@ -1815,6 +1882,12 @@ RETRY_API retry_clock retry_system_clock(void);
 #if defined(_MSC_VER) && !defined(RETRY_NO_ATOMICS)
 #include <intrin.h>
 #endif
+/* for retry_classify_errno, which knows no names where there is no such header */
+#if !defined(__has_include)
+#include <errno.h>
+#elif __has_include(<errno.h>)
+#include <errno.h>
+#endif
 #ifdef RETRY_SYSTEM_CLOCK
 #ifdef _WIN32
 #ifndef WIN32_LEAN_AND_MEAN /* lets winsock2.h come after it */
@@ -1825,7 +1898,6 @@ RETRY_API retry_clock retry_system_clock(void);
 #endif
 #include <windows.h>
 #else
-#include <errno.h>
 #include <time.h>
 #ifndef CLOCK_MONOTONIC
 #error "RETRY_SYSTEM_CLOCK needs POSIX: define _POSIX_C_SOURCE as 200809L before any #include."
@@ -3456,6 +3528,128 @@ RETRY_API retry_failure retry_classify_http(int http_status, retry_ms retry_afte
     return failure;
 }
 
+/* `numbers` end with 0. */
+static bool retry__among(const int *numbers, int number)
+{
+    while (*numbers != 0 && *numbers != number)
+        numbers++;
+    return *numbers != 0;
+}
+
+/* No connection, or none any more; as far as <errno.h> knows them. */
+static const int retry__errors_lost[] = {
+#ifdef ECONNREFUSED
+    ECONNREFUSED,
+#endif
+#ifdef ENETDOWN
+    ENETDOWN,
+#endif
+#ifdef ENETUNREACH
+    ENETUNREACH,
+#endif
+#ifdef EHOSTDOWN
+    EHOSTDOWN,
+#endif
+#ifdef EHOSTUNREACH
+    EHOSTUNREACH,
+#endif
+#ifdef EADDRNOTAVAIL
+    EADDRNOTAVAIL,
+#endif
+#ifdef EMFILE
+    EMFILE,
+#endif
+#ifdef ENFILE
+    ENFILE,
+#endif
+#ifdef ENOBUFS
+    ENOBUFS,
+#endif
+#ifdef ENOMEM
+    ENOMEM,
+#endif
+#ifdef ENETRESET
+    ENETRESET,
+#endif
+#ifdef ECONNRESET
+    ECONNRESET,
+#endif
+#ifdef ECONNABORTED
+    ECONNABORTED,
+#endif
+#ifdef EPIPE
+    EPIPE,
+#endif
+#ifdef _WIN32
+    10061, /* WSAECONNREFUSED */
+    10050, /* WSAENETDOWN */
+    10051, /* WSAENETUNREACH */
+    10064, /* WSAEHOSTDOWN */
+    10065, /* WSAEHOSTUNREACH */
+    10049, /* WSAEADDRNOTAVAIL */
+    10024, /* WSAEMFILE */
+    10055, /* WSAENOBUFS */
+    10052, /* WSAENETRESET */
+    10054, /* WSAECONNRESET */
+    10053, /* WSAECONNABORTED */
+#endif
+    0};
+
+static const int retry__errors_timeout[] = {
+#ifdef ETIMEDOUT
+    ETIMEDOUT,
+#endif
+#ifdef EAGAIN
+    EAGAIN,
+#endif
+#ifdef EWOULDBLOCK
+    EWOULDBLOCK,
+#endif
+#ifdef _WIN32
+    10060, /* WSAETIMEDOUT */
+    10035, /* WSAEWOULDBLOCK */
+#endif
+    0};
+
+RETRY_API retry_failure retry_classify_errno(int error, bool sent)
+{
+    retry_failure failure = retry__failure(RETRY_REASON_NONE, (uint32_t)error);
+    bool timeout = retry__among(retry__errors_timeout, error);
+    if (!timeout && !retry__among(retry__errors_lost, error)) {
+        failure.fault = RETRY_FAULT_CLIENT;
+    } else if (!sent) {
+        failure.reason = RETRY_REASON_SOCKET_NOT_AVAILABLE;
+    } else {
+        failure.reason =
+            timeout ? RETRY_REASON_ATTEMPT_TIMED_OUT : RETRY_REASON_SOCKET_CLOSED_WHILE_IN_FLIGHT;
+        failure.timeout = timeout;
+    }
+    return failure;
+}
+
+RETRY_API retry_failure retry_classify_grpc(int status)
+{
+    retry_failure failure = retry__failure(RETRY_REASON_NONE, (uint32_t)status);
+    switch (status) {
+    case 4: /* DEADLINE_EXCEEDED */
+        failure.reason = RETRY_REASON_ATTEMPT_TIMED_OUT;
+        failure.timeout = true;
+        break;
+    case 8: /* RESOURCE_EXHAUSTED */
+        failure.reason = RETRY_REASON_SERVICE_RESPONSE_CODE_INDICATED;
+        failure.safety = RETRY_SAFETY_YES;
+        failure.throttle = true;
+        break;
+    case 14: /* UNAVAILABLE: also when a proxy lost a server that had the request */
+        failure.reason = RETRY_REASON_SERVER_ERROR;
+        failure.fault = RETRY_FAULT_SERVER;
+        break;
+    default:
+        break;
+    }
+    return failure;
+}
+
 RETRY_API retry_failure retry_classify_stage(uint8_t stage, retry_reason dispatch_reason)
 {
     if (stage == RETRY_STAGE_DISPATCH)
@@ -3559,16 +3753,26 @@ static bool retry__scan_digits(retry__scan *scan, uint32_t *value, uint32_t coun
     return true;
 }
 
-/* One of the names, which stand in a row, each ended by a NUL; `index` tells which. */
+static bool retry__in_name(char c)
+{
+    return c > ' ' && c != ';';
+}
+
+/* One of the names, each of which stands behind a space; `index` tells which. */
 static bool retry__scan_name(retry__scan *scan, const char *names, uint32_t *index)
 {
-    for (*index = 0; *names; ++*index) {
-        size_t length = retry__match(scan->text, scan->left, names);
-        if (length != 0) {
+    for (*index = 0; *names == ' '; ++*index) {
+        size_t length = 0;
+        for (names++; retry__in_name(*names) && length < scan->left; names++, length++) {
+            if (scan->text[length] != *names)
+                break;
+        }
+        if (!retry__in_name(*names)) {
             retry__scan_skip(scan, length);
             return true;
         }
-        names = retry__nth(names, 1);
+        while (retry__in_name(*names))
+            names++;
     }
     return false;
 }
@@ -3577,10 +3781,9 @@ static bool retry__scan_name(retry__scan *scan, const char *names, uint32_t *ind
    digits for a number: which field it is, and how many digits it has. */
 static bool retry__scan_date(retry__scan *scan, const char *format, uint32_t *field)
 {
-    static const char days[] = "Mon\0Tue\0Wed\0Thu\0Fri\0Sat\0Sun\0";
-    static const char long_days[] =
-        "Monday\0Tuesday\0Wednesday\0Thursday\0Friday\0Saturday\0Sunday\0";
-    static const char months[] = "Jan\0Feb\0Mar\0Apr\0May\0Jun\0Jul\0Aug\0Sep\0Oct\0Nov\0Dec\0";
+    static const char days[] = " Mon Tue Wed Thu Fri Sat Sun";
+    static const char long_days[] = " Monday Tuesday Wednesday Thursday Friday Saturday Sunday";
+    static const char months[] = " Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec";
     bool ok = true;
     uint32_t weekday; /* told by the date already */
     for (; ok && *format; format++) {
@@ -3745,174 +3948,6 @@ RETRY__WRAPS static retry_ms retry__passed(uint32_t from, uint32_t now)
 {
     uint32_t passed = now - from;
     return passed > UINT32_MAX - RETRY__BUDGET_BEHIND ? 0 : passed;
-}
-
-/* >>rate */
-
-#define RETRY__RATE_MS UINT32_C(4096) /* what a ms is in the bucket */
-
-/* `max` wins over `min`. */
-static uint32_t retry__rate_bound(const retry_rate *rate, uint32_t limit)
-{
-    limit = retry__max(limit, rate->min ? rate->min : 500);
-    return rate->max ? retry__min(limit, rate->max) : limit;
-}
-
-/* How many were counted until now. */
-static uint32_t retry__rate_collect(uint32_t *count)
-{
-    uint32_t seen = retry__load(count);
-    while (!retry__swap(count, &seen, 0))
-        continue;
-    return seen;
-}
-
-/* What so many half seconds make of the limit, of which the first holds all that was counted. */
-static void retry__rate_learn(retry_rate *rate, uint32_t halves)
-{
-    uint32_t throttled = retry__rate_collect(&rate->retry__throttled);
-    uint32_t accepted = retry__rate_collect(&rate->retry__accepted);
-    uint32_t limit = retry__load(&rate->retry__limit), next = limit;
-    uint32_t calm = retry__load(&rate->retry__calm);
-    if (throttled != 0) {
-        next = rate->max ? rate->max : retry__multiply(retry__add(accepted, throttled), 2000);
-        next = (limit ? limit : next) >> 1;
-        next = retry__rate_bound(rate, retry__max(next, retry__multiply(accepted, 2000)));
-        calm = 0;
-        halves--;
-    }
-    for (; halves != 0 && next != 0; halves--) { /* by an eighth, then by a 40th more each time */
-        uint32_t ratio = RETRY_RATIO(0.1) + ++calm * RETRY_RATIO(0.025);
-        next = retry__rate_bound(rate, retry__add(next, retry__scale(next, ratio)));
-        if (calm == 23) /* 11.5 to 12 s after the last throttled answer */
-            next = 0;
-    }
-    retry__store(&rate->retry__calm, calm);
-    retry__store(&rate->retry__held, limit ? retry__min(limit, next) : next);
-    retry__swap_ordered(&rate->retry__limit, &limit, next); /* no other thread changes it */
-}
-
-/* Whether there is a limit, or an answer was counted: a half second is under way. */
-static bool retry__rate_counts(const retry_rate *rate)
-{
-    return (retry__load(&rate->retry__limit) | retry__load(&rate->retry__accepted) |
-            retry__load(&rate->retry__throttled)) != 0;
-}
-
-/* The limit, 0: none but `max`. A half second that is over is ended by one thread first, which
-   learns from it; after 24 there is no limit in any case. */
-RETRY__WRAPS static uint32_t retry__rate_limit(retry_rate *rate, uint32_t now)
-{
-    uint32_t half = retry__load_ordered(&rate->retry__half), halves = 0;
-    retry_ms passed = retry__passed(half, now);
-    for (; passed >= 500 && halves < 24; passed -= 500)
-        halves++;
-    if (halves != 0 && retry__rate_counts(rate) &&
-        retry__swap_ordered(&rate->retry__half, &half, half + halves * 500))
-        retry__rate_learn(rate, halves);
-    return retry__load_ordered(&rate->retry__limit);
-}
-
-/* ms by which this call alone moves the bucket's clock. A full bucket with a clock at 0 may be a
-   new one, whose clock means nothing yet. */
-RETRY__WRAPS static retry_ms retry__rate_passed(retry_rate *rate, uint32_t now)
-{
-    uint32_t seen = retry__load(&rate->retry__clock);
-    retry_ms passed = retry__passed(seen, now);
-    if (passed == 0 && (seen | retry__load(&rate->retry__owed)) == 0)
-        passed = now;
-    return passed != 0 && retry__swap(&rate->retry__clock, &seen, now) ? passed : 0;
-}
-
-/* x / y for a y above 0, bit by bit. */
-static uint32_t retry__quotient(uint32_t x, uint32_t y)
-{
-    uint32_t quotient = 0, bit = 1;
-    for (; y <= x >> 1; y <<= 1)
-        bit <<= 1;
-    for (; bit != 0; bit >>= 1) {
-        if (x >= y) {
-            x -= y;
-            quotient += bit;
-        }
-        y >>= 1;
-    }
-    return quotient;
-}
-
-/* What a send takes from the bucket: the time between two. */
-static uint32_t retry__rate_spacing(uint32_t limit)
-{
-    return retry__quotient(retry__add(1000000 * RETRY__RATE_MS, limit >> 1), limit);
-}
-
-/* Takes a token if there is one in less than `wait` ms, which is not 0. Returns the ms until there
-   is; `wait` or more: it was not taken. The bucket holds an eighth of a second, or one token. Kept
-   is what it lacks, so that a zeroed one is full, as time, so that tokens that were taken in
-   advance keep their instants when the limit changes. From a throttled answer to the end of its
-   half second the limit does not rise. */
-static retry_ms retry__rate_take(retry_rate *rate, uint32_t now, retry_ms wait)
-{
-    uint32_t limit = retry__rate_limit(rate, now), spacing, full, most, earned, owed, rest;
-    uint64_t after;
-    if (limit != 0 && retry__load(&rate->retry__throttled) != 0)
-        limit = retry__load(&rate->retry__held);
-    limit = limit ? limit : rate->max;
-    if (limit == 0)
-        return 0;
-    spacing = retry__rate_spacing(limit);
-    full = retry__max(125 * RETRY__RATE_MS, spacing);
-    most = retry__add(full, retry__multiply(wait - 1, RETRY__RATE_MS));
-    earned = retry__multiply(retry__rate_passed(rate, now), RETRY__RATE_MS);
-    owed = retry__load(&rate->retry__owed);
-    do {
-        rest = retry__subtract(owed, earned);
-        after = (uint64_t)rest + spacing;
-    } while (!retry__swap(&rate->retry__owed, &owed, after <= most ? (uint32_t)after : rest));
-    if (after <= full)
-        return 0;
-    full = (uint32_t)((after - full - 1) >> 12) + 1;
-    return after <= most ? full : retry__max(full, wait);
-}
-
-RETRY_API retry_ms retry_rate_ask(retry_rate *rate, retry_time now)
-{
-    return rate ? retry__rate_take(rate, (uint32_t)now, 1) : 0;
-}
-
-/* Takes a token for an attempt, even one that is not there yet: returns the ms until it is.
-   UINT32_MAX: it is as far away as rate->wait, and was not taken. */
-static retry_ms retry__rate_reserve(retry_rate *rate, uint32_t now)
-{
-    retry_ms wait = rate->wait ? rate->wait : 250, until = retry__rate_take(rate, now, wait);
-    return until < wait ? until : UINT32_MAX;
-}
-
-/* Gives back a token that was taken and not used. */
-static void retry__rate_return(retry_rate *rate)
-{
-    uint32_t spacing = retry__rate_spacing(retry_rate_get(rate));
-    uint32_t owed = retry__load(&rate->retry__owed);
-    while (!retry__swap(&rate->retry__owed, &owed, retry__subtract(owed, spacing)))
-        continue;
-}
-
-RETRY_API void retry_rate_report(retry_rate *rate, const retry_failure *failure, retry_time now)
-{
-    if (!rate || retry__outcome(failure) == RETRY__IGNORED)
-        return;
-    retry__rate_limit(rate, (uint32_t)now);
-    if (!retry__rate_counts(rate)) /* the first answer begins a half second */
-        retry__store(&rate->retry__half, (uint32_t)now);
-    retry__fetch_add(
-        failure && failure->throttle ? &rate->retry__throttled : &rate->retry__accepted, 1);
-}
-
-RETRY_API uint32_t retry_rate_get(const retry_rate *rate)
-{
-    uint32_t limit = rate ? retry__load(&rate->retry__limit) : UINT32_MAX;
-    limit = limit == 0 ? rate->max : limit;
-    return limit ? limit : UINT32_MAX;
 }
 
 /* >>window */
@@ -4355,6 +4390,262 @@ RETRY_API void retry_throttle_report(retry_throttle *throttle, const retry_failu
         retry__fetch_add(&half[1], 1);
 }
 
+/* >>aimd */
+
+/* A limit within max and min as they are now. One that has not fallen yet is 0. */
+static uint32_t retry__aimd_within(const retry_aimd *aimd, uint32_t limit)
+{
+    uint32_t max = retry__load(&aimd->max), min = retry__load(&aimd->min);
+    if (max == 0)
+        max = 2;
+    return limit == 0 ? max : retry__min(retry__max(limit, retry__max(min, 1)), max);
+}
+
+RETRY_API uint32_t retry_aimd_limit(const retry_aimd *aimd)
+{
+    return aimd ? retry__aimd_within(aimd, retry__load(&aimd->retry__limit)) : UINT32_MAX;
+}
+
+/* If an instant is more than `age` ms past it is now, by this call alone. */
+static bool retry__aimd_claim(uint32_t *instant, retry_ms age, uint32_t now)
+{
+    uint32_t seen = retry__load(instant);
+    return retry__passed(seen, now) > age && retry__swap(instant, &seen, now);
+}
+
+/* What a fall leaves: less than before, as a ratio is below 1. RETRY_RATIO rounds, so half of its
+   unit is added, but a quarter of one at most: 0.9 of 10 is 9, half of a million half a million. */
+static uint32_t retry__aimd_less(const retry_aimd *aimd, uint32_t limit)
+{
+    uint32_t ratio = aimd->decrease ? aimd->decrease : RETRY_RATIO(0.5);
+    uint32_t before = retry__aimd_within(aimd, limit), less;
+    ratio = retry__min(ratio, RETRY_RATIO(0.999));
+    less = (uint32_t)(((uint64_t)before * ratio * 2 + retry__min(before, 0x7fff)) >> 17);
+    return retry__aimd_within(aimd, retry__max(less, 1));
+}
+
+/* The first fall finds no instants: the thread that sets a limit has it. */
+static void retry__aimd_fall(retry_aimd *aimd, retry_ms age, uint32_t now)
+{
+    uint32_t limit = retry__load_ordered(&aimd->retry__limit), never = 0;
+    bool first = limit == 0;
+    uint32_t change = first ? 0 : retry__load(&aimd->retry__change);
+    if (first)
+        retry__swap(&aimd->retry__fell, &never, now);
+    else if (!retry__aimd_claim(&aimd->retry__fell, age, now))
+        return;
+    retry__swap(&aimd->retry__change, &change, now); /* unless it is later already */
+    while (!retry__swap_ordered(&aimd->retry__limit, &limit, retry__aimd_less(aimd, limit)) &&
+           !first)
+        continue;
+}
+
+/* A fall that comes between wins. At `min` it leaves the limit as it was, but not its instant. */
+static void retry__aimd_rise(retry_aimd *aimd, uint32_t in_use, retry_ms age, uint32_t now)
+{
+    uint32_t limit = retry__load_ordered(&aimd->retry__limit),
+             fell = retry__load(&aimd->retry__fell);
+    uint32_t before = retry__aimd_within(aimd, limit);
+    uint32_t more = retry__add(before, aimd->increase ? aimd->increase : 1);
+    uint32_t after = retry__aimd_within(aimd, more);
+    if (limit != 0 && after > before && in_use >= before - (before >> 1) &&
+        retry__aimd_claim(&aimd->retry__change, age, now) &&
+        retry__swap_ordered(&aimd->retry__limit, &limit, after) &&
+        retry__load(&aimd->retry__fell) != fell)
+        retry__swap_ordered(&aimd->retry__limit, &after, before);
+}
+
+/* Learns from an attempt that began `age` ms ago: only one that began after the last change, and
+   after the cooldown that followed it, may change the limit. */
+static void retry__aimd_learn(retry_aimd *aimd, const retry_failure *failure, uint32_t in_use,
+                              retry_ms age, uint32_t now)
+{
+    uint8_t outcome = retry__outcome(failure);
+    bool throttle = failure && failure->throttle;
+    if (outcome == RETRY__IGNORED)
+        return;
+    age = retry__max(age, retry__min(aimd->cooldown, UINT32_C(1) << 30));
+    if (outcome == RETRY__ANSWERED && !throttle)
+        retry__aimd_rise(aimd, in_use, age, now);
+    else if (throttle || failure->timeout || failure->reason != RETRY_REASON_SERVER_ERROR)
+        retry__aimd_fall(aimd, age, now); /* one poisonous request is not overload */
+}
+
+RETRY_API uint32_t retry_aimd_report(retry_aimd *aimd, const retry_failure *failure,
+                                     uint32_t in_use, retry_time now)
+{
+    if (aimd)
+        retry__aimd_learn(aimd, failure, in_use, aimd->cooldown ? 0 : 1000, (uint32_t)now);
+    return retry_aimd_limit(aimd);
+}
+
+/* >>rate */
+
+#define RETRY__RATE_MS UINT32_C(4096) /* what a ms is in the bucket */
+
+/* `max` wins over `min`. */
+static uint32_t retry__rate_bound(const retry_rate *rate, uint32_t limit)
+{
+    limit = retry__max(limit, rate->min ? rate->min : 500);
+    return rate->max ? retry__min(limit, rate->max) : limit;
+}
+
+/* How many were counted until now. */
+static uint32_t retry__rate_collect(uint32_t *count)
+{
+    uint32_t seen = retry__load(count);
+    while (!retry__swap(count, &seen, 0))
+        continue;
+    return seen;
+}
+
+/* What so many half seconds make of the limit, of which the first holds all that was counted. */
+static void retry__rate_learn(retry_rate *rate, uint32_t halves)
+{
+    uint32_t throttled = retry__rate_collect(&rate->retry__throttled);
+    uint32_t accepted = retry__rate_collect(&rate->retry__accepted);
+    uint32_t calm = retry__load(&rate->retry__calm);
+    uint32_t limit = retry__load(&rate->retry__limit), next = limit;
+    if (throttled != 0) {
+        if (limit == 0)
+            next = rate->max ? rate->max : retry__multiply(retry__add(accepted, throttled), 2000);
+        next = retry__rate_bound(rate, retry__max(next >> 1, retry__multiply(accepted, 2000)));
+        calm = 0;
+        halves--;
+    }
+    for (; halves != 0 && next != 0; halves--) { /* by an eighth, then by a 40th more each time */
+        calm++;
+        next = retry__add(next, retry__scale(next, RETRY_RATIO(0.1) + calm * RETRY_RATIO(0.025)));
+        next = calm < 23 ? retry__rate_bound(rate, next) : 0; /* over 11.5 s after `throttled` */
+    }
+    retry__store(&rate->retry__calm, calm);
+    retry__store(&rate->retry__held, limit ? retry__min(limit, next) : next);
+    retry__swap_ordered(&rate->retry__limit, &limit, next); /* no other thread changes it */
+}
+
+/* Whether there is a limit, or an answer was counted: a half second is under way. */
+static bool retry__rate_counts(const retry_rate *rate)
+{
+    return (retry__load(&rate->retry__limit) | retry__load(&rate->retry__accepted) |
+            retry__load(&rate->retry__throttled)) != 0;
+}
+
+/* The limit, 0: none but `max`. A half second that is over is ended by one thread first, which
+   learns from it; after 24 there is no limit in any case. */
+RETRY__WRAPS static uint32_t retry__rate_limit(retry_rate *rate, uint32_t now)
+{
+    uint32_t half = retry__load_ordered(&rate->retry__half), halves = 0;
+    retry_ms passed = retry__passed(half, now);
+    for (; passed >= 500 && halves < 24; passed -= 500)
+        halves++;
+    if (halves != 0 && retry__rate_counts(rate) &&
+        retry__swap_ordered(&rate->retry__half, &half, half + halves * 500))
+        retry__rate_learn(rate, halves);
+    return retry__load_ordered(&rate->retry__limit);
+}
+
+/* ms by which this call alone moves the bucket's clock. A full bucket with a clock at 0 may be a
+   new one, whose clock means nothing yet. */
+RETRY__WRAPS static retry_ms retry__rate_passed(retry_rate *rate, uint32_t now)
+{
+    uint32_t seen = retry__load(&rate->retry__clock);
+    retry_ms passed = retry__passed(seen, now);
+    if (passed == 0 && (seen | retry__load(&rate->retry__owed)) == 0)
+        passed = now;
+    return passed != 0 && retry__swap(&rate->retry__clock, &seen, now) ? passed : 0;
+}
+
+/* x / y for a y above 0, bit by bit. */
+static uint32_t retry__quotient(uint32_t x, uint32_t y)
+{
+    uint32_t quotient = 0, bit = 1;
+    for (; y <= x >> 1; y <<= 1)
+        bit <<= 1;
+    for (; bit != 0; bit >>= 1) {
+        if (x >= y) {
+            x -= y;
+            quotient += bit;
+        }
+        y >>= 1;
+    }
+    return quotient;
+}
+
+/* What a send takes from the bucket: the time between two. */
+static uint32_t retry__rate_spacing(uint32_t limit)
+{
+    return retry__quotient(retry__add(1000000 * RETRY__RATE_MS, limit >> 1), limit);
+}
+
+/* Takes a token if there is one in less than `wait` ms, which is not 0. Returns the ms until there
+   is; `wait` or more: it was not taken. The bucket holds an eighth of a second, or one token. Kept
+   is what it lacks, so that a zeroed one is full, as time, so that tokens that were taken in
+   advance keep their instants when the limit changes. From a throttled answer to the end of its
+   half second the limit does not rise. */
+static retry_ms retry__rate_take(retry_rate *rate, uint32_t now, retry_ms wait)
+{
+    uint32_t limit = retry__rate_limit(rate, now), spacing, full, most, earned, owed, rest;
+    uint64_t after;
+    if (limit != 0 && retry__load(&rate->retry__throttled) != 0)
+        limit = retry__load(&rate->retry__held);
+    limit = limit ? limit : rate->max;
+    if (limit == 0)
+        return 0;
+    spacing = retry__rate_spacing(limit);
+    full = retry__max(125 * RETRY__RATE_MS, spacing);
+    most = retry__add(full, retry__multiply(wait - 1, RETRY__RATE_MS));
+    earned = retry__multiply(retry__rate_passed(rate, now), RETRY__RATE_MS);
+    owed = retry__load(&rate->retry__owed);
+    do {
+        rest = retry__subtract(owed, earned);
+        after = (uint64_t)rest + spacing;
+    } while (!retry__swap(&rate->retry__owed, &owed, after <= most ? (uint32_t)after : rest));
+    if (after <= full)
+        return 0;
+    full = (uint32_t)((after - full - 1) >> 12) + 1;
+    return after <= most ? full : retry__max(full, wait);
+}
+
+RETRY_API retry_ms retry_rate_ask(retry_rate *rate, retry_time now)
+{
+    return rate ? retry__rate_take(rate, (uint32_t)now, 1) : 0;
+}
+
+/* Takes a token for an attempt, even one that is not there yet: returns the ms until it is.
+   UINT32_MAX: it is as far away as rate->wait, and was not taken. */
+static retry_ms retry__rate_reserve(retry_rate *rate, uint32_t now)
+{
+    retry_ms wait = rate->wait ? rate->wait : 250, until = retry__rate_take(rate, now, wait);
+    return until < wait ? until : UINT32_MAX;
+}
+
+/* Gives back a token that was taken and not used. */
+static void retry__rate_return(retry_rate *rate)
+{
+    uint32_t spacing = retry__rate_spacing(retry_rate_get(rate));
+    uint32_t owed = retry__load(&rate->retry__owed);
+    while (!retry__swap(&rate->retry__owed, &owed, retry__subtract(owed, spacing)))
+        continue;
+}
+
+RETRY_API void retry_rate_report(retry_rate *rate, const retry_failure *failure, retry_time now)
+{
+    if (!rate || retry__outcome(failure) == RETRY__IGNORED)
+        return;
+    retry__rate_limit(rate, (uint32_t)now);
+    if (!retry__rate_counts(rate)) /* the first answer begins a half second */
+        retry__store(&rate->retry__half, (uint32_t)now);
+    retry__fetch_add(
+        failure && failure->throttle ? &rate->retry__throttled : &rate->retry__accepted, 1);
+}
+
+RETRY_API uint32_t retry_rate_get(const retry_rate *rate)
+{
+    uint32_t limit = rate ? retry__load(&rate->retry__limit) : UINT32_MAX;
+    limit = limit == 0 ? rate->max : limit;
+    return limit ? limit : UINT32_MAX;
+}
+
 /* >>latency */
 
 /* A latency's settings, with their defaults in place of zero; min_samples 0 stays. */
@@ -4506,287 +4797,6 @@ RETRY_API retry_ms retry_latency_get(const retry_latency *latency)
         return UINT32_MAX;
     /* a little more than is kept: where all take about as long, the estimate moves among them */
     return retry__percentile_bound(&percentile, retry__latency_ms(estimate + RETRY__OCTAVE / 64));
-}
-
-/* >>hedge */
-
-/* A hedge's state; stopped is open, but for further copies. */
-enum { RETRY__HEDGE_CLOSED, RETRY__HEDGE_OPEN, RETRY__HEDGE_STOPPED };
-
-static uint8_t retry__hedge_copies(const retry_hedge_policy *policy)
-{
-    if (!policy || (policy->delay == 0 && !policy->latency))
-        return 1;
-    return policy->max_attempts ? (uint8_t)retry__min(policy->max_attempts, UINT8_MAX) : 2;
-}
-
-static retry_hedge_step retry__hedge_step(uint8_t action, uint8_t cause, retry_ms delay)
-{
-    retry_hedge_step step;
-    step.action = action;
-    step.cause = cause;
-    step.delay = delay;
-    return step;
-}
-
-static retry_hedge_step retry__hedge_misuse(void)
-{
-    RETRY_ASSERT(0 && "a NULL argument, or a hedge in another state");
-    return retry__hedge_step(RETRY_HEDGE_FAIL, RETRY_CAUSE_MISUSE, UINT32_MAX);
-}
-
-/* Sets the timer. */
-static retry_hedge_step retry__hedge_set(retry_hedge *hedge, uint8_t action, retry_ms delay,
-                                         retry_time now)
-{
-    hedge->retry__delay = delay;
-    hedge->retry__since = now;
-    return retry__hedge_step(action, RETRY_CAUSE_NONE, delay);
-}
-
-/* ms that are left of the timer. */
-static retry_ms retry__hedge_left(const retry_hedge *hedge, retry_time now)
-{
-    if (hedge->retry__delay == UINT32_MAX)
-        return UINT32_MAX;
-    return retry__left(hedge->retry__since, hedge->retry__delay, now);
-}
-
-static retry_hedge_step retry__hedge_fail(retry_hedge *hedge, uint8_t cause)
-{
-    hedge->retry__state = RETRY__HEDGE_CLOSED;
-    return retry__hedge_step(RETRY_HEDGE_FAIL, cause, UINT32_MAX);
-}
-
-/* No copy now: those in flight decide. */
-static retry_hedge_step retry__hedge_rest(retry_hedge *hedge, uint8_t cause)
-{
-    if (hedge->in_flight == 0)
-        return retry__hedge_fail(hedge, cause);
-    hedge->retry__delay = UINT32_MAX;
-    return retry__hedge_step(RETRY_HEDGE_HOLD, cause, UINT32_MAX);
-}
-
-RETRY__HOT retry_hedge_step retry__hedge_send(retry_hedge *hedge, const retry_request *request,
-                                              retry_time now)
-{
-    retry_ms delay = UINT32_MAX;
-    hedge->in_flight++;
-    hedge->retry__copies--;
-    if (hedge->retry__copies != 0 && request && request->idempotent) {
-        delay = hedge->policy->delay;
-        if (delay == 0)
-            delay = retry_latency_get(hedge->policy->latency);
-    }
-    return retry__hedge_set(hedge, RETRY_HEDGE_SEND, delay, now);
-}
-
-/* Why there are no copies left; RETRY_CAUSE_NONE if there are. */
-static uint8_t retry__hedge_spent(const retry_hedge *hedge)
-{
-    if (hedge->retry__state == RETRY__HEDGE_STOPPED)
-        return RETRY_CAUSE_PUSHBACK;
-    return hedge->retry__copies ? RETRY_CAUSE_NONE : RETRY_CAUSE_ATTEMPTS_EXHAUSTED;
-}
-
-/* Why the request lets no copy be sent `later` ms from now; RETRY_CAUSE_NONE if it does. */
-static uint8_t retry__hedge_barred(const retry_request *request, retry_ms later, retry_time now)
-{
-    if (!request->idempotent)
-        return RETRY_CAUSE_NOT_IDEMPOTENT;
-    return later < retry__remaining(request, now) ? RETRY_CAUSE_NONE : RETRY_CAUSE_DEADLINE;
-}
-
-/* A copy costs what a retry does, whatever failed; no failure is charged for it, and what it costs
-   is not the request's, to which it might go back. */
-static bool retry__hedge_pay(retry_request *request, retry_time now)
-{
-    const retry_failure none = retry__failure(RETRY_REASON_NONE, 0);
-    uint32_t charge = request->retry__charge;
-    bool paid = retry__account(request, RETRY__BUDGET_RESUME, &none, now);
-    request->retry__charge = charge;
-    return paid;
-}
-
-/* The next copy after `wait` ms, unless it is barred `later` ms from now, or nobody pays for it. */
-static retry_hedge_step retry__hedge_next(retry_hedge *hedge, retry_request *request, retry_ms wait,
-                                          retry_ms later, retry_time now)
-{
-    uint8_t cause = retry__hedge_spent(hedge);
-    if (cause == RETRY_CAUSE_NONE)
-        cause = retry__hedge_barred(request, later, now);
-    if (cause == RETRY_CAUSE_NONE && wait != 0)
-        return retry__hedge_step(RETRY_HEDGE_WAIT, RETRY_CAUSE_NONE, wait);
-    if (cause == RETRY_CAUSE_NONE && !retry__hedge_pay(request, now))
-        cause = RETRY_CAUSE_BUDGET_EXHAUSTED;
-    if (cause == RETRY_CAUSE_NONE)
-        return retry__hedge_send(hedge, request, now);
-    return retry__hedge_rest(hedge, cause);
-}
-
-RETRY_API retry_hedge_step retry_hedge_begin(retry_hedge *hedge, const retry_request *request,
-                                             retry_time now)
-{
-    if (!hedge)
-        return retry__hedge_step(RETRY_HEDGE_SEND, RETRY_CAUSE_NONE, UINT32_MAX);
-    hedge->retry__state = RETRY__HEDGE_OPEN;
-    hedge->retry__copies = retry__hedge_copies(hedge->policy);
-    hedge->in_flight = 0;
-    return retry__hedge_send(hedge, request, now);
-}
-
-RETRY_API retry_hedge_step retry_hedge_due(retry_hedge *hedge, retry_request *request,
-                                           retry_time now)
-{
-    if (!hedge || !request || hedge->retry__state == RETRY__HEDGE_CLOSED)
-        return retry__hedge_misuse();
-    return retry__hedge_next(hedge, request, retry__hedge_left(hedge, now), 0, now);
-}
-
-/* Why a failure is final, whatever is in flight; RETRY_CAUSE_NONE if it is not. */
-static uint8_t retry__hedge_fatal(const retry_request *request, const retry_failure *failure,
-                                  uint8_t traits)
-{
-    uint8_t cause = retry__screen(failure, traits);
-    if (cause != RETRY_CAUSE_NONE && cause != RETRY_CAUSE_ALWAYS && cause != RETRY_CAUSE_PUSHBACK &&
-        cause != RETRY_CAUSE_THROTTLED)
-        return cause;
-    if (request->idempotent || (traits & RETRY__TRAIT_ALLOWS) != 0)
-        return RETRY_CAUSE_NONE;
-    return RETRY_CAUSE_NOT_IDEMPOTENT;
-}
-
-/* What follows any other: no copy after an order not to retry, nor because of one that was never
-   sent; else the next when the server says, or at once. */
-static retry_hedge_step retry__hedge_follow(retry_hedge *hedge, retry_request *request,
-                                            const retry_failure *failure, uint8_t traits,
-                                            retry_time now)
-{
-    retry_ms order = failure->pushback ? failure->retry_after : 0;
-    if (order == UINT32_MAX) {
-        hedge->retry__state = RETRY__HEDGE_STOPPED;
-    } else if ((traits & RETRY__TRAIT_UNSENT) != 0) {
-        if (hedge->in_flight == 0 || hedge->retry__delay == UINT32_MAX)
-            return retry__hedge_rest(hedge, RETRY_CAUSE_NOT_RETRYABLE);
-        return retry__hedge_step(RETRY_HEDGE_WAIT, RETRY_CAUSE_NONE, retry__hedge_left(hedge, now));
-    } else if (order != 0) {
-        retry_hedge_step step = retry__hedge_set(hedge, RETRY_HEDGE_WAIT, order, now);
-        if (hedge->in_flight != 0 && retry__hedge_spent(hedge) == RETRY_CAUSE_NONE)
-            return step; /* the deadline is looked at when the timer fires */
-    }
-    return retry__hedge_next(hedge, request, order, order, now);
-}
-
-RETRY_API retry_hedge_step retry_hedge_failed(retry_hedge *hedge, retry_request *request,
-                                              const retry_failure *failure, retry_time now)
-{
-    uint8_t traits, cause;
-    if (!hedge || !request || !failure || hedge->retry__state == RETRY__HEDGE_CLOSED ||
-        hedge->in_flight == 0)
-        return retry__hedge_misuse();
-    hedge->in_flight--;
-    traits = retry__learn(request, failure);
-    retry__doubt(request, traits);
-    cause = retry__hedge_fatal(request, failure, traits);
-    if (cause == RETRY_CAUSE_NONE || cause == RETRY_CAUSE_NOT_IDEMPOTENT)
-        retry__account(request, RETRY__BUDGET_COPY, failure, now);
-    if (cause == RETRY_CAUSE_NONE)
-        return retry__hedge_follow(hedge, request, failure, traits, now);
-    if (hedge->in_flight != 0)
-        request->ambiguous = true; /* who knows what the others, which are cancelled, have done */
-    return retry__hedge_fail(hedge, cause);
-}
-
-RETRY_API uint32_t retry_hedge_won(retry_hedge *hedge)
-{
-    if (!hedge || hedge->retry__state == RETRY__HEDGE_CLOSED || hedge->in_flight == 0)
-        return 0;
-    hedge->retry__state = RETRY__HEDGE_CLOSED;
-    return --hedge->in_flight;
-}
-
-/* >>aimd */
-
-/* A limit within max and min as they are now. One that has not fallen yet is 0. */
-static uint32_t retry__aimd_within(const retry_aimd *aimd, uint32_t limit)
-{
-    uint32_t max = retry__load(&aimd->max), min = retry__load(&aimd->min);
-    if (max == 0)
-        max = 2;
-    return limit == 0 ? max : retry__min(retry__max(limit, retry__max(min, 1)), max);
-}
-
-RETRY_API uint32_t retry_aimd_limit(const retry_aimd *aimd)
-{
-    return aimd ? retry__aimd_within(aimd, retry__load(&aimd->retry__limit)) : UINT32_MAX;
-}
-
-/* If an instant is more than `age` ms past it is now, by this call alone. The first is 0. */
-static bool retry__aimd_claim(uint32_t *instant, bool first, retry_ms age, uint32_t now)
-{
-    uint32_t seen = retry__load(instant);
-    return ((first && seen == 0) || retry__passed(seen, now) > age) &&
-           retry__swap(instant, &seen, now);
-}
-
-/* What a fall leaves: less than before, as a ratio is below 1. RETRY_RATIO rounds, so half of its
-   unit is added, but a quarter of one at most: 0.9 of 10 is 9, half of a million half a million. */
-static uint32_t retry__aimd_less(const retry_aimd *aimd, uint32_t limit)
-{
-    uint32_t ratio = aimd->decrease ? aimd->decrease : RETRY_RATIO(0.5);
-    uint32_t before = retry__aimd_within(aimd, limit), less;
-    ratio = retry__min(ratio, RETRY_RATIO(0.999));
-    less = (uint32_t)(((uint64_t)before * ratio * 2 + retry__min(before, 0x7fff)) >> 17);
-    return retry__aimd_within(aimd, retry__max(less, 1));
-}
-
-static void retry__aimd_fall(retry_aimd *aimd, retry_ms age, uint32_t now)
-{
-    uint32_t limit = retry__load_ordered(&aimd->retry__limit);
-    if (!retry__aimd_claim(&aimd->retry__fell, limit == 0, age, now))
-        return;
-    retry__store(&aimd->retry__change, now);
-    while (!retry__swap_ordered(&aimd->retry__limit, &limit, retry__aimd_less(aimd, limit)))
-        continue;
-}
-
-/* A fall that comes between wins. At `min` it leaves the limit as it was, but not its instant. */
-static void retry__aimd_rise(retry_aimd *aimd, uint32_t in_use, retry_ms age, uint32_t now)
-{
-    uint32_t limit = retry__load_ordered(&aimd->retry__limit),
-             fell = retry__load(&aimd->retry__fell);
-    uint32_t before = retry__aimd_within(aimd, limit);
-    uint32_t more = retry__add(before, aimd->increase ? aimd->increase : 1);
-    uint32_t after = retry__aimd_within(aimd, more);
-    if (limit != 0 && after > before && in_use >= before - (before >> 1) &&
-        retry__aimd_claim(&aimd->retry__change, false, age, now) &&
-        retry__swap_ordered(&aimd->retry__limit, &limit, after) &&
-        retry__load(&aimd->retry__fell) != fell)
-        retry__swap_ordered(&aimd->retry__limit, &after, before);
-}
-
-/* Learns from an attempt that began `age` ms ago: only one that began after the last change, and
-   after the cooldown that followed it, may change the limit. */
-static void retry__aimd_learn(retry_aimd *aimd, const retry_failure *failure, uint32_t in_use,
-                              retry_ms age, uint32_t now)
-{
-    uint8_t outcome = retry__outcome(failure);
-    bool throttle = failure && failure->throttle;
-    if (outcome == RETRY__IGNORED)
-        return;
-    age = retry__max(age, retry__min(aimd->cooldown, UINT32_C(1) << 30));
-    if (outcome == RETRY__ANSWERED && !throttle)
-        retry__aimd_rise(aimd, in_use, age, now);
-    else if (throttle || failure->timeout || failure->reason != RETRY_REASON_SERVER_ERROR)
-        retry__aimd_fall(aimd, age, now); /* one poisonous request is not overload */
-}
-
-RETRY_API uint32_t retry_aimd_report(retry_aimd *aimd, const retry_failure *failure,
-                                     uint32_t in_use, retry_time now)
-{
-    if (aimd)
-        retry__aimd_learn(aimd, failure, in_use, aimd->cooldown ? 0 : 1000, (uint32_t)now);
-    return retry_aimd_limit(aimd);
 }
 
 /* >>attempt */
@@ -5272,6 +5282,203 @@ RETRY_API retry_clock retry_system_clock(void)
 }
 #endif
 
+/* >>hedge */
+
+/* A hedge's state; stopped is open, but for further copies. */
+enum { RETRY__HEDGE_CLOSED, RETRY__HEDGE_OPEN, RETRY__HEDGE_STOPPED };
+
+static uint8_t retry__hedge_copies(const retry_hedge_policy *policy)
+{
+    if (!policy || (policy->delay == 0 && !policy->latency))
+        return 1;
+    return policy->max_attempts ? (uint8_t)retry__min(policy->max_attempts, UINT8_MAX) : 2;
+}
+
+static retry_hedge_step retry__hedge_step(uint8_t action, uint8_t cause, retry_ms delay)
+{
+    retry_hedge_step step;
+    step.action = action;
+    step.cause = cause;
+    step.delay = delay;
+    return step;
+}
+
+static retry_hedge_step retry__hedge_misuse(void)
+{
+    RETRY_ASSERT(0 && "a NULL argument, or a hedge in another state");
+    return retry__hedge_step(RETRY_HEDGE_FAIL, RETRY_CAUSE_MISUSE, UINT32_MAX);
+}
+
+/* Sets the timer. */
+static retry_hedge_step retry__hedge_set(retry_hedge *hedge, uint8_t action, retry_ms delay,
+                                         retry_time now)
+{
+    hedge->retry__delay = delay;
+    hedge->retry__since = now;
+    return retry__hedge_step(action, RETRY_CAUSE_NONE, delay);
+}
+
+/* ms that are left of the timer. */
+static retry_ms retry__hedge_left(const retry_hedge *hedge, retry_time now)
+{
+    if (hedge->retry__delay == UINT32_MAX)
+        return UINT32_MAX;
+    return retry__left(hedge->retry__since, hedge->retry__delay, now);
+}
+
+static retry_hedge_step retry__hedge_fail(retry_hedge *hedge, uint8_t cause)
+{
+    hedge->retry__state = RETRY__HEDGE_CLOSED;
+    return retry__hedge_step(RETRY_HEDGE_FAIL, cause, UINT32_MAX);
+}
+
+/* No copy now: those in flight decide. */
+static retry_hedge_step retry__hedge_rest(retry_hedge *hedge, uint8_t cause)
+{
+    if (hedge->in_flight == 0)
+        return retry__hedge_fail(hedge, cause);
+    hedge->retry__delay = UINT32_MAX;
+    return retry__hedge_step(RETRY_HEDGE_HOLD, cause, UINT32_MAX);
+}
+
+RETRY__HOT retry_hedge_step retry__hedge_send(retry_hedge *hedge, const retry_request *request,
+                                              retry_time now)
+{
+    retry_ms delay = UINT32_MAX;
+    hedge->in_flight++;
+    hedge->retry__copies--;
+    if (hedge->retry__copies != 0 && request && request->idempotent) {
+        delay = hedge->policy->delay;
+        if (delay == 0)
+            delay = retry_latency_get(hedge->policy->latency);
+    }
+    return retry__hedge_set(hedge, RETRY_HEDGE_SEND, delay, now);
+}
+
+/* Why there are no copies left; RETRY_CAUSE_NONE if there are. */
+static uint8_t retry__hedge_spent(const retry_hedge *hedge)
+{
+    if (hedge->retry__state == RETRY__HEDGE_STOPPED)
+        return RETRY_CAUSE_PUSHBACK;
+    return hedge->retry__copies ? RETRY_CAUSE_NONE : RETRY_CAUSE_ATTEMPTS_EXHAUSTED;
+}
+
+/* Why the request lets no copy be sent `later` ms from now; RETRY_CAUSE_NONE if it does. */
+static uint8_t retry__hedge_barred(const retry_request *request, retry_ms later, retry_time now)
+{
+    if (!request->idempotent)
+        return RETRY_CAUSE_NOT_IDEMPOTENT;
+    return later < retry__remaining(request, now) ? RETRY_CAUSE_NONE : RETRY_CAUSE_DEADLINE;
+}
+
+/* A copy costs what a retry does, whatever failed; no failure is charged for it, and what it costs
+   is not the request's, to which it might go back. */
+static bool retry__hedge_pay(retry_request *request, retry_time now)
+{
+    const retry_failure none = retry__failure(RETRY_REASON_NONE, 0);
+    uint32_t charge = request->retry__charge;
+    bool paid = retry__account(request, RETRY__BUDGET_RESUME, &none, now);
+    request->retry__charge = charge;
+    return paid;
+}
+
+/* The next copy after `wait` ms, unless it is barred `later` ms from now, or nobody pays for it. */
+static retry_hedge_step retry__hedge_next(retry_hedge *hedge, retry_request *request, retry_ms wait,
+                                          retry_ms later, retry_time now)
+{
+    uint8_t cause = retry__hedge_spent(hedge);
+    if (cause == RETRY_CAUSE_NONE)
+        cause = retry__hedge_barred(request, later, now);
+    if (cause == RETRY_CAUSE_NONE && wait != 0)
+        return retry__hedge_step(RETRY_HEDGE_WAIT, RETRY_CAUSE_NONE, wait);
+    if (cause == RETRY_CAUSE_NONE && !retry__hedge_pay(request, now))
+        cause = RETRY_CAUSE_BUDGET_EXHAUSTED;
+    if (cause == RETRY_CAUSE_NONE)
+        return retry__hedge_send(hedge, request, now);
+    return retry__hedge_rest(hedge, cause);
+}
+
+RETRY_API retry_hedge_step retry_hedge_begin(retry_hedge *hedge, const retry_request *request,
+                                             retry_time now)
+{
+    if (!hedge)
+        return retry__hedge_step(RETRY_HEDGE_SEND, RETRY_CAUSE_NONE, UINT32_MAX);
+    hedge->retry__state = RETRY__HEDGE_OPEN;
+    hedge->retry__copies = retry__hedge_copies(hedge->policy);
+    hedge->in_flight = 0;
+    return retry__hedge_send(hedge, request, now);
+}
+
+RETRY_API retry_hedge_step retry_hedge_due(retry_hedge *hedge, retry_request *request,
+                                           retry_time now)
+{
+    if (!hedge || !request || hedge->retry__state == RETRY__HEDGE_CLOSED)
+        return retry__hedge_misuse();
+    return retry__hedge_next(hedge, request, retry__hedge_left(hedge, now), 0, now);
+}
+
+/* Why a failure is final, whatever is in flight; RETRY_CAUSE_NONE if it is not. */
+static uint8_t retry__hedge_fatal(const retry_request *request, const retry_failure *failure,
+                                  uint8_t traits)
+{
+    uint8_t cause = retry__screen(failure, traits);
+    if (cause != RETRY_CAUSE_NONE && cause != RETRY_CAUSE_ALWAYS && cause != RETRY_CAUSE_PUSHBACK &&
+        cause != RETRY_CAUSE_THROTTLED)
+        return cause;
+    if (request->idempotent || (traits & RETRY__TRAIT_ALLOWS) != 0)
+        return RETRY_CAUSE_NONE;
+    return RETRY_CAUSE_NOT_IDEMPOTENT;
+}
+
+/* What follows any other: no copy after an order not to retry, nor because of one that was never
+   sent; else the next when the server says, or at once. */
+static retry_hedge_step retry__hedge_follow(retry_hedge *hedge, retry_request *request,
+                                            const retry_failure *failure, uint8_t traits,
+                                            retry_time now)
+{
+    retry_ms order = failure->pushback ? failure->retry_after : 0;
+    if (order == UINT32_MAX) {
+        hedge->retry__state = RETRY__HEDGE_STOPPED;
+    } else if ((traits & RETRY__TRAIT_UNSENT) != 0) {
+        if (hedge->in_flight == 0 || hedge->retry__delay == UINT32_MAX)
+            return retry__hedge_rest(hedge, RETRY_CAUSE_NOT_RETRYABLE);
+        return retry__hedge_step(RETRY_HEDGE_WAIT, RETRY_CAUSE_NONE, retry__hedge_left(hedge, now));
+    } else if (order != 0) {
+        retry_hedge_step step = retry__hedge_set(hedge, RETRY_HEDGE_WAIT, order, now);
+        if (hedge->in_flight != 0 && retry__hedge_spent(hedge) == RETRY_CAUSE_NONE)
+            return step; /* the deadline is looked at when the timer fires */
+    }
+    return retry__hedge_next(hedge, request, order, order, now);
+}
+
+RETRY_API retry_hedge_step retry_hedge_failed(retry_hedge *hedge, retry_request *request,
+                                              const retry_failure *failure, retry_time now)
+{
+    uint8_t traits, cause;
+    if (!hedge || !request || !failure || hedge->retry__state == RETRY__HEDGE_CLOSED ||
+        hedge->in_flight == 0)
+        return retry__hedge_misuse();
+    hedge->in_flight--;
+    traits = retry__learn(request, failure);
+    retry__doubt(request, traits);
+    cause = retry__hedge_fatal(request, failure, traits);
+    if (cause == RETRY_CAUSE_NONE || cause == RETRY_CAUSE_NOT_IDEMPOTENT)
+        retry__account(request, RETRY__BUDGET_COPY, failure, now);
+    if (cause == RETRY_CAUSE_NONE)
+        return retry__hedge_follow(hedge, request, failure, traits, now);
+    if (hedge->in_flight != 0)
+        request->ambiguous = true; /* who knows what the others, which are cancelled, have done */
+    return retry__hedge_fail(hedge, cause);
+}
+
+RETRY_API uint32_t retry_hedge_won(retry_hedge *hedge)
+{
+    if (!hedge || hedge->retry__state == RETRY__HEDGE_CLOSED || hedge->in_flight == 0)
+        return 0;
+    hedge->retry__state = RETRY__HEDGE_CLOSED;
+    return --hedge->in_flight;
+}
+
 /* >>scopes */
 
 /* How many slots a name may have: neighbours, from the one on that its hash picks. */
@@ -5297,16 +5504,19 @@ static void retry__scope_open(const retry_scopes *scopes, retry_scope *slot, uin
     retry_budget_init(&slot->budget, &scopes->options, now);
 }
 
-static bool retry__scope_is_full(retry_scope *slot, retry_time now)
+/* Whether another name may have it: its bucket is as good as new, or nobody asks for its name. */
+static bool retry__scope_is_free(const retry_scopes *scopes, retry_scope *slot, retry_time now)
 {
+    retry_ms forget = scopes->forget ? scopes->forget : 60000;
     retry__budget_refill(&slot->budget, now);
-    return retry_budget_balance(&slot->budget) == slot->budget.options.capacity;
+    return retry_budget_balance(&slot->budget) == slot->budget.options.capacity ||
+           retry__passed(slot->retry__seen, (uint32_t)now) >= forget;
 }
 
 RETRY_API const retry_client *retry_scope_client(retry_scopes *scopes, const void *name,
                                                  size_t length, retry_time now)
 {
-    retry_scope *slot, *full = NULL;
+    retry_scope *slot, *found = NULL;
     uint32_t hash, reach;
     if (!scopes)
         return NULL;
@@ -5318,29 +5528,35 @@ RETRY_API const retry_client *retry_scope_client(retry_scopes *scopes, const voi
     for (; reach != 0; reach--, slot++) {
         if (!slot->client.budget) /* never used: the name has none behind it either */
             retry__scope_open(scopes, slot, hash, now);
-        if (slot->retry__name == hash)
-            return &slot->client;
-        if (!full && retry__scope_is_full(slot, now))
-            full = slot;
+        if (slot->retry__name == hash) {
+            found = slot;
+            break;
+        }
+        if (!found && retry__scope_is_free(scopes, slot, now))
+            found = slot;
     }
-    if (!full)
+    if (!found)
         return &scopes->client;
-    full->retry__name = hash; /* and nothing else: requests may still use its client */
-    return &full->client;
+    if (found->retry__name != hash) { /* filled and not set up: requests may still use its client */
+        retry_budget_deposit(&found->budget, UINT32_MAX);
+        found->retry__name = hash;
+    }
+    found->retry__seen = (uint32_t)now;
+    return &found->client;
 }
 
 /* >>from-text */
 
-/* Presets, X(name, initialiser); the first is the default. A name goes before one that it begins
-   with. */
-#define RETRY__POLICY_PRESETS(X)                                                       \
-    X("best-effort", RETRY_POLICY_BEST_EFFORT)                                         \
-    X("smithy", RETRY_POLICY_SMITHY)                                                   \
-    X("aws-2026", RETRY_POLICY_AWS_2026)                                               \
-    X("aws", RETRY_POLICY_AWS)                                                         \
-    X("grpc", RETRY__POLICY(RETRY_BACKOFF_GRPC, RETRY_BACKOFF_DEFAULT, 0, 0, 0))       \
-    X("rfc0049", RETRY__POLICY(RETRY_BACKOFF_RFC0049, RETRY_BACKOFF_DEFAULT, 0, 0, 0)) \
-    X("controlled", RETRY__POLICY(RETRY_BACKOFF_CONTROLLED, RETRY_BACKOFF_DEFAULT, 0, 0, 0))
+/* Presets of policies, X(name, the same in words), and of budgets, X(name, initialiser); the first
+   is the default. A name goes before one that it begins with. */
+#define RETRY__POLICY_PRESETS(X)                                                                 \
+    X("best-effort", "jitter=full min=1 initial=1 max=500 throttled=100")                        \
+    X("smithy", "attempts=5 jitter=full initial=1s max=20s")                                     \
+    X("aws-2026", "attempts=3 jitter=full initial=50 max=20s throttled=1s retry-after-slack=5s") \
+    X("aws", "attempts=3 jitter=full initial=1s max=20s retry-after-max=20s")                    \
+    X("grpc", "jitter=spread initial=1s max=2m factor=1.6")                                      \
+    X("rfc0049", "initial=1 max=500")                                                            \
+    X("controlled", "curve=controlled")
 #define RETRY__BUDGET_PRESETS(X)                  \
     X("none", RETRY__BUDGET_NONE)                 \
     X("best-effort", RETRY_BUDGET_BEST_EFFORT(1)) \
@@ -5348,40 +5564,43 @@ RETRY_API const retry_client *retry_scope_client(retry_scopes *scopes, const voi
     X("aws-2026", RETRY_BUDGET_AWS_2026)          \
     X("aws", RETRY_BUDGET_AWS)                    \
     X("grpc", RETRY_BUDGET_GRPC)
-#define RETRY__BUDGET_NONE                      \
-    {                                           \
-        0, 1000, 0, 0, 0, 0, 0, 0, false, false \
+#define RETRY__BUDGET_NONE                            \
+    {                                                 \
+        UINT32_MAX, 0, 0, 0, 0, 0, 0, 0, false, false \
     }
 
-/* Keys, X(name, kind of value, field). */
-#define RETRY__POLICY_KEYS(X)                           \
-    X("attempts", WHOLE, max_attempts)                  \
-    X("curve", CURVE, backoff.curve)                    \
-    X("jitter", JITTER, backoff.jitter)                 \
-    X("min", DURATION, backoff.min)                     \
-    X("initial", DURATION, backoff.initial)             \
-    X("max", DURATION, backoff.max)                     \
-    X("factor", RATIO, backoff.factor)                  \
-    X("spread", RATIO, backoff.spread)                  \
-    X("throttled", DURATION, throttle_backoff.initial)  \
-    X("retry-after-max", DURATION, retry_after_max)     \
-    X("retry-after-slack", DURATION, retry_after_slack) \
-    X("retry-after-spread", RATIO, retry_after_spread)
-#define RETRY__BUDGET_KEYS(X)                  \
-    X("capacity", TOKENS, capacity)            \
-    X("cost", TOKENS, retry_cost)              \
-    X("timeout-cost", TOKENS, timeout_cost)    \
-    X("throttle-cost", TOKENS, throttle_cost)  \
-    X("success", TOKENS, success_deposit)      \
-    X("request", TOKENS, request_deposit)      \
-    X("per-second", TOKENS, refill_per_second) \
-    X("floor", TOKENS, floor)                  \
-    X("refund-last", ANSWER, refund_last)      \
-    X("charge-failures", ANSWER, charge_failures)
+/* Keys, X(its number, name, kind of value, field). */
+#define RETRY__POLICY_KEYS(X)                                        \
+    X(ATTEMPTS, "attempts", WHOLE, max_attempts)                     \
+    X(CURVE, "curve", CURVE, backoff.curve)                          \
+    X(JITTER, "jitter", JITTER, backoff.jitter)                      \
+    X(MIN, "min", DURATION, backoff.min)                             \
+    X(INITIAL, "initial", DURATION, backoff.initial)                 \
+    X(MAX, "max", DURATION, backoff.max)                             \
+    X(FACTOR, "factor", RATIO, backoff.factor)                       \
+    X(SPREAD, "spread", RATIO, backoff.spread)                       \
+    X(THROTTLED, "throttled", DURATION, throttle_backoff.initial)    \
+    X(AFTER_MAX, "retry-after-max", DURATION, retry_after_max)       \
+    X(AFTER_SLACK, "retry-after-slack", DURATION, retry_after_slack) \
+    X(AFTER_SPREAD, "retry-after-spread", RATIO, retry_after_spread)
+#define RETRY__BUDGET_KEYS(X)                                \
+    X(CAPACITY, "capacity", TOKENS, capacity)                \
+    X(COST, "cost", TOKENS, retry_cost)                      \
+    X(TIMEOUT_COST, "timeout-cost", TOKENS, timeout_cost)    \
+    X(THROTTLE_COST, "throttle-cost", TOKENS, throttle_cost) \
+    X(SUCCESS, "success", TOKENS, success_deposit)           \
+    X(REQUEST, "request", TOKENS, request_deposit)           \
+    X(PER_SECOND, "per-second", TOKENS, refill_per_second)   \
+    X(FLOOR, "floor", TOKENS, floor)                         \
+    X(REFUND_LAST, "refund-last", ANSWER, refund_last)       \
+    X(CHARGE_FAILURES, "charge-failures", ANSWER, charge_failures)
 
-#define RETRY__PRESET_NAME(name, preset) name "\0"
-#define RETRY__PRESET(name, preset) preset,
-#define RETRY__KEY(name, kind, member) name "=\0"
+#define RETRY__X(key, name, kind, member) RETRY__AT_##key,
+enum { RETRY__POLICY_KEYS(RETRY__X) RETRY__POLICY_KEY_COUNT };
+#undef RETRY__X
+#define RETRY__X(key, name, kind, member) RETRY__AT_##key,
+enum { RETRY__BUDGET_KEYS(RETRY__X) RETRY__BUDGET_KEY_COUNT };
+#undef RETRY__X
 
 /* Kinds of value: numbers, then names. */
 enum {
@@ -5401,6 +5620,39 @@ typedef struct retry__field {
 
 typedef char retry__answers_fit_a_byte[sizeof(bool) == 1 ? 1 : -1];
 
+/* What is said of a word that is unknown, where in it the names of the presets and of the keys
+   begin, and what the keys set. */
+typedef struct retry__language {
+    const char *unknown, *presets, *keys;
+    const retry__field *fields;
+} retry__language;
+
+#define RETRY__PRESETS_ARE "unknown word; presets are"
+#define RETRY__PRESET_NAME(name, preset) " " name
+#define RETRY__PRESET(name, preset) preset,
+#define RETRY__PRESET_TEXT(name, preset) preset "\0"
+#define RETRY__KEY_NAME(key, name, kind, member) " " name "="
+
+static const char retry__policy_words[] = RETRY__PRESETS_ARE RETRY__POLICY_PRESETS(
+    RETRY__PRESET_NAME) "; keys are" RETRY__POLICY_KEYS(RETRY__KEY_NAME);
+#define RETRY__X(key, name, kind, member) {RETRY__##kind, offsetof(retry_policy, member)},
+static const retry__field retry__policy_fields[] = {RETRY__POLICY_KEYS(RETRY__X)};
+#undef RETRY__X
+static const retry__language retry__policies = {
+    retry__policy_words, retry__policy_words + sizeof RETRY__PRESETS_ARE - 1,
+    retry__policy_words + sizeof retry__policy_words - sizeof(RETRY__POLICY_KEYS(RETRY__KEY_NAME)),
+    retry__policy_fields};
+
+static const char retry__budget_words[] = RETRY__PRESETS_ARE RETRY__BUDGET_PRESETS(
+    RETRY__PRESET_NAME) "; keys are" RETRY__BUDGET_KEYS(RETRY__KEY_NAME);
+#define RETRY__X(key, name, kind, member) {RETRY__##kind, offsetof(retry_budget_options, member)},
+static const retry__field retry__budget_fields[] = {RETRY__BUDGET_KEYS(RETRY__X)};
+#undef RETRY__X
+static const retry__language retry__budgets = {
+    retry__budget_words, retry__budget_words + sizeof RETRY__PRESETS_ARE - 1,
+    retry__budget_words + sizeof retry__budget_words - sizeof(RETRY__BUDGET_KEYS(RETRY__KEY_NAME)),
+    retry__budget_fields};
+
 /* x / 10^9 for x up to 2^52; 4503599 is 2^52 / 10^9 rounded down, so that the estimate may be 1 too
    small. */
 static uint32_t retry__billionth(uint64_t x)
@@ -5409,65 +5661,80 @@ static uint32_t retry__billionth(uint64_t x)
     return x - (uint64_t)estimate * 1000000000 < 1000000000 ? estimate : estimate + 1;
 }
 
+/* Functions that read a part of a text return what is wrong with it, or NULL. */
+
+static const char retry__null[] = "a NULL argument";
+static const char retry__no_number[] = "no number";
+static const char retry__out_of_range[] = "out of range";
+
 /* Digits, and behind a point up to so many decimals. */
-static bool retry__scan_decimal(retry__scan *scan, uint32_t decimals, uint32_t *whole,
-                                uint32_t *billionths)
+static const char *retry__scan_decimal(retry__scan *scan, uint32_t decimals, uint32_t *whole,
+                                       uint32_t *billionths)
 {
     uint32_t digit, place;
     *billionths = 0;
     if (!retry__scan_digit(scan, whole))
-        return false;
+        return retry__no_number;
     while (retry__scan_digit(scan, &digit)) {
         if (*whole > UINT32_MAX / 10 || *whole * 10 > UINT32_MAX - digit)
-            return false;
+            return retry__out_of_range;
         *whole = *whole * 10 + digit;
     }
-    if (decimals == 0 || !retry__scan_literal(scan, '.'))
-        return true;
-    if (!retry__scan_digit(scan, billionths))
-        return false;
-    for (place = 1; place < 9; place++) {
-        if (place >= decimals || !retry__scan_digit(scan, &digit))
-            digit = 0;
-        *billionths = *billionths * 10 + digit;
+    if (decimals != 0 && retry__scan_literal(scan, '.')) {
+        if (!retry__scan_digit(scan, billionths))
+            return retry__no_number;
+        for (place = 1; place < 9; place++) {
+            if (place >= decimals || !retry__scan_digit(scan, &digit))
+                digit = 0;
+            *billionths = *billionths * 10 + digit;
+        }
     }
-    return true;
+    if (scan->left != 0 && (*scan->text == '.' || retry__scan_digit(scan, &digit)))
+        return "too many decimals";
+    return NULL;
 }
 
-static bool retry__parse_number(retry__scan *value, uint32_t kind, uint32_t *number)
+static const char *retry__parse_number(retry__scan *value, uint32_t kind, uint32_t *number)
 {
     /* of each kind: decimals at most, and what is kept for 1; a duration is in ms, s, m or h */
     static const uint8_t decimals[] = {0, 3, 9, 9};
     static const uint32_t scales[] = {1, 1000, 65536, 1, 1000, 60000, 3600000};
-    static const char units[] = "ms\0s\0m\0h\0";
+    static const char no_unit[] = "no unit like this: ms s m h";
+    bool has_unit = kind == RETRY__DURATION;
     uint32_t rounding = kind == RETRY__RATIO ? 500000000 : 999999999; /* to the nearest, or up */
     uint32_t whole, billionths, unit;
     uint64_t scaled;
-    if (!retry__scan_decimal(value, decimals[kind], &whole, &billionths))
-        return false;
-    if (kind == RETRY__DURATION && retry__scan_name(value, units, &unit))
+    const char *fault = retry__scan_decimal(value, decimals[kind], &whole, &billionths);
+    if (fault)
+        return fault;
+    if (has_unit && retry__scan_name(value, no_unit + 18, &unit))
         kind += unit;
+    if (value->left != 0)
+        return has_unit ? no_unit : retry__no_number;
     scaled = (uint64_t)whole * scales[kind] +
              retry__billionth((uint64_t)billionths * scales[kind] + rounding);
-    if (value->left != 0 || scaled > UINT32_MAX)
-        return false;
+    if (scaled > UINT32_MAX)
+        return retry__out_of_range;
     *number = (uint32_t)scaled;
-    return true;
+    return NULL;
 }
 
-static bool retry__parse_value(retry__scan *value, uint8_t kind, unsigned char *into)
+static const char *retry__parse_value(retry__scan *value, uint8_t kind, unsigned char *into)
 {
-    static const char curves[] = "exponential\0constant\0linear\0power\0controlled\0";
-    static const char jitters[] = "none\0full\0equal\0spread\0decorrelated\0";
-    static const char answers[] = "no\0yes\0";
+#define RETRY__ONE_OF "not one of these:"
+    static const char curves[] = RETRY__ONE_OF " exponential constant linear power controlled";
+    static const char jitters[] = RETRY__ONE_OF " none full equal spread decorrelated";
+    static const char answers[] = RETRY__ONE_OF " no yes";
     static const char *const names[] = {curves, jitters, answers};
     uint32_t index;
     if (kind < RETRY__CURVE)
         return retry__parse_number(value, kind, (uint32_t *)(void *)into);
-    if (!retry__scan_name(value, names[kind - RETRY__CURVE], &index) || value->left != 0)
-        return false;
+    if (!retry__scan_name(value, names[kind - RETRY__CURVE] + sizeof RETRY__ONE_OF - 1, &index) ||
+        value->left != 0)
+        return names[kind - RETRY__CURVE];
     *into = (uint8_t)index;
-    return true;
+    return NULL;
+#undef RETRY__ONE_OF
 }
 
 static bool retry__separates(char c)
@@ -5489,37 +5756,44 @@ static bool retry__scan_word(retry__scan *text, retry__scan *word)
     return length != 0;
 }
 
-/* The preset that the text begins with, which is cut off it; else the default. */
-static uint32_t retry__parse_preset(retry__scan *text, const char *names)
+/* The number of the preset that the text begins with, which is cut off it; 0, the default, if there
+   is no word at all; else `otherwise`. */
+static uint32_t retry__parse_preset(retry__scan *text, const retry__language *language,
+                                    uint32_t otherwise)
 {
     retry__scan rest = *text, word;
     uint32_t preset;
-    if (!retry__scan_word(&rest, &word) || !retry__scan_name(&word, names, &preset) ||
-        word.left != 0)
+    if (!retry__scan_word(&rest, &word))
         return 0;
+    if (!retry__scan_name(&word, language->presets, &preset) || word.left != 0)
+        return otherwise;
     *text = rest;
     return preset;
 }
 
-/* Sets fields of a struct by the keys and values in the text. Returns the first byte of what is
-   wrong; NULL if nothing is. */
-static const char *retry__parse_fields(retry__scan *text, const char *keys,
-                                       const retry__field *fields, void *into)
+/* Sets fields of a struct by the keys and values in the text; at[key] is then where its value
+   begins. What is wrong begins the text. */
+static const char *retry__parse_fields(retry__scan *text, const retry__language *language,
+                                       const char **at, void *into)
 {
+    const char *fault = NULL;
     retry__scan word;
-    uint32_t seen = 0;
-    while (retry__scan_word(text, &word)) {
-        const char *at = word.text;
-        uint32_t key;
-        if (!retry__scan_name(&word, keys, &key) || ((seen >> key) & 1) != 0)
-            return at;
-        seen |= (uint32_t)1 << key;
-        at = word.text;
-        if (!retry__parse_value(&word, fields[key].kind,
-                                (unsigned char *)into + fields[key].offset))
-            return at;
+    uint32_t key;
+    while (!fault && retry__scan_word(text, &word)) {
+        const char *where = word.text;
+        if (!retry__scan_name(&word, language->keys, &key)) {
+            fault = language->unknown;
+        } else if (at[key]) {
+            fault = "key given twice";
+        } else {
+            const retry__field *field = &language->fields[key];
+            at[key] = where = word.text;
+            fault = retry__parse_value(&word, field->kind, (unsigned char *)into + field->offset);
+        }
+        if (fault)
+            text->text = where;
     }
-    return NULL;
+    return fault;
 }
 
 /* Begins to read a text into a struct; false for a NULL argument. */
@@ -5530,68 +5804,143 @@ static bool retry__scan_begin(retry__scan *scan, const char *text, size_t length
     return into && (text || length == 0);
 }
 
-static bool retry__misread(size_t *offset, size_t at)
+/* False if there is a fault. */
+static bool retry__parsed(retry_text_error *error, size_t offset, const char *fault)
 {
-    if (offset)
-        *offset = at;
-    return false;
+    if (fault && error) {
+        error->offset = offset;
+        error->text = fault;
+    }
+    return !fault;
+}
+
+/* Of two values the one that comes later in the text; NULL comes before all. */
+static const char *retry__later(const char *a, const char *b)
+{
+    return !a || (b && b > a) ? b : a;
+}
+
+/* What makes no sense of a policy, and where. */
+static const char *retry__policy_sense(const retry_policy *policy, const char *const *at,
+                                       const char **where)
+{
+    const retry_backoff *backoff = &policy->backoff;
+    retry_ms max = backoff->max ? backoff->max : UINT32_MAX;
+    *where = retry__later(at[RETRY__AT_MIN], at[RETRY__AT_MAX]);
+    if (backoff->min > max)
+        return "min above max";
+    *where = retry__later(at[RETRY__AT_INITIAL], at[RETRY__AT_MAX]);
+    if (backoff->initial > max)
+        return "initial above max";
+    *where = at[RETRY__AT_FACTOR];
+    if (backoff->factor != 0 && backoff->factor < RETRY_RATIO(1))
+        return "factor below 1";
+    *where = at[RETRY__AT_SPREAD];
+    if (*where && backoff->jitter != RETRY_JITTER_SPREAD)
+        return "spread without jitter=spread";
+    return NULL;
+}
+
+/* After a throttled attempt all is as after others but `initial`, and `max` if it is not 0. */
+static void retry__policy_throttled(retry_policy *policy, retry_ms max)
+{
+    retry_ms initial = policy->throttle_backoff.initial;
+    if (initial == 0)
+        return;
+    policy->throttle_backoff = policy->backoff;
+    policy->throttle_backoff.initial = initial;
+    if (max != 0)
+        policy->throttle_backoff.max = max;
+}
+
+static uint32_t retry__policy_preset(retry_policy *policy, retry__scan *text)
+{
+    static const retry_policy plain =
+        RETRY__POLICY(RETRY_BACKOFF_DEFAULT, RETRY_BACKOFF_DEFAULT, 0, 0, 0);
+    static const char presets[] = RETRY__POLICY_PRESETS(RETRY__PRESET_TEXT);
+    const char *at[RETRY__POLICY_KEY_COUNT] = {NULL};
+    uint32_t preset = retry__parse_preset(text, &retry__policies, 0);
+    retry__scan keys;
+    keys.text = retry__nth(presets, preset);
+    keys.left = (size_t)(retry__nth(keys.text, 1) - keys.text) - 1;
+    *policy = plain;
+    retry__parse_fields(&keys, &retry__policies, at, policy);
+    return preset;
 }
 
 RETRY_API bool retry_parse_policy(retry_policy *policy, const char *text, size_t length,
-                                  size_t *offset)
+                                  retry_text_error *error)
 {
-#define RETRY__X(name, kind, member) {RETRY__##kind, offsetof(retry_policy, member)},
-    static const retry__field fields[] = {RETRY__POLICY_KEYS(RETRY__X)};
-#undef RETRY__X
-    static const char keys[] = RETRY__POLICY_KEYS(RETRY__KEY);
-    static const char names[] = RETRY__POLICY_PRESETS(RETRY__PRESET_NAME);
-    static const retry_policy presets[] = {RETRY__POLICY_PRESETS(RETRY__PRESET)};
+    const char *at[RETRY__POLICY_KEY_COUNT] = {NULL}, *fault;
     retry_policy parsed;
-    retry_ms throttled;
-    const char *fault;
     retry__scan scan;
+    uint32_t preset;
     if (!retry__scan_begin(&scan, text, length, policy))
-        return retry__misread(offset, 0);
-    parsed = presets[retry__parse_preset(&scan, names)];
-    fault = retry__parse_fields(&scan, keys, fields, &parsed);
+        return retry__parsed(error, 0, retry__null);
+    preset = retry__policy_preset(&parsed, &scan);
+    fault = retry__parse_fields(&scan, &retry__policies, at, &parsed);
+    if (!fault)
+        fault = retry__policy_sense(&parsed, at, &scan.text);
     if (fault)
-        return retry__misread(offset, (size_t)(fault - text));
-    throttled = parsed.throttle_backoff.initial;
-    if (throttled != 0) { /* all else as for other attempts, where the preset throttles too */
-        parsed.throttle_backoff = parsed.backoff;
-        parsed.throttle_backoff.initial = throttled;
-    }
+        return retry__parsed(error, (size_t)(scan.text - text), fault);
+    if (parsed.backoff.jitter == RETRY_JITTER_SPREAD && !at[RETRY__AT_SPREAD])
+        parsed.backoff.spread = RETRY_RATIO(0.2); /* gRPC's */
+    retry__policy_throttled(&parsed, preset == 0 && !at[RETRY__AT_MAX] ? 10000 : 0);
     *policy = parsed;
     return true;
 }
 
-RETRY_API bool retry_parse_budget(retry_budget_options *options, const char *text, size_t length,
-                                  size_t *offset)
+/* Whether the full bucket pays for the cheapest retry. */
+static bool retry__budget_ever_pays(const retry_budget_options *options)
 {
-#define RETRY__X(name, kind, member) {RETRY__##kind, offsetof(retry_budget_options, member)},
-    static const retry__field fields[] = {RETRY__BUDGET_KEYS(RETRY__X)};
-#undef RETRY__X
-    static const char keys[] = RETRY__BUDGET_KEYS(RETRY__KEY);
-    static const char names[] = RETRY__BUDGET_PRESETS(RETRY__PRESET_NAME);
-    static const retry_budget_options presets[] = {RETRY__BUDGET_PRESETS(RETRY__PRESET)};
-    retry_budget_options parsed;
-    const char *fault;
-    retry__scan scan;
-    if (!retry__scan_begin(&scan, text, length, options))
-        return retry__misread(offset, 0);
-    parsed = presets[retry__parse_preset(&scan, names)];
-    fault = retry__parse_fields(&scan, keys, fields, &parsed);
-    if (fault)
-        return retry__misread(offset, (size_t)(fault - text));
-    *options = parsed;
-    return true;
+    uint32_t cost = options->retry_cost;
+    if (options->timeout_cost != 0)
+        cost = retry__min(cost, options->timeout_cost);
+    if (options->throttle_cost != 0)
+        cost = retry__min(cost, options->throttle_cost);
+    if (options->charge_failures)
+        return retry__subtract(options->capacity, cost) > options->floor;
+    return retry__budget_affords(options, options->capacity, cost);
 }
 
-RETRY_API bool retry_parse_duration(const char *text, size_t length, retry_ms *duration)
+RETRY_API bool retry_parse_budget(retry_budget_options *options, const char *text, size_t length,
+                                  retry_text_error *error)
 {
+    /* behind the presets what a text without one begins with */
+    static const retry_budget_options presets[] = {
+        RETRY__BUDGET_PRESETS(RETRY__PRESET){0, 1000, 0, 0, 0, 0, 0, 0, false, false}};
+    const uint32_t own = sizeof presets / sizeof presets[0] - 1, grpc = own - 1;
+    const char *at[RETRY__BUDGET_KEY_COUNT] = {NULL}, *fault;
+    retry_budget_options parsed;
     retry__scan scan;
-    return retry__scan_begin(&scan, text, length, duration) &&
-           retry__parse_number(&scan, RETRY__DURATION, duration);
+    uint32_t preset;
+    if (!retry__scan_begin(&scan, text, length, options))
+        return retry__parsed(error, 0, retry__null);
+    preset = retry__parse_preset(&scan, &retry__budgets, own);
+    parsed = presets[preset];
+    fault = retry__parse_fields(&scan, &retry__budgets, at, &parsed);
+    if (preset == grpc && at[RETRY__AT_CAPACITY] && !at[RETRY__AT_FLOOR])
+        parsed.floor = parsed.capacity >> 1;
+    if (!fault && preset == own && !at[RETRY__AT_CAPACITY]) {
+        fault = "no preset and no capacity=";
+    } else if (!fault && !retry__budget_ever_pays(&parsed)) {
+        fault = "never pays for a retry";
+        scan.text = retry__later(retry__later(at[RETRY__AT_CAPACITY], at[RETRY__AT_COST]),
+                                 at[RETRY__AT_FLOOR]);
+    }
+    if (!fault)
+        *options = parsed;
+    return retry__parsed(error, (size_t)(scan.text - text), fault);
+}
+
+RETRY_API bool retry_parse_duration(const char *text, size_t length, retry_ms *duration,
+                                    retry_text_error *error)
+{
+    const char *fault = retry__null;
+    retry__scan scan;
+    if (retry__scan_begin(&scan, text, length, duration))
+        fault = retry__parse_number(&scan, RETRY__DURATION, duration);
+    return retry__parsed(error, 0, fault);
 }
 
 #ifdef __cplusplus
@@ -5630,9 +5979,11 @@ RETRY_API bool retry_parse_duration(const char *text, size_t length, retry_ms *d
 #undef RETRY__BUDGET_NONE
 #undef RETRY__POLICY_KEYS
 #undef RETRY__BUDGET_KEYS
+#undef RETRY__PRESETS_ARE
 #undef RETRY__PRESET_NAME
 #undef RETRY__PRESET
-#undef RETRY__KEY
+#undef RETRY__PRESET_TEXT
+#undef RETRY__KEY_NAME
 
 #endif /* RETRY_IMPLEMENTATION */
 
