@@ -1530,14 +1530,14 @@ RETRY_API uint32_t retry_rate_get(const retry_rate *rate);
 /* A percentile of what attempts take, one for each kind of operation; zero it. Shared by any number
    of threads, without a lock. Its settings are constant while it runs. */
 typedef struct retry_latency {
-    uint32_t quantile;    /* RETRY_RATIO below 1 (default: 0: 0.95; from 1 on: 0.999) */
-    uint32_t min_samples; /* samples before which nothing is told; with fewer than the default the
-                             first estimates are rough (default: 0: 768, or so often doubled
-                             that 30 of them are above the quantile; at most 2^30) */
-    retry_ms min;         /* ms; the estimate's lower bound, above all (default: 0: 1 ms) */
-    retry_ms max;         /* ms; its upper bound (default: 0: none) */
+    uint32_t quantile;        /* RETRY_RATIO below 1 (default: 0: 0.95; from 1 on: 0.999) */
+    uint32_t min_samples;     /* samples before which nothing is told, at most 2^30; with few the
+                                 first estimates are rough (default: 0: 768, doubled until 30 of
+                                 them are over the quantile: 3072 at 0.99) */
+    retry_ms min;             /* ms; the estimate's lower bound, above all (default: 0: 1 ms) */
+    retry_ms max;             /* ms; its upper bound (default: 0: none) */
     uint32_t retry__estimate; /* private: its level; 0: no answer yet */
-    uint32_t retry__progress; /* private: samples; later whether too many, or few, are late */
+    uint32_t retry__progress; /* private: samples; later, whether too many or too few are late */
 } retry_latency;
 
 /* Learns from an attempt that took `elapsed` ms (over 2^24, 4.6 hours, counts as that). `finished`
@@ -4590,9 +4590,16 @@ RETRY_API uint32_t retry_rate_get(const retry_rate *rate)
 
 /* >>latency */
 
-/* A latency's settings, with their defaults in place of zero; min_samples 0 stays. */
+/* A latency's progress counts samples while it learns. Once it has learnt it is a balance: above
+   AT_REST too many samples were late, below too few; 2^16 is a late one. */
+#define RETRY__LATENCY_FIRST 12
+#define RETRY__LATENCY_LEARNT (UINT32_C(1) << 30)
+#define RETRY__LATENCY_AT_REST (UINT32_C(1) << 31)
+
+/* A latency's settings, with their defaults in place of zero, and when it has learnt. */
 typedef struct retry__percentile {
-    uint32_t quantile, min_samples;
+    uint32_t quantile, above; /* RETRY_RATIO, and what is left to 1 */
+    uint32_t min_samples, enough;
     retry_ms min, max;
 } retry__percentile;
 
@@ -4602,7 +4609,14 @@ static retry__percentile retry__percentile_of(const retry_latency *latency)
     percentile.quantile = latency->quantile ? latency->quantile : RETRY_RATIO(0.95);
     if (percentile.quantile >= RETRY_RATIO(1))
         percentile.quantile = RETRY_RATIO(0.999);
-    percentile.min_samples = latency->min_samples;
+    percentile.above = RETRY_RATIO(1) - percentile.quantile;
+    percentile.enough = 768;
+    while (percentile.enough * percentile.above < RETRY_RATIO(30)) /* samples that are late */
+        percentile.enough <<= 1;
+    percentile.min_samples = latency->min_samples
+                                 ? retry__min(latency->min_samples, RETRY__LATENCY_LEARNT)
+                                 : percentile.enough;
+    percentile.enough = retry__max(percentile.enough, percentile.min_samples);
     percentile.min = latency->min ? latency->min : 1;
     percentile.max = latency->max ? latency->max : UINT32_MAX;
     return percentile;
@@ -4613,132 +4627,104 @@ static retry_ms retry__percentile_bound(const retry__percentile *percentile, ret
     return retry__max(retry__min(ms, percentile->max), percentile->min);
 }
 
-/* Samples until the estimate is good: 30 of them at least are over the quantile. */
-static uint32_t retry__percentile_enough(const retry__percentile *percentile)
-{
-    uint32_t enough = 768, above = RETRY_RATIO(1) - percentile->quantile;
-    while (enough * above < RETRY_RATIO(30))
-        enough <<= 1;
-    return enough;
-}
-
-/* Estimates and samples are kept as levels, logarithms to base 2, so that a step is a share of the
-   estimate. Between the powers of 2 they are straight lines: exact for whole ms, and nothing but
-   shifts. 1 ms is one octave, 2 ms are two, 3 ms two and a half. */
+/* An estimate is kept as a level, its logarithm to base 2, so that a step is a share of it. Between
+   the powers of 2 that is a straight line: nothing but shifts. 1 ms is one octave, 2 ms are two,
+   3 ms two and a half. */
 #define RETRY__OCTAVE (UINT32_C(1) << 27)
 
+/* The level of 1 to 2^24 ms. */
 static uint32_t retry__latency_level(retry_ms ms)
 {
-    uint32_t octaves = 27, shift;
-    ms = retry__min(ms, UINT32_C(1) << 24);
-    for (shift = 16; shift != 0; shift >>= 1) {
-        if (ms >> (28 - shift) == 0) {
-            ms <<= shift;
-            octaves -= shift;
-        }
-    }
+    uint32_t octaves = 27;
+    for (; ms < RETRY__OCTAVE; ms <<= 1)
+        octaves--;
     return octaves * RETRY__OCTAVE + ms; /* whose highest bit is one octave more */
 }
 
-/* Rounded down. */
+/* The ms of a level, rounded down. */
 static retry_ms retry__latency_ms(uint32_t level)
 {
     return ((level & (RETRY__OCTAVE - 1)) | RETRY__OCTAVE) >> (28 - level / RETRY__OCTAVE);
 }
 
-/* A latency's progress counts samples while it learns. Once it has learnt, it is a balance: above
-   AT_REST samples were late too often, below too seldom; 2^16 is a late one. */
-#define RETRY__LATENCY_FIRST 12
-#define RETRY__LATENCY_LEARNT (UINT32_C(1) << 30)
-#define RETRY__LATENCY_AT_REST (UINT32_C(1) << 31)
-
-static uint32_t retry__latency_advance(uint32_t progress, const retry__percentile *percentile,
-                                       bool late)
-{
-    if (progress < RETRY__LATENCY_LEARNT) {
-        uint32_t enough = retry__max(retry__percentile_enough(percentile),
-                                     retry__min(percentile->min_samples, RETRY__LATENCY_LEARNT));
-        return progress + 1 < enough ? progress + 1 : RETRY__LATENCY_AT_REST;
-    }
-    if (late)
-        return retry__min(retry__max(progress, RETRY__LATENCY_AT_REST) + percentile->quantile,
-                          RETRY__LATENCY_AT_REST + RETRY_RATIO(11));
-    return retry__max(progress - 2 * (RETRY_RATIO(1) - percentile->quantile),
-                      RETRY__LATENCY_AT_REST - RETRY_RATIO(16));
-}
-
-/* How often a step is doubled: up to 4 times while it learns, less and less; then, if the service
-   has changed, 2 times up, which few samples prove, and 6 times down: what is late no more was rare
-   before. */
-static uint32_t retry__latency_haste(uint32_t progress, const retry__percentile *percentile,
+/* How often a step is doubled. While it learns: up to 4 times, less and less. Then only when the
+   service has changed: soon, 2 times up, and 6 times down, where seldom anything is learnt. */
+static uint32_t retry__latency_haste(const retry__percentile *percentile, uint32_t progress,
                                      bool late)
 {
-    uint32_t haste = 0, enough;
+    uint32_t haste = 0;
     if (progress >= RETRY__LATENCY_LEARNT) {
         if (late)
             return retry__subtract(progress, RETRY__LATENCY_AT_REST) / RETRY_RATIO(4);
         return retry__subtract(RETRY__LATENCY_AT_REST - RETRY_RATIO(3), progress) / RETRY_RATIO(2);
     }
-    for (enough = retry__percentile_enough(percentile); haste < 4 && progress < enough >> 1;
-         enough >>= 1)
+    while (haste < 4 && progress < percentile->enough >> (haste + 1))
         haste++;
     return haste;
 }
 
-/* The estimate after a sample: the fastest of the first ones, so that a slow one leads nowhere;
-   then it goes up by quantile / 32 of an octave, or down by (1 - quantile) / 32. It rests where
-   both come to the same: where a share of `quantile` of the samples is not above it. */
-static uint32_t retry__latency_move(uint32_t estimate, uint32_t level, uint32_t progress,
-                                    const retry__percentile *percentile)
+/* The estimate after a sample. It is the fastest of the first ones, so that a slow one leads
+   nowhere. Then it goes up by quantile / 32 of an octave, and down by (1 - quantile) / 32: it rests
+   where a share of `quantile` of the samples is not above it. */
+static uint32_t retry__latency_move(const retry__percentile *percentile, uint32_t estimate,
+                                    retry_ms sample, bool late, uint32_t progress)
 {
-    bool late = level > estimate;
-    uint32_t ratio = late ? percentile->quantile : RETRY_RATIO(1) - percentile->quantile;
-    uint32_t step;
+    uint32_t step = late ? percentile->quantile : percentile->above;
     if (progress < RETRY__LATENCY_FIRST)
-        return estimate != 0 && late ? estimate : level;
-    step = (ratio << 6) << retry__latency_haste(progress, percentile, late);
+        return late && estimate != 0 ? estimate : retry__latency_level(sample);
+    step <<= 6 + retry__latency_haste(percentile, progress, late);
     step = retry__min(step, RETRY__OCTAVE / 2); /* no sample is below one octave */
     return late ? estimate + step : estimate - step;
+}
+
+/* The progress after a sample. */
+static uint32_t retry__latency_advance(const retry__percentile *percentile, uint32_t progress,
+                                       bool late)
+{
+    if (progress < RETRY__LATENCY_LEARNT)
+        return progress + 1 < percentile->enough ? progress + 1 : RETRY__LATENCY_AT_REST;
+    if (late)
+        return retry__min(retry__max(progress, RETRY__LATENCY_AT_REST) + percentile->quantile,
+                          RETRY__LATENCY_AT_REST + RETRY_RATIO(11));
+    return retry__max(progress - 2 * percentile->above, RETRY__LATENCY_AT_REST - RETRY_RATIO(16));
 }
 
 RETRY_API void retry_latency_add(retry_latency *latency, retry_ms elapsed, bool finished)
 {
     retry__percentile percentile;
-    uint32_t level, estimate, progress;
+    uint32_t estimate, progress;
+    retry_ms sample;
     bool late;
     if (!latency)
         return;
     percentile = retry__percentile_of(latency);
-    if (!finished)
-        elapsed = retry__add(elapsed, 1); /* at least that long it would have taken */
-    level = retry__latency_level(retry__percentile_bound(&percentile, elapsed));
+    sample = finished ? elapsed : retry__add(elapsed, 1); /* it would have taken longer */
+    sample = retry__min(retry__percentile_bound(&percentile, sample), UINT32_C(1) << 24);
     estimate = retry__load(&latency->retry__estimate);
     do {
-        late = level > estimate;
+        late = sample > retry__latency_ms(estimate);
         if (!finished && (estimate == 0 || !late))
             return;
         progress = retry__load(&latency->retry__progress);
     } while (!retry__swap(&latency->retry__estimate, &estimate,
-                          retry__latency_move(estimate, level, progress, &percentile)));
+                          retry__latency_move(&percentile, estimate, sample, late, progress)));
     while (!retry__swap(&latency->retry__progress, &progress,
-                        retry__latency_advance(progress, &percentile, late)))
+                        retry__latency_advance(&percentile, progress, late)))
         continue;
 }
 
 RETRY_API retry_ms retry_latency_get(const retry_latency *latency)
 {
     retry__percentile percentile;
-    uint32_t estimate, progress;
+    uint32_t level;
     if (!latency)
         return UINT32_MAX;
     percentile = retry__percentile_of(latency);
-    estimate = retry__load(&latency->retry__estimate);
-    progress = retry__load(&latency->retry__progress);
-    if (estimate == 0 || (progress < RETRY__LATENCY_LEARNT &&
-                          (percentile.min_samples == 0 || progress < percentile.min_samples)))
+    if (retry__load(&latency->retry__progress) < percentile.min_samples)
         return UINT32_MAX;
     /* a little more than is kept: where all take about as long, the estimate moves among them */
-    return retry__percentile_bound(&percentile, retry__latency_ms(estimate + RETRY__OCTAVE / 64));
+    level = retry__load(&latency->retry__estimate) + RETRY__OCTAVE / 64;
+    return retry__percentile_bound(&percentile, retry__latency_ms(level));
 }
 
 /* >>attempt */
