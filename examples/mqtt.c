@@ -23,10 +23,10 @@ enum { FLEET = 200, SPREAD = 4000, IMPATIENCE = 500, KEEPALIVE = 60 }; /* -, ms,
 typedef struct client {
     struct mosquitto *mosquitto;
     char name[16], topic[80]; /* of the message under way, or empty */
-    retry_connection pace; /* it counts anew after a connection of 10 s, not before */
-    retry_time due, sent; /* when to connect, when the message was published */
-    int id;               /* of the message */
-    bool open, known;     /* has a socket; has been connected */
+    retry_connection pace;    /* it counts anew after a connection of 10 s, not before */
+    retry_time due, sent;     /* when to connect, when the message was published */
+    int id;                   /* of the message */
+    bool open, known;         /* has a socket; has been connected */
 } client;
 
 static int port;
