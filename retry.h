@@ -546,8 +546,9 @@
    effort about 2.3, all of this file about 14; a request takes 64 bytes of RAM. With
    -ffunction-sections -fdata-sections and -Wl,--gc-sections unused functions go, and the budget's
    code too where no budget is set up; small parts (an ATmega328p) do not hold the rest. There is no
-   division and no floating point at run time; write RETRY_RATIO in initialisers only. Where 32-bit atomics are not lock-free (Cortex-M0, AVR) a budget or a gate that is shared
-   with an interrupt handler needs interrupts masked around its calls.
+   division and no floating point at run time; write RETRY_RATIO in initialisers only. Where
+   32-bit atomics are not lock-free (Cortex-M0, AVR) a budget or a gate that is shared with an
+   interrupt handler needs interrupts masked around its calls.
 
    C++
 
