@@ -1,6 +1,7 @@
 /* retry.h - decides whether, when and how often a failed operation is tried again.
+   SPDX-License-Identifier: MIT
 
-   Version 1.1.0. C99 and later, C++11 and later. No dependencies, no heap, no globals but the
+   Version 2.0.0. C99 and later, C++11 and later. No dependencies, no heap, no globals but the
    random generator's. Licence: MIT, at the end of this file.
 
    Do this:
@@ -34,6 +35,8 @@
       C++
       Caveats
       Sources
+      History
+      Stability
 
    QUICK START
 
@@ -292,6 +295,31 @@
       501, 505             NONE, safety NO                  none
       all other 5xx        SERVER_ERROR                     idempotent  504: timeout
       all others           NONE                             none
+
+   An attempt that brought no answer has a number of the system's, or of its library's. What it
+   means depends on whether anything had been sent:
+
+      errno (or the same of Winsock)                        nothing sent          sent
+      ----------------------------------------------------  --------------------  ----------------
+      ECONNREFUSED ENETDOWN ENETUNREACH EHOSTDOWN           SOCKET_NOT_AVAILABLE  SOCKET_CLOSED_
+      EHOSTUNREACH EADDRNOTAVAIL EMFILE ENFILE ENOBUFS                            WHILE_IN_FLIGHT
+      ENOMEM ENETRESET ECONNRESET ECONNABORTED EPIPE
+      ETIMEDOUT, EAGAIN and EWOULDBLOCK (SO_RCVTIMEO)       SOCKET_NOT_AVAILABLE  ATTEMPT_TIMED_OUT
+      all others (EINVAL, EACCES, EBADF ...)                NONE                  NONE
+
+      CURLcode                                              nothing sent          sent
+      ----------------------------------------------------  --------------------  ----------------
+      URL_MALFORMAT, UNSUPPORTED_PROTOCOL                   NONE                  NONE
+      OPERATION_TIMEDOUT                                    SOCKET_NOT_AVAILABLE  ATTEMPT_TIMED_OUT
+      all others                                            SOCKET_NOT_AVAILABLE  SOCKET_CLOSED_
+                                                                                  WHILE_IN_FLIGHT
+
+   retry_classify_errno is the first table, examples/http_easy.c the second: with libcurl nothing
+   was sent if CURLINFO_PRETRANSFER_TIME_T is 0. retry_classify_grpc knows gRPC's statuses:
+   UNAVAILABLE is a SERVER_ERROR, RESOURCE_EXHAUSTED throttled and safe to repeat, DEADLINE_EXCEEDED
+   ATTEMPT_TIMED_OUT, all others are final. A stream of HTTP/2 that was refused (REFUSED_STREAM), or
+   is above the last one of a GOAWAY, was never sent: retry_classify_stage(RETRY_STAGE_DISPATCH,
+   RETRY_REASON_SERVICE_NOT_AVAILABLE).
 
    Some servers send the delay in milliseconds: retry-after-ms, x-ms-retry-after-ms and
    x-amz-retry-after hold a number that retry_parse_duration reads. A 409 is final here. To a
@@ -597,13 +625,46 @@
    and RETRY_BUDGET_AWS only the last charge; RETRY_POLICY_SMITHY makes five attempts, as Smithy's
    constant says, where its example grants five retries; Smithy knows no idempotency (to retry as it
    does, set `idempotent`); `reasons` hold the one being decided when a strategy is asked, and an
-   EXPIRE is not counted in `attempts`. */
+   EXPIRE is not counted in `attempts`.
+
+   HISTORY
+
+   2.0  - Attempts (retry_attempt_begin and _end) ask and tell all gates of a server, and retry_run
+          goes that way: its callback is handed the attempt's timeout.
+        - Breaker, throttle, AIMD limit, rate and latency have new rules and defaults.
+        - Zero is safe: a timeout of 0 is 75 s (UINT32_MAX: no end), a zeroed connection is gRPC's,
+   a fleet that lost its server comes back spread, best effort holds back when throttled, and a
+          budget that was not set up pays for nothing.
+        - RETRY_BUDGET_BEST_EFFORT is filled by successes. gRPC's budget charges orders not to retry
+          and the copies of hedges.
+        - HTTP: unknown 5xx are as 500, 529 as 429, 413 with a Retry-After as 429 with one. A
+          Retry-After is at least 1 ms. New: retry_classify_errno and retry_classify_grpc.
+        - The observer hears of success and cancellation, with a failure that is NULL.
+        - Texts say what is wrong in words (retry_text_error); no text is no budget.
+        - A log line has code=503/0x1f7. Scopes forget names that nobody looks up.
+   1.1  - Orders from a server, failures that were never sent, contention, `ambiguous`.
+        - Gates, hedges, scopes, policies and budgets from text.
+   1.0  - Decisions, strategies, backoff, budgets, connections, classification.
+
+   STABILITY
+
+   Until 3.0 these hold: the names of functions, types, fields and constants without two
+   underscores, and the meanings that their comments and this manual give. A program that compiles
+   with 2.0 compiles with 2.x, and decides the same but for faults that were mended.
+
+   These may change: names with two underscores, the sizes of structs and the order of their fields
+   (new ones come last and are off at zero; recompile all files that share a struct), the words of
+   texts and log lines, sequences of random numbers, sizes and speeds. An application's own values,
+   such as RETRY_REASON_USER, are never taken.
+
+   Report a fault where you got this file from, with its version, the calls and their instants, and
+   the line that retry_format makes of the decision. */
 
 #ifndef RETRY_H
 #define RETRY_H
 
-#define RETRY_VERSION_MAJOR 1
-#define RETRY_VERSION_MINOR 1
+#define RETRY_VERSION_MAJOR 2
+#define RETRY_VERSION_MINOR 0
 #define RETRY_VERSION_PATCH 0
 #define RETRY_VERSION \
     (RETRY_VERSION_MAJOR * 10000 + RETRY_VERSION_MINOR * 100 + RETRY_VERSION_PATCH)
@@ -980,10 +1041,10 @@ RETRY_API void retry_cancel(retry_request *request, retry_time now);
    strategies of one's own and for retry_connection_begin. NULL: the built-in generator. */
 RETRY_API uint32_t retry_random(const retry_request *request);
 
-/* Writes one log line: verdict, delay, reason, hexadecimal code, cause, attempts, elapsed time and
-   timeout (4294967295ms: none), as of the last decision; no newline. At most `capacity` bytes,
-   always terminated (unless capacity is 0). Returns the length of the whole line, as snprintf does;
-   a NULL part is left out. */
+/* Writes one log line: verdict, delay, reason, code (code=503/0x1f7), cause, attempts, elapsed time
+   and timeout (4294967295ms: none), as of the last decision; no newline. At most `capacity` bytes,
+   always terminated (unless capacity is 0); 240 hold any line but those with long names of your
+   own. Returns the length of the whole line, as snprintf does; a NULL part is left out. */
 RETRY_API size_t retry_format(char *buffer, size_t capacity, const retry_request *request,
                               const retry_failure *failure, const retry_decision *decision);
 
@@ -1305,6 +1366,18 @@ RETRY_API retry_failure retry_classify_views(int http_status, const char *body, 
    manual has the table. Source: RFC 9110. */
 RETRY_API retry_failure retry_classify_http(int http_status, retry_ms retry_after);
 
+/* A gRPC status. UNAVAILABLE: SERVER_ERROR. RESOURCE_EXHAUSTED: throttled, safe to repeat.
+   DEADLINE_EXCEEDED: ATTEMPT_TIMED_OUT. All others are final. For grpc-retry-pushback-ms there is
+   retry_parse_pushback. Sources: gRPC's status codes, A6. */
+RETRY_API retry_failure retry_classify_grpc(int status);
+
+/* A failed call of the sockets' interface: errno, or on Windows WSAGetLastError() too. `sent`:
+   whether any of the request had been sent. Refused, unreachable, without a local resource, reset,
+   broken or timed out: SOCKET_NOT_AVAILABLE if nothing was sent, else
+   SOCKET_CLOSED_WHILE_IN_FLIGHT, or ATTEMPT_TIMED_OUT with `timeout`. All others are the client's
+   fault, and final. The manual has the table. */
+RETRY_API retry_failure retry_classify_errno(int error, bool sent);
+
 /* A failure without a response. RETRY_STAGE_DISPATCH, before anything was sent: the reason handed
    in. Any other stage counts as RETRY_STAGE_IN_FLIGHT: SOCKET_CLOSED_WHILE_IN_FLIGHT. It is a new
    failure: what an earlier classification found is not in it. */
@@ -1554,22 +1627,23 @@ RETRY_API uint32_t retry_rate_get(const retry_rate *rate);
 /* A percentile of what attempts take, one for each kind of operation; zero it. Shared by any number
    of threads, without a lock. Its settings are constant while it runs. */
 typedef struct retry_latency {
-    uint32_t quantile;        /* RETRY_RATIO below 1 (default: 0: 0.95; from 1 on: 0.999) */
-    uint32_t min_samples;     /* samples before which nothing is told (default: 0: 100) */
-    retry_ms min;             /* ms; the estimate's lower bound, above all (default: 0: 1 ms) */
-    retry_ms max;             /* ms; its upper bound (default: 0: none) */
-    uint32_t retry__estimate; /* private: 256ths of a ms; 0: no answer yet */
-    uint32_t retry__samples;  /* private: counted up to min_samples */
+    uint32_t quantile;    /* RETRY_RATIO below 1 (default: 0: 0.95; from 1 on: 0.999) */
+    uint32_t min_samples; /* samples before which nothing is told; with fewer than the default the
+                             first estimates are rough (default: 0: 768, or so often doubled
+                             that 30 of them are above the quantile; at most 2^30) */
+    retry_ms min;         /* ms; the estimate's lower bound, above all (default: 0: 1 ms) */
+    retry_ms max;         /* ms; its upper bound (default: 0: none) */
+    uint32_t retry__estimate; /* private: its level; 0: no answer yet */
+    uint32_t retry__progress; /* private: samples; later whether too many, or few, are late */
 } retry_latency;
 
 /* Learns from an attempt that took `elapsed` ms (over 2^24, 4.6 hours, counts as that). `finished`
-   false: it was given up at that age; it counts as longer if it had reached the estimate, else, and
-   before the first answer, nothing is learnt from it. NULL: nothing happens. Source: Yazidi and
-   Hammer's multiplicative updates (DUMIQE). */
+   false: it was given up at that age. It counts as longer if it had reached the estimate; else, and
+   before the first answer, nothing is learnt from it. NULL: nothing happens. */
 RETRY_API void retry_latency_add(retry_latency *latency, retry_ms elapsed, bool finished);
 
-/* The estimate in ms, rounded up and within the bounds; UINT32_MAX before min_samples, or for
-   NULL. */
+/* The estimate in whole ms, within the bounds. What is told is 0.8 to 1.6 % more than what is kept:
+   where all take the same, none is late. UINT32_MAX before min_samples, or for NULL. */
 RETRY_API retry_ms retry_latency_get(const retry_latency *latency);
 
 /* ---- Attempts ------------------------------------------------------------------------------ */
@@ -1845,6 +1919,12 @@ RETRY_API retry_clock retry_system_clock(void);
 #if defined(_MSC_VER) && !defined(RETRY_NO_ATOMICS)
 #include <intrin.h>
 #endif
+/* for retry_classify_errno, which knows no names where there is no such header */
+#if !defined(__has_include)
+#include <errno.h>
+#elif __has_include(<errno.h>)
+#include <errno.h>
+#endif
 #ifdef RETRY_SYSTEM_CLOCK
 #ifdef _WIN32
 #ifndef WIN32_LEAN_AND_MEAN /* lets winsock2.h come after it */
@@ -1855,7 +1935,6 @@ RETRY_API retry_clock retry_system_clock(void);
 #endif
 #include <windows.h>
 #else
-#include <errno.h>
 #include <time.h>
 #ifndef CLOCK_MONOTONIC
 #error "RETRY_SYSTEM_CLOCK needs POSIX: define _POSIX_C_SOURCE as 200809L before any #include."
@@ -2677,7 +2756,9 @@ RETRY_API size_t retry_format(char *buffer, size_t capacity, const retry_request
     if (failure) {
         retry__write(&writer, " reason=");
         retry__write(&writer, retry__reason_text(request, failure->reason));
-        retry__write(&writer, " code=0x");
+        retry__write(&writer, " code=");
+        retry__write_decimal(&writer, failure->code);
+        retry__write(&writer, "/0x");
         retry__write_hex(&writer, failure->code);
     }
     if (decision) {
@@ -3486,6 +3567,128 @@ RETRY_API retry_failure retry_classify_http(int http_status, retry_ms retry_afte
     return failure;
 }
 
+/* `numbers` end with 0. */
+static bool retry__among(const int *numbers, int number)
+{
+    while (*numbers != 0 && *numbers != number)
+        numbers++;
+    return *numbers != 0;
+}
+
+/* No connection, or none any more; as far as <errno.h> knows them. */
+static const int retry__errors_lost[] = {
+#ifdef ECONNREFUSED
+    ECONNREFUSED,
+#endif
+#ifdef ENETDOWN
+    ENETDOWN,
+#endif
+#ifdef ENETUNREACH
+    ENETUNREACH,
+#endif
+#ifdef EHOSTDOWN
+    EHOSTDOWN,
+#endif
+#ifdef EHOSTUNREACH
+    EHOSTUNREACH,
+#endif
+#ifdef EADDRNOTAVAIL
+    EADDRNOTAVAIL,
+#endif
+#ifdef EMFILE
+    EMFILE,
+#endif
+#ifdef ENFILE
+    ENFILE,
+#endif
+#ifdef ENOBUFS
+    ENOBUFS,
+#endif
+#ifdef ENOMEM
+    ENOMEM,
+#endif
+#ifdef ENETRESET
+    ENETRESET,
+#endif
+#ifdef ECONNRESET
+    ECONNRESET,
+#endif
+#ifdef ECONNABORTED
+    ECONNABORTED,
+#endif
+#ifdef EPIPE
+    EPIPE,
+#endif
+#ifdef _WIN32
+    10061, /* WSAECONNREFUSED */
+    10050, /* WSAENETDOWN */
+    10051, /* WSAENETUNREACH */
+    10064, /* WSAEHOSTDOWN */
+    10065, /* WSAEHOSTUNREACH */
+    10049, /* WSAEADDRNOTAVAIL */
+    10024, /* WSAEMFILE */
+    10055, /* WSAENOBUFS */
+    10052, /* WSAENETRESET */
+    10054, /* WSAECONNRESET */
+    10053, /* WSAECONNABORTED */
+#endif
+    0};
+
+static const int retry__errors_timeout[] = {
+#ifdef ETIMEDOUT
+    ETIMEDOUT,
+#endif
+#ifdef EAGAIN
+    EAGAIN,
+#endif
+#ifdef EWOULDBLOCK
+    EWOULDBLOCK,
+#endif
+#ifdef _WIN32
+    10060, /* WSAETIMEDOUT */
+    10035, /* WSAEWOULDBLOCK */
+#endif
+    0};
+
+RETRY_API retry_failure retry_classify_errno(int error, bool sent)
+{
+    retry_failure failure = retry__failure(RETRY_REASON_NONE, (uint32_t)error);
+    bool timeout = retry__among(retry__errors_timeout, error);
+    if (!timeout && !retry__among(retry__errors_lost, error)) {
+        failure.fault = RETRY_FAULT_CLIENT;
+    } else if (!sent) {
+        failure.reason = RETRY_REASON_SOCKET_NOT_AVAILABLE;
+    } else {
+        failure.reason =
+            timeout ? RETRY_REASON_ATTEMPT_TIMED_OUT : RETRY_REASON_SOCKET_CLOSED_WHILE_IN_FLIGHT;
+        failure.timeout = timeout;
+    }
+    return failure;
+}
+
+RETRY_API retry_failure retry_classify_grpc(int status)
+{
+    retry_failure failure = retry__failure(RETRY_REASON_NONE, (uint32_t)status);
+    switch (status) {
+    case 4: /* DEADLINE_EXCEEDED */
+        failure.reason = RETRY_REASON_ATTEMPT_TIMED_OUT;
+        failure.timeout = true;
+        break;
+    case 8: /* RESOURCE_EXHAUSTED */
+        failure.reason = RETRY_REASON_SERVICE_RESPONSE_CODE_INDICATED;
+        failure.safety = RETRY_SAFETY_YES;
+        failure.throttle = true;
+        break;
+    case 14: /* UNAVAILABLE: also when a proxy lost a server that had the request */
+        failure.reason = RETRY_REASON_SERVER_ERROR;
+        failure.fault = RETRY_FAULT_SERVER;
+        break;
+    default:
+        break;
+    }
+    return failure;
+}
+
 RETRY_API retry_failure retry_classify_stage(uint8_t stage, retry_reason dispatch_reason)
 {
     if (stage == RETRY_STAGE_DISPATCH)
@@ -4242,12 +4445,11 @@ RETRY_API uint32_t retry_aimd_limit(const retry_aimd *aimd)
     return aimd ? retry__aimd_within(aimd, retry__load(&aimd->retry__limit)) : UINT32_MAX;
 }
 
-/* If an instant is more than `age` ms past it is now, by this call alone. The first is 0. */
-static bool retry__aimd_claim(uint32_t *instant, bool first, retry_ms age, uint32_t now)
+/* If an instant is more than `age` ms past it is now, by this call alone. */
+static bool retry__aimd_claim(uint32_t *instant, retry_ms age, uint32_t now)
 {
     uint32_t seen = retry__load(instant);
-    return ((first && seen == 0) || retry__passed(seen, now) > age) &&
-           retry__swap(instant, &seen, now);
+    return retry__passed(seen, now) > age && retry__swap(instant, &seen, now);
 }
 
 /* What a fall leaves: less than before, as a ratio is below 1. RETRY_RATIO rounds, so half of its
@@ -4261,14 +4463,19 @@ static uint32_t retry__aimd_less(const retry_aimd *aimd, uint32_t limit)
     return retry__aimd_within(aimd, retry__max(less, 1));
 }
 
+/* The first fall finds no instants: the thread that sets a limit has it. */
 static void retry__aimd_fall(retry_aimd *aimd, retry_ms age, uint32_t now)
 {
-    uint32_t limit = retry__load_ordered(&aimd->retry__limit);
-    uint32_t change = retry__load(&aimd->retry__change);
-    if (!retry__aimd_claim(&aimd->retry__fell, limit == 0, age, now))
+    uint32_t limit = retry__load_ordered(&aimd->retry__limit), never = 0;
+    bool first = limit == 0;
+    uint32_t change = first ? 0 : retry__load(&aimd->retry__change);
+    if (first)
+        retry__swap(&aimd->retry__fell, &never, now);
+    else if (!retry__aimd_claim(&aimd->retry__fell, age, now))
         return;
     retry__swap(&aimd->retry__change, &change, now); /* unless it is later already */
-    while (!retry__swap_ordered(&aimd->retry__limit, &limit, retry__aimd_less(aimd, limit)))
+    while (!retry__swap_ordered(&aimd->retry__limit, &limit, retry__aimd_less(aimd, limit)) &&
+           !first)
         continue;
 }
 
@@ -4281,7 +4488,7 @@ static void retry__aimd_rise(retry_aimd *aimd, uint32_t in_use, retry_ms age, ui
     uint32_t more = retry__add(before, aimd->increase ? aimd->increase : 1);
     uint32_t after = retry__aimd_within(aimd, more);
     if (limit != 0 && after > before && in_use >= before - (before >> 1) &&
-        retry__aimd_claim(&aimd->retry__change, false, age, now) &&
+        retry__aimd_claim(&aimd->retry__change, age, now) &&
         retry__swap_ordered(&aimd->retry__limit, &limit, after) &&
         retry__load(&aimd->retry__fell) != fell)
         retry__swap_ordered(&aimd->retry__limit, &after, before);
@@ -4480,7 +4687,7 @@ RETRY_API uint32_t retry_rate_get(const retry_rate *rate)
 
 /* >>latency */
 
-/* A latency's settings, with their defaults in place of zero. */
+/* A latency's settings, with their defaults in place of zero; min_samples 0 stays. */
 typedef struct retry__percentile {
     uint32_t quantile, min_samples;
     retry_ms min, max;
@@ -4492,7 +4699,7 @@ static retry__percentile retry__percentile_of(const retry_latency *latency)
     percentile.quantile = latency->quantile ? latency->quantile : RETRY_RATIO(0.95);
     if (percentile.quantile >= RETRY_RATIO(1))
         percentile.quantile = RETRY_RATIO(0.999);
-    percentile.min_samples = latency->min_samples ? latency->min_samples : 100;
+    percentile.min_samples = latency->min_samples;
     percentile.min = latency->min ? latency->min : 1;
     percentile.max = latency->max ? latency->max : UINT32_MAX;
     return percentile;
@@ -4503,65 +4710,132 @@ static retry_ms retry__percentile_bound(const retry__percentile *percentile, ret
     return retry__max(retry__min(ms, percentile->max), percentile->min);
 }
 
-/* ms as estimates are kept, in 256ths. */
-static uint32_t retry__latency_fine(retry_ms ms)
+/* Samples until the estimate is good: 30 of them at least are over the quantile. */
+static uint32_t retry__percentile_enough(const retry__percentile *percentile)
 {
-    return ms < UINT32_C(1) << 24 ? ms << 8 : UINT32_MAX;
+    uint32_t enough = 768, above = RETRY_RATIO(1) - percentile->quantile;
+    while (enough * above < RETRY_RATIO(30))
+        enough <<= 1;
+    return enough;
 }
 
-/* The estimate after a sample. It comes to rest where as much goes up as comes down, with a share
-   of `quantile` of the samples below it. A step is estimate * ratio / 2^5, rounded up: a short one
-   would be none. */
-static uint32_t retry__latency_move(uint32_t estimate, uint32_t sample, uint32_t quantile)
+/* Estimates and samples are kept as levels, logarithms to base 2, so that a step is a share of the
+   estimate. Between the powers of 2 they are straight lines: exact for whole ms, and nothing but
+   shifts. 1 ms is one octave, 2 ms are two, 3 ms two and a half. */
+#define RETRY__OCTAVE (UINT32_C(1) << 27)
+
+static uint32_t retry__latency_level(retry_ms ms)
 {
-    bool up = sample > estimate;
-    uint32_t distance = up ? sample - estimate : estimate - sample;
-    uint32_t ratio = up ? quantile : RETRY_RATIO(1) - quantile;
-    uint32_t step = (uint32_t)(((uint64_t)estimate * ratio + 0x1fffff) >> (16 + 5));
-    step = retry__min(step, distance);
-    return up ? estimate + step : estimate - step;
+    uint32_t octaves = 27, shift;
+    ms = retry__min(ms, UINT32_C(1) << 24);
+    for (shift = 16; shift != 0; shift >>= 1) {
+        if (ms >> (28 - shift) == 0) {
+            ms <<= shift;
+            octaves -= shift;
+        }
+    }
+    return octaves * RETRY__OCTAVE + ms; /* whose highest bit is one octave more */
 }
 
-/* Counts a sample, until there are enough. */
-static void retry__latency_count(retry_latency *latency, uint32_t enough)
+/* Rounded down. */
+static retry_ms retry__latency_ms(uint32_t level)
 {
-    uint32_t samples = retry__load(&latency->retry__samples);
-    while (samples < enough && !retry__swap(&latency->retry__samples, &samples, samples + 1))
-        continue;
+    return ((level & (RETRY__OCTAVE - 1)) | RETRY__OCTAVE) >> (28 - level / RETRY__OCTAVE);
+}
+
+/* A latency's progress counts samples while it learns. Once it has learnt, it is a balance: above
+   AT_REST samples were late too often, below too seldom; 2^16 is a late one. */
+#define RETRY__LATENCY_FIRST 12
+#define RETRY__LATENCY_LEARNT (UINT32_C(1) << 30)
+#define RETRY__LATENCY_AT_REST (UINT32_C(1) << 31)
+
+static uint32_t retry__latency_advance(uint32_t progress, const retry__percentile *percentile,
+                                       bool late)
+{
+    if (progress < RETRY__LATENCY_LEARNT) {
+        uint32_t enough = retry__max(retry__percentile_enough(percentile),
+                                     retry__min(percentile->min_samples, RETRY__LATENCY_LEARNT));
+        return progress + 1 < enough ? progress + 1 : RETRY__LATENCY_AT_REST;
+    }
+    if (late)
+        return retry__min(retry__max(progress, RETRY__LATENCY_AT_REST) + percentile->quantile,
+                          RETRY__LATENCY_AT_REST + RETRY_RATIO(11));
+    return retry__max(progress - 2 * (RETRY_RATIO(1) - percentile->quantile),
+                      RETRY__LATENCY_AT_REST - RETRY_RATIO(16));
+}
+
+/* How often a step is doubled: up to 4 times while it learns, less and less; then, if the service
+   has changed, 2 times up, which few samples prove, and 6 times down: what is late no more was rare
+   before. */
+static uint32_t retry__latency_haste(uint32_t progress, const retry__percentile *percentile,
+                                     bool late)
+{
+    uint32_t haste = 0, enough;
+    if (progress >= RETRY__LATENCY_LEARNT) {
+        if (late)
+            return retry__subtract(progress, RETRY__LATENCY_AT_REST) / RETRY_RATIO(4);
+        return retry__subtract(RETRY__LATENCY_AT_REST - RETRY_RATIO(3), progress) / RETRY_RATIO(2);
+    }
+    for (enough = retry__percentile_enough(percentile); haste < 4 && progress < enough >> 1;
+         enough >>= 1)
+        haste++;
+    return haste;
+}
+
+/* The estimate after a sample: the fastest of the first ones, so that a slow one leads nowhere;
+   then it goes up by quantile / 32 of an octave, or down by (1 - quantile) / 32. It rests where
+   both come to the same: where a share of `quantile` of the samples is not above it. */
+static uint32_t retry__latency_move(uint32_t estimate, uint32_t level, uint32_t progress,
+                                    const retry__percentile *percentile)
+{
+    bool late = level > estimate;
+    uint32_t ratio = late ? percentile->quantile : RETRY_RATIO(1) - percentile->quantile;
+    uint32_t step;
+    if (progress < RETRY__LATENCY_FIRST)
+        return estimate != 0 && late ? estimate : level;
+    step = (ratio << 6) << retry__latency_haste(progress, percentile, late);
+    step = retry__min(step, RETRY__OCTAVE / 2); /* no sample is below one octave */
+    return late ? estimate + step : estimate - step;
 }
 
 RETRY_API void retry_latency_add(retry_latency *latency, retry_ms elapsed, bool finished)
 {
     retry__percentile percentile;
-    uint32_t estimate, sample, next;
+    uint32_t level, estimate, progress;
+    bool late;
     if (!latency)
         return;
-    estimate = retry__load(&latency->retry__estimate);
-    if (!finished) {
-        if (estimate == 0 || retry__latency_fine(elapsed) < estimate)
-            return;
-        elapsed = UINT32_MAX; /* who knows how much longer it would have taken */
-    }
-    /* an estimate that goes past no sample stays within the bounds of the samples */
     percentile = retry__percentile_of(latency);
-    sample = retry__latency_fine(retry__percentile_bound(&percentile, elapsed));
+    if (!finished)
+        elapsed = retry__add(elapsed, 1); /* at least that long it would have taken */
+    level = retry__latency_level(retry__percentile_bound(&percentile, elapsed));
+    estimate = retry__load(&latency->retry__estimate);
     do {
-        next = estimate ? retry__latency_move(estimate, sample, percentile.quantile) : sample;
-    } while (!retry__swap(&latency->retry__estimate, &estimate, next));
-    retry__latency_count(latency, percentile.min_samples);
+        late = level > estimate;
+        if (!finished && (estimate == 0 || !late))
+            return;
+        progress = retry__load(&latency->retry__progress);
+    } while (!retry__swap(&latency->retry__estimate, &estimate,
+                          retry__latency_move(estimate, level, progress, &percentile)));
+    while (!retry__swap(&latency->retry__progress, &progress,
+                        retry__latency_advance(progress, &percentile, late)))
+        continue;
 }
 
 RETRY_API retry_ms retry_latency_get(const retry_latency *latency)
 {
     retry__percentile percentile;
-    uint32_t estimate;
+    uint32_t estimate, progress;
     if (!latency)
         return UINT32_MAX;
     percentile = retry__percentile_of(latency);
     estimate = retry__load(&latency->retry__estimate);
-    if (estimate == 0 || retry__load(&latency->retry__samples) < percentile.min_samples)
+    progress = retry__load(&latency->retry__progress);
+    if (estimate == 0 || (progress < RETRY__LATENCY_LEARNT &&
+                          (percentile.min_samples == 0 || progress < percentile.min_samples)))
         return UINT32_MAX;
-    return retry__percentile_bound(&percentile, ((estimate - 1) >> 8) + 1);
+    /* a little more than is kept: where all take about as long, the estimate moves among them */
+    return retry__percentile_bound(&percentile, retry__latency_ms(estimate + RETRY__OCTAVE / 64));
 }
 
 /* >>attempt */
@@ -5714,26 +5988,31 @@ RETRY_API bool retry_parse_duration(const char *text, size_t length, retry_ms *d
 
 #undef RETRY__WRAPS
 #undef RETRY__INLINE
+#undef RETRY__HOT
 #undef RETRY__COLD
 #undef RETRY__RARE
-#undef RETRY__HOT
 #undef RETRY__PLAIN
-#undef RETRY__GOLDEN
-#undef RETRY__BUDGET_BEHIND
 #undef RETRY__BIT
 #undef RETRY__REASONS_UNSENT
+#undef RETRY__GOLDEN
+#undef RETRY__BUDGET_BEHIND
 #undef RETRY__REASONS_SICK
-#undef RETRY__RATE_SEND
-#undef RETRY__RATE_REPORTS
-#undef RETRY__RATE_THROTTLED
-#undef RETRY__RATE_ONE_THROTTLED
-#undef RETRY__RATE_BUSY
-#undef RETRY__WINDOW_ALL
-#undef RETRY__WINDOW_MARKED
-#undef RETRY__WINDOW_COUNTS
-#undef RETRY__WINDOW_FULL
-#undef RETRY__WINDOW_HALVES
+#undef RETRY__WINDOW_COUNT
 #undef RETRY__WINDOW_EMPTIED
+#undef RETRY__WINDOW_BEHIND
+#undef RETRY__BREAKER_GENERATION
+#undef RETRY__BREAKER_NEXT
+#undef RETRY__BREAKER_NEEDED
+#undef RETRY__BREAKER_FLIGHT
+#undef RETRY__BREAKER_LOW
+#undef RETRY__BREAKER_ROW
+#undef RETRY__BREAKER_ROUNDS
+#undef RETRY__BREAKER_ROUND
+#undef RETRY__RATE_MS
+#undef RETRY__OCTAVE
+#undef RETRY__LATENCY_FIRST
+#undef RETRY__LATENCY_LEARNT
+#undef RETRY__LATENCY_AT_REST
 #undef RETRY__SCOPE_REACH
 #undef RETRY__POLICY_PRESETS
 #undef RETRY__BUDGET_PRESETS

@@ -83,7 +83,7 @@ static bool attempt(void *context, const retry_request *request, retry_ms timeou
 static void show(void *context, const retry_request *request, const retry_failure *failure,
                  const retry_decision *decision)
 {
-    char line[160];
+    char line[240];
     (void)context;
     if (!failure) /* it worked */
         return;

@@ -533,8 +533,10 @@ static void add_latency(void)
 
 static void test_latency(void)
 {
+    unsigned i;
     memset(&latency, 0, sizeof latency);
-    retry_latency_add(&latency, 20, true);
+    for (i = 0; i < 768; i++)
+        retry_latency_add(&latency, 20, true);
     latency_after = latency;
     between(add_latency, 0); /* the estimate */
     retry_latency_add(&latency, 40, true);
@@ -542,7 +544,7 @@ static void test_latency(void)
     retry_latency_add(&latency_after, 40, true);
     CHECK_SAME(latency_after, latency);
 
-    between(add_latency, 1); /* the count of samples */
+    between(add_latency, 1); /* the progress */
     retry_latency_add(&latency, 40, true);
     retry_latency_add(&latency_after, 40, true);
     retry_latency_add(&latency_after, 700, true);

@@ -21,12 +21,12 @@ byte falls = 0, done = 0;
 #define PASSED(instant) (NOW - (instant) > AGE)
 
 /* retry__aimd_claim */
-inline claim(instant, first)
+inline claim(instant)
 {
     seen = instant;
     ok = false;
     if
-    :: (first && seen == 0) || PASSED(seen) -> swap(instant, seen, NOW, ok)
+    :: PASSED(seen) -> swap(instant, seen, NOW, ok)
     :: else
     fi
 }
@@ -36,9 +36,15 @@ proctype fall()
     byte old, less, seen, changed;
     bool ok, first;
     old = limit;
-    changed = change;
     first = old == 0;
-    claim(fell, first);
+    changed = (first -> 0 : change);
+    if
+    :: first ->
+        seen = 0;
+        swap(fell, seen, NOW, ok);
+        ok = true
+    :: else -> claim(fell)
+    fi;
     if
     :: ok ->
         swap(change, changed, NOW, ok);
@@ -47,6 +53,10 @@ proctype fall()
            swap(limit, old, less, ok);
            if
            :: ok -> falls++; break
+           :: else
+           fi;
+           if
+           :: first -> break /* the other first one has it */
            :: else
            fi
         od
@@ -64,7 +74,7 @@ proctype rise()
     :: old != 0 -> /* else it is max */
         before_it = fell;
         after = old + 1;
-        claim(change, false);
+        claim(change);
         if
         :: ok -> swap(limit, old, after, ok)
         :: else
