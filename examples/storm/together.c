@@ -248,15 +248,15 @@ static void show_cell(const together_plan *plan, const together_run *worst)
 
 /* ---- What is promised ---------------------------------------------------------------------- */
 
-/* Cells that need not be well, at 60 %: where nothing limits retries; and a 429 is an answer to a
-   breaker. */
+/* Cells that need not be well: where nothing limits retries; and a 429 is an answer to a breaker.
+ */
 static bool excused(uint32_t subset, uint32_t fault)
 {
     return subset == 0 || subset == CROWD_RATE ||
            (subset == CROWD_BREAKER && fault == CROWD_COSTLY_429);
 }
 
-/* At 90 %: how many need not, of each fleet. */
+/* Of the others: how many need not at over 60 %, in each fleet. */
 static const uint32_t excused_at_90[FLEETS] = {6, 16, 18};
 
 typedef struct summary {
@@ -316,45 +316,39 @@ static void print_summary(const summary *s)
            together_faults[s->early_fault]);
 }
 
-/* At up to 60 %: names the cells that should be well. */
-static bool judge_cells(const together_matrix *matrix, const together_plan *plan)
+/* Names the cells of a subset that are not well and should be; returns how many. */
+static uint32_t name_bad(const together_matrix *matrix, const together_plan *plan, uint32_t subset)
 {
-    bool kept = true;
-    for (uint32_t subset = 0; subset < CROWD_SUBSETS; subset++) {
-        const char *before = NULL;
-        for (uint32_t fault = 0; fault < CROWD_FAULTS; fault++) {
-            char name[64];
-            if (!together_wants(plan, subset, fault) || !matrix->cell[subset][fault].late ||
-                excused(subset, fault))
-                continue;
-            if (!before)
-                printf("NOT AS PROMISED: %s", together_name(subset, name));
-            before = before ? "," : ":";
-            printf("%s %s", before, together_faults[fault]);
-            kept = false;
-        }
-        printf("%s", before ? "\n" : "");
+    uint32_t bad = 0;
+    char name[64];
+    for (uint32_t fault = 0; fault < CROWD_FAULTS; fault++) {
+        if (!together_wants(plan, subset, fault) || !matrix->cell[subset][fault].late ||
+            excused(subset, fault))
+            continue;
+        if (bad++ == 0)
+            printf("not well: %s: %s", together_name(subset, name), together_faults[fault]);
+        else
+            printf(", %s", together_faults[fault]);
     }
-    return kept;
+    printf("%s", bad ? "\n" : "");
+    return bad;
 }
 
-/* Whether a fleet is as promised, and if not, what is not. */
+/* Whether a fleet is as promised; if not, says why. */
 static bool judge(const together_matrix *matrix, const together_plan *plan, uint32_t fleet,
                   const summary *s)
 {
-    bool kept = true;
-    if (plan->set.utilisation <= 60)
-        kept = judge_cells(matrix, plan);
-    else if (plan->set.utilisation <= 90)
-        kept = s->bad <= excused_at_90[fleet];
-    if (plan->set.utilisation > 60 && !kept)
-        printf("NOT AS PROMISED: at most %" PRIu32 " cells may not be well.\n",
-               excused_at_90[fleet]);
-    if (s->least && s->least->least < 0.98)
-        printf("NOT AS PROMISED: over 2 %% less goodput than without retries.\n");
+    uint32_t bad = 0, may = plan->set.utilisation > 60 ? excused_at_90[fleet] : 0;
+    bool less = s->least && s->least->least < 0.98;
+    for (uint32_t subset = 0; subset < CROWD_SUBSETS; subset++)
+        bad += name_bad(matrix, plan, subset);
+    if (bad > may)
+        printf("NOT AS PROMISED: at most %" PRIu32 " cells but those of {} and {rate}\n", may);
+    if (less)
+        printf("NOT AS PROMISED: over 2 %% less goodput than without retries\n");
     if (matrix->overrun)
-        printf("NOT AS PROMISED: the simulation ran out of memory.\n");
-    return kept && !(s->least && s->least->least < 0.98) && !matrix->overrun;
+        printf("NOT AS PROMISED: the simulation ran out of memory\n");
+    return bad <= may && !less && !matrix->overrun;
 }
 
 /* ---- The program --------------------------------------------------------------------------- */

@@ -124,6 +124,52 @@ done << 'END_OF_TESTS'
 0:nothing:3 passed, 1 failed
 END_OF_TESTS
 
+# .ci/run's checks: a line that says what was checked, and no less of it than on record.
+record=$work/record
+seen=$work/seen
+tab=$(printf '\t')
+sum='$s/^[1-9][0-9]* passed, 0 failed$/&/p'
+counted() { sh -c ". tests/tools/counted.sh; $1" "$@"; }
+one() # EXPRESSION STATUS LINE...: one check
+{
+    expression=$1
+    shift
+    ends checked "$@"
+    run part counted 'begin; run a "$1" sh "$2"' "$expression" "$work/checked.sh"
+}
+export record seen
+one "$sum" 0 "some words" "3 passed, 0 failed"
+check "the last line: exit status" ended part 0
+check "the last line: shown" last part "^a: 3 passed, 0 failed \[[0-9]* s\]\$"
+for other in "1 passed, 1 failed" "0 passed, 0 failed" "done"; do
+    one "$sum" 0 "3 passed, 0 failed" "$other"
+    check "another last line, $other: exit status" ended part 1
+    check "another last line, $other: all of it is shown" shows part.out "^$other\$"
+done
+one "$sum" 1 "3 passed, 0 failed"
+check "a command that fails: exit status" ended part 1
+one 's/fits/&/p' 0 "this fits" "this, too, fits"
+check "two lines that fit: exit status" ended part 1
+settled() # STATUS RECORD SEEN: names and lines, separated by slashes
+{
+    printf '%s\n' "$2" | tr '/' '\n' > "$record"
+    printf '%s\n' "$3" | tr '/' '\n' > "$seen.part"
+    run settled counted settle
+    check "$2, then $3: exit status" ended settled "$1"
+}
+settled 0 "a${tab}3 passed, 0 failed/b${tab}words" "a${tab}4 passed, 0 failed/b${tab}other words"
+check "nothing fell: the sum" last settled "^4 passed, 0 failed\$"
+settled 1 "a${tab}3 passed, 0 failed" "a${tab}2 passed, 0 failed"
+check "a count fell: it is named" shows settled.out "^a: on record 3 passed"
+settled 1 "a${tab}3 passed, 0 failed/b${tab}20 of 20 goals" "a${tab}3 passed, 0 failed/b${tab}19 of 19 goals"
+settled 1 "a${tab}3 passed, 0 failed/b${tab}words" "a${tab}3 passed, 0 failed"
+settled 1 "a${tab}3 passed, 0 failed" "a${tab}3 passed, 0 failed/b${tab}words"
+check "not on record: it is named" shows settled.out "^b: not on record"
+settled 1 "" "a${tab}3 passed, 0 failed"
+check "the last run: on record" counted renew
+settled 0 "$(cat "$record")" "a${tab}3 passed, 0 failed"
+check "no whole run: nothing to put on record" counted 'begin; ! renew 2> "$seen.err"'
+
 # What is not built anew is not there.
 touch "$work/old"
 check "what cannot be built" refuses makes "$work/old" sh -c "exit 1"

@@ -79,26 +79,10 @@ for flags in "" -DRETRY_STATIC -DRETRY_TIME_32 -DRETRY_NO_ATOMICS; do
         --inconclusive --std=c99 --quiet --error-exitcode=1 $except "$work/text.c"
 done
 
-# MISRA's rules by their numbers: the texts may not be handed on.
-misra=tests/verify/misra.txt
-: > "$work/fired"
-for flags in "" "-DRETRY_STATIC -DRETRY_TIME_32 -DRETRY_NO_ATOMICS"; do
-    gcc -std=c99 $posix -E -I. $flags "$work/all.c" | # its marks of lines as directives that there are
-        sed 's/^# \([0-9][0-9]*\) \("[^"]*"\).*/#line \1 \2/' > "$work/text.c"
-    cppcheck --addon=misra --std=c99 --quiet --template='{file}:{line}: {id}' "$work/text.c" 2>&1 |
-        grep -E '(retry|errmap)[.]h:[0-9]+: misra' | grep -v 'misra-c2012-20[.]13$' >> "$work/fired"
-done
-sed -n 's/^[0-9][0-9]* \([0-9]*[.][0-9]*\) .*/\1/p' $misra > "$work/listed"
-sed 's/.*misra-c2012-//' "$work/fired" | sort -u > "$work/rules"
-unlisted() { ! sed 's/misra-c2012-//' "$work/fired" | grep -v -w -F -f "$work/listed"; }
-numbered() { grep -v '^#' $misra | awk '$1 != NR || NF < 5 { print; wrong = 1 } END { exit wrong }'; }
-check "MISRA: no rule but the listed ones fires" unlisted
-check "MISRA: the list is numbered, each with a reason" numbered
-while read -r rule; do
-    check "MISRA: $rule still fires" grep -q -x -F "$rule" "$work/rules"
-done < "$work/listed"
+check "MISRA (misra.sh)" quiet sh tests/verify/misra.sh
 
-for file in retry.h errmap.h tests/*/*.[ch] examples/*.[ch] examples/*/*.[ch]; do
+for file in retry.h errmap.h tests/*/*.[ch] examples/*.[ch] examples/*.cpp \
+    examples/*/*.[ch]; do
     [ ! -f "$file" ] || check "layout of $file" silent clang-format --dry-run -Werror "$file"
 done
 finish
