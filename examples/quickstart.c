@@ -10,10 +10,9 @@
 static bool ask(void *context, const retry_request *request, retry_ms timeout,
                 retry_failure *failure)
 {
-    (void)timeout;
     unsigned *calls = context;
     bool done = ++*calls > 3;
-    printf("attempt %u after %u ms: %s\n", *calls, request->last_delay, done ? "done" : "busy");
+    printf("attempt %u, for %u ms: %s\n", request->attempts + 1, timeout, done ? "done" : "busy");
     if (!done)
         *failure = retry_classify_http(503, 0); /* what went wrong, in the library's terms */
     return done;
@@ -21,14 +20,13 @@ static bool ask(void *context, const retry_request *request, retry_ms timeout,
 
 int main(void)
 {
+    static const retry_budget_options options = RETRY_BUDGET_BEST_EFFORT(1); /* at once */
     unsigned calls = 0;
     retry_clock clock = retry_system_clock();
-    retry_policy policy = RETRY_POLICY_BEST_EFFORT; /* from 1 ms on: */
-    policy.backoff.initial = 200;                   /* ms, so that the waits can be seen */
-    retry_request request = {0};
-    request.strategy = &policy.base;
-    request.timeout = 2500; /* ms for all attempts and the waits between them */
-    request.idempotent = true;
+    retry_budget budget; /* so that a server that is down gets few retries */
+    retry_client client = {.budget = &budget, .attempt_timeout = 500};                /* ms */
+    retry_request request = {.client = &client, .timeout = 2500, .idempotent = true}; /* ms */
+    retry_budget_init(&budget, &options, clock.now(NULL));
     retry_decision decision = retry_run(&request, &clock, ask, &calls);
     printf("%s after %u retries\n", retry_verdict_name(decision.verdict), request.attempts);
     return decision.verdict == RETRY_VERDICT_SUCCESS ? 0 : 1;
