@@ -1,7 +1,8 @@
 /* retry.h - decides whether, when and how often a failed operation is tried again.
+   SPDX-License-Identifier: MIT
 
-   Version 1.1.0. C99 and later, C++11 and later. No dependencies, no heap, no globals but the
-   random generator's. Licence: MIT, at the end of this file.
+   Version 2.0.0. C99 and later, C++11 and later. No dependencies, no heap, no globals but the
+   random generator's four bytes. The licence's text is at the end of this file.
 
    Do this:
 
@@ -12,33 +13,30 @@
    CONTENTS
 
       Quick start
+      The way of an operation
       Options
-      Concepts
+      The five structs
+      Failures
       One decision, step by step
-      Strategies
+      Strategies and policies
       Backoff and jitter
       Retry budgets
-      HTTP, orders from a server, connections, not-my-vbucket
-      The fields that you set and read
+      Logging and counting
       Gates
-      Adaptive rate
-      Circuit breaker
-      Client-side throttling
-      Latency
-      Hedging
-      How many at once
-      Scopes
+      Scopes, connections
+      A lost commit
       Policies and budgets from text
-      Time, threads and randomness
-      Firmware
-      C++
+      Firmware, C++, threads, fork
       Caveats
-      Sources
+      Trouble
+      Details
+      History, stability
 
    QUICK START
 
-   The library decides, you act: it never sleeps, reads a clock, allocates, locks, prints or does
-   I/O. In a program that may block, one call makes the attempts and the waits between them:
+   This program calls something that fails once. The client is the recommended one. It has a policy
+   (how long to wait), a budget (how many retries the server can bear), a limit of attempts at once,
+   a timeout for each attempt and one for the whole operation.
 
       #define _POSIX_C_SOURCE 200809L
       #define RETRY_IMPLEMENTATION
@@ -46,41 +44,95 @@
       #include "retry.h"
       #include <stdio.h>
 
-      static bool attempt(void *context, const retry_request *request, retry_failure *failure)
+      static bool attempt(void *context, const retry_request *request, retry_ms timeout,
+                          retry_failure *failure)
       {
           int *outages = (int *)context;
-          printf("attempt %u\n", (unsigned)request->attempts + 1);
+          printf("attempt %u, %u ms at most\n", (unsigned)request->attempts + 1, (unsigned)timeout);
           if (--*outages < 0)
               return true;
-          failure->reason = RETRY_REASON_SERVICE_NOT_AVAILABLE;
+          *failure = retry_classify_http(503, 0);
           return false;
       }
 
       int main(void)
       {
-          int outages = 3;
-          retry_clock clock = retry_system_clock();
+          static const retry_policy policy = RETRY_POLICY_BEST_EFFORT;
+          static const retry_budget_options options = RETRY_BUDGET_BEST_EFFORT(20);
+          static retry_budget budget;
+          static retry_aimd limit;
+          static retry_gates gates;
+          static retry_client client;
           static retry_request request;
+          int outages = 1;
+          retry_clock clock = retry_system_clock();
+          retry_decision end;
+          retry_budget_init(&budget, &options, clock.now(clock.context));
+          limit.max = 20;
+          retry_gates_aimd(&gates, &limit);
+          client.strategy = &policy.base;
+          client.budget = &budget;
+          client.gates = &gates;
+          client.attempt_timeout = 500;
+          request.client = &client;
           request.timeout = 2500;
-          retry_decision end = retry_run(&request, &clock, attempt, &outages);
+          request.idempotent = true;
+          end = retry_run(&request, &clock, attempt, &outages);
           return end.verdict == RETRY_VERDICT_SUCCESS ? 0 : 1;
       }
 
-   In an event loop or an interrupt, ask for each decision and arm your own timer with it:
+   It prints:
 
-      retry_begin(&request, now);                            when the operation begins
-      decision = retry_orchestrate(&request, &failure, now); when an attempt has failed
-      retry_succeed(&request, now);                          when one has worked
-      retry_cancel(&request, now);                           when nobody waits any more
+      attempt 1, 500 ms at most
+      attempt 2, 500 ms at most
 
-      switch (decision.verdict) {
-      case RETRY_VERDICT_RETRY:   start a timer of decision.delay ms, then try again
-      case RETRY_VERDICT_EXPIRE:  report a timeout, in decision.delay ms at the latest
-      case RETRY_VERDICT_PENDING: retry_resume() when your strategy has made up its mind
-      case RETRY_VERDICT_FAIL:    report the error
+   Share one client, one budget and one set of gates among all requests to one server. Make a
+   request for each operation. Zero every struct first: a field that is zero has its default.
+
+   THE WAY OF AN OPERATION
+
+   retry_run blocks, so it needs your clock and your sleep. Every other function only decides. It
+   never sleeps, reads a clock, allocates, locks, prints or does I/O, so it fits any event loop.
+   There you set the timers:
+
+      static void step(operation *op, retry_decision decision)
+      {
+          switch (decision.verdict) {
+          case RETRY_VERDICT_SEND:
+              send_it(op, op->attempt.timeout); // with a timer for this attempt
+              break;
+          case RETRY_VERDICT_RETRY:
+              start_timer(op, decision.delay);  // then the next try
+              break;
+          case RETRY_VERDICT_SUCCESS:
+              done(op);
+              break;
+          default: // FAIL, EXPIRE
+              failed(op, retry_cause_text(decision.cause), op->request.ambiguous);
+          }
       }
 
-   A program that only wants to know how long to wait needs nothing of that:
+      retry_begin(&op->request, now_ms());                                        // at first
+      step(op, retry_attempt_begin(&op->attempt, &op->request, now_ms()));        // before each try
+      step(op, retry_attempt_end(&op->attempt, &op->request, failure, now_ms())); // NULL: it worked
+
+   A timeout of UINT32_MAX is none. EXPIRE: no time is left; report a timeout, in `delay` ms at the
+   latest. PENDING comes only from a strategy of your own that answers later, by retry_resume.
+
+   When the attempt's timer runs out, end it with reason RETRY_REASON_ATTEMPT_TIMED_OUT and
+   `timeout` true. When nobody waits for the operation any more, call both of these:
+
+      retry_attempt_cancel(&op->attempt, &op->request, now_ms());
+      retry_cancel(&op->request, now_ms());
+
+   RETRY with cause PACED comes from retry_attempt_begin: the attempt waits for its turn. That is
+   not a retry. It is neither counted nor paid. You may begin again sooner when another attempt has
+   ended.
+
+   Without attempts, ask for each decision alone: retry_orchestrate(&request, &failure, now) when a
+   try has failed, retry_succeed(&request, now) when one has worked. Then give each try the time
+   that retry_remaining(&request, 500, now) tells: what is left, and at most 500 ms. A program that
+   wants only the delay needs nothing of all this:
 
       static const retry_backoff backoff = RETRY_BACKOFF_BEST_EFFORT;
       for (retries = 0; !try_it() && retries < 4; retries++)
@@ -90,489 +142,432 @@
 
       macro                 default      set it              what it does
       --------------------  -----------  ------------------  -------------------------------------
-      RETRY_IMPLEMENTATION  not defined  in one file         compiles the implementation, and that
-                                                             of errmap.h if it comes after
-      RETRY_STATIC          not defined  in every file       functions are static: define
-                                                             RETRY_IMPLEMENTATION in each file too
-      RETRY_TIME_32         not defined  in every file       instants have 32 bits, as tick counters
-                                                             do; files that disagree do not link
-      RETRY_SYSTEM_CLOCK    not defined  with the            adds retry_system_clock() for POSIX
-                                         implementation and  (_POSIX_C_SOURCE 199309L or later)
-                                         where it is called  and Windows
-      RETRY_NO_ATOMICS      not defined  with the            what threads share uses plain loads
-                                         implementation      and stores: one thread only
-      RETRY_ASSERT(x)       nothing      with the            called with a condition that only
-                                         implementation      a misuse breaks; any expression
+      RETRY_IMPLEMENTATION  not defined  in one file         compiles the implementation, and
+                                                             errmap.h's if it comes after
+      RETRY_STATIC          not defined  in every file       functions are static; needs
+                                                             RETRY_IMPLEMENTATION in each file
+      RETRY_TIME_32         not defined  in every file       instants of 32 bits, as tick counters
+                                                             have; files that disagree do not link
+      RETRY_SYSTEM_CLOCK    not defined  where it is called, adds retry_system_clock() for Windows
+                                         and in that file    and POSIX (_POSIX_C_SOURCE 199309L)
+      RETRY_NO_ATOMICS      not defined  in that file        shared counters for one thread only
+      RETRY_ASSERT(x)       nothing      in that file        called with what only misuse breaks
 
-   All but the last are switches: define them as nothing or as 1, RETRY_STATIC and RETRY_TIME_32
-   before the first inclusion. This file may be included any number of times, in any order, with
-   and without RETRY_IMPLEMENTATION.
+   All but the last are switches: define them as nothing or as 1, and before the first inclusion.
+   You may include this file any number of times.
 
-   CONCEPTS
+   THE FIVE STRUCTS
 
-   Zero means default: zero a struct, set what you care about. Two things have no default, a
-   strategy's function and a budget's capacity; start those from a preset (RETRY_POLICY_x,
-   RETRY_BUDGET_x).
+   retry_request   one operation. Set `client`, `timeout` (ms for all of it; 0: 75 s; UINT32_MAX: no
+                   end) and `idempotent`: doing it twice does what doing it once does. The library
+                   counts `attempts`, `reasons`, `code`, `code_attempts`, `last_delay`: read them.
+   retry_client    what requests share: `strategy`, `budget`, `gates`, `attempt_timeout`, `observe`,
+                   `random`, `always_interval`, `user_reasons`.
+   retry_failure   one failed attempt: why (`reason`), and what else is known of it.
+   retry_attempt   one try; `gates` names the server that it goes to, if not the client's.
+   retry_decision  the answer: `verdict`, `cause`, `delay`.
 
-   retry_request   one operation with all its attempts. You set its timeout (ms for the whole
-                   operation) and whether it is idempotent: whether doing it twice does what doing
-                   it once does. The library counts.
-   retry_client    what requests share: a strategy, a budget, an observer, a random generator.
-   retry_failure   one failed attempt: a reason, and what else is known of it. Fill it in yourself
-                   or let a retry_classify_x() do it from a protocol's status.
-   reason          why it failed. RFC 0049's table says of each whether an operation that is not
-                   idempotent may be sent again (a server that answers "locked" did nothing; a
-                   socket that closed with the request in flight may have done anything) and
-                   whether it is always retried. RETRY_REASON_USER makes 16 of your own.
-   retry_strategy  one function: may this be tried again, and after how long?
-   retry_decision  the answer: a verdict, the ms to wait, and the cause of it, which
-                   retry_cause_text() puts into words and retry_format() into a log line.
+   FAILURES
 
-   Failures happen at three stages. Before anything was sent (no socket, circuit open) nothing can
-   have changed: use a reason that allows every operation. On the wire (the socket closed, your
-   attempt's timer ran out: SOCKET_CLOSED_WHILE_IN_FLIGHT, ATTEMPT_TIMED_OUT) only an idempotent
-   operation may be repeated; retry_classify_stage makes the failure of either stage. With an
-   answer, the protocol tells: retry_classify_kv, _query, _analytics, _search, _views and _http know
-   the codes, as retry_idempotent_kv, _service and _http know the operations.
+   A failure happens at one of three stages. Before anything was sent, nothing can have changed:
+   every operation may be repeated. On the wire, anything may have happened: only an idempotent
+   operation may be repeated. With an answer, the protocol tells. These make the failure for you:
 
-   Two fields add to the reason. `safety`: YES permits a retry to any operation; NO forbids it to
-   all. `fault`: without a reason a failure is final, unless safety is YES or the fault is the
-   SERVER's; then the strategy is asked, which permits it if the operation is idempotent or safety
-   is YES.
+      failure = retry_classify_stage(RETRY_STAGE_DISPATCH, RETRY_REASON_SOCKET_NOT_AVAILABLE);
+      failure = retry_classify_stage(RETRY_STAGE_IN_FLIGHT, RETRY_REASON_NONE);
+      failure = retry_classify_errno(errno, true);       // true: the request was sent
+      failure = retry_classify_http(status, retry_after);
+      failure = retry_classify_grpc(status);
 
-   A reason of the application's own says by its flags what the library has to know, and the
-   client's user_reasons what a log line calls it. FREE is for contention, where the server is well
-   (a lost compare-and-swap, a serialization failure, a deadlock's victim): no budget pays for it,
-   since one sized for outages would be used up by it.
+   Give HTTP requests their idempotency by retry_idempotent_http, and read Retry-After like this:
+
+      request.idempotent = retry_idempotent_http(method, strlen(method));
+      retry_ms retry_after = 0; // without a readable header it stays 0
+      retry_parse_retry_after(value, strlen(value), (int64_t)time(NULL), &retry_after);
+      failure = retry_classify_http(status, retry_after);
+
+      HTTP status              reason                           repeats     also
+      -----------------------  -------------------------------  ----------  ---------------------
+      408, 425                 SERVICE_RESPONSE_CODE_INDICATED  all         408: timeout
+      429, 529                 the same                         all         throttle
+      413, 503 + Retry-After   the same                         all         throttle
+      501, 505                 NONE, safety NO                  none
+      all other 5xx            SERVER_ERROR                     idempotent  504: timeout
+      all others               NONE                             none
+
+   A bare 503 may come from a proxy whose server already had the request, so only an idempotent
+   request is repeated. Some servers send the delay in milliseconds, as retry-after-ms,
+   x-ms-retry-after-ms or x-amz-retry-after: read that number with retry_parse_duration. With an
+   Idempotency-Key, set `idempotent`; a 409 then says that the first try is still at work, so give
+   it the reason SERVICE_RESPONSE_CODE_INDICATED. HTTP/2's REFUSED_STREAM, and a GOAWAY with a
+   number below your stream's, were never processed: use RETRY_STAGE_DISPATCH.
+
+      errno                                                 not sent              sent
+      ----------------------------------------------------  --------------------  -----------------
+      ECONNREFUSED ENETDOWN ENETUNREACH EHOSTDOWN           SOCKET_NOT_AVAILABLE  SOCKET_CLOSED_
+      EHOSTUNREACH EADDRNOTAVAIL EMFILE ENFILE ENOBUFS                            WHILE_IN_FLIGHT
+      ENOMEM ENETRESET ECONNRESET ECONNABORTED EPIPE
+      ETIMEDOUT, EAGAIN and EWOULDBLOCK (SO_RCVTIMEO)       SOCKET_NOT_AVAILABLE  ATTEMPT_TIMED_OUT
+      all others: EINVAL, EACCES, EBADF ...                 NONE                  NONE
+
+   gRPC: UNAVAILABLE is SERVER_ERROR, RESOURCE_EXHAUSTED is throttled and safe to repeat,
+   DEADLINE_EXCEEDED is ATTEMPT_TIMED_OUT, all others are final. grpc-retry-pushback-ms is an order,
+   which retry_parse_pushback puts into the failure: `retry_after` is then waited exactly, or the
+   retry forbidden (UINT32_MAX). An order does not permit what was forbidden.
+
+   Couchbase: retry_classify_kv, _query, _analytics, _search and _views know the codes, and
+   retry_idempotent_kv and _service the operations. errmap.h knows the codes that came later.
+
+   By hand, set `reason` to a RETRY_REASON_x, and two fields that add to it. `safety` is about
+   repeating: RETRY_SAFETY_YES permits it to every operation, RETRY_SAFETY_NO forbids it to all,
+   RETRY_SAFETY_MAYBE leaves it to the reason. `fault` is RETRY_FAULT_SERVER, _CLIENT or _OTHER: a
+   failure without a reason is final unless it is the server's fault, or safety is YES.
+
+   A reason of your own says by flags what the library must know. Use RETRY_REASON_FREE for
+   contention: a lost compare-and-swap, a deadlock. The server is healthy, so such retries are not
+   charged to the budget.
 
       #define CONFLICT RETRY_REASON_USER(0, RETRY_REASON_FREE | RETRY_REASON_ALLOWS_NON_IDEMPOTENT)
-      static const char *const names[16] = {"CONFLICT"};
-
-   What is refused as not idempotent may have been done all the same: `ambiguous` says so of a
-   request, whatever becomes of it, so that a program can report "failed" or "perhaps done". An
-   attempt that is on the wire when a request is cancelled is not counted there.
+      static const char *const names[16] = {"CONFLICT"}; // client.user_reasons, for the log
 
    ONE DECISION, STEP BY STEP
 
-   retry_orchestrate does this, in this order:
+   retry_orchestrate, and so retry_attempt_end, does this in this order:
 
-      1. A NULL argument, a strategy without a function, a request that is not begun, finished or
-         waiting for retry_resume: FAIL, MISUSE (after retry_cancel: CANCELLED). Nothing changes,
-         and the observer is not told.
-      2. The failure is recorded: its reason joins `reasons`; a new code restarts `code_attempts`
-         and `code_since`. If nothing was sent, what the retry had cost goes back.
-      3. Safety NO: FAIL, UNSAFE. The server's order not to retry: FAIL, PUSHBACK. Reason UNKNOWN or
-         invalid: FAIL, UNKNOWN_REASON. Reason NONE: FAIL, NOT_RETRYABLE, unless it is the server's
-         fault or safety is YES.
-      4. An always-retry reason (the cluster's map is changing): after `always_interval`, or 1, 10,
-         50, 100, 500, 1000, 1000 ... ms. No strategy is asked, no budget pays.
-      5. Else the strategy is asked: FAIL with its cause, PENDING, or a delay. For a retry the
-         budget must pay, unless the reason is FREE; if it cannot: FAIL, BUDGET_EXHAUSTED, with the
-         delay for those who wait before they fail. The server's order to wait takes the place of
-         the delay that 4 or 5 came to.
-      6. A delay that reaches or passes the deadline becomes EXPIRE with what is left, for
-         always-retry reasons too: 2 s into an operation of 2.5 s, a wish for 1 s gives EXPIRE
-         after 500 ms. The charge goes back.
-      7. RETRY is counted; FAIL and EXPIRE finish the request. The observer is told, last; of
-         PENDING too, and again after retry_resume, which goes on at 5.
+      1. A NULL argument, a strategy without a function, a request that is not open: FAIL, MISUSE.
+         After retry_cancel: FAIL, CANCELLED. Nothing changes, and the observer is not told.
+      2. The failure is recorded. Its reason joins `reasons`. A new code restarts `code_attempts`
+         and `code_since`. If nothing was sent, the charge of that retry goes back to the budget.
+      3. Safety NO: FAIL, UNSAFE. The server forbids it: FAIL, PUSHBACK. The client's own throttle
+         refused: FAIL, THROTTLED. Reason UNKNOWN or none at all: FAIL, UNKNOWN_REASON. Reason NONE:
+         FAIL, NOT_RETRYABLE, unless it is the server's fault or safety is YES.
+      4. Some reasons are always retried (a cluster's map is changing): after `always_interval`, or
+         after 1, 10, 50, 100, 500, 1000, 1000 ... ms. No strategy is asked and no budget pays.
+      5. Else the strategy is asked: FAIL with its cause, PENDING, or a delay. The budget pays for
+         the retry; if it cannot: FAIL, BUDGET_EXHAUSTED. A server's order replaces the delay.
+      6. A delay that reaches the deadline becomes EXPIRE with what is left. The charge goes back.
+      7. RETRY is counted. FAIL and EXPIRE finish the request. The observer is told last.
 
-   A request's timeout bounds the whole operation, not an attempt: no wait goes past it, but an
-   attempt that blocks does, unless its own timeout is what is left. Ask retry_remaining() for that
-   before each attempt, with the most that you grant one, and report the attempt whose timer runs
-   out as ATTEMPT_TIMED_OUT with `timeout` set. A failure that is reported twice counts twice.
+   A request that failed may still have been carried out: the server did the work, and its answer
+   was lost. Then request.ambiguous is true. Report such a request as "perhaps done", not as
+   "failed".
 
-   STRATEGIES
+   STRATEGIES AND POLICIES
 
-   A request's strategy is its own, or its client's, or retry_best_effort(). retry_fail_fast()
-   refuses everything that is not always retried. A retry_policy is the built-in strategy with
-   other numbers; start it from a preset and change what you like:
+   A strategy decides whether and when. A request's own comes before its client's; without either it
+   is best effort: retry until the timeout ends. retry_fail_fast() refuses whatever is not always
+   retried. A retry_policy is the built-in strategy; start it from a preset:
 
-      static const retry_policy policy = RETRY_POLICY_AWS;
+      static retry_policy policy = RETRY_POLICY_AWS;
+      policy.max_attempts = 5; // the first included
       client.strategy = &policy.base;
 
-      preset                    attempts  delays
-      RETRY_POLICY_BEST_EFFORT  no limit  1 to 500 ms doubling, full jitter, never below 1 ms
-      RETRY_POLICY_SMITHY       5         1 s doubling to 20 s, full jitter
-      RETRY_POLICY_AWS          3         the same; a server may ask for 20 s at most
-      RETRY_POLICY_AWS_2026     3         50 ms doubling to 20 s, full jitter; from 1 s when
-                                          throttled; a server may ask for 5 s more than that
+      RETRY_POLICY_  attempts  delays
+      -------------  --------  --------------------------------------------------------------------
+      BEST_EFFORT    no limit  1 to 500 ms doubling, full jitter; 100 ms to 10 s when throttled
+      SMITHY         5         1 s doubling to 20 s, full jitter
+      AWS            3         the same; a server may ask for 20 s at most
+      AWS_2026       3         50 ms doubling to 20 s, full jitter; from 1 s when throttled; a
+                               server may ask for 5 s more than that
 
-   To write your own, embed a retry_strategy as the first member of a struct. Decide your cases,
-   hand the rest to another strategy's function. Idempotency is the strategy's business: call
-   retry_permitted() before you grant a retry, as retry_policy_after does. Budget, deadline,
-   counting and telling are not, so no grant leaks a charge or overruns a deadline. A strategy may
-   cancel its request, but not begin or finish it:
+   A policy raises the delay to the server's Retry-After, within retry_after_max and
+   retry_after_slack. Set retry_after_spread as well: a fleet that is told "in 30 s" returns
+   together otherwise.
+
+   Write a strategy of your own as a struct whose first member is a retry_strategy. It must ask
+   retry_permitted() before it grants a retry. Budget, deadline and counting stay the library's.
 
       static retry_action no_robots(const retry_strategy *self, retry_request *request,
                                     const retry_failure *failure, retry_time now)
       {
-          const retry_strategy *rest = retry_best_effort();
           if (is_robot(request->context))
               return retry_action_none(RETRY_CAUSE_REFUSED);
-          return rest->retry_after(rest, request, failure, now);
+          return retry_policy_after(self, request, failure, now); // self is a retry_policy's base
       }
 
-   A strategy that must ask somebody else returns retry_action_pending(); its answer goes to
-   retry_resume later. Nothing expires meanwhile: keep a timer, and retry_cancel when it runs out.
+   It may also return retry_action_after(delay), or retry_action_pending() and answer later by
+   retry_resume(). Nothing expires meanwhile: keep a timer of your own.
 
    BACKOFF AND JITTER
 
-   A retry_backoff makes a delay of the number of retries so far: a curve (exponential, constant,
-   linear, power, controlled, table, custom), a cap, and a jitter, without which clients that
-   failed together return together. FULL spreads most and serves most; EQUAL keeps half of the
-   delay; SPREAD is gRPC's; DECORRELATED goes up to three times the last delay. At the cap all but
-   NONE stay random. retry_phase() spreads periodic work, the same way at every start. When 10,000
-   clients have failed together (make storm), the busiest 10 ms that follow see 10,000 calls without
-   jitter, 1,524 with FULL and 656 with DECORRELATED.
+   A backoff computes a delay from the number of retries so far: a curve, a cap (`max`), and jitter.
+   Jitter is randomness in the delay. Without it, clients that failed together return together.
 
-   A fleet that a server tells "in 30 s" returns together: set retry_after_spread, which the presets
-   leave at 0 as the SDKs do.
+      RETRY_CURVE_EXPONENTIAL  initial * factor^n       RETRY_JITTER_NONE          d
+      RETRY_CURVE_CONSTANT     initial                  RETRY_JITTER_FULL          0 to d
+      RETRY_CURVE_LINEAR       initial * (n + 1)        RETRY_JITTER_EQUAL         d/2 to d
+      RETRY_CURVE_POWER        initial^n                RETRY_JITTER_SPREAD        d -+ spread * d
+      RETRY_CURVE_CONTROLLED   1 10 50 100 500 1000     RETRY_JITTER_DECORRELATED  initial to three
+      RETRY_CURVE_TABLE        table[n]                                            times the last
+      RETRY_CURVE_CUSTOM       custom(self, n)
+
+   When 10,000 clients have failed together (make storm), the busiest 10 ms that follow see 10,000
+   calls without jitter, 1,524 with FULL and 656 with DECORRELATED. Presets: RETRY_BACKOFF_x, with x
+   DEFAULT, BEST_EFFORT, THROTTLED, RFC0049, CONTROLLED, AWS, AWS_2026 or GRPC. retry_phase() gives
+   periodic work an offset that is the same at each start.
 
    RETRY BUDGETS
 
-   Retries add load just when there is too much. A retry_budget is a bucket of tokens shared by
-   requests to one server: retries draw from it, successes, requests or time fill it, and when it is
-   empty failures are final. Amounts are thousandths of a token. In a burst it grants capacity /
-   cost retries; afterwards deposit / cost for each success (or request), or refill_per_second /
-   cost a second. So the load of a long outage stays near one attempt an operation where much
-   traffic shares a bucket; a bucket of 500 tokens that serves twenty calls never says no. A client
-   with few requests needs a small bucket, or a part in a larger one.
+   Retries add load just when there is too much. A retry budget is a bucket of tokens that all
+   requests to one server share. A retry takes tokens, a success puts some in. When the bucket is
+   empty, failures are final. So a long outage costs the server about one attempt an operation.
 
       static const retry_budget_options options = RETRY_BUDGET_BEST_EFFORT(20);
       retry_budget_init(&budget, &options, now);
       client.budget = &budget;
 
-      policy                    budget                          burst     afterwards
-      RETRY_POLICY_BEST_EFFORT  RETRY_BUDGET_BEST_EFFORT(n)     20 n      1 for 5 requests
-      RETRY_POLICY_SMITHY       RETRY_BUDGET_SMITHY             100 (50)  1 for 5 (10) successes
-      RETRY_POLICY_AWS          RETRY_BUDGET_AWS                100 (50)  1 for 5 (10), see below
-      RETRY_POLICY_AWS_2026     RETRY_BUDGET_AWS_2026           35 (100)  1 for 14 (5), see below
-      gRPC's A6                 RETRY_BUDGET_GRPC               4         while above a half
+      RETRY_BUDGET_   for RETRY_POLICY_  retries in a burst  afterwards
+      --------------  -----------------  ------------------  ---------------------
+      BEST_EFFORT(n)  BEST_EFFORT        20 n                1 for 10 successes
+      SMITHY, AWS     SMITHY, AWS        100                 1 for 5 successes
+      AWS_2026        AWS_2026           35                  1 for 14 successes
+      GRPC            gRPC's A6          4                   while it is half full
 
-   n: operations in flight at once in an outage: those that begin within one attempt's timeout, 50
-   for 50 a second and 1 s. In brackets for timeouts, in AWS_2026 for throttled attempts.
-   SMITHY gives 1 token back on every success; AWS and AWS_2026 give the last charge back, and 1
-   token only for a success that needed no retry. In GRPC the failures are charged and a half-full
-   bucket stops retries. The SDKs' three are made for a few attempts: twenty operations under best
-   effort empty them within a tenth of a second, and then a short outage fails them without need.
-   A fixed rate of retries after exhaustion, as the Builders' Library has it, is refill_per_second.
+   n is the number of operations that are in flight in an outage: those that begin within one
+   attempt's timeout. For 50 a second and 1 s that is 50. The SDKs' budgets are made for few
+   attempts: twenty operations under best effort empty them in a tenth of a second.
+   refill_per_second allows a fixed rate of retries when the bucket is empty. What was never sent
+   costs nothing: its charge goes back.
 
-   Where a share p of all attempts fails, a call of up to three retries wants p + p^2 + p^3 of them.
-   Its bucket pays for at most (capacity / cost / calls + s) / (1 - s) a call, s being what the
-   others bring: (1 - p) * deposit / cost. With half of them failing, 50 tokens, cost 1 and deposit
-   0.1 that is 1.88 attempts a call where 10 calls share the bucket, and 1.11 where 1,000 do.
+   LOGGING AND COUNTING
 
-   By simulation (make storm) best effort lets a service come back from ten seconds of outage up to
-   84 % utilisation if 1,000 clients share a bucket, up to 17 % with a bucket for each client, and
-   up to 15 % without any.
+   The observer hears of every decision, and of every end of a request once. For a success, a
+   cancellation and a gate's refusal `failure` is NULL.
 
-   A failure before anything was sent (SOCKET_, SERVICE_ or NODE_NOT_AVAILABLE,
-   CIRCUIT_BREAKER_OPEN, CLIENT_THROTTLED) was no load: what that retry cost comes back, so an
-   operation that waits for a server to restart holds one charge at most.
+      static void observe(void *context, const retry_request *request, const retry_failure *failure,
+                          const retry_decision *decision)
+      {
+          char line[256];
+          (void)context;
+          retry_format(line, sizeof line, request, failure, decision);
+          log_line(line);
+      }
 
-   HTTP, ORDERS FROM A SERVER, CONNECTIONS, NOT-MY-VBUCKET
-
-   retry_classify_http tells which operations a status lets be tried again, retry_parse_retry_after
-   reads the header:
-
-      status               reason                           operations  also
-      -------------------  -------------------------------  ----------  ----------------------------
-      408, 425, 429        SERVICE_RESPONSE_CODE_INDICATED  all         429: throttle; 408: timeout
-      503 and Retry-After  the same                         all         throttle
-      503 without          SERVER_ERROR                     idempotent  a proxy says it too, of a
-                                                                        server that had the request
-      500, 502, 504        SERVER_ERROR                     idempotent  504: timeout
-      other 5xx            NONE, safety NO                  none
-      all others           NONE                             none
-
-   A Retry-After of 0 cannot be told from none. gRPC's grpc-retry-pushback-ms is an order, no lower
-   bound: retry_parse_pushback sets `pushback`, and retry_after is then waited exactly, without cap
-   or jitter, or forbids the retry (UINT32_MAX). An order grants nothing by itself; it restarts the
-   policy's curve.
-
-   retry_connection spaces the starts of connection attempts as gRPC does:
-
-      timeout = retry_connection_begin(&connection, retry_random(NULL), now);   before an attempt
-      retry_connection_established(&connection, now);       when the connection is usable
-      wait = retry_connection_failed(&connection, now);     when the attempt failed, or it was lost
-
-   When a server goes down to which a whole fleet was connected for long, all of it reconnects at
-   once: let each client first wait for the retry_phase() of its name within some seconds. retry_nmv
-   leads an operation through a bucket's current and fast-forward maps; its steps reach the
-   orchestrator as orders:
-
-      step = retry_nmv_rejected(&nmv, revision, has_fast_forward);
-      failure = retry_classify_kv(status, opcode);
-      failure.pushback = true;
-      failure.retry_after = step.delay;
-
-   THE FIELDS THAT YOU SET AND READ
-
-      retry_request   client, strategy, context, timeout, idempotent. To read: attempts (retries so
-                      far), reasons, ambiguous, started, code, code_attempts, code_since, last_delay
-      retry_client    strategy, budget, observe, random (with their contexts), always_interval,
-                      user_reasons
-      retry_failure   reason, safety, fault, throttle, timeout, unknown, pushback, retry_after, code
-      retry_policy    base, backoff, throttle_backoff, max_attempts, retry_after_max,
-                      retry_after_slack, retry_after_spread
-      retry_backoff   curve, jitter, min, initial, max, factor, spread, table, table_length, custom
-      retry_budget_options  capacity, retry_cost, timeout_cost, throttle_cost, success_deposit,
-                      request_deposit, refill_per_second, floor, refund_last, charge_failures
+   A line holds the verdict, delay, reason, code (503/0x1f7), cause, attempts, elapsed time and
+   timeout.
 
    GATES
 
-   What a client may ask before it sends. Each gate is a struct of its own: zeroed it works at
-   once, and a program that does not name it links nothing of it. A breaker for each node, a budget
-   for each service and a throttle for each backend go together.
+   Gates are optional checks before an attempt. Put them into one retry_gates for each server, name
+   that in client.gates, and attempts ask and tell them in the right order. A program links only the
+   gates that it adds. All gates may be shared by threads.
 
-   To a gate a failed attempt was one of three. Never sent (CIRCUIT_BREAKER_OPEN, CLIENT_THROTTLED):
-   it does not count. Else sick: the other end did not answer, or broke (`timeout`,
-   ATTEMPT_TIMED_OUT, SOCKET_CLOSED_WHILE_IN_FLIGHT, SOCKET_, SERVICE_ and NODE_NOT_AVAILABLE,
-   SERVER_ERROR). All the rest is answered: somebody is there, if only to say no; with `throttle`
-   it asked for less load.
+      static retry_gates gates;
+      static retry_aimd limit;
+      static retry_breaker breaker;
+      limit.max = 50;
+      retry_gates_aimd(&gates, &limit);
+      retry_gates_breaker(&gates, &breaker);
+      client.gates = &gates;
+      client.attempt_timeout = 500;
 
-   Where several are asked, ask the rate first, then the breaker, then the throttle. A token of the
-   rate that is not used is lost, which only slows; a permit of the breaker is released; the
-   throttle counts what it lets pass, so it comes last.
+   Take a budget and an AIMD limit first. In the simulation (make together: nine faults of eight
+   seconds, three fleets) these two are well after each. More gates are rarely better. A refusal by
+   a gate is final: who waits for an open breaker comes back with all others. Use retry_attempt_ask
+   and retry_attempt_report to try another node instead; that shifts load, so it needs a budget.
 
-   ADAPTIVE RATE
+   To a gate an attempt was never sent, sick (timed out, closed, unavailable, SERVER_ERROR), or
+   answered. An attempt that had less than half of its time from the start, and timed out, is no
+   evidence.
 
-   A retry_rate finds out how fast a service that throttles lets its callers send, as the adaptive
-   mode of the AWS SDKs does. Nothing is limited until an answer asks for less load. Then the limit
-   drops to 70 % of what was measured and climbs back along a cubic curve, slowly where it was
-   throttled, faster beyond. Have one for each resource that is throttled by itself: if tenants
-   share one, the first to be throttled slows them all. For a server that fails or falls silent it
-   does nothing; a budget and a breaker do.
+   AIMD LIMIT: how many at once. It starts at `max`, halves when an attempt times out, breaks or is
+   throttled, and grows by one a round trip while all is well. (AIMD: additive increase,
+   multiplicative decrease.) Attempts over the limit wait for a moment: RETRY, PACED. Set `max` to
+   what the client may ever have in flight. Not for a client that sends one at a time. By hand:
+   retry_aimd_limit and retry_aimd_report.
 
-      wait = retry_rate_ask(&rate, now);        before every attempt: 0: send, else wait, ask again
-      retry_rate_report(&rate, &failure, now);  after every answer (NULL: it worked), final ones too
+   CIRCUIT BREAKER: is it worth trying? It opens when half of 20 or more attempts within 8 s were
+   sick, or when `in_a_row` were. Then it refuses everything for 2 s, and lets a probe through. An
+   answer to the probe closes it. One for each node; not for one address of many servers, where it
+   would shut out the healthy ones. retry_breaker_set isolates a node (RETRY_BREAKER_ISOLATED), and
+   retry_breaker_state and _get tell what it knows. RETRY_BREAKER_COUCHBASE has the SDKs' numbers.
 
-   Those who wait have no place in a queue: spread them if they are many.
+   THROTTLE: what share would be refused anyway? When a client sends over `k` times what is
+   accepted, the throttle drops the rest at random: FAIL, THROTTLED. It limits first attempts too,
+   which a budget does not. Not for a few calls a minute, which prove nothing.
 
-   CIRCUIT BREAKER
+   RATE: how fast? A half second with a throttled answer (429) sets the limit to what was accepted
+   in it; quiet ones raise it, and after 12 s there is none. `max` sets a fixed limit from the
+   start, in thousandths of a send a second. Who would wait `wait` ms (250) or more is refused.
+   Attempts get their turn one after the other. For a server that fails or is silent it does
+   nothing.
 
-   A node that is down costs every operation a timeout. A retry_breaker, one per node, learns of it
-   from the attempts' reports and fails the others at once, until a probe is answered. Sick attempts
-   open it; any other error is an answer. Not for one address of many servers: it would shut out the
-   healthy ones.
+   LATENCY: how late is late? It learns the 95th percentile of what answers take, for the delay of a
+   hedge. Keep one for each kind of operation. It tells nothing before it knows enough (UINT32_MAX);
+   then it is within a quarter of the truth. It is for deciding, not for reporting.
 
-      permit = retry_breaker_ask(&breaker, now);              before each attempt
-      failure = retry_classify_permit(permit);                refused: for retry_orchestrate
-      retry_breaker_report(&breaker, permit, &failure, now);  when it has ended; NULL: it worked
-      retry_breaker_release(&breaker, permit, now);           or was cancelled, or never sent
+   HEDGING: a second copy of an attempt that is late, sent elsewhere, often answers first. It is for
+   idempotent operations, and needs a budget, which pays for each copy. Each copy is a
+   retry_attempt; the hedge says when to send the next. All of them together are one attempt of the
+   request.
 
-   The failure of a refusal carries the ms to the next probe, so the retry waits for it. Hand every
-   permit back: a probe of which nothing is heard holds all others up for probe_timeout ms.
+      step = retry_hedge_begin(&hedge, &request, now);            // after the first copy's SEND
+      step = retry_hedge_due(&hedge, &request, now);              // its timer has fired
+      step = retry_hedge_failed(&hedge, &request, &failure, now); // a copy has failed
+      others = retry_hedge_won(&hedge);                           // a copy has worked
 
-   CLIENT-SIDE THROTTLING
+   Send the first copy by retry_attempt_begin, the others by retry_attempt_ask: if that refuses,
+   hand retry_classify_refusal(answer) to retry_hedge_failed. A copy that fails:
+   retry_attempt_report, then retry_hedge_failed. The one that works: retry_attempt_end, and
+   retry_attempt_cancel for the others. RETRY_HEDGE_SEND: send a copy, set the hedge's one timer to
+   `delay`. RETRY_HEDGE_WAIT: only set the timer. RETRY_HEDGE_HOLD: no timer. RETRY_HEDGE_FAIL:
+   cancel the others, then retry_orchestrate.
 
-   An overloaded server spends itself on saying no. With a retry_throttle, one per backend, a client
-   that sends over `k` times what is accepted drops at random what would be refused anyway. Sick
-   attempts are not accepted, nor are those with `throttle` set. Not for a few calls a minute, which
-   prove nothing.
+   SCOPES, CONNECTIONS
 
-      send = retry_throttle_ask(&throttle, retry_random(&request), now);   before each attempt
-      failure.reason = RETRY_REASON_CLIENT_THROTTLED;                      refused
-      retry_throttle_report(&throttle, &failure, now);     when it has ended; NULL: it worked
-
-   It bounds first attempts too, which a budget does not.
-
-   LATENCY
-
-   A retry_latency keeps a percentile of what attempts take (the 95th, if nothing is said): for the
-   delay of a hedge, or for an attempt's own timer. It is 24 bytes that all threads share, follows a
-   service that slows down tenfold within 400 attempts and one that recovers within 2,500, and is
-   off by up to a quarter: it is for deciding, not for reporting.
-
-      retry_latency_add(&latency, took, true);     when an attempt was answered, by an error too
-      retry_latency_add(&latency, age, false);     when one was given up, or cancelled
-      late = retry_latency_get(&latency);          UINT32_MAX: not known yet
-
-   Add what was given up too. If it had reached the estimate it counts as longer; without these, the
-   slow ones that hedges cancel would be missing, and the estimate would sink until all are hedged.
-   Keep one for each kind of operation: gets and reports together have no 95th that fits either.
-
-   HEDGING
-
-   A second copy of an attempt that is late, sent elsewhere, often answers first. That is for
-   idempotent operations, and under a budget, which pays for each copy: a server that is slow
-   because it has too much to do is helped by none. A retry_hedge is one attempt of its request with
-   all its copies; its policy says how many, and how long after one another.
-
-      step = retry_hedge_begin(&hedge, &request, now);            when an attempt begins
-      step = retry_hedge_due(&hedge, &request, now);              when the hedge's timer fires
-      step = retry_hedge_failed(&hedge, &request, &failure, now); when a copy has failed
-      others = retry_hedge_won(&hedge);                           when one has worked: cancel them
-
-   Each step says what to do: SEND a copy, WAIT, HOLD (the copies in flight decide) or FAIL (cancel
-   those, and hand the failure to retry_orchestrate), and what to set the one timer to. To the
-   request all of it is one attempt: only a FAIL is a failure of its own. Add every copy to the
-   latency that the policy names, those that are cancelled too.
-
-   HOW MANY AT ONCE
-
-   A retry_aimd says how many connections to have, or attempts under way, on one route at once. It
-   starts at `max`, halves when the other end times out, breaks off or asks for less load, and
-   grows by one while answers come and at least half of it is in use; each at most once in a
-   cooldown. How many there should be in a second is not its business but a rate's.
-
-      if (in_use < retry_aimd_limit(&aimd))             before one more begins
-      retry_aimd_report(&aimd, &failure, in_use, now);  when an attempt ends, which is still counted
-                                                        as in use (NULL: it worked)
-
-   It cancels nothing: when it falls, let what is under way end. A server error that is neither a
-   timeout nor throttled changes nothing, since one poisonous request is not overload.
-
-   SCOPES
-
-   One budget for many servers, partitions or tenants lets the one that is down use up the retries
-   of all. A retry_scopes keeps a bucket for each name in a table of yours; where there are few and
-   they are known, a client and a budget for each are simpler:
+   One budget for many servers lets the one that is down use up the retries of all. A retry_scopes
+   keeps a bucket for each name. Where the servers are few and known, a client for each is simpler.
 
       static retry_scope slots[64];
-      scopes.options = options; scopes.slots = slots; scopes.count = 64;
-      ...
+      static retry_scopes scopes; // options of each bucket, and the slots
+      scopes.options = options, scopes.slots = slots, scopes.count = 64;
       request.client = retry_scope_client(&scopes, host, strlen(host), now);
-      retry_begin(&request, now);
 
-   A slot is its name's until its bucket is full again and another name needs it: a full bucket
-   cannot be told from a new one, so nothing is lost. Names that find no slot share the overflow,
-   scopes.client: give it a budget as well, or their retries are free. Requests may use the clients
-   in any thread; guard the look-up, or keep a table for each thread.
+   A name keeps its slot until its bucket is full again, or until nobody has asked for it for
+   `forget` ms (a minute). Names that find no slot share scopes.client: give it a budget as well.
+
+   retry_connection spaces the starts of connection attempts as gRPC does: 1 s, 1.6 s, 2.56 s ... up
+   to 2 minutes, 20 % more or less. Zero it, or start from RETRY_CONNECTION_GRPC. A device
+   reconnects so:
+
+      timeout = retry_connection_begin(&connection, retry_random(NULL), now); // then connect
+      retry_connection_established(&connection, now); // the connection is usable
+      wait = retry_connection_failed(&connection, now); // it failed, or it was lost
+
+   A connection that lasted `stable_after` ms (10 s) starts the spacing anew. The first wait after
+   it is drawn from 0 to 1 s, so that a fleet that lost its server does not return at once. For
+   10,000 devices set backoff to a longer first wait. Not-my-vbucket: hand each step of
+   retry_nmv_rejected to the orchestrator as an order, with `pushback` true and `retry_after` the
+   step's delay.
+
+   A LOST COMMIT
+
+   The connection broke during COMMIT: nobody knows whether the transaction is in. Do not set
+   `idempotent`. The failure is SOCKET_CLOSED_WHILE_IN_FLIGHT, so the request fails, and is
+   ambiguous. Before COMMIT nothing is in, so set safety YES there:
+
+      failure = retry_classify_stage(RETRY_STAGE_IN_FLIGHT, RETRY_REASON_NONE);
+      if (!commit_was_sent)
+          failure.safety = RETRY_SAFETY_YES; // the server rolls back what was not committed
+      decision = retry_attempt_end(&attempt, &request, &failure, now);
+      if (decision.verdict == RETRY_VERDICT_FAIL && request.ambiguous)
+          look_for_the_transaction(); // by an id that you wrote with it
+
+   Look only when the server has let go of the transaction: a frozen one may still commit.
 
    POLICIES AND BUDGETS FROM TEXT
 
-   retry_parse_policy and retry_parse_budget read a flag, an environment variable or a line of a
-   configuration file; a program that has a parser of its own fills the structs in itself. White
-   space and commas separate words. The first may be a preset, the rest are KEY=VALUE, each key at
-   most once:
+   Read them from a flag or a configuration file. White space and commas separate words; the first
+   may be a preset. `error` says where the text is wrong, and in words what is wrong.
+
+      retry_text_error error;
+      if (!retry_parse_policy(&policy, text, strlen(text), &error))
+          fprintf(stderr, "%s: %s\n", text + error.offset, error.text);
 
       aws attempts=5 initial=100ms max=10s jitter=equal
       grpc capacity=20 cost=1 success=0.25
 
-      policy    best-effort (if there is none) smithy aws aws-2026 grpc rfc0049 controlled
+      policy    best-effort (the default) smithy aws aws-2026 grpc rfc0049 controlled
                 attempts=    whole number, the first included; 0: no limit
                 curve=       exponential constant linear power controlled
                 jitter=      none full equal spread decorrelated
                 min= initial= max= throttled= retry-after-max= retry-after-slack=    duration
                 factor= spread= retry-after-spread=                                  ratio
-      budget    none (if there is none; a retry costs 1) best-effort smithy aws aws-2026 grpc
+      budget    none (the default: every retry is paid) best-effort smithy aws aws-2026 grpc
                 capacity= cost= timeout-cost= throttle-cost= success= request=       tokens
                 per-second= floor=                                                   tokens
                 refund-last= charge-failures=                                        yes no
 
-   A duration is in ms or has a unit: 250, 250ms, 1.5s, 2m, 1h; it is rounded up to whole ms.
-   Numbers have no sign and no exponent, and up to nine decimals, tokens up to three. `throttled` is
-   `initial` after a throttled attempt, in aws-2026 too; all else is then as after others. The form
-   is checked, not the sense: a `min` above `max` is read, and wins.
+   Durations: 250, 250ms, 1.5s, 2m, 1h. Numbers have no sign and no exponent.
 
-   TIME, THREADS AND RANDOMNESS
+   FIRMWARE, C++, THREADS, FORK
 
-   Instants are milliseconds of a monotonic clock of yours, and are only subtracted, modulo their
-   width: with RETRY_TIME_32 a 32-bit counter may wrap within a request. Without it extend such a
-   counter to 64 bits, or its wrap is a step back. A difference of over half the range (with 32
-   bits: 24 days) is a clock that stepped back, and counts as no time passed; only an established
-   connection may be older, up to 49 days. All arithmetic saturates.
+   Firmware: define RETRY_TIME_32 in every file, and call retry_seed() with the device's id, or a
+   fleet that lost power together returns together. Compile with -ffunction-sections -fdata-sections
+   and link with -Wl,--gc-sections: unused functions go. On a Cortex-M0 (`make size`) a delay alone
+   takes about 0.8 KiB of flash, a decision with best effort about 2.4, all of this file about 17; a
+   request takes 64 bytes of RAM. There is no division and no floating point at run time. Where
+   32-bit atomics are not lock-free (Cortex-M0, AVR), mask interrupts around what you share with an
+   interrupt handler.
 
-   Requests, connections and nmv structs belong to one thread at a time. Clients, strategies and
-   policies are constant and shared; the functions that a shared client names (random, observe, a
-   strategy of your own) must be ready for several threads. Budgets and the built-in generator are
-   shared and lock-free, by GCC's and Clang's builtins or MSVC's intrinsics. So are all gates but
-   the hedge, which belongs to one attempt, and the look-up of a scope. Two threads that do nothing
-   else but take from one budget and put back need 10 to 50 ns for each pair (make bench): below a
-   million decisions a second that is under 5 % of a core.
+   C++: a lambda without captures is a retry_attempt_fn; examples/lambda.cpp wraps one with
+   captures. No exception may pass through a callback: catch it, and report a failure.
 
-   A budget's refill and the shared gates keep 32 bits of an instant, whatever its width. Threads
-   that share a budget must agree on the time within 32 s. After 24 idle days its refill may once
-   give less than is due; in the last 33 s of every 49.7 idle days it pauses until they are over. To
-   a gate an instant up to 37 hours behind the last one is a step back: no time passes until the
-   clock has caught up (the rate, like a budget, goes on at once if it is over 32 s behind). Any
-   other is time that passed; but after 48 to 49.7 days without a call it may be taken for a step
-   back.
+   Threads: requests, attempts, hedges and connections belong to one thread at a time. Budgets,
+   gates and the generator are shared without a lock. Clients, strategies and policies are constant.
+   Guard the look-up of a scope. A shared client's callbacks must be ready for several threads. Two
+   threads that do nothing else but take from one budget and put back need 10 to 50 ns for each pair
+   (make bench).
 
-   The built-in generator repeats itself after 2^32 numbers at most; retry_seed() starts it. It is
-   for jitter, not for secrets. Set retry_client.random for another one, or for tests. After fork()
-   each child calls retry_seed, or all draw the same.
-
-   FIRMWARE
-
-   Define RETRY_TIME_32 in every file, call retry_seed() with the device's id, so that a fleet that
-   lost power together does not return together, and take instants from the tick:
-
-      void on_reply_or_timeout(const retry_failure *failure)   (NULL: it worked)
-      {
-          retry_decision decision;
-          if (!failure) {
-              retry_succeed(&request, tick_ms());
-              return;
-          }
-          decision = retry_orchestrate(&request, failure, tick_ms());
-          if (decision.verdict == RETRY_VERDICT_RETRY)
-              start_timer(decision.delay);
-          else
-              report(decision.cause, request.ambiguous);
-      }
-
-   On a Cortex-M0 (`make size`) a delay alone takes about 0.8 KiB of flash, a decision with best
-   effort about 2.3, all of this file about 14; a request takes 64 bytes of RAM. Unused functions go
-   with -ffunction-sections and -Wl,--gc-sections, and the budget's code too where no budget is set
-   up. There is no division and no floating point at run time; write RETRY_RATIO in initialisers
-   only. Where 32-bit atomics are not lock-free (Cortex-M0, AVR) a budget or a gate that is shared
-   with an interrupt handler needs interrupts masked around its calls.
-
-   C++
-
-   A lambda without captures is a retry_attempt_fn; what it needs comes through the context. No
-   exception may pass through retry_run or a callback: catch it, and report it as a failure.
-
-      auto attempt = [](void *context, const retry_request *, retry_failure *failure) -> bool {
-          try {
-              return static_cast<Session *>(context)->send();
-          } catch (const std::exception &) {
-              failure->reason = RETRY_REASON_SOCKET_CLOSED_WHILE_IN_FLIGHT;
-              return false;
-          }
-      };
-      retry_run(&request, &clock, attempt, &session);
+   fork(): each child calls retry_seed(), or all draw the same numbers. A child must not go on with
+   gates that another thread of its parent was using: give it fresh ones.
 
    CAVEATS
 
-   - A request must be zeroed before its first retry_begin, which looks at its state.
-   - Idempotent is your word for it. A counter's increment is not; memcached's set is not counted
-     as such either, since it would overwrite what another client wrote in between.
-   - Best effort ends with the request's timeout and not before. Give requests a timeout and their
-     client a budget: without one, retries alone can keep a server down.
-   - A budget protects servers, not requests: share it among the requests to one server.
-   - Retry at one layer. Three tries at each of five layers are 243 calls. Some libraries beneath
-     send again by themselves: libcurl, when a connection that it reuses is dead (a POST too:
-     CURLOPT_FRESH_CONNECT); libmosquitto, at QoS 1 and 2 (let it, and pace only the reconnects);
-     libmemcached, on other servers once it may eject one (leave AUTO_EJECT_HOSTS and
-     REMOVE_FAILED_SERVERS off), and its CONNECTION FAILURE may have been done: it was in flight.
-   - After an attempt timed out close its connection: the late answer would be taken for the next
-     request's. One that is readable while idle is dead: look before you send.
-   - What was lost during a COMMIT is settled by looking for it, and only once the server has let go
-     of it (examples/postgres.c): a frozen one may still commit.
-   - libcurl's, libmosquitto's and libpq's own waits know no deadline of yours: hand them what is
-     left, or poll.
-   - retry_run blocks, and never hands PENDING to anybody but its caller.
+   - Zero a request before its first retry_begin, which looks at its state.
+   - Idempotent is your word for it. An increment is not idempotent.
+   - `timeout` limits the whole operation. It cannot stop an attempt that hangs: set the attempt's
+     timer, and after a timeout close the connection, or the late answer is taken for the next
+     one's.
+   - Retry at one layer. Three tries at each of five layers are 243 calls.
+   - Check what the library below already retries. libcurl sends a request again, even a POST, when
+     a reused connection turns out dead; CURLOPT_FRESH_CONNECT stops that. libmosquitto sends QoS 1
+     and 2 again: pace only the reconnects. libmemcached tries other servers once it may eject one.
+   - libcurl, libmosquitto and libpq know no deadline of yours: hand them what is left, or poll.
 
-   SOURCES
+   TROUBLE
 
-   Couchbase SDK RFC 0049 (retry handling), RFC 0005 (not-my-vbucket), RFC 0013 (the error map,
-   see errmap.h); gRPC's connection backoff and A6 (throttling); Smithy's retry interfaces; the AWS
-   SDKs' standard mode and the Builders' Library on timeouts, retries, backoff and jitter; RFC 9110
-   (HTTP). Where they disagree: UNKNOWN is never retried (RFC 0049's text, not its pseudocode); the
-   smallest best-effort delay is 1 ms, jitter included; RETRY_BUDGET_SMITHY refunds on every success
-   and RETRY_BUDGET_AWS only the last charge; RETRY_POLICY_SMITHY makes five attempts, as Smithy's
-   constant says, where its example grants five retries; Smithy knows no idempotency (to retry as it
-   does, set `idempotent`); `reasons` hold the one being decided when a strategy is asked, and an
-   EXPIRE is not counted in `attempts`. */
+   - "undefined reference to retry_begin": no file defines RETRY_IMPLEMENTATION. "multiple
+     definition": two do.
+   - "undefined reference to retry_begin_time_32", or without it: your files disagree about
+     RETRY_TIME_32. Define it for all of them, on the compiler's command line.
+   - "RETRY_SYSTEM_CLOCK needs POSIX": define _POSIX_C_SOURCE as 200809L before the first #include.
+   - "defined but not used" with RETRY_STATIC: define RETRY_IMPLEMENTATION in that file too.
+   - clang -Weverything warns of padding, of C99 in C++ and of unsafe buffers: leave these three
+     out.
+   - Every decision is FAIL, MISUSE: the request was not begun, or is finished, or was not zeroed.
+     Define RETRY_ASSERT(x) as assert(x) to stop there.
+   - Every retry is FAIL, BUDGET_EXHAUSTED: retry_budget_init was not called, or capacity is 0.
+   - Everything is FAIL, CIRCUIT_OPEN: log retry_breaker_get, and see whether attempt_timeout is
+     shorter than what a healthy answer takes.
+   - A fault of this file: open an issue where you got it, with the log lines of retry_format.
+
+   DETAILS
+
+   Clocks. Instants are milliseconds of a monotonic clock. They are only subtracted, so a 32-bit
+   counter may wrap within a request. Without RETRY_TIME_32 extend such a counter to 64 bits. If the
+   clock steps back, no time has passed. Gates and a budget's refill keep 32 bits of an instant:
+   threads that share one must agree on the time within 32 s. After weeks without a call a gate
+   decides as after its own longest wait. All arithmetic saturates.
+
+   Formulas. In a burst a bucket grants capacity / cost retries, afterwards deposit / cost for each
+   success. The built-in generator repeats after 2^32 numbers at most. It is for jitter, not for
+   secrets. Set retry_client.random for another one.
+
+   Sources. Couchbase SDK RFCs 0049, 0005 and 0013; gRPC's connection backoff, A6 and A96; Smithy's
+   retry interfaces; the AWS SDKs and the Builders' Library; RFC 9110; Google's Site Reliability
+   Engineering. Where they disagree: UNKNOWN is never retried (RFC 0049's text, not its pseudocode).
+   Best effort waits 1 ms at least. RETRY_BUDGET_SMITHY refunds on every success, RETRY_BUDGET_AWS
+   only the last charge. RETRY_POLICY_SMITHY makes five attempts, not five retries. Retry-After gets
+   no jitter unless you set retry_after_spread. Only sick attempts open a breaker, and its window is
+   a time, not a number of calls.
+
+   HISTORY, STABILITY
+
+   2.0  attempts and their gates; breaker, throttle, AIMD limit, rate and latency anew; a default
+        timeout; errors of texts in words; errno and gRPC; all 5xx; the observer hears every end
+   1.1  gates, hedging, scopes, policies from text, orders from a server
+   1.0  requests, strategies, backoff, budgets, connections, classification
+
+   Until 3.0 the names, fields and meanings that this manual or a declaration's comment names stay
+   as they are. New fields come at a struct's end, new reasons and causes after the last: zero
+   structs, and do not rely on their sizes. What begins with retry__ is private. */
 
 #ifndef RETRY_H
 #define RETRY_H
 
-#define RETRY_VERSION_MAJOR 1
-#define RETRY_VERSION_MINOR 1
+#define RETRY_VERSION_MAJOR 2
+#define RETRY_VERSION_MINOR 0
 #define RETRY_VERSION_PATCH 0
 #define RETRY_VERSION \
     (RETRY_VERSION_MAJOR * 10000 + RETRY_VERSION_MINOR * 100 + RETRY_VERSION_PATCH)
@@ -646,8 +641,10 @@
 #define retry_breaker_ask retry_breaker_ask_time_32
 #define retry_breaker_report retry_breaker_report_time_32
 #define retry_breaker_release retry_breaker_release_time_32
+#define retry_breaker_set retry_breaker_set_time_32
 #define retry_breaker_reset retry_breaker_reset_time_32
 #define retry_breaker_state retry_breaker_state_time_32
+#define retry_breaker_get retry_breaker_get_time_32
 #define retry_throttle_ask retry_throttle_ask_time_32
 #define retry_throttle_report retry_throttle_report_time_32
 #define retry_hedge_begin retry_hedge_begin_time_32
@@ -655,6 +652,11 @@
 #define retry_hedge_failed retry_hedge_failed_time_32
 #define retry_hedge_won retry_hedge_won_time_32
 #define retry_aimd_report retry_aimd_report_time_32
+#define retry_attempt_begin retry_attempt_begin_time_32
+#define retry_attempt_end retry_attempt_end_time_32
+#define retry_attempt_ask retry_attempt_ask_time_32
+#define retry_attempt_report retry_attempt_report_time_32
+#define retry_attempt_cancel retry_attempt_cancel_time_32
 #define retry_scope_client retry_scope_client_time_32
 #define retry_parse_policy retry_parse_policy_time_32
 #endif
@@ -785,6 +787,7 @@ typedef struct retry_client retry_client;
 typedef struct retry_request retry_request;
 typedef struct retry_strategy retry_strategy;
 typedef struct retry_budget retry_budget;
+typedef struct retry_gates retry_gates;
 
 /* X(name): what the caller does next. */
 #define RETRY_VERDICTS(X)                                                            \
@@ -792,7 +795,8 @@ typedef struct retry_budget retry_budget;
     X(RETRY)   /* wait `delay` ms, then try again */                                 \
     X(EXPIRE)  /* wait at most `delay` ms, then fail as timed out; no further try */ \
     X(PENDING) /* wait for the strategy's answer and hand it to retry_resume */      \
-    X(SUCCESS) /* done; from retry_run only */
+    X(SUCCESS) /* done */                                                            \
+    X(SEND)    /* put the attempt on the wire, with a timer of its `timeout` */
 
 /* X(name, text): why. */
 #define RETRY_CAUSES(X)                                 \
@@ -811,7 +815,10 @@ typedef struct retry_budget retry_budget;
     X(PENDING, "strategy answers later")                \
     X(CANCELLED, "cancelled")                           \
     X(MISUSE, "misuse: NULL or wrong state")            \
-    X(PUSHBACK, "server forbids")
+    X(PUSHBACK, "server forbids")                       \
+    X(PACED, "waits for its turn")                      \
+    X(CIRCUIT_OPEN, "circuit breaker is open")          \
+    X(THROTTLED, "client holds back")
 
 enum {
 #define RETRY__X(name) RETRY_VERDICT_##name,
@@ -849,7 +856,9 @@ RETRY_API const char *retry_cause_text(uint8_t cause);
 /* 32 uniform bits. */
 typedef uint32_t retry_random_fn(void *context);
 
-/* Told of a decision once it is made. The request's counters already include it. */
+/* Told of a decision once it is made, and of every end of a request once: of success (SUCCESS) and
+   of retry_cancel (FAIL, CANCELLED) too, where no attempt failed and `failure` is NULL. The
+   request's counters already include it. */
 typedef void retry_observe_fn(void *context, const retry_request *request,
                               const retry_failure *failure, const retry_decision *decision);
 
@@ -857,28 +866,35 @@ typedef void retry_observe_fn(void *context, const retry_request *request,
 struct retry_client {
     const retry_strategy *strategy;  /* (default: NULL: retry_best_effort()) */
     retry_budget *budget;            /* pays for strategies' retries (default: NULL: free) */
-    retry_observe_fn *observe;       /* called once per decision (default: NULL) */
+    retry_observe_fn *observe;       /* told of decisions and ends (default: NULL) */
     void *observe_context;           /* handed to observe (default: NULL) */
     retry_random_fn *random;         /* (default: NULL: the built-in generator) */
     void *random_context;            /* handed to random (default: NULL) */
     retry_ms always_interval;        /* ms; for always-retry reasons (default: 0: 1 10 50 ...) */
     const char *const *user_reasons; /* 16 names, NULL ones allowed, for retry_format (default:
                                         NULL: USER_0 ... USER_15) */
+    retry_gates *gates;              /* of the server; for attempts (default: NULL: none) */
+    retry_ms attempt_timeout;        /* ms; the most for one attempt (default: 0: what is left) */
 };
+
+/* ms that an operation may last if its request does not say; the Couchbase SDKs' number. */
+#define RETRY_TIMEOUT_DEFAULT UINT32_C(75000)
 
 /* One operation with all its attempts. Zero it, set the first five, call retry_begin. */
 struct retry_request {
     const retry_client *client;     /* (default: NULL: all defaults) */
     const retry_strategy *strategy; /* this request's own (default: NULL: the client's) */
     void *context;                  /* the application's, for strategies (default: NULL) */
-    retry_ms timeout;               /* ms for the whole operation (default: 0: none) */
+    retry_ms timeout;               /* ms for the whole operation; UINT32_MAX: no end (default: 0:
+                                       retry_begin sets RETRY_TIMEOUT_DEFAULT) */
     bool idempotent;                /* sent twice it does what it does once (default: false) */
     uint8_t retry__state;           /* private: the last verdict, or cancelled */
     uint8_t retry__since_order; /* private: 1 + retries since the server's last order; 0: none */
     /* Kept by the library, free to read: */
     bool ambiguous;           /* a failed attempt may have taken effect: "perhaps done" */
     uint32_t attempts;        /* retries so far */
-    uint32_t retry__charge;   /* private: thousandths paid for the retry under way */
+    uint32_t retry__charge;   /* private: thousandths paid for the retry under way; if failures
+                                 are charged: not 0 when a hedge's was */
     retry_reason_set reasons; /* every reason seen */
     retry_time started;       /* ms; when retry_begin was called */
     uint32_t code;            /* the last failure's code */
@@ -893,8 +909,8 @@ struct retry_request {
    stack: enough where addresses are randomised, not in firmware. */
 RETRY_API void retry_seed(uint32_t entropy);
 
-/* Opens a request at `now`, with the configuration it has. One that is open or pending is cancelled
-   first. NULL: nothing happens. */
+/* Opens a request at `now`, with the configuration it has; a timeout of 0 becomes
+   RETRY_TIMEOUT_DEFAULT. One that is open or pending is cancelled first. NULL: nothing happens. */
 RETRY_API void retry_begin(retry_request *request, retry_time now);
 
 /* Decides a failed attempt: the header's opening comment has the steps, RETRY_CAUSES the causes.
@@ -911,27 +927,27 @@ RETRY_API retry_decision retry_resume(retry_request *request, const retry_failur
                                       retry_action action, retry_time now);
 
 /* ms that are left to the request's deadline, and at most `limit` (0: no limit): the timeout of an
-   attempt that starts now. UINT32_MAX: neither bounds it (a timeout of UINT32_MAX reads as none).
-   0: the deadline is reached, or the request is NULL, or neither open nor pending. */
+   attempt that starts now. UINT32_MAX: neither bounds it. 0: the deadline is reached, or the
+   request is NULL, or neither open nor pending. */
 RETRY_API retry_ms retry_remaining(const retry_request *request, retry_ms limit, retry_time now);
 
-/* Finishes a request that worked and does the budget's bookkeeping: true. False, and nothing
-   changes, if it is NULL, or neither open nor pending. */
+/* Finishes a request that worked, does the budget's bookkeeping and tells the observer: true.
+   False, and nothing changes, if it is NULL, or neither open nor pending. */
 RETRY_API bool retry_succeed(retry_request *request, retry_time now);
 
-/* Finishes a request that nobody waits for any more. The charge of a granted retry that has not
-   been followed by a failure or a success goes back. Changes nothing if it is NULL, or neither open
-   nor pending. */
+/* Finishes a request that nobody waits for any more, and tells the observer. The charge of a
+   granted retry that has not been followed by a failure or a success goes back. Changes nothing if
+   it is NULL, or neither open nor pending. */
 RETRY_API void retry_cancel(retry_request *request, retry_time now);
 
 /* 32 uniform bits from the request's client, or from the built-in generator if it names none; for
    strategies of one's own and for retry_connection_begin. NULL: the built-in generator. */
 RETRY_API uint32_t retry_random(const retry_request *request);
 
-/* Writes one log line: verdict, delay, reason, hexadecimal code, cause, attempts, elapsed time and
-   timeout (0ms: none), as of the last decision; no newline. At most `capacity` bytes, always
-   terminated (unless capacity is 0). Returns the length of the whole line, as snprintf does; a NULL
-   part is left out. */
+/* Writes one log line: verdict, delay, reason, code (code=503/0x1f7), cause, attempts, elapsed time
+   and timeout (4294967295ms: none), as of the last decision; no newline. At most `capacity` bytes,
+   always terminated (unless capacity is 0); 240 hold any line but those with long names of your
+   own. Returns the length of the whole line, as snprintf does; a NULL part is left out. */
 RETRY_API size_t retry_format(char *buffer, size_t capacity, const retry_request *request,
                               const retry_failure *failure, const retry_decision *decision);
 
@@ -1024,6 +1040,8 @@ RETRY_API retry_ms retry_phase(const void *identity, size_t length, retry_ms per
     RETRY__BACKOFF(RETRY_CURVE_EXPONENTIAL, RETRY_JITTER_NONE, 0, 0, 0, 0, 0)
 #define RETRY_BACKOFF_BEST_EFFORT \
     RETRY__BACKOFF(RETRY_CURVE_EXPONENTIAL, RETRY_JITTER_FULL, 1, 1, 500, 0, 0)
+#define RETRY_BACKOFF_THROTTLED /* best effort's after a throttled attempt */ \
+    RETRY__BACKOFF(RETRY_CURVE_EXPONENTIAL, RETRY_JITTER_FULL, 1, 100, 10000, 0, 0)
 #define RETRY_BACKOFF_RFC0049 \
     RETRY__BACKOFF(RETRY_CURVE_EXPONENTIAL, RETRY_JITTER_NONE, 0, 1, 500, 0, 0)
 #define RETRY_BACKOFF_CONTROLLED \
@@ -1069,7 +1087,7 @@ RETRY_API const retry_strategy *retry_fail_fast(void);
         {retry_policy_after}, backoff, throttle_backoff, attempts, after_max, after_slack, 0 \
     }
 #define RETRY_POLICY_BEST_EFFORT \
-    RETRY__POLICY(RETRY_BACKOFF_BEST_EFFORT, RETRY_BACKOFF_DEFAULT, 0, 0, 0)
+    RETRY__POLICY(RETRY_BACKOFF_BEST_EFFORT, RETRY_BACKOFF_THROTTLED, 0, 0, 0)
 #define RETRY_POLICY_SMITHY RETRY__POLICY(RETRY_BACKOFF_AWS, RETRY_BACKOFF_DEFAULT, 5, 0, 0)
 #define RETRY_POLICY_AWS RETRY__POLICY(RETRY_BACKOFF_AWS, RETRY_BACKOFF_DEFAULT, 3, 20000, 0)
 #define RETRY_POLICY_AWS_2026 RETRY__POLICY(RETRY_BACKOFF_AWS_2026, RETRY_BACKOFF_AWS, 3, 0, 5000)
@@ -1085,7 +1103,7 @@ typedef struct retry_budget_options {
     uint32_t success_deposit;   /* thousandths on a success; with refund_last only on one that
                                    needed no retry (default: 0) */
     uint32_t request_deposit;   /* thousandths on every retry_begin: a share of the traffic, as in
-                                   Finagle and Envoy (default: 0) */
+                                   Finagle (default: 0) */
     uint32_t refill_per_second; /* thousandths a second, so that retries go on at a fixed rate when
                                    the bucket is empty (default: 0) */
     uint32_t floor;             /* thousandths; a withdrawal must leave more (default: 0: it may
@@ -1096,7 +1114,8 @@ typedef struct retry_budget_options {
                                    retry needs a balance above `floor` after it (default: false) */
 } retry_budget_options;
 
-/* Shared by any number of requests, clients and threads, without a lock. */
+/* Shared by any number of requests, clients and threads, without a lock. Until retry_budget_init
+   has seen it, it pays for nothing. */
 struct retry_budget {
     retry_budget_options options; /* constant after retry_budget_init */
     uint32_t retry__balance;      /* private: thousandths */
@@ -1140,25 +1159,26 @@ RETRY_API uint32_t retry_budget_balance(const retry_budget *budget);
         10000, 1000, 0, 0, 100, 0, 0, 5000, false, true \
     }
 /* For RETRY_POLICY_BEST_EFFORT: 20 tokens for each operation that is in flight at once
-   (saturating), which bring it through 2.5 s of outage, then a fifth of the traffic. */
+   (saturating), which bring it through 2.5 s of outage, then a tenth of what succeeds. */
 #define RETRY_BUDGET_BEST_EFFORT(in_flight)                                                 \
     {                                                                                       \
         RETRY__CAST(uint32_t, RETRY__CAST(uint64_t, in_flight) >> 32 != 0 ||                \
                                       RETRY__CAST(uint64_t, in_flight) * 20000 > UINT32_MAX \
                                   ? UINT32_MAX                                              \
                                   : RETRY__CAST(uint64_t, in_flight) * 20000),              \
-            1000, 0, 0, 0, 200, 0, 0, false, false                                          \
+            1000, 0, 0, 100, 0, 0, 0, false, false                                          \
     }
 
 /* ---- Connection backoff -------------------------------------------------------------------- */
 
-/* One connection's attempts, spaced start to start. Source: gRPC's connection backoff. */
+/* One connection's attempts, spaced start to start; zero it. Source: gRPC's connection backoff. */
 typedef struct retry_connection {
-    retry_backoff backoff;            /* (default: 1 ms doubling without end, no jitter) */
-    retry_ms min_connect_timeout;     /* ms that an attempt is always granted (default: 0) */
-    retry_ms stable_after;            /* ms that a connection must last to reset (default: 0: any
-                                         does) */
+    retry_backoff backoff;            /* (default: initial 0: all of RETRY_BACKOFF_GRPC) */
+    retry_ms min_connect_timeout;     /* ms that an attempt is always granted (default: 0: 20000) */
+    retry_ms stable_after;            /* ms that a connection must last to reset; 1: any does
+                                         (default: 0: 10000) */
     uint32_t retry__attempts;         /* private: attempts begun since the last reset */
+    uint32_t retry__random;           /* private: what this attempt was begun with */
     retry_ms retry__spacing;          /* private: ms from this attempt's start to the next's */
     retry_time retry__started;        /* private: this attempt's start */
     retry_time retry__established_at; /* private: when SETTINGS were seen */
@@ -1171,8 +1191,9 @@ RETRY_API retry_ms retry_connection_begin(retry_connection *connection, uint32_t
                                           retry_time now);
 
 /* When an attempt fails or the connection is lost: returns the ms to sleep before the next attempt,
-   0 once the deadline has passed. After a connection that lasted stable_after ms this is attempt
-   1's deadline again, counted from the start of the attempt that was established. NULL: 0. */
+   0 once the deadline has passed. After a connection that lasted stable_after ms these are drawn
+   from 0 to the first spacing, so that a fleet that lost its server does not return at once; the
+   `random` of the last _begin decides. NULL: 0. */
 RETRY_API retry_ms retry_connection_failed(retry_connection *connection, retry_time now);
 
 /* When the connection is usable (for HTTP/2: SETTINGS seen); only the first call between a _begin
@@ -1181,10 +1202,10 @@ RETRY_API retry_ms retry_connection_failed(retry_connection *connection, retry_t
 RETRY_API void retry_connection_established(retry_connection *connection, retry_time now);
 
 /* Initialiser: starts 1 s, then 1.6 times as long up to 120 s apart, 20 % more or less; 20 s to
-   connect at least. */
-#define RETRY_CONNECTION_GRPC                       \
-    {                                               \
-        RETRY_BACKOFF_GRPC, 20000, 0, 0, 0, 0, 0, 0 \
+   connect at least; any connection resets. */
+#define RETRY_CONNECTION_GRPC                          \
+    {                                                  \
+        RETRY_BACKOFF_GRPC, 20000, 1, 0, 0, 0, 0, 0, 0 \
     }
 
 /* ---- Not-my-vbucket ------------------------------------------------------------------------ */
@@ -1243,10 +1264,22 @@ RETRY_API retry_failure retry_classify_search(int http_status);
 /* A views response with its body (`length` bytes). Only RFC 0049's list is retried. */
 RETRY_API retry_failure retry_classify_views(int http_status, const char *body, size_t length);
 
-/* Any HTTP response; `retry_after` in ms, 0 without the header (or with one of 0). A 503 with it
-   proves that the server refused; without it a proxy may have lost a server that had the request
-   already. The manual has the table. Source: RFC 9110. */
+/* Any HTTP response; `retry_after` in ms, 0 without the header. A 503 with it proves that the
+   server refused; without it a proxy may have lost a server that had the request already. The
+   manual has the table. Source: RFC 9110. */
 RETRY_API retry_failure retry_classify_http(int http_status, retry_ms retry_after);
+
+/* A gRPC status. UNAVAILABLE: SERVER_ERROR. RESOURCE_EXHAUSTED: throttled, safe to repeat.
+   DEADLINE_EXCEEDED: ATTEMPT_TIMED_OUT. All others are final. For grpc-retry-pushback-ms there is
+   retry_parse_pushback. Sources: gRPC's status codes, A6. */
+RETRY_API retry_failure retry_classify_grpc(int status);
+
+/* A failed call of the sockets' interface: errno, or on Windows WSAGetLastError() too. `sent`:
+   whether any of the request had been sent. Refused, unreachable, without a local resource, reset,
+   broken or timed out: SOCKET_NOT_AVAILABLE if nothing was sent, else
+   SOCKET_CLOSED_WHILE_IN_FLIGHT, or ATTEMPT_TIMED_OUT with `timeout`. All others are the client's
+   fault, and final. The manual has the table. */
+RETRY_API retry_failure retry_classify_errno(int error, bool sent);
 
 /* A failure without a response. RETRY_STAGE_DISPATCH, before anything was sent: the reason handed
    in. Any other stage counts as RETRY_STAGE_IN_FLIGHT: SOCKET_CLOSED_WHILE_IN_FLIGHT. It is a new
@@ -1276,10 +1309,10 @@ RETRY_API bool retry_idempotent_service(uint8_t service, bool read_only);
 RETRY_API bool retry_idempotent_http(const char *method, size_t length);
 
 /* Reads a Retry-After value (`length` bytes without surrounding white space): delta-seconds or one
-   of RFC 9110's three HTTP-date forms, against `unix_seconds`, the wall clock. Sets *delay in ms: 0
-   for a date that is past, UINT32_MAX if it is too long. A two-digit year is the latest with those
-   digits at most 50 years ahead; that the weekday fits the date is not checked. False, and *delay
-   is left alone, for anything else. */
+   of RFC 9110's three HTTP-date forms, against `unix_seconds`, the wall clock. Sets *delay in ms: 1
+   for 0 and for a date that is past, as 0 means that there was no header; UINT32_MAX if it is too
+   long. A two-digit year is the latest with those digits at most 50 years ahead; that the weekday
+   fits the date is not checked. False, and *delay is left alone, for anything else. */
 RETRY_API bool retry_parse_retry_after(const char *value, size_t length, int64_t unix_seconds,
                                        retry_ms *delay);
 
@@ -1289,6 +1322,309 @@ RETRY_API bool retry_parse_retry_after(const char *value, size_t length, int64_t
    is NULL. Source: gRPC's A6. */
 RETRY_API bool retry_parse_pushback(const char *value, size_t length, retry_failure *failure);
 
+/* ---- Circuit breaker ----------------------------------------------------------------------- */
+
+/* Two counts over a while that has two halves; part of a breaker and of a throttle. */
+typedef struct retry__window {
+    uint32_t retry__half;      /* private: when the half under way began, and which it is */
+    uint32_t retry__counts[4]; /* private: of each half all, and the marked ones */
+} retry__window;
+
+/* RETRY_BREAKER_ISOLATED comes from retry_breaker_set alone. */
+enum { RETRY_BREAKER_CLOSED, RETRY_BREAKER_OPEN, RETRY_BREAKER_HALF_OPEN, RETRY_BREAKER_ISOLATED };
+
+/* Keeps attempts from a node that does not answer. One for each node; zero it. Shared by any number
+   of threads, without a lock. Sources: the Couchbase SDKs, gobreaker, resilience4j, Polly. */
+typedef struct retry_breaker {
+    uint32_t volume; /* reports in the window before `ratio` may open it (default: 0: 20) */
+    uint32_t ratio;  /* RETRY_RATIO of sick ones at which it opens (default: 0: a half; over
+                        1: 1) */
+    retry_ms window; /* ms; the half of it that is under way, and the half before (default: 0:
+                        8000; at most 2^23) */
+    retry_ms open;   /* ms that it refuses everything (default: 0: 2000; at most 2^30) */
+    retry_ms probe_timeout; /* ms after which a silent probe gives its place to another (default: 0:
+                               5000; at most 2^30) */
+    retry_ms open_max;      /* ms; each sick round of probes doubles `open`, up to this (default: 0:
+                               `open` stays; at most 2^30) */
+    retry_ms slow;          /* ms; an answer that took as long is sick (default: 0: none is) */
+    uint16_t in_a_row;      /* sick reports in a row that open it, too (default: 0: never) */
+    uint8_t probes;         /* half-open: how many may be in flight, and how many answers close it
+                               (default: 0: 1) */
+    uint32_t retry__state;  /* private: generation and state, or what half-open counts */
+    uint32_t
+        retry__since;    /* private: ms, modulo 2^32; when it opened, or the last probe was sent */
+    uint32_t retry__row; /* private: sick reports in a row, sick rounds of probes in a row */
+    retry__window retry__reports; /* private: all, and the sick ones */
+} retry_breaker;
+
+/* Goes back, as it is, with the report or the release of its attempt. */
+typedef struct retry_permit {
+    bool granted;           /* to send */
+    uint16_t retry__ticket; /* private: the state that granted it */
+    retry_ms wait;          /* ms to the next probe; 0: granted, or nobody knows */
+    uint32_t retry__asked;  /* private: ms, modulo 2^32; when it was granted */
+} retry_permit;
+
+/* What a breaker counts. */
+typedef struct retry_breaker_counts {
+    uint32_t reports;  /* in the window */
+    uint32_t sick;     /* in the window */
+    uint32_t in_a_row; /* sick ones since the last answer; stays at 65,535 */
+    uint8_t
+        sick_probes; /* rounds of probes that opened it anew since it was closed; stays at 255 */
+} retry_breaker_counts;
+
+/* Before each attempt. CLOSED grants. OPEN refuses for `open` ms; `wait` says how many are left.
+   After that it is HALF_OPEN: up to `probes` attempts are granted, and all others refused with
+   `wait` 0, as nobody knows when a probe will be answered. If nothing is heard of the probes for
+   probe_timeout ms, others take their places. ISOLATED refuses, with `wait` 0. `may_probe` false:
+   the attempt has too little time left to be a probe, so it is granted only if the breaker is
+   CLOSED. NULL: granted. */
+RETRY_API retry_permit retry_breaker_ask(retry_breaker *breaker, bool may_probe, retry_time now);
+
+/* How the attempt ended; NULL failure: it worked. True: this report opened or closed the breaker,
+   which exactly one report does for each such change: log it.
+   - CLOSED counts it. A sick one opens the breaker if it is the `in_a_row`-th in a row, or if the
+     window holds `volume` reports of which `ratio` are sick, to half of the ratio's unit.
+   - HALF_OPEN: a sick one opens the breaker anew. The answer that completes `probes` closes it,
+   with nothing counted, however late it comes.
+   - CIRCUIT_BREAKER_OPEN, CLIENT_THROTTLED: as retry_breaker_release.
+   An answer `slow` ms or more after the permit was granted is sick. Nothing happens if the breaker
+   has changed its state since it gave the permit (a permit may be taken for a new one after 65,536
+   changes), if the permit was not granted, or if the breaker is NULL. */
+RETRY_API bool retry_breaker_report(retry_breaker *breaker, retry_permit permit,
+                                    const retry_failure *failure, retry_time now);
+
+/* Instead of a report, if there is no outcome: cancelled, or never sent. A probe's place is free
+   again, for the next to ask. */
+RETRY_API void retry_breaker_release(retry_breaker *breaker, retry_permit permit, retry_time now);
+
+/* Sets the state, and forgets all reports and permits. OPEN: for `open` ms. HALF_OPEN: the next to
+   ask is a probe. ISOLATED: everything is refused until another state is set. NULL breaker, no such
+   state: nothing happens. */
+RETRY_API void retry_breaker_set(retry_breaker *breaker, uint8_t state, retry_time now);
+
+/* Sets CLOSED: after a reconnect. */
+RETRY_API void retry_breaker_reset(retry_breaker *breaker, retry_time now);
+
+/* RETRY_BREAKER_x. HALF_OPEN if the next ask would probe, or probes are in flight. NULL: CLOSED. */
+RETRY_API uint8_t retry_breaker_state(const retry_breaker *breaker, retry_time now);
+
+/* What it has counted; while it is OPEN, what it was opened for. NULL: zeros. */
+RETRY_API retry_breaker_counts retry_breaker_get(retry_breaker *breaker, retry_time now);
+
+/* A refusal as a failure, for retry_orchestrate: CIRCUIT_BREAKER_OPEN; retry_after is `wait` and an
+   eighth more, so that an operation that comes new, with all its time before it, probes first. A
+   permit that was granted: reason NONE. */
+RETRY_API retry_failure retry_classify_permit(retry_permit permit);
+
+/* Initialiser: the Couchbase SDKs' numbers. */
+#define RETRY_BREAKER_COUCHBASE                                       \
+    {                                                                 \
+        20, RETRY_RATIO(0.5), 60000, 5000, 5000, 0, 0, 0, 0, 0, 0, 0, \
+        {                                                             \
+            0,                                                        \
+            {                                                         \
+                0, 0, 0, 0                                            \
+            }                                                         \
+        }                                                             \
+    }
+
+/* ---- Client-side throttling ---------------------------------------------------------------- */
+
+/* Drops at random what the server would refuse anyway. One for each backend; zero it. Shared by any
+   number of threads, without a lock. Source: Google's Site Reliability Engineering, "Handling
+   Overload". */
+typedef struct retry_throttle {
+    uint32_t k;             /* RETRY_RATIO of requests to accepts above which it refuses (default:
+                               0: 2; below 1: 1) */
+    uint32_t max_rejection; /* RETRY_RATIO; the highest probability of a refusal (default: 0: 0.9;
+                               over 0.999: 0.999) */
+    retry_ms window; /* ms; the half of it that is under way, and the half before (default: 0:
+                        4000; at most 2^23) */
+    retry__window retry__requests; /* private: all, and the accepted ones */
+} retry_throttle;
+
+/* Before each attempt, first ones too; counts nothing. True: send it. False, a failure
+   CLIENT_THROTTLED: exactly when random / 2^32 (`random`: 32 uniform bits) is below the smaller of
+   max_rejection and (requests - k * accepts) / (requests + 1). Unlike in the book refusals are no
+   requests: with them it would not come back from an outage longer than its window. NULL: true. */
+RETRY_API bool retry_throttle_ask(retry_throttle *throttle, uint32_t random, retry_time now);
+
+/* How an attempt that was sent ended; NULL failure: it worked. It counts as a request, and an
+   answer without `throttle` as an accept, too. What was never sent (CIRCUIT_BREAKER_OPEN,
+   CLIENT_THROTTLED) does not count. NULL throttle: nothing happens. */
+RETRY_API void retry_throttle_report(retry_throttle *throttle, const retry_failure *failure,
+                                     retry_time now);
+
+/* ---- How many at once ---------------------------------------------------------------------- */
+
+/* A limit of attempts in flight, one for each server; zero it, set `max`. Shared by any number of
+   threads, without a lock. Source: TCP's additive increase, multiplicative decrease. */
+typedef struct retry_aimd {
+    uint32_t max;           /* the limit at most, and at first (default: 0: 2) */
+    uint32_t min;           /* the limit at least; above max counts as max (default: 0: 1) */
+    uint32_t increase;      /* added when all is well (default: 0: 1) */
+    uint32_t decrease;      /* RETRY_RATIO to keep (default: 0: a half; over 0.999: 0.999) */
+    retry_ms cooldown;      /* ms between changes, at most 2^30 (default: 0: 1000 by hand; for
+                               attempts none) */
+    uint32_t retry__limit;  /* private: 0: it never fell, and is max */
+    uint32_t retry__fell;   /* private: ms, modulo 2^32; when it fell last */
+    uint32_t retry__change; /* private: ms, modulo 2^32; when it rose or fell last */
+} retry_aimd;
+
+/* How many may be in flight at once, `max` and `min` as they are now. NULL: UINT32_MAX. */
+RETRY_API uint32_t retry_aimd_limit(const retry_aimd *aimd);
+
+/* By hand, when an attempt ends; NULL failure: it worked. `in_use`: how many are in flight, with
+   this one. The limit falls (by one at least, but not below `min`) if the attempt was sick or asked
+   for less load, and the last fall is longer ago than the cooldown. It rises on an answer if half
+   of it is in use, and the last change is longer ago. A SERVER_ERROR without `timeout` and
+   `throttle`, and what was never sent, change nothing. Returns the new limit; NULL: UINT32_MAX.
+   Attempts (retry_gates_aimd) do better: only one that began after the last fall makes the limit
+   fall, and only one that began after the last change makes it rise. */
+RETRY_API uint32_t retry_aimd_report(retry_aimd *aimd, const retry_failure *failure,
+                                     uint32_t in_use, retry_time now);
+
+/* ---- Rate ---------------------------------------------------------------------------------- */
+
+/* Keeps to the number of sends a second that a service accepts. One for each resource that is
+   throttled by itself; zero it. Shared by any number of threads, without a lock. */
+typedef struct retry_rate {
+    uint32_t min;  /* thousandths of a send a second; the limit is not lower, unless `max` is
+                      (default: 0: 500) */
+    uint32_t max;  /* thousandths of a send a second; the limit is not higher, from the start
+                      (default: 0: none) */
+    retry_ms wait; /* ms; an attempt that would have to wait as long is refused (default: 0: 250; at
+                      most 2^20) */
+    uint32_t retry__limit;     /* private: thousandths a second; 0: none but `max` */
+    uint32_t retry__held;      /* private: thousandths a second; the limit before it last rose */
+    uint32_t retry__calm;      /* private: half seconds in a row in which nothing was throttled */
+    uint32_t retry__half;      /* private: ms, modulo 2^32; start of the half second under way */
+    uint32_t retry__accepted;  /* private: answers in it that were not throttled */
+    uint32_t retry__throttled; /* private: answers in it that were */
+    uint32_t retry__owed;      /* private: 4096ths of a ms; time that the bucket lacks */
+    uint32_t retry__clock;     /* private: ms, modulo 2^32; until when it was filled */
+} retry_rate;
+
+/* Before every attempt, first ones too. 0: send; a token was taken. Tokens come at the limit, and
+   an eighth of a second's worth is kept, or one. Else the ms until there will be one, rounded up:
+   nothing was taken; wait, and ask again. NULL: 0. */
+RETRY_API retry_ms retry_rate_ask(retry_rate *rate, retry_time now);
+
+/* After every answer, final ones too; NULL failure: it worked. There is no limit until an answer
+   has `throttle`. The half second in which one had sets the limit to the number that had not, as
+   much as that is a second, but at least to half of the limit, or to half of all if there was no
+   limit. Every other half second raises the limit: the first in a row by an eighth, each further
+   one by a 40th more than the one before. 12 s after the last throttled answer there is no limit
+   again. A failure that was never sent (CIRCUIT_BREAKER_OPEN, CLIENT_THROTTLED) does not count.
+   NULL rate: nothing happens. */
+RETRY_API void retry_rate_report(retry_rate *rate, const retry_failure *failure, retry_time now);
+
+/* The limit in thousandths of a send a second, as the last call left it; `max` if there is no other
+   limit. UINT32_MAX: none, or NULL. */
+RETRY_API uint32_t retry_rate_get(const retry_rate *rate);
+
+/* ---- Latency ------------------------------------------------------------------------------- */
+
+/* A percentile of what attempts take, one for each kind of operation; zero it. Shared by any number
+   of threads, without a lock. Its settings are constant while it runs. */
+typedef struct retry_latency {
+    uint32_t quantile;        /* RETRY_RATIO below 1 (default: 0: 0.95; from 1 on: 0.999) */
+    uint32_t min_samples;     /* samples before which nothing is told, at most 2^30; with few the
+                                 first estimates are rough (default: 0: 768, doubled until 30 of
+                                 them are over the quantile: 3072 at 0.99) */
+    retry_ms min;             /* ms; the estimate's lower bound, above all (default: 0: 1 ms) */
+    retry_ms max;             /* ms; its upper bound (default: 0: none) */
+    uint32_t retry__estimate; /* private: its level; 0: no answer yet */
+    uint32_t retry__progress; /* private: samples; later, whether too many or too few are late */
+} retry_latency;
+
+/* Learns from an attempt that took `elapsed` ms (over 2^24, 4.6 hours, counts as that). `finished`
+   false: it was given up at that age. It counts as longer if it had reached the estimate; else, and
+   before the first answer, nothing is learnt from it. NULL: nothing happens. */
+RETRY_API void retry_latency_add(retry_latency *latency, retry_ms elapsed, bool finished);
+
+/* The estimate in whole ms, within the bounds. What is told is 0.8 to 1.6 % more than what is kept:
+   where all take the same, none is late. UINT32_MAX before min_samples, or for NULL. */
+RETRY_API retry_ms retry_latency_get(const retry_latency *latency);
+
+/* ---- Attempts ------------------------------------------------------------------------------ */
+
+/* What the gates of one server are asked and told; private. */
+struct retry__told;
+typedef struct retry__gate {
+    void *retry__self;
+    uint8_t (*retry__tell)(struct retry__told *told);
+} retry__gate;
+
+/* The gates of one server: zero it, then add what you use. Shared by any number of threads, without
+   a lock; add and take out while nothing is in flight. */
+struct retry_gates {
+    uint32_t in_flight;          /* attempts under way; kept by the library, free to read */
+    retry__gate retry__gates[5]; /* private: in the order in which they are asked */
+};
+
+/* Each adds one gate, or takes it out (NULL). A program links the code of those that it adds. NULL
+   gates: nothing happens. */
+RETRY_API void retry_gates_breaker(retry_gates *gates, retry_breaker *breaker);
+RETRY_API void retry_gates_throttle(retry_gates *gates, retry_throttle *throttle);
+RETRY_API void retry_gates_aimd(retry_gates *gates, retry_aimd *aimd);
+RETRY_API void retry_gates_rate(retry_gates *gates, retry_rate *rate);
+RETRY_API void retry_gates_latency(retry_gates *gates, retry_latency *latency);
+
+/* One try of a request, then its next; or one copy of a hedged try. Zero it. For one thread at a
+   time. */
+typedef struct retry_attempt {
+    retry_gates *gates;        /* of the server that it goes to (default: NULL: the client's) */
+    retry_ms timeout;          /* ms for its timer, set by SEND; UINT32_MAX: none */
+    bool waiting;              /* the last answer was PACED; kept by the library */
+    uint8_t retry__state;      /* private: RETRY__ATTEMPT_x */
+    uint16_t retry__ticket;    /* private: of the breaker's permit */
+    retry_gates *retry__gates; /* private: those that were asked */
+    uint32_t retry__since;     /* private: ms, modulo 2^32; when it was sent, or began to wait */
+    uint32_t retry__due; /* private: ms, modulo 2^32; the instant that the rate keeps for it */
+} retry_attempt;
+
+/* Before each try. SEND: send it, with a timer of attempt->timeout ms. RETRY, PACED: begin again in
+   `delay` ms, or sooner when another attempt has ended: it is no retry, and nobody pays for it.
+   FAIL and EXPIRE finish the request, and the charge of its retry goes back. In this order:
+   - NULL, an attempt already sent, a request that is not open: FAIL, MISUSE (or CANCELLED).
+   - The deadline is reached: EXPIRE, DEADLINE.
+   - The breaker refuses: FAIL, CIRCUIT_OPEN; `delay`: ms to the next probe, 0 if nobody knows.
+   - The throttle refuses, which draws once for each try: FAIL, THROTTLED.
+   - As many attempts are in flight as the AIMD limit lets: PACED, for a random time that grows.
+   - The rate lets it go later: PACED; FAIL, THROTTLED if that is the rate's `wait` or more away.
+   - A wait would leave less than half of the time that an attempt has at best, which is the smaller
+     of the client's attempt_timeout and the request's timeout: EXPIRE, DEADLINE, at once. */
+RETRY_API retry_decision retry_attempt_begin(retry_attempt *attempt, retry_request *request,
+                                             retry_time now);
+
+/* When a try that was sent has ended; NULL failure: it worked. Tells the gates, then returns
+   SUCCESS, as retry_succeed, or what retry_orchestrate decides. An attempt that began with less
+   than half of its time, and timed out, proves nothing: gates learn of no outcome. NULL, or an
+   attempt that is not in flight: FAIL, MISUSE. */
+RETRY_API retry_decision retry_attempt_end(retry_attempt *attempt, retry_request *request,
+                                           const retry_failure *failure, retry_time now);
+
+/* The same two without a word to the request: for the copies of a hedge, each an attempt of its
+   own, for trying one node after the other, and for those who would rather wait than fail. A report
+   of an attempt that is not in flight changes nothing. */
+RETRY_API retry_decision retry_attempt_ask(retry_attempt *attempt, const retry_request *request,
+                                           retry_time now);
+RETRY_API void retry_attempt_report(retry_attempt *attempt, const retry_failure *failure,
+                                    retry_time now);
+
+/* Instead of _end or _report if there is no outcome. If it was sent the request (which may be NULL)
+   becomes ambiguous; it stays open. NULL attempt, or one neither in flight nor waiting: nothing
+   happens. */
+RETRY_API void retry_attempt_cancel(retry_attempt *attempt, retry_request *request, retry_time now);
+
+/* A refusal of retry_attempt_ask as a failure, for retry_orchestrate or retry_hedge_failed:
+   CIRCUIT_BREAKER_OPEN with retry_after an eighth more than the ms to the next probe, so that who
+   comes new is the probe; or CLIENT_THROTTLED. Any other answer: reason NONE. */
+RETRY_API retry_failure retry_classify_refusal(retry_decision answer);
+
 /* ---- A loop, for those who block ----------------------------------------------------------- */
 
 typedef struct retry_clock {
@@ -1297,174 +1633,18 @@ typedef struct retry_clock {
     void *context;                                /* handed to both (default: NULL) */
 } retry_clock;
 
-/* One attempt. True: done. False: it failed as it wrote into *failure (zeroed before). */
-typedef bool retry_attempt_fn(void *context, const retry_request *request, retry_failure *failure);
+/* One attempt, which may take `timeout` ms (UINT32_MAX: as long as it likes). True: done. False: it
+   failed as it wrote into *failure (zeroed before). */
+typedef bool retry_attempt_fn(void *context, const retry_request *request, retry_ms timeout,
+                              retry_failure *failure);
 
-/* Begins the request, makes the attempts, sleeps between them (not for 0 ms), and returns the last
-   decision: SUCCESS, FAIL, EXPIRE (at once: `delay` says what was left), or PENDING, at once too
-   and with the request left open, if a strategy answers later. A request that was cancelled
-   meanwhile, unless that attempt worked: FAIL, CANCELLED. A NULL argument (but `context`) or clock
-   function: FAIL, MISUSE. */
+/* Begins the request, makes its attempts by retry_attempt_begin and _end, sleeps between them (not
+   for 0 ms), and returns the last decision: SUCCESS, FAIL, EXPIRE (at once: `delay` says what was
+   left), or PENDING, at once too and with the request left open, if a strategy answers later. A
+   request that was cancelled meanwhile, unless that attempt worked: FAIL, CANCELLED. A NULL
+   argument (but `context`) or clock function: FAIL, MISUSE. */
 RETRY_API retry_decision retry_run(retry_request *request, const retry_clock *clock,
                                    retry_attempt_fn *attempt, void *context);
-
-/* ---- Adaptive rate ------------------------------------------------------------------------- */
-
-/* One for each resource that is throttled; zero it. Shared by any number of threads, without a
-   lock. Source: the adaptive mode of the AWS SDKs. */
-typedef struct retry_rate {
-    uint32_t min;           /* thousandths of a send a second; the lowest limit (default: 0: 500) */
-    uint32_t retry__limit;  /* private: thousandths a second; 0: none yet */
-    uint32_t retry__tokens; /* private: millionths of a send */
-    uint32_t retry__clock;  /* private: ms, modulo 2^32; the latest instant that was told */
-    uint32_t retry__inbox;  /* private: reports that wait, and whether a thread is at others */
-    /* private, of the thread that is at the reports: */
-    uint32_t retry__reported; /* ms, modulo 2^32; the clock at the last report */
-    uint32_t retry__count;    /* responses since a half second last ended */
-    uint32_t retry__measured; /* 4000ths of a response a second */
-    uint32_t retry__peak;     /* 4000ths of a send a second; what was throttled last */
-    uint32_t retry__return;   /* 4000ths of a second from then until the limit is there again */
-    retry_ms retry__since;    /* ms since then, 2^19 at most */
-    bool retry__begun;        /* there was a report */
-} retry_rate;
-
-/* Before every attempt, first ones too. 0: send; it took one of the tokens, which come at the limit
-   and of which a second's worth is kept, or one. Else the ms until there will be one, rounded up:
-   nothing was taken; wait, and ask again. NULL: 0. */
-RETRY_API retry_ms retry_rate_ask(retry_rate *rate, retry_time now);
-
-/* After every answer, final ones too; NULL failure: it worked. The first with `throttle`
-   sets a limit: 0.7 of the rate measured, by half seconds of the clock, at most a million a second.
-   Each further one sets 0.7 of that or of the limit, whichever is lower. Any other report raises
-   the limit along CUBIC's curve, to twice the measured rate at most. What was never sent
-   (CIRCUIT_BREAKER_OPEN, CLIENT_THROTTLED) does not count. NULL rate: nothing happens. */
-RETRY_API void retry_rate_report(retry_rate *rate, const retry_failure *failure, retry_time now);
-
-/* The limit in thousandths of a send a second. UINT32_MAX: none yet, or NULL. */
-RETRY_API uint32_t retry_rate_get(const retry_rate *rate);
-
-/* ---- Circuit breaker ----------------------------------------------------------------------- */
-
-/* Two counts over a while that rolls on in eighths; part of a breaker and of a throttle. */
-typedef struct retry__window {
-    uint32_t retry__end;       /* private: last ms of the slice under way, modulo 2^32 */
-    uint32_t retry__slices[8]; /* private: the counts of each eighth */
-} retry__window;
-
-enum { RETRY_BREAKER_CLOSED, RETRY_BREAKER_OPEN, RETRY_BREAKER_HALF_OPEN };
-
-/* One for each node; zero it. Shared by any number of threads, without a lock. Source: the
-   Couchbase SDKs, whose numbers are the defaults. */
-typedef struct retry_breaker {
-    uint32_t volume;        /* reports in the window before it may open (default: 0: 20; over
-                               500: 500) */
-    uint32_t ratio;         /* RETRY_RATIO of sick ones among them at which it opens (default: 0: a
-                               half; over 1: 1) */
-    retry_ms window;        /* ms, rounded up to 8 * 2^n, at most 2^23; rolls in eighths, the last
-                               of which is under way (default: 0: 60000) */
-    retry_ms open;          /* ms that it refuses everything (default: 0: 5000; at most 2^30) */
-    retry_ms probe_timeout; /* ms after which a silent probe has failed (default: 0: 5000; at most
-                               2^30) */
-    uint32_t retry__state;  /* private: state, generation and instant */
-    retry__window retry__reports; /* private: all, and the sick ones */
-} retry_breaker;
-
-/* Goes back, as it is, with the report or the release of its attempt. */
-typedef struct retry_permit {
-    bool granted;          /* to send */
-    uint8_t retry__ticket; /* private: the state that granted it */
-    retry_ms wait;         /* ms to the next probe; 0: granted, or nobody knows */
-} retry_permit;
-
-/* Before each attempt. CLOSED grants. OPEN refuses until `open` ms have passed since it opened; the
-   first to ask then is the probe: HALF_OPEN, which refuses all others with `wait` 0 until it is
-   reported. If that takes probe_timeout ms it has failed, and the breaker is OPEN from then on.
-   NULL: granted. */
-RETRY_API retry_permit retry_breaker_ask(retry_breaker *breaker, retry_time now);
-
-/* How the attempt ended; NULL failure: it worked. CLOSED counts it, and a sick one opens the
-   breaker if the window holds `volume` reports of which `ratio` are sick, to half of its unit. (An
-   eighth with over 1,000 may halve both counts.) The probe's report decides: sick opens it anew, an
-   answer closes it with an empty window. CIRCUIT_BREAKER_OPEN, CLIENT_THROTTLED: as released.
-   Nothing happens if the breaker has opened, closed or been reset since it gave the permit (which,
-   and what was reported with it, may be taken for new again after 60 such changes), if the permit
-   was not granted, or if the breaker is NULL. */
-RETRY_API void retry_breaker_report(retry_breaker *breaker, retry_permit permit,
-                                    const retry_failure *failure, retry_time now);
-
-/* Instead of a report, if there is no outcome: cancelled, or never sent. If it was the probe, the
-   breaker is OPEN and the next to ask is the probe; else nothing happens. */
-RETRY_API void retry_breaker_release(retry_breaker *breaker, retry_permit permit, retry_time now);
-
-/* CLOSED, with an empty window: after a reconnect. NULL: nothing happens. */
-RETRY_API void retry_breaker_reset(retry_breaker *breaker, retry_time now);
-
-/* RETRY_BREAKER_x: what an ask at `now` would meet; OPEN if it would be the probe. NULL: CLOSED. */
-RETRY_API uint8_t retry_breaker_state(const retry_breaker *breaker, retry_time now);
-
-/* A refusal as a failure, for retry_orchestrate: CIRCUIT_BREAKER_OPEN, retry_after is `wait`. A
-   permit that was granted: reason NONE. */
-RETRY_API retry_failure retry_classify_permit(retry_permit permit);
-
-/* Initialiser. */
-#define RETRY_BREAKER_COUCHBASE                     \
-    {                                               \
-        20, RETRY_RATIO(0.5), 60000, 5000, 5000, 0, \
-        {                                           \
-            0,                                      \
-            {                                       \
-                0, 0, 0, 0, 0, 0, 0, 0              \
-            }                                       \
-        }                                           \
-    }
-
-/* ---- Client-side throttling ---------------------------------------------------------------- */
-
-/* One for each backend; zero it. Shared by any number of threads, without a lock. Source: Google's
-   Site Reliability Engineering, "Handling Overload". */
-typedef struct retry_throttle {
-    uint32_t k;             /* RETRY_RATIO of requests to accepts above which it refuses (default:
-                               0: 2; below 1: 1) */
-    uint32_t max_rejection; /* RETRY_RATIO; the highest probability of a refusal (default: 0: 0.9;
-                               over 0.999: 0.999) */
-    retry_ms window;        /* ms, rounded and rolling as a breaker's (default: 0: 120000) */
-    retry__window retry__requests; /* private: all, and the accepted ones */
-} retry_throttle;
-
-/* Before each attempt, first ones too. True: send it; it counts as a request. False, a failure
-   CLIENT_THROTTLED: exactly when random / 2^32 (`random`: 32 uniform bits) is below the smaller of
-   max_rejection and (requests - k * accepts) / (requests + 1). Unlike in the book refusals are no
-   requests: with them it would not come back from an outage longer than its window. An eighth with
-   over 1,000 requests or accepts may halve both. NULL: true. */
-RETRY_API bool retry_throttle_ask(retry_throttle *throttle, uint32_t random, retry_time now);
-
-/* How an attempt that was sent ended; NULL failure: it worked. An answer without `throttle` is an
-   accept; all else changes nothing. NULL throttle: nothing happens. */
-RETRY_API void retry_throttle_report(retry_throttle *throttle, const retry_failure *failure,
-                                     retry_time now);
-
-/* ---- Latency ------------------------------------------------------------------------------- */
-
-/* A percentile of what attempts take, one for each kind of operation; zero it. Shared by any number
-   of threads, without a lock. Its settings are constant while it runs. */
-typedef struct retry_latency {
-    uint32_t quantile;        /* RETRY_RATIO below 1 (default: 0: 0.95; from 1 on: 0.999) */
-    uint32_t min_samples;     /* samples before which nothing is told (default: 0: 100) */
-    retry_ms min;             /* ms; the estimate's lower bound, above all (default: 0: 1 ms) */
-    retry_ms max;             /* ms; its upper bound (default: 0: none) */
-    uint32_t retry__estimate; /* private: 256ths of a ms; 0: no answer yet */
-    uint32_t retry__samples;  /* private: counted up to min_samples */
-} retry_latency;
-
-/* Learns from an attempt that took `elapsed` ms (over 2^24, 4.6 hours, counts as that). `finished`
-   false: it was given up at that age; it counts as longer if it had reached the estimate, else, and
-   before the first answer, nothing is learnt from it. NULL: nothing happens. Source: Yazidi and
-   Hammer's multiplicative updates (DUMIQE). */
-RETRY_API void retry_latency_add(retry_latency *latency, retry_ms elapsed, bool finished);
-
-/* The estimate in ms, rounded up and within the bounds; UINT32_MAX before min_samples, or for
-   NULL. */
-RETRY_API retry_ms retry_latency_get(const retry_latency *latency);
 
 /* ---- Hedging ------------------------------------------------------------------------------- */
 
@@ -1526,40 +1706,15 @@ RETRY_API retry_hedge_step retry_hedge_due(retry_hedge *hedge, retry_request *re
      reached by then.
    - The next copy at once, as if its timer had fired.
    Where there is no further copy: HOLD while others are in flight, else FAIL. NULL, an attempt not
-   under way, nothing in flight: FAIL, MISUSE. */
+   under way, nothing in flight: FAIL, MISUSE. A budget that charges failures is charged for each
+   copy here, unless it was never sent or is final for retry_orchestrate too, and not again there.
+ */
 RETRY_API retry_hedge_step retry_hedge_failed(retry_hedge *hedge, retry_request *request,
                                               const retry_failure *failure, retry_time now);
 
 /* A copy worked: returns how many others to cancel; retry_succeed comes next. 0 for NULL and for an
    attempt not under way. */
 RETRY_API uint32_t retry_hedge_won(retry_hedge *hedge);
-
-/* ---- How many at once ---------------------------------------------------------------------- */
-
-/* One for each route; zero it. Shared by any number of threads, without a lock. Source: TCP's
-   additive increase, multiplicative decrease. */
-typedef struct retry_aimd {
-    uint32_t max;          /* the limit at most, and at first (default: 0: 2) */
-    uint32_t min;          /* the limit at least; above max counts as max (default: 0: 1) */
-    uint32_t increase;     /* added when all is well (default: 0: 1) */
-    uint32_t decrease;     /* RETRY_RATIO to keep (default: 0: a half; over 0.999: 0.999) */
-    retry_ms cooldown;     /* ms between changes (default: 0: 5000; at most 2^30) */
-    uint32_t retry__limit; /* private: 0: it never fell, and is max */
-    uint32_t retry__fell;  /* private: ms, modulo 2^32; when it fell last */
-    uint32_t retry__rose;  /* private: ms, modulo 2^32; when it rose last, or fell first */
-} retry_aimd;
-
-/* How many may be open at once, `max` and `min` as they are now. NULL: UINT32_MAX. */
-RETRY_API uint32_t retry_aimd_limit(const retry_aimd *aimd);
-
-/* When an attempt ends; NULL failure: it worked. `in_use`: how many are open, with this one. It
-   falls (by one at least, but not below `min`, where it falls all the same) if the attempt was sick
-   or asked for less load, and it did not fall within the cooldown; it rises on an answer if half of
-   it is in use and it neither fell nor rose within the cooldown. A SERVER_ERROR without `timeout`
-   and `throttle`, and what was never sent, change nothing. Returns the new limit; NULL:
-   UINT32_MAX. */
-RETRY_API uint32_t retry_aimd_report(retry_aimd *aimd, const retry_failure *failure,
-                                     uint32_t in_use, retry_time now);
 
 /* ---- Scopes -------------------------------------------------------------------------------- */
 
@@ -1568,6 +1723,7 @@ typedef struct retry_scope {
     retry_client client;  /* its name's: the table's, but for the budget */
     retry_budget budget;  /* its name's, once the slot has been used */
     uint32_t retry__name; /* private: a hash of the name */
+    uint32_t retry__seen; /* private: ms, modulo 2^32; when it was looked up last */
 } retry_scope;
 
 /* A bucket for each name. All of it is constant after the first look-up; the slots stay where they
@@ -1578,33 +1734,46 @@ typedef struct retry_scopes {
     retry_budget_options options; /* of each slot's bucket (no default for the capacity) */
     retry_scope *slots;           /* yours, zeroed (default: NULL: all names overflow) */
     uint32_t count;               /* slots (default: 0) */
+    retry_ms forget;              /* ms after which a name that nobody looks up may lose its slot
+                                     (default: 0: 60000) */
 } retry_scopes;
 
 /* The client for a request to begin with: that of the name's slot (`length` bytes, compared by a
-   hash of 32 bits; NULL counts as none), which stays the same while its bucket is not full. A name
-   without one gets the first of four slots that was never used, else the first whose bucket is
-   full, else the overflow, &scopes->client. Not for several threads at once; the clients are. NULL:
-   NULL. Source: Smithy's token scopes. */
+   hash of 32 bits; NULL counts as none), which stays the same while its bucket is not full and it
+   is looked up again before `forget` ms have passed. A name without one gets the first of four
+   slots that was never used, else the first whose bucket is full or whose name is forgotten (the
+   bucket is filled), else the overflow, &scopes->client. Not for several threads at once; the
+   clients are. NULL: NULL. Source: Smithy's token scopes. */
 RETRY_API const retry_client *retry_scope_client(retry_scopes *scopes, const void *name,
                                                  size_t length, retry_time now);
 
 /* ---- Policies and budgets from text -------------------------------------------------------- */
 
-/* Reads a policy from `length` bytes, as the header's opening comment has it; the empty text is
-   best-effort. On success sets *policy. False, and nothing is changed but *offset (may be NULL):
-   where the text is wrong, the first byte of a word that is no preset and no known KEY=, of a key
-   that was there before, or of a value; 0 for a NULL argument. */
-RETRY_API bool retry_parse_policy(retry_policy *policy, const char *text, size_t length,
-                                  size_t *offset);
+/* What is wrong with a text. */
+typedef struct retry_text_error {
+    size_t offset;    /* bytes before the word or value that is wrong (no default) */
+    const char *text; /* in a few words; constant (no default) */
+} retry_text_error;
 
-/* The same for a budget; the empty text is none. */
+/* Reads a policy from `length` bytes, as the header's opening comment has it; the empty text is
+   best-effort. On success sets *policy. False, and nothing is changed but *error (may be NULL), for
+   a NULL argument and for a text that is wrong: an unknown word, a key given twice, a value that is
+   none, or one that makes no sense (min or initial above max, factor below 1, spread without
+   jitter=spread). */
+RETRY_API bool retry_parse_policy(retry_policy *policy, const char *text, size_t length,
+                                  retry_text_error *error);
+
+/* The same for a budget; the empty text is none: no limit. A text without a preset has to say its
+   capacity. A budget that could never pay for a retry is wrong. */
 RETRY_API bool retry_parse_budget(retry_budget_options *options, const char *text, size_t length,
-                                  size_t *offset);
+                                  retry_text_error *error);
 
 /* Reads a duration, such as 250, 250ms, 1.5s, 2m or 1h, to the end of the text: up to nine
-   decimals, rounded up to a whole ms. False, and *duration is left alone, for anything else, a
-   duration over UINT32_MAX ms and NULL. */
-RETRY_API bool retry_parse_duration(const char *text, size_t length, retry_ms *duration);
+   decimals, rounded up to a whole ms. A header that holds a number of ms is one, too. False, and
+   *duration is left alone, for anything else, a duration over UINT32_MAX ms and NULL; *error (may
+   be NULL) says why. */
+RETRY_API bool retry_parse_duration(const char *text, size_t length, retry_ms *duration,
+                                    retry_text_error *error);
 
 #ifdef __cplusplus
 }
@@ -1653,6 +1822,12 @@ RETRY_API retry_clock retry_system_clock(void);
 #if defined(_MSC_VER) && !defined(RETRY_NO_ATOMICS)
 #include <intrin.h>
 #endif
+/* for retry_classify_errno, which knows no names where there is no such header */
+#if !defined(__has_include)
+#include <errno.h>
+#elif __has_include(<errno.h>)
+#include <errno.h>
+#endif
 #ifdef RETRY_SYSTEM_CLOCK
 #ifdef _WIN32
 #ifndef WIN32_LEAN_AND_MEAN /* lets winsock2.h come after it */
@@ -1663,7 +1838,6 @@ RETRY_API retry_clock retry_system_clock(void);
 #endif
 #include <windows.h>
 #else
-#include <errno.h>
 #include <time.h>
 #ifndef CLOCK_MONOTONIC
 #error "RETRY_SYSTEM_CLOCK needs POSIX: define _POSIX_C_SOURCE as 200809L before any #include."
@@ -1916,7 +2090,7 @@ enum {
     RETRY__TRAIT_UNKNOWN = 0x01, /* UNKNOWN, and what is no reason: not retried */
     RETRY__TRAIT_UNSENT = 0x02,
     RETRY__TRAIT_HARMLESS = 0x08,  /* nothing to retry: no reason, not the server's fault */
-    RETRY__TRAIT_FORBIDDEN = 0x40, /* of a failure: unsafe, or the server orders no retry */
+    RETRY__TRAIT_FORBIDDEN = 0x40, /* unsafe, by the server's order, or what a throttle refused */
     RETRY__TRAIT_ALLOWS = RETRY_REASON_ALLOWS_NON_IDEMPOTENT,
     RETRY__TRAIT_ALWAYS = RETRY_REASON_ALWAYS
 };
@@ -1933,6 +2107,7 @@ RETRY__INLINE uint8_t retry__traits(retry_reason reason)
     ((allows) ? RETRY_REASON_ALLOWS_NON_IDEMPOTENT : 0) | ((always) ? RETRY_REASON_ALWAYS : 0) | \
         RETRY__TRAIT(RETRY__TRAIT_UNKNOWN, RETRY__BIT(UNKNOWN), name) |                          \
         RETRY__TRAIT(RETRY__TRAIT_UNSENT, RETRY__REASONS_UNSENT, name) |                         \
+        RETRY__TRAIT(RETRY__TRAIT_FORBIDDEN, RETRY__BIT(CLIENT_THROTTLED), name) |               \
         RETRY__TRAIT(RETRY__TRAIT_HARMLESS, RETRY__BIT(NONE), name),
     /* one entry more, as gcc 12 falsely warns of an index past the end otherwise */
     static const uint8_t traits[] = {RETRY_REASONS(RETRY__X) RETRY__TRAIT_UNKNOWN};
@@ -2062,6 +2237,12 @@ RETRY_API uint32_t retry_random(const retry_request *request)
    for retry_resume, any other finished. */
 enum { RETRY__CANCELLED = RETRY_VERDICT_COUNT };
 
+static retry_decision retry__decision(uint8_t verdict, uint8_t cause, retry_ms delay)
+{
+    retry_decision decision = {verdict, cause, delay};
+    return decision;
+}
+
 static bool retry__open(const retry_request *request)
 {
     return request->retry__state == RETRY_VERDICT_RETRY;
@@ -2070,6 +2251,22 @@ static bool retry__open(const retry_request *request)
 static bool retry__open_or_pending(const retry_request *request)
 {
     return retry__open(request) || request->retry__state == RETRY_VERDICT_PENDING;
+}
+
+/* The decision is made here: the caller's stays in registers where nobody is told. */
+RETRY__COLD void retry__observe(const retry_request *request, const retry_failure *failure,
+                                uint8_t verdict, uint8_t cause, retry_ms delay)
+{
+    const retry_client *client = request->client;
+    retry_decision decision = retry__decision(verdict, cause, delay);
+    client->observe(client->observe_context, request, failure, &decision);
+}
+
+RETRY__HOT void retry__tell(const retry_request *request, const retry_failure *failure,
+                            uint8_t verdict, uint8_t cause, retry_ms delay)
+{
+    if (request->client && request->client->observe)
+        retry__observe(request, failure, verdict, cause, delay);
 }
 
 static const retry_strategy *retry__strategy(const retry_request *request)
@@ -2083,19 +2280,14 @@ static const retry_strategy *retry__strategy(const retry_request *request)
     return retry_best_effort();
 }
 
-/* An application's reason that is contention, of which no budget is told: both in one test. */
-static bool retry__is_free(retry_reason reason)
-{
-    return (reason & (0xff40 | RETRY_REASON_FREE)) == (0x40 | RETRY_REASON_FREE);
-}
-
-/* What a request's budget is told of; the last three come with a failure. */
+/* What a request's budget is told of; the last four come with a failure. */
 enum {
     RETRY__BUDGET_NOTHING, /* no strategy was asked: the budget is not told */
     RETRY__BUDGET_BEGIN,
     RETRY__BUDGET_REFUND,
     RETRY__BUDGET_SUCCESS,
-    RETRY__BUDGET_REFUSAL, /* of a retry, or a pending answer, by a strategy that was asked */
+    RETRY__BUDGET_COPY,    /* of a hedge, that failed */
+    RETRY__BUDGET_REFUSAL, /* by a strategy that was asked, or that answers later, or the server */
     RETRY__BUDGET_GRANT,   /* by a strategy that was asked; false: the budget does not pay */
     RETRY__BUDGET_RESUME   /* the same of a failure that was charged already, or was no load */
 };
@@ -2106,9 +2298,9 @@ RETRY__HOT bool retry__account(retry_request *request, uint8_t event, const retr
                                retry_time now)
 {
     retry_budget *budget = request->client ? request->client->budget : NULL;
-    if (!RETRY__RARE(budget) || event == RETRY__BUDGET_NOTHING ||
-        (failure && retry__is_free(failure->reason)))
+    if (!RETRY__RARE(budget) || event == RETRY__BUDGET_NOTHING)
         return true;
+    RETRY_ASSERT(budget->retry__account && "retry_budget_init comes first");
     return budget->retry__account && budget->retry__account(budget, event, request, failure, now);
 }
 
@@ -2128,6 +2320,8 @@ RETRY_API void retry_begin(retry_request *request, retry_time now)
     if (!request)
         return;
     retry_cancel(request, now);
+    if (request->timeout == 0)
+        request->timeout = RETRY_TIMEOUT_DEFAULT;
     request->retry__state = RETRY_VERDICT_RETRY;
     request->retry__since_order = 0;
     request->ambiguous = false;
@@ -2145,12 +2339,16 @@ RETRY_API void retry_begin(retry_request *request, retry_time now)
 
 RETRY_API bool retry_succeed(retry_request *request, retry_time now)
 {
-    return retry__finish(request, RETRY_VERDICT_SUCCESS, RETRY__BUDGET_SUCCESS, now);
+    if (!retry__finish(request, RETRY_VERDICT_SUCCESS, RETRY__BUDGET_SUCCESS, now))
+        return false;
+    retry__tell(request, NULL, RETRY_VERDICT_SUCCESS, RETRY_CAUSE_NONE, 0);
+    return true;
 }
 
 RETRY_API void retry_cancel(retry_request *request, retry_time now)
 {
-    retry__finish(request, RETRY__CANCELLED, RETRY__BUDGET_REFUND, now);
+    if (retry__finish(request, RETRY__CANCELLED, RETRY__BUDGET_REFUND, now))
+        retry__tell(request, NULL, RETRY_VERDICT_FAIL, RETRY_CAUSE_CANCELLED, 0);
 }
 
 /* ms to the deadline of a request that is not NULL. */
@@ -2158,7 +2356,7 @@ RETRY__HOT retry_ms retry__remaining(const retry_request *request, retry_time no
 {
     if (!retry__open_or_pending(request))
         return 0;
-    if (request->timeout == 0)
+    if (request->timeout == UINT32_MAX)
         return UINT32_MAX;
     return retry__left(request->started, request->timeout, now);
 }
@@ -2181,12 +2379,6 @@ static retry_ms retry__controlled(uint32_t n)
 {
     static const uint16_t ladder[] = {1, 10, 50, 100, 500, 1000};
     return ladder[retry__min(n, sizeof ladder / sizeof ladder[0] - 1)];
-}
-
-static retry_decision retry__decision(uint8_t verdict, uint8_t cause, retry_ms delay)
-{
-    retry_decision decision = {verdict, cause, delay};
-    return decision;
 }
 
 static retry_action retry__action(uint8_t kind, uint8_t cause, retry_ms delay)
@@ -2234,8 +2426,12 @@ static void retry__record(retry_request *request, const retry_failure *failure, 
    says so, though its pseudocode would if idempotent. */
 static uint8_t retry__screen(const retry_failure *failure, uint8_t traits)
 {
-    if ((traits & RETRY__TRAIT_FORBIDDEN) != 0)
-        return failure->safety == RETRY_SAFETY_NO ? RETRY_CAUSE_UNSAFE : RETRY_CAUSE_PUSHBACK;
+    if ((traits & RETRY__TRAIT_FORBIDDEN) != 0) {
+        if (failure->safety == RETRY_SAFETY_NO)
+            return RETRY_CAUSE_UNSAFE;
+        return failure->pushback && failure->retry_after == UINT32_MAX ? RETRY_CAUSE_PUSHBACK
+                                                                       : RETRY_CAUSE_THROTTLED;
+    }
     if ((traits & RETRY__TRAIT_UNKNOWN) != 0)
         return RETRY_CAUSE_UNKNOWN_REASON;
     if ((traits & RETRY__TRAIT_ALWAYS) != 0)
@@ -2262,15 +2458,6 @@ static retry_ms retry__always_delay(const retry_request *request)
 {
     retry_ms interval = request->client ? request->client->always_interval : 0;
     return interval != 0 ? interval : retry__controlled(request->attempts);
-}
-
-/* Of a decision that is made here: the caller's stays in registers where nobody is told. */
-RETRY__COLD void retry__tell(const retry_request *request, const retry_failure *failure,
-                             uint8_t verdict, uint8_t cause, retry_ms delay)
-{
-    const retry_client *client = request->client;
-    retry_decision decision = retry__decision(verdict, cause, delay);
-    client->observe(client->observe_context, request, failure, &decision);
 }
 
 /* The server's order in place of the delay, which restarts the policies' curve; the delay for a
@@ -2300,7 +2487,7 @@ RETRY__HOT retry_decision retry__decide(retry_request *request, const retry_fail
             delay = retry__obey(request, failure, delay);
         if (!retry__account(request, event, failure, now)) {
             cause = RETRY_CAUSE_BUDGET_EXHAUSTED;
-        } else if (request->timeout != 0 &&
+        } else if (request->timeout != UINT32_MAX &&
                    delay >= retry__subtract(request->timeout, request->retry__elapsed)) {
             retry__account(request, RETRY__BUDGET_REFUND, NULL, now);
             verdict = RETRY_VERDICT_EXPIRE;
@@ -2318,8 +2505,7 @@ RETRY__HOT retry_decision retry__decide(retry_request *request, const retry_fail
         verdict = RETRY_VERDICT_PENDING;
     }
     request->retry__state = verdict;
-    if (request->client && request->client->observe)
-        retry__tell(request, failure, verdict, cause, delay);
+    retry__tell(request, failure, verdict, cause, delay);
     return retry__decision(verdict, cause, delay);
 }
 
@@ -2330,6 +2516,9 @@ RETRY__COLD retry_decision retry__unasked(retry_request *request, const retry_fa
     retry_action action = retry_action_none(cause);
     if (cause == RETRY_CAUSE_ALWAYS)
         action = retry__action(RETRY_ACTION_AFTER, cause, retry__always_delay(request));
+    else if (cause == RETRY_CAUSE_PUSHBACK)
+        retry__account(request, RETRY__BUDGET_REFUSAL, failure, now);
+    request->retry__charge = 0; /* the retry that it paid for has been made */
     return retry__decide(request, failure, action, RETRY__BUDGET_NOTHING, now);
 }
 
@@ -2350,9 +2539,14 @@ static retry_action retry__answer(const retry_request *request, retry_action act
 static retry_action retry__ask(const retry_strategy *strategy, retry_request *request,
                                const retry_failure *failure, uint8_t traits, retry_time now)
 {
+    uint32_t charge = request->retry__charge;
+    retry_action action;
     if (strategy->retry_after == retry_policy_after)
         return retry__policy_answer(strategy, request, failure, traits);
-    return retry__answer(request, strategy->retry_after(strategy, request, failure, now));
+    request->retry__charge = 0; /* not to go back if the strategy cancels: that retry was made */
+    action = retry__answer(request, strategy->retry_after(strategy, request, failure, now));
+    request->retry__charge = charge;
+    return action;
 }
 
 RETRY_API retry_decision retry_orchestrate(retry_request *request, const retry_failure *failure,
@@ -2367,7 +2561,6 @@ RETRY_API retry_decision retry_orchestrate(retry_request *request, const retry_f
     retry__record(request, failure, now);
     if (traits != RETRY__TRAIT_ALLOWS) /* what most are */
         cause = retry__weigh(request, failure, traits, now);
-    request->retry__charge = 0; /* the retry that it paid for has been made */
     if (cause != RETRY_CAUSE_NONE)
         return retry__unasked(request, failure, cause, now);
     action = retry__ask(strategy, request, failure, traits, now);
@@ -2466,7 +2659,9 @@ RETRY_API size_t retry_format(char *buffer, size_t capacity, const retry_request
     if (failure) {
         retry__write(&writer, " reason=");
         retry__write(&writer, retry__reason_text(request, failure->reason));
-        retry__write(&writer, " code=0x");
+        retry__write(&writer, " code=");
+        retry__write_decimal(&writer, failure->code);
+        retry__write(&writer, "/0x");
         retry__write_hex(&writer, failure->code);
     }
     if (decision) {
@@ -2760,10 +2955,17 @@ RETRY_API uint32_t retry_budget_balance(const retry_budget *budget)
     return budget ? retry__load(&budget->retry__balance) : 0;
 }
 
+/* Whether it is there, and retry_budget_init has seen it. */
+static bool retry__budget_ready(const retry_budget *budget)
+{
+    RETRY_ASSERT((!budget || budget->retry__account) && "retry_budget_init comes first");
+    return budget && budget->retry__account;
+}
+
 RETRY_API void retry_budget_deposit(retry_budget *budget, uint32_t amount)
 {
     uint32_t balance, next;
-    if (!budget)
+    if (!retry__budget_ready(budget))
         return;
     balance = retry__load(&budget->retry__balance);
     do {
@@ -2846,7 +3048,7 @@ static bool retry__budget_take(retry_budget *budget, uint32_t cost)
 
 RETRY_API bool retry_budget_withdraw(retry_budget *budget, uint32_t cost, retry_time now)
 {
-    if (!budget)
+    if (!retry__budget_ready(budget))
         return false;
     retry__budget_refill(budget, now);
     return retry__budget_take(budget, cost);
@@ -2872,13 +3074,16 @@ static uint32_t retry__budget_charge(retry_budget *budget, uint32_t cost)
     return retry__subtract(balance, cost);
 }
 
-/* gRPC's way: a failure that put load on the server is charged once, and what is left decides. */
-RETRY__COLD bool retry__budget_throttle(retry_budget *budget, uint8_t event,
+/* gRPC's way: a failure that put load on the server is charged once, and what is left decides. A
+   hedge's copy is charged when it fails, and not again when it is the request's failure. */
+RETRY__COLD bool retry__budget_throttle(retry_budget *budget, uint8_t event, retry_request *request,
                                         const retry_failure *failure, uint32_t cost)
 {
     if (event == RETRY__BUDGET_RESUME || /* charged when the strategy was asked */
+        (event != RETRY__BUDGET_COPY && request->retry__charge != 0) ||
         (retry__table_bit(failure->reason) & RETRY__REASONS_UNSENT) != 0)
         cost = 0;
+    request->retry__charge = event == RETRY__BUDGET_COPY;
     return retry__budget_charge(budget, cost) > budget->options.floor;
 }
 
@@ -2896,7 +3101,7 @@ RETRY__COLD void retry__budget_receive(retry_budget *budget, uint8_t event,
                                        const retry_request *request)
 {
     const retry_budget_options *options = &budget->options;
-    uint32_t amount = request->retry__charge;
+    uint32_t amount = options->charge_failures ? 0 : request->retry__charge;
     if (event == RETRY__BUDGET_BEGIN)
         amount = options->request_deposit;
     else if (event == RETRY__BUDGET_SUCCESS && (!options->refund_last || request->attempts == 0))
@@ -2904,18 +3109,31 @@ RETRY__COLD void retry__budget_receive(retry_budget *budget, uint8_t event,
     retry_budget_deposit(budget, amount);
 }
 
+/* An application's reason that is contention, for which nothing is paid: both in one test. */
+static bool retry__is_free(retry_reason reason)
+{
+    return (reason & (0xff40 | RETRY_REASON_FREE)) == (0x40 | RETRY_REASON_FREE);
+}
+
 static bool retry__budget_account(retry_budget *budget, uint8_t event, retry_request *request,
                                   const retry_failure *failure, retry_time now)
 {
     uint32_t cost;
     retry__budget_refill(budget, now);
-    if (event < RETRY__BUDGET_REFUSAL) {
+    if (event < RETRY__BUDGET_COPY) {
         retry__budget_receive(budget, event, request);
+        return true;
+    }
+    if (event == RETRY__BUDGET_COPY && !budget->options.charge_failures)
+        return true; /* what was paid is not for this failure */
+    if (retry__is_free(failure->reason)) {
+        request->retry__charge = 0;
         return true;
     }
     cost = retry__budget_cost(&budget->options, failure);
     if (budget->options.charge_failures)
-        return retry__budget_throttle(budget, event, failure, cost);
+        return retry__budget_throttle(budget, event, request, failure, cost);
+    request->retry__charge = 0; /* the retry that it paid for has been made */
     return event != RETRY__BUDGET_REFUSAL && retry__budget_pay(budget, request, cost);
 }
 
@@ -2943,26 +3161,39 @@ RETRY__WRAPS static retry_ms retry__connection_age(retry_time from, retry_time n
     return sizeof now == 4 ? (retry_ms)(now - from) : retry__elapsed(from, now);
 }
 
+static const retry_backoff *retry__connection_backoff(const retry_connection *connection)
+{
+    static const retry_backoff grpc = RETRY_BACKOFF_GRPC;
+    return connection->backoff.initial ? &connection->backoff : &grpc;
+}
+
 /* gRPC draws no jitter for the first. */
 static retry_ms retry__connection_first(const retry_backoff *backoff)
 {
     return retry__max(retry_backoff_base(backoff, 0), backoff->min);
 }
 
+/* Whether what stands has lasted. */
+static bool retry__connection_stable(const retry_connection *connection, retry_time now)
+{
+    retry_ms enough = connection->stable_after ? connection->stable_after : 10000;
+    return connection->retry__state == RETRY__ESTABLISHED &&
+           (enough == 1 || /* any, even one of 0 ms */
+            retry__connection_age(connection->retry__established_at, now) >= enough);
+}
+
 /* The end of an attempt, or of what it established: if that has lasted, the attempts count from one
-   again, and what is left of the first spacing begins now. */
+   again. Its loss comes to a whole fleet at once, so each draws a part of the first spacing. */
 static void retry__connection_settle(retry_connection *connection, retry_time now)
 {
-    bool stable =
-        connection->retry__state == RETRY__ESTABLISHED &&
-        retry__connection_age(connection->retry__established_at, now) >= connection->stable_after;
+    bool stable = retry__connection_stable(connection, now);
     connection->retry__state = RETRY__IDLE;
     if (!stable)
         return;
     connection->retry__attempts = 0;
     connection->retry__spacing =
-        retry__subtract(retry__connection_first(&connection->backoff),
-                        retry__connection_age(connection->retry__started, now));
+        retry__pick(0, retry__connection_first(retry__connection_backoff(connection)),
+                    retry__mix(connection->retry__random));
     connection->retry__started = now;
 }
 
@@ -2973,16 +3204,18 @@ RETRY_API retry_ms retry_connection_begin(retry_connection *connection, uint32_t
     if (!connection)
         return 0;
     retry__connection_settle(connection, now);
-    backoff = &connection->backoff;
+    backoff = retry__connection_backoff(connection);
     if (connection->retry__attempts == 0)
         connection->retry__spacing = retry__connection_first(backoff);
     else
         connection->retry__spacing = retry_backoff_delay(backoff, connection->retry__attempts,
                                                          connection->retry__spacing, random);
     connection->retry__attempts = retry__add(connection->retry__attempts, 1);
+    connection->retry__random = random;
     connection->retry__started = now;
     connection->retry__state = RETRY__CONNECTING;
-    return retry__max(connection->retry__spacing, connection->min_connect_timeout);
+    return retry__max(connection->retry__spacing,
+                      connection->min_connect_timeout ? connection->min_connect_timeout : 20000);
 }
 
 RETRY_API retry_ms retry_connection_failed(retry_connection *connection, retry_time now)
@@ -3225,14 +3458,137 @@ RETRY_API retry_failure retry_classify_http(int http_status, retry_ms retry_afte
         failure.fault = RETRY_FAULT_SERVER;
     else if (http_status >= 400 && http_status <= 499)
         failure.fault = RETRY_FAULT_CLIENT;
-    failure.throttle = http_status == 429 || (http_status == 503 && retry_after != 0);
+    failure.throttle = http_status == 429 || http_status == 529 ||
+                       ((http_status == 413 || http_status == 503) && retry_after != 0);
     if (http_status == 408 || http_status == 425 || failure.throttle)
         failure.reason = RETRY_REASON_SERVICE_RESPONSE_CODE_INDICATED;
-    else if (http_status == 500 || (http_status >= 502 && http_status <= 504))
-        failure.reason = RETRY_REASON_SERVER_ERROR;
-    else if (server)
+    else if (http_status == 501 || http_status == 505) /* it will never know how */
         failure.safety = RETRY_SAFETY_NO;
+    else if (server)
+        failure.reason = RETRY_REASON_SERVER_ERROR;
     failure.timeout = http_status == 408 || http_status == 504;
+    return failure;
+}
+
+/* `numbers` end with 0. */
+static bool retry__among(const int *numbers, int number)
+{
+    while (*numbers != 0 && *numbers != number)
+        numbers++;
+    return *numbers != 0;
+}
+
+/* No connection, or none any more; as far as <errno.h> knows them. */
+static const int retry__errors_lost[] = {
+#ifdef ECONNREFUSED
+    ECONNREFUSED,
+#endif
+#ifdef ENETDOWN
+    ENETDOWN,
+#endif
+#ifdef ENETUNREACH
+    ENETUNREACH,
+#endif
+#ifdef EHOSTDOWN
+    EHOSTDOWN,
+#endif
+#ifdef EHOSTUNREACH
+    EHOSTUNREACH,
+#endif
+#ifdef EADDRNOTAVAIL
+    EADDRNOTAVAIL,
+#endif
+#ifdef EMFILE
+    EMFILE,
+#endif
+#ifdef ENFILE
+    ENFILE,
+#endif
+#ifdef ENOBUFS
+    ENOBUFS,
+#endif
+#ifdef ENOMEM
+    ENOMEM,
+#endif
+#ifdef ENETRESET
+    ENETRESET,
+#endif
+#ifdef ECONNRESET
+    ECONNRESET,
+#endif
+#ifdef ECONNABORTED
+    ECONNABORTED,
+#endif
+#ifdef EPIPE
+    EPIPE,
+#endif
+#ifdef _WIN32
+    10061, /* WSAECONNREFUSED */
+    10050, /* WSAENETDOWN */
+    10051, /* WSAENETUNREACH */
+    10064, /* WSAEHOSTDOWN */
+    10065, /* WSAEHOSTUNREACH */
+    10049, /* WSAEADDRNOTAVAIL */
+    10024, /* WSAEMFILE */
+    10055, /* WSAENOBUFS */
+    10052, /* WSAENETRESET */
+    10054, /* WSAECONNRESET */
+    10053, /* WSAECONNABORTED */
+#endif
+    0};
+
+static const int retry__errors_timeout[] = {
+#ifdef ETIMEDOUT
+    ETIMEDOUT,
+#endif
+#ifdef EAGAIN
+    EAGAIN,
+#endif
+#ifdef EWOULDBLOCK
+    EWOULDBLOCK,
+#endif
+#ifdef _WIN32
+    10060, /* WSAETIMEDOUT */
+    10035, /* WSAEWOULDBLOCK */
+#endif
+    0};
+
+RETRY_API retry_failure retry_classify_errno(int error, bool sent)
+{
+    retry_failure failure = retry__failure(RETRY_REASON_NONE, (uint32_t)error);
+    bool timeout = retry__among(retry__errors_timeout, error);
+    if (!timeout && !retry__among(retry__errors_lost, error)) {
+        failure.fault = RETRY_FAULT_CLIENT;
+    } else if (!sent) {
+        failure.reason = RETRY_REASON_SOCKET_NOT_AVAILABLE;
+    } else {
+        failure.reason =
+            timeout ? RETRY_REASON_ATTEMPT_TIMED_OUT : RETRY_REASON_SOCKET_CLOSED_WHILE_IN_FLIGHT;
+        failure.timeout = timeout;
+    }
+    return failure;
+}
+
+RETRY_API retry_failure retry_classify_grpc(int status)
+{
+    retry_failure failure = retry__failure(RETRY_REASON_NONE, (uint32_t)status);
+    switch (status) {
+    case 4: /* DEADLINE_EXCEEDED */
+        failure.reason = RETRY_REASON_ATTEMPT_TIMED_OUT;
+        failure.timeout = true;
+        break;
+    case 8: /* RESOURCE_EXHAUSTED */
+        failure.reason = RETRY_REASON_SERVICE_RESPONSE_CODE_INDICATED;
+        failure.safety = RETRY_SAFETY_YES;
+        failure.throttle = true;
+        break;
+    case 14: /* UNAVAILABLE: also when a proxy lost a server that had the request */
+        failure.reason = RETRY_REASON_SERVER_ERROR;
+        failure.fault = RETRY_FAULT_SERVER;
+        break;
+    default:
+        break;
+    }
     return failure;
 }
 
@@ -3339,16 +3695,26 @@ static bool retry__scan_digits(retry__scan *scan, uint32_t *value, uint32_t coun
     return true;
 }
 
-/* One of the names, which stand in a row, each ended by a NUL; `index` tells which. */
+static bool retry__in_name(char c)
+{
+    return c > ' ' && c != ';';
+}
+
+/* One of the names, each of which stands behind a space; `index` tells which. */
 static bool retry__scan_name(retry__scan *scan, const char *names, uint32_t *index)
 {
-    for (*index = 0; *names; ++*index) {
-        size_t length = retry__match(scan->text, scan->left, names);
-        if (length != 0) {
+    for (*index = 0; *names == ' '; ++*index) {
+        size_t length = 0;
+        for (names++; retry__in_name(*names) && length < scan->left; names++, length++) {
+            if (scan->text[length] != *names)
+                break;
+        }
+        if (!retry__in_name(*names)) {
             retry__scan_skip(scan, length);
             return true;
         }
-        names = retry__nth(names, 1);
+        while (retry__in_name(*names))
+            names++;
     }
     return false;
 }
@@ -3357,10 +3723,9 @@ static bool retry__scan_name(retry__scan *scan, const char *names, uint32_t *ind
    digits for a number: which field it is, and how many digits it has. */
 static bool retry__scan_date(retry__scan *scan, const char *format, uint32_t *field)
 {
-    static const char days[] = "Mon\0Tue\0Wed\0Thu\0Fri\0Sat\0Sun\0";
-    static const char long_days[] =
-        "Monday\0Tuesday\0Wednesday\0Thursday\0Friday\0Saturday\0Sunday\0";
-    static const char months[] = "Jan\0Feb\0Mar\0Apr\0May\0Jun\0Jul\0Aug\0Sep\0Oct\0Nov\0Dec\0";
+    static const char days[] = " Mon Tue Wed Thu Fri Sat Sun";
+    static const char long_days[] = " Monday Tuesday Wednesday Thursday Friday Saturday Sunday";
+    static const char months[] = " Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec";
     bool ok = true;
     uint32_t weekday; /* told by the date already */
     for (; ok && *format; format++) {
@@ -3475,7 +3840,7 @@ RETRY_API bool retry_parse_retry_after(const char *value, size_t length, int64_t
             return false;
         seconds = date > unix_seconds ? retry__narrow(retry__ahead(unix_seconds, date)) : 0;
     }
-    *delay = retry__multiply(seconds, 1000);
+    *delay = retry__max(retry__multiply(seconds, 1000), 1);
     return true;
 }
 
@@ -3493,28 +3858,1307 @@ RETRY_API bool retry_parse_pushback(const char *value, size_t length, retry_fail
     return true;
 }
 
+/* >>outcome */
+
+/* What a failed attempt, or one that worked (NULL), counts for at a gate. */
+enum {
+    RETRY__IGNORED, /* it was never sent */
+    RETRY__SICK,    /* the other end did not answer, or broke */
+    RETRY__ANSWERED /* somebody is there, if only to say no */
+};
+
+#define RETRY__REASONS_SICK                                                      \
+    (RETRY__BIT(ATTEMPT_TIMED_OUT) | RETRY__BIT(SOCKET_CLOSED_WHILE_IN_FLIGHT) | \
+     RETRY__BIT(SOCKET_NOT_AVAILABLE) | RETRY__BIT(SERVICE_NOT_AVAILABLE) |      \
+     RETRY__BIT(NODE_NOT_AVAILABLE) | RETRY__BIT(SERVER_ERROR))
+
+/* Masks and not traits, whose table gates alone would bring along. */
+static uint8_t retry__outcome(const retry_failure *failure)
+{
+    uint32_t bit;
+    if (!failure)
+        return RETRY__ANSWERED;
+    bit = retry__table_bit(failure->reason);
+    if ((bit & (RETRY__BIT(CIRCUIT_BREAKER_OPEN) | RETRY__BIT(CLIENT_THROTTLED))) != 0)
+        return RETRY__IGNORED;
+    return failure->timeout || (bit & RETRY__REASONS_SICK) != 0 ? RETRY__SICK : RETRY__ANSWERED;
+}
+
+/* ms that have passed since an instant of which 32 bits were kept. A clock that is a little behind
+   it is another thread's, and has to catch up; any other is later. */
+RETRY__WRAPS static retry_ms retry__passed(uint32_t from, uint32_t now)
+{
+    uint32_t passed = now - from;
+    return passed > UINT32_MAX - RETRY__BUDGET_BEHIND ? 0 : passed;
+}
+
+/* >>window */
+
+/* Counts of two halves of a window, the one under way and the one before: of each half all, and the
+   marked ones (the sick, the accepted). retry__half is twice the instant at which the half under
+   way began, modulo 2^32; its lowest bit says which of the two that is. */
+#define RETRY__WINDOW_COUNT UINT32_C(0x3fffffff)   /* of a count: the number; above it, how often */
+#define RETRY__WINDOW_EMPTIED UINT32_C(0x40000000) /* it was emptied: 0 to 3 */
+
+/* ms; a clock that is behind by no more than this is another thread's, or was set back a little. */
+#define RETRY__WINDOW_BEHIND UINT32_C(0x10000)
+
+typedef struct retry__counts {
+    uint32_t all, marked;
+} retry__counts;
+
+/* Empties counts while *word is what was `seen`: another thread that has done the same, and changed
+   *word, may have let others count there again. They do not go unnoticed, as no emptying leaves a
+   count as it was. */
+RETRY__WRAPS static void retry__window_empty(uint32_t *counts, uint32_t n, const uint32_t *word,
+                                             uint32_t seen)
+{
+    for (; n != 0; n--, counts++) {
+        uint32_t count = retry__load_ordered(counts);
+        do {
+            if (retry__load_ordered(word) != seen)
+                return;
+        } while (!retry__swap_ordered(counts, &count,
+                                      (count + RETRY__WINDOW_EMPTIED) & ~RETRY__WINDOW_COUNT));
+    }
+}
+
+/* Goes on to the half that `now` is in; returns the word of the half under way. After a whole
+   window without a report, and if the clock went back by more than a half, nothing of it counts any
+   more: a new half begins at `now`. A word of 0 is that of a window never used. */
+RETRY__COLD RETRY__WRAPS uint32_t retry__window_move(retry__window *window, uint32_t half,
+                                                     retry_ms length, uint32_t now)
+{
+    uint32_t step = (length + 1) & ~UINT32_C(1); /* twice a half */
+    for (;;) {
+        uint32_t passed = (now << 1) - (half & ~UINT32_C(1));
+        uint32_t next = (half ^ 1) + step;
+        if (passed < step ||
+            (half != 0 && 0 - passed <= retry__min(step, 2 * RETRY__WINDOW_BEHIND)))
+            return half;
+        if (passed < 2 * step) {
+            retry__window_empty(&window->retry__counts[(next & 1) * 2], 2, &window->retry__half,
+                                half);
+        } else {
+            next = (now << 1) | 1;
+            retry__window_empty(window->retry__counts, 4, &window->retry__half, half);
+        }
+        if (retry__swap_ordered(&window->retry__half, &half, next))
+            return next;
+    }
+}
+
+/* The two counts of the half under way at `now`, of a window of `length` ms, which is not 0. */
+RETRY__HOT RETRY__WRAPS uint32_t *retry__window_at(retry__window *window, retry_ms length,
+                                                   uint32_t now)
+{
+    uint32_t half = retry__load_ordered(&window->retry__half);
+    length = retry__min(length, UINT32_C(1) << 23);
+    if ((now << 1) - (half & ~UINT32_C(1)) >= length)
+        half = retry__window_move(window, half, length, now);
+    return &window->retry__counts[(half & 1) * 2];
+}
+
+/* What both halves hold. Whoever counts does so in `all` first: none is marked that is not there.
+ */
+static retry__counts retry__window_sum(const retry__window *window)
+{
+    const uint32_t *counts = window->retry__counts;
+    retry__counts sum;
+    sum.marked = (retry__load_ordered(&counts[1]) & RETRY__WINDOW_COUNT) +
+                 (retry__load_ordered(&counts[3]) & RETRY__WINDOW_COUNT);
+    sum.all = (retry__load_ordered(&counts[0]) & RETRY__WINDOW_COUNT) +
+              (retry__load_ordered(&counts[2]) & RETRY__WINDOW_COUNT);
+    return sum;
+}
+
+/* >>breaker */
+
+/* The word that every change swaps. The upper 16 bits are the generation, which every change of
+   state raises; it is the ticket of the permits. Below, 8 bits are the answers that it takes to
+   close: not 0 is HALF_OPEN, and the last 8 bits are the probes in flight; 0, and those are the
+   state. So a zeroed word is CLOSED. */
+#define RETRY__BREAKER_GENERATION UINT32_C(0xffff0000)
+#define RETRY__BREAKER_NEXT UINT32_C(0x00010000)
+#define RETRY__BREAKER_NEEDED UINT32_C(0x0000ff00)
+#define RETRY__BREAKER_FLIGHT UINT32_C(0x000000ff)
+#define RETRY__BREAKER_LOW UINT32_C(0x0000ffff)
+
+/* Of retry__row: the sick reports in a row, and the rounds of sick probes in a row. */
+#define RETRY__BREAKER_ROW UINT32_C(0x0000ffff)
+#define RETRY__BREAKER_ROUNDS UINT32_C(0x00ff0000)
+#define RETRY__BREAKER_ROUND UINT32_C(0x00010000)
+
+static uint32_t *retry__breaker_half(retry_breaker *breaker, uint32_t now)
+{
+    return retry__window_at(&breaker->retry__reports, breaker->window ? breaker->window : 8000,
+                            now);
+}
+
+static retry_ms retry__breaker_span(retry_ms span, retry_ms fallback)
+{
+    return span ? retry__min(span, UINT32_C(1) << 30) : fallback;
+}
+
+/* ms that it stays open, doubled for each round of sick probes. */
+static retry_ms retry__breaker_open(const retry_breaker *breaker)
+{
+    retry_ms open = retry__breaker_span(breaker->open, 2000);
+    retry_ms most = retry__min(breaker->open_max, UINT32_C(1) << 30);
+    uint32_t rounds = retry__load_ordered(&breaker->retry__row) & RETRY__BREAKER_ROUNDS;
+    for (; rounds != 0 && open < most; rounds -= RETRY__BREAKER_ROUND)
+        open = retry__min(open * 2, most);
+    return open;
+}
+
+/* What a call goes by: the word, and the instant of the last change, which is read before it. */
+typedef struct retry__breaker_view {
+    uint32_t since, word;
+} retry__breaker_view;
+
+static retry__breaker_view retry__breaker_look(const retry_breaker *breaker)
+{
+    retry__breaker_view view;
+    view.since = retry__load_ordered(&breaker->retry__since);
+    view.word = retry__load_ordered(&breaker->retry__state);
+    return view;
+}
+
+/* ms that are left of a span that began at `since`. A clock behind that is another thread's; if it
+   is further behind than that explains, or than the span, the span has passed: nobody is refused
+   for longer because nobody asked for weeks. */
+RETRY__WRAPS static retry_ms retry__breaker_left(uint32_t since, retry_ms span, uint32_t now)
+{
+    uint32_t passed = now - since;
+    if (passed < span)
+        return span - passed;
+    return 0 - passed <= retry__min(span, RETRY__WINDOW_BEHIND) ? span : 0;
+}
+
+/* The word of the next generation, in another state. */
+RETRY__WRAPS static uint32_t retry__breaker_next(uint32_t word, uint32_t low)
+{
+    return (word & RETRY__BREAKER_GENERATION) + RETRY__BREAKER_NEXT + low;
+}
+
+/* HALF_OPEN, without a probe in flight, as the lower half of the word. */
+static uint32_t retry__breaker_half_open(const retry_breaker *breaker)
+{
+    return (breaker->probes ? breaker->probes : UINT32_C(1)) << 8;
+}
+
+/* Changes the word that was seen to `next`, at `now`, which is written first, and by one thread
+   only. False: another thread was faster, and *view is what it left. */
+static bool retry__breaker_change(retry_breaker *breaker, retry__breaker_view *view, uint32_t next,
+                                  uint32_t now)
+{
+    if (retry__swap_ordered(&breaker->retry__since, &view->since, now) &&
+        retry__swap_ordered(&breaker->retry__state, &view->word, next))
+        return true;
+    *view = retry__breaker_look(breaker);
+    return false;
+}
+
+/* Empties the window and what was in a row, as long as the state is `word`. */
+static void retry__breaker_empty(retry_breaker *breaker, uint32_t word)
+{
+    retry__window_empty(breaker->retry__reports.retry__counts, 4, &breaker->retry__state, word);
+    retry__window_empty(&breaker->retry__row, 1, &breaker->retry__state, word);
+}
+
+/* Adds `more` to a part of a count, up to `most`, or 0: empties that part; as long as the state is
+   `word`, which is looked at once the count has been read: who empties it for another state after
+   that makes the swap fail. Returns that part, 0 in another state. */
+static uint32_t retry__breaker_add(retry_breaker *breaker, uint32_t word, uint32_t *count,
+                                   uint32_t most, uint32_t more)
+{
+    uint32_t seen = retry__load_ordered(count), next;
+    do {
+        if (retry__load_ordered(&breaker->retry__state) != word)
+            return 0;
+        next = more ? seen + more : seen & ~most;
+        if (next == seen || (seen & most) > most - more)
+            return seen & most;
+    } while (!retry__swap_ordered(count, &seen, next));
+    return next & most;
+}
+
+/* Compared to half a unit of the ratio, as 53 % is a little less than RETRY_RATIO(0.53); exactly
+   with one like a half, of which the last bits are 0. */
+static bool retry__breaker_trips(const retry_breaker *breaker, uint32_t row)
+{
+    retry__counts reports = retry__window_sum(&breaker->retry__reports);
+    uint32_t ratio = breaker->ratio ? retry__min(breaker->ratio, RETRY_RATIO(1)) : RETRY_RATIO(0.5);
+    ratio = ratio * 2 - ((ratio & 0x1fff) != 0);
+    if (breaker->in_a_row != 0 && row >= breaker->in_a_row)
+        return true;
+    return reports.all >= (breaker->volume ? breaker->volume : 20) &&
+           (uint64_t)reports.marked << 17 >= (uint64_t)reports.all * ratio;
+}
+
+/* Counts a report on a permit of CLOSED. True: that opened it. */
+static bool retry__breaker_count(retry_breaker *breaker, retry__breaker_view view, bool sick,
+                                 uint32_t now)
+{
+    uint32_t *half = retry__breaker_half(breaker, now);
+    uint32_t row;
+    retry__breaker_add(breaker, view.word, &half[0], RETRY__WINDOW_COUNT, 1);
+    if (sick)
+        retry__breaker_add(breaker, view.word, &half[1], RETRY__WINDOW_COUNT, 1);
+    row = retry__breaker_add(breaker, view.word, &breaker->retry__row, RETRY__BREAKER_ROW, sick);
+    return sick && retry__breaker_trips(breaker, row) &&
+           retry__breaker_change(breaker, &view, retry__breaker_next(view.word, RETRY_BREAKER_OPEN),
+                                 now);
+}
+
+/* The word after a probe that was answered, or of which there is no outcome. One that was silent
+   for too long may have lost its place to another, so it has none to give back; its answer counts.
+ */
+static uint32_t retry__breaker_after(const retry_breaker *breaker, uint32_t word, bool answered,
+                                     retry_ms elapsed)
+{
+    uint32_t needed = (word & RETRY__BREAKER_NEEDED) >> 8;
+    uint32_t flight = word & RETRY__BREAKER_FLIGHT;
+    if (flight != 0 && elapsed < retry__breaker_span(breaker->probe_timeout, 5000))
+        flight--;
+    if (answered)
+        needed--;
+    if (needed == 0)
+        return retry__breaker_next(word, RETRY_BREAKER_CLOSED);
+    return (word & RETRY__BREAKER_GENERATION) | needed << 8 | retry__min(flight, needed);
+}
+
+/* A probe's end. True: it opened or closed the breaker. */
+static bool retry__breaker_probed(retry_breaker *breaker, retry__breaker_view view,
+                                  retry_ms elapsed, uint8_t outcome, uint32_t now)
+{
+    uint32_t ticket = view.word >> 16;
+    while (view.word >> 16 == ticket && (view.word & RETRY__BREAKER_NEEDED) != 0) {
+        uint32_t next;
+        if (outcome == RETRY__SICK) {
+            next = retry__breaker_next(view.word, RETRY_BREAKER_OPEN);
+            if (!retry__breaker_change(breaker, &view, next, now))
+                continue;
+            retry__breaker_add(breaker, next, &breaker->retry__row, RETRY__BREAKER_ROUNDS,
+                               RETRY__BREAKER_ROUND);
+            return true;
+        }
+        next = retry__breaker_after(breaker, view.word, outcome == RETRY__ANSWERED, elapsed);
+        if (next >> 16 != ticket)
+            retry__breaker_empty(breaker, view.word);
+        if (retry__swap_ordered(&breaker->retry__state, &view.word, next))
+            return next >> 16 != ticket;
+        view = retry__breaker_look(breaker);
+    }
+    return false;
+}
+
+/* The end of an attempt on a permit, `elapsed` ms after it was granted, with its RETRY__x outcome.
+   True: it opened or closed the breaker. */
+static bool retry__breaker_end(retry_breaker *breaker, uint16_t ticket, retry_ms elapsed,
+                               uint8_t outcome, uint32_t now)
+{
+    retry__breaker_view view = retry__breaker_look(breaker);
+    if (view.word >> 16 != ticket)
+        return false;
+    if (outcome == RETRY__ANSWERED && breaker->slow != 0 && elapsed >= breaker->slow)
+        outcome = RETRY__SICK;
+    if ((view.word & RETRY__BREAKER_LOW) != RETRY_BREAKER_CLOSED)
+        return retry__breaker_probed(breaker, view, elapsed, outcome, now);
+    return outcome != RETRY__IGNORED &&
+           retry__breaker_count(breaker, view, outcome == RETRY__SICK, now);
+}
+
+/* The word with one more probe in flight; 0 where none may be sent, which in OPEN is for *wait ms.
+   A probe in the place of one that is silent may leave the word as it is: the instant tells it. */
+static uint32_t retry__breaker_probe(const retry_breaker *breaker, retry__breaker_view view,
+                                     uint32_t now, retry_ms *wait)
+{
+    uint32_t needed = (view.word & RETRY__BREAKER_NEEDED) >> 8;
+    retry_ms timeout = retry__breaker_span(breaker->probe_timeout, 5000);
+    *wait = 0;
+    if ((view.word & RETRY__BREAKER_LOW) == RETRY_BREAKER_OPEN) {
+        *wait = retry__breaker_left(view.since, retry__breaker_open(breaker), now);
+        return *wait ? 0 : retry__breaker_next(view.word, retry__breaker_half_open(breaker) + 1);
+    }
+    if ((view.word & RETRY__BREAKER_FLIGHT) < needed)
+        return view.word + 1;
+    if (needed == 0 || retry__breaker_left(view.since, timeout, now) != 0)
+        return 0;
+    return (view.word & ~RETRY__BREAKER_FLIGHT) + 1;
+}
+
+RETRY_API retry_permit retry_breaker_ask(retry_breaker *breaker, bool may_probe, retry_time now)
+{
+    retry_permit permit = {true, 0, 0, 0};
+    retry__breaker_view view;
+    permit.retry__asked = (uint32_t)now;
+    if (!breaker)
+        return permit;
+    view = retry__breaker_look(breaker);
+    while ((view.word & RETRY__BREAKER_LOW) != RETRY_BREAKER_CLOSED) {
+        uint32_t next = retry__breaker_probe(breaker, view, (uint32_t)now, &permit.wait);
+        permit.granted = may_probe && next != 0;
+        if (!permit.granted)
+            break;
+        if (retry__breaker_change(breaker, &view, next, (uint32_t)now)) {
+            view.word = next;
+            break;
+        }
+    }
+    permit.retry__ticket = (uint16_t)(view.word >> 16);
+    return permit;
+}
+
+RETRY__HOT bool retry__breaker_tell(retry_breaker *breaker, const retry_permit *permit,
+                                    uint8_t outcome, uint32_t now)
+{
+    return breaker && permit->granted &&
+           retry__breaker_end(breaker, permit->retry__ticket,
+                              retry__passed(permit->retry__asked, now), outcome, now);
+}
+
+RETRY_API bool retry_breaker_report(retry_breaker *breaker, retry_permit permit,
+                                    const retry_failure *failure, retry_time now)
+{
+    return retry__breaker_tell(breaker, &permit, retry__outcome(failure), (uint32_t)now);
+}
+
+RETRY_API void retry_breaker_release(retry_breaker *breaker, retry_permit permit, retry_time now)
+{
+    retry__breaker_tell(breaker, &permit, RETRY__IGNORED, (uint32_t)now);
+}
+
+RETRY_API void retry_breaker_set(retry_breaker *breaker, uint8_t state, retry_time now)
+{
+    retry__breaker_view view;
+    uint32_t next;
+    if (!breaker || state > RETRY_BREAKER_ISOLATED)
+        return;
+    view = retry__breaker_look(breaker);
+    do {
+        retry__breaker_empty(breaker, view.word);
+        next = retry__breaker_next(view.word, state == RETRY_BREAKER_HALF_OPEN
+                                                  ? retry__breaker_half_open(breaker)
+                                                  : state);
+    } while (!retry__breaker_change(breaker, &view, next, (uint32_t)now));
+    retry__breaker_empty(breaker, next); /* of what came on permits of before */
+}
+
+RETRY_API void retry_breaker_reset(retry_breaker *breaker, retry_time now)
+{
+    retry_breaker_set(breaker, RETRY_BREAKER_CLOSED, now);
+}
+
+RETRY_API uint8_t retry_breaker_state(const retry_breaker *breaker, retry_time now)
+{
+    retry__breaker_view view;
+    uint32_t low;
+    if (!breaker)
+        return RETRY_BREAKER_CLOSED;
+    view = retry__breaker_look(breaker);
+    low = view.word & RETRY__BREAKER_LOW;
+    if ((low & RETRY__BREAKER_NEEDED) != 0 ||
+        (low == RETRY_BREAKER_OPEN &&
+         retry__breaker_left(view.since, retry__breaker_open(breaker), (uint32_t)now) == 0))
+        return RETRY_BREAKER_HALF_OPEN;
+    return (uint8_t)low;
+}
+
+RETRY_API retry_breaker_counts retry_breaker_get(retry_breaker *breaker, retry_time now)
+{
+    retry_breaker_counts counts = {0, 0, 0, 0};
+    retry__counts reports;
+    uint32_t row;
+    if (!breaker)
+        return counts;
+    retry__breaker_half(breaker, (uint32_t)now); /* moves the window on */
+    reports = retry__window_sum(&breaker->retry__reports);
+    row = retry__load_ordered(&breaker->retry__row);
+    counts.reports = reports.all;
+    counts.sick = reports.marked;
+    counts.in_a_row = row & RETRY__BREAKER_ROW;
+    counts.sick_probes = (uint8_t)((row & RETRY__BREAKER_ROUNDS) >> 16);
+    return counts;
+}
+
+RETRY_API retry_failure retry_classify_permit(retry_permit permit)
+{
+    retry_failure failure = retry__failure(RETRY_REASON_NONE, 0);
+    if (!permit.granted) {
+        failure.reason = RETRY_REASON_CIRCUIT_BREAKER_OPEN;
+        failure.retry_after = retry__add(permit.wait, permit.wait >> 3);
+    }
+    return failure;
+}
+
+/* >>throttle */
+
+static uint32_t *retry__throttle_half(retry_throttle *throttle, uint32_t now)
+{
+    return retry__window_at(&throttle->retry__requests, throttle->window ? throttle->window : 4000,
+                            now);
+}
+
+/* Refused is exactly when random / 2^32 is below the probability, as 16.16 and multiplied out. The
+   excess has no fraction below 2^-16, so what the last shift cuts off makes no difference. */
+RETRY_API bool retry_throttle_ask(retry_throttle *throttle, uint32_t random, retry_time now)
+{
+    retry__counts requests;
+    uint32_t k, most;
+    uint64_t sent, accepted;
+    if (!throttle)
+        return true;
+    k = throttle->k ? retry__max(throttle->k, RETRY_RATIO(1)) : RETRY_RATIO(2);
+    most = throttle->max_rejection ? throttle->max_rejection : RETRY_RATIO(0.9);
+    retry__throttle_half(throttle, (uint32_t)now); /* moves the window on */
+    requests = retry__window_sum(&throttle->retry__requests);
+    sent = (uint64_t)requests.all * RETRY_RATIO(1);
+    accepted = (uint64_t)requests.marked * k;
+    return random >> 16 >= retry__min(most, RETRY_RATIO(0.999)) || accepted >= sent ||
+           sent - accepted <= ((uint64_t)random * ((uint64_t)requests.all + 1)) >> 16;
+}
+
+RETRY_API void retry_throttle_report(retry_throttle *throttle, const retry_failure *failure,
+                                     retry_time now)
+{
+    uint8_t outcome = retry__outcome(failure);
+    uint32_t *half;
+    if (!throttle || outcome == RETRY__IGNORED)
+        return;
+    half = retry__throttle_half(throttle, (uint32_t)now);
+    retry__fetch_add(&half[0], 1);
+    if (outcome == RETRY__ANSWERED && !(failure && failure->throttle))
+        retry__fetch_add(&half[1], 1);
+}
+
+/* >>aimd */
+
+/* A limit within max and min as they are now. One that has not fallen yet is 0. */
+static uint32_t retry__aimd_within(const retry_aimd *aimd, uint32_t limit)
+{
+    uint32_t max = retry__load(&aimd->max), min = retry__load(&aimd->min);
+    if (max == 0)
+        max = 2;
+    return limit == 0 ? max : retry__min(retry__max(limit, retry__max(min, 1)), max);
+}
+
+RETRY_API uint32_t retry_aimd_limit(const retry_aimd *aimd)
+{
+    return aimd ? retry__aimd_within(aimd, retry__load(&aimd->retry__limit)) : UINT32_MAX;
+}
+
+/* If an instant is more than `age` ms past it is now, by this call alone. */
+static bool retry__aimd_claim(uint32_t *instant, retry_ms age, uint32_t now)
+{
+    uint32_t seen = retry__load(instant);
+    return retry__passed(seen, now) > age && retry__swap(instant, &seen, now);
+}
+
+/* What a fall leaves: less than before, as a ratio is below 1. RETRY_RATIO rounds, so half of its
+   unit is added, but a quarter of one at most: 0.9 of 10 is 9, half of a million half a million. */
+static uint32_t retry__aimd_less(const retry_aimd *aimd, uint32_t limit)
+{
+    uint32_t ratio = aimd->decrease ? aimd->decrease : RETRY_RATIO(0.5);
+    uint32_t before = retry__aimd_within(aimd, limit), less;
+    ratio = retry__min(ratio, RETRY_RATIO(0.999));
+    less = (uint32_t)(((uint64_t)before * ratio * 2 + retry__min(before, 0x7fff)) >> 17);
+    return retry__aimd_within(aimd, retry__max(less, 1));
+}
+
+/* The first fall finds no instants: the thread that sets a limit has it. */
+static void retry__aimd_fall(retry_aimd *aimd, retry_ms age, uint32_t now)
+{
+    uint32_t limit = retry__load_ordered(&aimd->retry__limit), never = 0;
+    bool first = limit == 0;
+    uint32_t change = first ? 0 : retry__load(&aimd->retry__change);
+    if (first)
+        retry__swap(&aimd->retry__fell, &never, now);
+    else if (!retry__aimd_claim(&aimd->retry__fell, age, now))
+        return;
+    retry__swap(&aimd->retry__change, &change, now); /* unless it is later already */
+    while (!retry__swap_ordered(&aimd->retry__limit, &limit, retry__aimd_less(aimd, limit)) &&
+           !first)
+        continue;
+}
+
+/* A fall that comes between wins. At `min` it leaves the limit as it was, but not its instant. */
+static void retry__aimd_rise(retry_aimd *aimd, uint32_t in_use, retry_ms age, uint32_t now)
+{
+    uint32_t limit = retry__load_ordered(&aimd->retry__limit),
+             fell = retry__load(&aimd->retry__fell);
+    uint32_t before = retry__aimd_within(aimd, limit);
+    uint32_t more = retry__add(before, aimd->increase ? aimd->increase : 1);
+    uint32_t after = retry__aimd_within(aimd, more);
+    if (limit != 0 && after > before && in_use >= before - (before >> 1) &&
+        retry__aimd_claim(&aimd->retry__change, age, now) &&
+        retry__swap_ordered(&aimd->retry__limit, &limit, after) &&
+        retry__load(&aimd->retry__fell) != fell)
+        retry__swap_ordered(&aimd->retry__limit, &after, before);
+}
+
+/* Learns from an attempt that began `age` ms ago: only one that began after the last change, and
+   after the cooldown that followed it, may change the limit. */
+static void retry__aimd_learn(retry_aimd *aimd, const retry_failure *failure, uint32_t in_use,
+                              retry_ms age, uint32_t now)
+{
+    uint8_t outcome = retry__outcome(failure);
+    bool throttle = failure && failure->throttle;
+    if (outcome == RETRY__IGNORED)
+        return;
+    age = retry__max(age, retry__min(aimd->cooldown, UINT32_C(1) << 30));
+    if (outcome == RETRY__ANSWERED && !throttle)
+        retry__aimd_rise(aimd, in_use, age, now);
+    else if (throttle || failure->timeout || failure->reason != RETRY_REASON_SERVER_ERROR)
+        retry__aimd_fall(aimd, age, now); /* one poisonous request is not overload */
+}
+
+RETRY_API uint32_t retry_aimd_report(retry_aimd *aimd, const retry_failure *failure,
+                                     uint32_t in_use, retry_time now)
+{
+    if (aimd)
+        retry__aimd_learn(aimd, failure, in_use, aimd->cooldown ? 0 : 1000, (uint32_t)now);
+    return retry_aimd_limit(aimd);
+}
+
+/* >>rate */
+
+#define RETRY__RATE_MS UINT32_C(4096) /* what a ms is in the bucket */
+
+/* `max` wins over `min`. */
+static uint32_t retry__rate_bound(const retry_rate *rate, uint32_t limit)
+{
+    limit = retry__max(limit, rate->min ? rate->min : 500);
+    return rate->max ? retry__min(limit, rate->max) : limit;
+}
+
+/* How many were counted until now. */
+static uint32_t retry__rate_collect(uint32_t *count)
+{
+    uint32_t seen = retry__load(count);
+    while (!retry__swap(count, &seen, 0))
+        continue;
+    return seen;
+}
+
+/* What so many half seconds make of the limit, of which the first holds all that was counted. */
+static void retry__rate_learn(retry_rate *rate, uint32_t halves)
+{
+    uint32_t throttled = retry__rate_collect(&rate->retry__throttled);
+    uint32_t accepted = retry__rate_collect(&rate->retry__accepted);
+    uint32_t calm = retry__load(&rate->retry__calm);
+    uint32_t limit = retry__load(&rate->retry__limit), next = limit;
+    if (throttled != 0) {
+        if (limit == 0)
+            next = rate->max ? rate->max : retry__multiply(retry__add(accepted, throttled), 2000);
+        next = retry__rate_bound(rate, retry__max(next >> 1, retry__multiply(accepted, 2000)));
+        calm = 0;
+        halves--;
+    }
+    for (; halves != 0 && next != 0; halves--) { /* by an eighth, then by a 40th more each time */
+        calm++;
+        next = retry__add(next, retry__scale(next, RETRY_RATIO(0.1) + calm * RETRY_RATIO(0.025)));
+        next = calm < 23 ? retry__rate_bound(rate, next) : 0; /* over 11.5 s after `throttled` */
+    }
+    retry__store(&rate->retry__calm, calm);
+    retry__store(&rate->retry__held, limit ? retry__min(limit, next) : next);
+    retry__swap_ordered(&rate->retry__limit, &limit, next); /* no other thread changes it */
+}
+
+/* Whether there is a limit, or an answer was counted: a half second is under way. */
+static bool retry__rate_counts(const retry_rate *rate)
+{
+    return (retry__load(&rate->retry__limit) | retry__load(&rate->retry__accepted) |
+            retry__load(&rate->retry__throttled)) != 0;
+}
+
+/* The limit, 0: none but `max`. A half second that is over is ended by one thread first, which
+   learns from it; after 24 there is no limit in any case. */
+RETRY__WRAPS static uint32_t retry__rate_limit(retry_rate *rate, uint32_t now)
+{
+    uint32_t half = retry__load_ordered(&rate->retry__half), halves = 0;
+    retry_ms passed = retry__passed(half, now);
+    for (; passed >= 500 && halves < 24; passed -= 500)
+        halves++;
+    if (halves != 0 && retry__rate_counts(rate) &&
+        retry__swap_ordered(&rate->retry__half, &half, half + halves * 500))
+        retry__rate_learn(rate, halves);
+    return retry__load_ordered(&rate->retry__limit);
+}
+
+/* ms by which this call alone moves the bucket's clock. A full bucket with a clock at 0 may be a
+   new one, whose clock means nothing yet. */
+RETRY__WRAPS static retry_ms retry__rate_passed(retry_rate *rate, uint32_t now)
+{
+    uint32_t seen = retry__load(&rate->retry__clock);
+    retry_ms passed = retry__passed(seen, now);
+    if (passed == 0 && (seen | retry__load(&rate->retry__owed)) == 0)
+        passed = now;
+    return passed != 0 && retry__swap(&rate->retry__clock, &seen, now) ? passed : 0;
+}
+
+/* x / y for a y above 0, bit by bit. */
+static uint32_t retry__quotient(uint32_t x, uint32_t y)
+{
+    uint32_t quotient = 0, bit = 1;
+    for (; y <= x >> 1; y <<= 1)
+        bit <<= 1;
+    for (; bit != 0; bit >>= 1) {
+        if (x >= y) {
+            x -= y;
+            quotient += bit;
+        }
+        y >>= 1;
+    }
+    return quotient;
+}
+
+/* What a send takes from the bucket: the time between two. */
+static uint32_t retry__rate_spacing(uint32_t limit)
+{
+    return retry__quotient(retry__add(1000000 * RETRY__RATE_MS, limit >> 1), limit);
+}
+
+/* Takes a token if there is one in less than `wait` ms, which is not 0. Returns the ms until there
+   is; `wait` or more: it was not taken. The bucket holds an eighth of a second, or one token. Kept
+   is what it lacks, so that a zeroed one is full, as time, so that tokens that were taken in
+   advance keep their instants when the limit changes. From a throttled answer to the end of its
+   half second the limit does not rise. */
+static retry_ms retry__rate_take(retry_rate *rate, uint32_t now, retry_ms wait)
+{
+    uint32_t limit = retry__rate_limit(rate, now), spacing, full, most, earned, owed, rest;
+    uint64_t after;
+    if (limit != 0 && retry__load(&rate->retry__throttled) != 0)
+        limit = retry__load(&rate->retry__held);
+    limit = limit ? limit : rate->max;
+    if (limit == 0)
+        return 0;
+    spacing = retry__rate_spacing(limit);
+    full = retry__max(125 * RETRY__RATE_MS, spacing);
+    most = retry__add(full, retry__multiply(wait - 1, RETRY__RATE_MS));
+    earned = retry__multiply(retry__rate_passed(rate, now), RETRY__RATE_MS);
+    owed = retry__load(&rate->retry__owed);
+    do {
+        rest = retry__subtract(owed, earned);
+        after = (uint64_t)rest + spacing;
+    } while (!retry__swap(&rate->retry__owed, &owed, after <= most ? (uint32_t)after : rest));
+    if (after <= full)
+        return 0;
+    full = (uint32_t)((after - full - 1) >> 12) + 1;
+    return after <= most ? full : retry__max(full, wait);
+}
+
+RETRY_API retry_ms retry_rate_ask(retry_rate *rate, retry_time now)
+{
+    return rate ? retry__rate_take(rate, (uint32_t)now, 1) : 0;
+}
+
+/* Takes a token for an attempt, even one that is not there yet: returns the ms until it is.
+   UINT32_MAX: it is as far away as rate->wait, and was not taken. */
+static retry_ms retry__rate_reserve(retry_rate *rate, uint32_t now)
+{
+    retry_ms wait = rate->wait ? rate->wait : 250, until = retry__rate_take(rate, now, wait);
+    return until < wait ? until : UINT32_MAX;
+}
+
+/* Gives back a token that was taken and not used. */
+static void retry__rate_return(retry_rate *rate)
+{
+    uint32_t spacing = retry__rate_spacing(retry_rate_get(rate));
+    uint32_t owed = retry__load(&rate->retry__owed);
+    while (!retry__swap(&rate->retry__owed, &owed, retry__subtract(owed, spacing)))
+        continue;
+}
+
+RETRY_API void retry_rate_report(retry_rate *rate, const retry_failure *failure, retry_time now)
+{
+    if (!rate || retry__outcome(failure) == RETRY__IGNORED)
+        return;
+    retry__rate_limit(rate, (uint32_t)now);
+    if (!retry__rate_counts(rate)) /* the first answer begins a half second */
+        retry__store(&rate->retry__half, (uint32_t)now);
+    retry__fetch_add(
+        failure && failure->throttle ? &rate->retry__throttled : &rate->retry__accepted, 1);
+}
+
+RETRY_API uint32_t retry_rate_get(const retry_rate *rate)
+{
+    uint32_t limit = rate ? retry__load(&rate->retry__limit) : UINT32_MAX;
+    limit = limit == 0 ? rate->max : limit;
+    return limit ? limit : UINT32_MAX;
+}
+
+/* >>latency */
+
+/* A latency's progress counts samples while it learns. Once it has learnt it is a balance: above
+   AT_REST too many samples were late, below too few; 2^16 is a late one. */
+#define RETRY__LATENCY_FIRST 12
+#define RETRY__LATENCY_LEARNT (UINT32_C(1) << 30)
+#define RETRY__LATENCY_AT_REST (UINT32_C(1) << 31)
+
+/* A latency's settings, with their defaults in place of zero, and when it has learnt. */
+typedef struct retry__percentile {
+    uint32_t quantile, above; /* RETRY_RATIO, and what is left to 1 */
+    uint32_t min_samples, enough;
+    retry_ms min, max;
+} retry__percentile;
+
+static retry__percentile retry__percentile_of(const retry_latency *latency)
+{
+    retry__percentile percentile;
+    percentile.quantile = latency->quantile ? latency->quantile : RETRY_RATIO(0.95);
+    if (percentile.quantile >= RETRY_RATIO(1))
+        percentile.quantile = RETRY_RATIO(0.999);
+    percentile.above = RETRY_RATIO(1) - percentile.quantile;
+    percentile.enough = 768;
+    while (percentile.enough * percentile.above < RETRY_RATIO(30)) /* samples that are late */
+        percentile.enough <<= 1;
+    percentile.min_samples = latency->min_samples
+                                 ? retry__min(latency->min_samples, RETRY__LATENCY_LEARNT)
+                                 : percentile.enough;
+    percentile.enough = retry__max(percentile.enough, percentile.min_samples);
+    percentile.min = latency->min ? latency->min : 1;
+    percentile.max = latency->max ? latency->max : UINT32_MAX;
+    return percentile;
+}
+
+static retry_ms retry__percentile_bound(const retry__percentile *percentile, retry_ms ms)
+{
+    return retry__max(retry__min(ms, percentile->max), percentile->min);
+}
+
+/* An estimate is kept as a level, its logarithm to base 2, so that a step is a share of it. Between
+   the powers of 2 that is a straight line: nothing but shifts. 1 ms is one octave, 2 ms are two,
+   3 ms two and a half. */
+#define RETRY__OCTAVE (UINT32_C(1) << 27)
+
+/* The level of 1 to 2^24 ms. */
+static uint32_t retry__latency_level(retry_ms ms)
+{
+    uint32_t octaves = 27;
+    for (; ms < RETRY__OCTAVE; ms <<= 1)
+        octaves--;
+    return octaves * RETRY__OCTAVE + ms; /* whose highest bit is one octave more */
+}
+
+/* The ms of a level, rounded down. */
+static retry_ms retry__latency_ms(uint32_t level)
+{
+    return ((level & (RETRY__OCTAVE - 1)) | RETRY__OCTAVE) >> (28 - level / RETRY__OCTAVE);
+}
+
+/* How often a step is doubled. While it learns: up to 4 times, less and less. Then only when the
+   service has changed: soon, 2 times up, and 6 times down, where seldom anything is learnt. */
+static uint32_t retry__latency_haste(const retry__percentile *percentile, uint32_t progress,
+                                     bool late)
+{
+    uint32_t haste = 0;
+    if (progress >= RETRY__LATENCY_LEARNT) {
+        if (late)
+            return retry__subtract(progress, RETRY__LATENCY_AT_REST) / RETRY_RATIO(4);
+        return retry__subtract(RETRY__LATENCY_AT_REST - RETRY_RATIO(3), progress) / RETRY_RATIO(2);
+    }
+    while (haste < 4 && progress < percentile->enough >> (haste + 1))
+        haste++;
+    return haste;
+}
+
+/* The estimate after a sample. It is the fastest of the first ones, so that a slow one leads
+   nowhere. Then it goes up by quantile / 32 of an octave, and down by (1 - quantile) / 32: it rests
+   where a share of `quantile` of the samples is not above it. */
+static uint32_t retry__latency_move(const retry__percentile *percentile, uint32_t estimate,
+                                    retry_ms sample, bool late, uint32_t progress)
+{
+    uint32_t step = late ? percentile->quantile : percentile->above;
+    if (progress < RETRY__LATENCY_FIRST)
+        return late && estimate != 0 ? estimate : retry__latency_level(sample);
+    step <<= 6 + retry__latency_haste(percentile, progress, late);
+    step = retry__min(step, RETRY__OCTAVE / 2); /* no sample is below one octave */
+    return late ? estimate + step : estimate - step;
+}
+
+/* The progress after a sample. */
+static uint32_t retry__latency_advance(const retry__percentile *percentile, uint32_t progress,
+                                       bool late)
+{
+    if (progress < RETRY__LATENCY_LEARNT)
+        return progress + 1 < percentile->enough ? progress + 1 : RETRY__LATENCY_AT_REST;
+    if (late)
+        return retry__min(retry__max(progress, RETRY__LATENCY_AT_REST) + percentile->quantile,
+                          RETRY__LATENCY_AT_REST + RETRY_RATIO(11));
+    return retry__max(progress - 2 * percentile->above, RETRY__LATENCY_AT_REST - RETRY_RATIO(16));
+}
+
+RETRY_API void retry_latency_add(retry_latency *latency, retry_ms elapsed, bool finished)
+{
+    retry__percentile percentile;
+    uint32_t estimate, progress;
+    retry_ms sample;
+    bool late;
+    if (!latency)
+        return;
+    percentile = retry__percentile_of(latency);
+    sample = finished ? elapsed : retry__add(elapsed, 1); /* it would have taken longer */
+    sample = retry__min(retry__percentile_bound(&percentile, sample), UINT32_C(1) << 24);
+    estimate = retry__load(&latency->retry__estimate);
+    do {
+        late = sample > retry__latency_ms(estimate);
+        if (!finished && (estimate == 0 || !late))
+            return;
+        progress = retry__load(&latency->retry__progress);
+    } while (!retry__swap(&latency->retry__estimate, &estimate,
+                          retry__latency_move(&percentile, estimate, sample, late, progress)));
+    while (!retry__swap(&latency->retry__progress, &progress,
+                        retry__latency_advance(&percentile, progress, late)))
+        continue;
+}
+
+RETRY_API retry_ms retry_latency_get(const retry_latency *latency)
+{
+    retry__percentile percentile;
+    uint32_t level;
+    if (!latency)
+        return UINT32_MAX;
+    percentile = retry__percentile_of(latency);
+    if (retry__load(&latency->retry__progress) < percentile.min_samples)
+        return UINT32_MAX;
+    /* a little more than is kept: where all take about as long, the estimate moves among them */
+    level = retry__load(&latency->retry__estimate) + RETRY__OCTAVE / 64;
+    return retry__percentile_bound(&percentile, retry__latency_ms(level));
+}
+
+/* >>attempt */
+
+/* What the gates are asked and told of an attempt. */
+enum { RETRY__ASK, RETRY__RELEASE, RETRY__REPORT };
+enum {
+    RETRY__GATE_BREAKER,
+    RETRY__GATE_THROTTLE,
+    RETRY__GATE_AIMD,
+    RETRY__GATE_RATE,
+    RETRY__GATE_LATENCY,
+    RETRY__GATE_COUNT
+};
+enum {
+    RETRY__ATTEMPT_SENT = 1,
+    RETRY__ATTEMPT_PLACED = 2, /* counted in in_flight */
+    RETRY__ATTEMPT_SHORT = 4,  /* had less than half of its time from the start */
+    RETRY__ATTEMPT_KEPT = 8    /* the rate keeps an instant for it */
+};
+
+struct retry__told {
+    void *gate; /* the one that is told */
+    retry_gates *gates;
+    retry_attempt *attempt;
+    const retry_request *request; /* of ASK only */
+    const retry_failure *failure; /* of REPORT only */
+    retry_time now;
+    retry_ms delay; /* the answer to ASK */
+    uint8_t event;
+};
+
+static struct retry__told retry__told_of(retry_attempt *attempt, retry_time now)
+{
+    struct retry__told told = {NULL, NULL, NULL, NULL, NULL, 0, 0, RETRY__RELEASE};
+    told.gates = attempt->retry__gates;
+    told.attempt = attempt;
+    told.now = now;
+    return told;
+}
+
+/* The gate's cause not to send; NONE of one that is not there, and of whatever is not ASK. */
+static uint8_t retry__gate_tell(struct retry__told *told, uint32_t index)
+{
+    const retry__gate *gate = &told->gates->retry__gates[index];
+    told->gate = gate->retry__self;
+    return gate->retry__self ? gate->retry__tell(told) : (uint8_t)RETRY_CAUSE_NONE;
+}
+
+/* ms since the attempt was sent, or began to wait. */
+static retry_ms retry__attempt_age(const retry_attempt *attempt, retry_time now)
+{
+    return retry__passed(attempt->retry__since, (uint32_t)now);
+}
+
+/* ms that an attempt of the request has at best. */
+static retry_ms retry__attempt_most(const retry_request *request)
+{
+    retry_ms most = request->client ? request->client->attempt_timeout : 0;
+    return most != 0 ? retry__min(most, request->timeout) : request->timeout;
+}
+
+static bool retry__attempt_short(const retry_request *request, retry_ms left)
+{
+    retry_ms most = retry__attempt_most(request);
+    return left < most - (most >> 1);
+}
+
+/* Takes a place among the attempts in flight if there are fewer than `limit`. */
+static bool retry__attempt_place(struct retry__told *told, uint32_t limit)
+{
+    uint32_t seen = retry__load(&told->gates->in_flight);
+    do {
+        if (seen >= limit)
+            return false;
+    } while (!retry__swap(&told->gates->in_flight, &seen, seen + 1));
+    told->attempt->retry__state |= RETRY__ATTEMPT_PLACED;
+    return true;
+}
+
+static void retry__attempt_leave(retry_gates *gates, retry_attempt *attempt)
+{
+    if ((attempt->retry__state & RETRY__ATTEMPT_PLACED) != 0)
+        retry__fetch_add(&gates->in_flight, UINT32_MAX); /* one less */
+    attempt->retry__state &= (uint8_t)~RETRY__ATTEMPT_PLACED;
+}
+
+/* Asks the gates in turn. What those before the one that refuses gave goes back to them. */
+static uint8_t retry__gates_ask(struct retry__told *told)
+{
+    uint8_t cause = RETRY_CAUSE_NONE;
+    uint32_t count = 0;
+    while (count < RETRY__GATE_LATENCY && cause == RETRY_CAUSE_NONE)
+        cause = retry__gate_tell(told, count++);
+    if (cause == RETRY_CAUSE_NONE) {
+        if ((told->attempt->retry__state & RETRY__ATTEMPT_PLACED) == 0)
+            retry__attempt_place(told, UINT32_MAX);
+        return cause;
+    }
+    told->event = RETRY__RELEASE;
+    for (count--; count != 0; count--)
+        retry__gate_tell(told, count - 1);
+    retry__attempt_leave(told->gates, told->attempt);
+    return cause;
+}
+
+/* A try that ends before it is sent: the instant that the rate kept for it goes back. */
+static void retry__attempt_drop(retry_attempt *attempt, retry_time now)
+{
+    struct retry__told told = retry__told_of(attempt, now);
+    if ((attempt->retry__state & RETRY__ATTEMPT_KEPT) != 0)
+        retry__gate_tell(&told, RETRY__GATE_RATE);
+    attempt->retry__state = 0;
+    attempt->waiting = false;
+}
+
+/* What the gates say to an attempt of an open request that has `left` ms to its deadline. */
+RETRY__COLD retry_decision retry__attempt_gated(retry_attempt *attempt,
+                                                const retry_request *request, retry_ms left,
+                                                retry_time now)
+{
+    struct retry__told told = retry__told_of(attempt, now);
+    uint8_t cause, verdict = RETRY_VERDICT_RETRY;
+    told.request = request;
+    told.event = RETRY__ASK;
+    if (!attempt->waiting)
+        attempt->retry__since = (uint32_t)now;
+    cause = retry__gates_ask(&told);
+    if (cause == RETRY_CAUSE_NONE) {
+        attempt->waiting = false;
+        attempt->retry__since = (uint32_t)now;
+        if (retry__attempt_short(request, left))
+            attempt->retry__state |= RETRY__ATTEMPT_SHORT;
+        return retry__decision(RETRY_VERDICT_SEND, cause, 0);
+    }
+    if (cause != RETRY_CAUSE_PACED) {
+        verdict = RETRY_VERDICT_FAIL;
+    } else if (retry__attempt_short(request, retry__subtract(left, told.delay))) {
+        verdict = RETRY_VERDICT_EXPIRE;
+        cause = RETRY_CAUSE_DEADLINE;
+        told.delay = left;
+    }
+    attempt->waiting = true;
+    if (verdict != RETRY_VERDICT_RETRY)
+        retry__attempt_drop(attempt, now);
+    return retry__decision(verdict, cause, told.delay);
+}
+
+/* What is asked on behalf of a request that is not open, or has no time left. */
+RETRY__COLD retry_decision retry__attempt_late(retry_attempt *attempt, const retry_request *request,
+                                               retry_time now)
+{
+    retry__attempt_drop(attempt, now);
+    if (!retry__open(request))
+        return retry__misuse(request);
+    return retry__decision(RETRY_VERDICT_EXPIRE, RETRY_CAUSE_DEADLINE, 0);
+}
+
+RETRY__HOT retry_decision retry__attempt_ask(retry_attempt *attempt, const retry_request *request,
+                                             retry_time now)
+{
+    retry_decision answer = {RETRY_VERDICT_SEND, RETRY_CAUSE_NONE, 0};
+    retry_ms left;
+    if (!attempt || !request || (attempt->retry__state & RETRY__ATTEMPT_SENT) != 0)
+        return retry__misuse(request);
+    left = retry__remaining(request, now);
+    if (!retry__open(request) || left == 0)
+        return retry__attempt_late(attempt, request, now);
+    attempt->retry__gates = attempt->gates;
+    if (!attempt->gates && request->client)
+        attempt->retry__gates = request->client->gates;
+    if (attempt->retry__gates)
+        answer = retry__attempt_gated(attempt, request, left, now);
+    if (answer.verdict == RETRY_VERDICT_SEND) {
+        attempt->timeout = retry__min(left, retry__attempt_most(request));
+        attempt->retry__state |= RETRY__ATTEMPT_SENT;
+    }
+    return answer;
+}
+
+RETRY_API retry_decision retry_attempt_ask(retry_attempt *attempt, const retry_request *request,
+                                           retry_time now)
+{
+    return retry__attempt_ask(attempt, request, now);
+}
+
+RETRY_API retry_decision retry_attempt_begin(retry_attempt *attempt, retry_request *request,
+                                             retry_time now)
+{
+    retry_decision answer = retry__attempt_ask(attempt, request, now);
+    if (RETRY__RARE(answer.verdict == RETRY_VERDICT_FAIL ||
+                    answer.verdict == RETRY_VERDICT_EXPIRE) &&
+        answer.cause != RETRY_CAUSE_MISUSE &&
+        retry__finish(request, answer.verdict, RETRY__BUDGET_REFUND, now))
+        retry__tell(request, NULL, answer.verdict, answer.cause, answer.delay);
+    return answer;
+}
+
+/* Tells the gates how an attempt that was sent has ended, if anybody knows. */
+RETRY__COLD void retry__gates_tell(retry_attempt *attempt, uint8_t event,
+                                   const retry_failure *failure, retry_time now)
+{
+    struct retry__told told = retry__told_of(attempt, now);
+    uint32_t i;
+    told.event = event;
+    told.failure = failure;
+    if ((attempt->retry__state & RETRY__ATTEMPT_SHORT) != 0 && failure &&
+        (failure->timeout || failure->reason == RETRY_REASON_ATTEMPT_TIMED_OUT))
+        told.event = RETRY__RELEASE;
+    for (i = 0; i < RETRY__GATE_COUNT; i++)
+        retry__gate_tell(&told, i);
+    retry__attempt_leave(told.gates, attempt);
+}
+
+static bool retry__attempt_sent(const retry_attempt *attempt)
+{
+    return attempt && (attempt->retry__state & RETRY__ATTEMPT_SENT) != 0;
+}
+
+/* The end of an attempt that was sent. */
+static void retry__attempt_close(retry_attempt *attempt, uint8_t event,
+                                 const retry_failure *failure, retry_time now)
+{
+    if (attempt->retry__gates)
+        retry__gates_tell(attempt, event, failure, now);
+    attempt->retry__state = 0;
+}
+
+RETRY_API void retry_attempt_report(retry_attempt *attempt, const retry_failure *failure,
+                                    retry_time now)
+{
+    if (retry__attempt_sent(attempt))
+        retry__attempt_close(attempt, RETRY__REPORT, failure, now);
+}
+
+RETRY_API retry_decision retry_attempt_end(retry_attempt *attempt, retry_request *request,
+                                           const retry_failure *failure, retry_time now)
+{
+    if (!request || !retry__attempt_sent(attempt))
+        return retry__misuse(request);
+    retry__attempt_close(attempt, RETRY__REPORT, failure, now);
+    if (failure)
+        return retry_orchestrate(request, failure, now);
+    if (!retry_succeed(request, now))
+        return retry__misuse(request);
+    return retry__decision(RETRY_VERDICT_SUCCESS, RETRY_CAUSE_NONE, 0);
+}
+
+RETRY_API void retry_attempt_cancel(retry_attempt *attempt, retry_request *request, retry_time now)
+{
+    if (!attempt)
+        return;
+    if (retry__attempt_sent(attempt)) {
+        if (request)
+            request->ambiguous = true;
+        retry__attempt_close(attempt, RETRY__RELEASE, NULL, now);
+    } else {
+        retry__attempt_drop(attempt, now);
+    }
+}
+
+RETRY_API retry_failure retry_classify_refusal(retry_decision answer)
+{
+    retry_failure failure = retry__failure(RETRY_REASON_NONE, 0);
+    if (answer.cause == RETRY_CAUSE_CIRCUIT_OPEN) {
+        failure.reason = RETRY_REASON_CIRCUIT_BREAKER_OPEN;
+        failure.retry_after = retry__add(answer.delay, answer.delay >> 3);
+    } else if (answer.cause == RETRY_CAUSE_THROTTLED) {
+        failure.reason = RETRY_REASON_CLIENT_THROTTLED;
+    }
+    return failure;
+}
+
+/* >>gates */
+
+static void retry__gates_add(retry_gates *gates, uint32_t index, void *gate,
+                             uint8_t (*tell)(struct retry__told *told))
+{
+    if (!gates)
+        return;
+    gates->retry__gates[index].retry__self = gate;
+    gates->retry__gates[index].retry__tell = tell;
+}
+
+/* The operation's first try may be the probe, and one that has its whole time: who is about to run
+   out of it would be late for its own sake. */
+static bool retry__may_probe(const retry_request *request, retry_time now)
+{
+    retry_ms most = request->client ? request->client->attempt_timeout : 0;
+    return request->attempts == 0 || (most != 0 && retry__remaining(request, now) >= most);
+}
+
+static uint8_t retry__tell_breaker(struct retry__told *told)
+{
+    retry_breaker *breaker = (retry_breaker *)told->gate;
+    retry_attempt *attempt = told->attempt;
+    uint8_t outcome = RETRY__IGNORED;
+    retry_ms elapsed = 0;
+    if (told->event == RETRY__ASK) {
+        bool may_probe = retry__may_probe(told->request, told->now);
+        retry_permit permit = retry_breaker_ask(breaker, may_probe, told->now);
+        attempt->retry__ticket = permit.retry__ticket;
+        told->delay = permit.wait;
+        return permit.granted ? RETRY_CAUSE_NONE : RETRY_CAUSE_CIRCUIT_OPEN;
+    }
+    if (told->event == RETRY__REPORT)
+        outcome = retry__outcome(told->failure);
+    if (retry__attempt_sent(attempt))
+        elapsed = retry__attempt_age(attempt, told->now);
+    retry__breaker_end(breaker, attempt->retry__ticket, elapsed, outcome, (uint32_t)told->now);
+    return RETRY_CAUSE_NONE;
+}
+
+RETRY_API void retry_gates_breaker(retry_gates *gates, retry_breaker *breaker)
+{
+    retry__gates_add(gates, RETRY__GATE_BREAKER, breaker, retry__tell_breaker);
+}
+
+/* A try that waits for a later gate has passed this one. */
+static uint8_t retry__tell_throttle(struct retry__told *told)
+{
+    retry_throttle *throttle = (retry_throttle *)told->gate;
+    if (told->event == RETRY__REPORT)
+        retry_throttle_report(throttle, told->failure, told->now);
+    if (told->event != RETRY__ASK || told->attempt->waiting ||
+        retry_throttle_ask(throttle, retry_random(told->request), told->now))
+        return RETRY_CAUSE_NONE;
+    return RETRY_CAUSE_THROTTLED;
+}
+
+RETRY_API void retry_gates_throttle(retry_gates *gates, retry_throttle *throttle)
+{
+    retry__gates_add(gates, RETRY__GATE_THROTTLE, throttle, retry__tell_throttle);
+}
+
+static uint8_t retry__tell_aimd(struct retry__told *told)
+{
+    retry_aimd *aimd = (retry_aimd *)told->gate;
+    retry_ms age = retry__attempt_age(told->attempt, told->now);
+    if (told->event == RETRY__REPORT)
+        retry__aimd_learn(aimd, told->failure, retry__load(&told->gates->in_flight), age,
+                          (uint32_t)told->now);
+    if (told->event != RETRY__ASK || retry__attempt_place(told, retry_aimd_limit(aimd)))
+        return RETRY_CAUSE_NONE;
+    told->delay = retry__pick(1, retry__min(age + 1, 100), retry_random(told->request));
+    return RETRY_CAUSE_PACED;
+}
+
+RETRY_API void retry_gates_aimd(retry_gates *gates, retry_aimd *aimd)
+{
+    retry__gates_add(gates, RETRY__GATE_AIMD, aimd, retry__tell_aimd);
+}
+
+/* An instant that is kept for an attempt stays its own while another gate makes it wait. */
+RETRY__WRAPS static uint8_t retry__rate_admit(retry_rate *rate, struct retry__told *told)
+{
+    retry_attempt *attempt = told->attempt;
+    uint32_t now = (uint32_t)told->now;
+    if ((attempt->retry__state & RETRY__ATTEMPT_KEPT) != 0) {
+        told->delay = attempt->retry__due - now;
+        if (told->delay >> 31 != 0) /* it is past */
+            told->delay = 0;
+    } else {
+        told->delay = retry__rate_reserve(rate, now);
+        attempt->retry__due = now + told->delay;
+    }
+    attempt->retry__state &= (uint8_t)~RETRY__ATTEMPT_KEPT;
+    if (told->delay == 0)
+        return RETRY_CAUSE_NONE;
+    if (told->delay == UINT32_MAX)
+        return RETRY_CAUSE_THROTTLED;
+    attempt->retry__state |= RETRY__ATTEMPT_KEPT;
+    return RETRY_CAUSE_PACED;
+}
+
+static uint8_t retry__tell_rate(struct retry__told *told)
+{
+    retry_rate *rate = (retry_rate *)told->gate;
+    if (told->event == RETRY__ASK)
+        return retry__rate_admit(rate, told);
+    if (told->event == RETRY__REPORT)
+        retry_rate_report(rate, told->failure, told->now);
+    else if ((told->attempt->retry__state & RETRY__ATTEMPT_KEPT) != 0)
+        retry__rate_return(rate);
+    return RETRY_CAUSE_NONE;
+}
+
+RETRY_API void retry_gates_rate(retry_gates *gates, retry_rate *rate)
+{
+    retry__gates_add(gates, RETRY__GATE_RATE, rate, retry__tell_rate);
+}
+
+/* Only an answer tells how long it takes; all else was given up by somebody. */
+static uint8_t retry__tell_latency(struct retry__told *told)
+{
+    uint8_t outcome = RETRY__SICK;
+    if (told->event == RETRY__REPORT)
+        outcome = retry__outcome(told->failure);
+    if (outcome != RETRY__IGNORED)
+        retry_latency_add((retry_latency *)told->gate, retry__attempt_age(told->attempt, told->now),
+                          outcome == RETRY__ANSWERED);
+    return RETRY_CAUSE_NONE;
+}
+
+RETRY_API void retry_gates_latency(retry_gates *gates, retry_latency *latency)
+{
+    retry__gates_add(gates, RETRY__GATE_LATENCY, latency, retry__tell_latency);
+}
+
 /* >>run */
 
 RETRY_API retry_decision retry_run(retry_request *request, const retry_clock *clock,
                                    retry_attempt_fn *attempt, void *context)
 {
+    retry_attempt current = {NULL, 0, false, 0, 0, NULL, 0, 0};
     retry_decision decision;
     if (!request || !clock || !clock->now || !clock->sleep || !attempt)
         return retry__misuse(NULL);
     retry_begin(request, clock->now(clock->context));
     do {
-        retry_failure failure = retry__failure(RETRY_REASON_NONE, 0);
-        if (attempt(context, request, &failure)) {
-            retry_succeed(request, clock->now(clock->context));
-            return retry__decision(RETRY_VERDICT_SUCCESS, RETRY_CAUSE_NONE, 0);
+        decision = retry_attempt_begin(&current, request, clock->now(clock->context));
+        if (decision.verdict == RETRY_VERDICT_SEND) {
+            retry_failure failure = retry__failure(RETRY_REASON_NONE, 0);
+            bool done = attempt(context, request, current.timeout, &failure);
+            decision = retry_attempt_end(&current, request, done ? NULL : &failure,
+                                         clock->now(clock->context));
+            if (done) /* though somebody may have cancelled it */
+                return retry__decision(RETRY_VERDICT_SUCCESS, RETRY_CAUSE_NONE, 0);
         }
-        decision = retry_orchestrate(request, &failure, clock->now(clock->context));
-        if (request->retry__state == RETRY_VERDICT_RETRY && decision.delay != 0)
+        if (decision.verdict == RETRY_VERDICT_RETRY && retry__open(request) && decision.delay != 0)
             clock->sleep(clock->context, decision.delay);
-        if (request->retry__state == RETRY__CANCELLED) /* by an observer, or during the sleep */
-            return retry__misuse(request);
     } while (decision.verdict == RETRY_VERDICT_RETRY);
-    return decision;
+    /* by an observer, or during a sleep */
+    return request->retry__state == RETRY__CANCELLED ? retry__misuse(request) : decision;
 }
 
 /* >>clock */
@@ -3565,678 +5209,6 @@ RETRY_API retry_clock retry_system_clock(void)
     return clock;
 }
 #endif
-
-/* >>outcome */
-
-/* What a failed attempt, or one that worked (NULL), counts for at a gate. */
-enum {
-    RETRY__IGNORED, /* it was never sent */
-    RETRY__SICK,    /* the other end did not answer, or broke */
-    RETRY__ANSWERED /* somebody is there, if only to say no */
-};
-
-#define RETRY__REASONS_SICK                                                      \
-    (RETRY__BIT(ATTEMPT_TIMED_OUT) | RETRY__BIT(SOCKET_CLOSED_WHILE_IN_FLIGHT) | \
-     RETRY__BIT(SOCKET_NOT_AVAILABLE) | RETRY__BIT(SERVICE_NOT_AVAILABLE) |      \
-     RETRY__BIT(NODE_NOT_AVAILABLE) | RETRY__BIT(SERVER_ERROR))
-
-/* Masks and not traits, whose table gates alone would bring along. */
-static uint8_t retry__outcome(const retry_failure *failure)
-{
-    uint32_t bit;
-    if (!failure)
-        return RETRY__ANSWERED;
-    bit = retry__table_bit(failure->reason);
-    if ((bit & (RETRY__BIT(CIRCUIT_BREAKER_OPEN) | RETRY__BIT(CLIENT_THROTTLED))) != 0)
-        return RETRY__IGNORED;
-    return failure->timeout || (bit & RETRY__REASONS_SICK) != 0 ? RETRY__SICK : RETRY__ANSWERED;
-}
-
-/* ms that have passed since an instant of which 32 bits were kept. A clock up to 2^27 ms behind it
-   stepped back, or is another thread's, and has to catch up; any other is later. */
-RETRY__WRAPS static retry_ms retry__passed(uint32_t from, uint32_t now)
-{
-    uint32_t passed = now - from;
-    return passed >> 27 == 31 ? 0 : passed;
-}
-
-/* >>rate */
-
-#define RETRY__RATE_SEND UINT32_C(1000000) /* millionths */
-
-/* ms by which this call alone moves the rate's clock. One that is further behind than a budget's
-   may be was set back: the rate goes on from there. */
-RETRY__WRAPS static retry_ms retry__rate_passed(retry_rate *rate, uint32_t now)
-{
-    uint32_t seen = retry__load(&rate->retry__clock);
-    if (seen - now <= RETRY__BUDGET_BEHIND || !retry__swap(&rate->retry__clock, &seen, now))
-        return 0;
-    return retry__passed(seen, now);
-}
-
-/* Puts what the limit makes in `passed` ms into the bucket, which holds what it makes in a second,
-   or one send, then takes `cost` if it is there. Returns how much of that is missing, in
-   millionths. */
-RETRY__HOT uint32_t retry__rate_take(retry_rate *rate, uint32_t limit, retry_ms passed,
-                                     uint32_t cost)
-{
-    uint32_t capacity = retry__min(retry__max(limit, 1000), UINT32_MAX / 1000) * 1000;
-    uint32_t earned = retry__multiply(limit, passed);
-    uint32_t tokens = retry__load(&rate->retry__tokens), full;
-    do {
-        full = retry__min(retry__add(tokens, earned), capacity);
-    } while (!retry__swap(&rate->retry__tokens, &tokens, full < cost ? full : full - cost));
-    return retry__subtract(cost, full);
-}
-
-/* x / y for a y above 0, bit by bit. */
-static uint32_t retry__quotient(uint32_t x, uint32_t y)
-{
-    uint32_t quotient = 0, bit = 1;
-    for (; y <= x >> 1; y <<= 1)
-        bit <<= 1;
-    for (; bit != 0; bit >>= 1) {
-        if (x >= y) {
-            x -= y;
-            quotient += bit;
-        }
-        y >>= 1;
-    }
-    return quotient;
-}
-
-RETRY_API retry_ms retry_rate_ask(retry_rate *rate, retry_time now)
-{
-    uint32_t limit = rate ? retry__load_ordered(&rate->retry__limit) : 0, missing;
-    retry_ms passed;
-    if (limit == 0)
-        return 0;
-    passed = retry__rate_passed(rate, (uint32_t)now);
-    missing = retry__rate_take(rate, limit, passed, RETRY__RATE_SEND);
-    return missing != 0 ? retry__quotient(missing - 1, limit) + 1 : 0;
-}
-
-/* x / 500: half of retry__thousandth's shift, and as exact. */
-static uint32_t retry__half_second(uint32_t x)
-{
-    return (uint32_t)(((uint64_t)x * 274877907) >> 37);
-}
-
-/* How many half seconds began between two instants. Before these wrap there are 8,589,935, the last
-   one cut short. */
-static uint32_t retry__half_seconds(uint32_t from, uint32_t to)
-{
-    uint32_t first = retry__half_second(from), last = retry__half_second(to);
-    return last >= first ? last - first : last + 8589935 - first;
-}
-
-/* Counts responses. The first of a half second ends the time before it: the rate of that goes into
-   the measured one. Returns the ms since the last report. */
-RETRY__WRAPS static retry_ms retry__rate_measure(retry_rate *rate, uint32_t responses)
-{
-    uint32_t from = rate->retry__reported, to = retry__load(&rate->retry__clock), halves, fresh;
-    retry_ms passed = retry__passed(from, to);
-    rate->retry__reported = to;
-    rate->retry__count = retry__min(rate->retry__count + responses, 500000);
-    halves = retry__half_seconds(to - passed, to);
-    if (halves != 0) {
-        fresh = retry__quotient(rate->retry__count * 8000, halves);
-        rate->retry__measured = retry__scale(fresh, RETRY_RATIO(0.8)) +
-                                retry__scale(rate->retry__measured, RETRY_RATIO(0.2));
-        rate->retry__count = 0;
-    }
-    return passed;
-}
-
-/* The largest number below 2^19 whose cube is at most x. */
-static uint32_t retry__cube_root(uint64_t x)
-{
-    uint64_t root = 0, bit = UINT32_C(1) << 18;
-    for (; bit != 0; bit >>= 1) {
-        uint64_t next = root + bit;
-        if (next * next * next <= x)
-            root = next;
-    }
-    return (uint32_t)root;
-}
-
-/* 0.4 * x^3 for x seconds, both in 4000ths, x up to 2^21 of them: 879609 is 2^45 * 0.4 / 4000^2,
-   rounded. */
-static uint32_t retry__rate_cubic(uint32_t seconds)
-{
-    uint64_t x = seconds;
-    return retry__narrow((((x * x * x) >> 20) * 879609) >> 25);
-}
-
-/* A limit in thousandths from one in 2000ths, not below the lowest. */
-static uint32_t retry__rate_bound(const retry_rate *rate, uint32_t limit)
-{
-    return retry__max((limit + 1) >> 1, rate->min ? rate->min : 500);
-}
-
-/* The limit after throttled reports, from which the curve begins anew. */
-static uint32_t retry__rate_cut(retry_rate *rate, uint32_t limit, uint32_t times)
-{
-    if (limit == 0)
-        limit = UINT32_MAX;
-    for (; times != 0; times--) {
-        rate->retry__peak = retry__min(rate->retry__measured, retry__multiply(limit, 4));
-        limit = retry__rate_bound(rate, retry__scale(rate->retry__peak, RETRY_RATIO(0.7 / 2)));
-    }
-    rate->retry__return = UINT32_MAX; /* worked out when it is needed: cuts come in bursts */
-    rate->retry__since = 0;
-    return limit;
-}
-
-/* The limit after any other report: peak + 0.4 * (since - return)^3, twice the measured rate at
-   most. At first it is 0.7 * peak, so `return` is the cube root of 0.75 * peak; 12,000,000 is
-   0.75 * 4000^2. */
-static uint32_t retry__rate_grow(retry_rate *rate, retry_ms passed)
-{
-    uint32_t since, limit = rate->retry__peak;
-    if (rate->retry__return == UINT32_MAX)
-        rate->retry__return = retry__cube_root((uint64_t)limit * 12000000);
-    rate->retry__since = retry__min(retry__add(rate->retry__since, passed), UINT32_C(1) << 19);
-    since = rate->retry__since * 4;
-    if (since < rate->retry__return)
-        limit = retry__subtract(limit, retry__rate_cubic(rate->retry__return - since));
-    else
-        limit = retry__add(limit, retry__rate_cubic(since - rate->retry__return));
-    return retry__rate_bound(rate, retry__min(limit >> 1, rate->retry__measured));
-}
-
-/* A rate's inbox: how many reports wait while a thread is at others, and how many of them were
-   throttled. 127 cuts bring any limit down to the lowest. */
-#define RETRY__RATE_REPORTS UINT32_C(0x00ffffff)
-#define RETRY__RATE_THROTTLED UINT32_C(0x7f000000)
-#define RETRY__RATE_ONE_THROTTLED (UINT32_C(1) << 24)
-#define RETRY__RATE_BUSY UINT32_C(0x80000000)
-
-/* The inbox with a report more. */
-static uint32_t retry__rate_post(uint32_t inbox, bool throttled)
-{
-    if ((inbox & RETRY__RATE_REPORTS) != RETRY__RATE_REPORTS)
-        inbox++;
-    if (throttled && (inbox & RETRY__RATE_THROTTLED) != RETRY__RATE_THROTTLED)
-        inbox += RETRY__RATE_ONE_THROTTLED;
-    return inbox;
-}
-
-/* Takes what came in meanwhile. 0: nothing did, and another thread may be at the next. */
-static uint32_t retry__rate_collect(retry_rate *rate)
-{
-    uint32_t seen = retry__load(&rate->retry__inbox);
-    while (!retry__swap_ordered(&rate->retry__inbox, &seen,
-                                seen == RETRY__RATE_BUSY ? 0 : RETRY__RATE_BUSY))
-        continue;
-    return seen - RETRY__RATE_BUSY;
-}
-
-/* What the reports make of the limit. */
-static void retry__rate_learn(retry_rate *rate, uint32_t reports, uint32_t now)
-{
-    uint32_t throttled = reports >> 24;
-    uint32_t limit = retry__load(&rate->retry__limit), next;
-    retry_ms earning, passed;
-    if (!rate->retry__begun) {
-        rate->retry__begun = true;
-        rate->retry__reported = now;
-        retry__store(&rate->retry__clock, now);
-    }
-    earning = retry__rate_passed(rate, now);
-    passed = retry__rate_measure(rate, reports & RETRY__RATE_REPORTS);
-    if (limit == 0 && throttled == 0)
-        return;
-    next = throttled ? retry__rate_cut(rate, limit, throttled) : retry__rate_grow(rate, passed);
-    retry__rate_take(rate, limit, earning, 0);
-    retry__swap_ordered(&rate->retry__limit, &limit, next); /* no other thread changes it */
-}
-
-RETRY_API void retry_rate_report(retry_rate *rate, const retry_failure *failure, retry_time now)
-{
-    bool throttled = failure && failure->throttle;
-    uint32_t seen, next;
-    if (!rate || retry__outcome(failure) == RETRY__IGNORED)
-        return;
-    seen = retry__load(&rate->retry__inbox);
-    do {
-        next = seen == 0 ? RETRY__RATE_BUSY : retry__rate_post(seen, throttled);
-    } while (!retry__swap_ordered(&rate->retry__inbox, &seen, next));
-    if (seen != 0) /* the thread that is at others sees to this one, too */
-        return;
-    next = retry__rate_post(0, throttled);
-    do {
-        retry__rate_learn(rate, next, (uint32_t)now);
-        next = retry__rate_collect(rate);
-    } while (next != 0);
-}
-
-RETRY_API uint32_t retry_rate_get(const retry_rate *rate)
-{
-    uint32_t limit = rate ? retry__load(&rate->retry__limit) : 0;
-    return limit ? limit : UINT32_MAX;
-}
-
-/* >>window */
-
-/* All, and the marked ones (the sick, the accepted), of the last eight slices of 2^shift ms. A
-   slice is one word: from the lowest bit on 12 for all, 12 for the marked, 2 for how often it was
-   emptied, 6 for the owner: a breaker's generation, so that a new one begins with empty slices. */
-#define RETRY__WINDOW_ALL UINT32_C(0x00000001)
-#define RETRY__WINDOW_MARKED UINT32_C(0x00001000)
-#define RETRY__WINDOW_COUNTS UINT32_C(0x00ffffff)
-#define RETRY__WINDOW_FULL UINT32_C(0x00800800) /* one of the counts has reached 2,048 */
-#define RETRY__WINDOW_HALVES UINT32_C(0x007ff7ff)
-#define RETRY__WINDOW_EMPTIED UINT32_C(0x01000000)
-
-typedef struct retry__counts {
-    uint32_t all, marked; /* 0 to 16,384 */
-} retry__counts;
-
-/* The shift of slices of which eight last `length` ms, which is not 0. In fours first, as every
-   attempt asks. */
-static uint32_t retry__window_shift(retry_ms length)
-{
-    uint32_t slice = (retry__min(length, UINT32_C(1) << 23) - 1) >> 3;
-    uint32_t shift = 0;
-    for (; slice >= 16; slice >>= 4)
-        shift += 4;
-    for (; slice != 0; slice >>= 1)
-        shift++;
-    return shift;
-}
-
-/* Goes on from the slice that ends at `end` to the one that ends at `next`, `slices` later, unless
-   another thread has. Those up to it are emptied first: they hold what was counted a window or more
-   ago. Who sees `next` may count while another who saw `end` still empties; that one finds the word
-   changed since it was read, as no emptying leaves a word as it was. */
-RETRY__WRAPS static void retry__window_turn(retry__window *window, uint32_t *end, uint32_t next,
-                                            uint32_t shift, uint32_t slices)
-{
-    for (; slices != 0; slices--) {
-        uint32_t *slice = &window->retry__slices[((next >> shift) - slices + 1) & 7];
-        uint32_t counts = retry__load_ordered(slice);
-        uint32_t emptied = (counts + RETRY__WINDOW_EMPTIED) & (3 * RETRY__WINDOW_EMPTIED);
-        if (retry__load_ordered(&window->retry__end) == *end)
-            retry__swap_ordered(slice, &counts, emptied);
-    }
-    if (retry__swap_ordered(&window->retry__end, end, next))
-        *end = next;
-}
-
-/* Moves the window on to `now`, unless the clock is behind; returns the end of the slice under way.
-   An end of 0 means none yet (or, of slices of 1 ms, instant 0: a clock that steps back from there
-   takes the window along). */
-RETRY__COLD uint32_t retry__window_move(retry__window *window, uint32_t shift, uint32_t now)
-{
-    uint32_t rest = (UINT32_C(1) << shift) - 1;
-    uint32_t end = retry__load_ordered(&window->retry__end);
-    while (end != (now | rest)) {
-        uint32_t slices = retry__passed(end & ~rest, now) >> shift;
-        if (slices == 0 && end != 0)
-            break;
-        retry__window_turn(window, &end, now | rest, shift, retry__min(slices, 8));
-    }
-    return end;
-}
-
-/* The slice under way at `now`. */
-RETRY__HOT uint32_t *retry__window_at(retry__window *window, retry_ms length, uint32_t now)
-{
-    uint32_t shift = retry__window_shift(length);
-    uint32_t end = retry__load_ordered(&window->retry__end);
-    if (end == 0 || retry__passed(end, now) != 0)
-        end = retry__window_move(window, shift, now);
-    return &window->retry__slices[(end >> shift) & 7];
-}
-
-/* Whether a slice counts for `owner`: the upper 6 bits of each. */
-static bool retry__window_owns(uint32_t owner, uint32_t slice)
-{
-    return (owner ^ slice) >> 26 == 0;
-}
-
-/* A slice with `more` counted. */
-static uint32_t retry__window_add(uint32_t slice, uint32_t owner, uint32_t more)
-{
-    if (!retry__window_owns(owner, slice))
-        slice = owner | (slice & (3 * RETRY__WINDOW_EMPTIED));
-    if ((slice & RETRY__WINDOW_FULL) != 0)
-        slice = (slice & ~RETRY__WINDOW_COUNTS) | ((slice >> 1) & RETRY__WINDOW_HALVES);
-    return slice + more;
-}
-
-static retry__counts retry__window_sum(const retry__window *window, uint32_t owner)
-{
-    retry__counts sum = {0, 0};
-    uint32_t i;
-    for (i = 0; i < 8; i++) {
-        uint32_t slice = retry__load_ordered(&window->retry__slices[i]);
-        if (!retry__window_owns(owner, slice))
-            continue;
-        sum.all += slice & 0xfff;
-        sum.marked += (slice >> 12) & 0xfff;
-    }
-    return sum;
-}
-
-/* >>breaker */
-
-enum { RETRY__BREAKER_DUE = RETRY_BREAKER_HALF_OPEN + 1 }; /* OPEN; the next to ask is the probe */
-
-/* The word that every change of state swaps: from the lowest bit on 2 of state, 6 of generation
-   (both are the ticket of its permits), and the last 24 of the instant at which the state began.
-   The window tells the rest: it is moved on to that instant, and stays there until the breaker has
-   closed again or the next probe is sent. */
-enum {
-    RETRY__BREAKER_STATE = 0x03,
-    RETRY__BREAKER_GENERATION = 0xfc,
-    RETRY__BREAKER_NEXT_GENERATION = 0x04
-};
-
-static uint32_t *retry__breaker_slice(retry_breaker *breaker, uint32_t now)
-{
-    retry_ms window = breaker->window ? breaker->window : 60000;
-    return retry__window_at(&breaker->retry__reports, window, now);
-}
-
-static retry_ms retry__breaker_span(retry_ms span)
-{
-    return span ? retry__min(span, UINT32_C(1) << 30) : 5000;
-}
-
-/* When the state began: the last such instant that is not past the slice under way. */
-RETRY__WRAPS static uint32_t retry__breaker_since(const retry_breaker *breaker, uint32_t word)
-{
-    uint32_t end = retry__load_ordered(&breaker->retry__reports.retry__end);
-    return end - ((end - (word >> 8)) & 0xffffff);
-}
-
-/* The state that an ask at `now` meets; *wait: ms to the next probe, 0 unless that is OPEN. */
-static uint8_t retry__breaker_meets(const retry_breaker *breaker, uint32_t word, uint32_t now,
-                                    retry_ms *wait)
-{
-    uint32_t state = word & RETRY__BREAKER_STATE;
-    retry_ms passed;
-    *wait = 0;
-    if (state == RETRY_BREAKER_CLOSED)
-        return RETRY_BREAKER_CLOSED;
-    passed = retry__passed(retry__breaker_since(breaker, word), now);
-    if (state == RETRY_BREAKER_HALF_OPEN) {
-        retry_ms timeout = retry__breaker_span(breaker->probe_timeout);
-        if (passed < timeout)
-            return RETRY_BREAKER_HALF_OPEN;
-        passed -= timeout;
-    }
-    if (state != RETRY__BREAKER_DUE)
-        *wait = retry__subtract(retry__breaker_span(breaker->open), passed);
-    return RETRY_BREAKER_OPEN;
-}
-
-/* Changes from the state that *word tells to another. False: another thread was faster, and *word
-   is what it left. The states that grant permits have even numbers; to leave one begins a new
-   generation, in which those permits are void. */
-static bool retry__breaker_change(retry_breaker *breaker, uint32_t *word, uint32_t state,
-                                  uint32_t now)
-{
-    uint32_t generation = *word & RETRY__BREAKER_GENERATION;
-    uint32_t next;
-    if ((*word & 1) == 0)
-        generation = (generation + RETRY__BREAKER_NEXT_GENERATION) & RETRY__BREAKER_GENERATION;
-    next = ((now & 0xffffff) << 8) + generation + state;
-    retry__breaker_slice(breaker, now); /* moves the window on */
-    if (!retry__swap_ordered(&breaker->retry__state, word, next))
-        return false;
-    *word = next;
-    return true;
-}
-
-static bool retry__breaker_trips(const retry_breaker *breaker, uint32_t owner)
-{
-    retry__counts reports = retry__window_sum(&breaker->retry__reports, owner);
-    uint32_t volume = breaker->volume ? retry__min(breaker->volume, 500) : 20;
-    uint32_t ratio = breaker->ratio ? retry__min(breaker->ratio, RETRY_RATIO(1)) : RETRY_RATIO(0.5);
-    return reports.all >= volume &&
-           reports.marked * 2 * RETRY_RATIO(1) >= (ratio * 2 - 1) * reports.all;
-}
-
-/* Counts a report on a permit of CLOSED. The state is looked at once the slice has been read: who
-   counted there for a later state before that has changed the state too, and who does so after it
-   makes the swap fail. */
-static void retry__breaker_count(retry_breaker *breaker, uint8_t ticket, bool sick, uint32_t now)
-{
-    uint32_t owner = (uint32_t)ticket << 24;
-    uint32_t more = sick ? RETRY__WINDOW_ALL + RETRY__WINDOW_MARKED : RETRY__WINDOW_ALL;
-    uint32_t *slice = retry__breaker_slice(breaker, now);
-    uint32_t seen = retry__load_ordered(slice);
-    uint32_t word;
-    do {
-        word = retry__load_ordered(&breaker->retry__state);
-        if ((uint8_t)word != ticket)
-            return;
-    } while (!retry__swap_ordered(slice, &seen, retry__window_add(seen, owner, more)));
-    if (sick && retry__breaker_trips(breaker, owner))
-        retry__breaker_change(breaker, &word, RETRY_BREAKER_OPEN, now);
-}
-
-/* An attempt's end, with its RETRY__x outcome. */
-static void retry__breaker_end(retry_breaker *breaker, retry_permit permit, uint8_t outcome,
-                               uint32_t now)
-{
-    static const uint8_t after_probe[] = {
-        RETRY__BREAKER_DUE,  /* RETRY__IGNORED */
-        RETRY_BREAKER_OPEN,  /* RETRY__SICK */
-        RETRY_BREAKER_CLOSED /* RETRY__ANSWERED */
-    };
-    uint32_t word;
-    retry_ms wait;
-    if (!breaker || !permit.granted)
-        return;
-    word = retry__load_ordered(&breaker->retry__state);
-    if ((uint8_t)word != permit.retry__ticket)
-        return;
-    if ((word & RETRY__BREAKER_STATE) != RETRY_BREAKER_CLOSED) {
-        if (retry__breaker_meets(breaker, word, now, &wait) == RETRY_BREAKER_HALF_OPEN)
-            retry__breaker_change(breaker, &word, after_probe[outcome], now);
-    } else if (outcome != RETRY__IGNORED) {
-        retry__breaker_count(breaker, permit.retry__ticket, outcome == RETRY__SICK, now);
-    }
-}
-
-RETRY_API retry_permit retry_breaker_ask(retry_breaker *breaker, retry_time now)
-{
-    retry_permit permit = {true, 0, 0};
-    uint32_t word;
-    if (!breaker)
-        return permit;
-    word = retry__load_ordered(&breaker->retry__state);
-    while ((word & RETRY__BREAKER_STATE) != RETRY_BREAKER_CLOSED) {
-        uint8_t state = retry__breaker_meets(breaker, word, (uint32_t)now, &permit.wait);
-        if (state == RETRY_BREAKER_HALF_OPEN || permit.wait != 0) {
-            permit.granted = false;
-            return permit;
-        }
-        if (retry__breaker_change(breaker, &word, RETRY_BREAKER_HALF_OPEN, (uint32_t)now))
-            break;
-    }
-    retry__breaker_slice(breaker, (uint32_t)now); /* moves the window on: nobody may report */
-    permit.retry__ticket = (uint8_t)word;
-    return permit;
-}
-
-RETRY_API void retry_breaker_report(retry_breaker *breaker, retry_permit permit,
-                                    const retry_failure *failure, retry_time now)
-{
-    retry__breaker_end(breaker, permit, retry__outcome(failure), (uint32_t)now);
-}
-
-RETRY_API void retry_breaker_release(retry_breaker *breaker, retry_permit permit, retry_time now)
-{
-    retry__breaker_end(breaker, permit, RETRY__IGNORED, (uint32_t)now);
-}
-
-RETRY_API void retry_breaker_reset(retry_breaker *breaker, retry_time now)
-{
-    uint32_t word;
-    if (!breaker)
-        return;
-    word = retry__load_ordered(&breaker->retry__state);
-    while (!retry__breaker_change(breaker, &word, RETRY_BREAKER_CLOSED, (uint32_t)now))
-        continue;
-}
-
-RETRY_API uint8_t retry_breaker_state(const retry_breaker *breaker, retry_time now)
-{
-    retry_ms wait;
-    if (!breaker)
-        return RETRY_BREAKER_CLOSED;
-    return retry__breaker_meets(breaker, retry__load_ordered(&breaker->retry__state), (uint32_t)now,
-                                &wait);
-}
-
-RETRY_API retry_failure retry_classify_permit(retry_permit permit)
-{
-    retry_failure failure = retry__failure(RETRY_REASON_NONE, 0);
-    if (!permit.granted) {
-        failure.reason = RETRY_REASON_CIRCUIT_BREAKER_OPEN;
-        failure.retry_after = permit.wait;
-    }
-    return failure;
-}
-
-/* >>throttle */
-
-static uint32_t *retry__throttle_slice(retry_throttle *throttle, uint32_t now)
-{
-    retry_ms window = throttle->window ? throttle->window : 120000;
-    return retry__window_at(&throttle->retry__requests, window, now);
-}
-
-static void retry__throttle_count(uint32_t *slice, uint32_t more)
-{
-    uint32_t seen = retry__load_ordered(slice);
-    while (!retry__swap_ordered(slice, &seen, retry__window_add(seen, 0, more)))
-        continue;
-}
-
-/* Whether random / 2^32 is below the probability of a refusal, as 16.16 and multiplied out. The
-   excess has no fraction below 2^-16, so what the last shift cuts off makes no difference. */
-static bool retry__throttle_refuses(const retry_throttle *throttle, uint32_t random)
-{
-    retry__counts requests = retry__window_sum(&throttle->retry__requests, 0);
-    uint32_t k = throttle->k ? retry__max(throttle->k, RETRY_RATIO(1)) : RETRY_RATIO(2);
-    uint32_t most = throttle->max_rejection ? throttle->max_rejection : RETRY_RATIO(0.9);
-    uint32_t excess =
-        retry__subtract(requests.all * RETRY_RATIO(1), retry__multiply(k, requests.marked));
-    return random >> 16 < retry__min(most, RETRY_RATIO(0.999)) &&
-           excess > (uint32_t)(((uint64_t)random * (requests.all + 1)) >> 16);
-}
-
-RETRY_API bool retry_throttle_ask(retry_throttle *throttle, uint32_t random, retry_time now)
-{
-    uint32_t *slice;
-    if (!throttle)
-        return true;
-    slice = retry__throttle_slice(throttle, (uint32_t)now);
-    if (retry__throttle_refuses(throttle, random))
-        return false;
-    retry__throttle_count(slice, RETRY__WINDOW_ALL);
-    return true;
-}
-
-RETRY_API void retry_throttle_report(retry_throttle *throttle, const retry_failure *failure,
-                                     retry_time now)
-{
-    bool accepted = !failure || (!failure->throttle && retry__outcome(failure) == RETRY__ANSWERED);
-    if (throttle && accepted)
-        retry__throttle_count(retry__throttle_slice(throttle, (uint32_t)now), RETRY__WINDOW_MARKED);
-}
-
-/* >>latency */
-
-/* A latency's settings, with their defaults in place of zero. */
-typedef struct retry__percentile {
-    uint32_t quantile, min_samples;
-    retry_ms min, max;
-} retry__percentile;
-
-static retry__percentile retry__percentile_of(const retry_latency *latency)
-{
-    retry__percentile percentile;
-    percentile.quantile = latency->quantile ? latency->quantile : RETRY_RATIO(0.95);
-    if (percentile.quantile >= RETRY_RATIO(1))
-        percentile.quantile = RETRY_RATIO(0.999);
-    percentile.min_samples = latency->min_samples ? latency->min_samples : 100;
-    percentile.min = latency->min ? latency->min : 1;
-    percentile.max = latency->max ? latency->max : UINT32_MAX;
-    return percentile;
-}
-
-static retry_ms retry__percentile_bound(const retry__percentile *percentile, retry_ms ms)
-{
-    return retry__max(retry__min(ms, percentile->max), percentile->min);
-}
-
-/* ms as estimates are kept, in 256ths. */
-static uint32_t retry__latency_fine(retry_ms ms)
-{
-    return ms < UINT32_C(1) << 24 ? ms << 8 : UINT32_MAX;
-}
-
-/* The estimate after a sample. It comes to rest where as much goes up as comes down, with a share
-   of `quantile` of the samples below it. A step is estimate * ratio / 2^5, rounded up: a short one
-   would be none. */
-static uint32_t retry__latency_move(uint32_t estimate, uint32_t sample, uint32_t quantile)
-{
-    bool up = sample > estimate;
-    uint32_t distance = up ? sample - estimate : estimate - sample;
-    uint32_t ratio = up ? quantile : RETRY_RATIO(1) - quantile;
-    uint32_t step = (uint32_t)(((uint64_t)estimate * ratio + 0x1fffff) >> (16 + 5));
-    step = retry__min(step, distance);
-    return up ? estimate + step : estimate - step;
-}
-
-/* Counts a sample, until there are enough. */
-static void retry__latency_count(retry_latency *latency, uint32_t enough)
-{
-    uint32_t samples = retry__load(&latency->retry__samples);
-    while (samples < enough && !retry__swap(&latency->retry__samples, &samples, samples + 1))
-        continue;
-}
-
-RETRY_API void retry_latency_add(retry_latency *latency, retry_ms elapsed, bool finished)
-{
-    retry__percentile percentile;
-    uint32_t estimate, sample, next;
-    if (!latency)
-        return;
-    estimate = retry__load(&latency->retry__estimate);
-    if (!finished) {
-        if (estimate == 0 || retry__latency_fine(elapsed) < estimate)
-            return;
-        elapsed = UINT32_MAX; /* who knows how much longer it would have taken */
-    }
-    /* an estimate that goes past no sample stays within the bounds of the samples */
-    percentile = retry__percentile_of(latency);
-    sample = retry__latency_fine(retry__percentile_bound(&percentile, elapsed));
-    do {
-        next = estimate ? retry__latency_move(estimate, sample, percentile.quantile) : sample;
-    } while (!retry__swap(&latency->retry__estimate, &estimate, next));
-    retry__latency_count(latency, percentile.min_samples);
-}
-
-RETRY_API retry_ms retry_latency_get(const retry_latency *latency)
-{
-    retry__percentile percentile;
-    uint32_t estimate;
-    if (!latency)
-        return UINT32_MAX;
-    percentile = retry__percentile_of(latency);
-    estimate = retry__load(&latency->retry__estimate);
-    if (estimate == 0 || retry__load(&latency->retry__samples) < percentile.min_samples)
-        return UINT32_MAX;
-    return retry__percentile_bound(&percentile, ((estimate - 1) >> 8) + 1);
-}
 
 /* >>hedge */
 
@@ -4378,7 +5350,8 @@ static uint8_t retry__hedge_fatal(const retry_request *request, const retry_fail
                                   uint8_t traits)
 {
     uint8_t cause = retry__screen(failure, traits);
-    if (cause != RETRY_CAUSE_NONE && cause != RETRY_CAUSE_ALWAYS && cause != RETRY_CAUSE_PUSHBACK)
+    if (cause != RETRY_CAUSE_NONE && cause != RETRY_CAUSE_ALWAYS && cause != RETRY_CAUSE_PUSHBACK &&
+        cause != RETRY_CAUSE_THROTTLED)
         return cause;
     if (request->idempotent || (traits & RETRY__TRAIT_ALLOWS) != 0)
         return RETRY_CAUSE_NONE;
@@ -4417,6 +5390,8 @@ RETRY_API retry_hedge_step retry_hedge_failed(retry_hedge *hedge, retry_request 
     traits = retry__learn(request, failure);
     retry__doubt(request, traits);
     cause = retry__hedge_fatal(request, failure, traits);
+    if (cause == RETRY_CAUSE_NONE || cause == RETRY_CAUSE_NOT_IDEMPOTENT)
+        retry__account(request, RETRY__BUDGET_COPY, failure, now);
     if (cause == RETRY_CAUSE_NONE)
         return retry__hedge_follow(hedge, request, failure, traits, now);
     if (hedge->in_flight != 0)
@@ -4430,128 +5405,6 @@ RETRY_API uint32_t retry_hedge_won(retry_hedge *hedge)
         return 0;
     hedge->retry__state = RETRY__HEDGE_CLOSED;
     return --hedge->in_flight;
-}
-
-/* >>aimd */
-
-/* A limit within max and min as they are now. One that has not fallen yet is 0. */
-static uint32_t retry__aimd_within(const retry_aimd *aimd, uint32_t limit)
-{
-    uint32_t max = retry__load(&aimd->max), min = retry__load(&aimd->min);
-    if (max == 0)
-        max = 2;
-    return limit == 0 ? max : retry__min(retry__max(limit, retry__max(min, 1)), max);
-}
-
-RETRY_API uint32_t retry_aimd_limit(const retry_aimd *aimd)
-{
-    return aimd ? retry__aimd_within(aimd, retry__load(&aimd->retry__limit)) : UINT32_MAX;
-}
-
-#define RETRY__AIMD_COOLDOWN (UINT32_C(1) << 30) /* ms at most */
-
-/* Whether the cooldown after an instant is over. */
-static bool retry__aimd_cooled(const retry_aimd *aimd, uint32_t instant, uint32_t now)
-{
-    retry_ms cooldown = aimd->cooldown ? aimd->cooldown : 5000;
-    return retry__passed(instant, now) > retry__min(cooldown, RETRY__AIMD_COOLDOWN);
-}
-
-/* If it is over, the instant is now, by this call alone. */
-static bool retry__aimd_claim(const retry_aimd *aimd, uint32_t *instant, uint32_t now)
-{
-    uint32_t seen = retry__load(instant);
-    return retry__aimd_cooled(aimd, seen, now) && retry__swap(instant, &seen, now);
-}
-
-/* Brings up an instant that is long past, lest it come round again. */
-RETRY__WRAPS static void retry__aimd_age(uint32_t *instant, uint32_t now)
-{
-    uint32_t seen = retry__load(instant);
-    if (retry__passed(seen, now) > 2 * RETRY__AIMD_COOLDOWN)
-        retry__swap(instant, &seen, now - RETRY__AIMD_COOLDOWN - 1);
-}
-
-/* What a fall leaves: less than before, as a ratio is below 1. RETRY_RATIO rounds, so half of its
-   unit is added, but a quarter of one at most: 0.9 of 10 is 9, half of a million half a million. */
-static uint32_t retry__aimd_less(const retry_aimd *aimd, uint32_t limit)
-{
-    uint32_t ratio = aimd->decrease ? aimd->decrease : RETRY_RATIO(0.5);
-    uint32_t before = retry__aimd_within(aimd, limit), less;
-    ratio = retry__min(ratio, RETRY_RATIO(0.999));
-    less = (uint32_t)(((uint64_t)before * ratio * 2 + retry__min(before, 0x7fff)) >> 17);
-    return retry__aimd_within(aimd, retry__max(less, 1));
-}
-
-/* Sets an instant that no other thread has set. */
-static void retry__aimd_begin(uint32_t *instant, uint32_t now)
-{
-    uint32_t never = 0;
-    retry__swap(instant, &never, now);
-}
-
-/* The first fall finds no instants: the thread that sets a limit has it. */
-static void retry__aimd_fall(retry_aimd *aimd, uint32_t limit, uint32_t now)
-{
-    bool first = limit == 0;
-    if (first) {
-        retry__aimd_begin(&aimd->retry__fell, now);
-        retry__aimd_begin(&aimd->retry__rose, now);
-    } else if (!retry__aimd_claim(aimd, &aimd->retry__fell, now)) {
-        return;
-    }
-    while (!retry__swap_ordered(&aimd->retry__limit, &limit, retry__aimd_less(aimd, limit)) &&
-           !first)
-        continue;
-}
-
-/* A fall that comes between wins. At `min` it leaves the limit as it was, but not its instant. */
-static void retry__aimd_rise(retry_aimd *aimd, uint32_t limit, uint32_t in_use, uint32_t now)
-{
-    uint32_t before = retry__aimd_within(aimd, limit), fell = retry__load(&aimd->retry__fell);
-    uint32_t more = retry__add(before, aimd->increase ? aimd->increase : 1);
-    uint32_t after = retry__aimd_within(aimd, more);
-    if (after > before && in_use >= before - (before >> 1) && retry__aimd_cooled(aimd, fell, now) &&
-        retry__aimd_claim(aimd, &aimd->retry__rose, now) &&
-        retry__swap_ordered(&aimd->retry__limit, &limit, after) &&
-        retry__load(&aimd->retry__fell) != fell)
-        retry__swap_ordered(&aimd->retry__limit, &after, before);
-}
-
-enum { RETRY__AIMD_STAY, RETRY__AIMD_FALL, RETRY__AIMD_RISE };
-
-/* What a report means for the limit. */
-static uint8_t retry__aimd_verdict(const retry_failure *failure)
-{
-    uint8_t outcome = retry__outcome(failure);
-    if (outcome == RETRY__IGNORED)
-        return RETRY__AIMD_STAY;
-    if (failure && failure->throttle)
-        return RETRY__AIMD_FALL;
-    if (outcome == RETRY__ANSWERED)
-        return RETRY__AIMD_RISE;
-    if (failure->reason == RETRY_REASON_SERVER_ERROR && !failure->timeout)
-        return RETRY__AIMD_STAY;
-    return RETRY__AIMD_FALL;
-}
-
-RETRY_API uint32_t retry_aimd_report(retry_aimd *aimd, const retry_failure *failure,
-                                     uint32_t in_use, retry_time now)
-{
-    uint8_t verdict = retry__aimd_verdict(failure);
-    uint32_t limit;
-    if (!aimd)
-        return UINT32_MAX;
-    limit = retry__load_ordered(&aimd->retry__limit);
-    if (limit != 0) {
-        retry__aimd_age(&aimd->retry__fell, (uint32_t)now);
-        retry__aimd_age(&aimd->retry__rose, (uint32_t)now);
-    }
-    if (verdict == RETRY__AIMD_FALL)
-        retry__aimd_fall(aimd, limit, (uint32_t)now);
-    else if (verdict == RETRY__AIMD_RISE && limit != 0) /* else it is max */
-        retry__aimd_rise(aimd, limit, in_use, (uint32_t)now);
-    return retry_aimd_limit(aimd);
 }
 
 /* >>scopes */
@@ -4579,16 +5432,19 @@ static void retry__scope_open(const retry_scopes *scopes, retry_scope *slot, uin
     retry_budget_init(&slot->budget, &scopes->options, now);
 }
 
-static bool retry__scope_is_full(retry_scope *slot, retry_time now)
+/* Whether another name may have it: its bucket is as good as new, or nobody asks for its name. */
+static bool retry__scope_is_free(const retry_scopes *scopes, retry_scope *slot, retry_time now)
 {
+    retry_ms forget = scopes->forget ? scopes->forget : 60000;
     retry__budget_refill(&slot->budget, now);
-    return retry_budget_balance(&slot->budget) == slot->budget.options.capacity;
+    return retry_budget_balance(&slot->budget) == slot->budget.options.capacity ||
+           retry__passed(slot->retry__seen, (uint32_t)now) >= forget;
 }
 
 RETRY_API const retry_client *retry_scope_client(retry_scopes *scopes, const void *name,
                                                  size_t length, retry_time now)
 {
-    retry_scope *slot, *full = NULL;
+    retry_scope *slot, *found = NULL;
     uint32_t hash, reach;
     if (!scopes)
         return NULL;
@@ -4600,29 +5456,35 @@ RETRY_API const retry_client *retry_scope_client(retry_scopes *scopes, const voi
     for (; reach != 0; reach--, slot++) {
         if (!slot->client.budget) /* never used: the name has none behind it either */
             retry__scope_open(scopes, slot, hash, now);
-        if (slot->retry__name == hash)
-            return &slot->client;
-        if (!full && retry__scope_is_full(slot, now))
-            full = slot;
+        if (slot->retry__name == hash) {
+            found = slot;
+            break;
+        }
+        if (!found && retry__scope_is_free(scopes, slot, now))
+            found = slot;
     }
-    if (!full)
+    if (!found)
         return &scopes->client;
-    full->retry__name = hash; /* and nothing else: requests may still use its client */
-    return &full->client;
+    if (found->retry__name != hash) { /* filled and not set up: requests may still use its client */
+        retry_budget_deposit(&found->budget, UINT32_MAX);
+        found->retry__name = hash;
+    }
+    found->retry__seen = (uint32_t)now;
+    return &found->client;
 }
 
 /* >>from-text */
 
-/* Presets, X(name, initialiser); the first is the default. A name goes before one that it begins
-   with. */
-#define RETRY__POLICY_PRESETS(X)                                                       \
-    X("best-effort", RETRY_POLICY_BEST_EFFORT)                                         \
-    X("smithy", RETRY_POLICY_SMITHY)                                                   \
-    X("aws-2026", RETRY_POLICY_AWS_2026)                                               \
-    X("aws", RETRY_POLICY_AWS)                                                         \
-    X("grpc", RETRY__POLICY(RETRY_BACKOFF_GRPC, RETRY_BACKOFF_DEFAULT, 0, 0, 0))       \
-    X("rfc0049", RETRY__POLICY(RETRY_BACKOFF_RFC0049, RETRY_BACKOFF_DEFAULT, 0, 0, 0)) \
-    X("controlled", RETRY__POLICY(RETRY_BACKOFF_CONTROLLED, RETRY_BACKOFF_DEFAULT, 0, 0, 0))
+/* Presets of policies, X(name, the same in words), and of budgets, X(name, initialiser); the first
+   is the default. A name goes before one that it begins with. */
+#define RETRY__POLICY_PRESETS(X)                                                                 \
+    X("best-effort", "jitter=full min=1 initial=1 max=500 throttled=100")                        \
+    X("smithy", "attempts=5 jitter=full initial=1s max=20s")                                     \
+    X("aws-2026", "attempts=3 jitter=full initial=50 max=20s throttled=1s retry-after-slack=5s") \
+    X("aws", "attempts=3 jitter=full initial=1s max=20s retry-after-max=20s")                    \
+    X("grpc", "jitter=spread initial=1s max=2m factor=1.6")                                      \
+    X("rfc0049", "initial=1 max=500")                                                            \
+    X("controlled", "curve=controlled")
 #define RETRY__BUDGET_PRESETS(X)                  \
     X("none", RETRY__BUDGET_NONE)                 \
     X("best-effort", RETRY_BUDGET_BEST_EFFORT(1)) \
@@ -4630,40 +5492,43 @@ RETRY_API const retry_client *retry_scope_client(retry_scopes *scopes, const voi
     X("aws-2026", RETRY_BUDGET_AWS_2026)          \
     X("aws", RETRY_BUDGET_AWS)                    \
     X("grpc", RETRY_BUDGET_GRPC)
-#define RETRY__BUDGET_NONE                      \
-    {                                           \
-        0, 1000, 0, 0, 0, 0, 0, 0, false, false \
+#define RETRY__BUDGET_NONE                            \
+    {                                                 \
+        UINT32_MAX, 0, 0, 0, 0, 0, 0, 0, false, false \
     }
 
-/* Keys, X(name, kind of value, field). */
-#define RETRY__POLICY_KEYS(X)                           \
-    X("attempts", WHOLE, max_attempts)                  \
-    X("curve", CURVE, backoff.curve)                    \
-    X("jitter", JITTER, backoff.jitter)                 \
-    X("min", DURATION, backoff.min)                     \
-    X("initial", DURATION, backoff.initial)             \
-    X("max", DURATION, backoff.max)                     \
-    X("factor", RATIO, backoff.factor)                  \
-    X("spread", RATIO, backoff.spread)                  \
-    X("throttled", DURATION, throttle_backoff.initial)  \
-    X("retry-after-max", DURATION, retry_after_max)     \
-    X("retry-after-slack", DURATION, retry_after_slack) \
-    X("retry-after-spread", RATIO, retry_after_spread)
-#define RETRY__BUDGET_KEYS(X)                  \
-    X("capacity", TOKENS, capacity)            \
-    X("cost", TOKENS, retry_cost)              \
-    X("timeout-cost", TOKENS, timeout_cost)    \
-    X("throttle-cost", TOKENS, throttle_cost)  \
-    X("success", TOKENS, success_deposit)      \
-    X("request", TOKENS, request_deposit)      \
-    X("per-second", TOKENS, refill_per_second) \
-    X("floor", TOKENS, floor)                  \
-    X("refund-last", ANSWER, refund_last)      \
-    X("charge-failures", ANSWER, charge_failures)
+/* Keys, X(its number, name, kind of value, field). */
+#define RETRY__POLICY_KEYS(X)                                        \
+    X(ATTEMPTS, "attempts", WHOLE, max_attempts)                     \
+    X(CURVE, "curve", CURVE, backoff.curve)                          \
+    X(JITTER, "jitter", JITTER, backoff.jitter)                      \
+    X(MIN, "min", DURATION, backoff.min)                             \
+    X(INITIAL, "initial", DURATION, backoff.initial)                 \
+    X(MAX, "max", DURATION, backoff.max)                             \
+    X(FACTOR, "factor", RATIO, backoff.factor)                       \
+    X(SPREAD, "spread", RATIO, backoff.spread)                       \
+    X(THROTTLED, "throttled", DURATION, throttle_backoff.initial)    \
+    X(AFTER_MAX, "retry-after-max", DURATION, retry_after_max)       \
+    X(AFTER_SLACK, "retry-after-slack", DURATION, retry_after_slack) \
+    X(AFTER_SPREAD, "retry-after-spread", RATIO, retry_after_spread)
+#define RETRY__BUDGET_KEYS(X)                                \
+    X(CAPACITY, "capacity", TOKENS, capacity)                \
+    X(COST, "cost", TOKENS, retry_cost)                      \
+    X(TIMEOUT_COST, "timeout-cost", TOKENS, timeout_cost)    \
+    X(THROTTLE_COST, "throttle-cost", TOKENS, throttle_cost) \
+    X(SUCCESS, "success", TOKENS, success_deposit)           \
+    X(REQUEST, "request", TOKENS, request_deposit)           \
+    X(PER_SECOND, "per-second", TOKENS, refill_per_second)   \
+    X(FLOOR, "floor", TOKENS, floor)                         \
+    X(REFUND_LAST, "refund-last", ANSWER, refund_last)       \
+    X(CHARGE_FAILURES, "charge-failures", ANSWER, charge_failures)
 
-#define RETRY__PRESET_NAME(name, preset) name "\0"
-#define RETRY__PRESET(name, preset) preset,
-#define RETRY__KEY(name, kind, member) name "=\0"
+#define RETRY__X(key, name, kind, member) RETRY__AT_##key,
+enum { RETRY__POLICY_KEYS(RETRY__X) RETRY__POLICY_KEY_COUNT };
+#undef RETRY__X
+#define RETRY__X(key, name, kind, member) RETRY__AT_##key,
+enum { RETRY__BUDGET_KEYS(RETRY__X) RETRY__BUDGET_KEY_COUNT };
+#undef RETRY__X
 
 /* Kinds of value: numbers, then names. */
 enum {
@@ -4683,6 +5548,39 @@ typedef struct retry__field {
 
 typedef char retry__answers_fit_a_byte[sizeof(bool) == 1 ? 1 : -1];
 
+/* What is said of a word that is unknown, where in it the names of the presets and of the keys
+   begin, and what the keys set. */
+typedef struct retry__language {
+    const char *unknown, *presets, *keys;
+    const retry__field *fields;
+} retry__language;
+
+#define RETRY__PRESETS_ARE "unknown word; presets are"
+#define RETRY__PRESET_NAME(name, preset) " " name
+#define RETRY__PRESET(name, preset) preset,
+#define RETRY__PRESET_TEXT(name, preset) preset "\0"
+#define RETRY__KEY_NAME(key, name, kind, member) " " name "="
+
+static const char retry__policy_words[] = RETRY__PRESETS_ARE RETRY__POLICY_PRESETS(
+    RETRY__PRESET_NAME) "; keys are" RETRY__POLICY_KEYS(RETRY__KEY_NAME);
+#define RETRY__X(key, name, kind, member) {RETRY__##kind, offsetof(retry_policy, member)},
+static const retry__field retry__policy_fields[] = {RETRY__POLICY_KEYS(RETRY__X)};
+#undef RETRY__X
+static const retry__language retry__policies = {
+    retry__policy_words, retry__policy_words + sizeof RETRY__PRESETS_ARE - 1,
+    retry__policy_words + sizeof retry__policy_words - sizeof(RETRY__POLICY_KEYS(RETRY__KEY_NAME)),
+    retry__policy_fields};
+
+static const char retry__budget_words[] = RETRY__PRESETS_ARE RETRY__BUDGET_PRESETS(
+    RETRY__PRESET_NAME) "; keys are" RETRY__BUDGET_KEYS(RETRY__KEY_NAME);
+#define RETRY__X(key, name, kind, member) {RETRY__##kind, offsetof(retry_budget_options, member)},
+static const retry__field retry__budget_fields[] = {RETRY__BUDGET_KEYS(RETRY__X)};
+#undef RETRY__X
+static const retry__language retry__budgets = {
+    retry__budget_words, retry__budget_words + sizeof RETRY__PRESETS_ARE - 1,
+    retry__budget_words + sizeof retry__budget_words - sizeof(RETRY__BUDGET_KEYS(RETRY__KEY_NAME)),
+    retry__budget_fields};
+
 /* x / 10^9 for x up to 2^52; 4503599 is 2^52 / 10^9 rounded down, so that the estimate may be 1 too
    small. */
 static uint32_t retry__billionth(uint64_t x)
@@ -4691,65 +5589,80 @@ static uint32_t retry__billionth(uint64_t x)
     return x - (uint64_t)estimate * 1000000000 < 1000000000 ? estimate : estimate + 1;
 }
 
+/* Functions that read a part of a text return what is wrong with it, or NULL. */
+
+static const char retry__null[] = "a NULL argument";
+static const char retry__no_number[] = "no number";
+static const char retry__out_of_range[] = "out of range";
+
 /* Digits, and behind a point up to so many decimals. */
-static bool retry__scan_decimal(retry__scan *scan, uint32_t decimals, uint32_t *whole,
-                                uint32_t *billionths)
+static const char *retry__scan_decimal(retry__scan *scan, uint32_t decimals, uint32_t *whole,
+                                       uint32_t *billionths)
 {
     uint32_t digit, place;
     *billionths = 0;
     if (!retry__scan_digit(scan, whole))
-        return false;
+        return retry__no_number;
     while (retry__scan_digit(scan, &digit)) {
         if (*whole > UINT32_MAX / 10 || *whole * 10 > UINT32_MAX - digit)
-            return false;
+            return retry__out_of_range;
         *whole = *whole * 10 + digit;
     }
-    if (decimals == 0 || !retry__scan_literal(scan, '.'))
-        return true;
-    if (!retry__scan_digit(scan, billionths))
-        return false;
-    for (place = 1; place < 9; place++) {
-        if (place >= decimals || !retry__scan_digit(scan, &digit))
-            digit = 0;
-        *billionths = *billionths * 10 + digit;
+    if (decimals != 0 && retry__scan_literal(scan, '.')) {
+        if (!retry__scan_digit(scan, billionths))
+            return retry__no_number;
+        for (place = 1; place < 9; place++) {
+            if (place >= decimals || !retry__scan_digit(scan, &digit))
+                digit = 0;
+            *billionths = *billionths * 10 + digit;
+        }
     }
-    return true;
+    if (scan->left != 0 && (*scan->text == '.' || retry__scan_digit(scan, &digit)))
+        return "too many decimals";
+    return NULL;
 }
 
-static bool retry__parse_number(retry__scan *value, uint32_t kind, uint32_t *number)
+static const char *retry__parse_number(retry__scan *value, uint32_t kind, uint32_t *number)
 {
     /* of each kind: decimals at most, and what is kept for 1; a duration is in ms, s, m or h */
     static const uint8_t decimals[] = {0, 3, 9, 9};
     static const uint32_t scales[] = {1, 1000, 65536, 1, 1000, 60000, 3600000};
-    static const char units[] = "ms\0s\0m\0h\0";
+    static const char no_unit[] = "no unit like this: ms s m h";
+    bool has_unit = kind == RETRY__DURATION;
     uint32_t rounding = kind == RETRY__RATIO ? 500000000 : 999999999; /* to the nearest, or up */
     uint32_t whole, billionths, unit;
     uint64_t scaled;
-    if (!retry__scan_decimal(value, decimals[kind], &whole, &billionths))
-        return false;
-    if (kind == RETRY__DURATION && retry__scan_name(value, units, &unit))
+    const char *fault = retry__scan_decimal(value, decimals[kind], &whole, &billionths);
+    if (fault)
+        return fault;
+    if (has_unit && retry__scan_name(value, no_unit + 18, &unit))
         kind += unit;
+    if (value->left != 0)
+        return has_unit ? no_unit : retry__no_number;
     scaled = (uint64_t)whole * scales[kind] +
              retry__billionth((uint64_t)billionths * scales[kind] + rounding);
-    if (value->left != 0 || scaled > UINT32_MAX)
-        return false;
+    if (scaled > UINT32_MAX)
+        return retry__out_of_range;
     *number = (uint32_t)scaled;
-    return true;
+    return NULL;
 }
 
-static bool retry__parse_value(retry__scan *value, uint8_t kind, unsigned char *into)
+static const char *retry__parse_value(retry__scan *value, uint8_t kind, unsigned char *into)
 {
-    static const char curves[] = "exponential\0constant\0linear\0power\0controlled\0";
-    static const char jitters[] = "none\0full\0equal\0spread\0decorrelated\0";
-    static const char answers[] = "no\0yes\0";
+#define RETRY__ONE_OF "not one of these:"
+    static const char curves[] = RETRY__ONE_OF " exponential constant linear power controlled";
+    static const char jitters[] = RETRY__ONE_OF " none full equal spread decorrelated";
+    static const char answers[] = RETRY__ONE_OF " no yes";
     static const char *const names[] = {curves, jitters, answers};
     uint32_t index;
     if (kind < RETRY__CURVE)
         return retry__parse_number(value, kind, (uint32_t *)(void *)into);
-    if (!retry__scan_name(value, names[kind - RETRY__CURVE], &index) || value->left != 0)
-        return false;
+    if (!retry__scan_name(value, names[kind - RETRY__CURVE] + sizeof RETRY__ONE_OF - 1, &index) ||
+        value->left != 0)
+        return names[kind - RETRY__CURVE];
     *into = (uint8_t)index;
-    return true;
+    return NULL;
+#undef RETRY__ONE_OF
 }
 
 static bool retry__separates(char c)
@@ -4771,37 +5684,44 @@ static bool retry__scan_word(retry__scan *text, retry__scan *word)
     return length != 0;
 }
 
-/* The preset that the text begins with, which is cut off it; else the default. */
-static uint32_t retry__parse_preset(retry__scan *text, const char *names)
+/* The number of the preset that the text begins with, which is cut off it; 0, the default, if there
+   is no word at all; else `otherwise`. */
+static uint32_t retry__parse_preset(retry__scan *text, const retry__language *language,
+                                    uint32_t otherwise)
 {
     retry__scan rest = *text, word;
     uint32_t preset;
-    if (!retry__scan_word(&rest, &word) || !retry__scan_name(&word, names, &preset) ||
-        word.left != 0)
+    if (!retry__scan_word(&rest, &word))
         return 0;
+    if (!retry__scan_name(&word, language->presets, &preset) || word.left != 0)
+        return otherwise;
     *text = rest;
     return preset;
 }
 
-/* Sets fields of a struct by the keys and values in the text. Returns the first byte of what is
-   wrong; NULL if nothing is. */
-static const char *retry__parse_fields(retry__scan *text, const char *keys,
-                                       const retry__field *fields, void *into)
+/* Sets fields of a struct by the keys and values in the text; at[key] is then where its value
+   begins. What is wrong begins the text. */
+static const char *retry__parse_fields(retry__scan *text, const retry__language *language,
+                                       const char **at, void *into)
 {
+    const char *fault = NULL;
     retry__scan word;
-    uint32_t seen = 0;
-    while (retry__scan_word(text, &word)) {
-        const char *at = word.text;
-        uint32_t key;
-        if (!retry__scan_name(&word, keys, &key) || ((seen >> key) & 1) != 0)
-            return at;
-        seen |= (uint32_t)1 << key;
-        at = word.text;
-        if (!retry__parse_value(&word, fields[key].kind,
-                                (unsigned char *)into + fields[key].offset))
-            return at;
+    uint32_t key;
+    while (!fault && retry__scan_word(text, &word)) {
+        const char *where = word.text;
+        if (!retry__scan_name(&word, language->keys, &key)) {
+            fault = language->unknown;
+        } else if (at[key]) {
+            fault = "key given twice";
+        } else {
+            const retry__field *field = &language->fields[key];
+            at[key] = where = word.text;
+            fault = retry__parse_value(&word, field->kind, (unsigned char *)into + field->offset);
+        }
+        if (fault)
+            text->text = where;
     }
-    return NULL;
+    return fault;
 }
 
 /* Begins to read a text into a struct; false for a NULL argument. */
@@ -4812,68 +5732,143 @@ static bool retry__scan_begin(retry__scan *scan, const char *text, size_t length
     return into && (text || length == 0);
 }
 
-static bool retry__misread(size_t *offset, size_t at)
+/* False if there is a fault. */
+static bool retry__parsed(retry_text_error *error, size_t offset, const char *fault)
 {
-    if (offset)
-        *offset = at;
-    return false;
+    if (fault && error) {
+        error->offset = offset;
+        error->text = fault;
+    }
+    return !fault;
+}
+
+/* Of two values the one that comes later in the text; NULL comes before all. */
+static const char *retry__later(const char *a, const char *b)
+{
+    return !a || (b && b > a) ? b : a;
+}
+
+/* What makes no sense of a policy, and where. */
+static const char *retry__policy_sense(const retry_policy *policy, const char *const *at,
+                                       const char **where)
+{
+    const retry_backoff *backoff = &policy->backoff;
+    retry_ms max = backoff->max ? backoff->max : UINT32_MAX;
+    *where = retry__later(at[RETRY__AT_MIN], at[RETRY__AT_MAX]);
+    if (backoff->min > max)
+        return "min above max";
+    *where = retry__later(at[RETRY__AT_INITIAL], at[RETRY__AT_MAX]);
+    if (backoff->initial > max)
+        return "initial above max";
+    *where = at[RETRY__AT_FACTOR];
+    if (backoff->factor != 0 && backoff->factor < RETRY_RATIO(1))
+        return "factor below 1";
+    *where = at[RETRY__AT_SPREAD];
+    if (*where && backoff->jitter != RETRY_JITTER_SPREAD)
+        return "spread without jitter=spread";
+    return NULL;
+}
+
+/* After a throttled attempt all is as after others but `initial`, and `max` if it is not 0. */
+static void retry__policy_throttled(retry_policy *policy, retry_ms max)
+{
+    retry_ms initial = policy->throttle_backoff.initial;
+    if (initial == 0)
+        return;
+    policy->throttle_backoff = policy->backoff;
+    policy->throttle_backoff.initial = initial;
+    if (max != 0)
+        policy->throttle_backoff.max = max;
+}
+
+static uint32_t retry__policy_preset(retry_policy *policy, retry__scan *text)
+{
+    static const retry_policy plain =
+        RETRY__POLICY(RETRY_BACKOFF_DEFAULT, RETRY_BACKOFF_DEFAULT, 0, 0, 0);
+    static const char presets[] = RETRY__POLICY_PRESETS(RETRY__PRESET_TEXT);
+    const char *at[RETRY__POLICY_KEY_COUNT] = {NULL};
+    uint32_t preset = retry__parse_preset(text, &retry__policies, 0);
+    retry__scan keys;
+    keys.text = retry__nth(presets, preset);
+    keys.left = (size_t)(retry__nth(keys.text, 1) - keys.text) - 1;
+    *policy = plain;
+    retry__parse_fields(&keys, &retry__policies, at, policy);
+    return preset;
 }
 
 RETRY_API bool retry_parse_policy(retry_policy *policy, const char *text, size_t length,
-                                  size_t *offset)
+                                  retry_text_error *error)
 {
-#define RETRY__X(name, kind, member) {RETRY__##kind, offsetof(retry_policy, member)},
-    static const retry__field fields[] = {RETRY__POLICY_KEYS(RETRY__X)};
-#undef RETRY__X
-    static const char keys[] = RETRY__POLICY_KEYS(RETRY__KEY);
-    static const char names[] = RETRY__POLICY_PRESETS(RETRY__PRESET_NAME);
-    static const retry_policy presets[] = {RETRY__POLICY_PRESETS(RETRY__PRESET)};
+    const char *at[RETRY__POLICY_KEY_COUNT] = {NULL}, *fault;
     retry_policy parsed;
-    retry_ms throttled;
-    const char *fault;
     retry__scan scan;
+    uint32_t preset;
     if (!retry__scan_begin(&scan, text, length, policy))
-        return retry__misread(offset, 0);
-    parsed = presets[retry__parse_preset(&scan, names)];
-    fault = retry__parse_fields(&scan, keys, fields, &parsed);
+        return retry__parsed(error, 0, retry__null);
+    preset = retry__policy_preset(&parsed, &scan);
+    fault = retry__parse_fields(&scan, &retry__policies, at, &parsed);
+    if (!fault)
+        fault = retry__policy_sense(&parsed, at, &scan.text);
     if (fault)
-        return retry__misread(offset, (size_t)(fault - text));
-    throttled = parsed.throttle_backoff.initial;
-    if (throttled != 0) { /* all else as for other attempts, where the preset throttles too */
-        parsed.throttle_backoff = parsed.backoff;
-        parsed.throttle_backoff.initial = throttled;
-    }
+        return retry__parsed(error, (size_t)(scan.text - text), fault);
+    if (parsed.backoff.jitter == RETRY_JITTER_SPREAD && !at[RETRY__AT_SPREAD])
+        parsed.backoff.spread = RETRY_RATIO(0.2); /* gRPC's */
+    retry__policy_throttled(&parsed, preset == 0 && !at[RETRY__AT_MAX] ? 10000 : 0);
     *policy = parsed;
     return true;
 }
 
-RETRY_API bool retry_parse_budget(retry_budget_options *options, const char *text, size_t length,
-                                  size_t *offset)
+/* Whether the full bucket pays for the cheapest retry. */
+static bool retry__budget_ever_pays(const retry_budget_options *options)
 {
-#define RETRY__X(name, kind, member) {RETRY__##kind, offsetof(retry_budget_options, member)},
-    static const retry__field fields[] = {RETRY__BUDGET_KEYS(RETRY__X)};
-#undef RETRY__X
-    static const char keys[] = RETRY__BUDGET_KEYS(RETRY__KEY);
-    static const char names[] = RETRY__BUDGET_PRESETS(RETRY__PRESET_NAME);
-    static const retry_budget_options presets[] = {RETRY__BUDGET_PRESETS(RETRY__PRESET)};
-    retry_budget_options parsed;
-    const char *fault;
-    retry__scan scan;
-    if (!retry__scan_begin(&scan, text, length, options))
-        return retry__misread(offset, 0);
-    parsed = presets[retry__parse_preset(&scan, names)];
-    fault = retry__parse_fields(&scan, keys, fields, &parsed);
-    if (fault)
-        return retry__misread(offset, (size_t)(fault - text));
-    *options = parsed;
-    return true;
+    uint32_t cost = options->retry_cost;
+    if (options->timeout_cost != 0)
+        cost = retry__min(cost, options->timeout_cost);
+    if (options->throttle_cost != 0)
+        cost = retry__min(cost, options->throttle_cost);
+    if (options->charge_failures)
+        return retry__subtract(options->capacity, cost) > options->floor;
+    return retry__budget_affords(options, options->capacity, cost);
 }
 
-RETRY_API bool retry_parse_duration(const char *text, size_t length, retry_ms *duration)
+RETRY_API bool retry_parse_budget(retry_budget_options *options, const char *text, size_t length,
+                                  retry_text_error *error)
 {
+    /* behind the presets what a text without one begins with */
+    static const retry_budget_options presets[] = {
+        RETRY__BUDGET_PRESETS(RETRY__PRESET){0, 1000, 0, 0, 0, 0, 0, 0, false, false}};
+    const uint32_t own = sizeof presets / sizeof presets[0] - 1, grpc = own - 1;
+    const char *at[RETRY__BUDGET_KEY_COUNT] = {NULL}, *fault;
+    retry_budget_options parsed;
     retry__scan scan;
-    return retry__scan_begin(&scan, text, length, duration) &&
-           retry__parse_number(&scan, RETRY__DURATION, duration);
+    uint32_t preset;
+    if (!retry__scan_begin(&scan, text, length, options))
+        return retry__parsed(error, 0, retry__null);
+    preset = retry__parse_preset(&scan, &retry__budgets, own);
+    parsed = presets[preset];
+    fault = retry__parse_fields(&scan, &retry__budgets, at, &parsed);
+    if (preset == grpc && at[RETRY__AT_CAPACITY] && !at[RETRY__AT_FLOOR])
+        parsed.floor = parsed.capacity >> 1;
+    if (!fault && preset == own && !at[RETRY__AT_CAPACITY]) {
+        fault = "no preset and no capacity=";
+    } else if (!fault && !retry__budget_ever_pays(&parsed)) {
+        fault = "never pays for a retry";
+        scan.text = retry__later(retry__later(at[RETRY__AT_CAPACITY], at[RETRY__AT_COST]),
+                                 at[RETRY__AT_FLOOR]);
+    }
+    if (!fault)
+        *options = parsed;
+    return retry__parsed(error, (size_t)(scan.text - text), fault);
+}
+
+RETRY_API bool retry_parse_duration(const char *text, size_t length, retry_ms *duration,
+                                    retry_text_error *error)
+{
+    const char *fault = retry__null;
+    retry__scan scan;
+    if (retry__scan_begin(&scan, text, length, duration))
+        fault = retry__parse_number(&scan, RETRY__DURATION, duration);
+    return retry__parsed(error, 0, fault);
 }
 
 #ifdef __cplusplus
@@ -4882,36 +5877,42 @@ RETRY_API bool retry_parse_duration(const char *text, size_t length, retry_ms *d
 
 #undef RETRY__WRAPS
 #undef RETRY__INLINE
+#undef RETRY__HOT
 #undef RETRY__COLD
 #undef RETRY__RARE
-#undef RETRY__HOT
 #undef RETRY__PLAIN
-#undef RETRY__GOLDEN
-#undef RETRY__BUDGET_BEHIND
 #undef RETRY__BIT
 #undef RETRY__REASONS_UNSENT
+#undef RETRY__GOLDEN
+#undef RETRY__BUDGET_BEHIND
 #undef RETRY__REASONS_SICK
-#undef RETRY__RATE_SEND
-#undef RETRY__RATE_REPORTS
-#undef RETRY__RATE_THROTTLED
-#undef RETRY__RATE_ONE_THROTTLED
-#undef RETRY__RATE_BUSY
-#undef RETRY__WINDOW_ALL
-#undef RETRY__WINDOW_MARKED
-#undef RETRY__WINDOW_COUNTS
-#undef RETRY__WINDOW_FULL
-#undef RETRY__WINDOW_HALVES
+#undef RETRY__WINDOW_COUNT
 #undef RETRY__WINDOW_EMPTIED
-#undef RETRY__AIMD_COOLDOWN
+#undef RETRY__WINDOW_BEHIND
+#undef RETRY__BREAKER_GENERATION
+#undef RETRY__BREAKER_NEXT
+#undef RETRY__BREAKER_NEEDED
+#undef RETRY__BREAKER_FLIGHT
+#undef RETRY__BREAKER_LOW
+#undef RETRY__BREAKER_ROW
+#undef RETRY__BREAKER_ROUNDS
+#undef RETRY__BREAKER_ROUND
+#undef RETRY__RATE_MS
+#undef RETRY__OCTAVE
+#undef RETRY__LATENCY_FIRST
+#undef RETRY__LATENCY_LEARNT
+#undef RETRY__LATENCY_AT_REST
 #undef RETRY__SCOPE_REACH
 #undef RETRY__POLICY_PRESETS
 #undef RETRY__BUDGET_PRESETS
 #undef RETRY__BUDGET_NONE
 #undef RETRY__POLICY_KEYS
 #undef RETRY__BUDGET_KEYS
+#undef RETRY__PRESETS_ARE
 #undef RETRY__PRESET_NAME
 #undef RETRY__PRESET
-#undef RETRY__KEY
+#undef RETRY__PRESET_TEXT
+#undef RETRY__KEY_NAME
 
 #endif /* RETRY_IMPLEMENTATION */
 

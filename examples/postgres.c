@@ -63,8 +63,10 @@ static bool run(const char *statements, uint8_t safety, retry_failure *failure)
 }
 
 /* Until its COMMIT is sent a transaction that is lost has done nothing. */
-static bool attempt(void *statements, const retry_request *request, retry_failure *failure)
+static bool attempt(void *statements, const retry_request *request, retry_ms timeout,
+                    retry_failure *failure)
 {
+    (void)timeout;
     current = request;
     if (PQtransactionStatus(connection) == PQTRANS_INERROR)
         run("ROLLBACK", RETRY_SAFETY_YES, failure);
@@ -98,8 +100,10 @@ static const char *operate(retry_request request, char *line)
 static void show(void *context, const retry_request *request, const retry_failure *failure,
                  const retry_decision *decision)
 {
-    char line[160];
+    char line[240];
     (void)context;
+    if (!failure) /* it worked */
+        return;
     retry_format(line, sizeof line, request, failure, decision);
     printf("    %s\n", line);
 }

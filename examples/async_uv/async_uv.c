@@ -223,7 +223,8 @@ static void on_tick(uv_timer_t *timer)
 static void on_decision(void *context, const retry_request *request, const retry_failure *failure,
                         const retry_decision *decision)
 {
-    report_decision(context, index_of(request->context), failure, decision);
+    if (failure) /* else it worked, or was cancelled */
+        report_decision(context, index_of(request->context), failure, decision);
 }
 
 static void begin(operation *op, const retry_client *client)

@@ -80,26 +80,19 @@ static void log_add(const retry_failure *failure, const retry_decision *decision
     log_records[place].tick = now;
     log_records[place].delay = decision->delay;
     log_records[place].attempt = attempt;
-    log_records[place].code = failure->code;
-    log_records[place].reason = failure->reason;
+    log_records[place].code = failure ? failure->code : 0;
+    log_records[place].reason = failure ? failure->reason : (retry_reason)RETRY_REASON_NONE;
     log_records[place].verdict = decision->verdict;
     log_records[place].cause = decision->cause;
 }
 
-/* The client's observer. A granted retry is counted already. */
+/* The client's observer, of failures and of success. A granted retry is counted already. */
 static void log_decision(void *context, const retry_request *observed, const retry_failure *failure,
                          const retry_decision *decision)
 {
     const uint32_t granted = decision->verdict == RETRY_VERDICT_RETRY ? 1 : 0;
     (void)context;
     log_add(failure, decision, observed->attempts + 1 - granted);
-}
-
-static void log_success(void)
-{
-    const retry_failure none = {0};
-    const retry_decision success = {RETRY_VERDICT_SUCCESS, RETRY_CAUSE_NONE, 0};
-    log_add(&none, &success, request.attempts + 1);
 }
 
 /* ---- Radio --------------------------------------------------------------------------------- */
@@ -201,7 +194,6 @@ static void end_attempt(void)
     retry_failure failure;
     retry_decision decision;
     if (outcome.kind == RADIO_ANSWER && outcome.status == 0) {
-        log_success();
         retry_succeed(&request, now);
         end_operation(&total.done);
         return;

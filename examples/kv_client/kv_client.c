@@ -200,7 +200,7 @@ static void send_copy(kv_client *client, operation *op, retry_time now)
         copy_failed(client, op, next, no_connection(to, now), now);
         return;
     }
-    next->permit = retry_breaker_ask(&to->breaker, now);
+    next->permit = retry_breaker_ask(&to->breaker, true, now);
     if (next->permit.granted) {
         put_on_wire(client, op, next, now);
         return;

@@ -219,8 +219,10 @@ static void layer_sleep(void *context, retry_ms delay)
     (void)delay;
 }
 
-static bool layer_attempt(void *context, const retry_request *request, retry_failure *failure)
+static bool layer_attempt(void *context, const retry_request *request, retry_ms timeout,
+                          retry_failure *failure)
 {
+    (void)timeout;
     static const retry_clock clock = {layer_now, layer_sleep, NULL};
     service_layer *outer = (service_layer *)context;
     service_layer inner = *outer;
@@ -244,7 +246,7 @@ static uint32_t layer_calls(uint32_t layers)
     uint32_t calls = 0;
     service_layer user = {&client, layers, &calls};
     retry_failure failure;
-    layer_attempt(&user, NULL, &failure);
+    layer_attempt(&user, NULL, UINT32_MAX, &failure);
     return calls;
 }
 

@@ -75,6 +75,12 @@ static retry_action writer_after(const retry_strategy *self, retry_request *requ
                                                   request->last_delay, retry_random(request)));
 }
 
+static double dice_normal(dice *d, double mean, double deviation)
+{
+    double radius = sqrt(-2 * log(dice_unit(d)));
+    return mean + deviation * radius * cos(6.283185307179586 * dice_unit(d));
+}
+
 /* ms that a message is under way. */
 static double message(contention *c)
 {

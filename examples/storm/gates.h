@@ -42,7 +42,7 @@ static bool gates_ask(gates *g, uint32_t node, uint32_t random, uint32_t now, re
     if (failure->retry_after != 0)
         return false;
     if (g->which & GATE_BREAKER) {
-        *permit = retry_breaker_ask(&g->breakers[node], now);
+        *permit = retry_breaker_ask(&g->breakers[node], true, now);
         *failure = permit->granted ? refused : retry_classify_permit(*permit);
         if (!permit->granted)
             return false;

@@ -32,10 +32,4 @@ static double dice_exponential(dice *d, double mean)
     return -mean * log(dice_unit(d));
 }
 
-static double dice_normal(dice *d, double mean, double deviation)
-{
-    double radius = sqrt(-2 * log(dice_unit(d)));
-    return mean + deviation * radius * cos(6.283185307179586 * dice_unit(d));
-}
-
 #endif /* STORM_RANDOM_H */

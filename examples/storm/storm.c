@@ -2,7 +2,7 @@
 
        make storm ARGS='--policy "aws attempts=4" --budget aws --utilisation 60'
 
-   sets a policy and a budget of your own beside the presets of retry.h. Six parts:
+   sets a policy and a budget of your own beside the presets of retry.h. Seven parts:
 
    1. Contention: clients that write one row under optimistic locking, with the backoffs of AWS's
       article on jitter (and its numbers beside), and with retry.h's presets.
@@ -13,6 +13,7 @@
    4. The gates: best effort behind breakers, a throttle, an adaptive rate, an AIMD limit.
    5. A fleet to which the same befell at the same instant, with and without jitter.
    6. Hedging: what a second copy saves and what it costs.
+   7. Which of the gates to take, by the matrix of `make together`.
 
    `--help` lists the options, each with its default. The tables go to standard output, the
    pictures' data to a folder (storm.gnuplot draws them); the same options and seed give the same
@@ -23,6 +24,7 @@
 #define RETRY_IMPLEMENTATION
 #include "../../retry.h"
 
+#include "advice.h"
 #include "article.h"
 #include "bucket.h"
 #include "fleet.h"
@@ -52,6 +54,7 @@ int main(int count, char **arguments)
     gates_part(&chosen);
     fleet_part(&chosen);
     hedge_part(&chosen);
+    advice_part(&chosen);
     if (missed)
         printf("\n%" PRIu32 " numbers MISSED their tolerance.\n", missed);
     if (fflush(stdout) != 0)

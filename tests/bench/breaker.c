@@ -17,7 +17,7 @@ static void attempt(retry_breaker *breaker, const retry_failure *failure, unsign
 {
     retry_time now;
     for (now = 0; now < attempts; now++) {
-        retry_permit permit = retry_breaker_ask(breaker, now);
+        retry_permit permit = retry_breaker_ask(breaker, true, now);
         sink = permit.wait;
         retry_breaker_report(breaker, permit, now & 1 ? failure : NULL, now);
     }
@@ -44,7 +44,7 @@ static void run_open(retry_breaker *breaker, unsigned long attempts)
     failure.reason = RETRY_REASON_ATTEMPT_TIMED_OUT;
     breaker->volume = 1;
     breaker->open = UINT32_C(1) << 30;
-    retry_breaker_report(breaker, retry_breaker_ask(breaker, 0), &failure, 0);
+    retry_breaker_report(breaker, retry_breaker_ask(breaker, true, 0), &failure, 0);
     attempt(breaker, &failure, attempts);
 }
 

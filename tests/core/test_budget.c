@@ -45,6 +45,13 @@ static retry_request begun(const retry_client *client)
     return request;
 }
 
+static retry_decision fail_once(const retry_client *client, retry_reason reason)
+{
+    retry_request request = begun(client);
+    retry_failure failure = check_failure_of(reason);
+    return retry_orchestrate(&request, &failure, START);
+}
+
 /* ---- withdraw and deposit ------------------------------------------------------------------ */
 
 static void test_null(void)
@@ -57,13 +64,40 @@ static void test_null(void)
     retry_budget_deposit(NULL, 5);
     CHECK(!retry_budget_withdraw(NULL, 0, START));
     CHECK_EQUAL(0, retry_budget_balance(NULL));
-    CHECK(!retry_budget_withdraw(&budget, 0, START)); /* zeroed: capacity 0 */
+    CHECK(!retry_budget_withdraw(&budget, 0, START));
     retry_budget_init(&budget, NULL, START);
     CHECK_EQUAL(0, retry_budget_balance(&budget));
     CHECK(!retry_budget_withdraw(&budget, 0, START));
     CHECK(!retry_budget_withdraw(&budget, 1, START));
     retry_budget_deposit(&budget, UINT32_MAX);
     CHECK_EQUAL(0, retry_budget_balance(&budget));
+}
+
+/* Until retry_budget_init has seen it a budget pays for nothing, whatever stands in it. */
+static void test_never_set_up(void)
+{
+    retry_budget budget;
+    retry_client client = client_of(&budget);
+    retry_request request;
+    unsigned i;
+    for (i = 0; i < 2; i++) {
+        memset(&budget, 0, sizeof budget);
+        if (i == 1)
+            budget.options = options_of(10000, 0);
+        check_row("options %u", i);
+        request = begun(&client);
+        retry_budget_deposit(&budget, 5000);
+        CHECK_EQUAL(0, retry_budget_balance(&budget));
+        CHECK(!retry_budget_withdraw(&budget, 0, START));
+        CHECK(!retry_budget_withdraw(&budget, 1, START));
+        CHECK_DECISION(FAIL, BUDGET_EXHAUSTED, fail_once(&client, RETRY_REASON_KV_LOCKED));
+        CHECK_DECISION(
+            FAIL, BUDGET_EXHAUSTED,
+            fail_once(&client, RETRY_REASON_USER(1, RETRY_REASON_FREE |
+                                                        RETRY_REASON_ALLOWS_NON_IDEMPOTENT)));
+        CHECK_DECISION(RETRY, ALWAYS, fail_once(&client, RETRY_REASON_KV_NOT_MY_VBUCKET));
+        CHECK(retry_succeed(&request, START));
+    }
 }
 
 static void test_starts_full(void)
@@ -583,13 +617,6 @@ static void test_final_failure_gives_nothing(void)
 
 /* ---- gRPC's throttling --------------------------------------------------------------------- */
 
-static retry_decision fail_once(const retry_client *client, retry_reason reason)
-{
-    retry_request request = begun(client);
-    retry_failure failure = check_failure_of(reason);
-    return retry_orchestrate(&request, &failure, START);
-}
-
 static void test_grpc(void)
 {
     retry_budget_options options = RETRY_BUDGET_GRPC;
@@ -655,6 +682,53 @@ static void test_grpc_charges_failures(void)
     }
 }
 
+/* Twenty orders not to retry empty the bucket (A6); in a bucket that retries are paid from they
+   change nothing. */
+static void test_grpc_charges_orders(void)
+{
+    retry_failure order = check_failure_of(RETRY_REASON_SERVICE_RESPONSE_CODE_INDICATED);
+    unsigned charges, i;
+    order.pushback = true;
+    order.retry_after = UINT32_MAX;
+    for (charges = 0; charges < 2; charges++) {
+        retry_budget_options options = RETRY_BUDGET_GRPC;
+        retry_budget budget;
+        retry_client client = client_of(&budget);
+        options.charge_failures = charges;
+        budget = budget_of(&options, 10000);
+        for (i = 1; i <= 20; i++) {
+            retry_request request = begun(&client);
+            check_row("charge_failures %u, order %u", charges, i);
+            CHECK_DECISION(FAIL, PUSHBACK, retry_orchestrate(&request, &order, START));
+            CHECK_EQUAL(!charges ? 10000
+                        : i < 10 ? 10000 - i * 1000
+                                 : 0,
+                        retry_budget_balance(&budget));
+        }
+    }
+}
+
+/* One that was never sent is no load; one that is unsafe is final for that. */
+static void test_grpc_orders_that_are_not_charged(void)
+{
+    retry_failure order = check_failure_of(RETRY_REASON_SOCKET_NOT_AVAILABLE);
+    retry_budget_options options = RETRY_BUDGET_GRPC;
+    retry_budget budget = budget_of(&options, 10000);
+    retry_client client = client_of(&budget);
+    retry_request request = begun(&client);
+    order.pushback = true;
+    order.retry_after = UINT32_MAX;
+    CHECK_DECISION(FAIL, PUSHBACK, retry_orchestrate(&request, &order, START));
+    retry_begin(&request, START);
+    order.reason = RETRY_REASON_USER(1, RETRY_REASON_FREE);
+    CHECK_DECISION(FAIL, PUSHBACK, retry_orchestrate(&request, &order, START));
+    retry_begin(&request, START);
+    order.reason = RETRY_REASON_SERVER_ERROR;
+    order.safety = RETRY_SAFETY_NO;
+    CHECK_DECISION(FAIL, UNSAFE, retry_orchestrate(&request, &order, START));
+    CHECK_EQUAL(10000, retry_budget_balance(&budget));
+}
+
 static retry_action cancelling_after(const retry_strategy *self, retry_request *request,
                                      const retry_failure *failure, retry_time now)
 {
@@ -691,7 +765,7 @@ static void test_grpc_gives_nothing_back(void)
     request.timeout = 50;
     CHECK_DECISION(EXPIRE, DEADLINE, retry_orchestrate(&request, &failure, START));
     CHECK_EQUAL(9000, retry_budget_balance(&budget));
-    request.timeout = 0;
+    request.timeout = 1000;
     retry_begin(&request, START);
     CHECK_DECISION(RETRY, STRATEGY, retry_orchestrate(&request, &failure, START));
     retry_cancel(&request, START);
@@ -751,10 +825,10 @@ static void test_full_holds_no_fraction(void)
 
 /* ---- what was never sent ------------------------------------------------------------------- */
 
+/* Beside CLIENT_THROTTLED, which is final. */
 static const retry_reason unsent[] = {
     RETRY_REASON_SOCKET_NOT_AVAILABLE, RETRY_REASON_SERVICE_NOT_AVAILABLE,
-    RETRY_REASON_NODE_NOT_AVAILABLE, RETRY_REASON_CIRCUIT_BREAKER_OPEN,
-    RETRY_REASON_CLIENT_THROTTLED};
+    RETRY_REASON_NODE_NOT_AVAILABLE, RETRY_REASON_CIRCUIT_BREAKER_OPEN};
 
 static bool is_unsent(retry_reason reason)
 {
@@ -762,7 +836,7 @@ static bool is_unsent(retry_reason reason)
     for (i = 0; i < CHECK_COUNT(unsent); i++)
         if (unsent[i] == reason)
             return true;
-    return false;
+    return reason == RETRY_REASON_CLIENT_THROTTLED;
 }
 
 static retry_action answer; /* what the strategy below says */
@@ -984,7 +1058,7 @@ static void test_unsent_is_no_charged_failure(void)
 static void test_free_needs_no_budget(void)
 {
     retry_budget_options grpc = RETRY_BUDGET_GRPC;
-    retry_budget budgets[5];
+    retry_budget budgets[4];
     retry_failure conflict = check_failure_of(CONFLICT);
     retry_failure always = check_failure_of(RETRY_REASON_KV_NOT_MY_VBUCKET);
     retry_failure locked = check_failure_of(RETRY_REASON_KV_LOCKED);
@@ -995,7 +1069,6 @@ static void test_free_needs_no_budget(void)
     budgets[1] = budget_of(&options, 0);
     budgets[2] = budget_of(&grpc, 5000); /* at its floor */
     budgets[3] = budget_of(&grpc, 0);
-    memset(&budgets[4], 0, sizeof budgets[4]); /* never filled: empty */
     for (i = 0; i < CHECK_COUNT(budgets); i++) {
         retry_client client = client_of(&budgets[i]);
         retry_request request = begun(&client);
@@ -1105,10 +1178,10 @@ static void test_best_effort(void)
         check_row("row %u", (unsigned)i);
         CHECK_EQUAL(best_effort[i].capacity, options->capacity);
         CHECK_EQUAL(1000, options->retry_cost);
-        CHECK_EQUAL(200, options->request_deposit);
+        CHECK_EQUAL(100, options->success_deposit);
         CHECK_EQUAL(0, options->timeout_cost);
         CHECK_EQUAL(0, options->throttle_cost);
-        CHECK_EQUAL(0, options->success_deposit);
+        CHECK_EQUAL(0, options->request_deposit);
         CHECK_EQUAL(0, options->refill_per_second);
         CHECK_EQUAL(0, options->floor);
         CHECK(!options->refund_last);
@@ -1116,7 +1189,7 @@ static void test_best_effort(void)
     }
 }
 
-/* Twenty retries for one that is in flight, then a fifth of the traffic. */
+/* Twenty retries for one that is in flight, nothing for what fails, a tenth of what succeeds. */
 static void test_best_effort_pays(void)
 {
     retry_budget_options options = RETRY_BUDGET_BEST_EFFORT(1);
@@ -1128,9 +1201,13 @@ static void test_best_effort_pays(void)
     for (i = 0; i < 20; i++)
         CHECK_DECISION(RETRY, STRATEGY, retry_orchestrate(&request, &failure, START));
     CHECK_DECISION(FAIL, BUDGET_EXHAUSTED, retry_orchestrate(&request, &failure, START));
-    for (i = 0; i < 1000; i++)
+    for (i = 0; i < 1000; i++) {
+        CHECK_DECISION(FAIL, BUDGET_EXHAUSTED, fail_once(&client, RETRY_REASON_KV_LOCKED));
+        retry_begin(&request, START);
+        CHECK(retry_succeed(&request, START));
         retries += fail_once(&client, RETRY_REASON_KV_LOCKED).verdict == RETRY_VERDICT_RETRY;
-    CHECK_EQUAL(200, retries);
+    }
+    CHECK_EQUAL(100, retries);
 }
 
 /* ---- against a failure rate ---------------------------------------------------------------- */
@@ -1195,6 +1272,7 @@ int main(void)
     RUN(test_refill_set_back);
     RUN(test_full_holds_no_fraction);
     RUN(test_null);
+    RUN(test_never_set_up);
     RUN(test_starts_full);
     RUN(test_withdraw);
     RUN(test_deposit);
@@ -1220,6 +1298,8 @@ int main(void)
     RUN(test_grpc);
     RUN(test_grpc_recovers);
     RUN(test_grpc_charges_failures);
+    RUN(test_grpc_charges_orders);
+    RUN(test_grpc_orders_that_are_not_charged);
     RUN(test_grpc_charges_a_cancelled_request);
     RUN(test_grpc_gives_nothing_back);
     RUN(test_unsent_pays_once);

@@ -108,8 +108,10 @@ static void test_interrupted_sleep(void)
 }
 #endif
 
-static bool second_time(void *context, const retry_request *request, retry_failure *failure)
+static bool second_time(void *context, const retry_request *request, retry_ms timeout,
+                        retry_failure *failure)
 {
+    (void)timeout;
     (void)request;
     failure->reason = RETRY_REASON_KV_LOCKED;
     return ++*(unsigned *)context == 2;

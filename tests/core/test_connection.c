@@ -100,6 +100,21 @@ static void test_slow_attempts(void)
     CHECK_RANGE(1818, 1820, retry_connection_failed(&connection, AT(20100)));
 }
 
+/* The wait after the loss of a stable connection whose attempt was begun with this number. */
+static retry_ms drawn(retry_backoff backoff, uint32_t random)
+{
+    retry_connection connection = grpc();
+    connection.backoff = backoff;
+    retry_connection_begin(&connection, random, AT(0));
+    retry_connection_established(&connection, AT(0));
+    return retry_connection_failed(&connection, AT(0));
+}
+
+static retry_ms drawn_by_grpc(uint32_t random)
+{
+    return drawn(grpc().backoff, random);
+}
+
 static void test_established_resets(void)
 {
     retry_connection connection = grpc();
@@ -107,25 +122,59 @@ static void test_established_resets(void)
     for (i = 0; i < 5; i++)
         retry_connection_begin(&connection, MIDDLE, AT(i));
     retry_connection_established(&connection, AT(100));
-    CHECK_EQUAL(0, retry_connection_failed(&connection, AT(500000)));
+    CHECK_EQUAL(drawn_by_grpc(MIDDLE), retry_connection_failed(&connection, AT(500000)));
     CHECK_EQUAL(20000, retry_connection_begin(&connection, TOP, AT(500000)));
     CHECK_EQUAL(1000, retry_connection_failed(&connection, AT(500000)));
     CHECK_EQUAL(20000, retry_connection_begin(&connection, TOP, AT(501000)));
     CHECK_RANGE(1919, 1920, retry_connection_failed(&connection, AT(501000)));
 }
 
-/* Lost at once: what is left of the first spacing, from the attempt's start, and not of the third's
-   (as in 1.0, which slept up to 143 s after a connection of a second). */
-static void test_lost_early(void)
+/* A fleet whose server goes down comes back spread over the first spacing, whoever hands in what:
+   random numbers, or the numbers of its devices. */
+static void test_fleet(void)
 {
-    retry_connection connection = grpc();
-    retry_connection_begin(&connection, 0, AT(0));
-    retry_connection_begin(&connection, 0, AT(1000));
-    retry_connection_begin(&connection, TOP, AT(3000)); /* 2560 and 20 % more */
-    retry_connection_established(&connection, AT(3100));
-    CHECK_EQUAL(800, retry_connection_failed(&connection, AT(3200)));
-    CHECK_EQUAL(20000, retry_connection_begin(&connection, TOP, AT(4000)));
-    CHECK_EQUAL(1000, retry_connection_failed(&connection, AT(4000)));
+    static const struct {
+        const char *name;
+        retry_ms initial, min, first;
+    } rows[] = {{"gRPC", 1000, 0, 1000}, {"a minute", 60000, 0, 60000}, {"least", 10, 3000, 3000}};
+    enum { DEVICES = 20000, PARTS = 10 };
+    size_t i;
+    for (i = 0; i < CHECK_COUNT(rows); i++) {
+        retry_backoff backoff = RETRY_BACKOFF_GRPC;
+        unsigned parts[2][PARTS], kind, part;
+        uint32_t device;
+        backoff.initial = rows[i].initial;
+        backoff.min = rows[i].min;
+        memset(parts, 0, sizeof parts);
+        for (device = 0; device < DEVICES; device++) {
+            for (kind = 0; kind < 2; kind++) {
+                retry_ms wait = drawn(backoff, kind ? device : check_random());
+                CHECK_RANGE(0, rows[i].first, wait);
+                part = (unsigned)((uint64_t)wait * PARTS / (rows[i].first + 1));
+                parts[kind][part]++;
+            }
+        }
+        for (part = 0; part < PARTS; part++) {
+            check_row("%s, part %u", rows[i].name, part);
+            CHECK_RANGE(DEVICES / PARTS * 9 / 10, DEVICES / PARTS * 11 / 10, parts[0][part]);
+            CHECK_RANGE(DEVICES / PARTS * 9 / 10, DEVICES / PARTS * 11 / 10, parts[1][part]);
+        }
+    }
+}
+
+/* It is the number of the last attempt that decides, and nothing else. */
+static void test_drawn_from_the_last(void)
+{
+    uint32_t i;
+    for (i = 0; i < 1000; i++) {
+        retry_connection connection = grpc();
+        uint32_t random = check_random();
+        retry_connection_begin(&connection, check_random(), AT(0));
+        retry_connection_begin(&connection, random, AT(1000));
+        retry_connection_established(&connection, AT(1100));
+        check_row("%lu", (unsigned long)random);
+        CHECK_EQUAL(drawn_by_grpc(random), retry_connection_failed(&connection, AT(2000)));
+    }
 }
 
 /* The ms that the next attempt is spaced by, after a second attempt that was up for `lasted`. */
@@ -146,11 +195,13 @@ static void test_stable_after(void)
     static const struct {
         retry_ms stable_after, lasted;
         bool resets;
-    } rows[] = {{0, 0, true},          {0, 1, true},
+    } rows[] = {{1, 0, true},          {1, 1, true}, /* any */
+                {2, 1, false},         {2, 2, true},
+                {0, 0, false},         {0, 9999, false}, /* 10 s */
+                {0, 10000, true},      {0, 1000000, true},
                 {5000, 0, false},      {5000, 4999, false},
                 {5000, 5000, true},    {5000, 5001, true},
-                {5000, 1000000, true}, {1, 0, false},
-                {1, 1, true},          {UINT32_MAX, 2000000000, false}};
+                {5000, 1000000, true}, {UINT32_MAX, 2000000000, false}};
     size_t i;
     for (i = 0; i < CHECK_COUNT(rows); i++) {
         check_row("stable after %lu, lasted %lu", (unsigned long)rows[i].stable_after,
@@ -198,7 +249,7 @@ static void test_established_counts_once(void)
     CHECK_RANGE(2558, 2562, retry_connection_failed(&connection, AT(4000)));
 }
 
-/* Another backoff, without a least timeout: the deadline alone. */
+/* Another backoff, and the shortest least timeout: the deadline alone. */
 static void test_own_backoff(void)
 {
     retry_connection connection = grpc();
@@ -207,7 +258,7 @@ static void test_own_backoff(void)
     connection.backoff = backoff;
     connection.backoff.initial = 100;
     connection.backoff.max = 1000;
-    connection.min_connect_timeout = 0;
+    connection.min_connect_timeout = 1;
     for (i = 0; i < 6; i++) {
         retry_ms expected = i < 4 ? (retry_ms)100 << i : 1000;
         check_row("attempt %u", i);
@@ -216,23 +267,80 @@ static void test_own_backoff(void)
     }
 }
 
+/* Zeroed it is gRPC's, but for one thing: a connection must have lasted 10 s to reset. */
 static void test_zeroed(void)
 {
-    retry_connection connection;
-    memset(&connection, 0, sizeof connection);
-    CHECK_EQUAL(1, retry_connection_begin(&connection, TOP, AT(0)));
-    CHECK_EQUAL(1, retry_connection_failed(&connection, AT(0)));
-    CHECK_EQUAL(2, retry_connection_begin(&connection, TOP, AT(1)));
-    CHECK_EQUAL(0, retry_connection_failed(&connection, AT(3)));
+    retry_connection preset = grpc(), zeroed;
+    retry_time now = AT(0);
+    unsigned i;
+    preset.stable_after = 10000;
+    memset(&zeroed, 0, sizeof zeroed);
+    for (i = 0; i < 2000; i++) {
+        uint32_t random = check_random();
+        check_row("step %u", i);
+        switch (check_random() % 3) {
+        case 0:
+            CHECK_EQUAL(retry_connection_begin(&preset, random, now),
+                        retry_connection_begin(&zeroed, random, now));
+            break;
+        case 1:
+            retry_connection_established(&preset, now);
+            retry_connection_established(&zeroed, now);
+            break;
+        default:
+            CHECK_EQUAL(retry_connection_failed(&preset, now),
+                        retry_connection_failed(&zeroed, now));
+            break;
+        }
+        now = check_after(now, check_random() % 15000);
+    }
+}
+
+/* `initial` 0 is all of gRPC's, whatever else stands in the backoff. */
+static void test_without_an_initial(void)
+{
+    retry_connection connection = grpc();
+    connection.backoff.initial = 0;
+    connection.backoff.max = 5;
+    connection.backoff.min = 70000;
+    CHECK_EQUAL(20000, retry_connection_begin(&connection, TOP, AT(0)));
+    CHECK_EQUAL(1000, retry_connection_failed(&connection, AT(0)));
+    retry_connection_begin(&connection, TOP, AT(1000));
+    CHECK_RANGE(1919, 1920, retry_connection_failed(&connection, AT(1000)));
+}
+
+/* Two clients that take a broker's session from one another: each is let in, and thrown out by the
+   other's next. In 25 s they came in 3,927 times. */
+static void test_two_that_kick_each_other(void)
+{
+    retry_connection clients[2];
+    retry_ms due[2] = {0, 0};
+    retry_ms now;
+    int holder = -1;
+    unsigned connected = 0, i;
+    memset(clients, 0, sizeof clients);
+    for (now = 0; now < 25000; now++) {
+        for (i = 0; i < 2; i++) {
+            if (due[i] != now)
+                continue;
+            retry_connection_begin(&clients[i], check_random(), AT(now));
+            retry_connection_established(&clients[i], AT(now));
+            connected++;
+            if (holder == (int)(1 - i))
+                due[1 - i] = now + retry_connection_failed(&clients[1 - i], AT(now)) + 1;
+            holder = (int)i;
+        }
+    }
+    CHECK_RANGE(4, 20, connected);
 }
 
 /* A clock that steps back counts as no time passed. */
 static void test_clock_backward(void)
 {
     retry_connection connection = grpc();
+    connection.stable_after = 100;
     retry_connection_begin(&connection, 0, AT(5000));
     CHECK_EQUAL(1000, retry_connection_failed(&connection, AT(4000)));
-    connection.stable_after = 100;
     retry_connection_established(&connection, AT(5500));
     retry_connection_failed(&connection, AT(4000));
     retry_connection_begin(&connection, MIDDLE, AT(7000));
@@ -291,27 +399,27 @@ static bool counts_from_one(retry_connection *connection, retry_time now)
     return true;
 }
 
-/* Established 100 ms after its start, and lost so much later. The first spacing is 1 s. */
+/* Established 100 ms after its start, and lost so much later; what is left of its 120 s if that was
+   too early. */
 static const struct {
     retry_ms stable_after;
     retry_time lasted;
     bool resets;
-    retry_ms sleep;
+    retry_ms left;
 } losses[] = {
-    {0, 0, true, 900},
-    {0, 1, true, 899},
-    {0, 899, true, 1},
-    {0, 900, true, 0},
-    {0, 901, true, 0},
-    {0, 1000, true, 0},
-    {0, 119900, true, 0},
-    {0, 200000, true, 0}, /* after its deadline */
+    {1, 0, true, 0},
+    {1, 1, true, 0},
+    {1, 900, true, 0},
+    {1, 119900, true, 0},
+    {1, 200000, true, 0}, /* after its deadline */
     {100, 99, false, 119801},
-    {100, 100, true, 800},
+    {100, 100, true, 0},
     {1000, 0, false, 119900},
     {1000, 999, false, 118901},
     {1000, 1000, true, 0},
     {1000, 1001, true, 0},
+    {0, 9999, false, 109901},
+    {0, 10000, true, 0},
     {300000, 119900, false, 0},
     {300000, 299999, false, 0},
     {300000, 300000, true, 0},
@@ -348,10 +456,10 @@ static void test_lost(void)
                   (unsigned long)losses[i].stable_after, (unsigned long)losses[i].lasted,
                   (unsigned long)sleep);
         if (losses[i].resets)
-            CHECK_EQUAL(losses[i].sleep, sleep);
+            CHECK_EQUAL(drawn_by_grpc(MIDDLE), sleep);
         else if (losses[i].lasted < DAY)
-            CHECK_RANGE(losses[i].sleep - (losses[i].sleep ? 15 : 0),
-                        losses[i].sleep + (losses[i].sleep ? 15 : 0), sleep);
+            CHECK_RANGE(losses[i].left - (losses[i].left ? 15 : 0),
+                        losses[i].left + (losses[i].left ? 15 : 0), sleep);
         CHECK_EQUAL(losses[i].resets, counts_from_one(&connection, check_after(lost, sleep)));
     }
 }
@@ -374,13 +482,15 @@ static void test_begin_without_failed(void)
 /* What is left after a reset goes by like any other spacing, however often it is asked for. */
 static void test_failed_twice(void)
 {
-    retry_connection connection = climbed(0);
+    retry_connection connection = climbed(1);
+    retry_ms wait = drawn_by_grpc(MIDDLE);
+    CHECK_RANGE(10, 990, wait);
     retry_connection_established(&connection, AT(CLIMBED + 100));
-    CHECK_EQUAL(700, retry_connection_failed(&connection, AT(CLIMBED + 300)));
-    CHECK_EQUAL(700, retry_connection_failed(&connection, AT(CLIMBED + 300)));
-    CHECK_EQUAL(1, retry_connection_failed(&connection, AT(CLIMBED + 999)));
-    CHECK_EQUAL(0, retry_connection_failed(&connection, AT(CLIMBED + 1000)));
-    CHECK(counts_from_one(&connection, AT(CLIMBED + 1000)));
+    CHECK_EQUAL(wait, retry_connection_failed(&connection, AT(CLIMBED + 300)));
+    CHECK_EQUAL(wait, retry_connection_failed(&connection, AT(CLIMBED + 300)));
+    CHECK_EQUAL(1, retry_connection_failed(&connection, AT(CLIMBED + 299 + wait)));
+    CHECK_EQUAL(0, retry_connection_failed(&connection, AT(CLIMBED + 300 + wait)));
+    CHECK(counts_from_one(&connection, AT(CLIMBED + 300 + wait)));
     connection = climbed(0);
     CHECK_RANGE(119900, 120000, retry_connection_failed(&connection, AT(CLIMBED)));
     CHECK_RANGE(119890, 119990, retry_connection_failed(&connection, AT(CLIMBED + 10)));
@@ -416,7 +526,7 @@ static void test_established_twice(void)
     retry_connection connection = climbed(5000);
     retry_connection_established(&connection, AT(CLIMBED + 100));
     check_ignored(&connection, AT(CLIMBED + 4000));
-    CHECK_EQUAL(0, retry_connection_failed(&connection, AT(CLIMBED + 5100)));
+    CHECK_EQUAL(drawn_by_grpc(MIDDLE), retry_connection_failed(&connection, AT(CLIMBED + 5100)));
     check_ignored(&connection, AT(CLIMBED + 5100)); /* nor does one after the loss */
     CHECK(counts_from_one(&connection, AT(CLIMBED + 5100)));
 }
@@ -429,30 +539,23 @@ static void test_lost_with_a_clock_backward(void)
     retry_connection connection = climbed(1000);
     retry_connection_established(&connection, AT(CLIMBED + 100));
     if (weeks)
-        CHECK_EQUAL(0, retry_connection_failed(&connection, AT(CLIMBED - 7)));
+        CHECK_EQUAL(drawn_by_grpc(MIDDLE), retry_connection_failed(&connection, AT(CLIMBED - 7)));
     else
         CHECK_RANGE(119900, 120000, retry_connection_failed(&connection, AT(CLIMBED - 7)));
     CHECK_EQUAL(weeks, counts_from_one(&connection, AT(CLIMBED)));
-    connection = climbed(0); /* stable at once */
+    connection = climbed(1); /* any resets */
     retry_connection_established(&connection, AT(CLIMBED + 100));
-    CHECK_EQUAL(weeks ? 0 : 1000, retry_connection_failed(&connection, AT(CLIMBED - 7)));
+    CHECK_EQUAL(drawn_by_grpc(MIDDLE), retry_connection_failed(&connection, AT(CLIMBED - 7)));
     CHECK(counts_from_one(&connection, AT(CLIMBED)));
-    connection = climbed(0); /* between the attempt's start and its end: not before either */
-    retry_connection_established(&connection, AT(CLIMBED + 100));
-    CHECK_EQUAL(950, retry_connection_failed(&connection, AT(CLIMBED + 50)));
 }
 
-/* The first spacing is the same whether it comes first or after a loss. */
+/* A least delay holds for the first spacing, too. */
 static void test_first_spacing_with_a_least_delay(void)
 {
-    retry_connection connection = climbed(0);
-    retry_ms first;
+    retry_connection connection = grpc();
     connection.backoff.min = 3000;
-    retry_connection_established(&connection, AT(CLIMBED));
-    first = retry_connection_failed(&connection, AT(CLIMBED));
-    retry_connection_begin(&connection, TOP, AT(CLIMBED));
-    CHECK_EQUAL(first, retry_connection_failed(&connection, AT(CLIMBED)));
-    CHECK_EQUAL(3000, first);
+    CHECK_EQUAL(20000, retry_connection_begin(&connection, TOP, AT(0)));
+    CHECK_EQUAL(3000, retry_connection_failed(&connection, AT(0)));
 }
 
 int main(void)
@@ -463,12 +566,15 @@ int main(void)
     RUN(test_ladder);
     RUN(test_slow_attempts);
     RUN(test_established_resets);
-    RUN(test_lost_early);
+    RUN(test_fleet);
+    RUN(test_drawn_from_the_last);
     RUN(test_stable_after);
     RUN(test_flapping);
     RUN(test_established_counts_once);
     RUN(test_own_backoff);
     RUN(test_zeroed);
+    RUN(test_without_an_initial);
+    RUN(test_two_that_kick_each_other);
     RUN(test_clock_backward);
     RUN(test_many_attempts);
     RUN(test_null);

@@ -40,7 +40,11 @@ static const struct {
     uint8_t verdict;
     retry_ms expected;
 } rows[] = {
-    {"no timeout", 0, UINT32_MAX, 1000000, RETRY_VERDICT_RETRY, UINT32_MAX},
+    {"no end", UINT32_MAX, 1, 2000000000u, RETRY_VERDICT_RETRY, 1},
+    {"no end, longest delay", UINT32_MAX, UINT32_MAX, 1000000, RETRY_VERDICT_RETRY, UINT32_MAX},
+    {"the default", 0, 74999, 0, RETRY_VERDICT_RETRY, 74999},
+    {"the default, reached", 0, 1, 74999, RETRY_VERDICT_EXPIRE, 1},
+    {"the default, passed", 0, 0, 75001, RETRY_VERDICT_EXPIRE, 0},
     {"fits", 2500, 499, 2000, RETRY_VERDICT_RETRY, 499},
     {"reaches", 2500, 500, 2000, RETRY_VERDICT_EXPIRE, 500},
     {"passes", 2500, 1000, 2000, RETRY_VERDICT_EXPIRE, 500},
@@ -55,9 +59,9 @@ static const struct {
     {"long overdue", 2500, 1, 2000000000u, RETRY_VERDICT_EXPIRE, 0},
     {"shortest timeout", 1, 0, 0, RETRY_VERDICT_RETRY, 0},
     {"shortest timeout, reached", 1, 1, 0, RETRY_VERDICT_EXPIRE, 1},
-    {"longest timeout", UINT32_MAX, UINT32_MAX - 11, 10, RETRY_VERDICT_RETRY, UINT32_MAX - 11},
-    {"longest timeout, reached", UINT32_MAX, UINT32_MAX - 10, 10, RETRY_VERDICT_EXPIRE,
-     UINT32_MAX - 10},
+    {"longest timeout", UINT32_MAX - 1, UINT32_MAX - 12, 10, RETRY_VERDICT_RETRY, UINT32_MAX - 12},
+    {"longest timeout, reached", UINT32_MAX - 1, UINT32_MAX - 11, 10, RETRY_VERDICT_EXPIRE,
+     UINT32_MAX - 11},
 };
 
 static void check_row_from(retry_time start, size_t i, const char *where)
@@ -136,10 +140,10 @@ static void test_elapsed_saturates(void)
         check_row("row %u", (unsigned)i);
         CHECK_DECISION(EXPIRE, DEADLINE, decision);
         CHECK_EQUAL(0, decision.delay);
-        decision = decide(1000, elapsed[i], UINT32_MAX, 1, &request);
+        decision = decide(1000, elapsed[i], UINT32_MAX - 1, 1, &request);
         CHECK_DECISION(EXPIRE, DEADLINE, decision);
         CHECK_EQUAL(0, decision.delay);
-        decision = decide(1000, elapsed[i], 0, 1, &request);
+        decision = decide(1000, elapsed[i], UINT32_MAX, 1, &request);
         CHECK_DECISION(RETRY, STRATEGY, decision);
     }
 }

@@ -430,7 +430,9 @@ static void test_strategy_grants(void)
         struct scripted strategy = granting(delays[i]);
         retry_client client = client_of(&strategy.base);
         retry_request request = begun(&client);
-        retry_decision decision = retry_orchestrate(&request, &failure, START);
+        retry_decision decision;
+        request.timeout = UINT32_MAX;
+        decision = retry_orchestrate(&request, &failure, START);
         CHECK_DECISION(RETRY, STRATEGY, decision);
         CHECK_EQUAL(delays[i], decision.delay);
         CHECK_EQUAL(delays[i], request.last_delay);
@@ -624,6 +626,7 @@ struct telling {
     uint32_t attempts, code_attempts;
     retry_ms last_delay;
     const retry_request *request;
+    bool failed;
     retry_failure failure;
 };
 
@@ -639,7 +642,19 @@ static void tell(void *context, const retry_request *request, const retry_failur
     telling->code_attempts = request->code_attempts;
     telling->last_delay = request->last_delay;
     telling->request = request;
-    telling->failure = *failure;
+    telling->failed = failure != NULL;
+    if (failure)
+        telling->failure = *failure;
+}
+
+/* The last thing that was told: an end without a failure. */
+static void check_told(const struct telling *told, unsigned count, unsigned verdict, unsigned cause)
+{
+    CHECK_EQUAL(count, told->count);
+    CHECK_EQUAL(verdict, told->verdict);
+    CHECK_EQUAL(cause, told->cause);
+    CHECK_EQUAL(0, told->delay);
+    CHECK(!told->failed);
 }
 
 static void test_observer(void)
@@ -664,11 +679,12 @@ static void test_observer(void)
     CHECK_EQUAL(1, told.attempts);
     CHECK_EQUAL(1, told.code_attempts);
     CHECK_EQUAL(40, told.last_delay);
+    CHECK(told.failed);
     CHECK_EQUAL(9, told.failure.code);
     CHECK_EQUAL(RETRY_REASON_KV_LOCKED, told.failure.reason);
 }
 
-/* Told of every verdict once, but of no misuse, success, cancellation or beginning. */
+/* Told of every verdict and of every end once, but of no misuse and no beginning. */
 static void test_observer_is_told_once(void)
 {
     struct telling told;
@@ -690,13 +706,54 @@ static void test_observer_is_told_once(void)
     CHECK_EQUAL(1, told.count);
     retry_begin(&request, START);
     CHECK_DECISION(RETRY, STRATEGY, retry_orchestrate(&request, &locked, START));
+    CHECK_EQUAL(2, told.count);
+    CHECK(told.failed);
     CHECK(retry_succeed(&request, START));
+    check_told(&told, 3, RETRY_VERDICT_SUCCESS, RETRY_CAUSE_NONE);
     CHECK(!retry_succeed(&request, START));
+    retry_cancel(&request, START);
+    CHECK_EQUAL(3, told.count);
     retry_begin(&request, START);
+    CHECK_EQUAL(3, told.count);
     retry_begin(&request, START);
+    check_told(&told, 4, RETRY_VERDICT_FAIL, RETRY_CAUSE_CANCELLED);
+    retry_cancel(&request, START);
+    check_told(&told, 5, RETRY_VERDICT_FAIL, RETRY_CAUSE_CANCELLED);
     retry_cancel(&request, START);
     CHECK_DECISION(FAIL, CANCELLED, retry_orchestrate(&request, &locked, START));
-    CHECK_EQUAL(2, told.count);
+    CHECK_EQUAL(5, told.count);
+}
+
+/* A strategy that cancels its request, whatever it answers then. */
+static retry_action give_up(const retry_strategy *self, retry_request *r,
+                            const retry_failure *failure, retry_time now)
+{
+    (void)failure;
+    retry_cancel(r, now);
+    return ((const struct scripted *)(const void *)self)->action;
+}
+
+static void test_observer_of_a_strategy_that_cancels(void)
+{
+    struct scripted strategies[3];
+    struct telling told;
+    retry_failure locked = check_failure_of(RETRY_REASON_KV_LOCKED);
+    size_t i;
+    strategies[0] = answering(RETRY_ACTION_NONE, RETRY_CAUSE_REFUSED, 0);
+    strategies[1] = answering(RETRY_ACTION_AFTER, RETRY_CAUSE_STRATEGY, 5);
+    strategies[2] = answering(RETRY_ACTION_PENDING, RETRY_CAUSE_PENDING, 0);
+    for (i = 0; i < CHECK_COUNT(strategies); i++) {
+        retry_client client = client_of(&strategies[i].base);
+        retry_request request;
+        strategies[i].base.retry_after = give_up;
+        client.observe = tell;
+        client.observe_context = &told;
+        memset(&told, 0, sizeof told);
+        request = begun(&client);
+        check_row("kind %u", strategies[i].action.kind);
+        CHECK_DECISION(FAIL, CANCELLED, retry_orchestrate(&request, &locked, START));
+        check_told(&told, 1, RETRY_VERDICT_FAIL, RETRY_CAUSE_CANCELLED);
+    }
 }
 
 /* Last: when the observer is told of a failure, the request is finished and the charge is back. */
@@ -707,8 +764,7 @@ static void watch(void *context, const retry_request *request, const retry_failu
                   const retry_decision *decision)
 {
     retry_request copy = *request;
-    bool finished =
-        decision->verdict == RETRY_VERDICT_FAIL || decision->verdict == RETRY_VERDICT_EXPIRE;
+    bool finished = decision->verdict != RETRY_VERDICT_RETRY;
     (void)context;
     (void)failure;
     balance_when_told = retry_budget_balance(watched);
@@ -737,6 +793,16 @@ static void test_observer_is_told_last(void)
     retry_begin(&request, START);
     failure.reason = RETRY_REASON_NONE;
     CHECK_DECISION(FAIL, NOT_RETRYABLE, retry_orchestrate(&request, &failure, START + 20));
+    failure.reason = RETRY_REASON_KV_LOCKED;
+    retry_begin(&request, START);
+    CHECK_DECISION(RETRY, STRATEGY, retry_orchestrate(&request, &failure, START));
+    CHECK_EQUAL(7000, balance_when_told);
+    retry_cancel(&request, START);
+    CHECK_EQUAL(8000, balance_when_told);
+    budget.options.success_deposit = 100;
+    retry_begin(&request, START);
+    CHECK(retry_succeed(&request, START));
+    CHECK_EQUAL(8100, balance_when_told);
 }
 
 static retry_action given; /* what the strategy below answers */
@@ -802,6 +868,7 @@ int main(void)
     RUN(test_counters_saturate);
     RUN(test_observer);
     RUN(test_observer_is_told_once);
+    RUN(test_observer_of_a_strategy_that_cancels);
     RUN(test_observer_is_told_last);
     RUN(test_causes_of_answers);
     return check_done();

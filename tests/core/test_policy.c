@@ -37,7 +37,7 @@ static retry_request begun(const retry_client *client)
     return request;
 }
 
-/* 10 ms doubling to 1 s, no jitter */
+/* 10 ms doubling to 1 s, no jitter, throttled or not */
 static retry_policy plain_policy(void)
 {
     retry_policy policy = RETRY_POLICY_BEST_EFFORT;
@@ -45,6 +45,7 @@ static retry_policy plain_policy(void)
     policy.backoff = backoff;
     policy.backoff.initial = 10;
     policy.backoff.max = 1000;
+    policy.throttle_backoff.initial = 0;
     return policy;
 }
 
@@ -181,6 +182,35 @@ static void test_throttle_backoff(void)
     failure.throttle = true;
     policy.throttle_backoff.initial = 0; /* the rest of it does not count */
     CHECK_EQUAL(40, ask(&policy, &request, &failure).delay);
+}
+
+/* Best effort holds back from a server that asks for less load, though it says not for how long. A
+   policy that was started from it may clear that. */
+static void test_best_effort_throttled(void)
+{
+    static const retry_ms most[] = {100, 200, 400, 800, 1600, 3200, 6400, 10000, 10000};
+    static const retry_ms plain[] = {1, 2, 4, 8, 16, 32, 64, 128, 256, 500};
+    retry_policy policy = RETRY_POLICY_BEST_EFFORT;
+    retry_client highest = client_of(retry_best_effort(), top);
+    retry_client lowest = client_of(&policy.base, bottom);
+    retry_failure failure = retry_classify_http(429, 0);
+    retry_request high = begun(&highest), low = begun(&lowest), cleared;
+    size_t i;
+    for (i = 0; i < CHECK_COUNT(most); i++) {
+        check_row("retry %u", (unsigned)i);
+        CHECK_EQUAL(most[i], retry_orchestrate(&high, &failure, START).delay);
+        CHECK_EQUAL(1, retry_orchestrate(&low, &failure, START).delay);
+    }
+    failure.throttle = false;
+    CHECK_EQUAL(500, retry_orchestrate(&high, &failure, START).delay);
+    failure.throttle = true;
+    policy.throttle_backoff.initial = 0;
+    lowest.random = top;
+    cleared = begun(&lowest);
+    for (i = 0; i < CHECK_COUNT(plain); i++) {
+        check_row("cleared, retry %u", (unsigned)i);
+        CHECK_EQUAL(plain[i], retry_orchestrate(&cleared, &failure, START).delay);
+    }
 }
 
 /* ---- what the server wants waited ---------------------------------------------------------- */
@@ -329,6 +359,7 @@ static void check_built_in(retry_backoff backoff, uint32_t attempts, uint32_t se
     retry_request request = begun(&client);
     uint32_t random;
     policy.backoff = backoff;
+    request.timeout = UINT32_MAX;
     request.attempts = attempts;
     retry_seed(seed);
     random = retry_random(&request);
@@ -614,6 +645,7 @@ int main(void)
     RUN(test_delay_follows_the_backoff);
     RUN(test_decorrelated);
     RUN(test_throttle_backoff);
+    RUN(test_best_effort_throttled);
     RUN(test_retry_after);
     RUN(test_preset_delays);
     RUN(test_preset_attempts);

@@ -276,7 +276,7 @@ static void test_forbidden_for_every_reason(void)
     CHECK_EQUAL(10000, retry_budget_balance(&budget));
 }
 
-/* It is a decision like any other: recorded, told, final; nothing was asked or charged. */
+/* It is a decision like any other: recorded, told, final; nothing was asked. */
 static void test_forbidden(void)
 {
     set_up(&answering);
@@ -291,14 +291,13 @@ static void test_forbidden(void)
     CHECK_EQUAL(0, request.attempts);
     CHECK_EQUAL(0, request.last_delay);
     CHECK_EQUAL(0, asked);
-    CHECK_EQUAL(10000, retry_budget_balance(&budget));
+    CHECK_EQUAL(9000, retry_budget_balance(&budget));
     CHECK_EQUAL(1, told);
     CHECK_EQUAL(RETRY_CAUSE_PUSHBACK, told_decision.cause);
     CHECK(told_finished);
     CHECK_DECISION(FAIL, MISUSE, ordered(FORBIDDEN));
     CHECK_EQUAL(1, told);
     CHECK_TEXT("server forbids", retry_cause_text(RETRY_CAUSE_PUSHBACK));
-    CHECK_EQUAL(RETRY_CAUSE_COUNT - 1, RETRY_CAUSE_PUSHBACK);
 }
 
 /* The retry that was paid for has been made; the deadline is not asked. */
@@ -350,6 +349,7 @@ static void check_obeyed(const char *name, unsigned cause)
     size_t i;
     for (i = 0; i < CHECK_COUNT(orders); i++) {
         retry_decision decision;
+        request.timeout = UINT32_MAX;
         retry_begin(&request, START);
         decision = ordered(orders[i]);
         check_row("%s, order %lu", name, (unsigned long)orders[i]);

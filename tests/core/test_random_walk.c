@@ -192,13 +192,21 @@ static void charge(unsigned i, uint32_t cost)
 }
 
 /* The request i has the client and the budget i, if there is one. */
+static void model_cancel(unsigned i)
+{
+    if (i < BUDGETS)
+        add(i, models[i].charge);
+    models[i].state = NOT_OPEN;
+    models[i].charge = 0;
+    expected_told += i < CLIENTS;
+}
+
 static void model_begin(unsigned i)
 {
-    if (i < BUDGETS) {
-        if (models[i].state != NOT_OPEN)
-            add(i, models[i].charge);
+    if (models[i].state != NOT_OPEN)
+        model_cancel(i);
+    if (i < BUDGETS)
         add(i, budgets[i].options.request_deposit);
-    }
     models[i].state = OPEN;
     models[i].attempts = models[i].charge = 0;
 }
@@ -211,21 +219,16 @@ static void model_succeed(unsigned i)
                                                               : options->success_deposit);
     models[i].state = NOT_OPEN;
     models[i].charge = 0;
+    expected_told += i < CLIENTS;
 }
 
-static void model_cancel(unsigned i)
+/* A strategy was asked, or the server forbade. */
+static bool is_charged(const retry_failure *failure, const retry_decision *decision)
 {
-    if (i < BUDGETS)
-        add(i, models[i].charge);
-    models[i].state = NOT_OPEN;
-    models[i].charge = 0;
-}
-
-static bool was_asked(const retry_failure *failure, const retry_decision *decision)
-{
+    if (failure->pushback && failure->retry_after == UINT32_MAX)
+        return failure->safety != RETRY_SAFETY_NO;
     return decision->cause != RETRY_CAUSE_ALWAYS && !retry_reason_always(failure->reason) &&
            failure->safety != RETRY_SAFETY_NO && failure->reason != RETRY_REASON_UNKNOWN &&
-           !(failure->pushback && failure->retry_after == UINT32_MAX) &&
            strcmp(retry_reason_name(failure->reason), "INVALID") != 0 &&
            (failure->reason != RETRY_REASON_NONE || failure->fault == RETRY_FAULT_SERVER ||
             failure->safety == RETRY_SAFETY_YES);
@@ -256,7 +259,7 @@ static void model_decide(unsigned i, const retry_failure *failure, const retry_d
         add(i, model->charge);
     if (fresh)
         model->charge = 0;
-    if (failures && fresh && was_asked(failure, decision) && !is_unsent(failure) &&
+    if (failures && fresh && is_charged(failure, decision) && !is_unsent(failure) &&
         !is_free(failure))
         levels[i] -= levels[i] < cost_of(i, failure) ? levels[i] : cost_of(i, failure);
     if (granted && i < BUDGETS && !failures && decision->cause == RETRY_CAUSE_STRATEGY &&
@@ -287,7 +290,7 @@ static void check_bounds(const retry_request *request, const retry_failure *fail
         CHECK_RANGE(0, request->timeout, decision->delay);
     }
     if (decision->verdict == RETRY_VERDICT_RETRY) {
-        CHECK(request->timeout == 0 || decision->delay < request->timeout);
+        CHECK(request->timeout == UINT32_MAX || decision->delay < request->timeout);
         CHECK_EQUAL(decision->delay, request->last_delay);
         CHECK(!failure->pushback || decision->delay == failure->retry_after);
     }
@@ -309,7 +312,7 @@ static void check_decision_of(unsigned i, const retry_failure *failure, const re
 static void move_begin(unsigned i)
 {
     if (models[i].state == NOT_OPEN || chance(20)) {
-        requests[i].timeout = chance(2) ? 0 : chance(2) ? hostile() : 100000;
+        requests[i].timeout = chance(2) ? UINT32_MAX : chance(2) ? hostile() : 100000;
         requests[i].idempotent = !chance(3);
         retry_begin(&requests[i], now);
         model_begin(i);
@@ -428,7 +431,7 @@ static void move_backoff(unsigned i)
 
 static void move_connection(unsigned i)
 {
-    static retry_connection connections[REQUESTS];
+    static retry_connection connections[REQUESTS]; /* zeroed */
     retry_connection *connection = &connections[i];
     if (chance(30)) {
         memset(connection, 0, sizeof *connection);

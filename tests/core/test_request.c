@@ -34,7 +34,7 @@ static void tell(void *context, const retry_request *request, const retry_failur
     (void)context;
     told++;
     told_decision = *decision;
-    told_code = failure->code;
+    told_code = failure ? failure->code : 0;
     told_attempts = request->attempts;
 }
 
@@ -138,6 +138,41 @@ static void test_begin_forgets_the_code(void)
     }
 }
 
+/* Zero is the default, which is set, so that a log says what holds; it stays for the next time. */
+static void test_begin_sets_the_timeout(void)
+{
+    static const struct {
+        retry_ms set, holds;
+    } rows[] = {{0, 75000}, {1, 1}, {75000, 75000}, {UINT32_MAX, UINT32_MAX}};
+    size_t i;
+    CHECK_EQUAL(75000, RETRY_TIMEOUT_DEFAULT);
+    for (i = 0; i < CHECK_COUNT(rows); i++) {
+        memset(&request, 0, sizeof request);
+        request.timeout = rows[i].set;
+        check_row("timeout %lu", (unsigned long)rows[i].set);
+        retry_begin(&request, START);
+        CHECK_EQUAL(rows[i].holds, request.timeout);
+        retry_begin(&request, START);
+        CHECK_EQUAL(rows[i].holds, request.timeout);
+    }
+}
+
+/* No delay is too long for a request without an end. */
+static void test_without_a_deadline(void)
+{
+    static const retry_ms delays[] = {0, 1, 75000, UINT32_MAX - 1, UINT32_MAX};
+    size_t i;
+    for (i = 0; i < CHECK_COUNT(delays); i++) {
+        set_up(false);
+        request.timeout = UINT32_MAX;
+        answer = retry_action_after(delays[i]);
+        check_row("delay %lu", (unsigned long)delays[i]);
+        CHECK_DECISION(RETRY, STRATEGY, orchestrate(0));
+        CHECK_DECISION(RETRY, STRATEGY, orchestrate(0x7fffffff));
+        CHECK_EQUAL(delays[i], request.last_delay);
+    }
+}
+
 static void test_begin_cancels_an_open_request(void)
 {
     set_up(false);
@@ -184,7 +219,8 @@ static void test_succeed(void)
     CHECK(unchanged(&before));
     CHECK_EQUAL(9000, retry_budget_balance(&budget));
     CHECK_DECISION(FAIL, MISUSE, orchestrate(30));
-    CHECK_EQUAL(1, told);
+    CHECK_EQUAL(2, told);
+    CHECK_DECISION(SUCCESS, NONE, told_decision);
 }
 
 static void test_succeed_when_not_open(void)
@@ -219,7 +255,8 @@ static void test_cancel_gives_the_charge_back(void)
     CHECK_EQUAL(9000, retry_budget_balance(&budget));
     CHECK_DECISION(FAIL, CANCELLED, orchestrate(0));
     CHECK_DECISION(FAIL, CANCELLED, resume(retry_action_after(1), 0));
-    CHECK_EQUAL(2, told);
+    CHECK_EQUAL(3, told);
+    CHECK_DECISION(FAIL, CANCELLED, told_decision);
 }
 
 static void test_cancel_without_a_charge(void)
@@ -482,11 +519,15 @@ static const struct {
     retry_time elapsed;
     retry_ms left;
 } remains[] = {
-    {0, 0, 0, UINT32_MAX}, /* neither bounds it */
-    {0, 0, 2000000000, UINT32_MAX},
-    {0, 700, 0, 700},
-    {0, 700, 2000000000, 700},
-    {0, UINT32_MAX, 5, UINT32_MAX},
+    {UINT32_MAX, 0, 0, UINT32_MAX}, /* neither bounds it */
+    {UINT32_MAX, 0, 2000000000, UINT32_MAX},
+    {UINT32_MAX, 700, 0, 700},
+    {UINT32_MAX, 700, 2000000000, 700},
+    {UINT32_MAX, UINT32_MAX, 5, UINT32_MAX},
+    {0, 0, 0, RETRY_TIMEOUT_DEFAULT},
+    {0, 0, 74999, 1},
+    {0, 0, 75000, 0},
+    {0, 700, 74301, 699},
     {2500, 0, 0, 2500},
     {2500, 0, 1, 2499},
     {2500, 0, 2499, 1},
@@ -505,7 +546,6 @@ static const struct {
     {2500, UINT32_MAX, 100, 2400},
     {1, 0, 0, 1},
     {1, 0, 1, 0},
-    {UINT32_MAX, 0, 0, UINT32_MAX}, /* reads as none */
     {UINT32_MAX, 9, 1000, 9},
     {UINT32_MAX - 1, 0, 0, UINT32_MAX - 1},
     {UINT32_MAX - 1, 0, 1000, UINT32_MAX - 1001},
@@ -516,9 +556,10 @@ static const struct {
     {2500, 0, 0x80000001u, 0},
     {2500, 0, UINT32_MAX, 0},
     {2500, 0, (uint64_t)1 << 32, 0}, /* and not a new beginning */
-    {UINT32_MAX, 0, UINT32_MAX, 0},
-    {UINT32_MAX, 0, (uint64_t)1 << 32, 0},
-    {UINT32_MAX, 9, ((uint64_t)1 << 32) + 77, 0},
+    {UINT32_MAX - 1, 0, UINT32_MAX, 0},
+    {UINT32_MAX, 0, UINT32_MAX, UINT32_MAX},
+    {UINT32_MAX, 0, (uint64_t)1 << 32, UINT32_MAX},
+    {UINT32_MAX, 9, ((uint64_t)1 << 32) + 77, 9},
     {2500, 0, (uint64_t)1 << 63, 0},
     {2500, 0, ((uint64_t)1 << 63) + 1, 2500},
     {2500, 0, UINT64_MAX, 2500},
@@ -588,7 +629,7 @@ static void test_remaining_by_state(void)
     CHECK_DECISION(FAIL, REFUSED, orchestrate(0));
     check_row("failed");
     check_remaining(0, 0);
-    request.timeout = 0;
+    request.timeout = UINT32_MAX;
     CHECK_EQUAL(0, retry_remaining(&request, 0, START));
     CHECK_EQUAL(0, retry_remaining(&request, 7, START));
     CHECK_EQUAL(0, retry_remaining(NULL, 0, START));
@@ -700,7 +741,7 @@ static void test_ambiguous_whatever_is_decided(void)
     CHECK_DECISION(EXPIRE, DEADLINE, orchestrate(10));
     CHECK(request.ambiguous);
     retry_begin(&request, START);
-    request.timeout = 0;
+    request.timeout = 1000;
     CHECK(retry_budget_withdraw(&budget, retry_budget_balance(&budget), START));
     CHECK_DECISION(FAIL, BUDGET_EXHAUSTED, orchestrate(0));
     CHECK(request.ambiguous);
@@ -766,6 +807,8 @@ int main(void)
     RUN(test_actions);
     RUN(test_begin_clears);
     RUN(test_begin_forgets_the_code);
+    RUN(test_begin_sets_the_timeout);
+    RUN(test_without_a_deadline);
     RUN(test_begin_cancels_an_open_request);
     RUN(test_begin_after_pending);
     RUN(test_null);

@@ -43,8 +43,10 @@ static bool is_zero(const retry_failure *failure)
            failure->retry_after == 0 && failure->code == 0;
 }
 
-static bool try_server(void *context, const retry_request *request, retry_failure *failure)
+static bool try_server(void *context, const retry_request *request, retry_ms timeout,
+                       retry_failure *failure)
 {
+    (void)timeout;
     struct server *server = (struct server *)context;
     server->request = request;
     CHECK(is_zero(failure));
@@ -256,8 +258,10 @@ static void bare_sleep(void *context, retry_ms delay)
     CHECK(context == NULL);
 }
 
-static bool bare_try(void *context, const retry_request *r, retry_failure *failure)
+static bool bare_try(void *context, const retry_request *r, retry_ms timeout,
+                     retry_failure *failure)
 {
+    (void)timeout;
     (void)r;
     CHECK(context == NULL);
     failure->reason = RETRY_REASON_KV_LOCKED;
@@ -379,9 +383,10 @@ static void test_cancelled_by_the_observer(void)
 }
 
 /* Cancelled while its attempt is under way: if that has worked, it has. */
-static bool try_and_cancel(void *context, const retry_request *r, retry_failure *failure)
+static bool try_and_cancel(void *context, const retry_request *r, retry_ms timeout,
+                           retry_failure *failure)
 {
-    bool worked = try_server(context, r, failure);
+    bool worked = try_server(context, r, timeout, failure);
     retry_cancel(&request, fake.now);
     return worked;
 }

@@ -335,6 +335,7 @@ static void test_max_duration(void)
         map.entries = &entry;
         map.count = 1;
         request = begin(&strategy, start);
+        request.timeout = UINT32_MAX;
         if (rows[i].last != 0)
             retry_orchestrate(&request, &failure, start);
         decision = retry_orchestrate(&request, &failure, later(start, rows[i].last));

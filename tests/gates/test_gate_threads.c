@@ -1,5 +1,6 @@
 /* Eight threads share a breaker or a throttle: no report is lost unless the breaker changes, none
-   counts that should not, and there is one probe at a time. Needs POSIX threads. */
+   counts that should not, there are no more probes than there may be, and one is told of a change.
+   Needs POSIX threads. */
 #if !defined(_POSIX_C_SOURCE)
 #define _POSIX_C_SOURCE 200809L
 #endif
@@ -8,8 +9,8 @@
 #include "../../retry.h"
 #include "../support/threads.h"
 
-#define SLICE 16u /* ms */
-#define WINDOW (8 * SLICE)
+#define HALF 512u /* ms; of the window. No two threads are further apart. */
+#define DAY UINT32_C(86400000)
 
 #ifdef CHECK_QUICK
 #define ROUNDS 100u
@@ -20,7 +21,7 @@
 static retry_breaker breaker;
 static retry_throttle throttle;
 static retry_failure sick;
-static uint32_t now_shared, probes; /* changed by all threads, atomically */
+static uint32_t now_shared, probes, changes; /* changed by all threads, atomically */
 
 /* What one thread did, read by the test once it has ended. */
 struct worker {
@@ -62,52 +63,49 @@ static void set_up(uint32_t volume, uint32_t ratio)
     memset(&breaker, 0, sizeof breaker);
     breaker.volume = volume;
     breaker.ratio = ratio;
-    breaker.window = WINDOW;
+    breaker.window = 2 * HALF;
     breaker.open = 1;
+    breaker.probe_timeout = UINT32_C(1) << 30;
 }
 
-static void attempt(const retry_failure *failure, retry_time now)
+/* Whether its report opened or closed the breaker. */
+static bool attempt(const retry_failure *failure, retry_time now)
 {
-    retry_breaker_report(&breaker, retry_breaker_ask(&breaker, now), failure, now);
+    return retry_breaker_report(&breaker, retry_breaker_ask(&breaker, true, now), failure, now);
 }
 
-/* How many sick reports open it. */
-static unsigned sick_to_open(retry_time now)
+static bool counts_are(uint32_t reports, uint32_t sick_ones, retry_time now)
 {
-    unsigned count = 0;
-    for (; retry_breaker_state(&breaker, now) == RETRY_BREAKER_CLOSED && count < 1000; count++)
-        attempt(&sick, now);
-    return count;
+    retry_breaker_counts counts = retry_breaker_get(&breaker, now);
+    return counts.reports == reports && counts.sick == sick_ones;
 }
 
 /* ---- the breaker's window ------------------------------------------------------------------ */
 
-/* There are up to four reports in each slice. While they leave, slice by slice, each thread reports
-   seven sick ones in every slice: at the end those are all that is there, 448 of them. No two
-   threads need to be in the same slice. */
+/* Some reports lie in the two halves of the window. While all threads report, one half ends: the
+   older reports leave, and their place is used anew. None of the others is lost. */
 static void *roll_on(void *context)
 {
     struct worker *worker = (struct worker *)context;
-    uint32_t round, slice, i;
+    uint32_t round, i;
     for (round = 0; round < ROUNDS; round++) {
-        retry_time start = check_after(UINT32_C(0xffffff00), round % 64 * SLICE);
+        retry_time start = check_after(UINT32_C(0xfffff800), round * 16);
+        retry_time next = check_after(start, 2 * HALF);
         if (threads_meet()) {
-            set_up(500, RETRY_RATIO(1));
-            for (i = 0; i < round % 3; i++)
-                retry_breaker_reset(&breaker, start);
-            for (slice = 0; slice < 8; slice++)
-                for (i = 0; i < 2 * round % 5; i++)
-                    attempt(round & 1 ? &sick : NULL, check_after(start, slice * SLICE));
+            set_up(UINT32_MAX, 0);
+            for (i = 0; i < 2; i++)
+                attempt(&sick, check_after(start, (retry_time)0 - DAY));
+            for (i = 0; i < round % 5; i++)
+                attempt(round & 1 ? &sick : NULL, start);
+            for (i = 0; i < 3; i++)
+                attempt(NULL, check_after(start, HALF));
         }
         threads_meet();
-        for (slice = 8; slice < 16; slice++)
-            for (i = 0; i < 7; i++)
-                attempt(&sick, check_after(start, slice * SLICE + i));
-        if (threads_meet()) {
-            retry_time end = check_after(start, 16 * SLICE - 1);
-            worker->wrong += retry_breaker_state(&breaker, end) != RETRY_BREAKER_CLOSED;
-            worker->wrong += sick_to_open(end) != 500 - 7 * 8 * THREADS;
-        }
+        for (i = 0; i < 32; i++)
+            attempt(i % 4 ? NULL : &sick, check_after(next, (retry_time)i - 8));
+        if (threads_meet())
+            worker->wrong +=
+                !counts_are(3 + 32 * THREADS, 8 * THREADS, check_after(next, HALF - 1));
     }
     return NULL;
 }
@@ -118,23 +116,23 @@ static void test_roll_on(void)
     CHECK_EQUAL(0, wrong_in_all());
 }
 
-/* All at once after a long time, when every slice is old. */
+/* All at once after a long time, when both halves are old. */
 static void *wake_up(void *context)
 {
     struct worker *worker = (struct worker *)context;
     uint32_t round, i;
     for (round = 0; round < ROUNDS; round++) {
-        retry_time start = round * SLICE, end = 40 * UINT32_C(86400000) + round;
+        retry_time start = round * HALF / 16, end = 40 * DAY + round;
         if (threads_meet()) {
-            set_up(500, RETRY_RATIO(1));
+            set_up(UINT32_MAX, 0);
             for (i = 0; i < 8; i++)
-                attempt(NULL, start + i * SLICE);
+                attempt(&sick, start + i * HALF / 4);
         }
         threads_meet();
-        for (i = 0; i < 3; i++)
-            attempt(&sick, end);
+        for (i = 0; i < 6; i++)
+            attempt(i % 2 ? NULL : &sick, end + i % 3);
         if (threads_meet())
-            worker->wrong += sick_to_open(end) != 500 - 3 * THREADS;
+            worker->wrong += !counts_are(6 * THREADS, 3 * THREADS, end + HALF - 1);
     }
     return NULL;
 }
@@ -145,21 +143,31 @@ static void test_wake_up(void)
     CHECK_EQUAL(0, wrong_in_all());
 }
 
-/* The report that completes the volume opens it, whichever thread's it is, and none before. */
+/* The report that completes the volume, or the row, opens it, whichever thread's it is, and none
+   before; and it alone is told so. */
 static void *open_it(void *context)
 {
     struct worker *worker = (struct worker *)context;
     uint32_t round, i;
     for (round = 0; round < ROUNDS; round++) {
         uint32_t missing = round % 2;
-        if (threads_meet())
+        if (threads_meet()) {
             set_up(THREADS * 5 + missing, RETRY_RATIO(1));
+            if (round % 4 > 1) {
+                breaker.volume = UINT32_MAX;
+                breaker.in_a_row = (uint16_t)(THREADS * 5 + missing);
+            }
+            changes = 0;
+        }
         threads_meet();
         for (i = 0; i < 5; i++)
-            attempt(&sick, (worker->number & 1) * SLICE);
-        if (threads_meet())
-            worker->wrong += retry_breaker_state(&breaker, SLICE) !=
-                             (missing ? RETRY_BREAKER_CLOSED : RETRY_BREAKER_OPEN);
+            if (attempt(&sick, (worker->number & 1) * HALF))
+                __atomic_fetch_add(&changes, 1, __ATOMIC_RELAXED);
+        if (threads_meet()) {
+            worker->wrong += changes != !missing;
+            worker->wrong +=
+                (retry_breaker_state(&breaker, HALF) == RETRY_BREAKER_CLOSED) != missing;
+        }
     }
     return NULL;
 }
@@ -172,7 +180,7 @@ static void test_open(void)
 
 /* ---- changes ------------------------------------------------------------------------------- */
 
-#define CHANGES 58u /* after 60 a permit may be taken for a new one */
+#define CHANGES 60u
 
 /* One thread opens the breaker, probes and closes it. The others report sick ones on permits from
    before: one that counted would open it, as volume is 1. */
@@ -185,25 +193,26 @@ static void *report_late(void *context)
         if (threads_meet())
             set_up(1, RETRY_RATIO(1));
         threads_meet();
-        permit = retry_breaker_ask(&breaker, 0);
+        permit = retry_breaker_ask(&breaker, true, 0);
         threads_meet();
         if (worker->number == 0) {
             retry_breaker_reset(&breaker, 0);
             threads_meet();
-            for (i = 1; i <= (CHANGES - 1) / 4; i++) { /* opened, probed, closed and reset */
-                attempt(&sick, i);
+            for (i = 1; i <= CHANGES / 4; i++) { /* opened, probed, closed and reset */
+                worker->wrong += !attempt(&sick, i);
                 worker->wrong += retry_breaker_state(&breaker, i) != RETRY_BREAKER_OPEN;
-                attempt(NULL, i + 1);
+                worker->wrong += !attempt(NULL, i + 1);
                 worker->wrong += retry_breaker_state(&breaker, i + 1) != RETRY_BREAKER_CLOSED;
                 attempt(NULL, i + 1);
                 attempt(NULL, i + 1); /* so that there is a count to be spoilt */
-                worker->wrong += retry_breaker_state(&breaker, i + 1) != RETRY_BREAKER_CLOSED;
+                worker->wrong += !counts_are(2, 0, i + 1);
                 retry_breaker_reset(&breaker, i + 1);
+                worker->wrong += !counts_are(0, 0, i + 1);
             }
         } else {
             threads_meet();
             for (i = 0; i < CHANGES; i++)
-                retry_breaker_report(&breaker, permit, &sick, i / 2);
+                worker->wrong += retry_breaker_report(&breaker, permit, &sick, i / 2);
         }
     }
     return NULL;
@@ -223,9 +232,9 @@ static void *reset_it(void *context)
     uint32_t round, i;
     for (round = 0; round < ROUNDS * 2; round++) {
         if (threads_meet())
-            set_up(500, RETRY_RATIO(1));
+            set_up(UINT32_MAX, RETRY_RATIO(1));
         threads_meet();
-        permit = retry_breaker_ask(&breaker, 0);
+        permit = retry_breaker_ask(&breaker, true, 0);
         threads_meet();
         if (worker->number == 0)
             retry_breaker_reset(&breaker, 0);
@@ -235,8 +244,10 @@ static void *reset_it(void *context)
             else
                 retry_breaker_report(&breaker, permit, &sick, 0);
         }
-        if (threads_meet())
-            worker->wrong += sick_to_open(0) != 500 - 3;
+        if (threads_meet()) {
+            worker->wrong += !counts_are(3, 3, 0);
+            worker->wrong += retry_breaker_get(&breaker, 0).in_a_row != 3;
+        }
     }
     return NULL;
 }
@@ -247,43 +258,119 @@ static void test_reset(void)
     CHECK_EQUAL(0, wrong_in_all());
 }
 
-/* All that is granted while it never closes is a probe: there is one at a time, and when it has
-   been reported or released the next follows. */
+/* All that is granted while it never closes is a probe: there are as many at a time as there may
+   be, and when one has been released, or all of them are void by a sick one, the next follow. */
 static void *probe(void *context)
 {
     struct worker *worker = (struct worker *)context;
     uint32_t round;
     for (round = 0; round < ROUNDS * 10; round++) {
         uint32_t now = __atomic_fetch_add(&now_shared, 1, __ATOMIC_RELAXED) >> 2;
-        retry_permit permit = retry_breaker_ask(&breaker, now);
+        retry_permit permit = retry_breaker_ask(&breaker, true, now);
         if (!permit.granted) {
             worker->wrong += retry_breaker_state(&breaker, now) == RETRY_BREAKER_CLOSED;
             continue;
         }
         worker->granted++;
-        worker->wrong += __atomic_fetch_add(&probes, 1, __ATOMIC_RELAXED) != 0;
-        worker->wrong += retry_breaker_ask(&breaker, now).granted;
-        worker->wrong += retry_breaker_state(&breaker, now) != RETRY_BREAKER_HALF_OPEN;
-        worker->wrong += __atomic_fetch_sub(&probes, 1, __ATOMIC_RELAXED) != 1;
-        if (round % 3 == 0)
+        worker->wrong += __atomic_fetch_add(&probes, 1, __ATOMIC_RELAXED) >= breaker.probes;
+        if (breaker.probes == 1) {
+            worker->wrong += retry_breaker_ask(&breaker, true, now).granted;
+            worker->wrong += retry_breaker_state(&breaker, now) != RETRY_BREAKER_HALF_OPEN;
+        }
+        __atomic_fetch_sub(&probes, 1, __ATOMIC_RELAXED);
+        if (round % 3 == 0 || breaker.probes > 1)
             retry_breaker_release(&breaker, permit, now);
-        else
-            retry_breaker_report(&breaker, permit, &sick, now);
+        else if (!retry_breaker_report(&breaker, permit, &sick, now))
+            worker->wrong++;
     }
     return NULL;
 }
 
-static void test_one_probe(void)
+static void test_probes(void)
 {
-    set_up(1, 0);
-    breaker.probe_timeout = UINT32_C(1) << 30;
-    attempt(&sick, 0);
-    now_shared = 4;
-    run_threads(probe);
+    uint8_t most;
+    for (most = 1; most <= 4; most++) {
+        check_row("%u probes", (unsigned)most);
+        set_up(1, 0);
+        attempt(&sick, 0);
+        breaker.probes = most;
+        now_shared = 4;
+        run_threads(probe);
+        CHECK_EQUAL(0, wrong_in_all());
+        CHECK_RANGE(ROUNDS / 10, THREADS * ROUNDS * 10, granted_in_all());
+        CHECK(retry_breaker_state(&breaker, now_shared) == RETRY_BREAKER_HALF_OPEN);
+        CHECK(retry_breaker_ask(&breaker, true, now_shared).granted);
+    }
+}
+
+static retry_permit left_over[4]; /* of those that nobody took in time, and how many */
+static uint32_t left_over_count;
+
+static void take_left_over(retry_time now)
+{
+    left_over_count = 0;
+    while (left_over_count < 4) {
+        retry_permit permit = retry_breaker_ask(&breaker, true, now);
+        if (!permit.granted)
+            break;
+        left_over[left_over_count++] = permit;
+    }
+}
+
+/* One answer of a probe. */
+static void answer(retry_permit permit)
+{
+    if (retry_breaker_report(&breaker, permit, NULL, 302))
+        __atomic_fetch_add(&changes, 1, __ATOMIC_RELAXED);
+}
+
+/* All ask at once when it is due, and again when all probes have been silent for too long: at least
+   one is granted, and with those who ask after that as many as there may be. Their answers close
+   it, and one is told so. */
+static void *ask_at_once(void *context)
+{
+    struct worker *worker = (struct worker *)context;
+    retry_permit permit = {false, 0, 0, 0};
+    uint32_t round, turn;
+    for (round = 0; round < ROUNDS; round++) {
+        uint8_t most = (uint8_t)(1 + round % 3);
+        if (threads_meet()) {
+            set_up(1, 0);
+            attempt(&sick, 0);
+            breaker.probes = most;
+            breaker.probe_timeout = 100;
+        }
+        for (turn = 0; turn < 4; turn++) {
+            if (threads_meet())
+                probes = changes = 0;
+            threads_meet();
+            permit = retry_breaker_ask(&breaker, true, 1 + 100 * turn);
+            if (permit.granted)
+                __atomic_fetch_add(&probes, 1, __ATOMIC_RELAXED);
+            if (threads_meet()) {
+                take_left_over(1 + 100 * turn);
+                worker->wrong += probes == 0 || probes + left_over_count != most;
+            }
+        }
+        if (threads_meet())
+            for (turn = 0; turn < left_over_count; turn++)
+                answer(left_over[turn]);
+        if (permit.granted)
+            answer(permit);
+        if (threads_meet()) {
+            worker->wrong += changes != 1;
+            worker->wrong += retry_breaker_state(&breaker, 302) != RETRY_BREAKER_CLOSED;
+            worker->wrong += !counts_are(0, 0, 302);
+        }
+        threads_meet();
+    }
+    return NULL;
+}
+
+static void test_ask_at_once(void)
+{
+    run_threads(ask_at_once);
     CHECK_EQUAL(0, wrong_in_all());
-    CHECK_RANGE(ROUNDS / 10, THREADS * ROUNDS * 10, granted_in_all());
-    CHECK(retry_breaker_state(&breaker, now_shared) == RETRY_BREAKER_OPEN);
-    CHECK(retry_breaker_ask(&breaker, now_shared).granted);
 }
 
 /* Anything at any time: it ends in a state that it can be brought back from. */
@@ -296,16 +383,19 @@ static void *anything(void *context)
     for (i = 0; i < ROUNDS * 10; i++) {
         uint32_t now = __atomic_fetch_add(&now_shared, 1, __ATOMIC_RELAXED) >> 3;
         retry_permit *permit = &permits[i % 4];
+        retry_breaker_counts counts;
         threads_choose(&state);
         if (state % 5 < 2)
-            *permit = retry_breaker_ask(&breaker, now);
+            *permit = retry_breaker_ask(&breaker, state % 7 != 0, now);
         else if (state % 50 == 49)
-            retry_breaker_reset(&breaker, now);
+            retry_breaker_set(&breaker, (uint8_t)(state % 3), now);
         else if (state % 5 == 4)
             retry_breaker_release(&breaker, *permit, now);
         else
             retry_breaker_report(&breaker, *permit, state % 3 ? &sick : NULL, now);
         worker->wrong += retry_breaker_state(&breaker, now) > RETRY_BREAKER_HALF_OPEN;
+        counts = retry_breaker_get(&breaker, now);
+        worker->wrong += counts.reports > THREADS * ROUNDS * 10;
     }
     return NULL;
 }
@@ -314,15 +404,20 @@ static void test_anything(void)
 {
     uint32_t later;
     set_up(5, 0);
+    breaker.probes = 2;
+    breaker.in_a_row = 4;
+    breaker.probe_timeout = 3;
     run_threads(anything);
     CHECK_EQUAL(0, wrong_in_all());
     later = now_shared + 100000;
     attempt(NULL, later);
-    if (retry_breaker_state(&breaker, later) != RETRY_BREAKER_CLOSED)
-        attempt(NULL, later);
+    attempt(NULL, later);
     CHECK_EQUAL(RETRY_BREAKER_CLOSED, retry_breaker_state(&breaker, later));
     retry_breaker_reset(&breaker, later);
-    CHECK_EQUAL(5, sick_to_open(later));
+    CHECK(counts_are(0, 0, later));
+    breaker.in_a_row = 0;
+    CHECK(!attempt(&sick, later) && !attempt(&sick, later) && !attempt(&sick, later));
+    CHECK(!attempt(&sick, later) && attempt(&sick, later));
 }
 
 /* ---- the throttle -------------------------------------------------------------------------- */
@@ -339,27 +434,26 @@ static void *send(void *context)
 {
     struct worker *worker = (struct worker *)context;
     const uint32_t lowest = (uint32_t)(((UINT64_C(64) << 32) + 448) / 449);
-    uint32_t round, slice, i;
+    uint32_t round, i;
     for (round = 0; round < ROUNDS; round++) {
-        retry_time start = check_after(UINT32_C(0xffffff00), round % 64 * SLICE);
+        retry_time start = check_after(UINT32_C(0xfffff800), round * 16);
+        retry_time next = check_after(start, 2 * HALF);
         if (threads_meet()) {
             memset(&throttle, 0, sizeof throttle);
-            throttle.window = WINDOW;
-            for (slice = 0; slice < 8; slice++)
-                for (i = 0; i < 2 * round % 5; i++)
-                    retry_throttle_ask(&throttle, UINT32_MAX, check_after(start, slice * SLICE));
+            throttle.window = 2 * HALF;
+            retry_throttle_report(&throttle, NULL, check_after(start, (retry_time)0 - DAY));
+            for (i = 0; i < round % 5; i++)
+                retry_throttle_report(&throttle, &sick, start);
+            retry_throttle_ask(&throttle, UINT32_MAX, check_after(start, HALF));
         }
         threads_meet();
-        for (slice = 8; slice < 16; slice++) {
-            for (i = 0; i < 7; i++) {
-                retry_time now = check_after(start, slice * SLICE + i);
-                worker->wrong += !retry_throttle_ask(&throttle, UINT32_MAX, now);
-                if (i < 3)
-                    retry_throttle_report(&throttle, NULL, now);
-            }
+        for (i = 0; i < 56; i++) {
+            retry_time now = check_after(next, (retry_time)i - 8);
+            worker->wrong += !retry_throttle_ask(&throttle, UINT32_MAX, now);
+            retry_throttle_report(&throttle, i % 7 < 3 ? NULL : &sick, now);
         }
         if (threads_meet()) {
-            retry_time end = check_after(start, 16 * SLICE - 1);
+            retry_time end = check_after(next, HALF - 1);
             worker->wrong += !refuses(lowest - 1, end);
             worker->wrong += refuses(lowest, end);
         }
@@ -381,7 +475,8 @@ int main(void)
     RUN(test_open);
     RUN(test_late_reports);
     RUN(test_reset);
-    RUN(test_one_probe);
+    RUN(test_probes);
+    RUN(test_ask_at_once);
     RUN(test_anything);
     RUN(test_throttle);
     return check_done();

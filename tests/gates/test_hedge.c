@@ -31,6 +31,7 @@ static void set_up(void)
     hedge.policy = &policy;
     request.client = &client;
     request.idempotent = true;
+    request.timeout = UINT32_MAX;
     retry_begin(&request, AT(0));
 }
 
@@ -119,7 +120,7 @@ static void test_begin(void)
     static const struct {
         uint32_t max_attempts;
         retry_ms delay;
-        bool has_latency, knows; /* a latency that tells 70 ms */
+        bool has_latency, knows; /* a latency that tells 71 ms */
         retry_ms expected;
     } rows[] = {
         {0, 500, false, false, 500},
@@ -134,8 +135,8 @@ static void test_begin(void)
         {0, 0, false, false, NO_TIMER},
         {4, 0, false, false, NO_TIMER},
         {4, 0, true, false, NO_TIMER},
-        {4, 0, true, true, 70},
-        {0, 0, true, true, 70},
+        {4, 0, true, true, 71},
+        {0, 0, true, true, 71},
         {1, 0, true, true, NO_TIMER},
         {4, 500, true, true, 500},
         {4, 500, true, false, 500},
@@ -144,7 +145,7 @@ static void test_begin(void)
     for (i = 0; i < CHECK_COUNT(rows); i++) {
         int n;
         set_up();
-        for (n = 0; rows[i].knows && n < 100; n++)
+        for (n = 0; rows[i].knows && n < 768; n++)
             retry_latency_add(&latency, 70, true);
         policy.max_attempts = rows[i].max_attempts;
         policy.delay = rows[i].delay;
@@ -434,7 +435,8 @@ static void test_timelines(void)
         retry_ms starts[8];
         retry_hedge_step step;
         set_up();
-        request.timeout = timelines[i].timeout;
+        if (timelines[i].timeout != 0)
+            request.timeout = timelines[i].timeout;
         step = run(timelines[i].events, starts);
         check_row("%s", timelines[i].text);
         check_step(timelines[i].action, timelines[i].cause, NO_TIMER, step, __FILE__, __LINE__);
@@ -606,6 +608,7 @@ static void test_request_not_open(void)
 /* The latency is asked anew after each copy. */
 static void test_latency_delay(void)
 {
+    int n;
     set_up();
     policy.delay = 0;
     policy.latency = &latency;
@@ -614,14 +617,15 @@ static void test_latency_delay(void)
     CHECK_STEP(SEND, NONE, NO_TIMER, BEGIN(0)); /* it knows nothing yet */
     CHECK_STEP(WAIT, NONE, NO_TIMER, DUE(100));
     CHECK_STEP(SEND, NONE, NO_TIMER, fail(RETRY_REASON_KV_LOCKED, 100)); /* at once all the same */
-    retry_latency_add(&latency, 40, true);
+    for (n = 0; n < 12; n++)
+        retry_latency_add(&latency, 40, true);
     CHECK_STEP(WAIT, NONE, NO_TIMER, DUE(200));
     CHECK_STEP(SEND, NONE, 40, fail(RETRY_REASON_KV_LOCKED, 200));
     retry_latency_add(&latency, 1000, true);
     CHECK_STEP(WAIT, NONE, 1, DUE(239)); /* a timer that is set stays */
-    CHECK_STEP(SEND, NONE, 42, DUE(240));
-    CHECK_STEP(SEND, NONE, 42, DUE(282));
-    CHECK_STEP(SEND, NONE, NO_TIMER, DUE(324));
+    CHECK_STEP(SEND, NONE, 55, DUE(240));
+    CHECK_STEP(SEND, NONE, 55, DUE(295));
+    CHECK_STEP(SEND, NONE, NO_TIMER, DUE(350));
     CHECK_EQUAL(4, hedge.in_flight);
 }
 
@@ -1099,26 +1103,30 @@ static void test_budget_keeps_it(void)
     CHECK_EQUAL(7000, retry_budget_balance(&budget));
 }
 
+/* A copy that is due because another failed: a budget that charges failures was charged for that
+   one first. */
 static void test_budget_kinds(void)
 {
     static const struct {
         uint32_t capacity, retry_cost, floor, balance;
         bool charge_failures;
-        bool sent;
-        uint32_t left;
+        bool sent[2];
+        uint32_t left[2];
     } rows[] = {
-        {9000, 0, 0, 0, false, true, 0}, /* free */
-        {9000, 1000, 0, 1000, false, true, 0},
-        {9000, 1000, 0, 999, false, false, 999},
-        {9000, 1000, 500, 1501, false, true, 501},
-        {9000, 1000, 500, 1500, false, false, 1500},
-        {0, 0, 0, 0, false, false, 0}, /* pays for nothing */
-        {9000, 1000, 4500, 4501, true, true, 4501},
-        {9000, 1000, 4500, 4500, true, false, 4500},
-        {9000, 1000, 0, 1, true, true, 1},
-        {9000, 1000, 0, 0, true, false, 0},
-        {0, 0, 0, 0, true, false, 0},
-        {9000, 9000, 4500, 4501, true, true, 4501},
+        {9000, 0, 0, 0, false, {true, true}, {0, 0}}, /* free */
+        {9000, 1000, 0, 1000, false, {true, true}, {0, 0}},
+        {9000, 1000, 0, 999, false, {false, false}, {999, 999}},
+        {9000, 1000, 500, 1501, false, {true, true}, {501, 501}},
+        {9000, 1000, 500, 1500, false, {false, false}, {1500, 1500}},
+        {0, 0, 0, 0, false, {false, false}, {0, 0}}, /* pays for nothing */
+        {9000, 1000, 4500, 4501, true, {true, false}, {4501, 3501}},
+        {9000, 1000, 4500, 5501, true, {true, true}, {5501, 4501}},
+        {9000, 1000, 4500, 5500, true, {true, false}, {5500, 4500}},
+        {9000, 1000, 4500, 4500, true, {false, false}, {4500, 3500}},
+        {9000, 1000, 0, 1001, true, {true, true}, {1001, 1}},
+        {9000, 1000, 0, 1, true, {true, false}, {1, 0}},
+        {9000, 1000, 0, 0, true, {false, false}, {0, 0}},
+        {0, 0, 0, 0, true, {false, false}, {0, 0}},
     };
     size_t i;
     for (i = 0; i < CHECK_COUNT(rows); i++) {
@@ -1130,14 +1138,123 @@ static void test_budget_kinds(void)
             budget.options.charge_failures = rows[i].charge_failures;
             BEGIN(0);
             check_row("row %u, %s", (unsigned)i, failed ? "failed" : "due");
-            if (rows[i].sent)
+            if (rows[i].sent[failed])
                 CHECK_STEP(SEND, NONE, 500, failed ? fail(RETRY_REASON_KV_LOCKED, 500) : DUE(500));
             else if (failed)
                 CHECK_STEP(FAIL, BUDGET_EXHAUSTED, 0, fail(RETRY_REASON_KV_LOCKED, 500));
             else
                 CHECK_STEP(HOLD, BUDGET_EXHAUSTED, 0, DUE(500));
-            CHECK_EQUAL(rows[i].left, retry_budget_balance(&budget));
+            CHECK_EQUAL(rows[i].left[failed], retry_budget_balance(&budget));
         }
+    }
+}
+
+/* gRPC's: five failed copies take ten tokens to five, and no sixth is sent. The failure that is
+   handed over is one of them. */
+static void test_budget_grpc(void)
+{
+    static const retry_budget_options grpc = RETRY_BUDGET_GRPC;
+    retry_failure failure = check_failure_of(RETRY_REASON_SERVER_ERROR);
+    unsigned n;
+    set_up();
+    policy.max_attempts = 9;
+    retry_budget_init(&budget, &grpc, AT(0));
+    client.budget = &budget;
+    BEGIN(0);
+    for (n = 1; n < 5; n++) {
+        CHECK_STEP(SEND, NONE, 500, retry_hedge_failed(&hedge, &request, &failure, AT(n)));
+        CHECK_EQUAL(10000 - n * 1000, retry_budget_balance(&budget));
+    }
+    CHECK_STEP(FAIL, BUDGET_EXHAUSTED, 0, retry_hedge_failed(&hedge, &request, &failure, AT(5)));
+    CHECK_EQUAL(5000, retry_budget_balance(&budget));
+    CHECK_DECISION(FAIL, BUDGET_EXHAUSTED, retry_orchestrate(&request, &failure, AT(5)));
+    CHECK_EQUAL(5000, retry_budget_balance(&budget));
+    retry_begin(&request, AT(6)); /* one that no hedge heard of */
+    CHECK_DECISION(FAIL, BUDGET_EXHAUSTED, retry_orchestrate(&request, &failure, AT(6)));
+    CHECK_EQUAL(4000, retry_budget_balance(&budget));
+}
+
+static retry_action pending_after(const retry_strategy *self, retry_request *asking,
+                                  const retry_failure *failure, retry_time now)
+{
+    (void)self;
+    (void)asking;
+    (void)failure;
+    (void)now;
+    return retry_action_pending();
+}
+
+/* Charged when it is heard of, by its kind, and not again: whichever strategy is asked, with an
+   order, and when the deadline comes before the copy that was to follow. */
+static void test_budget_charges_once(void)
+{
+    static const retry_strategy pending = {pending_after};
+    retry_failure late = check_failure_of(RETRY_REASON_ATTEMPT_TIMED_OUT);
+    retry_failure order = pushback(RETRY_REASON_SERVER_ERROR, NO_RETRY);
+    late.timeout = true;
+    set_up();
+    set_up_budget(10000, 1000, 10000);
+    budget.options.charge_failures = true;
+    budget.options.timeout_cost = 3000;
+    request.strategy = &pending;
+    policy.max_attempts = 1;
+    BEGIN(0);
+    CHECK_STEP(FAIL, ATTEMPTS_EXHAUSTED, 0, retry_hedge_failed(&hedge, &request, &late, AT(1)));
+    CHECK_EQUAL(7000, retry_budget_balance(&budget));
+    CHECK_DECISION(PENDING, PENDING, retry_orchestrate(&request, &late, AT(1)));
+    CHECK_DECISION(RETRY, STRATEGY, retry_resume(&request, &late, retry_action_after(5), AT(2)));
+    CHECK_EQUAL(7000, retry_budget_balance(&budget));
+    request.strategy = NULL;
+    BEGIN(7);
+    CHECK_STEP(FAIL, PUSHBACK, 0, retry_hedge_failed(&hedge, &request, &order, AT(8)));
+    CHECK_EQUAL(6000, retry_budget_balance(&budget));
+    CHECK_DECISION(FAIL, PUSHBACK, retry_orchestrate(&request, &order, AT(8)));
+    CHECK_EQUAL(6000, retry_budget_balance(&budget));
+    retry_begin(&request, AT(10));
+    request.timeout = 100;
+    policy.max_attempts = 3;
+    BEGIN(10);
+    CHECK_STEP(WAIT, NONE, 50, fail_order(RETRY_REASON_KV_LOCKED, 50, 20));
+    CHECK_EQUAL(5000, retry_budget_balance(&budget));
+    CHECK_STEP(FAIL, DEADLINE, 0, DUE(110));
+    late.timeout = false;
+    CHECK_DECISION(EXPIRE, DEADLINE, retry_orchestrate(&request, &late, AT(110)));
+    CHECK_EQUAL(5000, retry_budget_balance(&budget));
+    retry_begin(&request, AT(200));
+    BEGIN(200); /* a copy that failed beside one that worked: nothing but the deposit comes in */
+    CHECK_STEP(SEND, NONE, 500, fail(RETRY_REASON_SERVER_ERROR, 201));
+    budget.options.success_deposit = 7;
+    CHECK_EQUAL(0, retry_hedge_won(&hedge));
+    CHECK(retry_succeed(&request, AT(202)));
+    CHECK_EQUAL(4007, retry_budget_balance(&budget));
+    retry_begin(&request, AT(300));
+    CHECK_DECISION(RETRY, STRATEGY, retry_orchestrate(&request, &late, AT(300)));
+    CHECK_EQUAL(3007, retry_budget_balance(&budget));
+    BEGIN(301);
+    CHECK_STEP(SEND, NONE, 500, fail(RETRY_REASON_SERVER_ERROR, 302));
+    retry_cancel(&request, AT(303)); /* nor at a cancel */
+    CHECK_EQUAL(2007, retry_budget_balance(&budget));
+}
+
+/* What is not charged: a fatal failure, one that was never sent, and contention. */
+static void test_budget_charges_no_other(void)
+{
+    static const struct {
+        retry_reason reason;
+        uint8_t action, cause;
+    } rows[] = {{RETRY_REASON_NONE, RETRY_HEDGE_FAIL, RETRY_CAUSE_NOT_RETRYABLE},
+                {RETRY_REASON_UNKNOWN, RETRY_HEDGE_FAIL, RETRY_CAUSE_UNKNOWN_REASON},
+                {UNSENT, RETRY_HEDGE_FAIL, RETRY_CAUSE_NOT_RETRYABLE},
+                {USER(1, RETRY_REASON_FREE), RETRY_HEDGE_SEND, RETRY_CAUSE_NONE}};
+    size_t i;
+    for (i = 0; i < CHECK_COUNT(rows); i++) {
+        set_up();
+        set_up_budget(10000, 1000, 10000);
+        budget.options.charge_failures = true;
+        BEGIN(0);
+        check_row("row %u", (unsigned)i);
+        check_step(rows[i].action, rows[i].cause, 500, fail(rows[i].reason, 1), __FILE__, __LINE__);
+        CHECK_EQUAL(10000, retry_budget_balance(&budget));
     }
 }
 
@@ -1169,8 +1286,8 @@ static void test_no_budget(void)
 
 /* ---- with the request ---------------------------------------------------------------------- */
 
-/* One attempt to the request, however many copies: a budget that charges failures is charged once,
-   and `code` is that of the failure that is handed over. */
+/* One attempt to the request, however many copies: `code` is that of the failure that is handed
+   over. A budget that charges failures is charged for each of them, once. */
 static void test_one_attempt(void)
 {
     retry_failure first = check_failure_of(RETRY_REASON_SERVER_ERROR), last = first;
@@ -1187,9 +1304,9 @@ static void test_one_attempt(void)
     CHECK_STEP(HOLD, ATTEMPTS_EXHAUSTED, 0, retry_hedge_failed(&hedge, &request, &first, AT(1600)));
     CHECK_STEP(HOLD, ATTEMPTS_EXHAUSTED, 0, retry_hedge_failed(&hedge, &request, &first, AT(1600)));
     CHECK_STEP(FAIL, ATTEMPTS_EXHAUSTED, 0, retry_hedge_failed(&hedge, &request, &last, AT(1700)));
-    CHECK_EQUAL(10000, retry_budget_balance(&budget));
+    CHECK_EQUAL(6000, retry_budget_balance(&budget));
     CHECK_DECISION(RETRY, STRATEGY, retry_orchestrate(&request, &last, AT(1700)));
-    CHECK_EQUAL(9000, retry_budget_balance(&budget));
+    CHECK_EQUAL(6000, retry_budget_balance(&budget));
     CHECK_EQUAL(1, request.attempts);
     CHECK_EQUAL(502, request.code);
     CHECK(request.ambiguous);
@@ -1352,9 +1469,17 @@ static bool model_pays(void)
     return true;
 }
 
+/* A copy that failed, and for which a strategy would be asked. */
+static void model_charge(const struct kind *kind)
+{
+    bool is_free = kind->reason >= 0xc0 && kind->reason <= 0xff;
+    if (plan.has_budget && plan.charge_failures && !kind->unsent && !is_free)
+        model.tokens -= model.tokens < plan.cost ? model.tokens : plan.cost;
+}
+
 static bool model_past(uint64_t instant)
 {
-    return plan.timeout != 0 && instant >= plan.timeout;
+    return plan.timeout != UINT32_MAX && instant >= plan.timeout;
 }
 
 static retry_hedge_step model_next(uint64_t now, bool early)
@@ -1393,6 +1518,8 @@ static retry_hedge_step model_failed(const struct kind *kind, bool ordered, retr
                          retry_reason_allows_non_idempotent(kind->reason);
         fatal = permitted ? RETRY_CAUSE_NONE : RETRY_CAUSE_NOT_IDEMPOTENT; /* the order is first */
     }
+    if (fatal == RETRY_CAUSE_NONE || fatal == RETRY_CAUSE_NOT_IDEMPOTENT)
+        model_charge(kind);
     if (fatal != RETRY_CAUSE_NONE) {
         model.ambiguous |= model.in_flight > 0;
         model.open = false;
@@ -1428,7 +1555,7 @@ static void make_plan(void)
     plan.most = check_random() % 5;
     plan.delay = 1 + check_random() % 60;
     plan.cost = check_random() % 3 * 1000;
-    plan.timeout = check_random() % 3 == 0 ? 0 : 1 + check_random() % 600;
+    plan.timeout = check_random() % 3 == 0 ? UINT32_MAX : 1 + check_random() % 600;
     plan.idempotent = check_random() % 8 != 0;
     plan.has_budget = check_random() % 3 != 0;
     plan.charge_failures = check_random() % 2 == 0;
@@ -1535,6 +1662,9 @@ int main(void)
     RUN(test_budget_pays_each_copy);
     RUN(test_budget_keeps_it);
     RUN(test_budget_kinds);
+    RUN(test_budget_grpc);
+    RUN(test_budget_charges_once);
+    RUN(test_budget_charges_no_other);
     RUN(test_budget_refills);
     RUN(test_no_budget);
     RUN(test_one_attempt);

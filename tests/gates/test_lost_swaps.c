@@ -28,6 +28,14 @@ static void between(void (*thread)(void), unsigned after)
     contend.swap = once;
 }
 
+/* Whether there were fewer swaps than that; nothing comes between any more. */
+static bool too_few_swaps(void)
+{
+    bool too_few = contend.swap != NULL;
+    contend.swap = NULL;
+    return too_few;
+}
+
 /* The swap took place, and both came to the same. */
 #define CHECK_SAME(expected, got)                                  \
     do {                                                           \
@@ -140,237 +148,379 @@ static void test_seed(void)
 }
 
 static retry_rate rate, rate_after;
-static retry_failure throttled;
-static unsigned depth;
+static unsigned granted;
 
+/* A limit of 100 a second, and an empty bucket at 2000. */
 static void start_rates(void)
 {
-    unsigned i;
     memset(&rate, 0, sizeof rate);
-    throttled = check_failure_of(RETRY_REASON_SERVICE_RESPONSE_CODE_INDICATED);
-    throttled.throttle = true;
-    for (i = 0; i < 1000; i++)
-        retry_rate_report(&rate, NULL, i * 2);
-    retry_rate_report(&rate, &throttled, 2000);
+    rate.max = 100000;
+    while (retry_rate_ask(&rate, 2000) == 0)
+        continue;
     rate_after = rate;
+    granted = 0;
 }
-
-static unsigned granted;
 
 static void ask_rate(void)
 {
-    granted += retry_rate_ask(&rate, 2100) == 0;
+    granted += retry_rate_ask(&rate, 2006) == 0;
 }
 
-static void test_rate_clock(void)
-{
-    start_rates();
-    between(ask_rate, 0);
-    retry_rate_ask(&rate, 2100);
-    retry_rate_ask(&rate_after, 2100);
-    retry_rate_ask(&rate_after, 2100);
-    CHECK_SAME(rate_after, rate);
-
-    between(ask_rate, 0); /* the clock stands: the first swap is the tokens' */
-    retry_rate_ask(&rate, 2100);
-    retry_rate_ask(&rate_after, 2100);
-    retry_rate_ask(&rate_after, 2100);
-    CHECK_SAME(rate_after, rate);
-}
-
-/* Two threads do not get more than one after the other would. */
+/* Time that two threads see pays once, and for one token. */
 static void test_rate_tokens(void)
 {
-    unsigned after, expected;
+    unsigned after;
     for (after = 0; after < 2; after++) {
         check_row("swap %u", after);
         start_rates();
-        CHECK_EQUAL(0, retry_rate_ask(&rate, 2050)); /* and some tokens are left */
-        rate_after = rate;
-        expected = retry_rate_ask(&rate_after, 2100) == 0;
-        expected += retry_rate_ask(&rate_after, 2100) == 0;
-        granted = 0;
         between(ask_rate, after);
-        granted += retry_rate_ask(&rate, 2100) == 0;
-        CHECK(!contend.swap);
-        CHECK_RANGE(1, expected, granted);
+        ask_rate();
+        CHECK_EQUAL(1, granted);
+        retry_rate_ask(&rate_after, 2006);
+        retry_rate_ask(&rate_after, 2006);
+        CHECK_SAME(rate_after, rate);
     }
 }
 
-/* While a thread is at its report, a second posts, and a third while the second does. */
-static void report_rate(uint32_t *word)
+static retry_client paced_client;
+static retry_gates paced_gates;
+static retry_request paced[2];
+static retry_attempt paced_attempts[2];
+static unsigned waiting, given_back;
+
+static void wait_for_rate(void)
 {
-    if (*word >> 31 == 0) /* nobody is at the reports */
-        return;
-    if (++depth == 2)
-        contend.swap = NULL;
-    retry_rate_report(&rate, &throttled, 2100);
+    retry_request *request = &paced[waiting];
+    request->client = &paced_client;
+    retry_begin(request, 2000);
+    granted += retry_attempt_begin(&paced_attempts[waiting++], request, 2000).delay;
 }
 
-static void test_rate_inbox(void)
+static void return_to_rate(void)
 {
-    unsigned i;
-    start_rates();
-    depth = 0;
-    contend.swap = report_rate;
-    retry_rate_report(&rate, &throttled, 2100);
-    for (i = 0; i < 3; i++)
-        retry_rate_report(&rate_after, &throttled, 2100);
-    CHECK(!contend.swap);
-    CHECK_EQUAL(retry_rate_get(&rate_after), retry_rate_get(&rate));
+    retry_attempt_cancel(&paced_attempts[given_back], &paced[given_back], 2000);
+    given_back++;
 }
 
-/* More reports come in than the inbox can count: none of them becomes a throttled one. */
-static void fill_rate(uint32_t *word)
-{
-    if (*word >> 31 == 0)
-        return;
-    contend.swap = NULL;
-    *word |= UINT32_C(0x00ffffff);
-    retry_rate_report(&rate, NULL, 2100);
-}
-
-static void test_rate_inbox_full(void)
-{
-    uint32_t limit;
-    start_rates();
-    limit = retry_rate_get(&rate);
-    contend.swap = fill_rate;
-    retry_rate_report(&rate, NULL, 2100);
-    CHECK(!contend.swap);
-    CHECK_RANGE(limit, UINT32_MAX - 1, retry_rate_get(&rate));
-}
-
-static void flood_rate(uint32_t *word)
-{
-    unsigned i;
-    if (*word >> 31 == 0)
-        return;
-    contend.swap = NULL;
-    for (i = 0; i < 256; i++) /* as many as its bits could not count */
-        retry_rate_report(&rate, &throttled, 2100);
-}
-
-static void test_rate_all_throttled(void)
+/* Tokens that are taken in advance, and are given back. */
+static void test_rate_instants(void)
 {
     start_rates();
-    contend.swap = flood_rate;
-    retry_rate_report(&rate, NULL, 2100);
+    paced_client.gates = &paced_gates;
+    retry_gates_rate(&paced_gates, &rate);
+    between(wait_for_rate, 0);
+    wait_for_rate();
     CHECK(!contend.swap);
-    CHECK_EQUAL(500, retry_rate_get(&rate));
-    retry_rate_report(&rate, NULL, 2200); /* and it is nobody's turn any more */
-    CHECK_RANGE(500, UINT32_MAX - 1, retry_rate_get(&rate));
+    CHECK_EQUAL(2, waiting);
+    CHECK_EQUAL(5 + 15, granted);
+    between(return_to_rate, 0);
+    return_to_rate();
+    CHECK_SAME(rate_after, rate);
+}
+
+static void end_half_second(void)
+{
+    retry_rate_ask(&rate, 2500);
+}
+
+static void report_half_second(void)
+{
+    retry_rate_report(&rate, NULL, 2500);
+}
+
+/* A half second ends, at each swap of that: once, with all that was counted. Another's answer then
+   is of the one or of the next. */
+static void test_rate_half_second(void)
+{
+    retry_failure failure = retry_classify_http(429, 0);
+    unsigned after, answers, i;
+    for (after = 0; after < 12; after++) {
+        bool answer = after % 2 == 0;
+        check_row("swap %u", after / 2);
+        memset(&rate, 0, sizeof rate);
+        for (i = 0; i < 20; i++)
+            retry_rate_report(&rate, NULL, 2000 + i);
+        retry_rate_report(&rate, &failure, 2100);
+        between(answer ? report_half_second : end_half_second, after / 2);
+        end_half_second();
+        CHECK(!contend.swap);
+        answers = retry_rate_get(&rate) / 2000;
+        CHECK_RANGE(20, 20 + answer, answers);
+        for (i = 0; i < 20; i++)
+            retry_rate_report(&rate, NULL, 2600);
+        retry_rate_report(&rate, &failure, 2700);
+        retry_rate_ask(&rate, 3000);
+        CHECK_EQUAL(40 + answer, answers + retry_rate_get(&rate) / 2000);
+    }
 }
 
 static retry_throttle throttle;
+static retry_failure throttled;
+static retry_time throttle_now;
 
-static void ask_throttle(void)
+static void report_throttle(void)
 {
-    CHECK(retry_throttle_ask(&throttle, UINT32_MAX, 500000));
+    retry_throttle_report(&throttle, &throttled, throttle_now);
 }
 
-/* The window moves on, over all its slices, and the request is counted: at each swap of that. Two
-   requests of which none was accepted are there then: two in three are refused. */
+/* The window goes on to another half, or begins anew, and the request is counted: another thread
+   does the same at each swap of that. None of the two requests is lost, and none that is too old
+   stays; with n of which none was accepted n in n + 1 are refused. */
 static void test_throttle(void)
 {
-    unsigned after;
-    for (after = 0; after < 10; after++) {
-        check_row("swap %u", after);
-        memset(&throttle, 0, sizeof throttle);
-        CHECK(
-            retry_throttle_ask(&throttle, UINT32_MAX, 100000)); /* in the slice that 500000 is in */
-        between(ask_throttle, after);
-        CHECK(retry_throttle_ask(&throttle, UINT32_MAX, 500000));
-        CHECK(!contend.swap);
-        CHECK(!retry_throttle_ask(&throttle, UINT32_C(0xaaaa0000), 500000));
-        CHECK(retry_throttle_ask(&throttle, UINT32_C(0xaaab0000), 500000));
+    static const struct {
+        retry_time later;
+        uint32_t refused; /* of 2^32, rounded up */
+    } rows[] = {
+        {2000, UINT32_C(0xcccccccd)}, /* four in five: two of before are in the window still */
+        {400000, UINT32_C(0xaaaaaaab)},
+    };
+    unsigned row, after;
+    throttled = check_failure_of(RETRY_REASON_SERVER_ERROR);
+    for (row = 0; row < CHECK_COUNT(rows); row++) {
+        for (after = 0; after < 6; after++) {
+            check_row("%lu ms later, swap %u", (unsigned long)rows[row].later, after);
+            memset(&throttle, 0, sizeof throttle);
+            throttle_now = 100000;
+            report_throttle();
+            report_throttle();
+            throttle_now += rows[row].later;
+            between(report_throttle, after);
+            retry_throttle_report(&throttle, &throttled, throttle_now);
+            if (too_few_swaps())
+                report_throttle();
+            CHECK(!retry_throttle_ask(&throttle, rows[row].refused - 1, throttle_now + 1999));
+            CHECK(retry_throttle_ask(&throttle, rows[row].refused, throttle_now + 1999));
+        }
     }
 }
 
-static retry_breaker breaker, breaker_after;
-static retry_permit permit;
+static retry_breaker breaker;
+static retry_permit permit, others;
 static retry_failure sick;
+static unsigned changes; /* that reports told of */
 
-static void start_breakers(void)
+static void report(retry_permit with, const retry_failure *failure, retry_time now)
+{
+    changes += retry_breaker_report(&breaker, with, failure, now);
+}
+
+#define CHECK_BREAKER(state, reports_, sick_, now)                                \
+    do {                                                                          \
+        retry_breaker_counts counts_ = retry_breaker_get(&breaker, (now));        \
+        CHECK_EQUAL((reports_), counts_.reports);                                 \
+        CHECK_EQUAL((sick_), counts_.sick);                                       \
+        CHECK_EQUAL((sick_), counts_.in_a_row);                                   \
+        CHECK_EQUAL(RETRY_BREAKER_##state, retry_breaker_state(&breaker, (now))); \
+    } while (0)
+
+static void start_breaker(uint32_t volume)
 {
     memset(&breaker, 0, sizeof breaker);
+    breaker.volume = volume;
     sick = check_failure_of(RETRY_REASON_SERVER_ERROR);
-    permit = retry_breaker_ask(&breaker, 1000);
-    retry_breaker_report(&breaker, permit, &sick, 1000);
-    breaker_after = breaker;
-}
-
-static void reset_breaker(void)
-{
-    retry_breaker_reset(&breaker, 1000);
-}
-
-static void report_and_reset(void)
-{
-    retry_breaker_report(&breaker, permit, &sick, 1000);
-    retry_breaker_reset(&breaker, 1000);
-}
-
-static void test_breaker(void)
-{
-    start_breakers();
-    between(reset_breaker, 0);
-    retry_breaker_reset(&breaker, 1000);
-    retry_breaker_reset(&breaker_after, 1000);
-    retry_breaker_reset(&breaker_after, 1000);
-    CHECK_SAME(breaker_after, breaker);
-
-    start_breakers();
-    between(report_and_reset, 0); /* the permit is void before it counts */
-    retry_breaker_report(&breaker, permit, &sick, 1000);
-    retry_breaker_report(&breaker_after, permit, &sick, 1000);
-    retry_breaker_reset(&breaker_after, 1000);
-    retry_breaker_report(&breaker_after, permit, &sick, 1000);
-    CHECK_SAME(breaker_after, breaker);
+    permit = others = retry_breaker_ask(&breaker, true, 1000);
+    changes = 0;
 }
 
 static void report_sick(void)
 {
-    retry_breaker_report(&breaker, permit, &sick, 1000);
+    report(others, &sick, 1000);
 }
 
-/* Two reports on one slice both count. */
+/* Two reports both count; the one that completes the volume, or the row, opens it, and one is told
+   so. */
 static void test_breaker_reports(void)
 {
-    memset(&breaker, 0, sizeof breaker);
-    breaker.volume = 2;
-    sick = check_failure_of(RETRY_REASON_SERVER_ERROR);
-    permit = retry_breaker_ask(&breaker, 1000);
-    between(report_sick, 0);
-    retry_breaker_report(&breaker, permit, &sick, 1000);
-    CHECK(!contend.swap);
-    CHECK_EQUAL(RETRY_BREAKER_OPEN, retry_breaker_state(&breaker, 1000));
+    unsigned after;
+    for (after = 0; after < 12; after++) {
+        check_row("swap %u", after);
+        start_breaker(4);
+        report_sick();
+        between(report_sick, after);
+        report(permit, &sick, 1000);
+        if (too_few_swaps())
+            report_sick();
+        CHECK_EQUAL(0, changes);
+        CHECK_BREAKER(CLOSED, 3, 3, 1000);
+        between(report_sick, after);
+        report(permit, &sick, 1000);
+        too_few_swaps();
+        CHECK_EQUAL(1, changes);
+        CHECK_EQUAL(RETRY_BREAKER_OPEN, retry_breaker_state(&breaker, 1000));
+        start_breaker(UINT32_MAX);
+        breaker.in_a_row = 2;
+        between(report_sick, after);
+        report(permit, &sick, 1000);
+        if (too_few_swaps())
+            report_sick();
+        CHECK_EQUAL(1, changes);
+    }
 }
 
-static retry_permit others;
+/* An answer between a sick one's steps ends the row, before it or after it. */
+static void report_answer(void)
+{
+    report(others, NULL, 1000);
+}
+
+static void test_breaker_row(void)
+{
+    unsigned after;
+    for (after = 0; after < 4; after++) {
+        start_breaker(UINT32_MAX);
+        report_sick();
+        between(report_answer, after);
+        report(permit, &sick, 1000);
+        check_row("swap %u", after);
+        CHECK_EQUAL(after < 3 ? 1 : 2, retry_breaker_get(&breaker, 1000).in_a_row);
+        too_few_swaps();
+        start_breaker(UINT32_MAX);
+        report_sick();
+        between(report_sick, after);
+        report(permit, NULL, 1000);
+        CHECK_EQUAL(0, retry_breaker_get(&breaker, 1000).in_a_row);
+        too_few_swaps();
+    }
+}
+
+static void reset_and_report(void)
+{
+    retry_breaker_reset(&breaker, 1000);
+    report(retry_breaker_ask(&breaker, true, 1000), &sick, 1000);
+}
+
+/* A report whose breaker is reset between its steps counts nothing for the new state. */
+static void test_breaker_report_and_reset(void)
+{
+    unsigned after;
+    for (after = 0; after < 4; after++) {
+        check_row("swap %u", after);
+        start_breaker(UINT32_MAX);
+        report_sick();
+        between(reset_and_report, after);
+        report(permit, &sick, 1000);
+        CHECK_EQUAL(after == 3, too_few_swaps());
+        if (after < 3)
+            CHECK_BREAKER(CLOSED, 1, 1, 1000);
+    }
+}
+
+/* A reset between the steps of another: all permits are void, and only what came after both counts.
+ */
+static void test_breaker_resets(void)
+{
+    unsigned after;
+    for (after = 0; after < 14; after++) {
+        check_row("swap %u", after);
+        start_breaker(UINT32_MAX);
+        report_sick();
+        between(reset_and_report, after);
+        retry_breaker_reset(&breaker, 1000);
+        too_few_swaps();
+        CHECK_RANGE(0, 1, retry_breaker_get(&breaker, 1000).reports);
+        retry_breaker_reset(&breaker, 1000);
+        CHECK_BREAKER(CLOSED, 0, 0, 1000);
+        report(permit, &sick, 1000);
+        CHECK_BREAKER(CLOSED, 0, 0, 1000);
+    }
+}
+
+/* It was opened, and two probes are under way. */
+static void start_probes(void)
+{
+    start_breaker(1);
+    report_sick();
+    breaker.probes = 2;
+    permit = retry_breaker_ask(&breaker, true, 3000);
+    others = retry_breaker_ask(&breaker, true, 3000);
+    CHECK(permit.granted && others.granted);
+    changes = 0;
+}
+
+static void close_and_report(void)
+{
+    report(others, NULL, 3000);
+    if (retry_breaker_state(&breaker, 3000) != RETRY_BREAKER_CLOSED)
+        return;
+    breaker.volume = 9;
+    report(retry_breaker_ask(&breaker, true, 3000), NULL, 3000);
+    report(retry_breaker_ask(&breaker, true, 3000), &sick, 3000);
+}
+
+/* Another probe's answer closes it between the steps of one that would: it is empty then, once, and
+   what is reported afterwards stays. */
+static void test_breaker_closes(void)
+{
+    unsigned after;
+    for (after = 0; after < 9; after++) {
+        check_row("swap %u", after);
+        start_probes();
+        report(permit, NULL, 3000); /* a probe's second report counts as another's */
+        CHECK_EQUAL(0, changes);
+        between(close_and_report, after);
+        report(permit, NULL, 3000);
+        CHECK_EQUAL(1, changes);
+        if (!too_few_swaps()) {
+            retry_breaker_counts counts = retry_breaker_get(&breaker, 3000);
+            CHECK_EQUAL(2, counts.reports);
+            CHECK_EQUAL(1, counts.sick);
+            CHECK_EQUAL(1, counts.in_a_row);
+        }
+        CHECK_EQUAL(RETRY_BREAKER_CLOSED, retry_breaker_state(&breaker, 3000));
+    }
+}
+
+static void report_sick_probe(void)
+{
+    report(others, &sick, 3000);
+}
+
+/* Two probes are sick: it opens once, and doubles once. */
+static void test_breaker_sick_probes(void)
+{
+    unsigned after;
+    for (after = 0; after < 4; after++) {
+        check_row("swap %u", after);
+        start_probes();
+        breaker.open_max = 100000;
+        between(report_sick_probe, after);
+        report(permit, &sick, 3000);
+        too_few_swaps();
+        CHECK_EQUAL(1, changes);
+        CHECK_EQUAL(1, retry_breaker_get(&breaker, 3000).sick_probes);
+        CHECK_EQUAL(4000, retry_breaker_ask(&breaker, true, 3000).wait);
+    }
+}
+
+static retry_time ask_at;
 
 static void ask_breaker(void)
 {
-    others = retry_breaker_ask(&breaker, 6000);
+    others = retry_breaker_ask(&breaker, true, ask_at);
 }
 
-/* When it is time for a probe, one of two gets it: the first that swaps. */
+/* When it is time for a probe, or for another in the place of a silent one, one of two gets it. */
 static void test_breaker_probe(void)
 {
-    unsigned after;
-    for (after = 0; after < 10; after++) {
-        check_row("swap %u", after);
-        memset(&breaker, 0, sizeof breaker);
-        breaker.volume = 1;
-        sick = check_failure_of(RETRY_REASON_SERVER_ERROR);
-        retry_breaker_report(&breaker, retry_breaker_ask(&breaker, 1000), &sick, 1000);
-        CHECK_EQUAL(RETRY_BREAKER_OPEN, retry_breaker_state(&breaker, 1000));
-        others.granted = false;
-        between(ask_breaker, after);
-        permit = retry_breaker_ask(&breaker, 6000);
-        CHECK(permit.granted != (!contend.swap && others.granted));
-        contend.swap = NULL;
-        CHECK_EQUAL(RETRY_BREAKER_HALF_OPEN, retry_breaker_state(&breaker, 6000));
+    unsigned after, silent;
+    for (silent = 0; silent < 2; silent++) {
+        for (after = 0; after < 3; after++) {
+            check_row("swap %u, %u silent", after, silent);
+            start_breaker(1);
+            report_sick();
+            ask_at = 3000;
+            if (silent) {
+                CHECK(retry_breaker_ask(&breaker, true, ask_at).granted);
+                ask_at += 5000;
+            }
+            others.granted = false;
+            between(ask_breaker, after);
+            permit = retry_breaker_ask(&breaker, true, ask_at);
+            CHECK(permit.granted != (!too_few_swaps() && others.granted));
+            CHECK_EQUAL(RETRY_BREAKER_HALF_OPEN, retry_breaker_state(&breaker, ask_at));
+            CHECK(!retry_breaker_ask(&breaker, true, ask_at).granted);
+        }
     }
 }
 
@@ -383,8 +533,10 @@ static void add_latency(void)
 
 static void test_latency(void)
 {
+    unsigned i;
     memset(&latency, 0, sizeof latency);
-    retry_latency_add(&latency, 20, true);
+    for (i = 0; i < 768; i++)
+        retry_latency_add(&latency, 20, true);
     latency_after = latency;
     between(add_latency, 0); /* the estimate */
     retry_latency_add(&latency, 40, true);
@@ -392,7 +544,7 @@ static void test_latency(void)
     retry_latency_add(&latency_after, 40, true);
     CHECK_SAME(latency_after, latency);
 
-    between(add_latency, 1); /* the count of samples */
+    between(add_latency, 1); /* the progress */
     retry_latency_add(&latency, 40, true);
     retry_latency_add(&latency_after, 40, true);
     retry_latency_add(&latency_after, 700, true);
@@ -446,8 +598,8 @@ static void test_aimd(void)
     between(fall, 1);
     CHECK_EQUAL(1, retry_aimd_report(&aimd, NULL, 4, 20000));
     CHECK(!contend.swap);
-    CHECK_EQUAL(1, retry_aimd_report(&aimd, NULL, 4, 25000)); /* the fall began a cooldown */
-    CHECK_EQUAL(2, retry_aimd_report(&aimd, NULL, 4, 25001));
+    CHECK_EQUAL(1, retry_aimd_report(&aimd, NULL, 4, 21000)); /* the fall began a cooldown */
+    CHECK_EQUAL(2, retry_aimd_report(&aimd, NULL, 4, 21001));
     start_aimd(2);
     between(fall, 1);
     CHECK_EQUAL(1, retry_aimd_report(&aimd, NULL, 4, 20000));
@@ -496,14 +648,16 @@ int main(void)
     RUN(test_budget_refill);
     RUN(test_budget_fraction);
     RUN(test_seed);
-    RUN(test_rate_clock);
     RUN(test_rate_tokens);
-    RUN(test_rate_inbox);
-    RUN(test_rate_inbox_full);
-    RUN(test_rate_all_throttled);
+    RUN(test_rate_instants);
+    RUN(test_rate_half_second);
     RUN(test_throttle);
-    RUN(test_breaker);
     RUN(test_breaker_reports);
+    RUN(test_breaker_row);
+    RUN(test_breaker_report_and_reset);
+    RUN(test_breaker_resets);
+    RUN(test_breaker_closes);
+    RUN(test_breaker_sick_probes);
     RUN(test_breaker_probe);
     RUN(test_latency);
     RUN(test_aimd);

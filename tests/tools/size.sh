@@ -46,6 +46,11 @@ object=retry
 flash 900 "a delay (retry_backoff_delay)" retry_backoff_delay
 flash 2350 "a decision (begin, orchestrate, succeed, best effort)" retry_begin_time_32 \
     retry_orchestrate_time_32 retry_succeed_time_32 retry_best_effort_time_32
+decision="retry_begin_time_32 retry_orchestrate_time_32 retry_succeed_time_32
+    retry_best_effort_time_32"
+attempt="$decision retry_attempt_begin_time_32 retry_attempt_end_time_32"
+# shellcheck disable=SC2086 # one word a function
+flash 3200 "the same by attempts, without gates" $attempt
 breaker="retry_breaker_ask_time_32 retry_breaker_report_time_32 retry_breaker_release_time_32
     retry_breaker_reset_time_32 retry_breaker_state_time_32 retry_classify_permit"
 throttle="retry_throttle_ask_time_32 retry_throttle_report_time_32"

@@ -1,24 +1,24 @@
-/* Two threads let an AIMD limit fall and one lets it rise, all after the cooldown: retry__aimd_claim,
-   retry__aimd_fall and retry__aimd_rise of retry.h. There is one fall, and a rise that began before it
+/* Two threads let an AIMD limit fall and one lets it rise, all by attempts that began after the last
+   change: retry__aimd_claim, retry__aimd_fall and retry__aimd_rise of retry.h. There is one fall, and a rise that began before it
    does not outlive it. FIRST: it never fell before, and rises only then. */
 #include "swap.pml"
 
-#define COOLDOWN 5
+#define AGE 5
 #define NOW 10
 #define MAX 20
 #define LESS(limit) ((limit) / 2)
 
 #ifdef FIRST
 #define BEFORE MAX
-byte limit = 0, fell = 0, rose = 0; /* no instants yet */
+byte limit = 0, fell = 0, change = 0; /* no instants yet */
 #else
 #define BEFORE 9
-byte limit = BEFORE, fell = 1, rose = 1;
+byte limit = BEFORE, fell = 1, change = 1;
 #endif
 byte falls = 0, done = 0;
 
 #define WITHIN(l) ((l) == 0 -> MAX : (l))
-#define COOLED(instant) (NOW - (instant) > COOLDOWN)
+#define PASSED(instant) (NOW - (instant) > AGE)
 
 /* retry__aimd_claim */
 inline claim(instant)
@@ -26,34 +26,28 @@ inline claim(instant)
     seen = instant;
     ok = false;
     if
-    :: COOLED(seen) -> swap(instant, seen, NOW, ok)
+    :: PASSED(seen) -> swap(instant, seen, NOW, ok)
     :: else
     fi
 }
 
-/* retry__aimd_begin */
-inline begin(instant)
-{
-    seen = 0;
-#ifdef BROKEN
-    instant = NOW
-#else
-    swap(instant, seen, NOW, ok)
-#endif
-}
-
 proctype fall()
 {
-    byte old, less, seen;
+    byte old, less, seen, changed;
     bool ok, first;
     old = limit;
     first = old == 0;
+    changed = (first -> 0 : change);
     if
-    :: first -> begin(fell); begin(rose); ok = true
+    :: first ->
+        seen = 0;
+        swap(fell, seen, NOW, ok);
+        ok = true
     :: else -> claim(fell)
     fi;
     if
     :: ok ->
+        swap(change, changed, NOW, ok);
         do
         :: less = LESS(WITHIN(old));
            swap(limit, old, less, ok);
@@ -80,18 +74,14 @@ proctype rise()
     :: old != 0 -> /* else it is max */
         before_it = fell;
         after = old + 1;
+        claim(change);
         if
-        :: COOLED(before_it) ->
-            claim(rose);
-            if
-            :: ok -> swap(limit, old, after, ok)
-            :: else
-            fi;
-            if
-            :: ok && fell != before_it ->
-                swap(limit, after, old, ok)
-            :: else
-            fi
+        :: ok -> swap(limit, old, after, ok)
+        :: else
+        fi;
+        if
+        :: ok && fell != before_it ->
+            swap(limit, after, old, ok)
         :: else
         fi
     :: else
