@@ -335,6 +335,7 @@ static void classifications(void)
         add_failure(retry_classify_kv((uint16_t)i, (uint8_t)below(256)));
         add(retry_idempotent_kv((uint8_t)i));
         add_failure(retry_classify_http((int)(i + 300), below(2) * 4000));
+        add_failure(retry_classify_grpc((int)i));
         add_failure(retry_classify_search((int)(i + 300)));
         add_failure(retry_classify_analytics(i * 100 + 20000));
         add_text(retry_reason_name((retry_reason)i));
