@@ -46,12 +46,13 @@ HTTP = libcurl4-openssl-dev nginx-light curl procps
 ASYNC = libuv1-dev
 # Examples on a real server that is broken under them, by tests/examples/NAME.sh.
 SERVED = http_easy poll_loop postgres redis mqtt
-PACKAGES_http_easy = libcurl4-openssl-dev nginx-light procps
+PACKAGES_http_easy = libcurl4-openssl-dev nginx-light openssl procps
 PACKAGES_poll_loop = memcached procps
 PACKAGES_postgres = libpq-dev postgresql procps
 PACKAGES_redis = libhiredis-dev redis-server procps
 PACKAGES_mqtt = libmosquitto-dev mosquitto procps
 STORM = gnuplot-nox
+METRICS = prometheus
 INSTALL = libjsmn-dev g++ cmake meson ninja-build pkg-config git
 BENCH = libjsmn-dev g++ valgrind libcjson-dev libjansson-dev libjson-c-dev rapidjson-dev
 ARM = libjsmn-dev gcc-arm-none-eabi picolibc-arm-none-eabi qemu-system-arm
@@ -75,7 +76,7 @@ COVERAGE = libjsmn-dev clang-19 llvm-19 libclang-rt-19-dev
 PROVE = libjsmn-dev frama-c-base why3 z3 cvc4
 SYMBOLS = libjsmn-dev g++ clang-14 clang-19 gcc-arm-none-eabi picolibc-arm-none-eabi
 
-.PHONY: FORCE renew help deps demo test run-tests $(SERVED) http async storm together firmware \
+.PHONY: FORCE renew help deps demo test run-tests $(SERVED) http async storm together metrics firmware \
 	install check run-check units fuzz test-examples run-examples qemu size figures bench verify matrix \
 	symbols windows cross coverage prove mutants stress lint packages clean jsmn
 .DEFAULT_GOAL := help
@@ -96,10 +97,11 @@ test: ## build and run the tests
 
 DUMP_TEST = $(call unless,libjsmn-dev,"tests/examples/test_errmap_dump.sh $(BUILD)/errmap_dump")
 DEMO_TEST = $(call unless,libjsmn-dev procps,"tests/examples/test_demo.sh $(BUILD)/kv_client")
-run-tests: $(PROGRAMS) $(BUILD)/quickstart $(BUILD)/custom_strategy
+run-tests: $(PROGRAMS) $(BUILD)/quickstart $(BUILD)/custom_strategy $(BUILD)/retry
 run-tests: $(call unless,libjsmn-dev,$(BUILD)/errmap_dump $(BUILD)/kv_client)
-	@CC="$(CC)" LACKS="$(LACKS)" LEFT_OUT="$(call lacking,libjsmn-dev,errmap.h )$(call \
-		lacking,libjsmn-dev procps,demo)" sh tests/tools/run.sh $(PROGRAMS) \
+	@CC="$(CC)" RETRY=$(BUILD)/retry LACKS="$(LACKS)" LEFT_OUT="$(call \
+		lacking,libjsmn-dev,errmap.h )$(call lacking,libjsmn-dev procps,demo)" \
+		sh tests/tools/run.sh $(PROGRAMS) \
 		tests/compile/test_switches.sh tests/compile/test_docs.sh tests/tools/test_tools.sh \
 		$(DUMP_TEST) $(DEMO_TEST)
 
@@ -133,6 +135,11 @@ endif
 
 together: $(BUILD)/together ## which gates go together: 32 subsets, 9 faults (ARGS=--help)
 	@$(BUILD)/together $(ARGS)
+
+metrics: $(BUILD)/metrics ## an observer's counts as Prometheus text, read by promtool
+	$(call need,$(METRICS))
+	@$(BUILD)/metrics | tee $(BUILD)/metrics.txt
+	@promtool check metrics < $(BUILD)/metrics.txt && echo "promtool: no fault"
 
 firmware: ## decide on an emulated Cortex-M3, and the same here
 	$(call need,$(ARM))
@@ -213,25 +220,30 @@ fuzz: ## fuzz texts, packets and calls, FUZZ_SECONDS= each
 	@$(ALIVE) sh tests/fuzz/fuzz.sh $(BUILD) $(FUZZ_SECONDS)
 
 test-examples: ## test every example and way to install
-	$(call try,$(sort $(KV) $(HTTP) $(ASYNC) $(ARM) $(INSTALL) \
+	$(call try,$(sort $(KV) $(HTTP) $(ASYNC) $(ARM) $(METRICS) $(INSTALL) \
 		$(foreach name,$(SERVED),$(PACKAGES_$(name)))),run-examples)
 
 run-examples: $(call unless,$(HTTP),$(BUILD)/http_curl) $(call unless,$(ASYNC),$(BUILD)/async_uv)
 run-examples: $(call unless,$(KV),$(BUILD)/kv_client) $(BUILD)/storm_simulator $(BUILD)/together
 run-examples: $(foreach name,$(SERVED),$(call unless,$(PACKAGES_$(name)),$(BUILD)/$(name)))
-	@CC="$(CC)" LACKS="$(LACKS)" LEFT_OUT="$(foreach name,$(SERVED),$(call \
+run-examples: $(BUILD)/retry $(BUILD)/metrics $(call unless,$(INSTALL),$(BUILD)/lambda)
+	@CC="$(CC)" RETRY=$(BUILD)/retry LACKS="$(LACKS)" LEFT_OUT="$(foreach name,$(SERVED),$(call \
 		lacking,$(PACKAGES_$(name)),$(name) ))$(call lacking,$(KV),demo )$(call \
 		lacking,$(HTTP),http )$(call lacking,$(ASYNC),async )$(call \
-		lacking,$(ARM),firmware )$(call lacking,$(INSTALL),install)" sh tests/tools/run.sh \
+		lacking,$(ARM),firmware )$(call \
+		lacking,$(METRICS),metrics )$(call lacking,$(INSTALL),lambda install)" sh tests/tools/run.sh \
 		$(foreach name,$(SERVED),$(call unless,$(PACKAGES_$(name)), \
 			"tests/examples/test_served.sh $(BUILD)/$(name)")) \
 		$(call unless,$(HTTP),"tests/examples/test_http.sh $(BUILD)/http_curl") \
 		$(call unless,$(ASYNC),"tests/examples/test_async.sh $(BUILD)/async_uv") \
+		"tests/examples/test_retry.sh $(BUILD)/retry" \
 		"tests/examples/test_storm.sh $(BUILD)/storm_simulator" \
 		"tests/examples/test_together.sh $(BUILD)/together" \
 		$(call unless,$(KV),"tests/examples/test_demo.sh $(BUILD)/kv_client") \
 		$(call unless,$(ARM),tests/examples/test_firmware.sh) \
-		$(call unless,$(INSTALL),tests/install/test_install.sh)
+		$(call unless,$(METRICS),"tests/examples/test_metrics.sh $(BUILD)/metrics") \
+		$(call unless,$(INSTALL),"tests/examples/test_lambda.sh $(BUILD)/lambda" \
+			tests/install/test_install.sh)
 
 qemu: TARGETS = cortex-m3
 qemu: cross ## the test programs on an emulated Cortex-M3, 32-bit instants
@@ -319,7 +331,7 @@ $(BUILD):
 jsmn:
 	$(call need,libjsmn-dev)
 $(addprefix $(BUILD)/,$(JSMN_TESTS) errmap_dump kv_client bench_errmap): | jsmn
-$(addprefix $(BUILD)/replay_errmap_,map packets): | jsmn
+$(addprefix $(BUILD)/replay_errmap_,map packets answers): | jsmn
 
 COMPILE = @echo "CC $@"; $(CC) $(WARNINGS)
 
@@ -368,6 +380,8 @@ $(BUILD)/http_curl: LIBRARIES = -lcurl
 $(BUILD)/async_uv: LIBRARIES = -luv
 $(BUILD)/%: examples/%.c $(HEADERS) $(BUILD)/settings
 	$(COMPILE) -std=c99 $(OPT) -o $@ $< $(LIBRARIES)
+$(BUILD)/%: examples/%.cpp $(HEADERS) $(BUILD)/settings
+	@echo "CXX $@"; $(CXX) $(WARNINGS) -std=c++11 $(OPT) -o $@ $<
 .SECONDEXPANSION:
 $(BUILD)/%: examples/$$*/$$*.c $(HEADERS) $$(wildcard examples/*.h examples/$$*/*.h) \
 		$(BUILD)/settings

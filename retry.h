@@ -1,7 +1,8 @@
 /* retry.h - decides whether, when and how often a failed operation is tried again.
+   SPDX-License-Identifier: MIT
 
-   Version 1.1.0. C99 and later, C++11 and later. No dependencies, no heap, no globals but the
-   random generator's. Licence: MIT, at the end of this file.
+   Version 2.0.0. C99 and later, C++11 and later. No dependencies, no heap, no globals but the
+   random generator's four bytes. The licence's text is at the end of this file.
 
    Do this:
 
@@ -12,33 +13,30 @@
    CONTENTS
 
       Quick start
+      The way of an operation
       Options
-      Concepts
+      The five structs
+      Failures
       One decision, step by step
-      Strategies
+      Strategies and policies
       Backoff and jitter
       Retry budgets
-      HTTP, orders from a server, connections, not-my-vbucket
-      The fields that you set and read
+      Logging and counting
       Gates
-      Adaptive rate
-      Circuit breaker
-      Client-side throttling
-      Latency
-      Hedging
-      How many at once
-      Scopes
+      Scopes, connections
+      A lost commit
       Policies and budgets from text
-      Time, threads and randomness
-      Firmware
-      C++
+      Firmware, C++, threads, fork
       Caveats
-      Sources
+      Trouble
+      Details
+      History, stability
 
    QUICK START
 
-   The library decides, you act: it never sleeps, reads a clock, allocates, locks, prints or does
-   I/O. In a program that may block, one call makes the attempts and the waits between them:
+   This program calls something that fails once. The client is the recommended one. It has a policy
+   (how long to wait), a budget (how many retries the server can bear), a limit of attempts at once,
+   a timeout for each attempt and one for the whole operation.
 
       #define _POSIX_C_SOURCE 200809L
       #define RETRY_IMPLEMENTATION
@@ -50,39 +48,91 @@
                           retry_failure *failure)
       {
           int *outages = (int *)context;
-          (void)timeout;
-          printf("attempt %u\n", (unsigned)request->attempts + 1);
+          printf("attempt %u, %u ms at most\n", (unsigned)request->attempts + 1, (unsigned)timeout);
           if (--*outages < 0)
               return true;
-          failure->reason = RETRY_REASON_SERVICE_NOT_AVAILABLE;
+          *failure = retry_classify_http(503, 0);
           return false;
       }
 
       int main(void)
       {
-          int outages = 3;
-          retry_clock clock = retry_system_clock();
+          static const retry_policy policy = RETRY_POLICY_BEST_EFFORT;
+          static const retry_budget_options options = RETRY_BUDGET_BEST_EFFORT(20);
+          static retry_budget budget;
+          static retry_aimd limit;
+          static retry_gates gates;
+          static retry_client client;
           static retry_request request;
+          int outages = 1;
+          retry_clock clock = retry_system_clock();
+          retry_decision end;
+          retry_budget_init(&budget, &options, clock.now(clock.context));
+          limit.max = 20;
+          retry_gates_aimd(&gates, &limit);
+          client.strategy = &policy.base;
+          client.budget = &budget;
+          client.gates = &gates;
+          client.attempt_timeout = 500;
+          request.client = &client;
           request.timeout = 2500;
-          retry_decision end = retry_run(&request, &clock, attempt, &outages);
+          request.idempotent = true;
+          end = retry_run(&request, &clock, attempt, &outages);
           return end.verdict == RETRY_VERDICT_SUCCESS ? 0 : 1;
       }
 
-   In an event loop or an interrupt, ask for each decision and arm your own timer with it:
+   It prints:
 
-      retry_begin(&request, now);                            when the operation begins
-      decision = retry_orchestrate(&request, &failure, now); when an attempt has failed
-      retry_succeed(&request, now);                          when one has worked
-      retry_cancel(&request, now);                           when nobody waits any more
+      attempt 1, 500 ms at most
+      attempt 2, 500 ms at most
 
-      switch (decision.verdict) {
-      case RETRY_VERDICT_RETRY:   start a timer of decision.delay ms, then try again
-      case RETRY_VERDICT_EXPIRE:  report a timeout, in decision.delay ms at the latest
-      case RETRY_VERDICT_PENDING: retry_resume() when your strategy has made up its mind
-      case RETRY_VERDICT_FAIL:    report the error
+   Share one client, one budget and one set of gates among all requests to one server. Make a
+   request for each operation. Zero every struct first: a field that is zero has its default.
+
+   THE WAY OF AN OPERATION
+
+   retry_run blocks, so it needs your clock and your sleep. Every other function only decides. It
+   never sleeps, reads a clock, allocates, locks, prints or does I/O, so it fits any event loop.
+   There you set the timers:
+
+      static void step(operation *op, retry_decision decision)
+      {
+          switch (decision.verdict) {
+          case RETRY_VERDICT_SEND:
+              send_it(op, op->attempt.timeout); // with a timer for this attempt
+              break;
+          case RETRY_VERDICT_RETRY:
+              start_timer(op, decision.delay);  // then the next try
+              break;
+          case RETRY_VERDICT_SUCCESS:
+              done(op);
+              break;
+          default: // FAIL, EXPIRE
+              failed(op, retry_cause_text(decision.cause), op->request.ambiguous);
+          }
       }
 
-   A program that only wants to know how long to wait needs nothing of that:
+      retry_begin(&op->request, now_ms());                                        // at first
+      step(op, retry_attempt_begin(&op->attempt, &op->request, now_ms()));        // before each try
+      step(op, retry_attempt_end(&op->attempt, &op->request, failure, now_ms())); // NULL: it worked
+
+   A timeout of UINT32_MAX is none. EXPIRE: no time is left; report a timeout, in `delay` ms at the
+   latest. PENDING comes only from a strategy of your own that answers later, by retry_resume.
+
+   When the attempt's timer runs out, end it with reason RETRY_REASON_ATTEMPT_TIMED_OUT and
+   `timeout` true. When nobody waits for the operation any more, call both of these:
+
+      retry_attempt_cancel(&op->attempt, &op->request, now_ms());
+      retry_cancel(&op->request, now_ms());
+
+   RETRY with cause PACED comes from retry_attempt_begin: the attempt waits for its turn. That is
+   not a retry. It is neither counted nor paid. You may begin again sooner when another attempt has
+   ended.
+
+   Without attempts, ask for each decision alone: retry_orchestrate(&request, &failure, now) when a
+   try has failed, retry_succeed(&request, now) when one has worked. Then give each try the time
+   that retry_remaining(&request, 500, now) tells: what is left, and at most 500 ms. A program that
+   wants only the delay needs nothing of all this:
 
       static const retry_backoff backoff = RETRY_BACKOFF_BEST_EFFORT;
       for (retries = 0; !try_it() && retries < 4; retries++)
@@ -92,503 +142,432 @@
 
       macro                 default      set it              what it does
       --------------------  -----------  ------------------  -------------------------------------
-      RETRY_IMPLEMENTATION  not defined  in one file         compiles the implementation, and that
-                                                             of errmap.h if it comes after
-      RETRY_STATIC          not defined  in every file       functions are static: define
-                                                             RETRY_IMPLEMENTATION in each file too
-      RETRY_TIME_32         not defined  in every file       instants have 32 bits, as tick counters
-                                                             do; files that disagree do not link
-      RETRY_SYSTEM_CLOCK    not defined  with the            adds retry_system_clock() for POSIX
-                                         implementation and  (_POSIX_C_SOURCE 199309L or later)
-                                         where it is called  and Windows
-      RETRY_NO_ATOMICS      not defined  with the            what threads share uses plain loads
-                                         implementation      and stores: one thread only
-      RETRY_ASSERT(x)       nothing      with the            called with a condition that only
-                                         implementation      a misuse breaks; any expression
+      RETRY_IMPLEMENTATION  not defined  in one file         compiles the implementation, and
+                                                             errmap.h's if it comes after
+      RETRY_STATIC          not defined  in every file       functions are static; needs
+                                                             RETRY_IMPLEMENTATION in each file
+      RETRY_TIME_32         not defined  in every file       instants of 32 bits, as tick counters
+                                                             have; files that disagree do not link
+      RETRY_SYSTEM_CLOCK    not defined  where it is called, adds retry_system_clock() for Windows
+                                         and in that file    and POSIX (_POSIX_C_SOURCE 199309L)
+      RETRY_NO_ATOMICS      not defined  in that file        shared counters for one thread only
+      RETRY_ASSERT(x)       nothing      in that file        called with what only misuse breaks
 
-   All but the last are switches: define them as nothing or as 1, RETRY_STATIC and RETRY_TIME_32
-   before the first inclusion. This file may be included any number of times, in any order, with
-   and without RETRY_IMPLEMENTATION.
+   All but the last are switches: define them as nothing or as 1, and before the first inclusion.
+   You may include this file any number of times.
 
-   CONCEPTS
+   THE FIVE STRUCTS
 
-   Zero means default: zero a struct, set what you care about. Two things have no default, a
-   strategy's function and a budget's capacity; start those from a preset (RETRY_POLICY_x,
-   RETRY_BUDGET_x). A budget that retry_budget_init has not set up pays for nothing.
+   retry_request   one operation. Set `client`, `timeout` (ms for all of it; 0: 75 s; UINT32_MAX: no
+                   end) and `idempotent`: doing it twice does what doing it once does. The library
+                   counts `attempts`, `reasons`, `code`, `code_attempts`, `last_delay`: read them.
+   retry_client    what requests share: `strategy`, `budget`, `gates`, `attempt_timeout`, `observe`,
+                   `random`, `always_interval`, `user_reasons`.
+   retry_failure   one failed attempt: why (`reason`), and what else is known of it.
+   retry_attempt   one try; `gates` names the server that it goes to, if not the client's.
+   retry_decision  the answer: `verdict`, `cause`, `delay`.
 
-   retry_request   one operation with all its attempts. You set its timeout (ms for the whole
-                   operation) and whether it is idempotent: whether doing it twice does what doing
-                   it once does. The library counts.
-   retry_client    what requests share: a strategy, a budget, an observer, a random generator.
-   retry_failure   one failed attempt: a reason, and what else is known of it. Fill it in yourself
-                   or let a retry_classify_x() do it from a protocol's status.
-   reason          why it failed. RFC 0049's table says of each whether an operation that is not
-                   idempotent may be sent again (a server that answers "locked" did nothing; a
-                   socket that closed with the request in flight may have done anything) and
-                   whether it is always retried. RETRY_REASON_USER makes 16 of your own.
-   retry_strategy  one function: may this be tried again, and after how long?
-   retry_decision  the answer: a verdict, the ms to wait, and the cause of it, which
-                   retry_cause_text() puts into words and retry_format() into a log line.
+   FAILURES
 
-   Failures happen at three stages. Before anything was sent (no socket, circuit open) nothing can
-   have changed: use a reason that allows every operation. On the wire (the socket closed, your
-   attempt's timer ran out: SOCKET_CLOSED_WHILE_IN_FLIGHT, ATTEMPT_TIMED_OUT) only an idempotent
-   operation may be repeated; retry_classify_stage makes the failure of either stage. With an
-   answer, the protocol tells: retry_classify_kv, _query, _analytics, _search, _views and _http know
-   the codes, as retry_idempotent_kv, _service and _http know the operations.
+   A failure happens at one of three stages. Before anything was sent, nothing can have changed:
+   every operation may be repeated. On the wire, anything may have happened: only an idempotent
+   operation may be repeated. With an answer, the protocol tells. These make the failure for you:
 
-   Two fields add to the reason. `safety`: YES permits a retry to any operation; NO forbids it to
-   all. `fault`: without a reason a failure is final, unless safety is YES or the fault is the
-   SERVER's; then the strategy is asked, which permits it if the operation is idempotent or safety
-   is YES.
+      failure = retry_classify_stage(RETRY_STAGE_DISPATCH, RETRY_REASON_SOCKET_NOT_AVAILABLE);
+      failure = retry_classify_stage(RETRY_STAGE_IN_FLIGHT, RETRY_REASON_NONE);
+      failure = retry_classify_errno(errno, true);       // true: the request was sent
+      failure = retry_classify_http(status, retry_after);
+      failure = retry_classify_grpc(status);
 
-   A reason of the application's own says by its flags what the library has to know, and the
-   client's user_reasons what a log line calls it. FREE is for contention, where the server is well
-   (a lost compare-and-swap, a serialization failure, a deadlock's victim): no budget pays for it,
-   since one sized for outages would be used up by it.
+   Give HTTP requests their idempotency by retry_idempotent_http, and read Retry-After like this:
+
+      request.idempotent = retry_idempotent_http(method, strlen(method));
+      retry_ms retry_after = 0; // without a readable header it stays 0
+      retry_parse_retry_after(value, strlen(value), (int64_t)time(NULL), &retry_after);
+      failure = retry_classify_http(status, retry_after);
+
+      HTTP status              reason                           repeats     also
+      -----------------------  -------------------------------  ----------  ---------------------
+      408, 425                 SERVICE_RESPONSE_CODE_INDICATED  all         408: timeout
+      429, 529                 the same                         all         throttle
+      413, 503 + Retry-After   the same                         all         throttle
+      501, 505                 NONE, safety NO                  none
+      all other 5xx            SERVER_ERROR                     idempotent  504: timeout
+      all others               NONE                             none
+
+   A bare 503 may come from a proxy whose server already had the request, so only an idempotent
+   request is repeated. Some servers send the delay in milliseconds, as retry-after-ms,
+   x-ms-retry-after-ms or x-amz-retry-after: read that number with retry_parse_duration. With an
+   Idempotency-Key, set `idempotent`; a 409 then says that the first try is still at work, so give
+   it the reason SERVICE_RESPONSE_CODE_INDICATED. HTTP/2's REFUSED_STREAM, and a GOAWAY with a
+   number below your stream's, were never processed: use RETRY_STAGE_DISPATCH.
+
+      errno                                                 not sent              sent
+      ----------------------------------------------------  --------------------  -----------------
+      ECONNREFUSED ENETDOWN ENETUNREACH EHOSTDOWN           SOCKET_NOT_AVAILABLE  SOCKET_CLOSED_
+      EHOSTUNREACH EADDRNOTAVAIL EMFILE ENFILE ENOBUFS                            WHILE_IN_FLIGHT
+      ENOMEM ENETRESET ECONNRESET ECONNABORTED EPIPE
+      ETIMEDOUT, EAGAIN and EWOULDBLOCK (SO_RCVTIMEO)       SOCKET_NOT_AVAILABLE  ATTEMPT_TIMED_OUT
+      all others: EINVAL, EACCES, EBADF ...                 NONE                  NONE
+
+   gRPC: UNAVAILABLE is SERVER_ERROR, RESOURCE_EXHAUSTED is throttled and safe to repeat,
+   DEADLINE_EXCEEDED is ATTEMPT_TIMED_OUT, all others are final. grpc-retry-pushback-ms is an order,
+   which retry_parse_pushback puts into the failure: `retry_after` is then waited exactly, or the
+   retry forbidden (UINT32_MAX). An order does not permit what was forbidden.
+
+   Couchbase: retry_classify_kv, _query, _analytics, _search and _views know the codes, and
+   retry_idempotent_kv and _service the operations. errmap.h knows the codes that came later.
+
+   By hand, set `reason` to a RETRY_REASON_x, and two fields that add to it. `safety` is about
+   repeating: RETRY_SAFETY_YES permits it to every operation, RETRY_SAFETY_NO forbids it to all,
+   RETRY_SAFETY_MAYBE leaves it to the reason. `fault` is RETRY_FAULT_SERVER, _CLIENT or _OTHER: a
+   failure without a reason is final unless it is the server's fault, or safety is YES.
+
+   A reason of your own says by flags what the library must know. Use RETRY_REASON_FREE for
+   contention: a lost compare-and-swap, a deadlock. The server is healthy, so such retries are not
+   charged to the budget.
 
       #define CONFLICT RETRY_REASON_USER(0, RETRY_REASON_FREE | RETRY_REASON_ALLOWS_NON_IDEMPOTENT)
-      static const char *const names[16] = {"CONFLICT"};
-
-   What is refused as not idempotent may have been done all the same: `ambiguous` says so of a
-   request, whatever becomes of it, so that a program can report "failed" or "perhaps done". An
-   attempt that is on the wire when a request is cancelled is not counted there.
+      static const char *const names[16] = {"CONFLICT"}; // client.user_reasons, for the log
 
    ONE DECISION, STEP BY STEP
 
-   retry_orchestrate does this, in this order:
+   retry_orchestrate, and so retry_attempt_end, does this in this order:
 
-      1. A NULL argument, a strategy without a function, a request that is not begun, finished or
-         waiting for retry_resume: FAIL, MISUSE (after retry_cancel: CANCELLED). Nothing changes,
-         and the observer is not told.
-      2. The failure is recorded: its reason joins `reasons`; a new code restarts `code_attempts`
-         and `code_since`. If nothing was sent, what the retry had cost goes back.
-      3. Safety NO: FAIL, UNSAFE. The server's order not to retry: FAIL, PUSHBACK. Reason UNKNOWN or
-         invalid: FAIL, UNKNOWN_REASON. Reason NONE: FAIL, NOT_RETRYABLE, unless it is the server's
-         fault or safety is YES.
-      4. An always-retry reason (the cluster's map is changing): after `always_interval`, or 1, 10,
-         50, 100, 500, 1000, 1000 ... ms. No strategy is asked, no budget pays.
-      5. Else the strategy is asked: FAIL with its cause, PENDING, or a delay. For a retry the
-         budget must pay, unless the reason is FREE; if it cannot: FAIL, BUDGET_EXHAUSTED, with the
-         delay for those who wait before they fail. The server's order to wait takes the place of
-         the delay that 4 or 5 came to.
-      6. A delay that reaches or passes the deadline becomes EXPIRE with what is left, for
-         always-retry reasons too: 2 s into an operation of 2.5 s, a wish for 1 s gives EXPIRE
-         after 500 ms. The charge goes back.
-      7. RETRY is counted; FAIL and EXPIRE finish the request. The observer is told, last; of
-         PENDING too, and again after retry_resume, which goes on at 5.
+      1. A NULL argument, a strategy without a function, a request that is not open: FAIL, MISUSE.
+         After retry_cancel: FAIL, CANCELLED. Nothing changes, and the observer is not told.
+      2. The failure is recorded. Its reason joins `reasons`. A new code restarts `code_attempts`
+         and `code_since`. If nothing was sent, the charge of that retry goes back to the budget.
+      3. Safety NO: FAIL, UNSAFE. The server forbids it: FAIL, PUSHBACK. The client's own throttle
+         refused: FAIL, THROTTLED. Reason UNKNOWN or none at all: FAIL, UNKNOWN_REASON. Reason NONE:
+         FAIL, NOT_RETRYABLE, unless it is the server's fault or safety is YES.
+      4. Some reasons are always retried (a cluster's map is changing): after `always_interval`, or
+         after 1, 10, 50, 100, 500, 1000, 1000 ... ms. No strategy is asked and no budget pays.
+      5. Else the strategy is asked: FAIL with its cause, PENDING, or a delay. The budget pays for
+         the retry; if it cannot: FAIL, BUDGET_EXHAUSTED. A server's order replaces the delay.
+      6. A delay that reaches the deadline becomes EXPIRE with what is left. The charge goes back.
+      7. RETRY is counted. FAIL and EXPIRE finish the request. The observer is told last.
 
-   The observer also hears of the two other ends of a request: retry_succeed (SUCCESS) and
-   retry_cancel (FAIL, CANCELLED). Its failure is NULL then.
+   A request that failed may still have been carried out: the server did the work, and its answer
+   was lost. Then request.ambiguous is true. Report such a request as "perhaps done", not as
+   "failed".
 
-   A request's timeout bounds the whole operation, not an attempt: no wait goes past it, but an
-   attempt that blocks does, unless its own timeout is what is left. Ask retry_remaining() for that
-   before each attempt, with the most that you grant one, and report the attempt whose timer runs
-   out as ATTEMPT_TIMED_OUT with `timeout` set. A failure that is reported twice counts twice.
+   STRATEGIES AND POLICIES
 
-   STRATEGIES
+   A strategy decides whether and when. A request's own comes before its client's; without either it
+   is best effort: retry until the timeout ends. retry_fail_fast() refuses whatever is not always
+   retried. A retry_policy is the built-in strategy; start it from a preset:
 
-   A request's strategy is its own, or its client's, or retry_best_effort(). retry_fail_fast()
-   refuses everything that is not always retried. A retry_policy is the built-in strategy with
-   other numbers; start it from a preset and change what you like:
-
-      static const retry_policy policy = RETRY_POLICY_AWS;
+      static retry_policy policy = RETRY_POLICY_AWS;
+      policy.max_attempts = 5; // the first included
       client.strategy = &policy.base;
 
-      preset                    attempts  delays
-      RETRY_POLICY_BEST_EFFORT  no limit  1 to 500 ms doubling, full jitter, never below 1 ms;
-                                          when throttled 100 ms to 10 s
-      RETRY_POLICY_SMITHY       5         1 s doubling to 20 s, full jitter
-      RETRY_POLICY_AWS          3         the same; a server may ask for 20 s at most
-      RETRY_POLICY_AWS_2026     3         50 ms doubling to 20 s, full jitter; from 1 s when
-                                          throttled; a server may ask for 5 s more than that
+      RETRY_POLICY_  attempts  delays
+      -------------  --------  --------------------------------------------------------------------
+      BEST_EFFORT    no limit  1 to 500 ms doubling, full jitter; 100 ms to 10 s when throttled
+      SMITHY         5         1 s doubling to 20 s, full jitter
+      AWS            3         the same; a server may ask for 20 s at most
+      AWS_2026       3         50 ms doubling to 20 s, full jitter; from 1 s when throttled; a
+                               server may ask for 5 s more than that
 
-   To write your own, embed a retry_strategy as the first member of a struct. Decide your cases,
-   hand the rest to another strategy's function. Idempotency is the strategy's business: call
-   retry_permitted() before you grant a retry, as retry_policy_after does. Budget, deadline,
-   counting and telling are not, so no grant leaks a charge or overruns a deadline. A strategy may
-   cancel its request, but not begin or finish it:
+   A policy raises the delay to the server's Retry-After, within retry_after_max and
+   retry_after_slack. Set retry_after_spread as well: a fleet that is told "in 30 s" returns
+   together otherwise.
+
+   Write a strategy of your own as a struct whose first member is a retry_strategy. It must ask
+   retry_permitted() before it grants a retry. Budget, deadline and counting stay the library's.
 
       static retry_action no_robots(const retry_strategy *self, retry_request *request,
                                     const retry_failure *failure, retry_time now)
       {
-          const retry_strategy *rest = retry_best_effort();
           if (is_robot(request->context))
               return retry_action_none(RETRY_CAUSE_REFUSED);
-          return rest->retry_after(rest, request, failure, now);
+          return retry_policy_after(self, request, failure, now); // self is a retry_policy's base
       }
 
-   A strategy that must ask somebody else returns retry_action_pending(); its answer goes to
-   retry_resume later. Nothing expires meanwhile: keep a timer, and retry_cancel when it runs out.
+   It may also return retry_action_after(delay), or retry_action_pending() and answer later by
+   retry_resume(). Nothing expires meanwhile: keep a timer of your own.
 
    BACKOFF AND JITTER
 
-   A retry_backoff makes a delay of the number of retries so far: a curve (exponential, constant,
-   linear, power, controlled, table, custom), a cap, and a jitter, without which clients that
-   failed together return together. FULL spreads most and serves most; EQUAL keeps half of the
-   delay; SPREAD is gRPC's; DECORRELATED goes up to three times the last delay. At the cap all but
-   NONE stay random. retry_phase() spreads periodic work, the same way at every start. When 10,000
-   clients have failed together (make storm), the busiest 10 ms that follow see 10,000 calls without
-   jitter, 1,524 with FULL and 656 with DECORRELATED.
+   A backoff computes a delay from the number of retries so far: a curve, a cap (`max`), and jitter.
+   Jitter is randomness in the delay. Without it, clients that failed together return together.
 
-   A fleet that a server tells "in 30 s" returns together: set retry_after_spread, which the presets
-   leave at 0 as the SDKs do.
+      RETRY_CURVE_EXPONENTIAL  initial * factor^n       RETRY_JITTER_NONE          d
+      RETRY_CURVE_CONSTANT     initial                  RETRY_JITTER_FULL          0 to d
+      RETRY_CURVE_LINEAR       initial * (n + 1)        RETRY_JITTER_EQUAL         d/2 to d
+      RETRY_CURVE_POWER        initial^n                RETRY_JITTER_SPREAD        d -+ spread * d
+      RETRY_CURVE_CONTROLLED   1 10 50 100 500 1000     RETRY_JITTER_DECORRELATED  initial to three
+      RETRY_CURVE_TABLE        table[n]                                            times the last
+      RETRY_CURVE_CUSTOM       custom(self, n)
+
+   When 10,000 clients have failed together (make storm), the busiest 10 ms that follow see 10,000
+   calls without jitter, 1,524 with FULL and 656 with DECORRELATED. Presets: RETRY_BACKOFF_x, with x
+   DEFAULT, BEST_EFFORT, THROTTLED, RFC0049, CONTROLLED, AWS, AWS_2026 or GRPC. retry_phase() gives
+   periodic work an offset that is the same at each start.
 
    RETRY BUDGETS
 
-   Retries add load just when there is too much. A retry_budget is a bucket of tokens shared by
-   requests to one server: retries draw from it, successes, requests or time fill it, and when it is
-   empty failures are final. Amounts are thousandths of a token. In a burst it grants capacity /
-   cost retries; afterwards deposit / cost for each success (or request), or refill_per_second /
-   cost a second. So the load of a long outage stays near one attempt an operation where much
-   traffic shares a bucket; a bucket of 500 tokens that serves twenty calls never says no. A client
-   with few requests needs a small bucket, or a part in a larger one.
+   Retries add load just when there is too much. A retry budget is a bucket of tokens that all
+   requests to one server share. A retry takes tokens, a success puts some in. When the bucket is
+   empty, failures are final. So a long outage costs the server about one attempt an operation.
 
       static const retry_budget_options options = RETRY_BUDGET_BEST_EFFORT(20);
       retry_budget_init(&budget, &options, now);
       client.budget = &budget;
 
-      policy                    budget                          burst     afterwards
-      RETRY_POLICY_BEST_EFFORT  RETRY_BUDGET_BEST_EFFORT(n)     20 n      1 for 10 successes
-      RETRY_POLICY_SMITHY       RETRY_BUDGET_SMITHY             100 (50)  1 for 5 (10) successes
-      RETRY_POLICY_AWS          RETRY_BUDGET_AWS                100 (50)  1 for 5 (10), see below
-      RETRY_POLICY_AWS_2026     RETRY_BUDGET_AWS_2026           35 (100)  1 for 14 (5), see below
-      gRPC's A6                 RETRY_BUDGET_GRPC               4         while above a half
+      RETRY_BUDGET_   for RETRY_POLICY_  retries in a burst  afterwards
+      --------------  -----------------  ------------------  ---------------------
+      BEST_EFFORT(n)  BEST_EFFORT        20 n                1 for 10 successes
+      SMITHY, AWS     SMITHY, AWS        100                 1 for 5 successes
+      AWS_2026        AWS_2026           35                  1 for 14 successes
+      GRPC            gRPC's A6          4                   while it is half full
 
-   n: operations in flight at once in an outage: those that begin within one attempt's timeout, 50
-   for 50 a second and 1 s. In brackets for timeouts, in AWS_2026 for throttled attempts.
-   SMITHY gives 1 token back on every success; AWS and AWS_2026 give the last charge back, and 1
-   token only for a success that needed no retry. In GRPC the failures are charged and a half-full
-   bucket stops retries. The SDKs' three are made for a few attempts: twenty operations under best
-   effort empty them within a tenth of a second, and then a short outage fails them without need.
-   A fixed rate of retries after exhaustion, as the Builders' Library has it, is refill_per_second.
+   n is the number of operations that are in flight in an outage: those that begin within one
+   attempt's timeout. For 50 a second and 1 s that is 50. The SDKs' budgets are made for few
+   attempts: twenty operations under best effort empty them in a tenth of a second.
+   refill_per_second allows a fixed rate of retries when the bucket is empty. What was never sent
+   costs nothing: its charge goes back.
 
-   Where a share p of all attempts fails, a call of up to three retries wants p + p^2 + p^3 of them.
-   Its bucket pays for at most (capacity / cost / calls + s) / (1 - s) a call, s being what the
-   others bring: (1 - p) * deposit / cost. With half of them failing, 50 tokens, cost 1 and deposit
-   0.1 that is 1.88 attempts a call where 10 calls share the bucket, and 1.11 where 1,000 do.
+   LOGGING AND COUNTING
 
-   By simulation (make storm) best effort lets a service come back from ten seconds of outage up to
-   84 % utilisation if 1,000 clients share a bucket, up to 17 % with a bucket for each client, and
-   up to 15 % without any.
+   The observer hears of every decision, and of every end of a request once. For a success, a
+   cancellation and a gate's refusal `failure` is NULL.
 
-   A failure before anything was sent (SOCKET_, SERVICE_ or NODE_NOT_AVAILABLE,
-   CIRCUIT_BREAKER_OPEN, CLIENT_THROTTLED) was no load: what that retry cost comes back, so an
-   operation that waits for a server to restart holds one charge at most.
+      static void observe(void *context, const retry_request *request, const retry_failure *failure,
+                          const retry_decision *decision)
+      {
+          char line[256];
+          (void)context;
+          retry_format(line, sizeof line, request, failure, decision);
+          log_line(line);
+      }
 
-   HTTP, ORDERS FROM A SERVER, CONNECTIONS, NOT-MY-VBUCKET
-
-   retry_classify_http tells which operations a status lets be tried again, retry_parse_retry_after
-   reads the header:
-
-      status               reason                           operations  also
-      -------------------  -------------------------------  ----------  ----------------------------
-      408, 425             SERVICE_RESPONSE_CODE_INDICATED  all         408: timeout
-      429, 529             the same                         all         throttle
-      413, 503 with a      the same                         all         throttle
-        Retry-After
-      503 without          SERVER_ERROR                     idempotent  a proxy says it too, of a
-                                                                        server that had the request
-      501, 505             NONE, safety NO                  none
-      all other 5xx        SERVER_ERROR                     idempotent  504: timeout
-      all others           NONE                             none
-
-   Some servers send the delay in milliseconds: retry-after-ms, x-ms-retry-after-ms and
-   x-amz-retry-after hold a number that retry_parse_duration reads. A 409 is final here. To a
-   request with an Idempotency-Key it says that another request with that key is still under way:
-   give such a failure the reason SERVICE_RESPONSE_CODE_INDICATED, and the retry will find the
-   answer.
-
-   gRPC's grpc-retry-pushback-ms is an order, no lower bound: retry_parse_pushback sets `pushback`,
-   and retry_after is then waited exactly, without cap or jitter, or forbids the retry (UINT32_MAX).
-   An order grants nothing by itself; it restarts the policy's curve.
-
-   retry_connection spaces the starts of connection attempts as gRPC does:
-
-      timeout = retry_connection_begin(&connection, retry_random(NULL), now);   before an attempt
-      retry_connection_established(&connection, now);       when the connection is usable
-      wait = retry_connection_failed(&connection, now);     when the attempt failed, or it was lost
-
-   When a server goes down to which a whole fleet was connected, all of it would reconnect at once.
-   So the first wait after a connection that lasted is drawn at random: from 0 to 1 s by default.
-   A larger fleet needs a longer first wait: set `backoff`.
-
-   retry_nmv leads an operation through a bucket's current and fast-forward maps; its steps reach
-   the orchestrator as orders:
-
-      step = retry_nmv_rejected(&nmv, revision, has_fast_forward);
-      failure = retry_classify_kv(status, opcode);
-      failure.pushback = true;
-      failure.retry_after = step.delay;
-
-   THE FIELDS THAT YOU SET AND READ
-
-      retry_request   client, strategy, context, timeout, idempotent. To read: attempts (retries so
-                      far), reasons, ambiguous, started, code, code_attempts, code_since, last_delay
-      retry_client    strategy, budget, observe, random (with their contexts), always_interval,
-                      user_reasons
-      retry_failure   reason, safety, fault, throttle, timeout, unknown, pushback, retry_after, code
-      retry_policy    base, backoff, throttle_backoff, max_attempts, retry_after_max,
-                      retry_after_slack, retry_after_spread
-      retry_backoff   curve, jitter, min, initial, max, factor, spread, table, table_length, custom
-      retry_budget_options  capacity, retry_cost, timeout_cost, throttle_cost, success_deposit,
-                      request_deposit, refill_per_second, floor, refund_last, charge_failures
+   A line holds the verdict, delay, reason, code (503/0x1f7), cause, attempts, elapsed time and
+   timeout.
 
    GATES
 
-   What a client may ask before it sends. Each gate is a struct of its own: zeroed it works at
-   once, and a program that does not name it links nothing of it. A breaker for each node, a budget
-   for each service and a throttle for each backend go together.
+   Gates are optional checks before an attempt. Put them into one retry_gates for each server, name
+   that in client.gates, and attempts ask and tell them in the right order. A program links only the
+   gates that it adds. All gates may be shared by threads.
 
-   To a gate a failed attempt was one of three. Never sent (CIRCUIT_BREAKER_OPEN, CLIENT_THROTTLED):
-   it does not count. Else sick: the other end did not answer, or broke (`timeout`,
-   ATTEMPT_TIMED_OUT, SOCKET_CLOSED_WHILE_IN_FLIGHT, SOCKET_, SERVICE_ and NODE_NOT_AVAILABLE,
-   SERVER_ERROR). All the rest is answered: somebody is there, if only to say no; with `throttle`
-   it asked for less load.
+      static retry_gates gates;
+      static retry_aimd limit;
+      static retry_breaker breaker;
+      limit.max = 50;
+      retry_gates_aimd(&gates, &limit);
+      retry_gates_breaker(&gates, &breaker);
+      client.gates = &gates;
+      client.attempt_timeout = 500;
 
-   Where several are asked, ask the rate first, then the breaker, then the throttle. A token of the
-   rate that is not used is lost, which only slows; a permit of the breaker is released; the
-   throttle counts what it lets pass, so it comes last.
+   Take a budget and an AIMD limit first. In the simulation (make together: nine faults of eight
+   seconds, three fleets) these two are well after each. More gates are rarely better. A refusal by
+   a gate is final: who waits for an open breaker comes back with all others. Use retry_attempt_ask
+   and retry_attempt_report to try another node instead; that shifts load, so it needs a budget.
 
-   ADAPTIVE RATE
+   To a gate an attempt was never sent, sick (timed out, closed, unavailable, SERVER_ERROR), or
+   answered. An attempt that had less than half of its time from the start, and timed out, is no
+   evidence.
 
-   A retry_rate finds out how fast a service that throttles lets its callers send, as the adaptive
-   mode of the AWS SDKs does. Nothing is limited until an answer asks for less load. Then the limit
-   drops to 70 % of what was measured and climbs back along a cubic curve, slowly where it was
-   throttled, faster beyond. Have one for each resource that is throttled by itself: if tenants
-   share one, the first to be throttled slows them all. For a server that fails or falls silent it
-   does nothing; a budget and a breaker do.
+   AIMD LIMIT: how many at once. It starts at `max`, halves when an attempt times out, breaks or is
+   throttled, and grows by one a round trip while all is well. (AIMD: additive increase,
+   multiplicative decrease.) Attempts over the limit wait for a moment: RETRY, PACED. Set `max` to
+   what the client may ever have in flight. Not for a client that sends one at a time. By hand:
+   retry_aimd_limit and retry_aimd_report.
 
-      wait = retry_rate_ask(&rate, now);        before every attempt: 0: send, else wait, ask again
-      retry_rate_report(&rate, &failure, now);  after every answer (NULL: it worked), final ones too
+   CIRCUIT BREAKER: is it worth trying? It opens when half of 20 or more attempts within 8 s were
+   sick, or when `in_a_row` were. Then it refuses everything for 2 s, and lets a probe through. An
+   answer to the probe closes it. One for each node; not for one address of many servers, where it
+   would shut out the healthy ones. retry_breaker_set isolates a node (RETRY_BREAKER_ISOLATED), and
+   retry_breaker_state and _get tell what it knows. RETRY_BREAKER_COUCHBASE has the SDKs' numbers.
 
-   Those who wait have no place in a queue: spread them if they are many.
+   THROTTLE: what share would be refused anyway? When a client sends over `k` times what is
+   accepted, the throttle drops the rest at random: FAIL, THROTTLED. It limits first attempts too,
+   which a budget does not. Not for a few calls a minute, which prove nothing.
 
-   CIRCUIT BREAKER
+   RATE: how fast? A half second with a throttled answer (429) sets the limit to what was accepted
+   in it; quiet ones raise it, and after 12 s there is none. `max` sets a fixed limit from the
+   start, in thousandths of a send a second. Who would wait `wait` ms (250) or more is refused.
+   Attempts get their turn one after the other. For a server that fails or is silent it does
+   nothing.
 
-   A node that is down costs every operation a timeout. A retry_breaker, one per node, learns of it
-   from the attempts' reports and fails the others at once, until a probe is answered. Sick attempts
-   open it; any other error is an answer. Not for one address of many servers: it would shut out the
-   healthy ones.
+   LATENCY: how late is late? It learns the 95th percentile of what answers take, for the delay of a
+   hedge. Keep one for each kind of operation. It tells nothing before it knows enough (UINT32_MAX);
+   then it is within a quarter of the truth. It is for deciding, not for reporting.
 
-      permit = retry_breaker_ask(&breaker, now);              before each attempt
-      failure = retry_classify_permit(permit);                refused: for retry_orchestrate
-      retry_breaker_report(&breaker, permit, &failure, now);  when it has ended; NULL: it worked
-      retry_breaker_release(&breaker, permit, now);           or was cancelled, or never sent
+   HEDGING: a second copy of an attempt that is late, sent elsewhere, often answers first. It is for
+   idempotent operations, and needs a budget, which pays for each copy. Each copy is a
+   retry_attempt; the hedge says when to send the next. All of them together are one attempt of the
+   request.
 
-   The failure of a refusal carries the ms to the next probe, so the retry waits for it. Hand every
-   permit back: a probe of which nothing is heard holds all others up for probe_timeout ms.
+      step = retry_hedge_begin(&hedge, &request, now);            // after the first copy's SEND
+      step = retry_hedge_due(&hedge, &request, now);              // its timer has fired
+      step = retry_hedge_failed(&hedge, &request, &failure, now); // a copy has failed
+      others = retry_hedge_won(&hedge);                           // a copy has worked
 
-   CLIENT-SIDE THROTTLING
+   Send the first copy by retry_attempt_begin, the others by retry_attempt_ask: if that refuses,
+   hand retry_classify_refusal(answer) to retry_hedge_failed. A copy that fails:
+   retry_attempt_report, then retry_hedge_failed. The one that works: retry_attempt_end, and
+   retry_attempt_cancel for the others. RETRY_HEDGE_SEND: send a copy, set the hedge's one timer to
+   `delay`. RETRY_HEDGE_WAIT: only set the timer. RETRY_HEDGE_HOLD: no timer. RETRY_HEDGE_FAIL:
+   cancel the others, then retry_orchestrate.
 
-   An overloaded server spends itself on saying no. With a retry_throttle, one per backend, a client
-   that sends over `k` times what is accepted drops at random what would be refused anyway. Sick
-   attempts are not accepted, nor are those with `throttle` set. Not for a few calls a minute, which
-   prove nothing.
+   SCOPES, CONNECTIONS
 
-      send = retry_throttle_ask(&throttle, retry_random(&request), now);   before each attempt
-      failure.reason = RETRY_REASON_CLIENT_THROTTLED;                      refused
-      retry_throttle_report(&throttle, &failure, now);     when it has ended; NULL: it worked
-
-   It bounds first attempts too, which a budget does not.
-
-   LATENCY
-
-   A retry_latency keeps a percentile of what attempts take (the 95th, if nothing is said): for the
-   delay of a hedge, or for an attempt's own timer. It is 24 bytes that all threads share, follows a
-   service that slows down tenfold within 400 attempts and one that recovers within 2,500, and is
-   off by up to a quarter: it is for deciding, not for reporting.
-
-      retry_latency_add(&latency, took, true);     when an attempt was answered, by an error too
-      retry_latency_add(&latency, age, false);     when one was given up, or cancelled
-      late = retry_latency_get(&latency);          UINT32_MAX: not known yet
-
-   Add what was given up too. If it had reached the estimate it counts as longer; without these, the
-   slow ones that hedges cancel would be missing, and the estimate would sink until all are hedged.
-   Keep one for each kind of operation: gets and reports together have no 95th that fits either.
-
-   HEDGING
-
-   A second copy of an attempt that is late, sent elsewhere, often answers first. That is for
-   idempotent operations, and under a budget, which pays for each copy: a server that is slow
-   because it has too much to do is helped by none. A retry_hedge is one attempt of its request with
-   all its copies; its policy says how many, and how long after one another.
-
-      step = retry_hedge_begin(&hedge, &request, now);            when an attempt begins
-      step = retry_hedge_due(&hedge, &request, now);              when the hedge's timer fires
-      step = retry_hedge_failed(&hedge, &request, &failure, now); when a copy has failed
-      others = retry_hedge_won(&hedge);                           when one has worked: cancel them
-
-   Each step says what to do: SEND a copy, WAIT, HOLD (the copies in flight decide) or FAIL (cancel
-   those, and hand the failure to retry_orchestrate), and what to set the one timer to. To the
-   request all of it is one attempt: only a FAIL is a failure of its own. Add every copy to the
-   latency that the policy names, those that are cancelled too.
-
-   HOW MANY AT ONCE
-
-   A retry_aimd says how many connections to have, or attempts under way, on one route at once. It
-   starts at `max`, halves when the other end times out, breaks off or asks for less load, and
-   grows by one while answers come and at least half of it is in use; each at most once in a
-   cooldown. How many there should be in a second is not its business but a rate's.
-
-      if (in_use < retry_aimd_limit(&aimd))             before one more begins
-      retry_aimd_report(&aimd, &failure, in_use, now);  when an attempt ends, which is still counted
-                                                        as in use (NULL: it worked)
-
-   It cancels nothing: when it falls, let what is under way end. A server error that is neither a
-   timeout nor throttled changes nothing, since one poisonous request is not overload.
-
-   SCOPES
-
-   One budget for many servers, partitions or tenants lets the one that is down use up the retries
-   of all. A retry_scopes keeps a bucket for each name in a table of yours; where there are few and
-   they are known, a client and a budget for each are simpler:
+   One budget for many servers lets the one that is down use up the retries of all. A retry_scopes
+   keeps a bucket for each name. Where the servers are few and known, a client for each is simpler.
 
       static retry_scope slots[64];
-      scopes.options = options; scopes.slots = slots; scopes.count = 64;
-      ...
+      static retry_scopes scopes; // options of each bucket, and the slots
+      scopes.options = options, scopes.slots = slots, scopes.count = 64;
       request.client = retry_scope_client(&scopes, host, strlen(host), now);
-      retry_begin(&request, now);
 
-   A slot is its name's until its bucket is full again and another name needs it: a full bucket
-   cannot be told from a new one, so nothing is lost. Names that find no slot share the overflow,
-   scopes.client: give it a budget as well, or their retries are free. Requests may use the clients
-   in any thread; guard the look-up, or keep a table for each thread.
+   A name keeps its slot until its bucket is full again, or until nobody has asked for it for
+   `forget` ms (a minute). Names that find no slot share scopes.client: give it a budget as well.
+
+   retry_connection spaces the starts of connection attempts as gRPC does: 1 s, 1.6 s, 2.56 s ... up
+   to 2 minutes, 20 % more or less. Zero it, or start from RETRY_CONNECTION_GRPC. A device
+   reconnects so:
+
+      timeout = retry_connection_begin(&connection, retry_random(NULL), now); // then connect
+      retry_connection_established(&connection, now); // the connection is usable
+      wait = retry_connection_failed(&connection, now); // it failed, or it was lost
+
+   A connection that lasted `stable_after` ms (10 s) starts the spacing anew. The first wait after
+   it is drawn from 0 to 1 s, so that a fleet that lost its server does not return at once. For
+   10,000 devices set backoff to a longer first wait. Not-my-vbucket: hand each step of
+   retry_nmv_rejected to the orchestrator as an order, with `pushback` true and `retry_after` the
+   step's delay.
+
+   A LOST COMMIT
+
+   The connection broke during COMMIT: nobody knows whether the transaction is in. Do not set
+   `idempotent`. The failure is SOCKET_CLOSED_WHILE_IN_FLIGHT, so the request fails, and is
+   ambiguous. Before COMMIT nothing is in, so set safety YES there:
+
+      failure = retry_classify_stage(RETRY_STAGE_IN_FLIGHT, RETRY_REASON_NONE);
+      if (!commit_was_sent)
+          failure.safety = RETRY_SAFETY_YES; // the server rolls back what was not committed
+      decision = retry_attempt_end(&attempt, &request, &failure, now);
+      if (decision.verdict == RETRY_VERDICT_FAIL && request.ambiguous)
+          look_for_the_transaction(); // by an id that you wrote with it
+
+   Look only when the server has let go of the transaction: a frozen one may still commit.
 
    POLICIES AND BUDGETS FROM TEXT
 
-   retry_parse_policy and retry_parse_budget read a flag, an environment variable or a line of a
-   configuration file; a program that has a parser of its own fills the structs in itself. White
-   space and commas separate words. The first may be a preset, the rest are KEY=VALUE, each key at
-   most once:
+   Read them from a flag or a configuration file. White space and commas separate words; the first
+   may be a preset. `error` says where the text is wrong, and in words what is wrong.
+
+      retry_text_error error;
+      if (!retry_parse_policy(&policy, text, strlen(text), &error))
+          fprintf(stderr, "%s: %s\n", text + error.offset, error.text);
 
       aws attempts=5 initial=100ms max=10s jitter=equal
       grpc capacity=20 cost=1 success=0.25
 
-      policy    best-effort (if there is none) smithy aws aws-2026 grpc rfc0049 controlled
+      policy    best-effort (the default) smithy aws aws-2026 grpc rfc0049 controlled
                 attempts=    whole number, the first included; 0: no limit
                 curve=       exponential constant linear power controlled
                 jitter=      none full equal spread decorrelated
                 min= initial= max= throttled= retry-after-max= retry-after-slack=    duration
                 factor= spread= retry-after-spread=                                  ratio
-      budget    none (if there is none; a retry costs 1) best-effort smithy aws aws-2026 grpc
+      budget    none (the default: every retry is paid) best-effort smithy aws aws-2026 grpc
                 capacity= cost= timeout-cost= throttle-cost= success= request=       tokens
                 per-second= floor=                                                   tokens
                 refund-last= charge-failures=                                        yes no
 
-   A duration is in ms or has a unit: 250, 250ms, 1.5s, 2m, 1h; it is rounded up to whole ms.
-   Numbers have no sign and no exponent, and up to nine decimals, tokens up to three. `throttled` is
-   `initial` after a throttled attempt, in aws-2026 too; all else is then as after others. The form
-   is checked, not the sense: a `min` above `max` is read, and wins.
+   Durations: 250, 250ms, 1.5s, 2m, 1h. Numbers have no sign and no exponent.
 
-   TIME, THREADS AND RANDOMNESS
+   FIRMWARE, C++, THREADS, FORK
 
-   Instants are milliseconds of a monotonic clock of yours, and are only subtracted, modulo their
-   width: with RETRY_TIME_32 a 32-bit counter may wrap within a request. Without it extend such a
-   counter to 64 bits, or its wrap is a step back. A difference of over half the range (with 32
-   bits: 24 days) is a clock that stepped back, and counts as no time passed; only an established
-   connection may be older, up to 49 days. All arithmetic saturates.
+   Firmware: define RETRY_TIME_32 in every file, and call retry_seed() with the device's id, or a
+   fleet that lost power together returns together. Compile with -ffunction-sections -fdata-sections
+   and link with -Wl,--gc-sections: unused functions go. On a Cortex-M0 (`make size`) a delay alone
+   takes about 0.8 KiB of flash, a decision with best effort about 2.4, all of this file about 17; a
+   request takes 64 bytes of RAM. There is no division and no floating point at run time. Where
+   32-bit atomics are not lock-free (Cortex-M0, AVR), mask interrupts around what you share with an
+   interrupt handler.
 
-   Requests, connections and nmv structs belong to one thread at a time. Clients, strategies and
-   policies are constant and shared; the functions that a shared client names (random, observe, a
-   strategy of your own) must be ready for several threads. Budgets and the built-in generator are
-   shared and lock-free, by GCC's and Clang's builtins or MSVC's intrinsics. So are all gates but
-   the hedge, which belongs to one attempt, and the look-up of a scope. Two threads that do nothing
-   else but take from one budget and put back need 10 to 50 ns for each pair (make bench): below a
-   million decisions a second that is under 5 % of a core.
+   C++: a lambda without captures is a retry_attempt_fn; examples/lambda.cpp wraps one with
+   captures. No exception may pass through a callback: catch it, and report a failure.
 
-   A budget's refill and the shared gates keep 32 bits of an instant, whatever its width. Threads
-   that share a budget must agree on the time within 32 s. After 24 idle days its refill may once
-   give less than is due; in the last 33 s of every 49.7 idle days it pauses until they are over. To
-   a gate an instant up to 37 hours behind the last one is a step back: no time passes until the
-   clock has caught up (the rate, like a budget, goes on at once if it is over 32 s behind). Any
-   other is time that passed; but after 48 to 49.7 days without a call it may be taken for a step
-   back.
+   Threads: requests, attempts, hedges and connections belong to one thread at a time. Budgets,
+   gates and the generator are shared without a lock. Clients, strategies and policies are constant.
+   Guard the look-up of a scope. A shared client's callbacks must be ready for several threads. Two
+   threads that do nothing else but take from one budget and put back need 10 to 50 ns for each pair
+   (make bench).
 
-   The built-in generator repeats itself after 2^32 numbers at most; retry_seed() starts it. It is
-   for jitter, not for secrets. Set retry_client.random for another one, or for tests. After fork()
-   each child calls retry_seed, or all draw the same.
-
-   FIRMWARE
-
-   Define RETRY_TIME_32 in every file, call retry_seed() with the device's id, so that a fleet that
-   lost power together does not return together, and take instants from the tick:
-
-      void on_reply_or_timeout(const retry_failure *failure)   (NULL: it worked)
-      {
-          retry_decision decision;
-          if (!failure) {
-              retry_succeed(&request, tick_ms());
-              return;
-          }
-          decision = retry_orchestrate(&request, failure, tick_ms());
-          if (decision.verdict == RETRY_VERDICT_RETRY)
-              start_timer(decision.delay);
-          else
-              report(decision.cause, request.ambiguous);
-      }
-
-   On a Cortex-M0 (`make size`) a delay alone takes about 0.8 KiB of flash, a decision with best
-   effort about 2.3, all of this file about 14; a request takes 64 bytes of RAM. Unused functions go
-   with -ffunction-sections and -Wl,--gc-sections, and the budget's code too where no budget is set
-   up. There is no division and no floating point at run time; write RETRY_RATIO in initialisers
-   only. Where 32-bit atomics are not lock-free (Cortex-M0, AVR) a budget or a gate that is shared
-   with an interrupt handler needs interrupts masked around its calls.
-
-   C++
-
-   A lambda without captures is a retry_attempt_fn; what it needs comes through the context. No
-   exception may pass through retry_run or a callback: catch it, and report it as a failure.
-
-      auto attempt = [](void *context, const retry_request *, retry_ms timeout,
-                        retry_failure *failure) -> bool {
-          try {
-              return static_cast<Session *>(context)->send(timeout);
-          } catch (const std::exception &) {
-              failure->reason = RETRY_REASON_SOCKET_CLOSED_WHILE_IN_FLIGHT;
-              return false;
-          }
-      };
-      retry_run(&request, &clock, attempt, &session);
+   fork(): each child calls retry_seed(), or all draw the same numbers. A child must not go on with
+   gates that another thread of its parent was using: give it fresh ones.
 
    CAVEATS
 
-   - A request must be zeroed before its first retry_begin, which looks at its state.
-   - Idempotent is your word for it. A counter's increment is not; memcached's set is not counted
-     as such either, since it would overwrite what another client wrote in between.
-   - Best effort ends with the request's timeout and not before. Give requests a timeout and their
-     client a budget: without one, retries alone can keep a server down.
-   - A budget protects servers, not requests: share it among the requests to one server.
-   - Retry at one layer. Three tries at each of five layers are 243 calls. Some libraries beneath
-     send again by themselves: libcurl, when a connection that it reuses is dead (a POST too:
-     CURLOPT_FRESH_CONNECT); libmosquitto, at QoS 1 and 2 (let it, and pace only the reconnects);
-     libmemcached, on other servers once it may eject one (leave AUTO_EJECT_HOSTS and
-     REMOVE_FAILED_SERVERS off), and its CONNECTION FAILURE may have been done: it was in flight.
-   - After an attempt timed out close its connection: the late answer would be taken for the next
-     request's. One that is readable while idle is dead: look before you send.
-   - What was lost during a COMMIT is settled by looking for it, and only once the server has let go
-     of it (examples/postgres.c): a frozen one may still commit.
-   - libcurl's, libmosquitto's and libpq's own waits know no deadline of yours: hand them what is
-     left, or poll.
-   - retry_run blocks, and never hands PENDING to anybody but its caller.
+   - Zero a request before its first retry_begin, which looks at its state.
+   - Idempotent is your word for it. An increment is not idempotent.
+   - `timeout` limits the whole operation. It cannot stop an attempt that hangs: set the attempt's
+     timer, and after a timeout close the connection, or the late answer is taken for the next
+     one's.
+   - Retry at one layer. Three tries at each of five layers are 243 calls.
+   - Check what the library below already retries. libcurl sends a request again, even a POST, when
+     a reused connection turns out dead; CURLOPT_FRESH_CONNECT stops that. libmosquitto sends QoS 1
+     and 2 again: pace only the reconnects. libmemcached tries other servers once it may eject one.
+   - libcurl, libmosquitto and libpq know no deadline of yours: hand them what is left, or poll.
 
-   SOURCES
+   TROUBLE
 
-   Couchbase SDK RFC 0049 (retry handling), RFC 0005 (not-my-vbucket), RFC 0013 (the error map,
-   see errmap.h); gRPC's connection backoff and A6 (throttling); Smithy's retry interfaces; the AWS
-   SDKs' standard mode and the Builders' Library on timeouts, retries, backoff and jitter; RFC 9110
-   (HTTP). Where they disagree: UNKNOWN is never retried (RFC 0049's text, not its pseudocode); the
-   smallest best-effort delay is 1 ms, jitter included; RETRY_BUDGET_SMITHY refunds on every success
-   and RETRY_BUDGET_AWS only the last charge; RETRY_POLICY_SMITHY makes five attempts, as Smithy's
-   constant says, where its example grants five retries; Smithy knows no idempotency (to retry as it
-   does, set `idempotent`); `reasons` hold the one being decided when a strategy is asked, and an
-   EXPIRE is not counted in `attempts`. */
+   - "undefined reference to retry_begin": no file defines RETRY_IMPLEMENTATION. "multiple
+     definition": two do.
+   - "undefined reference to retry_begin_time_32", or without it: your files disagree about
+     RETRY_TIME_32. Define it for all of them, on the compiler's command line.
+   - "RETRY_SYSTEM_CLOCK needs POSIX": define _POSIX_C_SOURCE as 200809L before the first #include.
+   - "defined but not used" with RETRY_STATIC: define RETRY_IMPLEMENTATION in that file too.
+   - clang -Weverything warns of padding, of C99 in C++ and of unsafe buffers: leave these three
+     out.
+   - Every decision is FAIL, MISUSE: the request was not begun, or is finished, or was not zeroed.
+     Define RETRY_ASSERT(x) as assert(x) to stop there.
+   - Every retry is FAIL, BUDGET_EXHAUSTED: retry_budget_init was not called, or capacity is 0.
+   - Everything is FAIL, CIRCUIT_OPEN: log retry_breaker_get, and see whether attempt_timeout is
+     shorter than what a healthy answer takes.
+   - A fault of this file: open an issue where you got it, with the log lines of retry_format.
+
+   DETAILS
+
+   Clocks. Instants are milliseconds of a monotonic clock. They are only subtracted, so a 32-bit
+   counter may wrap within a request. Without RETRY_TIME_32 extend such a counter to 64 bits. If the
+   clock steps back, no time has passed. Gates and a budget's refill keep 32 bits of an instant:
+   threads that share one must agree on the time within 32 s. After weeks without a call a gate
+   decides as after its own longest wait. All arithmetic saturates.
+
+   Formulas. In a burst a bucket grants capacity / cost retries, afterwards deposit / cost for each
+   success. The built-in generator repeats after 2^32 numbers at most. It is for jitter, not for
+   secrets. Set retry_client.random for another one.
+
+   Sources. Couchbase SDK RFCs 0049, 0005 and 0013; gRPC's connection backoff, A6 and A96; Smithy's
+   retry interfaces; the AWS SDKs and the Builders' Library; RFC 9110; Google's Site Reliability
+   Engineering. Where they disagree: UNKNOWN is never retried (RFC 0049's text, not its pseudocode).
+   Best effort waits 1 ms at least. RETRY_BUDGET_SMITHY refunds on every success, RETRY_BUDGET_AWS
+   only the last charge. RETRY_POLICY_SMITHY makes five attempts, not five retries. Retry-After gets
+   no jitter unless you set retry_after_spread. Only sick attempts open a breaker, and its window is
+   a time, not a number of calls.
+
+   HISTORY, STABILITY
+
+   2.0  attempts and their gates; breaker, throttle, AIMD limit, rate and latency anew; a default
+        timeout; errors of texts in words; errno and gRPC; all 5xx; the observer hears every end
+   1.1  gates, hedging, scopes, policies from text, orders from a server
+   1.0  requests, strategies, backoff, budgets, connections, classification
+
+   Until 3.0 the names, fields and meanings that this manual or a declaration's comment names stay
+   as they are. New fields come at a struct's end, new reasons and causes after the last: zero
+   structs, and do not rely on their sizes. What begins with retry__ is private. */
 
 #ifndef RETRY_H
 #define RETRY_H
 
-#define RETRY_VERSION_MAJOR 1
-#define RETRY_VERSION_MINOR 1
+#define RETRY_VERSION_MAJOR 2
+#define RETRY_VERSION_MINOR 0
 #define RETRY_VERSION_PATCH 0
 #define RETRY_VERSION \
     (RETRY_VERSION_MAJOR * 10000 + RETRY_VERSION_MINOR * 100 + RETRY_VERSION_PATCH)
@@ -965,10 +944,10 @@ RETRY_API void retry_cancel(retry_request *request, retry_time now);
    strategies of one's own and for retry_connection_begin. NULL: the built-in generator. */
 RETRY_API uint32_t retry_random(const retry_request *request);
 
-/* Writes one log line: verdict, delay, reason, hexadecimal code, cause, attempts, elapsed time and
-   timeout (4294967295ms: none), as of the last decision; no newline. At most `capacity` bytes,
-   always terminated (unless capacity is 0). Returns the length of the whole line, as snprintf does;
-   a NULL part is left out. */
+/* Writes one log line: verdict, delay, reason, code (code=503/0x1f7), cause, attempts, elapsed time
+   and timeout (4294967295ms: none), as of the last decision; no newline. At most `capacity` bytes,
+   always terminated (unless capacity is 0); 240 hold any line but those with long names of your
+   own. Returns the length of the whole line, as snprintf does; a NULL part is left out. */
 RETRY_API size_t retry_format(char *buffer, size_t capacity, const retry_request *request,
                               const retry_failure *failure, const retry_decision *decision);
 
@@ -1290,6 +1269,18 @@ RETRY_API retry_failure retry_classify_views(int http_status, const char *body, 
    manual has the table. Source: RFC 9110. */
 RETRY_API retry_failure retry_classify_http(int http_status, retry_ms retry_after);
 
+/* A gRPC status. UNAVAILABLE: SERVER_ERROR. RESOURCE_EXHAUSTED: throttled, safe to repeat.
+   DEADLINE_EXCEEDED: ATTEMPT_TIMED_OUT. All others are final. For grpc-retry-pushback-ms there is
+   retry_parse_pushback. Sources: gRPC's status codes, A6. */
+RETRY_API retry_failure retry_classify_grpc(int status);
+
+/* A failed call of the sockets' interface: errno, or on Windows WSAGetLastError() too. `sent`:
+   whether any of the request had been sent. Refused, unreachable, without a local resource, reset,
+   broken or timed out: SOCKET_NOT_AVAILABLE if nothing was sent, else
+   SOCKET_CLOSED_WHILE_IN_FLIGHT, or ATTEMPT_TIMED_OUT with `timeout`. All others are the client's
+   fault, and final. The manual has the table. */
+RETRY_API retry_failure retry_classify_errno(int error, bool sent);
+
 /* A failure without a response. RETRY_STAGE_DISPATCH, before anything was sent: the reason handed
    in. Any other stage counts as RETRY_STAGE_IN_FLIGHT: SOCKET_CLOSED_WHILE_IN_FLIGHT. It is a new
    failure: what an earlier classification found is not in it. */
@@ -1330,43 +1321,6 @@ RETRY_API bool retry_parse_retry_after(const char *value, size_t length, int64_t
    the empty text too, is an order not to retry: UINT32_MAX. False, and nothing happens, if failure
    is NULL. Source: gRPC's A6. */
 RETRY_API bool retry_parse_pushback(const char *value, size_t length, retry_failure *failure);
-
-/* ---- Rate ---------------------------------------------------------------------------------- */
-
-/* How many sends a second a service that throttles accepts. One for each resource that is throttled
-   by itself; zero it. Shared by any number of threads, without a lock. */
-typedef struct retry_rate {
-    uint32_t min;  /* thousandths of a send a second; the lowest limit (default: 0: 500; above max:
-                      max) */
-    uint32_t max;  /* thousandths of a send a second; the highest limit, from the start (default: 0:
-                      none) */
-    retry_ms wait; /* ms; an attempt that would wait as long is refused; by hand it has no meaning
-                      (default: 0: 250) */
-    uint32_t retry__limit;     /* private: thousandths a second; 0: none but `max` */
-    uint32_t retry__held;      /* private: thousandths a second; the limit before it last rose */
-    uint32_t retry__calm;      /* private: half seconds in a row without a throttled answer */
-    uint32_t retry__half;      /* private: ms, modulo 2^32; start of the half second under way */
-    uint32_t retry__accepted;  /* private: answers in it that were not throttled */
-    uint32_t retry__throttled; /* private: answers in it that were */
-    uint32_t retry__owed;      /* private: 4096ths of a ms; time that the bucket lacks */
-    uint32_t retry__clock;     /* private: ms, modulo 2^32; until when it was filled */
-} retry_rate;
-
-/* Before every attempt, first ones too. 0: send; it took one of the tokens, which come at the limit
-   and of which an eighth of a second's worth is kept, or one. Else the ms until there will be one,
-   rounded up: nothing was taken; wait, and ask again. NULL: 0. */
-RETRY_API retry_ms retry_rate_ask(retry_rate *rate, retry_time now);
-
-/* After every answer, final ones too; NULL failure: it worked. A half second with an answer that
-   has `throttle` sets the limit to what was accepted in it, which is all that was not throttled: at
-   least half of the limit before, or of what was sent if there was none. Any other raises it by an
-   eighth, and by more for each one in a row. 12 s after the last throttled answer no limit is left
-   but `max`. What was never sent (CIRCUIT_BREAKER_OPEN, CLIENT_THROTTLED) does not count. NULL
-   rate: nothing happens. */
-RETRY_API void retry_rate_report(retry_rate *rate, const retry_failure *failure, retry_time now);
-
-/* The limit in thousandths of a send a second, as of the last call. UINT32_MAX: none, or NULL. */
-RETRY_API uint32_t retry_rate_get(const retry_rate *rate);
 
 /* ---- Circuit breaker ----------------------------------------------------------------------- */
 
@@ -1503,99 +1457,6 @@ RETRY_API bool retry_throttle_ask(retry_throttle *throttle, uint32_t random, ret
 RETRY_API void retry_throttle_report(retry_throttle *throttle, const retry_failure *failure,
                                      retry_time now);
 
-/* ---- Latency ------------------------------------------------------------------------------- */
-
-/* A percentile of what attempts take, one for each kind of operation; zero it. Shared by any number
-   of threads, without a lock. Its settings are constant while it runs. */
-typedef struct retry_latency {
-    uint32_t quantile;        /* RETRY_RATIO below 1 (default: 0: 0.95; from 1 on: 0.999) */
-    uint32_t min_samples;     /* samples before which nothing is told (default: 0: 100) */
-    retry_ms min;             /* ms; the estimate's lower bound, above all (default: 0: 1 ms) */
-    retry_ms max;             /* ms; its upper bound (default: 0: none) */
-    uint32_t retry__estimate; /* private: 256ths of a ms; 0: no answer yet */
-    uint32_t retry__samples;  /* private: counted up to min_samples */
-} retry_latency;
-
-/* Learns from an attempt that took `elapsed` ms (over 2^24, 4.6 hours, counts as that). `finished`
-   false: it was given up at that age; it counts as longer if it had reached the estimate, else, and
-   before the first answer, nothing is learnt from it. NULL: nothing happens. Source: Yazidi and
-   Hammer's multiplicative updates (DUMIQE). */
-RETRY_API void retry_latency_add(retry_latency *latency, retry_ms elapsed, bool finished);
-
-/* The estimate in ms, rounded up and within the bounds; UINT32_MAX before min_samples, or for
-   NULL. */
-RETRY_API retry_ms retry_latency_get(const retry_latency *latency);
-
-/* ---- Hedging ------------------------------------------------------------------------------- */
-
-typedef struct retry_hedge_policy {
-    uint32_t max_attempts;        /* copies of one attempt, the first included (default: 0: 2; at
-                                     most 255) */
-    retry_ms delay;               /* ms from one copy's start to the next's (default: 0: what
-                                     `latency` tells) */
-    const retry_latency *latency; /* (default: NULL; without a delay either: no hedges) */
-} retry_hedge_policy;
-
-/* The copies of one attempt. Zero it, set its policy; for one thread at a time. */
-typedef struct retry_hedge {
-    const retry_hedge_policy *policy; /* (default: NULL: no hedges) */
-    uint8_t in_flight;                /* copies on the wire; kept by the library */
-    uint8_t retry__copies;            /* private: copies left */
-    uint8_t retry__state;             /* private: closed, open, or to send no more */
-    retry_ms retry__delay;            /* private: ms that the timer was set to; UINT32_MAX: none */
-    retry_time retry__since;          /* private: when it was set */
-} retry_hedge;
-
-enum {
-    RETRY_HEDGE_FAIL, /* cancel those in flight, hand the failure to retry_orchestrate */
-    RETRY_HEDGE_SEND, /* put one copy on the wire now, set the timer to `delay` */
-    RETRY_HEDGE_WAIT, /* set the timer to `delay`, nothing else */
-    RETRY_HEDGE_HOLD  /* no timer; wait for the copies in flight */
-};
-
-typedef struct retry_hedge_step {
-    uint8_t action; /* RETRY_HEDGE_x (default: FAIL) */
-    uint8_t cause;  /* RETRY_CAUSE_x: why there is no (further) copy; NONE after SEND and WAIT */
-    retry_ms delay; /* ms to set the one timer to; 0: it is due; UINT32_MAX: none (no default) */
-} retry_hedge_step;
-
-/* Begins an attempt, whatever was before: SEND, always and unpaid. Without a timer if there are no
-   hedges, if the latency knows nothing yet, and if the request is NULL or not idempotent. NULL
-   hedge: SEND, no timer. Source, for this and the next three: gRPC's A6. */
-RETRY_API retry_hedge_step retry_hedge_begin(retry_hedge *hedge, const retry_request *request,
-                                             retry_time now);
-
-/* The timer fired: SEND, unless there are no copies left (ATTEMPTS_EXHAUSTED; after an order not to
-   retry PUSHBACK), the request is not idempotent (NOT_IDEMPOTENT), its deadline is reached, or it
-   is not open (DEADLINE), or the client's budget does not pay retry_cost (BUDGET_EXHAUSTED; one
-   that charges failures has to be above its floor): then HOLD while copies are in flight, else
-   FAIL. Too early, or without a timer, WAIT with what is left of it if nothing but the budget could
-   be against the copy. NULL, or an attempt not under way: FAIL, MISUSE. */
-RETRY_API retry_hedge_step retry_hedge_due(retry_hedge *hedge, retry_request *request,
-                                           retry_time now);
-
-/* A copy failed. Keep the failure: after FAIL the last one goes to retry_orchestrate or, if a step
-   of this attempt had the cause PUSHBACK, the one with the order. The first that fits:
-   - Final whatever is in flight: FAIL with retry_orchestrate's cause (UNSAFE, UNKNOWN_REASON,
-     NOT_RETRYABLE) or, if retry_permitted does not permit it, NOT_IDEMPOTENT.
-   - An order not to retry: no more copies, PUSHBACK.
-   - Never sent: it is not followed. WAIT with what is left of the timer, if there is one and others
-     are in flight; else NOT_RETRYABLE.
-   - No copies left: ATTEMPTS_EXHAUSTED.
-   - An order to wait: WAIT that long; with nothing in flight NOT_IDEMPOTENT, or DEADLINE if that is
-     reached by then.
-   - The next copy at once, as if its timer had fired.
-   Where there is no further copy: HOLD while others are in flight, else FAIL. NULL, an attempt not
-   under way, nothing in flight: FAIL, MISUSE. A budget that charges failures is charged for each
-   copy here, unless it was never sent or is final for retry_orchestrate too, and not again there.
- */
-RETRY_API retry_hedge_step retry_hedge_failed(retry_hedge *hedge, retry_request *request,
-                                              const retry_failure *failure, retry_time now);
-
-/* A copy worked: returns how many others to cancel; retry_succeed comes next. 0 for NULL and for an
-   attempt not under way. */
-RETRY_API uint32_t retry_hedge_won(retry_hedge *hedge);
-
 /* ---- How many at once ---------------------------------------------------------------------- */
 
 /* A limit of attempts in flight, one for each server; zero it, set `max`. Shared by any number of
@@ -1624,6 +1485,69 @@ RETRY_API uint32_t retry_aimd_limit(const retry_aimd *aimd);
    fall, and only one that began after the last change makes it rise. */
 RETRY_API uint32_t retry_aimd_report(retry_aimd *aimd, const retry_failure *failure,
                                      uint32_t in_use, retry_time now);
+
+/* ---- Rate ---------------------------------------------------------------------------------- */
+
+/* Keeps to the number of sends a second that a service accepts. One for each resource that is
+   throttled by itself; zero it. Shared by any number of threads, without a lock. */
+typedef struct retry_rate {
+    uint32_t min;  /* thousandths of a send a second; the limit is not lower, unless `max` is
+                      (default: 0: 500) */
+    uint32_t max;  /* thousandths of a send a second; the limit is not higher, from the start
+                      (default: 0: none) */
+    retry_ms wait; /* ms; an attempt that would have to wait as long is refused (default: 0: 250; at
+                      most 2^20) */
+    uint32_t retry__limit;     /* private: thousandths a second; 0: none but `max` */
+    uint32_t retry__held;      /* private: thousandths a second; the limit before it last rose */
+    uint32_t retry__calm;      /* private: half seconds in a row in which nothing was throttled */
+    uint32_t retry__half;      /* private: ms, modulo 2^32; start of the half second under way */
+    uint32_t retry__accepted;  /* private: answers in it that were not throttled */
+    uint32_t retry__throttled; /* private: answers in it that were */
+    uint32_t retry__owed;      /* private: 4096ths of a ms; time that the bucket lacks */
+    uint32_t retry__clock;     /* private: ms, modulo 2^32; until when it was filled */
+} retry_rate;
+
+/* Before every attempt, first ones too. 0: send; a token was taken. Tokens come at the limit, and
+   an eighth of a second's worth is kept, or one. Else the ms until there will be one, rounded up:
+   nothing was taken; wait, and ask again. NULL: 0. */
+RETRY_API retry_ms retry_rate_ask(retry_rate *rate, retry_time now);
+
+/* After every answer, final ones too; NULL failure: it worked. There is no limit until an answer
+   has `throttle`. The half second in which one had sets the limit to the number that had not, as
+   much as that is a second, but at least to half of the limit, or to half of all if there was no
+   limit. Every other half second raises the limit: the first in a row by an eighth, each further
+   one by a 40th more than the one before. 12 s after the last throttled answer there is no limit
+   again. A failure that was never sent (CIRCUIT_BREAKER_OPEN, CLIENT_THROTTLED) does not count.
+   NULL rate: nothing happens. */
+RETRY_API void retry_rate_report(retry_rate *rate, const retry_failure *failure, retry_time now);
+
+/* The limit in thousandths of a send a second, as the last call left it; `max` if there is no other
+   limit. UINT32_MAX: none, or NULL. */
+RETRY_API uint32_t retry_rate_get(const retry_rate *rate);
+
+/* ---- Latency ------------------------------------------------------------------------------- */
+
+/* A percentile of what attempts take, one for each kind of operation; zero it. Shared by any number
+   of threads, without a lock. Its settings are constant while it runs. */
+typedef struct retry_latency {
+    uint32_t quantile;        /* RETRY_RATIO below 1 (default: 0: 0.95; from 1 on: 0.999) */
+    uint32_t min_samples;     /* samples before which nothing is told, at most 2^30; with few the
+                                 first estimates are rough (default: 0: 768, doubled until 30 of
+                                 them are over the quantile: 3072 at 0.99) */
+    retry_ms min;             /* ms; the estimate's lower bound, above all (default: 0: 1 ms) */
+    retry_ms max;             /* ms; its upper bound (default: 0: none) */
+    uint32_t retry__estimate; /* private: its level; 0: no answer yet */
+    uint32_t retry__progress; /* private: samples; later, whether too many or too few are late */
+} retry_latency;
+
+/* Learns from an attempt that took `elapsed` ms (over 2^24, 4.6 hours, counts as that). `finished`
+   false: it was given up at that age. It counts as longer if it had reached the estimate; else, and
+   before the first answer, nothing is learnt from it. NULL: nothing happens. */
+RETRY_API void retry_latency_add(retry_latency *latency, retry_ms elapsed, bool finished);
+
+/* The estimate in whole ms, within the bounds. What is told is 0.8 to 1.6 % more than what is kept:
+   where all take the same, none is late. UINT32_MAX before min_samples, or for NULL. */
+RETRY_API retry_ms retry_latency_get(const retry_latency *latency);
 
 /* ---- Attempts ------------------------------------------------------------------------------ */
 
@@ -1722,6 +1646,76 @@ typedef bool retry_attempt_fn(void *context, const retry_request *request, retry
 RETRY_API retry_decision retry_run(retry_request *request, const retry_clock *clock,
                                    retry_attempt_fn *attempt, void *context);
 
+/* ---- Hedging ------------------------------------------------------------------------------- */
+
+typedef struct retry_hedge_policy {
+    uint32_t max_attempts;        /* copies of one attempt, the first included (default: 0: 2; at
+                                     most 255) */
+    retry_ms delay;               /* ms from one copy's start to the next's (default: 0: what
+                                     `latency` tells) */
+    const retry_latency *latency; /* (default: NULL; without a delay either: no hedges) */
+} retry_hedge_policy;
+
+/* The copies of one attempt. Zero it, set its policy; for one thread at a time. */
+typedef struct retry_hedge {
+    const retry_hedge_policy *policy; /* (default: NULL: no hedges) */
+    uint8_t in_flight;                /* copies on the wire; kept by the library */
+    uint8_t retry__copies;            /* private: copies left */
+    uint8_t retry__state;             /* private: closed, open, or to send no more */
+    retry_ms retry__delay;            /* private: ms that the timer was set to; UINT32_MAX: none */
+    retry_time retry__since;          /* private: when it was set */
+} retry_hedge;
+
+enum {
+    RETRY_HEDGE_FAIL, /* cancel those in flight, hand the failure to retry_orchestrate */
+    RETRY_HEDGE_SEND, /* put one copy on the wire now, set the timer to `delay` */
+    RETRY_HEDGE_WAIT, /* set the timer to `delay`, nothing else */
+    RETRY_HEDGE_HOLD  /* no timer; wait for the copies in flight */
+};
+
+typedef struct retry_hedge_step {
+    uint8_t action; /* RETRY_HEDGE_x (default: FAIL) */
+    uint8_t cause;  /* RETRY_CAUSE_x: why there is no (further) copy; NONE after SEND and WAIT */
+    retry_ms delay; /* ms to set the one timer to; 0: it is due; UINT32_MAX: none (no default) */
+} retry_hedge_step;
+
+/* Begins an attempt, whatever was before: SEND, always and unpaid. Without a timer if there are no
+   hedges, if the latency knows nothing yet, and if the request is NULL or not idempotent. NULL
+   hedge: SEND, no timer. Source, for this and the next three: gRPC's A6. */
+RETRY_API retry_hedge_step retry_hedge_begin(retry_hedge *hedge, const retry_request *request,
+                                             retry_time now);
+
+/* The timer fired: SEND, unless there are no copies left (ATTEMPTS_EXHAUSTED; after an order not to
+   retry PUSHBACK), the request is not idempotent (NOT_IDEMPOTENT), its deadline is reached, or it
+   is not open (DEADLINE), or the client's budget does not pay retry_cost (BUDGET_EXHAUSTED; one
+   that charges failures has to be above its floor): then HOLD while copies are in flight, else
+   FAIL. Too early, or without a timer, WAIT with what is left of it if nothing but the budget could
+   be against the copy. NULL, or an attempt not under way: FAIL, MISUSE. */
+RETRY_API retry_hedge_step retry_hedge_due(retry_hedge *hedge, retry_request *request,
+                                           retry_time now);
+
+/* A copy failed. Keep the failure: after FAIL the last one goes to retry_orchestrate or, if a step
+   of this attempt had the cause PUSHBACK, the one with the order. The first that fits:
+   - Final whatever is in flight: FAIL with retry_orchestrate's cause (UNSAFE, UNKNOWN_REASON,
+     NOT_RETRYABLE) or, if retry_permitted does not permit it, NOT_IDEMPOTENT.
+   - An order not to retry: no more copies, PUSHBACK.
+   - Never sent: it is not followed. WAIT with what is left of the timer, if there is one and others
+     are in flight; else NOT_RETRYABLE.
+   - No copies left: ATTEMPTS_EXHAUSTED.
+   - An order to wait: WAIT that long; with nothing in flight NOT_IDEMPOTENT, or DEADLINE if that is
+     reached by then.
+   - The next copy at once, as if its timer had fired.
+   Where there is no further copy: HOLD while others are in flight, else FAIL. NULL, an attempt not
+   under way, nothing in flight: FAIL, MISUSE. A budget that charges failures is charged for each
+   copy here, unless it was never sent or is final for retry_orchestrate too, and not again there.
+ */
+RETRY_API retry_hedge_step retry_hedge_failed(retry_hedge *hedge, retry_request *request,
+                                              const retry_failure *failure, retry_time now);
+
+/* A copy worked: returns how many others to cancel; retry_succeed comes next. 0 for NULL and for an
+   attempt not under way. */
+RETRY_API uint32_t retry_hedge_won(retry_hedge *hedge);
+
 /* ---- Scopes -------------------------------------------------------------------------------- */
 
 /* A slot. Zero it; the library sets all of it. */
@@ -1729,6 +1723,7 @@ typedef struct retry_scope {
     retry_client client;  /* its name's: the table's, but for the budget */
     retry_budget budget;  /* its name's, once the slot has been used */
     uint32_t retry__name; /* private: a hash of the name */
+    uint32_t retry__seen; /* private: ms, modulo 2^32; when it was looked up last */
 } retry_scope;
 
 /* A bucket for each name. All of it is constant after the first look-up; the slots stay where they
@@ -1739,33 +1734,46 @@ typedef struct retry_scopes {
     retry_budget_options options; /* of each slot's bucket (no default for the capacity) */
     retry_scope *slots;           /* yours, zeroed (default: NULL: all names overflow) */
     uint32_t count;               /* slots (default: 0) */
+    retry_ms forget;              /* ms after which a name that nobody looks up may lose its slot
+                                     (default: 0: 60000) */
 } retry_scopes;
 
 /* The client for a request to begin with: that of the name's slot (`length` bytes, compared by a
-   hash of 32 bits; NULL counts as none), which stays the same while its bucket is not full. A name
-   without one gets the first of four slots that was never used, else the first whose bucket is
-   full, else the overflow, &scopes->client. Not for several threads at once; the clients are. NULL:
-   NULL. Source: Smithy's token scopes. */
+   hash of 32 bits; NULL counts as none), which stays the same while its bucket is not full and it
+   is looked up again before `forget` ms have passed. A name without one gets the first of four
+   slots that was never used, else the first whose bucket is full or whose name is forgotten (the
+   bucket is filled), else the overflow, &scopes->client. Not for several threads at once; the
+   clients are. NULL: NULL. Source: Smithy's token scopes. */
 RETRY_API const retry_client *retry_scope_client(retry_scopes *scopes, const void *name,
                                                  size_t length, retry_time now);
 
 /* ---- Policies and budgets from text -------------------------------------------------------- */
 
-/* Reads a policy from `length` bytes, as the header's opening comment has it; the empty text is
-   best-effort. On success sets *policy. False, and nothing is changed but *offset (may be NULL):
-   where the text is wrong, the first byte of a word that is no preset and no known KEY=, of a key
-   that was there before, or of a value; 0 for a NULL argument. */
-RETRY_API bool retry_parse_policy(retry_policy *policy, const char *text, size_t length,
-                                  size_t *offset);
+/* What is wrong with a text. */
+typedef struct retry_text_error {
+    size_t offset;    /* bytes before the word or value that is wrong (no default) */
+    const char *text; /* in a few words; constant (no default) */
+} retry_text_error;
 
-/* The same for a budget; the empty text is none. */
+/* Reads a policy from `length` bytes, as the header's opening comment has it; the empty text is
+   best-effort. On success sets *policy. False, and nothing is changed but *error (may be NULL), for
+   a NULL argument and for a text that is wrong: an unknown word, a key given twice, a value that is
+   none, or one that makes no sense (min or initial above max, factor below 1, spread without
+   jitter=spread). */
+RETRY_API bool retry_parse_policy(retry_policy *policy, const char *text, size_t length,
+                                  retry_text_error *error);
+
+/* The same for a budget; the empty text is none: no limit. A text without a preset has to say its
+   capacity. A budget that could never pay for a retry is wrong. */
 RETRY_API bool retry_parse_budget(retry_budget_options *options, const char *text, size_t length,
-                                  size_t *offset);
+                                  retry_text_error *error);
 
 /* Reads a duration, such as 250, 250ms, 1.5s, 2m or 1h, to the end of the text: up to nine
-   decimals, rounded up to a whole ms. False, and *duration is left alone, for anything else, a
-   duration over UINT32_MAX ms and NULL. */
-RETRY_API bool retry_parse_duration(const char *text, size_t length, retry_ms *duration);
+   decimals, rounded up to a whole ms. A header that holds a number of ms is one, too. False, and
+   *duration is left alone, for anything else, a duration over UINT32_MAX ms and NULL; *error (may
+   be NULL) says why. */
+RETRY_API bool retry_parse_duration(const char *text, size_t length, retry_ms *duration,
+                                    retry_text_error *error);
 
 #ifdef __cplusplus
 }
@@ -1814,6 +1822,12 @@ RETRY_API retry_clock retry_system_clock(void);
 #if defined(_MSC_VER) && !defined(RETRY_NO_ATOMICS)
 #include <intrin.h>
 #endif
+/* for retry_classify_errno, which knows no names where there is no such header */
+#if !defined(__has_include)
+#include <errno.h>
+#elif __has_include(<errno.h>)
+#include <errno.h>
+#endif
 #ifdef RETRY_SYSTEM_CLOCK
 #ifdef _WIN32
 #ifndef WIN32_LEAN_AND_MEAN /* lets winsock2.h come after it */
@@ -1824,7 +1838,6 @@ RETRY_API retry_clock retry_system_clock(void);
 #endif
 #include <windows.h>
 #else
-#include <errno.h>
 #include <time.h>
 #ifndef CLOCK_MONOTONIC
 #error "RETRY_SYSTEM_CLOCK needs POSIX: define _POSIX_C_SOURCE as 200809L before any #include."
@@ -2646,7 +2659,9 @@ RETRY_API size_t retry_format(char *buffer, size_t capacity, const retry_request
     if (failure) {
         retry__write(&writer, " reason=");
         retry__write(&writer, retry__reason_text(request, failure->reason));
-        retry__write(&writer, " code=0x");
+        retry__write(&writer, " code=");
+        retry__write_decimal(&writer, failure->code);
+        retry__write(&writer, "/0x");
         retry__write_hex(&writer, failure->code);
     }
     if (decision) {
@@ -3455,6 +3470,128 @@ RETRY_API retry_failure retry_classify_http(int http_status, retry_ms retry_afte
     return failure;
 }
 
+/* `numbers` end with 0. */
+static bool retry__among(const int *numbers, int number)
+{
+    while (*numbers != 0 && *numbers != number)
+        numbers++;
+    return *numbers != 0;
+}
+
+/* No connection, or none any more; as far as <errno.h> knows them. */
+static const int retry__errors_lost[] = {
+#ifdef ECONNREFUSED
+    ECONNREFUSED,
+#endif
+#ifdef ENETDOWN
+    ENETDOWN,
+#endif
+#ifdef ENETUNREACH
+    ENETUNREACH,
+#endif
+#ifdef EHOSTDOWN
+    EHOSTDOWN,
+#endif
+#ifdef EHOSTUNREACH
+    EHOSTUNREACH,
+#endif
+#ifdef EADDRNOTAVAIL
+    EADDRNOTAVAIL,
+#endif
+#ifdef EMFILE
+    EMFILE,
+#endif
+#ifdef ENFILE
+    ENFILE,
+#endif
+#ifdef ENOBUFS
+    ENOBUFS,
+#endif
+#ifdef ENOMEM
+    ENOMEM,
+#endif
+#ifdef ENETRESET
+    ENETRESET,
+#endif
+#ifdef ECONNRESET
+    ECONNRESET,
+#endif
+#ifdef ECONNABORTED
+    ECONNABORTED,
+#endif
+#ifdef EPIPE
+    EPIPE,
+#endif
+#ifdef _WIN32
+    10061, /* WSAECONNREFUSED */
+    10050, /* WSAENETDOWN */
+    10051, /* WSAENETUNREACH */
+    10064, /* WSAEHOSTDOWN */
+    10065, /* WSAEHOSTUNREACH */
+    10049, /* WSAEADDRNOTAVAIL */
+    10024, /* WSAEMFILE */
+    10055, /* WSAENOBUFS */
+    10052, /* WSAENETRESET */
+    10054, /* WSAECONNRESET */
+    10053, /* WSAECONNABORTED */
+#endif
+    0};
+
+static const int retry__errors_timeout[] = {
+#ifdef ETIMEDOUT
+    ETIMEDOUT,
+#endif
+#ifdef EAGAIN
+    EAGAIN,
+#endif
+#ifdef EWOULDBLOCK
+    EWOULDBLOCK,
+#endif
+#ifdef _WIN32
+    10060, /* WSAETIMEDOUT */
+    10035, /* WSAEWOULDBLOCK */
+#endif
+    0};
+
+RETRY_API retry_failure retry_classify_errno(int error, bool sent)
+{
+    retry_failure failure = retry__failure(RETRY_REASON_NONE, (uint32_t)error);
+    bool timeout = retry__among(retry__errors_timeout, error);
+    if (!timeout && !retry__among(retry__errors_lost, error)) {
+        failure.fault = RETRY_FAULT_CLIENT;
+    } else if (!sent) {
+        failure.reason = RETRY_REASON_SOCKET_NOT_AVAILABLE;
+    } else {
+        failure.reason =
+            timeout ? RETRY_REASON_ATTEMPT_TIMED_OUT : RETRY_REASON_SOCKET_CLOSED_WHILE_IN_FLIGHT;
+        failure.timeout = timeout;
+    }
+    return failure;
+}
+
+RETRY_API retry_failure retry_classify_grpc(int status)
+{
+    retry_failure failure = retry__failure(RETRY_REASON_NONE, (uint32_t)status);
+    switch (status) {
+    case 4: /* DEADLINE_EXCEEDED */
+        failure.reason = RETRY_REASON_ATTEMPT_TIMED_OUT;
+        failure.timeout = true;
+        break;
+    case 8: /* RESOURCE_EXHAUSTED */
+        failure.reason = RETRY_REASON_SERVICE_RESPONSE_CODE_INDICATED;
+        failure.safety = RETRY_SAFETY_YES;
+        failure.throttle = true;
+        break;
+    case 14: /* UNAVAILABLE: also when a proxy lost a server that had the request */
+        failure.reason = RETRY_REASON_SERVER_ERROR;
+        failure.fault = RETRY_FAULT_SERVER;
+        break;
+    default:
+        break;
+    }
+    return failure;
+}
+
 RETRY_API retry_failure retry_classify_stage(uint8_t stage, retry_reason dispatch_reason)
 {
     if (stage == RETRY_STAGE_DISPATCH)
@@ -3558,16 +3695,26 @@ static bool retry__scan_digits(retry__scan *scan, uint32_t *value, uint32_t coun
     return true;
 }
 
-/* One of the names, which stand in a row, each ended by a NUL; `index` tells which. */
+static bool retry__in_name(char c)
+{
+    return c > ' ' && c != ';';
+}
+
+/* One of the names, each of which stands behind a space; `index` tells which. */
 static bool retry__scan_name(retry__scan *scan, const char *names, uint32_t *index)
 {
-    for (*index = 0; *names; ++*index) {
-        size_t length = retry__match(scan->text, scan->left, names);
-        if (length != 0) {
+    for (*index = 0; *names == ' '; ++*index) {
+        size_t length = 0;
+        for (names++; retry__in_name(*names) && length < scan->left; names++, length++) {
+            if (scan->text[length] != *names)
+                break;
+        }
+        if (!retry__in_name(*names)) {
             retry__scan_skip(scan, length);
             return true;
         }
-        names = retry__nth(names, 1);
+        while (retry__in_name(*names))
+            names++;
     }
     return false;
 }
@@ -3576,10 +3723,9 @@ static bool retry__scan_name(retry__scan *scan, const char *names, uint32_t *ind
    digits for a number: which field it is, and how many digits it has. */
 static bool retry__scan_date(retry__scan *scan, const char *format, uint32_t *field)
 {
-    static const char days[] = "Mon\0Tue\0Wed\0Thu\0Fri\0Sat\0Sun\0";
-    static const char long_days[] =
-        "Monday\0Tuesday\0Wednesday\0Thursday\0Friday\0Saturday\0Sunday\0";
-    static const char months[] = "Jan\0Feb\0Mar\0Apr\0May\0Jun\0Jul\0Aug\0Sep\0Oct\0Nov\0Dec\0";
+    static const char days[] = " Mon Tue Wed Thu Fri Sat Sun";
+    static const char long_days[] = " Monday Tuesday Wednesday Thursday Friday Saturday Sunday";
+    static const char months[] = " Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec";
     bool ok = true;
     uint32_t weekday; /* told by the date already */
     for (; ok && *format; format++) {
@@ -3744,174 +3890,6 @@ RETRY__WRAPS static retry_ms retry__passed(uint32_t from, uint32_t now)
 {
     uint32_t passed = now - from;
     return passed > UINT32_MAX - RETRY__BUDGET_BEHIND ? 0 : passed;
-}
-
-/* >>rate */
-
-#define RETRY__RATE_MS UINT32_C(4096) /* what a ms is in the bucket */
-
-/* `max` wins over `min`. */
-static uint32_t retry__rate_bound(const retry_rate *rate, uint32_t limit)
-{
-    limit = retry__max(limit, rate->min ? rate->min : 500);
-    return rate->max ? retry__min(limit, rate->max) : limit;
-}
-
-/* How many were counted until now. */
-static uint32_t retry__rate_collect(uint32_t *count)
-{
-    uint32_t seen = retry__load(count);
-    while (!retry__swap(count, &seen, 0))
-        continue;
-    return seen;
-}
-
-/* What so many half seconds make of the limit, of which the first holds all that was counted. */
-static void retry__rate_learn(retry_rate *rate, uint32_t halves)
-{
-    uint32_t throttled = retry__rate_collect(&rate->retry__throttled);
-    uint32_t accepted = retry__rate_collect(&rate->retry__accepted);
-    uint32_t limit = retry__load(&rate->retry__limit), next = limit;
-    uint32_t calm = retry__load(&rate->retry__calm);
-    if (throttled != 0) {
-        next = rate->max ? rate->max : retry__multiply(retry__add(accepted, throttled), 2000);
-        next = (limit ? limit : next) >> 1;
-        next = retry__rate_bound(rate, retry__max(next, retry__multiply(accepted, 2000)));
-        calm = 0;
-        halves--;
-    }
-    for (; halves != 0 && next != 0; halves--) { /* by an eighth, then by a 40th more each time */
-        uint32_t ratio = RETRY_RATIO(0.1) + ++calm * RETRY_RATIO(0.025);
-        next = retry__rate_bound(rate, retry__add(next, retry__scale(next, ratio)));
-        if (calm == 23) /* 11.5 to 12 s after the last throttled answer */
-            next = 0;
-    }
-    retry__store(&rate->retry__calm, calm);
-    retry__store(&rate->retry__held, limit ? retry__min(limit, next) : next);
-    retry__swap_ordered(&rate->retry__limit, &limit, next); /* no other thread changes it */
-}
-
-/* Whether there is a limit, or an answer was counted: a half second is under way. */
-static bool retry__rate_counts(const retry_rate *rate)
-{
-    return (retry__load(&rate->retry__limit) | retry__load(&rate->retry__accepted) |
-            retry__load(&rate->retry__throttled)) != 0;
-}
-
-/* The limit, 0: none but `max`. A half second that is over is ended by one thread first, which
-   learns from it; after 24 there is no limit in any case. */
-RETRY__WRAPS static uint32_t retry__rate_limit(retry_rate *rate, uint32_t now)
-{
-    uint32_t half = retry__load_ordered(&rate->retry__half), halves = 0;
-    retry_ms passed = retry__passed(half, now);
-    for (; passed >= 500 && halves < 24; passed -= 500)
-        halves++;
-    if (halves != 0 && retry__rate_counts(rate) &&
-        retry__swap_ordered(&rate->retry__half, &half, half + halves * 500))
-        retry__rate_learn(rate, halves);
-    return retry__load_ordered(&rate->retry__limit);
-}
-
-/* ms by which this call alone moves the bucket's clock. A full bucket with a clock at 0 may be a
-   new one, whose clock means nothing yet. */
-RETRY__WRAPS static retry_ms retry__rate_passed(retry_rate *rate, uint32_t now)
-{
-    uint32_t seen = retry__load(&rate->retry__clock);
-    retry_ms passed = retry__passed(seen, now);
-    if (passed == 0 && (seen | retry__load(&rate->retry__owed)) == 0)
-        passed = now;
-    return passed != 0 && retry__swap(&rate->retry__clock, &seen, now) ? passed : 0;
-}
-
-/* x / y for a y above 0, bit by bit. */
-static uint32_t retry__quotient(uint32_t x, uint32_t y)
-{
-    uint32_t quotient = 0, bit = 1;
-    for (; y <= x >> 1; y <<= 1)
-        bit <<= 1;
-    for (; bit != 0; bit >>= 1) {
-        if (x >= y) {
-            x -= y;
-            quotient += bit;
-        }
-        y >>= 1;
-    }
-    return quotient;
-}
-
-/* What a send takes from the bucket: the time between two. */
-static uint32_t retry__rate_spacing(uint32_t limit)
-{
-    return retry__quotient(retry__add(1000000 * RETRY__RATE_MS, limit >> 1), limit);
-}
-
-/* Takes a token if there is one in less than `wait` ms, which is not 0. Returns the ms until there
-   is; `wait` or more: it was not taken. The bucket holds an eighth of a second, or one token. Kept
-   is what it lacks, so that a zeroed one is full, as time, so that tokens that were taken in
-   advance keep their instants when the limit changes. From a throttled answer to the end of its
-   half second the limit does not rise. */
-static retry_ms retry__rate_take(retry_rate *rate, uint32_t now, retry_ms wait)
-{
-    uint32_t limit = retry__rate_limit(rate, now), spacing, full, most, earned, owed, rest;
-    uint64_t after;
-    if (limit != 0 && retry__load(&rate->retry__throttled) != 0)
-        limit = retry__load(&rate->retry__held);
-    limit = limit ? limit : rate->max;
-    if (limit == 0)
-        return 0;
-    spacing = retry__rate_spacing(limit);
-    full = retry__max(125 * RETRY__RATE_MS, spacing);
-    most = retry__add(full, retry__multiply(wait - 1, RETRY__RATE_MS));
-    earned = retry__multiply(retry__rate_passed(rate, now), RETRY__RATE_MS);
-    owed = retry__load(&rate->retry__owed);
-    do {
-        rest = retry__subtract(owed, earned);
-        after = (uint64_t)rest + spacing;
-    } while (!retry__swap(&rate->retry__owed, &owed, after <= most ? (uint32_t)after : rest));
-    if (after <= full)
-        return 0;
-    full = (uint32_t)((after - full - 1) >> 12) + 1;
-    return after <= most ? full : retry__max(full, wait);
-}
-
-RETRY_API retry_ms retry_rate_ask(retry_rate *rate, retry_time now)
-{
-    return rate ? retry__rate_take(rate, (uint32_t)now, 1) : 0;
-}
-
-/* Takes a token for an attempt, even one that is not there yet: returns the ms until it is.
-   UINT32_MAX: it is as far away as rate->wait, and was not taken. */
-static retry_ms retry__rate_reserve(retry_rate *rate, uint32_t now)
-{
-    retry_ms wait = rate->wait ? rate->wait : 250, until = retry__rate_take(rate, now, wait);
-    return until < wait ? until : UINT32_MAX;
-}
-
-/* Gives back a token that was taken and not used. */
-static void retry__rate_return(retry_rate *rate)
-{
-    uint32_t spacing = retry__rate_spacing(retry_rate_get(rate));
-    uint32_t owed = retry__load(&rate->retry__owed);
-    while (!retry__swap(&rate->retry__owed, &owed, retry__subtract(owed, spacing)))
-        continue;
-}
-
-RETRY_API void retry_rate_report(retry_rate *rate, const retry_failure *failure, retry_time now)
-{
-    if (!rate || retry__outcome(failure) == RETRY__IGNORED)
-        return;
-    retry__rate_limit(rate, (uint32_t)now);
-    if (!retry__rate_counts(rate)) /* the first answer begins a half second */
-        retry__store(&rate->retry__half, (uint32_t)now);
-    retry__fetch_add(
-        failure && failure->throttle ? &rate->retry__throttled : &rate->retry__accepted, 1);
-}
-
-RETRY_API uint32_t retry_rate_get(const retry_rate *rate)
-{
-    uint32_t limit = rate ? retry__load(&rate->retry__limit) : UINT32_MAX;
-    limit = limit == 0 ? rate->max : limit;
-    return limit ? limit : UINT32_MAX;
 }
 
 /* >>window */
@@ -4354,289 +4332,6 @@ RETRY_API void retry_throttle_report(retry_throttle *throttle, const retry_failu
         retry__fetch_add(&half[1], 1);
 }
 
-/* >>latency */
-
-/* A latency's settings, with their defaults in place of zero. */
-typedef struct retry__percentile {
-    uint32_t quantile, min_samples;
-    retry_ms min, max;
-} retry__percentile;
-
-static retry__percentile retry__percentile_of(const retry_latency *latency)
-{
-    retry__percentile percentile;
-    percentile.quantile = latency->quantile ? latency->quantile : RETRY_RATIO(0.95);
-    if (percentile.quantile >= RETRY_RATIO(1))
-        percentile.quantile = RETRY_RATIO(0.999);
-    percentile.min_samples = latency->min_samples ? latency->min_samples : 100;
-    percentile.min = latency->min ? latency->min : 1;
-    percentile.max = latency->max ? latency->max : UINT32_MAX;
-    return percentile;
-}
-
-static retry_ms retry__percentile_bound(const retry__percentile *percentile, retry_ms ms)
-{
-    return retry__max(retry__min(ms, percentile->max), percentile->min);
-}
-
-/* ms as estimates are kept, in 256ths. */
-static uint32_t retry__latency_fine(retry_ms ms)
-{
-    return ms < UINT32_C(1) << 24 ? ms << 8 : UINT32_MAX;
-}
-
-/* The estimate after a sample. It comes to rest where as much goes up as comes down, with a share
-   of `quantile` of the samples below it. A step is estimate * ratio / 2^5, rounded up: a short one
-   would be none. */
-static uint32_t retry__latency_move(uint32_t estimate, uint32_t sample, uint32_t quantile)
-{
-    bool up = sample > estimate;
-    uint32_t distance = up ? sample - estimate : estimate - sample;
-    uint32_t ratio = up ? quantile : RETRY_RATIO(1) - quantile;
-    uint32_t step = (uint32_t)(((uint64_t)estimate * ratio + 0x1fffff) >> (16 + 5));
-    step = retry__min(step, distance);
-    return up ? estimate + step : estimate - step;
-}
-
-/* Counts a sample, until there are enough. */
-static void retry__latency_count(retry_latency *latency, uint32_t enough)
-{
-    uint32_t samples = retry__load(&latency->retry__samples);
-    while (samples < enough && !retry__swap(&latency->retry__samples, &samples, samples + 1))
-        continue;
-}
-
-RETRY_API void retry_latency_add(retry_latency *latency, retry_ms elapsed, bool finished)
-{
-    retry__percentile percentile;
-    uint32_t estimate, sample, next;
-    if (!latency)
-        return;
-    estimate = retry__load(&latency->retry__estimate);
-    if (!finished) {
-        if (estimate == 0 || retry__latency_fine(elapsed) < estimate)
-            return;
-        elapsed = UINT32_MAX; /* who knows how much longer it would have taken */
-    }
-    /* an estimate that goes past no sample stays within the bounds of the samples */
-    percentile = retry__percentile_of(latency);
-    sample = retry__latency_fine(retry__percentile_bound(&percentile, elapsed));
-    do {
-        next = estimate ? retry__latency_move(estimate, sample, percentile.quantile) : sample;
-    } while (!retry__swap(&latency->retry__estimate, &estimate, next));
-    retry__latency_count(latency, percentile.min_samples);
-}
-
-RETRY_API retry_ms retry_latency_get(const retry_latency *latency)
-{
-    retry__percentile percentile;
-    uint32_t estimate;
-    if (!latency)
-        return UINT32_MAX;
-    percentile = retry__percentile_of(latency);
-    estimate = retry__load(&latency->retry__estimate);
-    if (estimate == 0 || retry__load(&latency->retry__samples) < percentile.min_samples)
-        return UINT32_MAX;
-    return retry__percentile_bound(&percentile, ((estimate - 1) >> 8) + 1);
-}
-
-/* >>hedge */
-
-/* A hedge's state; stopped is open, but for further copies. */
-enum { RETRY__HEDGE_CLOSED, RETRY__HEDGE_OPEN, RETRY__HEDGE_STOPPED };
-
-static uint8_t retry__hedge_copies(const retry_hedge_policy *policy)
-{
-    if (!policy || (policy->delay == 0 && !policy->latency))
-        return 1;
-    return policy->max_attempts ? (uint8_t)retry__min(policy->max_attempts, UINT8_MAX) : 2;
-}
-
-static retry_hedge_step retry__hedge_step(uint8_t action, uint8_t cause, retry_ms delay)
-{
-    retry_hedge_step step;
-    step.action = action;
-    step.cause = cause;
-    step.delay = delay;
-    return step;
-}
-
-static retry_hedge_step retry__hedge_misuse(void)
-{
-    RETRY_ASSERT(0 && "a NULL argument, or a hedge in another state");
-    return retry__hedge_step(RETRY_HEDGE_FAIL, RETRY_CAUSE_MISUSE, UINT32_MAX);
-}
-
-/* Sets the timer. */
-static retry_hedge_step retry__hedge_set(retry_hedge *hedge, uint8_t action, retry_ms delay,
-                                         retry_time now)
-{
-    hedge->retry__delay = delay;
-    hedge->retry__since = now;
-    return retry__hedge_step(action, RETRY_CAUSE_NONE, delay);
-}
-
-/* ms that are left of the timer. */
-static retry_ms retry__hedge_left(const retry_hedge *hedge, retry_time now)
-{
-    if (hedge->retry__delay == UINT32_MAX)
-        return UINT32_MAX;
-    return retry__left(hedge->retry__since, hedge->retry__delay, now);
-}
-
-static retry_hedge_step retry__hedge_fail(retry_hedge *hedge, uint8_t cause)
-{
-    hedge->retry__state = RETRY__HEDGE_CLOSED;
-    return retry__hedge_step(RETRY_HEDGE_FAIL, cause, UINT32_MAX);
-}
-
-/* No copy now: those in flight decide. */
-static retry_hedge_step retry__hedge_rest(retry_hedge *hedge, uint8_t cause)
-{
-    if (hedge->in_flight == 0)
-        return retry__hedge_fail(hedge, cause);
-    hedge->retry__delay = UINT32_MAX;
-    return retry__hedge_step(RETRY_HEDGE_HOLD, cause, UINT32_MAX);
-}
-
-RETRY__HOT retry_hedge_step retry__hedge_send(retry_hedge *hedge, const retry_request *request,
-                                              retry_time now)
-{
-    retry_ms delay = UINT32_MAX;
-    hedge->in_flight++;
-    hedge->retry__copies--;
-    if (hedge->retry__copies != 0 && request && request->idempotent) {
-        delay = hedge->policy->delay;
-        if (delay == 0)
-            delay = retry_latency_get(hedge->policy->latency);
-    }
-    return retry__hedge_set(hedge, RETRY_HEDGE_SEND, delay, now);
-}
-
-/* Why there are no copies left; RETRY_CAUSE_NONE if there are. */
-static uint8_t retry__hedge_spent(const retry_hedge *hedge)
-{
-    if (hedge->retry__state == RETRY__HEDGE_STOPPED)
-        return RETRY_CAUSE_PUSHBACK;
-    return hedge->retry__copies ? RETRY_CAUSE_NONE : RETRY_CAUSE_ATTEMPTS_EXHAUSTED;
-}
-
-/* Why the request lets no copy be sent `later` ms from now; RETRY_CAUSE_NONE if it does. */
-static uint8_t retry__hedge_barred(const retry_request *request, retry_ms later, retry_time now)
-{
-    if (!request->idempotent)
-        return RETRY_CAUSE_NOT_IDEMPOTENT;
-    return later < retry__remaining(request, now) ? RETRY_CAUSE_NONE : RETRY_CAUSE_DEADLINE;
-}
-
-/* A copy costs what a retry does, whatever failed; no failure is charged for it, and what it costs
-   is not the request's, to which it might go back. */
-static bool retry__hedge_pay(retry_request *request, retry_time now)
-{
-    const retry_failure none = retry__failure(RETRY_REASON_NONE, 0);
-    uint32_t charge = request->retry__charge;
-    bool paid = retry__account(request, RETRY__BUDGET_RESUME, &none, now);
-    request->retry__charge = charge;
-    return paid;
-}
-
-/* The next copy after `wait` ms, unless it is barred `later` ms from now, or nobody pays for it. */
-static retry_hedge_step retry__hedge_next(retry_hedge *hedge, retry_request *request, retry_ms wait,
-                                          retry_ms later, retry_time now)
-{
-    uint8_t cause = retry__hedge_spent(hedge);
-    if (cause == RETRY_CAUSE_NONE)
-        cause = retry__hedge_barred(request, later, now);
-    if (cause == RETRY_CAUSE_NONE && wait != 0)
-        return retry__hedge_step(RETRY_HEDGE_WAIT, RETRY_CAUSE_NONE, wait);
-    if (cause == RETRY_CAUSE_NONE && !retry__hedge_pay(request, now))
-        cause = RETRY_CAUSE_BUDGET_EXHAUSTED;
-    if (cause == RETRY_CAUSE_NONE)
-        return retry__hedge_send(hedge, request, now);
-    return retry__hedge_rest(hedge, cause);
-}
-
-RETRY_API retry_hedge_step retry_hedge_begin(retry_hedge *hedge, const retry_request *request,
-                                             retry_time now)
-{
-    if (!hedge)
-        return retry__hedge_step(RETRY_HEDGE_SEND, RETRY_CAUSE_NONE, UINT32_MAX);
-    hedge->retry__state = RETRY__HEDGE_OPEN;
-    hedge->retry__copies = retry__hedge_copies(hedge->policy);
-    hedge->in_flight = 0;
-    return retry__hedge_send(hedge, request, now);
-}
-
-RETRY_API retry_hedge_step retry_hedge_due(retry_hedge *hedge, retry_request *request,
-                                           retry_time now)
-{
-    if (!hedge || !request || hedge->retry__state == RETRY__HEDGE_CLOSED)
-        return retry__hedge_misuse();
-    return retry__hedge_next(hedge, request, retry__hedge_left(hedge, now), 0, now);
-}
-
-/* Why a failure is final, whatever is in flight; RETRY_CAUSE_NONE if it is not. */
-static uint8_t retry__hedge_fatal(const retry_request *request, const retry_failure *failure,
-                                  uint8_t traits)
-{
-    uint8_t cause = retry__screen(failure, traits);
-    if (cause != RETRY_CAUSE_NONE && cause != RETRY_CAUSE_ALWAYS && cause != RETRY_CAUSE_PUSHBACK &&
-        cause != RETRY_CAUSE_THROTTLED)
-        return cause;
-    if (request->idempotent || (traits & RETRY__TRAIT_ALLOWS) != 0)
-        return RETRY_CAUSE_NONE;
-    return RETRY_CAUSE_NOT_IDEMPOTENT;
-}
-
-/* What follows any other: no copy after an order not to retry, nor because of one that was never
-   sent; else the next when the server says, or at once. */
-static retry_hedge_step retry__hedge_follow(retry_hedge *hedge, retry_request *request,
-                                            const retry_failure *failure, uint8_t traits,
-                                            retry_time now)
-{
-    retry_ms order = failure->pushback ? failure->retry_after : 0;
-    if (order == UINT32_MAX) {
-        hedge->retry__state = RETRY__HEDGE_STOPPED;
-    } else if ((traits & RETRY__TRAIT_UNSENT) != 0) {
-        if (hedge->in_flight == 0 || hedge->retry__delay == UINT32_MAX)
-            return retry__hedge_rest(hedge, RETRY_CAUSE_NOT_RETRYABLE);
-        return retry__hedge_step(RETRY_HEDGE_WAIT, RETRY_CAUSE_NONE, retry__hedge_left(hedge, now));
-    } else if (order != 0) {
-        retry_hedge_step step = retry__hedge_set(hedge, RETRY_HEDGE_WAIT, order, now);
-        if (hedge->in_flight != 0 && retry__hedge_spent(hedge) == RETRY_CAUSE_NONE)
-            return step; /* the deadline is looked at when the timer fires */
-    }
-    return retry__hedge_next(hedge, request, order, order, now);
-}
-
-RETRY_API retry_hedge_step retry_hedge_failed(retry_hedge *hedge, retry_request *request,
-                                              const retry_failure *failure, retry_time now)
-{
-    uint8_t traits, cause;
-    if (!hedge || !request || !failure || hedge->retry__state == RETRY__HEDGE_CLOSED ||
-        hedge->in_flight == 0)
-        return retry__hedge_misuse();
-    hedge->in_flight--;
-    traits = retry__learn(request, failure);
-    retry__doubt(request, traits);
-    cause = retry__hedge_fatal(request, failure, traits);
-    if (cause == RETRY_CAUSE_NONE || cause == RETRY_CAUSE_NOT_IDEMPOTENT)
-        retry__account(request, RETRY__BUDGET_COPY, failure, now);
-    if (cause == RETRY_CAUSE_NONE)
-        return retry__hedge_follow(hedge, request, failure, traits, now);
-    if (hedge->in_flight != 0)
-        request->ambiguous = true; /* who knows what the others, which are cancelled, have done */
-    return retry__hedge_fail(hedge, cause);
-}
-
-RETRY_API uint32_t retry_hedge_won(retry_hedge *hedge)
-{
-    if (!hedge || hedge->retry__state == RETRY__HEDGE_CLOSED || hedge->in_flight == 0)
-        return 0;
-    hedge->retry__state = RETRY__HEDGE_CLOSED;
-    return --hedge->in_flight;
-}
-
 /* >>aimd */
 
 /* A limit within max and min as they are now. One that has not fallen yet is 0. */
@@ -4653,12 +4348,11 @@ RETRY_API uint32_t retry_aimd_limit(const retry_aimd *aimd)
     return aimd ? retry__aimd_within(aimd, retry__load(&aimd->retry__limit)) : UINT32_MAX;
 }
 
-/* If an instant is more than `age` ms past it is now, by this call alone. The first is 0. */
-static bool retry__aimd_claim(uint32_t *instant, bool first, retry_ms age, uint32_t now)
+/* If an instant is more than `age` ms past it is now, by this call alone. */
+static bool retry__aimd_claim(uint32_t *instant, retry_ms age, uint32_t now)
 {
     uint32_t seen = retry__load(instant);
-    return ((first && seen == 0) || retry__passed(seen, now) > age) &&
-           retry__swap(instant, &seen, now);
+    return retry__passed(seen, now) > age && retry__swap(instant, &seen, now);
 }
 
 /* What a fall leaves: less than before, as a ratio is below 1. RETRY_RATIO rounds, so half of its
@@ -4672,13 +4366,19 @@ static uint32_t retry__aimd_less(const retry_aimd *aimd, uint32_t limit)
     return retry__aimd_within(aimd, retry__max(less, 1));
 }
 
+/* The first fall finds no instants: the thread that sets a limit has it. */
 static void retry__aimd_fall(retry_aimd *aimd, retry_ms age, uint32_t now)
 {
-    uint32_t limit = retry__load_ordered(&aimd->retry__limit);
-    if (!retry__aimd_claim(&aimd->retry__fell, limit == 0, age, now))
+    uint32_t limit = retry__load_ordered(&aimd->retry__limit), never = 0;
+    bool first = limit == 0;
+    uint32_t change = first ? 0 : retry__load(&aimd->retry__change);
+    if (first)
+        retry__swap(&aimd->retry__fell, &never, now);
+    else if (!retry__aimd_claim(&aimd->retry__fell, age, now))
         return;
-    retry__store(&aimd->retry__change, now);
-    while (!retry__swap_ordered(&aimd->retry__limit, &limit, retry__aimd_less(aimd, limit)))
+    retry__swap(&aimd->retry__change, &change, now); /* unless it is later already */
+    while (!retry__swap_ordered(&aimd->retry__limit, &limit, retry__aimd_less(aimd, limit)) &&
+           !first)
         continue;
 }
 
@@ -4691,7 +4391,7 @@ static void retry__aimd_rise(retry_aimd *aimd, uint32_t in_use, retry_ms age, ui
     uint32_t more = retry__add(before, aimd->increase ? aimd->increase : 1);
     uint32_t after = retry__aimd_within(aimd, more);
     if (limit != 0 && after > before && in_use >= before - (before >> 1) &&
-        retry__aimd_claim(&aimd->retry__change, false, age, now) &&
+        retry__aimd_claim(&aimd->retry__change, age, now) &&
         retry__swap_ordered(&aimd->retry__limit, &limit, after) &&
         retry__load(&aimd->retry__fell) != fell)
         retry__swap_ordered(&aimd->retry__limit, &after, before);
@@ -4719,6 +4419,312 @@ RETRY_API uint32_t retry_aimd_report(retry_aimd *aimd, const retry_failure *fail
     if (aimd)
         retry__aimd_learn(aimd, failure, in_use, aimd->cooldown ? 0 : 1000, (uint32_t)now);
     return retry_aimd_limit(aimd);
+}
+
+/* >>rate */
+
+#define RETRY__RATE_MS UINT32_C(4096) /* what a ms is in the bucket */
+
+/* `max` wins over `min`. */
+static uint32_t retry__rate_bound(const retry_rate *rate, uint32_t limit)
+{
+    limit = retry__max(limit, rate->min ? rate->min : 500);
+    return rate->max ? retry__min(limit, rate->max) : limit;
+}
+
+/* How many were counted until now. */
+static uint32_t retry__rate_collect(uint32_t *count)
+{
+    uint32_t seen = retry__load(count);
+    while (!retry__swap(count, &seen, 0))
+        continue;
+    return seen;
+}
+
+/* What so many half seconds make of the limit, of which the first holds all that was counted. */
+static void retry__rate_learn(retry_rate *rate, uint32_t halves)
+{
+    uint32_t throttled = retry__rate_collect(&rate->retry__throttled);
+    uint32_t accepted = retry__rate_collect(&rate->retry__accepted);
+    uint32_t calm = retry__load(&rate->retry__calm);
+    uint32_t limit = retry__load(&rate->retry__limit), next = limit;
+    if (throttled != 0) {
+        if (limit == 0)
+            next = rate->max ? rate->max : retry__multiply(retry__add(accepted, throttled), 2000);
+        next = retry__rate_bound(rate, retry__max(next >> 1, retry__multiply(accepted, 2000)));
+        calm = 0;
+        halves--;
+    }
+    for (; halves != 0 && next != 0; halves--) { /* by an eighth, then by a 40th more each time */
+        calm++;
+        next = retry__add(next, retry__scale(next, RETRY_RATIO(0.1) + calm * RETRY_RATIO(0.025)));
+        next = calm < 23 ? retry__rate_bound(rate, next) : 0; /* over 11.5 s after `throttled` */
+    }
+    retry__store(&rate->retry__calm, calm);
+    retry__store(&rate->retry__held, limit ? retry__min(limit, next) : next);
+    retry__swap_ordered(&rate->retry__limit, &limit, next); /* no other thread changes it */
+}
+
+/* Whether there is a limit, or an answer was counted: a half second is under way. */
+static bool retry__rate_counts(const retry_rate *rate)
+{
+    return (retry__load(&rate->retry__limit) | retry__load(&rate->retry__accepted) |
+            retry__load(&rate->retry__throttled)) != 0;
+}
+
+/* The limit, 0: none but `max`. A half second that is over is ended by one thread first, which
+   learns from it; after 24 there is no limit in any case. */
+RETRY__WRAPS static uint32_t retry__rate_limit(retry_rate *rate, uint32_t now)
+{
+    uint32_t half = retry__load_ordered(&rate->retry__half), halves = 0;
+    retry_ms passed = retry__passed(half, now);
+    for (; passed >= 500 && halves < 24; passed -= 500)
+        halves++;
+    if (halves != 0 && retry__rate_counts(rate) &&
+        retry__swap_ordered(&rate->retry__half, &half, half + halves * 500))
+        retry__rate_learn(rate, halves);
+    return retry__load_ordered(&rate->retry__limit);
+}
+
+/* ms by which this call alone moves the bucket's clock. A full bucket with a clock at 0 may be a
+   new one, whose clock means nothing yet. */
+RETRY__WRAPS static retry_ms retry__rate_passed(retry_rate *rate, uint32_t now)
+{
+    uint32_t seen = retry__load(&rate->retry__clock);
+    retry_ms passed = retry__passed(seen, now);
+    if (passed == 0 && (seen | retry__load(&rate->retry__owed)) == 0)
+        passed = now;
+    return passed != 0 && retry__swap(&rate->retry__clock, &seen, now) ? passed : 0;
+}
+
+/* x / y for a y above 0, bit by bit. */
+static uint32_t retry__quotient(uint32_t x, uint32_t y)
+{
+    uint32_t quotient = 0, bit = 1;
+    for (; y <= x >> 1; y <<= 1)
+        bit <<= 1;
+    for (; bit != 0; bit >>= 1) {
+        if (x >= y) {
+            x -= y;
+            quotient += bit;
+        }
+        y >>= 1;
+    }
+    return quotient;
+}
+
+/* What a send takes from the bucket: the time between two. */
+static uint32_t retry__rate_spacing(uint32_t limit)
+{
+    return retry__quotient(retry__add(1000000 * RETRY__RATE_MS, limit >> 1), limit);
+}
+
+/* Takes a token if there is one in less than `wait` ms, which is not 0. Returns the ms until there
+   is; `wait` or more: it was not taken. The bucket holds an eighth of a second, or one token. Kept
+   is what it lacks, so that a zeroed one is full, as time, so that tokens that were taken in
+   advance keep their instants when the limit changes. From a throttled answer to the end of its
+   half second the limit does not rise. */
+static retry_ms retry__rate_take(retry_rate *rate, uint32_t now, retry_ms wait)
+{
+    uint32_t limit = retry__rate_limit(rate, now), spacing, full, most, earned, owed, rest;
+    uint64_t after;
+    if (limit != 0 && retry__load(&rate->retry__throttled) != 0)
+        limit = retry__load(&rate->retry__held);
+    limit = limit ? limit : rate->max;
+    if (limit == 0)
+        return 0;
+    spacing = retry__rate_spacing(limit);
+    full = retry__max(125 * RETRY__RATE_MS, spacing);
+    most = retry__add(full, retry__multiply(wait - 1, RETRY__RATE_MS));
+    earned = retry__multiply(retry__rate_passed(rate, now), RETRY__RATE_MS);
+    owed = retry__load(&rate->retry__owed);
+    do {
+        rest = retry__subtract(owed, earned);
+        after = (uint64_t)rest + spacing;
+    } while (!retry__swap(&rate->retry__owed, &owed, after <= most ? (uint32_t)after : rest));
+    if (after <= full)
+        return 0;
+    full = (uint32_t)((after - full - 1) >> 12) + 1;
+    return after <= most ? full : retry__max(full, wait);
+}
+
+RETRY_API retry_ms retry_rate_ask(retry_rate *rate, retry_time now)
+{
+    return rate ? retry__rate_take(rate, (uint32_t)now, 1) : 0;
+}
+
+/* Takes a token for an attempt, even one that is not there yet: returns the ms until it is.
+   UINT32_MAX: it is as far away as rate->wait, and was not taken. */
+static retry_ms retry__rate_reserve(retry_rate *rate, uint32_t now)
+{
+    retry_ms wait = rate->wait ? rate->wait : 250, until = retry__rate_take(rate, now, wait);
+    return until < wait ? until : UINT32_MAX;
+}
+
+/* Gives back a token that was taken and not used. */
+static void retry__rate_return(retry_rate *rate)
+{
+    uint32_t spacing = retry__rate_spacing(retry_rate_get(rate));
+    uint32_t owed = retry__load(&rate->retry__owed);
+    while (!retry__swap(&rate->retry__owed, &owed, retry__subtract(owed, spacing)))
+        continue;
+}
+
+RETRY_API void retry_rate_report(retry_rate *rate, const retry_failure *failure, retry_time now)
+{
+    if (!rate || retry__outcome(failure) == RETRY__IGNORED)
+        return;
+    retry__rate_limit(rate, (uint32_t)now);
+    if (!retry__rate_counts(rate)) /* the first answer begins a half second */
+        retry__store(&rate->retry__half, (uint32_t)now);
+    retry__fetch_add(
+        failure && failure->throttle ? &rate->retry__throttled : &rate->retry__accepted, 1);
+}
+
+RETRY_API uint32_t retry_rate_get(const retry_rate *rate)
+{
+    uint32_t limit = rate ? retry__load(&rate->retry__limit) : UINT32_MAX;
+    limit = limit == 0 ? rate->max : limit;
+    return limit ? limit : UINT32_MAX;
+}
+
+/* >>latency */
+
+/* A latency's progress counts samples while it learns. Once it has learnt it is a balance: above
+   AT_REST too many samples were late, below too few; 2^16 is a late one. */
+#define RETRY__LATENCY_FIRST 12
+#define RETRY__LATENCY_LEARNT (UINT32_C(1) << 30)
+#define RETRY__LATENCY_AT_REST (UINT32_C(1) << 31)
+
+/* A latency's settings, with their defaults in place of zero, and when it has learnt. */
+typedef struct retry__percentile {
+    uint32_t quantile, above; /* RETRY_RATIO, and what is left to 1 */
+    uint32_t min_samples, enough;
+    retry_ms min, max;
+} retry__percentile;
+
+static retry__percentile retry__percentile_of(const retry_latency *latency)
+{
+    retry__percentile percentile;
+    percentile.quantile = latency->quantile ? latency->quantile : RETRY_RATIO(0.95);
+    if (percentile.quantile >= RETRY_RATIO(1))
+        percentile.quantile = RETRY_RATIO(0.999);
+    percentile.above = RETRY_RATIO(1) - percentile.quantile;
+    percentile.enough = 768;
+    while (percentile.enough * percentile.above < RETRY_RATIO(30)) /* samples that are late */
+        percentile.enough <<= 1;
+    percentile.min_samples = latency->min_samples
+                                 ? retry__min(latency->min_samples, RETRY__LATENCY_LEARNT)
+                                 : percentile.enough;
+    percentile.enough = retry__max(percentile.enough, percentile.min_samples);
+    percentile.min = latency->min ? latency->min : 1;
+    percentile.max = latency->max ? latency->max : UINT32_MAX;
+    return percentile;
+}
+
+static retry_ms retry__percentile_bound(const retry__percentile *percentile, retry_ms ms)
+{
+    return retry__max(retry__min(ms, percentile->max), percentile->min);
+}
+
+/* An estimate is kept as a level, its logarithm to base 2, so that a step is a share of it. Between
+   the powers of 2 that is a straight line: nothing but shifts. 1 ms is one octave, 2 ms are two,
+   3 ms two and a half. */
+#define RETRY__OCTAVE (UINT32_C(1) << 27)
+
+/* The level of 1 to 2^24 ms. */
+static uint32_t retry__latency_level(retry_ms ms)
+{
+    uint32_t octaves = 27;
+    for (; ms < RETRY__OCTAVE; ms <<= 1)
+        octaves--;
+    return octaves * RETRY__OCTAVE + ms; /* whose highest bit is one octave more */
+}
+
+/* The ms of a level, rounded down. */
+static retry_ms retry__latency_ms(uint32_t level)
+{
+    return ((level & (RETRY__OCTAVE - 1)) | RETRY__OCTAVE) >> (28 - level / RETRY__OCTAVE);
+}
+
+/* How often a step is doubled. While it learns: up to 4 times, less and less. Then only when the
+   service has changed: soon, 2 times up, and 6 times down, where seldom anything is learnt. */
+static uint32_t retry__latency_haste(const retry__percentile *percentile, uint32_t progress,
+                                     bool late)
+{
+    uint32_t haste = 0;
+    if (progress >= RETRY__LATENCY_LEARNT) {
+        if (late)
+            return retry__subtract(progress, RETRY__LATENCY_AT_REST) / RETRY_RATIO(4);
+        return retry__subtract(RETRY__LATENCY_AT_REST - RETRY_RATIO(3), progress) / RETRY_RATIO(2);
+    }
+    while (haste < 4 && progress < percentile->enough >> (haste + 1))
+        haste++;
+    return haste;
+}
+
+/* The estimate after a sample. It is the fastest of the first ones, so that a slow one leads
+   nowhere. Then it goes up by quantile / 32 of an octave, and down by (1 - quantile) / 32: it rests
+   where a share of `quantile` of the samples is not above it. */
+static uint32_t retry__latency_move(const retry__percentile *percentile, uint32_t estimate,
+                                    retry_ms sample, bool late, uint32_t progress)
+{
+    uint32_t step = late ? percentile->quantile : percentile->above;
+    if (progress < RETRY__LATENCY_FIRST)
+        return late && estimate != 0 ? estimate : retry__latency_level(sample);
+    step <<= 6 + retry__latency_haste(percentile, progress, late);
+    step = retry__min(step, RETRY__OCTAVE / 2); /* no sample is below one octave */
+    return late ? estimate + step : estimate - step;
+}
+
+/* The progress after a sample. */
+static uint32_t retry__latency_advance(const retry__percentile *percentile, uint32_t progress,
+                                       bool late)
+{
+    if (progress < RETRY__LATENCY_LEARNT)
+        return progress + 1 < percentile->enough ? progress + 1 : RETRY__LATENCY_AT_REST;
+    if (late)
+        return retry__min(retry__max(progress, RETRY__LATENCY_AT_REST) + percentile->quantile,
+                          RETRY__LATENCY_AT_REST + RETRY_RATIO(11));
+    return retry__max(progress - 2 * percentile->above, RETRY__LATENCY_AT_REST - RETRY_RATIO(16));
+}
+
+RETRY_API void retry_latency_add(retry_latency *latency, retry_ms elapsed, bool finished)
+{
+    retry__percentile percentile;
+    uint32_t estimate, progress;
+    retry_ms sample;
+    bool late;
+    if (!latency)
+        return;
+    percentile = retry__percentile_of(latency);
+    sample = finished ? elapsed : retry__add(elapsed, 1); /* it would have taken longer */
+    sample = retry__min(retry__percentile_bound(&percentile, sample), UINT32_C(1) << 24);
+    estimate = retry__load(&latency->retry__estimate);
+    do {
+        late = sample > retry__latency_ms(estimate);
+        if (!finished && (estimate == 0 || !late))
+            return;
+        progress = retry__load(&latency->retry__progress);
+    } while (!retry__swap(&latency->retry__estimate, &estimate,
+                          retry__latency_move(&percentile, estimate, sample, late, progress)));
+    while (!retry__swap(&latency->retry__progress, &progress,
+                        retry__latency_advance(&percentile, progress, late)))
+        continue;
+}
+
+RETRY_API retry_ms retry_latency_get(const retry_latency *latency)
+{
+    retry__percentile percentile;
+    uint32_t level;
+    if (!latency)
+        return UINT32_MAX;
+    percentile = retry__percentile_of(latency);
+    if (retry__load(&latency->retry__progress) < percentile.min_samples)
+        return UINT32_MAX;
+    /* a little more than is kept: where all take about as long, the estimate moves among them */
+    level = retry__load(&latency->retry__estimate) + RETRY__OCTAVE / 64;
+    return retry__percentile_bound(&percentile, retry__latency_ms(level));
 }
 
 /* >>attempt */
@@ -5204,6 +5210,203 @@ RETRY_API retry_clock retry_system_clock(void)
 }
 #endif
 
+/* >>hedge */
+
+/* A hedge's state; stopped is open, but for further copies. */
+enum { RETRY__HEDGE_CLOSED, RETRY__HEDGE_OPEN, RETRY__HEDGE_STOPPED };
+
+static uint8_t retry__hedge_copies(const retry_hedge_policy *policy)
+{
+    if (!policy || (policy->delay == 0 && !policy->latency))
+        return 1;
+    return policy->max_attempts ? (uint8_t)retry__min(policy->max_attempts, UINT8_MAX) : 2;
+}
+
+static retry_hedge_step retry__hedge_step(uint8_t action, uint8_t cause, retry_ms delay)
+{
+    retry_hedge_step step;
+    step.action = action;
+    step.cause = cause;
+    step.delay = delay;
+    return step;
+}
+
+static retry_hedge_step retry__hedge_misuse(void)
+{
+    RETRY_ASSERT(0 && "a NULL argument, or a hedge in another state");
+    return retry__hedge_step(RETRY_HEDGE_FAIL, RETRY_CAUSE_MISUSE, UINT32_MAX);
+}
+
+/* Sets the timer. */
+static retry_hedge_step retry__hedge_set(retry_hedge *hedge, uint8_t action, retry_ms delay,
+                                         retry_time now)
+{
+    hedge->retry__delay = delay;
+    hedge->retry__since = now;
+    return retry__hedge_step(action, RETRY_CAUSE_NONE, delay);
+}
+
+/* ms that are left of the timer. */
+static retry_ms retry__hedge_left(const retry_hedge *hedge, retry_time now)
+{
+    if (hedge->retry__delay == UINT32_MAX)
+        return UINT32_MAX;
+    return retry__left(hedge->retry__since, hedge->retry__delay, now);
+}
+
+static retry_hedge_step retry__hedge_fail(retry_hedge *hedge, uint8_t cause)
+{
+    hedge->retry__state = RETRY__HEDGE_CLOSED;
+    return retry__hedge_step(RETRY_HEDGE_FAIL, cause, UINT32_MAX);
+}
+
+/* No copy now: those in flight decide. */
+static retry_hedge_step retry__hedge_rest(retry_hedge *hedge, uint8_t cause)
+{
+    if (hedge->in_flight == 0)
+        return retry__hedge_fail(hedge, cause);
+    hedge->retry__delay = UINT32_MAX;
+    return retry__hedge_step(RETRY_HEDGE_HOLD, cause, UINT32_MAX);
+}
+
+RETRY__HOT retry_hedge_step retry__hedge_send(retry_hedge *hedge, const retry_request *request,
+                                              retry_time now)
+{
+    retry_ms delay = UINT32_MAX;
+    hedge->in_flight++;
+    hedge->retry__copies--;
+    if (hedge->retry__copies != 0 && request && request->idempotent) {
+        delay = hedge->policy->delay;
+        if (delay == 0)
+            delay = retry_latency_get(hedge->policy->latency);
+    }
+    return retry__hedge_set(hedge, RETRY_HEDGE_SEND, delay, now);
+}
+
+/* Why there are no copies left; RETRY_CAUSE_NONE if there are. */
+static uint8_t retry__hedge_spent(const retry_hedge *hedge)
+{
+    if (hedge->retry__state == RETRY__HEDGE_STOPPED)
+        return RETRY_CAUSE_PUSHBACK;
+    return hedge->retry__copies ? RETRY_CAUSE_NONE : RETRY_CAUSE_ATTEMPTS_EXHAUSTED;
+}
+
+/* Why the request lets no copy be sent `later` ms from now; RETRY_CAUSE_NONE if it does. */
+static uint8_t retry__hedge_barred(const retry_request *request, retry_ms later, retry_time now)
+{
+    if (!request->idempotent)
+        return RETRY_CAUSE_NOT_IDEMPOTENT;
+    return later < retry__remaining(request, now) ? RETRY_CAUSE_NONE : RETRY_CAUSE_DEADLINE;
+}
+
+/* A copy costs what a retry does, whatever failed; no failure is charged for it, and what it costs
+   is not the request's, to which it might go back. */
+static bool retry__hedge_pay(retry_request *request, retry_time now)
+{
+    const retry_failure none = retry__failure(RETRY_REASON_NONE, 0);
+    uint32_t charge = request->retry__charge;
+    bool paid = retry__account(request, RETRY__BUDGET_RESUME, &none, now);
+    request->retry__charge = charge;
+    return paid;
+}
+
+/* The next copy after `wait` ms, unless it is barred `later` ms from now, or nobody pays for it. */
+static retry_hedge_step retry__hedge_next(retry_hedge *hedge, retry_request *request, retry_ms wait,
+                                          retry_ms later, retry_time now)
+{
+    uint8_t cause = retry__hedge_spent(hedge);
+    if (cause == RETRY_CAUSE_NONE)
+        cause = retry__hedge_barred(request, later, now);
+    if (cause == RETRY_CAUSE_NONE && wait != 0)
+        return retry__hedge_step(RETRY_HEDGE_WAIT, RETRY_CAUSE_NONE, wait);
+    if (cause == RETRY_CAUSE_NONE && !retry__hedge_pay(request, now))
+        cause = RETRY_CAUSE_BUDGET_EXHAUSTED;
+    if (cause == RETRY_CAUSE_NONE)
+        return retry__hedge_send(hedge, request, now);
+    return retry__hedge_rest(hedge, cause);
+}
+
+RETRY_API retry_hedge_step retry_hedge_begin(retry_hedge *hedge, const retry_request *request,
+                                             retry_time now)
+{
+    if (!hedge)
+        return retry__hedge_step(RETRY_HEDGE_SEND, RETRY_CAUSE_NONE, UINT32_MAX);
+    hedge->retry__state = RETRY__HEDGE_OPEN;
+    hedge->retry__copies = retry__hedge_copies(hedge->policy);
+    hedge->in_flight = 0;
+    return retry__hedge_send(hedge, request, now);
+}
+
+RETRY_API retry_hedge_step retry_hedge_due(retry_hedge *hedge, retry_request *request,
+                                           retry_time now)
+{
+    if (!hedge || !request || hedge->retry__state == RETRY__HEDGE_CLOSED)
+        return retry__hedge_misuse();
+    return retry__hedge_next(hedge, request, retry__hedge_left(hedge, now), 0, now);
+}
+
+/* Why a failure is final, whatever is in flight; RETRY_CAUSE_NONE if it is not. */
+static uint8_t retry__hedge_fatal(const retry_request *request, const retry_failure *failure,
+                                  uint8_t traits)
+{
+    uint8_t cause = retry__screen(failure, traits);
+    if (cause != RETRY_CAUSE_NONE && cause != RETRY_CAUSE_ALWAYS && cause != RETRY_CAUSE_PUSHBACK &&
+        cause != RETRY_CAUSE_THROTTLED)
+        return cause;
+    if (request->idempotent || (traits & RETRY__TRAIT_ALLOWS) != 0)
+        return RETRY_CAUSE_NONE;
+    return RETRY_CAUSE_NOT_IDEMPOTENT;
+}
+
+/* What follows any other: no copy after an order not to retry, nor because of one that was never
+   sent; else the next when the server says, or at once. */
+static retry_hedge_step retry__hedge_follow(retry_hedge *hedge, retry_request *request,
+                                            const retry_failure *failure, uint8_t traits,
+                                            retry_time now)
+{
+    retry_ms order = failure->pushback ? failure->retry_after : 0;
+    if (order == UINT32_MAX) {
+        hedge->retry__state = RETRY__HEDGE_STOPPED;
+    } else if ((traits & RETRY__TRAIT_UNSENT) != 0) {
+        if (hedge->in_flight == 0 || hedge->retry__delay == UINT32_MAX)
+            return retry__hedge_rest(hedge, RETRY_CAUSE_NOT_RETRYABLE);
+        return retry__hedge_step(RETRY_HEDGE_WAIT, RETRY_CAUSE_NONE, retry__hedge_left(hedge, now));
+    } else if (order != 0) {
+        retry_hedge_step step = retry__hedge_set(hedge, RETRY_HEDGE_WAIT, order, now);
+        if (hedge->in_flight != 0 && retry__hedge_spent(hedge) == RETRY_CAUSE_NONE)
+            return step; /* the deadline is looked at when the timer fires */
+    }
+    return retry__hedge_next(hedge, request, order, order, now);
+}
+
+RETRY_API retry_hedge_step retry_hedge_failed(retry_hedge *hedge, retry_request *request,
+                                              const retry_failure *failure, retry_time now)
+{
+    uint8_t traits, cause;
+    if (!hedge || !request || !failure || hedge->retry__state == RETRY__HEDGE_CLOSED ||
+        hedge->in_flight == 0)
+        return retry__hedge_misuse();
+    hedge->in_flight--;
+    traits = retry__learn(request, failure);
+    retry__doubt(request, traits);
+    cause = retry__hedge_fatal(request, failure, traits);
+    if (cause == RETRY_CAUSE_NONE || cause == RETRY_CAUSE_NOT_IDEMPOTENT)
+        retry__account(request, RETRY__BUDGET_COPY, failure, now);
+    if (cause == RETRY_CAUSE_NONE)
+        return retry__hedge_follow(hedge, request, failure, traits, now);
+    if (hedge->in_flight != 0)
+        request->ambiguous = true; /* who knows what the others, which are cancelled, have done */
+    return retry__hedge_fail(hedge, cause);
+}
+
+RETRY_API uint32_t retry_hedge_won(retry_hedge *hedge)
+{
+    if (!hedge || hedge->retry__state == RETRY__HEDGE_CLOSED || hedge->in_flight == 0)
+        return 0;
+    hedge->retry__state = RETRY__HEDGE_CLOSED;
+    return --hedge->in_flight;
+}
+
 /* >>scopes */
 
 /* How many slots a name may have: neighbours, from the one on that its hash picks. */
@@ -5229,16 +5432,19 @@ static void retry__scope_open(const retry_scopes *scopes, retry_scope *slot, uin
     retry_budget_init(&slot->budget, &scopes->options, now);
 }
 
-static bool retry__scope_is_full(retry_scope *slot, retry_time now)
+/* Whether another name may have it: its bucket is as good as new, or nobody asks for its name. */
+static bool retry__scope_is_free(const retry_scopes *scopes, retry_scope *slot, retry_time now)
 {
+    retry_ms forget = scopes->forget ? scopes->forget : 60000;
     retry__budget_refill(&slot->budget, now);
-    return retry_budget_balance(&slot->budget) == slot->budget.options.capacity;
+    return retry_budget_balance(&slot->budget) == slot->budget.options.capacity ||
+           retry__passed(slot->retry__seen, (uint32_t)now) >= forget;
 }
 
 RETRY_API const retry_client *retry_scope_client(retry_scopes *scopes, const void *name,
                                                  size_t length, retry_time now)
 {
-    retry_scope *slot, *full = NULL;
+    retry_scope *slot, *found = NULL;
     uint32_t hash, reach;
     if (!scopes)
         return NULL;
@@ -5250,29 +5456,35 @@ RETRY_API const retry_client *retry_scope_client(retry_scopes *scopes, const voi
     for (; reach != 0; reach--, slot++) {
         if (!slot->client.budget) /* never used: the name has none behind it either */
             retry__scope_open(scopes, slot, hash, now);
-        if (slot->retry__name == hash)
-            return &slot->client;
-        if (!full && retry__scope_is_full(slot, now))
-            full = slot;
+        if (slot->retry__name == hash) {
+            found = slot;
+            break;
+        }
+        if (!found && retry__scope_is_free(scopes, slot, now))
+            found = slot;
     }
-    if (!full)
+    if (!found)
         return &scopes->client;
-    full->retry__name = hash; /* and nothing else: requests may still use its client */
-    return &full->client;
+    if (found->retry__name != hash) { /* filled and not set up: requests may still use its client */
+        retry_budget_deposit(&found->budget, UINT32_MAX);
+        found->retry__name = hash;
+    }
+    found->retry__seen = (uint32_t)now;
+    return &found->client;
 }
 
 /* >>from-text */
 
-/* Presets, X(name, initialiser); the first is the default. A name goes before one that it begins
-   with. */
-#define RETRY__POLICY_PRESETS(X)                                                       \
-    X("best-effort", RETRY_POLICY_BEST_EFFORT)                                         \
-    X("smithy", RETRY_POLICY_SMITHY)                                                   \
-    X("aws-2026", RETRY_POLICY_AWS_2026)                                               \
-    X("aws", RETRY_POLICY_AWS)                                                         \
-    X("grpc", RETRY__POLICY(RETRY_BACKOFF_GRPC, RETRY_BACKOFF_DEFAULT, 0, 0, 0))       \
-    X("rfc0049", RETRY__POLICY(RETRY_BACKOFF_RFC0049, RETRY_BACKOFF_DEFAULT, 0, 0, 0)) \
-    X("controlled", RETRY__POLICY(RETRY_BACKOFF_CONTROLLED, RETRY_BACKOFF_DEFAULT, 0, 0, 0))
+/* Presets of policies, X(name, the same in words), and of budgets, X(name, initialiser); the first
+   is the default. A name goes before one that it begins with. */
+#define RETRY__POLICY_PRESETS(X)                                                                 \
+    X("best-effort", "jitter=full min=1 initial=1 max=500 throttled=100")                        \
+    X("smithy", "attempts=5 jitter=full initial=1s max=20s")                                     \
+    X("aws-2026", "attempts=3 jitter=full initial=50 max=20s throttled=1s retry-after-slack=5s") \
+    X("aws", "attempts=3 jitter=full initial=1s max=20s retry-after-max=20s")                    \
+    X("grpc", "jitter=spread initial=1s max=2m factor=1.6")                                      \
+    X("rfc0049", "initial=1 max=500")                                                            \
+    X("controlled", "curve=controlled")
 #define RETRY__BUDGET_PRESETS(X)                  \
     X("none", RETRY__BUDGET_NONE)                 \
     X("best-effort", RETRY_BUDGET_BEST_EFFORT(1)) \
@@ -5280,40 +5492,43 @@ RETRY_API const retry_client *retry_scope_client(retry_scopes *scopes, const voi
     X("aws-2026", RETRY_BUDGET_AWS_2026)          \
     X("aws", RETRY_BUDGET_AWS)                    \
     X("grpc", RETRY_BUDGET_GRPC)
-#define RETRY__BUDGET_NONE                      \
-    {                                           \
-        0, 1000, 0, 0, 0, 0, 0, 0, false, false \
+#define RETRY__BUDGET_NONE                            \
+    {                                                 \
+        UINT32_MAX, 0, 0, 0, 0, 0, 0, 0, false, false \
     }
 
-/* Keys, X(name, kind of value, field). */
-#define RETRY__POLICY_KEYS(X)                           \
-    X("attempts", WHOLE, max_attempts)                  \
-    X("curve", CURVE, backoff.curve)                    \
-    X("jitter", JITTER, backoff.jitter)                 \
-    X("min", DURATION, backoff.min)                     \
-    X("initial", DURATION, backoff.initial)             \
-    X("max", DURATION, backoff.max)                     \
-    X("factor", RATIO, backoff.factor)                  \
-    X("spread", RATIO, backoff.spread)                  \
-    X("throttled", DURATION, throttle_backoff.initial)  \
-    X("retry-after-max", DURATION, retry_after_max)     \
-    X("retry-after-slack", DURATION, retry_after_slack) \
-    X("retry-after-spread", RATIO, retry_after_spread)
-#define RETRY__BUDGET_KEYS(X)                  \
-    X("capacity", TOKENS, capacity)            \
-    X("cost", TOKENS, retry_cost)              \
-    X("timeout-cost", TOKENS, timeout_cost)    \
-    X("throttle-cost", TOKENS, throttle_cost)  \
-    X("success", TOKENS, success_deposit)      \
-    X("request", TOKENS, request_deposit)      \
-    X("per-second", TOKENS, refill_per_second) \
-    X("floor", TOKENS, floor)                  \
-    X("refund-last", ANSWER, refund_last)      \
-    X("charge-failures", ANSWER, charge_failures)
+/* Keys, X(its number, name, kind of value, field). */
+#define RETRY__POLICY_KEYS(X)                                        \
+    X(ATTEMPTS, "attempts", WHOLE, max_attempts)                     \
+    X(CURVE, "curve", CURVE, backoff.curve)                          \
+    X(JITTER, "jitter", JITTER, backoff.jitter)                      \
+    X(MIN, "min", DURATION, backoff.min)                             \
+    X(INITIAL, "initial", DURATION, backoff.initial)                 \
+    X(MAX, "max", DURATION, backoff.max)                             \
+    X(FACTOR, "factor", RATIO, backoff.factor)                       \
+    X(SPREAD, "spread", RATIO, backoff.spread)                       \
+    X(THROTTLED, "throttled", DURATION, throttle_backoff.initial)    \
+    X(AFTER_MAX, "retry-after-max", DURATION, retry_after_max)       \
+    X(AFTER_SLACK, "retry-after-slack", DURATION, retry_after_slack) \
+    X(AFTER_SPREAD, "retry-after-spread", RATIO, retry_after_spread)
+#define RETRY__BUDGET_KEYS(X)                                \
+    X(CAPACITY, "capacity", TOKENS, capacity)                \
+    X(COST, "cost", TOKENS, retry_cost)                      \
+    X(TIMEOUT_COST, "timeout-cost", TOKENS, timeout_cost)    \
+    X(THROTTLE_COST, "throttle-cost", TOKENS, throttle_cost) \
+    X(SUCCESS, "success", TOKENS, success_deposit)           \
+    X(REQUEST, "request", TOKENS, request_deposit)           \
+    X(PER_SECOND, "per-second", TOKENS, refill_per_second)   \
+    X(FLOOR, "floor", TOKENS, floor)                         \
+    X(REFUND_LAST, "refund-last", ANSWER, refund_last)       \
+    X(CHARGE_FAILURES, "charge-failures", ANSWER, charge_failures)
 
-#define RETRY__PRESET_NAME(name, preset) name "\0"
-#define RETRY__PRESET(name, preset) preset,
-#define RETRY__KEY(name, kind, member) name "=\0"
+#define RETRY__X(key, name, kind, member) RETRY__AT_##key,
+enum { RETRY__POLICY_KEYS(RETRY__X) RETRY__POLICY_KEY_COUNT };
+#undef RETRY__X
+#define RETRY__X(key, name, kind, member) RETRY__AT_##key,
+enum { RETRY__BUDGET_KEYS(RETRY__X) RETRY__BUDGET_KEY_COUNT };
+#undef RETRY__X
 
 /* Kinds of value: numbers, then names. */
 enum {
@@ -5333,6 +5548,39 @@ typedef struct retry__field {
 
 typedef char retry__answers_fit_a_byte[sizeof(bool) == 1 ? 1 : -1];
 
+/* What is said of a word that is unknown, where in it the names of the presets and of the keys
+   begin, and what the keys set. */
+typedef struct retry__language {
+    const char *unknown, *presets, *keys;
+    const retry__field *fields;
+} retry__language;
+
+#define RETRY__PRESETS_ARE "unknown word; presets are"
+#define RETRY__PRESET_NAME(name, preset) " " name
+#define RETRY__PRESET(name, preset) preset,
+#define RETRY__PRESET_TEXT(name, preset) preset "\0"
+#define RETRY__KEY_NAME(key, name, kind, member) " " name "="
+
+static const char retry__policy_words[] = RETRY__PRESETS_ARE RETRY__POLICY_PRESETS(
+    RETRY__PRESET_NAME) "; keys are" RETRY__POLICY_KEYS(RETRY__KEY_NAME);
+#define RETRY__X(key, name, kind, member) {RETRY__##kind, offsetof(retry_policy, member)},
+static const retry__field retry__policy_fields[] = {RETRY__POLICY_KEYS(RETRY__X)};
+#undef RETRY__X
+static const retry__language retry__policies = {
+    retry__policy_words, retry__policy_words + sizeof RETRY__PRESETS_ARE - 1,
+    retry__policy_words + sizeof retry__policy_words - sizeof(RETRY__POLICY_KEYS(RETRY__KEY_NAME)),
+    retry__policy_fields};
+
+static const char retry__budget_words[] = RETRY__PRESETS_ARE RETRY__BUDGET_PRESETS(
+    RETRY__PRESET_NAME) "; keys are" RETRY__BUDGET_KEYS(RETRY__KEY_NAME);
+#define RETRY__X(key, name, kind, member) {RETRY__##kind, offsetof(retry_budget_options, member)},
+static const retry__field retry__budget_fields[] = {RETRY__BUDGET_KEYS(RETRY__X)};
+#undef RETRY__X
+static const retry__language retry__budgets = {
+    retry__budget_words, retry__budget_words + sizeof RETRY__PRESETS_ARE - 1,
+    retry__budget_words + sizeof retry__budget_words - sizeof(RETRY__BUDGET_KEYS(RETRY__KEY_NAME)),
+    retry__budget_fields};
+
 /* x / 10^9 for x up to 2^52; 4503599 is 2^52 / 10^9 rounded down, so that the estimate may be 1 too
    small. */
 static uint32_t retry__billionth(uint64_t x)
@@ -5341,65 +5589,80 @@ static uint32_t retry__billionth(uint64_t x)
     return x - (uint64_t)estimate * 1000000000 < 1000000000 ? estimate : estimate + 1;
 }
 
+/* Functions that read a part of a text return what is wrong with it, or NULL. */
+
+static const char retry__null[] = "a NULL argument";
+static const char retry__no_number[] = "no number";
+static const char retry__out_of_range[] = "out of range";
+
 /* Digits, and behind a point up to so many decimals. */
-static bool retry__scan_decimal(retry__scan *scan, uint32_t decimals, uint32_t *whole,
-                                uint32_t *billionths)
+static const char *retry__scan_decimal(retry__scan *scan, uint32_t decimals, uint32_t *whole,
+                                       uint32_t *billionths)
 {
     uint32_t digit, place;
     *billionths = 0;
     if (!retry__scan_digit(scan, whole))
-        return false;
+        return retry__no_number;
     while (retry__scan_digit(scan, &digit)) {
         if (*whole > UINT32_MAX / 10 || *whole * 10 > UINT32_MAX - digit)
-            return false;
+            return retry__out_of_range;
         *whole = *whole * 10 + digit;
     }
-    if (decimals == 0 || !retry__scan_literal(scan, '.'))
-        return true;
-    if (!retry__scan_digit(scan, billionths))
-        return false;
-    for (place = 1; place < 9; place++) {
-        if (place >= decimals || !retry__scan_digit(scan, &digit))
-            digit = 0;
-        *billionths = *billionths * 10 + digit;
+    if (decimals != 0 && retry__scan_literal(scan, '.')) {
+        if (!retry__scan_digit(scan, billionths))
+            return retry__no_number;
+        for (place = 1; place < 9; place++) {
+            if (place >= decimals || !retry__scan_digit(scan, &digit))
+                digit = 0;
+            *billionths = *billionths * 10 + digit;
+        }
     }
-    return true;
+    if (scan->left != 0 && (*scan->text == '.' || retry__scan_digit(scan, &digit)))
+        return "too many decimals";
+    return NULL;
 }
 
-static bool retry__parse_number(retry__scan *value, uint32_t kind, uint32_t *number)
+static const char *retry__parse_number(retry__scan *value, uint32_t kind, uint32_t *number)
 {
     /* of each kind: decimals at most, and what is kept for 1; a duration is in ms, s, m or h */
     static const uint8_t decimals[] = {0, 3, 9, 9};
     static const uint32_t scales[] = {1, 1000, 65536, 1, 1000, 60000, 3600000};
-    static const char units[] = "ms\0s\0m\0h\0";
+    static const char no_unit[] = "no unit like this: ms s m h";
+    bool has_unit = kind == RETRY__DURATION;
     uint32_t rounding = kind == RETRY__RATIO ? 500000000 : 999999999; /* to the nearest, or up */
     uint32_t whole, billionths, unit;
     uint64_t scaled;
-    if (!retry__scan_decimal(value, decimals[kind], &whole, &billionths))
-        return false;
-    if (kind == RETRY__DURATION && retry__scan_name(value, units, &unit))
+    const char *fault = retry__scan_decimal(value, decimals[kind], &whole, &billionths);
+    if (fault)
+        return fault;
+    if (has_unit && retry__scan_name(value, no_unit + 18, &unit))
         kind += unit;
+    if (value->left != 0)
+        return has_unit ? no_unit : retry__no_number;
     scaled = (uint64_t)whole * scales[kind] +
              retry__billionth((uint64_t)billionths * scales[kind] + rounding);
-    if (value->left != 0 || scaled > UINT32_MAX)
-        return false;
+    if (scaled > UINT32_MAX)
+        return retry__out_of_range;
     *number = (uint32_t)scaled;
-    return true;
+    return NULL;
 }
 
-static bool retry__parse_value(retry__scan *value, uint8_t kind, unsigned char *into)
+static const char *retry__parse_value(retry__scan *value, uint8_t kind, unsigned char *into)
 {
-    static const char curves[] = "exponential\0constant\0linear\0power\0controlled\0";
-    static const char jitters[] = "none\0full\0equal\0spread\0decorrelated\0";
-    static const char answers[] = "no\0yes\0";
+#define RETRY__ONE_OF "not one of these:"
+    static const char curves[] = RETRY__ONE_OF " exponential constant linear power controlled";
+    static const char jitters[] = RETRY__ONE_OF " none full equal spread decorrelated";
+    static const char answers[] = RETRY__ONE_OF " no yes";
     static const char *const names[] = {curves, jitters, answers};
     uint32_t index;
     if (kind < RETRY__CURVE)
         return retry__parse_number(value, kind, (uint32_t *)(void *)into);
-    if (!retry__scan_name(value, names[kind - RETRY__CURVE], &index) || value->left != 0)
-        return false;
+    if (!retry__scan_name(value, names[kind - RETRY__CURVE] + sizeof RETRY__ONE_OF - 1, &index) ||
+        value->left != 0)
+        return names[kind - RETRY__CURVE];
     *into = (uint8_t)index;
-    return true;
+    return NULL;
+#undef RETRY__ONE_OF
 }
 
 static bool retry__separates(char c)
@@ -5421,37 +5684,44 @@ static bool retry__scan_word(retry__scan *text, retry__scan *word)
     return length != 0;
 }
 
-/* The preset that the text begins with, which is cut off it; else the default. */
-static uint32_t retry__parse_preset(retry__scan *text, const char *names)
+/* The number of the preset that the text begins with, which is cut off it; 0, the default, if there
+   is no word at all; else `otherwise`. */
+static uint32_t retry__parse_preset(retry__scan *text, const retry__language *language,
+                                    uint32_t otherwise)
 {
     retry__scan rest = *text, word;
     uint32_t preset;
-    if (!retry__scan_word(&rest, &word) || !retry__scan_name(&word, names, &preset) ||
-        word.left != 0)
+    if (!retry__scan_word(&rest, &word))
         return 0;
+    if (!retry__scan_name(&word, language->presets, &preset) || word.left != 0)
+        return otherwise;
     *text = rest;
     return preset;
 }
 
-/* Sets fields of a struct by the keys and values in the text. Returns the first byte of what is
-   wrong; NULL if nothing is. */
-static const char *retry__parse_fields(retry__scan *text, const char *keys,
-                                       const retry__field *fields, void *into)
+/* Sets fields of a struct by the keys and values in the text; at[key] is then where its value
+   begins. What is wrong begins the text. */
+static const char *retry__parse_fields(retry__scan *text, const retry__language *language,
+                                       const char **at, void *into)
 {
+    const char *fault = NULL;
     retry__scan word;
-    uint32_t seen = 0;
-    while (retry__scan_word(text, &word)) {
-        const char *at = word.text;
-        uint32_t key;
-        if (!retry__scan_name(&word, keys, &key) || ((seen >> key) & 1) != 0)
-            return at;
-        seen |= (uint32_t)1 << key;
-        at = word.text;
-        if (!retry__parse_value(&word, fields[key].kind,
-                                (unsigned char *)into + fields[key].offset))
-            return at;
+    uint32_t key;
+    while (!fault && retry__scan_word(text, &word)) {
+        const char *where = word.text;
+        if (!retry__scan_name(&word, language->keys, &key)) {
+            fault = language->unknown;
+        } else if (at[key]) {
+            fault = "key given twice";
+        } else {
+            const retry__field *field = &language->fields[key];
+            at[key] = where = word.text;
+            fault = retry__parse_value(&word, field->kind, (unsigned char *)into + field->offset);
+        }
+        if (fault)
+            text->text = where;
     }
-    return NULL;
+    return fault;
 }
 
 /* Begins to read a text into a struct; false for a NULL argument. */
@@ -5462,68 +5732,143 @@ static bool retry__scan_begin(retry__scan *scan, const char *text, size_t length
     return into && (text || length == 0);
 }
 
-static bool retry__misread(size_t *offset, size_t at)
+/* False if there is a fault. */
+static bool retry__parsed(retry_text_error *error, size_t offset, const char *fault)
 {
-    if (offset)
-        *offset = at;
-    return false;
+    if (fault && error) {
+        error->offset = offset;
+        error->text = fault;
+    }
+    return !fault;
+}
+
+/* Of two values the one that comes later in the text; NULL comes before all. */
+static const char *retry__later(const char *a, const char *b)
+{
+    return !a || (b && b > a) ? b : a;
+}
+
+/* What makes no sense of a policy, and where. */
+static const char *retry__policy_sense(const retry_policy *policy, const char *const *at,
+                                       const char **where)
+{
+    const retry_backoff *backoff = &policy->backoff;
+    retry_ms max = backoff->max ? backoff->max : UINT32_MAX;
+    *where = retry__later(at[RETRY__AT_MIN], at[RETRY__AT_MAX]);
+    if (backoff->min > max)
+        return "min above max";
+    *where = retry__later(at[RETRY__AT_INITIAL], at[RETRY__AT_MAX]);
+    if (backoff->initial > max)
+        return "initial above max";
+    *where = at[RETRY__AT_FACTOR];
+    if (backoff->factor != 0 && backoff->factor < RETRY_RATIO(1))
+        return "factor below 1";
+    *where = at[RETRY__AT_SPREAD];
+    if (*where && backoff->jitter != RETRY_JITTER_SPREAD)
+        return "spread without jitter=spread";
+    return NULL;
+}
+
+/* After a throttled attempt all is as after others but `initial`, and `max` if it is not 0. */
+static void retry__policy_throttled(retry_policy *policy, retry_ms max)
+{
+    retry_ms initial = policy->throttle_backoff.initial;
+    if (initial == 0)
+        return;
+    policy->throttle_backoff = policy->backoff;
+    policy->throttle_backoff.initial = initial;
+    if (max != 0)
+        policy->throttle_backoff.max = max;
+}
+
+static uint32_t retry__policy_preset(retry_policy *policy, retry__scan *text)
+{
+    static const retry_policy plain =
+        RETRY__POLICY(RETRY_BACKOFF_DEFAULT, RETRY_BACKOFF_DEFAULT, 0, 0, 0);
+    static const char presets[] = RETRY__POLICY_PRESETS(RETRY__PRESET_TEXT);
+    const char *at[RETRY__POLICY_KEY_COUNT] = {NULL};
+    uint32_t preset = retry__parse_preset(text, &retry__policies, 0);
+    retry__scan keys;
+    keys.text = retry__nth(presets, preset);
+    keys.left = (size_t)(retry__nth(keys.text, 1) - keys.text) - 1;
+    *policy = plain;
+    retry__parse_fields(&keys, &retry__policies, at, policy);
+    return preset;
 }
 
 RETRY_API bool retry_parse_policy(retry_policy *policy, const char *text, size_t length,
-                                  size_t *offset)
+                                  retry_text_error *error)
 {
-#define RETRY__X(name, kind, member) {RETRY__##kind, offsetof(retry_policy, member)},
-    static const retry__field fields[] = {RETRY__POLICY_KEYS(RETRY__X)};
-#undef RETRY__X
-    static const char keys[] = RETRY__POLICY_KEYS(RETRY__KEY);
-    static const char names[] = RETRY__POLICY_PRESETS(RETRY__PRESET_NAME);
-    static const retry_policy presets[] = {RETRY__POLICY_PRESETS(RETRY__PRESET)};
+    const char *at[RETRY__POLICY_KEY_COUNT] = {NULL}, *fault;
     retry_policy parsed;
-    retry_ms throttled;
-    const char *fault;
     retry__scan scan;
+    uint32_t preset;
     if (!retry__scan_begin(&scan, text, length, policy))
-        return retry__misread(offset, 0);
-    parsed = presets[retry__parse_preset(&scan, names)];
-    fault = retry__parse_fields(&scan, keys, fields, &parsed);
+        return retry__parsed(error, 0, retry__null);
+    preset = retry__policy_preset(&parsed, &scan);
+    fault = retry__parse_fields(&scan, &retry__policies, at, &parsed);
+    if (!fault)
+        fault = retry__policy_sense(&parsed, at, &scan.text);
     if (fault)
-        return retry__misread(offset, (size_t)(fault - text));
-    throttled = parsed.throttle_backoff.initial;
-    if (throttled != 0) { /* all else as for other attempts, where the preset throttles too */
-        parsed.throttle_backoff = parsed.backoff;
-        parsed.throttle_backoff.initial = throttled;
-    }
+        return retry__parsed(error, (size_t)(scan.text - text), fault);
+    if (parsed.backoff.jitter == RETRY_JITTER_SPREAD && !at[RETRY__AT_SPREAD])
+        parsed.backoff.spread = RETRY_RATIO(0.2); /* gRPC's */
+    retry__policy_throttled(&parsed, preset == 0 && !at[RETRY__AT_MAX] ? 10000 : 0);
     *policy = parsed;
     return true;
 }
 
-RETRY_API bool retry_parse_budget(retry_budget_options *options, const char *text, size_t length,
-                                  size_t *offset)
+/* Whether the full bucket pays for the cheapest retry. */
+static bool retry__budget_ever_pays(const retry_budget_options *options)
 {
-#define RETRY__X(name, kind, member) {RETRY__##kind, offsetof(retry_budget_options, member)},
-    static const retry__field fields[] = {RETRY__BUDGET_KEYS(RETRY__X)};
-#undef RETRY__X
-    static const char keys[] = RETRY__BUDGET_KEYS(RETRY__KEY);
-    static const char names[] = RETRY__BUDGET_PRESETS(RETRY__PRESET_NAME);
-    static const retry_budget_options presets[] = {RETRY__BUDGET_PRESETS(RETRY__PRESET)};
-    retry_budget_options parsed;
-    const char *fault;
-    retry__scan scan;
-    if (!retry__scan_begin(&scan, text, length, options))
-        return retry__misread(offset, 0);
-    parsed = presets[retry__parse_preset(&scan, names)];
-    fault = retry__parse_fields(&scan, keys, fields, &parsed);
-    if (fault)
-        return retry__misread(offset, (size_t)(fault - text));
-    *options = parsed;
-    return true;
+    uint32_t cost = options->retry_cost;
+    if (options->timeout_cost != 0)
+        cost = retry__min(cost, options->timeout_cost);
+    if (options->throttle_cost != 0)
+        cost = retry__min(cost, options->throttle_cost);
+    if (options->charge_failures)
+        return retry__subtract(options->capacity, cost) > options->floor;
+    return retry__budget_affords(options, options->capacity, cost);
 }
 
-RETRY_API bool retry_parse_duration(const char *text, size_t length, retry_ms *duration)
+RETRY_API bool retry_parse_budget(retry_budget_options *options, const char *text, size_t length,
+                                  retry_text_error *error)
 {
+    /* behind the presets what a text without one begins with */
+    static const retry_budget_options presets[] = {
+        RETRY__BUDGET_PRESETS(RETRY__PRESET){0, 1000, 0, 0, 0, 0, 0, 0, false, false}};
+    const uint32_t own = sizeof presets / sizeof presets[0] - 1, grpc = own - 1;
+    const char *at[RETRY__BUDGET_KEY_COUNT] = {NULL}, *fault;
+    retry_budget_options parsed;
     retry__scan scan;
-    return retry__scan_begin(&scan, text, length, duration) &&
-           retry__parse_number(&scan, RETRY__DURATION, duration);
+    uint32_t preset;
+    if (!retry__scan_begin(&scan, text, length, options))
+        return retry__parsed(error, 0, retry__null);
+    preset = retry__parse_preset(&scan, &retry__budgets, own);
+    parsed = presets[preset];
+    fault = retry__parse_fields(&scan, &retry__budgets, at, &parsed);
+    if (preset == grpc && at[RETRY__AT_CAPACITY] && !at[RETRY__AT_FLOOR])
+        parsed.floor = parsed.capacity >> 1;
+    if (!fault && preset == own && !at[RETRY__AT_CAPACITY]) {
+        fault = "no preset and no capacity=";
+    } else if (!fault && !retry__budget_ever_pays(&parsed)) {
+        fault = "never pays for a retry";
+        scan.text = retry__later(retry__later(at[RETRY__AT_CAPACITY], at[RETRY__AT_COST]),
+                                 at[RETRY__AT_FLOOR]);
+    }
+    if (!fault)
+        *options = parsed;
+    return retry__parsed(error, (size_t)(scan.text - text), fault);
+}
+
+RETRY_API bool retry_parse_duration(const char *text, size_t length, retry_ms *duration,
+                                    retry_text_error *error)
+{
+    const char *fault = retry__null;
+    retry__scan scan;
+    if (retry__scan_begin(&scan, text, length, duration))
+        fault = retry__parse_number(&scan, RETRY__DURATION, duration);
+    return retry__parsed(error, 0, fault);
 }
 
 #ifdef __cplusplus
@@ -5532,35 +5877,42 @@ RETRY_API bool retry_parse_duration(const char *text, size_t length, retry_ms *d
 
 #undef RETRY__WRAPS
 #undef RETRY__INLINE
+#undef RETRY__HOT
 #undef RETRY__COLD
 #undef RETRY__RARE
-#undef RETRY__HOT
 #undef RETRY__PLAIN
-#undef RETRY__GOLDEN
-#undef RETRY__BUDGET_BEHIND
 #undef RETRY__BIT
 #undef RETRY__REASONS_UNSENT
+#undef RETRY__GOLDEN
+#undef RETRY__BUDGET_BEHIND
 #undef RETRY__REASONS_SICK
-#undef RETRY__RATE_SEND
-#undef RETRY__RATE_REPORTS
-#undef RETRY__RATE_THROTTLED
-#undef RETRY__RATE_ONE_THROTTLED
-#undef RETRY__RATE_BUSY
-#undef RETRY__WINDOW_ALL
-#undef RETRY__WINDOW_MARKED
-#undef RETRY__WINDOW_COUNTS
-#undef RETRY__WINDOW_FULL
-#undef RETRY__WINDOW_HALVES
+#undef RETRY__WINDOW_COUNT
 #undef RETRY__WINDOW_EMPTIED
+#undef RETRY__WINDOW_BEHIND
+#undef RETRY__BREAKER_GENERATION
+#undef RETRY__BREAKER_NEXT
+#undef RETRY__BREAKER_NEEDED
+#undef RETRY__BREAKER_FLIGHT
+#undef RETRY__BREAKER_LOW
+#undef RETRY__BREAKER_ROW
+#undef RETRY__BREAKER_ROUNDS
+#undef RETRY__BREAKER_ROUND
+#undef RETRY__RATE_MS
+#undef RETRY__OCTAVE
+#undef RETRY__LATENCY_FIRST
+#undef RETRY__LATENCY_LEARNT
+#undef RETRY__LATENCY_AT_REST
 #undef RETRY__SCOPE_REACH
 #undef RETRY__POLICY_PRESETS
 #undef RETRY__BUDGET_PRESETS
 #undef RETRY__BUDGET_NONE
 #undef RETRY__POLICY_KEYS
 #undef RETRY__BUDGET_KEYS
+#undef RETRY__PRESETS_ARE
 #undef RETRY__PRESET_NAME
 #undef RETRY__PRESET
-#undef RETRY__KEY
+#undef RETRY__PRESET_TEXT
+#undef RETRY__KEY_NAME
 
 #endif /* RETRY_IMPLEMENTATION */
 

@@ -100,7 +100,7 @@ static const char *operate(retry_request request, char *line)
 static void show(void *context, const retry_request *request, const retry_failure *failure,
                  const retry_decision *decision)
 {
-    char line[160];
+    char line[240];
     (void)context;
     if (!failure) /* it worked */
         return;

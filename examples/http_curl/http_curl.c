@@ -208,25 +208,25 @@ static retry_policy policy;
 static retry_budget_options budget_options;
 
 /* Points at the word that is wrong. */
-static bool refuse(const char *option, const char *text, size_t offset)
+static bool refuse(const char *option, const char *text, retry_text_error error)
 {
-    fprintf(stderr, "http_curl: %s is wrong at offset %zu:\n    %s\n    %*s^\n", option, offset,
-            text, (int)offset, "");
+    fprintf(stderr, "http_curl: %s is wrong at offset %zu:\n    %s\n    %*s^ %s\n", option,
+            error.offset, text, (int)error.offset, "", error.text);
     return false;
 }
 
 static bool read_policy(const char *text)
 {
-    size_t offset;
-    return retry_parse_policy(&policy, text, strlen(text), &offset) ||
-           refuse("--policy", text, offset);
+    retry_text_error error;
+    return retry_parse_policy(&policy, text, strlen(text), &error) ||
+           refuse("--policy", text, error);
 }
 
 static bool read_budget(const char *text)
 {
-    size_t offset;
-    return retry_parse_budget(&budget_options, text, strlen(text), &offset) ||
-           refuse("--budget", text, offset);
+    retry_text_error error;
+    return retry_parse_budget(&budget_options, text, strlen(text), &error) ||
+           refuse("--budget", text, error);
 }
 
 /* Takes the options off the front of the arguments and returns the rest; NULL if one is wrong. */

@@ -142,7 +142,7 @@ static void read_parameter(const parameter *which, const char *text, options *ch
     if (which->kind == OUTAGE_OF)
         good = parse_outage(text, &value);
     else if (which->kind == MS_OF)
-        good = retry_parse_duration(text, strlen(text), &value);
+        good = retry_parse_duration(text, strlen(text), &value, NULL);
     else
         good = parse_count(text, which->kind == PERCENT_OF, &value);
     if (!good && which->kind == OUTAGE_OF)
@@ -159,7 +159,8 @@ static void read_parameter(const parameter *which, const char *text, options *ch
 static void read_own(const char *option, const char *text, options *chosen)
 {
     bool policy = strcmp(option, "--policy") == 0;
-    size_t length = strlen(text), at = 0;
+    size_t length = strlen(text);
+    retry_text_error error;
     own_layer *layer;
     if (policy || chosen->own_count == 0) {
         if (chosen->own_count == LAYERS_MAX)
@@ -171,9 +172,10 @@ static void read_own(const char *option, const char *text, options *chosen)
         retry_parse_budget(&layer->budget, "", 0, NULL);
     }
     layer = &chosen->own[chosen->own_count - 1];
-    if (policy ? !retry_parse_policy(&layer->policy, text, length, &at)
-               : !retry_parse_budget(&layer->budget, text, length, &at))
-        refuse("%s: cannot read '%s', from '%s' on", option, text, text + at);
+    if (policy ? !retry_parse_policy(&layer->policy, text, length, &error)
+               : !retry_parse_budget(&layer->budget, text, length, &error))
+        refuse("%s: cannot read '%s', from '%s' on: %s", option, text, text + error.offset,
+               error.text);
     *(policy ? &layer->policy_text : &layer->budget_text) = text;
 }
 

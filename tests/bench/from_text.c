@@ -31,7 +31,7 @@ static void run_budget(unsigned long texts)
 static void run_duration(unsigned long texts)
 {
     retry_ms duration;
-    for (; texts != 0 && retry_parse_duration("1.5s", 4, &duration); texts--)
+    for (; texts != 0 && retry_parse_duration("1.5s", 4, &duration, NULL); texts--)
         sink = duration;
 }
 

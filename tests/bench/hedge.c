@@ -24,7 +24,7 @@ static void set_up(void)
     static const retry_budget_options options = {4000000000u, 10, 0, 0, 0, 0, 0, 0, false, false};
     static const retry_hedge_policy policy = {3, 0, &latency};
     int i;
-    for (i = 0; i < 100; i++)
+    for (i = 0; i < 768; i++)
         retry_latency_add(&latency, 10, true);
     retry_budget_init(&budget, &options, 0);
     client.budget = &budget;

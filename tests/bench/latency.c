@@ -24,7 +24,7 @@ static void run_add(unsigned long samples)
 static void run_get(unsigned long samples)
 {
     unsigned long i;
-    for (i = 0; i < 100; i++)
+    for (i = 0; i < 768; i++)
         retry_latency_add(&latency, 10, true);
     for (i = 0; i < samples; i++)
         sink = retry_latency_get(&latency);

@@ -4,6 +4,7 @@
 #include "../../retry.h"
 #include "../support/check.h"
 
+#include <errno.h>
 #include <limits.h>
 #include <stdlib.h>
 
@@ -478,6 +479,202 @@ static void test_views_without_body(void)
                   retry_classify_views(302, NULL, 0));
 }
 
+/* ---- errno --------------------------------------------------------------------------------- */
+
+enum { FINAL, LOST, TIMED_OUT };
+
+/* The manual's table, by name. */
+static int kind_of(int error)
+{
+    (void)error; /* where there are no names */
+#ifdef ECONNREFUSED
+    if (error == ECONNREFUSED)
+        return LOST;
+#endif
+#ifdef ENETDOWN
+    if (error == ENETDOWN)
+        return LOST;
+#endif
+#ifdef ENETUNREACH
+    if (error == ENETUNREACH)
+        return LOST;
+#endif
+#ifdef EHOSTDOWN
+    if (error == EHOSTDOWN)
+        return LOST;
+#endif
+#ifdef EHOSTUNREACH
+    if (error == EHOSTUNREACH)
+        return LOST;
+#endif
+#ifdef EADDRNOTAVAIL
+    if (error == EADDRNOTAVAIL)
+        return LOST;
+#endif
+#ifdef EMFILE
+    if (error == EMFILE)
+        return LOST;
+#endif
+#ifdef ENFILE
+    if (error == ENFILE)
+        return LOST;
+#endif
+#ifdef ENOBUFS
+    if (error == ENOBUFS)
+        return LOST;
+#endif
+#ifdef ENOMEM
+    if (error == ENOMEM)
+        return LOST;
+#endif
+#ifdef ENETRESET
+    if (error == ENETRESET)
+        return LOST;
+#endif
+#ifdef ECONNRESET
+    if (error == ECONNRESET)
+        return LOST;
+#endif
+#ifdef ECONNABORTED
+    if (error == ECONNABORTED)
+        return LOST;
+#endif
+#ifdef EPIPE
+    if (error == EPIPE)
+        return LOST;
+#endif
+#ifdef ETIMEDOUT
+    if (error == ETIMEDOUT)
+        return TIMED_OUT;
+#endif
+#ifdef EAGAIN
+    if (error == EAGAIN)
+        return TIMED_OUT;
+#endif
+#ifdef EWOULDBLOCK
+    if (error == EWOULDBLOCK)
+        return TIMED_OUT;
+#endif
+#ifdef _WIN32
+    if (error == 10060 || error == 10035)
+        return TIMED_OUT;
+    if ((error >= 10049 && error <= 10055) || error == 10061 || error == 10064 || error == 10065 ||
+        error == 10024)
+        return LOST;
+#endif
+    return FINAL;
+}
+
+static void check_errno(int error)
+{
+    retry_failure unsent = plain(RETRY_REASON_NONE, (uint32_t)(int64_t)error & UINT32_MAX);
+    retry_failure sent = unsent;
+    switch (kind_of(error)) {
+    case LOST:
+        unsent.reason = RETRY_REASON_SOCKET_NOT_AVAILABLE;
+        sent.reason = RETRY_REASON_SOCKET_CLOSED_WHILE_IN_FLIGHT;
+        break;
+    case TIMED_OUT:
+        unsent.reason = RETRY_REASON_SOCKET_NOT_AVAILABLE;
+        sent.reason = RETRY_REASON_ATTEMPT_TIMED_OUT;
+        sent.timeout = true;
+        break;
+    default:
+        unsent.fault = sent.fault = RETRY_FAULT_CLIENT;
+    }
+    check_row("error %d", error);
+    CHECK_FAILURE(unsent, retry_classify_errno(error, false));
+    CHECK_FAILURE(sent, retry_classify_errno(error, true));
+}
+
+static void test_errno(void)
+{
+    static const int strange[] = {INT_MIN, INT_MIN + 1, -10061, INT_MAX - 1, INT_MAX};
+    int error;
+    size_t i;
+    for (error = -200; error <= 12000; error++)
+        check_errno(error);
+    for (i = 0; i < CHECK_COUNT(strange); i++)
+        check_errno(strange[i]);
+}
+
+/* What comes of them: nothing was sent, so any operation is tried again; or it was, so only an
+   idempotent one is; or the program is wrong, which no retry cures. */
+static void test_errno_decided(void)
+{
+#if defined(ECONNREFUSED) && defined(ECONNRESET) && defined(EINVAL) && defined(EACCES)
+    static const struct {
+        int error;
+        bool sent, idempotent;
+        uint8_t verdict;
+    } rows[] = {{ECONNREFUSED, false, false, RETRY_VERDICT_RETRY},
+                {ECONNRESET, false, false, RETRY_VERDICT_RETRY},
+                {ECONNRESET, true, false, RETRY_VERDICT_FAIL},
+                {ECONNRESET, true, true, RETRY_VERDICT_RETRY},
+                {EINVAL, false, true, RETRY_VERDICT_FAIL},
+                {EACCES, true, true, RETRY_VERDICT_FAIL}};
+    size_t i;
+    for (i = 0; i < CHECK_COUNT(rows); i++) {
+        retry_failure failure = retry_classify_errno(rows[i].error, rows[i].sent);
+        retry_request request;
+        memset(&request, 0, sizeof request);
+        request.idempotent = rows[i].idempotent;
+        retry_begin(&request, 0);
+        check_row("row %u", (unsigned)i);
+        CHECK_EQUAL(rows[i].verdict, retry_orchestrate(&request, &failure, 0).verdict);
+    }
+#endif
+}
+
+/* ---- gRPC ---------------------------------------------------------------------------------- */
+
+static void check_grpc(int status)
+{
+    retry_failure expected = plain(RETRY_REASON_NONE, (uint32_t)(int64_t)status & UINT32_MAX);
+    if (status == 4) {
+        expected.reason = RETRY_REASON_ATTEMPT_TIMED_OUT;
+        expected.timeout = true;
+    } else if (status == 8) {
+        expected.reason = RETRY_REASON_SERVICE_RESPONSE_CODE_INDICATED;
+        expected.safety = RETRY_SAFETY_YES;
+        expected.throttle = true;
+    } else if (status == 14) {
+        expected.reason = RETRY_REASON_SERVER_ERROR;
+        expected.fault = RETRY_FAULT_SERVER;
+    }
+    check_row("status %d", status);
+    CHECK_FAILURE(expected, retry_classify_grpc(status));
+}
+
+static void test_grpc(void)
+{
+    int status;
+    for (status = -20; status <= 600; status++)
+        check_grpc(status);
+    check_grpc(INT_MIN);
+    check_grpc(INT_MAX);
+}
+
+/* Those that an idempotent operation is tried again for, and those that any is. */
+static void test_grpc_decided(void)
+{
+    int status;
+    for (status = 0; status <= 16; status++) {
+        retry_failure failure = retry_classify_grpc(status);
+        unsigned idempotent;
+        for (idempotent = 0; idempotent < 2; idempotent++) {
+            bool again = status == 8 || (idempotent && (status == 4 || status == 14));
+            retry_request request;
+            memset(&request, 0, sizeof request);
+            request.idempotent = idempotent;
+            retry_begin(&request, 0);
+            check_row("status %d, idempotent %u", status, idempotent);
+            CHECK_EQUAL(again ? RETRY_VERDICT_RETRY : RETRY_VERDICT_FAIL,
+                        retry_orchestrate(&request, &failure, 0).verdict);
+        }
+    }
+}
+
 /* ---- stages -------------------------------------------------------------------------------- */
 
 static void test_stages(void)
@@ -618,6 +815,10 @@ int main(void)
     RUN(test_views_cut);
     RUN(test_views_with_zero_bytes);
     RUN(test_views_without_body);
+    RUN(test_errno);
+    RUN(test_errno_decided);
+    RUN(test_grpc);
+    RUN(test_grpc_decided);
     RUN(test_stages);
     RUN(test_idempotent_kv);
     RUN(test_idempotent_http);

@@ -58,9 +58,11 @@ run textless --policy
 run policy --policy 'aws atempts=5' -
 run budget --policy aws --budget 'aws,cost=1 floor=-1' -
 unreachable=http://127.0.0.1:1/unreachable
-echo "$unreachable" | tee "$work/once.input" "$work/poor.input" >"$work/constant.input"
+echo "$unreachable" | tee "$work/once.input" "$work/poor.input" "$work/free.input" \
+    >"$work/constant.input"
 run once --policy attempts=1 -
-run poor --budget none -
+run free --policy 'attempts=2 max=5ms' --budget none -
+run poor --budget capacity=0 -
 run constant --policy 'attempts=3 curve=constant jitter=none initial=7ms' -
 cat >"$work/bad.input" <<'END'
 # a comment, then an empty line
@@ -99,7 +101,7 @@ check "two lists: shows the usage" shows two "^usage:"
 check "policy without a text: shows the usage" shows textless "^usage:"
 check "wrong policy: exit status" ended policy 2
 check "wrong policy: where" shows policy "^http_curl: --policy is wrong at offset 4:"
-check "wrong policy: points there" shows policy "^        ^\$"
+check "wrong policy: points there and says why" shows policy "^        ^ unknown word; presets are best"
 check "wrong policy: nothing else" test "$(wc -l <"$work/policy")" -eq 3
 check "wrong budget: exit status" ended budget 2
 check "wrong budget: where, the value" shows budget "^http_curl: --budget is wrong at offset 17:"
@@ -107,7 +109,9 @@ check "no retries: one attempt" shows once "^line 1 .*attempts exhausted (SOCKET
 check "no retries: exit status" ended once 1
 check "a constant delay" test "$(grep -c "again in 7 ms" "$work/constant")" -eq 2
 check "a constant delay: then no more" shows constant "^line 1 .*attempts exhausted"
-check "an empty budget" shows poor "^line 1 .*retry budget exhausted (SOCKET_NOT_AVAILABLE)"
+check "no budget" shows free "^line 1 .*attempts exhausted (SOCKET_NOT_AVAILABLE)"
+check "a budget that never pays: exit status" ended poor 2
+check "a budget that never pays: it says so" shows poor "^             ^ never pays for a retry\$"
 check "directory: exit status" ended directory 1
 check "directory: it is named" shows directory "^$work: "
 check "directory: nothing is fetched" lacks directory "requests done"

@@ -10,121 +10,169 @@
 #include "clock.h"
 #include "replay.h"
 
-/* Beyond these the manual promises less: counts are halved, permits come round again. */
-#define REPORTS 1000u
-#define CHANGES 58u
-
+#define REPORTS 1000u /* that a model keeps */
 #define PERMITS 4
+#define DAYS_24 UINT64_C(2100000000) /* of idle time; somewhat later old reports count again */
 
 static retry_breaker breaker;
 static retry_throttle throttle;
 
-/* What was reported, and when: marked are the sick, or the accepted. */
+/* What was reported, and the half in which it was: when that began. Marked are the sick, or the
+   accepted. */
 struct report {
-    uint64_t slice;
+    uint64_t half;
     bool marked;
 };
 
 struct window {
     struct report reports[REPORTS];
     uint32_t count;
-    unsigned shift;
+    uint64_t half;          /* ms */
+    uint64_t began, before; /* the two halves; before: 0 if there is none */
 };
 
-/* Eighths of 2^n ms, rounded up. */
+/* Its first half begins now; unless 31 bits of ms began anew within a window: then it is as if it had
+   begun there. */
 static void window_set_up(struct window *window, retry_ms length)
 {
+    uint64_t since_wrap = now & 0x7fffffff;
+    length = length > 0x800000 ? 0x800000 : length;
     window->count = 0;
-    for (window->shift = 0; window->shift < 20 && (8u << window->shift) < length;)
-        window->shift++;
+    window->half = ((uint64_t)length + 1) / 2;
+    window->began = now;
+    if (since_wrap < 2 * window->half)
+        window->began -= since_wrap < window->half ? since_wrap : since_wrap - window->half;
+    window->before = 0;
+}
+
+static void window_move(struct window *window)
+{
+    uint64_t passed = now - window->began;
+    if (passed < window->half)
+        return;
+    window->before = passed < 2 * window->half ? window->began : 0;
+    window->began = passed < 2 * window->half ? window->began + window->half : now;
 }
 
 static void window_add(struct window *window, bool marked)
 {
     struct report *report = &window->reports[window->count++];
-    report->slice = now >> window->shift;
+    window_move(window);
+    report->half = window->began;
     report->marked = marked;
 }
 
-static uint32_t window_count(const struct window *window, bool marked)
+static uint32_t window_count(struct window *window, bool marked)
 {
     uint32_t i, count = 0;
-    for (i = 0; i < window->count; i++)
-        count += (!marked || window->reports[i].marked) &&
-                 (now >> window->shift) - window->reports[i].slice < 8;
+    window_move(window);
+    for (i = 0; i < window->count; i++) {
+        const struct report *report = &window->reports[i];
+        count += (!marked || report->marked) &&
+                 (report->half == window->began || report->half == window->before);
+    }
     return count;
 }
 
 /* ---- the breaker --------------------------------------------------------------------------- */
 
-enum { CLOSED, OPEN, PROBING, DUE };
+enum { CLOSED, OPEN, HALF_OPEN, ISOLATED };
 
 static struct {
     int state;
-    uint64_t since;
-    uint32_t changes;
+    uint64_t since; /* it opened, or the last probe was sent */
+    uint32_t changes, flight, answers, rounds, row;
     struct window window;
 } model;
 
 struct permit {
     retry_permit permit;
     uint32_t changes; /* how often the breaker had changed */
-    bool probe;
+    uint64_t asked;
 };
 
 static struct permit permits[PERMITS];
 
-static uint64_t span(retry_ms ms)
+static uint64_t span(retry_ms ms, uint64_t otherwise)
 {
     if (ms == 0)
-        return 5000;
+        return otherwise;
     return ms > 0x40000000 ? 0x40000000 : ms;
 }
 
-static void change(int state, uint64_t since)
+static uint64_t open_span(void)
+{
+    uint64_t open = span(breaker.open, 2000), most = span(breaker.open_max, 0);
+    uint32_t i;
+    for (i = 0; i < model.rounds && open < most; i++)
+        open = open * 2 < most ? open * 2 : most;
+    return open;
+}
+
+static void change(int state)
 {
     model.state = state;
-    model.since = since;
     model.changes++;
+    model.flight = model.answers = 0;
     if (state == CLOSED)
-        model.window.count = 0;
+        model.window.count = model.row = model.rounds = 0;
 }
 
-/* A probe that was not reported in time has failed then. */
-static void expire_probe(void)
+static void open_now(void)
 {
-    if (model.state == PROBING && now - model.since >= span(breaker.probe_timeout))
-        change(OPEN, model.since + span(breaker.probe_timeout));
+    change(OPEN);
+    model.since = now;
 }
 
-static bool probe_is_due(void)
+static bool is_due(void)
 {
-    return model.state == DUE || (model.state == OPEN && now - model.since >= span(breaker.open));
+    return model.state == OPEN && now - model.since >= open_span();
+}
+
+/* Whether the model grants; it knows then of the probe. */
+static bool follow_ask(bool may_probe)
+{
+    uint32_t most = breaker.probes ? breaker.probes : 1, flight = model.flight;
+    if (model.state == CLOSED)
+        return true;
+    if (!may_probe || (model.state != HALF_OPEN && !is_due()))
+        return false;
+    if (model.state == OPEN)
+        change(HALF_OPEN);
+    flight = model.flight;
+    if (flight + model.answers >= most) {
+        if (now - model.since < span(breaker.probe_timeout, 5000))
+            return false;
+        flight = 0;
+    }
+    model.flight = flight + 1;
+    model.since = now;
+    return true;
+}
+
+static void ask(struct permit *kept)
+{
+    bool may_probe = !chance(8);
+    uint64_t left = model.state == OPEN && !is_due() ? model.since + open_span() - now : 0;
+    retry_permit got = retry_breaker_ask(&breaker, may_probe, instant());
+    uint8_t state = retry_breaker_state(&breaker, instant());
+    REQUIRE(got.granted ? got.wait == 0 : got.wait <= 0x40000000);
+    REQUIRE(got.granted ? state == CLOSED || state == HALF_OPEN : state != CLOSED);
+    if (steady) {
+        REQUIRE(got.wait == left);
+        REQUIRE(got.granted == follow_ask(may_probe));
+    }
+    REQUIRE(retry_classify_permit(got).reason ==
+            (got.granted ? RETRY_REASON_NONE : RETRY_REASON_CIRCUIT_BREAKER_OPEN));
+    REQUIRE(retry_classify_permit(got).retry_after == got.wait + got.wait / 8);
+    kept->permit = got;
+    kept->changes = model.changes;
+    kept->asked = now;
 }
 
 static void call_ask(void)
 {
-    struct permit *kept = &permits[below(PERMITS)];
-    retry_permit got = retry_breaker_ask(&breaker, true, instant());
-    bool granted;
-    REQUIRE(got.granted ? got.wait == 0 : got.wait <= span(breaker.open));
-    if (steady) {
-        expire_probe();
-        granted = model.state == CLOSED || probe_is_due();
-        REQUIRE(got.granted == granted);
-        if (!granted)
-            REQUIRE(got.wait == (model.state == OPEN ? model.since + span(breaker.open) - now : 0));
-        if (granted && model.state != CLOSED)
-            change(PROBING, now);
-    }
-    REQUIRE(retry_breaker_state(&breaker, instant()) !=
-            (got.granted ? RETRY_BREAKER_OPEN : RETRY_BREAKER_CLOSED));
-    kept->permit = got;
-    kept->changes = model.changes;
-    kept->probe = model.state == PROBING;
-    REQUIRE(retry_classify_permit(got).reason ==
-            (got.granted ? RETRY_REASON_NONE : RETRY_REASON_CIRCUIT_BREAKER_OPEN));
-    REQUIRE(retry_classify_permit(got).retry_after == got.wait);
+    ask(&permits[below(PERMITS)]);
 }
 
 enum { IGNORED, SICK, ANSWERED };
@@ -165,25 +213,60 @@ static int hostile_outcome(retry_failure *failure, const retry_failure **told)
 static bool trips(void)
 {
     uint64_t all = window_count(&model.window, false), sick = window_count(&model.window, true);
-    uint64_t volume = breaker.volume ? breaker.volume : 20;
     uint64_t ratio = breaker.ratio ? breaker.ratio : 0x8000;
     if (ratio > 0x10000)
         ratio = 0x10000;
-    return all >= (volume > 500 ? 500 : volume) && sick * 0x20000 >= (2 * ratio - 1) * all;
+    if (breaker.in_a_row != 0 && model.row >= breaker.in_a_row)
+        return true;
+    return all >= (breaker.volume ? breaker.volume : 20) &&
+           sick * 0x20000 >= (2 * ratio - (ratio % 0x2000 != 0)) * all;
 }
 
-static void follow_outcome(const struct permit *permit, int outcome)
+static bool follow_probe(int outcome, uint64_t elapsed)
 {
-    expire_probe();
-    if (!permit->permit.granted || permit->changes != model.changes)
-        return;
-    if (permit->probe) {
-        change(outcome == SICK ? OPEN : outcome == ANSWERED ? CLOSED : DUE, now);
-    } else if (outcome != IGNORED) {
-        window_add(&model.window, outcome == SICK);
-        if (outcome == SICK && trips())
-            change(OPEN, now);
+    uint32_t most = breaker.probes ? breaker.probes : 1;
+    if (outcome == SICK) {
+        uint32_t rounds = model.rounds;
+        open_now();
+        model.rounds = rounds < 255 ? rounds + 1 : rounds;
+        return true;
     }
+    if (model.flight != 0 && elapsed < span(breaker.probe_timeout, 5000))
+        model.flight--;
+    model.answers += outcome == ANSWERED;
+    if (model.flight + model.answers > most)
+        model.flight = most - model.answers;
+    if (model.answers < most)
+        return false;
+    change(CLOSED);
+    return true;
+}
+
+/* Whether the model changes its state. */
+static bool follow_outcome(const struct permit *permit, int outcome)
+{
+    uint64_t elapsed = now - permit->asked;
+    if (!permit->permit.granted || permit->changes != model.changes)
+        return false;
+    if (outcome == ANSWERED && breaker.slow != 0 && elapsed >= breaker.slow)
+        outcome = SICK;
+    if (model.state == HALF_OPEN)
+        return follow_probe(outcome, elapsed);
+    if (outcome == IGNORED)
+        return false;
+    window_add(&model.window, outcome == SICK);
+    model.row = outcome == SICK ? model.row + 1 : 0;
+    if (outcome != SICK || !trips())
+        return false;
+    open_now();
+    return true;
+}
+
+static void report(const struct permit *permit, const retry_failure *told, int outcome)
+{
+    bool got = retry_breaker_report(&breaker, permit->permit, told, instant());
+    if (steady)
+        REQUIRE(got == follow_outcome(permit, outcome));
 }
 
 static void call_report(void)
@@ -192,15 +275,15 @@ static void call_report(void)
     retry_failure failure;
     const retry_failure *told;
     int outcome = hostile_outcome(&failure, &told);
-    retry_breaker_report(&breaker, permit->permit, told, instant());
-    follow_outcome(permit, outcome);
+    report(permit, told, outcome);
 }
 
 static void call_release(void)
 {
     const struct permit *permit = &permits[below(PERMITS)];
     retry_breaker_release(&breaker, permit->permit, instant());
-    follow_outcome(permit, IGNORED);
+    if (steady)
+        follow_outcome(permit, IGNORED);
 }
 
 /* Many attempts in one ms, as far as they are granted. */
@@ -212,51 +295,38 @@ static void call_burst(void)
     int outcome = hostile_outcome(&failure, &told);
     for (; count != 0 && model.window.count < REPORTS - 1; count--) {
         struct permit permit;
-        permit.permit = retry_breaker_ask(&breaker, true, instant());
-        expire_probe();
-        if (steady)
-            REQUIRE(permit.permit.granted == (model.state == CLOSED || probe_is_due()));
-        if (permit.permit.granted && probe_is_due())
-            change(PROBING, now);
-        permit.changes = model.changes;
-        permit.probe = model.state == PROBING;
-        retry_breaker_report(&breaker, permit.permit, told, instant());
-        follow_outcome(&permit, outcome);
+        ask(&permit);
+        report(&permit, told, outcome);
     }
 }
 
-static void call_reset(void)
+static void call_set(uint8_t state)
 {
-    retry_breaker_reset(&breaker, instant());
-    REQUIRE(retry_breaker_state(&breaker, instant()) == RETRY_BREAKER_CLOSED);
-    change(CLOSED, now);
+    retry_breaker_set(&breaker, state, instant());
+    REQUIRE(retry_breaker_state(&breaker, instant()) == state);
+    change(state);
+    model.window.count = model.row = model.rounds = 0;
+    model.since = now;
 }
 
-static void check_state(void)
+static void check_breaker(void)
 {
     uint8_t state = retry_breaker_state(&breaker, instant());
-    REQUIRE(state <= RETRY_BREAKER_HALF_OPEN);
+    retry_breaker_counts counts = retry_breaker_get(&breaker, instant());
+    REQUIRE(state <= ISOLATED);
+    REQUIRE(counts.sick <= counts.reports);
     if (!steady)
         return;
-    expire_probe();
-    REQUIRE(state == (model.state == CLOSED    ? RETRY_BREAKER_CLOSED
-                      : model.state == PROBING ? RETRY_BREAKER_HALF_OPEN
-                                               : RETRY_BREAKER_OPEN));
+    REQUIRE(state == (is_due() ? HALF_OPEN : model.state));
+    REQUIRE(counts.reports == window_count(&model.window, false));
+    REQUIRE(counts.sick == window_count(&model.window, true));
+    REQUIRE(counts.in_a_row == model.row);
+    REQUIRE(counts.sick_probes == model.rounds);
 }
 
 /* ---- the throttle -------------------------------------------------------------------------- */
 
-static struct window requests; /* those that were accepted are counted once more, as marked */
-
-static uint32_t accepted(void)
-{
-    return window_count(&requests, true);
-}
-
-static uint32_t sent(void)
-{
-    return window_count(&requests, false) - accepted();
-}
+static struct window requests; /* marked are those that were accepted */
 
 static void call_throttle_ask(void)
 {
@@ -269,15 +339,14 @@ static void call_throttle_ask(void)
     if (most > 65470)
         most = 65470;
     if (steady) {
-        uint64_t all = (uint64_t)sent() << 16, wanted = k * accepted();
+        uint64_t sent = window_count(&requests, false);
+        uint64_t all = sent << 16, wanted = k * window_count(&requests, true);
         bool below_most = random < most << 16;
-        bool below_excess = all > wanted && (uint64_t)random * (sent() + 1) < (all - wanted) << 16;
+        bool below_excess = all > wanted && (uint64_t)random * (sent + 1) < (all - wanted) << 16;
         REQUIRE(got == !(below_most && below_excess));
     }
     if (random >= most << 16)
         REQUIRE(got);
-    if (got)
-        window_add(&requests, false);
 }
 
 static void call_throttle_report(void)
@@ -286,8 +355,8 @@ static void call_throttle_report(void)
     const retry_failure *told;
     int outcome = hostile_outcome(&failure, &told);
     retry_throttle_report(&throttle, told, instant());
-    if (outcome == ANSWERED && !(told && told->throttle))
-        window_add(&requests, true);
+    if (outcome != IGNORED)
+        window_add(&requests, outcome == ANSWERED && !(told && told->throttle));
 }
 
 /* ---- calls --------------------------------------------------------------------------------- */
@@ -297,6 +366,8 @@ static void pass_time(void)
     uint8_t how = byte();
     uint64_t ms = how < 0xf0 ? hostile() : word();
     clock_pass(ms, how >= 0xf8);
+    if (now - started > DAYS_24)
+        steady = false;
 }
 
 static void call(uint8_t which)
@@ -313,8 +384,8 @@ static void call(uint8_t which)
         call_burst();
         break;
     case 4:
-        if (which > 0xc0)
-            call_reset();
+        if (which > 0xa0)
+            call_set((which >> 4) & 3);
         break;
     case 5:
     case 6:
@@ -336,7 +407,7 @@ static void call(uint8_t which)
 
 static void set_up(void)
 {
-    uint8_t flags = byte();
+    uint8_t flags = byte(), more = byte();
     memset(&breaker, 0, sizeof breaker);
     memset(&throttle, 0, sizeof throttle);
     memset(&model, 0, sizeof model);
@@ -349,19 +420,24 @@ static void set_up(void)
     throttle.k = flags & 16 ? hostile() : 0;
     throttle.max_rejection = flags & 32 ? hostile() : 0;
     throttle.window = flags & 64 ? hostile() : 0;
-    window_set_up(&model.window, breaker.window ? breaker.window : 60000);
-    window_set_up(&requests, throttle.window ? throttle.window : 120000);
+    breaker.open_max = more & 1 ? hostile() : 0;
+    breaker.slow = more & 2 ? hostile() : 0;
+    breaker.in_a_row = more & 4 ? (uint16_t)hostile() : 0;
+    breaker.probes = more & 8 ? byte() : (more >> 4) & 3;
     clock_start();
+    window_set_up(&model.window, breaker.window ? breaker.window : 8000);
+    window_set_up(&requests, throttle.window ? throttle.window : 4000);
+    retry_breaker_get(&breaker, instant());
+    retry_throttle_ask(&throttle, 0, instant());
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     bytes_start(data, size);
     set_up();
-    while (bytes_left != 0 && model.changes < CHANGES && model.window.count < REPORTS - 1 &&
-           requests.count < REPORTS - 1) {
+    while (bytes_left != 0 && model.window.count < REPORTS - 1 && requests.count < REPORTS - 1) {
         call(byte());
-        check_state();
+        check_breaker();
     }
     return 0;
 }

@@ -18,6 +18,7 @@ static retry_connection connection;
 static struct {
     int state;
     uint32_t attempts; /* since the last reset */
+    uint32_t random;   /* of the last beginning */
     retry_ms spacing;  /* from `started` to the deadline */
     retry_time started, established_at;
 } model;
@@ -36,37 +37,55 @@ static retry_ms left(void)
     return passed < model.spacing ? model.spacing - passed : 0;
 }
 
+static const retry_backoff *backoff(void)
+{
+    static const retry_backoff grpc = RETRY_BACKOFF_GRPC;
+    return connection.backoff.initial ? &connection.backoff : &grpc;
+}
+
 /* The first spacing has no jitter. */
 static retry_ms first(void)
 {
-    retry_ms base = retry_backoff_base(&connection.backoff, 0);
-    return base > connection.backoff.min ? base : connection.backoff.min;
+    retry_ms base = retry_backoff_base(backoff(), 0);
+    return base > backoff()->min ? base : backoff()->min;
 }
 
-/* What was established counts from one again if it has lasted; what is left of the first spacing,
-   from the attempt's start, begins now. */
+/* MurmurHash3's last steps. */
+static uint32_t mixed(uint32_t x)
+{
+    x ^= x >> 16;
+    x *= 0x85ebca6b;
+    x ^= x >> 13;
+    x *= 0xc2b2ae35;
+    return x ^ x >> 16;
+}
+
+/* What was established counts from one again if it has lasted, after a part of the first spacing.
+ */
 static void settle(void)
 {
+    retry_ms enough = connection.stable_after ? connection.stable_after : 10000;
     bool stable =
-        model.state == ESTABLISHED && elapsed(model.established_at) >= connection.stable_after;
+        model.state == ESTABLISHED && (enough == 1 || elapsed(model.established_at) >= enough);
     model.state = IDLE;
     if (!stable)
         return;
     model.attempts = 0;
-    model.spacing = first();
-    model.spacing = left();
+    model.spacing = (retry_ms)(((uint64_t)first() + 1) * mixed(model.random) >> 32);
     model.started = now;
 }
 
 static void call_begin(void)
 {
-    uint32_t random = hostile(), most = connection.min_connect_timeout;
+    uint32_t random = hostile();
+    uint32_t most = connection.min_connect_timeout ? connection.min_connect_timeout : 20000;
     retry_ms got = retry_connection_begin(&connection, random, now);
     settle();
-    model.spacing = model.attempts == 0 ? first()
-                                        : retry_backoff_delay(&connection.backoff, model.attempts,
-                                                              model.spacing, random);
+    model.spacing = model.attempts == 0
+                        ? first()
+                        : retry_backoff_delay(backoff(), model.attempts, model.spacing, random);
     model.attempts++;
+    model.random = random;
     model.started = now;
     model.state = CONNECTING;
     REQUIRE(got == (model.spacing > most ? model.spacing : most));

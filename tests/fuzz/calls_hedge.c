@@ -140,7 +140,7 @@ static retry_ms remaining(void)
 {
     if (!model.begun)
         return 0;
-    return request.timeout ? left_of(model.started, request.timeout) : UINT32_MAX;
+    return request.timeout != UINT32_MAX ? left_of(model.started, request.timeout) : UINT32_MAX;
 }
 
 static uint8_t spent(void)
@@ -200,10 +200,23 @@ static void follow_order(retry_hedge_step got, retry_ms order)
     follow_wait(got, order);
 }
 
+/* A bucket that charges failures is charged for a copy that a strategy would be asked about, before
+   another is sent. */
+static void charge(const retry_failure *failure, int traits)
+{
+    bool is_free = failure->reason >= 0xc0 && failure->reason <= 0xff;
+    uint32_t cost = budget.options.retry_cost;
+    if (client.budget && request.client == &client && budget.options.charge_failures && !is_free &&
+        (traits & UNSENT) == 0)
+        model.balance -= model.balance < cost ? model.balance : cost;
+}
+
 static void follow_failed(const retry_failure *failure, int traits, retry_hedge_step got)
 {
     uint8_t cause = fatal(failure, traits);
     model.in_flight--;
+    if (cause == RETRY_CAUSE_NONE || cause == RETRY_CAUSE_NOT_IDEMPOTENT)
+        charge(failure, traits);
     if (failure->safety != RETRY_SAFETY_YES && (traits & ALLOWS) == 0 && !harmless(failure))
         model.ambiguous = true;
     if (cause != RETRY_CAUSE_NONE) {
@@ -294,7 +307,7 @@ static void call_request(void)
         model.begun = false;
         return;
     }
-    request.timeout = chance(2) ? 0 : hostile();
+    request.timeout = chance(2) ? UINT32_MAX : hostile();
     request.idempotent = !chance(8);
     retry_begin(&request, now);
     model.begun = true;

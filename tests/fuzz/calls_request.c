@@ -21,6 +21,7 @@ static retry_request request;
 static retry_time now;
 static unsigned told, expected_told;
 static retry_decision told_decision;
+static bool told_of_a_failure;
 
 /* The model: what the request and the bucket are to be. */
 static struct {
@@ -154,6 +155,8 @@ static uint8_t refusal(const retry_failure *failure)
         return RETRY_CAUSE_UNSAFE;
     if (forbids(failure))
         return RETRY_CAUSE_PUSHBACK;
+    if (failure->reason == RETRY_REASON_CLIENT_THROTTLED)
+        return RETRY_CAUSE_THROTTLED;
     if (failure->reason == RETRY_REASON_UNKNOWN || !is_valid(failure->reason))
         return RETRY_CAUSE_UNKNOWN_REASON;
     if (failure->reason == RETRY_REASON_NONE && failure->fault != RETRY_FAULT_SERVER &&
@@ -323,6 +326,7 @@ static void observe(void *context, const retry_request *seen, const retry_failur
     (void)context;
     told++;
     told_decision = *decision;
+    told_of_a_failure = failure != NULL;
     REQUIRE(retry_format(line, sizeof line, seen, failure, decision) < sizeof line);
 }
 
@@ -359,7 +363,7 @@ static void record(const retry_failure *failure)
     }
 }
 
-/* gRPC's charge, for a failure that a strategy was asked about. */
+/* gRPC's charge, for a failure that a strategy was asked about, and for an order not to retry. */
 static void charge_failure(const retry_failure *failure)
 {
     uint64_t cost = (uint64_t)cost_of(failure) * 1000;
@@ -386,6 +390,15 @@ static bool pays(const retry_failure *failure)
     return true;
 }
 
+/* The end of the request that no failure brings. */
+static void require_told_end(uint8_t verdict, uint8_t cause)
+{
+    expected_told += client.observe != NULL;
+    if (client.observe)
+        REQUIRE(told_decision.verdict == verdict && told_decision.cause == cause &&
+                told_decision.delay == 0 && !told_of_a_failure);
+}
+
 static void require(retry_decision got, uint8_t verdict, uint8_t cause)
 {
     REQUIRE(got.verdict == verdict);
@@ -398,7 +411,7 @@ static void require(retry_decision got, uint8_t verdict, uint8_t cause)
     expected_told += client.observe != NULL;
     if (client.observe)
         REQUIRE(told_decision.verdict == verdict && told_decision.cause == cause &&
-                told_decision.delay == got.delay);
+                told_decision.delay == got.delay && told_of_a_failure);
 }
 
 /* A wish for a retry after granted.low to granted.high ms: the order, the budget, the deadline. */
@@ -415,14 +428,14 @@ static void grant(const retry_failure *failure, retry_decision got, uint8_t caus
         REQUIRE(got.delay >= granted.low && got.delay <= granted.high);
     } else if (got.verdict == RETRY_VERDICT_EXPIRE) {
         require(got, RETRY_VERDICT_EXPIRE, RETRY_CAUSE_DEADLINE);
-        REQUIRE(request.timeout != 0);
+        REQUIRE(request.timeout != UINT32_MAX);
         REQUIRE((uint64_t)elapsed() + granted.high >= request.timeout);
         REQUIRE(got.delay == (elapsed() < request.timeout ? request.timeout - elapsed() : 0));
         refund();
     } else {
         require(got, RETRY_VERDICT_RETRY, cause);
         REQUIRE(got.delay >= granted.low && got.delay <= granted.high);
-        REQUIRE(request.timeout == 0 || (uint64_t)elapsed() + got.delay < request.timeout);
+        REQUIRE(request.timeout == UINT32_MAX || (uint64_t)elapsed() + got.delay < request.timeout);
         model.attempts += model.attempts != UINT32_MAX;
         model.code_attempts += model.code_attempts != UINT32_MAX;
         model.last_delay = got.delay;
@@ -457,6 +470,7 @@ static void follow_own(const retry_failure *failure, retry_decision got)
     if (scripted.kind == 0x40) { /* it cancelled the request, which has nothing to go back */
         REQUIRE(got.verdict == RETRY_VERDICT_FAIL && got.cause == RETRY_CAUSE_CANCELLED);
         model.state = CANCELLED;
+        require_told_end(RETRY_VERDICT_FAIL, RETRY_CAUSE_CANCELLED);
         refund();
         charge_failure(failure);
         return;
@@ -471,6 +485,8 @@ static void follow_failure(const retry_failure *failure, retry_decision got)
     record(failure);
     cause = refusal(failure);
     if (cause != RETRY_CAUSE_NONE) {
+        if (cause == RETRY_CAUSE_PUSHBACK)
+            charge_failure(failure);
         require(got, RETRY_VERDICT_FAIL, cause);
     } else if (is_always(failure->reason)) {
         granted.low = client.always_interval ? client.always_interval : controlled(model.attempts);
@@ -576,6 +592,10 @@ static void finish(int state)
         return;
     }
     model.state = state;
+    if (state == CANCELLED)
+        require_told_end(RETRY_VERDICT_FAIL, RETRY_CAUSE_CANCELLED);
+    else
+        require_told_end(RETRY_VERDICT_SUCCESS, RETRY_CAUSE_NONE);
     if (!client.budget)
         return;
     refill();
@@ -589,10 +609,13 @@ static void finish(int state)
 
 static void call_begin(void)
 {
+    retry_ms timeout;
     finish(CANCELLED);
-    request.timeout = chance(3) ? 0 : hostile();
+    request.timeout = chance(3) ? UINT32_MAX : chance(16) ? 0 : hostile();
     request.idempotent = !chance(4);
+    timeout = request.timeout ? request.timeout : 75000;
     retry_begin(&request, now);
+    REQUIRE(request.timeout == timeout);
     model.state = OPEN;
     model.attempts = model.code = model.code_attempts = model.charge = model.last_delay = 0;
     model.since_order = NEVER;
@@ -611,7 +634,7 @@ static void call_remaining(void)
     retry_ms left = 0;
     if (model.state == OPEN || model.state == WAITING) {
         left = UINT32_MAX;
-        if (request.timeout)
+        if (request.timeout != UINT32_MAX)
             left = elapsed() < request.timeout ? request.timeout - elapsed() : 0;
     }
     if (limit && left > limit)

@@ -1,6 +1,6 @@
-/* Fuzz target for the packets: readers take any bytes, what they hand out lies inside the packet,
-   and what writers write has the lengths that it says. `make fuzz` builds it with clang's
-   libFuzzer, and without clang as build/replay_errmap_packets FILE ... */
+/* Fuzz target for the packets: readers take any bytes and say what a second opinion says, and what
+   writers write has each byte in its place. `make fuzz` builds it with clang's libFuzzer, and
+   without clang as build/replay_errmap_packets FILE ... */
 #define RETRY_IMPLEMENTATION
 #include "../../errmap.h"
 
@@ -9,43 +9,53 @@
 #include <string.h>
 
 #include "replay.h"
+#include "packet.h"
 
-static void check_readers(const uint8_t *data, size_t size)
+#define SPACE 300u
+
+/* A request of these many bytes is there if it fits, and nothing else has been touched. */
+static void check_request(const uint8_t *packet, size_t needed, size_t capacity, uint8_t opcode,
+                          size_t key, uint32_t opaque)
 {
-    const char *json = NULL;
-    size_t length = 0;
-    bool xerror = false, other = true;
-    const bool hello = errmap_read_hello(data, size, &xerror);
-    const bool get = errmap_read_get(data, size, &json, &length);
-    REQUIRE(hello == errmap_read_hello(data, size, &other));
-    REQUIRE(hello ? xerror == other : !xerror && other);
-    REQUIRE(!(hello && get));
-    if (!get) {
-        REQUIRE(json == NULL && length == 0);
+    size_t i;
+    for (i = needed <= capacity ? needed : 0; i < SPACE; i++)
+        REQUIRE(packet[i] == 0x55);
+    if (needed > capacity)
         return;
-    }
-    REQUIRE(size >= 24 && json >= (const char *)data + 24);
-    REQUIRE(json + length <= (const char *)data + size);
+    REQUIRE(packet[0] == 0x80 && packet[1] == opcode);
+    REQUIRE(packet_number(packet + 2, 2) == key);
+    REQUIRE(packet_number(packet + 4, 4) == 0);
+    REQUIRE(packet_number(packet + 8, 4) == key + 2);
+    REQUIRE(packet_number(packet + 12, 4) == opaque);
+    REQUIRE(packet_number(packet + 16, 8) == 0);
 }
 
 static void check_writers(const uint8_t *data, size_t size)
 {
-    uint8_t packet[300];
+    uint8_t packet[SPACE];
     const size_t name = size < 200 ? size : 200;
-    const size_t capacity = size % sizeof packet;
-    size_t needed, i;
+    const size_t capacity = data[0] + data[size - 1] % 40u;
+    const uint32_t opaque = (uint32_t)packet_number(data, size < 4 ? size : 4);
+    size_t needed;
     memset(packet, 0x55, sizeof packet);
-    needed = errmap_write_hello(packet, capacity, (const char *)data, name, 1);
-    REQUIRE(needed == name + 26);
-    for (i = needed <= capacity ? needed : 0; i < sizeof packet; i++)
-        REQUIRE(packet[i] == 0x55);
+    needed = errmap_write_hello(packet, capacity, (const char *)data, name, opaque);
+    REQUIRE(needed == name + PACKET_HEADER + 2);
+    check_request(packet, needed, capacity, PACKET_HELLO, name, opaque);
+    if (needed <= capacity) {
+        REQUIRE(memcmp(packet + PACKET_HEADER, data, name) == 0);
+        REQUIRE(packet_number(packet + PACKET_HEADER + name, 2) == 7);
+    }
+    memset(packet, 0x55, sizeof packet);
+    needed = errmap_write_get(packet, capacity, (uint16_t)opaque, opaque);
+    REQUIRE(needed == PACKET_HEADER + 2);
+    check_request(packet, needed, capacity, PACKET_GET, 0, opaque);
     if (needed <= capacity)
-        REQUIRE(memcmp(packet + 24, data, name) == 0);
+        REQUIRE(packet_number(packet + PACKET_HEADER, 2) == (uint16_t)opaque);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    check_readers(data, size);
+    packet_check(data, size);
     if (size > 0)
         check_writers(data, size);
     return 0;

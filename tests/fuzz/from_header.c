@@ -190,6 +190,8 @@ static bool naive_retry_after(const char *value, size_t length, int64_t unix_sec
         seconds = date > unix_seconds ? (uint64_t)date - (uint64_t)unix_seconds : 0;
     }
     *delay = seconds > UINT32_MAX / 1000 ? UINT32_MAX : (retry_ms)(seconds * 1000);
+    if (seconds == 0)
+        *delay = 1; /* 0 is for no header */
     return true;
 }
 

@@ -16,37 +16,41 @@
 static void check_policy(const char *text, size_t length)
 {
     retry_policy got, expected, before;
-    size_t offset = UNTOUCHED, expected_offset = UNTOUCHED;
+    retry_text_error error = {UNTOUCHED, NULL};
+    size_t expected_offset = UNTOUCHED;
     bool ok;
     memset(&got, 0x55, sizeof got);
     memcpy(&before, &got, sizeof got);
-    ok = retry_parse_policy(&got, text, length, &offset);
+    ok = retry_parse_policy(&got, text, length, &error);
     REQUIRE(ok == naive_policy(&expected, text, length, &expected_offset));
-    REQUIRE(offset == expected_offset);
+    REQUIRE(error.offset == expected_offset && ok == !error.text);
     REQUIRE(ok ? naive_same_policy(&expected, &got) : memcmp(&before, &got, sizeof got) == 0);
 }
 
 static void check_budget(const char *text, size_t length)
 {
     retry_budget_options got, expected, before;
-    size_t offset = UNTOUCHED, expected_offset = UNTOUCHED;
+    retry_text_error error = {UNTOUCHED, NULL};
+    size_t expected_offset = UNTOUCHED;
     bool ok;
     memset(&got, 0x55, sizeof got);
     memcpy(&before, &got, sizeof got);
-    ok = retry_parse_budget(&got, text, length, &offset);
+    ok = retry_parse_budget(&got, text, length, &error);
     REQUIRE(ok == naive_budget(&expected, text, length, &expected_offset));
-    REQUIRE(offset == expected_offset);
+    REQUIRE(error.offset == expected_offset && ok == !error.text);
     REQUIRE(ok ? naive_same_budget(&expected, &got) : memcmp(&before, &got, sizeof got) == 0);
 }
 
 static void check_duration(const char *text, size_t length)
 {
     retry_ms got = 0x55555555, expected = 0x55555555;
+    retry_text_error error = {UNTOUCHED, NULL};
+    bool ok = retry_parse_duration(text, length, &got, &error);
     naive_part part;
     part.text = text;
     part.length = length;
-    REQUIRE(retry_parse_duration(text, length, &got) == naive_duration(part, &expected));
-    REQUIRE(got == expected);
+    REQUIRE(ok == naive_duration(part, &expected));
+    REQUIRE(got == expected && ok == !error.text);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

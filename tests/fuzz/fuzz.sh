@@ -10,7 +10,8 @@ seconds=$2
 # TARGET, and what it is seeded with; its dictionary is TARGET.dict, if there is one.
 cat > "$work/targets" << 'END_OF_TARGETS'
 errmap_map errmap_seed.json errmap_retry.json
-errmap_packets errmap_hello.bin errmap_hello_framed.bin errmap_get.bin
+errmap_packets errmap_hello*.bin errmap_get*.bin
+errmap_answers errmap_seed.json errmap_get*.bin
 from_text policy.txt budget.txt duration.txt
 from_header retry_after_fixdate.txt retry_after_rfc850.txt retry_after_asctime.txt duration.txt
 calls_request errmap_seed.json errmap_get.bin
@@ -57,7 +58,8 @@ one() { # TARGET SEED...
     shift
     rm -rf "$work/seeds"
     mkdir "$work/seeds"
-    for seed in "$@"; do cp "tests/data/$seed" "$work/seeds"; done
+    # shellcheck disable=SC2086 # a pattern
+    for seed in "$@"; do cp tests/data/$seed "$work/seeds"; done
     check "$target: replay" quiet "$build/replay_$target" "$work"/seeds/*
     check "$target: libFuzzer" by_libfuzzer "$target" ${dictionary:+-dict="$dictionary"} \
         -seed_inputs="$(echo "$work"/seeds/* | tr ' ' ',')"

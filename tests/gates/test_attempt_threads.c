@@ -201,11 +201,11 @@ static void check_round(uint32_t round)
     CHECK_EQUAL(put_in, sum.charged * COST + retry_budget_balance(&budget));
     CHECK_EQUAL(sum.decisions, told);
     CHECK_RANGE(1, AT_ONCE, retry_aimd_limit(&aimd));
-    CHECK_RANGE(1, UINT32_MAX, sum.worked);
     if (round % 2 == 0) {
         retry_breaker_counts counts = retry_breaker_get(&breaker, clock_ms);
         CHECK_EQUAL(sum.reports, counts.reports);
         CHECK_EQUAL(sum.sick, counts.sick);
+        CHECK_RANGE(1, UINT32_MAX, sum.worked);
     }
 }
 

@@ -27,6 +27,7 @@ static char *copy_of(const char *text, size_t length)
 struct outcome {
     bool ok;
     size_t offset;
+    const char *said;
     union {
         retry_policy policy;
         retry_budget_options budget;
@@ -39,16 +40,19 @@ static struct outcome outcome_before(void)
     memset(&outcome, 0x55, sizeof outcome);
     outcome.ok = false;
     outcome.offset = UNTOUCHED;
+    outcome.said = NULL;
     return outcome;
 }
 
-/* A text that is right leaves the offset alone, one that is wrong all else. */
+/* A text that is right leaves the error alone, one that is wrong all else. */
 static void check_untouched(const struct outcome *outcome)
 {
     const unsigned char *bytes = (const unsigned char *)&outcome->value;
     size_t i;
     if (outcome->ok)
-        CHECK_EQUAL(UNTOUCHED, outcome->offset);
+        CHECK(outcome->offset == UNTOUCHED && !outcome->said);
+    else
+        CHECK(outcome->said && outcome->said[0] != '\0');
     for (i = 0; !outcome->ok && i < sizeof outcome->value; i++)
         CHECK_EQUAL(0x55, bytes[i]);
 }
@@ -57,7 +61,10 @@ static struct outcome parse_policy(const char *text, size_t length)
 {
     struct outcome outcome = outcome_before();
     char *copy = copy_of(text, length);
-    outcome.ok = retry_parse_policy(&outcome.value.policy, copy, length, &outcome.offset);
+    retry_text_error error = {UNTOUCHED, NULL};
+    outcome.ok = retry_parse_policy(&outcome.value.policy, copy, length, &error);
+    outcome.offset = error.offset;
+    outcome.said = error.text;
     free(copy);
     check_untouched(&outcome);
     return outcome;
@@ -67,7 +74,10 @@ static struct outcome parse_budget(const char *text, size_t length)
 {
     struct outcome outcome = outcome_before();
     char *copy = copy_of(text, length);
-    outcome.ok = retry_parse_budget(&outcome.value.budget, copy, length, &outcome.offset);
+    retry_text_error error = {UNTOUCHED, NULL};
+    outcome.ok = retry_parse_budget(&outcome.value.budget, copy, length, &error);
+    outcome.offset = error.offset;
+    outcome.said = error.text;
     free(copy);
     check_untouched(&outcome);
     return outcome;
@@ -76,8 +86,11 @@ static struct outcome parse_budget(const char *text, size_t length)
 static bool parse_duration(const char *text, size_t length, retry_ms *duration)
 {
     char *copy = copy_of(text, length);
-    bool ok = retry_parse_duration(copy, length, duration);
+    retry_text_error error = {UNTOUCHED, NULL};
+    bool ok = retry_parse_duration(copy, length, duration, &error);
     free(copy);
+    CHECK_EQUAL(ok ? UNTOUCHED : 0, error.offset);
+    CHECK(ok == !error.text);
     return ok;
 }
 
@@ -111,7 +124,8 @@ static retry_policy policy_of(const char *text)
 
 static retry_policy plain_policy(const retry_backoff *backoff)
 {
-    retry_policy policy = RETRY_POLICY_BEST_EFFORT;
+    retry_policy policy = RETRY_POLICY_SMITHY;
+    policy.max_attempts = 0;
     policy.backoff = *backoff;
     return policy;
 }
@@ -144,7 +158,7 @@ static void test_policy_presets(void)
 
 static void test_budget_presets(void)
 {
-    static const retry_budget_options none = {0, 1000, 0, 0, 0, 0, 0, 0, false, false};
+    static const retry_budget_options none = {UINT32_MAX, 0, 0, 0, 0, 0, 0, 0, false, false};
     static const retry_budget_options best_effort = RETRY_BUDGET_BEST_EFFORT(1);
     static const retry_budget_options smithy = RETRY_BUDGET_SMITHY;
     static const retry_budget_options aws = RETRY_BUDGET_AWS;
@@ -174,6 +188,7 @@ static void test_examples(void)
     check_policy(&policy, "aws,attempts=5,initial=100ms,max=10s,jitter=equal");
     check_policy(&policy, "aws jitter=equal max=10s\r\n\tinitial=0.1s, attempts=05\n");
     options.capacity = 20000;
+    options.floor = 10000;
     options.retry_cost = 1000;
     options.success_deposit = 250;
     check_budget(&options, "grpc capacity=20 cost=1 success=0.25");
@@ -183,7 +198,18 @@ static void test_examples(void)
 
 /* ---- keys ---------------------------------------------------------------------------------- */
 
-/* Every key alone: it sets its field, and nothing else. */
+/* What attempts that were throttled have from the others; the longest delay is their own. */
+static void throttle_too(retry_policy *policy)
+{
+    retry_ms initial = policy->throttle_backoff.initial;
+    bool own = policy->backoff.max == 500;
+    policy->throttle_backoff = policy->backoff;
+    policy->throttle_backoff.initial = initial;
+    if (own)
+        policy->throttle_backoff.max = 10000;
+}
+
+/* Every key alone: it sets its field, and nothing else but what follows from it. */
 static void test_policy_keys(void)
 {
     static const retry_policy best_effort = RETRY_POLICY_BEST_EFFORT;
@@ -191,6 +217,7 @@ static void test_policy_keys(void)
 #define KEY(text, field, expected) \
     p = best_effort;               \
     p.field = expected;            \
+    throttle_too(&p);              \
     check_policy(&p, text)
     KEY("attempts=7", max_attempts, 7);
     KEY("attempts=0", max_attempts, 0);
@@ -205,31 +232,59 @@ static void test_policy_keys(void)
     KEY("jitter=none", backoff.jitter, RETRY_JITTER_NONE);
     KEY("jitter=full", backoff.jitter, RETRY_JITTER_FULL);
     KEY("jitter=equal", backoff.jitter, RETRY_JITTER_EQUAL);
-    KEY("jitter=spread", backoff.jitter, RETRY_JITTER_SPREAD);
     KEY("jitter=decorrelated", backoff.jitter, RETRY_JITTER_DECORRELATED);
-    KEY("min=3s", backoff.min, 3000);
-    KEY("initial=3s", backoff.initial, 3000);
+    KEY("min=300ms", backoff.min, 300);
+    KEY("min=500ms", backoff.min, 500);
+    KEY("min=0", backoff.min, 0);
+    KEY("initial=0.3s", backoff.initial, 300);
+    KEY("initial=500", backoff.initial, 500);
     KEY("initial=0", backoff.initial, 0);
     KEY("max=3s", backoff.max, 3000);
     KEY("factor=1.6", backoff.factor, RETRY_RATIO(1.6));
     KEY("factor=0", backoff.factor, 0);
-    KEY("spread=0.2", backoff.spread, RETRY_RATIO(0.2));
+    KEY("factor=1", backoff.factor, RETRY_RATIO(1));
+    KEY("throttled=3s", throttle_backoff.initial, 3000);
     KEY("retry-after-max=3s", retry_after_max, 3000);
     KEY("retry-after-slack=3s", retry_after_slack, 3000);
     KEY("retry-after-spread=0.25", retry_after_spread, RETRY_RATIO(0.25));
 #undef KEY
 }
 
+/* SPREAD without a number has gRPC's; a number is taken, and 0 is one. */
+static void test_spread(void)
+{
+    static const struct {
+        const char *text;
+        uint32_t spread;
+    } rows[] = {{"jitter=spread", RETRY_RATIO(0.2)},
+                {"aws jitter=spread", RETRY_RATIO(0.2)},
+                {"grpc", RETRY_RATIO(0.2)},
+                {"grpc max=5s", RETRY_RATIO(0.2)},
+                {"jitter=spread spread=0.5", RETRY_RATIO(0.5)},
+                {"spread=0.5 jitter=spread", RETRY_RATIO(0.5)},
+                {"grpc spread=0.5", RETRY_RATIO(0.5)},
+                {"jitter=spread spread=0", 0},
+                {"grpc spread=0", 0}};
+    size_t i;
+    for (i = 0; i < CHECK_COUNT(rows); i++) {
+        retry_policy policy = policy_of(rows[i].text);
+        CHECK_EQUAL(RETRY_JITTER_SPREAD, policy.backoff.jitter);
+        CHECK_EQUAL(rows[i].spread, policy.backoff.spread);
+    }
+}
+
 static void test_budget_keys(void)
 {
-    static const retry_budget_options none = {0, 1000, 0, 0, 0, 0, 0, 0, false, false};
+    static const retry_budget_options none = {UINT32_MAX, 0, 0, 0, 0, 0, 0, 0, false, false};
+    static const retry_budget_options own = {50000, 1000, 0, 0, 0, 0, 0, 0, false, false};
     retry_budget_options options;
 #define KEY(text, field, expected) \
-    options = none;                \
+    options = own;                 \
     options.field = expected;      \
-    check_budget(&options, text)
-    KEY("capacity=12.5", capacity, 12500);
+    check_budget(&options, "capacity=50 " text)
+    KEY("", capacity, 50000);
     KEY("cost=12.5", retry_cost, 12500);
+    KEY("cost=50", retry_cost, 50000);
     KEY("cost=0", retry_cost, 0);
     KEY("timeout-cost=12.5", timeout_cost, 12500);
     KEY("throttle-cost=12.5", throttle_cost, 12500);
@@ -244,6 +299,77 @@ static void test_budget_keys(void)
 #undef KEY
     options = none;
     check_budget(&options, "none refund-last=no");
+    options.retry_cost = 2000;
+    check_budget(&options, "none cost=2");
+    options.capacity = 3000;
+    check_budget(&options, "none cost=2 capacity=3");
+}
+
+/* No limit: every retry is paid, and nothing is taken. */
+static void test_no_budget(void)
+{
+    static const char *const texts[] = {"", " ,", "none"};
+    size_t i;
+    for (i = 0; i < CHECK_COUNT(texts); i++) {
+        retry_failure failure = check_failure_of(RETRY_REASON_KV_LOCKED);
+        retry_budget_options options;
+        retry_budget budget;
+        retry_client client;
+        retry_request request;
+        unsigned tries;
+        CHECK(retry_parse_budget(&options, texts[i], strlen(texts[i]), NULL));
+        retry_budget_init(&budget, &options, 0);
+        memset(&client, 0, sizeof client);
+        memset(&request, 0, sizeof request);
+        client.budget = &budget;
+        request.client = &client;
+        retry_begin(&request, 0);
+        check_row("\"%s\"", texts[i]);
+        for (tries = 0; tries < 1000; tries++) {
+            failure.timeout = tries & 1;
+            CHECK_DECISION(RETRY, STRATEGY, retry_orchestrate(&request, &failure, 0));
+        }
+        CHECK_EQUAL(UINT32_MAX, retry_budget_balance(&budget));
+    }
+}
+
+/* gRPC's bucket stops retries when it is half empty, whatever its size. */
+static void test_grpc_of_any_size(void)
+{
+    static const struct {
+        const char *text;
+        uint32_t floor;
+        unsigned retries; /* from full */
+    } rows[] = {{"grpc", 5000, 4},
+                {"grpc capacity=4 success=0.8", 2000, 1},
+                {"grpc capacity=20 cost=1 success=0.25", 10000, 9},
+                {"grpc capacity=100", 50000, 49},
+                {"grpc capacity=5", 2500, 2},
+                {"capacity=100 floor=50 charge-failures=yes", 50000, 49},
+                {"grpc capacity=100 floor=90", 90000, 9},
+                {"grpc floor=90 capacity=100", 90000, 9},
+                {"grpc capacity=100 floor=0", 0, 99}};
+    size_t i;
+    for (i = 0; i < CHECK_COUNT(rows); i++) {
+        retry_failure failure = check_failure_of(RETRY_REASON_KV_LOCKED);
+        retry_budget_options options;
+        retry_budget budget;
+        retry_client client;
+        retry_request request;
+        unsigned retries = 0;
+        check_row("\"%s\"", rows[i].text);
+        CHECK(retry_parse_budget(&options, rows[i].text, strlen(rows[i].text), NULL));
+        CHECK_EQUAL(rows[i].floor, options.floor);
+        retry_budget_init(&budget, &options, 0);
+        memset(&client, 0, sizeof client);
+        memset(&request, 0, sizeof request);
+        client.budget = &budget;
+        request.client = &client;
+        retry_begin(&request, 0);
+        while (retry_orchestrate(&request, &failure, 0).verdict == RETRY_VERDICT_RETRY)
+            retries++;
+        CHECK_EQUAL(rows[i].retries, retries);
+    }
 }
 
 /* `no` turns off what a preset has. */
@@ -262,9 +388,9 @@ static void test_throttled(void)
 {
     static const retry_backoff none = RETRY_BACKOFF_DEFAULT;
     static const char *const same[] = {
-        "throttled=2s jitter=equal min=5 max=7s factor=3 spread=0.5",
-        "jitter=equal min=5 max=7s factor=3 spread=0.5 throttled=2s",
-        "best-effort max=7s,spread=0.5,jitter=equal,throttled=2000,factor=3,min=5",
+        "throttled=2s jitter=spread min=5 max=7s factor=3 spread=0.5",
+        "jitter=spread min=5 max=7s factor=3 spread=0.5 throttled=2s",
+        "best-effort max=7s,spread=0.5,jitter=spread,throttled=2000,factor=3,min=5",
     };
     retry_policy policy;
     retry_backoff expected;
@@ -293,6 +419,15 @@ static void test_throttled(void)
     CHECK(naive_same_backoff(&none, &policy.throttle_backoff));
     policy = policy_of("throttled=0");
     CHECK(naive_same_backoff(&none, &policy.throttle_backoff));
+    policy =
+        policy_of("throttled=1s"); /* best effort's own cap, which stays as long as none is said */
+    CHECK_EQUAL(1000, policy.throttle_backoff.initial);
+    CHECK_EQUAL(10000, policy.throttle_backoff.max);
+    CHECK_EQUAL(500, policy.backoff.max);
+    policy = policy_of("max=500ms");
+    CHECK_EQUAL(500, policy.throttle_backoff.max);
+    policy = policy_of("aws throttled=2s");
+    CHECK_EQUAL(20000, policy.throttle_backoff.max);
 }
 
 static uint32_t top(void *context)
@@ -335,13 +470,13 @@ static void check_duration(bool ok, retry_ms expected, const char *text)
     CHECK_EQUAL(ok ? expected : UNTOUCHED, duration);
     if (strpbrk(text, " \t\r\n,")) /* ends a value */
         return;
-    snprintf(pair, sizeof pair, "max=%s", text);
+    snprintf(pair, sizeof pair, "retry-after-max=%s", text);
     outcome = parse_policy(pair, strlen(pair));
     CHECK_EQUAL(ok, outcome.ok);
     if (ok)
-        CHECK_EQUAL(expected, outcome.value.policy.backoff.max);
+        CHECK_EQUAL(expected, outcome.value.policy.retry_after_max);
     else
-        CHECK_EQUAL(4, outcome.offset);
+        CHECK_EQUAL(16, outcome.offset);
 }
 
 static void test_durations(void)
@@ -510,27 +645,27 @@ static void test_the_length_counts(void)
     static const retry_policy aws = RETRY_POLICY_AWS;
     retry_policy policy;
     retry_ms duration = UNTOUCHED;
-    size_t offset = UNTOUCHED;
-    CHECK(retry_parse_duration("15ms", 1, &duration));
+    retry_text_error error = {UNTOUCHED, NULL};
+    CHECK(retry_parse_duration("15ms", 1, &duration, NULL));
     CHECK_EQUAL(1, duration);
-    CHECK(retry_parse_duration("15ms", 2, &duration));
+    CHECK(retry_parse_duration("15ms", 2, &duration, NULL));
     CHECK_EQUAL(15, duration);
-    CHECK(retry_parse_duration("15ms", 3, &duration));
+    CHECK(retry_parse_duration("15ms", 3, &duration, NULL));
     CHECK_EQUAL(900000, duration);
-    CHECK(!retry_parse_duration("15ms", 0, &duration));
+    CHECK(!retry_parse_duration("15ms", 0, &duration, NULL));
     CHECK_EQUAL(900000, duration);
-    CHECK(retry_parse_policy(&policy, "aws-2026", 3, &offset));
+    CHECK(retry_parse_policy(&policy, "aws-2026", 3, &error));
     CHECK(naive_same_policy(&aws, &policy));
-    CHECK(retry_parse_policy(&policy, "aws attempts=55", 14, &offset));
+    CHECK(retry_parse_policy(&policy, "aws attempts=55", 14, &error));
     CHECK_EQUAL(5, policy.max_attempts);
-    CHECK_EQUAL(UNTOUCHED, offset);
+    CHECK_EQUAL(UNTOUCHED, error.offset);
 }
 
 static void check_ratio(bool ok, uint32_t expected, const char *value)
 {
-    static const char *const keys[] = {"factor=", "spread=", "retry-after-spread="};
+    static const char *const keys[] = {"factor=", "jitter=spread spread=", "retry-after-spread="};
     size_t i;
-    for (i = 0; i < CHECK_COUNT(keys); i++) {
+    for (i = ok && expected >= 1 && expected < 65536; i < CHECK_COUNT(keys); i++) {
         char text[80];
         struct outcome outcome;
         retry_policy *policy = &outcome.value.policy;
@@ -617,14 +752,14 @@ static void check_tokens(bool ok, uint32_t expected, const char *value)
 {
     char text[80];
     struct outcome outcome;
-    snprintf(text, sizeof text, "capacity=%s", value);
+    snprintf(text, sizeof text, "none request=%s", value);
     outcome = parse_budget(text, strlen(text));
     check_row("\"%s\"", text);
     CHECK_EQUAL(ok, outcome.ok);
     if (ok)
-        CHECK_EQUAL(expected, outcome.value.budget.capacity);
+        CHECK_EQUAL(expected, outcome.value.budget.request_deposit);
     else
-        CHECK_EQUAL(9, outcome.offset);
+        CHECK_EQUAL(13, outcome.offset);
 }
 
 static void test_tokens(void)
@@ -682,84 +817,133 @@ static void test_tokens(void)
 
 /* ---- wrong texts --------------------------------------------------------------------------- */
 
+#define UNKNOWN "unknown word; presets are "
+#define TWICE "key given twice"
+#define NO_NUMBER "no number"
+#define DECIMALS "too many decimals"
+#define RANGE "out of range"
+#define NO_UNIT "no unit like this: ms s m h"
+#define CURVES "not one of these: exponential constant linear power controlled"
+#define JITTERS "not one of these: none full equal spread decorrelated"
+#define ANSWERS "not one of these: no yes"
+#define MIN_ABOVE "min above max"
+#define INITIAL_ABOVE "initial above max"
+#define FACTOR "factor below 1"
+#define SPREAD "spread without jitter=spread"
+#define NO_CAPACITY "no preset and no capacity="
+#define NEVER "never pays for a retry"
+
+/* The text that is wrong, where, and what the library says of it. */
+static void check_wrong(const struct outcome *outcome, const char *text, size_t offset,
+                        const char *said)
+{
+    check_row("\"%s\"", text);
+    CHECK(!outcome->ok);
+    CHECK_EQUAL(offset, outcome->offset);
+    if (strcmp(said, UNKNOWN) == 0)
+        CHECK(outcome->said && strncmp(outcome->said, said, strlen(said)) == 0);
+    else
+        CHECK_TEXT(said, outcome->said ? outcome->said : "");
+}
+
 static const struct {
     const char *text;
     size_t offset;
+    const char *said;
 } wrong_policies[] = {
-    {"foo", 0},
-    {"  foo", 2},
-    {"none", 0},
-    {"Aws", 0},
-    {"AWS", 0},
-    {"aw", 0},
-    {"awss", 0},
-    {"aws-", 0},
-    {"aws-202", 0},
-    {"aws-20266", 0},
-    {"aws=5", 0},
-    {"aws=", 0},
-    {"=", 0},
-    {"=5", 0},
-    {"attempts", 0},
-    {"attempts =5", 0},
-    {"attempts= 5", 9},
-    {"attempts=", 9},
-    {"attempts=,max=1", 9},
-    {"aws attempts=", 13},
-    {"aws attempts=x max=y", 13},
-    {"aws aws", 4},
-    {"aws smithy", 4},
-    {"aws,,smithy", 5},
-    {"attempts=5 aws", 11},
-    {"attempts=5 aws foo", 11},
-    {"Attempts=5", 0},
-    {"attempt=5", 0},
-    {"attemptss=5", 0},
-    {"xattempts=5", 0},
-    {"max=5 attempts", 6},
-    {"capacity=5", 0},
-    {"max=5 retry-after=5", 6},
-    {"attempts=5.0", 9},
-    {"attempts=5.", 9},
-    {"attempts=-5", 9},
-    {"attempts=+5", 9},
-    {"attempts=5x", 9},
-    {"attempts=5=6", 9},
-    {"attempts==5", 9},
-    {"attempts=5s", 9},
-    {"attempts=4294967296", 9},
-    {"attempts=18446744073709551617", 9},
-    {"curve=", 6},
-    {"curve=Linear", 6},
-    {"curve=lin", 6},
-    {"curve=linear1", 6},
-    {"curve=table", 6},
-    {"curve=custom", 6},
-    {"curve=1", 6},
-    {"curve=full", 6},
-    {"jitter=linear", 7},
-    {"jitter=half", 7},
-    {"jitter=", 7},
-    {"factor=1.6s", 7},
-    {"throttled=1x", 10},
-    {"throttled=yes", 10},
-    {"attempts=5 attempts=5", 11},
-    {"attempts=5 attempts=x", 11},
-    {"attempts=5 attempts=", 11},
-    {"attempts=x attempts=5", 9},
-    {"attempts=5 foo attempts=6", 11},
-    {"aws attempts=5\tmax=1s\r\nattempts=6 max=2", 23},
-    {"min=1 initial=1 max=1 min=1", 22},
-    {"aws;attempts=5", 0},
-    {"aws\vattempts=5", 0},
-    {"aws\fattempts=5", 0},
-    {"aws attempts=5;max=1", 13},
-    {"aws \"attempts=5\"", 4},
-    {"aws # a comment", 4},
+    {"foo", 0, UNKNOWN},
+    {"  foo", 2, UNKNOWN},
+    {"none", 0, UNKNOWN},
+    {"Aws", 0, UNKNOWN},
+    {"AWS", 0, UNKNOWN},
+    {"aw", 0, UNKNOWN},
+    {"awss", 0, UNKNOWN},
+    {"aws-", 0, UNKNOWN},
+    {"aws-202", 0, UNKNOWN},
+    {"aws-20266", 0, UNKNOWN},
+    {"aws=5", 0, UNKNOWN},
+    {"aws=", 0, UNKNOWN},
+    {"=", 0, UNKNOWN},
+    {"=5", 0, UNKNOWN},
+    {"attempts", 0, UNKNOWN},
+    {"attempts =5", 0, UNKNOWN},
+    {"attempts= 5", 9, NO_NUMBER},
+    {"attempts=", 9, NO_NUMBER},
+    {"attempts=,max=1", 9, NO_NUMBER},
+    {"aws attempts=", 13, NO_NUMBER},
+    {"aws attempts=x max=y", 13, NO_NUMBER},
+    {"aws aws", 4, UNKNOWN},
+    {"aws smithy", 4, UNKNOWN},
+    {"aws,,smithy", 5, UNKNOWN},
+    {"attempts=5 aws", 11, UNKNOWN},
+    {"attempts=5 aws foo", 11, UNKNOWN},
+    {"Attempts=5", 0, UNKNOWN},
+    {"attempt=5", 0, UNKNOWN},
+    {"attemptss=5", 0, UNKNOWN},
+    {"xattempts=5", 0, UNKNOWN},
+    {"max=5 attempts", 6, UNKNOWN},
+    {"capacity=5", 0, UNKNOWN},
+    {"max=5 retry-after=5", 6, UNKNOWN},
+    {"attempts=5.0", 9, DECIMALS},
+    {"attempts=5.", 9, DECIMALS},
+    {"attempts=-5", 9, NO_NUMBER},
+    {"attempts=+5", 9, NO_NUMBER},
+    {"attempts=5x", 9, NO_NUMBER},
+    {"attempts=5=6", 9, NO_NUMBER},
+    {"attempts==5", 9, NO_NUMBER},
+    {"attempts=5s", 9, NO_NUMBER},
+    {"attempts=4294967296", 9, RANGE},
+    {"attempts=18446744073709551617", 9, RANGE},
+    {"curve=", 6, CURVES},
+    {"curve=Linear", 6, CURVES},
+    {"curve=lin", 6, CURVES},
+    {"curve=linear1", 6, CURVES},
+    {"curve=table", 6, CURVES},
+    {"curve=custom", 6, CURVES},
+    {"curve=1", 6, CURVES},
+    {"curve=full", 6, CURVES},
+    {"jitter=linear", 7, JITTERS},
+    {"jitter=half", 7, JITTERS},
+    {"jitter=", 7, JITTERS},
+    {"factor=1.6s", 7, NO_NUMBER},
+    {"throttled=1x", 10, NO_UNIT},
+    {"throttled=yes", 10, NO_NUMBER},
+    {"attempts=5 attempts=5", 11, TWICE},
+    {"attempts=5 attempts=x", 11, TWICE},
+    {"attempts=5 attempts=", 11, TWICE},
+    {"attempts=x attempts=5", 9, NO_NUMBER},
+    {"attempts=5 foo attempts=6", 11, UNKNOWN},
+    {"aws attempts=5\tmax=1s\r\nattempts=6 max=2", 23, TWICE},
+    {"min=1 initial=1 max=1 min=1", 22, TWICE},
+    {"aws;attempts=5", 0, UNKNOWN},
+    {"aws\vattempts=5", 0, UNKNOWN},
+    {"aws\fattempts=5", 0, UNKNOWN},
+    {"aws attempts=5;max=1", 13, NO_NUMBER},
+    {"aws \"attempts=5\"", 4, UNKNOWN},
+    {"aws # a comment", 4, UNKNOWN},
     {"\xef\xbb\xbf"
      "aws",
-     0},
-    {"aws attempts=\xb2", 13},
+     0, UNKNOWN},
+    {"aws attempts=\xb2", 13, NO_NUMBER},
+    /* each word alone is right */
+    {"min=501", 4, MIN_ABOVE},
+    {"min=2s max=1s", 11, MIN_ABOVE},
+    {"max=1s min=2s", 11, MIN_ABOVE},
+    {"max=1s attempts=5 min=2s jitter=full", 22, MIN_ABOVE},
+    {"aws min=1m", 8, MIN_ABOVE},
+    {"initial=1s", 8, INITIAL_ABOVE},
+    {"initial=501ms", 8, INITIAL_ABOVE},
+    {"aws max=999ms", 8, INITIAL_ABOVE},
+    {"aws initial=30s max=20s", 20, INITIAL_ABOVE},
+    {"min=3s initial=2s max=1s", 22, MIN_ABOVE}, /* the first of two */
+    {"factor=0.999", 7, FACTOR},
+    {"grpc factor=0.00001", 12, FACTOR},
+    {"spread=0.2", 7, SPREAD},
+    {"spread=0", 7, SPREAD},
+    {"grpc jitter=full spread=0.3", 24, SPREAD},
+    {"spread=0.3 jitter=equal", 7, SPREAD},
+    {"spread=0.3 factor=0.5", 18, FACTOR},
+    {"min=2s max=1s foo", 14, UNKNOWN}, /* the form comes first */
 };
 
 static void test_wrong_policies(void)
@@ -769,9 +953,7 @@ static void test_wrong_policies(void)
         const char *text = wrong_policies[i].text;
         struct outcome outcome = parse_policy(text, strlen(text));
         retry_policy policy;
-        check_row("\"%s\"", text);
-        CHECK(!outcome.ok);
-        CHECK_EQUAL(wrong_policies[i].offset, outcome.offset);
+        check_wrong(&outcome, text, wrong_policies[i].offset, wrong_policies[i].said);
         CHECK(!retry_parse_policy(&policy, text, strlen(text), NULL));
     }
 }
@@ -781,44 +963,127 @@ static void test_wrong_budgets(void)
     static const struct {
         const char *text;
         size_t offset;
+        const char *said;
     } rows[] = {
-        {"foo", 0},
-        {"rfc0049", 0},
-        {"controlled", 0},
-        {"None", 0},
-        {"non", 0},
-        {"nones", 0},
-        {"best-effort=5", 0},
-        {"grpc none", 5},
-        {"capacity=20 grpc", 12},
-        {"attempts=5", 0},
-        {"Cost=1", 0},
-        {"cost", 0},
-        {"cost=", 5},
-        {"cost=1s", 5},
-        {"cost=1 cost=1", 7},
-        {"cost=1 cost=x", 7},
-        {"cost=1 timeout-cost=1 throttle-cost=1 cost=2", 38},
-        {"refund-last=", 12},
-        {"refund-last=true", 12},
-        {"refund-last=Yes", 12},
-        {"refund-last=yess", 12},
-        {"refund-last=ye", 12},
-        {"refund-last=n", 12},
-        {"refund-last=1", 12},
-        {"refund-last", 0},
-        {"charge-failures=nope", 16},
-        {"charge-failures=yes charge-failures=no", 20},
+        {"foo", 0, UNKNOWN},
+        {"rfc0049", 0, UNKNOWN},
+        {"controlled", 0, UNKNOWN},
+        {"None", 0, UNKNOWN},
+        {"non", 0, UNKNOWN},
+        {"nones", 0, UNKNOWN},
+        {"best-effort=5", 0, UNKNOWN},
+        {"grpc none", 5, UNKNOWN},
+        {"capacity=20 grpc", 12, UNKNOWN},
+        {"attempts=5", 0, UNKNOWN},
+        {"Cost=1", 0, UNKNOWN},
+        {"cost", 0, UNKNOWN},
+        {"cost=", 5, NO_NUMBER},
+        {"cost=1s", 5, NO_NUMBER},
+        {"cost=1 cost=1", 7, TWICE},
+        {"cost=1 cost=x", 7, TWICE},
+        {"cost=1 timeout-cost=1 throttle-cost=1 cost=2", 38, TWICE},
+        {"refund-last=", 12, ANSWERS},
+        {"refund-last=true", 12, ANSWERS},
+        {"refund-last=Yes", 12, ANSWERS},
+        {"refund-last=yess", 12, ANSWERS},
+        {"refund-last=ye", 12, ANSWERS},
+        {"refund-last=n", 12, ANSWERS},
+        {"refund-last=1", 12, ANSWERS},
+        {"refund-last", 0, UNKNOWN},
+        {"charge-failures=nope", 16, ANSWERS},
+        {"charge-failures=yes charge-failures=no", 20, TWICE},
+        {"cost=1", 6, NO_CAPACITY},
+        {" success=0.1\tcost=1 ", 20, NO_CAPACITY},
+        {"capacity=0", 9, NEVER},
+        {"smithy capacity=0", 16, NEVER},
+        {"none capacity=0", 14, NEVER},
+        {"capacity=5 cost=6", 16, NEVER},
+        {"cost=6 capacity=5", 16, NEVER},
+        {"aws capacity=4.999", 13, NEVER},
+        {"aws cost=501 timeout-cost=501 throttle-cost=500.001", 9, NEVER},
+        {"capacity=10 cost=1 floor=9", 25, NEVER},
+        {"grpc floor=9", 11, NEVER},
+        {"grpc capacity=2", 14, NEVER},
+        {"capacity=1 charge-failures=yes", 9, NEVER},
     };
     size_t i;
     for (i = 0; i < CHECK_COUNT(rows); i++) {
         const char *text = rows[i].text;
         struct outcome outcome = parse_budget(text, strlen(text));
         retry_budget_options options;
-        check_row("\"%s\"", text);
-        CHECK(!outcome.ok);
-        CHECK_EQUAL(rows[i].offset, outcome.offset);
+        check_wrong(&outcome, text, rows[i].offset, rows[i].said);
         CHECK(!retry_parse_budget(&options, text, strlen(text), NULL));
+    }
+}
+
+/* Just enough to pay once, for one kind of retry. */
+static void test_budgets_that_pay(void)
+{
+    static const char *const texts[] = {"capacity=6 cost=6",
+                                        "aws capacity=5",
+                                        "capacity=10 cost=1 floor=8.999",
+                                        "grpc floor=8.999",
+                                        "grpc capacity=2.001",
+                                        "capacity=1 charge-failures=no",
+                                        "capacity=1.001 charge-failures=yes",
+                                        "capacity=3 cost=5 timeout-cost=3",
+                                        "capacity=3 cost=5 throttle-cost=3",
+                                        "capacity=0.001 cost=0",
+                                        "capacity=4294967.295 cost=4294967.295"};
+    size_t i;
+    for (i = 0; i < CHECK_COUNT(texts); i++) {
+        check_row("\"%s\"", texts[i]);
+        CHECK(parse_budget(texts[i], strlen(texts[i])).ok);
+    }
+}
+
+/* What is said of an unknown word names all that is known. */
+static void test_what_is_known(void)
+{
+    static const char *const presets[] = {"best-effort", "smithy", "aws", "aws-2026", "grpc"};
+    struct outcome policy = parse_policy("?", 1), budget = parse_budget("?", 1);
+    char text[40];
+    size_t i;
+    for (i = 0; i < CHECK_COUNT(presets); i++) {
+        check_row("%s", presets[i]);
+        snprintf(text, sizeof text, " %s ", presets[i]);
+        CHECK(strstr(policy.said, text));
+        CHECK(strstr(budget.said, text) || strstr(budget.said, " grpc;"));
+    }
+    for (i = 0; naive_policy_keys[i]; i++) {
+        snprintf(text, sizeof text, " %s=", naive_policy_keys[i]);
+        CHECK(strstr(policy.said, text));
+    }
+    for (i = 0; naive_budget_keys[i]; i++) {
+        snprintf(text, sizeof text, " %s=", naive_budget_keys[i]);
+        CHECK(strstr(budget.said, text));
+    }
+    CHECK(strstr(policy.said, " rfc0049 controlled; keys are "));
+    CHECK(strstr(budget.said, "presets are none "));
+}
+
+/* What is said of a duration. */
+static void test_wrong_durations(void)
+{
+    static const struct {
+        const char *text, *said;
+    } rows[] = {{"", NO_NUMBER},     {"-1", NO_NUMBER},
+                {"abc", NO_NUMBER},  {"1.", NO_NUMBER},
+                {"5x", NO_UNIT},     {"5 s", NO_UNIT},
+                {"1e3", NO_UNIT},    {"1sec", NO_UNIT},
+                {"1h30", NO_UNIT},   {"1.0000000001s", DECIMALS},
+                {"1.5.5", DECIMALS}, {"4294967296", RANGE},
+                {"1194h", RANGE},    {"99999999999", RANGE}};
+    size_t i;
+    for (i = 0; i < CHECK_COUNT(rows); i++) {
+        retry_ms duration = UNTOUCHED;
+        retry_text_error error = {UNTOUCHED, NULL};
+        check_row("\"%s\"", rows[i].text);
+        CHECK(!retry_parse_duration(rows[i].text, strlen(rows[i].text), &duration, &error));
+        CHECK_EQUAL(0, error.offset);
+        CHECK_TEXT(rows[i].said, error.text ? error.text : "");
+        CHECK(!retry_parse_duration(rows[i].text, strlen(rows[i].text), &duration, NULL));
+        CHECK_EQUAL(UNTOUCHED, duration);
     }
 }
 
@@ -853,36 +1118,42 @@ static void test_repeated_keys(void)
 static void test_null(void)
 {
     static const retry_policy best_effort = RETRY_POLICY_BEST_EFFORT;
-    static const retry_budget_options none = {0, 1000, 0, 0, 0, 0, 0, 0, false, false};
+    static const retry_budget_options none = {UINT32_MAX, 0, 0, 0, 0, 0, 0, 0, false, false};
     struct outcome outcome = outcome_before();
     retry_policy *policy = &outcome.value.policy;
     retry_budget_options *options = &outcome.value.budget;
     retry_ms duration = UNTOUCHED;
-    size_t offset = UNTOUCHED;
-    CHECK(!retry_parse_policy(policy, NULL, 1, &offset));
-    CHECK_EQUAL(0, offset);
-    offset = UNTOUCHED;
-    CHECK(!retry_parse_policy(NULL, "aws foo", 7, &offset));
-    CHECK_EQUAL(0, offset);
+    retry_text_error error = {UNTOUCHED, NULL}, untouched = error;
+    CHECK(!retry_parse_policy(policy, NULL, 1, &error));
+    CHECK_EQUAL(0, error.offset);
+    CHECK_TEXT("a NULL argument", error.text);
+    error = untouched;
+    CHECK(!retry_parse_policy(NULL, "aws foo", 7, &error));
+    CHECK_EQUAL(0, error.offset);
     CHECK(!retry_parse_policy(NULL, NULL, 0, NULL));
-    offset = UNTOUCHED;
-    CHECK(!retry_parse_budget(options, NULL, 1, &offset));
-    CHECK_EQUAL(0, offset);
-    offset = UNTOUCHED;
-    CHECK(!retry_parse_budget(NULL, "grpc foo", 8, &offset));
-    CHECK_EQUAL(0, offset);
+    error = untouched;
+    CHECK(!retry_parse_budget(options, NULL, 1, &error));
+    CHECK_EQUAL(0, error.offset);
+    CHECK_TEXT("a NULL argument", error.text);
+    error = untouched;
+    CHECK(!retry_parse_budget(NULL, "grpc foo", 8, &error));
+    CHECK_EQUAL(0, error.offset);
     CHECK(!retry_parse_budget(NULL, NULL, 0, NULL));
+    error = untouched;
+    CHECK(!retry_parse_duration(NULL, 1, &duration, &error));
+    CHECK_EQUAL(0, error.offset);
+    CHECK_TEXT("a NULL argument", error.text);
+    outcome.said = error.text;
     check_untouched(&outcome);
-    offset = UNTOUCHED;
-    CHECK(retry_parse_policy(policy, NULL, 0, &offset));
+    error = untouched;
+    CHECK(retry_parse_policy(policy, NULL, 0, &error));
     CHECK(naive_same_policy(&best_effort, policy));
-    CHECK(retry_parse_budget(options, NULL, 0, &offset));
+    CHECK(retry_parse_budget(options, NULL, 0, &error));
     CHECK(naive_same_budget(&none, options));
     CHECK(retry_parse_budget(options, NULL, 0, NULL));
-    CHECK_EQUAL(UNTOUCHED, offset);
-    CHECK(!retry_parse_duration(NULL, 0, &duration));
-    CHECK(!retry_parse_duration(NULL, 1, &duration));
-    CHECK(!retry_parse_duration("1", 1, NULL));
+    CHECK(error.offset == UNTOUCHED && !error.text);
+    CHECK(!retry_parse_duration(NULL, 0, &duration, NULL));
+    CHECK(!retry_parse_duration("1", 1, NULL, NULL));
     CHECK_EQUAL(UNTOUCHED, duration);
 }
 
@@ -932,8 +1203,9 @@ static void check_text_as_all(const char *text, size_t length)
 static const char *const samples[] = {
     "aws attempts=5 initial=100ms max=10s jitter=equal",
     "grpc capacity=20 cost=1 success=0.25",
-    "min=1,initial=0.5s\tfactor=1.6\r\nspread=0.2 throttled=1m",
-    "aws-2026 curve=power retry-after-max=1h retry-after-slack=0 retry-after-spread=65535.9",
+    "min=1,initial=0.5s\tfactor=1.6\r\nspread=0.2 throttled=1m jitter=spread max=1m",
+    "aws-2026 jitter=spread curve=power retry-after-max=1h retry-after-slack=0 "
+    "retry-after-spread=65535.9",
     "best-effort timeout-cost=4294967.295 throttle-cost=0.001 request=0",
     " none per-second=1 floor=2 refund-last=yes charge-failures=no",
     "1193.046470833h",
@@ -1022,15 +1294,17 @@ static void test_random_right_texts(void)
     unsigned round, i;
     for (round = 0; round < 5000 / CHECK_ONE_IN; round++) {
         char text[400];
-        int length = snprintf(text, sizeof text, "%s", round % 2 ? "aws-2026" : "grpc");
+        int length =
+            snprintf(text, sizeof text, "%s max=0", round % 2 ? "aws-2026 jitter=spread" : "grpc");
         bool used[12] = {false};
+        used[5] = true; /* no cap, so that all go together */
         for (i = 0; i < 12; i++) {
             unsigned key = (unsigned)(check_random() % 12);
             if (used[key] || key == 1 || key == 2)
                 continue;
             used[key] = true;
             length += snprintf(text + length, sizeof text - (size_t)length, " %s=%u",
-                               naive_policy_keys[key], (unsigned)(check_random() % 60000));
+                               naive_policy_keys[key], 1 + (unsigned)(check_random() % 60000));
             if (key == 0)
                 continue;
             length += snprintf(text + length, sizeof text - (size_t)length, ".%s%u",
@@ -1074,7 +1348,10 @@ int main(void)
     RUN(test_budget_presets);
     RUN(test_examples);
     RUN(test_policy_keys);
+    RUN(test_spread);
     RUN(test_budget_keys);
+    RUN(test_no_budget);
+    RUN(test_grpc_of_any_size);
     RUN(test_answers_of_presets);
     RUN(test_throttled);
     RUN(test_a_policy_at_work);
@@ -1085,6 +1362,9 @@ int main(void)
     RUN(test_tokens);
     RUN(test_wrong_policies);
     RUN(test_wrong_budgets);
+    RUN(test_budgets_that_pay);
+    RUN(test_what_is_known);
+    RUN(test_wrong_durations);
     RUN(test_repeated_keys);
     RUN(test_null);
     RUN(test_cut_at_every_byte);

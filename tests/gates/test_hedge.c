@@ -120,7 +120,7 @@ static void test_begin(void)
     static const struct {
         uint32_t max_attempts;
         retry_ms delay;
-        bool has_latency, knows; /* a latency that tells 70 ms */
+        bool has_latency, knows; /* a latency that tells 71 ms */
         retry_ms expected;
     } rows[] = {
         {0, 500, false, false, 500},
@@ -135,8 +135,8 @@ static void test_begin(void)
         {0, 0, false, false, NO_TIMER},
         {4, 0, false, false, NO_TIMER},
         {4, 0, true, false, NO_TIMER},
-        {4, 0, true, true, 70},
-        {0, 0, true, true, 70},
+        {4, 0, true, true, 71},
+        {0, 0, true, true, 71},
         {1, 0, true, true, NO_TIMER},
         {4, 500, true, true, 500},
         {4, 500, true, false, 500},
@@ -145,7 +145,7 @@ static void test_begin(void)
     for (i = 0; i < CHECK_COUNT(rows); i++) {
         int n;
         set_up();
-        for (n = 0; rows[i].knows && n < 100; n++)
+        for (n = 0; rows[i].knows && n < 768; n++)
             retry_latency_add(&latency, 70, true);
         policy.max_attempts = rows[i].max_attempts;
         policy.delay = rows[i].delay;
@@ -608,6 +608,7 @@ static void test_request_not_open(void)
 /* The latency is asked anew after each copy. */
 static void test_latency_delay(void)
 {
+    int n;
     set_up();
     policy.delay = 0;
     policy.latency = &latency;
@@ -616,14 +617,15 @@ static void test_latency_delay(void)
     CHECK_STEP(SEND, NONE, NO_TIMER, BEGIN(0)); /* it knows nothing yet */
     CHECK_STEP(WAIT, NONE, NO_TIMER, DUE(100));
     CHECK_STEP(SEND, NONE, NO_TIMER, fail(RETRY_REASON_KV_LOCKED, 100)); /* at once all the same */
-    retry_latency_add(&latency, 40, true);
+    for (n = 0; n < 12; n++)
+        retry_latency_add(&latency, 40, true);
     CHECK_STEP(WAIT, NONE, NO_TIMER, DUE(200));
     CHECK_STEP(SEND, NONE, 40, fail(RETRY_REASON_KV_LOCKED, 200));
     retry_latency_add(&latency, 1000, true);
     CHECK_STEP(WAIT, NONE, 1, DUE(239)); /* a timer that is set stays */
-    CHECK_STEP(SEND, NONE, 42, DUE(240));
-    CHECK_STEP(SEND, NONE, 42, DUE(282));
-    CHECK_STEP(SEND, NONE, NO_TIMER, DUE(324));
+    CHECK_STEP(SEND, NONE, 55, DUE(240));
+    CHECK_STEP(SEND, NONE, 55, DUE(295));
+    CHECK_STEP(SEND, NONE, NO_TIMER, DUE(350));
     CHECK_EQUAL(4, hedge.in_flight);
 }
 

@@ -71,13 +71,18 @@ static void test_every_sample_counts(void)
     CHECK_EQUAL(12, retry_latency_get(&latency));
 }
 
-/* Steps of the same kind come to the same in any order: as many as one thread would take. */
-static void check_steps(retry_ms from, retry_ms elapsed, bool finished, uint32_t rounds)
+/* Steps of the same length come to the same in any order: as many as one thread would take. After
+   this many samples of a kind they do not grow any more. */
+static void check_steps(retry_ms from, retry_ms elapsed, bool finished, uint32_t grown,
+                        uint32_t rounds)
 {
     retry_latency alone;
     uint32_t i;
-    set_up(1);
-    retry_latency_add(&latency, from, true);
+    set_up(0);
+    for (i = 0; i < 768; i++)
+        retry_latency_add(&latency, from, true);
+    for (i = 0; i < grown; i++)
+        retry_latency_add(&latency, elapsed, finished);
     alone = latency;
     for (i = 0; i < THREADS; i++) {
         workers[i].elapsed = elapsed;
@@ -93,10 +98,13 @@ static void check_steps(retry_ms from, retry_ms elapsed, bool finished, uint32_t
 
 static void test_every_step_is_taken(void)
 {
-    check_steps(1, UINT32_MAX, true, 40);
-    check_steps(1, UINT32_MAX, false, 40);
-    check_steps(16000000, 0, true, 1000);
-    check_steps(500, 800000, true, 30);
+    unsigned i;
+    for (i = 0; i < 100; i++) {
+        check_steps(1, UINT32_MAX, true, 12, 15);
+        check_steps(1, UINT32_MAX, false, 12, 15);
+        check_steps(16000000, 0, true, 165, 20);
+        check_steps(500, 800000, true, 12, 9);
+    }
 }
 
 /* Some are fast, one of them always slow, and all are told numbers in between. */
@@ -104,18 +112,18 @@ static void test_mixed(void)
 {
     uint32_t i;
     set_up(0);
-    for (i = 0; i < 100; i++)
+    for (i = 0; i < 768; i++)
         retry_latency_add(&latency, 100, true);
     for (i = 0; i < THREADS; i++) {
         workers[i].elapsed = 10;
-        workers[i].low = 10;
-        workers[i].high = 1000;
+        workers[i].low = 9; /* a step past the one or the other */
+        workers[i].high = 1100;
     }
     workers[0].elapsed = 1000;
     workers[1].elapsed = 5;
     workers[1].finished = false; /* never late enough to tell anything */
     run_threads();
-    CHECK_RANGE(10, 1000, retry_latency_get(&latency));
+    CHECK_RANGE(9, 1100, retry_latency_get(&latency));
 }
 
 int main(void)

@@ -148,129 +148,114 @@ static void test_seed(void)
 }
 
 static retry_rate rate, rate_after;
-static retry_failure throttled;
-static unsigned depth;
+static unsigned granted;
 
+/* A limit of 100 a second, and an empty bucket at 2000. */
 static void start_rates(void)
 {
-    unsigned i;
     memset(&rate, 0, sizeof rate);
-    throttled = check_failure_of(RETRY_REASON_SERVICE_RESPONSE_CODE_INDICATED);
-    throttled.throttle = true;
-    for (i = 0; i < 1000; i++)
-        retry_rate_report(&rate, NULL, i * 2);
-    retry_rate_report(&rate, &throttled, 2000);
+    rate.max = 100000;
+    while (retry_rate_ask(&rate, 2000) == 0)
+        continue;
     rate_after = rate;
+    granted = 0;
 }
-
-static unsigned granted;
 
 static void ask_rate(void)
 {
-    granted += retry_rate_ask(&rate, 2100) == 0;
+    granted += retry_rate_ask(&rate, 2006) == 0;
 }
 
-static void test_rate_clock(void)
-{
-    start_rates();
-    between(ask_rate, 0);
-    retry_rate_ask(&rate, 2100);
-    retry_rate_ask(&rate_after, 2100);
-    retry_rate_ask(&rate_after, 2100);
-    CHECK_SAME(rate_after, rate);
-
-    between(ask_rate, 0); /* the clock stands: the first swap is the tokens' */
-    retry_rate_ask(&rate, 2100);
-    retry_rate_ask(&rate_after, 2100);
-    retry_rate_ask(&rate_after, 2100);
-    CHECK_SAME(rate_after, rate);
-}
-
-/* Two threads do not get more than one after the other would. */
+/* Time that two threads see pays once, and for one token. */
 static void test_rate_tokens(void)
 {
-    unsigned after, expected;
+    unsigned after;
     for (after = 0; after < 2; after++) {
         check_row("swap %u", after);
         start_rates();
-        CHECK_EQUAL(0, retry_rate_ask(&rate, 2050)); /* and some tokens are left */
-        rate_after = rate;
-        expected = retry_rate_ask(&rate_after, 2100) == 0;
-        expected += retry_rate_ask(&rate_after, 2100) == 0;
-        granted = 0;
         between(ask_rate, after);
-        granted += retry_rate_ask(&rate, 2100) == 0;
-        CHECK(!contend.swap);
-        CHECK_RANGE(1, expected, granted);
+        ask_rate();
+        CHECK_EQUAL(1, granted);
+        retry_rate_ask(&rate_after, 2006);
+        retry_rate_ask(&rate_after, 2006);
+        CHECK_SAME(rate_after, rate);
     }
 }
 
-/* While a thread is at its report, a second posts, and a third while the second does. */
-static void report_rate(uint32_t *word)
+static retry_client paced_client;
+static retry_gates paced_gates;
+static retry_request paced[2];
+static retry_attempt paced_attempts[2];
+static unsigned waiting, given_back;
+
+static void wait_for_rate(void)
 {
-    if (*word >> 31 == 0) /* nobody is at the reports */
-        return;
-    if (++depth == 2)
-        contend.swap = NULL;
-    retry_rate_report(&rate, &throttled, 2100);
+    retry_request *request = &paced[waiting];
+    request->client = &paced_client;
+    retry_begin(request, 2000);
+    granted += retry_attempt_begin(&paced_attempts[waiting++], request, 2000).delay;
 }
 
-static void test_rate_inbox(void)
+static void return_to_rate(void)
 {
-    unsigned i;
-    start_rates();
-    depth = 0;
-    contend.swap = report_rate;
-    retry_rate_report(&rate, &throttled, 2100);
-    for (i = 0; i < 3; i++)
-        retry_rate_report(&rate_after, &throttled, 2100);
-    CHECK(!contend.swap);
-    CHECK_EQUAL(retry_rate_get(&rate_after), retry_rate_get(&rate));
+    retry_attempt_cancel(&paced_attempts[given_back], &paced[given_back], 2000);
+    given_back++;
 }
 
-/* More reports come in than the inbox can count: none of them becomes a throttled one. */
-static void fill_rate(uint32_t *word)
-{
-    if (*word >> 31 == 0)
-        return;
-    contend.swap = NULL;
-    *word |= UINT32_C(0x00ffffff);
-    retry_rate_report(&rate, NULL, 2100);
-}
-
-static void test_rate_inbox_full(void)
-{
-    uint32_t limit;
-    start_rates();
-    limit = retry_rate_get(&rate);
-    contend.swap = fill_rate;
-    retry_rate_report(&rate, NULL, 2100);
-    CHECK(!contend.swap);
-    CHECK_RANGE(limit, UINT32_MAX - 1, retry_rate_get(&rate));
-}
-
-static void flood_rate(uint32_t *word)
-{
-    unsigned i;
-    if (*word >> 31 == 0)
-        return;
-    contend.swap = NULL;
-    for (i = 0; i < 256; i++) /* as many as its bits could not count */
-        retry_rate_report(&rate, &throttled, 2100);
-}
-
-static void test_rate_all_throttled(void)
+/* Tokens that are taken in advance, and are given back. */
+static void test_rate_instants(void)
 {
     start_rates();
-    contend.swap = flood_rate;
-    retry_rate_report(&rate, NULL, 2100);
+    paced_client.gates = &paced_gates;
+    retry_gates_rate(&paced_gates, &rate);
+    between(wait_for_rate, 0);
+    wait_for_rate();
     CHECK(!contend.swap);
-    CHECK_EQUAL(500, retry_rate_get(&rate));
-    retry_rate_report(&rate, NULL, 2200); /* and it is nobody's turn any more */
-    CHECK_RANGE(500, UINT32_MAX - 1, retry_rate_get(&rate));
+    CHECK_EQUAL(2, waiting);
+    CHECK_EQUAL(5 + 15, granted);
+    between(return_to_rate, 0);
+    return_to_rate();
+    CHECK_SAME(rate_after, rate);
+}
+
+static void end_half_second(void)
+{
+    retry_rate_ask(&rate, 2500);
+}
+
+static void report_half_second(void)
+{
+    retry_rate_report(&rate, NULL, 2500);
+}
+
+/* A half second ends, at each swap of that: once, with all that was counted. Another's answer then
+   is of the one or of the next. */
+static void test_rate_half_second(void)
+{
+    retry_failure failure = retry_classify_http(429, 0);
+    unsigned after, answers, i;
+    for (after = 0; after < 12; after++) {
+        bool answer = after % 2 == 0;
+        check_row("swap %u", after / 2);
+        memset(&rate, 0, sizeof rate);
+        for (i = 0; i < 20; i++)
+            retry_rate_report(&rate, NULL, 2000 + i);
+        retry_rate_report(&rate, &failure, 2100);
+        between(answer ? report_half_second : end_half_second, after / 2);
+        end_half_second();
+        CHECK(!contend.swap);
+        answers = retry_rate_get(&rate) / 2000;
+        CHECK_RANGE(20, 20 + answer, answers);
+        for (i = 0; i < 20; i++)
+            retry_rate_report(&rate, NULL, 2600);
+        retry_rate_report(&rate, &failure, 2700);
+        retry_rate_ask(&rate, 3000);
+        CHECK_EQUAL(40 + answer, answers + retry_rate_get(&rate) / 2000);
+    }
 }
 
 static retry_throttle throttle;
+static retry_failure throttled;
 static retry_time throttle_now;
 
 static void report_throttle(void)
@@ -548,8 +533,10 @@ static void add_latency(void)
 
 static void test_latency(void)
 {
+    unsigned i;
     memset(&latency, 0, sizeof latency);
-    retry_latency_add(&latency, 20, true);
+    for (i = 0; i < 768; i++)
+        retry_latency_add(&latency, 20, true);
     latency_after = latency;
     between(add_latency, 0); /* the estimate */
     retry_latency_add(&latency, 40, true);
@@ -557,7 +544,7 @@ static void test_latency(void)
     retry_latency_add(&latency_after, 40, true);
     CHECK_SAME(latency_after, latency);
 
-    between(add_latency, 1); /* the count of samples */
+    between(add_latency, 1); /* the progress */
     retry_latency_add(&latency, 40, true);
     retry_latency_add(&latency_after, 40, true);
     retry_latency_add(&latency_after, 700, true);
@@ -661,11 +648,9 @@ int main(void)
     RUN(test_budget_refill);
     RUN(test_budget_fraction);
     RUN(test_seed);
-    RUN(test_rate_clock);
     RUN(test_rate_tokens);
-    RUN(test_rate_inbox);
-    RUN(test_rate_inbox_full);
-    RUN(test_rate_all_throttled);
+    RUN(test_rate_instants);
+    RUN(test_rate_half_second);
     RUN(test_throttle);
     RUN(test_breaker_reports);
     RUN(test_breaker_row);

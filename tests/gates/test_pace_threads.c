@@ -1,6 +1,6 @@
-/* Eight threads share an adaptive rate and an AIMD limit: no token and no report is lost or made,
-   and a cooldown sees one change of a kind. Then one call interrupts another at each of its steps:
-   all that threads meet once in a while. Needs POSIX threads. */
+/* Eight threads share a rate and an AIMD limit: no token and no report is lost or made, a half
+   second ends once, and a cooldown sees one change of a kind. Then one call interrupts another at
+   each of its steps: all that threads meet once in a while. Needs POSIX threads. */
 #if !defined(_POSIX_C_SOURCE)
 #define _POSIX_C_SOURCE 200809L
 #endif
@@ -48,8 +48,7 @@ static void run_threads(void *(*work)(void *))
 static void limit_to(uint32_t thousandths)
 {
     memset(&rate, 0, sizeof rate);
-    rate.min = thousandths;
-    retry_rate_report(&rate, &throttled, 0);
+    rate.max = thousandths;
 }
 
 static void *ask_at_once(void *context)
@@ -65,14 +64,14 @@ static void *ask_at_once(void *context)
     return NULL;
 }
 
-/* All together get what a second has made. */
+/* All together get what the bucket holds. */
 static void test_ask_at_once(void)
 {
-    limit_to(777000);
+    limit_to(6216000); /* 777 in an eighth of a second, or one less, as time is rounded */
     run_threads(ask_at_once);
-    CHECK_EQUAL(777, total.granted);
-    CHECK_EQUAL(THREADS * ROUNDS - 777, total.refused);
-    CHECK_EQUAL(2, retry_rate_ask(&rate, 1000)); /* 1.3, rounded up */
+    CHECK_EQUAL(776, total.granted);
+    CHECK_EQUAL(THREADS * ROUNDS - 776, total.refused);
+    CHECK_EQUAL(1, retry_rate_ask(&rate, 1000));
 }
 
 #define LAST (ROUNDS * 10)
@@ -89,83 +88,98 @@ static void *ask_for_long(void *context)
     return NULL;
 }
 
-/* What the time on the latest clock makes is there to be taken, all of it and no more. */
+/* What the time on the latest clock makes is there to be taken, with what was there before, all of
+   it and no more. */
 static void test_ask_for_long(void)
 {
     retry_ms wait;
     limit_to(333333);
+    CHECK_EQUAL(0, retry_rate_ask(&rate, 0));
     run_threads(ask_for_long);
+    total.granted++;
     while ((wait = retry_rate_ask(&rate, LAST)) == 0)
         total.granted++;
-    CHECK_EQUAL((uint64_t)333333 * LAST / 1000000, total.granted);
-    CHECK_RANGE(1, 4, wait);
+    CHECK_EQUAL((LAST + 125) / 3, total.granted);
+    CHECK_RANGE(1, 3, wait);
 }
 
 /* ---- the rate's reports -------------------------------------------------------------------- */
 
 #define REPORTS (10 * ROUNDS)
 
-static void *report_answers(void *context)
-{
-    unsigned i;
-    (void)context;
-    threads_meet();
-    for (i = 0; i < REPORTS; i++)
-        retry_rate_report(&rate, NULL, 100);
-    return NULL;
-}
-
-/* The limit that so many answers in half a second and a throttled one after it set. */
-static uint32_t limit_after(uint32_t answers)
+/* So many answers in half a second, some of them throttled; the limit that it sets. */
+static uint32_t limit_after(uint32_t accepted, uint32_t cuts)
 {
     retry_rate alone;
     memset(&alone, 0, sizeof alone);
-    for (; answers != 0; answers--)
+    for (; accepted != 0; accepted--)
         retry_rate_report(&alone, NULL, 100);
-    retry_rate_report(&alone, &throttled, 500);
+    for (; cuts != 0; cuts--)
+        retry_rate_report(&alone, &throttled, 100);
+    retry_rate_ask(&alone, 600);
     return retry_rate_get(&alone);
+}
+
+/* One in so many is throttled, counted over all threads. */
+static uint32_t one_in;
+
+static void *report_answers(void *context)
+{
+    const struct worker *worker = (const struct worker *)context;
+    uint32_t i;
+    threads_meet();
+    for (i = worker->number; i < REPORTS * THREADS; i += THREADS)
+        retry_rate_report(&rate, i % one_in == 0 ? &throttled : NULL, 100);
+    return NULL;
 }
 
 static void test_no_report_is_lost(void)
 {
-    memset(&rate, 0, sizeof rate);
-    run_threads(report_answers);
-    CHECK_EQUAL(UINT32_MAX, retry_rate_get(&rate));
-    retry_rate_report(&rate, &throttled, 500);
-    CHECK_EQUAL(limit_after(THREADS * REPORTS), retry_rate_get(&rate));
-    CHECK(limit_after(THREADS * REPORTS) != limit_after(THREADS * REPORTS - 1));
+    static const uint32_t shares[] = {2, 3, 1000};
+    unsigned i;
+    for (i = 0; i < CHECK_COUNT(shares); i++) {
+        uint32_t all = THREADS * REPORTS, cuts = (all + shares[i] - 1) / shares[i];
+        one_in = shares[i];
+        memset(&rate, 0, sizeof rate);
+        run_threads(report_answers);
+        CHECK_EQUAL(UINT32_MAX, retry_rate_get(&rate));
+        retry_rate_ask(&rate, 600);
+        check_row("one of %u throttled", (unsigned)one_in);
+        CHECK_EQUAL(limit_after(all - cuts, cuts), retry_rate_get(&rate));
+        CHECK(limit_after(all - cuts, cuts) != limit_after(all - cuts - 1, cuts));
+    }
 }
 
-#define CUTS 6u
-
-static void *cut_now_and_then(void *context)
+/* All are at the end of a half second at once: one of them learns from it, as if it were alone. In
+   every fourth round half of the answers were throttled. */
+static void *end_half_seconds(void *context)
 {
-    const struct worker *worker = (const struct worker *)context;
-    unsigned i;
-    threads_meet();
-    for (i = 0; i < CUTS; i++)
-        retry_rate_report(&rate, i % THREADS == worker->number ? &throttled : NULL, 500);
+    struct worker *worker = (struct worker *)context;
+    uint32_t round, i;
+    retry_rate alone;
+    memset(&alone, 0, sizeof alone);
+    for (round = 0; round < ROUNDS; round++) {
+        retry_time start = (retry_time)round * 500;
+        for (i = 0; i < THREADS; i++) {
+            bool cut = round % 4 == 0 && i % 2 == 0;
+            retry_rate_report(&alone, cut ? &throttled : NULL, start);
+            if (i == worker->number)
+                retry_rate_report(&rate, cut ? &throttled : NULL, start);
+        }
+        threads_meet();
+        retry_rate_ask(&alone, start + 500);
+        retry_rate_ask(&rate, start + 500);
+        threads_meet();
+        worker->wrong += retry_rate_get(&rate) != retry_rate_get(&alone);
+    }
     return NULL;
 }
 
-/* As many throttled reports as threads report, all in one ms: each cuts. */
-static void test_each_throttled_report_cuts(void)
+static void test_half_seconds_end_once(void)
 {
-    unsigned round, i;
-    for (round = 0; round < ROUNDS / 20; round++) {
-        retry_rate alone;
-        memset(&rate, 0, sizeof rate);
-        rate.min = 1;
-        for (i = 0; i < 1000; i++)
-            retry_rate_report(&rate, NULL, 0);
-        alone = rate;
-        run_threads(cut_now_and_then);
-        for (i = 0; i < CUTS; i++)
-            retry_rate_report(&alone, &throttled, 500);
-        check_row("round %u", round);
-        CHECK_RANGE(retry_rate_get(&alone) - retry_rate_get(&alone) / 500,
-                    retry_rate_get(&alone) + retry_rate_get(&alone) / 500, retry_rate_get(&rate));
-    }
+    memset(&rate, 0, sizeof rate);
+    run_threads(end_half_seconds);
+    CHECK_EQUAL(0, total.wrong);
 }
 
 /* Everything at once, for the thread sanitizer, too. */
@@ -191,7 +205,6 @@ static void test_mix(void)
     memset(&rate, 0, sizeof rate);
     run_threads(mix);
     CHECK_EQUAL(0, total.wrong);
-    CHECK_RANGE(500, 100000000, retry_rate_get(&rate));
 }
 
 /* ---- the AIMD limit ------------------------------------------------------------------------ */
@@ -317,97 +330,89 @@ static void interrupt(void (*begin)(void), void (*work)(void), void (*other)(voi
     CHECK_RANGE(3, 1000, at);
 }
 
+/* One answer and one throttled one, in a half second that ends at 500. */
 static void begin_answers(void)
 {
-    unsigned i;
     memset(&rate, 0, sizeof rate);
-    rate.min = 1;
-    for (i = 0; i < 100; i++)
-        retry_rate_report(&rate, NULL, 0);
+    retry_rate_report(&rate, NULL, 0);
+    retry_rate_report(&rate, &throttled, 0);
 }
 
 static void one_answer(void)
 {
-    retry_rate_report(&rate, NULL, 0);
-}
-
-static void verify_answers(void)
-{
-    retry_rate_report(&rate, &throttled, 500);
-    CHECK_EQUAL(limit_after(102), retry_rate_get(&rate));
-}
-
-static void begin_cuts(void)
-{
-    begin_answers();
-    retry_rate_report(&rate, &throttled, 500);
-}
-
-static void one_cut(void)
-{
-    retry_rate_report(&rate, &throttled, 500);
-}
-
-static void late_answer(void)
-{
     retry_rate_report(&rate, NULL, 500);
 }
 
-static void verify_cuts(unsigned cuts)
+/* Each of three answers counts in the one half second or in the next, which has a throttled one. */
+static void verify_answers(void)
 {
-    double expected = 0.8 * 202000;
-    for (; cuts != 0; cuts--)
-        expected *= 0.7;
-    CHECK_RANGE(expected * 0.998 - 1, expected * 1.002 + 1, retry_rate_get(&rate));
+    uint32_t counted = retry_rate_get(&rate);
+    retry_rate_report(&rate, &throttled, 999);
+    retry_rate_ask(&rate, 1000);
+    CHECK_EQUAL(3 * 2000, counted + retry_rate_get(&rate));
 }
 
-static void verify_two_cuts(void)
+static void end_it(void)
 {
-    verify_cuts(2);
+    retry_rate_ask(&rate, 500);
 }
 
-static void verify_three_cuts(void)
+static void verify_ended(void)
 {
-    one_cut();
-    verify_cuts(3);
+    CHECK_EQUAL(2000, retry_rate_get(&rate));
+    end_it();
+    CHECK_EQUAL(2000, retry_rate_get(&rate));
+    retry_rate_ask(&rate, 1000);
+    CHECK_EQUAL(2250, retry_rate_get(&rate));
+}
+
+/* One that is held up for a whole half second may learn of less than there was, or the other. */
+static void end_both(void)
+{
+    retry_rate_ask(&rate, 1000);
+}
+
+static void verify_both(void)
+{
+    CHECK_RANGE(1000, 2250, retry_rate_get(&rate));
 }
 
 static void test_interrupted_reports(void)
 {
     interrupt(begin_answers, one_answer, one_answer, verify_answers);
-    interrupt(begin_cuts, late_answer, one_cut, verify_two_cuts);
-    interrupt(begin_cuts, one_cut, late_answer, verify_two_cuts);
-    interrupt(begin_answers, one_cut, one_cut, verify_three_cuts);
+    interrupt(begin_answers, end_it, end_it, verify_ended);
+    interrupt(begin_answers, end_it, end_both, verify_both);
 }
 
 static uint32_t granted;
 
+/* 80 a second, and none is left at 0. */
 static void begin_tokens(void)
 {
-    memset(&rate, 0, sizeof rate);
-    rate.min = 10000;
-    retry_rate_report(&rate, &throttled, 0);
+    limit_to(80000);
+    while (retry_rate_ask(&rate, 0) == 0)
+        continue;
     granted = 0;
 }
 
-/* 5 tokens are there, and 4 more for the interruption, whose clock is ahead. */
+/* 4 tokens are there, and 3 more for the interruption, whose clock is ahead. */
 static void some_tokens(void)
 {
     unsigned i;
     for (i = 0; i < 4; i++)
-        granted += retry_rate_ask(&rate, 500) == 0;
+        granted += retry_rate_ask(&rate, 50) == 0;
 }
 
 static void last_tokens(void)
 {
-    granted += retry_rate_ask(&rate, 900) == 0;
+    granted += retry_rate_ask(&rate, 90) == 0;
 }
 
 static void verify_tokens(void)
 {
-    while (retry_rate_ask(&rate, 900) == 0)
+    while (retry_rate_ask(&rate, 90) == 0)
         granted++;
-    CHECK_EQUAL(9, granted);
+    CHECK_EQUAL(7, granted);
 }
 
 static void test_interrupted_asks(void)
@@ -495,7 +500,7 @@ int main(void)
     RUN(test_ask_at_once);
     RUN(test_ask_for_long);
     RUN(test_no_report_is_lost);
-    RUN(test_each_throttled_report_cuts);
+    RUN(test_half_seconds_end_once);
     RUN(test_mix);
     RUN(test_one_change_a_cooldown);
     RUN(test_first_fall);

@@ -130,7 +130,7 @@ static void test_a_new_scope(void)
 
 static void test_sizes(void)
 {
-    CHECK_RANGE(1, sizeof(void *) == 8 ? 128 : 88, sizeof(retry_scope));
+    CHECK_RANGE(1, sizeof(void *) == 8 ? 144 : 100, sizeof(retry_scope));
 }
 
 /* ---- names --------------------------------------------------------------------------------- */
@@ -341,6 +341,106 @@ static void test_capacity_0(void)
     CHECK(!retry_budget_withdraw(client->budget, 0, START));
 }
 
+/* ---- who is forgotten ---------------------------------------------------------------------- */
+
+/* A name that nobody looks up for so long loses its slot, whose bucket is filled, but to another
+   name alone. */
+static void test_forgotten(void)
+{
+    static const struct {
+        retry_ms forget, holds;
+    } rows[] = {{0, 60000}, {1, 1}, {5000, 5000}, {60000, 60000}, {3600000, 3600000}};
+    size_t i;
+    for (i = 0; i < CHECK_COUNT(rows); i++) {
+        retry_scopes scopes = table_of(1);
+        const retry_client *client = &slots[1].client;
+        retry_time later = check_after(START, rows[i].holds);
+        scopes.forget = rows[i].forget;
+        check_row("forget %lu", (unsigned long)rows[i].forget);
+        drained(look_up(&scopes, "a", START));
+        CHECK(look_up(&scopes, "b", check_after(START, rows[i].holds - 1)) == &scopes.client);
+        CHECK(look_up(&scopes, "a", later) == client); /* its own again, as it was, */
+        CHECK_EQUAL(CAPACITY - COST, retry_budget_balance(client->budget));
+        CHECK(look_up(&scopes, "b", check_after(later, rows[i].holds - 1)) == &scopes.client);
+        CHECK(look_up(&scopes, "b", check_after(later, rows[i].holds)) == client); /* and lost */
+        CHECK_EQUAL(CAPACITY, retry_budget_balance(client->budget));
+        drained(client);
+        CHECK(look_up(&scopes, "a", check_after(later, rows[i].holds)) == &scopes.client);
+    }
+}
+
+/* Never, if so much is said. */
+static void test_never_forgotten(void)
+{
+    retry_scopes scopes = table_of(1);
+    scopes.forget = UINT32_MAX;
+    drained(look_up(&scopes, "a", START));
+    CHECK(look_up(&scopes, "b", check_after(START, 2000000000)) == &scopes.client);
+    CHECK(look_up(&scopes, "b", check_after(START, 4294900000u)) == &scopes.client);
+}
+
+/* A clock that steps back a little forgets nobody. */
+static void test_not_forgotten_by_a_step_back(void)
+{
+    retry_scopes scopes = table_of(1);
+    scopes.forget = 1;
+    drained(look_up(&scopes, "a", check_after(START, 30000)));
+    CHECK(look_up(&scopes, "b", check_after(START, 29999)) == &scopes.client);
+    CHECK(look_up(&scopes, "b", START) == &scopes.client);
+    CHECK(look_up(&scopes, "b", check_after(START, 30001)) == &slots[1].client);
+}
+
+/* A table that nobody used for weeks refuses nobody, whatever the width of its instants. */
+static void test_idle_for_weeks(void)
+{
+    uint32_t hours;
+    for (hours = 1; hours <= 2400; hours++) {
+        retry_scopes scopes = table_of(1);
+        drained(look_up(&scopes, "a", START));
+        check_row("%u hours", (unsigned)hours);
+        CHECK(look_up(&scopes, "b", check_after(START, (retry_time)hours * 3600000)) ==
+              &slots[1].client);
+    }
+}
+
+/* Requests of a crowd of hosts for a minute, then of forty, one of them down: each draws on its
+   bucket, which fills by what works. How many look-ups of a hundred overflow, from a minute later
+   on. */
+static uint32_t overflow_of(uint32_t refill_per_second)
+{
+    enum { CROWD = 500, STAY = 40, MINUTE = 60000 };
+    retry_scopes scopes = table_of(MANY);
+    uint32_t ms, lost = 0, all = 0;
+    scopes.options.success_deposit = 100;
+    scopes.options.refill_per_second = refill_per_second;
+    for (ms = 0; ms < 5 * MINUTE; ms += 5) {
+        retry_time now = check_after(START, ms);
+        uint32_t host = check_random() % (ms < MINUTE ? CROWD : STAY);
+        bool down = host == 0 || (ms < MINUTE && check_random() % 4 == 0);
+        char name[24];
+        const retry_client *client;
+        snprintf(name, sizeof name, "host-%" PRIu32, host);
+        client = look_up(&scopes, name, now);
+        if (ms >= 2 * MINUTE) {
+            all++;
+            lost += client == &scopes.client;
+        }
+        if (client == &scopes.client)
+            continue;
+        if (down)
+            retry_budget_withdraw(client->budget, COST, now);
+        else
+            retry_budget_deposit(client->budget, 100);
+    }
+    return lost * 100 / all;
+}
+
+static void test_a_crowd_that_leaves(void)
+{
+    CHECK_RANGE(0, 4, overflow_of(0));
+    CHECK_RANGE(0, 4, overflow_of(1000));
+}
+
 /* ---- tables -------------------------------------------------------------------------------- */
 
 /* The slot that a client is of, counted from 1; 0 for the overflow. */
@@ -500,6 +600,11 @@ int main(void)
     RUN(test_every_slot_is_handed_on);
     RUN(test_a_kept_client_goes_on);
     RUN(test_capacity_0);
+    RUN(test_forgotten);
+    RUN(test_never_forgotten);
+    RUN(test_not_forgotten_by_a_step_back);
+    RUN(test_idle_for_weeks);
+    RUN(test_a_crowd_that_leaves);
     RUN(test_tables_of_any_size);
     RUN(test_four_are_looked_at);
     RUN(test_random_walk);

@@ -41,11 +41,8 @@ ended() { [ "$(cat "$work/$1.status")" -eq "$2" ]; }
 
 # Waits until a file shows a text, at most 20 s.
 wait_for() {
-    wait_tries=0
-    until grep -q -e "$2" "$work/$1" 2>/dev/null || [ $wait_tries -ge 200 ]; do
-        sleep 0.1
-        wait_tries=$((wait_tries + 1))
-    done
+    "${RETRY:-build/retry}" --quiet --policy 'curve=constant jitter=none initial=100ms attempts=200' \
+        --on 1,2 -- grep -qs -e "$2" "$work/$1" < /dev/null
 }
 
 finish() {

@@ -148,13 +148,21 @@ typedef struct naive_subject {
     bool (*set)(void *subject, int key, naive_part value);
 } naive_subject;
 
+/* What the words were: whether there was a preset, and where each key's value begins (0: not
+   given). */
+typedef struct naive_words_seen {
+    bool preset;
+    char name[16]; /* of the preset */
+    size_t values[32], count;
+} naive_words_seen;
+
 /* Goes through the words. False: *offset is where the text is wrong. */
 NAIVE_API bool naive_words(const naive_subject *rules, void *subject, const char *text,
-                           size_t length, size_t *offset)
+                           size_t length, naive_words_seen *seen, size_t *offset)
 {
     naive_part rest;
-    bool seen[32], first;
-    memset(seen, 0, sizeof seen);
+    bool first;
+    memset(seen, 0, sizeof *seen);
     rest.text = text;
     rest.length = length;
     for (first = true;; first = false) {
@@ -166,16 +174,20 @@ NAIVE_API bool naive_words(const naive_subject *rules, void *subject, const char
             return true;
         word = naive_before(rest, naive_until(rest, " \t\r\n,"));
         rest = naive_behind(rest, word.length);
-        if (first && rules->preset(subject, word))
+        seen->count++;
+        if (first && rules->preset(subject, word)) {
+            seen->preset = true;
+            memcpy(seen->name, word.text, word.length);
             continue;
+        }
         equals = naive_until(word, "=");
         key = equals == word.length ? -1 : rules->key(naive_before(word, equals));
-        if (key < 0 || seen[key]) {
+        if (key < 0 || seen->values[key] != 0) {
             *offset = (size_t)(word.text - text);
             return false;
         }
-        seen[key] = true;
         word = naive_behind(word, equals + 1);
+        seen->values[key] = (size_t)(word.text - text);
         if (!rules->set(subject, key, word)) {
             *offset = (size_t)(word.text - text);
             return false;
@@ -190,10 +202,11 @@ static bool naive_policy_preset(void *subject, naive_part name)
     static const retry_policy best_effort = RETRY_POLICY_BEST_EFFORT, smithy = RETRY_POLICY_SMITHY;
     static const retry_policy aws = RETRY_POLICY_AWS, aws_2026 = RETRY_POLICY_AWS_2026;
     static const retry_backoff grpc = RETRY_BACKOFF_GRPC, rfc0049 = RETRY_BACKOFF_RFC0049;
-    static const retry_backoff controlled = RETRY_BACKOFF_CONTROLLED;
+    static const retry_backoff controlled = RETRY_BACKOFF_CONTROLLED, none = RETRY_BACKOFF_DEFAULT;
     retry_policy *policy = (retry_policy *)subject;
     retry_policy plain = RETRY_POLICY_BEST_EFFORT;
     bool known = true;
+    plain.throttle_backoff = none;
     if (naive_is(name, "grpc"))
         plain.backoff = grpc;
     else if (naive_is(name, "rfc0049"))
@@ -269,17 +282,52 @@ static bool naive_policy_set(void *subject, int key, naive_part value)
     }
 }
 
+/* The numbers of the keys that say min, initial, max, factor and spread. */
+enum { NAIVE_MIN = 3, NAIVE_INITIAL, NAIVE_MAX, NAIVE_FACTOR, NAIVE_SPREAD };
+
+/* Whether the policy makes sense; else *offset is the last of the values that do not go together.
+ */
+static bool naive_policy_sense(const retry_backoff *backoff, const naive_words_seen *seen,
+                               size_t *offset)
+{
+    const size_t *values = seen->values;
+    bool capped = backoff->max != 0;
+    size_t with = values[NAIVE_MAX];
+    if (capped && backoff->min > backoff->max) {
+        *offset = values[NAIVE_MIN] > with ? values[NAIVE_MIN] : with;
+    } else if (capped && backoff->initial > backoff->max) {
+        *offset = values[NAIVE_INITIAL] > with ? values[NAIVE_INITIAL] : with;
+    } else if (backoff->factor >= 1 && backoff->factor <= 65535) {
+        *offset = values[NAIVE_FACTOR];
+    } else if (values[NAIVE_SPREAD] != 0 && backoff->jitter != RETRY_JITTER_SPREAD) {
+        *offset = values[NAIVE_SPREAD];
+    } else {
+        return true;
+    }
+    return false;
+}
+
 NAIVE_API bool naive_policy(retry_policy *policy, const char *text, size_t length, size_t *offset)
 {
     static const naive_subject rules = {naive_policy_preset, naive_policy_key, naive_policy_set};
     static const retry_policy best_effort = RETRY_POLICY_BEST_EFFORT;
+    static const retry_backoff none = RETRY_BACKOFF_DEFAULT;
+    naive_words_seen seen;
     retry_policy built = best_effort;
-    if (!naive_words(&rules, &built, text, length, offset))
+    if (!naive_words(&rules, &built, text, length, &seen, offset) ||
+        !naive_policy_sense(&built.backoff, &seen, offset))
         return false;
-    if (built.throttle_backoff.initial != 0) { /* all else as for other attempts */
-        const retry_ms initial = built.throttle_backoff.initial;
+    if (built.backoff.jitter == RETRY_JITTER_SPREAD && seen.values[NAIVE_SPREAD] == 0)
+        built.backoff.spread = 13107;          /* 0.2 */
+    if (built.throttle_backoff.initial != 0) { /* all else as for other attempts, but a cap that */
+        const retry_ms initial = built.throttle_backoff.initial; /* the preset alone has said */
+        const retry_ms max = built.throttle_backoff.max;
         built.throttle_backoff = built.backoff;
         built.throttle_backoff.initial = initial;
+        if (max != 0 && seen.values[NAIVE_MAX] == 0)
+            built.throttle_backoff.max = max;
+    } else {
+        built.throttle_backoff = none;
     }
     *policy = built;
     return true;
@@ -307,7 +355,7 @@ NAIVE_API bool naive_same_policy(const retry_policy *a, const retry_policy *b)
 
 static bool naive_budget_preset(void *subject, naive_part name)
 {
-    static const retry_budget_options none = {0, 1000, 0, 0, 0, 0, 0, 0, false, false};
+    static const retry_budget_options none = {UINT32_MAX, 0, 0, 0, 0, 0, 0, 0, false, false};
     static const retry_budget_options best_effort = RETRY_BUDGET_BEST_EFFORT(1);
     static const retry_budget_options smithy = RETRY_BUDGET_SMITHY, aws = RETRY_BUDGET_AWS;
     static const retry_budget_options aws_2026 = RETRY_BUDGET_AWS_2026, grpc = RETRY_BUDGET_GRPC;
@@ -353,14 +401,49 @@ static bool naive_budget_set(void *subject, int key, naive_part value)
     return naive_number(value, 3, 1000, NAIVE_EXACTLY, tokens[key]);
 }
 
+enum { NAIVE_FLOOR = 7 }; /* the key's number; the capacity's is 0, the cost's 1 */
+
+/* Whether the full bucket pays for a retry of some kind. */
+static bool naive_ever_pays(const retry_budget_options *options)
+{
+    const uint32_t costs[] = {
+        options->retry_cost, options->timeout_cost ? options->timeout_cost : options->retry_cost,
+        options->throttle_cost ? options->throttle_cost : options->retry_cost};
+    size_t i;
+    for (i = 0; i < 3; i++) {
+        uint64_t needed = (uint64_t)costs[i] + options->floor;
+        if (options->charge_failures || options->floor != 0)
+            needed++; /* more has to be left than the floor */
+        if (options->capacity != 0 && options->capacity >= needed)
+            return true;
+    }
+    return false;
+}
+
 NAIVE_API bool naive_budget(retry_budget_options *options, const char *text, size_t length,
                             size_t *offset)
 {
     static const naive_subject rules = {naive_budget_preset, naive_budget_key, naive_budget_set};
-    static const retry_budget_options none = {0, 1000, 0, 0, 0, 0, 0, 0, false, false};
-    retry_budget_options built = none;
-    if (!naive_words(&rules, &built, text, length, offset))
+    static const retry_budget_options none = {UINT32_MAX, 0, 0, 0, 0, 0, 0, 0, false, false};
+    retry_budget_options built = {0, 1000, 0, 0, 0, 0, 0, 0, false, false};
+    naive_words_seen seen;
+    if (!naive_words(&rules, &built, text, length, &seen, offset))
         return false;
+    if (seen.count == 0)
+        built = none;
+    if (strcmp(seen.name, "grpc") == 0 && seen.values[0] != 0 && seen.values[NAIVE_FLOOR] == 0)
+        built.floor = built.capacity / 2;
+    if (seen.count != 0 && !seen.preset && seen.values[0] == 0) {
+        *offset = length;
+        return false;
+    }
+    if (!naive_ever_pays(&built)) {
+        size_t i;
+        *offset = seen.values[0];
+        for (i = 1; i <= NAIVE_FLOOR; i += NAIVE_FLOOR - 1) /* cost and floor */
+            *offset = seen.values[i] > *offset ? seen.values[i] : *offset;
+        return false;
+    }
     *options = built;
     return true;
 }

@@ -236,7 +236,7 @@ static void operations(void)
     client.observe = observe;
     client.always_interval = below(3) == 0 ? any() : 0;
     request.client = &client;
-    request.timeout = below(3) == 0 ? 0 : any();
+    request.timeout = below(3) == 0 ? UINT32_MAX : any();
     for (i = 0; i < 24; i++) {
         retry_failure failure = any_failure();
         retry_decision decision;
@@ -335,6 +335,7 @@ static void classifications(void)
         add_failure(retry_classify_kv((uint16_t)i, (uint8_t)below(256)));
         add(retry_idempotent_kv((uint8_t)i));
         add_failure(retry_classify_http((int)(i + 300), below(2) * 4000));
+        add_failure(retry_classify_grpc((int)i));
         add_failure(retry_classify_search((int)(i + 300)));
         add_failure(retry_classify_analytics(i * 100 + 20000));
         add_text(retry_reason_name((retry_reason)i));
@@ -418,7 +419,7 @@ static void hedges(void)
     policy.latency = &latency;
     hedge.policy = &policy;
     request.idempotent = below(4) != 0;
-    request.timeout = below(2) == 0 ? below(1000) : 0;
+    request.timeout = below(2) == 0 ? below(1000) : UINT32_MAX;
     retry_begin(&request, now);
     for (i = 0; i < 30; i++) {
         retry_failure failure = any_failure();
@@ -473,12 +474,14 @@ static void texts(void)
     for (i = 0; i < COUNT(texts); i++) {
         retry_policy policy = any_policy();
         retry_budget_options options = any_budget();
-        size_t offset = 0;
+        retry_text_error error = {0, "-"};
         for (length = (size_t)below(8); texts[i][length]; length += (size_t)(1 + below(8))) {
-            add(retry_parse_policy(&policy, texts[i], length, &offset));
-            add((uint32_t)offset);
-            add(retry_parse_budget(&options, texts[i], length, &offset));
-            add((uint32_t)offset);
+            add(retry_parse_policy(&policy, texts[i], length, &error));
+            add((uint32_t)error.offset);
+            add((uint32_t)error.text[0]);
+            add(retry_parse_budget(&options, texts[i], length, &error));
+            add((uint32_t)error.offset);
+            add((uint32_t)error.text[0]);
         }
         add(policy.max_attempts ^ policy.backoff.initial ^ policy.backoff.factor);
         add(options.capacity ^ options.retry_cost ^ options.success_deposit);

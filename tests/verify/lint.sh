@@ -81,7 +81,8 @@ done
 
 check "MISRA (misra.sh)" quiet sh tests/verify/misra.sh
 
-for file in retry.h errmap.h tests/*/*.[ch] examples/*.[ch] examples/*/*.[ch]; do
+for file in retry.h errmap.h tests/*/*.[ch] examples/*.[ch] examples/*.cpp \
+    examples/*/*.[ch]; do
     [ ! -f "$file" ] || check "layout of $file" silent clang-format --dry-run -Werror "$file"
 done
 finish

@@ -21,31 +21,42 @@ byte falls = 0, done = 0;
 #define PASSED(instant) (NOW - (instant) > AGE)
 
 /* retry__aimd_claim */
-inline claim(instant, first)
+inline claim(instant)
 {
     seen = instant;
     ok = false;
     if
-    :: (first && seen == 0) || PASSED(seen) -> swap(instant, seen, NOW, ok)
+    :: PASSED(seen) -> swap(instant, seen, NOW, ok)
     :: else
     fi
 }
 
 proctype fall()
 {
-    byte old, less, seen;
+    byte old, less, seen, changed;
     bool ok, first;
     old = limit;
     first = old == 0;
-    claim(fell, first);
+    changed = (first -> 0 : change);
+    if
+    :: first ->
+        seen = 0;
+        swap(fell, seen, NOW, ok);
+        ok = true
+    :: else -> claim(fell)
+    fi;
     if
     :: ok ->
-        change = NOW;
+        swap(change, changed, NOW, ok);
         do
         :: less = LESS(WITHIN(old));
            swap(limit, old, less, ok);
            if
            :: ok -> falls++; break
+           :: else
+           fi;
+           if
+           :: first -> break /* the other first one has it */
            :: else
            fi
         od
@@ -63,7 +74,7 @@ proctype rise()
     :: old != 0 -> /* else it is max */
         before_it = fell;
         after = old + 1;
-        claim(change, false);
+        claim(change);
         if
         :: ok -> swap(limit, old, after, ok)
         :: else

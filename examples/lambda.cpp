@@ -1,0 +1,103 @@
+/* lambda.cpp: C++11 and later. The operation is a lambda with captures, and fails by an exception.
+       c++ -o lambda examples/lambda.cpp && ./lambda */
+#define _POSIX_C_SOURCE 200809L
+#define RETRY_SYSTEM_CLOCK
+#define RETRY_IMPLEMENTATION
+#include "../retry.h"
+
+#include <exception>
+#include <iostream>
+#include <stdexcept>
+#include <string>
+
+/* An exception that says why, so that the library can decide. Any other one is final. */
+struct attempt_failed : std::runtime_error {
+    retry_failure failure;
+    attempt_failed(const char *text, const retry_failure &why)
+        : std::runtime_error(text), failure(why)
+    {
+    }
+};
+
+/* Calls operation(timeout), with the ms that one call may take, until it returns. What it threw
+   last goes to the caller. */
+template <typename Operation> void with_retries(retry_request &request, Operation operation)
+{
+    std::exception_ptr thrown;
+    auto attempt = [&](retry_ms timeout, retry_failure *failure) -> bool {
+        thrown = nullptr;
+        try {
+            operation(timeout);
+        } catch (const attempt_failed &e) {
+            *failure = e.failure;
+            thrown = std::current_exception();
+        } catch (...) {
+            thrown = std::current_exception();
+        }
+        return !thrown;
+    };
+    auto call = [](void *context, const retry_request *, retry_ms timeout, retry_failure *failure) {
+        return (*static_cast<decltype(attempt) *>(context))(timeout, failure);
+    };
+    retry_clock clock = retry_system_clock();
+    retry_decision end = retry_run(&request, &clock, call, &attempt);
+    if (thrown)
+        std::rethrow_exception(thrown);
+    if (end.verdict != RETRY_VERDICT_SUCCESS) /* a gate refused the first call */
+        throw std::runtime_error(retry_cause_text(end.cause));
+}
+
+/* A server that is busy three times, then hangs up on each increment. */
+class server
+{
+    int calls = 0;
+
+  public:
+    std::string get(const std::string &key)
+    {
+        std::cout << "get " << key << ", call " << ++calls << "\n";
+        if (calls <= 3)
+            throw attempt_failed("busy", retry_classify_http(503, 1));
+        return "42";
+    }
+    void increment(const std::string &key)
+    {
+        std::cout << "increment " << key << "\n";
+        throw attempt_failed("connection lost", retry_classify_stage(RETRY_STAGE_IN_FLIGHT, 0));
+    }
+    void remove(const std::string &key)
+    {
+        throw std::out_of_range("there is no " + key);
+    }
+};
+
+int main()
+{
+    static const retry_budget_options options = RETRY_BUDGET_BEST_EFFORT(1); /* at once */
+    retry_budget budget;
+    retry_budget_init(&budget, &options, retry_system_clock().now(nullptr));
+    retry_client client = {};
+    client.budget = &budget;      /* so that a server that is down gets few retries */
+    client.attempt_timeout = 500; /* ms */
+
+    server server;
+    std::string key = "visits", value;
+    retry_request request = {};
+    request.client = &client;
+    request.timeout = 2500; /* ms for all calls, and the waits between them */
+    request.idempotent = true;
+    with_retries(request, [&](retry_ms) { value = server.get(key); });
+    std::cout << key << " is " << value << "\n";
+
+    request.idempotent = false;
+    try {
+        with_retries(request, [&](retry_ms) { server.increment(key); });
+    } catch (const std::exception &e) {
+        std::cout << e.what() << (request.ambiguous ? ", perhaps done\n" : ", not done\n");
+    }
+    try {
+        with_retries(request, [&](retry_ms) { server.remove("page"); });
+    } catch (const std::out_of_range &e) {
+        std::cout << e.what() << "\n";
+    }
+}

@@ -1,0 +1,72 @@
+#!/bin/sh
+# lambda.cpp, built as C++11 and as C++20. Usage: test_lambda.sh PATH_OF_LAMBDA, from the top folder.
+# The last line is "N passed, N failed".
+. "$(dirname "$0")/../support/check.sh"
+
+cat >"$work/expected" <<'END'
+get visits, call 1
+get visits, call 2
+get visits, call 3
+get visits, call 4
+visits is 42
+increment visits
+connection lost, perhaps done
+there is no page
+END
+run() { # NAME PROGRAM
+    "$2" >"$work/$1" 2>&1
+    echo $? >"$work/$1.status"
+    check "$1: exit status" ended "$1" 0
+    check "$1: output" quiet diff "$work/expected" "$work/$1"
+}
+
+run make "$1"
+for std in c++11 c++20; do
+    check "$std: compiles" quiet ${CXX:-c++} -std=$std -Wall -Wextra -Wpedantic -Werror \
+        -o "$work/lambda" examples/lambda.cpp
+    run $std "$work/lambda"
+done
+
+# Nobody is called where a gate refuses; an exception that is no std::exception comes through.
+cat >"$work/other.cpp" <<'END'
+#define main lambda_main
+#include "examples/lambda.cpp"
+#undef main
+int main()
+{
+    retry_breaker breaker = {};
+    retry_gates gates = {};
+    retry_client client = {};
+    retry_request request = {};
+    retry_time now = retry_system_clock().now(nullptr);
+    bool called = false;
+    client.gates = &gates;
+    request.client = &client;
+    retry_gates_breaker(&gates, &breaker);
+    try {
+        with_retries(request, [&](retry_ms) { throw 42; });
+    } catch (int number) {
+        std::cout << "an int: " << number << "\n";
+    }
+    retry_begin(&request, now);
+    while (retry_breaker_state(&breaker, now) != RETRY_BREAKER_OPEN) {
+        retry_failure lost = retry_classify_stage(RETRY_STAGE_IN_FLIGHT, 0);
+        retry_attempt attempt = {};
+        attempt.gates = &gates;
+        if (retry_attempt_ask(&attempt, &request, now).verdict != RETRY_VERDICT_SEND)
+            break;
+        retry_attempt_report(&attempt, &lost, now);
+    }
+    try {
+        with_retries(request, [&](retry_ms) { called = true; });
+    } catch (const std::runtime_error &e) {
+        std::cout << "refused: " << e.what() << (called ? ", called" : "") << "\n";
+    }
+}
+END
+check "a program with a gate: compiles" quiet ${CXX:-c++} -std=c++11 -I. -o "$work/other" "$work/other.cpp"
+"$work/other" >"$work/other.out"
+check "any exception comes through" shows other.out "^an int: 42\$"
+check "a refusal is one" shows other.out "^refused: [a-z ]*\$"
+
+finish
