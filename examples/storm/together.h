@@ -21,9 +21,9 @@ enum {
     TOGETHER_LATE = 10000,    /* ms after it by which all is to be well */
     TOGETHER_GRACE = 1000,    /* ms more than a full queue takes, if that is later */
     TOGETHER_EARLY = 30000,   /* ms after it that are the first */
-    TOGETHER_WINDOW = 2000,   /* ms of which 95 % have to be done */
-    TOGETHER_NEVER = UINT32_MAX
+    TOGETHER_WINDOW = 2000    /* ms of which 95 % have to be done */
 };
+#define TOGETHER_NEVER UINT32_MAX
 
 /* One run of one cell. */
 typedef struct together_run {
