@@ -5861,10 +5861,10 @@ RETRY_API bool retry_parse_duration(const char *text, size_t length, retry_ms *d
 #undef RETRY__BREAKER_ROUNDS
 #undef RETRY__BREAKER_ROUND
 #undef RETRY__RATE_MS
-#undef RETRY__OCTAVE
 #undef RETRY__LATENCY_FIRST
 #undef RETRY__LATENCY_LEARNT
 #undef RETRY__LATENCY_AT_REST
+#undef RETRY__OCTAVE
 #undef RETRY__SCOPE_REACH
 #undef RETRY__POLICY_PRESETS
 #undef RETRY__BUDGET_PRESETS
