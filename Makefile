@@ -46,12 +46,13 @@ HTTP = libcurl4-openssl-dev nginx-light curl procps
 ASYNC = libuv1-dev
 # Examples on a real server that is broken under them, by tests/examples/NAME.sh.
 SERVED = http_easy poll_loop postgres redis mqtt
-PACKAGES_http_easy = libcurl4-openssl-dev nginx-light procps
+PACKAGES_http_easy = libcurl4-openssl-dev nginx-light openssl procps
 PACKAGES_poll_loop = memcached procps
 PACKAGES_postgres = libpq-dev postgresql procps
 PACKAGES_redis = libhiredis-dev redis-server procps
 PACKAGES_mqtt = libmosquitto-dev mosquitto procps
 STORM = gnuplot-nox
+METRICS = prometheus
 INSTALL = libjsmn-dev g++ cmake meson ninja-build pkg-config git
 BENCH = libjsmn-dev g++ valgrind libcjson-dev libjansson-dev libjson-c-dev rapidjson-dev
 ARM = libjsmn-dev gcc-arm-none-eabi picolibc-arm-none-eabi qemu-system-arm
@@ -75,7 +76,7 @@ COVERAGE = libjsmn-dev clang-19 llvm-19 libclang-rt-19-dev
 PROVE = libjsmn-dev frama-c-base why3 z3 cvc4
 SYMBOLS = libjsmn-dev g++ clang-14 clang-19 gcc-arm-none-eabi picolibc-arm-none-eabi
 
-.PHONY: FORCE renew help deps demo test run-tests $(SERVED) http async storm together firmware \
+.PHONY: FORCE renew help deps demo test run-tests $(SERVED) http async storm together metrics firmware \
 	install check run-check units fuzz test-examples run-examples qemu size figures bench verify matrix \
 	symbols windows cross coverage prove mutants stress lint packages clean jsmn
 .DEFAULT_GOAL := help
@@ -134,6 +135,11 @@ endif
 
 together: $(BUILD)/together ## which gates go together: 32 subsets, 9 faults (ARGS=--help)
 	@$(BUILD)/together $(ARGS)
+
+metrics: $(BUILD)/metrics ## an observer's counts as Prometheus text, read by promtool
+	$(call need,$(METRICS))
+	@$(BUILD)/metrics | tee $(BUILD)/metrics.txt
+	@promtool check metrics < $(BUILD)/metrics.txt && echo "promtool: no fault"
 
 firmware: ## decide on an emulated Cortex-M3, and the same here
 	$(call need,$(ARM))
@@ -214,17 +220,18 @@ fuzz: ## fuzz texts, packets and calls, FUZZ_SECONDS= each
 	@$(ALIVE) sh tests/fuzz/fuzz.sh $(BUILD) $(FUZZ_SECONDS)
 
 test-examples: ## test every example and way to install
-	$(call try,$(sort $(KV) $(HTTP) $(ASYNC) $(ARM) $(INSTALL) \
+	$(call try,$(sort $(KV) $(HTTP) $(ASYNC) $(ARM) $(METRICS) $(INSTALL) \
 		$(foreach name,$(SERVED),$(PACKAGES_$(name)))),run-examples)
 
 run-examples: $(call unless,$(HTTP),$(BUILD)/http_curl) $(call unless,$(ASYNC),$(BUILD)/async_uv)
 run-examples: $(call unless,$(KV),$(BUILD)/kv_client) $(BUILD)/storm_simulator $(BUILD)/together
 run-examples: $(foreach name,$(SERVED),$(call unless,$(PACKAGES_$(name)),$(BUILD)/$(name)))
-run-examples: $(BUILD)/retry $(call unless,$(INSTALL),$(BUILD)/lambda)
+run-examples: $(BUILD)/retry $(BUILD)/metrics $(call unless,$(INSTALL),$(BUILD)/lambda)
 	@CC="$(CC)" RETRY=$(BUILD)/retry LACKS="$(LACKS)" LEFT_OUT="$(foreach name,$(SERVED),$(call \
 		lacking,$(PACKAGES_$(name)),$(name) ))$(call lacking,$(KV),demo )$(call \
 		lacking,$(HTTP),http )$(call lacking,$(ASYNC),async )$(call \
-		lacking,$(ARM),firmware )$(call lacking,$(INSTALL),lambda install)" sh tests/tools/run.sh \
+		lacking,$(ARM),firmware )$(call \
+		lacking,$(METRICS),metrics )$(call lacking,$(INSTALL),lambda install)" sh tests/tools/run.sh \
 		$(foreach name,$(SERVED),$(call unless,$(PACKAGES_$(name)), \
 			"tests/examples/test_served.sh $(BUILD)/$(name)")) \
 		$(call unless,$(HTTP),"tests/examples/test_http.sh $(BUILD)/http_curl") \
@@ -234,6 +241,7 @@ run-examples: $(BUILD)/retry $(call unless,$(INSTALL),$(BUILD)/lambda)
 		"tests/examples/test_together.sh $(BUILD)/together" \
 		$(call unless,$(KV),"tests/examples/test_demo.sh $(BUILD)/kv_client") \
 		$(call unless,$(ARM),tests/examples/test_firmware.sh) \
+		$(call unless,$(METRICS),"tests/examples/test_metrics.sh $(BUILD)/metrics") \
 		$(call unless,$(INSTALL),"tests/examples/test_lambda.sh $(BUILD)/lambda" \
 			tests/install/test_install.sh)
 

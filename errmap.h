@@ -1,6 +1,7 @@
 /* errmap.h - reads a server's error map, so that a client copes with codes newer than itself.
+   SPDX-License-Identifier: MIT
 
-   Version 1.1.0. C99 and later, C++11 and later. Needs retry.h beside it and jsmn 1.1.0. No heap,
+   Version 2.0.0. C99 and later, C++11 and later. Needs retry.h beside it and jsmn 1.1.0. No heap,
    no globals. Licence: MIT, at the end of this file.
 
    A Couchbase server tells its clients in a JSON text what its status codes mean and which of them
@@ -27,6 +28,8 @@
       Firmware
       Caveats
       Sources
+      History
+      Stability
 
    QUICK START
 
@@ -146,15 +149,25 @@
    SOURCES
 
    Couchbase SDK RFC 0013 (the error map), RFC 0069 (its version 2), RFC 0049 (retry handling);
-   memcached's binary protocol; RFC 8259 (JSON); RFC 3629 (UTF-8). */
+   memcached's binary protocol; RFC 8259 (JSON); RFC 3629 (UTF-8).
+
+   HISTORY
+
+   2.0  - Nothing but the version, which is retry.h's.
+   1.1  - A specification without an interval is none. errmap_newer compares versions, too.
+   1.0  - Parsing, finding, advice, the server's own intervals, the packets.
+
+   STABILITY
+
+   As retry.h's: names without two underscores, and what their comments say, hold until 3.0. */
 
 #include "retry.h" /* before the guard: it may hold retry.h's implementation */
 
 #ifndef ERRMAP_H
 #define ERRMAP_H
 
-#define ERRMAP_VERSION_MAJOR 1
-#define ERRMAP_VERSION_MINOR 1
+#define ERRMAP_VERSION_MAJOR 2
+#define ERRMAP_VERSION_MINOR 0
 #define ERRMAP_VERSION_PATCH 0
 #define ERRMAP_VERSION \
     (ERRMAP_VERSION_MAJOR * 10000 + ERRMAP_VERSION_MINOR * 100 + ERRMAP_VERSION_PATCH)

@@ -38,7 +38,7 @@ static retry_action door_after(const retry_strategy *self, retry_request *reques
 static void print_decision(void *context, const retry_request *request,
                            const retry_failure *failure, const retry_decision *decision)
 {
-    char line[160];
+    char line[240];
     (void)context;
     retry_format(line, sizeof line, request, failure, decision);
     const char *cause = strstr(line, " cause=");

@@ -24,25 +24,20 @@ enum { OPERATION_TIMEOUT = 15000, ATTEMPT_TIMEOUT = 500 }; /* ms */
 /* With these errors the server did nothing, and will soon be able to. Each is a reason of ours. */
 static const char *const not_now[16] = {"LOADING", "BUSY", "TRYAGAIN", "CLUSTERDOWN"};
 
-static retry_clock steady; /* the system's */
 static uint16_t port;
 static redisContext *connection; /* or NULL */
 
-/* What is left for an attempt; 0 would be no limit. */
-static struct timeval left(const retry_request *request)
-{
-    retry_ms ms = retry_remaining(request, ATTEMPT_TIMEOUT, steady.now(steady.context));
-    return (struct timeval){ms / 1000, ms % 1000 * 1000 + 1};
-}
-
 /* Between two commands Redis says nothing: a connection that can be read has died. */
-static bool connected(const retry_request *request)
+static bool connected(retry_ms timeout)
 {
-    if (connection && poll(&(struct pollfd){connection->fd, POLLIN, 0}, 1, 0) == 0)
-        return redisSetTimeout(connection, left(request)) == REDIS_OK;
-    redisFree(connection);
-    connection = redisConnectWithTimeout("127.0.0.1", port, left(request));
-    return connection && !connection->err && redisSetTimeout(connection, left(request)) == REDIS_OK;
+    bool idle = connection && poll(&(struct pollfd){connection->fd, POLLIN, 0}, 1, 0) == 0;
+    retry_ms ms = idle ? timeout : timeout / 2;               /* the command has the other half */
+    struct timeval limit = {ms / 1000, ms % 1000 * 1000 + 1}; /* 0 would be none */
+    if (!idle) {
+        redisFree(connection);
+        connection = redisConnectWithTimeout("127.0.0.1", port, limit);
+    }
+    return connection && !connection->err && redisSetTimeout(connection, limit) == REDIS_OK;
 }
 
 /* An answer that is an error: a reason of ours, or final. */
@@ -60,14 +55,14 @@ static retry_failure classify(const char *error)
 static bool attempt(void *context, const retry_request *request, retry_ms timeout,
                     retry_failure *failure)
 {
-    (void)timeout;
     const char **words = context;
+    (void)request;
     int count = 0;
     redisReply *reply = NULL;
     while (words[count])
         count++;
     failure->reason = RETRY_REASON_SOCKET_NOT_AVAILABLE; /* as long as nothing was sent */
-    if (connected(request)) {
+    if (connected(timeout)) {
         reply = redisCommandArgv(connection, count, words, NULL);
         failure->timeout = connection->err == REDIS_ERR_IO && errno == EAGAIN;
         failure->reason = failure->timeout ? RETRY_REASON_ATTEMPT_TIMED_OUT
@@ -88,12 +83,10 @@ static bool attempt(void *context, const retry_request *request, retry_ms timeou
 static void show(void *context, const retry_request *request, const retry_failure *failure,
                  const retry_decision *decision)
 {
-    char line[160];
+    char line[240];
     (void)context;
-    if (!failure) /* it worked */
-        return;
-    retry_format(line, sizeof line, request, failure, decision);
-    printf("    %s\n", line);
+    if (failure && retry_format(line, sizeof line, request, failure, decision) > 0)
+        printf("    %s\n", line);
 }
 
 static void operate(const retry_client *client, const char *line, bool careless)
@@ -101,12 +94,13 @@ static void operate(const retry_client *client, const char *line, bool careless)
     char text[256];
     const char *words[5] = {NULL};
     int count = 0;
+    retry_clock clock = retry_system_clock();
     retry_request request = {.client = client, .timeout = OPERATION_TIMEOUT};
     strcpy(text, line);
     for (char *word = strtok(text, " \n"); word && count < 4; word = strtok(NULL, " \n"))
         words[count++] = word;
     request.idempotent = careless || strncmp(line, "GET ", 4) == 0 || strncmp(line, "SET ", 4) == 0;
-    bool done = retry_run(&request, &steady, attempt, words).verdict == RETRY_VERDICT_SUCCESS;
+    bool done = retry_run(&request, &clock, attempt, words).verdict == RETRY_VERDICT_SUCCESS;
     printf("%s %s", done ? "done" : (request.ambiguous ? "perhaps" : "failed"), line);
 }
 
@@ -116,9 +110,9 @@ int main(int argc, char **argv)
     retry_budget budget;
     retry_client client = {.budget = &budget, .observe = show, .user_reasons = not_now};
     char line[256];
-    steady = retry_system_clock();
+    client.attempt_timeout = ATTEMPT_TIMEOUT;
     port = (uint16_t)atoi(argc > 1 ? argv[1] : "6379");
-    retry_budget_init(&budget, &options, steady.now(steady.context));
+    retry_budget_init(&budget, &options, retry_system_clock().now(NULL));
     while (fgets(line, sizeof line, stdin) && line[0] != '\n')
         operate(&client, line, argc > 2);
 }

@@ -61,7 +61,7 @@ static void test_parts(void)
     check_has(line, "RETRY");
     check_has(line, "4567");
     check_has(line, "KV_TEMPORARY_FAILURE");
-    CHECK(has(line, "0xbeef") || has(line, "0xBEEF"));
+    check_has(line, "code=48879/0xbeef ");
     check_has(line, retry_cause_text(RETRY_CAUSE_STRATEGY));
     check_has(line, "32");
     check_has(line, "1234");
@@ -69,12 +69,74 @@ static void test_parts(void)
     CHECK(!has(line, "\n"));
 }
 
+/* As the server's people write it, and, behind a slash, as those of KV do. */
+static void test_codes(void)
+{
+    static const struct {
+        uint32_t code;
+        const char *text;
+    } rows[] = {{503, " code=503/0x1f7 "},     {0, " code=0/0x00 "},
+                {9, " code=9/0x09 "},          {0x86, " code=134/0x86 "},
+                {0x100, " code=256/0x100 "},   {UINT32_MAX, " code=4294967295/0xffffffff "},
+                {23003, " code=23003/0x59db "}};
+    size_t i;
+    set_up();
+    for (i = 0; i < CHECK_COUNT(rows); i++) {
+        char line[400];
+        failure.code = rows[i].code;
+        retry_format(line, sizeof line, &request, &failure, &decision);
+        check_has(line, rows[i].text);
+    }
+}
+
+/* The longest line there is; who has room for 240 bytes has room for any. */
+static void test_longest_line(void)
+{
+    unsigned reason, cause;
+    size_t longest = 0;
+    set_up();
+    failure.code = UINT32_MAX;
+    decision.verdict = RETRY_VERDICT_PENDING;
+    decision.delay = request.timeout = request.attempts = UINT32_MAX;
+    retry_begin(&request, START);
+    request.attempts = UINT32_MAX;
+    retry_cancel(&request, check_after(START, 0x7fffffff));
+    for (reason = 0; reason < RETRY_REASON_COUNT; reason++) {
+        for (cause = 0; cause < RETRY_CAUSE_COUNT; cause++) {
+            size_t length;
+            failure.reason = (retry_reason)reason;
+            decision.cause = (uint8_t)cause;
+            length = retry_format(NULL, 0, &request, &failure, &decision);
+            longest = length > longest ? length : longest;
+        }
+    }
+    CHECK_RANGE(200, 239, longest);
+}
+
+/* An end that no failure brought. */
+static void test_ends(void)
+{
+    static const retry_decision success = {RETRY_VERDICT_SUCCESS, RETRY_CAUSE_NONE, 0};
+    static const retry_decision cancelled = {RETRY_VERDICT_FAIL, RETRY_CAUSE_CANCELLED, 0};
+    char line[400];
+    set_up();
+    CHECK(retry_succeed(&request, check_after(START, 1300)));
+    retry_format(line, sizeof line, &request, NULL, &success);
+    CHECK_TEXT("retry: verdict=SUCCESS delay=0ms cause=\"none given\" attempts=32 elapsed=1300ms "
+               "timeout=98765ms",
+               line);
+    retry_format(line, sizeof line, &request, NULL, &cancelled);
+    CHECK_TEXT("retry: verdict=FAIL delay=0ms cause=\"cancelled\" attempts=32 elapsed=1300ms "
+               "timeout=98765ms",
+               line);
+}
+
 static void test_whole_line(void)
 {
     char line[400];
     set_up();
     retry_format(line, sizeof line, &request, &failure, &decision);
-    CHECK_TEXT("retry: verdict=RETRY delay=4567ms reason=KV_TEMPORARY_FAILURE code=0xbeef "
+    CHECK_TEXT("retry: verdict=RETRY delay=4567ms reason=KV_TEMPORARY_FAILURE code=48879/0xbeef "
                "cause=\"strategy grants\" attempts=32 elapsed=1234ms "
                "timeout=98765ms",
                line);
@@ -287,6 +349,9 @@ static void test_user_reasons_of_nobody(void)
 int main(void)
 {
     RUN(test_parts);
+    RUN(test_codes);
+    RUN(test_longest_line);
+    RUN(test_ends);
     RUN(test_whole_line);
     RUN(test_each_verdict);
     RUN(test_each_reason);

@@ -1,5 +1,6 @@
 #!/bin/sh
-# mqtt on a real mosquitto, whose log is the judge. Usage: mqtt.sh PROGRAM [careless]
+# mqtt on a real mosquitto, whose log is the judge. Usage: mqtt.sh PROGRAM [careless|twins]
+# Twins are two fleets of the same names, which take each other's connections away.
 . "$(dirname "$0")/server.sh"
 
 broker=/usr/sbin/mosquitto
@@ -17,6 +18,20 @@ END
 start_mosquitto() { start "$broker" -c mosquitto.conf; }
 busiest() { sed -n 's/^\([0-9]*\) of .* in the busiest second$/\1/p' "$1"; }
 
+if [ "$careless" = twins ]; then
+    clients=2
+    start_mosquitto
+    begin "$port"
+    tell "two fleets have the same names"
+    until_shown lost $((6 * fleet))
+    tell
+    most=$(sed -n 's/^ *\(client[0-9]*\) lost.*/\1/p' "$folder/out" | sort | uniq -c | sort -n |
+        awk 'END { print $1 }')
+    verdict "When each name was lost 6 times on average, none was lost over 13 times ($most)." \
+        test "$most" -le 13
+    exit $status
+fi
+
 start_mosquitto
 begin "$port" $careless
 until_shown connected $fleet
@@ -27,15 +42,17 @@ freeze
 tell "the broker is frozen"
 feed 20 %d
 [ -z "$careless" ] || until_shown anew 20
+tell "the broker goes on"
 thaw
 until_ended
 freeze
+tell "the broker is frozen again"
 feed 20 %d
 slay
 tell "the broker is killed"
 until_shown lost $fleet
+tell "the broker is started again"
 start_mosquitto
-tell "the broker is back"
 until_shown connected $((2 * fleet))
 end
 
@@ -48,7 +65,6 @@ twice=$(awk '$1 == 0 && came[$2]++ { n++ } END { print n + 0 }' "$folder/receive
 with=$(busiest "$folder/out")
 if [ -z "$careless" ]; then
     cp "$program" "$folder/at_once"
-    tell "the same without pacing"
     sh "$0" "$folder/at_once" careless >"$folder/at_once.out" 2>&1
     without=$(busiest "$folder/at_once.careless.run/out")
 else

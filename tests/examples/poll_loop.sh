@@ -23,18 +23,20 @@ tell "memcached is frozen"
 increments 1
 reads 1
 until_shown ATTEMPT_TIMED_OUT 2
+tell "memcached goes on"
 thaw
 until_ended
 first=$(counter)
 freeze
+tell "memcached is frozen again"
 reads 1
 until_shown ATTEMPT_TIMED_OUT 3
 slay
 tell "memcached is killed, asked for something"
 increments 100
 until_shown SOCKET_NOT_AVAILABLE 3
+tell "memcached is started again, and empty"
 start_memcached
-tell "memcached is back, and empty"
 until_ended
 end
 

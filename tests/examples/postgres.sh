@@ -77,6 +77,7 @@ freeze
 tell "PostgreSQL is frozen"
 transfers 20 48
 until_shown "ATTEMPT_TIMED_OUT\|SOCKET_NOT_AVAILABLE" 7
+tell "PostgreSQL goes on"
 thaw
 until_ended
 # A COMMIT that waits for a standby has happened, but its client is not told.
@@ -88,13 +89,12 @@ stop_immediately
 tell "PostgreSQL is stopped"
 transfers 200 5
 until_shown SOCKET_NOT_AVAILABLE 20
+tell "PostgreSQL is started again"
 start_postgres -c synchronous_standby_names=
-tell "PostgreSQL is back"
 until_shown '^done' 700
+tell "PostgreSQL is stopped at work, and started again"
 stop_immediately
-tell "PostgreSQL is stopped, at work"
 start_postgres -c synchronous_standby_names=
-tell "PostgreSQL is back"
 until_ended
 end
 

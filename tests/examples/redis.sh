@@ -25,6 +25,15 @@ feed 200 "INCR n"
 feed 100 "SET key%d value"
 feed 100 "GET key%d"
 until_ended
+# A slot whose keys move is asked for two, one of which is there.
+slot=$(cli CLUSTER KEYSLOT "{moves}1")
+cli SET "{moves}1" 1 >/dev/null
+cli CLUSTER SETSLOT "$slot" MIGRATING "$(cli CLUSTER MYID)" >/dev/null
+tell "the keys of a slot move to another node"
+feed 1 "EXISTS {moves}1 {moves}2"
+until_shown TRYAGAIN 2
+cli CLUSTER SETSLOT "$slot" STABLE >/dev/null
+until_ended
 # Enough to read that it takes a second: while it loads it answers after every 1024 commands.
 cli EVAL 'for i = 1, 6000 do redis.call("SET", "{fill}" .. i, i) end' 0 >/dev/null
 cli EVAL 'while true do end' 0 >/dev/null &
@@ -41,17 +50,19 @@ tell "Redis is frozen"
 feed 1 "INCR n"
 feed 1 "GET n"
 until_shown ATTEMPT_TIMED_OUT 2
+tell "Redis goes on"
 thaw
 until_ended
 freeze
+tell "Redis is frozen again"
 feed 1 "SET last %d"
 until_shown ATTEMPT_TIMED_OUT 3
 slay
 tell "Redis is killed, asked for something"
 feed 50 "INCR n"
 until_shown SOCKET_NOT_AVAILABLE 3
+tell "Redis is started again, and reads its file"
 start_redis --key-load-delay 200
-tell "Redis is back, and reads its file"
 until_ended
 end
 

@@ -109,6 +109,7 @@ begin() {
         eval "exec $fd>\"\$folder/operations.\$fd\""
     done
     number=0
+    printf '%-45s %s\n' "meanwhile:" "operations that end:"
 }
 
 # give FORMAT: to the next one; %d is the operation's number
@@ -136,8 +137,16 @@ until_shown() { until_true "the program does not show $2 of '$1'" has_shown "$1"
 # Waits until every operation that was fed has ended.
 until_ended() { until_shown '^\(done\|perhaps\|failed\) ' "$number"; }
 
-tell() { printf '%4d done %2d perhaps %2d failed  %s\n' "$(count '^done ')" \
-    "$(count '^perhaps ')" "$(count '^failed ')" "$*"; }
+# tell WHAT: what begins. How many operations ended meanwhile stands behind it when it is over.
+phase=
+tell() {
+    now="$(count '^done ') $(count '^perhaps ') $(count '^failed ')"
+    [ -z "$phase" ] || echo "$now $before" |
+        awk '{ printf "%4d done %2d perhaps %2d failed\n", $1 - $4, $2 - $5, $3 - $6 }'
+    phase=$*
+    before=$now
+    [ -z "$phase" ] || printf '%-45s ' "$phase"
+}
 
 # The end of the input, and of the program.
 end() {
@@ -146,7 +155,7 @@ end() {
     client_status=0
     for id in $client; do wait "$id" || client_status=$?; done
     client=
-    tell "all operations have ended"
+    tell
     verdict "The program has ended by itself, and each operation once." \
         test "$client_status:$(count '^\(done\|perhaps\|failed\) ')" = "0:$number"
 }

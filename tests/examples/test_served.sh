@@ -54,6 +54,11 @@ http_easy)
         check "retried by $reason" retried $reason
     done
     check "perhaps done" ended_as perhaps POST
+    check "a header in ms" retried "RETRY delay=321ms"
+    check "a conflict with its own key is waited out" ended_as done "POST.*conflict"
+    check "any other conflict is final" ended_as failed "POST.*conflict.*: no reason to retry"
+    check "a bad certificate is final" ended_as failed "GET https.*: no reason to retry"
+    check "it is not tried again" test "$(grep -c 'RETRY.*0x3c' "$work/$name.run/out")" -eq 0
     # libcurl alone sends a POST again on a connection that died; only a fresh one prevents that.
     sed "/FRESH_CONNECT/d; s,\.\./retry\.h,$PWD/retry.h," examples/http_easy.c >"$work/fresh.c"
     check "without FRESH_CONNECT: compiles" ${CC:-cc} -o "$work/fresh" "$work/fresh.c" -lcurl
@@ -77,7 +82,7 @@ postgres)
 redis)
     check "careless: twice" broken careless "None counted twice"
     for reason in SOCKET_CLOSED_WHILE_IN_FLIGHT ATTEMPT_TIMED_OUT SOCKET_NOT_AVAILABLE LOADING BUSY \
-        CLUSTERDOWN; do
+        CLUSTERDOWN TRYAGAIN; do
         check "retried by $reason" retried $reason
     done
     check "perhaps done" ended_as perhaps INCR
@@ -85,6 +90,14 @@ redis)
 mqtt)
     check "careless: twice" broken careless "The program published none twice"
     check "careless: all at once" broken careless "The fleet came back spread"
+    run twins "$work/$name" twins
+    check "twins: they come back ever more seldom" kept twins "When each name"
+    # Where any connection counts anew they take turns as fast as they can.
+    sed "s,\.\./retry\.h,$PWD/retry.h,; s/c->mosquitto = mosq/c->pace.stable_after = 1; &/" \
+        examples/mqtt.c >"$work/flaps.c"
+    check "without stable_after: compiles" ${CC:-cc} -o "$work/flaps" "$work/flaps.c" -lmosquitto
+    run flap "$work/flaps" twins
+    check "without stable_after: they do not" broken flap "When each name"
     ;;
 esac
 

@@ -78,9 +78,9 @@ cp "$root/Makefile" "$root/errmap.h" "$work/later"
 sed 's/\(define RETRY_VERSION_MINOR\) .*/\1 7/; s/\(define RETRY_VERSION_PATCH\) .*/\1 12/' "$root/retry.h" \
     > "$work/later/retry.h"
 quiet install_in "$work/later" PREFIX="$work/later/usr"
-check "a later version: pkg-config" grep -q "^Version: 1\.7\.12$" \
+check "a later version: pkg-config" grep -q "^Version: 2\.7\.12$" \
     "$work/later/usr/share/pkgconfig/retry.pc"
-check "a later version: CMake" grep -q "1\.7\.12" \
+check "a later version: CMake" grep -q "2\.7\.12" \
     "$work/later/usr/share/cmake/retry/retryConfigVersion.cmake"
 
 # ---- pkg-config -----------------------------------------------------------------------------
@@ -90,7 +90,7 @@ package() { PKG_CONFIG_PATH=$prefix/share/pkgconfig pkg-config "$@" retry; }
 folder pkgconfig
 check "pkg-config: version" is "$(package --modversion)" "$version"
 check "pkg-config: valid" package --validate
-check "pkg-config: not version 2" refused package --atleast-version=2
+check "pkg-config: not version 3" refused package --atleast-version=3
 flags=$(package --cflags)
 quiet $cc -std=c99 $warnings $flags install_app.c -o app
 works "pkg-config" ./app
@@ -112,13 +112,13 @@ mkdir jsmn
 ln -s /usr/include/jsmn.h jsmn/jsmn.h
 quiet configure "-Dretry_JSMN_INCLUDE_DIR=$work/cmake/jsmn"
 check "CMake: another jsmn.h" grep -q "$work/cmake/jsmn" build/CMakeFiles/app_c.dir/flags.make
-prefix=$work/later/usr # 1.7.12
-for wanted in "" 1 1.7 1.0.0 1.7.12 "1.7.12 EXACT"; do
+prefix=$work/later/usr # 2.7.12
+for wanted in "" 2 2.7 2.0.0 2.7.12 "2.7.12 EXACT"; do
     rm -rf build
     quiet configure "-DWANTED=$wanted"
-    check "CMake: $wanted is compatible" says "retry 1\.7\.12"
+    check "CMake: $wanted is compatible" says "retry 2\.7\.12"
 done
-for wanted in 2 0.9 1.8 "1.7 EXACT"; do
+for wanted in 3 1.9 2.8 "2.7 EXACT"; do
     rm -rf build
     check "CMake: not $wanted" refused configure "-DWANTED=$wanted"
     check "CMake: not $wanted: says why" says "requested version"
@@ -153,7 +153,7 @@ here() { sed "s|https://git.example/retry.git|file://$work/origin|"; }
 
 folder fetched
 {
-    echo 'cmake_minimum_required(VERSION 3.14)'
+    echo 'cmake_minimum_required(VERSION 3.18)'
     echo 'project(fetched C)'
     echo 'add_executable(app install_app.c)'
     awk '/^```cmake$/ { on = 1; next } /^```$/ { on = 0 } on' "$root/README.md" | here
