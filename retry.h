@@ -393,8 +393,11 @@
    nothing.
 
    LATENCY: how late is late? It learns the 95th percentile of what answers take, for the delay of a
-   hedge. Keep one for each kind of operation. It tells nothing before it knows enough (UINT32_MAX);
-   then it is within a quarter of the truth. It is for deciding, not for reporting.
+   hedge. It tells nothing (UINT32_MAX) before 768 attempts; 3,072 for the 99th. Then it is within a
+   quarter of the truth in 97 of 100 cases, and hedges no more than it was asked to: about 5 %. It
+   follows a service that becomes ten times slower within 200 attempts, and its recovery; the 99th
+   within 900. Keep one for each kind of operation. It is for deciding, not for reporting. By hand:
+   retry_latency_add, also with what was given up or cancelled, and retry_latency_get.
 
    HEDGING: a second copy of an attempt that is late, sent elsewhere, often answers first. It is for
    idempotent operations, and needs a budget, which pays for each copy. Each copy is a

@@ -26,7 +26,7 @@ row "rate: ask and report, throttled" rate throttled 385
 row "breaker: ask and report" breaker answered 220
 row "breaker: the same, half of the reports sick" breaker sick 320
 row "throttle: ask and report" throttle accepted 350
-row "latency: add" latency add 70
+row "latency: add" latency add 130
 row "hedge: begin and won" hedge won 90
 row "hedge: begin, one due, won" hedge due 250
 row "AIMD limit: report" aimd rise 160

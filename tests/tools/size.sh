@@ -60,7 +60,7 @@ throttle="retry_throttle_ask_time_32 retry_throttle_report_time_32"
     flash 1150 "circuit breaker" $breaker
     flash 700 "client-side throttle" $throttle
     flash 1600 "both of these" $breaker $throttle
-    flash 410 "latency" retry_latency_add retry_latency_get
+    flash 620 "latency" retry_latency_add retry_latency_get
     flash 3600 "hedge, with a decision" retry_hedge_begin_time_32 retry_hedge_due_time_32 \
         retry_hedge_failed_time_32 retry_hedge_won_time_32 retry_begin_time_32 \
         retry_orchestrate_time_32 retry_succeed_time_32 retry_best_effort_time_32
