@@ -3861,8 +3861,8 @@ RETRY__WRAPS static retry_ms retry__passed(uint32_t from, uint32_t now)
 /* Counts of two halves of a window, the one under way and the one before: of each half all, and the
    marked ones (the sick, the accepted). retry__half is twice the instant at which the half under
    way began, modulo 2^32; its lowest bit says which of the two that is. */
-#define RETRY__WINDOW_COUNT UINT32_C(0x3fffffff)   /* of a count: the number; above it, how often */
-#define RETRY__WINDOW_EMPTIED UINT32_C(0x40000000) /* it was emptied: 0 to 3 */
+#define RETRY__WINDOW_COUNT UINT32_C(0x1fffffff)   /* of a count: the number; above it, how often */
+#define RETRY__WINDOW_EMPTIED UINT32_C(0x20000000) /* it was emptied: 0 to 7 */
 
 /* ms; a clock that is behind by no more than this is another thread's, or was set back a little. */
 #define RETRY__WINDOW_BEHIND UINT32_C(0x10000)
