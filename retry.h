@@ -4039,13 +4039,14 @@ static void retry__breaker_empty(retry_breaker *breaker, uint32_t word)
 static uint32_t retry__breaker_add(retry_breaker *breaker, uint32_t word, uint32_t *count,
                                    uint32_t most, uint32_t more)
 {
-    uint32_t seen = retry__load_ordered(count), next;
+    uint32_t seen = retry__load_ordered(count), part, next;
     do {
         if (retry__load_ordered(&breaker->retry__state) != word)
             return 0;
-        next = more ? seen + more : seen & ~most;
-        if (next == seen || (seen & most) > most - more)
-            return seen & most;
+        part = seen & most;
+        if (more ? part > most - more : part == 0)
+            return part;
+        next = more ? seen + more : seen - part;
     } while (!retry__swap_ordered(count, &seen, next));
     return next & most;
 }
