@@ -112,9 +112,10 @@
           }
       }
 
-      retry_begin(&op->request, now_ms());                                        // at first
-      step(op, retry_attempt_begin(&op->attempt, &op->request, now_ms()));        // before each try
-      step(op, retry_attempt_end(&op->attempt, &op->request, failure, now_ms())); // NULL: it worked
+      retry_begin(&op->request, now_ms());                                 // at first
+      step(op, retry_attempt_begin(&op->attempt, &op->request, now_ms())); // before each try
+      step(op, retry_attempt_end(&op->attempt, &op->request, NULL, now_ms()));     // it worked
+      step(op, retry_attempt_end(&op->attempt, &op->request, &failure, now_ms())); // it failed
 
    A timeout of UINT32_MAX is none. EXPIRE: no time is left; report a timeout, in `delay` ms at the
    latest. PENDING comes only from a strategy of your own that answers later, by retry_resume.
@@ -5867,11 +5868,11 @@ RETRY_API bool retry_parse_duration(const char *text, size_t length, retry_ms *d
 #undef RETRY__BREAKER_ROUNDS
 #undef RETRY__BREAKER_ROUND
 #undef RETRY__RATE_MS
-#undef RETRY__OCTAVE
 #undef RETRY__LATENCY_FIRST
 #undef RETRY__LATENCY_LEARNT
 #undef RETRY__LATENCY_AT_REST
 #undef RETRY__LATENCY_LATE
+#undef RETRY__OCTAVE
 #undef RETRY__SCOPE_REACH
 #undef RETRY__POLICY_PRESETS
 #undef RETRY__BUDGET_PRESETS
