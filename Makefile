@@ -97,13 +97,14 @@ test: ## build and run the tests
 
 DUMP_TEST = $(call unless,libjsmn-dev,"tests/examples/test_errmap_dump.sh $(BUILD)/errmap_dump")
 DEMO_TEST = $(call unless,libjsmn-dev procps,"tests/examples/test_demo.sh $(BUILD)/kv_client")
-run-tests: $(PROGRAMS) $(BUILD)/quickstart $(BUILD)/custom_strategy $(BUILD)/retry
+SMALL = $(addprefix $(BUILD)/,backoff quickstart custom_strategy event_loop)
+run-tests: $(PROGRAMS) $(SMALL) $(BUILD)/retry
 run-tests: $(call unless,libjsmn-dev,$(BUILD)/errmap_dump $(BUILD)/kv_client)
 	@CC="$(CC)" RETRY=$(BUILD)/retry LACKS="$(LACKS)" LEFT_OUT="$(call \
 		lacking,libjsmn-dev,errmap.h )$(call lacking,libjsmn-dev procps,demo)" \
 		sh tests/tools/run.sh $(PROGRAMS) \
 		tests/compile/test_switches.sh tests/compile/test_docs.sh tests/tools/test_tools.sh \
-		$(DUMP_TEST) $(DEMO_TEST)
+		"tests/examples/test_small.sh $(BUILD)" $(DUMP_TEST) $(DEMO_TEST)
 
 http_easy: ## blocking libcurl on a failing nginx
 poll_loop: ## one socket on a memcached that freezes and dies

@@ -112,9 +112,10 @@
           }
       }
 
-      retry_begin(&op->request, now_ms());                                        // at first
-      step(op, retry_attempt_begin(&op->attempt, &op->request, now_ms()));        // before each try
-      step(op, retry_attempt_end(&op->attempt, &op->request, failure, now_ms())); // NULL: it worked
+      retry_begin(&op->request, now_ms());                                 // at first
+      step(op, retry_attempt_begin(&op->attempt, &op->request, now_ms())); // before each try
+      step(op, retry_attempt_end(&op->attempt, &op->request, NULL, now_ms()));     // it worked
+      step(op, retry_attempt_end(&op->attempt, &op->request, &failure, now_ms())); // it failed
 
    A timeout of UINT32_MAX is none. EXPIRE: no time is left; report a timeout, in `delay` ms at the
    latest. PENDING comes only from a strategy of your own that answers later, by retry_resume.
@@ -393,8 +394,11 @@
    nothing.
 
    LATENCY: how late is late? It learns the 95th percentile of what answers take, for the delay of a
-   hedge. Keep one for each kind of operation. It tells nothing before it knows enough (UINT32_MAX);
-   then it is within a quarter of the truth. It is for deciding, not for reporting.
+   hedge. It tells nothing (UINT32_MAX) before 768 attempts; 3,072 for the 99th. Then it is within a
+   quarter of the truth in 97 of 100 cases, and hedges no more than it was asked to: about 5 %. It
+   follows a service that becomes ten times slower within 200 attempts, and its recovery; the 99th
+   within 900. Keep one for each kind of operation. It is for deciding, not for reporting. By hand:
+   retry_latency_add, also with what was given up or cancelled, and retry_latency_get.
 
    HEDGING: a second copy of an attempt that is late, sent elsewhere, often answers first. It is for
    idempotent operations, and needs a budget, which pays for each copy. Each copy is a
@@ -4554,10 +4558,11 @@ RETRY_API uint32_t retry_rate_get(const retry_rate *rate)
 /* >>latency */
 
 /* A latency's progress counts samples while it learns. Once it has learnt it is a balance: above
-   AT_REST too many samples were late, below too few; 2^16 is a late one. */
+   AT_REST too many samples were late, below too few. */
 #define RETRY__LATENCY_FIRST 12
 #define RETRY__LATENCY_LEARNT (UINT32_C(1) << 30)
 #define RETRY__LATENCY_AT_REST (UINT32_C(1) << 31)
+#define RETRY__LATENCY_LATE (UINT32_C(1) << 16)
 
 /* A latency's settings, with their defaults in place of zero, and when it has learnt. */
 typedef struct retry__percentile {
@@ -4607,7 +4612,7 @@ static uint32_t retry__latency_level(retry_ms ms)
 /* The ms of a level, rounded down. */
 static retry_ms retry__latency_ms(uint32_t level)
 {
-    return ((level & (RETRY__OCTAVE - 1)) | RETRY__OCTAVE) >> (28 - level / RETRY__OCTAVE);
+    return (level % RETRY__OCTAVE + RETRY__OCTAVE) >> (28 - level / RETRY__OCTAVE);
 }
 
 /* How often a step is doubled. While it learns: up to 4 times, less and less. Then only when the
@@ -4618,8 +4623,9 @@ static uint32_t retry__latency_haste(const retry__percentile *percentile, uint32
     uint32_t haste = 0;
     if (progress >= RETRY__LATENCY_LEARNT) {
         if (late)
-            return retry__subtract(progress, RETRY__LATENCY_AT_REST) / RETRY_RATIO(4);
-        return retry__subtract(RETRY__LATENCY_AT_REST - RETRY_RATIO(3), progress) / RETRY_RATIO(2);
+            return retry__subtract(progress, RETRY__LATENCY_AT_REST) / (4 * RETRY__LATENCY_LATE);
+        return retry__subtract(RETRY__LATENCY_AT_REST - 3 * RETRY__LATENCY_LATE, progress) /
+               (2 * RETRY__LATENCY_LATE);
     }
     while (haste < 4 && progress < percentile->enough >> (haste + 1))
         haste++;
@@ -4648,8 +4654,9 @@ static uint32_t retry__latency_advance(const retry__percentile *percentile, uint
         return progress + 1 < percentile->enough ? progress + 1 : RETRY__LATENCY_AT_REST;
     if (late)
         return retry__min(retry__max(progress, RETRY__LATENCY_AT_REST) + percentile->quantile,
-                          RETRY__LATENCY_AT_REST + RETRY_RATIO(11));
-    return retry__max(progress - 2 * percentile->above, RETRY__LATENCY_AT_REST - RETRY_RATIO(16));
+                          RETRY__LATENCY_AT_REST + 11 * RETRY__LATENCY_LATE);
+    return retry__max(progress - 2 * percentile->above,
+                      RETRY__LATENCY_AT_REST - 16 * RETRY__LATENCY_LATE);
 }
 
 RETRY_API void retry_latency_add(retry_latency *latency, retry_ms elapsed, bool finished)
@@ -5864,6 +5871,7 @@ RETRY_API bool retry_parse_duration(const char *text, size_t length, retry_ms *d
 #undef RETRY__LATENCY_FIRST
 #undef RETRY__LATENCY_LEARNT
 #undef RETRY__LATENCY_AT_REST
+#undef RETRY__LATENCY_LATE
 #undef RETRY__OCTAVE
 #undef RETRY__SCOPE_REACH
 #undef RETRY__POLICY_PRESETS

@@ -62,7 +62,7 @@ throttle="retry_throttle_ask_time_32 retry_throttle_report_time_32"
     flash 1600 "circuit breaker" $breaker
     flash 700 "client-side throttle" $throttle
     flash 1900 "both of these" $breaker $throttle
-    flash 600 "latency" retry_latency_add retry_latency_get
+    flash 620 "latency" retry_latency_add retry_latency_get
     flash 2700 "hedge, with a decision" retry_hedge_begin_time_32 retry_hedge_due_time_32 \
         retry_hedge_failed_time_32 retry_hedge_won_time_32 $decision
     flash 600 "AIMD limit" retry_aimd_limit retry_aimd_report_time_32
