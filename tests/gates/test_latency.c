@@ -172,7 +172,6 @@ struct model {
     retry_ms min, max;
     int64_t level, balance;
     uint32_t samples;
-    bool known;
 };
 
 static struct model model_of(const retry_latency *latency)
@@ -185,7 +184,9 @@ static struct model model_of(const retry_latency *latency)
     model.enough = 768;
     while ((uint64_t)model.enough * (65536 - model.quantile) < (uint64_t)30 * 65536)
         model.enough *= 2;
-    model.min_samples = latency->min_samples;
+    model.min_samples = latency->min_samples ? latency->min_samples : model.enough;
+    if (model.enough < model.min_samples)
+        model.enough = model.min_samples;
     model.min = latency->min ? latency->min : 1;
     model.max = latency->max ? latency->max : UINT32_MAX;
     return model;
@@ -218,7 +219,7 @@ static retry_ms model_ms(int64_t level)
 
 static bool model_learnt(const struct model *model)
 {
-    return model->samples >= model->enough && model->samples >= model->min_samples;
+    return model->samples >= model->enough;
 }
 
 static unsigned model_doublings(const struct model *model, bool late)
@@ -269,8 +270,7 @@ static void model_add(struct model *model, retry_ms elapsed, bool finished)
 
 static retry_ms model_get(const struct model *model)
 {
-    uint32_t needed = model->min_samples ? model->min_samples : model->enough;
-    if (model->samples == 0 || model->samples < needed)
+    if (model->samples < model->min_samples)
         return UNKNOWN;
     return model_bound(model, model_ms(model->level + OCTAVE / 64));
 }
