@@ -4,6 +4,7 @@
 
    retry    classification and best effort, full jitter, a deadline, the built-in generator
    budget   the same, paid for by a shared budget
+   policy   by a retry_policy of one's own, without a budget
    shift    by hand: min(cap, base << n), jitter by multiply and shift
    pow      by hand: pow() and rand(), as in most loops that one finds */
 #include "../../retry.h"
@@ -55,6 +56,15 @@ static void run_budget(unsigned long requests, uint32_t failures)
     decide(&client, requests, failures);
 }
 
+static void run_policy(unsigned long requests, uint32_t failures)
+{
+    static const retry_policy policy = RETRY_POLICY_BEST_EFFORT;
+    retry_client client;
+    memset(&client, 0, sizeof client);
+    client.strategy = &policy.base;
+    decide(&client, requests, failures);
+}
+
 static uint32_t state = 1;
 
 static void run_shift(unsigned long requests, uint32_t failures)
@@ -98,8 +108,11 @@ int main(int argc, char **argv)
     static const struct {
         const char *name;
         void (*run)(unsigned long requests, uint32_t failures);
-    } kinds[] = {
-        {"retry", run_retry}, {"budget", run_budget}, {"shift", run_shift}, {"pow", run_pow}};
+    } kinds[] = {{"retry", run_retry},
+                 {"budget", run_budget},
+                 {"policy", run_policy},
+                 {"shift", run_shift},
+                 {"pow", run_pow}};
     size_t i;
     for (i = 0; argc == 4 && i < sizeof kinds / sizeof kinds[0]; i++) {
         if (strcmp(argv[1], kinds[i].name) != 0)
@@ -108,6 +121,6 @@ int main(int argc, char **argv)
         kinds[i].run(strtoul(argv[2], NULL, 10), (uint32_t)strtoul(argv[3], NULL, 10));
         return 0;
     }
-    fprintf(stderr, "usage: bench_decision retry|budget|shift|pow REQUESTS FAILURES\n");
+    fprintf(stderr, "usage: bench_decision retry|budget|policy|shift|pow REQUESTS FAILURES\n");
     return 2;
 }

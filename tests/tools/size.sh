@@ -43,8 +43,8 @@ flash() # LIMIT TEXT FUNCTION...: links what these functions of $object need, an
 
 echo "Cortex-M0, bytes                                        flash  at most   RAM"
 object=retry
-flash 900 "a delay (retry_backoff_delay)" retry_backoff_delay
-flash 2350 "a decision (begin, orchestrate, succeed, best effort)" retry_begin_time_32 \
+flash 790 "a delay (retry_backoff_delay)" retry_backoff_delay
+flash 1600 "a decision (begin, orchestrate, succeed, best effort)" retry_begin_time_32 \
     retry_orchestrate_time_32 retry_succeed_time_32 retry_best_effort_time_32
 decision="retry_begin_time_32 retry_orchestrate_time_32 retry_succeed_time_32
     retry_best_effort_time_32"
