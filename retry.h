@@ -2,7 +2,7 @@
    SPDX-License-Identifier: MIT
 
    Version 2.0.0. C99 and later, C++11 and later. No dependencies, no heap, no globals but the
-   random generator's. Licence: MIT, at the end of this file.
+   random generator's four bytes. The licence's text is at the end of this file.
 
    Do this:
 
@@ -13,35 +13,30 @@
    CONTENTS
 
       Quick start
+      The way of an operation
       Options
-      Concepts
+      The five structs
+      Failures
       One decision, step by step
-      Strategies
+      Strategies and policies
       Backoff and jitter
       Retry budgets
-      HTTP, orders from a server, connections, not-my-vbucket
-      The fields that you set and read
+      Logging and counting
       Gates
-      Rate
-      Circuit breaker
-      Client-side throttling
-      Latency
-      Hedging
-      How many at once
-      Scopes
+      Scopes, connections
+      A lost commit
       Policies and budgets from text
-      Time, threads and randomness
-      Firmware
-      C++
+      Firmware, C++, threads, fork
       Caveats
-      Sources
-      History
-      Stability
+      Trouble
+      Details
+      History, stability
 
    QUICK START
 
-   The library decides, you act: it never sleeps, reads a clock, allocates, locks, prints or does
-   I/O. In a program that may block, one call makes the attempts and the waits between them:
+   This program calls something that fails once. The client is the recommended one. It has a policy
+   (how long to wait), a budget (how many retries the server can bear), a limit of attempts at once,
+   a timeout for each attempt and one for the whole operation.
 
       #define _POSIX_C_SOURCE 200809L
       #define RETRY_IMPLEMENTATION
@@ -53,39 +48,92 @@
                           retry_failure *failure)
       {
           int *outages = (int *)context;
-          (void)timeout;
-          printf("attempt %u\n", (unsigned)request->attempts + 1);
+          printf("attempt %u, %u ms at most\n", (unsigned)request->attempts + 1, (unsigned)timeout);
           if (--*outages < 0)
               return true;
-          failure->reason = RETRY_REASON_SERVICE_NOT_AVAILABLE;
+          *failure = retry_classify_http(503, 0);
           return false;
       }
 
       int main(void)
       {
-          int outages = 3;
-          retry_clock clock = retry_system_clock();
+          static const retry_policy policy = RETRY_POLICY_BEST_EFFORT;
+          static const retry_budget_options options = RETRY_BUDGET_BEST_EFFORT(20);
+          static retry_budget budget;
+          static retry_aimd limit;
+          static retry_gates gates;
+          static retry_client client;
           static retry_request request;
+          int outages = 1;
+          retry_clock clock = retry_system_clock();
+          retry_decision end;
+          retry_budget_init(&budget, &options, clock.now(clock.context));
+          limit.max = 20;
+          retry_gates_aimd(&gates, &limit);
+          client.strategy = &policy.base;
+          client.budget = &budget;
+          client.gates = &gates;
+          client.attempt_timeout = 500;
+          request.client = &client;
           request.timeout = 2500;
-          retry_decision end = retry_run(&request, &clock, attempt, &outages);
+          request.idempotent = true;
+          end = retry_run(&request, &clock, attempt, &outages);
           return end.verdict == RETRY_VERDICT_SUCCESS ? 0 : 1;
       }
 
-   In an event loop or an interrupt, ask for each decision and arm your own timer with it:
+   It prints:
 
-      retry_begin(&request, now);                            when the operation begins
-      decision = retry_orchestrate(&request, &failure, now); when an attempt has failed
-      retry_succeed(&request, now);                          when one has worked
-      retry_cancel(&request, now);                           when nobody waits any more
+      attempt 1, 500 ms at most
+      attempt 2, 500 ms at most
 
-      switch (decision.verdict) {
-      case RETRY_VERDICT_RETRY:   start a timer of decision.delay ms, then try again
-      case RETRY_VERDICT_EXPIRE:  report a timeout, in decision.delay ms at the latest
-      case RETRY_VERDICT_PENDING: retry_resume() when your strategy has made up its mind
-      case RETRY_VERDICT_FAIL:    report the error
+   Share one client, one budget and one set of gates among all requests to one server. Make a
+   request for each operation. Zero every struct first: a field that is zero has its default.
+
+   THE WAY OF AN OPERATION
+
+   retry_run blocks, so it needs your clock and your sleep. Every other function only decides. It
+   never sleeps, reads a clock, allocates, locks, prints or does I/O, so it fits any event loop.
+   There you set the timers:
+
+      static void step(operation *op, retry_decision decision)
+      {
+          switch (decision.verdict) {
+          case RETRY_VERDICT_SEND:
+              send_it(op, op->attempt.timeout); // with a timer for this attempt
+              break;
+          case RETRY_VERDICT_RETRY:
+              start_timer(op, decision.delay);  // then the next try
+              break;
+          case RETRY_VERDICT_SUCCESS:
+              done(op);
+              break;
+          default: // FAIL, EXPIRE
+              failed(op, retry_cause_text(decision.cause), op->request.ambiguous);
+          }
       }
 
-   A program that only wants to know how long to wait needs nothing of that:
+      retry_begin(&op->request, now_ms());                                 // at first
+      step(op, retry_attempt_begin(&op->attempt, &op->request, now_ms())); // before each try
+      step(op, retry_attempt_end(&op->attempt, &op->request, NULL, now_ms()));     // it worked
+      step(op, retry_attempt_end(&op->attempt, &op->request, &failure, now_ms())); // it failed
+
+   A timeout of UINT32_MAX is none. EXPIRE: no time is left; report a timeout, in `delay` ms at the
+   latest. PENDING comes only from a strategy of your own that answers later, by retry_resume.
+
+   When the attempt's timer runs out, end it with reason RETRY_REASON_ATTEMPT_TIMED_OUT and
+   `timeout` true. When nobody waits for the operation any more, call both of these:
+
+      retry_attempt_cancel(&op->attempt, &op->request, now_ms());
+      retry_cancel(&op->request, now_ms());
+
+   RETRY with cause PACED comes from retry_attempt_begin: the attempt waits for its turn. That is
+   not a retry. It is neither counted nor paid. You may begin again sooner when another attempt has
+   ended.
+
+   Without attempts, ask for each decision alone: retry_orchestrate(&request, &failure, now) when a
+   try has failed, retry_succeed(&request, now) when one has worked. Then give each try the time
+   that retry_remaining(&request, 500, now) tells: what is left, and at most 500 ms. A program that
+   wants only the delay needs nothing of all this:
 
       static const retry_backoff backoff = RETRY_BACKOFF_BEST_EFFORT;
       for (retries = 0; !try_it() && retries < 4; retries++)
@@ -95,569 +143,429 @@
 
       macro                 default      set it              what it does
       --------------------  -----------  ------------------  -------------------------------------
-      RETRY_IMPLEMENTATION  not defined  in one file         compiles the implementation, and that
-                                                             of errmap.h if it comes after
-      RETRY_STATIC          not defined  in every file       functions are static: define
-                                                             RETRY_IMPLEMENTATION in each file too
-      RETRY_TIME_32         not defined  in every file       instants have 32 bits, as tick counters
-                                                             do; files that disagree do not link
-      RETRY_SYSTEM_CLOCK    not defined  with the            adds retry_system_clock() for POSIX
-                                         implementation and  (_POSIX_C_SOURCE 199309L or later)
-                                         where it is called  and Windows
-      RETRY_NO_ATOMICS      not defined  with the            what threads share uses plain loads
-                                         implementation      and stores: one thread only
-      RETRY_ASSERT(x)       nothing      with the            called with a condition that only
-                                         implementation      a misuse breaks; any expression
+      RETRY_IMPLEMENTATION  not defined  in one file         compiles the implementation, and
+                                                             errmap.h's if it comes after
+      RETRY_STATIC          not defined  in every file       functions are static; needs
+                                                             RETRY_IMPLEMENTATION in each file
+      RETRY_TIME_32         not defined  in every file       instants of 32 bits, as tick counters
+                                                             have; files that disagree do not link
+      RETRY_SYSTEM_CLOCK    not defined  where it is called, adds retry_system_clock() for Windows
+                                         and in that file    and POSIX (_POSIX_C_SOURCE 199309L)
+      RETRY_NO_ATOMICS      not defined  in that file        shared counters for one thread only
+      RETRY_ASSERT(x)       nothing      in that file        called with what only misuse breaks
 
-   All but the last are switches: define them as nothing or as 1, RETRY_STATIC and RETRY_TIME_32
-   before the first inclusion. This file may be included any number of times, in any order, with
-   and without RETRY_IMPLEMENTATION.
+   All but the last are switches: define them as nothing or as 1, and before the first inclusion.
+   You may include this file any number of times.
 
-   CONCEPTS
+   THE FIVE STRUCTS
 
-   Zero means default: zero a struct, set what you care about. Two things have no default, a
-   strategy's function and a budget's capacity; start those from a preset (RETRY_POLICY_x,
-   RETRY_BUDGET_x). A budget that retry_budget_init has not set up pays for nothing.
+   retry_request   one operation. Set `client`, `timeout` (ms for all of it; 0: 75 s; UINT32_MAX: no
+                   end) and `idempotent`: doing it twice does what doing it once does. The library
+                   counts `attempts`, `reasons`, `code`, `code_attempts`, `last_delay`: read them.
+   retry_client    what requests share: `strategy`, `budget`, `gates`, `attempt_timeout`, `observe`,
+                   `random`, `always_interval`, `user_reasons`.
+   retry_failure   one failed attempt: why (`reason`), and what else is known of it.
+   retry_attempt   one try; `gates` names the server that it goes to, if not the client's.
+   retry_decision  the answer: `verdict`, `cause`, `delay`.
 
-   retry_request   one operation with all its attempts. You set its timeout (ms for the whole
-                   operation) and whether it is idempotent: whether doing it twice does what doing
-                   it once does. The library counts.
-   retry_client    what requests share: a strategy, a budget, an observer, a random generator.
-   retry_failure   one failed attempt: a reason, and what else is known of it. Fill it in yourself
-                   or let a retry_classify_x() do it from a protocol's status.
-   reason          why it failed. RFC 0049's table says of each whether an operation that is not
-                   idempotent may be sent again (a server that answers "locked" did nothing; a
-                   socket that closed with the request in flight may have done anything) and
-                   whether it is always retried. RETRY_REASON_USER makes 16 of your own.
-   retry_strategy  one function: may this be tried again, and after how long?
-   retry_decision  the answer: a verdict, the ms to wait, and the cause of it, which
-                   retry_cause_text() puts into words and retry_format() into a log line.
+   FAILURES
 
-   Failures happen at three stages. Before anything was sent (no socket, circuit open) nothing can
-   have changed: use a reason that allows every operation. On the wire (the socket closed, your
-   attempt's timer ran out: SOCKET_CLOSED_WHILE_IN_FLIGHT, ATTEMPT_TIMED_OUT) only an idempotent
-   operation may be repeated; retry_classify_stage makes the failure of either stage. With an
-   answer, the protocol tells: retry_classify_kv, _query, _analytics, _search, _views and _http know
-   the codes, as retry_idempotent_kv, _service and _http know the operations.
+   A failure happens at one of three stages. Before anything was sent, nothing can have changed:
+   every operation may be repeated. On the wire, anything may have happened: only an idempotent
+   operation may be repeated. With an answer, the protocol tells. These make the failure for you:
 
-   Two fields add to the reason. `safety`: YES permits a retry to any operation; NO forbids it to
-   all. `fault`: without a reason a failure is final, unless safety is YES or the fault is the
-   SERVER's; then the strategy is asked, which permits it if the operation is idempotent or safety
-   is YES.
+      failure = retry_classify_stage(RETRY_STAGE_DISPATCH, RETRY_REASON_SOCKET_NOT_AVAILABLE);
+      failure = retry_classify_stage(RETRY_STAGE_IN_FLIGHT, RETRY_REASON_NONE);
+      failure = retry_classify_errno(errno, true);       // true: the request was sent
+      failure = retry_classify_http(status, retry_after);
+      failure = retry_classify_grpc(status);
 
-   A reason of the application's own says by its flags what the library has to know, and the
-   client's user_reasons what a log line calls it. FREE is for contention, where the server is well
-   (a lost compare-and-swap, a serialization failure, a deadlock's victim): no budget pays for it,
-   since one sized for outages would be used up by it.
+   Give HTTP requests their idempotency by retry_idempotent_http, and read Retry-After like this:
+
+      request.idempotent = retry_idempotent_http(method, strlen(method));
+      retry_ms retry_after = 0; // without a readable header it stays 0
+      retry_parse_retry_after(value, strlen(value), (int64_t)time(NULL), &retry_after);
+      failure = retry_classify_http(status, retry_after);
+
+      HTTP status              reason                           repeats     also
+      -----------------------  -------------------------------  ----------  ---------------------
+      408, 425                 SERVICE_RESPONSE_CODE_INDICATED  all         408: timeout
+      429, 529                 the same                         all         throttle
+      413, 503 + Retry-After   the same                         all         throttle
+      501, 505                 NONE, safety NO                  none
+      all other 5xx            SERVER_ERROR                     idempotent  504: timeout
+      all others               NONE                             none
+
+   A bare 503 may come from a proxy whose server already had the request, so only an idempotent
+   request is repeated. Some servers send the delay in milliseconds, as retry-after-ms,
+   x-ms-retry-after-ms or x-amz-retry-after: read that number with retry_parse_duration. With an
+   Idempotency-Key, set `idempotent`; a 409 then says that the first try is still at work, so give
+   it the reason SERVICE_RESPONSE_CODE_INDICATED. HTTP/2's REFUSED_STREAM, and a GOAWAY with a
+   number below your stream's, were never processed: use RETRY_STAGE_DISPATCH.
+
+      errno                                                 not sent              sent
+      ----------------------------------------------------  --------------------  -----------------
+      ECONNREFUSED ENETDOWN ENETUNREACH EHOSTDOWN           SOCKET_NOT_AVAILABLE  SOCKET_CLOSED_
+      EHOSTUNREACH EADDRNOTAVAIL EMFILE ENFILE ENOBUFS                            WHILE_IN_FLIGHT
+      ENOMEM ENETRESET ECONNRESET ECONNABORTED EPIPE
+      ETIMEDOUT, EAGAIN and EWOULDBLOCK (SO_RCVTIMEO)       SOCKET_NOT_AVAILABLE  ATTEMPT_TIMED_OUT
+      all others: EINVAL, EACCES, EBADF ...                 NONE                  NONE
+
+   gRPC: UNAVAILABLE is SERVER_ERROR, RESOURCE_EXHAUSTED is throttled and safe to repeat,
+   DEADLINE_EXCEEDED is ATTEMPT_TIMED_OUT, all others are final. grpc-retry-pushback-ms is an order,
+   which retry_parse_pushback puts into the failure: `retry_after` is then waited exactly, or the
+   retry forbidden (UINT32_MAX). An order does not permit what was forbidden.
+
+   Couchbase: retry_classify_kv, _query, _analytics, _search and _views know the codes, and
+   retry_idempotent_kv and _service the operations. errmap.h knows the codes that came later.
+
+   By hand, set `reason` to a RETRY_REASON_x, and two fields that add to it. `safety` is about
+   repeating: RETRY_SAFETY_YES permits it to every operation, RETRY_SAFETY_NO forbids it to all,
+   RETRY_SAFETY_MAYBE leaves it to the reason. `fault` is RETRY_FAULT_SERVER, _CLIENT or _OTHER: a
+   failure without a reason is final unless it is the server's fault, or safety is YES.
+
+   A reason of your own says by flags what the library must know. Use RETRY_REASON_FREE for
+   contention: a lost compare-and-swap, a deadlock. The server is healthy, so such retries are not
+   charged to the budget.
 
       #define CONFLICT RETRY_REASON_USER(0, RETRY_REASON_FREE | RETRY_REASON_ALLOWS_NON_IDEMPOTENT)
-      static const char *const names[16] = {"CONFLICT"};
-
-   What is refused as not idempotent may have been done all the same: `ambiguous` says so of a
-   request, whatever becomes of it, so that a program can report "failed" or "perhaps done". An
-   attempt that is on the wire when a request is cancelled is not counted there.
+      static const char *const names[16] = {"CONFLICT"}; // client.user_reasons, for the log
 
    ONE DECISION, STEP BY STEP
 
-   retry_orchestrate does this, in this order:
+   retry_orchestrate, and so retry_attempt_end, does this in this order:
 
-      1. A NULL argument, a strategy without a function, a request that is not begun, finished or
-         waiting for retry_resume: FAIL, MISUSE (after retry_cancel: CANCELLED). Nothing changes,
-         and the observer is not told.
-      2. The failure is recorded: its reason joins `reasons`; a new code restarts `code_attempts`
-         and `code_since`. If nothing was sent, what the retry had cost goes back.
-      3. Safety NO: FAIL, UNSAFE. The server's order not to retry: FAIL, PUSHBACK. Reason UNKNOWN or
-         invalid: FAIL, UNKNOWN_REASON. Reason NONE: FAIL, NOT_RETRYABLE, unless it is the server's
-         fault or safety is YES.
-      4. An always-retry reason (the cluster's map is changing): after `always_interval`, or 1, 10,
-         50, 100, 500, 1000, 1000 ... ms. No strategy is asked, no budget pays.
-      5. Else the strategy is asked: FAIL with its cause, PENDING, or a delay. For a retry the
-         budget must pay, unless the reason is FREE; if it cannot: FAIL, BUDGET_EXHAUSTED, with the
-         delay for those who wait before they fail. The server's order to wait takes the place of
-         the delay that 4 or 5 came to.
-      6. A delay that reaches or passes the deadline becomes EXPIRE with what is left, for
-         always-retry reasons too: 2 s into an operation of 2.5 s, a wish for 1 s gives EXPIRE
-         after 500 ms. The charge goes back.
-      7. RETRY is counted; FAIL and EXPIRE finish the request. The observer is told, last; of
-         PENDING too, and again after retry_resume, which goes on at 5.
+      1. A NULL argument, a strategy without a function, a request that is not open: FAIL, MISUSE.
+         After retry_cancel: FAIL, CANCELLED. Nothing changes, and the observer is not told.
+      2. The failure is recorded. Its reason joins `reasons`. A new code restarts `code_attempts`
+         and `code_since`. If nothing was sent, the charge of that retry goes back to the budget.
+      3. Safety NO: FAIL, UNSAFE. The server forbids it: FAIL, PUSHBACK. The client's own throttle
+         refused: FAIL, THROTTLED. Reason UNKNOWN or none at all: FAIL, UNKNOWN_REASON. Reason NONE:
+         FAIL, NOT_RETRYABLE, unless it is the server's fault or safety is YES.
+      4. Some reasons are always retried (a cluster's map is changing): after `always_interval`, or
+         after 1, 10, 50, 100, 500, 1000, 1000 ... ms. No strategy is asked and no budget pays.
+      5. Else the strategy is asked: FAIL with its cause, PENDING, or a delay. The budget pays for
+         the retry; if it cannot: FAIL, BUDGET_EXHAUSTED. A server's order replaces the delay.
+      6. A delay that reaches the deadline becomes EXPIRE with what is left. The charge goes back.
+      7. RETRY is counted. FAIL and EXPIRE finish the request. The observer is told last.
 
-   The observer also hears of the two other ends of a request: retry_succeed (SUCCESS) and
-   retry_cancel (FAIL, CANCELLED). Its failure is NULL then.
+   A request that failed may still have been carried out: the server did the work, and its answer
+   was lost. Then request.ambiguous is true. Report such a request as "perhaps done", not as
+   "failed".
 
-   A request's timeout bounds the whole operation, not an attempt: no wait goes past it, but an
-   attempt that blocks does, unless its own timeout is what is left. Ask retry_remaining() for that
-   before each attempt, with the most that you grant one, and report the attempt whose timer runs
-   out as ATTEMPT_TIMED_OUT with `timeout` set. A failure that is reported twice counts twice.
+   STRATEGIES AND POLICIES
 
-   STRATEGIES
+   A strategy decides whether and when. A request's own comes before its client's; without either it
+   is best effort: retry until the timeout ends. retry_fail_fast() refuses whatever is not always
+   retried. A retry_policy is the built-in strategy; start it from a preset:
 
-   A request's strategy is its own, or its client's, or retry_best_effort(). retry_fail_fast()
-   refuses everything that is not always retried. A retry_policy is the built-in strategy with
-   other numbers; start it from a preset and change what you like:
-
-      static const retry_policy policy = RETRY_POLICY_AWS;
+      static retry_policy policy = RETRY_POLICY_AWS;
+      policy.max_attempts = 5; // the first included
       client.strategy = &policy.base;
 
-      preset                    attempts  delays
-      RETRY_POLICY_BEST_EFFORT  no limit  1 to 500 ms doubling, full jitter, never below 1 ms;
-                                          when throttled 100 ms to 10 s
-      RETRY_POLICY_SMITHY       5         1 s doubling to 20 s, full jitter
-      RETRY_POLICY_AWS          3         the same; a server may ask for 20 s at most
-      RETRY_POLICY_AWS_2026     3         50 ms doubling to 20 s, full jitter; from 1 s when
-                                          throttled; a server may ask for 5 s more than that
+      RETRY_POLICY_  attempts  delays
+      -------------  --------  --------------------------------------------------------------------
+      BEST_EFFORT    no limit  1 to 500 ms doubling, full jitter; 100 ms to 10 s when throttled
+      SMITHY         5         1 s doubling to 20 s, full jitter
+      AWS            3         the same; a server may ask for 20 s at most
+      AWS_2026       3         50 ms doubling to 20 s, full jitter; from 1 s when throttled; a
+                               server may ask for 5 s more than that
 
-   To write your own, embed a retry_strategy as the first member of a struct. Decide your cases,
-   hand the rest to another strategy's function. Idempotency is the strategy's business: call
-   retry_permitted() before you grant a retry, as retry_policy_after does. Budget, deadline,
-   counting and telling are not, so no grant leaks a charge or overruns a deadline. A strategy may
-   cancel its request, but not begin or finish it:
+   A policy raises the delay to the server's Retry-After, within retry_after_max and
+   retry_after_slack. Set retry_after_spread as well: a fleet that is told "in 30 s" returns
+   together otherwise.
+
+   Write a strategy of your own as a struct whose first member is a retry_strategy. It must ask
+   retry_permitted() before it grants a retry. Budget, deadline and counting stay the library's.
 
       static retry_action no_robots(const retry_strategy *self, retry_request *request,
                                     const retry_failure *failure, retry_time now)
       {
-          const retry_strategy *rest = retry_best_effort();
           if (is_robot(request->context))
               return retry_action_none(RETRY_CAUSE_REFUSED);
-          return rest->retry_after(rest, request, failure, now);
+          return retry_policy_after(self, request, failure, now); // self is a retry_policy's base
       }
 
-   A strategy that must ask somebody else returns retry_action_pending(); its answer goes to
-   retry_resume later. Nothing expires meanwhile: keep a timer, and retry_cancel when it runs out.
+   It may also return retry_action_after(delay), or retry_action_pending() and answer later by
+   retry_resume(). Nothing expires meanwhile: keep a timer of your own.
 
    BACKOFF AND JITTER
 
-   A retry_backoff makes a delay of the number of retries so far: a curve (exponential, constant,
-   linear, power, controlled, table, custom), a cap, and a jitter, without which clients that
-   failed together return together. FULL spreads most and serves most; EQUAL keeps half of the
-   delay; SPREAD is gRPC's; DECORRELATED goes up to three times the last delay. At the cap all but
-   NONE stay random. retry_phase() spreads periodic work, the same way at every start. When 10,000
-   clients have failed together (make storm), the busiest 10 ms that follow see 10,000 calls without
-   jitter, 1,524 with FULL and 656 with DECORRELATED.
+   A backoff computes a delay from the number of retries so far: a curve, a cap (`max`), and jitter.
+   Jitter is randomness in the delay. Without it, clients that failed together return together.
 
-   A fleet that a server tells "in 30 s" returns together: set retry_after_spread, which the presets
-   leave at 0 as the SDKs do.
+      RETRY_CURVE_EXPONENTIAL  initial * factor^n       RETRY_JITTER_NONE          d
+      RETRY_CURVE_CONSTANT     initial                  RETRY_JITTER_FULL          0 to d
+      RETRY_CURVE_LINEAR       initial * (n + 1)        RETRY_JITTER_EQUAL         d/2 to d
+      RETRY_CURVE_POWER        initial^n                RETRY_JITTER_SPREAD        d -+ spread * d
+      RETRY_CURVE_CONTROLLED   1 10 50 100 500 1000     RETRY_JITTER_DECORRELATED  initial to three
+      RETRY_CURVE_TABLE        table[n]                                            times the last
+      RETRY_CURVE_CUSTOM       custom(self, n)
+
+   When 10,000 clients have failed together (make storm), the busiest 10 ms that follow see 10,000
+   calls without jitter, 1,524 with FULL and 656 with DECORRELATED. Presets: RETRY_BACKOFF_x, with x
+   DEFAULT, BEST_EFFORT, THROTTLED, RFC0049, CONTROLLED, AWS, AWS_2026 or GRPC. retry_phase() gives
+   periodic work an offset that is the same at each start.
 
    RETRY BUDGETS
 
-   Retries add load just when there is too much. A retry_budget is a bucket of tokens shared by
-   requests to one server: retries draw from it, successes, requests or time fill it, and when it is
-   empty failures are final. Amounts are thousandths of a token. In a burst it grants capacity /
-   cost retries; afterwards deposit / cost for each success (or request), or refill_per_second /
-   cost a second. So the load of a long outage stays near one attempt an operation where much
-   traffic shares a bucket; a bucket of 500 tokens that serves twenty calls never says no. A client
-   with few requests needs a small bucket, or a part in a larger one.
+   Retries add load just when there is too much. A retry budget is a bucket of tokens that all
+   requests to one server share. A retry takes tokens, a success puts some in. When the bucket is
+   empty, failures are final. So a long outage costs the server about one attempt an operation.
 
       static const retry_budget_options options = RETRY_BUDGET_BEST_EFFORT(20);
       retry_budget_init(&budget, &options, now);
       client.budget = &budget;
 
-      policy                    budget                          burst     afterwards
-      RETRY_POLICY_BEST_EFFORT  RETRY_BUDGET_BEST_EFFORT(n)     20 n      1 for 10 successes
-      RETRY_POLICY_SMITHY       RETRY_BUDGET_SMITHY             100 (50)  1 for 5 (10) successes
-      RETRY_POLICY_AWS          RETRY_BUDGET_AWS                100 (50)  1 for 5 (10), see below
-      RETRY_POLICY_AWS_2026     RETRY_BUDGET_AWS_2026           35 (100)  1 for 14 (5), see below
-      gRPC's A6                 RETRY_BUDGET_GRPC               4         while above a half
+      RETRY_BUDGET_   for RETRY_POLICY_  retries in a burst  afterwards
+      --------------  -----------------  ------------------  ---------------------
+      BEST_EFFORT(n)  BEST_EFFORT        20 n                1 for 10 successes
+      SMITHY, AWS     SMITHY, AWS        100                 1 for 5 successes
+      AWS_2026        AWS_2026           35                  1 for 14 successes
+      GRPC            gRPC's A6          4                   while it is half full
 
-   n: operations in flight at once in an outage: those that begin within one attempt's timeout, 50
-   for 50 a second and 1 s. In brackets for timeouts, in AWS_2026 for throttled attempts.
-   SMITHY gives 1 token back on every success; AWS and AWS_2026 give the last charge back, and 1
-   token only for a success that needed no retry. In GRPC the failures are charged and a half-full
-   bucket stops retries. The SDKs' three are made for a few attempts: twenty operations under best
-   effort empty them within a tenth of a second, and then a short outage fails them without need.
-   A fixed rate of retries after exhaustion, as the Builders' Library has it, is refill_per_second.
+   n is the number of operations that are in flight in an outage: those that begin within one
+   attempt's timeout. For 50 a second and 1 s that is 50. The SDKs' budgets are made for few
+   attempts: twenty operations under best effort empty them in a tenth of a second.
+   refill_per_second allows a fixed rate of retries when the bucket is empty. What was never sent
+   costs nothing: its charge goes back.
 
-   Where a share p of all attempts fails, a call of up to three retries wants p + p^2 + p^3 of them.
-   Its bucket pays for at most (capacity / cost / calls + s) / (1 - s) a call, s being what the
-   others bring: (1 - p) * deposit / cost. With half of them failing, 50 tokens, cost 1 and deposit
-   0.1 that is 1.88 attempts a call where 10 calls share the bucket, and 1.11 where 1,000 do.
+   LOGGING AND COUNTING
 
-   By simulation (make storm) best effort lets a service come back from ten seconds of outage up to
-   84 % utilisation if 1,000 clients share a bucket, up to 17 % with a bucket for each client, and
-   up to 15 % without any.
+   The observer hears of every decision, and of every end of a request once. For a success, a
+   cancellation and a gate's refusal `failure` is NULL.
 
-   A failure before anything was sent (SOCKET_, SERVICE_ or NODE_NOT_AVAILABLE,
-   CIRCUIT_BREAKER_OPEN, CLIENT_THROTTLED) was no load: what that retry cost comes back, so an
-   operation that waits for a server to restart holds one charge at most.
+      static void observe(void *context, const retry_request *request, const retry_failure *failure,
+                          const retry_decision *decision)
+      {
+          char line[256];
+          (void)context;
+          retry_format(line, sizeof line, request, failure, decision);
+          log_line(line);
+      }
 
-   HTTP, ORDERS FROM A SERVER, CONNECTIONS, NOT-MY-VBUCKET
-
-   retry_classify_http tells which operations a status lets be tried again, retry_parse_retry_after
-   reads the header:
-
-      status               reason                           operations  also
-      -------------------  -------------------------------  ----------  ----------------------------
-      408, 425             SERVICE_RESPONSE_CODE_INDICATED  all         408: timeout
-      429, 529             the same                         all         throttle
-      413, 503 with a      the same                         all         throttle
-        Retry-After
-      503 without          SERVER_ERROR                     idempotent  a proxy says it too, of a
-                                                                        server that had the request
-      501, 505             NONE, safety NO                  none
-      all other 5xx        SERVER_ERROR                     idempotent  504: timeout
-      all others           NONE                             none
-
-   An attempt that brought no answer has a number of the system's, or of its library's. What it
-   means depends on whether anything had been sent:
-
-      errno (or the same of Winsock)                        nothing sent          sent
-      ----------------------------------------------------  --------------------  ----------------
-      ECONNREFUSED ENETDOWN ENETUNREACH EHOSTDOWN           SOCKET_NOT_AVAILABLE  SOCKET_CLOSED_
-      EHOSTUNREACH EADDRNOTAVAIL EMFILE ENFILE ENOBUFS                            WHILE_IN_FLIGHT
-      ENOMEM ENETRESET ECONNRESET ECONNABORTED EPIPE
-      ETIMEDOUT, EAGAIN and EWOULDBLOCK (SO_RCVTIMEO)       SOCKET_NOT_AVAILABLE  ATTEMPT_TIMED_OUT
-      all others (EINVAL, EACCES, EBADF ...)                NONE                  NONE
-
-      CURLcode                                              nothing sent          sent
-      ----------------------------------------------------  --------------------  ----------------
-      URL_MALFORMAT, UNSUPPORTED_PROTOCOL                   NONE                  NONE
-      OPERATION_TIMEDOUT                                    SOCKET_NOT_AVAILABLE  ATTEMPT_TIMED_OUT
-      all others                                            SOCKET_NOT_AVAILABLE  SOCKET_CLOSED_
-                                                                                  WHILE_IN_FLIGHT
-
-   retry_classify_errno is the first table, examples/http_easy.c the second: with libcurl nothing
-   was sent if CURLINFO_PRETRANSFER_TIME_T is 0. retry_classify_grpc knows gRPC's statuses:
-   UNAVAILABLE is a SERVER_ERROR, RESOURCE_EXHAUSTED throttled and safe to repeat, DEADLINE_EXCEEDED
-   ATTEMPT_TIMED_OUT, all others are final. A stream of HTTP/2 that was refused (REFUSED_STREAM), or
-   is above the last one of a GOAWAY, was never sent: retry_classify_stage(RETRY_STAGE_DISPATCH,
-   RETRY_REASON_SERVICE_NOT_AVAILABLE).
-
-   Some servers send the delay in milliseconds: retry-after-ms, x-ms-retry-after-ms and
-   x-amz-retry-after hold a number that retry_parse_duration reads. A 409 is final here. To a
-   request with an Idempotency-Key it says that another request with that key is still under way:
-   give such a failure the reason SERVICE_RESPONSE_CODE_INDICATED, and the retry will find the
-   answer.
-
-   gRPC's grpc-retry-pushback-ms is an order, no lower bound: retry_parse_pushback sets `pushback`,
-   and retry_after is then waited exactly, without cap or jitter, or forbids the retry (UINT32_MAX).
-   An order grants nothing by itself; it restarts the policy's curve.
-
-   retry_connection spaces the starts of connection attempts as gRPC does:
-
-      timeout = retry_connection_begin(&connection, retry_random(NULL), now);   before an attempt
-      retry_connection_established(&connection, now);       when the connection is usable
-      wait = retry_connection_failed(&connection, now);     when the attempt failed, or it was lost
-
-   When a server goes down to which a whole fleet was connected, all of it would reconnect at once.
-   So the first wait after a connection that lasted is drawn at random: from 0 to 1 s by default.
-   A larger fleet needs a longer first wait: set `backoff`.
-
-   retry_nmv leads an operation through a bucket's current and fast-forward maps; its steps reach
-   the orchestrator as orders:
-
-      step = retry_nmv_rejected(&nmv, revision, has_fast_forward);
-      failure = retry_classify_kv(status, opcode);
-      failure.pushback = true;
-      failure.retry_after = step.delay;
-
-   THE FIELDS THAT YOU SET AND READ
-
-      retry_request   client, strategy, context, timeout, idempotent. To read: attempts (retries so
-                      far), reasons, ambiguous, started, code, code_attempts, code_since, last_delay
-      retry_client    strategy, budget, observe, random (with their contexts), always_interval,
-                      user_reasons
-      retry_failure   reason, safety, fault, throttle, timeout, unknown, pushback, retry_after, code
-      retry_policy    base, backoff, throttle_backoff, max_attempts, retry_after_max,
-                      retry_after_slack, retry_after_spread
-      retry_backoff   curve, jitter, min, initial, max, factor, spread, table, table_length, custom
-      retry_budget_options  capacity, retry_cost, timeout_cost, throttle_cost, success_deposit,
-                      request_deposit, refill_per_second, floor, refund_last, charge_failures
+   A line holds the verdict, delay, reason, code (503/0x1f7), cause, attempts, elapsed time and
+   timeout.
 
    GATES
 
-   What a client may ask before it sends. Each gate is a struct of its own: zeroed it works at
-   once, and a program that does not name it links nothing of it. A breaker for each node, a budget
-   for each service and a throttle for each backend go together.
+   Gates are optional checks before an attempt. Put them into one retry_gates for each server, name
+   that in client.gates, and attempts ask and tell them in the right order. A program links only the
+   gates that it adds. All gates may be shared by threads.
 
-   To a gate a failed attempt was one of three. Never sent (CIRCUIT_BREAKER_OPEN, CLIENT_THROTTLED):
-   it does not count. Else sick: the other end did not answer, or broke (`timeout`,
-   ATTEMPT_TIMED_OUT, SOCKET_CLOSED_WHILE_IN_FLIGHT, SOCKET_, SERVICE_ and NODE_NOT_AVAILABLE,
-   SERVER_ERROR). All the rest is answered: somebody is there, if only to say no; with `throttle`
-   it asked for less load.
+      static retry_gates gates;
+      static retry_aimd limit;
+      static retry_breaker breaker;
+      limit.max = 50;
+      retry_gates_aimd(&gates, &limit);
+      retry_gates_breaker(&gates, &breaker);
+      client.gates = &gates;
+      client.attempt_timeout = 500;
 
-   Where several are asked, ask the rate first, then the breaker, then the throttle. A token of the
-   rate that is not used is lost, which only slows; a permit of the breaker is released; the
-   throttle counts what it lets pass, so it comes last.
+   Take a budget and an AIMD limit first. In the simulation (make together: nine faults of eight
+   seconds, three fleets) these two are well after each. More gates are rarely better. A refusal by
+   a gate is final: who waits for an open breaker comes back with all others. Use retry_attempt_ask
+   and retry_attempt_report to try another node instead; that shifts load, so it needs a budget.
 
-   RATE
+   To a gate an attempt was never sent, sick (timed out, closed, unavailable, SERVER_ERROR), or
+   answered. An attempt that had less than half of its time from the start, and timed out, is no
+   evidence.
 
-   A retry_rate keeps to the number of sends a second that a service accepts. Nothing is limited
-   until an answer asks for less load (`throttle`). Then the limit is what was accepted in that half
-   second; it rises while nothing is throttled, and is gone after 12 s. With `max` the rate is a
-   plain limiter, too. Have one for each resource that is throttled by itself: if tenants share one,
-   the first to be throttled slows them all. For a server that fails or falls silent it does
-   nothing; a budget and a breaker do.
+   AIMD LIMIT: how many at once. It starts at `max`, halves when an attempt times out, breaks or is
+   throttled, and grows by one a round trip while all is well. (AIMD: additive increase,
+   multiplicative decrease.) Attempts over the limit wait for a moment: RETRY, PACED. Set `max` to
+   what the client may ever have in flight. Not for a client that sends one at a time. By hand:
+   retry_aimd_limit and retry_aimd_report.
 
-      wait = retry_rate_ask(&rate, now);        before every attempt: 0: send, else wait, ask again
-      retry_rate_report(&rate, &failure, now);  after every answer (NULL: it worked), final ones too
+   CIRCUIT BREAKER: is it worth trying? It opens when half of 20 or more attempts within 8 s were
+   sick, or when `in_a_row` were. Then it refuses everything for 2 s, and lets a probe through. An
+   answer to the probe closes it. One for each node; not for one address of many servers, where it
+   would shut out the healthy ones. retry_breaker_set isolates a node (RETRY_BREAKER_ISOLATED), and
+   retry_breaker_state and _get tell what it knows. RETRY_BREAKER_COUCHBASE has the SDKs' numbers.
 
-   Several that ask by hand at the same instant are told the same wait. Attempts are given instants
-   one after the other.
+   THROTTLE: what share would be refused anyway? When a client sends over `k` times what is
+   accepted, the throttle drops the rest at random: FAIL, THROTTLED. It limits first attempts too,
+   which a budget does not. Not for a few calls a minute, which prove nothing.
 
-   CIRCUIT BREAKER
+   RATE: how fast? A half second with a throttled answer (429) sets the limit to what was accepted
+   in it; quiet ones raise it, and after 12 s there is none. `max` sets a fixed limit from the
+   start, in thousandths of a send a second. Who would wait `wait` ms (250) or more is refused.
+   Attempts get their turn one after the other. For a server that fails or is silent it does
+   nothing.
 
-   A node that is down costs every operation a timeout. A retry_breaker, one per node, learns of it
-   from the attempts' reports and fails the others at once, until a probe is answered. Sick attempts
-   open it; any other error is an answer. Not for one address of many servers: it would shut out the
-   healthy ones.
+   LATENCY: how late is late? It learns the 95th percentile of what answers take, for the delay of a
+   hedge. It tells nothing (UINT32_MAX) before 768 attempts; 3,072 for the 99th. Then it is within a
+   quarter of the truth in 97 of 100 cases, and hedges no more than it was asked to: about 5 %. It
+   follows a service that becomes ten times slower within 200 attempts, and its recovery; the 99th
+   within 900. Keep one for each kind of operation. It is for deciding, not for reporting. By hand:
+   retry_latency_add, also with what was given up or cancelled, and retry_latency_get.
 
-      permit = retry_breaker_ask(&breaker, now);              before each attempt
-      failure = retry_classify_permit(permit);                refused: for retry_orchestrate
-      retry_breaker_report(&breaker, permit, &failure, now);  when it has ended; NULL: it worked
-      retry_breaker_release(&breaker, permit, now);           or was cancelled, or never sent
+   HEDGING: a second copy of an attempt that is late, sent elsewhere, often answers first. It is for
+   idempotent operations, and needs a budget, which pays for each copy. Each copy is a
+   retry_attempt; the hedge says when to send the next. All of them together are one attempt of the
+   request.
 
-   The failure of a refusal carries the ms to the next probe, so the retry waits for it. Hand every
-   permit back: a probe of which nothing is heard holds all others up for probe_timeout ms.
+      step = retry_hedge_begin(&hedge, &request, now);            // after the first copy's SEND
+      step = retry_hedge_due(&hedge, &request, now);              // its timer has fired
+      step = retry_hedge_failed(&hedge, &request, &failure, now); // a copy has failed
+      others = retry_hedge_won(&hedge);                           // a copy has worked
 
-   CLIENT-SIDE THROTTLING
+   Send the first copy by retry_attempt_begin, the others by retry_attempt_ask: if that refuses,
+   hand retry_classify_refusal(answer) to retry_hedge_failed. A copy that fails:
+   retry_attempt_report, then retry_hedge_failed. The one that works: retry_attempt_end, and
+   retry_attempt_cancel for the others. RETRY_HEDGE_SEND: send a copy, set the hedge's one timer to
+   `delay`. RETRY_HEDGE_WAIT: only set the timer. RETRY_HEDGE_HOLD: no timer. RETRY_HEDGE_FAIL:
+   cancel the others, then retry_orchestrate.
 
-   An overloaded server spends itself on saying no. With a retry_throttle, one per backend, a client
-   that sends over `k` times what is accepted drops at random what would be refused anyway. Sick
-   attempts are not accepted, nor are those with `throttle` set. Not for a few calls a minute, which
-   prove nothing.
+   SCOPES, CONNECTIONS
 
-      send = retry_throttle_ask(&throttle, retry_random(&request), now);   before each attempt
-      failure.reason = RETRY_REASON_CLIENT_THROTTLED;                      refused
-      retry_throttle_report(&throttle, &failure, now);     when it has ended; NULL: it worked
-
-   It bounds first attempts too, which a budget does not.
-
-   LATENCY
-
-   A retry_latency keeps a percentile of what attempts take (the 95th, if nothing is said): for the
-   delay of a hedge, or for an attempt's own timer. It is 24 bytes that all threads share, follows a
-   service that slows down tenfold within 400 attempts and one that recovers within 2,500, and is
-   off by up to a quarter: it is for deciding, not for reporting.
-
-      retry_latency_add(&latency, took, true);     when an attempt was answered, by an error too
-      retry_latency_add(&latency, age, false);     when one was given up, or cancelled
-      late = retry_latency_get(&latency);          UINT32_MAX: not known yet
-
-   Add what was given up too. If it had reached the estimate it counts as longer; without these, the
-   slow ones that hedges cancel would be missing, and the estimate would sink until all are hedged.
-   Keep one for each kind of operation: gets and reports together have no 95th that fits either.
-
-   HEDGING
-
-   A second copy of an attempt that is late, sent elsewhere, often answers first. That is for
-   idempotent operations, and under a budget, which pays for each copy: a server that is slow
-   because it has too much to do is helped by none. A retry_hedge is one attempt of its request with
-   all its copies; its policy says how many, and how long after one another.
-
-      step = retry_hedge_begin(&hedge, &request, now);            when an attempt begins
-      step = retry_hedge_due(&hedge, &request, now);              when the hedge's timer fires
-      step = retry_hedge_failed(&hedge, &request, &failure, now); when a copy has failed
-      others = retry_hedge_won(&hedge);                           when one has worked: cancel them
-
-   Each step says what to do: SEND a copy, WAIT, HOLD (the copies in flight decide) or FAIL (cancel
-   those, and hand the failure to retry_orchestrate), and what to set the one timer to. To the
-   request all of it is one attempt: only a FAIL is a failure of its own. Add every copy to the
-   latency that the policy names, those that are cancelled too.
-
-   HOW MANY AT ONCE
-
-   A retry_aimd says how many connections to have, or attempts under way, on one route at once. It
-   starts at `max`, halves when the other end times out, breaks off or asks for less load, and
-   grows by one while answers come and at least half of it is in use; each at most once in a
-   cooldown. How many there should be in a second is not its business but a rate's.
-
-      if (in_use < retry_aimd_limit(&aimd))             before one more begins
-      retry_aimd_report(&aimd, &failure, in_use, now);  when an attempt ends, which is still counted
-                                                        as in use (NULL: it worked)
-
-   It cancels nothing: when it falls, let what is under way end. A server error that is neither a
-   timeout nor throttled changes nothing, since one poisonous request is not overload.
-
-   SCOPES
-
-   One budget for many servers, partitions or tenants lets the one that is down use up the retries
-   of all. A retry_scopes keeps a bucket for each name in a table of yours; where there are few and
-   they are known, a client and a budget for each are simpler:
+   One budget for many servers lets the one that is down use up the retries of all. A retry_scopes
+   keeps a bucket for each name. Where the servers are few and known, a client for each is simpler.
 
       static retry_scope slots[64];
-      scopes.options = options; scopes.slots = slots; scopes.count = 64;
-      ...
+      static retry_scopes scopes; // options of each bucket, and the slots
+      scopes.options = options, scopes.slots = slots, scopes.count = 64;
       request.client = retry_scope_client(&scopes, host, strlen(host), now);
-      retry_begin(&request, now);
 
-   A slot is its name's until another name needs it and the bucket is full again (a full bucket
-   cannot be told from a new one, so nothing is lost), or until the name has not been looked up for
-   `forget` ms. Names that find no slot share the overflow, scopes.client: give it a budget as well,
-   or their retries are free. If many names come and go, choose a bucket that refills by time
-   (refill_per_second): it is full again soon. Requests may use the clients in any thread; guard the
-   look-up, or keep a table for each thread.
+   A name keeps its slot until its bucket is full again, or until nobody has asked for it for
+   `forget` ms (a minute). Names that find no slot share scopes.client: give it a budget as well.
+
+   retry_connection spaces the starts of connection attempts as gRPC does: 1 s, 1.6 s, 2.56 s ... up
+   to 2 minutes, 20 % more or less. Zero it, or start from RETRY_CONNECTION_GRPC. A device
+   reconnects so:
+
+      timeout = retry_connection_begin(&connection, retry_random(NULL), now); // then connect
+      retry_connection_established(&connection, now); // the connection is usable
+      wait = retry_connection_failed(&connection, now); // it failed, or it was lost
+
+   A connection that lasted `stable_after` ms (10 s) starts the spacing anew. The first wait after
+   it is drawn from 0 to 1 s, so that a fleet that lost its server does not return at once. For
+   10,000 devices set backoff to a longer first wait. Not-my-vbucket: hand each step of
+   retry_nmv_rejected to the orchestrator as an order, with `pushback` true and `retry_after` the
+   step's delay.
+
+   A LOST COMMIT
+
+   The connection broke during COMMIT: nobody knows whether the transaction is in. Do not set
+   `idempotent`. The failure is SOCKET_CLOSED_WHILE_IN_FLIGHT, so the request fails, and is
+   ambiguous. Before COMMIT nothing is in, so set safety YES there:
+
+      failure = retry_classify_stage(RETRY_STAGE_IN_FLIGHT, RETRY_REASON_NONE);
+      if (!commit_was_sent)
+          failure.safety = RETRY_SAFETY_YES; // the server rolls back what was not committed
+      decision = retry_attempt_end(&attempt, &request, &failure, now);
+      if (decision.verdict == RETRY_VERDICT_FAIL && request.ambiguous)
+          look_for_the_transaction(); // by an id that you wrote with it
+
+   Look only when the server has let go of the transaction: a frozen one may still commit.
 
    POLICIES AND BUDGETS FROM TEXT
 
-   retry_parse_policy and retry_parse_budget read a flag, an environment variable or a line of a
-   configuration file; a program that has a parser of its own fills the structs in itself. White
-   space and commas separate words. The first may be a preset, the rest are KEY=VALUE, each key at
-   most once:
+   Read them from a flag or a configuration file. White space and commas separate words; the first
+   may be a preset. `error` says where the text is wrong, and in words what is wrong.
+
+      retry_text_error error;
+      if (!retry_parse_policy(&policy, text, strlen(text), &error))
+          fprintf(stderr, "%s: %s\n", text + error.offset, error.text);
 
       aws attempts=5 initial=100ms max=10s jitter=equal
       grpc capacity=20 cost=1 success=0.25
 
-      policy    best-effort (if there is none) smithy aws aws-2026 grpc rfc0049 controlled
+      policy    best-effort (the default) smithy aws aws-2026 grpc rfc0049 controlled
                 attempts=    whole number, the first included; 0: no limit
                 curve=       exponential constant linear power controlled
                 jitter=      none full equal spread decorrelated
                 min= initial= max= throttled= retry-after-max= retry-after-slack=    duration
                 factor= spread= retry-after-spread=                                  ratio
-      budget    none (no limit; so is no word at all) best-effort smithy aws aws-2026 grpc
+      budget    none (the default: every retry is paid) best-effort smithy aws aws-2026 grpc
                 capacity= cost= timeout-cost= throttle-cost= success= request=       tokens
                 per-second= floor=                                                   tokens
                 refund-last= charge-failures=                                        yes no
 
-   A duration is in ms or has a unit: 250, 250ms, 1.5s, 2m, 1h; it is rounded up to whole ms.
-   Numbers have no sign and no exponent, and up to nine decimals, tokens up to three. `throttled` is
-   `initial` after a throttled attempt. All else is then as after other attempts; only best-effort
-   keeps its own 10 s as long as there is no max=. jitter=spread alone is gRPC's 0.2. A budget
-   without a preset says its capacity, and a retry costs 1. In grpc the floor is half of the
-   capacity unless there is a floor=.
+   Durations: 250, 250ms, 1.5s, 2m, 1h. Numbers have no sign and no exponent.
 
-   A retry_text_error says in words what is wrong with a text, and where:
+   FIRMWARE, C++, THREADS, FORK
 
-      retry_text_error error;
-      if (!retry_parse_policy(&policy, text, strlen(text), &error))
-          fprintf(stderr, "%s, at: %s\n", error.text, text + error.offset);
+   Firmware: define RETRY_TIME_32 in every file, and call retry_seed() with the device's id, or a
+   fleet that lost power together returns together. Compile with -ffunction-sections -fdata-sections
+   and link with -Wl,--gc-sections: unused functions go. On a Cortex-M0 (`make size`) a delay alone
+   takes about 0.8 KiB of flash, a decision with best effort about 2.4, all of this file about 17; a
+   request takes 64 bytes of RAM. There is no division and no floating point at run time. Where
+   32-bit atomics are not lock-free (Cortex-M0, AVR), mask interrupts around what you share with an
+   interrupt handler.
 
-   Sense is checked, too: min or initial above max, a factor below 1, a spread without
-   jitter=spread, and a budget that could never pay are errors.
+   C++: a lambda without captures is a retry_attempt_fn; examples/lambda.cpp wraps one with
+   captures. No exception may pass through a callback: catch it, and report a failure.
 
-   TIME, THREADS AND RANDOMNESS
+   Threads: requests, attempts, hedges and connections belong to one thread at a time. Budgets,
+   gates and the generator are shared without a lock. Clients, strategies and policies are constant.
+   Guard the look-up of a scope. A shared client's callbacks must be ready for several threads. Two
+   threads that do nothing else but take from one budget and put back need 10 to 50 ns for each pair
+   (make bench).
 
-   Instants are milliseconds of a monotonic clock of yours, and are only subtracted, modulo their
-   width: with RETRY_TIME_32 a 32-bit counter may wrap within a request. Without it extend such a
-   counter to 64 bits, or its wrap is a step back. A difference of over half the range (with 32
-   bits: 24 days) is a clock that stepped back, and counts as no time passed; only an established
-   connection may be older, up to 49 days. All arithmetic saturates.
-
-   Requests, connections and nmv structs belong to one thread at a time. Clients, strategies and
-   policies are constant and shared; the functions that a shared client names (random, observe, a
-   strategy of your own) must be ready for several threads. Budgets and the built-in generator are
-   shared and lock-free, by GCC's and Clang's builtins or MSVC's intrinsics. So are all gates but
-   the hedge, which belongs to one attempt, and the look-up of a scope. Two threads that do nothing
-   else but take from one budget and put back need 10 to 50 ns for each pair (make bench): below a
-   million decisions a second that is under 5 % of a core.
-
-   A budget's refill and the shared gates keep 32 bits of an instant, whatever its width. Threads
-   that share a budget must agree on the time within 32 s. After 24 idle days its refill may once
-   give less than is due; in the last 33 s of every 49.7 idle days it pauses until they are over. To
-   a gate an instant up to 37 hours behind the last one is a step back: no time passes until the
-   clock has caught up (to the rate, up to 32 s behind). Any
-   other is time that passed; but after 48 to 49.7 days without a call it may be taken for a step
-   back.
-
-   The built-in generator repeats itself after 2^32 numbers at most; retry_seed() starts it. It is
-   for jitter, not for secrets. Set retry_client.random for another one, or for tests. After fork()
-   each child calls retry_seed, or all draw the same.
-
-   FIRMWARE
-
-   Define RETRY_TIME_32 in every file, call retry_seed() with the device's id, so that a fleet that
-   lost power together does not return together, and take instants from the tick:
-
-      void on_reply_or_timeout(const retry_failure *failure)   (NULL: it worked)
-      {
-          retry_decision decision;
-          if (!failure) {
-              retry_succeed(&request, tick_ms());
-              return;
-          }
-          decision = retry_orchestrate(&request, failure, tick_ms());
-          if (decision.verdict == RETRY_VERDICT_RETRY)
-              start_timer(decision.delay);
-          else
-              report(decision.cause, request.ambiguous);
-      }
-
-   On a Cortex-M0 (`make size`) a delay alone takes about 0.8 KiB of flash, a decision with best
-   effort about 2.3, all of this file about 14; a request takes 64 bytes of RAM. Unused functions go
-   with -ffunction-sections and -Wl,--gc-sections, and the budget's code too where no budget is set
-   up. There is no division and no floating point at run time; write RETRY_RATIO in initialisers
-   only. Where 32-bit atomics are not lock-free (Cortex-M0, AVR) a budget or a gate that is shared
-   with an interrupt handler needs interrupts masked around its calls.
-
-   C++
-
-   A lambda without captures is a retry_attempt_fn; what it needs comes through the context. No
-   exception may pass through retry_run or a callback: catch it, and report it as a failure.
-
-      auto attempt = [](void *context, const retry_request *, retry_ms timeout,
-                        retry_failure *failure) -> bool {
-          try {
-              return static_cast<Session *>(context)->send(timeout);
-          } catch (const std::exception &) {
-              failure->reason = RETRY_REASON_SOCKET_CLOSED_WHILE_IN_FLIGHT;
-              return false;
-          }
-      };
-      retry_run(&request, &clock, attempt, &session);
+   fork(): each child calls retry_seed(), or all draw the same numbers. A child must not go on with
+   gates that another thread of its parent was using: give it fresh ones.
 
    CAVEATS
 
-   - A request must be zeroed before its first retry_begin, which looks at its state.
-   - Idempotent is your word for it. A counter's increment is not; memcached's set is not counted
-     as such either, since it would overwrite what another client wrote in between.
-   - Best effort ends with the request's timeout and not before. Give requests a timeout and their
-     client a budget: without one, retries alone can keep a server down.
-   - A budget protects servers, not requests: share it among the requests to one server.
-   - Retry at one layer. Three tries at each of five layers are 243 calls. Some libraries beneath
-     send again by themselves: libcurl, when a connection that it reuses is dead (a POST too:
-     CURLOPT_FRESH_CONNECT); libmosquitto, at QoS 1 and 2 (let it, and pace only the reconnects);
-     libmemcached, on other servers once it may eject one (leave AUTO_EJECT_HOSTS and
-     REMOVE_FAILED_SERVERS off), and its CONNECTION FAILURE may have been done: it was in flight.
-   - After an attempt timed out close its connection: the late answer would be taken for the next
-     request's. One that is readable while idle is dead: look before you send.
-   - What was lost during a COMMIT is settled by looking for it, and only once the server has let go
-     of it (examples/postgres.c): a frozen one may still commit.
-   - libcurl's, libmosquitto's and libpq's own waits know no deadline of yours: hand them what is
-     left, or poll.
-   - retry_run blocks, and never hands PENDING to anybody but its caller.
+   - Zero a request before its first retry_begin, which looks at its state.
+   - Idempotent is your word for it. An increment is not idempotent.
+   - `timeout` limits the whole operation. It cannot stop an attempt that hangs: set the attempt's
+     timer, and after a timeout close the connection, or the late answer is taken for the next
+     one's.
+   - Retry at one layer. Three tries at each of five layers are 243 calls.
+   - Check what the library below already retries. libcurl sends a request again, even a POST, when
+     a reused connection turns out dead; CURLOPT_FRESH_CONNECT stops that. libmosquitto sends QoS 1
+     and 2 again: pace only the reconnects. libmemcached tries other servers once it may eject one.
+   - libcurl, libmosquitto and libpq know no deadline of yours: hand them what is left, or poll.
 
-   SOURCES
+   TROUBLE
 
-   Couchbase SDK RFC 0049 (retry handling), RFC 0005 (not-my-vbucket), RFC 0013 (the error map,
-   see errmap.h); gRPC's connection backoff and A6 (throttling); Smithy's retry interfaces; the AWS
-   SDKs' standard mode and the Builders' Library on timeouts, retries, backoff and jitter; RFC 9110
-   (HTTP). Where they disagree: UNKNOWN is never retried (RFC 0049's text, not its pseudocode); the
-   smallest best-effort delay is 1 ms, jitter included; RETRY_BUDGET_SMITHY refunds on every success
-   and RETRY_BUDGET_AWS only the last charge; RETRY_POLICY_SMITHY makes five attempts, as Smithy's
-   constant says, where its example grants five retries; Smithy knows no idempotency (to retry as it
-   does, set `idempotent`); `reasons` hold the one being decided when a strategy is asked, and an
-   EXPIRE is not counted in `attempts`.
+   - "undefined reference to retry_begin": no file defines RETRY_IMPLEMENTATION. "multiple
+     definition": two do.
+   - "undefined reference to retry_begin_time_32", or without it: your files disagree about
+     RETRY_TIME_32. Define it for all of them, on the compiler's command line.
+   - "RETRY_SYSTEM_CLOCK needs POSIX": define _POSIX_C_SOURCE as 200809L before the first #include.
+   - "defined but not used" with RETRY_STATIC: define RETRY_IMPLEMENTATION in that file too.
+   - clang -Weverything warns of padding, of C99 in C++ and of unsafe buffers: leave these three
+     out.
+   - Every decision is FAIL, MISUSE: the request was not begun, or is finished, or was not zeroed.
+     Define RETRY_ASSERT(x) as assert(x) to stop there.
+   - Every retry is FAIL, BUDGET_EXHAUSTED: retry_budget_init was not called, or capacity is 0.
+   - Everything is FAIL, CIRCUIT_OPEN: log retry_breaker_get, and see whether attempt_timeout is
+     shorter than what a healthy answer takes.
+   - A fault of this file: open an issue where you got it, with the log lines of retry_format.
 
-   HISTORY
+   DETAILS
 
-   2.0  - Attempts (retry_attempt_begin and _end) ask and tell all gates of a server, and retry_run
-          goes that way: its callback is handed the attempt's timeout.
-        - Breaker, throttle, AIMD limit, rate and latency have new rules and defaults.
-        - Zero is safe: a timeout of 0 is 75 s (UINT32_MAX: no end), a zeroed connection is gRPC's,
-   a fleet that lost its server comes back spread, best effort holds back when throttled, and a
-          budget that was not set up pays for nothing.
-        - RETRY_BUDGET_BEST_EFFORT is filled by successes. gRPC's budget charges orders not to retry
-          and the copies of hedges.
-        - HTTP: unknown 5xx are as 500, 529 as 429, 413 with a Retry-After as 429 with one. A
-          Retry-After is at least 1 ms. New: retry_classify_errno and retry_classify_grpc.
-        - The observer hears of success and cancellation, with a failure that is NULL.
-        - Texts say what is wrong in words (retry_text_error); no text is no budget.
-        - A log line has code=503/0x1f7. Scopes forget names that nobody looks up.
-   1.1  - Orders from a server, failures that were never sent, contention, `ambiguous`.
-        - Gates, hedges, scopes, policies and budgets from text.
-   1.0  - Decisions, strategies, backoff, budgets, connections, classification.
+   Clocks. Instants are milliseconds of a monotonic clock. They are only subtracted, so a 32-bit
+   counter may wrap within a request. Without RETRY_TIME_32 extend such a counter to 64 bits. If the
+   clock steps back, no time has passed. Gates and a budget's refill keep 32 bits of an instant:
+   threads that share one must agree on the time within 32 s. After weeks without a call a gate
+   decides as after its own longest wait. All arithmetic saturates.
 
-   STABILITY
+   Formulas. In a burst a bucket grants capacity / cost retries, afterwards deposit / cost for each
+   success. The built-in generator repeats after 2^32 numbers at most. It is for jitter, not for
+   secrets. Set retry_client.random for another one.
 
-   Until 3.0 these hold: the names of functions, types, fields and constants without two
-   underscores, and the meanings that their comments and this manual give. A program that compiles
-   with 2.0 compiles with 2.x, and decides the same but for faults that were mended.
+   Sources. Couchbase SDK RFCs 0049, 0005 and 0013; gRPC's connection backoff, A6 and A96; Smithy's
+   retry interfaces; the AWS SDKs and the Builders' Library; RFC 9110; Google's Site Reliability
+   Engineering. Where they disagree: UNKNOWN is never retried (RFC 0049's text, not its pseudocode).
+   Best effort waits 1 ms at least. RETRY_BUDGET_SMITHY refunds on every success, RETRY_BUDGET_AWS
+   only the last charge. RETRY_POLICY_SMITHY makes five attempts, not five retries. Retry-After gets
+   no jitter unless you set retry_after_spread. Only sick attempts open a breaker, and its window is
+   a time, not a number of calls.
 
-   These may change: names with two underscores, the sizes of structs and the order of their fields
-   (new ones come last and are off at zero; recompile all files that share a struct), the words of
-   texts and log lines, sequences of random numbers, sizes and speeds. An application's own values,
-   such as RETRY_REASON_USER, are never taken.
+   HISTORY, STABILITY
 
-   Report a fault where you got this file from, with its version, the calls and their instants, and
-   the line that retry_format makes of the decision. */
+   2.0  attempts and their gates; breaker, throttle, AIMD limit, rate and latency anew; a default
+        timeout; errors of texts in words; errno and gRPC; all 5xx; the observer hears every end
+   1.1  gates, hedging, scopes, policies from text, orders from a server
+   1.0  requests, strategies, backoff, budgets, connections, classification
+
+   Until 3.0 the names, fields and meanings that this manual or a declaration's comment names stay
+   as they are. New fields come at a struct's end, new reasons and causes after the last: zero
+   structs, and do not rely on their sizes. What begins with retry__ is private. */
 
 #ifndef RETRY_H
 #define RETRY_H
@@ -1594,7 +1502,7 @@ typedef struct retry_rate {
     retry_ms wait; /* ms; an attempt that would have to wait as long is refused (default: 0: 250; at
                       most 2^20) */
     uint32_t retry__limit;     /* private: thousandths a second; 0: none but `max` */
-    uint32_t retry__held;      /* private: thousandths a second; the limit before it last rose */
+    uint32_t retry__held;      /* private: the limit before it last rose; 0 without one */
     uint32_t retry__calm;      /* private: half seconds in a row in which nothing was throttled */
     uint32_t retry__half;      /* private: ms, modulo 2^32; start of the half second under way */
     uint32_t retry__accepted;  /* private: answers in it that were not throttled */
@@ -1626,14 +1534,14 @@ RETRY_API uint32_t retry_rate_get(const retry_rate *rate);
 /* A percentile of what attempts take, one for each kind of operation; zero it. Shared by any number
    of threads, without a lock. Its settings are constant while it runs. */
 typedef struct retry_latency {
-    uint32_t quantile;    /* RETRY_RATIO below 1 (default: 0: 0.95; from 1 on: 0.999) */
-    uint32_t min_samples; /* samples before which nothing is told; with fewer than the default the
-                             first estimates are rough (default: 0: 768, or so often doubled
-                             that 30 of them are above the quantile; at most 2^30) */
-    retry_ms min;         /* ms; the estimate's lower bound, above all (default: 0: 1 ms) */
-    retry_ms max;         /* ms; its upper bound (default: 0: none) */
+    uint32_t quantile;        /* RETRY_RATIO below 1 (default: 0: 0.95; from 1 on: 0.999) */
+    uint32_t min_samples;     /* samples before which nothing is told, at most 2^30; with few the
+                                 first estimates are rough (default: 0: 768, doubled until 30 of
+                                 them are over the quantile: 3072 at 0.99) */
+    retry_ms min;             /* ms; the estimate's lower bound, above all (default: 0: 1 ms) */
+    retry_ms max;             /* ms; its upper bound (default: 0: none) */
     uint32_t retry__estimate; /* private: its level; 0: no answer yet */
-    uint32_t retry__progress; /* private: samples; later whether too many, or few, are late */
+    uint32_t retry__progress; /* private: samples; later, whether too many or too few are late */
 } retry_latency;
 
 /* Learns from an attempt that took `elapsed` ms (over 2^24, 4.6 hours, counts as that). `finished`
@@ -3972,22 +3880,22 @@ RETRY__WRAPS static retry_ms retry__passed(uint32_t from, uint32_t now)
 
 /* >>window */
 
-/* Counts of two halves of a window, the one under way and the one before: of each half all, and the
-   marked ones (the sick, the accepted). retry__half is twice the instant at which the half under
-   way began, modulo 2^32; its lowest bit says which of the two that is. */
-#define RETRY__WINDOW_COUNT UINT32_C(0x3fffffff)   /* of a count: the number; above it, how often */
-#define RETRY__WINDOW_EMPTIED UINT32_C(0x40000000) /* it was emptied: 0 to 3 */
+/* A window has two halves: the one under way and the one before. Each has two counts: all reports,
+   and the marked ones (the sick, the accepted). retry__half is twice the instant at which the half
+   under way began, modulo 2^32. Its lowest bit says which half that is. */
+#define RETRY__WINDOW_COUNT UINT32_C(0x1fffffff)   /* of a count: the number; above it, how often */
+#define RETRY__WINDOW_EMPTIED UINT32_C(0x20000000) /* it was emptied: 0 to 7 */
 
-/* ms; a clock that is behind by no more than this is another thread's, or was set back a little. */
+/* ms; a clock that is behind by no more than this is taken for another thread's. */
 #define RETRY__WINDOW_BEHIND UINT32_C(0x10000)
 
 typedef struct retry__counts {
     uint32_t all, marked;
 } retry__counts;
 
-/* Empties counts while *word is what was `seen`: another thread that has done the same, and changed
-   *word, may have let others count there again. They do not go unnoticed, as no emptying leaves a
-   count as it was. */
+/* Empties counts, as long as *word is what was `seen`. Once another thread has emptied them and
+   changed *word, others may count there again. Their counts are safe: emptying never leaves a count
+   as it was, so a swap that comes too late fails. */
 RETRY__WRAPS static void retry__window_empty(uint32_t *counts, uint32_t n, const uint32_t *word,
                                              uint32_t seen)
 {
@@ -4001,9 +3909,10 @@ RETRY__WRAPS static void retry__window_empty(uint32_t *counts, uint32_t n, const
     }
 }
 
-/* Goes on to the half that `now` is in; returns the word of the half under way. After a whole
-   window without a report, and if the clock went back by more than a half, nothing of it counts any
-   more: a new half begins at `now`. A word of 0 is that of a window never used. */
+/* Goes on to the half that `now` is in, and returns its word. A clock that is a little behind
+   counts in the half under way. After a whole window without a report, and after a greater step
+   back, nothing counts any more, and a half begins at `now`. 0 is the word of a window never used.
+ */
 RETRY__COLD RETRY__WRAPS uint32_t retry__window_move(retry__window *window, uint32_t half,
                                                      retry_ms length, uint32_t now)
 {
@@ -4037,8 +3946,7 @@ RETRY__HOT RETRY__WRAPS uint32_t *retry__window_at(retry__window *window, retry_
     return &window->retry__counts[(half & 1) * 2];
 }
 
-/* What both halves hold. Whoever counts does so in `all` first: none is marked that is not there.
- */
+/* What both halves hold. `all` is counted first and read last, so no marked one is without it. */
 static retry__counts retry__window_sum(const retry__window *window)
 {
     const uint32_t *counts = window->retry__counts;
@@ -4052,10 +3960,10 @@ static retry__counts retry__window_sum(const retry__window *window)
 
 /* >>breaker */
 
-/* The word that every change swaps. The upper 16 bits are the generation, which every change of
-   state raises; it is the ticket of the permits. Below, 8 bits are the answers that it takes to
-   close: not 0 is HALF_OPEN, and the last 8 bits are the probes in flight; 0, and those are the
-   state. So a zeroed word is CLOSED. */
+/* The word that every change swaps. Its upper 16 bits are the generation: the ticket of permits.
+   Each change of state raises it. The next 8 bits are the answers that are needed to close the
+   breaker. If these are not 0 the state is HALF_OPEN, and the last 8 bits are the probes in flight.
+   If they are 0, the last 8 bits are the state. So a zeroed word is CLOSED. */
 #define RETRY__BREAKER_GENERATION UINT32_C(0xffff0000)
 #define RETRY__BREAKER_NEXT UINT32_C(0x00010000)
 #define RETRY__BREAKER_NEEDED UINT32_C(0x0000ff00)
@@ -4089,7 +3997,7 @@ static retry_ms retry__breaker_open(const retry_breaker *breaker)
     return open;
 }
 
-/* What a call goes by: the word, and the instant of the last change, which is read before it. */
+/* What a call goes by: the word, and the instant of the last change. The instant is read first. */
 typedef struct retry__breaker_view {
     uint32_t since, word;
 } retry__breaker_view;
@@ -4102,9 +4010,9 @@ static retry__breaker_view retry__breaker_look(const retry_breaker *breaker)
     return view;
 }
 
-/* ms that are left of a span that began at `since`. A clock behind that is another thread's; if it
-   is further behind than that explains, or than the span, the span has passed: nobody is refused
-   for longer because nobody asked for weeks. */
+/* ms that are left of a span that began at `since`. To a clock that is a little behind, all of it.
+   A clock further behind stepped back, or it is weeks later: nothing is left, or who asks after
+   weeks would wait for longer than the span. */
 RETRY__WRAPS static retry_ms retry__breaker_left(uint32_t since, retry_ms span, uint32_t now)
 {
     uint32_t passed = now - since;
@@ -4125,7 +4033,7 @@ static uint32_t retry__breaker_half_open(const retry_breaker *breaker)
     return (breaker->probes ? breaker->probes : UINT32_C(1)) << 8;
 }
 
-/* Changes the word that was seen to `next`, at `now`, which is written first, and by one thread
+/* Changes the word that was seen to `next`, at `now`. The instant is written first, by one thread
    only. False: another thread was faster, and *view is what it left. */
 static bool retry__breaker_change(retry_breaker *breaker, retry__breaker_view *view, uint32_t next,
                                   uint32_t now)
@@ -4144,25 +4052,26 @@ static void retry__breaker_empty(retry_breaker *breaker, uint32_t word)
     retry__window_empty(&breaker->retry__row, 1, &breaker->retry__state, word);
 }
 
-/* Adds `more` to a part of a count, up to `most`, or 0: empties that part; as long as the state is
-   `word`, which is looked at once the count has been read: who empties it for another state after
-   that makes the swap fail. Returns that part, 0 in another state. */
+/* Adds `more` to a part of a count, up to `most`; 0 empties that part. Does nothing once the state
+   is not `word` any more. The count is read before the state: who empties it for another state
+   later makes the swap fail. Returns the part, 0 in another state. */
 static uint32_t retry__breaker_add(retry_breaker *breaker, uint32_t word, uint32_t *count,
                                    uint32_t most, uint32_t more)
 {
-    uint32_t seen = retry__load_ordered(count), next;
+    uint32_t seen = retry__load_ordered(count), part, next;
     do {
         if (retry__load_ordered(&breaker->retry__state) != word)
             return 0;
-        next = more ? seen + more : seen & ~most;
-        if (next == seen || (seen & most) > most - more)
-            return seen & most;
+        part = seen & most;
+        if (more ? part > most - more : part == 0)
+            return part;
+        next = more ? seen + more : seen - part;
     } while (!retry__swap_ordered(count, &seen, next));
     return next & most;
 }
 
-/* Compared to half a unit of the ratio, as 53 % is a little less than RETRY_RATIO(0.53); exactly
-   with one like a half, of which the last bits are 0. */
+/* RETRY_RATIO rounds: 53 of 100 are a little less than RETRY_RATIO(0.53). So half of its unit may
+   be missing; nothing of a ratio like a half, whose last bits are 0. */
 static bool retry__breaker_trips(const retry_breaker *breaker, uint32_t row)
 {
     retry__counts reports = retry__window_sum(&breaker->retry__reports);
@@ -4189,9 +4098,8 @@ static bool retry__breaker_count(retry_breaker *breaker, retry__breaker_view vie
                                  now);
 }
 
-/* The word after a probe that was answered, or of which there is no outcome. One that was silent
-   for too long may have lost its place to another, so it has none to give back; its answer counts.
- */
+/* The word after a probe that was answered, or that had no outcome. A probe that was silent for too
+   long gives no place back, as another may have it. Its answer counts. */
 static uint32_t retry__breaker_after(const retry_breaker *breaker, uint32_t word, bool answered,
                                      retry_ms elapsed)
 {
@@ -4247,8 +4155,8 @@ static bool retry__breaker_end(retry_breaker *breaker, uint16_t ticket, retry_ms
            retry__breaker_count(breaker, view, outcome == RETRY__SICK, now);
 }
 
-/* The word with one more probe in flight; 0 where none may be sent, which in OPEN is for *wait ms.
-   A probe in the place of one that is silent may leave the word as it is: the instant tells it. */
+/* The word with one more probe in flight; 0: none may be sent, in OPEN for *wait ms. One that takes
+   a silent probe's place may leave the word as it is. Then only the instant changes. */
 static uint32_t retry__breaker_probe(const retry_breaker *breaker, retry__breaker_view view,
                                      uint32_t now, retry_ms *wait)
 {
@@ -4570,7 +4478,7 @@ RETRY__WRAPS static retry_ms retry__rate_passed(retry_rate *rate, uint32_t now)
 {
     uint32_t seen = retry__load(&rate->retry__clock);
     retry_ms passed = retry__passed(seen, now);
-    if (passed == 0 && (seen | retry__load(&rate->retry__owed)) == 0)
+    if ((seen | retry__load(&rate->retry__owed)) == 0)
         passed = now;
     return passed != 0 && retry__swap(&rate->retry__clock, &seen, now) ? passed : 0;
 }
@@ -4606,7 +4514,7 @@ static retry_ms retry__rate_take(retry_rate *rate, uint32_t now, retry_ms wait)
 {
     uint32_t limit = retry__rate_limit(rate, now), spacing, full, most, earned, owed, rest;
     uint64_t after;
-    if (limit != 0 && retry__load(&rate->retry__throttled) != 0)
+    if (retry__load(&rate->retry__throttled) != 0)
         limit = retry__load(&rate->retry__held);
     limit = limit ? limit : rate->max;
     if (limit == 0)
@@ -4668,9 +4576,17 @@ RETRY_API uint32_t retry_rate_get(const retry_rate *rate)
 
 /* >>latency */
 
-/* A latency's settings, with their defaults in place of zero; min_samples 0 stays. */
+/* A latency's progress counts samples while it learns. Once it has learnt it is a balance: above
+   AT_REST too many samples were late, below too few. */
+#define RETRY__LATENCY_FIRST 12
+#define RETRY__LATENCY_LEARNT (UINT32_C(1) << 30)
+#define RETRY__LATENCY_AT_REST (UINT32_C(1) << 31)
+#define RETRY__LATENCY_LATE (UINT32_C(1) << 16)
+
+/* A latency's settings, with their defaults in place of zero, and when it has learnt. */
 typedef struct retry__percentile {
-    uint32_t quantile, min_samples;
+    uint32_t quantile, above; /* RETRY_RATIO, and what is left to 1 */
+    uint32_t min_samples, enough;
     retry_ms min, max;
 } retry__percentile;
 
@@ -4680,7 +4596,14 @@ static retry__percentile retry__percentile_of(const retry_latency *latency)
     percentile.quantile = latency->quantile ? latency->quantile : RETRY_RATIO(0.95);
     if (percentile.quantile >= RETRY_RATIO(1))
         percentile.quantile = RETRY_RATIO(0.999);
-    percentile.min_samples = latency->min_samples;
+    percentile.above = RETRY_RATIO(1) - percentile.quantile;
+    percentile.enough = 768;
+    while (percentile.enough * percentile.above < RETRY_RATIO(30)) /* samples that are late */
+        percentile.enough <<= 1;
+    percentile.min_samples = latency->min_samples
+                                 ? retry__min(latency->min_samples, RETRY__LATENCY_LEARNT)
+                                 : percentile.enough;
+    percentile.enough = retry__max(percentile.enough, percentile.min_samples);
     percentile.min = latency->min ? latency->min : 1;
     percentile.max = latency->max ? latency->max : UINT32_MAX;
     return percentile;
@@ -4691,132 +4614,106 @@ static retry_ms retry__percentile_bound(const retry__percentile *percentile, ret
     return retry__max(retry__min(ms, percentile->max), percentile->min);
 }
 
-/* Samples until the estimate is good: 30 of them at least are over the quantile. */
-static uint32_t retry__percentile_enough(const retry__percentile *percentile)
-{
-    uint32_t enough = 768, above = RETRY_RATIO(1) - percentile->quantile;
-    while (enough * above < RETRY_RATIO(30))
-        enough <<= 1;
-    return enough;
-}
-
-/* Estimates and samples are kept as levels, logarithms to base 2, so that a step is a share of the
-   estimate. Between the powers of 2 they are straight lines: exact for whole ms, and nothing but
-   shifts. 1 ms is one octave, 2 ms are two, 3 ms two and a half. */
+/* An estimate is kept as a level, its logarithm to base 2, so that a step is a share of it. Between
+   the powers of 2 that is a straight line: nothing but shifts. 1 ms is one octave, 2 ms are two,
+   3 ms two and a half. */
 #define RETRY__OCTAVE (UINT32_C(1) << 27)
 
+/* The level of 1 to 2^24 ms. */
 static uint32_t retry__latency_level(retry_ms ms)
 {
-    uint32_t octaves = 27, shift;
-    ms = retry__min(ms, UINT32_C(1) << 24);
-    for (shift = 16; shift != 0; shift >>= 1) {
-        if (ms >> (28 - shift) == 0) {
-            ms <<= shift;
-            octaves -= shift;
-        }
-    }
+    uint32_t octaves = 27;
+    for (; ms < RETRY__OCTAVE; ms <<= 1)
+        octaves--;
     return octaves * RETRY__OCTAVE + ms; /* whose highest bit is one octave more */
 }
 
-/* Rounded down. */
+/* The ms of a level, rounded down. */
 static retry_ms retry__latency_ms(uint32_t level)
 {
-    return ((level & (RETRY__OCTAVE - 1)) | RETRY__OCTAVE) >> (28 - level / RETRY__OCTAVE);
+    return (level % RETRY__OCTAVE + RETRY__OCTAVE) >> (28 - level / RETRY__OCTAVE);
 }
 
-/* A latency's progress counts samples while it learns. Once it has learnt, it is a balance: above
-   AT_REST samples were late too often, below too seldom; 2^16 is a late one. */
-#define RETRY__LATENCY_FIRST 12
-#define RETRY__LATENCY_LEARNT (UINT32_C(1) << 30)
-#define RETRY__LATENCY_AT_REST (UINT32_C(1) << 31)
-
-static uint32_t retry__latency_advance(uint32_t progress, const retry__percentile *percentile,
-                                       bool late)
-{
-    if (progress < RETRY__LATENCY_LEARNT) {
-        uint32_t enough = retry__max(retry__percentile_enough(percentile),
-                                     retry__min(percentile->min_samples, RETRY__LATENCY_LEARNT));
-        return progress + 1 < enough ? progress + 1 : RETRY__LATENCY_AT_REST;
-    }
-    if (late)
-        return retry__min(retry__max(progress, RETRY__LATENCY_AT_REST) + percentile->quantile,
-                          RETRY__LATENCY_AT_REST + RETRY_RATIO(11));
-    return retry__max(progress - 2 * (RETRY_RATIO(1) - percentile->quantile),
-                      RETRY__LATENCY_AT_REST - RETRY_RATIO(16));
-}
-
-/* How often a step is doubled: up to 4 times while it learns, less and less; then, if the service
-   has changed, 2 times up, which few samples prove, and 6 times down: what is late no more was rare
-   before. */
-static uint32_t retry__latency_haste(uint32_t progress, const retry__percentile *percentile,
+/* How often a step is doubled. While it learns: up to 4 times, less and less. Then only when the
+   service has changed: soon, 2 times up, and 6 times down, where seldom anything is learnt. */
+static uint32_t retry__latency_haste(const retry__percentile *percentile, uint32_t progress,
                                      bool late)
 {
-    uint32_t haste = 0, enough;
+    uint32_t haste = 0;
     if (progress >= RETRY__LATENCY_LEARNT) {
         if (late)
-            return retry__subtract(progress, RETRY__LATENCY_AT_REST) / RETRY_RATIO(4);
-        return retry__subtract(RETRY__LATENCY_AT_REST - RETRY_RATIO(3), progress) / RETRY_RATIO(2);
+            return retry__subtract(progress, RETRY__LATENCY_AT_REST) / (4 * RETRY__LATENCY_LATE);
+        return retry__subtract(RETRY__LATENCY_AT_REST - 3 * RETRY__LATENCY_LATE, progress) /
+               (2 * RETRY__LATENCY_LATE);
     }
-    for (enough = retry__percentile_enough(percentile); haste < 4 && progress < enough >> 1;
-         enough >>= 1)
+    while (haste < 4 && progress < percentile->enough >> (haste + 1))
         haste++;
     return haste;
 }
 
-/* The estimate after a sample: the fastest of the first ones, so that a slow one leads nowhere;
-   then it goes up by quantile / 32 of an octave, or down by (1 - quantile) / 32. It rests where
-   both come to the same: where a share of `quantile` of the samples is not above it. */
-static uint32_t retry__latency_move(uint32_t estimate, uint32_t level, uint32_t progress,
-                                    const retry__percentile *percentile)
+/* The estimate after a sample. It is the fastest of the first ones, so that a slow one leads
+   nowhere. Then it goes up by quantile / 32 of an octave, and down by (1 - quantile) / 32: it rests
+   where a share of `quantile` of the samples is not above it. */
+static uint32_t retry__latency_move(const retry__percentile *percentile, uint32_t estimate,
+                                    retry_ms sample, bool late, uint32_t progress)
 {
-    bool late = level > estimate;
-    uint32_t ratio = late ? percentile->quantile : RETRY_RATIO(1) - percentile->quantile;
-    uint32_t step;
+    uint32_t step = late ? percentile->quantile : percentile->above;
     if (progress < RETRY__LATENCY_FIRST)
-        return estimate != 0 && late ? estimate : level;
-    step = (ratio << 6) << retry__latency_haste(progress, percentile, late);
+        return late && estimate != 0 ? estimate : retry__latency_level(sample);
+    step <<= 6 + retry__latency_haste(percentile, progress, late);
     step = retry__min(step, RETRY__OCTAVE / 2); /* no sample is below one octave */
     return late ? estimate + step : estimate - step;
+}
+
+/* The progress after a sample. */
+static uint32_t retry__latency_advance(const retry__percentile *percentile, uint32_t progress,
+                                       bool late)
+{
+    if (progress < RETRY__LATENCY_LEARNT)
+        return progress + 1 < percentile->enough ? progress + 1 : RETRY__LATENCY_AT_REST;
+    if (late)
+        return retry__min(retry__max(progress, RETRY__LATENCY_AT_REST) + percentile->quantile,
+                          RETRY__LATENCY_AT_REST + 11 * RETRY__LATENCY_LATE);
+    return retry__max(progress - 2 * percentile->above,
+                      RETRY__LATENCY_AT_REST - 16 * RETRY__LATENCY_LATE);
 }
 
 RETRY_API void retry_latency_add(retry_latency *latency, retry_ms elapsed, bool finished)
 {
     retry__percentile percentile;
-    uint32_t level, estimate, progress;
+    uint32_t estimate, progress;
+    retry_ms sample;
     bool late;
     if (!latency)
         return;
     percentile = retry__percentile_of(latency);
-    if (!finished)
-        elapsed = retry__add(elapsed, 1); /* at least that long it would have taken */
-    level = retry__latency_level(retry__percentile_bound(&percentile, elapsed));
+    sample = finished ? elapsed : retry__add(elapsed, 1); /* it would have taken longer */
+    sample = retry__min(retry__percentile_bound(&percentile, sample), UINT32_C(1) << 24);
     estimate = retry__load(&latency->retry__estimate);
     do {
-        late = level > estimate;
+        late = sample > retry__latency_ms(estimate);
         if (!finished && (estimate == 0 || !late))
             return;
         progress = retry__load(&latency->retry__progress);
     } while (!retry__swap(&latency->retry__estimate, &estimate,
-                          retry__latency_move(estimate, level, progress, &percentile)));
+                          retry__latency_move(&percentile, estimate, sample, late, progress)));
     while (!retry__swap(&latency->retry__progress, &progress,
-                        retry__latency_advance(progress, &percentile, late)))
+                        retry__latency_advance(&percentile, progress, late)))
         continue;
 }
 
 RETRY_API retry_ms retry_latency_get(const retry_latency *latency)
 {
     retry__percentile percentile;
-    uint32_t estimate, progress;
+    uint32_t level;
     if (!latency)
         return UINT32_MAX;
     percentile = retry__percentile_of(latency);
-    estimate = retry__load(&latency->retry__estimate);
-    progress = retry__load(&latency->retry__progress);
-    if (estimate == 0 || (progress < RETRY__LATENCY_LEARNT &&
-                          (percentile.min_samples == 0 || progress < percentile.min_samples)))
+    if (retry__load(&latency->retry__progress) < percentile.min_samples)
         return UINT32_MAX;
     /* a little more than is kept: where all take about as long, the estimate moves among them */
-    return retry__percentile_bound(&percentile, retry__latency_ms(estimate + RETRY__OCTAVE / 64));
+    level = retry__load(&latency->retry__estimate) + RETRY__OCTAVE / 64;
+    return retry__percentile_bound(&percentile, retry__latency_ms(level));
 }
 
 /* >>attempt */
@@ -5991,10 +5888,11 @@ RETRY_API bool retry_parse_duration(const char *text, size_t length, retry_ms *d
 #undef RETRY__BREAKER_ROUNDS
 #undef RETRY__BREAKER_ROUND
 #undef RETRY__RATE_MS
-#undef RETRY__OCTAVE
 #undef RETRY__LATENCY_FIRST
 #undef RETRY__LATENCY_LEARNT
 #undef RETRY__LATENCY_AT_REST
+#undef RETRY__LATENCY_LATE
+#undef RETRY__OCTAVE
 #undef RETRY__SCOPE_REACH
 #undef RETRY__POLICY_PRESETS
 #undef RETRY__BUDGET_PRESETS

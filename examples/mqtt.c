@@ -23,10 +23,10 @@ enum { FLEET = 200, SPREAD = 4000, IMPATIENCE = 500, KEEPALIVE = 60 }; /* -, ms,
 typedef struct client {
     struct mosquitto *mosquitto;
     char name[16], topic[80]; /* of the message under way, or empty */
-    retry_connection pace;
-    retry_time due, sent; /* when to connect, when the message was published */
-    int id;               /* of the message */
-    bool open, known;     /* has a socket; has been connected */
+    retry_connection pace;    /* it counts anew after a connection of 10 s, not before */
+    retry_time due, sent;     /* when to connect, when the message was published */
+    int id;                   /* of the message */
+    bool open, known;         /* has a socket; has been connected */
 } client;
 
 static int port;
@@ -98,7 +98,6 @@ int main(int argc, char **argv)
     setvbuf(stdin, NULL, _IONBF, 0);
     mosquitto_lib_init();
     for (client *c = fleet; c < fleet + FLEET; c++) {
-        c->pace = (retry_connection)RETRY_CONNECTION_GRPC;
         snprintf(c->name, sizeof c->name, "client%d", (int)(c - fleet));
         c->mosquitto = mosquitto_new(c->name, false, c);
         mosquitto_connect_callback_set(c->mosquitto, on_connect);

@@ -19,15 +19,15 @@ static const uint32_t together_health[TOGETHER_HEALTHS] = {30000, 130000};
 enum {
     TOGETHER_WATCHED = 40000, /* ms after the fault */
     TOGETHER_LATE = 10000,    /* ms after it by which all is to be well */
-    TOGETHER_GRACE = 1000,    /* ms, or so much later than without any retries */
+    TOGETHER_GRACE = 1000,    /* ms more than a full queue takes, if that is later */
     TOGETHER_EARLY = 30000,   /* ms after it that are the first */
-    TOGETHER_WINDOW = 2000,   /* ms of which 95 % have to be done */
-    TOGETHER_NEVER = UINT32_MAX
+    TOGETHER_WINDOW = 2000    /* ms of which 95 % have to be done */
 };
+#define TOGETHER_NEVER UINT32_MAX
 
 /* One run of one cell. */
 typedef struct together_run {
-    bool late;                 /* back later than TOGETHER_LATE, and than without retries */
+    bool late;                 /* see together_limit */
     uint32_t back;             /* ms after the fault; TOGETHER_NEVER */
     double before;             /* share of the operations begun before the fault that are done */
     double done, early, all;   /* operations: from TOGETHER_LATE on, until TOGETHER_EARLY, and those
@@ -104,8 +104,8 @@ typedef struct together_plan {
 
 static bool together_wants(const together_plan *plan, uint32_t subset, uint32_t fault)
 {
-    return (plan->subset == CROWD_SUBSETS || subset == CROWD_NO_RETRY || plan->subset == subset) &&
-           (plan->fault == CROWD_FAULTS || plan->fault == fault);
+    return subset == CROWD_NO_RETRY || ((plan->subset == CROWD_SUBSETS || plan->subset == subset) &&
+                                        (plan->fault == CROWD_FAULTS || plan->fault == fault));
 }
 
 /* A saved game: the faults of one crowd begin at the same point. */
@@ -115,19 +115,11 @@ typedef struct together_measure { /* without retries, for each health and fault 
     together_run run[TOGETHER_HEALTHS][CROWD_FAULTS];
 } together_measure;
 
-/* A service that is busy needs its time to work off a queue, whatever its clients do. */
-static bool together_late(const together_run *run, const together_run *none)
-{
-    uint32_t least = none->back < UINT32_MAX - TOGETHER_GRACE ? none->back + TOGETHER_GRACE : 0;
-    return run->back > (least > TOGETHER_LATE ? least : TOGETHER_LATE);
-}
-
 /* The worst counts, of each number. */
 static void together_worse(together_run *worst, const together_run *run, const together_run *none)
 {
     double least = run->done / (none->done > 0 ? none->done : 1);
     double least_early = run->early / (none->early > 0 ? none->early : 1);
-    worst->late |= together_late(run, none);
     if (worst->seed == 0 || run->back > worst->back) {
         worst->back = run->back;
         worst->before = run->before;
@@ -172,20 +164,41 @@ static void together_seed(together_matrix *matrix, const together_plan *plan, ui
     memset(&none, 0, sizeof none);
     for (uint32_t i = 0; i <= CROWD_SUBSETS; i++) {
         uint32_t subset = i == 0 ? CROWD_NO_RETRY : i - 1;
+        bool all = i == 0 || plan->fault == CROWD_FAULTS;
         if (!together_wants(plan, subset, plan->fault))
             continue;
-        if (plan->fault != CROWD_ONE_OF_FOUR)
+        if (all || plan->fault != CROWD_ONE_OF_FOUR)
             together_crowd(matrix, plan, subset, false, seed, &none);
-        if (plan->fault == CROWD_ONE_OF_FOUR || plan->fault == CROWD_FAULTS)
+        if (all || plan->fault == CROWD_ONE_OF_FOUR)
             together_crowd(matrix, plan, subset, true, seed, &none);
     }
 }
 
+/* ms by which all is to be well: TOGETHER_LATE, or what this service needs to work off a full queue
+   whatever its clients do (the slowest fault without retries), and TOGETHER_GRACE more. */
+static uint32_t together_limit(const together_matrix *matrix)
+{
+    uint32_t slowest = 0;
+    for (uint32_t fault = 0; fault < CROWD_FAULTS; fault++) {
+        uint32_t back = matrix->cell[CROWD_NO_RETRY][fault].back;
+        if (back != TOGETHER_NEVER && back > slowest)
+            slowest = back;
+    }
+    slowest += TOGETHER_GRACE;
+    return slowest > TOGETHER_LATE ? slowest : TOGETHER_LATE;
+}
+
 static void together_fill(together_matrix *matrix, const together_plan *plan)
 {
+    uint32_t limit;
     memset(matrix, 0, sizeof *matrix);
     for (uint32_t i = 0; i < plan->seeds; i++)
         together_seed(matrix, plan, plan->seed + i);
+    limit = together_limit(matrix);
+    for (uint32_t subset = 0; subset <= CROWD_SUBSETS; subset++) {
+        for (uint32_t fault = 0; fault < CROWD_FAULTS; fault++)
+            matrix->cell[subset][fault].late = matrix->cell[subset][fault].back > limit;
+    }
 }
 
 /* ---- For reports --------------------------------------------------------------------------- */

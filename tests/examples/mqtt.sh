@@ -1,5 +1,6 @@
 #!/bin/sh
-# mqtt on a real mosquitto, whose log is the judge. Usage: mqtt.sh PROGRAM [careless]
+# mqtt on a real mosquitto, whose log is the judge. Usage: mqtt.sh PROGRAM [careless|twins]
+# Twins are two fleets of the same names, which take each other's connections away.
 . "$(dirname "$0")/server.sh"
 
 broker=/usr/sbin/mosquitto
@@ -16,6 +17,20 @@ END
 [ "$(id -u)" -ne 0 ] || echo "user root" >>"$folder/mosquitto.conf"
 start_mosquitto() { start "$broker" -c mosquitto.conf; }
 busiest() { sed -n 's/^\([0-9]*\) of .* in the busiest second$/\1/p' "$1"; }
+
+if [ "$careless" = twins ]; then
+    clients=2
+    start_mosquitto
+    begin "$port"
+    tell "two fleets have the same names"
+    until_shown lost $((6 * fleet))
+    tell
+    most=$(sed -n 's/^ *\(client[0-9]*\) lost.*/\1/p' "$folder/out" | sort | uniq -c | sort -n |
+        awk 'END { print $1 }')
+    verdict "When each name was lost 6 times on average, none was lost over 13 times ($most)." \
+        test "$most" -le 13
+    exit $status
+fi
 
 start_mosquitto
 begin "$port" $careless
@@ -50,7 +65,6 @@ twice=$(awk '$1 == 0 && came[$2]++ { n++ } END { print n + 0 }' "$folder/receive
 with=$(busiest "$folder/out")
 if [ -z "$careless" ]; then
     cp "$program" "$folder/at_once"
-    tell "the same without pacing"
     sh "$0" "$folder/at_once" careless >"$folder/at_once.out" 2>&1
     without=$(busiest "$folder/at_once.careless.run/out")
 else

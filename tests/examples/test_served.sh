@@ -90,6 +90,14 @@ redis)
 mqtt)
     check "careless: twice" broken careless "The program published none twice"
     check "careless: all at once" broken careless "The fleet came back spread"
+    run twins "$work/$name" twins
+    check "twins: they come back ever more seldom" kept twins "When each name"
+    # Where any connection counts anew they take turns as fast as they can.
+    sed "s,\.\./retry\.h,$PWD/retry.h,; s/c->mosquitto = mosq/c->pace.stable_after = 1; &/" \
+        examples/mqtt.c >"$work/flaps.c"
+    check "without stable_after: compiles" ${CC:-cc} -o "$work/flaps" "$work/flaps.c" -lmosquitto
+    run flap "$work/flaps" twins
+    check "without stable_after: they do not" broken flap "When each name"
     ;;
 esac
 

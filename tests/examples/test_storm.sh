@@ -170,6 +170,13 @@ check "hedging cuts the tail" below "$(extra "$quantile" 3)" "$(extra "no hedges
 check "a budget bounds it when all is late" below "$(extra "$quantile, budget" 4)" 12
 check "a fixed delay doubles the load then" near "$(extra "after 100 ms" 4)" 100 5
 
+# Which gates to take: all rows, and one is recommended
+check "gates: every subset" test "$(grep -c "^{[a-z,]*}  *[0-9] " "$work/first")" -eq 32
+check "gates: with the AIMD limit all is soon well" grep -q "^{aimd}  *0 " "$work/first"
+check "gates: not without anything" grep -q "^{}  *[5-9]  *never" "$work/first"
+check "gates: a recommendation" grep -q "^With this service take: .*AIMD limit" "$work/first"
+check "gates: with the operator's policy" grep -q "nine faults, with your policy$" "$work/other"
+
 # The operator's own row and line, and an outage of the operator's
 check "yours: no row without a policy" test "$(grep -c "^yours" "$work/first")" -eq 0
 for title in "The outage of" "A blip" "For a minute" "One node of ten"; do

@@ -326,10 +326,10 @@ static void test_bucket(void)
         uint32_t max, capacity;
         retry_ms wait;
     } rows[] = {
-        {1, 1, 1000000},   {3, 1, 333334},      {500, 1, 2000},        {7999, 1, 126},
-        {8000, 1, 125},    {8001, 1, 125},      {12000, 1, 42},        {16000, 2, 63},
-        {100000, 12, 5},   {100001, 12, 5},     {999999, 125, 1},      {1000000, 125, 1},
-        {2000000, 250, 1}, {16000000, 2000, 1}, {100000000, 12487, 1},
+        {1, 1, 1000000},   {3, 1, 333334},      {500, 1, 2000},      {7999, 1, 126},
+        {8000, 1, 125},    {8001, 1, 125},      {12000, 1, 42},      {16000, 2, 63},
+        {100000, 12, 5},   {100001, 12, 5},     {999999, 125, 1},    {1000000, 125, 1},
+        {2000000, 250, 1}, {16000000, 2000, 1}, {64503937, 8000, 1}, {100000000, 12487, 1},
     };
     size_t i;
     for (i = 0; i < CHECK_COUNT(rows); i++) {
@@ -450,7 +450,7 @@ static void begin(struct operation *operation, retry_time now)
     memset(operation, 0, sizeof *operation);
     operation->begun = now;
     operation->request.client = &client;
-    operation->request.timeout = 10000;
+    operation->request.timeout = UINT32_MAX;
     retry_begin(&operation->request, now);
 }
 
@@ -473,11 +473,13 @@ static void test_instants(void)
         {100000, 5, 12, 0, 0, 0},      {100000, 6, 12, 1, 5, 5},
         {100000, 1, 12, 0, 0, 0},      {8000, 126, 1, 1, 125, 125},
         {8000, 125, 1, 0, 0, 0},       {500, 0, 1, 0, 0, 0},
+        {4000, 0, 1, 0, 0, 0},         {4016, 0, 1, 0, 0, 0},
+        {4017, 0, 1, 1, 249, 249},     {1, UINT32_MAX, 1, 0, 0, 0},
         {500, 2001, 1, 1, 2000, 2000}, {1000, 4000, 1, 3, 1000, 3000},
     };
     size_t i;
     for (i = 0; i < CHECK_COUNT(rows); i++) {
-        retry_rate rate = rate_of(0, rows[i].max);
+        retry_rate rate = rate_of(0, rows[i].max), before;
         uint32_t sent = 0, waits = 0;
         retry_ms first = 0, last = 0;
         retry_decision answer;
@@ -486,6 +488,7 @@ static void test_instants(void)
         check_row("max %lu, wait %lu", (unsigned long)rows[i].max, (unsigned long)rows[i].wait);
         for (;;) {
             struct operation operation;
+            before = rate;
             begin(&operation, 5000);
             answer = decide(&operation, 5000);
             if (answer.verdict == RETRY_VERDICT_FAIL)
@@ -499,6 +502,7 @@ static void test_instants(void)
             last = answer.delay;
         }
         CHECK_DECISION(FAIL, THROTTLED, answer);
+        CHECK(memcmp(&before, &rate, sizeof rate) == 0); /* nothing was taken */
         CHECK_EQUAL(rows[i].sent, sent);
         CHECK_EQUAL(rows[i].waits, waits);
         CHECK_EQUAL(rows[i].first, first);
@@ -705,13 +709,12 @@ static void test_service_changes(void)
 
 /* ---- the same in real numbers -------------------------------------------------------------- */
 
-/* The bucket is told the limit that the rate tells, so that both round alike. */
+/* Limits are whole numbers of thousandths of a send a second, as the rate has them. */
 struct model {
-    double limit, min, max; /* a second; limit 0: none but max */
+    double limit, held, min, max; /* limit 0: none but max; held: before it rose */
     uint64_t half;
     uint32_t accepted, throttled, calm;
-    uint32_t told, held; /* thousandths */
-    double lacks;        /* ms */
+    double lacks; /* ms */
     uint64_t filled;
 };
 
@@ -719,30 +722,31 @@ static struct model model_of(const retry_rate *rate)
 {
     struct model model;
     memset(&model, 0, sizeof model);
-    model.min = rate->min ? rate->min / 1000.0 : 0.5;
-    model.max = rate->max ? rate->max / 1000.0 : HUGE_VAL;
-    model.told = retry_rate_get(rate);
+    model.min = rate->min ? rate->min : 500;
+    model.max = rate->max ? rate->max : UINT32_MAX;
     return model;
 }
 
 static double model_bound(const struct model *model, double limit)
 {
-    return fmin(fmin(fmax(limit, model->min), model->max), UINT32_MAX / 1000.0);
+    return fmin(fmax(limit, model->min), model->max);
 }
 
 static void model_half(struct model *model)
 {
-    double sent = (model->accepted + model->throttled) * 2.0;
-    double last = model->max < HUGE_VAL ? model->max : sent;
+    double last = (model->accepted + model->throttled) * 2000.0;
+    double more = RETRY_RATIO(0.1) + (model->calm + 1) * (double)RETRY_RATIO(0.025);
+    if (model->max < UINT32_MAX)
+        last = model->max;
     if (model->limit > 0)
         last = model->limit;
     if (model->throttled != 0) {
-        model->limit = model_bound(model, fmax(model->accepted * 2.0, last / 2));
+        model->limit = model_bound(model, fmax(model->accepted * 2000.0, floor(last / 2)));
         model->calm = 0;
     } else if (model->limit > 0) {
-        model->calm++;
-        model->limit = model_bound(model, model->limit * (1.1 + model->calm * 0.025));
-        if (model->calm == 23)
+        more = floor(model->limit * more / 65536 + 0.5);
+        model->limit = model_bound(model, model->limit + more);
+        if (++model->calm == 23)
             model->limit = 0;
     }
     model->accepted = model->throttled = 0;
@@ -754,29 +758,20 @@ static bool model_under_way(const struct model *model)
     return model->limit > 0 || model->accepted + model->throttled != 0;
 }
 
-/* Before each call. Returns whether a half second ended. */
-static bool model_turn(struct model *model, uint64_t now)
+static double model_limit(const struct model *model)
 {
+    return model->limit > 0 ? model->limit : model->max;
+}
+
+/* Before each call. */
+static void model_turn(struct model *model, uint64_t now)
+{
+    double before = model->limit;
     bool ended = false;
     for (; model_under_way(model) && now - model->half >= 500; ended = true)
         model_half(model);
-    return ended;
-}
-
-/* After each call: the limit that the rate tells is the model's. */
-static void model_check(struct model *model, const retry_rate *rate, bool ended)
-{
-    uint32_t got = retry_rate_get(rate);
-    double limit = model->limit > 0 ? model->limit : model->max;
-    if (limit < 4290000)
-        CHECK_RANGE(fmax(limit * 998 - 3, 0), limit * 1002 + 3, got);
-    else
-        CHECK_RANGE(4290000000u, UINT32_MAX, got);
-    if (model->limit > 0) /* roundings do not add up */
-        model->limit = got / 1000.0;
     if (ended)
-        model->held = model->told < got ? model->told : got;
-    model->told = got;
+        model->held = before > 0 ? fmin(before, model->limit) : model->limit;
 }
 
 static void model_report(struct model *model, bool throttled, uint64_t now)
@@ -792,14 +787,16 @@ static void model_report(struct model *model, bool throttled, uint64_t now)
 /* Rounded as the rate rounds, to 4096ths of a ms. */
 static double model_spacing(const struct model *model)
 {
-    uint32_t limit = model->limit > 0 && model->throttled != 0 ? model->held : model->told;
+    double limit = model_limit(model);
+    if (model->limit > 0 && model->throttled != 0)
+        limit = model->held;
     return floor(4096e6 / limit + 0.5) / 4096;
 }
 
 static void model_ask(struct model *model, retry_ms got, uint64_t now)
 {
     double spacing = model_spacing(model), full = fmax(125, spacing), missing;
-    if (model->told == UINT32_MAX) {
+    if (model_limit(model) >= UINT32_MAX) {
         CHECK_EQUAL(0, got);
         return;
     }
@@ -831,10 +828,10 @@ static void test_against_real_numbers(void)
     static const struct {
         uint32_t min, max, pace, share;
     } rows[] = {
-        {0, 0, 0, 3},           {0, 0, 1, 10},       {0, 0, 3, 100},    {0, 0, 20, 2},
-        {0, 0, 300, 50},        {0, 0, 1000, 3},     {700000, 0, 2, 2}, {50, 0, 40, 3},
-        {0, 100000, 3, 20},     {0, 2000000, 0, 50}, {0, 3000, 100, 5}, {20000, 50000, 5, 4},
-        {0, 4000000000u, 1, 9}, {0, 0, 2, 10000},
+        {0, 0, 0, 3},         {0, 0, 1, 10},          {0, 0, 3, 100},      {0, 0, 20, 2},
+        {0, 0, 300, 50},      {0, 0, 1000, 3},        {700000, 0, 2, 2},   {1, 0, 3000, 2},
+        {50, 0, 40, 3},       {0, 100000, 3, 20},     {0, 2000000, 0, 50}, {0, 3000, 100, 5},
+        {20000, 50000, 5, 4}, {0, 4000000000u, 1, 9}, {0, 0, 2, 10000},
     };
     size_t i;
     for (i = 0; i < CHECK_COUNT(rows); i++) {
@@ -843,13 +840,13 @@ static void test_against_real_numbers(void)
         uint64_t now = check_random() % 100000;
         unsigned step;
         for (step = 0; step < STEPS / CHECK_ONE_IN; step++) {
-            bool throttled = check_random() % rows[i].share == 0, ended;
+            bool throttled = check_random() % rows[i].share == 0;
             check_row("row %u, step %u", (unsigned)i, step);
             now += model_step(rows[i].pace);
-            ended = model_turn(&model, now);
+            model_turn(&model, now);
             if (check_random() % 2 == 0) {
                 retry_ms wait = retry_rate_ask(&rate, (retry_time)now);
-                model_check(&model, &rate, ended);
+                CHECK_EQUAL(model_limit(&model), retry_rate_get(&rate));
                 model_ask(&model, wait, now);
                 continue;
             }
@@ -857,7 +854,7 @@ static void test_against_real_numbers(void)
                 throttle(&rate, (retry_time)now);
             else
                 answer(&rate, (retry_time)now);
-            model_check(&model, &rate, ended);
+            CHECK_EQUAL(model_limit(&model), retry_rate_get(&rate));
             model_report(&model, throttled, now);
         }
     }

@@ -153,7 +153,7 @@ here() { sed "s|https://git.example/retry.git|file://$work/origin|"; }
 
 folder fetched
 {
-    echo 'cmake_minimum_required(VERSION 3.14)'
+    echo 'cmake_minimum_required(VERSION 3.18)'
     echo 'project(fetched C)'
     echo 'add_executable(app install_app.c)'
     awk '/^```cmake$/ { on = 1; next } /^```$/ { on = 0 } on' "$root/README.md" | here

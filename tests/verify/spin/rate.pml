@@ -1,66 +1,84 @@
-/* Three threads report to a rate: retry_rate_report, retry__rate_post and retry__rate_collect of
-   retry.h. One at a time is at the fields that are not shared, and learns each report once, its own
-   and those that were left to it. */
+/* Three threads report to a rate and ask it, two of them when a half second has ended:
+   retry_rate_report, with retry__rate_limit, retry__rate_learn and retry__rate_collect of retry.h,
+   then retry_rate_ask, with retry__rate_passed and retry__rate_take. One thread ends the half second,
+   each answer counts once, in it or in the next, and the time up to `clock` is in the bucket once. */
 #include "swap.pml"
 
-#define THREADS 3
-#define REPORTS 2
-#define BUSY 128 /* above what waits */
+#define BEFORE 2 /* answers in the half second */
+#define END 2    /* ms; of the half second */
+#define SPACING 2
+#define FULL 4
 
-byte inbox = 0;
-byte inside = 0, learnt = 0, done = 0;
+byte half = 0, accepted = BEFORE, clock = 0, owed = FULL;
+byte ends = 0, learnt = 0, taken = 0, done = 0;
 
-proctype report()
+proctype call(byte now)
 {
-    byte seen, next, i;
+    byte seen, next, passed = 0, rest;
     bool ok;
-    for (i : 1 .. REPORTS) {
-        seen = inbox;
-        do
-        :: next = (seen == 0 -> BUSY : seen + 1);
-           swap(inbox, seen, next, ok);
-           if
-           :: ok -> break
-           :: else
-           fi
-        od;
+
+    seen = half; /* limit */
+    if
+    :: now - seen >= END ->
+        swap(half, seen, seen + END, ok);
         if
-        :: seen != 0 /* the thread that is at others sees to it */
-        :: else ->
-            next = 1;
+        :: ok ->
+            ends++;
+            seen = accepted; /* collect */
             do
-            :: inside++; /* retry__rate_learn */
-               assert(inside == 1);
-               learnt = learnt + next;
-               inside--;
-               seen = inbox; /* collect */
-               do
-               :: next = (seen == BUSY -> 0 : BUSY);
-                  swap(inbox, seen, next, ok);
-                  if
-                  :: ok -> break
-                  :: else
-                  fi
-               od;
-               next = seen - BUSY;
+            :: swap(accepted, seen, 0, ok);
                if
-               :: next == 0 -> break
+               :: ok -> break
                :: else
                fi
-            od
+            od;
+            learnt = learnt + seen
+        :: else
         fi
-    }
+    :: else
+    fi;
+
+#ifdef BROKEN
+    seen = accepted;
+    accepted = seen + 1;
+#else
+    accepted++; /* added at once */
+#endif
+
+    seen = clock; /* passed */
+    if
+    :: now > seen ->
+        swap(clock, seen, now, ok);
+        if
+        :: ok -> passed = now - seen
+        :: else
+        fi
+    :: else
+    fi;
+
+    seen = owed; /* take */
+    do
+    :: rest = (seen > passed -> seen - passed : 0);
+       next = (rest + SPACING <= FULL -> rest + SPACING : rest);
+       swap(owed, seen, next, ok);
+       if
+       :: ok -> taken = taken + (next > rest); break
+       :: else
+       fi
+    od;
     done++
 }
 
 init
 {
     atomic {
-        run report();
-        run report();
-        run report()
+        run call(END - 1);
+        run call(END);
+        run call(END + 1)
     }
-    done == THREADS;
-    assert(inbox == 0);
-    assert(learnt == THREADS * REPORTS)
+    done == 3;
+    assert(ends == 1);
+    assert(learnt + accepted == BEFORE + 3);
+    assert(clock == END + 1 || clock == END || clock == END - 1);
+    assert(owed + clock == FULL + taken * SPACING)
 }
