@@ -270,8 +270,8 @@ static void model_add(struct model *model, retry_ms elapsed, bool finished)
             model->balance -= twice;
         if (model->balance > 11 * ONE)
             model->balance = 11 * ONE;
-        if (model->balance < -16 * ONE)
-            model->balance = -16 * ONE;
+        if (model->balance < -15 * ONE)
+            model->balance = -15 * ONE;
     }
     model->samples++;
 }
