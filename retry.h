@@ -4675,7 +4675,7 @@ static uint32_t retry__latency_advance(const retry__percentile *percentile, uint
         return retry__min(retry__max(progress, RETRY__LATENCY_AT_REST) + percentile->quantile,
                           RETRY__LATENCY_AT_REST + 11 * RETRY__LATENCY_LATE);
     return retry__max(progress - 2 * percentile->above,
-                      RETRY__LATENCY_AT_REST - 16 * RETRY__LATENCY_LATE);
+                      RETRY__LATENCY_AT_REST - 15 * RETRY__LATENCY_LATE);
 }
 
 RETRY_API void retry_latency_add(retry_latency *latency, retry_ms elapsed, bool finished)
