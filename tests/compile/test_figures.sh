@@ -57,7 +57,7 @@ gate() # NAME STRUCT SIZE-ROW BENCH-ROW: its bytes of RAM and flash and its inst
     got="$got $(printed gates "$4" | awk '{ printf "%.0f", $1 }')"
     [ "$is" = "$got" ] || { echo "README.md: $is, printed: $got"; false; }
 }
-for row in rate:"adaptive rate" breaker:"circuit breaker" throttle:"client-side throttle"; do
+for row in rate:rate breaker:"circuit breaker" throttle:"client-side throttle"; do
     check "gate: ${row#*:}" gate "${row#*:}" "${row%%:*}" "${row#*:}" "${row%%:*}: ask and report"
 done
 check "gate: latency" gate latency latency latency "latency: add"
