@@ -1875,6 +1875,13 @@ RETRY_API retry_clock retry_system_clock(void);
 #define RETRY__RARE(condition) (condition)
 #endif
 
+/* Whether a shorter way may cost code. */
+#if defined(__OPTIMIZE_SIZE__)
+#define RETRY__FAST false
+#else
+#define RETRY__FAST true
+#endif
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -2466,29 +2473,43 @@ RETRY__COLD retry_ms retry__raise(const retry_policy *policy, const retry_reques
                                           retry_random(request)));
 }
 
-RETRY_API retry_action retry_policy_after(const retry_strategy *self, retry_request *request,
-                                          const retry_failure *failure, retry_time now)
+/* The delay by any jitter. */
+RETRY__COLD retry_ms retry__jittered(const retry_backoff *backoff, const retry_request *request)
+{
+    uint32_t random = backoff->jitter != RETRY_JITTER_NONE ? retry__draw(request->client) : 0;
+    retry_ms previous = request->retry__since_order == 1 ? 0 : request->last_delay;
+    return retry_backoff_delay(backoff, retry__position(request), previous, random);
+}
+
+RETRY__HOT retry_action retry__policy(const retry_strategy *self, const retry_request *request,
+                                      const retry_failure *failure, uint8_t traits)
 {
     const retry_policy *policy = (const retry_policy *)(const void *)self;
-    const retry_backoff *backoff;
-    uint32_t random = 0;
+    const retry_backoff *backoff = &policy->backoff;
     retry_ms delay;
-    (void)now;
-    if (!self || !request || !failure)
-        return retry_action_none(RETRY_CAUSE_MISUSE);
-    if (!retry_permitted(request, failure))
+    if (!request->idempotent && (traits & RETRY__TRAIT_ALLOWS) == 0)
         return retry_action_none(RETRY_CAUSE_NOT_IDEMPOTENT);
     if (policy->max_attempts != 0 && request->attempts >= policy->max_attempts - 1)
         return retry_action_none(RETRY_CAUSE_ATTEMPTS_EXHAUSTED);
-    backoff = failure->throttle && policy->throttle_backoff.initial != 0 ? &policy->throttle_backoff
-                                                                         : &policy->backoff;
-    if (backoff->jitter != RETRY_JITTER_NONE)
-        random = retry__draw(request->client);
-    delay = retry_backoff_delay(backoff, retry__position(request),
-                                request->retry__since_order == 1 ? 0 : request->last_delay, random);
+    if (failure->throttle && policy->throttle_backoff.initial != 0)
+        backoff = &policy->throttle_backoff;
+    if (RETRY__FAST && backoff->jitter == RETRY_JITTER_FULL)
+        delay = retry__pick(backoff->min, retry__base(backoff, retry__position(request)),
+                            retry__draw(request->client));
+    else
+        delay = retry__jittered(backoff, request);
     if (failure->retry_after > delay)
         delay = retry__raise(policy, request, failure->retry_after, delay);
     return retry_action_after(delay);
+}
+
+RETRY_API retry_action retry_policy_after(const retry_strategy *self, retry_request *request,
+                                          const retry_failure *failure, retry_time now)
+{
+    (void)now;
+    if (!self || !request || !failure)
+        return retry_action_none(RETRY_CAUSE_MISUSE);
+    return retry__policy(self, request, failure, retry__failure_traits(failure));
 }
 
 /* >>request */
@@ -2543,10 +2564,10 @@ enum {
     RETRY__BUDGET_BEGIN,
     RETRY__BUDGET_REFUND,
     RETRY__BUDGET_SUCCESS,
-    RETRY__BUDGET_COPY,    /* of a hedge, that failed */
-    RETRY__BUDGET_REFUSAL, /* by a strategy that was asked, or that answers later, or the server */
     RETRY__BUDGET_GRANT,   /* by a strategy that was asked; false: the budget does not pay */
-    RETRY__BUDGET_RESUME   /* the same of a failure that was charged already, or was no load */
+    RETRY__BUDGET_RESUME,  /* the same of a failure that was charged already, or was no load */
+    RETRY__BUDGET_REFUSAL, /* by a strategy that was asked, or that answers later, or the server */
+    RETRY__BUDGET_COPY     /* of a hedge, that failed */
 };
 
 /* Tells the budget of the request's client, if it has one. The call goes through a pointer that
@@ -2723,8 +2744,8 @@ RETRY__HOT retry_decision retry__decide(retry_request *request, const retry_fail
             delay = retry__obey(request, failure, delay);
         if (!retry__account(request, event, failure, now)) {
             cause = RETRY_CAUSE_BUDGET_EXHAUSTED;
-        } else if (request->timeout != UINT32_MAX &&
-                   delay >= retry__subtract(request->timeout, request->retry__elapsed)) {
+        } else if (delay >= retry__subtract(request->timeout, request->retry__elapsed) &&
+                   request->timeout != UINT32_MAX) {
             retry__account(request, RETRY__BUDGET_REFUND, NULL, now);
             verdict = RETRY_VERDICT_EXPIRE;
             cause = RETRY_CAUSE_DEADLINE;
@@ -2771,7 +2792,7 @@ static retry_action retry__answer(const retry_request *request, retry_action act
     return action;
 }
 
-/* The answer of a strategy that is not best effort by default. */
+/* The answer of any strategy. */
 static retry_action retry__ask(const retry_strategy *strategy, retry_request *request,
                                const retry_failure *failure, retry_time now)
 {
@@ -2797,8 +2818,12 @@ RETRY_API retry_decision retry_orchestrate(retry_request *request, const retry_f
         cause = retry__weigh(request, failure, traits, now);
     if (cause != RETRY_CAUSE_NONE)
         return retry__unasked(request, failure, cause, now);
-    action = strategy ? retry__ask(strategy, request, failure, now)
-                      : retry__best_effort(request, failure, traits);
+    if (!strategy)
+        action = retry__best_effort(request, failure, traits);
+    else if (RETRY__FAST && strategy->retry_after == retry_policy_after)
+        action = retry__policy(strategy, request, failure, traits);
+    else
+        action = retry__ask(strategy, request, failure, now);
     if (action.kind != RETRY_ACTION_AFTER) {
         retry__account(request, RETRY__BUDGET_REFUSAL, failure, now);
         if (!retry__open(request)) /* any more: the strategy cancelled it */
@@ -3003,7 +3028,7 @@ static bool retry__budget_affords(const retry_budget_options *options, uint32_t 
 }
 
 /* Takes the cost, all or nothing. */
-static bool retry__budget_take(retry_budget *budget, uint32_t cost)
+RETRY__HOT bool retry__budget_take(retry_budget *budget, uint32_t cost)
 {
     uint32_t balance = retry__load(&budget->retry__balance);
     do {
@@ -3041,28 +3066,6 @@ static uint32_t retry__budget_charge(retry_budget *budget, uint32_t cost)
     return retry__subtract(balance, cost);
 }
 
-/* gRPC's way: a failure that put load on the server is charged once, and what is left decides. A
-   hedge's copy is charged when it fails, and not again when it is the request's failure. */
-RETRY__COLD bool retry__budget_throttle(retry_budget *budget, uint8_t event, retry_request *request,
-                                        const retry_failure *failure, uint32_t cost)
-{
-    if (event == RETRY__BUDGET_RESUME || /* charged when the strategy was asked */
-        (event != RETRY__BUDGET_COPY && request->retry__charge != 0) ||
-        (retry__table_bit(failure->reason) & RETRY__REASONS_UNSENT) != 0)
-        cost = 0;
-    request->retry__charge = event == RETRY__BUDGET_COPY;
-    return retry__budget_charge(budget, cost) > budget->options.floor;
-}
-
-/* Whether the bucket pays for a retry. */
-static bool retry__budget_pay(retry_budget *budget, retry_request *request, uint32_t cost)
-{
-    if (!retry__budget_take(budget, cost))
-        return false;
-    request->retry__charge = cost;
-    return true;
-}
-
 /* What comes in beside the refill: a deposit, or the request's last charge. */
 RETRY__COLD void retry__budget_receive(retry_budget *budget, uint8_t event,
                                        const retry_request *request)
@@ -3082,26 +3085,44 @@ static bool retry__is_free(retry_reason reason)
     return (reason & (0xff40 | RETRY_REASON_FREE)) == (0x40 | RETRY_REASON_FREE);
 }
 
+/* gRPC's way: a failure that put load on the server is charged once, and what is left decides. A
+   hedge's copy is charged when it fails, and not again when it is the request's failure. */
+RETRY__COLD bool retry__budget_throttle(retry_budget *budget, uint8_t event, retry_request *request,
+                                        const retry_failure *failure)
+{
+    bool charged = event == RETRY__BUDGET_RESUME || /* when the strategy was asked */
+                   (event != RETRY__BUDGET_COPY && request->retry__charge != 0);
+    bool unsent = (retry__table_bit(failure->reason) & RETRY__REASONS_UNSENT) != 0;
+    uint32_t cost = retry__budget_cost(&budget->options, failure);
+    request->retry__charge = 0;
+    if (retry__is_free(failure->reason))
+        return true;
+    if (event == RETRY__BUDGET_COPY)
+        request->retry__charge = 1;
+    return retry__budget_charge(budget, charged || unsent ? 0 : cost) > budget->options.floor;
+}
+
 static bool retry__budget_account(retry_budget *budget, uint8_t event, retry_request *request,
                                   const retry_failure *failure, retry_time now)
 {
     uint32_t cost;
     retry__budget_refill(budget, now);
-    if (event < RETRY__BUDGET_COPY) {
+    if (event < RETRY__BUDGET_GRANT) {
         retry__budget_receive(budget, event, request);
         return true;
     }
-    if (event == RETRY__BUDGET_COPY && !budget->options.charge_failures)
-        return true; /* what was paid is not for this failure */
-    if (retry__is_free(failure->reason)) {
-        request->retry__charge = 0;
-        return true;
-    }
-    cost = retry__budget_cost(&budget->options, failure);
     if (budget->options.charge_failures)
-        return retry__budget_throttle(budget, event, request, failure, cost);
+        return retry__budget_throttle(budget, event, request, failure);
+    if (event == RETRY__BUDGET_COPY) /* what was paid was for the first */
+        return true;
     request->retry__charge = 0; /* the retry that it paid for has been made */
-    return event != RETRY__BUDGET_REFUSAL && retry__budget_pay(budget, request, cost);
+    if (event == RETRY__BUDGET_REFUSAL || retry__is_free(failure->reason))
+        return true;
+    cost = retry__budget_cost(&budget->options, failure);
+    if (!retry__budget_take(budget, cost))
+        return false;
+    request->retry__charge = cost;
+    return true;
 }
 
 RETRY_API void retry_budget_init(retry_budget *budget, const retry_budget_options *options,
@@ -3289,9 +3310,7 @@ static bool retry__contains(const char *text, size_t length, const char *pattern
 static retry_failure retry__failure(retry_reason reason, uint32_t code)
 {
     retry_failure failure = {
-        RETRY_REASON_NONE, RETRY_SAFETY_MAYBE, RETRY_FAULT_OTHER, false, false, false, false, 0, 0};
-    failure.reason = reason;
-    failure.code = code;
+        reason, RETRY_SAFETY_MAYBE, RETRY_FAULT_OTHER, false, false, false, false, 0, code};
     return failure;
 }
 
@@ -4432,15 +4451,15 @@ static void retry__rate_learn(retry_rate *rate, uint32_t halves)
     retry__swap_ordered(&rate->retry__limit, &limit, next); /* no other thread changes it */
 }
 
-/* Whether there is a limit, or an answer was counted: a half second is under way. */
+/* Whether a half second is under way: without a limit the first answer begins one. */
 static bool retry__rate_counts(const retry_rate *rate)
 {
     return (retry__load(&rate->retry__limit) | retry__load(&rate->retry__accepted) |
             retry__load(&rate->retry__throttled)) != 0;
 }
 
-/* The limit, 0: none but `max`. A half second that is over is ended by one thread first, which
-   learns from it; after 24 there is no limit in any case. */
+/* The limit; 0: none but `max`. If a half second is over, one thread ends it first and learns from
+   it. After 24 of them there is no limit in any case. */
 RETRY__WRAPS static uint32_t retry__rate_limit(retry_rate *rate, uint32_t now)
 {
     uint32_t half = retry__load_ordered(&rate->retry__half), halves = 0;
@@ -4542,7 +4561,7 @@ RETRY_API void retry_rate_report(retry_rate *rate, const retry_failure *failure,
     if (!rate || retry__outcome(failure) == RETRY__IGNORED)
         return;
     retry__rate_limit(rate, (uint32_t)now);
-    if (!retry__rate_counts(rate)) /* the first answer begins a half second */
+    if (!retry__rate_counts(rate))
         retry__store(&rate->retry__half, (uint32_t)now);
     retry__fetch_add(
         failure && failure->throttle ? &rate->retry__throttled : &rate->retry__accepted, 1);
@@ -4656,7 +4675,7 @@ static uint32_t retry__latency_advance(const retry__percentile *percentile, uint
         return retry__min(retry__max(progress, RETRY__LATENCY_AT_REST) + percentile->quantile,
                           RETRY__LATENCY_AT_REST + 11 * RETRY__LATENCY_LATE);
     return retry__max(progress - 2 * percentile->above,
-                      RETRY__LATENCY_AT_REST - 16 * RETRY__LATENCY_LATE);
+                      RETRY__LATENCY_AT_REST - 15 * RETRY__LATENCY_LATE);
 }
 
 RETRY_API void retry_latency_add(retry_latency *latency, retry_ms elapsed, bool finished)
@@ -5850,6 +5869,7 @@ RETRY_API bool retry_parse_duration(const char *text, size_t length, retry_ms *d
 #undef RETRY__HOT
 #undef RETRY__COLD
 #undef RETRY__RARE
+#undef RETRY__FAST
 #undef RETRY__PLAIN
 #undef RETRY__BIT
 #undef RETRY__REASONS_UNSENT
