@@ -35,8 +35,8 @@
    QUICK START
 
    This program calls something that fails once. The client is the recommended one. It has a policy
-   (how long to wait), a budget (how many retries the server can bear), a limit of attempts at once,
-   a timeout for each attempt and one for the whole operation.
+   (how long to wait) and a budget (how many retries the server can bear). It has a limit of
+   attempts at once, a timeout for each attempt, and one for the whole operation.
 
       #define _POSIX_C_SOURCE 200809L
       #define RETRY_IMPLEMENTATION
@@ -490,9 +490,9 @@
    fleet that lost power together returns together. Compile with -ffunction-sections -fdata-sections
    and link with -Wl,--gc-sections: unused functions go. On a Cortex-M0 (`make size`) a delay alone
    takes about 0.8 KiB of flash, a decision with best effort about 1.5, and all of this file about
-   18. A request takes 64 bytes of RAM. There is no division and no floating point at run time. Where
-   32-bit atomics are not lock-free (Cortex-M0, AVR), mask interrupts around what you share with an
-   interrupt handler.
+   18. A request takes 64 bytes of RAM. There is no division and no floating point at run time.
+   Where 32-bit atomics are not lock-free (Cortex-M0, AVR), mask interrupts around what you share
+   with an interrupt handler.
 
    C++: a lambda without captures is a retry_attempt_fn; examples/lambda.cpp wraps one with
    captures. No exception may pass through a callback: catch it, and report a failure.
