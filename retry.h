@@ -1502,7 +1502,7 @@ typedef struct retry_rate {
     retry_ms wait; /* ms; an attempt that would have to wait as long is refused (default: 0: 250; at
                       most 2^20) */
     uint32_t retry__limit;     /* private: thousandths a second; 0: none but `max` */
-    uint32_t retry__held;      /* private: thousandths a second; the limit before it last rose */
+    uint32_t retry__held;      /* private: the limit before it last rose; 0 without one */
     uint32_t retry__calm;      /* private: half seconds in a row in which nothing was throttled */
     uint32_t retry__half;      /* private: ms, modulo 2^32; start of the half second under way */
     uint32_t retry__accepted;  /* private: answers in it that were not throttled */
@@ -4459,7 +4459,7 @@ RETRY__WRAPS static retry_ms retry__rate_passed(retry_rate *rate, uint32_t now)
 {
     uint32_t seen = retry__load(&rate->retry__clock);
     retry_ms passed = retry__passed(seen, now);
-    if (passed == 0 && (seen | retry__load(&rate->retry__owed)) == 0)
+    if ((seen | retry__load(&rate->retry__owed)) == 0)
         passed = now;
     return passed != 0 && retry__swap(&rate->retry__clock, &seen, now) ? passed : 0;
 }
@@ -4495,7 +4495,7 @@ static retry_ms retry__rate_take(retry_rate *rate, uint32_t now, retry_ms wait)
 {
     uint32_t limit = retry__rate_limit(rate, now), spacing, full, most, earned, owed, rest;
     uint64_t after;
-    if (limit != 0 && retry__load(&rate->retry__throttled) != 0)
+    if (retry__load(&rate->retry__throttled) != 0)
         limit = retry__load(&rate->retry__held);
     limit = limit ? limit : rate->max;
     if (limit == 0)
