@@ -499,9 +499,8 @@
 
    Threads: requests, attempts, hedges and connections belong to one thread at a time. Budgets,
    gates and the generator are shared without a lock. Clients, strategies and policies are constant.
-   Guard the look-up of a scope. A shared client's callbacks must be ready for several threads. Two
-   threads that do nothing else but take from one budget and put back need 10 to 50 ns for each pair
-   (make bench).
+   Guard the look-up of a scope. A shared client's callbacks must be ready for several threads.
+   `make bench` prints what one budget costs one thread, and two that do nothing else.
 
    fork(): each child calls retry_seed(), or all draw the same numbers. A child must not go on with
    gates that another thread of its parent was using: give it fresh ones.
