@@ -4417,15 +4417,15 @@ static void retry__rate_learn(retry_rate *rate, uint32_t halves)
     retry__swap_ordered(&rate->retry__limit, &limit, next); /* no other thread changes it */
 }
 
-/* Whether there is a limit, or an answer was counted: a half second is under way. */
+/* Whether a half second is under way: without a limit the first answer begins one. */
 static bool retry__rate_counts(const retry_rate *rate)
 {
     return (retry__load(&rate->retry__limit) | retry__load(&rate->retry__accepted) |
             retry__load(&rate->retry__throttled)) != 0;
 }
 
-/* The limit, 0: none but `max`. A half second that is over is ended by one thread first, which
-   learns from it; after 24 there is no limit in any case. */
+/* The limit; 0: none but `max`. If a half second is over, one thread ends it first and learns from
+   it. After 24 of them there is no limit in any case. */
 RETRY__WRAPS static uint32_t retry__rate_limit(retry_rate *rate, uint32_t now)
 {
     uint32_t half = retry__load_ordered(&rate->retry__half), halves = 0;
@@ -4527,7 +4527,7 @@ RETRY_API void retry_rate_report(retry_rate *rate, const retry_failure *failure,
     if (!rate || retry__outcome(failure) == RETRY__IGNORED)
         return;
     retry__rate_limit(rate, (uint32_t)now);
-    if (!retry__rate_counts(rate)) /* the first answer begins a half second */
+    if (!retry__rate_counts(rate))
         retry__store(&rate->retry__half, (uint32_t)now);
     retry__fetch_add(
         failure && failure->throttle ? &rate->retry__throttled : &rate->retry__accepted, 1);
@@ -4641,7 +4641,7 @@ static uint32_t retry__latency_advance(const retry__percentile *percentile, uint
         return retry__min(retry__max(progress, RETRY__LATENCY_AT_REST) + percentile->quantile,
                           RETRY__LATENCY_AT_REST + 11 * RETRY__LATENCY_LATE);
     return retry__max(progress - 2 * percentile->above,
-                      RETRY__LATENCY_AT_REST - 16 * RETRY__LATENCY_LATE);
+                      RETRY__LATENCY_AT_REST - 15 * RETRY__LATENCY_LATE);
 }
 
 RETRY_API void retry_latency_add(retry_latency *latency, retry_ms elapsed, bool finished)
