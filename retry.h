@@ -112,9 +112,10 @@
           }
       }
 
-      retry_begin(&op->request, now_ms());                                        // at first
-      step(op, retry_attempt_begin(&op->attempt, &op->request, now_ms()));        // before each try
-      step(op, retry_attempt_end(&op->attempt, &op->request, failure, now_ms())); // NULL: it worked
+      retry_begin(&op->request, now_ms());                                 // at first
+      step(op, retry_attempt_begin(&op->attempt, &op->request, now_ms())); // before each try
+      step(op, retry_attempt_end(&op->attempt, &op->request, NULL, now_ms()));     // it worked
+      step(op, retry_attempt_end(&op->attempt, &op->request, &failure, now_ms())); // it failed
 
    A timeout of UINT32_MAX is none. EXPIRE: no time is left; report a timeout, in `delay` ms at the
    latest. PENDING comes only from a strategy of your own that answers later, by retry_resume.
@@ -393,8 +394,11 @@
    nothing.
 
    LATENCY: how late is late? It learns the 95th percentile of what answers take, for the delay of a
-   hedge. Keep one for each kind of operation. It tells nothing before it knows enough (UINT32_MAX);
-   then it is within a quarter of the truth. It is for deciding, not for reporting.
+   hedge. It tells nothing (UINT32_MAX) before 768 attempts; 3,072 for the 99th. Then it is within a
+   quarter of the truth in 97 of 100 cases, and hedges no more than it was asked to: about 5 %. It
+   follows a service that becomes ten times slower within 200 attempts, and its recovery; the 99th
+   within 900. Keep one for each kind of operation. It is for deciding, not for reporting. By hand:
+   retry_latency_add, also with what was given up or cancelled, and retry_latency_get.
 
    HEDGING: a second copy of an attempt that is late, sent elsewhere, often answers first. It is for
    idempotent operations, and needs a budget, which pays for each copy. Each copy is a
@@ -1498,7 +1502,7 @@ typedef struct retry_rate {
     retry_ms wait; /* ms; an attempt that would have to wait as long is refused (default: 0: 250; at
                       most 2^20) */
     uint32_t retry__limit;     /* private: thousandths a second; 0: none but `max` */
-    uint32_t retry__held;      /* private: thousandths a second; the limit before it last rose */
+    uint32_t retry__held;      /* private: the limit before it last rose; 0 without one */
     uint32_t retry__calm;      /* private: half seconds in a row in which nothing was throttled */
     uint32_t retry__half;      /* private: ms, modulo 2^32; start of the half second under way */
     uint32_t retry__accepted;  /* private: answers in it that were not throttled */
@@ -1869,6 +1873,13 @@ RETRY_API retry_clock retry_system_clock(void);
 #define RETRY__HOT static
 #define RETRY__COLD static
 #define RETRY__RARE(condition) (condition)
+#endif
+
+/* Whether a shorter way may cost code. */
+#if defined(__OPTIMIZE_SIZE__)
+#define RETRY__FAST false
+#else
+#define RETRY__FAST true
 #endif
 
 #ifdef __cplusplus
@@ -2462,29 +2473,43 @@ RETRY__COLD retry_ms retry__raise(const retry_policy *policy, const retry_reques
                                           retry_random(request)));
 }
 
-RETRY_API retry_action retry_policy_after(const retry_strategy *self, retry_request *request,
-                                          const retry_failure *failure, retry_time now)
+/* The delay by any jitter. */
+RETRY__COLD retry_ms retry__jittered(const retry_backoff *backoff, const retry_request *request)
+{
+    uint32_t random = backoff->jitter != RETRY_JITTER_NONE ? retry__draw(request->client) : 0;
+    retry_ms previous = request->retry__since_order == 1 ? 0 : request->last_delay;
+    return retry_backoff_delay(backoff, retry__position(request), previous, random);
+}
+
+RETRY__HOT retry_action retry__policy(const retry_strategy *self, const retry_request *request,
+                                      const retry_failure *failure, uint8_t traits)
 {
     const retry_policy *policy = (const retry_policy *)(const void *)self;
-    const retry_backoff *backoff;
-    uint32_t random = 0;
+    const retry_backoff *backoff = &policy->backoff;
     retry_ms delay;
-    (void)now;
-    if (!self || !request || !failure)
-        return retry_action_none(RETRY_CAUSE_MISUSE);
-    if (!retry_permitted(request, failure))
+    if (!request->idempotent && (traits & RETRY__TRAIT_ALLOWS) == 0)
         return retry_action_none(RETRY_CAUSE_NOT_IDEMPOTENT);
     if (policy->max_attempts != 0 && request->attempts >= policy->max_attempts - 1)
         return retry_action_none(RETRY_CAUSE_ATTEMPTS_EXHAUSTED);
-    backoff = failure->throttle && policy->throttle_backoff.initial != 0 ? &policy->throttle_backoff
-                                                                         : &policy->backoff;
-    if (backoff->jitter != RETRY_JITTER_NONE)
-        random = retry__draw(request->client);
-    delay = retry_backoff_delay(backoff, retry__position(request),
-                                request->retry__since_order == 1 ? 0 : request->last_delay, random);
+    if (failure->throttle && policy->throttle_backoff.initial != 0)
+        backoff = &policy->throttle_backoff;
+    if (RETRY__FAST && backoff->jitter == RETRY_JITTER_FULL)
+        delay = retry__pick(backoff->min, retry__base(backoff, retry__position(request)),
+                            retry__draw(request->client));
+    else
+        delay = retry__jittered(backoff, request);
     if (failure->retry_after > delay)
         delay = retry__raise(policy, request, failure->retry_after, delay);
     return retry_action_after(delay);
+}
+
+RETRY_API retry_action retry_policy_after(const retry_strategy *self, retry_request *request,
+                                          const retry_failure *failure, retry_time now)
+{
+    (void)now;
+    if (!self || !request || !failure)
+        return retry_action_none(RETRY_CAUSE_MISUSE);
+    return retry__policy(self, request, failure, retry__failure_traits(failure));
 }
 
 /* >>request */
@@ -2539,10 +2564,10 @@ enum {
     RETRY__BUDGET_BEGIN,
     RETRY__BUDGET_REFUND,
     RETRY__BUDGET_SUCCESS,
-    RETRY__BUDGET_COPY,    /* of a hedge, that failed */
-    RETRY__BUDGET_REFUSAL, /* by a strategy that was asked, or that answers later, or the server */
     RETRY__BUDGET_GRANT,   /* by a strategy that was asked; false: the budget does not pay */
-    RETRY__BUDGET_RESUME   /* the same of a failure that was charged already, or was no load */
+    RETRY__BUDGET_RESUME,  /* the same of a failure that was charged already, or was no load */
+    RETRY__BUDGET_REFUSAL, /* by a strategy that was asked, or that answers later, or the server */
+    RETRY__BUDGET_COPY     /* of a hedge, that failed */
 };
 
 /* Tells the budget of the request's client, if it has one. The call goes through a pointer that
@@ -2719,8 +2744,8 @@ RETRY__HOT retry_decision retry__decide(retry_request *request, const retry_fail
             delay = retry__obey(request, failure, delay);
         if (!retry__account(request, event, failure, now)) {
             cause = RETRY_CAUSE_BUDGET_EXHAUSTED;
-        } else if (request->timeout != UINT32_MAX &&
-                   delay >= retry__subtract(request->timeout, request->retry__elapsed)) {
+        } else if (delay >= retry__subtract(request->timeout, request->retry__elapsed) &&
+                   request->timeout != UINT32_MAX) {
             retry__account(request, RETRY__BUDGET_REFUND, NULL, now);
             verdict = RETRY_VERDICT_EXPIRE;
             cause = RETRY_CAUSE_DEADLINE;
@@ -2767,7 +2792,7 @@ static retry_action retry__answer(const retry_request *request, retry_action act
     return action;
 }
 
-/* The answer of a strategy that is not best effort by default. */
+/* The answer of any strategy. */
 static retry_action retry__ask(const retry_strategy *strategy, retry_request *request,
                                const retry_failure *failure, retry_time now)
 {
@@ -2793,8 +2818,12 @@ RETRY_API retry_decision retry_orchestrate(retry_request *request, const retry_f
         cause = retry__weigh(request, failure, traits, now);
     if (cause != RETRY_CAUSE_NONE)
         return retry__unasked(request, failure, cause, now);
-    action = strategy ? retry__ask(strategy, request, failure, now)
-                      : retry__best_effort(request, failure, traits);
+    if (!strategy)
+        action = retry__best_effort(request, failure, traits);
+    else if (RETRY__FAST && strategy->retry_after == retry_policy_after)
+        action = retry__policy(strategy, request, failure, traits);
+    else
+        action = retry__ask(strategy, request, failure, now);
     if (action.kind != RETRY_ACTION_AFTER) {
         retry__account(request, RETRY__BUDGET_REFUSAL, failure, now);
         if (!retry__open(request)) /* any more: the strategy cancelled it */
@@ -2999,7 +3028,7 @@ static bool retry__budget_affords(const retry_budget_options *options, uint32_t 
 }
 
 /* Takes the cost, all or nothing. */
-static bool retry__budget_take(retry_budget *budget, uint32_t cost)
+RETRY__HOT bool retry__budget_take(retry_budget *budget, uint32_t cost)
 {
     uint32_t balance = retry__load(&budget->retry__balance);
     do {
@@ -3037,28 +3066,6 @@ static uint32_t retry__budget_charge(retry_budget *budget, uint32_t cost)
     return retry__subtract(balance, cost);
 }
 
-/* gRPC's way: a failure that put load on the server is charged once, and what is left decides. A
-   hedge's copy is charged when it fails, and not again when it is the request's failure. */
-RETRY__COLD bool retry__budget_throttle(retry_budget *budget, uint8_t event, retry_request *request,
-                                        const retry_failure *failure, uint32_t cost)
-{
-    if (event == RETRY__BUDGET_RESUME || /* charged when the strategy was asked */
-        (event != RETRY__BUDGET_COPY && request->retry__charge != 0) ||
-        (retry__table_bit(failure->reason) & RETRY__REASONS_UNSENT) != 0)
-        cost = 0;
-    request->retry__charge = event == RETRY__BUDGET_COPY;
-    return retry__budget_charge(budget, cost) > budget->options.floor;
-}
-
-/* Whether the bucket pays for a retry. */
-static bool retry__budget_pay(retry_budget *budget, retry_request *request, uint32_t cost)
-{
-    if (!retry__budget_take(budget, cost))
-        return false;
-    request->retry__charge = cost;
-    return true;
-}
-
 /* What comes in beside the refill: a deposit, or the request's last charge. */
 RETRY__COLD void retry__budget_receive(retry_budget *budget, uint8_t event,
                                        const retry_request *request)
@@ -3078,26 +3085,44 @@ static bool retry__is_free(retry_reason reason)
     return (reason & (0xff40 | RETRY_REASON_FREE)) == (0x40 | RETRY_REASON_FREE);
 }
 
+/* gRPC's way: a failure that put load on the server is charged once, and what is left decides. A
+   hedge's copy is charged when it fails, and not again when it is the request's failure. */
+RETRY__COLD bool retry__budget_throttle(retry_budget *budget, uint8_t event, retry_request *request,
+                                        const retry_failure *failure)
+{
+    bool charged = event == RETRY__BUDGET_RESUME || /* when the strategy was asked */
+                   (event != RETRY__BUDGET_COPY && request->retry__charge != 0);
+    bool unsent = (retry__table_bit(failure->reason) & RETRY__REASONS_UNSENT) != 0;
+    uint32_t cost = retry__budget_cost(&budget->options, failure);
+    request->retry__charge = 0;
+    if (retry__is_free(failure->reason))
+        return true;
+    if (event == RETRY__BUDGET_COPY)
+        request->retry__charge = 1;
+    return retry__budget_charge(budget, charged || unsent ? 0 : cost) > budget->options.floor;
+}
+
 static bool retry__budget_account(retry_budget *budget, uint8_t event, retry_request *request,
                                   const retry_failure *failure, retry_time now)
 {
     uint32_t cost;
     retry__budget_refill(budget, now);
-    if (event < RETRY__BUDGET_COPY) {
+    if (event < RETRY__BUDGET_GRANT) {
         retry__budget_receive(budget, event, request);
         return true;
     }
-    if (event == RETRY__BUDGET_COPY && !budget->options.charge_failures)
-        return true; /* what was paid is not for this failure */
-    if (retry__is_free(failure->reason)) {
-        request->retry__charge = 0;
-        return true;
-    }
-    cost = retry__budget_cost(&budget->options, failure);
     if (budget->options.charge_failures)
-        return retry__budget_throttle(budget, event, request, failure, cost);
+        return retry__budget_throttle(budget, event, request, failure);
+    if (event == RETRY__BUDGET_COPY) /* what was paid was for the first */
+        return true;
     request->retry__charge = 0; /* the retry that it paid for has been made */
-    return event != RETRY__BUDGET_REFUSAL && retry__budget_pay(budget, request, cost);
+    if (event == RETRY__BUDGET_REFUSAL || retry__is_free(failure->reason))
+        return true;
+    cost = retry__budget_cost(&budget->options, failure);
+    if (!retry__budget_take(budget, cost))
+        return false;
+    request->retry__charge = cost;
+    return true;
 }
 
 RETRY_API void retry_budget_init(retry_budget *budget, const retry_budget_options *options,
@@ -3285,9 +3310,7 @@ static bool retry__contains(const char *text, size_t length, const char *pattern
 static retry_failure retry__failure(retry_reason reason, uint32_t code)
 {
     retry_failure failure = {
-        RETRY_REASON_NONE, RETRY_SAFETY_MAYBE, RETRY_FAULT_OTHER, false, false, false, false, 0, 0};
-    failure.reason = reason;
-    failure.code = code;
+        reason, RETRY_SAFETY_MAYBE, RETRY_FAULT_OTHER, false, false, false, false, 0, code};
     return failure;
 }
 
@@ -3857,22 +3880,22 @@ RETRY__WRAPS static retry_ms retry__passed(uint32_t from, uint32_t now)
 
 /* >>window */
 
-/* Counts of two halves of a window, the one under way and the one before: of each half all, and the
-   marked ones (the sick, the accepted). retry__half is twice the instant at which the half under
-   way began, modulo 2^32; its lowest bit says which of the two that is. */
+/* A window has two halves: the one under way and the one before. Each has two counts: all reports,
+   and the marked ones (the sick, the accepted). retry__half is twice the instant at which the half
+   under way began, modulo 2^32. Its lowest bit says which half that is. */
 #define RETRY__WINDOW_COUNT UINT32_C(0x1fffffff)   /* of a count: the number; above it, how often */
 #define RETRY__WINDOW_EMPTIED UINT32_C(0x20000000) /* it was emptied: 0 to 7 */
 
-/* ms; a clock that is behind by no more than this is another thread's, or was set back a little. */
+/* ms; a clock that is behind by no more than this is taken for another thread's. */
 #define RETRY__WINDOW_BEHIND UINT32_C(0x10000)
 
 typedef struct retry__counts {
     uint32_t all, marked;
 } retry__counts;
 
-/* Empties counts while *word is what was `seen`: another thread that has done the same, and changed
-   *word, may have let others count there again. They do not go unnoticed, as no emptying leaves a
-   count as it was. */
+/* Empties counts, as long as *word is what was `seen`. Once another thread has emptied them and
+   changed *word, others may count there again. Their counts are safe: emptying never leaves a count
+   as it was, so a swap that comes too late fails. */
 RETRY__WRAPS static void retry__window_empty(uint32_t *counts, uint32_t n, const uint32_t *word,
                                              uint32_t seen)
 {
@@ -3886,9 +3909,10 @@ RETRY__WRAPS static void retry__window_empty(uint32_t *counts, uint32_t n, const
     }
 }
 
-/* Goes on to the half that `now` is in; returns the word of the half under way. After a whole
-   window without a report, and if the clock went back by more than a half, nothing of it counts any
-   more: a new half begins at `now`. A word of 0 is that of a window never used. */
+/* Goes on to the half that `now` is in, and returns its word. A clock that is a little behind
+   counts in the half under way. After a whole window without a report, and after a greater step
+   back, nothing counts any more, and a half begins at `now`. 0 is the word of a window never used.
+ */
 RETRY__COLD RETRY__WRAPS uint32_t retry__window_move(retry__window *window, uint32_t half,
                                                      retry_ms length, uint32_t now)
 {
@@ -3922,8 +3946,7 @@ RETRY__HOT RETRY__WRAPS uint32_t *retry__window_at(retry__window *window, retry_
     return &window->retry__counts[(half & 1) * 2];
 }
 
-/* What both halves hold. Whoever counts does so in `all` first: none is marked that is not there.
- */
+/* What both halves hold. `all` is counted first and read last, so no marked one is without it. */
 static retry__counts retry__window_sum(const retry__window *window)
 {
     const uint32_t *counts = window->retry__counts;
@@ -3937,10 +3960,10 @@ static retry__counts retry__window_sum(const retry__window *window)
 
 /* >>breaker */
 
-/* The word that every change swaps. The upper 16 bits are the generation, which every change of
-   state raises; it is the ticket of the permits. Below, 8 bits are the answers that it takes to
-   close: not 0 is HALF_OPEN, and the last 8 bits are the probes in flight; 0, and those are the
-   state. So a zeroed word is CLOSED. */
+/* The word that every change swaps. Its upper 16 bits are the generation: the ticket of permits.
+   Each change of state raises it. The next 8 bits are the answers that are needed to close the
+   breaker. If these are not 0 the state is HALF_OPEN, and the last 8 bits are the probes in flight.
+   If they are 0, the last 8 bits are the state. So a zeroed word is CLOSED. */
 #define RETRY__BREAKER_GENERATION UINT32_C(0xffff0000)
 #define RETRY__BREAKER_NEXT UINT32_C(0x00010000)
 #define RETRY__BREAKER_NEEDED UINT32_C(0x0000ff00)
@@ -3974,7 +3997,7 @@ static retry_ms retry__breaker_open(const retry_breaker *breaker)
     return open;
 }
 
-/* What a call goes by: the word, and the instant of the last change, which is read before it. */
+/* What a call goes by: the word, and the instant of the last change. The instant is read first. */
 typedef struct retry__breaker_view {
     uint32_t since, word;
 } retry__breaker_view;
@@ -3987,9 +4010,9 @@ static retry__breaker_view retry__breaker_look(const retry_breaker *breaker)
     return view;
 }
 
-/* ms that are left of a span that began at `since`. A clock behind that is another thread's; if it
-   is further behind than that explains, or than the span, the span has passed: nobody is refused
-   for longer because nobody asked for weeks. */
+/* ms that are left of a span that began at `since`. To a clock that is a little behind, all of it.
+   A clock further behind stepped back, or it is weeks later: nothing is left, or who asks after
+   weeks would wait for longer than the span. */
 RETRY__WRAPS static retry_ms retry__breaker_left(uint32_t since, retry_ms span, uint32_t now)
 {
     uint32_t passed = now - since;
@@ -4010,7 +4033,7 @@ static uint32_t retry__breaker_half_open(const retry_breaker *breaker)
     return (breaker->probes ? breaker->probes : UINT32_C(1)) << 8;
 }
 
-/* Changes the word that was seen to `next`, at `now`, which is written first, and by one thread
+/* Changes the word that was seen to `next`, at `now`. The instant is written first, by one thread
    only. False: another thread was faster, and *view is what it left. */
 static bool retry__breaker_change(retry_breaker *breaker, retry__breaker_view *view, uint32_t next,
                                   uint32_t now)
@@ -4029,25 +4052,26 @@ static void retry__breaker_empty(retry_breaker *breaker, uint32_t word)
     retry__window_empty(&breaker->retry__row, 1, &breaker->retry__state, word);
 }
 
-/* Adds `more` to a part of a count, up to `most`, or 0: empties that part; as long as the state is
-   `word`, which is looked at once the count has been read: who empties it for another state after
-   that makes the swap fail. Returns that part, 0 in another state. */
+/* Adds `more` to a part of a count, up to `most`; 0 empties that part. Does nothing once the state
+   is not `word` any more. The count is read before the state: who empties it for another state
+   later makes the swap fail. Returns the part, 0 in another state. */
 static uint32_t retry__breaker_add(retry_breaker *breaker, uint32_t word, uint32_t *count,
                                    uint32_t most, uint32_t more)
 {
-    uint32_t seen = retry__load_ordered(count), next;
+    uint32_t seen = retry__load_ordered(count), part, next;
     do {
         if (retry__load_ordered(&breaker->retry__state) != word)
             return 0;
-        next = more ? seen + more : seen & ~most;
-        if (next == seen || (seen & most) > most - more)
-            return seen & most;
+        part = seen & most;
+        if (more ? part > most - more : part == 0)
+            return part;
+        next = more ? seen + more : seen - part;
     } while (!retry__swap_ordered(count, &seen, next));
     return next & most;
 }
 
-/* Compared to half a unit of the ratio, as 53 % is a little less than RETRY_RATIO(0.53); exactly
-   with one like a half, of which the last bits are 0. */
+/* RETRY_RATIO rounds: 53 of 100 are a little less than RETRY_RATIO(0.53). So half of its unit may
+   be missing; nothing of a ratio like a half, whose last bits are 0. */
 static bool retry__breaker_trips(const retry_breaker *breaker, uint32_t row)
 {
     retry__counts reports = retry__window_sum(&breaker->retry__reports);
@@ -4074,9 +4098,8 @@ static bool retry__breaker_count(retry_breaker *breaker, retry__breaker_view vie
                                  now);
 }
 
-/* The word after a probe that was answered, or of which there is no outcome. One that was silent
-   for too long may have lost its place to another, so it has none to give back; its answer counts.
- */
+/* The word after a probe that was answered, or that had no outcome. A probe that was silent for too
+   long gives no place back, as another may have it. Its answer counts. */
 static uint32_t retry__breaker_after(const retry_breaker *breaker, uint32_t word, bool answered,
                                      retry_ms elapsed)
 {
@@ -4132,8 +4155,8 @@ static bool retry__breaker_end(retry_breaker *breaker, uint16_t ticket, retry_ms
            retry__breaker_count(breaker, view, outcome == RETRY__SICK, now);
 }
 
-/* The word with one more probe in flight; 0 where none may be sent, which in OPEN is for *wait ms.
-   A probe in the place of one that is silent may leave the word as it is: the instant tells it. */
+/* The word with one more probe in flight; 0: none may be sent, in OPEN for *wait ms. One that takes
+   a silent probe's place may leave the word as it is. Then only the instant changes. */
 static uint32_t retry__breaker_probe(const retry_breaker *breaker, retry__breaker_view view,
                                      uint32_t now, retry_ms *wait)
 {
@@ -4428,15 +4451,15 @@ static void retry__rate_learn(retry_rate *rate, uint32_t halves)
     retry__swap_ordered(&rate->retry__limit, &limit, next); /* no other thread changes it */
 }
 
-/* Whether there is a limit, or an answer was counted: a half second is under way. */
+/* Whether a half second is under way: without a limit the first answer begins one. */
 static bool retry__rate_counts(const retry_rate *rate)
 {
     return (retry__load(&rate->retry__limit) | retry__load(&rate->retry__accepted) |
             retry__load(&rate->retry__throttled)) != 0;
 }
 
-/* The limit, 0: none but `max`. A half second that is over is ended by one thread first, which
-   learns from it; after 24 there is no limit in any case. */
+/* The limit; 0: none but `max`. If a half second is over, one thread ends it first and learns from
+   it. After 24 of them there is no limit in any case. */
 RETRY__WRAPS static uint32_t retry__rate_limit(retry_rate *rate, uint32_t now)
 {
     uint32_t half = retry__load_ordered(&rate->retry__half), halves = 0;
@@ -4455,7 +4478,7 @@ RETRY__WRAPS static retry_ms retry__rate_passed(retry_rate *rate, uint32_t now)
 {
     uint32_t seen = retry__load(&rate->retry__clock);
     retry_ms passed = retry__passed(seen, now);
-    if (passed == 0 && (seen | retry__load(&rate->retry__owed)) == 0)
+    if ((seen | retry__load(&rate->retry__owed)) == 0)
         passed = now;
     return passed != 0 && retry__swap(&rate->retry__clock, &seen, now) ? passed : 0;
 }
@@ -4491,7 +4514,7 @@ static retry_ms retry__rate_take(retry_rate *rate, uint32_t now, retry_ms wait)
 {
     uint32_t limit = retry__rate_limit(rate, now), spacing, full, most, earned, owed, rest;
     uint64_t after;
-    if (limit != 0 && retry__load(&rate->retry__throttled) != 0)
+    if (retry__load(&rate->retry__throttled) != 0)
         limit = retry__load(&rate->retry__held);
     limit = limit ? limit : rate->max;
     if (limit == 0)
@@ -4538,7 +4561,7 @@ RETRY_API void retry_rate_report(retry_rate *rate, const retry_failure *failure,
     if (!rate || retry__outcome(failure) == RETRY__IGNORED)
         return;
     retry__rate_limit(rate, (uint32_t)now);
-    if (!retry__rate_counts(rate)) /* the first answer begins a half second */
+    if (!retry__rate_counts(rate))
         retry__store(&rate->retry__half, (uint32_t)now);
     retry__fetch_add(
         failure && failure->throttle ? &rate->retry__throttled : &rate->retry__accepted, 1);
@@ -4554,10 +4577,11 @@ RETRY_API uint32_t retry_rate_get(const retry_rate *rate)
 /* >>latency */
 
 /* A latency's progress counts samples while it learns. Once it has learnt it is a balance: above
-   AT_REST too many samples were late, below too few; 2^16 is a late one. */
+   AT_REST too many samples were late, below too few. */
 #define RETRY__LATENCY_FIRST 12
 #define RETRY__LATENCY_LEARNT (UINT32_C(1) << 30)
 #define RETRY__LATENCY_AT_REST (UINT32_C(1) << 31)
+#define RETRY__LATENCY_LATE (UINT32_C(1) << 16)
 
 /* A latency's settings, with their defaults in place of zero, and when it has learnt. */
 typedef struct retry__percentile {
@@ -4607,7 +4631,7 @@ static uint32_t retry__latency_level(retry_ms ms)
 /* The ms of a level, rounded down. */
 static retry_ms retry__latency_ms(uint32_t level)
 {
-    return ((level & (RETRY__OCTAVE - 1)) | RETRY__OCTAVE) >> (28 - level / RETRY__OCTAVE);
+    return (level % RETRY__OCTAVE + RETRY__OCTAVE) >> (28 - level / RETRY__OCTAVE);
 }
 
 /* How often a step is doubled. While it learns: up to 4 times, less and less. Then only when the
@@ -4618,8 +4642,9 @@ static uint32_t retry__latency_haste(const retry__percentile *percentile, uint32
     uint32_t haste = 0;
     if (progress >= RETRY__LATENCY_LEARNT) {
         if (late)
-            return retry__subtract(progress, RETRY__LATENCY_AT_REST) / RETRY_RATIO(4);
-        return retry__subtract(RETRY__LATENCY_AT_REST - RETRY_RATIO(3), progress) / RETRY_RATIO(2);
+            return retry__subtract(progress, RETRY__LATENCY_AT_REST) / (4 * RETRY__LATENCY_LATE);
+        return retry__subtract(RETRY__LATENCY_AT_REST - 3 * RETRY__LATENCY_LATE, progress) /
+               (2 * RETRY__LATENCY_LATE);
     }
     while (haste < 4 && progress < percentile->enough >> (haste + 1))
         haste++;
@@ -4648,8 +4673,9 @@ static uint32_t retry__latency_advance(const retry__percentile *percentile, uint
         return progress + 1 < percentile->enough ? progress + 1 : RETRY__LATENCY_AT_REST;
     if (late)
         return retry__min(retry__max(progress, RETRY__LATENCY_AT_REST) + percentile->quantile,
-                          RETRY__LATENCY_AT_REST + RETRY_RATIO(11));
-    return retry__max(progress - 2 * percentile->above, RETRY__LATENCY_AT_REST - RETRY_RATIO(16));
+                          RETRY__LATENCY_AT_REST + 11 * RETRY__LATENCY_LATE);
+    return retry__max(progress - 2 * percentile->above,
+                      RETRY__LATENCY_AT_REST - 15 * RETRY__LATENCY_LATE);
 }
 
 RETRY_API void retry_latency_add(retry_latency *latency, retry_ms elapsed, bool finished)
@@ -5843,6 +5869,7 @@ RETRY_API bool retry_parse_duration(const char *text, size_t length, retry_ms *d
 #undef RETRY__HOT
 #undef RETRY__COLD
 #undef RETRY__RARE
+#undef RETRY__FAST
 #undef RETRY__PLAIN
 #undef RETRY__BIT
 #undef RETRY__REASONS_UNSENT
@@ -5861,10 +5888,11 @@ RETRY_API bool retry_parse_duration(const char *text, size_t length, retry_ms *d
 #undef RETRY__BREAKER_ROUNDS
 #undef RETRY__BREAKER_ROUND
 #undef RETRY__RATE_MS
-#undef RETRY__OCTAVE
 #undef RETRY__LATENCY_FIRST
 #undef RETRY__LATENCY_LEARNT
 #undef RETRY__LATENCY_AT_REST
+#undef RETRY__LATENCY_LATE
+#undef RETRY__OCTAVE
 #undef RETRY__SCOPE_REACH
 #undef RETRY__POLICY_PRESETS
 #undef RETRY__BUDGET_PRESETS

@@ -81,12 +81,12 @@ function flush(    file, id) {
     } else {
         awaited = ""
         file = dir "/" id ".part." (text ~ /std::|auto |static_cast|class |template/ ? "cpp" : "c")
-        printf "#include \"tests/compile/snippets.h\"\n" > file
-        if (text !~ /(^|\n)\{/)
-            printf "void snippet(void)\n{\n" > file
+        functions = text ~ /(^|\n)\{/
+        printf "#define OF_%s\n%s#include \"tests/compile/snippets.h\"\n", name,
+            functions ? "#define FUNCTIONS\n" : "" > file
+        printf "%s", functions ? "" : "void snippet(void)\n{\n" > file
         printf "#line %d \"%s\"\n%s", first, FILENAME, text > file
-        if (text !~ /(^|\n)\{/)
-            printf "}\n" > file
+        printf "%s", functions ? "" : "}\n" > file
     }
     close(file)
     clear()

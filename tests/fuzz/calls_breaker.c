@@ -31,8 +31,8 @@ struct window {
     uint64_t began, before; /* the two halves; before: 0 if there is none */
 };
 
-/* Its first half begins now; unless 31 bits of ms began anew within a window: then it is as if it had
-   begun there. */
+/* Its first half begins now; unless 31 bits of ms began anew within a window: then it is as if it
+   had begun there. */
 static void window_set_up(struct window *window, retry_ms length)
 {
     uint64_t since_wrap = now & 0x7fffffff;

@@ -20,6 +20,7 @@ static void check_policy(const char *text, size_t length)
     size_t expected_offset = UNTOUCHED;
     bool ok;
     memset(&got, 0x55, sizeof got);
+    expected = got;
     memcpy(&before, &got, sizeof got);
     ok = retry_parse_policy(&got, text, length, &error);
     REQUIRE(ok == naive_policy(&expected, text, length, &expected_offset));
@@ -34,6 +35,7 @@ static void check_budget(const char *text, size_t length)
     size_t expected_offset = UNTOUCHED;
     bool ok;
     memset(&got, 0x55, sizeof got);
+    expected = got;
     memcpy(&before, &got, sizeof got);
     ok = retry_parse_budget(&got, text, length, &error);
     REQUIRE(ok == naive_budget(&expected, text, length, &expected_offset));
