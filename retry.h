@@ -489,8 +489,8 @@
    Firmware: define RETRY_TIME_32 in every file, and call retry_seed() with the device's id, or a
    fleet that lost power together returns together. Compile with -ffunction-sections -fdata-sections
    and link with -Wl,--gc-sections: unused functions go. On a Cortex-M0 (`make size`) a delay alone
-   takes about 0.8 KiB of flash, a decision with best effort about 2.4, all of this file about 17; a
-   request takes 64 bytes of RAM. There is no division and no floating point at run time. Where
+   takes about 0.8 KiB of flash, a decision with best effort about 1.5, and all of this file about
+   18. A request takes 64 bytes of RAM. There is no division and no floating point at run time. Where
    32-bit atomics are not lock-free (Cortex-M0, AVR), mask interrupts around what you share with an
    interrupt handler.
 
