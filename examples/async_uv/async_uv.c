@@ -299,7 +299,7 @@ int main(int count, char **arguments)
            OPERATIONS, report.longest, OPERATION_TIMEOUT);
     print_outcomes(&report, states);
     printf("\nOf the failed and expired %" PRIu32 " change something and are perhaps done.\n"
-           "After conflicts there were %" PRIu32 " retries, which no budget paid for.\n",
+           "After conflicts there were %" PRIu32 " retries, which were free of charge.\n",
            report.perhaps_done, report.free_retries);
     printf("The remote policy answered %" PRIu32 " questions and was silent on %" PRIu32
            ";\n%" PRIu32 " answers came too late.\n",

@@ -107,10 +107,10 @@ awk 'FNR == 1 { file++ }
     "$folder/access.log" "$folder/out" >"$folder/sums"
 read -r lost denied twice unexplained repeated mixed <"$folder/sums"
 echo "nginx read $(grep -c ^POST "$folder/access.log") POSTs" \
-    "of $(count '^[a-z]* POST'); $(grep -c '^POST.* 503 ' "$folder/access.log") it refused"
+    "for $(count '^[a-z]* POST') operations, and refused $(grep -c '^POST.* 503 ' "$folder/access.log") of them"
 verdict "No POST took effect twice ($twice)." test "$twice" -eq 0
-verdict "What was reported done reached nginx ($lost did not)." test "$lost" -eq 0
-verdict "What was reported failed did not ($denied did)." test "$denied" -eq 0
+verdict "Everything that was reported done reached nginx ($lost did not)." test "$lost" -eq 0
+verdict "Nothing that was reported failed reached it ($denied did)." test "$denied" -eq 0
 verdict "$repeated POSTs with a key were sent again, with the same key." \
     test "$((repeated > 2)):$mixed" = 1:0
 verdict "nginx's log has nothing else ($unexplained)." test "$unexplained" -eq 0

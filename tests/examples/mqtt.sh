@@ -70,7 +70,7 @@ if [ -z "$careless" ]; then
 else
     without=$with
 fi
-echo "in the busiest second $with of $fleet came back; without pacing $without"
+echo "in the busiest second $with of $fleet clients came back; without spaced waits $without"
 verdict "No message that was reported done is lost ($lost)." test "$lost" -eq 0
 verdict "The program published none twice ($twice)." test "$twice" -eq 0
 verdict "The fleet came back spread." test "$((with * 3))" -le "$((without * 2))"

@@ -116,7 +116,7 @@ read -r twice lost denied unexplained money wrong <"$folder/sums"
 echo "conflicts $(count SERIALIZATION_FAILURE), deadlocks $(count DEADLOCK_DETECTED)," \
     "lost during COMMIT $(count 'looking for')"
 verdict "No transfer was made twice ($twice)." test "$twice" -eq 0
-verdict "Every one that was reported done was made ($lost not)." test "$lost" -eq 0
+verdict "Every one that was reported done was made ($lost were not)." test "$lost" -eq 0
 verdict "None that was reported failed was made ($denied)." test "$denied" -eq 0
 verdict "Nothing else was made ($unexplained)." test "$unexplained" -eq 0
 verdict "No money came or went, every balance is explained." test "$money:$wrong" = 50000:0
