@@ -389,8 +389,8 @@ static inline bool judge_applications(const applications *sum, const char *sourc
     if (sum->unknown > 0)
         printf(", %" PRIu32 " not applied or lost", sum->unknown);
     printf(".\n");
-    printf("%s  Of %" PRIu32 " reported as perhaps done %" PRIu32 " had been done; of %" PRIu32
-           " reported as failed %" PRIu32 ".\n",
+    printf("%s  Of %" PRIu32 " reported as perhaps done %" PRIu32 " were; of %" PRIu32
+           " reported as failed %" PRIu32 " were.\n",
            sum->failed_really == 0 ? "      " : "BROKEN", sum->perhaps, sum->perhaps_really,
            sum->failed, sum->failed_really);
     return sum->twice == 0 && sum->failed_really == 0;
