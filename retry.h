@@ -489,8 +489,8 @@
    Firmware: define RETRY_TIME_32 in every file, and call retry_seed() with the device's id, or a
    fleet that lost power together returns together. Compile with -ffunction-sections -fdata-sections
    and link with -Wl,--gc-sections: unused functions go. On a Cortex-M0 (`make size`) a delay alone
-   takes about 0.8 KiB of flash, a decision with best effort about 2.4, all of this file about 17; a
-   request takes 64 bytes of RAM. There is no division and no floating point at run time. Where
+   takes about 0.8 KiB of flash, a decision with best effort about 1.5, and all of this file about
+   18. A request takes 64 bytes of RAM. There is no division and no floating point at run time. Where
    32-bit atomics are not lock-free (Cortex-M0, AVR), mask interrupts around what you share with an
    interrupt handler.
 
@@ -499,9 +499,8 @@
 
    Threads: requests, attempts, hedges and connections belong to one thread at a time. Budgets,
    gates and the generator are shared without a lock. Clients, strategies and policies are constant.
-   Guard the look-up of a scope. A shared client's callbacks must be ready for several threads. Two
-   threads that do nothing else but take from one budget and put back need 10 to 50 ns for each pair
-   (make bench).
+   Guard the look-up of a scope. A shared client's callbacks must be ready for several threads.
+   `make bench` prints what one budget costs one thread, and two that do nothing else.
 
    fork(): each child calls retry_seed(), or all draw the same numbers. A child must not go on with
    gates that another thread of its parent was using: give it fresh ones.
@@ -687,6 +686,12 @@ typedef uint64_t retry_time; /* an instant in milliseconds on the caller's monot
 #else
 #define RETRY__CAST(type, x) ((type)(x))
 #endif
+
+/* An initialiser's braces; written out in a macro they would take three lines. */
+#define RETRY__INIT(...) \
+    {                    \
+        __VA_ARGS__      \
+    }
 
 /* ---- Reasons ------------------------------------------------------------------------------- */
 
@@ -1036,27 +1041,18 @@ RETRY_API retry_ms retry_backoff_delay(const retry_backoff *backoff, uint32_t at
 RETRY_API retry_ms retry_phase(const void *identity, size_t length, retry_ms period);
 
 /* Initialisers. */
-#define RETRY__BACKOFF(curve, jitter, min, initial, max, factor, spread) \
-    {                                                                    \
-        curve, jitter, min, initial, max, factor, spread, NULL, 0, NULL  \
-    }
-#define RETRY_BACKOFF_DEFAULT \
-    RETRY__BACKOFF(RETRY_CURVE_EXPONENTIAL, RETRY_JITTER_NONE, 0, 0, 0, 0, 0)
-#define RETRY_BACKOFF_BEST_EFFORT \
-    RETRY__BACKOFF(RETRY_CURVE_EXPONENTIAL, RETRY_JITTER_FULL, 1, 1, 500, 0, 0)
-#define RETRY_BACKOFF_THROTTLED /* best effort's after a throttled attempt */ \
-    RETRY__BACKOFF(RETRY_CURVE_EXPONENTIAL, RETRY_JITTER_FULL, 1, 100, 10000, 0, 0)
-#define RETRY_BACKOFF_RFC0049 \
-    RETRY__BACKOFF(RETRY_CURVE_EXPONENTIAL, RETRY_JITTER_NONE, 0, 1, 500, 0, 0)
-#define RETRY_BACKOFF_CONTROLLED \
-    RETRY__BACKOFF(RETRY_CURVE_CONTROLLED, RETRY_JITTER_NONE, 0, 0, 0, 0, 0)
-#define RETRY_BACKOFF_AWS \
-    RETRY__BACKOFF(RETRY_CURVE_EXPONENTIAL, RETRY_JITTER_FULL, 0, 1000, 20000, 0, 0)
-#define RETRY_BACKOFF_AWS_2026 \
-    RETRY__BACKOFF(RETRY_CURVE_EXPONENTIAL, RETRY_JITTER_FULL, 0, 50, 20000, 0, 0)
-#define RETRY_BACKOFF_GRPC                                                        \
-    RETRY__BACKOFF(RETRY_CURVE_EXPONENTIAL, RETRY_JITTER_SPREAD, 0, 1000, 120000, \
-                   RETRY_RATIO(1.6), RETRY_RATIO(0.2))
+#define RETRY__BACKOFF(curve, jitter, min, initial, max, factor, spread)                       \
+    RETRY__INIT(RETRY_CURVE_##curve, RETRY_JITTER_##jitter, min, initial, max, factor, spread, \
+                NULL, 0, NULL)
+#define RETRY_BACKOFF_DEFAULT RETRY__BACKOFF(EXPONENTIAL, NONE, 0, 0, 0, 0, 0)
+#define RETRY_BACKOFF_BEST_EFFORT RETRY__BACKOFF(EXPONENTIAL, FULL, 1, 1, 500, 0, 0)
+#define RETRY_BACKOFF_THROTTLED RETRY__BACKOFF(EXPONENTIAL, FULL, 1, 100, 10000, 0, 0)
+#define RETRY_BACKOFF_RFC0049 RETRY__BACKOFF(EXPONENTIAL, NONE, 0, 1, 500, 0, 0)
+#define RETRY_BACKOFF_CONTROLLED RETRY__BACKOFF(CONTROLLED, NONE, 0, 0, 0, 0, 0)
+#define RETRY_BACKOFF_AWS RETRY__BACKOFF(EXPONENTIAL, FULL, 0, 1000, 20000, 0, 0)
+#define RETRY_BACKOFF_AWS_2026 RETRY__BACKOFF(EXPONENTIAL, FULL, 0, 50, 20000, 0, 0)
+#define RETRY_BACKOFF_GRPC \
+    RETRY__BACKOFF(EXPONENTIAL, SPREAD, 0, 1000, 120000, RETRY_RATIO(1.6), RETRY_RATIO(0.2))
 
 /* ---- The built-in strategy ----------------------------------------------------------------- */
 
@@ -1086,10 +1082,7 @@ RETRY_API const retry_strategy *retry_best_effort(void);
 RETRY_API const retry_strategy *retry_fail_fast(void);
 
 /* Initialisers. */
-#define RETRY__POLICY(backoff, throttle_backoff, attempts, after_max, after_slack)           \
-    {                                                                                        \
-        {retry_policy_after}, backoff, throttle_backoff, attempts, after_max, after_slack, 0 \
-    }
+#define RETRY__POLICY(...) RETRY__INIT(RETRY__INIT(retry_policy_after), __VA_ARGS__, 0)
 #define RETRY_POLICY_BEST_EFFORT \
     RETRY__POLICY(RETRY_BACKOFF_BEST_EFFORT, RETRY_BACKOFF_THROTTLED, 0, 0, 0)
 #define RETRY_POLICY_SMITHY RETRY__POLICY(RETRY_BACKOFF_AWS, RETRY_BACKOFF_DEFAULT, 5, 0, 0)
@@ -1146,32 +1139,18 @@ RETRY_API uint32_t retry_budget_balance(const retry_budget *budget);
 
 /* Initialisers of retry_budget_options. SMITHY gives 1 token back on every success, as its guide
    says; AWS gives back the last charge, or 1 token for a success that needed no retry. */
-#define RETRY_BUDGET_SMITHY                                    \
-    {                                                          \
-        500000, 5000, 10000, 5000, 1000, 0, 0, 0, false, false \
-    }
-#define RETRY_BUDGET_AWS                                      \
-    {                                                         \
-        500000, 5000, 10000, 5000, 1000, 0, 0, 0, true, false \
-    }
-#define RETRY_BUDGET_AWS_2026                                  \
-    {                                                          \
-        500000, 14000, 14000, 5000, 1000, 0, 0, 0, true, false \
-    }
-#define RETRY_BUDGET_GRPC                               \
-    {                                                   \
-        10000, 1000, 0, 0, 100, 0, 0, 5000, false, true \
-    }
+#define RETRY_BUDGET_SMITHY RETRY__INIT(500000, 5000, 10000, 5000, 1000, 0, 0, 0, false, false)
+#define RETRY_BUDGET_AWS RETRY__INIT(500000, 5000, 10000, 5000, 1000, 0, 0, 0, true, false)
+#define RETRY_BUDGET_AWS_2026 RETRY__INIT(500000, 14000, 14000, 5000, 1000, 0, 0, 0, true, false)
+#define RETRY_BUDGET_GRPC RETRY__INIT(10000, 1000, 0, 0, 100, 0, 0, 5000, false, true)
 /* For RETRY_POLICY_BEST_EFFORT: 20 tokens for each operation that is in flight at once
    (saturating), which bring it through 2.5 s of outage, then a tenth of what succeeds. */
-#define RETRY_BUDGET_BEST_EFFORT(in_flight)                                                 \
-    {                                                                                       \
-        RETRY__CAST(uint32_t, RETRY__CAST(uint64_t, in_flight) >> 32 != 0 ||                \
-                                      RETRY__CAST(uint64_t, in_flight) * 20000 > UINT32_MAX \
-                                  ? UINT32_MAX                                              \
-                                  : RETRY__CAST(uint64_t, in_flight) * 20000),              \
-            1000, 0, 0, 100, 0, 0, 0, false, false                                          \
-    }
+#define RETRY_BUDGET_BEST_EFFORT(in_flight) \
+    RETRY__INIT(RETRY__TIMES(in_flight, 20000), 1000, 0, 0, 100, 0, 0, 0, false, false)
+#define RETRY__TIMES(n, factor) /* saturating */                           \
+    RETRY__CAST(uint32_t, RETRY__CAST(uint64_t, n) > UINT32_MAX / (factor) \
+                              ? UINT32_MAX                                 \
+                              : RETRY__CAST(uint64_t, n) * (factor))
 
 /* ---- Connection backoff -------------------------------------------------------------------- */
 
@@ -1207,10 +1186,7 @@ RETRY_API void retry_connection_established(retry_connection *connection, retry_
 
 /* Initialiser: starts 1 s, then 1.6 times as long up to 120 s apart, 20 % more or less; 20 s to
    connect at least; any connection resets. */
-#define RETRY_CONNECTION_GRPC                          \
-    {                                                  \
-        RETRY_BACKOFF_GRPC, 20000, 1, 0, 0, 0, 0, 0, 0 \
-    }
+#define RETRY_CONNECTION_GRPC RETRY__INIT(RETRY_BACKOFF_GRPC, 20000, 1, 0, 0, 0, 0, 0, 0)
 
 /* ---- Not-my-vbucket ------------------------------------------------------------------------ */
 
@@ -1423,16 +1399,9 @@ RETRY_API retry_breaker_counts retry_breaker_get(retry_breaker *breaker, retry_t
 RETRY_API retry_failure retry_classify_permit(retry_permit permit);
 
 /* Initialiser: the Couchbase SDKs' numbers. */
-#define RETRY_BREAKER_COUCHBASE                                       \
-    {                                                                 \
-        20, RETRY_RATIO(0.5), 60000, 5000, 5000, 0, 0, 0, 0, 0, 0, 0, \
-        {                                                             \
-            0,                                                        \
-            {                                                         \
-                0, 0, 0, 0                                            \
-            }                                                         \
-        }                                                             \
-    }
+#define RETRY_BREAKER_COUCHBASE                                               \
+    RETRY__INIT(20, RETRY_RATIO(0.5), 60000, 5000, 5000, 0, 0, 0, 0, 0, 0, 0, \
+                RETRY__INIT(0, RETRY__INIT(0, 0, 0, 0)))
 
 /* ---- Client-side throttling ---------------------------------------------------------------- */
 
@@ -1873,6 +1842,13 @@ RETRY_API retry_clock retry_system_clock(void);
 #define RETRY__HOT static
 #define RETRY__COLD static
 #define RETRY__RARE(condition) (condition)
+#endif
+
+/* Whether a shorter way may cost code. */
+#if defined(__OPTIMIZE_SIZE__)
+#define RETRY__FAST false
+#else
+#define RETRY__FAST true
 #endif
 
 #ifdef __cplusplus
@@ -2466,29 +2442,43 @@ RETRY__COLD retry_ms retry__raise(const retry_policy *policy, const retry_reques
                                           retry_random(request)));
 }
 
-RETRY_API retry_action retry_policy_after(const retry_strategy *self, retry_request *request,
-                                          const retry_failure *failure, retry_time now)
+/* The delay by any jitter. */
+RETRY__COLD retry_ms retry__jittered(const retry_backoff *backoff, const retry_request *request)
+{
+    uint32_t random = backoff->jitter != RETRY_JITTER_NONE ? retry__draw(request->client) : 0;
+    retry_ms previous = request->retry__since_order == 1 ? 0 : request->last_delay;
+    return retry_backoff_delay(backoff, retry__position(request), previous, random);
+}
+
+RETRY__HOT retry_action retry__policy(const retry_strategy *self, const retry_request *request,
+                                      const retry_failure *failure, uint8_t traits)
 {
     const retry_policy *policy = (const retry_policy *)(const void *)self;
-    const retry_backoff *backoff;
-    uint32_t random = 0;
+    const retry_backoff *backoff = &policy->backoff;
     retry_ms delay;
-    (void)now;
-    if (!self || !request || !failure)
-        return retry_action_none(RETRY_CAUSE_MISUSE);
-    if (!retry_permitted(request, failure))
+    if (!request->idempotent && (traits & RETRY__TRAIT_ALLOWS) == 0)
         return retry_action_none(RETRY_CAUSE_NOT_IDEMPOTENT);
     if (policy->max_attempts != 0 && request->attempts >= policy->max_attempts - 1)
         return retry_action_none(RETRY_CAUSE_ATTEMPTS_EXHAUSTED);
-    backoff = failure->throttle && policy->throttle_backoff.initial != 0 ? &policy->throttle_backoff
-                                                                         : &policy->backoff;
-    if (backoff->jitter != RETRY_JITTER_NONE)
-        random = retry__draw(request->client);
-    delay = retry_backoff_delay(backoff, retry__position(request),
-                                request->retry__since_order == 1 ? 0 : request->last_delay, random);
+    if (failure->throttle && policy->throttle_backoff.initial != 0)
+        backoff = &policy->throttle_backoff;
+    if (RETRY__FAST && backoff->jitter == RETRY_JITTER_FULL)
+        delay = retry__pick(backoff->min, retry__base(backoff, retry__position(request)),
+                            retry__draw(request->client));
+    else
+        delay = retry__jittered(backoff, request);
     if (failure->retry_after > delay)
         delay = retry__raise(policy, request, failure->retry_after, delay);
     return retry_action_after(delay);
+}
+
+RETRY_API retry_action retry_policy_after(const retry_strategy *self, retry_request *request,
+                                          const retry_failure *failure, retry_time now)
+{
+    (void)now;
+    if (!self || !request || !failure)
+        return retry_action_none(RETRY_CAUSE_MISUSE);
+    return retry__policy(self, request, failure, retry__failure_traits(failure));
 }
 
 /* >>request */
@@ -2543,10 +2533,10 @@ enum {
     RETRY__BUDGET_BEGIN,
     RETRY__BUDGET_REFUND,
     RETRY__BUDGET_SUCCESS,
-    RETRY__BUDGET_COPY,    /* of a hedge, that failed */
-    RETRY__BUDGET_REFUSAL, /* by a strategy that was asked, or that answers later, or the server */
     RETRY__BUDGET_GRANT,   /* by a strategy that was asked; false: the budget does not pay */
-    RETRY__BUDGET_RESUME   /* the same of a failure that was charged already, or was no load */
+    RETRY__BUDGET_RESUME,  /* the same of a failure that was charged already, or was no load */
+    RETRY__BUDGET_REFUSAL, /* by a strategy that was asked, or that answers later, or the server */
+    RETRY__BUDGET_COPY     /* of a hedge, that failed */
 };
 
 /* Tells the budget of the request's client, if it has one. The call goes through a pointer that
@@ -2723,8 +2713,8 @@ RETRY__HOT retry_decision retry__decide(retry_request *request, const retry_fail
             delay = retry__obey(request, failure, delay);
         if (!retry__account(request, event, failure, now)) {
             cause = RETRY_CAUSE_BUDGET_EXHAUSTED;
-        } else if (request->timeout != UINT32_MAX &&
-                   delay >= retry__subtract(request->timeout, request->retry__elapsed)) {
+        } else if (delay >= retry__subtract(request->timeout, request->retry__elapsed) &&
+                   request->timeout != UINT32_MAX) {
             retry__account(request, RETRY__BUDGET_REFUND, NULL, now);
             verdict = RETRY_VERDICT_EXPIRE;
             cause = RETRY_CAUSE_DEADLINE;
@@ -2771,7 +2761,7 @@ static retry_action retry__answer(const retry_request *request, retry_action act
     return action;
 }
 
-/* The answer of a strategy that is not best effort by default. */
+/* The answer of any strategy. */
 static retry_action retry__ask(const retry_strategy *strategy, retry_request *request,
                                const retry_failure *failure, retry_time now)
 {
@@ -2797,8 +2787,12 @@ RETRY_API retry_decision retry_orchestrate(retry_request *request, const retry_f
         cause = retry__weigh(request, failure, traits, now);
     if (cause != RETRY_CAUSE_NONE)
         return retry__unasked(request, failure, cause, now);
-    action = strategy ? retry__ask(strategy, request, failure, now)
-                      : retry__best_effort(request, failure, traits);
+    if (!strategy)
+        action = retry__best_effort(request, failure, traits);
+    else if (RETRY__FAST && strategy->retry_after == retry_policy_after)
+        action = retry__policy(strategy, request, failure, traits);
+    else
+        action = retry__ask(strategy, request, failure, now);
     if (action.kind != RETRY_ACTION_AFTER) {
         retry__account(request, RETRY__BUDGET_REFUSAL, failure, now);
         if (!retry__open(request)) /* any more: the strategy cancelled it */
@@ -2882,9 +2876,7 @@ static const char *retry__reason_text(const retry_request *request, retry_reason
 RETRY_API size_t retry_format(char *buffer, size_t capacity, const retry_request *request,
                               const retry_failure *failure, const retry_decision *decision)
 {
-    retry__writer writer = {NULL, 0, 0};
-    writer.buffer = buffer;
-    writer.capacity = buffer ? capacity : 0;
+    retry__writer writer = {buffer, buffer ? capacity : 0, 0};
     retry__write(&writer, "retry:");
     if (decision) {
         retry__write(&writer, " verdict=");
@@ -3003,7 +2995,7 @@ static bool retry__budget_affords(const retry_budget_options *options, uint32_t 
 }
 
 /* Takes the cost, all or nothing. */
-static bool retry__budget_take(retry_budget *budget, uint32_t cost)
+RETRY__HOT bool retry__budget_take(retry_budget *budget, uint32_t cost)
 {
     uint32_t balance = retry__load(&budget->retry__balance);
     do {
@@ -3041,28 +3033,6 @@ static uint32_t retry__budget_charge(retry_budget *budget, uint32_t cost)
     return retry__subtract(balance, cost);
 }
 
-/* gRPC's way: a failure that put load on the server is charged once, and what is left decides. A
-   hedge's copy is charged when it fails, and not again when it is the request's failure. */
-RETRY__COLD bool retry__budget_throttle(retry_budget *budget, uint8_t event, retry_request *request,
-                                        const retry_failure *failure, uint32_t cost)
-{
-    if (event == RETRY__BUDGET_RESUME || /* charged when the strategy was asked */
-        (event != RETRY__BUDGET_COPY && request->retry__charge != 0) ||
-        (retry__table_bit(failure->reason) & RETRY__REASONS_UNSENT) != 0)
-        cost = 0;
-    request->retry__charge = event == RETRY__BUDGET_COPY;
-    return retry__budget_charge(budget, cost) > budget->options.floor;
-}
-
-/* Whether the bucket pays for a retry. */
-static bool retry__budget_pay(retry_budget *budget, retry_request *request, uint32_t cost)
-{
-    if (!retry__budget_take(budget, cost))
-        return false;
-    request->retry__charge = cost;
-    return true;
-}
-
 /* What comes in beside the refill: a deposit, or the request's last charge. */
 RETRY__COLD void retry__budget_receive(retry_budget *budget, uint8_t event,
                                        const retry_request *request)
@@ -3082,26 +3052,44 @@ static bool retry__is_free(retry_reason reason)
     return (reason & (0xff40 | RETRY_REASON_FREE)) == (0x40 | RETRY_REASON_FREE);
 }
 
+/* gRPC's way: a failure that put load on the server is charged once, and what is left decides. A
+   hedge's copy is charged when it fails, and not again when it is the request's failure. */
+RETRY__COLD bool retry__budget_throttle(retry_budget *budget, uint8_t event, retry_request *request,
+                                        const retry_failure *failure)
+{
+    bool charged = event == RETRY__BUDGET_RESUME || /* when the strategy was asked */
+                   (event != RETRY__BUDGET_COPY && request->retry__charge != 0);
+    bool unsent = (retry__table_bit(failure->reason) & RETRY__REASONS_UNSENT) != 0;
+    uint32_t cost = retry__budget_cost(&budget->options, failure);
+    request->retry__charge = 0;
+    if (retry__is_free(failure->reason))
+        return true;
+    if (event == RETRY__BUDGET_COPY)
+        request->retry__charge = 1;
+    return retry__budget_charge(budget, charged || unsent ? 0 : cost) > budget->options.floor;
+}
+
 static bool retry__budget_account(retry_budget *budget, uint8_t event, retry_request *request,
                                   const retry_failure *failure, retry_time now)
 {
     uint32_t cost;
     retry__budget_refill(budget, now);
-    if (event < RETRY__BUDGET_COPY) {
+    if (event < RETRY__BUDGET_GRANT) {
         retry__budget_receive(budget, event, request);
         return true;
     }
-    if (event == RETRY__BUDGET_COPY && !budget->options.charge_failures)
-        return true; /* what was paid is not for this failure */
-    if (retry__is_free(failure->reason)) {
-        request->retry__charge = 0;
-        return true;
-    }
-    cost = retry__budget_cost(&budget->options, failure);
     if (budget->options.charge_failures)
-        return retry__budget_throttle(budget, event, request, failure, cost);
+        return retry__budget_throttle(budget, event, request, failure);
+    if (event == RETRY__BUDGET_COPY) /* what was paid was for the first */
+        return true;
     request->retry__charge = 0; /* the retry that it paid for has been made */
-    return event != RETRY__BUDGET_REFUSAL && retry__budget_pay(budget, request, cost);
+    if (event == RETRY__BUDGET_REFUSAL || retry__is_free(failure->reason))
+        return true;
+    cost = retry__budget_cost(&budget->options, failure);
+    if (!retry__budget_take(budget, cost))
+        return false;
+    request->retry__charge = cost;
+    return true;
 }
 
 RETRY_API void retry_budget_init(retry_budget *budget, const retry_budget_options *options,
@@ -3205,9 +3193,7 @@ RETRY_API void retry_connection_established(retry_connection *connection, retry_
 
 static retry_nmv_step retry__nmv_step(uint8_t map, retry_ms delay)
 {
-    retry_nmv_step step;
-    step.map = map;
-    step.delay = delay;
+    retry_nmv_step step = {map, delay};
     return step;
 }
 
@@ -3289,9 +3275,7 @@ static bool retry__contains(const char *text, size_t length, const char *pattern
 static retry_failure retry__failure(retry_reason reason, uint32_t code)
 {
     retry_failure failure = {
-        RETRY_REASON_NONE, RETRY_SAFETY_MAYBE, RETRY_FAULT_OTHER, false, false, false, false, 0, 0};
-    failure.reason = reason;
-    failure.code = code;
+        reason, RETRY_SAFETY_MAYBE, RETRY_FAULT_OTHER, false, false, false, false, 0, code};
     return failure;
 }
 
@@ -4432,15 +4416,15 @@ static void retry__rate_learn(retry_rate *rate, uint32_t halves)
     retry__swap_ordered(&rate->retry__limit, &limit, next); /* no other thread changes it */
 }
 
-/* Whether there is a limit, or an answer was counted: a half second is under way. */
+/* Whether a half second is under way: without a limit the first answer begins one. */
 static bool retry__rate_counts(const retry_rate *rate)
 {
     return (retry__load(&rate->retry__limit) | retry__load(&rate->retry__accepted) |
             retry__load(&rate->retry__throttled)) != 0;
 }
 
-/* The limit, 0: none but `max`. A half second that is over is ended by one thread first, which
-   learns from it; after 24 there is no limit in any case. */
+/* The limit; 0: none but `max`. If a half second is over, one thread ends it first and learns from
+   it. After 24 of them there is no limit in any case. */
 RETRY__WRAPS static uint32_t retry__rate_limit(retry_rate *rate, uint32_t now)
 {
     uint32_t half = retry__load_ordered(&rate->retry__half), halves = 0;
@@ -4542,7 +4526,7 @@ RETRY_API void retry_rate_report(retry_rate *rate, const retry_failure *failure,
     if (!rate || retry__outcome(failure) == RETRY__IGNORED)
         return;
     retry__rate_limit(rate, (uint32_t)now);
-    if (!retry__rate_counts(rate)) /* the first answer begins a half second */
+    if (!retry__rate_counts(rate))
         retry__store(&rate->retry__half, (uint32_t)now);
     retry__fetch_add(
         failure && failure->throttle ? &rate->retry__throttled : &rate->retry__accepted, 1);
@@ -4656,7 +4640,7 @@ static uint32_t retry__latency_advance(const retry__percentile *percentile, uint
         return retry__min(retry__max(progress, RETRY__LATENCY_AT_REST) + percentile->quantile,
                           RETRY__LATENCY_AT_REST + 11 * RETRY__LATENCY_LATE);
     return retry__max(progress - 2 * percentile->above,
-                      RETRY__LATENCY_AT_REST - 16 * RETRY__LATENCY_LATE);
+                      RETRY__LATENCY_AT_REST - 15 * RETRY__LATENCY_LATE);
 }
 
 RETRY_API void retry_latency_add(retry_latency *latency, retry_ms elapsed, bool finished)
@@ -5194,10 +5178,7 @@ static uint8_t retry__hedge_copies(const retry_hedge_policy *policy)
 
 static retry_hedge_step retry__hedge_step(uint8_t action, uint8_t cause, retry_ms delay)
 {
-    retry_hedge_step step;
-    step.action = action;
-    step.cause = cause;
-    step.delay = delay;
+    retry_hedge_step step = {action, cause, delay};
     return step;
 }
 
@@ -5380,7 +5361,7 @@ RETRY_API uint32_t retry_hedge_won(retry_hedge *hedge)
 /* >>scopes */
 
 /* How many slots a name may have: neighbours, from the one on that its hash picks. */
-#define RETRY__SCOPE_REACH 4
+enum { RETRY__SCOPE_REACH = 4 };
 
 /* FNV-1a with a multiplier that moves every byte into the upper bits, which pick the slot. */
 RETRY__WRAPS static uint32_t retry__scope_hash(const void *name, size_t length)
@@ -5462,10 +5443,7 @@ RETRY_API const retry_client *retry_scope_client(retry_scopes *scopes, const voi
     X("aws-2026", RETRY_BUDGET_AWS_2026)          \
     X("aws", RETRY_BUDGET_AWS)                    \
     X("grpc", RETRY_BUDGET_GRPC)
-#define RETRY__BUDGET_NONE                            \
-    {                                                 \
-        UINT32_MAX, 0, 0, 0, 0, 0, 0, 0, false, false \
-    }
+#define RETRY__BUDGET_NONE RETRY__INIT(UINT32_MAX, 0, 0, 0, 0, 0, 0, 0, false, false)
 
 /* Keys, X(its number, name, kind of value, field). */
 #define RETRY__POLICY_KEYS(X)                                        \
@@ -5850,6 +5828,7 @@ RETRY_API bool retry_parse_duration(const char *text, size_t length, retry_ms *d
 #undef RETRY__HOT
 #undef RETRY__COLD
 #undef RETRY__RARE
+#undef RETRY__FAST
 #undef RETRY__PLAIN
 #undef RETRY__BIT
 #undef RETRY__REASONS_UNSENT
@@ -5873,7 +5852,6 @@ RETRY_API bool retry_parse_duration(const char *text, size_t length, retry_ms *d
 #undef RETRY__LATENCY_AT_REST
 #undef RETRY__LATENCY_LATE
 #undef RETRY__OCTAVE
-#undef RETRY__SCOPE_REACH
 #undef RETRY__POLICY_PRESETS
 #undef RETRY__BUDGET_PRESETS
 #undef RETRY__BUDGET_NONE

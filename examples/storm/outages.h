@@ -81,9 +81,8 @@ static void print_legend(const options *set)
            "Back: seconds after the outage until goodput stays above 80 %%. Bears: the\n"
            "highest utilisation that comes back within %d s, up to %d %%, found with %d\n"
            "clients. Users: operations that fail or expire, of those begun in the outage\n"
-           "or the %d s after it; latency of those done. The buckets of best effort pay for\n"
-           "one client each, or for %" PRIu32
-           " together; AWS, AWS 2026 and gRPC share theirs, too.\n",
+           "or the %d s after it; latency of those done. A budget is shared by %" PRIu32
+           " clients,\nunless each has its own. 3 attempts: of AWS 2026, without a budget.\n",
            LATER / 1000, BEARS_MAX, BEARS_CLIENTS, LATER / 1000, set->sharing);
 }
 
@@ -103,8 +102,8 @@ static void write_recovery(const options *set, const scheme_list *all, ledger *c
     fprintf(data, "\n");
     data_done(data);
     data = data_file(set, "outage.tsv");
-    fprintf(data, "%.3f\t%.3f\t%" PRIu32 "\n", FAILS_AT / 1000.0, (FAILS_AT + set->length) / 1000.0,
-            set->utilisation);
+    fprintf(data, "%.3f\t%.3f\t%" PRIu32 "\t%" PRIu32 "\n", FAILS_AT / 1000.0,
+            (FAILS_AT + set->length) / 1000.0, set->utilisation, set->sharing);
     data_done(data);
 }
 
@@ -118,7 +117,7 @@ static ledger *simulate_timed(const options *set, const scheme *how)
     return record;
 }
 
-static void outage_table(const outage *which, const scheme_list *all, FILE *borne, bool over_time)
+static void outage_table(const outage *which, const scheme_list *all, FILE *borne, FILE *failed)
 {
     ledger *records[SCHEMES_MAX];
     printf("\n%s\n", which->name);
@@ -128,10 +127,14 @@ static void outage_table(const outage *which, const scheme_list *all, FILE *born
         records[i] = simulate_timed(&which->set, &all->list[i]);
         progress_clear();
         print_ledger(all->list[i].name, records[i], bearable);
-        if (over_time)
+        if (borne)
             fprintf(borne, "%s\t%" PRIu32 "\n", all->list[i].name, bearable);
+        if (failed)
+            fprintf(failed, "%s\t%s\t%.1f\n", which->name, all->list[i].name,
+                    ledger_share(records[i], records[i]->failed) +
+                        ledger_share(records[i], records[i]->expired));
     }
-    if (over_time)
+    if (borne)
         write_recovery(&which->set, all, records);
     for (uint32_t i = 0; i < all->count; i++)
         ledger_free(records[i]);
@@ -152,12 +155,14 @@ static void outages_part(const options *set)
     scheme_list all = all_schemes(set);
     outage outages[OUTAGE_COUNT];
     FILE *borne = data_file(set, "bears.tsv");
+    FILE *failed = data_file(set, "failed.tsv");
     list_outages(set, outages);
     printf("\n2. Retry storms: clients of a service that is out of order\n");
     print_parameters(set);
     for (int i = 0; i < OUTAGE_COUNT; i++)
-        outage_table(&outages[i], &all, borne, i == 0);
+        outage_table(&outages[i], &all, i == 0 ? borne : NULL, failed);
     data_done(borne);
+    data_done(failed);
     print_legend(set);
 }
 
@@ -185,7 +190,7 @@ static void gates_part(const options *set)
     list_gated(set, outages);
     printf("\n4. The gates: best effort, without a budget, behind one of them\n");
     for (int i = 0; i < GATED_COUNT; i++)
-        outage_table(&outages[i], &all, NULL, false);
+        outage_table(&outages[i], &all, NULL, NULL);
     printf("Gates are shared by %" PRIu32 " clients, breakers by those of one node.\n",
            set->sharing);
     printf("\n   The throttle lets half of the attempts pass %" PRIu32

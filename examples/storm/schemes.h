@@ -93,10 +93,10 @@ static scheme_list all_schemes(const options *set)
     scheme_add(&all, "naive loop", &naive, &no_budget, 1);
     scheme_add(&all, "no jitter", &no_jitter, &no_budget, 1);
     scheme_add(&all, "best effort", &best_effort, &no_budget, 1);
-    scheme_add(&all, "5 layers, 3 tries", &aws_2026, &no_budget, 5);
-    scheme_add(&all, "1 layer, 3 tries", &aws_2026, &no_budget, 1);
-    scheme_add(&all, "a bucket each", &best_effort, &small_bucket, 1)->sharing = 1;
-    scheme_add(&all, "a shared bucket", &best_effort, &shared_bucket, 1);
+    scheme_add(&all, "5 layers of 3", &aws_2026, &no_budget, 5);
+    scheme_add(&all, "3 attempts", &aws_2026, &no_budget, 1);
+    scheme_add(&all, "a budget each", &best_effort, &small_bucket, 1)->sharing = 1;
+    scheme_add(&all, "a shared budget", &best_effort, &shared_bucket, 1);
     scheme_add(&all, "AWS", &aws, &aws_bucket, 1);
     scheme_add(&all, "AWS 2026", &aws_2026, &aws_2026_bucket, 1);
     scheme_add(&all, "gRPC", &grpc, &grpc_bucket, 1);
@@ -115,7 +115,7 @@ static scheme_list gated_schemes(const options *set)
     scheme_add(&all, "throttle", &best_effort, &no_budget, 1)->gates = GATE_THROTTLE;
     scheme_add(&all, "adaptive rate", &best_effort, &no_budget, 1)->gates = GATE_RATE;
     scheme_add(&all, "AIMD limit", &best_effort, &no_budget, 1)->gates = GATE_AIMD;
-    scheme_add(&all, "all gates, bucket", &best_effort, &shared_bucket, 1)->gates =
+    scheme_add(&all, "all gates, budget", &best_effort, &shared_bucket, 1)->gates =
         GATE_RATE | GATE_BREAKER | GATE_AIMD | GATE_THROTTLE;
     scheme_add_own(&all, set);
     return all;

@@ -30,6 +30,9 @@ stats dir."/outage.tsv" using 2 nooutput
 works = STATS_max
 stats dir."/outage.tsv" using 3 nooutput
 utilisation = STATS_max
+stats dir."/outage.tsv" using 4 nooutput
+sharing = STATS_max < 1000 ? sprintf("%d", STATS_max) : \
+    sprintf("%d,%03d", STATS_max / 1000, int(STATS_max) % 1000)
 own = system("grep -c '^yours' ".bears) > 0
 mine = own ? "yours" : "none"
 
@@ -40,49 +43,55 @@ svg = "svg noenhanced font 'Helvetica,Arial,sans-serif,14' linewidth 2 backgroun
 do for [kind in "png svg"] {
     terminal = "set terminal ".(kind eq "png" ? png : svg)
 
-    # ---- A retry storm: a column for each policy, load above, goodput below ----
-    eval terminal."900,460"
+    # ---- A retry storm: a column for each policy; load, answers in time, and who failed ----
+    eval terminal."900,500"
     set output dir."/recovery.".kind
-    array shown = ["best effort", "1 layer, 3 tries", "a bucket each", "a shared bucket", "AWS 2026", own ? "yours" : "gRPC"]
-    array line = [red, orange, purple, green, blue, black]
+    array shown = ["no retry", "best effort", "3 attempts", "a budget each", own ? "yours" : "a shared budget"]
+    array first = ["", "retries without", "3 attempts,", "a budget for", own ? "" : "a budget shared"]
+    array then = ["no retries", "a budget", "no budget", "each client", own ? "yours" : "by ".sharing." clients"]
+    array line = [grey, red, orange, purple, green]
+    failed(what, name) = system(sprintf("grep '^%s' %s/failed.tsv | grep '\t%s\t' | cut -f 3", what, dir, name))
     set multiplot
     set xrange [0:works + 30]
     set xtics 0, 20
     set object 1 rectangle from first fails, graph 0 to first works, graph 1 behind \
         fillcolor rgb "#dddddd" fillstyle solid noborder
-    do for [i=1:6] {
-        set lmargin at screen 0.075 + (i - 1) * 0.153
-        set rmargin at screen 0.075 + (i - 1) * 0.153 + 0.137
-        set tmargin at screen 0.84
-        set bmargin at screen 0.51
-        set title shown[i] offset 0, -0.3 textcolor rgb line[i]
+    do for [i=1:5] {
+        left = 0.155 + (i - 1) * 0.17
+        middle = left + 0.072
+        set lmargin at screen left
+        set rmargin at screen left + 0.144
+        set tmargin at screen 0.82
+        set bmargin at screen 0.56
         set yrange [0:9]
         set ytics 0, 2
         set format x ""
-        unset xlabel
         if (i == 1) {
-            set label 1 "A service that fails for a while, at ".sprintf("%.0f", utilisation). \
-                " % of its capacity: what its clients make of it" at screen 0.5, 0.96 center
-            set label 2 "load (× normal)" at screen 0.018, 0.68 center rotate by 90
-            set label 3 "goodput (%)" at screen 0.018, 0.29 center rotate by 90
-            set label 4 "time (s); grey: the service fails; dashed: its capacity; thick grey: no retry" \
-                at screen 0.5, 0.035 center textcolor rgb grey
+            set label 1 sprintf("A service that is %.0f %% busy fails for %.3g s (grey). What comes after?", \
+                utilisation, works - fails) at screen 0.5, 0.97 center
+            set label 2 "calls\n(× normal;\ndashed: all\nit can do)" at screen 0.01, 0.74 left textcolor rgb black
+            set label 3 "answers\nin time\n(% of normal)" at screen 0.01, 0.43 left textcolor rgb black
+            set label 9 "time (s)" at screen 0.01, 0.22 left textcolor rgb black
+            set label 4 "operations\nthat failed" at screen 0.01, 0.135 left textcolor rgb black
+            set label 5 "if it is only 0.5 s" at screen 0.01, 0.035 left textcolor rgb black
         } else {
             unset label
             set format y ""
         }
-        plot recovery using 1:"no retry load" every 4 linecolor rgb light linewidth 2.5, \
-            100.0 / utilisation linecolor rgb grey dashtype 2 linewidth 0.7, \
-            "" using 1:shown[i]." load" linecolor rgb line[i]
-        unset title
+        set label 6 first[i]."\n".then[i] at screen middle, 0.905 center textcolor rgb line[i]
+        set label 7 sprintf("%.0f %% failed", real(failed("The outage", shown[i]))) at screen middle, 0.12 center \
+            textcolor rgb line[i]
+        set label 8 sprintf("%.1f %%", real(failed("A blip", shown[i]))) at screen middle, 0.035 center \
+            textcolor rgb line[i]
+        plot recovery using 1:shown[i]." load" linecolor rgb line[i], \
+            100.0 / utilisation linecolor rgb grey dashtype 2 linewidth 0.7
         unset label
-        set tmargin at screen 0.46
-        set bmargin at screen 0.13
+        set tmargin at screen 0.52
+        set bmargin at screen 0.26
         set yrange [0:180]
         set ytics 0, 50
         set format x "%g"
-        plot recovery using 1:(100 * column("no retry goodput")) linecolor rgb light linewidth 2.5, \
-            "" using 1:(100 * column(shown[i]." goodput")) linecolor rgb line[i]
+        plot recovery using 1:(100 * column(shown[i]." goodput")) linecolor rgb line[i]
     }
     unset multiplot
     unset object 1
@@ -95,8 +104,8 @@ do for [kind in "png svg"] {
     # ---- The highest utilisation that comes back, as bars ----
     eval terminal."900,380"
     set output dir."/bears.".kind
-    set title "How busy may the service be, and still come back?" offset 0, 0.9
-    set xlabel "utilisation before the outage (% of the capacity)"
+    set title sprintf("How busy may a service be, if it is to recover from %.3g s of failure?", works - fails) offset 0, 0.9
+    set xlabel "how busy it was before the outage (%)"
     unset ylabel
     set xrange [0:100]
     set xtics 0, 20
@@ -109,7 +118,7 @@ do for [kind in "png svg"] {
     set style fill solid noborder
     set arrow 1 from first utilisation, graph 0 to first utilisation, graph 1 nohead \
         linecolor rgb black dashtype 2 front
-    set label 1 sprintf("simulated: %d %%", utilisation) at first utilisation, graph 1.055 center \
+    set label 1 sprintf("%d %% busy", utilisation) at first utilisation, graph 1.055 center \
         textcolor rgb grey
     colour(x) = x >= utilisation ? 0x009e73 : 0xd55e00
     plot bears using (0):0:(0):2:($0 - 0.36):($0 + 0.36):(colour($2)):ytic(1) \
@@ -166,7 +175,7 @@ do for [kind in "png svg"] {
     # ---- Hedging: tail latency against extra load, normally and when all is late ----
     eval terminal."900,420"
     set output dir."/hedging.".kind
-    set title "What a second copy saves, what it costs, and costs when all is late at once"
+    set title "A second copy of late attempts: the latency that it saves, the load that it adds"
     set xlabel "extra load (%)"
     set ylabel "latency at 99 % (ms)"
     set logscale y
@@ -185,7 +194,7 @@ do for [kind in "png svg"] {
         for [i=1:4] "" using 4:5 every ::i::i with points pointtype 6 pointsize 1.3 \
             linecolor rgb hedgepaint[i], \
         NaN with points pointtype 6 pointsize 1.3 linecolor rgb grey \
-            title "the same, all answers 200 ms late"
+            title "the same, while all answers are 200 ms late"
     unset logscale y
     set ytics autofreq
 
@@ -251,14 +260,14 @@ do for [kind in "png svg"] {
     set ytics autofreq
     set xlabel "attempts that fail (%)"
     set ylabel "load (attempts per call)"
-    set title "Up to three retries that a bucket of 50 tokens pays for"
+    set title "Up to three retries of a call, paid for by a budget of 50 tokens"
     set key noautotitle at graph 0.05, graph 0.92 left top
-    plot bucket using "rate":"none" title "no bucket" linecolor rgb light linewidth 4, \
-        "" using "rate":"10" title "10 calls to a bucket" linecolor rgb red dashtype 2, \
-        "" using "rate":"100" title "100" linecolor rgb orange, \
-        "" using "rate":"1000" title "1,000" linecolor rgb sky, \
-        "" using "rate":"100000" title "100,000" linecolor rgb blue, \
-        for [i=1:own] "" using "rate":(column(mine)) title "yours, 100,000" linecolor rgb black
+    plot bucket using "rate":"none" title "no budget" linecolor rgb light linewidth 4, \
+        "" using "rate":"10" title "a budget for 10 calls" linecolor rgb red dashtype 2, \
+        "" using "rate":"100" title "a budget for 100 calls" linecolor rgb orange, \
+        "" using "rate":"1000" title "a budget for 1,000 calls" linecolor rgb sky, \
+        "" using "rate":"100000" title "a budget for 100,000 calls" linecolor rgb blue, \
+        for [i=1:own] "" using "rate":(column(mine)) title "your budget, for 100,000 calls" linecolor rgb black
     unset title
     unset xlabel
     unset ylabel

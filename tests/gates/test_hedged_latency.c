@@ -14,7 +14,7 @@
 #define NEVER UINT64_MAX
 
 #if defined(CHECK_QUICK) || CHECK_ONE_IN > 1
-#define OPERATIONS 1000u
+#define OPERATIONS 4000u
 #else
 #define OPERATIONS 20000u
 #endif
@@ -195,10 +195,10 @@ static const struct {
     {1, RETRY_RATIO(0.95), 101}, /* constant */
     {4, RETRY_RATIO(0.95), 101}, /* uniform */
     {5, RETRY_RATIO(0.95), 101}, {6, RETRY_RATIO(0.95), 101},
-    {7, RETRY_RATIO(0.95), 100}, /* lognormal */
-    {8, RETRY_RATIO(0.95), 95},  {9, RETRY_RATIO(0.9), 70},
-    {9, RETRY_RATIO(0.95), 75},  {9, RETRY_RATIO(0.99), 101},
-    {11, RETRY_RATIO(0.9), 80},                              /* 3 of 10 ten times slower */
+    {7, RETRY_RATIO(0.95), 105}, /* lognormal */
+    {8, RETRY_RATIO(0.95), 98},  {9, RETRY_RATIO(0.9), 80},
+    {9, RETRY_RATIO(0.95), 85},  {9, RETRY_RATIO(0.99), 105},
+    {11, RETRY_RATIO(0.9), 85},                              /* 3 of 10 ten times slower */
     {11, RETRY_RATIO(0.95), 90}, {12, RETRY_RATIO(0.9), 10}, /* 5 of 100 a hundred times */
 };
 

@@ -9,10 +9,19 @@
 #define UNKNOWN UINT32_MAX
 #define LONGEST ((retry_ms)1 << 24) /* what is over it counts as it */
 
-#if defined(CHECK_QUICK) || CHECK_ONE_IN > 1
+/* Fewer seeds say less: totals and medians may then be so many times as much. */
+#if CHECK_ONE_IN > 1
+#define SEEDS 2u
+#define CHANGES 1u
+#define LEEWAY 3
+#elif defined(CHECK_QUICK)
 #define SEEDS 8u
+#define CHANGES 5u
+#define LEEWAY 2
 #else
 #define SEEDS 100u
+#define CHANGES 21u /* an odd number has a median */
+#define LEEWAY 1
 #endif
 #define ENOUGH_SEEDS (SEEDS * 95 / 100)
 
@@ -261,8 +270,8 @@ static void model_add(struct model *model, retry_ms elapsed, bool finished)
             model->balance -= twice;
         if (model->balance > 11 * ONE)
             model->balance = 11 * ONE;
-        if (model->balance < -16 * ONE)
-            model->balance = -16 * ONE;
+        if (model->balance < -15 * ONE)
+            model->balance = -15 * ONE;
     }
     model->samples++;
 }
@@ -409,7 +418,7 @@ static void check_promise(const struct shape *shape, uint32_t quantile, bool hed
     CHECK_RANGE(ENOUGH_SEEDS, SEEDS, later);
     CHECK_RANGE(ENOUGH_SEEDS, SEEDS, at_last);
     CHECK_RANGE(ENOUGH_SEEDS, SEEDS, shares);
-    CHECK_RANGE(0, (uint64_t)asked * SEEDS * 6 / 5, late_in_all);
+    CHECK_RANGE(0, (uint64_t)asked * SEEDS * 6 / 5 * LEEWAY, late_in_all);
 }
 
 static void test_promises(void)
@@ -439,8 +448,6 @@ static uint32_t operations_until(retry_latency *latency, uint32_t slower, bool h
     return n;
 }
 
-#define CHANGES 21 /* an odd number has a median */
-
 /* The median of how long it takes to follow a service that becomes ten times slower, and one that
    recovers. */
 static void check_follows(uint32_t quantile, bool hedged, uint32_t rise, uint32_t fall)
@@ -449,10 +456,10 @@ static void check_follows(uint32_t quantile, bool hedged, uint32_t rise, uint32_
     for (seed = 0; seed < CHANGES; seed++) {
         retry_latency latency = latency_of(quantile);
         learn(&latency, hedged);
-        slow_in_time += operations_until(&latency, 10, hedged) <= rise;
+        slow_in_time += operations_until(&latency, 10, hedged) <= rise * LEEWAY;
         for (n = 0; n < 1000; n++)
             operate(&latency, 10, hedged);
-        fast_in_time += operations_until(&latency, 1, hedged) <= fall;
+        fast_in_time += operations_until(&latency, 1, hedged) <= fall * LEEWAY;
     }
     CHECK_RANGE(CHANGES / 2 + 1, CHANGES, slow_in_time);
     CHECK_RANGE(CHANGES / 2 + 1, CHANGES, fast_in_time);

@@ -113,10 +113,10 @@ static uint32_t limit_after(uint32_t accepted, uint32_t cuts)
     retry_rate alone;
     memset(&alone, 0, sizeof alone);
     for (; accepted != 0; accepted--)
-        retry_rate_report(&alone, NULL, 100);
+        retry_rate_report(&alone, NULL, 100000);
     for (; cuts != 0; cuts--)
-        retry_rate_report(&alone, &throttled, 100);
-    retry_rate_ask(&alone, 600);
+        retry_rate_report(&alone, &throttled, 100000);
+    retry_rate_ask(&alone, 100500);
     return retry_rate_get(&alone);
 }
 
@@ -129,7 +129,7 @@ static void *report_answers(void *context)
     uint32_t i;
     threads_meet();
     for (i = worker->number; i < REPORTS * THREADS; i += THREADS)
-        retry_rate_report(&rate, i % one_in == 0 ? &throttled : NULL, 100);
+        retry_rate_report(&rate, i % one_in == 0 ? &throttled : NULL, 100000);
     return NULL;
 }
 
@@ -143,7 +143,7 @@ static void test_no_report_is_lost(void)
         memset(&rate, 0, sizeof rate);
         run_threads(report_answers);
         CHECK_EQUAL(UINT32_MAX, retry_rate_get(&rate));
-        retry_rate_ask(&rate, 600);
+        retry_rate_ask(&rate, 100500);
         check_row("one of %u throttled", (unsigned)one_in);
         CHECK_EQUAL(limit_after(all - cuts, cuts), retry_rate_get(&rate));
         CHECK(limit_after(all - cuts, cuts) != limit_after(all - cuts - 1, cuts));
@@ -330,6 +330,24 @@ static void interrupt(void (*begin)(void), void (*work)(void), void (*other)(voi
     CHECK_RANGE(3, 1000, at);
 }
 
+/* The first two answers of all, each of which begins the half second if it is alone. */
+static void begin_nothing(void)
+{
+    memset(&rate, 0, sizeof rate);
+}
+
+static void first_answer(void)
+{
+    retry_rate_report(&rate, NULL, 100000);
+}
+
+static void verify_first_answers(void)
+{
+    retry_rate_report(&rate, &throttled, 100000);
+    retry_rate_ask(&rate, 100500);
+    CHECK_EQUAL(2 * 2000, retry_rate_get(&rate));
+}
+
 /* One answer and one throttled one, in a half second that ends at 500. */
 static void begin_answers(void)
 {
@@ -379,6 +397,7 @@ static void verify_both(void)
 
 static void test_interrupted_reports(void)
 {
+    interrupt(begin_nothing, first_answer, first_answer, verify_first_answers);
     interrupt(begin_answers, one_answer, one_answer, verify_answers);
     interrupt(begin_answers, end_it, end_it, verify_ended);
     interrupt(begin_answers, end_it, end_both, verify_both);

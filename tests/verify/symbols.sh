@@ -50,6 +50,7 @@ macros() { # COMPILER: those of the headers alone, without those of what they in
     echo '#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <errno.h>
 #include <limits.h>
 #include <string.h>
 #include <errno.h>' > "$work/none.c"
