@@ -9,6 +9,7 @@ SERVER = scripted
 VERBOSE =
 ARGS =
 FUNCTION =
+RENEW =
 SAMPLE =
 ONLY =
 PREFIX = /usr/local
@@ -263,10 +264,15 @@ bench: ## instructions, beside loops by hand and other parsers
 	@$(ALIVE) sh tests/bench/gates.sh $(BUILD)
 	@$(ALIVE) sh tests/bench/errmap.sh $(BUILD)
 
-figures: ## README.md's figures against what the commands print
-	$(call need,$(BENCH) $(ARM) $(HTTP))
+figures: $(BUILD)/storm_simulator ## README.md's figures, measured again (RENEW=1 writes them)
+	$(call need,$(BENCH) $(ARM) $(HTTP) $(if $(RENEW),$(STORM)))
 	@$(MAKE) -s $(BUILD)/http_curl $(BENCHES)
+ifeq ($(RENEW),)
 	@sh tests/tools/run.sh "tests/compile/test_figures.sh $(BUILD)"
+else
+	@RENEW=1 $(ALIVE) sh tests/compile/test_figures.sh $(BUILD)
+	@$(MAKE) -s storm && cp $(BUILD)/storm/recovery.svg examples/storm
+endif
 
 VERIFY = matrix symbols windows cross coverage prove mutants stress lint fuzz
 packages: ## install what verify needs

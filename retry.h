@@ -489,8 +489,8 @@
    Firmware: define RETRY_TIME_32 in every file, and call retry_seed() with the device's id, or a
    fleet that lost power together returns together. Compile with -ffunction-sections -fdata-sections
    and link with -Wl,--gc-sections: unused functions go. On a Cortex-M0 (`make size`) a delay alone
-   takes about 0.8 KiB of flash, a decision with best effort about 2.4, all of this file about 17; a
-   request takes 64 bytes of RAM. There is no division and no floating point at run time. Where
+   takes about 0.8 KiB of flash, a decision with best effort about 1.5, and all of this file about
+   18. A request takes 64 bytes of RAM. There is no division and no floating point at run time. Where
    32-bit atomics are not lock-free (Cortex-M0, AVR), mask interrupts around what you share with an
    interrupt handler.
 
@@ -499,9 +499,8 @@
 
    Threads: requests, attempts, hedges and connections belong to one thread at a time. Budgets,
    gates and the generator are shared without a lock. Clients, strategies and policies are constant.
-   Guard the look-up of a scope. A shared client's callbacks must be ready for several threads. Two
-   threads that do nothing else but take from one budget and put back need 10 to 50 ns for each pair
-   (make bench).
+   Guard the look-up of a scope. A shared client's callbacks must be ready for several threads.
+   `make bench` prints what one budget costs one thread, and two that do nothing else.
 
    fork(): each child calls retry_seed(), or all draw the same numbers. A child must not go on with
    gates that another thread of its parent was using: give it fresh ones.

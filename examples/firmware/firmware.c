@@ -32,8 +32,11 @@ static void log_decision(void *context, const retry_request *request, const retr
 
 static const errmap_strategy strategy = ERRMAP_STRATEGY(&error_map, &policy.base);
 static retry_budget budget;
-static const retry_client client = {
-    .strategy = &strategy.base, .budget = &budget, .observe = log_decision};
+enum { ANSWER_MS = 30, NOLINK_MS = 2, DROP_MS = 20, ATTEMPT_MS = 250 };
+static const retry_client client = {.strategy = &strategy.base,
+                                    .budget = &budget,
+                                    .observe = log_decision,
+                                    .attempt_timeout = ATTEMPT_MS};
 
 /* ---- State --------------------------------------------------------------------------------- */
 
@@ -44,6 +47,7 @@ enum {
 
 static const scenario_operation *operation, *operations_end;
 static retry_request request;
+static retry_attempt current;
 static radio_event outcome; /* of the attempt under way */
 static uint32_t applied;    /* attempts that the gateway may have carried out */
 static uint8_t state;
@@ -97,8 +101,6 @@ static void log_decision(void *context, const retry_request *observed, const ret
 
 /* ---- Radio --------------------------------------------------------------------------------- */
 
-enum { ANSWER_MS = 30, NOLINK_MS = 2, DROP_MS = 20, ATTEMPT_MS = 250 };
-
 static radio_event scripted_event(void)
 {
     const uint32_t last = operation->event_count - 1;
@@ -114,16 +116,14 @@ static retry_ms event_ms(radio_event event)
     return event.kind == RADIO_DROP ? DROP_MS : UINT32_MAX;
 }
 
-/* An attempt may take its own time, or what is left of the operation's. */
-static void begin_attempt(void)
+static void send(void)
 {
-    const retry_ms limit = retry_remaining(&request, ATTEMPT_MS, now);
     retry_ms ms;
     outcome = scripted_event();
     ms = event_ms(outcome);
-    if (ms > limit) {
+    if (ms > current.timeout) {
         outcome.kind = RADIO_STALL; /* whatever comes, it comes too late */
-        ms = limit;
+        ms = current.timeout;
     }
     if (outcome.kind != RADIO_NOLINK && outcome.status == 0)
         applied++;
@@ -167,7 +167,8 @@ static void begin_operation(void)
     request.idempotent = operation->idempotent;
     request.timeout = operation->timeout;
     retry_begin(&request, now);
-    begin_attempt();
+    state = WAITING;
+    due = now;
 }
 
 static void end_operation(uint32_t *counter)
@@ -189,23 +190,29 @@ static void give_up(uint8_t verdict)
     end_operation(verdict == RETRY_VERDICT_EXPIRE ? &total.expired : &total.failed);
 }
 
+static void obey(retry_decision decision)
+{
+    switch (decision.verdict) {
+    case RETRY_VERDICT_SEND:
+        send();
+        break;
+    case RETRY_VERDICT_RETRY:
+        state = WAITING;
+        due = now + decision.delay;
+        break;
+    case RETRY_VERDICT_SUCCESS:
+        end_operation(&total.done);
+        break;
+    default:
+        give_up(decision.verdict);
+    }
+}
+
 static void end_attempt(void)
 {
-    retry_failure failure;
-    retry_decision decision;
-    if (outcome.kind == RADIO_ANSWER && outcome.status == 0) {
-        retry_succeed(&request, now);
-        end_operation(&total.done);
-        return;
-    }
-    failure = attempt_failure();
-    decision = retry_orchestrate(&request, &failure, now);
-    if (decision.verdict != RETRY_VERDICT_RETRY) {
-        give_up(decision.verdict);
-        return;
-    }
-    state = WAITING;
-    due = now + decision.delay;
+    const bool done = outcome.kind == RADIO_ANSWER && outcome.status == 0;
+    const retry_failure failure = attempt_failure();
+    obey(retry_attempt_end(&current, &request, done ? NULL : &failure, now));
 }
 
 void app_begin(const scenario_operation *operations, uint32_t count, retry_time first)
@@ -216,6 +223,7 @@ void app_begin(const scenario_operation *operations, uint32_t count, retry_time 
     retry_seed(DEVICE_ID); /* delays of this device's own, the same in each run */
     retry_budget_init(&budget, &cell, now);
     begin_operation();
+    app_tick(now);
 }
 
 /* Instants are only subtracted: the counter wraps. */
@@ -227,12 +235,12 @@ static bool reached(retry_time instant)
 bool app_tick(retry_time tick)
 {
     now = tick;
-    if (!reached(due))
-        return true;
-    if (state == ON_AIR)
-        end_attempt();
-    else
-        begin_attempt();
+    while (operation != operations_end && reached(due)) {
+        if (state == ON_AIR)
+            end_attempt();
+        else
+            obey(retry_attempt_begin(&current, &request, now));
+    }
     return operation != operations_end;
 }
 
@@ -275,8 +283,8 @@ void text_column(text_line *line, uint32_t column)
 
 static void put_failure(text_line *line, const log_record *record)
 {
-    if (record->verdict == RETRY_VERDICT_SUCCESS)
-        return;
+    if (record->reason == RETRY_REASON_NONE && record->code == 0)
+        return; /* it worked, or was not tried */
     text_put(line, retry_reason_name(record->reason));
     if (record->code != 0) {
         text_put(line, " 0x");
