@@ -35,8 +35,8 @@
    QUICK START
 
    This program calls something that fails once. The client is the recommended one. It has a policy
-   (how long to wait), a budget (how many retries the server can bear), a limit of attempts at once,
-   a timeout for each attempt and one for the whole operation.
+   (how long to wait) and a budget (how many retries the server can bear). It has a limit of
+   attempts at once, a timeout for each attempt, and one for the whole operation.
 
       #define _POSIX_C_SOURCE 200809L
       #define RETRY_IMPLEMENTATION
