@@ -1595,7 +1595,8 @@ RETRY_API void retry_attempt_cancel(retry_attempt *attempt, retry_request *reque
 
 /* A refusal of retry_attempt_ask as a failure, for retry_orchestrate or retry_hedge_failed:
    CIRCUIT_BREAKER_OPEN with retry_after an eighth more than the ms to the next probe, so that who
-   comes new is the probe; or CLIENT_THROTTLED. Any other answer: reason NONE. */
+   comes new is the probe; or CLIENT_THROTTLED, for a copy that would have to wait, too. Any other
+   answer: reason NONE. */
 RETRY_API retry_failure retry_classify_refusal(retry_decision answer);
 
 /* ---- A loop, for those who block ----------------------------------------------------------- */
@@ -4946,7 +4947,8 @@ RETRY_API retry_failure retry_classify_refusal(retry_decision answer)
     if (answer.cause == RETRY_CAUSE_CIRCUIT_OPEN) {
         failure.reason = RETRY_REASON_CIRCUIT_BREAKER_OPEN;
         failure.retry_after = retry__add(answer.delay, answer.delay >> 3);
-    } else if (answer.cause == RETRY_CAUSE_THROTTLED) {
+    } else if (answer.cause == RETRY_CAUSE_THROTTLED || answer.cause == RETRY_CAUSE_PACED ||
+               answer.cause == RETRY_CAUSE_DEADLINE) {
         failure.reason = RETRY_REASON_CLIENT_THROTTLED;
     }
     return failure;
