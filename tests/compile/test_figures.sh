@@ -100,7 +100,7 @@ bears() { # FILE SCHEME: how busy a service may be that recovers, in the first t
         on && index($0, name " ") == 1 { print $(NF - 5); exit }' "$work/$1"
 }
 spike() { awk -v name="jitter $1 " 'index($0, name) { print $(NF - 2) }' "$work/storm"; }
-says README.md "a service that was up to " "$(bears each yours)" " % busy" 2
+says README.md "a service up to " "$(bears each yours)" " % busy" 2
 says README.md "With 20, only up to " "$(bears storm "a budget each")" " %" 2
 says retry.h "calls without jitter, " "$(spike full)" " with FULL" 9
 says retry.h "with FULL and " "$(spike decorrelated)" " with DECORRELATED" 9
