@@ -1145,12 +1145,13 @@ RETRY_API uint32_t retry_budget_balance(const retry_budget *budget);
 #define RETRY_BUDGET_GRPC RETRY__INIT(10000, 1000, 0, 0, 100, 0, 0, 5000, false, true)
 /* For RETRY_POLICY_BEST_EFFORT: 20 tokens for each operation that is in flight at once
    (saturating), which bring it through 2.5 s of outage, then a tenth of what succeeds. */
-#define RETRY_BUDGET_BEST_EFFORT(in_flight) \
-    RETRY__INIT(RETRY__TIMES(in_flight, 20000), 1000, 0, 0, 100, 0, 0, 0, false, false)
-#define RETRY__TIMES(n, factor) /* saturating */                           \
-    RETRY__CAST(uint32_t, RETRY__CAST(uint64_t, n) > UINT32_MAX / (factor) \
-                              ? UINT32_MAX                                 \
-                              : RETRY__CAST(uint64_t, n) * (factor))
+#define RETRY_BUDGET_BEST_EFFORT(in_flight)                                                 \
+    RETRY__INIT(                                                                            \
+        RETRY__CAST(uint32_t, RETRY__CAST(uint64_t, in_flight) >> 32 != 0 ||                \
+                                      RETRY__CAST(uint64_t, in_flight) * 20000 > UINT32_MAX \
+                                  ? UINT32_MAX                                              \
+                                  : RETRY__CAST(uint64_t, in_flight) * 20000),              \
+        1000, 0, 0, 100, 0, 0, 0, false, false)
 
 /* ---- Connection backoff -------------------------------------------------------------------- */
 

@@ -464,6 +464,23 @@ static void test_lost(void)
     }
 }
 
+/* However long it stood, in steps of an hour: it has lasted, whatever the width of instants. */
+static void test_stood_for_weeks(void)
+{
+    uint32_t hours;
+    for (hours = 1; hours <= 2400; hours++) {
+        retry_connection connection;
+        retry_time lost = check_after(AT(10), (retry_time)hours * 3600000);
+        memset(&connection, 0, sizeof connection);
+        retry_connection_begin(&connection, 0, AT(0));
+        retry_connection_begin(&connection, MIDDLE, AT(0));
+        retry_connection_established(&connection, AT(10));
+        check_row("%u hours", (unsigned)hours);
+        CHECK_EQUAL(drawn_by_grpc(MIDDLE), retry_connection_failed(&connection, lost));
+        CHECK(counts_from_one(&connection, check_after(lost, 1000)));
+    }
+}
+
 /* Those who do not report the loss but begin the next attempt at once: the same. */
 static void test_begin_without_failed(void)
 {
@@ -579,6 +596,7 @@ int main(void)
     RUN(test_many_attempts);
     RUN(test_null);
     RUN(test_lost);
+    RUN(test_stood_for_weeks);
     RUN(test_begin_without_failed);
     RUN(test_failed_twice);
     RUN(test_established_late);

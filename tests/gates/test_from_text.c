@@ -1204,7 +1204,7 @@ static const char *const samples[] = {
     "aws attempts=5 initial=100ms max=10s jitter=equal",
     "grpc capacity=20 cost=1 success=0.25",
     "min=1,initial=0.5s\tfactor=1.6\r\nspread=0.2 throttled=1m jitter=spread max=1m",
-    "aws-2026 jitter=spread curve=power retry-after-max=1h retry-after-slack=0 "
+    "aws-2026 jitter=spread curve=power retry-after-max=1h retry-after-slack=0",
     "retry-after-spread=65535.9",
     "best-effort timeout-cost=4294967.295 throttle-cost=0.001 request=0",
     " none per-second=1 floor=2 refund-last=yes charge-failures=no",
