@@ -9,6 +9,7 @@ SERVER = scripted
 VERBOSE =
 ARGS =
 FUNCTION =
+RENEW =
 SAMPLE =
 ONLY =
 PREFIX = /usr/local
@@ -19,6 +20,7 @@ WARNINGS = -Wall -Wextra -Wpedantic -Wconversion -Wsign-conversion -Wshadow -Wca
 	$(WERROR)
 LANGUAGE = $(if $(findstring ++,$(STD)),-x c++) -std=$(STD)
 HEADERS = retry.h errmap.h
+TEXTS = README.md tests/README.md $(HEADERS)
 
 # Test programs: one for each test_*.c in these rooms, and one of two files.
 ROOMS = tests/core tests/gates tests/errmap
@@ -52,6 +54,8 @@ PACKAGES_postgres = libpq-dev postgresql procps
 PACKAGES_redis = libhiredis-dev redis-server procps
 PACKAGES_mqtt = libmosquitto-dev mosquitto procps
 GUARDED = libcurl4-openssl-dev nginx-light procps
+# Examples of one file that run by themselves.
+RUN = quickstart event_loop backoff custom_strategy
 STORM = gnuplot-nox
 METRICS = prometheus
 INSTALL = libjsmn-dev g++ cmake meson ninja-build pkg-config git
@@ -77,62 +81,78 @@ COVERAGE = libjsmn-dev clang-19 llvm-19 libclang-rt-19-dev
 PROVE = libjsmn-dev frama-c-base why3 z3 cvc4
 SYMBOLS = libjsmn-dev g++ clang-14 clang-19 gcc-arm-none-eabi picolibc-arm-none-eabi
 
-.PHONY: FORCE renew help deps demo test run-tests $(SERVED) http async storm together metrics guarded firmware \
+.PHONY: FORCE renew help $(RUN) deps demo test run-tests $(SERVED) http async storm together metrics guarded firmware \
 	install check run-check units fuzz test-examples run-examples qemu size figures bench verify matrix \
 	symbols windows cross coverage prove mutants stress lint packages clean jsmn
 .DEFAULT_GOAL := help
 
-help: ## list the targets
-	@sed -n 's/^\([a-z_-]*\):.*## /\1	/p' Makefile | while IFS='	' read -r name text; do \
-		printf '  make %-13s %s\n' "$$name" "$$text"; done
+# "## GROUP | TIME | TEXT" behind a target is what help shows.
+help:
+	@awk -F ':.*## | [|] ' ' \
+		/^[a-z_-]+:.*## [1-4] [|]/ { \
+			line[$$2] = line[$$2] sprintf("  make %-15s %6s  %s\n", $$1, $$3, $$4) } \
+		END { printf "To begin with\n%s", line[1]; \
+			printf "\nExamples (make build/NAME builds examples/NAME.c alone)\n%s", line[2]; \
+			printf "\nWhen you change something\n%s", line[3]; \
+			printf "\nEverything else that is checked\n%s", line[4]; \
+			printf "\nMissing Debian packages are installed by apt, as root or by sudo.\n" }' Makefile
 
-deps: ## install what demo and test need and this machine lacks
+quickstart: ## 1 | 2 s | README.md's first program
+event_loop: ## 2 | 2 s | three operations at once, each with one timer
+backoff: ## 2 | 2 s | only the delays, in a loop of your own
+custom_strategy: ## 2 | 2 s | rules of your own, and a log
+$(RUN): %: $(BUILD)/%
+	@$<
+
+deps: ## 1 |  | install what demo and test need
 	$(call need,libjsmn-dev procps)
 
-demo: $(BUILD)/kv_client ## a client outlives its servers (SERVER=memcached, VERBOSE=1)
+demo: $(BUILD)/kv_client ## 1 | 10 s | a client outlives its servers (SERVER=memcached)
 	$(call need,$(filter memcached,$(SERVER)))
 	@$(BUILD)/kv_client $(SERVER) $(if $(VERBOSE),verbose)
 
-test: ## build and run the tests
+test: ## 1 | 1 min | build and run the tests
 	$(call try,libjsmn-dev procps,run-tests)
 
 DUMP_TEST = $(call unless,libjsmn-dev,"tests/examples/test_errmap_dump.sh $(BUILD)/errmap_dump")
 DEMO_TEST = $(call unless,libjsmn-dev procps,"tests/examples/test_demo.sh $(BUILD)/kv_client")
-SMALL = $(addprefix $(BUILD)/,backoff quickstart custom_strategy event_loop)
+SMALL = $(addprefix $(BUILD)/,$(RUN))
 run-tests: $(PROGRAMS) $(SMALL) $(BUILD)/retry
 run-tests: $(call unless,libjsmn-dev,$(BUILD)/errmap_dump $(BUILD)/kv_client)
 	@CC="$(CC)" RETRY=$(BUILD)/retry LACKS="$(LACKS)" LEFT_OUT="$(call \
 		lacking,libjsmn-dev,errmap.h )$(call lacking,libjsmn-dev procps,demo)" \
 		sh tests/tools/run.sh $(PROGRAMS) \
-		tests/compile/test_switches.sh tests/compile/test_docs.sh tests/tools/test_tools.sh \
+		tests/compile/test_switches.sh tests/compile/test_docs.sh \
+		"tests/compile/test_snippets.sh c" "tests/compile/test_words.sh $(TEXTS)" \
+		tests/tools/test_tools.sh \
 		"tests/examples/test_small.sh $(BUILD)" $(DUMP_TEST) $(DEMO_TEST)
 
-http_easy: ## blocking libcurl on a failing nginx
-poll_loop: ## one socket on a memcached that freezes and dies
-postgres: ## transactions on a PostgreSQL that is frozen and stopped
-redis: ## hiredis on a server that is frozen and killed
-mqtt: ## libmosquitto clients whose broker freezes and dies
+http_easy: ## 2 | 15 s | libcurl, one request at a time; nginx fails
+poll_loop: ## 2 | 10 s | one socket; memcached freezes and dies
+postgres: ## 2 | 30 s | transactions; PostgreSQL freezes and stops
+redis: ## 2 | 15 s | hiredis; the server freezes and dies
+mqtt: ## 2 | 15 s | libmosquitto; the broker freezes and dies
 $(SERVED):
 	$(call need,$(PACKAGES_$@))
 	@$(MAKE) -s $(BUILD)/$@
 	@sh tests/examples/$@.sh $(BUILD)/$@
 
-http: ## libcurl on a failing nginx, and curl --retry (ARGS=options)
+http: ## 2 | 15 s | libcurl, and curl --retry; nginx fails (ARGS=)
 	$(call need,$(HTTP))
 	@$(MAKE) -s $(BUILD)/http_curl
 	@$(BUILD)/http_curl $(ARGS) compare $(BUILD)/http
 
-guarded: ## a client behind all gates, on servers in trouble, and without
+guarded: ## 2 | 2 min | a client behind all gates, on servers in trouble, and without
 	$(call need,$(GUARDED))
 	@$(MAKE) -s $(BUILD)/guarded $(BUILD)/slow_server
 	@sh tests/examples/guarded.sh $(BUILD)/guarded
 
-async: ## 10,000 operations in flight on one libuv thread
+async: ## 2 | 10 s | 10,000 operations at once on one libuv thread
 	$(call need,$(ASYNC))
 	@$(MAKE) -s $(BUILD)/async_uv
 	@$(BUILD)/async_uv
 
-storm: $(BUILD)/storm_simulator ## what a policy does to a service, with plots (ARGS=--help)
+storm: $(BUILD)/storm_simulator ## 1 | 1 min | what a policy does to a service (ARGS=--help)
 	@$(BUILD)/storm_simulator --data $(BUILD)/storm $(ARGS)
 ifeq ($(findstring --help,$(ARGS)),)
 	$(call need,$(STORM))
@@ -140,15 +160,15 @@ ifeq ($(findstring --help,$(ARGS)),)
 	@echo "plots: $(BUILD)/storm/*.svg, *.png"
 endif
 
-together: $(BUILD)/together ## which gates go together: 32 subsets, 9 faults (ARGS=--help)
+together: $(BUILD)/together ## 2 | 1 min | all combinations of gates in 9 faults (ARGS=)
 	@$(BUILD)/together $(ARGS)
 
-metrics: $(BUILD)/metrics ## an observer's counts as Prometheus text, read by promtool
+metrics: $(BUILD)/metrics ## 2 | 5 s | counts as Prometheus text, read by promtool
 	$(call need,$(METRICS))
 	@$(BUILD)/metrics | tee $(BUILD)/metrics.txt
 	@promtool check metrics < $(BUILD)/metrics.txt && echo "promtool: no fault"
 
-firmware: ## decide on an emulated Cortex-M3, and the same here
+firmware: ## 2 | 20 s | decide on an emulated Cortex-M3, the same here
 	$(call need,$(ARM))
 	@$(ALIVE) $(MAKE) --no-print-directory -C examples/firmware run \
 		OUT=$(if $(filter /%,$(BUILD)),,../../)$(BUILD)/firmware
@@ -198,7 +218,7 @@ INSTALLED = $(DESTDIR)$(PREFIX)
 install: export PKGCONFIG = $(PKGCONFIG_FILE)
 install: export CONFIG = $(CMAKE_FILE)
 install: export CONFIG_VERSION = $(CMAKE_VERSION_FILE)
-install: ## copy the headers to PREFIX, for pkg-config and CMake
+install: ## 1 |  | copy the headers to PREFIX (pkg-config, CMake)
 	@install -d "$(INSTALLED)/include" "$(INSTALLED)/share/pkgconfig" \
 		"$(INSTALLED)/share/cmake/retry"
 	@install -m 644 $(HEADERS) "$(INSTALLED)/include"
@@ -208,25 +228,26 @@ install: ## copy the headers to PREFIX, for pkg-config and CMake
 		printf '%s\n' "$$CONFIG_VERSION" > retryConfigVersion.cmake
 	@echo "installed retry $(VERSION) into $(INSTALLED)"
 
-check: ## the test programs alone, by CC=, STD=, OPT=, DEFINES=
+check: ## 3 | 1 min | the tests, built as CC= STD= OPT= DEFINES= say
 	$(call try,$(if $(JSMN_TESTS),libjsmn-dev),run-check)
 
 run-check: $(PROGRAMS)
 	@LACKS="$(LACKS)" LEFT_OUT="$(call lacking,libjsmn-dev,errmap.h)" \
 		sh tests/tools/run.sh $(PROGRAMS)
 
-units: | jsmn ## the headers beside other code, in any order, C and C++
+units: | jsmn ## 3 | 1 min | the headers beside other code, C and C++
 	$(call need,g++)
-	@CC="$(CC)" CXX="$(CXX)" sh tests/tools/run.sh "tests/compile/test_beside_jsmn.sh $(BUILD)/units"
+	@CC="$(CC)" CXX="$(CXX)" sh tests/tools/run.sh "tests/compile/test_snippets.sh c++" \
+		"tests/compile/test_beside_jsmn.sh $(BUILD)/units"
 
 FUZZ_SECONDS = 30
 REPLAYS = $(patsubst tests/fuzz/%.c,$(BUILD)/replay_%,$(wildcard tests/fuzz/*.c))
-fuzz: ## fuzz texts, packets and calls, FUZZ_SECONDS= each
+fuzz: ## 3 | 10 min | texts, packets and calls (FUZZ_SECONDS= each)
 	$(call need,$(FUZZ))
 	@$(MAKE) -s $(REPLAYS)
 	@$(ALIVE) sh tests/fuzz/fuzz.sh $(BUILD) $(FUZZ_SECONDS)
 
-test-examples: ## test every example and way to install
+test-examples: ## 3 | 10 min | test every example and way to install
 	$(call try,$(sort $(KV) $(HTTP) $(ASYNC) $(ARM) $(METRICS) $(GUARDED) $(INSTALL) \
 		$(foreach name,$(SERVED),$(PACKAGES_$(name)))),run-examples)
 
@@ -255,83 +276,88 @@ run-examples: $(BUILD)/retry $(BUILD)/metrics $(call unless,$(INSTALL),$(BUILD)/
 			tests/install/test_install.sh)
 
 qemu: TARGETS = cortex-m3
-qemu: cross ## the test programs on an emulated Cortex-M3, 32-bit instants
+qemu: cross ## 4 | 2 min | the test programs on an emulated Cortex-M3
 
-size: ## bytes of flash and RAM on Cortex-M0
+size: ## 3 | 10 s | bytes of flash and RAM on a Cortex-M0
 	$(call need,$(filter-out qemu%,$(ARM)))
 	@$(ALIVE) sh tests/tools/size.sh
 
 GATES = rate breaker throttle latency hedge aimd scopes from_text
 PEERS = $(addprefix $(BUILD)/bench_errmap_,errmap jsmn cjson jansson json_c rapidjson)
 BENCHES = $(addprefix $(BUILD)/bench_,decision budget find $(GATES)) $(PEERS)
-bench: ## instructions, beside loops by hand and other parsers
+bench: ## 3 | 3 min | instructions, beside loops by hand and others
 	$(call need,$(BENCH) $(ARM))
 	@$(MAKE) -s $(BENCHES)
 	@$(ALIVE) sh tests/bench/bench.sh $(BUILD)
 	@$(ALIVE) sh tests/bench/gates.sh $(BUILD)
 	@$(ALIVE) sh tests/bench/errmap.sh $(BUILD)
 
-figures: ## README.md's figures against what the commands print
-	$(call need,$(BENCH) $(ARM) $(HTTP))
+figures: $(BUILD)/storm_simulator ## 3 | 5 min | measure the figures in the texts (RENEW=1)
+	$(call need,$(BENCH) $(ARM) $(HTTP) $(if $(RENEW),$(STORM)))
 	@$(MAKE) -s $(BUILD)/http_curl $(BENCHES)
+ifeq ($(RENEW),)
 	@sh tests/tools/run.sh "tests/compile/test_figures.sh $(BUILD)"
+else
+	@RENEW=1 $(ALIVE) sh tests/compile/test_figures.sh $(BUILD)
+	@$(MAKE) -s storm && cp $(BUILD)/storm/recovery.svg examples/storm
+endif
 
 VERIFY = matrix symbols windows cross coverage prove mutants stress lint fuzz
-packages: ## install what verify needs
+packages: ## 4 |  | install what verify needs
 	$(call need,$(sort $(MATRIX) $(SYMBOLS) $(WINDOWS) $(COVERAGE) $(PROVE) $(MUTANTS) $(STRESS) $(LINT) \
 		$(FUZZ) $(foreach target,$(TARGETS),$(PACKAGES_$(target)))))
 
-verify: ## all of the following
+verify: ## 4 | hours | all of these; and fuzz, lint, coverage
 	@for target in $(VERIFY); do $(MAKE) --no-print-directory $$target || exit; done
 
-matrix: ## every compiler, standard and option decides the same
+matrix: ## 4 | 20 min | every compiler, standard and option
 	$(call need,$(MATRIX))
 	@$(ALIVE) sh tests/verify/matrix.sh
 
-symbols: ## the names, calls and instructions that the headers bring
+symbols: ## 4 | 2 min | the names and calls that the headers bring
 	$(call need,$(SYMBOLS))
 	@$(ALIVE) sh tests/verify/symbols.sh
 
-windows: ## the test programs on Windows, by wine
+windows: ## 4 | 10 min | the test programs on Windows, by wine
 	$(call need,$(WINDOWS))
 	@$(ON_TARGETS) sh tests/verify/windows.sh $(BUILD) $(TESTS)
 
 # TARGETS="avr s390x" chooses.
 TARGETS = cortex-m0 cortex-m3 avr rv32 s390x powerpc windows-32 windows-64 tcc
 ON_TARGETS = $(ALIVE) env HOSTED="$(HOSTED)" THREADED="$(THREADED)"
-cross: ## the test programs on other machines, by TARGETS=
+cross: ## 4 | 20 min | the test programs on other machines (TARGETS=)
 	$(call need,libjsmn-dev $(foreach target,$(TARGETS),$(PACKAGES_$(target))))
 	@$(ON_TARGETS) sh tests/verify/cross.sh $(BUILD) "$(TARGETS)" $(TESTS)
 
-coverage: ## lines, branches and conditions that no test reaches
+coverage: ## 3 | 5 min | what no test reaches
 	$(call need,$(COVERAGE))
 	@$(ALIVE) sh tests/verify/coverage.sh $(BUILD) $(filter-out test_link,$(TESTS))
 
-stress: ## eight threads at once, and models of what they share
+stress: ## 4 | 20 min | threads at once, and models of what they share
 	$(call need,$(STRESS))
 	@$(ALIVE) sh tests/verify/stress.sh $(BUILD) $(THREADED) test_lost_swaps
 
-prove: ## prove the arithmetic with Frama-C (MACHDEPS=x86_64)
+prove: ## 4 | 1 h | the arithmetic, by Frama-C (MACHDEPS=x86_64)
 	$(call need,$(PROVE))
 	@$(ALIVE) sh tests/verify/prove.sh $(BUILD)
 
-mutants: ## changes that no test notices (FUNCTION=, SAMPLE=, ONLY=)
+mutants: ## 4 | hours | changes that no test notices (FUNCTION=)
 	$(call need,$(MUTANTS))
 	@FUNCTION="$(FUNCTION)" SAMPLE="$(SAMPLE)" ONLY="$(ONLY)" $(ALIVE) sh tests/verify/mutants.sh $(BUILD) \
 		$(filter-out test_link,$(TESTS))
 
-lint: ## clang-tidy, scan-build, cppcheck (MISRA), gcc, layout
+lint: ## 3 | 5 min | clang-tidy, scan-build, cppcheck (MISRA), gcc
 	$(call need,$(LINT))
 	@$(ALIVE) sh tests/verify/lint.sh
 
 LISTS = names misra models prove tables
 # Each list says what holds; whoever writes it anew has looked at what changed.
 WHAT =
-renew: ## write lists anew that checks hold (WHAT=; without: which)
+renew: ## 3 |  | write lists anew that checks hold (WHAT=)
 	@[ -n "$(WHAT)" ] || { echo 'WHAT="$(LISTS)", or some of them'; exit 2; }
 	@for list in $(WHAT); do sh tests/verify/$$list.sh --renew || exit; done
 
-clean: ## remove what was built
+clean: ## 3 |  | remove what was built
 	rm -rf $(BUILD)
 
 $(BUILD):

@@ -35,8 +35,8 @@
    QUICK START
 
    This program calls something that fails once. The client is the recommended one. It has a policy
-   (how long to wait), a budget (how many retries the server can bear), a limit of attempts at once,
-   a timeout for each attempt and one for the whole operation.
+   (how long to wait) and a budget (how many retries the server can bear). It has a limit of
+   attempts at once, a timeout for each attempt, and one for the whole operation.
 
       #define _POSIX_C_SOURCE 200809L
       #define RETRY_IMPLEMENTATION
@@ -489,19 +489,18 @@
    Firmware: define RETRY_TIME_32 in every file, and call retry_seed() with the device's id, or a
    fleet that lost power together returns together. Compile with -ffunction-sections -fdata-sections
    and link with -Wl,--gc-sections: unused functions go. On a Cortex-M0 (`make size`) a delay alone
-   takes about 0.8 KiB of flash, a decision with best effort about 2.4, all of this file about 17; a
-   request takes 64 bytes of RAM. There is no division and no floating point at run time. Where
-   32-bit atomics are not lock-free (Cortex-M0, AVR), mask interrupts around what you share with an
-   interrupt handler.
+   takes about 0.8 KiB of flash, a decision with best effort about 1.5, and all of this file about
+   18. A request takes 64 bytes of RAM. There is no division and no floating point at run time.
+   Where 32-bit atomics are not lock-free (Cortex-M0, AVR), mask interrupts around what you share
+   with an interrupt handler.
 
    C++: a lambda without captures is a retry_attempt_fn; examples/lambda.cpp wraps one with
    captures. No exception may pass through a callback: catch it, and report a failure.
 
    Threads: requests, attempts, hedges and connections belong to one thread at a time. Budgets,
    gates and the generator are shared without a lock. Clients, strategies and policies are constant.
-   Guard the look-up of a scope. A shared client's callbacks must be ready for several threads. Two
-   threads that do nothing else but take from one budget and put back need 10 to 50 ns for each pair
-   (make bench).
+   Guard the look-up of a scope. A shared client's callbacks must be ready for several threads.
+   `make bench` prints what one budget costs one thread, and two that do nothing else.
 
    fork(): each child calls retry_seed(), or all draw the same numbers. A child must not go on with
    gates that another thread of its parent was using: give it fresh ones.
@@ -687,6 +686,12 @@ typedef uint64_t retry_time; /* an instant in milliseconds on the caller's monot
 #else
 #define RETRY__CAST(type, x) ((type)(x))
 #endif
+
+/* An initialiser's braces; written out in a macro they would take three lines. */
+#define RETRY__INIT(...) \
+    {                    \
+        __VA_ARGS__      \
+    }
 
 /* ---- Reasons ------------------------------------------------------------------------------- */
 
@@ -1036,27 +1041,18 @@ RETRY_API retry_ms retry_backoff_delay(const retry_backoff *backoff, uint32_t at
 RETRY_API retry_ms retry_phase(const void *identity, size_t length, retry_ms period);
 
 /* Initialisers. */
-#define RETRY__BACKOFF(curve, jitter, min, initial, max, factor, spread) \
-    {                                                                    \
-        curve, jitter, min, initial, max, factor, spread, NULL, 0, NULL  \
-    }
-#define RETRY_BACKOFF_DEFAULT \
-    RETRY__BACKOFF(RETRY_CURVE_EXPONENTIAL, RETRY_JITTER_NONE, 0, 0, 0, 0, 0)
-#define RETRY_BACKOFF_BEST_EFFORT \
-    RETRY__BACKOFF(RETRY_CURVE_EXPONENTIAL, RETRY_JITTER_FULL, 1, 1, 500, 0, 0)
-#define RETRY_BACKOFF_THROTTLED /* best effort's after a throttled attempt */ \
-    RETRY__BACKOFF(RETRY_CURVE_EXPONENTIAL, RETRY_JITTER_FULL, 1, 100, 10000, 0, 0)
-#define RETRY_BACKOFF_RFC0049 \
-    RETRY__BACKOFF(RETRY_CURVE_EXPONENTIAL, RETRY_JITTER_NONE, 0, 1, 500, 0, 0)
-#define RETRY_BACKOFF_CONTROLLED \
-    RETRY__BACKOFF(RETRY_CURVE_CONTROLLED, RETRY_JITTER_NONE, 0, 0, 0, 0, 0)
-#define RETRY_BACKOFF_AWS \
-    RETRY__BACKOFF(RETRY_CURVE_EXPONENTIAL, RETRY_JITTER_FULL, 0, 1000, 20000, 0, 0)
-#define RETRY_BACKOFF_AWS_2026 \
-    RETRY__BACKOFF(RETRY_CURVE_EXPONENTIAL, RETRY_JITTER_FULL, 0, 50, 20000, 0, 0)
-#define RETRY_BACKOFF_GRPC                                                        \
-    RETRY__BACKOFF(RETRY_CURVE_EXPONENTIAL, RETRY_JITTER_SPREAD, 0, 1000, 120000, \
-                   RETRY_RATIO(1.6), RETRY_RATIO(0.2))
+#define RETRY__BACKOFF(curve, jitter, min, initial, max, factor, spread)                       \
+    RETRY__INIT(RETRY_CURVE_##curve, RETRY_JITTER_##jitter, min, initial, max, factor, spread, \
+                NULL, 0, NULL)
+#define RETRY_BACKOFF_DEFAULT RETRY__BACKOFF(EXPONENTIAL, NONE, 0, 0, 0, 0, 0)
+#define RETRY_BACKOFF_BEST_EFFORT RETRY__BACKOFF(EXPONENTIAL, FULL, 1, 1, 500, 0, 0)
+#define RETRY_BACKOFF_THROTTLED RETRY__BACKOFF(EXPONENTIAL, FULL, 1, 100, 10000, 0, 0)
+#define RETRY_BACKOFF_RFC0049 RETRY__BACKOFF(EXPONENTIAL, NONE, 0, 1, 500, 0, 0)
+#define RETRY_BACKOFF_CONTROLLED RETRY__BACKOFF(CONTROLLED, NONE, 0, 0, 0, 0, 0)
+#define RETRY_BACKOFF_AWS RETRY__BACKOFF(EXPONENTIAL, FULL, 0, 1000, 20000, 0, 0)
+#define RETRY_BACKOFF_AWS_2026 RETRY__BACKOFF(EXPONENTIAL, FULL, 0, 50, 20000, 0, 0)
+#define RETRY_BACKOFF_GRPC \
+    RETRY__BACKOFF(EXPONENTIAL, SPREAD, 0, 1000, 120000, RETRY_RATIO(1.6), RETRY_RATIO(0.2))
 
 /* ---- The built-in strategy ----------------------------------------------------------------- */
 
@@ -1086,10 +1082,7 @@ RETRY_API const retry_strategy *retry_best_effort(void);
 RETRY_API const retry_strategy *retry_fail_fast(void);
 
 /* Initialisers. */
-#define RETRY__POLICY(backoff, throttle_backoff, attempts, after_max, after_slack)           \
-    {                                                                                        \
-        {retry_policy_after}, backoff, throttle_backoff, attempts, after_max, after_slack, 0 \
-    }
+#define RETRY__POLICY(...) RETRY__INIT(RETRY__INIT(retry_policy_after), __VA_ARGS__, 0)
 #define RETRY_POLICY_BEST_EFFORT \
     RETRY__POLICY(RETRY_BACKOFF_BEST_EFFORT, RETRY_BACKOFF_THROTTLED, 0, 0, 0)
 #define RETRY_POLICY_SMITHY RETRY__POLICY(RETRY_BACKOFF_AWS, RETRY_BACKOFF_DEFAULT, 5, 0, 0)
@@ -1146,32 +1139,18 @@ RETRY_API uint32_t retry_budget_balance(const retry_budget *budget);
 
 /* Initialisers of retry_budget_options. SMITHY gives 1 token back on every success, as its guide
    says; AWS gives back the last charge, or 1 token for a success that needed no retry. */
-#define RETRY_BUDGET_SMITHY                                    \
-    {                                                          \
-        500000, 5000, 10000, 5000, 1000, 0, 0, 0, false, false \
-    }
-#define RETRY_BUDGET_AWS                                      \
-    {                                                         \
-        500000, 5000, 10000, 5000, 1000, 0, 0, 0, true, false \
-    }
-#define RETRY_BUDGET_AWS_2026                                  \
-    {                                                          \
-        500000, 14000, 14000, 5000, 1000, 0, 0, 0, true, false \
-    }
-#define RETRY_BUDGET_GRPC                               \
-    {                                                   \
-        10000, 1000, 0, 0, 100, 0, 0, 5000, false, true \
-    }
+#define RETRY_BUDGET_SMITHY RETRY__INIT(500000, 5000, 10000, 5000, 1000, 0, 0, 0, false, false)
+#define RETRY_BUDGET_AWS RETRY__INIT(500000, 5000, 10000, 5000, 1000, 0, 0, 0, true, false)
+#define RETRY_BUDGET_AWS_2026 RETRY__INIT(500000, 14000, 14000, 5000, 1000, 0, 0, 0, true, false)
+#define RETRY_BUDGET_GRPC RETRY__INIT(10000, 1000, 0, 0, 100, 0, 0, 5000, false, true)
 /* For RETRY_POLICY_BEST_EFFORT: 20 tokens for each operation that is in flight at once
    (saturating), which bring it through 2.5 s of outage, then a tenth of what succeeds. */
-#define RETRY_BUDGET_BEST_EFFORT(in_flight)                                                 \
-    {                                                                                       \
-        RETRY__CAST(uint32_t, RETRY__CAST(uint64_t, in_flight) >> 32 != 0 ||                \
-                                      RETRY__CAST(uint64_t, in_flight) * 20000 > UINT32_MAX \
-                                  ? UINT32_MAX                                              \
-                                  : RETRY__CAST(uint64_t, in_flight) * 20000),              \
-            1000, 0, 0, 100, 0, 0, 0, false, false                                          \
-    }
+#define RETRY_BUDGET_BEST_EFFORT(in_flight) \
+    RETRY__INIT(RETRY__TIMES(in_flight, 20000), 1000, 0, 0, 100, 0, 0, 0, false, false)
+#define RETRY__TIMES(n, factor) /* saturating */                           \
+    RETRY__CAST(uint32_t, RETRY__CAST(uint64_t, n) > UINT32_MAX / (factor) \
+                              ? UINT32_MAX                                 \
+                              : RETRY__CAST(uint64_t, n) * (factor))
 
 /* ---- Connection backoff -------------------------------------------------------------------- */
 
@@ -1207,10 +1186,7 @@ RETRY_API void retry_connection_established(retry_connection *connection, retry_
 
 /* Initialiser: starts 1 s, then 1.6 times as long up to 120 s apart, 20 % more or less; 20 s to
    connect at least; any connection resets. */
-#define RETRY_CONNECTION_GRPC                          \
-    {                                                  \
-        RETRY_BACKOFF_GRPC, 20000, 1, 0, 0, 0, 0, 0, 0 \
-    }
+#define RETRY_CONNECTION_GRPC RETRY__INIT(RETRY_BACKOFF_GRPC, 20000, 1, 0, 0, 0, 0, 0, 0)
 
 /* ---- Not-my-vbucket ------------------------------------------------------------------------ */
 
@@ -1423,16 +1399,9 @@ RETRY_API retry_breaker_counts retry_breaker_get(retry_breaker *breaker, retry_t
 RETRY_API retry_failure retry_classify_permit(retry_permit permit);
 
 /* Initialiser: the Couchbase SDKs' numbers. */
-#define RETRY_BREAKER_COUCHBASE                                       \
-    {                                                                 \
-        20, RETRY_RATIO(0.5), 60000, 5000, 5000, 0, 0, 0, 0, 0, 0, 0, \
-        {                                                             \
-            0,                                                        \
-            {                                                         \
-                0, 0, 0, 0                                            \
-            }                                                         \
-        }                                                             \
-    }
+#define RETRY_BREAKER_COUCHBASE                                               \
+    RETRY__INIT(20, RETRY_RATIO(0.5), 60000, 5000, 5000, 0, 0, 0, 0, 0, 0, 0, \
+                RETRY__INIT(0, RETRY__INIT(0, 0, 0, 0)))
 
 /* ---- Client-side throttling ---------------------------------------------------------------- */
 
@@ -1626,7 +1595,8 @@ RETRY_API void retry_attempt_cancel(retry_attempt *attempt, retry_request *reque
 
 /* A refusal of retry_attempt_ask as a failure, for retry_orchestrate or retry_hedge_failed:
    CIRCUIT_BREAKER_OPEN with retry_after an eighth more than the ms to the next probe, so that who
-   comes new is the probe; or CLIENT_THROTTLED. Any other answer: reason NONE. */
+   comes new is the probe; or CLIENT_THROTTLED, for a copy that would have to wait, too. Any other
+   answer: reason NONE. */
 RETRY_API retry_failure retry_classify_refusal(retry_decision answer);
 
 /* ---- A loop, for those who block ----------------------------------------------------------- */
@@ -2907,9 +2877,7 @@ static const char *retry__reason_text(const retry_request *request, retry_reason
 RETRY_API size_t retry_format(char *buffer, size_t capacity, const retry_request *request,
                               const retry_failure *failure, const retry_decision *decision)
 {
-    retry__writer writer = {NULL, 0, 0};
-    writer.buffer = buffer;
-    writer.capacity = buffer ? capacity : 0;
+    retry__writer writer = {buffer, buffer ? capacity : 0, 0};
     retry__write(&writer, "retry:");
     if (decision) {
         retry__write(&writer, " verdict=");
@@ -3226,9 +3194,7 @@ RETRY_API void retry_connection_established(retry_connection *connection, retry_
 
 static retry_nmv_step retry__nmv_step(uint8_t map, retry_ms delay)
 {
-    retry_nmv_step step;
-    step.map = map;
-    step.delay = delay;
+    retry_nmv_step step = {map, delay};
     return step;
 }
 
@@ -4981,7 +4947,8 @@ RETRY_API retry_failure retry_classify_refusal(retry_decision answer)
     if (answer.cause == RETRY_CAUSE_CIRCUIT_OPEN) {
         failure.reason = RETRY_REASON_CIRCUIT_BREAKER_OPEN;
         failure.retry_after = retry__add(answer.delay, answer.delay >> 3);
-    } else if (answer.cause == RETRY_CAUSE_THROTTLED) {
+    } else if (answer.cause == RETRY_CAUSE_THROTTLED || answer.cause == RETRY_CAUSE_PACED ||
+               answer.cause == RETRY_CAUSE_DEADLINE) {
         failure.reason = RETRY_REASON_CLIENT_THROTTLED;
     }
     return failure;
@@ -5213,10 +5180,7 @@ static uint8_t retry__hedge_copies(const retry_hedge_policy *policy)
 
 static retry_hedge_step retry__hedge_step(uint8_t action, uint8_t cause, retry_ms delay)
 {
-    retry_hedge_step step;
-    step.action = action;
-    step.cause = cause;
-    step.delay = delay;
+    retry_hedge_step step = {action, cause, delay};
     return step;
 }
 
@@ -5399,7 +5363,7 @@ RETRY_API uint32_t retry_hedge_won(retry_hedge *hedge)
 /* >>scopes */
 
 /* How many slots a name may have: neighbours, from the one on that its hash picks. */
-#define RETRY__SCOPE_REACH 4
+enum { RETRY__SCOPE_REACH = 4 };
 
 /* FNV-1a with a multiplier that moves every byte into the upper bits, which pick the slot. */
 RETRY__WRAPS static uint32_t retry__scope_hash(const void *name, size_t length)
@@ -5481,10 +5445,7 @@ RETRY_API const retry_client *retry_scope_client(retry_scopes *scopes, const voi
     X("aws-2026", RETRY_BUDGET_AWS_2026)          \
     X("aws", RETRY_BUDGET_AWS)                    \
     X("grpc", RETRY_BUDGET_GRPC)
-#define RETRY__BUDGET_NONE                            \
-    {                                                 \
-        UINT32_MAX, 0, 0, 0, 0, 0, 0, 0, false, false \
-    }
+#define RETRY__BUDGET_NONE RETRY__INIT(UINT32_MAX, 0, 0, 0, 0, 0, 0, 0, false, false)
 
 /* Keys, X(its number, name, kind of value, field). */
 #define RETRY__POLICY_KEYS(X)                                        \
@@ -5893,7 +5854,6 @@ RETRY_API bool retry_parse_duration(const char *text, size_t length, retry_ms *d
 #undef RETRY__LATENCY_AT_REST
 #undef RETRY__LATENCY_LATE
 #undef RETRY__OCTAVE
-#undef RETRY__SCOPE_REACH
 #undef RETRY__POLICY_PRESETS
 #undef RETRY__BUDGET_PRESETS
 #undef RETRY__BUDGET_NONE

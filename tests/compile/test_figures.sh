@@ -1,99 +1,107 @@
 #!/bin/sh
-# The figures in README.md are those that the commands print, in rows with the same words: bytes by
-# make size, instructions by make bench (to the nearest, give or take one), and what make http counts.
-# Usage: test_figures.sh BUILD, from the top folder, with bench_decision and http_curl there. The last
+# The figures in README.md and in the manuals, beside what the commands print now: make size, make bench,
+# make http and make storm. With RENEW=1 those that differ are written anew.
+# Usage: test_figures.sh BUILD, from the top folder, with what `make figures` has built there. The last
 # line is "N passed, N failed".
 . "$(dirname "$0")/../support/check.sh"
 build=$1
+here=$(dirname "$0")
+export VALUE BEFORE AFTER ROW COLUMN SLACK # what figures.awk wants
+
+figure() { # TEXT
+    rm -f "$work/renewed"
+    awk -v renewed="${RENEW:+$work/renewed}" -f "$here/figures.awk" "$1" || return 1
+    [ ! -e "$work/renewed" ] || cat "$work/renewed" > "$1"
+}
+says() { # TEXT BEFORE VALUE AFTER [SLACK]: the number between two pieces of the text
+    BEFORE=$2 VALUE=$3 AFTER=$4 SLACK=${5:-0} ROW='' COLUMN=0
+    check "$1: $2 $3 $4" figure "$1"
+}
+cell() { # ROW COLUMN VALUE [SLACK]: the number in a table of README.md
+    ROW=$1 COLUMN=$2 VALUE=$3 SLACK=${4:-0} BEFORE='' AFTER=''
+    check "README.md: $1, column $2: $3" figure README.md
+}
 
 measured() { # NAME COMMAND...: what it prints is in $work/NAME
     name=$1
     shift
-    check "$*" "$@" > "$work/$name"
+    "$@" > "$work/$name" 2> "$work/errors"
+    check "$*" test $? -eq 0
+    check "$name: 80 columns" lacks "$name" '.\{81\}'
 }
+storm="$build/storm_simulator --quick --data $work/data"
 measured size sh tests/tools/size.sh
 measured bench sh tests/bench/bench.sh "$build"
 measured gates sh tests/bench/gates.sh "$build"
 measured errmap sh tests/bench/errmap.sh "$build"
 measured http "$build/http_curl" compare "$build/figures"
+measured storm $storm
+measured each $storm --sharing 1 --policy "best-effort initial=100ms max=5s" \
+    --budget "capacity=1 cost=1 success=0.1"
 
-# claimed TEXT [COLUMN]: the number in README.md's row of the text
-claimed() { awk -v start="| $1 |" 'index($0, start) == 1' README.md | cut -d '|' -f "${2:-3}" | tr -d ' ,`'; }
-# printed FILE TEXT: the first number behind the text
+# printed FILE TEXT: the first number behind the text; a struct's bytes: on a Cortex-M0, here
 printed() { grep -F "  $2 " "$work/$1" | sed "s/.*[a-z)\"] \{2,\}//" | awk '{ print $1 }'; }
-same() # FILE TEXT
+near() { printed "$@" | awk '{ printf "%.0f", $1 }'; }
+kib() { printed size "$1" | awk -v digits="$2" '{ printf "%." digits "f", $1 / 1024 }'; }
+bytes() { awk -v name="$1" -v column="$2" '$1 == name { print $column }' "$work/size"; }
+
+# ---- make size, make bench ------------------------------------------------------------------
+
+delay="a delay (retry_backoff_delay)"
+decision="a decision (begin, orchestrate, succeed, best effort)"
+says README.md "A delay alone takes " "$(printed size "$delay")" " bytes of flash"
+says README.md "\`retry_run\` " "$(printed size retry_run)" " and all of"
+says README.md "and all of retry.h " "$(printed size "all of retry.h")" "."
+says README.md "A decision takes " \
+    "$(near bench "classify_kv, orchestrate: best effort, deadline")" " instructions" 1
+says README.md "instructions, or " "$(near bench "the same, paid for by a shared budget")" \
+    " with a shared budget" 1
+says README.md "a loop by hand takes " \
+    "$(near bench "by hand: min(cap, base << n), jitter by a multiply")" "." 1
+says README.md "A request takes " "$(bytes retry_request 3)" " bytes of RAM"
+says README.md "bytes of RAM, " "$(bytes retry_request 2)" " on the Cortex-M0"
+says retry.h "a delay alone takes about " "$(kib "$delay" 1)" " KiB"
+says retry.h "a decision with best effort about " "$(kib "$decision" 1)" ","
+says retry.h "all of this file about " "$(kib "all of retry.h" 0)" "."
+says retry.h "A request takes " "$(bytes retry_request 2)" " bytes of RAM"
+says errmap.h "Parsing and finding take " "$(kib "parse an error map and find in it" 1)" " KiB"
+says errmap.h "all of this file " "$(kib "all of errmap.h" 1)" " KiB"
+says errmap.h "An entry takes " "$(bytes errmap_entry 3)" " bytes of RAM"
+
+gate() # ROW STRUCT SIZE-ROW BENCH-ROW: its bytes of RAM and flash, and its instructions
 {
-    awk -v claimed="$(claimed "$2")" -v printed="$(printed "$1" "$2")" -v slack="$3" 'BEGIN {
-        off = claimed - printed
-        if (claimed != "" && printed != "" && off <= slack && -off <= slack) exit 0
-        printf "README.md: %s, printed: %s\n", claimed, printed
-        exit 1 }'
+    cell "$1" 4 "$(bytes "retry_$2" 3)"
+    cell "$1" 5 "$(printed size "$3")"
+    cell "$1" 6 "$(near gates "$4")" 1
 }
+gate "AIMD limit" aimd "AIMD limit" "AIMD limit: report"
+gate "circuit breaker" breaker "circuit breaker" "breaker: ask and report"
+gate "client-side throttle" throttle "client-side throttle" "throttle: ask and report"
+gate rate rate rate "rate: ask and report"
+gate latency latency latency "latency: add"
+gate "hedge, with a decision" hedge "hedge, with a decision" "hedge: begin, one due, won"
 
-# rows FILE FROM TO: README.md's first column between two texts, the first row left out
-rows() { awk -v from="$2" -v to="$3" 'index($0, from) { on = 1; next } index($0, to) { on = 0 }
-    on && /^\| [^-]/' README.md | cut -d '|' -f 2 | sed 's/^ //; s/ $//'; }
+# ---- make http ------------------------------------------------------------------------------
 
-rows size "| | bytes of flash" "| | instructions" > "$work/rows"
-check "rows of make size" test "$(wc -l < "$work/rows")" -eq 5
-while read -r text; do check "size: $text" same size "$text" 0; done < "$work/rows"
-rows bench "| | instructions" "A request takes" > "$work/rows"
-check "rows of make bench" test "$(wc -l < "$work/rows")" -eq 6
-grep -v "^errmap" "$work/rows" > "$work/decisions"
-while read -r text; do check "bench: $text" same bench "$text" 1; done < "$work/decisions"
-ratio() # WHICH: of the first or second page, with two decimals
-{
-    got=$(awk '$1 == "errmap" { print $3 }' "$work/errmap" | sed -n "$2p")
-    is=$(claimed "errmap, $1: times the instructions of bare jsmn")
-    [ "$is" = "$got" ] || { echo "README.md: $is, printed: $got"; false; }
+count() { sed -n "s/^$1  *\([0-9]*\) of .* \([0-9]*\) POST sent twice/\\$2/p" "$work/http"; }
+says README.md "retry.h: " "$(count retry.h 1)" " done"
+says README.md "retry.h: $(count retry.h 1) done, " "$(count retry.h 2)" " POSTs"
+says README.md "\`--retry-connrefused\`: " "$(count "curl --retry" 1)" " done"
+says README.md "\`--retry-connrefused\`: $(count "curl --retry" 1) done, " \
+    "$(count "curl --retry" 2)" " POSTs"
+says README.md "\`--retry-all-errors\`: " "$(count "+ all-errors" 1)" " done"
+says README.md "\`--retry-all-errors\`: $(count "+ all-errors" 1) done, " \
+    "$(count "+ all-errors" 2)" " sent twice"
+
+# ---- make storm -----------------------------------------------------------------------------
+
+bears() { # FILE SCHEME: how busy a service may be that recovers, in the first table of outages
+    awk -v name="$2 " '/The outage of the options/ { on = 1 } on && /^$/ { exit }
+        on && index($0, name " ") == 1 { print $(NF - 5); exit }' "$work/$1"
 }
-check "bench: errmap, pretty" ratio pretty 1
-check "bench: errmap, minified" ratio minified 2
-
-gate() # NAME STRUCT SIZE-ROW BENCH-ROW: its bytes of RAM and flash and its instructions
-{
-    is="$(claimed "$1" 5) $(claimed "$1" 6) $(claimed "$1" 7)"
-    got="$(awk -v name="retry_$2" '$1 == name { print $3 }' "$work/size") $(printed size "$3")"
-    got="$got $(printed gates "$4" | awk '{ printf "%.0f", $1 }')"
-    [ "$is" = "$got" ] || { echo "README.md: $is, printed: $got"; false; }
-}
-for row in rate:rate breaker:"circuit breaker" throttle:"client-side throttle"; do
-    check "gate: ${row#*:}" gate "${row#*:}" "${row%%:*}" "${row#*:}" "${row%%:*}: ask and report"
-done
-check "gate: latency" gate latency latency latency "latency: add"
-check "gate: hedge" gate "hedge, with a decision" hedge "hedge, with a decision" "hedge: begin, one due, won"
-check "gate: AIMD limit" gate "AIMD limit" aimd "AIMD limit" "AIMD limit: report"
-check "gate: scope" gate scope scope "scope, with its budget" "scope: look up a name of 18 bytes"
-check "gate: text" gate "policy from a text" none "policy from a text, with the strategy" \
-    "policy from a text of 49 bytes"
-
-structs=$(awk '$1 == "retry_request" { print $3 " bytes of RAM on a 64-bit machine and " $2 }' "$work/size")
-check "a request's bytes: $structs" grep -q "takes $structs on" README.md
-ram=$(awk '/all of retry.h/ { print $NF }' "$work/size")
-check "the generator's bytes: $ram" grep -q "generator's $ram bytes" README.md
-
-# In the manuals, whose lines are broken anywhere, in KiB.
-kib() { awk -v bytes="$(printed size "$1")" "BEGIN { printf \"%.$2f\", bytes / 1024 }"; }
-manual() { tr -s ' \n' ' ' < "$1" | grep -q -F "$2"; }
-delay=$(kib "a delay (retry_backoff_delay)" 1)
-decision=$(kib "a decision (begin, orchestrate, succeed, best effort)" 1)
-check "retry.h's manual" manual retry.h "alone takes about $delay KiB of flash, a decision with best \
-effort about $decision, all of this file about $(kib "all of retry.h" 0);"
-parse=$(kib "parse an error map and find in it" 1)
-check "errmap.h's manual" manual errmap.h "finding take $parse KiB of Cortex-M0 flash (\`make size\`), \
-all of this file $(kib "all of errmap.h" 1) KiB"
-
-http() # COLUMN-OF-THE-TABLE TOOL: done and sent twice, as README.md has them
-{
-    is="$(claimed "$1" 3) $(claimed "$1" 4)"
-    got=$(sed -n "s/^$2  *\([0-9]*\) of .* \([0-9]*\) POST sent twice/\1 \2/p" "$work/http")
-    [ "$is" = "$got" ] || { echo "README.md: $is, printed: $got"; false; }
-}
-check "http: retry.h" http "retry.h" "retry.h"
-check "http: curl" http "\`curl --retry --retry-connrefused\`" "curl --retry"
-check "http: curl, all errors" http "\`curl --retry --retry-all-errors\`" "+ all-errors"
-for name in size bench gates errmap http; do
-    check "$name: 80 columns" lacks $name '.\{81\}'
-done
-
+spike() { awk -v name="jitter $1 " 'index($0, name) { print $(NF - 2) }' "$work/storm"; }
+says README.md "a service that was up to " "$(bears each yours)" " % busy" 2
+says README.md "with 20 each, up to " "$(bears storm "a budget each")" " %" 2
+says retry.h "calls without jitter, " "$(spike full)" " with FULL" 9
+says retry.h "with FULL and " "$(spike decorrelated)" " with DECORRELATED" 9
 finish

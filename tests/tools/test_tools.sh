@@ -91,14 +91,15 @@ run alive sh tests/tools/alive.sh sh -c 'echo said; exit 3'
 check "alive: exit status" ended alive 3
 check "alive: output" lines alive 1
 
-# What is left out is said, and the run does not pass.
+# What is left out is said last, so that the last line is not that of a full pass.
 run part make run-check BUILD="$work/build" LACKS=libjsmn-dev TESTS="test_nmv test_errmap_json" WERROR=
-check "left out: no full pass" ended part 2
-check "left out: the rest has passed" last part "^[1-9][0-9]* passed, 0 failed\$"
-check "left out: which, and why" shows part.out "^left out, for want of libjsmn-dev: errmap.h\$"
+check "left out: the rest has passed" ended part 0
+check "left out: the rest is counted" shows part.out "^[1-9][0-9]* passed, 0 failed\$"
+check "left out: which" shows part.out "^Left out: errmap.h. They need packages"
+check "left out: how to install them comes last" last part "^ *sudo apt-get install libjsmn-dev\$"
 run whole make run-check BUILD="$work/build" TESTS=test_nmv WERROR=
 check "nothing left out: exit status" ended whole 0
-check "nothing left out: nothing said" lacks whole.out "left out"
+check "nothing left out: nothing said" lacks whole.out "Left out"
 
 # A test counts only if it says at its end that it has checked something, and nothing failed.
 ends() # NAME STATUS LINE...: a test that prints these lines

@@ -52,7 +52,8 @@ macros() { # COMPILER: those of the headers alone, without those of what they in
 #include <stdint.h>
 #include <errno.h>
 #include <limits.h>
-#include <string.h>' > "$work/none.c"
+#include <string.h>
+#include <errno.h>' > "$work/none.c"
     for text in none all; do
         makes "$work/$text.macros" $1 -I. -dM -E "$work/$text.c" || return 1
         awk '{ sub(/\(.*/, "", $2); print $2 }' "$work/$text.macros" | sort > "$work/$text.names"
