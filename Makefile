@@ -53,6 +53,7 @@ PACKAGES_poll_loop = memcached procps
 PACKAGES_postgres = libpq-dev postgresql procps
 PACKAGES_redis = libhiredis-dev redis-server procps
 PACKAGES_mqtt = libmosquitto-dev mosquitto procps
+GUARDED = libcurl4-openssl-dev nginx-light procps
 # Examples of one file that run by themselves.
 RUN = quickstart event_loop backoff custom_strategy
 STORM = gnuplot-nox
@@ -80,7 +81,7 @@ COVERAGE = libjsmn-dev clang-19 llvm-19 libclang-rt-19-dev
 PROVE = libjsmn-dev frama-c-base why3 z3 cvc4
 SYMBOLS = libjsmn-dev g++ clang-14 clang-19 gcc-arm-none-eabi picolibc-arm-none-eabi
 
-.PHONY: FORCE renew help $(RUN) deps demo test run-tests $(SERVED) http async storm together metrics firmware \
+.PHONY: FORCE renew help $(RUN) deps demo test run-tests $(SERVED) http async storm together metrics guarded firmware \
 	install check run-check units fuzz test-examples run-examples qemu size figures bench verify matrix \
 	symbols windows cross coverage prove mutants stress lint packages clean jsmn
 .DEFAULT_GOAL := help
@@ -140,6 +141,11 @@ http: ## 2 | 15 s | libcurl, and curl --retry; nginx fails (ARGS=)
 	$(call need,$(HTTP))
 	@$(MAKE) -s $(BUILD)/http_curl
 	@$(BUILD)/http_curl $(ARGS) compare $(BUILD)/http
+
+guarded: ## 2 | 2 min | a client behind all gates, on servers in trouble, and without
+	$(call need,$(GUARDED))
+	@$(MAKE) -s $(BUILD)/guarded $(BUILD)/slow_server
+	@sh tests/examples/guarded.sh $(BUILD)/guarded
 
 async: ## 2 | 10 s | 10,000 operations at once on one libuv thread
 	$(call need,$(ASYNC))
@@ -242,18 +248,19 @@ fuzz: ## 3 | 10 min | texts, packets and calls (FUZZ_SECONDS= each)
 	@$(ALIVE) sh tests/fuzz/fuzz.sh $(BUILD) $(FUZZ_SECONDS)
 
 test-examples: ## 3 | 10 min | test every example and way to install
-	$(call try,$(sort $(KV) $(HTTP) $(ASYNC) $(ARM) $(METRICS) $(INSTALL) \
+	$(call try,$(sort $(KV) $(HTTP) $(ASYNC) $(ARM) $(METRICS) $(GUARDED) $(INSTALL) \
 		$(foreach name,$(SERVED),$(PACKAGES_$(name)))),run-examples)
 
 run-examples: $(call unless,$(HTTP),$(BUILD)/http_curl) $(call unless,$(ASYNC),$(BUILD)/async_uv)
 run-examples: $(call unless,$(KV),$(BUILD)/kv_client) $(BUILD)/storm_simulator $(BUILD)/together
 run-examples: $(foreach name,$(SERVED),$(call unless,$(PACKAGES_$(name)),$(BUILD)/$(name)))
+run-examples: $(call unless,$(GUARDED),$(BUILD)/guarded $(BUILD)/slow_server)
 run-examples: $(BUILD)/retry $(BUILD)/metrics $(call unless,$(INSTALL),$(BUILD)/lambda)
 	@CC="$(CC)" RETRY=$(BUILD)/retry LACKS="$(LACKS)" LEFT_OUT="$(foreach name,$(SERVED),$(call \
 		lacking,$(PACKAGES_$(name)),$(name) ))$(call lacking,$(KV),demo )$(call \
 		lacking,$(HTTP),http )$(call lacking,$(ASYNC),async )$(call \
 		lacking,$(ARM),firmware )$(call \
-		lacking,$(METRICS),metrics )$(call lacking,$(INSTALL),lambda install)" sh tests/tools/run.sh \
+		lacking,$(GUARDED),guarded )$(call lacking,$(METRICS),metrics )$(call lacking,$(INSTALL),lambda install)" sh tests/tools/run.sh \
 		$(foreach name,$(SERVED),$(call unless,$(PACKAGES_$(name)), \
 			"tests/examples/test_served.sh $(BUILD)/$(name)")) \
 		$(call unless,$(HTTP),"tests/examples/test_http.sh $(BUILD)/http_curl") \
@@ -263,6 +270,7 @@ run-examples: $(BUILD)/retry $(BUILD)/metrics $(call unless,$(INSTALL),$(BUILD)/
 		"tests/examples/test_together.sh $(BUILD)/together" \
 		$(call unless,$(KV),"tests/examples/test_demo.sh $(BUILD)/kv_client") \
 		$(call unless,$(ARM),tests/examples/test_firmware.sh) \
+		$(call unless,$(GUARDED),"tests/examples/test_guarded.sh $(BUILD)/guarded") \
 		$(call unless,$(METRICS),"tests/examples/test_metrics.sh $(BUILD)/metrics") \
 		$(call unless,$(INSTALL),"tests/examples/test_lambda.sh $(BUILD)/lambda" \
 			tests/install/test_install.sh)
@@ -405,6 +413,7 @@ $(BUILD)/mqtt: LIBRARIES = -lmosquitto
 $(BUILD)/postgres: LIBRARIES = -I/usr/include/postgresql -lpq
 $(BUILD)/redis: LIBRARIES = -lhiredis
 $(BUILD)/http_curl: LIBRARIES = -lcurl
+$(BUILD)/guarded: LIBRARIES = -lcurl
 $(BUILD)/async_uv: LIBRARIES = -luv
 $(BUILD)/%: examples/%.c $(HEADERS) $(BUILD)/settings
 	$(COMPILE) -std=c99 $(OPT) -o $@ $< $(LIBRARIES)
@@ -418,6 +427,9 @@ $(BUILD)/%: examples/$$*/$$*.c $(HEADERS) $$(wildcard examples/*.h examples/$$*/
 $(BUILD)/together: examples/storm/together.c $(HEADERS) $(wildcard examples/storm/*.h) \
 		$(BUILD)/settings
 	$(COMPILE) -std=c99 -O2 -o $@ $< -lm
+$(BUILD)/slow_server: tests/examples/slow_server.c examples/plumbing.h $(BUILD)/settings
+	$(COMPILE) -std=c99 $(OPT) -o $@ $< -lpthread
+
 $(BUILD)/storm_simulator: examples/storm/storm.c $(HEADERS) $(wildcard examples/storm/*.h) \
 		$(BUILD)/settings
 	$(COMPILE) -std=c99 -O2 -o $@ $< -lm
