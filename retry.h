@@ -1637,6 +1637,7 @@ typedef struct retry_hedge {
     uint8_t in_flight;                /* copies on the wire; kept by the library */
     uint8_t retry__copies;            /* private: copies left */
     uint8_t retry__state;             /* private: closed, open, or to send no more */
+    uint8_t retry__paid;              /* private: copies that the budget paid for */
     retry_ms retry__delay;            /* private: ms that the timer was set to; UINT32_MAX: none */
     retry_time retry__since;          /* private: when it was set */
 } retry_hedge;
@@ -1674,8 +1675,8 @@ RETRY_API retry_hedge_step retry_hedge_due(retry_hedge *hedge, retry_request *re
    - Final whatever is in flight: FAIL with retry_orchestrate's cause (UNSAFE, UNKNOWN_REASON,
      NOT_RETRYABLE) or, if retry_permitted does not permit it, NOT_IDEMPOTENT.
    - An order not to retry: no more copies, PUSHBACK.
-   - Never sent: it is not followed. WAIT with what is left of the timer, if there is one and others
-     are in flight; else NOT_RETRYABLE.
+   - Never sent: it is not followed, and what was paid for a copy goes back. WAIT with what is left
+   of the timer, if there is one and others are in flight; else NOT_RETRYABLE.
    - No copies left: ATTEMPTS_EXHAUSTED.
    - An order to wait: WAIT that long; with nothing in flight NOT_IDEMPOTENT, or DEADLINE if that is
      reached by then.
@@ -5264,6 +5265,18 @@ static bool retry__hedge_pay(retry_request *request, retry_time now)
     return paid;
 }
 
+/* What was never sent put no load on the server: a copy's charge goes back. */
+static void retry__hedge_refund(retry_hedge *hedge, retry_request *request, retry_time now)
+{
+    uint32_t charge = request->retry__charge;
+    if (hedge->retry__paid == 0 || !request->client || !request->client->budget)
+        return;
+    hedge->retry__paid--;
+    request->retry__charge = request->client->budget->options.retry_cost;
+    retry__account(request, RETRY__BUDGET_REFUND, NULL, now);
+    request->retry__charge = charge;
+}
+
 /* The next copy after `wait` ms, unless it is barred `later` ms from now, or nobody pays for it. */
 static retry_hedge_step retry__hedge_next(retry_hedge *hedge, retry_request *request, retry_ms wait,
                                           retry_ms later, retry_time now)
@@ -5275,9 +5288,10 @@ static retry_hedge_step retry__hedge_next(retry_hedge *hedge, retry_request *req
         return retry__hedge_step(RETRY_HEDGE_WAIT, RETRY_CAUSE_NONE, wait);
     if (cause == RETRY_CAUSE_NONE && !retry__hedge_pay(request, now))
         cause = RETRY_CAUSE_BUDGET_EXHAUSTED;
-    if (cause == RETRY_CAUSE_NONE)
-        return retry__hedge_send(hedge, request, now);
-    return retry__hedge_rest(hedge, cause);
+    if (cause != RETRY_CAUSE_NONE)
+        return retry__hedge_rest(hedge, cause);
+    hedge->retry__paid++;
+    return retry__hedge_send(hedge, request, now);
 }
 
 RETRY_API retry_hedge_step retry_hedge_begin(retry_hedge *hedge, const retry_request *request,
@@ -5288,6 +5302,7 @@ RETRY_API retry_hedge_step retry_hedge_begin(retry_hedge *hedge, const retry_req
     hedge->retry__state = RETRY__HEDGE_OPEN;
     hedge->retry__copies = retry__hedge_copies(hedge->policy);
     hedge->in_flight = 0;
+    hedge->retry__paid = 0;
     return retry__hedge_send(hedge, request, now);
 }
 
@@ -5322,6 +5337,7 @@ static retry_hedge_step retry__hedge_follow(retry_hedge *hedge, retry_request *r
     if (order == UINT32_MAX) {
         hedge->retry__state = RETRY__HEDGE_STOPPED;
     } else if ((traits & RETRY__TRAIT_UNSENT) != 0) {
+        retry__hedge_refund(hedge, request, now);
         if (hedge->in_flight == 0 || hedge->retry__delay == UINT32_MAX)
             return retry__hedge_rest(hedge, RETRY_CAUSE_NOT_RETRYABLE);
         return retry__hedge_step(RETRY_HEDGE_WAIT, RETRY_CAUSE_NONE, retry__hedge_left(hedge, now));

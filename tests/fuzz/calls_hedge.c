@@ -22,7 +22,7 @@ static retry_time now;
 
 static struct {
     int state;
-    uint32_t copies, in_flight; /* copies left */
+    uint32_t copies, in_flight, paid; /* copies left */
     retry_ms timer;
     retry_time set;
     bool begun; /* the request */
@@ -182,10 +182,25 @@ static void follow_next(retry_hedge_step got)
     uint8_t cause = barred(0);
     if (cause == RETRY_CAUSE_NONE && !pays())
         cause = RETRY_CAUSE_BUDGET_EXHAUSTED;
+    model.paid += cause == RETRY_CAUSE_NONE;
     if (cause == RETRY_CAUSE_NONE)
         follow_send(got, true);
     else
         follow_rest(got, cause);
+}
+
+/* A copy that was never sent is not paid for. */
+static void refund(void)
+{
+    const retry_budget_options *options = &budget.options;
+    if (model.paid == 0 || !client.budget || request.client != &client)
+        return;
+    model.paid--;
+    if (options->charge_failures)
+        return;
+    model.balance = options->capacity - model.balance < options->retry_cost
+                        ? options->capacity
+                        : model.balance + options->retry_cost;
 }
 
 static void follow_order(retry_hedge_step got, retry_ms order)
@@ -227,6 +242,7 @@ static void follow_failed(const retry_failure *failure, int traits, retry_hedge_
         model.state = STOPPED;
         follow_rest(got, RETRY_CAUSE_PUSHBACK);
     } else if ((traits & UNSENT) != 0) {
+        refund();
         if (model.in_flight != 0 && model.timer != NONE)
             follow_wait(got, left_of(model.set, model.timer));
         else
@@ -252,6 +268,7 @@ static void call_hedge_begin(void)
                                                                            : policy.max_attempts;
     model.state = OPEN;
     model.in_flight = 0;
+    model.paid = 0;
     follow_send(got, !alone && request.idempotent);
 }
 

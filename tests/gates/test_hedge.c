@@ -1082,7 +1082,7 @@ static void test_budget_pays_each_copy(void)
     CHECK_EQUAL(100, retry_budget_balance(&budget));
 }
 
-/* A copy's charge is not the request's: it stays paid whatever becomes of it. */
+/* A copy's charge is not the request's: it stays paid, unless the copy was never sent. */
 static void test_budget_keeps_it(void)
 {
     retry_failure failure = check_failure_of(RETRY_REASON_KV_LOCKED);
@@ -1096,11 +1096,11 @@ static void test_budget_keeps_it(void)
     DUE(500);
     DUE(1000);
     CHECK_EQUAL(6000, retry_budget_balance(&budget));
-    CHECK_STEP(WAIT, NONE, 400, fail(UNSENT, 1100)); /* never sent: that was the copy's */
-    CHECK_EQUAL(6000, retry_budget_balance(&budget));
+    CHECK_STEP(WAIT, NONE, 400, fail(UNSENT, 1100)); /* that was the copy's */
+    CHECK_EQUAL(7500, retry_budget_balance(&budget));
     CHECK_EQUAL(1, retry_hedge_won(&hedge));
     retry_cancel(&request, AT(1100)); /* gives back what the retry cost */
-    CHECK_EQUAL(7000, retry_budget_balance(&budget));
+    CHECK_EQUAL(8500, retry_budget_balance(&budget));
 }
 
 /* A copy that is due because another failed: a budget that charges failures was charged for that
@@ -1256,6 +1256,35 @@ static void test_budget_charges_no_other(void)
         check_step(rows[i].action, rows[i].cause, 500, fail(rows[i].reason, 1), __FILE__, __LINE__);
         CHECK_EQUAL(10000, retry_budget_balance(&budget));
     }
+}
+
+/* A copy that was never sent puts no load on the server: its charge goes back, once; the first copy
+   has none, and what another cost stays paid. */
+static void test_budget_of_what_was_never_sent(void)
+{
+    set_up();
+    set_up_budget(10000, 1000, 10000);
+    policy.max_attempts = 4;
+    BEGIN(0);
+    CHECK_STEP(SEND, NONE, 500, DUE(500));
+    CHECK_EQUAL(9000, retry_budget_balance(&budget));
+    CHECK_STEP(WAIT, NONE, 500, fail(UNSENT, 500));
+    CHECK_EQUAL(10000, retry_budget_balance(&budget));
+    CHECK_STEP(SEND, NONE, 500, DUE(1000));
+    CHECK_STEP(SEND, NONE, NO_TIMER, DUE(1500));
+    CHECK_EQUAL(8000, retry_budget_balance(&budget));
+    CHECK_STEP(HOLD, NOT_RETRYABLE, 0, fail(UNSENT, 1500));
+    CHECK_EQUAL(9000, retry_budget_balance(&budget));
+    CHECK_STEP(HOLD, NOT_RETRYABLE, 0, fail(UNSENT, 1500));
+    CHECK_EQUAL(10000, retry_budget_balance(&budget));
+    retry_budget_withdraw(&budget, 5000, AT(1500));
+    CHECK_STEP(FAIL, NOT_RETRYABLE, 0, fail(UNSENT, 1500)); /* the first */
+    CHECK_EQUAL(5000, retry_budget_balance(&budget));
+    BEGIN(2000);
+    CHECK_STEP(SEND, NONE, 500, DUE(2500));
+    BEGIN(3000); /* what another attempt's copies cost is not this one's */
+    CHECK_STEP(FAIL, NOT_RETRYABLE, 0, fail(UNSENT, 3000));
+    CHECK_EQUAL(4000, retry_budget_balance(&budget));
 }
 
 /* It is refilled up to the instant at which the copy is to be sent. */
@@ -1414,7 +1443,7 @@ static void test_misuse(void)
 /* The contract once more, by absolute instants that do not wrap and in a shape of its own. */
 static struct model {
     bool open, forbidden, ambiguous;
-    uint32_t sent, in_flight, most, tokens;
+    uint32_t sent, paid, in_flight, most, tokens;
     bool has_timer;
     uint64_t fires;
 } model;
@@ -1494,7 +1523,10 @@ static retry_hedge_step model_next(uint64_t now, bool early)
         return model_refuse(RETRY_CAUSE_DEADLINE);
     if (early)
         return model_timer(RETRY_HEDGE_WAIT, now);
-    return model_pays() ? model_send(now) : model_refuse(RETRY_CAUSE_BUDGET_EXHAUSTED);
+    if (!model_pays())
+        return model_refuse(RETRY_CAUSE_BUDGET_EXHAUSTED);
+    model.paid++;
+    return model_send(now);
 }
 
 static retry_hedge_step model_due(uint64_t now)
@@ -1528,6 +1560,10 @@ static retry_hedge_step model_failed(const struct kind *kind, bool ordered, retr
     if (stop) {
         model.forbidden = true;
         return model_refuse(RETRY_CAUSE_PUSHBACK);
+    }
+    if (kind->unsent && model.paid > 0) {
+        model.paid--;
+        model.tokens += plan.has_budget && !plan.charge_failures ? plan.cost : 0;
     }
     if (kind->unsent)
         return model.in_flight > 0 && model.has_timer ? model_timer(RETRY_HEDGE_WAIT, now)
@@ -1585,6 +1621,7 @@ static void step_both(uint64_t now)
         model.open = true;
         model.forbidden = false;
         model.sent = 0;
+        model.paid = 0;
         model.in_flight = 0;
         expected = model_send(now);
         got = BEGIN(now);
@@ -1665,6 +1702,7 @@ int main(void)
     RUN(test_budget_grpc);
     RUN(test_budget_charges_once);
     RUN(test_budget_charges_no_other);
+    RUN(test_budget_of_what_was_never_sent);
     RUN(test_budget_refills);
     RUN(test_no_budget);
     RUN(test_one_attempt);
