@@ -1497,10 +1497,12 @@ typedef struct retry_rate {
                       (default: 0: none) */
     retry_ms wait; /* ms; an attempt that would have to wait as long is refused (default: 0: 250; at
                       most 2^20) */
-    uint32_t retry__limit;     /* private: thousandths a second; 0: none but `max` */
-    uint32_t retry__held;      /* private: thousandths a second; the limit before it last rose */
-    uint32_t retry__calm;      /* private: half seconds in a row in which nothing was throttled */
-    uint32_t retry__half;      /* private: ms, modulo 2^32; start of the half second under way */
+    uint32_t retry__limit; /* private: thousandths a second; 0: none but `max` */
+    uint32_t retry__held;  /* private: thousandths a second; the limit before it last rose */
+    uint32_t retry__good;  /* private: thousandths a second; the limit after the last half second in
+                              which some were throttled, and some not */
+    uint32_t retry__calm;  /* private: half seconds in a row in which nothing was throttled */
+    uint32_t retry__half;  /* private: ms, modulo 2^32; start of the half second under way */
     uint32_t retry__accepted;  /* private: answers in it that were not throttled */
     uint32_t retry__throttled; /* private: answers in it that were */
     uint32_t retry__owed;      /* private: 4096ths of a ms; time that the bucket lacks */
@@ -4446,14 +4448,18 @@ static void retry__rate_learn(retry_rate *rate, uint32_t halves)
 {
     uint32_t throttled = retry__rate_collect(&rate->retry__throttled);
     uint32_t accepted = retry__rate_collect(&rate->retry__accepted);
-    uint32_t calm = retry__load(&rate->retry__calm);
+    uint32_t calm = retry__load(&rate->retry__calm), good = retry__load(&rate->retry__good);
     uint32_t limit = retry__load(&rate->retry__limit), next = limit;
     if (throttled != 0) {
         if (limit == 0)
             next = rate->max ? rate->max : retry__multiply(retry__add(accepted, throttled), 2000);
         next = retry__rate_bound(rate, retry__max(next >> 1, retry__multiply(accepted, 2000)));
+        if (accepted != 0 || limit == 0)
+            good = next;
         calm = 0;
         halves--;
+    } else if (accepted != 0 && next != 0) { /* where all was throttled it need not climb again */
+        next = retry__max(next, good);
     }
     for (; halves != 0 && next != 0; halves--) { /* by an eighth, then by a 40th more each time */
         calm++;
@@ -4461,6 +4467,7 @@ static void retry__rate_learn(retry_rate *rate, uint32_t halves)
         next = calm < 23 ? retry__rate_bound(rate, next) : 0; /* over 11.5 s after `throttled` */
     }
     retry__store(&rate->retry__calm, calm);
+    retry__store(&rate->retry__good, good);
     retry__store(&rate->retry__held, limit ? retry__min(limit, next) : next);
     retry__swap_ordered(&rate->retry__limit, &limit, next); /* no other thread changes it */
 }
