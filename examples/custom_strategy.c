@@ -45,40 +45,40 @@ static void print_decision(void *context, const retry_request *request,
     printf("%.*s\n   %s\n", (int)(cause - line), line, cause);
 }
 
-/* An operation of 2.5 s that begins at 0 and whose server is busy. */
+/* An operation of 2.5 s that begins at 0. */
 static void begin(retry_request *request, const retry_client *client, enum visitor *visitor)
 {
     static const char *const names[] = {"member", "robot", "guest"};
     printf("\n%s\n", names[*visitor]);
-    request->client = client;
-    request->context = visitor;
-    request->timeout = 2500;
+    *request = (retry_request){.client = client, .context = visitor, .timeout = 2500};
     retry_begin(request, 0);
+}
+
+static void attempt_fails(retry_request *request, const retry_failure *failure, retry_time now)
+{
+    retry_attempt attempt = {0};
+    retry_attempt_begin(&attempt, request, now);
+    retry_attempt_end(&attempt, request, failure, now);
 }
 
 int main(void)
 {
     door strategy = {{door_after}, retry_best_effort()};
-    retry_client client = {0};
-    retry_request member = {0}, robot = {0}, guest = {0};
+    retry_client client = {.strategy = &strategy.base, .observe = print_decision};
+    retry_request request;
     enum visitor visitors[] = {MEMBER, ROBOT, GUEST};
     retry_failure busy = retry_classify_kv(0x86, 0x01); /* temporary failure of a set */
     retry_failure taken = {.reason = SEAT_TAKEN};
-    client.strategy = &strategy.base;
     client.user_reasons = reason_names;
-    client.observe = print_decision;
     retry_seed(1);
-
-    begin(&member, &client, &visitors[MEMBER]);
-    retry_orchestrate(&member, &busy, 10);
-    retry_orchestrate(&member, &taken, 20);
-    begin(&robot, &client, &visitors[ROBOT]);
-    retry_orchestrate(&robot, &busy, 10);
-
-    begin(&guest, &client, &visitors[GUEST]);
-    retry_orchestrate(&guest, &busy, 10);                     /* PENDING */
-    retry_resume(&guest, &busy, retry_action_after(250), 60); /* yes, in a quarter second */
-    retry_orchestrate(&guest, &busy, 320);                    /* PENDING again */
-    retry_decision last = retry_resume(&guest, &busy, retry_action_after(250), 2400); /* late */
-    return last.verdict == RETRY_VERDICT_EXPIRE && last.delay == 100 ? 0 : 1;
+    begin(&request, &client, &visitors[MEMBER]);
+    attempt_fails(&request, &busy, 10);
+    attempt_fails(&request, &taken, 20);
+    begin(&request, &client, &visitors[ROBOT]);
+    attempt_fails(&request, &busy, 10);
+    begin(&request, &client, &visitors[GUEST]);
+    attempt_fails(&request, &busy, 10);                         /* PENDING */
+    retry_resume(&request, &busy, retry_action_after(250), 60); /* yes, in a quarter second */
+    attempt_fails(&request, &busy, 320);                        /* PENDING again */
+    return retry_resume(&request, &busy, retry_action_after(250), 2400).delay == 100 ? 0 : 1;
 }

@@ -55,7 +55,7 @@ static retry_ms wanted_wait(CURL *curl)
     retry_ms wait = 0;
     for (size_t i = 0; i < sizeof in_ms / sizeof *in_ms; i++)
         if (curl_easy_header(curl, in_ms[i], 0, CURLH_HEADER, -1, &header) == CURLHE_OK &&
-            retry_parse_duration(header->value, strlen(header->value), &wait))
+            retry_parse_duration(header->value, strlen(header->value), &wait, NULL))
             return wait;
     if (curl_easy_header(curl, "retry-after", 0, CURLH_HEADER, -1, &header) == CURLHE_OK)
         retry_parse_retry_after(header->value, strlen(header->value), time(NULL), &wait);
@@ -85,10 +85,8 @@ static void show(void *context, const retry_request *request, const retry_failur
 {
     char line[240];
     (void)context;
-    if (!failure) /* it worked */
-        return;
-    retry_format(line, sizeof line, request, failure, decision);
-    printf("    %s\n", line);
+    if (failure && retry_format(line, sizeof line, request, failure, decision) > 0)
+        printf("    %s\n", line);
 }
 
 static size_t on_header(char *line, size_t size, size_t count, void *context)

@@ -22,9 +22,9 @@
 
 enum { OPERATION_TIMEOUT = 10000, ATTEMPT_TIMEOUT = 500 }; /* ms */
 
-static struct sockaddr_in server;
-static int fd = -1;             /* the connection, or none */
-static retry_time attempt_ends; /* when the attempt's time is over */
+static struct sockaddr_in server = {.sin_family = AF_INET};
+static int fd = -1;     /* the connection, or none */
+static retry_time ends; /* when the attempt's time is over */
 
 static retry_time now(void)
 {
@@ -34,17 +34,15 @@ static retry_time now(void)
 /* Waits until the socket is ready. False if the attempt's time is over before. */
 static bool ready(short events)
 {
-    struct pollfd socket = {fd, events, 0};
     retry_time t = now();
-    return t < attempt_ends && poll(&socket, 1, (int)(attempt_ends - t)) == 1;
+    return t < ends && poll(&(struct pollfd){fd, events, 0}, 1, (int)(ends - t)) == 1;
 }
 
 static bool connected(void)
 {
-    struct pollfd idle = {fd, POLLIN, 0};
     int error = 0;
     socklen_t size = sizeof error;
-    if (fd >= 0 && poll(&idle, 1, 0) == 0)
+    if (fd >= 0 && poll(&(struct pollfd){fd, POLLIN, 0}, 1, 0) == 0)
         return true; /* one that can be read though nothing was asked has died */
     close(fd);
     fd = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK, 0);
@@ -68,17 +66,17 @@ static bool receive(char *answer, size_t size)
     return false;
 }
 
-static bool attempt(const retry_request *request, const char *command, retry_failure *failure)
+static bool try_once(const char *command, retry_ms timeout, retry_failure *failure)
 {
     char answer[256];
-    attempt_ends = now() + retry_remaining(request, ATTEMPT_TIMEOUT, now());
+    ends = now() + timeout;
     failure->reason = RETRY_REASON_SOCKET_NOT_AVAILABLE; /* as long as nothing was sent */
     if (connected()) {
         failure->reason = RETRY_REASON_KV_TEMPORARY_FAILURE; /* out of memory: nothing was done */
         if (send(fd, command, strlen(command), MSG_NOSIGNAL) == (ssize_t)strlen(command) &&
             receive(answer, sizeof answer))
             return strncmp(answer, "SERVER_ERROR", 12) != 0;
-        failure->timeout = now() >= attempt_ends;
+        failure->timeout = now() >= ends;
         failure->reason = failure->timeout ? RETRY_REASON_ATTEMPT_TIMED_OUT
                                            : RETRY_REASON_SOCKET_CLOSED_WHILE_IN_FLIGHT;
     }
@@ -89,32 +87,34 @@ static bool attempt(const retry_request *request, const char *command, retry_fai
 
 static bool operate(retry_request *request, const char *command)
 {
+    retry_attempt attempt = {0};
     retry_decision decision = {.verdict = RETRY_VERDICT_RETRY};
     for (retry_begin(request, now()); decision.verdict == RETRY_VERDICT_RETRY;) {
-        retry_failure failure = {0};
+        retry_failure why = {0};
         poll(NULL, 0, (int)decision.delay); /* your loop: a timer */
-        if (attempt(request, command, &failure))
-            return retry_succeed(request, now());
-        decision = retry_orchestrate(request, &failure, now());
-        printf("    %s: %s\n", retry_reason_name(failure.reason), retry_cause_text(decision.cause));
+        decision = retry_attempt_begin(&attempt, request, now());
+        if (decision.verdict != RETRY_VERDICT_SEND)
+            continue;
+        bool done = try_once(command, attempt.timeout, &why);
+        decision = retry_attempt_end(&attempt, request, done ? NULL : &why, now());
+        if (!done)
+            printf("    %s: %s\n", retry_reason_name(why.reason), retry_cause_text(decision.cause));
     }
-    return false;
+    return decision.verdict == RETRY_VERDICT_SUCCESS;
 }
 
 int main(int argc, char **argv)
 {
     static const retry_budget_options options = RETRY_BUDGET_BEST_EFFORT(1); /* in flight at once */
     retry_budget budget;
-    retry_client client = {.budget = &budget};
-    char line[256];
-    server.sin_family = AF_INET;
+    retry_client client = {.budget = &budget, .attempt_timeout = ATTEMPT_TIMEOUT};
     server.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
     server.sin_port = htons((uint16_t)atoi(argc > 1 ? argv[1] : "11211"));
     retry_budget_init(&budget, &options, now());
-    while (fgets(line, sizeof line, stdin)) {
+    for (char line[256]; fgets(line, sizeof line, stdin);) {
         retry_request request = {.client = &client, .timeout = OPERATION_TIMEOUT};
         request.idempotent = argc > 2 || strncmp(line, "mg ", 3) == 0; /* a get */
-        bool done = operate(&request, line);
-        printf("%s %s", done ? "done" : (request.ambiguous ? "perhaps" : "failed"), line);
+        printf("%s %s",
+               operate(&request, line) ? "done" : (request.ambiguous ? "perhaps" : "failed"), line);
     }
 }

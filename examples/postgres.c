@@ -16,7 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { OPERATION_TIMEOUT = 30000, STATEMENT_TIMEOUT = 1000 }; /* ms */
+enum { TIMEOUT = 30000, ATTEMPT_TIMEOUT = 1000 }; /* ms */
 
 /* The server is well and has rolled back: again, and no budget pays for it. */
 enum { CONTENTION = RETRY_REASON_FREE | RETRY_REASON_ALLOWS_NON_IDEMPOTENT };
@@ -24,8 +24,7 @@ static const char *const conflicts[16] = {"SERIALIZATION_FAILURE", "DEADLOCK_DET
 static const char *const sqlstates[] = {"40001", "40P01"};
 
 static PGconn *connection;
-static retry_clock steady; /* the system's */
-static const retry_request *current;
+static retry_time attempt_ends;
 static bool found; /* the last value that was selected */
 
 /* Waits for a result. NULL: there is none, or the connection or the time is over. */
@@ -33,8 +32,8 @@ static PGresult *next_result(retry_failure *failure)
 {
     struct pollfd socket = {PQsocket(connection), POLLIN, 0};
     while (PQisBusy(connection)) {
-        retry_ms left = retry_remaining(current, STATEMENT_TIMEOUT, steady.now(NULL));
-        failure->timeout = poll(&socket, 1, (int)left) == 0;
+        retry_time now = retry_system_clock().now(NULL);
+        failure->timeout = now >= attempt_ends || poll(&socket, 1, (int)(attempt_ends - now)) == 0;
         if (failure->timeout || !PQconsumeInput(connection))
             return NULL;
     }
@@ -66,8 +65,8 @@ static bool run(const char *statements, uint8_t safety, retry_failure *failure)
 static bool attempt(void *statements, const retry_request *request, retry_ms timeout,
                     retry_failure *failure)
 {
-    (void)timeout;
-    current = request;
+    (void)request;
+    attempt_ends = retry_system_clock().now(NULL) + timeout;
     if (PQtransactionStatus(connection) == PQTRANS_INERROR)
         run("ROLLBACK", RETRY_SAFETY_YES, failure);
     if (PQtransactionStatus(connection) != PQTRANS_IDLE)
@@ -81,10 +80,11 @@ static bool attempt(void *statements, const retry_request *request, retry_ms tim
 static const char *operate(retry_request request, char *line)
 {
     char sql[600], *rest;
+    retry_clock clock = retry_system_clock();
     long id = strtol(line, &rest, 10);
     snprintf(sql, sizeof sql,
              "BEGIN ISOLATION LEVEL SERIALIZABLE; SELECT pg_advisory_xact_lock(%ld); %s", id, rest);
-    if (retry_run(&request, &steady, attempt, sql).verdict == RETRY_VERDICT_SUCCESS)
+    if (retry_run(&request, &clock, attempt, sql).verdict == RETRY_VERDICT_SUCCESS)
         return "done";
     if (!request.ambiguous)
         return "failed";
@@ -92,7 +92,7 @@ static const char *operate(retry_request request, char *line)
     snprintf(sql, sizeof sql,
              "SELECT pg_advisory_xact_lock(%ld); SELECT count(*) > 0 FROM transfers WHERE id = %ld",
              id, id);
-    if (retry_run(&request, &steady, attempt, sql).verdict != RETRY_VERDICT_SUCCESS)
+    if (retry_run(&request, &clock, attempt, sql).verdict != RETRY_VERDICT_SUCCESS)
         return "perhaps";
     return found ? "done" : "failed";
 }
@@ -102,10 +102,8 @@ static void show(void *context, const retry_request *request, const retry_failur
 {
     char line[240];
     (void)context;
-    if (!failure) /* it worked */
-        return;
-    retry_format(line, sizeof line, request, failure, decision);
-    printf("    %s\n", line);
+    if (failure && retry_format(line, sizeof line, request, failure, decision) > 0)
+        printf("    %s\n", line);
 }
 
 int main(int argc, char **argv)
@@ -113,12 +111,10 @@ int main(int argc, char **argv)
     static const retry_budget_options options = RETRY_BUDGET_BEST_EFFORT(1); /* in flight at once */
     retry_budget budget;
     retry_client client = {.budget = &budget, .observe = show, .user_reasons = conflicts};
-    retry_request request = {.client = &client, .timeout = OPERATION_TIMEOUT};
-    char line[512];
-    request.idempotent = argc > 2; /* careless */
-    steady = retry_system_clock();
-    retry_budget_init(&budget, &options, steady.now(NULL));
+    retry_request request = {.client = &client, .timeout = TIMEOUT, .idempotent = argc > 2};
+    client.attempt_timeout = ATTEMPT_TIMEOUT;
+    retry_budget_init(&budget, &options, retry_system_clock().now(NULL));
     connection = PQconnectdb(argc > 1 ? argv[1] : "");
-    while (fgets(line, sizeof line, stdin))
+    for (char line[512]; fgets(line, sizeof line, stdin);)
         printf("%s %ld\n", operate(request, line), atol(line));
 }

@@ -85,10 +85,8 @@ static void show(void *context, const retry_request *request, const retry_failur
 {
     char line[240];
     (void)context;
-    if (!failure) /* it worked */
-        return;
-    retry_format(line, sizeof line, request, failure, decision);
-    printf("    %s\n", line);
+    if (failure && retry_format(line, sizeof line, request, failure, decision) > 0)
+        printf("    %s\n", line);
 }
 
 static void operate(const retry_client *client, const char *line, bool careless)

@@ -37,9 +37,8 @@
 enum { OPTIONS(NAME) OPTION_COUNT };
 enum { TIMED_OUT = 124, UNUSABLE, NOT_RUN, NOT_FOUND }; /* exit statuses, as other tools' */
 
-static const char *given[OPTION_COUNT] = {[POLICY] = "initial=1s max=1m attempts=8",
-                                          [BUDGET] = "capacity=1 cost=0",
-                                          [ON] = "1,3-63,65-125,128-255"};
+static const char *given[OPTION_COUNT] = {
+    [POLICY] = "initial=1s max=1m attempts=8", [BUDGET] = "none", [ON] = "1,3-63,65-125,128-255"};
 static retry_clock steady;                             /* the system's, but for the sleep */
 static retry_request operation = {.idempotent = true}; /* all tries */
 static retry_budget budget;
@@ -232,7 +231,7 @@ static void set_retried(const char *list, bool value)
 static char **read_options(int count, char **words, retry_policy *policy, retry_ms *each)
 {
     static const struct option rows[] = {OPTIONS(ROW){NULL, 0, NULL, 0}};
-    size_t wrong = 0;
+    retry_text_error error;
     for (int option; (option = getopt_long(count, words, "+", rows, NULL)) != -1;) {
         must(option != '?', "see", "retry --help");
         given[option] = optarg ? optarg : "";
@@ -246,14 +245,14 @@ static char **read_options(int count, char **words, retry_policy *policy, retry_
         exit(0);
     }
     must(optind < count, "no command", "see retry --help");
-    if (!retry_parse_policy(policy, given[POLICY], strlen(given[POLICY]), &wrong))
-        must(false, given[POLICY] + wrong, "wrong in a policy");
-    if (!retry_parse_budget(&budget.options, given[BUDGET], strlen(given[BUDGET]), &wrong))
-        must(false, given[BUDGET] + wrong, "wrong in a budget");
+    if (!retry_parse_policy(policy, given[POLICY], strlen(given[POLICY]), &error))
+        must(false, given[POLICY] + (given[POLICY][error.offset] ? error.offset : 0), error.text);
+    if (!retry_parse_budget(&budget.options, given[BUDGET], strlen(given[BUDGET]), &error))
+        must(false, given[BUDGET] + (given[BUDGET][error.offset] ? error.offset : 0), error.text);
     for (int i = TIMEOUT; i <= EACH; i++)
-        must(!given[i] || retry_parse_duration(given[i], strlen(given[i]),
-                                               i == EACH ? each : &operation.timeout),
-             given[i], "no time, such as 90s");
+        if (given[i] && !retry_parse_duration(given[i], strlen(given[i]),
+                                              i == EACH ? each : &operation.timeout, &error))
+            must(false, rows[i].name, error.text);
     if (given[STATE] && (state = open(given[STATE], O_RDWR | O_CREAT | O_CLOEXEC, 0666)) < 0)
         must(false, given[STATE], NULL);
     if (given[FROM] && given[FROM][strspn(given[FROM], "0123456789")] == '\0')

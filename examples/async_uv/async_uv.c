@@ -40,6 +40,7 @@ enum { ON_WIRE, ASKING, WAITING, ENDED }; /* states of an operation */
 
 typedef struct operation {
     retry_request request;
+    retry_attempt attempt;
     retry_failure failure; /* the last one */
     uv_timer_t timer;
     uint8_t state;
@@ -92,24 +93,25 @@ static void end(operation *op, uint8_t outcome)
     report_ended(&report, index_of(op), outcome, &op->request, uv_now(&loop));
 }
 
-/* An attempt may take as long as is left of the operation's time, at most. */
-static void try_now(operation *op)
-{
-    enter(op, ON_WIRE, retry_remaining(&op->request, ATTEMPT_TIMEOUT, uv_now(&loop)));
-    service_send(&other_end, index_of(op), op->request.attempts);
-}
-
 /* The library decides, and this does it. What expires could wait until its deadline, but nothing
    would come of that. */
 static void obey(operation *op, retry_decision decision)
 {
     switch (decision.verdict) {
+    case RETRY_VERDICT_SEND:
+        enter(op, ON_WIRE, op->attempt.timeout);
+        service_send(&other_end, index_of(op), op->request.attempts);
+        break;
     case RETRY_VERDICT_RETRY:
         enter(op, WAITING, decision.delay);
         break;
     case RETRY_VERDICT_PENDING:
         enter(op, ASKING, POLICY_TIMEOUT);
         service_ask_policy(&other_end, index_of(op), op->request.attempts);
+        break;
+    case RETRY_VERDICT_SUCCESS:
+        report_succeeded(&report, index_of(op), op->request.attempts);
+        end(op, SUCCEEDED);
         break;
     case RETRY_VERDICT_EXPIRE:
         end(op, EXPIRED);
@@ -123,15 +125,7 @@ static void obey(operation *op, retry_decision decision)
 static void attempt_failed(operation *op, retry_failure failure)
 {
     op->failure = failure;
-    obey(op, retry_orchestrate(&op->request, &op->failure, uv_now(&loop)));
-}
-
-static void attempt_timed_out(operation *op)
-{
-    retry_failure failure = {0};
-    failure.reason = RETRY_REASON_ATTEMPT_TIMED_OUT;
-    failure.timeout = true;
-    attempt_failed(op, failure);
+    obey(op, retry_attempt_end(&op->attempt, &op->request, &op->failure, uv_now(&loop)));
 }
 
 /* The remote policy is silent; the local one answers in its place. */
@@ -148,20 +142,20 @@ static void on_timer(uv_timer_t *timer)
     operation *op = timer->data;
     switch (op->state) {
     case ON_WIRE:
-        attempt_timed_out(op);
+        attempt_failed(op,
+                       (retry_failure){.reason = RETRY_REASON_ATTEMPT_TIMED_OUT, .timeout = true});
         break;
     case ASKING:
         decide_locally(op);
         break;
     default:
-        try_now(op);
+        obey(op, retry_attempt_begin(&op->attempt, &op->request, uv_now(&loop)));
     }
 }
 
 static retry_failure classify(int status)
 {
-    retry_failure conflict = {0};
-    conflict.reason = CONFLICT;
+    retry_failure conflict = {.reason = CONFLICT};
     return status == 409 ? conflict : retry_classify_http(status, 0);
 }
 
@@ -174,9 +168,7 @@ static void on_answer(uint32_t index, int status)
     } else if (status >= 400) {
         attempt_failed(op, classify(status));
     } else {
-        retry_succeed(&op->request, uv_now(&loop));
-        report_succeeded(&report, index, op->request.attempts);
-        end(op, SUCCEEDED);
+        obey(op, retry_attempt_end(&op->attempt, &op->request, NULL, uv_now(&loop)));
     }
 }
 
@@ -193,6 +185,7 @@ static void on_policy(uint32_t index, retry_action action)
 
 static void cancel(operation *op)
 {
+    retry_attempt_cancel(&op->attempt, &op->request, uv_now(&loop));
     retry_cancel(&op->request, uv_now(&loop));
     report_cancelled(&report, index_of(op), op->state);
     end(op, CANCELLED);
@@ -237,7 +230,7 @@ static void begin(operation *op, const retry_client *client)
     op->request.idempotent = index_of(op) % 4 != 0;
     retry_begin(&op->request, uv_now(&loop));
     report_begun(&report);
-    try_now(op);
+    obey(op, retry_attempt_begin(&op->attempt, &op->request, uv_now(&loop)));
 }
 
 static void set_up(retry_client *client)
@@ -249,6 +242,7 @@ static void set_up(retry_client *client)
     strategy.local.max_attempts = 6;
     client->strategy = &strategy.base;
     client->budget = &budget;
+    client->attempt_timeout = ATTEMPT_TIMEOUT;
     client->observe = on_decision;
     client->observe_context = &report;
     other_end.loop = &loop;

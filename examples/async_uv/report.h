@@ -90,6 +90,8 @@ static inline void report_ended(async_report *report, uint32_t operation, uint8_
         report->perhaps_done++;
     if (took > report->longest)
         report->longest = took;
+    if (outcome == EXPIRED) /* what was paid for a retry that was not sent any more goes back */
+        report_deposit(report, report->accounts[operation].charge);
 }
 
 /* The last charge goes back, or a success without a retry is rewarded with a token. */

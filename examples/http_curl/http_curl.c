@@ -1,8 +1,8 @@
 /* http_curl.c: how to use retry.h with libcurl.
 
-   Fetches a list of URLs, many at once on one thread (libcurl's multi interface). Every failed
-   attempt is classified and handed to retry_orchestrate; the program obeys, and shows each decision
-   and how each request ended.
+   Fetches a list of URLs, many at once on one thread (libcurl's multi interface). The library is
+   asked before each attempt and told how it ended; the program obeys, and shows each decision and
+   how each request ended.
 
        cc -o http_curl examples/http_curl/http_curl.c -lcurl
        ./http_curl LIST              a file, or - for standard input. A line is URL or METHOD URL;
@@ -42,8 +42,9 @@ enum { NEW, WAITING, ON_WIRE, DONE, FAILED }; /* states of a job */
 
 typedef struct http_job {
     retry_request request;
+    retry_attempt attempt;
     retry_failure failure; /* the last one */
-    retry_decision last;   /* what came of it */
+    uint8_t cause;         /* why there is no further attempt */
     retry_time due;        /* when to try (again) */
     retry_ms waited, retry_after;
     uint8_t state;
@@ -57,10 +58,11 @@ typedef struct http_job {
 typedef struct http_fetcher {
     retry_client client;
     retry_budget budget;
+    retry_gates gates; /* none: they count the attempts in flight all the same */
     CURLM *multi;
     http_job *jobs; /* LIST_MAX of them */
     size_t count, open;
-    unsigned on_wire, bad_lines;
+    unsigned bad_lines;
 } http_fetcher;
 
 static void give_up(const char *why)
@@ -130,21 +132,45 @@ static size_t ignore_body(char *data, size_t size, size_t count, void *context)
     return size * count;
 }
 
-/* ---- Deciding ------------------------------------------------------------------------------ */
+/* ---- On the wire --------------------------------------------------------------------------- */
+
+static void begin_transfer(http_fetcher *fetcher, http_job *job)
+{
+    CURL *easy = curl_easy_init();
+    if (!easy)
+        give_up("curl_easy_init: out of memory");
+    job->easy = easy;
+    job->header_complete = false;
+    job->retry_after = 0;
+    job->error[0] = '\0';
+    curl_easy_setopt(easy, CURLOPT_URL, job->url);
+    curl_easy_setopt(easy, CURLOPT_PRIVATE, job);
+    curl_easy_setopt(easy, CURLOPT_ERRORBUFFER, job->error);
+    curl_easy_setopt(easy, CURLOPT_HEADERFUNCTION, read_header);
+    curl_easy_setopt(easy, CURLOPT_HEADERDATA, job);
+    curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, ignore_body);
+    curl_easy_setopt(easy, CURLOPT_NOSIGNAL, 1L);
+    curl_easy_setopt(easy, CURLOPT_TIMEOUT_MS, (long)job->attempt.timeout);
+    if (strcmp(job->method, "HEAD") == 0)
+        curl_easy_setopt(easy, CURLOPT_NOBODY, 1L);
+    else if (strcmp(job->method, "POST") == 0)
+        curl_easy_setopt(easy, CURLOPT_POSTFIELDS, "");
+    else if (strcmp(job->method, "GET") != 0)
+        curl_easy_setopt(easy, CURLOPT_CUSTOMREQUEST, job->method);
+    /* When a connection that libcurl used again turns out to be dead, it sends the request again on
+       its own. So what must not be sent twice gets a new connection. */
+    curl_easy_setopt(easy, CURLOPT_FRESH_CONNECT, job->request.idempotent ? 0L : 1L);
+    curl_multi_add_handle(fetcher->multi, easy);
+}
 
 static void end_transfer(http_fetcher *fetcher, http_job *job)
 {
     curl_multi_remove_handle(fetcher->multi, job->easy);
     curl_easy_cleanup(job->easy);
     job->easy = NULL;
-    fetcher->on_wire--;
 }
 
-static void close_job(http_fetcher *fetcher, http_job *job, uint8_t state)
-{
-    job->state = state;
-    fetcher->open--;
-}
+/* ---- Deciding ------------------------------------------------------------------------------ */
 
 /* A URL's path, or the URL if it has none. */
 static const char *path_of(const char *url)
@@ -174,32 +200,43 @@ static void print_decision(void *context, const retry_request *request,
     say("\n");
 }
 
-static void obey(http_fetcher *fetcher, http_job *job, retry_time now)
+static void obey(http_fetcher *fetcher, http_job *job, retry_decision decision, retry_time now)
 {
-    job->last = retry_orchestrate(&job->request, &job->failure, now);
-    if (job->last.verdict == RETRY_VERDICT_RETRY) {
+    job->cause = decision.cause;
+    switch (decision.verdict) {
+    case RETRY_VERDICT_SEND:
+        job->state = ON_WIRE;
+        begin_transfer(fetcher, job);
+        break;
+    case RETRY_VERDICT_RETRY:
         job->state = WAITING;
-        job->due = now + job->last.delay;
-        job->waited += job->last.delay;
-    } else { /* with EXPIRE it could wait until the deadline, but nothing would come of that */
-        close_job(fetcher, job, FAILED);
+        job->due = now + decision.delay;
+        job->waited += decision.delay;
+        break;
+    default: /* with EXPIRE it could wait until the deadline, but nothing would come of that */
+        job->state = decision.verdict == RETRY_VERDICT_SUCCESS ? DONE : FAILED;
+        fetcher->open--;
     }
 }
 
-static void attempt_ended(http_fetcher *fetcher, http_job *job, CURLcode code, retry_time now)
+static void begin_attempt(http_fetcher *fetcher, http_job *job, retry_time now)
+{
+    if (job->state == NEW)
+        retry_begin(&job->request, now);
+    obey(fetcher, job, retry_attempt_begin(&job->attempt, &job->request, now), now);
+}
+
+static void end_attempt(http_fetcher *fetcher, http_job *job, CURLcode code, retry_time now)
 {
     curl_easy_getinfo(job->easy, CURLINFO_RESPONSE_CODE, &job->status);
-    if (code == CURLE_OK && job->header_complete && job->status < 400) {
-        retry_succeed(&job->request, now);
-        close_job(fetcher, job, DONE);
-    } else {
-        job->failure = classify(job, code);
-        if (job->error[0] == '\0')
-            snprintf(job->error, sizeof job->error, "%s",
-                     code == CURLE_OK ? "Header was cut off" : curl_easy_strerror(code));
-        obey(fetcher, job, now);
-    }
+    bool done = code == CURLE_OK && job->header_complete && job->status < 400;
+    job->failure = classify(job, code);
+    if (job->error[0] == '\0')
+        snprintf(job->error, sizeof job->error, "%s",
+                 code == CURLE_OK ? "Header was cut off" : curl_easy_strerror(code));
     end_transfer(fetcher, job);
+    obey(fetcher, job,
+         retry_attempt_end(&job->attempt, &job->request, done ? NULL : &job->failure, now), now);
 }
 
 /* ---- From text ------------------------------------------------------------------------------ */
@@ -246,60 +283,14 @@ static char **read_options(char **argument)
 
 /* ---- Fetching ------------------------------------------------------------------------------ */
 
-static void set_method(CURL *easy, const http_job *job)
-{
-    if (strcmp(job->method, "HEAD") == 0)
-        curl_easy_setopt(easy, CURLOPT_NOBODY, 1L);
-    else if (strcmp(job->method, "POST") == 0)
-        curl_easy_setopt(easy, CURLOPT_POSTFIELDS, "");
-    else if (strcmp(job->method, "GET") != 0)
-        curl_easy_setopt(easy, CURLOPT_CUSTOMREQUEST, job->method);
-    /* When a connection that libcurl used again turns out to be dead, it sends the request again on
-       its own. So what must not be sent twice gets a new connection. */
-    curl_easy_setopt(easy, CURLOPT_FRESH_CONNECT, job->request.idempotent ? 0L : 1L);
-}
-
-/* An attempt may take as long as is left of the request's time, at most. To libcurl 0 is no limit.
- */
-static long attempt_timeout(const http_job *job, retry_time now)
-{
-    retry_ms left = retry_remaining(&job->request, ATTEMPT_TIMEOUT, now);
-    return left > 0 ? (long)left : 1;
-}
-
-static void attempt(http_fetcher *fetcher, http_job *job, retry_time now)
-{
-    CURL *easy = curl_easy_init();
-    if (!easy)
-        give_up("curl_easy_init: out of memory");
-    if (job->state == NEW)
-        retry_begin(&job->request, now);
-    job->easy = easy;
-    job->state = ON_WIRE;
-    job->header_complete = false;
-    job->retry_after = 0;
-    job->error[0] = '\0';
-    curl_easy_setopt(easy, CURLOPT_URL, job->url);
-    curl_easy_setopt(easy, CURLOPT_PRIVATE, job);
-    curl_easy_setopt(easy, CURLOPT_ERRORBUFFER, job->error);
-    curl_easy_setopt(easy, CURLOPT_HEADERFUNCTION, read_header);
-    curl_easy_setopt(easy, CURLOPT_HEADERDATA, job);
-    curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, ignore_body);
-    curl_easy_setopt(easy, CURLOPT_NOSIGNAL, 1L);
-    curl_easy_setopt(easy, CURLOPT_TIMEOUT_MS, attempt_timeout(job, now));
-    set_method(easy, job);
-    curl_multi_add_handle(fetcher->multi, easy);
-    fetcher->on_wire++;
-}
-
 /* Begins the attempts that are due. Returns the ms until the next. */
 static int attempt_due(http_fetcher *fetcher, retry_time now)
 {
     retry_time wait = TICK;
-    for (size_t i = 0; i < fetcher->count && fetcher->on_wire < PARALLEL; i++) {
+    for (size_t i = 0; i < fetcher->count && fetcher->gates.in_flight < PARALLEL; i++) {
         http_job *job = &fetcher->jobs[i];
         if (job->state == NEW || (job->state == WAITING && job->due <= now))
-            attempt(fetcher, job, now);
+            begin_attempt(fetcher, job, now);
         else if (job->state == WAITING && job->due - now < wait)
             wait = job->due - now;
     }
@@ -312,14 +303,14 @@ static void fetch(http_fetcher *fetcher)
     fetcher->open = fetcher->count;
     while (fetcher->open > 0 && !interrupted) {
         progress("%4.1f s  %zu of %zu open, %u on the wire", (double)(clock_ms() - started) / 1000,
-                 fetcher->open, fetcher->count, fetcher->on_wire);
+                 fetcher->open, fetcher->count, fetcher->gates.in_flight);
         int wait = attempt_due(fetcher, clock_ms()), running, left;
         CURLMsg *message;
         curl_multi_perform(fetcher->multi, &running);
         while ((message = curl_multi_info_read(fetcher->multi, &left)) != NULL) {
             http_job *job = NULL;
             curl_easy_getinfo(message->easy_handle, CURLINFO_PRIVATE, (char **)&job);
-            attempt_ended(fetcher, job, message->data.result, clock_ms());
+            end_attempt(fetcher, job, message->data.result, clock_ms());
             wait = 0;
         }
         curl_multi_poll(fetcher->multi, NULL, 0, wait, NULL);
@@ -375,6 +366,8 @@ static void fetcher_init(http_fetcher *fetcher)
     fetcher->client.strategy = &policy.base;
     fetcher->client.budget = &fetcher->budget;
     fetcher->client.observe = print_decision;
+    fetcher->client.gates = &fetcher->gates;
+    fetcher->client.attempt_timeout = ATTEMPT_TIMEOUT;
     fetcher->jobs = calloc(LIST_MAX, sizeof *fetcher->jobs);
     if (!fetcher->jobs || curl_global_init(CURL_GLOBAL_ALL) != 0 ||
         (fetcher->multi = curl_multi_init()) == NULL)
@@ -404,7 +397,7 @@ enum { COLUMNS = 80, URL_WIDTH = 44, INDENT = 12 };
 /* Why a request failed, on a line of its own. */
 static void print_failure(const http_job *job)
 {
-    const char *cause = retry_cause_text(job->last.cause);
+    const char *cause = retry_cause_text(job->cause);
     const char *perhaps = perhaps_done(job) ? ", perhaps done" : "";
     int room = COLUMNS - INDENT - (int)(strlen(cause) + strlen(perhaps)) - 2;
     printf("%*s%s%s: ", INDENT, "", cause, perhaps);

@@ -277,6 +277,8 @@ static void sum_up_cell(summary *s, const together_run *cell, uint32_t subset, u
         s->bad++;
         return;
     }
+    if (cell->back > TOGETHER_LATE) /* a full queue: nobody could be well by now */
+        return;
     if (!s->least || cell->least < s->least->least) {
         s->least = cell;
         s->least_subset = subset;

@@ -27,7 +27,7 @@ enum {
 
 /* One run of one cell. */
 typedef struct together_run {
-    bool late;                 /* see together_late */
+    bool late;                 /* see together_limit */
     uint32_t back;             /* ms after the fault; TOGETHER_NEVER */
     double before;             /* share of the operations begun before the fault that are done */
     double done, early, all;   /* operations: from TOGETHER_LATE on, until TOGETHER_EARLY, and those
@@ -115,27 +115,11 @@ typedef struct together_measure { /* without retries, for each health and fault 
     together_run run[TOGETHER_HEALTHS][CROWD_FAULTS];
 } together_measure;
 
-/* Within TOGETHER_LATE, or within what a busy service needs to work off a full queue, whatever its
-   clients do: the slowest fault without retries, and TOGETHER_GRACE more. */
-static bool together_late(const together_run *run, const together_measure *none)
-{
-    uint32_t least = 0;
-    for (uint32_t fault = 0; fault < CROWD_FAULTS; fault++) {
-        uint32_t back = none->run[run->health][fault].back;
-        if (back != TOGETHER_NEVER && back + TOGETHER_GRACE > least)
-            least = back + TOGETHER_GRACE;
-    }
-    return run->back > (least > TOGETHER_LATE ? least : TOGETHER_LATE);
-}
-
 /* The worst counts, of each number. */
-static void together_worse(together_run *worst, const together_run *run,
-                           const together_measure *measure, uint32_t fault)
+static void together_worse(together_run *worst, const together_run *run, const together_run *none)
 {
-    const together_run *none = &measure->run[run->health][fault];
     double least = run->done / (none->done > 0 ? none->done : 1);
     double least_early = run->early / (none->early > 0 ? none->early : 1);
-    worst->late |= together_late(run, measure);
     if (worst->seed == 0 || run->back > worst->back) {
         worst->back = run->back;
         worst->before = run->before;
@@ -167,7 +151,7 @@ static void together_crowd(together_matrix *matrix, const together_plan *plan, u
             run.seed = seed;
             if (subset == CROWD_NO_RETRY)
                 none->run[health][fault] = run;
-            together_worse(&matrix->cell[subset][fault], &run, none, fault);
+            together_worse(&matrix->cell[subset][fault], &run, &none->run[health][fault]);
             matrix->overrun |= c->overrun;
             *c = together_saved;
         }
@@ -190,11 +174,31 @@ static void together_seed(together_matrix *matrix, const together_plan *plan, ui
     }
 }
 
+/* ms by which all is to be well: TOGETHER_LATE, or what this service needs to work off a full queue
+   whatever its clients do (the slowest fault without retries), and TOGETHER_GRACE more. */
+static uint32_t together_limit(const together_matrix *matrix)
+{
+    uint32_t slowest = 0;
+    for (uint32_t fault = 0; fault < CROWD_FAULTS; fault++) {
+        uint32_t back = matrix->cell[CROWD_NO_RETRY][fault].back;
+        if (back != TOGETHER_NEVER && back > slowest)
+            slowest = back;
+    }
+    slowest += TOGETHER_GRACE;
+    return slowest > TOGETHER_LATE ? slowest : TOGETHER_LATE;
+}
+
 static void together_fill(together_matrix *matrix, const together_plan *plan)
 {
+    uint32_t limit;
     memset(matrix, 0, sizeof *matrix);
     for (uint32_t i = 0; i < plan->seeds; i++)
         together_seed(matrix, plan, plan->seed + i);
+    limit = together_limit(matrix);
+    for (uint32_t subset = 0; subset <= CROWD_SUBSETS; subset++) {
+        for (uint32_t fault = 0; fault < CROWD_FAULTS; fault++)
+            matrix->cell[subset][fault].late = matrix->cell[subset][fault].back > limit;
+    }
 }
 
 /* ---- For reports --------------------------------------------------------------------------- */

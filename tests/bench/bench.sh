@@ -50,14 +50,16 @@ early_and_late() # TEXT KIND LIMIT: decisions 5 to 16 of a request, and 17 to 28
 }
 
 echo "One decision, 12 a request (gcc -O2)             instructions  at most to shift"
-decision "classify_kv, orchestrate: best effort, deadline" retry 210
-decision "the same, paid for by a shared budget" budget 275
+decision "classify_kv, orchestrate: best effort, deadline" retry 195
+decision "the same, paid for by a shared budget" budget 265
+decision "the same, a retry_policy of one's own" policy 215
+decision "the same, by attempts without gates" attempt 305
 decision "by hand: min(cap, base << n), jitter by a multiply" shift ""
 decision "by hand: pow() and rand()" pow ""
 echo
 echo "One decision (Cortex-M0, -Os, RETRY_TIME_32)     instructions  at most"
-early_and_late "best effort" retry 750
-early_and_late "shared budget" budget 750
+early_and_late "best effort" retry 410
+early_and_late "shared budget" budget 490
 early_and_late "by hand, shift" shift ""
 echo
 "$build/bench_budget" || bad=1

@@ -21,16 +21,16 @@ row() # TEXT PROGRAM WHAT LIMIT
 
 echo
 echo "Gates and texts, one each (gcc -O2)              instructions  at most"
-row "rate: ask and report" rate paced 290
-row "rate: ask and report, throttled" rate throttled 385
-row "breaker: ask and report" breaker answered 220
-row "breaker: the same, half of the reports sick" breaker sick 320
-row "throttle: ask and report" throttle accepted 350
-row "latency: add" latency add 70
-row "hedge: begin and won" hedge won 90
-row "hedge: begin, one due, won" hedge due 250
-row "AIMD limit: report" aimd rise 160
-row "scope: look up a name of 18 bytes" scopes first 360
-row "policy from a text of 49 bytes" from_text policy 2900
+row "rate: ask and report" rate paced 260
+row "rate: ask and report, throttled" rate throttled 270
+row "breaker: ask and report" breaker answered 160
+row "breaker: the same, half of the reports sick" breaker sick 200
+row "throttle: ask and report" throttle accepted 145
+row "latency: add" latency add 130
+row "hedge: begin and won" hedge won 105
+row "hedge: begin, one due, won" hedge due 315
+row "AIMD limit: report" aimd rise 110
+row "scope: look up a name of 18 bytes" scopes first 190
+row "policy from a text of 49 bytes" from_text policy 7500
 echo
 [ -z "${STRICT:-}" ] || exit $bad

@@ -320,10 +320,12 @@ wrong() { # TEXT ARGUMENT...
 wrong "see.*--help" --what -- "$work/fails"
 wrong "no command" --policy aws
 wrong "atempts=3" --policy "aws atempts=3" -- "$work/fails"
-wrong "^retry: x: " --budget "cost=1 capacity=x" -- "$work/fails"
+wrong "^retry: x: no number" --budget "cost=1 capacity=x" -- "$work/fails"
+wrong "^retry: initial=: no number" --policy "initial=" -- "$work/fails"
+wrong "^retry: cost=1: no preset and no capacity" --budget "cost=1" -- "$work/fails"
 for time in "" 1x -1 1d; do
-    wrong "no time" --timeout "$time" -- "$work/fails"
-    wrong "no time" --attempt-timeout "$time" -- "$work/fails"
+    wrong "^retry: timeout: no" --timeout "$time" -- "$work/fails"
+    wrong "^retry: attempt-timeout: no" --attempt-timeout "$time" -- "$work/fails"
 done
 for list in "" 0 256 1, ,1 5-3 1-256 x 1-x 1x 1--2; do
     wrong "no statuses" --on "$list" -- "$work/fails"

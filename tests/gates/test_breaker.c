@@ -105,12 +105,6 @@ static unsigned sick_to_open(const retry_breaker *breaker, unsigned most, retry_
     return count;
 }
 
-/* `ms` (not 0) earlier, on a clock that may wrap. */
-static retry_time earlier(retry_time start, retry_time ms)
-{
-    return check_after(start, (retry_time)-1 - ms + 1);
-}
-
 static uint32_t choose(uint32_t count)
 {
     return (uint32_t)(((uint64_t)check_random() * count) >> 32);
@@ -472,7 +466,7 @@ static const struct {
 static retry_breaker breaker_in_time(retry_ms window, retry_time start)
 {
     retry_breaker breaker = breaker_of(UINT32_MAX, 0, window, 0);
-    attempts(&breaker, 1, NULL, earlier(start, 4 * UINT32_C(0x800000)));
+    attempts(&breaker, 1, NULL, check_before(start, 4 * UINT32_C(0x800000)));
     return breaker;
 }
 
@@ -1173,7 +1167,7 @@ static void test_steps_back(void)
     for (i = 0; i < CHECK_COUNT(steps_back); i++) {
         for (j = 0; j < CHECK_COUNT(starts); j++) {
             retry_time now = check_after(starts[j], UINT32_C(0x800000));
-            retry_time before = earlier(now, steps_back[i]);
+            retry_time before = check_before(now, steps_back[i]);
             retry_breaker breaker = breaker_in_time(0, now), open = opened(0, 0, now);
             retry_permit permit;
             check_row("%lu back, start %" PRIu64, (unsigned long)steps_back[i],
@@ -1203,7 +1197,7 @@ static void test_set_back(void)
     for (i = 0; i < CHECK_COUNT(steps_back); i++) {
         for (j = 0; j < CHECK_COUNT(starts); j++) {
             retry_time now = starts[j];
-            retry_time before = earlier(now, steps_back[i]);
+            retry_time before = check_before(now, steps_back[i]);
             retry_breaker breaker = breaker_of(0, 0, 1000000, 0), open = opened(1000000, 0, now);
             check_row("%lu back, start %" PRIu64, (unsigned long)steps_back[i],
                       (uint64_t)starts[j]);

@@ -94,7 +94,7 @@ static void *roll_on(void *context)
         if (threads_meet()) {
             set_up(UINT32_MAX, 0);
             for (i = 0; i < 2; i++)
-                attempt(&sick, check_after(start, (retry_time)0 - DAY));
+                attempt(&sick, check_before(start, DAY));
             for (i = 0; i < round % 5; i++)
                 attempt(round & 1 ? &sick : NULL, start);
             for (i = 0; i < 3; i++)
@@ -102,7 +102,7 @@ static void *roll_on(void *context)
         }
         threads_meet();
         for (i = 0; i < 32; i++)
-            attempt(i % 4 ? NULL : &sick, check_after(next, (retry_time)i - 8));
+            attempt(i % 4 ? NULL : &sick, check_after(check_before(next, 8), i));
         if (threads_meet())
             worker->wrong +=
                 !counts_are(3 + 32 * THREADS, 8 * THREADS, check_after(next, HALF - 1));
@@ -441,14 +441,14 @@ static void *send(void *context)
         if (threads_meet()) {
             memset(&throttle, 0, sizeof throttle);
             throttle.window = 2 * HALF;
-            retry_throttle_report(&throttle, NULL, check_after(start, (retry_time)0 - DAY));
+            retry_throttle_report(&throttle, NULL, check_before(start, DAY));
             for (i = 0; i < round % 5; i++)
                 retry_throttle_report(&throttle, &sick, start);
             retry_throttle_ask(&throttle, UINT32_MAX, check_after(start, HALF));
         }
         threads_meet();
         for (i = 0; i < 56; i++) {
-            retry_time now = check_after(next, (retry_time)i - 8);
+            retry_time now = check_after(check_before(next, 8), i);
             worker->wrong += !retry_throttle_ask(&throttle, UINT32_MAX, now);
             retry_throttle_report(&throttle, i % 7 < 3 ? NULL : &sick, now);
         }

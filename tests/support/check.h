@@ -118,6 +118,12 @@ CHECK_API retry_time check_after(retry_time start, retry_time elapsed)
     return elapsed <= left ? start + elapsed : elapsed - left - 1;
 }
 
+/* start - ago, likewise */
+CHECK_API retry_time check_before(retry_time start, retry_time ago)
+{
+    return start >= ago ? start - ago : (retry_time)-1 - (ago - start) + 1;
+}
+
 /* A failed attempt of which nothing but the reason is known. */
 CHECK_API retry_failure check_failure_of(retry_reason reason)
 {

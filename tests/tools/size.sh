@@ -43,34 +43,35 @@ flash() # LIMIT TEXT FUNCTION...: links what these functions of $object need, an
 
 echo "Cortex-M0, bytes                                        flash  at most   RAM"
 object=retry
-flash 900 "a delay (retry_backoff_delay)" retry_backoff_delay
-flash 2350 "a decision (begin, orchestrate, succeed, best effort)" retry_begin_time_32 \
-    retry_orchestrate_time_32 retry_succeed_time_32 retry_best_effort_time_32
+flash 790 "a delay (retry_backoff_delay)" retry_backoff_delay
 decision="retry_begin_time_32 retry_orchestrate_time_32 retry_succeed_time_32
     retry_best_effort_time_32"
-attempt="$decision retry_attempt_begin_time_32 retry_attempt_end_time_32"
 # shellcheck disable=SC2086 # one word a function
-flash 3200 "the same by attempts, without gates" $attempt
+{
+    flash 1600 "a decision (begin, orchestrate, succeed, best effort)" $decision
+    flash 2450 "the same by attempts, without gates" $decision retry_attempt_begin_time_32 \
+        retry_attempt_end_time_32
+    flash 2700 "retry_run" retry_run_time_32
+}
 breaker="retry_breaker_ask_time_32 retry_breaker_report_time_32 retry_breaker_release_time_32
     retry_breaker_reset_time_32 retry_breaker_state_time_32 retry_classify_permit"
 throttle="retry_throttle_ask_time_32 retry_throttle_report_time_32"
 # shellcheck disable=SC2086 # one word a function
 {
-    flash 1300 "adaptive rate" retry_rate_ask_time_32 retry_rate_report_time_32 retry_rate_get
-    flash 1150 "circuit breaker" $breaker
+    flash 950 "adaptive rate" retry_rate_ask_time_32 retry_rate_report_time_32 retry_rate_get
+    flash 1600 "circuit breaker" $breaker
     flash 700 "client-side throttle" $throttle
-    flash 1600 "both of these" $breaker $throttle
-    flash 410 "latency" retry_latency_add retry_latency_get
-    flash 3600 "hedge, with a decision" retry_hedge_begin_time_32 retry_hedge_due_time_32 \
-        retry_hedge_failed_time_32 retry_hedge_won_time_32 retry_begin_time_32 \
-        retry_orchestrate_time_32 retry_succeed_time_32 retry_best_effort_time_32
-    flash 730 "AIMD limit" retry_aimd_limit retry_aimd_report_time_32
-    flash 820 "scope, with its budget" retry_scope_client_time_32
-    flash 3450 "policy from a text, with the strategy" retry_parse_policy_time_32
-    flash 4000 "policy and budget from a text" retry_parse_policy_time_32 retry_parse_budget
+    flash 1900 "both of these" $breaker $throttle
+    flash 620 "latency" retry_latency_add retry_latency_get
+    flash 2700 "hedge, with a decision" retry_hedge_begin_time_32 retry_hedge_due_time_32 \
+        retry_hedge_failed_time_32 retry_hedge_won_time_32 $decision
+    flash 600 "AIMD limit" retry_aimd_limit retry_aimd_report_time_32
+    flash 980 "scope, with its budget" retry_scope_client_time_32
+    flash 3750 "policy from a text, with the strategy" retry_parse_policy_time_32
+    flash 4650 "policy and budget from a text" retry_parse_policy_time_32 retry_parse_budget
 }
 # shellcheck disable=SC2046 # one word a function
-flash 15000 "all of retry.h" $(functions "$dir/retry.o")
+flash 18300 "all of retry.h" $(functions "$dir/retry.o")
 object=errmap # what it calls in retry.h is counted there
 flash 4600 "parse an error map and find in it" errmap_parse errmap_find
 # shellcheck disable=SC2046

@@ -408,8 +408,7 @@ static void hedges(void)
     memset(&latency, 0, sizeof latency);
     memset(&hedge, 0, sizeof hedge);
     memset(&request, 0, sizeof request);
-    latency.min_samples = 20;
-    for (i = 0; i < 60; i++) {
+    for (i = 0; i < 900; i++) {
         uint32_t took = below(5) == 0 ? any() : 20 + below(30);
         retry_latency_add(&latency, took, below(8) != 0);
         add(retry_latency_get(&latency));

@@ -41,11 +41,12 @@ for path in tests/verify/spin/*.pml; do
     [ "$file" != swap.pml ] || continue # part of the others
     models=$((models + 1))
     check "$file" holds "$file"
-    printf '%-14s %9s states\n' "$file" "$(sed -n 's/^ *\([0-9]*\) states, stored.*/\1/p' "$work/log")"
+    printf '%-18s %9s states\n' "$file" "$(sed -n 's/^ *\([0-9]*\) states, stored.*/\1/p' "$work/log")"
     check "$file without atomic swaps" refuted -DBROKEN "$file"
 done
 check "aimd.pml, the first fall" holds -DFIRST aimd.pml
 check "aimd.pml, the first fall without atomic swaps" refuted -DFIRST -DBROKEN aimd.pml
 check "the code is as it was when the models were compared with it (models.sh)" quiet sh tests/verify/models.sh
-check "five models" test $models -eq 5
+check "breaker.pml, two probes" holds -DPROBES=2 breaker.pml
+check "seven models" test $models -eq 7
 finish

@@ -1,0 +1,33 @@
+#!/bin/sh
+# The smallest examples, which need no server. Usage: test_small.sh FOLDER_OF_THE_PROGRAMS
+# Nothing here looks at the clock. The last line is "N passed, N failed".
+. "$(dirname "$0")/../support/check.sh"
+
+run() { # PROGRAM
+    "$folder/$1" >"$work/$1" 2>&1
+    check "$1: exit status" test $? -eq 0
+    check "$1: 80 columns" lacks "$1" '.\{81\}'
+}
+count() { grep -c -e "$2" "$work/$1"; }
+folder=$1
+
+run backoff
+check "backoff: six delays" test "$(count backoff '^wait [0-9]* ms$')" -eq 6
+run quickstart
+check "quickstart: four attempts" test "$(count quickstart '^attempt [1-4], for 500 ms')" -eq 4
+check "quickstart: the last works" shows quickstart '^SUCCESS after 3 retries$'
+run event_loop
+for line in "read  *done" "increment .*not idempotent, perhaps done" "hasty  *deadline" \
+    "hasty  *waits for its turn" "read  *SOCKET_CLOSED_WHILE_IN_FLIGHT"; do
+    check "event_loop: $line" shows event_loop " ms  $line"
+done
+check "event_loop: each ends once" test \
+    "$(count event_loop 'done$\|deadline$')" -eq 3
+run custom_strategy
+check "custom_strategy: a robot is refused" sh -c "sed -n '/^robot/,/^guest/p' '$work/custom_strategy' |
+    grep -q 'strategy refuses'"
+check "custom_strategy: contention has its name" shows custom_strategy 'reason=SEAT_TAKEN'
+check "custom_strategy: two answers later" test "$(count custom_strategy 'verdict=PENDING')" -eq 2
+check "custom_strategy: the last is late" shows custom_strategy 'verdict=EXPIRE delay=100ms'
+
+finish
