@@ -36,6 +36,7 @@ static together_plan advice_plan(const options *set)
     plan.seed = set->seed;
     plan.seeds = 1;
     plan.healths = 1;
+    plan.within = TOGETHER_LATE;
     plan.subset = CROWD_SUBSETS;
     plan.fault = CROWD_FAULTS;
     return plan;

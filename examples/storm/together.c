@@ -29,7 +29,7 @@ static const struct {
 } fleets[FLEETS] = {{4, 2000, 500}, {1, 2500, 300}, {20, 2000, 500}};
 
 typedef struct asked {
-    uint32_t utilisation, fleet, subset, fault, seeds, seed, limit; /* fleet 0: all */
+    uint32_t utilisation, fleet, subset, fault, seeds, seed, limit, within; /* fleet 0: all */
 } asked;
 
 /* ---- Options ------------------------------------------------------------------------------- */
@@ -52,7 +52,8 @@ static void help(void)
            "  --fault all        refused lost frozen 503 429 costly slow 1-of-4 spike\n"
            "  --seeds 3          runs of each, 1 to 100; the worst counts\n"
            "  --seed 1           the first of them\n"
-           "  --limit 100        max of the AIMD limits; 0: what begins in an attempt's timeout\n"
+           "  --limit 100        max of an AIMD limit; 0: what begins in an attempt's timeout\n"
+           "  --within 10        seconds after the fault by which all is to be well, 1 to 30\n"
            "  --help             this\n\n"
            "One subset and one fault: the worst run, second by second. The exit status is 1\n"
            "if something is not as promised, 2 if an option is no good.\n");
@@ -126,14 +127,18 @@ static void read_option(asked *options, const char *name, const char *text)
         options->seed = read_number(text, 1, 1000000, "--seed is from 1 to 1000000");
     else if (strcmp(name, "--limit") == 0)
         options->limit = read_number(text, 0, 10000, "--limit is from 0 to 10000");
+    else if (strcmp(name, "--within") == 0)
+        options->within = read_number(text, 1, 30, "--within is from 1 to 30");
     else
-        refuse("options are --utilisation, --fleet, --subset, --fault, --seeds, --seed, --limit",
-               name);
+        refuse(
+            "options are --utilisation, --fleet, --subset, --fault, --seeds, --seed, --limit and "
+            "--within",
+            name);
 }
 
 static asked read_options(char *const *argument)
 {
-    asked options = {60, 0, CROWD_SUBSETS, CROWD_FAULTS, 3, 1, 100};
+    asked options = {60, 0, CROWD_SUBSETS, CROWD_FAULTS, 3, 1, 100, 10};
     for (; *argument; argument += 2) {
         if (strcmp(*argument, "--help") == 0)
             help();
@@ -269,10 +274,11 @@ typedef struct summary {
     uint32_t least_subset, least_fault, early_subset, early_fault;
 } summary;
 
-static void sum_up_cell(summary *s, const together_run *cell, uint32_t subset, uint32_t fault)
+static void sum_up_cell(summary *s, const together_run *cell, uint32_t subset, uint32_t fault,
+                        uint32_t within)
 {
     s->cells++;
-    s->slow += cell->back > TOGETHER_LATE;
+    s->slow += cell->back > within;
     if (cell->late) {
         s->bad++;
         return;
@@ -297,17 +303,17 @@ static summary sum_up(const together_matrix *matrix, const together_plan *plan)
     for (uint32_t subset = 0; subset < CROWD_SUBSETS; subset++) {
         for (uint32_t fault = 0; fault < CROWD_FAULTS; fault++) {
             if (together_wants(plan, subset, fault))
-                sum_up_cell(&s, &matrix->cell[subset][fault], subset, fault);
+                sum_up_cell(&s, &matrix->cell[subset][fault], subset, fault, plan->within);
         }
     }
     return s;
 }
 
-static void print_summary(const summary *s)
+static void print_summary(const summary *s, uint32_t within)
 {
     char name[64];
     printf("\n%" PRIu32 " of %" PRIu32 " cells are not well %d s after the fault", s->bad, s->cells,
-           TOGETHER_LATE / 1000);
+           (int)(within / 1000));
     if (s->slow > s->bad)
         printf(";\n%" PRIu32 " more take no longer than a full queue takes without retries",
                s->slow - s->bad);
@@ -374,6 +380,7 @@ static together_plan plan_of(const asked *options, uint32_t fleet)
     plan.seed = options->seed;
     plan.seeds = options->seeds;
     plan.healths = TOGETHER_HEALTHS;
+    plan.within = options->within * 1000;
     plan.subset = options->subset;
     plan.fault = options->fault;
     return plan;
@@ -392,7 +399,7 @@ static bool do_fleet(const asked *options, uint32_t fleet)
            plan.set.attempt_timeout, plan.set.utilisation);
     print_table(&matrix, &plan);
     s = sum_up(&matrix, &plan);
-    print_summary(&s);
+    print_summary(&s, plan.within);
     if (one) {
         char name[64];
         printf("\n");

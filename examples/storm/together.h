@@ -18,7 +18,7 @@ static const uint32_t together_health[TOGETHER_HEALTHS] = {30000, 130000};
 
 enum {
     TOGETHER_WATCHED = 40000, /* ms after the fault */
-    TOGETHER_LATE = 10000,    /* ms after it by which all is to be well */
+    TOGETHER_LATE = 10000,    /* ms after it from when on nothing is to be lost any more */
     TOGETHER_GRACE = 1000,    /* ms more than a full queue takes, if that is later */
     TOGETHER_EARLY = 30000,   /* ms after it that are the first */
     TOGETHER_WINDOW = 2000    /* ms of which 95 % have to be done */
@@ -99,6 +99,7 @@ static together_run together_strike(crowd *c, uint32_t fault)
 typedef struct together_plan {
     crowd_set set;
     uint32_t seed, seeds, healths; /* runs of each cell */
+    uint32_t within;               /* ms after the fault by which all is to be well */
     uint32_t subset, fault;        /* one only (CROWD_SUBSETS, CROWD_FAULTS: all) */
 } together_plan;
 
@@ -174,9 +175,9 @@ static void together_seed(together_matrix *matrix, const together_plan *plan, ui
     }
 }
 
-/* ms by which all is to be well: TOGETHER_LATE, or what this service needs to work off a full queue
-   whatever its clients do (the slowest fault without retries), and TOGETHER_GRACE more. */
-static uint32_t together_limit(const together_matrix *matrix)
+/* ms by which all is to be well: what is asked for, or what this service needs to work off a full
+   queue whatever its clients do (the slowest fault without retries), and TOGETHER_GRACE more. */
+static uint32_t together_limit(const together_matrix *matrix, const together_plan *plan)
 {
     uint32_t slowest = 0;
     for (uint32_t fault = 0; fault < CROWD_FAULTS; fault++) {
@@ -185,7 +186,7 @@ static uint32_t together_limit(const together_matrix *matrix)
             slowest = back;
     }
     slowest += TOGETHER_GRACE;
-    return slowest > TOGETHER_LATE ? slowest : TOGETHER_LATE;
+    return slowest > plan->within ? slowest : plan->within;
 }
 
 static void together_fill(together_matrix *matrix, const together_plan *plan)
@@ -194,7 +195,7 @@ static void together_fill(together_matrix *matrix, const together_plan *plan)
     memset(matrix, 0, sizeof *matrix);
     for (uint32_t i = 0; i < plan->seeds; i++)
         together_seed(matrix, plan, plan->seed + i);
-    limit = together_limit(matrix);
+    limit = together_limit(matrix, plan);
     for (uint32_t subset = 0; subset <= CROWD_SUBSETS; subset++) {
         for (uint32_t fault = 0; fault < CROWD_FAULTS; fault++)
             matrix->cell[subset][fault].late = matrix->cell[subset][fault].back > limit;

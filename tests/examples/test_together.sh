@@ -54,16 +54,15 @@ check "a cell: eight seconds of fault" count cell "<- fault" 8
 check "a cell: nothing is done in it" shows cell "^ *-7  *[0-9]*  *0\.0 .*<- fault"
 check "a cell: all is done after it" shows cell "^ *20  *[0-9]*  *100\.0 "
 
-# So busy a service is more than what is promised, and is judged all the same.
-run bad --utilisation 95 --fleet 1 --seeds 1
-check "too busy: exit status" ended bad 1
-check "too busy: it says why" shows bad "^NOT AS PROMISED: "
-check "too busy: it names cells" shows bad "^not well: {[a-z,]*}: [a-z0-9]"
-check "too busy: the last line" last bad "not as promised"
+run bad --within 1 --fleet 1 --seeds 1
+check "within a second: exit status" ended bad 1
+check "within a second: it says why" shows bad "^NOT AS PROMISED: at most 0 cells"
+check "within a second: it names cells" shows bad "^not well: {[a-z,]*}: [a-z0-9]"
+check "within a second: the last line" last bad "not as promised"
 
 run help --help
 check "help: exit status" ended help 0
-for option in utilisation fleet subset fault seeds seed limit help; do
+for option in utilisation fleet subset fault seeds seed limit within help; do
     check "help: --$option" shows help "^  --$option "
 done
 
@@ -85,6 +84,7 @@ refused "no such fault" "fault is .*not 'fire'" --fault fire
 refused "no such gate" "subset is of .*not 'moat'" --subset aimd,moat
 refused "busier than that" "utilisation is from 1 to 95, not '96'" --utilisation 96
 refused "no number" "seeds is from 1 to 100, not '1x'" --seeds 1x
+refused "not at all" "within is from 1 to 30, not '0'" --within 0
 refused "no seeds" "seeds is from 1 to 100, not '0'" --seeds 0
 
 finish
