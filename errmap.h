@@ -1,37 +1,31 @@
-/* errmap.h - reads a server's error map, so that a client copes with codes newer than itself.
+/* errmap.h - reads a server's error map: what status codes mean that are newer than the client.
    SPDX-License-Identifier: MIT
 
-   Version 2.0.0. C99 and later, C++11 and later. Needs retry.h beside it and jsmn 1.1.0. No heap,
-   no globals. Licence: MIT, at the end of this file.
+   Version 2.0.0. C99 and later, C++11 and later. Needs retry.h, and jsmn.h of jsmn 1.1.0. No heap,
+   no globals. The licence's text is at the end of this file.
 
-   A Couchbase server tells its clients in a JSON text what its status codes mean and which of them
-   are worth a retry. This header asks for that text, checks it to the last byte, makes a sorted
-   table of it in memory of yours, and turns a status into a retry_failure for retry.h to decide.
-
-   Do this:
-
-      #define RETRY_IMPLEMENTATION
-
-   before you include this file in ONE C or C++ file; it compiles retry.h there too. Everywhere
-   else just include it.
+   A client knows the status codes that existed when it was written. A Couchbase server can send it
+   an error map: a JSON text that names all of its codes and says which are worth a retry. errmap.h
+   asks for that text, checks it, and makes a table of it. From then on it turns an unknown status
+   into a retry_failure, and retry.h decides.
 
    CONTENTS
 
       Quick start
       Options
-      Negotiating
+      Asking a server
       Parsing
       What is an error map
       From a status to a decision
       The server's own intervals
-      Threads and nodes
-      Firmware
-      Caveats
-      Sources
-      History
-      Stability
+      Threads, nodes, firmware
+      Caveats and trouble
+      Sources, history, stability
 
    QUICK START
+
+   Define RETRY_IMPLEMENTATION in ONE C or C++ file before you include this one; it compiles retry.h
+   there too. This program parses a map with one code and decides a response with that code.
 
       #define RETRY_IMPLEMENTATION
       #include "errmap.h"
@@ -43,123 +37,116 @@
       int main(void)
       {
           static errmap_entry entries[128];
-          errmap map;
-          errmap_error error;
-          errmap_status status = errmap_parse(&map, json, sizeof json - 1, entries, 128, &error);
-          if (status != ERRMAP_OK) {
-              printf("byte %u: %s\n", (unsigned)error.offset, errmap_status_text(status));
-              return 1;
-          }
-          errmap_advice advice = errmap_classify_kv(&map, 0x7f, 0x01);
           static retry_request request;
-          retry_begin(&request, 0);
+          errmap map;
+          errmap_error error; // error.offset is where a text is wrong
+          errmap_status status = errmap_parse(&map, json, sizeof json - 1, entries, 128, &error);
+          retry_begin(&request, 0); // 0 is the time; see retry.h for requests, clients and budgets
+          errmap_advice advice = errmap_classify_kv(&map, 0x7f, 0x01); // status 0x7f to a SET, 0x01
           retry_decision decision = retry_orchestrate(&request, &advice.failure, 0);
-          printf("%s\n", retry_verdict_name(decision.verdict));
-          return decision.verdict == RETRY_VERDICT_RETRY ? 0 : 1;
+          printf("%s: %s\n", errmap_status_text(status), retry_verdict_name(decision.verdict));
+          return 0;
       }
+
+   It prints:
+
+      the map is sound: RETRY
 
    OPTIONS
 
-      macro                  default      set it              what it does
-      ---------------------  -----------  ------------------  ------------------------------------
-      RETRY_IMPLEMENTATION   not defined  in one file         compiles retry.h and errmap.h
-      ERRMAP_IMPLEMENTATION  not defined  in one file         compiles errmap.h alone: retry.h's
-                                                              implementation is in another file
-      ERRMAP_TOKENS          64           with the            jsmn tokens that one entry may need,
-                                          implementation      8 to 4096; 20 bytes of stack each
-      ERRMAP_MAX_DEPTH       32           with the            brackets open at once, 4 to 255; a
-                                          implementation      byte of stack each
-      ERRMAP_JSMN_HEADER     <jsmn.h>     with the            the jsmn header, in quotes or angle
-                                          implementation      brackets
+      macro                  default      set it        what it does
+      ---------------------  -----------  ------------  ------------------------------------------
+      RETRY_IMPLEMENTATION   not defined  in one file   compiles retry.h and errmap.h
+      ERRMAP_IMPLEMENTATION  not defined  in one file   compiles errmap.h; another has retry.h's
+      ERRMAP_TOKENS          64           in that file  jsmn tokens for an entry, 8 to 4096
+      ERRMAP_MAX_DEPTH       32           in that file  brackets open at once, 4 to 255
+      ERRMAP_JSMN_HEADER     <jsmn.h>     in that file  the jsmn header, in quotes or brackets
 
-   RETRY_STATIC and RETRY_TIME_32 hold here too. Set options before a file's first inclusion of this
-   one. jsmn's names stay inside: a jsmn.h of your own, before or after, with whatever JSMN_ macros,
-   means what it always did.
+   A token takes 20 bytes of stack, a bracket one. RETRY_STATIC and RETRY_TIME_32 hold here too. Set
+   options before you first include this file. Your own use of jsmn.h is not affected, in whatever
+   order and with whatever JSMN_ macros you include it.
 
-   NEGOTIATING
+   ASKING A SERVER
 
-   First of all send on a connection what errmap_write_hello writes. If errmap_read_hello finds
-   XERROR in the response, send what errmap_write_get writes, and give errmap_parse the text that
-   errmap_read_get finds. If a map is not sound, connect anew without XERROR.
+   Right after connecting, send what errmap_write_hello writes: it asks for XERROR, the feature that
+   allows a server to send codes of its map. If errmap_read_hello says that XERROR is granted, send
+   what errmap_write_get writes. Then errmap_read_get finds the map's text in the response, and
+   errmap_parse reads it. If the map is not sound, connect again without XERROR.
 
    PARSING
 
-   A gate reads the text from its first byte and passes what RFC 8259 allows and nothing else: in
-   faultless UTF-8, nested no deeper than you say. What it has passed of an entry goes to jsmn,
-   whose tokens fill a window on the stack that all entries share. So memory does not grow with the
-   map, time grows with its length alone, in whatever order its codes come, and jsmn, which trusts
-   its input, never sees what it should not.
+   errmap_parse accepts what RFC 8259 allows, in correct UTF-8, and nothing else. It nests no deeper
+   than ERRMAP_MAX_DEPTH. Memory does not grow with the map, and time grows with its length alone.
 
-   Entries and text are yours and must outlive the map. Names and descriptions stay in the text as
-   they are; errmap_copy_text unescapes them. On an error *map is as it was, but entries may have
-   been written: never parse into those of a map in use. With entries NULL and capacity 0 the error
-   tells how many are needed; today's servers send 38 to 83.
+   The entries and the text are yours, and must live as long as the map. Names and descriptions stay
+   in the text as they are; errmap_copy_text unescapes them. After an error *map is unchanged, but
+   entries may have been written: never parse into the entries of a map that is in use. With entries
+   NULL and capacity 0, error.needed tells how many there are. Today's servers send 38 to 83.
 
    WHAT IS AN ERROR MAP
 
-   - An object with "version" and "revision", 0 to 4294967295, and the object "errors", in any
-     order. A key of "errors" is a code in 1 to 4 hexadecimal digits; no code comes twice.
-   - Of an entry, "name" and "desc" are strings and "attrs" an array of strings. Each may be absent.
-   - "strategy", a string, and the numbers "after", "interval", "ceil" and "max-duration" are its
-     specification, in an object "retry" or in the entry itself. There is none without a strategy
-     that is constant, linear or exponential, nor without an interval above 0.
-   - Numbers are digits only. In a specification one that is too large counts as UINT32_MAX.
-   - What is named here must have its type and come once; anything else is skipped, whatever it
-     holds. Any of it may be spelt with escapes.
+   - An object with "version" and "revision" (0 to 4294967295) and an object "errors", in any order.
+     A key of "errors" is a code in 1 to 4 hexadecimal digits. No code comes twice.
+   - In an entry "name" and "desc" are strings, and "attrs" is an array of strings. Each may be
+     absent. An attribute that this file does not know is ignored.
+   - A specification says how long to wait: "strategy", a string, and the numbers "after",
+     "interval", "ceil" and "max-duration". They are in an object "retry" or in the entry itself.
+     It counts only if its strategy is constant, linear or exponential, and its interval above 0.
+   - Numbers are digits only. In a specification a number that is too large counts as UINT32_MAX.
+   - What is named here must have its type and come once. Anything else is skipped. All names may be
+     spelt with escapes.
 
    FROM A STATUS TO A DECISION
 
-   errmap_classify_kv lets retry.h judge the codes that it knows and asks the map about all others:
-   retry-now, retry-later and auto-retry give the reason KV_ERROR_MAP_RETRY_INDICATED, for which
-   every operation may be retried, unless no-retry is there too. temp alone does not. Hand
-   advice.failure to retry_orchestrate, and do what the flags say besides.
+   errmap_classify_kv judges a status that retry.h knows by retry.h, and all others by the map. The
+   attributes retry-now, retry-later and auto-retry permit a retry of every operation, unless
+   no-retry is there too. The attribute temp alone does not. Hand advice.failure to retry.h, and do
+   what the four flags of errmap_advice say: refresh_config, reconnect, authentication, special.
 
    THE SERVER'S OWN INTERVALS
 
-   A specification says how long the server wants a client to wait. One that has a strategy of its
-   own must not use it (RFC 0049, RFC 0069); one that wants to sets
+   Delays are normally your policy's. If you would rather wait as the server's specification says:
 
-      errmap_strategy strategy = ERRMAP_STRATEGY(&map, NULL);
+      static errmap_strategy strategy = ERRMAP_STRATEGY(NULL, NULL);
+      strategy.map = &map;
       client.strategy = &strategy.base;
 
-   and what has no specification goes to the fallback (NULL: retry_best_effort()). Where RFC 0013's
-   text and its code disagree the text holds: the exponential delay is interval ^ retries, and
-   `ceil` caps it and the linear one, but not `after`.
+   Codes without a specification go to the fallback, which is retry_best_effort() if it is NULL. An
+   exponential delay is interval ^ retries. `ceil` limits it and the linear one, but not `after`.
 
-   THREADS AND NODES
+   THREADS, NODES, FIRMWARE
 
-   Each node has its own map: keep one errmap and one errmap_strategy for each. A parsed map is
-   constant and needs no lock. To replace it, parse into other entries and set the strategy's map
-   while no thread decides; errmap_newer tells which of two to keep: the one of the higher version,
-   or of the higher revision among equals.
-
-   FIRMWARE
+   Each node has a map of its own: keep one errmap and one errmap_strategy for each node. A parsed
+   map is constant and needs no lock. To replace it, parse the new one into other entries, let
+   errmap_newer choose, and set strategy.map while no thread decides.
 
    Parsing and finding take 4.2 KiB of Cortex-M0 flash (`make size`), all of this file 5.5 KiB, jsmn
-   included; an entry takes 44 bytes of RAM, parsing at most 2 KB of stack with the default options.
-   There is no division, recursion or floating point. A map that never changes can live in flash:
-   examples/errmap_dump.c prints one as C.
+   included. An entry takes 44 bytes of RAM. Parsing takes at most 2 KB of stack with the default
+   options. Nothing divides, recurses or uses floating point. A map that never changes can live in
+   flash: examples/errmap_dump.c writes one as C.
 
-   CAVEATS
+   CAVEATS AND TROUBLE
 
-   - errmap_write_hello asks for XERROR alone. Write your own HELLO for other features as well.
-   - Macros of your own named as jsmn's types and functions (jsmn_init, JSMN_OBJECT ...) are lost.
-   - A map that you make by hand must have its entries in ascending order, each code once.
+   - errmap_write_hello asks for XERROR alone. Write your own HELLO if you need other features.
+   - Macros of your own with names of jsmn's (jsmn_init, JSMN_OBJECT) are lost.
+   - A map made by hand must have its entries in ascending order, each code once.
+   - "jsmn.h: No such file": install libjsmn-dev, or copy jsmn.h beside this file and define
+     ERRMAP_JSMN_HEADER as "jsmn.h".
+   - "undefined reference to errmap_parse": one file includes errmap.h with RETRY_IMPLEMENTATION. If
+     retry.h's is in another file already, define ERRMAP_IMPLEMENTATION instead.
+   - ERRMAP_E_CAPACITY: hand in error.needed entries. ERRMAP_E_TOKENS: raise ERRMAP_TOKENS. For
+     others examples/errmap_dump.c shows the line and column at which the map is wrong.
 
-   SOURCES
+   SOURCES, HISTORY, STABILITY
 
    Couchbase SDK RFC 0013 (the error map), RFC 0069 (its version 2), RFC 0049 (retry handling);
-   memcached's binary protocol; RFC 8259 (JSON); RFC 3629 (UTF-8).
+   memcached's binary protocol; RFC 8259 (JSON); RFC 3629 (UTF-8). Where RFC 0013's text and its
+   code disagree, the text holds. By RFC 0049 and 0069 only a client without a strategy of its own
+   uses the server's intervals.
 
-   HISTORY
-
-   2.0  - Nothing but the version, which is retry.h's.
-   1.1  - A specification without an interval is none. errmap_newer compares versions, too.
-   1.0  - Parsing, finding, advice, the server's own intervals, the packets.
-
-   STABILITY
-
-   As retry.h's: names without two underscores, and what their comments say, hold until 3.0. */
+   2.0  nothing but the version, which is retry.h's; so is what the manual says of stability
+   1.1  a specification without an interval is none; errmap_newer compares versions too
+   1.0  parsing, finding, advice, the server's own intervals, the packets */
 
 #include "retry.h" /* before the guard: it may hold retry.h's implementation */
 
@@ -187,32 +174,34 @@ extern "C" {
 
 /* ---- Negotiation --------------------------------------------------------------------------- */
 
-/* Writes a HELLO that asks for XERROR, the feature that lets a server send codes which are in its
-   error map alone. `name` (`length` bytes) tells the server who asks; the opaque comes back in the
-   response. Returns the bytes needed: 26 + length. Writes nothing if they are more than `capacity`
-   or packet is NULL. 0 if the name is longer than 65535 bytes (65509 where size_t has 16 bits), or
-   NULL with a length. */
+/* Writes a HELLO packet that asks for XERROR: the permission for the server to send codes that only
+   its error map explains. `name` (`length` bytes) tells the server who asks. `opaque` comes back in
+   the response. Returns the bytes needed, 26 + length. Writes nothing if these are more than
+   `capacity`, or packet is NULL. Returns 0 if the name is too long (over 65535 bytes; 65509 where
+   size_t has 16 bits), or NULL with a length. */
 RETRY_API size_t errmap_write_hello(uint8_t *packet, size_t capacity, const char *name,
                                     size_t length, uint32_t opaque);
 
-/* Reads the response to HELLO: sets *xerror if the server granted XERROR. False, and *xerror is
-   left alone, if the packet is cut off, no HELLO response, unsuccessful or malformed. */
+/* Reads the response to HELLO, and sets *xerror to whether the server granted XERROR. Returns false
+   and leaves *xerror alone if the packet is cut off, malformed, unsuccessful or another response.
+ */
 RETRY_API bool errmap_read_hello(const uint8_t *packet, size_t length, bool *xerror);
 
-/* Writes a GET_ERROR_MAP for a map of at most `version` (1 or 2). Returns the bytes needed: 26.
-   Writes nothing if they are more than `capacity` or packet is NULL. */
+/* Writes a GET_ERROR_MAP packet, which asks for a map of at most `version` (1 or 2). Returns the
+   bytes needed, 26. Writes nothing if these are more than `capacity`, or packet is NULL. */
 RETRY_API size_t errmap_write_get(uint8_t *packet, size_t capacity, uint16_t version,
                                   uint32_t opaque);
 
-/* Reads the response to GET_ERROR_MAP: sets *json and *json_length to the text inside the packet.
-   False, and neither is touched, if the packet is cut off, no GET_ERROR_MAP response, unsuccessful
-   (a server without a map) or malformed. */
+/* Reads the response to GET_ERROR_MAP, and sets *json and *json_length to the text inside the
+   packet. Returns false and leaves both alone if the packet is cut off, malformed, unsuccessful
+   (the server has no map) or another response. */
 RETRY_API bool errmap_read_get(const uint8_t *packet, size_t length, const char **json,
                                size_t *json_length);
 
 /* ---- Attributes ---------------------------------------------------------------------------- */
 
-/* X(name, text as in the map); errmap_advise says what they come to. */
+/* What a map may say of a code: X(name, text as in the map). errmap_advise obeys some of them; the
+   others are for your program. */
 #define ERRMAP_ATTRIBUTES(X)                            \
     X(ITEM_ONLY, "item-only")                           \
     X(INVALID_INPUT, "invalid-input")                   \
@@ -241,7 +230,7 @@ enum {
 #undef ERRMAP__X
 };
 
-/* Not all of them fit an int of 16 bits; gcc takes them, and would warn. */
+/* One bit for each. Not all fit an int of 16 bits; gcc takes them, and would warn. */
 #ifdef __GNUC__
 __extension__ enum {
 #else
@@ -252,19 +241,19 @@ enum {
 #undef ERRMAP__X
 };
 
-/* The attribute's text as in the map; "" unless `bit` is exactly one ERRMAP_ATTR_x. */
+/* Returns the attribute's text as in the map; "" unless `bit` is exactly one ERRMAP_ATTR_x. */
 RETRY_API const char *errmap_attribute_name(uint32_t bit);
 
 /* ---- The map ------------------------------------------------------------------------------- */
 
-/* A text inside the map's JSON, raw, between its quotes. Absent: 0, 0. */
+/* A string in the map's text, as it stands between its quotes. Both are 0 if it is absent. */
 typedef struct errmap_text {
     uint32_t offset; /* bytes from the start of the JSON */
     uint32_t length; /* bytes */
 } errmap_text;
 
-/* X(name, text as in the map): how a specification's delays grow. NONE: there is none, its strategy
-   is unknown, or its interval 0. */
+/* How the delays of a specification grow: X(name, text as in the map). ERRMAP_SPEC_NONE means that
+   there is no specification, or one with an unknown strategy or an interval of 0. */
 #define ERRMAP_SPECS(X)                                                \
     X(CONSTANT, "constant")       /* interval */                       \
     X(LINEAR, "linear")           /* interval * retries, up to ceil */ \
@@ -277,6 +266,7 @@ enum {
 #undef ERRMAP__X
 };
 
+/* What the map says of one code. */
 typedef struct errmap_entry {
     uint16_t code;         /* the status that the entry is about */
     uint8_t strategy;      /* ERRMAP_SPEC_x (default: NONE: the four times are 0) */
@@ -290,7 +280,7 @@ typedef struct errmap_entry {
     uint32_t key;          /* offset of the entry's key in the JSON, at its opening quote */
 } errmap_entry;
 
-/* Immutable once parsed, so any number of threads may read it without a lock. */
+/* A parsed map. Nothing changes it afterwards, so threads may read it without a lock. */
 typedef struct errmap {
     const char *json;            /* the text, which the map's texts point into */
     uint32_t length;             /* bytes of json */
@@ -302,7 +292,7 @@ typedef struct errmap {
 
 /* ---- Parsing ------------------------------------------------------------------------------- */
 
-/* X(name, text): errmap_parse says when each is given. */
+/* How parsing ended: X(name, text). errmap_parse has the details. */
 #define ERRMAP_STATUSES(X)                        \
     X(OK, "the map is sound")                     \
     X(E_ARGUMENT, "a pointer must not be NULL")   \
@@ -321,14 +311,15 @@ enum {
 #undef ERRMAP__X
 };
 
+/* Where a text is wrong, and how many entries it needs. */
 typedef struct errmap_error {
-    size_t offset;   /* bytes from the start of the text: what of, errmap_parse says */
+    size_t offset;   /* bytes from the start of the text to what errmap_parse names */
     uint32_t needed; /* entries in the map after OK and E_CAPACITY, else 0 */
 } errmap_error;
 
 /* Parses `length` bytes of JSON (no terminator needed) into entries[0 .. capacity - 1], sorted by
-   code, and sets *map. The text and the entries must outlive the map. Returns ERRMAP_OK or, with
-   *map unchanged but entries perhaps overwritten, the first of these:
+   code, and sets *map. The text and the entries must live as long as the map. Returns ERRMAP_OK, or
+   the first of these. Then *map is unchanged, but entries may have been overwritten.
 
      status      when                                           error->offset
      ----------  ---------------------------------------------  -----------------------------------
@@ -349,32 +340,35 @@ typedef struct errmap_error {
                  says how many
      E_SCHEMA    the same code twice                            the second one's key
 
-   Of E_CORRUPT and E_DEPTH the first in the text counts, and so it is with the first E_SCHEMA and
-   E_TOKENS. `error` may be NULL. With entries NULL and capacity 0 it tells how many are needed.
-   Takes time linear in length, whatever the order of the codes. Source: RFC 0013. */
+   If a text has both E_CORRUPT and E_DEPTH, the one that comes first in the text is returned; so it
+   is with the first E_SCHEMA and E_TOKENS. `error` may be NULL. With entries NULL and capacity 0,
+   error->needed tells how many entries there are. The time grows with the length alone. Source: RFC
+   0013. */
 RETRY_API errmap_status errmap_parse(errmap *map, const char *json, size_t length,
                                      errmap_entry *entries, uint32_t capacity, errmap_error *error);
 
-/* The status as a short sentence; "invalid status" for a number that is none. */
+/* Returns the status as a short sentence; "invalid status" for a number that is none. */
 RETRY_API const char *errmap_status_text(errmap_status status);
 
-/* Which of two maps to keep: the higher version, then the higher revision, then `a`. NULL loses;
-   NULL if both are. */
+/* Returns which of two maps to keep: the one of the higher version; if these are equal, of the
+   higher revision; if these are equal too, `a`. NULL loses. */
 RETRY_API const errmap *errmap_newer(const errmap *a, const errmap *b);
 
 /* ---- Looking up ---------------------------------------------------------------------------- */
 
-/* The entry of a status; NULL if the map is NULL or has none. */
+/* Returns the entry of a status; NULL if the map is NULL or has no such entry. */
 RETRY_API const errmap_entry *errmap_find(const errmap *map, uint32_t status);
 
-/* Unescapes a text into UTF-8, cut at a whole character if need be and always terminated (unless
-   capacity is 0). Returns the length of the whole text without the terminator. A text that is not
-   inside the map is empty, as is any of a NULL map. */
+/* Copies a text into buffer, unescaped, as UTF-8. If it does not fit, it is cut after a whole
+   character. It is always terminated, unless capacity is 0. Returns the length of the whole text
+   without the terminator. A text that is not inside the map counts as empty, as does any of a NULL
+   map. */
 RETRY_API size_t errmap_copy_text(const errmap *map, errmap_text text, char *buffer,
                                   size_t capacity);
 
 /* ---- Advice -------------------------------------------------------------------------------- */
 
+/* What a client should do about a status. */
 typedef struct errmap_advice {
     retry_failure failure;     /* for retry_orchestrate */
     const errmap_entry *entry; /* what the map has (default: NULL: nothing) */
@@ -384,41 +378,51 @@ typedef struct errmap_advice {
     bool special;              /* needs code written for it; without, reconnect (default: false) */
 } errmap_advice;
 
-/* What the map alone says about a status. The reason is KV_ERROR_MAP_RETRY_INDICATED with
-   retry-now, retry-later or auto-retry and without no-retry; else NONE, which no strategy sees.
-   rate-limit sets throttle; fetch-config refresh_config; conn-state-invalidated reconnect; auth
-   authentication; special-handling special and reconnect. A NULL map and a status not in it: NONE
-   with `unknown`, and all else but the code zero. Source: RFC 0013. */
+/* Returns what the map alone says about a status. With the attribute retry-now, retry-later or
+   auto-retry, and without no-retry, the reason is RETRY_REASON_KV_ERROR_MAP_RETRY_INDICATED: every
+   operation may be retried. Else it is RETRY_REASON_NONE: none may be. These attributes set fields:
+
+     rate-limit              failure.throttle
+     fetch-config            refresh_config
+     conn-state-invalidated  reconnect
+     auth                    authentication
+     special-handling        special and reconnect
+
+   If the map is NULL or does not have the status, failure.unknown is true, and all else but the
+   code is zero. Source: RFC 0013. */
 RETRY_API errmap_advice errmap_advise(const errmap *map, uint32_t status);
 
-/* A memcached response: a status that retry_classify_kv knows is judged by it, and the map only
-   adds its entry, while the four flags stay false; any other is the map's to judge, as
-   errmap_advise does. */
+/* Judges the response to a memcached operation. If retry_classify_kv knows the status, the failure
+   is its answer, the map only adds the entry, and the four flags stay false. Any other status is
+   the map's to judge, as by errmap_advise. */
 RETRY_API errmap_advice errmap_classify_kv(const errmap *map, uint16_t status, uint8_t opcode);
 
 /* ---- The server's own intervals ------------------------------------------------------------ */
 
-/* The delay in ms that an entry's specification wants after `retries` retries: 0 gives `after`,
-   n from 1 interval, interval * n or interval ^ n, the last two up to ceil; at least 1 ms for n
-   from 1. Saturates. NULL and an entry without a specification: 0. Source: RFC 0013's prose. */
+/* Returns the delay in ms that an entry's specification wants after `retries` retries. For 0 that
+   is `after`. For n from 1 on it is interval, interval * n or interval ^ n, by its strategy; `ceil`
+   limits the last two, and it is at least 1 ms. Saturates. 0 for NULL and for an entry without a
+   specification. Source: RFC 0013's prose. */
 RETRY_API retry_ms errmap_spec_delay(const errmap_entry *entry, uint32_t retries);
 
-/* Obeys specifications; one per node, as maps are. Set it with ERRMAP_STRATEGY. */
+/* A strategy that waits as the server's specifications say; one for each node, as maps are. Set it
+   up with ERRMAP_STRATEGY. */
 typedef struct errmap_strategy {
     retry_strategy base;            /* { errmap_strategy_after } (no default) */
     const errmap *map;              /* (default: NULL: no specification, ask the fallback) */
     const retry_strategy *fallback; /* (default: NULL: retry_best_effort()) */
 } errmap_strategy;
 
-/* Answers, in this order: not permitted (NOT_IDEMPOTENT); for KV_ERROR_MAP_RETRY_INDICATED with an
-   entry that has a specification, its delay, counted since the code last changed, or MAX_DURATION
-   if the retry would begin max_duration after that or later; else what the fallback answers. NULL,
-   and a fallback without a function: MISUSE. */
+/* The function of an errmap_strategy. Answers the first of these that fits:
+   - The operation may not be repeated: no retry, RETRY_CAUSE_NOT_IDEMPOTENT.
+   - The map permits the retry, and the entry has a specification: its delay, counted since the code
+     last changed. If the retry would begin max_duration or more after that: no retry,
+     RETRY_CAUSE_MAX_DURATION.
+   - Else what the fallback answers. NULL, and a fallback without a function: RETRY_CAUSE_MISUSE. */
 RETRY_API retry_action errmap_strategy_after(const retry_strategy *self, retry_request *request,
                                              const retry_failure *failure, retry_time now);
 
-/* Initialiser. The map may be replaced while no request is being decided; the fallback may be
-   NULL. */
+/* Initialiser. Both may be NULL. The map may be replaced while no request is being decided. */
 #define ERRMAP_STRATEGY(map, fallback)         \
     {                                          \
         {errmap_strategy_after}, map, fallback \

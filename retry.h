@@ -1501,12 +1501,11 @@ typedef struct retry_rate {
                       (default: 0: none) */
     retry_ms wait; /* ms; an attempt that would have to wait as long is refused (default: 0: 250; at
                       most 2^20) */
-    uint32_t retry__limit; /* private: thousandths a second; 0: none but `max` */
-    uint32_t retry__held;  /* private: thousandths a second; the limit before it last rose */
-    uint32_t retry__good;  /* private: thousandths a second; the limit after the last half second in
-                              which some were throttled, and some not */
-    uint32_t retry__calm;  /* private: half seconds in a row in which nothing was throttled */
-    uint32_t retry__half;  /* private: ms, modulo 2^32; start of the half second under way */
+    uint32_t retry__limit;     /* private: thousandths a second; 0: none but `max` */
+    uint32_t retry__held;      /* private: the limit before it last rose; 0 without one */
+    uint32_t retry__good;      /* private: the limit when last some were throttled, and some not */
+    uint32_t retry__calm;      /* private: half seconds in a row in which nothing was throttled */
+    uint32_t retry__half;      /* private: ms, modulo 2^32; start of the half second under way */
     uint32_t retry__accepted;  /* private: answers in it that were not throttled */
     uint32_t retry__throttled; /* private: answers in it that were */
     uint32_t retry__owed;      /* private: 4096ths of a ms; time that the bucket lacks */
@@ -1522,9 +1521,10 @@ RETRY_API retry_ms retry_rate_ask(retry_rate *rate, retry_time now);
    has `throttle`. The half second in which one had sets the limit to the number that had not, as
    much as that is a second, but at least to half of the limit, or to half of all if there was no
    limit. Every other half second raises the limit: the first in a row by an eighth, each further
-   one by a 40th more than the one before. 12 s after the last throttled answer there is no limit
-   again. A failure that was never sent (CIRCUIT_BREAKER_OPEN, CLIENT_THROTTLED) does not count.
-   NULL rate: nothing happens. */
+   one by a 40th more than the one before. After an outage that throttled all of them, the first
+   with an answer brings the limit back to what it was. 12 s after the last throttled answer there
+   is no limit again. A failure that was never sent (CIRCUIT_BREAKER_OPEN, CLIENT_THROTTLED) does
+   not count. NULL rate: nothing happens. */
 RETRY_API void retry_rate_report(retry_rate *rate, const retry_failure *failure, retry_time now);
 
 /* The limit in thousandths of a send a second, as the last call left it; `max` if there is no other
@@ -3863,22 +3863,22 @@ RETRY__WRAPS static retry_ms retry__passed(uint32_t from, uint32_t now)
 
 /* >>window */
 
-/* Counts of two halves of a window, the one under way and the one before: of each half all, and the
-   marked ones (the sick, the accepted). retry__half is twice the instant at which the half under
-   way began, modulo 2^32; its lowest bit says which of the two that is. */
+/* A window has two halves: the one under way and the one before. Each has two counts: all reports,
+   and the marked ones (the sick, the accepted). retry__half is twice the instant at which the half
+   under way began, modulo 2^32. Its lowest bit says which half that is. */
 #define RETRY__WINDOW_COUNT UINT32_C(0x1fffffff)   /* of a count: the number; above it, how often */
 #define RETRY__WINDOW_EMPTIED UINT32_C(0x20000000) /* it was emptied: 0 to 7 */
 
-/* ms; a clock that is behind by no more than this is another thread's, or was set back a little. */
+/* ms; a clock that is behind by no more than this is taken for another thread's. */
 #define RETRY__WINDOW_BEHIND UINT32_C(0x10000)
 
 typedef struct retry__counts {
     uint32_t all, marked;
 } retry__counts;
 
-/* Empties counts while *word is what was `seen`: another thread that has done the same, and changed
-   *word, may have let others count there again. They do not go unnoticed, as no emptying leaves a
-   count as it was. */
+/* Empties counts, as long as *word is what was `seen`. Once another thread has emptied them and
+   changed *word, others may count there again. Their counts are safe: emptying never leaves a count
+   as it was, so a swap that comes too late fails. */
 RETRY__WRAPS static void retry__window_empty(uint32_t *counts, uint32_t n, const uint32_t *word,
                                              uint32_t seen)
 {
@@ -3892,9 +3892,10 @@ RETRY__WRAPS static void retry__window_empty(uint32_t *counts, uint32_t n, const
     }
 }
 
-/* Goes on to the half that `now` is in; returns the word of the half under way. After a whole
-   window without a report, and if the clock went back by more than a half, nothing of it counts any
-   more: a new half begins at `now`. A word of 0 is that of a window never used. */
+/* Goes on to the half that `now` is in, and returns its word. A clock that is a little behind
+   counts in the half under way. After a whole window without a report, and after a greater step
+   back, nothing counts any more, and a half begins at `now`. 0 is the word of a window never used.
+ */
 RETRY__COLD RETRY__WRAPS uint32_t retry__window_move(retry__window *window, uint32_t half,
                                                      retry_ms length, uint32_t now)
 {
@@ -3928,8 +3929,7 @@ RETRY__HOT RETRY__WRAPS uint32_t *retry__window_at(retry__window *window, retry_
     return &window->retry__counts[(half & 1) * 2];
 }
 
-/* What both halves hold. Whoever counts does so in `all` first: none is marked that is not there.
- */
+/* What both halves hold. `all` is counted first and read last, so no marked one is without it. */
 static retry__counts retry__window_sum(const retry__window *window)
 {
     const uint32_t *counts = window->retry__counts;
@@ -3943,10 +3943,10 @@ static retry__counts retry__window_sum(const retry__window *window)
 
 /* >>breaker */
 
-/* The word that every change swaps. The upper 16 bits are the generation, which every change of
-   state raises; it is the ticket of the permits. Below, 8 bits are the answers that it takes to
-   close: not 0 is HALF_OPEN, and the last 8 bits are the probes in flight; 0, and those are the
-   state. So a zeroed word is CLOSED. */
+/* The word that every change swaps. Its upper 16 bits are the generation: the ticket of permits.
+   Each change of state raises it. The next 8 bits are the answers that are needed to close the
+   breaker. If these are not 0 the state is HALF_OPEN, and the last 8 bits are the probes in flight.
+   If they are 0, the last 8 bits are the state. So a zeroed word is CLOSED. */
 #define RETRY__BREAKER_GENERATION UINT32_C(0xffff0000)
 #define RETRY__BREAKER_NEXT UINT32_C(0x00010000)
 #define RETRY__BREAKER_NEEDED UINT32_C(0x0000ff00)
@@ -3980,7 +3980,7 @@ static retry_ms retry__breaker_open(const retry_breaker *breaker)
     return open;
 }
 
-/* What a call goes by: the word, and the instant of the last change, which is read before it. */
+/* What a call goes by: the word, and the instant of the last change. The instant is read first. */
 typedef struct retry__breaker_view {
     uint32_t since, word;
 } retry__breaker_view;
@@ -3993,9 +3993,9 @@ static retry__breaker_view retry__breaker_look(const retry_breaker *breaker)
     return view;
 }
 
-/* ms that are left of a span that began at `since`. A clock behind that is another thread's; if it
-   is further behind than that explains, or than the span, the span has passed: nobody is refused
-   for longer because nobody asked for weeks. */
+/* ms that are left of a span that began at `since`. To a clock that is a little behind, all of it.
+   A clock further behind stepped back, or it is weeks later: nothing is left, or who asks after
+   weeks would wait for longer than the span. */
 RETRY__WRAPS static retry_ms retry__breaker_left(uint32_t since, retry_ms span, uint32_t now)
 {
     uint32_t passed = now - since;
@@ -4016,7 +4016,7 @@ static uint32_t retry__breaker_half_open(const retry_breaker *breaker)
     return (breaker->probes ? breaker->probes : UINT32_C(1)) << 8;
 }
 
-/* Changes the word that was seen to `next`, at `now`, which is written first, and by one thread
+/* Changes the word that was seen to `next`, at `now`. The instant is written first, by one thread
    only. False: another thread was faster, and *view is what it left. */
 static bool retry__breaker_change(retry_breaker *breaker, retry__breaker_view *view, uint32_t next,
                                   uint32_t now)
@@ -4035,25 +4035,26 @@ static void retry__breaker_empty(retry_breaker *breaker, uint32_t word)
     retry__window_empty(&breaker->retry__row, 1, &breaker->retry__state, word);
 }
 
-/* Adds `more` to a part of a count, up to `most`, or 0: empties that part; as long as the state is
-   `word`, which is looked at once the count has been read: who empties it for another state after
-   that makes the swap fail. Returns that part, 0 in another state. */
+/* Adds `more` to a part of a count, up to `most`; 0 empties that part. Does nothing once the state
+   is not `word` any more. The count is read before the state: who empties it for another state
+   later makes the swap fail. Returns the part, 0 in another state. */
 static uint32_t retry__breaker_add(retry_breaker *breaker, uint32_t word, uint32_t *count,
                                    uint32_t most, uint32_t more)
 {
-    uint32_t seen = retry__load_ordered(count), next;
+    uint32_t seen = retry__load_ordered(count), part, next;
     do {
         if (retry__load_ordered(&breaker->retry__state) != word)
             return 0;
-        next = more ? seen + more : seen & ~most;
-        if (next == seen || (seen & most) > most - more)
-            return seen & most;
+        part = seen & most;
+        if (more ? part > most - more : part == 0)
+            return part;
+        next = more ? seen + more : seen - part;
     } while (!retry__swap_ordered(count, &seen, next));
     return next & most;
 }
 
-/* Compared to half a unit of the ratio, as 53 % is a little less than RETRY_RATIO(0.53); exactly
-   with one like a half, of which the last bits are 0. */
+/* RETRY_RATIO rounds: 53 of 100 are a little less than RETRY_RATIO(0.53). So half of its unit may
+   be missing; nothing of a ratio like a half, whose last bits are 0. */
 static bool retry__breaker_trips(const retry_breaker *breaker, uint32_t row)
 {
     retry__counts reports = retry__window_sum(&breaker->retry__reports);
@@ -4080,9 +4081,8 @@ static bool retry__breaker_count(retry_breaker *breaker, retry__breaker_view vie
                                  now);
 }
 
-/* The word after a probe that was answered, or of which there is no outcome. One that was silent
-   for too long may have lost its place to another, so it has none to give back; its answer counts.
- */
+/* The word after a probe that was answered, or that had no outcome. A probe that was silent for too
+   long gives no place back, as another may have it. Its answer counts. */
 static uint32_t retry__breaker_after(const retry_breaker *breaker, uint32_t word, bool answered,
                                      retry_ms elapsed)
 {
@@ -4138,8 +4138,8 @@ static bool retry__breaker_end(retry_breaker *breaker, uint16_t ticket, retry_ms
            retry__breaker_count(breaker, view, outcome == RETRY__SICK, now);
 }
 
-/* The word with one more probe in flight; 0 where none may be sent, which in OPEN is for *wait ms.
-   A probe in the place of one that is silent may leave the word as it is: the instant tells it. */
+/* The word with one more probe in flight; 0: none may be sent, in OPEN for *wait ms. One that takes
+   a silent probe's place may leave the word as it is. Then only the instant changes. */
 static uint32_t retry__breaker_probe(const retry_breaker *breaker, retry__breaker_view view,
                                      uint32_t now, retry_ms *wait)
 {
@@ -4466,7 +4466,7 @@ RETRY__WRAPS static retry_ms retry__rate_passed(retry_rate *rate, uint32_t now)
 {
     uint32_t seen = retry__load(&rate->retry__clock);
     retry_ms passed = retry__passed(seen, now);
-    if (passed == 0 && (seen | retry__load(&rate->retry__owed)) == 0)
+    if ((seen | retry__load(&rate->retry__owed)) == 0)
         passed = now;
     return passed != 0 && retry__swap(&rate->retry__clock, &seen, now) ? passed : 0;
 }
@@ -4502,7 +4502,7 @@ static retry_ms retry__rate_take(retry_rate *rate, uint32_t now, retry_ms wait)
 {
     uint32_t limit = retry__rate_limit(rate, now), spacing, full, most, earned, owed, rest;
     uint64_t after;
-    if (limit != 0 && retry__load(&rate->retry__throttled) != 0)
+    if (retry__load(&rate->retry__throttled) != 0)
         limit = retry__load(&rate->retry__held);
     limit = limit ? limit : rate->max;
     if (limit == 0)

@@ -45,10 +45,10 @@ enum { IDLE, WAITING, ON_WIRE, FINISHED }; /* states of an operation */
 
 #define NEVER UINT64_MAX
 
-/* Of an attempt: to one node, which has a breaker. */
+/* Of an attempt: to one node, which has gates. */
 typedef struct copy {
-    retry_permit permit;    /* of the breaker */
-    retry_time sent, timer; /* timer: when it has timed out */
+    retry_attempt attempt;
+    retry_time timer; /* when it has timed out */
     uint32_t opaque;
     uint8_t node;
     bool on_wire;
@@ -79,6 +79,7 @@ enum { DOWN, CONNECTING, NEGOTIATING, READY, DRAINING }; /* a node's states */
 
 typedef struct node {
     retry_connection connection;
+    retry_gates gates; /* a breaker, and the latency of all nodes */
     retry_breaker breaker;
     errmap_strategy strategy; /* for attempts on this node; its map is the one in use */
     stored_map maps[2];       /* the one in use, if any, and room for the next */
@@ -115,7 +116,7 @@ typedef struct kv_client {
     retry_client retry;
     retry_policy policy;
     retry_budget budget;
-    retry_latency latency; /* of gets, which are hedged when they are late */
+    retry_latency latency; /* a get that is late by it is hedged */
     retry_hedge_policy hedging;
     operation operations[KV_OPERATIONS];
     uint32_t count, next, open; /* operations planned, the next to begin, begun and not finished */

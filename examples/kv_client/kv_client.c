@@ -16,7 +16,7 @@
        ./kv_client verbose       (with any of these) each event, reason, code and error map
 
    What there is to learn about retry.h is in the first sections: "Deciding" (failed, give_up),
-   "Hedges and breakers" (obey, copy_failed), "Sending" (send_copy), "Not my vbucket" and
+   "Hedges and gates" (obey, copy_failed), "Sending" (send_copy), "Not my vbucket" and
    "Connections"; its numbers are in "Set-up"; about errmap.h in "Error maps" and "Responses". What
    the client does not decide is elsewhere: its types in client.h, what it is put through and the
    verdicts in scenario.h, the counting in report.h. The exit status is 0 if both verdicts hold, 1
@@ -73,28 +73,16 @@ static void failed(kv_client *client, operation *op, retry_time now)
         give_up(client, op, decision);
 }
 
-/* ---- Hedges and breakers ------------------------------------------------------------------- */
+/* ---- Hedges and gates ---------------------------------------------------------------------- */
 
-/* Nobody waits for the copy any longer: an answer that still comes is dropped. How long gets take
-   says when the next ones are late, and so does how old those get that are given up. */
-static void take_off(kv_client *client, const operation *op, copy *which, bool answered,
-                     retry_time now)
-{
-    which->on_wire = false;
-    if (op->kind == GET)
-        retry_latency_add(&client->latency, (retry_ms)(now - which->sent), answered);
-}
-
-/* The attempt is over without these; about their nodes they tell nothing. */
+/* The attempt is over without these: an answer that still comes is dropped. */
 static void cancel_copies(kv_client *client, operation *op, retry_time now)
 {
     for (size_t i = 0; i < COPIES; i++) {
         copy *other = &op->copies[i];
-        if (!other->on_wire)
-            continue;
-        take_off(client, op, other, false, now);
-        retry_breaker_release(&client->nodes[other->node].breaker, other->permit, now);
-        client->report.hedges_cancelled++;
+        client->report.hedges_cancelled += other->on_wire;
+        other->on_wire = false;
+        retry_attempt_cancel(&other->attempt, NULL, now); /* nothing, if it was not sent */
     }
 }
 
@@ -110,18 +98,19 @@ static void obey(kv_client *client, operation *op, retry_hedge_step step, retry_
     failed(client, op, now);
 }
 
-/* Tells the breaker of a copy's node how the copy ended; NULL: it worked. */
-static void tell_breaker(kv_client *client, const copy *which, const retry_failure *failure,
-                         retry_time now)
+/* Tells the gates of a copy's node how the copy ended; NULL: it worked. They do not listen if it
+   was not sent. */
+static void tell_gates(kv_client *client, copy *which, const retry_failure *failure, retry_time now)
 {
-    retry_breaker *breaker = &client->nodes[which->node].breaker;
+    const retry_breaker *breaker = &client->nodes[which->node].breaker;
     uint8_t before = retry_breaker_state(breaker, now);
-    retry_breaker_report(breaker, which->permit, failure, now);
+    which->on_wire = false;
+    retry_attempt_report(&which->attempt, failure, now);
     report_breaker(&client->report, which->node, before, retry_breaker_state(breaker, now));
 }
 
 /* Every failed copy comes through here. Its hedge says whether the attempt has failed with it. */
-static void copy_failed(kv_client *client, operation *op, const copy *which, retry_failure failure,
+static void copy_failed(kv_client *client, operation *op, copy *which, retry_failure failure,
                         retry_time now)
 {
     uint32_t before = retry_budget_balance(&client->budget);
@@ -129,18 +118,8 @@ static void copy_failed(kv_client *client, operation *op, const copy *which, ret
     report_budget(&client->report, op->kind, before, retry_budget_balance(&client->budget));
     op->failure = failure;
     op->request.strategy = &client->nodes[which->node].strategy.base;
-    tell_breaker(client, which, &failure, now);
+    tell_gates(client, which, &failure, now);
     obey(client, op, step, now);
-}
-
-static void copy_timed_out(kv_client *client, operation *op, copy *which, retry_time now)
-{
-    retry_failure failure;
-    memset(&failure, 0, sizeof failure);
-    failure.reason = RETRY_REASON_ATTEMPT_TIMED_OUT;
-    failure.timeout = true;
-    take_off(client, op, which, false, now);
-    copy_failed(client, op, which, failure, now);
 }
 
 /* ---- Sending ------------------------------------------------------------------------------- */
@@ -175,21 +154,20 @@ static node *addressee(kv_client *client, const operation *op)
     return first || replica->state != READY ? &client->nodes[owner] : replica;
 }
 
-/* On the wire until its own time or the operation's is over. */
+/* On the wire until its time is over. */
 static void put_on_wire(kv_client *client, operation *op, copy *which, retry_time now)
 {
     bool owner = which->node == client->map[kv_vbucket(op->key)];
     uint32_t number = (uint32_t)(op - client->operations);
     which->on_wire = true;
-    which->sent = now;
-    which->timer = now + retry_remaining(&op->request, ATTEMPT_TIMEOUT, now);
+    which->timer = now + which->attempt.timeout;
     which->opaque = number << KV_COPY_BITS | (op->opaques++ & ((1u << KV_COPY_BITS) - 1));
     write_request(&client->nodes[which->node], owner ? kinds[op->kind].opcode : KV_GET_REPLICA,
                   op->key, which->opaque, op->cas);
     client->report.hedges_sent += op->copies_sent > 1;
 }
 
-/* Sends one copy, if there is a connection, and if the node's breaker lets it. */
+/* Sends one copy, if there is a connection, and if the node's gates let it. */
 static void send_copy(kv_client *client, operation *op, retry_time now)
 {
     node *to = addressee(client, op);
@@ -200,13 +178,16 @@ static void send_copy(kv_client *client, operation *op, retry_time now)
         copy_failed(client, op, next, no_connection(to, now), now);
         return;
     }
-    next->permit = retry_breaker_ask(&to->breaker, true, now);
-    if (next->permit.granted) {
+    next->attempt.gates = &to->gates;
+    retry_decision answer = retry_attempt_ask(&next->attempt, &op->request, now);
+    if (answer.verdict == RETRY_VERDICT_SEND) {
         put_on_wire(client, op, next, now);
-        return;
+    } else if (answer.cause == RETRY_CAUSE_CIRCUIT_OPEN) {
+        client->report.breakers[next->node].refused++;
+        copy_failed(client, op, next, retry_classify_refusal(answer), now);
+    } else { /* it is too late */
+        copy_failed(client, op, next, no_connection(to, now), now);
     }
-    client->report.breakers[next->node].refused++;
-    copy_failed(client, op, next, retry_classify_permit(next->permit), now);
 }
 
 /* Makes an attempt, of which the hedge is asked how many copies it has, and when. */
@@ -252,8 +233,9 @@ static void second_copy(kv_client *client, operation *op, retry_time now)
 static void fire_timers_of(kv_client *client, operation *op, retry_time now)
 {
     for (size_t i = 0; i < COPIES; i++) {
+        const retry_failure late = {.reason = RETRY_REASON_ATTEMPT_TIMED_OUT, .timeout = true};
         if (op->copies[i].on_wire && op->copies[i].timer <= now)
-            copy_timed_out(client, op, &op->copies[i], now);
+            copy_failed(client, op, &op->copies[i], late, now);
     }
     if (op->state == WAITING && op->timer <= now)
         dispatch(client, op, now);
@@ -284,8 +266,8 @@ static void adopt_map(kv_client *client, const kv_packet *response, retry_time n
 
 /* Whether there is another try is retry_orchestrate's to say, where to and when is retry_nmv's: its
    step is handed on as an order. */
-static void not_my_vbucket(kv_client *client, operation *op, const copy *which,
-                           const kv_packet *response, retry_time now)
+static void not_my_vbucket(kv_client *client, operation *op, copy *which, const kv_packet *response,
+                           retry_time now)
 {
     retry_failure failure = retry_classify_kv(response->status, response->opcode);
     adopt_map(client, response, now);
@@ -358,10 +340,10 @@ static void negotiated(kv_client *client, node *from, const uint8_t *packet, siz
 
 /* ---- Responses ----------------------------------------------------------------------------- */
 
-static void succeeded(kv_client *client, operation *op, const copy *which,
-                      const kv_packet *response, retry_time now)
+static void succeeded(kv_client *client, operation *op, copy *which, const kv_packet *response,
+                      retry_time now)
 {
-    tell_breaker(client, which, NULL, now);
+    tell_gates(client, which, NULL, now);
     retry_hedge_won(&op->hedge);
     cancel_copies(client, op, now);
     client->report.hedges_won += which != op->copies;
@@ -389,7 +371,7 @@ static void drain(kv_client *client, node *of, retry_time now)
    any other code. Whether to retry is in advice.failure, the rest concerns the client. There are no
    credentials here, so that `authentication` takes no more than the reconnecting, and no code for
    what is `special`, which then comes to the same. */
-static void rejected(kv_client *client, operation *op, const copy *which, const kv_packet *response,
+static void rejected(kv_client *client, operation *op, copy *which, const kv_packet *response,
                      retry_time now)
 {
     node *from = &client->nodes[which->node];
@@ -407,7 +389,6 @@ static void rejected(kv_client *client, operation *op, const copy *which, const 
 static void copy_answered(kv_client *client, operation *op, copy *which, const kv_packet *response,
                           retry_time now)
 {
-    take_off(client, op, which, true, now);
     if (response->status == KV_SUCCESS)
         succeeded(client, op, which, response, now);
     else if (response->status == KV_NOT_MY_VBUCKET)
@@ -451,10 +432,8 @@ static void disconnect(kv_client *client, node *lost, retry_time now)
     for (uint32_t i = 0; i < client->next * COPIES; i++) {
         operation *op = &client->operations[i / COPIES];
         copy *which = &op->copies[i % COPIES];
-        if (!which->on_wire || &client->nodes[which->node] != lost)
-            continue;
-        take_off(client, op, which, false, now);
-        copy_failed(client, op, which, retry_classify_stage(RETRY_STAGE_IN_FLIGHT, 0), now);
+        if (which->on_wire && &client->nodes[which->node] == lost)
+            copy_failed(client, op, which, retry_classify_stage(RETRY_STAGE_IN_FLIGHT, 0), now);
     }
 }
 
@@ -486,16 +465,6 @@ static bool read_responses(kv_client *client, node *from, retry_time now)
     return state != KV_BROKEN;
 }
 
-static uint32_t on_wire(const kv_client *client, const node *of)
-{
-    uint32_t count = 0;
-    for (uint32_t i = 0; i < client->next * COPIES; i++) {
-        const copy *which = &client->operations[i / COPIES].copies[i % COPIES];
-        count += which->on_wire && &client->nodes[which->node] == of;
-    }
-    return count;
-}
-
 static void receive(kv_client *client, node *from, retry_time now)
 {
     size_t room = sizeof from->input - from->input_length;
@@ -505,7 +474,7 @@ static void receive(kv_client *client, node *from, retry_time now)
     if (got > 0)
         from->input_length += (size_t)got;
     if (got <= 0 || !read_responses(client, from, now) ||
-        (from->state == DRAINING && on_wire(client, from) == 0))
+        (from->state == DRAINING && from->gates.in_flight == 0))
         disconnect(client, from, now);
 }
 
@@ -553,6 +522,7 @@ static void set_up_retry(kv_client *client)
     client->policy.retry_after_spread = RETRY_RATIO(0.5); /* not all at once, see not_sent */
     client->retry.strategy = &client->policy.base;
     client->retry.budget = &client->budget;
+    client->retry.attempt_timeout = ATTEMPT_TIMEOUT;
     client->retry.observe = report_decision;
     client->retry.observe_context = &client->report;
     client->hedging.max_attempts = COPIES;
@@ -583,6 +553,8 @@ static void set_up_nodes(kv_client *client)
         node *of = &client->nodes[i];
         of->connection = loopback_connection;
         of->breaker = breaker;
+        retry_gates_breaker(&of->gates, &of->breaker);
+        retry_gates_latency(&of->gates, &client->latency);
         of->strategy = (errmap_strategy)ERRMAP_STRATEGY(NULL, &client->policy.base);
         of->fd = -1;
         of->reserved = tcp_reserve_port(&of->port);

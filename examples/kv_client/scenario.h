@@ -8,7 +8,6 @@
 #define UNKNOWN UINT32_MAX
 
 /* The client's. */
-static uint32_t on_wire(const kv_client *client, const node *of);
 static void disconnect(kv_client *client, node *lost, retry_time now);
 
 /* ---- The plan ------------------------------------------------------------------------------ */
@@ -92,7 +91,7 @@ static void act(kv_client *client, const event *what)
 {
     static const char *const texts[] = {"", "started", "frozen", "cut off", "thawed", "killed"};
     node *of = &client->nodes[what->node];
-    uint32_t requests = on_wire(client, of);
+    uint32_t requests = of->gates.in_flight;
     if (what->action == START)
         start_process(client, of);
     else if (what->action == FREEZE)

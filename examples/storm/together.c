@@ -52,7 +52,7 @@ static void help(void)
            "  --fault all        refused lost frozen 503 429 costly slow 1-of-4 spike\n"
            "  --seeds 3          runs of each, 1 to 100; the worst counts\n"
            "  --seed 1           the first of them\n"
-           "  --limit 100        max of an AIMD limit; 0: what begins in an attempt's timeout\n"
+           "  --limit 100        an AIMD limit's max; 0: what begins in one timeout\n"
            "  --within 10        seconds after the fault by which all is to be well, 1 to 30\n"
            "  --help             this\n\n"
            "One subset and one fault: the worst run, second by second. The exit status is 1\n"

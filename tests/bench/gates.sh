@@ -21,6 +21,7 @@ row() # TEXT PROGRAM WHAT LIMIT
 
 echo
 echo "Gates and texts, one each (gcc -O2)              instructions  at most"
+row "rate: ask and report, without a limit" rate free 75
 row "rate: ask and report" rate paced 260
 row "rate: ask and report, throttled" rate throttled 270
 row "breaker: ask and report" breaker answered 160

@@ -18,7 +18,7 @@ END { flush() }
 
 # What is prose of a manual's line: not what is indented by six or more, unless it is a list's.
 function kept(line) {
-    if (line ~ /^ *([0-9]+[.]|-) /)
+    if (line ~ /^ *([0-9]+[.][0-9]*|-) /)
         list = 1
     else if (line !~ /^      /)
         list = 0
@@ -28,11 +28,11 @@ function kept(line) {
 }
 
 function add(line) {
-    if (line ~ /^ *$/ || line ~ /^ *([0-9]+[.]|-) /)
+    if (line ~ /^ *$/ || line ~ /^ *([0-9]+[.][0-9]*|-) /)
         flush()
     if (line ~ /^ *$/)
         return
-    sub(/^ *([0-9]+[.]|-) /, "", line)
+    sub(/^ *([0-9]+[.][0-9]*|-) /, "", line)
     sub(/^\/\*/, "", line)
     gsub(/`[^`]*`/, "Code", line)
     gsub(/\]\([^)]*\)/, "]", line)

@@ -1,5 +1,6 @@
-/* snippets.h: what the pieces of code in README.md and in the manuals use and do not declare. Stands in
-   front of each (snippets.awk); a piece may have variables of its own by the same names. */
+/* snippets.h: what the pieces of code in README.md and in the manuals use and do not declare.
+   Stands in front of each (snippets.awk); a piece may have variables of its own by the same names.
+ */
 #define _POSIX_C_SOURCE 200809L
 #define RETRY_SYSTEM_CLOCK
 #include <errno.h>

@@ -75,5 +75,6 @@ for target in $(grep -o -h '`make [a-z][a-z_-]*[` ]' README.md tests/README.md |
 done
 check "README.md: at most 250 lines" test "$(wc -l < README.md)" -le 250
 
+check "tests/README.md: its tables (tables.sh)" quiet sh tests/verify/tables.sh
 check "all were there" test "$((passed + failed))" -ge 4
 finish

@@ -329,6 +329,15 @@ static void test_best_effort(void)
     unsigned i;
     CHECK(retry_best_effort() != NULL);
     CHECK(retry_best_effort() == retry_best_effort());
+    {
+        const retry_strategy *best = retry_best_effort();
+        const retry_failure none = check_failure_of(RETRY_REASON_KV_LOCKED);
+        retry_request zeroed;
+        memset(&zeroed, 0, sizeof zeroed);
+        CHECK_EQUAL(RETRY_CAUSE_MISUSE, best->retry_after(best, NULL, &none, 0).cause);
+        CHECK_EQUAL(RETRY_CAUSE_MISUSE, best->retry_after(best, &zeroed, NULL, 0).cause);
+        CHECK_EQUAL(RETRY_ACTION_AFTER, best->retry_after(best, &zeroed, &none, 0).kind);
+    }
     for (i = 0; i < 12; i++) {
         retry_ms expected = retry_backoff_delay(&policy.backoff, i, 0, UINT32_MAX);
         check_row("retry %u", i);

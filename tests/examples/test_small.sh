@@ -14,8 +14,8 @@ folder=$1
 run backoff
 check "backoff: six delays" test "$(count backoff '^wait [0-9]* ms$')" -eq 6
 run quickstart
-check "quickstart: four attempts" test "$(count quickstart '^attempt [1-4], for 500 ms')" -eq 4
-check "quickstart: the last works" shows quickstart '^SUCCESS after 3 retries$'
+check "quickstart: three calls" test "$(count quickstart '^call [1-3]: waited [0-9]* ms, has 500 ms')" -eq 3
+check "quickstart: the last works" shows quickstart '^SUCCESS after 2 retries$'
 run event_loop
 for line in "read  *done" "increment .*not idempotent, perhaps done" "hasty  *deadline" \
     "hasty  *waits for its turn" "read  *SOCKET_CLOSED_WHILE_IN_FLIGHT"; do

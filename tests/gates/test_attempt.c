@@ -195,7 +195,7 @@ static void test_timeout(void)
 
 static void test_deadline_reached(void)
 {
-    static const retry_ms late[] = {1000, 1001, UINT32_MAX};
+    static const retry_ms late[] = {1000, 1001, 0x70000000};
     size_t i;
     for (i = 0; i < CHECK_COUNT(late); i++) {
         retry_attempt attempt = new_attempt();
@@ -680,6 +680,61 @@ static void test_short_attempts(void)
     }
 }
 
+/* One that works is an answer, however little time it had. */
+static void test_short_attempt_works(void)
+{
+    retry_failure failure = timed_out();
+    retry_attempt attempt = new_attempt();
+    set_up(1000, 500);
+    aimd.max = 8;
+    retry_gates_aimd(&gates, &aimd);
+    retry_aimd_report(&aimd, &failure, 1, START);
+    CHECK_DECISION(SEND, NONE, retry_attempt_ask(&attempt, &request, START + 900));
+    retry_attempt_report(&attempt, NULL, START + 950);
+    CHECK_EQUAL(4, retry_aimd_limit(&aimd)); /* one of four in use: no reason to rise */
+    aimd.max = 2;
+    CHECK_EQUAL(2, retry_aimd_limit(&aimd));
+    aimd.max = 8;
+    attempt = new_attempt();
+    gates.in_flight = 1; /* another one */
+    CHECK_DECISION(SEND, NONE, retry_attempt_ask(&attempt, &request, START + 960));
+    retry_attempt_report(&attempt, NULL, START + 970);
+    CHECK_EQUAL(5, retry_aimd_limit(&aimd));
+    CHECK_EQUAL(1, gates.in_flight);
+}
+
+/* An attempt may be the probe if it is the operation's first, or has all of its time. */
+static void test_who_may_probe(void)
+{
+    static const struct {
+        retry_ms timeout, attempt_timeout, elapsed;
+        uint32_t attempts;
+        bool client, probes;
+    } rows[] = {
+        {9000, 500, 700, 0, true, true},   {9000, 500, 8900, 0, true, true},
+        {9000, 500, 700, 1, true, true},   {9000, 500, 8500, 1, true, true},
+        {9000, 500, 8501, 1, true, false}, {9000, 0, 700, 1, true, false},
+        {9000, 0, 700, 0, true, true},     {9000, 0, 700, 1, false, false},
+        {9000, 0, 700, 0, false, true},
+    };
+    size_t i;
+    for (i = 0; i < CHECK_COUNT(rows); i++) {
+        retry_attempt attempt = new_attempt();
+        retry_decision answer;
+        set_up(rows[i].timeout, rows[i].attempt_timeout);
+        open_breaker();
+        attempt.gates = &gates;
+        if (!rows[i].client)
+            request.client = NULL;
+        request.attempts = rows[i].attempts;
+        check_row("row %u", (unsigned)i);
+        answer = retry_attempt_ask(&attempt, &request, START + rows[i].elapsed);
+        CHECK_EQUAL(rows[i].probes ? RETRY_VERDICT_SEND : RETRY_VERDICT_FAIL, answer.verdict);
+        CHECK_EQUAL(rows[i].probes ? RETRY_CAUSE_NONE : RETRY_CAUSE_CIRCUIT_OPEN, answer.cause);
+        CHECK_EQUAL(0, answer.delay);
+    }
+}
+
 /* Only answers tell how long one takes: connections refused within 1 ms do not. */
 static void test_latency_of_answers(void)
 {
@@ -865,6 +920,8 @@ int main(void)
     RUN(test_one_fall);
     RUN(test_one_rise);
     RUN(test_short_attempts);
+    RUN(test_short_attempt_works);
+    RUN(test_who_may_probe);
     RUN(test_latency_of_answers);
     RUN(test_run_is_gated);
     RUN(test_random_walk);

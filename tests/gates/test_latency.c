@@ -4,8 +4,7 @@
 #define RETRY_IMPLEMENTATION
 #include "../../retry.h"
 #include "../support/check.h"
-
-#include <math.h>
+#include "../support/shapes.h"
 
 #define UNKNOWN UINT32_MAX
 #define LONGEST ((retry_ms)1 << 24) /* what is over it counts as it */
@@ -349,91 +348,6 @@ static void test_rows_against_model(void)
 
 /* ---- what it promises ---------------------------------------------------------------------- */
 
-#define POINTS 1000
-
-/* A distribution as its value at evenly spaced points, the smallest first. */
-static retry_ms points[POINTS];
-
-/* Its shape: constant, uniform from `low` to `high`, or lognormal around `low`; a share of it
-   `times` slower. */
-struct shape {
-    const char *name;
-    retry_ms low, high;
-    double sigma; /* 0: not lognormal */
-    unsigned slower, times;
-    retry_ms first;     /* a sample before all others (0: none) */
-    unsigned quantiles; /* of them, the bits that count */
-};
-
-enum { Q50 = 1, Q90 = 2, Q95 = 4, Q99 = 8, ALL = 15 };
-
-static const struct shape shapes[] = {
-    {"constant, 1 ms", 1, 1, 0, 0, 1, 0, ALL},
-    {"constant, 120 ms", 120, 120, 0, 0, 1, 0, ALL},
-    {"constant, after 1 ms", 120, 120, 0, 0, 1, 1, ALL},
-    {"constant, after 30 s", 120, 120, 0, 0, 1, 30000, ALL},
-    {"uniform, 1 to 100 ms", 1, 100, 0, 0, 1, 0, ALL},
-    {"uniform, 1190 to 1210 ms", 1190, 1210, 0, 0, 1, 0, ALL},
-    {"uniform, 1100 to 1300 ms", 1100, 1300, 0, 0, 1, 0, ALL},
-    {"lognormal, sigma 0.25", 10, 0, 0.25, 0, 1, 0, ALL},
-    {"lognormal, sigma 0.5", 1000, 0, 0.5, 0, 1, 30000, ALL},
-    {"lognormal, sigma 1", 100, 0, 1, 0, 1, 0, ALL},
-    {"lognormal, sigma 1, 50 s", 50000, 0, 1, 0, 1, 0, Q95},
-    {"3 of 10 ten times slower", 10, 0, 0.5, 300, 10, 0, ALL},
-    {"5 of 100 a hundred times slower", 10, 0, 0.5, 50, 100, 0, Q50 | Q90 | Q99},
-};
-
-static const uint32_t quantiles[] = {RETRY_RATIO(0.5), RETRY_RATIO(0.9), RETRY_RATIO(0.95),
-                                     RETRY_RATIO(0.99)};
-
-/* The normal distribution's value that a part p of it, up to a half, is below: Abramowitz and
-   Stegun, 26.2.23, within 0.00045. */
-static double normal(double p)
-{
-    double t = sqrt(-2 * log(p));
-    double above = 2.515517 + t * (0.802853 + t * 0.010328);
-    return above / (1 + t * (1.432788 + t * (0.189269 + t * 0.001308))) - t;
-}
-
-/* Of `count` values that are evenly likely, the one at `i`. */
-static retry_ms shape_value(const struct shape *shape, unsigned i, unsigned count)
-{
-    double p = (i + 0.5) / count;
-    double low = (double)shape->low, high = (double)shape->high;
-    if (shape->sigma > 0)
-        low *= exp(shape->sigma * (p < 0.5 ? normal(p) : -normal(1 - p)));
-    else
-        low += p * (high - low);
-    return low < 1 ? 1 : (retry_ms)(low + 0.5);
-}
-
-static void set_up_points(const struct shape *shape)
-{
-    unsigned i, fast = POINTS - shape->slower;
-    for (i = 0; i < fast; i++)
-        points[i] = shape_value(shape, i, fast);
-    for (; i < POINTS; i++)
-        points[i] = shape_value(shape, i - fast, shape->slower) * shape->times;
-    for (i = 1; i < POINTS; i++) { /* the slow ones may begin among the fast */
-        unsigned j;
-        for (j = i; j > 0 && points[j] < points[j - 1]; j--) {
-            retry_ms point = points[j];
-            points[j] = points[j - 1];
-            points[j - 1] = point;
-        }
-    }
-}
-
-static retry_ms draw(void)
-{
-    return points[((uint64_t)check_random() * POINTS) >> 32];
-}
-
-static retry_ms true_one(uint32_t quantile)
-{
-    return points[((uint64_t)quantile * POINTS) >> 16];
-}
-
 /* Within a quarter, or a ms. */
 static bool is_near(retry_ms expected, retry_ms got)
 {
@@ -445,13 +359,13 @@ static bool is_near(retry_ms expected, retry_ms got)
    the loser given up when the other has answered. True if it was late. */
 static bool operate(retry_latency *latency, uint32_t slower, bool hedged)
 {
-    retry_ms told = retry_latency_get(latency), first = draw() * slower, second;
+    retry_ms told = retry_latency_get(latency), first = shape_draw() * slower, second;
     bool late = first > told;
     if (!hedged || !late) {
         retry_latency_add(latency, first, true);
         return late;
     }
-    second = draw() * slower;
+    second = shape_draw() * slower;
     if (first - told <= second) {
         retry_latency_add(latency, first, true);
         retry_latency_add(latency, first - told, false);
@@ -481,13 +395,13 @@ static void check_promise(const struct shape *shape, uint32_t quantile, bool hed
         if (shape->first)
             retry_latency_add(&latency, shape->first, true);
         learn(&latency, hedged);
-        first += is_near(true_one(quantile), retry_latency_get(&latency));
+        first += is_near(shape_quantile(quantile), retry_latency_get(&latency));
         for (n = 0; n < LATER; n++) {
             if (n == LATER / 8)
-                later += is_near(true_one(quantile), retry_latency_get(&latency));
+                later += is_near(shape_quantile(quantile), retry_latency_get(&latency));
             late += operate(&latency, 1, hedged);
         }
-        at_last += is_near(true_one(quantile), retry_latency_get(&latency));
+        at_last += is_near(shape_quantile(quantile), retry_latency_get(&latency));
         shares += 2 * late <= 3 * asked;
         late_in_all += late;
     }
@@ -503,12 +417,12 @@ static void test_promises(void)
     size_t i, q;
     unsigned hedged;
     for (i = 0; i < CHECK_COUNT(shapes); i++) {
-        set_up_points(&shapes[i]);
-        for (q = 0; q < CHECK_COUNT(quantiles); q++) {
+        shape_set_up(&shapes[i]);
+        for (q = 0; q < CHECK_COUNT(shape_quantiles); q++) {
             for (hedged = 0; hedged < 2 && (shapes[i].quantiles >> q & 1); hedged++) {
                 check_row("%s, quantile %u%s", shapes[i].name, (unsigned)q,
                           hedged ? ", hedged" : "");
-                check_promise(&shapes[i], quantiles[q], hedged != 0);
+                check_promise(&shapes[i], shape_quantiles[q], hedged != 0);
             }
         }
     }
@@ -519,7 +433,7 @@ static uint32_t operations_until(retry_latency *latency, uint32_t slower, bool h
 {
     uint32_t n;
     retry_ms expected =
-        true_one(latency->quantile ? latency->quantile : RETRY_RATIO(0.95)) * slower;
+        shape_quantile(latency->quantile ? latency->quantile : RETRY_RATIO(0.95)) * slower;
     for (n = 0; n < 10000 && !is_near(expected, retry_latency_get(latency)); n++)
         operate(latency, slower, hedged);
     return n;
@@ -552,11 +466,11 @@ static void test_follows(void)
     unsigned hedged;
     for (i = 0; i <= CHECK_COUNT(shapes); i++) {
         const struct shape *shape = i < CHECK_COUNT(shapes) ? &shapes[i] : &heavy;
-        set_up_points(shape);
-        for (q = 0; q < CHECK_COUNT(quantiles); q++) {
+        shape_set_up(shape);
+        for (q = 0; q < CHECK_COUNT(shape_quantiles); q++) {
             for (hedged = 0; hedged < 2 && (shape->quantiles >> q & 1); hedged++) {
                 check_row("%s, quantile %u%s", shape->name, (unsigned)q, hedged ? ", hedged" : "");
-                check_follows(quantiles[q], hedged != 0, rise[q], fall[q]);
+                check_follows(shape_quantiles[q], hedged != 0, rise[q], fall[q]);
             }
         }
     }
@@ -568,9 +482,9 @@ static void test_no_survivor_bias(void)
 {
     retry_latency all = latency_of(0), survivors = latency_of(0);
     uint32_t n;
-    set_up_points(&shapes[8]);
+    shape_set_up(&shapes[8]);
     for (n = 0; n < 10000; n++) {
-        retry_ms took = draw();
+        retry_ms took = shape_draw();
         retry_ms late = retry_latency_get(&all);
         if (took <= late)
             retry_latency_add(&all, took, true);

@@ -351,10 +351,10 @@ static void test_bucket(void)
         uint32_t max, capacity;
         retry_ms wait;
     } rows[] = {
-        {1, 1, 1000000},   {3, 1, 333334},      {500, 1, 2000},        {7999, 1, 126},
-        {8000, 1, 125},    {8001, 1, 125},      {12000, 1, 42},        {16000, 2, 63},
-        {100000, 12, 5},   {100001, 12, 5},     {999999, 125, 1},      {1000000, 125, 1},
-        {2000000, 250, 1}, {16000000, 2000, 1}, {100000000, 12487, 1},
+        {1, 1, 1000000},   {3, 1, 333334},      {500, 1, 2000},      {7999, 1, 126},
+        {8000, 1, 125},    {8001, 1, 125},      {12000, 1, 42},      {16000, 2, 63},
+        {100000, 12, 5},   {100001, 12, 5},     {999999, 125, 1},    {1000000, 125, 1},
+        {2000000, 250, 1}, {16000000, 2000, 1}, {64503937, 8000, 1}, {100000000, 12487, 1},
     };
     size_t i;
     for (i = 0; i < CHECK_COUNT(rows); i++) {
@@ -475,7 +475,7 @@ static void begin(struct operation *operation, retry_time now)
     memset(operation, 0, sizeof *operation);
     operation->begun = now;
     operation->request.client = &client;
-    operation->request.timeout = 10000;
+    operation->request.timeout = UINT32_MAX;
     retry_begin(&operation->request, now);
 }
 
@@ -498,11 +498,13 @@ static void test_instants(void)
         {100000, 5, 12, 0, 0, 0},      {100000, 6, 12, 1, 5, 5},
         {100000, 1, 12, 0, 0, 0},      {8000, 126, 1, 1, 125, 125},
         {8000, 125, 1, 0, 0, 0},       {500, 0, 1, 0, 0, 0},
+        {4000, 0, 1, 0, 0, 0},         {4016, 0, 1, 0, 0, 0},
+        {4017, 0, 1, 1, 249, 249},     {1, UINT32_MAX, 1, 0, 0, 0},
         {500, 2001, 1, 1, 2000, 2000}, {1000, 4000, 1, 3, 1000, 3000},
     };
     size_t i;
     for (i = 0; i < CHECK_COUNT(rows); i++) {
-        retry_rate rate = rate_of(0, rows[i].max);
+        retry_rate rate = rate_of(0, rows[i].max), before;
         uint32_t sent = 0, waits = 0;
         retry_ms first = 0, last = 0;
         retry_decision answer;
@@ -511,6 +513,7 @@ static void test_instants(void)
         check_row("max %lu, wait %lu", (unsigned long)rows[i].max, (unsigned long)rows[i].wait);
         for (;;) {
             struct operation operation;
+            before = rate;
             begin(&operation, 5000);
             answer = decide(&operation, 5000);
             if (answer.verdict == RETRY_VERDICT_FAIL)
@@ -524,6 +527,7 @@ static void test_instants(void)
             last = answer.delay;
         }
         CHECK_DECISION(FAIL, THROTTLED, answer);
+        CHECK(memcmp(&before, &rate, sizeof rate) == 0); /* nothing was taken */
         CHECK_EQUAL(rows[i].sent, sent);
         CHECK_EQUAL(rows[i].waits, waits);
         CHECK_EQUAL(rows[i].first, first);

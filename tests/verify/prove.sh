@@ -200,13 +200,7 @@ if [ -z "$only" ]; then
     for header in $headers; do
         sed -n 's/^\([^ ]*\) [^ ]* trusted /not proved: \1 /p' "$build/$header.list"
     done
-    cat "$here"/proofs/*.acsl | awk '
-        /^@contract/ { contracts[$2]; name = $2; next }
-        /^@trusted/ { trusted[$2] }
-        /^@/ { name = "" }
-        /ensures/ { promises[name] }
-        END { for (name in contracts) if (!(name in promises) && !(name in trusted)) print name }' |
-        sort > "$build/promise-nothing"
+    awk -f "$here/promises.awk" "$here"/proofs/*.acsl | sort > "$build/promise-nothing"
     echo "no promise but an end without a run-time error, $(wc -l < "$build/promise-nothing") functions:" \
         "$(paste -s -d ' ' "$build/promise-nothing")"
     echo "assumed: one thread, in which no swap fails; $(cat "$work"/axioms.* | wc -l) axioms of arithmetic;" \

@@ -1,0 +1,1162 @@
+/* What others' libraries do that do the same work, each by a row: it holds here, or it differs by
+   choice, and why, or it cannot be said of a C header. The rows with a function are checked, the
+   others are only told. `make renew WHAT=peers` makes the table of tests/README.md of them. */
+#define RETRY_IMPLEMENTATION
+#include "../../retry.h"
+#include "../support/check.h"
+
+/* Every row runs from here, over the wrap of the clock. */
+#define AT(elapsed) check_after((retry_time)-5000, (retry_time)(elapsed))
+#define MINUTE UINT32_C(60000)
+
+/* ---- what rows share ----------------------------------------------------------------------- */
+
+static retry_breaker breaker;
+static retry_throttle throttle;
+static retry_aimd aimd;
+static retry_rate rate;
+static retry_latency latency;
+static retry_gates gates;
+static retry_policy policy;
+static retry_budget budget;
+static retry_client client;
+static retry_request request;
+static retry_hedge hedge;
+static retry_hedge_policy hedge_policy;
+static uint32_t drawn; /* what the client's generator draws */
+
+static uint32_t draw(void *context)
+{
+    (void)context;
+    return drawn;
+}
+
+/* Nothing is set; an idempotent request without an end is open. */
+static void clear(void)
+{
+    static const retry_policy plain = RETRY_POLICY_BEST_EFFORT;
+    memset(&breaker, 0, sizeof breaker);
+    memset(&throttle, 0, sizeof throttle);
+    memset(&aimd, 0, sizeof aimd);
+    memset(&rate, 0, sizeof rate);
+    memset(&latency, 0, sizeof latency);
+    memset(&gates, 0, sizeof gates);
+    memset(&client, 0, sizeof client);
+    memset(&request, 0, sizeof request);
+    memset(&hedge, 0, sizeof hedge);
+    memset(&hedge_policy, 0, sizeof hedge_policy);
+    policy = plain;
+    policy.backoff.jitter = RETRY_JITTER_NONE;
+    hedge.policy = &hedge_policy;
+    client.strategy = &policy.base;
+    client.random = draw;
+    client.gates = &gates;
+    drawn = UINT32_MAX;
+    request.client = &client;
+    request.timeout = UINT32_MAX;
+    request.idempotent = true;
+    retry_begin(&request, AT(0));
+}
+
+static void set_budget(retry_budget_options options)
+{
+    retry_budget_init(&budget, &options, AT(0));
+    client.budget = &budget;
+}
+
+static retry_budget_options no_options(void)
+{
+    retry_budget_options options;
+    memset(&options, 0, sizeof options);
+    return options;
+}
+
+static retry_decision fail(retry_failure failure, retry_ms at)
+{
+    return retry_orchestrate(&request, &failure, AT(at));
+}
+
+static retry_decision fail_of(retry_reason reason)
+{
+    return fail(check_failure_of(reason), 0);
+}
+
+/* One attempt through the breaker; whether it was granted. */
+static bool attempt(const retry_failure *failure, retry_ms at)
+{
+    const retry_permit permit = retry_breaker_ask(&breaker, true, AT(at));
+    if (permit.granted)
+        retry_breaker_report(&breaker, permit, failure, AT(at));
+    return permit.granted;
+}
+
+static bool sick(retry_ms at)
+{
+    const retry_failure failure = check_failure_of(RETRY_REASON_SOCKET_CLOSED_WHILE_IN_FLIGHT);
+    return attempt(&failure, at);
+}
+
+static bool well(retry_ms at)
+{
+    return attempt(NULL, at);
+}
+
+static unsigned state(retry_ms at)
+{
+    return retry_breaker_state(&breaker, AT(at));
+}
+
+/* The delays of retries, one after the other, with the generator at the top of its range. */
+static void check_delays(const retry_ms *delays, size_t count)
+{
+    size_t i;
+    for (i = 0; i < count; i++) {
+        const retry_decision decision = fail_of(RETRY_REASON_SERVER_ERROR);
+        CHECK_EQUAL(RETRY_VERDICT_RETRY, decision.verdict);
+        CHECK_EQUAL(delays[i], decision.delay);
+    }
+}
+
+static retry_backoff backoff(uint8_t curve, retry_ms initial, retry_ms max)
+{
+    retry_backoff made;
+    memset(&made, 0, sizeof made);
+    made.curve = curve;
+    made.initial = initial;
+    made.max = max;
+    return made;
+}
+
+/* How many sends the rate lets through at once. */
+static uint32_t burst(retry_ms at)
+{
+    uint32_t count = 0;
+    while (count < 1000 && retry_rate_ask(&rate, AT(at)) == 0)
+        count++;
+    return count;
+}
+
+/* ---- breakers ------------------------------------------------------------------------------ */
+
+static void volume_first(void)
+{
+    unsigned i;
+    breaker.volume = 10;
+    for (i = 0; i < 9; i++)
+        sick(0);
+    CHECK_EQUAL(RETRY_BREAKER_CLOSED, state(0));
+    sick(0);
+    CHECK_EQUAL(RETRY_BREAKER_OPEN, state(0));
+}
+
+static void at_the_ratio(void)
+{
+    unsigned i;
+    breaker.volume = 100;
+    breaker.ratio = RETRY_RATIO(0.1);
+    for (i = 0; i < 99; i++)
+        i < 9 ? sick(0) : well(0);
+    CHECK_EQUAL(RETRY_BREAKER_CLOSED, state(0));
+    sick(0);
+    CHECK_EQUAL(RETRY_BREAKER_OPEN, state(0));
+}
+
+static void forgets(void)
+{
+    unsigned i;
+    breaker.volume = 10;
+    for (i = 0; i < 9; i++)
+        sick(0);
+    sick(20000);
+    CHECK_EQUAL(RETRY_BREAKER_CLOSED, state(20000));
+}
+
+static void once_a_minute(void)
+{
+    unsigned i;
+    breaker.volume = 5;
+    for (i = 0; i < 100; i++)
+        sick(i * MINUTE);
+    CHECK_EQUAL(RETRY_BREAKER_CLOSED, state(100 * MINUTE));
+}
+
+static void only_sick_opens(void)
+{
+    unsigned i;
+    breaker.volume = 10;
+    for (i = 0; i < 5; i++)
+        sick(0);
+    for (i = 0; i < 5; i++)
+        well(0);
+    CHECK_EQUAL(RETRY_BREAKER_CLOSED, state(0));
+    sick(0);
+    CHECK_EQUAL(RETRY_BREAKER_OPEN, state(0));
+}
+
+static void slow_is_sick(void)
+{
+    retry_permit permit;
+    breaker.volume = 1;
+    breaker.slow = 1000;
+    permit = retry_breaker_ask(&breaker, true, AT(0));
+    retry_breaker_report(&breaker, permit, NULL, AT(999));
+    CHECK_EQUAL(RETRY_BREAKER_CLOSED, state(999));
+    permit = retry_breaker_ask(&breaker, true, AT(1000));
+    retry_breaker_report(&breaker, permit, NULL, AT(2000));
+    CHECK_EQUAL(1, retry_breaker_get(&breaker, AT(2000)).sick);
+}
+
+static void first_sick_probe(void)
+{
+    breaker.volume = 1;
+    breaker.probes = 10;
+    sick(0);
+    CHECK(well(2000) && well(2000) && sick(2000));
+    CHECK_EQUAL(RETRY_BREAKER_OPEN, state(2000));
+}
+
+static void three_probes(void)
+{
+    retry_permit permits[4];
+    unsigned i;
+    breaker.volume = 1;
+    breaker.probes = 3;
+    sick(0);
+    for (i = 0; i < 4; i++)
+        permits[i] = retry_breaker_ask(&breaker, true, AT(2000));
+    CHECK(permits[0].granted && permits[1].granted && permits[2].granted && !permits[3].granted);
+    for (i = 0; i < 3; i++) {
+        CHECK_EQUAL(RETRY_BREAKER_HALF_OPEN, state(2000));
+        retry_breaker_report(&breaker, permits[i], NULL, AT(2000));
+    }
+    CHECK_EQUAL(RETRY_BREAKER_CLOSED, state(2000));
+}
+
+static void isolated(void)
+{
+    retry_breaker_set(&breaker, RETRY_BREAKER_ISOLATED, AT(0));
+    CHECK(!well(0) && !well(2000) && !well(1000 * MINUTE));
+    CHECK_EQUAL(RETRY_BREAKER_ISOLATED, state(1000 * MINUTE));
+    retry_breaker_set(&breaker, RETRY_BREAKER_HALF_OPEN, AT(0));
+    CHECK(well(0));
+    CHECK_EQUAL(RETRY_BREAKER_CLOSED, state(0));
+    retry_breaker_set(&breaker, RETRY_BREAKER_OPEN, AT(0));
+    CHECK(!well(1999) && well(2000));
+}
+
+static void longer_each_time(void)
+{
+    static const retry_ms open[] = {2000, 4000, 8000, 8000};
+    retry_ms at = 0;
+    size_t i;
+    breaker.volume = 1;
+    breaker.open_max = 8000;
+    for (i = 0; i < CHECK_COUNT(open); i++) {
+        sick(at);
+        CHECK(!sick(at + open[i] - 1));
+        at += open[i];
+        CHECK_EQUAL(RETRY_BREAKER_HALF_OPEN, state(at));
+    }
+}
+
+static void one_probe(void)
+{
+    retry_permit probe;
+    breaker.volume = 1;
+    breaker.open = MINUTE;
+    sick(0);
+    CHECK(!well(MINUTE - 1));
+    CHECK_EQUAL(1, retry_breaker_ask(&breaker, true, AT(MINUTE - 1)).wait);
+    CHECK_EQUAL(RETRY_BREAKER_HALF_OPEN, state(MINUTE));
+    probe = retry_breaker_ask(&breaker, true, AT(MINUTE));
+    CHECK(probe.granted && !well(MINUTE));
+    CHECK(retry_breaker_report(&breaker, probe, NULL, AT(MINUTE)));
+    CHECK(well(MINUTE));
+}
+
+static void lost_probe(void)
+{
+    retry_permit probe;
+    breaker.volume = 1;
+    sick(0);
+    probe = retry_breaker_ask(&breaker, true, AT(2000));
+    CHECK(!well(6999));
+    CHECK(retry_breaker_ask(&breaker, true, AT(7000)).granted);
+    retry_breaker_report(&breaker, probe, NULL, AT(100 * MINUTE));
+    CHECK_EQUAL(RETRY_BREAKER_CLOSED, state(100 * MINUTE));
+}
+
+static void late_report(void)
+{
+    const retry_failure failure = check_failure_of(RETRY_REASON_SOCKET_CLOSED_WHILE_IN_FLIGHT);
+    retry_permit first, second;
+    breaker.volume = 1;
+    first = retry_breaker_ask(&breaker, true, AT(0));
+    second = retry_breaker_ask(&breaker, true, AT(0));
+    CHECK(retry_breaker_report(&breaker, first, &failure, AT(0)));
+    CHECK(!retry_breaker_report(&breaker, second, &failure, AT(1000)));
+    CHECK(well(2000));
+    CHECK_EQUAL(RETRY_BREAKER_CLOSED, state(2000));
+    CHECK(!retry_breaker_report(&breaker, second, &failure, AT(2000)));
+    CHECK_EQUAL(RETRY_BREAKER_CLOSED, state(2000));
+}
+
+static void six_in_a_row(void)
+{
+    unsigned i;
+    breaker.volume = 1000;
+    breaker.in_a_row = 6;
+    for (i = 0; i < 5; i++)
+        sick(0);
+    well(0);
+    for (i = 0; i < 5; i++)
+        sick(0);
+    CHECK_EQUAL(RETRY_BREAKER_CLOSED, state(0));
+    sick(0);
+    CHECK_EQUAL(RETRY_BREAKER_OPEN, state(0));
+}
+
+static void answers_are_well(void)
+{
+    static const int statuses[] = {400, 404, 409, 429};
+    retry_failure failure;
+    unsigned i;
+    breaker.volume = 1;
+    for (i = 0; i < 100; i++) {
+        failure = retry_classify_http(statuses[i % 4], 0);
+        CHECK(attempt(&failure, i));
+    }
+    CHECK_EQUAL(0, retry_breaker_get(&breaker, AT(100)).sick);
+}
+
+static void waiters_come_later(void)
+{
+    breaker.volume = 1;
+    sick(0);
+    CHECK_EQUAL(1125,
+                retry_classify_permit(retry_breaker_ask(&breaker, true, AT(1000))).retry_after);
+}
+
+/* ---- delays -------------------------------------------------------------------------------- */
+
+static void half_more_or_less(void)
+{
+    static const retry_ms middle[] = {500, 750, 1125, 1688, 2531, 3797};
+    retry_backoff half = backoff(RETRY_CURVE_EXPONENTIAL, 500, MINUTE);
+    uint32_t n;
+    half.factor = RETRY_RATIO(1.5);
+    half.jitter = RETRY_JITTER_SPREAD;
+    half.spread = RETRY_RATIO(0.5);
+    for (n = 0; n < CHECK_COUNT(middle); n++) {
+        CHECK_RANGE(middle[n] - 1, middle[n] + 1, retry_backoff_base(&half, n));
+        CHECK_RANGE(middle[n] / 2 - 1, middle[n] / 2 + 1, retry_backoff_delay(&half, n, 0, 0));
+        CHECK_RANGE(middle[n] * 3 / 2 - 2, middle[n] * 3 / 2 + 2,
+                    retry_backoff_delay(&half, n, 0, UINT32_MAX));
+    }
+    CHECK_EQUAL(90000, retry_backoff_delay(&half, 100, 0, UINT32_MAX));
+}
+
+static void linear_and_capped(void)
+{
+    static const retry_ms delays[] = {2000, 4000, 5000, 5000};
+    policy.backoff = backoff(RETRY_CURVE_LINEAR, 2000, 5000);
+    check_delays(delays, CHECK_COUNT(delays));
+}
+
+static void decorrelated(void)
+{
+    retry_backoff plain = backoff(RETRY_CURVE_EXPONENTIAL, 100, 10000);
+    plain.jitter = RETRY_JITTER_DECORRELATED;
+    CHECK_EQUAL(100, retry_backoff_delay(&plain, 3, 1000, 0));
+    CHECK_EQUAL(3000, retry_backoff_delay(&plain, 3, 1000, UINT32_MAX));
+    CHECK_EQUAL(10000, retry_backoff_delay(&plain, 3, 9000, UINT32_MAX));
+}
+
+static void equal_jitter(void)
+{
+    retry_backoff equal = backoff(RETRY_CURVE_EXPONENTIAL, 100, 10000);
+    equal.jitter = RETRY_JITTER_EQUAL;
+    CHECK_EQUAL(200, retry_backoff_delay(&equal, 2, 0, 0));
+    CHECK_EQUAL(400, retry_backoff_delay(&equal, 2, 0, UINT32_MAX));
+    decorrelated();
+}
+
+static void full_jitter_from_0(void)
+{
+    retry_backoff full = backoff(RETRY_CURVE_EXPONENTIAL, 100, 10000);
+    full.jitter = RETRY_JITTER_FULL;
+    CHECK_EQUAL(0, retry_backoff_delay(&full, 2, 0, 0));
+    CHECK_EQUAL(400, retry_backoff_delay(&full, 2, 0, UINT32_MAX));
+}
+
+static void first_at_once(void)
+{
+    static const retry_ms table[] = {0, 200, 400, 120000};
+    static const retry_ms delays[] = {0, 200, 400, 120000, 120000};
+    CHECK_EQUAL(1, retry_backoff_base(&policy.backoff, 0));
+    policy.backoff = backoff(RETRY_CURVE_TABLE, 1, 0);
+    policy.backoff.table = table;
+    policy.backoff.table_length = CHECK_COUNT(table);
+    check_delays(delays, CHECK_COUNT(delays));
+}
+
+static void doubled_to_30_s(void)
+{
+    static const retry_ms delays[] = {1000, 2000, 4000, 8000};
+    policy.backoff = backoff(RETRY_CURVE_EXPONENTIAL, 1000, 30000);
+    policy.max_attempts = 5;
+    CHECK_EQUAL(30000, retry_backoff_base(&policy.backoff, 5));
+    check_delays(delays, CHECK_COUNT(delays));
+    CHECK_DECISION(FAIL, ATTEMPTS_EXHAUSTED, fail_of(RETRY_REASON_SERVER_ERROR));
+}
+
+static void three_attempts(void)
+{
+    policy.max_attempts = 3;
+    CHECK_DECISION(RETRY, STRATEGY, fail_of(RETRY_REASON_SERVER_ERROR));
+    CHECK_DECISION(RETRY, STRATEGY, fail_of(RETRY_REASON_SERVER_ERROR));
+    CHECK_DECISION(FAIL, ATTEMPTS_EXHAUSTED, fail_of(RETRY_REASON_SERVER_ERROR));
+}
+
+static void twenty_attempts(void)
+{
+    unsigned i;
+    policy.max_attempts = 20;
+    for (i = 1; i < 20; i++)
+        CHECK_DECISION(RETRY, STRATEGY, fail_of(RETRY_REASON_SERVER_ERROR));
+    CHECK_DECISION(FAIL, ATTEMPTS_EXHAUSTED, fail_of(RETRY_REASON_SERVER_ERROR));
+}
+
+static void no_time_left(void)
+{
+    request.timeout = 15 * MINUTE;
+    retry_begin(&request, AT(0));
+    policy.backoff = backoff(RETRY_CURVE_CONSTANT, MINUTE, 0);
+    CHECK_EQUAL(RETRY_VERDICT_RETRY,
+                fail(check_failure_of(RETRY_REASON_SERVER_ERROR), 13 * MINUTE).verdict);
+    CHECK_DECISION(EXPIRE, DEADLINE,
+                   fail(check_failure_of(RETRY_REASON_SERVER_ERROR), 14 * MINUTE + 1));
+}
+
+static void default_end(void)
+{
+    request.timeout = 0;
+    retry_begin(&request, AT(0));
+    CHECK_EQUAL(75000, request.timeout);
+}
+
+static void permanent(void)
+{
+    CHECK_DECISION(FAIL, NOT_RETRYABLE, fail_of(RETRY_REASON_NONE));
+}
+
+static void ordered_wait(void)
+{
+    retry_failure failure = check_failure_of(RETRY_REASON_SERVER_ERROR);
+    policy.backoff = backoff(RETRY_CURVE_EXPONENTIAL, 100, 0);
+    CHECK_EQUAL(100, fail(failure, 0).delay);
+    CHECK_EQUAL(200, fail(failure, 0).delay);
+    failure.pushback = true;
+    failure.retry_after = 7;
+    CHECK_EQUAL(7, fail(failure, 0).delay);
+    failure.pushback = false;
+    failure.retry_after = 0;
+    CHECK_EQUAL(100, fail(failure, 0).delay);
+}
+
+static void retry_after_is_least(void)
+{
+    policy.backoff = backoff(RETRY_CURVE_CONSTANT, 4000, 0);
+    policy.throttle_backoff = policy.backoff;
+    CHECK_EQUAL(9000, fail(retry_classify_http(503, 9000), 0).delay);
+    CHECK_EQUAL(4000, fail(retry_classify_http(503, 1000), 0).delay);
+}
+
+static void past_is_at_once(void)
+{
+    retry_ms delay = 0;
+    CHECK(retry_parse_retry_after("0", 1, 0, &delay));
+    CHECK_EQUAL(1, delay);
+    CHECK(retry_parse_retry_after("Sun, 06 Nov 1994 08:49:37 GMT", 29, 1000000000, &delay));
+    CHECK_EQUAL(1, delay);
+}
+
+static void capped_by_6_hours(void)
+{
+    policy.retry_after_max = 6 * 60 * MINUTE;
+    CHECK_EQUAL(6 * 60 * MINUTE, fail(retry_classify_http(503, 60 * 60 * MINUTE), 0).delay);
+}
+
+static void five_s_more(void)
+{
+    static const retry_policy aws = RETRY_POLICY_AWS_2026;
+    static const struct {
+        retry_ms asked, waited;
+    } rows[] = {{1500, 1500}, {0, 50}, {10, 50}, {10000, 5050}};
+    retry_failure failure = check_failure_of(RETRY_REASON_SERVER_ERROR);
+    size_t i;
+    policy = aws;
+    for (i = 0; i < CHECK_COUNT(rows); i++) {
+        failure.retry_after = rows[i].asked;
+        retry_begin(&request, AT(0));
+        CHECK_EQUAL(rows[i].waited, fail(failure, 0).delay);
+    }
+}
+
+static void twenty_s_at_most(void)
+{
+    static const retry_policy aws = RETRY_POLICY_AWS;
+    retry_failure failure = check_failure_of(RETRY_REASON_SERVER_ERROR);
+    policy = aws;
+    failure.retry_after = 30000;
+    CHECK_EQUAL(20000, fail(failure, 0).delay);
+}
+
+static void aws_delays(void)
+{
+    static const retry_backoff aws = RETRY_BACKOFF_AWS;
+    uint32_t n;
+    for (n = 0; n < 9; n++) {
+        CHECK_EQUAL(0, retry_backoff_delay(&aws, n, 0, 0));
+        CHECK_EQUAL(n < 5 ? 1000u << n : 20000, retry_backoff_delay(&aws, n, 0, UINT32_MAX));
+    }
+}
+
+static void connections(void)
+{
+    retry_connection connection = RETRY_CONNECTION_GRPC;
+    CHECK_EQUAL(20000, retry_connection_begin(&connection, 0x80000000u, AT(0)));
+    CHECK_EQUAL(1000, retry_connection_failed(&connection, AT(0)));
+    CHECK_EQUAL(20000, retry_connection_begin(&connection, 0x80000000u, AT(1000)));
+    CHECK_RANGE(1599, 1601, retry_connection_failed(&connection, AT(1000)));
+}
+
+static void unstable_connection(void)
+{
+    retry_connection connection;
+    memset(&connection, 0, sizeof connection);
+    retry_connection_begin(&connection, 0x80000000u, AT(0));
+    retry_connection_established(&connection, AT(10));
+    CHECK_EQUAL(980, retry_connection_failed(&connection, AT(20)));
+    retry_connection_begin(&connection, 0x80000000u, AT(1000));
+    retry_connection_established(&connection, AT(1010));
+    CHECK_RANGE(1579, 1581, retry_connection_failed(&connection, AT(1020)));
+}
+
+/* ---- what is retried ----------------------------------------------------------------------- */
+
+static void not_idempotent(void)
+{
+    request.idempotent = false;
+    CHECK_DECISION(FAIL, NOT_IDEMPOTENT, fail_of(RETRY_REASON_SOCKET_CLOSED_WHILE_IN_FLIGHT));
+}
+
+static void by_where_it_failed(void)
+{
+    request.idempotent = false;
+    CHECK_DECISION(RETRY, STRATEGY, fail_of(RETRY_REASON_SOCKET_NOT_AVAILABLE));
+    not_idempotent();
+}
+
+static void methods(void)
+{
+    static const char *const names[] = {"GET",    "HEAD", "OPTIONS", "TRACE",   "PUT",
+                                        "DELETE", "POST", "PATCH",   "CONNECT", "get"};
+    size_t i;
+    for (i = 0; i < CHECK_COUNT(names); i++)
+        CHECK_EQUAL(i < 6, retry_idempotent_http(names[i], strlen(names[i])));
+}
+
+static void with_retry_after(void)
+{
+    static const int statuses[] = {413, 429, 503};
+    size_t i;
+    request.idempotent = false; /* the server refused: a POST has done nothing */
+    for (i = 0; i < CHECK_COUNT(statuses); i++)
+        CHECK(5000 <= fail(retry_classify_http(statuses[i], 5000), 0).delay);
+    CHECK_EQUAL(RETRY_VERDICT_FAIL, fail(retry_classify_http(413, 0), 0).verdict);
+}
+
+static void server_errors(void)
+{
+    static const int statuses[] = {500, 502, 503, 504, 507, 520, 599, 429};
+    size_t i;
+    for (i = 0; i < CHECK_COUNT(statuses); i++)
+        CHECK_DECISION(RETRY, STRATEGY, fail(retry_classify_http(statuses[i], 0), 0));
+    CHECK_EQUAL(RETRY_VERDICT_FAIL, fail(retry_classify_http(501, 0), 0).verdict);
+}
+
+static void never_sent_counts(void)
+{
+    retry_budget_options options = no_options();
+    options.capacity = 2000;
+    options.retry_cost = 1000;
+    set_budget(options);
+    CHECK_DECISION(
+        RETRY, STRATEGY,
+        fail(retry_classify_stage(RETRY_STAGE_DISPATCH, RETRY_REASON_SOCKET_NOT_AVAILABLE), 0));
+    CHECK_EQUAL(1, request.attempts);
+    CHECK_EQUAL(1000, retry_budget_balance(&budget));
+}
+
+/* ---- budgets ------------------------------------------------------------------------------- */
+
+static void grpc_budget(void)
+{
+    static const retry_budget_options grpc = RETRY_BUDGET_GRPC;
+    unsigned i;
+    set_budget(grpc);
+    for (i = 0; i < 4; i++) {
+        retry_begin(&request, AT(0));
+        CHECK_DECISION(RETRY, STRATEGY, fail_of(RETRY_REASON_SERVER_ERROR));
+    }
+    retry_begin(&request, AT(0));
+    CHECK_DECISION(FAIL, BUDGET_EXHAUSTED, fail_of(RETRY_REASON_SERVER_ERROR));
+    CHECK_EQUAL(5000, retry_budget_balance(&budget));
+}
+
+static void grpc_successes(void)
+{
+    static const retry_budget_options grpc = RETRY_BUDGET_GRPC;
+    unsigned i;
+    set_budget(grpc);
+    for (i = 0; i < 20; i++) {
+        retry_begin(&request, AT(0));
+        fail_of(RETRY_REASON_SERVER_ERROR);
+    }
+    CHECK_EQUAL(0, retry_budget_balance(&budget));
+    for (i = 0; i < 60; i++) {
+        retry_begin(&request, AT(0));
+        retry_succeed(&request, AT(0));
+    }
+    retry_begin(&request, AT(0));
+    CHECK_DECISION(FAIL, BUDGET_EXHAUSTED, fail_of(RETRY_REASON_SERVER_ERROR));
+    for (i = 0; i < 11; i++) {
+        retry_begin(&request, AT(0));
+        retry_succeed(&request, AT(0));
+    }
+    retry_begin(&request, AT(0));
+    CHECK_DECISION(RETRY, STRATEGY, fail_of(RETRY_REASON_SERVER_ERROR));
+}
+
+static void share_of_requests(void)
+{
+    retry_budget_options options = no_options();
+    unsigned i;
+    options.capacity = 1000;
+    options.retry_cost = 1000;
+    options.request_deposit = 200;
+    set_budget(options);
+    CHECK(retry_budget_withdraw(&budget, 1000, AT(0)));
+    for (i = 0; i < 5; i++) {
+        CHECK(!retry_budget_withdraw(&budget, 1000, AT(0)));
+        retry_begin(&request, AT(0));
+    }
+    CHECK(retry_budget_withdraw(&budget, 1000, AT(0)));
+}
+
+static void ten_a_second(void)
+{
+    retry_budget_options options = no_options();
+    options.capacity = 10000;
+    options.retry_cost = 1000;
+    options.refill_per_second = 10000;
+    set_budget(options);
+    CHECK(retry_budget_withdraw(&budget, 10000, AT(0)));
+    CHECK(!retry_budget_withdraw(&budget, 1000, AT(99)));
+    CHECK(retry_budget_withdraw(&budget, 1000, AT(100)));
+}
+
+static void empty_budget(void)
+{
+    set_budget(no_options());
+    CHECK_DECISION(FAIL, BUDGET_EXHAUSTED, fail_of(RETRY_REASON_SERVER_ERROR));
+}
+
+static void capacity_bounds(void)
+{
+    retry_budget_options options = no_options();
+    unsigned i;
+    options.capacity = 5000;
+    options.retry_cost = 1000;
+    options.request_deposit = 200;
+    set_budget(options);
+    for (i = 0; i < 1000; i++)
+        retry_begin(&request, AT(0));
+    CHECK_EQUAL(5000, retry_budget_balance(&budget));
+    for (i = 0; i < 5; i++)
+        CHECK(retry_budget_withdraw(&budget, 1000, AT(1000 * MINUTE)));
+    CHECK(!retry_budget_withdraw(&budget, 1000, AT(1000 * MINUTE)));
+}
+
+static void aws_quota(void)
+{
+    static const retry_budget_options aws = RETRY_BUDGET_AWS;
+    retry_failure timeout = check_failure_of(RETRY_REASON_ATTEMPT_TIMED_OUT);
+    timeout.timeout = true;
+    set_budget(aws);
+    fail_of(RETRY_REASON_SERVER_ERROR);
+    CHECK_EQUAL(495000, retry_budget_balance(&budget));
+    fail(timeout, 0);
+    CHECK_EQUAL(485000, retry_budget_balance(&budget));
+    retry_succeed(&request, AT(0));
+    CHECK_EQUAL(495000, retry_budget_balance(&budget));
+    retry_begin(&request, AT(0));
+    retry_succeed(&request, AT(0));
+    CHECK_EQUAL(496000, retry_budget_balance(&budget));
+}
+
+static void first_is_free(void)
+{
+    retry_attempt first;
+    memset(&first, 0, sizeof first);
+    set_budget(no_options());
+    CHECK_DECISION(SEND, NONE, retry_attempt_begin(&first, &request, AT(0)));
+    CHECK_DECISION(SUCCESS, NONE, retry_attempt_end(&first, &request, NULL, AT(0)));
+}
+
+static void denied_changes_nothing(void)
+{
+    retry_budget_options aws = RETRY_BUDGET_AWS;
+    aws.capacity = 8000;
+    set_budget(aws);
+    fail_of(RETRY_REASON_SERVER_ERROR);
+    CHECK_EQUAL(3000, retry_budget_balance(&budget));
+    CHECK_DECISION(FAIL, BUDGET_EXHAUSTED, fail_of(RETRY_REASON_SERVER_ERROR));
+    CHECK_EQUAL(3000, retry_budget_balance(&budget));
+}
+
+static void partitions(void)
+{
+    static retry_scope slots[8];
+    static retry_scopes scopes;
+    const retry_client *a, *b;
+    memset(slots, 0, sizeof slots);
+    memset(&scopes, 0, sizeof scopes);
+    scopes.slots = slots;
+    scopes.count = CHECK_COUNT(slots);
+    scopes.options.capacity = 1000;
+    a = retry_scope_client(&scopes, "a", 1, AT(0));
+    b = retry_scope_client(&scopes, "b", 1, AT(0));
+    CHECK(retry_budget_withdraw(a->budget, 1000, AT(0)));
+    CHECK(!retry_budget_withdraw(a->budget, 1000, AT(0)));
+    CHECK(retry_budget_withdraw(b->budget, 1000, AT(0)));
+    CHECK(retry_scope_client(&scopes, "a", 1, AT(0)) == a);
+}
+
+/* ---- hedges -------------------------------------------------------------------------------- */
+
+static void set_hedge(uint32_t copies, retry_ms delay)
+{
+    hedge_policy.max_attempts = copies;
+    hedge_policy.delay = delay;
+    retry_hedge_begin(&hedge, &request, AT(0));
+}
+
+static void hedge_timeline(void)
+{
+    unsigned i;
+    set_hedge(4, 500);
+    for (i = 1; i < 4; i++) {
+        CHECK_EQUAL(RETRY_HEDGE_WAIT, retry_hedge_due(&hedge, &request, AT(500 * i - 1)).action);
+        CHECK_EQUAL(RETRY_HEDGE_SEND, retry_hedge_due(&hedge, &request, AT(500 * i)).action);
+    }
+    CHECK_EQUAL(4, hedge.in_flight);
+    CHECK_EQUAL(RETRY_HEDGE_HOLD, retry_hedge_due(&hedge, &request, AT(2000)).action);
+    CHECK_EQUAL(3, retry_hedge_won(&hedge));
+}
+
+static void next_at_once(void)
+{
+    retry_failure failure = check_failure_of(RETRY_REASON_SERVER_ERROR);
+    retry_hedge_step step;
+    set_hedge(3, 2000);
+    step = retry_hedge_failed(&hedge, &request, &failure, AT(100));
+    CHECK_EQUAL(RETRY_HEDGE_SEND, step.action);
+    CHECK_EQUAL(2000, step.delay);
+}
+
+static void hedges_are_charged(void)
+{
+    static const retry_budget_options grpc = RETRY_BUDGET_GRPC;
+    retry_failure failure = check_failure_of(RETRY_REASON_SERVER_ERROR);
+    unsigned sent;
+    set_budget(grpc);
+    set_hedge(10, 500);
+    for (sent = 1;
+         retry_hedge_failed(&hedge, &request, &failure, AT(0)).action == RETRY_HEDGE_SEND;)
+        sent++;
+    CHECK_EQUAL(5, sent);
+    CHECK_EQUAL(5000, retry_budget_balance(&budget));
+}
+
+static void hedge_when_it_knows(void)
+{
+    uint32_t i;
+    hedge_policy.latency = &latency;
+    CHECK_EQUAL(UINT32_MAX, retry_hedge_begin(&hedge, &request, AT(0)).delay);
+    for (i = 0; i < 5000; i++)
+        retry_latency_add(&latency, 50 + check_random() % 100, true);
+    CHECK_RANGE(140, 160, retry_hedge_begin(&hedge, &request, AT(0)).delay);
+}
+
+static void idempotent_hedges(void)
+{
+    request.idempotent = false;
+    hedge_policy.delay = 500;
+    CHECK_EQUAL(UINT32_MAX, retry_hedge_begin(&hedge, &request, AT(0)).delay);
+}
+
+static void pushbacks(void)
+{
+    static const struct {
+        const char *text;
+        retry_ms order;
+    } rows[] = {{"0", 0}, {"123", 123}, {"-1", UINT32_MAX}, {"", UINT32_MAX}, {"1.5", UINT32_MAX}};
+    retry_failure failure;
+    retry_decision decision;
+    size_t i;
+    for (i = 0; i < CHECK_COUNT(rows); i++) {
+        failure = check_failure_of(RETRY_REASON_SERVER_ERROR);
+        CHECK(retry_parse_pushback(rows[i].text, strlen(rows[i].text), &failure));
+        CHECK_EQUAL(rows[i].order, failure.retry_after);
+        retry_begin(&request, AT(0));
+        decision = fail(failure, 0);
+        CHECK_EQUAL(rows[i].order == UINT32_MAX ? RETRY_VERDICT_FAIL : RETRY_VERDICT_RETRY,
+                    decision.verdict);
+    }
+}
+
+/* ---- how many, how fast -------------------------------------------------------------------- */
+
+static retry_decision begin(retry_attempt *one)
+{
+    memset(one, 0, sizeof *one);
+    return retry_attempt_ask(one, &request, AT(0));
+}
+
+static void two_at_once(void)
+{
+    retry_attempt attempts[3];
+    retry_decision third;
+    aimd.max = aimd.min = 2;
+    retry_gates_aimd(&gates, &aimd);
+    CHECK_DECISION(SEND, NONE, begin(&attempts[0]));
+    CHECK_DECISION(SEND, NONE, begin(&attempts[1]));
+    third = begin(&attempts[2]);
+    CHECK_DECISION(RETRY, PACED, third);
+    CHECK_RANGE(1, 100, third.delay);
+    retry_attempt_report(&attempts[0], NULL, AT(0));
+    CHECK_DECISION(SEND, NONE, retry_attempt_ask(&attempts[2], &request, AT(0)));
+}
+
+static void tenth_less(void)
+{
+    const retry_failure failure = check_failure_of(RETRY_REASON_SOCKET_CLOSED_WHILE_IN_FLIGHT);
+    static const uint32_t limits[] = {9, 8, 7, 6, 5, 4, 3, 2, 1, 1};
+    size_t i;
+    aimd.max = 10;
+    aimd.decrease = RETRY_RATIO(0.9);
+    for (i = 0; i < CHECK_COUNT(limits); i++)
+        CHECK_EQUAL(limits[i], retry_aimd_report(&aimd, &failure, 10, AT(2000 * i)));
+}
+
+static void rises_when_used(void)
+{
+    retry_failure timeout = check_failure_of(RETRY_REASON_ATTEMPT_TIMED_OUT);
+    timeout.timeout = true;
+    aimd.max = 20;
+    CHECK_EQUAL(10, retry_aimd_report(&aimd, &timeout, 20, AT(0)));
+    CHECK_EQUAL(10, retry_aimd_report(&aimd, NULL, 4, AT(2000)));
+    CHECK_EQUAL(11, retry_aimd_report(&aimd, NULL, 5, AT(2000)));
+}
+
+static void one_fall(void)
+{
+    const retry_failure failure = check_failure_of(RETRY_REASON_SOCKET_CLOSED_WHILE_IN_FLIGHT);
+    retry_attempt attempts[8];
+    size_t i;
+    aimd.max = 8;
+    retry_gates_aimd(&gates, &aimd);
+    for (i = 0; i < CHECK_COUNT(attempts); i++)
+        CHECK_DECISION(SEND, NONE, begin(&attempts[i]));
+    for (i = 0; i < CHECK_COUNT(attempts); i++)
+        retry_attempt_report(&attempts[i], &failure, AT(1000 + i));
+    CHECK_EQUAL(4, retry_aimd_limit(&aimd));
+}
+
+static void ignored(void)
+{
+    retry_attempt one;
+    aimd.max = 8;
+    retry_gates_aimd(&gates, &aimd);
+    CHECK_DECISION(SEND, NONE, begin(&one));
+    retry_attempt_cancel(&one, NULL, AT(1000));
+    CHECK_EQUAL(8, retry_aimd_limit(&aimd));
+    CHECK_EQUAL(0, gates.in_flight);
+}
+
+static void starts_at_max(void)
+{
+    aimd.max = 200;
+    CHECK_EQUAL(200, retry_aimd_limit(&aimd));
+}
+
+static void no_double_burst(void)
+{
+    uint32_t sent = 0, edge;
+    retry_ms at;
+    rate.max = 100000; /* 100 a second */
+    CHECK_RANGE(12, 13, burst(0));
+    for (at = 0; at < 10000; at++)
+        sent += burst(at);
+    CHECK_RANGE(980, 1020, sent);
+    edge = burst(12000) + burst(12001);
+    CHECK_RANGE(12, 14, edge);
+}
+
+static void half_second(void)
+{
+    const retry_failure throttled = retry_classify_http(429, 0);
+    retry_ms at;
+    for (at = 0; at < 500; at += 10) {
+        retry_rate_report(&rate, NULL, AT(at));
+        retry_rate_report(&rate, &throttled, AT(at));
+    }
+    CHECK_EQUAL(UINT32_MAX, retry_rate_get(&rate));
+    retry_rate_report(&rate, NULL, AT(500));
+    CHECK_EQUAL(100000, retry_rate_get(&rate));
+}
+
+static void says_how_long(void)
+{
+    rate.max = 8000; /* 8 a second */
+    CHECK_EQUAL(1, burst(0));
+    CHECK_EQUAL(125, retry_rate_ask(&rate, AT(0)));
+    CHECK_EQUAL(0, retry_rate_ask(&rate, AT(125)));
+}
+
+/* ---- the rows ------------------------------------------------------------------------------ */
+
+enum { HOLDS, DIFFERS, UNSAID };
+
+static const struct row {
+    const char *peer, *what;
+    unsigned kind;
+    const char *why; /* as it differs, or cannot be said */
+    void (*check)(void);
+} rows[] = {
+    {"resilience4j", "counts for nothing before minimumNumberOfCalls", HOLDS, "", volume_first},
+    {"resilience4j", "opens at failureRateThreshold, not only above it", HOLDS, "", at_the_ratio},
+    {"resilience4j", "a TIME_BASED window forgets", HOLDS, "", forgets},
+    {"resilience4j", "a COUNT_BASED window: the last 100 calls", DIFFERS,
+     "at a call a minute it would remember two hours", once_a_minute},
+    {"resilience4j", "a success may open it, as the call that completes the minimum", DIFFERS,
+     "an answer is no reason to stop asking: only a sick report opens", only_sick_opens},
+    {"resilience4j", "slow calls have a rate of their own", DIFFERS,
+     "an answer that comes too late is worth no more than none: one count", slow_is_sick},
+    {"resilience4j", "half-open, the rate of all permitted calls decides", DIFFERS,
+     "one sick probe is evidence enough", first_sick_probe},
+    {"resilience4j", "permittedNumberOfCallsInHalfOpenState", HOLDS, "", three_probes},
+    {"resilience4j", "FORCED_OPEN, and transitions by hand", HOLDS, "", isolated},
+    {"resilience4j", "waits that grow while it stays sick", HOLDS, "", longer_each_time},
+    {"resilience4j", "IntervalFunction: exponential, half of it random", HOLDS, "",
+     half_more_or_less},
+    {"resilience4j", "a rate of permits a period, all at once", DIFFERS,
+     "twice as many would come at a period's edge", no_double_burst},
+    {"resilience4j", "recordExceptions by class", UNSAID,
+     "C has no exceptions: your classification decides", NULL},
+
+    {"Polly", "FailureRatio of MinimumThroughput, judged at failures only", HOLDS, "",
+     at_the_ratio},
+    {"Polly", "one test call after BreakDuration", HOLDS, "", one_probe},
+    {"Polly", "a test call that never ends keeps it half-open (version 8)", DIFFERS,
+     "its place goes to another, so that a lost answer shuts out nobody", lost_probe},
+    {"Polly", "Isolate and Close by hand", HOLDS, "", isolated},
+    {"Polly", "what fails after it opened prolongs nothing", HOLDS, "", late_report},
+    {"Polly", "constant, linear and capped delays", HOLDS, "", linear_and_capped},
+    {"Polly", "UseJitter: a smoothed decorrelated formula", DIFFERS,
+     "AWS's own, whose bounds can be said: initial to 3 times the last", decorrelated},
+    {"Polly", "a hedge after Delay, or at once after a failure", HOLDS, "", next_at_once},
+    {"Polly", "handles every exception, whatever the operation", DIFFERS,
+     "a POST may have been done", not_idempotent},
+    {"Polly", "strategies nest in any order", UNSAID,
+     "gates have one order, in which nothing that one gave is lost when a later one refuses", NULL},
+
+    {"gobreaker", "opens at the sixth failure in a row, which a success interrupts", HOLDS, "",
+     six_in_a_row},
+    {"gobreaker", "MaxRequests half-open, and as many successes close", HOLDS, "", three_probes},
+    {"gobreaker", "a failure half-open opens it again", HOLDS, "", first_sick_probe},
+    {"gobreaker", "results of an earlier generation do not count", HOLDS, "", late_report},
+    {"gobreaker", "counts for ever unless there is an Interval", DIFFERS,
+     "what was sick yesterday says nothing", forgets},
+    {"gobreaker", "every error counts", DIFFERS, "a node that says no is there", answers_are_well},
+    {"gobreaker", "a panic counts as a failure", UNSAID, "C has none", NULL},
+
+    {"failsafe-go", "WithFailureThreshold: so many in a row", HOLDS, "", six_in_a_row},
+    {"failsafe-go", "WithFailureThresholdRatio: 3 of the last 5", DIFFERS,
+     "as for resilience4j's COUNT_BASED", once_a_minute},
+    {"failsafe-go", "WithFailureRateThreshold: rate, executions, period", HOLDS, "", at_the_ratio},
+    {"failsafe-go", "WithSuccessThresholdRatio: some may fail half-open", DIFFERS,
+     "one sick probe is evidence enough", first_sick_probe},
+    {"failsafe-go", "RemainingDelay", HOLDS, "", one_probe},
+    {"failsafe-go", "Open, HalfOpen and Close by hand", HOLDS, "", isolated},
+    {"failsafe-go", "three executions", HOLDS, "", three_attempts},
+    {"failsafe-go", "a hedge after a quantile of what was seen", HOLDS, "", hedge_when_it_knows},
+    {"failsafe-go", "smooth and bursty rate limiters", DIFFERS,
+     "one bucket of an eighth of a second", no_double_burst},
+    {"failsafe-go", "fallbacks and caches", UNSAID, "what to answer instead is your program's",
+     NULL},
+
+    {"gRPC", "retry throttling: five failures from full forbid retries", HOLDS, "", grpc_budget},
+    {"gRPC", "61 successes allow them again", HOLDS, "", grpc_successes},
+    {"gRPC", "pushback: exact, and what cannot be read forbids", HOLDS, "", pushbacks},
+    {"gRPC", "after pushback the curve begins anew", HOLDS, "", ordered_wait},
+    {"gRPC", "hedges 500 ms apart, three to cancel", HOLDS, "", hedge_timeline},
+    {"gRPC", "failed copies are charged", HOLDS, "", hedges_are_charged},
+    {"gRPC", "connection backoff: starts 1 s, 1.6 s ... apart, 20 s to connect", HOLDS, "",
+     connections},
+    {"gRPC", "maxAttempts is 5 at most", DIFFERS, "the operator's number holds", twenty_attempts},
+    {"gRPC", "what was never sent is repeated once, uncounted and unpaid", DIFFERS,
+     "every repetition is load", never_sent_counts},
+    {"gRPC", "any connection resets the backoff", DIFFERS,
+     "two clients that throw each other out would never pause (RETRY_CONNECTION_GRPC does as gRPC)",
+     unstable_connection},
+    {"gRPC", "committed once headers have arrived", UNSAID,
+     "your program knows when an answer has begun", NULL},
+
+    {"Finagle", "a fifth of the requests pays for retries", HOLDS, "", share_of_requests},
+    {"Finagle", "a minimum of retries a second", HOLDS, "", ten_a_second},
+    {"Finagle", "the empty budget", HOLDS, "", empty_budget},
+    {"Finagle", "deposits expire after ten seconds", DIFFERS,
+     "the capacity bounds what a quiet time saves, in one number", capacity_bounds},
+    {"Finagle", "equal and decorrelated jitter", HOLDS, "", equal_jitter},
+    {"Finagle", "five failures in a row mark a node dead", HOLDS, "", six_in_a_row},
+    {"Finagle", "one request tries whether it is back", HOLDS, "", one_probe},
+    {"Finagle", "how long it is dead is random", DIFFERS,
+     "who waits comes an eighth later, so that a new operation with all its time probes",
+     waiters_come_later},
+    {"Finagle", "load goes to other nodes", UNSAID, "your program chooses the node", NULL},
+
+    {"tower", "TpsBudget: empty refuses, one deposit pays one", HOLDS, "", share_of_requests},
+    {"tower", "its reserve of so many a second", HOLDS, "", ten_a_second},
+    {"tower", "deposits expire", DIFFERS, "as for Finagle", capacity_bounds},
+    {"tower", "jitter comes on top of the delay", DIFFERS,
+     "from 0 on spreads best; equal jitter has a floor", full_jitter_from_0},
+    {"tower", "ConcurrencyLimit", HOLDS, "", two_at_once},
+    {"tower", "RateLimit: so many a period", DIFFERS, "as for resilience4j", no_double_burst},
+    {"tower", "no hedges before there are enough data", HOLDS, "", hedge_when_it_knows},
+    {"tower", "no hedge of what cannot be cloned", HOLDS, "", idempotent_hedges},
+    {"tower", "poll_ready, as back-pressure", UNSAID, "there are no tasks here", NULL},
+
+    {"botocore", "quota: 500, 5 a retry, 10 after a timeout; what comes back", HOLDS, "",
+     aws_quota},
+    {"botocore", "random below 1, 2, 4 ... 20 s", HOLDS, "", aws_delays},
+    {"botocore", "2.1: x-amz-retry-after adds 5 s at most", HOLDS, "", five_s_more},
+    {"botocore", "500, 502, 503 and 504 are transient", HOLDS, "", server_errors},
+    {"botocore", "adaptive mode: CUBIC", DIFFERS, "what half a second accepted loses less goodput",
+     half_second},
+    {"botocore", "a POST is repeated like a GET", DIFFERS, "it may have been done", not_idempotent},
+    {"botocore", "errors by the service's model", UNSAID, "your program has the model", NULL},
+
+    {"smithy-rs", "the first attempt needs no token", HOLDS, "", first_is_free},
+    {"smithy-rs", "a charge that is denied changes nothing", HOLDS, "", denied_changes_nothing},
+    {"smithy-rs", "three attempts", HOLDS, "", three_attempts},
+    {"smithy-rs", "retry-after up to the longest delay", HOLDS, "", twenty_s_at_most},
+    {"smithy-rs", "retry partitions", HOLDS, "", partitions},
+    {"smithy-rs", "its rate limiter sleeps within the call", DIFFERS,
+     "nothing sleeps here: it says how long", says_how_long},
+    {"smithy-rs", "ReconnectMode", UNSAID, "connections are your program's", NULL},
+
+    {"urllib3", "the six methods that are retried", HOLDS, "", methods},
+    {"urllib3", "413, 429 and 503 with Retry-After", HOLDS, "", with_retry_after},
+    {"urllib3", "Retry-After of six hours at most", HOLDS, "", capped_by_6_hours},
+    {"urllib3", "connect errors for any method, read errors for those", HOLDS, "",
+     by_where_it_failed},
+    {"urllib3", "a 5xx is final unless it is listed", DIFFERS,
+     "RFC 9110: the server is aware that it has erred", server_errors},
+    {"urllib3", "the first retry comes at once", DIFFERS,
+     "so do everybody's (a TABLE that begins with 0 does it)", first_at_once},
+    {"urllib3", "a date that is past is no wait", DIFFERS,
+     "1 ms, as 0 means that there was no header", past_is_at_once},
+    {"urllib3", "counts of connect, read, status and redirect", DIFFERS,
+     "one count, one deadline, one budget", three_attempts},
+    {"urllib3", "redirects", UNSAID, "another request is your program's", NULL},
+
+    {"go-retryablehttp", "every 5xx but 501, and 429", HOLDS, "", server_errors},
+    {"go-retryablehttp", "1 s, doubled up to 30 s; five attempts", HOLDS, "", doubled_to_30_s},
+    {"go-retryablehttp", "Retry-After replaces the delay, if shorter, too", DIFFERS,
+     "it is the least that a server wants", retry_after_is_least},
+    {"go-retryablehttp", "a POST is repeated like a GET", DIFFERS, "it may have been done",
+     not_idempotent},
+    {"go-retryablehttp", "bad certificates, too many redirects are final", UNSAID,
+     "your program says NONE of them, as examples/http_easy.c does", NULL},
+
+    {"cenkalti/backoff", "0.5 s times 1.5 up to 60 s, half of it random, the cap before that",
+     HOLDS, "", half_more_or_less},
+    {"cenkalti/backoff", "MaxElapsedTime ends at once if the next wait would pass it", HOLDS, "",
+     no_time_left},
+    {"cenkalti/backoff", "Permanent", HOLDS, "", permanent},
+    {"cenkalti/backoff", "RetryAfter: exact, and begins anew", HOLDS, "", ordered_wait},
+    {"cenkalti/backoff", "WithMaxRetries", HOLDS, "", three_attempts},
+    {"cenkalti/backoff", "ends after 15 minutes by default", DIFFERS,
+     "75 s, as the Couchbase SDKs: who waits is gone by then", default_end},
+    {"cenkalti/backoff", "Ticker", UNSAID, "your program has the timers", NULL},
+
+    {"Netflix's limits", "a tenth less after a drop, 1 at least", HOLDS, "", tenth_less},
+    {"Netflix's limits", "one more only if half is in use; a timeout is a drop", HOLDS, "",
+     rises_when_used},
+    {"Netflix's limits", "onIgnore", HOLDS, "", ignored},
+    {"Netflix's limits", "every drop lowers it", DIFFERS,
+     "one fall a round trip: the others began before it", one_fall},
+    {"Netflix's limits", "starts at 10, and has no upper end", DIFFERS,
+     "starts at `max`: a client that begins is no sign of overload", starts_at_max},
+    {"Netflix's limits", "refuses at the limit", DIFFERS, "waits up to 100 ms, and asks again",
+     two_at_once},
+    {"Netflix's limits", "Vegas and Gradient, by latency", UNSAID,
+     "a slow answer and a queue look alike to a client: failures alone lower the limit", NULL},
+};
+
+#ifdef PEERS_TABLE
+int main(void)
+{
+    static const char *const kinds[] = {"the same", "differs: ", "cannot be said: "};
+    size_t i;
+    puts("| library | what it does | here |\n| --- | --- | --- |");
+    for (i = 0; i < CHECK_COUNT(rows); i++)
+        printf("| %s | %s | %s%s |\n", rows[i].peer, rows[i].what, kinds[rows[i].kind],
+               rows[i].why);
+    return 0;
+}
+#else
+static void every_row_is_checked_or_reasoned(void)
+{
+    size_t i;
+    for (i = 0; i < CHECK_COUNT(rows); i++) {
+        check_row("%s: %s", rows[i].peer, rows[i].what);
+        CHECK_EQUAL(rows[i].kind == UNSAID, rows[i].check == NULL);
+        CHECK_EQUAL(rows[i].kind == HOLDS, rows[i].why[0] == '\0');
+    }
+}
+
+static const struct row *running;
+
+static void one(void)
+{
+    check_row("%s: %s", running->peer, running->what);
+    clear();
+    running->check();
+}
+
+int main(void)
+{
+    size_t i;
+    RUN(every_row_is_checked_or_reasoned);
+    for (i = 0; i < CHECK_COUNT(rows); i++) {
+        running = &rows[i];
+        if (running->check)
+            check_run(one, running->what);
+    }
+    return check_done();
+}
+#endif
