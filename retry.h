@@ -1473,6 +1473,7 @@ typedef struct retry_rate {
                       most 2^20) */
     uint32_t retry__limit;     /* private: thousandths a second; 0: none but `max` */
     uint32_t retry__held;      /* private: the limit before it last rose; 0 without one */
+    uint32_t retry__good;      /* private: the limit when last some were throttled, and some not */
     uint32_t retry__calm;      /* private: half seconds in a row in which nothing was throttled */
     uint32_t retry__half;      /* private: ms, modulo 2^32; start of the half second under way */
     uint32_t retry__accepted;  /* private: answers in it that were not throttled */
@@ -1490,9 +1491,10 @@ RETRY_API retry_ms retry_rate_ask(retry_rate *rate, retry_time now);
    has `throttle`. The half second in which one had sets the limit to the number that had not, as
    much as that is a second, but at least to half of the limit, or to half of all if there was no
    limit. Every other half second raises the limit: the first in a row by an eighth, each further
-   one by a 40th more than the one before. 12 s after the last throttled answer there is no limit
-   again. A failure that was never sent (CIRCUIT_BREAKER_OPEN, CLIENT_THROTTLED) does not count.
-   NULL rate: nothing happens. */
+   one by a 40th more than the one before. After an outage that throttled all of them, the first
+   with an answer brings the limit back to what it was. 12 s after the last throttled answer there
+   is no limit again. A failure that was never sent (CIRCUIT_BREAKER_OPEN, CLIENT_THROTTLED) does
+   not count. NULL rate: nothing happens. */
 RETRY_API void retry_rate_report(retry_rate *rate, const retry_failure *failure, retry_time now);
 
 /* The limit in thousandths of a send a second, as the last call left it; `max` if there is no other
@@ -4400,14 +4402,18 @@ static void retry__rate_learn(retry_rate *rate, uint32_t halves)
 {
     uint32_t throttled = retry__rate_collect(&rate->retry__throttled);
     uint32_t accepted = retry__rate_collect(&rate->retry__accepted);
-    uint32_t calm = retry__load(&rate->retry__calm);
+    uint32_t calm = retry__load(&rate->retry__calm), good = retry__load(&rate->retry__good);
     uint32_t limit = retry__load(&rate->retry__limit), next = limit;
     if (throttled != 0) {
         if (limit == 0)
             next = rate->max ? rate->max : retry__multiply(retry__add(accepted, throttled), 2000);
         next = retry__rate_bound(rate, retry__max(next >> 1, retry__multiply(accepted, 2000)));
+        if (accepted != 0 || limit == 0)
+            good = next;
         calm = 0;
         halves--;
+    } else if (accepted != 0 && next != 0) { /* where all was throttled it need not climb again */
+        next = retry__max(next, good);
     }
     for (; halves != 0 && next != 0; halves--) { /* by an eighth, then by a 40th more each time */
         calm++;
@@ -4415,6 +4421,7 @@ static void retry__rate_learn(retry_rate *rate, uint32_t halves)
         next = calm < 23 ? retry__rate_bound(rate, next) : 0; /* over 11.5 s after `throttled` */
     }
     retry__store(&rate->retry__calm, calm);
+    retry__store(&rate->retry__good, good);
     retry__store(&rate->retry__held, limit ? retry__min(limit, next) : next);
     retry__swap_ordered(&rate->retry__limit, &limit, next); /* no other thread changes it */
 }

@@ -59,7 +59,7 @@ static int hostile_outcome(retry_failure *failure, const retry_failure **told)
 
 /* Limits are whole numbers of thousandths of a send a second, as the rate has them. */
 static struct {
-    double limit, held;                 /* 0: none but `max`; held: before it rose */
+    double limit, held, good;           /* 0: none but `max`; held: before it rose */
     uint64_t half;                      /* when the half second under way began */
     uint32_t accepted, throttled, calm; /* calm: half seconds in a row */
     double lacks;                       /* ms, of the bucket */
@@ -80,9 +80,13 @@ static void end_half_second(void)
     if (pace.limit > 0)
         last = pace.limit;
     if (pace.throttled != 0) {
+        bool some = pace.accepted != 0 || pace.limit <= 0;
         pace.limit = bound(fmax(pace.accepted * 2000.0, floor(last / 2)));
+        pace.good = some ? pace.limit : pace.good;
         pace.calm = 0;
     } else if (pace.limit > 0) {
+        if (pace.accepted != 0)
+            pace.limit = fmax(pace.limit, pace.good);
         pace.limit = bound(pace.limit + floor(pace.limit * more / 65536 + 0.5));
         if (++pace.calm == 23)
             pace.limit = 0;

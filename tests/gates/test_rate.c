@@ -84,7 +84,7 @@ static void test_null(void)
 
 static void test_size(void)
 {
-    CHECK_RANGE(1, 44, sizeof(retry_rate));
+    CHECK_RANGE(1, 48, sizeof(retry_rate));
 }
 
 static void test_no_limit_yet(void)
@@ -154,7 +154,7 @@ static void test_half_seconds(void)
         {UINT32_MAX, 0, 29, 99, 58000},
         {UINT32_MAX, 0, 14, 15, 29000}, /* at least half of it */
         {UINT32_MAX, 0, 0, 1, 14500},   /* all was throttled */
-        {UINT32_MAX, 0, 9, 0, 16312},   /* an eighth more */
+        {UINT32_MAX, 0, 9, 0, 32625},   /* as before that, and an eighth more */
         {UINT32_MAX, 0, 9, 1, 18000},   /* and from here on once more */
         {UINT32_MAX, 0, 0, 0, 20250},
         {UINT32_MAX, 0, 9999, 0, 23287}, /* whatever was answered */
@@ -209,6 +209,31 @@ static void test_half_seconds(void)
         check_row("row %u", (unsigned)i);
         check_limit(rows[i].limit, &rate);
     }
+}
+
+/* After an outage in which all was throttled the first half second with answers alone brings the
+   limit back to what it was when some were accepted. One without answers does not, nor one in which
+   some are throttled again. */
+static void test_outage(void)
+{
+    retry_rate rate = rate_of(0, 0);
+    retry_time now = 500;
+    half_second(&rate, 0, 50, 50); /* 100 a second */
+    for (; now < 8500; now += 500)
+        half_second(&rate, now, 0, 5);
+    check_limit(500, &rate);
+    half_second(&rate, 8500, 0, 0);
+    check_limit(563, &rate);
+    half_second(&rate, 9000, 1, 0);
+    check_limit(115000, &rate);
+    half_second(&rate, 9500, 50, 0);
+    check_limit(135125, &rate);
+    half_second(&rate, 10000, 0, 5);
+    half_second(&rate, 10500, 0, 5);
+    half_second(&rate, 11000, 2, 5);
+    check_limit(16891, &rate);
+    half_second(&rate, 11500, 2, 0);
+    check_limit(19002, &rate);
 }
 
 /* What counts, and as what: one answer, one report of the row, one throttled one. */
@@ -711,7 +736,7 @@ static void test_service_changes(void)
 
 /* Limits are whole numbers of thousandths of a send a second, as the rate has them. */
 struct model {
-    double limit, held, min, max; /* limit 0: none but max; held: before it rose */
+    double limit, held, good, min, max; /* limit 0: none but max; held: before it rose */
     uint64_t half;
     uint32_t accepted, throttled, calm;
     double lacks; /* ms */
@@ -741,9 +766,13 @@ static void model_half(struct model *model)
     if (model->limit > 0)
         last = model->limit;
     if (model->throttled != 0) {
+        bool some = model->accepted != 0 || model->limit <= 0;
         model->limit = model_bound(model, fmax(model->accepted * 2000.0, floor(last / 2)));
+        model->good = some ? model->limit : model->good;
         model->calm = 0;
     } else if (model->limit > 0) {
+        if (model->accepted != 0)
+            model->limit = fmax(model->limit, model->good);
         more = floor(model->limit * more / 65536 + 0.5);
         model->limit = model_bound(model, model->limit + more);
         if (++model->calm == 23)
@@ -992,6 +1021,7 @@ int main(void)
     RUN(test_no_limit_yet);
     RUN(test_known_numbers);
     RUN(test_half_seconds);
+    RUN(test_outage);
     RUN(test_reports);
     RUN(test_when_they_end);
     RUN(test_gap);
