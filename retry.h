@@ -4040,13 +4040,18 @@ static uint32_t retry__breaker_add(retry_breaker *breaker, uint32_t word, uint32
     return next & most;
 }
 
-/* RETRY_RATIO rounds: 53 of 100 are a little less than RETRY_RATIO(0.53). So half of its unit may
-   be missing; nothing of a ratio like a half, whose last bits are 0. */
+/* Twice the ratio. RETRY_RATIO rounds: 53 of 100 are a little less than RETRY_RATIO(0.53). So half
+   of its unit may be missing; nothing of a ratio like a half, whose last bits are 0. */
+static uint32_t retry__breaker_ratio(const retry_breaker *breaker)
+{
+    uint32_t ratio = breaker->ratio ? retry__min(breaker->ratio, RETRY_RATIO(1)) : RETRY_RATIO(0.5);
+    return (ratio & 0x1fff) != 0 ? ratio * 2 - 1 : ratio * 2;
+}
+
 static bool retry__breaker_trips(const retry_breaker *breaker, uint32_t row)
 {
     retry__counts reports = retry__window_sum(&breaker->retry__reports);
-    uint32_t ratio = breaker->ratio ? retry__min(breaker->ratio, RETRY_RATIO(1)) : RETRY_RATIO(0.5);
-    ratio = ratio * 2 - ((ratio & 0x1fff) != 0);
+    uint32_t ratio = retry__breaker_ratio(breaker);
     if (breaker->in_a_row != 0 && row >= breaker->in_a_row)
         return true;
     return reports.all >= (breaker->volume ? breaker->volume : 20) &&
@@ -4131,17 +4136,18 @@ static uint32_t retry__breaker_probe(const retry_breaker *breaker, retry__breake
                                      uint32_t now, retry_ms *wait)
 {
     uint32_t needed = (view.word & RETRY__BREAKER_NEEDED) >> 8;
+    uint32_t flight = view.word & RETRY__BREAKER_FLIGHT;
     retry_ms timeout = retry__breaker_span(breaker->probe_timeout, 5000);
     *wait = 0;
     if ((view.word & RETRY__BREAKER_LOW) == RETRY_BREAKER_OPEN) {
         *wait = retry__breaker_left(view.since, retry__breaker_open(breaker), now);
         return *wait ? 0 : retry__breaker_next(view.word, retry__breaker_half_open(breaker) + 1);
     }
-    if ((view.word & RETRY__BREAKER_FLIGHT) < needed)
+    if (flight < needed)
         return view.word + 1;
     if (needed == 0 || retry__breaker_left(view.since, timeout, now) != 0)
         return 0;
-    return (view.word & ~RETRY__BREAKER_FLIGHT) + 1;
+    return view.word - flight + 1;
 }
 
 RETRY_API retry_permit retry_breaker_ask(retry_breaker *breaker, bool may_probe, retry_time now)
@@ -4272,7 +4278,7 @@ RETRY_API bool retry_throttle_ask(retry_throttle *throttle, uint32_t random, ret
     sent = (uint64_t)requests.all * RETRY_RATIO(1);
     accepted = (uint64_t)requests.marked * k;
     return random >> 16 >= retry__min(most, RETRY_RATIO(0.999)) || accepted >= sent ||
-           sent - accepted <= ((uint64_t)random * ((uint64_t)requests.all + 1)) >> 16;
+           sent - accepted <= ((uint64_t)random * (requests.all + 1)) >> 16;
 }
 
 RETRY_API void retry_throttle_report(retry_throttle *throttle, const retry_failure *failure,
