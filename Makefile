@@ -142,7 +142,7 @@ http: ## 2 | 15 s | libcurl, and curl --retry; nginx fails (ARGS=)
 	@$(MAKE) -s $(BUILD)/http_curl
 	@$(BUILD)/http_curl $(ARGS) compare $(BUILD)/http
 
-guarded: ## 2 | 2 min | a client behind all gates, on servers in trouble, and without
+guarded: ## 2 | 2 min | libcurl behind all gates, and without them
 	$(call need,$(GUARDED))
 	@$(MAKE) -s $(BUILD)/guarded $(BUILD)/slow_server
 	@sh tests/examples/guarded.sh $(BUILD)/guarded
