@@ -4275,7 +4275,7 @@ RETRY_API bool retry_throttle_ask(retry_throttle *throttle, uint32_t random, ret
     most = throttle->max_rejection ? throttle->max_rejection : RETRY_RATIO(0.9);
     retry__throttle_half(throttle, (uint32_t)now); /* moves the window on */
     requests = retry__window_sum(&throttle->retry__requests);
-    sent = (uint64_t)requests.all * RETRY_RATIO(1);
+    sent = (uint64_t)requests.all << 16;
     accepted = (uint64_t)requests.marked * k;
     return random >> 16 >= retry__min(most, RETRY_RATIO(0.999)) || accepted >= sent ||
            sent - accepted <= ((uint64_t)random * (requests.all + 1)) >> 16;
