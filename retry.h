@@ -4290,7 +4290,7 @@ RETRY_API void retry_throttle_report(retry_throttle *throttle, const retry_failu
         return;
     half = retry__throttle_half(throttle, (uint32_t)now);
     retry__fetch_add(&half[0], 1);
-    if (outcome == RETRY__ANSWERED && !(failure && failure->throttle))
+    if (outcome == RETRY__ANSWERED && (!failure || !failure->throttle))
         retry__fetch_add(&half[1], 1);
 }
 
@@ -4885,9 +4885,8 @@ RETRY_API retry_decision retry_attempt_begin(retry_attempt *attempt, retry_reque
                                              retry_time now)
 {
     retry_decision answer = retry__attempt_ask(attempt, request, now);
-    if (RETRY__RARE(answer.verdict == RETRY_VERDICT_FAIL ||
-                    answer.verdict == RETRY_VERDICT_EXPIRE) &&
-        answer.cause != RETRY_CAUSE_MISUSE &&
+    bool refused = answer.verdict == RETRY_VERDICT_FAIL || answer.verdict == RETRY_VERDICT_EXPIRE;
+    if (RETRY__RARE(refused) && answer.cause != RETRY_CAUSE_MISUSE &&
         retry__finish(request, answer.verdict, RETRY__BUDGET_REFUND, now))
         retry__tell(request, NULL, answer.verdict, answer.cause, answer.delay);
     return answer;
