@@ -4275,7 +4275,7 @@ RETRY_API bool retry_throttle_ask(retry_throttle *throttle, uint32_t random, ret
     most = throttle->max_rejection ? throttle->max_rejection : RETRY_RATIO(0.9);
     retry__throttle_half(throttle, (uint32_t)now); /* moves the window on */
     requests = retry__window_sum(&throttle->retry__requests);
-    sent = (uint64_t)requests.all * RETRY_RATIO(1);
+    sent = (uint64_t)requests.all << 16;
     accepted = (uint64_t)requests.marked * k;
     return random >> 16 >= retry__min(most, RETRY_RATIO(0.999)) || accepted >= sent ||
            sent - accepted <= ((uint64_t)random * (requests.all + 1)) >> 16;
@@ -4290,7 +4290,7 @@ RETRY_API void retry_throttle_report(retry_throttle *throttle, const retry_failu
         return;
     half = retry__throttle_half(throttle, (uint32_t)now);
     retry__fetch_add(&half[0], 1);
-    if (outcome == RETRY__ANSWERED && !(failure && failure->throttle))
+    if (outcome == RETRY__ANSWERED && (!failure || !failure->throttle))
         retry__fetch_add(&half[1], 1);
 }
 
@@ -4885,9 +4885,8 @@ RETRY_API retry_decision retry_attempt_begin(retry_attempt *attempt, retry_reque
                                              retry_time now)
 {
     retry_decision answer = retry__attempt_ask(attempt, request, now);
-    if (RETRY__RARE(answer.verdict == RETRY_VERDICT_FAIL ||
-                    answer.verdict == RETRY_VERDICT_EXPIRE) &&
-        answer.cause != RETRY_CAUSE_MISUSE &&
+    bool refused = answer.verdict == RETRY_VERDICT_FAIL || answer.verdict == RETRY_VERDICT_EXPIRE;
+    if (RETRY__RARE(refused) && answer.cause != RETRY_CAUSE_MISUSE &&
         retry__finish(request, answer.verdict, RETRY__BUDGET_REFUND, now))
         retry__tell(request, NULL, answer.verdict, answer.cause, answer.delay);
     return answer;

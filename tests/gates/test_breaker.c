@@ -1154,6 +1154,13 @@ static void test_void_permits(void)
         check_void(&breaker, probe, i + 1);
         check_void(&breaker, next, i + 1);
     }
+    breaker = breaker_of(1, 0, 0, 1);
+    first = retry_breaker_ask(&breaker, true, 0);
+    for (i = 1; i <= 65535; i++)
+        retry_breaker_reset(&breaker, 0);
+    retry_breaker_set(&breaker, RETRY_BREAKER_OPEN, 0);
+    check_row("its number has come round");
+    check_void(&breaker, first, 1);
 }
 
 /* ---- clocks -------------------------------------------------------------------------------- */
