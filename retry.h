@@ -293,9 +293,9 @@
    nothing. You may call each gate by hand, too: its declarations tell how.
 
    AIMD LIMIT (additive increase, multiplicative decrease; the code above): how many at once? It
-   starts at `max`, the most that may ever be in flight. It halves when an attempt is sick or
-   throttled, and grows by one a round trip while all is well. Not for a client that sends one at a
-   time. Costs: attempts over the limit are PACED; 32 bytes; about 100 instructions an attempt.
+   starts at `max`, the most that may ever be in flight. It halves when an attempt times out, breaks
+   or is throttled, and grows by one a round trip while all is well. Not for a client that sends one
+   at a time. Costs: attempts over it are PACED; 32 bytes; about 100 instructions an attempt.
 
    CIRCUIT BREAKER: is it worth trying? It opens when half of 20 or more attempts within 8 s were
    sick. Then it refuses everything for 2 s, and lets one attempt through, the probe. An answer to
