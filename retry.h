@@ -354,7 +354,7 @@
       - After each step set the hedge's one timer to step.delay (UINT32_MAX: none).
         RETRY_HEDGE_SEND: send a copy. RETRY_HEDGE_WAIT, RETRY_HEDGE_HOLD: do nothing else.
       - RETRY_HEDGE_FAIL: retry_attempt_cancel for the others. Then hand retry_orchestrate the last
-        failure of a copy that was sent.
+        failure that was no gate's refusal.
 
    SCOPES, CONNECTIONS
 
@@ -673,8 +673,8 @@ enum {
     RETRY_REASON_FREE = 0x80 /* contention, not overload: no budget is asked or charged */
 };
 
-/* 0. Where gcc and clang can tell that a number is over 15, a sum overflows, of which clang warns
-   in enumerators, and a shift goes too far, of which it warns elsewhere. */
+/* 0, and a warning of gcc and clang if n is over 15. In enumerators clang warns of the sum, which
+   overflows; elsewhere it warns of the shift, which goes too far. */
 #ifdef __GNUC__
 #define RETRY__OVER_15(n) (__builtin_constant_p(n) && (n) > 15)
 #define RETRY__CHECK_USER(n) \
@@ -958,9 +958,9 @@ typedef struct retry_backoff {
 } retry_backoff;
 
 /* The delay in ms before jitter; `attempt` is the number of retries already made, so 0 gives the
-   first. Pure. Never falls as `attempt` grows (but for TABLE and CUSTOM), at most 32 steps of a
-   loop, EXPONENTIAL within 1 ms or 0.01 % of the real number. Saturates; `min` is not applied; 0
-   for NULL. */
+   first. Pure. Saturates. `min` is not applied. The delay never falls as `attempt` grows, but for
+   TABLE and CUSTOM. EXPONENTIAL is within 1 ms or 0.01 % of the real number. A loop takes at most
+   32 steps. 0 for NULL. */
 RETRY_API retry_ms retry_backoff_base(const retry_backoff *backoff, uint32_t attempt);
 
 /* The delay in ms with jitter. `previous`: the last delay, in ms, for DECORRELATED (below `initial`
@@ -1250,12 +1250,12 @@ enum { RETRY_BREAKER_CLOSED, RETRY_BREAKER_OPEN, RETRY_BREAKER_HALF_OPEN, RETRY_
 /* Keeps attempts from a node that does not answer. One for each node; zero it. Shared by any number
    of threads, without a lock. Sources: the Couchbase SDKs, gobreaker, resilience4j, Polly. */
 typedef struct retry_breaker {
-    uint32_t volume; /* reports in the window before `ratio` may open it (default: 0: 20) */
-    uint32_t ratio;  /* RETRY_RATIO of sick ones at which it opens (default: 0: a half; over
-                        1: 1) */
-    retry_ms window; /* ms; the half of it that is under way, and the half before (default: 0:
-                        8000; at most 2^23) */
-    retry_ms open;   /* ms that it refuses everything (default: 0: 2000; at most 2^30) */
+    uint32_t volume;        /* reports in the window before `ratio` may open it (default: 0: 20) */
+    uint32_t ratio;         /* RETRY_RATIO of sick ones at which it opens (default: 0: a half; over
+                               1: 1) */
+    retry_ms window;        /* ms that reports count, as two halves: the one under way and the one
+                               before (default: 0: 8000; at most 2^23) */
+    retry_ms open;          /* ms that it refuses everything (default: 0: 2000; at most 2^30) */
     retry_ms probe_timeout; /* ms after which a silent probe gives its place to another (default: 0:
                                5000; at most 2^30) */
     retry_ms open_max;      /* ms; each sick round of probes doubles `open`, up to this (default: 0:
@@ -1347,8 +1347,8 @@ typedef struct retry_throttle {
                                0: 2; below 1: 1) */
     uint32_t max_rejection; /* RETRY_RATIO; the highest probability of a refusal (default: 0: 0.9;
                                over 0.999: 0.999) */
-    retry_ms window; /* ms; the half of it that is under way, and the half before (default: 0:
-                        4000; at most 2^23) */
+    retry_ms window;        /* ms that reports count, as two halves: the one under way and the one
+                               before (default: 0: 4000; at most 2^23) */
     retry__window retry__requests; /* private: all, and the accepted ones */
 } retry_throttle;
 
@@ -1421,13 +1421,15 @@ typedef struct retry_rate {
 RETRY_API retry_ms retry_rate_ask(retry_rate *rate, retry_time now);
 
 /* After every answer, final ones too; NULL failure: it worked. There is no limit until an answer
-   has `throttle`. The half second in which one had sets the limit to the number that had not, as
-   much as that is a second, but at least to half of the limit, or to half of all if there was no
-   limit. Every other half second raises the limit: the first in a row by an eighth, each further
-   one by a 40th more than the one before. After an outage that throttled all of them, the first
-   with an answer brings the limit back to what it was. 12 s after the last throttled answer there
-   is no limit again. A failure that was never sent (CIRCUIT_BREAKER_OPEN, CLIENT_THROTTLED) does
-   not count. NULL rate: nothing happens. */
+   has `throttle`. Then each half second sets it:
+   - Some answers were throttled: the limit becomes what the others come to in a second. It does not
+   fall below half of the limit before; if there was none, half of all answers.
+   - None was: the limit rises by an eighth, and by a 40th more each further time in a row.
+   - If all answers of an outage were throttled, the first half second with another answer brings
+   back the limit that last let some through.
+   - 12 s after the last throttled answer there is no limit.
+   A failure that was never sent (CIRCUIT_BREAKER_OPEN, CLIENT_THROTTLED) does not count. NULL rate:
+   nothing happens. */
 RETRY_API void retry_rate_report(retry_rate *rate, const retry_failure *failure, retry_time now);
 
 /* The limit in thousandths of a send a second, as the last call left it; `max` if there is no other
@@ -1517,8 +1519,9 @@ RETRY_API retry_decision retry_attempt_end(retry_attempt *attempt, retry_request
                                            const retry_failure *failure, retry_time now);
 
 /* The same two without a word to the request: for the copies of a hedge, each an attempt of its
-   own, for trying one node after the other, and for those who would rather wait than fail. A report
-   of an attempt that is not in flight changes nothing. */
+   own, for trying one node after the other, and for those who would rather wait than fail. If the
+   answer is not SEND and you will not ask again, call retry_attempt_cancel: a gate may keep a turn
+   for the attempt. A report of an attempt that is not in flight changes nothing. */
 RETRY_API retry_decision retry_attempt_ask(retry_attempt *attempt, const retry_request *request,
                                            retry_time now);
 RETRY_API void retry_attempt_report(retry_attempt *attempt, const retry_failure *failure,
@@ -1530,8 +1533,8 @@ RETRY_API void retry_attempt_report(retry_attempt *attempt, const retry_failure 
 RETRY_API void retry_attempt_cancel(retry_attempt *attempt, retry_request *request, retry_time now);
 
 /* A refusal of retry_attempt_ask as a failure, for retry_orchestrate or retry_hedge_failed:
-   CIRCUIT_BREAKER_OPEN with retry_after an eighth more than the ms to the next probe, so that who
-   comes new is the probe; or CLIENT_THROTTLED, for a copy that would have to wait, too. Any other
+   CIRCUIT_BREAKER_OPEN, with retry_after an eighth more than the ms to the next probe, so that a
+   new operation is the probe; or CLIENT_THROTTLED, also if it would only have to wait. Any other
    answer: reason NONE. */
 RETRY_API retry_failure retry_classify_refusal(retry_decision answer);
 
@@ -1600,13 +1603,14 @@ RETRY_API retry_hedge_step retry_hedge_begin(retry_hedge *hedge, const retry_req
    retry PUSHBACK), the request is not idempotent (NOT_IDEMPOTENT), its deadline is reached, or it
    is not open (DEADLINE), or the client's budget does not pay retry_cost (BUDGET_EXHAUSTED; one
    that charges failures has to be above its floor): then HOLD while copies are in flight, else
-   FAIL. Too early, or without a timer, WAIT with what is left of it if nothing but the budget could
-   be against the copy. NULL, or an attempt not under way: FAIL, MISUSE. */
+   FAIL. If it is too early, or no timer is set: WAIT with what is left of it, unless something
+   else than the budget is against the copy. NULL, or an attempt not under way: FAIL, MISUSE. */
 RETRY_API retry_hedge_step retry_hedge_due(retry_hedge *hedge, retry_request *request,
                                            retry_time now);
 
-/* A copy failed. Keep the failure: after FAIL the last one goes to retry_orchestrate or, if a step
-   of this attempt had the cause PUSHBACK, the one with the order. The first that fits:
+/* A copy failed. Keep the last failure that was no gate's refusal: after FAIL hand it to
+   retry_orchestrate. If a step of this attempt had the cause PUSHBACK, hand over the failure with
+   the order instead. The first that fits:
    - Final whatever is in flight: FAIL with retry_orchestrate's cause (UNSAFE, UNKNOWN_REASON,
      NOT_RETRYABLE) or, if retry_permitted does not permit it, NOT_IDEMPOTENT.
    - An order not to retry: no more copies, PUSHBACK.
@@ -1649,12 +1653,12 @@ typedef struct retry_scopes {
                                      (default: 0: 60000) */
 } retry_scopes;
 
-/* The client for a request to begin with: that of the name's slot (`length` bytes, compared by a
-   hash of 32 bits; NULL counts as none), which stays the same while its bucket is not full and it
-   is looked up again before `forget` ms have passed. A name without one gets the first of four
-   slots that was never used, else the first whose bucket is full or whose name is forgotten (the
-   bucket is filled), else the overflow, &scopes->client. Not for several threads at once; the
-   clients are. NULL: NULL. Source: Smithy's token scopes. */
+/* The client of a name, for a request to begin with. A name (`length` bytes; NULL counts as none)
+   is known by a hash of 32 bits. Its client stays the same until its bucket is full, or until
+   nobody has looked it up for `forget` ms. A new name gets the first of four slots that was never
+   used, else the first whose bucket is full or whose name is forgotten (the bucket is filled), else
+   the overflow, &scopes->client. Not for several threads at once; the clients are. NULL: NULL.
+   Source: Smithy's token scopes. */
 RETRY_API const retry_client *retry_scope_client(retry_scopes *scopes, const void *name,
                                                  size_t length, retry_time now);
 
