@@ -299,12 +299,12 @@
 
    CIRCUIT BREAKER: is it worth trying? It opens when half of 20 or more attempts within 8 s were
    sick. Then it refuses everything for 2 s, and lets one attempt through, the probe. An answer to
-   the probe closes it. A client with few attempts a second sets `in_a_row` as well. Not for one
+   the probe closes it. With few attempts a second set `in_a_row`, or it opens late. Not for one
    address of many servers, where it would shut out the healthy ones. Costs: it may refuse for 2 s
    when the node is well again; 64 bytes; about 150 instructions.
 
-      breaker.in_a_row = 10; // of a static retry_breaker for each node
-      retry_gates_breaker(&gates, &breaker);
+      breaker.in_a_row = 5; // only with few attempts a second
+      retry_gates_breaker(&gates, &breaker); // a static retry_breaker for each node
 
    THROTTLE: what would be refused anyway? When a client sends over `k` (2) times what is accepted,
    the throttle drops the rest at random: FAIL, THROTTLED. It limits first attempts too, which a
