@@ -278,10 +278,9 @@
       client.gates = &gates;
 
    Take a budget and the AIMD limit first: with these two a service is well after each of nine
-   simulated faults (make together). More gates are rarely better. A refusal by a gate is final:
-   operations that wait for a breaker all come back at once. You may try another node instead. That
-   shifts load, so it needs a budget. When the last node has refused, hand
-   retry_classify_refusal(answer) to retry_orchestrate.
+   simulated faults (make together). More gates are rarely better. A refusal is final: operations
+   that wait for a breaker come back all at once. You may try another node instead, if you have a
+   budget. After the last node hand retry_classify_refusal(answer) to retry_orchestrate.
 
       attempt.gates = &other_node;
       answer = retry_attempt_ask(&attempt, &request, now);
@@ -295,7 +294,7 @@
    AIMD LIMIT (additive increase, multiplicative decrease; the code above): how many at once? It
    starts at `max`, the most that may ever be in flight. It halves when an attempt times out, breaks
    or is throttled, and grows by one a round trip while all is well. Not for a client that sends one
-   at a time. Costs: attempts over it are PACED; 32 bytes; about 100 instructions an attempt.
+   at a time. Costs: attempts over the limit are PACED; 32 bytes; about 100 instructions an attempt.
 
    CIRCUIT BREAKER: is it worth trying? It opens when half of 20 or more attempts within 8 s were
    sick. Then it refuses everything for 2 s, and lets one attempt through, the probe. An answer to
@@ -314,10 +313,11 @@
       retry_gates_throttle(&gates, &throttle); // a static retry_throttle for each server
 
    RATE: how fast? A half second with a throttled answer (429) sets the limit to what was accepted
-   in it; quiet ones raise it, and after 12 s there is none. When all answers of an outage were 429,
-   the first other one brings back the limit that last let some through. `max` is a fixed limit
-   from the start. Not for a server that fails or is silent. Costs: attempts wait for their turn,
-   those that would wait 250 ms (`wait`) fail at once; 44 bytes; about 250 instructions.
+   in it. Each half second without one raises the limit, and after 12 s there is none. If an outage
+   throttled all answers, the first other one brings back the limit that last let some through.
+   `max` is a fixed limit from the start. Not for a server that fails or is silent. Costs: attempts
+   wait for their turn, and those that would wait 250 ms (`wait`) fail at once; 44 bytes; about 250
+   instructions.
 
       rate.max = 50 * 1000; // of a static retry_rate: 50 attempts a second; 0: what it learns
       retry_gates_rate(&gates, &rate);
