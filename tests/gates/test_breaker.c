@@ -1367,12 +1367,12 @@ static struct {
     } reports[REPORTS];
     uint32_t count, row, rounds, generation, state;
     uint64_t half_began, half_before, since; /* half_before: 1 if there is none */
-    unsigned flight, answers;
+    uint32_t flight, answers;
 } model;
 
 struct model_permit {
     bool granted;
-    unsigned generation;
+    uint32_t generation;
     uint64_t asked;
     retry_ms wait;
 };
@@ -1394,7 +1394,7 @@ static uint64_t model_open(void)
     return open;
 }
 
-static unsigned model_state(uint64_t now)
+static uint32_t model_state(uint64_t now)
 {
     if (model.state == OPEN && model_left(model_open(), now) == 0)
         return HALF_OPEN;
@@ -1415,7 +1415,7 @@ static struct model_permit model_ask(bool may_probe, uint64_t now)
     struct model_permit permit = {true, 0, 0, 0};
     permit.asked = now;
     if (model_state(now) == HALF_OPEN) {
-        unsigned flight = model.state == OPEN ? 0 : model.flight;
+        uint32_t flight = model.state == OPEN ? 0 : model.flight;
         bool place = flight + model.answers < model.probes;
         if (!place && model_left(model.probe_timeout, now) == 0) {
             place = true;
@@ -1453,9 +1453,9 @@ static void model_move(uint64_t now)
     model.half_began = now;
 }
 
-static void model_sum(unsigned *all, unsigned *bad)
+static void model_sum(uint32_t *all, uint32_t *bad)
 {
-    unsigned i;
+    uint32_t i;
     *all = *bad = 0;
     for (i = 0; i < model.count; i++) {
         if (model.reports[i].half != model.half_began && model.reports[i].half != model.half_before)
@@ -1467,7 +1467,7 @@ static void model_sum(unsigned *all, unsigned *bad)
 
 static bool model_count(bool is_sick, uint64_t now)
 {
-    unsigned all, bad;
+    uint32_t all, bad;
     model_move(now);
     model.reports[model.count].half = model.half_began;
     model.reports[model.count].sick = is_sick;
@@ -1508,7 +1508,7 @@ static bool model_end(struct model_permit permit, uint32_t outcome, uint64_t now
     return true;
 }
 
-static void model_set(unsigned state, uint64_t now)
+static void model_set(uint32_t state, uint64_t now)
 {
     model_change(state);
     model.count = model.row = model.rounds = 0;
@@ -1572,7 +1572,7 @@ static retry_breaker start_model(uint64_t *now)
 
 static void check_model(retry_breaker *breaker, uint64_t now)
 {
-    unsigned all, bad;
+    uint32_t all, bad;
     retry_breaker_counts counts = retry_breaker_get(breaker, (retry_time)now);
     model_move(now);
     model_sum(&all, &bad);
@@ -1582,9 +1582,9 @@ static void check_model(retry_breaker *breaker, uint64_t now)
     CHECK_EQUAL(model.rounds, counts.sick_probes);
 }
 
-static void check_against_model(unsigned round)
+static void check_against_model(uint32_t round)
 {
-    unsigned step;
+    uint32_t step;
     struct model_permit expected[PERMITS];
     retry_permit permits[PERMITS];
     uint64_t now;
@@ -1595,7 +1595,7 @@ static void check_against_model(unsigned round)
         uint32_t slot = choose(PERMITS), outcome = choose(6), set = choose(400);
         bool may_probe = choose(6) != 0;
         now = step_time(now);
-        check_row("round %u, step %u, now %" PRIu64, round, step, now);
+        check_row("round %" PRIu32 ", step %" PRIu32 ", now %" PRIu64, round, step, now);
         if (set < 5) {
             retry_breaker_set(&breaker, (uint8_t)(set & 3), (retry_time)now);
             model_set(set & 3, now);
@@ -1622,11 +1622,11 @@ static void check_against_model(unsigned round)
 
 static void test_model(void)
 {
-    unsigned round;
+    uint32_t round;
 #ifdef CHECK_QUICK
-    unsigned rounds = 60;
+    uint32_t rounds = 60;
 #else
-    unsigned rounds = 1000;
+    uint32_t rounds = 1000;
 #endif
     for (round = 0; round < rounds && check_faults == 0; round++)
         check_against_model(round);

@@ -298,7 +298,7 @@ static void check_against_model(retry_latency latency)
         uint32_t die = check_random();
         retry_ms elapsed = median / 2 + (retry_ms)(((uint64_t)check_random() * median) >> 32);
         bool finished = (die & 7) != 0;
-        if (die >> 8 < (1u << 24) / 1000) {
+        if (die >> 8 < (UINT32_C(1) << 24) / 1000) {
             median = 1 + (check_random() >> (8 + (check_random() & 15)));
             hostile = check_random() & 1;
         }

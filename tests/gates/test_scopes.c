@@ -408,7 +408,7 @@ static void test_idle_for_weeks(void)
    on. */
 static uint32_t overflow_of(uint32_t refill_per_second)
 {
-    enum { CROWD = 500, STAY = 40, MINUTE = 60000 };
+    static const uint32_t CROWD = 500, STAY = 40, MINUTE = 60000;
     retry_scopes scopes = table_of(MANY);
     uint32_t ms, lost = 0, all = 0;
     scopes.options.success_deposit = 100;

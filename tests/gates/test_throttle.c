@@ -36,7 +36,7 @@ static retry_throttle throttle_of(uint32_t k, uint32_t max_rejection, retry_ms w
 }
 
 /* So many requests that have ended, and so many accepts among them, at once. */
-static void add(retry_throttle *throttle, unsigned requests, unsigned accepts, retry_time now)
+static void add(retry_throttle *throttle, uint32_t requests, uint32_t accepts, retry_time now)
 {
     retry_failure failure = check_failure_of(RETRY_REASON_NODE_NOT_AVAILABLE);
     unsigned n;
@@ -115,7 +115,7 @@ static void test_zeroed(void)
 /* ---- the probability ----------------------------------------------------------------------- */
 
 static const struct {
-    unsigned requests, accepts;
+    uint32_t requests, accepts;
     uint32_t millionths; /* of a refusal at k 2 without a cap */
 } published[] = {
     {0, 0, 0},         {1, 0, 500000},    {10, 0, 909091},   {100, 0, 990099},
@@ -159,7 +159,7 @@ static const struct {
                   {RETRY_RATIO(1), MOST},
                   {UINT32_MAX, MOST}};
 
-static const unsigned counts[] = {0, 1, 2, 3, 7, 50, 99, 100, 101, 999, 1000, 70000};
+static const uint32_t counts[] = {0, 1, 2, 3, 7, 50, 99, 100, 101, 999, 1000, 70000};
 
 /* Refused exactly when random / 2^32 is below the probability, for every option. */
 static void test_formula(void)
@@ -173,8 +173,9 @@ static void test_formula(void)
                 for (most = 0; most < CHECK_COUNT(rejections); most++) {
                     throttle.k = ks[k].given;
                     throttle.max_rejection = rejections[most].given;
-                    check_row("%u/%u, k %lu, at most %lu", counts[n], counts[a],
-                              (unsigned long)ks[k].given, (unsigned long)rejections[most].given);
+                    check_row("%lu/%lu, k %lu, at most %lu", (unsigned long)counts[n],
+                              (unsigned long)counts[a], (unsigned long)ks[k].given,
+                              (unsigned long)rejections[most].given);
                     CHECK_EQUAL(formula(ks[k].used, rejections[most].used, counts[n], counts[a]),
                                 threshold(&throttle, 0));
                 }
@@ -433,7 +434,7 @@ static uint32_t choose(uint32_t count)
 
 static void model_ask(const retry_throttle *throttle, uint32_t k, uint32_t most, uint64_t now)
 {
-    unsigned requests, accepts;
+    uint32_t requests, accepts;
     uint32_t random = choose(2) ? check_random() : 0, lowest;
     retry_throttle copy = *throttle;
     model_sum(&requests, &accepts);

@@ -36,7 +36,8 @@ prepare() {
         cc="avr-gcc $avr"
         libraries="tests/verify/avr_board.c -Wl,--wrap=main -lprintf_flt -lm"
         run="$build/avr_simulator"
-        without="$without test_lost_swaps"
+        # a double has 32 bits there, with which two tests cannot count
+        without="$without test_lost_swaps test_rate test_hedged_latency"
         ;;
     s390x)
         cc="s390x-linux-gnu-gcc -static -pthread"
