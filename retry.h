@@ -3606,8 +3606,10 @@ static bool retry__scan_name(retry__scan *scan, const char *names, uint32_t *ind
             retry__scan_skip(scan, length);
             return true;
         }
-        while (retry__in_name(*names))
+        while (*names > ' ')
             names++;
+        if (names[-1] == ';') /* ended the list */
+            break;
     }
     return false;
 }
@@ -5394,16 +5396,16 @@ RETRY_API const retry_client *retry_scope_client(retry_scopes *scopes, const voi
 
 /* >>from-text */
 
-/* Presets of policies, X(name, the same in words), and of budgets, X(name, initialiser); the first
-   is the default. A name goes before one that it begins with. */
-#define RETRY__POLICY_PRESETS(X)                                                                 \
-    X("best-effort", "jitter=full min=1 initial=1 max=500 throttled=100")                        \
-    X("smithy", "attempts=5 jitter=full initial=1s max=20s")                                     \
-    X("aws-2026", "attempts=3 jitter=full initial=50 max=20s throttled=1s retry-after-slack=5s") \
-    X("aws", "attempts=3 jitter=full initial=1s max=20s retry-after-max=20s")                    \
-    X("grpc", "jitter=spread initial=1s max=2m factor=1.6")                                      \
-    X("rfc0049", "initial=1 max=500")                                                            \
-    X("controlled", "curve=controlled")
+/* Presets of policies, X(name, curve, jitter, and the rest of a retry__preset), and of budgets,
+   X(name, initialiser); the first is the default. A name goes before one that it begins with. */
+#define RETRY__POLICY_PRESETS(X)                                                  \
+    X("best-effort", EXPONENTIAL, FULL, 0, 1, 1, 100, 0, 0, 500, 0)               \
+    X("smithy", EXPONENTIAL, FULL, 5, 0, 1000, 0, 0, 0, 20000, 0)                 \
+    X("aws-2026", EXPONENTIAL, FULL, 3, 0, 50, 1000, 0, 5000, 20000, 0)           \
+    X("aws", EXPONENTIAL, FULL, 3, 0, 1000, 0, 20000, 0, 20000, 0)                \
+    X("grpc", EXPONENTIAL, SPREAD, 0, 0, 1000, 0, 0, 0, 120000, RETRY_RATIO(1.6)) \
+    X("rfc0049", EXPONENTIAL, NONE, 0, 0, 1, 0, 0, 0, 500, 0)                     \
+    X("controlled", CONTROLLED, NONE, 0, 0, 0, 0, 0, 0, 0, 0)
 #define RETRY__BUDGET_PRESETS(X)                  \
     X("none", RETRY__BUDGET_NONE)                 \
     X("best-effort", RETRY_BUDGET_BEST_EFFORT(1)) \
@@ -5457,6 +5459,13 @@ enum {
     RETRY__ANSWER
 };
 
+/* What a preset of policies sets, times in ms: what RETRY_POLICY_x says, in a fifth of the size. */
+typedef struct retry__preset {
+    uint8_t curve, jitter, attempts, min;
+    uint16_t initial, throttled, after_max, after_slack;
+    uint32_t max, factor;
+} retry__preset;
+
 /* A key's kind of value, and where in its struct the field is. */
 typedef struct retry__field {
     uint8_t kind, offset;
@@ -5472,9 +5481,8 @@ typedef struct retry__language {
 } retry__language;
 
 #define RETRY__PRESETS_ARE "unknown word; presets are"
-#define RETRY__PRESET_NAME(name, preset) " " name
+#define RETRY__PRESET_NAME(name, ...) " " name
 #define RETRY__PRESET(name, preset) preset,
-#define RETRY__PRESET_TEXT(name, preset) preset "\0"
 #define RETRY__KEY_NAME(key, name, kind, member) " " name "="
 
 static const char retry__policy_words[] = RETRY__PRESETS_ARE RETRY__POLICY_PRESETS(
@@ -5699,17 +5707,26 @@ static void retry__policy_throttled(retry_policy *policy, retry_ms max)
 
 static uint32_t retry__policy_preset(retry_policy *policy, retry__scan *text)
 {
+#define RETRY__X(name, curve, jitter, ...) \
+    {RETRY_CURVE_##curve, RETRY_JITTER_##jitter, __VA_ARGS__},
+    static const retry__preset presets[] = {RETRY__POLICY_PRESETS(RETRY__X)};
+#undef RETRY__X
     static const retry_policy plain =
         RETRY__POLICY(RETRY_BACKOFF_DEFAULT, RETRY_BACKOFF_DEFAULT, 0, 0, 0);
-    static const char presets[] = RETRY__POLICY_PRESETS(RETRY__PRESET_TEXT);
-    const char *at[RETRY__POLICY_KEY_COUNT] = {NULL};
-    uint32_t preset = retry__parse_preset(text, &retry__policies, 0);
-    retry__scan keys;
-    keys.text = retry__nth(presets, preset);
-    keys.left = (size_t)(retry__nth(keys.text, 1) - keys.text) - 1;
+    uint32_t index = retry__parse_preset(text, &retry__policies, 0);
+    const retry__preset *preset = &presets[index];
     *policy = plain;
-    retry__parse_fields(&keys, &retry__policies, at, policy);
-    return preset;
+    policy->backoff.curve = preset->curve;
+    policy->backoff.jitter = preset->jitter;
+    policy->backoff.min = preset->min;
+    policy->backoff.initial = preset->initial;
+    policy->backoff.max = preset->max;
+    policy->backoff.factor = preset->factor;
+    policy->throttle_backoff.initial = preset->throttled;
+    policy->max_attempts = preset->attempts;
+    policy->retry_after_max = preset->after_max;
+    policy->retry_after_slack = preset->after_slack;
+    return index;
 }
 
 RETRY_API bool retry_parse_policy(retry_policy *policy, const char *text, size_t length,
@@ -5828,7 +5845,6 @@ RETRY_API bool retry_parse_duration(const char *text, size_t length, retry_ms *d
 #undef RETRY__PRESETS_ARE
 #undef RETRY__PRESET_NAME
 #undef RETRY__PRESET
-#undef RETRY__PRESET_TEXT
 #undef RETRY__KEY_NAME
 
 #endif /* RETRY_IMPLEMENTATION */

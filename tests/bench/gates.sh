@@ -32,6 +32,6 @@ row "hedge: begin and won" hedge won 105
 row "hedge: begin, one due, won" hedge due 315
 row "AIMD limit: report" aimd rise 110
 row "scope: look up a name of 18 bytes" scopes first 190
-row "policy from a text of 49 bytes" from_text policy 7500
+row "policy from a text of 49 bytes" from_text policy 2700
 echo
 [ -z "${STRICT:-}" ] || exit $bad

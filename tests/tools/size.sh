@@ -67,8 +67,8 @@ throttle="retry_throttle_ask_time_32 retry_throttle_report_time_32"
         retry_hedge_failed_time_32 retry_hedge_won_time_32 $decision
     flash 600 "AIMD limit" retry_aimd_limit retry_aimd_report_time_32
     flash 980 "scope, with its budget" retry_scope_client_time_32
-    flash 3750 "policy from a text, with the strategy" retry_parse_policy_time_32
-    flash 4650 "policy and budget from a text" retry_parse_policy_time_32 retry_parse_budget
+    flash 3500 "policy from a text, with the strategy" retry_parse_policy_time_32
+    flash 4450 "policy and budget from a text" retry_parse_policy_time_32 retry_parse_budget
 }
 # shellcheck disable=SC2046 # one word a function
 flash 18300 "all of retry.h" $(functions "$dir/retry.o")
