@@ -1401,7 +1401,7 @@ static uint32_t model_state(uint64_t now)
     return model.state;
 }
 
-static void model_change(unsigned state)
+static void model_change(uint32_t state)
 {
     model.state = state;
     model.generation++;

@@ -129,7 +129,7 @@ static void test_published(void)
     for (i = 0; i < CHECK_COUNT(published); i++) {
         retry_throttle throttle = throttle_of(0, UINT32_MAX, 0);
         uint64_t got;
-        check_row("%u/%u", published[i].requests, published[i].accepts);
+        check_row("%" PRIu32 "/%" PRIu32, published[i].requests, published[i].accepts);
         add(&throttle, published[i].requests, published[i].accepts, 0);
         got = (uint64_t)threshold(&throttle, 0) * 1000000 + (UINT32_C(1) << 31);
         CHECK_EQUAL(published[i].millionths, got >> 32);
@@ -415,7 +415,7 @@ static void model_add(bool accept)
     model.accept[model.count++] = accept;
 }
 
-static void model_sum(unsigned *requests, unsigned *accepts)
+static void model_sum(uint32_t *requests, uint32_t *accepts)
 {
     unsigned i;
     *requests = *accepts = 0;
