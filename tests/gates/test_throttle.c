@@ -39,7 +39,7 @@ static retry_throttle throttle_of(uint32_t k, uint32_t max_rejection, retry_ms w
 static void add(retry_throttle *throttle, uint32_t requests, uint32_t accepts, retry_time now)
 {
     retry_failure failure = check_failure_of(RETRY_REASON_NODE_NOT_AVAILABLE);
-    unsigned n;
+    uint32_t n;
     CHECK(accepts <= requests);
     for (n = 0; n < requests; n++) {
         CHECK(retry_throttle_ask(throttle, SENT, now));
