@@ -4,39 +4,31 @@
    Version 2.0.0. C99 and later, C++11 and later. No dependencies, no heap, no globals but the
    random generator's four bytes. The licence's text is at the end of this file.
 
-   Do this:
-
-      #define RETRY_IMPLEMENTATION
-
-   before you include this file in ONE C or C++ file. Everywhere else just include it.
+   Define RETRY_IMPLEMENTATION before you include this file in ONE C or C++ file. Everywhere else
+   just include it.
 
    CONTENTS
 
       Quick start
       The way of an operation
-      Options
-      The five structs
       Failures
       One decision, step by step
-      Strategies and policies
-      Backoff and jitter
+      Strategies, backoff, jitter
       Retry budgets
-      Logging and counting
       Gates
+      Hedging
       Scopes, connections
       A lost commit
-      Policies and budgets from text
+      Log lines and texts
+      Options
       Firmware, C++, threads, fork
-      Caveats
       Trouble
-      Details
-      History, stability
+      Details, history, stability
 
    QUICK START
 
-   This program calls something that fails once. The client is the recommended one. It has a policy
-   (how long to wait) and a budget (how many retries the server can bear). It has a limit of
-   attempts at once, a timeout for each attempt, and one for the whole operation.
+   This program has the recommended client. A policy says how long to wait, and a budget how many
+   retries the server can bear. Attempts at once are limited, and so is the time that each may take.
 
       #define _POSIX_C_SOURCE 200809L
       #define RETRY_IMPLEMENTATION
@@ -47,9 +39,9 @@
       static bool attempt(void *context, const retry_request *request, retry_ms timeout,
                           retry_failure *failure)
       {
-          int *outages = (int *)context;
+          (void)context; // whatever you hand to retry_run
           printf("attempt %u, %u ms at most\n", (unsigned)request->attempts + 1, (unsigned)timeout);
-          if (--*outages < 0)
+          if (request->attempts > 0)
               return true;
           *failure = retry_classify_http(503, 0);
           return false;
@@ -64,11 +56,9 @@
           static retry_gates gates;
           static retry_client client;
           static retry_request request;
-          int outages = 1;
           retry_clock clock = retry_system_clock();
-          retry_decision end;
           retry_budget_init(&budget, &options, clock.now(clock.context));
-          limit.max = 20;
+          limit.max = 20; // attempts at once
           retry_gates_aimd(&gates, &limit);
           client.strategy = &policy.base;
           client.budget = &budget;
@@ -76,20 +66,20 @@
           client.attempt_timeout = 500;
           request.client = &client;
           request.timeout = 2500;
-          request.idempotent = true;
-          end = retry_run(&request, &clock, attempt, &outages);
+          request.idempotent = true; // doing it twice does no more than doing it once
+          retry_decision end = retry_run(&request, &clock, attempt, NULL);
           return end.verdict == RETRY_VERDICT_SUCCESS ? 0 : 1;
       }
-
-   It prints:
-
-      attempt 1, 500 ms at most
-      attempt 2, 500 ms at most
 
    Share one client, one budget and one set of gates among all requests to one server. Make a
    request for each operation. Zero every struct first: a field that is zero has its default.
 
    THE WAY OF AN OPERATION
+
+   There are five structs. A retry_client is what requests share. A retry_request is one operation.
+   A retry_attempt is one try of it. A retry_failure says why a try failed, and a retry_decision
+   what to do next. A request's `timeout` is for all of the operation, waits included: 0 is 75 s,
+   UINT32_MAX no end.
 
    retry_run blocks, so it needs your clock and your sleep. Every other function only decides. It
    never sleeps, reads a clock, allocates, locks, prints or does I/O, so it fits any event loop.
@@ -97,19 +87,14 @@
 
       static void step(operation *op, retry_decision decision)
       {
-          switch (decision.verdict) {
-          case RETRY_VERDICT_SEND:
-              send_it(op, op->attempt.timeout); // with a timer for this attempt
-              break;
-          case RETRY_VERDICT_RETRY:
-              start_timer(op, decision.delay);  // then the next try
-              break;
-          case RETRY_VERDICT_SUCCESS:
+          if (decision.verdict == RETRY_VERDICT_SEND)
+              send_it(op, op->attempt.timeout); // with a timer; UINT32_MAX: none
+          else if (decision.verdict == RETRY_VERDICT_RETRY)
+              start_timer(op, decision.delay);  // then call retry_attempt_begin again
+          else if (decision.verdict == RETRY_VERDICT_SUCCESS)
               done(op);
-              break;
-          default: // FAIL, EXPIRE
+          else // FAIL; EXPIRE: no time is left
               failed(op, retry_cause_text(decision.cause), op->request.ambiguous);
-          }
       }
 
       retry_begin(&op->request, now_ms());                                 // at first
@@ -117,56 +102,24 @@
       step(op, retry_attempt_end(&op->attempt, &op->request, NULL, now_ms()));     // it worked
       step(op, retry_attempt_end(&op->attempt, &op->request, &failure, now_ms())); // it failed
 
-   A timeout of UINT32_MAX is none. EXPIRE: no time is left; report a timeout, in `delay` ms at the
-   latest. PENDING comes only from a strategy of your own that answers later, by retry_resume.
+   RETRY with cause PACED is no retry: a gate lets the attempt wait for its turn. It is neither
+   counted nor paid. You may begin again sooner, when another attempt has ended.
 
-   When the attempt's timer runs out, end it with reason RETRY_REASON_ATTEMPT_TIMED_OUT and
-   `timeout` true. When nobody waits for the operation any more, call both of these:
-
-      retry_attempt_cancel(&op->attempt, &op->request, now_ms());
-      retry_cancel(&op->request, now_ms());
-
-   RETRY with cause PACED comes from retry_attempt_begin: the attempt waits for its turn. That is
-   not a retry. It is neither counted nor paid. You may begin again sooner when another attempt has
-   ended.
+   When the attempt's timer runs out, end the attempt with a failure that has the reason
+   RETRY_REASON_ATTEMPT_TIMED_OUT, and `timeout` true. Close the connection, or its late answer is
+   taken for the next one's. When nobody waits for the operation any more, call both
+   retry_attempt_cancel(&op->attempt, &op->request, now) and retry_cancel(&op->request, now).
 
    Without attempts, ask for each decision alone: retry_orchestrate(&request, &failure, now) when a
    try has failed, retry_succeed(&request, now) when one has worked. Then give each try the time
    that retry_remaining(&request, 500, now) tells: what is left, and at most 500 ms. A program that
-   wants only the delay needs nothing of all this:
+   wants only the delay needs retry_backoff_delay alone.
 
-      static const retry_backoff backoff = RETRY_BACKOFF_BEST_EFFORT;
-      for (retries = 0; !try_it() && retries < 4; retries++)
-          sleep_ms(retry_backoff_delay(&backoff, retries, 0, retry_random(NULL)));
-
-   OPTIONS
-
-      macro                 default      set it              what it does
-      --------------------  -----------  ------------------  -------------------------------------
-      RETRY_IMPLEMENTATION  not defined  in one file         compiles the implementation, and
-                                                             errmap.h's if it comes after
-      RETRY_STATIC          not defined  in every file       functions are static; needs
-                                                             RETRY_IMPLEMENTATION in each file
-      RETRY_TIME_32         not defined  in every file       instants of 32 bits, as tick counters
-                                                             have; files that disagree do not link
-      RETRY_SYSTEM_CLOCK    not defined  where it is called, adds retry_system_clock() for Windows
-                                         and in that file    and POSIX (_POSIX_C_SOURCE 199309L)
-      RETRY_NO_ATOMICS      not defined  in that file        shared counters for one thread only
-      RETRY_ASSERT(x)       nothing      in that file        called with what only misuse breaks
-
-   All but the last are switches: define them as nothing or as 1, and before the first inclusion.
-   You may include this file any number of times.
-
-   THE FIVE STRUCTS
-
-   retry_request   one operation. Set `client`, `timeout` (ms for all of it; 0: 75 s; UINT32_MAX: no
-                   end) and `idempotent`: doing it twice does what doing it once does. The library
-                   counts `attempts`, `reasons`, `code`, `code_attempts`, `last_delay`: read them.
-   retry_client    what requests share: `strategy`, `budget`, `gates`, `attempt_timeout`, `observe`,
-                   `random`, `always_interval`, `user_reasons`.
-   retry_failure   one failed attempt: why (`reason`), and what else is known of it.
-   retry_attempt   one try; `gates` names the server that it goes to, if not the client's.
-   retry_decision  the answer: `verdict`, `cause`, `delay`.
+   Three rules. Idempotent is your word for an operation: a GET is, an increment is not. Retry at
+   one layer only: three tries at each of five layers are 243 calls. And see what the library below
+   already retries. libcurl sends a request again, even a POST, when a reused connection turns out
+   dead; CURLOPT_FRESH_CONNECT stops that. libmosquitto sends QoS 1 and 2 again: pace only its
+   reconnects.
 
    FAILURES
 
@@ -177,10 +130,9 @@
       failure = retry_classify_stage(RETRY_STAGE_DISPATCH, RETRY_REASON_SOCKET_NOT_AVAILABLE);
       failure = retry_classify_stage(RETRY_STAGE_IN_FLIGHT, RETRY_REASON_NONE);
       failure = retry_classify_errno(errno, true);       // true: the request was sent
-      failure = retry_classify_http(status, retry_after);
       failure = retry_classify_grpc(status);
 
-   Give HTTP requests their idempotency by retry_idempotent_http, and read Retry-After like this:
+   For HTTP, tell before the first try whether the method is idempotent, and hand on Retry-After:
 
       request.idempotent = retry_idempotent_http(method, strlen(method));
       retry_ms retry_after = 0; // without a readable header it stays 0
@@ -211,13 +163,18 @@
       ETIMEDOUT, EAGAIN and EWOULDBLOCK (SO_RCVTIMEO)       SOCKET_NOT_AVAILABLE  ATTEMPT_TIMED_OUT
       all others: EINVAL, EACCES, EBADF ...                 NONE                  NONE
 
-   gRPC: UNAVAILABLE is SERVER_ERROR, RESOURCE_EXHAUSTED is throttled and safe to repeat,
-   DEADLINE_EXCEEDED is ATTEMPT_TIMED_OUT, all others are final. grpc-retry-pushback-ms is an order,
-   which retry_parse_pushback puts into the failure: `retry_after` is then waited exactly, or the
-   retry forbidden (UINT32_MAX). An order does not permit what was forbidden.
+   libcurl has three classes of a CURLcode. CURLE_OK: classify the status. These are the network's:
+   COULDNT_RESOLVE_PROXY, COULDNT_RESOLVE_HOST, COULDNT_CONNECT, OPERATION_TIMEDOUT, GOT_NOTHING,
+   SSL_CONNECT_ERROR, SEND_ERROR, RECV_ERROR, PARTIAL_FILE, HTTP2, HTTP2_STREAM. They are classified
+   as below; `sent` is whether CURLINFO_PRETRANSFER_TIME_T is over 0. Another try cures no other
+   CURLcode (a bad certificate, a wrong URL): leave the failure zeroed.
 
-   Couchbase: retry_classify_kv, _query, _analytics, _search and _views know the codes, and
-   retry_idempotent_kv and _service the operations. errmap.h knows the codes that came later.
+      failure = retry_classify_errno(timed_out ? ETIMEDOUT : ECONNRESET, sent);
+
+   gRPC: UNAVAILABLE and DEADLINE_EXCEEDED are repeated if the call is idempotent, and
+   RESOURCE_EXHAUSTED always. retry_parse_pushback puts grpc-retry-pushback-ms into the failure, as
+   an order to wait so long, or not to retry. Couchbase: each service has a call of its own, such as
+   retry_classify_kv and retry_idempotent_kv; errmap.h knows the codes that came later.
 
    By hand, set `reason` to a RETRY_REASON_x, and two fields that add to it. `safety` is about
    repeating: RETRY_SAFETY_YES permits it to every operation, RETRY_SAFETY_NO forbids it to all,
@@ -236,9 +193,8 @@
    retry_orchestrate, and so retry_attempt_end, does this in this order:
 
       1. A NULL argument, a strategy without a function, a request that is not open: FAIL, MISUSE.
-         After retry_cancel: FAIL, CANCELLED. Nothing changes, and the observer is not told.
-      2. The failure is recorded. Its reason joins `reasons`. A new code restarts `code_attempts`
-         and `code_since`. If nothing was sent, the charge of that retry goes back to the budget.
+         After retry_cancel: FAIL, CANCELLED. Nothing changes.
+      2. The failure is recorded. If nothing was sent, the charge of that retry goes back.
       3. Safety NO: FAIL, UNSAFE. The server forbids it: FAIL, PUSHBACK. The client's own throttle
          refused: FAIL, THROTTLED. Reason UNKNOWN or none at all: FAIL, UNKNOWN_REASON. Reason NONE:
          FAIL, NOT_RETRYABLE, unless it is the server's fault or safety is YES.
@@ -250,10 +206,9 @@
       7. RETRY is counted. FAIL and EXPIRE finish the request. The observer is told last.
 
    A request that failed may still have been carried out: the server did the work, and its answer
-   was lost. Then request.ambiguous is true. Report such a request as "perhaps done", not as
-   "failed".
+   was lost. Then request.ambiguous is true. Report it as "perhaps done", not as "failed".
 
-   STRATEGIES AND POLICIES
+   STRATEGIES, BACKOFF, JITTER
 
    A strategy decides whether and when. A request's own comes before its client's; without either it
    is best effort: retry until the timeout ends. retry_fail_fast() refuses whatever is not always
@@ -271,28 +226,11 @@
       AWS_2026       3         50 ms doubling to 20 s, full jitter; from 1 s when throttled; a
                                server may ask for 5 s more than that
 
-   A policy raises the delay to the server's Retry-After, within retry_after_max and
-   retry_after_slack. Set retry_after_spread as well: a fleet that is told "in 30 s" returns
-   together otherwise.
+   A policy raises the delay to the server's Retry-After, within retry_after_max and _slack. Set
+   retry_after_spread, or a fleet that is told "in 30 s" returns together.
 
-   Write a strategy of your own as a struct whose first member is a retry_strategy. It must ask
-   retry_permitted() before it grants a retry. Budget, deadline and counting stay the library's.
-
-      static retry_action no_robots(const retry_strategy *self, retry_request *request,
-                                    const retry_failure *failure, retry_time now)
-      {
-          if (is_robot(request->context))
-              return retry_action_none(RETRY_CAUSE_REFUSED);
-          return retry_policy_after(self, request, failure, now); // self is a retry_policy's base
-      }
-
-   It may also return retry_action_after(delay), or retry_action_pending() and answer later by
-   retry_resume(). Nothing expires meanwhile: keep a timer of your own.
-
-   BACKOFF AND JITTER
-
-   A backoff computes a delay from the number of retries so far: a curve, a cap (`max`), and jitter.
-   Jitter is randomness in the delay. Without it, clients that failed together return together.
+   A policy's `backoff` is a curve over the number of retries, a cap (`max`), and jitter. Jitter is
+   randomness in the delay: without it, clients that failed together return together.
 
       RETRY_CURVE_EXPONENTIAL  initial * factor^n       RETRY_JITTER_NONE          d
       RETRY_CURVE_CONSTANT     initial                  RETRY_JITTER_FULL          0 to d
@@ -303,19 +241,19 @@
       RETRY_CURVE_CUSTOM       custom(self, n)
 
    When 10,000 clients have failed together (make storm), the busiest 10 ms that follow see 10,000
-   calls without jitter, 1,524 with FULL and 656 with DECORRELATED. Presets: RETRY_BACKOFF_x, with x
-   DEFAULT, BEST_EFFORT, THROTTLED, RFC0049, CONTROLLED, AWS, AWS_2026 or GRPC. retry_phase() gives
-   periodic work an offset that is the same at each start.
+   calls without jitter, 1,524 with FULL and 656 with DECORRELATED. Presets begin with
+   RETRY_BACKOFF_. retry_phase() gives periodic work an offset that is the same at each start.
+
+   A strategy of your own is a struct whose first member is a retry_strategy. Its function returns
+   retry_action_none(RETRY_CAUSE_REFUSED), what retry_policy_after() returns, or
+   retry_action_after(delay) if retry_permitted() says so (examples/custom_strategy.c). With
+   retry_action_pending() the decision is PENDING until you call retry_resume(): keep a timer.
 
    RETRY BUDGETS
 
    Retries add load just when there is too much. A retry budget is a bucket of tokens that all
    requests to one server share. A retry takes tokens, a success puts some in. When the bucket is
    empty, failures are final. So a long outage costs the server about one attempt an operation.
-
-      static const retry_budget_options options = RETRY_BUDGET_BEST_EFFORT(20);
-      retry_budget_init(&budget, &options, now);
-      client.budget = &budget;
 
       RETRY_BUDGET_   for RETRY_POLICY_  retries in a burst  afterwards
       --------------  -----------------  ------------------  ---------------------
@@ -330,92 +268,93 @@
    refill_per_second allows a fixed rate of retries when the bucket is empty. What was never sent
    costs nothing: its charge goes back.
 
-   LOGGING AND COUNTING
-
-   The observer hears of every decision, and of every end of a request once. For a success, a
-   cancellation and a gate's refusal `failure` is NULL.
-
-      static void observe(void *context, const retry_request *request, const retry_failure *failure,
-                          const retry_decision *decision)
-      {
-          char line[256];
-          (void)context;
-          retry_format(line, sizeof line, request, failure, decision);
-          log_line(line);
-      }
-
-   A line holds the verdict, delay, reason, code (503/0x1f7), cause, attempts, elapsed time and
-   timeout.
-
    GATES
 
-   Gates are optional checks before an attempt. Put them into one retry_gates for each server, name
-   that in client.gates, and attempts ask and tell them in the right order. A program links only the
-   gates that it adds. All gates may be shared by threads.
+   Gates are optional checks before an attempt. Put them into one retry_gates for each server.
+   Attempts then ask and tell all of them in the right order. A program links only what it adds.
 
-      static retry_gates gates;
-      static retry_aimd limit;
-      static retry_breaker breaker;
-      limit.max = 50;
+      limit.max = 50; // of a static retry_aimd
       retry_gates_aimd(&gates, &limit);
-      retry_gates_breaker(&gates, &breaker);
       client.gates = &gates;
-      client.attempt_timeout = 500;
 
-   Take a budget and an AIMD limit first. In the simulation (make together: nine faults of eight
-   seconds, three fleets) these two are well after each. More gates are rarely better. A refusal by
-   a gate is final: who waits for an open breaker comes back with all others. Use retry_attempt_ask
-   and retry_attempt_report to try another node instead; that shifts load, so it needs a budget.
+   Take a budget and the AIMD limit first: with these two a service is well after each of nine
+   simulated faults (make together). More gates are rarely better. A refusal is final: operations
+   that wait for a breaker come back all at once. You may try another node instead, if you have a
+   budget. After the last node hand retry_classify_refusal(answer) to retry_orchestrate.
 
-   To a gate an attempt was never sent, sick (timed out, closed, unavailable, SERVER_ERROR), or
-   answered. An attempt that had less than half of its time from the start, and timed out, is no
-   evidence.
+      attempt.gates = &other_node;
+      answer = retry_attempt_ask(&attempt, &request, now);
+      if (answer.verdict != RETRY_VERDICT_SEND)
+          retry_attempt_cancel(&attempt, &request, now); // it waits no more: ask the next node
 
-   AIMD LIMIT: how many at once. It starts at `max`, halves when an attempt times out, breaks or is
-   throttled, and grows by one a round trip while all is well. (AIMD: additive increase,
-   multiplicative decrease.) Attempts over the limit wait for a moment: RETRY, PACED. Set `max` to
-   what the client may ever have in flight. Not for a client that sends one at a time. By hand:
-   retry_aimd_limit and retry_aimd_report.
+   A gate calls a failed attempt sick (timed out, closed, unavailable, SERVER_ERROR), answered, or
+   never sent. An attempt that had less than half of its time from the start, and timed out, proves
+   nothing. You may call each gate by hand, too: its declarations tell how.
+
+   AIMD LIMIT (additive increase, multiplicative decrease; the code above): how many at once? It
+   starts at `max`, the most that may ever be in flight. It halves when an attempt times out, breaks
+   or is throttled, and grows by one a round trip while all is well. Not for a client that sends one
+   at a time. Costs: attempts over the limit are PACED; 32 bytes; about 100 instructions an attempt.
 
    CIRCUIT BREAKER: is it worth trying? It opens when half of 20 or more attempts within 8 s were
-   sick, or when `in_a_row` were. Then it refuses everything for 2 s, and lets a probe through. An
-   answer to the probe closes it. One for each node; not for one address of many servers, where it
-   would shut out the healthy ones. retry_breaker_set isolates a node (RETRY_BREAKER_ISOLATED), and
-   retry_breaker_state and _get tell what it knows. RETRY_BREAKER_COUCHBASE has the SDKs' numbers.
+   sick. Then it refuses everything for 2 s, and lets one attempt through, the probe. An answer to
+   the probe closes it. With few attempts a second set `in_a_row`, or it opens late. Not for one
+   address of many servers, where it would shut out the healthy ones. Costs: it may refuse for 2 s
+   when the node is well again; 64 bytes; about 150 instructions.
 
-   THROTTLE: what share would be refused anyway? When a client sends over `k` times what is
-   accepted, the throttle drops the rest at random: FAIL, THROTTLED. It limits first attempts too,
-   which a budget does not. Not for a few calls a minute, which prove nothing.
+      breaker.in_a_row = 5; // only with few attempts a second
+      retry_gates_breaker(&gates, &breaker); // a static retry_breaker for each node
+
+   THROTTLE: what would be refused anyway? When a client sends over `k` (2) times what is accepted,
+   the throttle drops the rest at random: FAIL, THROTTLED. It limits first attempts too, which a
+   budget does not. Not for a few calls a minute. Costs: for 4 s after an overload it drops some
+   that would be accepted; 32 bytes; about 140 instructions.
+
+      retry_gates_throttle(&gates, &throttle); // a static retry_throttle for each server
 
    RATE: how fast? A half second with a throttled answer (429) sets the limit to what was accepted
-   in it; quiet ones raise it, and after 12 s there is none. `max` sets a fixed limit from the
-   start, in thousandths of a send a second. Who would wait `wait` ms (250) or more is refused.
-   Attempts get their turn one after the other. For a server that fails or is silent it does
-   nothing.
+   in it. Each half second without one raises the limit, and after 12 s there is none. If an outage
+   throttled all answers, the first other one brings back the limit that last let some through.
+   `max` is a fixed limit from the start. Not for a server that fails or is silent. Costs: attempts
+   wait for their turn, and those that would wait 250 ms (`wait`) fail at once; 44 bytes; about 250
+   instructions.
 
-   LATENCY: how late is late? It learns the 95th percentile of what answers take, for the delay of a
-   hedge. It tells nothing (UINT32_MAX) before 768 attempts; 3,072 for the 99th. Then it is within a
-   quarter of the truth in 97 of 100 cases, and hedges no more than it was asked to: about 5 %. It
-   follows a service that becomes ten times slower within 200 attempts, and its recovery; the 99th
-   within 900. Keep one for each kind of operation. It is for deciding, not for reporting. By hand:
-   retry_latency_add, also with what was given up or cancelled, and retry_latency_get.
+      rate.max = 50 * 1000; // of a static retry_rate: 50 attempts a second; 0: what it learns
+      retry_gates_rate(&gates, &rate);
 
-   HEDGING: a second copy of an attempt that is late, sent elsewhere, often answers first. It is for
-   idempotent operations, and needs a budget, which pays for each copy. Each copy is a
-   retry_attempt; the hedge says when to send the next. All of them together are one attempt of the
-   request.
+   LATENCY: how late is late? It learns the time in which 95 % are answered, for hedging. It tells
+   nothing before 768 attempts (3,072 for 99 %). Then it is within a quarter of the truth in 97 of
+   100 cases, and follows a tenfold slow-down within 200 attempts (900 for 99 %). Keep one for each
+   kind of operation. Not for reports. Costs: 24 bytes; about 125 instructions.
 
-      step = retry_hedge_begin(&hedge, &request, now);            // after the first copy's SEND
-      step = retry_hedge_due(&hedge, &request, now);              // its timer has fired
+   HEDGING
+
+   Hedging sends a second copy of a late attempt, best to another node. The first answer wins. It is
+   for idempotent operations. Not without a budget: when a server is slow because it is overloaded,
+   the budget stops the copies. Costs: about 5 % more attempts, each paid like a retry unless it was
+   never sent; 24 bytes; about 300 instructions for two copies.
+
+      retry_gates_latency(&gates, &latency); // a static retry_latency
+      late.latency = &latency;               // a static retry_hedge_policy
+      hedge.policy = &late;                  // a retry_hedge for each request
+
+      step = retry_hedge_begin(&hedge, &request, now);            // the first copy is on its way
+      step = retry_hedge_due(&hedge, &request, now);              // the hedge's timer has fired
       step = retry_hedge_failed(&hedge, &request, &failure, now); // a copy has failed
       others = retry_hedge_won(&hedge);                           // a copy has worked
 
-   Send the first copy by retry_attempt_begin, the others by retry_attempt_ask: if that refuses,
-   hand retry_classify_refusal(answer) to retry_hedge_failed. A copy that fails:
-   retry_attempt_report, then retry_hedge_failed. The one that works: retry_attempt_end, and
-   retry_attempt_cancel for the others. RETRY_HEDGE_SEND: send a copy, set the hedge's one timer to
-   `delay`. RETRY_HEDGE_WAIT: only set the timer. RETRY_HEDGE_HOLD: no timer. RETRY_HEDGE_FAIL:
-   cancel the others, then retry_orchestrate.
+   Each copy is a retry_attempt; all copies together are one attempt of the request.
+
+      - The first copy: retry_attempt_begin. On SEND send it, and call retry_hedge_begin.
+      - Further ones: retry_attempt_ask. If that refuses, call retry_attempt_cancel, and hand
+        retry_classify_refusal(answer) to retry_hedge_failed.
+      - A copy that fails: retry_attempt_report, then retry_hedge_failed.
+      - The one that works: retry_hedge_won, retry_attempt_cancel for the others, then
+        retry_attempt_end.
+      - After each step set the hedge's one timer to step.delay (UINT32_MAX: none).
+        RETRY_HEDGE_SEND: send a copy. RETRY_HEDGE_WAIT, RETRY_HEDGE_HOLD: do nothing else.
+      - RETRY_HEDGE_FAIL: retry_attempt_cancel for the others. Then hand retry_orchestrate the last
+        failure that was no gate's refusal.
 
    SCOPES, CONNECTIONS
 
@@ -423,7 +362,7 @@
    keeps a bucket for each name. Where the servers are few and known, a client for each is simpler.
 
       static retry_scope slots[64];
-      static retry_scopes scopes; // options of each bucket, and the slots
+      static retry_scopes scopes;
       scopes.options = options, scopes.slots = slots, scopes.count = 64;
       request.client = retry_scope_client(&scopes, host, strlen(host), now);
 
@@ -439,16 +378,13 @@
       wait = retry_connection_failed(&connection, now); // it failed, or it was lost
 
    A connection that lasted `stable_after` ms (10 s) starts the spacing anew. The first wait after
-   it is drawn from 0 to 1 s, so that a fleet that lost its server does not return at once. For
-   10,000 devices set backoff to a longer first wait. Not-my-vbucket: hand each step of
-   retry_nmv_rejected to the orchestrator as an order, with `pushback` true and `retry_after` the
-   step's delay.
+   it is drawn from 0 to 1 s, so that a fleet does not return at once: 10,000 devices need longer.
 
    A LOST COMMIT
 
    The connection broke during COMMIT: nobody knows whether the transaction is in. Do not set
-   `idempotent`. The failure is SOCKET_CLOSED_WHILE_IN_FLIGHT, so the request fails, and is
-   ambiguous. Before COMMIT nothing is in, so set safety YES there:
+   `idempotent`: the request then fails, and is ambiguous. Before COMMIT nothing is in, so set
+   safety YES there. A conflict was rolled back: give it the reason CONFLICT from above.
 
       failure = retry_classify_stage(RETRY_STAGE_IN_FLIGHT, RETRY_REASON_NONE);
       if (!commit_was_sent)
@@ -459,17 +395,28 @@
 
    Look only when the server has let go of the transaction: a frozen one may still commit.
 
-   POLICIES AND BUDGETS FROM TEXT
+   LOG LINES AND TEXTS
 
-   Read them from a flag or a configuration file. White space and commas separate words; the first
-   may be a preset. `error` says where the text is wrong, and in words what is wrong.
+   The observer hears of every decision, and of every end of a request once. For a success, a
+   cancellation and a gate's refusal `failure` is NULL.
 
+      static void observe(void *context, const retry_request *request, const retry_failure *failure,
+                          const retry_decision *decision)
+      {
+          char line[256];
+          (void)context; // client.observe_context
+          retry_format(line, sizeof line, request, failure, decision);
+          log_line(line);
+      }
+
+   Policies and budgets can be read from a flag or a configuration file. White space and commas
+   separate words; the first may be a preset. Durations are 250, 250ms, 1.5s, 2m, 1h. `error` says
+   where the text is wrong, and why.
+
+      const char *text = "aws attempts=5 initial=100ms max=10s jitter=equal";
       retry_text_error error;
       if (!retry_parse_policy(&policy, text, strlen(text), &error))
           fprintf(stderr, "%s: %s\n", text + error.offset, error.text);
-
-      aws attempts=5 initial=100ms max=10s jitter=equal
-      grpc capacity=20 cost=1 success=0.25
 
       policy    best-effort (the default) smithy aws aws-2026 grpc rfc0049 controlled
                 attempts=    whole number, the first included; 0: no limit
@@ -482,7 +429,19 @@
                 per-second= floor=                                                   tokens
                 refund-last= charge-failures=                                        yes no
 
-   Durations: 250, 250ms, 1.5s, 2m, 1h. Numbers have no sign and no exponent.
+   OPTIONS
+
+      macro                 default      set it              what it does
+      --------------------  -----------  ------------------  -------------------------------------
+      RETRY_IMPLEMENTATION  not defined  in one file         compiles the code, errmap.h's as well
+      RETRY_STATIC          not defined  in every file       static functions; also needs the above
+      RETRY_TIME_32         not defined  in every file       32-bit instants, as tick counters have
+      RETRY_SYSTEM_CLOCK    not defined  where it is called, adds retry_system_clock() for Windows
+                                         and in that file    and POSIX (_POSIX_C_SOURCE 199309L)
+      RETRY_NO_ATOMICS      not defined  in that file        shared counters for one thread only
+      RETRY_ASSERT(x)       nothing      in that file        called with what only misuse breaks
+
+   All but the last are switches: define them as nothing or as 1, and before the first inclusion.
 
    FIRMWARE, C++, THREADS, FORK
 
@@ -490,9 +449,8 @@
    fleet that lost power together returns together. Compile with -ffunction-sections -fdata-sections
    and link with -Wl,--gc-sections: unused functions go. On a Cortex-M0 (`make size`) a delay alone
    takes about 0.8 KiB of flash, a decision with best effort about 1.5, and all of this file about
-   18. A request takes 64 bytes of RAM. There is no division and no floating point at run time.
-   Where 32-bit atomics are not lock-free (Cortex-M0, AVR), mask interrupts around what you share
-   with an interrupt handler.
+   18. A request takes 64 bytes of RAM. Where 32-bit atomics are not lock-free (Cortex-M0, AVR),
+   mask interrupts around what you share with a handler.
 
    C++: a lambda without captures is a retry_attempt_fn; examples/lambda.cpp wraps one with
    captures. No exception may pass through a callback: catch it, and report a failure.
@@ -500,34 +458,19 @@
    Threads: requests, attempts, hedges and connections belong to one thread at a time. Budgets,
    gates and the generator are shared without a lock. Clients, strategies and policies are constant.
    Guard the look-up of a scope. A shared client's callbacks must be ready for several threads.
-   `make bench` prints what one budget costs one thread, and two that do nothing else.
 
    fork(): each child calls retry_seed(), or all draw the same numbers. A child must not go on with
    gates that another thread of its parent was using: give it fresh ones.
 
-   CAVEATS
-
-   - Zero a request before its first retry_begin, which looks at its state.
-   - Idempotent is your word for it. An increment is not idempotent.
-   - `timeout` limits the whole operation. It cannot stop an attempt that hangs: set the attempt's
-     timer, and after a timeout close the connection, or the late answer is taken for the next
-     one's.
-   - Retry at one layer. Three tries at each of five layers are 243 calls.
-   - Check what the library below already retries. libcurl sends a request again, even a POST, when
-     a reused connection turns out dead; CURLOPT_FRESH_CONNECT stops that. libmosquitto sends QoS 1
-     and 2 again: pace only the reconnects. libmemcached tries other servers once it may eject one.
-   - libcurl, libmosquitto and libpq know no deadline of yours: hand them what is left, or poll.
-
    TROUBLE
 
-   - "undefined reference to retry_begin": no file defines RETRY_IMPLEMENTATION. "multiple
-     definition": two do.
+   - "undefined reference to retry_begin": no file has RETRY_IMPLEMENTATION. "multiple definition":
+     two have it.
    - "undefined reference to retry_begin_time_32", or without it: your files disagree about
      RETRY_TIME_32. Define it for all of them, on the compiler's command line.
    - "RETRY_SYSTEM_CLOCK needs POSIX": define _POSIX_C_SOURCE as 200809L before the first #include.
    - "defined but not used" with RETRY_STATIC: define RETRY_IMPLEMENTATION in that file too.
-   - clang -Weverything warns of padding, of C99 in C++ and of unsafe buffers: leave these three
-     out.
+   - clang -Weverything warns of padding, of C99 in C++ and of unsafe buffers: leave these out.
    - Every decision is FAIL, MISUSE: the request was not begun, or is finished, or was not zeroed.
      Define RETRY_ASSERT(x) as assert(x) to stop there.
    - Every retry is FAIL, BUDGET_EXHAUSTED: retry_budget_init was not called, or capacity is 0.
@@ -535,27 +478,17 @@
      shorter than what a healthy answer takes.
    - A fault of this file: open an issue where you got it, with the log lines of retry_format.
 
-   DETAILS
+   DETAILS, HISTORY, STABILITY
 
    Clocks. Instants are milliseconds of a monotonic clock. They are only subtracted, so a 32-bit
    counter may wrap within a request. Without RETRY_TIME_32 extend such a counter to 64 bits. If the
-   clock steps back, no time has passed. Gates and a budget's refill keep 32 bits of an instant:
-   threads that share one must agree on the time within 32 s. After weeks without a call a gate
-   decides as after its own longest wait. All arithmetic saturates.
+   clock steps back, no time has passed. Threads that share a gate must agree on it within 32 s.
 
-   Formulas. In a burst a bucket grants capacity / cost retries, afterwards deposit / cost for each
-   success. The built-in generator repeats after 2^32 numbers at most. It is for jitter, not for
-   secrets. Set retry_client.random for another one.
+   Randomness is for jitter, not for secrets. Set client.random for a generator of your own.
 
    Sources. Couchbase SDK RFCs 0049, 0005 and 0013; gRPC's connection backoff, A6 and A96; Smithy's
    retry interfaces; the AWS SDKs and the Builders' Library; RFC 9110; Google's Site Reliability
-   Engineering. Where they disagree: UNKNOWN is never retried (RFC 0049's text, not its pseudocode).
-   Best effort waits 1 ms at least. RETRY_BUDGET_SMITHY refunds on every success, RETRY_BUDGET_AWS
-   only the last charge. RETRY_POLICY_SMITHY makes five attempts, not five retries. Retry-After gets
-   no jitter unless you set retry_after_spread. Only sick attempts open a breaker, and its window is
-   a time, not a number of calls.
-
-   HISTORY, STABILITY
+   Engineering. tests/README.md says what was chosen where they disagree, and why.
 
    2.0  attempts and their gates; breaker, throttle, AIMD limit, rate and latency anew; a default
         timeout; errors of texts in words; errno and gRPC; all 5xx; the observer hears every end
@@ -740,8 +673,8 @@ enum {
     RETRY_REASON_FREE = 0x80 /* contention, not overload: no budget is asked or charged */
 };
 
-/* 0. Where gcc and clang can tell that a number is over 15, a sum overflows, of which clang warns
-   in enumerators, and a shift goes too far, of which it warns elsewhere. */
+/* 0, and a warning of gcc and clang if n is over 15. In enumerators clang warns of the sum, which
+   overflows; elsewhere it warns of the shift, which goes too far. */
 #ifdef __GNUC__
 #define RETRY__OVER_15(n) (__builtin_constant_p(n) && (n) > 15)
 #define RETRY__CHECK_USER(n) \
@@ -1025,9 +958,9 @@ typedef struct retry_backoff {
 } retry_backoff;
 
 /* The delay in ms before jitter; `attempt` is the number of retries already made, so 0 gives the
-   first. Pure. Never falls as `attempt` grows (but for TABLE and CUSTOM), at most 32 steps of a
-   loop, EXPONENTIAL within 1 ms or 0.01 % of the real number. Saturates; `min` is not applied; 0
-   for NULL. */
+   first. Pure. Saturates. `min` is not applied. The delay never falls as `attempt` grows, but for
+   TABLE and CUSTOM. EXPONENTIAL is within 1 ms or 0.01 % of the real number. A loop takes at most
+   32 steps. 0 for NULL. */
 RETRY_API retry_ms retry_backoff_base(const retry_backoff *backoff, uint32_t attempt);
 
 /* The delay in ms with jitter. `previous`: the last delay, in ms, for DECORRELATED (below `initial`
@@ -1317,12 +1250,12 @@ enum { RETRY_BREAKER_CLOSED, RETRY_BREAKER_OPEN, RETRY_BREAKER_HALF_OPEN, RETRY_
 /* Keeps attempts from a node that does not answer. One for each node; zero it. Shared by any number
    of threads, without a lock. Sources: the Couchbase SDKs, gobreaker, resilience4j, Polly. */
 typedef struct retry_breaker {
-    uint32_t volume; /* reports in the window before `ratio` may open it (default: 0: 20) */
-    uint32_t ratio;  /* RETRY_RATIO of sick ones at which it opens (default: 0: a half; over
-                        1: 1) */
-    retry_ms window; /* ms; the half of it that is under way, and the half before (default: 0:
-                        8000; at most 2^23) */
-    retry_ms open;   /* ms that it refuses everything (default: 0: 2000; at most 2^30) */
+    uint32_t volume;        /* reports in the window before `ratio` may open it (default: 0: 20) */
+    uint32_t ratio;         /* RETRY_RATIO of sick ones at which it opens (default: 0: a half; over
+                               1: 1) */
+    retry_ms window;        /* ms that reports count, as two halves: the one under way and the one
+                               before (default: 0: 8000; at most 2^23) */
+    retry_ms open;          /* ms that it refuses everything (default: 0: 2000; at most 2^30) */
     retry_ms probe_timeout; /* ms after which a silent probe gives its place to another (default: 0:
                                5000; at most 2^30) */
     retry_ms open_max;      /* ms; each sick round of probes doubles `open`, up to this (default: 0:
@@ -1414,8 +1347,8 @@ typedef struct retry_throttle {
                                0: 2; below 1: 1) */
     uint32_t max_rejection; /* RETRY_RATIO; the highest probability of a refusal (default: 0: 0.9;
                                over 0.999: 0.999) */
-    retry_ms window; /* ms; the half of it that is under way, and the half before (default: 0:
-                        4000; at most 2^23) */
+    retry_ms window;        /* ms that reports count, as two halves: the one under way and the one
+                               before (default: 0: 4000; at most 2^23) */
     retry__window retry__requests; /* private: all, and the accepted ones */
 } retry_throttle;
 
@@ -1488,13 +1421,15 @@ typedef struct retry_rate {
 RETRY_API retry_ms retry_rate_ask(retry_rate *rate, retry_time now);
 
 /* After every answer, final ones too; NULL failure: it worked. There is no limit until an answer
-   has `throttle`. The half second in which one had sets the limit to the number that had not, as
-   much as that is a second, but at least to half of the limit, or to half of all if there was no
-   limit. Every other half second raises the limit: the first in a row by an eighth, each further
-   one by a 40th more than the one before. After an outage that throttled all of them, the first
-   with an answer brings the limit back to what it was. 12 s after the last throttled answer there
-   is no limit again. A failure that was never sent (CIRCUIT_BREAKER_OPEN, CLIENT_THROTTLED) does
-   not count. NULL rate: nothing happens. */
+   has `throttle`. Then each half second sets it:
+   - Some answers were throttled: the limit becomes what the others come to in a second. It does not
+   fall below half of the limit before; if there was none, half of all answers.
+   - None was: the limit rises by an eighth, and by a 40th more each further time in a row.
+   - If all answers of an outage were throttled, the first half second with another answer brings
+   back the limit that last let some through.
+   - 12 s after the last throttled answer there is no limit.
+   A failure that was never sent (CIRCUIT_BREAKER_OPEN, CLIENT_THROTTLED) does not count. NULL rate:
+   nothing happens. */
 RETRY_API void retry_rate_report(retry_rate *rate, const retry_failure *failure, retry_time now);
 
 /* The limit in thousandths of a send a second, as the last call left it; `max` if there is no other
@@ -1584,8 +1519,9 @@ RETRY_API retry_decision retry_attempt_end(retry_attempt *attempt, retry_request
                                            const retry_failure *failure, retry_time now);
 
 /* The same two without a word to the request: for the copies of a hedge, each an attempt of its
-   own, for trying one node after the other, and for those who would rather wait than fail. A report
-   of an attempt that is not in flight changes nothing. */
+   own, for trying one node after the other, and for those who would rather wait than fail. If the
+   answer is not SEND and you will not ask again, call retry_attempt_cancel: a gate may keep a turn
+   for the attempt. A report of an attempt that is not in flight changes nothing. */
 RETRY_API retry_decision retry_attempt_ask(retry_attempt *attempt, const retry_request *request,
                                            retry_time now);
 RETRY_API void retry_attempt_report(retry_attempt *attempt, const retry_failure *failure,
@@ -1597,8 +1533,8 @@ RETRY_API void retry_attempt_report(retry_attempt *attempt, const retry_failure 
 RETRY_API void retry_attempt_cancel(retry_attempt *attempt, retry_request *request, retry_time now);
 
 /* A refusal of retry_attempt_ask as a failure, for retry_orchestrate or retry_hedge_failed:
-   CIRCUIT_BREAKER_OPEN with retry_after an eighth more than the ms to the next probe, so that who
-   comes new is the probe; or CLIENT_THROTTLED, for a copy that would have to wait, too. Any other
+   CIRCUIT_BREAKER_OPEN, with retry_after an eighth more than the ms to the next probe, so that a
+   new operation is the probe; or CLIENT_THROTTLED, also if it would only have to wait. Any other
    answer: reason NONE. */
 RETRY_API retry_failure retry_classify_refusal(retry_decision answer);
 
@@ -1667,13 +1603,14 @@ RETRY_API retry_hedge_step retry_hedge_begin(retry_hedge *hedge, const retry_req
    retry PUSHBACK), the request is not idempotent (NOT_IDEMPOTENT), its deadline is reached, or it
    is not open (DEADLINE), or the client's budget does not pay retry_cost (BUDGET_EXHAUSTED; one
    that charges failures has to be above its floor): then HOLD while copies are in flight, else
-   FAIL. Too early, or without a timer, WAIT with what is left of it if nothing but the budget could
-   be against the copy. NULL, or an attempt not under way: FAIL, MISUSE. */
+   FAIL. If it is too early, or no timer is set: WAIT with what is left of it, unless something
+   else than the budget is against the copy. NULL, or an attempt not under way: FAIL, MISUSE. */
 RETRY_API retry_hedge_step retry_hedge_due(retry_hedge *hedge, retry_request *request,
                                            retry_time now);
 
-/* A copy failed. Keep the failure: after FAIL the last one goes to retry_orchestrate or, if a step
-   of this attempt had the cause PUSHBACK, the one with the order. The first that fits:
+/* A copy failed. Keep the last failure that was no gate's refusal: after FAIL hand it to
+   retry_orchestrate. If a step of this attempt had the cause PUSHBACK, hand over the failure with
+   the order instead. The first that fits:
    - Final whatever is in flight: FAIL with retry_orchestrate's cause (UNSAFE, UNKNOWN_REASON,
      NOT_RETRYABLE) or, if retry_permitted does not permit it, NOT_IDEMPOTENT.
    - An order not to retry: no more copies, PUSHBACK.
@@ -1716,12 +1653,12 @@ typedef struct retry_scopes {
                                      (default: 0: 60000) */
 } retry_scopes;
 
-/* The client for a request to begin with: that of the name's slot (`length` bytes, compared by a
-   hash of 32 bits; NULL counts as none), which stays the same while its bucket is not full and it
-   is looked up again before `forget` ms have passed. A name without one gets the first of four
-   slots that was never used, else the first whose bucket is full or whose name is forgotten (the
-   bucket is filled), else the overflow, &scopes->client. Not for several threads at once; the
-   clients are. NULL: NULL. Source: Smithy's token scopes. */
+/* The client of a name, for a request to begin with. A name (`length` bytes; NULL counts as none)
+   is known by a hash of 32 bits. Its client stays the same until its bucket is full, or until
+   nobody has looked it up for `forget` ms. A new name gets the first of four slots that was never
+   used, else the first whose bucket is full or whose name is forgotten (the bucket is filled), else
+   the overflow, &scopes->client. Not for several threads at once; the clients are. NULL: NULL.
+   Source: Smithy's token scopes. */
 RETRY_API const retry_client *retry_scope_client(retry_scopes *scopes, const void *name,
                                                  size_t length, retry_time now);
 
@@ -4275,7 +4212,7 @@ RETRY_API bool retry_throttle_ask(retry_throttle *throttle, uint32_t random, ret
     most = throttle->max_rejection ? throttle->max_rejection : RETRY_RATIO(0.9);
     retry__throttle_half(throttle, (uint32_t)now); /* moves the window on */
     requests = retry__window_sum(&throttle->retry__requests);
-    sent = (uint64_t)requests.all * RETRY_RATIO(1);
+    sent = (uint64_t)requests.all << 16;
     accepted = (uint64_t)requests.marked * k;
     return random >> 16 >= retry__min(most, RETRY_RATIO(0.999)) || accepted >= sent ||
            sent - accepted <= ((uint64_t)random * (requests.all + 1)) >> 16;
@@ -4290,7 +4227,7 @@ RETRY_API void retry_throttle_report(retry_throttle *throttle, const retry_failu
         return;
     half = retry__throttle_half(throttle, (uint32_t)now);
     retry__fetch_add(&half[0], 1);
-    if (outcome == RETRY__ANSWERED && !(failure && failure->throttle))
+    if (outcome == RETRY__ANSWERED && (!failure || !failure->throttle))
         retry__fetch_add(&half[1], 1);
 }
 
@@ -4885,9 +4822,8 @@ RETRY_API retry_decision retry_attempt_begin(retry_attempt *attempt, retry_reque
                                              retry_time now)
 {
     retry_decision answer = retry__attempt_ask(attempt, request, now);
-    if (RETRY__RARE(answer.verdict == RETRY_VERDICT_FAIL ||
-                    answer.verdict == RETRY_VERDICT_EXPIRE) &&
-        answer.cause != RETRY_CAUSE_MISUSE &&
+    bool refused = answer.verdict == RETRY_VERDICT_FAIL || answer.verdict == RETRY_VERDICT_EXPIRE;
+    if (RETRY__RARE(refused) && answer.cause != RETRY_CAUSE_MISUSE &&
         retry__finish(request, answer.verdict, RETRY__BUDGET_REFUND, now))
         retry__tell(request, NULL, answer.verdict, answer.cause, answer.delay);
     return answer;

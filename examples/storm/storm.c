@@ -60,9 +60,7 @@ int main(int count, char **arguments)
     if (fflush(stdout) != 0)
         refuse("cannot write the tables: %s", strerror(errno));
     getrusage(RUSAGE_SELF, &used);
-    fprintf(stderr,
-            "%s: %.1f s of processor time, %.1f s of it for the longest simulation; %.0f MB of "
-            "memory at most\n",
+    fprintf(stderr, "%s: %.1f s of processor time, the longest simulation %.1f s; %.0f MB\n",
             program, (double)clock() / CLOCKS_PER_SEC, longest, (double)used.ru_maxrss / 1024);
     return missed ? 1 : 0;
 }

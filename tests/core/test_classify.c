@@ -487,6 +487,18 @@ enum { FINAL, LOST, TIMED_OUT };
 static int kind_of(int error)
 {
     (void)error; /* where there are no names */
+#ifdef ETIMEDOUT
+    if (error == ETIMEDOUT)
+        return TIMED_OUT;
+#endif
+#ifdef EAGAIN
+    if (error == EAGAIN)
+        return TIMED_OUT;
+#endif
+#ifdef EWOULDBLOCK
+    if (error == EWOULDBLOCK)
+        return TIMED_OUT;
+#endif
 #ifdef ECONNREFUSED
     if (error == ECONNREFUSED)
         return LOST;
@@ -542,18 +554,6 @@ static int kind_of(int error)
 #ifdef EPIPE
     if (error == EPIPE)
         return LOST;
-#endif
-#ifdef ETIMEDOUT
-    if (error == ETIMEDOUT)
-        return TIMED_OUT;
-#endif
-#ifdef EAGAIN
-    if (error == EAGAIN)
-        return TIMED_OUT;
-#endif
-#ifdef EWOULDBLOCK
-    if (error == EWOULDBLOCK)
-        return TIMED_OUT;
 #endif
 #ifdef _WIN32
     if (error == 10060 || error == 10035)
@@ -614,6 +614,8 @@ static void test_errno_decided(void)
                 {EINVAL, false, true, RETRY_VERDICT_FAIL},
                 {EACCES, true, true, RETRY_VERDICT_FAIL}};
     size_t i;
+    if (ECONNREFUSED == EINVAL) /* avr-libc has one number for all that it never sets */
+        return;
     for (i = 0; i < CHECK_COUNT(rows); i++) {
         retry_failure failure = retry_classify_errno(rows[i].error, rows[i].sent);
         retry_request request;

@@ -817,7 +817,7 @@ static void test_run_is_gated(void)
 /* Whatever is called in whatever order: in_flight is what is in flight, and nothing leaks. */
 static void test_random_walk(void)
 {
-    enum { SLOTS = 12, STEPS = 60000 };
+    enum { SLOTS = 12, STEPS = 30000 };
     static const retry_reason reasons[] = {
         RETRY_REASON_ATTEMPT_TIMED_OUT, RETRY_REASON_KV_LOCKED, RETRY_REASON_SOCKET_NOT_AVAILABLE,
         RETRY_REASON_SERVER_ERROR, RETRY_REASON_CLIENT_THROTTLED};

@@ -54,10 +54,10 @@ static retry_breaker breaker_of(uint32_t volume, uint32_t ratio, retry_ms window
 }
 
 /* `count` attempts that end this way at once; how many reports changed the state. */
-static unsigned attempts(retry_breaker *breaker, unsigned count, const retry_failure *failure,
+static uint32_t attempts(retry_breaker *breaker, uint32_t count, const retry_failure *failure,
                          retry_time now)
 {
-    unsigned changes = 0;
+    uint32_t changes = 0;
     for (; count != 0; count--)
         changes +=
             retry_breaker_report(breaker, retry_breaker_ask(breaker, true, now), failure, now);
@@ -94,10 +94,10 @@ static void check_counts(retry_breaker *breaker, uint32_t reports, uint32_t sick
     check_counts((breaker), (reports), (sick_ones), (now), __LINE__)
 
 /* How many sick reports from here on open it; `most` if none does. */
-static unsigned sick_to_open(const retry_breaker *breaker, unsigned most, retry_time now)
+static uint32_t sick_to_open(const retry_breaker *breaker, uint32_t most, retry_time now)
 {
     retry_breaker copy = *breaker;
-    unsigned count = 0;
+    uint32_t count = 0;
     while (count < most && retry_breaker_state(&copy, now) == RETRY_BREAKER_CLOSED) {
         attempts(&copy, 1, &sick, now);
         count++;
@@ -202,7 +202,7 @@ static void test_defaults(void)
 
 static const struct {
     uint32_t volume, ratio;
-    unsigned answered, sick; /* reports; the last one opens it */
+    uint32_t answered, sick; /* reports; the last one opens it */
 } trips[] = {
     {0, 0, 0, 20},
     {0, 0, 10, 10},
@@ -234,8 +234,9 @@ static void test_trips(void)
     size_t i;
     for (i = 0; i < CHECK_COUNT(trips); i++) {
         retry_breaker breaker = breaker_of(trips[i].volume, trips[i].ratio, 0, 0);
-        check_row("volume %lu, ratio %lu, %u answered, %u sick", (unsigned long)trips[i].volume,
-                  (unsigned long)trips[i].ratio, trips[i].answered, trips[i].sick);
+        check_row("volume %lu, ratio %lu, %lu answered, %lu sick", (unsigned long)trips[i].volume,
+                  (unsigned long)trips[i].ratio, (unsigned long)trips[i].answered,
+                  (unsigned long)trips[i].sick);
         CHECK_EQUAL(0, attempts(&breaker, trips[i].answered, NULL, 1000));
         CHECK_EQUAL(trips[i].sick, sick_to_open(&breaker, 200000, 1000));
         CHECK_COUNTS(trips[i].answered, 0, &breaker, 1000);
@@ -329,14 +330,14 @@ static void test_in_a_row_stays(void)
 
 enum { IGNORED, SICK, ANSWERED };
 
-static const retry_failure *failure_of(unsigned outcome)
+static const retry_failure *failure_of(uint32_t outcome)
 {
     return outcome == IGNORED ? &ignored : outcome == SICK ? &sick : NULL;
 }
 
 static const struct {
     retry_ms slow, took;
-    unsigned outcome, counts_as;
+    uint32_t outcome, counts_as;
 } slow_ones[] = {
     {0, UINT32_C(100000000), ANSWERED, ANSWERED},
     {200, 0, ANSWERED, ANSWERED},
@@ -381,7 +382,7 @@ static void test_slow(void)
     }
 }
 
-static unsigned outcome_of(retry_reason reason, bool timeout)
+static uint32_t outcome_of(retry_reason reason, bool timeout)
 {
     static const retry_reason unanswered[] = {
         RETRY_REASON_ATTEMPT_TIMED_OUT,    RETRY_REASON_SOCKET_CLOSED_WHILE_IN_FLIGHT,
@@ -397,7 +398,7 @@ static unsigned outcome_of(retry_reason reason, bool timeout)
     return timeout ? SICK : ANSWERED;
 }
 
-static void check_outcome(const retry_failure *failure, unsigned outcome)
+static void check_outcome(const retry_failure *failure, uint32_t outcome)
 {
     retry_breaker probed = opened(100, 0, 0), counting = breaker_of(2, RETRY_RATIO(1), 0, 0);
     retry_permit permit = retry_breaker_ask(&probed, true, 100);
@@ -917,7 +918,7 @@ static void test_many_probes(void)
     size_t i;
     for (i = 0; i < CHECK_COUNT(probes); i++) {
         retry_breaker breaker = opened(100, 0, 0);
-        unsigned count = probes[i] ? probes[i] : 1, n;
+        uint32_t count = probes[i] ? probes[i] : 1, n;
         check_row("%u probes", (unsigned)probes[i]);
         breaker.probes = probes[i];
         for (n = 0; n < count; n++) {
@@ -942,7 +943,7 @@ static void test_silent_probes(void)
     retry_breaker breaker = opened(100, 1000, 0);
     retry_permit first = {false, 0, 0, 0};
     uint32_t now;
-    unsigned count = 0;
+    uint32_t count = 0;
     breaker.probes = 4;
     for (now = 100; now < 100 + 10 * SECOND; now++) {
         retry_permit permit = retry_breaker_ask(&breaker, true, now);
@@ -1154,6 +1155,13 @@ static void test_void_permits(void)
         check_void(&breaker, probe, i + 1);
         check_void(&breaker, next, i + 1);
     }
+    breaker = breaker_of(1, 0, 0, 1);
+    first = retry_breaker_ask(&breaker, true, 0);
+    for (i = 1; i <= 65535; i++)
+        retry_breaker_reset(&breaker, 0);
+    retry_breaker_set(&breaker, RETRY_BREAKER_OPEN, 0);
+    check_row("its number has come round");
+    check_void(&breaker, first, 1);
 }
 
 /* ---- clocks -------------------------------------------------------------------------------- */
@@ -1357,7 +1365,7 @@ static struct {
         uint64_t half; /* when the half began that it was counted in */
         bool sick;
     } reports[REPORTS];
-    unsigned count, row, rounds, generation, state;
+    uint32_t count, row, rounds, generation, state;
     uint64_t half_began, half_before, since; /* half_before: 1 if there is none */
     unsigned flight, answers;
 } model;
@@ -1474,7 +1482,7 @@ static bool model_count(bool is_sick, uint64_t now)
     return true;
 }
 
-static bool model_end(struct model_permit permit, unsigned outcome, uint64_t now)
+static bool model_end(struct model_permit permit, uint32_t outcome, uint64_t now)
 {
     uint64_t elapsed = now > permit.asked ? now - permit.asked : 0;
     if (!permit.granted || permit.generation != model.generation)

@@ -1311,6 +1311,10 @@ static void test_no_budget(void)
     CHECK_STEP(SEND, NONE, 500, DUE(1000));
     client.budget = &budget;
     CHECK_STEP(HOLD, BUDGET_EXHAUSTED, 0, DUE(1500));
+    client.budget = NULL; /* nobody gets back what nobody paid */
+    CHECK_STEP(HOLD, NOT_RETRYABLE, 0, fail(UNSENT, 1600));
+    request.client = NULL;
+    CHECK_STEP(HOLD, NOT_RETRYABLE, 0, fail(UNSENT, 1600));
 }
 
 /* ---- with the request ---------------------------------------------------------------------- */
