@@ -58,7 +58,7 @@ breaker="retry_breaker_ask_time_32 retry_breaker_report_time_32 retry_breaker_re
 throttle="retry_throttle_ask_time_32 retry_throttle_report_time_32"
 # shellcheck disable=SC2086 # one word a function
 {
-    flash 950 "rate" retry_rate_ask_time_32 retry_rate_report_time_32 retry_rate_get
+    flash 980 "rate" retry_rate_ask_time_32 retry_rate_report_time_32 retry_rate_get
     flash 1600 "circuit breaker" $breaker
     flash 700 "client-side throttle" $throttle
     flash 1900 "both of these" $breaker $throttle
