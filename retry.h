@@ -316,7 +316,7 @@
    in it. Each half second without one raises the limit, and after 12 s there is none. If an outage
    throttled all answers, the first other one brings back the limit that last let some through.
    `max` is a fixed limit from the start. Not for a server that fails or is silent. Costs: attempts
-   wait for their turn, and those that would wait 250 ms (`wait`) fail at once; 44 bytes; about 250
+   wait for their turn, and those that would wait 250 ms (`wait`) fail at once; 48 bytes; about 250
    instructions.
 
       rate.max = 50 * 1000; // of a static retry_rate: 50 attempts a second; 0: what it learns

@@ -372,8 +372,8 @@ static inline bool judge_overrun(const kv_report *report, retry_ms quantum)
     printf("%s  No operation ran past its deadline by more than one scheduling quantum.\n",
            kept ? "kept  " : "BROKEN");
     if (report->verbose || !kept)
-        printf("        Largest overrun: %" PRIu32 " ms. Allowed: %" PRIu32 " ms, and %" PRIu32
-               " ms that poll() overslept.\n",
+        printf("        Largest overrun: %" PRIu32 " ms. Allowed: %" PRIu32 ", and %" PRIu32
+               " that poll() overslept.\n",
                report->overrun, quantum, report->late_wakeup);
     return kept;
 }
@@ -390,7 +390,7 @@ static inline bool judge_applications(const applications *sum, const char *sourc
         printf(", %" PRIu32 " not applied or lost", sum->unknown);
     printf(".\n");
     printf("%s  Of %" PRIu32 " reported as perhaps done %" PRIu32 " were; of %" PRIu32
-           " reported as failed %" PRIu32 " were.\n",
+           " as failed %" PRIu32 " were.\n",
            sum->failed_really == 0 ? "      " : "BROKEN", sum->perhaps, sum->perhaps_really,
            sum->failed, sum->failed_really);
     return sum->twice == 0 && sum->failed_really == 0;

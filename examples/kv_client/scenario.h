@@ -208,7 +208,7 @@ static bool report(const kv_client *client, uint32_t careless)
     bool once =
         judge_applications(&sum, client->cluster ? "Counted by the server" : "By the counters");
     if (careless != UNKNOWN)
-        printf("        The same client on the same servers without the rules: %" PRIu32
+        printf("        The same client and servers without the rules: %" PRIu32
                " applied twice.\n",
                careless);
     printf("saved   %" PRIu32 " operations: they worked when they were tried again.\n",

@@ -68,18 +68,24 @@ says errmap.h "Parsing and finding take " "$(kib "parse an error map and find in
 says errmap.h "all of this file " "$(kib "all of errmap.h" 1)" " KiB"
 says errmap.h "An entry takes " "$(bytes errmap_entry 3)" " bytes of RAM"
 
-gate() # ROW STRUCT SIZE-ROW BENCH-ROW: its bytes of RAM and flash, and its instructions
+# gate ROW STRUCT SIZE-ROW BENCH-ROW WORDS: its bytes of RAM and flash, and its instructions; what the
+# manual says of them stands behind the words, the instructions rounded
+gate()
 {
     cell "$1" 4 "$(bytes "retry_$2" 3)"
     cell "$1" 5 "$(printed size "$3")"
     cell "$1" 6 "$(near gates "$4")" 1
+    says retry.h "$5 " "$(bytes "retry_$2" 3)" " bytes; about"
+    says retry.h "$5 $(bytes "retry_$2" 3) bytes; about " "$(near gates "$4")" " instructions" 5
 }
-gate "AIMD limit" aimd "AIMD limit" "AIMD limit: report"
-gate "circuit breaker" breaker "circuit breaker" "breaker: ask and report"
-gate "client-side throttle" throttle "client-side throttle" "throttle: ask and report"
-gate rate rate rate "rate: ask and report"
-gate latency latency latency "latency: add"
-gate "hedge, with a decision" hedge "hedge, with a decision" "hedge: begin, one due, won"
+gate "AIMD limit" aimd "AIMD limit" "AIMD limit: report" "over the limit are PACED;"
+gate "circuit breaker" breaker "circuit breaker" "breaker: ask and report" "node is well again;"
+gate "client-side throttle" throttle "client-side throttle" "throttle: ask and report" \
+    "would be accepted;"
+gate rate rate rate "rate: ask and report" "fail at once;"
+gate latency latency latency "latency: add" "Not for reports. Costs:"
+gate "hedge, with a decision" hedge "hedge, with a decision" "hedge: begin, one due, won" \
+    "unless it was never sent;"
 
 # ---- make http ------------------------------------------------------------------------------
 
