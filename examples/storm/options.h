@@ -125,6 +125,13 @@ static bool parse_count(const char *text, bool percent, uint32_t *value)
            (*digit == '\0' || (percent && strcmp(digit, "%") == 0));
 }
 
+/* A time with its unit: 5 alone might be meant as seconds. */
+static bool parse_time(const char *text, uint32_t *value)
+{
+    bool bare = strspn(text, "0123456789.") == strlen(text) && strcmp(text, "0") != 0;
+    return !bare && retry_parse_duration(text, strlen(text), value, NULL);
+}
+
 static bool parse_outage(const char *text, uint32_t *value)
 {
     for (*value = 0; *value < OUTAGES; ++*value) {
@@ -142,15 +149,15 @@ static void read_parameter(const parameter *which, const char *text, options *ch
     if (which->kind == OUTAGE_OF)
         good = parse_outage(text, &value);
     else if (which->kind == MS_OF)
-        good = retry_parse_duration(text, strlen(text), &value, NULL);
+        good = parse_time(text, &value);
     else
         good = parse_count(text, which->kind == PERCENT_OF, &value);
     if (!good && which->kind == OUTAGE_OF)
         refuse("--%s is %s, not '%s'", which->name, which->about, text);
     if (!good || value < which->low || value > which->high)
-        refuse("--%s is from %s to %s, not '%s'", which->name,
+        refuse("--%s is from %s to %s%s, not '%s'", which->name,
                parameter_text(which, which->low, low), parameter_text(which, which->high, high),
-               text);
+               which->kind == MS_OF ? ", with its unit" : "", text);
     *parameter_field(which, chosen) = value;
 }
 
@@ -186,6 +193,30 @@ static void print_option(const char *name, const char *value, const char *about)
     printf("  %-30s %s\n", both, about);
 }
 
+/* What may stand in a text: the end of what the parser says of one it cannot read. */
+static void print_words(const char *what, const char *list)
+{
+    size_t column = (size_t)printf("\n%s:", what);
+    for (size_t length; *list != '\0'; list += length + (list[length] != '\0')) {
+        length = strcspn(list, " ");
+        if (column + length > 78)
+            column = (size_t)printf("\n ") - 1;
+        column += (size_t)printf(" %.*s", (int)length, list);
+    }
+    printf("\n");
+}
+
+static void print_languages(void)
+{
+    retry_policy policy;
+    retry_budget_options budget;
+    retry_text_error error;
+    retry_parse_policy(&policy, "?", 1, &error);
+    print_words("A policy", strchr(error.text, ';') + 2);
+    retry_parse_budget(&budget, "?", 1, &error);
+    print_words("A budget", strchr(error.text, ';') + 2);
+}
+
 /* Every option with its default. */
 static void help(void)
 {
@@ -205,9 +236,11 @@ static void help(void)
     print_option("data", "build/storm", "folder for the pictures' data");
     print_option("quick", "", "fewer clients, points and runs");
     print_option("help", "", "this");
-    printf("\nA time is in ms, or has a unit: 500ms, 1.5s, 2m. The same options and seed give\n"
-           "the same bytes. The exit status is 1 if a number that is known misses its\n"
-           "tolerance, and 2 if an option or the folder is no good.\n");
+    print_languages();
+    printf("\nA time has a unit: 500ms, 1.5s, 2m. A 503 costs the service as much as an answer\n"
+           "that is good. The same options and seed give the same bytes. The exit status is\n"
+           "1 if a number that is known misses its tolerance, and 2 if an option or folder\n"
+           "is no good.\n");
     exit(0);
 }
 

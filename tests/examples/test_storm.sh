@@ -73,8 +73,8 @@ for output in first other; do
     check "80 columns" narrow $output
     check "no spaces at the end" trimmed $output
 done
-check "it tells time" says first "[0-9.]* s of it for the longest simulation"
-check "it tells memory" says first "MB of memory"
+check "it tells time" says first "the longest simulation [0-9.]* s;"
+check "it tells memory" says first "; [0-9]* MB"
 check "no progress where there is no terminal" test "$(wc -l <"$work/first.err")" -eq 1
 if command -v script >/dev/null; then
     script -qec "$storm --quick --data $work/terminal" /dev/null >"$work/terminal.out" </dev/null
@@ -196,6 +196,9 @@ check "an outage does, too" grep -q "outage silence (default 503)" "$work/other"
 run help --help
 check "help: exit status" ended help 0
 check "help: 80 columns" narrow help
+check "help: presets" shows help "^A policy: presets are .* grpc"
+check "help: keys of a policy" shows help "keys are attempts= curve="
+check "help: keys of a budget" shows help "capacity= cost="
 while read -r name value; do
     check "help: --$name $value" grep -q -e "--$name $value " "$work/help"
     case $name in
@@ -261,8 +264,9 @@ refused "all of it" "utilisation is from 1% to 95%, not '96%'" --utilisation 96%
 refused "two signs" "utilisation is from .*'50%%'" --utilisation 50%%
 refused "a percentage that is none" "clients is from .*'50%'" --clients 50%
 refused "no such outage" "outage is refused, 503, .* or slow, not '500'" --outage 500
-refused "no time" "length is from 1ms to 300s, not 'soon'" --length soon
-refused "too short" "length is from 1ms to 300s, not '0'" --length 0
+refused "no time" "length is from 1ms to 300s, with its unit, not 'soon'" --length soon
+refused "too short" "length is from 1ms to 300s, with its unit, not '0'" --length 0
+refused "no unit" "length is from 1ms to 300s, with its unit, not '5'" --length 5
 refused "nothing fails" "failing is from 1% to 100%" --failing 0
 refused "no nodes" "nodes is from 1 to 100" --nodes 0
 refused "nothing hit" "hit is from 1% to 100%" --hit 0
