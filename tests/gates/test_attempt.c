@@ -106,8 +106,8 @@ static void test_misuse(void)
 {
     retry_failure failure = check_failure_of(RETRY_REASON_KV_LOCKED);
     retry_attempt attempt = new_attempt(), untouched = new_attempt();
-    static const retry_request zeroed;
-    retry_request fresh = zeroed;
+    retry_request fresh;
+    memset(&fresh, 0, sizeof fresh);
     set_up(1000, 0);
     CHECK_DECISION(FAIL, MISUSE, retry_attempt_begin(NULL, &request, START));
     CHECK_DECISION(FAIL, MISUSE, retry_attempt_begin(&attempt, NULL, START));
@@ -310,9 +310,9 @@ static void test_report_and_cancel(void)
 /* An attempt's own gates come before the client's, and it keeps those that it was sent by. */
 static void test_whose_gates(void)
 {
-    static const retry_gates zeroed;
-    retry_gates other = zeroed;
+    retry_gates other;
     retry_attempt attempt = new_attempt();
+    memset(&other, 0, sizeof other);
     set_up(1000, 0);
     attempt.gates = &other;
     CHECK_DECISION(SEND, NONE, retry_attempt_begin(&attempt, &request, START));
