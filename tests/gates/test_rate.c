@@ -202,7 +202,7 @@ static void test_half_seconds(void)
     for (i = 0; i < CHECK_COUNT(rows); i++) {
         if (rows[i].min != UINT32_MAX) {
             rate = rate_of(rows[i].min, rows[i].max);
-            now = i * 1000000;
+            now = (retry_time)i * 1000000;
         }
         half_second(&rate, now, rows[i].accepted, rows[i].throttled);
         now += 500;
