@@ -87,7 +87,8 @@ static void make_folder(const char *path)
     }
 }
 
-/* ---- Progress, on standard error and only if that is a terminal ---------------------------- */
+/* ---- Progress, on standard error: a line that changes, or where there is no terminal many -------
+ */
 
 enum { PROGRESS_WIDTH = 78 };
 static struct {
@@ -103,29 +104,34 @@ static void progress_clear(void)
     progress_work.shown = false;
 }
 
-/* So much has been done: draws the line, over the last one. */
+/* So much has been done: draws the line, on a terminal over the last one. */
 #if defined(__GNUC__)
 __attribute__((format(printf, 2, 3)))
 #endif
 static void
 progress(double units, const char *format, ...)
 {
-    static time_t begun;
+    static time_t begun, told;
+    bool terminal = isatty(STDERR_FILENO) != 0;
+    time_t now = time(NULL);
     double share;
     va_list arguments;
     if (begun == 0)
-        begun = time(NULL);
+        begun = now;
     progress_work.done += units;
-    if (!isatty(STDERR_FILENO))
+    if (!terminal && difftime(now, told) < 2)
         return;
+    told = now;
     share = fmin(progress_work.done / progress_work.planned, 0.99);
     progress_clear();
     fprintf(stderr, "%.0f %%, about %.0f s left: ", 100 * share,
-            difftime(time(NULL), begun) * (1 - share) / share);
+            difftime(now, begun) * (1 - share) / share);
     va_start(arguments, format);
     vfprintf(stderr, format, arguments);
     va_end(arguments);
-    progress_work.shown = true;
+    if (!terminal)
+        fprintf(stderr, "\n");
+    progress_work.shown = terminal;
 }
 
 #endif /* STORM_REPORT_H */

@@ -75,7 +75,9 @@ for output in first other; do
 done
 check "it tells time" says first "the longest simulation [0-9.]* s;"
 check "it tells memory" says first "; [0-9]* MB"
-check "no progress where there is no terminal" test "$(wc -l <"$work/first.err")" -eq 1
+check "progress where there is no terminal: lines" says first "^[0-9]* %, about [0-9]* s left: "
+check "in 80 columns, without control characters" sh -c "! grep -q '.\{81\}' '$work/first.err' &&
+    ! LC_ALL=C grep -q '[[:cntrl:]]' '$work/first.err'"
 if command -v script >/dev/null; then
     script -qec "$storm --quick --data $work/terminal" /dev/null >"$work/terminal.out" </dev/null
     check "progress tells what is left" grep -q "%, about [0-9]* s left: " "$work/terminal.out"
