@@ -87,8 +87,7 @@ static void make_folder(const char *path)
     }
 }
 
-/* ---- Progress, on standard error: on a terminal a line that changes, elsewhere many ------------
- */
+/* ---- Progress, on standard error: on a terminal a line that changes, elsewhere many ---------- */
 
 enum { PROGRESS_WIDTH = 78 };
 static struct {
