@@ -357,7 +357,7 @@ static void cancel(void *context, const retry_request *r, const retry_failure *f
     (void)r;
     (void)f;
     (void)d;
-    if (decisions_left-- == 1)
+    if (decisions_left != 0 && --decisions_left == 0)
         retry_cancel((retry_request *)context, fake.now);
 }
 

@@ -36,6 +36,15 @@ none_left() {
     done <"$work/$1.children"
 }
 
+# While the machine is busy a fault may befall nobody; it does in another run.
+every_fault() {
+    never='^  [a-z].\{41\}  *0  *0$'
+    lacks scripted "$never" && return
+    run again verbose
+    wait
+    lacks again "$never"
+}
+
 narrow() { [ "$(awk 'length > 80' "$work/$1" | wc -l)" -eq 0 ]; }
 has_memcached() { command -v memcached >/dev/null 2>&1; }
 
@@ -63,7 +72,7 @@ for reason in SOCKET_NOT_AVAILABLE KV_NOT_MY_VBUCKET KV_LOCKED KV_TEMPORARY_FAIL
     SOCKET_CLOSED_WHILE_IN_FLIGHT ATTEMPT_TIMED_OUT CIRCUIT_BREAKER_OPEN; do
     check "scripted: retries by $reason" shows scripted "^  $reason  *[1-9]"
 done
-check "scripted: every fault happened" lacks scripted "^  [a-z].\{41\}  *0  *0\$"
+check "scripted: every fault happened" every_fault
 check "scripted: an unknown code fails" shows scripted "0x7ff0.* [1-9]"
 # begun, first try, after retries, perhaps done, expired, failed: none is 0
 check "scripted: every way to end" shows scripted "^all\(  *[1-9][0-9]*\)\{6\} "
