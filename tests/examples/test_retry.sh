@@ -272,9 +272,11 @@ anew
 
 # on_terminal NAME COMMAND: standard input is typed; what is seen is in NAME
 # (SIGINT reaches it even if whoever runs the tests ignores that, as a shell does in the background).
+# The shell writes the status down: script(1) at times says 0, if the terminal is closed before its last
+# process has ended.
 on_terminal() {
-    script -qec "env --default-signal=INT $2" /dev/null >"$work/$1" 2>&1
-    echo $? >"$work/$1.status"
+    script -qec "trap : INT; env --default-signal=INT $2; echo \$? >'$work/$1.status'" /dev/null \
+        >"$work/$1" 2>&1
 }
 on_terminal countdown "$retry --policy 'initial=1s jitter=none max=1s attempts=2' -- $work/fails" </dev/null
 check "a terminal: the wait is counted down" shows countdown 'again in 1 s'
