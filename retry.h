@@ -262,11 +262,11 @@
       AWS_2026        AWS_2026           35                  1 for 14 successes
       GRPC            gRPC's A6          4                   while it is half full
 
-   n is the number of operations that are in flight in an outage: those that begin within one
-   attempt's timeout. For 50 a second and 1 s that is 50. The SDKs' budgets are made for few
-   attempts: twenty operations under best effort empty them in a tenth of a second.
-   refill_per_second allows a fixed rate of retries when the bucket is empty. What was never sent
-   costs nothing: its charge goes back.
+   n is the number of operations in flight at once while all is well: 100 a second that take 50 ms
+   are 5. A larger n brings more of them through a short outage, up to as many as begin within one
+   attempt's timeout. But a service that is 90 % busy recovers later then. The SDKs' budgets are for
+   few attempts: twenty operations under best effort empty them in a tenth of a second. What was
+   never sent costs nothing. refill_per_second allows a fixed rate of retries with an empty bucket.
 
    GATES
 

@@ -26,7 +26,7 @@ static together_plan advice_plan(const options *set)
         set->attempt_timeout < ADVICE_ATTEMPT ? set->attempt_timeout : ADVICE_ATTEMPT;
     plan.set.length = set->length < ADVICE_LENGTH ? set->length : ADVICE_LENGTH;
     plan.set.slowness = set->slowness;
-    plan.set.at_once = 100;
+    plan.set.limit = 100;
     if (set->own_count > 0) {
         const own_layer *inner = &set->own[set->own_count - 1];
         plan.set.strategy = &inner->policy.base;

@@ -65,7 +65,9 @@ typedef struct crowd_set {
     uint32_t utilisation;               /* % of the one server's workers, without retries */
     uint32_t length;                    /* ms of the fault */
     uint32_t slowness;                  /* times as long as usual, in CROWD_SLOW */
-    uint32_t at_once;                   /* the AIMD limits' max (0: as many as the budget is for) */
+    uint32_t limit;                     /* the AIMD limits' max (0: what begins in one timeout) */
+    uint32_t in_flight;                 /* operations of a client that a budget is for (0: those
+                                           in flight at once while all is well) */
     const retry_strategy *strategy;     /* (NULL: best effort) */
     const retry_budget_options *budget; /* of a client (NULL: RETRY_BUDGET_BEST_EFFORT) */
 } crowd_set;
@@ -442,18 +444,17 @@ static void crowd_strike(crowd *c, uint32_t fault)
 
 /* ---- Setting up ---------------------------------------------------------------------------- */
 
-/* Operations of one client that begin within an attempt's timeout: so many are under way at once
-   when the service falls silent. */
-static uint32_t crowd_at_once(const crowd_set *set)
+/* Operations of one client that begin in so many ms, on average, rounded up. */
+static uint32_t crowd_begin_in(const crowd_set *set, uint32_t ms)
 {
-    uint32_t thousandths = set->attempt_timeout * CROWD_WORKERS * set->utilisation * 10;
-    uint32_t each = CROWD_WORK * set->clients * 1000;
-    return (thousandths + each - 1) / each;
+    uint32_t all = ms * CROWD_WORKERS * set->utilisation;
+    uint32_t each = CROWD_WORK * set->clients * 100;
+    return (all + each - 1) / each;
 }
 
-static void crowd_add_gates(crowd_to *to, uint32_t subset, uint32_t most)
+static void crowd_add_gates(crowd_to *to, uint32_t subset, uint32_t limit)
 {
-    to->aimd.max = most;
+    to->aimd.max = limit;
     if (subset & CROWD_BREAKER)
         retry_gates_breaker(&to->gates, &to->breaker);
     if (subset & CROWD_THROTTLE)
@@ -466,7 +467,11 @@ static void crowd_add_gates(crowd_to *to, uint32_t subset, uint32_t most)
 
 static void crowd_add_client(crowd *c, crowd_client *client, uint32_t subset)
 {
-    uint32_t in_flight = crowd_at_once(c->set);
+    uint32_t limit = c->set->limit, in_flight = c->set->in_flight;
+    if (limit == 0)
+        limit = crowd_begin_in(c->set, c->set->attempt_timeout);
+    if (in_flight == 0)
+        in_flight = crowd_begin_in(c->set, CROWD_WORK);
     const retry_budget_options fitting = RETRY_BUDGET_BEST_EFFORT(in_flight);
     client->client.strategy = c->set->strategy;
     client->client.random = dice_bits;
@@ -474,7 +479,7 @@ static void crowd_add_client(crowd *c, crowd_client *client, uint32_t subset)
     client->client.attempt_timeout = c->set->attempt_timeout;
     client->client.gates = &client->to[0].gates;
     for (uint32_t node = 0; node < c->nodes && subset < CROWD_SUBSETS; node++)
-        crowd_add_gates(&client->to[node], subset, c->set->at_once ? c->set->at_once : in_flight);
+        crowd_add_gates(&client->to[node], subset, limit);
     if (subset == CROWD_NO_RETRY)
         client->client.strategy = retry_fail_fast();
     if (subset & CROWD_BUDGET) {

@@ -49,7 +49,8 @@ static const retry_budget_options aws_2026_bucket = RETRY_BUDGET_AWS_2026;
 static const retry_budget_options grpc_bucket = RETRY_BUDGET_GRPC;
 
 /* The budget that fits best effort: sized by the operations in flight at once when the service
-   hangs, which are as many as begin within an attempt's timeout. */
+   hangs, which are as many as begin within an attempt's timeout. It is the largest that helps: it
+   brings the most through an outage, and a service that is 60 % busy can bear it. */
 static retry_budget_options fitting_bucket(const options *set, uint32_t sharing)
 {
     uint64_t begin = (uint64_t)sharing * set->attempt_timeout;

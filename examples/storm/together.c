@@ -29,7 +29,8 @@ static const struct {
 } fleets[FLEETS] = {{4, 2000, 500}, {1, 2500, 300}, {20, 2000, 500}};
 
 typedef struct asked {
-    uint32_t utilisation, fleet, subset, fault, seeds, seed, limit, within; /* fleet 0: all */
+    uint32_t utilisation, subset, fault, seeds, seed, limit, in_flight, within;
+    uint32_t fleet; /* 0: all */
 } asked;
 
 /* ---- Options ------------------------------------------------------------------------------- */
@@ -53,6 +54,8 @@ static void help(void)
            "  --seeds 3          runs of each, 1 to 100; the worst counts\n"
            "  --seed 1           the first of them\n"
            "  --limit 100        an AIMD limit's max; 0: what begins in one timeout\n"
+           "  --in-flight 0      operations that a client's budget is for; 0: those that\n"
+           "                     are in flight at once while all is well\n"
            "  --within 10        seconds after the fault by which all is to be well, 1 to 30\n"
            "  --help             this\n\n"
            "One subset and one fault: the worst run, second by second. The exit status is 1\n"
@@ -127,18 +130,20 @@ static void read_option(asked *options, const char *name, const char *text)
         options->seed = read_number(text, 1, 1000000, "--seed is from 1 to 1000000");
     else if (strcmp(name, "--limit") == 0)
         options->limit = read_number(text, 0, 10000, "--limit is from 0 to 10000");
+    else if (strcmp(name, "--in-flight") == 0)
+        options->in_flight = read_number(text, 0, 10000, "--in-flight is from 0 to 10000");
     else if (strcmp(name, "--within") == 0)
         options->within = read_number(text, 1, 30, "--within is from 1 to 30");
     else
         refuse(
-            "options are --utilisation, --fleet, --subset, --fault, --seeds, --seed, --limit and "
-            "--within",
+            "options are --utilisation, --fleet, --subset, --fault, --seeds, --seed, --limit, "
+            "--in-flight and --within",
             name);
 }
 
 static asked read_options(char *const *argument)
 {
-    asked options = {60, 0, CROWD_SUBSETS, CROWD_FAULTS, 3, 1, 100, 10};
+    asked options = {60, CROWD_SUBSETS, CROWD_FAULTS, 3, 1, 100, 0, 10, 0};
     for (; *argument; argument += 2) {
         if (strcmp(*argument, "--help") == 0)
             help();
@@ -376,7 +381,8 @@ static together_plan plan_of(const asked *options, uint32_t fleet)
     plan.set.utilisation = options->utilisation;
     plan.set.length = 8000;
     plan.set.slowness = 10;
-    plan.set.at_once = options->limit;
+    plan.set.limit = options->limit;
+    plan.set.in_flight = options->in_flight;
     plan.seed = options->seed;
     plan.seeds = options->seeds;
     plan.healths = TOGETHER_HEALTHS;

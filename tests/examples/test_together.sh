@@ -54,6 +54,13 @@ check "a cell: eight seconds of fault" count cell "<- fault" 8
 check "a cell: nothing is done in it" shows cell "^ *-7  *[0-9]*  *0\.0 .*<- fault"
 check "a cell: all is done after it" shows cell "^ *20  *[0-9]*  *100\.0 "
 
+# A budget for as many as begin in one timeout holds on for longer than one that fits.
+set -- --utilisation 90 --fleet 1 --fault refused
+run fits "$@"
+check "90 %: as promised" last fits "every cell as promised"
+run large "$@" --in-flight 23
+check "90 %, a larger budget: it is named" shows large "^not well: {budget}: refused"
+
 run bad --within 1 --fleet 1 --seeds 1
 check "within a second: exit status" ended bad 1
 check "within a second: it says why" shows bad "^NOT AS PROMISED: at most 0 cells"
@@ -62,7 +69,7 @@ check "within a second: the last line" last bad "not as promised"
 
 run help --help
 check "help: exit status" ended help 0
-for option in utilisation fleet subset fault seeds seed limit within help; do
+for option in utilisation fleet subset fault seeds seed limit in-flight within help; do
     check "help: --$option" shows help "^  --$option "
 done
 
@@ -85,6 +92,7 @@ refused "no such gate" "subset is of .*not 'moat'" --subset aimd,moat
 refused "busier than that" "utilisation is from 1 to 95, not '96'" --utilisation 96
 refused "no number" "seeds is from 1 to 100, not '1x'" --seeds 1x
 refused "not at all" "within is from 1 to 30, not '0'" --within 0
+refused "too many" "in-flight is from 0 to 10000, not '10001'" --in-flight 10001
 refused "no seeds" "seeds is from 1 to 100, not '0'" --seeds 0
 
 finish
