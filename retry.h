@@ -3371,49 +3371,25 @@ static bool retry__among(const int *numbers, int number)
     return *numbers != 0;
 }
 
-/* No connection, or none any more; as far as <errno.h> knows them. */
+/* No connection, or none any more; where <errno.h> knows sockets. */
 static const int retry__errors_lost[] = {
 #ifdef ECONNREFUSED
     ECONNREFUSED,
-#endif
-#ifdef ENETDOWN
     ENETDOWN,
-#endif
-#ifdef ENETUNREACH
     ENETUNREACH,
+    EHOSTUNREACH,
+    EADDRNOTAVAIL,
+    EMFILE,
+    ENFILE,
+    ENOBUFS,
+    ENOMEM,
+    ENETRESET,
+    ECONNRESET,
+    ECONNABORTED,
+    EPIPE,
 #endif
 #ifdef EHOSTDOWN
     EHOSTDOWN,
-#endif
-#ifdef EHOSTUNREACH
-    EHOSTUNREACH,
-#endif
-#ifdef EADDRNOTAVAIL
-    EADDRNOTAVAIL,
-#endif
-#ifdef EMFILE
-    EMFILE,
-#endif
-#ifdef ENFILE
-    ENFILE,
-#endif
-#ifdef ENOBUFS
-    ENOBUFS,
-#endif
-#ifdef ENOMEM
-    ENOMEM,
-#endif
-#ifdef ENETRESET
-    ENETRESET,
-#endif
-#ifdef ECONNRESET
-    ECONNRESET,
-#endif
-#ifdef ECONNABORTED
-    ECONNABORTED,
-#endif
-#ifdef EPIPE
-    EPIPE,
 #endif
 #ifdef _WIN32
     10061, /* WSAECONNREFUSED */
@@ -3431,14 +3407,8 @@ static const int retry__errors_lost[] = {
     0};
 
 static const int retry__errors_timeout[] = {
-#ifdef ETIMEDOUT
-    ETIMEDOUT,
-#endif
-#ifdef EAGAIN
-    EAGAIN,
-#endif
-#ifdef EWOULDBLOCK
-    EWOULDBLOCK,
+#ifdef ECONNREFUSED
+    ETIMEDOUT, EAGAIN, EWOULDBLOCK,
 #endif
 #ifdef _WIN32
     10060, /* WSAETIMEDOUT */
