@@ -291,6 +291,73 @@ class Changes:
         if not text.startswith("!"):
             self.change(first, last, "!(%s)" % text)
 
+    # ---- variables
+
+    def variables(self, function):
+        """A variable in use becomes 0, if it is a number, and each other of its type that has a
+        value by then."""
+        types, valued = {}, {}  # by name: the type; the token from which on it has a value
+        for part in function.parameters.split(","):
+            self.declare(types, part)
+        valued.update((name, 0) for name in types)
+        declared = set()
+        for i, token in enumerate(self.tokens):
+            if self.is_(i - 1, "{", "}", ";") and token.text not in KEYWORDS | {"}"} and \
+                    self.is_declaration(i):
+                self.declarators(i, types, valued, declared)
+        for i, token in enumerate(self.tokens):
+            if token.text in types and self.is_(i + 1, "=") and not self.is_(i - 1, ".", "->"):
+                valued[token.text] = min(i, valued.get(token.text, i))
+        for i, token in enumerate(self.tokens):
+            if token.text in types and i not in declared and self.is_used(i):
+                if TYPE.match(types[token.text]):
+                    self.change(i, i, "0")
+                for other in sorted(types):
+                    if other != token.text and types[other] == types[token.text] and \
+                            valued.get(other, i) < i:
+                        self.change(i, i, other)
+
+    @staticmethod
+    def declare(types, text):
+        """What a declaration of one variable says of its type."""
+        match = re.match(r"(.*?)(\w+)(\[.*\])?$", squeeze(text))
+        if match and match.group(1):
+            types[match.group(2)] = re.sub(r"\bstatic\b|\s", " ", match.group(1)).strip() + \
+                ("*" if match.group(3) else "")
+
+    def declarators(self, i, types, valued, declared):
+        first = i
+        while not self.is_(i + 1, "=", ";", ",", "["):
+            i += 1
+        base = re.sub(r"\*", "", self.span(first, i - 1)).strip()
+        while True:
+            stars = "*" if self.is_(i - 1, "*") else ""
+            self.declare(types, base + " " + stars + self.tokens[i].text +
+                         ("[]" if self.is_(i + 1, "[") else ""))
+            declared.add(i)
+            if self.is_(i + 1, "="):
+                valued[self.tokens[i].text] = i
+            while not self.is_(i, ",", ";"):
+                i = self.closing(i) + 1
+            if self.is_(i, ";"):
+                return
+            i += 1
+            while self.is_(i, "*"):
+                i += 1
+
+    def is_used(self, i):
+        """Whether the variable there is read, and is all of an operand."""
+        if self.is_(i - 1, ".", "->", "++", "--") or self.is_(i + 1, "(", "++", "--"):
+            return False
+        if self.is_(i - 1, "void") and self.is_(i - 2, "("):  # (void)unused
+            return False
+        if self.is_(i - 1, ")") and self.is_(i - 2, "void"):
+            return False
+        if self.is_(i - 1, "&") and not self.is_operand(i - 2):
+            return False
+        following = self.tokens[i + 1].text if i + 1 < len(self.tokens) else ""
+        return not re.match(r"[-+*/%&|^]?=$|<<=|>>=", following)
+
     # ---- statements
 
     def statements(self):
@@ -390,6 +457,7 @@ def function_mutants(header, text, active):
             continue
         changes = Changes(text, tokens_of(text, function.brace, function.end), function.type)
         changes.expressions()
+        changes.variables(function)
         changes.statements()
         asserts = [m.span() for m in re.finditer(r"RETRY_ASSERT\(.*?\);", text)]
         for start, end, new in sorted(set(changes.found)):
