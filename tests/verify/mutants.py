@@ -80,8 +80,8 @@ class Function:
         self.result = " ".join(self.QUALIFIERS.sub("", head[:match.start()]).split())
         self.type = re.sub(r"\b(RETRY|ERRMAP)__WRAPS\b", "", self.result).strip()
         self.parameters = head[match.end():head.rindex(")")]
-        names = [re.findall(r"\w+", re.sub(r"\[.*\]", "", part))
-                 for part in self.parameters.split(",")]
+        plain = re.sub(r"\(\*(\w+)\)\([^)]*\)", r" \1", self.parameters)  # pointers to functions
+        names = [re.findall(r"\w+", re.sub(r"\[.*\]", "", part)) for part in plain.split(",")]
         self.arguments = ", ".join(words[-1] for words in names if words != ["void"])
         self.number = 0
 
@@ -310,8 +310,9 @@ class Changes:
                 valued[token.text] = min(i, valued.get(token.text, i))
         for i, token in enumerate(self.tokens):
             if token.text in types and i not in declared and self.is_used(i):
-                if TYPE.match(types[token.text]):
-                    self.change(i, i, "0")
+                kind = types[token.text].replace("const ", "")
+                if TYPE.match(kind):  # of 64 bits, too, as they are shifted
+                    self.change(i, i, "(%s)0" % kind)
                 for other in sorted(types):
                     if other != token.text and types[other] == types[token.text] and \
                             valued.get(other, i) < i:
