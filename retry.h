@@ -2931,7 +2931,7 @@ static void retry__budget_refill(retry_budget *budget, retry_time now)
 static bool retry__budget_affords(const retry_budget_options *options, uint32_t balance,
                                   uint32_t cost)
 {
-    if (balance < cost || (balance == 0 && options->capacity == 0))
+    if (balance < cost || options->capacity == 0)
         return false;
     return options->floor == 0 || balance - cost > options->floor;
 }
@@ -3133,9 +3133,9 @@ RETRY_API void retry_connection_established(retry_connection *connection, retry_
 
 /* >>nmv */
 
-static retry_nmv_step retry__nmv_step(uint8_t map, retry_ms delay)
+static retry_nmv_step retry__nmv_at_once(uint8_t map)
 {
-    retry_nmv_step step = {map, delay};
+    retry_nmv_step step = {map, 0};
     return step;
 }
 
@@ -3144,7 +3144,7 @@ RETRY_API void retry_nmv_begin(retry_nmv *nmv, uint64_t revision)
 {
     if (!nmv)
         return;
-    nmv->retry__step = retry__nmv_step(RETRY_MAP_CURRENT, 0);
+    nmv->retry__step = retry__nmv_at_once(RETRY_MAP_CURRENT);
     nmv->retry__revision = revision;
     nmv->retry__waiting = false;
 }
@@ -3153,11 +3153,11 @@ RETRY_API retry_nmv_step retry_nmv_rejected(retry_nmv *nmv, uint64_t revision,
                                             bool has_fast_forward)
 {
     if (!nmv)
-        return retry__nmv_step(RETRY_MAP_CURRENT, 0);
+        return retry__nmv_at_once(RETRY_MAP_CURRENT);
     if (revision > nmv->retry__revision) {
         retry_nmv_begin(nmv, revision);
     } else if (nmv->retry__step.map == RETRY_MAP_CURRENT && has_fast_forward) {
-        nmv->retry__step = retry__nmv_step(RETRY_MAP_FAST_FORWARD, 0);
+        nmv->retry__step = retry__nmv_at_once(RETRY_MAP_FAST_FORWARD);
         nmv->retry__waiting = false;
     } else {
         if (!has_fast_forward) /* any more */
@@ -3171,7 +3171,7 @@ RETRY_API retry_nmv_step retry_nmv_rejected(retry_nmv *nmv, uint64_t revision,
 RETRY_API retry_nmv_step retry_nmv_config(retry_nmv *nmv, uint64_t revision)
 {
     if (!nmv)
-        return retry__nmv_step(RETRY_MAP_CURRENT, 0);
+        return retry__nmv_at_once(RETRY_MAP_CURRENT);
     if (nmv->retry__waiting && revision > nmv->retry__revision)
         retry_nmv_begin(nmv, revision);
     return nmv->retry__step;

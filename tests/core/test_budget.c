@@ -1267,6 +1267,23 @@ static void test_load(void)
     }
 }
 
+/* A bucket that is filled to the brim holds no fraction any more, though it is emptied at once. */
+static void test_deposit_ends_the_fraction(void)
+{
+    retry_budget_options options = options_of(10, 0);
+    retry_budget budget;
+    options.refill_per_second = 1; /* a millionth each ms */
+    retry_budget_init(&budget, &options, START);
+    CHECK(retry_budget_withdraw(&budget, 10, START));
+    CHECK(!retry_budget_withdraw(&budget, TOO_MUCH, check_after(START, 600)));
+    retry_budget_deposit(&budget, 10);
+    CHECK(retry_budget_withdraw(&budget, 10, check_after(START, 600)));
+    CHECK(!retry_budget_withdraw(&budget, TOO_MUCH, check_after(START, 1100)));
+    CHECK_EQUAL(0, retry_budget_balance(&budget));
+    CHECK(!retry_budget_withdraw(&budget, TOO_MUCH, check_after(START, 1600)));
+    CHECK_EQUAL(1, retry_budget_balance(&budget));
+}
+
 int main(void)
 {
     RUN(test_refill_set_back);
@@ -1316,5 +1333,6 @@ int main(void)
     RUN(test_best_effort);
     RUN(test_best_effort_pays);
     RUN(test_load);
+    RUN(test_deposit_ends_the_fraction);
     return check_done();
 }

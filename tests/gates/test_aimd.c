@@ -365,6 +365,19 @@ static void test_bounds_change(void)
     aimd.min = 0;
     CHECK_EQUAL(6, retry_aimd_limit(&aimd));
 
+    aimd = fallen(16, 0); /* half of what the limit reads is in use, or it does not rise */
+    aimd.min = 12;
+    CHECK_EQUAL(12, answered(&aimd, 5, 2000));
+    CHECK_EQUAL(13, answered(&aimd, 6, 4000));
+    aimd.min = aimd.max = 15; /* and what cannot rise leaves it as it was */
+    CHECK_EQUAL(15, answered(&aimd, ALL, 6000));
+    aimd.min = 0;
+    CHECK_EQUAL(13, retry_aimd_limit(&aimd));
+    aimd.increase = 10; /* a rise is cut at what max is then */
+    CHECK_EQUAL(15, answered(&aimd, ALL, 8000));
+    aimd.max = 100;
+    CHECK_EQUAL(15, retry_aimd_limit(&aimd));
+
     aimd = aimd_of(4); /* before the first fall the limit is max, whatever that is */
     aimd.max = 7;
     CHECK_EQUAL(7, retry_aimd_limit(&aimd));

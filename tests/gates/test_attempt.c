@@ -593,7 +593,72 @@ static void test_rate_takes_back(void)
     CHECK_EQUAL(first.delay, second.delay);
 }
 
+/* An instant that is kept comes nearer; who asks too early waits for what is left. */
+static void test_rate_instant_comes_nearer(void)
+{
+    retry_attempt attempt;
+    set_up(10000, 0);
+    rate.max = 1000;
+    rate.wait = 5000;
+    retry_gates_rate(&gates, &rate);
+    attempt = sent();
+    retry_attempt_report(&attempt, NULL, START);
+    CHECK_EQUAL(1000, retry_attempt_ask(&attempt, &request, START).delay);
+    CHECK_EQUAL(600, retry_attempt_ask(&attempt, &request, START + 400).delay);
+    CHECK_EQUAL(1, retry_attempt_ask(&attempt, &request, START + 999).delay);
+    CHECK_DECISION(SEND, NONE, retry_attempt_ask(&attempt, &request, START + 1000));
+}
+
+/* A probe that a later gate refuses, or lets wait, leaves its place to another. */
+static void test_probe_given_back(void)
+{
+    static const struct {
+        retry_ms wait;
+        uint8_t verdict, cause;
+    } rows[] = {{250, RETRY_VERDICT_FAIL, RETRY_CAUSE_THROTTLED},
+                {5000, RETRY_VERDICT_RETRY, RETRY_CAUSE_PACED}};
+    size_t i;
+    for (i = 0; i < CHECK_COUNT(rows); i++) {
+        retry_attempt attempt = new_attempt(), other = new_attempt();
+        retry_decision answer;
+        check_row("wait %u", (unsigned)rows[i].wait);
+        set_up(10000, 0);
+        open_breaker();
+        rate.max = 1000;
+        rate.wait = rows[i].wait;
+        retry_gates_rate(&gates, &rate);
+        CHECK_EQUAL(0, retry_rate_ask(&rate, START + 500)); /* the one token */
+        answer = retry_attempt_ask(&attempt, &request, START + 500);
+        CHECK_EQUAL(rows[i].verdict, answer.verdict);
+        CHECK_EQUAL(rows[i].cause, answer.cause);
+        retry_gates_rate(&gates, NULL);
+        CHECK_DECISION(SEND, NONE, retry_attempt_ask(&other, &request, START + 500));
+        CHECK_EQUAL(1, gates.in_flight);
+    }
+}
+
 /* ---- what the gates are told --------------------------------------------------------------- */
+
+/* An answer that took too long is sick: from when the attempt was sent. */
+static void test_slow_answers(void)
+{
+    static const struct {
+        retry_ms took;
+        uint8_t state;
+    } rows[] = {{99, RETRY_BREAKER_CLOSED}, {100, RETRY_BREAKER_OPEN}};
+    size_t i;
+    for (i = 0; i < CHECK_COUNT(rows); i++) {
+        retry_attempt attempt;
+        check_row("%u ms", (unsigned)rows[i].took);
+        set_up(1000, 0);
+        breaker.volume = 1;
+        breaker.slow = 100;
+        retry_gates_breaker(&gates, &breaker);
+        attempt = sent();
+        retry_attempt_report(&attempt, NULL, START + rows[i].took);
+        CHECK_EQUAL(rows[i].state, retry_breaker_state(&breaker, START + rows[i].took));
+    }
+}
 
 /* Ten attempts in flight that all time out: one fall. */
 static void test_one_fall(void)
@@ -898,6 +963,41 @@ static void test_random_walk(void)
     CHECK_EQUAL(0, gates.in_flight);
 }
 
+/* A bucket that is empty at START and gets a thousandth each ms, of which nothing takes any. */
+static void refill_budget(void)
+{
+    retry_budget_options options;
+    memset(&options, 0, sizeof options);
+    options.capacity = 100000000;
+    options.refill_per_second = 1000;
+    retry_budget_init(&budget, &options, START);
+    CHECK(retry_budget_withdraw(&budget, options.capacity, START));
+}
+
+static void check_refill(retry_ms elapsed)
+{
+    CHECK_EQUAL(elapsed, retry_budget_balance(&budget));
+    CHECK(retry_budget_withdraw(&budget, 0, START + elapsed + 1000));
+    CHECK_EQUAL(elapsed + 1000, retry_budget_balance(&budget));
+}
+
+/* What ends a request tells its budget when that was. */
+static void test_budget_told_when(void)
+{
+    retry_attempt attempt;
+    set_up(60000, 0);
+    refill_budget();
+    attempt = sent();
+    CHECK_DECISION(SUCCESS, NONE, retry_attempt_end(&attempt, &request, NULL, START + 5000));
+    check_refill(5000);
+
+    set_up(60000, 0);
+    open_breaker();
+    refill_budget();
+    CHECK_DECISION(FAIL, CIRCUIT_OPEN, retry_attempt_begin(&attempt, &request, START + 300));
+    check_refill(300);
+}
+
 int main(void)
 {
     RUN(test_size);
@@ -917,6 +1017,9 @@ int main(void)
     RUN(test_no_time_to_wait);
     RUN(test_rate_keeps_an_instant);
     RUN(test_rate_takes_back);
+    RUN(test_rate_instant_comes_nearer);
+    RUN(test_probe_given_back);
+    RUN(test_slow_answers);
     RUN(test_one_fall);
     RUN(test_one_rise);
     RUN(test_short_attempts);
@@ -924,6 +1027,7 @@ int main(void)
     RUN(test_who_may_probe);
     RUN(test_latency_of_answers);
     RUN(test_run_is_gated);
+    RUN(test_budget_told_when);
     RUN(test_random_walk);
     return check_done();
 }

@@ -1670,6 +1670,60 @@ static void test_model(void)
     }
 }
 
+/* ---- instants ------------------------------------------------------------------------------- */
+
+#define FROM ((retry_time)1000000) /* far from 0, which would be some instant between */
+
+/* Two copies in flight, the second paid, of a bucket that is empty at FROM and gets a thousandth
+   each ms, of which nothing takes any. */
+static void set_up_refill(void)
+{
+    retry_budget_options options;
+    memset(&options, 0, sizeof options);
+    options.capacity = 100000000;
+    options.refill_per_second = 1000;
+    set_up();
+    retry_budget_init(&budget, &options, FROM);
+    CHECK(retry_budget_withdraw(&budget, options.capacity, FROM));
+    retry_begin(&request, FROM);
+    client.budget = &budget;
+    retry_hedge_begin(&hedge, &request, FROM);
+    CHECK_EQUAL(RETRY_HEDGE_SEND, retry_hedge_due(&hedge, &request, FROM + 500).action);
+    CHECK_EQUAL(500, retry_budget_balance(&budget));
+}
+
+static void check_refill(retry_ms elapsed)
+{
+    CHECK_EQUAL(elapsed, retry_budget_balance(&budget));
+    CHECK(retry_budget_withdraw(&budget, 0, FROM + elapsed + 1000));
+    CHECK_EQUAL(elapsed + 1000, retry_budget_balance(&budget));
+}
+
+/* What is paid, goes back or is charged tells the budget when that is. */
+static void test_budget_told_when(void)
+{
+    static const struct {
+        retry_failure failure;
+        uint8_t action;
+    } rows[] = {
+        {{RETRY_REASON_KV_LOCKED, 0, 0, false, false, false, false, 0, 0}, RETRY_HEDGE_SEND},
+        {{RETRY_REASON_SOCKET_NOT_AVAILABLE, 0, 0, false, false, false, false, 0, 0},
+         RETRY_HEDGE_WAIT},
+        {{RETRY_REASON_KV_LOCKED, 0, 0, false, false, false, true, NO_RETRY, 0}, RETRY_HEDGE_HOLD},
+    };
+    size_t i;
+    set_up_refill();
+    CHECK_EQUAL(RETRY_HEDGE_SEND, retry_hedge_due(&hedge, &request, FROM + 5000).action);
+    check_refill(5000);
+    for (i = 0; i < CHECK_COUNT(rows); i++) {
+        check_row("row %u", (unsigned)i);
+        set_up_refill();
+        CHECK_EQUAL(rows[i].action,
+                    retry_hedge_failed(&hedge, &request, &rows[i].failure, FROM + 600).action);
+        check_refill(600);
+    }
+}
+
 int main(void)
 {
     RUN(test_size);
@@ -1713,6 +1767,7 @@ int main(void)
     RUN(test_ambiguous);
     RUN(test_won);
     RUN(test_misuse);
+    RUN(test_budget_told_when);
     RUN(test_model);
     return check_done();
 }
