@@ -961,22 +961,6 @@ static void test_slightly_behind(void)
     }
 }
 
-/* One that takes from a full bucket does not turn the bucket's clock back. */
-static void test_full_and_behind(void)
-{
-    retry_rate rate = rate_of(0, 100000);
-    CHECK_EQUAL(12, burst(&rate, 1000000));
-    CHECK_EQUAL(12, burst(&rate, 1001000));
-    rate = rate_of(0, 100000);
-    CHECK_EQUAL(0, retry_rate_ask(&rate, 1000000));
-    CHECK_EQUAL(0, retry_rate_ask(&rate, 1001000)); /* full until now */
-    CHECK_EQUAL(0, retry_rate_ask(&rate, 1001010)); /* and again, but for this one */
-    CHECK_EQUAL(11, burst(&rate, 1001000));
-    CHECK_EQUAL(0, burst(&rate, 1001005));
-    CHECK_EQUAL(0, burst(&rate, 1001010));
-    CHECK_EQUAL(1, burst(&rate, 1001020));
-}
-
 /* One that is further behind was set back, or weeks have passed: it goes on from there. */
 static void test_set_back(void)
 {
@@ -1054,7 +1038,6 @@ int main(void)
     RUN(test_against_real_numbers);
     RUN(test_any_start);
     RUN(test_slightly_behind);
-    RUN(test_full_and_behind);
     RUN(test_set_back);
     RUN(test_idle);
     return check_done();
