@@ -4362,13 +4362,13 @@ RETRY__WRAPS static uint32_t retry__rate_limit(retry_rate *rate, uint32_t now)
     return retry__load_ordered(&rate->retry__limit);
 }
 
-/* ms by which this call alone moves the bucket's clock. A bucket lacks nothing before its first send
-   alone: its clock means nothing yet. */
+/* ms by which this call alone moves the bucket's clock. A full bucket with a clock at 0 may be a
+   new one, whose clock means nothing yet. */
 RETRY__WRAPS static retry_ms retry__rate_passed(retry_rate *rate, uint32_t now)
 {
     uint32_t seen = retry__load(&rate->retry__clock);
     retry_ms passed = retry__passed(seen, now);
-    if (retry__load(&rate->retry__owed) == 0)
+    if ((seen | retry__load(&rate->retry__owed)) == 0)
         passed = now;
     return passed != 0 && retry__swap(&rate->retry__clock, &seen, now) ? passed : 0;
 }
