@@ -750,6 +750,22 @@ static void test_grpc_charges_a_cancelled_request(void)
     CHECK_EQUAL(9000, retry_budget_balance(&budget));
 }
 
+/* The retry that was paid has been made: its charge does not go back with the request. */
+static void test_charge_of_a_cancelled_request(void)
+{
+    static const retry_strategy cancelling = {cancelling_after};
+    retry_budget_options options = options_of(10000, 1000);
+    retry_budget budget = budget_of(&options, 10000);
+    retry_client client = client_of(&budget);
+    retry_request request = begun(&client);
+    retry_failure failure = check_failure_of(RETRY_REASON_KV_LOCKED);
+    CHECK_DECISION(RETRY, STRATEGY, retry_orchestrate(&request, &failure, START));
+    CHECK_EQUAL(9000, retry_budget_balance(&budget));
+    request.strategy = &cancelling;
+    CHECK_DECISION(FAIL, CANCELLED, retry_orchestrate(&request, &failure, START));
+    CHECK_EQUAL(9000, retry_budget_balance(&budget));
+}
+
 static void test_grpc_gives_nothing_back(void)
 {
     retry_budget_options options = RETRY_BUDGET_GRPC;
@@ -1318,6 +1334,7 @@ int main(void)
     RUN(test_grpc_charges_orders);
     RUN(test_grpc_orders_that_are_not_charged);
     RUN(test_grpc_charges_a_cancelled_request);
+    RUN(test_charge_of_a_cancelled_request);
     RUN(test_grpc_gives_nothing_back);
     RUN(test_unsent_pays_once);
     RUN(test_unsent_and_refused);

@@ -596,6 +596,33 @@ static void test_budget_pays_for_grants_only(void)
     CHECK_EQUAL(9000, retry_budget_balance(&budget));
 }
 
+/* What a gate of the client's own holds back is final, unless the server has forbidden it already.
+ */
+static void test_held_back(void)
+{
+    static const struct {
+        bool pushback;
+        retry_ms retry_after;
+        uint8_t cause;
+    } rows[] = {{false, 0, RETRY_CAUSE_THROTTLED},
+                {false, UINT32_MAX, RETRY_CAUSE_THROTTLED},
+                {true, 5, RETRY_CAUSE_THROTTLED},
+                {true, UINT32_MAX, RETRY_CAUSE_PUSHBACK}};
+    size_t i;
+    for (i = 0; i < CHECK_COUNT(rows); i++) {
+        retry_client client = client_of(NULL);
+        retry_request request = begun(&client);
+        retry_failure failure = check_failure_of(RETRY_REASON_CLIENT_THROTTLED);
+        retry_decision decision;
+        failure.pushback = rows[i].pushback;
+        failure.retry_after = rows[i].retry_after;
+        decision = retry_orchestrate(&request, &failure, START);
+        check_row("row %u", (unsigned)i);
+        CHECK_EQUAL(RETRY_VERDICT_FAIL, decision.verdict);
+        CHECK_EQUAL(rows[i].cause, decision.cause);
+    }
+}
+
 /* ---- step 7: counting and telling ---------------------------------------------------------- */
 
 static void test_counters_saturate(void)
@@ -871,5 +898,6 @@ int main(void)
     RUN(test_observer_of_a_strategy_that_cancels);
     RUN(test_observer_is_told_last);
     RUN(test_causes_of_answers);
+    RUN(test_held_back);
     return check_done();
 }

@@ -214,6 +214,45 @@ static void test_deadline_reached(void)
     }
 }
 
+/* Without a client nothing bounds an attempt but the request's own timeout. */
+static void test_no_client(void)
+{
+    retry_attempt attempt = new_attempt();
+    retry_decision answer;
+    set_up(1000, 300);
+    request.client = NULL;
+    answer = retry_attempt_ask(&attempt, &request, START + 100);
+    CHECK_DECISION(SEND, NONE, answer);
+    CHECK_EQUAL(0, answer.delay);
+    CHECK_EQUAL(900, attempt.timeout);
+}
+
+static retry_action answer_later(const retry_strategy *self, retry_request *of,
+                                 const retry_failure *failure, retry_time now)
+{
+    (void)self;
+    (void)of;
+    (void)failure;
+    (void)now;
+    return retry_action_pending();
+}
+
+/* A request that waits for its strategy's answer has no attempt. */
+static void test_pending(void)
+{
+    static const retry_strategy later = {answer_later};
+    retry_failure failure = check_failure_of(RETRY_REASON_KV_LOCKED);
+    retry_attempt attempt;
+    set_up(1000, 300);
+    request.strategy = &later;
+    attempt = sent();
+    CHECK_DECISION(PENDING, PENDING, retry_attempt_end(&attempt, &request, &failure, START));
+    CHECK_DECISION(FAIL, MISUSE, retry_attempt_ask(&attempt, &request, START));
+    CHECK_DECISION(FAIL, MISUSE, retry_attempt_begin(&attempt, &request, START));
+    CHECK_DECISION(RETRY, STRATEGY, retry_resume(&request, &failure, retry_action_after(1), START));
+    CHECK_DECISION(SEND, NONE, retry_attempt_begin(&attempt, &request, START + 1));
+}
+
 /* ---- the end ------------------------------------------------------------------------------- */
 
 static void test_end(void)
@@ -244,7 +283,9 @@ static void test_end(void)
     set_up(1000, 0);
     {
         retry_attempt attempt = sent();
-        CHECK_DECISION(SUCCESS, NONE, retry_attempt_end(&attempt, &request, NULL, START + 5));
+        retry_decision done = retry_attempt_end(&attempt, &request, NULL, START + 5);
+        CHECK_DECISION(SUCCESS, NONE, done);
+        CHECK_EQUAL(0, done.delay);
         CHECK_EQUAL(0, gates.in_flight);
         CHECK(!retry_succeed(&request, START + 5));
     }
@@ -404,6 +445,7 @@ static void test_classify_refusal(void)
         check_row("row %u", (unsigned)i);
         CHECK_EQUAL(rows[i].reason, failure.reason);
         CHECK_EQUAL(rows[i].retry_after, failure.retry_after);
+        CHECK_EQUAL(0, failure.code);
     }
 }
 
@@ -609,6 +651,45 @@ static void test_rate_instant_comes_nearer(void)
     CHECK_DECISION(SEND, NONE, retry_attempt_ask(&attempt, &request, START + 1000));
 }
 
+/* The same with a limit before it, which takes the attempt's place back while it waits. */
+static void test_limit_and_rate(void)
+{
+    retry_attempt attempt;
+    set_up(10000, 0);
+    aimd.max = 2;
+    rate.max = 1000;
+    rate.wait = 5000;
+    retry_gates_aimd(&gates, &aimd);
+    retry_gates_rate(&gates, &rate);
+    attempt = sent();
+    retry_attempt_report(&attempt, NULL, START);
+    CHECK_EQUAL(1000, retry_attempt_ask(&attempt, &request, START).delay);
+    CHECK_EQUAL(0, gates.in_flight);
+    CHECK_EQUAL(600, retry_attempt_ask(&attempt, &request, START + 400).delay);
+    CHECK_DECISION(SEND, NONE, retry_attempt_ask(&attempt, &request, START + 1000));
+    CHECK_EQUAL(1, gates.in_flight);
+}
+
+/* What was sent has used its token, whatever becomes of it; who waits no more has lost its instant.
+ */
+static void test_rate_after_cancel(void)
+{
+    retry_attempt attempt, other = new_attempt();
+    set_up(10000, 0);
+    rate.max = 1000;
+    rate.wait = 5000;
+    retry_gates_rate(&gates, &rate);
+    attempt = sent();
+    retry_attempt_cancel(&attempt, &request, START);
+    CHECK_EQUAL(1000, retry_attempt_ask(&attempt, &request, START).delay);
+    CHECK_DECISION(SEND, NONE, retry_attempt_ask(&attempt, &request, START + 1000));
+    retry_attempt_cancel(&attempt, &request, START + 1000);
+    CHECK_EQUAL(1000, retry_attempt_ask(&attempt, &request, START + 1000).delay);
+    retry_attempt_cancel(&attempt, &request, START + 1000);
+    CHECK_EQUAL(1000, retry_attempt_ask(&other, &request, START + 1000).delay);
+    CHECK_EQUAL(2000, retry_attempt_ask(&attempt, &request, START + 1000).delay);
+}
+
 /* A probe that a later gate refuses, or lets wait, leaves its place to another. */
 static void test_probe_given_back(void)
 {
@@ -658,6 +739,34 @@ static void test_slow_answers(void)
         retry_attempt_report(&attempt, NULL, START + rows[i].took);
         CHECK_EQUAL(rows[i].state, retry_breaker_state(&breaker, START + rows[i].took));
     }
+    set_up(10000, 0); /* and not from when it began to wait */
+    breaker.volume = 1;
+    breaker.slow = 100;
+    rate.max = 1000;
+    rate.wait = 5000;
+    retry_gates_breaker(&gates, &breaker);
+    retry_gates_rate(&gates, &rate);
+    CHECK_EQUAL(0, retry_rate_ask(&rate, START));
+    {
+        retry_attempt attempt = new_attempt();
+        CHECK_DECISION(RETRY, PACED, retry_attempt_ask(&attempt, &request, START));
+        CHECK_DECISION(SEND, NONE, retry_attempt_ask(&attempt, &request, START + 1000));
+        retry_attempt_report(&attempt, NULL, START + 1099);
+        CHECK_EQUAL(RETRY_BREAKER_CLOSED, retry_breaker_state(&breaker, START + 1099));
+    }
+}
+
+/* One that was short of time, and broke for another reason, is evidence. */
+static void test_short_attempt_breaks(void)
+{
+    retry_failure failure = check_failure_of(RETRY_REASON_SERVER_ERROR);
+    retry_attempt attempt = new_attempt();
+    set_up(1000, 500);
+    breaker.volume = 1;
+    retry_gates_breaker(&gates, &breaker);
+    CHECK_DECISION(SEND, NONE, retry_attempt_ask(&attempt, &request, START + 900));
+    retry_attempt_report(&attempt, &failure, START + 910);
+    CHECK_EQUAL(RETRY_BREAKER_OPEN, retry_breaker_state(&breaker, START + 910));
 }
 
 /* Ten attempts in flight that all time out: one fall. */
@@ -809,6 +918,7 @@ static void test_latency_of_answers(void)
     uint32_t i;
     set_up(UINT32_MAX, 0);
     latency.min_samples = 1;
+    latency.quantile = RETRY_RATIO(0.5); /* most are refused */
     retry_gates_latency(&gates, &latency);
     for (i = 0; i < 4000; i++) {
         retry_attempt attempt = new_attempt();
@@ -820,6 +930,35 @@ static void test_latency_of_answers(void)
         now += 100;
     }
     CHECK_RANGE(80, 125, retry_latency_get(&latency));
+}
+
+/* One given up early, one that was never sent, and one that waits for its turn, teach nothing. */
+static void test_latency_of_no_answers(void)
+{
+    retry_failure unsent = check_failure_of(RETRY_REASON_CLIENT_THROTTLED);
+    retry_attempt attempt = new_attempt();
+    retry_latency before;
+    uint32_t i;
+    set_up(UINT32_MAX, 0);
+    for (i = 0; i < 1000; i++)
+        retry_latency_add(&latency, 100, true);
+    before = latency;
+    rate.max = 1000;
+    rate.wait = 5000;
+    retry_gates_latency(&gates, &latency);
+    retry_gates_rate(&gates, &rate);
+    attempt = sent();
+    retry_attempt_cancel(&attempt, &request, START + 10);
+    CHECK(memcmp(&before, &latency, sizeof before) == 0);
+    CHECK_DECISION(RETRY, PACED, retry_attempt_ask(&attempt, &request, START + 10));
+    CHECK_DECISION(RETRY, PACED, retry_attempt_ask(&attempt, &request, START + 900));
+    CHECK_DECISION(SEND, NONE, retry_attempt_ask(&attempt, &request, START + 1000));
+    CHECK(memcmp(&before, &latency, sizeof before) == 0);
+    retry_attempt_report(&attempt, &unsent, START + 1900);
+    CHECK(memcmp(&before, &latency, sizeof before) == 0);
+    CHECK_DECISION(SEND, NONE, retry_attempt_ask(&attempt, &request, START + 2000));
+    retry_attempt_cancel(&attempt, &request, START + 2900); /* late: so much it does tell */
+    CHECK(memcmp(&before, &latency, sizeof before) != 0);
 }
 
 /* ---- the loop ------------------------------------------------------------------------------ */
@@ -868,6 +1007,12 @@ static void test_run_is_gated(void)
     CHECK_DECISION(FAIL, CIRCUIT_OPEN, retry_run(&request, &clock, third_time, NULL));
     CHECK_EQUAL(3, hands);
     retry_gates_breaker(&gates, NULL);
+    retry_begin(&request, START);
+    overload_throttle();
+    draw_next = 0;
+    CHECK_DECISION(FAIL, THROTTLED, retry_run(&request, &clock, third_time, NULL));
+    CHECK_EQUAL(3, hands);
+    retry_gates_throttle(&gates, NULL);
     aimd.max = 1;
     retry_gates_aimd(&gates, &aimd);
     gates.in_flight = 1; /* of somebody who never comes back */
@@ -1005,6 +1150,8 @@ int main(void)
     RUN(test_gates_null);
     RUN(test_timeout);
     RUN(test_deadline_reached);
+    RUN(test_no_client);
+    RUN(test_pending);
     RUN(test_end);
     RUN(test_operation);
     RUN(test_report_and_cancel);
@@ -1018,14 +1165,18 @@ int main(void)
     RUN(test_rate_keeps_an_instant);
     RUN(test_rate_takes_back);
     RUN(test_rate_instant_comes_nearer);
+    RUN(test_limit_and_rate);
+    RUN(test_rate_after_cancel);
     RUN(test_probe_given_back);
     RUN(test_slow_answers);
+    RUN(test_short_attempt_breaks);
     RUN(test_one_fall);
     RUN(test_one_rise);
     RUN(test_short_attempts);
     RUN(test_short_attempt_works);
     RUN(test_who_may_probe);
     RUN(test_latency_of_answers);
+    RUN(test_latency_of_no_answers);
     RUN(test_run_is_gated);
     RUN(test_budget_told_when);
     RUN(test_random_walk);

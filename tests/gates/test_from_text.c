@@ -1005,6 +1005,7 @@ static void test_wrong_budgets(void)
         {"grpc floor=9", 11, NEVER},
         {"grpc capacity=2", 14, NEVER},
         {"capacity=1 charge-failures=yes", 9, NEVER},
+        {"capacity=5 charge-failures=yes floor=9", 37, NEVER},
     };
     size_t i;
     for (i = 0; i < CHECK_COUNT(rows); i++) {

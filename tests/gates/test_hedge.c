@@ -1343,6 +1343,8 @@ static void test_one_attempt(void)
     CHECK_EQUAL(1, request.attempts);
     CHECK_EQUAL(502, request.code);
     CHECK(request.ambiguous);
+    CHECK_DECISION(RETRY, STRATEGY, retry_orchestrate(&request, &last, AT(1750)));
+    CHECK_EQUAL(5000, retry_budget_balance(&budget)); /* the next attempt, which had no hedge */
 
     request.strategy = retry_fail_fast(); /* as gRPC has it: nothing is retried after that */
     BEGIN(1800);
