@@ -367,9 +367,11 @@ static void record(const retry_failure *failure)
 static void charge_failure(const retry_failure *failure)
 {
     uint64_t cost = (uint64_t)cost_of(failure) * 1000;
-    if (!client.budget || is_free(failure->reason))
+    if (!client.budget)
         return;
     refill();
+    if (is_free(failure->reason))
+        return;
     if (budget.options.charge_failures && !is_unsent(failure->reason))
         model.millionths =
             balance() < cost_of(failure) ? model.millionths % 1000 : model.millionths - cost;
@@ -378,9 +380,11 @@ static void charge_failure(const retry_failure *failure)
 static bool pays(const retry_failure *failure)
 {
     uint32_t cost = cost_of(failure);
-    if (!client.budget || is_free(failure->reason))
+    if (!client.budget)
         return true;
     refill();
+    if (is_free(failure->reason))
+        return true;
     if (budget.options.charge_failures)
         return balance() > budget.options.floor;
     if (!affords(cost))
