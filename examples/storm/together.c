@@ -135,10 +135,9 @@ static void read_option(asked *options, const char *name, const char *text)
     else if (strcmp(name, "--within") == 0)
         options->within = read_number(text, 1, 30, "--within is from 1 to 30");
     else
-        refuse(
-            "options are --utilisation, --fleet, --subset, --fault, --seeds, --seed, --limit, "
-            "--in-flight and --within",
-            name);
+        refuse("options are --utilisation, --fleet, --subset, --fault, --seeds, --seed, --limit, "
+               "--in-flight and --within",
+               name);
 }
 
 static asked read_options(char *const *argument)
