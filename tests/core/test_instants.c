@@ -3,6 +3,7 @@
 #define RETRY_IMPLEMENTATION
 #include "../../retry.h"
 #include "../support/check.h"
+#include "../support/refill.h"
 
 #define START ((retry_time)1000000)
 #define LATER 5000 /* ms after START; the event that is tested */
@@ -11,33 +12,16 @@ static retry_budget budget;
 static retry_client client;
 static retry_request request;
 
-static retry_action answer_later(const retry_strategy *self, retry_request *of,
-                                 const retry_failure *failure, retry_time now)
-{
-    (void)self;
-    (void)of;
-    (void)failure;
-    (void)now;
-    return retry_action_pending();
-}
-
-/* A bucket that is empty at START and gets a thousandth each ms, of which nothing takes any, and a
-   request that is open since then, for a minute. */
+/* A request that is open since START, for a minute; its budget is empty then. */
 static void set_up(void)
 {
-    retry_budget_options options;
-    memset(&options, 0, sizeof options);
     memset(&client, 0, sizeof client);
     memset(&request, 0, sizeof request);
-    options.capacity = 100000000;
-    options.refill_per_second = 1000;
-    retry_budget_init(&budget, &options, START);
-    CHECK(retry_budget_withdraw(&budget, options.capacity, START));
+    refill_from(&budget, START);
     client.budget = &budget;
     request.client = &client;
     request.timeout = 60000;
     retry_begin(&request, START);
-    CHECK_EQUAL(0, retry_budget_balance(&budget));
 }
 
 static void begins(retry_time now)
@@ -111,7 +95,7 @@ static void is_forbidden(retry_time now)
 
 static void is_resumed(retry_time now)
 {
-    static const retry_strategy later = {answer_later};
+    static const retry_strategy later = {check_pending_after};
     retry_failure failure = check_failure_of(RETRY_REASON_KV_LOCKED);
     request.strategy = &later;
     CHECK_DECISION(PENDING, PENDING, retry_orchestrate(&request, &failure, START));
@@ -136,9 +120,7 @@ static void test_budget(void)
         check_row("%s", rows[i].name);
         set_up();
         rows[i].event(START + LATER);
-        CHECK_EQUAL(LATER, retry_budget_balance(&budget));
-        CHECK(retry_budget_withdraw(&budget, 0, START + LATER + 1000));
-        CHECK_EQUAL(LATER + 1000, retry_budget_balance(&budget));
+        refill_check(&budget, START, LATER);
     }
 }
 

@@ -3,6 +3,7 @@
 #define RETRY_IMPLEMENTATION
 #include "../../retry.h"
 #include "../support/check.h"
+#include "../support/refill.h"
 
 #define START ((retry_time)1000000)
 
@@ -227,20 +228,10 @@ static void test_no_client(void)
     CHECK_EQUAL(900, attempt.timeout);
 }
 
-static retry_action answer_later(const retry_strategy *self, retry_request *of,
-                                 const retry_failure *failure, retry_time now)
-{
-    (void)self;
-    (void)of;
-    (void)failure;
-    (void)now;
-    return retry_action_pending();
-}
-
 /* A request that waits for its strategy's answer has no attempt. */
 static void test_pending(void)
 {
-    static const retry_strategy later = {answer_later};
+    static const retry_strategy later = {check_pending_after};
     retry_failure failure = check_failure_of(RETRY_REASON_KV_LOCKED);
     retry_attempt attempt;
     set_up(1000, 300);
@@ -739,7 +730,13 @@ static void test_slow_answers(void)
         retry_attempt_report(&attempt, NULL, START + rows[i].took);
         CHECK_EQUAL(rows[i].state, retry_breaker_state(&breaker, START + rows[i].took));
     }
-    set_up(10000, 0); /* and not from when it began to wait */
+}
+
+/* And not from when it began to wait. */
+static void test_slow_after_a_wait(void)
+{
+    retry_attempt attempt = new_attempt();
+    set_up(10000, 0);
     breaker.volume = 1;
     breaker.slow = 100;
     rate.max = 1000;
@@ -747,13 +744,10 @@ static void test_slow_answers(void)
     retry_gates_breaker(&gates, &breaker);
     retry_gates_rate(&gates, &rate);
     CHECK_EQUAL(0, retry_rate_ask(&rate, START));
-    {
-        retry_attempt attempt = new_attempt();
-        CHECK_DECISION(RETRY, PACED, retry_attempt_ask(&attempt, &request, START));
-        CHECK_DECISION(SEND, NONE, retry_attempt_ask(&attempt, &request, START + 1000));
-        retry_attempt_report(&attempt, NULL, START + 1099);
-        CHECK_EQUAL(RETRY_BREAKER_CLOSED, retry_breaker_state(&breaker, START + 1099));
-    }
+    CHECK_DECISION(RETRY, PACED, retry_attempt_ask(&attempt, &request, START));
+    CHECK_DECISION(SEND, NONE, retry_attempt_ask(&attempt, &request, START + 1000));
+    retry_attempt_report(&attempt, NULL, START + 1099);
+    CHECK_EQUAL(RETRY_BREAKER_CLOSED, retry_breaker_state(&breaker, START + 1099));
 }
 
 /* One that was short of time, and broke for another reason, is evidence. */
@@ -1108,39 +1102,21 @@ static void test_random_walk(void)
     CHECK_EQUAL(0, gates.in_flight);
 }
 
-/* A bucket that is empty at START and gets a thousandth each ms, of which nothing takes any. */
-static void refill_budget(void)
-{
-    retry_budget_options options;
-    memset(&options, 0, sizeof options);
-    options.capacity = 100000000;
-    options.refill_per_second = 1000;
-    retry_budget_init(&budget, &options, START);
-    CHECK(retry_budget_withdraw(&budget, options.capacity, START));
-}
-
-static void check_refill(retry_ms elapsed)
-{
-    CHECK_EQUAL(elapsed, retry_budget_balance(&budget));
-    CHECK(retry_budget_withdraw(&budget, 0, START + elapsed + 1000));
-    CHECK_EQUAL(elapsed + 1000, retry_budget_balance(&budget));
-}
-
 /* What ends a request tells its budget when that was. */
 static void test_budget_told_when(void)
 {
     retry_attempt attempt;
     set_up(60000, 0);
-    refill_budget();
+    refill_from(&budget, START);
     attempt = sent();
     CHECK_DECISION(SUCCESS, NONE, retry_attempt_end(&attempt, &request, NULL, START + 5000));
-    check_refill(5000);
+    refill_check(&budget, START, 5000);
 
     set_up(60000, 0);
     open_breaker();
-    refill_budget();
+    refill_from(&budget, START);
     CHECK_DECISION(FAIL, CIRCUIT_OPEN, retry_attempt_begin(&attempt, &request, START + 300));
-    check_refill(300);
+    refill_check(&budget, START, 300);
 }
 
 int main(void)
@@ -1169,6 +1145,7 @@ int main(void)
     RUN(test_rate_after_cancel);
     RUN(test_probe_given_back);
     RUN(test_slow_answers);
+    RUN(test_slow_after_a_wait);
     RUN(test_short_attempt_breaks);
     RUN(test_one_fall);
     RUN(test_one_rise);

@@ -3,6 +3,7 @@
 #define RETRY_IMPLEMENTATION
 #include "../../retry.h"
 #include "../support/check.h"
+#include "../support/refill.h"
 
 #define NO_TIMER UINT32_MAX
 #define NO_RETRY UINT32_MAX /* as an order from the server */
@@ -1174,21 +1175,11 @@ static void test_budget_grpc(void)
     CHECK_EQUAL(4000, retry_budget_balance(&budget));
 }
 
-static retry_action pending_after(const retry_strategy *self, retry_request *asking,
-                                  const retry_failure *failure, retry_time now)
-{
-    (void)self;
-    (void)asking;
-    (void)failure;
-    (void)now;
-    return retry_action_pending();
-}
-
 /* Charged when it is heard of, by its kind, and not again: whichever strategy is asked, with an
    order, and when the deadline comes before the copy that was to follow. */
 static void test_budget_charges_once(void)
 {
-    static const retry_strategy pending = {pending_after};
+    static const retry_strategy pending = {check_pending_after};
     retry_failure late = check_failure_of(RETRY_REASON_ATTEMPT_TIMED_OUT);
     retry_failure order = pushback(RETRY_REASON_SERVER_ERROR, NO_RETRY);
     late.timeout = true;
@@ -1676,29 +1667,16 @@ static void test_model(void)
 
 #define FROM ((retry_time)1000000) /* far from 0, which would be some instant between */
 
-/* Two copies in flight, the second paid, of a bucket that is empty at FROM and gets a thousandth
-   each ms, of which nothing takes any. */
+/* Two copies in flight, the second paid from a budget that was empty at FROM. */
 static void set_up_refill(void)
 {
-    retry_budget_options options;
-    memset(&options, 0, sizeof options);
-    options.capacity = 100000000;
-    options.refill_per_second = 1000;
     set_up();
-    retry_budget_init(&budget, &options, FROM);
-    CHECK(retry_budget_withdraw(&budget, options.capacity, FROM));
+    refill_from(&budget, FROM);
     retry_begin(&request, FROM);
     client.budget = &budget;
     retry_hedge_begin(&hedge, &request, FROM);
     CHECK_EQUAL(RETRY_HEDGE_SEND, retry_hedge_due(&hedge, &request, FROM + 500).action);
     CHECK_EQUAL(500, retry_budget_balance(&budget));
-}
-
-static void check_refill(retry_ms elapsed)
-{
-    CHECK_EQUAL(elapsed, retry_budget_balance(&budget));
-    CHECK(retry_budget_withdraw(&budget, 0, FROM + elapsed + 1000));
-    CHECK_EQUAL(elapsed + 1000, retry_budget_balance(&budget));
 }
 
 /* What is paid, goes back or is charged tells the budget when that is. */
@@ -1716,13 +1694,13 @@ static void test_budget_told_when(void)
     size_t i;
     set_up_refill();
     CHECK_EQUAL(RETRY_HEDGE_SEND, retry_hedge_due(&hedge, &request, FROM + 5000).action);
-    check_refill(5000);
+    refill_check(&budget, FROM, 5000);
     for (i = 0; i < CHECK_COUNT(rows); i++) {
         check_row("row %u", (unsigned)i);
         set_up_refill();
         CHECK_EQUAL(rows[i].action,
                     retry_hedge_failed(&hedge, &request, &rows[i].failure, FROM + 600).action);
-        check_refill(600);
+        refill_check(&budget, FROM, 600);
     }
 }
 

@@ -133,6 +133,17 @@ CHECK_API retry_failure check_failure_of(retry_reason reason)
     return failure;
 }
 
+/* What a strategy does that answers later. */
+CHECK_API retry_action check_pending_after(const retry_strategy *self, retry_request *request,
+                                           const retry_failure *failure, retry_time now)
+{
+    (void)self;
+    (void)request;
+    (void)failure;
+    (void)now;
+    return retry_action_pending();
+}
+
 CHECK_API void check_decision(unsigned verdict, unsigned cause, retry_decision got,
                               const char *file, int line)
 {

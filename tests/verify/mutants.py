@@ -323,7 +323,7 @@ class Changes:
         """What a declaration of one variable says of its type."""
         match = re.match(r"(.*?)(\w+)(\[.*\])?$", squeeze(text))
         if match and match.group(1):
-            types[match.group(2)] = re.sub(r"\bstatic\b|\s", " ", match.group(1)).strip() + \
+            types[match.group(2)] = re.sub(r"\bstatic ", "", match.group(1)).strip() + \
                 ("*" if match.group(3) else "")
 
     def declarators(self, i, types, valued, declared):
@@ -350,9 +350,7 @@ class Changes:
         """Whether the variable there is read, and is all of an operand."""
         if self.is_(i - 1, ".", "->", "++", "--") or self.is_(i + 1, "(", "++", "--"):
             return False
-        if self.is_(i - 1, "void") and self.is_(i - 2, "("):  # (void)unused
-            return False
-        if self.is_(i - 1, ")") and self.is_(i - 2, "void"):
+        if self.is_(i - 1, ")") and self.is_(i - 2, "void"):  # (void)unused
             return False
         if self.is_(i - 1, "&") and not self.is_operand(i - 2):
             return False
