@@ -263,8 +263,8 @@
       GRPC            gRPC's A6          4                   while it is half full
 
    n is the number of operations in flight at once while all is well: 100 a second that take 50 ms
-   are 5. A larger n brings more of them through a short outage, up to as many as begin within one
-   attempt's timeout. But a service that is 90 % busy recovers later then. The SDKs' budgets are for
+   are 5. A larger n, at most what begins within one attempt's timeout, brings more of them through
+   a short outage. But then a service that is 90 % busy recovers later. The SDKs' budgets are for
    few attempts: twenty operations under best effort empty them in a tenth of a second. What was
    never sent costs nothing. refill_per_second allows a fixed rate of retries with an empty bucket.
 
