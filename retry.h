@@ -513,23 +513,12 @@
 #include <stdint.h>
 
 /* A switch is on when it is defined as nothing (1 - - 1 is 2) or as 1; 0 would read as off. */
-#ifdef RETRY_STATIC
-#if (RETRY_STATIC + 0) != 1 && ((RETRY_STATIC + 0) != 0 || (1 - RETRY_STATIC - 1) != 2)
+#define RETRY__IS_NO_SWITCH(x) ((x + 0) != 1 && ((x + 0) != 0 || (1 - x - 1) != 2))
+#if defined(RETRY_STATIC) && RETRY__IS_NO_SWITCH(RETRY_STATIC)
 #error "RETRY_STATIC is a switch: define it as nothing or as 1, or leave it undefined."
 #endif
-#endif
-#ifdef RETRY_TIME_32
-#if (RETRY_TIME_32 + 0) != 1 && ((RETRY_TIME_32 + 0) != 0 || (1 - RETRY_TIME_32 - 1) != 2)
+#if defined(RETRY_TIME_32) && RETRY__IS_NO_SWITCH(RETRY_TIME_32)
 #error "RETRY_TIME_32 is a switch: define it as nothing or as 1, or leave it undefined."
-#endif
-#endif
-
-/* What the first inclusion saw; the implementation must not differ. */
-#ifdef RETRY_STATIC
-#define RETRY__DECLARED_STATIC
-#endif
-#ifdef RETRY_TIME_32
-#define RETRY__DECLARED_TIME_32
 #endif
 
 #if !defined(RETRY_STATIC)
@@ -539,11 +528,15 @@
 #else
 #define RETRY_API static
 #endif
+#ifdef RETRY_STATIC /* what the first inclusion saw; the implementation must not differ */
+#define RETRY__DECLARED_STATIC
+#endif
 
 /* With 32-bit instants every function that sees one or a struct that holds one, or that a strategy
    or an observer is likely to call, has another name: files compiled with and without RETRY_TIME_32
    do not link, instead of misreading each other's structs. */
 #ifdef RETRY_TIME_32
+#define RETRY__DECLARED_TIME_32
 #define retry_begin retry_begin_time_32
 #define retry_orchestrate retry_orchestrate_time_32
 #define retry_resume retry_resume_time_32
@@ -1698,8 +1691,7 @@ RETRY_API bool retry_parse_duration(const char *text, size_t length, retry_ms *d
 
 #if defined(RETRY_SYSTEM_CLOCK) && !defined(RETRY__SYSTEM_CLOCK_DECLARED)
 #define RETRY__SYSTEM_CLOCK_DECLARED
-#if (RETRY_SYSTEM_CLOCK + 0) != 1 && \
-    ((RETRY_SYSTEM_CLOCK + 0) != 0 || (1 - RETRY_SYSTEM_CLOCK - 1) != 2)
+#if RETRY__IS_NO_SWITCH(RETRY_SYSTEM_CLOCK)
 #error "RETRY_SYSTEM_CLOCK is a switch: define it as nothing or as 1, or leave it undefined."
 #endif
 #ifdef __cplusplus
@@ -1716,18 +1708,15 @@ RETRY_API retry_clock retry_system_clock(void);
 #if defined(RETRY_IMPLEMENTATION) && !defined(RETRY_IMPLEMENTED)
 #define RETRY_IMPLEMENTED
 
-#if (RETRY_IMPLEMENTATION + 0) != 1 && \
-    ((RETRY_IMPLEMENTATION + 0) != 0 || (1 - RETRY_IMPLEMENTATION - 1) != 2)
+#if RETRY__IS_NO_SWITCH(RETRY_IMPLEMENTATION)
 #error "RETRY_IMPLEMENTATION is a switch: define it as nothing or as 1, or leave it undefined."
 #endif
 #if (defined(RETRY_STATIC) && !defined(RETRY__DECLARED_STATIC)) || \
     (defined(RETRY_TIME_32) && !defined(RETRY__DECLARED_TIME_32))
 #error "Define RETRY_STATIC and RETRY_TIME_32 before the first inclusion of retry.h."
 #endif
-#ifdef RETRY_NO_ATOMICS
-#if (RETRY_NO_ATOMICS + 0) != 1 && ((RETRY_NO_ATOMICS + 0) != 0 || (1 - RETRY_NO_ATOMICS - 1) != 2)
+#if defined(RETRY_NO_ATOMICS) && RETRY__IS_NO_SWITCH(RETRY_NO_ATOMICS)
 #error "RETRY_NO_ATOMICS is a switch: define it as nothing or as 1, or leave it undefined."
-#endif
 #endif
 
 #ifndef RETRY_ASSERT
@@ -1918,7 +1907,7 @@ static bool retry__swap(uint32_t *counter, uint32_t *expected, uint32_t desired)
 #endif
 }
 
-/* Adds, modulo 2^32; returns what the counter was before. */
+/* These two return what the counter was before. This one adds, modulo 2^32. */
 RETRY__WRAPS static uint32_t retry__fetch_add(uint32_t *counter, uint32_t amount)
 {
 #if defined(RETRY__PLAIN)
@@ -1932,11 +1921,12 @@ RETRY__WRAPS static uint32_t retry__fetch_add(uint32_t *counter, uint32_t amount
 #endif
 }
 
-static void retry__store(uint32_t *counter, uint32_t value)
+static uint32_t retry__store(uint32_t *counter, uint32_t value)
 {
     uint32_t seen = retry__load(counter);
     while (!retry__swap(counter, &seen, value))
         continue;
+    return seen;
 }
 
 /* These two are for words of which one says what another means, or that hand plain fields from
@@ -2195,15 +2185,10 @@ static uint32_t retry__power(uint32_t value, uint64_t ratio, uint32_t n)
     return retry__narrow(retry__add_64(result, 0x80000000u) >> 32);
 }
 
-static uint64_t retry__factor(const retry_backoff *backoff)
-{
-    uint32_t factor = backoff->factor ? backoff->factor : RETRY_RATIO(2);
-    return (uint64_t)retry__max(factor, RETRY_RATIO(1)) << 16;
-}
-
 /* The delay before the cap and jitter. */
 RETRY__COLD retry_ms retry__curve(const retry_backoff *backoff, retry_ms initial, uint32_t n)
 {
+    uint32_t factor = backoff->factor ? backoff->factor : RETRY_RATIO(2);
     switch (backoff->curve) {
     case RETRY_CURVE_CONSTANT:
         return initial;
@@ -2224,7 +2209,7 @@ RETRY__COLD retry_ms retry__curve(const retry_backoff *backoff, retry_ms initial
     default:
         break;
     }
-    return retry__power(initial, retry__factor(backoff), n);
+    return retry__power(initial, (uint64_t)retry__max(factor, RETRY_RATIO(1)) << 16, n);
 }
 
 /* The delay before jitter. Doubling, the usual curve, is a shift; of a constant backoff it is all
@@ -2244,11 +2229,6 @@ RETRY_API retry_ms retry_backoff_base(const retry_backoff *backoff, uint32_t att
     return backoff ? retry__base(backoff, attempt) : 0;
 }
 
-static uint32_t retry__triple(uint32_t x)
-{
-    return retry__add(x, retry__add(x, x));
-}
-
 RETRY_API retry_ms retry_backoff_delay(const retry_backoff *backoff, uint32_t attempt,
                                        retry_ms previous, uint32_t random)
 {
@@ -2258,7 +2238,7 @@ RETRY_API retry_ms retry_backoff_delay(const retry_backoff *backoff, uint32_t at
     if (backoff->jitter == RETRY_JITTER_DECORRELATED) {
         retry_ms max = backoff->max ? backoff->max : UINT32_MAX;
         low = retry__min(retry__max(backoff->initial, 1), max);
-        high = retry__min(retry__triple(retry__max(previous, low)), max);
+        high = retry__min(retry__multiply(retry__max(previous, low), 3), max);
     } else {
         low = high = retry__base(backoff, attempt);
         if (backoff->jitter == RETRY_JITTER_FULL) {
@@ -2621,13 +2601,6 @@ RETRY__COLD uint8_t retry__weigh(retry_request *request, const retry_failure *fa
     return retry__screen(failure, traits);
 }
 
-/* The delay for an always-retry reason. */
-static retry_ms retry__always_delay(const retry_request *request)
-{
-    retry_ms interval = request->client ? request->client->always_interval : 0;
-    return interval != 0 ? interval : retry__controlled(request->attempts);
-}
-
 /* The server's order in place of the delay, which restarts the policies' curve; the delay for a
    request that had one before. */
 RETRY__COLD retry_ms retry__obey(retry_request *request, const retry_failure *failure,
@@ -2681,9 +2654,11 @@ RETRY__HOT retry_decision retry__decide(retry_request *request, const retry_fail
 RETRY__COLD retry_decision retry__unasked(retry_request *request, const retry_failure *failure,
                                           uint8_t cause, retry_time now)
 {
+    retry_ms interval = request->client ? request->client->always_interval : 0;
     retry_action action = retry_action_none(cause);
     if (cause == RETRY_CAUSE_ALWAYS)
-        action = retry__action(RETRY_ACTION_AFTER, cause, retry__always_delay(request));
+        action = retry__action(RETRY_ACTION_AFTER, cause,
+                               interval ? interval : retry__controlled(request->attempts));
     else if (cause == RETRY_CAUSE_PUSHBACK)
         retry__account(request, RETRY__BUDGET_REFUSAL, failure, now);
     request->retry__charge = 0; /* the retry that it paid for has been made */
@@ -2966,15 +2941,6 @@ static uint32_t retry__budget_cost(const retry_budget_options *options,
     return cost ? cost : options->retry_cost;
 }
 
-/* Takes the cost, as far as it is there; returns what is left. */
-static uint32_t retry__budget_charge(retry_budget *budget, uint32_t cost)
-{
-    uint32_t balance = retry__load(&budget->retry__balance);
-    while (!retry__swap(&budget->retry__balance, &balance, retry__subtract(balance, cost)))
-        continue;
-    return retry__subtract(balance, cost);
-}
-
 /* What comes in beside the refill: a deposit, or the request's last charge. */
 RETRY__COLD void retry__budget_receive(retry_budget *budget, uint8_t event,
                                        const retry_request *request)
@@ -3002,13 +2968,17 @@ RETRY__COLD bool retry__budget_throttle(retry_budget *budget, uint8_t event, ret
     bool charged = event == RETRY__BUDGET_RESUME || /* when the strategy was asked */
                    (event != RETRY__BUDGET_COPY && request->retry__charge != 0);
     bool unsent = (retry__table_bit(failure->reason) & RETRY__REASONS_UNSENT) != 0;
-    uint32_t cost = retry__budget_cost(&budget->options, failure);
+    uint32_t cost = charged || unsent ? 0 : retry__budget_cost(&budget->options, failure);
+    uint32_t balance = retry__load(&budget->retry__balance), left;
     request->retry__charge = 0;
     if (retry__is_free(failure->reason))
         return true;
     if (event == RETRY__BUDGET_COPY)
         request->retry__charge = 1;
-    return retry__budget_charge(budget, charged || unsent ? 0 : cost) > budget->options.floor;
+    do {
+        left = retry__subtract(balance, cost);
+    } while (!retry__swap(&budget->retry__balance, &balance, left));
+    return left > budget->options.floor;
 }
 
 static bool retry__budget_account(retry_budget *budget, uint8_t event, retry_request *request,
@@ -3070,22 +3040,15 @@ static retry_ms retry__connection_first(const retry_backoff *backoff)
     return retry__max(retry_backoff_base(backoff, 0), backoff->min);
 }
 
-/* Whether what stands has lasted. */
-static bool retry__connection_stable(const retry_connection *connection, retry_time now)
-{
-    retry_ms enough = connection->stable_after ? connection->stable_after : 10000;
-    return connection->retry__state == RETRY__ESTABLISHED &&
-           (enough == 1 || /* any, even one of 0 ms */
-            retry__connection_age(connection->retry__established_at, now) >= enough);
-}
-
 /* The end of an attempt, or of what it established: if that has lasted, the attempts count from one
    again. Its loss comes to a whole fleet at once, so each draws a part of the first spacing. */
 static void retry__connection_settle(retry_connection *connection, retry_time now)
 {
-    bool stable = retry__connection_stable(connection, now);
+    retry_ms enough = connection->stable_after ? connection->stable_after : 10000;
+    bool stands = connection->retry__state == RETRY__ESTABLISHED;
     connection->retry__state = RETRY__IDLE;
-    if (!stable)
+    if (!stands || (enough != 1 && /* any, even one of 0 ms */
+                    retry__connection_age(connection->retry__established_at, now) < enough))
         return;
     connection->retry__attempts = 0;
     connection->retry__spacing =
@@ -3139,7 +3102,6 @@ static retry_nmv_step retry__nmv_at_once(uint8_t map)
     return step;
 }
 
-/* The current map at once, at this revision. */
 RETRY_API void retry_nmv_begin(retry_nmv *nmv, uint64_t revision)
 {
     if (!nmv)
@@ -3221,15 +3183,6 @@ static retry_failure retry__failure(retry_reason reason, uint32_t code)
     return failure;
 }
 
-typedef struct retry__range {
-    uint8_t first, last;
-} retry__range;
-
-static bool retry__in_range(retry__range range, uint16_t x)
-{
-    return x >= range.first && x <= range.last;
-}
-
 /* NONE for a status that no retry cures, or that only the error map may know. Two hold for all
    opcodes but one. */
 static retry_reason retry__kv_reason(uint16_t status, uint8_t opcode)
@@ -3255,12 +3208,12 @@ static retry_reason retry__kv_reason(uint16_t status, uint8_t opcode)
 /* Statuses that a client knows and that no retry cures. */
 static bool retry__kv_known(uint16_t status)
 {
-    static const retry__range known[] = {{0x00, 0x06}, {0x08, 0x09}, {0x20, 0x25},
-                                         {0x80, 0x81}, {0x83, 0x84}, {0x88, 0x88},
-                                         {0xa0, 0xa1}, {0xa3, 0xa3}, {0xc0, 0xd8}};
+    /* from, to */
+    static const uint8_t known[] = {0x00, 0x06, 0x08, 0x09, 0x20, 0x25, 0x80, 0x81, 0x83,
+                                    0x84, 0x88, 0x88, 0xa0, 0xa1, 0xa3, 0xa3, 0xc0, 0xd8};
     size_t i;
-    for (i = 0; i < sizeof known / sizeof known[0]; i++) {
-        if (retry__in_range(known[i], status))
+    for (i = 0; i < sizeof known; i += 2) {
+        if (status >= known[i] && status <= known[i + 1])
             return true;
     }
     return false;
@@ -3363,64 +3316,44 @@ RETRY_API retry_failure retry_classify_http(int http_status, retry_ms retry_afte
     return failure;
 }
 
-/* `numbers` end with 0. */
-static bool retry__among(const int *numbers, int number)
-{
-    while (*numbers != 0 && *numbers != number)
-        numbers++;
-    return *numbers != 0;
-}
-
-/* No connection, or none any more; where <errno.h> knows sockets. */
-static const int retry__errors_lost[] = {
+/* The numbers of <errno.h> where it knows sockets, and of Winsock in the same order; 0: none. */
 #ifdef ECONNREFUSED
-    ECONNREFUSED,
-    ENETDOWN,
-    ENETUNREACH,
-    EHOSTUNREACH,
-    EADDRNOTAVAIL,
-    EMFILE,
-    ENFILE,
-    ENOBUFS,
-    ENOMEM,
-    ENETRESET,
-    ECONNRESET,
-    ECONNABORTED,
-    EPIPE,
+#define RETRY__POSIX(...) __VA_ARGS__
+#else
+#define RETRY__POSIX(...) 0
 #endif
+#ifdef _WIN32
+#define RETRY__WINSOCK(...) __VA_ARGS__
+#else
+#define RETRY__WINSOCK(...) 0
+#endif
+
+/* No connection, or none any more. */
+static const int retry__errors_lost[] = {
+    RETRY__POSIX(ECONNREFUSED, ENETDOWN, ENETUNREACH, EHOSTUNREACH, EADDRNOTAVAIL, EMFILE, ENOBUFS,
+                 ENETRESET, ECONNRESET, ECONNABORTED, ENFILE, ENOMEM, EPIPE),
+    RETRY__WINSOCK(10061, 10050, 10051, 10065, 10049, 10024, 10055, 10052, 10054, 10053),
 #ifdef EHOSTDOWN
     EHOSTDOWN,
 #endif
-#ifdef _WIN32
-    10061, /* WSAECONNREFUSED */
-    10050, /* WSAENETDOWN */
-    10051, /* WSAENETUNREACH */
-    10064, /* WSAEHOSTDOWN */
-    10065, /* WSAEHOSTUNREACH */
-    10049, /* WSAEADDRNOTAVAIL */
-    10024, /* WSAEMFILE */
-    10055, /* WSAENOBUFS */
-    10052, /* WSAENETRESET */
-    10054, /* WSAECONNRESET */
-    10053, /* WSAECONNABORTED */
-#endif
-    0};
+    RETRY__WINSOCK(10064)};
+static const int retry__errors_timeout[] = {RETRY__POSIX(ETIMEDOUT, EWOULDBLOCK, EAGAIN),
+                                            RETRY__WINSOCK(10060, 10035)};
 
-static const int retry__errors_timeout[] = {
-#ifdef ECONNREFUSED
-    ETIMEDOUT, EAGAIN, EWOULDBLOCK,
-#endif
-#ifdef _WIN32
-    10060, /* WSAETIMEDOUT */
-    10035, /* WSAEWOULDBLOCK */
-#endif
-    0};
+static bool retry__among(const int *numbers, size_t count, int number)
+{
+    for (; count != 0 && *numbers != number; count--)
+        numbers++;
+    return count != 0 && number != 0;
+}
 
 RETRY_API retry_failure retry_classify_errno(int error, bool sent)
 {
     retry_failure failure = retry__failure(RETRY_REASON_NONE, (uint32_t)error);
-    bool timeout = retry__among(retry__errors_timeout, error);
-    if (!timeout && !retry__among(retry__errors_lost, error)) {
+    const size_t lost = sizeof retry__errors_lost / sizeof retry__errors_lost[0];
+    const size_t timeouts = sizeof retry__errors_timeout / sizeof retry__errors_timeout[0];
+    bool timeout = retry__among(retry__errors_timeout, timeouts, error);
+    if (!timeout && !retry__among(retry__errors_lost, lost, error)) {
         failure.fault = RETRY_FAULT_CLIENT;
     } else if (!sent) {
         failure.reason = RETRY_REASON_SOCKET_NOT_AVAILABLE;
@@ -3508,15 +3441,8 @@ RETRY_API bool retry_idempotent_http(const char *method, size_t length)
 
 /* >>retry-after */
 
-enum {
-    RETRY__DAY,
-    RETRY__MONTH, /* 0 to 11 */
-    RETRY__YEAR,
-    RETRY__HOUR,
-    RETRY__MINUTE,
-    RETRY__SECOND,
-    RETRY__DATE_FIELDS
-};
+/* The six fields of a date; a month is 0 to 11. */
+enum { RETRY__DAY, RETRY__MONTH, RETRY__YEAR, RETRY__HOUR, RETRY__MINUTE, RETRY__SECOND };
 
 typedef struct retry__scan {
     const char *text;
@@ -3543,18 +3469,6 @@ static bool retry__scan_digit(retry__scan *scan, uint32_t *digit)
         return false;
     *digit = (uint32_t)(*scan->text - '0');
     retry__scan_skip(scan, 1);
-    return true;
-}
-
-static bool retry__scan_digits(retry__scan *scan, uint32_t *value, uint32_t count)
-{
-    *value = 0;
-    for (; count != 0; count--) {
-        uint32_t digit;
-        if (!retry__scan_digit(scan, &digit))
-            return false;
-        *value = *value * 10 + digit;
-    }
     return true;
 }
 
@@ -3592,7 +3506,7 @@ static bool retry__scan_date(retry__scan *scan, const char *format, uint32_t *fi
     static const char long_days[] = " Monday Tuesday Wednesday Thursday Friday Saturday Sunday";
     static const char months[] = " Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec";
     bool ok = true;
-    uint32_t weekday; /* told by the date already */
+    uint32_t weekday, digit; /* the weekday is told by the date already */
     for (; ok && *format; format++) {
         if (*format != '%') {
             ok = retry__scan_literal(scan, *format);
@@ -3604,16 +3518,12 @@ static bool retry__scan_date(retry__scan *scan, const char *format, uint32_t *fi
             ok = retry__scan_name(scan, months, &field[RETRY__MONTH]);
         } else {
             uint32_t *number = &field[*format - '0'];
-            ok = retry__scan_digits(scan, number, (uint32_t)(*++format - '0'));
+            char left = *++format;
+            for (*number = 0; left != '0' && (ok = retry__scan_digit(scan, &digit)); left--)
+                *number = *number * 10 + digit;
         }
     }
     return ok && scan->left == 0;
-}
-
-/* x / 100 for x up to 43,698. */
-static uint32_t retry__hundredth(uint32_t x)
-{
-    return (x * 5243) >> 19;
 }
 
 /* Days from 1 January 1970 to the first of a month (0 to 12). Years begin in March, so that a leap
@@ -3624,7 +3534,7 @@ static int32_t retry__unix_days(uint32_t year, uint32_t month)
     uint32_t century;
     year += month < 2 ? 399 : 400;
     month = month < 2 ? month + 10 : month - 2;
-    century = retry__hundredth(year);
+    century = (year * 5243) >> 19; /* year / 100, exact up to 43,698 */
     return (int32_t)(year * 365 + (year >> 2) - century + (century >> 2) +
                      ((month * 979 + 15) >> 5)) -
            865565;
@@ -3662,7 +3572,7 @@ static bool retry__parse_date(const char *value, size_t length, int64_t unix_sec
                                   "%a %b  %01 %32:%42:%52 %24\0";
     const char *format;
     retry__scan scan;
-    uint32_t field[RETRY__DATE_FIELDS];
+    uint32_t field[6];
     for (format = formats; *format; format = retry__nth(format, 1)) {
         scan.text = value;
         scan.left = length;
@@ -3732,21 +3642,19 @@ enum {
     RETRY__ANSWERED /* somebody is there, if only to say no */
 };
 
-#define RETRY__REASONS_SICK                                                      \
-    (RETRY__BIT(ATTEMPT_TIMED_OUT) | RETRY__BIT(SOCKET_CLOSED_WHILE_IN_FLIGHT) | \
-     RETRY__BIT(SOCKET_NOT_AVAILABLE) | RETRY__BIT(SERVICE_NOT_AVAILABLE) |      \
-     RETRY__BIT(NODE_NOT_AVAILABLE) | RETRY__BIT(SERVER_ERROR))
-
 /* Masks and not traits, whose table gates alone would bring along. */
 static uint8_t retry__outcome(const retry_failure *failure)
 {
+    const uint32_t sick = RETRY__BIT(ATTEMPT_TIMED_OUT) | RETRY__BIT(SOCKET_NOT_AVAILABLE) |
+                          RETRY__BIT(SOCKET_CLOSED_WHILE_IN_FLIGHT) | RETRY__BIT(SERVER_ERROR) |
+                          RETRY__BIT(SERVICE_NOT_AVAILABLE) | RETRY__BIT(NODE_NOT_AVAILABLE);
     uint32_t bit;
     if (!failure)
         return RETRY__ANSWERED;
     bit = retry__table_bit(failure->reason);
     if ((bit & (RETRY__BIT(CIRCUIT_BREAKER_OPEN) | RETRY__BIT(CLIENT_THROTTLED))) != 0)
         return RETRY__IGNORED;
-    return failure->timeout || (bit & RETRY__REASONS_SICK) != 0 ? RETRY__SICK : RETRY__ANSWERED;
+    return failure->timeout || (bit & sick) != 0 ? RETRY__SICK : RETRY__ANSWERED;
 }
 
 /* ms that have passed since an instant of which 32 bits were kept. A clock that is a little behind
@@ -3762,8 +3670,8 @@ RETRY__WRAPS static retry_ms retry__passed(uint32_t from, uint32_t now)
 /* A window has two halves: the one under way and the one before. Each has two counts: all reports,
    and the marked ones (the sick, the accepted). retry__half is twice the instant at which the half
    under way began, modulo 2^32. Its lowest bit says which half that is. */
-#define RETRY__WINDOW_COUNT UINT32_C(0x1fffffff)   /* of a count: the number; above it, how often */
-#define RETRY__WINDOW_EMPTIED UINT32_C(0x20000000) /* it was emptied: 0 to 7 */
+#define RETRY__WINDOW_COUNT \
+    UINT32_C(0x1fffffff) /* of a count; above it: how often it was emptied */
 
 /* ms; a clock that is behind by no more than this is taken for another thread's. */
 #define RETRY__WINDOW_BEHIND UINT32_C(0x10000)
@@ -3784,7 +3692,7 @@ RETRY__WRAPS static void retry__window_empty(uint32_t *counts, uint32_t n, const
             if (retry__load_ordered(word) != seen)
                 return;
         } while (!retry__swap_ordered(counts, &count,
-                                      (count + RETRY__WINDOW_EMPTIED) & ~RETRY__WINDOW_COUNT));
+                                      (count + RETRY__WINDOW_COUNT + 1) & ~RETRY__WINDOW_COUNT));
     }
 }
 
@@ -3814,12 +3722,12 @@ RETRY__COLD RETRY__WRAPS uint32_t retry__window_move(retry__window *window, uint
     }
 }
 
-/* The two counts of the half under way at `now`, of a window of `length` ms, which is not 0. */
+/* The two counts of the half under way at `now`, of a window of `length` ms. */
 RETRY__HOT RETRY__WRAPS uint32_t *retry__window_at(retry__window *window, retry_ms length,
-                                                   uint32_t now)
+                                                   retry_ms fallback, uint32_t now)
 {
     uint32_t half = retry__load_ordered(&window->retry__half);
-    length = retry__min(length, UINT32_C(1) << 23);
+    length = length ? retry__min(length, UINT32_C(1) << 23) : fallback;
     if ((now << 1) - (half & ~UINT32_C(1)) >= length)
         half = retry__window_move(window, half, length, now);
     return &window->retry__counts[(half & 1) * 2];
@@ -3843,8 +3751,7 @@ static retry__counts retry__window_sum(const retry__window *window)
    Each change of state raises it. The next 8 bits are the answers that are needed to close the
    breaker. If these are not 0 the state is HALF_OPEN, and the last 8 bits are the probes in flight.
    If they are 0, the last 8 bits are the state. So a zeroed word is CLOSED. */
-#define RETRY__BREAKER_GENERATION UINT32_C(0xffff0000)
-#define RETRY__BREAKER_NEXT UINT32_C(0x00010000)
+
 #define RETRY__BREAKER_NEEDED UINT32_C(0x0000ff00)
 #define RETRY__BREAKER_FLIGHT UINT32_C(0x000000ff)
 #define RETRY__BREAKER_LOW UINT32_C(0x0000ffff)
@@ -3856,8 +3763,7 @@ static retry__counts retry__window_sum(const retry__window *window)
 
 static uint32_t *retry__breaker_half(retry_breaker *breaker, uint32_t now)
 {
-    return retry__window_at(&breaker->retry__reports, breaker->window ? breaker->window : 8000,
-                            now);
+    return retry__window_at(&breaker->retry__reports, breaker->window, 8000, now);
 }
 
 static retry_ms retry__breaker_span(retry_ms span, retry_ms fallback)
@@ -3903,7 +3809,7 @@ RETRY__WRAPS static retry_ms retry__breaker_left(uint32_t since, retry_ms span, 
 /* The word of the next generation, in another state. */
 RETRY__WRAPS static uint32_t retry__breaker_next(uint32_t word, uint32_t low)
 {
-    return (word & RETRY__BREAKER_GENERATION) + RETRY__BREAKER_NEXT + low;
+    return (word | RETRY__BREAKER_LOW) + 1 + low;
 }
 
 /* HALF_OPEN, without a probe in flight, as the lower half of the word. */
@@ -3949,18 +3855,13 @@ static uint32_t retry__breaker_add(retry_breaker *breaker, uint32_t word, uint32
     return next & most;
 }
 
-/* Twice the ratio. RETRY_RATIO rounds: 53 of 100 are a little less than RETRY_RATIO(0.53). So half
-   of its unit may be missing; nothing of a ratio like a half, whose last bits are 0. */
-static uint32_t retry__breaker_ratio(const retry_breaker *breaker)
-{
-    uint32_t ratio = breaker->ratio ? retry__min(breaker->ratio, RETRY_RATIO(1)) : RETRY_RATIO(0.5);
-    return (ratio & 0x1fff) != 0 ? ratio * 2 - 1 : ratio * 2;
-}
-
+/* RETRY_RATIO rounds: 53 of 100 are a little less than RETRY_RATIO(0.53). So half of its unit may
+   be missing; nothing of a ratio like a half, whose last bits are 0. */
 static bool retry__breaker_trips(const retry_breaker *breaker, uint32_t row)
 {
     retry__counts reports = retry__window_sum(&breaker->retry__reports);
-    uint32_t ratio = retry__breaker_ratio(breaker);
+    uint32_t ratio = breaker->ratio ? retry__min(breaker->ratio, RETRY_RATIO(1)) : RETRY_RATIO(0.5);
+    ratio = (ratio & 0x1fff) != 0 ? ratio * 2 - 1 : ratio * 2;
     if (breaker->in_a_row != 0 && row >= breaker->in_a_row)
         return true;
     return reports.all >= (breaker->volume ? breaker->volume : 20) &&
@@ -3995,7 +3896,7 @@ static uint32_t retry__breaker_after(const retry_breaker *breaker, uint32_t word
         needed--;
     if (needed == 0)
         return retry__breaker_next(word, RETRY_BREAKER_CLOSED);
-    return (word & RETRY__BREAKER_GENERATION) | needed << 8 | retry__min(flight, needed);
+    return (word & ~RETRY__BREAKER_LOW) | needed << 8 | retry__min(flight, needed);
 }
 
 /* A probe's end. True: it opened or closed the breaker. */
@@ -4167,8 +4068,7 @@ RETRY_API retry_failure retry_classify_permit(retry_permit permit)
 
 static uint32_t *retry__throttle_half(retry_throttle *throttle, uint32_t now)
 {
-    return retry__window_at(&throttle->retry__requests, throttle->window ? throttle->window : 4000,
-                            now);
+    return retry__window_at(&throttle->retry__requests, throttle->window, 4000, now);
 }
 
 /* Refused is exactly when random / 2^32 is below the probability, as 16.16 and multiplied out. The
@@ -4303,20 +4203,11 @@ static uint32_t retry__rate_bound(const retry_rate *rate, uint32_t limit)
     return rate->max ? retry__min(limit, rate->max) : limit;
 }
 
-/* How many were counted until now. */
-static uint32_t retry__rate_collect(uint32_t *count)
-{
-    uint32_t seen = retry__load(count);
-    while (!retry__swap(count, &seen, 0))
-        continue;
-    return seen;
-}
-
 /* What so many half seconds make of the limit, of which the first holds all that was counted. */
 static void retry__rate_learn(retry_rate *rate, uint32_t halves)
 {
-    uint32_t throttled = retry__rate_collect(&rate->retry__throttled);
-    uint32_t accepted = retry__rate_collect(&rate->retry__accepted);
+    uint32_t throttled = retry__store(&rate->retry__throttled, 0);
+    uint32_t accepted = retry__store(&rate->retry__accepted, 0);
     uint32_t calm = retry__load(&rate->retry__calm), good = retry__load(&rate->retry__good);
     uint32_t limit = retry__load(&rate->retry__limit), next = limit;
     if (throttled != 0) {
@@ -4427,14 +4318,6 @@ static retry_ms retry__rate_take(retry_rate *rate, uint32_t now, retry_ms wait)
 RETRY_API retry_ms retry_rate_ask(retry_rate *rate, retry_time now)
 {
     return rate ? retry__rate_take(rate, (uint32_t)now, 1) : 0;
-}
-
-/* Takes a token for an attempt, even one that is not there yet: returns the ms until it is.
-   UINT32_MAX: it is as far away as rate->wait, and was not taken. */
-static retry_ms retry__rate_reserve(retry_rate *rate, uint32_t now)
-{
-    retry_ms wait = rate->wait ? rate->wait : 250, until = retry__rate_take(rate, now, wait);
-    return until < wait ? until : UINT32_MAX;
 }
 
 /* Gives back a token that was taken and not used. */
@@ -4610,14 +4493,7 @@ RETRY_API retry_ms retry_latency_get(const retry_latency *latency)
 
 /* What the gates are asked and told of an attempt. */
 enum { RETRY__ASK, RETRY__RELEASE, RETRY__REPORT };
-enum {
-    RETRY__GATE_BREAKER,
-    RETRY__GATE_THROTTLE,
-    RETRY__GATE_AIMD,
-    RETRY__GATE_RATE,
-    RETRY__GATE_LATENCY,
-    RETRY__GATE_COUNT
-};
+enum { RETRY__BREAKER, RETRY__THROTTLE, RETRY__AIMD, RETRY__RATE, RETRY__LATENCY, RETRY__GATES };
 enum {
     RETRY__ATTEMPT_SENT = 1,
     RETRY__ATTEMPT_PLACED = 2, /* counted in in_flight */
@@ -4696,7 +4572,7 @@ static uint8_t retry__gates_ask(struct retry__told *told)
 {
     uint8_t cause = RETRY_CAUSE_NONE;
     uint32_t count = 0;
-    while (count < RETRY__GATE_LATENCY && cause == RETRY_CAUSE_NONE)
+    while (count < RETRY__LATENCY && cause == RETRY_CAUSE_NONE)
         cause = retry__gate_tell(told, count++);
     if (cause == RETRY_CAUSE_NONE) {
         if ((told->attempt->retry__state & RETRY__ATTEMPT_PLACED) == 0)
@@ -4711,11 +4587,11 @@ static uint8_t retry__gates_ask(struct retry__told *told)
 }
 
 /* A try that ends before it is sent: the instant that the rate kept for it goes back. */
-static void retry__attempt_drop(retry_attempt *attempt, retry_time now)
+RETRY__COLD void retry__attempt_drop(retry_attempt *attempt, retry_time now)
 {
     struct retry__told told = retry__told_of(attempt, now);
     if ((attempt->retry__state & RETRY__ATTEMPT_KEPT) != 0)
-        retry__gate_tell(&told, RETRY__GATE_RATE);
+        retry__gate_tell(&told, RETRY__RATE);
     attempt->retry__state = 0;
     attempt->waiting = false;
 }
@@ -4752,26 +4628,19 @@ RETRY__COLD retry_decision retry__attempt_gated(retry_attempt *attempt,
     return retry__decision(verdict, cause, told.delay);
 }
 
-/* What is asked on behalf of a request that is not open, or has no time left. */
-RETRY__COLD retry_decision retry__attempt_late(retry_attempt *attempt, const retry_request *request,
-                                               retry_time now)
-{
-    retry__attempt_drop(attempt, now);
-    if (!retry__open(request))
-        return retry__misuse(request);
-    return retry__decision(RETRY_VERDICT_EXPIRE, RETRY_CAUSE_DEADLINE, 0);
-}
-
-RETRY__HOT retry_decision retry__attempt_ask(retry_attempt *attempt, const retry_request *request,
-                                             retry_time now)
+RETRY_API retry_decision retry_attempt_ask(retry_attempt *attempt, const retry_request *request,
+                                           retry_time now)
 {
     retry_decision answer = {RETRY_VERDICT_SEND, RETRY_CAUSE_NONE, 0};
     retry_ms left;
     if (!attempt || !request || (attempt->retry__state & RETRY__ATTEMPT_SENT) != 0)
         return retry__misuse(request);
     left = retry__remaining(request, now);
-    if (!retry__open(request) || left == 0)
-        return retry__attempt_late(attempt, request, now);
+    if (!retry__open(request) || left == 0) {
+        retry__attempt_drop(attempt, now);
+        return retry__open(request) ? retry__decision(RETRY_VERDICT_EXPIRE, RETRY_CAUSE_DEADLINE, 0)
+                                    : retry__misuse(request);
+    }
     attempt->retry__gates = attempt->gates;
     if (!attempt->gates && request->client)
         attempt->retry__gates = request->client->gates;
@@ -4784,16 +4653,10 @@ RETRY__HOT retry_decision retry__attempt_ask(retry_attempt *attempt, const retry
     return answer;
 }
 
-RETRY_API retry_decision retry_attempt_ask(retry_attempt *attempt, const retry_request *request,
-                                           retry_time now)
-{
-    return retry__attempt_ask(attempt, request, now);
-}
-
 RETRY_API retry_decision retry_attempt_begin(retry_attempt *attempt, retry_request *request,
                                              retry_time now)
 {
-    retry_decision answer = retry__attempt_ask(attempt, request, now);
+    retry_decision answer = retry_attempt_ask(attempt, request, now);
     bool refused = answer.verdict == RETRY_VERDICT_FAIL || answer.verdict == RETRY_VERDICT_EXPIRE;
     if (RETRY__RARE(refused) && answer.cause != RETRY_CAUSE_MISUSE &&
         retry__finish(request, answer.verdict, RETRY__BUDGET_REFUND, now))
@@ -4812,7 +4675,7 @@ RETRY__COLD void retry__gates_tell(retry_attempt *attempt, uint8_t event,
     if ((attempt->retry__state & RETRY__ATTEMPT_SHORT) != 0 && failure &&
         (failure->timeout || failure->reason == RETRY_REASON_ATTEMPT_TIMED_OUT))
         told.event = RETRY__RELEASE;
-    for (i = 0; i < RETRY__GATE_COUNT; i++)
+    for (i = 0; i < RETRY__GATES; i++)
         retry__gate_tell(&told, i);
     retry__attempt_leave(told.gates, attempt);
 }
@@ -4866,15 +4729,11 @@ RETRY_API void retry_attempt_cancel(retry_attempt *attempt, retry_request *reque
 
 RETRY_API retry_failure retry_classify_refusal(retry_decision answer)
 {
-    retry_failure failure = retry__failure(RETRY_REASON_NONE, 0);
-    if (answer.cause == RETRY_CAUSE_CIRCUIT_OPEN) {
-        failure.reason = RETRY_REASON_CIRCUIT_BREAKER_OPEN;
-        failure.retry_after = retry__add(answer.delay, answer.delay >> 3);
-    } else if (answer.cause == RETRY_CAUSE_THROTTLED || answer.cause == RETRY_CAUSE_PACED ||
-               answer.cause == RETRY_CAUSE_DEADLINE) {
-        failure.reason = RETRY_REASON_CLIENT_THROTTLED;
-    }
-    return failure;
+    retry_permit permit = {answer.cause != RETRY_CAUSE_CIRCUIT_OPEN, 0, answer.delay, 0};
+    if (answer.cause == RETRY_CAUSE_THROTTLED || answer.cause == RETRY_CAUSE_PACED ||
+        answer.cause == RETRY_CAUSE_DEADLINE)
+        return retry__failure(RETRY_REASON_CLIENT_THROTTLED, 0);
+    return retry_classify_permit(permit);
 }
 
 /* >>gates */
@@ -4890,12 +4749,6 @@ static void retry__gates_add(retry_gates *gates, uint32_t index, void *gate,
 
 /* The operation's first try may be the probe, and one that has its whole time: who is about to run
    out of it would be late for its own sake. */
-static bool retry__may_probe(const retry_request *request, retry_time now)
-{
-    retry_ms most = request->client ? request->client->attempt_timeout : 0;
-    return request->attempts == 0 || (most != 0 && retry__remaining(request, now) >= most);
-}
-
 static uint8_t retry__tell_breaker(struct retry__told *told)
 {
     retry_breaker *breaker = (retry_breaker *)told->gate;
@@ -4903,8 +4756,11 @@ static uint8_t retry__tell_breaker(struct retry__told *told)
     uint8_t outcome = RETRY__IGNORED;
     retry_ms elapsed = 0;
     if (told->event == RETRY__ASK) {
-        bool may_probe = retry__may_probe(told->request, told->now);
-        retry_permit permit = retry_breaker_ask(breaker, may_probe, told->now);
+        const retry_request *request = told->request;
+        retry_ms most = request->client ? request->client->attempt_timeout : 0;
+        bool whole = most != 0 && retry__remaining(request, told->now) >= most;
+        retry_permit permit =
+            retry_breaker_ask(breaker, request->attempts == 0 || whole, told->now);
         attempt->retry__ticket = permit.retry__ticket;
         told->delay = permit.wait;
         return permit.granted ? RETRY_CAUSE_NONE : RETRY_CAUSE_CIRCUIT_OPEN;
@@ -4919,7 +4775,7 @@ static uint8_t retry__tell_breaker(struct retry__told *told)
 
 RETRY_API void retry_gates_breaker(retry_gates *gates, retry_breaker *breaker)
 {
-    retry__gates_add(gates, RETRY__GATE_BREAKER, breaker, retry__tell_breaker);
+    retry__gates_add(gates, RETRY__BREAKER, breaker, retry__tell_breaker);
 }
 
 /* A try that waits for a later gate has passed this one. */
@@ -4936,7 +4792,7 @@ static uint8_t retry__tell_throttle(struct retry__told *told)
 
 RETRY_API void retry_gates_throttle(retry_gates *gates, retry_throttle *throttle)
 {
-    retry__gates_add(gates, RETRY__GATE_THROTTLE, throttle, retry__tell_throttle);
+    retry__gates_add(gates, RETRY__THROTTLE, throttle, retry__tell_throttle);
 }
 
 static uint8_t retry__tell_aimd(struct retry__told *told)
@@ -4954,27 +4810,28 @@ static uint8_t retry__tell_aimd(struct retry__told *told)
 
 RETRY_API void retry_gates_aimd(retry_gates *gates, retry_aimd *aimd)
 {
-    retry__gates_add(gates, RETRY__GATE_AIMD, aimd, retry__tell_aimd);
+    retry__gates_add(gates, RETRY__AIMD, aimd, retry__tell_aimd);
 }
 
 /* An instant that is kept for an attempt stays its own while another gate makes it wait. */
 RETRY__WRAPS static uint8_t retry__rate_admit(retry_rate *rate, struct retry__told *told)
 {
     retry_attempt *attempt = told->attempt;
+    retry_ms wait = rate->wait ? rate->wait : 250;
     uint32_t now = (uint32_t)told->now;
     if ((attempt->retry__state & RETRY__ATTEMPT_KEPT) != 0) {
         told->delay = attempt->retry__due - now;
         if (told->delay >> 31 != 0) /* it is past */
             told->delay = 0;
     } else {
-        told->delay = retry__rate_reserve(rate, now);
+        told->delay = retry__rate_take(rate, now, wait);
+        if (told->delay >= wait) /* not taken */
+            return RETRY_CAUSE_THROTTLED;
         attempt->retry__due = now + told->delay;
     }
     attempt->retry__state &= (uint8_t)~RETRY__ATTEMPT_KEPT;
     if (told->delay == 0)
         return RETRY_CAUSE_NONE;
-    if (told->delay == UINT32_MAX)
-        return RETRY_CAUSE_THROTTLED;
     attempt->retry__state |= RETRY__ATTEMPT_KEPT;
     return RETRY_CAUSE_PACED;
 }
@@ -4993,7 +4850,7 @@ static uint8_t retry__tell_rate(struct retry__told *told)
 
 RETRY_API void retry_gates_rate(retry_gates *gates, retry_rate *rate)
 {
-    retry__gates_add(gates, RETRY__GATE_RATE, rate, retry__tell_rate);
+    retry__gates_add(gates, RETRY__RATE, rate, retry__tell_rate);
 }
 
 /* Only an answer tells how long it takes; all else was given up by somebody. */
@@ -5010,7 +4867,7 @@ static uint8_t retry__tell_latency(struct retry__told *told)
 
 RETRY_API void retry_gates_latency(retry_gates *gates, retry_latency *latency)
 {
-    retry__gates_add(gates, RETRY__GATE_LATENCY, latency, retry__tell_latency);
+    retry__gates_add(gates, RETRY__LATENCY, latency, retry__tell_latency);
 }
 
 /* >>run */
@@ -5043,7 +4900,7 @@ RETRY_API retry_decision retry_run(retry_request *request, const retry_clock *cl
 /* >>clock */
 
 #ifdef RETRY_SYSTEM_CLOCK
-static uint64_t retry__system_ms(void)
+static retry_time retry__system_now(void *context)
 {
 #if defined(_WIN32) /* GetTickCount64 goes in steps of 10 to 16 ms */
     LARGE_INTEGER frequency, count;
@@ -5052,26 +4909,23 @@ static uint64_t retry__system_ms(void)
     QueryPerformanceCounter(&count);
     each = (uint64_t)frequency.QuadPart;
     rest = (uint64_t)count.QuadPart % each;
-    return (uint64_t)count.QuadPart / each * 1000 + rest * 1000 / each;
+    (void)context;
+    return (retry_time)((uint64_t)count.QuadPart / each * 1000 + rest * 1000 / each);
 #else
     struct timespec now;
     clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
-#endif
-}
-
-static retry_time retry__system_now(void *context)
-{
     (void)context;
-    return (retry_time)retry__system_ms();
+    return (retry_time)((uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000);
+#endif
 }
 
 static void retry__system_sleep(void *context, retry_ms delay)
 {
 #if defined(_WIN32) /* Sleep returns up to a tick early */
-    uint64_t now = retry__system_ms(), end = now + delay;
-    for (; now < end; now = retry__system_ms())
-        Sleep((DWORD)(end - now < INFINITE ? end - now : INFINITE - 1));
+    retry_time start = retry__system_now(context);
+    retry_ms left = delay;
+    for (; left != 0; left = retry__left(start, delay, retry__system_now(context)))
+        Sleep(retry__min(left, INFINITE - 1));
 #else
     struct timespec left;
     left.tv_sec = (time_t)(delay / 1000);
@@ -5093,13 +4947,6 @@ RETRY_API retry_clock retry_system_clock(void)
 
 /* A hedge's state; stopped is open, but for further copies. */
 enum { RETRY__HEDGE_CLOSED, RETRY__HEDGE_OPEN, RETRY__HEDGE_STOPPED };
-
-static uint8_t retry__hedge_copies(const retry_hedge_policy *policy)
-{
-    if (!policy || (policy->delay == 0 && !policy->latency))
-        return 1;
-    return policy->max_attempts ? (uint8_t)retry__min(policy->max_attempts, UINT8_MAX) : 2;
-}
 
 static retry_hedge_step retry__hedge_step(uint8_t action, uint8_t cause, retry_ms delay)
 {
@@ -5167,14 +5014,6 @@ static uint8_t retry__hedge_spent(const retry_hedge *hedge)
     return hedge->retry__copies ? RETRY_CAUSE_NONE : RETRY_CAUSE_ATTEMPTS_EXHAUSTED;
 }
 
-/* Why the request lets no copy be sent `later` ms from now; RETRY_CAUSE_NONE if it does. */
-static uint8_t retry__hedge_barred(const retry_request *request, retry_ms later, retry_time now)
-{
-    if (!request->idempotent)
-        return RETRY_CAUSE_NOT_IDEMPOTENT;
-    return later < retry__remaining(request, now) ? RETRY_CAUSE_NONE : RETRY_CAUSE_DEADLINE;
-}
-
 /* A copy costs what a retry does, whatever failed; no failure is charged for it, and what it costs
    is not the request's, to which it might go back. */
 static bool retry__hedge_pay(retry_request *request, retry_time now)
@@ -5203,8 +5042,10 @@ static retry_hedge_step retry__hedge_next(retry_hedge *hedge, retry_request *req
                                           retry_ms later, retry_time now)
 {
     uint8_t cause = retry__hedge_spent(hedge);
-    if (cause == RETRY_CAUSE_NONE)
-        cause = retry__hedge_barred(request, later, now);
+    if (cause == RETRY_CAUSE_NONE && !request->idempotent)
+        cause = RETRY_CAUSE_NOT_IDEMPOTENT;
+    if (cause == RETRY_CAUSE_NONE && later >= retry__remaining(request, now))
+        cause = RETRY_CAUSE_DEADLINE;
     if (cause == RETRY_CAUSE_NONE && wait != 0)
         return retry__hedge_step(RETRY_HEDGE_WAIT, RETRY_CAUSE_NONE, wait);
     if (cause == RETRY_CAUSE_NONE && !retry__hedge_pay(request, now))
@@ -5218,10 +5059,14 @@ static retry_hedge_step retry__hedge_next(retry_hedge *hedge, retry_request *req
 RETRY_API retry_hedge_step retry_hedge_begin(retry_hedge *hedge, const retry_request *request,
                                              retry_time now)
 {
+    const retry_hedge_policy *policy = hedge ? hedge->policy : NULL;
     if (!hedge)
         return retry__hedge_step(RETRY_HEDGE_SEND, RETRY_CAUSE_NONE, UINT32_MAX);
     hedge->retry__state = RETRY__HEDGE_OPEN;
-    hedge->retry__copies = retry__hedge_copies(hedge->policy);
+    hedge->retry__copies = 1;
+    if (policy && (policy->delay != 0 || policy->latency))
+        hedge->retry__copies =
+            (uint8_t)retry__min(policy->max_attempts ? policy->max_attempts : 2, UINT8_MAX);
     hedge->in_flight = 0;
     hedge->retry__paid = 0;
     return retry__hedge_send(hedge, request, now);
@@ -5314,15 +5159,6 @@ RETRY__WRAPS static uint32_t retry__scope_hash(const void *name, size_t length)
     return hash;
 }
 
-static void retry__scope_open(const retry_scopes *scopes, retry_scope *slot, uint32_t hash,
-                              retry_time now)
-{
-    slot->client = scopes->client;
-    slot->client.budget = &slot->budget;
-    slot->retry__name = hash;
-    retry_budget_init(&slot->budget, &scopes->options, now);
-}
-
 /* Whether another name may have it: its bucket is as good as new, or nobody asks for its name. */
 static bool retry__scope_is_free(const retry_scopes *scopes, retry_scope *slot, retry_time now)
 {
@@ -5345,8 +5181,12 @@ RETRY_API const retry_client *retry_scope_client(retry_scopes *scopes, const voi
     reach = retry__min(scopes->count, RETRY__SCOPE_REACH);
     slot = scopes->slots + (uint32_t)(((uint64_t)hash * (scopes->count - reach + 1)) >> 32);
     for (; reach != 0; reach--, slot++) {
-        if (!slot->client.budget) /* never used: the name has none behind it either */
-            retry__scope_open(scopes, slot, hash, now);
+        if (!slot->client.budget) { /* never used: the name has none behind it either */
+            slot->client = scopes->client;
+            slot->client.budget = &slot->budget;
+            slot->retry__name = hash;
+            retry_budget_init(&slot->budget, &scopes->options, now);
+        }
         if (slot->retry__name == hash) {
             found = slot;
             break;
@@ -5376,14 +5216,13 @@ RETRY_API const retry_client *retry_scope_client(retry_scopes *scopes, const voi
     X("grpc", EXPONENTIAL, SPREAD, 0, 0, 1000, 0, 0, 0, 120000, RETRY_RATIO(1.6)) \
     X("rfc0049", EXPONENTIAL, NONE, 0, 0, 1, 0, 0, 0, 500, 0)                     \
     X("controlled", CONTROLLED, NONE, 0, 0, 0, 0, 0, 0, 0, 0)
-#define RETRY__BUDGET_PRESETS(X)                  \
-    X("none", RETRY__BUDGET_NONE)                 \
-    X("best-effort", RETRY_BUDGET_BEST_EFFORT(1)) \
-    X("smithy", RETRY_BUDGET_SMITHY)              \
-    X("aws-2026", RETRY_BUDGET_AWS_2026)          \
-    X("aws", RETRY_BUDGET_AWS)                    \
+#define RETRY__BUDGET_PRESETS(X)                                          \
+    X("none", RETRY__INIT(UINT32_MAX, 0, 0, 0, 0, 0, 0, 0, false, false)) \
+    X("best-effort", RETRY_BUDGET_BEST_EFFORT(1))                         \
+    X("smithy", RETRY_BUDGET_SMITHY)                                      \
+    X("aws-2026", RETRY_BUDGET_AWS_2026)                                  \
+    X("aws", RETRY_BUDGET_AWS)                                            \
     X("grpc", RETRY_BUDGET_GRPC)
-#define RETRY__BUDGET_NONE RETRY__INIT(UINT32_MAX, 0, 0, 0, 0, 0, 0, 0, false, false)
 
 /* Keys, X(its number, name, kind of value, field). */
 #define RETRY__POLICY_KEYS(X)                                        \
@@ -5413,21 +5252,12 @@ RETRY_API const retry_client *retry_scope_client(retry_scopes *scopes, const voi
 
 #define RETRY__X(key, name, kind, member) RETRY__AT_##key,
 enum { RETRY__POLICY_KEYS(RETRY__X) RETRY__POLICY_KEY_COUNT };
-#undef RETRY__X
-#define RETRY__X(key, name, kind, member) RETRY__AT_##key,
 enum { RETRY__BUDGET_KEYS(RETRY__X) RETRY__BUDGET_KEY_COUNT };
 #undef RETRY__X
 
 /* Kinds of value: numbers, then names. */
-enum {
-    RETRY__WHOLE,
-    RETRY__TOKENS,
-    RETRY__RATIO,
-    RETRY__DURATION,
-    RETRY__CURVE,
-    RETRY__JITTER,
-    RETRY__ANSWER
-};
+enum { RETRY__WHOLE, RETRY__TOKENS, RETRY__RATIO, RETRY__DURATION };
+enum { RETRY__CURVE = 4, RETRY__JITTER, RETRY__ANSWER };
 
 /* What a preset of policies sets, times in ms: what RETRY_POLICY_x says, in a fifth of the size. */
 typedef struct retry__preset {
@@ -5663,18 +5493,6 @@ static const char *retry__policy_sense(const retry_policy *policy, const char *c
     return NULL;
 }
 
-/* After a throttled attempt all is as after others but `initial`, and `max` if it is not 0. */
-static void retry__policy_throttled(retry_policy *policy, retry_ms max)
-{
-    retry_ms initial = policy->throttle_backoff.initial;
-    if (initial == 0)
-        return;
-    policy->throttle_backoff = policy->backoff;
-    policy->throttle_backoff.initial = initial;
-    if (max != 0)
-        policy->throttle_backoff.max = max;
-}
-
 static uint32_t retry__policy_preset(retry_policy *policy, retry__scan *text)
 {
 #define RETRY__X(name, curve, jitter, ...) \
@@ -5705,6 +5523,7 @@ RETRY_API bool retry_parse_policy(retry_policy *policy, const char *text, size_t
     const char *at[RETRY__POLICY_KEY_COUNT] = {NULL}, *fault;
     retry_policy parsed;
     retry__scan scan;
+    retry_ms throttled;
     uint32_t preset;
     if (!retry__scan_begin(&scan, text, length, policy))
         return retry__parsed(error, 0, retry__null);
@@ -5716,7 +5535,13 @@ RETRY_API bool retry_parse_policy(retry_policy *policy, const char *text, size_t
         return retry__parsed(error, (size_t)(scan.text - text), fault);
     if (parsed.backoff.jitter == RETRY_JITTER_SPREAD && !at[RETRY__AT_SPREAD])
         parsed.backoff.spread = RETRY_RATIO(0.2); /* gRPC's */
-    retry__policy_throttled(&parsed, preset == 0 && !at[RETRY__AT_MAX] ? 10000 : 0);
+    throttled = parsed.throttle_backoff.initial;
+    if (throttled != 0) { /* all else is as after other failures; best effort's `max` is higher */
+        parsed.throttle_backoff = parsed.backoff;
+        parsed.throttle_backoff.initial = throttled;
+        if (preset == 0 && !at[RETRY__AT_MAX])
+            parsed.throttle_backoff.max = 10000;
+    }
     *policy = parsed;
     return true;
 }
@@ -5789,12 +5614,13 @@ RETRY_API bool retry_parse_duration(const char *text, size_t length, retry_ms *d
 #undef RETRY__REASONS_UNSENT
 #undef RETRY__GOLDEN
 #undef RETRY__BUDGET_BEHIND
-#undef RETRY__REASONS_SICK
+#undef RETRY__POSIX
+#undef RETRY__WINSOCK
+
 #undef RETRY__WINDOW_COUNT
-#undef RETRY__WINDOW_EMPTIED
+
 #undef RETRY__WINDOW_BEHIND
-#undef RETRY__BREAKER_GENERATION
-#undef RETRY__BREAKER_NEXT
+
 #undef RETRY__BREAKER_NEEDED
 #undef RETRY__BREAKER_FLIGHT
 #undef RETRY__BREAKER_LOW
@@ -5809,7 +5635,7 @@ RETRY_API bool retry_parse_duration(const char *text, size_t length, retry_ms *d
 #undef RETRY__OCTAVE
 #undef RETRY__POLICY_PRESETS
 #undef RETRY__BUDGET_PRESETS
-#undef RETRY__BUDGET_NONE
+
 #undef RETRY__POLICY_KEYS
 #undef RETRY__BUDGET_KEYS
 #undef RETRY__PRESETS_ARE
