@@ -621,10 +621,9 @@ typedef uint64_t retry_time; /* an instant in milliseconds on the caller's monot
 
 /* ---- Reasons ------------------------------------------------------------------------------- */
 
-/* Why an attempt failed: X(name, allows_non_idempotent, always_retry), as RFC 0049 has them.
-   NONE, QUERY_ERROR_RETRYABLE, ATTEMPT_TIMED_OUT (the attempt's own timer ran out with the request
-   on the wire), SERVER_ERROR (a response that does not prove that nothing changed) and
-   CLIENT_THROTTLED (a gate of the client's own let nothing be sent) are added. */
+/* Why an attempt failed: X(name, allows_non_idempotent, always_retry), as RFC 0049 has them. Added:
+   NONE, QUERY_ERROR_RETRYABLE, ATTEMPT_TIMED_OUT (its own timer ran out with the request on the
+   wire), SERVER_ERROR (which proves not that nothing changed), CLIENT_THROTTLED (a gate's no). */
 #define RETRY_REASONS(X)                                \
     X(NONE, false, false)                               \
     X(UNKNOWN, false, false)                            \
@@ -711,8 +710,7 @@ typedef struct retry_failure {
     bool timeout;         /* the attempt ran out of its own time (default: false) */
     bool unknown;         /* a code not known here: ask the error map (default: false) */
     bool pushback;        /* retry_after is an order, not a lower bound (default: false) */
-    retry_ms retry_after; /* ms the server wants waited at least (default: 0: unsaid); as an order
-                             exactly, 0: at once, UINT32_MAX: no retry */
+    retry_ms retry_after; /* ms to wait at least; as an order UINT32_MAX: no retry (default: 0) */
     uint32_t code;        /* the protocol's status code (default: 0) */
 } retry_failure;
 
@@ -791,9 +789,8 @@ RETRY_API const char *retry_cause_text(uint8_t cause);
 /* 32 uniform bits. */
 typedef uint32_t retry_random_fn(void *context);
 
-/* Told of a decision once it is made, and of every end of a request once: of success (SUCCESS) and
-   of retry_cancel (FAIL, CANCELLED) too, where no attempt failed and `failure` is NULL. The
-   request's counters already include it. */
+/* Told of each decision, and of every end of a request once. `failure` is NULL where no attempt
+   failed: success, retry_cancel, a gate's refusal. The request's counters already include it. */
 typedef void retry_observe_fn(void *context, const retry_request *request,
                               const retry_failure *failure, const retry_decision *decision);
 
@@ -806,8 +803,7 @@ struct retry_client {
     retry_random_fn *random;         /* (default: NULL: the built-in generator) */
     void *random_context;            /* handed to random (default: NULL) */
     retry_ms always_interval;        /* ms; for always-retry reasons (default: 0: 1 10 50 ...) */
-    const char *const *user_reasons; /* 16 names, NULL ones allowed, for retry_format (default:
-                                        NULL: USER_0 ... USER_15) */
+    const char *const *user_reasons; /* 16 names or NULLs, for retry_format (default: NULL) */
     retry_gates *gates;              /* of the server; for attempts (default: NULL: none) */
     retry_ms attempt_timeout;        /* ms; the most for one attempt (default: 0: what is left) */
 };
@@ -820,16 +816,14 @@ struct retry_request {
     const retry_client *client;     /* (default: NULL: all defaults) */
     const retry_strategy *strategy; /* this request's own (default: NULL: the client's) */
     void *context;                  /* the application's, for strategies (default: NULL) */
-    retry_ms timeout;               /* ms for the whole operation; UINT32_MAX: no end (default: 0:
-                                       retry_begin sets RETRY_TIMEOUT_DEFAULT) */
-    bool idempotent;                /* sent twice it does what it does once (default: false) */
-    uint8_t retry__state;           /* private: the last verdict, or cancelled */
+    retry_ms timeout;     /* ms for all of it; UINT32_MAX: no end (default: 0: 75000, see above) */
+    bool idempotent;      /* sent twice it does what it does once (default: false) */
+    uint8_t retry__state; /* private: the last verdict, or cancelled */
     uint8_t retry__since_order; /* private: 1 + retries since the server's last order; 0: none */
     /* Kept by the library, free to read: */
-    bool ambiguous;           /* a failed attempt may have taken effect: "perhaps done" */
-    uint32_t attempts;        /* retries so far */
-    uint32_t retry__charge;   /* private: thousandths paid for the retry under way; if failures
-                                 are charged: not 0 when a hedge's was */
+    bool ambiguous;         /* a failed attempt may have taken effect: "perhaps done" */
+    uint32_t attempts;      /* retries so far */
+    uint32_t retry__charge; /* private: thousandths that this retry cost; or a hedge was charged */
     retry_reason_set reasons; /* every reason seen */
     retry_time started;       /* ms; when retry_begin was called */
     uint32_t code;            /* the last failure's code */
@@ -848,10 +842,9 @@ RETRY_API void retry_seed(uint32_t entropy);
    RETRY_TIMEOUT_DEFAULT. One that is open or pending is cancelled first. NULL: nothing happens. */
 RETRY_API void retry_begin(retry_request *request, retry_time now);
 
-/* Decides a failed attempt: the header's opening comment has the steps, RETRY_CAUSES the causes.
-   A NULL argument, a strategy without a function, and a request that is not begun, finished or
-   waiting for retry_resume give FAIL, MISUSE (after retry_cancel FAIL, CANCELLED) and change
-   nothing. Source: RFC 0049. */
+/* Decides a failed attempt: the header's opening comment has the steps, RETRY_CAUSES the causes. A
+   NULL argument, a strategy without a function, and a request that is not open: FAIL, MISUSE (after
+   retry_cancel CANCELLED), and nothing changes. Source: RFC 0049. */
 RETRY_API retry_decision retry_orchestrate(retry_request *request, const retry_failure *failure,
                                            retry_time now);
 
@@ -870,19 +863,18 @@ RETRY_API retry_ms retry_remaining(const retry_request *request, retry_ms limit,
    False, and nothing changes, if it is NULL, or neither open nor pending. */
 RETRY_API bool retry_succeed(retry_request *request, retry_time now);
 
-/* Finishes a request that nobody waits for any more, and tells the observer. The charge of a
-   granted retry that has not been followed by a failure or a success goes back. Changes nothing if
-   it is NULL, or neither open nor pending. */
+/* Finishes a request that nobody waits for any more, and tells the observer. The charge of a retry
+   that was granted and not made goes back. Changes nothing if NULL, or neither open nor pending. */
 RETRY_API void retry_cancel(retry_request *request, retry_time now);
 
 /* 32 uniform bits from the request's client, or from the built-in generator if it names none; for
    strategies of one's own and for retry_connection_begin. NULL: the built-in generator. */
 RETRY_API uint32_t retry_random(const retry_request *request);
 
-/* Writes one log line: verdict, delay, reason, code (code=503/0x1f7), cause, attempts, elapsed time
-   and timeout (4294967295ms: none), as of the last decision; no newline. At most `capacity` bytes,
-   always terminated (unless capacity is 0); 240 hold any line but those with long names of your
-   own. Returns the length of the whole line, as snprintf does; a NULL part is left out. */
+/* Writes one log line of the last decision: verdict, delay, reason, code (503/0x1f7), cause,
+   attempts, elapsed time and timeout (4294967295ms: none). As snprintf it writes at most `capacity`
+   bytes with the NUL, and returns the whole length: below 240 but for long names of your own. A
+   NULL part is left out. */
 RETRY_API size_t retry_format(char *buffer, size_t capacity, const retry_request *request,
                               const retry_failure *failure, const retry_decision *decision);
 
@@ -938,11 +930,9 @@ enum {
 typedef struct retry_backoff {
     uint8_t curve;         /* RETRY_CURVE_x (default: EXPONENTIAL) */
     uint8_t jitter;        /* RETRY_JITTER_x (default: NONE) */
-    retry_ms min;          /* ms; no delay is shorter, jitter included; above max it wins (default:
-                              0) */
+    retry_ms min;          /* ms; no delay is shorter, with jitter; wins over max (default: 0) */
     retry_ms initial;      /* ms; the first delay, before jitter (default: 0: 1 ms) */
-    retry_ms max;          /* ms; no delay is longer, SPREAD's jitter excepted (default: 0: no
-                              cap) */
+    retry_ms max;          /* ms; no delay is longer, but by SPREAD (default: 0: no cap) */
     uint32_t factor;       /* RETRY_RATIO; below 1 counts as 1 (default: 0: 2) */
     uint32_t spread;       /* RETRY_RATIO of the delay, for SPREAD (default: 0) */
     const retry_ms *table; /* ms, for TABLE; the last value repeats (default: NULL) */
@@ -950,15 +940,14 @@ typedef struct retry_backoff {
     retry_ms (*custom)(const struct retry_backoff *self, uint32_t attempt); /* ms (default: NULL) */
 } retry_backoff;
 
-/* The delay in ms before jitter; `attempt` is the number of retries already made, so 0 gives the
-   first. Pure. Saturates. `min` is not applied. The delay never falls as `attempt` grows, but for
-   TABLE and CUSTOM. EXPONENTIAL is within 1 ms or 0.01 % of the real number. A loop takes at most
-   32 steps. 0 for NULL. */
+/* The delay in ms before jitter and `min`; `attempt`: retries already made, so 0 gives the first.
+   Pure. It never falls as `attempt` grows, but for TABLE and CUSTOM. EXPONENTIAL is within 1 ms or
+   0.01 % of the real number, in 32 steps at most. 0 for NULL. */
 RETRY_API retry_ms retry_backoff_base(const retry_backoff *backoff, uint32_t attempt);
 
-/* The delay in ms with jitter. `previous`: the last delay, in ms, for DECORRELATED (below `initial`
-   counts as `initial`); `random`: 0 gives the low end of the range, UINT32_MAX the high end, linear
-   between. Pure. 0 for NULL. Sources: AWS on jitter; gRPC for SPREAD. */
+/* The delay in ms with jitter. `previous`: the last delay in ms, for DECORRELATED, at least
+   `initial`; `random`: from 0, the low end of the range, to UINT32_MAX, the high end. Pure. 0 for
+   NULL. Sources: AWS on jitter; gRPC for SPREAD. */
 RETRY_API retry_ms retry_backoff_delay(const retry_backoff *backoff, uint32_t attempt,
                                        retry_ms previous, uint32_t random);
 
@@ -990,8 +979,7 @@ typedef struct retry_policy {
     uint32_t max_attempts;          /* the first included (default: 0: no limit) */
     retry_ms retry_after_max;    /* ms; the most that a server may ask for (default: 0: no cap) */
     retry_ms retry_after_slack;  /* ms; the most above the computed delay (default: 0: no cap) */
-    uint32_t retry_after_spread; /* RETRY_RATIO of it, added at random, so that all do not
-                                    return at once (default: 0) */
+    uint32_t retry_after_spread; /* RETRY_RATIO of it that is added at random (default: 0) */
 } retry_policy;
 
 /* Answers, in this order: not permitted (NOT_IDEMPOTENT), attempts used up (ATTEMPTS_EXHAUSTED),
@@ -1023,18 +1011,13 @@ typedef struct retry_budget_options {
     uint32_t retry_cost;        /* thousandths for a retry (default: 0: free) */
     uint32_t timeout_cost;      /* thousandths after a timeout (default: 0: retry_cost) */
     uint32_t throttle_cost;     /* thousandths after a throttled attempt (default: 0: retry_cost) */
-    uint32_t success_deposit;   /* thousandths on a success; with refund_last only on one that
-                                   needed no retry (default: 0) */
-    uint32_t request_deposit;   /* thousandths on every retry_begin: a share of the traffic, as in
-                                   Finagle (default: 0) */
-    uint32_t refill_per_second; /* thousandths a second, so that retries go on at a fixed rate when
-                                   the bucket is empty (default: 0) */
-    uint32_t floor;             /* thousandths; a withdrawal must leave more (default: 0: it may
-                                   empty the bucket) */
-    bool refund_last;           /* a success after retries gets back what its last retry cost
-                                   (default: false) */
-    bool charge_failures;       /* gRPC: the charge is for the failure, whatever is decided; a
-                                   retry needs a balance above `floor` after it (default: false) */
+    uint32_t success_deposit;   /* thousandths on a success; see refund_last (default: 0) */
+    uint32_t request_deposit;   /* thousandths on every retry_begin, as in Finagle (default: 0) */
+    uint32_t refill_per_second; /* thousandths a second, an empty bucket too (default: 0) */
+    uint32_t floor;             /* thousandths; a withdrawal must leave more (default: 0: none) */
+    bool refund_last;     /* after retries, instead: what the last one cost (default: false) */
+    bool charge_failures; /* gRPC: failures are charged, and what they leave must be above
+                             `floor` for a retry (default: false) */
 } retry_budget_options;
 
 /* Shared by any number of requests, clients and threads, without a lock. Until retry_budget_init
@@ -1071,13 +1054,11 @@ RETRY_API uint32_t retry_budget_balance(const retry_budget *budget);
 #define RETRY_BUDGET_GRPC RETRY__INIT(10000, 1000, 0, 0, 100, 0, 0, 5000, false, true)
 /* For RETRY_POLICY_BEST_EFFORT: 20 tokens for each operation that is in flight at once
    (saturating), which bring it through 2.5 s of outage, then a tenth of what succeeds. */
-#define RETRY_BUDGET_BEST_EFFORT(in_flight)                                                 \
-    RETRY__INIT(                                                                            \
-        RETRY__CAST(uint32_t, RETRY__CAST(uint64_t, in_flight) >> 32 != 0 ||                \
-                                      RETRY__CAST(uint64_t, in_flight) * 20000 > UINT32_MAX \
-                                  ? UINT32_MAX                                              \
-                                  : RETRY__CAST(uint64_t, in_flight) * 20000),              \
-        1000, 0, 0, 100, 0, 0, 0, false, false)
+#define RETRY_BUDGET_BEST_EFFORT(in_flight)                     \
+    RETRY__INIT(RETRY__CAST(uint64_t, in_flight) > 214748       \
+                    ? UINT32_MAX                                \
+                    : RETRY__CAST(uint32_t, in_flight) * 20000, \
+                1000, 0, 0, 100, 0, 0, 0, false, false)
 
 /* ---- Connection backoff -------------------------------------------------------------------- */
 
@@ -1085,8 +1066,7 @@ RETRY_API uint32_t retry_budget_balance(const retry_budget *budget);
 typedef struct retry_connection {
     retry_backoff backoff;            /* (default: initial 0: all of RETRY_BACKOFF_GRPC) */
     retry_ms min_connect_timeout;     /* ms that an attempt is always granted (default: 0: 20000) */
-    retry_ms stable_after;            /* ms that a connection must last to reset; 1: any does
-                                         (default: 0: 10000) */
+    retry_ms stable_after;            /* ms to last for a reset; 1: any does (default: 0: 10000) */
     uint32_t retry__attempts;         /* private: attempts begun since the last reset */
     uint32_t retry__random;           /* private: what this attempt was begun with */
     retry_ms retry__spacing;          /* private: ms from this attempt's start to the next's */
@@ -1101,14 +1081,14 @@ RETRY_API retry_ms retry_connection_begin(retry_connection *connection, uint32_t
                                           retry_time now);
 
 /* When an attempt fails or the connection is lost: returns the ms to sleep before the next attempt,
-   0 once the deadline has passed. After a connection that lasted stable_after ms these are drawn
-   from 0 to the first spacing, so that a fleet that lost its server does not return at once; the
-   `random` of the last _begin decides. NULL: 0. */
+   0 once the deadline has passed. After a connection that lasted they are drawn, by the `random` of
+   the last _begin, from 0 to the first spacing, so that a fleet does not return at once. NULL: 0.
+ */
 RETRY_API retry_ms retry_connection_failed(retry_connection *connection, retry_time now);
 
-/* When the connection is usable (for HTTP/2: SETTINGS seen); only the first call between a _begin
-   and its _failed counts. Once it has lasted stable_after ms its loss resets, and the next _begin
-   counts from one again. NULL: nothing happens. */
+/* When the connection is usable (for HTTP/2: SETTINGS seen). If it then lasts stable_after ms, the
+   next _begin counts from one again. Only the first call after a _begin counts. NULL: nothing
+   happens. */
 RETRY_API void retry_connection_established(retry_connection *connection, retry_time now);
 
 /* Initialiser: starts 1 s, then 1.6 times as long up to 120 s apart, 20 % more or less; 20 s to
@@ -1130,18 +1110,17 @@ typedef struct retry_nmv_step {
 typedef struct retry_nmv {
     retry_ms interval;          /* ms between tries on the same map (default: 0: 100 ms) */
     retry_nmv_step retry__step; /* private: the step under way */
-    uint64_t retry__revision;   /* private: of the current map when its turn or the fast-forward
-                                   map's began */
+    uint64_t retry__revision;   /* private: of the current map when this turn began */
     bool retry__waiting;        /* private: the step under way is a wait */
 } retry_nmv;
 
 /* Starts with the current map at `revision`. NULL: nothing happens. */
 RETRY_API void retry_nmv_begin(retry_nmv *nmv, uint64_t revision);
 
-/* Not-my-vbucket on the map of the last step: `revision` is the newest known, `has_fast_forward`
-   whether the bucket's configuration has such a map. Newer revision: the current map at once. Else,
-   if there is a fast-forward map, that one: at once from the current map, after `interval` from
-   itself. Else the current map after `interval`. NULL: the current map at once. */
+/* Not-my-vbucket on the map of the last step; `revision`: the newest known. If that is newer: the
+   current map at once. Else the fast-forward map, if the bucket has one: at once from the current
+   map, after `interval` from itself. Else the current map after `interval`. NULL: the current map
+   at once. */
 RETRY_API retry_nmv_step retry_nmv_rejected(retry_nmv *nmv, uint64_t revision,
                                             bool has_fast_forward);
 
@@ -1171,9 +1150,8 @@ RETRY_API retry_failure retry_classify_search(int http_status);
 /* A views response with its body (`length` bytes). Only RFC 0049's list is retried. */
 RETRY_API retry_failure retry_classify_views(int http_status, const char *body, size_t length);
 
-/* Any HTTP response; `retry_after` in ms, 0 without the header. A 503 with it proves that the
-   server refused; without it a proxy may have lost a server that had the request already. The
-   manual has the table. Source: RFC 9110. */
+/* Any HTTP response; `retry_after` in ms, 0 without the header. The manual has the table. Source:
+   RFC 9110. */
 RETRY_API retry_failure retry_classify_http(int http_status, retry_ms retry_after);
 
 /* A gRPC status. UNAVAILABLE: SERVER_ERROR. RESOURCE_EXHAUSTED: throttled, safe to repeat.
@@ -1182,15 +1160,12 @@ RETRY_API retry_failure retry_classify_http(int http_status, retry_ms retry_afte
 RETRY_API retry_failure retry_classify_grpc(int status);
 
 /* A failed call of the sockets' interface: errno, or on Windows WSAGetLastError() too. `sent`:
-   whether any of the request had been sent. Refused, unreachable, without a local resource, reset,
-   broken or timed out: SOCKET_NOT_AVAILABLE if nothing was sent, else
-   SOCKET_CLOSED_WHILE_IN_FLIGHT, or ATTEMPT_TIMED_OUT with `timeout`. All others are the client's
-   fault, and final. The manual has the table. */
+   whether any of the request had been sent. The manual has the table; what is not in it is the
+   client's fault, and final. */
 RETRY_API retry_failure retry_classify_errno(int error, bool sent);
 
-/* A failure without a response. RETRY_STAGE_DISPATCH, before anything was sent: the reason handed
-   in. Any other stage counts as RETRY_STAGE_IN_FLIGHT: SOCKET_CLOSED_WHILE_IN_FLIGHT. It is a new
-   failure: what an earlier classification found is not in it. */
+/* A new failure, without a response. RETRY_STAGE_DISPATCH, before anything was sent: the reason
+   handed in. Any other stage counts as RETRY_STAGE_IN_FLIGHT: SOCKET_CLOSED_WHILE_IN_FLIGHT. */
 RETRY_API retry_failure retry_classify_stage(uint8_t stage, retry_reason dispatch_reason);
 
 /* The services of a Couchbase cluster. */
@@ -1207,19 +1182,18 @@ enum {
 RETRY_API bool retry_idempotent_kv(uint8_t opcode);
 
 /* Whether a request to a service (RETRY_SERVICE_x) is idempotent: search and views always; query,
-   analytics and management if it is read-only; KV never, as its opcode tells; any other number
-   never. For clients of such a cluster: a management PUT is none to RFC 0049. Source: RFC 0049. */
+   analytics and management if it is read-only; KV, whose opcode tells, and others never. Source:
+   RFC 0049. */
 RETRY_API bool retry_idempotent_service(uint8_t service, bool read_only);
 
-/* Whether an HTTP method (`length` bytes, case-sensitive) is idempotent by its definition: for
-   HTTP in general. Source: RFC 9110. */
+/* Whether an HTTP method (`length` bytes, case-sensitive) is idempotent. Source: RFC 9110. */
 RETRY_API bool retry_idempotent_http(const char *method, size_t length);
 
-/* Reads a Retry-After value (`length` bytes without surrounding white space): delta-seconds or one
-   of RFC 9110's three HTTP-date forms, against `unix_seconds`, the wall clock. Sets *delay in ms: 1
-   for 0 and for a date that is past, as 0 means that there was no header; UINT32_MAX if it is too
-   long. A two-digit year is the latest with those digits at most 50 years ahead; that the weekday
-   fits the date is not checked. False, and *delay is left alone, for anything else. */
+/* Reads a Retry-After value (`length` bytes without surrounding white space): seconds, or one of
+   RFC 9110's three dates, against `unix_seconds`, the wall clock. Sets *delay in ms: 1 for 0 and
+   for a date that is past, as 0 means that there was no header; UINT32_MAX if it is too long. A
+   two-digit year is at most 50 years ahead. The weekday need not fit the date. False, and *delay is
+   left alone, for anything else. */
 RETRY_API bool retry_parse_retry_after(const char *value, size_t length, int64_t unix_seconds,
                                        retry_ms *delay);
 
@@ -1243,24 +1217,18 @@ enum { RETRY_BREAKER_CLOSED, RETRY_BREAKER_OPEN, RETRY_BREAKER_HALF_OPEN, RETRY_
 /* Keeps attempts from a node that does not answer. One for each node; zero it. Shared by any number
    of threads, without a lock. Sources: the Couchbase SDKs, gobreaker, resilience4j, Polly. */
 typedef struct retry_breaker {
-    uint32_t volume;        /* reports in the window before `ratio` may open it (default: 0: 20) */
-    uint32_t ratio;         /* RETRY_RATIO of sick ones at which it opens (default: 0: a half; over
-                               1: 1) */
-    retry_ms window;        /* ms that reports count, as two halves: the one under way and the one
-                               before (default: 0: 8000; at most 2^23) */
-    retry_ms open;          /* ms that it refuses everything (default: 0: 2000; at most 2^30) */
-    retry_ms probe_timeout; /* ms after which a silent probe gives its place to another (default: 0:
-                               5000; at most 2^30) */
-    retry_ms open_max;      /* ms; each sick round of probes doubles `open`, up to this (default: 0:
-                               `open` stays; at most 2^30) */
+    uint32_t volume; /* reports in the window before `ratio` may open it (default: 0: 20) */
+    uint32_t ratio;  /* RETRY_RATIO of sick ones to open at, up to 1 (default: 0: a half) */
+    retry_ms window; /* ms that reports count, in two halves, up to 2^23 (default: 0: 8000) */
+    retry_ms open;   /* ms that it refuses everything, up to 2^30 (default: 0: 2000) */
+    retry_ms probe_timeout; /* ms a silent probe keeps its place, up to 2^30 (default: 0: 5000) */
+    retry_ms open_max;      /* ms to which a sick probe doubles `open`, up to 2^30 (default: 0) */
     retry_ms slow;          /* ms; an answer that took as long is sick (default: 0: none is) */
     uint16_t in_a_row;      /* sick reports in a row that open it, too (default: 0: never) */
-    uint8_t probes;         /* half-open: how many may be in flight, and how many answers close it
-                               (default: 0: 1) */
+    uint8_t probes;         /* half-open: at most in flight, and answers to close (default: 0: 1) */
     uint32_t retry__state;  /* private: generation and state, or what half-open counts */
-    uint32_t
-        retry__since;    /* private: ms, modulo 2^32; when it opened, or the last probe was sent */
-    uint32_t retry__row; /* private: sick reports in a row, sick rounds of probes in a row */
+    uint32_t retry__since;  /* private: ms, modulo 2^32; when it opened, or probed last */
+    uint32_t retry__row;    /* private: sick reports in a row, sick rounds of probes in a row */
     retry__window retry__reports; /* private: all, and the sick ones */
 } retry_breaker;
 
@@ -1274,19 +1242,17 @@ typedef struct retry_permit {
 
 /* What a breaker counts. */
 typedef struct retry_breaker_counts {
-    uint32_t reports;  /* in the window */
-    uint32_t sick;     /* in the window */
-    uint32_t in_a_row; /* sick ones since the last answer; stays at 65,535 */
-    uint8_t
-        sick_probes; /* rounds of probes that opened it anew since it was closed; stays at 255 */
+    uint32_t reports;    /* in the window */
+    uint32_t sick;       /* in the window */
+    uint32_t in_a_row;   /* sick ones since the last answer; stays at 65,535 */
+    uint8_t sick_probes; /* sick rounds of probes in a row; stays at 255 */
 } retry_breaker_counts;
 
 /* Before each attempt. CLOSED grants. OPEN refuses for `open` ms; `wait` says how many are left.
    After that it is HALF_OPEN: up to `probes` attempts are granted, and all others refused with
-   `wait` 0, as nobody knows when a probe will be answered. If nothing is heard of the probes for
-   probe_timeout ms, others take their places. ISOLATED refuses, with `wait` 0. `may_probe` false:
-   the attempt has too little time left to be a probe, so it is granted only if the breaker is
-   CLOSED. NULL: granted. */
+   `wait` 0, until the probes are answered, or silent for probe_timeout ms. ISOLATED refuses, with
+   `wait` 0. `may_probe` false: the attempt has too little time left to be a probe, so only CLOSED
+   grants it. NULL: granted. */
 RETRY_API retry_permit retry_breaker_ask(retry_breaker *breaker, bool may_probe, retry_time now);
 
 /* How the attempt ended; NULL failure: it worked. True: this report opened or closed the breaker,
@@ -1297,8 +1263,8 @@ RETRY_API retry_permit retry_breaker_ask(retry_breaker *breaker, bool may_probe,
    with nothing counted, however late it comes.
    - CIRCUIT_BREAKER_OPEN, CLIENT_THROTTLED: as retry_breaker_release.
    An answer `slow` ms or more after the permit was granted is sick. Nothing happens if the breaker
-   has changed its state since it gave the permit (a permit may be taken for a new one after 65,536
-   changes), if the permit was not granted, or if the breaker is NULL. */
+   has changed its state since then (at most 65,535 times), if the permit was not granted, or NULL.
+ */
 RETRY_API bool retry_breaker_report(retry_breaker *breaker, retry_permit permit,
                                     const retry_failure *failure, retry_time now);
 
@@ -1307,8 +1273,7 @@ RETRY_API bool retry_breaker_report(retry_breaker *breaker, retry_permit permit,
 RETRY_API void retry_breaker_release(retry_breaker *breaker, retry_permit permit, retry_time now);
 
 /* Sets the state, and forgets all reports and permits. OPEN: for `open` ms. HALF_OPEN: the next to
-   ask is a probe. ISOLATED: everything is refused until another state is set. NULL breaker, no such
-   state: nothing happens. */
+   ask is a probe. ISOLATED: until another is set. NULL, or no such state: nothing happens. */
 RETRY_API void retry_breaker_set(retry_breaker *breaker, uint8_t state, retry_time now);
 
 /* Sets CLOSED: after a reconnect. */
@@ -1321,8 +1286,8 @@ RETRY_API uint8_t retry_breaker_state(const retry_breaker *breaker, retry_time n
 RETRY_API retry_breaker_counts retry_breaker_get(retry_breaker *breaker, retry_time now);
 
 /* A refusal as a failure, for retry_orchestrate: CIRCUIT_BREAKER_OPEN; retry_after is `wait` and an
-   eighth more, so that an operation that comes new, with all its time before it, probes first. A
-   permit that was granted: reason NONE. */
+   eighth more, so that a new operation, with all its time, probes first. If granted: reason NONE.
+ */
 RETRY_API retry_failure retry_classify_permit(retry_permit permit);
 
 /* Initialiser: the Couchbase SDKs' numbers. */
@@ -1333,15 +1298,11 @@ RETRY_API retry_failure retry_classify_permit(retry_permit permit);
 /* ---- Client-side throttling ---------------------------------------------------------------- */
 
 /* Drops at random what the server would refuse anyway. One for each backend; zero it. Shared by any
-   number of threads, without a lock. Source: Google's Site Reliability Engineering, "Handling
-   Overload". */
+   number of threads, without a lock. Source: Google's Site Reliability Engineering. */
 typedef struct retry_throttle {
-    uint32_t k;             /* RETRY_RATIO of requests to accepts above which it refuses (default:
-                               0: 2; below 1: 1) */
-    uint32_t max_rejection; /* RETRY_RATIO; the highest probability of a refusal (default: 0: 0.9;
-                               over 0.999: 0.999) */
-    retry_ms window;        /* ms that reports count, as two halves: the one under way and the one
-                               before (default: 0: 4000; at most 2^23) */
+    uint32_t k;             /* RETRY_RATIO of requests to accepts, from 1 (default: 0: 2) */
+    uint32_t max_rejection; /* RETRY_RATIO to refuse at most, up to 0.999 (default: 0: 0.9) */
+    retry_ms window; /* ms that reports count, in two halves, up to 2^23 (default: 0: 4000) */
     retry__window retry__requests; /* private: all, and the accepted ones */
 } retry_throttle;
 
@@ -1352,8 +1313,8 @@ typedef struct retry_throttle {
 RETRY_API bool retry_throttle_ask(retry_throttle *throttle, uint32_t random, retry_time now);
 
 /* How an attempt that was sent ended; NULL failure: it worked. It counts as a request, and an
-   answer without `throttle` as an accept, too. What was never sent (CIRCUIT_BREAKER_OPEN,
-   CLIENT_THROTTLED) does not count. NULL throttle: nothing happens. */
+   answer without `throttle` as an accept, too. CIRCUIT_BREAKER_OPEN and CLIENT_THROTTLED do not
+   count. NULL throttle: nothing happens. */
 RETRY_API void retry_throttle_report(retry_throttle *throttle, const retry_failure *failure,
                                      retry_time now);
 
@@ -1366,8 +1327,7 @@ typedef struct retry_aimd {
     uint32_t min;           /* the limit at least; above max counts as max (default: 0: 1) */
     uint32_t increase;      /* added when all is well (default: 0: 1) */
     uint32_t decrease;      /* RETRY_RATIO to keep (default: 0: a half; over 0.999: 0.999) */
-    retry_ms cooldown;      /* ms between changes, at most 2^30 (default: 0: 1000 by hand; for
-                               attempts none) */
+    retry_ms cooldown;      /* ms between changes, up to 2^30 (default: 0: by hand 1000, else 0) */
     uint32_t retry__limit;  /* private: 0: it never fell, and is max */
     uint32_t retry__fell;   /* private: ms, modulo 2^32; when it fell last */
     uint32_t retry__change; /* private: ms, modulo 2^32; when it rose or fell last */
@@ -1391,12 +1351,9 @@ RETRY_API uint32_t retry_aimd_report(retry_aimd *aimd, const retry_failure *fail
 /* Keeps to the number of sends a second that a service accepts. One for each resource that is
    throttled by itself; zero it. Shared by any number of threads, without a lock. */
 typedef struct retry_rate {
-    uint32_t min;  /* thousandths of a send a second; the limit is not lower, unless `max` is
-                      (default: 0: 500) */
-    uint32_t max;  /* thousandths of a send a second; the limit is not higher, from the start
-                      (default: 0: none) */
-    retry_ms wait; /* ms; an attempt that would have to wait as long is refused (default: 0: 250; at
-                      most 2^20) */
+    uint32_t min;  /* thousandths a second; the lowest limit, up to `max` (default: 0: 500) */
+    uint32_t max;  /* thousandths a second; the highest, from the start (default: 0: none) */
+    retry_ms wait; /* ms; who would wait as long is refused, up to 2^20 (default: 0: 250) */
     uint32_t retry__limit;     /* private: thousandths a second; 0: none but `max` */
     uint32_t retry__held;      /* private: the limit before it last rose; 0 without one */
     uint32_t retry__good;      /* private: the limit when last some were throttled, and some not */
@@ -1421,8 +1378,7 @@ RETRY_API retry_ms retry_rate_ask(retry_rate *rate, retry_time now);
    - If all answers of an outage were throttled, the first half second with another answer brings
    back the limit that last let some through.
    - 12 s after the last throttled answer there is no limit.
-   A failure that was never sent (CIRCUIT_BREAKER_OPEN, CLIENT_THROTTLED) does not count. NULL rate:
-   nothing happens. */
+   CIRCUIT_BREAKER_OPEN and CLIENT_THROTTLED do not count. NULL rate: nothing happens. */
 RETRY_API void retry_rate_report(retry_rate *rate, const retry_failure *failure, retry_time now);
 
 /* The limit in thousandths of a send a second, as the last call left it; `max` if there is no other
@@ -1435,9 +1391,8 @@ RETRY_API uint32_t retry_rate_get(const retry_rate *rate);
    of threads, without a lock. Its settings are constant while it runs. */
 typedef struct retry_latency {
     uint32_t quantile;        /* RETRY_RATIO below 1 (default: 0: 0.95; from 1 on: 0.999) */
-    uint32_t min_samples;     /* samples before which nothing is told, at most 2^30; with few the
-                                 first estimates are rough (default: 0: 768, doubled until 30 of
-                                 them are over the quantile: 3072 at 0.99) */
+    uint32_t min_samples;     /* to learn from first, up to 2^30 (default: 0: 768, doubled until 30
+                                 are over the quantile: 3072 at 0.99) */
     retry_ms min;             /* ms; the estimate's lower bound, above all (default: 0: 1 ms) */
     retry_ms max;             /* ms; its upper bound (default: 0: none) */
     uint32_t retry__estimate; /* private: its level; 0: no answer yet */
@@ -1511,10 +1466,10 @@ RETRY_API retry_decision retry_attempt_begin(retry_attempt *attempt, retry_reque
 RETRY_API retry_decision retry_attempt_end(retry_attempt *attempt, retry_request *request,
                                            const retry_failure *failure, retry_time now);
 
-/* The same two without a word to the request: for the copies of a hedge, each an attempt of its
-   own, for trying one node after the other, and for those who would rather wait than fail. If the
-   answer is not SEND and you will not ask again, call retry_attempt_cancel: a gate may keep a turn
-   for the attempt. A report of an attempt that is not in flight changes nothing. */
+/* The same two without a word to the request: for a hedge's copies, for one node after the other,
+   and for who would rather wait than fail. If the answer is not SEND and you will not ask again,
+   call retry_attempt_cancel: a gate may keep a turn. A report of one not in flight changes
+   nothing. */
 RETRY_API retry_decision retry_attempt_ask(retry_attempt *attempt, const retry_request *request,
                                            retry_time now);
 RETRY_API void retry_attempt_report(retry_attempt *attempt, const retry_failure *failure,
@@ -1525,10 +1480,9 @@ RETRY_API void retry_attempt_report(retry_attempt *attempt, const retry_failure 
    happens. */
 RETRY_API void retry_attempt_cancel(retry_attempt *attempt, retry_request *request, retry_time now);
 
-/* A refusal of retry_attempt_ask as a failure, for retry_orchestrate or retry_hedge_failed:
-   CIRCUIT_BREAKER_OPEN, with retry_after an eighth more than the ms to the next probe, so that a
-   new operation is the probe; or CLIENT_THROTTLED, also if it would only have to wait. Any other
-   answer: reason NONE. */
+/* A refusal of retry_attempt_ask as a failure, for retry_orchestrate or retry_hedge_failed: as
+   retry_classify_permit; or CLIENT_THROTTLED, also if it would only have to wait. Any other answer:
+   reason NONE. */
 RETRY_API retry_failure retry_classify_refusal(retry_decision answer);
 
 /* ---- A loop, for those who block ----------------------------------------------------------- */
@@ -1546,19 +1500,16 @@ typedef bool retry_attempt_fn(void *context, const retry_request *request, retry
 
 /* Begins the request, makes its attempts by retry_attempt_begin and _end, sleeps between them (not
    for 0 ms), and returns the last decision: SUCCESS, FAIL, EXPIRE (at once: `delay` says what was
-   left), or PENDING, at once too and with the request left open, if a strategy answers later. A
-   request that was cancelled meanwhile, unless that attempt worked: FAIL, CANCELLED. A NULL
-   argument (but `context`) or clock function: FAIL, MISUSE. */
+   left), or PENDING, at once too, if a strategy answers later. Cancelled meanwhile, unless that
+   attempt worked: FAIL, CANCELLED. A NULL argument (but `context`) or function: FAIL, MISUSE. */
 RETRY_API retry_decision retry_run(retry_request *request, const retry_clock *clock,
                                    retry_attempt_fn *attempt, void *context);
 
 /* ---- Hedging ------------------------------------------------------------------------------- */
 
 typedef struct retry_hedge_policy {
-    uint32_t max_attempts;        /* copies of one attempt, the first included (default: 0: 2; at
-                                     most 255) */
-    retry_ms delay;               /* ms from one copy's start to the next's (default: 0: what
-                                     `latency` tells) */
+    uint32_t max_attempts; /* copies with the first, up to 255 (default: 0: 2) */
+    retry_ms delay;        /* ms from start to start of copies (default: 0: as `latency` tells) */
     const retry_latency *latency; /* (default: NULL; without a delay either: no hedges) */
 } retry_hedge_policy;
 
@@ -1637,13 +1588,11 @@ typedef struct retry_scope {
 /* A bucket for each name. All of it is constant after the first look-up; the slots stay where they
    are. */
 typedef struct retry_scopes {
-    retry_client client;          /* what each slot's starts as, and the overflow, which pays from
-                                     its budget (default: all defaults: free) */
+    retry_client client; /* the overflow; each slot starts as it (default: all defaults: free) */
     retry_budget_options options; /* of each slot's bucket (no default for the capacity) */
     retry_scope *slots;           /* yours, zeroed (default: NULL: all names overflow) */
     uint32_t count;               /* slots (default: 0) */
-    retry_ms forget;              /* ms after which a name that nobody looks up may lose its slot
-                                     (default: 0: 60000) */
+    retry_ms forget; /* ms until a name that nobody asks for may go (default: 0: 60000) */
 } retry_scopes;
 
 /* The client of a name, for a request to begin with. A name (`length` bytes; NULL counts as none)
