@@ -1054,11 +1054,13 @@ RETRY_API uint32_t retry_budget_balance(const retry_budget *budget);
 #define RETRY_BUDGET_GRPC RETRY__INIT(10000, 1000, 0, 0, 100, 0, 0, 5000, false, true)
 /* For RETRY_POLICY_BEST_EFFORT: 20 tokens for each operation that is in flight at once
    (saturating), which bring it through 2.5 s of outage, then a tenth of what succeeds. */
-#define RETRY_BUDGET_BEST_EFFORT(in_flight)                     \
-    RETRY__INIT(RETRY__CAST(uint64_t, in_flight) > 214748       \
-                    ? UINT32_MAX                                \
-                    : RETRY__CAST(uint32_t, in_flight) * 20000, \
-                1000, 0, 0, 100, 0, 0, 0, false, false)
+#define RETRY_BUDGET_BEST_EFFORT(in_flight)                                                 \
+    RETRY__INIT(                                                                            \
+        RETRY__CAST(uint32_t, RETRY__CAST(uint64_t, in_flight) >> 32 != 0 ||                \
+                                      RETRY__CAST(uint64_t, in_flight) * 20000 > UINT32_MAX \
+                                  ? UINT32_MAX                                              \
+                                  : RETRY__CAST(uint64_t, in_flight) * 20000),              \
+        1000, 0, 0, 100, 0, 0, 0, false, false)
 
 /* ---- Connection backoff -------------------------------------------------------------------- */
 
@@ -1974,6 +1976,7 @@ RETRY__INLINE uint8_t retry__traits(retry_reason reason)
     static const uint8_t traits[] = {RETRY_REASONS(RETRY__X) RETRY__TRAIT_UNKNOWN};
 #undef RETRY__X
 #undef RETRY__TRAIT
+
     if (reason < RETRY_REASON_COUNT)
         return traits[reason];
     if (retry__reason_is_user(reason))
@@ -2819,17 +2822,6 @@ RETRY__WRAPS static retry_ms retry__budget_claim(retry_budget *budget, uint32_t 
     return ahead ? passed : 0;
 }
 
-/* Adds to the fraction that waits to become a thousandth; returns whether one became. */
-static bool retry__budget_carry(retry_budget *budget, uint32_t millionths)
-{
-    uint32_t fraction = retry__load(&budget->retry__fraction);
-    uint32_t sum;
-    do {
-        sum = fraction + millionths;
-    } while (!retry__swap(&budget->retry__fraction, &fraction, sum >= 1000 ? sum - 1000 : sum));
-    return sum >= 1000;
-}
-
 /* A division of rate * passed by 1000 in two steps of 32 bits: its upper bits, then what they leave
    and the ten lower bits. Where the first saturates, the sum does. */
 RETRY__COLD void retry__budget_earn(retry_budget *budget, retry_time now)
@@ -2839,10 +2831,13 @@ RETRY__COLD void retry__budget_earn(retry_budget *budget, retry_time now)
     uint32_t upper = retry__thousandth(retry__narrow(millionths >> 10));
     uint32_t rest = (uint32_t)(millionths - (uint64_t)upper * 1024000);
     uint32_t whole = retry__thousandth(rest);
+    uint32_t fraction = retry__load(&budget->retry__fraction), sum;
     if (millionths == 0)
         return;
-    if (retry__budget_carry(budget, rest - whole * 1000))
-        whole++;
+    do { /* what the fraction comes to may be a thousandth more */
+        sum = fraction + rest - whole * 1000;
+    } while (!retry__swap(&budget->retry__fraction, &fraction, sum >= 1000 ? sum - 1000 : sum));
+    whole += sum >= 1000;
     retry_budget_deposit(budget, retry__narrow((uint64_t)upper * 1024 + whole));
 }
 
@@ -3045,17 +3040,13 @@ RETRY_API void retry_connection_established(retry_connection *connection, retry_
 
 /* >>nmv */
 
-static retry_nmv_step retry__nmv_at_once(uint8_t map)
-{
-    retry_nmv_step step = {map, 0};
-    return step;
-}
+static const retry_nmv_step retry__nmv_at_once = {RETRY_MAP_CURRENT, 0};
 
 RETRY_API void retry_nmv_begin(retry_nmv *nmv, uint64_t revision)
 {
     if (!nmv)
         return;
-    nmv->retry__step = retry__nmv_at_once(RETRY_MAP_CURRENT);
+    nmv->retry__step = retry__nmv_at_once;
     nmv->retry__revision = revision;
     nmv->retry__waiting = false;
 }
@@ -3064,11 +3055,12 @@ RETRY_API retry_nmv_step retry_nmv_rejected(retry_nmv *nmv, uint64_t revision,
                                             bool has_fast_forward)
 {
     if (!nmv)
-        return retry__nmv_at_once(RETRY_MAP_CURRENT);
+        return retry__nmv_at_once;
     if (revision > nmv->retry__revision) {
         retry_nmv_begin(nmv, revision);
     } else if (nmv->retry__step.map == RETRY_MAP_CURRENT && has_fast_forward) {
-        nmv->retry__step = retry__nmv_at_once(RETRY_MAP_FAST_FORWARD);
+        nmv->retry__step.map = RETRY_MAP_FAST_FORWARD;
+        nmv->retry__step.delay = 0;
         nmv->retry__waiting = false;
     } else {
         if (!has_fast_forward) /* any more */
@@ -3082,7 +3074,7 @@ RETRY_API retry_nmv_step retry_nmv_rejected(retry_nmv *nmv, uint64_t revision,
 RETRY_API retry_nmv_step retry_nmv_config(retry_nmv *nmv, uint64_t revision)
 {
     if (!nmv)
-        return retry__nmv_at_once(RETRY_MAP_CURRENT);
+        return retry__nmv_at_once;
     if (nmv->retry__waiting && revision > nmv->retry__revision)
         retry_nmv_begin(nmv, revision);
     return nmv->retry__step;
@@ -3168,22 +3160,15 @@ static bool retry__kv_known(uint16_t status)
     return false;
 }
 
-/* A status that is no reason to retry. */
-RETRY__COLD retry_failure retry__kv_final(uint16_t status, bool known)
-{
-    retry_failure failure = retry__failure(RETRY_REASON_NONE, status);
-    failure.unknown = !known;
-    return failure;
-}
-
 RETRY_API retry_failure retry_classify_kv(uint16_t status, uint8_t opcode)
 {
     retry_reason reason = retry__kv_reason(status, opcode);
-    if (reason == RETRY_REASON_NONE)
-        return retry__kv_final(status, retry__kv_known(status));
-    if (opcode >= 0x50 && opcode <= 0x67) /* DCP's */
-        return retry__kv_final(status, true);
-    return retry__failure(reason, status);
+    retry_failure failure;
+    if (reason != RETRY_REASON_NONE && !RETRY__RARE(opcode >= 0x50 && opcode <= 0x67)) /* DCP's */
+        return retry__failure(reason, status);
+    failure = retry__failure(RETRY_REASON_NONE, status);
+    failure.unknown = reason == RETRY_REASON_NONE && !retry__kv_known(status);
+    return failure;
 }
 
 RETRY_API retry_failure retry_classify_query(uint32_t code, const char *message, size_t length,
@@ -3546,12 +3531,6 @@ static bool retry__parse_whole(const char *value, size_t length, uint32_t *numbe
     return length != 0;
 }
 
-/* to - from for to > from, whose difference an int64_t may not hold. */
-RETRY__WRAPS static uint64_t retry__ahead(int64_t from, int64_t to)
-{
-    return (uint64_t)to - (uint64_t)from;
-}
-
 RETRY_API bool retry_parse_retry_after(const char *value, size_t length, int64_t unix_seconds,
                                        retry_ms *delay)
 {
@@ -3562,7 +3541,10 @@ RETRY_API bool retry_parse_retry_after(const char *value, size_t length, int64_t
     if (!retry__parse_whole(value, length, &seconds)) {
         if (!retry__parse_date(value, length, unix_seconds, &date))
             return false;
-        seconds = date > unix_seconds ? retry__narrow(retry__ahead(unix_seconds, date)) : 0;
+        if (unix_seconds < date - (int64_t)UINT32_MAX)
+            seconds = UINT32_MAX;
+        else
+            seconds = unix_seconds < date ? (uint32_t)(date - unix_seconds) : 0;
     }
     *delay = retry__max(retry__multiply(seconds, 1000), 1);
     return true;
@@ -3671,7 +3653,7 @@ RETRY__COLD RETRY__WRAPS uint32_t retry__window_move(retry__window *window, uint
     }
 }
 
-/* The two counts of the half under way at `now`, of a window of `length` ms. */
+/* Moves a window of `length` ms on to `now`; the two counts of the half under way. */
 RETRY__HOT RETRY__WRAPS uint32_t *retry__window_at(retry__window *window, retry_ms length,
                                                    retry_ms fallback, uint32_t now)
 {
@@ -3708,12 +3690,6 @@ static retry__counts retry__window_sum(const retry__window *window)
 /* Of retry__row: the sick reports in a row, and the rounds of sick probes in a row. */
 #define RETRY__BREAKER_ROW UINT32_C(0x0000ffff)
 #define RETRY__BREAKER_ROUNDS UINT32_C(0x00ff0000)
-#define RETRY__BREAKER_ROUND UINT32_C(0x00010000)
-
-static uint32_t *retry__breaker_half(retry_breaker *breaker, uint32_t now)
-{
-    return retry__window_at(&breaker->retry__reports, breaker->window, 8000, now);
-}
 
 static retry_ms retry__breaker_span(retry_ms span, retry_ms fallback)
 {
@@ -3725,8 +3701,8 @@ static retry_ms retry__breaker_open(const retry_breaker *breaker)
 {
     retry_ms open = retry__breaker_span(breaker->open, 2000);
     retry_ms most = retry__min(breaker->open_max, UINT32_C(1) << 30);
-    uint32_t rounds = retry__load_ordered(&breaker->retry__row) & RETRY__BREAKER_ROUNDS;
-    for (; rounds != 0 && open < most; rounds -= RETRY__BREAKER_ROUND)
+    uint32_t rounds = (retry__load_ordered(&breaker->retry__row) & RETRY__BREAKER_ROUNDS) >> 16;
+    for (; rounds != 0 && open < most; rounds--)
         open = retry__min(open * 2, most);
     return open;
 }
@@ -3821,7 +3797,7 @@ static bool retry__breaker_trips(const retry_breaker *breaker, uint32_t row)
 static bool retry__breaker_count(retry_breaker *breaker, retry__breaker_view view, bool sick,
                                  uint32_t now)
 {
-    uint32_t *half = retry__breaker_half(breaker, now);
+    uint32_t *half = retry__window_at(&breaker->retry__reports, breaker->window, 8000, now);
     uint32_t row;
     retry__breaker_add(breaker, view.word, &half[0], RETRY__WINDOW_COUNT, 1);
     if (sick)
@@ -3860,7 +3836,7 @@ static bool retry__breaker_probed(retry_breaker *breaker, retry__breaker_view vi
             if (!retry__breaker_change(breaker, &view, next, now))
                 continue;
             retry__breaker_add(breaker, next, &breaker->retry__row, RETRY__BREAKER_ROUNDS,
-                               RETRY__BREAKER_ROUND);
+                               UINT32_C(1) << 16);
             return true;
         }
         next = retry__breaker_after(breaker, view.word, outcome == RETRY__ANSWERED, elapsed);
@@ -3993,7 +3969,7 @@ RETRY_API retry_breaker_counts retry_breaker_get(retry_breaker *breaker, retry_t
     uint32_t row;
     if (!breaker)
         return counts;
-    retry__breaker_half(breaker, (uint32_t)now); /* moves the window on */
+    retry__window_at(&breaker->retry__reports, breaker->window, 8000, (uint32_t)now);
     reports = retry__window_sum(&breaker->retry__reports);
     row = retry__load_ordered(&breaker->retry__row);
     counts.reports = reports.all;
@@ -4015,11 +3991,6 @@ RETRY_API retry_failure retry_classify_permit(retry_permit permit)
 
 /* >>throttle */
 
-static uint32_t *retry__throttle_half(retry_throttle *throttle, uint32_t now)
-{
-    return retry__window_at(&throttle->retry__requests, throttle->window, 4000, now);
-}
-
 /* Refused is exactly when random / 2^32 is below the probability, as 16.16 and multiplied out. The
    excess has no fraction below 2^-16, so what the last shift cuts off makes no difference. */
 RETRY_API bool retry_throttle_ask(retry_throttle *throttle, uint32_t random, retry_time now)
@@ -4031,7 +4002,7 @@ RETRY_API bool retry_throttle_ask(retry_throttle *throttle, uint32_t random, ret
         return true;
     k = throttle->k ? retry__max(throttle->k, RETRY_RATIO(1)) : RETRY_RATIO(2);
     most = throttle->max_rejection ? throttle->max_rejection : RETRY_RATIO(0.9);
-    retry__throttle_half(throttle, (uint32_t)now); /* moves the window on */
+    retry__window_at(&throttle->retry__requests, throttle->window, 4000, (uint32_t)now);
     requests = retry__window_sum(&throttle->retry__requests);
     sent = (uint64_t)requests.all << 16;
     accepted = (uint64_t)requests.marked * k;
@@ -4046,7 +4017,7 @@ RETRY_API void retry_throttle_report(retry_throttle *throttle, const retry_failu
     uint32_t *half;
     if (!throttle || outcome == RETRY__IGNORED)
         return;
-    half = retry__throttle_half(throttle, (uint32_t)now);
+    half = retry__window_at(&throttle->retry__requests, throttle->window, 4000, (uint32_t)now);
     retry__fetch_add(&half[0], 1);
     if (outcome == RETRY__ANSWERED && (!failure || !failure->throttle))
         retry__fetch_add(&half[1], 1);
@@ -4300,7 +4271,7 @@ RETRY_API uint32_t retry_rate_get(const retry_rate *rate)
 
 /* A latency's progress counts samples while it learns. Once it has learnt it is a balance: above
    AT_REST too many samples were late, below too few. */
-#define RETRY__LATENCY_FIRST 12
+
 #define RETRY__LATENCY_LEARNT (UINT32_C(1) << 30)
 #define RETRY__LATENCY_AT_REST (UINT32_C(1) << 31)
 #define RETRY__LATENCY_LATE (UINT32_C(1) << 16)
@@ -4373,14 +4344,14 @@ static uint32_t retry__latency_haste(const retry__percentile *percentile, uint32
     return haste;
 }
 
-/* The estimate after a sample. It is the fastest of the first ones, so that a slow one leads
+/* The estimate after a sample. It is the fastest of the first 12, so that a slow one leads
    nowhere. Then it goes up by quantile / 32 of an octave, and down by (1 - quantile) / 32: it rests
    where a share of `quantile` of the samples is not above it. */
 static uint32_t retry__latency_move(const retry__percentile *percentile, uint32_t estimate,
                                     retry_ms sample, bool late, uint32_t progress)
 {
     uint32_t step = late ? percentile->quantile : percentile->above;
-    if (progress < RETRY__LATENCY_FIRST)
+    if (progress < 12)
         return late && estimate != 0 ? estimate : retry__latency_level(sample);
     step <<= 6 + retry__latency_haste(percentile, progress, late);
     step = retry__min(step, RETRY__OCTAVE / 2); /* no sample is below one octave */
@@ -4461,15 +4432,6 @@ struct retry__told {
     uint8_t event;
 };
 
-static struct retry__told retry__told_of(retry_attempt *attempt, retry_time now)
-{
-    struct retry__told told = {NULL, NULL, NULL, NULL, NULL, 0, 0, RETRY__RELEASE};
-    told.gates = attempt->retry__gates;
-    told.attempt = attempt;
-    told.now = now;
-    return told;
-}
-
 /* The gate's cause not to send; NONE of one that is not there, and of whatever is not ASK. */
 static uint8_t retry__gate_tell(struct retry__told *told, uint32_t index)
 {
@@ -4538,7 +4500,8 @@ static uint8_t retry__gates_ask(struct retry__told *told)
 /* A try that ends before it is sent: the instant that the rate kept for it goes back. */
 RETRY__COLD void retry__attempt_drop(retry_attempt *attempt, retry_time now)
 {
-    struct retry__told told = retry__told_of(attempt, now);
+    struct retry__told told = {NULL, attempt->retry__gates, attempt, NULL, NULL, now,
+                               0,    RETRY__RELEASE};
     if ((attempt->retry__state & RETRY__ATTEMPT_KEPT) != 0)
         retry__gate_tell(&told, RETRY__RATE);
     attempt->retry__state = 0;
@@ -4550,10 +4513,9 @@ RETRY__COLD retry_decision retry__attempt_gated(retry_attempt *attempt,
                                                 const retry_request *request, retry_ms left,
                                                 retry_time now)
 {
-    struct retry__told told = retry__told_of(attempt, now);
+    struct retry__told told = {NULL,      attempt->retry__gates, attempt, request, NULL, now, 0,
+                               RETRY__ASK};
     uint8_t cause, verdict = RETRY_VERDICT_RETRY;
-    told.request = request;
-    told.event = RETRY__ASK;
     if (!attempt->waiting)
         attempt->retry__since = (uint32_t)now;
     cause = retry__gates_ask(&told);
@@ -4617,10 +4579,8 @@ RETRY_API retry_decision retry_attempt_begin(retry_attempt *attempt, retry_reque
 RETRY__COLD void retry__gates_tell(retry_attempt *attempt, uint8_t event,
                                    const retry_failure *failure, retry_time now)
 {
-    struct retry__told told = retry__told_of(attempt, now);
+    struct retry__told told = {NULL, attempt->retry__gates, attempt, NULL, failure, now, 0, event};
     uint32_t i;
-    told.event = event;
-    told.failure = failure;
     if ((attempt->retry__state & RETRY__ATTEMPT_SHORT) != 0 && failure &&
         (failure->timeout || failure->reason == RETRY_REASON_ATTEMPT_TIMED_OUT))
         told.event = RETRY__RELEASE;
@@ -5094,9 +5054,6 @@ RETRY_API uint32_t retry_hedge_won(retry_hedge *hedge)
 
 /* >>scopes */
 
-/* How many slots a name may have: neighbours, from the one on that its hash picks. */
-enum { RETRY__SCOPE_REACH = 4 };
-
 /* FNV-1a with a multiplier that moves every byte into the upper bits, which pick the slot. */
 RETRY__WRAPS static uint32_t retry__scope_hash(const void *name, size_t length)
 {
@@ -5127,7 +5084,7 @@ RETRY_API const retry_client *retry_scope_client(retry_scopes *scopes, const voi
     if (!scopes->slots)
         return &scopes->client;
     hash = retry__scope_hash(name, length);
-    reach = retry__min(scopes->count, RETRY__SCOPE_REACH);
+    reach = retry__min(scopes->count, 4); /* slots, from the one on that the hash picks */
     slot = scopes->slots + (uint32_t)(((uint64_t)hash * (scopes->count - reach + 1)) >> 32);
     for (; reach != 0; reach--, slot++) {
         if (!slot->client.budget) { /* never used: the name has none behind it either */
@@ -5560,6 +5517,7 @@ RETRY_API bool retry_parse_duration(const char *text, size_t length, retry_ms *d
 #undef RETRY__FAST
 #undef RETRY__PLAIN
 #undef RETRY__BIT
+
 #undef RETRY__REASONS_UNSENT
 #undef RETRY__GOLDEN
 #undef RETRY__BUDGET_BEHIND
@@ -5575,9 +5533,8 @@ RETRY_API bool retry_parse_duration(const char *text, size_t length, retry_ms *d
 #undef RETRY__BREAKER_LOW
 #undef RETRY__BREAKER_ROW
 #undef RETRY__BREAKER_ROUNDS
-#undef RETRY__BREAKER_ROUND
 #undef RETRY__RATE_MS
-#undef RETRY__LATENCY_FIRST
+
 #undef RETRY__LATENCY_LEARNT
 #undef RETRY__LATENCY_AT_REST
 #undef RETRY__LATENCY_LATE
