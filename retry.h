@@ -545,8 +545,6 @@
 #define retry_cancel retry_cancel_time_32
 #define retry_random retry_random_time_32
 #define retry_format retry_format_time_32
-#define retry_reason_allows_non_idempotent retry_reason_allows_non_idempotent_time_32
-#define retry_reason_always retry_reason_always_time_32
 #define retry_reason_name retry_reason_name_time_32
 #define retry_reason_set_has retry_reason_set_has_time_32
 #define retry_verdict_name retry_verdict_name_time_32
@@ -556,8 +554,6 @@
 #define retry_action_pending retry_action_pending_time_32
 #define retry_permitted retry_permitted_time_32
 #define retry_policy_after retry_policy_after_time_32
-#define retry_best_effort retry_best_effort_time_32
-#define retry_fail_fast retry_fail_fast_time_32
 #define retry_budget_init retry_budget_init_time_32
 #define retry_budget_withdraw retry_budget_withdraw_time_32
 #define retry_connection_begin retry_connection_begin_time_32
@@ -587,7 +583,6 @@
 #define retry_attempt_report retry_attempt_report_time_32
 #define retry_attempt_cancel retry_attempt_cancel_time_32
 #define retry_scope_client retry_scope_client_time_32
-#define retry_parse_policy retry_parse_policy_time_32
 #endif
 
 #ifdef __cplusplus
@@ -623,7 +618,7 @@ typedef uint64_t retry_time; /* an instant in milliseconds on the caller's monot
 
 /* Why an attempt failed: X(name, allows_non_idempotent, always_retry), as RFC 0049 has them. Added:
    NONE, QUERY_ERROR_RETRYABLE, ATTEMPT_TIMED_OUT (its own timer ran out with the request on the
-   wire), SERVER_ERROR (which proves not that nothing changed), CLIENT_THROTTLED (a gate's no). */
+   wire), SERVER_ERROR (something may have changed), CLIENT_THROTTLED (a gate refused). */
 #define RETRY_REASONS(X)                                \
     X(NONE, false, false)                               \
     X(UNKNOWN, false, false)                            \
@@ -872,9 +867,9 @@ RETRY_API void retry_cancel(retry_request *request, retry_time now);
 RETRY_API uint32_t retry_random(const retry_request *request);
 
 /* Writes one log line of the last decision: verdict, delay, reason, code (503/0x1f7), cause,
-   attempts, elapsed time and timeout (4294967295ms: none). As snprintf it writes at most `capacity`
-   bytes with the NUL, and returns the whole length: below 240 but for long names of your own. A
-   NULL part is left out. */
+   attempts, elapsed time and timeout (4294967295ms: none). As snprintf does, it writes at most
+   `capacity` bytes, the NUL included, and returns the length of the whole line. 240 bytes hold any
+   line but one with long names of your own. A NULL part is left out. */
 RETRY_API size_t retry_format(char *buffer, size_t capacity, const retry_request *request,
                               const retry_failure *failure, const retry_decision *decision);
 
@@ -1083,9 +1078,8 @@ RETRY_API retry_ms retry_connection_begin(retry_connection *connection, uint32_t
                                           retry_time now);
 
 /* When an attempt fails or the connection is lost: returns the ms to sleep before the next attempt,
-   0 once the deadline has passed. After a connection that lasted they are drawn, by the `random` of
-   the last _begin, from 0 to the first spacing, so that a fleet does not return at once. NULL: 0.
- */
+   0 past the deadline. After a connection that lasted they are drawn, by the `random` of the last
+   _begin, from 0 to the first spacing, so that a fleet does not return at once. NULL: 0. */
 RETRY_API retry_ms retry_connection_failed(retry_connection *connection, retry_time now);
 
 /* When the connection is usable (for HTTP/2: SETTINGS seen). If it then lasts stable_after ms, the
@@ -1806,6 +1800,10 @@ RETRY__WRAPS static retry_ms retry__elapsed(retry_time from, retry_time to)
     return passed > half ? 0 : retry__narrow(passed);
 }
 
+/* A clock that is up to this many ms behind is another thread's: what it is too early for waits.
+   One that is further behind was set back, or is weeks later: then it starts over from there. */
+#define RETRY__BEHIND UINT32_C(32768)
+
 /* ms that are left at `now` of a span that began at `from`. */
 static retry_ms retry__left(retry_time from, retry_ms span, retry_time now)
 {
@@ -1814,9 +1812,9 @@ static retry_ms retry__left(retry_time from, retry_ms span, retry_time now)
 
 /* >>atomics */
 
-/* Counters are only ever added up, so relaxed order will do. Where 32-bit atomics are not free of
-   locks (Cortex-M0, AVR) plain ones serve: such a core runs one thread, and an interrupt handler
-   that shares a budget with it must mask interrupts around its calls. */
+/* All threads see what these do in one order, as gates have words of which one says what another
+   means. Where 32-bit atomics are not free of locks (Cortex-M0, AVR) plain ones serve: such a core
+   runs one thread, and an interrupt handler that shares a budget with it must mask interrupts. */
 #if defined(RETRY_NO_ATOMICS)
 #define RETRY__PLAIN
 #elif defined(__GNUC__)
@@ -1832,10 +1830,12 @@ static retry_ms retry__left(retry_time from, retry_ms span, retry_time now)
 
 static uint32_t retry__load(const uint32_t *counter)
 {
-#if !defined(RETRY__PLAIN) && defined(__GNUC__)
-    return __atomic_load_n(counter, __ATOMIC_RELAXED);
-#else
+#if defined(RETRY__PLAIN)
     return *(const volatile uint32_t *)counter;
+#elif defined(__GNUC__)
+    return __atomic_load_n(counter, __ATOMIC_SEQ_CST);
+#else
+    return (uint32_t)_InterlockedCompareExchange((volatile long *)counter, 0, 0);
 #endif
 }
 
@@ -1847,8 +1847,8 @@ static bool retry__swap(uint32_t *counter, uint32_t *expected, uint32_t desired)
     *counter = desired;
     return true;
 #elif defined(__GNUC__)
-    return __atomic_compare_exchange_n(counter, expected, desired, false, __ATOMIC_RELAXED,
-                                       __ATOMIC_RELAXED);
+    return __atomic_compare_exchange_n(counter, expected, desired, false, __ATOMIC_SEQ_CST,
+                                       __ATOMIC_SEQ_CST);
 #else
     uint32_t seen = (uint32_t)_InterlockedCompareExchange((volatile long *)counter, (long)desired,
                                                           (long)*expected);
@@ -1866,7 +1866,7 @@ RETRY__WRAPS static uint32_t retry__fetch_add(uint32_t *counter, uint32_t amount
     *counter = before + amount;
     return before;
 #elif defined(__GNUC__)
-    return __atomic_fetch_add(counter, amount, __ATOMIC_RELAXED);
+    return __atomic_fetch_add(counter, amount, __ATOMIC_SEQ_CST);
 #else
     return (uint32_t)_InterlockedExchangeAdd((volatile long *)counter, (long)amount);
 #endif
@@ -1878,29 +1878,6 @@ static uint32_t retry__store(uint32_t *counter, uint32_t value)
     while (!retry__swap(counter, &seen, value))
         continue;
     return seen;
-}
-
-/* These two are for words of which one says what another means, or that hand plain fields from
-   thread to thread: all threads see what they do in one order. */
-static uint32_t retry__load_ordered(const uint32_t *word)
-{
-#if defined(RETRY__PLAIN)
-    return retry__load(word);
-#elif defined(__GNUC__)
-    return __atomic_load_n(word, __ATOMIC_SEQ_CST);
-#else
-    return (uint32_t)_InterlockedCompareExchange((volatile long *)word, 0, 0);
-#endif
-}
-
-static bool retry__swap_ordered(uint32_t *word, uint32_t *expected, uint32_t desired)
-{
-#if !defined(RETRY__PLAIN) && defined(__GNUC__)
-    return __atomic_compare_exchange_n(word, expected, desired, false, __ATOMIC_SEQ_CST,
-                                       __ATOMIC_SEQ_CST);
-#else
-    return retry__swap(word, expected, desired); /* MSVC's intrinsics are full barriers */
-#endif
 }
 
 /* >>names */
@@ -2541,9 +2518,8 @@ static uint8_t retry__screen(const retry_failure *failure, uint8_t traits)
     return RETRY_CAUSE_NONE;
 }
 
-/* Of a failure of which there is more to say than that a retry is allowed: whether it leaves the
-   request in doubt, what is paid back if nothing was sent, and why no strategy is asked; NONE: one
-   is. */
+/* Of a failure of which there is more to say than that a retry is allowed: the doubt that it
+   leaves, the refund if nothing was sent, and why no strategy is asked; NONE: one is. */
 RETRY__COLD uint8_t retry__weigh(retry_request *request, const retry_failure *failure,
                                  uint8_t traits, retry_time now)
 {
@@ -2700,35 +2676,24 @@ static void retry__write(retry__writer *writer, const char *text)
         retry__write_char(writer, *text);
 }
 
-static void retry__write_decimal(retry__writer *writer, uint32_t x)
+/* In base 10, or in base 16 with two digits at least. */
+static void retry__write_number(retry__writer *writer, uint32_t x, uint32_t base)
 {
     char digits[11];
-    char *start = digits + sizeof digits - 1;
-    *start = '\0';
-    do {
-        uint32_t tenth = (uint32_t)(((uint64_t)x * 0xcccccccdu) >> 35); /* 2^35 / 10, rounded up */
-        *--start = (char)('0' + (x - tenth * 10));
-        x = tenth;
-    } while (x != 0);
+    char *end = digits + sizeof digits - 1, *start = end;
+    *end = '\0';
+    do { /* 0xcccccccd is 2^35 / 10, rounded up */
+        uint32_t rest = base == 16 ? x >> 4 : (uint32_t)(((uint64_t)x * 0xcccccccdu) >> 35);
+        *--start = "0123456789abcdef"[x - rest * base];
+        x = rest;
+    } while (x != 0 || (base == 16 && start == end - 1));
     retry__write(writer, start);
-}
-
-static void retry__write_hex(retry__writer *writer, uint32_t x)
-{
-    unsigned shift = 28;
-    while (shift > 4 && x >> shift == 0)
-        shift -= 4; /* two digits at least */
-    for (;; shift -= 4) {
-        retry__write_char(writer, "0123456789abcdef"[(x >> shift) & 15]);
-        if (shift == 0)
-            return;
-    }
 }
 
 static void retry__write_ms(retry__writer *writer, const char *key, retry_ms ms)
 {
     retry__write(writer, key);
-    retry__write_decimal(writer, ms);
+    retry__write_number(writer, ms, 10);
     retry__write(writer, "ms");
 }
 
@@ -2756,9 +2721,9 @@ RETRY_API size_t retry_format(char *buffer, size_t capacity, const retry_request
         retry__write(&writer, " reason=");
         retry__write(&writer, retry__reason_text(request, failure->reason));
         retry__write(&writer, " code=");
-        retry__write_decimal(&writer, failure->code);
+        retry__write_number(&writer, failure->code, 10);
         retry__write(&writer, "/0x");
-        retry__write_hex(&writer, failure->code);
+        retry__write_number(&writer, failure->code, 16);
     }
     if (decision) {
         retry__write(&writer, " cause=\"");
@@ -2767,7 +2732,7 @@ RETRY_API size_t retry_format(char *buffer, size_t capacity, const retry_request
     }
     if (request) {
         retry__write(&writer, " attempts=");
-        retry__write_decimal(&writer, request->attempts);
+        retry__write_number(&writer, request->attempts, 10);
         retry__write_ms(&writer, " elapsed=", request->retry__elapsed);
         retry__write_ms(&writer, " timeout=", request->timeout);
     }
@@ -2804,18 +2769,13 @@ RETRY_API void retry_budget_deposit(retry_budget *budget, uint32_t amount)
         retry__store(&budget->retry__fraction, 0);
 }
 
-/* A clock that is up to this many ms behind is another thread's, read a little earlier: the refill
-   waits for it. One that is further behind was set back, or over half the range of 32 bits has
-   passed unseen: the refill starts over from there. */
-#define RETRY__BUDGET_BEHIND 32768
-
 /* ms since the last refill, which this call alone is now to pay; 0 if there is nothing to pay. */
 RETRY__WRAPS static retry_ms retry__budget_claim(retry_budget *budget, uint32_t now)
 {
     uint32_t since = retry__load(&budget->retry__refilled);
     uint32_t passed = now - since;
     bool ahead = passed <= UINT32_C(1) << 31;
-    if (!ahead && since - now <= RETRY__BUDGET_BEHIND)
+    if (!ahead && since - now <= RETRY__BEHIND)
         return 0;
     if (passed == 0 || !retry__swap(&budget->retry__refilled, &since, now))
         return 0;
@@ -2885,19 +2845,6 @@ static uint32_t retry__budget_cost(const retry_budget_options *options,
     return cost ? cost : options->retry_cost;
 }
 
-/* What comes in beside the refill: a deposit, or the request's last charge. */
-RETRY__COLD void retry__budget_receive(retry_budget *budget, uint8_t event,
-                                       const retry_request *request)
-{
-    const retry_budget_options *options = &budget->options;
-    uint32_t amount = options->charge_failures ? 0 : request->retry__charge;
-    if (event == RETRY__BUDGET_BEGIN)
-        amount = options->request_deposit;
-    else if (event == RETRY__BUDGET_SUCCESS && (!options->refund_last || request->attempts == 0))
-        amount = options->success_deposit;
-    retry_budget_deposit(budget, amount);
-}
-
 /* An application's reason that is contention, for which nothing is paid: both in one test. */
 static bool retry__is_free(retry_reason reason)
 {
@@ -2928,20 +2875,27 @@ RETRY__COLD bool retry__budget_throttle(retry_budget *budget, uint8_t event, ret
 static bool retry__budget_account(retry_budget *budget, uint8_t event, retry_request *request,
                                   const retry_failure *failure, retry_time now)
 {
+    const retry_budget_options *options = &budget->options;
     uint32_t cost;
     retry__budget_refill(budget, now);
-    if (event < RETRY__BUDGET_GRANT) {
-        retry__budget_receive(budget, event, request);
+    if (RETRY__RARE(event < RETRY__BUDGET_GRANT)) { /* a deposit, or the last charge comes in */
+        uint32_t amount = options->charge_failures ? 0 : request->retry__charge;
+        if (event == RETRY__BUDGET_BEGIN)
+            amount = options->request_deposit;
+        else if (event == RETRY__BUDGET_SUCCESS &&
+                 (!options->refund_last || request->attempts == 0))
+            amount = options->success_deposit;
+        retry_budget_deposit(budget, amount);
         return true;
     }
-    if (budget->options.charge_failures)
+    if (options->charge_failures)
         return retry__budget_throttle(budget, event, request, failure);
     if (event == RETRY__BUDGET_COPY) /* what was paid was for the first */
         return true;
     request->retry__charge = 0; /* the retry that it paid for has been made */
     if (event == RETRY__BUDGET_REFUSAL || retry__is_free(failure->reason))
         return true;
-    cost = retry__budget_cost(&budget->options, failure);
+    cost = retry__budget_cost(options, failure);
     if (!retry__budget_take(budget, cost))
         return false;
     request->retry__charge = cost;
@@ -3474,15 +3428,6 @@ static int32_t retry__unix_days(uint32_t year, uint32_t month)
            865565;
 }
 
-/* The latest year with these two digits at most 50 years ahead. */
-static uint32_t retry__full_year(uint32_t two_digits, int64_t unix_seconds)
-{
-    uint32_t year = 9900 + two_digits;
-    while (year >= 100 && (int64_t)retry__unix_days(year - 50, 0) * 86400 > unix_seconds)
-        year -= 100;
-    return year;
-}
-
 /* The date that was scanned as seconds since 1970; false if there is no such date. */
 static bool retry__unix_seconds(const uint32_t *field, int64_t *seconds)
 {
@@ -3506,14 +3451,18 @@ static bool retry__parse_date(const char *value, size_t length, int64_t unix_sec
                                   "%a %b  %01 %32:%42:%52 %24\0";
     const char *format;
     retry__scan scan;
-    uint32_t field[6];
+    uint32_t field[6], year;
     for (format = formats; *format; format = retry__nth(format, 1)) {
         scan.text = value;
         scan.left = length;
         if (!retry__scan_date(&scan, format, field))
             continue;
-        if (format[1] == 'A')
-            field[RETRY__YEAR] = retry__full_year(field[RETRY__YEAR], unix_seconds);
+        if (format[1] == 'A') { /* the latest year with two digits at most 50 years ahead */
+            year = field[RETRY__YEAR] + 9900;
+            while (year >= 100 && (int64_t)retry__unix_days(year - 50, 0) * 86400 > unix_seconds)
+                year -= 100;
+            field[RETRY__YEAR] = year;
+        }
         return retry__unix_seconds(field, date);
     }
     return false;
@@ -3593,7 +3542,7 @@ static uint8_t retry__outcome(const retry_failure *failure)
 RETRY__WRAPS static retry_ms retry__passed(uint32_t from, uint32_t now)
 {
     uint32_t passed = now - from;
-    return passed > UINT32_MAX - RETRY__BUDGET_BEHIND ? 0 : passed;
+    return passed > UINT32_MAX - RETRY__BEHIND ? 0 : passed;
 }
 
 /* >>window */
@@ -3603,9 +3552,6 @@ RETRY__WRAPS static retry_ms retry__passed(uint32_t from, uint32_t now)
    under way began, modulo 2^32. Its lowest bit says which half that is. */
 #define RETRY__WINDOW_COUNT \
     UINT32_C(0x1fffffff) /* of a count; above it: how often it was emptied */
-
-/* ms; a clock that is behind by no more than this is taken for another thread's. */
-#define RETRY__WINDOW_BEHIND UINT32_C(0x10000)
 
 typedef struct retry__counts {
     uint32_t all, marked;
@@ -3618,19 +3564,18 @@ RETRY__WRAPS static void retry__window_empty(uint32_t *counts, uint32_t n, const
                                              uint32_t seen)
 {
     for (; n != 0; n--, counts++) {
-        uint32_t count = retry__load_ordered(counts);
+        uint32_t count = retry__load(counts);
         do {
-            if (retry__load_ordered(word) != seen)
+            if (retry__load(word) != seen)
                 return;
-        } while (!retry__swap_ordered(counts, &count,
-                                      (count + RETRY__WINDOW_COUNT + 1) & ~RETRY__WINDOW_COUNT));
+        } while (
+            !retry__swap(counts, &count, (count + RETRY__WINDOW_COUNT + 1) & ~RETRY__WINDOW_COUNT));
     }
 }
 
 /* Goes on to the half that `now` is in, and returns its word. A clock that is a little behind
-   counts in the half under way. After a whole window without a report, and after a greater step
-   back, nothing counts any more, and a half begins at `now`. 0 is the word of a window never used.
- */
+   counts in the half under way. After a window without a report, and after a greater step back, all
+   counts are emptied, and a half begins at `now`. 0 is the word of a window never used. */
 RETRY__COLD RETRY__WRAPS uint32_t retry__window_move(retry__window *window, uint32_t half,
                                                      retry_ms length, uint32_t now)
 {
@@ -3638,8 +3583,7 @@ RETRY__COLD RETRY__WRAPS uint32_t retry__window_move(retry__window *window, uint
     for (;;) {
         uint32_t passed = (now << 1) - (half & ~UINT32_C(1));
         uint32_t next = (half ^ 1) + step;
-        if (passed < step ||
-            (half != 0 && 0 - passed <= retry__min(step, 2 * RETRY__WINDOW_BEHIND)))
+        if (passed < step || (half != 0 && 0 - passed <= retry__min(step, 2 * RETRY__BEHIND)))
             return half;
         if (passed < 2 * step) {
             retry__window_empty(&window->retry__counts[(next & 1) * 2], 2, &window->retry__half,
@@ -3648,7 +3592,7 @@ RETRY__COLD RETRY__WRAPS uint32_t retry__window_move(retry__window *window, uint
             next = (now << 1) | 1;
             retry__window_empty(window->retry__counts, 4, &window->retry__half, half);
         }
-        if (retry__swap_ordered(&window->retry__half, &half, next))
+        if (retry__swap(&window->retry__half, &half, next))
             return next;
     }
 }
@@ -3657,7 +3601,7 @@ RETRY__COLD RETRY__WRAPS uint32_t retry__window_move(retry__window *window, uint
 RETRY__HOT RETRY__WRAPS uint32_t *retry__window_at(retry__window *window, retry_ms length,
                                                    retry_ms fallback, uint32_t now)
 {
-    uint32_t half = retry__load_ordered(&window->retry__half);
+    uint32_t half = retry__load(&window->retry__half);
     length = length ? retry__min(length, UINT32_C(1) << 23) : fallback;
     if ((now << 1) - (half & ~UINT32_C(1)) >= length)
         half = retry__window_move(window, half, length, now);
@@ -3669,10 +3613,10 @@ static retry__counts retry__window_sum(const retry__window *window)
 {
     const uint32_t *counts = window->retry__counts;
     retry__counts sum;
-    sum.marked = (retry__load_ordered(&counts[1]) & RETRY__WINDOW_COUNT) +
-                 (retry__load_ordered(&counts[3]) & RETRY__WINDOW_COUNT);
-    sum.all = (retry__load_ordered(&counts[0]) & RETRY__WINDOW_COUNT) +
-              (retry__load_ordered(&counts[2]) & RETRY__WINDOW_COUNT);
+    sum.marked = (retry__load(&counts[1]) & RETRY__WINDOW_COUNT) +
+                 (retry__load(&counts[3]) & RETRY__WINDOW_COUNT);
+    sum.all = (retry__load(&counts[0]) & RETRY__WINDOW_COUNT) +
+              (retry__load(&counts[2]) & RETRY__WINDOW_COUNT);
     return sum;
 }
 
@@ -3701,7 +3645,7 @@ static retry_ms retry__breaker_open(const retry_breaker *breaker)
 {
     retry_ms open = retry__breaker_span(breaker->open, 2000);
     retry_ms most = retry__min(breaker->open_max, UINT32_C(1) << 30);
-    uint32_t rounds = (retry__load_ordered(&breaker->retry__row) & RETRY__BREAKER_ROUNDS) >> 16;
+    uint32_t rounds = (retry__load(&breaker->retry__row) & RETRY__BREAKER_ROUNDS) >> 16;
     for (; rounds != 0 && open < most; rounds--)
         open = retry__min(open * 2, most);
     return open;
@@ -3715,20 +3659,19 @@ typedef struct retry__breaker_view {
 static retry__breaker_view retry__breaker_look(const retry_breaker *breaker)
 {
     retry__breaker_view view;
-    view.since = retry__load_ordered(&breaker->retry__since);
-    view.word = retry__load_ordered(&breaker->retry__state);
+    view.since = retry__load(&breaker->retry__since);
+    view.word = retry__load(&breaker->retry__state);
     return view;
 }
 
-/* ms that are left of a span that began at `since`. To a clock that is a little behind, all of it.
-   A clock further behind stepped back, or it is weeks later: nothing is left, or who asks after
-   weeks would wait for longer than the span. */
+/* ms that are left of a span that began at `since`. To a clock that is a little behind, all of it;
+   to one further behind, which stepped back, or asks weeks later, nothing. */
 RETRY__WRAPS static retry_ms retry__breaker_left(uint32_t since, retry_ms span, uint32_t now)
 {
     uint32_t passed = now - since;
     if (passed < span)
         return span - passed;
-    return 0 - passed <= retry__min(span, RETRY__WINDOW_BEHIND) ? span : 0;
+    return 0 - passed <= retry__min(span, RETRY__BEHIND) ? span : 0;
 }
 
 /* The word of the next generation, in another state. */
@@ -3748,8 +3691,8 @@ static uint32_t retry__breaker_half_open(const retry_breaker *breaker)
 static bool retry__breaker_change(retry_breaker *breaker, retry__breaker_view *view, uint32_t next,
                                   uint32_t now)
 {
-    if (retry__swap_ordered(&breaker->retry__since, &view->since, now) &&
-        retry__swap_ordered(&breaker->retry__state, &view->word, next))
+    if (retry__swap(&breaker->retry__since, &view->since, now) &&
+        retry__swap(&breaker->retry__state, &view->word, next))
         return true;
     *view = retry__breaker_look(breaker);
     return false;
@@ -3768,15 +3711,15 @@ static void retry__breaker_empty(retry_breaker *breaker, uint32_t word)
 static uint32_t retry__breaker_add(retry_breaker *breaker, uint32_t word, uint32_t *count,
                                    uint32_t most, uint32_t more)
 {
-    uint32_t seen = retry__load_ordered(count), part, next;
+    uint32_t seen = retry__load(count), part, next;
     do {
-        if (retry__load_ordered(&breaker->retry__state) != word)
+        if (retry__load(&breaker->retry__state) != word)
             return 0;
         part = seen & most;
         if (more ? part > most - more : part == 0)
             return part;
         next = more ? seen + more : seen - part;
-    } while (!retry__swap_ordered(count, &seen, next));
+    } while (!retry__swap(count, &seen, next));
     return next & most;
 }
 
@@ -3842,7 +3785,7 @@ static bool retry__breaker_probed(retry_breaker *breaker, retry__breaker_view vi
         next = retry__breaker_after(breaker, view.word, outcome == RETRY__ANSWERED, elapsed);
         if (next >> 16 != ticket)
             retry__breaker_empty(breaker, view.word);
-        if (retry__swap_ordered(&breaker->retry__state, &view.word, next))
+        if (retry__swap(&breaker->retry__state, &view.word, next))
             return next >> 16 != ticket;
         view = retry__breaker_look(breaker);
     }
@@ -3971,7 +3914,7 @@ RETRY_API retry_breaker_counts retry_breaker_get(retry_breaker *breaker, retry_t
         return counts;
     retry__window_at(&breaker->retry__reports, breaker->window, 8000, (uint32_t)now);
     reports = retry__window_sum(&breaker->retry__reports);
-    row = retry__load_ordered(&breaker->retry__row);
+    row = retry__load(&breaker->retry__row);
     counts.reports = reports.all;
     counts.sick = reports.marked;
     counts.in_a_row = row & RETRY__BREAKER_ROW;
@@ -4060,7 +4003,7 @@ static uint32_t retry__aimd_less(const retry_aimd *aimd, uint32_t limit)
 /* The first fall finds no instants: the thread that sets a limit has it. */
 static void retry__aimd_fall(retry_aimd *aimd, retry_ms age, uint32_t now)
 {
-    uint32_t limit = retry__load_ordered(&aimd->retry__limit), never = 0;
+    uint32_t limit = retry__load(&aimd->retry__limit), never = 0;
     bool first = limit == 0;
     uint32_t change = first ? 0 : retry__load(&aimd->retry__change);
     if (first)
@@ -4068,24 +4011,21 @@ static void retry__aimd_fall(retry_aimd *aimd, retry_ms age, uint32_t now)
     else if (!retry__aimd_claim(&aimd->retry__fell, age, now))
         return;
     retry__swap(&aimd->retry__change, &change, now); /* unless it is later already */
-    while (!retry__swap_ordered(&aimd->retry__limit, &limit, retry__aimd_less(aimd, limit)) &&
-           !first)
+    while (!retry__swap(&aimd->retry__limit, &limit, retry__aimd_less(aimd, limit)) && !first)
         continue;
 }
 
 /* A fall that comes between wins. At `min` it leaves the limit as it was, but not its instant. */
 static void retry__aimd_rise(retry_aimd *aimd, uint32_t in_use, retry_ms age, uint32_t now)
 {
-    uint32_t limit = retry__load_ordered(&aimd->retry__limit),
-             fell = retry__load(&aimd->retry__fell);
+    uint32_t limit = retry__load(&aimd->retry__limit), fell = retry__load(&aimd->retry__fell);
     uint32_t before = retry__aimd_within(aimd, limit);
     uint32_t more = retry__add(before, aimd->increase ? aimd->increase : 1);
     uint32_t after = retry__aimd_within(aimd, more);
     if (limit != 0 && after > before && in_use >= before - (before >> 1) &&
         retry__aimd_claim(&aimd->retry__change, age, now) &&
-        retry__swap_ordered(&aimd->retry__limit, &limit, after) &&
-        retry__load(&aimd->retry__fell) != fell)
-        retry__swap_ordered(&aimd->retry__limit, &after, before);
+        retry__swap(&aimd->retry__limit, &limit, after) && retry__load(&aimd->retry__fell) != fell)
+        retry__swap(&aimd->retry__limit, &after, before);
 }
 
 /* Learns from an attempt that began `age` ms ago: only one that began after the last change, and
@@ -4149,7 +4089,7 @@ static void retry__rate_learn(retry_rate *rate, uint32_t halves)
     retry__store(&rate->retry__calm, calm);
     retry__store(&rate->retry__good, good);
     retry__store(&rate->retry__held, limit ? retry__min(limit, next) : next);
-    retry__swap_ordered(&rate->retry__limit, &limit, next); /* no other thread changes it */
+    retry__swap(&rate->retry__limit, &limit, next); /* no other thread changes it */
 }
 
 /* Whether a half second is under way: without a limit the first answer begins one. */
@@ -4163,14 +4103,14 @@ static bool retry__rate_counts(const retry_rate *rate)
    it. After 24 of them there is no limit in any case. */
 RETRY__WRAPS static uint32_t retry__rate_limit(retry_rate *rate, uint32_t now)
 {
-    uint32_t half = retry__load_ordered(&rate->retry__half), halves = 0;
+    uint32_t half = retry__load(&rate->retry__half), halves = 0;
     retry_ms passed = retry__passed(half, now);
     for (; passed >= 500 && halves < 24; passed -= 500)
         halves++;
     if (halves != 0 && retry__rate_counts(rate) &&
-        retry__swap_ordered(&rate->retry__half, &half, half + halves * 500))
+        retry__swap(&rate->retry__half, &half, half + halves * 500))
         retry__rate_learn(rate, halves);
-    return retry__load_ordered(&rate->retry__limit);
+    return retry__load(&rate->retry__limit);
 }
 
 /* ms by which this call alone moves the bucket's clock. A full bucket with a clock at 0 may be a
@@ -4208,9 +4148,8 @@ static uint32_t retry__rate_spacing(uint32_t limit)
 
 /* Takes a token if there is one in less than `wait` ms, which is not 0. Returns the ms until there
    is; `wait` or more: it was not taken. The bucket holds an eighth of a second, or one token. Kept
-   is what it lacks, so that a zeroed one is full, as time, so that tokens that were taken in
-   advance keep their instants when the limit changes. From a throttled answer to the end of its
-   half second the limit does not rise. */
+   is what it lacks (a zeroed one is full) as time (tokens taken in advance keep their instants when
+   the limit changes). From a throttled answer to the end of its half second no limit rises. */
 static retry_ms retry__rate_take(retry_rate *rate, uint32_t now, retry_ms wait)
 {
     uint32_t limit = retry__rate_limit(rate, now), spacing, full, most, earned, owed, rest;
@@ -4423,7 +4362,6 @@ enum {
 
 struct retry__told {
     void *gate; /* the one that is told */
-    retry_gates *gates;
     retry_attempt *attempt;
     const retry_request *request; /* of ASK only */
     const retry_failure *failure; /* of REPORT only */
@@ -4435,7 +4373,7 @@ struct retry__told {
 /* The gate's cause not to send; NONE of one that is not there, and of whatever is not ASK. */
 static uint8_t retry__gate_tell(struct retry__told *told, uint32_t index)
 {
-    const retry__gate *gate = &told->gates->retry__gates[index];
+    const retry__gate *gate = &told->attempt->retry__gates->retry__gates[index];
     told->gate = gate->retry__self;
     return gate->retry__self ? gate->retry__tell(told) : (uint8_t)RETRY_CAUSE_NONE;
 }
@@ -4460,21 +4398,22 @@ static bool retry__attempt_short(const retry_request *request, retry_ms left)
 }
 
 /* Takes a place among the attempts in flight if there are fewer than `limit`. */
-static bool retry__attempt_place(struct retry__told *told, uint32_t limit)
+static bool retry__attempt_place(retry_attempt *attempt, uint32_t limit)
 {
-    uint32_t seen = retry__load(&told->gates->in_flight);
+    uint32_t *in_flight = &attempt->retry__gates->in_flight;
+    uint32_t seen = retry__load(in_flight);
     do {
         if (seen >= limit)
             return false;
-    } while (!retry__swap(&told->gates->in_flight, &seen, seen + 1));
-    told->attempt->retry__state |= RETRY__ATTEMPT_PLACED;
+    } while (!retry__swap(in_flight, &seen, seen + 1));
+    attempt->retry__state |= RETRY__ATTEMPT_PLACED;
     return true;
 }
 
-static void retry__attempt_leave(retry_gates *gates, retry_attempt *attempt)
+static void retry__attempt_leave(retry_attempt *attempt)
 {
     if ((attempt->retry__state & RETRY__ATTEMPT_PLACED) != 0)
-        retry__fetch_add(&gates->in_flight, UINT32_MAX); /* one less */
+        retry__fetch_add(&attempt->retry__gates->in_flight, UINT32_MAX); /* one less */
     attempt->retry__state &= (uint8_t)~RETRY__ATTEMPT_PLACED;
 }
 
@@ -4487,21 +4426,20 @@ static uint8_t retry__gates_ask(struct retry__told *told)
         cause = retry__gate_tell(told, count++);
     if (cause == RETRY_CAUSE_NONE) {
         if ((told->attempt->retry__state & RETRY__ATTEMPT_PLACED) == 0)
-            retry__attempt_place(told, UINT32_MAX);
+            retry__attempt_place(told->attempt, UINT32_MAX);
         return cause;
     }
     told->event = RETRY__RELEASE;
     for (count--; count != 0; count--)
         retry__gate_tell(told, count - 1);
-    retry__attempt_leave(told->gates, told->attempt);
+    retry__attempt_leave(told->attempt);
     return cause;
 }
 
 /* A try that ends before it is sent: the instant that the rate kept for it goes back. */
 RETRY__COLD void retry__attempt_drop(retry_attempt *attempt, retry_time now)
 {
-    struct retry__told told = {NULL, attempt->retry__gates, attempt, NULL, NULL, now,
-                               0,    RETRY__RELEASE};
+    struct retry__told told = {NULL, attempt, NULL, NULL, now, 0, RETRY__RELEASE};
     if ((attempt->retry__state & RETRY__ATTEMPT_KEPT) != 0)
         retry__gate_tell(&told, RETRY__RATE);
     attempt->retry__state = 0;
@@ -4513,8 +4451,7 @@ RETRY__COLD retry_decision retry__attempt_gated(retry_attempt *attempt,
                                                 const retry_request *request, retry_ms left,
                                                 retry_time now)
 {
-    struct retry__told told = {NULL,      attempt->retry__gates, attempt, request, NULL, now, 0,
-                               RETRY__ASK};
+    struct retry__told told = {NULL, attempt, request, NULL, now, 0, RETRY__ASK};
     uint8_t cause, verdict = RETRY_VERDICT_RETRY;
     if (!attempt->waiting)
         attempt->retry__since = (uint32_t)now;
@@ -4579,14 +4516,14 @@ RETRY_API retry_decision retry_attempt_begin(retry_attempt *attempt, retry_reque
 RETRY__COLD void retry__gates_tell(retry_attempt *attempt, uint8_t event,
                                    const retry_failure *failure, retry_time now)
 {
-    struct retry__told told = {NULL, attempt->retry__gates, attempt, NULL, failure, now, 0, event};
+    struct retry__told told = {NULL, attempt, NULL, failure, now, 0, event};
     uint32_t i;
     if ((attempt->retry__state & RETRY__ATTEMPT_SHORT) != 0 && failure &&
         (failure->timeout || failure->reason == RETRY_REASON_ATTEMPT_TIMED_OUT))
         told.event = RETRY__RELEASE;
     for (i = 0; i < RETRY__GATES; i++)
         retry__gate_tell(&told, i);
-    retry__attempt_leave(told.gates, attempt);
+    retry__attempt_leave(attempt);
 }
 
 static bool retry__attempt_sent(const retry_attempt *attempt)
@@ -4709,9 +4646,9 @@ static uint8_t retry__tell_aimd(struct retry__told *told)
     retry_aimd *aimd = (retry_aimd *)told->gate;
     retry_ms age = retry__attempt_age(told->attempt, told->now);
     if (told->event == RETRY__REPORT)
-        retry__aimd_learn(aimd, told->failure, retry__load(&told->gates->in_flight), age,
-                          (uint32_t)told->now);
-    if (told->event != RETRY__ASK || retry__attempt_place(told, retry_aimd_limit(aimd)))
+        retry__aimd_learn(aimd, told->failure, retry__load(&told->attempt->retry__gates->in_flight),
+                          age, (uint32_t)told->now);
+    if (told->event != RETRY__ASK || retry__attempt_place(told->attempt, retry_aimd_limit(aimd)))
         return RETRY_CAUSE_NONE;
     told->delay = retry__pick(1, retry__min(age + 1, 100), retry_random(told->request));
     return RETRY_CAUSE_PACED;
@@ -5520,13 +5457,11 @@ RETRY_API bool retry_parse_duration(const char *text, size_t length, retry_ms *d
 
 #undef RETRY__REASONS_UNSENT
 #undef RETRY__GOLDEN
-#undef RETRY__BUDGET_BEHIND
+#undef RETRY__BEHIND
 #undef RETRY__POSIX
 #undef RETRY__WINSOCK
 
 #undef RETRY__WINDOW_COUNT
-
-#undef RETRY__WINDOW_BEHIND
 
 #undef RETRY__BREAKER_NEEDED
 #undef RETRY__BREAKER_FLIGHT

@@ -45,7 +45,7 @@ echo "Cortex-M0, bytes                                        flash  at most   R
 object=retry
 flash 790 "a delay (retry_backoff_delay)" retry_backoff_delay
 decision="retry_begin_time_32 retry_orchestrate_time_32 retry_succeed_time_32
-    retry_best_effort_time_32"
+    retry_best_effort"
 # shellcheck disable=SC2086 # one word a function
 {
     flash 1600 "a decision (begin, orchestrate, succeed, best effort)" $decision
@@ -67,8 +67,8 @@ throttle="retry_throttle_ask_time_32 retry_throttle_report_time_32"
         retry_hedge_failed_time_32 retry_hedge_won_time_32 $decision
     flash 600 "AIMD limit" retry_aimd_limit retry_aimd_report_time_32
     flash 980 "scope, with its budget" retry_scope_client_time_32
-    flash 3500 "policy from a text, with the strategy" retry_parse_policy_time_32
-    flash 4450 "policy and budget from a text" retry_parse_policy_time_32 retry_parse_budget
+    flash 3500 "policy from a text, with the strategy" retry_parse_policy
+    flash 4450 "policy and budget from a text" retry_parse_policy retry_parse_budget
 }
 # shellcheck disable=SC2046 # one word a function
 flash 18300 "all of retry.h" $(functions "$dir/retry.o")
