@@ -950,7 +950,6 @@ RETRY_API retry_ms retry_backoff_delay(const retry_backoff *backoff, uint32_t at
    identity (`length` bytes). 0 if period is 0; NULL counts as no bytes. */
 RETRY_API retry_ms retry_phase(const void *identity, size_t length, retry_ms period);
 
-/* Initialisers. */
 #define RETRY__BACKOFF(curve, jitter, min, initial, max, factor, spread)                       \
     RETRY__INIT(RETRY_CURVE_##curve, RETRY_JITTER_##jitter, min, initial, max, factor, spread, \
                 NULL, 0, NULL)
@@ -986,11 +985,9 @@ RETRY_API retry_action retry_policy_after(const retry_strategy *self, retry_requ
 /* RETRY_POLICY_BEST_EFFORT (RFC 0049). */
 RETRY_API const retry_strategy *retry_best_effort(void);
 
-/* Refuses everything (REFUSED) that is not always retried; for a library's internal requests, as
-   RFC 0049 demands. */
+/* Refuses (REFUSED) what is not always retried; for a library's internal requests. RFC 0049. */
 RETRY_API const retry_strategy *retry_fail_fast(void);
 
-/* Initialisers. */
 #define RETRY__POLICY(...) RETRY__INIT(RETRY__INIT(retry_policy_after), __VA_ARGS__, 0)
 #define RETRY_POLICY_BEST_EFFORT \
     RETRY__POLICY(RETRY_BACKOFF_BEST_EFFORT, RETRY_BACKOFF_THROTTLED, 0, 0, 0)
@@ -1428,8 +1425,7 @@ RETRY_API void retry_gates_aimd(retry_gates *gates, retry_aimd *aimd);
 RETRY_API void retry_gates_rate(retry_gates *gates, retry_rate *rate);
 RETRY_API void retry_gates_latency(retry_gates *gates, retry_latency *latency);
 
-/* One try of a request, then its next; or one copy of a hedged try. Zero it. For one thread at a
-   time. */
+/* One try of a request, then its next; or one copy of a hedged try. Zero it. For one thread. */
 typedef struct retry_attempt {
     retry_gates *gates;        /* of the server that it goes to (default: NULL: the client's) */
     retry_ms timeout;          /* ms for its timer, set by SEND; UINT32_MAX: none */
@@ -1464,16 +1460,14 @@ RETRY_API retry_decision retry_attempt_end(retry_attempt *attempt, retry_request
 
 /* The same two without a word to the request: for a hedge's copies, for one node after the other,
    and for who would rather wait than fail. If the answer is not SEND and you will not ask again,
-   call retry_attempt_cancel: a gate may keep a turn. A report of one not in flight changes
-   nothing. */
+   call retry_attempt_cancel: a gate may keep a turn. A report without a SEND changes nothing. */
 RETRY_API retry_decision retry_attempt_ask(retry_attempt *attempt, const retry_request *request,
                                            retry_time now);
 RETRY_API void retry_attempt_report(retry_attempt *attempt, const retry_failure *failure,
                                     retry_time now);
 
-/* Instead of _end or _report if there is no outcome. If it was sent the request (which may be NULL)
-   becomes ambiguous; it stays open. NULL attempt, or one neither in flight nor waiting: nothing
-   happens. */
+/* Instead of _end or _report if there is no outcome. The request (which may be NULL) stays open;
+   if the attempt was sent, it becomes ambiguous. NULL attempt: nothing happens. */
 RETRY_API void retry_attempt_cancel(retry_attempt *attempt, retry_request *request, retry_time now);
 
 /* A refusal of retry_attempt_ask as a failure, for retry_orchestrate or retry_hedge_failed: as
@@ -1557,18 +1551,15 @@ RETRY_API retry_hedge_step retry_hedge_due(retry_hedge *hedge, retry_request *re
    - Never sent: it is not followed, and what was paid for a copy goes back. WAIT with what is left
    of the timer, if there is one and others are in flight; else NOT_RETRYABLE.
    - No copies left: ATTEMPTS_EXHAUSTED.
-   - An order to wait: WAIT that long; with nothing in flight NOT_IDEMPOTENT, or DEADLINE if that is
-     reached by then.
+   - An order to wait: WAIT that long; with nothing in flight NOT_IDEMPOTENT, or DEADLINE.
    - The next copy at once, as if its timer had fired.
    Where there is no further copy: HOLD while others are in flight, else FAIL. NULL, an attempt not
-   under way, nothing in flight: FAIL, MISUSE. A budget that charges failures is charged for each
-   copy here, unless it was never sent or is final for retry_orchestrate too, and not again there.
- */
+   under way, nothing in flight: FAIL, MISUSE. A budget that charges failures is charged here for
+   each copy that was sent and is not final for retry_orchestrate too, and not again there. */
 RETRY_API retry_hedge_step retry_hedge_failed(retry_hedge *hedge, retry_request *request,
                                               const retry_failure *failure, retry_time now);
 
-/* A copy worked: returns how many others to cancel; retry_succeed comes next. 0 for NULL and for an
-   attempt not under way. */
+/* A copy worked: returns how many others to cancel. 0 for NULL and an attempt not under way. */
 RETRY_API uint32_t retry_hedge_won(retry_hedge *hedge);
 
 /* ---- Scopes -------------------------------------------------------------------------------- */
@@ -1581,8 +1572,7 @@ typedef struct retry_scope {
     uint32_t retry__seen; /* private: ms, modulo 2^32; when it was looked up last */
 } retry_scope;
 
-/* A bucket for each name. All of it is constant after the first look-up; the slots stay where they
-   are. */
+/* A bucket for each name. Constant after the first look-up. */
 typedef struct retry_scopes {
     retry_client client; /* the overflow; each slot starts as it (default: all defaults: free) */
     retry_budget_options options; /* of each slot's bucket (no default for the capacity) */
@@ -1591,12 +1581,11 @@ typedef struct retry_scopes {
     retry_ms forget; /* ms until a name that nobody asks for may go (default: 0: 60000) */
 } retry_scopes;
 
-/* The client of a name, for a request to begin with. A name (`length` bytes; NULL counts as none)
-   is known by a hash of 32 bits. Its client stays the same until its bucket is full, or until
-   nobody has looked it up for `forget` ms. A new name gets the first of four slots that was never
-   used, else the first whose bucket is full or whose name is forgotten (the bucket is filled), else
-   the overflow, &scopes->client. Not for several threads at once; the clients are. NULL: NULL.
-   Source: Smithy's token scopes. */
+/* The client of a name (`length` bytes; NULL counts as none), for a request to begin with. It stays
+   the same until its bucket is full, or until nobody has looked the name up for `forget` ms. A name
+   is known by a hash of 32 bits, and a new one gets the first of four slots that was never used,
+   else the first whose bucket is full or whose name is forgotten, else the overflow. Not for
+   several threads at once; the clients are. NULL: NULL. Source: Smithy's token scopes. */
 RETRY_API const retry_client *retry_scope_client(retry_scopes *scopes, const void *name,
                                                  size_t length, retry_time now);
 
@@ -1609,10 +1598,9 @@ typedef struct retry_text_error {
 } retry_text_error;
 
 /* Reads a policy from `length` bytes, as the header's opening comment has it; the empty text is
-   best-effort. On success sets *policy. False, and nothing is changed but *error (may be NULL), for
-   a NULL argument and for a text that is wrong: an unknown word, a key given twice, a value that is
-   none, or one that makes no sense (min or initial above max, factor below 1, spread without
-   jitter=spread). */
+   best-effort. On success sets *policy. False, and nothing is changed but *error (may be NULL): a
+   NULL argument, an unknown word, a key given twice, no value, or one that makes no sense (min or
+   initial above max, factor below 1, spread without jitter=spread). */
 RETRY_API bool retry_parse_policy(retry_policy *policy, const char *text, size_t length,
                                   retry_text_error *error);
 
@@ -1621,10 +1609,9 @@ RETRY_API bool retry_parse_policy(retry_policy *policy, const char *text, size_t
 RETRY_API bool retry_parse_budget(retry_budget_options *options, const char *text, size_t length,
                                   retry_text_error *error);
 
-/* Reads a duration, such as 250, 250ms, 1.5s, 2m or 1h, to the end of the text: up to nine
-   decimals, rounded up to a whole ms. A header that holds a number of ms is one, too. False, and
-   *duration is left alone, for anything else, a duration over UINT32_MAX ms and NULL; *error (may
-   be NULL) says why. */
+/* Reads a duration, such as 250, 250ms, 1.5s, 2m or 1h, or a header with a number of ms: up to nine
+   decimals, rounded up to a whole ms. False, and *duration is left alone, for anything else, more
+   than UINT32_MAX ms, and NULL; *error (may be NULL) says why. */
 RETRY_API bool retry_parse_duration(const char *text, size_t length, retry_ms *duration,
                                     retry_text_error *error);
 
