@@ -2671,7 +2671,8 @@ static void retry__write_number(retry__writer *writer, uint32_t x, uint32_t base
     *end = '\0';
     do { /* 0xcccccccd is 2^35 / 10, rounded up */
         uint32_t rest = base == 16 ? x >> 4 : (uint32_t)(((uint64_t)x * 0xcccccccdu) >> 35);
-        *--start = "0123456789abcdef"[x - rest * base];
+        uint32_t digit = x - rest * base;
+        *--start = (char)(digit < 10 ? '0' + digit : 'a' - 10 + digit);
         x = rest;
     } while (x != 0 || (base == 16 && start == end - 1));
     retry__write(writer, start);
@@ -2782,7 +2783,7 @@ RETRY__COLD void retry__budget_earn(retry_budget *budget, retry_time now)
     if (millionths == 0)
         return;
     do { /* what the fraction comes to may be a thousandth more */
-        sum = fraction + rest - whole * 1000;
+        sum = fraction + (rest - whole * 1000);
     } while (!retry__swap(&budget->retry__fraction, &fraction, sum >= 1000 ? sum - 1000 : sum));
     whole += sum >= 1000;
     retry_budget_deposit(budget, retry__narrow((uint64_t)upper * 1024 + whole));
@@ -2981,13 +2982,12 @@ RETRY_API void retry_connection_established(retry_connection *connection, retry_
 
 /* >>nmv */
 
-static const retry_nmv_step retry__nmv_at_once = {RETRY_MAP_CURRENT, 0};
-
 RETRY_API void retry_nmv_begin(retry_nmv *nmv, uint64_t revision)
 {
     if (!nmv)
         return;
-    nmv->retry__step = retry__nmv_at_once;
+    nmv->retry__step.map = RETRY_MAP_CURRENT;
+    nmv->retry__step.delay = 0;
     nmv->retry__revision = revision;
     nmv->retry__waiting = false;
 }
@@ -2995,8 +2995,9 @@ RETRY_API void retry_nmv_begin(retry_nmv *nmv, uint64_t revision)
 RETRY_API retry_nmv_step retry_nmv_rejected(retry_nmv *nmv, uint64_t revision,
                                             bool has_fast_forward)
 {
+    retry_nmv_step at_once = {RETRY_MAP_CURRENT, 0};
     if (!nmv)
-        return retry__nmv_at_once;
+        return at_once;
     if (revision > nmv->retry__revision) {
         retry_nmv_begin(nmv, revision);
     } else if (nmv->retry__step.map == RETRY_MAP_CURRENT && has_fast_forward) {
@@ -3014,8 +3015,9 @@ RETRY_API retry_nmv_step retry_nmv_rejected(retry_nmv *nmv, uint64_t revision,
 
 RETRY_API retry_nmv_step retry_nmv_config(retry_nmv *nmv, uint64_t revision)
 {
+    retry_nmv_step at_once = {RETRY_MAP_CURRENT, 0};
     if (!nmv)
-        return retry__nmv_at_once;
+        return at_once;
     if (nmv->retry__waiting && revision > nmv->retry__revision)
         retry_nmv_begin(nmv, revision);
     return nmv->retry__step;
@@ -3243,22 +3245,17 @@ RETRY_API retry_failure retry_classify_errno(int error, bool sent)
 RETRY_API retry_failure retry_classify_grpc(int status)
 {
     retry_failure failure = retry__failure(RETRY_REASON_NONE, (uint32_t)status);
-    switch (status) {
-    case 4: /* DEADLINE_EXCEEDED */
+    if (status == 4) { /* DEADLINE_EXCEEDED */
         failure.reason = RETRY_REASON_ATTEMPT_TIMED_OUT;
         failure.timeout = true;
-        break;
-    case 8: /* RESOURCE_EXHAUSTED */
+    } else if (status == 8) { /* RESOURCE_EXHAUSTED */
         failure.reason = RETRY_REASON_SERVICE_RESPONSE_CODE_INDICATED;
         failure.safety = RETRY_SAFETY_YES;
         failure.throttle = true;
-        break;
-    case 14: /* UNAVAILABLE: also when a proxy lost a server that had the request */
+    } else if (status ==
+               14) { /* UNAVAILABLE: also when a proxy lost a server that had the request */
         failure.reason = RETRY_REASON_SERVER_ERROR;
         failure.fault = RETRY_FAULT_SERVER;
-        break;
-    default:
-        break;
     }
     return failure;
 }
@@ -3291,17 +3288,10 @@ RETRY_API bool retry_idempotent_kv(uint8_t opcode)
 
 RETRY_API bool retry_idempotent_service(uint8_t service, bool read_only)
 {
-    switch (service) {
-    case RETRY_SERVICE_SEARCH:
-    case RETRY_SERVICE_VIEWS:
+    if (service == RETRY_SERVICE_SEARCH || service == RETRY_SERVICE_VIEWS)
         return true;
-    case RETRY_SERVICE_QUERY:
-    case RETRY_SERVICE_ANALYTICS:
-    case RETRY_SERVICE_MANAGEMENT:
-        return read_only;
-    default:
-        return false;
-    }
+    return read_only && (service == RETRY_SERVICE_QUERY || service == RETRY_SERVICE_ANALYTICS ||
+                         service == RETRY_SERVICE_MANAGEMENT);
 }
 
 RETRY_API bool retry_idempotent_http(const char *method, size_t length)
@@ -3664,7 +3654,7 @@ RETRY__WRAPS static retry_ms retry__breaker_left(uint32_t since, retry_ms span, 
 /* The word of the next generation, in another state. */
 RETRY__WRAPS static uint32_t retry__breaker_next(uint32_t word, uint32_t low)
 {
-    return (word | RETRY__BREAKER_LOW) + 1 + low;
+    return (word & ~RETRY__BREAKER_LOW) + 0x10000 + low;
 }
 
 /* HALF_OPEN, without a probe in flight, as the lower half of the word. */

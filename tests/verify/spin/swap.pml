@@ -1,7 +1,7 @@
-/* A compare-and-swap: retry__swap and retry__swap_ordered of retry.h, which return whether the word
-   still was what was seen, and else what it is. With BROKEN it is the load and the store that a
-   compiler would make of it without atomics: each model must find the fault then. Orders weaker than
-   one after the other are not modelled: the words of a model are each by themselves, or _ordered. */
+/* A compare-and-swap: retry__swap of retry.h, which returns whether the word still was what was seen, and
+   else what it is. With BROKEN it is the load and the store that a compiler would make of it without
+   atomics: each model must find the fault then. All threads see what the others do in one order, as
+   retry.h's atomics promise. */
 inline swap(word_, seen_, next_, ok_)
 {
 #ifdef BROKEN
