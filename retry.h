@@ -545,6 +545,8 @@
 #define retry_cancel retry_cancel_time_32
 #define retry_random retry_random_time_32
 #define retry_format retry_format_time_32
+#define retry_reason_allows_non_idempotent retry_reason_allows_non_idempotent_time_32
+#define retry_reason_always retry_reason_always_time_32
 #define retry_reason_name retry_reason_name_time_32
 #define retry_reason_set_has retry_reason_set_has_time_32
 #define retry_verdict_name retry_verdict_name_time_32
@@ -554,6 +556,8 @@
 #define retry_action_pending retry_action_pending_time_32
 #define retry_permitted retry_permitted_time_32
 #define retry_policy_after retry_policy_after_time_32
+#define retry_best_effort retry_best_effort_time_32
+#define retry_fail_fast retry_fail_fast_time_32
 #define retry_budget_init retry_budget_init_time_32
 #define retry_budget_withdraw retry_budget_withdraw_time_32
 #define retry_connection_begin retry_connection_begin_time_32
@@ -618,7 +622,7 @@ typedef uint64_t retry_time; /* an instant in milliseconds on the caller's monot
 
 /* Why an attempt failed: X(name, allows_non_idempotent, always_retry), as RFC 0049 has them. Added:
    NONE, QUERY_ERROR_RETRYABLE, ATTEMPT_TIMED_OUT (its own timer ran out with the request on the
-   wire), SERVER_ERROR (something may have changed), CLIENT_THROTTLED (a gate refused). */
+   wire), SERVER_ERROR (something may have changed), CLIENT_THROTTLED (a gate but the breaker). */
 #define RETRY_REASONS(X)                                \
     X(NONE, false, false)                               \
     X(UNKNOWN, false, false)                            \
@@ -705,7 +709,7 @@ typedef struct retry_failure {
     bool timeout;         /* the attempt ran out of its own time (default: false) */
     bool unknown;         /* a code not known here: ask the error map (default: false) */
     bool pushback;        /* retry_after is an order, not a lower bound (default: false) */
-    retry_ms retry_after; /* ms to wait at least; as an order UINT32_MAX: no retry (default: 0) */
+    retry_ms retry_after; /* ms; at least, by order exactly (UINT32_MAX: no retry) (default: 0) */
     uint32_t code;        /* the protocol's status code (default: 0) */
 } retry_failure;
 
@@ -784,8 +788,8 @@ RETRY_API const char *retry_cause_text(uint8_t cause);
 /* 32 uniform bits. */
 typedef uint32_t retry_random_fn(void *context);
 
-/* Told of each decision, and of every end of a request once. `failure` is NULL where no attempt
-   failed: success, retry_cancel, a gate's refusal. The request's counters already include it. */
+/* Told of each decision, and once of every end. Success (SUCCESS), retry_cancel (FAIL, CANCELLED)
+   and a refusal of retry_attempt_begin have no `failure`: NULL. The counters include it already. */
 typedef void retry_observe_fn(void *context, const retry_request *request,
                               const retry_failure *failure, const retry_decision *decision);
 
@@ -798,7 +802,7 @@ struct retry_client {
     retry_random_fn *random;         /* (default: NULL: the built-in generator) */
     void *random_context;            /* handed to random (default: NULL) */
     retry_ms always_interval;        /* ms; for always-retry reasons (default: 0: 1 10 50 ...) */
-    const char *const *user_reasons; /* 16 names or NULLs, for retry_format (default: NULL) */
+    const char *const *user_reasons; /* 16 names or NULLs, for logs (default: NULL: USER_n) */
     retry_gates *gates;              /* of the server; for attempts (default: NULL: none) */
     retry_ms attempt_timeout;        /* ms; the most for one attempt (default: 0: what is left) */
 };
@@ -811,9 +815,9 @@ struct retry_request {
     const retry_client *client;     /* (default: NULL: all defaults) */
     const retry_strategy *strategy; /* this request's own (default: NULL: the client's) */
     void *context;                  /* the application's, for strategies (default: NULL) */
-    retry_ms timeout;     /* ms for all of it; UINT32_MAX: no end (default: 0: 75000, see above) */
-    bool idempotent;      /* sent twice it does what it does once (default: false) */
-    uint8_t retry__state; /* private: the last verdict, or cancelled */
+    retry_ms timeout;           /* ms for the operation; UINT32_MAX: no end (default: 0: 75000) */
+    bool idempotent;            /* sent twice it does what it does once (default: false) */
+    uint8_t retry__state;       /* private: the last verdict, or cancelled */
     uint8_t retry__since_order; /* private: 1 + retries since the server's last order; 0: none */
     /* Kept by the library, free to read: */
     bool ambiguous;         /* a failed attempt may have taken effect: "perhaps done" */
@@ -859,14 +863,14 @@ RETRY_API retry_ms retry_remaining(const retry_request *request, retry_ms limit,
 RETRY_API bool retry_succeed(retry_request *request, retry_time now);
 
 /* Finishes a request that nobody waits for any more, and tells the observer. The charge of a retry
-   that was granted and not made goes back. Changes nothing if NULL, or neither open nor pending. */
+   whose end was not reported goes back. Changes nothing if NULL, or neither open nor pending. */
 RETRY_API void retry_cancel(retry_request *request, retry_time now);
 
 /* 32 uniform bits from the request's client, or from the built-in generator if it names none; for
    strategies of one's own and for retry_connection_begin. NULL: the built-in generator. */
 RETRY_API uint32_t retry_random(const retry_request *request);
 
-/* Writes one log line of the last decision: verdict, delay, reason, code (503/0x1f7), cause,
+/* Writes one log line, without a newline: verdict, delay, reason, code (503/0x1f7), cause,
    attempts, elapsed time and timeout (4294967295ms: none). As snprintf does, it writes at most
    `capacity` bytes, the NUL included, and returns the length of the whole line. 240 bytes hold any
    line but one with long names of your own. A NULL part is left out. */
@@ -925,9 +929,9 @@ enum {
 typedef struct retry_backoff {
     uint8_t curve;         /* RETRY_CURVE_x (default: EXPONENTIAL) */
     uint8_t jitter;        /* RETRY_JITTER_x (default: NONE) */
-    retry_ms min;          /* ms; no delay is shorter, with jitter; wins over max (default: 0) */
+    retry_ms min;          /* ms; no delay, jitter included, is shorter; beats max (default: 0) */
     retry_ms initial;      /* ms; the first delay, before jitter (default: 0: 1 ms) */
-    retry_ms max;          /* ms; no delay is longer, but by SPREAD (default: 0: no cap) */
+    retry_ms max;          /* ms; no delay but SPREAD's is longer (default: 0: no cap) */
     uint32_t factor;       /* RETRY_RATIO; below 1 counts as 1 (default: 0: 2) */
     uint32_t spread;       /* RETRY_RATIO of the delay, for SPREAD (default: 0) */
     const retry_ms *table; /* ms, for TABLE; the last value repeats (default: NULL) */
@@ -936,12 +940,12 @@ typedef struct retry_backoff {
 } retry_backoff;
 
 /* The delay in ms before jitter and `min`; `attempt`: retries already made, so 0 gives the first.
-   Pure. It never falls as `attempt` grows, but for TABLE and CUSTOM. EXPONENTIAL is within 1 ms or
-   0.01 % of the real number, in 32 steps at most. 0 for NULL. */
+   Pure. The delay never falls as `attempt` grows (but for TABLE and CUSTOM), and saturates.
+   EXPONENTIAL is within 1 ms or 0.01 % of the exact value. At most 32 steps. 0 for NULL. */
 RETRY_API retry_ms retry_backoff_base(const retry_backoff *backoff, uint32_t attempt);
 
-/* The delay in ms with jitter. `previous`: the last delay in ms, for DECORRELATED, at least
-   `initial`; `random`: from 0, the low end of the range, to UINT32_MAX, the high end. Pure. 0 for
+/* The delay in ms with jitter. `previous`: the last delay in ms, for DECORRELATED (below `initial`:
+   `initial`); `random`: from 0, the low end of the range, to UINT32_MAX, the high end. Pure. 0 for
    NULL. Sources: AWS on jitter; gRPC for SPREAD. */
 RETRY_API retry_ms retry_backoff_delay(const retry_backoff *backoff, uint32_t attempt,
                                        retry_ms previous, uint32_t random);
@@ -973,7 +977,7 @@ typedef struct retry_policy {
     uint32_t max_attempts;          /* the first included (default: 0: no limit) */
     retry_ms retry_after_max;    /* ms; the most that a server may ask for (default: 0: no cap) */
     retry_ms retry_after_slack;  /* ms; the most above the computed delay (default: 0: no cap) */
-    uint32_t retry_after_spread; /* RETRY_RATIO of it that is added at random (default: 0) */
+    uint32_t retry_after_spread; /* RETRY_RATIO of that wait, added at random (default: 0) */
 } retry_policy;
 
 /* Answers, in this order: not permitted (NOT_IDEMPOTENT), attempts used up (ATTEMPTS_EXHAUSTED),
@@ -1005,9 +1009,9 @@ typedef struct retry_budget_options {
     uint32_t throttle_cost;     /* thousandths after a throttled attempt (default: 0: retry_cost) */
     uint32_t success_deposit;   /* thousandths on a success; see refund_last (default: 0) */
     uint32_t request_deposit;   /* thousandths on every retry_begin, as in Finagle (default: 0) */
-    uint32_t refill_per_second; /* thousandths a second, an empty bucket too (default: 0) */
+    uint32_t refill_per_second; /* thousandths that come in each second (default: 0) */
     uint32_t floor;             /* thousandths; a withdrawal must leave more (default: 0: none) */
-    bool refund_last;     /* after retries, instead: what the last one cost (default: false) */
+    bool refund_last;     /* a success after retries gets the last one's cost (default: false) */
     bool charge_failures; /* gRPC: failures are charged, and what they leave must be above
                              `floor` for a retry (default: false) */
 } retry_budget_options;
@@ -1060,7 +1064,7 @@ RETRY_API uint32_t retry_budget_balance(const retry_budget *budget);
 typedef struct retry_connection {
     retry_backoff backoff;            /* (default: initial 0: all of RETRY_BACKOFF_GRPC) */
     retry_ms min_connect_timeout;     /* ms that an attempt is always granted (default: 0: 20000) */
-    retry_ms stable_after;            /* ms to last for a reset; 1: any does (default: 0: 10000) */
+    retry_ms stable_after;            /* ms to stand before it resets; 1: any (default: 0: 10000) */
     uint32_t retry__attempts;         /* private: attempts begun since the last reset */
     uint32_t retry__random;           /* private: what this attempt was begun with */
     retry_ms retry__spacing;          /* private: ms from this attempt's start to the next's */
@@ -1075,13 +1079,13 @@ RETRY_API retry_ms retry_connection_begin(retry_connection *connection, uint32_t
                                           retry_time now);
 
 /* When an attempt fails or the connection is lost: returns the ms to sleep before the next attempt,
-   0 past the deadline. After a connection that lasted they are drawn, by the `random` of the last
-   _begin, from 0 to the first spacing, so that a fleet does not return at once. NULL: 0. */
+   0 past the deadline. After a connection that lasted stable_after ms the wait is drawn, by the
+   `random` of the last _begin, from 0 to the first spacing: a fleet spreads. NULL: 0. */
 RETRY_API retry_ms retry_connection_failed(retry_connection *connection, retry_time now);
 
 /* When the connection is usable (for HTTP/2: SETTINGS seen). If it then lasts stable_after ms, the
-   next _begin counts from one again. Only the first call after a _begin counts. NULL: nothing
-   happens. */
+   next _begin counts from one again. Only the first call between a _begin and its _failed counts.
+   NULL: nothing happens. */
 RETRY_API void retry_connection_established(retry_connection *connection, retry_time now);
 
 /* Initialiser: starts 1 s, then 1.6 times as long up to 120 s apart, 20 % more or less; 20 s to
@@ -1157,8 +1161,9 @@ RETRY_API retry_failure retry_classify_grpc(int status);
    client's fault, and final. */
 RETRY_API retry_failure retry_classify_errno(int error, bool sent);
 
-/* A new failure, without a response. RETRY_STAGE_DISPATCH, before anything was sent: the reason
-   handed in. Any other stage counts as RETRY_STAGE_IN_FLIGHT: SOCKET_CLOSED_WHILE_IN_FLIGHT. */
+/* The failure of an attempt without a response; nothing of an earlier one is in it.
+   RETRY_STAGE_DISPATCH, before anything was sent: the reason handed in. Any other stage counts as
+   RETRY_STAGE_IN_FLIGHT: SOCKET_CLOSED_WHILE_IN_FLIGHT. */
 RETRY_API retry_failure retry_classify_stage(uint8_t stage, retry_reason dispatch_reason);
 
 /* The services of a Couchbase cluster. */
@@ -1179,12 +1184,13 @@ RETRY_API bool retry_idempotent_kv(uint8_t opcode);
    RFC 0049. */
 RETRY_API bool retry_idempotent_service(uint8_t service, bool read_only);
 
-/* Whether an HTTP method (`length` bytes, case-sensitive) is idempotent. Source: RFC 9110. */
+/* Whether an HTTP method (`length` bytes, case-sensitive) is idempotent, for HTTP in general; for a
+   Couchbase cluster retry_idempotent_service is stricter. Source: RFC 9110. */
 RETRY_API bool retry_idempotent_http(const char *method, size_t length);
 
 /* Reads a Retry-After value (`length` bytes without surrounding white space): seconds, or one of
-   RFC 9110's three dates, against `unix_seconds`, the wall clock. Sets *delay in ms: 1 for 0 and
-   for a date that is past, as 0 means that there was no header; UINT32_MAX if it is too long. A
+   RFC 9110's three date forms, against `unix_seconds`, the wall clock. Sets *delay in ms: 1 for 0
+   and for a date that is past, as 0 means that there was no header; UINT32_MAX if it is too long. A
    two-digit year is at most 50 years ahead. The weekday need not fit the date. False, and *delay is
    left alone, for anything else. */
 RETRY_API bool retry_parse_retry_after(const char *value, size_t length, int64_t unix_seconds,
@@ -1210,15 +1216,15 @@ enum { RETRY_BREAKER_CLOSED, RETRY_BREAKER_OPEN, RETRY_BREAKER_HALF_OPEN, RETRY_
 /* Keeps attempts from a node that does not answer. One for each node; zero it. Shared by any number
    of threads, without a lock. Sources: the Couchbase SDKs, gobreaker, resilience4j, Polly. */
 typedef struct retry_breaker {
-    uint32_t volume; /* reports in the window before `ratio` may open it (default: 0: 20) */
-    uint32_t ratio;  /* RETRY_RATIO of sick ones to open at, up to 1 (default: 0: a half) */
-    retry_ms window; /* ms that reports count, in two halves, up to 2^23 (default: 0: 8000) */
-    retry_ms open;   /* ms that it refuses everything, up to 2^30 (default: 0: 2000) */
+    uint32_t volume;        /* reports in the window before `ratio` may open it (default: 0: 20) */
+    uint32_t ratio;         /* RETRY_RATIO of sick ones to open at, up to 1 (default: 0: a half) */
+    retry_ms window;        /* ms that a report counts at most, up to 2^23 (default: 0: 8000) */
+    retry_ms open;          /* ms that it refuses everything, up to 2^30 (default: 0: 2000) */
     retry_ms probe_timeout; /* ms a silent probe keeps its place, up to 2^30 (default: 0: 5000) */
-    retry_ms open_max;      /* ms to which a sick probe doubles `open`, up to 2^30 (default: 0) */
+    retry_ms open_max;      /* ms; each sick round doubles `open`, up to it (default: 0: never) */
     retry_ms slow;          /* ms; an answer that took as long is sick (default: 0: none is) */
     uint16_t in_a_row;      /* sick reports in a row that open it, too (default: 0: never) */
-    uint8_t probes;         /* half-open: at most in flight, and answers to close (default: 0: 1) */
+    uint8_t probes;         /* half-open: most in flight; answers that close it (default: 0: 1) */
     uint32_t retry__state;  /* private: generation and state, or what half-open counts */
     uint32_t retry__since;  /* private: ms, modulo 2^32; when it opened, or probed last */
     uint32_t retry__row;    /* private: sick reports in a row, sick rounds of probes in a row */
@@ -1256,8 +1262,7 @@ RETRY_API retry_permit retry_breaker_ask(retry_breaker *breaker, bool may_probe,
    with nothing counted, however late it comes.
    - CIRCUIT_BREAKER_OPEN, CLIENT_THROTTLED: as retry_breaker_release.
    An answer `slow` ms or more after the permit was granted is sick. Nothing happens if the breaker
-   has changed its state since then (at most 65,535 times), if the permit was not granted, or NULL.
- */
+   has changed its state since (65,536 changes look like none), for NULL and a refused permit. */
 RETRY_API bool retry_breaker_report(retry_breaker *breaker, retry_permit permit,
                                     const retry_failure *failure, retry_time now);
 
@@ -1279,8 +1284,7 @@ RETRY_API uint8_t retry_breaker_state(const retry_breaker *breaker, retry_time n
 RETRY_API retry_breaker_counts retry_breaker_get(retry_breaker *breaker, retry_time now);
 
 /* A refusal as a failure, for retry_orchestrate: CIRCUIT_BREAKER_OPEN; retry_after is `wait` and an
-   eighth more, so that a new operation, with all its time, probes first. If granted: reason NONE.
- */
+   eighth more, so that a new operation, with all its time, probes first. Granted: NONE. */
 RETRY_API retry_failure retry_classify_permit(retry_permit permit);
 
 /* Initialiser: the Couchbase SDKs' numbers. */
@@ -1293,9 +1297,9 @@ RETRY_API retry_failure retry_classify_permit(retry_permit permit);
 /* Drops at random what the server would refuse anyway. One for each backend; zero it. Shared by any
    number of threads, without a lock. Source: Google's Site Reliability Engineering. */
 typedef struct retry_throttle {
-    uint32_t k;             /* RETRY_RATIO of requests to accepts, from 1 (default: 0: 2) */
-    uint32_t max_rejection; /* RETRY_RATIO to refuse at most, up to 0.999 (default: 0: 0.9) */
-    retry_ms window; /* ms that reports count, in two halves, up to 2^23 (default: 0: 4000) */
+    uint32_t k;             /* RETRY_RATIO of requests to accepts, at least 1 (default: 0: 2) */
+    uint32_t max_rejection; /* RETRY_RATIO that it refuses at most, up to 0.999 (default: 0: 0.9) */
+    retry_ms window;        /* ms that a report counts at most, up to 2^23 (default: 0: 4000) */
     retry__window retry__requests; /* private: all, and the accepted ones */
 } retry_throttle;
 
@@ -1346,7 +1350,7 @@ RETRY_API uint32_t retry_aimd_report(retry_aimd *aimd, const retry_failure *fail
 typedef struct retry_rate {
     uint32_t min;  /* thousandths a second; the lowest limit, up to `max` (default: 0: 500) */
     uint32_t max;  /* thousandths a second; the highest, from the start (default: 0: none) */
-    retry_ms wait; /* ms; who would wait as long is refused, up to 2^20 (default: 0: 250) */
+    retry_ms wait; /* ms; an attempt that waits as long is refused, up to 2^20 (default: 0: 250) */
     uint32_t retry__limit;     /* private: thousandths a second; 0: none but `max` */
     uint32_t retry__held;      /* private: the limit before it last rose; 0 without one */
     uint32_t retry__good;      /* private: the limit when last some were throttled, and some not */
@@ -1384,8 +1388,8 @@ RETRY_API uint32_t retry_rate_get(const retry_rate *rate);
    of threads, without a lock. Its settings are constant while it runs. */
 typedef struct retry_latency {
     uint32_t quantile;        /* RETRY_RATIO below 1 (default: 0: 0.95; from 1 on: 0.999) */
-    uint32_t min_samples;     /* to learn from first, up to 2^30 (default: 0: 768, doubled until 30
-                                 are over the quantile: 3072 at 0.99) */
+    uint32_t min_samples;     /* told only after so many, up to 2^30 (default: 0: 768, doubled until
+                                 30 are over the quantile: 3072 at 0.99) */
     retry_ms min;             /* ms; the estimate's lower bound, above all (default: 0: 1 ms) */
     retry_ms max;             /* ms; its upper bound (default: 0: none) */
     uint32_t retry__estimate; /* private: its level; 0: no answer yet */
@@ -1425,7 +1429,7 @@ RETRY_API void retry_gates_aimd(retry_gates *gates, retry_aimd *aimd);
 RETRY_API void retry_gates_rate(retry_gates *gates, retry_rate *rate);
 RETRY_API void retry_gates_latency(retry_gates *gates, retry_latency *latency);
 
-/* One try of a request, then its next; or one copy of a hedged try. Zero it. For one thread. */
+/* One try of a request, then its next; or a hedge's copy. Zero it. For one thread at a time. */
 typedef struct retry_attempt {
     retry_gates *gates;        /* of the server that it goes to (default: NULL: the client's) */
     retry_ms timeout;          /* ms for its timer, set by SEND; UINT32_MAX: none */
@@ -1445,7 +1449,8 @@ typedef struct retry_attempt {
    - The breaker refuses: FAIL, CIRCUIT_OPEN; `delay`: ms to the next probe, 0 if nobody knows.
    - The throttle refuses, which draws once for each try: FAIL, THROTTLED.
    - As many attempts are in flight as the AIMD limit lets: PACED, for a random time that grows.
-   - The rate lets it go later: PACED; FAIL, THROTTLED if that is the rate's `wait` or more away.
+   - The rate lets it go later: PACED; FAIL, THROTTLED if that is the rate's `wait` or more away, in
+     `delay` ms.
    - A wait would leave less than half of the time that an attempt has at best, which is the smaller
      of the client's attempt_timeout and the request's timeout: EXPIRE, DEADLINE, at once. */
 RETRY_API retry_decision retry_attempt_begin(retry_attempt *attempt, retry_request *request,
@@ -1459,20 +1464,21 @@ RETRY_API retry_decision retry_attempt_end(retry_attempt *attempt, retry_request
                                            const retry_failure *failure, retry_time now);
 
 /* The same two without a word to the request: for a hedge's copies, for one node after the other,
-   and for who would rather wait than fail. If the answer is not SEND and you will not ask again,
-   call retry_attempt_cancel: a gate may keep a turn. A report without a SEND changes nothing. */
+   and for those who would rather wait than fail. If the answer is not SEND and you will not ask
+   again, call retry_attempt_cancel: a gate may keep a turn. A report without a SEND changes
+   nothing. */
 RETRY_API retry_decision retry_attempt_ask(retry_attempt *attempt, const retry_request *request,
                                            retry_time now);
 RETRY_API void retry_attempt_report(retry_attempt *attempt, const retry_failure *failure,
                                     retry_time now);
 
-/* Instead of _end or _report if there is no outcome. The request (which may be NULL) stays open;
-   if the attempt was sent, it becomes ambiguous. NULL attempt: nothing happens. */
+/* Instead of _end or _report if there is no outcome. The request (which may be NULL) stays open,
+   and becomes ambiguous if the attempt was sent. NULL attempt: nothing happens. */
 RETRY_API void retry_attempt_cancel(retry_attempt *attempt, retry_request *request, retry_time now);
 
-/* A refusal of retry_attempt_ask as a failure, for retry_orchestrate or retry_hedge_failed: as
-   retry_classify_permit; or CLIENT_THROTTLED, also if it would only have to wait. Any other answer:
-   reason NONE. */
+/* A refusal of retry_attempt_ask as a failure, for retry_orchestrate or retry_hedge_failed.
+   CIRCUIT_OPEN: as retry_classify_permit. THROTTLED, PACED, DEADLINE: CLIENT_THROTTLED. Any other
+   answer: reason NONE. */
 RETRY_API retry_failure retry_classify_refusal(retry_decision answer);
 
 /* ---- A loop, for those who block ----------------------------------------------------------- */
@@ -1490,15 +1496,15 @@ typedef bool retry_attempt_fn(void *context, const retry_request *request, retry
 
 /* Begins the request, makes its attempts by retry_attempt_begin and _end, sleeps between them (not
    for 0 ms), and returns the last decision: SUCCESS, FAIL, EXPIRE (at once: `delay` says what was
-   left), or PENDING, at once too, if a strategy answers later. Cancelled meanwhile, unless that
-   attempt worked: FAIL, CANCELLED. A NULL argument (but `context`) or function: FAIL, MISUSE. */
+   left), or PENDING (at once, with the request left open) if a strategy answers later. Cancelled
+   meanwhile, unless that attempt worked: FAIL, CANCELLED. NULL (but `context`): FAIL, MISUSE. */
 RETRY_API retry_decision retry_run(retry_request *request, const retry_clock *clock,
                                    retry_attempt_fn *attempt, void *context);
 
 /* ---- Hedging ------------------------------------------------------------------------------- */
 
 typedef struct retry_hedge_policy {
-    uint32_t max_attempts; /* copies with the first, up to 255 (default: 0: 2) */
+    uint32_t max_attempts; /* copies, the first included, up to 255 (default: 0: 2) */
     retry_ms delay;        /* ms from start to start of copies (default: 0: as `latency` tells) */
     const retry_latency *latency; /* (default: NULL; without a delay either: no hedges) */
 } retry_hedge_policy;
@@ -1551,11 +1557,12 @@ RETRY_API retry_hedge_step retry_hedge_due(retry_hedge *hedge, retry_request *re
    - Never sent: it is not followed, and what was paid for a copy goes back. WAIT with what is left
    of the timer, if there is one and others are in flight; else NOT_RETRYABLE.
    - No copies left: ATTEMPTS_EXHAUSTED.
-   - An order to wait: WAIT that long; with nothing in flight NOT_IDEMPOTENT, or DEADLINE.
+   - An order to wait: WAIT that long; with nothing in flight NOT_IDEMPOTENT, or DEADLINE if that is
+     reached by then.
    - The next copy at once, as if its timer had fired.
    Where there is no further copy: HOLD while others are in flight, else FAIL. NULL, an attempt not
    under way, nothing in flight: FAIL, MISUSE. A budget that charges failures is charged here for
-   each copy that was sent and is not final for retry_orchestrate too, and not again there. */
+   each copy, unless it was never sent or is final for retry_orchestrate too; not again there. */
 RETRY_API retry_hedge_step retry_hedge_failed(retry_hedge *hedge, retry_request *request,
                                               const retry_failure *failure, retry_time now);
 
@@ -1574,18 +1581,19 @@ typedef struct retry_scope {
 
 /* A bucket for each name. Constant after the first look-up. */
 typedef struct retry_scopes {
-    retry_client client; /* the overflow; each slot starts as it (default: all defaults: free) */
+    retry_client client; /* of the overflow, and what each slot's starts as (default: all: free) */
     retry_budget_options options; /* of each slot's bucket (no default for the capacity) */
     retry_scope *slots;           /* yours, zeroed (default: NULL: all names overflow) */
     uint32_t count;               /* slots (default: 0) */
-    retry_ms forget; /* ms until a name that nobody asks for may go (default: 0: 60000) */
+    retry_ms forget; /* ms without a look-up until a name may lose its slot (default: 0: 60000) */
 } retry_scopes;
 
 /* The client of a name (`length` bytes; NULL counts as none), for a request to begin with. It stays
    the same until its bucket is full, or until nobody has looked the name up for `forget` ms. A name
    is known by a hash of 32 bits, and a new one gets the first of four slots that was never used,
-   else the first whose bucket is full or whose name is forgotten, else the overflow. Not for
-   several threads at once; the clients are. NULL: NULL. Source: Smithy's token scopes. */
+   else the first whose bucket is full or whose name is forgotten (the bucket is filled), else the
+   overflow. Not for several threads at once; the clients are. NULL: NULL. Source: Smithy's token
+   scopes. */
 RETRY_API const retry_client *retry_scope_client(retry_scopes *scopes, const void *name,
                                                  size_t length, retry_time now);
 
@@ -1599,8 +1607,8 @@ typedef struct retry_text_error {
 
 /* Reads a policy from `length` bytes, as the header's opening comment has it; the empty text is
    best-effort. On success sets *policy. False, and nothing is changed but *error (may be NULL): a
-   NULL argument, an unknown word, a key given twice, no value, or one that makes no sense (min or
-   initial above max, factor below 1, spread without jitter=spread). */
+   NULL argument, an unknown word, a key given twice, a wrong value, or values that make no sense
+   (min or initial above max, factor below 1, spread without jitter=spread). */
 RETRY_API bool retry_parse_policy(retry_policy *policy, const char *text, size_t length,
                                   retry_text_error *error);
 
@@ -1787,8 +1795,8 @@ RETRY__WRAPS static retry_ms retry__elapsed(retry_time from, retry_time to)
     return passed > half ? 0 : retry__narrow(passed);
 }
 
-/* A clock that is up to this many ms behind is another thread's: what it is too early for waits.
-   One that is further behind was set back, or is weeks later: then it starts over from there. */
+/* A clock up to this many ms behind is another thread's, and has to catch up. One further behind
+   was set back, or is weeks later: time counts from it anew. */
 #define RETRY__BEHIND UINT32_C(32768)
 
 /* ms that are left at `now` of a span that began at `from`. */
@@ -1799,9 +1807,9 @@ static retry_ms retry__left(retry_time from, retry_ms span, retry_time now)
 
 /* >>atomics */
 
-/* All threads see what these do in one order, as gates have words of which one says what another
-   means. Where 32-bit atomics are not free of locks (Cortex-M0, AVR) plain ones serve: such a core
-   runs one thread, and an interrupt handler that shares a budget with it must mask interrupts. */
+/* Sequentially consistent: some words of a gate have a meaning only together. Where 32-bit atomics
+   are not free of locks (Cortex-M0, AVR) plain ones serve: such a core runs one thread, and an
+   interrupt handler that shares a budget with it must mask interrupts. */
 #if defined(RETRY_NO_ATOMICS)
 #define RETRY__PLAIN
 #elif defined(__GNUC__)
@@ -1821,6 +1829,8 @@ static uint32_t retry__load(const uint32_t *counter)
     return *(const volatile uint32_t *)counter;
 #elif defined(__GNUC__)
     return __atomic_load_n(counter, __ATOMIC_SEQ_CST);
+#elif defined(_M_IX86) || defined(_M_X64) /* where only writes have to be locked */
+    return *(const volatile uint32_t *)counter;
 #else
     return (uint32_t)_InterlockedCompareExchange((volatile long *)counter, 0, 0);
 #endif
@@ -2593,7 +2603,6 @@ static retry_action retry__answer(const retry_request *request, retry_action act
     return action;
 }
 
-/* The answer of any strategy. */
 static retry_action retry__ask(const retry_strategy *strategy, retry_request *request,
                                const retry_failure *failure, retry_time now)
 {
@@ -2664,7 +2673,7 @@ static void retry__write(retry__writer *writer, const char *text)
 }
 
 /* In base 10, or in base 16 with two digits at least. */
-static void retry__write_number(retry__writer *writer, uint32_t x, uint32_t base)
+static void retry__write_number(retry__writer *writer, const char *key, uint32_t x, uint32_t base)
 {
     char digits[11];
     char *end = digits + sizeof digits - 1, *start = end;
@@ -2675,13 +2684,13 @@ static void retry__write_number(retry__writer *writer, uint32_t x, uint32_t base
         *--start = (char)(digit < 10 ? '0' + digit : 'a' - 10 + digit);
         x = rest;
     } while (x != 0 || (base == 16 && start == end - 1));
+    retry__write(writer, key);
     retry__write(writer, start);
 }
 
 static void retry__write_ms(retry__writer *writer, const char *key, retry_ms ms)
 {
-    retry__write(writer, key);
-    retry__write_number(writer, ms, 10);
+    retry__write_number(writer, key, ms, 10);
     retry__write(writer, "ms");
 }
 
@@ -2708,10 +2717,8 @@ RETRY_API size_t retry_format(char *buffer, size_t capacity, const retry_request
     if (failure) {
         retry__write(&writer, " reason=");
         retry__write(&writer, retry__reason_text(request, failure->reason));
-        retry__write(&writer, " code=");
-        retry__write_number(&writer, failure->code, 10);
-        retry__write(&writer, "/0x");
-        retry__write_number(&writer, failure->code, 16);
+        retry__write_number(&writer, " code=", failure->code, 10);
+        retry__write_number(&writer, "/0x", failure->code, 16);
     }
     if (decision) {
         retry__write(&writer, " cause=\"");
@@ -2719,8 +2726,7 @@ RETRY_API size_t retry_format(char *buffer, size_t capacity, const retry_request
         retry__write_char(&writer, '"');
     }
     if (request) {
-        retry__write(&writer, " attempts=");
-        retry__write_number(&writer, request->attempts, 10);
+        retry__write_number(&writer, " attempts=", request->attempts, 10);
         retry__write_ms(&writer, " elapsed=", request->retry__elapsed);
         retry__write_ms(&writer, " timeout=", request->timeout);
     }
@@ -3015,11 +3021,8 @@ RETRY_API retry_nmv_step retry_nmv_rejected(retry_nmv *nmv, uint64_t revision,
 
 RETRY_API retry_nmv_step retry_nmv_config(retry_nmv *nmv, uint64_t revision)
 {
-    retry_nmv_step at_once = {RETRY_MAP_CURRENT, 0};
-    if (!nmv)
-        return at_once;
-    if (nmv->retry__waiting && revision > nmv->retry__revision)
-        retry_nmv_begin(nmv, revision);
+    if (!nmv || (nmv->retry__waiting && revision > nmv->retry__revision))
+        return retry_nmv_rejected(nmv, revision, false); /* the current map at once */
     return nmv->retry__step;
 }
 
@@ -3054,6 +3057,60 @@ static bool retry__contains(const char *text, size_t length, const char *pattern
     for (i = 0; text && i < length; i++) {
         if (retry__match(text + i, length - i, pattern) != 0)
             return true;
+    }
+    return false;
+}
+
+typedef struct retry__scan {
+    const char *text;
+    size_t left;
+} retry__scan;
+
+static void retry__scan_skip(retry__scan *scan, size_t length)
+{
+    scan->text += length;
+    scan->left -= length;
+}
+
+static bool retry__scan_literal(retry__scan *scan, char c)
+{
+    if (scan->left == 0 || *scan->text != c)
+        return false;
+    retry__scan_skip(scan, 1);
+    return true;
+}
+
+static bool retry__scan_digit(retry__scan *scan, uint32_t *digit)
+{
+    if (scan->left == 0 || *scan->text < '0' || *scan->text > '9')
+        return false;
+    *digit = (uint32_t)(*scan->text - '0');
+    retry__scan_skip(scan, 1);
+    return true;
+}
+
+static bool retry__in_name(char c)
+{
+    return c > ' ' && c != ';';
+}
+
+/* One of the names, each of which stands behind a space; `index` tells which. */
+static bool retry__scan_name(retry__scan *scan, const char *names, uint32_t *index)
+{
+    for (*index = 0; *names == ' '; ++*index) {
+        size_t length = 0;
+        for (names++; retry__in_name(*names) && length < scan->left; names++, length++) {
+            if (scan->text[length] != *names)
+                break;
+        }
+        if (!retry__in_name(*names)) {
+            retry__scan_skip(scan, length);
+            return true;
+        }
+        while (*names > ' ')
+            names++;
+        if (names[-1] == ';') /* ended the list */
+            break;
     }
     return false;
 }
@@ -3217,20 +3274,18 @@ static const int retry__errors_lost[] = {
 static const int retry__errors_timeout[] = {RETRY__POSIX(ETIMEDOUT, EWOULDBLOCK, EAGAIN),
                                             RETRY__WINSOCK(10060, 10035)};
 
-static bool retry__among(const int *numbers, size_t count, int number)
+static bool retry__among(const int *numbers, size_t size, int number)
 {
-    for (; count != 0 && *numbers != number; count--)
+    for (; size != 0 && *numbers != number; size -= sizeof *numbers)
         numbers++;
-    return count != 0 && number != 0;
+    return size != 0 && number != 0;
 }
 
 RETRY_API retry_failure retry_classify_errno(int error, bool sent)
 {
     retry_failure failure = retry__failure(RETRY_REASON_NONE, (uint32_t)error);
-    const size_t lost = sizeof retry__errors_lost / sizeof retry__errors_lost[0];
-    const size_t timeouts = sizeof retry__errors_timeout / sizeof retry__errors_timeout[0];
-    bool timeout = retry__among(retry__errors_timeout, timeouts, error);
-    if (!timeout && !retry__among(retry__errors_lost, lost, error)) {
+    bool timeout = retry__among(retry__errors_timeout, sizeof retry__errors_timeout, error);
+    if (!timeout && !retry__among(retry__errors_lost, sizeof retry__errors_lost, error)) {
         failure.fault = RETRY_FAULT_CLIENT;
     } else if (!sent) {
         failure.reason = RETRY_REASON_SOCKET_NOT_AVAILABLE;
@@ -3252,8 +3307,7 @@ RETRY_API retry_failure retry_classify_grpc(int status)
         failure.reason = RETRY_REASON_SERVICE_RESPONSE_CODE_INDICATED;
         failure.safety = RETRY_SAFETY_YES;
         failure.throttle = true;
-    } else if (status ==
-               14) { /* UNAVAILABLE: also when a proxy lost a server that had the request */
+    } else if (status == 14) { /* UNAVAILABLE, of a proxy too: the server may have had it */
         failure.reason = RETRY_REASON_SERVER_ERROR;
         failure.fault = RETRY_FAULT_SERVER;
     }
@@ -3296,72 +3350,16 @@ RETRY_API bool retry_idempotent_service(uint8_t service, bool read_only)
 
 RETRY_API bool retry_idempotent_http(const char *method, size_t length)
 {
-    const char *name = "GET\0HEAD\0OPTIONS\0TRACE\0PUT\0DELETE\0";
-    for (; method && length != 0 && *name; name = retry__nth(name, 1)) {
-        if (retry__match(method, length, name) == length)
-            return true;
-    }
-    return false;
+    retry__scan scan = {method, length};
+    uint32_t index;
+    return method && length != 0 &&
+           retry__scan_name(&scan, " GET HEAD OPTIONS TRACE PUT DELETE", &index) && scan.left == 0;
 }
 
 /* >>retry-after */
 
 /* The six fields of a date; a month is 0 to 11. */
 enum { RETRY__DAY, RETRY__MONTH, RETRY__YEAR, RETRY__HOUR, RETRY__MINUTE, RETRY__SECOND };
-
-typedef struct retry__scan {
-    const char *text;
-    size_t left;
-} retry__scan;
-
-static void retry__scan_skip(retry__scan *scan, size_t length)
-{
-    scan->text += length;
-    scan->left -= length;
-}
-
-static bool retry__scan_literal(retry__scan *scan, char c)
-{
-    if (scan->left == 0 || *scan->text != c)
-        return false;
-    retry__scan_skip(scan, 1);
-    return true;
-}
-
-static bool retry__scan_digit(retry__scan *scan, uint32_t *digit)
-{
-    if (scan->left == 0 || *scan->text < '0' || *scan->text > '9')
-        return false;
-    *digit = (uint32_t)(*scan->text - '0');
-    retry__scan_skip(scan, 1);
-    return true;
-}
-
-static bool retry__in_name(char c)
-{
-    return c > ' ' && c != ';';
-}
-
-/* One of the names, each of which stands behind a space; `index` tells which. */
-static bool retry__scan_name(retry__scan *scan, const char *names, uint32_t *index)
-{
-    for (*index = 0; *names == ' '; ++*index) {
-        size_t length = 0;
-        for (names++; retry__in_name(*names) && length < scan->left; names++, length++) {
-            if (scan->text[length] != *names)
-                break;
-        }
-        if (!retry__in_name(*names)) {
-            retry__scan_skip(scan, length);
-            return true;
-        }
-        while (*names > ' ')
-            names++;
-        if (names[-1] == ';') /* ended the list */
-            break;
-    }
-    return false;
-}
 
 /* A format is a text in which %a, %A and %b stand for names as in strftime, and a % before two
    digits for a number: which field it is, and how many digits it has. */
@@ -3447,14 +3445,11 @@ static bool retry__parse_date(const char *value, size_t length, int64_t unix_sec
 
 static bool retry__parse_whole(const char *value, size_t length, uint32_t *number)
 {
-    size_t i;
-    *number = 0;
-    for (i = 0; i < length; i++) {
-        if (value[i] < '0' || value[i] > '9')
-            return false;
-        *number = retry__add(retry__multiply(*number, 10), (uint32_t)(value[i] - '0'));
-    }
-    return length != 0;
+    retry__scan scan = {value, length};
+    uint32_t digit;
+    for (*number = 0; retry__scan_digit(&scan, &digit);)
+        *number = retry__add(retry__multiply(*number, 10), digit);
+    return length != 0 && scan.left == 0;
 }
 
 RETRY_API bool retry_parse_retry_after(const char *value, size_t length, int64_t unix_seconds,
@@ -4274,7 +4269,6 @@ static uint32_t retry__latency_move(const retry__percentile *percentile, uint32_
     return late ? estimate + step : estimate - step;
 }
 
-/* The progress after a sample. */
 static uint32_t retry__latency_advance(const retry__percentile *percentile, uint32_t progress,
                                        bool late)
 {
@@ -4570,8 +4564,8 @@ static void retry__gates_add(retry_gates *gates, uint32_t index, void *gate,
     gates->retry__gates[index].retry__tell = tell;
 }
 
-/* The operation's first try may be the probe, and one that has its whole time: who is about to run
-   out of it would be late for its own sake. */
+/* The operation's first try may probe, and one with its whole time: any other may just have run out
+   of it. */
 static uint8_t retry__tell_breaker(struct retry__told *told)
 {
     retry_breaker *breaker = (retry_breaker *)told->gate;
@@ -4744,11 +4738,12 @@ static retry_time retry__system_now(void *context)
 
 static void retry__system_sleep(void *context, retry_ms delay)
 {
-#if defined(_WIN32) /* Sleep returns up to a tick early */
-    retry_time start = retry__system_now(context);
-    retry_ms left = delay;
-    for (; left != 0; left = retry__left(start, delay, retry__system_now(context)))
-        Sleep(retry__min(left, INFINITE - 1));
+#if defined(_WIN32)      /* Sleep returns up to a tick early */
+    while (delay != 0) { /* in parts that 32-bit instants can measure */
+        retry_time start = retry__system_now(context);
+        Sleep(retry__min(delay, UINT32_C(1) << 30));
+        delay = retry__left(start, delay, retry__system_now(context));
+    }
 #else
     struct timespec left;
     left.tv_sec = (time_t)(delay / 1000);
@@ -4783,7 +4778,6 @@ static retry_hedge_step retry__hedge_misuse(void)
     return retry__hedge_step(RETRY_HEDGE_FAIL, RETRY_CAUSE_MISUSE, UINT32_MAX);
 }
 
-/* Sets the timer. */
 static retry_hedge_step retry__hedge_set(retry_hedge *hedge, uint8_t action, retry_ms delay,
                                          retry_time now)
 {
@@ -4792,7 +4786,6 @@ static retry_hedge_step retry__hedge_set(retry_hedge *hedge, uint8_t action, ret
     return retry__hedge_step(action, RETRY_CAUSE_NONE, delay);
 }
 
-/* ms that are left of the timer. */
 static retry_ms retry__hedge_left(const retry_hedge *hedge, retry_time now)
 {
     if (hedge->retry__delay == UINT32_MAX)
@@ -5431,29 +5424,24 @@ RETRY_API bool retry_parse_duration(const char *text, size_t length, retry_ms *d
 #undef RETRY__FAST
 #undef RETRY__PLAIN
 #undef RETRY__BIT
-
 #undef RETRY__REASONS_UNSENT
 #undef RETRY__GOLDEN
 #undef RETRY__BEHIND
 #undef RETRY__POSIX
 #undef RETRY__WINSOCK
-
 #undef RETRY__WINDOW_COUNT
-
 #undef RETRY__BREAKER_NEEDED
 #undef RETRY__BREAKER_FLIGHT
 #undef RETRY__BREAKER_LOW
 #undef RETRY__BREAKER_ROW
 #undef RETRY__BREAKER_ROUNDS
 #undef RETRY__RATE_MS
-
 #undef RETRY__LATENCY_LEARNT
 #undef RETRY__LATENCY_AT_REST
 #undef RETRY__LATENCY_LATE
 #undef RETRY__OCTAVE
 #undef RETRY__POLICY_PRESETS
 #undef RETRY__BUDGET_PRESETS
-
 #undef RETRY__POLICY_KEYS
 #undef RETRY__BUDGET_KEYS
 #undef RETRY__PRESETS_ARE

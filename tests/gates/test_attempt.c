@@ -703,6 +703,7 @@ static void test_probe_given_back(void)
         answer = retry_attempt_ask(&attempt, &request, START + 500);
         CHECK_EQUAL(rows[i].verdict, answer.verdict);
         CHECK_EQUAL(rows[i].cause, answer.cause);
+        CHECK_EQUAL(1000, answer.delay); /* to the next token */
         retry_gates_rate(&gates, NULL);
         CHECK_DECISION(SEND, NONE, retry_attempt_ask(&other, &request, START + 500));
         CHECK_EQUAL(1, gates.in_flight);

@@ -1196,23 +1196,28 @@ static void test_steps_back(void)
     }
 }
 
-/* Further behind: a clock that was set back. Nobody waits until it has caught up. */
+/* A clock that is 32,768 ms behind is another thread's, however long the window and `open` are.
+   Further behind it was set back: nobody waits until it has caught up. */
 static void test_set_back(void)
 {
-    static const retry_ms steps_back[] = {UINT32_C(0x10001), HOUR, DAY, 20 * DAY};
+    static const struct {
+        retry_ms back;
+        bool set_back;
+    } steps[] = {{32767, false}, {32768, false}, {32769, true},
+                 {HOUR, true},   {DAY, true},    {20 * DAY, true}};
     size_t i, j;
-    for (i = 0; i < CHECK_COUNT(steps_back); i++) {
+    for (i = 0; i < CHECK_COUNT(steps); i++) {
         for (j = 0; j < CHECK_COUNT(starts); j++) {
-            retry_time now = starts[j];
-            retry_time before = check_before(now, steps_back[i]);
+            retry_time now = check_after(starts[j], steps[i].set_back ? 0 : UINT32_C(0x800000));
+            retry_time before = check_before(now, steps[i].back);
             retry_breaker breaker = breaker_of(0, 0, 1000000, 0), open = opened(1000000, 0, now);
-            check_row("%lu back, start %" PRIu64, (unsigned long)steps_back[i],
+            check_row("%lu back, start %" PRIu64, (unsigned long)steps[i].back,
                       (uint64_t)starts[j]);
             attempts(&breaker, 10, &sick, now);
             attempts(&breaker, 9, NULL, before);
-            CHECK_COUNTS(9, 0, &breaker, before);
-            CHECK_COUNTS(0, 0, &breaker, check_after(before, 1000000));
-            CHECK(granted(&open, before));
+            CHECK_COUNTS(steps[i].set_back ? 9 : 19, steps[i].set_back ? 0 : 10, &breaker, before);
+            CHECK_COUNTS(0, 0, &breaker, check_after(now, 1000000));
+            CHECK_EQUAL(steps[i].set_back, granted(&open, before));
         }
     }
 }
@@ -1355,7 +1360,7 @@ static void test_orchestrate(void)
    that does not wrap. */
 #define REPORTS 1024 /* more than a round has steps */
 #define PERMITS 8
-#define BEHIND 65536
+#define BEHIND 32768
 
 static struct {
     retry_ms half, open, open_max, probe_timeout, slow;

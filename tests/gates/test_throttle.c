@@ -382,7 +382,7 @@ static void test_recovery(void)
 /* ---- a plain model ------------------------------------------------------------------------- */
 
 #define EVENTS 1024
-#define BEHIND 65536
+#define BEHIND 32768
 
 static struct {
     uint64_t half[EVENTS]; /* when the half began that each was counted in */
