@@ -513,11 +513,11 @@
 #include <stdint.h>
 
 /* A switch is on when it is defined as nothing (1 - - 1 is 2) or as 1; 0 would read as off. */
-#define RETRY__IS_NO_SWITCH(x) ((x + 0) != 1 && ((x + 0) != 0 || (1 - x - 1) != 2))
-#if defined(RETRY_STATIC) && RETRY__IS_NO_SWITCH(RETRY_STATIC)
+#define RETRY__NO_SWITCH(plus, minus) ((plus) != 1 && ((plus) != 0 || (minus) != 2))
+#if defined(RETRY_STATIC) && RETRY__NO_SWITCH(RETRY_STATIC + 0, 1 - RETRY_STATIC - 1)
 #error "RETRY_STATIC is a switch: define it as nothing or as 1, or leave it undefined."
 #endif
-#if defined(RETRY_TIME_32) && RETRY__IS_NO_SWITCH(RETRY_TIME_32)
+#if defined(RETRY_TIME_32) && RETRY__NO_SWITCH(RETRY_TIME_32 + 0, 1 - RETRY_TIME_32 - 1)
 #error "RETRY_TIME_32 is a switch: define it as nothing or as 1, or leave it undefined."
 #endif
 
@@ -1631,7 +1631,7 @@ RETRY_API bool retry_parse_duration(const char *text, size_t length, retry_ms *d
 
 #if defined(RETRY_SYSTEM_CLOCK) && !defined(RETRY__SYSTEM_CLOCK_DECLARED)
 #define RETRY__SYSTEM_CLOCK_DECLARED
-#if RETRY__IS_NO_SWITCH(RETRY_SYSTEM_CLOCK)
+#if RETRY__NO_SWITCH(RETRY_SYSTEM_CLOCK + 0, 1 - RETRY_SYSTEM_CLOCK - 1)
 #error "RETRY_SYSTEM_CLOCK is a switch: define it as nothing or as 1, or leave it undefined."
 #endif
 #ifdef __cplusplus
@@ -1648,14 +1648,14 @@ RETRY_API retry_clock retry_system_clock(void);
 #if defined(RETRY_IMPLEMENTATION) && !defined(RETRY_IMPLEMENTED)
 #define RETRY_IMPLEMENTED
 
-#if RETRY__IS_NO_SWITCH(RETRY_IMPLEMENTATION)
+#if RETRY__NO_SWITCH(RETRY_IMPLEMENTATION + 0, 1 - RETRY_IMPLEMENTATION - 1)
 #error "RETRY_IMPLEMENTATION is a switch: define it as nothing or as 1, or leave it undefined."
 #endif
 #if (defined(RETRY_STATIC) && !defined(RETRY__DECLARED_STATIC)) || \
     (defined(RETRY_TIME_32) && !defined(RETRY__DECLARED_TIME_32))
 #error "Define RETRY_STATIC and RETRY_TIME_32 before the first inclusion of retry.h."
 #endif
-#if defined(RETRY_NO_ATOMICS) && RETRY__IS_NO_SWITCH(RETRY_NO_ATOMICS)
+#if defined(RETRY_NO_ATOMICS) && RETRY__NO_SWITCH(RETRY_NO_ATOMICS + 0, 1 - RETRY_NO_ATOMICS - 1)
 #error "RETRY_NO_ATOMICS is a switch: define it as nothing or as 1, or leave it undefined."
 #endif
 
@@ -3352,8 +3352,8 @@ RETRY_API bool retry_idempotent_http(const char *method, size_t length)
 {
     retry__scan scan = {method, length};
     uint32_t index;
-    return method && length != 0 &&
-           retry__scan_name(&scan, " GET HEAD OPTIONS TRACE PUT DELETE", &index) && scan.left == 0;
+    return method && retry__scan_name(&scan, " GET HEAD OPTIONS TRACE PUT DELETE", &index) &&
+           scan.left == 0;
 }
 
 /* >>retry-after */
@@ -3381,9 +3381,10 @@ static bool retry__scan_date(retry__scan *scan, const char *format, uint32_t *fi
             ok = retry__scan_name(scan, months, &field[RETRY__MONTH]);
         } else {
             uint32_t *number = &field[*format - '0'];
-            char left = *++format;
+            char left = format[1];
             for (*number = 0; left != '0' && (ok = retry__scan_digit(scan, &digit)); left--)
                 *number = *number * 10 + digit;
+            format++;
         }
     }
     return ok && scan->left == 0;

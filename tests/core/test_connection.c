@@ -123,6 +123,7 @@ static void test_established_resets(void)
         retry_connection_begin(&connection, MIDDLE, AT(i));
     retry_connection_established(&connection, AT(100));
     CHECK_EQUAL(drawn_by_grpc(MIDDLE), retry_connection_failed(&connection, AT(500000)));
+    CHECK_EQUAL(0, drawn_by_grpc(0)); /* the lowest that is drawn */
     CHECK_EQUAL(20000, retry_connection_begin(&connection, TOP, AT(500000)));
     CHECK_EQUAL(1000, retry_connection_failed(&connection, AT(500000)));
     CHECK_EQUAL(20000, retry_connection_begin(&connection, TOP, AT(501000)));

@@ -958,6 +958,40 @@ static void test_silent_probes(void)
     CHECK_EQUAL(1, retry_breaker_get(&breaker, now).sick_probes);
 }
 
+/* Without a probe_timeout an answer after 5 s gives no place back: others may have it. */
+static void test_default_probe_timeout(void)
+{
+    static const struct {
+        retry_time elapsed;
+        bool granted;
+    } steps[] = {{4999, true}, {5000, false}};
+    size_t i;
+    for (i = 0; i < CHECK_COUNT(steps); i++) {
+        retry_breaker breaker = opened(100, 0, 0);
+        retry_permit first, second;
+        breaker.probes = 3;
+        first = retry_breaker_ask(&breaker, true, 100);
+        second = retry_breaker_ask(&breaker, true, 1100);
+        check_row("after %lu ms", (unsigned long)steps[i].elapsed);
+        CHECK(first.granted && second.granted);
+        CHECK(!retry_breaker_report(&breaker, first, NULL, 100 + steps[i].elapsed));
+        CHECK_EQUAL(steps[i].granted, granted(&breaker, 100 + steps[i].elapsed));
+    }
+}
+
+/* Each change is told once and counts begin anew, also where the number of changes wraps. */
+static void test_every_change(void)
+{
+    retry_breaker breaker = breaker_of(1, 0, 0, 1);
+    uint32_t i;
+    retry_breaker_reset(&breaker, 0); /* three changes a round: the 65,536th is one that closes */
+    for (i = 0; i < 22000; i++) {
+        CHECK_EQUAL(1, attempts(&breaker, 1, &sick, i));
+        CHECK_EQUAL(1, attempts(&breaker, 1, NULL, i + 1));
+        CHECK_COUNTS(0, 0, &breaker, i + 1);
+    }
+}
+
 /* What is counted, and what a sick round of probes leaves. */
 static void test_get(void)
 {
@@ -1660,6 +1694,8 @@ int main(void)
     RUN(test_steps);
     RUN(test_many_probes);
     RUN(test_silent_probes);
+    RUN(test_default_probe_timeout);
+    RUN(test_every_change);
     RUN(test_get);
     RUN(test_set_misuse);
     RUN(test_closes_empty);

@@ -236,6 +236,21 @@ static void test_outage(void)
     check_limit(19002, &rate);
 }
 
+/* Once the limit is gone, answers alone bring none back. */
+static void test_stays_without(void)
+{
+    retry_rate rate = rate_of(0, 0);
+    retry_time now = 500;
+    half_second(&rate, 0, 50, 50);
+    for (; now < 12500; now += 500)
+        half_second(&rate, now, 10, 0);
+    for (; now < 16000; now += 500) {
+        check_row("at %lu", (unsigned long)now);
+        check_limit(UINT32_MAX, &rate);
+        half_second(&rate, now, 10, 0);
+    }
+}
+
 /* What counts, and as what: one answer, one report of the row, one throttled one. */
 static void test_reports(void)
 {
@@ -1022,6 +1037,7 @@ int main(void)
     RUN(test_known_numbers);
     RUN(test_half_seconds);
     RUN(test_outage);
+    RUN(test_stays_without);
     RUN(test_reports);
     RUN(test_when_they_end);
     RUN(test_gap);

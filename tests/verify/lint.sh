@@ -42,7 +42,7 @@ done
 cat > "$work/false" << 'END'
 buffer[writer.length < capacity	without a buffer writer.capacity is 0
 retry__unix_days(field[	each format of a date sets every field
-retry__full_year(field[	likewise
+year = field[RETRY__YEAR]	likewise
 END
 more=
 for checker in core.BoolAssignment core.CastSize core.CastToStruct core.IdenticalExpr core.PointerSub \
