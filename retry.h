@@ -300,7 +300,7 @@
    sick. Then it refuses everything for 2 s, and lets one attempt through, the probe. An answer to
    the probe closes it. With few attempts a second set `in_a_row`, or it opens late. Not for one
    address of many servers, where it would shut out the healthy ones. Costs: it may refuse for 2 s
-   when the node is well again; 64 bytes; about 150 instructions.
+   when the node is well again; 64 bytes; about 142 instructions.
 
       breaker.in_a_row = 5; // only with few attempts a second
       retry_gates_breaker(&gates, &breaker); // a static retry_breaker for each node
@@ -449,7 +449,7 @@
    fleet that lost power together returns together. Compile with -ffunction-sections -fdata-sections
    and link with -Wl,--gc-sections: unused functions go. On a Cortex-M0 (`make size`) a delay alone
    takes about 0.8 KiB of flash, a decision with best effort about 1.5, and all of this file about
-   18. A request takes 64 bytes of RAM. Where 32-bit atomics are not lock-free (Cortex-M0, AVR),
+   17. A request takes 64 bytes of RAM. Where 32-bit atomics are not lock-free (Cortex-M0, AVR),
    mask interrupts around what you share with a handler.
 
    C++: a lambda without captures is a retry_attempt_fn; examples/lambda.cpp wraps one with
