@@ -3453,6 +3453,12 @@ static bool retry__parse_whole(const char *value, size_t length, uint32_t *numbe
     return length != 0 && scan.left == 0;
 }
 
+/* to - from for to > from, whose difference an int64_t may not hold. */
+RETRY__WRAPS static uint64_t retry__ahead(int64_t from, int64_t to)
+{
+    return (uint64_t)to - (uint64_t)from;
+}
+
 RETRY_API bool retry_parse_retry_after(const char *value, size_t length, int64_t unix_seconds,
                                        retry_ms *delay)
 {
@@ -3463,10 +3469,7 @@ RETRY_API bool retry_parse_retry_after(const char *value, size_t length, int64_t
     if (!retry__parse_whole(value, length, &seconds)) {
         if (!retry__parse_date(value, length, unix_seconds, &date))
             return false;
-        if (unix_seconds < date - (int64_t)UINT32_MAX)
-            seconds = UINT32_MAX;
-        else
-            seconds = unix_seconds < date ? (uint32_t)(date - unix_seconds) : 0;
+        seconds = date > unix_seconds ? retry__narrow(retry__ahead(unix_seconds, date)) : 0;
     }
     *delay = retry__max(retry__multiply(seconds, 1000), 1);
     return true;
