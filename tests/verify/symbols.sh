@@ -61,7 +61,7 @@ macros() { # COMPILER: those of the headers alone, without those of what they in
     comm -13 "$work/none.names" "$work/all.names" > "$work/after"
     [ -s "$work/after" ] && only '(RETRY|ERRMAP)_[A-Z0-9_]+' < "$work/after"
 }
-private='RETRY__(DECLARED_(STATIC|TIME_32)|SYSTEM_CLOCK_DECLARED|CAST|CHECK_USER|OVER_15|BACKOFF|POLICY|INIT)'
+private='RETRY__(NO_SWITCH|DECLARED_(STATIC|TIME_32)|SYSTEM_CLOCK_DECLARED|CAST|CHECK_USER|OVER_15|BACKOFF|POLICY|INIT)'
 kept() { grep -E '^(RETRY|ERRMAP)__' "$work/after" | only "$private"; }
 for compiler in gcc clang-14; do
     check "$compiler: no macro but theirs" macros $compiler
