@@ -3163,8 +3163,9 @@ static bool retry__kv_known(uint16_t status)
 RETRY_API retry_failure retry_classify_kv(uint16_t status, uint8_t opcode)
 {
     retry_reason reason = retry__kv_reason(status, opcode);
+    bool dcp = opcode >= 0x50 && opcode <= 0x67;
     retry_failure failure;
-    if (reason != RETRY_REASON_NONE && !RETRY__RARE(opcode >= 0x50 && opcode <= 0x67)) /* DCP's */
+    if (reason != RETRY_REASON_NONE && !RETRY__RARE(dcp))
         return retry__failure(reason, status);
     failure = retry__failure(RETRY_REASON_NONE, status);
     failure.unknown = reason == RETRY_REASON_NONE && !retry__kv_known(status);
