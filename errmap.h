@@ -439,11 +439,9 @@ RETRY_API retry_action errmap_strategy_after(const retry_strategy *self, retry_r
     !defined(ERRMAP_IMPLEMENTED)
 #define ERRMAP_IMPLEMENTED
 
-#ifdef ERRMAP_IMPLEMENTATION
-#if (ERRMAP_IMPLEMENTATION + 0) != 1 && \
-    ((ERRMAP_IMPLEMENTATION + 0) != 0 || (1 - ERRMAP_IMPLEMENTATION - 1) != 2)
+#if defined(ERRMAP_IMPLEMENTATION) && \
+    RETRY__NO_SWITCH(ERRMAP_IMPLEMENTATION + 0, 1 - ERRMAP_IMPLEMENTATION - 1)
 #error "ERRMAP_IMPLEMENTATION is a switch: define it as nothing or as 1, or leave it undefined."
-#endif
 #endif
 #if (defined(RETRY_STATIC) && !defined(RETRY__DECLARED_STATIC)) || \
     (defined(RETRY_TIME_32) && !defined(RETRY__DECLARED_TIME_32))

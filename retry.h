@@ -622,7 +622,8 @@ typedef uint64_t retry_time; /* an instant in milliseconds on the caller's monot
 
 /* Why an attempt failed: X(name, allows_non_idempotent, always_retry), as RFC 0049 has them. Added:
    NONE, QUERY_ERROR_RETRYABLE, ATTEMPT_TIMED_OUT (its own timer ran out with the request on the
-   wire), SERVER_ERROR (something may have changed), CLIENT_THROTTLED (a gate but the breaker). */
+   wire), SERVER_ERROR (something may have changed) and CLIENT_THROTTLED (another gate than the
+   breaker refused). */
 #define RETRY_REASONS(X)                                \
     X(NONE, false, false)                               \
     X(UNKNOWN, false, false)                            \
@@ -709,7 +710,8 @@ typedef struct retry_failure {
     bool timeout;         /* the attempt ran out of its own time (default: false) */
     bool unknown;         /* a code not known here: ask the error map (default: false) */
     bool pushback;        /* retry_after is an order, not a lower bound (default: false) */
-    retry_ms retry_after; /* ms; at least, by order exactly (UINT32_MAX: no retry) (default: 0) */
+    retry_ms retry_after; /* ms to wait at least (default: 0: the server said nothing). As an order
+                             exactly; 0: at once, UINT32_MAX: no retry */
     uint32_t code;        /* the protocol's status code (default: 0) */
 } retry_failure;
 
@@ -1011,7 +1013,7 @@ typedef struct retry_budget_options {
     uint32_t request_deposit;   /* thousandths on every retry_begin, as in Finagle (default: 0) */
     uint32_t refill_per_second; /* thousandths that come in each second (default: 0) */
     uint32_t floor;             /* thousandths; a withdrawal must leave more (default: 0: none) */
-    bool refund_last;     /* a success after retries gets the last one's cost (default: false) */
+    bool refund_last;     /* after retries a success gives the last cost instead (default: false) */
     bool charge_failures; /* gRPC: failures are charged, and what they leave must be above
                              `floor` for a retry (default: false) */
 } retry_budget_options;
@@ -1191,8 +1193,8 @@ RETRY_API bool retry_idempotent_http(const char *method, size_t length);
 /* Reads a Retry-After value (`length` bytes without surrounding white space): seconds, or one of
    RFC 9110's three date forms, against `unix_seconds`, the wall clock. Sets *delay in ms: 1 for 0
    and for a date that is past, as 0 means that there was no header; UINT32_MAX if it is too long. A
-   two-digit year is at most 50 years ahead. The weekday need not fit the date. False, and *delay is
-   left alone, for anything else. */
+   two-digit year is the latest at most 50 years ahead. The weekday need not fit the date. False,
+   and *delay is left alone, for anything else. */
 RETRY_API bool retry_parse_retry_after(const char *value, size_t length, int64_t unix_seconds,
                                        retry_ms *delay);
 
@@ -1388,8 +1390,8 @@ RETRY_API uint32_t retry_rate_get(const retry_rate *rate);
    of threads, without a lock. Its settings are constant while it runs. */
 typedef struct retry_latency {
     uint32_t quantile;        /* RETRY_RATIO below 1 (default: 0: 0.95; from 1 on: 0.999) */
-    uint32_t min_samples;     /* told only after so many, up to 2^30 (default: 0: 768, doubled until
-                                 30 are over the quantile: 3072 at 0.99) */
+    uint32_t min_samples;     /* samples before anything is told, up to 2^30 (default: 0: 768,
+                                 doubled until 30 are over the quantile: 3072 at 0.99) */
     retry_ms min;             /* ms; the estimate's lower bound, above all (default: 0: 1 ms) */
     retry_ms max;             /* ms; its upper bound (default: 0: none) */
     uint32_t retry__estimate; /* private: its level; 0: no answer yet */
@@ -1497,7 +1499,8 @@ typedef bool retry_attempt_fn(void *context, const retry_request *request, retry
 /* Begins the request, makes its attempts by retry_attempt_begin and _end, sleeps between them (not
    for 0 ms), and returns the last decision: SUCCESS, FAIL, EXPIRE (at once: `delay` says what was
    left), or PENDING (at once, with the request left open) if a strategy answers later. Cancelled
-   meanwhile, unless that attempt worked: FAIL, CANCELLED. NULL (but `context`): FAIL, MISUSE. */
+   meanwhile, unless that attempt worked: FAIL, CANCELLED. A NULL argument (but `context`) or clock
+   function: FAIL, MISUSE. */
 RETRY_API retry_decision retry_run(retry_request *request, const retry_clock *clock,
                                    retry_attempt_fn *attempt, void *context);
 
@@ -1579,9 +1582,9 @@ typedef struct retry_scope {
     uint32_t retry__seen; /* private: ms, modulo 2^32; when it was looked up last */
 } retry_scope;
 
-/* A bucket for each name. Constant after the first look-up. */
+/* A bucket for each name. Constant after the first look-up; the slots stay where they are. */
 typedef struct retry_scopes {
-    retry_client client; /* of the overflow, and what each slot's starts as (default: all: free) */
+    retry_client client; /* the overflow's; each slot's begins as it (default: all defaults) */
     retry_budget_options options; /* of each slot's bucket (no default for the capacity) */
     retry_scope *slots;           /* yours, zeroed (default: NULL: all names overflow) */
     uint32_t count;               /* slots (default: 0) */
@@ -1950,7 +1953,6 @@ RETRY__INLINE uint8_t retry__traits(retry_reason reason)
     static const uint8_t traits[] = {RETRY_REASONS(RETRY__X) RETRY__TRAIT_UNKNOWN};
 #undef RETRY__X
 #undef RETRY__TRAIT
-
     if (reason < RETRY_REASON_COUNT)
         return traits[reason];
     if (retry__reason_is_user(reason))
@@ -3428,14 +3430,14 @@ static bool retry__parse_date(const char *value, size_t length, int64_t unix_sec
                                   "%a %b  %01 %32:%42:%52 %24\0";
     const char *format;
     retry__scan scan;
-    uint32_t field[6], year;
+    uint32_t field[6];
     for (format = formats; *format; format = retry__nth(format, 1)) {
         scan.text = value;
         scan.left = length;
         if (!retry__scan_date(&scan, format, field))
             continue;
         if (format[1] == 'A') { /* the latest year with two digits at most 50 years ahead */
-            year = field[RETRY__YEAR] + 9900;
+            uint32_t year = field[RETRY__YEAR] + 9900;
             while (year >= 100 && (int64_t)retry__unix_days(year - 50, 0) * 86400 > unix_seconds)
                 year -= 100;
             field[RETRY__YEAR] = year;
@@ -3527,8 +3529,7 @@ RETRY__WRAPS static retry_ms retry__passed(uint32_t from, uint32_t now)
 /* A window has two halves: the one under way and the one before. Each has two counts: all reports,
    and the marked ones (the sick, the accepted). retry__half is twice the instant at which the half
    under way began, modulo 2^32. Its lowest bit says which half that is. */
-#define RETRY__WINDOW_COUNT \
-    UINT32_C(0x1fffffff) /* of a count; above it: how often it was emptied */
+#define RETRY__WINDOW_COUNT UINT32_C(0x1fffffff) /* of a count; above it: how often emptied */
 
 typedef struct retry__counts {
     uint32_t all, marked;
@@ -3603,7 +3604,6 @@ static retry__counts retry__window_sum(const retry__window *window)
    Each change of state raises it. The next 8 bits are the answers that are needed to close the
    breaker. If these are not 0 the state is HALF_OPEN, and the last 8 bits are the probes in flight.
    If they are 0, the last 8 bits are the state. So a zeroed word is CLOSED. */
-
 #define RETRY__BREAKER_NEEDED UINT32_C(0x0000ff00)
 #define RETRY__BREAKER_FLIGHT UINT32_C(0x000000ff)
 #define RETRY__BREAKER_LOW UINT32_C(0x0000ffff)
@@ -4187,7 +4187,6 @@ RETRY_API uint32_t retry_rate_get(const retry_rate *rate)
 
 /* A latency's progress counts samples while it learns. Once it has learnt it is a balance: above
    AT_REST too many samples were late, below too few. */
-
 #define RETRY__LATENCY_LEARNT (UINT32_C(1) << 30)
 #define RETRY__LATENCY_AT_REST (UINT32_C(1) << 31)
 #define RETRY__LATENCY_LATE (UINT32_C(1) << 16)
@@ -4452,8 +4451,8 @@ RETRY__COLD retry_decision retry__attempt_gated(retry_attempt *attempt,
     return retry__decision(verdict, cause, told.delay);
 }
 
-RETRY_API retry_decision retry_attempt_ask(retry_attempt *attempt, const retry_request *request,
-                                           retry_time now)
+RETRY__HOT retry_decision retry__attempt_ask(retry_attempt *attempt, const retry_request *request,
+                                             retry_time now)
 {
     retry_decision answer = {RETRY_VERDICT_SEND, RETRY_CAUSE_NONE, 0};
     retry_ms left;
@@ -4477,10 +4476,16 @@ RETRY_API retry_decision retry_attempt_ask(retry_attempt *attempt, const retry_r
     return answer;
 }
 
+RETRY_API retry_decision retry_attempt_ask(retry_attempt *attempt, const retry_request *request,
+                                           retry_time now)
+{
+    return retry__attempt_ask(attempt, request, now);
+}
+
 RETRY_API retry_decision retry_attempt_begin(retry_attempt *attempt, retry_request *request,
                                              retry_time now)
 {
-    retry_decision answer = retry_attempt_ask(attempt, request, now);
+    retry_decision answer = retry__attempt_ask(attempt, request, now);
     bool refused = answer.verdict == RETRY_VERDICT_FAIL || answer.verdict == RETRY_VERDICT_EXPIRE;
     if (RETRY__RARE(refused) && answer.cause != RETRY_CAUSE_MISUSE &&
         retry__finish(request, answer.verdict, RETRY__BUDGET_REFUND, now))
@@ -5075,7 +5080,7 @@ enum { RETRY__BUDGET_KEYS(RETRY__X) RETRY__BUDGET_KEY_COUNT };
 
 /* Kinds of value: numbers, then names. */
 enum { RETRY__WHOLE, RETRY__TOKENS, RETRY__RATIO, RETRY__DURATION };
-enum { RETRY__CURVE = 4, RETRY__JITTER, RETRY__ANSWER };
+enum { RETRY__CURVE = RETRY__DURATION + 1, RETRY__JITTER, RETRY__ANSWER };
 
 /* What a preset of policies sets, times in ms: what RETRY_POLICY_x says, in a fifth of the size. */
 typedef struct retry__preset {

@@ -1,8 +1,8 @@
 /* Three threads withdraw from one bucket at two instants, and whoever sees time pass refills it:
-   retry_budget_withdraw, with retry__budget_claim, retry__budget_earn, retry_budget_deposit
-   and retry__budget_take of retry.h. What the time up to `refilled` has made is
-   there at the end, in the balance, in the fraction or withdrawn, and none of it twice. (A thread that
-   loses its claim leaves what is behind the winner's to the next call.) */
+   retry_budget_withdraw, with retry__budget_claim, retry__budget_earn, retry_budget_deposit and
+   retry__budget_take of retry.h. What the time up to `refilled` has made is there at the end, in the
+   balance, in the fraction or withdrawn, and none of it twice. (A thread that loses its claim leaves
+   what is behind the winner's to the next call.) */
 #include "swap.pml"
 
 #define UNIT 4  /* fractions in a thousandth */
