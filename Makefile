@@ -282,7 +282,7 @@ size: ## 3 | 10 s | bytes of flash and RAM on a Cortex-M0
 	$(call need,$(filter-out qemu%,$(ARM)))
 	@$(ALIVE) sh tests/tools/size.sh
 
-GATES = rate breaker throttle latency hedge aimd scopes from_text
+GATES = operation rate breaker throttle latency hedge aimd scopes from_text
 PEERS = $(addprefix $(BUILD)/bench_errmap_,errmap jsmn cjson jansson json_c rapidjson)
 BENCHES = $(addprefix $(BUILD)/bench_,decision budget find $(GATES)) $(PEERS)
 bench: ## 3 | 3 min | instructions, beside loops by hand and others
@@ -387,8 +387,9 @@ $(BUILD)/test_%: test_%.c $(HEADERS) $(SUPPORT) $(BUILD)/settings
 $(BUILD)/bench_%: tests/bench/%.c $(HEADERS) $(SUPPORT) $(wildcard tests/bench/*.h) $(BUILD)/settings
 	$(COMPILE) -std=c99 -O2 -I. -o $@ $< -lm -lpthread
 
-$(BUILD)/bench_decision: tests/bench/decision.c tests/bench/retry.c $(HEADERS) $(BUILD)/settings
-	$(COMPILE) -std=c99 -O2 -o $@ tests/bench/decision.c tests/bench/retry.c -lm
+$(BUILD)/bench_decision $(BUILD)/bench_operation: $(BUILD)/bench_%: tests/bench/%.c \
+		tests/bench/retry.c $(HEADERS) $(BUILD)/settings
+	$(COMPILE) -std=c99 -O2 -o $@ $< tests/bench/retry.c -lm
 
 # Each parser in a file of its own, all of them compiled alike.
 $(BUILD)/bench_errmap_cjson: LIBRARIES = -lcjson

@@ -1,7 +1,7 @@
 /* errmap.h - reads a server's error map: what status codes mean that are newer than the client.
    SPDX-License-Identifier: MIT
 
-   Version 2.0.0. C99 and later, C++11 and later. Needs retry.h, and jsmn.h of jsmn 1.1.0. No heap,
+   Version 3.0.0. C99 and later, C++11 and later. Needs retry.h, and jsmn.h of jsmn 1.1.0. No heap,
    no globals. The licence's text is at the end of this file.
 
    A client knows the status codes that existed when it was written. A Couchbase server can send it
@@ -62,7 +62,7 @@
       ERRMAP_MAX_DEPTH       32           in that file  brackets open at once, 4 to 255
       ERRMAP_JSMN_HEADER     <jsmn.h>     in that file  the jsmn header, in quotes or brackets
 
-   A token takes 20 bytes of stack, a bracket one. RETRY_STATIC and RETRY_TIME_32 hold here too. Set
+   A token takes 20 bytes of stack, a bracket one. RETRY_STATIC holds here too. Set
    options before you first include this file. Your own use of jsmn.h is not affected, in whatever
    order and with whatever JSMN_ macros you include it.
 
@@ -144,7 +144,8 @@
    code disagree, the text holds. By RFC 0049 and 0069 only a client without a strategy of its own
    uses the server's intervals.
 
-   2.0  nothing but the version, which is retry.h's; so is what the manual says of stability
+   3.0  instants of 32 bits, as in retry.h
+   2.0  only the version number changed, to match retry.h
    1.1  a specification without an interval is none; errmap_newer compares versions too
    1.0  parsing, finding, advice, the server's own intervals, the packets */
 
@@ -153,7 +154,7 @@
 #ifndef ERRMAP_H
 #define ERRMAP_H
 
-#define ERRMAP_VERSION_MAJOR 2
+#define ERRMAP_VERSION_MAJOR 3
 #define ERRMAP_VERSION_MINOR 0
 #define ERRMAP_VERSION_PATCH 0
 #define ERRMAP_VERSION \
@@ -161,11 +162,6 @@
 
 #if RETRY_VERSION_MAJOR != ERRMAP_VERSION_MAJOR
 #error "errmap.h and retry.h must come from the same major version."
-#endif
-
-/* A strategy sees instants, so with 32-bit ones it has another name, as in retry.h. */
-#ifdef RETRY_TIME_32
-#define errmap_strategy_after errmap_strategy_after_time_32
 #endif
 
 #ifdef __cplusplus
@@ -443,9 +439,8 @@ RETRY_API retry_action errmap_strategy_after(const retry_strategy *self, retry_r
     RETRY__NO_SWITCH(ERRMAP_IMPLEMENTATION + 0, 1 - ERRMAP_IMPLEMENTATION - 1)
 #error "ERRMAP_IMPLEMENTATION is a switch: define it as nothing or as 1, or leave it undefined."
 #endif
-#if (defined(RETRY_STATIC) && !defined(RETRY__DECLARED_STATIC)) || \
-    (defined(RETRY_TIME_32) && !defined(RETRY__DECLARED_TIME_32))
-#error "Define RETRY_STATIC and RETRY_TIME_32 before the first inclusion of errmap.h."
+#if defined(RETRY_STATIC) && !defined(RETRY__DECLARED_STATIC)
+#error "Define RETRY_STATIC before the first inclusion of errmap.h."
 #endif
 
 #ifndef ERRMAP_TOKENS
@@ -1897,11 +1892,8 @@ RETRY_API retry_ms errmap_spec_delay(const errmap_entry *entry, uint32_t retries
    its range. retry.h has the same, but its private functions may be in another file. */
 ERRMAP__WRAPS static retry_ms errmap__elapsed(retry_time from, retry_time to)
 {
-    const retry_time half = (retry_time)1 << (sizeof(retry_time) * 8 - 1);
-    const retry_time passed = to - from;
-    if (passed > half)
-        return 0;
-    return passed < UINT32_MAX ? (retry_ms)passed : UINT32_MAX;
+    const retry_ms passed = to - from;
+    return passed > UINT32_C(1) << 31 ? 0 : passed;
 }
 
 /* The entry whose specification rules a failure; NULL if none does. */

@@ -1,7 +1,7 @@
 /* retry.h - decides whether, when and how often a failed operation is tried again.
    SPDX-License-Identifier: MIT
 
-   Version 2.0.0. C99 and later, C++11 and later. No dependencies, no heap, no globals but the
+   Version 3.0.0. C99 and later, C++11 and later. No dependencies, no heap, no globals but the
    random generator's four bytes. The licence's text is at the end of this file.
 
    Define RETRY_IMPLEMENTATION before you include this file in ONE C or C++ file. Everywhere else
@@ -10,12 +10,13 @@
    CONTENTS
 
       Quick start
-      The way of an operation
+      The life of an operation
       Failures
       One decision, step by step
       Strategies, backoff, jitter
       Retry budgets
       Gates
+      Several nodes
       Hedging
       Scopes, connections
       A lost commit
@@ -27,8 +28,8 @@
 
    QUICK START
 
-   This program has the recommended client. A policy says how long to wait, and a budget how many
-   retries the server can bear. Attempts at once are limited, and so is the time that each may take.
+   This program has the recommended client. Its policy says how long to wait, and its budget how
+   many retries the server can bear. Attempts at once are limited, and so is the time of each.
 
       #define _POSIX_C_SOURCE 200809L
       #define RETRY_IMPLEMENTATION
@@ -36,12 +37,13 @@
       #include "retry.h"
       #include <stdio.h>
 
-      static bool attempt(void *context, const retry_request *request, retry_ms timeout,
+      static bool attempt(void *context, const retry_operation *op, const retry_step *step,
                           retry_failure *failure)
       {
           (void)context; // whatever you hand to retry_run
-          printf("attempt %u, %u ms at most\n", (unsigned)request->attempts + 1, (unsigned)timeout);
-          if (request->attempts > 0)
+          printf("attempt %u, %u ms at most\n", (unsigned)op->request.attempts + 1,
+                 (unsigned)step->timeout);
+          if (op->request.attempts > 0)
               return true;
           *failure = retry_classify_http(503, 0);
           return false;
@@ -49,77 +51,75 @@
 
       int main(void)
       {
-          static const retry_policy policy = RETRY_POLICY_BEST_EFFORT;
-          static const retry_budget_options options = RETRY_BUDGET_BEST_EFFORT(20);
-          static retry_budget budget;
-          static retry_aimd limit;
-          static retry_gates gates;
-          static retry_client client;
-          static retry_request request;
+          static retry_service service; // one for each server
+          static retry_operation op;    // one for each operation
           retry_clock clock = retry_system_clock();
-          retry_budget_init(&budget, &options, clock.now(clock.context));
-          limit.max = 20; // attempts at once
-          retry_gates_aimd(&gates, &limit);
-          client.strategy = &policy.base;
-          client.budget = &budget;
-          client.gates = &gates;
-          client.attempt_timeout = 500;
-          request.client = &client;
-          request.timeout = 2500;
-          request.idempotent = true; // doing it twice does no more than doing it once
-          retry_decision end = retry_run(&request, &clock, attempt, NULL);
+          service.client.attempt_timeout = 1000;
+          retry_service_init(&service, clock.now(clock.context));
+          op.request.client = &service.client;
+          op.request.timeout = 5000;
+          op.request.idempotent = true; // doing it twice does no more than doing it once
+          retry_step end = retry_run(&op, &clock, attempt, NULL);
           return end.verdict == RETRY_VERDICT_SUCCESS ? 0 : 1;
       }
 
-   Share one client, one budget and one set of gates among all requests to one server. Make a
-   request for each operation. Zero every struct first: a field that is zero has its default.
+   Share one service among all operations to one server. Zero every struct first: a field that is
+   zero has its default. `timeout` is for all of the operation, waits included: 0 means 75 s,
+   UINT32_MAX no limit. Set attempt_timeout to ten times what an answer takes when all is well.
 
-   THE WAY OF AN OPERATION
+   THE LIFE OF AN OPERATION
 
-   There are five structs. A retry_client is what requests share. A retry_request is one operation.
-   A retry_attempt is one try of it. A retry_failure says why a try failed, and a retry_decision
-   what to do next. A request's `timeout` is for all of the operation, waits included: 0 is 75 s,
-   UINT32_MAX no end.
+   A retry_operation holds a retry_request, which says what the operation may do and what has become
+   of it. A retry_failure says why an attempt failed. A retry_client is what operations share: a
+   strategy, a budget, gates. A retry_service is a client with all of these.
 
    retry_run blocks, so it needs your clock and your sleep. Every other function only decides. It
    never sleeps, reads a clock, allocates, locks, prints or does I/O, so it fits any event loop.
-   There you set the timers:
+   There you have one function and one timer for each operation:
 
-      static void step(operation *op, retry_decision decision)
+      static void advance(operation *op)
       {
-          if (decision.verdict == RETRY_VERDICT_SEND)
-              send_it(op, op->attempt.timeout); // with a timer; UINT32_MAX: none
-          else if (decision.verdict == RETRY_VERDICT_RETRY)
-              start_timer(op, decision.delay);  // then call retry_attempt_begin again
-          else if (decision.verdict == RETRY_VERDICT_SUCCESS)
-              done(op);
-          else // FAIL; EXPIRE: no time is left
-              failed(op, retry_cause_text(decision.cause), op->request.ambiguous);
+          for (;;) {
+              retry_step step = retry_next(&op->retry, now_ms());
+              switch (step.what) {
+              case RETRY_DO_SEND:   send_copy(op, step.copy, step.node);    break;
+              case RETRY_DO_CANCEL: abort_copy(op, step.copy);              break;
+              case RETRY_DO_WAIT:   set_timer(op, step.delay);              return;
+              default:              finished(op, step.verdict, step.cause); return;
+              }
+          }
       }
 
-      retry_begin(&op->request, now_ms());                                 // at first
-      step(op, retry_attempt_begin(&op->attempt, &op->request, now_ms())); // before each try
-      step(op, retry_attempt_end(&op->attempt, &op->request, NULL, now_ms()));     // it worked
-      step(op, retry_attempt_end(&op->attempt, &op->request, &failure, now_ms())); // it failed
+      retry_start(&op->retry, now_ms());                // at first
+      retry_ended(&op->retry, copy, NULL, now_ms());     // an attempt has worked
+      retry_ended(&op->retry, copy, &failure, now_ms()); // an attempt has failed
+      retry_stop(&op->retry, now_ms());                  // nobody waits for it any more
 
-   RETRY with cause PACED is no retry: a gate lets the attempt wait for its turn. It is neither
-   counted nor paid. You may begin again sooner, when another attempt has ended.
+   Call advance() after each of these, and when the timer has fired. A delay of UINT32_MAX means no
+   timer. The library watches the time of each attempt: CANCEL tells you to abort it. Close its
+   connection, or its late answer may be taken for the answer to the next attempt. After a CANCEL do
+   not call retry_ended for that copy: its number may be another copy's by then.
 
-   When the attempt's timer runs out, end the attempt with a failure that has the reason
-   RETRY_REASON_ATTEMPT_TIMED_OUT, and `timeout` true. Close the connection, or its late answer is
-   taken for the next one's. When nobody waits for the operation any more, call both
-   retry_attempt_cancel(&op->attempt, &op->request, now) and retry_cancel(&op->request, now).
+   A WAIT with cause PACED is no retry: a gate lets the attempt wait for its turn. It is not
+   counted, and costs the budget nothing. With many operations at once, call the one that has waited
+   longest when another has ended: it may get its turn sooner.
 
-   Without attempts, ask for each decision alone: retry_orchestrate(&request, &failure, now) when a
-   try has failed, retry_succeed(&request, now) when one has worked. Then give each try the time
-   that retry_remaining(&request, 500, now) tells: what is left, and at most 500 ms. A program that
-   wants only the delay needs retry_backoff_delay alone.
+   The time of an attempt follows the server. It starts at attempt_timeout, is never less than twice
+   what answers take now, and doubles with each round of attempts that time out. An attempt that is
+   cut just before its answer is work done in vain. Where nothing could follow, as the budget is
+   spent, an attempt may take all that is left. client.attempt_timeout_max bounds it.
 
-   Three rules. Idempotent is your word for an operation: a GET is, an increment is not. Retry at
-   one layer only: three tries at each of five layers are 243 calls. And see what the library below
-   already retries. libcurl sends a request again, even a POST, when a reused connection turns out
-   dead; CURLOPT_FRESH_CONNECT stops that. libmosquitto sends QoS 1 and 2 again: pace only its
-   reconnects.
+   Without operations, ask for each decision alone: retry_begin(&request, now), then
+   retry_orchestrate(&request, &failure, now) when an attempt has failed, and
+   retry_succeed(&request, now) when one has worked. Give each attempt the time that
+   retry_remaining(&request, 1000, now) tells. A program that wants only the delay needs
+   retry_backoff_delay alone.
+
+   Three rules. Only you know whether an operation is idempotent: a GET is, an increment is not.
+   Retry at one layer only: three attempts at each of five layers are 243 calls. And see what the
+   library below already retries. libcurl sends a request again, even a POST, when a reused
+   connection turns out dead; CURLOPT_FRESH_CONNECT stops that. libmosquitto sends QoS 1 and 2
+   again: pace only its reconnects.
 
    FAILURES
 
@@ -132,7 +132,8 @@
       failure = retry_classify_errno(errno, true);       // true: the request was sent
       failure = retry_classify_grpc(status);
 
-   For HTTP, tell before the first try whether the method is idempotent, and hand on Retry-After:
+   For HTTP, tell before the first attempt whether the method is idempotent, and hand on
+   Retry-After:
 
       request.idempotent = retry_idempotent_http(method, strlen(method));
       retry_ms retry_after = 0; // without a readable header it stays 0
@@ -190,19 +191,20 @@
 
    ONE DECISION, STEP BY STEP
 
-   retry_orchestrate, and so retry_attempt_end, does this in this order:
+   retry_orchestrate, and so retry_ended, does this in this order:
 
       1. A NULL argument, a strategy without a function, a request that is not open: FAIL, MISUSE.
          After retry_cancel: FAIL, CANCELLED. Nothing changes.
-      2. The failure is recorded. If nothing was sent, the charge of that retry goes back.
+      2. The failure is recorded. If nothing was sent, the charge of that retry is refunded.
       3. Safety NO: FAIL, UNSAFE. The server forbids it: FAIL, PUSHBACK. The client's own throttle
          refused: FAIL, THROTTLED. Reason UNKNOWN or none at all: FAIL, UNKNOWN_REASON. Reason NONE:
          FAIL, NOT_RETRYABLE, unless it is the server's fault or safety is YES.
       4. Some reasons are always retried (a cluster's map is changing): after `always_interval`, or
          after 1, 10, 50, 100, 500, 1000, 1000 ... ms. No strategy is asked and no budget pays.
       5. Else the strategy is asked: FAIL with its cause, PENDING, or a delay. The budget pays for
-         the retry; if it cannot: FAIL, BUDGET_EXHAUSTED. A server's order replaces the delay.
-      6. A delay that reaches the deadline becomes EXPIRE with what is left. The charge goes back.
+         the retry, unless nothing was sent; if it cannot: FAIL, BUDGET_EXHAUSTED. A server's order
+         replaces the delay.
+      6. A delay that reaches the deadline becomes EXPIRE with what is left. The charge is refunded.
       7. RETRY is counted. FAIL and EXPIRE finish the request. The observer is told last.
 
    A request that failed may still have been carried out: the server did the work, and its answer
@@ -257,44 +259,41 @@
 
       RETRY_BUDGET_   for RETRY_POLICY_  retries in a burst  afterwards
       --------------  -----------------  ------------------  ---------------------
-      BEST_EFFORT(n)  BEST_EFFORT        20 n                1 for 10 successes
+      BEST_EFFORT(n)  BEST_EFFORT        1, at most 20 n     1 for 10 successes
       SMITHY, AWS     SMITHY, AWS        100                 1 for 5 successes
       AWS_2026        AWS_2026           35                  1 for 14 successes
       GRPC            gRPC's A6          4                   while it is half full
 
-   n is the number of operations in flight at once while all is well: 100 a second that take 50 ms
-   are 5. A larger n, at most what begins within one attempt's timeout, brings more of them through
-   a short outage. But then a service that is 90 % busy recovers later. The SDKs' budgets are for
-   few attempts: twenty operations under best effort empty them in a tenth of a second. What was
-   never sent costs nothing. refill_per_second allows a fixed rate of retries with an empty bucket.
+   BEST_EFFORT's tokens expire: what is held beyond one retry falls to a third in about 10 s. So the
+   bucket holds what its process has earned of late. One process with 400 operations a second has
+   400 retries in hand. Each of a thousand small processes has one. n is the number of operations in
+   flight at once while all is well, and only bounds it. Who is alone, and would rather wait than
+   fail (a device, a job), needs no budget, or one whose `expire` is 0. The SDKs' budgets are meant
+   for policies with few attempts. A retry after an attempt that was never sent is free.
+   refill_per_second allows a fixed rate of retries with an empty bucket.
 
    GATES
 
-   Gates are optional checks before an attempt. Put them into one retry_gates for each server.
-   Attempts then ask and tell all of them in the right order. A program links only what it adds.
+   Gates are optional checks before an attempt. Put them into one retry_gates for each server: an
+   operation asks and tells all of them in the right order. A program links only what it adds. A
+   retry_service has the AIMD limit; add others to its client's gates after retry_service_init.
 
-      limit.max = 50; // of a static retry_aimd
-      retry_gates_aimd(&gates, &limit);
-      client.gates = &gates;
+      retry_gates_breaker(service.client.gates, &breaker); // a static retry_breaker
 
-   Take a budget and the AIMD limit first: with these two a service is well after each of nine
-   simulated faults (make together). More gates are rarely better. A refusal is final: operations
-   that wait for a breaker come back all at once. You may try another node instead, if you have a
-   budget. After the last node hand retry_classify_refusal(answer) to retry_orchestrate.
-
-      attempt.gates = &other_node;
-      answer = retry_attempt_ask(&attempt, &request, now);
-      if (answer.verdict != RETRY_VERDICT_SEND)
-          retry_attempt_cancel(&attempt, &request, now); // it waits no more: ask the next node
+   A budget and the AIMD limit come first: with these two a service is well after each of nine
+   simulated faults (make together). More gates are rarely better. A refusal ends the operation. (If
+   operations waited for a breaker, they would all come back at once.)
 
    A gate calls a failed attempt sick (timed out, closed, unavailable, SERVER_ERROR), answered, or
-   never sent. An attempt that had less than half of its time from the start, and timed out, proves
-   nothing. You may call each gate by hand, too: its declarations tell how.
+   never sent. A time-out proves nothing if the attempt was given less than half of attempt_timeout.
+   To use gates alone, without retries, set request.strategy to retry_fail_fast(). The breaker can
+   also be called by hand: retry_breaker_ask, then retry_breaker_report.
 
-   AIMD LIMIT (additive increase, multiplicative decrease; the code above): how many at once? It
-   starts at `max`, the most that may ever be in flight. It halves when an attempt times out, breaks
-   or is throttled, and grows by one a round trip while all is well. Not for a client that sends one
-   at a time. Costs: attempts over the limit are PACED; 32 bytes; about 100 instructions an attempt.
+   AIMD LIMIT (additive increase, multiplicative decrease): how many at once? It starts at `max`,
+   the most that may ever be in flight. It halves when attempts time out, break or are throttled,
+   and grows by one a round trip while all is well. At its floor of one, while nothing is answered,
+   it pauses for up to a second between attempts. Costs: attempts over the limit are PACED; 32
+   bytes; about 100 instructions an attempt.
 
    CIRCUIT BREAKER: is it worth trying? It opens when half of 20 or more attempts within 8 s were
    sick. Then it refuses everything for 2 s, and lets one attempt through, the probe. An answer to
@@ -312,9 +311,10 @@
 
       retry_gates_throttle(&gates, &throttle); // a static retry_throttle for each server
 
-   RATE: how fast? A half second with a throttled answer (429) sets the limit to what was accepted
-   in it. Each half second without one raises the limit, and after 12 s there is none. If an outage
-   throttled all answers, the first other one brings back the limit that last let some through.
+   RATE: how fast? After a half second in which a 429 came, the limit is the rate that was accepted
+   in it. Each half second without one raises the limit, soon fast, and after 12 s there is none. If
+   everything was throttled, the first answer that is not restores the last limit that let some
+   through.
    `max` is a fixed limit from the start. Not for a server that fails or is silent. Costs: attempts
    wait for their turn, and those that would wait 250 ms (`wait`) fail at once; 48 bytes; about 250
    instructions.
@@ -322,39 +322,37 @@
       rate.max = 50 * 1000; // of a static retry_rate: 50 attempts a second; 0: what it learns
       retry_gates_rate(&gates, &rate);
 
-   LATENCY: how late is late? It learns the time in which 95 % are answered, for hedging. It tells
-   nothing before 768 attempts (3,072 for 99 %). Then it is within a quarter of the truth in 97 of
-   100 cases, and follows a tenfold slow-down within 200 attempts (900 for 99 %). Keep one for each
-   kind of operation. Not for reports. Costs: 24 bytes; about 125 instructions.
+   LATENCY: how late is late? It learns the time within which 95 % are answered, for hedging. It has
+   no estimate before 768 attempts (3,072 for 99 %). Then it is within a quarter of the truth in 97
+   of 100 cases, and follows a tenfold slow-down within 200 attempts (900 for 99 %). Keep one for
+   each kind of operation. Not for reports. Costs: 24 bytes; about 125 instructions.
+
+   SEVERAL NODES
+
+   Give each node gates of its own, and the client all of them. Each attempt goes to one of two
+   nodes drawn at random: the one with fewer in flight. If its gates refuse, the others are asked.
+   The node that has just failed comes last. step.node says where to send.
+
+      static retry_gates nodes[3]; // add to each what you use: a limit, a breaker
+      retry_client_nodes(&service.client, nodes, 3);
+      retry_service_init(&service, now); // after that; it adds no limit of its own
 
    HEDGING
 
    Hedging sends a second copy of a late attempt, best to another node. The first answer wins. It is
    for idempotent operations. Not without a budget: when a server is slow because it is overloaded,
-   the budget stops the copies. Costs: about 5 % more attempts, each paid like a retry unless it was
-   never sent; 24 bytes; about 300 instructions for two copies.
+   the budget stops the copies. Costs: about 5 % more attempts, each costs what a retry costs,
+   unless it was never sent; 48 bytes and 24 for each copy; about 700 instructions more for a copy.
 
+      static retry_copy copies[1];           // one further copy, of one operation
+      static retry_hedge hedge;              // one for each operation
       retry_gates_latency(&gates, &latency); // a static retry_latency
-      late.latency = &latency;               // a static retry_hedge_policy
-      hedge.policy = &late;                  // a retry_hedge for each request
+      hedge.latency = &latency;              // or hedge.delay: ms from copy to copy
+      hedge.copies = copies, hedge.count = 1;
+      retry_hedge_copies(&op->retry, &hedge); // before retry_start
 
-      step = retry_hedge_begin(&hedge, &request, now);            // the first copy is on its way
-      step = retry_hedge_due(&hedge, &request, now);              // the hedge's timer has fired
-      step = retry_hedge_failed(&hedge, &request, &failure, now); // a copy has failed
-      others = retry_hedge_won(&hedge);                           // a copy has worked
-
-   Each copy is a retry_attempt; all copies together are one attempt of the request.
-
-      - The first copy: retry_attempt_begin. On SEND send it, and call retry_hedge_begin.
-      - Further ones: retry_attempt_ask. If that refuses, call retry_attempt_cancel, and hand
-        retry_classify_refusal(answer) to retry_hedge_failed.
-      - A copy that fails: retry_attempt_report, then retry_hedge_failed.
-      - The one that works: retry_hedge_won, retry_attempt_cancel for the others, then
-        retry_attempt_end.
-      - After each step set the hedge's one timer to step.delay (UINT32_MAX: none).
-        RETRY_HEDGE_SEND: send a copy. RETRY_HEDGE_WAIT, RETRY_HEDGE_HOLD: do nothing else.
-      - RETRY_HEDGE_FAIL: retry_attempt_cancel for the others. Then hand retry_orchestrate the last
-        failure that was no gate's refusal.
+   The loop above does the rest: SEND with copy 1 is the second copy, and CANCEL names the one that
+   lost. A copy that fails is followed at once, if the budget pays for the next.
 
    SCOPES, CONNECTIONS
 
@@ -378,7 +376,8 @@
       wait = retry_connection_failed(&connection, now); // it failed, or it was lost
 
    A connection that lasted `stable_after` ms (10 s) starts the spacing anew. The first wait after
-   it is drawn from 0 to 1 s, so that a fleet does not return at once: 10,000 devices need longer.
+   it is drawn from 0 to 1 s, so that a fleet does not return at once. For 10,000 devices set
+   backoff.initial to more.
 
    A LOST COMMIT
 
@@ -389,15 +388,15 @@
       failure = retry_classify_stage(RETRY_STAGE_IN_FLIGHT, RETRY_REASON_NONE);
       if (!commit_was_sent)
           failure.safety = RETRY_SAFETY_YES; // the server rolls back what was not committed
-      decision = retry_attempt_end(&attempt, &request, &failure, now);
-      if (decision.verdict == RETRY_VERDICT_FAIL && request.ambiguous)
+      retry_ended(&op->retry, copy, &failure, now);
+      if (retry_next(&op->retry, now).what == RETRY_DO_END && op->retry.request.ambiguous)
           look_for_the_transaction(); // by an id that you wrote with it
 
    Look only when the server has let go of the transaction: a frozen one may still commit.
 
    LOG LINES AND TEXTS
 
-   The observer hears of every decision, and of every end of a request once. For a success, a
+   The observer is called for every decision, and once when a request ends. For a success, a
    cancellation and a gate's refusal `failure` is NULL.
 
       static void observe(void *context, const retry_request *request, const retry_failure *failure,
@@ -427,6 +426,7 @@
       budget    none (the default: every retry is paid) best-effort smithy aws aws-2026 grpc
                 capacity= cost= timeout-cost= throttle-cost= success= request=       tokens
                 per-second= floor=                                                   tokens
+                expire=                                                              duration
                 refund-last= charge-failures=                                        yes no
 
    OPTIONS
@@ -435,7 +435,6 @@
       --------------------  -----------  ------------------  -------------------------------------
       RETRY_IMPLEMENTATION  not defined  in one file         compiles the code, errmap.h's as well
       RETRY_STATIC          not defined  in every file       static functions; also needs the above
-      RETRY_TIME_32         not defined  in every file       32-bit instants, as tick counters have
       RETRY_SYSTEM_CLOCK    not defined  where it is called, adds retry_system_clock() for Windows
                                          and in that file    and POSIX (_POSIX_C_SOURCE 199309L)
       RETRY_NO_ATOMICS      not defined  in that file        shared counters for one thread only
@@ -445,17 +444,17 @@
 
    FIRMWARE, C++, THREADS, FORK
 
-   Firmware: define RETRY_TIME_32 in every file, and call retry_seed() with the device's id, or a
-   fleet that lost power together returns together. Compile with -ffunction-sections -fdata-sections
+   Firmware: call retry_seed() with the device's id, or a fleet that lost power together returns
+   together. Compile with -ffunction-sections -fdata-sections
    and link with -Wl,--gc-sections: unused functions go. On a Cortex-M0 (`make size`) a delay alone
    takes about 0.8 KiB of flash, a decision with best effort about 1.5, and all of this file about
-   17. A request takes 64 bytes of RAM. Where 32-bit atomics are not lock-free (Cortex-M0, AVR),
+   21. An operation takes 112 bytes of RAM. Where 32-bit atomics are not lock-free (Cortex-M0, AVR),
    mask interrupts around what you share with a handler.
 
    C++: a lambda without captures is a retry_attempt_fn; examples/lambda.cpp wraps one with
    captures. No exception may pass through a callback: catch it, and report a failure.
 
-   Threads: requests, attempts, hedges and connections belong to one thread at a time. Budgets,
+   Threads: operations, hedges and connections belong to one thread at a time. Budgets,
    gates and the generator are shared without a lock. Clients, strategies and policies are constant.
    Guard the look-up of a scope. A shared client's callbacks must be ready for several threads.
 
@@ -466,23 +465,22 @@
 
    - "undefined reference to retry_begin": no file has RETRY_IMPLEMENTATION. "multiple definition":
      two have it.
-   - "undefined reference to retry_begin_time_32", or without it: your files disagree about
-     RETRY_TIME_32. Define it for all of them, on the compiler's command line.
    - "RETRY_SYSTEM_CLOCK needs POSIX": define _POSIX_C_SOURCE as 200809L before the first #include.
    - "defined but not used" with RETRY_STATIC: define RETRY_IMPLEMENTATION in that file too.
    - clang -Weverything warns of padding, of C99 in C++ and of unsafe buffers: leave these out.
-   - Every decision is FAIL, MISUSE: the request was not begun, or is finished, or was not zeroed.
+   - Everything is FAIL, MISUSE: the operation was not started, or was not zeroed.
      Define RETRY_ASSERT(x) as assert(x) to stop there.
-   - Every retry is FAIL, BUDGET_EXHAUSTED: retry_budget_init was not called, or capacity is 0.
+   - Every retry is FAIL, BUDGET_EXHAUSTED: retry_budget_init was not called, or capacity is 0; or
+     the process has just begun: tokens of BEST_EFFORT have to be earned.
    - Everything is FAIL, CIRCUIT_OPEN: log retry_breaker_get, and see whether attempt_timeout is
      shorter than what a healthy answer takes.
-   - A fault of this file: open an issue where you got it, with the log lines of retry_format.
+   - A bug in this file: report it where you got it, with the log lines of retry_format.
 
    DETAILS, HISTORY, STABILITY
 
-   Clocks. Instants are milliseconds of a monotonic clock. They are only subtracted, so a 32-bit
-   counter may wrap within a request. Without RETRY_TIME_32 extend such a counter to 64 bits. If the
-   clock steps back, no time has passed. Threads that share a gate must agree on it within 32 s.
+   Clocks. An instant is the low 32 bits of a monotonic clock of milliseconds. It may wrap within a
+   request. If the clock steps back, no time has passed. Threads that share a gate must agree on it
+   within 32 s.
 
    Randomness is for jitter, not for secrets. Set client.random for a generator of your own.
 
@@ -490,19 +488,21 @@
    retry interfaces; the AWS SDKs and the Builders' Library; RFC 9110; Google's Site Reliability
    Engineering. tests/README.md says what was chosen where they disagree, and why.
 
+   3.0  operations, polled, in the place of attempts, hedges and gates by hand; several nodes; a
+        service; attempts whose time follows the server; tokens that expire; instants of 32 bits
    2.0  attempts and their gates; breaker, throttle, AIMD limit, rate and latency anew; a default
         timeout; errors of texts in words; errno and gRPC; all 5xx; the observer hears every end
    1.1  gates, hedging, scopes, policies from text, orders from a server
    1.0  requests, strategies, backoff, budgets, connections, classification
 
-   Until 3.0 the names, fields and meanings that this manual or a declaration's comment names stay
+   Until 4.0 the names, fields and meanings that this manual or a declaration's comment names stay
    as they are. New fields come at a struct's end, new reasons and causes after the last: zero
    structs, and do not rely on their sizes. What begins with retry__ is private. */
 
 #ifndef RETRY_H
 #define RETRY_H
 
-#define RETRY_VERSION_MAJOR 2
+#define RETRY_VERSION_MAJOR 3
 #define RETRY_VERSION_MINOR 0
 #define RETRY_VERSION_PATCH 0
 #define RETRY_VERSION \
@@ -517,9 +517,6 @@
 #if defined(RETRY_STATIC) && RETRY__NO_SWITCH(RETRY_STATIC + 0, 1 - RETRY_STATIC - 1)
 #error "RETRY_STATIC is a switch: define it as nothing or as 1, or leave it undefined."
 #endif
-#if defined(RETRY_TIME_32) && RETRY__NO_SWITCH(RETRY_TIME_32 + 0, 1 - RETRY_TIME_32 - 1)
-#error "RETRY_TIME_32 is a switch: define it as nothing or as 1, or leave it undefined."
-#endif
 
 #if !defined(RETRY_STATIC)
 #define RETRY_API extern
@@ -532,63 +529,6 @@
 #define RETRY__DECLARED_STATIC
 #endif
 
-/* With 32-bit instants every function that sees one or a struct that holds one, or that a strategy
-   or an observer is likely to call, has another name: files compiled with and without RETRY_TIME_32
-   do not link, instead of misreading each other's structs. */
-#ifdef RETRY_TIME_32
-#define RETRY__DECLARED_TIME_32
-#define retry_begin retry_begin_time_32
-#define retry_orchestrate retry_orchestrate_time_32
-#define retry_resume retry_resume_time_32
-#define retry_remaining retry_remaining_time_32
-#define retry_succeed retry_succeed_time_32
-#define retry_cancel retry_cancel_time_32
-#define retry_random retry_random_time_32
-#define retry_format retry_format_time_32
-#define retry_reason_allows_non_idempotent retry_reason_allows_non_idempotent_time_32
-#define retry_reason_always retry_reason_always_time_32
-#define retry_reason_name retry_reason_name_time_32
-#define retry_reason_set_has retry_reason_set_has_time_32
-#define retry_verdict_name retry_verdict_name_time_32
-#define retry_cause_text retry_cause_text_time_32
-#define retry_action_after retry_action_after_time_32
-#define retry_action_none retry_action_none_time_32
-#define retry_action_pending retry_action_pending_time_32
-#define retry_permitted retry_permitted_time_32
-#define retry_policy_after retry_policy_after_time_32
-#define retry_best_effort retry_best_effort_time_32
-#define retry_fail_fast retry_fail_fast_time_32
-#define retry_budget_init retry_budget_init_time_32
-#define retry_budget_withdraw retry_budget_withdraw_time_32
-#define retry_connection_begin retry_connection_begin_time_32
-#define retry_connection_failed retry_connection_failed_time_32
-#define retry_connection_established retry_connection_established_time_32
-#define retry_run retry_run_time_32
-#define retry_system_clock retry_system_clock_time_32
-#define retry_rate_ask retry_rate_ask_time_32
-#define retry_rate_report retry_rate_report_time_32
-#define retry_breaker_ask retry_breaker_ask_time_32
-#define retry_breaker_report retry_breaker_report_time_32
-#define retry_breaker_release retry_breaker_release_time_32
-#define retry_breaker_set retry_breaker_set_time_32
-#define retry_breaker_reset retry_breaker_reset_time_32
-#define retry_breaker_state retry_breaker_state_time_32
-#define retry_breaker_get retry_breaker_get_time_32
-#define retry_throttle_ask retry_throttle_ask_time_32
-#define retry_throttle_report retry_throttle_report_time_32
-#define retry_hedge_begin retry_hedge_begin_time_32
-#define retry_hedge_due retry_hedge_due_time_32
-#define retry_hedge_failed retry_hedge_failed_time_32
-#define retry_hedge_won retry_hedge_won_time_32
-#define retry_aimd_report retry_aimd_report_time_32
-#define retry_attempt_begin retry_attempt_begin_time_32
-#define retry_attempt_end retry_attempt_end_time_32
-#define retry_attempt_ask retry_attempt_ask_time_32
-#define retry_attempt_report retry_attempt_report_time_32
-#define retry_attempt_cancel retry_attempt_cancel_time_32
-#define retry_scope_client retry_scope_client_time_32
-#endif
-
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -599,11 +539,9 @@ RETRY_API uint32_t retry_version(void);
 /* ---- Time ---------------------------------------------------------------------------------- */
 
 typedef uint32_t retry_ms; /* a duration in milliseconds */
-#ifdef RETRY_TIME_32
-typedef uint32_t retry_time; /* an instant in milliseconds on the caller's monotonic clock */
-#else
-typedef uint64_t retry_time; /* an instant in milliseconds on the caller's monotonic clock */
-#endif
+
+/* An instant: the low 32 bits of any monotonic clock of milliseconds. It wraps after 49.7 days. */
+typedef uint32_t retry_time;
 
 /* A cast in a macro for users, whose C++ may be compiled with -Wold-style-cast. */
 #ifdef __cplusplus
@@ -729,8 +667,7 @@ typedef struct retry_gates retry_gates;
     X(RETRY)   /* wait `delay` ms, then try again */                                 \
     X(EXPIRE)  /* wait at most `delay` ms, then fail as timed out; no further try */ \
     X(PENDING) /* wait for the strategy's answer and hand it to retry_resume */      \
-    X(SUCCESS) /* done */                                                            \
-    X(SEND)    /* put the attempt on the wire, with a timer of its `timeout` */
+    X(SUCCESS) /* done */
 
 /* X(name, text): why. */
 #define RETRY_CAUSES(X)                                 \
@@ -791,22 +728,26 @@ RETRY_API const char *retry_cause_text(uint8_t cause);
 typedef uint32_t retry_random_fn(void *context);
 
 /* Told of each decision, and once of every end. Success (SUCCESS), retry_cancel (FAIL, CANCELLED)
-   and a refusal of retry_attempt_begin have no `failure`: NULL. The counters include it already. */
+   and a gate's refusal have no `failure`: NULL. The counters include it already. */
 typedef void retry_observe_fn(void *context, const retry_request *request,
                               const retry_failure *failure, const retry_decision *decision);
 
 /* Shared by any number of requests; constant after set-up. */
 struct retry_client {
-    const retry_strategy *strategy;  /* (default: NULL: retry_best_effort()) */
-    retry_budget *budget;            /* pays for strategies' retries (default: NULL: free) */
-    retry_observe_fn *observe;       /* told of decisions and ends (default: NULL) */
-    void *observe_context;           /* handed to observe (default: NULL) */
-    retry_random_fn *random;         /* (default: NULL: the built-in generator) */
-    void *random_context;            /* handed to random (default: NULL) */
-    retry_ms always_interval;        /* ms; for always-retry reasons (default: 0: 1 10 50 ...) */
+    const retry_strategy *strategy; /* (default: NULL: retry_best_effort()) */
+    retry_budget *budget;           /* pays for strategies' retries (default: NULL: free) */
+    retry_observe_fn *observe;      /* told of decisions and ends (default: NULL) */
+    void *observe_context;          /* handed to observe (default: NULL) */
+    retry_random_fn *random;        /* (default: NULL: the built-in generator) */
+    void *random_context;           /* handed to random (default: NULL) */
+    retry_ms always_interval;       /* ms; for always-retry reasons (default: 0: 1 10 50 ...) */
+    retry_ms attempt_timeout; /* ms that an answer takes when all is well, with room to spare: ten
+                                 times that is a good choice. The time of an attempt follows the
+                                 server from there (default: 0: what is left) */
     const char *const *user_reasons; /* 16 names or NULLs, for logs (default: NULL: USER_n) */
-    retry_gates *gates;              /* of the server; for attempts (default: NULL: none) */
-    retry_ms attempt_timeout;        /* ms; the most for one attempt (default: 0: what is left) */
+    retry_gates *gates;              /* of the server, or of each node (default: NULL: none) */
+    retry_ms attempt_timeout_max;    /* ms; the most for one attempt (default: 0: what is left) */
+    uint16_t nodes;                  /* set by retry_client_nodes (default: 0: one) */
 };
 
 /* ms that an operation may last if its request does not say; the Couchbase SDKs' number. */
@@ -1016,6 +957,8 @@ typedef struct retry_budget_options {
     bool refund_last;     /* after retries a success gives the last cost instead (default: false) */
     bool charge_failures; /* gRPC: failures are charged, and what they leave must be above
                              `floor` for a retry (default: false) */
+    retry_ms expire;      /* ms; what is held beyond retry_cost falls to a 2.718th in this time, and
+                             retry_cost is there at first (default: 0: never, and the capacity) */
 } retry_budget_options;
 
 /* Shared by any number of requests, clients and threads, without a lock. Until retry_budget_init
@@ -1023,7 +966,7 @@ typedef struct retry_budget_options {
 struct retry_budget {
     retry_budget_options options; /* constant after retry_budget_init */
     uint32_t retry__balance;      /* private: thousandths */
-    uint32_t retry__refilled;     /* private: ms, modulo 2^32; refilled up to here */
+    uint32_t retry__refilled;     /* private: ms; refilled, and expired, up to here */
     uint32_t retry__fraction;     /* private: millionths below a thousandth, 0 to 999 */
     bool (*retry__account)(retry_budget *budget, uint8_t event, retry_request *request,
                            const retry_failure *failure, retry_time now); /* private */
@@ -1046,19 +989,20 @@ RETRY_API uint32_t retry_budget_balance(const retry_budget *budget);
 
 /* Initialisers of retry_budget_options. SMITHY gives 1 token back on every success, as its guide
    says; AWS gives back the last charge, or 1 token for a success that needed no retry. */
-#define RETRY_BUDGET_SMITHY RETRY__INIT(500000, 5000, 10000, 5000, 1000, 0, 0, 0, false, false)
-#define RETRY_BUDGET_AWS RETRY__INIT(500000, 5000, 10000, 5000, 1000, 0, 0, 0, true, false)
-#define RETRY_BUDGET_AWS_2026 RETRY__INIT(500000, 14000, 14000, 5000, 1000, 0, 0, 0, true, false)
-#define RETRY_BUDGET_GRPC RETRY__INIT(10000, 1000, 0, 0, 100, 0, 0, 5000, false, true)
-/* For RETRY_POLICY_BEST_EFFORT: 20 tokens for each operation that is in flight at once
-   (saturating), which bring it through 2.5 s of outage, then a tenth of what succeeds. */
+#define RETRY_BUDGET_SMITHY RETRY__INIT(500000, 5000, 10000, 5000, 1000, 0, 0, 0, false, false, 0)
+#define RETRY_BUDGET_AWS RETRY__INIT(500000, 5000, 10000, 5000, 1000, 0, 0, 0, true, false, 0)
+#define RETRY_BUDGET_AWS_2026 RETRY__INIT(500000, 14000, 14000, 5000, 1000, 0, 0, 0, true, false, 0)
+#define RETRY_BUDGET_GRPC RETRY__INIT(10000, 1000, 0, 0, 100, 0, 0, 5000, false, true, 0)
+/* For RETRY_POLICY_BEST_EFFORT: one retry at first, then a tenth of what succeeds. It holds a
+   second's worth of successes, as they expire after 10 s, and 20 tokens at most for each operation
+   that is in flight at once (saturating). */
 #define RETRY_BUDGET_BEST_EFFORT(in_flight)                                                 \
     RETRY__INIT(                                                                            \
         RETRY__CAST(uint32_t, RETRY__CAST(uint64_t, in_flight) >> 32 != 0 ||                \
                                       RETRY__CAST(uint64_t, in_flight) * 20000 > UINT32_MAX \
                                   ? UINT32_MAX                                              \
                                   : RETRY__CAST(uint64_t, in_flight) * 20000),              \
-        1000, 0, 0, 100, 0, 0, 0, false, false)
+        1000, 0, 0, 100, 0, 0, 0, false, false, 10000)
 
 /* ---- Connection backoff -------------------------------------------------------------------- */
 
@@ -1228,7 +1172,7 @@ typedef struct retry_breaker {
     uint16_t in_a_row;      /* sick reports in a row that open it, too (default: 0: never) */
     uint8_t probes;         /* half-open: most in flight; answers that close it (default: 0: 1) */
     uint32_t retry__state;  /* private: generation and state, or what half-open counts */
-    uint32_t retry__since;  /* private: ms, modulo 2^32; when it opened, or probed last */
+    uint32_t retry__since;  /* private: ms; when it opened, or probed last */
     uint32_t retry__row;    /* private: sick reports in a row, sick rounds of probes in a row */
     retry__window retry__reports; /* private: all, and the sick ones */
 } retry_breaker;
@@ -1238,7 +1182,7 @@ typedef struct retry_permit {
     bool granted;           /* to send */
     uint16_t retry__ticket; /* private: the state that granted it */
     retry_ms wait;          /* ms to the next probe; 0: granted, or nobody knows */
-    uint32_t retry__asked;  /* private: ms, modulo 2^32; when it was granted */
+    uint32_t retry__asked;  /* private: ms; when it was granted */
 } retry_permit;
 
 /* What a breaker counts. */
@@ -1305,18 +1249,6 @@ typedef struct retry_throttle {
     retry__window retry__requests; /* private: all, and the accepted ones */
 } retry_throttle;
 
-/* Before each attempt, first ones too; counts nothing. True: send it. False, a failure
-   CLIENT_THROTTLED: exactly when random / 2^32 (`random`: 32 uniform bits) is below the smaller of
-   max_rejection and (requests - k * accepts) / (requests + 1). Unlike in the book refusals are no
-   requests: with them it would not come back from an outage longer than its window. NULL: true. */
-RETRY_API bool retry_throttle_ask(retry_throttle *throttle, uint32_t random, retry_time now);
-
-/* How an attempt that was sent ended; NULL failure: it worked. It counts as a request, and an
-   answer without `throttle` as an accept, too. CIRCUIT_BREAKER_OPEN and CLIENT_THROTTLED do not
-   count. NULL throttle: nothing happens. */
-RETRY_API void retry_throttle_report(retry_throttle *throttle, const retry_failure *failure,
-                                     retry_time now);
-
 /* ---- How many at once ---------------------------------------------------------------------- */
 
 /* A limit of attempts in flight, one for each server; zero it, set `max`. Shared by any number of
@@ -1326,24 +1258,16 @@ typedef struct retry_aimd {
     uint32_t min;           /* the limit at least; above max counts as max (default: 0: 1) */
     uint32_t increase;      /* added when all is well (default: 0: 1) */
     uint32_t decrease;      /* RETRY_RATIO to keep (default: 0: a half; over 0.999: 0.999) */
-    retry_ms cooldown;      /* ms between changes, up to 2^30 (default: 0: by hand 1000, else 0) */
+    retry_ms cooldown;      /* ms between changes, up to 2^30 (default: 0) */
     uint32_t retry__limit;  /* private: 0: it never fell, and is max */
-    uint32_t retry__fell;   /* private: ms, modulo 2^32; when it fell last */
-    uint32_t retry__change; /* private: ms, modulo 2^32; when it rose or fell last */
+    uint32_t retry__fell;   /* private: ms; when it fell last */
+    uint32_t retry__change; /* private: ms; when it rose or fell last */
+    uint32_t retry__row;    /* private: failures in a row that may lower it; stays at 255 */
+    uint32_t retry__pause;  /* private: ms; when the last pause ends; 0: there was none */
 } retry_aimd;
 
 /* How many may be in flight at once, `max` and `min` as they are now. NULL: UINT32_MAX. */
 RETRY_API uint32_t retry_aimd_limit(const retry_aimd *aimd);
-
-/* By hand, when an attempt ends; NULL failure: it worked. `in_use`: how many are in flight, with
-   this one. The limit falls (by one at least, but not below `min`) if the attempt was sick or asked
-   for less load, and the last fall is longer ago than the cooldown. It rises on an answer if half
-   of it is in use, and the last change is longer ago. A SERVER_ERROR without `timeout` and
-   `throttle`, and what was never sent, change nothing. Returns the new limit; NULL: UINT32_MAX.
-   Attempts (retry_gates_aimd) do better: only one that began after the last fall makes the limit
-   fall, and only one that began after the last change makes it rise. */
-RETRY_API uint32_t retry_aimd_report(retry_aimd *aimd, const retry_failure *failure,
-                                     uint32_t in_use, retry_time now);
 
 /* ---- Rate ---------------------------------------------------------------------------------- */
 
@@ -1357,28 +1281,12 @@ typedef struct retry_rate {
     uint32_t retry__held;      /* private: the limit before it last rose; 0 without one */
     uint32_t retry__good;      /* private: the limit when last some were throttled, and some not */
     uint32_t retry__calm;      /* private: half seconds in a row in which nothing was throttled */
-    uint32_t retry__half;      /* private: ms, modulo 2^32; start of the half second under way */
+    uint32_t retry__half;      /* private: ms; start of the half second under way */
     uint32_t retry__accepted;  /* private: answers in it that were not throttled */
     uint32_t retry__throttled; /* private: answers in it that were */
     uint32_t retry__owed;      /* private: 4096ths of a ms; time that the bucket lacks */
-    uint32_t retry__clock;     /* private: ms, modulo 2^32; until when it was filled */
+    uint32_t retry__clock;     /* private: ms; until when it was filled */
 } retry_rate;
-
-/* Before every attempt, first ones too. 0: send; a token was taken. Tokens come at the limit, and
-   an eighth of a second's worth is kept, or one. Else the ms until there will be one, rounded up:
-   nothing was taken; wait, and ask again. NULL: 0. */
-RETRY_API retry_ms retry_rate_ask(retry_rate *rate, retry_time now);
-
-/* After every answer, final ones too; NULL failure: it worked. There is no limit until an answer
-   has `throttle`. Then each half second sets it:
-   - Some answers were throttled: the limit becomes what the others come to in a second. It does not
-   fall below half of the limit before; if there was none, half of all answers.
-   - None was: the limit rises by an eighth, and by a 40th more each further time in a row.
-   - If all answers of an outage were throttled, the first half second with another answer brings
-   back the limit that last let some through.
-   - 12 s after the last throttled answer there is no limit.
-   CIRCUIT_BREAKER_OPEN and CLIENT_THROTTLED do not count. NULL rate: nothing happens. */
-RETRY_API void retry_rate_report(retry_rate *rate, const retry_failure *failure, retry_time now);
 
 /* The limit in thousandths of a send a second, as the last call left it; `max` if there is no other
    limit. UINT32_MAX: none, or NULL. */
@@ -1398,16 +1306,11 @@ typedef struct retry_latency {
     uint32_t retry__progress; /* private: samples; later, whether too many or too few are late */
 } retry_latency;
 
-/* Learns from an attempt that took `elapsed` ms (over 2^24, 4.6 hours, counts as that). `finished`
-   false: it was given up at that age. It counts as longer if it had reached the estimate; else, and
-   before the first answer, nothing is learnt from it. NULL: nothing happens. */
-RETRY_API void retry_latency_add(retry_latency *latency, retry_ms elapsed, bool finished);
-
 /* The estimate in whole ms, within the bounds. What is told is 0.8 to 1.6 % more than what is kept:
    where all take the same, none is late. UINT32_MAX before min_samples, or for NULL. */
 RETRY_API retry_ms retry_latency_get(const retry_latency *latency);
 
-/* ---- Attempts ------------------------------------------------------------------------------ */
+/* ---- The gates of a server ----------------------------------------------------------------- */
 
 /* What the gates of one server are asked and told; private. */
 struct retry__told;
@@ -1419,8 +1322,11 @@ typedef struct retry__gate {
 /* The gates of one server: zero it, then add what you use. Shared by any number of threads, without
    a lock; add and take out while nothing is in flight. */
 struct retry_gates {
-    uint32_t in_flight;          /* attempts under way; kept by the library, free to read */
+    uint32_t in_flight;          /* copies on the wire; kept by the library, free to read */
+    uint32_t retry__pace;        /* private: 16 times `slow`, in ms, and the rounds, 0 to 10 */
+    uint32_t retry__round;       /* private: ms; when the last round was counted */
     retry__gate retry__gates[5]; /* private: in the order in which they are asked */
+    uint8_t (*retry__drive)(struct retry__told *told); /* private: asks and tells them */
 };
 
 /* Each adds one gate, or takes it out (NULL). A program links the code of those that it adds. NULL
@@ -1431,57 +1337,156 @@ RETRY_API void retry_gates_aimd(retry_gates *gates, retry_aimd *aimd);
 RETRY_API void retry_gates_rate(retry_gates *gates, retry_rate *rate);
 RETRY_API void retry_gates_latency(retry_gates *gates, retry_latency *latency);
 
-/* One try of a request, then its next; or a hedge's copy. Zero it. For one thread at a time. */
-typedef struct retry_attempt {
-    retry_gates *gates;        /* of the server that it goes to (default: NULL: the client's) */
-    retry_ms timeout;          /* ms for its timer, set by SEND; UINT32_MAX: none */
-    bool waiting;              /* the last answer was PACED; kept by the library */
-    uint8_t retry__state;      /* private: RETRY__ATTEMPT_x */
+/* Gives a client several nodes; the gates of node n are gates[n]. Each copy goes to one of two
+   nodes drawn at random, the one with fewer in flight. If that refuses, or lets it wait, the others
+   are asked; last of all the node of the copy that failed last, and those that have a copy of the
+   operation on the wire. `count` 0 or 1, or NULL gates: one node. Only while nothing is in flight.
+   NULL client: nothing happens. */
+RETRY_API void retry_client_nodes(retry_client *client, retry_gates *gates, uint16_t count);
+
+/* ---- Operations ---------------------------------------------------------------------------- */
+
+/* A copy of an attempt. Zero it. */
+typedef struct retry_copy {
+    retry_gates *retry__gates; /* private: those that let it pass; NULL: none was asked */
+    uint32_t retry__sent;      /* private: ms; when it was sent */
+    retry_ms retry__timeout;   /* private: ms that it may take; UINT32_MAX: no end */
     uint16_t retry__ticket;    /* private: of the breaker's permit */
-    retry_gates *retry__gates; /* private: those that were asked */
-    uint32_t retry__since;     /* private: ms, modulo 2^32; when it was sent, or began to wait */
-    uint32_t retry__due; /* private: ms, modulo 2^32; the instant that the rate keeps for it */
-} retry_attempt;
+    uint16_t retry__node;      /* private: where it was sent */
+    uint8_t retry__state;      /* private: RETRY__COPY_x */
+} retry_copy;
 
-/* Before each try. SEND: send it, with a timer of attempt->timeout ms. RETRY, PACED: begin again in
-   `delay` ms, or sooner when another attempt has ended: it is no retry, and nobody pays for it.
-   FAIL and EXPIRE finish the request, and the charge of its retry goes back. In this order:
-   - NULL, an attempt already sent, a request that is not open: FAIL, MISUSE (or CANCELLED).
+typedef struct retry_hedge retry_hedge;
+
+/* One operation: its request, and one copy of its attempt. Zero it, set the request's first five
+   fields, call retry_start. For one thread at a time. */
+typedef struct retry_operation {
+    retry_request request;
+    retry_failure failure;     /* the last failure of a copy; kept by the library, free to read */
+    retry_hedge *retry__hedge; /* private: further copies; NULL: none */
+    retry_copy retry__copy;    /* private: number 0 */
+    uint32_t retry__mark;      /* private: ms; when the delay began; the turn that a rate keeps; the
+                                  delay of END */
+    uint16_t retry__apart;     /* private: the node of the copy that failed last */
+    uint8_t retry__status;     /* private: RETRY__OP_x */
+    uint8_t retry__cause;      /* private: RETRY_CAUSE_x, of the delay or of END */
+} retry_operation;
+
+enum {
+    RETRY_DO_SEND,   /* put a copy on the wire */
+    RETRY_DO_CANCEL, /* abort a copy: its answer counts no more */
+    RETRY_DO_WAIT,   /* call retry_next again in `delay` ms, or when something has happened */
+    RETRY_DO_END     /* the operation is over */
+};
+
+/* What to do next. What a step does not use is 0. */
+typedef struct retry_step {
+    uint8_t what;    /* RETRY_DO_x */
+    uint8_t copy;    /* SEND, CANCEL: which; 0, or 1 to the hedge's count */
+    uint8_t verdict; /* END: RETRY_VERDICT_SUCCESS, _FAIL or _EXPIRE */
+    uint8_t cause;   /* RETRY_CAUSE_x. END: why. WAIT: STRATEGY or ALWAYS: a retry's delay; PACED: a
+                        gate's turn; PENDING: the strategy's answer; NONE: copies are out */
+    uint16_t node;   /* SEND: which of the client's nodes, from 0 */
+    retry_ms delay;  /* ms. WAIT: to the next call; UINT32_MAX: no timer. END: see retry_next */
+    retry_ms timeout; /* SEND: ms that the copy may take; retry_next watches. UINT32_MAX: no end */
+} retry_step;
+
+/* Begins an operation; one that is under way is stopped first. Nothing is asked or sent yet. NULL:
+   nothing happens. Not from an observer or a strategy, no more than the next two. */
+RETRY_API void retry_start(retry_operation *op, retry_time now);
+
+/* What to do next; call it until it says WAIT or END. The first that fits:
+   1. A copy is due to be cancelled: CANCEL, the lowest number first.
+   2. The operation is over: END, as often as you ask. NULL, or never started: FAIL, MISUSE.
+   3. Somebody closed the request, as by retry_cancel: as after retry_stop.
+   4. No try is under way:
+      a. A strategy answers later: WAIT, PENDING, to the deadline; then END, EXPIRE.
+      b. A retry's delay is not over: WAIT for the rest of it.
+      c. The try begins, if the gates let it: SEND copy 0; else WAIT, PACED, or END.
+   5. A try is under way:
+      a. A copy's time is over: it has failed (ATTEMPT_TIMED_OUT), and is cancelled.
+      b. A further copy is due (retry_hedge_copies): SEND, if it is paid for and the gates let it.
+      c. WAIT, NONE, for the first of the timers.
+   Each copy that is to be sent asks, in this order:
    - The deadline is reached: EXPIRE, DEADLINE.
-   - The breaker refuses: FAIL, CIRCUIT_OPEN; `delay`: ms to the next probe, 0 if nobody knows.
-   - The throttle refuses, which draws once for each try: FAIL, THROTTLED.
-   - As many attempts are in flight as the AIMD limit lets: PACED, for a random time that grows.
-   - The rate lets it go later: PACED; FAIL, THROTTLED if that is the rate's `wait` or more away, in
-     `delay` ms.
+   - The breaker: CIRCUIT_OPEN; `delay` is the ms to the next probe, 0 if nobody knows.
+   - The throttle, which draws once for each try: THROTTLED.
+   - The AIMD limit: PACED for a random time, longer for those who have more time left.
+   - The rate: PACED until its turn; THROTTLED if that is the rate's `wait` or more away, in `delay`
+     ms.
    - A wait would leave less than half of the time that an attempt has at best, which is the smaller
-     of the client's attempt_timeout and the request's timeout: EXPIRE, DEADLINE, at once. */
-RETRY_API retry_decision retry_attempt_begin(retry_attempt *attempt, retry_request *request,
-                                             retry_time now);
+     of the client's attempt_timeout and the request's timeout: EXPIRE, DEADLINE, at once.
+   Refused, copy 0 ends the operation: FAIL with that cause, or EXPIRE. The charge of its retry goes
+   back, and the observer hears of it with a NULL failure. END's `delay` is 0 but for these:
+   BUDGET_EXHAUSTED, the delay that the strategy gave; EXPIRE, the ms that were left.
+   A WAIT's delay is never 0. To call sooner does no harm. */
+RETRY_API retry_step retry_next(retry_operation *op, retry_time now);
 
-/* When a try that was sent has ended; NULL failure: it worked. Tells the gates, then returns
-   SUCCESS, as retry_succeed, or what retry_orchestrate decides. An attempt that began with less
-   than half of its time, and timed out, proves nothing: gates learn of no outcome. NULL, or an
-   attempt that is not in flight: FAIL, MISUSE. */
-RETRY_API retry_decision retry_attempt_end(retry_attempt *attempt, retry_request *request,
-                                           const retry_failure *failure, retry_time now);
+/* A copy has ended; NULL failure: it worked, and the operation is over (SUCCESS). What comes while
+   the copy is on the wire counts, however late. A failure goes to retry_orchestrate, or with
+   further copies to the hedge. A copy that was to be cancelled has then ended by itself: its CANCEL
+   is not handed out. NULL, or a copy that is not on the wire: nothing else happens. */
+RETRY_API void retry_ended(retry_operation *op, unsigned copy, const retry_failure *failure,
+                           retry_time now);
 
-/* The same two without a word to the request: for a hedge's copies, for one node after the other,
-   and for those who would rather wait than fail. If the answer is not SEND and you will not ask
-   again, call retry_attempt_cancel: a gate may keep a turn. A report without a SEND changes
-   nothing. */
-RETRY_API retry_decision retry_attempt_ask(retry_attempt *attempt, const retry_request *request,
-                                           retry_time now);
-RETRY_API void retry_attempt_report(retry_attempt *attempt, const retry_failure *failure,
-                                    retry_time now);
+/* Nobody waits for the operation any more: END, FAIL, CANCELLED, after a CANCEL for each copy on
+   the wire. If there is any, the request becomes ambiguous. The charge of a retry whose end was not
+   reported goes back. An observer or a strategy may call it. NULL, never started, over: nothing
+   happens. */
+RETRY_API void retry_stop(retry_operation *op, retry_time now);
 
-/* Instead of _end or _report if there is no outcome. The request (which may be NULL) stays open,
-   and becomes ambiguous if the attempt was sent. NULL attempt: nothing happens. */
-RETRY_API void retry_attempt_cancel(retry_attempt *attempt, retry_request *request, retry_time now);
+/* The strategy's answer to an operation that waits for it (PENDING): as retry_resume. Else nothing
+   happens. */
+RETRY_API void retry_answer(retry_operation *op, retry_action action, retry_time now);
 
-/* A refusal of retry_attempt_ask as a failure, for retry_orchestrate or retry_hedge_failed.
-   CIRCUIT_OPEN: as retry_classify_permit. THROTTLED, PACED, DEADLINE: CLIENT_THROTTLED. Any other
-   answer: reason NONE. */
-RETRY_API retry_failure retry_classify_refusal(retry_decision answer);
+/* ---- Hedging ------------------------------------------------------------------------------- */
+
+/* Further copies of one operation. Zero it, set the first four. Source: gRPC's A6. */
+struct retry_hedge {
+    const retry_latency *latency; /* tells when an attempt is late (default: NULL) */
+    retry_ms delay;     /* ms from copy to copy (default: 0: as latency tells; neither: none) */
+    uint8_t count;      /* how many are in copies, at most 254 (default: 0) */
+    retry_copy *copies; /* yours, zeroed (default: NULL: none) */
+    bool (*retry__drive)(retry_operation *op, uint8_t event, const retry_failure *failure,
+                         retry_step *step, retry_time now); /* private: the code of hedging */
+    retry_ms retry__delay; /* private: ms that the timer was set to; UINT32_MAX: none */
+    uint32_t retry__since; /* private: ms; when it was set */
+    uint8_t retry__left;   /* private: copies that this try may still send */
+    uint8_t retry__follow; /* private: failed copies that are to be followed at once */
+    uint8_t retry__paid;   /* private: copies of this try that were paid for */
+    bool retry__stopped;   /* private: an order not to retry came in this try */
+};
+
+/* Gives an operation further copies, before retry_start: one more when no answer has come for
+   `delay` ms, or as latency tells, and at once when a copy fails. The first answer wins. Only for
+   idempotent operations. Each further copy costs retry_cost of the budget's. NULL hedge, or one
+   without copies: none. NULL op, or one that is under way: nothing happens.
+   When a copy fails, the first that fits:
+   - Final whatever is on the wire (UNSAFE, UNKNOWN_REASON, NOT_RETRYABLE, or not permitted): the
+   try has failed.
+   - An order not to retry: no more copies in this try.
+   - Never sent, or refused by a gate: it is not followed, and what it cost goes back.
+   - An order to wait: the next copy then.
+   - The next copy at once, if there is one left, the deadline is not reached, and the budget pays.
+   With nothing on the wire and no copy to come the try has failed: retry_orchestrate decides. */
+RETRY_API void retry_hedge_copies(retry_operation *op, retry_hedge *hedge);
+
+/* ---- The recommended client ---------------------------------------------------------------- */
+
+/* A policy, a budget and a limit for one server, and the client that uses them. Zero it, set what
+   you want otherwise. It may not move after retry_service_init. */
+typedef struct retry_service {
+    retry_policy policy; /* (default, if base is zero: best effort, from 100 ms to 5 s) */
+    retry_budget budget; /* (default, if capacity is 0: RETRY_BUDGET_BEST_EFFORT(limit.max)) */
+    retry_aimd limit;    /* max: attempts at once while all is well (default: 20) */
+    retry_gates gates;
+    retry_client client; /* of each request; attempt_timeout (default: 0: what is left) */
+} retry_service;
+
+/* Fills in what is zero, fills the bucket, and sets the client's strategy, budget and gates, those
+   that are NULL; then adds the limit to client.gates. With several nodes call retry_client_nodes
+   first, and give each node a limit of its own. Not while others use it. NULL: nothing happens. */
+RETRY_API void retry_service_init(retry_service *service, retry_time now);
 
 /* ---- A loop, for those who block ----------------------------------------------------------- */
 
@@ -1491,86 +1496,18 @@ typedef struct retry_clock {
     void *context;                                /* handed to both (default: NULL) */
 } retry_clock;
 
-/* One attempt, which may take `timeout` ms (UINT32_MAX: as long as it likes). True: done. False: it
-   failed as it wrote into *failure (zeroed before). */
-typedef bool retry_attempt_fn(void *context, const retry_request *request, retry_ms timeout,
+/* One attempt, which may take step->timeout ms (UINT32_MAX: as long as it likes), at step->node.
+   True: done. False: it failed as it wrote into *failure (zeroed before). */
+typedef bool retry_attempt_fn(void *context, const retry_operation *op, const retry_step *step,
                               retry_failure *failure);
 
-/* Begins the request, makes its attempts by retry_attempt_begin and _end, sleeps between them (not
-   for 0 ms), and returns the last decision: SUCCESS, FAIL, EXPIRE (at once: `delay` says what was
-   left), or PENDING (at once, with the request left open) if a strategy answers later. Cancelled
-   meanwhile, unless that attempt worked: FAIL, CANCELLED. A NULL argument (but `context`) or clock
-   function: FAIL, MISUSE. */
-RETRY_API retry_decision retry_run(retry_request *request, const retry_clock *clock,
-                                   retry_attempt_fn *attempt, void *context);
-
-/* ---- Hedging ------------------------------------------------------------------------------- */
-
-typedef struct retry_hedge_policy {
-    uint32_t max_attempts; /* copies, the first included, up to 255 (default: 0: 2) */
-    retry_ms delay;        /* ms from start to start of copies (default: 0: as `latency` tells) */
-    const retry_latency *latency; /* (default: NULL; without a delay either: no hedges) */
-} retry_hedge_policy;
-
-/* The copies of one attempt. Zero it, set its policy; for one thread at a time. */
-typedef struct retry_hedge {
-    const retry_hedge_policy *policy; /* (default: NULL: no hedges) */
-    uint8_t in_flight;                /* copies on the wire; kept by the library */
-    uint8_t retry__copies;            /* private: copies left */
-    uint8_t retry__state;             /* private: closed, open, or to send no more */
-    uint8_t retry__paid;              /* private: copies that the budget paid for */
-    retry_ms retry__delay;            /* private: ms that the timer was set to; UINT32_MAX: none */
-    retry_time retry__since;          /* private: when it was set */
-} retry_hedge;
-
-enum {
-    RETRY_HEDGE_FAIL, /* cancel those in flight, hand the failure to retry_orchestrate */
-    RETRY_HEDGE_SEND, /* put one copy on the wire now, set the timer to `delay` */
-    RETRY_HEDGE_WAIT, /* set the timer to `delay`, nothing else */
-    RETRY_HEDGE_HOLD  /* no timer; wait for the copies in flight */
-};
-
-typedef struct retry_hedge_step {
-    uint8_t action; /* RETRY_HEDGE_x (default: FAIL) */
-    uint8_t cause;  /* RETRY_CAUSE_x: why there is no (further) copy; NONE after SEND and WAIT */
-    retry_ms delay; /* ms to set the one timer to; 0: it is due; UINT32_MAX: none (no default) */
-} retry_hedge_step;
-
-/* Begins an attempt, whatever was before: SEND, always and unpaid. Without a timer if there are no
-   hedges, if the latency knows nothing yet, and if the request is NULL or not idempotent. NULL
-   hedge: SEND, no timer. Source, for this and the next three: gRPC's A6. */
-RETRY_API retry_hedge_step retry_hedge_begin(retry_hedge *hedge, const retry_request *request,
-                                             retry_time now);
-
-/* The timer fired: SEND, unless there are no copies left (ATTEMPTS_EXHAUSTED; after an order not to
-   retry PUSHBACK), the request is not idempotent (NOT_IDEMPOTENT), its deadline is reached, or it
-   is not open (DEADLINE), or the client's budget does not pay retry_cost (BUDGET_EXHAUSTED; one
-   that charges failures has to be above its floor): then HOLD while copies are in flight, else
-   FAIL. If it is too early, or no timer is set: WAIT with what is left of it, unless something
-   else than the budget is against the copy. NULL, or an attempt not under way: FAIL, MISUSE. */
-RETRY_API retry_hedge_step retry_hedge_due(retry_hedge *hedge, retry_request *request,
-                                           retry_time now);
-
-/* A copy failed. Keep the last failure that was no gate's refusal: after FAIL hand it to
-   retry_orchestrate. If a step of this attempt had the cause PUSHBACK, hand over the failure with
-   the order instead. The first that fits:
-   - Final whatever is in flight: FAIL with retry_orchestrate's cause (UNSAFE, UNKNOWN_REASON,
-     NOT_RETRYABLE) or, if retry_permitted does not permit it, NOT_IDEMPOTENT.
-   - An order not to retry: no more copies, PUSHBACK.
-   - Never sent: it is not followed, and what was paid for a copy goes back. WAIT with what is left
-   of the timer, if there is one and others are in flight; else NOT_RETRYABLE.
-   - No copies left: ATTEMPTS_EXHAUSTED.
-   - An order to wait: WAIT that long; with nothing in flight NOT_IDEMPOTENT, or DEADLINE if that is
-     reached by then.
-   - The next copy at once, as if its timer had fired.
-   Where there is no further copy: HOLD while others are in flight, else FAIL. NULL, an attempt not
-   under way, nothing in flight: FAIL, MISUSE. A budget that charges failures is charged here for
-   each copy, unless it was never sent or is final for retry_orchestrate too; not again there. */
-RETRY_API retry_hedge_step retry_hedge_failed(retry_hedge *hedge, retry_request *request,
-                                              const retry_failure *failure, retry_time now);
-
-/* A copy worked: returns how many others to cancel. 0 for NULL and an attempt not under way. */
-RETRY_API uint32_t retry_hedge_won(retry_hedge *hedge);
+/* Starts the operation, and does what retry_next says: calls `attempt`, and sleeps (not for 0 ms).
+   Returns END; or WAIT, PENDING, at once, with the operation left open, if a strategy answers
+   later. An attempt that worked is SUCCESS, even if somebody stopped the operation meanwhile. The
+   function is never interrupted: its timeout is its own business. A NULL argument (but `context`)
+   or clock function: END, FAIL, MISUSE. */
+RETRY_API retry_step retry_run(retry_operation *op, const retry_clock *clock,
+                               retry_attempt_fn *attempt, void *context);
 
 /* ---- Scopes -------------------------------------------------------------------------------- */
 
@@ -1579,7 +1516,7 @@ typedef struct retry_scope {
     retry_client client;  /* its name's: the table's, but for the budget */
     retry_budget budget;  /* its name's, once the slot has been used */
     uint32_t retry__name; /* private: a hash of the name */
-    uint32_t retry__seen; /* private: ms, modulo 2^32; when it was looked up last */
+    uint32_t retry__seen; /* private: ms; when it was looked up last */
 } retry_scope;
 
 /* A bucket for each name. Constant after the first look-up; the slots stay where they are. */
@@ -1654,9 +1591,8 @@ RETRY_API retry_clock retry_system_clock(void);
 #if RETRY__NO_SWITCH(RETRY_IMPLEMENTATION + 0, 1 - RETRY_IMPLEMENTATION - 1)
 #error "RETRY_IMPLEMENTATION is a switch: define it as nothing or as 1, or leave it undefined."
 #endif
-#if (defined(RETRY_STATIC) && !defined(RETRY__DECLARED_STATIC)) || \
-    (defined(RETRY_TIME_32) && !defined(RETRY__DECLARED_TIME_32))
-#error "Define RETRY_STATIC and RETRY_TIME_32 before the first inclusion of retry.h."
+#if defined(RETRY_STATIC) && !defined(RETRY__DECLARED_STATIC)
+#error "Define RETRY_STATIC before the first inclusion of retry.h."
 #endif
 #if defined(RETRY_NO_ATOMICS) && RETRY__NO_SWITCH(RETRY_NO_ATOMICS + 0, 1 - RETRY_NO_ATOMICS - 1)
 #error "RETRY_NO_ATOMICS is a switch: define it as nothing or as 1, or leave it undefined."
@@ -1780,6 +1716,18 @@ RETRY__INLINE uint32_t retry__pick(uint32_t low, uint32_t high, uint32_t random)
     return low + (uint32_t)((random * count) >> 32);
 }
 
+/* part / whole, which is not less, as a number of `bits` bits behind the point. */
+static uint32_t retry__share(uint32_t part, uint32_t whole, uint32_t bits)
+{
+    uint32_t share = 0;
+    for (; bits != 0; bits--) {
+        bool carries = part >= whole - part;
+        share = share * 2 + carries;
+        part = carries ? part - (whole - part) : part * 2;
+    }
+    return share;
+}
+
 /* x / 1000: 274877907 is 2^38 / 1000 rounded up, exact for every x. */
 static uint32_t retry__thousandth(uint32_t x)
 {
@@ -1789,23 +1737,32 @@ static uint32_t retry__thousandth(uint32_t x)
 /* ms that have passed; none if the clock stepped back: a difference over half its range. */
 RETRY__WRAPS static retry_ms retry__elapsed(retry_time from, retry_time to)
 {
-    retry_time half = (retry_time)1 << (sizeof(retry_time) * 8 - 1);
-    retry_time passed = to - from;
-#if !defined(RETRY_TIME_32)
-    if (passed <= UINT32_MAX) /* soon told, as it is nearly always */
-        return (retry_ms)passed;
-#endif
-    return passed > half ? 0 : retry__narrow(passed);
+    retry_ms passed = to - from;
+    return passed > UINT32_C(1) << 31 ? 0 : passed;
 }
 
 /* A clock up to this many ms behind is another thread's, and has to catch up. One further behind
    was set back, or is weeks later: time counts from it anew. */
 #define RETRY__BEHIND UINT32_C(32768)
 
+/* ms that have passed, up to nearly all of the range. A clock that is a little behind is another
+   thread's, and has to catch up; any other is later. */
+RETRY__WRAPS static retry_ms retry__passed(retry_time from, retry_time now)
+{
+    retry_ms passed = now - from;
+    return passed > UINT32_MAX - RETRY__BEHIND ? 0 : passed;
+}
+
+/* ms of a span that have passed: one of over half of the range could not end otherwise. */
+static retry_ms retry__age(retry_time from, retry_ms span, retry_time now)
+{
+    return span >> 31 == 0 ? retry__elapsed(from, now) : retry__passed(from, now);
+}
+
 /* ms that are left at `now` of a span that began at `from`. */
 static retry_ms retry__left(retry_time from, retry_ms span, retry_time now)
 {
-    return retry__subtract(span, retry__elapsed(from, now));
+    return retry__subtract(span, retry__age(from, span, now));
 }
 
 /* >>atomics */
@@ -1919,11 +1876,13 @@ RETRY_API const char *retry_cause_text(uint8_t cause)
 
 typedef char retry__reasons_fit_32_bits[RETRY_REASON_COUNT < 32 ? 1 : -1];
 
-/* Never sent: such a failure put no load on the server. */
-#define RETRY__REASONS_UNSENT                                               \
+/* Never sent: such a failure put no load on the server, which was not there, or which a gate of the
+   client's spared. */
+#define RETRY__REASONS_UNREACHED                                            \
     (RETRY__BIT(SOCKET_NOT_AVAILABLE) | RETRY__BIT(SERVICE_NOT_AVAILABLE) | \
-     RETRY__BIT(NODE_NOT_AVAILABLE) | RETRY__BIT(CIRCUIT_BREAKER_OPEN) |    \
-     RETRY__BIT(CLIENT_THROTTLED))
+     RETRY__BIT(NODE_NOT_AVAILABLE))
+#define RETRY__REASONS_UNSENT \
+    (RETRY__REASONS_UNREACHED | RETRY__BIT(CIRCUIT_BREAKER_OPEN) | RETRY__BIT(CLIENT_THROTTLED))
 
 /* What is known of a reason, beside the flags that an application's carries. */
 enum {
@@ -2407,7 +2366,7 @@ static bool retry__finish(retry_request *request, uint8_t state, uint8_t event, 
     if (!request || !retry__open_or_pending(request))
         return false;
     request->retry__state = state;
-    request->retry__elapsed = retry__elapsed(request->started, now);
+    request->retry__elapsed = retry__age(request->started, request->timeout, now);
     retry__account(request, event, NULL, now);
     return true;
 }
@@ -2431,7 +2390,9 @@ RETRY_API void retry_begin(retry_request *request, retry_time now)
     request->code_since = now;
     request->last_delay = 0;
     request->retry__elapsed = 0;
-    retry__account(request, RETRY__BUDGET_BEGIN, NULL, now);
+    if (request->client && request->client->budget &&
+        request->client->budget->options.request_deposit != 0)
+        retry__account(request, RETRY__BUDGET_BEGIN, NULL, now);
 }
 
 RETRY_API bool retry_succeed(retry_request *request, retry_time now)
@@ -2490,7 +2451,7 @@ RETRY__HOT uint8_t retry__learn(retry_request *request, const retry_failure *fai
 
 static void retry__record(retry_request *request, const retry_failure *failure, retry_time now)
 {
-    request->retry__elapsed = retry__elapsed(request->started, now);
+    request->retry__elapsed = retry__age(request->started, request->timeout, now);
     if (request->code_attempts == 0 || request->code != failure->code) {
         request->code = failure->code;
         request->code_attempts = 0;
@@ -2649,7 +2610,7 @@ RETRY_API retry_decision retry_resume(retry_request *request, const retry_failur
 {
     if (!request || !failure || request->retry__state != RETRY_VERDICT_PENDING)
         return retry__misuse(request);
-    request->retry__elapsed = retry__elapsed(request->started, now);
+    request->retry__elapsed = retry__age(request->started, request->timeout, now);
     return retry__decide(request, failure, retry__answer(request, action), RETRY__BUDGET_RESUME,
                          now);
 }
@@ -2765,25 +2726,25 @@ RETRY_API void retry_budget_deposit(retry_budget *budget, uint32_t amount)
         retry__store(&budget->retry__fraction, 0);
 }
 
-/* ms since the last refill, which this call alone is now to pay; 0 if there is nothing to pay. */
-RETRY__WRAPS static retry_ms retry__budget_claim(retry_budget *budget, uint32_t now)
+/* ms since the last refill, if they are `least` or more, for this call alone to account for; 0 if
+   there is nothing to do. */
+RETRY__WRAPS static retry_ms retry__budget_claim(retry_budget *budget, retry_ms least, uint32_t now)
 {
     uint32_t since = retry__load(&budget->retry__refilled);
     uint32_t passed = now - since;
     bool ahead = passed <= UINT32_C(1) << 31;
     if (!ahead && since - now <= RETRY__BEHIND)
         return 0;
-    if (passed == 0 || !retry__swap(&budget->retry__refilled, &since, now))
+    if (passed < least || !retry__swap(&budget->retry__refilled, &since, now))
         return 0;
     return ahead ? passed : 0;
 }
 
 /* A division of rate * passed by 1000 in two steps of 32 bits: its upper bits, then what they leave
    and the ten lower bits. Where the first saturates, the sum does. */
-RETRY__COLD void retry__budget_earn(retry_budget *budget, retry_time now)
+RETRY__COLD void retry__budget_earn(retry_budget *budget, retry_ms passed)
 {
-    uint64_t millionths =
-        (uint64_t)budget->options.refill_per_second * retry__budget_claim(budget, (uint32_t)now);
+    uint64_t millionths = (uint64_t)budget->options.refill_per_second * passed;
     uint32_t upper = retry__thousandth(retry__narrow(millionths >> 10));
     uint32_t rest = (uint32_t)(millionths - (uint64_t)upper * 1024000);
     uint32_t whole = retry__thousandth(rest);
@@ -2797,10 +2758,37 @@ RETRY__COLD void retry__budget_earn(retry_budget *budget, retry_time now)
     retry_budget_deposit(budget, retry__narrow((uint64_t)upper * 1024 + whole));
 }
 
+/* What is beyond one retry's cost halves with each half-life that has passed. Of what remains of
+   one, a share x, 1 - 0.693 x + 0.240 x^2 - 0.047 x^3 is left, which is 2^-x within 0.1 %. */
+RETRY__COLD void retry__budget_expire(retry_budget *budget, retry_ms passed)
+{
+    retry_ms half_life = retry__max(retry__scale(budget->options.expire, RETRY_RATIO(0.693147)), 1);
+    uint32_t balance = retry__load(&budget->retry__balance), cost = budget->options.retry_cost;
+    uint32_t halves = 0, x, left, next;
+    for (; passed >= half_life && halves < 32; passed -= half_life)
+        halves++;
+    x = retry__share(retry__min(passed, half_life), half_life, 16);
+    left = RETRY_RATIO(0.2402) - retry__scale(RETRY_RATIO(0.0471), x);
+    left = RETRY_RATIO(1) - retry__scale(RETRY_RATIO(0.6931) - retry__scale(left, x), x);
+    do {
+        next = halves < 32 ? retry__scale(retry__subtract(balance, cost), left) >> halves : 0;
+        next += retry__min(balance, cost);
+    } while (next != balance && !retry__swap(&budget->retry__balance, &balance, next));
+}
+
+/* Time goes in steps of a 128th of `expire` at least, so that none is lost by rounding. */
 static void retry__budget_refill(retry_budget *budget, retry_time now)
 {
+    retry_ms passed;
+    if (budget->options.refill_per_second == 0 && budget->options.expire == 0)
+        return;
+    passed = retry__budget_claim(budget, (budget->options.expire >> 7) + 1, now);
+    if (passed == 0)
+        return;
+    if (budget->options.expire != 0)
+        retry__budget_expire(budget, passed);
     if (budget->options.refill_per_second != 0)
-        retry__budget_earn(budget, now);
+        retry__budget_earn(budget, passed);
 }
 
 static bool retry__budget_affords(const retry_budget_options *options, uint32_t balance,
@@ -2889,7 +2877,8 @@ static bool retry__budget_account(retry_budget *budget, uint8_t event, retry_req
     if (event == RETRY__BUDGET_COPY) /* what was paid was for the first */
         return true;
     request->retry__charge = 0; /* the retry that it paid for has been made */
-    if (event == RETRY__BUDGET_REFUSAL || retry__is_free(failure->reason))
+    if (event == RETRY__BUDGET_REFUSAL || retry__is_free(failure->reason) ||
+        (retry__table_bit(failure->reason) & RETRY__REASONS_UNREACHED) != 0)
         return true;
     cost = retry__budget_cost(options, failure);
     if (!retry__budget_take(budget, cost))
@@ -2898,15 +2887,21 @@ static bool retry__budget_account(retry_budget *budget, uint8_t event, retry_req
     return true;
 }
 
+/* What a new bucket holds: one that expires has to earn the rest. */
+static uint32_t retry__budget_first(const retry_budget_options *options)
+{
+    return options->expire ? retry__min(options->retry_cost, options->capacity) : options->capacity;
+}
+
 RETRY_API void retry_budget_init(retry_budget *budget, const retry_budget_options *options,
                                  retry_time now)
 {
-    static const retry_budget_options empty = {0, 0, 0, 0, 0, 0, 0, 0, false, false};
+    static const retry_budget_options empty = {0, 0, 0, 0, 0, 0, 0, 0, false, false, 0};
     if (!budget)
         return;
     budget->options = options ? *options : empty;
-    budget->retry__balance = budget->options.capacity;
-    budget->retry__refilled = (uint32_t)now;
+    budget->retry__balance = retry__budget_first(&budget->options);
+    budget->retry__refilled = now;
     budget->retry__fraction = 0;
     budget->retry__account = retry__budget_account;
 }
@@ -2915,11 +2910,11 @@ RETRY_API void retry_budget_init(retry_budget *budget, const retry_budget_option
 
 enum { RETRY__IDLE, RETRY__CONNECTING, RETRY__ESTABLISHED };
 
-/* ms since then. With 32-bit instants a difference over half their range is time that has passed,
-   as a connection may stand for 25 days, and not a clock that stepped back. */
+/* ms since then. A difference over half of the clock's range is time that has passed, as a
+   connection may stand for 25 days, and not a clock that stepped back. */
 RETRY__WRAPS static retry_ms retry__connection_age(retry_time from, retry_time now)
 {
-    return sizeof now == 4 ? (retry_ms)(now - from) : retry__elapsed(from, now);
+    return now - from;
 }
 
 static const retry_backoff *retry__connection_backoff(const retry_connection *connection)
@@ -3516,14 +3511,6 @@ static uint8_t retry__outcome(const retry_failure *failure)
     return failure->timeout || (bit & sick) != 0 ? RETRY__SICK : RETRY__ANSWERED;
 }
 
-/* ms that have passed since an instant of which 32 bits were kept. A clock that is a little behind
-   it is another thread's, and has to catch up; any other is later. */
-RETRY__WRAPS static retry_ms retry__passed(uint32_t from, uint32_t now)
-{
-    uint32_t passed = now - from;
-    return passed > UINT32_MAX - RETRY__BEHIND ? 0 : passed;
-}
-
 /* >>window */
 
 /* A window has two halves: the one under way and the one before. Each has two counts: all reports,
@@ -3809,16 +3796,16 @@ RETRY_API retry_permit retry_breaker_ask(retry_breaker *breaker, bool may_probe,
 {
     retry_permit permit = {true, 0, 0, 0};
     retry__breaker_view view;
-    permit.retry__asked = (uint32_t)now;
+    permit.retry__asked = now;
     if (!breaker)
         return permit;
     view = retry__breaker_look(breaker);
     while ((view.word & RETRY__BREAKER_LOW) != RETRY_BREAKER_CLOSED) {
-        uint32_t next = retry__breaker_probe(breaker, view, (uint32_t)now, &permit.wait);
+        uint32_t next = retry__breaker_probe(breaker, view, now, &permit.wait);
         permit.granted = may_probe && next != 0;
         if (!permit.granted)
             break;
-        if (retry__breaker_change(breaker, &view, next, (uint32_t)now)) {
+        if (retry__breaker_change(breaker, &view, next, now)) {
             view.word = next;
             break;
         }
@@ -3838,12 +3825,12 @@ RETRY__HOT bool retry__breaker_tell(retry_breaker *breaker, const retry_permit *
 RETRY_API bool retry_breaker_report(retry_breaker *breaker, retry_permit permit,
                                     const retry_failure *failure, retry_time now)
 {
-    return retry__breaker_tell(breaker, &permit, retry__outcome(failure), (uint32_t)now);
+    return retry__breaker_tell(breaker, &permit, retry__outcome(failure), now);
 }
 
 RETRY_API void retry_breaker_release(retry_breaker *breaker, retry_permit permit, retry_time now)
 {
-    retry__breaker_tell(breaker, &permit, RETRY__IGNORED, (uint32_t)now);
+    retry__breaker_tell(breaker, &permit, RETRY__IGNORED, now);
 }
 
 RETRY_API void retry_breaker_set(retry_breaker *breaker, uint8_t state, retry_time now)
@@ -3858,7 +3845,7 @@ RETRY_API void retry_breaker_set(retry_breaker *breaker, uint8_t state, retry_ti
         next = retry__breaker_next(view.word, state == RETRY_BREAKER_HALF_OPEN
                                                   ? retry__breaker_half_open(breaker)
                                                   : state);
-    } while (!retry__breaker_change(breaker, &view, next, (uint32_t)now));
+    } while (!retry__breaker_change(breaker, &view, next, now));
     retry__breaker_empty(breaker, next); /* of what came on permits of before */
 }
 
@@ -3877,7 +3864,7 @@ RETRY_API uint8_t retry_breaker_state(const retry_breaker *breaker, retry_time n
     low = view.word & RETRY__BREAKER_LOW;
     if ((low & RETRY__BREAKER_NEEDED) != 0 ||
         (low == RETRY_BREAKER_OPEN &&
-         retry__breaker_left(view.since, retry__breaker_open(breaker), (uint32_t)now) == 0))
+         retry__breaker_left(view.since, retry__breaker_open(breaker), now) == 0))
         return RETRY_BREAKER_HALF_OPEN;
     return (uint8_t)low;
 }
@@ -3889,7 +3876,7 @@ RETRY_API retry_breaker_counts retry_breaker_get(retry_breaker *breaker, retry_t
     uint32_t row;
     if (!breaker)
         return counts;
-    retry__window_at(&breaker->retry__reports, breaker->window, 8000, (uint32_t)now);
+    retry__window_at(&breaker->retry__reports, breaker->window, 8000, now);
     reports = retry__window_sum(&breaker->retry__reports);
     row = retry__load(&breaker->retry__row);
     counts.reports = reports.all;
@@ -3913,16 +3900,14 @@ RETRY_API retry_failure retry_classify_permit(retry_permit permit)
 
 /* Refused is exactly when random / 2^32 is below the probability, as 16.16 and multiplied out. The
    excess has no fraction below 2^-16, so what the last shift cuts off makes no difference. */
-RETRY_API bool retry_throttle_ask(retry_throttle *throttle, uint32_t random, retry_time now)
+static bool retry__throttle_ask(retry_throttle *throttle, uint32_t random, retry_time now)
 {
     retry__counts requests;
     uint32_t k, most;
     uint64_t sent, accepted;
-    if (!throttle)
-        return true;
     k = throttle->k ? retry__max(throttle->k, RETRY_RATIO(1)) : RETRY_RATIO(2);
     most = throttle->max_rejection ? throttle->max_rejection : RETRY_RATIO(0.9);
-    retry__window_at(&throttle->retry__requests, throttle->window, 4000, (uint32_t)now);
+    retry__window_at(&throttle->retry__requests, throttle->window, 4000, now);
     requests = retry__window_sum(&throttle->retry__requests);
     sent = (uint64_t)requests.all << 16;
     accepted = (uint64_t)requests.marked * k;
@@ -3930,14 +3915,14 @@ RETRY_API bool retry_throttle_ask(retry_throttle *throttle, uint32_t random, ret
            sent - accepted <= ((uint64_t)random * (requests.all + 1)) >> 16;
 }
 
-RETRY_API void retry_throttle_report(retry_throttle *throttle, const retry_failure *failure,
-                                     retry_time now)
+static void retry__throttle_report(retry_throttle *throttle, const retry_failure *failure,
+                                   retry_time now)
 {
     uint8_t outcome = retry__outcome(failure);
     uint32_t *half;
-    if (!throttle || outcome == RETRY__IGNORED)
+    if (outcome == RETRY__IGNORED)
         return;
-    half = retry__window_at(&throttle->retry__requests, throttle->window, 4000, (uint32_t)now);
+    half = retry__window_at(&throttle->retry__requests, throttle->window, 4000, now);
     retry__fetch_add(&half[0], 1);
     if (outcome == RETRY__ANSWERED && (!failure || !failure->throttle))
         retry__fetch_add(&half[1], 1);
@@ -4005,28 +3990,68 @@ static void retry__aimd_rise(retry_aimd *aimd, uint32_t in_use, retry_ms age, ui
         retry__swap(&aimd->retry__limit, &after, before);
 }
 
-/* Learns from an attempt that began `age` ms ago: only one that began after the last change, and
-   after the cooldown that followed it, may change the limit. */
-static void retry__aimd_learn(retry_aimd *aimd, const retry_failure *failure, uint32_t in_use,
-                              retry_ms age, uint32_t now)
+/* Whether what failed may lower the limit: one poisonous request is not overload. */
+static bool retry__aimd_blames(const retry_failure *failure)
 {
-    uint8_t outcome = retry__outcome(failure);
-    bool throttle = failure && failure->throttle;
-    if (outcome == RETRY__IGNORED)
-        return;
-    age = retry__max(age, retry__min(aimd->cooldown, UINT32_C(1) << 30));
-    if (outcome == RETRY__ANSWERED && !throttle)
-        retry__aimd_rise(aimd, in_use, age, now);
-    else if (throttle || failure->timeout || failure->reason != RETRY_REASON_SERVER_ERROR)
-        retry__aimd_fall(aimd, age, now); /* one poisonous request is not overload */
+    return failure->throttle || failure->timeout || failure->reason != RETRY_REASON_SERVER_ERROR ||
+           failure->code == 503;
 }
 
-RETRY_API uint32_t retry_aimd_report(retry_aimd *aimd, const retry_failure *failure,
-                                     uint32_t in_use, retry_time now)
+/* ms that are left of a pause; none if it was never set, or is over. */
+RETRY__WRAPS static retry_ms retry__aimd_pause(const retry_aimd *aimd, uint32_t now)
 {
-    if (aimd)
-        retry__aimd_learn(aimd, failure, in_use, aimd->cooldown ? 0 : 1000, (uint32_t)now);
-    return retry_aimd_limit(aimd);
+    uint32_t until = retry__load(&aimd->retry__pause);
+    return until != 0 && until - now <= 1000 ? until - now : 0;
+}
+
+static bool retry__aimd_at_min(const retry_aimd *aimd)
+{
+    return retry__aimd_within(aimd, retry__load(&aimd->retry__limit)) ==
+           retry__aimd_within(aimd, 1);
+}
+
+/* ms that all have to wait, while a server that answers nothing is tried once in a while. */
+static retry_ms retry__aimd_paused(const retry_aimd *aimd, uint32_t now)
+{
+    if (retry__load(&aimd->retry__row) < 3 || !retry__aimd_at_min(aimd))
+        return 0;
+    return retry__aimd_pause(aimd, now);
+}
+
+/* After the failure number `row`, from 0: 100 ms doubling to a second, the upper half of it at
+   random. */
+RETRY__WRAPS static void retry__aimd_rest(retry_aimd *aimd, uint32_t row,
+                                          const retry_request *request, uint32_t now)
+{
+    retry_ms pause = retry__min(UINT32_C(100) << retry__min(row, 4), 1000);
+    uint32_t seen = retry__load(&aimd->retry__pause), until;
+    if (!retry__aimd_at_min(aimd) || retry__aimd_pause(aimd, now) != 0)
+        return;
+    until = now + retry__pick(pause >> 1, pause, retry_random(request));
+    retry__swap(&aimd->retry__pause, &seen, until ? until : 1);
+}
+
+/* Learns from an attempt that began `age` ms ago: only one that began after the last change, and
+   after the cooldown that followed it, may change the limit. Failures that say nothing of load
+   lower it from the third in a row on: one dark node of four is no overload. */
+static void retry__aimd_learn(retry_aimd *aimd, const retry_failure *failure, uint32_t in_use,
+                              retry_ms age, const retry_request *request, uint32_t now)
+{
+    uint8_t outcome = retry__outcome(failure);
+    uint32_t row = retry__load(&aimd->retry__row);
+    age = retry__max(age, retry__min(aimd->cooldown, UINT32_C(1) << 30));
+    if (outcome == RETRY__ANSWERED && (!failure || !failure->throttle)) {
+        if (row != 0)
+            retry__store(&aimd->retry__row, 0);
+        retry__aimd_rise(aimd, in_use, age, now);
+    } else if (outcome != RETRY__IGNORED && retry__aimd_blames(failure)) {
+        while (row < UINT8_MAX && !retry__swap(&aimd->retry__row, &row, row + 1))
+            continue;
+        if (failure->throttle || failure->timeout || row >= 2)
+            retry__aimd_fall(aimd, age, now);
+        if (outcome == RETRY__SICK)
+            retry__aimd_rest(aimd, row, request, now);
+    }
 }
 
 /* >>rate */
@@ -4047,6 +4072,8 @@ static void retry__rate_learn(retry_rate *rate, uint32_t halves)
     uint32_t accepted = retry__store(&rate->retry__accepted, 0);
     uint32_t calm = retry__load(&rate->retry__calm), good = retry__load(&rate->retry__good);
     uint32_t limit = retry__load(&rate->retry__limit), next = limit;
+    static const uint32_t rises[] = {RETRY_RATIO(0.125), RETRY_RATIO(0.15), RETRY_RATIO(0.2),
+                                     RETRY_RATIO(0.4),   RETRY_RATIO(0.8),  RETRY_RATIO(1)};
     if (throttled != 0) {
         if (limit == 0)
             next = rate->max ? rate->max : retry__multiply(retry__add(accepted, throttled), 2000);
@@ -4058,9 +4085,9 @@ static void retry__rate_learn(retry_rate *rate, uint32_t halves)
     } else if (accepted != 0 && next != 0) { /* where all was throttled it need not climb again */
         next = retry__max(next, good);
     }
-    for (; halves != 0 && next != 0; halves--) { /* by an eighth, then by a 40th more each time */
+    for (; halves != 0 && next != 0; halves--) { /* gently at first, then fast */
+        next = retry__add(next, retry__scale(next, rises[retry__min(calm, 5)]));
         calm++;
-        next = retry__add(next, retry__scale(next, RETRY_RATIO(0.1) + calm * RETRY_RATIO(0.025)));
         next = calm < 23 ? retry__rate_bound(rate, next) : 0; /* over 11.5 s after `throttled` */
     }
     retry__store(&rate->retry__calm, calm);
@@ -4151,11 +4178,6 @@ static retry_ms retry__rate_take(retry_rate *rate, uint32_t now, retry_ms wait)
     return after <= most ? full : retry__max(full, wait);
 }
 
-RETRY_API retry_ms retry_rate_ask(retry_rate *rate, retry_time now)
-{
-    return rate ? retry__rate_take(rate, (uint32_t)now, 1) : 0;
-}
-
 /* Gives back a token that was taken and not used. */
 static void retry__rate_return(retry_rate *rate)
 {
@@ -4165,13 +4187,13 @@ static void retry__rate_return(retry_rate *rate)
         continue;
 }
 
-RETRY_API void retry_rate_report(retry_rate *rate, const retry_failure *failure, retry_time now)
+static void retry__rate_report(retry_rate *rate, const retry_failure *failure, retry_time now)
 {
-    if (!rate || retry__outcome(failure) == RETRY__IGNORED)
+    if (retry__outcome(failure) == RETRY__IGNORED)
         return;
-    retry__rate_limit(rate, (uint32_t)now);
+    retry__rate_limit(rate, now);
     if (!retry__rate_counts(rate))
-        retry__store(&rate->retry__half, (uint32_t)now);
+        retry__store(&rate->retry__half, now);
     retry__fetch_add(
         failure && failure->throttle ? &rate->retry__throttled : &rate->retry__accepted, 1);
 }
@@ -4285,14 +4307,15 @@ static uint32_t retry__latency_advance(const retry__percentile *percentile, uint
                       RETRY__LATENCY_AT_REST - 15 * RETRY__LATENCY_LATE);
 }
 
-RETRY_API void retry_latency_add(retry_latency *latency, retry_ms elapsed, bool finished)
+/* Learns from an attempt that took `elapsed` ms (over 2^24, 4.6 hours, counts as that). `finished`
+   false: it was given up at that age. It counts as longer if it had reached the estimate; else, and
+   before the first answer, nothing is learnt from it. */
+static void retry__latency_add(retry_latency *latency, retry_ms elapsed, bool finished)
 {
     retry__percentile percentile;
     uint32_t estimate, progress;
     retry_ms sample;
     bool late;
-    if (!latency)
-        return;
     percentile = retry__percentile_of(latency);
     sample = finished ? elapsed : retry__add(elapsed, 1); /* it would have taken longer */
     sample = retry__min(retry__percentile_bound(&percentile, sample), UINT32_C(1) << 24);
@@ -4323,40 +4346,134 @@ RETRY_API retry_ms retry_latency_get(const retry_latency *latency)
     return retry__percentile_bound(&percentile, retry__latency_ms(level));
 }
 
-/* >>attempt */
+/* >>operation */
 
-/* What the gates are asked and told of an attempt. */
-enum { RETRY__ASK, RETRY__RELEASE, RETRY__REPORT };
-enum { RETRY__BREAKER, RETRY__THROTTLE, RETRY__AIMD, RETRY__RATE, RETRY__LATENCY, RETRY__GATES };
 enum {
-    RETRY__ATTEMPT_SENT = 1,
-    RETRY__ATTEMPT_PLACED = 2, /* counted in in_flight */
-    RETRY__ATTEMPT_SHORT = 4,  /* had less than half of its time from the start */
-    RETRY__ATTEMPT_KEPT = 8    /* the rate keeps an instant for it */
+    RETRY__OP_NONE, /* never started */
+    RETRY__OP_IDLE, /* no try is under way */
+    RETRY__OP_TRY,
+    RETRY__OP_OVER,
+    RETRY__OP_PHASE = 3,
+    RETRY__OP_DRAWN = 4,  /* a throttle has let this try pass */
+    RETRY__OP_KEPT = 8,   /* a rate keeps an instant for it */
+    RETRY__OP_CANCEL = 16 /* CANCELs may be due */
+};
+
+enum {
+    RETRY__COPY_WIRE = 1,   /* sent, and not ended */
+    RETRY__COPY_CANCEL = 2, /* its CANCEL is due */
+    RETRY__COPY_SHORT = 4   /* had less than half of its time from the start */
+};
+
+/* What gates are asked and told of a copy. */
+enum {
+    RETRY__ASK,
+    RETRY__FORGET,  /* the instant that a rate keeps goes back */
+    RETRY__RELEASE, /* no outcome */
+    RETRY__REPORT
 };
 
 struct retry__told {
     void *gate; /* the one that is told */
-    retry_attempt *attempt;
-    const retry_request *request; /* of ASK only */
+    retry_operation *op;
+    retry_copy *copy;
+    retry_gates *gates;
     const retry_failure *failure; /* of REPORT only */
     retry_time now;
+    retry_ms left;  /* ASK: ms to the deadline */
     retry_ms delay; /* the answer to ASK */
     uint8_t event;
+    bool placed; /* counted in in_flight */
 };
 
-/* The gate's cause not to send; NONE of one that is not there, and of whatever is not ASK. */
-static uint8_t retry__gate_tell(struct retry__told *told, uint32_t index)
+/* What a hedge is told. */
+enum {
+    RETRY__HEDGE_BEGIN,  /* the first copy was sent */
+    RETRY__HEDGE_FAILED, /* a copy failed */
+    RETRY__HEDGE_NEXT    /* true: one was due, and *step is SEND if it was sent; else step->delay is
+                            what is left of the timer */
+};
+
+static uint8_t retry__op_state(const retry_operation *op)
 {
-    const retry__gate *gate = &told->attempt->retry__gates->retry__gates[index];
-    told->gate = gate->retry__self;
-    return gate->retry__self ? gate->retry__tell(told) : (uint8_t)RETRY_CAUSE_NONE;
+    return op ? op->retry__status & RETRY__OP_PHASE : (uint8_t)RETRY__OP_NONE;
 }
 
-/* ms since the attempt was sent, or began to wait. */
-static retry_ms retry__attempt_age(const retry_attempt *attempt, retry_time now)
+/* The copy with this number; NULL: there is none. */
+static retry_copy *retry__copy_at(retry_operation *op, uint32_t number)
 {
-    return retry__passed(attempt->retry__since, (uint32_t)now);
+    if (number == 0)
+        return &op->retry__copy;
+    if (!op->retry__hedge || number > retry__min(op->retry__hedge->count, UINT8_MAX - 1))
+        return NULL;
+    return &op->retry__hedge->copies[number - 1];
+}
+
+static bool retry__on_wire(const retry_copy *copy)
+{
+    return (copy->retry__state & RETRY__COPY_WIRE) != 0;
+}
+
+/* Leaves what is known of the try, but for CANCELs that are due. */
+static void retry__become(retry_operation *op, uint8_t state)
+{
+    op->retry__status = (uint8_t)((op->retry__status & RETRY__OP_CANCEL) | state);
+}
+
+/* The operation is over; its request is, or is closed next. */
+static void retry__over(retry_operation *op, uint8_t cause, retry_ms delay)
+{
+    retry__become(op, RETRY__OP_OVER);
+    op->retry__cause = cause;
+    op->retry__mark = delay;
+}
+
+static void retry__notify(retry_operation *op, retry_copy *copy, retry_gates *gates, uint8_t event,
+                          const retry_failure *failure, retry_time now)
+{
+    struct retry__told told = {NULL, op, copy, gates, failure, now, 0, 0, event, false};
+    gates->retry__drive(&told);
+}
+
+/* The instant that a rate keeps for a try goes back. */
+static void retry__forget(retry_operation *op, retry_time now)
+{
+    if ((op->retry__status & RETRY__OP_KEPT) != 0)
+        retry__notify(op, &op->retry__copy, op->request.client->gates, RETRY__FORGET, NULL, now);
+    retry__become(op, retry__op_state(op));
+}
+
+/* Takes a copy off the wire. */
+static void retry__copy_off(retry_operation *op, retry_copy *copy, uint8_t event,
+                            const retry_failure *failure, retry_time now)
+{
+    if (copy->retry__gates)
+        retry__notify(op, copy, copy->retry__gates, event, failure, now);
+    copy->retry__state = 0;
+}
+
+/* The same, and its CANCEL is due. */
+static void retry__copy_cancel(retry_operation *op, retry_copy *copy, uint8_t event,
+                               const retry_failure *failure, retry_time now)
+{
+    retry__copy_off(op, copy, event, failure, now);
+    copy->retry__state = RETRY__COPY_CANCEL;
+    op->retry__status |= RETRY__OP_CANCEL;
+}
+
+/* The copies on the wire are to be cancelled. True: there were some. */
+static bool retry__cancel_copies(retry_operation *op, retry_time now)
+{
+    retry_copy *copy;
+    uint32_t n;
+    bool any = false;
+    for (n = 0; (copy = retry__copy_at(op, n)) != NULL; n++) {
+        if (retry__on_wire(copy)) {
+            retry__copy_cancel(op, copy, RETRY__RELEASE, NULL, now);
+            any = true;
+        }
+    }
+    return any;
 }
 
 /* ms that an attempt of the request has at best. */
@@ -4372,24 +4489,341 @@ static bool retry__attempt_short(const retry_request *request, retry_ms left)
     return left < most - (most >> 1);
 }
 
-/* Takes a place among the attempts in flight if there are fewer than `limit`. */
-static bool retry__attempt_place(retry_attempt *attempt, uint32_t limit)
+/* Whether the budget pays for no retry until something succeeds. */
+static bool retry__spent(const retry_budget *budget)
 {
-    uint32_t *in_flight = &attempt->retry__gates->in_flight;
+    const retry_budget_options *options = &budget->options;
+    return options->refill_per_second == 0 && retry__subtract(retry__load(&budget->retry__balance),
+                                                              options->floor) < options->retry_cost;
+}
+
+/* ms that a copy may take. An attempt that is cut while the server is slow is work done in vain,
+   and sent again: so the time follows the answers, and doubles with each round of time-outs. */
+static retry_ms retry__attempt_timeout(const retry_request *request, const retry_gates *gates,
+                                       retry_ms left)
+{
+    const retry_client *client = request->client;
+    uint32_t pace = gates ? retry__load(&gates->retry__pace) : 0;
+    retry_ms timeout = left;
+    if (!client)
+        return left;
+    if (client->attempt_timeout != 0 && !(client->budget && retry__spent(client->budget))) {
+        timeout = retry__max(retry__attempt_most(request), pace >> 4 << 1);
+        timeout = retry__narrow((uint64_t)timeout << (pace & 15));
+    }
+    if (client->attempt_timeout_max != 0)
+        timeout = retry__min(timeout, client->attempt_timeout_max);
+    return retry__min(timeout, left);
+}
+
+/* What the gates say to a copy of an operation that has *left ms to its deadline: the cause not to
+   send it, and *left then says how long to wait. */
+RETRY__COLD uint8_t retry__ask_gates(retry_operation *op, retry_copy *copy, retry_gates *gates,
+                                     retry_ms *left, retry_time now)
+{
+    struct retry__told told = {NULL, op, copy, gates, NULL, now, *left, 0, RETRY__ASK, false};
+    uint8_t cause = gates->retry__drive(&told);
+    if (cause == RETRY_CAUSE_PACED &&
+        retry__attempt_short(&op->request, retry__subtract(*left, told.delay)))
+        return RETRY_CAUSE_DEADLINE;
+    if (cause != RETRY_CAUSE_NONE)
+        *left = told.delay;
+    return cause;
+}
+
+/* Asks for leave to send a copy. NONE: it is on the wire, and *step says how. Else why not, and
+   step->delay how long to wait, or what there is to know. */
+static uint8_t retry__ask_copy(retry_operation *op, retry_copy *copy, retry_step *step,
+                               retry_time now)
+{
+    const retry_client *client = op->request.client;
+    retry_gates *gates = client ? client->gates : NULL;
+    retry_ms left = retry__remaining(&op->request, now);
+    uint8_t cause = left != 0 ? RETRY_CAUSE_NONE : RETRY_CAUSE_DEADLINE;
+    copy->retry__gates = NULL;
+    copy->retry__node = 0;
+    if (left != 0 && gates && gates->retry__drive)
+        cause = retry__ask_gates(op, copy, gates, &left, now);
+    if (cause != RETRY_CAUSE_NONE) {
+        step->delay = left;
+        return cause;
+    }
+    copy->retry__sent = now;
+    copy->retry__state = RETRY__COPY_WIRE;
+    if (retry__attempt_short(&op->request, left))
+        copy->retry__state |= RETRY__COPY_SHORT;
+    copy->retry__timeout = retry__attempt_timeout(&op->request, copy->retry__gates, left);
+    step->what = RETRY_DO_SEND;
+    step->node = copy->retry__node;
+    step->timeout = copy->retry__timeout;
+    return cause;
+}
+
+/* Ends an operation that has no copy out. */
+static void retry__close(retry_operation *op, uint8_t cause, retry_ms delay, retry_time now)
+{
+    uint8_t verdict =
+        cause == RETRY_CAUSE_DEADLINE ? (uint8_t)RETRY_VERDICT_EXPIRE : (uint8_t)RETRY_VERDICT_FAIL;
+    retry__forget(op, now);
+    retry__over(op, cause, delay);
+    if (retry__finish(&op->request, verdict, RETRY__BUDGET_REFUND, now))
+        retry__tell(&op->request, NULL, verdict, cause, delay);
+}
+
+/* The next try begins, if it may. False: the operation is over. */
+static bool retry__try(retry_operation *op, retry_step *step, retry_time now)
+{
+    op->retry__cause = retry__ask_copy(op, &op->retry__copy, step, now);
+    if (op->retry__cause == RETRY_CAUSE_NONE) {
+        retry__become(op, RETRY__OP_TRY);
+        if (op->retry__hedge)
+            op->retry__hedge->retry__drive(op, RETRY__HEDGE_BEGIN, NULL, step, now);
+    } else if (op->retry__cause == RETRY_CAUSE_PACED) {
+        step->what = RETRY_DO_WAIT;
+        step->cause = RETRY_CAUSE_PACED;
+    } else {
+        retry__close(op, op->retry__cause, step->delay, now);
+        return false;
+    }
+    return true;
+}
+
+/* No try is under way: what there is to wait for, or the next try. False: the operation is over. */
+static bool retry__idle(retry_operation *op, retry_step *step, retry_time now)
+{
+    const retry_request *request = &op->request;
+    bool pending = request->retry__state == RETRY_VERDICT_PENDING;
+    if (pending)
+        step->delay = retry__remaining(request, now);
+    else if (op->retry__cause != RETRY_CAUSE_PACED)
+        step->delay =
+            retry__left(op->retry__mark, retry__min(request->last_delay, UINT32_MAX - 1), now);
+    if (step->delay == 0) {
+        if (!pending)
+            return retry__try(op, step, now);
+        retry__close(op, RETRY_CAUSE_DEADLINE, 0, now);
+        return false;
+    }
+    step->what = RETRY_DO_WAIT;
+    step->cause = op->retry__cause;
+    return true;
+}
+
+/* What was decided about the try that is over; a strategy or an observer may have stopped it. */
+static void retry__decided(retry_operation *op, retry_decision decision, retry_time now)
+{
+    if (retry__op_state(op) == RETRY__OP_OVER)
+        return;
+    retry__become(op, RETRY__OP_IDLE);
+    op->retry__cause = decision.cause;
+    op->retry__mark = now;
+    if (decision.verdict == RETRY_VERDICT_FAIL || decision.verdict == RETRY_VERDICT_EXPIRE)
+        retry__close(op, decision.cause, decision.delay, now); /* open still: a misuse */
+}
+
+static void retry__decide_try(retry_operation *op, retry_time now)
+{
+    retry__decided(op, retry_orchestrate(&op->request, &op->failure, now), now);
+}
+
+/* A copy that is off the wire has failed. */
+static void retry__copy_failed(retry_operation *op, retry_copy *copy, const retry_failure *failure,
+                               retry_time now)
+{
+    op->retry__apart = copy->retry__node;
+    if (op->retry__hedge) {
+        op->retry__hedge->retry__drive(op, RETRY__HEDGE_FAILED, failure, NULL, now);
+    } else {
+        op->failure = *failure;
+        retry__decide_try(op, now);
+    }
+}
+
+/* The first copy whose time is over has failed: true. Else *least is what is left of the first. */
+static bool retry__timed_out(retry_operation *op, retry_ms *least, retry_time now)
+{
+    retry_copy *copy;
+    uint32_t n;
+    for (n = 0; (copy = retry__copy_at(op, n)) != NULL; n++) {
+        retry_ms left;
+        if (!retry__on_wire(copy) || copy->retry__timeout == UINT32_MAX)
+            continue;
+        left = retry__left(copy->retry__sent, copy->retry__timeout, now);
+        if (left == 0) {
+            retry_failure failure = retry__failure(RETRY_REASON_ATTEMPT_TIMED_OUT, 0);
+            failure.timeout = true;
+            retry__copy_cancel(op, copy, RETRY__REPORT, &failure, now);
+            retry__copy_failed(op, copy, &failure, now);
+            return true;
+        }
+        *least = retry__min(*least, left);
+    }
+    return false;
+}
+
+/* The first copy that is due to be cancelled; false: there is none. */
+static bool retry__cancel_next(retry_operation *op, retry_step *step)
+{
+    retry_copy *copy;
+    for (step->copy = 0; (copy = retry__copy_at(op, step->copy)) != NULL; step->copy++) {
+        if (copy->retry__state == RETRY__COPY_CANCEL) {
+            copy->retry__state = 0;
+            step->what = RETRY_DO_CANCEL;
+            return true;
+        }
+    }
+    op->retry__status &= (uint8_t)~RETRY__OP_CANCEL;
+    return false;
+}
+
+/* A try is under way: a copy that is due, or how long there is nothing to do; false: look again. */
+static bool retry__watch(retry_operation *op, retry_step *step, retry_time now)
+{
+    retry_ms least = UINT32_MAX;
+    if (retry__timed_out(op, &least, now))
+        return false;
+    step->what = RETRY_DO_WAIT;
+    step->delay = UINT32_MAX;
+    if (op->retry__hedge && op->retry__hedge->retry__drive(op, RETRY__HEDGE_NEXT, NULL, step, now))
+        return step->what == RETRY_DO_SEND;
+    step->delay = retry__min(step->delay, least);
+    return true;
+}
+
+/* Nobody waits for an operation any more. */
+static void retry__abandon(retry_operation *op, retry_time now)
+{
+    if (retry__op_state(op) == RETRY__OP_NONE || retry__op_state(op) == RETRY__OP_OVER)
+        return;
+    if (retry__cancel_copies(op, now))
+        op->request.ambiguous = true;
+    retry__forget(op, now);
+    retry__over(op, RETRY_CAUSE_CANCELLED, 0);
+    retry_cancel(&op->request, now);
+    op->request.retry__state = RETRY__CANCELLED; /* whoever closed it */
+}
+
+/* One look at an operation that was started; false: look again. */
+static bool retry__look(retry_operation *op, retry_step *step, retry_time now)
+{
+    if ((op->retry__status & RETRY__OP_CANCEL) != 0)
+        return retry__cancel_next(op, step);
+    if (op->retry__status == RETRY__OP_OVER) {
+        uint8_t state = op->request.retry__state;
+        step->what = RETRY_DO_END;
+        step->verdict = state == RETRY__CANCELLED ? (uint8_t)RETRY_VERDICT_FAIL : state;
+        step->cause = op->retry__cause;
+        step->delay = op->retry__mark;
+        return true;
+    }
+    if (retry__open_or_pending(&op->request))
+        return op->retry__status == RETRY__OP_TRY ? retry__watch(op, step, now)
+                                                  : retry__idle(op, step, now);
+    retry__abandon(op, now);
+    return false;
+}
+
+RETRY_API retry_step retry_next(retry_operation *op, retry_time now)
+{
+    static const retry_step nothing = {0, 0, 0, 0, 0, 0, 0};
+    retry_step step = nothing;
+    if (retry__op_state(op) == RETRY__OP_NONE) {
+        step.what = RETRY_DO_END;
+        step.cause = RETRY_CAUSE_MISUSE;
+        return step;
+    }
+    while (!retry__look(op, &step, now))
+        step = nothing;
+    return step;
+}
+
+/* One whose request is closed is left to retry_next: its observer may be hearing of the end. */
+RETRY_API void retry_stop(retry_operation *op, retry_time now)
+{
+    if (op && retry__open_or_pending(&op->request))
+        retry__abandon(op, now);
+}
+
+RETRY_API void retry_start(retry_operation *op, retry_time now)
+{
+    if (!op)
+        return;
+    retry__abandon(op, now);
+    retry_begin(&op->request, now);
+    op->failure = retry__failure(RETRY_REASON_NONE, 0);
+    retry__become(op, RETRY__OP_IDLE);
+    op->retry__cause = RETRY_CAUSE_NONE;
+    op->retry__apart = UINT16_MAX;
+}
+
+RETRY_API void retry_ended(retry_operation *op, unsigned number, const retry_failure *failure,
+                           retry_time now)
+{
+    retry_copy *copy = op ? retry__copy_at(op, number) : NULL;
+    if (!copy)
+        return;
+    if (!retry__on_wire(copy)) {
+        copy->retry__state = 0;
+        return;
+    }
+    retry__copy_off(op, copy, RETRY__REPORT, failure, now);
+    if (!retry__open(&op->request)) { /* any more */
+        if (failure)
+            retry__doubt(&op->request, retry__learn(&op->request, failure));
+        else
+            op->request.ambiguous = true; /* its end was told before it was done */
+        retry__abandon(op, now);
+    } else if (failure) {
+        retry__copy_failed(op, copy, failure, now);
+    } else {
+        if (op->retry__hedge)
+            retry__cancel_copies(op, now);
+        retry__over(op, RETRY_CAUSE_NONE, 0);
+        retry_succeed(&op->request, now);
+    }
+}
+
+RETRY_API void retry_answer(retry_operation *op, retry_action action, retry_time now)
+{
+    if (retry__op_state(op) == RETRY__OP_IDLE && op->request.retry__state == RETRY_VERDICT_PENDING)
+        retry__decided(op, retry_resume(&op->request, &op->failure, action, now), now);
+}
+
+/* >>gates */
+
+enum { RETRY__BREAKER, RETRY__THROTTLE, RETRY__AIMD, RETRY__RATE, RETRY__LATENCY, RETRY__GATES };
+
+/* The gate's cause not to send; NONE of one that is not there, and of whatever is not ASK. */
+static uint8_t retry__gate_tell(struct retry__told *told, uint32_t index)
+{
+    const retry__gate *gate = &told->gates->retry__gates[index];
+    told->gate = gate->retry__self;
+    return gate->retry__self ? gate->retry__tell(told) : (uint8_t)RETRY_CAUSE_NONE;
+}
+
+/* ms since the copy was sent. */
+static retry_ms retry__copy_age(const struct retry__told *told)
+{
+    return retry__passed(told->copy->retry__sent, told->now);
+}
+
+/* Takes a place among the copies on the wire if there are fewer than `limit`. */
+static bool retry__place(struct retry__told *told, uint32_t limit)
+{
+    uint32_t *in_flight = &told->gates->in_flight;
     uint32_t seen = retry__load(in_flight);
     do {
         if (seen >= limit)
             return false;
     } while (!retry__swap(in_flight, &seen, seen + 1));
-    attempt->retry__state |= RETRY__ATTEMPT_PLACED;
+    told->placed = true;
     return true;
 }
 
-static void retry__attempt_leave(retry_attempt *attempt)
+static void retry__leave(struct retry__told *told)
 {
-    if ((attempt->retry__state & RETRY__ATTEMPT_PLACED) != 0)
-        retry__fetch_add(&attempt->retry__gates->in_flight, UINT32_MAX); /* one less */
-    attempt->retry__state &= (uint8_t)~RETRY__ATTEMPT_PLACED;
+    if (told->placed)
+        retry__fetch_add(&told->gates->in_flight, UINT32_MAX); /* one less */
 }
 
 /* Asks the gates in turn. What those before the one that refuses gave goes back to them. */
@@ -4397,173 +4831,75 @@ static uint8_t retry__gates_ask(struct retry__told *told)
 {
     uint8_t cause = RETRY_CAUSE_NONE;
     uint32_t count = 0;
+    told->placed = false;
     while (count < RETRY__LATENCY && cause == RETRY_CAUSE_NONE)
         cause = retry__gate_tell(told, count++);
     if (cause == RETRY_CAUSE_NONE) {
-        if ((told->attempt->retry__state & RETRY__ATTEMPT_PLACED) == 0)
-            retry__attempt_place(told->attempt, UINT32_MAX);
+        if (!told->placed)
+            retry__place(told, UINT32_MAX);
+        told->copy->retry__gates = told->gates;
+        told->op->retry__status &= (uint8_t) ~(RETRY__OP_DRAWN | RETRY__OP_KEPT);
         return cause;
     }
     told->event = RETRY__RELEASE;
     for (count--; count != 0; count--)
         retry__gate_tell(told, count - 1);
-    retry__attempt_leave(told->attempt);
+    retry__leave(told);
     return cause;
 }
 
-/* A try that ends before it is sent: the instant that the rate kept for it goes back. */
-RETRY__COLD void retry__attempt_drop(retry_attempt *attempt, retry_time now)
-{
-    struct retry__told told = {NULL, attempt, NULL, NULL, now, 0, RETRY__RELEASE};
-    if ((attempt->retry__state & RETRY__ATTEMPT_KEPT) != 0)
-        retry__gate_tell(&told, RETRY__RATE);
-    attempt->retry__state = 0;
-    attempt->waiting = false;
-}
+#define RETRY__PACE_ROUNDS UINT32_C(15) /* of retry__pace */
+#define RETRY__PACE_SLOWEST (UINT32_MAX >> 4)
 
-/* What the gates say to an attempt of an open request that has `left` ms to its deadline. */
-RETRY__COLD retry_decision retry__attempt_gated(retry_attempt *attempt,
-                                                const retry_request *request, retry_ms left,
-                                                retry_time now)
+/* How long answers take, and how often the time of an attempt was doubled in vain. A round is
+   counted once: who was sent before it knows nothing of the time that it gave. */
+RETRY__WRAPS static void retry__pace_learn(const struct retry__told *told)
 {
-    struct retry__told told = {NULL, attempt, request, NULL, now, 0, RETRY__ASK};
-    uint8_t cause, verdict = RETRY_VERDICT_RETRY;
-    if (!attempt->waiting)
-        attempt->retry__since = (uint32_t)now;
-    cause = retry__gates_ask(&told);
-    if (cause == RETRY_CAUSE_NONE) {
-        attempt->waiting = false;
-        attempt->retry__since = (uint32_t)now;
-        if (retry__attempt_short(request, left))
-            attempt->retry__state |= RETRY__ATTEMPT_SHORT;
-        return retry__decision(RETRY_VERDICT_SEND, cause, 0);
+    retry_gates *gates = told->gates;
+    uint32_t seen = retry__load(&gates->retry__pace), rounds = seen & RETRY__PACE_ROUNDS, next;
+    uint32_t round = retry__load(&gates->retry__round);
+    retry_ms age = retry__min(retry__copy_age(told), RETRY__PACE_SLOWEST);
+    if (retry__outcome(told->failure) == RETRY__ANSWERED &&
+        (!told->failure || !told->failure->throttle)) {
+        do {
+            retry_ms slow = seen >> 4;
+            next = age >= slow ? age : slow - ((slow - age + 3) >> 2);
+        } while (seen != next << 4 && !retry__swap(&gates->retry__pace, &seen, next << 4));
+    } else if (told->failure->timeout && rounds < 10 &&
+               (rounds == 0 || told->copy->retry__sent - round - 1 < UINT32_C(1) << 31) &&
+               retry__swap(&gates->retry__round, &round, told->now)) {
+        retry__fetch_add(&gates->retry__pace, 1);
     }
-    if (cause != RETRY_CAUSE_PACED) {
-        verdict = RETRY_VERDICT_FAIL;
-    } else if (retry__attempt_short(request, retry__subtract(left, told.delay))) {
-        verdict = RETRY_VERDICT_EXPIRE;
-        cause = RETRY_CAUSE_DEADLINE;
-        told.delay = left;
-    }
-    attempt->waiting = true;
-    if (verdict != RETRY_VERDICT_RETRY)
-        retry__attempt_drop(attempt, now);
-    return retry__decision(verdict, cause, told.delay);
 }
 
-RETRY__HOT retry_decision retry__attempt_ask(retry_attempt *attempt, const retry_request *request,
-                                             retry_time now)
+/* The end of a copy that was sent. */
+static void retry__gates_end(struct retry__told *told)
 {
-    retry_decision answer = {RETRY_VERDICT_SEND, RETRY_CAUSE_NONE, 0};
-    retry_ms left;
-    if (!attempt || !request || (attempt->retry__state & RETRY__ATTEMPT_SENT) != 0)
-        return retry__misuse(request);
-    left = retry__remaining(request, now);
-    if (!retry__open(request) || left == 0) {
-        retry__attempt_drop(attempt, now);
-        return retry__open(request) ? retry__decision(RETRY_VERDICT_EXPIRE, RETRY_CAUSE_DEADLINE, 0)
-                                    : retry__misuse(request);
-    }
-    attempt->retry__gates = attempt->gates;
-    if (!attempt->gates && request->client)
-        attempt->retry__gates = request->client->gates;
-    if (attempt->retry__gates)
-        answer = retry__attempt_gated(attempt, request, left, now);
-    if (answer.verdict == RETRY_VERDICT_SEND) {
-        attempt->timeout = retry__min(left, retry__attempt_most(request));
-        attempt->retry__state |= RETRY__ATTEMPT_SENT;
-    }
-    return answer;
-}
-
-RETRY_API retry_decision retry_attempt_ask(retry_attempt *attempt, const retry_request *request,
-                                           retry_time now)
-{
-    return retry__attempt_ask(attempt, request, now);
-}
-
-RETRY_API retry_decision retry_attempt_begin(retry_attempt *attempt, retry_request *request,
-                                             retry_time now)
-{
-    retry_decision answer = retry__attempt_ask(attempt, request, now);
-    bool refused = answer.verdict == RETRY_VERDICT_FAIL || answer.verdict == RETRY_VERDICT_EXPIRE;
-    if (RETRY__RARE(refused) && answer.cause != RETRY_CAUSE_MISUSE &&
-        retry__finish(request, answer.verdict, RETRY__BUDGET_REFUND, now))
-        retry__tell(request, NULL, answer.verdict, answer.cause, answer.delay);
-    return answer;
-}
-
-/* Tells the gates how an attempt that was sent has ended, if anybody knows. */
-RETRY__COLD void retry__gates_tell(retry_attempt *attempt, uint8_t event,
-                                   const retry_failure *failure, retry_time now)
-{
-    struct retry__told told = {NULL, attempt, NULL, failure, now, 0, event};
+    const retry_failure *failure = told->failure;
     uint32_t i;
-    if ((attempt->retry__state & RETRY__ATTEMPT_SHORT) != 0 && failure &&
-        (failure->timeout || failure->reason == RETRY_REASON_ATTEMPT_TIMED_OUT))
-        told.event = RETRY__RELEASE;
-    for (i = 0; i < RETRY__GATES; i++)
-        retry__gate_tell(&told, i);
-    retry__attempt_leave(attempt);
-}
-
-static bool retry__attempt_sent(const retry_attempt *attempt)
-{
-    return attempt && (attempt->retry__state & RETRY__ATTEMPT_SENT) != 0;
-}
-
-/* The end of an attempt that was sent. */
-static void retry__attempt_close(retry_attempt *attempt, uint8_t event,
-                                 const retry_failure *failure, retry_time now)
-{
-    if (attempt->retry__gates)
-        retry__gates_tell(attempt, event, failure, now);
-    attempt->retry__state = 0;
-}
-
-RETRY_API void retry_attempt_report(retry_attempt *attempt, const retry_failure *failure,
-                                    retry_time now)
-{
-    if (retry__attempt_sent(attempt))
-        retry__attempt_close(attempt, RETRY__REPORT, failure, now);
-}
-
-RETRY_API retry_decision retry_attempt_end(retry_attempt *attempt, retry_request *request,
-                                           const retry_failure *failure, retry_time now)
-{
-    if (!request || !retry__attempt_sent(attempt))
-        return retry__misuse(request);
-    retry__attempt_close(attempt, RETRY__REPORT, failure, now);
-    if (failure)
-        return retry_orchestrate(request, failure, now);
-    if (!retry_succeed(request, now))
-        return retry__misuse(request);
-    return retry__decision(RETRY_VERDICT_SUCCESS, RETRY_CAUSE_NONE, 0);
-}
-
-RETRY_API void retry_attempt_cancel(retry_attempt *attempt, retry_request *request, retry_time now)
-{
-    if (!attempt)
-        return;
-    if (retry__attempt_sent(attempt)) {
-        if (request)
-            request->ambiguous = true;
-        retry__attempt_close(attempt, RETRY__RELEASE, NULL, now);
-    } else {
-        retry__attempt_drop(attempt, now);
+    if (told->event == RETRY__REPORT) {
+        retry__pace_learn(told);
+        if ((told->copy->retry__state & RETRY__COPY_SHORT) != 0 && failure &&
+            (failure->timeout || failure->reason == RETRY_REASON_ATTEMPT_TIMED_OUT))
+            told->event = RETRY__RELEASE; /* it had too little time to prove anything */
     }
+    for (i = 0; i < RETRY__GATES; i++)
+        retry__gate_tell(told, i);
+    told->placed = true;
+    retry__leave(told);
 }
 
-RETRY_API retry_failure retry_classify_refusal(retry_decision answer)
+/* What one server's gates do. */
+static uint8_t retry__gates_drive(struct retry__told *told)
 {
-    retry_permit permit = {answer.cause != RETRY_CAUSE_CIRCUIT_OPEN, 0, answer.delay, 0};
-    if (answer.cause == RETRY_CAUSE_THROTTLED || answer.cause == RETRY_CAUSE_PACED ||
-        answer.cause == RETRY_CAUSE_DEADLINE)
-        return retry__failure(RETRY_REASON_CLIENT_THROTTLED, 0);
-    return retry_classify_permit(permit);
+    if (told->event == RETRY__ASK)
+        return retry__gates_ask(told);
+    if (told->event == RETRY__FORGET)
+        retry__gate_tell(told, RETRY__RATE);
+    else
+        retry__gates_end(told);
+    return RETRY_CAUSE_NONE;
 }
-
-/* >>gates */
 
 static void retry__gates_add(retry_gates *gates, uint32_t index, void *gate,
                              uint8_t (*tell)(struct retry__told *told))
@@ -4572,6 +4908,8 @@ static void retry__gates_add(retry_gates *gates, uint32_t index, void *gate,
         return;
     gates->retry__gates[index].retry__self = gate;
     gates->retry__gates[index].retry__tell = tell;
+    if (!gates->retry__drive)
+        gates->retry__drive = retry__gates_drive;
 }
 
 /* The operation's first try may probe, and one with its whole time: any other may just have run out
@@ -4579,24 +4917,24 @@ static void retry__gates_add(retry_gates *gates, uint32_t index, void *gate,
 static uint8_t retry__tell_breaker(struct retry__told *told)
 {
     retry_breaker *breaker = (retry_breaker *)told->gate;
-    retry_attempt *attempt = told->attempt;
+    retry_copy *copy = told->copy;
     uint8_t outcome = RETRY__IGNORED;
     retry_ms elapsed = 0;
     if (told->event == RETRY__ASK) {
-        const retry_request *request = told->request;
-        retry_ms most = request->client ? request->client->attempt_timeout : 0;
-        bool whole = most != 0 && retry__remaining(request, told->now) >= most;
+        const retry_request *request = &told->op->request;
+        retry_ms most = request->client->attempt_timeout;
+        bool whole = most != 0 && told->left >= most;
         retry_permit permit =
             retry_breaker_ask(breaker, request->attempts == 0 || whole, told->now);
-        attempt->retry__ticket = permit.retry__ticket;
+        copy->retry__ticket = permit.retry__ticket;
         told->delay = permit.wait;
         return permit.granted ? RETRY_CAUSE_NONE : RETRY_CAUSE_CIRCUIT_OPEN;
     }
     if (told->event == RETRY__REPORT)
         outcome = retry__outcome(told->failure);
-    if (retry__attempt_sent(attempt))
-        elapsed = retry__attempt_age(attempt, told->now);
-    retry__breaker_end(breaker, attempt->retry__ticket, elapsed, outcome, (uint32_t)told->now);
+    if (retry__on_wire(copy))
+        elapsed = retry__copy_age(told);
+    retry__breaker_end(breaker, copy->retry__ticket, elapsed, outcome, told->now);
     return RETRY_CAUSE_NONE;
 }
 
@@ -4609,12 +4947,15 @@ RETRY_API void retry_gates_breaker(retry_gates *gates, retry_breaker *breaker)
 static uint8_t retry__tell_throttle(struct retry__told *told)
 {
     retry_throttle *throttle = (retry_throttle *)told->gate;
+    retry_operation *op = told->op;
     if (told->event == RETRY__REPORT)
-        retry_throttle_report(throttle, told->failure, told->now);
-    if (told->event != RETRY__ASK || told->attempt->waiting ||
-        retry_throttle_ask(throttle, retry_random(told->request), told->now))
+        retry__throttle_report(throttle, told->failure, told->now);
+    if (told->event != RETRY__ASK || (op->retry__status & RETRY__OP_DRAWN) != 0)
         return RETRY_CAUSE_NONE;
-    return RETRY_CAUSE_THROTTLED;
+    if (!retry__throttle_ask(throttle, retry_random(&op->request), told->now))
+        return RETRY_CAUSE_THROTTLED;
+    op->retry__status |= RETRY__OP_DRAWN;
+    return RETRY_CAUSE_NONE;
 }
 
 RETRY_API void retry_gates_throttle(retry_gates *gates, retry_throttle *throttle)
@@ -4622,16 +4963,30 @@ RETRY_API void retry_gates_throttle(retry_gates *gates, retry_throttle *throttle
     retry__gates_add(gates, RETRY__THROTTLE, throttle, retry__tell_throttle);
 }
 
+/* Who has least time left asks soonest: 1 to 2 + 98 f * f ms, where f is the share that is left of
+   the timeout, in sixteenths. If new operations overtook old ones, the old ones would expire. */
+static retry_ms retry__turn(const struct retry__told *told)
+{
+    const retry_request *request = &told->op->request;
+    uint32_t f = request->timeout == UINT32_MAX || told->left >= request->timeout
+                     ? 16
+                     : retry__share(told->left, request->timeout, 4);
+    return retry__pick(1, 2 + ((98 * f * f) >> 8), retry_random(request));
+}
+
 static uint8_t retry__tell_aimd(struct retry__told *told)
 {
     retry_aimd *aimd = (retry_aimd *)told->gate;
-    retry_ms age = retry__attempt_age(told->attempt, told->now);
+    retry_ms pause;
     if (told->event == RETRY__REPORT)
-        retry__aimd_learn(aimd, told->failure, retry__load(&told->attempt->retry__gates->in_flight),
-                          age, (uint32_t)told->now);
-    if (told->event != RETRY__ASK || retry__attempt_place(told->attempt, retry_aimd_limit(aimd)))
+        retry__aimd_learn(aimd, told->failure, retry__load(&told->gates->in_flight),
+                          retry__copy_age(told), &told->op->request, told->now);
+    if (told->event != RETRY__ASK)
         return RETRY_CAUSE_NONE;
-    told->delay = retry__pick(1, retry__min(age + 1, 100), retry_random(told->request));
+    pause = retry__aimd_paused(aimd, told->now);
+    if (pause == 0 && retry__place(told, retry_aimd_limit(aimd)))
+        return RETRY_CAUSE_NONE;
+    told->delay = pause + retry__turn(told);
     return RETRY_CAUSE_PACED;
 }
 
@@ -4640,26 +4995,25 @@ RETRY_API void retry_gates_aimd(retry_gates *gates, retry_aimd *aimd)
     retry__gates_add(gates, RETRY__AIMD, aimd, retry__tell_aimd);
 }
 
-/* An instant that is kept for an attempt stays its own while another gate makes it wait. */
+/* An instant that is kept for a try stays its own while another gate makes it wait. */
 RETRY__WRAPS static uint8_t retry__rate_admit(retry_rate *rate, struct retry__told *told)
 {
-    retry_attempt *attempt = told->attempt;
+    retry_operation *op = told->op;
     retry_ms wait = rate->wait ? rate->wait : 250;
-    uint32_t now = (uint32_t)told->now;
-    if ((attempt->retry__state & RETRY__ATTEMPT_KEPT) != 0) {
-        told->delay = attempt->retry__due - now;
+    if ((op->retry__status & RETRY__OP_KEPT) != 0) {
+        told->delay = op->retry__mark - told->now;
         if (told->delay >> 31 != 0) /* it is past */
             told->delay = 0;
+        told->delay = retry__min(told->delay, wait); /* if the clock stepped back */
     } else {
-        told->delay = retry__rate_take(rate, now, wait);
+        told->delay = retry__rate_take(rate, told->now, wait);
         if (told->delay >= wait) /* not taken */
             return RETRY_CAUSE_THROTTLED;
-        attempt->retry__due = now + told->delay;
     }
-    attempt->retry__state &= (uint8_t)~RETRY__ATTEMPT_KEPT;
     if (told->delay == 0)
         return RETRY_CAUSE_NONE;
-    attempt->retry__state |= RETRY__ATTEMPT_KEPT;
+    op->retry__mark = told->now + told->delay;
+    op->retry__status |= RETRY__OP_KEPT;
     return RETRY_CAUSE_PACED;
 }
 
@@ -4669,8 +5023,8 @@ static uint8_t retry__tell_rate(struct retry__told *told)
     if (told->event == RETRY__ASK)
         return retry__rate_admit(rate, told);
     if (told->event == RETRY__REPORT)
-        retry_rate_report(rate, told->failure, told->now);
-    else if ((told->attempt->retry__state & RETRY__ATTEMPT_KEPT) != 0)
+        retry__rate_report(rate, told->failure, told->now);
+    else if (told->event == RETRY__FORGET)
         retry__rate_return(rate);
     return RETRY_CAUSE_NONE;
 }
@@ -4680,15 +5034,16 @@ RETRY_API void retry_gates_rate(retry_gates *gates, retry_rate *rate)
     retry__gates_add(gates, RETRY__RATE, rate, retry__tell_rate);
 }
 
-/* Only an answer tells how long it takes; all else was given up by somebody. */
+/* Only an answer tells how long it takes; all else was given up by somebody. A copy that was never
+   sent is no sample. */
 static uint8_t retry__tell_latency(struct retry__told *told)
 {
     uint8_t outcome = RETRY__SICK;
     if (told->event == RETRY__REPORT)
         outcome = retry__outcome(told->failure);
     if (outcome != RETRY__IGNORED)
-        retry_latency_add((retry_latency *)told->gate, retry__attempt_age(told->attempt, told->now),
-                          outcome == RETRY__ANSWERED);
+        retry__latency_add((retry_latency *)told->gate, retry__copy_age(told),
+                           outcome == RETRY__ANSWERED);
     return RETRY_CAUSE_NONE;
 }
 
@@ -4697,31 +5052,413 @@ RETRY_API void retry_gates_latency(retry_gates *gates, retry_latency *latency)
     retry__gates_add(gates, RETRY__LATENCY, latency, retry__tell_latency);
 }
 
+/* >>nodes */
+
+/* What several nodes say: of the answers the one that counts. */
+typedef struct retry__nodes_answer {
+    uint8_t cause; /* NONE: none was asked */
+    retry_ms delay;
+} retry__nodes_answer;
+
+/* Whether a node is asked last. */
+static bool retry__apart(retry_operation *op, uint32_t node)
+{
+    const retry_copy *copy;
+    uint32_t n;
+    if (op->retry__apart == node || retry__op_state(op) != RETRY__OP_TRY)
+        return op->retry__apart == node;
+    for (n = 0; (copy = retry__copy_at(op, n)) != NULL; n++) {
+        if (retry__on_wire(copy) && copy->retry__node == node)
+            return true;
+    }
+    return false;
+}
+
+/* A turn comes before a probe, what comes sooner before what comes later, and the first answer
+   before any other. */
+static void retry__nodes_hear(retry__nodes_answer *answer, uint8_t cause, retry_ms delay)
+{
+    bool better = answer->cause == RETRY_CAUSE_NONE;
+    if (cause == RETRY_CAUSE_PACED || cause == RETRY_CAUSE_CIRCUIT_OPEN) {
+        if (cause == answer->cause)
+            better = delay != 0 && (answer->delay == 0 || delay < answer->delay);
+        else
+            better = answer->cause != RETRY_CAUSE_PACED;
+    }
+    if (better) {
+        answer->cause = cause;
+        answer->delay = delay;
+    }
+}
+
+/* True: the node lets the copy pass. One that does not keeps nothing of it. */
+static bool retry__node_asked(struct retry__told *told, uint32_t node, retry__nodes_answer *answer)
+{
+    uint8_t cause;
+    told->gates = &told->op->request.client->gates[node];
+    told->copy->retry__node = (uint16_t)node;
+    told->event = RETRY__ASK;
+    told->delay = 0;
+    cause = retry__gates_ask(told);
+    if (cause == RETRY_CAUSE_NONE)
+        return true;
+    if ((told->op->retry__status & RETRY__OP_KEPT) != 0) {
+        told->event = RETRY__FORGET;
+        retry__gate_tell(told, RETRY__RATE);
+        told->op->retry__status &= (uint8_t)~RETRY__OP_KEPT;
+    }
+    retry__nodes_hear(answer, cause, told->delay);
+    return false;
+}
+
+/* The node with this index among those that are set apart, or among the others; the number of
+   nodes: there is none. */
+static uint32_t retry__nodes_nth(retry_operation *op, bool apart, uint32_t index)
+{
+    uint32_t nodes = op->request.client->nodes, node;
+    for (node = 0; node < nodes; node++) {
+        if (retry__apart(op, node) != apart)
+            continue;
+        if (index == 0)
+            break;
+        index--;
+    }
+    return node;
+}
+
+/* Asks those that are set apart, or the others: the less busy of two at random, the other, and then
+   those that follow that. */
+static bool retry__nodes_round(struct retry__told *told, bool apart, retry__nodes_answer *answer)
+{
+    retry_operation *op = told->op;
+    const retry_client *client = op->request.client;
+    uint32_t nodes = client->nodes, count = 0, random, i, first, second, node;
+    for (node = 0; node < nodes; node++)
+        count += retry__apart(op, node) == apart;
+    if (count < 2)
+        return count != 0 && retry__node_asked(told, retry__nodes_nth(op, apart, 0), answer);
+    random = retry__draw(client);
+    i = ((random >> 16) * count) >> 16;
+    first = retry__nodes_nth(op, apart, i);
+    random = ((random & 0xffff) * (count - 1)) >> 16;
+    second = retry__nodes_nth(op, apart, random + (random >= i));
+    if (retry__load(&client->gates[second].in_flight) <
+        retry__load(&client->gates[first].in_flight)) {
+        node = first;
+        first = second;
+        second = node;
+    }
+    if (retry__node_asked(told, first, answer))
+        return true;
+    node = second;
+    do {
+        if (node != first && retry__apart(op, node) == apart &&
+            retry__node_asked(told, node, answer))
+            return true;
+        node = node + 1 < nodes ? node + 1 : 0;
+    } while (node != second);
+    return false;
+}
+
+static uint8_t retry__nodes_drive(struct retry__told *told)
+{
+    retry__nodes_answer answer = {RETRY_CAUSE_NONE, 0};
+    if (told->event != RETRY__ASK || told->op->request.client->nodes < 2)
+        return retry__gates_drive(told);
+    if (retry__nodes_round(told, false, &answer) || retry__nodes_round(told, true, &answer))
+        return RETRY_CAUSE_NONE;
+    told->delay = answer.delay;
+    return answer.cause;
+}
+
+RETRY_API void retry_client_nodes(retry_client *client, retry_gates *gates, uint16_t count)
+{
+    uint32_t node = 0;
+    if (!client)
+        return;
+    client->gates = gates;
+    client->nodes = gates && count > 1 ? count : 0;
+    if (!gates)
+        return;
+    do {
+        gates[node].retry__drive = retry__nodes_drive;
+    } while (++node < client->nodes);
+}
+
+/* >>hedge */
+
+/* A copy costs what a retry does, whatever failed; no failure is charged for it, and what it costs
+   is not the request's, to which it might go back. */
+static bool retry__hedge_pay(retry_request *request, retry_time now)
+{
+    const retry_failure none = retry__failure(RETRY_REASON_NONE, 0);
+    uint32_t charge = request->retry__charge;
+    bool paid = retry__account(request, RETRY__BUDGET_RESUME, &none, now);
+    request->retry__charge = charge;
+    return paid;
+}
+
+/* What was never sent put no load on the server: a copy's charge goes back. */
+static void retry__hedge_refund(retry_operation *op, retry_time now)
+{
+    retry_request *request = &op->request;
+    uint32_t charge = request->retry__charge;
+    if (op->retry__hedge->retry__paid == 0 || !request->client || !request->client->budget)
+        return;
+    op->retry__hedge->retry__paid--;
+    request->retry__charge = request->client->budget->options.retry_cost;
+    retry__account(request, RETRY__BUDGET_REFUND, NULL, now);
+    request->retry__charge = charge;
+}
+
+/* ms: UINT32_MAX for none. */
+static void retry__hedge_set(retry_hedge *hedge, retry_ms delay, retry_time now)
+{
+    hedge->retry__delay = delay;
+    hedge->retry__since = now;
+}
+
+/* A copy was sent, or counts as sent: when the next is due. */
+static void retry__hedge_sent(retry_operation *op, retry_time now)
+{
+    retry_hedge *hedge = op->retry__hedge;
+    retry_ms delay = UINT32_MAX;
+    if (hedge->retry__left != 0 && op->request.idempotent)
+        delay = hedge->delay ? hedge->delay : retry_latency_get(hedge->latency);
+    retry__hedge_set(hedge, delay, now);
+}
+
+/* Whether a copy may follow `later` ms from now, if it is paid for. */
+static bool retry__hedge_open(retry_operation *op, retry_ms later, retry_time now)
+{
+    const retry_hedge *hedge = op->retry__hedge;
+    return !hedge->retry__stopped && hedge->retry__left != 0 && op->request.idempotent &&
+           later < retry__remaining(&op->request, now);
+}
+
+/* The lowest number that is free, or that is on the wire; of those that there are. */
+static retry_copy *retry__hedge_find(retry_operation *op, bool on_wire, uint32_t *number)
+{
+    retry_copy *copy;
+    for (*number = 0; (copy = retry__copy_at(op, *number)) != NULL; ++*number) {
+        if (retry__on_wire(copy) == on_wire)
+            break;
+    }
+    return copy;
+}
+
+/* No copy is to come, but for those that are to follow: with nothing on the wire the try failed. */
+static void retry__hedge_rest(retry_operation *op, retry_time now)
+{
+    uint32_t number;
+    if (op->retry__hedge->retry__follow == 0 && !retry__hedge_find(op, true, &number))
+        retry__decide_try(op, now);
+}
+
+/* A gate refused a copy, or would let it wait: it counts as one that failed, never sent. */
+static void retry__hedge_refused(retry_operation *op, uint8_t cause, retry_time now)
+{
+    const retry_failure refusal =
+        retry__failure(cause == RETRY_CAUSE_CIRCUIT_OPEN ? RETRY_REASON_CIRCUIT_BREAKER_OPEN
+                                                         : RETRY_REASON_CLIENT_THROTTLED,
+                       0);
+    retry__learn(&op->request, &refusal);
+    retry__forget(op, now);
+    retry__hedge_refund(op, now);
+    retry__hedge_rest(op, now);
+}
+
+/* The next copy is due. */
+static void retry__hedge_due(retry_operation *op, retry_step *step, retry_time now)
+{
+    retry_hedge *hedge = op->retry__hedge;
+    uint32_t number;
+    uint8_t cause;
+    retry_copy *copy = retry__hedge_find(op, false, &number);
+    if (hedge->retry__follow != 0)
+        hedge->retry__follow--;
+    if (!copy || !retry__hedge_open(op, 0, now) || !retry__hedge_pay(&op->request, now)) {
+        retry__hedge_set(hedge, UINT32_MAX, now);
+        hedge->retry__follow = 0;
+        retry__hedge_rest(op, now);
+        return;
+    }
+    hedge->retry__left--;
+    hedge->retry__paid++;
+    retry__hedge_sent(op, now);
+    step->copy = (uint8_t)number;
+    step->delay = 0;
+    cause = retry__ask_copy(op, copy, step, now);
+    if (cause != RETRY_CAUSE_NONE)
+        retry__hedge_refused(op, cause, now);
+}
+
+/* Whether a failure is final, whatever is on the wire, by itself or as it does not permit another
+   copy; *charged: a budget that charges failures has not yet been told of it. */
+static bool retry__hedge_fatal(const retry_request *request, const retry_failure *failure,
+                               uint8_t traits, bool *charged)
+{
+    uint8_t cause = retry__screen(failure, traits);
+    *charged = cause == RETRY_CAUSE_NONE || cause == RETRY_CAUSE_ALWAYS ||
+               cause == RETRY_CAUSE_PUSHBACK || cause == RETRY_CAUSE_THROTTLED;
+    return !*charged || (!request->idempotent && (traits & RETRY__TRAIT_ALLOWS) == 0);
+}
+
+static void retry__hedge_failed(retry_operation *op, const retry_failure *failure, retry_time now)
+{
+    retry_hedge *hedge = op->retry__hedge;
+    retry_request *request = &op->request;
+    uint8_t traits = retry__learn(request, failure);
+    retry_ms order = failure->pushback ? failure->retry_after : 0;
+    bool charged, fatal = retry__hedge_fatal(request, failure, traits, &charged);
+    uint32_t number;
+    if (!hedge->retry__stopped)
+        op->failure = *failure;
+    retry__doubt(request, traits);
+    if (charged)
+        retry__account(request, RETRY__BUDGET_COPY, failure, now);
+    if (fatal) {
+        if (retry__cancel_copies(op, now))
+            request->ambiguous = true; /* who knows what the others have done */
+        retry__decide_try(op, now);
+    } else if (order == UINT32_MAX) {
+        hedge->retry__stopped = true;
+        hedge->retry__follow = 0;
+        retry__hedge_rest(op, now);
+    } else if ((traits & RETRY__TRAIT_UNSENT) != 0) {
+        retry__hedge_refund(op, now);
+        retry__hedge_rest(op, now);
+    } else if (order != 0) {
+        retry__hedge_set(hedge, order, now);
+        if (!retry__hedge_open(op, order, now) && !retry__hedge_find(op, true, &number))
+            retry__decide_try(op, now);
+    } else {
+        hedge->retry__follow++;
+    }
+}
+
+static bool retry__hedge_drive(retry_operation *op, uint8_t event, const retry_failure *failure,
+                               retry_step *step, retry_time now)
+{
+    retry_hedge *hedge = op->retry__hedge;
+    if (event == RETRY__HEDGE_BEGIN) {
+        hedge->retry__left = hedge->delay != 0 || hedge->latency
+                                 ? (uint8_t)retry__min(hedge->count, UINT8_MAX - 1)
+                                 : 0;
+        hedge->retry__follow = 0;
+        hedge->retry__paid = 0;
+        hedge->retry__stopped = false;
+        retry__hedge_sent(op, now);
+    } else if (event == RETRY__HEDGE_FAILED) {
+        retry__hedge_failed(op, failure, now);
+    } else {
+        if (hedge->retry__delay != UINT32_MAX)
+            step->delay = retry__left(hedge->retry__since, hedge->retry__delay, now);
+        if (step->delay != 0 && hedge->retry__follow == 0)
+            return false;
+        retry__hedge_due(op, step, now);
+    }
+    return true;
+}
+
+RETRY_API void retry_hedge_copies(retry_operation *op, retry_hedge *hedge)
+{
+    if (!op || retry__op_state(op) == RETRY__OP_IDLE || retry__op_state(op) == RETRY__OP_TRY ||
+        (op->retry__status & RETRY__OP_CANCEL) != 0)
+        return;
+    op->retry__hedge = hedge && hedge->copies ? hedge : NULL;
+    if (op->retry__hedge)
+        hedge->retry__drive = retry__hedge_drive;
+}
+
+/* >>service */
+
+/* Whether a backoff was left as it was zeroed. */
+static bool retry__backoff_unset(const retry_backoff *backoff)
+{
+    return backoff->curve == 0 && backoff->jitter == 0 && backoff->table_length == 0 &&
+           !backoff->table && !backoff->custom &&
+           (backoff->min | backoff->initial | backoff->max | backoff->factor | backoff->spread) ==
+               0;
+}
+
+static uint32_t retry__or(uint32_t value, uint32_t fallback)
+{
+    return value ? value : fallback;
+}
+
+static void retry__service_policy(retry_policy *policy)
+{
+    static const retry_backoff usual = RETRY__BACKOFF(EXPONENTIAL, FULL, 1, 100, 5000, 0, 0);
+    static const retry_backoff throttled = RETRY_BACKOFF_THROTTLED;
+    if (policy->base.retry_after)
+        return;
+    policy->base.retry_after = retry_policy_after;
+    if (retry__backoff_unset(&policy->backoff))
+        policy->backoff = usual;
+    if (retry__backoff_unset(&policy->throttle_backoff))
+        policy->throttle_backoff = throttled;
+}
+
+static void retry__service_budget(retry_budget *budget, uint32_t max, retry_time now)
+{
+    retry_budget_options options = budget->options;
+    if (options.capacity == 0) {
+        const retry_budget_options preset = RETRY_BUDGET_BEST_EFFORT(max);
+        options.capacity = preset.capacity;
+        options.retry_cost = retry__or(options.retry_cost, preset.retry_cost);
+        options.success_deposit = retry__or(options.success_deposit, preset.success_deposit);
+        options.expire = retry__or(options.expire, preset.expire);
+    }
+    retry_budget_init(budget, &options, now);
+}
+
+RETRY_API void retry_service_init(retry_service *service, retry_time now)
+{
+    retry_client *client;
+    if (!service)
+        return;
+    client = &service->client;
+    service->limit.max = retry__or(service->limit.max, 20);
+    retry__service_policy(&service->policy);
+    retry__service_budget(&service->budget, service->limit.max, now);
+    if (!client->strategy)
+        client->strategy = &service->policy.base;
+    if (!client->budget)
+        client->budget = &service->budget;
+    if (!client->gates)
+        client->gates = &service->gates;
+    if (client->nodes == 0)
+        retry_gates_aimd(client->gates, &service->limit);
+}
+
 /* >>run */
 
-RETRY_API retry_decision retry_run(retry_request *request, const retry_clock *clock,
-                                   retry_attempt_fn *attempt, void *context)
+RETRY_API retry_step retry_run(retry_operation *op, const retry_clock *clock,
+                               retry_attempt_fn *attempt, void *context)
 {
-    retry_attempt current = {NULL, 0, false, 0, 0, NULL, 0, 0};
-    retry_decision decision;
-    if (!request || !clock || !clock->now || !clock->sleep || !attempt)
-        return retry__misuse(NULL);
-    retry_begin(request, clock->now(clock->context));
+    retry_step step;
+    if (!op || !clock || !clock->now || !clock->sleep || !attempt)
+        return retry_next(NULL, 0);
+    retry_start(op, clock->now(clock->context));
     do {
-        decision = retry_attempt_begin(&current, request, clock->now(clock->context));
-        if (decision.verdict == RETRY_VERDICT_SEND) {
+        step = retry_next(op, clock->now(clock->context));
+        if (step.what == RETRY_DO_SEND) {
             retry_failure failure = retry__failure(RETRY_REASON_NONE, 0);
-            bool done = attempt(context, request, current.timeout, &failure);
-            decision = retry_attempt_end(&current, request, done ? NULL : &failure,
-                                         clock->now(clock->context));
-            if (done) /* though somebody may have cancelled it */
-                return retry__decision(RETRY_VERDICT_SUCCESS, RETRY_CAUSE_NONE, 0);
+            bool done = attempt(context, op, &step, &failure);
+            retry_ended(op, step.copy, done ? NULL : &failure, clock->now(clock->context));
+            if (done) { /* though somebody may have stopped it meanwhile */
+                op->request.ambiguous = false;
+                step.what = RETRY_DO_END;
+                step.verdict = RETRY_VERDICT_SUCCESS;
+                step.node = 0;
+                step.timeout = 0;
+            }
+        } else if (step.what == RETRY_DO_WAIT && step.cause != RETRY_CAUSE_PENDING) {
+            clock->sleep(clock->context, step.delay);
         }
-        if (decision.verdict == RETRY_VERDICT_RETRY && retry__open(request) && decision.delay != 0)
-            clock->sleep(clock->context, decision.delay);
-    } while (decision.verdict == RETRY_VERDICT_RETRY);
-    /* by an observer, or during a sleep */
-    return request->retry__state == RETRY__CANCELLED ? retry__misuse(request) : decision;
+    } while (step.what != RETRY_DO_END && step.cause != RETRY_CAUSE_PENDING);
+    return step;
 }
 
 /* >>clock */
@@ -4771,204 +5508,6 @@ RETRY_API retry_clock retry_system_clock(void)
 }
 #endif
 
-/* >>hedge */
-
-/* A hedge's state; stopped is open, but for further copies. */
-enum { RETRY__HEDGE_CLOSED, RETRY__HEDGE_OPEN, RETRY__HEDGE_STOPPED };
-
-static retry_hedge_step retry__hedge_step(uint8_t action, uint8_t cause, retry_ms delay)
-{
-    retry_hedge_step step = {action, cause, delay};
-    return step;
-}
-
-static retry_hedge_step retry__hedge_misuse(void)
-{
-    RETRY_ASSERT(0 && "a NULL argument, or a hedge in another state");
-    return retry__hedge_step(RETRY_HEDGE_FAIL, RETRY_CAUSE_MISUSE, UINT32_MAX);
-}
-
-static retry_hedge_step retry__hedge_set(retry_hedge *hedge, uint8_t action, retry_ms delay,
-                                         retry_time now)
-{
-    hedge->retry__delay = delay;
-    hedge->retry__since = now;
-    return retry__hedge_step(action, RETRY_CAUSE_NONE, delay);
-}
-
-static retry_ms retry__hedge_left(const retry_hedge *hedge, retry_time now)
-{
-    if (hedge->retry__delay == UINT32_MAX)
-        return UINT32_MAX;
-    return retry__left(hedge->retry__since, hedge->retry__delay, now);
-}
-
-static retry_hedge_step retry__hedge_fail(retry_hedge *hedge, uint8_t cause)
-{
-    hedge->retry__state = RETRY__HEDGE_CLOSED;
-    return retry__hedge_step(RETRY_HEDGE_FAIL, cause, UINT32_MAX);
-}
-
-/* No copy now: those in flight decide. */
-static retry_hedge_step retry__hedge_rest(retry_hedge *hedge, uint8_t cause)
-{
-    if (hedge->in_flight == 0)
-        return retry__hedge_fail(hedge, cause);
-    hedge->retry__delay = UINT32_MAX;
-    return retry__hedge_step(RETRY_HEDGE_HOLD, cause, UINT32_MAX);
-}
-
-RETRY__HOT retry_hedge_step retry__hedge_send(retry_hedge *hedge, const retry_request *request,
-                                              retry_time now)
-{
-    retry_ms delay = UINT32_MAX;
-    hedge->in_flight++;
-    hedge->retry__copies--;
-    if (hedge->retry__copies != 0 && request && request->idempotent) {
-        delay = hedge->policy->delay;
-        if (delay == 0)
-            delay = retry_latency_get(hedge->policy->latency);
-    }
-    return retry__hedge_set(hedge, RETRY_HEDGE_SEND, delay, now);
-}
-
-/* Why there are no copies left; RETRY_CAUSE_NONE if there are. */
-static uint8_t retry__hedge_spent(const retry_hedge *hedge)
-{
-    if (hedge->retry__state == RETRY__HEDGE_STOPPED)
-        return RETRY_CAUSE_PUSHBACK;
-    return hedge->retry__copies ? RETRY_CAUSE_NONE : RETRY_CAUSE_ATTEMPTS_EXHAUSTED;
-}
-
-/* A copy costs what a retry does, whatever failed; no failure is charged for it, and what it costs
-   is not the request's, to which it might go back. */
-static bool retry__hedge_pay(retry_request *request, retry_time now)
-{
-    const retry_failure none = retry__failure(RETRY_REASON_NONE, 0);
-    uint32_t charge = request->retry__charge;
-    bool paid = retry__account(request, RETRY__BUDGET_RESUME, &none, now);
-    request->retry__charge = charge;
-    return paid;
-}
-
-/* What was never sent put no load on the server: a copy's charge goes back. */
-static void retry__hedge_refund(retry_hedge *hedge, retry_request *request, retry_time now)
-{
-    uint32_t charge = request->retry__charge;
-    if (hedge->retry__paid == 0 || !request->client || !request->client->budget)
-        return;
-    hedge->retry__paid--;
-    request->retry__charge = request->client->budget->options.retry_cost;
-    retry__account(request, RETRY__BUDGET_REFUND, NULL, now);
-    request->retry__charge = charge;
-}
-
-/* The next copy after `wait` ms, unless it is barred `later` ms from now, or nobody pays for it. */
-static retry_hedge_step retry__hedge_next(retry_hedge *hedge, retry_request *request, retry_ms wait,
-                                          retry_ms later, retry_time now)
-{
-    uint8_t cause = retry__hedge_spent(hedge);
-    if (cause == RETRY_CAUSE_NONE && !request->idempotent)
-        cause = RETRY_CAUSE_NOT_IDEMPOTENT;
-    if (cause == RETRY_CAUSE_NONE && later >= retry__remaining(request, now))
-        cause = RETRY_CAUSE_DEADLINE;
-    if (cause == RETRY_CAUSE_NONE && wait != 0)
-        return retry__hedge_step(RETRY_HEDGE_WAIT, RETRY_CAUSE_NONE, wait);
-    if (cause == RETRY_CAUSE_NONE && !retry__hedge_pay(request, now))
-        cause = RETRY_CAUSE_BUDGET_EXHAUSTED;
-    if (cause != RETRY_CAUSE_NONE)
-        return retry__hedge_rest(hedge, cause);
-    hedge->retry__paid++;
-    return retry__hedge_send(hedge, request, now);
-}
-
-RETRY_API retry_hedge_step retry_hedge_begin(retry_hedge *hedge, const retry_request *request,
-                                             retry_time now)
-{
-    const retry_hedge_policy *policy = hedge ? hedge->policy : NULL;
-    if (!hedge)
-        return retry__hedge_step(RETRY_HEDGE_SEND, RETRY_CAUSE_NONE, UINT32_MAX);
-    hedge->retry__state = RETRY__HEDGE_OPEN;
-    hedge->retry__copies = 1;
-    if (policy && (policy->delay != 0 || policy->latency))
-        hedge->retry__copies =
-            (uint8_t)retry__min(policy->max_attempts ? policy->max_attempts : 2, UINT8_MAX);
-    hedge->in_flight = 0;
-    hedge->retry__paid = 0;
-    return retry__hedge_send(hedge, request, now);
-}
-
-RETRY_API retry_hedge_step retry_hedge_due(retry_hedge *hedge, retry_request *request,
-                                           retry_time now)
-{
-    if (!hedge || !request || hedge->retry__state == RETRY__HEDGE_CLOSED)
-        return retry__hedge_misuse();
-    return retry__hedge_next(hedge, request, retry__hedge_left(hedge, now), 0, now);
-}
-
-/* Why a failure is final, whatever is in flight; RETRY_CAUSE_NONE if it is not. */
-static uint8_t retry__hedge_fatal(const retry_request *request, const retry_failure *failure,
-                                  uint8_t traits)
-{
-    uint8_t cause = retry__screen(failure, traits);
-    if (cause != RETRY_CAUSE_NONE && cause != RETRY_CAUSE_ALWAYS && cause != RETRY_CAUSE_PUSHBACK &&
-        cause != RETRY_CAUSE_THROTTLED)
-        return cause;
-    if (request->idempotent || (traits & RETRY__TRAIT_ALLOWS) != 0)
-        return RETRY_CAUSE_NONE;
-    return RETRY_CAUSE_NOT_IDEMPOTENT;
-}
-
-/* What follows any other: no copy after an order not to retry, nor because of one that was never
-   sent; else the next when the server says, or at once. */
-static retry_hedge_step retry__hedge_follow(retry_hedge *hedge, retry_request *request,
-                                            const retry_failure *failure, uint8_t traits,
-                                            retry_time now)
-{
-    retry_ms order = failure->pushback ? failure->retry_after : 0;
-    if (order == UINT32_MAX) {
-        hedge->retry__state = RETRY__HEDGE_STOPPED;
-    } else if ((traits & RETRY__TRAIT_UNSENT) != 0) {
-        retry__hedge_refund(hedge, request, now);
-        if (hedge->in_flight == 0 || hedge->retry__delay == UINT32_MAX)
-            return retry__hedge_rest(hedge, RETRY_CAUSE_NOT_RETRYABLE);
-        return retry__hedge_step(RETRY_HEDGE_WAIT, RETRY_CAUSE_NONE, retry__hedge_left(hedge, now));
-    } else if (order != 0) {
-        retry_hedge_step step = retry__hedge_set(hedge, RETRY_HEDGE_WAIT, order, now);
-        if (hedge->in_flight != 0 && retry__hedge_spent(hedge) == RETRY_CAUSE_NONE)
-            return step; /* the deadline is looked at when the timer fires */
-    }
-    return retry__hedge_next(hedge, request, order, order, now);
-}
-
-RETRY_API retry_hedge_step retry_hedge_failed(retry_hedge *hedge, retry_request *request,
-                                              const retry_failure *failure, retry_time now)
-{
-    uint8_t traits, cause;
-    if (!hedge || !request || !failure || hedge->retry__state == RETRY__HEDGE_CLOSED ||
-        hedge->in_flight == 0)
-        return retry__hedge_misuse();
-    hedge->in_flight--;
-    traits = retry__learn(request, failure);
-    retry__doubt(request, traits);
-    cause = retry__hedge_fatal(request, failure, traits);
-    if (cause == RETRY_CAUSE_NONE || cause == RETRY_CAUSE_NOT_IDEMPOTENT)
-        retry__account(request, RETRY__BUDGET_COPY, failure, now);
-    if (cause == RETRY_CAUSE_NONE)
-        return retry__hedge_follow(hedge, request, failure, traits, now);
-    if (hedge->in_flight != 0)
-        request->ambiguous = true; /* who knows what the others, which are cancelled, have done */
-    return retry__hedge_fail(hedge, cause);
-}
-
-RETRY_API uint32_t retry_hedge_won(retry_hedge *hedge)
-{
-    if (!hedge || hedge->retry__state == RETRY__HEDGE_CLOSED || hedge->in_flight == 0)
-        return 0;
-    hedge->retry__state = RETRY__HEDGE_CLOSED;
-    return --hedge->in_flight;
-}
-
 /* >>scopes */
 
 /* FNV-1a with a multiplier that moves every byte into the upper bits, which pick the slot. */
@@ -4987,8 +5526,8 @@ static bool retry__scope_is_free(const retry_scopes *scopes, retry_scope *slot, 
 {
     retry_ms forget = scopes->forget ? scopes->forget : 60000;
     retry__budget_refill(&slot->budget, now);
-    return retry_budget_balance(&slot->budget) == slot->budget.options.capacity ||
-           retry__passed(slot->retry__seen, (uint32_t)now) >= forget;
+    return retry_budget_balance(&slot->budget) == retry__budget_first(&slot->budget.options) ||
+           retry__passed(slot->retry__seen, now) >= forget;
 }
 
 RETRY_API const retry_client *retry_scope_client(retry_scopes *scopes, const void *name,
@@ -5020,10 +5559,11 @@ RETRY_API const retry_client *retry_scope_client(retry_scopes *scopes, const voi
     if (!found)
         return &scopes->client;
     if (found->retry__name != hash) { /* filled and not set up: requests may still use its client */
-        retry_budget_deposit(&found->budget, UINT32_MAX);
+        retry_budget_deposit(&found->budget, retry__subtract(retry__budget_first(&scopes->options),
+                                                             retry_budget_balance(&found->budget)));
         found->retry__name = hash;
     }
-    found->retry__seen = (uint32_t)now;
+    found->retry__seen = now;
     return &found->client;
 }
 
@@ -5039,12 +5579,12 @@ RETRY_API const retry_client *retry_scope_client(retry_scopes *scopes, const voi
     X("grpc", EXPONENTIAL, SPREAD, 0, 0, 1000, 0, 0, 0, 120000, RETRY_RATIO(1.6)) \
     X("rfc0049", EXPONENTIAL, NONE, 0, 0, 1, 0, 0, 0, 500, 0)                     \
     X("controlled", CONTROLLED, NONE, 0, 0, 0, 0, 0, 0, 0, 0)
-#define RETRY__BUDGET_PRESETS(X)                                          \
-    X("none", RETRY__INIT(UINT32_MAX, 0, 0, 0, 0, 0, 0, 0, false, false)) \
-    X("best-effort", RETRY_BUDGET_BEST_EFFORT(1))                         \
-    X("smithy", RETRY_BUDGET_SMITHY)                                      \
-    X("aws-2026", RETRY_BUDGET_AWS_2026)                                  \
-    X("aws", RETRY_BUDGET_AWS)                                            \
+#define RETRY__BUDGET_PRESETS(X)                                             \
+    X("none", RETRY__INIT(UINT32_MAX, 0, 0, 0, 0, 0, 0, 0, false, false, 0)) \
+    X("best-effort", RETRY_BUDGET_BEST_EFFORT(1))                            \
+    X("smithy", RETRY_BUDGET_SMITHY)                                         \
+    X("aws-2026", RETRY_BUDGET_AWS_2026)                                     \
+    X("aws", RETRY_BUDGET_AWS)                                               \
     X("grpc", RETRY_BUDGET_GRPC)
 
 /* Keys, X(its number, name, kind of value, field). */
@@ -5070,6 +5610,7 @@ RETRY_API const retry_client *retry_scope_client(retry_scopes *scopes, const voi
     X(REQUEST, "request", TOKENS, request_deposit)           \
     X(PER_SECOND, "per-second", TOKENS, refill_per_second)   \
     X(FLOOR, "floor", TOKENS, floor)                         \
+    X(EXPIRE, "expire", DURATION, expire)                    \
     X(REFUND_LAST, "refund-last", ANSWER, refund_last)       \
     X(CHARGE_FAILURES, "charge-failures", ANSWER, charge_failures)
 
@@ -5372,14 +5913,16 @@ RETRY_API bool retry_parse_policy(retry_policy *policy, const char *text, size_t
 /* Whether the full bucket pays for the cheapest retry. */
 static bool retry__budget_ever_pays(const retry_budget_options *options)
 {
-    uint32_t cost = options->retry_cost;
+    uint32_t most = options->capacity, cost = options->retry_cost;
+    if ((options->success_deposit | options->request_deposit | options->refill_per_second) == 0)
+        most = retry__budget_first(options);
     if (options->timeout_cost != 0)
         cost = retry__min(cost, options->timeout_cost);
     if (options->throttle_cost != 0)
         cost = retry__min(cost, options->throttle_cost);
     if (options->charge_failures)
-        return retry__subtract(options->capacity, cost) > options->floor;
-    return retry__budget_affords(options, options->capacity, cost);
+        return retry__subtract(most, cost) > options->floor;
+    return retry__budget_affords(options, most, cost);
 }
 
 RETRY_API bool retry_parse_budget(retry_budget_options *options, const char *text, size_t length,
@@ -5387,7 +5930,7 @@ RETRY_API bool retry_parse_budget(retry_budget_options *options, const char *tex
 {
     /* behind the presets what a text without one begins with */
     static const retry_budget_options presets[] = {
-        RETRY__BUDGET_PRESETS(RETRY__PRESET){0, 1000, 0, 0, 0, 0, 0, 0, false, false}};
+        RETRY__BUDGET_PRESETS(RETRY__PRESET){0, 1000, 0, 0, 0, 0, 0, 0, false, false, 0}};
     const uint32_t own = sizeof presets / sizeof presets[0] - 1, grpc = own - 1;
     const char *at[RETRY__BUDGET_KEY_COUNT] = {NULL}, *fault;
     retry_budget_options parsed;

@@ -46,39 +46,39 @@ static void print_decision(void *context, const retry_request *request,
 }
 
 /* An operation of 2.5 s that begins at 0. */
-static void begin(retry_request *request, const retry_client *client, enum visitor *visitor)
+static void begin(retry_operation *op, const retry_client *client, enum visitor *visitor)
 {
     static const char *const names[] = {"member", "robot", "guest"};
     printf("\n%s\n", names[*visitor]);
-    *request = (retry_request){.client = client, .context = visitor, .timeout = 2500};
-    retry_begin(request, 0);
+    op->request = (retry_request){.client = client, .context = visitor, .timeout = 2500};
+    retry_start(op, 0);
 }
 
-static void attempt_fails(retry_request *request, const retry_failure *failure, retry_time now)
+static void attempt_fails(retry_operation *op, const retry_failure *failure, retry_time now)
 {
-    retry_attempt attempt = {0};
-    retry_attempt_begin(&attempt, request, now);
-    retry_attempt_end(&attempt, request, failure, now);
+    if (retry_next(op, now).what == RETRY_DO_SEND)
+        retry_ended(op, 0, failure, now);
 }
 
 int main(void)
 {
     door strategy = {{door_after}, retry_best_effort()};
     retry_client client = {.strategy = &strategy.base, .observe = print_decision};
-    retry_request request;
+    static retry_operation member, robot, guest;
     enum visitor visitors[] = {MEMBER, ROBOT, GUEST};
     retry_failure busy = retry_classify_kv(0x86, 0x01); /* temporary failure of a set */
     retry_failure taken = {.reason = SEAT_TAKEN};
     client.user_reasons = reason_names;
     retry_seed(1);
-    begin(&request, &client, &visitors[MEMBER]);
-    attempt_fails(&request, &busy, 10);
-    attempt_fails(&request, &taken, 20);
-    begin(&request, &client, &visitors[ROBOT]);
-    attempt_fails(&request, &busy, 10);
-    begin(&request, &client, &visitors[GUEST]);
-    attempt_fails(&request, &busy, 10);                         /* PENDING */
-    retry_resume(&request, &busy, retry_action_after(250), 60); /* yes, in a quarter second */
-    attempt_fails(&request, &busy, 320);                        /* PENDING again */
-    return retry_resume(&request, &busy, retry_action_after(250), 2400).delay == 100 ? 0 : 1;
+    begin(&member, &client, &visitors[MEMBER]);
+    attempt_fails(&member, &busy, 10);
+    attempt_fails(&member, &taken, 20);
+    begin(&robot, &client, &visitors[ROBOT]);
+    attempt_fails(&robot, &busy, 10);
+    begin(&guest, &client, &visitors[GUEST]);
+    attempt_fails(&guest, &busy, 10);                  /* PENDING */
+    retry_answer(&guest, retry_action_after(250), 60); /* yes, in a quarter second */
+    attempt_fails(&guest, &busy, 320);                 /* PENDING again */
+    retry_answer(&guest, retry_action_after(250), 2400);
+    return retry_next(&guest, 2400).delay == 100 ? 0 : 1; /* END: what was left */
 }

@@ -17,44 +17,50 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { OPERATION_TIMEOUT = 2000, ATTEMPT_TIMEOUT = 500, WELL = 100, TICK = 2 }; /* ms */
+enum { OPERATION_TIMEOUT = 5000, ATTEMPT_TIMEOUT = 1000, WELL = 100, TICK = 2 }; /* ms */
 enum { COPIES = 3, IN_FLIGHT = 100, MOST = 20000, PHASES = 3 };
-enum { WAITING, ON_WIRE, DONE, FAILED };
-#define NEVER UINT64_MAX
+enum { OPEN, DONE, FAILED };
+enum { FAR = 1 << 30 }; /* ms: to no end of an operation */
 
 typedef struct copy {
-    retry_attempt attempt;
     CURL *easy; /* on the wire, or NULL */
     struct operation *of;
 } copy;
 
 typedef struct operation {
-    retry_request request;
-    retry_hedge hedge;     /* of the try under way: when to send which copy of it */
-    copy copies[COPIES];   /* of the try under way */
-    retry_failure failure; /* the last one of a copy that was sent */
-    retry_time timer;      /* when to try, or to send another copy */
-    retry_ms took;
+    retry_operation retry;
+    retry_hedge hedge;
+    retry_copy further[COPIES - 1]; /* the library's part of the copies but the first */
+    copy copies[COPIES];
+    retry_time timer; /* when to ask the library again */
+    retry_time since; /* when it began to wait for its turn */
+    bool paced;       /* it does */
     uint8_t state;
+    retry_ms took;
 } operation;
 
 /* What all requests to one server share. */
-static retry_budget budget;
+static retry_service service = {.limit = {.max = IN_FLIGHT},
+                                .client = {.attempt_timeout = ATTEMPT_TIMEOUT}};
+static retry_client bare = {.attempt_timeout = ATTEMPT_TIMEOUT};
 static retry_breaker breaker;
 static retry_throttle throttle;
-static retry_aimd aimd = {.max = IN_FLIGHT};
-static retry_rate rate;
-static retry_latency latency = {.quantile = RETRY_RATIO(0.9)};
-static retry_gates gates;
-static retry_client client = {.attempt_timeout = ATTEMPT_TIMEOUT};
-static retry_hedge_policy hedging = {.max_attempts = COPIES};
+static retry_rate rate = {.wait = 1000}; /* ms */
+static retry_latency latency = {.quantile = RETRY_RATIO(0.9),
+                                .min = 20}; /* ms; nothing sooner is late */
 
 static const char *url;
 static CURLM *multi;
 static FILE *sink; /* for bodies */
 static retry_time now;
-static operation *operations;
+static operation *operations, *oldest; /* oldest: that may not have ended */
+static bool guarded;
 static unsigned begun, open, phase, sent[PHASES + 1];
+
+static bool before(retry_time a, retry_time b)
+{
+    return b - a - 1 < UINT32_MAX / 2; /* instants wrap */
+}
 
 /* ---- On the wire --------------------------------------------------------------------------- */
 
@@ -65,7 +71,6 @@ static void put_on_wire(operation *op, copy *one)
     curl_easy_setopt(one->easy, CURLOPT_URL, url);
     curl_easy_setopt(one->easy, CURLOPT_PRIVATE, one);
     curl_easy_setopt(one->easy, CURLOPT_WRITEDATA, sink);
-    curl_easy_setopt(one->easy, CURLOPT_TIMEOUT_MS, (long)one->attempt.timeout);
     curl_multi_add_handle(multi, one->easy);
     sent[phase]++;
 }
@@ -86,93 +91,60 @@ static retry_failure classify(CURL *easy, CURLcode code, long status)
     curl_easy_getinfo(easy, CURLINFO_PRETRANSFER_TIME_T, &connected);
     if (connected == 0)
         failure.reason = RETRY_REASON_SOCKET_NOT_AVAILABLE;
-    failure.timeout = code == CURLE_OPERATION_TIMEDOUT;
     return failure;
 }
 
 /* ---- Deciding ------------------------------------------------------------------------------ */
 
-/* What the library says to a try or its end: a wait for a turn (PACED) is one for a retry. */
-static void obey(operation *op, retry_decision decision)
+/* Whatever has happened to an operation: does what the library says. */
+static void drive(operation *op)
 {
-    op->timer = now + decision.delay;
-    op->state = WAITING;
-    if (decision.verdict == RETRY_VERDICT_RETRY)
-        return;
-    op->state = decision.verdict == RETRY_VERDICT_SUCCESS ? DONE : FAILED;
-    op->took = (retry_ms)(now - op->request.started);
-    op->timer = NEVER;
-    open--;
-}
-
-/* The first copy of a try. */
-static void begin_try(operation *op)
-{
-    retry_decision answer = retry_attempt_begin(&op->copies[0].attempt, &op->request, now);
-    if (answer.verdict != RETRY_VERDICT_SEND) {
-        obey(op, answer);
-        return;
-    }
-    retry_ms late = retry_hedge_begin(&op->hedge, &op->request, now).delay;
-    op->timer = late < UINT32_MAX ? now + late : NEVER;
-    op->state = ON_WIRE;
-    put_on_wire(op, &op->copies[0]);
-}
-
-static void cancel_copies(operation *op)
-{
-    for (copy *one = op->copies; one < op->copies + COPIES; one++) {
-        if (!one->easy)
-            continue;
-        take_off(one);
-        retry_attempt_cancel(&one->attempt, NULL, now);
+    op->since = op->paced ? op->since : now;
+    for (;;) {
+        retry_step step = retry_next(&op->retry, now);
+        switch (step.what) {
+        case RETRY_DO_SEND:
+            put_on_wire(op, &op->copies[step.copy]);
+            break;
+        case RETRY_DO_CANCEL:
+            take_off(&op->copies[step.copy]);
+            break;
+        case RETRY_DO_WAIT:
+            op->timer = now + (step.delay < FAR ? step.delay : FAR);
+            op->paced = step.cause == RETRY_CAUSE_PACED;
+            return;
+        default:
+            op->state = step.verdict == RETRY_VERDICT_SUCCESS ? DONE : FAILED;
+            op->paced = false;
+            op->took = now - op->retry.request.started;
+            open--;
+            return;
+        }
     }
 }
 
-/* What the hedge says: a further copy goes through the gates, too, but does not wait for its turn.
- */
-static void obey_hedge(operation *op, retry_hedge_step step)
+/* A place is free: for the operation that has waited longest for its turn. */
+static void hand_on_place(void)
 {
-    static const retry_failure refused = {.reason = RETRY_REASON_CLIENT_THROTTLED};
-    copy *one = op->copies;
-    op->timer = step.delay < UINT32_MAX ? now + step.delay : NEVER;
-    if (step.action == RETRY_HEDGE_FAIL) {
-        cancel_copies(op);
-        obey(op, retry_orchestrate(&op->request, &op->failure, now));
-    }
-    if (step.action != RETRY_HEDGE_SEND)
-        return;
-    while (one->easy)
-        one++;
-    if (retry_attempt_ask(&one->attempt, &op->request, now).verdict == RETRY_VERDICT_SEND) {
-        put_on_wire(op, one);
-        return;
-    }
-    retry_attempt_cancel(&one->attempt, NULL, now);
-    obey_hedge(op, retry_hedge_failed(&op->hedge, &op->request, &refused, now)); /* no SEND */
+    operation *longest = NULL;
+    for (operation *op = oldest; op < operations + begun; op++)
+        if (op->paced && (!longest || before(op->since, longest->since)))
+            longest = op;
+    if (longest)
+        drive(longest);
 }
 
-static void copy_ended(operation *op, copy *one, CURLcode code)
+static void copy_ended(copy *one, CURLcode code)
 {
+    operation *op = one->of;
     long status = 0;
     curl_easy_getinfo(one->easy, CURLINFO_RESPONSE_CODE, &status);
     retry_failure failure = classify(one->easy, code, status);
-    bool done = code == CURLE_OK && status < 400;
-    retry_hedge_step step;
     take_off(one);
-    retry_attempt_report(&one->attempt, done ? NULL : &failure, now);
-    if (done) {
-        retry_hedge_won(&op->hedge);
-        cancel_copies(op);
-        retry_succeed(&op->request, now);
-        obey(op, (retry_decision){.verdict = RETRY_VERDICT_SUCCESS});
-        return;
-    }
-    op->failure = failure;
-    step = retry_hedge_failed(&op->hedge, &op->request, &failure, now);
-    if (failure.throttle) /* whoever asks for less load gets no further copy */
-        step.action = RETRY_HEDGE_FAIL;
-    obey_hedge(op, step);
+    retry_ended(&op->retry, (unsigned)(one - op->copies),
+                code == CURLE_OK && status < 400 ? NULL : &failure, now);
+    drive(op);
+    hand_on_place();
 }
 
 /* ---- The loop ------------------------------------------------------------------------------ */
@@ -180,26 +152,25 @@ static void copy_ended(operation *op, copy *one, CURLcode code)
 static void begin(void)
 {
     operation *op = &operations[begun++];
-    op->request.client = &client;
-    op->request.timeout = OPERATION_TIMEOUT;
-    op->request.idempotent = true;
-    op->hedge.policy = &hedging;
-    retry_begin(&op->request, now);
+    op->retry.request.client = guarded ? &service.client : &bare;
+    op->retry.request.timeout = OPERATION_TIMEOUT;
+    op->retry.request.idempotent = true;
+    op->hedge.latency = &latency;
+    op->hedge.count = COPIES - 1;
+    op->hedge.copies = op->further;
+    retry_hedge_copies(&op->retry, guarded ? &op->hedge : NULL);
+    retry_start(&op->retry, now);
     open++;
-    begin_try(op);
+    drive(op);
 }
 
 static void fire_timers(void)
 {
-    static unsigned first; /* that may not have ended */
-    while (first < begun && operations[first].state >= DONE)
-        first++;
-    for (operation *op = &operations[first]; op < &operations[begun]; op++) {
-        if (op->timer <= now && op->state == WAITING)
-            begin_try(op);
-        else if (op->timer <= now)
-            obey_hedge(op, retry_hedge_due(&op->hedge, &op->request, now));
-    }
+    while (oldest < operations + begun && oldest->state != OPEN)
+        oldest++;
+    for (operation *op = oldest; op < operations + begun; op++)
+        if (op->state == OPEN && !before(now, op->timer))
+            drive(op);
 }
 
 static void receive(void)
@@ -209,7 +180,7 @@ static void receive(void)
     for (CURLMsg *message; (message = curl_multi_info_read(multi, &left)) != NULL;) {
         copy *one = NULL;
         curl_easy_getinfo(message->easy_handle, CURLINFO_PRIVATE, (char **)&one);
-        copy_ended(one->of, one, message->data.result);
+        copy_ended(one, message->data.result);
     }
 }
 
@@ -225,13 +196,13 @@ static void print_result(retry_time trouble, retry_time over)
     operation *from = operations, *end = &operations[begun];
     size_t done = 0;
     retry_time well = over;
-    while (from < end - 1 && from->request.started < trouble)
+    while (from < end - 1 && before(from->retry.request.started, trouble))
         from++;
     size_t count = (size_t)(end - from);
     for (const operation *op = from; op < end; op++) {
         done += op->state == DONE;
-        if (op->request.started >= well && (op->state == FAILED || op->took > WELL))
-            well = op->request.started;
+        if (!before(op->retry.request.started, well) && (op->state == FAILED || op->took > WELL))
+            well = op->retry.request.started;
     }
     qsort(from, count, sizeof *from, by_time);
     printf("done %zu of %zu sent %u p50 %u p99 %u p99.9 %u well %u\n", done, count, sent[1],
@@ -239,40 +210,36 @@ static void print_result(retry_time trouble, retry_time over)
            (unsigned)(well - over));
 }
 
-static void set_up(bool bare)
+static void set_up(void)
 {
-    static const retry_budget_options options = RETRY_BUDGET_BEST_EFFORT(IN_FLIGHT);
     multi = curl_multi_init();
     sink = fopen("/dev/null", "w");
-    operations = calloc(MOST, sizeof *operations);
+    oldest = operations = calloc(MOST, sizeof *operations);
     if (!multi || !sink || !operations)
         exit(2);
-    if (bare)
-        return;
-    retry_budget_init(&budget, &options, now);
-    retry_gates_breaker(&gates, &breaker);
-    retry_gates_throttle(&gates, &throttle);
-    retry_gates_aimd(&gates, &aimd);
-    retry_gates_rate(&gates, &rate);
-    retry_gates_latency(&gates, &latency);
-    client.budget = &budget;
-    client.gates = &gates;
-    hedging.latency = &latency;
+    retry_service_init(&service, now);
+    retry_gates_breaker(&service.gates, &breaker);
+    retry_gates_throttle(&service.gates, &throttle);
+    retry_gates_rate(&service.gates, &rate);
+    retry_gates_latency(&service.gates, &latency);
+    bare.strategy = service.client.strategy;
 }
 
 int main(int argc, char **argv)
 {
-    retry_time starts[PHASES + 1], arrived = 0;
+    retry_time starts[PHASES + 1];
+    unsigned long arrived = 0;
     if (argc < 2 + 2 * PHASES)
         return 2;
     url = argv[1];
     starts[0] = now = retry_system_clock().now(NULL);
     for (int i = 0; i < PHASES; i++)
-        starts[i + 1] = starts[i] + strtoul(argv[3 + 2 * i], NULL, 10) * 1000;
-    set_up(argc > 2 + 2 * PHASES);
+        starts[i + 1] = starts[i] + (retry_ms)strtoul(argv[3 + 2 * i], NULL, 10) * 1000;
+    guarded = argc == 2 + 2 * PHASES;
+    set_up();
     while (phase < PHASES || open > 0) {
         now = retry_system_clock().now(NULL);
-        for (; phase < PHASES && now >= starts[phase + 1]; arrived = 0) {
+        for (; phase < PHASES && !before(now, starts[phase + 1]); arrived = 0) {
             printf("phase %u\n", ++phase);
             fflush(stdout);
         }

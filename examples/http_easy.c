@@ -62,12 +62,12 @@ static retry_ms wanted_wait(CURL *curl)
     return wait;
 }
 
-static bool attempt(void *curl, const retry_request *request, retry_ms timeout,
+static bool attempt(void *curl, const retry_operation *op, const retry_step *step,
                     retry_failure *failure)
 {
     long status = 0;
     bool header_complete = false; /* libcurl takes one that was cut off for an answer */
-    curl_easy_setopt(curl, CURLOPT_TIMEOUT_MS, (long)timeout);
+    curl_easy_setopt(curl, CURLOPT_TIMEOUT_MS, (long)step->timeout);
     curl_easy_setopt(curl, CURLOPT_HEADERDATA, &header_complete);
     CURLcode code = curl_easy_perform(curl);
     curl_easy_getinfo(curl, CURLINFO_RESPONSE_CODE, &status);
@@ -75,7 +75,7 @@ static bool attempt(void *curl, const retry_request *request, retry_ms timeout,
         *failure = classify_transport(curl, code);
     else if (status >= 400)
         *failure = retry_classify_http((int)status, wanted_wait(curl));
-    if (status == 409 && request->context) /* the same key is still at work: ask again */
+    if (status == 409 && op->request.context) /* the same key is still at work: ask again */
         failure->reason = RETRY_REASON_SERVICE_RESPONSE_CODE_INDICATED;
     return code == CURLE_OK && header_complete && status < 400;
 }
@@ -88,6 +88,11 @@ static void show(void *context, const retry_request *request, const retry_failur
     if (failure && retry_format(line, sizeof line, request, failure, decision) > 0)
         printf("    %s\n", line);
 }
+
+/* One for each server; here all are one. */
+static retry_service service = {.limit = {.max = 1}, /* one at a time */
+                                .budget = {.options = RETRY_BUDGET_BEST_EFFORT(1)},
+                                .client = {.observe = show, .attempt_timeout = ATTEMPT_TIMEOUT}};
 
 static size_t on_header(char *line, size_t size, size_t count, void *context)
 {
@@ -102,13 +107,12 @@ static size_t on_body(char *data, size_t size, size_t count, void *context)
     return size * count;
 }
 
-static void fetch(CURL *curl, const retry_client *client, bool careless, const char *method,
-                  const char *url, char *key)
+static void fetch(CURL *curl, bool careless, const char *method, const char *url, char *key)
 {
     char line[128];
-    retry_request request = {.client = client, .timeout = OPERATION_TIMEOUT};
-    request.idempotent = careless || key || retry_idempotent_http(method, strlen(method));
-    request.context = key;
+    retry_operation op = {.request = {.client = &service.client, .timeout = OPERATION_TIMEOUT}};
+    op.request.idempotent = careless || key || retry_idempotent_http(method, strlen(method));
+    op.request.context = key;
     curl_easy_reset(curl); /* keeps the connections */
     curl_easy_setopt(curl, CURLOPT_URL, url);
     if (strcmp(method, "POST") == 0)
@@ -121,31 +125,29 @@ static void fetch(CURL *curl, const retry_client *client, bool careless, const c
     struct curl_slist *headers = key ? curl_slist_append(NULL, line) : NULL;
     curl_easy_setopt(curl, CURLOPT_HTTPHEADER, headers);
     /* If a connection that it reuses turns out dead, libcurl sends again by itself, a POST too. */
-    curl_easy_setopt(curl, CURLOPT_FRESH_CONNECT, request.idempotent ? 0L : 1L);
+    curl_easy_setopt(curl, CURLOPT_FRESH_CONNECT, op.request.idempotent ? 0L : 1L);
     retry_clock clock = retry_system_clock();
-    retry_decision end = retry_run(&request, &clock, attempt, curl);
+    retry_step end = retry_run(&op, &clock, attempt, curl);
     curl_slist_free_all(headers);
     if (end.verdict == RETRY_VERDICT_SUCCESS)
         printf("done %s %s\n", method, url);
     else
-        printf("%s %s %s: %s\n", request.ambiguous ? "perhaps" : "failed", method, url,
+        printf("%s %s %s: %s\n", op.request.ambiguous ? "perhaps" : "failed", method, url,
                retry_cause_text(end.cause));
 }
 
 int main(int argc, char **argv)
 {
-    static const retry_budget_options options = RETRY_BUDGET_BEST_EFFORT(1); /* in flight at once */
-    retry_budget budget; /* one for each server; here all are one */
-    retry_client client = {.budget = &budget, .observe = show, .attempt_timeout = ATTEMPT_TIMEOUT};
     CURL *curl = curl_easy_init();
     char line[2200], method[16], url[2048], key[64];
     bool careless = argc > 1 && strcmp(argv[1], "careless") == 0;
     setvbuf(stdout, NULL, _IOLBF, 0);
-    retry_budget_init(&budget, &options, retry_system_clock().now(NULL));
+    service.budget.options.expire = 0; /* never: a single process may save its tokens */
+    retry_service_init(&service, retry_system_clock().now(NULL));
     while (curl && fgets(line, sizeof line, stdin)) {
         int words = sscanf(line, "%15s %2047s %63s", method, url, key);
         if (words >= 2)
-            fetch(curl, &client, careless, method, url, words > 2 ? key : NULL);
+            fetch(curl, careless, method, url, words > 2 ? key : NULL);
     }
     curl_easy_cleanup(curl);
     return !curl;

@@ -21,7 +21,7 @@ struct attempt_failed : std::runtime_error {
 
 /* Calls operation(timeout), with the ms that one call may take, until it returns. What it threw
    last goes to the caller. */
-template <typename Operation> void with_retries(retry_request &request, Operation operation)
+template <typename Operation> void with_retries(retry_operation &op, Operation operation)
 {
     std::exception_ptr thrown;
     auto attempt = [&](retry_ms timeout, retry_failure *failure) -> bool {
@@ -36,18 +36,19 @@ template <typename Operation> void with_retries(retry_request &request, Operatio
         }
         return !thrown;
     };
-    auto call = [](void *context, const retry_request *, retry_ms timeout, retry_failure *failure) {
-        return (*static_cast<decltype(attempt) *>(context))(timeout, failure);
+    auto call = [](void *context, const retry_operation *, const retry_step *step,
+                   retry_failure *failure) {
+        return (*static_cast<decltype(attempt) *>(context))(step->timeout, failure);
     };
     retry_clock clock = retry_system_clock();
-    retry_decision end = retry_run(&request, &clock, call, &attempt);
+    retry_step end = retry_run(&op, &clock, call, &attempt);
     if (thrown)
         std::rethrow_exception(thrown);
     if (end.verdict != RETRY_VERDICT_SUCCESS) /* a gate refused the first call */
         throw std::runtime_error(retry_cause_text(end.cause));
 }
 
-/* A server that is busy three times, then hangs up on each increment. */
+/* A server that is not there for three calls, then hangs up on each increment. */
 class server
 {
     int calls = 0;
@@ -57,7 +58,9 @@ class server
     {
         std::cout << "get " << key << ", call " << ++calls << "\n";
         if (calls <= 3)
-            throw attempt_failed("busy", retry_classify_http(503, 1));
+            throw attempt_failed(
+                "refused",
+                retry_classify_stage(RETRY_STAGE_DISPATCH, RETRY_REASON_SOCKET_NOT_AVAILABLE));
         return "42";
     }
     void increment(const std::string &key)
@@ -73,30 +76,27 @@ class server
 
 int main()
 {
-    static const retry_budget_options options = RETRY_BUDGET_BEST_EFFORT(1); /* at once */
-    retry_budget budget;
-    retry_budget_init(&budget, &options, retry_system_clock().now(nullptr));
-    retry_client client = {};
-    client.budget = &budget;      /* so that a server that is down gets few retries */
-    client.attempt_timeout = 500; /* ms */
+    static retry_service service;          /* one for each server */
+    service.client.attempt_timeout = 1000; /* ms */
+    retry_service_init(&service, retry_system_clock().now(nullptr));
 
     server server;
     std::string key = "visits", value;
-    retry_request request = {};
-    request.client = &client;
-    request.timeout = 2500; /* ms for all calls, and the waits between them */
-    request.idempotent = true;
-    with_retries(request, [&](retry_ms) { value = server.get(key); });
+    retry_operation op = {};
+    op.request.client = &service.client;
+    op.request.timeout = 5000; /* ms for all calls, and the waits between them */
+    op.request.idempotent = true;
+    with_retries(op, [&](retry_ms) { value = server.get(key); });
     std::cout << key << " is " << value << "\n";
 
-    request.idempotent = false;
+    op.request.idempotent = false;
     try {
-        with_retries(request, [&](retry_ms) { server.increment(key); });
+        with_retries(op, [&](retry_ms) { server.increment(key); });
     } catch (const std::exception &e) {
-        std::cout << e.what() << (request.ambiguous ? ", perhaps done\n" : ", not done\n");
+        std::cout << e.what() << (op.request.ambiguous ? ", perhaps done\n" : ", not done\n");
     }
     try {
-        with_retries(request, [&](retry_ms) { server.remove("page"); });
+        with_retries(op, [&](retry_ms) { server.remove("page"); });
     } catch (const std::out_of_range &e) {
         std::cout << e.what() << "\n";
     }

@@ -117,13 +117,13 @@ static void sleep_for(void *context, retry_ms delay)
 }
 
 /* The server is busy now and then, breaks now and then, and is down for 5 s. */
-static bool attempt(void *context, const retry_request *request, retry_ms timeout,
+static bool attempt(void *context, const retry_operation *op, const retry_step *step,
                     retry_failure *failure)
 {
-    unsigned long sent = ++attempts[request->attempts > 0];
+    unsigned long sent = ++attempts[op->request.attempts > 0];
     bool down = simulated >= 30000 && simulated < 35000;
     (void)context;
-    simulated += timeout < 10 ? timeout : 10;
+    simulated += step->timeout < 10 ? step->timeout : 10;
     if (down)
         *failure = retry_classify_stage(RETRY_STAGE_IN_FLIGHT, RETRY_REASON_NONE);
     else if (sent % 10 == 0)
@@ -135,23 +135,22 @@ static bool attempt(void *context, const retry_request *request, retry_ms timeou
 
 int main(void)
 {
-    static const retry_budget_options options = RETRY_BUDGET_BEST_EFFORT(1); /* at once */
-    static retry_breaker breaker;
-    static retry_gates gates;
+    static retry_service service = {.limit = {.max = 1}}; /* at once */
+    static retry_breaker breaker = {.in_a_row = 5};       /* one at a time: few reports */
     const retry_clock clock = {now, sleep_for, NULL};
-    retry_budget budget;
-    retry_client client = {.budget = &budget, .observe = count, .gates = &gates};
-    client.attempt_timeout = 500; /* ms */
-    retry_gates_breaker(&gates, &breaker);
-    retry_budget_init(&budget, &options, simulated);
+    service.client.observe = count;
+    service.client.attempt_timeout = 1000; /* ms */
+    retry_service_init(&service, simulated);
+    retry_gates_breaker(&service.gates, &breaker);
     retry_seed(7); /* the same numbers each time */
     for (int i = 0; i < 1000; i++) {
         retry_ms waited = 0;
-        retry_request request = {.client = &client, .timeout = 2500, .context = &waited};
-        request.idempotent = i % 4 > 0;
-        retry_run(&request, &clock, attempt, NULL);
+        retry_operation op = {.request = {.client = &service.client, .timeout = 5000}};
+        op.request.context = &waited;
+        op.request.idempotent = i % 4 > 0;
+        retry_run(&op, &clock, attempt, NULL);
         simulated += 90;
     }
-    print_metrics(&budget, &breaker, simulated);
+    print_metrics(&service.budget, &breaker, simulated);
     return 0;
 }

@@ -27,6 +27,7 @@ typedef struct client {
     retry_time due, sent;     /* when to connect, when the message was published */
     int id;                   /* of the message */
     bool open, known;         /* has a socket; has been connected */
+    bool published;           /* the message, once at least */
 } client;
 
 static int port;
@@ -71,7 +72,7 @@ static void lost(client *c)
 
 static void look_after(client *c)
 {
-    if (!c->open && now >= c->due) {
+    if (!c->open && now - c->due < UINT32_MAX / 2) {
         retry_connection_begin(&c->pace, retry_random(NULL), now);
         c->open = mosquitto_connect(c->mosquitto, "127.0.0.1", port, KEEPALIVE) == MOSQ_ERR_SUCCESS;
         if (!c->open)
@@ -79,12 +80,13 @@ static void look_after(client *c)
     }
     if (c->open && mosquitto_loop(c->mosquitto, 0, 1) != MOSQ_ERR_SUCCESS)
         lost(c);
-    if (!c->topic[0] || (c->sent && (!careless || now - c->sent <= IMPATIENCE)))
+    if (!c->topic[0] || (c->published && (!careless || now - c->sent <= IMPATIENCE)))
         return;
-    if (c->sent)
+    if (c->published)
         printf("    %s publishes %s anew\n", c->name, c->topic);
     mosquitto_publish(c->mosquitto, &c->id, c->topic, 0, NULL, 1, false); /* or waits in it */
     c->sent = now;
+    c->published = true;
 }
 
 int main(int argc, char **argv)
@@ -99,6 +101,7 @@ int main(int argc, char **argv)
     mosquitto_lib_init();
     for (client *c = fleet; c < fleet + FLEET; c++) {
         snprintf(c->name, sizeof c->name, "client%d", (int)(c - fleet));
+        c->due = retry_system_clock().now(NULL);
         c->mosquitto = mosquitto_new(c->name, false, c);
         mosquitto_connect_callback_set(c->mosquitto, on_connect);
         mosquitto_publish_callback_set(c->mosquitto, on_acknowledged);
@@ -113,7 +116,7 @@ int main(int argc, char **argv)
         more = scanf("%63s", message) == 1;
         snprintf(c->topic, more ? sizeof c->topic : 1, "fleet/%s", message);
         unacknowledged += more;
-        c->sent = 0; /* it is to be published */
+        c->published = false;
     }
     printf("%u of %d came back in the busiest second\n", busiest, FLEET);
 }

@@ -34,6 +34,18 @@ static inline uint64_t clock_ms(void)
     return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
 }
 
+/* retry.h's instants are the low half of it. They wrap, so that only differences count. */
+static inline uint32_t instant_now(void)
+{
+    return (uint32_t)clock_ms();
+}
+
+/* Whether it is time, for timers of up to 24 days. */
+static inline bool reached(uint32_t timer, uint32_t now)
+{
+    return now - timer < UINT32_C(1) << 31;
+}
+
 /* Sleeps for `ms` milliseconds, however often a signal interrupts. */
 static inline void pause_ms(unsigned ms)
 {

@@ -20,101 +20,107 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { OPERATION_TIMEOUT = 10000, ATTEMPT_TIMEOUT = 500 }; /* ms */
-
 static struct sockaddr_in server = {.sin_family = AF_INET};
-static int fd = -1;     /* the connection, or none */
-static retry_time ends; /* when the attempt's time is over */
+static struct pollfd connection = {.fd = -1};        /* kept from command to command */
+static retry_service service = {.limit = {.max = 1}, /* one at a time */
+                                .budget = {.options = RETRY_BUDGET_BEST_EFFORT(1)},
+                                .client = {.attempt_timeout = 1000}}; /* ms */
+static char answer[256];
+static size_t length; /* of the answer so far */
 
 static retry_time now(void)
 {
     return retry_system_clock().now(NULL);
 }
 
-/* Waits until the socket is ready. False if the attempt's time is over before. */
-static bool ready(short events)
+/* Of a connection, too, whose answer is late: it would be taken for that of the next command. */
+static void hang_up(void)
 {
-    retry_time t = now();
-    return t < ends && poll(&(struct pollfd){fd, events, 0}, 1, (int)(ends - t)) == 1;
+    close(connection.fd);
+    connection.fd = -1;
 }
 
-static bool connected(void)
+static void lost(retry_operation *op, bool sent)
 {
-    int error = 0;
-    socklen_t size = sizeof error;
-    if (fd >= 0 && poll(&(struct pollfd){fd, POLLIN, 0}, 1, 0) == 0)
-        return true; /* one that can be read though nothing was asked has died */
-    close(fd);
-    fd = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK, 0);
-    if (connect(fd, (struct sockaddr *)&server, sizeof server) != 0 && errno != EINPROGRESS)
-        return false;
-    return ready(POLLOUT) && getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &size) == 0 && error == 0;
+    retry_failure failure = retry_classify_errno(errno, sent);
+    printf("    %s\n", retry_reason_name(failure.reason));
+    hang_up();
+    retry_ended(op, 0, &failure, now());
+}
+
+/* The command is written as soon as the connection lets it. */
+static void begin(retry_operation *op)
+{
+    length = 0;
+    connection.events = POLLOUT;
+    if (connection.fd >= 0 && poll(&(struct pollfd){connection.fd, POLLIN, 0}, 1, 0) != 0)
+        hang_up(); /* it can be read though nothing was asked: it has died */
+    if (connection.fd >= 0)
+        return;
+    connection.fd = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK, 0);
+    if (connect(connection.fd, (struct sockaddr *)&server, sizeof server) != 0 &&
+        errno != EINPROGRESS)
+        lost(op, false);
 }
 
 /* An answer is one line; VA, a value, has a second one. */
-static bool receive(char *answer, size_t size)
+static bool complete(void)
 {
-    for (size_t length = 0; length + 1 < size && ready(POLLIN);) {
-        ssize_t n = recv(fd, answer + length, size - length - 1, 0);
-        if (n <= 0)
+    const char *end = strchr(answer, '\n');
+    return end && (strncmp(answer, "VA ", 3) != 0 || strchr(end + 1, '\n'));
+}
+
+/* The socket is ready: for the command at first, and then with the answer. */
+static void go_on(retry_operation *op, const char *command)
+{
+    static const retry_failure no_memory = {.reason = RETRY_REASON_KV_TEMPORARY_FAILURE};
+    bool sent = connection.events == POLLIN;
+    ssize_t n = sent ? recv(connection.fd, answer + length, sizeof answer - length - 1, 0)
+                     : send(connection.fd, command, strlen(command), MSG_NOSIGNAL);
+    connection.events = POLLIN;
+    answer[length += sent && n > 0 ? (size_t)n : 0] = '\0';
+    if (n == 0)
+        errno = ECONNRESET;
+    if (n <= 0)
+        lost(op, sent);
+    else if (sent && complete())
+        retry_ended(op, 0, strncmp(answer, "SERVER_ERROR", 12) == 0 ? &no_memory : NULL, now());
+}
+
+/* Whatever happens, the library is asked what to do. */
+static bool operate(retry_operation *op, const char *command)
+{
+    retry_start(op, now());
+    for (;;) {
+        retry_step step = retry_next(op, now());
+        switch (step.what) {
+        case RETRY_DO_SEND:
+            begin(op);
             break;
-        answer[length += (size_t)n] = '\0';
-        const char *end = strchr(answer, '\n');
-        if (end && (strncmp(answer, "VA ", 3) != 0 || strchr(end + 1, '\n')))
-            return true;
+        case RETRY_DO_CANCEL:
+            printf("    %s\n", retry_reason_name(op->failure.reason));
+            hang_up();
+            break;
+        case RETRY_DO_WAIT: /* for the socket, too, if the command is on its way */
+            if (poll(&connection, step.cause == RETRY_CAUSE_NONE, (int)step.delay) > 0)
+                go_on(op, command);
+            break;
+        default:
+            return step.verdict == RETRY_VERDICT_SUCCESS;
+        }
     }
-    return false;
-}
-
-static bool try_once(const char *command, retry_ms timeout, retry_failure *failure)
-{
-    char answer[256];
-    ends = now() + timeout;
-    failure->reason = RETRY_REASON_SOCKET_NOT_AVAILABLE; /* as long as nothing was sent */
-    if (connected()) {
-        failure->reason = RETRY_REASON_KV_TEMPORARY_FAILURE; /* out of memory: nothing was done */
-        if (send(fd, command, strlen(command), MSG_NOSIGNAL) == (ssize_t)strlen(command) &&
-            receive(answer, sizeof answer))
-            return strncmp(answer, "SERVER_ERROR", 12) != 0;
-        failure->timeout = now() >= ends;
-        failure->reason = failure->timeout ? RETRY_REASON_ATTEMPT_TIMED_OUT
-                                           : RETRY_REASON_SOCKET_CLOSED_WHILE_IN_FLIGHT;
-    }
-    close(fd); /* a late answer would be taken for that of the next command */
-    fd = -1;
-    return false;
-}
-
-static bool operate(retry_request *request, const char *command)
-{
-    retry_attempt attempt = {0};
-    retry_decision decision = {.verdict = RETRY_VERDICT_RETRY};
-    for (retry_begin(request, now()); decision.verdict == RETRY_VERDICT_RETRY;) {
-        retry_failure why = {0};
-        poll(NULL, 0, (int)decision.delay); /* your loop: a timer */
-        decision = retry_attempt_begin(&attempt, request, now());
-        if (decision.verdict != RETRY_VERDICT_SEND)
-            continue;
-        bool done = try_once(command, attempt.timeout, &why);
-        decision = retry_attempt_end(&attempt, request, done ? NULL : &why, now());
-        if (!done)
-            printf("    %s: %s\n", retry_reason_name(why.reason), retry_cause_text(decision.cause));
-    }
-    return decision.verdict == RETRY_VERDICT_SUCCESS;
 }
 
 int main(int argc, char **argv)
 {
-    static const retry_budget_options options = RETRY_BUDGET_BEST_EFFORT(1); /* in flight at once */
-    retry_budget budget;
-    retry_client client = {.budget = &budget, .attempt_timeout = ATTEMPT_TIMEOUT};
     server.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
     server.sin_port = htons((uint16_t)atoi(argc > 1 ? argv[1] : "11211"));
-    retry_budget_init(&budget, &options, now());
+    service.budget.options.expire = 0; /* never: a single process may save its tokens */
+    retry_service_init(&service, now());
     for (char line[256]; fgets(line, sizeof line, stdin);) {
-        retry_request request = {.client = &client, .timeout = OPERATION_TIMEOUT};
-        request.idempotent = argc > 2 || strncmp(line, "mg ", 3) == 0; /* a get */
-        printf("%s %s",
-               operate(&request, line) ? "done" : (request.ambiguous ? "perhaps" : "failed"), line);
+        retry_operation op = {.request = {.client = &service.client, .timeout = 10000}};
+        op.request.idempotent = argc > 2 || strncmp(line, "mg ", 3) == 0; /* a get */
+        bool done = operate(&op, line);
+        printf("%s %s", done ? "done" : (op.request.ambiguous ? "perhaps" : "failed"), line);
     }
 }

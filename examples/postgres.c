@@ -32,8 +32,8 @@ static PGresult *next_result(retry_failure *failure)
 {
     struct pollfd socket = {PQsocket(connection), POLLIN, 0};
     while (PQisBusy(connection)) {
-        retry_time now = retry_system_clock().now(NULL);
-        failure->timeout = now >= attempt_ends || poll(&socket, 1, (int)(attempt_ends - now)) == 0;
+        retry_ms left = attempt_ends - retry_system_clock().now(NULL); /* once it is past: huge */
+        failure->timeout = left > TIMEOUT || poll(&socket, 1, (int)left) == 0;
         if (failure->timeout || !PQconsumeInput(connection))
             return NULL;
     }
@@ -62,11 +62,11 @@ static bool run(const char *statements, uint8_t safety, retry_failure *failure)
 }
 
 /* Until its COMMIT is sent a transaction that is lost has done nothing. */
-static bool attempt(void *statements, const retry_request *request, retry_ms timeout,
+static bool attempt(void *statements, const retry_operation *op, const retry_step *step,
                     retry_failure *failure)
 {
-    (void)request;
-    attempt_ends = retry_system_clock().now(NULL) + timeout;
+    (void)op;
+    attempt_ends = retry_system_clock().now(NULL) + step->timeout;
     if (PQtransactionStatus(connection) == PQTRANS_INERROR)
         run("ROLLBACK", RETRY_SAFETY_YES, failure);
     if (PQtransactionStatus(connection) != PQTRANS_IDLE)
@@ -74,27 +74,6 @@ static bool attempt(void *statements, const retry_request *request, retry_ms tim
     failure->reason = RETRY_REASON_SOCKET_NOT_AVAILABLE;
     return PQstatus(connection) == CONNECTION_OK && run(statements, RETRY_SAFETY_YES, failure) &&
            (strncmp(statements, "BEGIN", 5) != 0 || run("COMMIT", RETRY_SAFETY_MAYBE, failure));
-}
-
-/* A transaction that was lost during its COMMIT is over when its lock is free. */
-static const char *operate(retry_request request, char *line)
-{
-    char sql[600], *rest;
-    retry_clock clock = retry_system_clock();
-    long id = strtol(line, &rest, 10);
-    snprintf(sql, sizeof sql,
-             "BEGIN ISOLATION LEVEL SERIALIZABLE; SELECT pg_advisory_xact_lock(%ld); %s", id, rest);
-    if (retry_run(&request, &clock, attempt, sql).verdict == RETRY_VERDICT_SUCCESS)
-        return "done";
-    if (!request.ambiguous)
-        return "failed";
-    printf("    looking for %ld, lost during its COMMIT\n", id);
-    snprintf(sql, sizeof sql,
-             "SELECT pg_advisory_xact_lock(%ld); SELECT count(*) > 0 FROM transfers WHERE id = %ld",
-             id, id);
-    if (retry_run(&request, &clock, attempt, sql).verdict != RETRY_VERDICT_SUCCESS)
-        return "perhaps";
-    return found ? "done" : "failed";
 }
 
 static void show(void *context, const retry_request *request, const retry_failure *failure,
@@ -106,15 +85,40 @@ static void show(void *context, const retry_request *request, const retry_failur
         printf("    %s\n", line);
 }
 
+static retry_service service = {
+    .policy = {.backoff = RETRY_BACKOFF_BEST_EFFORT}, /* from 1 ms: a conflict is soon over */
+    .limit = {.max = 1},                              /* one at a time */
+    .budget = {.options = RETRY_BUDGET_BEST_EFFORT(1)},
+    .client = {.observe = show, .attempt_timeout = ATTEMPT_TIMEOUT, .user_reasons = conflicts}};
+
+/* A transaction that was lost during its COMMIT is over when its lock is free. */
+static const char *operate(char *line, bool careless)
+{
+    retry_operation op = {.request = {.client = &service.client, .timeout = TIMEOUT}};
+    char sql[600], *rest;
+    retry_clock clock = retry_system_clock();
+    long id = strtol(line, &rest, 10);
+    op.request.idempotent = careless;
+    snprintf(sql, sizeof sql,
+             "BEGIN ISOLATION LEVEL SERIALIZABLE; SELECT pg_advisory_xact_lock(%ld); %s", id, rest);
+    if (retry_run(&op, &clock, attempt, sql).verdict == RETRY_VERDICT_SUCCESS)
+        return "done";
+    if (!op.request.ambiguous)
+        return "failed";
+    printf("    looking for %ld, lost during its COMMIT\n", id);
+    snprintf(sql, sizeof sql,
+             "SELECT pg_advisory_xact_lock(%ld); SELECT count(*) > 0 FROM transfers WHERE id = %ld",
+             id, id);
+    if (retry_run(&op, &clock, attempt, sql).verdict != RETRY_VERDICT_SUCCESS)
+        return "perhaps";
+    return found ? "done" : "failed";
+}
+
 int main(int argc, char **argv)
 {
-    static const retry_budget_options options = RETRY_BUDGET_BEST_EFFORT(1); /* in flight at once */
-    retry_budget budget;
-    retry_client client = {.budget = &budget, .observe = show, .user_reasons = conflicts};
-    retry_request request = {.client = &client, .timeout = TIMEOUT, .idempotent = argc > 2};
-    client.attempt_timeout = ATTEMPT_TIMEOUT;
-    retry_budget_init(&budget, &options, retry_system_clock().now(NULL));
+    service.budget.options.expire = 0; /* never: a single process may save its tokens */
+    retry_service_init(&service, retry_system_clock().now(NULL));
     connection = PQconnectdb(argc > 1 ? argv[1] : "");
     for (char line[512]; fgets(line, sizeof line, stdin);)
-        printf("%s %ld\n", operate(request, line), atol(line));
+        printf("%s %ld\n", operate(line, argc > 2), atol(line));
 }

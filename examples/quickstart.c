@@ -6,12 +6,13 @@
 #include "../retry.h"
 #include <stdio.h>
 
-static bool attempt(void *context, const retry_request *request, retry_ms timeout,
+static bool attempt(void *context, const retry_operation *op, const retry_step *step,
                     retry_failure *failure)
 {
     int *calls = (int *)context;
-    int status = ++*calls < 3 ? 503 : 200; /* your call, for at most `timeout` ms */
-    printf("call %d: waited %u ms, has %u ms: %d\n", *calls, request->last_delay, timeout, status);
+    int status = ++*calls < 2 ? 503 : 200; /* your call, for at most step->timeout ms */
+    printf("call %d: waited %u ms, has %u ms: %d\n", *calls, (unsigned)op->request.last_delay,
+           (unsigned)step->timeout, status);
     if (status == 200)
         return true;
     *failure = retry_classify_http(status, 0); /* 0: there was no Retry-After header */
@@ -20,29 +21,16 @@ static bool attempt(void *context, const retry_request *request, retry_ms timeou
 
 int main(void)
 {
-    /* Once for each server; requests and threads share them. */
-    static const retry_budget_options size = RETRY_BUDGET_BEST_EFFORT(20); /* operations at once */
-    static retry_policy policy = RETRY_POLICY_BEST_EFFORT; /* retries until the timeout */
-    static retry_budget budget;                            /* no retries while most attempts fail */
-    static retry_aimd limit;  /* fewer attempts in flight while the server is ill */
-    static retry_gates gates; /* asked before each attempt */
-    static retry_client client;
-    retry_clock clock = retry_system_clock();
-    policy.backoff.initial = 100; /* ms: the first wait; each doubles, and is drawn at random */
-    retry_budget_init(&budget, &size, clock.now(clock.context));
-    limit.max = 20;
-    retry_gates_aimd(&gates, &limit);
-    client.strategy = &policy.base;
-    client.budget = &budget;
-    client.gates = &gates;
-    client.attempt_timeout = 500; /* ms for one attempt */
-
-    static retry_request request; /* one for each operation */
+    static retry_service service; /* one for each server: policy, budget, limit, client */
+    static retry_operation op;    /* one for each operation */
     int calls = 0;
-    request.client = &client;
-    request.timeout = 5000;    /* ms for the operation, with all attempts and waits */
-    request.idempotent = true; /* doing it twice does no more than doing it once */
-    retry_decision end = retry_run(&request, &clock, attempt, &calls);
-    printf("%s after %u retries\n", retry_verdict_name(end.verdict), request.attempts);
+    retry_clock clock = retry_system_clock();
+    service.client.attempt_timeout = 1000; /* ms: ten times what an answer usually takes */
+    retry_service_init(&service, clock.now(clock.context));
+    op.request.client = &service.client;
+    op.request.timeout = 5000;    /* ms for the operation, with all attempts and waits */
+    op.request.idempotent = true; /* doing it twice does no more than doing it once */
+    retry_step end = retry_run(&op, &clock, attempt, &calls);
+    printf("%s, retries: %u\n", retry_verdict_name(end.verdict), (unsigned)op.request.attempts);
     return end.verdict == RETRY_VERDICT_SUCCESS ? 0 : 1;
 }

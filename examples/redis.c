@@ -19,7 +19,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { OPERATION_TIMEOUT = 15000, ATTEMPT_TIMEOUT = 500 }; /* ms */
+enum { OPERATION_TIMEOUT = 15000, ATTEMPT_TIMEOUT = 1000 }; /* ms */
 
 /* With these errors the server did nothing, and will soon be able to. Each is a reason of ours. */
 static const char *const not_now[16] = {"LOADING", "BUSY", "TRYAGAIN", "CLUSTERDOWN"};
@@ -52,17 +52,17 @@ static retry_failure classify(const char *error)
     return failure;
 }
 
-static bool attempt(void *context, const retry_request *request, retry_ms timeout,
+static bool attempt(void *context, const retry_operation *op, const retry_step *step,
                     retry_failure *failure)
 {
     const char **words = context;
-    (void)request;
+    (void)op;
     int count = 0;
     redisReply *reply = NULL;
     while (words[count])
         count++;
     failure->reason = RETRY_REASON_SOCKET_NOT_AVAILABLE; /* as long as nothing was sent */
-    if (connected(timeout)) {
+    if (connected(step->timeout)) {
         reply = redisCommandArgv(connection, count, words, NULL);
         failure->timeout = connection->err == REDIS_ERR_IO && errno == EAGAIN;
         failure->reason = failure->timeout ? RETRY_REASON_ATTEMPT_TIMED_OUT
@@ -89,30 +89,33 @@ static void show(void *context, const retry_request *request, const retry_failur
         printf("    %s\n", line);
 }
 
-static void operate(const retry_client *client, const char *line, bool careless)
+static retry_service service = {
+    .limit = {.max = 1}, /* one at a time */
+    .budget = {.options = RETRY_BUDGET_BEST_EFFORT(1)},
+    .client = {.observe = show, .attempt_timeout = ATTEMPT_TIMEOUT, .user_reasons = not_now}};
+
+static void operate(const char *line, bool careless)
 {
     char text[256];
     const char *words[5] = {NULL};
     int count = 0;
     retry_clock clock = retry_system_clock();
-    retry_request request = {.client = client, .timeout = OPERATION_TIMEOUT};
+    retry_operation op = {.request = {.client = &service.client, .timeout = OPERATION_TIMEOUT}};
     strcpy(text, line);
     for (char *word = strtok(text, " \n"); word && count < 4; word = strtok(NULL, " \n"))
         words[count++] = word;
-    request.idempotent = careless || strncmp(line, "GET ", 4) == 0 || strncmp(line, "SET ", 4) == 0;
-    bool done = retry_run(&request, &clock, attempt, words).verdict == RETRY_VERDICT_SUCCESS;
-    printf("%s %s", done ? "done" : (request.ambiguous ? "perhaps" : "failed"), line);
+    op.request.idempotent =
+        careless || strncmp(line, "GET ", 4) == 0 || strncmp(line, "SET ", 4) == 0;
+    bool done = retry_run(&op, &clock, attempt, words).verdict == RETRY_VERDICT_SUCCESS;
+    printf("%s %s", done ? "done" : (op.request.ambiguous ? "perhaps" : "failed"), line);
 }
 
 int main(int argc, char **argv)
 {
-    static const retry_budget_options options = RETRY_BUDGET_BEST_EFFORT(1); /* in flight at once */
-    retry_budget budget;
-    retry_client client = {.budget = &budget, .observe = show, .user_reasons = not_now};
     char line[256];
-    client.attempt_timeout = ATTEMPT_TIMEOUT;
     port = (uint16_t)atoi(argc > 1 ? argv[1] : "6379");
-    retry_budget_init(&budget, &options, retry_system_clock().now(NULL));
+    service.budget.options.expire = 0; /* never: a single process may save its tokens */
+    retry_service_init(&service, retry_system_clock().now(NULL));
     while (fgets(line, sizeof line, stdin) && line[0] != '\n')
-        operate(&client, line, argc > 2);
+        operate(line, argc > 2);
 }

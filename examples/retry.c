@@ -39,8 +39,8 @@ enum { TIMED_OUT = 124, UNUSABLE, NOT_RUN, NOT_FOUND }; /* exit statuses, as oth
 
 static const char *given[OPTION_COUNT] = {
     [POLICY] = "initial=1s max=1m attempts=8", [BUDGET] = "none", [ON] = "1,3-63,65-125,128-255"};
-static retry_clock steady;                             /* the system's, but for the sleep */
-static retry_request operation = {.idempotent = true}; /* all tries */
+static retry_clock steady;        /* the system's, but for the sleep */
+static retry_operation operation; /* all tries */
 static retry_budget budget;
 static int state = -1;              /* --state */
 static unsigned long long taken;    /* s since 1970: when its tokens were taken; 0: they are not */
@@ -66,6 +66,7 @@ static void take_tokens(void)
     char text[64] = "";
     unsigned long long balance = UINT32_MAX, since = 0;
     retry_budget_options options = budget.options, found = options;
+    retry_ms idle;
     if (state < 0)
         return;
     must(lockf(state, F_LOCK, 0) == 0, given[STATE], NULL);
@@ -74,7 +75,8 @@ static void take_tokens(void)
         sscanf(text, "%llu %llu", &balance, &since) != 2 || since > taken)
         since = taken;
     found.capacity = balance < options.capacity ? (uint32_t)balance : options.capacity;
-    retry_budget_init(&budget, &found, steady.now(NULL) - (taken - since) * 1000); /* full */
+    idle = (retry_ms)(taken - since < 2000000 ? taken - since : 2000000) * 1000; /* 23 days */
+    retry_budget_init(&budget, &found, steady.now(NULL) - idle);                 /* full */
     budget.options = options;
     retry_budget_withdraw(&budget, 0, steady.now(NULL)); /* refills it */
 }
@@ -143,7 +145,7 @@ static int run_command(char **words, retry_ms limit)
         ended = ended || waitpid(pid, &raw, WNOHANG) > 0;
         if (ended && (sent != SIGTERM || on_terminal || kill(command, 0) != 0))
             break; /* and so have its children */
-        retry_ms age = (retry_ms)(steady.now(NULL) - began);
+        retry_ms age = steady.now(NULL) - began;
         if (age >= limit) {
             sent = sent ? SIGKILL : SIGTERM;
             kill(command, sent);
@@ -155,7 +157,7 @@ static int run_command(char **words, retry_ms limit)
     return sent ? TIMED_OUT : WIFSIGNALED(raw) ? 128 + WTERMSIG(raw) : WEXITSTATUS(raw);
 }
 
-static bool attempt(void *words, const retry_request *request, retry_ms timeout,
+static bool attempt(void *words, const retry_operation *op, const retry_step *step,
                     retry_failure *failure)
 {
     char text[64] = "";
@@ -167,8 +169,8 @@ static bool attempt(void *words, const retry_request *request, retry_ms timeout,
     output = given[LAST] ? tmpfile() : NULL;
     slip = !given[FROM] ? NULL : slip_number < 0 ? fopen(given[FROM], "w+") : tmpfile();
     must((output || !given[LAST]) && (slip || !given[FROM]), "temporary file", NULL);
-    lseek(STDIN_FILENO, *(const off_t *)request->context, SEEK_SET);
-    status = run_command(words, timeout);
+    lseek(STDIN_FILENO, *(const off_t *)op->request.context, SEEK_SET);
+    status = run_command(words, step->timeout);
     take_tokens();
     failure->code = (uint32_t)status;
     failure->timeout = status == TIMED_OUT;
@@ -199,18 +201,18 @@ static void report(void *context, const retry_request *request, const retry_fail
 static void sleep_for(void *context, retry_ms delay)
 {
     bool show = isatty(STDERR_FILENO) && !given[QUIET];
-    retry_time now, due = steady.now(context) + delay;
-    while (!stopped_by && (now = steady.now(context)) < due) {
+    retry_time began = steady.now(context);
+    for (retry_ms age; !stopped_by && (age = steady.now(context) - began) < delay;) {
         if (show)
-            fprintf(stderr, "\rretry: again in %u s \033[K", (unsigned)(due - now + 999) / 1000);
-        wait_for_signal((retry_ms)(due - now - 1) % 1000 + 1);
+            fprintf(stderr, "\rretry: again in %u s \033[K", (delay - age - 1) / 1000 + 1);
+        wait_for_signal((delay - age - 1) % 1000 + 1);
     }
     if (show)
         fputs("\r\033[K", stderr);
     if (stopped_by) {
         take_tokens();
         status = 128 + stopped_by;
-        retry_cancel(&operation, steady.now(context));
+        retry_stop(&operation, steady.now(context));
     }
 }
 
@@ -250,8 +252,9 @@ static char **read_options(int count, char **words, retry_policy *policy, retry_
     if (!retry_parse_budget(&budget.options, given[BUDGET], strlen(given[BUDGET]), &error))
         must(false, given[BUDGET] + (given[BUDGET][error.offset] ? error.offset : 0), error.text);
     for (int i = TIMEOUT; i <= EACH; i++)
-        if (given[i] && !retry_parse_duration(given[i], strlen(given[i]),
-                                              i == EACH ? each : &operation.timeout, &error))
+        if (given[i] &&
+            !retry_parse_duration(given[i], strlen(given[i]),
+                                  i == EACH ? each : &operation.request.timeout, &error))
             must(false, rows[i].name, error.text);
     if (given[STATE] && (state = open(given[STATE], O_RDWR | O_CREAT | O_CLOEXEC, 0666)) < 0)
         must(false, given[STATE], NULL);
@@ -268,10 +271,11 @@ int main(int count, char **words)
     retry_client client = {.strategy = &policy.base, .budget = &budget, .observe = report};
     off_t input = lseek(STDIN_FILENO, 0, SEEK_CUR);
     on_terminal = isatty(STDIN_FILENO) && tcgetpgrp(STDIN_FILENO) == getpgrp();
-    operation.client = &client;
-    operation.context = &input;
+    operation.request = (retry_request){.client = &client, .context = &input, .idempotent = true};
     words = read_options(count, words, &policy, &client.attempt_timeout);
-    operation.timeout = operation.timeout ? operation.timeout : UINT32_MAX;
+    client.attempt_timeout_max = client.attempt_timeout; /* the last try that is paid has no more */
+    if (!operation.request.timeout)
+        operation.request.timeout = UINT32_MAX;
     client.observe_context = words[0];
     steady = retry_system_clock();
     steady.sleep = sleep_for;

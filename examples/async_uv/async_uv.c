@@ -1,11 +1,10 @@
 /* async_uv.c: how to use retry.h with libuv.
 
-   10,000 operations are in flight at once on one thread. Each has one timer of its own, which is by
-   turns the limit of an attempt, the wait that a decision asks for, and the limit of a question to
-   a remote policy: a strategy asks that policy about throttled attempts (PENDING), and hands what
-   it answers to retry_resume. Conflicts have a reason of the program's own, for which no budget
-   pays. Half-way a tenth of the operations is cancelled. The other end is simulated (service.h), so
-   no network is needed.
+   10,000 operations are in flight at once on one thread. Each has one timer of its own, which says
+   when to call retry_next again. A strategy asks a remote policy about throttled attempts
+   (PENDING), and retry_answer takes what that answers. Conflicts have a reason of the program's
+   own, for which no budget pays. Half-way a tenth of the operations is cancelled. The other end is
+   simulated (service.h), so no network is needed.
 
        cc -o async_uv examples/async_uv/async_uv.c -luv && ./async_uv
 
@@ -24,7 +23,7 @@
 enum {
     OPERATIONS = 10000,
     OPERATION_TIMEOUT = 2500, /* ms for an operation with all its attempts */
-    ATTEMPT_TIMEOUT = 800,    /* ms for one of them */
+    ATTEMPT_TIMEOUT = 800,    /* ms for one of them while all is well */
     POLICY_TIMEOUT = 100,     /* ms until the local policy decides in place of the remote one */
     HALF_WAY = 400,           /* ms; when a tenth of the operations is cancelled */
     TICK = 100,               /* ms between two looks at the progress */
@@ -39,9 +38,7 @@ enum { ON_WIRE, ASKING, WAITING, ENDED }; /* states of an operation */
 #define CONFLICT RETRY_REASON_USER(0, RETRY_REASON_FREE | RETRY_REASON_ALLOWS_NON_IDEMPOTENT)
 
 typedef struct operation {
-    retry_request request;
-    retry_attempt attempt;
-    retry_failure failure; /* the last one */
+    retry_operation retry;
     uv_timer_t timer;
     uint8_t state;
 } operation;
@@ -75,6 +72,11 @@ static remote_policy strategy = {{remote_policy_after}, RETRY_POLICY_AWS_2026};
 
 static void on_timer(uv_timer_t *timer);
 
+static retry_time instant(void)
+{
+    return (retry_time)uv_now(&loop); /* the low half is enough */
+}
+
 static uint32_t index_of(const operation *op)
 {
     return (uint32_t)(op - operations);
@@ -86,71 +88,73 @@ static void enter(operation *op, uint8_t state, uint64_t ms)
     uv_timer_start(&op->timer, on_timer, ms, 0);
 }
 
-static void end(operation *op, uint8_t outcome)
+static void finish(operation *op, retry_step end)
 {
+    uint8_t outcome = FAILED;
     uv_timer_stop(&op->timer);
     op->state = ENDED;
-    report_ended(&report, index_of(op), outcome, &op->request, uv_now(&loop));
+    if (end.verdict == RETRY_VERDICT_SUCCESS) {
+        outcome = SUCCEEDED;
+        report_succeeded(&report, index_of(op), op->retry.request.attempts);
+    } else if (end.verdict == RETRY_VERDICT_EXPIRE) {
+        outcome = EXPIRED;
+    } else if (end.cause == RETRY_CAUSE_CANCELLED) {
+        outcome = CANCELLED;
+    } else {
+        report.failed_by[end.cause]++;
+    }
+    report_ended(&report, index_of(op), outcome, &op->retry.request, instant());
 }
 
-/* The library decides, and this does it. What expires could wait until its deadline, but nothing
-   would come of that. */
-static void obey(operation *op, retry_decision decision)
+static void await(operation *op, retry_step step)
 {
-    switch (decision.verdict) {
-    case RETRY_VERDICT_SEND:
-        enter(op, ON_WIRE, op->attempt.timeout);
-        service_send(&other_end, index_of(op), op->request.attempts);
-        break;
-    case RETRY_VERDICT_RETRY:
-        enter(op, WAITING, decision.delay);
-        break;
-    case RETRY_VERDICT_PENDING:
-        enter(op, ASKING, POLICY_TIMEOUT);
-        service_ask_policy(&other_end, index_of(op), op->request.attempts);
-        break;
-    case RETRY_VERDICT_SUCCESS:
-        report_succeeded(&report, index_of(op), op->request.attempts);
-        end(op, SUCCEEDED);
-        break;
-    case RETRY_VERDICT_EXPIRE:
-        end(op, EXPIRED);
-        break;
-    default:
-        report.failed_by[decision.cause]++;
-        end(op, FAILED);
+    if (step.cause == RETRY_CAUSE_NONE) {
+        enter(op, ON_WIRE, step.delay);
+    } else if (step.cause == RETRY_CAUSE_PENDING) {
+        enter(op, ASKING, step.delay < POLICY_TIMEOUT ? step.delay : POLICY_TIMEOUT);
+        service_ask_policy(&other_end, index_of(op), op->retry.request.attempts);
+    } else {
+        enter(op, WAITING, step.delay);
     }
 }
 
-static void attempt_failed(operation *op, retry_failure failure)
+/* The library decides, and this does it. To be called whenever something has happened. */
+static void drive(operation *op)
 {
-    op->failure = failure;
-    obey(op, retry_attempt_end(&op->attempt, &op->request, &op->failure, uv_now(&loop)));
+    for (;;) {
+        retry_step step = retry_next(&op->retry, instant());
+        switch (step.what) {
+        case RETRY_DO_SEND:
+            service_send(&other_end, index_of(op), op->retry.request.attempts);
+            break;
+        case RETRY_DO_CANCEL:
+            break; /* on_answer drops what comes when nothing is on the wire */
+        case RETRY_DO_WAIT:
+            await(op, step);
+            return;
+        default:
+            finish(op, step);
+            return;
+        }
+    }
 }
 
 /* The remote policy is silent; the local one answers in its place. */
 static void decide_locally(operation *op)
 {
-    retry_time now = uv_now(&loop);
-    retry_action action = retry_policy_after(&strategy.local.base, &op->request, &op->failure, now);
+    retry_request *request = &op->retry.request;
+    retry_time now = instant();
     report.policy_silences++;
-    obey(op, retry_resume(&op->request, &op->failure, action, now));
+    retry_answer(&op->retry,
+                 retry_policy_after(&strategy.local.base, request, &op->retry.failure, now), now);
 }
 
 static void on_timer(uv_timer_t *timer)
 {
     operation *op = timer->data;
-    switch (op->state) {
-    case ON_WIRE:
-        attempt_failed(op,
-                       (retry_failure){.reason = RETRY_REASON_ATTEMPT_TIMED_OUT, .timeout = true});
-        break;
-    case ASKING:
+    if (op->state == ASKING)
         decide_locally(op);
-        break;
-    default:
-        obey(op, retry_attempt_begin(&op->attempt, &op->request, uv_now(&loop)));
-    }
+    drive(op);
 }
 
 static retry_failure classify(int status)
@@ -163,13 +167,13 @@ static retry_failure classify(int status)
 static void on_answer(uint32_t index, int status)
 {
     operation *op = &operations[index];
+    retry_failure failure = classify(status);
     if (op->state != ON_WIRE) {
         report.late_answers++;
-    } else if (status >= 400) {
-        attempt_failed(op, classify(status));
-    } else {
-        obey(op, retry_attempt_end(&op->attempt, &op->request, NULL, uv_now(&loop)));
+        return;
     }
+    retry_ended(&op->retry, 0, status < 400 ? NULL : &failure, instant());
+    drive(op);
 }
 
 static void on_policy(uint32_t index, retry_action action)
@@ -180,15 +184,15 @@ static void on_policy(uint32_t index, retry_action action)
         return;
     }
     report.policy_answers++;
-    obey(op, retry_resume(&op->request, &op->failure, action, uv_now(&loop)));
+    retry_answer(&op->retry, action, instant());
+    drive(op);
 }
 
 static void cancel(operation *op)
 {
-    retry_attempt_cancel(&op->attempt, &op->request, uv_now(&loop));
-    retry_cancel(&op->request, uv_now(&loop));
+    retry_stop(&op->retry, instant());
     report_cancelled(&report, index_of(op), op->state);
-    end(op, CANCELLED);
+    drive(op);
 }
 
 /* Cancels every third operation, in whatever state it is, until it was a tenth of all. */
@@ -224,13 +228,13 @@ static void begin(operation *op, const retry_client *client)
 {
     uv_timer_init(&loop, &op->timer);
     op->timer.data = op;
-    op->request.client = client;
-    op->request.context = op;
-    op->request.timeout = OPERATION_TIMEOUT;
-    op->request.idempotent = index_of(op) % 4 != 0;
-    retry_begin(&op->request, uv_now(&loop));
+    op->retry.request.client = client;
+    op->retry.request.context = op;
+    op->retry.request.timeout = OPERATION_TIMEOUT;
+    op->retry.request.idempotent = index_of(op) % 4 != 0;
+    retry_start(&op->retry, instant());
     report_begun(&report);
-    obey(op, retry_attempt_begin(&op->attempt, &op->request, uv_now(&loop)));
+    drive(op);
 }
 
 static void set_up(retry_client *client)
@@ -238,7 +242,7 @@ static void set_up(retry_client *client)
     retry_budget_options options = RETRY_BUDGET_AWS_2026; /* as the policy */
     options.capacity = BUDGET_TOKENS * 1000;
     retry_seed(SEED);
-    retry_budget_init(&budget, &options, uv_now(&loop));
+    retry_budget_init(&budget, &options, instant());
     strategy.local.max_attempts = 6;
     client->strategy = &strategy.base;
     client->budget = &budget;

@@ -82,7 +82,7 @@ static inline void report_begun(async_report *report)
 static inline void report_ended(async_report *report, uint32_t operation, uint8_t outcome,
                                 const retry_request *request, retry_time now)
 {
-    retry_ms took = (retry_ms)(now - request->started);
+    retry_ms took = now - request->started;
     report->outcomes[outcome]++;
     report->accounts[operation].ends++;
     report->open--;
@@ -164,10 +164,10 @@ static inline void print_memory(const async_report *report, size_t own, size_t t
 {
     long grown = memory_most() - report->memory_before;
     printf("\nmemory of an operation: %zu bytes\n"
-           "  (retry_request %zu, uv_timer_t %zu, the rest %zu)\n"
+           "  (retry_operation %zu, uv_timer_t %zu, the rest %zu)\n"
            "measured: maximum RSS grew by %ld KB, which is %ld bytes an operation;\n"
            "  of these %zu are the simulated service's and %zu this report's\n",
-           own, sizeof(retry_request), timer, own - sizeof(retry_request) - timer, grown,
+           own, sizeof(retry_operation), timer, own - sizeof(retry_operation) - timer, grown,
            grown * 1024 / (long)report->operations, simulated, sizeof(report_account));
 }
 

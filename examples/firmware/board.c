@@ -106,8 +106,8 @@ static void put_bytes(text_line *line, const char *words, uint32_t bytes)
     text_decimal(line, bytes);
 }
 
-/* What the linker laid out, what the stack reached, and what each further operation in flight, or
-   further budget, would take. */
+/* In bytes: what the linker laid out, what the stack reached, and what each further operation in
+   flight, or further budget, would take. */
 static void write_memory(void)
 {
     text_line line = {"", 0};
@@ -116,9 +116,8 @@ static void write_memory(void)
     put_bytes(&line, ", RAM ", distance(__data_start, __bss_end));
     put_bytes(&line, " (log ", app_log_size());
     put_bytes(&line, "), stack ", stack_used());
-    put_bytes(&line, "; request ", sizeof(retry_request));
+    put_bytes(&line, "; operation ", sizeof(retry_operation));
     put_bytes(&line, ", budget ", sizeof(retry_budget));
-    text_put(&line, " bytes");
     write_line(line.text);
 }
 

@@ -1,6 +1,6 @@
 /* firmware.c: retry.h and errmap.h in firmware: no heap, no printf, 32-bit ticks. The board calls
    app_tick once a millisecond; nothing here waits. Policy, client and error map are constants, in
-   flash; in RAM are a request, a budget and the log.
+   flash; in RAM are an operation, a budget and the log.
 
    The same file runs on the board (board.c) and on the host (host.c), from the same scenario and
    the same seed, and decides the same there and here. */
@@ -40,18 +40,13 @@ static const retry_client client = {.strategy = &strategy.base,
 
 /* ---- State --------------------------------------------------------------------------------- */
 
-enum {
-    ON_AIR, /* an attempt is under way */
-    WAITING /* for the next attempt */
-};
-
 static const scenario_operation *operation, *operations_end;
-static retry_request request;
-static retry_attempt current;
-static radio_event outcome; /* of the attempt under way */
+static retry_operation current;
+static radio_event outcome; /* of the attempt on the air */
+static bool coming;         /* whether it still comes */
+static retry_time heard;    /* the tick that brings it */
 static uint32_t applied;    /* attempts that the gateway may have carried out */
-static uint8_t state;
-static retry_time due; /* the tick that ends the state */
+static retry_time due;      /* the tick to ask the library again */
 static retry_time now;
 
 /* ---- Log ----------------------------------------------------------------------------------- */
@@ -104,40 +99,19 @@ static void log_decision(void *context, const retry_request *observed, const ret
 static radio_event scripted_event(void)
 {
     const uint32_t last = operation->event_count - 1;
-    return operation->events[request.attempts < last ? request.attempts : last];
-}
-
-static retry_ms event_ms(radio_event event)
-{
-    if (event.kind == RADIO_ANSWER)
-        return ANSWER_MS;
-    if (event.kind == RADIO_NOLINK)
-        return NOLINK_MS;
-    return event.kind == RADIO_DROP ? DROP_MS : UINT32_MAX;
+    const uint32_t retries = current.request.attempts;
+    return operation->events[retries < last ? retries : last];
 }
 
 static void send(void)
 {
-    retry_ms ms;
+    static const retry_ms ms[] = {
+        [RADIO_ANSWER] = ANSWER_MS, [RADIO_NOLINK] = NOLINK_MS, [RADIO_DROP] = DROP_MS};
     outcome = scripted_event();
-    ms = event_ms(outcome);
-    if (ms > current.timeout) {
-        outcome.kind = RADIO_STALL; /* whatever comes, it comes too late */
-        ms = current.timeout;
-    }
     if (outcome.kind != RADIO_NOLINK && outcome.status == 0)
         applied++;
-    state = ON_AIR;
-    due = now + ms;
-}
-
-/* Silence until the time was up: the gateway may have carried the request out, or not. */
-static retry_failure timed_out(void)
-{
-    retry_failure failure = {0};
-    failure.reason = RETRY_REASON_ATTEMPT_TIMED_OUT;
-    failure.timeout = true;
-    return failure;
+    coming = outcome.kind != RADIO_STALL;
+    heard = now + (coming ? ms[outcome.kind] : 0);
 }
 
 static retry_failure refused(uint16_t status)
@@ -148,14 +122,14 @@ static retry_failure refused(uint16_t status)
     return advice.failure;
 }
 
-/* What went wrong, in the library's terms. */
+/* What went wrong, in the library's terms. Silence is not here: the library watches the time. */
 static retry_failure attempt_failure(void)
 {
     if (outcome.kind == RADIO_NOLINK)
         return retry_classify_stage(RETRY_STAGE_DISPATCH, RETRY_REASON_SOCKET_NOT_AVAILABLE);
     if (outcome.kind == RADIO_DROP)
         return retry_classify_stage(RETRY_STAGE_IN_FLIGHT, RETRY_REASON_NONE);
-    return outcome.kind == RADIO_STALL ? timed_out() : refused(outcome.status);
+    return refused(outcome.status);
 }
 
 /* ---- Operations ---------------------------------------------------------------------------- */
@@ -163,48 +137,46 @@ static retry_failure attempt_failure(void)
 static void begin_operation(void)
 {
     applied = 0;
-    request.client = &client;
-    request.idempotent = operation->idempotent;
-    request.timeout = operation->timeout;
-    retry_begin(&request, now);
-    state = WAITING;
+    current.request.client = &client;
+    current.request.idempotent = operation->idempotent;
+    current.request.timeout = operation->timeout;
+    retry_start(&current, now);
     due = now;
 }
 
-static void end_operation(uint32_t *counter)
+/* What failed and is not idempotent may have been done all the same: an application would look at
+   the gateway's state before it asks for it anew. */
+static void end_operation(uint8_t verdict)
 {
-    ++*counter;
+    if (verdict == RETRY_VERDICT_SUCCESS)
+        total.done++;
+    else if (verdict == RETRY_VERDICT_EXPIRE)
+        total.expired++;
+    else
+        total.failed++;
+    if (verdict != RETRY_VERDICT_SUCCESS && current.request.ambiguous && !operation->idempotent)
+        total.perhaps_done++;
     if (!operation->idempotent && applied > 1)
         total.repeated++;
     if (++operation != operations_end)
         begin_operation();
 }
 
-/* What failed and is not idempotent may have been done all the same: an application would look at
-   the gateway's state before it asks for it anew. What expires could wait until its deadline, but
-   nothing would come of that. */
-static void give_up(uint8_t verdict)
+/* Does one thing that the library says. */
+static void obey(retry_step step)
 {
-    if (request.ambiguous && !request.idempotent)
-        total.perhaps_done++;
-    end_operation(verdict == RETRY_VERDICT_EXPIRE ? &total.expired : &total.failed);
-}
-
-static void obey(retry_decision decision)
-{
-    switch (decision.verdict) {
-    case RETRY_VERDICT_SEND:
+    switch (step.what) {
+    case RETRY_DO_SEND:
         send();
         break;
-    case RETRY_VERDICT_RETRY:
-        state = WAITING;
-        due = now + decision.delay;
+    case RETRY_DO_CANCEL:
+        coming = false;
         break;
-    case RETRY_VERDICT_SUCCESS:
-        end_operation(&total.done);
+    case RETRY_DO_WAIT:
+        due = now + step.delay;
         break;
     default:
-        give_up(decision.verdict);
+        end_operation(step.verdict);
     }
 }
 
@@ -212,7 +184,9 @@ static void end_attempt(void)
 {
     const bool done = outcome.kind == RADIO_ANSWER && outcome.status == 0;
     const retry_failure failure = attempt_failure();
-    obey(retry_attempt_end(&current, &request, done ? NULL : &failure, now));
+    coming = false;
+    due = now;
+    retry_ended(&current, 0, done ? NULL : &failure, now);
 }
 
 void app_begin(const scenario_operation *operations, uint32_t count, retry_time first)
@@ -235,12 +209,10 @@ static bool reached(retry_time instant)
 bool app_tick(retry_time tick)
 {
     now = tick;
-    while (operation != operations_end && reached(due)) {
-        if (state == ON_AIR)
-            end_attempt();
-        else
-            obey(retry_attempt_begin(&current, &request, now));
-    }
+    if (coming && reached(heard))
+        end_attempt();
+    while (operation != operations_end && reached(due))
+        obey(retry_next(&current, now));
     return operation != operations_end;
 }
 

@@ -3,9 +3,6 @@
 #ifndef FIRMWARE_H
 #define FIRMWARE_H
 
-#ifndef RETRY_TIME_32
-#error "RETRY_TIME_32 belongs in the flags of the build: every file must have it."
-#endif
 #include "../../retry.h"
 
 /* ---- Scenario ------------------------------------------------------------------------------ */

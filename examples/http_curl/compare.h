@@ -12,7 +12,9 @@ enum {
     CURL_RETRIES = 6          /* as many as POLICY grants */
 };
 #define POLICY "best-effort attempts=7 initial=50ms max=1s jitter=equal"
-#define BUDGET "best-effort capacity=640" /* 20 for each of PARALLEL */
+/* 20 for each of PARALLEL. They do not expire, so the budget is full at first: a program that has
+   just started has earned nothing yet. */
+#define BUDGET "best-effort capacity=640 expire=0"
 
 typedef struct http_result {
     unsigned tries, effects; /* effects: how often the request may have taken effect */

@@ -1,8 +1,8 @@
 /* http_curl.c: how to use retry.h with libcurl.
 
-   Fetches a list of URLs, many at once on one thread (libcurl's multi interface). The library is
-   asked before each attempt and told how it ended; the program obeys, and shows each decision and
-   how each request ended.
+   Fetches a list of URLs, many at once on one thread (libcurl's multi interface). The program does
+   what retry_next says, tells retry_ended how each attempt ended, and shows each decision and how
+   each request ended.
 
        cc -o http_curl examples/http_curl/http_curl.c -lcurl
        ./http_curl LIST              a file, or - for standard input. A line is URL or METHOD URL;
@@ -17,7 +17,7 @@
        ./http_curl --policy 'aws attempts=5 initial=100ms' --budget 'best-effort capacity=50' LIST
 
    What there is to learn about retry.h is in the first three sections: "What went wrong"
-   (classify), "Deciding" (obey) and "From text" (read_options). The exit status is 0 if all
+   (classify), "Deciding" (drive) and "From text" (read_options). The exit status is 0 if all
    requests were done (compare: if both verdicts hold), 1 if not or if there were none, 2 if it
    could not start, and 128
    + the signal's number if interrupted. */
@@ -41,11 +41,9 @@ enum {
 enum { NEW, WAITING, ON_WIRE, DONE, FAILED }; /* states of a job */
 
 typedef struct http_job {
-    retry_request request;
-    retry_attempt attempt;
-    retry_failure failure; /* the last one */
-    uint8_t cause;         /* why there is no further attempt */
-    retry_time due;        /* when to try (again) */
+    retry_operation retry;
+    uint8_t cause;  /* why there is no further attempt */
+    retry_time due; /* when to ask the library again */
     retry_ms waited, retry_after;
     uint8_t state;
     bool header_complete;
@@ -58,10 +56,9 @@ typedef struct http_job {
 typedef struct http_fetcher {
     retry_client client;
     retry_budget budget;
-    retry_gates gates; /* none: they count the attempts in flight all the same */
     CURLM *multi;
     http_job *jobs; /* LIST_MAX of them */
-    size_t count, open;
+    size_t count, open, on_wire;
     unsigned bad_lines;
 } http_fetcher;
 
@@ -82,7 +79,8 @@ static bool hopeless(CURLcode code)
 }
 
 /* Says in retry.h's terms how an attempt failed. What matters most is whether any of the request
-   was sent: if not, it is safe to try again whatever the method. */
+   was sent: if not, it is safe to try again whatever the method. A time-out is here the one of the
+   connection; that of the attempt is the library's. */
 static retry_failure classify(const http_job *job, CURLcode code)
 {
     retry_failure failure = {0}; /* no reason to retry */
@@ -99,8 +97,6 @@ static retry_failure classify(const http_job *job, CURLcode code)
     else
         failure = retry_classify_stage(RETRY_STAGE_DISPATCH, RETRY_REASON_SOCKET_NOT_AVAILABLE);
     failure.timeout = code == CURLE_OPERATION_TIMEDOUT;
-    if (failure.timeout && sent > 0)
-        failure.reason = RETRY_REASON_ATTEMPT_TIMED_OUT;
     return failure;
 }
 
@@ -134,7 +130,7 @@ static size_t ignore_body(char *data, size_t size, size_t count, void *context)
 
 /* ---- On the wire --------------------------------------------------------------------------- */
 
-static void begin_transfer(http_fetcher *fetcher, http_job *job)
+static void begin_transfer(http_fetcher *fetcher, http_job *job, retry_ms timeout)
 {
     CURL *easy = curl_easy_init();
     if (!easy)
@@ -150,7 +146,8 @@ static void begin_transfer(http_fetcher *fetcher, http_job *job)
     curl_easy_setopt(easy, CURLOPT_HEADERDATA, job);
     curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, ignore_body);
     curl_easy_setopt(easy, CURLOPT_NOSIGNAL, 1L);
-    curl_easy_setopt(easy, CURLOPT_TIMEOUT_MS, (long)job->attempt.timeout);
+    /* The library watches the attempt's time. That nothing was sent, only libcurl can tell. */
+    curl_easy_setopt(easy, CURLOPT_CONNECTTIMEOUT_MS, (long)(timeout / 2 + 1));
     if (strcmp(job->method, "HEAD") == 0)
         curl_easy_setopt(easy, CURLOPT_NOBODY, 1L);
     else if (strcmp(job->method, "POST") == 0)
@@ -159,8 +156,9 @@ static void begin_transfer(http_fetcher *fetcher, http_job *job)
         curl_easy_setopt(easy, CURLOPT_CUSTOMREQUEST, job->method);
     /* When a connection that libcurl used again turns out to be dead, it sends the request again on
        its own. So what must not be sent twice gets a new connection. */
-    curl_easy_setopt(easy, CURLOPT_FRESH_CONNECT, job->request.idempotent ? 0L : 1L);
+    curl_easy_setopt(easy, CURLOPT_FRESH_CONNECT, job->retry.request.idempotent ? 0L : 1L);
     curl_multi_add_handle(fetcher->multi, easy);
+    fetcher->on_wire++;
 }
 
 static void end_transfer(http_fetcher *fetcher, http_job *job)
@@ -168,6 +166,7 @@ static void end_transfer(http_fetcher *fetcher, http_job *job)
     curl_multi_remove_handle(fetcher->multi, job->easy);
     curl_easy_cleanup(job->easy);
     job->easy = NULL;
+    fetcher->on_wire--;
 }
 
 /* ---- Deciding ------------------------------------------------------------------------------ */
@@ -184,10 +183,12 @@ static const char *path_of(const char *url)
 static void print_decision(void *context, const retry_request *request,
                            const retry_failure *failure, const retry_decision *decision)
 {
-    const http_job *job = request->context;
+    http_job *job = request->context;
     (void)context;
     if (!failure) /* it worked */
         return;
+    if (decision->verdict == RETRY_VERDICT_RETRY)
+        job->waited += decision->delay;
     say("line %-3u %-4s %.10s: ", job->line, job->method, path_of(job->url));
     if (decision->verdict == RETRY_VERDICT_RETRY)
         say("again in %u ms", decision->delay);
@@ -200,43 +201,44 @@ static void print_decision(void *context, const retry_request *request,
     say("\n");
 }
 
-static void obey(http_fetcher *fetcher, http_job *job, retry_decision decision, retry_time now)
+/* Does what the library says. To be called when a job begins, when its time has come, and when its
+   attempt has ended. */
+static void drive(http_fetcher *fetcher, http_job *job, retry_time now)
 {
-    job->cause = decision.cause;
-    switch (decision.verdict) {
-    case RETRY_VERDICT_SEND:
-        job->state = ON_WIRE;
-        begin_transfer(fetcher, job);
-        break;
-    case RETRY_VERDICT_RETRY:
-        job->state = WAITING;
-        job->due = now + decision.delay;
-        job->waited += decision.delay;
-        break;
-    default: /* with EXPIRE it could wait until the deadline, but nothing would come of that */
-        job->state = decision.verdict == RETRY_VERDICT_SUCCESS ? DONE : FAILED;
-        fetcher->open--;
+    for (;;) {
+        retry_step step = retry_next(&job->retry, now);
+        switch (step.what) {
+        case RETRY_DO_SEND:
+            begin_transfer(fetcher, job, step.timeout);
+            break;
+        case RETRY_DO_CANCEL: /* it had no answer in time */
+            end_transfer(fetcher, job);
+            snprintf(job->error, sizeof job->error, "No answer in time");
+            break;
+        case RETRY_DO_WAIT:
+            job->state = step.cause == RETRY_CAUSE_NONE ? ON_WIRE : WAITING;
+            job->due = now + step.delay;
+            return;
+        default:
+            job->state = step.verdict == RETRY_VERDICT_SUCCESS ? DONE : FAILED;
+            job->cause = step.cause;
+            fetcher->open--;
+            return;
+        }
     }
-}
-
-static void begin_attempt(http_fetcher *fetcher, http_job *job, retry_time now)
-{
-    if (job->state == NEW)
-        retry_begin(&job->request, now);
-    obey(fetcher, job, retry_attempt_begin(&job->attempt, &job->request, now), now);
 }
 
 static void end_attempt(http_fetcher *fetcher, http_job *job, CURLcode code, retry_time now)
 {
     curl_easy_getinfo(job->easy, CURLINFO_RESPONSE_CODE, &job->status);
-    bool done = code == CURLE_OK && job->header_complete && job->status < 400;
-    job->failure = classify(job, code);
+    const bool done = code == CURLE_OK && job->header_complete && job->status < 400;
+    const retry_failure failure = classify(job, code);
     if (job->error[0] == '\0')
         snprintf(job->error, sizeof job->error, "%s",
                  code == CURLE_OK ? "Header was cut off" : curl_easy_strerror(code));
     end_transfer(fetcher, job);
-    obey(fetcher, job,
-         retry_attempt_end(&job->attempt, &job->request, done ? NULL : &job->failure, now), now);
+    retry_ended(&job->retry, 0, done ? NULL : &failure, now);
+    drive(fetcher, job, now);
 }
 
 /* ---- From text ------------------------------------------------------------------------------ */
@@ -283,15 +285,31 @@ static char **read_options(char **argument)
 
 /* ---- Fetching ------------------------------------------------------------------------------ */
 
-/* Begins the attempts that are due. Returns the ms until the next. */
-static int attempt_due(http_fetcher *fetcher, retry_time now)
+static bool is_open(const http_job *job)
 {
-    retry_time wait = TICK;
-    for (size_t i = 0; i < fetcher->count && fetcher->gates.in_flight < PARALLEL; i++) {
+    return job->state == WAITING || job->state == ON_WIRE;
+}
+
+/* Whether there is something to do for a job. No attempt begins while PARALLEL are on the wire. */
+static bool is_due(const http_fetcher *fetcher, const http_job *job, retry_time now)
+{
+    if (job->state != ON_WIRE && fetcher->on_wire >= PARALLEL)
+        return false;
+    return job->state == NEW || (is_open(job) && reached(job->due, now));
+}
+
+/* Does what is due. Returns the ms until the next. */
+static int drive_due(http_fetcher *fetcher, retry_time now)
+{
+    retry_ms wait = TICK;
+    for (size_t i = 0; i < fetcher->count; i++) {
         http_job *job = &fetcher->jobs[i];
-        if (job->state == NEW || (job->state == WAITING && job->due <= now))
-            begin_attempt(fetcher, job, now);
-        else if (job->state == WAITING && job->due - now < wait)
+        if (is_due(fetcher, job, now)) {
+            if (job->state == NEW)
+                retry_start(&job->retry, now);
+            drive(fetcher, job, now);
+        }
+        if (is_open(job) && !reached(job->due, now) && job->due - now < wait)
             wait = job->due - now;
     }
     return (int)wait;
@@ -299,18 +317,19 @@ static int attempt_due(http_fetcher *fetcher, retry_time now)
 
 static void fetch(http_fetcher *fetcher)
 {
-    retry_time started = clock_ms();
+    retry_time started = instant_now();
     fetcher->open = fetcher->count;
     while (fetcher->open > 0 && !interrupted) {
-        progress("%4.1f s  %zu of %zu open, %u on the wire", (double)(clock_ms() - started) / 1000,
-                 fetcher->open, fetcher->count, fetcher->gates.in_flight);
-        int wait = attempt_due(fetcher, clock_ms()), running, left;
+        progress("%4.1f s  %zu of %zu open, %zu on the wire",
+                 (double)(instant_now() - started) / 1000, fetcher->open, fetcher->count,
+                 fetcher->on_wire);
+        int wait = drive_due(fetcher, instant_now()), running, left;
         CURLMsg *message;
         curl_multi_perform(fetcher->multi, &running);
         while ((message = curl_multi_info_read(fetcher->multi, &left)) != NULL) {
             http_job *job = NULL;
             curl_easy_getinfo(message->easy_handle, CURLINFO_PRIVATE, (char **)&job);
-            end_attempt(fetcher, job, message->data.result, clock_ms());
+            end_attempt(fetcher, job, message->data.result, instant_now());
             wait = 0;
         }
         curl_multi_poll(fetcher->multi, NULL, 0, wait, NULL);
@@ -326,10 +345,10 @@ static http_job *add_job(http_fetcher *fetcher, unsigned line, const char *metho
     snprintf(job->method, sizeof job->method, "%s", method);
     snprintf(job->url, sizeof job->url, "%s", url);
     job->line = line;
-    job->request.client = &fetcher->client;
-    job->request.context = job;
-    job->request.timeout = OPERATION_TIMEOUT;
-    job->request.idempotent = retry_idempotent_http(method, strlen(method));
+    job->retry.request.client = &fetcher->client;
+    job->retry.request.context = job;
+    job->retry.request.timeout = OPERATION_TIMEOUT;
+    job->retry.request.idempotent = retry_idempotent_http(method, strlen(method));
     return job;
 }
 
@@ -362,11 +381,10 @@ static bool read_list(http_fetcher *fetcher, FILE *list)
 static void fetcher_init(http_fetcher *fetcher)
 {
     memset(fetcher, 0, sizeof *fetcher);
-    retry_budget_init(&fetcher->budget, &budget_options, clock_ms());
+    retry_budget_init(&fetcher->budget, &budget_options, instant_now());
     fetcher->client.strategy = &policy.base;
     fetcher->client.budget = &fetcher->budget;
     fetcher->client.observe = print_decision;
-    fetcher->client.gates = &fetcher->gates;
     fetcher->client.attempt_timeout = ATTEMPT_TIMEOUT;
     fetcher->jobs = calloc(LIST_MAX, sizeof *fetcher->jobs);
     if (!fetcher->jobs || curl_global_init(CURL_GLOBAL_ALL) != 0 ||
@@ -389,7 +407,7 @@ static void fetcher_free(http_fetcher *fetcher)
 static bool perhaps_done(const http_job *job)
 {
     bool reads = strcmp(job->method, "GET") == 0 || strcmp(job->method, "HEAD") == 0;
-    return job->state == FAILED && job->request.ambiguous && !reads;
+    return job->state == FAILED && job->retry.request.ambiguous && !reads;
 }
 
 enum { COLUMNS = 80, URL_WIDTH = 44, INDENT = 12 };
@@ -401,8 +419,8 @@ static void print_failure(const http_job *job)
     const char *perhaps = perhaps_done(job) ? ", perhaps done" : "";
     int room = COLUMNS - INDENT - (int)(strlen(cause) + strlen(perhaps)) - 2;
     printf("%*s%s%s: ", INDENT, "", cause, perhaps);
-    if (job->failure.code != 0)
-        printf("HTTP %u\n", job->failure.code);
+    if (job->retry.failure.code != 0)
+        printf("HTTP %u\n", job->retry.failure.code);
     else
         printf("%.*s\n", room, job->error);
 }
@@ -412,7 +430,7 @@ static void print_job(const http_job *job)
     bool fits = strlen(job->url) <= URL_WIDTH;
     printf("%4u %-7s%-*.*s%s", job->line, job->method, fits ? URL_WIDTH : 0,
            fits ? URL_WIDTH : URL_WIDTH - 3, job->url, fits ? "" : "...");
-    printf(" %2u %6u ms  ", job->state == NEW ? 0 : job->request.attempts + 1, job->waited);
+    printf(" %2u %6u ms  ", job->state == NEW ? 0 : job->retry.request.attempts + 1, job->waited);
     if (job->state == DONE)
         printf("HTTP %ld\n", job->status);
     else
@@ -481,7 +499,7 @@ static void fetch_script(http_tool *tool)
     }
     fetch(&fetcher);
     for (size_t i = 0; i < STEPS; i++) {
-        tool->results[i].tries = fetcher.jobs[i].request.attempts + 1;
+        tool->results[i].tries = fetcher.jobs[i].retry.request.attempts + 1;
         tool->results[i].waited = fetcher.jobs[i].waited;
         tool->results[i].done = fetcher.jobs[i].state == DONE;
         tool->results[i].perhaps_done = perhaps_done(&fetcher.jobs[i]);

@@ -7,7 +7,7 @@
 
 enum {
     OPERATION_TIMEOUT = 2500, /* ms for an operation with all its attempts */
-    ATTEMPT_TIMEOUT = 400,    /* ms that an attempt may be on the wire */
+    ATTEMPT_TIMEOUT = 400,    /* ms that an attempt may be on the wire while all is well */
     BURST = 10,               /* operations begin in bursts, so that several are in flight */
     BURST_INTERVAL = 80,      /* ms */
     OPERATIONS = 64 * BURST,
@@ -43,26 +43,25 @@ static const struct {
 
 enum { IDLE, WAITING, ON_WIRE, FINISHED }; /* states of an operation */
 
-#define NEVER UINT64_MAX
-
-/* Of an attempt: to one node, which has gates. */
+/* Of an attempt: to one node, whose breaker granted it. */
 typedef struct copy {
-    retry_attempt attempt;
-    retry_time timer; /* when it has timed out */
+    retry_permit permit;
+    retry_time timer; /* when its time is over */
     uint32_t opaque;
     uint8_t node;
+    bool second; /* of its try */
     bool on_wire;
 } copy;
 
 typedef struct operation {
-    retry_request request;
+    retry_operation retry;
+    retry_hedge hedge;
+    retry_copy further[COPIES - 1];
     retry_nmv nmv;
-    retry_hedge hedge; /* of the attempt under way */
     copy copies[COPIES];
-    uint8_t copies_sent;
-    uint32_t opaques;      /* copies sent in all */
-    retry_failure failure; /* the last one */
-    retry_time timer;      /* when to try again, or to send another copy, by its state; or NEVER */
+    uint32_t tries;   /* begun so far */
+    uint32_t opaques; /* copies sent in all */
+    retry_time timer; /* when to ask the library again */
     uint8_t kind, state, outcome;
     uint32_t partner;    /* get-and-lock and unlock, increment and read back: each other */
     uint64_t cas, value; /* of the response */
@@ -79,7 +78,6 @@ enum { DOWN, CONNECTING, NEGOTIATING, READY, DRAINING }; /* a node's states */
 
 typedef struct node {
     retry_connection connection;
-    retry_gates gates; /* a breaker, and the latency of all nodes */
     retry_breaker breaker;
     errmap_strategy strategy; /* for attempts on this node; its map is the one in use */
     stored_map maps[2];       /* the one in use, if any, and room for the next */
@@ -116,8 +114,9 @@ typedef struct kv_client {
     retry_client retry;
     retry_policy policy;
     retry_budget budget;
+    retry_gates gates;     /* of both nodes: the latency alone */
     retry_latency latency; /* a get that is late by it is hedged */
-    retry_hedge_policy hedging;
+    uint32_t balance;      /* of the budget, when it was counted last */
     operation operations[KV_OPERATIONS];
     uint32_t count, next, open; /* operations planned, the next to begin, begun and not finished */
     retry_time next_burst;

@@ -2,9 +2,10 @@
 
    A small client of the memcached binary protocol (non-blocking sockets, poll, one thread) works
    through some hundred operations, several at once, on servers that refuse, stall, change their
-   mind, hang up and die. Every failed attempt is classified and handed to retry_orchestrate; the
-   client obeys. A breaker for each node keeps requests from one that does not answer, and a get
-   that is late is sent to the other node as well, under the budget that pays for retries. The
+   mind, hang up and die. Each operation has one timer. The client does what retry_next says, and
+   tells retry_ended how each copy ended. A breaker for each node keeps requests from one that does
+   not answer. The key says which node that is, so the client asks the breakers itself. A get that
+   is late is sent to the other node as well, under the budget that pays for retries. The
    client asks every node for its error map, which explains codes that it does not know. At the end
    it shows what happened and two verdicts, and beside the second what the same client does on the
    same servers when every operation claims to be idempotent.
@@ -15,9 +16,9 @@
        ./kv_client careless      only the careless client (with memcached, too)
        ./kv_client verbose       (with any of these) each event, reason, code and error map
 
-   What there is to learn about retry.h is in the first sections: "Deciding" (failed, give_up),
-   "Hedges and gates" (obey, copy_failed), "Sending" (send_copy), "Not my vbucket" and
-   "Connections"; its numbers are in "Set-up"; about errmap.h in "Error maps" and "Responses". What
+   What there is to learn about retry.h is in the first sections: "Operations" (drive, begin),
+   "Copies" (copy_ended, cancel_copy), "Sending" (send_copy), "Not my vbucket" and "Connections";
+   its numbers are in "Set-up"; about errmap.h in "Error maps" and "Responses". What
    the client does not decide is elsewhere: its types in client.h, what it is put through and the
    verdicts in scenario.h, the counting in report.h. The exit status is 0 if both verdicts hold, 1
    if not, 2 if it could not start, and 128 + the signal's number if it was interrupted. */
@@ -30,96 +31,148 @@
 #include "client.h"
 #include "scenario.h"
 
-/* ---- Deciding ------------------------------------------------------------------------------ */
+/* ---- Operations ---------------------------------------------------------------------------- */
 
 static void begin(kv_client *client, operation *op, retry_time now);
-static void send_copy(kv_client *client, operation *op, retry_time now);
+static void send_copy(kv_client *client, operation *op, retry_step step, retry_time now);
+static void cancel_copy(kv_client *client, copy *which, retry_time now);
 
 /* The application is told how the operation ended. */
 static void finish(kv_client *client, operation *op, uint8_t outcome)
 {
-    retry_time now = clock_ms();
+    retry_time now = instant_now();
     op->state = FINISHED;
     op->outcome = outcome;
     client->open--;
-    report_operation(&client->report, op->kind, outcome, &op->request, now);
+    report_operation(&client->report, op->kind, outcome, &op->retry.request, now);
     if (op->kind == GET_AND_LOCK && op->partner < client->next)
         begin(client, &client->operations[op->partner], now); /* it had to wait for this one */
 }
 
-/* No further try. What expires could wait until its deadline, but nothing would come of that. What
-   changes data and is ambiguous may have been done, and whoever asked for it has to know. */
-static void give_up(kv_client *client, operation *op, retry_decision decision)
+/* What changes data and is ambiguous may have been done, and whoever asked for it has to know. */
+static void ended(kv_client *client, operation *op, retry_step end)
 {
-    bool expired = decision.verdict == RETRY_VERDICT_EXPIRE;
-    if (op->request.ambiguous && !retry_idempotent_kv(kinds[op->kind].opcode)) {
+    if (end.verdict == RETRY_VERDICT_SUCCESS) {
+        finish(client, op, DONE);
+    } else if (end.cause == RETRY_CAUSE_CANCELLED) {
+        finish(client, op, CUT_OFF);
+    } else if (op->retry.request.ambiguous && !retry_idempotent_kv(kinds[op->kind].opcode)) {
         finish(client, op, PERHAPS_DONE);
-        return;
-    }
-    if (!expired)
-        report_failed(&client->report, &op->failure, decision.cause);
-    finish(client, op, expired ? EXPIRED : FAILED);
-}
-
-/* Every failed attempt of every operation comes through here. */
-static void failed(kv_client *client, operation *op, retry_time now)
-{
-    uint32_t before = retry_budget_balance(&client->budget);
-    retry_decision decision = retry_orchestrate(&op->request, &op->failure, now);
-    report_budget(&client->report, op->kind, before, retry_budget_balance(&client->budget));
-    op->state = WAITING;
-    op->timer = now + decision.delay;
-    if (decision.verdict != RETRY_VERDICT_RETRY)
-        give_up(client, op, decision);
-}
-
-/* ---- Hedges and gates ---------------------------------------------------------------------- */
-
-/* The attempt is over without these: an answer that still comes is dropped. */
-static void cancel_copies(kv_client *client, operation *op, retry_time now)
-{
-    for (size_t i = 0; i < COPIES; i++) {
-        copy *other = &op->copies[i];
-        client->report.hedges_cancelled += other->on_wire;
-        other->on_wire = false;
-        retry_attempt_cancel(&other->attempt, NULL, now); /* nothing, if it was not sent */
+    } else if (end.verdict == RETRY_VERDICT_EXPIRE) {
+        finish(client, op, EXPIRED);
+    } else {
+        report_failed(&client->report, &op->retry.failure, end.cause);
+        finish(client, op, FAILED);
     }
 }
 
-/* Does what the hedge says. An attempt is one copy on the wire or, of a get that is late, two. */
-static void obey(kv_client *client, operation *op, retry_hedge_step step, retry_time now)
+/* What the library has charged for the operation, or given back, since it was counted last. */
+static void count_budget(kv_client *client, const operation *op)
 {
-    op->timer = step.delay < UINT32_MAX ? now + step.delay : NEVER;
-    if (step.action == RETRY_HEDGE_SEND)
-        send_copy(client, op, now);
-    if (step.action != RETRY_HEDGE_FAIL)
-        return;
-    cancel_copies(client, op, now);
-    failed(client, op, now);
+    uint32_t balance = retry_budget_balance(&client->budget);
+    report_budget(&client->report, op->kind, client->balance, balance);
+    client->balance = balance;
 }
 
-/* Tells the gates of a copy's node how the copy ended; NULL: it worked. They do not listen if it
-   was not sent. */
-static void tell_gates(kv_client *client, copy *which, const retry_failure *failure, retry_time now)
+/* Does what the library says. To be called whenever something has happened to the operation: it
+   has begun, its timer fired, or one of its copies has ended. */
+static void drive(kv_client *client, operation *op, retry_time now)
 {
-    const retry_breaker *breaker = &client->nodes[which->node].breaker;
-    uint8_t before = retry_breaker_state(breaker, now);
+    for (;;) {
+        retry_step step = retry_next(&op->retry, now);
+        count_budget(client, op);
+        switch (step.what) {
+        case RETRY_DO_SEND:
+            send_copy(client, op, step, now);
+            break;
+        case RETRY_DO_CANCEL:
+            cancel_copy(client, &op->copies[step.copy], now);
+            break;
+        case RETRY_DO_WAIT:
+            op->state = step.cause == RETRY_CAUSE_NONE ? ON_WIRE : WAITING;
+            op->timer = now + step.delay; /* never without an end: operations have a timeout */
+            return;
+        default:
+            ended(client, op, step);
+            return;
+        }
+    }
+}
+
+/* Begins an operation, unless it is an unlock whose lock is still being taken, or never was. */
+static void begin(kv_client *client, operation *op, retry_time now)
+{
+    retry_request *request = &op->retry.request;
+    if (op->kind == UNLOCK) {
+        const operation *lock = &client->operations[op->partner];
+        if (lock->state != FINISHED)
+            return;
+        if (lock->outcome != DONE) {
+            client->report.nothing_to_undo++;
+            return;
+        }
+        op->cas = lock->cas;
+    }
+    request->client = &client->retry;
+    request->timeout = OPERATION_TIMEOUT;
+    request->idempotent = client->careless || retry_idempotent_kv(kinds[op->kind].opcode);
+    op->hedge.latency = &client->latency;
+    op->hedge.count = COPIES - 1;
+    op->hedge.copies = op->further;
+    if (op->kind == GET && client->scenario->nodes > 1)
+        retry_hedge_copies(&op->retry, &op->hedge);
+    retry_start(&op->retry, now);
+    retry_nmv_begin(&op->nmv, client->map_revision);
+    client->open++;
+    drive(client, op, now);
+}
+
+/* ---- Copies -------------------------------------------------------------------------------- */
+
+/* Tells the breaker of a copy's node how the copy ended; NULL: it worked. The breaker does not
+   listen if it had not granted the copy. */
+static void tell_breaker(kv_client *client, copy *which, const retry_failure *failure,
+                         retry_time now)
+{
+    retry_breaker *breaker = &client->nodes[which->node].breaker;
     which->on_wire = false;
-    retry_attempt_report(&which->attempt, failure, now);
-    report_breaker(&client->report, which->node, before, retry_breaker_state(breaker, now));
+    if (retry_breaker_report(breaker, which->permit, failure, now) &&
+        retry_breaker_state(breaker, now) == RETRY_BREAKER_OPEN)
+        report_breaker(&client->report, which->node);
 }
 
-/* Every failed copy comes through here. Its hedge says whether the attempt has failed with it. */
-static void copy_failed(kv_client *client, operation *op, copy *which, retry_failure failure,
-                        retry_time now)
+/* A copy has ended; NULL: it worked. What comes of that is drive's to ask. */
+static void copy_ended(kv_client *client, operation *op, copy *which, const retry_failure *failure,
+                       retry_time now)
 {
-    uint32_t before = retry_budget_balance(&client->budget);
-    retry_hedge_step step = retry_hedge_failed(&op->hedge, &op->request, &failure, now);
-    report_budget(&client->report, op->kind, before, retry_budget_balance(&client->budget));
-    op->failure = failure;
-    op->request.strategy = &client->nodes[which->node].strategy.base;
-    tell_gates(client, which, &failure, now);
-    obey(client, op, step, now);
+    tell_breaker(client, which, failure, now);
+    op->retry.request.strategy = &client->nodes[which->node].strategy.base;
+    retry_ended(&op->retry, (unsigned)(which - op->copies), failure, now);
+}
+
+/* The answer to this copy is dropped if it still comes: the copy's time is over, or another one
+   has decided. */
+static void cancel_copy(kv_client *client, copy *which, retry_time now)
+{
+    const retry_failure late = {.reason = RETRY_REASON_ATTEMPT_TIMED_OUT, .timeout = true};
+    if (reached(which->timer, now)) {
+        tell_breaker(client, which, &late, now);
+        return;
+    }
+    retry_breaker_release(&client->nodes[which->node].breaker, which->permit, now);
+    which->on_wire = false;
+    client->report.hedges_cancelled++;
+}
+
+/* How many copies are on the wire to a node. */
+static uint32_t requests_at(const kv_client *client, const node *to)
+{
+    uint32_t sum = 0;
+    for (uint32_t i = 0; i < client->next * COPIES; i++) {
+        const copy *which = &client->operations[i / COPIES].copies[i % COPIES];
+        sum += which->on_wire && &client->nodes[which->node] == to;
+    }
+    return sum;
 }
 
 /* ---- Sending ------------------------------------------------------------------------------- */
@@ -139,114 +192,62 @@ static retry_failure no_connection(const node *to, retry_time now)
 {
     retry_failure failure =
         retry_classify_stage(RETRY_STAGE_DISPATCH, RETRY_REASON_SOCKET_NOT_AVAILABLE);
-    if (to->state == DOWN && to->timer > now)
-        failure.retry_after = (retry_ms)(to->timer - now);
+    if (to->state == DOWN && !reached(to->timer, now))
+        failure.retry_after = to->timer - now;
     return failure;
 }
 
-/* The first copy goes to the vbucket's owner, the second to the other node, which has a replica, if
-   that can be reached. */
-static node *addressee(kv_client *client, const operation *op)
+/* A try's first copy goes to the vbucket's owner, the second to the other node, which has a
+   replica, if that can be reached. */
+static node *addressee(kv_client *client, const operation *op, bool second)
 {
     size_t owner = client->map[kv_vbucket(op->key)];
     node *replica = &client->nodes[client->scenario->nodes - 1 - owner];
-    bool first = op->copies_sent == 0;
-    return first || replica->state != READY ? &client->nodes[owner] : replica;
+    return second && replica->state == READY ? replica : &client->nodes[owner];
 }
 
-/* On the wire until its time is over. */
-static void put_on_wire(kv_client *client, operation *op, copy *which, retry_time now)
+static void put_on_wire(kv_client *client, operation *op, copy *which)
 {
     bool owner = which->node == client->map[kv_vbucket(op->key)];
     uint32_t number = (uint32_t)(op - client->operations);
     which->on_wire = true;
-    which->timer = now + which->attempt.timeout;
     which->opaque = number << KV_COPY_BITS | (op->opaques++ & ((1u << KV_COPY_BITS) - 1));
     write_request(&client->nodes[which->node], owner ? kinds[op->kind].opcode : KV_GET_REPLICA,
                   op->key, which->opaque, op->cas);
-    client->report.hedges_sent += op->copies_sent > 1;
+    client->report.hedges_sent += which->second;
 }
 
-/* Sends one copy, if there is a connection, and if the node's gates let it. */
-static void send_copy(kv_client *client, operation *op, retry_time now)
+/* Sends a copy, if there is a connection, and if the node's breaker grants it. Else it has ended
+   before anything was sent. */
+static void send_copy(kv_client *client, operation *op, retry_step step, retry_time now)
 {
-    node *to = addressee(client, op);
-    copy *next = &op->copies[op->copies_sent++];
+    const uint32_t attempt = op->retry.request.attempts + 1;
+    copy *next = &op->copies[step.copy];
+    node *to = addressee(client, op, op->tries == attempt);
     memset(next, 0, sizeof *next);
     next->node = (uint8_t)(to - client->nodes);
+    next->second = op->tries == attempt;
+    next->timer = now + step.timeout;
+    op->tries = attempt;
     if (to->state != READY || sizeof to->output - to->output_length < KV_REQUEST_MAX) {
-        copy_failed(client, op, next, no_connection(to, now), now);
+        const retry_failure failure = no_connection(to, now);
+        copy_ended(client, op, next, &failure, now);
         return;
     }
-    next->attempt.gates = &to->gates;
-    retry_decision answer = retry_attempt_ask(&next->attempt, &op->request, now);
-    if (answer.verdict == RETRY_VERDICT_SEND) {
-        put_on_wire(client, op, next, now);
-    } else if (answer.cause == RETRY_CAUSE_CIRCUIT_OPEN) {
+    next->permit = retry_breaker_ask(&to->breaker, step.timeout >= ATTEMPT_TIMEOUT, now);
+    if (next->permit.granted) {
+        put_on_wire(client, op, next);
+    } else {
+        const retry_failure refusal = retry_classify_permit(next->permit);
         client->report.breakers[next->node].refused++;
-        copy_failed(client, op, next, retry_classify_refusal(answer), now);
-    } else { /* it is too late */
-        copy_failed(client, op, next, no_connection(to, now), now);
+        copy_ended(client, op, next, &refusal, now);
     }
-}
-
-/* Makes an attempt, of which the hedge is asked how many copies it has, and when. */
-static void dispatch(kv_client *client, operation *op, retry_time now)
-{
-    op->state = ON_WIRE;
-    op->copies_sent = 0;
-    obey(client, op, retry_hedge_begin(&op->hedge, &op->request, now), now);
-}
-
-/* Begins an operation, unless it is an unlock whose lock is still being taken, or never was. */
-static void begin(kv_client *client, operation *op, retry_time now)
-{
-    if (op->kind == UNLOCK) {
-        const operation *lock = &client->operations[op->partner];
-        if (lock->state != FINISHED)
-            return;
-        if (lock->outcome != DONE) {
-            client->report.nothing_to_undo++;
-            return;
-        }
-        op->cas = lock->cas;
-    }
-    op->request.client = &client->retry;
-    op->request.timeout = OPERATION_TIMEOUT;
-    op->request.idempotent = client->careless || retry_idempotent_kv(kinds[op->kind].opcode);
-    op->hedge.policy = op->kind == GET ? &client->hedging : NULL;
-    retry_begin(&op->request, now);
-    retry_nmv_begin(&op->nmv, client->map_revision);
-    client->open++;
-    dispatch(client, op, now);
-}
-
-/* The hedge's timer fired: a second copy, if the budget pays for it. */
-static void second_copy(kv_client *client, operation *op, retry_time now)
-{
-    uint32_t before = retry_budget_balance(&client->budget);
-    retry_hedge_step step = retry_hedge_due(&op->hedge, &op->request, now);
-    report_budget(&client->report, op->kind, before, retry_budget_balance(&client->budget));
-    obey(client, op, step, now);
-}
-
-static void fire_timers_of(kv_client *client, operation *op, retry_time now)
-{
-    for (size_t i = 0; i < COPIES; i++) {
-        const retry_failure late = {.reason = RETRY_REASON_ATTEMPT_TIMED_OUT, .timeout = true};
-        if (op->copies[i].on_wire && op->copies[i].timer <= now)
-            copy_failed(client, op, &op->copies[i], late, now);
-    }
-    if (op->state == WAITING && op->timer <= now)
-        dispatch(client, op, now);
-    else if (op->state == ON_WIRE && op->timer <= now)
-        second_copy(client, op, now);
 }
 
 /* ---- Not my vbucket ------------------------------------------------------------------------ */
 
-/* Takes the map over if it is newer. Who waits for one need not wait any longer. */
-static void adopt_map(kv_client *client, const kv_packet *response, retry_time now)
+/* Takes the map over if it is newer. */
+static void adopt_map(kv_client *client, const kv_packet *response)
 {
     if (response->value_length != KV_MAP_SIZE)
         return;
@@ -256,24 +257,19 @@ static void adopt_map(kv_client *client, const kv_packet *response, retry_time n
     client->map_revision = revision;
     for (size_t i = 0; i < KV_VBUCKETS; i++)
         client->map[i] = response->value[8 + i] % client->scenario->nodes;
-    for (uint32_t i = 0; i < client->next; i++) {
-        operation *op = &client->operations[i];
-        if (op->state == WAITING && op->failure.reason == RETRY_REASON_KV_NOT_MY_VBUCKET &&
-            retry_nmv_config(&op->nmv, revision).delay == 0)
-            op->timer = now;
-    }
 }
 
-/* Whether there is another try is retry_orchestrate's to say, where to and when is retry_nmv's: its
+/* Whether there is another try is the operation's to say, where to and when is retry_nmv's: its
    step is handed on as an order. */
 static void not_my_vbucket(kv_client *client, operation *op, copy *which, const kv_packet *response,
                            retry_time now)
 {
     retry_failure failure = retry_classify_kv(response->status, response->opcode);
-    adopt_map(client, response, now);
+    adopt_map(client, response);
     failure.pushback = true;
     failure.retry_after = retry_nmv_rejected(&op->nmv, client->map_revision, false).delay;
-    copy_failed(client, op, which, failure, now);
+    copy_ended(client, op, which, &failure, now);
+    drive(client, op, now);
 }
 
 /* ---- Error maps ---------------------------------------------------------------------------- */
@@ -343,17 +339,15 @@ static void negotiated(kv_client *client, node *from, const uint8_t *packet, siz
 static void succeeded(kv_client *client, operation *op, copy *which, const kv_packet *response,
                       retry_time now)
 {
-    tell_gates(client, which, NULL, now);
-    retry_hedge_won(&op->hedge);
-    cancel_copies(client, op, now);
-    client->report.hedges_won += which != op->copies;
+    client->report.hedges_won += which->second;
     op->cas = response->cas;
     if (op->kind == INCREMENT && response->value_length == 8)
         op->value = kv_number(response->value, 8);
     if (op->kind == READ_BACK)
         op->value = kv_decimal(response->value, response->value_length);
-    retry_succeed(&op->request, now);
-    finish(client, op, DONE);
+    copy_ended(client, op, which, NULL, now);
+    client->balance = retry_budget_balance(&client->budget); /* what a success puts in is no pay */
+    drive(client, op, now);
 }
 
 /* The connection is of no more use. Nothing is sent on it any more, and it is closed when the
@@ -377,9 +371,10 @@ static void rejected(kv_client *client, operation *op, copy *which, const kv_pac
     node *from = &client->nodes[which->node];
     const errmap *map = from->strategy.map;
     errmap_advice advice = errmap_classify_kv(map, response->status, response->opcode);
-    copy_failed(client, op, which, advice.failure, now);
+    copy_ended(client, op, which, &advice.failure, now);
+    drive(client, op, now);
     report_advice(&client->report, map, &advice, op->state != FINISHED,
-                  op->state == WAITING ? op->request.last_delay : 0);
+                  op->state == WAITING ? op->retry.request.last_delay : 0);
     if (advice.refresh_config)
         write_request(from, KV_GET_CONFIG, "", KV_NO_OPERATION, 0);
     if (advice.reconnect)
@@ -406,7 +401,7 @@ static void answered(kv_client *client, const kv_packet *response, retry_time no
     if (response->opcode == KV_HELLO)
         return; /* XERROR is taken back */
     if (response->opcode == KV_GET_CONFIG) {
-        adopt_map(client, response, now);
+        adopt_map(client, response);
         return;
     }
     for (size_t i = 0; op && i < COPIES; i++) {
@@ -430,10 +425,13 @@ static void disconnect(kv_client *client, node *lost, retry_time now)
     lost->input_length = lost->output_length = 0;
     lost->timer = now + retry_connection_failed(&lost->connection, now);
     for (uint32_t i = 0; i < client->next * COPIES; i++) {
+        const retry_failure cut = retry_classify_stage(RETRY_STAGE_IN_FLIGHT, RETRY_REASON_NONE);
         operation *op = &client->operations[i / COPIES];
         copy *which = &op->copies[i % COPIES];
-        if (which->on_wire && &client->nodes[which->node] == lost)
-            copy_failed(client, op, which, retry_classify_stage(RETRY_STAGE_IN_FLIGHT, 0), now);
+        if (!which->on_wire || &client->nodes[which->node] != lost)
+            continue;
+        copy_ended(client, op, which, &cut, now);
+        drive(client, op, now);
     }
 }
 
@@ -474,7 +472,7 @@ static void receive(kv_client *client, node *from, retry_time now)
     if (got > 0)
         from->input_length += (size_t)got;
     if (got <= 0 || !read_responses(client, from, now) ||
-        (from->state == DRAINING && from->gates.in_flight == 0))
+        (from->state == DRAINING && requests_at(client, from) == 0))
         disconnect(client, from, now);
 }
 
@@ -514,23 +512,23 @@ static void fire_node_timer(kv_client *client, node *of, retry_time now)
 static void set_up_retry(kv_client *client)
 {
     static const retry_policy best_effort = RETRY_POLICY_BEST_EFFORT;
-    static const retry_budget_options options = RETRY_BUDGET_BEST_EFFORT(IN_FLIGHT);
+    retry_budget_options options = RETRY_BUDGET_BEST_EFFORT(IN_FLIGHT);
+    options.expire = 0; /* full at first, as half of all first tries are made to fail */
     retry_seed(1);
     retry_budget_init(&client->budget, &options, client->report.started);
+    client->balance = client->report.budget_low = options.capacity;
     client->policy = best_effort;
     client->policy.backoff.initial = 8;
-    client->policy.retry_after_spread = RETRY_RATIO(0.5); /* not all at once, see not_sent */
+    client->policy.retry_after_spread = RETRY_RATIO(0.5); /* not all at once, see no_connection */
     client->retry.strategy = &client->policy.base;
     client->retry.budget = &client->budget;
     client->retry.attempt_timeout = ATTEMPT_TIMEOUT;
     client->retry.observe = report_decision;
     client->retry.observe_context = &client->report;
-    client->hedging.max_attempts = COPIES;
+    client->retry.gates = &client->gates;
     client->latency.min = HEDGE_EARLIEST;
     client->latency.min_samples = HEDGE_SAMPLES;
-    if (client->scenario->nodes > 1) /* else there is nobody to send a second copy to */
-        client->hedging.latency = &client->latency;
-    client->report.budget_low = options.capacity;
+    retry_gates_latency(&client->gates, &client->latency);
     for (size_t i = 0; i < KINDS; i++)
         client->report.rows[i].name = kinds[i].name;
 }
@@ -553,8 +551,6 @@ static void set_up_nodes(kv_client *client)
         node *of = &client->nodes[i];
         of->connection = loopback_connection;
         of->breaker = breaker;
-        retry_gates_breaker(&of->gates, &of->breaker);
-        retry_gates_latency(&of->gates, &client->latency);
         of->strategy = (errmap_strategy)ERRMAP_STRATEGY(NULL, &client->policy.base);
         of->fd = -1;
         of->reserved = tcp_reserve_port(&of->port);
@@ -578,7 +574,7 @@ static void set_up(kv_client *client)
         perror("no memory to share");
         exit(2);
     }
-    client->report.started = client->next_burst = clock_ms();
+    client->report.started = client->next_burst = instant_now();
     client->count = OPERATIONS;
     set_up_retry(client);
     set_up_nodes(client);
@@ -608,7 +604,7 @@ static bool burst_waits(const kv_client *client)
 
 static void begin_burst(kv_client *client, retry_time now)
 {
-    if (burst_waits(client) || now < client->next_burst)
+    if (burst_waits(client) || !reached(client->next_burst, now))
         return;
     act_on_nodes(client);
     client->next_burst = now + (client->next < OPERATIONS ? BURST_INTERVAL : 1);
@@ -618,27 +614,24 @@ static void begin_burst(kv_client *client, retry_time now)
 
 static retry_time earlier(retry_time a, retry_time b)
 {
-    return a < b ? a : b;
+    return reached(a, b) ? a : b;
+}
+
+static bool under_way(const operation *op)
+{
+    return op->state == WAITING || op->state == ON_WIRE;
 }
 
 static void fire_timers(kv_client *client, retry_time now)
 {
-    for (uint32_t i = 0; i < client->next; i++)
-        fire_timers_of(client, &client->operations[i], now);
+    for (uint32_t i = 0; i < client->next; i++) {
+        if (under_way(&client->operations[i]) && reached(client->operations[i].timer, now))
+            drive(client, &client->operations[i], now);
+    }
     for (size_t i = 0; i < client->scenario->nodes; i++) {
-        if (client->nodes[i].state != READY && client->nodes[i].timer <= now)
+        if (client->nodes[i].state != READY && reached(client->nodes[i].timer, now))
             fire_node_timer(client, &client->nodes[i], now);
     }
-}
-
-static retry_time next_timer_of(const operation *op)
-{
-    retry_time next = op->state == WAITING || op->state == ON_WIRE ? op->timer : NEVER;
-    for (size_t i = 0; i < COPIES; i++) {
-        if (op->copies[i].on_wire)
-            next = earlier(next, op->copies[i].timer);
-    }
-    return next;
 }
 
 static retry_time next_timer(const kv_client *client, retry_time now)
@@ -646,8 +639,10 @@ static retry_time next_timer(const kv_client *client, retry_time now)
     retry_time next = now + TICK;
     if (!burst_waits(client))
         next = earlier(next, client->next_burst);
-    for (uint32_t i = 0; i < client->next; i++)
-        next = earlier(next, next_timer_of(&client->operations[i]));
+    for (uint32_t i = 0; i < client->next; i++) {
+        if (under_way(&client->operations[i]))
+            next = earlier(next, client->operations[i].timer);
+    }
     for (size_t i = 0; i < client->scenario->nodes; i++) {
         if (client->nodes[i].state != READY)
             next = earlier(next, client->nodes[i].timer);
@@ -672,12 +667,12 @@ static void wait_for_sockets(kv_client *client)
         sockets[i].events = wanted(&client->nodes[i]);
         sockets[i].revents = 0;
     }
-    retry_time before = clock_ms();
+    retry_time before = instant_now();
     retry_time next = next_timer(client, before);
-    int ready = poll(sockets, count, next > before ? (int)(next - before) : 0);
-    retry_time now = clock_ms();
-    if (now > next && now - next > client->report.late_wakeup)
-        client->report.late_wakeup = (retry_ms)(now - next);
+    int ready = poll(sockets, count, reached(next, before) ? 0 : (int)(next - before));
+    retry_time now = instant_now();
+    if (reached(next, now) && now - next > client->report.late_wakeup)
+        client->report.late_wakeup = now - next;
     for (size_t i = 0; ready > 0 && i < count; i++) {
         if (sockets[i].revents != 0)
             node_ready(client, &client->nodes[i], sockets[i].revents, now);
@@ -687,7 +682,7 @@ static void wait_for_sockets(kv_client *client)
 static void run(kv_client *client)
 {
     while (!interrupted && (client->next < client->count || client->open > 0)) {
-        retry_time now = clock_ms();
+        retry_time now = instant_now();
         begin_burst(client, now);
         fire_timers(client, now);
         draw_progress(client, now);
@@ -702,11 +697,10 @@ static void cut_off(kv_client *client)
     if (interrupted)
         say("\n%6.2f s  interrupted\n", seconds_since_start(&client->report));
     for (uint32_t i = 0; i < client->next; i++) {
-        operation *op = &client->operations[i];
-        if (op->state == IDLE || op->state == FINISHED)
+        if (!under_way(&client->operations[i]))
             continue;
-        retry_cancel(&op->request, clock_ms());
-        finish(client, op, CUT_OFF);
+        retry_stop(&client->operations[i].retry, instant_now());
+        drive(client, &client->operations[i], instant_now());
     }
 }
 

@@ -76,7 +76,7 @@ typedef struct applications {
 
 static inline double seconds_since_start(const kv_report *report)
 {
-    return (double)(clock_ms() - report->started) / 1000;
+    return (double)(instant_now() - report->started) / 1000;
 }
 
 /* Prints what has just happened. */
@@ -213,11 +213,9 @@ static inline void report_advice(kv_report *report, const errmap *map, const err
         row->longest = delay;
 }
 
-/* A node's breaker has been told of a copy; its state before and after. */
-static inline void report_breaker(kv_report *report, size_t node, uint8_t before, uint8_t after)
+/* A node's breaker has opened. */
+static inline void report_breaker(kv_report *report, size_t node)
 {
-    if (before == RETRY_BREAKER_OPEN || after != RETRY_BREAKER_OPEN)
-        return;
     report->breakers[node].opened++;
     tell(report, "%s's breaker opens", report->maps[node].node);
 }
@@ -227,7 +225,7 @@ static inline void report_operation(kv_report *report, uint8_t row, uint8_t outc
                                     const retry_request *request, retry_time now)
 {
     report_row *in = &report->rows[row];
-    retry_ms elapsed = (retry_ms)(now - request->started);
+    retry_ms elapsed = now - request->started;
     in->begun++;
     in->outcomes[outcome]++;
     in->first_try += outcome == DONE && request->attempts == 0;

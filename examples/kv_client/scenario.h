@@ -9,6 +9,7 @@
 
 /* The client's. */
 static void disconnect(kv_client *client, node *lost, retry_time now);
+static uint32_t requests_at(const kv_client *client, const node *to);
 
 /* ---- The plan ------------------------------------------------------------------------------ */
 
@@ -91,13 +92,13 @@ static void act(kv_client *client, const event *what)
 {
     static const char *const texts[] = {"", "started", "frozen", "cut off", "thawed", "killed"};
     node *of = &client->nodes[what->node];
-    uint32_t requests = of->gates.in_flight;
+    uint32_t requests = requests_at(client, of);
     if (what->action == START)
         start_process(client, of);
     else if (what->action == FREEZE)
         kill(of->process, SIGSTOP);
     else if (what->action == CUT)
-        disconnect(client, of, clock_ms());
+        disconnect(client, of, instant_now());
     else if (what->action == THAW)
         kill(of->process, SIGCONT);
     else

@@ -6,7 +6,12 @@
 #include "schemes.h"
 #include "together.h"
 
-enum { ADVICE_LENGTH = 30000, ADVICE_TIMEOUT = 10000, ADVICE_ATTEMPT = 10000 }; /* ms at most */
+enum {
+    ADVICE_LENGTH = 30000, /* ms at most, as the next two */
+    ADVICE_TIMEOUT = 10000,
+    ADVICE_ATTEMPT = 10000,
+    ADVICE_CLIENTS = 20 /* at most */
+};
 
 /* The operator's service, made smaller: as busy, with as much traffic behind one budget. */
 static together_plan advice_plan(const options *set)
@@ -16,9 +21,9 @@ static together_plan advice_plan(const options *set)
     uint64_t group = (uint64_t)set->sharing * 1000 / set->think;
     uint64_t clients = all / (group ? group : 1);
     memset(&plan, 0, sizeof plan);
-    plan.set.clients = (uint32_t)(clients < 1               ? 1
-                                  : clients < CROWD_CLIENTS ? clients
-                                                            : CROWD_CLIENTS);
+    plan.set.clients = (uint32_t)(clients < 1                ? 1
+                                  : clients < ADVICE_CLIENTS ? clients
+                                                             : ADVICE_CLIENTS);
     plan.set.utilisation = set->utilisation;
     plan.set.timeout =
         set->timeout && set->timeout < ADVICE_TIMEOUT ? set->timeout : ADVICE_TIMEOUT;
@@ -26,6 +31,7 @@ static together_plan advice_plan(const options *set)
         set->attempt_timeout < ADVICE_ATTEMPT ? set->attempt_timeout : ADVICE_ATTEMPT;
     plan.set.length = set->length < ADVICE_LENGTH ? set->length : ADVICE_LENGTH;
     plan.set.slowness = set->slowness;
+    plan.set.queue = CROWD_QUEUE;
     plan.set.limit = 100;
     if (set->own_count > 0) {
         const own_layer *inner = &set->own[set->own_count - 1];

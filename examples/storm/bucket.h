@@ -219,22 +219,22 @@ static void layer_sleep(void *context, retry_ms delay)
     (void)delay;
 }
 
-static bool layer_attempt(void *context, const retry_request *request, retry_ms timeout,
+static bool layer_attempt(void *context, const retry_operation *op, const retry_step *step,
                           retry_failure *failure)
 {
-    (void)timeout;
     static const retry_clock clock = {layer_now, layer_sleep, NULL};
     service_layer *outer = (service_layer *)context;
     service_layer inner = *outer;
-    retry_request inner_request = {.client = outer->client, .idempotent = true};
-    (void)request;
+    retry_operation inner_operation = {.request = {.client = outer->client, .idempotent = true}};
+    (void)op;
+    (void)step;
     *failure = retry_classify_http(503, 0);
     if (outer->below == 0) {
         ++*outer->calls;
         return false;
     }
     inner.below--;
-    return retry_run(&inner_request, &clock, layer_attempt, &inner).verdict ==
+    return retry_run(&inner_operation, &clock, layer_attempt, &inner).verdict ==
            RETRY_VERDICT_SUCCESS;
 }
 
@@ -246,7 +246,7 @@ static uint32_t layer_calls(uint32_t layers)
     uint32_t calls = 0;
     service_layer user = {&client, layers, &calls};
     retry_failure failure;
-    layer_attempt(&user, NULL, UINT32_MAX, &failure);
+    layer_attempt(&user, NULL, NULL, &failure);
     return calls;
 }
 

@@ -1,12 +1,11 @@
 /* crowd.h: a few clients of one service, simulated to the millisecond, each operation by way of
-   retry.h's attempts.
+   retry.h's operations.
 
    Operations come at random, at a steady rate. Each is begun at one of the clients, which has a
    retry_client and, for each server, gates of its own. The service is one server of ten workers
    or, to see what failing over does, four servers of three. A worker takes 50 ms for a request,
    and works on those whose client has long gone, too, as it cannot know. Then a fault comes for
-   some seconds. Everything is in one struct, so that a copy of it is a saved game: each fault
-   strikes the same healthy crowd. */
+   some seconds. crowd_copy saves a game: each fault strikes the same healthy crowd. */
 #ifndef STORM_CROWD_H
 #define STORM_CROWD_H
 
@@ -14,6 +13,8 @@
 #include "random.h"
 
 #include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* What protects the service: any of these together. */
@@ -24,7 +25,8 @@ enum {
     CROWD_RATE = 8,
     CROWD_BUDGET = 16,
     CROWD_SUBSETS = 32,
-    CROWD_NO_RETRY = 32 /* the measure of all others: no gate, and nothing is tried again */
+    CROWD_NO_RETRY = 32, /* the measure of all others: no gate, and nothing is tried again */
+    CROWD_SERVICE = 64   /* the recommended client: each is a retry_service */
 };
 
 /* What befalls the service. */
@@ -38,19 +40,27 @@ enum {
     CROWD_SLOW,        /* a worker takes ten times as long */
     CROWD_ONE_OF_FOUR, /* one of four servers is frozen */
     CROWD_SPIKE,       /* three times as many operations begin */
-    CROWD_FAULTS
+    CROWD_FAULTS,
+    CROWD_OVERLOAD = CROWD_FAULTS, /* as many begin as 120 % of the workers can do */
+    CROWD_TAIL,                    /* 5 % of the answers come 100 times as late */
+    CROWD_RATED,                   /* 429 for what is above half of what the workers can do */
+    CROWD_HALF,                    /* half of the workers are gone */
+    CROWD_ALL_FAULTS,
+    CROWD_WELL = CROWD_ALL_FAULTS /* none of them */
 };
 
 enum {
-    CROWD_CLIENTS = 20,
     CROWD_NODES = 4,
     CROWD_WORK = 50,           /* ms */
     CROWD_WORKERS = 10,        /* of the one server */
     CROWD_WORKERS_OF_FOUR = 3, /* of each of the four */
-    CROWD_QUEUE = 20,          /* requests that a server keeps for each worker; more are dropped */
-    CROWD_QUEUE_MAX = CROWD_QUEUE * CROWD_WORKERS,
-    CROWD_BIN = 200, /* ms; what is counted together */
-    CROWD_BINS = 1000,
+    CROWD_QUEUE = 20,          /* requests that a server keeps for each worker: one second */
+    CROWD_QUEUE_SHORT = 1,
+    CROWD_QUEUE_ENDLESS = 5000,
+    CROWD_TAIL_LATE = 100 * CROWD_WORK, /* ms */
+    CROWD_RATED_FOR = 100,              /* ms in which requests are counted */
+    CROWD_BIN = 200,                    /* ms; what is counted together */
+    CROWD_BINS = 1500,
     CROWD_OPERATIONS = 8192, /* under way at once */
     CROWD_EVENTS = 32768,
     CROWD_RING = 4096 /* ms; events that are further ahead go round */
@@ -59,12 +69,14 @@ enum {
 #define CROWD_NONE UINT32_MAX
 
 typedef struct crowd_set {
-    uint32_t clients;                   /* at most CROWD_CLIENTS */
+    uint32_t clients;
     retry_ms timeout;                   /* ms; of an operation */
     retry_ms attempt_timeout;           /* ms */
     uint32_t utilisation;               /* % of the one server's workers, without retries */
     uint32_t length;                    /* ms of the fault */
     uint32_t slowness;                  /* times as long as usual, in CROWD_SLOW */
+    uint32_t queue;                     /* requests that a server keeps for each worker */
+    bool says_full;                     /* 503 at once if the queue is full; else: dropped */
     uint32_t limit;                     /* the AIMD limits' max (0: what begins in one timeout) */
     uint32_t in_flight;                 /* operations of a client that a budget is for (0: those
                                            in flight at once while all is well) */
@@ -80,7 +92,6 @@ typedef struct crowd_bin {
 } crowd_bin;
 
 typedef struct crowd_to {
-    retry_gates gates;
     retry_breaker breaker;
     retry_throttle throttle;
     retry_aimd aimd;
@@ -88,17 +99,16 @@ typedef struct crowd_to {
 } crowd_to;
 
 typedef struct crowd_client {
-    retry_client client;
-    retry_budget budget;
+    retry_service service; /* a subset of gates uses its client and budget only */
+    retry_gates gates[CROWD_NODES];
     crowd_to to[CROWD_NODES];
 } crowd_client;
 
 typedef struct crowd_operation {
-    retry_request request;
-    retry_attempt attempt;
-    uint32_t serial; /* of its events: those with another one are out of date */
+    retry_operation retry;
+    uint32_t serial;    /* of its last event */
+    uint32_t due, sent; /* those of its timer, and of its copy: all others are out of date */
     uint32_t bin, next_free;
-    uint8_t client, node;
 } crowd_operation;
 
 typedef struct crowd_job {
@@ -107,11 +117,11 @@ typedef struct crowd_job {
 
 typedef struct crowd_node {
     uint32_t busy, first, waiting;
-    crowd_job queue[CROWD_QUEUE_MAX];
+    uint32_t counted_at, counted; /* in CROWD_RATED */
 } crowd_node;
 
-enum { CROWD_ARRIVES, CROWD_DUE, CROWD_WORKED, CROWD_ANSWERED, CROWD_TIMED_OUT, CROWD_THAWS };
-enum { CROWD_SAYS_DONE, CROWD_SAYS_REFUSED, CROWD_SAYS_503, CROWD_SAYS_429, CROWD_SAYS_NOTHING };
+enum { CROWD_ARRIVES, CROWD_DUE, CROWD_WORKED, CROWD_ANSWERED, CROWD_THAWS };
+enum { CROWD_SAYS_DONE, CROWD_SAYS_REFUSED, CROWD_SAYS_503, CROWD_SAYS_429 };
 
 typedef struct crowd_event {
     uint32_t next, operation, serial;
@@ -125,16 +135,19 @@ typedef struct crowd {
     uint32_t now;          /* ms */
     double next;           /* ms; when the next operation begins */
     uint32_t nodes, workers;
-    uint32_t fault; /* CROWD_FAULTS: none yet */
+    uint32_t fault; /* CROWD_WELL: none yet */
     uint32_t from, to;
     uint32_t free_operation, free_event;
     uint32_t first[CROWD_RING], last[CROWD_RING]; /* the events of a millisecond */
     crowd_bin bins[CROWD_BINS];
     crowd_node node[CROWD_NODES];
-    crowd_client clients[CROWD_CLIENTS];
     crowd_operation operations[CROWD_OPERATIONS];
     crowd_event events[CROWD_EVENTS];
     bool overrun; /* a table was full: the numbers are no good */
+    /* What is allocated stays where it is: pointers into it hold. */
+    crowd_client *clients;
+    crowd_job *jobs; /* the queues of all nodes */
+    uint32_t clients_max, jobs_max;
 } crowd;
 
 /* ---- Events -------------------------------------------------------------------------------- */
@@ -178,19 +191,47 @@ static bool crowd_is_frozen(const crowd *c, uint32_t node)
 static void crowd_answer(crowd *c, crowd_job job, uint8_t says)
 {
     const crowd_event answer = {0, job.operation, job.serial, CROWD_ANSWERED, 0, says, 0};
-    crowd_schedule(c, answer, 1);
+    bool late = crowd_suffers(c, 0, CROWD_TAIL) && dice_unit(&c->chance) < 0.05;
+    crowd_schedule(c, answer, late ? CROWD_TAIL_LATE : 1);
+}
+
+static uint32_t crowd_workers(const crowd *c, uint32_t node)
+{
+    return crowd_suffers(c, node, CROWD_HALF) ? c->workers / 2 : c->workers;
+}
+
+static uint32_t crowd_queue_size(const crowd *c)
+{
+    return c->set->queue * c->workers;
+}
+
+static crowd_job *crowd_queued(crowd *c, uint32_t node, uint32_t place)
+{
+    uint32_t size = crowd_queue_size(c);
+    return &c->jobs[node * size + (c->node[node].first + place) % size];
+}
+
+/* Whether a request is above the rate: the server would be half busy. */
+static bool crowd_is_above(crowd *c, uint32_t node)
+{
+    crowd_node *n = &c->node[node];
+    if (c->now - n->counted_at >= CROWD_RATED_FOR) {
+        n->counted_at = c->now;
+        n->counted = 0;
+    }
+    return ++n->counted > c->workers * CROWD_RATED_FOR / CROWD_WORK / 2;
 }
 
 /* A worker takes the first of the queue. */
 static void crowd_work(crowd *c, uint32_t node)
 {
     crowd_node *n = &c->node[node];
-    crowd_job job = n->queue[n->first];
+    crowd_job job = *crowd_queued(c, node, 0);
     bool slow = crowd_suffers(c, node, CROWD_SLOW);
     crowd_event worked = {0, job.operation, job.serial, CROWD_WORKED, (uint8_t)node, 0, 0};
     if (crowd_suffers(c, node, CROWD_COSTLY_429))
         worked.says = CROWD_SAYS_429;
-    n->first = (n->first + 1) % CROWD_QUEUE_MAX;
+    n->first = (n->first + 1) % crowd_queue_size(c);
     n->waiting--;
     n->busy++;
     crowd_schedule(c, worked, slow ? CROWD_WORK * c->set->slowness : CROWD_WORK);
@@ -198,7 +239,7 @@ static void crowd_work(crowd *c, uint32_t node)
 
 static void crowd_work_on(crowd *c, uint32_t node)
 {
-    while (c->node[node].busy < c->workers && c->node[node].waiting > 0 &&
+    while (c->node[node].busy < crowd_workers(c, node) && c->node[node].waiting > 0 &&
            !crowd_is_frozen(c, node))
         crowd_work(c, node);
 }
@@ -212,11 +253,18 @@ static void crowd_take(crowd *c, uint32_t node, crowd_job job)
         crowd_answer(c, job, CROWD_SAYS_REFUSED);
     } else if (crowd_suffers(c, node, CROWD_503)) {
         crowd_answer(c, job, CROWD_SAYS_503);
-    } else if (crowd_suffers(c, node, CROWD_429)) {
+    } else if (crowd_suffers(c, node, CROWD_429) ||
+               (crowd_suffers(c, node, CROWD_RATED) && crowd_is_above(c, node))) {
         crowd_answer(c, job, CROWD_SAYS_429);
-    } else if (!crowd_suffers(c, node, CROWD_LOST) && n->waiting < CROWD_QUEUE * c->workers) {
-        n->queue[(n->first + n->waiting++) % CROWD_QUEUE_MAX] = job;
+    } else if (crowd_suffers(c, node, CROWD_LOST)) {
+        return;
+    } else if (n->waiting < crowd_queue_size(c)) {
+        *crowd_queued(c, node, n->waiting++) = job;
         crowd_work_on(c, node);
+    } else if (c->set->says_full) {
+        crowd_answer(c, job, CROWD_SAYS_503);
+    } else if (c->set->queue == CROWD_QUEUE_ENDLESS) {
+        c->overrun = true;
     }
     if (n->waiting > bin->waiting)
         bin->waiting = (uint16_t)n->waiting;
@@ -236,115 +284,73 @@ static void crowd_worked(crowd *c, const crowd_event *event)
 
 /* ---- A client ------------------------------------------------------------------------------ */
 
-static crowd_client *crowd_client_of(crowd *c, const crowd_operation *o)
-{
-    return &c->clients[o->client];
-}
-
 static void crowd_close(crowd *c, uint32_t id)
 {
-    c->operations[id].serial++;
+    c->operations[id].due = 0;
+    c->operations[id].sent = 0;
     c->operations[id].next_free = c->free_operation;
     c->free_operation = id;
 }
 
-static void crowd_count(crowd_bin *bin, retry_decision answer)
+static void crowd_count(crowd_bin *bin, const retry_step *step)
 {
-    bin->paced = (uint16_t)(bin->paced + (answer.cause == RETRY_CAUSE_PACED));
-    bin->open = (uint16_t)(bin->open + (answer.cause == RETRY_CAUSE_CIRCUIT_OPEN));
-    bin->throttled = (uint16_t)(bin->throttled + (answer.cause == RETRY_CAUSE_THROTTLED));
-    bin->unpaid = (uint16_t)(bin->unpaid + (answer.cause == RETRY_CAUSE_BUDGET_EXHAUSTED));
-    bin->expired = (uint16_t)(bin->expired + (answer.verdict == RETRY_VERDICT_EXPIRE));
+    bin->sent = (uint16_t)(bin->sent + (step->what == RETRY_DO_SEND));
+    bin->paced = (uint16_t)(bin->paced + (step->cause == RETRY_CAUSE_PACED));
+    bin->open = (uint16_t)(bin->open + (step->cause == RETRY_CAUSE_CIRCUIT_OPEN));
+    bin->throttled = (uint16_t)(bin->throttled + (step->cause == RETRY_CAUSE_THROTTLED));
+    bin->unpaid = (uint16_t)(bin->unpaid + (step->cause == RETRY_CAUSE_BUDGET_EXHAUSTED));
+    bin->expired = (uint16_t)(bin->expired + (step->verdict == RETRY_VERDICT_EXPIRE));
 }
 
-/* Another server than `node`: the others in turn, from any on. */
-static uint8_t crowd_other(const crowd *c, uint32_t node, uint32_t turn)
-{
-    return (uint8_t)(c->nodes > 1 ? (node + 1 + turn % (c->nodes - 1)) % c->nodes : node);
-}
-
-/* Asks one server after the other. Another server than the one that was meant is paid for like a
-   retry, as it gets load that is not its own. */
-static retry_decision crowd_ask_nodes(crowd *c, crowd_operation *o)
-{
-    crowd_client *client = crowd_client_of(c, o);
-    uint32_t meant = o->node, random = dice_bits(&c->chance) >> 8;
-    retry_decision answer;
-    for (uint32_t i = 0;; i++) {
-        o->attempt.gates = &client->to[o->node].gates;
-        answer = retry_attempt_ask(&o->attempt, &o->request, c->now);
-        if (answer.verdict != RETRY_VERDICT_FAIL || i == c->nodes - 1 ||
-            (client->client.budget && !retry_budget_withdraw(&client->budget, 1000, c->now)))
-            break;
-        o->node = crowd_other(c, meant, random + i);
-    }
-    if (answer.verdict == RETRY_VERDICT_FAIL || answer.verdict == RETRY_VERDICT_EXPIRE)
-        retry_cancel(&o->request, c->now);
-    return answer;
-}
-
-/* Begins a try, at the server that is meant or at another. */
-static retry_decision crowd_begin(crowd *c, crowd_operation *o)
-{
-    if (c->nodes > 1)
-        return crowd_ask_nodes(c, o);
-    return retry_attempt_begin(&o->attempt, &o->request, c->now);
-}
-
-/* What an attempt's begin or end has answered. */
-static void crowd_obey(crowd *c, uint32_t id, retry_decision answer)
+/* Does what there is to do now. */
+static void crowd_advance(crowd *c, uint32_t id)
 {
     crowd_operation *o = &c->operations[id];
-    crowd_bin *bin = crowd_bin_now(c);
-    crowd_event event = {0, id, ++o->serial, CROWD_TIMED_OUT, 0, CROWD_SAYS_NOTHING, 0};
-    const crowd_job job = {id, o->serial};
-    crowd_count(bin, answer);
-    switch (answer.verdict) {
-    case RETRY_VERDICT_SEND:
-        bin->sent++;
-        crowd_schedule(c, event, o->attempt.timeout);
-        crowd_take(c, o->node, job);
-        break;
-    case RETRY_VERDICT_RETRY:
-        event.kind = CROWD_DUE;
-        crowd_schedule(c, event, answer.delay);
-        break;
-    case RETRY_VERDICT_SUCCESS:
-        c->bins[o->bin].done++;
-        crowd_close(c, id);
-        break;
-    default: /* FAIL, EXPIRE */
-        crowd_close(c, id);
+    for (;;) {
+        const retry_step step = retry_next(&o->retry, c->now);
+        const crowd_job job = {id, ++o->serial};
+        const crowd_event event = {0, id, o->serial, CROWD_DUE, 0, 0, 0};
+        crowd_count(crowd_bin_now(c), &step);
+        switch (step.what) {
+        case RETRY_DO_SEND:
+            o->sent = o->serial;
+            crowd_take(c, step.node, job);
+            break;
+        case RETRY_DO_CANCEL:
+            o->sent = 0;
+            break;
+        case RETRY_DO_WAIT:
+            o->due = o->serial;
+            if (step.delay != UINT32_MAX)
+                crowd_schedule(c, event, step.delay);
+            return;
+        default:
+            c->bins[o->bin].done =
+                (uint16_t)(c->bins[o->bin].done + (step.verdict == RETRY_VERDICT_SUCCESS));
+            crowd_close(c, id);
+            return;
+        }
     }
 }
 
-static void crowd_due(crowd *c, uint32_t id)
-{
-    crowd_obey(c, id, crowd_begin(c, &c->operations[id]));
-}
-
-/* An attempt has been answered, or its timer has fired. A retry goes to another server. */
+/* A copy has been answered. */
 static void crowd_answered(crowd *c, uint32_t id, uint8_t says)
 {
-    static const retry_failure late = {.reason = RETRY_REASON_ATTEMPT_TIMED_OUT, .timeout = true};
     crowd_operation *o = &c->operations[id];
-    retry_failure failure = late;
+    retry_failure failure = retry_classify_http(says == CROWD_SAYS_503 ? 503 : 429, 0);
     if (says == CROWD_SAYS_REFUSED)
         failure = retry_classify_stage(RETRY_STAGE_DISPATCH, RETRY_REASON_NODE_NOT_AVAILABLE);
-    else if (says == CROWD_SAYS_503)
-        failure = retry_classify_http(503, 0);
-    else if (says == CROWD_SAYS_429)
-        failure = retry_classify_http(429, 0);
-    crowd_obey(c, id,
-               retry_attempt_end(&o->attempt, &o->request,
-                                 says == CROWD_SAYS_DONE ? NULL : &failure, c->now));
-    o->node = crowd_other(c, o->node, dice_bits(&c->chance) >> 8);
+    o->sent = 0;
+    retry_ended(&o->retry, 0, says == CROWD_SAYS_DONE ? NULL : &failure, c->now);
+    crowd_advance(c, id);
 }
 
 /* ms between two operations, on average. */
 static double crowd_gap(const crowd *c)
 {
     double gap = CROWD_WORK * 100.0 / (CROWD_WORKERS * c->set->utilisation);
+    if (crowd_suffers(c, 0, CROWD_OVERLOAD))
+        return gap * c->set->utilisation / 120;
     return crowd_suffers(c, 0, CROWD_SPIKE) ? gap / 3 : gap;
 }
 
@@ -364,15 +370,13 @@ static void crowd_arrive(crowd *c)
     serial = o->serial;
     *o = none;
     o->serial = serial;
-    o->client = (uint8_t)((who >> 8) % c->set->clients);
-    o->node = (uint8_t)(who % c->nodes);
     o->bin = c->now / CROWD_BIN;
-    o->request.client = &crowd_client_of(c, o)->client;
-    o->request.timeout = c->set->timeout;
-    o->request.idempotent = true;
+    o->retry.request.client = &c->clients[(who >> 8) % c->set->clients].service.client;
+    o->retry.request.timeout = c->set->timeout;
+    o->retry.request.idempotent = true;
     crowd_bin_now(c)->begun++;
-    retry_begin(&o->request, c->now);
-    crowd_due(c, id);
+    retry_start(&o->retry, c->now);
+    crowd_advance(c, id);
 }
 
 /* ---- The course of events ------------------------------------------------------------------ */
@@ -388,11 +392,18 @@ static void crowd_arrivals(crowd *c)
     crowd_schedule(c, next, (uint32_t)c->next - c->now);
 }
 
+/* Whether anybody waits for an event. */
+static bool crowd_holds(const crowd *c, const crowd_event *event)
+{
+    const crowd_operation *o = &c->operations[event->operation];
+    if (event->kind == CROWD_DUE)
+        return o->due == event->serial;
+    return event->kind != CROWD_ANSWERED || o->sent == event->serial;
+}
+
 static void crowd_happen(crowd *c, crowd_event event)
 {
-    bool holds = event.kind == CROWD_ARRIVES || event.kind == CROWD_WORKED ||
-                 event.kind == CROWD_THAWS || c->operations[event.operation].serial == event.serial;
-    if (!holds)
+    if (!crowd_holds(c, &event))
         return;
     if (event.at > c->now) {
         crowd_schedule(c, event, event.at - c->now);
@@ -403,7 +414,7 @@ static void crowd_happen(crowd *c, crowd_event event)
         crowd_arrivals(c);
         break;
     case CROWD_DUE:
-        crowd_due(c, event.operation);
+        crowd_advance(c, event.operation);
         break;
     case CROWD_WORKED:
         crowd_worked(c, &event);
@@ -452,54 +463,130 @@ static uint32_t crowd_begin_in(const crowd_set *set, uint32_t ms)
     return (all + each - 1) / each;
 }
 
-static void crowd_add_gates(crowd_to *to, uint32_t subset, uint32_t limit)
+static void crowd_add_gates(retry_gates *of, crowd_to *to, uint32_t subset, uint32_t limit)
 {
     to->aimd.max = limit;
     if (subset & CROWD_BREAKER)
-        retry_gates_breaker(&to->gates, &to->breaker);
+        retry_gates_breaker(of, &to->breaker);
     if (subset & CROWD_THROTTLE)
-        retry_gates_throttle(&to->gates, &to->throttle);
+        retry_gates_throttle(of, &to->throttle);
     if (subset & CROWD_AIMD)
-        retry_gates_aimd(&to->gates, &to->aimd);
+        retry_gates_aimd(of, &to->aimd);
     if (subset & CROWD_RATE)
-        retry_gates_rate(&to->gates, &to->rate);
+        retry_gates_rate(of, &to->rate);
 }
 
-static void crowd_add_client(crowd *c, crowd_client *client, uint32_t subset)
+static void crowd_add_subset(crowd *c, crowd_client *client, uint32_t subset)
 {
+    retry_client *with = &client->service.client;
     uint32_t limit = c->set->limit, in_flight = c->set->in_flight;
     if (limit == 0)
         limit = crowd_begin_in(c->set, c->set->attempt_timeout);
     if (in_flight == 0)
         in_flight = crowd_begin_in(c->set, CROWD_WORK);
     const retry_budget_options fitting = RETRY_BUDGET_BEST_EFFORT(in_flight);
-    client->client.strategy = c->set->strategy;
-    client->client.random = dice_bits;
-    client->client.random_context = &c->chance;
-    client->client.attempt_timeout = c->set->attempt_timeout;
-    client->client.gates = &client->to[0].gates;
-    for (uint32_t node = 0; node < c->nodes && subset < CROWD_SUBSETS; node++)
-        crowd_add_gates(&client->to[node], subset, limit);
-    if (subset == CROWD_NO_RETRY)
-        client->client.strategy = retry_fail_fast();
+    with->strategy = subset == CROWD_NO_RETRY ? retry_fail_fast() : c->set->strategy;
+    with->gates = client->gates;
+    if (c->nodes > 1)
+        retry_client_nodes(with, client->gates, (uint16_t)c->nodes);
+    for (uint32_t node = 0; node < c->nodes; node++)
+        crowd_add_gates(&client->gates[node], &client->to[node], subset, limit);
     if (subset & CROWD_BUDGET) {
-        retry_budget_init(&client->budget, c->set->budget ? c->set->budget : &fitting, c->now);
-        client->client.budget = &client->budget;
+        retry_budget_init(&client->service.budget, c->set->budget ? c->set->budget : &fitting,
+                          c->now);
+        with->budget = &client->service.budget;
     }
 }
 
-/* A healthy crowd, at time 0. `four`: of four servers. */
+/* As README.md has it: with several nodes a limit for each. */
+static void crowd_add_service(crowd *c, crowd_client *client)
+{
+    if (c->nodes > 1)
+        retry_client_nodes(&client->service.client, client->gates, (uint16_t)c->nodes);
+    retry_service_init(&client->service, c->now);
+    for (uint32_t node = 0; node < c->nodes && c->nodes > 1; node++)
+        crowd_add_gates(&client->gates[node], &client->to[node], CROWD_AIMD,
+                        client->service.limit.max);
+}
+
+static void crowd_add_client(crowd *c, crowd_client *client, uint32_t subset)
+{
+    memset(client, 0, sizeof *client);
+    client->service.client.random = dice_bits;
+    client->service.client.random_context = &c->chance;
+    client->service.client.attempt_timeout = c->set->attempt_timeout;
+    if (subset == CROWD_SERVICE)
+        crowd_add_service(c, client);
+    else
+        crowd_add_subset(c, client, subset);
+}
+
+/* `count` of what has room for `*max`; what was there is not kept. */
+static void *crowd_room(void *old, uint32_t *max, uint32_t count, size_t each)
+{
+    void *room = old;
+    if (count <= *max)
+        return old;
+    free(old);
+    room = calloc(count, each);
+    if (!room) {
+        fprintf(stderr, "not enough memory\n");
+        exit(2);
+    }
+    *max = count;
+    return room;
+}
+
+static void crowd_allocate(crowd *c, const crowd_set *set, uint32_t nodes, uint32_t workers)
+{
+    c->clients =
+        (crowd_client *)crowd_room(c->clients, &c->clients_max, set->clients, sizeof *c->clients);
+    c->jobs = (crowd_job *)crowd_room(c->jobs, &c->jobs_max, nodes * workers * set->queue,
+                                      sizeof *c->jobs);
+}
+
+/* The jobs that wait; where there is no job nothing is read. */
+static void crowd_copy_jobs(crowd *to, crowd *from)
+{
+    for (uint32_t node = 0; node < from->nodes; node++) {
+        for (uint32_t i = 0; i < from->node[node].waiting; i++)
+            *crowd_queued(to, node, i) = *crowd_queued(from, node, i);
+    }
+}
+
+/* Saves a game, or takes it up again where it was saved from. */
+static void crowd_copy(crowd *to, crowd *from)
+{
+    crowd_client *clients;
+    crowd_job *jobs;
+    uint32_t clients_max, jobs_max;
+    crowd_allocate(to, from->set, from->nodes, from->workers);
+    clients = to->clients;
+    jobs = to->jobs;
+    clients_max = to->clients_max;
+    jobs_max = to->jobs_max;
+    *to = *from;
+    to->clients = clients;
+    to->jobs = jobs;
+    to->clients_max = clients_max;
+    to->jobs_max = jobs_max;
+    memcpy(clients, from->clients, from->set->clients * sizeof *clients);
+    crowd_copy_jobs(to, from);
+}
+
+/* A healthy crowd, at time 0. `four`: of four servers. `c` was zeroed, or begun, before. */
 static void crowd_begin_anew(crowd *c, const crowd_set *set, uint32_t subset, bool four,
                              uint32_t seed)
 {
     const crowd_event first = {0, 0, 0, CROWD_ARRIVES, 0, 0, 0};
-    memset(c, 0, sizeof *c);
+    memset(c, 0, offsetof(crowd, clients));
     c->set = set;
     c->arrivals.state = seed;
     c->chance.state = ~(uint64_t)seed;
     c->nodes = four ? CROWD_NODES : 1;
     c->workers = four ? CROWD_WORKERS_OF_FOUR : CROWD_WORKERS;
-    c->fault = CROWD_FAULTS;
+    c->fault = CROWD_WELL;
+    crowd_allocate(c, set, c->nodes, c->workers);
     for (uint32_t i = 0; i < CROWD_OPERATIONS; i++)
         c->operations[i].next_free = i + 1 < CROWD_OPERATIONS ? i + 1 : CROWD_NONE;
     for (uint32_t i = 0; i < CROWD_EVENTS; i++)

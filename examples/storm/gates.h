@@ -13,62 +13,52 @@ enum { GATE_BREAKER = 1, GATE_THROTTLE = 2, GATE_RATE = 4, GATE_AIMD = 8 };
 enum { GATE_WINDOW = 8000, AT_ONCE = 20 };
 
 typedef struct gates {
-    uint32_t which;
-    retry_breaker breakers[NODES_MAX]; /* one for each node */
     retry_throttle throttle;
     retry_rate rate;
-    retry_aimd aimd;
-    uint32_t in_use; /* attempts on the wire */
+    retry_breaker breakers[NODES_MAX]; /* one for each node, as the next three */
+    retry_aimd limits[NODES_MAX];
+    retry_gates nodes[NODES_MAX];
+    retry_client clients[NODES_MAX];
 } gates;
 
-static void gates_begin(gates *g, uint32_t which)
+static void gates_begin(gates *g, uint32_t which, dice *chance)
 {
-    g->which = which;
-    for (uint32_t node = 0; node < NODES_MAX; node++)
-        g->breakers[node].window = GATE_WINDOW;
     g->throttle.window = GATE_WINDOW;
-    g->aimd.max = AT_ONCE;
+    for (uint32_t node = 0; node < NODES_MAX; node++) {
+        g->breakers[node].window = GATE_WINDOW;
+        g->limits[node].max = AT_ONCE;
+        g->clients[node].strategy = retry_fail_fast();
+        g->clients[node].random = dice_bits;
+        g->clients[node].random_context = chance;
+        g->clients[node].gates = &g->nodes[node];
+        if (which & GATE_BREAKER)
+            retry_gates_breaker(&g->nodes[node], &g->breakers[node]);
+        if (which & GATE_THROTTLE)
+            retry_gates_throttle(&g->nodes[node], &g->throttle);
+        if (which & GATE_AIMD)
+            retry_gates_aimd(&g->nodes[node], &g->limits[node]);
+        if (which & GATE_RATE)
+            retry_gates_rate(&g->nodes[node], &g->rate);
+    }
 }
 
-/* Whether an attempt may be sent; if not, `failure` is what to tell retry_orchestrate, and nothing
-   is to be reported. */
-static bool gates_ask(gates *g, uint32_t node, uint32_t random, uint32_t now, retry_permit *permit,
+/* Whether an attempt may be sent: an operation for which nothing is tried again asks, and hears of
+   its end. If not, `failure` is what to tell retry_orchestrate, and nothing is to be reported. */
+static bool gates_ask(retry_operation *op, const retry_client *client, uint32_t now,
                       retry_failure *failure)
 {
     static const retry_failure refused = {.reason = RETRY_REASON_CLIENT_THROTTLED};
+    retry_step step;
+    op->request.client = client;
+    op->request.timeout = UINT32_MAX;
+    retry_start(op, now);
+    step = retry_next(op, now);
     *failure = refused;
-    if (g->which & GATE_RATE)
-        failure->retry_after = retry_rate_ask(&g->rate, now);
-    if (failure->retry_after != 0)
-        return false;
-    if (g->which & GATE_BREAKER) {
-        *permit = retry_breaker_ask(&g->breakers[node], true, now);
-        *failure = permit->granted ? refused : retry_classify_permit(*permit);
-        if (!permit->granted)
-            return false;
-    }
-    if (((g->which & GATE_AIMD) && g->in_use >= retry_aimd_limit(&g->aimd)) ||
-        ((g->which & GATE_THROTTLE) && !retry_throttle_ask(&g->throttle, random, now))) {
-        retry_breaker_release(&g->breakers[node], *permit, now);
-        return false;
-    }
-    g->in_use++;
-    return true;
-}
-
-/* An attempt has ended; `failure` NULL: it worked. */
-static void gates_report(gates *g, uint32_t node, retry_permit permit, const retry_failure *failure,
-                         uint32_t now)
-{
-    if (g->which & GATE_RATE)
-        retry_rate_report(&g->rate, failure, now);
-    if (g->which & GATE_BREAKER)
-        retry_breaker_report(&g->breakers[node], permit, failure, now);
-    if (g->which & GATE_AIMD)
-        retry_aimd_report(&g->aimd, failure, g->in_use, now);
-    if (g->which & GATE_THROTTLE)
-        retry_throttle_report(&g->throttle, failure, now);
-    g->in_use--;
+    failure->retry_after = step.delay;
+    if (step.cause == RETRY_CAUSE_CIRCUIT_OPEN)
+        failure->reason = RETRY_REASON_CIRCUIT_BREAKER_OPEN;
+    retry_stop(step.what == RETRY_DO_SEND ? NULL : op, now);
+    return step.what == RETRY_DO_SEND;
 }
 
 /* ---- A known number ------------------------------------------------------------------------ */
@@ -80,14 +70,22 @@ enum { THROTTLE_PASSES = 30 }; /* s within which half of the attempts must pass 
 static uint32_t throttle_recovery(dice *chance)
 {
     static const retry_failure late = {.reason = RETRY_REASON_ATTEMPT_TIMED_OUT, .timeout = true};
-    retry_throttle throttle = {.max_rejection = RETRY_RATIO(0.999)};
+    static retry_throttle throttle = {.max_rejection = RETRY_RATIO(0.999)};
+    retry_gates asked = {.in_flight = 0};
+    retry_client client = {.strategy = retry_fail_fast(),
+                           .random = dice_bits,
+                           .random_context = chance,
+                           .gates = &asked};
+    retry_operation op = {.request = {.client = &client}};
+    retry_failure failure;
+    retry_gates_throttle(&asked, &throttle);
     for (uint32_t second = 0; second < 1000; second++) {
         uint32_t passed = 0;
         for (uint32_t now = second * 1000; now < (second + 1) * 1000; now += 10) {
-            if (!retry_throttle_ask(&throttle, dice_bits(chance), now))
+            if (!gates_ask(&op, &client, now, &failure))
                 continue;
             passed++;
-            retry_throttle_report(&throttle, second < 200 ? &late : NULL, now);
+            retry_ended(&op, 0, second < 200 ? &late : NULL, now);
         }
         if (second >= 200 && passed >= 50)
             return second - 200;

@@ -42,21 +42,23 @@ typedef struct hedge_tally {
 } hedge_tally;
 
 enum { HEDGE_COPIES = 2 };
-enum { HEDGE_BEGIN, HEDGE_TIMER, HEDGE_ANSWER };
+enum { HEDGE_BEGIN, HEDGE_DUE, HEDGE_ANSWER };
 
 typedef struct hedge_event {
     uint32_t next; /* in the same millisecond's list, or that of free ones */
-    uint32_t client, operation;
+    uint32_t client, serial;
     uint8_t what, copy, reply;
 } hedge_event;
 
 typedef struct hedge_client {
-    retry_request request;
+    retry_operation retry;
     retry_hedge hedge;
-    uint32_t operation; /* which one it is: what comes for an earlier one is late */
-    uint32_t sent[HEDGE_COPIES];
-    uint8_t copies, node; /* sent of this operation; the last one's node */
-    bool waits[HEDGE_COPIES];
+    retry_copy copies[HEDGE_COPIES - 1];
+    uint32_t serial;             /* of its last event */
+    uint32_t due;                /* that of its timer: all others are out of date */
+    uint32_t sent[HEDGE_COPIES]; /* those of its copies' answers; 0: none is on the wire */
+    uint32_t begun;              /* ms */
+    uint8_t node;                /* of the last copy */
 } hedge_client;
 
 /* What clients of a group share. */
@@ -64,7 +66,7 @@ typedef struct hedge_group {
     retry_client client;
     retry_budget budget;
     retry_latency latency;
-    retry_hedge_policy policy;
+    retry_gates gates;
 } hedge_group;
 
 typedef struct hedge_world {
@@ -80,21 +82,23 @@ typedef struct hedge_world {
     hedge_tally tallies[2]; /* normally, while all is slow */
 } hedge_world;
 
-static void hedge_schedule(hedge_world *w, uint32_t id, uint8_t what, uint8_t copy, uint8_t answer,
-                           uint64_t at)
+/* Returns the event's serial number. */
+static uint32_t hedge_schedule(hedge_world *w, uint32_t id, uint8_t what, uint8_t copy,
+                               uint8_t answer, uint64_t at)
 {
-    uint32_t taken = w->free;
+    uint32_t taken = w->free, serial = ++w->clients[id].serial;
     hedge_event *event = &w->events[taken];
     if (at >= HEDGE_END)
-        return;
+        return serial;
     w->free = event->next;
     event->client = id;
-    event->operation = w->clients[id].operation;
+    event->serial = serial;
     event->what = what;
     event->copy = copy;
     event->reply = answer;
     event->next = w->due[at];
     w->due[at] = taken;
+    return serial;
 }
 
 static hedge_group *hedge_group_of(hedge_world *w, uint32_t id)
@@ -118,93 +122,84 @@ static hedge_tally *hedge_tally_now(hedge_world *w)
 
 static void hedge_think(hedge_world *w, uint32_t id)
 {
-    w->clients[id].operation++;
     hedge_schedule(w, id, HEDGE_BEGIN, 0, 0,
                    w->now + (uint64_t)dice_exponential(&w->chance, w->set->think));
 }
 
 /* A copy goes to a node at random, but never to that of the copy before it. */
-static void hedge_send(hedge_world *w, uint32_t id)
+static void hedge_send(hedge_world *w, uint32_t id, uint8_t copy)
 {
     hedge_client *c = &w->clients[id];
-    uint32_t others = c->copies && w->set->nodes > 1 ? w->set->nodes - 1 : w->set->nodes;
+    uint32_t others = copy && w->set->nodes > 1 ? w->set->nodes - 1 : w->set->nodes;
     uint32_t node = (uint32_t)(((uint64_t)dice_bits(&w->chance) * others) >> 32);
-    uint64_t back, given_up = (uint64_t)w->now + w->set->attempt_timeout;
+    uint64_t back;
     reply answer;
-    if (c->copies && node >= c->node && w->set->nodes > 1)
+    if (copy && node >= c->node && w->set->nodes > 1)
         node++;
     answer = service_take(&w->service, node, w->now + w->set->network, &w->chance);
     back = (uint64_t)answer.at + w->set->network + (hedge_is_slow(w) ? HEDGE_SLOWER : 0);
     if (dice_unit(&w->chance) * 100 < HANG_SHARE)
         back += (uint64_t)dice_exponential(&w->chance, HANG_MEAN);
     c->node = (uint8_t)node;
-    c->sent[c->copies] = w->now;
-    c->waits[c->copies] = true;
     hedge_tally_now(w)->copies++;
-    hedge_schedule(w, id, HEDGE_ANSWER, c->copies++, back < given_up ? answer.what : REPLY_LOST,
-                   back < given_up ? back : given_up);
+    c->sent[copy] = hedge_schedule(w, id, HEDGE_ANSWER, copy, answer.what, back);
 }
 
-/* The operation is over: copies that nobody waits for any more have taken at least so long. */
-static void hedge_close(hedge_world *w, uint32_t id)
+static void hedge_finished(hedge_world *w, uint32_t id, bool done)
 {
-    hedge_client *c = &w->clients[id];
-    for (uint32_t copy = 0; copy < c->copies; copy++) {
-        if (c->waits[copy])
-            retry_latency_add(&hedge_group_of(w, id)->latency, w->now - c->sent[copy], false);
+    uint32_t all = w->now - w->clients[id].begun;
+    hedge_tally *seen = hedge_tally_now(w);
+    if (done) {
+        seen->latencies[all < TAIL ? all : TAIL - 1]++;
+        seen->done++;
     }
     hedge_think(w, id);
 }
 
-/* Does what the hedge says. */
-static void hedge_follow(hedge_world *w, uint32_t id, retry_hedge_step step,
-                         const retry_failure *failure)
+/* Does what there is to do now. */
+static void hedge_advance(hedge_world *w, uint32_t id)
 {
-    if (step.action == RETRY_HEDGE_SEND)
-        hedge_send(w, id);
-    if ((step.action == RETRY_HEDGE_SEND || step.action == RETRY_HEDGE_WAIT) &&
-        step.delay != UINT32_MAX)
-        hedge_schedule(w, id, HEDGE_TIMER, 0, 0, (uint64_t)w->now + step.delay);
-    if (step.action == RETRY_HEDGE_FAIL) { /* and fail-fast retries nothing */
-        retry_orchestrate(&w->clients[id].request, failure, w->now);
-        hedge_close(w, id);
+    hedge_client *c = &w->clients[id];
+    for (;;) {
+        retry_step step = retry_next(&c->retry, w->now);
+        switch (step.what) {
+        case RETRY_DO_SEND:
+            hedge_send(w, id, step.copy);
+            break;
+        case RETRY_DO_CANCEL:
+            c->sent[step.copy] = 0;
+            break;
+        case RETRY_DO_WAIT:
+            c->due = hedge_schedule(w, id, HEDGE_DUE, 0, 0, (uint64_t)w->now + step.delay);
+            return;
+        default:
+            hedge_finished(w, id, step.verdict == RETRY_VERDICT_SUCCESS);
+            return;
+        }
     }
 }
 
-static void hedge_answer(hedge_world *w, uint32_t id, const hedge_event *event)
+static void hedge_answer(hedge_world *w, const hedge_event *event)
 {
-    hedge_client *c = &w->clients[id];
-    uint32_t took = w->now - c->sent[event->copy], all = w->now - c->sent[0];
-    hedge_tally *seen = hedge_tally_now(w);
-    retry_failure failure;
-    c->waits[event->copy] = false;
-    retry_latency_add(&hedge_group_of(w, id)->latency, took, event->reply == REPLY_DONE);
-    if (event->reply != REPLY_DONE) {
-        failure = service_failure(&w->service, event->reply);
-        hedge_follow(w, id, retry_hedge_failed(&c->hedge, &c->request, &failure, w->now), &failure);
-        return;
-    }
-    retry_hedge_won(&c->hedge);
-    retry_succeed(&c->request, w->now);
-    seen->latencies[all < TAIL ? all : TAIL - 1]++;
-    seen->done++;
-    hedge_close(w, id);
+    hedge_client *c = &w->clients[event->client];
+    retry_failure failure = service_failure(&w->service, event->reply);
+    c->sent[event->copy] = 0;
+    retry_ended(&c->retry, event->copy, event->reply == REPLY_DONE ? NULL : &failure, w->now);
+    hedge_advance(w, event->client);
 }
 
 static void hedge_happen(hedge_world *w, const hedge_event *event)
 {
     hedge_client *c = &w->clients[event->client];
-    if (event->operation != c->operation)
-        return; /* it was cancelled */
     if (event->what == HEDGE_BEGIN) {
         hedge_tally_now(w)->operations++;
-        c->copies = 0;
-        retry_begin(&c->request, w->now);
-        hedge_follow(w, event->client, retry_hedge_begin(&c->hedge, &c->request, w->now), NULL);
-    } else if (event->what == HEDGE_TIMER) {
-        hedge_follow(w, event->client, retry_hedge_due(&c->hedge, &c->request, w->now), NULL);
-    } else {
-        hedge_answer(w, event->client, event);
+        c->begun = w->now;
+        retry_start(&c->retry, w->now);
+        hedge_advance(w, event->client);
+    } else if (event->what == HEDGE_DUE && event->serial == c->due) {
+        hedge_advance(w, event->client);
+    } else if (event->what == HEDGE_ANSWER && event->serial == c->sent[event->copy]) {
+        hedge_answer(w, event);
     }
 }
 
@@ -218,14 +213,20 @@ static void hedge_join(hedge_world *w, uint32_t id, const hedging *how)
     hedge_client *c = &w->clients[id];
     if (id % w->set->sharing == 0) {
         group->client.strategy = retry_fail_fast();
-        group->policy.delay = how->delay;
-        group->policy.latency = &group->latency;
+        group->client.gates = &group->gates;
+        group->client.attempt_timeout = w->set->attempt_timeout;
+        group->client.attempt_timeout_max = w->set->attempt_timeout;
+        retry_gates_latency(&group->gates, &group->latency);
         retry_budget_init(&group->budget, &a_tenth, 0);
         group->client.budget = how->budget ? &group->budget : NULL;
     }
-    c->request.client = &group->client;
-    c->request.idempotent = true;
-    c->hedge.policy = how->hedged ? &group->policy : NULL;
+    c->retry.request.client = &group->client;
+    c->retry.request.idempotent = true;
+    c->hedge.delay = how->delay;
+    c->hedge.latency = &group->latency;
+    c->hedge.copies = c->copies;
+    c->hedge.count = HEDGE_COPIES - 1;
+    retry_hedge_copies(&c->retry, how->hedged ? &c->hedge : NULL);
     hedge_think(w, id);
 }
 
@@ -245,7 +246,7 @@ static void hedge_free(hedge_world *w)
 /* `set` without an outage. */
 static hedge_world *hedge_world_new(const options *set, const hedging *how)
 {
-    uint32_t count = hedge_clients(set), events = count * (HEDGE_COPIES + 3);
+    uint32_t count = hedge_clients(set), events = count * 16;
     hedge_world *w = (hedge_world *)calloc(1, sizeof *w);
     if (!w || !(w->clients = (hedge_client *)calloc(count, sizeof *w->clients)) ||
         !(w->groups = (hedge_group *)calloc(count / set->sharing + 1, sizeof *w->groups)) ||

@@ -19,8 +19,6 @@
    pictures' data to a folder (storm.gnuplot draws them); the same options and seed give the same
    bytes of both. Progress goes to standard error. The retrying itself is in world.h. */
 #define _DEFAULT_SOURCE
-#define RETRY_TIME_32 /* enough for the simulated minutes, and a smaller request for each client \
-                       */
 #define RETRY_IMPLEMENTATION
 #include "../../retry.h"
 

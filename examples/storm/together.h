@@ -67,11 +67,11 @@ static double together_share(const crowd *c, uint32_t from, uint32_t to)
 }
 
 /* From when on each window is as good as 95 % of before. Counted is when operations began, so that
-   chance in how many begin does not matter. */
-static uint32_t together_back(const crowd *c, double before)
+   chance in how many begin does not matter. `watched`: ms after the fault. */
+static uint32_t together_back(const crowd *c, double before, uint32_t watched)
 {
-    uint32_t after = TOGETHER_WATCHED - TOGETHER_WINDOW;
-    if (together_share(c, c->to + after, c->to + TOGETHER_WATCHED) < 0.95 * before)
+    uint32_t after = watched - TOGETHER_WINDOW;
+    if (together_share(c, c->to + after, c->to + watched) < 0.95 * before)
         return TOGETHER_NEVER;
     while (after >= CROWD_BIN &&
            together_share(c, c->to + after - CROWD_BIN,
@@ -87,7 +87,7 @@ static together_run together_strike(crowd *c, uint32_t fault)
     crowd_strike(c, fault);
     crowd_run(c, c->to + TOGETHER_WATCHED + c->set->timeout);
     run.before = together_share(c, c->from - 20000, c->from - c->set->timeout);
-    run.back = run.before < 0.95 ? TOGETHER_NEVER : together_back(c, run.before);
+    run.back = run.before < 0.95 ? TOGETHER_NEVER : together_back(c, run.before, TOGETHER_WATCHED);
     run.done = together_done(c, c->to + TOGETHER_LATE, c->to + TOGETHER_WATCHED);
     run.early = together_done(c, c->to, c->to + TOGETHER_EARLY);
     run.all = together_done(c, c->from, c->to + TOGETHER_EARLY);
@@ -101,6 +101,7 @@ typedef struct together_plan {
     uint32_t seed, seeds, healths; /* runs of each cell */
     uint32_t within;               /* ms after the fault by which all is to be well */
     uint32_t subset, fault;        /* one only (CROWD_SUBSETS, CROWD_FAULTS: all) */
+    bool four;                     /* all faults are those of one of four servers */
 } together_plan;
 
 static bool together_wants(const together_plan *plan, uint32_t subset, uint32_t fault)
@@ -142,10 +143,11 @@ static void together_crowd(together_matrix *matrix, const together_plan *plan, u
     crowd_begin_anew(c, &plan->set, subset, four, seed);
     for (uint32_t health = 0; health < plan->healths; health++) {
         crowd_run(c, together_health[health]);
-        together_saved = *c;
+        crowd_copy(&together_saved, c);
         for (uint32_t fault = 0; fault < CROWD_FAULTS; fault++) {
             together_run run;
-            if ((fault == CROWD_ONE_OF_FOUR) != four || !together_wants(plan, subset, fault))
+            if (!together_wants(plan, subset, fault) ||
+                (!plan->four && (fault == CROWD_ONE_OF_FOUR) != four))
                 continue;
             run = together_strike(c, fault);
             run.health = health;
@@ -154,7 +156,7 @@ static void together_crowd(together_matrix *matrix, const together_plan *plan, u
                 none->run[health][fault] = run;
             together_worse(&matrix->cell[subset][fault], &run, &none->run[health][fault]);
             matrix->overrun |= c->overrun;
-            *c = together_saved;
+            crowd_copy(c, &together_saved);
         }
     }
 }
@@ -165,10 +167,10 @@ static void together_seed(together_matrix *matrix, const together_plan *plan, ui
     memset(&none, 0, sizeof none);
     for (uint32_t i = 0; i <= CROWD_SUBSETS; i++) {
         uint32_t subset = i == 0 ? CROWD_NO_RETRY : i - 1;
-        bool all = i == 0 || plan->fault == CROWD_FAULTS;
+        bool all = i == 0 || plan->four || plan->fault == CROWD_FAULTS;
         if (!together_wants(plan, subset, plan->fault))
             continue;
-        if (all || plan->fault != CROWD_ONE_OF_FOUR)
+        if (!plan->four && (all || plan->fault != CROWD_ONE_OF_FOUR))
             together_crowd(matrix, plan, subset, false, seed, &none);
         if (all || plan->fault == CROWD_ONE_OF_FOUR)
             together_crowd(matrix, plan, subset, true, seed, &none);

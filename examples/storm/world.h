@@ -21,7 +21,7 @@ enum { BEGIN = REPLY_LOST + 1, ATTEMPT, LEAVE };
 
 typedef struct client {
     uint32_t next; /* client in the same millisecond's list */
-    uint8_t event, node;
+    uint8_t event;
     bool sent; /* an attempt is on the wire */
 } client;
 
@@ -45,7 +45,7 @@ typedef struct world {
     retry_request *requests; /* `depth` for each client, the outermost first */
     shared *shared;          /* `depth` for each group */
     gates *gates;            /* of each group (NULL: none) */
-    retry_permit *permits;   /* of each client's attempt */
+    retry_operation *asked;  /* of each client's attempt, what asked them */
     uint32_t *due;           /* the first client of each millisecond's list */
 } world;
 
@@ -121,9 +121,8 @@ static void attempt(world *w, uint32_t id)
 {
     uint32_t node = (uint32_t)(((uint64_t)dice_bits(&w->chance) * w->set->nodes) >> 32);
     retry_failure refused;
-    w->clients[id].node = (uint8_t)node;
-    if (!w->gates || gates_ask(&w->gates[id / w->sharing], node, dice_bits(&w->chance), w->now,
-                               &w->permits[id], &refused))
+    if (!w->gates ||
+        gates_ask(&w->asked[id], &w->gates[id / w->sharing].clients[node], w->now, &refused))
         send(w, id, node);
     else
         failed(w, id, &refused);
@@ -134,8 +133,7 @@ static void report(world *w, uint32_t id, const retry_failure *failure)
 {
     w->clients[id].sent = false;
     if (w->gates)
-        gates_report(&w->gates[id / w->sharing], w->clients[id].node, w->permits[id], failure,
-                     w->now);
+        retry_ended(&w->asked[id], 0, failure, w->now);
 }
 
 /* A failed attempt: the innermost layer is asked first, and each that gives up fails the one around
@@ -237,12 +235,12 @@ static bool world_allocate(world *w)
         return false;
     if (w->how->gates != 0) {
         w->gates = (gates *)world_memory(groups * sizeof *w->gates, false);
-        w->permits = (retry_permit *)world_memory(w->count * sizeof *w->permits, false);
-        if (!w->gates || !w->permits)
+        w->asked = (retry_operation *)world_memory(w->count * sizeof *w->asked, false);
+        if (!w->gates || !w->asked)
             return false;
     }
     for (uint32_t i = 0; w->gates && i < groups; i++)
-        gates_begin(&w->gates[i], w->how->gates);
+        gates_begin(&w->gates[i], w->how->gates, &w->chance);
     for (uint32_t i = 0; i < groups * w->depth; i++)
         share(w, &w->shared[i], &w->how->layers[i % w->depth]);
     for (uint32_t at = 0; at < w->ledger->end; at++)
@@ -267,7 +265,7 @@ static uint32_t world_count(const scheme *how, uint32_t sharing, uint32_t client
     size_t each = sizeof(client) +
                   how->depth * (sizeof(retry_request) + (sizeof(shared) + sharing - 1) / sharing);
     if (how->gates != 0)
-        each += sizeof(retry_permit) + (sizeof(gates) + sharing - 1) / sharing;
+        each += sizeof(retry_operation) + (sizeof(gates) + sharing - 1) / sharing;
     return clients < MEMORY / each ? clients : (uint32_t)(MEMORY / each);
 }
 

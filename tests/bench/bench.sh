@@ -13,7 +13,7 @@ here() # KIND REQUESTS FAILURES: the instructions that bench_decision executes o
 
 elf=$build/bench_decision_m0.elf
 arm-none-eabi-gcc --specs=picolibc.specs --oslib=semihost --crt0=semihost -mcpu=cortex-m0 -mthumb \
-    -Os -DRETRY_TIME_32 -ffunction-sections -fdata-sections -Wl,--gc-sections \
+    -Os -ffunction-sections -fdata-sections -Wl,--gc-sections \
     -Wl,--defsym=__flash=0,--defsym=__flash_size=0x40000 \
     -Wl,--defsym=__ram=0x20000000,--defsym=__ram_size=0x4000,--defsym=__stack_size=0x1000 \
     tests/bench/decision.c tests/bench/retry.c -o "$elf" -lm || exit 1
@@ -53,11 +53,10 @@ echo "One decision, 12 a request (gcc -O2)             instructions  at most to 
 decision "classify_kv, orchestrate: best effort, deadline" retry 195
 decision "the same, paid for by a shared budget" budget 260
 decision "the same, a retry_policy of one's own" policy 215
-decision "the same, by attempts without gates" attempt 305
 decision "by hand: min(cap, base << n), jitter by a multiply" shift ""
 decision "by hand: pow() and rand()" pow ""
 echo
-echo "One decision (Cortex-M0, -Os, RETRY_TIME_32)     instructions  at most"
+echo "One decision (Cortex-M0, -Os)                    instructions  at most"
 early_and_late "best effort" retry 390
 early_and_late "shared budget" budget 460
 early_and_late "by hand, shift" shift ""

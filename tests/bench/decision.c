@@ -5,7 +5,6 @@
    retry    classification and best effort, full jitter, a deadline, the built-in generator
    budget   the same, paid for by a shared budget
    policy   the same as retry, by a retry_policy of one's own
-   attempt  the same as retry, by retry_attempt_begin and _end, without gates
    shift    by hand: min(cap, base << n), jitter by multiply and shift
    pow      by hand: pow() and rand(), as in most loops that one finds */
 #include "../../retry.h"
@@ -48,7 +47,8 @@ static void run_retry(unsigned long requests, uint32_t failures)
 
 static void run_budget(unsigned long requests, uint32_t failures)
 {
-    static const retry_budget_options options = {500000, 1000, 0, 0, 12000, 0, 0, 0, false, false};
+    static const retry_budget_options options = {500000, 1000, 0,     0,     12000, 0,
+                                                 0,      0,    false, false, 0};
     retry_client client;
     retry_budget budget;
     memset(&client, 0, sizeof client);
@@ -64,34 +64,6 @@ static void run_policy(unsigned long requests, uint32_t failures)
     memset(&client, 0, sizeof client);
     client.strategy = &policy.base;
     decide(&client, requests, failures);
-}
-
-static void run_attempt(unsigned long requests, uint32_t failures)
-{
-    static volatile uint16_t status = 0x86;
-    retry_client client;
-    retry_request request;
-    retry_attempt attempt;
-    unsigned long i;
-    uint32_t n;
-    memset(&client, 0, sizeof client);
-    memset(&request, 0, sizeof request);
-    memset(&attempt, 0, sizeof attempt);
-    request.client = &client;
-    request.timeout = 60000;
-    request.idempotent = true;
-    for (i = 0; i < requests; i++) {
-        retry_time now = (retry_time)i;
-        retry_begin(&request, now);
-        for (n = failures; n != 0; n--) {
-            retry_decision decision = retry_attempt_begin(&attempt, &request, now);
-            retry_failure failure = retry_classify_kv(status, 0x00);
-            decision = retry_attempt_end(&attempt, &request, &failure, now);
-            now += decision.delay;
-            sink = decision.delay;
-        }
-        retry_succeed(&request, now);
-    }
 }
 
 static uint32_t state = 1;
@@ -137,8 +109,11 @@ int main(int argc, char **argv)
     static const struct {
         const char *name;
         void (*run)(unsigned long requests, uint32_t failures);
-    } kinds[] = {{"retry", run_retry},     {"budget", run_budget}, {"policy", run_policy},
-                 {"attempt", run_attempt}, {"shift", run_shift},   {"pow", run_pow}};
+    } kinds[] = {{"retry", run_retry},
+                 {"budget", run_budget},
+                 {"policy", run_policy},
+                 {"shift", run_shift},
+                 {"pow", run_pow}};
     size_t i;
     for (i = 0; argc == 4 && i < sizeof kinds / sizeof kinds[0]; i++) {
         if (strcmp(argv[1], kinds[i].name) != 0)

@@ -28,7 +28,7 @@ static void look_up(uint32_t count, const char *holders, unsigned long lookups)
         retry_budget_withdraw(client->budget, 1000, 0);
     }
     for (i = 0; i < lookups; i++)
-        sink = retry_scope_client(&scopes, name, sizeof name - 1, i);
+        sink = retry_scope_client(&scopes, name, sizeof name - 1, (retry_time)i);
 }
 
 static void run_first(unsigned long lookups)

@@ -25,6 +25,8 @@ void link_b_begin(retry_request *request, retry_time now);
 retry_decision link_b_orchestrate(retry_request *request, const retry_failure *failure,
                                   retry_time now);
 bool link_b_withdraw(retry_budget *budget, uint32_t cost, retry_time now);
+retry_step link_b_next(retry_operation *op, retry_time now);
+void link_b_service(retry_service *service, retry_time now);
 const retry_strategy *link_b_best_effort(void);
 uint32_t link_b_first_random(uint32_t seed);
 #ifdef __cplusplus
@@ -36,7 +38,7 @@ static void test_same_answers(void)
     static const retry_backoff backoff = RETRY_BACKOFF_GRPC;
     unsigned i;
     CHECK_EQUAL(retry_version(), link_b_version());
-    CHECK_EQUAL(sizeof(retry_request) + sizeof(retry_client) + sizeof(retry_budget), link_b_size());
+    CHECK_EQUAL(sizeof(retry_operation) + sizeof(retry_service), link_b_size());
     for (i = 0; i < 256; i++) {
         check_row("%u", i);
         CHECK_TEXT(retry_reason_name((retry_reason)i), link_b_name((retry_reason)i));
@@ -70,6 +72,32 @@ static void test_shared_structs(void)
     CHECK(!retry_budget_withdraw(&budget, 1, 200));
 }
 
+/* An operation of a service that the other file set up goes back and forth. */
+static void test_shared_operation(void)
+{
+    static retry_service service; /* zero */
+    retry_operation op;
+    retry_failure failure = retry_classify_kv(0x86, 0);
+    retry_step step;
+    memset(&op, 0, sizeof op);
+    service.limit.max = 1;
+    link_b_service(&service, 0);
+    op.request.client = &service.client;
+    retry_start(&op, 100);
+    CHECK_EQUAL(RETRY_DO_SEND, link_b_next(&op, 100).what);
+    CHECK_EQUAL(1, service.gates.in_flight);
+    retry_ended(&op, 0, &failure, 110);
+    CHECK_EQUAL(0, retry_budget_balance(&service.budget));
+    step = link_b_next(&op, 110);
+    CHECK_EQUAL(RETRY_DO_WAIT, step.what);
+    CHECK_EQUAL(RETRY_DO_SEND, retry_next(&op, 110 + step.delay).what);
+    retry_stop(&op, 120 + step.delay);
+    CHECK_EQUAL(RETRY_DO_CANCEL, link_b_next(&op, 120 + step.delay).what);
+    CHECK_EQUAL(RETRY_CAUSE_CANCELLED, link_b_next(&op, 120 + step.delay).cause);
+    CHECK_EQUAL(0, service.gates.in_flight);
+    CHECK_EQUAL(1000, retry_budget_balance(&service.budget));
+}
+
 /* Each has a generator of its own: seeding one leaves the other alone, the same seed is the same.
  */
 static void test_generators(void)
@@ -91,6 +119,7 @@ int main(void)
 {
     RUN(test_same_answers);
     RUN(test_shared_structs);
+    RUN(test_shared_operation);
     RUN(test_generators);
     return check_done();
 }

@@ -18,6 +18,8 @@ void link_b_begin(retry_request *request, retry_time now);
 retry_decision link_b_orchestrate(retry_request *request, const retry_failure *failure,
                                   retry_time now);
 bool link_b_withdraw(retry_budget *budget, uint32_t cost, retry_time now);
+retry_step link_b_next(retry_operation *op, retry_time now);
+void link_b_service(retry_service *service, retry_time now);
 const retry_strategy *link_b_best_effort(void);
 uint32_t link_b_first_random(uint32_t seed);
 #ifdef __cplusplus
@@ -31,7 +33,7 @@ uint32_t link_b_version(void)
 
 size_t link_b_size(void)
 {
-    return sizeof(retry_request) + sizeof(retry_client) + sizeof(retry_budget);
+    return sizeof(retry_operation) + sizeof(retry_service);
 }
 
 const char *link_b_name(retry_reason reason)
@@ -63,6 +65,16 @@ retry_decision link_b_orchestrate(retry_request *request, const retry_failure *f
 bool link_b_withdraw(retry_budget *budget, uint32_t cost, retry_time now)
 {
     return retry_budget_withdraw(budget, cost, now);
+}
+
+retry_step link_b_next(retry_operation *op, retry_time now)
+{
+    return retry_next(op, now);
+}
+
+void link_b_service(retry_service *service, retry_time now)
+{
+    retry_service_init(service, now);
 }
 
 const retry_strategy *link_b_best_effort(void)

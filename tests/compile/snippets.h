@@ -23,7 +23,7 @@ extern retry_client client;
 extern retry_policy policy;
 extern retry_budget budget;
 extern retry_budget_options options;
-extern retry_gates gates, other_node;
+extern retry_gates gates;
 extern retry_aimd limit;
 extern retry_breaker breaker;
 extern retry_throttle throttle;
@@ -31,10 +31,9 @@ extern retry_rate rate;
 extern retry_latency latency;
 extern retry_connection connection;
 extern retry_request request;
-extern retry_attempt attempt;
-extern retry_decision answer, decision, end;
-extern retry_hedge hedge;
-extern retry_hedge_policy late;
+extern retry_service service;
+extern retry_step end;
+extern retry_decision decision;
 #ifdef OF_README_md
 extern retry_failure *failure; /* which a callback fills in */
 #else
@@ -44,29 +43,29 @@ extern errmap map;
 extern errmap_advice advice;
 
 /* Of the program. */
+#ifdef OF_README_md
+typedef retry_operation operation;
+extern retry_operation op;
+#else
 typedef struct operation {
-    retry_request request;
-    retry_attempt attempt;
+    retry_operation retry;
 } operation;
-#ifndef FUNCTIONS /* in a piece that defines none itself */
-extern retry_hedge_step step;
-void do_step(operation *op, retry_decision decision);
-#define step(op, decision) do_step(op, decision) /* the function, beside the variable */
-#endif
 extern operation *op;
+extern unsigned copy;
+#endif
 extern const char *header, *host, *method, *sqlstate, *text, *value;
 extern int status;
-extern uint32_t others, retries;
+extern uint32_t retries;
 extern bool commit_was_sent, connection_lost, sent, timed_out;
 retry_time now_ms(void);
 bool is_robot(void *context);
 bool try_it(void);
-void done(operation *op);
-void failed(operation *op, const char *why, bool perhaps_done);
+void abort_copy(operation *op, unsigned copy);
+void finished(operation *op, unsigned verdict, unsigned cause);
 void log_line(const char *line);
 void look_for_the_transaction(void);
-void send_it(operation *op, retry_ms timeout);
+void send_copy(operation *op, unsigned copy, unsigned node);
+void set_timer(operation *op, retry_ms delay);
 void sleep_ms(retry_ms delay);
-void start_timer(operation *op, retry_ms delay);
 void use_another_node(void);
 void snippet(void);

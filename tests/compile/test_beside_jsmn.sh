@@ -102,7 +102,6 @@ compiles "the implementation of errmap.h, then of retry.h" <<'END'
 END
 compiles "static, with everything set" <<'END'
 #define RETRY_STATIC 1
-#define RETRY_TIME_32
 #define RETRY_IMPLEMENTATION
 #define ERRMAP_IMPLEMENTATION
 #define ERRMAP_TOKENS 8
@@ -200,28 +199,12 @@ int main(void)
     return retry_orchestrate(&request, &advice.failure, 0).verdict == RETRY_VERDICT_RETRY ? 0 : 1;
 }
 END
-cat >"$out/strategy.c" <<'END'
-#include "errmap.h"
-static errmap_strategy strategy = ERRMAP_STRATEGY(NULL, NULL);
-int main(void)
-{
-    return strategy.base.retry_after == NULL;
-}
-END
 if compile c "$out/retry.o" "$out/retry.c" && compile c "$out/errmap.o" "$out/errmap.c" &&
     compile c "$out/user.o" "$out/user.c" &&
     $cc $cflags "$out/user.o" "$out/retry.o" "$out/errmap.o" -o "$out/user" && "$out/user"; then
     pass
 else
     fail "three files"
-fi
-compile c "$out/strategy.o" "$out/strategy.c" -DRETRY_TIME_32 && pass || fail "a strategy of 32-bit instants"
-if $cc $cflags "$out/strategy.o" "$out/retry.o" "$out/errmap.o" -o "$out/user" 2>"$out/messages"; then
-    fail "a strategy of 32-bit instants linked with an implementation of 64-bit ones"
-elif grep -q errmap_strategy_after_time_32 "$out/messages"; then
-    pass
-else
-    fail "the wrong reason not to link"
 fi
 
 # What the implementation needs, and what it leaves behind.

@@ -36,8 +36,6 @@ measured gates sh tests/bench/gates.sh "$build"
 measured errmap sh tests/bench/errmap.sh "$build"
 measured http "$build/http_curl" compare "$build/figures"
 measured storm $storm
-measured each $storm --sharing 1 --policy "best-effort initial=100ms max=5s" \
-    --budget "capacity=1 cost=1 success=0.1"
 
 # printed FILE TEXT: the first number behind the text; a struct's bytes: on a Cortex-M0, here
 printed() { grep -F "  $2 " "$work/$1" | sed "s/.*[a-z)\"] \{2,\}//" | awk '{ print $1 }'; }
@@ -49,7 +47,7 @@ bytes() { awk -v name="$1" -v column="$2" '$1 == name { print $column }' "$work/
 
 delay="a delay (retry_backoff_delay)"
 decision="a decision (begin, orchestrate, succeed, best effort)"
-says README.md "A delay alone takes " "$(printed size "$delay")" " bytes of flash"
+says README.md "a delay alone " "$(printed size "$delay")" " bytes of flash"
 says README.md "\`retry_run\` " "$(printed size retry_run)" " and all of"
 says README.md "and all of retry.h " "$(printed size "all of retry.h")" "."
 says README.md "A decision takes " \
@@ -58,12 +56,12 @@ says README.md "instructions, or " "$(near bench "the same, paid for by a shared
     " with a shared budget" 1
 says README.md "a loop by hand takes " \
     "$(near bench "by hand: min(cap, base << n), jitter by a multiply")" "." 1
-says README.md "A request takes " "$(bytes retry_request 3)" " bytes of RAM"
-says README.md "bytes of RAM, " "$(bytes retry_request 2)" " on the Cortex-M0"
+says README.md "An operation takes " "$(bytes retry_operation 3)" " bytes of RAM"
+says README.md "bytes of RAM, " "$(bytes retry_operation 2)" " on the Cortex-M0"
 says retry.h "a delay alone takes about " "$(kib "$delay" 1)" " KiB"
 says retry.h "a decision with best effort about " "$(kib "$decision" 1)" ","
 says retry.h "all of this file about " "$(kib "all of retry.h" 0)" "."
-says retry.h "A request takes " "$(bytes retry_request 2)" " bytes of RAM"
+says retry.h "An operation takes " "$(bytes retry_operation 2)" " bytes of RAM"
 says errmap.h "Parsing and finding take " "$(kib "parse an error map and find in it" 1)" " KiB"
 says errmap.h "all of this file " "$(kib "all of errmap.h" 1)" " KiB"
 says errmap.h "An entry takes " "$(bytes errmap_entry 3)" " bytes of RAM"
@@ -78,14 +76,19 @@ gate()
     says retry.h "$5 " "$(bytes "retry_$2" 3)" " bytes; about"
     says retry.h "$5 $(bytes "retry_$2" 3) bytes; about " "$(near gates "$4")" " instructions" 5
 }
-gate "AIMD limit" aimd "AIMD limit" "AIMD limit: report" "over the limit are PACED;"
-gate "circuit breaker" breaker "circuit breaker" "breaker: ask and report" "node is well again;"
-gate "client-side throttle" throttle "client-side throttle" "throttle: ask and report" \
+gate "AIMD limit" aimd "an operation, AIMD limit" "AIMD limit" "attempts over the limit are PACED;"
+gate "circuit breaker" breaker "an operation, circuit breaker" "breaker: ask and report" \
+    "node is well again;"
+gate "client-side throttle" throttle "an operation, client-side throttle" throttle \
     "would be accepted;"
-gate rate rate rate "rate: ask and report" "fail at once;"
-gate latency latency latency "latency: add" "Not for reports. Costs:"
-gate "hedge, with a decision" hedge "hedge, with a decision" "hedge: begin, one due, won" \
-    "unless it was never sent;"
+gate rate rate "an operation, rate" rate "fail at once;"
+gate latency latency "an operation, latency" latency "Not for reports. Costs:"
+cell hedge 4 "$(bytes retry_hedge 3)"
+cell hedge 5 "$(printed size "an operation, hedge")"
+cell hedge 6 "$(near gates "hedge: an operation of two copies")" 1
+says README.md "An operation alone takes " "$(printed size "an operation")" " bytes of it"
+says README.md "A successful operation takes " "$(near gates "nothing is shared")" " instructions" 1
+says README.md "instructions, with a service " "$(near gates "a service: budget and limit")" "." 1
 
 # ---- make http ------------------------------------------------------------------------------
 
@@ -106,8 +109,6 @@ bears() { # FILE SCHEME: how busy a service may be that recovers, in the first t
         on && index($0, name " ") == 1 { print $(NF - 5); exit }' "$work/$1"
 }
 spike() { awk -v name="jitter $1 " 'index($0, name) { print $(NF - 2) }' "$work/storm"; }
-says README.md "a service up to " "$(bears each yours)" " % busy" 2
-says README.md "With 20, only up to " "$(bears storm "a budget each")" " %" 2
 says retry.h "calls without jitter, " "$(spike full)" " with FULL" 9
 says retry.h "with FULL and " "$(spike decorrelated)" " with DECORRELATED" 9
 finish

@@ -1,7 +1,7 @@
 #!/bin/sh
-# What the header must refuse while compiling and linking: switches with a value that means
-# nothing, files that disagree on RETRY_TIME_32, reasons past the last; and what it must take from
-# users whose warnings are stricter than its own. CC names the compiler (default: cc).
+# What the header must refuse while compiling: switches with a value that means nothing, reasons past
+# the last; and what it must take from users whose warnings are stricter than its own. CC names the
+# compiler (default: cc).
 cc=${CC:-cc}
 . "$(dirname "$0")/../support/check.sh"
 
@@ -44,7 +44,7 @@ END
 
 gives "an implementation of 0" "RETRY_IMPLEMENTATION is a switch" \
     compile x.o main.c -DRETRY_IMPLEMENTATION=0
-for switch in RETRY_STATIC RETRY_TIME_32 RETRY_NO_ATOMICS RETRY_SYSTEM_CLOCK; do
+for switch in RETRY_STATIC RETRY_NO_ATOMICS RETRY_SYSTEM_CLOCK; do
     posix=-D_POSIX_C_SOURCE=200809L
     gives "$switch as 1" ok compile x.o implementation.c $posix -D$switch=1
     gives "$switch as nothing" ok compile x.o implementation.c $posix -D$switch=
@@ -73,48 +73,6 @@ END
 gives "a late RETRY_SYSTEM_CLOCK" ok compile x.o late.c -Werror
 gives "a late RETRY_STATIC" "before the first inclusion" \
     compile x.o late.c -D_POSIX_C_SOURCE=200809L -DLATE
-
-# Files that hold only a strategy or an observer read the structs too.
-cat > "$work/strategy.c" << 'END'
-#include "retry.h"
-retry_action after(const retry_strategy *self, retry_request *request,
-                   const retry_failure *failure, retry_time now);
-retry_action after(const retry_strategy *self, retry_request *request,
-                   const retry_failure *failure, retry_time now)
-{
-    (void)self, (void)failure;
-    return retry_action_after((retry_ms)(now - request->started));
-}
-int main(void)
-{
-    return 0;
-}
-END
-cat > "$work/observer.c" << 'END'
-#include "retry.h"
-const char *observe(const retry_request *request, const retry_decision *decision);
-const char *observe(const retry_request *request, const retry_decision *decision)
-{
-    return request->attempts ? retry_cause_text(decision->cause) : "";
-}
-int main(void)
-{
-    return 0;
-}
-END
-check "64-bit implementation" compile i64.o implementation.c
-check "32-bit implementation" compile i32.o implementation.c -DRETRY_TIME_32
-check "64-bit user" compile m64.o main.c
-check "32-bit user" compile m32.o main.c -DRETRY_TIME_32
-gives "both 64" ok $cc -o "$work/x" "$work/i64.o" "$work/m64.o"
-gives "both 32" ok $cc -o "$work/x" "$work/i32.o" "$work/m32.o"
-gives "32 with a 64-bit implementation" retry_succeed $cc -o "$work/x" "$work/i64.o" "$work/m32.o"
-gives "64 with a 32-bit implementation" retry_succeed $cc -o "$work/x" "$work/i32.o" "$work/m64.o"
-
-for file in strategy observer; do
-    check "a 32-bit $file compiles" compile $file.o $file.c -DRETRY_TIME_32
-    gives "a $file of 32 bits" retry_ $cc -o "$work/x" "$work/i64.o" "$work/$file.o"
-done
 
 # The macros in a user's own file, with gcc and with clang, as C and as C++.
 strict() # SOURCE FLAGS...

@@ -424,28 +424,6 @@ static void test_long_idle(void)
     }
 }
 
-#ifndef RETRY_TIME_32
-static void test_very_long_idle(void)
-{
-    static const uint64_t idle[] = {(uint64_t)1 << 32, ((uint64_t)1 << 32) + 7,
-                                    (uint64_t)400 * 86400000};
-    size_t i;
-    for (i = 0; i < CHECK_COUNT(idle); i++) {
-        retry_budget_options options = options_of(4000000000u, 0);
-        retry_budget budget;
-        uint32_t balance;
-        options.refill_per_second = 1;
-        budget = budget_of(&options, 0);
-        retry_budget_withdraw(&budget, TOO_MUCH, check_after(START, idle[i]));
-        balance = retry_budget_balance(&budget);
-        check_row("row %u", (unsigned)i);
-        CHECK_RANGE(0, idle[i] / 1000, balance);
-        retry_budget_withdraw(&budget, TOO_MUCH, check_after(START, idle[i] + 10000));
-        CHECK_RANGE(balance + 10, balance + 11, retry_budget_balance(&budget));
-    }
-}
-#endif
-
 /* ---- options, by way of requests ----------------------------------------------------------- */
 
 static void test_costs_default_to_the_retry_cost(void)
@@ -855,6 +833,13 @@ static bool is_unsent(retry_reason reason)
     return reason == RETRY_REASON_CLIENT_THROTTLED;
 }
 
+/* No load came of the attempt: a retry of it is free. */
+static bool is_unreached(retry_reason reason)
+{
+    return is_unsent(reason) && reason != RETRY_REASON_CIRCUIT_BREAKER_OPEN &&
+           reason != RETRY_REASON_CLIENT_THROTTLED;
+}
+
 static retry_action answer; /* what the strategy below says */
 
 static retry_action answering_after(const retry_strategy *self, retry_request *request,
@@ -891,21 +876,26 @@ static retry_request holding(bool charge_failures)
     return request;
 }
 
-/* The charge goes back before the next is taken: one token does for any number of tries. */
+/* The charge goes back before the next is taken, if there is one: a token does for any number of
+   tries. */
 static void test_unsent_pays_once(void)
 {
     size_t i;
     unsigned tries;
     for (i = 0; i < CHECK_COUNT(unsent); i++) {
+        uint32_t left = is_unreached(unsent[i]) ? 1000 : 0;
         retry_failure failure = check_failure_of(unsent[i]);
         retry_request request = holding(false);
         check_row("%s", retry_reason_name(unsent[i]));
         for (tries = 0; tries < 100; tries++) {
             failure.timeout = tries & 1; /* costs nothing of its own here */
             CHECK_DECISION(RETRY, STRATEGY, retry_orchestrate(&request, &failure, START));
-            CHECK_EQUAL(0, retry_budget_balance(&one));
+            CHECK_EQUAL(left, retry_budget_balance(&one));
         }
         failure.reason = RETRY_REASON_KV_LOCKED; /* sent at last */
+        if (left != 0)
+            CHECK_DECISION(RETRY, STRATEGY, retry_orchestrate(&request, &failure, START));
+        CHECK_EQUAL(0, retry_budget_balance(&one));
         CHECK_DECISION(FAIL, BUDGET_EXHAUSTED, retry_orchestrate(&request, &failure, START));
         CHECK_EQUAL(0, retry_budget_balance(&one));
         request = holding(false);
@@ -914,6 +904,84 @@ static void test_unsent_pays_once(void)
         retry_cancel(&request, START);
         CHECK_EQUAL(1000, retry_budget_balance(&one));
     }
+}
+
+/* Never sent is free, whatever the failure says besides, in a bucket of any kind; all else costs.
+ */
+static void test_unreached_is_free(void)
+{
+    unsigned reason, flags;
+    for (reason = 0; reason < RETRY_REASON_COUNT; reason++) {
+        for (flags = 0; flags < 4; flags++) {
+            retry_budget_options options = options_of(9000, 1000);
+            retry_failure failure = check_failure_of((retry_reason)reason);
+            retry_budget budget;
+            retry_client client = client_of(&budget);
+            retry_request request = begun(NULL);
+            uint32_t cost = (flags & 1) != 0 ? 4000 : (flags & 2) != 0 ? 3000 : 1000;
+            options.timeout_cost = 4000;
+            options.throttle_cost = 3000;
+            budget = budget_of(&options, 9000);
+            client.strategy = &answering;
+            request.client = &client;
+            failure.timeout = flags & 1;
+            failure.throttle = (flags & 2) != 0;
+            answer = retry_action_after(20);
+            check_row("%s, %u", retry_reason_name((retry_reason)reason), flags);
+            if (retry_orchestrate(&request, &failure, START).cause != RETRY_CAUSE_STRATEGY)
+                continue;
+            CHECK_EQUAL(is_unreached((retry_reason)reason) ? 9000 : 9000 - cost,
+                        retry_budget_balance(&budget));
+        }
+    }
+}
+
+/* So that it is granted by what could pay for nothing. */
+static void test_unreached_needs_no_token(void)
+{
+    size_t i;
+    for (i = 0; i < CHECK_COUNT(unsent); i++) {
+        retry_budget_options options = options_of(9000, 1000);
+        retry_budget budgets[3];
+        size_t b;
+        budgets[0] = budget_of(&options, 0);
+        options.floor = 5000;
+        budgets[1] = budget_of(&options, 5000);
+        options = options_of(0, 0);
+        budgets[2] = budget_of(&options, 0);
+        for (b = 0; b < CHECK_COUNT(budgets); b++) {
+            retry_client client = client_of(&budgets[b]);
+            uint32_t held = retry_budget_balance(&budgets[b]);
+            check_row("%s, budget %u", retry_reason_name(unsent[i]), (unsigned)b);
+            if (is_unreached(unsent[i]))
+                CHECK_DECISION(RETRY, STRATEGY, fail_once(&client, unsent[i]));
+            else
+                CHECK_DECISION(FAIL, BUDGET_EXHAUSTED, fail_once(&client, unsent[i]));
+            CHECK_EQUAL(held, retry_budget_balance(&budgets[b]));
+        }
+    }
+}
+
+/* What was free leaves nothing to give back, and the next failure that was sent pays as ever. */
+static void test_unreached_leaves_no_charge(void)
+{
+    retry_failure refused = check_failure_of(RETRY_REASON_SOCKET_NOT_AVAILABLE);
+    retry_failure locked = check_failure_of(RETRY_REASON_KV_LOCKED);
+    retry_request request = holding(false); /* of the one token */
+    CHECK_DECISION(RETRY, STRATEGY, retry_orchestrate(&request, &refused, START));
+    CHECK_EQUAL(1000, retry_budget_balance(&one)); /* the retry before this was never sent */
+    CHECK(retry_budget_withdraw(&one, 600, START));
+    retry_cancel(&request, START);
+    CHECK_EQUAL(400, retry_budget_balance(&one));
+    one.options.refund_last = true;
+    retry_begin(&request, START);
+    CHECK_DECISION(RETRY, STRATEGY, retry_orchestrate(&request, &refused, START));
+    CHECK(retry_succeed(&request, START));
+    CHECK_EQUAL(400, retry_budget_balance(&one));
+    retry_begin(&request, START);
+    CHECK_DECISION(RETRY, STRATEGY, retry_orchestrate(&request, &refused, START));
+    CHECK_DECISION(FAIL, BUDGET_EXHAUSTED, retry_orchestrate(&request, &locked, START));
+    CHECK_EQUAL(400, retry_budget_balance(&one));
 }
 
 /* Whatever is decided: refused, unsafe, forbidden, expired. */
@@ -952,6 +1020,7 @@ static void test_unsent_and_pending(void)
 {
     size_t i;
     for (i = 0; i < CHECK_COUNT(unsent); i++) {
+        bool is_free = is_unreached(unsent[i]);
         retry_failure failure = check_failure_of(unsent[i]);
         retry_request request = holding(false);
         check_row("%s", retry_reason_name(unsent[i]));
@@ -960,7 +1029,7 @@ static void test_unsent_and_pending(void)
         CHECK_EQUAL(1000, retry_budget_balance(&one));
         CHECK_DECISION(RETRY, STRATEGY,
                        retry_resume(&request, &failure, retry_action_after(1), START));
-        CHECK_EQUAL(0, retry_budget_balance(&one));
+        CHECK_EQUAL(is_free ? 1000 : 0, retry_budget_balance(&one));
         CHECK_DECISION(PENDING, PENDING, retry_orchestrate(&request, &failure, START));
         CHECK_EQUAL(1000, retry_budget_balance(&one));
         retry_cancel(&request, START);
@@ -969,8 +1038,12 @@ static void test_unsent_and_pending(void)
         answer = retry_action_pending();
         CHECK_DECISION(PENDING, PENDING, retry_orchestrate(&request, &failure, START));
         CHECK(retry_budget_withdraw(&one, 1000, START));
-        CHECK_DECISION(FAIL, BUDGET_EXHAUSTED,
-                       retry_resume(&request, &failure, retry_action_after(1), START));
+        if (is_free)
+            CHECK_DECISION(RETRY, STRATEGY,
+                           retry_resume(&request, &failure, retry_action_after(1), START));
+        else
+            CHECK_DECISION(FAIL, BUDGET_EXHAUSTED,
+                           retry_resume(&request, &failure, retry_action_after(1), START));
         CHECK_EQUAL(0, retry_budget_balance(&one));
     }
 }
@@ -994,7 +1067,7 @@ static void test_unsent_gives_back_the_charge(void)
 {
     retry_budget_options options = options_of(9000, 1000);
     retry_failure failure = check_failure_of(RETRY_REASON_KV_LOCKED);
-    retry_failure refused = check_failure_of(RETRY_REASON_SOCKET_NOT_AVAILABLE);
+    retry_failure refused = check_failure_of(RETRY_REASON_CIRCUIT_BREAKER_OPEN);
     retry_failure always = check_failure_of(RETRY_REASON_KV_NOT_MY_VBUCKET);
     retry_budget budget;
     retry_client client = client_of(&budget);
@@ -1023,7 +1096,7 @@ static void test_unsent_and_refund(void)
 {
     retry_budget_options options = RETRY_BUDGET_AWS;
     retry_failure locked = check_failure_of(RETRY_REASON_KV_LOCKED);
-    retry_failure refused = check_failure_of(RETRY_REASON_SOCKET_NOT_AVAILABLE);
+    retry_failure refused = check_failure_of(RETRY_REASON_CIRCUIT_BREAKER_OPEN);
     retry_budget budget = budget_of(&options, 500000);
     retry_client client = client_of(&budget);
     retry_request request = begun(&client);
@@ -1202,18 +1275,39 @@ static void test_best_effort(void)
         CHECK_EQUAL(0, options->floor);
         CHECK(!options->refund_last);
         CHECK(!options->charge_failures);
+        CHECK_EQUAL(10000, options->expire);
     }
 }
 
-/* Twenty retries for one that is in flight, nothing for what fails, a tenth of what succeeds. */
+/* The others last. */
+static void test_presets_do_not_expire(void)
+{
+    static const retry_budget_options presets[] = {RETRY_BUDGET_SMITHY, RETRY_BUDGET_AWS,
+                                                   RETRY_BUDGET_AWS_2026, RETRY_BUDGET_GRPC};
+    size_t i;
+    for (i = 0; i < CHECK_COUNT(presets); i++)
+        CHECK_EQUAL(0, presets[i].expire);
+}
+
+/* One retry at first, then twenty for one that is in flight, nothing for what fails, and a tenth of
+   what succeeds. */
 static void test_best_effort_pays(void)
 {
     retry_budget_options options = RETRY_BUDGET_BEST_EFFORT(1);
-    retry_budget budget = budget_of(&options, 20000);
+    retry_budget budget;
     retry_client client = client_of(&budget);
     retry_failure failure = check_failure_of(RETRY_REASON_KV_LOCKED);
-    retry_request request = begun(&client);
+    retry_request request;
     unsigned i, retries = 0;
+    retry_budget_init(&budget, &options, START);
+    request = begun(&client);
+    CHECK_DECISION(RETRY, STRATEGY, retry_orchestrate(&request, &failure, START));
+    CHECK_DECISION(FAIL, BUDGET_EXHAUSTED, retry_orchestrate(&request, &failure, START));
+    for (i = 0; i < 300; i++) {
+        retry_begin(&request, START);
+        CHECK(retry_succeed(&request, START));
+    }
+    retry_begin(&request, START);
     for (i = 0; i < 20; i++)
         CHECK_DECISION(RETRY, STRATEGY, retry_orchestrate(&request, &failure, START));
     CHECK_DECISION(FAIL, BUDGET_EXHAUSTED, retry_orchestrate(&request, &failure, START));
@@ -1224,6 +1318,170 @@ static void test_best_effort_pays(void)
         retries += fail_once(&client, RETRY_REASON_KV_LOCKED).verdict == RETRY_VERDICT_RETRY;
     }
     CHECK_EQUAL(100, retries);
+}
+
+/* ---- tokens that expire -------------------------------------------------------------------- */
+
+#define DAY UINT32_C(86400000)
+
+/* e^-x: squared twenty times, as not every target has a libm. */
+static double falling(double x)
+{
+    double y = 1 - x / 1048576;
+    unsigned i;
+    for (i = 0; i < 20; i++)
+        y *= y;
+    return y;
+}
+
+static retry_budget expiring(retry_ms expire, uint32_t capacity, uint32_t retry_cost)
+{
+    retry_budget_options options = options_of(capacity, retry_cost);
+    retry_budget budget;
+    options.expire = expire;
+    retry_budget_init(&budget, &options, START);
+    return budget;
+}
+
+/* It starts with what one retry costs, and never with more than fits. */
+static void test_expire_at_first(void)
+{
+    static const struct {
+        uint32_t capacity, retry_cost, expire, balance;
+    } rows[] = {{20000, 1000, 10000, 1000}, {20000, 5000, 1, 5000},
+                {20000, 0, 10000, 0},       {700, 1000, 10000, 700},
+                {20000, 1000, 0, 20000},    {20000, 1000, UINT32_MAX, 1000},
+                {0, 1000, 10000, 0},        {1000, 1000, 5, 1000}};
+    size_t i;
+    for (i = 0; i < CHECK_COUNT(rows); i++) {
+        retry_budget budget = expiring(rows[i].expire, rows[i].capacity, rows[i].retry_cost);
+        check_row("row %u", (unsigned)i);
+        CHECK_EQUAL(rows[i].balance, retry_budget_balance(&budget));
+        retry_budget_withdraw(&budget, TOO_MUCH, check_after(START, DAY));
+        CHECK_EQUAL(rows[i].balance, retry_budget_balance(&budget));
+    }
+}
+
+/* What it holds beyond one retry's cost falls off exponentially, in steps of any length: within 2
+   %, and 60 thousandths that rounding takes. */
+static void test_expire_is_exponential(void)
+{
+    static const retry_ms expires[] = {100,   350,    1000,     10000,
+                                       60000, 600000, 10 * DAY, UINT32_C(1814400000)};
+    static const retry_ms steps[] = {1, 2, 7, 40, 100, 1000, 9999, 60000, 3600000, DAY, 10 * DAY};
+    static const uint32_t amounts[] = {1000, 20000, 400000, 4000000000u};
+    size_t e, s, a;
+    for (e = 0; e < CHECK_COUNT(expires); e++)
+        for (s = 0; s < CHECK_COUNT(steps); s++)
+            for (a = 0; a < CHECK_COUNT(amounts); a++) {
+                retry_budget budget = expiring(expires[e], UINT32_MAX, 1000);
+                double end = 3 * (double)expires[e], passed = 0;
+                retry_time now = START;
+                uint32_t round;
+                check_row("expire %lu, steps %lu, amount %lu", (unsigned long)expires[e],
+                          (unsigned long)steps[s], (unsigned long)amounts[a]);
+                retry_budget_deposit(&budget, amounts[a]);
+                for (round = 0; passed < end && round < 3000 / CHECK_ONE_IN; round++) {
+                    double held, wanted, off;
+                    now = check_after(now, steps[s]);
+                    passed += steps[s];
+                    CHECK(!retry_budget_withdraw(&budget, TOO_MUCH, now));
+                    held = (double)retry_budget_balance(&budget) - 1000;
+                    wanted =
+                        passed < 40.0 * expires[e] ? amounts[a] * falling(passed / expires[e]) : 0;
+                    off = held > wanted ? held - wanted : wanted - held;
+                    CHECK(held >= 0 &&
+                          off <= wanted / 50 + 60 + (passed > end ? amounts[a] / 100000 : 0));
+                }
+            }
+}
+
+/* Days without a call leave one retry's cost; what was less stays. */
+static void test_expire_leaves_one_retry(void)
+{
+    static const uint32_t amounts[] = {0, 1, 300, 999, 1000, 1001, 1500, 20000};
+    static const retry_ms spans[] = {200, 5000, 10000, DAY, 20 * DAY};
+    size_t i, j;
+    for (i = 0; i < CHECK_COUNT(amounts); i++)
+        for (j = 0; j < CHECK_COUNT(spans); j++) {
+            retry_budget budget = expiring(10000, 20000, 1000);
+            uint32_t held;
+            check_row("%lu, %lu ms", (unsigned long)amounts[i], (unsigned long)spans[j]);
+            CHECK(retry_budget_withdraw(&budget, 1000, START));
+            retry_budget_deposit(&budget, amounts[i]);
+            CHECK(!retry_budget_withdraw(&budget, TOO_MUCH, check_after(START, spans[j])));
+            held = retry_budget_balance(&budget);
+            if (amounts[i] <= 1000)
+                CHECK_EQUAL(amounts[i], held);
+            else
+                CHECK_RANGE(1000, spans[j] >= DAY ? 1000 : amounts[i], held);
+        }
+}
+
+/* It pays before it has expired, and not afterwards: a withdrawal sees what is left now. */
+static void test_expire_before_a_withdrawal(void)
+{
+    retry_budget budget = expiring(10000, 20000, 1000);
+    retry_budget_deposit(&budget, 10000);
+    CHECK(retry_budget_withdraw(&budget, 4000, START));
+    CHECK_EQUAL(7000, retry_budget_balance(&budget));
+    CHECK(!retry_budget_withdraw(&budget, 4000, check_after(START, 10000))); /* of 3,207 */
+    CHECK(retry_budget_withdraw(&budget, 3000, check_after(START, 10000)));
+    budget = expiring(10000, 20000, 1000);
+    CHECK(retry_budget_withdraw(&budget, 1000, check_after(START, DAY)));
+    CHECK(!retry_budget_withdraw(&budget, 1000, check_after(START, DAY + 1)));
+}
+
+/* A clock that steps back a little takes nothing, and gives nothing. */
+static void test_expire_and_the_clock(void)
+{
+    retry_budget budget = expiring(10000, 20000, 1000);
+    uint32_t held;
+    retry_budget_deposit(&budget, 10000);
+    CHECK(!retry_budget_withdraw(&budget, TOO_MUCH, check_after(START, 1000)));
+    held = retry_budget_balance(&budget);
+    CHECK_RANGE(10000, 10100, held);
+    CHECK(!retry_budget_withdraw(&budget, TOO_MUCH, START));
+    CHECK_EQUAL(held, retry_budget_balance(&budget));
+    CHECK(!retry_budget_withdraw(&budget, TOO_MUCH, check_after(START, 1000)));
+    CHECK_EQUAL(held, retry_budget_balance(&budget));
+}
+
+/* A tenth of `rate` successes a second, of which the last ten seconds count, is a second's worth.
+ */
+static void test_expire_holds_a_second(void)
+{
+    static const uint32_t rates[] = {20, 50, 100, 500};
+    size_t i;
+    for (i = 0; i < CHECK_COUNT(rates); i++) {
+        retry_budget_options options = RETRY_BUDGET_BEST_EFFORT(100);
+        retry_budget budget;
+        retry_client client = client_of(&budget);
+        retry_request request = begun(NULL);
+        uint32_t step = 1000 / rates[i], now;
+        retry_budget_init(&budget, &options, START);
+        request.client = &client;
+        for (now = 0; now < 60000; now += step) {
+            retry_begin(&request, check_after(START, now));
+            CHECK(retry_succeed(&request, check_after(START, now)));
+        }
+        check_row("%lu a second", (unsigned long)rates[i]);
+        CHECK_RANGE(rates[i] * 970 + 900, rates[i] * 1010 + 1100, retry_budget_balance(&budget));
+    }
+}
+
+/* It refills by time, too: both hold. 2 tokens a second, of which five seconds count. */
+static void test_expire_and_refill(void)
+{
+    retry_budget_options options = options_of(100000, 1000);
+    retry_budget budget;
+    retry_time elapsed;
+    options.expire = 5000;
+    options.refill_per_second = 2000;
+    retry_budget_init(&budget, &options, START);
+    for (elapsed = 0; elapsed < 60000; elapsed += 10)
+        CHECK(!retry_budget_withdraw(&budget, TOO_MUCH, check_after(START, elapsed)));
+    CHECK_RANGE(10700, 11200, retry_budget_balance(&budget));
 }
 
 /* ---- against a failure rate ---------------------------------------------------------------- */
@@ -1318,9 +1576,6 @@ int main(void)
     RUN(test_refill_serves_the_withdrawal);
     RUN(test_clock_backward);
     RUN(test_long_idle);
-#ifndef RETRY_TIME_32
-    RUN(test_very_long_idle);
-#endif
     RUN(test_costs_default_to_the_retry_cost);
     RUN(test_free_retries);
     RUN(test_refill_by_orchestrate);
@@ -1337,6 +1592,9 @@ int main(void)
     RUN(test_charge_of_a_cancelled_request);
     RUN(test_grpc_gives_nothing_back);
     RUN(test_unsent_pays_once);
+    RUN(test_unreached_is_free);
+    RUN(test_unreached_needs_no_token);
+    RUN(test_unreached_leaves_no_charge);
     RUN(test_unsent_and_refused);
     RUN(test_unsent_and_pending);
     RUN(test_unsent_are_five);
@@ -1348,7 +1606,15 @@ int main(void)
     RUN(test_free_gives_nothing_back);
     RUN(test_free_grants_nothing);
     RUN(test_best_effort);
+    RUN(test_presets_do_not_expire);
     RUN(test_best_effort_pays);
+    RUN(test_expire_at_first);
+    RUN(test_expire_is_exponential);
+    RUN(test_expire_leaves_one_retry);
+    RUN(test_expire_before_a_withdrawal);
+    RUN(test_expire_and_the_clock);
+    RUN(test_expire_holds_a_second);
+    RUN(test_expire_and_refill);
     RUN(test_load);
     RUN(test_deposit_ends_the_fraction);
     return check_done();

@@ -57,7 +57,7 @@ static void test_monotonic(void)
     unsigned i;
     for (i = 0; i < 10000; i++) {
         retry_time now = clock.now(clock.context);
-        CHECK(now >= last || last - now > (retry_time)-1 / 2); /* 32 bits may wrap */
+        CHECK(now >= last || last - now > (retry_time)-1 / 2); /* it may wrap */
         last = now;
     }
 }
@@ -108,11 +108,11 @@ static void test_interrupted_sleep(void)
 }
 #endif
 
-static bool second_time(void *context, const retry_request *request, retry_ms timeout,
+static bool second_time(void *context, const retry_operation *op, const retry_step *step,
                         retry_failure *failure)
 {
-    (void)timeout;
-    (void)request;
+    (void)op;
+    (void)step;
     failure->reason = RETRY_REASON_KV_LOCKED;
     return ++*(unsigned *)context == 2;
 }
@@ -120,11 +120,11 @@ static bool second_time(void *context, const retry_request *request, retry_ms ti
 static void test_run(void)
 {
     retry_clock clock = retry_system_clock();
-    retry_request request;
+    retry_operation op;
     unsigned tries = 0;
-    memset(&request, 0, sizeof request);
-    request.timeout = 60000;
-    CHECK_EQUAL(RETRY_VERDICT_SUCCESS, retry_run(&request, &clock, second_time, &tries).verdict);
+    memset(&op, 0, sizeof op);
+    op.request.timeout = 60000;
+    CHECK_EQUAL(RETRY_VERDICT_SUCCESS, retry_run(&op, &clock, second_time, &tries).verdict);
     CHECK_EQUAL(2, tries);
 }
 

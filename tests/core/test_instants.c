@@ -29,7 +29,10 @@ static void begins(retry_time now)
     retry_request other;
     memset(&other, 0, sizeof other);
     other.client = &client;
+    budget.options.request_deposit = 3;
     retry_begin(&other, now);
+    CHECK_EQUAL(LATER + 3, retry_budget_balance(&budget));
+    CHECK(retry_budget_withdraw(&budget, 3, now));
     CHECK_EQUAL(now, other.started);
     CHECK_EQUAL(now, other.code_since);
 }

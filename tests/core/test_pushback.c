@@ -207,7 +207,7 @@ static retry_failure failure;
 
 static void set_up(const retry_strategy *strategy)
 {
-    retry_budget_options options = {10000, 1000, 0, 0, 0, 0, 0, 0, false, false};
+    retry_budget_options options = {10000, 1000, 0, 0, 0, 0, 0, 0, false, false, 0};
     memset(&client, 0, sizeof client);
     memset(&request, 0, sizeof request);
     retry_budget_init(&budget, &options, START);

@@ -146,9 +146,9 @@ static void set_up_policy(unsigned i)
 static void set_up(void)
 {
     static const retry_budget_options options[BUDGETS] = {
-        {20000, 1000, 2500, 700, 300, 100, 0, 0, false, false},
-        {20000, 1000, 0, 3000, 200, 50, 0, 3000, true, false},
-        {20000, 1000, 2500, 700, 900, 100, 0, 8000, false, true},
+        {20000, 1000, 2500, 700, 300, 100, 0, 0, false, false, 0},
+        {20000, 1000, 0, 3000, 200, 50, 0, 3000, true, false, 0},
+        {20000, 1000, 2500, 700, 900, 100, 0, 8000, false, true, 0},
     };
     unsigned i;
     for (i = 0; i < BUDGETS; i++) {
@@ -243,9 +243,12 @@ static bool is_unsent(const retry_failure *failure)
            failure->reason == RETRY_REASON_CLIENT_THROTTLED;
 }
 
+/* Contention, and what never reached the server. */
 static bool is_free(const retry_failure *failure)
 {
-    return failure->reason >= 0xc0 && failure->reason <= 0xff;
+    return (failure->reason >= 0xc0 && failure->reason <= 0xff) ||
+           (is_unsent(failure) && failure->reason != RETRY_REASON_CIRCUIT_BREAKER_OPEN &&
+            failure->reason != RETRY_REASON_CLIENT_THROTTLED);
 }
 
 /* Follows a decision on request i; `fresh`: of a new failure, not of an answer to an old one. */

@@ -205,7 +205,7 @@ static void test_sets_without_invalid(void)
 
 static void test_verdict_names(void)
 {
-    static const char *const names[] = {"FAIL", "RETRY", "EXPIRE", "PENDING", "SUCCESS", "SEND"};
+    static const char *const names[] = {"FAIL", "RETRY", "EXPIRE", "PENDING", "SUCCESS"};
     unsigned i;
     CHECK_EQUAL(CHECK_COUNT(names), RETRY_VERDICT_COUNT);
     CHECK_EQUAL(0, RETRY_VERDICT_FAIL);

@@ -33,7 +33,8 @@ struct server {
     unsigned failures, tries;
     retry_failure failure;
     retry_ms duration;
-    const retry_request *request;
+    const retry_operation *op;
+    retry_step step; /* the last */
 };
 
 static bool is_zero(const retry_failure *failure)
@@ -43,14 +44,15 @@ static bool is_zero(const retry_failure *failure)
            failure->retry_after == 0 && failure->code == 0;
 }
 
-static bool try_server(void *context, const retry_request *request, retry_ms timeout,
+static bool try_server(void *context, const retry_operation *op, const retry_step *step,
                        retry_failure *failure)
 {
-    (void)timeout;
     struct server *server = (struct server *)context;
-    server->request = request;
+    server->op = op;
+    server->step = *step;
     CHECK(is_zero(failure));
-    CHECK_EQUAL(server->tries, request->attempts);
+    CHECK_EQUAL(RETRY_DO_SEND, step->what);
+    CHECK_EQUAL(server->tries, op->request.attempts);
     server->fake->now = check_after(server->fake->now, server->duration);
     if (server->tries++ == server->failures)
         return true;
@@ -61,7 +63,7 @@ static bool try_server(void *context, const retry_request *request, retry_ms tim
 static struct fake fake;
 static retry_clock fake_clock;
 static struct server server;
-static retry_request request;
+static retry_operation operation;
 static retry_policy policy;
 static retry_client client;
 
@@ -70,7 +72,7 @@ static void set_up(unsigned failures)
     retry_policy constant = RETRY_POLICY_BEST_EFFORT;
     memset(&fake, 0, sizeof fake);
     memset(&server, 0, sizeof server);
-    memset(&request, 0, sizeof request);
+    memset(&operation, 0, sizeof operation);
     memset(&client, 0, sizeof client);
     fake.now = START;
     fake_clock.now = fake_now;
@@ -87,13 +89,27 @@ static void set_up(unsigned failures)
     policy.backoff.initial = 10;
     policy.backoff.max = 1000;
     client.strategy = &policy.base;
-    request.client = &client;
+    operation.request.client = &client;
 }
 
-static retry_decision run(void)
+static retry_step run(void)
 {
-    return retry_run(&request, &fake_clock, try_server, &server);
+    return retry_run(&operation, &fake_clock, try_server, &server);
 }
+
+/* An END with this verdict and cause; what a step does not use is 0. */
+static void check_end(unsigned verdict, unsigned cause, retry_step step, const char *file, int line)
+{
+    retry_decision got = {step.verdict, step.cause, step.delay};
+    check_decision(verdict, cause, got, file, line);
+    check_equal(RETRY_DO_END, step.what, "what", file, line);
+    check_equal(0, step.copy, "copy", file, line);
+    check_equal(0, step.node, "node", file, line);
+    check_equal(0, step.timeout, "timeout", file, line);
+}
+
+#define CHECK_END(verdict, cause, step) \
+    check_end(RETRY_VERDICT_##verdict, RETRY_CAUSE_##cause, (step), __FILE__, __LINE__)
 
 static retry_time passed(void)
 {
@@ -102,42 +118,42 @@ static retry_time passed(void)
 
 static void test_success_at_once(void)
 {
-    retry_decision decision;
+    retry_step step;
     set_up(0);
-    decision = run();
-    CHECK_DECISION(SUCCESS, NONE, decision);
-    CHECK_EQUAL(0, decision.delay);
+    step = run();
+    CHECK_END(SUCCESS, NONE, step);
+    CHECK_EQUAL(0, step.delay);
     CHECK_EQUAL(1, server.tries);
     CHECK_EQUAL(0, fake.sleeps);
-    CHECK(server.request == &request);
-    CHECK_EQUAL(START, request.started);
-    CHECK(!retry_succeed(&request, START)); /* finished */
+    CHECK(server.op == &operation);
+    CHECK_EQUAL(START, operation.request.started);
+    CHECK(!retry_succeed(&operation.request, START)); /* finished */
 }
 
 static void test_success_after_retries(void)
 {
     unsigned i;
     set_up(5);
-    CHECK_EQUAL(RETRY_VERDICT_SUCCESS, run().verdict);
+    CHECK_END(SUCCESS, NONE, run());
     CHECK_EQUAL(6, server.tries);
-    CHECK_EQUAL(5, request.attempts);
+    CHECK_EQUAL(5, operation.request.attempts);
     CHECK_EQUAL(5, fake.sleeps);
     for (i = 0; i < 5; i++)
         CHECK_EQUAL(10 * (i + 1), fake.slept[i]);
     CHECK_EQUAL(150, passed());
-    CHECK_EQUAL(9, request.code);
+    CHECK_EQUAL(9, operation.request.code);
 }
 
 static void test_failure(void)
 {
     set_up(3);
     server.failure.reason = RETRY_REASON_NONE;
-    CHECK_DECISION(FAIL, NOT_RETRYABLE, run());
+    CHECK_END(FAIL, NOT_RETRYABLE, run());
     CHECK_EQUAL(1, server.tries);
     CHECK_EQUAL(0, fake.sleeps);
     set_up(9);
     policy.max_attempts = 3;
-    CHECK_DECISION(FAIL, ATTEMPTS_EXHAUSTED, run());
+    CHECK_END(FAIL, ATTEMPTS_EXHAUSTED, run());
     CHECK_EQUAL(3, server.tries);
     CHECK_EQUAL(2, fake.sleeps);
 }
@@ -147,19 +163,19 @@ static void test_nothing_said(void)
 {
     set_up(1);
     memset(&server.failure, 0, sizeof server.failure);
-    CHECK_DECISION(FAIL, NOT_RETRYABLE, run());
+    CHECK_END(FAIL, NOT_RETRYABLE, run());
 }
 
 /* Nothing would happen at the deadline, so nobody sleeps until then (as 1.0 did). */
 static void test_expire(void)
 {
-    retry_decision decision;
+    retry_step step;
     set_up(99);
-    request.timeout = 100;
+    operation.request.timeout = 100;
     server.duration = 5;
-    decision = run(); /* 5 10 5 20 5 30 5, and 20 are left of the 40 that it wants */
-    CHECK_DECISION(EXPIRE, DEADLINE, decision);
-    CHECK_EQUAL(20, decision.delay);
+    step = run(); /* 5 10 5 20 5 30 5, and 20 are left of the 40 that it wants */
+    CHECK_END(EXPIRE, DEADLINE, step);
+    CHECK_EQUAL(20, step.delay);
     CHECK_EQUAL(4, server.tries);
     CHECK_EQUAL(3, fake.sleeps);
     CHECK_EQUAL(80, passed());
@@ -167,13 +183,13 @@ static void test_expire(void)
 
 static void test_expire_with_nothing_left(void)
 {
-    retry_decision decision;
+    retry_step step;
     set_up(99);
-    request.timeout = 100;
+    operation.request.timeout = 100;
     server.duration = 100;
-    decision = run();
-    CHECK_DECISION(EXPIRE, DEADLINE, decision);
-    CHECK_EQUAL(0, decision.delay);
+    step = run();
+    CHECK_END(EXPIRE, DEADLINE, step);
+    CHECK_EQUAL(0, step.delay);
     CHECK_EQUAL(1, server.tries);
     CHECK_EQUAL(0, fake.sleeps);
 }
@@ -192,8 +208,8 @@ static void test_no_delay_is_no_sleep(void)
 {
     static const retry_strategy strategy = {at_once};
     set_up(7);
-    request.strategy = &strategy;
-    CHECK_EQUAL(RETRY_VERDICT_SUCCESS, run().verdict);
+    operation.request.strategy = &strategy;
+    CHECK_END(SUCCESS, NONE, run());
     CHECK_EQUAL(8, server.tries);
     CHECK_EQUAL(0, fake.sleeps);
 }
@@ -207,40 +223,50 @@ static retry_action later(const retry_strategy *self, retry_request *r, const re
     return r->attempts == 1 ? retry_action_pending() : retry_action_after(3);
 }
 
+/* The operation is left open: the caller goes on where retry_run left off. */
 static void test_pending(void)
 {
     static const retry_strategy strategy = {later};
-    retry_failure failure;
+    retry_step step;
     set_up(9);
-    request.strategy = &strategy;
-    CHECK_DECISION(PENDING, PENDING, run());
+    operation.request.strategy = &strategy;
+    operation.request.timeout = 1000;
+    step = run();
+    CHECK_EQUAL(RETRY_DO_WAIT, step.what);
+    CHECK_EQUAL(RETRY_CAUSE_PENDING, step.cause);
+    CHECK_EQUAL(1000 - 3, step.delay);
     CHECK_EQUAL(2, server.tries);
     CHECK_EQUAL(1, fake.sleeps);
-    failure = server.failure;
-    CHECK_DECISION(RETRY, STRATEGY,
-                   retry_resume(&request, &failure, retry_action_after(1), fake.now));
-}
-
-static void check_misuse(retry_decision decision)
-{
-    CHECK_DECISION(FAIL, MISUSE, decision);
-    CHECK_EQUAL(0, server.tries);
-    CHECK_EQUAL(0, fake.sleeps);
+    retry_answer(&operation, retry_action_after(7), fake.now);
+    step = retry_next(&operation, fake.now);
+    CHECK_EQUAL(RETRY_DO_WAIT, step.what);
+    CHECK_EQUAL(7, step.delay);
+    step = retry_next(&operation, check_after(fake.now, 7));
+    CHECK_EQUAL(RETRY_DO_SEND, step.what);
 }
 
 static void test_misuse(void)
 {
-    set_up(1);
-    check_misuse(retry_run(NULL, &fake_clock, try_server, &server));
-    check_misuse(retry_run(&request, NULL, try_server, &server));
-    check_misuse(retry_run(&request, &fake_clock, NULL, &server));
-    fake_clock.now = NULL;
-    check_misuse(run());
-    fake_clock.now = fake_now;
-    fake_clock.sleep = NULL;
-    check_misuse(run());
-    fake_clock.sleep = fake_sleep;
-    CHECK_EQUAL(RETRY_VERDICT_SUCCESS, run().verdict);
+    static const struct {
+        bool op, clock, now, sleep, attempt;
+    } rows[] = {{false, true, true, true, true},
+                {true, false, true, true, true},
+                {true, true, false, true, true},
+                {true, true, true, false, true},
+                {true, true, true, true, false}};
+    size_t i;
+    for (i = 0; i < CHECK_COUNT(rows); i++) {
+        check_row("row %u", (unsigned)i);
+        set_up(1);
+        fake_clock.now = rows[i].now ? fake_now : NULL;
+        fake_clock.sleep = rows[i].sleep ? fake_sleep : NULL;
+        CHECK_END(FAIL, MISUSE,
+                  retry_run(rows[i].op ? &operation : NULL, rows[i].clock ? &fake_clock : NULL,
+                            rows[i].attempt ? try_server : NULL, &server));
+        CHECK_EQUAL(0, server.tries);
+        CHECK_EQUAL(0, fake.sleeps);
+        CHECK_END(FAIL, MISUSE, retry_next(&operation, START)); /* it was not started */
+    }
 }
 
 /* Neither clock nor attempt need a context. */
@@ -258,11 +284,11 @@ static void bare_sleep(void *context, retry_ms delay)
     CHECK(context == NULL);
 }
 
-static bool bare_try(void *context, const retry_request *r, retry_ms timeout,
+static bool bare_try(void *context, const retry_operation *op, const retry_step *step,
                      retry_failure *failure)
 {
-    (void)timeout;
-    (void)r;
+    (void)op;
+    CHECK_EQUAL(75000, step->timeout);
     CHECK(context == NULL);
     failure->reason = RETRY_REASON_KV_LOCKED;
     return ++bare_tries == 3;
@@ -270,58 +296,108 @@ static bool bare_try(void *context, const retry_request *r, retry_ms timeout,
 
 static void test_without_context(void)
 {
+    static const retry_strategy strategy = {at_once};
     retry_clock bare = {bare_now, bare_sleep, NULL};
-    retry_request zeroed;
+    retry_operation zeroed;
     memset(&zeroed, 0, sizeof zeroed);
+    zeroed.request.strategy = &strategy;
     bare_tries = 0;
-    CHECK_EQUAL(RETRY_VERDICT_SUCCESS, retry_run(&zeroed, &bare, bare_try, NULL).verdict);
-    CHECK_EQUAL(2, zeroed.attempts);
+    CHECK_END(SUCCESS, NONE, retry_run(&zeroed, &bare, bare_try, NULL));
+    CHECK_EQUAL(2, zeroed.request.attempts);
+}
+
+/* ---- the step that an attempt gets --------------------------------------------------------- */
+
+static void test_step_of_an_attempt(void)
+{
+    set_up(2);
+    operation.request.timeout = 100;
+    client.attempt_timeout = 60;
+    server.duration = 20;
+    CHECK_END(SUCCESS, NONE, run()); /* 20 10 20 20, and 30 are left */
+    CHECK_EQUAL(30, server.step.timeout);
+    CHECK_EQUAL(0, server.step.copy);
+    CHECK_EQUAL(0, server.step.node);
+    set_up(1);
+    operation.request.timeout = UINT32_MAX;
+    CHECK_END(SUCCESS, NONE, run());
+    CHECK_EQUAL(UINT32_MAX, server.step.timeout);
+}
+
+/* It is never interrupted: what it reports counts, however late. */
+static void test_attempt_takes_too_long(void)
+{
+    set_up(0);
+    client.attempt_timeout = 60;
+    server.duration = 500;
+    CHECK_END(SUCCESS, NONE, run());
+    set_up(1);
+    client.attempt_timeout = 60;
+    server.duration = 500;
+    CHECK_END(SUCCESS, NONE, run());
+    CHECK_EQUAL(RETRY_REASON_KV_LOCKED, operation.failure.reason);
+    CHECK_EQUAL(1, fake.sleeps);
+    CHECK_EQUAL(10, fake.slept[0]);
+    set_up(0);
+    operation.request.timeout = 100;
+    server.duration = 500;
+    CHECK_END(SUCCESS, NONE, run());
 }
 
 static void test_budget(void)
 {
-    static const retry_budget_options options = {3000, 1000, 0, 0, 100, 0, 0, 0, false, false};
+    static const retry_budget_options options = {3000, 1000, 0, 0, 100, 0, 0, 0, false, false, 0};
     retry_budget budget;
+    retry_step step;
     retry_budget_init(&budget, &options, START);
     set_up(2);
     client.budget = &budget;
-    CHECK_EQUAL(RETRY_VERDICT_SUCCESS, run().verdict);
+    CHECK_END(SUCCESS, NONE, run());
     CHECK_EQUAL(1100, retry_budget_balance(&budget));
     server.tries = 0;
     server.failures = 9;
-    CHECK_DECISION(FAIL, BUDGET_EXHAUSTED, run());
+    step = run();
+    CHECK_END(FAIL, BUDGET_EXHAUSTED, step);
+    CHECK_EQUAL(20, step.delay);
     CHECK_EQUAL(2, server.tries);
     CHECK_EQUAL(100, retry_budget_balance(&budget));
 }
 
-/* A request that is run again starts anew; an open one is cancelled. */
+/* An operation that is run again starts anew; one that is under way is stopped. */
 static void test_run_again(void)
 {
-    static const retry_budget_options options = {3000, 1000, 0, 0, 0, 0, 0, 0, false, false};
+    static const retry_budget_options options = {3000, 1000, 0, 0, 0, 0, 0, 0, false, false, 0};
     retry_budget budget;
     retry_budget_init(&budget, &options, START);
     set_up(0);
     client.budget = &budget;
-    retry_begin(&request, START);
-    CHECK_DECISION(RETRY, STRATEGY, retry_orchestrate(&request, &server.failure, START));
+    retry_start(&operation, START);
+    CHECK_EQUAL(RETRY_DO_SEND, retry_next(&operation, START).what);
+    retry_ended(&operation, 0, &server.failure, START);
     CHECK_EQUAL(2000, retry_budget_balance(&budget));
-    CHECK_EQUAL(RETRY_VERDICT_SUCCESS, run().verdict);
+    CHECK_END(SUCCESS, NONE, run());
     CHECK_EQUAL(3000, retry_budget_balance(&budget));
-    CHECK_EQUAL(0, request.attempts);
+    CHECK_EQUAL(0, operation.request.attempts);
+    CHECK(operation.failure.reason == RETRY_REASON_NONE);
     server.tries = 0;
-    CHECK_EQUAL(RETRY_VERDICT_SUCCESS, run().verdict);
+    retry_start(&operation, START);
+    CHECK_EQUAL(RETRY_DO_SEND, retry_next(&operation, START).what);
+    CHECK_END(SUCCESS, NONE, run()); /* the CANCEL of the copy that is out is nobody's business */
+    CHECK_EQUAL(1, server.tries);
+    server.tries = 0;
+    CHECK_END(SUCCESS, NONE, run());
 }
 
 /* 1.0 slept for all of the 3 s that were left when a server asked for 30. */
 static void test_expire_after_a_wish(void)
 {
-    retry_decision decision;
+    retry_step step;
     set_up(99);
-    request.timeout = 3000;
+    operation.request.timeout = 3000;
     server.failure.retry_after = 30000;
-    decision = run();
-    CHECK_DECISION(EXPIRE, DEADLINE, decision);
-    CHECK_EQUAL(3000, decision.delay);
+    step = run();
+    CHECK_END(EXPIRE, DEADLINE, step);
+    CHECK_EQUAL(3000, step.delay);
     CHECK_EQUAL(0, fake.sleeps);
     CHECK_EQUAL(0, passed());
     CHECK_EQUAL(1, server.tries);
@@ -332,121 +408,206 @@ static void test_orders(void)
     set_up(3);
     server.failure.pushback = true;
     server.failure.retry_after = 40;
-    CHECK_DECISION(SUCCESS, NONE, run());
+    CHECK_END(SUCCESS, NONE, run());
     CHECK_EQUAL(3, fake.sleeps);
     CHECK_EQUAL(40, fake.slept[0]);
     CHECK_EQUAL(120, passed());
     set_up(3);
     server.failure.pushback = true; /* to come back at once */
-    CHECK_DECISION(SUCCESS, NONE, run());
+    CHECK_END(SUCCESS, NONE, run());
     CHECK_EQUAL(0, fake.sleeps);
     set_up(3);
     server.failure.pushback = true;
     server.failure.retry_after = UINT32_MAX;
-    CHECK_DECISION(FAIL, PUSHBACK, run());
+    CHECK_END(FAIL, PUSHBACK, run());
     CHECK_EQUAL(1, server.tries);
     CHECK_EQUAL(0, fake.sleeps);
 }
 
-/* An observer that cancels, after so many decisions. */
-static unsigned decisions_left;
+/* ---- stopped ------------------------------------------------------------------------------- */
 
-static void cancel(void *context, const retry_request *r, const retry_failure *f,
-                   const retry_decision *d)
+/* Both ways to stop it. */
+static void by_request(void)
 {
+    retry_cancel(&operation.request, fake.now);
+}
+
+static void by_operation(void)
+{
+    retry_stop(&operation, fake.now);
+}
+
+static void (*const stops[])(void) = {by_request, by_operation};
+static void (*stop)(void);
+
+/* An observer that stops it, after so many decisions. */
+static unsigned decisions_left, told;
+
+static void observe(void *context, const retry_request *r, const retry_failure *f,
+                    const retry_decision *d)
+{
+    (void)context;
     (void)r;
     (void)f;
     (void)d;
+    told++;
     if (decisions_left != 0 && --decisions_left == 0)
-        retry_cancel((retry_request *)context, fake.now);
+        stop();
+}
+
+static void set_up_observer(unsigned failures, unsigned after)
+{
+    set_up(failures);
+    client.observe = observe;
+    decisions_left = after;
+    told = 0;
 }
 
 /* Nobody waits any more: no sleep, no further attempt, and the charge is back. */
-static void test_cancelled_by_the_observer(void)
+static void test_stopped_by_the_observer(void)
 {
-    static const retry_budget_options options = {9000, 1000, 0, 0, 0, 0, 0, 0, false, false};
+    static const retry_budget_options options = {9000, 1000, 0, 0, 0, 0, 0, 0, false, false, 0};
     unsigned after;
     for (after = 1; after <= 4; after++) {
         retry_budget budget;
         retry_budget_init(&budget, &options, START);
-        set_up(99);
+        set_up_observer(99, after);
         client.budget = &budget;
-        client.observe = cancel;
-        client.observe_context = &request;
-        decisions_left = after;
         check_row("after %u", after);
-        CHECK_DECISION(FAIL, CANCELLED, run());
+        CHECK_END(FAIL, CANCELLED, run());
         CHECK_EQUAL(after, server.tries);
         CHECK_EQUAL(after - 1, fake.sleeps);
+        CHECK_EQUAL(after + 1, told);
+        CHECK(!operation.request.ambiguous);
         CHECK_EQUAL(9000 - 1000 * (after - 1), retry_budget_balance(&budget));
     }
 }
 
-/* Cancelled while its attempt is under way: if that has worked, it has. */
-static bool try_and_cancel(void *context, const retry_request *r, retry_ms timeout,
-                           retry_failure *failure)
+/* While its attempt is under way: if that has worked, it has. */
+static bool try_and_stop(void *context, const retry_operation *op, const retry_step *step,
+                         retry_failure *failure)
 {
-    bool worked = try_server(context, r, timeout, failure);
-    retry_cancel(&request, fake.now);
+    bool worked = try_server(context, op, step, failure);
+    stop();
     return worked;
 }
 
-static void test_cancelled_by_the_attempt(void)
+static void test_stopped_by_the_attempt(void)
 {
-    set_up(0);
-    CHECK_DECISION(SUCCESS, NONE, retry_run(&request, &fake_clock, try_and_cancel, &server));
+    set_up_observer(0, 0);
+    CHECK_END(SUCCESS, NONE, retry_run(&operation, &fake_clock, try_and_stop, &server));
     CHECK_EQUAL(1, server.tries);
-    set_up(9);
-    CHECK_DECISION(FAIL, CANCELLED, retry_run(&request, &fake_clock, try_and_cancel, &server));
+    CHECK(!operation.request.ambiguous);
+    CHECK_EQUAL(1, told); /* CANCELLED */
+    set_up_observer(9, 0);
+    CHECK_END(FAIL, CANCELLED, retry_run(&operation, &fake_clock, try_and_stop, &server));
     CHECK_EQUAL(1, server.tries);
     CHECK_EQUAL(0, fake.sleeps);
+    CHECK_EQUAL(1, told);
 }
 
-static void test_pending_cancelled_by_the_observer(void)
+static void test_pending_stopped_by_the_observer(void)
 {
     static const retry_strategy strategy = {later};
-    set_up(9);
-    request.strategy = &strategy;
-    client.observe = cancel;
-    client.observe_context = &request;
-    decisions_left = 2;
-    CHECK_DECISION(FAIL, CANCELLED, run());
+    set_up_observer(9, 2);
+    operation.request.strategy = &strategy;
+    CHECK_END(FAIL, CANCELLED, run());
     CHECK_EQUAL(2, server.tries);
     CHECK_EQUAL(1, fake.sleeps);
 }
 
 /* Too late: what is decided is decided. */
-static void test_observer_cancels_what_is_over(void)
+static void test_observer_stops_what_is_over(void)
 {
-    set_up(99);
+    set_up_observer(99, 1);
     server.failure.reason = RETRY_REASON_NONE;
-    client.observe = cancel;
-    client.observe_context = &request;
-    decisions_left = 1;
-    CHECK_DECISION(FAIL, NOT_RETRYABLE, run());
-    set_up(99);
-    client.observe = cancel;
-    client.observe_context = &request;
-    request.timeout = 1;
-    decisions_left = 1;
-    CHECK_DECISION(EXPIRE, DEADLINE, run());
+    CHECK_END(FAIL, NOT_RETRYABLE, run());
+    set_up_observer(99, 1);
+    operation.request.timeout = 1;
+    CHECK_END(EXPIRE, DEADLINE, run());
+    set_up_observer(0, 1);
+    CHECK_END(SUCCESS, NONE, run());
+    CHECK_EQUAL(1, told);
 }
 
-/* A clock whose sleep cancels: no further attempt. */
-static void cancelling_sleep(void *context, retry_ms delay)
+/* A clock whose sleep stops it: no further attempt. */
+static void stopping_sleep(void *context, retry_ms delay)
 {
     fake_sleep(context, delay);
     if (fake.sleeps == 3)
-        retry_cancel(&request, fake.now);
+        stop();
 }
 
-static void test_cancelled_in_the_sleep(void)
+static void test_stopped_in_the_sleep(void)
 {
     set_up(99);
-    fake_clock.sleep = cancelling_sleep;
-    CHECK_DECISION(FAIL, CANCELLED, run());
+    fake_clock.sleep = stopping_sleep;
+    CHECK_END(FAIL, CANCELLED, run());
     CHECK_EQUAL(3, server.tries);
     CHECK_EQUAL(3, fake.sleeps);
+}
+
+static void test_stopped(void)
+{
+    size_t i;
+    for (i = 0; i < CHECK_COUNT(stops); i++) {
+        stop = stops[i];
+        test_stopped_by_the_observer();
+        check_row("stop %u", (unsigned)i);
+        test_stopped_by_the_attempt();
+        test_pending_stopped_by_the_observer();
+        test_observer_stops_what_is_over();
+        test_stopped_in_the_sleep();
+    }
+}
+
+/* ---- gates --------------------------------------------------------------------------------- */
+
+static unsigned places_held;
+
+/* Sleeps for a turn; another operation ends after its third sleep. */
+static retry_gates gates;
+
+static void freeing_sleep(void *context, retry_ms delay)
+{
+    fake_sleep(context, delay);
+    CHECK(delay > 0);
+    if (fake.sleeps == 3)
+        gates.in_flight -= places_held;
+}
+
+static void test_waits_for_its_turn(void)
+{
+    retry_aimd limit;
+    memset(&limit, 0, sizeof limit);
+    memset(&gates, 0, sizeof gates);
+    limit.max = places_held = 1;
+    retry_gates_aimd(&gates, &limit);
+    set_up(0);
+    gates.in_flight = places_held;
+    client.gates = &gates;
+    fake_clock.sleep = freeing_sleep;
+    CHECK_END(SUCCESS, NONE, run());
+    CHECK_EQUAL(3, fake.sleeps);
+    CHECK_EQUAL(0, operation.request.attempts);
+    CHECK_EQUAL(0, gates.in_flight);
+}
+
+static void test_refused_by_a_gate(void)
+{
+    retry_breaker breaker;
+    retry_step step;
+    memset(&breaker, 0, sizeof breaker);
+    memset(&gates, 0, sizeof gates);
+    retry_gates_breaker(&gates, &breaker);
+    set_up(0);
+    retry_breaker_set(&breaker, RETRY_BREAKER_OPEN, START);
+    client.gates = &gates;
+    step = run();
+    CHECK_END(FAIL, CIRCUIT_OPEN, step);
+    CHECK_EQUAL(retry_breaker_ask(&breaker, false, START).wait, step.delay);
+    CHECK_EQUAL(0, server.tries);
+    CHECK_EQUAL(0, gates.in_flight);
 }
 
 int main(void)
@@ -461,14 +622,14 @@ int main(void)
     RUN(test_pending);
     RUN(test_misuse);
     RUN(test_without_context);
+    RUN(test_step_of_an_attempt);
+    RUN(test_attempt_takes_too_long);
     RUN(test_budget);
     RUN(test_run_again);
     RUN(test_expire_after_a_wish);
     RUN(test_orders);
-    RUN(test_cancelled_by_the_observer);
-    RUN(test_pending_cancelled_by_the_observer);
-    RUN(test_observer_cancels_what_is_over);
-    RUN(test_cancelled_by_the_attempt);
-    RUN(test_cancelled_in_the_sleep);
+    RUN(test_stopped);
+    RUN(test_waits_for_its_turn);
+    RUN(test_refused_by_a_gate);
     return check_done();
 }

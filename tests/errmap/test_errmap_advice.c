@@ -353,7 +353,7 @@ static void test_max_duration_and_the_clock(void)
 {
     errmap_entry entry = spec(ERRMAP_SPEC_CONSTANT, 100, 100, 0, 1000);
     const retry_failure failure = failure_of(INDICATED, 0x700);
-    const retry_time half = (retry_time)1 << (sizeof(retry_time) * 8 - 1);
+    const retry_time half = UINT32_C(1) << 31;
     errmap map;
     errmap_strategy strategy = ERRMAP_STRATEGY(&map, NULL);
     retry_request request;
@@ -371,17 +371,6 @@ static void test_max_duration_and_the_clock(void)
     retry_begin(&request, 10000);
     retry_orchestrate(&request, &failure, 10000);
     CHECK_EQUAL(RETRY_VERDICT_RETRY, retry_orchestrate(&request, &failure, 9000).verdict);
-#ifndef RETRY_TIME_32 /* no time is longer than UINT32_MAX ms */
-    entry.max_duration = UINT32_MAX;
-    entry.after = 0;
-    retry_begin(&request, 0);
-    CHECK_EQUAL(RETRY_ACTION_AFTER,
-                errmap_strategy_after(&strategy.base, &request, &failure, UINT32_MAX - 1).kind);
-    CHECK_EQUAL(RETRY_ACTION_NONE,
-                errmap_strategy_after(&strategy.base, &request, &failure, UINT32_MAX).kind);
-    CHECK_EQUAL(RETRY_ACTION_NONE,
-                errmap_strategy_after(&strategy.base, &request, &failure, UINT64_C(1) << 33).kind);
-#endif
 }
 
 /* max_duration counts from the first failure with the code, not from the request's start. */

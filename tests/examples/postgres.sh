@@ -66,11 +66,14 @@ clients=7
 begin "host=127.0.0.1 port=$port user=postgres dbname=postgres connect_timeout=2" $careless
 tell "seven clients, five accounts"
 transfers 200 5
-for _ in 1 2 3 4; do
+until_ended
+rounds=0
+until has_shown DEADLOCK_DETECTED 1 || [ $rounds -ge 20 ]; do
+    rounds=$((rounds + 1))
     transfer 48 49 1
     transfer 49 48 1
+    until_ended
 done
-until_ended
 transfers 400 5
 until_shown '^done' 250
 freeze

@@ -37,28 +37,19 @@ int main()
     retry_breaker breaker = {};
     retry_gates gates = {};
     retry_client client = {};
-    retry_request request = {};
-    retry_time now = retry_system_clock().now(nullptr);
+    retry_operation op = {};
     bool called = false;
     client.gates = &gates;
-    request.client = &client;
+    op.request.client = &client;
     retry_gates_breaker(&gates, &breaker);
     try {
-        with_retries(request, [&](retry_ms) { throw 42; });
+        with_retries(op, [&](retry_ms) { throw 42; });
     } catch (int number) {
         std::cout << "an int: " << number << "\n";
     }
-    retry_begin(&request, now);
-    while (retry_breaker_state(&breaker, now) != RETRY_BREAKER_OPEN) {
-        retry_failure lost = retry_classify_stage(RETRY_STAGE_IN_FLIGHT, 0);
-        retry_attempt attempt = {};
-        attempt.gates = &gates;
-        if (retry_attempt_ask(&attempt, &request, now).verdict != RETRY_VERDICT_SEND)
-            break;
-        retry_attempt_report(&attempt, &lost, now);
-    }
+    retry_breaker_set(&breaker, RETRY_BREAKER_OPEN, retry_system_clock().now(nullptr));
     try {
-        with_retries(request, [&](retry_ms) { called = true; });
+        with_retries(op, [&](retry_ms) { called = true; });
     } catch (const std::runtime_error &e) {
         std::cout << "refused: " << e.what() << (called ? ", called" : "") << "\n";
     }

@@ -120,6 +120,10 @@ anew
 run not124 --attempt-timeout 1s --on 1 --policy "$fast attempts=2" -- "$work/hang"
 check "hangs, but 124 is not to be retried" tried 1
 anew
+run last_token --attempt-timeout 200ms --timeout 20s --budget capacity=1 --policy "$fast" -- "$work/hang"
+check "hangs, and no token is left: the last try has no more time" tried 2
+check "hangs, and no token is left: why" shows last_token.err "try 2: status 124, retry budget exhausted"
+anew
 # A child that hangs while its parent has ended goes with it, and one that will not go is killed.
 program family <<'END'
 sh -c 'trap "" TERM; echo $$ >>"$1"; while :; do sleep 0.1; done' - "${0%/*}/pids" &

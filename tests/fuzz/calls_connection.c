@@ -25,10 +25,8 @@ static struct {
 
 static retry_ms elapsed(retry_time from)
 {
-    retry_time passed = now - from;
-    if (passed > (retry_time)1 << (sizeof passed * 8 - 1))
-        return 0;
-    return passed > UINT32_MAX ? UINT32_MAX : (retry_ms)passed;
+    retry_ms passed = now - from;
+    return passed > 0x80000000u ? 0 : passed;
 }
 
 static retry_ms left(void)
@@ -60,13 +58,13 @@ static uint32_t mixed(uint32_t x)
     return x ^ x >> 16;
 }
 
-/* What was established counts from one again if it has lasted, after a part of the first spacing.
- */
+/* What was established counts from one again if it has lasted, after a part of the first spacing. A
+   step back cannot be told from weeks. */
 static void settle(void)
 {
     retry_ms enough = connection.stable_after ? connection.stable_after : 10000;
     bool stable =
-        model.state == ESTABLISHED && (enough == 1 || elapsed(model.established_at) >= enough);
+        model.state == ESTABLISHED && (enough == 1 || now - model.established_at >= enough);
     model.state = IDLE;
     if (!stable)
         return;

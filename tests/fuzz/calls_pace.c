@@ -1,12 +1,13 @@
-/* Fuzz target for what paces: bytes become calls on one rate, one AIMD limit and one
-   latency, beside models in real numbers. On a clock that goes on, each answer is the model's; on
-   one that jumps, what holds of any answer. */
+/* Fuzz target for what paces: bytes become operations of one rate, one AIMD limit and one latency,
+   each alone, beside models in real numbers. On a clock that goes on, each answer is the model's;
+   on one that jumps, what holds of any answer. */
 #define RETRY_IMPLEMENTATION
 #include "../../retry.h"
 
 #include <math.h>
 #include <string.h>
 
+#include "../support/by_hand.h"
 #include "bytes.h"
 #include "clock.h"
 #include "replay.h"
@@ -27,7 +28,8 @@ static uint32_t smaller(uint32_t a, uint32_t b)
 
 enum { IGNORED, SICK, BROKEN, ANSWERED };
 
-/* A failure, and what it counts for: BROKEN is a sick one that says nothing about overload. */
+/* A failure, and what it counts for: BROKEN is a sick one that says nothing about overload, unless
+   it is a 503. */
 static int hostile_outcome(retry_failure *failure, const retry_failure **told)
 {
     static const struct {
@@ -51,6 +53,7 @@ static int hostile_outcome(retry_failure *failure, const retry_failure **told)
     failure->reason = rows[row].reason;
     failure->timeout = (flags & 0xc0) == 0xc0;
     failure->throttle = (flags & 0x20) != 0;
+    failure->code = flags & 0x10 ? 503 : 500;
     *told = failure;
     return rows[row].outcome != IGNORED && failure->timeout ? SICK : rows[row].outcome;
 }
@@ -76,7 +79,9 @@ static void end_half_second(void)
 {
     double sent = 2000.0 * pace.accepted + 2000.0 * pace.throttled;
     double last = rate.max ? rate.max : fmin(sent, UINT32_MAX);
-    double more = RETRY_RATIO(0.1) + (pace.calm + 1) * (double)RETRY_RATIO(0.025);
+    static const double rises[] = {RETRY_RATIO(0.125), RETRY_RATIO(0.15), RETRY_RATIO(0.2),
+                                   RETRY_RATIO(0.4),   RETRY_RATIO(0.8),  RETRY_RATIO(1)};
+    double more = rises[smaller(pace.calm, 5)];
     if (pace.limit > 0)
         last = pace.limit;
     if (pace.throttled != 0) {
@@ -123,7 +128,7 @@ static double spacing(void)
 
 static void call_rate_ask(void)
 {
-    retry_ms got = retry_rate_ask(&rate, instant());
+    retry_ms got = by_hand_rate(&rate, instant());
     double full, missing;
     REQUIRE(retry_rate_get(&rate) >= smaller(rate.min ? rate.min : 500, larger(rate.max, 1)));
     if (!steady)
@@ -142,12 +147,26 @@ static void call_rate_ask(void)
     REQUIRE(got == fmax(ceil(missing), 0));
 }
 
+/* Of an attempt that was sent before there was a limit: it takes no token now. */
+static void report_rate(const retry_failure *failure)
+{
+    retry_rate kept = rate;
+    struct by_hand hand;
+    retry_gates gates;
+    memset(&gates, 0, sizeof gates);
+    memset(&rate, 0, sizeof rate);
+    retry_gates_rate(&gates, &rate);
+    REQUIRE(by_hand_send(&hand, &gates, NULL, instant()).what == RETRY_DO_SEND);
+    rate = kept;
+    by_hand_end(&hand, failure, instant());
+}
+
 static void call_rate_report(void)
 {
     retry_failure failure;
     const retry_failure *told;
     int outcome = hostile_outcome(&failure, &told);
-    retry_rate_report(&rate, told, instant());
+    report_rate(told);
     if (!steady || outcome == IGNORED)
         return;
     follow_limit();
@@ -164,6 +183,8 @@ static void call_rate_report(void)
 static struct {
     uint32_t limit; /* as it was left; 0: it never fell */
     uint64_t fell, rose;
+    uint32_t row;   /* failures in a row that may lower it */
+    uint64_t pause; /* when it ends */
 } steps;
 
 static uint32_t within(uint32_t limit)
@@ -172,10 +193,16 @@ static uint32_t within(uint32_t limit)
     return limit == 0 ? max : smaller(larger(limit, min), max);
 }
 
-static bool cooled(uint64_t since)
+/* For an attempt that began so long ago. */
+static bool cooled(uint64_t since, retry_ms age)
 {
-    uint64_t cooldown = aimd.cooldown ? aimd.cooldown : 1000;
-    return now - since > (cooldown > 0x40000000 ? 0x40000000 : cooldown);
+    return now - since > larger(age, smaller(aimd.cooldown, 0x40000000));
+}
+
+/* A number from low to high. */
+static uint32_t picked(uint32_t low, uint32_t high, uint32_t drawn)
+{
+    return low + (uint32_t)(((uint64_t)(high - low + 1) * drawn) >> 32);
 }
 
 /* floor(limit * decrease), where half a unit of the ratio does no harm; less by one at least. */
@@ -195,9 +222,9 @@ static void require_fall(uint32_t before, uint32_t after)
     REQUIRE(after < before || after == within(1));
 }
 
-static void follow_fall(uint32_t before, uint32_t after)
+static void follow_fall(uint32_t before, uint32_t after, retry_ms age)
 {
-    if (steps.limit != 0 && !cooled(steps.fell)) {
+    if (steps.limit != 0 && !cooled(steps.fell, age)) {
         REQUIRE(after == before);
         return;
     }
@@ -208,12 +235,12 @@ static void follow_fall(uint32_t before, uint32_t after)
     steps.fell = now;
 }
 
-static void follow_rise(uint32_t before, uint32_t after, uint32_t in_use)
+static void follow_rise(uint32_t before, uint32_t after, uint32_t in_use, retry_ms age)
 {
     uint64_t more = (uint64_t)before + (aimd.increase ? aimd.increase : 1);
     uint32_t expected = within(more > UINT32_MAX ? UINT32_MAX : (uint32_t)more);
     if (steps.limit == 0 || expected <= before || (uint64_t)2 * in_use < before ||
-        !cooled(steps.fell) || !cooled(steps.rose)) {
+        !cooled(steps.fell, age) || !cooled(steps.rose, age)) {
         REQUIRE(after == before);
         return;
     }
@@ -222,26 +249,90 @@ static void follow_rise(uint32_t before, uint32_t after, uint32_t in_use)
     steps.rose = now;
 }
 
+/* What may lower the limit: at the lowest a sick one may begin a pause, too. */
+static void follow_failure(uint32_t before, uint32_t after, const retry_failure *failure,
+                           bool is_sick, retry_ms age, uint32_t drawn)
+{
+    retry_ms pause = smaller(100u << smaller(steps.row, 4), 1000);
+    steps.row++;
+    if (failure->throttle || failure->timeout || steps.row >= 3)
+        follow_fall(before, after, age);
+    else
+        REQUIRE(after == before);
+    if (!is_sick || after != within(1) || steps.pause > now)
+        return;
+    steps.pause = now + picked(pause / 2, pause, drawn);
+    if ((uint32_t)steps.pause == 0)
+        steps.pause++;
+}
+
+/* Of an attempt that was sent when there was room, and no pause. */
+static void report_aimd(const retry_failure *failure, uint32_t in_use, retry_ms age, uint32_t drawn)
+{
+    retry_aimd kept = aimd;
+    struct by_hand hand;
+    retry_gates gates;
+    memset(&gates, 0, sizeof gates);
+    memset(&aimd, 0, sizeof aimd);
+    retry_gates_aimd(&gates, &aimd);
+    REQUIRE(by_hand_send(&hand, &gates, &drawn, (retry_time)(now - age)).what == RETRY_DO_SEND);
+    aimd = kept;
+    gates.in_flight = in_use;
+    by_hand_end(&hand, failure, instant());
+}
+
 static void call_aimd_report(void)
 {
     retry_failure failure;
     const retry_failure *told;
     int outcome = hostile_outcome(&failure, &told);
-    uint32_t in_use = chance(2) ? UINT32_MAX : hostile(), before = retry_aimd_limit(&aimd);
-    uint32_t after = retry_aimd_report(&aimd, told, in_use, instant());
-    REQUIRE(after == retry_aimd_limit(&aimd));
+    uint32_t in_use = chance(2) ? UINT32_MAX : hostile(), before = retry_aimd_limit(&aimd), after;
+    uint32_t drawn = chance(2) ? word() : 0;
+    retry_ms age = chance(2) ? hostile() : 0;
+    report_aimd(told, in_use, age, drawn);
+    after = retry_aimd_limit(&aimd);
     REQUIRE(after == within(after));
     if (!steady)
         return;
     REQUIRE(before == within(steps.limit));
-    if (outcome == IGNORED)
+    if (age > UINT32_MAX - 32768) /* a clock that stepped back */
+        age = 0;
+    if (outcome == IGNORED) {
         REQUIRE(after == before);
-    else if (outcome == SICK || (told && told->throttle))
-        follow_fall(before, after);
-    else if (outcome == ANSWERED)
-        follow_rise(before, after, in_use);
+    } else if (outcome == ANSWERED && !(told && told->throttle)) {
+        follow_rise(before, after, in_use, age);
+        steps.row = 0;
+    } else if (outcome == BROKEN && !told->throttle && told->code != 503) {
+        REQUIRE(after == before);
+    } else {
+        follow_failure(before, after, told, outcome != ANSWERED, age, drawn);
+    }
+}
+
+/* An attempt without an end, beside so many that are out. */
+static void call_aimd_ask(void)
+{
+    uint32_t out = chance(2) ? 0 : hostile(), drawn = chance(2) ? word() : 0;
+    uint32_t limit = retry_aimd_limit(&aimd);
+    retry_ms pause = 0;
+    retry_gates gates;
+    retry_step step;
+    memset(&gates, 0, sizeof gates);
+    retry_gates_aimd(&gates, &aimd);
+    gates.in_flight = out;
+    step = by_hand_ask(&gates, drawn, instant());
+    REQUIRE(gates.in_flight == out && retry_aimd_limit(&aimd) == limit);
+    if (step.what == RETRY_DO_WAIT)
+        REQUIRE(step.cause == RETRY_CAUSE_PACED && step.delay - 1 < 1100);
     else
-        REQUIRE(after == before);
+        REQUIRE(step.what == RETRY_DO_SEND && out < limit);
+    if (!steady)
+        return;
+    if (steps.row >= 3 && limit == within(1) && steps.pause > now)
+        pause = (retry_ms)(steps.pause - now);
+    REQUIRE(step.what == (pause != 0 || out >= limit ? RETRY_DO_WAIT : RETRY_DO_SEND));
+    if (step.what == RETRY_DO_WAIT)
+        REQUIRE(step.delay == pause + picked(1, 100, drawn));
 }
 
 static void call_aimd_change(void)
@@ -273,13 +364,27 @@ static retry_ms known(void)
     return retry_latency_get(&copy);
 }
 
+/* An attempt that took so long; else it was given up then. */
+static void add_latency(retry_ms elapsed, bool done)
+{
+    retry_gates gates;
+    memset(&gates, 0, sizeof gates);
+    retry_gates_latency(&gates, &latency);
+    if (done)
+        by_hand_attempt(&gates, 0, (retry_time)(now - elapsed), NULL, instant());
+    else
+        by_hand_give_up(&gates, (retry_time)(now - elapsed), instant());
+}
+
 /* What is told moves towards the sample, if it moves: by half an octave at most, but that it falls
    to the fastest of the first twelve. */
 static void call_latency_add(void)
 {
     retry_ms elapsed = chance(4) ? hostile() : below(64), before = known(), after;
     bool done = !chance(4);
-    retry_latency_add(&latency, elapsed, done);
+    add_latency(elapsed, done);
+    if (elapsed > UINT32_MAX - 32768) /* a clock that stepped back */
+        elapsed = 0;
     samples++;
     finished += done;
     if (samples < latency.min_samples)
@@ -336,6 +441,9 @@ static void call(uint8_t which)
     case 9:
         call_aimd_change();
         break;
+    case 12:
+        call_aimd_ask();
+        break;
     case 10:
     case 11:
         for (i = below(64); i != 0; i--)
@@ -357,6 +465,7 @@ static void set_up(void)
     samples = finished = 0;
     rate.min = flags & 1 ? hostile() : 0;
     rate.max = chance(2) ? hostile() : 0;
+    rate.wait = 1; /* who would have to wait is refused, and takes nothing */
     aimd.max = flags & 2 ? hostile() : 10;
     aimd.min = flags & 4 ? hostile() : 0;
     aimd.increase = flags & 8 ? hostile() : 0;

@@ -54,16 +54,16 @@ static void put(uint64_t thousandths)
         model.millionths = capacity;
 }
 
-/* Up to 32 s behind is another thread's clock; more, or over half of 32 bits ahead, begins anew. */
+/* Up to 32 s behind is another thread's clock; more, or over half the range ahead, begins anew. */
 static void refill(void)
 {
-    uint32_t at = (uint32_t)now, passed = at - model.refilled;
+    uint32_t passed = now - model.refilled;
     uint64_t capacity = (uint64_t)budget.options.capacity * 1000, more;
     if (budget.options.refill_per_second == 0)
         return;
-    if (passed > 0x80000000u && model.refilled - at <= 32768)
+    if (passed > 0x80000000u && model.refilled - now <= 32768)
         return;
-    model.refilled = at;
+    model.refilled = now;
     if (passed > 0x80000000u)
         return;
     more = (uint64_t)budget.options.refill_per_second * passed;
@@ -340,8 +340,8 @@ static uint32_t draw(void *context)
 
 static retry_ms elapsed(void)
 {
-    retry_time passed = now - model.started;
-    return passed > (retry_time)1 << (sizeof passed * 8 - 1) ? 0 : saturate(passed);
+    retry_ms passed = now - model.started;
+    return passed > 0x80000000u ? 0 : passed;
 }
 
 static void record(const retry_failure *failure)
@@ -769,7 +769,7 @@ static void set_up_client(uint8_t flags, const retry_budget_options *options)
     memset(&client, 0, sizeof client);
     retry_budget_init(&budget, options, now);
     model.millionths = (uint64_t)options->capacity * 1000;
-    model.refilled = (uint32_t)now;
+    model.refilled = now;
     if (flags & 1)
         client.budget = &budget;
     if (flags & 2)

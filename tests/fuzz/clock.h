@@ -25,8 +25,8 @@ BYTES_API void clock_start(void)
 
 BYTES_API void clock_pass(uint64_t ms, bool back)
 {
-    now += back ? 0 - ms : ms;
-    if (back || now - started > DAYS_46)
+    now = back ? now - ms : now + ms;
+    if (back || now > started + DAYS_46)
         steady = false;
 }
 

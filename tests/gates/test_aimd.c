@@ -1,6 +1,8 @@
-/* The AIMD limit: what makes it fall and rise, by how much, how often, and within what. */
+/* The AIMD limit: what makes it fall and rise, by how much, how often, and within what; how
+   failures in a row count; and for how long attempts wait. */
 #define RETRY_IMPLEMENTATION
 #include "../../retry.h"
+#include "../support/by_hand.h"
 #include "../support/check.h"
 
 #define DAY ((retry_time)86400000)
@@ -11,55 +13,79 @@ static retry_aimd aimd_of(uint32_t max)
     retry_aimd aimd;
     memset(&aimd, 0, sizeof aimd);
     aimd.max = max;
+    aimd.cooldown = 1000;
     return aimd;
 }
 
-static uint32_t sick(retry_aimd *aimd, retry_time now)
+/* Of an attempt that began `age` ms before `now`, when no pause was known. */
+static uint32_t report(retry_aimd *aimd, const retry_failure *failure, uint32_t in_use,
+                       retry_ms age, retry_time now)
 {
-    retry_failure failure = check_failure_of(RETRY_REASON_SOCKET_CLOSED_WHILE_IN_FLIGHT);
-    return retry_aimd_report(aimd, &failure, ALL, now);
+    retry_aimd kept = *aimd;
+    struct by_hand hand;
+    retry_gates gates;
+    memset(&gates, 0, sizeof gates);
+    memset(aimd, 0, sizeof *aimd);
+    retry_gates_aimd(&gates, aimd);
+    CHECK_EQUAL(RETRY_DO_SEND, by_hand_send(&hand, &gates, NULL, check_before(now, age)).what);
+    *aimd = kept;
+    gates.in_flight = in_use;
+    by_hand_end(&hand, failure, now);
+    return retry_aimd_limit(aimd);
+}
+
+/* The server asks for less load. */
+static uint32_t throttled(retry_aimd *aimd, retry_time now)
+{
+    retry_failure failure = retry_classify_http(429, 0);
+    return report(aimd, &failure, ALL, 0, now);
 }
 
 static uint32_t answered(retry_aimd *aimd, uint32_t in_use, retry_time now)
 {
-    return retry_aimd_report(aimd, NULL, in_use, now);
+    return report(aimd, NULL, in_use, 0, now);
 }
 
-/* A limit of half of `max`, which it got from a fall at `now`. */
+/* A limit of half of `max`, which it got from a fall at `now`; no failure is in the row. */
 static retry_aimd fallen(uint32_t max, retry_time now)
 {
     retry_aimd aimd = aimd_of(max);
-    sick(&aimd, now);
+    throttled(&aimd, now);
+    answered(&aimd, 0, now);
     return aimd;
 }
 
 static void test_null(void)
 {
-    retry_failure failure = check_failure_of(RETRY_REASON_ATTEMPT_TIMED_OUT);
     CHECK_EQUAL(UINT32_MAX, retry_aimd_limit(NULL));
-    CHECK_EQUAL(UINT32_MAX, retry_aimd_report(NULL, NULL, 1, 0));
-    CHECK_EQUAL(UINT32_MAX, retry_aimd_report(NULL, &failure, 1, 0));
-    failure.reason = RETRY_REASON_CLIENT_THROTTLED;
-    CHECK_EQUAL(UINT32_MAX, retry_aimd_report(NULL, &failure, 1, 0));
 }
 
 static void test_size(void)
 {
-    CHECK_RANGE(1, 32, sizeof(retry_aimd));
+    CHECK_RANGE(1, 40, sizeof(retry_aimd));
 }
 
-/* Zeroed: 2, 1, 1, a half, and by hand 1 s. */
+/* Zeroed: 2, 1, 1, a half, and no cooldown: an attempt that began at the last change or before it
+   changes nothing, any other does. */
 static void test_defaults(void)
 {
     retry_aimd aimd = aimd_of(0);
+    aimd.cooldown = 0;
     CHECK_EQUAL(2, retry_aimd_limit(&aimd));
     CHECK_EQUAL(2, answered(&aimd, 2, 0));
-    CHECK_EQUAL(1, sick(&aimd, 0));
+    CHECK_EQUAL(1, throttled(&aimd, 0));
     CHECK_EQUAL(1, retry_aimd_limit(&aimd));
-    CHECK_EQUAL(1, answered(&aimd, 1, 1000));
-    CHECK_EQUAL(2, answered(&aimd, 1, 1001));
-    CHECK_EQUAL(2, answered(&aimd, 2, 2002));
-    CHECK_EQUAL(1, sick(&aimd, 1001));
+    CHECK_EQUAL(1, answered(&aimd, 1, 0));
+    CHECK_EQUAL(2, answered(&aimd, 1, 1));
+    CHECK_EQUAL(2, answered(&aimd, 2, 2));
+    CHECK_EQUAL(1, throttled(&aimd, 2));
+    aimd.max = 80;
+    aimd.min = 40;
+    CHECK_EQUAL(40, throttled(&aimd, 3));
+    CHECK_EQUAL(40, report(&aimd, NULL, ALL, 97, 100)); /* it began at 3 */
+    CHECK_EQUAL(41, report(&aimd, NULL, ALL, 96, 100));
+    CHECK_EQUAL(41, report(&aimd, NULL, ALL, 50, 150));
+    CHECK_EQUAL(42, report(&aimd, NULL, ALL, 49, 150));
 }
 
 static void test_starts_at_max(void)
@@ -71,7 +97,7 @@ static void test_starts_at_max(void)
         check_row("max %lu", (unsigned long)maxima[i]);
         CHECK_EQUAL(maxima[i], retry_aimd_limit(&aimd));
         CHECK_EQUAL(maxima[i], answered(&aimd, ALL, 0));
-        CHECK_EQUAL(maxima[i] > 1 ? maxima[i] / 2 : 1, sick(&aimd, 0));
+        CHECK_EQUAL(maxima[i] > 1 ? maxima[i] / 2 : 1, throttled(&aimd, 0));
     }
 }
 
@@ -117,7 +143,7 @@ static void test_fall(void)
         aimd.decrease = rows[i].decrease;
         check_row("%lu, at least %lu, row %u", (unsigned long)rows[i].limit,
                   (unsigned long)rows[i].min, (unsigned)i);
-        CHECK_EQUAL(rows[i].expected, sick(&aimd, 77));
+        CHECK_EQUAL(rows[i].expected, throttled(&aimd, 77));
         CHECK_EQUAL(rows[i].expected, retry_aimd_limit(&aimd));
     }
 }
@@ -134,58 +160,473 @@ static void test_ratio_may_be_short(void)
             uint32_t kept = limits[i] * percent / 100;
             aimd.decrease = RETRY_RATIO((double)percent / 100);
             check_row("%lu %% of %lu", (unsigned long)percent, (unsigned long)limits[i]);
-            CHECK_EQUAL(kept ? kept : 1, sick(&aimd, 0));
+            CHECK_EQUAL(kept ? kept : 1, throttled(&aimd, 0));
         }
     }
 }
 
-/* What falls, rises or changes nothing. */
+/* What falls, rises or changes nothing; and what has become of the limit when it was reported three
+   times in a row. */
 static void test_outcomes(void)
 {
     enum { SAME, FALLS, RISES };
     static const struct {
         retry_reason reason;
+        uint32_t code;
         bool throttle, timeout;
-        uint8_t expected;
+        uint8_t first, third;
     } rows[] = {
-        {RETRY_REASON_ATTEMPT_TIMED_OUT, false, false, FALLS},
-        {RETRY_REASON_SOCKET_CLOSED_WHILE_IN_FLIGHT, false, false, FALLS},
-        {RETRY_REASON_SOCKET_NOT_AVAILABLE, false, false, FALLS},
-        {RETRY_REASON_SERVICE_NOT_AVAILABLE, false, false, FALLS},
-        {RETRY_REASON_NODE_NOT_AVAILABLE, false, false, FALLS},
-        {RETRY_REASON_NONE, false, true, FALLS},
-        {RETRY_REASON_NONE, true, false, FALLS},
-        {RETRY_REASON_KV_LOCKED, true, false, FALLS},
-        {RETRY_REASON_SEARCH_TOO_MANY_REQUESTS, true, false, FALLS},
-        {RETRY_REASON_SERVER_ERROR, false, false, SAME},
-        {RETRY_REASON_SERVER_ERROR, true, false, FALLS},
-        {RETRY_REASON_SERVER_ERROR, false, true, FALLS},
-        {RETRY_REASON_SERVER_ERROR, true, true, FALLS},
-        {RETRY_REASON_CIRCUIT_BREAKER_OPEN, false, false, SAME},
-        {RETRY_REASON_CIRCUIT_BREAKER_OPEN, true, true, SAME},
-        {RETRY_REASON_CLIENT_THROTTLED, false, false, SAME},
-        {RETRY_REASON_CLIENT_THROTTLED, true, true, SAME},
-        {RETRY_REASON_NONE, false, false, RISES},
-        {RETRY_REASON_UNKNOWN, false, false, RISES},
-        {RETRY_REASON_KV_LOCKED, false, false, RISES},
-        {RETRY_REASON_KV_NOT_MY_VBUCKET, false, false, RISES},
-        {RETRY_REASON_SERVICE_RESPONSE_CODE_INDICATED, false, false, RISES},
-        {RETRY_REASON_USER(3, 0), false, false, RISES},
+        {RETRY_REASON_ATTEMPT_TIMED_OUT, 0, false, false, SAME, FALLS},
+        {RETRY_REASON_ATTEMPT_TIMED_OUT, 0, false, true, FALLS, FALLS},
+        {RETRY_REASON_SOCKET_CLOSED_WHILE_IN_FLIGHT, 0, false, false, SAME, FALLS},
+        {RETRY_REASON_SOCKET_CLOSED_WHILE_IN_FLIGHT, 0, false, true, FALLS, FALLS},
+        {RETRY_REASON_SOCKET_NOT_AVAILABLE, 0, false, false, SAME, FALLS},
+        {RETRY_REASON_SERVICE_NOT_AVAILABLE, 0, false, false, SAME, FALLS},
+        {RETRY_REASON_NODE_NOT_AVAILABLE, 0, false, false, SAME, FALLS},
+        {RETRY_REASON_NONE, 0, false, true, FALLS, FALLS},
+        {RETRY_REASON_NONE, 0, true, false, FALLS, FALLS},
+        {RETRY_REASON_KV_LOCKED, 0, true, false, FALLS, FALLS},
+        {RETRY_REASON_SEARCH_TOO_MANY_REQUESTS, 0, true, false, FALLS, FALLS},
+        {RETRY_REASON_SERVER_ERROR, 0, false, false, SAME, SAME},
+        {RETRY_REASON_SERVER_ERROR, 500, false, false, SAME, SAME},
+        {RETRY_REASON_SERVER_ERROR, 502, false, false, SAME, SAME},
+        {RETRY_REASON_SERVER_ERROR, 503, false, false, SAME, FALLS},
+        {RETRY_REASON_SERVER_ERROR, 504, false, false, SAME, SAME},
+        {RETRY_REASON_SERVER_ERROR, 503, true, false, FALLS, FALLS},
+        {RETRY_REASON_SERVER_ERROR, 0, true, false, FALLS, FALLS},
+        {RETRY_REASON_SERVER_ERROR, 0, false, true, FALLS, FALLS},
+        {RETRY_REASON_SERVER_ERROR, 0, true, true, FALLS, FALLS},
+        {RETRY_REASON_CIRCUIT_BREAKER_OPEN, 0, false, false, SAME, SAME},
+        {RETRY_REASON_CIRCUIT_BREAKER_OPEN, 503, true, true, SAME, SAME},
+        {RETRY_REASON_CLIENT_THROTTLED, 0, false, false, SAME, SAME},
+        {RETRY_REASON_CLIENT_THROTTLED, 503, true, true, SAME, SAME},
+        {RETRY_REASON_NONE, 0, false, false, RISES, RISES},
+        {RETRY_REASON_NONE, 503, false, false, RISES, RISES},
+        {RETRY_REASON_UNKNOWN, 0, false, false, RISES, RISES},
+        {RETRY_REASON_KV_LOCKED, 0, false, false, RISES, RISES},
+        {RETRY_REASON_KV_NOT_MY_VBUCKET, 0, false, false, RISES, RISES},
+        {RETRY_REASON_SERVICE_RESPONSE_CODE_INDICATED, 0, false, false, RISES, RISES},
+        {RETRY_REASON_USER(3, 0), 0, false, false, RISES, RISES},
     };
     static const uint32_t limits[] = {8, 4, 9};
     size_t i;
     for (i = 0; i < CHECK_COUNT(rows); i++) {
-        retry_aimd aimd = fallen(16, 0);
+        retry_aimd aimd = fallen(16, 0), copy;
         retry_failure failure = check_failure_of(rows[i].reason);
+        failure.code = rows[i].code;
         failure.throttle = rows[i].throttle;
         failure.timeout = rows[i].timeout;
         check_row("row %u", (unsigned)i);
-        CHECK_EQUAL(limits[rows[i].expected], retry_aimd_report(&aimd, &failure, 8, 6000));
-        CHECK_EQUAL(limits[rows[i].expected], retry_aimd_limit(&aimd));
-        if (rows[i].expected == SAME) { /* no cooldown either */
-            CHECK_EQUAL(9, answered(&aimd, 8, 6000));
-            CHECK_EQUAL(4, sick(&aimd, 6000));
+        CHECK_EQUAL(limits[rows[i].first], report(&aimd, &failure, 8, 0, 6000));
+        if (rows[i].first == SAME) { /* no cooldown either */
+            copy = aimd;
+            CHECK_EQUAL(9, answered(&copy, 8, 6000));
+            CHECK_EQUAL(4, throttled(&copy, 6000));
         }
+        CHECK_EQUAL(limits[rows[i].first], report(&aimd, &failure, 8, 0, 6000));
+        CHECK_EQUAL(limits[rows[i].third], report(&aimd, &failure, 8, 0, 6000));
+        CHECK_EQUAL(limits[rows[i].third], report(&aimd, &failure, 8, 0, 6000));
+        if (rows[i].third == SAME)
+            CHECK_EQUAL(9, answered(&aimd, 8, 6000));
+    }
+}
+
+/* ---- in a row ------------------------------------------------------------------------------ */
+
+/* u: never sent; s: its connection was closed; 3: a 503; t: timed out; 4: a 429; 5: a 500; a: an
+   answer; l: an answer that refuses; c: one of the client's own gates refused. */
+static uint32_t event(retry_aimd *aimd, char what, retry_time now)
+{
+    retry_failure failure = check_failure_of(RETRY_REASON_NONE);
+    switch (what) {
+    case 'u':
+        failure.reason = RETRY_REASON_SOCKET_NOT_AVAILABLE;
+        break;
+    case 's':
+        failure.reason = RETRY_REASON_SOCKET_CLOSED_WHILE_IN_FLIGHT;
+        break;
+    case 't':
+        failure.reason = RETRY_REASON_ATTEMPT_TIMED_OUT;
+        failure.timeout = true;
+        break;
+    case 'l':
+        failure.reason = RETRY_REASON_KV_LOCKED;
+        break;
+    case 'c':
+        failure.reason = RETRY_REASON_CLIENT_THROTTLED;
+        break;
+    case '3':
+        failure = retry_classify_http(503, 0);
+        break;
+    case '4':
+        failure = retry_classify_http(429, 0);
+        break;
+    default:
+        failure = retry_classify_http(500, 0);
+    }
+    return report(aimd, what == 'a' ? NULL : &failure, 0, 0, now);
+}
+
+/* What may lower the limit is counted in a row, which an answer ends that does not ask for less
+   load. Of that what tells of no load (u, s, 3) lowers it from the third in the row on. However
+   much time is between them. */
+static void test_row(void)
+{
+    static const struct {
+        const char *events, *falls;
+    } rows[] = {
+        {"uuu", "--v"},         {"sss", "--v"},       {"333", "--v"},       {"us3us3", "--vvvv"},
+        {"uua", "---"},         {"uuauuu", "-----v"}, {"uuluu", "-----"},   {"uuuauu", "--v---"},
+        {"uuuluuu", "--v---v"}, {"uucu", "---v"},     {"uu5u", "---v"},     {"55555", "-----"},
+        {"ccccc", "-----"},     {"4uu", "v-v"},       {"tuu", "v-v"},       {"ttu", "vvv"},
+        {"u4u", "-vv"},         {"utu", "-vv"},       {"uu4uu", "--vvv"},   {"uuau4u", "----vv"},
+        {"4a4", "v-v"},         {"tat", "v-v"},       {"talulu", "v-----"},
+    };
+    static const retry_time spacings[] = {1001, 5000, DAY};
+    size_t i, j, k;
+    for (i = 0; i < CHECK_COUNT(rows); i++) {
+        for (j = 0; j < CHECK_COUNT(spacings); j++) {
+            retry_aimd aimd = aimd_of(65536);
+            uint32_t limit = 65536;
+            for (k = 0; rows[i].events[k]; k++) {
+                check_row("%s, number %u", rows[i].events, (unsigned)k);
+                limit = rows[i].falls[k] == 'v' ? limit / 2 : limit;
+                CHECK_EQUAL(limit,
+                            event(&aimd, rows[i].events[k], ((retry_time)k + 7) * spacings[j]));
+            }
+        }
+    }
+}
+
+/* A row has no end. */
+static void test_long_row(void)
+{
+    retry_aimd aimd = aimd_of(1000000000);
+    uint32_t limit = 1000000000;
+    unsigned i;
+    aimd.decrease = RETRY_RATIO(0.999);
+    for (i = 0; i < 700; i++) {
+        uint32_t after = event(&aimd, 'u', (retry_time)i * 1001);
+        check_row("number %u", i);
+        CHECK(i < 2 ? after == limit : after < limit);
+        limit = after;
+    }
+}
+
+/* ---- pauses -------------------------------------------------------------------------------- */
+
+/* What a new operation is told, which draws `drawn`. */
+static retry_step ask(retry_aimd *aimd, uint32_t drawn, retry_time now)
+{
+    retry_gates gates;
+    memset(&gates, 0, sizeof gates);
+    retry_gates_aimd(&gates, aimd);
+    return by_hand_ask(&gates, drawn, now);
+}
+
+/* ms that it has to wait, at least. */
+static retry_ms paused(retry_aimd *aimd, retry_time now)
+{
+    retry_step step = ask(aimd, 0, now);
+    CHECK_EQUAL(step.what == RETRY_DO_WAIT ? RETRY_CAUSE_PACED : RETRY_CAUSE_NONE, step.cause);
+    CHECK(step.what == RETRY_DO_WAIT || step.what == RETRY_DO_SEND);
+    return step.what == RETRY_DO_WAIT ? step.delay - 1 : 0;
+}
+
+/* The end of an attempt that was sent before any pause; its operation draws `drawn`. */
+static void fails(retry_aimd *aimd, const retry_failure *failure, uint32_t drawn, retry_time now)
+{
+    retry_aimd kept = *aimd;
+    struct by_hand hand;
+    retry_gates gates;
+    memset(&gates, 0, sizeof gates);
+    memset(aimd, 0, sizeof *aimd);
+    retry_gates_aimd(&gates, aimd);
+    by_hand_send(&hand, &gates, &drawn, now);
+    *aimd = kept;
+    by_hand_end(&hand, failure, now);
+}
+
+/* A failure after each pause: it begins the next, of p / 2 to p ms, of which those from the third
+   in the row on let everybody wait. */
+static void test_pauses(void)
+{
+    static const retry_ms longest[] = {100, 200, 400, 800, 1000, 1000, 1000};
+    static const retry_time starts[] = {0, 1, 5000, 0x7fffff00, 0xfffff000, 0xffffff00, 0xffffffff};
+    static const struct {
+        uint32_t drawn;
+        retry_ms halves; /* of p */
+    } draws[] = {{0, 1}, {UINT32_MAX, 2}};
+    size_t i, j, k;
+    for (i = 0; i < CHECK_COUNT(starts); i++) {
+        for (j = 0; j < CHECK_COUNT(draws); j++) {
+            retry_aimd aimd = aimd_of(1);
+            retry_failure failure = check_failure_of(RETRY_REASON_SOCKET_NOT_AVAILABLE);
+            retry_time now = starts[i];
+            for (k = 0; k < CHECK_COUNT(longest); k++) {
+                retry_ms pause = longest[k] * draws[j].halves / 2, left;
+                check_row("from %lu, row %u, draw %u", (unsigned long)starts[i], (unsigned)k,
+                          (unsigned)j);
+                fails(&aimd, &failure, draws[j].drawn, now);
+                left = k < 2 ? 0 : pause;
+                CHECK_RANGE(left, left + (left != 0 && check_after(now, pause) == 0),
+                            paused(&aimd, now));
+                if (k >= 2) {
+                    retry_step step = ask(&aimd, UINT32_MAX, check_after(now, 7));
+                    CHECK_EQUAL(RETRY_DO_WAIT, step.what);
+                    CHECK_EQUAL(RETRY_CAUSE_PACED, step.cause);
+                    CHECK_EQUAL(pause - 7 + 100, step.delay); /* and what the limit's wait is */
+                    CHECK_EQUAL(1, paused(&aimd, check_after(now, pause - 1)));
+                }
+                now = check_after(now, pause);
+                CHECK_EQUAL(0, paused(&aimd, now));
+            }
+        }
+    }
+}
+
+/* One that ends at 0 is not taken for none. */
+static void test_pause_to_zero(void)
+{
+    retry_failure failure = check_failure_of(RETRY_REASON_SOCKET_NOT_AVAILABLE);
+    const retry_time now = (retry_time)-200;
+    retry_aimd aimd = aimd_of(1);
+    fails(&aimd, &failure, 0, check_before(now, 2000));
+    fails(&aimd, &failure, 0, check_before(now, 1000));
+    fails(&aimd, &failure, 0, now);
+    CHECK_RANGE(200, 201, paused(&aimd, now));
+    CHECK_RANGE(1, 2, paused(&aimd, check_after(now, 199)));
+    CHECK_EQUAL(0, paused(&aimd, check_after(now, 201)));
+}
+
+/* The first two pauses are there, too: they only keep nobody waiting until the third failure. A
+   pause under way is not made longer. */
+static void test_third_failure(void)
+{
+    retry_aimd aimd = aimd_of(1);
+    retry_failure failure = check_failure_of(RETRY_REASON_SOCKET_NOT_AVAILABLE);
+    fails(&aimd, &failure, UINT32_MAX, 5000);
+    CHECK_EQUAL(0, paused(&aimd, 5000));
+    fails(&aimd, &failure, UINT32_MAX, 5010);
+    CHECK_EQUAL(0, paused(&aimd, 5010));
+    fails(&aimd, &failure, UINT32_MAX, 5020);
+    CHECK_EQUAL(80, paused(&aimd, 5020));
+    fails(&aimd, &failure, UINT32_MAX, 5030);
+    CHECK_EQUAL(70, paused(&aimd, 5030));
+    fails(&aimd, &failure, UINT32_MAX, 5099);
+    CHECK_EQUAL(1, paused(&aimd, 5099));
+    CHECK_EQUAL(0, paused(&aimd, 5100));
+    fails(&aimd, &failure, UINT32_MAX, 5100);
+    CHECK_EQUAL(1000, paused(&aimd, 5100));
+}
+
+/* An answer ends the row, and so the wait; three more failures find the pause that still runs. */
+static void test_answer_ends_pause(void)
+{
+    retry_aimd aimd = aimd_of(1);
+    unsigned i;
+    for (i = 0; i < 9; i++)
+        event(&aimd, 'u', 5000 + 1000 * i);
+    CHECK_RANGE(500, 1000, paused(&aimd, 13000));
+    event(&aimd, '5', 13001);
+    event(&aimd, 'c', 13001);
+    event(&aimd, '4', 13001);
+    CHECK_RANGE(499, 999, paused(&aimd, 13001));
+    event(&aimd, 'l', 13002);
+    CHECK_EQUAL(0, paused(&aimd, 13002));
+    event(&aimd, 'u', 13003);
+    event(&aimd, 'u', 13003);
+    CHECK_EQUAL(0, paused(&aimd, 13003));
+    event(&aimd, 'u', 13003);
+    CHECK_RANGE(497, 997, paused(&aimd, 13003));
+    event(&aimd, 'a', 13003);
+    CHECK_EQUAL(0, paused(&aimd, 13003));
+}
+
+/* Who does not answer makes a pause, at the lowest limit. */
+static void test_what_pauses(void)
+{
+    static const struct {
+        char what;
+        uint32_t max, min, falls; /* falls before */
+        bool pauses;
+    } rows[] = {
+        {'u', 1, 0, 0, true},   {'s', 1, 0, 0, true},    {'3', 1, 0, 0, true},
+        {'t', 1, 0, 0, true},   {'4', 1, 0, 0, false},   {'5', 1, 0, 0, false},
+        {'a', 1, 0, 0, false},  {'l', 1, 0, 0, false},   {'c', 1, 0, 0, false},
+        {'u', 20, 20, 0, true}, {'u', 20, 30, 0, true},  {'u', 20, 5, 2, true},
+        {'t', 20, 5, 2, true},  {'u', 20, 6, 2, true},   {'u', 1000, 5, 2, false},
+        {'u', 64, 0, 2, false}, {'t', 640, 0, 2, false}, {'u', 0, 2, 0, true},
+    };
+    size_t i;
+    unsigned n;
+    for (i = 0; i < CHECK_COUNT(rows); i++) {
+        retry_aimd aimd = aimd_of(rows[i].max);
+        aimd.min = rows[i].min;
+        for (n = 0; n < rows[i].falls; n++)
+            throttled(&aimd, 2000 + n * 2000);
+        event(&aimd, 'a', 7000);
+        for (n = 0; n < 3; n++)
+            event(&aimd, rows[i].what, 8000 + n * 300);
+        check_row("%c, %lu to %lu", rows[i].what, (unsigned long)rows[i].min,
+                  (unsigned long)rows[i].max);
+        CHECK_EQUAL(rows[i].pauses, paused(&aimd, 8600) != 0);
+    }
+}
+
+/* A limit that is raised above the lowest ends the wait. */
+static void test_pause_needs_min(void)
+{
+    retry_aimd aimd = aimd_of(8);
+    unsigned n;
+    aimd.min = 8;
+    for (n = 0; n < 3; n++)
+        event(&aimd, 'u', 8000 + n * 300);
+    CHECK(paused(&aimd, 8600) != 0);
+    aimd.min = 7;
+    CHECK_EQUAL(0, paused(&aimd, 8600));
+    aimd.min = 8;
+    CHECK(paused(&aimd, 8600) != 0);
+}
+
+/* A pause that was never set is none, at no instant; and none outlives a second, also when the
+   clock steps back or nobody asks for long. */
+static void test_pause_and_clocks(void)
+{
+    static const retry_time starts[] = {0,
+                                        1,
+                                        500,
+                                        3000000000u,
+                                        (retry_time)-1,
+                                        (retry_time)-500,
+                                        (retry_time)-1000,
+                                        0x80000000,
+                                        0x7fffffff};
+    static const retry_time moves[] = {1001,
+                                       5000,
+                                       32768,
+                                       32769,
+                                       3600000,
+                                       2147483648u,
+                                       4000000000u,
+                                       (retry_time)-1001,
+                                       (retry_time)-32000,
+                                       (retry_time)-60000};
+    static const uint32_t draws[] = {0, UINT32_MAX};
+    retry_failure failure = check_failure_of(RETRY_REASON_SOCKET_NOT_AVAILABLE);
+    size_t i, j, k;
+    unsigned n;
+    for (i = 0; i < CHECK_COUNT(starts); i++) {
+        retry_aimd never = aimd_of(1);
+        for (n = 0; n < 4; n++)
+            event(&never, '4', starts[i]);
+        check_row("from %lu", (unsigned long)starts[i]);
+        CHECK_EQUAL(0, paused(&never, starts[i]));
+        CHECK_EQUAL(0, paused(&never, check_after(starts[i], 500)));
+        for (j = 0; j < CHECK_COUNT(moves); j++) {
+            for (k = 0; k < CHECK_COUNT(draws); k++) {
+                retry_aimd aimd = aimd_of(1);
+                retry_time now = starts[i];
+                for (n = 0; n < 6; n++, now = check_after(now, 1000))
+                    fails(&aimd, &failure, draws[k], now);
+                now = check_before(now, 1000);
+                check_row("from %lu, by %lu", (unsigned long)starts[i], (unsigned long)moves[j]);
+                CHECK_RANGE(500, 1000, paused(&aimd, now));
+                CHECK_EQUAL(0, paused(&aimd, check_after(now, moves[j])));
+            }
+        }
+    }
+}
+
+/* ---- whose turn ---------------------------------------------------------------------------- */
+
+/* Who waits for the limit asks again after 1 to 2 + 98 f * f ms, where f is the share of the
+   timeout that is left. */
+static void test_turn(void)
+{
+    static const retry_ms timeouts[] = {10, 1000, 5000, 77777, 0x80000000u};
+    size_t i;
+    uint32_t of;
+    for (i = 0; i < CHECK_COUNT(timeouts); i++) {
+        for (of = 1; of <= 100; of++) {
+            retry_ms left = (retry_ms)((uint64_t)timeouts[i] * of / 100);
+            double f = (double)left / timeouts[i], less = f > 1.0 / 16 ? f - 1.0 / 16 : 0;
+            uint32_t drawn[2] = {0, UINT32_MAX};
+            retry_ms delays[2];
+            unsigned n;
+            for (n = 0; n < 2; n++) {
+                struct by_hand first, second;
+                retry_aimd aimd = aimd_of(1);
+                retry_gates gates;
+                retry_step step;
+                memset(&gates, 0, sizeof gates);
+                retry_gates_aimd(&gates, &aimd);
+                CHECK_EQUAL(RETRY_DO_SEND, by_hand_send(&first, &gates, NULL, 9000).what);
+                second.op = by_hand_start(&second.client, &gates, &drawn[n], 9000);
+                second.client.attempt_timeout = 1; /* or its deadline would be too near */
+                second.op.request.timeout = timeouts[i];
+                retry_start(&second.op, 9000);
+                step = retry_next(&second.op, check_after(9000, timeouts[i] - left));
+                check_row("%lu of %lu ms left", (unsigned long)left, (unsigned long)timeouts[i]);
+                delays[n] = step.delay;
+                if (step.what == RETRY_DO_WAIT)
+                    CHECK_EQUAL(RETRY_CAUSE_PACED, step.cause);
+                else /* so little is left */
+                    CHECK(step.cause == RETRY_CAUSE_DEADLINE && left <= 100);
+            }
+            if (left <= 100)
+                continue;
+            CHECK_EQUAL(1, delays[0]);
+            CHECK_RANGE((uint32_t)(2 + 98 * less * less), (uint32_t)(2 + 98 * f * f), delays[1]);
+        }
+    }
+}
+
+/* Any number between, each as often; and one without an end has all of its time left. */
+static void test_turns_without_end(void)
+{
+    struct by_hand first;
+    retry_aimd aimd = aimd_of(1);
+    retry_gates gates;
+    uint32_t i;
+    memset(&gates, 0, sizeof gates);
+    retry_gates_aimd(&gates, &aimd);
+    CHECK_EQUAL(RETRY_DO_SEND, by_hand_send(&first, &gates, NULL, 0).what);
+    for (i = 0; i < 100; i++) {
+        retry_step step = by_hand_ask(&gates, (uint32_t)((((uint64_t)i << 32) + 0x80000000u) / 100),
+                                      i * 40000000);
+        check_row("draw %lu %%", (unsigned long)i);
+        CHECK_EQUAL(RETRY_DO_WAIT, step.what);
+        CHECK_EQUAL(RETRY_CAUSE_PACED, step.cause);
+        CHECK_EQUAL(1 + i, step.delay);
+    }
+}
+
+static struct by_hand hands[21];
+
+/* As many are on the wire as the limit says, and no more; and who waits may ask sooner. */
+static void test_places(void)
+{
+    static const uint32_t limits[] = {1, 2, 3, 20};
+    size_t i;
+    uint32_t n;
+    for (i = 0; i < CHECK_COUNT(limits); i++) {
+        retry_aimd aimd = aimd_of(limits[i]);
+        retry_gates gates;
+        memset(&gates, 0, sizeof gates);
+        retry_gates_aimd(&gates, &aimd);
+        check_row("limit %lu", (unsigned long)limits[i]);
+        for (n = 0; n <= limits[i]; n++)
+            CHECK_EQUAL(n < limits[i] ? RETRY_DO_SEND : RETRY_DO_WAIT,
+                        by_hand_send(&hands[n], &gates, NULL, 5000).what);
+        CHECK_EQUAL(limits[i], gates.in_flight);
+        CHECK_EQUAL(RETRY_DO_WAIT, retry_next(&hands[n - 1].op, 5000).what);
+        by_hand_end(&hands[0], NULL, 5000);
+        CHECK_EQUAL(RETRY_DO_SEND, retry_next(&hands[n - 1].op, 5000).what);
+        CHECK_EQUAL(limits[i], gates.in_flight);
+        for (n = 1; n <= limits[i]; n++)
+            by_hand_end(&hands[n], NULL, 5000);
+        CHECK_EQUAL(0, gates.in_flight);
     }
 }
 
@@ -212,7 +653,7 @@ static void test_rise(void)
     for (i = 0; i < CHECK_COUNT(rows); i++) {
         retry_aimd aimd = aimd_of(rows[i].limit);
         aimd.min = rows[i].limit;
-        CHECK_EQUAL(rows[i].limit, sick(&aimd, 0));
+        CHECK_EQUAL(rows[i].limit, throttled(&aimd, 0));
         aimd.max = rows[i].max;
         aimd.increase = rows[i].increase;
         check_row("%lu of at most %lu", (unsigned long)rows[i].limit, (unsigned long)rows[i].max);
@@ -250,74 +691,104 @@ static void test_in_use(void)
     for (i = 0; i < CHECK_COUNT(rows); i++) {
         retry_aimd aimd = aimd_of(rows[i].limit);
         aimd.min = rows[i].limit;
-        sick(&aimd, 0);
+        throttled(&aimd, 0);
         aimd.max = UINT32_MAX;
         check_row("%lu of %lu in use", (unsigned long)rows[i].in_use, (unsigned long)rows[i].limit);
         CHECK_EQUAL(rows[i].limit + rows[i].rises, answered(&aimd, rows[i].in_use, 1001));
     }
 }
 
+/* The same by operations that are out. */
+static void test_out_on_the_wire(void)
+{
+    uint32_t out, n;
+    for (out = 1; out <= 20; out++) {
+        retry_aimd aimd = aimd_of(20);
+        retry_gates gates;
+        memset(&gates, 0, sizeof gates);
+        retry_gates_aimd(&gates, &aimd);
+        aimd.min = 19;
+        throttled(&aimd, 1000);
+        aimd.min = 0;
+        for (n = 0; n < out && n < 19; n++)
+            CHECK_EQUAL(RETRY_DO_SEND, by_hand_send(&hands[n], &gates, NULL, 2000).what);
+        by_hand_end(&hands[0], NULL, 2001);
+        check_row("%lu out", (unsigned long)out);
+        CHECK_EQUAL(out >= 10 ? 20 : 19, retry_aimd_limit(&aimd));
+    }
+}
+
 /* ---- cooldowns ----------------------------------------------------------------------------- */
 
+/* An attempt that lasted longer than the cooldown has a longer one. */
 static void test_cooldown(void)
 {
     static const struct {
-        retry_ms cooldown, applied;
-    } rows[] = {{0, 1000},
-                {1, 1},
-                {1000, 1000},
-                {86400000, 86400000},
-                {1073741824, 1073741824},
-                {1073741825, 1073741824},
-                {UINT32_MAX, 1073741824}};
-    static const retry_time starts[] = {
-        0, 1, 0x80000000, 0xffffffff, (retry_time)-1, (retry_time)-1000};
+        retry_ms cooldown, age, applied;
+    } rows[] = {{0, 0, 0},
+                {0, 1, 1},
+                {0, 1000, 1000},
+                {0, 1073741825, 1073741825},
+                {1, 0, 1},
+                {1000, 0, 1000},
+                {1000, 999, 1000},
+                {1000, 1001, 1001},
+                {1000, 86400000, 86400000},
+                {86400000, 0, 86400000},
+                {1073741824, 0, 1073741824},
+                {1073741825, 0, 1073741824},
+                {UINT32_MAX, 5, 1073741824},
+                {UINT32_MAX, 1073741900, 1073741900}};
+    static const retry_time starts[] = {0, 1, 0x80000000, 0xffffffff, (retry_time)-1000};
+    const retry_failure failure = retry_classify_http(429, 0);
     size_t i, j;
     for (i = 0; i < CHECK_COUNT(rows); i++) {
         for (j = 0; j < CHECK_COUNT(starts); j++) {
             retry_time now = starts[j], over = check_after(now, rows[i].applied);
+            retry_ms age = rows[i].age;
             retry_aimd aimd = aimd_of(80);
             aimd.cooldown = rows[i].cooldown;
-            check_row("cooldown %lu from %" PRIu64, (unsigned long)rows[i].cooldown, (uint64_t)now);
-            CHECK_EQUAL(40, sick(&aimd, now));
-            CHECK_EQUAL(40, sick(&aimd, now));
-            CHECK_EQUAL(40, answered(&aimd, ALL, now));
-            CHECK_EQUAL(40, sick(&aimd, over));
-            CHECK_EQUAL(40, answered(&aimd, ALL, over));
+            check_row("cooldown %lu, age %lu, from %" PRIu64, (unsigned long)rows[i].cooldown,
+                      (unsigned long)age, (uint64_t)now);
+            CHECK_EQUAL(40, report(&aimd, &failure, ALL, age, now));
+            CHECK_EQUAL(40, report(&aimd, &failure, ALL, age, now));
+            CHECK_EQUAL(40, report(&aimd, NULL, ALL, age, now));
+            CHECK_EQUAL(40, report(&aimd, &failure, ALL, age, over));
+            CHECK_EQUAL(40, report(&aimd, NULL, ALL, age, over));
             now = check_after(over, 1);
-            CHECK_EQUAL(41, answered(&aimd, ALL, now)); /* since the fall */
-            CHECK_EQUAL(41, answered(&aimd, ALL, now));
-            CHECK_EQUAL(20, sick(&aimd, now)); /* no rise keeps it from falling */
+            CHECK_EQUAL(41, report(&aimd, NULL, ALL, age, now)); /* since the fall */
+            CHECK_EQUAL(41, report(&aimd, NULL, ALL, age, now));
+            CHECK_EQUAL(20, report(&aimd, &failure, ALL, age, now)); /* no rise keeps it */
             over = check_after(now, rows[i].applied);
-            CHECK_EQUAL(20, answered(&aimd, ALL, over));
+            CHECK_EQUAL(20, report(&aimd, NULL, ALL, age, over));
             now = check_after(over, 1);
-            CHECK_EQUAL(21, answered(&aimd, ALL, now));
+            CHECK_EQUAL(21, report(&aimd, NULL, ALL, age, now));
             over = check_after(now, rows[i].applied);
-            CHECK_EQUAL(21, answered(&aimd, ALL, over)); /* since the rise */
-            CHECK_EQUAL(22, answered(&aimd, ALL, check_after(over, 1)));
+            CHECK_EQUAL(21, report(&aimd, NULL, ALL, age, over)); /* since the rise */
+            CHECK_EQUAL(22, report(&aimd, NULL, ALL, age, check_after(over, 1)));
         }
     }
 }
 
-/* The published sequence: 8 to 9 on an answer, then a failure at once: 4. */
-/* An instant over half the range of 32 bits is not taken for one long past before there is any. */
+/* An instant over half the range is not taken for one long past before there is any. */
 static void test_first_fall_late(void)
 {
-    const retry_time late = (retry_time)3000000000u;
+    const retry_time late = 3000000000u;
     retry_aimd aimd = aimd_of(100);
     CHECK_EQUAL(100, answered(&aimd, ALL, late));
-    CHECK_EQUAL(50, sick(&aimd, late));
-    CHECK_EQUAL(50, sick(&aimd, late + 1000));
-    CHECK_EQUAL(25, sick(&aimd, late + 1001));
+    CHECK_EQUAL(50, throttled(&aimd, late));
+    CHECK_EQUAL(50, throttled(&aimd, late + 1000));
+    CHECK_EQUAL(25, throttled(&aimd, late + 1001));
 }
 
+/* The published sequence: 8 to 9 on an answer, then a failure at once: 4. */
 static void test_fall_after_rise(void)
 {
     retry_aimd aimd = fallen(16, 0);
     aimd.max = 10;
     CHECK_EQUAL(8, retry_aimd_limit(&aimd));
     CHECK_EQUAL(9, answered(&aimd, 9, 1001));
-    CHECK_EQUAL(4, sick(&aimd, 1001));
+    CHECK_EQUAL(4, throttled(&aimd, 1001));
     CHECK_EQUAL(4, answered(&aimd, 4, 2001));
     CHECK_EQUAL(5, answered(&aimd, 4, 2002));
 }
@@ -326,7 +797,7 @@ static void test_fall_after_rise(void)
 static void test_at_the_bounds(void)
 {
     retry_aimd aimd = fallen(2, 0);
-    CHECK_EQUAL(1, sick(&aimd, 1001));
+    CHECK_EQUAL(1, throttled(&aimd, 1001));
     CHECK_EQUAL(1, answered(&aimd, 1, 1002));
     CHECK_EQUAL(1, answered(&aimd, 1, 2001));
     CHECK_EQUAL(2, answered(&aimd, 1, 2002));
@@ -335,7 +806,7 @@ static void test_at_the_bounds(void)
     CHECK_EQUAL(3, answered(&aimd, 2, 3003));
 
     aimd = aimd_of(1); /* the first fall of all at the lowest */
-    CHECK_EQUAL(1, sick(&aimd, 0));
+    CHECK_EQUAL(1, throttled(&aimd, 0));
     aimd.max = 9;
     CHECK_EQUAL(1, answered(&aimd, 1, 1000));
     CHECK_EQUAL(2, answered(&aimd, 1, 1001));
@@ -359,7 +830,7 @@ static void test_bounds_change(void)
     aimd.max = 0;
     CHECK_EQUAL(2, retry_aimd_limit(&aimd));
     aimd.max = 6; /* a fall counts from what the limit reads */
-    CHECK_EQUAL(3, sick(&aimd, 6000));
+    CHECK_EQUAL(3, throttled(&aimd, 6000));
     aimd.min = 5; /* and so does a rise */
     CHECK_EQUAL(6, answered(&aimd, 5, 12000));
     aimd.min = 0;
@@ -381,7 +852,7 @@ static void test_bounds_change(void)
     aimd = aimd_of(4); /* before the first fall the limit is max, whatever that is */
     aimd.max = 7;
     CHECK_EQUAL(7, retry_aimd_limit(&aimd));
-    CHECK_EQUAL(3, sick(&aimd, 0));
+    CHECK_EQUAL(3, throttled(&aimd, 0));
 }
 
 /* ---- clocks -------------------------------------------------------------------------------- */
@@ -398,12 +869,12 @@ static void test_step_back(void)
             retry_time back = check_after(start, (retry_time)-1 - behind[i] + 1);
             retry_aimd aimd = fallen(16, start);
             check_row("%lu ms behind %" PRIu64, (unsigned long)behind[i], (uint64_t)start);
-            CHECK_EQUAL(8, sick(&aimd, back));
+            CHECK_EQUAL(8, throttled(&aimd, back));
             CHECK_EQUAL(8, answered(&aimd, ALL, back));
-            CHECK_EQUAL(8, sick(&aimd, check_after(start, 1000)));
+            CHECK_EQUAL(8, throttled(&aimd, check_after(start, 1000)));
             CHECK_EQUAL(9, answered(&aimd, ALL, check_after(start, 1001)));
             CHECK_EQUAL(9, answered(&aimd, ALL, back));
-            CHECK_EQUAL(4, sick(&aimd, check_after(start, 1001)));
+            CHECK_EQUAL(4, throttled(&aimd, check_after(start, 1001)));
         }
     }
 }
@@ -414,11 +885,11 @@ static void test_set_back(void)
     static const retry_ms behind[] = {32769, 40000, 134217728, 2147483648u};
     size_t i;
     for (i = 0; i < CHECK_COUNT(behind); i++) {
-        retry_time start = (retry_time)3000000000u, back = start - behind[i];
+        retry_time start = 3000000000u, back = start - behind[i];
         retry_aimd aimd = fallen(16, start);
         check_row("%lu ms behind", (unsigned long)behind[i]);
         CHECK_EQUAL(9, answered(&aimd, ALL, back));
-        CHECK_EQUAL(4, sick(&aimd, back));
+        CHECK_EQUAL(4, throttled(&aimd, back));
         CHECK_EQUAL(4, answered(&aimd, ALL, check_after(back, 1000)));
         CHECK_EQUAL(5, answered(&aimd, ALL, check_after(back, 1001)));
     }
@@ -436,9 +907,9 @@ static void test_idle(void)
             retry_aimd aimd = fallen(16, starts[j]);
             check_row("%u hours from %" PRIu64, hours, (uint64_t)starts[j]);
             CHECK_EQUAL(9, answered(&aimd, ALL, later));
-            CHECK_EQUAL(4, sick(&aimd, later));
+            CHECK_EQUAL(4, throttled(&aimd, later));
             aimd = fallen(16, starts[j]);
-            CHECK_EQUAL(4, sick(&aimd, later));
+            CHECK_EQUAL(4, throttled(&aimd, later));
             CHECK_EQUAL(4, answered(&aimd, ALL, later));
         }
     }
@@ -454,7 +925,7 @@ static void test_fails_for_long(void)
     for (passed = 0; passed < 130 * (uint64_t)DAY; passed += DAY / 2) {
         now = check_after(now, DAY / 2);
         check_row("%" PRIu64 " ms", passed);
-        sick(&aimd, now);
+        throttled(&aimd, now);
         copy = aimd;
         CHECK_EQUAL(retry_aimd_limit(&aimd) + 1, answered(&copy, ALL, check_after(now, 1001)));
     }
@@ -465,21 +936,27 @@ static void test_fails_for_long(void)
 /* The rules in 64 bits; -1: never. */
 struct model {
     int64_t fell, changed;
-    uint32_t limit;
+    uint32_t limit, row;
 };
 
-static void model_report(struct model *model, const retry_aimd *aimd, bool well, uint32_t in_use,
-                         int64_t now)
+enum { WELL, ASKS_FOR_LESS, UNSENT, OUTCOMES };
+
+static void model_report(struct model *model, const retry_aimd *aimd, uint32_t outcome,
+                         uint32_t in_use, int64_t age, int64_t now)
 {
     uint32_t limit = model->limit;
-    bool may_fall = model->fell < 0 || now - model->fell > aimd->cooldown;
-    bool may_rise = model->changed >= 0 && now - model->changed > aimd->cooldown;
-    if (!well && may_fall) {
+    int64_t spacing = age > aimd->cooldown ? age : aimd->cooldown;
+    bool may_fall = model->fell < 0 || now - model->fell > spacing;
+    bool may_rise = model->changed >= 0 && now - model->changed > spacing;
+    model->row = outcome == WELL ? 0 : model->row + 1;
+    if (outcome != WELL) {
+        if (!may_fall || (outcome == UNSENT && model->row < 3))
+            return;
         limit = (uint32_t)((uint64_t)limit * aimd->decrease / 65536);
         limit = limit < model->limit ? limit : model->limit - 1;
         model->limit = limit > aimd->min ? limit : aimd->min;
         model->fell = model->changed = now;
-    } else if (well && may_rise && 2 * (uint64_t)in_use >= limit && limit < aimd->max) {
+    } else if (may_rise && 2 * (uint64_t)in_use >= limit && limit < aimd->max) {
         model->limit = aimd->max - limit < aimd->increase ? aimd->max : limit + aimd->increase;
         model->changed = now;
     }
@@ -487,28 +964,34 @@ static void model_report(struct model *model, const retry_aimd *aimd, bool well,
 
 static void test_random_walk(void)
 {
-    static const uint32_t sick_ones[] = {2, 10, 100};
+    static const uint32_t failures[] = {2, 10, 100}; /* one in so many fails */
     static const retry_time starts[] = {0, (retry_time)-1000000};
+    retry_failure told[OUTCOMES];
     size_t i, j;
     unsigned step;
-    for (i = 0; i < CHECK_COUNT(sick_ones); i++) {
+    told[ASKS_FOR_LESS] = retry_classify_http(429, 0);
+    told[UNSENT] = check_failure_of(RETRY_REASON_NODE_NOT_AVAILABLE);
+    for (i = 0; i < CHECK_COUNT(failures); i++) {
         for (j = 0; j < CHECK_COUNT(starts); j++) {
             retry_aimd aimd = aimd_of(60);
-            struct model model = {-1, -1, 60};
+            struct model model = {-1, -1, 60, 0};
             int64_t passed = 0;
             aimd.min = 3;
             aimd.increase = 4;
             aimd.decrease = RETRY_RATIO(0.75);
             aimd.cooldown = 300;
             for (step = 0; step < 20000; step++) {
-                bool well = check_random() % sick_ones[i] != 0;
-                uint32_t in_use = check_random() % 61;
+                uint32_t outcome = check_random() % failures[i] != 0 ? (uint32_t)WELL
+                                   : check_random() % 2 != 0         ? (uint32_t)ASKS_FOR_LESS
+                                                                     : (uint32_t)UNSENT;
+                uint32_t in_use = check_random() % 61, age = check_random() % 600;
                 retry_time now;
                 passed += check_random() % 200;
                 now = check_after(starts[j], (retry_time)passed);
-                model_report(&model, &aimd, well, in_use, passed);
-                check_row("one of %lu sick, step %u", (unsigned long)sick_ones[i], step);
-                CHECK_EQUAL(model.limit, well ? answered(&aimd, in_use, now) : sick(&aimd, now));
+                model_report(&model, &aimd, outcome, in_use, age, passed);
+                check_row("one of %lu fails, step %u", (unsigned long)failures[i], step);
+                CHECK_EQUAL(model.limit, report(&aimd, outcome == WELL ? NULL : &told[outcome],
+                                                in_use, age, now));
             }
         }
     }
@@ -523,8 +1006,21 @@ int main(void)
     RUN(test_fall);
     RUN(test_ratio_may_be_short);
     RUN(test_outcomes);
+    RUN(test_row);
+    RUN(test_long_row);
+    RUN(test_pauses);
+    RUN(test_pause_to_zero);
+    RUN(test_third_failure);
+    RUN(test_answer_ends_pause);
+    RUN(test_what_pauses);
+    RUN(test_pause_needs_min);
+    RUN(test_pause_and_clocks);
+    RUN(test_turn);
+    RUN(test_turns_without_end);
+    RUN(test_places);
     RUN(test_rise);
     RUN(test_in_use);
+    RUN(test_out_on_the_wire);
     RUN(test_cooldown);
     RUN(test_first_fall_late);
     RUN(test_fall_after_rise);

@@ -9,8 +9,9 @@
 #define HOUR (3600 * SECOND)
 #define DAY (24 * HOUR)
 
-/* Instants at which a breaker may be used first: 31 and 32 bits of them are kept, and some of these
-   are just before or behind where those wrap, or look like a clock that stepped back from 0. */
+/* Instants at which a breaker may be used first: 31 bits of them are kept, or all, and some of
+   these are just before or behind where those wrap, or look like a clock that stepped back from 0.
+ */
 static const retry_time starts[] = {
     0,
     1,
@@ -20,17 +21,11 @@ static const retry_time starts[] = {
     UINT32_C(0x7ffffc17),
     UINT32_C(0x7fffffff),
     UINT32_C(0x80000000),
+    UINT32_C(0x9abcdef0),
     UINT32_C(0xf8000000),
     UINT32_C(0xffffffff) - 100000,
     UINT32_C(0xffffffff) - 1999,
     UINT32_C(0xffffffff),
-#ifndef RETRY_TIME_32
-    UINT64_C(0x100000000),
-    UINT64_C(0x123456789abcdef0),
-    UINT64_C(0x8000000000000000),
-    UINT64_C(0xffffffffffffffff) - 3000,
-    UINT64_C(0xffffffffffffffff),
-#endif
 };
 
 static retry_failure sick, answered, ignored;

@@ -268,13 +268,7 @@ static const story resilience4j[] = {
 /* clang-format on */
 
 static const retry_time starts[] = {
-    0,
-    12345,
-    UINT32_C(0x7fffff00),
-    UINT32_C(0xfffff000),
-#ifndef RETRY_TIME_32
-    UINT64_C(0x123456789abcdef0),
-#endif
+    0, 12345, UINT32_C(0x7fffff00), UINT32_C(0x9abcdef0), UINT32_C(0xfffff000),
 };
 
 static void play_all(const story *stories, size_t count)

@@ -158,8 +158,9 @@ static void test_policy_presets(void)
 
 static void test_budget_presets(void)
 {
-    static const retry_budget_options none = {UINT32_MAX, 0, 0, 0, 0, 0, 0, 0, false, false};
-    static const retry_budget_options best_effort = RETRY_BUDGET_BEST_EFFORT(1);
+    static const retry_budget_options none = {UINT32_MAX, 0, 0, 0, 0, 0, 0, 0, false, false, 0};
+    static const retry_budget_options best_effort = {20000, 1000, 0,     0,     100,  0,
+                                                     0,     0,    false, false, 10000};
     static const retry_budget_options smithy = RETRY_BUDGET_SMITHY;
     static const retry_budget_options aws = RETRY_BUDGET_AWS;
     static const retry_budget_options aws_2026 = RETRY_BUDGET_AWS_2026;
@@ -179,7 +180,7 @@ static void test_examples(void)
 {
     retry_policy policy = RETRY_POLICY_AWS;
     retry_budget_options options = RETRY_BUDGET_GRPC;
-    retry_budget_options plain = {20000, 1000, 0, 0, 0, 0, 0, 0, false, false};
+    retry_budget_options plain = {20000, 1000, 0, 0, 0, 0, 0, 0, false, false, 0};
     policy.max_attempts = 5;
     policy.backoff.initial = 100;
     policy.backoff.max = 10000;
@@ -275,8 +276,8 @@ static void test_spread(void)
 
 static void test_budget_keys(void)
 {
-    static const retry_budget_options none = {UINT32_MAX, 0, 0, 0, 0, 0, 0, 0, false, false};
-    static const retry_budget_options own = {50000, 1000, 0, 0, 0, 0, 0, 0, false, false};
+    static const retry_budget_options none = {UINT32_MAX, 0, 0, 0, 0, 0, 0, 0, false, false, 0};
+    static const retry_budget_options own = {50000, 1000, 0, 0, 0, 0, 0, 0, false, false, 0};
     retry_budget_options options;
 #define KEY(text, field, expected) \
     options = own;                 \
@@ -292,6 +293,10 @@ static void test_budget_keys(void)
     KEY("request=12.5", request_deposit, 12500);
     KEY("per-second=12.5", refill_per_second, 12500);
     KEY("floor=12.5", floor, 12500);
+    KEY("expire=12.5s", expire, 12500);
+    KEY("expire=250", expire, 250);
+    KEY("expire=4294967295", expire, UINT32_MAX);
+    KEY("expire=0", expire, 0);
     KEY("refund-last=yes", refund_last, true);
     KEY("refund-last=no", refund_last, false);
     KEY("charge-failures=yes", charge_failures, true);
@@ -303,6 +308,8 @@ static void test_budget_keys(void)
     check_budget(&options, "none cost=2");
     options.capacity = 3000;
     check_budget(&options, "none cost=2 capacity=3");
+    options.expire = 60000;
+    check_budget(&options, "none cost=2 expire=1m capacity=3");
 }
 
 /* No limit: every retry is paid, and nothing is taken. */
@@ -372,14 +379,19 @@ static void test_grpc_of_any_size(void)
     }
 }
 
-/* `no` turns off what a preset has. */
+/* `no` turns off what a preset has, and 0 that its tokens expire. */
 static void test_answers_of_presets(void)
 {
     retry_budget_options aws = RETRY_BUDGET_AWS, grpc = RETRY_BUDGET_GRPC;
+    retry_budget_options best_effort = RETRY_BUDGET_BEST_EFFORT(1);
     aws.refund_last = false;
     check_budget(&aws, "aws refund-last=no");
     grpc.charge_failures = false;
     check_budget(&grpc, "grpc charge-failures=no");
+    best_effort.expire = 0;
+    check_budget(&best_effort, "best-effort expire=0");
+    best_effort.expire = 30000;
+    check_budget(&best_effort, "best-effort expire=30s");
 }
 
 /* After a throttled attempt all is as for others but the first delay, in whatever order it was
@@ -982,6 +994,15 @@ static void test_wrong_budgets(void)
         {"cost=1 cost=1", 7, TWICE},
         {"cost=1 cost=x", 7, TWICE},
         {"cost=1 timeout-cost=1 throttle-cost=1 cost=2", 38, TWICE},
+        {"expire", 0, UNKNOWN},
+        {"expires=1s", 0, UNKNOWN},
+        {"expire=", 7, NO_NUMBER},
+        {"expire=-1", 7, NO_NUMBER},
+        {"expire=never", 7, NO_NUMBER},
+        {"expire=1x", 7, NO_UNIT},
+        {"expire=1194h", 7, RANGE},
+        {"best-effort expire=1.0000000001s", 19, DECIMALS},
+        {"expire=1s expire=2s", 10, TWICE},
         {"refund-last=", 12, ANSWERS},
         {"refund-last=true", 12, ANSWERS},
         {"refund-last=Yes", 12, ANSWERS},
@@ -994,10 +1015,12 @@ static void test_wrong_budgets(void)
         {"charge-failures=yes charge-failures=no", 20, TWICE},
         {"cost=1", 6, NO_CAPACITY},
         {" success=0.1\tcost=1 ", 20, NO_CAPACITY},
+        {"expire=10s", 10, NO_CAPACITY},
         {"capacity=0", 9, NEVER},
         {"smithy capacity=0", 16, NEVER},
         {"none capacity=0", 14, NEVER},
         {"capacity=5 cost=6", 16, NEVER},
+        {"capacity=5 cost=6 expire=1s", 16, NEVER},
         {"cost=6 capacity=5", 16, NEVER},
         {"aws capacity=4.999", 13, NEVER},
         {"aws cost=501 timeout-cost=501 throttle-cost=500.001", 9, NEVER},
@@ -1030,6 +1053,7 @@ static void test_budgets_that_pay(void)
                                         "capacity=3 cost=5 timeout-cost=3",
                                         "capacity=3 cost=5 throttle-cost=3",
                                         "capacity=0.001 cost=0",
+                                        "capacity=1 expire=1ms",
                                         "capacity=4294967.295 cost=4294967.295"};
     size_t i;
     for (i = 0; i < CHECK_COUNT(texts); i++) {
@@ -1105,7 +1129,7 @@ static void test_repeated_keys(void)
     }
     for (i = 0; naive_budget_keys[i]; i++) {
         const char *key = naive_budget_keys[i];
-        const char *value = i < 8 ? "1" : "no";
+        const char *value = i < 9 ? "1" : "no";
         char text[80];
         struct outcome outcome;
         snprintf(text, sizeof text, "%s=%s %s=?", key, value, key);
@@ -1119,7 +1143,7 @@ static void test_repeated_keys(void)
 static void test_null(void)
 {
     static const retry_policy best_effort = RETRY_POLICY_BEST_EFFORT;
-    static const retry_budget_options none = {UINT32_MAX, 0, 0, 0, 0, 0, 0, 0, false, false};
+    static const retry_budget_options none = {UINT32_MAX, 0, 0, 0, 0, 0, 0, 0, false, false, 0};
     struct outcome outcome = outcome_before();
     retry_policy *policy = &outcome.value.policy;
     retry_budget_options *options = &outcome.value.budget;
@@ -1209,6 +1233,7 @@ static const char *const samples[] = {
     "retry-after-spread=65535.9",
     "best-effort timeout-cost=4294967.295 throttle-cost=0.001 request=0",
     " none per-second=1 floor=2 refund-last=yes charge-failures=no",
+    "capacity=20 success=0.1 expire=10s,cost=1 floor=0.5",
     "1193.046470833h",
     "4294967295.0",
 };
@@ -1271,6 +1296,7 @@ static void test_random_texts(void)
         "floor=",     "retry-after-",
         "slack=",     "999999999",
         "00",         "smithy",
+        "expire=",    "best-effort",
     };
     unsigned round, i;
     for (round = 0; round < 10000 / CHECK_ONE_IN; round++) {

@@ -7,6 +7,7 @@
 #include "../support/contend.h"
 #define RETRY_IMPLEMENTATION
 #include "../../retry.h"
+#include "../support/by_hand.h"
 #include "../support/threads.h"
 
 #define HALF 512u /* ms; of the window. No two threads are further apart. */
@@ -423,10 +424,17 @@ static void test_anything(void)
 
 /* ---- the throttle -------------------------------------------------------------------------- */
 
+static retry_gates throttle_gates; /* the throttle's */
+
 static bool refuses(uint32_t random, retry_time now)
 {
-    retry_throttle copy = throttle;
-    return !retry_throttle_ask(&copy, random, now);
+    return by_hand_ask(&throttle_gates, random, now).cause == RETRY_CAUSE_THROTTLED;
+}
+
+/* An attempt that the throttle lets pass. */
+static bool attempt_passes(const retry_failure *failure, retry_time now)
+{
+    return by_hand_attempt(&throttle_gates, UINT32_MAX, now, failure, now).what == RETRY_DO_SEND;
 }
 
 /* Requests and accepts of all threads, while those of an earlier window leave: 448 and 192 of them
@@ -442,17 +450,15 @@ static void *send(void *context)
         if (threads_meet()) {
             memset(&throttle, 0, sizeof throttle);
             throttle.window = 2 * HALF;
-            retry_throttle_report(&throttle, NULL, check_before(start, DAY));
+            attempt_passes(NULL, check_before(start, DAY));
             for (i = 0; i < round % 5; i++)
-                retry_throttle_report(&throttle, &sick, start);
-            retry_throttle_ask(&throttle, UINT32_MAX, check_after(start, HALF));
+                attempt_passes(&sick, start);
+            refuses(UINT32_MAX, check_after(start, HALF));
         }
         threads_meet();
-        for (i = 0; i < 56; i++) {
-            retry_time now = check_after(check_before(next, 8), i);
-            worker->wrong += !retry_throttle_ask(&throttle, UINT32_MAX, now);
-            retry_throttle_report(&throttle, i % 7 < 3 ? NULL : &sick, now);
-        }
+        for (i = 0; i < 56; i++)
+            worker->wrong +=
+                !attempt_passes(i % 7 < 3 ? NULL : &sick, check_after(check_before(next, 8), i));
         if (threads_meet()) {
             retry_time end = check_after(next, HALF - 1);
             worker->wrong += !refuses(lowest - 1, end);
@@ -464,8 +470,11 @@ static void *send(void *context)
 
 static void test_throttle(void)
 {
+    memset(&throttle_gates, 0, sizeof throttle_gates);
+    retry_gates_throttle(&throttle_gates, &throttle);
     run_threads(send);
     CHECK_EQUAL(0, wrong_in_all());
+    CHECK_EQUAL(0, throttle_gates.in_flight);
 }
 
 int main(void)

@@ -1,39 +1,63 @@
-/* Hedged attempts: gRPC's published timelines, each rule in its order, the budget that pays, and an
-   independent model in step with the library over random sequences. */
+/* Further copies of an operation: gRPC's published timelines, each rule in its order, the budget
+   that pays, and gates that refuse. What holds of any order of calls is in test_operation_walk.c.
+ */
 #define RETRY_IMPLEMENTATION
 #include "../../retry.h"
+
+#include <limits.h>
+
 #include "../support/check.h"
 #include "../support/refill.h"
 
 #define NO_TIMER UINT32_MAX
 #define NO_RETRY UINT32_MAX /* as an order from the server */
+#define LOCKED RETRY_REASON_KV_LOCKED
+#define UNSENT RETRY_REASON_NODE_NOT_AVAILABLE
 
 /* Every test runs from here, over the wrap of the clock. */
 #define AT(elapsed) check_after((retry_time)-700, (retry_time)(elapsed))
 
 static retry_client client;
 static retry_budget budget;
+static retry_gates gates;
 static retry_latency latency;
-static retry_hedge_policy policy;
-static retry_request request;
+static retry_operation op;
 static retry_hedge hedge;
+static retry_copy copies[254];
+static retry_decision heard; /* the last, and how many ends there were */
+static unsigned ends;
 
-/* An idempotent request, begun at 0, whose attempts have four copies, 500 ms after one another. */
+static void observe(void *context, const retry_request *request, const retry_failure *failure,
+                    const retry_decision *decision)
+{
+    (void)context;
+    (void)request;
+    (void)failure;
+    heard = *decision;
+    ends += heard.verdict != RETRY_VERDICT_RETRY && heard.verdict != RETRY_VERDICT_PENDING;
+}
+
+/* An idempotent operation without an end, with four copies in a try, 500 ms after one another.
+   Nothing is retried, so that a try that has failed is the end. */
 static void set_up(void)
 {
     memset(&client, 0, sizeof client);
     memset(&budget, 0, sizeof budget);
+    memset(&gates, 0, sizeof gates);
     memset(&latency, 0, sizeof latency);
-    memset(&policy, 0, sizeof policy);
-    memset(&request, 0, sizeof request);
+    memset(&op, 0, sizeof op);
     memset(&hedge, 0, sizeof hedge);
-    policy.max_attempts = 4;
-    policy.delay = 500;
-    hedge.policy = &policy;
-    request.client = &client;
-    request.idempotent = true;
-    request.timeout = UINT32_MAX;
-    retry_begin(&request, AT(0));
+    memset(copies, 0, sizeof copies);
+    ends = 0;
+    hedge.count = 3;
+    hedge.delay = 500;
+    hedge.copies = copies;
+    client.strategy = retry_fail_fast();
+    client.observe = observe;
+    op.request.client = &client;
+    op.request.idempotent = true;
+    op.request.timeout = UINT32_MAX;
+    retry_hedge_copies(&op, &hedge);
 }
 
 static void set_up_budget(uint32_t capacity, uint32_t retry_cost, uint32_t balance)
@@ -47,6 +71,71 @@ static void set_up_budget(uint32_t capacity, uint32_t retry_cost, uint32_t balan
     client.budget = &budget;
 }
 
+/* ---- a step as text ------------------------------------------------------------------------ */
+
+static char steps[2048];
+
+CHECK_PRINTF static void add(const char *format, ...)
+{
+    size_t length = strlen(steps);
+    va_list arguments;
+    va_start(arguments, format);
+    if (length < sizeof steps)
+        vsnprintf(steps + length, sizeof steps - length, format, arguments);
+    va_end(arguments);
+}
+
+/* What there is to do up to a WAIT or END: "send 1, cancel 0, wait 500"; "wait" has no timer. */
+static const char *poll_at(retry_time now)
+{
+    retry_step step;
+    unsigned n = 0;
+    steps[0] = '\0';
+    do {
+        step = retry_next(&op, now);
+        if (step.what == RETRY_DO_SEND)
+            add("send %u, ", step.copy);
+        else if (step.what == RETRY_DO_CANCEL)
+            add("cancel %u, ", step.copy);
+    } while (step.what < RETRY_DO_WAIT && ++n < 1000);
+    if (step.what == RETRY_DO_END)
+        add("%s: %s", retry_verdict_name(step.verdict), retry_cause_text(step.cause));
+    else if (step.delay == NO_TIMER)
+        add("wait");
+    else
+        add("wait %lu", (unsigned long)step.delay);
+    if (step.what == RETRY_DO_WAIT && step.cause != RETRY_CAUSE_NONE)
+        add(": %s", retry_cause_text(step.cause));
+    CHECK(step.what != RETRY_DO_WAIT || step.delay != 0);
+    CHECK_EQUAL(step.what == RETRY_DO_END, ends);
+    return steps;
+}
+
+static const char *start(retry_ms elapsed)
+{
+    retry_start(&op, AT(elapsed));
+    ends = 0;
+    return poll_at(AT(elapsed));
+}
+
+static void end(unsigned copy, retry_reason reason, retry_ms elapsed)
+{
+    retry_failure failure = check_failure_of(reason);
+    retry_ended(&op, copy, &failure, AT(elapsed));
+}
+
+static const char *fail(unsigned copy, retry_reason reason, retry_ms elapsed)
+{
+    end(copy, reason, elapsed);
+    return poll_at(AT(elapsed));
+}
+
+static const char *failed(unsigned copy, const retry_failure *failure, retry_ms elapsed)
+{
+    retry_ended(&op, copy, failure, AT(elapsed));
+    return poll_at(AT(elapsed));
+}
+
 static retry_failure pushback(retry_reason reason, retry_ms order)
 {
     retry_failure failure = check_failure_of(reason);
@@ -55,182 +144,271 @@ static retry_failure pushback(retry_reason reason, retry_ms order)
     return failure;
 }
 
-static retry_hedge_step fail(retry_reason reason, retry_ms elapsed)
-{
-    retry_failure failure = check_failure_of(reason);
-    return retry_hedge_failed(&hedge, &request, &failure, AT(elapsed));
-}
-
-static retry_hedge_step fail_order(retry_reason reason, retry_ms order, retry_ms elapsed)
+static const char *fail_order(unsigned copy, retry_reason reason, retry_ms order, retry_ms elapsed)
 {
     retry_failure failure = pushback(reason, order);
-    return retry_hedge_failed(&hedge, &request, &failure, AT(elapsed));
+    return failed(copy, &failure, elapsed);
 }
 
-static const char *action_name(unsigned action)
+static const char *done(unsigned copy, retry_ms elapsed)
 {
-    static const char *const names[] = {"FAIL", "SEND", "WAIT", "HOLD"};
-    return action < CHECK_COUNT(names) ? names[action] : "INVALID";
+    retry_ended(&op, copy, NULL, AT(elapsed));
+    return poll_at(AT(elapsed));
 }
 
-/* After FAIL and HOLD there is no timer. */
-static void check_step(unsigned action, unsigned cause, retry_ms delay, retry_hedge_step got,
-                       const char *file, int line)
+#define POLL(elapsed) poll_at(AT(elapsed))
+#define REFUSED "FAIL: strategy refuses"
+#define FORBIDDEN "FAIL: server forbids"
+
+/* Started at 0, with so many copies on the wire at `elapsed`, when the last of them is sent. */
+static void send_copies(unsigned count, retry_ms elapsed)
 {
-    if (action == RETRY_HEDGE_FAIL || action == RETRY_HEDGE_HOLD)
-        delay = NO_TIMER;
-    if ((action != got.action || cause != got.cause || delay != got.delay) &&
-        check_fault(file, line))
-        printf("expected %s, %s, %lu; got %s, %s, %lu\n", action_name(action),
-               retry_cause_text((uint8_t)cause), (unsigned long)delay, action_name(got.action),
-               retry_cause_text(got.cause), (unsigned long)got.delay);
+    unsigned n;
+    hedge.delay = count > 1 ? elapsed / (count - 1) : 500;
+    start(0);
+    for (n = 2; n <= count; n++) {
+        if (n == count)
+            hedge.delay = 500;
+        POLL(elapsed / (count - 1) * (n - 1));
+    }
+    hedge.delay = 500;
 }
 
-#define CHECK_STEP(action, cause, delay, step) \
-    check_step(RETRY_HEDGE_##action, RETRY_CAUSE_##cause, (delay), (step), __FILE__, __LINE__)
-
-#define BEGIN(elapsed) retry_hedge_begin(&hedge, &request, AT(elapsed))
-#define DUE(elapsed) retry_hedge_due(&hedge, &request, AT(elapsed))
-
-/* Begun at 0, with so many copies on the wire at `elapsed`, when the last of them is sent. */
-static void send_copies(uint32_t copies, retry_ms elapsed)
+/* The latency learns from operations that take so long. */
+static void teach(unsigned samples, retry_ms ms)
 {
-    uint32_t n;
-    if (copies > 1)
-        policy.delay = elapsed / (copies - 1);
-    BEGIN(0);
-    for (n = 2; n < copies; n++)
-        CHECK_STEP(SEND, NONE, policy.delay, DUE((n - 1) * policy.delay));
-    policy.delay = 500;
-    if (copies > 1)
-        CHECK_EQUAL(RETRY_HEDGE_SEND, DUE(elapsed).action);
-    CHECK_EQUAL(copies, hedge.in_flight);
+    retry_client pupil;
+    retry_gates school;
+    retry_operation lesson;
+    memset(&pupil, 0, sizeof pupil);
+    memset(&school, 0, sizeof school);
+    memset(&lesson, 0, sizeof lesson);
+    retry_gates_latency(&school, &latency);
+    pupil.gates = &school;
+    lesson.request.client = &pupil;
+    for (; samples != 0; samples--) {
+        retry_start(&lesson, 0);
+        retry_next(&lesson, 0);
+        retry_ended(&lesson, 0, NULL, ms);
+    }
 }
 
 static void test_size(void)
 {
-    size_t size = sizeof(void *) == 8 ? 24 : sizeof(retry_time) == 4 ? 16 : 24;
-    CHECK(sizeof(retry_hedge) <= size);
-    CHECK(sizeof(retry_hedge_step) <= 8);
+    bool wide = sizeof(void *) == 8;
+    CHECK(sizeof(retry_hedge) <= (wide ? 48 : 32));
+    CHECK(sizeof(retry_copy) <= (wide ? 32 : 24));
+    CHECK(sizeof(retry_operation) <= (wide ? 152 : 120));
+    CHECK(sizeof(retry_step) <= 16);
 }
 
-/* ---- begin --------------------------------------------------------------------------------- */
+/* ---- timers -------------------------------------------------------------------------------- */
 
-static void test_begin(void)
+static void test_first_timer(void)
 {
     static const struct {
-        uint32_t max_attempts;
+        uint8_t count;
         retry_ms delay;
         bool has_latency, knows; /* a latency that tells 71 ms */
         retry_ms expected;
     } rows[] = {
-        {0, 500, false, false, 500},
-        {2, 500, false, false, 500},
-        {1, 500, false, false, NO_TIMER},
+        {1, 500, false, false, 500},
+        {0, 500, false, false, NO_TIMER},
+        {254, 500, false, false, 500},
         {255, 500, false, false, 500},
-        {256, 500, false, false, 500},
-        {UINT32_MAX, 500, false, false, 500},
-        {0, 1, false, false, 1},
-        {0, NO_TIMER - 1, false, false, NO_TIMER - 1},
-        {0, NO_TIMER, false, false, NO_TIMER},
-        {0, 0, false, false, NO_TIMER},
-        {4, 0, false, false, NO_TIMER},
-        {4, 0, true, false, NO_TIMER},
-        {4, 0, true, true, 71},
-        {0, 0, true, true, 71},
-        {1, 0, true, true, NO_TIMER},
-        {4, 500, true, true, 500},
-        {4, 500, true, false, 500},
+        {1, 1, false, false, 1},
+        {1, NO_TIMER - 1, false, false, NO_TIMER - 1},
+        {1, NO_TIMER, false, false, NO_TIMER},
+        {3, 0, false, false, NO_TIMER},
+        {3, 0, true, false, NO_TIMER},
+        {3, 0, true, true, 71},
+        {0, 0, true, true, NO_TIMER},
+        {3, 500, true, true, 500},
+        {3, 500, true, false, 500},
     };
     size_t i;
     for (i = 0; i < CHECK_COUNT(rows); i++) {
-        int n;
+        char expected[32] = "send 0, wait";
         set_up();
-        for (n = 0; rows[i].knows && n < 768; n++)
-            retry_latency_add(&latency, 70, true);
-        policy.max_attempts = rows[i].max_attempts;
-        policy.delay = rows[i].delay;
-        policy.latency = rows[i].has_latency ? &latency : NULL;
+        if (rows[i].knows)
+            teach(768, 70);
+        hedge.count = rows[i].count;
+        hedge.delay = rows[i].delay;
+        hedge.latency = rows[i].has_latency ? &latency : NULL;
         check_row("row %u", (unsigned)i);
-        CHECK_STEP(SEND, NONE, rows[i].expected, BEGIN(0));
-        CHECK_EQUAL(1, hedge.in_flight);
-        CHECK_STEP(SEND, NONE, NO_TIMER, retry_hedge_begin(&hedge, NULL, AT(0)));
-        request.idempotent = false;
-        CHECK_STEP(SEND, NONE, NO_TIMER, BEGIN(0));
-        CHECK_STEP(SEND, NONE, NO_TIMER, retry_hedge_begin(NULL, &request, AT(0)));
-        CHECK_STEP(SEND, NONE, NO_TIMER, retry_hedge_begin(NULL, NULL, AT(0)));
-        hedge.policy = NULL;
-        request.idempotent = true;
-        CHECK_STEP(SEND, NONE, NO_TIMER, BEGIN(0));
-        CHECK_EQUAL(1, hedge.in_flight);
+        if (rows[i].expected != NO_TIMER)
+            snprintf(expected, sizeof expected, "send 0, wait %lu",
+                     (unsigned long)rows[i].expected);
+        CHECK_TEXT(expected, start(0));
+        CHECK_TEXT("SUCCESS: none given", done(0, 1));
+        op.request.idempotent = false;
+        CHECK_TEXT("send 0, wait", start(0));
     }
 }
 
-/* The first copy is sent whatever the budget and the deadline say. */
-static void test_begin_always_sends(void)
+/* Without a hedge, or with one that has no copies, there are none; nor with neither delay nor
+   latency, a failed copy's successor included. */
+static void test_none(void)
 {
-    set_up();
-    set_up_budget(1000, 1000, 0);
-    request.timeout = 100;
-    CHECK_STEP(SEND, NONE, 500, BEGIN(200));
-    CHECK_EQUAL(0, retry_budget_balance(&budget));
-    set_up_budget(1000, 1000, 1000);
-    CHECK_STEP(SEND, NONE, 500, BEGIN(200));
-    CHECK_EQUAL(1000, retry_budget_balance(&budget));
-    retry_succeed(&request, AT(200));
-    CHECK_STEP(SEND, NONE, 500, BEGIN(200)); /* a request that is closed */
-}
-
-/* Whatever was before: copies in flight, an order not to retry, no copies left, a win, a failure.
- */
-static void test_begin_anew(void)
-{
-    int before;
-    for (before = 0; before < 6; before++) {
+    int kind;
+    for (kind = 0; kind < 4; kind++) {
         set_up();
-        check_row("before: %d", before);
-        BEGIN(0);
-        DUE(500);
-        switch (before) {
-        case 0:
-            break;
-        case 1:
-            CHECK_STEP(HOLD, PUSHBACK, 0, fail_order(RETRY_REASON_KV_LOCKED, NO_RETRY, 600));
-            break;
-        case 2:
-            DUE(1000);
-            CHECK_STEP(SEND, NONE, NO_TIMER, DUE(1500));
-            break;
-        case 3:
-            CHECK_EQUAL(1, retry_hedge_won(&hedge));
-            break;
-        case 4:
-            CHECK_STEP(FAIL, NOT_RETRYABLE, 0, fail(RETRY_REASON_NONE, 600));
-            break;
-        default:
-            memset(&hedge, 0xa5, sizeof hedge);
-            hedge.policy = &policy;
-            break;
+        if (kind == 1) {
+            hedge.copies = NULL;
+            retry_hedge_copies(&op, &hedge);
+        } else if (kind == 2) {
+            hedge.delay = 0;
+        } else if (kind == 3) {
+            hedge.count = 0;
+        } else {
+            retry_hedge_copies(&op, NULL);
         }
-        CHECK_STEP(SEND, NONE, 500, BEGIN(2000));
-        CHECK_EQUAL(1, hedge.in_flight);
-        CHECK_STEP(SEND, NONE, 500, DUE(2500));
-        CHECK_STEP(SEND, NONE, 500, DUE(3000));
-        CHECK_STEP(SEND, NONE, NO_TIMER, DUE(3500));
-        CHECK_STEP(HOLD, ATTEMPTS_EXHAUSTED, 0, DUE(4000));
-        CHECK_EQUAL(3, retry_hedge_won(&hedge));
+        check_row("kind %d", kind);
+        CHECK_TEXT("send 0, wait", start(0));
+        CHECK_TEXT("wait", POLL(2000));
+        CHECK_TEXT(REFUSED, fail(0, LOCKED, 2000));
     }
 }
 
-static void test_null_policy(void)
+/* The latency is asked anew for each copy. */
+static void test_latency(void)
 {
     set_up();
-    hedge.policy = NULL;
-    CHECK_STEP(SEND, NONE, NO_TIMER, BEGIN(0));
-    CHECK_STEP(HOLD, ATTEMPTS_EXHAUSTED, 0, DUE(0));
-    CHECK_STEP(FAIL, ATTEMPTS_EXHAUSTED, 0, fail(RETRY_REASON_KV_LOCKED, 10));
-    CHECK_STEP(SEND, NONE, NO_TIMER, BEGIN(20));
-    CHECK_EQUAL(0, retry_hedge_won(&hedge));
+    hedge.delay = 0;
+    hedge.latency = &latency;
+    hedge.count = 5;
+    latency.min_samples = 1;
+    CHECK_TEXT("send 0, wait", start(0)); /* it knows nothing yet */
+    CHECK_TEXT("wait", POLL(100));
+    CHECK_TEXT("send 0, wait", fail(0, LOCKED, 100)); /* at once all the same */
+    teach(12, 40);
+    CHECK_TEXT("wait", POLL(200));
+    CHECK_TEXT("send 0, wait 40", fail(0, LOCKED, 200));
+    teach(1, 1000);
+    CHECK_TEXT("wait 1", POLL(239)); /* a timer that is set stays */
+    CHECK_TEXT("send 1, wait 55", POLL(240));
+    CHECK_TEXT("send 2, wait 55", POLL(295));
+    CHECK_TEXT("send 3, wait", POLL(350));
+}
+
+static void test_early_and_late(void)
+{
+    set_up();
+    start(0);
+    CHECK_TEXT("wait 500", POLL(0));
+    CHECK_TEXT("wait 300", POLL(200)); /* it does not begin anew */
+    CHECK_TEXT("wait 1", POLL(499));
+    CHECK_TEXT("send 1, wait 500", POLL(900)); /* it counts from when a copy is sent */
+    CHECK_TEXT("wait 1", POLL(1399));
+    CHECK_TEXT("send 2, wait 500", POLL(1400));
+    CHECK_TEXT("send 3, wait", POLL(2000000000));
+    CHECK_TEXT("wait", POLL(2000000000));
+
+    set_up(); /* a clock that steps back: no time has passed */
+    start(1000);
+    CHECK_TEXT("wait 500", POLL(400));
+    CHECK_TEXT("wait 400", POLL(1100));
+    CHECK_TEXT("send 1, wait 500", POLL(1500));
+
+    set_up();
+    hedge.delay = NO_TIMER - 1;
+    CHECK_TEXT("send 0, wait 4294967294", start(0));
+    CHECK_TEXT("wait 2294967294", POLL(2000000000u));
+}
+
+/* Copies have the numbers from 0 to the count. */
+static void test_count(void)
+{
+    static const struct {
+        uint8_t count;
+        unsigned copies;
+    } rows[] = {{0, 1}, {1, 2}, {2, 3}, {253, 254}, {254, 255}, {255, 255}};
+    size_t i;
+    for (i = 0; i < CHECK_COUNT(rows); i++) {
+        unsigned n, sent = 0;
+        set_up();
+        hedge.count = rows[i].count;
+        hedge.delay = 1;
+        check_row("count %u", rows[i].count);
+        retry_start(&op, AT(0));
+        for (n = 0; n < 300; n++) {
+            retry_step step = retry_next(&op, AT(n));
+            if (step.what == RETRY_DO_SEND)
+                CHECK_EQUAL(sent++, step.copy);
+        }
+        CHECK_EQUAL(rows[i].copies, sent);
+        retry_stop(&op, AT(300));
+        for (n = 0; n < sent; n++) {
+            retry_step step = retry_next(&op, AT(300));
+            CHECK_EQUAL(RETRY_DO_CANCEL, step.what);
+            CHECK_EQUAL(n, step.copy);
+        }
+        CHECK_TEXT("FAIL: cancelled", POLL(300));
+
+        start(0); /* the same by failures */
+        for (n = 1; strncmp(fail(0, LOCKED, 0), "send 0, ", 8) == 0; n++)
+            continue;
+        CHECK_EQUAL(rows[i].copies, n);
+        CHECK_TEXT(REFUSED, steps);
+    }
+}
+
+/* The lowest that is free, 0 included. */
+static void test_numbers(void)
+{
+    set_up();
+    hedge.count = 6;
+    send_copies(4, 1500);
+    CHECK_TEXT("send 1, wait 500", fail(1, LOCKED, 1600));
+    CHECK_TEXT("send 0, wait 500", fail(0, LOCKED, 1700));
+    CHECK_TEXT("wait 400", fail(2, UNSENT, 1800)); /* it is not followed */
+    CHECK_TEXT("send 2, wait", POLL(2200));
+    CHECK_TEXT("cancel 0, cancel 1, cancel 2, SUCCESS: none given", done(3, 2300));
+}
+
+/* Several ends before the next call. */
+static void test_several_ends(void)
+{
+    retry_failure stop = pushback(LOCKED, NO_RETRY);
+    set_up();
+    hedge.count = 5;
+    send_copies(3, 1000);
+    end(0, LOCKED, 1100);
+    end(2, LOCKED, 1100);
+    CHECK_TEXT("send 0, send 2, wait 500", POLL(1100));
+
+    set_up(); /* one copy is left for three */
+    send_copies(3, 1000);
+    end(0, LOCKED, 1100);
+    end(1, LOCKED, 1100);
+    end(2, LOCKED, 1100);
+    CHECK_TEXT("send 0, wait", POLL(1100));
+    CHECK_TEXT(REFUSED, fail(0, LOCKED, 1200));
+
+    set_up(); /* one that is to be followed keeps the try open */
+    send_copies(2, 500);
+    end(0, LOCKED, 600);
+    end(1, UNSENT, 600);
+    CHECK_TEXT("send 0, wait 500", POLL(600));
+
+    set_up(); /* until no more may be sent */
+    send_copies(2, 500);
+    end(0, LOCKED, 600);
+    retry_ended(&op, 1, &stop, AT(600));
+    CHECK_TEXT(FORBIDDEN, POLL(600));
+
+    set_up(); /* what works ends it all */
+    send_copies(3, 1000);
+    end(0, LOCKED, 1100);
+    retry_ended(&op, 2, NULL, AT(1100));
+    end(1, LOCKED, 1100); /* before its CANCEL, which is not handed out then */
+    end(1, LOCKED, 1100);
+    CHECK_TEXT("SUCCESS: none given", POLL(1100));
+
+    set_up(); /* one that is due ends before it is looked at */
+    start(0);
+    end(0, LOCKED, 500);
+    CHECK_TEXT("send 0, wait 500", POLL(500));
 }
 
 /* ---- the published timelines --------------------------------------------------------------- */
@@ -238,6 +416,7 @@ static void test_null_policy(void)
 /* What happens at an instant, the timer's own firing apart. */
 struct event {
     retry_ms at;
+    unsigned copy;
     retry_reason reason;
     bool pushback;
     retry_ms order;
@@ -245,41 +424,41 @@ struct event {
 
 #define FOREVER UINT32_MAX
 
-/* Copies start where the steps say; the starts are written down, FOREVER after the last. Returns
-   the last step. */
-static retry_hedge_step run(const struct event *event, retry_ms *starts)
+/* Polls when the timer fires, or an event comes. Copies start where the steps say; the starts are
+   written down, FOREVER after the last. Returns the last steps. */
+static const char *run(const struct event *event, retry_ms *starts)
 {
-    retry_hedge_step step = BEGIN(0);
     retry_ms now = 0, timer;
-    for (;;) {
-        if (step.action == RETRY_HEDGE_SEND)
-            *starts++ = now;
-        timer = FOREVER;
-        if (step.action == RETRY_HEDGE_SEND || step.action == RETRY_HEDGE_WAIT)
-            timer = step.delay == NO_TIMER ? FOREVER : now + step.delay;
-        if (step.action == RETRY_HEDGE_FAIL || (event->at == FOREVER && timer == FOREVER))
+    retry_step step;
+    retry_start(&op, AT(0));
+    do {
+        steps[0] = '\0';
+        while ((step = retry_next(&op, AT(now))).what < RETRY_DO_WAIT) {
+            if (step.what == RETRY_DO_SEND)
+                *starts++ = now;
+            else
+                add("cancel %u, ", step.copy);
+        }
+        if (step.what == RETRY_DO_END)
             break;
-        if (event->at <= timer) {
+        timer = step.delay == NO_TIMER ? FOREVER : now + step.delay;
+        now = event->at <= timer ? event->at : timer;
+        if (event->at == now && now != FOREVER) {
             retry_failure failure = check_failure_of(event->reason);
-            now = event->at;
             failure.pushback = event->pushback;
             failure.retry_after = event->order;
-            step = retry_hedge_failed(&hedge, &request, &failure, AT(now));
+            retry_ended(&op, event->copy, &failure, AT(now));
             event++;
-        } else {
-            now = timer;
-            step = DUE(now);
         }
-    }
+    } while (now != FOREVER);
     *starts = FOREVER;
-    return step;
+    add("%s", step.what == RETRY_DO_END ? retry_cause_text(step.cause) : "wait");
+    return steps;
 }
 
-#define LOCKED RETRY_REASON_KV_LOCKED
-#define UNSENT RETRY_REASON_NODE_NOT_AVAILABLE
-#define END              \
-    {                    \
-        FOREVER, 0, 0, 0 \
+#define END_OF_EVENTS       \
+    {                       \
+        FOREVER, 0, 0, 0, 0 \
     }
 
 /* gRPC's A6: a delay of 500 ms, four copies. */
@@ -288,145 +467,111 @@ static const struct {
     retry_ms timeout;
     struct event events[6];
     retry_ms starts[6];
-    uint8_t action, cause, in_flight;
+    const char *last;
 } timelines[] = {
-    {"nobody answers",
-     0,
-     {END},
-     {0, 500, 1000, 1500, FOREVER},
-     RETRY_HEDGE_SEND,
-     RETRY_CAUSE_NONE,
-     4},
+    {"nobody answers", 0, {END_OF_EVENTS}, {0, 500, 1000, 1500, FOREVER}, "wait"},
     {"a copy fails at 200",
      0,
-     {{200, LOCKED, false, 0}, END},
+     {{200, 0, LOCKED, false, 0}, END_OF_EVENTS},
      {0, 200, 700, 1200, FOREVER},
-     RETRY_HEDGE_SEND,
-     RETRY_CAUSE_NONE,
-     3},
+     "wait"},
     {"told to wait 300 at 200",
      0,
-     {{200, LOCKED, true, 300}, END},
+     {{200, 0, LOCKED, true, 300}, END_OF_EVENTS},
      {0, 500, 1000, 1500, FOREVER},
-     RETRY_HEDGE_SEND,
-     RETRY_CAUSE_NONE,
-     3},
-    {"told to wait 1000 at 700, with one in flight",
+     "wait"},
+    {"told to wait 1000 at 700, with one on the wire",
      0,
-     {{700, LOCKED, true, 1000}, END},
+     {{700, 0, LOCKED, true, 1000}, END_OF_EVENTS},
      {0, 500, 1700, 2200, FOREVER},
-     RETRY_HEDGE_SEND,
-     RETRY_CAUSE_NONE,
-     3},
+     "wait"},
     {"told to go on at once at 700",
      0,
-     {{700, LOCKED, true, 0}, END},
+     {{700, 1, LOCKED, true, 0}, END_OF_EVENTS},
      {0, 500, 700, 1200, FOREVER},
-     RETRY_HEDGE_SEND,
-     RETRY_CAUSE_NONE,
-     3},
+     "wait"},
     {"a lower bound is no order",
      0,
-     {{200, LOCKED, false, 300}, END},
+     {{200, 0, LOCKED, false, 300}, END_OF_EVENTS},
      {0, 200, 700, 1200, FOREVER},
-     RETRY_HEDGE_SEND,
-     RETRY_CAUSE_NONE,
-     3},
-    {"told not to retry at 700, with one more in flight",
+     "wait"},
+    {"the longest lower bound is none either",
      0,
-     {{700, LOCKED, true, NO_RETRY}, END},
+     {{200, 0, LOCKED, false, NO_RETRY}, END_OF_EVENTS},
+     {0, 200, 700, 1200, FOREVER},
+     "wait"},
+    {"told not to retry at 700, with one more on the wire",
+     0,
+     {{700, 0, LOCKED, true, NO_RETRY}, END_OF_EVENTS},
      {0, 500, FOREVER},
-     RETRY_HEDGE_HOLD,
-     RETRY_CAUSE_PUSHBACK,
-     1},
+     "wait"},
     {"the other fails then",
      0,
-     {{700, LOCKED, true, NO_RETRY}, {900, LOCKED, false, 0}, END},
+     {{700, 0, LOCKED, true, NO_RETRY}, {900, 1, LOCKED, false, 0}, END_OF_EVENTS},
      {0, 500, FOREVER},
-     RETRY_HEDGE_FAIL,
-     RETRY_CAUSE_PUSHBACK,
-     0},
+     "server forbids"},
     {"fatal at 700",
      0,
-     {{700, RETRY_REASON_NONE, false, 0}, END},
+     {{700, 1, RETRY_REASON_NONE, false, 0}, END_OF_EVENTS},
      {0, 500, FOREVER},
-     RETRY_HEDGE_FAIL,
-     RETRY_CAUSE_NOT_RETRYABLE,
-     1},
+     "cancel 0, no reason to retry"},
     {"deadline 1200",
      1200,
-     {END},
+     {END_OF_EVENTS},
      {0, 500, 1000, FOREVER},
-     RETRY_HEDGE_HOLD,
-     RETRY_CAUSE_DEADLINE,
-     3},
+     "cancel 0, cancel 1, cancel 2, strategy refuses"},
     {"deadline 1500",
      1500,
-     {END},
+     {END_OF_EVENTS},
      {0, 500, 1000, FOREVER},
-     RETRY_HEDGE_HOLD,
-     RETRY_CAUSE_DEADLINE,
-     3},
+     "cancel 0, cancel 1, cancel 2, strategy refuses"},
     {"deadline 1501",
      1501,
-     {END},
+     {END_OF_EVENTS},
      {0, 500, 1000, 1500, FOREVER},
-     RETRY_HEDGE_SEND,
-     RETRY_CAUSE_NONE,
-     4},
+     "cancel 0, cancel 1, cancel 2, cancel 3, strategy refuses"},
     {"all fail at once",
      0,
-     {{0, LOCKED, false, 0},
-      {0, LOCKED, false, 0},
-      {0, LOCKED, false, 0},
-      {0, LOCKED, false, 0},
-      END},
+     {{0, 0, LOCKED, false, 0},
+      {0, 0, LOCKED, false, 0},
+      {0, 0, LOCKED, false, 0},
+      {0, 0, LOCKED, false, 0},
+      END_OF_EVENTS},
      {0, 0, 0, 0, FOREVER},
-     RETRY_HEDGE_FAIL,
-     RETRY_CAUSE_ATTEMPTS_EXHAUSTED,
-     0},
-    {"the last of four fails last",
+     "strategy refuses"},
+    {"one of four is left",
      0,
-     {{1600, LOCKED, false, 0}, {1700, LOCKED, false, 0}, {1800, LOCKED, false, 0}, END},
+     {{1600, 0, LOCKED, false, 0},
+      {1700, 3, LOCKED, false, 0},
+      {1800, 2, LOCKED, false, 0},
+      END_OF_EVENTS},
      {0, 500, 1000, 1500, FOREVER},
-     RETRY_HEDGE_HOLD,
-     RETRY_CAUSE_ATTEMPTS_EXHAUSTED,
-     1},
-    {"never sent, with one in flight: the timer goes on",
+     "wait"},
+    {"never sent, with one on the wire: the timer goes on",
      0,
-     {{700, UNSENT, false, 0}, END},
+     {{700, 0, UNSENT, false, 0}, END_OF_EVENTS},
      {0, 500, 1000, 1500, FOREVER},
-     RETRY_HEDGE_SEND,
-     RETRY_CAUSE_NONE,
-     3},
+     "wait"},
     {"never sent, alone",
      0,
-     {{200, UNSENT, false, 0}, END},
+     {{200, 0, UNSENT, false, 0}, END_OF_EVENTS},
      {0, FOREVER},
-     RETRY_HEDGE_FAIL,
-     RETRY_CAUSE_NOT_RETRYABLE,
-     0},
+     "strategy refuses"},
     {"told to wait beyond the deadline, alone",
      1000,
-     {{200, LOCKED, true, 800}, END},
+     {{200, 0, LOCKED, true, 800}, END_OF_EVENTS},
      {0, FOREVER},
-     RETRY_HEDGE_FAIL,
-     RETRY_CAUSE_DEADLINE,
-     0},
+     "strategy refuses"},
     {"told to wait up to the deadline, alone",
      1000,
-     {{200, LOCKED, true, 799}, END},
+     {{200, 0, LOCKED, true, 799}, END_OF_EVENTS},
      {0, 999, FOREVER},
-     RETRY_HEDGE_HOLD,
-     RETRY_CAUSE_DEADLINE,
-     1},
-    {"told to wait beyond the deadline, with one in flight",
+     "cancel 0, strategy refuses"},
+    {"told to wait beyond the deadline, with one on the wire",
      1000,
-     {{700, LOCKED, true, 5000}, END},
+     {{700, 0, LOCKED, true, 5000}, END_OF_EVENTS},
      {0, 500, FOREVER},
-     RETRY_HEDGE_HOLD,
-     RETRY_CAUSE_DEADLINE,
-     1},
+     "cancel 1, strategy refuses"},
 };
 
 static void test_timelines(void)
@@ -434,14 +579,11 @@ static void test_timelines(void)
     size_t i, n;
     for (i = 0; i < CHECK_COUNT(timelines); i++) {
         retry_ms starts[8];
-        retry_hedge_step step;
         set_up();
         if (timelines[i].timeout != 0)
-            request.timeout = timelines[i].timeout;
-        step = run(timelines[i].events, starts);
+            op.request.timeout = timelines[i].timeout;
         check_row("%s", timelines[i].text);
-        check_step(timelines[i].action, timelines[i].cause, NO_TIMER, step, __FILE__, __LINE__);
-        CHECK_EQUAL(timelines[i].in_flight, hedge.in_flight);
+        CHECK_TEXT(timelines[i].last, run(timelines[i].events, starts));
         for (n = 0; timelines[i].starts[n] != FOREVER && starts[n] != FOREVER; n++)
             CHECK_EQUAL(timelines[i].starts[n], starts[n]);
         CHECK_EQUAL(timelines[i].starts[n], starts[n]);
@@ -452,247 +594,104 @@ static void test_timelines(void)
 static void test_pushback_texts(void)
 {
     static const struct {
-        const char *text;
-        uint8_t action;
-        retry_ms delay;
+        const char *text, *expected, *later;
     } rows[] = {
-        {"0", RETRY_HEDGE_SEND, 500},
-        {"123", RETRY_HEDGE_WAIT, 123},
-        {"2147483647", RETRY_HEDGE_WAIT, 2147483647},
-        {"-1", RETRY_HEDGE_HOLD, 0},
-        {"", RETRY_HEDGE_HOLD, 0},
-        {"abc", RETRY_HEDGE_HOLD, 0},
-        {"1.5", RETRY_HEDGE_HOLD, 0},
-        {"2147483648", RETRY_HEDGE_HOLD, 0},
-        {" 5", RETRY_HEDGE_HOLD, 0},
-        {"007", RETRY_HEDGE_HOLD, 0},
+        {"0", "send 0, wait 500", "wait 100"},
+        {"123", "wait 123", "send 0, wait 500"},
+        {"2147483647", "wait 2147483647", "wait 2147483247"},
+        {"-1", "wait 400", "wait"},
+        {"", "wait 400", "wait"},
+        {"abc", "wait 400", "wait"},
+        {"1.5", "wait 400", "wait"},
+        {"2147483648", "wait 400", "wait"},
+        {" 5", "wait 400", "wait"},
+        {"007", "wait 400", "wait"},
     };
     size_t i;
     for (i = 0; i < CHECK_COUNT(rows); i++) {
-        retry_failure failure = check_failure_of(RETRY_REASON_KV_LOCKED);
+        retry_failure failure = check_failure_of(LOCKED);
         set_up();
-        BEGIN(0);
-        DUE(500);
+        send_copies(2, 500);
         check_row("\"%s\"", rows[i].text);
         CHECK(retry_parse_pushback(rows[i].text, strlen(rows[i].text), &failure));
-        check_step(rows[i].action,
-                   rows[i].action == RETRY_HEDGE_HOLD ? RETRY_CAUSE_PUSHBACK : RETRY_CAUSE_NONE,
-                   rows[i].delay, retry_hedge_failed(&hedge, &request, &failure, AT(600)), __FILE__,
-                   __LINE__);
+        CHECK_TEXT(rows[i].expected, failed(0, &failure, 600));
+        CHECK_TEXT(rows[i].later, POLL(1000));
     }
 }
 
-/* ---- due ----------------------------------------------------------------------------------- */
+/* ---- a copy that is due -------------------------------------------------------------------- */
 
-/* A copy must meet all conditions; the first that it does not is the cause. */
-static void test_due_in_order(void)
+/* It must meet all conditions; what it does not cost is not taken. With nothing on the wire the try
+   has failed. */
+static void test_due(void)
 {
     unsigned met;
     for (met = 0; met < 32; met++) {
-        bool copies = (met & 1) != 0, idempotent = (met & 2) != 0, in_time = (met & 4) != 0;
-        bool paid = (met & 8) != 0, in_flight = (met & 16) != 0;
-        uint8_t refused = in_flight ? RETRY_HEDGE_HOLD : RETRY_HEDGE_FAIL;
-        uint8_t cause = !copies       ? RETRY_CAUSE_ATTEMPTS_EXHAUSTED
-                        : !idempotent ? RETRY_CAUSE_NOT_IDEMPOTENT
-                        : !in_time    ? RETRY_CAUSE_DEADLINE
-                        : !paid       ? RETRY_CAUSE_BUDGET_EXHAUSTED
-                                      : RETRY_CAUSE_NONE;
-        bool sent = cause == RETRY_CAUSE_NONE;
-        if (!copies && !in_flight)
-            continue; /* no copy is waited for then */
+        bool left = (met & 1) != 0, idempotent = (met & 2) != 0, in_time = (met & 4) != 0;
+        bool paid = (met & 8) != 0, wire = (met & 16) != 0;
+        bool sent = left && idempotent && in_time && paid;
+        uint32_t balance = paid ? 1000 : 999;
         set_up();
-        set_up_budget(1000, 1000, paid ? 1000 : 999);
-        policy.max_attempts = copies ? 2 : 1;
-        request.timeout = 1000;
-        check_row("copies %d, idempotent %d, in time %d, paid %d, in flight %d", copies, idempotent,
-                  in_time, paid, in_flight);
-        BEGIN(0);
-        if (!in_flight)
-            CHECK_STEP(WAIT, NONE, 500, fail_order(RETRY_REASON_KV_LOCKED, 500, 0));
-        request.idempotent = idempotent;
-        check_step(sent ? (unsigned)RETRY_HEDGE_SEND : refused, cause, NO_TIMER,
-                   DUE(in_time ? 999 : 1000), __FILE__, __LINE__);
-        CHECK_EQUAL(in_flight + sent, hedge.in_flight);
-        CHECK_EQUAL(sent ? 0 : paid ? 1000 : 999, retry_budget_balance(&budget));
-        if (!sent && !in_flight) /* it is closed */
-            CHECK_STEP(FAIL, MISUSE, 0, DUE(999));
+        set_up_budget(1000, 1000, balance);
+        op.request.timeout = 1000;
+        check_row("left %d, idempotent %d, in time %d, paid %d, wire %d", left, idempotent, in_time,
+                  paid, wire);
+        hedge.count = (uint8_t)(left || !wire);
+        start(0);
+        if (!wire)
+            CHECK_TEXT("wait 500", fail_order(0, LOCKED, 500, 0));
+        if (!wire && !left)
+            continue; /* no copy is waited for then */
+        op.request.idempotent = idempotent;
+        POLL(in_time ? 999 : 1000);
+        CHECK_EQUAL(sent, strstr(steps, "send") != NULL);
+        CHECK_EQUAL(in_time && (sent || wire), strstr(steps, "wait") != NULL);
+        CHECK_EQUAL(sent ? 0 : balance, retry_budget_balance(&budget));
     }
 }
 
-/* An order not to retry counts as no copies left, before all else. */
-static void test_due_after_an_order(void)
+/* The same of one that is to follow another, at once. */
+static void test_followed(void)
 {
-    set_up();
-    send_copies(2, 500);
-    CHECK_STEP(HOLD, PUSHBACK, 0, fail_order(RETRY_REASON_KV_LOCKED, NO_RETRY, 600));
-    CHECK_STEP(HOLD, PUSHBACK, 0, DUE(1000));
-    request.idempotent = false;
-    CHECK_STEP(HOLD, PUSHBACK, 0, DUE(1000));
-    CHECK_EQUAL(1, hedge.in_flight);
-    CHECK_EQUAL(0, retry_hedge_won(&hedge));
-
-    set_up(); /* when there are none left anyway */
-    policy.max_attempts = 2;
-    send_copies(2, 500);
-    CHECK_STEP(HOLD, ATTEMPTS_EXHAUSTED, 0, DUE(600));
-    CHECK_STEP(HOLD, PUSHBACK, 0, fail_order(RETRY_REASON_KV_LOCKED, NO_RETRY, 600));
-    CHECK_STEP(HOLD, PUSHBACK, 0, DUE(600));
+    unsigned met;
+    for (met = 0; met < 16; met++) {
+        bool idempotent = (met & 1) != 0, in_time = (met & 2) != 0, paid = (met & 4) != 0;
+        bool other = (met & 8) != 0;
+        bool sent = idempotent && in_time && paid;
+        set_up();
+        op.request.timeout = 1000;
+        send_copies(1u + other, 500u * other);
+        set_up_budget(1000, 1000, paid ? 1000 : 0);
+        op.request.idempotent = idempotent;
+        check_row("idempotent %d, in time %d, paid %d, other %d", idempotent, in_time, paid, other);
+        fail(0, LOCKED, in_time ? 999 : 1000);
+        CHECK_EQUAL(sent, strstr(steps, "send 0") != NULL);
+        CHECK_EQUAL(in_time && (sent || other), strstr(steps, "wait 1") != NULL);
+        CHECK_EQUAL(in_time && (sent || other), ends == 0);
+    }
 }
 
-/* Early it is WAIT with the rest, if the first three conditions hold; the budget is not asked. */
-static void test_due_early(void)
+/* A refused copy's timer is off. */
+static void test_no_second_ask(void)
 {
     set_up();
     set_up_budget(1000, 1000, 0);
-    request.timeout = 700;
-    BEGIN(0);
-    CHECK_STEP(WAIT, NONE, 500, DUE(0));
-    CHECK_STEP(WAIT, NONE, 499, DUE(1));
-    CHECK_STEP(WAIT, NONE, 1, DUE(499));
-    CHECK_STEP(HOLD, BUDGET_EXHAUSTED, 0, DUE(500));
-    CHECK_STEP(WAIT, NONE, NO_TIMER, DUE(600)); /* no timer is set any more */
-    CHECK_STEP(HOLD, DEADLINE, 0, DUE(700));
-
-    set_up();
-    request.timeout = 300;
-    BEGIN(0);
-    CHECK_STEP(WAIT, NONE, 201, DUE(299)); /* it may be past the deadline then */
-    CHECK_STEP(HOLD, DEADLINE, 0, DUE(300));
-
-    set_up();
-    BEGIN(0);
-    request.idempotent = false;
-    CHECK_STEP(HOLD, NOT_IDEMPOTENT, 0, DUE(1));
-    CHECK_EQUAL(1, hedge.in_flight);
+    start(0);
+    CHECK_TEXT("wait", POLL(500));
+    set_up_budget(1000, 1000, 1000);
+    CHECK_TEXT("wait", POLL(600));
+    CHECK_TEXT("send 0, wait 500", fail(0, LOCKED, 700)); /* but a failure is followed */
 }
 
-/* What is early does not begin the wait anew, and late is counted from when a copy is sent. */
-static void test_due_late(void)
-{
-    set_up();
-    BEGIN(0);
-    CHECK_STEP(WAIT, NONE, 300, DUE(200));
-    CHECK_STEP(WAIT, NONE, 100, DUE(400));
-    CHECK_STEP(SEND, NONE, 500, DUE(900));
-    CHECK_STEP(WAIT, NONE, 1, DUE(1399));
-    CHECK_STEP(SEND, NONE, 500, DUE(1400));
-    CHECK_STEP(SEND, NONE, NO_TIMER, DUE(2000000000));
-    CHECK_STEP(HOLD, ATTEMPTS_EXHAUSTED, 0, DUE(2000000000));
-}
-
-/* A clock that steps back counts as no time passed, from when the copy was sent. */
-static void test_clock_steps_back(void)
-{
-    set_up();
-    BEGIN(1000);
-    CHECK_STEP(WAIT, NONE, 500, DUE(400));
-    CHECK_STEP(WAIT, NONE, 400, DUE(1100));
-    CHECK_STEP(SEND, NONE, 500, DUE(1500));
-}
-
-static void test_request_not_open(void)
-{
-    set_up();
-    BEGIN(0);
-    retry_succeed(&request, AT(1));
-    CHECK_STEP(HOLD, DEADLINE, 0, DUE(500)); /* there is nothing left of it */
-    CHECK_STEP(FAIL, DEADLINE, 0, fail(RETRY_REASON_KV_LOCKED, 500));
-    set_up();
-    memset(&request, 0, sizeof request);
-    request.idempotent = true;
-    BEGIN(0);
-    CHECK_STEP(HOLD, DEADLINE, 0, DUE(500)); /* never begun */
-}
-
-/* ---- the delay ----------------------------------------------------------------------------- */
-
-/* The latency is asked anew after each copy. */
-static void test_latency_delay(void)
-{
-    int n;
-    set_up();
-    policy.delay = 0;
-    policy.latency = &latency;
-    policy.max_attempts = 6;
-    latency.min_samples = 1;
-    CHECK_STEP(SEND, NONE, NO_TIMER, BEGIN(0)); /* it knows nothing yet */
-    CHECK_STEP(WAIT, NONE, NO_TIMER, DUE(100));
-    CHECK_STEP(SEND, NONE, NO_TIMER, fail(RETRY_REASON_KV_LOCKED, 100)); /* at once all the same */
-    for (n = 0; n < 12; n++)
-        retry_latency_add(&latency, 40, true);
-    CHECK_STEP(WAIT, NONE, NO_TIMER, DUE(200));
-    CHECK_STEP(SEND, NONE, 40, fail(RETRY_REASON_KV_LOCKED, 200));
-    retry_latency_add(&latency, 1000, true);
-    CHECK_STEP(WAIT, NONE, 1, DUE(239)); /* a timer that is set stays */
-    CHECK_STEP(SEND, NONE, 55, DUE(240));
-    CHECK_STEP(SEND, NONE, 55, DUE(295));
-    CHECK_STEP(SEND, NONE, NO_TIMER, DUE(350));
-    CHECK_EQUAL(4, hedge.in_flight);
-}
-
-/* Without a delay and a latency there are no hedges, a failed copy's successor included. */
-static void test_no_delay(void)
-{
-    set_up();
-    policy.delay = 0;
-    CHECK_STEP(SEND, NONE, NO_TIMER, BEGIN(0));
-    CHECK_STEP(HOLD, ATTEMPTS_EXHAUSTED, 0, DUE(100));
-    CHECK_STEP(FAIL, ATTEMPTS_EXHAUSTED, 0, fail(RETRY_REASON_KV_LOCKED, 100));
-}
-
-/* With a delay of UINT32_MAX none is sent by a timer. */
-static void test_longest_delay(void)
-{
-    set_up();
-    policy.delay = NO_TIMER - 1;
-    CHECK_STEP(SEND, NONE, NO_TIMER - 1, BEGIN(0));
-    CHECK_STEP(WAIT, NONE, NO_TIMER - 1 - 2000000000u, DUE(2000000000u));
-    policy.delay = NO_TIMER;
-    CHECK_STEP(SEND, NONE, NO_TIMER, BEGIN(0));
-    CHECK_STEP(WAIT, NONE, NO_TIMER, DUE(2000000000u));
-    CHECK_STEP(SEND, NONE, NO_TIMER, fail(RETRY_REASON_KV_LOCKED, 2000000000u));
-}
-
-static void test_max_attempts(void)
-{
-    static const struct {
-        uint32_t max_attempts, copies;
-    } rows[] = {{0, 2},     {1, 1},     {2, 2},     {3, 3},     {254, 254},
-                {255, 255}, {256, 255}, {257, 255}, {512, 255}, {UINT32_MAX, 255}};
-    size_t i;
-    for (i = 0; i < CHECK_COUNT(rows); i++) {
-        uint32_t n, sent = 1;
-        set_up();
-        policy.max_attempts = rows[i].max_attempts;
-        policy.delay = 1;
-        check_row("max_attempts %lu", (unsigned long)rows[i].max_attempts);
-        BEGIN(0);
-        for (n = 1; n < 300; n++)
-            sent += DUE(n).action == RETRY_HEDGE_SEND;
-        CHECK_EQUAL(rows[i].copies, sent);
-        CHECK_EQUAL(rows[i].copies, hedge.in_flight);
-        CHECK_STEP(HOLD, ATTEMPTS_EXHAUSTED, 0, DUE(300));
-        for (n = 1; n < rows[i].copies; n++)
-            CHECK_STEP(HOLD, ATTEMPTS_EXHAUSTED, 0, fail(RETRY_REASON_KV_LOCKED, 300));
-        CHECK_STEP(FAIL, ATTEMPTS_EXHAUSTED, 0, fail(RETRY_REASON_KV_LOCKED, 300));
-
-        BEGIN(0); /* the same by failures */
-        for (sent = 1; sent < 300 && fail(RETRY_REASON_KV_LOCKED, 0).action == RETRY_HEDGE_SEND;)
-            sent++;
-        CHECK_EQUAL(rows[i].copies, sent);
-    }
-}
-
-/* ---- failed: what is fatal ----------------------------------------------------------------- */
+/* ---- what is final ------------------------------------------------------------------------- */
 
 #define USER RETRY_REASON_USER
 #define ALLOWS RETRY_REASON_ALLOWS_NON_IDEMPOTENT
 
-/* What a failure is to an idempotent operation and to one that is not, and to both. */
 struct kind {
     retry_reason reason;
     uint8_t safety, fault;
-    uint8_t fatal, fatal_not_idempotent; /* RETRY_CAUSE_NONE: it is not */
+    uint8_t fatal; /* to an idempotent operation; RETRY_CAUSE_NONE: it is not */
     bool unsent, ambiguous;
 };
 
@@ -704,43 +703,36 @@ struct kind {
 #define FINE RETRY_CAUSE_NONE
 
 static const struct kind kinds[] = {
-    {RETRY_REASON_KV_LOCKED, MAYBE, OTHER, FINE, FINE, false, false},
-    {RETRY_REASON_KV_LOCKED, YES, SERVER, FINE, FINE, false, false},
-    {RETRY_REASON_KV_LOCKED, NO, OTHER, RETRY_CAUSE_UNSAFE, RETRY_CAUSE_UNSAFE, false, false},
-    {RETRY_REASON_SOCKET_CLOSED_WHILE_IN_FLIGHT, MAYBE, OTHER, FINE, RETRY_CAUSE_NOT_IDEMPOTENT,
-     false, true},
-    {RETRY_REASON_ATTEMPT_TIMED_OUT, MAYBE, SERVER, FINE, RETRY_CAUSE_NOT_IDEMPOTENT, false, true},
-    {RETRY_REASON_ATTEMPT_TIMED_OUT, YES, OTHER, FINE, FINE, false, false},
-    {RETRY_REASON_SERVER_ERROR, MAYBE, SERVER, FINE, RETRY_CAUSE_NOT_IDEMPOTENT, false, true},
-    {RETRY_REASON_SERVER_ERROR, NO, SERVER, RETRY_CAUSE_UNSAFE, RETRY_CAUSE_UNSAFE, false, true},
-    {RETRY_REASON_NONE, MAYBE, OTHER, RETRY_CAUSE_NOT_RETRYABLE, RETRY_CAUSE_NOT_RETRYABLE, false,
-     false},
-    {RETRY_REASON_NONE, MAYBE, RETRY_FAULT_CLIENT, RETRY_CAUSE_NOT_RETRYABLE,
-     RETRY_CAUSE_NOT_RETRYABLE, false, false},
-    {RETRY_REASON_NONE, MAYBE, SERVER, FINE, RETRY_CAUSE_NOT_IDEMPOTENT, false, true},
-    {RETRY_REASON_NONE, YES, OTHER, FINE, FINE, false, false},
-    {RETRY_REASON_NONE, YES, SERVER, FINE, FINE, false, false},
-    {RETRY_REASON_NONE, NO, OTHER, RETRY_CAUSE_UNSAFE, RETRY_CAUSE_UNSAFE, false, false},
-    {RETRY_REASON_NONE, NO, SERVER, RETRY_CAUSE_UNSAFE, RETRY_CAUSE_UNSAFE, false, true},
-    {RETRY_REASON_UNKNOWN, MAYBE, OTHER, RETRY_CAUSE_UNKNOWN_REASON, RETRY_CAUSE_UNKNOWN_REASON,
-     false, true},
-    {RETRY_REASON_UNKNOWN, YES, SERVER, RETRY_CAUSE_UNKNOWN_REASON, RETRY_CAUSE_UNKNOWN_REASON,
-     false, false},
-    {RETRY_REASON_COUNT, MAYBE, OTHER, RETRY_CAUSE_UNKNOWN_REASON, RETRY_CAUSE_UNKNOWN_REASON,
-     false, true},
-    {0x1240, MAYBE, OTHER, RETRY_CAUSE_UNKNOWN_REASON, RETRY_CAUSE_UNKNOWN_REASON, false, true},
-    {RETRY_REASON_KV_NOT_MY_VBUCKET, MAYBE, OTHER, FINE, FINE, false, false},
-    {RETRY_REASON_KV_NOT_MY_VBUCKET, NO, OTHER, RETRY_CAUSE_UNSAFE, RETRY_CAUSE_UNSAFE, false,
-     false},
-    {USER(0, 0), MAYBE, OTHER, FINE, RETRY_CAUSE_NOT_IDEMPOTENT, false, true},
-    {USER(3, RETRY_REASON_ALWAYS), MAYBE, OTHER, FINE, RETRY_CAUSE_NOT_IDEMPOTENT, false, true},
-    {USER(15, RETRY_REASON_FREE | ALLOWS), MAYBE, OTHER, FINE, FINE, false, false},
-    {RETRY_REASON_SOCKET_NOT_AVAILABLE, MAYBE, OTHER, FINE, FINE, true, false},
-    {RETRY_REASON_SERVICE_NOT_AVAILABLE, MAYBE, OTHER, FINE, FINE, true, false},
-    {RETRY_REASON_NODE_NOT_AVAILABLE, MAYBE, SERVER, FINE, FINE, true, false},
-    {RETRY_REASON_CIRCUIT_BREAKER_OPEN, YES, OTHER, FINE, FINE, true, false},
-    {RETRY_REASON_CLIENT_THROTTLED, MAYBE, OTHER, FINE, FINE, true, false},
-    {RETRY_REASON_CLIENT_THROTTLED, NO, OTHER, RETRY_CAUSE_UNSAFE, RETRY_CAUSE_UNSAFE, true, false},
+    {RETRY_REASON_KV_LOCKED, MAYBE, OTHER, FINE, false, false},
+    {RETRY_REASON_KV_LOCKED, YES, SERVER, FINE, false, false},
+    {RETRY_REASON_KV_LOCKED, NO, OTHER, RETRY_CAUSE_UNSAFE, false, false},
+    {RETRY_REASON_SOCKET_CLOSED_WHILE_IN_FLIGHT, MAYBE, OTHER, FINE, false, true},
+    {RETRY_REASON_ATTEMPT_TIMED_OUT, MAYBE, SERVER, FINE, false, true},
+    {RETRY_REASON_ATTEMPT_TIMED_OUT, YES, OTHER, FINE, false, false},
+    {RETRY_REASON_SERVER_ERROR, MAYBE, SERVER, FINE, false, true},
+    {RETRY_REASON_SERVER_ERROR, NO, SERVER, RETRY_CAUSE_UNSAFE, false, true},
+    {RETRY_REASON_NONE, MAYBE, OTHER, RETRY_CAUSE_NOT_RETRYABLE, false, false},
+    {RETRY_REASON_NONE, MAYBE, RETRY_FAULT_CLIENT, RETRY_CAUSE_NOT_RETRYABLE, false, false},
+    {RETRY_REASON_NONE, MAYBE, SERVER, FINE, false, true},
+    {RETRY_REASON_NONE, YES, OTHER, FINE, false, false},
+    {RETRY_REASON_NONE, YES, SERVER, FINE, false, false},
+    {RETRY_REASON_NONE, NO, OTHER, RETRY_CAUSE_UNSAFE, false, false},
+    {RETRY_REASON_NONE, NO, SERVER, RETRY_CAUSE_UNSAFE, false, true},
+    {RETRY_REASON_UNKNOWN, MAYBE, OTHER, RETRY_CAUSE_UNKNOWN_REASON, false, true},
+    {RETRY_REASON_UNKNOWN, YES, SERVER, RETRY_CAUSE_UNKNOWN_REASON, false, false},
+    {RETRY_REASON_COUNT, MAYBE, OTHER, RETRY_CAUSE_UNKNOWN_REASON, false, true},
+    {0x1240, MAYBE, OTHER, RETRY_CAUSE_UNKNOWN_REASON, false, true},
+    {RETRY_REASON_KV_NOT_MY_VBUCKET, MAYBE, OTHER, FINE, false, false},
+    {RETRY_REASON_KV_NOT_MY_VBUCKET, NO, OTHER, RETRY_CAUSE_UNSAFE, false, false},
+    {USER(0, 0), MAYBE, OTHER, FINE, false, true},
+    {USER(3, RETRY_REASON_ALWAYS), MAYBE, OTHER, FINE, false, true},
+    {USER(15, RETRY_REASON_FREE | ALLOWS), MAYBE, OTHER, FINE, false, false},
+    {RETRY_REASON_SOCKET_NOT_AVAILABLE, MAYBE, OTHER, FINE, true, false},
+    {RETRY_REASON_SERVICE_NOT_AVAILABLE, MAYBE, OTHER, FINE, true, false},
+    {RETRY_REASON_NODE_NOT_AVAILABLE, MAYBE, SERVER, FINE, true, false},
+    {RETRY_REASON_CIRCUIT_BREAKER_OPEN, YES, OTHER, FINE, true, false},
+    {RETRY_REASON_CLIENT_THROTTLED, MAYBE, OTHER, FINE, true, false},
+    {RETRY_REASON_CLIENT_THROTTLED, NO, OTHER, RETRY_CAUSE_UNSAFE, true, false},
 };
 
 static retry_failure failure_of(const struct kind *kind)
@@ -748,192 +740,178 @@ static retry_failure failure_of(const struct kind *kind)
     retry_failure failure = check_failure_of(kind->reason);
     failure.safety = kind->safety;
     failure.fault = kind->fault;
+    failure.code = 42;
     return failure;
 }
 
-/* What the request learns of a copy that failed, and of those that are cancelled with it. */
 static void check_learnt(const struct kind *kind, bool ambiguous)
 {
-    CHECK_EQUAL(ambiguous, request.ambiguous);
+    CHECK_EQUAL(ambiguous, op.request.ambiguous);
     CHECK_EQUAL(kind->reason < RETRY_REASON_COUNT || (kind->reason & 0xff40) == 0x40,
-                retry_reason_set_has(request.reasons, kind->reason));
-    CHECK_EQUAL(0, request.attempts); /* and nothing else */
-    CHECK_EQUAL(0, request.code_attempts);
-    CHECK_EQUAL(0, request.code);
-    CHECK_EQUAL(0, request.last_delay);
+                retry_reason_set_has(op.request.reasons, kind->reason));
 }
 
+/* Whatever is on the wire, and may take effect. */
 static void test_fatal(void)
 {
+    static const char *const cancels[] = {"", "cancel 1, ", "cancel 1, cancel 2, "};
     size_t i;
     unsigned more;
     for (i = 0; i < CHECK_COUNT(kinds); i++) {
         retry_failure failure = failure_of(&kinds[i]);
-        failure.code = 42;
-        if (kinds[i].fatal == RETRY_CAUSE_NONE)
-            continue;
-        for (more = 0; more < 3; more++) { /* others in flight */
+        for (more = 0; kinds[i].fatal != FINE && more < 3; more++) {
+            char expected[80];
             set_up();
             send_copies(1 + more, 500 * more);
-            check_row("kind %u, %u in flight", (unsigned)i, more);
-            check_step(RETRY_HEDGE_FAIL, kinds[i].fatal, 0,
-                       retry_hedge_failed(&hedge, &request, &failure, AT(1100)), __FILE__,
-                       __LINE__);
-            CHECK_EQUAL(more, hedge.in_flight); /* to be cancelled */
+            check_row("kind %u, %u more on the wire", (unsigned)i, more);
+            snprintf(expected, sizeof expected, "%sFAIL: %s", cancels[more],
+                     retry_cause_text(kinds[i].fatal));
+            CHECK_TEXT(expected, failed(0, &failure, 1100));
             check_learnt(&kinds[i], kinds[i].ambiguous || more > 0);
-            CHECK_STEP(FAIL, MISUSE, 0, DUE(1100));
-            CHECK_EQUAL(0, retry_hedge_won(&hedge));
+            CHECK_EQUAL(42, op.failure.code);
         }
     }
 }
 
-/* What only an idempotent operation may repeat ends one that is not. */
-static void test_not_permitted(void)
+/* The same operation without further copies: the texts and what is known are equal. */
+static void check_as_alone(const retry_failure *failure)
 {
+    char hedged[sizeof steps];
+    retry_operation before;
+    start(0);
+    memcpy(hedged, failed(0, failure, 100), sizeof steps);
+    before = op;
+    memset(&op, 0, sizeof op);
+    op.request.client = &client;
+    op.request.idempotent = before.request.idempotent;
+    op.request.timeout = UINT32_MAX;
+    start(0);
+    CHECK_TEXT(hedged, failed(0, failure, 100));
+    CHECK_EQUAL(op.request.ambiguous, before.request.ambiguous);
+    CHECK_EQUAL(op.request.reasons, before.request.reasons);
+    CHECK_EQUAL(op.request.attempts, before.request.attempts);
+    CHECK_EQUAL(op.request.code, before.request.code);
+    CHECK_EQUAL(op.failure.reason, before.failure.reason);
+}
+
+/* One that is not idempotent has no further copies, nor has one without a copy left: a failure is
+   as without a hedge. So is one that was never sent, with nothing else on the wire. */
+static void test_as_alone(void)
+{
+    retry_policy policy;
     size_t i;
-    for (i = 0; i < CHECK_COUNT(kinds); i++) {
-        retry_failure failure = failure_of(&kinds[i]);
+    memset(&policy, 0, sizeof policy);
+    policy.base.retry_after = retry_policy_after;
+    policy.backoff.initial = policy.backoff.max = 7;
+    for (i = 0; i < CHECK_COUNT(kinds) * 3; i++) {
+        const struct kind *kind = &kinds[i / 3];
+        retry_failure failure = failure_of(kind);
         set_up();
-        request.idempotent = false;
-        BEGIN(0);
-        check_row("kind %u", (unsigned)i);
-        if (kinds[i].fatal_not_idempotent != RETRY_CAUSE_NONE)
-            check_step(RETRY_HEDGE_FAIL, kinds[i].fatal_not_idempotent, 0,
-                       retry_hedge_failed(&hedge, &request, &failure, AT(100)), __FILE__, __LINE__);
-        else /* nor is it followed when it is permitted */
-            check_step(RETRY_HEDGE_FAIL,
-                       kinds[i].unsent ? RETRY_CAUSE_NOT_RETRYABLE : RETRY_CAUSE_NOT_IDEMPOTENT, 0,
-                       retry_hedge_failed(&hedge, &request, &failure, AT(100)), __FILE__, __LINE__);
-        check_learnt(&kinds[i], kinds[i].ambiguous);
+        client.strategy = &policy.base;
+        if (i % 3 == 0)
+            op.request.idempotent = false;
+        else if (i % 3 == 1)
+            hedge.count = 0;
+        else if (!kind->unsent)
+            continue;
+        check_row("kind %u, %u", (unsigned)(i / 3), (unsigned)(i % 3));
+        check_as_alone(&failure);
+        check_learnt(kind, kind->ambiguous);
     }
 }
 
-/* Fatal comes before an order of any kind, but where step 3 itself has the order first. */
+/* Final comes before an order of any kind, but that not to retry is what the decision knows first
+   of what is not unsafe. */
 static void test_fatal_and_order(void)
 {
     static const retry_ms orders[] = {0, 1, 300, NO_RETRY - 1, NO_RETRY};
     size_t i, n;
     for (i = 0; i < CHECK_COUNT(kinds); i++) {
-        for (n = 0; n < CHECK_COUNT(orders); n++) {
+        for (n = 0; n < CHECK_COUNT(orders) && kinds[i].fatal != FINE; n++) {
             retry_failure failure = failure_of(&kinds[i]);
-            bool stop = orders[n] == NO_RETRY;
+            char expected[80];
             failure.pushback = true;
             failure.retry_after = orders[n];
-            if (kinds[i].fatal == RETRY_CAUSE_NONE)
-                continue;
             set_up();
             send_copies(2, 500);
             check_row("kind %u, order %lu", (unsigned)i, (unsigned long)orders[n]);
-            if (stop && kinds[i].fatal != RETRY_CAUSE_UNSAFE)
-                CHECK_STEP(HOLD, PUSHBACK, 0,
-                           retry_hedge_failed(&hedge, &request, &failure, AT(600)));
-            else
-                check_step(RETRY_HEDGE_FAIL, kinds[i].fatal, 0,
-                           retry_hedge_failed(&hedge, &request, &failure, AT(600)), __FILE__,
-                           __LINE__);
+            snprintf(expected, sizeof expected, "cancel 1, FAIL: %s",
+                     retry_cause_text(kinds[i].fatal));
+            CHECK_TEXT(orders[n] == NO_RETRY && kinds[i].fatal != RETRY_CAUSE_UNSAFE ? "wait 400"
+                                                                                     : expected,
+                       failed(0, &failure, 600));
         }
     }
-    set_up();
-    request.idempotent = false;
-    BEGIN(0);
-    CHECK_STEP(FAIL, NOT_IDEMPOTENT, 0, fail_order(RETRY_REASON_SERVER_ERROR, NO_RETRY, 1));
 }
 
-/* ---- failed: what is not ------------------------------------------------------------------- */
+/* ---- what is not --------------------------------------------------------------------------- */
 
 static void test_followed_at_once(void)
 {
     size_t i;
     for (i = 0; i < CHECK_COUNT(kinds); i++) {
         retry_failure failure = failure_of(&kinds[i]);
-        if (kinds[i].fatal != RETRY_CAUSE_NONE || kinds[i].unsent)
+        if (kinds[i].fatal != FINE || kinds[i].unsent)
             continue;
         set_up();
-        BEGIN(0);
+        start(0);
         check_row("kind %u", (unsigned)i);
-        CHECK_STEP(SEND, NONE, 500, retry_hedge_failed(&hedge, &request, &failure, AT(200)));
-        CHECK_EQUAL(1, hedge.in_flight);
+        CHECK_TEXT("send 0, wait 500", failed(0, &failure, 200));
         check_learnt(&kinds[i], kinds[i].ambiguous);
-        CHECK_STEP(WAIT, NONE, 1, DUE(699)); /* the timer counts from this copy on */
-        CHECK_STEP(SEND, NONE, 500, DUE(700));
-        CHECK_STEP(SEND, NONE, NO_TIMER, retry_hedge_failed(&hedge, &request, &failure, AT(800)));
-        CHECK_EQUAL(2, hedge.in_flight);
-        CHECK_STEP(HOLD, ATTEMPTS_EXHAUSTED, 0,
-                   retry_hedge_failed(&hedge, &request, &failure, AT(900)));
-        CHECK_STEP(FAIL, ATTEMPTS_EXHAUSTED, 0,
-                   retry_hedge_failed(&hedge, &request, &failure, AT(900)));
-        CHECK_EQUAL(0, hedge.in_flight);
+        CHECK_EQUAL(0, op.request.attempts);
+        CHECK_EQUAL(42, op.failure.code);
+        CHECK_TEXT("wait 1", POLL(699)); /* the timer counts from this copy on */
+        CHECK_TEXT("send 1, wait 500", POLL(700));
+        CHECK_TEXT("send 0, wait", failed(0, &failure, 800));
+        CHECK_TEXT("wait", failed(0, &failure, 900));
+        failed(1, &failure, 900);
+        CHECK(strstr(steps, "send") == NULL && strcmp(steps, "wait") != 0);
     }
 }
 
-/* Under due's conditions, in their order. */
-static void test_followed_in_order(void)
-{
-    unsigned met;
-    for (met = 0; met < 16; met++) {
-        bool idempotent = (met & 1) != 0, in_time = (met & 2) != 0, paid = (met & 4) != 0;
-        bool other = (met & 8) != 0;
-        uint8_t cause = !idempotent ? RETRY_CAUSE_NOT_IDEMPOTENT
-                        : !in_time  ? RETRY_CAUSE_DEADLINE
-                        : !paid     ? RETRY_CAUSE_BUDGET_EXHAUSTED
-                                    : RETRY_CAUSE_NONE;
-        uint8_t refused = other ? RETRY_HEDGE_HOLD : RETRY_HEDGE_FAIL;
-        set_up();
-        request.timeout = 1000;
-        send_copies(1u + other, 500u * other);
-        set_up_budget(1000, 1000, paid ? 1000 : 0);
-        request.idempotent = idempotent;
-        check_row("idempotent %d, in time %d, paid %d, other in flight %d", idempotent, in_time,
-                  paid, other);
-        check_step(cause == RETRY_CAUSE_NONE ? (unsigned)RETRY_HEDGE_SEND : refused, cause, 500,
-                   fail(RETRY_REASON_KV_LOCKED, in_time ? 999 : 1000), __FILE__, __LINE__);
-        request.idempotent = true;
-        if (cause != RETRY_CAUSE_NONE && other) /* the timer is off */
-            CHECK_STEP(WAIT, NONE, NO_TIMER, DUE(999));
-        else if (cause != RETRY_CAUSE_NONE)
-            CHECK_STEP(FAIL, MISUSE, 0, DUE(999));
-    }
-}
-
-/* An order not to retry: the others' answers count, and no copy is sent from then on. */
+/* The others' answers count, and no copy is sent from then on. */
 static void test_order_not_to_retry(void)
 {
+    retry_failure order = pushback(LOCKED, NO_RETRY), late = check_failure_of(LOCKED);
+    order.code = 7;
+    late.code = 8;
     set_up();
     send_copies(3, 1000);
-    CHECK_STEP(HOLD, PUSHBACK, 0, fail_order(RETRY_REASON_KV_LOCKED, NO_RETRY, 1100));
-    CHECK_STEP(HOLD, PUSHBACK, 0, fail(RETRY_REASON_KV_LOCKED, 1200));
-    CHECK_STEP(FAIL, PUSHBACK, 0, fail(RETRY_REASON_KV_LOCKED, 1300));
+    CHECK_TEXT("wait 400", failed(0, &order, 1100));
+    CHECK_TEXT("wait", POLL(1500));
+    CHECK_TEXT("wait", failed(1, &late, 1600));
+    CHECK_EQUAL(7, op.failure.code); /* it is what the try has failed by */
+    CHECK_TEXT(FORBIDDEN, failed(2, &late, 1700));
+    CHECK_EQUAL(7, op.failure.code);
+    CHECK_EQUAL(7, op.request.code);
+
+    start(2000); /* it was that try's alone */
+    CHECK_EQUAL(0, op.failure.code);
+    CHECK_TEXT("send 0, wait 500", failed(0, &late, 2100));
+
+    set_up(); /* what works is success */
+    send_copies(3, 1000);
+    failed(0, &order, 1100);
+    CHECK_TEXT("cancel 2, SUCCESS: none given", done(1, 1600));
 
     set_up(); /* an order to wait does not take it back */
     send_copies(3, 1000);
-    fail_order(RETRY_REASON_KV_LOCKED, NO_RETRY, 1100);
-    CHECK_STEP(HOLD, PUSHBACK, 0, fail_order(RETRY_REASON_KV_LOCKED, 10, 1200));
-    CHECK_STEP(FAIL, PUSHBACK, 0, fail_order(RETRY_REASON_KV_LOCKED, 10, 1200));
+    failed(0, &order, 1100);
+    CHECK_TEXT("wait 10", fail_order(1, LOCKED, 10, 1200));
+    CHECK_TEXT("wait", POLL(1210));
+    CHECK_TEXT(FORBIDDEN, fail_order(2, LOCKED, 10, 1300));
 
-    set_up(); /* never sent, or fatal, is the cause of its own */
+    set_up(); /* it holds against what is never sent, and what is final */
     send_copies(3, 1000);
-    fail_order(RETRY_REASON_KV_LOCKED, NO_RETRY, 1100);
-    CHECK_STEP(HOLD, NOT_RETRYABLE, 0, fail(UNSENT, 1200));
-    CHECK_STEP(FAIL, UNKNOWN_REASON, 0, fail(RETRY_REASON_UNKNOWN, 1300));
+    failed(0, &order, 1100);
+    CHECK_TEXT("wait 300", fail(1, UNSENT, 1200));
+    CHECK_TEXT(FORBIDDEN, fail(2, RETRY_REASON_UNKNOWN, 1300));
 
     set_up(); /* alone; for what is always retried, and what was never sent, as well */
-    BEGIN(0);
-    CHECK_STEP(FAIL, PUSHBACK, 0, fail_order(RETRY_REASON_KV_NOT_MY_VBUCKET, NO_RETRY, 1));
-    BEGIN(0);
-    CHECK_STEP(FAIL, PUSHBACK, 0, fail_order(UNSENT, NO_RETRY, 1));
-    BEGIN(0);
-    DUE(500);
-    CHECK_STEP(HOLD, PUSHBACK, 0, fail_order(UNSENT, NO_RETRY, 501));
-}
-
-/* Without the flag a wait of UINT32_MAX is a lower bound like any other, which hedges ignore. */
-static void test_no_order(void)
-{
-    retry_failure failure = check_failure_of(RETRY_REASON_KV_LOCKED);
-    failure.retry_after = NO_RETRY;
-    set_up();
-    BEGIN(0);
-    CHECK_STEP(SEND, NONE, 500, retry_hedge_failed(&hedge, &request, &failure, AT(1)));
+    start(0);
+    CHECK_TEXT(FORBIDDEN, fail_order(0, RETRY_REASON_KV_NOT_MY_VBUCKET, NO_RETRY, 1));
+    start(0);
+    CHECK_TEXT(FORBIDDEN, fail_order(0, UNSENT, NO_RETRY, 1));
 }
 
 static void test_never_sent(void)
@@ -941,125 +919,140 @@ static void test_never_sent(void)
     size_t i;
     for (i = 0; i < CHECK_COUNT(kinds); i++) {
         retry_failure failure = failure_of(&kinds[i]);
-        if (!kinds[i].unsent || kinds[i].fatal != RETRY_CAUSE_NONE)
+        if (!kinds[i].unsent || kinds[i].fatal != FINE)
             continue;
-        set_up();
-        set_up_budget(1000, 1000, 1000);
-        send_copies(1, 0);
         check_row("kind %u", (unsigned)i);
-        CHECK_STEP(FAIL, NOT_RETRYABLE, 0, retry_hedge_failed(&hedge, &request, &failure, AT(1)));
-        check_learnt(&kinds[i], false);
-        CHECK_EQUAL(1000, retry_budget_balance(&budget));
-
-        send_copies(2, 500); /* the other's timer goes on, to the ms */
-        CHECK_STEP(WAIT, NONE, 499, retry_hedge_failed(&hedge, &request, &failure, AT(501)));
-        CHECK_STEP(WAIT, NONE, 1, DUE(999));
-        set_up_budget(1000, 1000, 1000);
-        CHECK_STEP(SEND, NONE, 500, DUE(1000));
-
-        set_up();
-        send_copies(2, 500); /* it has fired, but nobody looked */
-        CHECK_STEP(WAIT, NONE, 0, retry_hedge_failed(&hedge, &request, &failure, AT(1000)));
-        CHECK_EQUAL(1, hedge.in_flight);
-        CHECK_STEP(SEND, NONE, 500, DUE(1000));
-
-        set_up();
-        send_copies(4, 1500); /* there is none after the last copy */
-        CHECK_STEP(HOLD, NOT_RETRYABLE, 0, retry_hedge_failed(&hedge, &request, &failure, AT(1)));
-
-        set_up();
-        request.timeout = 600; /* the deadline is not asked */
+        set_up(); /* the timer goes on, to the ms */
         send_copies(2, 500);
-        CHECK_STEP(WAIT, NONE, 400, retry_hedge_failed(&hedge, &request, &failure, AT(600)));
+        CHECK_TEXT("wait 499", failed(1, &failure, 501));
+        check_learnt(&kinds[i], false);
+        CHECK_TEXT("wait 1", POLL(999));
+        CHECK_TEXT("send 1, wait 500", POLL(1000));
+
+        set_up(); /* it has fired, but nobody looked */
+        send_copies(2, 500);
+        CHECK_TEXT("send 0, wait 500", failed(0, &failure, 1000));
+
+        set_up(); /* there is none after the last copy */
+        send_copies(4, 1500);
+        CHECK_TEXT("wait", failed(0, &failure, 1600));
 
         set_up(); /* nor is an order to wait heard */
         send_copies(2, 500);
         failure.pushback = true;
         failure.retry_after = 7;
-        CHECK_STEP(WAIT, NONE, 300, retry_hedge_failed(&hedge, &request, &failure, AT(700)));
-        CHECK_STEP(FAIL, NOT_RETRYABLE, 0, retry_hedge_failed(&hedge, &request, &failure, AT(700)));
+        CHECK_TEXT("wait 300", failed(0, &failure, 700));
     }
-}
-
-/* No copies left comes before an order to wait. */
-static void test_no_copies_left(void)
-{
-    set_up();
-    policy.max_attempts = 2;
-    request.timeout = 1000;
-    send_copies(2, 500);
-    request.idempotent = false;
-    CHECK_STEP(HOLD, ATTEMPTS_EXHAUSTED, 0, fail_order(RETRY_REASON_KV_LOCKED, 10, 1200));
-    CHECK_STEP(FAIL, ATTEMPTS_EXHAUSTED, 0, fail_order(RETRY_REASON_KV_LOCKED, 10, 1200));
 }
 
 static void test_order_to_wait(void)
 {
     set_up(); /* alone */
     set_up_budget(1000, 1000, 1000);
-    BEGIN(0);
-    CHECK_STEP(WAIT, NONE, 300, fail_order(RETRY_REASON_KV_LOCKED, 300, 100));
-    CHECK_EQUAL(0, hedge.in_flight);
+    start(0);
+    CHECK_TEXT("wait 300", fail_order(0, LOCKED, 300, 100));
     CHECK_EQUAL(1000, retry_budget_balance(&budget)); /* paid when it is sent */
-    CHECK_EQUAL(0, retry_hedge_won(&hedge));          /* by nothing */
-    CHECK_STEP(FAIL, MISUSE, 0, fail(RETRY_REASON_KV_LOCKED, 100));
-    CHECK_STEP(WAIT, NONE, 1, DUE(399));
-    CHECK_STEP(SEND, NONE, 500, DUE(400));
+    CHECK_TEXT("wait 300", fail(0, LOCKED, 100));     /* nothing is on the wire to fail */
+    CHECK_TEXT("wait 1", POLL(399));
+    CHECK_TEXT("send 0, wait 500", POLL(400));
     CHECK_EQUAL(0, retry_budget_balance(&budget));
-    CHECK_STEP(HOLD, BUDGET_EXHAUSTED, 0, DUE(900));
-    CHECK_STEP(WAIT, NONE, 5, fail_order(RETRY_REASON_KV_LOCKED, 5, 900));
-    CHECK_STEP(FAIL, BUDGET_EXHAUSTED, 0, DUE(905));
+    CHECK_TEXT("wait", POLL(900));
+    CHECK_TEXT("wait 5", fail_order(0, LOCKED, 5, 900));
+    CHECK_TEXT(REFUSED, POLL(905));
 
-    set_up(); /* shorter or longer than the timer that was set, with others in flight */
+    set_up(); /* shorter or longer than the timer that was set, with others on the wire */
     send_copies(3, 1000);
-    CHECK_STEP(WAIT, NONE, 100, fail_order(RETRY_REASON_KV_LOCKED, 100, 1200));
-    CHECK_STEP(WAIT, NONE, 5000, fail_order(RETRY_REASON_KV_LOCKED, 5000, 1250));
-    CHECK_STEP(WAIT, NONE, 1, DUE(6249));
-    CHECK_STEP(SEND, NONE, NO_TIMER, DUE(6250));
+    CHECK_TEXT("wait 100", fail_order(0, LOCKED, 100, 1200));
+    CHECK_TEXT("wait 5000", fail_order(1, LOCKED, 5000, 1250));
+    CHECK_TEXT("wait 1", POLL(6249));
+    CHECK_TEXT("send 0, wait", POLL(6250));
 
     set_up(); /* the longest */
-    BEGIN(0);
-    CHECK_STEP(WAIT, NONE, NO_RETRY - 1, fail_order(RETRY_REASON_KV_LOCKED, NO_RETRY - 1, 1));
-    CHECK_STEP(WAIT, NONE, NO_RETRY - 1 - 2000000000u, DUE(2000000001));
+    start(0);
+    CHECK_TEXT("wait 4294967294", fail_order(0, LOCKED, NO_RETRY - 1, 1));
+    CHECK_TEXT("wait 2294967294", POLL(2000000001));
 
     set_up(); /* a timer where none was */
-    policy.delay = 0;
-    policy.latency = &latency;
-    CHECK_STEP(SEND, NONE, NO_TIMER, BEGIN(0));
-    CHECK_STEP(WAIT, NONE, 40, fail_order(RETRY_REASON_KV_LOCKED, 40, 1));
-    CHECK_STEP(SEND, NONE, NO_TIMER, DUE(41));
+    hedge.delay = 0;
+    hedge.latency = &latency;
+    CHECK_TEXT("send 0, wait", start(0));
+    CHECK_TEXT("wait 40", fail_order(0, LOCKED, 40, 1));
+    CHECK_TEXT("send 0, wait", POLL(41));
+
+    set_up(); /* where no copy is left, it is one of the timers only while others are on the wire */
+    hedge.count = 1;
+    send_copies(2, 500);
+    CHECK_TEXT("wait 10", fail_order(0, LOCKED, 10, 600));
+    CHECK_TEXT("wait", POLL(610));
+    CHECK_TEXT(REFUSED, fail_order(1, LOCKED, 10, 700));
 }
 
-/* Idempotency and the deadline matter at once only when nothing is in flight. */
+/* Idempotency and the deadline matter at once only when nothing is on the wire. */
 static void test_order_to_wait_in_order(void)
 {
     static const struct {
         bool idempotent;
         retry_ms order;
         bool other;
-        uint8_t action, cause;
+        const char *expected;
     } rows[] = {
-        {true, 799, false, RETRY_HEDGE_WAIT, RETRY_CAUSE_NONE},
-        {true, 800, false, RETRY_HEDGE_FAIL, RETRY_CAUSE_DEADLINE},
-        {true, 801, false, RETRY_HEDGE_FAIL, RETRY_CAUSE_DEADLINE},
-        {true, NO_RETRY - 1, false, RETRY_HEDGE_FAIL, RETRY_CAUSE_DEADLINE},
-        {false, 1, false, RETRY_HEDGE_FAIL, RETRY_CAUSE_NOT_IDEMPOTENT},
-        {false, 800, false, RETRY_HEDGE_FAIL, RETRY_CAUSE_NOT_IDEMPOTENT},
-        {true, 799, true, RETRY_HEDGE_WAIT, RETRY_CAUSE_NONE},
-        {true, 800, true, RETRY_HEDGE_WAIT, RETRY_CAUSE_NONE},
-        {true, NO_RETRY - 1, true, RETRY_HEDGE_WAIT, RETRY_CAUSE_NONE},
-        {false, 800, true, RETRY_HEDGE_WAIT, RETRY_CAUSE_NONE},
+        {true, 799, false, "wait 799"},
+        {true, 800, false, REFUSED},
+        {true, 801, false, REFUSED},
+        {true, NO_RETRY - 1, false, REFUSED},
+        {false, 1, false, REFUSED},
+        {false, 800, false, REFUSED},
+        {true, 799, true, "wait 799"},
+        {true, 801, true, "wait 800"}, /* at the deadline */
+        {true, NO_RETRY - 1, true, "wait 800"},
+        {false, 799, true, "wait 799"},
     };
     size_t i;
     for (i = 0; i < CHECK_COUNT(rows); i++) {
         set_up();
-        request.timeout = 1000;
+        op.request.timeout = 1000;
         send_copies(1u + rows[i].other, 100);
-        request.idempotent = rows[i].idempotent;
+        op.request.idempotent = rows[i].idempotent;
         check_row("row %u", (unsigned)i);
-        check_step(rows[i].action, rows[i].cause, rows[i].order,
-                   fail_order(RETRY_REASON_KV_LOCKED, rows[i].order, 200), __FILE__, __LINE__);
+        CHECK_TEXT(rows[i].expected, fail_order(0, LOCKED, rows[i].order, 200));
     }
+}
+
+/* ---- the time of a copy -------------------------------------------------------------------- */
+
+/* It is over as if the copy had failed; its CANCEL comes before what follows it. */
+static void test_attempt_timeout(void)
+{
+    set_up();
+    client.attempt_timeout = 300;
+    CHECK_TEXT("send 0, wait 300", start(0));
+    CHECK_TEXT("wait 1", POLL(299));
+    CHECK_TEXT("cancel 0, send 0, wait 300", POLL(300));
+    CHECK_EQUAL(RETRY_REASON_ATTEMPT_TIMED_OUT, op.failure.reason);
+    CHECK(op.failure.timeout);
+    CHECK(op.request.ambiguous);
+    CHECK_TEXT("wait 300", done(1, 300)); /* there is no such copy */
+    CHECK_TEXT("SUCCESS: none given", done(0, 600));
+
+    set_up(); /* both at once: the lowest number first */
+    client.attempt_timeout = 300;
+    hedge.delay = 100;
+    hedge.count = 1;
+    start(0);
+    CHECK_TEXT("send 1, wait 200", POLL(100));
+    CHECK_TEXT("cancel 0, cancel 1, " REFUSED, POLL(400));
+}
+
+/* At the deadline a retry that would have been granted is EXPIRE. */
+static void test_deadline(void)
+{
+    set_up();
+    client.strategy = NULL;
+    op.request.timeout = 700;
+    start(0);
+    CHECK_TEXT("send 1, wait 200", POLL(500));
+    CHECK_TEXT("cancel 0, cancel 1, EXPIRE: deadline", POLL(700));
+    CHECK_TEXT("EXPIRE: deadline", POLL(700));
 }
 
 /* ---- the budget ---------------------------------------------------------------------------- */
@@ -1074,33 +1067,36 @@ static void test_budget_pays_each_copy(void)
     set_up_budget(10000, 700, 1500);
     budget.options.timeout_cost = 5000;
     budget.options.throttle_cost = 5000;
-    BEGIN(0);
-    CHECK_STEP(SEND, NONE, 500, retry_hedge_failed(&hedge, &request, &failure, AT(1)));
+    start(0);
+    CHECK_TEXT("send 0, wait 500", failed(0, &failure, 1));
     CHECK_EQUAL(800, retry_budget_balance(&budget));
-    CHECK_STEP(SEND, NONE, 500, fail(USER(1, RETRY_REASON_FREE), 2)); /* what is free to retry */
+    CHECK_TEXT("send 0, wait 500", fail(0, USER(1, RETRY_REASON_FREE), 2)); /* free to retry */
     CHECK_EQUAL(100, retry_budget_balance(&budget));
-    CHECK_STEP(FAIL, BUDGET_EXHAUSTED, 0, fail(RETRY_REASON_SERVER_ERROR, 3));
+    CHECK_TEXT(REFUSED, fail(0, RETRY_REASON_SERVER_ERROR, 3));
     CHECK_EQUAL(100, retry_budget_balance(&budget));
 }
 
-/* A copy's charge is not the request's: it stays paid, unless the copy was never sent. */
+/* A copy's charge is not the retry's: it stays paid when the operation is stopped. */
 static void test_budget_keeps_it(void)
 {
-    retry_failure failure = check_failure_of(RETRY_REASON_KV_LOCKED);
     set_up();
     set_up_budget(10000, 1000, 10000);
-    budget.options.refund_last = true;
-    CHECK_DECISION(RETRY, STRATEGY, retry_orchestrate(&request, &failure, AT(0)));
+    client.strategy = NULL;
+    hedge.count = 0;
+    start(0);
+    fail(0, LOCKED, 0);
     CHECK_EQUAL(9000, retry_budget_balance(&budget));
+    hedge.count = 3;
     budget.options.retry_cost = 1500; /* so that charges can be told apart */
-    BEGIN(0);
-    DUE(500);
-    DUE(1000);
+    CHECK_TEXT("send 0, wait 500", POLL(1000));
+    POLL(1500);
+    POLL(2000);
     CHECK_EQUAL(6000, retry_budget_balance(&budget));
-    CHECK_STEP(WAIT, NONE, 400, fail(UNSENT, 1100)); /* that was the copy's */
+    CHECK_TEXT("wait 400", fail(2, UNSENT, 2100)); /* that was the copy's */
     CHECK_EQUAL(7500, retry_budget_balance(&budget));
-    CHECK_EQUAL(1, retry_hedge_won(&hedge));
-    retry_cancel(&request, AT(1100)); /* gives back what the retry cost */
+    retry_stop(&op, AT(2200));
+    CHECK_EQUAL(8500, retry_budget_balance(&budget));
+    CHECK_TEXT("cancel 0, cancel 1, FAIL: cancelled", POLL(2200));
     CHECK_EQUAL(8500, retry_budget_balance(&budget));
 }
 
@@ -1131,48 +1127,59 @@ static void test_budget_kinds(void)
     };
     size_t i;
     for (i = 0; i < CHECK_COUNT(rows); i++) {
-        unsigned failed;
-        for (failed = 0; failed < 2; failed++) {
+        unsigned late;
+        for (late = 0; late < 2; late++) {
             set_up();
             set_up_budget(rows[i].capacity, rows[i].retry_cost, rows[i].balance);
             budget.options.floor = rows[i].floor;
             budget.options.charge_failures = rows[i].charge_failures;
-            BEGIN(0);
-            check_row("row %u, %s", (unsigned)i, failed ? "failed" : "due");
-            if (rows[i].sent[failed])
-                CHECK_STEP(SEND, NONE, 500, failed ? fail(RETRY_REASON_KV_LOCKED, 500) : DUE(500));
-            else if (failed)
-                CHECK_STEP(FAIL, BUDGET_EXHAUSTED, 0, fail(RETRY_REASON_KV_LOCKED, 500));
+            start(0);
+            check_row("row %u, %s", (unsigned)i, late ? "failed" : "due");
+            if (late)
+                CHECK_TEXT(rows[i].sent[1] ? "send 0, wait 500" : REFUSED, fail(0, LOCKED, 500));
             else
-                CHECK_STEP(HOLD, BUDGET_EXHAUSTED, 0, DUE(500));
-            CHECK_EQUAL(rows[i].left[failed], retry_budget_balance(&budget));
+                CHECK_TEXT(rows[i].sent[0] ? "send 1, wait 500" : "wait", POLL(500));
+            CHECK_EQUAL(rows[i].left[late], retry_budget_balance(&budget));
         }
     }
 }
 
-/* gRPC's: five failed copies take ten tokens to five, and no sixth is sent. The failure that is
-   handed over is one of them. */
+/* gRPC's: five failed copies take ten tokens to five, and no sixth is sent. */
 static void test_budget_grpc(void)
 {
     static const retry_budget_options grpc = RETRY_BUDGET_GRPC;
-    retry_failure failure = check_failure_of(RETRY_REASON_SERVER_ERROR);
     unsigned n;
     set_up();
-    policy.max_attempts = 9;
+    hedge.count = 8;
+    client.strategy = NULL;
     retry_budget_init(&budget, &grpc, AT(0));
     client.budget = &budget;
-    BEGIN(0);
+    start(0);
     for (n = 1; n < 5; n++) {
-        CHECK_STEP(SEND, NONE, 500, retry_hedge_failed(&hedge, &request, &failure, AT(n)));
+        CHECK_TEXT("send 0, wait 500", fail(0, RETRY_REASON_SERVER_ERROR, n));
         CHECK_EQUAL(10000 - n * 1000, retry_budget_balance(&budget));
     }
-    CHECK_STEP(FAIL, BUDGET_EXHAUSTED, 0, retry_hedge_failed(&hedge, &request, &failure, AT(5)));
+    CHECK_TEXT("FAIL: retry budget exhausted", fail(0, RETRY_REASON_SERVER_ERROR, 5));
     CHECK_EQUAL(5000, retry_budget_balance(&budget));
-    CHECK_DECISION(FAIL, BUDGET_EXHAUSTED, retry_orchestrate(&request, &failure, AT(5)));
-    CHECK_EQUAL(5000, retry_budget_balance(&budget));
-    retry_begin(&request, AT(6)); /* one that no hedge heard of */
-    CHECK_DECISION(FAIL, BUDGET_EXHAUSTED, retry_orchestrate(&request, &failure, AT(6)));
+    retry_hedge_copies(&op, NULL); /* one without a hedge */
+    start(6);
+    CHECK_TEXT("FAIL: retry budget exhausted", fail(0, RETRY_REASON_SERVER_ERROR, 6));
     CHECK_EQUAL(4000, retry_budget_balance(&budget));
+}
+
+/* Twenty orders not to retry leave nothing of ten tokens. */
+static void test_budget_grpc_orders(void)
+{
+    static const retry_budget_options grpc = RETRY_BUDGET_GRPC;
+    unsigned n;
+    set_up();
+    retry_budget_init(&budget, &grpc, AT(0));
+    client.budget = &budget;
+    for (n = 1; n <= 20; n++) {
+        start(n);
+        CHECK_TEXT(FORBIDDEN, fail_order(0, RETRY_REASON_SERVER_ERROR, NO_RETRY, n));
+        CHECK_EQUAL(n < 10 ? 10000 - n * 1000 : 0, retry_budget_balance(&budget));
+    }
 }
 
 /* Charged when it is heard of, by its kind, and not again: whichever strategy is asked, with an
@@ -1181,100 +1188,93 @@ static void test_budget_charges_once(void)
 {
     static const retry_strategy pending = {check_pending_after};
     retry_failure late = check_failure_of(RETRY_REASON_ATTEMPT_TIMED_OUT);
-    retry_failure order = pushback(RETRY_REASON_SERVER_ERROR, NO_RETRY);
     late.timeout = true;
     set_up();
     set_up_budget(10000, 1000, 10000);
     budget.options.charge_failures = true;
     budget.options.timeout_cost = 3000;
-    request.strategy = &pending;
-    policy.max_attempts = 1;
-    BEGIN(0);
-    CHECK_STEP(FAIL, ATTEMPTS_EXHAUSTED, 0, retry_hedge_failed(&hedge, &request, &late, AT(1)));
+    client.strategy = &pending;
+    hedge.count = 0;
+    start(0);
+    CHECK_TEXT("wait: strategy answers later", failed(0, &late, 1));
     CHECK_EQUAL(7000, retry_budget_balance(&budget));
-    CHECK_DECISION(PENDING, PENDING, retry_orchestrate(&request, &late, AT(1)));
-    CHECK_DECISION(RETRY, STRATEGY, retry_resume(&request, &late, retry_action_after(5), AT(2)));
+    retry_answer(&op, retry_action_after(5), AT(2));
+    CHECK_TEXT("wait 5: strategy grants", POLL(2));
     CHECK_EQUAL(7000, retry_budget_balance(&budget));
-    request.strategy = NULL;
-    BEGIN(7);
-    CHECK_STEP(FAIL, PUSHBACK, 0, retry_hedge_failed(&hedge, &request, &order, AT(8)));
+    CHECK_TEXT("send 0, wait", POLL(7));
+    CHECK_TEXT(FORBIDDEN, fail_order(0, RETRY_REASON_SERVER_ERROR, NO_RETRY, 8));
     CHECK_EQUAL(6000, retry_budget_balance(&budget));
-    CHECK_DECISION(FAIL, PUSHBACK, retry_orchestrate(&request, &order, AT(8)));
-    CHECK_EQUAL(6000, retry_budget_balance(&budget));
-    retry_begin(&request, AT(10));
-    request.timeout = 100;
-    policy.max_attempts = 3;
-    BEGIN(10);
-    CHECK_STEP(WAIT, NONE, 50, fail_order(RETRY_REASON_KV_LOCKED, 50, 20));
+
+    hedge.count = 3;
+    client.strategy = NULL;
+    op.request.timeout = 100;
+    start(10);
+    CHECK_TEXT("wait 50", fail_order(0, LOCKED, 50, 20));
     CHECK_EQUAL(5000, retry_budget_balance(&budget));
-    CHECK_STEP(FAIL, DEADLINE, 0, DUE(110));
-    late.timeout = false;
-    CHECK_DECISION(EXPIRE, DEADLINE, retry_orchestrate(&request, &late, AT(110)));
+    CHECK_TEXT("EXPIRE: deadline", POLL(110));
     CHECK_EQUAL(5000, retry_budget_balance(&budget));
-    retry_begin(&request, AT(200));
-    BEGIN(200); /* a copy that failed beside one that worked: nothing but the deposit comes in */
-    CHECK_STEP(SEND, NONE, 500, fail(RETRY_REASON_SERVER_ERROR, 201));
+
+    op.request.timeout = UINT32_MAX; /* one that failed beside one that worked */
     budget.options.success_deposit = 7;
-    CHECK_EQUAL(0, retry_hedge_won(&hedge));
-    CHECK(retry_succeed(&request, AT(202)));
+    start(200);
+    CHECK_TEXT("send 0, wait 500", fail(0, RETRY_REASON_SERVER_ERROR, 201));
+    CHECK_TEXT("SUCCESS: none given", done(0, 202));
     CHECK_EQUAL(4007, retry_budget_balance(&budget));
-    retry_begin(&request, AT(300));
-    CHECK_DECISION(RETRY, STRATEGY, retry_orchestrate(&request, &late, AT(300)));
+
+    start(300); /* nor at a stop */
+    CHECK_TEXT("send 0, wait 500", fail(0, RETRY_REASON_SERVER_ERROR, 301));
+    retry_stop(&op, AT(302));
+    CHECK_TEXT("cancel 0, FAIL: cancelled", POLL(302));
     CHECK_EQUAL(3007, retry_budget_balance(&budget));
-    BEGIN(301);
-    CHECK_STEP(SEND, NONE, 500, fail(RETRY_REASON_SERVER_ERROR, 302));
-    retry_cancel(&request, AT(303)); /* nor at a cancel */
-    CHECK_EQUAL(2007, retry_budget_balance(&budget));
 }
 
-/* What is not charged: a fatal failure, one that was never sent, and contention. */
+/* What is not charged: a final failure, one that was never sent, and contention. */
 static void test_budget_charges_no_other(void)
 {
     static const struct {
         retry_reason reason;
-        uint8_t action, cause;
-    } rows[] = {{RETRY_REASON_NONE, RETRY_HEDGE_FAIL, RETRY_CAUSE_NOT_RETRYABLE},
-                {RETRY_REASON_UNKNOWN, RETRY_HEDGE_FAIL, RETRY_CAUSE_UNKNOWN_REASON},
-                {UNSENT, RETRY_HEDGE_FAIL, RETRY_CAUSE_NOT_RETRYABLE},
-                {USER(1, RETRY_REASON_FREE), RETRY_HEDGE_SEND, RETRY_CAUSE_NONE}};
+        const char *expected;
+    } rows[] = {{RETRY_REASON_NONE, "FAIL: no reason to retry"},
+                {RETRY_REASON_UNKNOWN, "FAIL: unknown reason"},
+                {UNSENT, REFUSED},
+                {USER(1, RETRY_REASON_FREE), "send 0, wait 500"}};
     size_t i;
     for (i = 0; i < CHECK_COUNT(rows); i++) {
         set_up();
         set_up_budget(10000, 1000, 10000);
         budget.options.charge_failures = true;
-        BEGIN(0);
+        start(0);
         check_row("row %u", (unsigned)i);
-        check_step(rows[i].action, rows[i].cause, 500, fail(rows[i].reason, 1), __FILE__, __LINE__);
+        CHECK_TEXT(rows[i].expected, fail(0, rows[i].reason, 1));
         CHECK_EQUAL(10000, retry_budget_balance(&budget));
     }
 }
 
-/* A copy that was never sent puts no load on the server: its charge goes back, once; the first copy
-   has none, and what another cost stays paid. */
+/* What a copy cost that was never sent goes back, once; the first has cost nothing, and what
+   another cost stays paid. */
 static void test_budget_of_what_was_never_sent(void)
 {
     set_up();
     set_up_budget(10000, 1000, 10000);
-    policy.max_attempts = 4;
-    BEGIN(0);
-    CHECK_STEP(SEND, NONE, 500, DUE(500));
+    start(0);
+    POLL(500);
     CHECK_EQUAL(9000, retry_budget_balance(&budget));
-    CHECK_STEP(WAIT, NONE, 500, fail(UNSENT, 500));
+    CHECK_TEXT("wait 500", fail(1, UNSENT, 500));
     CHECK_EQUAL(10000, retry_budget_balance(&budget));
-    CHECK_STEP(SEND, NONE, 500, DUE(1000));
-    CHECK_STEP(SEND, NONE, NO_TIMER, DUE(1500));
+    CHECK_TEXT("send 1, wait 500", POLL(1000));
+    CHECK_TEXT("send 2, wait", POLL(1500));
     CHECK_EQUAL(8000, retry_budget_balance(&budget));
-    CHECK_STEP(HOLD, NOT_RETRYABLE, 0, fail(UNSENT, 1500));
+    CHECK_TEXT("wait", fail(1, UNSENT, 1500));
     CHECK_EQUAL(9000, retry_budget_balance(&budget));
-    CHECK_STEP(HOLD, NOT_RETRYABLE, 0, fail(UNSENT, 1500));
+    CHECK_TEXT("wait", fail(2, UNSENT, 1500));
     CHECK_EQUAL(10000, retry_budget_balance(&budget));
     retry_budget_withdraw(&budget, 5000, AT(1500));
-    CHECK_STEP(FAIL, NOT_RETRYABLE, 0, fail(UNSENT, 1500)); /* the first */
+    CHECK_TEXT(REFUSED, fail(0, UNSENT, 1500)); /* the first */
     CHECK_EQUAL(5000, retry_budget_balance(&budget));
-    BEGIN(2000);
-    CHECK_STEP(SEND, NONE, 500, DUE(2500));
-    BEGIN(3000); /* what another attempt's copies cost is not this one's */
-    CHECK_STEP(FAIL, NOT_RETRYABLE, 0, fail(UNSENT, 3000));
+    start(2000);
+    POLL(2500);
+    start(3000); /* what another's copies cost is not this one's */
+    fail(0, UNSENT, 3000);
     CHECK_EQUAL(4000, retry_budget_balance(&budget));
 }
 
@@ -1284,470 +1284,321 @@ static void test_budget_refills(void)
     set_up();
     set_up_budget(9000, 1000, 0);
     budget.options.refill_per_second = 2000;
-    BEGIN(0);
-    CHECK_STEP(SEND, NONE, 500, DUE(500));
-    CHECK_STEP(HOLD, BUDGET_EXHAUSTED, 0, fail(RETRY_REASON_KV_LOCKED, 999));
-    CHECK_STEP(SEND, NONE, 500, fail(RETRY_REASON_KV_LOCKED, 1000));
+    start(0);
+    CHECK_TEXT("send 1, wait 500", POLL(500));
+    CHECK_TEXT("wait", fail(0, LOCKED, 999));
+    CHECK_TEXT("send 0, wait 500", fail(1, LOCKED, 1000));
     CHECK_EQUAL(0, retry_budget_balance(&budget));
 }
 
-/* No client, a client without a budget: free. A budget that was never set up pays for nothing. */
+/* No client, a client without a budget: free. One that was never set up pays for nothing. */
 static void test_no_budget(void)
 {
     set_up();
-    request.client = NULL;
-    BEGIN(0);
-    CHECK_STEP(SEND, NONE, 500, DUE(500));
-    request.client = &client;
-    CHECK_STEP(SEND, NONE, 500, DUE(1000));
+    op.request.client = NULL;
+    start(0);
+    CHECK_TEXT("send 1, wait 500", POLL(500));
+    CHECK_TEXT("wait 500", fail(0, UNSENT, 500)); /* nobody gets back what nobody paid */
+    set_up();
+    start(0);
+    CHECK_TEXT("send 1, wait 500", POLL(500));
+    set_up();
     client.budget = &budget;
-    CHECK_STEP(HOLD, BUDGET_EXHAUSTED, 0, DUE(1500));
-    client.budget = NULL; /* nobody gets back what nobody paid */
-    CHECK_STEP(HOLD, NOT_RETRYABLE, 0, fail(UNSENT, 1600));
-    request.client = NULL;
-    CHECK_STEP(HOLD, NOT_RETRYABLE, 0, fail(UNSENT, 1600));
+    start(0);
+    CHECK_TEXT("wait", POLL(500));
 }
-
-/* ---- with the request ---------------------------------------------------------------------- */
-
-/* One attempt to the request, however many copies: `code` is that of the failure that is handed
-   over. A budget that charges failures is charged for each of them, once. */
-static void test_one_attempt(void)
-{
-    retry_failure first = check_failure_of(RETRY_REASON_SERVER_ERROR), last = first;
-    set_up();
-    set_up_budget(10000, 1000, 10000);
-    budget.options.charge_failures = true;
-    first.code = 500;
-    last.code = 502;
-    BEGIN(0);
-    DUE(500);
-    DUE(1000);
-    DUE(1500);
-    CHECK_STEP(HOLD, ATTEMPTS_EXHAUSTED, 0, retry_hedge_failed(&hedge, &request, &first, AT(1600)));
-    CHECK_STEP(HOLD, ATTEMPTS_EXHAUSTED, 0, retry_hedge_failed(&hedge, &request, &first, AT(1600)));
-    CHECK_STEP(HOLD, ATTEMPTS_EXHAUSTED, 0, retry_hedge_failed(&hedge, &request, &first, AT(1600)));
-    CHECK_STEP(FAIL, ATTEMPTS_EXHAUSTED, 0, retry_hedge_failed(&hedge, &request, &last, AT(1700)));
-    CHECK_EQUAL(6000, retry_budget_balance(&budget));
-    CHECK_DECISION(RETRY, STRATEGY, retry_orchestrate(&request, &last, AT(1700)));
-    CHECK_EQUAL(6000, retry_budget_balance(&budget));
-    CHECK_EQUAL(1, request.attempts);
-    CHECK_EQUAL(502, request.code);
-    CHECK(request.ambiguous);
-    CHECK_DECISION(RETRY, STRATEGY, retry_orchestrate(&request, &last, AT(1750)));
-    CHECK_EQUAL(5000, retry_budget_balance(&budget)); /* the next attempt, which had no hedge */
-
-    request.strategy = retry_fail_fast(); /* as gRPC has it: nothing is retried after that */
-    BEGIN(1800);
-    CHECK_STEP(SEND, NONE, 500, retry_hedge_failed(&hedge, &request, &last, AT(1900)));
-    CHECK_STEP(FAIL, PUSHBACK, 0, fail_order(RETRY_REASON_SERVER_ERROR, NO_RETRY, 2000));
-    last.pushback = true;
-    last.retry_after = NO_RETRY;
-    CHECK_DECISION(FAIL, PUSHBACK, retry_orchestrate(&request, &last, AT(2000)));
-}
-
-/* The first of the copies that are cancelled may have taken effect, if not the one that failed. */
-static void test_ambiguous(void)
-{
-    set_up();
-    send_copies(2, 500);
-    CHECK_STEP(FAIL, NOT_RETRYABLE, 0, fail(RETRY_REASON_NONE, 600));
-    CHECK(request.ambiguous);
-    retry_begin(&request, AT(1000));
-    BEGIN(1000);
-    CHECK_STEP(FAIL, NOT_RETRYABLE, 0, fail(RETRY_REASON_NONE, 1100));
-    CHECK(!request.ambiguous);
-    retry_begin(&request, AT(2000));
-    BEGIN(2000);
-    DUE(2500);
-    CHECK_STEP(HOLD, PUSHBACK, 0, fail_order(RETRY_REASON_KV_LOCKED, NO_RETRY, 2600));
-    CHECK(!request.ambiguous); /* the other's answer will tell */
-    CHECK_STEP(FAIL, PUSHBACK, 0, fail(RETRY_REASON_SOCKET_CLOSED_WHILE_IN_FLIGHT, 2700));
-    CHECK(request.ambiguous);
-}
-
-/* ---- won, and misuse ----------------------------------------------------------------------- */
-
-static void test_won(void)
-{
-    uint32_t copies;
-    CHECK_EQUAL(0, retry_hedge_won(NULL));
-    set_up();
-    CHECK_EQUAL(0, retry_hedge_won(&hedge)); /* zeroed */
-    for (copies = 1; copies <= 4; copies++) {
-        set_up();
-        send_copies(copies, 500 * (copies - 1));
-        check_row("%u copies", (unsigned)copies);
-        CHECK_EQUAL(copies - 1, retry_hedge_won(&hedge));
-        CHECK_EQUAL(0, retry_hedge_won(&hedge));
-        CHECK_STEP(FAIL, MISUSE, 0, DUE(2000));
-        CHECK_STEP(FAIL, MISUSE, 0, fail(RETRY_REASON_KV_LOCKED, 2000));
-        CHECK(retry_succeed(&request, AT(2000)));
-    }
-}
-
-/* FAIL, MISUSE, and nothing changes. */
-static void check_misuse(retry_hedge *a, retry_request *b, const retry_failure *c, bool due)
-{
-    retry_hedge hedge_before;
-    retry_request request_before;
-    uint32_t balance = retry_budget_balance(&budget);
-    memcpy(&hedge_before, &hedge, sizeof hedge);
-    memcpy(&request_before, &request, sizeof request);
-    CHECK_STEP(FAIL, MISUSE, 0,
-               due ? retry_hedge_due(a, b, AT(5000)) : retry_hedge_failed(a, b, c, AT(5000)));
-    CHECK(memcmp(&hedge_before, &hedge, sizeof hedge) == 0);
-    CHECK(memcmp(&request_before, &request, sizeof request) == 0);
-    CHECK_EQUAL(balance, retry_budget_balance(&budget));
-}
-
-static void test_misuse(void)
-{
-    retry_failure failure = check_failure_of(RETRY_REASON_SERVER_ERROR);
-    int state;
-    for (state = 0; state < 5; state++) { /* never begun, won, failed, alone, in flight */
-        set_up();
-        set_up_budget(9000, 1000, 9000);
-        if (state > 0)
-            send_copies(2, 500);
-        if (state == 1)
-            retry_hedge_won(&hedge);
-        if (state == 2)
-            fail(RETRY_REASON_NONE, 600);
-        if (state == 3) {
-            fail_order(RETRY_REASON_KV_LOCKED, 10, 600);
-            fail_order(RETRY_REASON_KV_LOCKED, 10, 600);
-        }
-        check_row("state %d", state);
-        check_misuse(NULL, &request, &failure, true);
-        check_misuse(NULL, NULL, &failure, true);
-        check_misuse(&hedge, NULL, &failure, true);
-        check_misuse(NULL, &request, &failure, false);
-        check_misuse(&hedge, NULL, &failure, false);
-        check_misuse(&hedge, &request, NULL, false);
-        check_misuse(NULL, NULL, NULL, false);
-        if (state < 3)
-            check_misuse(&hedge, &request, &failure, true);
-        if (state < 4) /* nothing is in flight to fail */
-            check_misuse(&hedge, &request, &failure, false);
-        else
-            CHECK_STEP(SEND, NONE, 500, retry_hedge_failed(&hedge, &request, &failure, AT(5000)));
-    }
-}
-
-/* ---- against a model ----------------------------------------------------------------------- */
-
-/* The contract once more, by absolute instants that do not wrap and in a shape of its own. */
-static struct model {
-    bool open, forbidden, ambiguous;
-    uint32_t sent, paid, in_flight, most, tokens;
-    bool has_timer;
-    uint64_t fires;
-} model;
-
-static struct plan {
-    uint32_t most, delay, cost, timeout;
-    bool idempotent, has_budget, charge_failures;
-} plan;
-
-static retry_hedge_step model_answer(uint8_t action, uint8_t cause, retry_ms delay)
-{
-    retry_hedge_step step;
-    step.action = action;
-    step.cause = cause;
-    step.delay = delay;
-    return step;
-}
-
-static retry_hedge_step model_refuse(uint8_t cause)
-{
-    model.has_timer = false;
-    model.open = model.in_flight > 0;
-    return model_answer(model.open ? RETRY_HEDGE_HOLD : RETRY_HEDGE_FAIL, cause, 0);
-}
-
-static retry_hedge_step model_timer(uint8_t action, uint64_t now)
-{
-    if (!model.has_timer)
-        return model_answer(action, RETRY_CAUSE_NONE, NO_TIMER);
-    return model_answer(action, RETRY_CAUSE_NONE,
-                        model.fires > now ? (retry_ms)(model.fires - now) : 0);
-}
-
-static retry_hedge_step model_send(uint64_t now)
-{
-    model.sent++;
-    model.in_flight++;
-    model.has_timer = plan.idempotent && model.sent < model.most;
-    model.fires = now + plan.delay;
-    return model_timer(RETRY_HEDGE_SEND, now);
-}
-
-static bool model_pays(void)
-{
-    if (!plan.has_budget)
-        return true;
-    if (plan.charge_failures)
-        return model.tokens > 0;
-    if (model.tokens < plan.cost)
-        return false;
-    model.tokens -= plan.cost;
-    return true;
-}
-
-/* A copy that failed, and for which a strategy would be asked. */
-static void model_charge(const struct kind *kind)
-{
-    bool is_free = kind->reason >= 0xc0 && kind->reason <= 0xff;
-    if (plan.has_budget && plan.charge_failures && !kind->unsent && !is_free)
-        model.tokens -= model.tokens < plan.cost ? model.tokens : plan.cost;
-}
-
-static bool model_past(uint64_t instant)
-{
-    return plan.timeout != UINT32_MAX && instant >= plan.timeout;
-}
-
-static retry_hedge_step model_next(uint64_t now, bool early)
-{
-    if (model.forbidden)
-        return model_refuse(RETRY_CAUSE_PUSHBACK);
-    if (model.sent == model.most)
-        return model_refuse(RETRY_CAUSE_ATTEMPTS_EXHAUSTED);
-    if (!plan.idempotent)
-        return model_refuse(RETRY_CAUSE_NOT_IDEMPOTENT);
-    if (model_past(now))
-        return model_refuse(RETRY_CAUSE_DEADLINE);
-    if (early)
-        return model_timer(RETRY_HEDGE_WAIT, now);
-    if (!model_pays())
-        return model_refuse(RETRY_CAUSE_BUDGET_EXHAUSTED);
-    model.paid++;
-    return model_send(now);
-}
-
-static retry_hedge_step model_due(uint64_t now)
-{
-    if (!model.open)
-        return model_answer(RETRY_HEDGE_FAIL, RETRY_CAUSE_MISUSE, 0);
-    return model_next(now, !model.has_timer || model.fires > now);
-}
-
-static retry_hedge_step model_failed(const struct kind *kind, bool ordered, retry_ms order,
-                                     uint64_t now)
-{
-    uint8_t fatal = plan.idempotent ? kind->fatal : kind->fatal_not_idempotent;
-    bool stop = ordered && order == NO_RETRY;
-    if (!model.open || model.in_flight == 0)
-        return model_answer(RETRY_HEDGE_FAIL, RETRY_CAUSE_MISUSE, 0);
-    model.in_flight--;
-    model.ambiguous |= kind->ambiguous;
-    if (stop && (fatal == RETRY_CAUSE_UNKNOWN_REASON || fatal == RETRY_CAUSE_NOT_RETRYABLE)) {
-        bool permitted = plan.idempotent || kind->safety == YES ||
-                         retry_reason_allows_non_idempotent(kind->reason);
-        fatal = permitted ? RETRY_CAUSE_NONE : RETRY_CAUSE_NOT_IDEMPOTENT; /* the order is first */
-    }
-    if (fatal == RETRY_CAUSE_NONE || fatal == RETRY_CAUSE_NOT_IDEMPOTENT)
-        model_charge(kind);
-    if (fatal != RETRY_CAUSE_NONE) {
-        model.ambiguous |= model.in_flight > 0;
-        model.open = false;
-        return model_answer(RETRY_HEDGE_FAIL, fatal, 0);
-    }
-    if (stop) {
-        model.forbidden = true;
-        return model_refuse(RETRY_CAUSE_PUSHBACK);
-    }
-    if (kind->unsent && model.paid > 0) {
-        model.paid--;
-        model.tokens += plan.has_budget && !plan.charge_failures ? plan.cost : 0;
-    }
-    if (kind->unsent)
-        return model.in_flight > 0 && model.has_timer ? model_timer(RETRY_HEDGE_WAIT, now)
-                                                      : model_refuse(RETRY_CAUSE_NOT_RETRYABLE);
-    if (model.forbidden)
-        return model_refuse(RETRY_CAUSE_PUSHBACK);
-    if (model.sent == model.most)
-        return model_refuse(RETRY_CAUSE_ATTEMPTS_EXHAUSTED);
-    if (ordered && order > 0) {
-        if (model.in_flight == 0 && !plan.idempotent)
-            return model_refuse(RETRY_CAUSE_NOT_IDEMPOTENT);
-        if (model.in_flight == 0 && model_past(now + order))
-            return model_refuse(RETRY_CAUSE_DEADLINE);
-        model.has_timer = true;
-        model.fires = now + order;
-        return model_timer(RETRY_HEDGE_WAIT, now);
-    }
-    return model_next(now, false);
-}
-
-/* A request, a policy and a budget of all kinds. */
-static void make_plan(void)
-{
-    set_up();
-    plan.most = check_random() % 5;
-    plan.delay = 1 + check_random() % 60;
-    plan.cost = check_random() % 3 * 1000;
-    plan.timeout = check_random() % 3 == 0 ? UINT32_MAX : 1 + check_random() % 600;
-    plan.idempotent = check_random() % 8 != 0;
-    plan.has_budget = check_random() % 3 != 0;
-    plan.charge_failures = check_random() % 2 == 0;
-    memset(&model, 0, sizeof model);
-    model.most = plan.most == 0 ? 2 : plan.most;
-    model.tokens = check_random() % 8 * 1000;
-    policy.max_attempts = plan.most;
-    policy.delay = plan.delay;
-    request.timeout = plan.timeout;
-    request.idempotent = plan.idempotent;
-    set_up_budget(100000, plan.cost, model.tokens);
-    budget.options.charge_failures = plan.charge_failures;
-    client.budget = plan.has_budget ? &budget : NULL;
-}
-
-/* One call on both; `now` goes on to the timer mostly, and to just about it. */
-static void step_both(uint64_t now)
-{
-    static const retry_ms orders[] = {0, 1, 30, 300, NO_RETRY};
-    retry_hedge_step expected, got;
-    uint32_t choice = check_random() % 16;
-    if (choice == 0 || !model.open) {
-        if (check_random() % 4 == 0) {
-            CHECK_EQUAL(model.open && model.in_flight > 0 ? model.in_flight - 1 : 0,
-                        retry_hedge_won(&hedge));
-        }
-        model.open = true;
-        model.forbidden = false;
-        model.sent = 0;
-        model.paid = 0;
-        model.in_flight = 0;
-        expected = model_send(now);
-        got = BEGIN(now);
-    } else if (choice < 8) {
-        expected = model_due(now);
-        got = DUE(now);
-    } else {
-        /* those that are not fatal are more than a half */
-        const struct kind *kind = &kinds[check_random() % CHECK_COUNT(kinds)];
-        retry_failure failure = failure_of(kind);
-        failure.pushback = check_random() % 3 == 0;
-        failure.retry_after = orders[check_random() % CHECK_COUNT(orders)];
-        expected = model_failed(kind, failure.pushback, failure.retry_after, now);
-        got = retry_hedge_failed(&hedge, &request, &failure, AT(now));
-    }
-    check_step(expected.action, expected.cause, expected.delay, got, __FILE__, __LINE__);
-    CHECK_EQUAL(model.in_flight, hedge.in_flight);
-    CHECK_EQUAL(model.ambiguous, request.ambiguous);
-    CHECK_EQUAL(model.tokens, retry_budget_balance(&budget));
-}
-
-#ifdef CHECK_QUICK
-#define WALKS 500
-#else
-#define WALKS 20000
-#endif
-
-static void test_model(void)
-{
-    int walk, n;
-    for (walk = 0; walk < WALKS; walk++) {
-        uint64_t now = 0;
-        make_plan();
-        for (n = 0; n < 24; n++) {
-            if (check_random() % 2 == 0 && model.has_timer && model.fires > now)
-                now = model.fires - check_random() % 2;
-            else
-                now += check_random() % 40;
-            check_row("walk %d, step %d, at %lu", walk, n, (unsigned long)now);
-            step_both(now);
-        }
-    }
-}
-
-/* ---- instants ------------------------------------------------------------------------------- */
 
 #define FROM ((retry_time)1000000) /* far from 0, which would be some instant between */
-
-/* Two copies in flight, the second paid from a budget that was empty at FROM. */
-static void set_up_refill(void)
-{
-    set_up();
-    refill_from(&budget, FROM);
-    retry_begin(&request, FROM);
-    client.budget = &budget;
-    retry_hedge_begin(&hedge, &request, FROM);
-    CHECK_EQUAL(RETRY_HEDGE_SEND, retry_hedge_due(&hedge, &request, FROM + 500).action);
-    CHECK_EQUAL(500, retry_budget_balance(&budget));
-}
 
 /* What is paid, goes back or is charged tells the budget when that is. */
 static void test_budget_told_when(void)
 {
     static const struct {
-        retry_failure failure;
-        uint8_t action;
-    } rows[] = {
-        {{RETRY_REASON_KV_LOCKED, 0, 0, false, false, false, false, 0, 0}, RETRY_HEDGE_SEND},
-        {{RETRY_REASON_SOCKET_NOT_AVAILABLE, 0, 0, false, false, false, false, 0, 0},
-         RETRY_HEDGE_WAIT},
-        {{RETRY_REASON_KV_LOCKED, 0, 0, false, false, false, true, NO_RETRY, 0}, RETRY_HEDGE_HOLD},
-    };
+        retry_reason reason;
+        retry_ms order;
+    } rows[] = {{LOCKED, 0}, {RETRY_REASON_SOCKET_NOT_AVAILABLE, 0}, {LOCKED, NO_RETRY}};
     size_t i;
-    set_up_refill();
-    CHECK_EQUAL(RETRY_HEDGE_SEND, retry_hedge_due(&hedge, &request, FROM + 5000).action);
-    refill_check(&budget, FROM, 5000);
-    for (i = 0; i < CHECK_COUNT(rows); i++) {
+    for (i = 0; i <= CHECK_COUNT(rows); i++) {
+        retry_ms elapsed = i == 0 ? 5000 : 600;
         check_row("row %u", (unsigned)i);
-        set_up_refill();
-        CHECK_EQUAL(rows[i].action,
-                    retry_hedge_failed(&hedge, &request, &rows[i].failure, FROM + 600).action);
-        refill_check(&budget, FROM, 600);
+        set_up();
+        refill_from(&budget, FROM);
+        client.budget = &budget;
+        retry_start(&op, FROM);
+        CHECK_TEXT("send 0, wait 500", poll_at(FROM));
+        CHECK_TEXT("send 1, wait 500", poll_at(FROM + 500));
+        if (i != 0) {
+            retry_failure failure = pushback(rows[i - 1].reason, rows[i - 1].order);
+            retry_ended(&op, 1, &failure, FROM + elapsed);
+        }
+        poll_at(FROM + elapsed);
+        refill_check(&budget, FROM, elapsed);
+    }
+}
+
+/* ---- gates --------------------------------------------------------------------------------- */
+
+/* A copy that a gate refuses, or would let wait, is one that failed, never sent: it is taken from
+   those left, its charge goes back, and the timer is set as if it were sent. */
+static void test_gates_refuse(void)
+{
+    retry_aimd limit;
+    set_up();
+    set_up_budget(9000, 1000, 9000);
+    memset(&limit, 0, sizeof limit);
+    limit.max = 1;
+    retry_gates_aimd(&gates, &limit);
+    client.gates = &gates;
+    CHECK_TEXT("send 0, wait 500", start(0));
+    CHECK_TEXT("wait 500", POLL(500));
+    CHECK(retry_reason_set_has(op.request.reasons, RETRY_REASON_CLIENT_THROTTLED));
+    CHECK_EQUAL(RETRY_REASON_NONE, op.failure.reason);
+    CHECK_EQUAL(9000, retry_budget_balance(&budget));
+    CHECK_EQUAL(1, gates.in_flight);
+    limit.max = 2;
+    CHECK_TEXT("send 1, wait 500", POLL(1000));
+    CHECK_EQUAL(8000, retry_budget_balance(&budget));
+    CHECK_EQUAL(2, gates.in_flight);
+    CHECK_TEXT("wait", POLL(1500)); /* that was the last */
+    CHECK_TEXT("wait", fail(0, LOCKED, 1600));
+    CHECK_TEXT("SUCCESS: none given", done(1, 1700));
+    CHECK_EQUAL(0, gates.in_flight);
+    CHECK(!op.request.ambiguous);
+}
+
+/* A breaker's refusal; with nothing on the wire the try has failed, by what failed before. */
+static void test_breaker_refuses(void)
+{
+    retry_breaker breaker;
+    set_up();
+    memset(&breaker, 0, sizeof breaker);
+    retry_gates_breaker(&gates, &breaker);
+    client.gates = &gates;
+    start(0);
+    retry_breaker_set(&breaker, RETRY_BREAKER_ISOLATED, AT(400));
+    CHECK_TEXT("wait 500", POLL(500));
+    CHECK(retry_reason_set_has(op.request.reasons, RETRY_REASON_CIRCUIT_BREAKER_OPEN));
+    CHECK(!retry_reason_set_has(op.request.reasons, RETRY_REASON_CLIENT_THROTTLED));
+    CHECK_TEXT(REFUSED, fail(0, LOCKED, 600));
+    CHECK_EQUAL(LOCKED, op.failure.reason);
+    CHECK_EQUAL(0, gates.in_flight);
+}
+
+/* A turn that a rate would keep for a copy goes back. */
+static void test_rate_refuses(void)
+{
+    retry_rate rate;
+    retry_operation other;
+    set_up();
+    memset(&rate, 0, sizeof rate);
+    rate.max = 1000; /* one a second */
+    rate.wait = 900;
+    retry_gates_rate(&gates, &rate);
+    client.gates = &gates;
+    CHECK_TEXT("send 0, wait 500", start(0));
+    CHECK_TEXT("wait 500", POLL(500));
+    memset(&other, 0, sizeof other);
+    other.request.client = &client;
+    retry_start(&other, AT(1000));
+    CHECK_EQUAL(RETRY_DO_SEND, retry_next(&other, AT(1000)).what);
+    CHECK_EQUAL(2, gates.in_flight);
+}
+
+/* Copies go to other nodes than those that have one. */
+static void test_nodes(void)
+{
+    static retry_gates nodes[3];
+    unsigned seen = 0, n;
+    set_up();
+    memset(nodes, 0, sizeof nodes);
+    retry_client_nodes(&client, nodes, 3);
+    retry_start(&op, AT(0));
+    for (n = 0; n < 3; n++) {
+        retry_step step = retry_next(&op, AT(n * 500));
+        CHECK_EQUAL(RETRY_DO_SEND, step.what);
+        CHECK_EQUAL(n, step.copy);
+        seen |= 1u << step.node;
+    }
+    CHECK_EQUAL(7, seen);
+    for (n = 0; n < 3; n++)
+        CHECK_EQUAL(1, nodes[n].in_flight);
+    CHECK_TEXT("cancel 0, cancel 2, SUCCESS: none given", done(1, 1001));
+    for (n = 0; n < 3; n++)
+        CHECK_EQUAL(0, nodes[n].in_flight);
+}
+
+/* ---- with the request ---------------------------------------------------------------------- */
+
+/* One attempt to the request, however many copies; the next try has all its copies again. */
+static void test_one_attempt(void)
+{
+    retry_policy policy;
+    retry_failure first = check_failure_of(RETRY_REASON_SERVER_ERROR), last = first;
+    memset(&policy, 0, sizeof policy);
+    policy.base.retry_after = retry_policy_after;
+    policy.backoff.initial = policy.backoff.max = 7;
+    set_up();
+    set_up_budget(10000, 1000, 10000);
+    budget.options.charge_failures = true;
+    client.strategy = &policy.base;
+    first.code = 500;
+    last.code = 502;
+    send_copies(4, 1500);
+    failed(0, &first, 1600);
+    failed(1, &first, 1600);
+    CHECK_TEXT("wait", failed(3, &first, 1600));
+    CHECK_TEXT("wait 7: strategy grants", failed(2, &last, 1700));
+    CHECK_EQUAL(6000, retry_budget_balance(&budget));
+    CHECK_EQUAL(1, op.request.attempts);
+    CHECK_EQUAL(502, op.request.code);
+    CHECK(op.request.ambiguous);
+    CHECK_TEXT("send 0, wait 500", POLL(1707));
+    CHECK_TEXT("send 1, wait 500", POLL(2207));
+    CHECK_TEXT("send 1, wait 500", failed(1, &first, 2300));
+    CHECK_TEXT("send 2, wait", POLL(2800));
+    CHECK_EQUAL(5000, retry_budget_balance(&budget));
+    CHECK_TEXT("cancel 0, cancel 1, SUCCESS: none given", done(2, 2900));
+    CHECK_EQUAL(1, op.request.attempts);
+}
+
+/* Those that are cancelled may have taken effect, if none of them won. */
+static void test_ambiguous(void)
+{
+    set_up();
+    send_copies(2, 500);
+    CHECK_TEXT("cancel 1, FAIL: no reason to retry", fail(0, RETRY_REASON_NONE, 600));
+    CHECK(op.request.ambiguous);
+    start(1000);
+    CHECK_TEXT("FAIL: no reason to retry", fail(0, RETRY_REASON_NONE, 1100));
+    CHECK(!op.request.ambiguous);
+    start(2000);
+    POLL(2500);
+    fail_order(0, LOCKED, NO_RETRY, 2600);
+    CHECK(!op.request.ambiguous); /* the other's answer will tell */
+    CHECK_TEXT(FORBIDDEN, fail(1, RETRY_REASON_SOCKET_CLOSED_WHILE_IN_FLIGHT, 2700));
+    CHECK(op.request.ambiguous);
+    start(3000);
+    POLL(3500);
+    CHECK_TEXT("cancel 1, SUCCESS: none given", done(0, 3600));
+    CHECK(!op.request.ambiguous);
+    start(4000);
+    POLL(4500);
+    retry_stop(&op, AT(4600));
+    CHECK_TEXT("cancel 0, cancel 1, FAIL: cancelled", POLL(4600));
+    CHECK(op.request.ambiguous);
+}
+
+/* Whatever was before: copies on the wire, an order, no copies left, a success, a failure. */
+static void test_start_anew(void)
+{
+    static const char *const first[] = {"cancel 0, cancel 1, send 0, wait 500",
+                                        "cancel 1, send 0, wait 500",
+                                        "cancel 0, cancel 1, cancel 2, cancel 3, send 0, wait 500",
+                                        "cancel 1, send 0, wait 500", "send 0, wait 500"};
+    unsigned before;
+    for (before = 0; before < CHECK_COUNT(first); before++) {
+        retry_failure order = pushback(LOCKED, NO_RETRY);
+        set_up();
+        check_row("before: %u", before);
+        send_copies(before == 2 ? 4 : 2, before == 2 ? 1500 : 500);
+        if (before == 1)
+            retry_ended(&op, 0, &order, AT(1600));
+        else if (before == 3)
+            retry_ended(&op, 0, NULL, AT(1600)); /* the CANCEL of the other is still due */
+        else if (before == 4)
+            CHECK_TEXT("cancel 1, FAIL: unknown reason", fail(0, RETRY_REASON_UNKNOWN, 1600));
+        CHECK_TEXT(first[before], start(2000));
+        CHECK_TEXT("send 1, wait 500", POLL(2500));
+        CHECK_TEXT("send 2, wait 500", POLL(3000));
+        CHECK_TEXT("send 3, wait", POLL(3500));
+        CHECK_TEXT("cancel 0, cancel 1, cancel 3, SUCCESS: none given", done(2, 4000));
+    }
+}
+
+/* A hedge is taken up or left only when nothing is under way, and no CANCEL is due. */
+static void test_when_to_hedge(void)
+{
+    set_up();
+    start(0);
+    retry_hedge_copies(&op, NULL);
+    CHECK_TEXT("send 1, wait 500", POLL(500));
+    retry_hedge_copies(&op, NULL);
+    retry_stop(&op, AT(600));
+    retry_hedge_copies(&op, NULL); /* it would lose the CANCELs */
+    CHECK_TEXT("cancel 0, cancel 1, FAIL: cancelled", POLL(600));
+    retry_hedge_copies(&op, NULL);
+    CHECK_TEXT("send 0, wait", start(700));
+    CHECK_TEXT("SUCCESS: none given", done(0, 700));
+    memset(&hedge, 0, sizeof hedge); /* one that was zeroed, and has not got all its fields yet */
+    hedge.count = 3;
+    retry_hedge_copies(&op, &hedge);
+    CHECK_TEXT("send 0, wait", start(800));
+    retry_hedge_copies(NULL, &hedge);
+    retry_hedge_copies(NULL, NULL);
+}
+
+/* Numbers that are not on the wire, and those that there are not, change nothing. */
+static void test_foreign_ends(void)
+{
+    static const unsigned numbers[] = {1, 2, 3, 4, 5, 254, 255, 256, UINT_MAX};
+    retry_operation before;
+    size_t i;
+    set_up();
+    start(0);
+    for (i = 0; i < CHECK_COUNT(numbers); i++) {
+        memcpy(&before, &op, sizeof op);
+        check_row("number %u", numbers[i]);
+        end(numbers[i], LOCKED, 100);
+        retry_ended(&op, numbers[i], NULL, AT(100));
+        CHECK(memcmp(&before, &op, sizeof op) == 0);
+        CHECK_TEXT("wait 400", POLL(100));
     }
 }
 
 int main(void)
 {
     RUN(test_size);
-    RUN(test_begin);
-    RUN(test_begin_always_sends);
-    RUN(test_begin_anew);
-    RUN(test_null_policy);
+    RUN(test_first_timer);
+    RUN(test_none);
+    RUN(test_latency);
+    RUN(test_early_and_late);
+    RUN(test_count);
+    RUN(test_numbers);
+    RUN(test_several_ends);
     RUN(test_timelines);
     RUN(test_pushback_texts);
-    RUN(test_due_in_order);
-    RUN(test_due_after_an_order);
-    RUN(test_due_early);
-    RUN(test_due_late);
-    RUN(test_clock_steps_back);
-    RUN(test_request_not_open);
-    RUN(test_latency_delay);
-    RUN(test_no_delay);
-    RUN(test_longest_delay);
-    RUN(test_max_attempts);
+    RUN(test_due);
+    RUN(test_followed);
+    RUN(test_no_second_ask);
     RUN(test_fatal);
-    RUN(test_not_permitted);
+    RUN(test_as_alone);
     RUN(test_fatal_and_order);
     RUN(test_followed_at_once);
-    RUN(test_followed_in_order);
     RUN(test_order_not_to_retry);
-    RUN(test_no_order);
     RUN(test_never_sent);
-    RUN(test_no_copies_left);
     RUN(test_order_to_wait);
     RUN(test_order_to_wait_in_order);
+    RUN(test_attempt_timeout);
+    RUN(test_deadline);
     RUN(test_budget_pays_each_copy);
     RUN(test_budget_keeps_it);
     RUN(test_budget_kinds);
     RUN(test_budget_grpc);
+    RUN(test_budget_grpc_orders);
     RUN(test_budget_charges_once);
     RUN(test_budget_charges_no_other);
     RUN(test_budget_of_what_was_never_sent);
     RUN(test_budget_refills);
     RUN(test_no_budget);
+    RUN(test_budget_told_when);
+    RUN(test_gates_refuse);
+    RUN(test_breaker_refuses);
+    RUN(test_rate_refuses);
+    RUN(test_nodes);
     RUN(test_one_attempt);
     RUN(test_ambiguous);
-    RUN(test_won);
-    RUN(test_misuse);
-    RUN(test_budget_told_when);
-    RUN(test_model);
+    RUN(test_start_anew);
+    RUN(test_when_to_hedge);
+    RUN(test_foreign_ends);
     return check_done();
 }

@@ -1,7 +1,7 @@
-/* Hedging by a latency, in a closed loop on a virtual clock: eight workers, whose attempts are
-   asked and reported as programs do it, send a second copy when the first is late, and cancel the
-   other when one is answered. How many are hedged, and what becomes of the slowest operations. With
-   an argument it prints a table instead. */
+/* Hedging by a latency, in a closed loop on a virtual clock: eight workers do what retry_next says,
+   as programs do it. A second copy is sent when the first is late, and when one is answered the
+   other is cancelled. How many are hedged, and what becomes of the slowest operations. With an
+   argument it prints a table instead. */
 #define RETRY_IMPLEMENTATION
 #include "../../retry.h"
 #include "../support/check.h"
@@ -20,10 +20,10 @@
 #endif
 
 struct worker {
-    retry_request request;
+    retry_operation op;
     retry_hedge hedge;
-    retry_attempt copies[COPIES];
-    uint64_t ends[COPIES], timer, began;
+    retry_copy further;
+    uint64_t ends[COPIES], timer, began; /* ends: NEVER: not on the wire */
 };
 
 static struct {
@@ -31,7 +31,7 @@ static struct {
     retry_gates gates;
     retry_client client;
     retry_budget budget;
-    retry_hedge_policy policy;
+    bool hedges;
     struct worker workers[WORKERS];
     uint64_t now;
     uint32_t slower; /* the service takes so many times longer */
@@ -39,57 +39,83 @@ static struct {
     retry_ms took[OPERATIONS];
 } world;
 
-static void send_copy(struct worker *worker, unsigned copy)
+static void send_copy(struct worker *worker, const retry_step *step)
 {
-    worker->ends[copy] = world.now + (uint64_t)shape_draw() * world.slower;
+    CHECK(step->copy < COPIES && worker->ends[step->copy] == NEVER);
+    CHECK_EQUAL(0, step->node);
+    CHECK_EQUAL(UINT32_MAX, step->timeout);
+    worker->ends[step->copy] = world.now + (uint64_t)shape_draw() * world.slower;
+    world.begun += step->copy == 0;
+    world.hedged += step->copy;
 }
 
-static void set_timer(struct worker *worker, retry_ms delay)
+static void cancel_copy(struct worker *worker, const retry_step *step)
 {
-    worker->timer = delay == UINT32_MAX ? NEVER : world.now + delay;
+    CHECK(step->copy < COPIES && worker->ends[step->copy] != NEVER);
+    worker->ends[step->copy] = NEVER;
+}
+
+static void set_timer(struct worker *worker, const retry_step *step)
+{
+    CHECK_EQUAL(RETRY_CAUSE_NONE, step->cause);
+    CHECK(step->delay != 0);
+    worker->timer = step->delay == UINT32_MAX ? NEVER : world.now + step->delay;
+}
+
+static void finished(const struct worker *worker, const retry_step *step)
+{
+    CHECK_EQUAL(RETRY_DO_END, step->what);
+    CHECK_EQUAL(RETRY_VERDICT_SUCCESS, step->verdict);
+    CHECK_EQUAL(RETRY_CAUSE_NONE, step->cause);
+    CHECK(!worker->op.request.ambiguous);
+    if (world.done < OPERATIONS)
+        world.took[world.done] = (retry_ms)(world.now - worker->began);
+    world.done++;
 }
 
 static void begin(struct worker *worker)
 {
-    retry_time now = (retry_time)world.now;
     memset(worker, 0, sizeof *worker);
-    worker->request.client = &world.client;
-    worker->request.idempotent = true;
-    worker->request.timeout = UINT32_MAX;
-    worker->hedge.policy = &world.policy;
+    worker->op.request.client = &world.client;
+    worker->op.request.idempotent = true;
+    worker->op.request.timeout = UINT32_MAX;
+    worker->hedge.latency = world.hedges ? &world.latency : NULL;
+    worker->hedge.count = COPIES - 1;
+    worker->hedge.copies = &worker->further;
     worker->began = world.now;
-    worker->ends[1] = NEVER;
-    retry_begin(&worker->request, now);
-    CHECK_DECISION(SEND, NONE, retry_attempt_begin(&worker->copies[0], &worker->request, now));
-    set_timer(worker, retry_hedge_begin(&worker->hedge, &worker->request, now).delay);
-    send_copy(worker, 0);
-    world.begun++;
+    worker->ends[0] = worker->ends[1] = NEVER;
+    retry_hedge_copies(&worker->op, &worker->hedge);
+    retry_start(&worker->op, (retry_time)world.now);
 }
 
-static void due(struct worker *worker)
+/* Does what there is to do; after an operation comes the next. */
+static void drive(struct worker *worker)
 {
-    retry_time now = (retry_time)world.now;
-    retry_hedge_step step = retry_hedge_due(&worker->hedge, &worker->request, now);
-    set_timer(worker, step.delay);
-    if (step.action != RETRY_HEDGE_SEND)
-        return;
-    CHECK_DECISION(SEND, NONE, retry_attempt_ask(&worker->copies[1], &worker->request, now));
-    send_copy(worker, 1);
-    world.hedged++;
+    for (;;) {
+        retry_step step = retry_next(&worker->op, (retry_time)world.now);
+        switch (step.what) {
+        case RETRY_DO_SEND:
+            send_copy(worker, &step);
+            break;
+        case RETRY_DO_CANCEL:
+            cancel_copy(worker, &step);
+            break;
+        case RETRY_DO_WAIT:
+            set_timer(worker, &step);
+            return;
+        default:
+            finished(worker, &step);
+            begin(worker);
+            break;
+        }
+    }
 }
 
 static void answer(struct worker *worker, unsigned copy)
 {
-    retry_time now = (retry_time)world.now;
-    CHECK_DECISION(SUCCESS, NONE,
-                   retry_attempt_end(&worker->copies[copy], &worker->request, NULL, now));
-    if (retry_hedge_won(&worker->hedge) != 0)
-        retry_attempt_cancel(&worker->copies[1 - copy], &worker->request, now);
+    worker->ends[copy] = NEVER;
     world.wins += copy;
-    if (world.done < OPERATIONS)
-        world.took[world.done] = (retry_ms)(world.now - worker->began);
-    world.done++;
-    begin(worker);
+    retry_ended(&worker->op, copy, NULL, (retry_time)world.now);
 }
 
 /* What happens next to a worker, and when: a copy is answered, or (COPIES) its timer fires. */
@@ -120,10 +146,9 @@ static void step(void)
     }
     world.now = soonest;
     next = next_of(worker, &at);
-    if (next == COPIES)
-        due(worker);
-    else
+    if (next != COPIES)
         answer(worker, next);
+    drive(worker);
 }
 
 static void operate(uint32_t count)
@@ -136,18 +161,20 @@ static void operate(uint32_t count)
 /* Hedged by this quantile; 0: not at all. Until the latency tells something nothing counts. */
 static void start(uint32_t quantile)
 {
-    static const retry_budget_options a_fifth = {20000, 1000, 0, 0, 0, 200, 0, 0, false, false};
+    static const retry_budget_options a_fifth = {20000, 1000, 0, 0, 0, 200, 0, 0, false, false, 0};
     unsigned i;
     memset(&world, 0, sizeof world);
     world.slower = 1;
     world.latency.quantile = quantile;
-    world.policy.latency = quantile ? &world.latency : NULL;
+    world.hedges = quantile != 0;
     retry_budget_init(&world.budget, &a_fifth, 0);
     retry_gates_latency(&world.gates, &world.latency);
     world.client.gates = &world.gates;
     world.client.budget = &world.budget;
-    for (i = 0; i < WORKERS; i++)
+    for (i = 0; i < WORKERS; i++) {
         begin(&world.workers[i]);
+        drive(&world.workers[i]);
+    }
     while (retry_latency_get(&world.latency) == UINT32_MAX)
         operate(100);
 }
@@ -182,7 +209,7 @@ static uint32_t second_copies(void)
     uint32_t count = 0;
     unsigned i;
     for (i = 0; i < WORKERS; i++)
-        count += world.workers[i].hedge.in_flight - 1u;
+        count += world.workers[i].ends[1] != NEVER;
     return count;
 }
 

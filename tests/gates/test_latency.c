@@ -1,13 +1,17 @@
 /* The percentile of what attempts take: how good it is from the first time that it is told, how
-   many it calls late, how fast it follows, what it learns from attempts that were given up, its
-   settings; and each step beside a plain model. */
+   many it calls late, how fast it follows, what it learns from attempts that were given up or have
+   failed, its settings; and each step beside a plain model. */
 #define RETRY_IMPLEMENTATION
 #include "../../retry.h"
+#include "../support/by_hand.h"
 #include "../support/check.h"
 #include "../support/shapes.h"
 
+#define NOW ((retry_time)1000000) /* every attempt ends; the older ones began before the wrap */
 #define UNKNOWN UINT32_MAX
 #define LONGEST ((retry_ms)1 << 24) /* what is over it counts as it */
+#define OLDEST \
+    (UINT32_MAX - 32768) /* what is over it is a clock that stepped back, and counts as 0 */
 
 /* Fewer seeds say less: totals and medians may then be so many times as much. */
 #if CHECK_ONE_IN > 1
@@ -33,6 +37,14 @@ static retry_latency latency_of(uint32_t quantile)
     return latency;
 }
 
+/* What an attempt of this age counts as. */
+static retry_ms counted(retry_ms elapsed)
+{
+    if (elapsed > OLDEST)
+        return 0;
+    return elapsed < LONGEST ? elapsed : LONGEST;
+}
+
 /* Told from the first sample on. */
 static retry_latency told_at_once(uint32_t quantile)
 {
@@ -41,16 +53,31 @@ static retry_latency told_at_once(uint32_t quantile)
     return latency;
 }
 
+/* An attempt that took so long; finished false: it was given up then. */
+static void sample(retry_latency *latency, retry_ms elapsed, bool finished)
+{
+    retry_gates gates;
+    retry_time sent = check_before(NOW, elapsed);
+    retry_step step;
+    memset(&gates, 0, sizeof gates);
+    retry_gates_latency(&gates, latency);
+    if (finished)
+        step = by_hand_attempt(&gates, 0, sent, NULL, NOW);
+    else
+        step = by_hand_give_up(&gates, sent, NOW);
+    CHECK_EQUAL(RETRY_DO_SEND, step.what);
+}
+
 static void add(retry_latency *latency, retry_ms elapsed, uint32_t count)
 {
     for (; count != 0; count--)
-        retry_latency_add(latency, elapsed, true);
+        sample(latency, elapsed, true);
 }
 
 static void give_up(retry_latency *latency, retry_ms elapsed, uint32_t count)
 {
     for (; count != 0; count--)
-        retry_latency_add(latency, elapsed, false);
+        sample(latency, elapsed, false);
 }
 
 static void test_size(void)
@@ -60,8 +87,6 @@ static void test_size(void)
 
 static void test_null(void)
 {
-    retry_latency_add(NULL, 10, true);
-    retry_latency_add(NULL, 10, false);
     CHECK_EQUAL(UNKNOWN, retry_latency_get(NULL));
 }
 
@@ -141,8 +166,9 @@ static void test_first_sample(void)
                 {LONGEST - 1, LONGEST + LONGEST / 64 - 2},
                 {LONGEST, LONGEST + LONGEST / 64},
                 {LONGEST + 1, LONGEST + LONGEST / 64},
-                {UINT32_MAX - 1, LONGEST + LONGEST / 64},
-                {UINT32_MAX, LONGEST + LONGEST / 64}};
+                {OLDEST, LONGEST + LONGEST / 64},
+                {OLDEST + 1, 1},
+                {UINT32_MAX, 1}};
     size_t i;
     for (i = 0; i < CHECK_COUNT(rows); i++) {
         retry_latency latency = told_at_once(0);
@@ -161,7 +187,7 @@ static void test_first_dozen(void)
     size_t i;
     for (i = 0; i < CHECK_COUNT(samples); i++) {
         check_row("sample %u", (unsigned)i);
-        retry_latency_add(&latency, samples[i], true);
+        sample(&latency, samples[i], true);
         CHECK_EQUAL(told[i], retry_latency_get(&latency));
     }
     add(&latency, 1000, 1); /* 10 ms are 4.25 octaves: to 4.725, and a 64th more */
@@ -254,7 +280,7 @@ static void model_step(struct model *model, bool late)
 
 static void model_add(struct model *model, retry_ms elapsed, bool finished)
 {
-    int64_t level = model_level(model_bound(model, (uint64_t)elapsed + (finished ? 0 : 1)));
+    int64_t level = model_level(model_bound(model, counted(elapsed) + (finished ? 0 : 1)));
     bool late = level > model->level;
     if (!finished && (!late || model->samples == 0))
         return;
@@ -304,7 +330,7 @@ static void check_against_model(retry_latency latency)
         }
         if (hostile && (die & 0x70) == 0)
             elapsed = check_random() >> (check_random() & 31);
-        retry_latency_add(&latency, elapsed, finished);
+        sample(&latency, elapsed, finished);
         model_add(&model, elapsed, finished);
         CHECK_EQUAL(model_get(&model), retry_latency_get(&latency));
     }
@@ -347,7 +373,7 @@ static void test_rows_against_model(void)
         for (i = 0; i < CHECK_COUNT(rows); i++) {
             check_row("quantile %u, row %u", (unsigned)q, (unsigned)i);
             for (n = 0; n < 2000 && check_faults == 0; n++) {
-                retry_latency_add(&latency, rows[i], true);
+                sample(&latency, rows[i], true);
                 model_add(&model, rows[i], true);
                 CHECK_EQUAL(model_get(&model), retry_latency_get(&latency));
             }
@@ -371,16 +397,16 @@ static bool operate(retry_latency *latency, uint32_t slower, bool hedged)
     retry_ms told = retry_latency_get(latency), first = shape_draw() * slower, second;
     bool late = first > told;
     if (!hedged || !late) {
-        retry_latency_add(latency, first, true);
+        sample(latency, first, true);
         return late;
     }
     second = shape_draw() * slower;
     if (first - told <= second) {
-        retry_latency_add(latency, first, true);
-        retry_latency_add(latency, first - told, false);
+        sample(latency, first, true);
+        sample(latency, first - told, false);
     } else {
-        retry_latency_add(latency, second, true);
-        retry_latency_add(latency, told + second, false);
+        sample(latency, second, true);
+        sample(latency, told + second, false);
     }
     return late;
 }
@@ -402,7 +428,7 @@ static void check_promise(const struct shape *shape, uint32_t quantile, bool hed
         retry_latency latency = latency_of(quantile);
         uint32_t late = 0;
         if (shape->first)
-            retry_latency_add(&latency, shape->first, true);
+            sample(&latency, shape->first, true);
         learn(&latency, hedged);
         first += is_near(shape_quantile(quantile), retry_latency_get(&latency));
         for (n = 0; n < LATER; n++) {
@@ -494,11 +520,11 @@ static void test_no_survivor_bias(void)
         retry_ms took = shape_draw();
         retry_ms late = retry_latency_get(&all);
         if (took <= late)
-            retry_latency_add(&all, took, true);
+            sample(&all, took, true);
         else
-            retry_latency_add(&all, late, false);
+            sample(&all, late, false);
         if (took <= retry_latency_get(&survivors))
-            retry_latency_add(&survivors, took, true);
+            sample(&survivors, took, true);
     }
     CHECK(is_near(2276, retry_latency_get(&all)));
     CHECK_RANGE(0, 1200, retry_latency_get(&survivors)); /* the test would find it */
@@ -539,13 +565,15 @@ static void test_rise_by_giving_up(void)
 
 /* ---- given up ------------------------------------------------------------------------------ */
 
-/* 524288 ms are 20 octaves: told is 532480; a step up from there makes 540672 of it. */
+/* 524288 ms are 20 octaves: told is 532480; a step up from there, a quarter of an octave so early,
+   makes 663552 of it. */
 static void test_given_up(void)
 {
     static const struct {
         retry_ms age, told;
-    } rows[] = {{0, 532480},      {524287, 532480},     {524288, 540672},
-                {524289, 540672}, {UINT32_MAX, 540672}, {LONGEST - 1, 540672}};
+    } rows[] = {{0, 532480},          {524287, 532480},      {524288, 663552},
+                {524289, 663552},     {LONGEST - 1, 663552}, {OLDEST, 663552},
+                {OLDEST + 1, 532480}, {UINT32_MAX, 532480}};
     size_t i;
     for (i = 0; i < CHECK_COUNT(rows); i++) {
         retry_latency latency = told_at_once(RETRY_RATIO(0.5));
@@ -553,7 +581,6 @@ static void test_given_up(void)
         give_up(&latency, rows[i].age, 3); /* before the first answer */
         CHECK_EQUAL(UNKNOWN, retry_latency_get(&latency));
         add(&latency, 524288, 12);
-        latency.retry__progress = (uint32_t)1 << 31;
         give_up(&latency, rows[i].age, 1);
         CHECK_EQUAL(rows[i].told, retry_latency_get(&latency));
     }
@@ -565,8 +592,65 @@ static void test_given_up_at_the_longest(void)
     retry_latency latency = told_at_once(0);
     add(&latency, LONGEST, 12);
     give_up(&latency, LONGEST - 1, 1000);
-    give_up(&latency, UINT32_MAX, 1000);
+    give_up(&latency, OLDEST, 1000);
     CHECK_EQUAL(LONGEST + LONGEST / 64, retry_latency_get(&latency));
+}
+
+/* ---- failures ------------------------------------------------------------------------------ */
+
+enum { NOTHING, GIVEN_UP, ANSWER };
+
+static unsigned counts_as(retry_reason reason)
+{
+    static const retry_reason sick[] = {
+        RETRY_REASON_ATTEMPT_TIMED_OUT,    RETRY_REASON_SOCKET_CLOSED_WHILE_IN_FLIGHT,
+        RETRY_REASON_SOCKET_NOT_AVAILABLE, RETRY_REASON_SERVICE_NOT_AVAILABLE,
+        RETRY_REASON_NODE_NOT_AVAILABLE,   RETRY_REASON_SERVER_ERROR,
+    };
+    size_t i;
+    if (reason == RETRY_REASON_CIRCUIT_BREAKER_OPEN || reason == RETRY_REASON_CLIENT_THROTTLED)
+        return NOTHING; /* it was never sent */
+    for (i = 0; i < CHECK_COUNT(sick); i++)
+        if (reason == sick[i])
+            return GIVEN_UP;
+    return ANSWER;
+}
+
+/* A failure after `age` ms, beside what it is to count as. */
+static void check_failure(const retry_failure *failure, retry_ms age, unsigned what)
+{
+    retry_latency got = told_at_once(0), expected;
+    retry_gates gates;
+    add(&got, 1000, 12);
+    expected = got;
+    memset(&gates, 0, sizeof gates);
+    retry_gates_latency(&gates, &got);
+    CHECK_EQUAL(RETRY_DO_SEND,
+                by_hand_attempt(&gates, 0, check_before(NOW, age), failure, NOW).what);
+    if (what != NOTHING)
+        sample(&expected, age, what == ANSWER);
+    CHECK_EQUAL(retry_latency_get(&expected), retry_latency_get(&got));
+}
+
+/* Only an answer tells how long it takes; what was never sent says nothing. */
+static void test_failures(void)
+{
+    static const retry_ms ages[] = {10, 100000};
+    unsigned reason;
+    size_t i;
+    for (reason = 0; reason < RETRY_REASON_COUNT; reason++) {
+        for (i = 0; i < CHECK_COUNT(ages); i++) {
+            retry_failure failure = check_failure_of((retry_reason)reason);
+            unsigned what = counts_as((retry_reason)reason);
+            check_row("%s after %lu", retry_reason_name((retry_reason)reason),
+                      (unsigned long)ages[i]);
+            check_failure(&failure, ages[i], what);
+            failure.throttle = true;
+            check_failure(&failure, ages[i], what);
+            failure.timeout = true;
+            check_failure(&failure, ages[i], what == ANSWER ? (unsigned)GIVEN_UP : what);
+        }
+    }
 }
 
 /* ---- settings ------------------------------------------------------------------------------ */
@@ -591,8 +675,8 @@ static void test_bounds(void)
         {9, 5, 7, 9},
         {9, 5, 100, 9},
         {2, 1, 0, 2},
-        {0, 1, UINT32_MAX, 1},
-        {0, LONGEST, UINT32_MAX, LONGEST},
+        {0, 1, OLDEST, 1},
+        {0, LONGEST, OLDEST, LONGEST},
         {LONGEST * 2, 0, 3, LONGEST * 2},
         {LONGEST * 2, 3, 5, LONGEST * 2},
     };
@@ -652,8 +736,8 @@ static void check_same(retry_latency a, retry_latency b)
     for (n = 0; n < 3000; n++) {
         retry_ms elapsed = check_random() >> (check_random() & 31);
         bool finished = (check_random() & 3) != 0;
-        retry_latency_add(&a, elapsed, finished);
-        retry_latency_add(&b, elapsed < LONGEST ? elapsed : LONGEST, finished);
+        sample(&a, elapsed, finished);
+        sample(&b, counted(elapsed), finished);
         CHECK_EQUAL(retry_latency_get(&a), retry_latency_get(&b));
     }
 }
@@ -693,6 +777,7 @@ int main(void)
     RUN(test_rise_by_giving_up);
     RUN(test_given_up);
     RUN(test_given_up_at_the_longest);
+    RUN(test_failures);
     RUN(test_bounds);
     RUN(test_bounds_of_the_number_kept);
     RUN(test_given_up_below_min);

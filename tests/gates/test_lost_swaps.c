@@ -4,14 +4,23 @@
 #include "../support/contend.h"
 #define RETRY_IMPLEMENTATION
 #include "../../retry.h"
+#include "../support/by_hand.h"
 #include "../support/check.h"
 
 static void (*other)(void); /* what the other thread does, once */
 static unsigned swaps;      /* that pass before it does */
+static const void *shared;  /* whose swaps count; NULL: all */
+static size_t shared_size;
+
+static bool counts(const uint32_t *word)
+{
+    return !shared || (uintptr_t)word - (uintptr_t)shared < shared_size;
+}
 
 static void once(uint32_t *word)
 {
-    (void)word;
+    if (!counts(word))
+        return;
     if (swaps != 0) {
         swaps--;
         return;
@@ -25,7 +34,16 @@ static void between(void (*thread)(void), unsigned after)
 {
     other = thread;
     swaps = after;
+    shared = NULL;
     contend.swap = once;
+}
+
+/* Of the swaps of this object. */
+static void between_of(const void *object, size_t size, void (*thread)(void), unsigned after)
+{
+    between(thread, after);
+    shared = object;
+    shared_size = size;
 }
 
 /* Whether there were fewer swaps than that; nothing comes between any more. */
@@ -60,7 +78,7 @@ static void withdraw(void)
 
 static void test_budget_withdrawal(void)
 {
-    static const retry_budget_options options = {10000, 0, 0, 0, 0, 0, 0, 0, false, false};
+    static const retry_budget_options options = {10000, 0, 0, 0, 0, 0, 0, 0, false, false, 0};
     start_budgets(&options);
     between(withdraw, 0);
     CHECK(retry_budget_withdraw(&budget, 2000, 1100));
@@ -95,7 +113,7 @@ static void test_budget_charge(void)
 /* Time that two threads see pay once, whatever they lose: the claim, the fraction, the balance. */
 static void test_budget_refill(void)
 {
-    retry_budget_options options = {10000, 0, 0, 0, 0, 0, 0, 0, false, false};
+    retry_budget_options options = {10000, 0, 0, 0, 0, 0, 0, 0, false, false, 0};
     unsigned after;
     options.refill_per_second = 1500;
     for (after = 0; after < 3; after++) {
@@ -111,6 +129,24 @@ static void test_budget_refill(void)
     }
 }
 
+/* Tokens expire once, and no withdrawal is lost: of 50 beyond the first one a 2.718th is left, or
+   of the 49 that another leaves. */
+static void test_budget_expires(void)
+{
+    retry_budget_options options = {100000, 1000, 0, 0, 0, 0, 0, 0, false, false, 1000};
+    unsigned after;
+    for (after = 0; after < 3; after++) {
+        check_row("swap %u", after);
+        start_budgets(&options);
+        retry_budget_deposit(&budget, 50000);
+        between(withdraw, after);
+        CHECK(retry_budget_withdraw(&budget, 2000, 1100));
+        CHECK(!contend.swap);
+        CHECK_RANGE(16350 + (after == 1) * 600, 16450 + (after == 1) * 650,
+                    retry_budget_balance(&budget));
+    }
+}
+
 /* Fractions of two instants, the later one's first. */
 static void withdraw_later(void)
 {
@@ -119,7 +155,7 @@ static void withdraw_later(void)
 
 static void test_budget_fraction(void)
 {
-    retry_budget_options options = {10000, 0, 0, 0, 0, 0, 1, 0, false, false};
+    retry_budget_options options = {10000, 0, 0, 0, 0, 0, 1, 0, false, false, 0};
     start_budgets(&options);
     CHECK(retry_budget_withdraw(&budget, 5000, 100)); /* a full one holds no fraction */
     CHECK(retry_budget_withdraw(&budget_after, 5000, 100));
@@ -148,22 +184,37 @@ static void test_seed(void)
 }
 
 static retry_rate rate, rate_after;
+static retry_gates rate_gates;
 static unsigned granted;
+
+static void between_rate(void (*thread)(void), unsigned after)
+{
+    between_of(&rate, sizeof rate, thread, after);
+}
+
+/* Whoever would have to wait is refused, and takes nothing. */
+static void start_rate(uint32_t max)
+{
+    memset(&rate, 0, sizeof rate);
+    memset(&rate_gates, 0, sizeof rate_gates);
+    retry_gates_rate(&rate_gates, &rate);
+    rate.max = max;
+    rate.wait = 1;
+    granted = 0;
+}
 
 /* A limit of 100 a second, and an empty bucket at 2000. */
 static void start_rates(void)
 {
-    memset(&rate, 0, sizeof rate);
-    rate.max = 100000;
-    while (retry_rate_ask(&rate, 2000) == 0)
+    start_rate(100000);
+    while (by_hand_rate(&rate, 2000) == 0)
         continue;
     rate_after = rate;
-    granted = 0;
 }
 
 static void ask_rate(void)
 {
-    granted += retry_rate_ask(&rate, 2006) == 0;
+    granted += by_hand_ask(&rate_gates, 0, 2006).what == RETRY_DO_SEND;
 }
 
 /* Time that two threads see pays once, and for one token. */
@@ -173,59 +224,61 @@ static void test_rate_tokens(void)
     for (after = 0; after < 2; after++) {
         check_row("swap %u", after);
         start_rates();
-        between(ask_rate, after);
+        between_rate(ask_rate, after);
         ask_rate();
         CHECK_EQUAL(1, granted);
-        retry_rate_ask(&rate_after, 2006);
-        retry_rate_ask(&rate_after, 2006);
+        CHECK_EQUAL(0, by_hand_rate(&rate_after, 2006));
+        CHECK_EQUAL(9, by_hand_rate(&rate_after, 2006));
         CHECK_SAME(rate_after, rate);
+        CHECK_EQUAL(0, rate_gates.in_flight);
     }
 }
 
-static retry_client paced_client;
-static retry_gates paced_gates;
-static retry_request paced[2];
-static retry_attempt paced_attempts[2];
+static struct by_hand paced[2];
 static unsigned waiting, given_back;
 
 static void wait_for_rate(void)
 {
-    retry_request *request = &paced[waiting];
-    request->client = &paced_client;
-    retry_begin(request, 2000);
-    granted += retry_attempt_begin(&paced_attempts[waiting++], request, 2000).delay;
+    granted += by_hand_send(&paced[waiting++], &rate_gates, NULL, 2000).delay;
 }
 
 static void return_to_rate(void)
 {
-    retry_attempt_cancel(&paced_attempts[given_back], &paced[given_back], 2000);
-    given_back++;
+    retry_stop(&paced[given_back++].op, 2000);
 }
 
 /* Tokens that are taken in advance, and are given back. */
 static void test_rate_instants(void)
 {
     start_rates();
-    paced_client.gates = &paced_gates;
-    retry_gates_rate(&paced_gates, &rate);
-    between(wait_for_rate, 0);
+    rate.wait = rate_after.wait = 0;
+    between_rate(wait_for_rate, 0);
     wait_for_rate();
     CHECK(!contend.swap);
     CHECK_EQUAL(2, waiting);
     CHECK_EQUAL(5 + 15, granted);
-    between(return_to_rate, 0);
+    between_rate(return_to_rate, 0);
     return_to_rate();
     CHECK_SAME(rate_after, rate);
 }
 
+/* Attempts that were sent before there was a limit. */
+static struct by_hand early[43];
+static unsigned ended;
+
+static void report_rate(const retry_failure *failure, retry_time now)
+{
+    by_hand_end(&early[ended++], failure, now);
+}
+
 static void end_half_second(void)
 {
-    retry_rate_ask(&rate, 2500);
+    by_hand_rate(&rate, 2500);
 }
 
 static void report_half_second(void)
 {
-    retry_rate_report(&rate, NULL, 2500);
+    report_rate(NULL, 2500);
 }
 
 /* A half second ends, at each swap of that: once, with all that was counted. Another's answer then
@@ -237,30 +290,41 @@ static void test_rate_half_second(void)
     for (after = 0; after < 12; after++) {
         bool answer = after % 2 == 0;
         check_row("swap %u", after / 2);
-        memset(&rate, 0, sizeof rate);
+        start_rate(0);
+        for (i = 0; i < CHECK_COUNT(early); i++)
+            by_hand_send(&early[i], &rate_gates, NULL, 2000);
+        ended = 0;
         for (i = 0; i < 20; i++)
-            retry_rate_report(&rate, NULL, 2000 + i);
-        retry_rate_report(&rate, &failure, 2100);
-        between(answer ? report_half_second : end_half_second, after / 2);
+            report_rate(NULL, 2000 + i);
+        report_rate(&failure, 2100);
+        between_rate(answer ? report_half_second : end_half_second, after / 2);
         end_half_second();
         CHECK(!contend.swap);
         answers = retry_rate_get(&rate) / 2000;
         CHECK_RANGE(20, 20 + answer, answers);
         for (i = 0; i < 20; i++)
-            retry_rate_report(&rate, NULL, 2600);
-        retry_rate_report(&rate, &failure, 2700);
-        retry_rate_ask(&rate, 3000);
+            report_rate(NULL, 2600);
+        report_rate(&failure, 2700);
+        by_hand_rate(&rate, 3000);
         CHECK_EQUAL(40 + answer, answers + retry_rate_get(&rate) / 2000);
     }
 }
 
 static retry_throttle throttle;
+static retry_gates throttle_gates;
 static retry_failure throttled;
 static retry_time throttle_now;
 
+/* An attempt that was sent when the window was as it is. */
 static void report_throttle(void)
 {
-    retry_throttle_report(&throttle, &throttled, throttle_now);
+    by_hand_attempt(&throttle_gates, UINT32_MAX, throttle_now, &throttled, throttle_now);
+}
+
+/* What a new attempt is told that draws this. */
+static bool throttle_refuses(uint32_t drawn, retry_time now)
+{
+    return by_hand_ask(&throttle_gates, drawn, now).cause == RETRY_CAUSE_THROTTLED;
 }
 
 /* The window goes on to another half, or begins anew, and the request is counted: another thread
@@ -278,19 +342,21 @@ static void test_throttle(void)
     unsigned row, after;
     throttled = check_failure_of(RETRY_REASON_SERVER_ERROR);
     for (row = 0; row < CHECK_COUNT(rows); row++) {
-        for (after = 0; after < 6; after++) {
+        for (after = 0; after < 8; after++) {
             check_row("%lu ms later, swap %u", (unsigned long)rows[row].later, after);
             memset(&throttle, 0, sizeof throttle);
+            memset(&throttle_gates, 0, sizeof throttle_gates);
+            retry_gates_throttle(&throttle_gates, &throttle);
             throttle_now = 100000;
             report_throttle();
             report_throttle();
             throttle_now += rows[row].later;
-            between(report_throttle, after);
-            retry_throttle_report(&throttle, &throttled, throttle_now);
+            between_of(&throttle, sizeof throttle, report_throttle, after);
+            report_throttle();
             if (too_few_swaps())
                 report_throttle();
-            CHECK(!retry_throttle_ask(&throttle, rows[row].refused - 1, throttle_now + 1999));
-            CHECK(retry_throttle_ask(&throttle, rows[row].refused, throttle_now + 1999));
+            CHECK(throttle_refuses(rows[row].refused - 1, throttle_now + 1999));
+            CHECK(!throttle_refuses(rows[row].refused, throttle_now + 1999));
         }
     }
 }
@@ -526,9 +592,22 @@ static void test_breaker_probe(void)
 
 static retry_latency latency, latency_after;
 
+static void add_to(retry_latency *to, retry_ms elapsed)
+{
+    retry_gates gates;
+    memset(&gates, 0, sizeof gates);
+    retry_gates_latency(&gates, to);
+    by_hand_attempt(&gates, 0, 1000, NULL, 1000 + elapsed);
+}
+
 static void add_latency(void)
 {
-    retry_latency_add(&latency, 700, true);
+    add_to(&latency, 700);
+}
+
+static void between_latency(unsigned after)
+{
+    between_of(&latency, sizeof latency, add_latency, after);
 }
 
 static void test_latency(void)
@@ -536,92 +615,181 @@ static void test_latency(void)
     unsigned i;
     memset(&latency, 0, sizeof latency);
     for (i = 0; i < 768; i++)
-        retry_latency_add(&latency, 20, true);
+        add_to(&latency, 20);
     latency_after = latency;
-    between(add_latency, 0); /* the estimate */
-    retry_latency_add(&latency, 40, true);
-    retry_latency_add(&latency_after, 700, true);
-    retry_latency_add(&latency_after, 40, true);
+    between_latency(0); /* the estimate */
+    add_to(&latency, 40);
+    add_to(&latency_after, 700);
+    add_to(&latency_after, 40);
     CHECK_SAME(latency_after, latency);
 
-    between(add_latency, 1); /* the progress */
-    retry_latency_add(&latency, 40, true);
-    retry_latency_add(&latency_after, 40, true);
-    retry_latency_add(&latency_after, 700, true);
+    between_latency(1); /* the progress */
+    add_to(&latency, 40);
+    add_to(&latency_after, 40);
+    add_to(&latency_after, 700);
     CHECK_SAME(latency_after, latency);
 }
 
 static retry_aimd aimd;
-static unsigned swaps_before_rise;
+static retry_failure overload;
+
+static void between_aimd(void (*thread)(void), unsigned after)
+{
+    between_of(&aimd, sizeof aimd, thread, after);
+}
+
+/* The limit, which has heard of an attempt that lasted no time. */
+static uint32_t report_aimd(const retry_failure *failure, retry_time now)
+{
+    return by_hand_aimd(&aimd, failure, UINT32_MAX, now, now);
+}
+
+static void new_aimd(uint32_t max)
+{
+    overload = retry_classify_http(429, 0);
+    sick = check_failure_of(RETRY_REASON_SOCKET_NOT_AVAILABLE);
+    memset(&aimd, 0, sizeof aimd);
+    aimd.max = max;
+    aimd.cooldown = 1000;
+}
 
 static void start_aimd(uint32_t limit)
 {
-    sick = check_failure_of(RETRY_REASON_SOCKET_NOT_AVAILABLE);
-    memset(&aimd, 0, sizeof aimd);
-    aimd.max = 4;
-    CHECK_EQUAL(2, retry_aimd_report(&aimd, &sick, 4, 100));
+    new_aimd(4);
+    CHECK_EQUAL(2, report_aimd(&overload, 100));
     if (limit == 1)
-        CHECK_EQUAL(1, retry_aimd_report(&aimd, &sick, 4, 6000));
+        CHECK_EQUAL(1, report_aimd(&overload, 6000));
 }
 
 static void fall(void)
 {
-    retry_aimd_report(&aimd, &sick, 4, 20000);
+    report_aimd(&overload, 20000);
 }
 
 static void rise(void)
 {
-    retry_aimd_report(&aimd, NULL, 4, 20000);
+    report_aimd(NULL, 20000);
 }
 
-/* The last step of a rise that had looked at the instants before the fall set its own. */
-static void finish_rise(uint32_t *limit)
+/* The last step of a rise by two that had looked at the instants before the fall set its own: right
+   before the fall changes the limit. */
+static void finish_rise(uint32_t *word)
 {
-    if (swaps_before_rise != 0) {
-        swaps_before_rise--;
-        return;
+    if (*word == retry_aimd_limit(&aimd)) {
+        contend.swap = NULL;
+        *word += 2;
     }
-    contend.swap = NULL;
-    ++*limit;
-}
-
-static void between_rise(unsigned after)
-{
-    swaps_before_rise = after;
-    contend.swap = finish_rise;
 }
 
 /* A rise gives way to a fall that comes between, at `min` too, and to another rise. */
 static void test_aimd(void)
 {
     start_aimd(1);
-    between(fall, 1);
-    CHECK_EQUAL(1, retry_aimd_report(&aimd, NULL, 4, 20000));
+    between_aimd(fall, 1);
+    CHECK_EQUAL(1, report_aimd(NULL, 20000));
     CHECK(!contend.swap);
-    CHECK_EQUAL(1, retry_aimd_report(&aimd, NULL, 4, 21000)); /* the fall began a cooldown */
-    CHECK_EQUAL(2, retry_aimd_report(&aimd, NULL, 4, 21001));
+    CHECK_EQUAL(1, report_aimd(NULL, 21000)); /* the fall began a cooldown */
+    CHECK_EQUAL(2, report_aimd(NULL, 21001));
     start_aimd(2);
-    between(fall, 1);
-    CHECK_EQUAL(1, retry_aimd_report(&aimd, NULL, 4, 20000));
+    between_aimd(fall, 1);
+    CHECK_EQUAL(1, report_aimd(NULL, 20000));
     CHECK(!contend.swap);
     start_aimd(2);
-    between(rise, 0);
-    CHECK_EQUAL(3, retry_aimd_report(&aimd, NULL, 4, 20000));
+    between_aimd(rise, 0);
+    CHECK_EQUAL(3, report_aimd(NULL, 20000));
     CHECK(!contend.swap);
 }
 
-/* A fall takes from what it finds in the end; the first one leaves it to the other first one. */
+/* A fall takes from what it finds in the end; the first one leaves it to the other first one, and
+   so does every other. */
 static void test_aimd_falls(void)
 {
-    start_aimd(2);
-    between_rise(1);
-    CHECK_EQUAL(1, retry_aimd_report(&aimd, &sick, 4, 20000)); /* of 3, not of 2 */
+    unsigned after;
+    new_aimd(2000);
+    CHECK_EQUAL(1000, report_aimd(&overload, 100));
+    contend.swap = finish_rise;
+    CHECK_EQUAL(501, report_aimd(&overload, 20000)); /* of 1002, not of 1000 */
     CHECK(!contend.swap);
-    memset(&aimd, 0, sizeof aimd);
-    aimd.max = 8;
-    between(fall, 2);
-    CHECK_EQUAL(4, retry_aimd_report(&aimd, &sick, 8, 20000));
+    for (after = 0; after < 4; after++) {
+        check_row("swap %u", after);
+        new_aimd(8);
+        between_aimd(fall, after);
+        CHECK_EQUAL(4, report_aimd(&overload, 20000));
+        CHECK(!contend.swap);
+        new_aimd(8);
+        CHECK_EQUAL(4, report_aimd(&overload, 100));
+        between_aimd(fall, after);
+        CHECK_EQUAL(2, report_aimd(&overload, 20000));
+        CHECK(!contend.swap);
+    }
+}
+
+static void fail_unsent(void)
+{
+    report_aimd(&sick, 20000);
+}
+
+/* Of failures in a row none is lost: the first and the second come at once, or the second and the
+   third. */
+static void test_aimd_row(void)
+{
+    unsigned after;
+    new_aimd(100);
+    between_aimd(fail_unsent, 0);
+    CHECK_EQUAL(100, report_aimd(&sick, 20000));
     CHECK(!contend.swap);
+    CHECK_EQUAL(50, report_aimd(&sick, 20000));
+    for (after = 0; after < 4; after++) {
+        check_row("swap %u", after);
+        new_aimd(100);
+        CHECK_EQUAL(100, report_aimd(&sick, 100));
+        between_aimd(fail_unsent, after);
+        report_aimd(&sick, 20000);
+        if (too_few_swaps())
+            fail_unsent();
+        CHECK_EQUAL(50, retry_aimd_limit(&aimd));
+    }
+}
+
+/* An attempt that was sent before a pause, and draws this. */
+static void fail_drawing(uint32_t drawn)
+{
+    struct by_hand hand;
+    retry_gates gates;
+    uint32_t draws = drawn;
+    memset(&gates, 0, sizeof gates);
+    retry_gates_aimd(&gates, &aimd);
+    by_hand_send(&hand, &gates, &draws, 19000);
+    by_hand_end(&hand, &sick, 20000);
+}
+
+static void fail_drawing_most(void)
+{
+    fail_drawing(UINT32_MAX);
+}
+
+/* The third and the fourth in the row come at once, and draw 200 and 800 ms, or 400 twice. The
+   pause is that of the one or of the other; one that was begun is not made another. */
+static void test_aimd_pause(void)
+{
+    unsigned after;
+    for (after = 0; after < 5; after++) {
+        retry_gates gates;
+        retry_step step;
+        new_aimd(1);
+        report_aimd(&sick, 100);
+        report_aimd(&sick, 6000);
+        between_aimd(fail_drawing_most, after);
+        fail_drawing(0);
+        CHECK(!contend.swap);
+        memset(&gates, 0, sizeof gates);
+        retry_gates_aimd(&gates, &aimd);
+        step = by_hand_ask(&gates, 0, 20000);
+        check_row("swap %u", after);
+        CHECK_EQUAL(RETRY_CAUSE_PACED, step.cause);
+        CHECK_EQUAL(after == 0 ? 400 + 1 : 800 + 1, step.delay);
+        CHECK_EQUAL(1, retry_aimd_limit(&aimd));
+    }
 }
 
 static void seed(void)
@@ -646,6 +814,7 @@ int main(void)
     RUN(test_budget_withdrawal);
     RUN(test_budget_charge);
     RUN(test_budget_refill);
+    RUN(test_budget_expires);
     RUN(test_budget_fraction);
     RUN(test_seed);
     RUN(test_rate_tokens);
@@ -662,6 +831,8 @@ int main(void)
     RUN(test_latency);
     RUN(test_aimd);
     RUN(test_aimd_falls);
+    RUN(test_aimd_row);
+    RUN(test_aimd_pause);
     RUN(test_seeds);
     return check_done();
 }

@@ -7,6 +7,7 @@
 #include "../support/contend.h"
 #define RETRY_IMPLEMENTATION
 #include "../../retry.h"
+#include "../support/by_hand.h"
 #include "../support/threads.h"
 
 #ifdef CHECK_QUICK
@@ -16,8 +17,9 @@
 #endif
 
 static retry_rate rate;
+static retry_gates rate_gates; /* the rate's */
 static retry_aimd aimd;
-static retry_failure throttled, sick;
+static retry_failure throttled, unsent;
 
 /* What one thread did, read by the test once it has ended. */
 struct worker {
@@ -48,7 +50,22 @@ static void run_threads(void *(*work)(void *))
 static void limit_to(uint32_t thousandths)
 {
     memset(&rate, 0, sizeof rate);
+    memset(&rate_gates, 0, sizeof rate_gates);
+    retry_gates_rate(&rate_gates, &rate);
     rate.max = thousandths;
+    rate.wait = 1; /* who would have to wait is refused, and takes nothing */
+}
+
+/* ms until it would let an attempt pass; 0: it did. */
+static retry_ms ask(retry_time now)
+{
+    return by_hand_ask(&rate_gates, 0, now).delay;
+}
+
+/* The end of an attempt that was sent at that instant, too, without a limit. */
+static void answer(const retry_failure *failure, retry_time now)
+{
+    by_hand_attempt(&rate_gates, 0, now, failure, now);
 }
 
 static void *ask_at_once(void *context)
@@ -56,7 +73,7 @@ static void *ask_at_once(void *context)
     struct worker *worker = (struct worker *)context;
     unsigned i;
     for (i = 0; i < ROUNDS; i++) {
-        if (retry_rate_ask(&rate, 1000) == 0)
+        if (ask(1000) == 0)
             worker->granted++;
         else
             worker->refused++;
@@ -71,7 +88,8 @@ static void test_ask_at_once(void)
     run_threads(ask_at_once);
     CHECK_EQUAL(776, total.granted);
     CHECK_EQUAL(THREADS * ROUNDS - 776, total.refused);
-    CHECK_EQUAL(1, retry_rate_ask(&rate, 1000));
+    CHECK_EQUAL(1, ask(1000));
+    CHECK_EQUAL(0, rate_gates.in_flight);
 }
 
 #define LAST (ROUNDS * 10)
@@ -83,7 +101,7 @@ static void *ask_for_long(void *context)
     uint32_t state = worker->number + 1, now = 0;
     while (now < LAST) {
         now += threads_choose(&state) % 5;
-        worker->granted += retry_rate_ask(&rate, now < LAST ? now : LAST) == 0;
+        worker->granted += ask(now < LAST ? now : LAST) == 0;
     }
     return NULL;
 }
@@ -94,10 +112,10 @@ static void test_ask_for_long(void)
 {
     retry_ms wait;
     limit_to(333333);
-    CHECK_EQUAL(0, retry_rate_ask(&rate, 0));
+    CHECK_EQUAL(0, ask(0));
     run_threads(ask_for_long);
     total.granted++;
-    while ((wait = retry_rate_ask(&rate, LAST)) == 0)
+    while ((wait = ask(LAST)) == 0)
         total.granted++;
     CHECK_EQUAL((LAST + 125) / 3, total.granted);
     CHECK_RANGE(1, 3, wait);
@@ -110,14 +128,13 @@ static void test_ask_for_long(void)
 /* So many answers in half a second, some of them throttled; the limit that it sets. */
 static uint32_t limit_after(uint32_t accepted, uint32_t cuts)
 {
-    retry_rate alone;
-    memset(&alone, 0, sizeof alone);
+    limit_to(0);
     for (; accepted != 0; accepted--)
-        retry_rate_report(&alone, NULL, 100000);
+        answer(NULL, 100000);
     for (; cuts != 0; cuts--)
-        retry_rate_report(&alone, &throttled, 100000);
-    retry_rate_ask(&alone, 100500);
-    return retry_rate_get(&alone);
+        answer(&throttled, 100000);
+    ask(100500);
+    return retry_rate_get(&rate);
 }
 
 /* One in so many is throttled, counted over all threads. */
@@ -129,7 +146,7 @@ static void *report_answers(void *context)
     uint32_t i;
     threads_meet();
     for (i = worker->number; i < REPORTS * THREADS; i += THREADS)
-        retry_rate_report(&rate, i % one_in == 0 ? &throttled : NULL, 100000);
+        answer(i % one_in == 0 ? &throttled : NULL, 100000);
     return NULL;
 }
 
@@ -139,15 +156,42 @@ static void test_no_report_is_lost(void)
     unsigned i;
     for (i = 0; i < CHECK_COUNT(shares); i++) {
         uint32_t all = THREADS * REPORTS, cuts = (all + shares[i] - 1) / shares[i];
+        uint32_t limit = limit_after(all - cuts, cuts), less = limit_after(all - cuts - 1, cuts);
         one_in = shares[i];
-        memset(&rate, 0, sizeof rate);
+        limit_to(0);
         run_threads(report_answers);
         CHECK_EQUAL(UINT32_MAX, retry_rate_get(&rate));
-        retry_rate_ask(&rate, 100500);
+        ask(100500);
         check_row("one of %u throttled", (unsigned)one_in);
-        CHECK_EQUAL(limit_after(all - cuts, cuts), retry_rate_get(&rate));
-        CHECK(limit_after(all - cuts, cuts) != limit_after(all - cuts - 1, cuts));
+        CHECK_EQUAL(limit, retry_rate_get(&rate));
+        CHECK(limit != less);
+        CHECK_EQUAL(0, rate_gates.in_flight);
     }
+}
+
+/* Attempts of each thread that were sent before there was a limit. */
+static struct by_hand early[THREADS][ROUNDS];
+
+static void send_early(void)
+{
+    uint32_t i, round;
+    for (i = 0; i < THREADS; i++)
+        for (round = 0; round < ROUNDS; round++)
+            by_hand_send(&early[i][round], &rate_gates, NULL, 0);
+}
+
+/* The end of one of another rate, which no other thread uses. */
+static void answer_alone(retry_rate *alone, const retry_failure *failure, retry_time now)
+{
+    retry_rate kept = *alone;
+    struct by_hand hand;
+    retry_gates gates;
+    memset(&gates, 0, sizeof gates);
+    memset(alone, 0, sizeof *alone);
+    retry_gates_rate(&gates, alone);
+    by_hand_send(&hand, &gates, NULL, 0);
+    *alone = kept;
+    by_hand_end(&hand, failure, now);
 }
 
 /* All are at the end of a half second at once: one of them learns from it, as if it were alone. In
@@ -158,17 +202,18 @@ static void *end_half_seconds(void *context)
     uint32_t round, i;
     retry_rate alone;
     memset(&alone, 0, sizeof alone);
+    alone.wait = 1;
     for (round = 0; round < ROUNDS; round++) {
         retry_time start = (retry_time)round * 500;
         for (i = 0; i < THREADS; i++) {
             bool cut = round % 4 == 0 && i % 2 == 0;
-            retry_rate_report(&alone, cut ? &throttled : NULL, start);
+            answer_alone(&alone, cut ? &throttled : NULL, start);
             if (i == worker->number)
-                retry_rate_report(&rate, cut ? &throttled : NULL, start);
+                by_hand_end(&early[i][round], cut ? &throttled : NULL, start);
         }
         threads_meet();
-        retry_rate_ask(&alone, start + 500);
-        retry_rate_ask(&rate, start + 500);
+        by_hand_rate(&alone, start + 500);
+        ask(start + 500);
         threads_meet();
         worker->wrong += retry_rate_get(&rate) != retry_rate_get(&alone);
     }
@@ -177,9 +222,12 @@ static void *end_half_seconds(void *context)
 
 static void test_half_seconds_end_once(void)
 {
-    memset(&rate, 0, sizeof rate);
+    limit_to(0);
+    send_early();
+    CHECK_EQUAL(THREADS * ROUNDS, rate_gates.in_flight);
     run_threads(end_half_seconds);
     CHECK_EQUAL(0, total.wrong);
+    CHECK_EQUAL(0, rate_gates.in_flight);
 }
 
 /* Everything at once, for the thread sanitizer, too. */
@@ -191,10 +239,11 @@ static void *mix(void *context)
     unsigned i;
     for (i = 0; i < 10 * ROUNDS; i++) {
         uint32_t what = threads_choose(&state), limit = retry_rate_get(&rate);
-        retry_ms wait = retry_rate_ask(&rate, now);
-        if (wait == 0)
-            retry_rate_report(&rate, what % 50 == 0 ? &throttled : NULL, now);
-        worker->wrong += wait > 2000 || limit < 500;
+        retry_step step =
+            by_hand_attempt(&rate_gates, 0, now, what % 50 == 0 ? &throttled : NULL, now);
+        worker->wrong += step.delay > 2000 || limit < 500;
+        worker->granted += step.what == RETRY_DO_SEND;
+        worker->refused += step.cause == RETRY_CAUSE_THROTTLED;
         now = check_after(now, what % 7);
     }
     return NULL;
@@ -202,9 +251,12 @@ static void *mix(void *context)
 
 static void test_mix(void)
 {
-    memset(&rate, 0, sizeof rate);
+    limit_to(0);
     run_threads(mix);
     CHECK_EQUAL(0, total.wrong);
+    CHECK_EQUAL(10 * ROUNDS * THREADS, total.granted + total.refused);
+    CHECK(total.granted != 0 && total.refused != 0);
+    CHECK_EQUAL(0, rate_gates.in_flight);
 }
 
 /* ---- the AIMD limit ------------------------------------------------------------------------ */
@@ -216,6 +268,13 @@ static void aimd_of(uint32_t max, uint32_t decrease)
     memset(&aimd, 0, sizeof aimd);
     aimd.max = max;
     aimd.decrease = decrease;
+    aimd.cooldown = SPACING - 1;
+}
+
+/* The limit, which has heard of an attempt that lasted no time. */
+static uint32_t report(const retry_failure *failure, uint32_t in_use, retry_time now)
+{
+    return by_hand_aimd(&aimd, failure, in_use, now, now);
 }
 
 static uint32_t less(uint32_t limit)
@@ -231,7 +290,7 @@ static void *by_turns(void *context)
     uint32_t expected = aimd.max, round;
     for (round = 0; round < ROUNDS; round++) {
         threads_meet();
-        retry_aimd_report(&aimd, round % 2 == 0 ? &sick : NULL, UINT32_MAX, round * SPACING);
+        report(round % 2 == 0 ? &throttled : NULL, UINT32_MAX, round * SPACING);
         expected = round % 2 == 0 ? less(expected) : expected + 1;
         threads_meet();
         worker->wrong += retry_aimd_limit(&aimd) != expected;
@@ -251,8 +310,8 @@ static void *fall_once(void *context)
 {
     (void)context;
     threads_meet();
-    retry_aimd_report(&aimd, &sick, 1, 0);
-    retry_aimd_report(&aimd, NULL, UINT32_MAX, 0);
+    report(&throttled, 1, 0);
+    report(NULL, UINT32_MAX, 0);
     return NULL;
 }
 
@@ -276,7 +335,7 @@ static void *both(void *context)
         uint32_t after;
         bool fails = (worker->number + round) % 2 == 0;
         threads_meet();
-        retry_aimd_report(&aimd, fails ? &sick : NULL, UINT32_MAX, round * SPACING);
+        report(fails ? &throttled : NULL, UINT32_MAX, round * SPACING);
         threads_meet();
         after = retry_aimd_limit(&aimd);
         worker->wrong += after != less(before) && after != less(before + 1);
@@ -296,6 +355,47 @@ static void test_fall_beats_rise(void)
         CHECK_EQUAL(0, total.wrong);
         CHECK_RANGE(20, 30, retry_aimd_limit(&aimd));
     }
+}
+
+/* All have failed, in a row: the third and later ones make one fall, and all together one pause. */
+static void *fail_in_a_row(void *context)
+{
+    struct worker *worker = (struct worker *)context;
+    uint32_t round;
+    for (round = 0; round < ROUNDS / 4; round++) {
+        retry_time now = round * 2 * SPACING;
+        struct by_hand hand;
+        retry_gates gates;
+        memset(&gates, 0, sizeof gates);
+        retry_gates_aimd(&gates, &aimd);
+        if (threads_meet()) {
+            aimd_of(1000, 0);
+            if (round % 2 == 0) {
+                aimd.min = 500;
+                report(&throttled, UINT32_MAX, now);
+            }
+        }
+        threads_meet();
+        worker->wrong += by_hand_send(&hand, &gates, NULL, now).what != RETRY_DO_SEND;
+        threads_meet();
+        by_hand_end(&hand, &unsent, now + SPACING);
+        if (threads_meet()) {
+            retry_step step = by_hand_ask(&gates, 0, now + SPACING);
+            worker->wrong += retry_aimd_limit(&aimd) != 500;
+            if (round % 2 == 0)
+                worker->wrong +=
+                    step.cause != RETRY_CAUSE_PACED || step.delay < 51 || step.delay > 1001;
+            else
+                worker->wrong += step.what != RETRY_DO_SEND;
+        }
+    }
+    return NULL;
+}
+
+static void test_fail_in_a_row(void)
+{
+    run_threads(fail_in_a_row);
+    CHECK_EQUAL(0, total.wrong);
 }
 
 /* ---- interrupted --------------------------------------------------------------------------- */
@@ -333,46 +433,52 @@ static void interrupt(void (*begin)(void), void (*work)(void), void (*other)(voi
 /* The first two answers of all, each of which begins the half second if it is alone. */
 static void begin_nothing(void)
 {
-    memset(&rate, 0, sizeof rate);
+    limit_to(0);
 }
 
 static void first_answer(void)
 {
-    retry_rate_report(&rate, NULL, 100000);
+    answer(NULL, 100000);
 }
 
 static void verify_first_answers(void)
 {
-    retry_rate_report(&rate, &throttled, 100000);
-    retry_rate_ask(&rate, 100500);
+    answer(&throttled, 100000);
+    ask(100500);
     CHECK_EQUAL(2 * 2000, retry_rate_get(&rate));
 }
 
-/* One answer and one throttled one, in a half second that ends at 500. */
+static uint32_t answers;
+
+/* One answer and one throttled one, in a half second that ends at 500; three are out. */
 static void begin_answers(void)
 {
-    memset(&rate, 0, sizeof rate);
-    retry_rate_report(&rate, NULL, 0);
-    retry_rate_report(&rate, &throttled, 0);
+    uint32_t i;
+    limit_to(0);
+    for (i = 0; i < 3; i++)
+        by_hand_send(&early[0][i], &rate_gates, NULL, 0);
+    answers = 0;
+    answer(NULL, 0);
+    answer(&throttled, 0);
 }
 
 static void one_answer(void)
 {
-    retry_rate_report(&rate, NULL, 500);
+    by_hand_end(&early[0][answers++], NULL, 500);
 }
 
 /* Each of three answers counts in the one half second or in the next, which has a throttled one. */
 static void verify_answers(void)
 {
     uint32_t counted = retry_rate_get(&rate);
-    retry_rate_report(&rate, &throttled, 999);
-    retry_rate_ask(&rate, 1000);
+    by_hand_end(&early[0][2], &throttled, 999);
+    ask(1000);
     CHECK_EQUAL(3 * 2000, counted + retry_rate_get(&rate));
 }
 
 static void end_it(void)
 {
-    retry_rate_ask(&rate, 500);
+    ask(500);
 }
 
 static void verify_ended(void)
@@ -380,14 +486,14 @@ static void verify_ended(void)
     CHECK_EQUAL(2000, retry_rate_get(&rate));
     end_it();
     CHECK_EQUAL(2000, retry_rate_get(&rate));
-    retry_rate_ask(&rate, 1000);
+    ask(1000);
     CHECK_EQUAL(2250, retry_rate_get(&rate));
 }
 
 /* One that is held up for a whole half second may learn of less than there was, or the other. */
 static void end_both(void)
 {
-    retry_rate_ask(&rate, 1000);
+    ask(1000);
 }
 
 static void verify_both(void)
@@ -409,7 +515,7 @@ static uint32_t granted;
 static void begin_tokens(void)
 {
     limit_to(80000);
-    while (retry_rate_ask(&rate, 0) == 0)
+    while (ask(0) == 0)
         continue;
     granted = 0;
 }
@@ -419,17 +525,17 @@ static void some_tokens(void)
 {
     unsigned i;
     for (i = 0; i < 4; i++)
-        granted += retry_rate_ask(&rate, 50) == 0;
+        granted += ask(50) == 0;
 }
 
 static void last_tokens(void)
 {
-    granted += retry_rate_ask(&rate, 90) == 0;
+    granted += ask(90) == 0;
 }
 
 static void verify_tokens(void)
 {
-    while (retry_rate_ask(&rate, 90) == 0)
+    while (ask(90) == 0)
         granted++;
     CHECK_EQUAL(7, granted);
 }
@@ -442,7 +548,7 @@ static void test_interrupted_asks(void)
 static void begin_fall(void)
 {
     aimd_of(1000, 0);
-    retry_aimd_report(&aimd, &sick, 1, 0);
+    report(&throttled, 1, 0);
 }
 
 static void begin_first_fall(void)
@@ -452,12 +558,12 @@ static void begin_first_fall(void)
 
 static void fall(void)
 {
-    retry_aimd_report(&aimd, &sick, 1, SPACING);
+    report(&throttled, 1, SPACING);
 }
 
 static void rise(void)
 {
-    retry_aimd_report(&aimd, NULL, UINT32_MAX, SPACING);
+    report(NULL, UINT32_MAX, SPACING);
 }
 
 static void verify_second_fall(void)
@@ -473,32 +579,71 @@ static void verify_first_fall(void)
 /* For as long as a cooldown the first fall gets nowhere, while others fall twice. */
 static void first_fall(void)
 {
-    retry_aimd_report(&aimd, &sick, 1, 1);
+    report(&throttled, 1, 1);
 }
 
 static void fall_twice(void)
 {
-    retry_aimd_report(&aimd, &sick, 1, 1);
-    retry_aimd_report(&aimd, &sick, 1, 1 + SPACING);
+    report(&throttled, 1, 1);
+    report(&throttled, 1, 1 + SPACING);
 }
 
 static void verify_no_third_fall(void)
 {
-    CHECK_EQUAL(250, retry_aimd_report(&aimd, &sick, 1, 2 + SPACING));
-    CHECK_EQUAL(250, retry_aimd_report(&aimd, NULL, UINT32_MAX, 2 + SPACING));
+    CHECK_EQUAL(250, report(&throttled, 1, 2 + SPACING));
+    CHECK_EQUAL(250, report(NULL, UINT32_MAX, 2 + SPACING));
+}
+
+/* Two have failed in a row; the next fall is due. */
+static void begin_row(void)
+{
+    begin_fall();
+    report(NULL, 0, 0);
+    report(&unsent, 1, 0);
+    report(&unsent, 1, 0);
+}
+
+static void third_failure(void)
+{
+    report(&unsent, 1, SPACING);
+}
+
+static void end_row(void)
+{
+    report(NULL, 0, SPACING);
+}
+
+/* None of the two was lost: it fell once. */
+static void verify_row(void)
+{
+    CHECK_EQUAL(250, retry_aimd_limit(&aimd));
+    CHECK_EQUAL(250, report(NULL, 0, SPACING));
+    report(&unsent, 1, 3 * SPACING);
+    CHECK_EQUAL(250, report(&unsent, 1, 3 * SPACING));
+    CHECK_EQUAL(125, report(&unsent, 1, 3 * SPACING));
+}
+
+/* Of a row that was ended at that time one failure may be left. */
+static void verify_ended_row(void)
+{
+    uint32_t limit = retry_aimd_limit(&aimd);
+    CHECK(limit == 500 || limit == 250);
+    CHECK_EQUAL(limit, report(&unsent, 1, 3 * SPACING));
+    report(&unsent, 1, 3 * SPACING);
+    CHECK_EQUAL(limit / 2, report(&unsent, 1, 3 * SPACING));
 }
 
 static void begin_at_min(void)
 {
     aimd_of(2, 0);
-    retry_aimd_report(&aimd, &sick, 1, 0);
+    report(&throttled, 1, 0);
 }
 
 static void verify_at_min(void)
 {
     CHECK_EQUAL(1, retry_aimd_limit(&aimd));
-    CHECK_EQUAL(1, retry_aimd_report(&aimd, NULL, 1, 2 * SPACING - 1));
-    CHECK_EQUAL(2, retry_aimd_report(&aimd, NULL, 1, 2 * SPACING));
+    CHECK_EQUAL(1, report(NULL, 1, 2 * SPACING - 1));
+    CHECK_EQUAL(2, report(NULL, 1, 2 * SPACING));
 }
 
 static void test_interrupted_limit(void)
@@ -508,6 +653,9 @@ static void test_interrupted_limit(void)
     interrupt(begin_fall, fall, fall, verify_second_fall);
     interrupt(begin_first_fall, fall, fall, verify_first_fall);
     interrupt(begin_first_fall, first_fall, fall_twice, verify_no_third_fall);
+    interrupt(begin_row, third_failure, third_failure, verify_row);
+    interrupt(begin_row, third_failure, end_row, verify_ended_row);
+    interrupt(begin_row, end_row, third_failure, verify_ended_row);
     interrupt(begin_at_min, rise, fall, verify_at_min);
     interrupt(begin_at_min, fall, rise, verify_at_min);
 }
@@ -515,7 +663,7 @@ static void test_interrupted_limit(void)
 int main(void)
 {
     throttled = retry_classify_http(429, 0);
-    sick = retry_classify_stage(RETRY_STAGE_IN_FLIGHT, RETRY_REASON_NONE);
+    unsent = retry_classify_stage(RETRY_STAGE_DISPATCH, RETRY_REASON_SOCKET_NOT_AVAILABLE);
     RUN(test_ask_at_once);
     RUN(test_ask_for_long);
     RUN(test_no_report_is_lost);
@@ -524,6 +672,7 @@ int main(void)
     RUN(test_one_change_a_cooldown);
     RUN(test_first_fall);
     RUN(test_fall_beats_rise);
+    RUN(test_fail_in_a_row);
     RUN(test_interrupted_asks);
     RUN(test_interrupted_reports);
     RUN(test_interrupted_limit);

@@ -3,7 +3,9 @@
    others are only told. `make renew WHAT=peers` makes the table of tests/README.md of them. */
 #define RETRY_IMPLEMENTATION
 #include "../../retry.h"
+#include "../support/by_hand.h"
 #include "../support/check.h"
+#include "../support/steps.h"
 
 /* Every row runs from here, over the wrap of the clock. */
 #define AT(elapsed) check_after((retry_time)-5000, (retry_time)(elapsed))
@@ -21,9 +23,10 @@ static retry_policy policy;
 static retry_budget budget;
 static retry_client client;
 static retry_request request;
+static retry_operation op;
 static retry_hedge hedge;
-static retry_hedge_policy hedge_policy;
-static uint32_t drawn; /* what the client's generator draws */
+static retry_copy copies[9]; /* beside the first */
+static uint32_t drawn;       /* what the client's generator draws */
 
 static uint32_t draw(void *context)
 {
@@ -44,10 +47,10 @@ static void clear(void)
     memset(&client, 0, sizeof client);
     memset(&request, 0, sizeof request);
     memset(&hedge, 0, sizeof hedge);
-    memset(&hedge_policy, 0, sizeof hedge_policy);
+    memset(&op, 0, sizeof op);
+    memset(copies, 0, sizeof copies);
     policy = plain;
     policy.backoff.jitter = RETRY_JITTER_NONE;
-    hedge.policy = &hedge_policy;
     client.strategy = &policy.base;
     client.random = draw;
     client.gates = &gates;
@@ -55,7 +58,36 @@ static void clear(void)
     request.client = &client;
     request.timeout = UINT32_MAX;
     request.idempotent = true;
+    op.request = request;
     retry_begin(&request, AT(0));
+}
+
+/* Another operation of the same client's, which has begun. */
+static retry_operation another(retry_ms at)
+{
+    retry_operation one;
+    memset(&one, 0, sizeof one);
+    one.request.client = &client;
+    one.request.timeout = UINT32_MAX;
+    one.request.idempotent = true;
+    retry_start(&one, AT(at));
+    return one;
+}
+
+/* One that is sent at `at`, and ends so many ms later. */
+static void end_one(const retry_failure *failure, retry_ms age, retry_ms at)
+{
+    retry_operation one = another(at);
+    CHECK_SEND(retry_next(&one, AT(at)));
+    retry_ended(&one, 0, failure, AT(at + age));
+    retry_stop(&one, AT(at + age));
+}
+
+static retry_failure timed_out(void)
+{
+    retry_failure failure = check_failure_of(RETRY_REASON_ATTEMPT_TIMED_OUT);
+    failure.timeout = true;
+    return failure;
 }
 
 static void set_budget(retry_budget_options options)
@@ -131,7 +163,8 @@ static retry_backoff backoff(uint8_t curve, retry_ms initial, retry_ms max)
 static uint32_t burst(retry_ms at)
 {
     uint32_t count = 0;
-    while (count < 1000 && retry_rate_ask(&rate, AT(at)) == 0)
+    retry_gates_rate(&gates, &rate);
+    while (count < 1000 && by_hand_ask(&gates, 0, AT(at)).what == RETRY_DO_SEND)
         count++;
     return count;
 }
@@ -596,6 +629,8 @@ static void never_sent_counts(void)
         RETRY, STRATEGY,
         fail(retry_classify_stage(RETRY_STAGE_DISPATCH, RETRY_REASON_SOCKET_NOT_AVAILABLE), 0));
     CHECK_EQUAL(1, request.attempts);
+    CHECK_EQUAL(2000, retry_budget_balance(&budget));
+    CHECK_DECISION(RETRY, STRATEGY, fail_of(RETRY_REASON_SERVER_ERROR));
     CHECK_EQUAL(1000, retry_budget_balance(&budget));
 }
 
@@ -673,27 +708,29 @@ static void empty_budget(void)
     CHECK_DECISION(FAIL, BUDGET_EXHAUSTED, fail_of(RETRY_REASON_SERVER_ERROR));
 }
 
-static void capacity_bounds(void)
+static void deposits_fade(void)
 {
     retry_budget_options options = no_options();
     unsigned i;
-    options.capacity = 5000;
+    options.capacity = 50000;
     options.retry_cost = 1000;
     options.request_deposit = 200;
+    options.expire = 10000;
     set_budget(options);
+    CHECK_EQUAL(1000, retry_budget_balance(&budget));
     for (i = 0; i < 1000; i++)
         retry_begin(&request, AT(0));
-    CHECK_EQUAL(5000, retry_budget_balance(&budget));
-    for (i = 0; i < 5; i++)
-        CHECK(retry_budget_withdraw(&budget, 1000, AT(1000 * MINUTE)));
-    CHECK(!retry_budget_withdraw(&budget, 1000, AT(1000 * MINUTE)));
+    CHECK_EQUAL(50000, retry_budget_balance(&budget));
+    retry_begin(&request, AT(10000));
+    CHECK_RANGE(1000 + 49000 * 36 / 100, 1200 + 49000 * 38 / 100, retry_budget_balance(&budget));
+    retry_begin(&request, AT(MINUTE));
+    CHECK_RANGE(1200, 1400, retry_budget_balance(&budget)); /* one retry is left, at least */
 }
 
 static void aws_quota(void)
 {
     static const retry_budget_options aws = RETRY_BUDGET_AWS;
-    retry_failure timeout = check_failure_of(RETRY_REASON_ATTEMPT_TIMED_OUT);
-    timeout.timeout = true;
+    const retry_failure timeout = timed_out();
     set_budget(aws);
     fail_of(RETRY_REASON_SERVER_ERROR);
     CHECK_EQUAL(495000, retry_budget_balance(&budget));
@@ -708,11 +745,11 @@ static void aws_quota(void)
 
 static void first_is_free(void)
 {
-    retry_attempt first;
-    memset(&first, 0, sizeof first);
     set_budget(no_options());
-    CHECK_DECISION(SEND, NONE, retry_attempt_begin(&first, &request, AT(0)));
-    CHECK_DECISION(SUCCESS, NONE, retry_attempt_end(&first, &request, NULL, AT(0)));
+    retry_start(&op, AT(0));
+    CHECK_SEND(retry_next(&op, AT(0)));
+    retry_ended(&op, 0, NULL, AT(0));
+    CHECK_END(SUCCESS, NONE, retry_next(&op, AT(0)));
 }
 
 static void denied_changes_nothing(void)
@@ -746,46 +783,58 @@ static void partitions(void)
 
 /* ---- hedges -------------------------------------------------------------------------------- */
 
-static void set_hedge(uint32_t copies, retry_ms delay)
+/* The operation begins, with so many further copies. */
+static void start_hedged(uint8_t count, retry_ms delay)
 {
-    hedge_policy.max_attempts = copies;
-    hedge_policy.delay = delay;
-    retry_hedge_begin(&hedge, &request, AT(0));
+    hedge.count = count;
+    hedge.delay = delay;
+    hedge.copies = copies;
+    retry_hedge_copies(&op, &hedge);
+    retry_start(&op, AT(0));
+    CHECK_EQUAL(0, CHECK_SEND(retry_next(&op, AT(0))).copy);
 }
 
 static void hedge_timeline(void)
 {
     unsigned i;
-    set_hedge(4, 500);
+    start_hedged(3, 500);
     for (i = 1; i < 4; i++) {
-        CHECK_EQUAL(RETRY_HEDGE_WAIT, retry_hedge_due(&hedge, &request, AT(500 * i - 1)).action);
-        CHECK_EQUAL(RETRY_HEDGE_SEND, retry_hedge_due(&hedge, &request, AT(500 * i)).action);
+        CHECK_EQUAL(1, CHECK_WAIT(NONE, retry_next(&op, AT(500 * i - 1))).delay);
+        CHECK_EQUAL(i, CHECK_SEND(retry_next(&op, AT(500 * i))).copy);
     }
-    CHECK_EQUAL(4, hedge.in_flight);
-    CHECK_EQUAL(RETRY_HEDGE_HOLD, retry_hedge_due(&hedge, &request, AT(2000)).action);
-    CHECK_EQUAL(3, retry_hedge_won(&hedge));
+    CHECK_EQUAL(UINT32_MAX, CHECK_WAIT(NONE, retry_next(&op, AT(2000))).delay);
+    retry_ended(&op, 2, NULL, AT(2000));
+    for (i = 0; i < 4; i++) {
+        if (i != 2)
+            CHECK_EQUAL(i, CHECK_CANCEL(retry_next(&op, AT(2000))).copy);
+    }
+    CHECK_END(SUCCESS, NONE, retry_next(&op, AT(2000)));
 }
 
 static void next_at_once(void)
 {
-    retry_failure failure = check_failure_of(RETRY_REASON_SERVER_ERROR);
-    retry_hedge_step step;
-    set_hedge(3, 2000);
-    step = retry_hedge_failed(&hedge, &request, &failure, AT(100));
-    CHECK_EQUAL(RETRY_HEDGE_SEND, step.action);
-    CHECK_EQUAL(2000, step.delay);
+    const retry_failure failure = check_failure_of(RETRY_REASON_SERVER_ERROR);
+    start_hedged(2, 2000);
+    CHECK_EQUAL(1900, CHECK_WAIT(NONE, retry_next(&op, AT(100))).delay);
+    retry_ended(&op, 0, &failure, AT(100));
+    CHECK_SEND(retry_next(&op, AT(100)));
+    CHECK_EQUAL(2000, CHECK_WAIT(NONE, retry_next(&op, AT(100))).delay);
 }
 
 static void hedges_are_charged(void)
 {
     static const retry_budget_options grpc = RETRY_BUDGET_GRPC;
-    retry_failure failure = check_failure_of(RETRY_REASON_SERVER_ERROR);
-    unsigned sent;
+    const retry_failure failure = check_failure_of(RETRY_REASON_SERVER_ERROR);
+    retry_step step;
+    unsigned sent = 1;
     set_budget(grpc);
-    set_hedge(10, 500);
-    for (sent = 1;
-         retry_hedge_failed(&hedge, &request, &failure, AT(0)).action == RETRY_HEDGE_SEND;)
+    start_hedged(9, 500);
+    retry_ended(&op, 0, &failure, AT(0));
+    while ((step = retry_next(&op, AT(0))).what == RETRY_DO_SEND) {
         sent++;
+        retry_ended(&op, step.copy, &failure, AT(0));
+    }
+    CHECK_END(FAIL, BUDGET_EXHAUSTED, step);
     CHECK_EQUAL(5, sent);
     CHECK_EQUAL(5000, retry_budget_balance(&budget));
 }
@@ -793,18 +842,22 @@ static void hedges_are_charged(void)
 static void hedge_when_it_knows(void)
 {
     uint32_t i;
-    hedge_policy.latency = &latency;
-    CHECK_EQUAL(UINT32_MAX, retry_hedge_begin(&hedge, &request, AT(0)).delay);
+    hedge.latency = &latency;
+    start_hedged(1, 0);
+    CHECK_EQUAL(UINT32_MAX, CHECK_WAIT(NONE, retry_next(&op, AT(0))).delay);
+    retry_ended(&op, 0, NULL, AT(0));
+    retry_gates_latency(&gates, &latency);
     for (i = 0; i < 5000; i++)
-        retry_latency_add(&latency, 50 + check_random() % 100, true);
-    CHECK_RANGE(140, 160, retry_hedge_begin(&hedge, &request, AT(0)).delay);
+        end_one(NULL, 50 + check_random() % 100, 0);
+    start_hedged(1, 0);
+    CHECK_RANGE(140, 160, CHECK_WAIT(NONE, retry_next(&op, AT(0))).delay);
 }
 
 static void idempotent_hedges(void)
 {
-    request.idempotent = false;
-    hedge_policy.delay = 500;
-    CHECK_EQUAL(UINT32_MAX, retry_hedge_begin(&hedge, &request, AT(0)).delay);
+    op.request.idempotent = false;
+    start_hedged(1, 500);
+    CHECK_EQUAL(UINT32_MAX, CHECK_WAIT(NONE, retry_next(&op, AT(500))).delay);
 }
 
 static void pushbacks(void)
@@ -829,69 +882,94 @@ static void pushbacks(void)
 
 /* ---- how many, how fast -------------------------------------------------------------------- */
 
-static retry_decision begin(retry_attempt *one)
-{
-    memset(one, 0, sizeof *one);
-    return retry_attempt_ask(one, &request, AT(0));
-}
-
 static void two_at_once(void)
 {
-    retry_attempt attempts[3];
-    retry_decision third;
+    retry_operation ops[3];
+    size_t i;
     aimd.max = aimd.min = 2;
     retry_gates_aimd(&gates, &aimd);
-    CHECK_DECISION(SEND, NONE, begin(&attempts[0]));
-    CHECK_DECISION(SEND, NONE, begin(&attempts[1]));
-    third = begin(&attempts[2]);
-    CHECK_DECISION(RETRY, PACED, third);
-    CHECK_RANGE(1, 100, third.delay);
-    retry_attempt_report(&attempts[0], NULL, AT(0));
-    CHECK_DECISION(SEND, NONE, retry_attempt_ask(&attempts[2], &request, AT(0)));
+    for (i = 0; i < CHECK_COUNT(ops); i++)
+        ops[i] = another(0);
+    CHECK_SEND(retry_next(&ops[0], AT(0)));
+    CHECK_SEND(retry_next(&ops[1], AT(0)));
+    CHECK_EQUAL(100, CHECK_WAIT(PACED, retry_next(&ops[2], AT(0))).delay);
+    retry_ended(&ops[0], 0, NULL, AT(0));
+    CHECK_SEND(retry_next(&ops[2], AT(0)));
 }
 
 static void tenth_less(void)
 {
-    const retry_failure failure = check_failure_of(RETRY_REASON_SOCKET_CLOSED_WHILE_IN_FLIGHT);
+    const retry_failure timeout = timed_out();
     static const uint32_t limits[] = {9, 8, 7, 6, 5, 4, 3, 2, 1, 1};
     size_t i;
     aimd.max = 10;
     aimd.decrease = RETRY_RATIO(0.9);
-    for (i = 0; i < CHECK_COUNT(limits); i++)
-        CHECK_EQUAL(limits[i], retry_aimd_report(&aimd, &failure, 10, AT(2000 * i)));
+    retry_gates_aimd(&gates, &aimd);
+    for (i = 0; i < CHECK_COUNT(limits); i++) {
+        end_one(&timeout, 1, (retry_ms)(2000 * i));
+        CHECK_EQUAL(limits[i], retry_aimd_limit(&aimd));
+    }
 }
 
 static void rises_when_used(void)
 {
-    retry_failure timeout = check_failure_of(RETRY_REASON_ATTEMPT_TIMED_OUT);
-    timeout.timeout = true;
+    const retry_failure timeout = timed_out();
+    retry_operation ops[5];
+    size_t i;
     aimd.max = 20;
-    CHECK_EQUAL(10, retry_aimd_report(&aimd, &timeout, 20, AT(0)));
-    CHECK_EQUAL(10, retry_aimd_report(&aimd, NULL, 4, AT(2000)));
-    CHECK_EQUAL(11, retry_aimd_report(&aimd, NULL, 5, AT(2000)));
+    retry_gates_aimd(&gates, &aimd);
+    end_one(&timeout, 1, 0);
+    CHECK_EQUAL(10, retry_aimd_limit(&aimd));
+    for (i = 0; i < CHECK_COUNT(ops); i++) {
+        ops[i] = another(2000);
+        CHECK_SEND(retry_next(&ops[i], AT(2000)));
+        if (i == 3) { /* four of ten in use */
+            retry_ended(&ops[0], 0, NULL, AT(2001));
+            CHECK_EQUAL(10, retry_aimd_limit(&aimd));
+            retry_start(&ops[0], AT(2000));
+            CHECK_SEND(retry_next(&ops[0], AT(2000)));
+        }
+    }
+    retry_ended(&ops[0], 0, NULL, AT(2001));
+    CHECK_EQUAL(11, retry_aimd_limit(&aimd));
 }
 
 static void one_fall(void)
 {
-    const retry_failure failure = check_failure_of(RETRY_REASON_SOCKET_CLOSED_WHILE_IN_FLIGHT);
-    retry_attempt attempts[8];
+    const retry_failure timeout = timed_out();
+    retry_operation ops[8];
     size_t i;
     aimd.max = 8;
     retry_gates_aimd(&gates, &aimd);
-    for (i = 0; i < CHECK_COUNT(attempts); i++)
-        CHECK_DECISION(SEND, NONE, begin(&attempts[i]));
-    for (i = 0; i < CHECK_COUNT(attempts); i++)
-        retry_attempt_report(&attempts[i], &failure, AT(1000 + i));
+    for (i = 0; i < CHECK_COUNT(ops); i++) {
+        ops[i] = another(0);
+        CHECK_SEND(retry_next(&ops[i], AT(0)));
+    }
+    for (i = 0; i < CHECK_COUNT(ops); i++)
+        retry_ended(&ops[i], 0, &timeout, AT(1000 + i));
     CHECK_EQUAL(4, retry_aimd_limit(&aimd));
+}
+
+static void third_in_a_row(void)
+{
+    const retry_failure broken = check_failure_of(RETRY_REASON_SOCKET_CLOSED_WHILE_IN_FLIGHT);
+    static const uint32_t limits[] = {8, 8, 4, 2};
+    size_t i;
+    aimd.max = 8;
+    retry_gates_aimd(&gates, &aimd);
+    for (i = 0; i < CHECK_COUNT(limits); i++) {
+        end_one(&broken, 1, (retry_ms)(2000 * i));
+        CHECK_EQUAL(limits[i], retry_aimd_limit(&aimd));
+    }
 }
 
 static void ignored(void)
 {
-    retry_attempt one;
     aimd.max = 8;
     retry_gates_aimd(&gates, &aimd);
-    CHECK_DECISION(SEND, NONE, begin(&one));
-    retry_attempt_cancel(&one, NULL, AT(1000));
+    retry_start(&op, AT(0));
+    CHECK_SEND(retry_next(&op, AT(0)));
+    retry_stop(&op, AT(1000));
     CHECK_EQUAL(8, retry_aimd_limit(&aimd));
     CHECK_EQUAL(0, gates.in_flight);
 }
@@ -919,12 +997,13 @@ static void half_second(void)
 {
     const retry_failure throttled = retry_classify_http(429, 0);
     retry_ms at;
+    retry_gates_rate(&gates, &rate);
     for (at = 0; at < 500; at += 10) {
-        retry_rate_report(&rate, NULL, AT(at));
-        retry_rate_report(&rate, &throttled, AT(at));
+        end_one(NULL, 0, at);
+        end_one(&throttled, 0, at);
     }
     CHECK_EQUAL(UINT32_MAX, retry_rate_get(&rate));
-    retry_rate_report(&rate, NULL, AT(500));
+    end_one(NULL, 0, 500);
     CHECK_EQUAL(100000, retry_rate_get(&rate));
 }
 
@@ -932,8 +1011,48 @@ static void says_how_long(void)
 {
     rate.max = 8000; /* 8 a second */
     CHECK_EQUAL(1, burst(0));
-    CHECK_EQUAL(125, retry_rate_ask(&rate, AT(0)));
-    CHECK_EQUAL(0, retry_rate_ask(&rate, AT(125)));
+    CHECK_EQUAL(125, CHECK_WAIT(PACED, by_hand_ask(&gates, 0, AT(0))).delay);
+    CHECK_SEND(by_hand_ask(&gates, 0, AT(125)));
+}
+
+/* ---- nodes --------------------------------------------------------------------------------- */
+
+static retry_gates nodes[3];
+
+static void set_nodes(uint16_t count)
+{
+    memset(nodes, 0, sizeof nodes);
+    retry_client_nodes(&client, nodes, count);
+}
+
+static void other_nodes(void)
+{
+    unsigned i;
+    set_nodes(2);
+    retry_gates_breaker(&nodes[1], &breaker);
+    retry_breaker_set(&breaker, RETRY_BREAKER_OPEN, AT(0));
+    for (i = 0; i < 100; i++) {
+        retry_operation one = another(0);
+        drawn = check_random();
+        CHECK_EQUAL(0, CHECK_SEND(retry_next(&one, AT(0))).node);
+    }
+    retry_gates_breaker(&nodes[1], NULL);
+    op = another(0);
+    CHECK_EQUAL(1, CHECK_SEND(retry_next(&op, AT(0))).node);
+}
+
+static void less_of_two(void)
+{
+    retry_operation ops[60];
+    unsigned i;
+    set_nodes(3);
+    for (i = 0; i < CHECK_COUNT(ops); i++) {
+        drawn = check_random();
+        ops[i] = another(0);
+        CHECK_SEND(retry_next(&ops[i], AT(0)));
+    }
+    for (i = 0; i < 3; i++) /* at random each would have 16 to 24 in two of three cases */
+        CHECK_RANGE(19, 21, nodes[i].in_flight);
 }
 
 /* ---- the rows ------------------------------------------------------------------------------ */
@@ -1018,7 +1137,7 @@ static const struct row {
      connections},
     {"gRPC", "maxAttempts is 5 at most", DIFFERS, "the operator's number holds", twenty_attempts},
     {"gRPC", "what was never sent is repeated once, uncounted and unpaid", DIFFERS,
-     "every repetition is load", never_sent_counts},
+     "unpaid each time, but counted, and after a delay", never_sent_counts},
     {"gRPC", "any connection resets the backoff", DIFFERS,
      "two clients that throw each other out would never pause (RETRY_CONNECTION_GRPC does as gRPC)",
      unstable_connection},
@@ -1029,24 +1148,27 @@ static const struct row {
     {"Finagle", "a minimum of retries a second", HOLDS, "", ten_a_second},
     {"Finagle", "the empty budget", HOLDS, "", empty_budget},
     {"Finagle", "deposits expire after ten seconds", DIFFERS,
-     "the capacity bounds what a quiet time saves, in one number", capacity_bounds},
+     "what is held fades: 37 % of it is left after `expire` ms, and one retry at least",
+     deposits_fade},
     {"Finagle", "equal and decorrelated jitter", HOLDS, "", equal_jitter},
     {"Finagle", "five failures in a row mark a node dead", HOLDS, "", six_in_a_row},
     {"Finagle", "one request tries whether it is back", HOLDS, "", one_probe},
     {"Finagle", "how long it is dead is random", DIFFERS,
      "who waits comes an eighth later, so that a new operation with all its time probes",
      waiters_come_later},
-    {"Finagle", "load goes to other nodes", UNSAID, "your program chooses the node", NULL},
+    {"Finagle", "load goes to other nodes", HOLDS, "", other_nodes},
+    {"Finagle", "P2C: the node with less load of two at random", HOLDS, "", less_of_two},
 
     {"tower", "TpsBudget: empty refuses, one deposit pays one", HOLDS, "", share_of_requests},
     {"tower", "its reserve of so many a second", HOLDS, "", ten_a_second},
-    {"tower", "deposits expire", DIFFERS, "as for Finagle", capacity_bounds},
+    {"tower", "deposits expire", DIFFERS, "as for Finagle", deposits_fade},
     {"tower", "jitter comes on top of the delay", DIFFERS,
      "from 0 on spreads best; equal jitter has a floor", full_jitter_from_0},
     {"tower", "ConcurrencyLimit", HOLDS, "", two_at_once},
     {"tower", "RateLimit: so many a period", DIFFERS, "as for resilience4j", no_double_burst},
     {"tower", "no hedges before there are enough data", HOLDS, "", hedge_when_it_knows},
     {"tower", "no hedge of what cannot be cloned", HOLDS, "", idempotent_hedges},
+    {"tower", "Balance: the less busy of two at random", HOLDS, "", less_of_two},
     {"tower", "poll_ready, as back-pressure", UNSAID, "there are no tasks here", NULL},
 
     {"botocore", "quota: 500, 5 a retry, 10 after a timeout; what comes back", HOLDS, "",
@@ -1109,6 +1231,8 @@ static const struct row {
     {"Netflix's limits", "onIgnore", HOLDS, "", ignored},
     {"Netflix's limits", "every drop lowers it", DIFFERS,
      "one fall a round trip: the others began before it", one_fall},
+    {"Netflix's limits", "a connection that breaks is a drop", DIFFERS,
+     "the third in a row is: one dark node of four is no overload", third_in_a_row},
     {"Netflix's limits", "starts at 10, and has no upper end", DIFFERS,
      "starts at `max`: a client that begins is no sign of overload", starts_at_max},
     {"Netflix's limits", "refuses at the limit", DIFFERS, "waits up to 100 ms, and asks again",

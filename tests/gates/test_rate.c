@@ -3,6 +3,7 @@
    accepts half of what is offered. */
 #define RETRY_IMPLEMENTATION
 #include "../../retry.h"
+#include "../support/by_hand.h"
 #include "../support/check.h"
 
 #include <math.h>
@@ -16,18 +17,33 @@ static retry_rate rate_of(uint32_t min, uint32_t max)
     memset(&rate, 0, sizeof rate);
     rate.min = min;
     rate.max = max;
+    rate.wait = 1; /* who would have to wait is refused, and takes nothing */
     return rate;
+}
+
+/* Of an attempt that was sent before there was a limit: it takes no token now. */
+static void report(retry_rate *rate, const retry_failure *failure, retry_time now)
+{
+    retry_rate kept = *rate;
+    struct by_hand hand;
+    retry_gates gates;
+    memset(&gates, 0, sizeof gates);
+    memset(rate, 0, sizeof *rate);
+    retry_gates_rate(&gates, rate);
+    CHECK_EQUAL(RETRY_DO_SEND, by_hand_send(&hand, &gates, NULL, now).what);
+    *rate = kept;
+    by_hand_end(&hand, failure, now);
 }
 
 static void answer(retry_rate *rate, retry_time now)
 {
-    retry_rate_report(rate, NULL, now);
+    report(rate, NULL, now);
 }
 
 static void throttle(retry_rate *rate, retry_time now)
 {
     retry_failure failure = retry_classify_http(429, 0);
-    retry_rate_report(rate, &failure, now);
+    report(rate, &failure, now);
 }
 
 #define MANY 13000u /* more than any bucket of these tests holds */
@@ -36,7 +52,7 @@ static void throttle(retry_rate *rate, retry_time now)
 static uint32_t burst(retry_rate *rate, retry_time now)
 {
     uint32_t granted = 0;
-    while (granted < MANY && retry_rate_ask(rate, now) == 0)
+    while (granted < MANY && by_hand_rate(rate, now) == 0)
         granted++;
     return granted;
 }
@@ -47,7 +63,7 @@ static uint32_t granted_in(retry_rate *rate, retry_time from, retry_ms length)
     uint32_t granted = 0;
     retry_ms ms;
     for (ms = 0; ms < length; ms++)
-        granted += retry_rate_ask(rate, check_after(from, ms)) == 0;
+        granted += by_hand_rate(rate, check_after(from, ms)) == 0;
     return granted;
 }
 
@@ -60,7 +76,7 @@ static void half_second(retry_rate *rate, retry_time start, uint32_t accepted, u
         answer(rate, now);
     for (; throttled != 0; throttled--, now = check_after(start, 499))
         throttle(rate, now);
-    retry_rate_ask(rate, check_after(start, 500));
+    by_hand_rate(rate, check_after(start, 500));
 }
 
 /* Within two thousandths of what is expected, and one in the last place. */
@@ -75,11 +91,7 @@ static void check_limit(uint32_t expected, const retry_rate *rate)
 
 static void test_null(void)
 {
-    retry_failure failure = retry_classify_http(429, 0);
-    CHECK_EQUAL(0, retry_rate_ask(NULL, 5));
     CHECK_EQUAL(UINT32_MAX, retry_rate_get(NULL));
-    retry_rate_report(NULL, NULL, 5);
-    retry_rate_report(NULL, &failure, 5);
 }
 
 static void test_size(void)
@@ -93,14 +105,25 @@ static void test_no_limit_yet(void)
     retry_failure failure = check_failure_of(RETRY_REASON_ATTEMPT_TIMED_OUT);
     unsigned i;
     for (i = 0; i < 5000; i++) {
-        CHECK_EQUAL(0, retry_rate_ask(&rate, i));
+        CHECK_EQUAL(0, by_hand_rate(&rate, i));
         CHECK_EQUAL(UINT32_MAX, retry_rate_get(&rate));
-        retry_rate_report(&rate, i % 3 == 0 ? &failure : NULL, i);
+        report(&rate, i % 3 == 0 ? &failure : NULL, i);
     }
     CHECK_EQUAL(MANY, burst(&rate, i)); /* as many as ask */
 }
 
 /* ---- half seconds -------------------------------------------------------------------------- */
+
+/* By what the limit has grown after so many half seconds in a row without a throttled answer. */
+static double risen(uint32_t calm)
+{
+    static const double rises[] = {1.125, 1.15, 1.2, 1.4, 1.8};
+    double factor = 1;
+    uint32_t i;
+    for (i = 0; i < calm; i++)
+        factor *= i < CHECK_COUNT(rises) ? rises[i] : 2;
+    return factor;
+}
 
 /* A hundred answers a second, each other one throttled; then none, until the limit is gone. */
 static void test_known_numbers(void)
@@ -109,9 +132,8 @@ static void test_known_numbers(void)
     size_t i;
     for (i = 0; i < CHECK_COUNT(starts); i++) {
         retry_rate rate = rate_of(0, 0);
-        uint32_t half, last = 0;
+        uint32_t half;
         retry_ms now;
-        check_row("start %" PRIu64, (uint64_t)starts[i]);
         for (now = 0; now < 500; now += 10) {
             CHECK_EQUAL(UINT32_MAX, retry_rate_get(&rate));
             if (now % 20 == 0)
@@ -120,7 +142,9 @@ static void test_known_numbers(void)
                 throttle(&rate, check_after(starts[i], now));
         }
         for (half = 1; half < 24; half++) {
+            double limit = fmin(50000 * risen(half - 1), UINT32_MAX);
             for (; now < (half + 1) * 500; now += 10) {
+                check_row("start %" PRIu64 ", at %lu", (uint64_t)starts[i], (unsigned long)now);
                 answer(&rate, check_after(starts[i], now));
                 if (half == 1)
                     CHECK_EQUAL(50000, retry_rate_get(&rate));
@@ -129,8 +153,8 @@ static void test_known_numbers(void)
                 else if (half == 3)
                     CHECK_RANGE(64687, 64688, retry_rate_get(&rate)); /* 64.7 */
             }
-            CHECK_RANGE(last + last / 8, UINT32_MAX - 1, retry_rate_get(&rate));
-            last = retry_rate_get(&rate);
+            CHECK_RANGE(limit * 0.9999 - 1, fmin(limit * 1.0001 + 1, UINT32_MAX),
+                        retry_rate_get(&rate));
         }
         answer(&rate, check_after(starts[i], now)); /* 11.51 s after the last throttled one */
         CHECK_EQUAL(UINT32_MAX, retry_rate_get(&rate));
@@ -158,8 +182,15 @@ static void test_half_seconds(void)
         {UINT32_MAX, 0, 9, 1, 18000},   /* and from here on once more */
         {UINT32_MAX, 0, 0, 0, 20250},
         {UINT32_MAX, 0, 9999, 0, 23287}, /* whatever was answered */
-        {UINT32_MAX, 0, 0, 0, 27362},
-        {UINT32_MAX, 0, 0, 0, 32834},
+        {UINT32_MAX, 0, 0, 0, 27945},
+        {UINT32_MAX, 0, 0, 0, 39123},
+        {UINT32_MAX, 0, 7, 0, 70421},
+        {UINT32_MAX, 0, 0, 0, 140842},
+        {UINT32_MAX, 0, 0, 0, 281684},
+        {UINT32_MAX, 0, 100, 1, 200000},
+        {UINT32_MAX, 0, 0, 0, 225000}, /* gently again */
+        {UINT32_MAX, 0, 0, 0, 258750},
+        {UINT32_MAX, 0, 0, 0, 310500},
         /* nothing was accepted: half of what was sent, down to the lowest */
         {0, 0, 0, 50, 50000},
         {UINT32_MAX, 0, 0, 50, 25000},
@@ -182,8 +213,7 @@ static void test_half_seconds(void)
         {UINT32_MAX, 100000, 0, 1, 50000},
         {UINT32_MAX, 100000, 0, 0, 56250},
         {UINT32_MAX, 100000, 0, 0, 64688},
-        {UINT32_MAX, 100000, 0, 0, 76008},
-        {UINT32_MAX, 100000, 0, 0, 91209},
+        {UINT32_MAX, 100000, 0, 0, 77625},
         {UINT32_MAX, 100000, 0, 0, 100000},
         {UINT32_MAX, 100000, 0, 0, 100000},
         /* and wins over the lowest */
@@ -227,13 +257,13 @@ static void test_outage(void)
     half_second(&rate, 9000, 1, 0);
     check_limit(115000, &rate);
     half_second(&rate, 9500, 50, 0);
-    check_limit(135125, &rate);
+    check_limit(138000, &rate);
     half_second(&rate, 10000, 0, 5);
     half_second(&rate, 10500, 0, 5);
     half_second(&rate, 11000, 2, 5);
-    check_limit(16891, &rate);
+    check_limit(17250, &rate);
     half_second(&rate, 11500, 2, 0);
-    check_limit(19002, &rate);
+    check_limit(19406, &rate);
 }
 
 /* Once the limit is gone, answers alone bring none back. */
@@ -279,15 +309,15 @@ static void test_reports(void)
         failure.throttle = rows[i].throttle;
         failure.timeout = rows[i].timeout;
         check_row("row %u", (unsigned)i);
-        retry_rate_report(&rate, &failure, 100);
-        retry_rate_ask(&rate, 700);
+        report(&rate, &failure, 100);
+        by_hand_rate(&rate, 700);
         CHECK_EQUAL(rows[i].throttle && rows[i].limit == 3000 ? 1000 : UINT32_MAX,
                     retry_rate_get(&rate));
         rate = rate_of(0, 0);
-        retry_rate_report(&rate, &failure, 100);
+        report(&rate, &failure, 100);
         answer(&rate, 101);
         throttle(&rate, 102);
-        retry_rate_ask(&rate, 700);
+        by_hand_rate(&rate, 700);
         CHECK_EQUAL(rows[i].limit, retry_rate_get(&rate));
     }
 }
@@ -311,9 +341,9 @@ static void test_when_they_end(void)
         {499, 1000, 2250},
         {777, 500, 2000},
         {777, 1499, 2250},
-        {777, 11499, 1410916},
-        {0, 11499, 1410916},
-        {0, 11999, 2328011},
+        {777, 11499, 512819200},
+        {0, 11499, 512819200},
+        {0, 11999, 1025638400},
         {0, 12000, UINT32_MAX},
         {0, 12500, UINT32_MAX},
         {0, 86400000, UINT32_MAX},
@@ -324,11 +354,11 @@ static void test_when_they_end(void)
         for (by = 0; by < 3; by++) {
             retry_rate rate = rate_of(0, 0);
             retry_time start = 5000 + rows[i].from;
-            retry_rate_ask(&rate, 4000); /* without a limit an ask begins nothing */
+            by_hand_rate(&rate, 4000); /* without a limit an ask begins nothing */
             answer(&rate, start);
             throttle(&rate, start);
             if (by == 0)
-                retry_rate_ask(&rate, start + rows[i].to);
+                by_hand_rate(&rate, start + rows[i].to);
             else if (by == 1)
                 answer(&rate, start + rows[i].to);
             else
@@ -348,7 +378,7 @@ static void test_gap(void)
         answer(&rate, 1000);
     throttle(&rate, 1700); /* begins the next */
     answer(&rate, 2199);
-    retry_rate_ask(&rate, 2200);
+    by_hand_rate(&rate, 2200);
     CHECK_EQUAL(2000, retry_rate_get(&rate));
     for (i = 0; i < 100; i++)
         answer(&rate, 2200 + i);
@@ -377,10 +407,14 @@ static void test_bucket(void)
         check_row("max %lu", (unsigned long)rows[i].max);
         CHECK_EQUAL(rows[i].max, retry_rate_get(&rate));
         CHECK_EQUAL(rows[i].capacity, burst(&rate, 7));
-        CHECK_EQUAL(rows[i].wait, retry_rate_ask(&rate, 7));
-        CHECK_EQUAL(rows[i].wait, retry_rate_ask(&rate, 7)); /* nothing was taken */
-        CHECK_EQUAL(1, retry_rate_ask(&rate, 7 + rows[i].wait - 1));
-        CHECK_EQUAL(0, retry_rate_ask(&rate, 7 + rows[i].wait));
+        CHECK_EQUAL(rows[i].wait, by_hand_rate(&rate, 7));
+        CHECK_EQUAL(rows[i].wait, by_hand_rate(&rate, 7)); /* nothing was taken */
+        rate.wait = rows[i].wait + 1;
+        CHECK_EQUAL(rows[i].max > 1 ? rows[i].wait : rows[i].wait + 1, by_hand_rate(&rate, 7));
+        rate.wait = 1;
+        CHECK_EQUAL(rows[i].wait, by_hand_rate(&rate, 7)); /* its turn was given back */
+        CHECK_EQUAL(1, by_hand_rate(&rate, 7 + rows[i].wait - 1));
+        CHECK_EQUAL(0, by_hand_rate(&rate, 7 + rows[i].wait));
         CHECK_EQUAL(rows[i].capacity, burst(&rate, 7 + 2000000000));
     }
 }
@@ -435,7 +469,7 @@ static void test_first_limit(void)
     CHECK_EQUAL(MANY, burst(&rate, 1499));
     CHECK_EQUAL(12, burst(&rate, 1500));
     CHECK_EQUAL(100000, retry_rate_get(&rate));
-    CHECK_EQUAL(5, retry_rate_ask(&rate, 1500));
+    CHECK_EQUAL(5, by_hand_rate(&rate, 1500));
     CHECK_EQUAL(40, granted_in(&rate, 1500, 400));
 }
 
@@ -454,50 +488,36 @@ static void test_held(void)
     CHECK_RANGE(39, 40, granted_in(&rate, 1201, 200));
     answer(&rate, 1400);
     CHECK_RANGE(15, 16, granted_in(&rate, 1401, 80));
-    retry_rate_ask(&rate, 1500);
+    by_hand_rate(&rate, 1500);
     CHECK_EQUAL(112500, retry_rate_get(&rate));
     throttle(&rate, 1500); /* it has not risen since */
     burst(&rate, 1500);
     CHECK_RANGE(22, 23, granted_in(&rate, 1501, 200));
 }
 
-/* ---- attempts ------------------------------------------------------------------------------ */
+/* ---- turns --------------------------------------------------------------------------------- */
 
-static retry_client client;
 static retry_gates gates;
 
 static void gate(retry_rate *rate)
 {
-    memset(&client, 0, sizeof client);
     memset(&gates, 0, sizeof gates);
-    client.strategy = retry_fail_fast();
-    client.gates = &gates;
     retry_gates_rate(&gates, rate);
 }
 
-enum { IDLE, WAITS, IN_FLIGHT };
-
-struct operation {
-    int state;
-    bool accepted;
-    retry_time begun, due; /* when it asks again, or is answered */
-    retry_request request;
-    retry_attempt attempt;
-};
-
-static void begin(struct operation *operation, retry_time now)
+static retry_step begin(struct by_hand *hand, retry_time now)
 {
-    memset(operation, 0, sizeof *operation);
-    operation->begun = now;
-    operation->request.client = &client;
-    operation->request.timeout = UINT32_MAX;
-    retry_begin(&operation->request, now);
+    return by_hand_send(hand, &gates, NULL, now);
 }
 
-static retry_decision decide(struct operation *operation, retry_time now)
+static void check_wait(retry_ms delay, retry_step step, int line)
 {
-    return retry_attempt_begin(&operation->attempt, &operation->request, now);
+    check_equal(RETRY_DO_WAIT, step.what, "what", __FILE__, line);
+    check_equal(RETRY_CAUSE_PACED, step.cause, "cause", __FILE__, line);
+    check_equal(delay, step.delay, "delay", __FILE__, line);
 }
+
+#define CHECK_WAIT(delay, step) check_wait((delay), (step), __LINE__)
 
 /* Who waits has an instant of its own, one after the other, until that is `wait` ms away. */
 static void test_instants(void)
@@ -506,47 +526,88 @@ static void test_instants(void)
         uint32_t max;
         retry_ms wait;
         uint32_t sent, waits;
-        retry_ms first, last;
+        retry_ms first, last, next; /* next: would have been the turn of the first to be refused */
     } rows[] = {
-        {100000, 0, 12, 25, 5, 245},   {100000, 250, 12, 25, 5, 245},
-        {100000, 245, 12, 24, 5, 235}, {100000, 246, 12, 25, 5, 245},
-        {100000, 5, 12, 0, 0, 0},      {100000, 6, 12, 1, 5, 5},
-        {100000, 1, 12, 0, 0, 0},      {8000, 126, 1, 1, 125, 125},
-        {8000, 125, 1, 0, 0, 0},       {500, 0, 1, 0, 0, 0},
-        {4000, 0, 1, 0, 0, 0},         {4016, 0, 1, 0, 0, 0},
-        {4017, 0, 1, 1, 249, 249},     {1, UINT32_MAX, 1, 0, 0, 0},
-        {500, 2001, 1, 1, 2000, 2000}, {1000, 4000, 1, 3, 1000, 3000},
+        {100000, 0, 12, 25, 5, 245, 255},
+        {100000, 250, 12, 25, 5, 245, 255},
+        {100000, 245, 12, 24, 5, 235, 245},
+        {100000, 246, 12, 25, 5, 245, 255},
+        {100000, 5, 12, 0, 0, 0, 5},
+        {100000, 6, 12, 1, 5, 5, 15},
+        {100000, 1, 12, 0, 0, 0, 5},
+        {8000, 126, 1, 1, 125, 125, 250},
+        {8000, 125, 1, 0, 0, 0, 125},
+        {500, 0, 1, 0, 0, 0, 2000},
+        {4000, 0, 1, 0, 0, 0, 250},
+        {4016, 0, 1, 0, 0, 0, 250},
+        {4017, 0, 1, 1, 249, 249, 498},
+        {1, 1, 1, 0, 0, 0, 1000000},
+        {1, UINT32_MAX, 1, 0, 0, 0, UINT32_MAX}, /* longer than what is counted */
+        {500, 2001, 1, 1, 2000, 2000, 4000},
+        {1000, 4000, 1, 3, 1000, 3000, 4000},
     };
     size_t i;
     for (i = 0; i < CHECK_COUNT(rows); i++) {
         retry_rate rate = rate_of(0, rows[i].max), before;
         uint32_t sent = 0, waits = 0;
         retry_ms first = 0, last = 0;
-        retry_decision answer;
+        retry_step step;
         rate.wait = rows[i].wait;
         gate(&rate);
         check_row("max %lu, wait %lu", (unsigned long)rows[i].max, (unsigned long)rows[i].wait);
         for (;;) {
-            struct operation operation;
+            struct by_hand hand;
             before = rate;
-            begin(&operation, 5000);
-            answer = decide(&operation, 5000);
-            if (answer.verdict == RETRY_VERDICT_FAIL)
+            step = begin(&hand, 5000);
+            if (step.what == RETRY_DO_END)
                 break;
-            sent += answer.verdict == RETRY_VERDICT_SEND;
-            if (answer.verdict != RETRY_VERDICT_RETRY)
+            sent += step.what == RETRY_DO_SEND;
+            if (step.what == RETRY_DO_SEND)
                 continue;
-            CHECK_DECISION(RETRY, PACED, answer);
-            CHECK(waits == 0 || answer.delay > last);
-            first = waits++ == 0 ? answer.delay : first;
-            last = answer.delay;
+            CHECK_WAIT(step.delay, step);
+            CHECK(waits == 0 || step.delay > last);
+            first = waits++ == 0 ? step.delay : first;
+            last = step.delay;
         }
-        CHECK_DECISION(FAIL, THROTTLED, answer);
+        CHECK_EQUAL(RETRY_VERDICT_FAIL, step.verdict);
+        CHECK_EQUAL(RETRY_CAUSE_THROTTLED, step.cause);
+        CHECK_EQUAL(rows[i].next, step.delay);
         CHECK(memcmp(&before, &rate, sizeof rate) == 0); /* nothing was taken */
         CHECK_EQUAL(rows[i].sent, sent);
         CHECK_EQUAL(rows[i].waits, waits);
         CHECK_EQUAL(rows[i].first, first);
         CHECK_EQUAL(rows[i].last, last);
+        CHECK_EQUAL(rows[i].sent, gates.in_flight);
+    }
+}
+
+/* Who asks too soon has the same instant still, and who asks late has it at once. */
+static void test_instant_is_kept(void)
+{
+    static const retry_time starts[] = {0, 5000, 0x7fffffff, 0xffffffff, (retry_time)-10};
+    size_t i;
+    for (i = 0; i < CHECK_COUNT(starts); i++) {
+        retry_time start = starts[i];
+        retry_rate rate = rate_of(0, 100000);
+        struct by_hand first, second, third;
+        check_row("from %lu", (unsigned long)start);
+        gate(&rate);
+        burst(&rate, start);
+        rate.wait = 0;
+        CHECK_WAIT(5, begin(&first, start));
+        CHECK_WAIT(15, begin(&second, start));
+        CHECK_WAIT(25, begin(&third, start));
+        CHECK_WAIT(15, retry_next(&second.op, start));
+        CHECK_WAIT(1, retry_next(&first.op, check_after(start, 4)));
+        CHECK_EQUAL(RETRY_DO_SEND, retry_next(&first.op, check_after(start, 5)).what);
+        CHECK_WAIT(10, retry_next(&second.op, check_after(start, 5)));
+        CHECK_EQUAL(RETRY_DO_SEND, retry_next(&third.op, check_after(start, 30)).what);
+        CHECK_EQUAL(RETRY_DO_SEND, retry_next(&second.op, check_after(start, 31)).what);
+        by_hand_end(&first, NULL, check_after(start, 31));
+        by_hand_end(&second, NULL, check_after(start, 31));
+        by_hand_end(&third, NULL, check_after(start, 31));
+        CHECK_EQUAL(RETRY_CAUSE_NONE, retry_next(&third.op, check_after(start, 31)).cause);
+        CHECK_EQUAL(0, gates.in_flight);
     }
 }
 
@@ -554,42 +615,38 @@ static void test_instants(void)
 static void test_instant_given_back(void)
 {
     retry_rate rate = rate_of(0, 100000);
-    struct operation operation, next;
+    struct by_hand hand, next;
     gate(&rate);
     burst(&rate, 5000);
-    begin(&operation, 5000);
-    CHECK_EQUAL(5, decide(&operation, 5000).delay);
-    begin(&next, 5000);
-    CHECK_EQUAL(15, decide(&next, 5000).delay);
-    retry_attempt_cancel(&operation.attempt, &operation.request, 5001);
-    begin(&operation, 5001);
-    CHECK_EQUAL(14, decide(&operation, 5001).delay); /* 25 otherwise */
-    CHECK_DECISION(SEND, NONE, decide(&next, 5015));
+    rate.wait = 0;
+    CHECK_WAIT(5, begin(&hand, 5000));
+    CHECK_WAIT(15, begin(&next, 5000));
+    retry_stop(&hand.op, 5001);
+    CHECK_WAIT(14, begin(&hand, 5001)); /* 25 otherwise */
+    CHECK_EQUAL(RETRY_DO_SEND, retry_next(&next.op, 5015).what);
 }
 
 /* A limit that falls moves no instant that was given, and what is given next comes later. */
 static void test_instants_when_it_falls(void)
 {
     retry_rate rate = rate_of(0, 100000);
-    struct operation operation;
+    struct by_hand hand;
     retry_ms last = 0;
     unsigned i;
     gate(&rate);
     burst(&rate, 5000);
-    for (i = 0; i < 20; i++) {
-        begin(&operation, 5000);
-        last = decide(&operation, 5000).delay;
-    }
+    rate.wait = 0;
+    for (i = 0; i < 20; i++)
+        last = begin(&hand, 5000).delay;
     CHECK_EQUAL(195, last);
     throttle(&rate, 4500);
-    begin(&operation, 5000);
-    CHECK_EQUAL(215, decide(&operation, 5000).delay); /* by 20 from here on */
+    CHECK_WAIT(215, begin(&hand, 5000)); /* by 20 from here on */
     CHECK_EQUAL(50000, retry_rate_get(&rate));
 }
 
 /* ---- a service that accepts half of what is offered ---------------------------------------- */
 
-enum { FREELY, BY_HAND, AS_ATTEMPTS, WAYS };
+enum { FREELY, ASK_AGAIN, KEEP_TURNS, WAYS }; /* ASK_AGAIN: new operations, by a rate's `delay` */
 #define OPERATIONS 60
 #define THIRD ((retry_time)3000)
 #ifdef CHECK_QUICK
@@ -597,6 +654,15 @@ enum { FREELY, BY_HAND, AS_ATTEMPTS, WAYS };
 #else
 #define LAST ((retry_time)23000)
 #endif
+
+enum { IDLE, WAITS, IN_FLIGHT };
+
+struct operation {
+    int state;
+    bool accepted;
+    retry_time begun, due; /* when it asks again, or is answered */
+    struct by_hand hand;
+};
 
 static struct operation operations[OPERATIONS];
 
@@ -619,24 +685,19 @@ static void send(struct operation *operation, retry_time now)
 /* One that has waited for a quarter of a second gives up. */
 static void ask(struct operation *operation, retry_time now)
 {
-    retry_decision answer;
-    answer.verdict = RETRY_VERDICT_SEND;
-    answer.delay = 0;
-    if (world.way == AS_ATTEMPTS) {
-        answer = decide(operation, now);
-    } else if (world.way == BY_HAND) {
-        answer.delay = retry_rate_ask(&world.rate, now);
-        if (answer.delay != 0)
-            answer.verdict = RETRY_VERDICT_RETRY;
-        if (now + answer.delay - operation->begun >= 250)
-            answer.verdict = RETRY_VERDICT_FAIL;
-    }
+    retry_step step;
+    memset(&step, 0, sizeof step);
+    if (world.way == KEEP_TURNS && operation->state == WAITS)
+        step = retry_next(&operation->hand.op, now);
+    else if (world.way != FREELY)
+        step = begin(&operation->hand, now);
     operation->state = IDLE;
-    if (answer.verdict == RETRY_VERDICT_SEND) {
+    if (step.what == RETRY_DO_SEND) {
         send(operation, now);
-    } else if (answer.verdict == RETRY_VERDICT_RETRY) {
+    } else if (step.what == RETRY_DO_WAIT ||
+               (world.way == ASK_AGAIN && now + step.delay - operation->begun < 250)) {
         operation->state = WAITS;
-        operation->due = now + answer.delay;
+        operation->due = now + step.delay;
     }
 }
 
@@ -644,10 +705,8 @@ static void hear(struct operation *operation, retry_time now)
 {
     retry_failure failure = retry_classify_http(429, 0);
     const retry_failure *told = operation->accepted ? NULL : &failure;
-    if (world.way == AS_ATTEMPTS)
-        retry_attempt_end(&operation->attempt, &operation->request, told, now);
-    else
-        retry_rate_report(&world.rate, told, now);
+    if (world.way != FREELY)
+        by_hand_end(&operation->hand, told, now);
     operation->state = IDLE;
     world.done += now >= THIRD && !told;
     world.rejected += now >= THIRD && told;
@@ -661,7 +720,7 @@ static void arrive(retry_time now)
         continue;
     if (i == OPERATIONS)
         return;
-    begin(&operations[i], now);
+    operations[i].begun = now;
     ask(&operations[i], now);
 }
 
@@ -694,6 +753,7 @@ static uint32_t done_by(uint32_t way, uint32_t burst_of, retry_ms late, bool reg
     world.burst = burst_of;
     world.tokens = burst_of * 1000;
     world.late = late;
+    world.rate.wait = way == ASK_AGAIN;
     gate(&world.rate);
     live(regular);
     return world.done;
@@ -709,7 +769,7 @@ static void test_service(void)
         for (j = 0; j < CHECK_COUNT(late); j++) {
             for (k = 0; k < 2; k++) {
                 uint32_t freely = done_by(FREELY, bursts[i], late[j], k != 0);
-                for (way = BY_HAND; way < WAYS; way++) {
+                for (way = ASK_AGAIN; way < WAYS; way++) {
                     uint32_t done = done_by(way, bursts[i], late[j], k != 0);
                     check_row("bursts of %u, answers within %u ms, way %u %u", (unsigned)bursts[i],
                               (unsigned)late[j], (unsigned)way, (unsigned)k);
@@ -733,7 +793,7 @@ static void test_service_changes(void)
             done = 0;
         }
         tokens = tokens + per_ms > 20000 ? 20000 : tokens + per_ms;
-        while (retry_rate_ask(&rate, now) == 0 && tokens >= 1000) {
+        while (by_hand_rate(&rate, now) == 0 && tokens >= 1000) {
             answer(&rate, now);
             tokens -= 1000;
             done += now % 20000 >= 5000;
@@ -775,7 +835,9 @@ static double model_bound(const struct model *model, double limit)
 static void model_half(struct model *model)
 {
     double last = (model->accepted + model->throttled) * 2000.0;
-    double more = RETRY_RATIO(0.1) + (model->calm + 1) * (double)RETRY_RATIO(0.025);
+    static const double rises[] = {RETRY_RATIO(0.125), RETRY_RATIO(0.15), RETRY_RATIO(0.2),
+                                   RETRY_RATIO(0.4),   RETRY_RATIO(0.8),  RETRY_RATIO(1)};
+    double more = rises[model->calm < 5 ? model->calm : 5];
     if (model->max < UINT32_MAX)
         last = model->max;
     if (model->limit > 0)
@@ -889,7 +951,7 @@ static void test_against_real_numbers(void)
             now += model_step(rows[i].pace);
             model_turn(&model, now);
             if (check_random() % 2 == 0) {
-                retry_ms wait = retry_rate_ask(&rate, (retry_time)now);
+                retry_ms wait = by_hand_rate(&rate, (retry_time)now);
                 CHECK_EQUAL(model_limit(&model), retry_rate_get(&rate));
                 model_ask(&model, wait, now);
                 continue;
@@ -929,19 +991,19 @@ static void test_any_start(void)
         retry_rate rate = rate_of(0, 100000);
         check_row("start %" PRIu64, (uint64_t)start);
         CHECK_EQUAL(12, burst(&rate, start));
-        CHECK_EQUAL(5, retry_rate_ask(&rate, start));
-        CHECK_EQUAL(1, retry_rate_ask(&rate, check_after(start, 4)));
-        CHECK_EQUAL(0, retry_rate_ask(&rate, check_after(start, 5)));
+        CHECK_EQUAL(5, by_hand_rate(&rate, start));
+        CHECK_EQUAL(1, by_hand_rate(&rate, check_after(start, 4)));
+        CHECK_EQUAL(0, by_hand_rate(&rate, check_after(start, 5)));
         CHECK_EQUAL(100, granted_in(&rate, check_after(start, 6), 1000));
         rate = rate_of(0, 0);
-        CHECK_EQUAL(0, retry_rate_ask(&rate, start));
+        CHECK_EQUAL(0, by_hand_rate(&rate, start));
         half_second(&rate, start, 25, 25);
         CHECK_EQUAL(50000, retry_rate_get(&rate));
-        retry_rate_ask(&rate, check_after(start, 999));
+        by_hand_rate(&rate, check_after(start, 999));
         CHECK_EQUAL(50000, retry_rate_get(&rate));
-        retry_rate_ask(&rate, check_after(start, 1000));
+        by_hand_rate(&rate, check_after(start, 1000));
         CHECK_EQUAL(56250, retry_rate_get(&rate));
-        retry_rate_ask(&rate, check_after(start, 12000));
+        by_hand_rate(&rate, check_after(start, 12000));
         CHECK_EQUAL(UINT32_MAX, retry_rate_get(&rate));
     }
 }
@@ -958,17 +1020,17 @@ static void test_slightly_behind(void)
             retry_rate rate = rate_of(0, 2000);
             check_row("%lu ms behind %" PRIu64, (unsigned long)behind[i], (uint64_t)start);
             CHECK_EQUAL(1, burst(&rate, start));
-            CHECK_EQUAL(500, retry_rate_ask(&rate, back));
-            CHECK_EQUAL(400, retry_rate_ask(&rate, check_after(start, 100)));
-            CHECK_EQUAL(400, retry_rate_ask(&rate, check_after(back, 100)));
-            CHECK_EQUAL(0, retry_rate_ask(&rate, check_after(start, 500)));
+            CHECK_EQUAL(500, by_hand_rate(&rate, back));
+            CHECK_EQUAL(400, by_hand_rate(&rate, check_after(start, 100)));
+            CHECK_EQUAL(400, by_hand_rate(&rate, check_after(back, 100)));
+            CHECK_EQUAL(0, by_hand_rate(&rate, check_after(start, 500)));
             rate = rate_of(0, 0);
             answer(&rate, start);
             throttle(&rate, back); /* counts in the half second under way */
-            retry_rate_ask(&rate, back);
-            retry_rate_ask(&rate, check_after(start, 499));
+            by_hand_rate(&rate, back);
+            by_hand_rate(&rate, check_after(start, 499));
             CHECK_EQUAL(UINT32_MAX, retry_rate_get(&rate));
-            retry_rate_ask(&rate, check_after(start, 500));
+            by_hand_rate(&rate, check_after(start, 500));
             CHECK_EQUAL(2000, retry_rate_get(&rate));
             answer(&rate, check_after(back, 500));
             CHECK_EQUAL(2000, retry_rate_get(&rate));
@@ -989,8 +1051,8 @@ static void test_set_back(void)
             check_row("%lu ms behind %" PRIu64, (unsigned long)behind[i], (uint64_t)start);
             CHECK_EQUAL(1, burst(&rate, start));
             CHECK_EQUAL(1, burst(&rate, back));
-            CHECK_EQUAL(500, retry_rate_ask(&rate, back));
-            CHECK_EQUAL(0, retry_rate_ask(&rate, check_after(back, 500)));
+            CHECK_EQUAL(500, by_hand_rate(&rate, back));
+            CHECK_EQUAL(0, by_hand_rate(&rate, check_after(back, 500)));
             rate = rate_of(0, 0);
             half_second(&rate, start, 1, 1);
             CHECK_EQUAL(2000, retry_rate_get(&rate));
@@ -1018,7 +1080,7 @@ static void test_idle(void)
                 burst(&rate, check_after(starts[i], 500));
                 throttle(&rate, check_after(starts[i], 501));
                 check_row("%lu hours from %" PRIu64, (unsigned long)hours, (uint64_t)starts[i]);
-                CHECK_EQUAL(0, retry_rate_ask(&rate, check_after(later, 501)));
+                CHECK_EQUAL(0, by_hand_rate(&rate, check_after(later, 501)));
                 if (maxs[j] != 0)
                     CHECK_EQUAL(11, burst(&rate, check_after(later, 501)));
                 CHECK_EQUAL(maxs[j] ? maxs[j] : UINT32_MAX, retry_rate_get(&rate));
@@ -1047,6 +1109,7 @@ int main(void)
     RUN(test_first_limit);
     RUN(test_held);
     RUN(test_instants);
+    RUN(test_instant_is_kept);
     RUN(test_instant_given_back);
     RUN(test_instants_when_it_falls);
     RUN(test_service);

@@ -7,6 +7,7 @@
 #define START ((retry_time)-5000)
 #define CAPACITY 20000u
 #define COST 1000u
+#define EXPIRE 10000u
 #define MANY 64u
 
 static retry_scope slots[MANY + 2]; /* the first and the last are not for the table */
@@ -97,13 +98,14 @@ static bool same_options(const retry_budget_options *a, const retry_budget_optio
            a->timeout_cost == b->timeout_cost && a->throttle_cost == b->throttle_cost &&
            a->success_deposit == b->success_deposit && a->request_deposit == b->request_deposit &&
            a->refill_per_second == b->refill_per_second && a->floor == b->floor &&
-           a->refund_last == b->refund_last && a->charge_failures == b->charge_failures;
+           a->refund_last == b->refund_last && a->charge_failures == b->charge_failures &&
+           a->expire == b->expire;
 }
 
 /* All of the table's client, but for the bucket, which is new. */
 static void test_a_new_scope(void)
 {
-    static const retry_budget_options options = {9000, 1, 2, 3, 4, 5, 6, 7, true, true};
+    static const retry_budget_options options = {9000, 1, 2, 3, 4, 5, 6, 7, true, true, 0};
     retry_scopes scopes = table_of(3);
     retry_budget overflow;
     const retry_client *client;
@@ -128,9 +130,33 @@ static void test_a_new_scope(void)
     CHECK(scopes.client.budget == &overflow);
 }
 
+/* A bucket whose tokens expire holds one retry's cost at first, if it holds as much at all. */
+static void test_a_new_scope_that_expires(void)
+{
+    static const struct {
+        uint32_t capacity, cost, first;
+    } rows[] = {
+        {CAPACITY, COST, COST}, {CAPACITY, 0, 0}, {COST, COST, COST}, {COST, COST + 1, COST}};
+    size_t i;
+    for (i = 0; i < CHECK_COUNT(rows); i++) {
+        retry_scopes scopes = table_of(1);
+        const retry_client *client;
+        scopes.options.capacity = rows[i].capacity;
+        scopes.options.retry_cost = rows[i].cost;
+        scopes.options.expire = EXPIRE;
+        check_row("capacity %lu, cost %lu", (unsigned long)rows[i].capacity,
+                  (unsigned long)rows[i].cost);
+        client = look_up(&scopes, "a", START);
+        CHECK(same_options(&scopes.options, &client->budget->options));
+        CHECK_EQUAL(rows[i].first, retry_budget_balance(client->budget));
+        CHECK(look_up(&scopes, "b", START) == client);
+        CHECK_EQUAL(rows[i].first, retry_budget_balance(client->budget));
+    }
+}
+
 static void test_sizes(void)
 {
-    CHECK_RANGE(1, sizeof(void *) == 8 ? 144 : 100, sizeof(retry_scope));
+    CHECK_RANGE(1, sizeof(void *) == 8 ? 152 : 112, sizeof(retry_scope));
 }
 
 /* ---- names --------------------------------------------------------------------------------- */
@@ -273,6 +299,34 @@ static void test_a_refilled_bucket_is_handed_on(void)
     CHECK(look_up(&scopes, "a", check_after(START, 20000)) == client);
 }
 
+/* One whose tokens expire is as good as new when it holds exactly what a new one holds: neither
+   less nor more. */
+static void test_a_bucket_that_expires_is_handed_on(void)
+{
+    retry_scopes scopes = table_of(1);
+    const retry_client *client;
+    scopes.options.expire = EXPIRE;
+    scopes.forget = UINT32_MAX;
+    client = drained(look_up(&scopes, "a", START));
+    CHECK_EQUAL(0, retry_budget_balance(client->budget));
+    CHECK(look_up(&scopes, "b", START) == &scopes.client);
+    retry_budget_deposit(client->budget, COST - 1);
+    CHECK(look_up(&scopes, "b", START) == &scopes.client);
+    retry_budget_deposit(client->budget, 2);
+    CHECK(look_up(&scopes, "b", START) == &scopes.client);
+    CHECK(retry_budget_withdraw(client->budget, 1, START));
+    CHECK(look_up(&scopes, "b", START) == client);
+    CHECK_EQUAL(COST, retry_budget_balance(client->budget));
+    fill(client);
+    CHECK_EQUAL(CAPACITY, retry_budget_balance(client->budget));
+    CHECK(look_up(&scopes, "a", START) == &scopes.client);
+    CHECK(look_up(&scopes, "a", check_after(START, EXPIRE)) == &scopes.client);
+    CHECK(look_up(&scopes, "a", check_after(START, 20 * EXPIRE)) == client);
+    CHECK_EQUAL(COST, retry_budget_balance(client->budget));
+    CHECK(look_up(&scopes, "b", check_after(START, 20 * EXPIRE)) == client);
+    CHECK_EQUAL(COST, retry_budget_balance(client->budget));
+}
+
 /* A bucket begins to be refilled when its slot is first used. */
 static void test_the_refill_begins_with_the_slot(void)
 {
@@ -369,6 +423,30 @@ static void test_forgotten(void)
     }
 }
 
+/* A forgotten name's bucket holds what a new one does, at least. */
+static void test_forgotten_that_expires(void)
+{
+    static const struct {
+        uint32_t left, least;
+    } rows[] = {{0, COST}, {1, COST}, {COST - 1, COST}, {COST + 1, COST}, {CAPACITY, COST}};
+    size_t i;
+    for (i = 0; i < CHECK_COUNT(rows); i++) {
+        retry_scopes scopes = table_of(1);
+        const retry_client *client;
+        uint32_t kept;
+        scopes.options.expire = 3600000; /* so that little goes in the second */
+        scopes.forget = 1000;
+        check_row("%lu left", (unsigned long)rows[i].left);
+        client = drained(look_up(&scopes, "a", START));
+        retry_budget_deposit(client->budget, rows[i].left);
+        CHECK(look_up(&scopes, "b", check_after(START, 999)) == &scopes.client);
+        kept = retry_budget_balance(client->budget);
+        CHECK(look_up(&scopes, "b", check_after(START, 1000)) == client);
+        CHECK_EQUAL(kept < rows[i].least ? rows[i].least : kept,
+                    retry_budget_balance(client->budget));
+    }
+}
+
 /* Never, if so much is said. */
 static void test_never_forgotten(void)
 {
@@ -390,7 +468,7 @@ static void test_not_forgotten_by_a_step_back(void)
     CHECK(look_up(&scopes, "b", check_after(START, 30001)) == &slots[1].client);
 }
 
-/* A table that nobody used for weeks refuses nobody, whatever the width of its instants. */
+/* A table that nobody used for weeks refuses nobody, however often its clock has wrapped. */
 static void test_idle_for_weeks(void)
 {
     uint32_t hours;
@@ -398,7 +476,7 @@ static void test_idle_for_weeks(void)
         retry_scopes scopes = table_of(1);
         drained(look_up(&scopes, "a", START));
         check_row("%u hours", (unsigned)hours);
-        CHECK(look_up(&scopes, "b", check_after(START, (retry_time)hours * 3600000)) ==
+        CHECK(look_up(&scopes, "b", check_after(START, (retry_time)((uint64_t)hours * 3600000))) ==
               &slots[1].client);
     }
 }
@@ -406,13 +484,14 @@ static void test_idle_for_weeks(void)
 /* Requests of a crowd of hosts for a minute, then of forty, one of them down: each draws on its
    bucket, which fills by what works. How many look-ups of a hundred overflow, from a minute later
    on. */
-static uint32_t overflow_of(uint32_t refill_per_second)
+static uint32_t overflow_of(uint32_t refill_per_second, retry_ms expire)
 {
     static const uint32_t CROWD = 500, STAY = 40, MINUTE = 60000;
     retry_scopes scopes = table_of(MANY);
     uint32_t ms, lost = 0, all = 0;
     scopes.options.success_deposit = 100;
     scopes.options.refill_per_second = refill_per_second;
+    scopes.options.expire = expire;
     for (ms = 0; ms < 5 * MINUTE; ms += 5) {
         retry_time now = check_after(START, ms);
         uint32_t host = check_random() % (ms < MINUTE ? CROWD : STAY);
@@ -437,8 +516,9 @@ static uint32_t overflow_of(uint32_t refill_per_second)
 
 static void test_a_crowd_that_leaves(void)
 {
-    CHECK_RANGE(0, 4, overflow_of(0));
-    CHECK_RANGE(0, 4, overflow_of(1000));
+    CHECK_RANGE(0, 4, overflow_of(0, 0));
+    CHECK_RANGE(0, 4, overflow_of(1000, 0));
+    CHECK_RANGE(0, 4, overflow_of(0, EXPIRE));
 }
 
 /* ---- tables -------------------------------------------------------------------------------- */
@@ -515,31 +595,45 @@ static void test_four_are_looked_at(void)
     }
 }
 
-/* Names come and go, buckets drain and fill: one that is not full stays its name's, and no name's
-   is told to another. */
-static void test_random_walk(void)
+/* Names come and go, buckets drain and fill: one that is not as a new one stays its name's, and no
+   name's is told to another. */
+static void check_random_walk(retry_ms expire)
 {
     enum { NAMES = 40, COUNT = 7, STEPS = 20000 };
     retry_scopes scopes = table_of(COUNT);
     const retry_client *owned[NAMES];
-    uint32_t step, i;
+    uint32_t step, i, first = expire ? COST : CAPACITY;
+    scopes.options.expire = expire;
     memset(owned, 0, sizeof owned);
     for (step = 0; step < STEPS; step++) {
         uint32_t number = check_random() % NAMES;
         const retry_client *client = look_up_number(&scopes, number);
-        check_row("step %u, name %u", (unsigned)step, (unsigned)number);
+        check_row("expire %lu, step %u, name %u", (unsigned long)expire, (unsigned)step,
+                  (unsigned)number);
         if (owned[number])
             CHECK(client == owned[number]);
         if (client == &scopes.client)
             continue;
         for (i = 0; i < NAMES; i++)
             CHECK(i == number || owned[i] != client);
+        if (!owned[number])
+            CHECK_EQUAL(first, retry_budget_balance(client->budget));
         if (check_random() % 4 != 0)
             retry_budget_withdraw(client->budget, check_random() % CAPACITY, START);
         else
             retry_budget_deposit(client->budget, check_random() % (2 * CAPACITY));
-        owned[number] = retry_budget_balance(client->budget) == CAPACITY ? NULL : client;
+        if (check_random() % 8 == 0) { /* as a new one's */
+            retry_budget_withdraw(client->budget, retry_budget_balance(client->budget), START);
+            retry_budget_deposit(client->budget, first);
+        }
+        owned[number] = retry_budget_balance(client->budget) == first ? NULL : client;
     }
+}
+
+static void test_random_walk(void)
+{
+    check_random_walk(0);
+    check_random_walk(EXPIRE);
 }
 
 /* ---- requests ------------------------------------------------------------------------------ */
@@ -587,6 +681,7 @@ int main(void)
 {
     RUN(test_null);
     RUN(test_a_new_scope);
+    RUN(test_a_new_scope_that_expires);
     RUN(test_sizes);
     RUN(test_names_do_not_share);
     RUN(test_no_name);
@@ -596,11 +691,13 @@ int main(void)
     RUN(test_a_full_bucket_is_handed_on);
     RUN(test_the_first_full_bucket_is_handed_on);
     RUN(test_a_refilled_bucket_is_handed_on);
+    RUN(test_a_bucket_that_expires_is_handed_on);
     RUN(test_the_refill_begins_with_the_slot);
     RUN(test_every_slot_is_handed_on);
     RUN(test_a_kept_client_goes_on);
     RUN(test_capacity_0);
     RUN(test_forgotten);
+    RUN(test_forgotten_that_expires);
     RUN(test_never_forgotten);
     RUN(test_not_forgotten_by_a_step_back);
     RUN(test_idle_for_weeks);

@@ -2,6 +2,7 @@
    accept, the window, recovery after an outage, and a plain model beside it. */
 #define RETRY_IMPLEMENTATION
 #include "../../retry.h"
+#include "../support/by_hand.h"
 #include "../support/check.h"
 
 #define DAY UINT32_C(86400000)
@@ -16,13 +17,10 @@ static const retry_time starts[] = {
     UINT32_C(0x7ffffc17),
     UINT32_C(0x7fffffff),
     UINT32_C(0x80000000),
+    UINT32_C(0x9abcdef0),
     UINT32_C(0xf8000000),
     UINT32_C(0xffffffff) - 20000,
     UINT32_C(0xffffffff),
-#ifndef RETRY_TIME_32
-    UINT64_C(0x123456789abcdef0),
-    UINT64_C(0xffffffffffffffff),
-#endif
 };
 
 static retry_throttle throttle_of(uint32_t k, uint32_t max_rejection, retry_ms window)
@@ -35,23 +33,48 @@ static retry_throttle throttle_of(uint32_t k, uint32_t max_rejection, retry_ms w
     return throttle;
 }
 
+static bool ask(retry_throttle *throttle, uint32_t random, retry_time now)
+{
+    retry_gates gates;
+    retry_step step;
+    memset(&gates, 0, sizeof gates);
+    retry_gates_throttle(&gates, throttle);
+    step = by_hand_ask(&gates, random, now);
+    if (step.what != RETRY_DO_SEND) {
+        CHECK_EQUAL(RETRY_DO_END, step.what);
+        CHECK_EQUAL(RETRY_VERDICT_FAIL, step.verdict);
+        CHECK_EQUAL(RETRY_CAUSE_THROTTLED, step.cause);
+        CHECK_EQUAL(0, step.delay);
+    }
+    CHECK_EQUAL(0, gates.in_flight);
+    return step.what == RETRY_DO_SEND;
+}
+
+/* The end of an attempt that was let pass; NULL failure: it worked. */
+static void report(retry_throttle *throttle, const retry_failure *failure, retry_time now)
+{
+    retry_gates gates;
+    memset(&gates, 0, sizeof gates);
+    retry_gates_throttle(&gates, throttle);
+    CHECK_EQUAL(RETRY_DO_SEND, by_hand_attempt(&gates, SENT, now, failure, now).what);
+    CHECK_EQUAL(0, gates.in_flight);
+}
+
 /* So many requests that have ended, and so many accepts among them, at once. */
 static void add(retry_throttle *throttle, uint32_t requests, uint32_t accepts, retry_time now)
 {
     retry_failure failure = check_failure_of(RETRY_REASON_NODE_NOT_AVAILABLE);
     uint32_t n;
     CHECK(accepts <= requests);
-    for (n = 0; n < requests; n++) {
-        CHECK(retry_throttle_ask(throttle, SENT, now));
-        retry_throttle_report(throttle, n < accepts ? NULL : &failure, now);
-    }
+    for (n = 0; n < requests; n++)
+        report(throttle, n < accepts ? NULL : &failure, now);
 }
 
 /* Whether the next is refused at this random number; nothing is counted. */
 static bool refuses(const retry_throttle *throttle, uint32_t random, retry_time now)
 {
     retry_throttle copy = *throttle;
-    return !retry_throttle_ask(&copy, random, now);
+    return !ask(&copy, random, now);
 }
 
 /* The lowest random number that is not refused: 2^32 times the probability, rounded up. */
@@ -79,16 +102,7 @@ static uint32_t formula(uint32_t k, uint32_t max_rejection, uint32_t requests, u
     return (uint32_t)(probability < most ? probability : most);
 }
 
-/* ---- NULL, sizes, defaults ----------------------------------------------------------------- */
-
-static void test_null(void)
-{
-    retry_failure failure = check_failure_of(RETRY_REASON_KV_LOCKED);
-    CHECK(retry_throttle_ask(NULL, 0, 0));
-    CHECK(retry_throttle_ask(NULL, UINT32_MAX, 5));
-    retry_throttle_report(NULL, NULL, 5);
-    retry_throttle_report(NULL, &failure, 5);
-}
+/* ---- sizes, defaults --------------------------------------------------------------------- */
 
 static void test_sizes(void)
 {
@@ -192,7 +206,7 @@ static void check_counts_as(const retry_failure *failure, unsigned what)
 {
     retry_throttle throttle = throttle_of(0, MOST, 0);
     add(&throttle, 10, 0, 0);
-    retry_throttle_report(&throttle, failure, 0);
+    report(&throttle, failure, 0);
     CHECK_EQUAL(formula(RETRY_RATIO(2), MOST, what == NOTHING ? 10 : 11, what == ACCEPT),
                 threshold(&throttle, 0));
 }
@@ -246,11 +260,11 @@ static void test_asking_does_not_count(void)
     add(&throttle, 30, 5, 0);
     before = threshold(&throttle, 0);
     for (i = 0; i < 1000; i++) {
-        CHECK(!retry_throttle_ask(&throttle, i, 0));
-        CHECK(retry_throttle_ask(&throttle, before, 0));
+        CHECK(!ask(&throttle, i, 0));
+        CHECK(ask(&throttle, before, 0));
     }
     CHECK_EQUAL(before, threshold(&throttle, 0));
-    retry_throttle_report(&throttle, NULL, 0);
+    report(&throttle, NULL, 0);
     CHECK_EQUAL(formula(RETRY_RATIO(2), RETRY_RATIO(0.9), 31, 6), threshold(&throttle, 0));
 }
 
@@ -305,7 +319,7 @@ static void test_clocks(void)
     for (j = 0; j < CHECK_COUNT(starts); j++) {
         for (hours = 1; hours <= 2400; hours += hours < 24 ? 1 : 1 + 9 * (CHECK_ONE_IN > 1)) {
             retry_throttle throttle = throttle_of(0, 0, 0);
-            retry_time now = check_after(starts[j], (retry_time)hours * HOUR);
+            retry_time now = check_after(starts[j], (retry_time)((uint64_t)hours * HOUR));
             check_row("idle for %lu h, start %" PRIu64, (unsigned long)hours, (uint64_t)starts[j]);
             add(&throttle, 100, 10, starts[j]);
             CHECK(!refuses(&throttle, 0, now));
@@ -346,10 +360,10 @@ static unsigned one_second(retry_throttle *throttle, bool accepted, uint32_t *no
     retry_failure failure = check_failure_of(RETRY_REASON_ATTEMPT_TIMED_OUT);
     unsigned sent = 0, i;
     for (i = 0; i < 100; i++, *now += 10) {
-        if (!retry_throttle_ask(throttle, check_random(), *now))
+        if (!ask(throttle, check_random(), *now))
             continue;
         sent++;
-        retry_throttle_report(throttle, accepted ? NULL : &failure, *now);
+        report(throttle, accepted ? NULL : &failure, *now);
     }
     return sent;
 }
@@ -441,7 +455,7 @@ static void model_ask(const retry_throttle *throttle, uint32_t k, uint32_t most,
     lowest = formula(k, most, requests, accepts);
     if (choose(4) == 0 && lowest != 0)
         random = lowest - choose(2); /* as near as can be */
-    CHECK_EQUAL(random >= lowest, retry_throttle_ask(&copy, random, (retry_time)now));
+    CHECK_EQUAL(random >= lowest, ask(&copy, random, (retry_time)now));
 }
 
 static void check_against_model(unsigned round)
@@ -455,8 +469,7 @@ static void check_against_model(unsigned round)
     retry_failure refused = check_failure_of(RETRY_REASON_CLIENT_THROTTLED);
     memset(&model, 0, sizeof model);
     model.length = windows[row].half;
-    retry_throttle_report(&throttle, NULL,
-                          (retry_time)(now - DAY)); /* the first half is to begin */
+    report(&throttle, NULL, (retry_time)(now - DAY)); /* the first half is to begin */
     for (step = 0; step < 500; step++) {
         now += choose(windows[row].half / 4 + 2);
         now += choose(200) == 0 ? choose(20 * DAY) : 0;
@@ -465,21 +478,21 @@ static void check_against_model(unsigned round)
         model_move(now);
         switch (choose(8)) {
         case 0:
-            retry_throttle_report(&throttle, &refused, (retry_time)now);
-            retry_throttle_ask(&throttle, 0, (retry_time)now);
+            report(&throttle, &refused, (retry_time)now);
+            ask(&throttle, 0, (retry_time)now);
             break;
         case 1:
         case 2:
-            retry_throttle_report(&throttle, NULL, (retry_time)now);
+            report(&throttle, NULL, (retry_time)now);
             model_add(true);
             break;
         case 3:
         case 4:
-            retry_throttle_report(&throttle, &failure, (retry_time)now);
+            report(&throttle, &failure, (retry_time)now);
             model_add(false);
             break;
         default:
-            retry_throttle_ask(&throttle, SENT, (retry_time)now);
+            ask(&throttle, SENT, (retry_time)now);
             break;
         }
         model_ask(&throttle, ks[k].used, rejections[most].used, now);
@@ -502,7 +515,6 @@ static void test_model(void)
 
 int main(void)
 {
-    RUN(test_null);
     RUN(test_sizes);
     RUN(test_zeroed);
     RUN(test_published);

@@ -355,7 +355,7 @@ NAIVE_API bool naive_same_policy(const retry_policy *a, const retry_policy *b)
 
 static bool naive_budget_preset(void *subject, naive_part name)
 {
-    static const retry_budget_options none = {UINT32_MAX, 0, 0, 0, 0, 0, 0, 0, false, false};
+    static const retry_budget_options none = {UINT32_MAX, 0, 0, 0, 0, 0, 0, 0, false, false, 0};
     static const retry_budget_options best_effort = RETRY_BUDGET_BEST_EFFORT(1);
     static const retry_budget_options smithy = RETRY_BUDGET_SMITHY, aws = RETRY_BUDGET_AWS;
     static const retry_budget_options aws_2026 = RETRY_BUDGET_AWS_2026, grpc = RETRY_BUDGET_GRPC;
@@ -378,8 +378,8 @@ static bool naive_budget_preset(void *subject, naive_part name)
 }
 
 static const char *const naive_budget_keys[] = {
-    "capacity",   "cost",  "timeout-cost", "throttle-cost",   "success", "request",
-    "per-second", "floor", "refund-last",  "charge-failures", NULL};
+    "capacity",   "cost",  "timeout-cost", "throttle-cost", "success",         "request",
+    "per-second", "floor", "expire",       "refund-last",   "charge-failures", NULL};
 
 static int naive_budget_key(naive_part key)
 {
@@ -395,26 +395,34 @@ static bool naive_budget_set(void *subject, int key, naive_part value)
                                 &options->success_deposit,   &options->request_deposit,
                                 &options->refill_per_second, &options->floor};
     if (key == 8)
-        return naive_answer(value, &options->refund_last);
+        return naive_duration(value, &options->expire);
     if (key == 9)
+        return naive_answer(value, &options->refund_last);
+    if (key == 10)
         return naive_answer(value, &options->charge_failures);
     return naive_number(value, 3, 1000, NAIVE_EXACTLY, tokens[key]);
 }
 
 enum { NAIVE_FLOOR = 7 }; /* the key's number; the capacity's is 0, the cost's 1 */
 
-/* Whether the full bucket pays for a retry of some kind. */
+/* Whether the bucket pays for a retry of some kind when it holds the most that it ever does: with
+   nothing that comes in, one that expires holds what it began with. */
 static bool naive_ever_pays(const retry_budget_options *options)
 {
+    const bool earns = options->success_deposit != 0 || options->request_deposit != 0 ||
+                       options->refill_per_second != 0;
+    uint32_t most = options->capacity;
     const uint32_t costs[] = {
         options->retry_cost, options->timeout_cost ? options->timeout_cost : options->retry_cost,
         options->throttle_cost ? options->throttle_cost : options->retry_cost};
     size_t i;
+    if (options->expire != 0 && !earns && options->retry_cost < most)
+        most = options->retry_cost;
     for (i = 0; i < 3; i++) {
         uint64_t needed = (uint64_t)costs[i] + options->floor;
         if (options->charge_failures || options->floor != 0)
             needed++; /* more has to be left than the floor */
-        if (options->capacity != 0 && options->capacity >= needed)
+        if (most != 0 && most >= needed)
             return true;
     }
     return false;
@@ -424,8 +432,8 @@ NAIVE_API bool naive_budget(retry_budget_options *options, const char *text, siz
                             size_t *offset)
 {
     static const naive_subject rules = {naive_budget_preset, naive_budget_key, naive_budget_set};
-    static const retry_budget_options none = {UINT32_MAX, 0, 0, 0, 0, 0, 0, 0, false, false};
-    retry_budget_options built = {0, 1000, 0, 0, 0, 0, 0, 0, false, false};
+    static const retry_budget_options none = {UINT32_MAX, 0, 0, 0, 0, 0, 0, 0, false, false, 0};
+    retry_budget_options built = {0, 1000, 0, 0, 0, 0, 0, 0, false, false, 0};
     naive_words_seen seen;
     if (!naive_words(&rules, &built, text, length, &seen, offset))
         return false;
@@ -454,7 +462,8 @@ NAIVE_API bool naive_same_budget(const retry_budget_options *a, const retry_budg
            a->timeout_cost == b->timeout_cost && a->throttle_cost == b->throttle_cost &&
            a->success_deposit == b->success_deposit && a->request_deposit == b->request_deposit &&
            a->refill_per_second == b->refill_per_second && a->floor == b->floor &&
-           a->refund_last == b->refund_last && a->charge_failures == b->charge_failures;
+           a->refund_last == b->refund_last && a->charge_failures == b->charge_failures &&
+           a->expire == b->expire;
 }
 
 #endif

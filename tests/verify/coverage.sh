@@ -1,9 +1,8 @@
 #!/bin/sh
 # Lines, branches and conditions (MC/DC) of both headers that the project's own tests reach. All of
 # them are linked with one instrumented object of the implementation, so that the counts of one add to
-# another's; once with 64-bit instants and once with 32. Usage: coverage.sh BUILD TEST..., from the top
-# folder. Prints what is not covered; what is listed below cannot be, and why. The last line is "N
-# passed, N failed".
+# another's. Usage: coverage.sh BUILD TEST..., from the top folder. Prints what is not covered; what is
+# listed below cannot be, and why. The last line is "N passed, N failed".
 . "$(dirname "$0")/../support/check.sh"
 build=$1/coverage
 shift
@@ -15,10 +14,6 @@ cc="clang-19 -std=c99"
 cat > "$work/unreachable" << 'END'
 errno == EINTR	nanosleep() fails for nothing else with the times that it gets; if so, no endless loop
 END
-# With 32-bit instants besides:
-cat > "$work/unreachable-32" << 'END'
-passed < UINT32_MAX	no more than half their range has passed, which is less
-END
 
 cat > "$build/implementation.c" << 'END'
 #define RETRY_IMPLEMENTATION
@@ -29,7 +24,7 @@ cat > "$build/implementation.c" << 'END'
 #include "errmap.h"
 END
 implement() {
-    $cc $instants -O1 -g -I. -fprofile-instr-generate -fprofile-update=atomic -fcoverage-mapping \
+    $cc -O1 -g -I. -fprofile-instr-generate -fprofile-update=atomic -fcoverage-mapping \
         -fcoverage-mcdc -c "$build/implementation.c" -o "$build/implementation.o" 2> "$work/log" ||
         { cat "$work/log" && exit 1; }
     check "clang can follow every condition" test ! -s "$work/log"
@@ -37,7 +32,7 @@ implement() {
 
 # The guard that a second inclusion meets keeps the implementation out of the tests themselves.
 one() { # TEST
-    $cc $instants -O1 -DRETRY_IMPLEMENTED -DERRMAP_IMPLEMENTED -DERRMAP_TOKENS=64 \
+    $cc -O1 -DRETRY_IMPLEMENTED -DERRMAP_IMPLEMENTED -DERRMAP_TOKENS=64 \
         -DERRMAP_MAX_DEPTH=32 -c tests/*/"$1.c" -o "$build/$1.o" &&
         $cc -fprofile-instr-generate "$build/$1.o" "$build/implementation.o" -o "$build/$1" -lm \
             -lpthread &&
@@ -84,25 +79,21 @@ lacking() {
 }
 
 covered() { ! grep -v -F -f "$work/patterns" "$work/lacking"; }
-for instants in "" -DRETRY_TIME_32; do
-    rm -f "$build"/*.profraw
-    implement
-    for test in "$@"; do check "$test $instants" one "$test"; done
-    llvm-profdata-19 merge "$build"/*.profraw -o "$build/profile" || exit 1
-    llvm-cov-19 show -instr-profile="$build/profile" "$build/implementation.o" -show-mcdc \
-        -show-branches=count > "$build/text" || exit 1
-    llvm-cov-19 report -instr-profile="$build/profile" "$build/implementation.o" -show-mcdc-summary \
-        -show-region-summary=0 2> /dev/null | awk -v instants="$instants" 'NF > 8 && /\.h/ && !/tests/ {
-            printf "%-9s lines %d of %d, branches %d of %d, conditions (MC/DC) %d of %d %s\n", $1,
-                $5 - $6, $5, $8 - $9, $8, $11 - $12, $11, instants }'
-    lacking > "$work/lacking"
-    [ -z "$instants" ] || cat "$work/unreachable-32" >> "$work/unreachable"
-    cut -f 1 "$work/unreachable" > "$work/patterns"
-    check "all else is covered $instants" covered
-    while IFS='	' read -r pattern reason; do
-        check "still not covered: $pattern $instants" grep -q -F "$pattern" "$work/lacking"
-    done < "$work/unreachable"
-done
+implement
+for test in "$@"; do check "$test" one "$test"; done
+llvm-profdata-19 merge "$build"/*.profraw -o "$build/profile" || exit 1
+llvm-cov-19 show -instr-profile="$build/profile" "$build/implementation.o" -show-mcdc \
+    -show-branches=count > "$build/text" || exit 1
+llvm-cov-19 report -instr-profile="$build/profile" "$build/implementation.o" -show-mcdc-summary \
+    -show-region-summary=0 2> /dev/null | awk 'NF > 8 && /\.h/ && !/tests/ {
+        printf "%-9s lines %d of %d, branches %d of %d, conditions (MC/DC) %d of %d\n", $1,
+            $5 - $6, $5, $8 - $9, $8, $11 - $12, $11 }'
+lacking > "$work/lacking"
+cut -f 1 "$work/unreachable" > "$work/patterns"
+check "all else is covered" covered
+while IFS='	' read -r pattern reason; do
+    check "still not covered: $pattern" grep -q -F "$pattern" "$work/lacking"
+done < "$work/unreachable"
 check "at most five lines are not" test "$(wc -l < "$work/unreachable")" -le 5
 while IFS='	' read -r pattern reason; do
     echo "not covered: $pattern ($reason)"

@@ -1,7 +1,7 @@
-/* Some thousand decisions, the gates' included, in one number. It must be the same whatever
-   compiles this, with whatever options, for whatever machine: `make matrix` and others compare.
-   Nothing here is left to the platform: no addresses, no clock, no order of evaluation; and the
-   instants pass 2^32 on their way, where those of 32 bits wrap.
+/* Some thousand decisions and steps of operations, gates, nodes and hedges included, in one number.
+   It must be the same whatever compiles this, with whatever options, for whatever machine: `make
+   matrix` and others compare. Nothing here is left to the platform: no addresses, no clock, no
+   order of evaluation; and the instants wrap on their way.
 
    DIGEST_SPLIT: the implementation is in another file. DIGEST_BARE: main and printf are, too.
    DIGEST_ASSERT: it fails unless assertions do: some requests are misused. */
@@ -78,7 +78,7 @@ static uint32_t any(void)
     }
 }
 
-/* Time goes on, and may pass 2^32 whatever its width. */
+/* Time goes on, and may wrap. */
 static void pass(uint32_t ms)
 {
     retry_time left = (retry_time)-1 - now;
@@ -215,11 +215,13 @@ static retry_budget_options any_budget(void)
         options = few;
     }
     options.refill_per_second = below(2) == 0 ? any() : 0;
+    if (below(4) == 0)
+        options.expire = any();
     return options;
 }
 
-/* A few operations of one client, one after the other. */
-static void operations(void)
+/* A few requests of one client, one after the other, decided by hand. */
+static void requests(void)
 {
     retry_policy policy = any_policy();
     retry_budget_options options = any_budget();
@@ -257,11 +259,21 @@ static void operations(void)
     retry_cancel(&request, now);
 }
 
-static bool attempt(void *context, const retry_request *request, retry_ms timeout,
+static void add_step(retry_step step)
+{
+    add((uint32_t)step.what << 24 | (uint32_t)step.copy << 16 | (uint32_t)step.verdict << 8 |
+        step.cause);
+    add(step.node);
+    add(step.delay);
+    add(step.timeout);
+}
+
+static bool attempt(void *context, const retry_operation *op, const retry_step *step,
                     retry_failure *failure)
 {
-    (void)timeout;
-    (void)context, (void)request;
+    (void)context;
+    add_step(*step);
+    add(op->request.attempts);
     pass(below(50));
     *failure = any_failure();
     return below(8) == 0;
@@ -279,18 +291,184 @@ static void clock_sleep(void *context, retry_ms delay)
     pass(delay & 0xffff);
 }
 
+/* The recommended client, in a loop. */
 static void loops(void)
 {
     retry_clock clock = {clock_now, clock_sleep, NULL};
+    retry_service service;
+    retry_operation op;
+    uint32_t i;
+    memset(&service, 0, sizeof service);
+    memset(&op, 0, sizeof op);
+    service.limit.max = below(3);
+    service.client.random = random_bits;
+    service.client.attempt_timeout = below(2) == 0 ? 0 : below(1000);
+    retry_service_init(&service, now);
+    op.request.client = &service.client;
+    op.request.timeout = 1 + below(30000);
+    for (i = 0; i < 5; i++) {
+        op.request.idempotent = below(4) != 0;
+        add_step(retry_run(&op, &clock, attempt, NULL));
+        add(retry_budget_balance(&service.budget));
+        add(service.gates.in_flight);
+    }
+}
+
+#define NODES 3u
+#define OPERATIONS 4u
+#define COPIES 3u
+
+/* Some gates of a node; they are few, so that they refuse. */
+struct node {
+    retry_breaker breaker;
+    retry_throttle throttle;
+    retry_aimd aimd;
+    retry_rate rate;
+    retry_latency latency;
+};
+
+static struct node nodes[NODES];
+static retry_gates gates[NODES];
+static retry_operation ops[OPERATIONS];
+static retry_hedge hedge[OPERATIONS];
+static retry_copy copies[OPERATIONS][COPIES];
+
+static void set_up_gates(void)
+{
+    uint32_t i;
+    memset(nodes, 0, sizeof nodes);
+    memset(gates, 0, sizeof gates);
+    for (i = 0; i < NODES; i++) {
+        uint32_t chosen = below(32);
+        nodes[i].breaker.volume = 1 + below(10);
+        nodes[i].throttle.k = RETRY_RATIO(1.1);
+        nodes[i].aimd.max = below(5);
+        nodes[i].rate.max = below(3) == 0 ? below(20000) : 0;
+        if (chosen & 1)
+            retry_gates_breaker(&gates[i], &nodes[i].breaker);
+        if (chosen & 2)
+            retry_gates_throttle(&gates[i], &nodes[i].throttle);
+        if (chosen & 4)
+            retry_gates_aimd(&gates[i], &nodes[i].aimd);
+        if (chosen & 8)
+            retry_gates_rate(&gates[i], &nodes[i].rate);
+        if (chosen & 16)
+            retry_gates_latency(&gates[i], &nodes[i].latency);
+    }
+}
+
+/* Retries whatever may be, and sometimes answers later. */
+static retry_action willing_after(const retry_strategy *self, retry_request *request,
+                                  const retry_failure *failure, retry_time at)
+{
+    (void)self;
+    (void)request;
+    (void)failure;
+    (void)at;
+    return below(8) == 0 ? retry_action_pending() : retry_action_after(below(100));
+}
+
+static const retry_strategy willing = {willing_after};
+
+/* Its hedge may learn what is late from the first node. */
+static void set_up_operation(uint32_t i, const retry_client *client)
+{
+    ops[i].request.client = client;
+    ops[i].request.strategy = below(3) != 0 ? &willing : NULL;
+    ops[i].request.idempotent = below(4) != 0;
+    ops[i].request.timeout = below(4) == 0 ? any() : 1 + below(5000);
+    if (below(2) != 0)
+        return;
+    hedge[i].delay = below(2) == 0 ? 1 + below(100) : 0;
+    hedge[i].latency = &nodes[0].latency;
+    hedge[i].count = (uint8_t)below(COPIES + 1);
+    hedge[i].copies = copies[i];
+    retry_hedge_copies(&ops[i], &hedge[i]);
+}
+
+/* One thing that may happen to an operation, in or out of order. */
+static void happen(uint32_t i)
+{
+    retry_failure failure = any_failure();
+    uint32_t event = below(24), copy = below(COPIES + 1);
+    if (event < 5)
+        retry_ended(&ops[i], copy, NULL, now);
+    else if (event < 12)
+        retry_ended(&ops[i], copy, &failure, now);
+    else if (event == 12)
+        retry_stop(&ops[i], now);
+    else if (event == 13)
+        retry_start(&ops[i], now);
+    else if (event == 14)
+        retry_cancel(&ops[i].request, now);
+    else if (event == 15)
+        retry_answer(&ops[i], retry_action_after(below(100)), now);
+}
+
+static void add_gates(void)
+{
+    uint32_t i;
+    for (i = 0; i < NODES; i++) {
+        add(gates[i].in_flight);
+        add(retry_breaker_state(&nodes[i].breaker, now));
+        add(retry_aimd_limit(&nodes[i].aimd));
+        add(retry_rate_get(&nodes[i].rate));
+        add(retry_latency_get(&nodes[i].latency));
+    }
+}
+
+/* What an operation is told to do until it has to wait, or has ended. */
+static bool drive(uint32_t i)
+{
+    retry_step step;
+    do {
+        step = retry_next(&ops[i], now);
+        add_step(step);
+    } while (step.what < RETRY_DO_WAIT);
+    add_failure(ops[i].failure);
+    add((uint32_t)ops[i].request.ambiguous << 16 ^ ops[i].request.attempts);
+    if (step.what == RETRY_DO_WAIT && below(4) == 0)
+        pass(step.delay & 0x3fff);
+    return step.what == RETRY_DO_END;
+}
+
+/* Several at once, of one client with up to three nodes. */
+static void operations(void)
+{
+    retry_policy policy = any_policy();
+    retry_budget_options options = any_budget();
+    retry_budget budget;
     retry_client client;
-    retry_request request;
+    uint32_t i, round;
     memset(&client, 0, sizeof client);
-    memset(&request, 0, sizeof request);
+    memset(ops, 0, sizeof ops);
+    memset(hedge, 0, sizeof hedge);
+    memset(copies, 0, sizeof copies);
+    set_up_gates();
+    retry_budget_init(&budget, &options, now);
+    client.strategy = &policy.base;
+    client.budget = below(4) == 0 ? NULL : &budget;
     client.random = random_bits;
-    request.client = &client;
-    request.timeout = 1 + below(3000);
-    request.idempotent = below(4) != 0;
-    add_decision(retry_run(&request, &clock, attempt, NULL));
+    client.attempt_timeout = below(3) == 0 ? 0 : 1 + below(1000);
+    client.attempt_timeout_max = below(3) == 0 ? any() : 0;
+    retry_client_nodes(&client, gates, (uint16_t)below(NODES + 1));
+    for (i = 0; i < OPERATIONS; i++)
+        set_up_operation(i, &client);
+    for (round = 0; round < 60; round++) {
+        i = below(OPERATIONS);
+        happen(i);
+        pass(below(8) == 0 ? below(3000) : below(30));
+        if (drive(i))
+            retry_start(&ops[i], now);
+        add(retry_budget_balance(&budget));
+        if (round % 10 == 9)
+            add_gates();
+    }
+    for (i = 0; i < OPERATIONS; i++) {
+        retry_stop(&ops[i], now);
+        add(drive(i));
+    }
+    add_gates();
 }
 
 static void connections(void)
@@ -350,35 +528,12 @@ static void classifications(void)
     }
 }
 
-static void rates(void)
-{
-    retry_rate rate;
-    retry_aimd aimd;
-    uint32_t i;
-    memset(&rate, 0, sizeof rate);
-    memset(&aimd, 0, sizeof aimd);
-    aimd.max = below(50);
-    for (i = 0; i < 60; i++) {
-        retry_failure failure = any_failure();
-        const retry_failure *end = below(3) == 0 ? &failure : NULL;
-        add(retry_rate_ask(&rate, now));
-        pass(below(200));
-        retry_rate_report(&rate, end, now);
-        add(retry_rate_get(&rate));
-        add(retry_aimd_report(&aimd, end, below(60), now));
-        pass(below(4) == 0 ? below(6000) : below(200));
-        add(retry_aimd_limit(&aimd));
-    }
-}
-
+/* By hand. */
 static void breakers(void)
 {
     retry_breaker breaker = RETRY_BREAKER_COUCHBASE;
-    retry_throttle throttle;
     uint32_t i;
-    memset(&throttle, 0, sizeof throttle);
     breaker.volume = 1 + below(10);
-    throttle.k = RETRY_RATIO(1.1);
     for (i = 0; i < 80; i++) {
         retry_failure failure = any_failure();
         const retry_failure *end = below(4) == 0 ? NULL : &failure;
@@ -386,9 +541,7 @@ static void breakers(void)
         add(permit.granted);
         add(permit.wait);
         add_failure(retry_classify_permit(permit));
-        add(retry_throttle_ask(&throttle, random_bits(NULL), now));
         pass(below(2) == 0 ? below(3000) : 0);
-        retry_throttle_report(&throttle, end, now);
         if (below(8) == 0)
             retry_breaker_release(&breaker, permit, now);
         else
@@ -398,43 +551,30 @@ static void breakers(void)
     retry_breaker_reset(&breaker, now);
 }
 
-static void hedges(void)
+/* One attempt after the other, behind one gate: enough for it to tell. */
+static void latencies(void)
 {
     retry_latency latency;
-    retry_hedge_policy policy = {0, 0, NULL};
-    retry_hedge hedge;
-    retry_request request;
+    retry_gates one;
+    retry_client client;
+    retry_operation op;
     uint32_t i;
     memset(&latency, 0, sizeof latency);
-    memset(&hedge, 0, sizeof hedge);
-    memset(&request, 0, sizeof request);
+    memset(&one, 0, sizeof one);
+    memset(&client, 0, sizeof client);
+    memset(&op, 0, sizeof op);
+    retry_gates_latency(&one, &latency);
+    client.gates = &one;
+    op.request.client = &client;
     for (i = 0; i < 900; i++) {
-        uint32_t took = below(5) == 0 ? any() : 20 + below(30);
-        retry_latency_add(&latency, took, below(8) != 0);
-        add(retry_latency_get(&latency));
-    }
-    policy.max_attempts = below(5);
-    policy.delay = below(2) == 0 ? below(50) : 0;
-    policy.latency = &latency;
-    hedge.policy = &policy;
-    request.idempotent = below(4) != 0;
-    request.timeout = below(2) == 0 ? below(1000) : UINT32_MAX;
-    retry_begin(&request, now);
-    for (i = 0; i < 30; i++) {
-        retry_failure failure = any_failure();
-        retry_hedge_step step;
-        uint32_t event = below(4);
-        if (i % 6 == 0)
-            step = retry_hedge_begin(&hedge, &request, now);
-        else if (event != 0)
-            step = retry_hedge_due(&hedge, &request, now);
+        retry_start(&op, now);
+        add(retry_next(&op, now).what);
+        pass(below(5) == 0 ? below(2000) : 20 + below(30));
+        if (below(8) != 0)
+            retry_ended(&op, 0, NULL, now);
         else
-            step = retry_hedge_failed(&hedge, &request, &failure, now);
-        add((uint32_t)step.action << 16 | (uint32_t)step.cause << 8 | hedge.in_flight);
-        add(step.delay);
-        pass(below(60));
-        if (i % 6 == 5)
-            add(retry_hedge_won(&hedge));
+            retry_stop(&op, now);
+        add(retry_latency_get(&latency));
     }
 }
 
@@ -548,12 +688,12 @@ uint32_t digest(uint32_t *decisions)
     for (i = 0; i < DIGEST_ROUNDS; i++) {
         now = UINT32_MAX - (retry_time)below(40000); /* soon past 2^32 */
         delays();
-        operations();
+        requests();
         loops();
+        operations();
         connections();
-        rates();
         breakers();
-        hedges();
+        latencies();
         scopes();
         texts();
     }

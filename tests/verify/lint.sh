@@ -28,7 +28,7 @@ tidy() { # FLAG...: its messages; how many it does not show goes elsewhere
     clang-tidy --quiet --warnings-as-errors='*' --header-filter='(retry|errmap)[.]h' \
         -checks="$checks" "$work/all.c" -- $posix -I. "$@" 2> "$work/counts"
 }
-for flags in -std=c99 "-std=c99 -DRETRY_STATIC -DRETRY_TIME_32 -DRETRY_NO_ATOMICS"; do
+for flags in -std=c99 "-std=c99 -DRETRY_STATIC -DRETRY_NO_ATOMICS"; do
     check "clang-tidy $flags" silent tidy $flags
 done
 
@@ -73,7 +73,7 @@ except="--suppress=unusedStructMember --suppress=shadowFunction" # of the system
 except="$except --suppress=variableScope"     # C89's place for declarations, as in the whole file
 except="$except --suppress=redundantContinue" # the body of a loop whose condition does the work
 except="$except --suppress=badBitmaskCheck --suppress=knownConditionTrueFalse" # tables from macros
-for flags in "" -DRETRY_STATIC -DRETRY_TIME_32 -DRETRY_NO_ATOMICS; do
+for flags in "" -DRETRY_STATIC -DRETRY_NO_ATOMICS; do
     check "the text for cppcheck $flags" makes "$work/text.c" gcc -std=c99 $posix -E -P -I. $flags "$work/all.c"
     check "cppcheck $flags" silent cppcheck --enable=warning,style,performance,portability \
         --inconclusive --std=c99 --quiet --error-exitcode=1 $except "$work/text.c"

@@ -45,7 +45,6 @@ for compiler in gcc clang-14 clang-19; do
     command -v $compiler > /dev/null || { echo "missing: $compiler"; failed=$((failed + 1)); continue; }
     standards $compiler
     same $compiler -std=c99 -O2 $wide $digest
-    same $compiler -std=c99 -O2 $wide -DRETRY_TIME_32 $digest
 done
 check "tcc" digest_is "$whole" tcc $digest
 
@@ -99,24 +98,21 @@ done
 cp /usr/include/jsmn.h "$work/own_jsmn.h"
 combinations() { # NUMBERS COMMAND
     for static in "" -DRETRY_STATIC; do
-    for time in "" -DRETRY_TIME_32; do
     for atomics in "" -DRETRY_NO_ATOMICS; do
     for clock in "" "-DRETRY_SYSTEM_CLOCK $posix"; do
     for assert in "" -DDIGEST_ASSERT; do
     for numbers in $1; do
     for jsmn in "" "-DERRMAP_JSMN_HEADER=\"$work/own_jsmn.h\""; do
-        agrees $2 $static $time $atomics $clock $assert $jsmn \
+        agrees $2 $static $atomics $clock $assert $jsmn \
             -DERRMAP_MAX_DEPTH=${numbers%,*} -DERRMAP_TOKENS=${numbers#*,} $digest
-    done; done; done; done; done; done; done
+    done; done; done; done; done; done
 }
 combinations "32,64 32,8 32,4096 4,64 4,8 4,4096 255,64 255,8 255,4096" tcc
 combinations "4,8" "clang-14 -O0 $warnings"
 for static in "" -DRETRY_STATIC; do
-    for time in "" -DRETRY_TIME_32; do
-        for atomics in "" -DRETRY_NO_ATOMICS; do
-            agrees gcc -O2 $warnings $static $time $atomics -DDIGEST_ASSERT $digest
-            agrees gcc -O2 $warnings $wide $static $time $atomics $digest
-        done
+    for atomics in "" -DRETRY_NO_ATOMICS; do
+        agrees gcc -O2 $warnings $static $atomics -DDIGEST_ASSERT $digest
+        agrees gcc -O2 $warnings $wide $static $atomics $digest
     done
 done
 
@@ -124,11 +120,7 @@ done
 cat > "$work/refused.c" << 'END'
 #ifdef LATE
 #include "errmap.h"
-#if LATE == 1
 #define RETRY_STATIC
-#else
-#define RETRY_TIME_32
-#endif
 #endif
 #ifdef ALONE
 #define ERRMAP_IMPLEMENTATION
@@ -145,8 +137,8 @@ refused() { # TEXT COMMAND...
         ! grep -E 'error:|warning:' "$work/log" | grep -v -e "$text" -e 'has no atomics'
 }
 for compiler in gcc clang-14 clang-19 tcc "gcc -x c++" "clang-19 -x c++"; do
-    for switch in RETRY_IMPLEMENTATION ERRMAP_IMPLEMENTATION RETRY_STATIC RETRY_TIME_32 \
-        RETRY_NO_ATOMICS RETRY_SYSTEM_CLOCK; do
+    for switch in RETRY_IMPLEMENTATION ERRMAP_IMPLEMENTATION RETRY_STATIC RETRY_NO_ATOMICS \
+        RETRY_SYSTEM_CLOCK; do
         for value in 0 2 -2 yes; do
             check "$compiler: $switch is $value" refused "$switch is a switch" \
                 $compiler $posix -D$switch=$value
@@ -162,12 +154,9 @@ for compiler in gcc clang-14 clang-19 tcc "gcc -x c++" "clang-19 -x c++"; do
     done
     check "$compiler: another header than jsmn's" refused "ERRMAP_JSMN_HEADER must name" \
         $compiler "-DERRMAP_JSMN_HEADER=<stddef.h>"
-    for late in 1 2; do
-        check "$compiler: a late switch, $late" refused "before the first inclusion of" \
-            $compiler -DLATE=$late
-        check "$compiler: a late switch, errmap.h alone, $late" refused \
-            "before the first inclusion of" $compiler -DLATE=$late -DALONE
-    done
+    check "$compiler: a late switch" refused "before the first inclusion of" $compiler -DLATE
+    check "$compiler: a late switch, errmap.h alone" refused "before the first inclusion of" \
+        $compiler -DLATE -DALONE
 done
 for compiler in gcc clang-14 clang-19; do
     check "$compiler: no POSIX" refused "RETRY_SYSTEM_CLOCK needs POSIX" \
@@ -240,7 +229,7 @@ END
 for target in x86_64 i686 aarch64; do
     for language in -std=c99 -std=c17 "-std=c++14 -x c++" "-std=c++20 -x c++"; do
         for static in "" -DRETRY_STATIC; do
-            for option in "" -DRETRY_TIME_32 -DRETRY_NO_ATOMICS; do
+            for option in "" -DRETRY_NO_ATOMICS; do
                 check "MSVC's branches, $target $language $static $option" clang-19 \
                     --target=$target-pc-windows-msvc $language -nostdlibinc \
                     -isystem "$work/msvc" $warnings -Wno-cast-qual -fsyntax-only -DDIGEST_BARE \
@@ -261,7 +250,7 @@ cat > "$work/everything.c" << 'END'
 #define RETRY_SYSTEM_CLOCK
 #include "errmap.h"
 END
-for option in "" -DRETRY_STATIC -DRETRY_TIME_32 -DRETRY_NO_ATOMICS -m32; do
+for option in "" -DRETRY_STATIC -DRETRY_NO_ATOMICS -m32; do
     case $option in
     -m32) option=$wide ;;
     *STATIC) option="$option -Wno-used-but-marked-unused" ;; # few programs use all functions

@@ -34,7 +34,7 @@ IMPLEMENTATION_FILE = """#define ERRMAP_JSMN_HEADER "tests/support/jsmn_lies.h"
 DEFINES = ["-DERRMAP_TOKENS=64", "-DERRMAP_MAX_DEPTH=32", "-D_POSIX_C_SOURCE=200809L"]
 IMPLEMENTATION = ["-DRETRY_IMPLEMENTATION", "-DRETRY_SYSTEM_CLOCK"]
 GUARDS = ["-DRETRY_IMPLEMENTED", "-DERRMAP_IMPLEMENTED"]  # of tests that are linked with it
-OTHER = ["-DRETRY_TIME_32", "-DRETRY_NO_ATOMICS"]
+OTHER = ["-DRETRY_NO_ATOMICS"]
 # A function's code does not depend on the others that there are.
 SEPARATE = ["-O2", "-fno-ipa-icf", "-fno-ipa-cp", "-fno-ipa-sra", "-fno-ipa-ra", "-fno-ipa-pure-const",
             "-fno-ipa-modref", "-fno-partial-inlining", "-fno-inline-functions-called-once",

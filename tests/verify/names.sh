@@ -8,8 +8,7 @@ number() { sed -n "s/^#define RETRY_VERSION_$1 //p" retry.h; }
 version=$(number MAJOR).$(number MINOR)
 
 # What is declared, names that are pasted together included, but for parameters; the macros that are left
-# behind; the options that are asked for. A name for 32-bit instants is no other, two underscores mark
-# what is private, and _H is a guard.
+# behind; the options that are asked for. Two underscores mark what is private, and _H is a guard.
 printf '#define RETRY_SYSTEM_CLOCK\n#include "errmap.h"\n' > "$work/declared.c"
 printf '#define RETRY_IMPLEMENTATION\n#include "errmap.h"\n' > "$work/macros.c"
 check "what is declared" makes "$work/declared" gcc -E -P -D_POSIX_C_SOURCE=200809L -I. "$work/declared.c"
@@ -18,7 +17,7 @@ check "the macros" makes "$work/macros" gcc -E -dM -I. "$work/macros.c"
     sed 's/[a-z0-9_]*[,)]//g' "$work/declared"
     sed 's/^#define \([A-Za-z0-9_]*\).*/\1/' "$work/macros"
     grep -h -E '^#(el)?if' retry.h errmap.h
-} | grep -o -w -E '(retry|errmap)(_[a-z0-9]+)*|(RETRY|ERRMAP)(_[A-Z0-9]+)+' | sed 's/_time_32$//' |
+} | grep -o -w -E '(retry|errmap)(_[a-z0-9]+)*|(RETRY|ERRMAP)(_[A-Z0-9]+)+' |
     grep -v -x -E 'retry|.*_H' | LC_ALL=C sort -u > "$work/names"
 check "some hundred" test "$(wc -l < "$work/names")" -gt 300
 

@@ -13,7 +13,7 @@ only() { ! grep -v -x -E "$1"; } # each line that comes in fits the pattern; pri
 symbols() { nm "$@" "$work/all.o" > "$work/symbols"; }
 sed 's/.* //' tests/verify/names.txt > "$work/public"
 exports() {
-    symbols -g --defined-only && awk '{ sub(/_time_32$/, "", $3); print $3 }' "$work/symbols" > "$work/exported" &&
+    symbols -g --defined-only && awk '{ print $3 }' "$work/symbols" > "$work/exported" &&
         ! grep -v -x -F -f "$work/public" "$work/exported"
 }
 some() { [ "$(wc -l < "$work/exported")" -gt 80 ]; }
@@ -26,15 +26,13 @@ calls() { symbols -u && awk '{ print $2 }' "$work/symbols" | only "$1"; }
 
 for compiler in gcc clang-14 clang-19 "g++ -x c++" "clang-19 -x c++"; do
     for level in -O0 -O2 -Os; do
-        for time in "" -DRETRY_TIME_32; do
-            name="$compiler $level $time"
-            check "$name" makes "$work/all.o" $compiler $level $time -fno-pic -I. -c "$work/all.c"
-            check "$name: exports what is documented" exports
-            check "$name: all of it is there" some
-            check "$name: no data is exported" functions
-            check "$name: one word of data" one_word
-            check "$name: calls memcpy and memset alone" calls "$libc"
-        done
+        name="$compiler $level"
+        check "$name" makes "$work/all.o" $compiler $level -fno-pic -I. -c "$work/all.c"
+        check "$name: exports what is documented" exports
+        check "$name: all of it is there" some
+        check "$name: no data is exported" functions
+        check "$name: one word of data" one_word
+        check "$name: calls memcpy and memset alone" calls "$libc"
         name="$compiler $level RETRY_STATIC"
         check "$name" makes "$work/all.o" $compiler $level -DRETRY_STATIC -I. -c "$work/all.c"
         check "$name: exports nothing" none
@@ -61,7 +59,7 @@ macros() { # COMPILER: those of the headers alone, without those of what they in
     comm -13 "$work/none.names" "$work/all.names" > "$work/after"
     [ -s "$work/after" ] && only '(RETRY|ERRMAP)_[A-Z0-9_]+' < "$work/after"
 }
-private='RETRY__(NO_SWITCH|DECLARED_(STATIC|TIME_32)|SYSTEM_CLOCK_DECLARED|CAST|CHECK_USER|OVER_15|BACKOFF|POLICY|INIT)'
+private='RETRY__(NO_SWITCH|DECLARED_STATIC|SYSTEM_CLOCK_DECLARED|CAST|CHECK_USER|OVER_15|BACKOFF|POLICY|INIT)'
 kept() { grep -E '^(RETRY|ERRMAP)__' "$work/after" | only "$private"; }
 for compiler in gcc clang-14; do
     check "$compiler: no macro but theirs" macros $compiler
@@ -74,11 +72,9 @@ helpers='memcpy|memset|__aeabi_(lmul|llsl|llsr|lasr)|__gnu_thumb1_case_(u|s)(q|h
 mkdir "$work/arm"
 ln -s /usr/include/jsmn.h "$work/arm/jsmn.h"
 for level in -O0 -O2 -O3 -Os; do
-    for time in "" -DRETRY_TIME_32; do
-        name="Cortex-M0 $level $time"
-        check "$name" makes "$work/all.o" $cross $level $time -I. -isystem "$work/arm" -c "$work/all.c"
-        check "$name: no division, no floating point" calls "$helpers"
-    done
+    name="Cortex-M0 $level"
+    check "$name" makes "$work/all.o" $cross $level -I. -isystem "$work/arm" -c "$work/all.c"
+    check "$name: no division, no floating point" calls "$helpers"
 done
 check "Cortex-M4, which could" makes "$work/all.o" $(echo "$cross" | sed s/m0/m4/) -mfloat-abi=hard \
     -mfpu=fpv4-sp-d16 -O2 -I. -isystem "$work/arm" -c "$work/all.c"

@@ -47,7 +47,7 @@ int main(void)
 }
 END
 ln -sf /usr/include/jsmn.h "$build/msvc/jsmn.h"
-for options in -O0 -O2 "-O2 -DRETRY_TIME_32" "-O2 -DRETRY_NO_ATOMICS"; do
+for options in -O0 -O2 "-O2 -DRETRY_NO_ATOMICS"; do
     rm -f "$build/msvc.exe"
     # shellcheck disable=SC2086
     clang-19 --target=x86_64-pc-windows-msvc -std=c99 $options -mno-stack-arg-probe -nostdlibinc \

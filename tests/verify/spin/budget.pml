@@ -1,18 +1,20 @@
 /* Three threads withdraw from one bucket at two instants, and whoever sees time pass refills it:
-   retry_budget_withdraw, with retry__budget_claim, retry__budget_earn, retry_budget_deposit and
-   retry__budget_take of retry.h. What the time up to `refilled` has made is there at the end, in the
-   balance, in the fraction or withdrawn, and none of it twice. (A thread that loses its claim leaves
-   what is behind the winner's to the next call.) */
+   retry_budget_withdraw, with retry__budget_refill, retry__budget_claim, retry__budget_expire, retry__budget_earn,
+   retry_budget_deposit and retry__budget_take of retry.h. What the time up to `refilled` has made is there
+   at the end, in the balance, in the fraction, withdrawn or expired, and none of it twice. Each ms expires
+   once. (A thread that loses its claim leaves what is behind the winner's to the next call.) */
 #include "swap.pml"
 
 #define UNIT 4  /* fractions in a thousandth */
 #define RATE 3  /* fractions in a ms */
-#define START 2 /* thousandths */
+#define START 6 /* thousandths */
+#define KEPT 1  /* thousandths, of which none expires; what is beyond them halves in a ms */
 #define LAST 3  /* ms */
+#define LEAST 1 /* ms; of a step */
 #define CAPACITY 9
 
 byte balance = START, refilled = 0, fraction = 0;
-byte taken = 0, done = 0;
+byte taken = 0, expired = 0, aged = 0, done = 0;
 
 proctype withdraw(byte now; byte cost)
 {
@@ -21,7 +23,7 @@ proctype withdraw(byte now; byte cost)
 
     seen = refilled; /* claim */
     if
-    :: now > seen ->
+    :: now >= seen + LEAST ->
         swap(refilled, seen, now, ok);
         if
         :: ok -> passed = now - seen
@@ -32,6 +34,20 @@ proctype withdraw(byte now; byte cost)
 
     if
     :: passed > 0 ->
+        aged = aged + passed;
+        seen = balance; /* expire */
+        do
+        :: next = (seen > KEPT -> KEPT + ((seen - KEPT) >> passed) : seen);
+           if
+           :: next == seen -> break
+           :: else
+           fi;
+           swap(balance, seen, next, ok);
+           if
+           :: ok -> expired = expired + seen - next; break
+           :: else
+           fi
+        od;
         whole = passed * RATE / UNIT;
         seen = fraction; /* carry */
         do
@@ -79,6 +95,7 @@ init
         run withdraw(LAST, 2)
     }
     done == 3;
-    assert(balance * UNIT + fraction + taken * UNIT == START * UNIT + RATE * refilled);
+    assert((balance + taken + expired) * UNIT + fraction == START * UNIT + RATE * refilled);
+    assert(aged == refilled);
     assert(refilled == LAST || refilled == LAST - 1)
 }

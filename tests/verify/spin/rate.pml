@@ -1,7 +1,7 @@
 /* Three threads report to a rate and ask it, two of them when a half second has ended:
-   retry_rate_report, with retry__rate_limit, retry__rate_learn and retry__store of retry.h,
-   then retry_rate_ask, with retry__rate_passed and retry__rate_take. One thread ends the half second,
-   each answer counts once, in it or in the next, and the time up to `clock` is in the bucket once. */
+   retry__rate_report, with retry__rate_limit, retry__rate_learn and retry__store of retry.h,
+   then retry__rate_take, with retry__rate_passed. One thread ends the half second, each answer counts
+   once, in it or in the next, and the time up to `clock` is in the bucket once. */
 #include "swap.pml"
 
 #define BEFORE 2 /* answers in the half second */

@@ -1,4 +1,4 @@
-/* Eight threads send operations to one server, by attempts that ask and tell all of its gates. At
+/* Eight threads send operations to one server, or to several nodes, that ask and tell all gates. At
    the end of each round nothing is in flight, every token is where it belongs, and every end was
    told once. Needs POSIX threads. */
 #if !defined(_POSIX_C_SOURCE)
@@ -13,6 +13,7 @@
 #define COST 1000u
 #define SUCCESS 30u /* for each that works */
 #define AT_ONCE 5u  /* the AIMD limit's max */
+#define NODES 3u
 
 #ifdef CHECK_QUICK
 #define ROUNDS 40u
@@ -37,13 +38,14 @@ static struct worker workers[THREADS];
 
 static retry_client client;
 static retry_budget budget;
-static retry_gates gates;
-static retry_breaker breaker;
-static retry_throttle throttle;
-static retry_aimd aimd;
-static retry_rate rate;
-static retry_latency latency;
+static retry_gates nodes[NODES];
+static retry_breaker breakers[NODES];
+static retry_throttle throttles[NODES];
+static retry_aimd limits[NODES];
+static retry_rate rates[NODES];
+static retry_latency latencies[NODES];
 static uint32_t clock_ms, told; /* changed by all threads, atomically */
+static uint64_t worked_in_all, reports_in_all[NODES];
 
 static uint32_t choose(struct worker *worker, uint32_t limit)
 {
@@ -66,75 +68,94 @@ static retry_time tick(void)
     return __atomic_add_fetch(&clock_ms, 1, __ATOMIC_RELAXED);
 }
 
-static uint32_t in_flight(void)
+static uint32_t in_flight(uint32_t node)
 {
-    return __atomic_load_n(&gates.in_flight, __ATOMIC_RELAXED);
+    return __atomic_load_n(&nodes[node].in_flight, __ATOMIC_RELAXED);
 }
 
-/* How an attempt that was sent ended; it worked, it was answered, it was sick, or nobody knows. */
-static retry_decision end(struct worker *worker, retry_attempt *attempt, retry_request *request)
+/* How a copy that was sent ended; it worked, it was answered, it was sick, or nobody waits for it.
+ */
+static void end(struct worker *worker, retry_operation *op, unsigned copy)
 {
     struct counts *counts = &worker->counts;
     retry_failure failure = check_failure_of(RETRY_REASON_KV_LOCKED);
-    retry_decision decision;
     uint32_t luck = choose(worker, 8);
-    counts->sent++;
-    counts->wrong += in_flight() > AT_ONCE || in_flight() == 0;
     if (luck == 0) {
-        retry_attempt_cancel(attempt, request, tick());
-        counts->wrong += !request->ambiguous;
-        return retry_orchestrate(request, &failure, tick());
+        retry_stop(op, tick());
+        counts->wrong += !op->request.ambiguous;
+        return;
     }
     counts->reports++;
     if (luck > 5) {
         counts->sick++;
         failure.reason = RETRY_REASON_ATTEMPT_TIMED_OUT;
+        failure.timeout = true;
     }
-    decision = retry_attempt_end(attempt, request, luck < 4 ? NULL : &failure, tick());
-    counts->worked += decision.verdict == RETRY_VERDICT_SUCCESS;
-    return decision;
+    retry_ended(op, copy, luck < 4 ? NULL : &failure, tick());
+    counts->worked += luck < 4;
 }
 
+/* Each retry costs a token; the last one's comes back if its end was not reported. */
 static void operate(struct worker *worker)
 {
     struct counts *counts = &worker->counts;
-    uint32_t patience = 2 + choose(worker, 20);
-    bool paid = false;
-    retry_request request;
-    retry_attempt attempt;
-    memset(&request, 0, sizeof request);
-    memset(&attempt, 0, sizeof attempt);
-    request.client = &client;
-    request.idempotent = true;
-    request.timeout = 100000;
-    retry_begin(&request, tick());
-    for (;;) {
-        retry_decision decision = retry_attempt_begin(&attempt, &request, tick());
-        if (decision.verdict == RETRY_VERDICT_SEND) {
-            decision = end(worker, &attempt, &request);
-            paid = decision.verdict == RETRY_VERDICT_RETRY;
-            counts->charged += paid;
-            counts->decisions++;
-        } else if (decision.cause != RETRY_CAUSE_PACED) {
-            counts->refunded += paid;
-            counts->decisions++;
-        }
-        if (decision.verdict != RETRY_VERDICT_RETRY)
-            break;
-        if (--patience == 0) { /* nobody waits any more: what was paid for the next goes back */
-            retry_attempt_cancel(&attempt, &request, tick());
-            retry_cancel(&request, tick());
-            counts->refunded += paid;
-            counts->decisions++;
-            break;
+    uint32_t patience = 2 + choose(worker, 20), node;
+    uint64_t reports = counts->reports;
+    retry_operation op;
+    retry_step step;
+    memset(&op, 0, sizeof op);
+    op.request.client = &client;
+    op.request.idempotent = true;
+    op.request.timeout = 100000000;
+    retry_start(&op, tick());
+    while ((step = retry_next(&op, tick())).what != RETRY_DO_END) {
+        if (step.what == RETRY_DO_SEND) {
+            counts->sent++;
+            node = in_flight(step.node);
+            counts->wrong += node > AT_ONCE || node == 0 || step.node >= NODES;
+            counts->wrong += step.timeout < 50000 || step.timeout > 100000000;
+            end(worker, &op, step.copy);
+        } else if (step.what == RETRY_DO_WAIT && --patience == 0) {
+            retry_stop(&op, tick());
+        } else if (step.what == RETRY_DO_WAIT) { /* all wait at once */
+            __atomic_fetch_add(&clock_ms, step.delay / THREADS, __ATOMIC_RELAXED);
         }
     }
+    counts->charged += op.request.attempts;
+    counts->refunded +=
+        op.request.attempts != 0 && counts->reports - reports <= op.request.attempts;
+    counts->decisions += op.request.attempts + 1;
 }
 
 /* ---- a round ------------------------------------------------------------------------------- */
 
-/* In even rounds the breaker never opens, in odd ones it does all the time; in every third the
-   bucket runs dry. */
+static void set_up_gates(uint32_t round)
+{
+    uint32_t i;
+    memset(nodes, 0, sizeof nodes);
+    memset(breakers, 0, sizeof breakers);
+    memset(throttles, 0, sizeof throttles);
+    memset(limits, 0, sizeof limits);
+    memset(rates, 0, sizeof rates);
+    memset(latencies, 0, sizeof latencies);
+    for (i = 0; i < NODES; i++) {
+        breakers[i].volume = round % 2 ? 3 : UINT32_MAX;
+        breakers[i].window = 1u << 23;
+        breakers[i].open = 20;
+        breakers[i].probes = (uint8_t)(round % 4);
+        throttles[i].k = RETRY_RATIO(3);
+        limits[i].max = AT_ONCE;
+        rates[i].max = round % 5 ? 0 : 500000;
+        retry_gates_breaker(&nodes[i], &breakers[i]);
+        retry_gates_throttle(&nodes[i], &throttles[i]);
+        retry_gates_aimd(&nodes[i], &limits[i]);
+        retry_gates_rate(&nodes[i], &rates[i]);
+        retry_gates_latency(&nodes[i], &latencies[i]);
+    }
+}
+
+/* In even rounds the breakers never open, in odd ones they do all the time; in every third the
+   bucket runs dry; two of four have several nodes. */
 static void set_up(uint32_t round)
 {
     retry_budget_options options;
@@ -144,29 +165,14 @@ static void set_up(uint32_t round)
     options.success_deposit = SUCCESS;
     retry_budget_init(&budget, &options, 0);
     retry_budget_withdraw(&budget, 10 * COST, 0); /* below the top, where what is put in is lost */
+    set_up_gates(round);
     memset(&client, 0, sizeof client);
     client.budget = &budget;
     client.observe = tell;
-    client.gates = &gates;
-    client.attempt_timeout = 1000;
-    memset(&breaker, 0, sizeof breaker);
-    breaker.volume = round % 2 ? 3 : UINT32_MAX;
-    breaker.window = 1u << 23;
-    breaker.open = 20;
-    breaker.probes = (uint8_t)(round % 4);
-    memset(&throttle, 0, sizeof throttle);
-    throttle.k = RETRY_RATIO(3);
-    memset(&aimd, 0, sizeof aimd);
-    aimd.max = AT_ONCE;
-    memset(&rate, 0, sizeof rate);
-    rate.max = round % 5 ? 0 : 500000;
-    memset(&latency, 0, sizeof latency);
-    memset(&gates, 0, sizeof gates);
-    retry_gates_breaker(&gates, &breaker);
-    retry_gates_throttle(&gates, &throttle);
-    retry_gates_aimd(&gates, &aimd);
-    retry_gates_rate(&gates, &rate);
-    retry_gates_latency(&gates, &latency);
+    client.gates = nodes;
+    client.attempt_timeout = 50000;
+    if (round % 4 > 1)
+        retry_client_nodes(&client, nodes, NODES);
     clock_ms = 1;
     told = 0;
 }
@@ -195,18 +201,25 @@ static void check_round(uint32_t round)
     struct counts sum = sum_up();
     uint64_t put_in =
         budget.options.capacity - 10 * COST + sum.worked * SUCCESS + sum.refunded * COST;
+    uint64_t reports = 0, sick = 0;
+    uint32_t i;
     check_row("round %lu", (unsigned long)round);
     CHECK_EQUAL(0, sum.wrong);
-    CHECK_EQUAL(0, gates.in_flight);
     CHECK_EQUAL(put_in, sum.charged * COST + retry_budget_balance(&budget));
     CHECK_EQUAL(sum.decisions, told);
-    CHECK_RANGE(1, AT_ONCE, retry_aimd_limit(&aimd));
-    if (round % 2 == 0) {
-        retry_breaker_counts counts = retry_breaker_get(&breaker, clock_ms);
-        CHECK_EQUAL(sum.reports, counts.reports);
-        CHECK_EQUAL(sum.sick, counts.sick);
-        CHECK_RANGE(1, UINT32_MAX, sum.worked);
+    for (i = 0; i < NODES; i++) {
+        retry_breaker_counts counts = retry_breaker_get(&breakers[i], clock_ms);
+        reports += counts.reports;
+        sick += counts.sick;
+        CHECK_EQUAL(0, nodes[i].in_flight);
+        CHECK_RANGE(1, AT_ONCE, retry_aimd_limit(&limits[i]));
+        reports_in_all[i] += counts.reports;
     }
+    if (round % 2 == 0) {
+        CHECK_EQUAL(sum.reports, reports);
+        CHECK_EQUAL(sum.sick, sick);
+    }
+    worked_in_all += sum.worked;
 }
 
 static void *work(void *context)
@@ -227,7 +240,7 @@ static void *work(void *context)
     return NULL;
 }
 
-static void test_attempts(void)
+static void test_operations(void)
 {
     uint32_t i;
     contend.step = threads_may_wait;
@@ -237,11 +250,14 @@ static void test_attempts(void)
     }
     threads_run(work, workers, sizeof workers[0]);
     contend.step = NULL;
+    CHECK_RANGE(5 * ROUNDS, UINT32_MAX, worked_in_all); /* it was not too quiet to tell */
+    for (i = 0; i < NODES; i++)
+        CHECK_RANGE(ROUNDS, UINT32_MAX, reports_in_all[i]);
 }
 
 int main(void)
 {
     retry_seed(1);
-    RUN(test_attempts);
+    RUN(test_operations);
     return check_done();
 }

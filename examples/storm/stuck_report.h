@@ -1,0 +1,199 @@
+/* stuck_report.h: the table of stuck.h, and whether it is as promised. */
+#ifndef STORM_STUCK_REPORT_H
+#define STORM_STUCK_REPORT_H
+
+#include "course.h"
+#include "stuck.h"
+
+enum {
+    /* What is promised holds for README.md's client: attempts of 1 s in operations of 5 s. */
+    STUCK_TIMEOUT = 5000,
+    STUCK_ATTEMPT_TIMEOUT = 1000,
+    /* Processes that share nothing, behind a queue without an end, a busy server: so many cells
+       need not be back, and in so many fewer operations are done than without retries. */
+    STUCK_APART = 1000,
+    STUCK_NOT_BACK_MAX = 3,
+    STUCK_FEWER_MAX = 8
+};
+
+/* Cells that are not as they should be. */
+typedef struct stuck_verdict {
+    uint32_t not_back, fewer, known_not_back, known_fewer, rows; /* rows: not more done at 60 % */
+    uint32_t costly;                                             /* rows: fewer without a fault */
+    bool overrun;
+} stuck_verdict;
+
+static void stuck_legend(const stuck_plan *plan)
+{
+    printf(
+        "Is any fleet stuck? Operations of %g s, attempts of %g s; a fault of %d s.\n\n"
+        "  processes  share the load; each has a retry_service of its own (\"x 4\": and four "
+        "nodes)\n"
+        "  server     second: drops what would wait for over a second; endless: drops nothing;\n"
+        "             503: says so at once when 50 ms of work wait. All three work on for those\n"
+        "             who have given up.\n"
+        "  busy       %% of the workers, while all is well and nothing is retried\n"
+        "  done       %% of the operations begun in the fault and the %d s after it, on average\n"
+        "             over the faults; first the service, then without retries, with attempts as\n"
+        "             long (cut), and with attempts that may take all the time (uncut)\n"
+        "  stuck      faults after which fewer than 95 %% are done even %d s later; the same "
+        "three\n"
+        "  back       s after the fault until 95 %% are done again, the worst fault; the same "
+        "three\n"
+        "\nTake a retry_service, which is a budget and an AIMD limit, for each process and "
+        "server.\n"
+        "With several nodes add retry_client_nodes, and a limit for each node.\n\n",
+        plan->timeout / 1000.0, plan->attempt_timeout / 1000.0, STUCK_LENGTH / 1000,
+        STUCK_COUNTED / 1000, (int)(plan->within / 1000));
+    printf("                              done, %%             stuck                back, s\n"
+           "processes server  busy  service   cut uncut  service cut uncut  service   cut uncut\n");
+}
+
+static void stuck_print_back(uint32_t back, int width)
+{
+    if (back == TOGETHER_NEVER)
+        printf("%*s", width, "never");
+    else
+        printf("%*.1f", width, back / 1000.0);
+}
+
+static void stuck_print_row(const stuck_plan *plan, const stuck_row *row, const stuck_cells *cells)
+{
+    const stuck_sum cut = stuck_sum_up(plan, cells->of[STUCK_CUT]);
+    const stuck_sum uncut = stuck_sum_up(plan, cells->of[STUCK_UNCUT]);
+    const stuck_sum with = stuck_sum_up(plan, cells->of[STUCK_SERVICE]);
+    printf("%5" PRIu32 "%s %-7s %4" PRIu32, row->processes, row->nodes > 1 ? " x 4" : "    ",
+           stuck_servers[row->server], row->utilisation);
+    printf(" %8.1f %5.1f %5.1f", with.done, cut.done, uncut.done);
+    printf(" %8" PRIu32 " %3" PRIu32 " %5" PRIu32, with.stuck, cut.stuck, uncut.stuck);
+    stuck_print_back(with.back, 9);
+    stuck_print_back(cut.back, 6);
+    stuck_print_back(uncut.back, 6);
+    printf("\n");
+}
+
+/* ---- What is promised ---------------------------------------------------------------------- */
+
+static bool stuck_is_apart(const stuck_row *row)
+{
+    return row->processes == STUCK_APART && row->server == STUCK_ENDLESS;
+}
+
+static void stuck_name(const stuck_row *row, const char *fault)
+{
+    printf("%" PRIu32 "%s %s %" PRIu32 " %s", row->processes, row->nodes > 1 ? " x 4" : "",
+           stuck_servers[row->server], row->utilisation, fault);
+}
+
+static void stuck_judge_cell(stuck_verdict *verdict, const stuck_plan *plan, const stuck_row *row,
+                             const stuck_cells *cells, uint32_t fault)
+{
+    const stuck_cell *with = &cells->of[STUCK_SERVICE][fault];
+    const stuck_cell *cut = &cells->of[STUCK_CUT][fault];
+    bool apart = stuck_is_apart(row);
+    if (with->back > stuck_limit(plan, row, cut)) {
+        *(apart && row->utilisation > 60 ? &verdict->known_not_back : &verdict->not_back) += 1;
+        printf("  not back: ");
+        stuck_name(row, stuck_faults[fault]);
+        printf(", %.1f s without retries\n", cut->back / 1000.0);
+    }
+    if (with->done < 0.95 * cut->done) {
+        *(apart ? &verdict->known_fewer : &verdict->fewer) += 1;
+        printf("  fewer done: ");
+        stuck_name(row, stuck_faults[fault]);
+        printf(", %.1f %%, without retries %.1f %%\n", 100 * stuck_share(with),
+               100 * stuck_share(cut));
+    }
+}
+
+static void stuck_judge_row(stuck_verdict *verdict, const stuck_plan *plan, const stuck_row *row,
+                            const stuck_cells *cells)
+{
+    const stuck_cell *well = &cells->of[STUCK_SERVICE][CROWD_WELL];
+    const stuck_sum cut = stuck_sum_up(plan, cells->of[STUCK_CUT]);
+    const stuck_sum with = stuck_sum_up(plan, cells->of[STUCK_SERVICE]);
+    for (uint32_t fault = 0; fault < CROWD_ALL_FAULTS; fault++) {
+        if (stuck_wants(plan, fault))
+            stuck_judge_cell(verdict, plan, row, cells, fault);
+    }
+    if (row->utilisation == 60 && plan->fault == CROWD_ALL_FAULTS && with.done <= cut.done) {
+        verdict->rows++;
+        printf("  not more done: ");
+        stuck_name(row, "all faults\n");
+    }
+    if (well->done < cells->of[STUCK_CUT][CROWD_WELL].done) {
+        verdict->costly++;
+        printf("  fewer done without a fault: ");
+        stuck_name(row, "\n");
+    }
+    verdict->overrun |= cells->overrun;
+}
+
+/* Whether all is as promised; if not, says why. */
+static bool stuck_judge(const stuck_verdict *v, const stuck_plan *plan)
+{
+    if (v->overrun)
+        printf("NOT AS PROMISED: the simulation ran out of memory\n");
+    if (plan->timeout != STUCK_TIMEOUT || plan->attempt_timeout != STUCK_ATTEMPT_TIMEOUT) {
+        printf("Promised is only what holds for operations of 5 s and attempts of 1 s.\n");
+        return !v->overrun;
+    }
+    if (v->known_not_back + v->known_fewer > 0)
+        printf("Of these, of %d processes behind an endless queue: %" PRIu32 " not back (at most "
+               "%d),\n%" PRIu32 " with fewer done (at most %d).\n",
+               STUCK_APART, v->known_not_back, STUCK_NOT_BACK_MAX, v->known_fewer, STUCK_FEWER_MAX);
+    if (v->not_back || v->known_not_back > STUCK_NOT_BACK_MAX)
+        printf("NOT AS PROMISED: every fleet is back\n");
+    if (v->fewer || v->known_fewer > STUCK_FEWER_MAX)
+        printf("NOT AS PROMISED: not fewer done than 95 %% of what is done without retries\n");
+    if (v->rows)
+        printf("NOT AS PROMISED: at 60 %% busy more is done than without retries\n");
+    if (v->costly)
+        printf("NOT AS PROMISED: without a fault as many are done as without retries\n");
+    return !v->overrun && v->not_back == 0 && v->known_not_back <= STUCK_NOT_BACK_MAX &&
+           v->fewer == 0 && v->known_fewer <= STUCK_FEWER_MAX && v->rows == 0 && v->costly == 0;
+}
+
+/* ---- The part ------------------------------------------------------------------------------ */
+
+static void stuck_show_course(const stuck_plan *plan, const stuck_row *row)
+{
+    course of;
+    memset(&of, 0, sizeof of);
+    of.who = "a retry_service in each process";
+    of.fault_name = stuck_faults[plan->fault];
+    of.set = stuck_set(plan, row, STUCK_SERVICE);
+    of.subset = CROWD_SERVICE;
+    of.fault = plan->fault;
+    of.seed = plan->seed;
+    of.health = STUCK_HEALTH;
+    of.four = row->nodes > 1 || plan->fault == CROWD_ONE_OF_FOUR;
+    printf("\n");
+    course_show(&of);
+}
+
+/* Whether all is as promised. */
+static bool stuck_part(const stuck_plan *plan)
+{
+    static stuck_cells cells[STUCK_ROWS_MAX];
+    stuck_row rows[STUCK_ROWS_MAX];
+    stuck_verdict verdict;
+    uint32_t count = stuck_rows(plan, rows);
+    bool kept;
+    memset(&verdict, 0, sizeof verdict);
+    stuck_legend(plan);
+    for (uint32_t i = 0; i < count; i++) {
+        stuck_fill(&cells[i], plan, &rows[i]);
+        stuck_print_row(plan, &rows[i], &cells[i]);
+        fflush(stdout);
+    }
+    printf("\n");
+    for (uint32_t i = 0; i < count; i++)
+        stuck_judge_row(&verdict, plan, &rows[i], &cells[i]);
+    kept = stuck_judge(&verdict, plan);
+    if (count == 1 && plan->fault != CROWD_ALL_FAULTS)
+        stuck_show_course(plan, rows);
+    return kept;
+}
+
+#endif /* STORM_STUCK_REPORT_H */

@@ -1,0 +1,1482 @@
+/* An operation without gates and without further copies: what retry_next says after each thing that
+   may happen, in any order, and what the request, the budget and the observer see of it. */
+#define RETRY_IMPLEMENTATION
+#include "../../retry.h"
+#include "../support/check.h"
+
+#include <limits.h>
+
+#define START ((retry_time)-50) /* most tests run over the wrap */
+#define LEFT 1000               /* ms; the request's timeout */
+
+static retry_operation op;
+static retry_client client;
+static retry_budget budget;
+static retry_time start = START;
+
+/* ---- what is expected ---------------------------------------------------------------------- */
+
+static void check_step(retry_step want, retry_step got, const char *file, int line)
+{
+    bool same = want.what == got.what && want.copy == got.copy && want.verdict == got.verdict &&
+                want.cause == got.cause && want.node == got.node && want.delay == got.delay &&
+                want.timeout == got.timeout;
+    static const char *const names[] = {"SEND", "CANCEL", "WAIT", "END"};
+    if (!same && check_fault(file, line))
+        printf("expected %s %u, %s, %s, delay %lu, timeout %lu; got %s %u, %s, %s, delay %lu, "
+               "timeout %lu, node %u\n",
+               names[want.what], want.copy, retry_verdict_name(want.verdict),
+               retry_cause_text(want.cause), (unsigned long)want.delay, (unsigned long)want.timeout,
+               got.what < 4 ? names[got.what] : "?", got.copy, retry_verdict_name(got.verdict),
+               retry_cause_text(got.cause), (unsigned long)got.delay, (unsigned long)got.timeout,
+               got.node);
+}
+
+#define CHECK_STEP(want, got) check_step((want), (got), __FILE__, __LINE__)
+#define WAIT(cause, delay) step_of(RETRY_DO_WAIT, 0, RETRY_CAUSE_##cause, delay, 0)
+#define END(verdict, cause, delay) \
+    step_of(RETRY_DO_END, RETRY_VERDICT_##verdict, RETRY_CAUSE_##cause, delay, 0)
+#define SEND(timeout) step_of(RETRY_DO_SEND, 0, 0, 0, timeout)
+#define CANCEL step_of(RETRY_DO_CANCEL, 0, 0, 0, 0)
+
+static retry_step step_of(unsigned what, unsigned verdict, unsigned cause, retry_ms delay,
+                          retry_ms timeout)
+{
+    retry_step step;
+    memset(&step, 0, sizeof step);
+    step.what = (uint8_t)what;
+    step.verdict = (uint8_t)verdict;
+    step.cause = (uint8_t)cause;
+    step.delay = delay;
+    step.timeout = timeout;
+    return step;
+}
+
+/* ---- one operation ------------------------------------------------------------------------- */
+
+static retry_action answer; /* what the strategy says */
+static bool strategy_stops, observer_stops;
+static unsigned asked;
+
+static retry_action answering_after(const retry_strategy *self, retry_request *request,
+                                    const retry_failure *failure, retry_time now)
+{
+    (void)self;
+    (void)request;
+    CHECK(failure == &op.failure || failure->reason == op.failure.reason);
+    asked++;
+    if (strategy_stops)
+        retry_stop(&op, now);
+    return answer;
+}
+
+static const retry_strategy answering = {answering_after};
+
+static unsigned told;
+static retry_decision told_decision;
+static bool told_failure;
+static retry_time clock_now; /* the observer's */
+
+static void tell(void *context, const retry_request *request, const retry_failure *failure,
+                 const retry_decision *decision)
+{
+    (void)context;
+    CHECK(request == &op.request);
+    told++;
+    told_decision = *decision;
+    told_failure = failure != NULL;
+    if (observer_stops)
+        retry_stop(&op, clock_now);
+}
+
+static retry_time at(retry_time elapsed)
+{
+    return clock_now = check_after(start, elapsed);
+}
+
+static retry_step next(retry_time elapsed)
+{
+    return retry_next(&op, at(elapsed));
+}
+
+static void failed(retry_reason reason, retry_time elapsed)
+{
+    retry_failure failure = check_failure_of(reason);
+    retry_ended(&op, 0, &failure, at(elapsed));
+}
+
+#define FAILED(reason, elapsed) failed(RETRY_REASON_##reason, elapsed)
+
+static void worked(retry_time elapsed)
+{
+    retry_ended(&op, 0, NULL, at(elapsed));
+}
+
+/* Ten tokens, a retry for one; the strategy says 20 ms. Not started. */
+static void set_up(void)
+{
+    static const retry_budget_options options = {10000, 1000, 0, 0, 0, 0, 0, 0, false, false, 0};
+    memset(&op, 0, sizeof op);
+    memset(&client, 0, sizeof client);
+    retry_budget_init(&budget, &options, start);
+    client.strategy = &answering;
+    client.budget = &budget;
+    client.observe = tell;
+    op.request.client = &client;
+    op.request.timeout = LEFT;
+    op.request.idempotent = true;
+    answer = retry_action_after(20);
+    strategy_stops = observer_stops = false;
+    asked = told = 0;
+    told_failure = false;
+}
+
+static void begin(void)
+{
+    set_up();
+    retry_start(&op, at(0));
+}
+
+/* Copy 0 is on the wire. */
+static void send(void)
+{
+    begin();
+    CHECK_STEP(SEND(LEFT), next(0));
+}
+
+/* A retry was granted at 10 ms, which comes at 30 ms. */
+static void fail_once(void)
+{
+    send();
+    FAILED(KV_LOCKED, 10);
+    CHECK_STEP(WAIT(STRATEGY, 20), next(10));
+}
+
+/* The retry's copy is on the wire. */
+static void send_again(void)
+{
+    fail_once();
+    CHECK_STEP(SEND(LEFT - 30), next(30));
+}
+
+/* The strategy answers later. */
+static void wait_for_answer(void)
+{
+    send();
+    answer = retry_action_pending();
+    FAILED(KV_LOCKED, 10);
+    CHECK_STEP(WAIT(PENDING, LEFT - 10), next(10));
+}
+
+static bool is_zero(const retry_failure *failure)
+{
+    return failure->reason == 0 && failure->safety == 0 && failure->fault == 0 &&
+           !failure->throttle && !failure->timeout && !failure->unknown && !failure->pushback &&
+           failure->retry_after == 0 && failure->code == 0;
+}
+
+/* Nothing is due, and it is over: the same again, however often, whenever, whatever is called. */
+static void check_over(retry_step end, const char *file, int line)
+{
+    retry_request before;
+    unsigned heard = told;
+    uint32_t held = retry_budget_balance(&budget);
+    check_step(end, next(40), file, line);
+    memcpy(&before, &op.request, sizeof before);
+    check_step(end, next(40), file, line);
+    check_step(end, next(LEFT + 7), file, line);
+    worked(41);
+    check_step(end, next(0x80000000), file, line);
+    FAILED(KV_LOCKED, 42);
+    retry_stop(&op, at(43));
+    retry_answer(&op, retry_action_after(1), at(44));
+    check_step(end, next(45), file, line);
+    check_true(memcmp(&before, &op.request, sizeof before) == 0, "the request stays", file, line);
+    check_equal(heard, told, "told", file, line);
+    check_equal(held, retry_budget_balance(&budget), "balance", file, line);
+}
+
+#define CHECK_OVER(end) check_over((end), __FILE__, __LINE__)
+
+/* The observer heard of so many things, last of this. */
+#define CHECK_TOLD(count, verdict, cause, wait)        \
+    do {                                               \
+        CHECK_EQUAL(count, told);                      \
+        CHECK_DECISION(verdict, cause, told_decision); \
+        CHECK_EQUAL(wait, told_decision.delay);        \
+    } while (0)
+
+/* ---- sizes --------------------------------------------------------------------------------- */
+
+static void test_sizes(void)
+{
+    bool wide = sizeof(void *) > 4;
+    CHECK_EQUAL(16, sizeof(retry_step));
+    CHECK(sizeof(retry_operation) <= (wide ? 152u : 120u));
+    CHECK(sizeof(retry_copy) <= (wide ? 32u : 24u));
+    CHECK(sizeof(retry_hedge) <= (wide ? 48u : 32u));
+    CHECK(sizeof(retry_service) <= (wide ? 408u : 292u));
+    CHECK_EQUAL(0, RETRY_DO_SEND);
+    CHECK_EQUAL(1, RETRY_DO_CANCEL);
+    CHECK_EQUAL(2, RETRY_DO_WAIT);
+    CHECK_EQUAL(3, RETRY_DO_END);
+}
+
+/* ---- NULL, and never started --------------------------------------------------------------- */
+
+static void test_null(void)
+{
+    retry_failure failure = check_failure_of(RETRY_REASON_KV_LOCKED);
+    retry_start(NULL, START);
+    retry_ended(NULL, 0, NULL, START);
+    retry_ended(NULL, 0, &failure, START);
+    retry_stop(NULL, START);
+    retry_answer(NULL, retry_action_after(1), START);
+    CHECK_STEP(END(FAIL, MISUSE, 0), retry_next(NULL, START));
+}
+
+static void test_never_started(void)
+{
+    retry_operation before;
+    set_up();
+    memcpy(&before, &op, sizeof before);
+    CHECK_STEP(END(FAIL, MISUSE, 0), next(0));
+    worked(1);
+    FAILED(KV_LOCKED, 2);
+    retry_stop(&op, at(3));
+    retry_answer(&op, retry_action_after(1), at(4));
+    CHECK_STEP(END(FAIL, MISUSE, 0), next(5));
+    CHECK(memcmp(&before, &op, sizeof before) == 0);
+    CHECK_EQUAL(0, told);
+    retry_start(&op, at(6));
+    CHECK_STEP(SEND(LEFT), next(6));
+}
+
+/* ---- the way that most go ------------------------------------------------------------------ */
+
+static void test_success_at_once(void)
+{
+    begin();
+    CHECK_EQUAL(start, op.request.started);
+    CHECK_STEP(SEND(LEFT - 3), next(3));
+    CHECK_STEP(WAIT(NONE, LEFT - 3), next(3));
+    CHECK_STEP(WAIT(NONE, 1), next(LEFT - 1));
+    CHECK_EQUAL(0, told);
+    worked(LEFT - 1);
+    CHECK_TOLD(1, SUCCESS, NONE, 0);
+    CHECK(!told_failure);
+    CHECK(is_zero(&op.failure));
+    CHECK_EQUAL(10000, retry_budget_balance(&budget));
+    CHECK_OVER(END(SUCCESS, NONE, 0));
+}
+
+static void test_success_after_retries(void)
+{
+    fail_once();
+    CHECK_TOLD(1, RETRY, STRATEGY, 20);
+    CHECK(told_failure);
+    CHECK_EQUAL(1, op.request.attempts);
+    CHECK_EQUAL(9000, retry_budget_balance(&budget));
+    CHECK_STEP(WAIT(STRATEGY, 15), next(15));
+    CHECK_STEP(WAIT(STRATEGY, 1), next(29));
+    CHECK_STEP(SEND(LEFT - 30), next(30));
+    CHECK_EQUAL(RETRY_REASON_KV_LOCKED, op.failure.reason); /* until the next */
+    FAILED(KV_TEMPORARY_FAILURE, 31);
+    CHECK_EQUAL(RETRY_REASON_KV_TEMPORARY_FAILURE, op.failure.reason);
+    CHECK_STEP(WAIT(STRATEGY, 20), next(31));
+    CHECK_STEP(SEND(LEFT - 60), next(60)); /* late */
+    worked(61);
+    CHECK_EQUAL(RETRY_REASON_KV_TEMPORARY_FAILURE, op.failure.reason);
+    CHECK_EQUAL(2, op.request.attempts);
+    CHECK_EQUAL(2, asked);
+    CHECK_TOLD(3, SUCCESS, NONE, 0);
+    CHECK_OVER(END(SUCCESS, NONE, 0));
+}
+
+/* The delay runs from the end of the copy, not from the question. */
+static void test_delay_runs_from_the_end(void)
+{
+    send();
+    FAILED(KV_LOCKED, 10);
+    CHECK_STEP(WAIT(STRATEGY, 5), next(25));
+    send();
+    FAILED(KV_LOCKED, 10);
+    CHECK_STEP(SEND(LEFT - 31), next(31));
+    send();
+    answer = retry_action_after(0);
+    FAILED(KV_LOCKED, 10);
+    CHECK_STEP(SEND(LEFT - 10), next(10)); /* no WAIT for 0 ms */
+}
+
+static void test_always_retried(void)
+{
+    begin();
+    client.always_interval = 7;
+    CHECK_STEP(SEND(LEFT), next(0));
+    FAILED(KV_NOT_MY_VBUCKET, 10);
+    CHECK_STEP(WAIT(ALWAYS, 7), next(10));
+    CHECK_STEP(WAIT(ALWAYS, 3), next(14));
+    CHECK_STEP(SEND(LEFT - 17), next(17));
+    CHECK_EQUAL(0, asked);
+    CHECK_EQUAL(10000, retry_budget_balance(&budget));
+    FAILED(KV_LOCKED, 20); /* the cause is the last retry's */
+    CHECK_STEP(WAIT(STRATEGY, 20), next(20));
+}
+
+static void test_order_to_wait(void)
+{
+    retry_failure failure = check_failure_of(RETRY_REASON_KV_LOCKED);
+    failure.pushback = true;
+    failure.retry_after = 77;
+    send();
+    retry_ended(&op, 0, &failure, at(1));
+    CHECK_STEP(WAIT(STRATEGY, 77), next(1));
+    failure.retry_after = UINT32_MAX;
+    send();
+    retry_ended(&op, 0, &failure, at(1));
+    CHECK_OVER(END(FAIL, PUSHBACK, 0));
+}
+
+/* ---- how it ends --------------------------------------------------------------------------- */
+
+/* What retry_orchestrate decides is what END says. */
+static void test_final_failures(void)
+{
+    static const struct {
+        retry_reason reason;
+        uint8_t safety, kind, refusal; /* of the failure; of the strategy's answer */
+        bool idempotent;
+        uint8_t cause;
+        bool ambiguous;
+    } rows[] = {
+        {RETRY_REASON_NONE, 0, RETRY_ACTION_AFTER, 0, true, RETRY_CAUSE_NOT_RETRYABLE, false},
+        {RETRY_REASON_UNKNOWN, 0, RETRY_ACTION_AFTER, 0, true, RETRY_CAUSE_UNKNOWN_REASON, true},
+        {RETRY_REASON_KV_LOCKED, RETRY_SAFETY_NO, RETRY_ACTION_AFTER, 0, true, RETRY_CAUSE_UNSAFE,
+         false},
+        {RETRY_REASON_CLIENT_THROTTLED, 0, RETRY_ACTION_AFTER, 0, true, RETRY_CAUSE_THROTTLED,
+         false},
+        {RETRY_REASON_KV_LOCKED, 0, RETRY_ACTION_NONE, RETRY_CAUSE_REFUSED, true,
+         RETRY_CAUSE_REFUSED, false},
+        {RETRY_REASON_KV_LOCKED, 0, RETRY_ACTION_NONE, RETRY_CAUSE_ATTEMPTS_EXHAUSTED, true,
+         RETRY_CAUSE_ATTEMPTS_EXHAUSTED, false},
+        {RETRY_REASON_SOCKET_CLOSED_WHILE_IN_FLIGHT, 0, RETRY_ACTION_NONE,
+         RETRY_CAUSE_NOT_IDEMPOTENT, false, RETRY_CAUSE_NOT_IDEMPOTENT, true},
+    };
+    size_t i;
+    for (i = 0; i < CHECK_COUNT(rows); i++) {
+        retry_failure failure = check_failure_of(rows[i].reason);
+        check_row("%s, cause %u", retry_reason_name(rows[i].reason), rows[i].cause);
+        failure.safety = rows[i].safety;
+        send();
+        op.request.idempotent = rows[i].idempotent;
+        answer = retry_action_after(5);
+        answer.kind = rows[i].kind;
+        answer.cause = rows[i].refusal;
+        retry_ended(&op, 0, &failure, at(10));
+        CHECK_EQUAL(1, told);
+        CHECK(told_failure);
+        CHECK_EQUAL(rows[i].ambiguous, op.request.ambiguous);
+        CHECK_EQUAL(rows[i].reason, op.failure.reason);
+        CHECK_OVER(step_of(RETRY_DO_END, RETRY_VERDICT_FAIL, rows[i].cause, 0, 0));
+    }
+}
+
+/* The delay of a retry that the budget does not pay, and what was left of one that came too late.
+ */
+static void test_delay_of_the_end(void)
+{
+    begin();
+    CHECK(retry_budget_withdraw(&budget, 9500, START));
+    CHECK_STEP(SEND(LEFT), next(0));
+    FAILED(KV_LOCKED, 10);
+    CHECK_TOLD(1, FAIL, BUDGET_EXHAUSTED, 20);
+    CHECK_OVER(END(FAIL, BUDGET_EXHAUSTED, 20));
+    send();
+    answer = retry_action_after(LEFT - 10);
+    FAILED(KV_LOCKED, 10);
+    CHECK_TOLD(1, EXPIRE, DEADLINE, LEFT - 10);
+    CHECK_EQUAL(10000, retry_budget_balance(&budget));
+    CHECK_OVER(END(EXPIRE, DEADLINE, LEFT - 10));
+    send();
+    answer = retry_action_after(LEFT - 11);
+    FAILED(KV_LOCKED, 10);
+    CHECK_STEP(WAIT(STRATEGY, LEFT - 11), next(10));
+    CHECK_STEP(SEND(1), next(LEFT - 1));
+}
+
+/* The deadline before the first try, and before a retry whose timer was late: the charge goes back,
+   and the failure stays that of the try before. */
+static void test_deadline_before_a_try(void)
+{
+    begin();
+    CHECK_STEP(SEND(1), next(LEFT - 1));
+    begin();
+    CHECK_STEP(END(EXPIRE, DEADLINE, 0), next(LEFT));
+    CHECK_TOLD(1, EXPIRE, DEADLINE, 0);
+    CHECK(!told_failure);
+    CHECK(is_zero(&op.failure));
+    CHECK_OVER(END(EXPIRE, DEADLINE, 0));
+    fail_once();
+    CHECK_STEP(END(EXPIRE, DEADLINE, 0), next(LEFT + 5));
+    CHECK_TOLD(2, EXPIRE, DEADLINE, 0);
+    CHECK(!told_failure);
+    CHECK_EQUAL(10000, retry_budget_balance(&budget));
+    CHECK_EQUAL(RETRY_REASON_KV_LOCKED, op.failure.reason);
+    CHECK(!op.request.ambiguous);
+    CHECK_OVER(END(EXPIRE, DEADLINE, 0));
+}
+
+/* A strategy without a function, found when a copy has failed: the request was open still. */
+static void test_misuse_of_a_strategy(void)
+{
+    static const retry_strategy none = {NULL};
+    begin();
+    op.request.strategy = &none;
+    CHECK_STEP(SEND(LEFT), next(0));
+    FAILED(KV_LOCKED, 10);
+    CHECK_OVER(END(FAIL, MISUSE, 0));
+    CHECK_EQUAL(0, retry_remaining(&op.request, 0, at(11)));
+}
+
+/* ---- a copy's time ------------------------------------------------------------------------- */
+
+static void test_timed_out(void)
+{
+    begin();
+    client.attempt_timeout = 100;
+    CHECK_STEP(SEND(100), next(5));
+    CHECK_STEP(WAIT(NONE, 100), next(5));
+    CHECK_STEP(WAIT(NONE, 1), next(104));
+    CHECK_EQUAL(0, told);
+    CHECK_STEP(CANCEL, next(105));
+    CHECK_TOLD(1, RETRY, STRATEGY, 20);
+    CHECK_EQUAL(RETRY_REASON_ATTEMPT_TIMED_OUT, op.failure.reason);
+    CHECK(op.failure.timeout);
+    CHECK(!op.failure.throttle && !op.failure.pushback && op.failure.code == 0);
+    CHECK(op.request.ambiguous);
+    CHECK_STEP(WAIT(STRATEGY, 20), next(105));
+    CHECK_STEP(SEND(100), next(125));
+    CHECK_STEP(CANCEL, next(300)); /* late: the delay runs from now */
+    CHECK_STEP(WAIT(STRATEGY, 20), next(300));
+    CHECK_STEP(SEND(100), next(320));
+    worked(400);
+    CHECK_OVER(END(SUCCESS, NONE, 0));
+}
+
+/* What comes after the copy's time, but before retry_next has seen it, counts; afterwards not. */
+static void test_late_ends(void)
+{
+    begin();
+    client.attempt_timeout = 100;
+    CHECK_STEP(SEND(100), next(0));
+    worked(700);
+    CHECK_OVER(END(SUCCESS, NONE, 0));
+    begin();
+    client.attempt_timeout = 100;
+    CHECK_STEP(SEND(100), next(0));
+    FAILED(KV_LOCKED, 700);
+    CHECK_EQUAL(RETRY_REASON_KV_LOCKED, op.failure.reason);
+    CHECK_STEP(WAIT(STRATEGY, 20), next(700)); /* no CANCEL: it has ended */
+    begin();
+    client.attempt_timeout = 100;
+    CHECK_STEP(SEND(100), next(0));
+    CHECK_STEP(CANCEL, next(700));
+    worked(701);
+    CHECK_STEP(WAIT(STRATEGY, 19), next(701));
+    CHECK_EQUAL(RETRY_REASON_ATTEMPT_TIMED_OUT, op.failure.reason);
+    send();
+    worked(LEFT + 9000); /* even after the deadline */
+    CHECK_OVER(END(SUCCESS, NONE, 0));
+}
+
+/* At the deadline: EXPIRE where a retry would have been possible, else FAIL with its cause. */
+static void test_timed_out_at_the_deadline(void)
+{
+    send();
+    CHECK_STEP(CANCEL, next(LEFT));
+    CHECK_TOLD(1, EXPIRE, DEADLINE, 0);
+    CHECK(op.request.ambiguous);
+    CHECK_EQUAL(10000, retry_budget_balance(&budget));
+    CHECK_OVER(END(EXPIRE, DEADLINE, 0));
+    send();
+    answer = retry_action_none(RETRY_CAUSE_NOT_IDEMPOTENT);
+    CHECK_STEP(CANCEL, next(LEFT + 3));
+    CHECK_OVER(END(FAIL, NOT_IDEMPOTENT, 0));
+    send();
+    FAILED(KV_LOCKED, LEFT + 3);
+    CHECK_OVER(END(EXPIRE, DEADLINE, 0));
+    send();
+    FAILED(NONE, LEFT + 3);
+    CHECK_OVER(END(FAIL, NOT_RETRYABLE, 0));
+}
+
+/* Rule R without gates, where nothing is known of the server. */
+static void test_time_of_a_copy(void)
+{
+    static const struct {
+        retry_ms attempt, most, request, age, wanted;
+    } rows[] = {
+        {0, 0, 1000, 0, 1000},
+        {0, 0, 1000, 999, 1},
+        {0, 0, 0, 5, 74995},
+        {0, 0, UINT32_MAX, 5, UINT32_MAX},
+        {0, 300, 1000, 0, 300},
+        {0, 300, 1000, 700, 300},
+        {0, 300, 1000, 701, 299},
+        {0, 300, UINT32_MAX, 0, 300},
+        {500, 0, 1000, 0, 500},
+        {500, 0, 1000, 500, 500},
+        {500, 0, 1000, 501, 499},
+        {500, 0, 499, 0, 499},
+        {500, 0, UINT32_MAX, 0, 500},
+        {500, 500, 1000, 0, 500},
+        {500, 200, 1000, 0, 200}, /* it wins where it is less */
+        {500, 200, 1000, 900, 100},
+        {500, 900, 1000, 0, 500},
+        {1, 0, 1000, 0, 1},
+        {UINT32_MAX, 0, 1000, 0, 1000},
+        {UINT32_MAX, 0, UINT32_MAX, 0, UINT32_MAX},
+        {UINT32_MAX - 1, 0, UINT32_MAX, 0, UINT32_MAX - 1},
+        {UINT32_MAX, UINT32_MAX, UINT32_MAX, 0, UINT32_MAX},
+        {0, UINT32_MAX, UINT32_MAX, 0, UINT32_MAX},
+        {0, 0, UINT32_MAX - 1, 0, UINT32_MAX - 1},
+    };
+    size_t i;
+    for (i = 0; i < CHECK_COUNT(rows); i++) {
+        retry_ms left = rows[i].wanted;
+        check_row("%lu, at most %lu, of %lu, at %lu", (unsigned long)rows[i].attempt,
+                  (unsigned long)rows[i].most, (unsigned long)rows[i].request,
+                  (unsigned long)rows[i].age);
+        set_up();
+        client.attempt_timeout = rows[i].attempt;
+        client.attempt_timeout_max = rows[i].most;
+        op.request.timeout = rows[i].request;
+        retry_start(&op, at(0));
+        CHECK_STEP(SEND(rows[i].wanted), next(rows[i].age));
+        CHECK_STEP(WAIT(NONE, left), next(rows[i].age));
+        if (rows[i].wanted == 1)
+            CHECK_STEP(CANCEL, next(rows[i].age + 1));
+        else
+            CHECK_STEP(WAIT(NONE, left == UINT32_MAX ? left : left - 1), next(rows[i].age + 1));
+    }
+}
+
+/* Without gates no round is counted: each try has the same time. */
+static void test_no_rounds_without_gates(void)
+{
+    unsigned i;
+    begin();
+    client.attempt_timeout = 100;
+    for (i = 0; i < 5; i++) {
+        check_row("try %u", i);
+        CHECK_STEP(SEND(100), next(i * 120));
+        CHECK_STEP(CANCEL, next(i * 120 + 100));
+        CHECK_STEP(WAIT(STRATEGY, 20), next(i * 120 + 100));
+    }
+}
+
+/* Where the budget pays for no retry, nothing can follow, so that the copy has all that is left. */
+static void test_time_of_the_last_copy(void)
+{
+    static const struct {
+        retry_budget_options options;
+        uint32_t taken; /* thousandths */
+        retry_ms most, wanted;
+    } rows[] = {
+        {{10000, 1000, 0, 0, 0, 0, 0, 0, false, false, 0}, 0, 0, 100},
+        {{10000, 1000, 0, 0, 0, 0, 0, 0, false, false, 0}, 9000, 0, 100},
+        {{10000, 1000, 0, 0, 0, 0, 0, 0, false, false, 0}, 9001, 0, LEFT},
+        {{10000, 1000, 0, 0, 0, 0, 0, 0, false, false, 0}, 10000, 0, LEFT},
+        {{10000, 1000, 0, 0, 0, 0, 0, 0, false, false, 0}, 10000, 100, 100},
+        {{10000, 1000, 0, 0, 0, 0, 0, 0, false, false, 0}, 10000, 700, 700},
+        {{10000, 1000, 0, 0, 0, 0, 1, 0, false, false, 0}, 10000, 0, 100}, /* it refills */
+        {{10000, 1000, 0, 0, 0, 0, 0, 2000, false, false, 0}, 7000, 0, 100},
+        {{10000, 1000, 0, 0, 0, 0, 0, 2000, false, false, 0}, 7001, 0, LEFT},
+        {{1500, 1000, 0, 0, 0, 0, 0, 2000, false, false, 0}, 0, 0, LEFT}, /* below the floor */
+        {{10000, 0, 0, 0, 0, 0, 0, 0, false, false, 0}, 10000, 0, 100},   /* free */
+        {{10000, 2000, 1, 1, 0, 0, 0, 0, false, false, 0}, 8001, 0, LEFT},
+        {{10000, 1000, 0, 0, 500, 1000, 0, 0, false, false, 0}, 10000, 0, 100}, /* of its own */
+        {{10000, 1000, 0, 0, 500, 999, 0, 0, false, false, 0}, 10000, 0, LEFT},
+        {{500, 1000, 0, 0, 0, 0, 0, 0, false, false, 0}, 0, 0, LEFT},
+        {{10000, 1000, 0, 0, 0, 0, 0, 0, false, false, 10000}, 0, 0, 100},
+        {{10000, 1000, 0, 0, 0, 0, 0, 0, false, false, 10000}, 1, 0, LEFT},
+        {{10000, 1000, 0, 0, 0, 0, 0, 0, true, false, 0}, 9001, 0, LEFT},
+        {{10000, 1000, 0, 0, 0, 0, 0, 5000, false, true, 0}, 4001, 0, LEFT},
+    };
+    size_t i;
+    for (i = 0; i < CHECK_COUNT(rows); i++) {
+        retry_budget_options options = rows[i].options;
+        check_row("row %u", (unsigned)i);
+        set_up();
+        options.floor = 0;
+        retry_budget_init(&budget, &options, START);
+        if (rows[i].taken != 0)
+            CHECK(retry_budget_withdraw(&budget, rows[i].taken, START));
+        budget.options = rows[i].options;
+        client.attempt_timeout = 100;
+        client.attempt_timeout_max = rows[i].most;
+        retry_start(&op, at(0));
+        CHECK_STEP(SEND(rows[i].wanted), next(0));
+    }
+}
+
+/* ---- calls out of order -------------------------------------------------------------------- */
+
+static void test_ends_of_no_copy(void)
+{
+    static const unsigned others[] = {1, 2, 254, 255, 256, 65536, UINT_MAX};
+    retry_failure failure = check_failure_of(RETRY_REASON_KV_LOCKED);
+    retry_operation before;
+    size_t i;
+    begin();
+    memcpy(&before, &op, sizeof before);
+    worked(0); /* not sent yet */
+    FAILED(KV_LOCKED, 0);
+    CHECK(memcmp(&before, &op, sizeof before) == 0);
+    CHECK_STEP(SEND(LEFT), next(0));
+    memcpy(&before, &op, sizeof before);
+    for (i = 0; i < CHECK_COUNT(others); i++) {
+        check_row("copy %u", others[i]);
+        retry_ended(&op, others[i], NULL, at(1));
+        retry_ended(&op, others[i], &failure, at(1));
+        CHECK(memcmp(&before, &op, sizeof before) == 0);
+    }
+    CHECK_STEP(WAIT(NONE, LEFT - 1), next(1));
+}
+
+/* The first end of a copy counts, whatever the second says. */
+static void test_double_ends(void)
+{
+    send();
+    FAILED(KV_LOCKED, 10);
+    worked(10);
+    FAILED(NONE, 12);
+    CHECK_EQUAL(RETRY_REASON_KV_LOCKED, op.failure.reason);
+    CHECK_STEP(WAIT(STRATEGY, 18), next(12));
+    worked(13); /* in the delay */
+    CHECK_STEP(SEND(LEFT - 30), next(30));
+    worked(31);
+    FAILED(KV_LOCKED, 32);
+    CHECK(is_zero(&op.failure) == false);
+    CHECK_EQUAL(2, told);
+    CHECK_OVER(END(SUCCESS, NONE, 0));
+}
+
+/* The operation's own failure, read and completed where it is. */
+static void test_failure_in_place(void)
+{
+    send();
+    op.failure.reason = RETRY_REASON_KV_LOCKED;
+    op.failure.code = 9;
+    retry_ended(&op, 0, &op.failure, at(10));
+    CHECK_EQUAL(RETRY_REASON_KV_LOCKED, op.failure.reason);
+    CHECK_EQUAL(9, op.request.code);
+    CHECK_STEP(WAIT(STRATEGY, 20), next(10));
+}
+
+/* retry_next asked at each ms: always the rest, never 0, and the same steps. */
+static void test_asked_too_often(void)
+{
+    retry_time t;
+    begin();
+    client.attempt_timeout = 100;
+    for (t = 0; t < LEFT; t++) {
+        retry_time phase = t % 120;
+        check_row("at %lu", (unsigned long)t);
+        if (phase == 0)
+            CHECK_STEP(SEND(LEFT - t < 100 ? LEFT - t : 100), next(t));
+        if (phase == 100)
+            CHECK_STEP(CANCEL, next(t));
+        if (phase < 100)
+            CHECK_STEP(WAIT(NONE, (LEFT - t + phase < 100 ? LEFT - t + phase : 100) - phase),
+                       next(t));
+        else
+            CHECK_STEP(WAIT(STRATEGY, 120 - phase), next(t));
+    }
+    CHECK_STEP(CANCEL, next(LEFT));
+    CHECK_OVER(END(EXPIRE, DEADLINE, 0));
+}
+
+static void test_clock_steps_back(void)
+{
+    fail_once();
+    CHECK_STEP(WAIT(STRATEGY, 20), retry_next(&op, check_before(START, 5000)));
+    CHECK_STEP(WAIT(STRATEGY, 10), next(20));
+    send();
+    CHECK_STEP(WAIT(NONE, LEFT), retry_next(&op, check_before(START, 5000)));
+}
+
+/* ---- retry_start anew ---------------------------------------------------------------------- */
+
+/* A copy is out: the old request is cancelled, and its copy before the new one is sent. */
+static void test_start_with_a_copy_out(void)
+{
+    send_again();
+    CHECK_EQUAL(9000, retry_budget_balance(&budget));
+    retry_start(&op, at(40));
+    CHECK_TOLD(2, FAIL, CANCELLED, 0);
+    CHECK_EQUAL(10000, retry_budget_balance(&budget));
+    CHECK(is_zero(&op.failure));
+    CHECK(!op.request.ambiguous);
+    CHECK_EQUAL(0, op.request.attempts);
+    CHECK_EQUAL(at(40), op.request.started);
+    CHECK_STEP(CANCEL, next(41));
+    CHECK_STEP(SEND(LEFT - 2), next(42));
+    worked(43);
+    CHECK_OVER(END(SUCCESS, NONE, 0));
+}
+
+/* The old copy ends by itself before its CANCEL: nothing of it counts, and there is none. */
+static void test_start_and_an_old_end(void)
+{
+    unsigned works;
+    for (works = 0; works < 2; works++) {
+        check_row("works %u", works);
+        send();
+        retry_start(&op, at(40));
+        if (works)
+            worked(41);
+        else
+            FAILED(KV_LOCKED, 41);
+        CHECK(is_zero(&op.failure));
+        CHECK_EQUAL(1, told);
+        CHECK_STEP(SEND(LEFT - 2), next(42));
+        CHECK_STEP(WAIT(NONE, LEFT - 2), next(42));
+    }
+}
+
+static void test_start_again_and_again(void)
+{
+    send();
+    retry_start(&op, at(10));
+    retry_start(&op, at(11));
+    retry_stop(&op, at(12));
+    CHECK(!op.request.ambiguous); /* nothing of this request was sent */
+    retry_start(&op, at(13));
+    CHECK_STEP(CANCEL, next(13)); /* one */
+    CHECK_STEP(SEND(LEFT - 1), next(14));
+    CHECK_EQUAL(3, told); /* each request that was cancelled */
+}
+
+static void test_start_in_a_delay(void)
+{
+    fail_once();
+    retry_start(&op, at(20));
+    CHECK_EQUAL(10000, retry_budget_balance(&budget));
+    CHECK_TOLD(2, FAIL, CANCELLED, 0);
+    CHECK(is_zero(&op.failure));
+    CHECK_STEP(SEND(LEFT), next(20));
+    wait_for_answer();
+    retry_start(&op, at(20));
+    CHECK_TOLD(2, FAIL, CANCELLED, 0);
+    retry_answer(&op, retry_action_after(5), at(21)); /* to the old one */
+    CHECK_STEP(SEND(LEFT - 1), next(21));
+}
+
+/* After its end an operation may be used again. */
+static void test_start_after_the_end(void)
+{
+    send();
+    FAILED(NONE, 10);
+    CHECK_STEP(END(FAIL, NOT_RETRYABLE, 0), next(10));
+    retry_start(&op, at(20));
+    CHECK_EQUAL(1, told);
+    CHECK(is_zero(&op.failure));
+    CHECK_STEP(SEND(LEFT), next(20));
+    worked(30);
+    retry_start(&op, at(30)); /* its END was never asked for */
+    CHECK_STEP(SEND(LEFT), next(30));
+}
+
+/* ---- retry_stop ---------------------------------------------------------------------------- */
+
+static void test_stop_before_a_copy(void)
+{
+    begin();
+    retry_stop(&op, at(5));
+    CHECK_TOLD(1, FAIL, CANCELLED, 0);
+    CHECK(!op.request.ambiguous);
+    CHECK_OVER(END(FAIL, CANCELLED, 0));
+}
+
+static void test_stop_with_a_copy_out(void)
+{
+    send_again();
+    CHECK(!op.request.ambiguous);
+    retry_stop(&op, at(40));
+    CHECK(op.request.ambiguous);
+    CHECK_TOLD(2, FAIL, CANCELLED, 0);
+    CHECK_EQUAL(10000, retry_budget_balance(&budget));
+    retry_stop(&op, at(41));
+    CHECK_EQUAL(2, told);
+    CHECK_STEP(CANCEL, next(41));
+    CHECK_OVER(END(FAIL, CANCELLED, 0));
+}
+
+/* Nothing of a copy that is due to be cancelled counts; if it has ended, it is not cancelled. */
+static void test_stop_and_a_late_end(void)
+{
+    unsigned works;
+    for (works = 0; works < 2; works++) {
+        check_row("works %u", works);
+        send();
+        retry_stop(&op, at(40));
+        if (works)
+            worked(41);
+        else
+            FAILED(KV_LOCKED, 41);
+        CHECK(is_zero(&op.failure));
+        CHECK_TOLD(1, FAIL, CANCELLED, 0);
+        CHECK_OVER(END(FAIL, CANCELLED, 0));
+    }
+}
+
+static void test_stop_in_a_delay(void)
+{
+    fail_once();
+    retry_stop(&op, at(15));
+    CHECK(!op.request.ambiguous);
+    CHECK_EQUAL(10000, retry_budget_balance(&budget));
+    CHECK_EQUAL(RETRY_REASON_KV_LOCKED, op.failure.reason);
+    CHECK_OVER(END(FAIL, CANCELLED, 0));
+    wait_for_answer();
+    retry_stop(&op, at(15));
+    CHECK_TOLD(2, FAIL, CANCELLED, 0);
+    CHECK_OVER(END(FAIL, CANCELLED, 0));
+}
+
+/* An observer stops what it hears of; what is over stays as it is. */
+static void test_stop_from_an_observer(void)
+{
+    begin();
+    observer_stops = true;
+    CHECK_STEP(SEND(LEFT), next(0));
+    FAILED(KV_LOCKED, 10);
+    CHECK_EQUAL(10000, retry_budget_balance(&budget));
+    CHECK_TOLD(2, FAIL, CANCELLED, 0);
+    CHECK_OVER(END(FAIL, CANCELLED, 0));
+    begin();
+    observer_stops = true;
+    answer = retry_action_pending();
+    CHECK_STEP(SEND(LEFT), next(0));
+    FAILED(KV_LOCKED, 10);
+    CHECK_OVER(END(FAIL, CANCELLED, 0));
+    begin();
+    observer_stops = true;
+    CHECK_STEP(SEND(LEFT), next(0));
+    FAILED(NONE, 10);
+    CHECK_EQUAL(1, told);
+    CHECK_OVER(END(FAIL, NOT_RETRYABLE, 0));
+    begin();
+    observer_stops = true;
+    CHECK_STEP(SEND(LEFT), next(0));
+    worked(10);
+    CHECK_EQUAL(1, told);
+    CHECK(!op.request.ambiguous);
+    CHECK_OVER(END(SUCCESS, NONE, 0));
+    begin();
+    observer_stops = true;
+    CHECK_STEP(END(EXPIRE, DEADLINE, 0), next(LEFT));
+    CHECK_EQUAL(1, told);
+    CHECK_OVER(END(EXPIRE, DEADLINE, 0));
+    begin();
+    observer_stops = true;
+    retry_stop(&op, at(1)); /* it hears of that, and stops it again */
+    CHECK_EQUAL(1, told);
+    CHECK_OVER(END(FAIL, CANCELLED, 0));
+}
+
+/* The observer of a copy that timed out: its CANCEL comes all the same. */
+static void test_stop_from_an_observer_of_a_timeout(void)
+{
+    begin();
+    client.attempt_timeout = 100;
+    observer_stops = true;
+    CHECK_STEP(SEND(100), next(0));
+    CHECK_STEP(CANCEL, next(100));
+    CHECK_OVER(END(FAIL, CANCELLED, 0));
+}
+
+static void test_stop_from_a_strategy(void)
+{
+    static const uint8_t kinds[] = {RETRY_ACTION_NONE, RETRY_ACTION_AFTER, RETRY_ACTION_PENDING};
+    size_t i;
+    for (i = 0; i < CHECK_COUNT(kinds); i++) {
+        check_row("answer %u", kinds[i]);
+        begin();
+        strategy_stops = true;
+        answer.kind = kinds[i];
+        CHECK_STEP(SEND(LEFT), next(0));
+        FAILED(KV_LOCKED, 10);
+        CHECK_TOLD(1, FAIL, CANCELLED, 0);
+        CHECK_EQUAL(10000, retry_budget_balance(&budget));
+        CHECK(!op.request.ambiguous); /* its copy has ended, and did nothing */
+        CHECK_OVER(END(FAIL, CANCELLED, 0));
+        begin();
+        client.attempt_timeout = 100;
+        strategy_stops = true;
+        CHECK_STEP(SEND(100), next(0));
+        CHECK_STEP(CANCEL, next(100));
+        CHECK_OVER(END(FAIL, CANCELLED, 0));
+    }
+}
+
+/* ---- the request's own calls, from outside ------------------------------------------------- */
+
+static void request_cancel(retry_time now)
+{
+    retry_cancel(&op.request, now);
+}
+
+static void request_succeed(retry_time now)
+{
+    CHECK(retry_succeed(&op.request, now));
+}
+
+static void request_fail(retry_time now)
+{
+    retry_failure failure = check_failure_of(RETRY_REASON_NONE);
+    CHECK_DECISION(FAIL, NOT_RETRYABLE, retry_orchestrate(&op.request, &failure, now));
+}
+
+static void test_closed_from_outside(void)
+{
+    static const struct {
+        const char *name;
+        void (*close)(retry_time now);
+    } rows[] = {{"retry_cancel", request_cancel},
+                {"retry_succeed", request_succeed},
+                {"retry_orchestrate", request_fail}};
+    size_t i;
+    for (i = 0; i < CHECK_COUNT(rows); i++) {
+        check_row("%s", rows[i].name);
+        begin();
+        rows[i].close(at(5));
+        CHECK_EQUAL(1, told);
+        CHECK_OVER(END(FAIL, CANCELLED, 0));
+        send();
+        rows[i].close(at(40));
+        CHECK_STEP(CANCEL, next(41));
+        CHECK(op.request.ambiguous);
+        CHECK_EQUAL(1, told);
+        CHECK_OVER(END(FAIL, CANCELLED, 0));
+        fail_once();
+        rows[i].close(at(15));
+        CHECK_OVER(END(FAIL, CANCELLED, 0));
+        send();
+        rows[i].close(at(40));
+        retry_stop(&op, at(41)); /* as if nobody had closed it */
+        CHECK_STEP(CANCEL, next(41));
+        CHECK(op.request.ambiguous);
+        CHECK_OVER(END(FAIL, CANCELLED, 0));
+        send();
+        rows[i].close(at(40));
+        retry_start(&op, at(41));
+        CHECK_EQUAL(1, told);
+        CHECK_STEP(CANCEL, next(41));
+        CHECK_STEP(SEND(LEFT - 1), next(42));
+    }
+    wait_for_answer();
+    request_cancel(at(15));
+    CHECK_OVER(END(FAIL, CANCELLED, 0));
+    wait_for_answer();
+    request_cancel(at(15));
+    retry_answer(&op, retry_action_after(1), at(16));
+    CHECK_OVER(END(FAIL, CANCELLED, 0));
+}
+
+/* The copy of a request that was cancelled from outside ends before retry_next has seen it. */
+static void test_closed_from_outside_and_an_end(void)
+{
+    send();
+    request_cancel(at(40));
+    FAILED(KV_LOCKED, 41);
+    CHECK_EQUAL(1, told);
+    CHECK(!op.request.ambiguous);
+    CHECK_OVER(END(FAIL, CANCELLED, 0));
+    send();
+    request_cancel(at(40));
+    FAILED(SOCKET_CLOSED_WHILE_IN_FLIGHT, 41);
+    CHECK(op.request.ambiguous);
+    CHECK_OVER(END(FAIL, CANCELLED, 0));
+    send();
+    request_cancel(at(40));
+    worked(41); /* it was carried out, though the observer has heard CANCELLED */
+    CHECK_EQUAL(1, told);
+    CHECK(op.request.ambiguous);
+    CHECK_OVER(END(FAIL, CANCELLED, 0));
+}
+
+/* What retry_cancel gives back is given back once. */
+static void test_cancel_gives_the_charge_back(void)
+{
+    send_again();
+    request_cancel(at(40));
+    CHECK_EQUAL(10000, retry_budget_balance(&budget));
+    CHECK_STEP(CANCEL, next(40));
+    CHECK_STEP(END(FAIL, CANCELLED, 0), next(40));
+    CHECK_EQUAL(10000, retry_budget_balance(&budget));
+}
+
+static void test_remaining(void)
+{
+    send();
+    CHECK_EQUAL(LEFT - 10, retry_remaining(&op.request, 0, at(10)));
+    CHECK_STEP(WAIT(NONE, LEFT - 10), next(10));
+    worked(20);
+    CHECK_EQUAL(0, retry_remaining(&op.request, 0, at(20)));
+}
+
+/* ---- PENDING ------------------------------------------------------------------------------- */
+
+static void test_pending(void)
+{
+    wait_for_answer();
+    CHECK_TOLD(1, PENDING, PENDING, 0);
+    CHECK_EQUAL(10000, retry_budget_balance(&budget));
+    CHECK_STEP(WAIT(PENDING, LEFT - 200), next(200));
+    worked(201); /* there is no copy */
+    CHECK_STEP(WAIT(PENDING, LEFT - 201), next(201));
+    retry_answer(&op, retry_action_after(30), at(300));
+    CHECK_TOLD(2, RETRY, STRATEGY, 30);
+    CHECK(told_failure);
+    CHECK_EQUAL(9000, retry_budget_balance(&budget));
+    CHECK_STEP(WAIT(STRATEGY, 29), next(301));
+    retry_answer(&op, retry_action_none(RETRY_CAUSE_REFUSED), at(302)); /* it waits no more */
+    CHECK_STEP(SEND(LEFT - 330), next(330));
+    worked(331);
+    CHECK_OVER(END(SUCCESS, NONE, 0));
+}
+
+static void test_pending_answers(void)
+{
+    wait_for_answer();
+    retry_answer(&op, retry_action_after(0), at(300));
+    CHECK_STEP(SEND(LEFT - 300), next(300));
+    wait_for_answer();
+    retry_answer(&op, retry_action_none(RETRY_CAUSE_REFUSED), at(300));
+    CHECK_EQUAL(2, told);
+    CHECK_OVER(END(FAIL, REFUSED, 0));
+    wait_for_answer();
+    retry_answer(&op, retry_action_pending(), at(300));
+    CHECK_STEP(WAIT(PENDING, LEFT - 300), next(300));
+    retry_answer(&op, retry_action_after(LEFT), at(310));
+    CHECK_OVER(END(EXPIRE, DEADLINE, LEFT - 310));
+    CHECK_EQUAL(10000, retry_budget_balance(&budget));
+    wait_for_answer();
+    CHECK(retry_budget_withdraw(&budget, 10000, at(10)));
+    retry_answer(&op, retry_action_after(33), at(300));
+    CHECK_OVER(END(FAIL, BUDGET_EXHAUSTED, 33));
+}
+
+static void test_pending_until_the_deadline(void)
+{
+    wait_for_answer();
+    CHECK_STEP(WAIT(PENDING, 1), next(LEFT - 1));
+    CHECK_STEP(END(EXPIRE, DEADLINE, 0), next(LEFT));
+    CHECK_TOLD(2, EXPIRE, DEADLINE, 0);
+    CHECK_OVER(END(EXPIRE, DEADLINE, 0));
+    wait_for_answer();
+    CHECK_STEP(END(EXPIRE, DEADLINE, 0), next(LEFT + 500));
+    retry_answer(&op, retry_action_after(1), at(LEFT + 501));
+    CHECK_OVER(END(EXPIRE, DEADLINE, 0));
+    wait_for_answer();
+    retry_answer(&op, retry_action_after(1), at(LEFT + 5)); /* too late, and nobody had asked */
+    CHECK_OVER(END(EXPIRE, DEADLINE, 0));
+}
+
+static void test_pending_without_an_end(void)
+{
+    begin();
+    op.request.timeout = UINT32_MAX;
+    answer = retry_action_pending();
+    CHECK_STEP(SEND(UINT32_MAX), next(0));
+    FAILED(KV_LOCKED, 10);
+    CHECK_STEP(WAIT(PENDING, UINT32_MAX), next(10));
+    CHECK_STEP(WAIT(PENDING, UINT32_MAX), next(0x7fffffff));
+    CHECK_STEP(WAIT(PENDING, UINT32_MAX), next(0xfffffff0));
+    retry_answer(&op, retry_action_after(10), at(5));
+    CHECK_STEP(WAIT(STRATEGY, 10), next(5));
+}
+
+/* An answer that nobody waits for. */
+static void test_answers_to_nothing(void)
+{
+    begin();
+    retry_answer(&op, retry_action_none(RETRY_CAUSE_REFUSED), at(0));
+    CHECK_STEP(SEND(LEFT), next(0));
+    retry_answer(&op, retry_action_none(RETRY_CAUSE_REFUSED), at(1));
+    CHECK_STEP(WAIT(NONE, LEFT - 1), next(1));
+    FAILED(KV_LOCKED, 10);
+    retry_answer(&op, retry_action_none(RETRY_CAUSE_REFUSED), at(11));
+    CHECK_STEP(WAIT(STRATEGY, 19), next(11));
+    CHECK_EQUAL(1, told);
+}
+
+/* ---- as long as can be --------------------------------------------------------------------- */
+
+/* A request without an end outlives the clock; so does its copy. */
+static void test_without_an_end(void)
+{
+    unsigned i;
+    begin();
+    op.request.timeout = UINT32_MAX;
+    CHECK_STEP(SEND(UINT32_MAX), next(0));
+    for (i = 1; i < 40; i++) {
+        check_row("round %u", i);
+        CHECK_STEP(WAIT(NONE, UINT32_MAX), next((i & UINT32_C(15)) << 28 | 0x0fffffff));
+    }
+    FAILED(KV_LOCKED, 10);
+    CHECK_STEP(WAIT(STRATEGY, 20), next(10));
+    CHECK_STEP(SEND(UINT32_MAX), next(30));
+    worked(29);
+    CHECK_OVER(END(SUCCESS, NONE, 0));
+}
+
+/* A delay that would read as "no timer" counts as one less. */
+static void test_longest_delays(void)
+{
+    static const struct {
+        retry_ms delay, wait;
+    } rows[] = {{UINT32_MAX, UINT32_MAX - 1},
+                {UINT32_MAX - 1, UINT32_MAX - 1},
+                {UINT32_MAX - 2, UINT32_MAX - 2},
+                {0x80000001, 0x80000001},
+                {0x7fffffff, 0x7fffffff}};
+    size_t i;
+    for (i = 0; i < CHECK_COUNT(rows); i++) {
+        retry_ms left = rows[i].wait;
+        check_row("delay %lu", (unsigned long)rows[i].delay);
+        begin();
+        op.request.timeout = UINT32_MAX;
+        answer = retry_action_after(rows[i].delay);
+        CHECK_STEP(SEND(UINT32_MAX), next(0));
+        FAILED(KV_LOCKED, 10);
+        CHECK_STEP(WAIT(STRATEGY, left), next(10));
+        CHECK_STEP(WAIT(STRATEGY, left - 1000), next(1010));
+        CHECK_STEP(WAIT(STRATEGY, 0x7fffffff < left ? left - 0x7fffffff : 1),
+                   next(0x7fffffff < left ? 10 + UINT32_C(0x7fffffff) : 9 + left));
+    }
+}
+
+/* Up to half of the clock's range. */
+static void test_long_delay_is_over(void)
+{
+    static const retry_ms delays[] = {0x7fffffff, 0x80000000};
+    size_t i;
+    for (i = 0; i < CHECK_COUNT(delays); i++) {
+        retry_ms passed = 0;
+        check_row("delay %lu", (unsigned long)delays[i]);
+        begin();
+        op.request.timeout = UINT32_MAX;
+        answer = retry_action_after(delays[i]);
+        CHECK_STEP(SEND(UINT32_MAX), next(0));
+        FAILED(KV_LOCKED, 0);
+        for (; delays[i] - passed > 0x30000000; passed += 0x30000000)
+            CHECK_STEP(WAIT(STRATEGY, delays[i] - passed), next(passed));
+        CHECK_STEP(WAIT(STRATEGY, 1), next(delays[i] - 1));
+        CHECK_STEP(SEND(UINT32_MAX), next(delays[i]));
+    }
+}
+
+/* The same for a copy. */
+static void test_long_copy_is_over(void)
+{
+    static const retry_ms timeouts[] = {0x7fffffff, 0x80000000};
+    size_t i;
+    for (i = 0; i < CHECK_COUNT(timeouts); i++) {
+        retry_ms passed = 0;
+        check_row("timeout %lu", (unsigned long)timeouts[i]);
+        begin();
+        op.request.timeout = timeouts[i];
+        CHECK_STEP(SEND(timeouts[i]), next(0));
+        for (; timeouts[i] - passed > 0x30000000; passed += 0x30000000)
+            CHECK_STEP(WAIT(NONE, timeouts[i] - passed), next(passed));
+        CHECK_STEP(WAIT(NONE, 1), next(timeouts[i] - 1));
+        CHECK_STEP(CANCEL, next(timeouts[i]));
+        CHECK_OVER(END(EXPIRE, DEADLINE, 0));
+    }
+}
+
+/* ---- any order ----------------------------------------------------------------------------- */
+
+/* What is known of the operation from its steps and the calls alone. */
+enum { IDLE, OUT, DUE }; /* copy 0 */
+
+struct model {
+    bool started, over;
+    unsigned copy;
+    retry_step end;
+};
+
+static void check_model(struct model *model, retry_step step)
+{
+    CHECK(step.what <= RETRY_DO_END);
+    CHECK_EQUAL(0, step.copy);
+    CHECK_EQUAL(0, step.node);
+    switch (step.what) {
+    case RETRY_DO_SEND:
+        CHECK(model->started && !model->over && model->copy == IDLE);
+        CHECK(step.timeout > 0);
+        CHECK(step.verdict == 0 && step.cause == 0 && step.delay == 0);
+        model->copy = OUT;
+        break;
+    case RETRY_DO_CANCEL:
+        CHECK(model->copy != IDLE);
+        CHECK(step.verdict == 0 && step.cause == 0 && step.delay == 0 && step.timeout == 0);
+        model->copy = IDLE;
+        break;
+    case RETRY_DO_WAIT:
+        CHECK(model->started && !model->over && model->copy != DUE);
+        CHECK(step.delay > 0 && step.verdict == 0 && step.timeout == 0);
+        CHECK_EQUAL(model->copy == OUT, step.cause == RETRY_CAUSE_NONE);
+        CHECK(step.delay < UINT32_MAX || op.request.timeout == UINT32_MAX);
+        break;
+    default:
+        CHECK(model->copy == IDLE);
+        CHECK_EQUAL(0, step.timeout);
+        if (model->over)
+            check_step(model->end, step, __FILE__, __LINE__);
+        model->over = model->started;
+        model->end = step;
+        break;
+    }
+}
+
+/* Any call, right or wrong. What was sent ends once or is cancelled once, nothing is sent twice,
+   and an END stays. */
+static void test_any_order(void)
+{
+    static const retry_reason reasons[] = {
+        RETRY_REASON_NONE,      RETRY_REASON_KV_LOCKED,         RETRY_REASON_KV_LOCKED,
+        RETRY_REASON_KV_LOCKED, RETRY_REASON_KV_NOT_MY_VBUCKET, RETRY_REASON_SOCKET_NOT_AVAILABLE};
+    uint32_t round, sends = 0, ends = 0, cancels = 0;
+    retry_time elapsed = 0;
+    struct model model;
+    set_up();
+    memset(&model, 0, sizeof model);
+    client.attempt_timeout = 100;
+    for (round = 0; round < 200000 / CHECK_ONE_IN; round++) {
+        uint32_t choice = check_random() >> 26;
+        retry_step step;
+        check_row("round %lu", (unsigned long)round);
+        elapsed += check_random() >> 28;
+        if (choice == 0)
+            elapsed += 200;
+        if (choice < 40) {
+            step = next(elapsed);
+            sends += step.what == RETRY_DO_SEND;
+            cancels += step.what == RETRY_DO_CANCEL;
+            ends += step.what == RETRY_DO_END;
+            check_model(&model, step);
+        } else if (choice < 50) {
+            unsigned copy = choice == 40;
+            if (choice < 44)
+                retry_ended(&op, copy, NULL, at(elapsed));
+            else
+                FAILED(KV_LOCKED, elapsed);
+            if (copy == 0)
+                model.copy = IDLE;
+        } else if (choice < 54) {
+            failed(reasons[check_random() % CHECK_COUNT(reasons)], elapsed);
+            model.copy = IDLE;
+        } else if (choice == 54) {
+            retry_stop(&op, at(elapsed));
+            model.copy = model.copy == IDLE ? IDLE : DUE;
+        } else if (choice == 55) {
+            retry_cancel(&op.request, at(elapsed));
+        } else if (choice == 56) {
+            (void)retry_succeed(&op.request, at(elapsed));
+        } else if (choice < 59) {
+            op.request.timeout = choice == 57 ? UINT32_MAX : 300 + choice;
+            op.request.timeout = op.request.timeout == UINT32_MAX && round % 2 ? 700 : UINT32_MAX;
+            retry_start(&op, at(elapsed));
+            model.started = true;
+            model.over = false;
+            model.copy = model.copy == IDLE ? IDLE : DUE;
+            retry_budget_deposit(&budget, 1000);
+        } else if (choice < 61) {
+            retry_answer(&op, retry_action_after(check_random() >> 26), at(elapsed));
+        } else {
+            answer = choice == 61   ? retry_action_pending()
+                     : choice == 62 ? retry_action_none(RETRY_CAUSE_REFUSED)
+                                    : retry_action_after(check_random() >> 26);
+        }
+    }
+    CHECK(sends > 2000 / CHECK_ONE_IN && ends > 2000 / CHECK_ONE_IN);
+    CHECK(cancels > 300 / CHECK_ONE_IN);
+}
+
+/* The same operation by the request's own calls: the same sends and ends to the ms. */
+static void test_by_hand(void)
+{
+    static const retry_reason reasons[] = {RETRY_REASON_KV_LOCKED,
+                                           RETRY_REASON_KV_LOCKED,
+                                           RETRY_REASON_NONE,
+                                           RETRY_REASON_KV_NOT_MY_VBUCKET,
+                                           RETRY_REASON_SERVICE_RESPONSE_CODE_INDICATED,
+                                           RETRY_REASON_SOCKET_CLOSED_WHILE_IN_FLIGHT};
+    retry_budget other;
+    retry_client others;
+    retry_request request;
+    unsigned round, retries = 0;
+    set_up();
+    client.attempt_timeout = 80;
+    client.observe = NULL;
+    for (round = 0; round < 3000 / CHECK_ONE_IN; round++) {
+        retry_time elapsed = round * 5000;
+        uint32_t seed = check_random();
+        retry_decision decision;
+        check_row("round %u", round);
+        others = client;
+        other = budget;
+        others.budget = &other;
+        memset(&request, 0, sizeof request);
+        request.client = &others;
+        request.timeout = op.request.timeout;
+        request.idempotent = op.request.idempotent = seed % 8 != 0;
+        retry_start(&op, at(elapsed));
+        retry_begin(&request, at(elapsed));
+        for (;;) {
+            retry_ms took = check_random() >> 25; /* up to 127 */
+            retry_failure failure =
+                check_failure_of(reasons[check_random() % CHECK_COUNT(reasons)]);
+            retry_ms left = retry_remaining(&request, client.attempt_timeout, at(elapsed));
+            answer = retry_action_after(check_random() >> 25);
+            if (left < client.attempt_timeout && retry_budget_balance(&budget) < 1000)
+                left = retry_remaining(&request, 0, at(elapsed));
+            if (retry_budget_balance(&budget) < 1000)
+                left = retry_remaining(&request, 0, at(elapsed));
+            CHECK_STEP(SEND(left), next(elapsed));
+            if (took >= left) { /* nobody answers */
+                CHECK_STEP(WAIT(NONE, left), next(elapsed));
+                elapsed += left;
+                CHECK_STEP(CANCEL, next(elapsed));
+                failure = check_failure_of(RETRY_REASON_ATTEMPT_TIMED_OUT);
+                failure.timeout = true;
+                decision = retry_orchestrate(&request, &failure, at(elapsed));
+            } else if (took % 4 == 0) {
+                elapsed += took;
+                worked(elapsed);
+                CHECK(retry_succeed(&request, at(elapsed)));
+                decision.verdict = RETRY_VERDICT_SUCCESS;
+                decision.cause = RETRY_CAUSE_NONE;
+                decision.delay = 0;
+            } else {
+                elapsed += took;
+                retry_ended(&op, 0, &failure, at(elapsed));
+                decision = retry_orchestrate(&request, &failure, at(elapsed));
+            }
+            CHECK_EQUAL(retry_budget_balance(&other), retry_budget_balance(&budget));
+            if (decision.verdict != RETRY_VERDICT_RETRY)
+                break;
+            retries++;
+            if (decision.delay > 0)
+                CHECK_STEP(step_of(RETRY_DO_WAIT, 0, decision.cause, decision.delay, 0),
+                           next(elapsed));
+            elapsed += decision.delay;
+        }
+        CHECK_STEP(step_of(RETRY_DO_END, decision.verdict, decision.cause, decision.delay, 0),
+                   next(elapsed));
+        CHECK_EQUAL(request.attempts, op.request.attempts);
+        CHECK_EQUAL(request.ambiguous, op.request.ambiguous);
+        CHECK(request.reasons == op.request.reasons);
+        retry_budget_deposit(&budget, 300);
+        if (check_faults != 0)
+            break;
+    }
+    CHECK(retries > 500 / CHECK_ONE_IN);
+}
+
+/* ---- any instant --------------------------------------------------------------------------- */
+
+static void run_all(void)
+{
+    test_never_started();
+    test_success_at_once();
+    test_success_after_retries();
+    test_delay_runs_from_the_end();
+    test_always_retried();
+    test_delay_of_the_end();
+    test_deadline_before_a_try();
+    test_timed_out();
+    test_late_ends();
+    test_timed_out_at_the_deadline();
+    test_double_ends();
+    test_start_with_a_copy_out();
+    test_start_in_a_delay();
+    test_stop_with_a_copy_out();
+    test_stop_in_a_delay();
+    test_closed_from_outside();
+    test_pending();
+    test_pending_answers();
+    test_pending_until_the_deadline();
+}
+
+static void test_any_instant(void)
+{
+    static const retry_time starts[] = {0,          1,          0x7fffff00, 0x7fffffff,
+                                        0x80000000, 0xfffffc00, 0xffffffff, 0xffffff9c};
+    size_t i;
+    for (i = 0; i < CHECK_COUNT(starts); i++) {
+        start = starts[i];
+        run_all();
+    }
+    start = START;
+}
+
+int main(void)
+{
+    RUN(test_sizes);
+    RUN(test_null);
+    RUN(test_never_started);
+    RUN(test_success_at_once);
+    RUN(test_success_after_retries);
+    RUN(test_delay_runs_from_the_end);
+    RUN(test_always_retried);
+    RUN(test_order_to_wait);
+    RUN(test_final_failures);
+    RUN(test_delay_of_the_end);
+    RUN(test_deadline_before_a_try);
+    RUN(test_misuse_of_a_strategy);
+    RUN(test_timed_out);
+    RUN(test_late_ends);
+    RUN(test_timed_out_at_the_deadline);
+    RUN(test_time_of_a_copy);
+    RUN(test_no_rounds_without_gates);
+    RUN(test_time_of_the_last_copy);
+    RUN(test_ends_of_no_copy);
+    RUN(test_double_ends);
+    RUN(test_failure_in_place);
+    RUN(test_asked_too_often);
+    RUN(test_clock_steps_back);
+    RUN(test_start_with_a_copy_out);
+    RUN(test_start_and_an_old_end);
+    RUN(test_start_again_and_again);
+    RUN(test_start_in_a_delay);
+    RUN(test_start_after_the_end);
+    RUN(test_stop_before_a_copy);
+    RUN(test_stop_with_a_copy_out);
+    RUN(test_stop_and_a_late_end);
+    RUN(test_stop_in_a_delay);
+    RUN(test_stop_from_an_observer);
+    RUN(test_stop_from_an_observer_of_a_timeout);
+    RUN(test_stop_from_a_strategy);
+    RUN(test_closed_from_outside);
+    RUN(test_closed_from_outside_and_an_end);
+    RUN(test_cancel_gives_the_charge_back);
+    RUN(test_remaining);
+    RUN(test_pending);
+    RUN(test_pending_answers);
+    RUN(test_pending_until_the_deadline);
+    RUN(test_pending_without_an_end);
+    RUN(test_answers_to_nothing);
+    RUN(test_without_an_end);
+    RUN(test_longest_delays);
+    RUN(test_long_delay_is_over);
+    RUN(test_long_copy_is_over);
+    RUN(test_any_order);
+    RUN(test_by_hand);
+    RUN(test_any_instant);
+    return check_done();
+}

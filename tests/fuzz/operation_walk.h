@@ -1,0 +1,778 @@
+/* A walk that bytes choose through what an event loop, right or wrong, does with operations: it
+   starts, polls, ends, stops and answers them, late, twice, and those of others. Beside the library
+   goes a ledger, and REQUIRE, which the includer defines, holds what is true of any order of calls:
+
+   - Each SEND gets one end or one CANCEL, and no number is sent again before that. The copy has the
+     lowest number that is free; no more are sent in a try than there are.
+   - Nothing but CANCELs, the lowest first, and then the same END for ever comes after the end, and
+   the observer hears the end once, as END tells it.
+   - A WAIT is for 1 ms at least, and when nothing happens nothing is due before.
+   - When all operations wait or are over, each node's in_flight is the copies that are on its wire.
+   - What the budget holds is its capacity without the charges that were not given back.
+
+   Include retry.h, and define REQUIRE, before. */
+#ifndef OPERATION_WALK_H
+#define OPERATION_WALK_H
+
+#include <string.h>
+
+#include "bytes.h"
+#include "clock.h"
+
+enum { WALK_LONGEST_TURN = 1 << 20 }; /* ms; a rate's `wait` at most */
+enum { WALK_OPERATIONS = 4, WALK_NODES = 4, WALK_FURTHER = 3, WALK_CLIENTS = 3 };
+
+/* What the ledger knows of an operation. */
+struct walk_operation {
+    retry_operation op;
+    retry_hedge hedge;
+    retry_copy copies[WALK_FURTHER];
+    uint32_t further;      /* copies that it may have beside number 0 */
+    bool started;          /* at least once */
+    bool open;             /* nobody has heard of its end */
+    bool closed_elsewhere; /* by a call on its request that is no cancel */
+    bool told;             /* END was handed out since */
+    bool quiet;            /* nothing has happened to it since the last step, a WAIT */
+    uint32_t era;          /* of the clock, in which it started */
+    bool settled;          /* the last step was WAIT or END, and nothing has happened since */
+    bool cancelling;       /* the last step was CANCEL */
+    bool trying;           /* a copy was sent since the last decision */
+    bool wire[1 + WALK_FURTHER];
+    uint16_t node[1 + WALK_FURTHER];
+    uint32_t sent;   /* in this try */
+    uint32_t paid;   /* further copies of this try that were paid for */
+    uint32_t charge; /* what its retry cost, and may give back */
+    retry_decision end;
+    retry_step last;
+    uint64_t due; /* ms; when the last WAIT is over */
+};
+
+static struct walk_operation walk_ops[WALK_OPERATIONS];
+
+static struct {
+    retry_client clients[WALK_CLIENTS];
+    retry_budget budget;
+    retry_gates gates[WALK_NODES];
+    retry_breaker breakers[WALK_NODES];
+    retry_throttle throttles[WALK_NODES];
+    retry_aimd limits[WALK_NODES];
+    retry_rate rates[WALK_NODES];
+    retry_latency latencies[WALK_NODES];
+    bool counted[WALK_NODES]; /* in_flight is kept */
+    bool exact;               /* the ledger knows what the budget holds */
+    bool nested;              /* an observer or a strategy is at work */
+    uint32_t spent;           /* by the ledger */
+    uint32_t era;             /* counts how often the clock stepped back, or weeks went by */
+    uint64_t era_since;
+    uint32_t random;
+} walk;
+
+static unsigned long walk_ends; /* operations that were over, of all walks */
+
+/* Smaller numbers more often. */
+static uint32_t walk_ms(void)
+{
+    uint8_t first = byte();
+    if (first < 0xc0)
+        return first;
+    return first < 0xf0 ? (first & 0x0fu) * 256 + 1 : hostile();
+}
+
+static uint32_t walk_random(void *context)
+{
+    (void)context;
+    walk.random =
+        (uint32_t)(((uint64_t)walk.random * 2862933555u + 3037000493u) % UINT64_C(4294967291));
+    return walk.random;
+}
+
+static struct walk_operation *walk_find(const retry_request *request)
+{
+    uint32_t i;
+    for (i = 0; i < WALK_OPERATIONS; i++) {
+        if (request == &walk_ops[i].op.request)
+            return &walk_ops[i];
+    }
+    return NULL;
+}
+
+static struct walk_operation *walk_any(void)
+{
+    return &walk_ops[below(WALK_OPERATIONS)];
+}
+
+static bool walk_observed(const struct walk_operation *w)
+{
+    return w->op.request.client && w->op.request.client->observe;
+}
+
+/* ---- the ledger ---------------------------------------------------------------------------- */
+
+static bool walk_unreached(retry_reason reason)
+{
+    return reason == RETRY_REASON_SOCKET_NOT_AVAILABLE ||
+           reason == RETRY_REASON_SERVICE_NOT_AVAILABLE ||
+           reason == RETRY_REASON_NODE_NOT_AVAILABLE;
+}
+
+static bool walk_unsent(retry_reason reason)
+{
+    return walk_unreached(reason) || reason == RETRY_REASON_CIRCUIT_BREAKER_OPEN ||
+           reason == RETRY_REASON_CLIENT_THROTTLED;
+}
+
+static bool walk_pays(const struct walk_operation *w)
+{
+    return walk.exact && w->op.request.client && w->op.request.client->budget;
+}
+
+static uint32_t walk_cost(const retry_failure *failure)
+{
+    const retry_budget_options *options = &walk.budget.options;
+    uint32_t cost = 0;
+    if (walk_unreached(failure->reason) ||
+        failure->reason == RETRY_REASON_USER(1, RETRY_REASON_FREE))
+        return 0;
+    if (failure->timeout)
+        cost = options->timeout_cost;
+    else if (failure->throttle)
+        cost = options->throttle_cost;
+    return cost ? cost : options->retry_cost;
+}
+
+static void walk_spend(uint32_t cost)
+{
+    walk.spent += cost;
+}
+
+static void walk_earn(uint32_t cost)
+{
+    REQUIRE(walk.spent >= cost);
+    walk.spent -= walk.spent >= cost ? cost : walk.spent;
+}
+
+/* The try is over: what its retry cost stays paid, unless it was never sent. */
+static void walk_settle(struct walk_operation *w, const retry_failure *failure)
+{
+    if (failure && walk_unsent(failure->reason))
+        walk_earn(w->charge);
+    w->charge = 0;
+    w->trying = false;
+}
+
+static void walk_check_budget(void)
+{
+    uint32_t balance = retry_budget_balance(&walk.budget);
+    REQUIRE(balance <= walk.budget.options.capacity);
+    if (walk.exact && !walk.nested)
+        REQUIRE(balance == walk.budget.options.capacity - walk.spent);
+}
+
+static uint32_t walk_wire(const struct walk_operation *w)
+{
+    uint32_t i, count = 0;
+    for (i = 0; i <= WALK_FURTHER; i++)
+        count += w->wire[i];
+    return count;
+}
+
+static uint32_t walk_lowest(const struct walk_operation *w, bool wire)
+{
+    uint32_t i = 0;
+    while (i <= WALK_FURTHER && w->wire[i] != wire)
+        i++;
+    return i;
+}
+
+/* When all wait or are over, in_flight is what is on the wire; at no time is it more. */
+static void walk_check_flight(void)
+{
+    uint32_t wires[WALK_NODES] = {0}, i, n;
+    bool settled = true;
+    for (i = 0; i < WALK_OPERATIONS; i++) {
+        const retry_client *client = walk_ops[i].op.request.client;
+        settled = settled && walk_ops[i].settled;
+        for (n = 0; client && client->gates && n <= WALK_FURTHER; n++) {
+            if (walk_ops[i].wire[n])
+                wires[walk_ops[i].node[n]]++;
+        }
+    }
+    for (n = 0; n < WALK_NODES; n++) {
+        REQUIRE(walk.gates[n].in_flight <= wires[n]);
+        if (settled && walk.counted[n])
+            REQUIRE(walk.gates[n].in_flight == wires[n]);
+    }
+}
+
+/* Something has happened to it: it is to be polled. */
+static void walk_touch(struct walk_operation *w)
+{
+    w->quiet = false;
+    if (w->started && !w->told)
+        w->settled = false;
+}
+
+/* ---- those who are told, and may call back ------------------------------------------------- */
+
+/* The end of an operation that nobody waits for: before the call, as the observer hears it in it.
+ */
+static void walk_stop(struct walk_operation *w)
+{
+    walk_touch(w);
+    retry_stop(&w->op, instant());
+    if (w->started && !w->told && !walk_observed(w))
+        w->open = false;
+}
+
+static void walk_close_request(struct walk_operation *w, uint32_t how)
+{
+    bool open = w->started && w->open;
+    if (!open)
+        return;
+    walk_touch(w);
+    if (how == 0)
+        w->closed_elsewhere = retry_succeed(&w->op.request, instant()) || w->closed_elsewhere;
+    else
+        retry_cancel(&w->op.request, instant());
+    if (!walk_observed(w))
+        w->open = false;
+}
+
+static void walk_call_back(struct walk_operation *w)
+{
+    uint8_t what = byte();
+    bool outer = !walk.nested;
+    if (!outer || what < 0xf0)
+        return;
+    walk.nested = true;
+    if (what < 0xf6)
+        walk_stop(w);
+    else if (what < 0xfa)
+        walk_stop(walk_any());
+    else if (what < 0xfe)
+        walk_close_request(w, 1);
+    else
+        (void)retry_remaining(&w->op.request, 0, instant());
+    walk.nested = false;
+}
+
+static void walk_observe(void *context, const retry_request *request, const retry_failure *failure,
+                         const retry_decision *decision)
+{
+    struct walk_operation *w = walk_find(request);
+    REQUIRE(context == &walk);
+    REQUIRE(w != NULL);
+    if (!w)
+        return;
+    REQUIRE(w->open); /* nothing is heard after the end */
+    walk_touch(w);
+    if (failure)
+        walk_settle(w, failure);
+    else if (decision->verdict != RETRY_VERDICT_SUCCESS && walk_pays(w))
+        walk_earn(w->charge);
+    w->charge = failure ? w->charge : 0;
+    if (decision->verdict == RETRY_VERDICT_RETRY) {
+        REQUIRE(failure != NULL);
+        if (failure && decision->cause == RETRY_CAUSE_STRATEGY && walk_pays(w)) {
+            w->charge = walk_cost(failure);
+            walk_spend(w->charge);
+        }
+    } else if (decision->verdict != RETRY_VERDICT_PENDING) {
+        w->open = false;
+        w->end = *decision;
+        walk_ends++;
+    }
+    walk_call_back(w);
+}
+
+/* A strategy of one's own, which may stop the operation that it decides. */
+static retry_action walk_after(const retry_strategy *self, retry_request *request,
+                               const retry_failure *failure, retry_time time)
+{
+    struct walk_operation *w = walk_find(request);
+    uint8_t what = byte();
+    (void)self;
+    (void)time;
+    REQUIRE(w != NULL);
+    if (w && what >= 0xf0) { /* the charge of the retry that failed does not go back */
+        walk_settle(w, failure);
+        walk_call_back(w);
+    }
+    switch (what % 8) {
+    case 0:
+        return retry_action_none((uint8_t)below(RETRY_CAUSE_COUNT));
+    case 1:
+    case 2:
+        return retry_action_pending();
+    default:
+        return retry_action_after(walk_ms());
+    }
+}
+
+static const retry_strategy walk_own = {walk_after};
+static const retry_strategy walk_nothing = {NULL};
+
+/* ---- setting up ---------------------------------------------------------------------------- */
+
+static void walk_set_up_budget(void)
+{
+    static const retry_budget_options presets[] = {
+        RETRY_BUDGET_GRPC, RETRY_BUDGET_AWS, RETRY_BUDGET_SMITHY, RETRY_BUDGET_BEST_EFFORT(1)};
+    uint8_t kind = byte();
+    retry_budget_options options;
+    memset(&options, 0, sizeof options);
+    walk.exact = kind % 4 < 2;
+    if (walk.exact) { /* nothing comes in but what was charged */
+        options.capacity = kind & 4 ? 4000000000u : below(20) * 500;
+        options.retry_cost = kind & 8 ? 1000 : below(4) * 250;
+        options.timeout_cost = kind & 16 ? 1700 : 0;
+        options.throttle_cost = kind & 32 ? 300 : 0;
+        options.floor = kind & 64 ? 700 : 0;
+    } else if (kind % 4 == 2) {
+        options = presets[(kind >> 2) % 4];
+    } else {
+        options.capacity = hostile();
+        options.retry_cost = hostile();
+        options.success_deposit = hostile();
+        options.request_deposit = kind & 4 ? hostile() : 0;
+        options.refill_per_second = kind & 8 ? hostile() : 0;
+        options.floor = kind & 16 ? hostile() : 0;
+        options.refund_last = (kind & 32) != 0;
+        options.charge_failures = (kind & 64) != 0;
+        options.expire = kind & 128 ? hostile() : 0;
+    }
+    retry_budget_init(&walk.budget, &options, instant());
+}
+
+static void walk_set_up_node(uint32_t n)
+{
+    uint8_t which = byte(), how = byte();
+    walk.counted[n] = (which & 31) != 0;
+    if (which & 1) {
+        walk.breakers[n].in_a_row = (uint16_t)(1 + (how & 7));
+        walk.breakers[n].open = how & 8 ? 100 : walk_ms();
+        walk.breakers[n].probes = how & 16 ? 2 : 0;
+        walk.breakers[n].probe_timeout = how & 32 ? 1 : 0;
+        retry_gates_breaker(&walk.gates[n], &walk.breakers[n]);
+    }
+    if (which & 2) {
+        walk.throttles[n].k = how & 8 ? RETRY_RATIO(1.1) : 0;
+        retry_gates_throttle(&walk.gates[n], &walk.throttles[n]);
+    }
+    if (which & 4) {
+        walk.limits[n].max = 1 + (how & 3);
+        walk.limits[n].cooldown = how & 64 ? walk_ms() : 0;
+        retry_gates_aimd(&walk.gates[n], &walk.limits[n]);
+    }
+    if (which & 8) {
+        walk.rates[n].max = how & 4 ? 1000 : how & 8 ? hostile() : 20000;
+        walk.rates[n].wait = how & 128 ? walk_ms() % WALK_LONGEST_TURN : 0;
+        retry_gates_rate(&walk.gates[n], &walk.rates[n]);
+    }
+    if (which & 16) {
+        walk.latencies[n].min_samples = 1;
+        retry_gates_latency(&walk.gates[n], &walk.latencies[n]);
+    }
+}
+
+/* One client with several nodes, one with the first of them, and one without gates. */
+static void walk_set_up_clients(void)
+{
+    uint32_t i, n;
+    for (i = 0; i < WALK_CLIENTS; i++) {
+        retry_client *client = &walk.clients[i];
+        uint8_t how = byte();
+        client->budget = how & 1 ? &walk.budget : NULL;
+        client->observe = walk_observe;
+        client->observe_context = &walk;
+        client->random = walk_random;
+        client->always_interval = how & 2 ? walk_ms() : 0;
+        client->attempt_timeout = how & 4 ? 1 + walk_ms() % 1000 : 0;
+        client->attempt_timeout_max = how & 8 ? 1 + walk_ms() % 1000 : 0;
+        client->gates = i < 2 ? walk.gates : NULL;
+    }
+    n = byte() % (WALK_NODES + 2);
+    if (n > WALK_NODES) /* one node that nobody but its gates has heard of */
+        return;
+    retry_client_nodes(&walk.clients[0], walk.gates, (uint16_t)n);
+    for (i = 0; i < (n ? n : 1); i++)
+        walk.counted[i] = true;
+}
+
+static void walk_set_up(void)
+{
+    uint32_t n;
+    memset(walk_ops, 0, sizeof walk_ops);
+    memset(&walk, 0, sizeof walk);
+    clock_start();
+    walk.era_since = now;
+    walk.random = 1 + byte();
+    walk_set_up_budget();
+    for (n = 0; n < WALK_NODES; n++)
+        walk_set_up_node(n);
+    walk_set_up_clients();
+    for (n = 0; n < WALK_OPERATIONS; n++)
+        walk_ops[n].settled = true;
+}
+
+/* ---- calls --------------------------------------------------------------------------------- */
+
+/* Ignored while it is under way, or CANCELs are due. */
+static void walk_hedge(struct walk_operation *w)
+{
+    uint8_t how = byte();
+    bool none = how % 4 == 0;
+    bool heard = !w->started || (w->told && walk_wire(w) == 0);
+    if (w->started && !w->told && (!w->open || w->closed_elsewhere || !walk_observed(w)))
+        return; /* who knows whether CANCELs are due */
+    if (heard) {
+        w->hedge.count = (uint8_t)(1 + below(WALK_FURTHER));
+        w->hedge.copies = how & 4 ? w->copies : NULL;
+        w->hedge.delay = how & 8 ? walk_ms() | 1 : 0;
+        w->hedge.latency = how & 16 ? &walk.latencies[0] : NULL;
+        w->further = none || !w->hedge.copies ? 0 : w->hedge.count;
+    }
+    retry_hedge_copies(&w->op, none ? NULL : &w->hedge);
+}
+
+static void walk_configure(struct walk_operation *w)
+{
+    static const retry_policy policy = RETRY_POLICY_BEST_EFFORT;
+    retry_request *request = &w->op.request;
+    uint8_t how = byte();
+    request->client = how % 8 == 7 ? NULL : &walk.clients[how % WALK_CLIENTS];
+    request->idempotent = (how & 0x30) != 0;
+    request->timeout = how & 0x40 ? walk_ms() : how & 0x80 ? UINT32_MAX : 1000;
+    switch (byte() % 8) {
+    case 0:
+        request->strategy = NULL;
+        break;
+    case 1:
+        request->strategy = retry_fail_fast();
+        break;
+    case 2:
+        request->strategy = &policy.base;
+        break;
+    case 3:
+        request->strategy = chance(8) ? &walk_nothing : NULL;
+        break;
+    default:
+        request->strategy = &walk_own;
+    }
+}
+
+static void walk_start(struct walk_operation *w)
+{
+    bool observed = walk_observed(w), under_way = w->open;
+    if (!w->open && (!w->started || w->told)) {
+        walk_configure(w);
+        if (chance(2))
+            walk_hedge(w);
+    }
+    retry_start(&w->op, instant());
+    REQUIRE(!under_way || !observed || !w->open); /* the end of the one before was heard */
+    w->started = w->open = true;
+    w->told = w->trying = w->closed_elsewhere = w->cancelling = false;
+    w->charge = 0;
+    w->era = walk.era;
+    walk_touch(w);
+}
+
+static void walk_failure(const struct walk_operation *w, retry_failure *failure)
+{
+    static const retry_reason reasons[] = {RETRY_REASON_KV_LOCKED,
+                                           RETRY_REASON_KV_LOCKED,
+                                           RETRY_REASON_SERVER_ERROR,
+                                           RETRY_REASON_SERVER_ERROR,
+                                           RETRY_REASON_SOCKET_CLOSED_WHILE_IN_FLIGHT,
+                                           RETRY_REASON_ATTEMPT_TIMED_OUT,
+                                           RETRY_REASON_KV_NOT_MY_VBUCKET,
+                                           RETRY_REASON_USER(1, RETRY_REASON_FREE),
+                                           RETRY_REASON_USER(2, 0),
+                                           RETRY_REASON_NONE,
+                                           RETRY_REASON_UNKNOWN,
+                                           RETRY_REASON_SOCKET_NOT_AVAILABLE,
+                                           RETRY_REASON_SERVICE_NOT_AVAILABLE,
+                                           RETRY_REASON_NODE_NOT_AVAILABLE,
+                                           RETRY_REASON_CIRCUIT_BREAKER_OPEN,
+                                           RETRY_REASON_CLIENT_THROTTLED};
+    uint8_t how = byte();
+    memset(failure, 0, sizeof *failure);
+    failure->reason = reasons[how % 16];
+    failure->timeout = (how & 0xc0) == 0xc0;
+    failure->throttle = (how & 0x70) == 0x70;
+    how = byte();
+    failure->safety = (uint8_t)(how < 0xe0 ? 0 : how & 3);
+    failure->code = how & 7;
+    failure->pushback = how % 16 == 15;
+    if (failure->pushback || how % 16 == 14)
+        failure->retry_after = chance(3) ? UINT32_MAX : walk_ms();
+    if (w->cancelling && walk_unsent(failure->reason)) /* the ledger cannot know if it counts */
+        failure->reason = RETRY_REASON_KV_LOCKED;
+}
+
+/* A copy that was never sent gives back what a copy of the try cost, if it does not end the try, or
+   forbid more. */
+static void walk_refund(struct walk_operation *w, const retry_failure *failure)
+{
+    bool stops = failure->pushback && failure->retry_after == UINT32_MAX;
+    if (!w->open || w->closed_elsewhere || !w->trying || w->cancelling || w->further == 0 ||
+        w->paid == 0 || stops || failure->safety == RETRY_SAFETY_NO ||
+        !walk_unsent(failure->reason))
+        return;
+    w->paid--;
+    walk_earn(walk.budget.options.retry_cost);
+}
+
+/* `copy` need not be on the wire, nor be a number that there is. */
+static void walk_end_copy(struct walk_operation *w, uint32_t copy)
+{
+    bool wire = copy <= w->further && w->wire[copy], done = chance(3);
+    retry_failure failure;
+    walk_failure(w, &failure);
+    if (wire) {
+        w->wire[copy] = false;
+        walk_touch(w);
+        if (!done)
+            walk_refund(w, &failure);
+    }
+    retry_ended(&w->op, copy, done ? NULL : &failure, instant());
+}
+
+static void walk_sent(struct walk_operation *w, const retry_step *step)
+{
+    const retry_client *client = w->op.request.client;
+    retry_ms left = retry_remaining(&w->op.request, 0, instant());
+    bool first = walk_observed(w) ? !w->trying : step->copy == 0 && walk_wire(w) == 0;
+    REQUIRE(w->open && !w->closed_elsewhere);
+    REQUIRE(step->copy == (first ? 0 : walk_lowest(w, false)));
+    REQUIRE(step->copy <= w->further && !w->wire[step->copy]);
+    REQUIRE(!first || walk_wire(w) == 0);
+    REQUIRE(step->timeout != 0 && step->timeout <= left);
+    REQUIRE(!client || client->attempt_timeout_max == 0 ||
+            step->timeout <= client->attempt_timeout_max);
+    REQUIRE(step->node < (client && client->nodes ? client->nodes : 1));
+    REQUIRE(step->delay == 0 && step->cause == 0 && step->verdict == 0);
+    if (step->copy > WALK_FURTHER || step->node >= WALK_NODES)
+        return;
+    w->sent = first ? 1 : w->sent + 1;
+    REQUIRE(w->sent <= 1 + w->further);
+    REQUIRE(first || w->op.request.idempotent);
+    w->paid = first ? 0 : w->paid;
+    if (!first && walk_pays(w)) {
+        w->paid++;
+        walk_spend(walk.budget.options.retry_cost);
+    }
+    w->trying = true;
+    w->wire[step->copy] = true;
+    w->node[step->copy] = step->node;
+}
+
+static void walk_cancelled(struct walk_operation *w, const retry_step *step)
+{
+    REQUIRE(step->copy <= w->further && w->wire[step->copy]);
+    REQUIRE(w->open || step->copy == walk_lowest(w, true));
+    REQUIRE(step->timeout == 0 && step->delay == 0 && step->cause == 0);
+    if (step->copy <= WALK_FURTHER)
+        w->wire[step->copy] = false;
+}
+
+static void walk_waits(struct walk_operation *w, const retry_step *step, bool early)
+{
+    REQUIRE(w->open && !w->closed_elsewhere);
+    REQUIRE(step->delay != 0);
+    REQUIRE(step->timeout == 0 && step->copy == 0 && step->node == 0 && step->verdict == 0);
+    REQUIRE(step->cause == RETRY_CAUSE_STRATEGY || step->cause == RETRY_CAUSE_ALWAYS ||
+            step->cause == RETRY_CAUSE_PACED || step->cause == RETRY_CAUSE_PENDING ||
+            step->cause == RETRY_CAUSE_NONE);
+    REQUIRE(step->cause != RETRY_CAUSE_NONE || walk_wire(w) != 0 || w->further != 0);
+    REQUIRE(step->cause == RETRY_CAUSE_NONE || walk_wire(w) == 0);
+    REQUIRE(step->cause != RETRY_CAUSE_PACED || step->delay < WALK_LONGEST_TURN);
+    REQUIRE(!early || step->cause == w->last.cause);
+    if (early)
+        REQUIRE(step->delay ==
+                (w->last.delay == UINT32_MAX ? UINT32_MAX : (retry_ms)(w->due - now)));
+    w->quiet = w->era == walk.era;
+    w->due = now + step->delay;
+}
+
+static void walk_over(struct walk_operation *w, const retry_step *step)
+{
+    if (!w->started) {
+        REQUIRE(step->verdict == RETRY_VERDICT_FAIL && step->cause == RETRY_CAUSE_MISUSE);
+        return;
+    }
+    REQUIRE(walk_wire(w) == 0);
+    REQUIRE(!walk_observed(w) || !w->open);
+    REQUIRE(step->copy == 0 && step->node == 0 && step->timeout == 0);
+    if (w->told) {
+        REQUIRE(step->verdict == w->last.verdict && step->cause == w->last.cause &&
+                step->delay == w->last.delay);
+    } else if (w->closed_elsewhere) {
+        REQUIRE(step->verdict == RETRY_VERDICT_FAIL && step->cause == RETRY_CAUSE_CANCELLED &&
+                step->delay == 0);
+    } else if (walk_observed(w)) {
+        REQUIRE(step->verdict == w->end.verdict && step->cause == w->end.cause &&
+                step->delay == w->end.delay);
+    }
+    REQUIRE(step->verdict == RETRY_VERDICT_SUCCESS || step->verdict == RETRY_VERDICT_FAIL ||
+            step->verdict == RETRY_VERDICT_EXPIRE);
+    w->open = false;
+    w->told = true;
+}
+
+/* What the ledger makes of a step; true: it goes on at once. */
+static bool walk_step(struct walk_operation *w)
+{
+    bool early = w->quiet && w->last.cause != RETRY_CAUSE_PACED &&
+                 (now < w->due || w->last.delay == UINT32_MAX);
+    retry_step step = retry_next(&w->op, instant());
+    REQUIRE(!early || step.what == RETRY_DO_WAIT);
+    REQUIRE(!w->told || step.what == RETRY_DO_END);
+    w->quiet = false;
+    w->cancelling = step.what == RETRY_DO_CANCEL;
+    w->settled = step.what >= RETRY_DO_WAIT;
+    if (step.what == RETRY_DO_SEND)
+        walk_sent(w, &step);
+    else if (step.what == RETRY_DO_CANCEL)
+        walk_cancelled(w, &step);
+    else if (step.what == RETRY_DO_WAIT)
+        walk_waits(w, &step, early);
+    else
+        walk_over(w, &step);
+    w->last = step;
+    walk_check_budget();
+    walk_check_flight();
+    return !w->settled;
+}
+
+/* Polls until it waits or is over; that takes no more steps than it has copies, but that each may
+   fail at once. */
+static void walk_poll(struct walk_operation *w)
+{
+    uint32_t steps = 0;
+    while (walk_step(w) && steps < 64)
+        steps++;
+    REQUIRE(steps < 64);
+}
+
+static void walk_answer(struct walk_operation *w)
+{
+    retry_action action = retry_action_after(walk_ms());
+    uint8_t how = byte();
+    action.kind = (uint8_t)(how % 4);
+    if (w->started && w->open)
+        walk_touch(w);
+    retry_answer(&w->op, action, instant());
+}
+
+/* To when one is due, a ms before, or somewhere. How long those wait who have seen the clock step
+   back, or go on by weeks, is not known. */
+static void walk_pass_time(void)
+{
+    uint8_t how = byte();
+    uint64_t ms = how;
+    uint32_t i;
+    bool back;
+    if (how < 0x70) {
+        const struct walk_operation *w = &walk_ops[how % WALK_OPERATIONS];
+        ms = w->quiet && w->due > now ? w->due - now : 1;
+        ms = ms > 0x7fffffff ? 1 : ms;
+        ms -= how & 0x40 && ms > 1;
+    } else if (how >= 0xe0) {
+        ms = how < 0xfa ? hostile() & 0xffff : word();
+    }
+    back = how >= 0xfd && ms < now;
+    clock_pass(ms, back);
+    if (!back && now - walk.era_since <= 0x7fffffff)
+        return;
+    walk.era++;
+    walk.era_since = now;
+    for (i = 0; i < WALK_OPERATIONS; i++)
+        walk_ops[i].quiet = false;
+}
+
+static void walk_call(uint8_t which)
+{
+    struct walk_operation *w = &walk_ops[which % WALK_OPERATIONS];
+    switch (which / WALK_OPERATIONS % 16) {
+    case 0:
+    case 1:
+        if (!w->open && w->settled)
+            walk_start(w);
+        break;
+    case 2:
+        if (chance(8))
+            walk_start(w);
+        break;
+    case 3:
+    case 4:
+    case 5:
+        if (walk_lowest(w, true) <= WALK_FURTHER) {
+            walk_end_copy(w, walk_lowest(w, true));
+            if (!chance(4))
+                walk_poll(w);
+        }
+        break;
+    case 6:
+        walk_end_copy(w, below(WALK_FURTHER + 1));
+        break;
+    case 7:
+        walk_end_copy(w, hostile());
+        break;
+    case 8:
+        walk_stop(w);
+        break;
+    case 9:
+        walk_answer(w);
+        break;
+    case 10:
+        if (chance(8))
+            walk_close_request(w, below(4));
+        else
+            walk_hedge(w);
+        break;
+    case 11:
+        walk_step(w);
+        break;
+    case 12:
+    case 13:
+        walk_pass_time();
+        break;
+    default:
+        walk_pass_time();
+        walk_poll(w);
+    }
+    walk_check_budget();
+}
+
+/* Polls all; with `stop` it stops them before. */
+static void walk_poll_all(bool stop)
+{
+    uint32_t i;
+    for (i = 0; i < WALK_OPERATIONS; i++) {
+        if (stop)
+            walk_stop(&walk_ops[i]);
+        walk_poll(&walk_ops[i]);
+    }
+}
+
+/* As many calls as the bytes last for; then all is stopped, and nothing may be left. */
+static void walk_through(const uint8_t *data, size_t size)
+{
+    uint32_t n;
+    bytes_start(data, size);
+    walk_set_up();
+    while (bytes_left != 0) {
+        uint8_t which = byte();
+        walk_call(which);
+        if (which >= 0xe0)
+            walk_poll_all(false);
+    }
+    walk_poll_all(true);
+    walk_poll_all(false); /* END again */
+    for (n = 0; n < WALK_NODES; n++)
+        REQUIRE(walk.gates[n].in_flight == 0);
+}
+
+#endif
