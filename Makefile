@@ -81,7 +81,7 @@ COVERAGE = libjsmn-dev clang-19 llvm-19 libclang-rt-19-dev
 PROVE = libjsmn-dev frama-c-base why3 z3 cvc4
 SYMBOLS = libjsmn-dev g++ clang-14 clang-19 gcc-arm-none-eabi picolibc-arm-none-eabi
 
-.PHONY: FORCE renew help $(RUN) deps demo test run-tests $(SERVED) http async storm together metrics guarded firmware \
+.PHONY: FORCE renew help $(RUN) deps demo test run-tests $(SERVED) http async frozen storm together metrics guarded firmware \
 	install check run-check units fuzz test-examples run-examples qemu size figures bench verify matrix \
 	symbols windows cross coverage prove mutants stress lint packages clean jsmn
 .DEFAULT_GOAL := help
@@ -151,6 +151,11 @@ async: ## 2 | 10 s | 10,000 operations at once on one libuv thread
 	$(call need,$(ASYNC))
 	@$(MAKE) -s $(BUILD)/async_uv
 	@$(BUILD)/async_uv
+
+frozen: ## 2 | 1 min | 1,000 clients, whose server freezes, in one loop
+	$(call need,$(ASYNC))
+	@$(MAKE) -s $(BUILD)/frozen
+	@$(BUILD)/frozen
 
 storm: $(BUILD)/storm_simulator ## 1 | 1 min | what a policy does to a service (ARGS=--help)
 	@$(BUILD)/storm_simulator --data $(BUILD)/storm $(ARGS)
@@ -251,20 +256,22 @@ test-examples: ## 3 | 10 min | test every example and way to install
 	$(call try,$(sort $(KV) $(HTTP) $(ASYNC) $(ARM) $(METRICS) $(GUARDED) $(INSTALL) \
 		$(foreach name,$(SERVED),$(PACKAGES_$(name)))),run-examples)
 
-run-examples: $(call unless,$(HTTP),$(BUILD)/http_curl) $(call unless,$(ASYNC),$(BUILD)/async_uv)
+run-examples: $(call unless,$(HTTP),$(BUILD)/http_curl)
+run-examples: $(call unless,$(ASYNC),$(BUILD)/async_uv $(BUILD)/frozen)
 run-examples: $(call unless,$(KV),$(BUILD)/kv_client) $(BUILD)/storm_simulator $(BUILD)/together
 run-examples: $(foreach name,$(SERVED),$(call unless,$(PACKAGES_$(name)),$(BUILD)/$(name)))
 run-examples: $(call unless,$(GUARDED),$(BUILD)/guarded $(BUILD)/slow_server)
 run-examples: $(BUILD)/retry $(BUILD)/metrics $(call unless,$(INSTALL),$(BUILD)/lambda)
 	@CC="$(CC)" RETRY=$(BUILD)/retry LACKS="$(LACKS)" LEFT_OUT="$(foreach name,$(SERVED),$(call \
 		lacking,$(PACKAGES_$(name)),$(name) ))$(call lacking,$(KV),demo )$(call \
-		lacking,$(HTTP),http )$(call lacking,$(ASYNC),async )$(call \
+		lacking,$(HTTP),http )$(call lacking,$(ASYNC),async frozen )$(call \
 		lacking,$(ARM),firmware )$(call \
 		lacking,$(GUARDED),guarded )$(call lacking,$(METRICS),metrics )$(call lacking,$(INSTALL),lambda install)" sh tests/tools/run.sh \
 		$(foreach name,$(SERVED),$(call unless,$(PACKAGES_$(name)), \
 			"tests/examples/test_served.sh $(BUILD)/$(name)")) \
 		$(call unless,$(HTTP),"tests/examples/test_http.sh $(BUILD)/http_curl") \
-		$(call unless,$(ASYNC),"tests/examples/test_async.sh $(BUILD)/async_uv") \
+		$(call unless,$(ASYNC),"tests/examples/test_async.sh $(BUILD)/async_uv" \
+			"tests/examples/test_frozen.sh $(BUILD)/frozen") \
 		"tests/examples/test_retry.sh $(BUILD)/retry" \
 		"tests/examples/test_storm.sh $(BUILD)/storm_simulator" \
 		"tests/examples/test_together.sh $(BUILD)/together" \
@@ -415,7 +422,7 @@ $(BUILD)/postgres: LIBRARIES = -I/usr/include/postgresql -lpq
 $(BUILD)/redis: LIBRARIES = -lhiredis
 $(BUILD)/http_curl: LIBRARIES = -lcurl
 $(BUILD)/guarded: LIBRARIES = -lcurl
-$(BUILD)/async_uv: LIBRARIES = -luv
+$(BUILD)/async_uv $(BUILD)/frozen: LIBRARIES = -luv
 $(BUILD)/%: examples/%.c $(HEADERS) $(BUILD)/settings
 	$(COMPILE) -std=c99 $(OPT) -o $@ $< $(LIBRARIES)
 $(BUILD)/%: examples/%.cpp $(HEADERS) $(BUILD)/settings

@@ -96,13 +96,15 @@
       retry_stop(&op->retry, now_ms());                  // nobody waits for it any more
 
    Call advance() after each of these, and when the timer has fired. A delay of UINT32_MAX means no
-   timer. The library watches the time of each attempt: CANCEL tells you to abort it. Close its
-   connection, or its late answer may be taken for the answer to the next attempt. After a CANCEL do
-   not call retry_ended for that copy: its number may be another copy's by then.
+   timer. A copy that cannot be sent has failed: send_copy may call retry_ended itself, and the loop
+   goes on. The library watches the time of each attempt: CANCEL tells you to abort it. Close its
+   connection (curl_multi_remove_handle does), or its late answer may be taken for the answer to the
+   next attempt. After a CANCEL do not call retry_ended for that copy: its number may be another
+   copy's by then. An operation that is over may be started again as it is.
 
    A WAIT with cause PACED is no retry: a gate lets the attempt wait for its turn. It is not
-   counted, and costs the budget nothing. With many operations at once, call the one that has waited
-   longest when another has ended: it may get its turn sooner.
+   counted, and costs the budget nothing. With many operations at once, when a copy is off the wire,
+   call advance() for the one that has been PACED longest: it may get its turn sooner.
 
    The time of an attempt follows the server. It starts at attempt_timeout, is never less than twice
    what answers take now, and doubles with each round of attempts that time out. An attempt that is
@@ -164,11 +166,12 @@
       ETIMEDOUT, EAGAIN and EWOULDBLOCK (SO_RCVTIMEO)       SOCKET_NOT_AVAILABLE  ATTEMPT_TIMED_OUT
       all others: EINVAL, EACCES, EBADF ...                 NONE                  NONE
 
-   libcurl has three classes of a CURLcode. CURLE_OK: classify the status. These are the network's:
-   COULDNT_RESOLVE_PROXY, COULDNT_RESOLVE_HOST, COULDNT_CONNECT, OPERATION_TIMEDOUT, GOT_NOTHING,
-   SSL_CONNECT_ERROR, SEND_ERROR, RECV_ERROR, PARTIAL_FILE, HTTP2, HTTP2_STREAM. They are classified
-   as below; `sent` is whether CURLINFO_PRETRANSFER_TIME_T is over 0. Another try cures no other
-   CURLcode (a bad certificate, a wrong URL): leave the failure zeroed.
+   libcurl has three classes of a CURLcode. CURLE_OK: a status below 400 has worked, classify any
+   other. These are the network's: COULDNT_RESOLVE_PROXY, COULDNT_RESOLVE_HOST, COULDNT_CONNECT,
+   OPERATION_TIMEDOUT, GOT_NOTHING, SSL_CONNECT_ERROR, SEND_ERROR, RECV_ERROR, PARTIAL_FILE, HTTP2,
+   HTTP2_STREAM. They are classified as below; `sent` is whether CURLINFO_PRETRANSFER_TIME_T is over
+   0. Another try cures no other CURLcode (a bad certificate, a wrong URL): leave the failure
+   zeroed.
 
       failure = retry_classify_errno(timed_out ? ETIMEDOUT : ECONNRESET, sent);
 
@@ -202,8 +205,8 @@
       4. Some reasons are always retried (a cluster's map is changing): after `always_interval`, or
          after 1, 10, 50, 100, 500, 1000, 1000 ... ms. No strategy is asked and no budget pays.
       5. Else the strategy is asked: FAIL with its cause, PENDING, or a delay. The budget pays for
-         the retry, unless nothing was sent; if it cannot: FAIL, BUDGET_EXHAUSTED. A server's order
-         replaces the delay.
+         the retry, unless no server was reached; if it cannot: FAIL, BUDGET_EXHAUSTED. A server's
+         order replaces the delay.
       6. A delay that reaches the deadline becomes EXPIRE with what is left. The charge is refunded.
       7. RETRY is counted. FAIL and EXPIRE finish the request. The observer is told last.
 
@@ -269,7 +272,7 @@
    400 retries in hand. Each of a thousand small processes has one. n is the number of operations in
    flight at once while all is well, and only bounds it. Who is alone, and would rather wait than
    fail (a device, a job), needs no budget, or one whose `expire` is 0. The SDKs' budgets are meant
-   for policies with few attempts. A retry after an attempt that was never sent is free.
+   for policies with few attempts. A retry after an attempt that reached no server is free.
    refill_per_second allows a fixed rate of retries with an empty bucket.
 
    GATES
@@ -290,18 +293,19 @@
    also be called by hand: retry_breaker_ask, then retry_breaker_report.
 
    AIMD LIMIT (additive increase, multiplicative decrease): how many at once? It starts at `max`,
-   the most that may ever be in flight. It halves when attempts time out, break or are throttled,
-   and grows by one a round trip while all is well. At its floor of one, while nothing is answered,
-   it pauses for up to a second between attempts. Costs: attempts over the limit are PACED; 32
-   bytes; about 100 instructions an attempt.
+   the most that may ever be in flight: several times what is while all is well. It halves when
+   attempts time out, break or are throttled, and grows by one a round trip while half of it is in
+   use. At its floor of one, while nothing is answered, it pauses for up to a second between
+   attempts. Costs: attempts over the limit are PACED; 40 bytes; about 100 instructions an attempt.
 
    CIRCUIT BREAKER: is it worth trying? It opens when half of 20 or more attempts within 8 s were
    sick. Then it refuses everything for 2 s, and lets one attempt through, the probe. An answer to
-   the probe closes it. With few attempts a second set `in_a_row`, or it opens late. Not for one
-   address of many servers, where it would shut out the healthy ones. Costs: it may refuse for 2 s
-   when the node is well again; 64 bytes; about 142 instructions.
+   the probe closes it. A node with fewer attempts than that needs `in_a_row`, or it opens late. Not
+   for one address of many servers, where it would shut out the healthy ones. Costs: while those of
+   all nodes are open every operation fails, however much time it has. One may refuse for 2 s when
+   the node is well again; 64 bytes; about 142 instructions.
 
-      breaker.in_a_row = 5; // only with few attempts a second
+      breaker.in_a_row = 5; // only with fewer than 20 attempts in 8 s
       retry_gates_breaker(&gates, &breaker); // a static retry_breaker for each node
 
    THROTTLE: what would be refused anyway? When a client sends over `k` (2) times what is accepted,
@@ -314,10 +318,9 @@
    RATE: how fast? After a half second in which a 429 came, the limit is the rate that was accepted
    in it. Each half second without one raises the limit, soon fast, and after 12 s there is none. If
    everything was throttled, the first answer that is not restores the last limit that let some
-   through.
-   `max` is a fixed limit from the start. Not for a server that fails or is silent. Costs: attempts
-   wait for their turn, and those that would wait 250 ms (`wait`) fail at once; 48 bytes; about 250
-   instructions.
+   through. `max` is a fixed limit from the start. Not for a server that fails or is silent. Costs:
+   attempts wait for their turn, and those that would wait 250 ms (`wait`) fail at once; 48 bytes;
+   about 250 instructions.
 
       rate.max = 50 * 1000; // of a static retry_rate: 50 attempts a second; 0: what it learns
       retry_gates_rate(&gates, &rate);
@@ -333,21 +336,26 @@
    nodes drawn at random: the one with fewer in flight. If its gates refuse, the others are asked.
    The node that has just failed comes last. step.node says where to send.
 
-      static retry_gates nodes[3]; // add to each what you use: a limit, a breaker
+      static retry_gates nodes[3];
+      static retry_aimd limits[3]; // one each; and a breaker, if you use it
       retry_client_nodes(&service.client, nodes, 3);
       retry_service_init(&service, now); // after that; it adds no limit of its own
+      for (int i = 0; i < 3; i++)
+          limits[i].max = 20, retry_gates_aimd(&nodes[i], &limits[i]);
 
    HEDGING
 
-   Hedging sends a second copy of a late attempt, best to another node. The first answer wins. It is
-   for idempotent operations. Not without a budget: when a server is slow because it is overloaded,
-   the budget stops the copies. Costs: about 5 % more attempts, each costs what a retry costs,
-   unless it was never sent; 48 bytes and 24 for each copy; about 700 instructions more for a copy.
+   Hedging sends a second copy of a late attempt, best to another node. The first answer wins. Only
+   idempotent operations get copies. Not without a budget: when a server is slow because it is
+   overloaded, the budget stops the copies. Costs: about 5 % more attempts, each costs what a retry
+   costs, unless it was never sent; 48 bytes and 24 for each copy; about 700 instructions more for a
+   copy. So copies take half of what successes put into the budget. Where answers take less than 20
+   ms set `delay`: on a clock of whole ms many of the same length are late.
 
       static retry_copy copies[1];           // one further copy, of one operation
       static retry_hedge hedge;              // one for each operation
-      retry_gates_latency(&gates, &latency); // a static retry_latency
-      hedge.latency = &latency;              // or hedge.delay: ms from copy to copy
+      retry_gates_latency(&gates, &latency); // a static retry_latency, for all nodes
+      hedge.latency = &latency;              // or hedge.delay, which wins: ms from copy to copy
       hedge.copies = copies, hedge.count = 1;
       retry_hedge_copies(&op->retry, &hedge); // before retry_start
 
@@ -364,8 +372,9 @@
       scopes.options = options, scopes.slots = slots, scopes.count = 64;
       request.client = retry_scope_client(&scopes, host, strlen(host), now);
 
-   A name keeps its slot until its bucket is full again, or until nobody has asked for it for
-   `forget` ms (a minute). Names that find no slot share scopes.client: give it a budget as well.
+   A name keeps its slot until its bucket holds what a new one does, or until nobody has asked for
+   it for `forget` ms (a minute). Names that find no slot share scopes.client: give it a budget as
+   well.
 
    retry_connection spaces the starts of connection attempts as gRPC does: 1 s, 1.6 s, 2.56 s ... up
    to 2 minutes, 20 % more or less. Zero it, or start from RETRY_CONNECTION_GRPC. A device
@@ -396,8 +405,9 @@
 
    LOG LINES AND TEXTS
 
-   The observer is called for every decision, and once when a request ends. For a success, a
-   cancellation and a gate's refusal `failure` is NULL.
+   The observer is called for every decision, and once when a request ends. `failure` is NULL for an
+   end that no failed attempt brought: a success, a cancellation, a gate's refusal, a deadline. For
+   a breaker's state ask retry_breaker_state.
 
       static void observe(void *context, const retry_request *request, const retry_failure *failure,
                           const retry_decision *decision)
@@ -445,18 +455,18 @@
    FIRMWARE, C++, THREADS, FORK
 
    Firmware: call retry_seed() with the device's id, or a fleet that lost power together returns
-   together. Compile with -ffunction-sections -fdata-sections
-   and link with -Wl,--gc-sections: unused functions go. On a Cortex-M0 (`make size`) a delay alone
-   takes about 0.8 KiB of flash, a decision with best effort about 1.5, and all of this file about
-   21. An operation takes 112 bytes of RAM. Where 32-bit atomics are not lock-free (Cortex-M0, AVR),
-   mask interrupts around what you share with a handler.
+   together. Compile with -ffunction-sections -fdata-sections and link with -Wl,--gc-sections:
+   unused functions go. On a Cortex-M0 (`make size`) a delay alone takes about 0.8 KiB of flash, a
+   decision with best effort about 1.5, and all of this file about 20. An operation takes 112 bytes
+   of RAM. Where 32-bit atomics are not lock-free (Cortex-M0, AVR), mask interrupts around what you
+   share with a handler.
 
    C++: a lambda without captures is a retry_attempt_fn; examples/lambda.cpp wraps one with
    captures. No exception may pass through a callback: catch it, and report a failure.
 
-   Threads: operations, hedges and connections belong to one thread at a time. Budgets,
-   gates and the generator are shared without a lock. Clients, strategies and policies are constant.
-   Guard the look-up of a scope. A shared client's callbacks must be ready for several threads.
+   Threads: operations, hedges and connections belong to one thread at a time. Budgets, gates and
+   the generator are shared without a lock. Clients, strategies and policies are constant. Guard the
+   look-up of a scope. A shared client's callbacks must be ready for several threads.
 
    fork(): each child calls retry_seed(), or all draw the same numbers. A child must not go on with
    gates that another thread of its parent was using: give it fresh ones.
@@ -468,8 +478,8 @@
    - "RETRY_SYSTEM_CLOCK needs POSIX": define _POSIX_C_SOURCE as 200809L before the first #include.
    - "defined but not used" with RETRY_STATIC: define RETRY_IMPLEMENTATION in that file too.
    - clang -Weverything warns of padding, of C99 in C++ and of unsafe buffers: leave these out.
-   - Everything is FAIL, MISUSE: the operation was not started, or was not zeroed.
-     Define RETRY_ASSERT(x) as assert(x) to stop there.
+   - Everything is FAIL, MISUSE: the operation was not started, or was not zeroed. Define
+     RETRY_ASSERT(x) as assert(x) to stop there.
    - Every retry is FAIL, BUDGET_EXHAUSTED: retry_budget_init was not called, or capacity is 0; or
      the process has just begun: tokens of BEST_EFFORT have to be earned.
    - Everything is FAIL, CIRCUIT_OPEN: log retry_breaker_get, and see whether attempt_timeout is
@@ -879,7 +889,8 @@ typedef struct retry_backoff {
     uint32_t spread;       /* RETRY_RATIO of the delay, for SPREAD (default: 0) */
     const retry_ms *table; /* ms, for TABLE; the last value repeats (default: NULL) */
     uint32_t table_length; /* values in table (default: 0) */
-    retry_ms (*custom)(const struct retry_backoff *self, uint32_t attempt); /* ms (default: NULL) */
+    retry_ms (*custom)(const struct retry_backoff *self, uint32_t attempt); /* ms, for CUSTOM; pure:
+                                it must not stop or cancel anything (default: NULL) */
 } retry_backoff;
 
 /* The delay in ms before jitter and `min`; `attempt`: retries already made, so 0 gives the first.
@@ -957,8 +968,9 @@ typedef struct retry_budget_options {
     bool refund_last;     /* after retries a success gives the last cost instead (default: false) */
     bool charge_failures; /* gRPC: failures are charged, and what they leave must be above
                              `floor` for a retry (default: false) */
-    retry_ms expire;      /* ms; what is held beyond retry_cost falls to a 2.718th in this time, and
-                             retry_cost is there at first (default: 0: never, and the capacity) */
+    retry_ms expire;      /* ms; of what is held beyond retry_cost, 37 % are left after this time,
+                             in steps of a 64th of it (refills come in these, too). At first
+                             retry_cost is there (default: 0: never, and the capacity) */
 } retry_budget_options;
 
 /* Shared by any number of requests, clients and threads, without a lock. Until retry_budget_init
@@ -1320,7 +1332,7 @@ typedef struct retry__gate {
 } retry__gate;
 
 /* The gates of one server: zero it, then add what you use. Shared by any number of threads, without
-   a lock; add and take out while nothing is in flight. */
+   a lock; add and take out while nothing is in flight, and no operation is PACED. */
 struct retry_gates {
     uint32_t in_flight;          /* copies on the wire; kept by the library, free to read */
     uint32_t retry__pace;        /* private: 16 times `slow`, in ms, and the rounds, 0 to 10 */
@@ -1340,8 +1352,8 @@ RETRY_API void retry_gates_latency(retry_gates *gates, retry_latency *latency);
 /* Gives a client several nodes; the gates of node n are gates[n]. Each copy goes to one of two
    nodes drawn at random, the one with fewer in flight. If that refuses, or lets it wait, the others
    are asked; last of all the node of the copy that failed last, and those that have a copy of the
-   operation on the wire. `count` 0 or 1, or NULL gates: one node. Only while nothing is in flight.
-   NULL client: nothing happens. */
+   operation on the wire. `count` 0 or 1, or NULL gates: one node. Only while nothing is in flight,
+   and no operation is PACED. NULL client: nothing happens. */
 RETRY_API void retry_client_nodes(retry_client *client, retry_gates *gates, uint16_t count);
 
 /* ---- Operations ---------------------------------------------------------------------------- */
@@ -1410,15 +1422,15 @@ RETRY_API void retry_start(retry_operation *op, retry_time now);
    Each copy that is to be sent asks, in this order:
    - The deadline is reached: EXPIRE, DEADLINE.
    - The breaker: CIRCUIT_OPEN; `delay` is the ms to the next probe, 0 if nobody knows.
-   - The throttle, which draws once for each try: THROTTLED.
+   - The throttle, which draws once, however often the copy waits: THROTTLED.
    - The AIMD limit: PACED for a random time, longer for those who have more time left.
    - The rate: PACED until its turn; THROTTLED if that is the rate's `wait` or more away, in `delay`
      ms.
    - A wait would leave less than half of the time that an attempt has at best, which is the smaller
      of the client's attempt_timeout and the request's timeout: EXPIRE, DEADLINE, at once.
    Refused, copy 0 ends the operation: FAIL with that cause, or EXPIRE. The charge of its retry goes
-   back, and the observer hears of it with a NULL failure. END's `delay` is 0 but for these:
-   BUDGET_EXHAUSTED, the delay that the strategy gave; EXPIRE, the ms that were left.
+   back, and the observer hears of it with a NULL failure. END's `delay` is 0 but for these, for
+   BUDGET_EXHAUSTED (the delay that the strategy gave) and EXPIRE (the ms that were left).
    A WAIT's delay is never 0. To call sooner does no harm. */
 RETRY_API retry_step retry_next(retry_operation *op, retry_time now);
 
@@ -1436,7 +1448,7 @@ RETRY_API void retry_ended(retry_operation *op, unsigned copy, const retry_failu
 RETRY_API void retry_stop(retry_operation *op, retry_time now);
 
 /* The strategy's answer to an operation that waits for it (PENDING): as retry_resume. Else nothing
-   happens. */
+   happens. Not from an observer or a strategy. */
 RETRY_API void retry_answer(retry_operation *op, retry_action action, retry_time now);
 
 /* ---- Hedging ------------------------------------------------------------------------------- */
@@ -1460,7 +1472,7 @@ struct retry_hedge {
 /* Gives an operation further copies, before retry_start: one more when no answer has come for
    `delay` ms, or as latency tells, and at once when a copy fails. The first answer wins. Only for
    idempotent operations. Each further copy costs retry_cost of the budget's. NULL hedge, or one
-   without copies: none. NULL op, or one that is under way: nothing happens.
+   without copies: none. NULL op, one that is under way, or a CANCEL that is due: nothing happens.
    When a copy fails, the first that fits:
    - Final whatever is on the wire (UNSAFE, UNKNOWN_REASON, NOT_RETRYABLE, or not permitted): the
    try has failed.
@@ -1478,7 +1490,7 @@ RETRY_API void retry_hedge_copies(retry_operation *op, retry_hedge *hedge);
 typedef struct retry_service {
     retry_policy policy; /* (default, if base is zero: best effort, from 100 ms to 5 s) */
     retry_budget budget; /* (default, if capacity is 0: RETRY_BUDGET_BEST_EFFORT(limit.max)) */
-    retry_aimd limit;    /* max: attempts at once while all is well (default: 20) */
+    retry_aimd limit;    /* max: attempts at once while all is well, with room (default: 20) */
     retry_gates gates;
     retry_client client; /* of each request; attempt_timeout (default: 0: what is left) */
 } retry_service;
@@ -1529,11 +1541,11 @@ typedef struct retry_scopes {
 } retry_scopes;
 
 /* The client of a name (`length` bytes; NULL counts as none), for a request to begin with. It stays
-   the same until its bucket is full, or until nobody has looked the name up for `forget` ms. A name
-   is known by a hash of 32 bits, and a new one gets the first of four slots that was never used,
-   else the first whose bucket is full or whose name is forgotten (the bucket is filled), else the
-   overflow. Not for several threads at once; the clients are. NULL: NULL. Source: Smithy's token
-   scopes. */
+   the same until its bucket holds what a new one does, or until nobody has looked the name up for
+   `forget` ms. A name is known by a hash of 32 bits, and a new one gets the first of four slots
+   that was never used, else the first whose bucket does or whose name is forgotten (the bucket is
+   filled), else the overflow. Not for several threads at once; the clients are. NULL: NULL. Source:
+   Smithy's token scopes. */
 RETRY_API const retry_client *retry_scope_client(retry_scopes *scopes, const void *name,
                                                  size_t length, retry_time now);
 
@@ -1654,6 +1666,13 @@ RETRY_API retry_clock retry_system_clock(void);
 #define RETRY__RARE(condition) (condition)
 #endif
 
+/* Once in the code where size is asked for: compilers would repeat it. */
+#if defined(__GNUC__) && defined(__OPTIMIZE_SIZE__)
+#define RETRY__ONCE static __attribute__((noinline))
+#else
+#define RETRY__ONCE static
+#endif
+
 /* Whether a shorter way may cost code. */
 #if defined(__OPTIMIZE_SIZE__)
 #define RETRY__FAST false
@@ -1717,7 +1736,7 @@ RETRY__INLINE uint32_t retry__pick(uint32_t low, uint32_t high, uint32_t random)
 }
 
 /* part / whole, which is not less, as a number of `bits` bits behind the point. */
-static uint32_t retry__share(uint32_t part, uint32_t whole, uint32_t bits)
+RETRY__ONCE uint32_t retry__share(uint32_t part, uint32_t whole, uint32_t bits)
 {
     uint32_t share = 0;
     for (; bits != 0; bits--) {
@@ -1734,29 +1753,25 @@ static uint32_t retry__thousandth(uint32_t x)
     return (uint32_t)(((uint64_t)x * 274877907) >> 38);
 }
 
-/* ms that have passed; none if the clock stepped back: a difference over half its range. */
-RETRY__WRAPS static retry_ms retry__elapsed(retry_time from, retry_time to)
-{
-    retry_ms passed = to - from;
-    return passed > UINT32_C(1) << 31 ? 0 : passed;
-}
-
 /* A clock up to this many ms behind is another thread's, and has to catch up. One further behind
    was set back, or is weeks later: time counts from it anew. */
 #define RETRY__BEHIND UINT32_C(32768)
+#define RETRY__LATEST (UINT32_MAX - RETRY__BEHIND)
 
 /* ms that have passed, up to nearly all of the range. A clock that is a little behind is another
    thread's, and has to catch up; any other is later. */
 RETRY__WRAPS static retry_ms retry__passed(retry_time from, retry_time now)
 {
     retry_ms passed = now - from;
-    return passed > UINT32_MAX - RETRY__BEHIND ? 0 : passed;
+    return passed > RETRY__LATEST ? 0 : passed;
 }
 
-/* ms of a span that have passed: one of over half of the range could not end otherwise. */
-static retry_ms retry__age(retry_time from, retry_ms span, retry_time now)
+/* ms of a span that have passed; none if the clock stepped back: a difference over half its range.
+   A span of more could not end then. */
+RETRY__ONCE RETRY__WRAPS retry_ms retry__age(retry_time from, retry_ms span, retry_time now)
 {
-    return span >> 31 == 0 ? retry__elapsed(from, now) : retry__passed(from, now);
+    retry_ms passed = now - from;
+    return passed > (span >> 31 == 0 ? UINT32_C(1) << 31 : RETRY__LATEST) ? 0 : passed;
 }
 
 /* ms that are left at `now` of a span that began at `from`. */
@@ -2375,7 +2390,8 @@ RETRY_API void retry_begin(retry_request *request, retry_time now)
 {
     if (!request)
         return;
-    retry_cancel(request, now);
+    if (!RETRY__FAST || retry__open_or_pending(request))
+        retry_cancel(request, now);
     if (request->timeout == 0)
         request->timeout = RETRY_TIMEOUT_DEFAULT;
     request->retry__state = RETRY_VERDICT_RETRY;
@@ -2764,25 +2780,28 @@ RETRY__COLD void retry__budget_expire(retry_budget *budget, retry_ms passed)
 {
     retry_ms half_life = retry__max(retry__scale(budget->options.expire, RETRY_RATIO(0.693147)), 1);
     uint32_t balance = retry__load(&budget->retry__balance), cost = budget->options.retry_cost;
-    uint32_t halves = 0, x, left, next;
+    uint32_t halves = 0, x, left, more, next;
     for (; passed >= half_life && halves < 32; passed -= half_life)
         halves++;
     x = retry__share(retry__min(passed, half_life), half_life, 16);
     left = RETRY_RATIO(0.2402) - retry__scale(RETRY_RATIO(0.0471), x);
     left = RETRY_RATIO(1) - retry__scale(RETRY_RATIO(0.6931) - retry__scale(left, x), x);
     do {
-        next = halves < 32 ? retry__scale(retry__subtract(balance, cost), left) >> halves : 0;
+        more = retry__subtract(balance, cost);
+        next = halves < 32 ? retry__scale(more, left) >> halves : 0;
+        if (next == more && more != 0) /* by rounding */
+            next--;
         next += retry__min(balance, cost);
     } while (next != balance && !retry__swap(&budget->retry__balance, &balance, next));
 }
 
-/* Time goes in steps of a 128th of `expire` at least, so that none is lost by rounding. */
+/* What expires does so in steps of a 64th of `expire` at least: rounding loses little of these. */
 static void retry__budget_refill(retry_budget *budget, retry_time now)
 {
     retry_ms passed;
     if (budget->options.refill_per_second == 0 && budget->options.expire == 0)
         return;
-    passed = retry__budget_claim(budget, (budget->options.expire >> 7) + 1, now);
+    passed = retry__budget_claim(budget, retry__max(budget->options.expire >> 6, 1), now);
     if (passed == 0)
         return;
     if (budget->options.expire != 0)
@@ -3511,6 +3530,31 @@ static uint8_t retry__outcome(const retry_failure *failure)
     return failure->timeout || (bit & sick) != 0 ? RETRY__SICK : RETRY__ANSWERED;
 }
 
+/* What gates are asked and told of a copy. */
+enum {
+    RETRY__ASK,
+    RETRY__FORGET,  /* the instant that a rate keeps goes back */
+    RETRY__RELEASE, /* no outcome */
+    RETRY__REPORT
+};
+
+struct retry__told {
+    uint8_t event;
+    uint8_t outcome; /* REPORT */
+    bool good;       /* REPORT: an answer that does not throttle */
+    bool placed;     /* counted in in_flight */
+    bool drawn;      /* ASK: a throttle has let the try pass before */
+    void *gate;      /* the one that is told */
+    retry_operation *op;
+    retry_copy *copy;
+    retry_gates *gates;
+    const retry_failure *failure; /* REPORT; NULL: it worked */
+    retry_time now;
+    retry_ms left;  /* ASK: ms to the deadline */
+    retry_ms delay; /* ASK: the answer's */
+    retry_ms age;   /* ms since the copy was sent; 0: it was not */
+};
+
 /* >>window */
 
 /* A window has two halves: the one under way and the one before. Each has two counts: all reports,
@@ -3915,16 +3959,14 @@ static bool retry__throttle_ask(retry_throttle *throttle, uint32_t random, retry
            sent - accepted <= ((uint64_t)random * (requests.all + 1)) >> 16;
 }
 
-static void retry__throttle_report(retry_throttle *throttle, const retry_failure *failure,
-                                   retry_time now)
+static void retry__throttle_report(retry_throttle *throttle, const struct retry__told *told)
 {
-    uint8_t outcome = retry__outcome(failure);
     uint32_t *half;
-    if (outcome == RETRY__IGNORED)
+    if (told->outcome == RETRY__IGNORED)
         return;
-    half = retry__window_at(&throttle->retry__requests, throttle->window, 4000, now);
+    half = retry__window_at(&throttle->retry__requests, throttle->window, 4000, told->now);
     retry__fetch_add(&half[0], 1);
-    if (outcome == RETRY__ANSWERED && (!failure || !failure->throttle))
+    if (told->good)
         retry__fetch_add(&half[1], 1);
 }
 
@@ -3980,11 +4022,14 @@ static void retry__aimd_fall(retry_aimd *aimd, retry_ms age, uint32_t now)
 /* A fall that comes between wins. At `min` it leaves the limit as it was, but not its instant. */
 static void retry__aimd_rise(retry_aimd *aimd, uint32_t in_use, retry_ms age, uint32_t now)
 {
-    uint32_t limit = retry__load(&aimd->retry__limit), fell = retry__load(&aimd->retry__fell);
-    uint32_t before = retry__aimd_within(aimd, limit);
-    uint32_t more = retry__add(before, aimd->increase ? aimd->increase : 1);
-    uint32_t after = retry__aimd_within(aimd, more);
-    if (limit != 0 && after > before && in_use >= before - (before >> 1) &&
+    uint32_t limit = retry__load(&aimd->retry__limit), fell, before, after;
+    if (limit == 0)
+        return;
+    fell = retry__load(&aimd->retry__fell);
+    before = retry__aimd_within(aimd, limit);
+    after = retry__add(before, aimd->increase ? aimd->increase : 1);
+    after = retry__aimd_within(aimd, after);
+    if (after > before && in_use >= before - (before >> 1) &&
         retry__aimd_claim(&aimd->retry__change, age, now) &&
         retry__swap(&aimd->retry__limit, &limit, after) && retry__load(&aimd->retry__fell) != fell)
         retry__swap(&aimd->retry__limit, &after, before);
@@ -4027,30 +4072,29 @@ RETRY__WRAPS static void retry__aimd_rest(retry_aimd *aimd, uint32_t row,
     uint32_t seen = retry__load(&aimd->retry__pause), until;
     if (!retry__aimd_at_min(aimd) || retry__aimd_pause(aimd, now) != 0)
         return;
-    until = now + retry__pick(pause >> 1, pause, retry_random(request));
+    until = now + retry__pick(pause >> 1, pause, retry__draw(request->client));
     retry__swap(&aimd->retry__pause, &seen, until ? until : 1);
 }
 
-/* Learns from an attempt that began `age` ms ago: only one that began after the last change, and
-   after the cooldown that followed it, may change the limit. Failures that say nothing of load
-   lower it from the third in a row on: one dark node of four is no overload. */
-static void retry__aimd_learn(retry_aimd *aimd, const retry_failure *failure, uint32_t in_use,
-                              retry_ms age, const retry_request *request, uint32_t now)
+/* Learns from the end of a copy: only one that was sent after the last change, and after the
+   cooldown that followed it, may change the limit. Failures that say nothing of load lower it from
+   the third in a row on: one dark node of four is no overload. */
+static void retry__aimd_learn(retry_aimd *aimd, const struct retry__told *told)
 {
-    uint8_t outcome = retry__outcome(failure);
+    const retry_failure *failure = told->failure;
     uint32_t row = retry__load(&aimd->retry__row);
-    age = retry__max(age, retry__min(aimd->cooldown, UINT32_C(1) << 30));
-    if (outcome == RETRY__ANSWERED && (!failure || !failure->throttle)) {
+    retry_ms age = retry__max(told->age, retry__min(aimd->cooldown, UINT32_C(1) << 30));
+    if (told->good) {
         if (row != 0)
             retry__store(&aimd->retry__row, 0);
-        retry__aimd_rise(aimd, in_use, age, now);
-    } else if (outcome != RETRY__IGNORED && retry__aimd_blames(failure)) {
+        retry__aimd_rise(aimd, retry__load(&told->gates->in_flight), age, told->now);
+    } else if (told->outcome != RETRY__IGNORED && retry__aimd_blames(failure)) {
         while (row < UINT8_MAX && !retry__swap(&aimd->retry__row, &row, row + 1))
             continue;
         if (failure->throttle || failure->timeout || row >= 2)
-            retry__aimd_fall(aimd, age, now);
-        if (outcome == RETRY__SICK)
-            retry__aimd_rest(aimd, row, request, now);
+            retry__aimd_fall(aimd, age, told->now);
+        if (told->outcome == RETRY__SICK)
+            retry__aimd_rest(aimd, row, &told->op->request, told->now);
     }
 }
 
@@ -4187,15 +4231,15 @@ static void retry__rate_return(retry_rate *rate)
         continue;
 }
 
-static void retry__rate_report(retry_rate *rate, const retry_failure *failure, retry_time now)
+static void retry__rate_report(retry_rate *rate, const struct retry__told *told)
 {
-    if (retry__outcome(failure) == RETRY__IGNORED)
+    bool throttled = told->failure && told->failure->throttle;
+    if (told->outcome == RETRY__IGNORED)
         return;
-    retry__rate_limit(rate, now);
+    retry__rate_limit(rate, told->now);
     if (!retry__rate_counts(rate))
-        retry__store(&rate->retry__half, now);
-    retry__fetch_add(
-        failure && failure->throttle ? &rate->retry__throttled : &rate->retry__accepted, 1);
+        retry__store(&rate->retry__half, told->now);
+    retry__fetch_add(throttled ? &rate->retry__throttled : &rate->retry__accepted, 1);
 }
 
 RETRY_API uint32_t retry_rate_get(const retry_rate *rate)
@@ -4365,27 +4409,6 @@ enum {
     RETRY__COPY_SHORT = 4   /* had less than half of its time from the start */
 };
 
-/* What gates are asked and told of a copy. */
-enum {
-    RETRY__ASK,
-    RETRY__FORGET,  /* the instant that a rate keeps goes back */
-    RETRY__RELEASE, /* no outcome */
-    RETRY__REPORT
-};
-
-struct retry__told {
-    void *gate; /* the one that is told */
-    retry_operation *op;
-    retry_copy *copy;
-    retry_gates *gates;
-    const retry_failure *failure; /* of REPORT only */
-    retry_time now;
-    retry_ms left;  /* ASK: ms to the deadline */
-    retry_ms delay; /* the answer to ASK */
-    uint8_t event;
-    bool placed; /* counted in in_flight */
-};
-
 /* What a hedge is told. */
 enum {
     RETRY__HEDGE_BEGIN,  /* the first copy was sent */
@@ -4414,6 +4437,15 @@ static bool retry__on_wire(const retry_copy *copy)
     return (copy->retry__state & RETRY__COPY_WIRE) != 0;
 }
 
+/* The first copy in this state whose number is *number or more; NULL: there is none. */
+static retry_copy *retry__copy_in(retry_operation *op, uint8_t state, uint32_t *number)
+{
+    retry_copy *copy;
+    while ((copy = retry__copy_at(op, *number)) != NULL && (copy->retry__state & state) == 0)
+        ++*number;
+    return copy;
+}
+
 /* Leaves what is known of the try, but for CANCELs that are due. */
 static void retry__become(retry_operation *op, uint8_t state)
 {
@@ -4421,7 +4453,7 @@ static void retry__become(retry_operation *op, uint8_t state)
 }
 
 /* The operation is over; its request is, or is closed next. */
-static void retry__over(retry_operation *op, uint8_t cause, retry_ms delay)
+RETRY__ONCE void retry__over(retry_operation *op, uint8_t cause, retry_ms delay)
 {
     retry__become(op, RETRY__OP_OVER);
     op->retry__cause = cause;
@@ -4431,14 +4463,16 @@ static void retry__over(retry_operation *op, uint8_t cause, retry_ms delay)
 static void retry__notify(retry_operation *op, retry_copy *copy, retry_gates *gates, uint8_t event,
                           const retry_failure *failure, retry_time now)
 {
-    struct retry__told told = {NULL, op, copy, gates, failure, now, 0, 0, event, false};
+    struct retry__told told = {event, 0,     false,   false, false, NULL, op,
+                               copy,  gates, failure, now,   0,     0,    0};
     gates->retry__drive(&told);
 }
 
 /* The instant that a rate keeps for a try goes back. */
 static void retry__forget(retry_operation *op, retry_time now)
 {
-    if ((op->retry__status & RETRY__OP_KEPT) != 0)
+    bool kept = (op->retry__status & RETRY__OP_KEPT) != 0;
+    if (kept && op->request.client->gates) /* which may have been taken away */
         retry__notify(op, &op->retry__copy, op->request.client->gates, RETRY__FORGET, NULL, now);
     retry__become(op, retry__op_state(op));
 }
@@ -4453,8 +4487,8 @@ static void retry__copy_off(retry_operation *op, retry_copy *copy, uint8_t event
 }
 
 /* The same, and its CANCEL is due. */
-static void retry__copy_cancel(retry_operation *op, retry_copy *copy, uint8_t event,
-                               const retry_failure *failure, retry_time now)
+RETRY__ONCE void retry__copy_cancel(retry_operation *op, retry_copy *copy, uint8_t event,
+                                    const retry_failure *failure, retry_time now)
 {
     retry__copy_off(op, copy, event, failure, now);
     copy->retry__state = RETRY__COPY_CANCEL;
@@ -4465,27 +4499,25 @@ static void retry__copy_cancel(retry_operation *op, retry_copy *copy, uint8_t ev
 static bool retry__cancel_copies(retry_operation *op, retry_time now)
 {
     retry_copy *copy;
-    uint32_t n;
+    uint32_t n = 0;
     bool any = false;
-    for (n = 0; (copy = retry__copy_at(op, n)) != NULL; n++) {
-        if (retry__on_wire(copy)) {
-            retry__copy_cancel(op, copy, RETRY__RELEASE, NULL, now);
-            any = true;
-        }
+    while ((copy = retry__copy_in(op, RETRY__COPY_WIRE, &n)) != NULL) {
+        retry__copy_cancel(op, copy, RETRY__RELEASE, NULL, now);
+        any = true;
     }
     return any;
 }
 
 /* ms that an attempt of the request has at best. */
-static retry_ms retry__attempt_most(const retry_request *request)
+RETRY__ONCE retry_ms retry__attempt_most(const retry_request *request)
 {
     retry_ms most = request->client ? request->client->attempt_timeout : 0;
     return most != 0 ? retry__min(most, request->timeout) : request->timeout;
 }
 
-static bool retry__attempt_short(const retry_request *request, retry_ms left)
+/* Whether that is too little of it to prove anything. */
+static bool retry__attempt_short(retry_ms most, retry_ms left)
 {
-    retry_ms most = retry__attempt_most(request);
     return left < most - (most >> 1);
 }
 
@@ -4499,17 +4531,18 @@ static bool retry__spent(const retry_budget *budget)
 
 /* ms that a copy may take. An attempt that is cut while the server is slow is work done in vain,
    and sent again: so the time follows the answers, and doubles with each round of time-outs. */
-static retry_ms retry__attempt_timeout(const retry_request *request, const retry_gates *gates,
-                                       retry_ms left)
+static retry_ms retry__attempt_timeout(const retry_client *client, const retry_gates *gates,
+                                       retry_ms most, retry_ms left)
 {
-    const retry_client *client = request->client;
     uint32_t pace = gates ? retry__load(&gates->retry__pace) : 0;
     retry_ms timeout = left;
     if (!client)
         return left;
     if (client->attempt_timeout != 0 && !(client->budget && retry__spent(client->budget))) {
-        timeout = retry__max(retry__attempt_most(request), pace >> 4 << 1);
-        timeout = retry__narrow((uint64_t)timeout << (pace & 15));
+        timeout = most;
+        if (pace != 0)
+            timeout = retry__max(most, pace >> 4 << 1);
+        timeout = timeout <= UINT32_MAX >> (pace & 15) ? timeout << (pace & 15) : UINT32_MAX;
     }
     if (client->attempt_timeout_max != 0)
         timeout = retry__min(timeout, client->attempt_timeout_max);
@@ -4518,13 +4551,16 @@ static retry_ms retry__attempt_timeout(const retry_request *request, const retry
 
 /* What the gates say to a copy of an operation that has *left ms to its deadline: the cause not to
    send it, and *left then says how long to wait. */
-RETRY__COLD uint8_t retry__ask_gates(retry_operation *op, retry_copy *copy, retry_gates *gates,
-                                     retry_ms *left, retry_time now)
+static uint8_t retry__ask_gates(retry_operation *op, retry_copy *copy, retry_gates *gates,
+                                retry_ms *left, retry_time now)
 {
-    struct retry__told told = {NULL, op, copy, gates, NULL, now, *left, 0, RETRY__ASK, false};
-    uint8_t cause = gates->retry__drive(&told);
+    struct retry__told told = {RETRY__ASK, 0,     false, false, false, NULL, op,
+                               copy,       gates, NULL,  now,   *left, 0,    0};
+    uint8_t cause;
+    told.drawn = (op->retry__status & RETRY__OP_DRAWN) != 0;
+    cause = gates->retry__drive(&told);
     if (cause == RETRY_CAUSE_PACED &&
-        retry__attempt_short(&op->request, retry__subtract(*left, told.delay)))
+        retry__attempt_short(retry__attempt_most(&op->request), retry__subtract(*left, told.delay)))
         return RETRY_CAUSE_DEADLINE;
     if (cause != RETRY_CAUSE_NONE)
         *left = told.delay;
@@ -4538,7 +4574,7 @@ static uint8_t retry__ask_copy(retry_operation *op, retry_copy *copy, retry_step
 {
     const retry_client *client = op->request.client;
     retry_gates *gates = client ? client->gates : NULL;
-    retry_ms left = retry__remaining(&op->request, now);
+    retry_ms left = retry__remaining(&op->request, now), most = retry__attempt_most(&op->request);
     uint8_t cause = left != 0 ? RETRY_CAUSE_NONE : RETRY_CAUSE_DEADLINE;
     copy->retry__gates = NULL;
     copy->retry__node = 0;
@@ -4550,9 +4586,9 @@ static uint8_t retry__ask_copy(retry_operation *op, retry_copy *copy, retry_step
     }
     copy->retry__sent = now;
     copy->retry__state = RETRY__COPY_WIRE;
-    if (retry__attempt_short(&op->request, left))
+    if (retry__attempt_short(most, left))
         copy->retry__state |= RETRY__COPY_SHORT;
-    copy->retry__timeout = retry__attempt_timeout(&op->request, copy->retry__gates, left);
+    copy->retry__timeout = retry__attempt_timeout(client, copy->retry__gates, most, left);
     step->what = RETRY_DO_SEND;
     step->node = copy->retry__node;
     step->timeout = copy->retry__timeout;
@@ -4644,9 +4680,9 @@ static bool retry__timed_out(retry_operation *op, retry_ms *least, retry_time no
 {
     retry_copy *copy;
     uint32_t n;
-    for (n = 0; (copy = retry__copy_at(op, n)) != NULL; n++) {
+    for (n = 0; (copy = retry__copy_in(op, RETRY__COPY_WIRE, &n)) != NULL; n++) {
         retry_ms left;
-        if (!retry__on_wire(copy) || copy->retry__timeout == UINT32_MAX)
+        if (copy->retry__timeout == UINT32_MAX)
             continue;
         left = retry__left(copy->retry__sent, copy->retry__timeout, now);
         if (left == 0) {
@@ -4662,22 +4698,22 @@ static bool retry__timed_out(retry_operation *op, retry_ms *least, retry_time no
 }
 
 /* The first copy that is due to be cancelled; false: there is none. */
-static bool retry__cancel_next(retry_operation *op, retry_step *step)
+RETRY__COLD bool retry__cancel_next(retry_operation *op, retry_step *step)
 {
-    retry_copy *copy;
-    for (step->copy = 0; (copy = retry__copy_at(op, step->copy)) != NULL; step->copy++) {
-        if (copy->retry__state == RETRY__COPY_CANCEL) {
-            copy->retry__state = 0;
-            step->what = RETRY_DO_CANCEL;
-            return true;
-        }
+    uint32_t n = 0;
+    retry_copy *copy = retry__copy_in(op, RETRY__COPY_CANCEL, &n);
+    if (!copy) {
+        op->retry__status &= (uint8_t)~RETRY__OP_CANCEL;
+        return false;
     }
-    op->retry__status &= (uint8_t)~RETRY__OP_CANCEL;
-    return false;
+    copy->retry__state = 0;
+    step->what = RETRY_DO_CANCEL;
+    step->copy = (uint8_t)n;
+    return true;
 }
 
 /* A try is under way: a copy that is due, or how long there is nothing to do; false: look again. */
-static bool retry__watch(retry_operation *op, retry_step *step, retry_time now)
+RETRY__COLD bool retry__watch(retry_operation *op, retry_step *step, retry_time now)
 {
     retry_ms least = UINT32_MAX;
     if (retry__timed_out(op, &least, now))
@@ -4690,10 +4726,15 @@ static bool retry__watch(retry_operation *op, retry_step *step, retry_time now)
     return true;
 }
 
-/* Nobody waits for an operation any more. */
-static void retry__abandon(retry_operation *op, retry_time now)
+static bool retry__under_way(const retry_operation *op)
 {
-    if (retry__op_state(op) == RETRY__OP_NONE || retry__op_state(op) == RETRY__OP_OVER)
+    return retry__op_state(op) == RETRY__OP_IDLE || retry__op_state(op) == RETRY__OP_TRY;
+}
+
+/* Nobody waits for an operation any more. */
+RETRY__COLD void retry__abandon(retry_operation *op, retry_time now)
+{
+    if (!retry__under_way(op))
         return;
     if (retry__cancel_copies(op, now))
         op->request.ambiguous = true;
@@ -4737,10 +4778,12 @@ RETRY_API retry_step retry_next(retry_operation *op, retry_time now)
     return step;
 }
 
-/* One whose request is closed is left to retry_next: its observer may be hearing of the end. */
+/* One whose request has failed or expired is left to retry_next: its observer may be hearing of it.
+ */
 RETRY_API void retry_stop(retry_operation *op, retry_time now)
 {
-    if (op && retry__open_or_pending(&op->request))
+    if (op &&
+        (retry__open_or_pending(&op->request) || op->request.retry__state == RETRY__CANCELLED))
         retry__abandon(op, now);
 }
 
@@ -4748,7 +4791,8 @@ RETRY_API void retry_start(retry_operation *op, retry_time now)
 {
     if (!op)
         return;
-    retry__abandon(op, now);
+    if (retry__under_way(op))
+        retry__abandon(op, now);
     retry_begin(&op->request, now);
     op->failure = retry__failure(RETRY_REASON_NONE, 0);
     retry__become(op, RETRY__OP_IDLE);
@@ -4756,17 +4800,17 @@ RETRY_API void retry_start(retry_operation *op, retry_time now)
     op->retry__apart = UINT16_MAX;
 }
 
-RETRY_API void retry_ended(retry_operation *op, unsigned number, const retry_failure *failure,
+RETRY_API void retry_ended(retry_operation *op, unsigned copy, const retry_failure *failure,
                            retry_time now)
 {
-    retry_copy *copy = op ? retry__copy_at(op, number) : NULL;
-    if (!copy)
+    retry_copy *ended = op ? retry__copy_at(op, copy) : NULL;
+    if (!ended)
         return;
-    if (!retry__on_wire(copy)) {
-        copy->retry__state = 0;
+    if (!retry__on_wire(ended)) {
+        ended->retry__state = 0;
         return;
     }
-    retry__copy_off(op, copy, RETRY__REPORT, failure, now);
+    retry__copy_off(op, ended, RETRY__REPORT, failure, now);
     if (!retry__open(&op->request)) { /* any more */
         if (failure)
             retry__doubt(&op->request, retry__learn(&op->request, failure));
@@ -4774,7 +4818,7 @@ RETRY_API void retry_ended(retry_operation *op, unsigned number, const retry_fai
             op->request.ambiguous = true; /* its end was told before it was done */
         retry__abandon(op, now);
     } else if (failure) {
-        retry__copy_failed(op, copy, failure, now);
+        retry__copy_failed(op, ended, failure, now);
     } else {
         if (op->retry__hedge)
             retry__cancel_copies(op, now);
@@ -4794,17 +4838,10 @@ RETRY_API void retry_answer(retry_operation *op, retry_action action, retry_time
 enum { RETRY__BREAKER, RETRY__THROTTLE, RETRY__AIMD, RETRY__RATE, RETRY__LATENCY, RETRY__GATES };
 
 /* The gate's cause not to send; NONE of one that is not there, and of whatever is not ASK. */
-static uint8_t retry__gate_tell(struct retry__told *told, uint32_t index)
+RETRY__ONCE uint8_t retry__gate_tell(struct retry__told *told, const retry__gate *gate)
 {
-    const retry__gate *gate = &told->gates->retry__gates[index];
     told->gate = gate->retry__self;
     return gate->retry__self ? gate->retry__tell(told) : (uint8_t)RETRY_CAUSE_NONE;
-}
-
-/* ms since the copy was sent. */
-static retry_ms retry__copy_age(const struct retry__told *told)
-{
-    return retry__passed(told->copy->retry__sent, told->now);
 }
 
 /* Takes a place among the copies on the wire if there are fewer than `limit`. */
@@ -4820,20 +4857,20 @@ static bool retry__place(struct retry__told *told, uint32_t limit)
     return true;
 }
 
-static void retry__leave(struct retry__told *told)
+static void retry__leave(retry_gates *gates)
 {
-    if (told->placed)
-        retry__fetch_add(&told->gates->in_flight, UINT32_MAX); /* one less */
+    retry__fetch_add(&gates->in_flight, UINT32_MAX); /* one less */
 }
 
 /* Asks the gates in turn. What those before the one that refuses gave goes back to them. */
 static uint8_t retry__gates_ask(struct retry__told *told)
 {
+    const retry__gate *gates = told->gates->retry__gates;
     uint8_t cause = RETRY_CAUSE_NONE;
     uint32_t count = 0;
     told->placed = false;
     while (count < RETRY__LATENCY && cause == RETRY_CAUSE_NONE)
-        cause = retry__gate_tell(told, count++);
+        cause = retry__gate_tell(told, &gates[count++]);
     if (cause == RETRY_CAUSE_NONE) {
         if (!told->placed)
             retry__place(told, UINT32_MAX);
@@ -4843,8 +4880,9 @@ static uint8_t retry__gates_ask(struct retry__told *told)
     }
     told->event = RETRY__RELEASE;
     for (count--; count != 0; count--)
-        retry__gate_tell(told, count - 1);
-    retry__leave(told);
+        retry__gate_tell(told, &gates[count - 1]);
+    if (told->placed)
+        retry__leave(told->gates);
     return cause;
 }
 
@@ -4853,14 +4891,13 @@ static uint8_t retry__gates_ask(struct retry__told *told)
 
 /* How long answers take, and how often the time of an attempt was doubled in vain. A round is
    counted once: who was sent before it knows nothing of the time that it gave. */
-RETRY__WRAPS static void retry__pace_learn(const struct retry__told *told)
+RETRY__ONCE RETRY__WRAPS void retry__pace_learn(const struct retry__told *told)
 {
     retry_gates *gates = told->gates;
+    uint32_t round = retry__load(&gates->retry__round); /* first: it is swapped first */
     uint32_t seen = retry__load(&gates->retry__pace), rounds = seen & RETRY__PACE_ROUNDS, next;
-    uint32_t round = retry__load(&gates->retry__round);
-    retry_ms age = retry__min(retry__copy_age(told), RETRY__PACE_SLOWEST);
-    if (retry__outcome(told->failure) == RETRY__ANSWERED &&
-        (!told->failure || !told->failure->throttle)) {
+    retry_ms age = retry__min(told->age, RETRY__PACE_SLOWEST);
+    if (told->good) {
         do {
             retry_ms slow = seen >> 4;
             next = age >= slow ? age : slow - ((slow - age + 3) >> 2);
@@ -4876,17 +4913,21 @@ RETRY__WRAPS static void retry__pace_learn(const struct retry__told *told)
 static void retry__gates_end(struct retry__told *told)
 {
     const retry_failure *failure = told->failure;
-    uint32_t i;
+    const retry__gate *gate = told->gates->retry__gates, *end = gate + RETRY__GATES;
+    told->age = retry__age(told->copy->retry__sent, told->copy->retry__timeout, told->now);
     if (told->event == RETRY__REPORT) {
+        told->outcome = retry__outcome(failure);
+        told->good = told->outcome == RETRY__ANSWERED && !(failure && failure->throttle);
         retry__pace_learn(told);
         if ((told->copy->retry__state & RETRY__COPY_SHORT) != 0 && failure &&
-            (failure->timeout || failure->reason == RETRY_REASON_ATTEMPT_TIMED_OUT))
+            (failure->timeout || failure->reason == RETRY_REASON_ATTEMPT_TIMED_OUT)) {
             told->event = RETRY__RELEASE; /* it had too little time to prove anything */
+            told->outcome = RETRY__IGNORED;
+        }
     }
-    for (i = 0; i < RETRY__GATES; i++)
-        retry__gate_tell(told, i);
-    told->placed = true;
-    retry__leave(told);
+    for (; gate != end; gate++)
+        retry__gate_tell(told, gate);
+    retry__leave(told->gates);
 }
 
 /* What one server's gates do. */
@@ -4895,7 +4936,7 @@ static uint8_t retry__gates_drive(struct retry__told *told)
     if (told->event == RETRY__ASK)
         return retry__gates_ask(told);
     if (told->event == RETRY__FORGET)
-        retry__gate_tell(told, RETRY__RATE);
+        retry__gate_tell(told, &told->gates->retry__gates[RETRY__RATE]);
     else
         retry__gates_end(told);
     return RETRY_CAUSE_NONE;
@@ -4918,8 +4959,6 @@ static uint8_t retry__tell_breaker(struct retry__told *told)
 {
     retry_breaker *breaker = (retry_breaker *)told->gate;
     retry_copy *copy = told->copy;
-    uint8_t outcome = RETRY__IGNORED;
-    retry_ms elapsed = 0;
     if (told->event == RETRY__ASK) {
         const retry_request *request = &told->op->request;
         retry_ms most = request->client->attempt_timeout;
@@ -4930,11 +4969,7 @@ static uint8_t retry__tell_breaker(struct retry__told *told)
         told->delay = permit.wait;
         return permit.granted ? RETRY_CAUSE_NONE : RETRY_CAUSE_CIRCUIT_OPEN;
     }
-    if (told->event == RETRY__REPORT)
-        outcome = retry__outcome(told->failure);
-    if (retry__on_wire(copy))
-        elapsed = retry__copy_age(told);
-    retry__breaker_end(breaker, copy->retry__ticket, elapsed, outcome, told->now);
+    retry__breaker_end(breaker, copy->retry__ticket, told->age, told->outcome, told->now);
     return RETRY_CAUSE_NONE;
 }
 
@@ -4949,10 +4984,10 @@ static uint8_t retry__tell_throttle(struct retry__told *told)
     retry_throttle *throttle = (retry_throttle *)told->gate;
     retry_operation *op = told->op;
     if (told->event == RETRY__REPORT)
-        retry__throttle_report(throttle, told->failure, told->now);
-    if (told->event != RETRY__ASK || (op->retry__status & RETRY__OP_DRAWN) != 0)
+        retry__throttle_report(throttle, told);
+    if (told->event != RETRY__ASK || told->drawn)
         return RETRY_CAUSE_NONE;
-    if (!retry__throttle_ask(throttle, retry_random(&op->request), told->now))
+    if (!retry__throttle_ask(throttle, retry__draw(op->request.client), told->now))
         return RETRY_CAUSE_THROTTLED;
     op->retry__status |= RETRY__OP_DRAWN;
     return RETRY_CAUSE_NONE;
@@ -4968,10 +5003,10 @@ RETRY_API void retry_gates_throttle(retry_gates *gates, retry_throttle *throttle
 static retry_ms retry__turn(const struct retry__told *told)
 {
     const retry_request *request = &told->op->request;
-    uint32_t f = request->timeout == UINT32_MAX || told->left >= request->timeout
-                     ? 16
-                     : retry__share(told->left, request->timeout, 4);
-    return retry__pick(1, 2 + ((98 * f * f) >> 8), retry_random(request));
+    uint32_t f = 16;
+    if (told->left < request->timeout)
+        f = retry__share(told->left, request->timeout, 4);
+    return retry__pick(1, 2 + ((98 * f * f) >> 8), retry__draw(request->client));
 }
 
 static uint8_t retry__tell_aimd(struct retry__told *told)
@@ -4979,8 +5014,7 @@ static uint8_t retry__tell_aimd(struct retry__told *told)
     retry_aimd *aimd = (retry_aimd *)told->gate;
     retry_ms pause;
     if (told->event == RETRY__REPORT)
-        retry__aimd_learn(aimd, told->failure, retry__load(&told->gates->in_flight),
-                          retry__copy_age(told), &told->op->request, told->now);
+        retry__aimd_learn(aimd, told);
     if (told->event != RETRY__ASK)
         return RETRY_CAUSE_NONE;
     pause = retry__aimd_paused(aimd, told->now);
@@ -5023,7 +5057,7 @@ static uint8_t retry__tell_rate(struct retry__told *told)
     if (told->event == RETRY__ASK)
         return retry__rate_admit(rate, told);
     if (told->event == RETRY__REPORT)
-        retry__rate_report(rate, told->failure, told->now);
+        retry__rate_report(rate, told);
     else if (told->event == RETRY__FORGET)
         retry__rate_return(rate);
     return RETRY_CAUSE_NONE;
@@ -5038,12 +5072,9 @@ RETRY_API void retry_gates_rate(retry_gates *gates, retry_rate *rate)
    sent is no sample. */
 static uint8_t retry__tell_latency(struct retry__told *told)
 {
-    uint8_t outcome = RETRY__SICK;
-    if (told->event == RETRY__REPORT)
-        outcome = retry__outcome(told->failure);
-    if (outcome != RETRY__IGNORED)
-        retry__latency_add((retry_latency *)told->gate, retry__copy_age(told),
-                           outcome == RETRY__ANSWERED);
+    if (told->event != RETRY__REPORT || told->outcome != RETRY__IGNORED)
+        retry__latency_add((retry_latency *)told->gate, told->age,
+                           told->outcome == RETRY__ANSWERED);
     return RETRY_CAUSE_NONE;
 }
 
@@ -5067,8 +5098,8 @@ static bool retry__apart(retry_operation *op, uint32_t node)
     uint32_t n;
     if (op->retry__apart == node || retry__op_state(op) != RETRY__OP_TRY)
         return op->retry__apart == node;
-    for (n = 0; (copy = retry__copy_at(op, n)) != NULL; n++) {
-        if (retry__on_wire(copy) && copy->retry__node == node)
+    for (n = 0; (copy = retry__copy_in(op, RETRY__COPY_WIRE, &n)) != NULL; n++) {
+        if (copy->retry__node == node)
             return true;
     }
     return false;
@@ -5104,11 +5135,17 @@ static bool retry__node_asked(struct retry__told *told, uint32_t node, retry__no
         return true;
     if ((told->op->retry__status & RETRY__OP_KEPT) != 0) {
         told->event = RETRY__FORGET;
-        retry__gate_tell(told, RETRY__RATE);
+        retry__gate_tell(told, &told->gates->retry__gates[RETRY__RATE]);
         told->op->retry__status &= (uint8_t)~RETRY__OP_KEPT;
     }
     retry__nodes_hear(answer, cause, told->delay);
     return false;
+}
+
+/* Whether it is seen at once that no node is set apart, as with most copies. */
+static bool retry__none_apart(const retry_operation *op)
+{
+    return RETRY__FAST && op->retry__apart == UINT16_MAX && retry__op_state(op) != RETRY__OP_TRY;
 }
 
 /* The node with this index among those that are set apart, or among the others; the number of
@@ -5116,6 +5153,8 @@ static bool retry__node_asked(struct retry__told *told, uint32_t node, retry__no
 static uint32_t retry__nodes_nth(retry_operation *op, bool apart, uint32_t index)
 {
     uint32_t nodes = op->request.client->nodes, node;
+    if (retry__none_apart(op))
+        return index;
     for (node = 0; node < nodes; node++) {
         if (retry__apart(op, node) != apart)
             continue;
@@ -5133,8 +5172,11 @@ static bool retry__nodes_round(struct retry__told *told, bool apart, retry__node
     retry_operation *op = told->op;
     const retry_client *client = op->request.client;
     uint32_t nodes = client->nodes, count = 0, random, i, first, second, node;
-    for (node = 0; node < nodes; node++)
-        count += retry__apart(op, node) == apart;
+    if (retry__none_apart(op))
+        count = apart ? 0 : nodes;
+    else
+        for (node = 0; node < nodes; node++)
+            count += retry__apart(op, node) == apart;
     if (count < 2)
         return count != 0 && retry__node_asked(told, retry__nodes_nth(op, apart, 0), answer);
     random = retry__draw(client);
@@ -5189,11 +5231,14 @@ RETRY_API void retry_client_nodes(retry_client *client, retry_gates *gates, uint
 
 /* A copy costs what a retry does, whatever failed; no failure is charged for it, and what it costs
    is not the request's, to which it might go back. */
-static bool retry__hedge_pay(retry_request *request, retry_time now)
+static bool retry__hedge_account(retry_request *request, uint8_t event, uint32_t back,
+                                 retry_time now)
 {
     const retry_failure none = retry__failure(RETRY_REASON_NONE, 0);
     uint32_t charge = request->retry__charge;
-    bool paid = retry__account(request, RETRY__BUDGET_RESUME, &none, now);
+    bool paid;
+    request->retry__charge = back;
+    paid = retry__account(request, event, &none, now);
     request->retry__charge = charge;
     return paid;
 }
@@ -5201,14 +5246,12 @@ static bool retry__hedge_pay(retry_request *request, retry_time now)
 /* What was never sent put no load on the server: a copy's charge goes back. */
 static void retry__hedge_refund(retry_operation *op, retry_time now)
 {
-    retry_request *request = &op->request;
-    uint32_t charge = request->retry__charge;
-    if (op->retry__hedge->retry__paid == 0 || !request->client || !request->client->budget)
+    const retry_client *client = op->request.client;
+    if (op->retry__hedge->retry__paid == 0 || !client || !client->budget)
         return;
     op->retry__hedge->retry__paid--;
-    request->retry__charge = request->client->budget->options.retry_cost;
-    retry__account(request, RETRY__BUDGET_REFUND, NULL, now);
-    request->retry__charge = charge;
+    retry__hedge_account(&op->request, RETRY__BUDGET_REFUND, client->budget->options.retry_cost,
+                         now);
 }
 
 /* ms: UINT32_MAX for none. */
@@ -5236,12 +5279,12 @@ static bool retry__hedge_open(retry_operation *op, retry_ms later, retry_time no
            later < retry__remaining(&op->request, now);
 }
 
-/* The lowest number that is free, or that is on the wire; of those that there are. */
-static retry_copy *retry__hedge_find(retry_operation *op, bool on_wire, uint32_t *number)
+/* The lowest number that is free, of those that there are. */
+static retry_copy *retry__hedge_free(retry_operation *op, uint32_t *number)
 {
     retry_copy *copy;
     for (*number = 0; (copy = retry__copy_at(op, *number)) != NULL; ++*number) {
-        if (retry__on_wire(copy) == on_wire)
+        if (!retry__on_wire(copy))
             break;
     }
     return copy;
@@ -5250,8 +5293,8 @@ static retry_copy *retry__hedge_find(retry_operation *op, bool on_wire, uint32_t
 /* No copy is to come, but for those that are to follow: with nothing on the wire the try failed. */
 static void retry__hedge_rest(retry_operation *op, retry_time now)
 {
-    uint32_t number;
-    if (op->retry__hedge->retry__follow == 0 && !retry__hedge_find(op, true, &number))
+    uint32_t number = 0;
+    if (op->retry__hedge->retry__follow == 0 && !retry__copy_in(op, RETRY__COPY_WIRE, &number))
         retry__decide_try(op, now);
 }
 
@@ -5274,10 +5317,11 @@ static void retry__hedge_due(retry_operation *op, retry_step *step, retry_time n
     retry_hedge *hedge = op->retry__hedge;
     uint32_t number;
     uint8_t cause;
-    retry_copy *copy = retry__hedge_find(op, false, &number);
+    retry_copy *copy = retry__hedge_free(op, &number);
     if (hedge->retry__follow != 0)
         hedge->retry__follow--;
-    if (!copy || !retry__hedge_open(op, 0, now) || !retry__hedge_pay(&op->request, now)) {
+    if (!copy || !retry__hedge_open(op, 0, now) ||
+        !retry__hedge_account(&op->request, RETRY__BUDGET_RESUME, 0, now)) {
         retry__hedge_set(hedge, UINT32_MAX, now);
         hedge->retry__follow = 0;
         retry__hedge_rest(op, now);
@@ -5311,7 +5355,6 @@ static void retry__hedge_failed(retry_operation *op, const retry_failure *failur
     uint8_t traits = retry__learn(request, failure);
     retry_ms order = failure->pushback ? failure->retry_after : 0;
     bool charged, fatal = retry__hedge_fatal(request, failure, traits, &charged);
-    uint32_t number;
     if (!hedge->retry__stopped)
         op->failure = *failure;
     retry__doubt(request, traits);
@@ -5330,8 +5373,8 @@ static void retry__hedge_failed(retry_operation *op, const retry_failure *failur
         retry__hedge_rest(op, now);
     } else if (order != 0) {
         retry__hedge_set(hedge, order, now);
-        if (!retry__hedge_open(op, order, now) && !retry__hedge_find(op, true, &number))
-            retry__decide_try(op, now);
+        if (!retry__hedge_open(op, order, now))
+            retry__hedge_rest(op, now);
     } else {
         hedge->retry__follow++;
     }
@@ -5363,8 +5406,10 @@ static bool retry__hedge_drive(retry_operation *op, uint8_t event, const retry_f
 
 RETRY_API void retry_hedge_copies(retry_operation *op, retry_hedge *hedge)
 {
-    if (!op || retry__op_state(op) == RETRY__OP_IDLE || retry__op_state(op) == RETRY__OP_TRY ||
-        (op->retry__status & RETRY__OP_CANCEL) != 0)
+    uint32_t number = 0;
+    if (!op || retry__under_way(op) ||
+        ((op->retry__status & RETRY__OP_CANCEL) != 0 && /* else the last hedge may be gone */
+         retry__copy_in(op, RETRY__COPY_CANCEL, &number)))
         return;
     op->retry__hedge = hedge && hedge->copies ? hedge : NULL;
     if (op->retry__hedge)
@@ -5974,12 +6019,15 @@ RETRY_API bool retry_parse_duration(const char *text, size_t length, retry_ms *d
 #undef RETRY__HOT
 #undef RETRY__COLD
 #undef RETRY__RARE
+#undef RETRY__ONCE
 #undef RETRY__FAST
 #undef RETRY__PLAIN
 #undef RETRY__BIT
+#undef RETRY__REASONS_UNREACHED
 #undef RETRY__REASONS_UNSENT
 #undef RETRY__GOLDEN
 #undef RETRY__BEHIND
+#undef RETRY__LATEST
 #undef RETRY__POSIX
 #undef RETRY__WINSOCK
 #undef RETRY__WINDOW_COUNT
@@ -5989,6 +6037,8 @@ RETRY_API bool retry_parse_duration(const char *text, size_t length, retry_ms *d
 #undef RETRY__BREAKER_ROW
 #undef RETRY__BREAKER_ROUNDS
 #undef RETRY__RATE_MS
+#undef RETRY__PACE_ROUNDS
+#undef RETRY__PACE_SLOWEST
 #undef RETRY__LATENCY_LEARNT
 #undef RETRY__LATENCY_AT_REST
 #undef RETRY__LATENCY_LATE

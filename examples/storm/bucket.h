@@ -203,29 +203,29 @@ enum { LAYERS = 5, LAYERS_CALLS = 243 };
 /* A layer of services: an attempt of one is a call of the next, and the last one always fails. */
 typedef struct service_layer {
     const retry_client *client;
-    uint32_t below;  /* layers that retry, below this one */
-    uint32_t *calls; /* of the last service */
+    uint32_t below;        /* layers that retry, below this one */
+    uint32_t *calls;       /* of the last service */
+    retry_time *simulated; /* passes only while somebody waits for a retry */
 } service_layer;
 
 static retry_time layer_now(void *context)
 {
-    (void)context;
-    return 0;
+    return *(const retry_time *)context;
 }
 
 static void layer_sleep(void *context, retry_ms delay)
 {
-    (void)context;
-    (void)delay;
+    *(retry_time *)context += delay;
 }
 
 static bool layer_attempt(void *context, const retry_operation *op, const retry_step *step,
                           retry_failure *failure)
 {
-    static const retry_clock clock = {layer_now, layer_sleep, NULL};
     service_layer *outer = (service_layer *)context;
     service_layer inner = *outer;
-    retry_operation inner_operation = {.request = {.client = outer->client, .idempotent = true}};
+    const retry_clock clock = {layer_now, layer_sleep, outer->simulated};
+    retry_operation inner_operation = {
+        .request = {.client = outer->client, .timeout = UINT32_MAX, .idempotent = true}};
     (void)op;
     (void)step;
     *failure = retry_classify_http(503, 0);
@@ -244,7 +244,8 @@ static uint32_t layer_calls(uint32_t layers)
     static const retry_policy policy = RETRY_POLICY_AWS;
     retry_client client = {.strategy = &policy.base};
     uint32_t calls = 0;
-    service_layer user = {&client, layers, &calls};
+    retry_time simulated = 0;
+    service_layer user = {&client, layers, &calls, &simulated};
     retry_failure failure;
     layer_attempt(&user, NULL, NULL, &failure);
     return calls;

@@ -149,6 +149,7 @@ static void hedge_finished(hedge_world *w, uint32_t id, bool done)
 {
     uint32_t all = w->now - w->clients[id].begun;
     hedge_tally *seen = hedge_tally_now(w);
+    w->clients[id].due = 0;
     if (done) {
         seen->latencies[all < TAIL ? all : TAIL - 1]++;
         seen->done++;

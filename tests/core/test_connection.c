@@ -464,7 +464,7 @@ static void test_stood_for_weeks(void)
     uint32_t hours;
     for (hours = 1; hours <= 2400; hours++) {
         retry_connection connection;
-        retry_time lost = check_after(AT(10), (retry_time)hours * 3600000);
+        retry_time lost = check_after(AT(10), (retry_time)((uint64_t)hours * 3600000));
         memset(&connection, 0, sizeof connection);
         retry_connection_begin(&connection, 0, AT(0));
         retry_connection_begin(&connection, MIDDLE, AT(0));

@@ -143,11 +143,10 @@ done <<SPIKES
 SPIKES
 check "an order without spread: all at once" grep -q "^Retry-After 30 s  *10000  *10000$" "$work/first"
 
-for name in "naive loop" "no jitter" "best effort" "5 layers of 3" "3 attempts" \
-    "a budget each"; do
+for name in "naive loop" "no jitter" "best effort" "5 layers of 3" "3 attempts"; do
     check "60 % busy: $name never comes back" is "$(cell first "The outage of" "$name" 7)" never
 done
-for name in "no retry" "a shared budget" "AWS" "AWS 2026" "gRPC"; do
+for name in "no retry" "a budget each" "a shared budget" "AWS" "AWS 2026" "gRPC"; do
     check "60 % busy: $name comes back" returns "$name"
     check "60 % busy: $name says so" near "$(cell first "The outage of" "$name" 8)" 1 10
 done
@@ -167,7 +166,8 @@ extra() { awk -F '\t' -v name="$1" -v column="$2" '$1 == name { print $column }'
 below() { awk -v got="$1" -v limit="$2" 'BEGIN { exit !(got != "" && got + 0 < limit + 0) }'; }
 quantile="after the 95 % quantile"
 check "no hedges, no extra load" is "$(extra "no hedges" 2)" 0.00
-check "hedging costs about a twentieth" near "$(extra "$quantile" 2)" 5.5 30
+# A twentieth, but for the first 15 s, in which there is no estimate; 5 of them count.
+check "hedging costs about a twentieth" near "$(extra "$quantile" 2)" 3.75 25
 check "hedging cuts the tail" below "$(extra "$quantile" 3)" "$(extra "no hedges" 3)"
 check "a budget bounds it when all is late" below "$(extra "$quantile, budget" 4)" 12
 check "a fixed delay doubles the load then" near "$(extra "after 100 ms" 4)" 100 5
@@ -230,14 +230,19 @@ data build/storm
 DEFAULTS
 
 # README.md's picture shows what the table shows.
-for name in "no retry" "best effort" "3 attempts" "a budget each" "a shared budget"; do
+grep -o '[0-9]* % failed' examples/storm/recovery.svg | sed 's/ .*//' >"$work/pictured"
+while read -r column name; do
     share=$(awk -F '\t' -v name="$name" '$2 == name { print $3; exit }' "$work/data/failed.tsv")
-    check "README: the picture at the top: $name" below "$(awk -v share="$share" '
-        match($0, /[0-9]+ % failed/) { off = substr($0, RSTART, RLENGTH) - share
-            off = off < 0 ? -off : off
-            least = n++ && least < off ? least : off }
-        END { print n ? least : 100 }' examples/storm/recovery.svg)" 3
-done
+    check "README: the picture at the top: $name" \
+        below "$(sed -n "${column}p" "$work/pictured" | awk -v share="$share" '
+            { off = $1 - share; print off < 0 ? -off : off }')" 3
+done <<COLUMNS
+1 no retry
+2 best effort
+3 3 attempts
+4 a budget each
+5 a shared budget
+COLUMNS
 check "README: the command" grep -q "make storm ARGS='--policy \"aws attempts=4\" --budget" README.md
 
 # refused WHAT TEXT ARGUMENT...

@@ -13,8 +13,12 @@
 #define BYTES_API static
 #endif
 
-static const uint8_t *bytes_next;
-static size_t bytes_left;
+#ifndef BYTES_OWN /* where each thread has bytes of its own: static __thread */
+#define BYTES_OWN static
+#endif
+
+BYTES_OWN const uint8_t *bytes_next;
+BYTES_OWN size_t bytes_left;
 
 BYTES_API void bytes_start(const uint8_t *data, size_t size)
 {

@@ -6,6 +6,7 @@
 
 #include <string.h>
 
+#include "../support/by_hand.h"
 #include "bytes.h"
 #include "clock.h"
 #include "replay.h"
@@ -328,12 +329,20 @@ static void check_breaker(void)
 
 static struct window requests; /* marked are those that were accepted */
 
+static bool asked_of_throttle(uint32_t random)
+{
+    retry_gates gates;
+    memset(&gates, 0, sizeof gates);
+    retry_gates_throttle(&gates, &throttle);
+    return by_hand_ask(&gates, random, instant()).what == RETRY_DO_SEND;
+}
+
 static void call_throttle_ask(void)
 {
     uint32_t random = word();
     uint64_t k = throttle.k ? throttle.k : 0x20000;
     uint64_t most = throttle.max_rejection ? throttle.max_rejection : 58982;
-    bool got = retry_throttle_ask(&throttle, random, instant());
+    bool got = asked_of_throttle(random);
     if (k < 0x10000)
         k = 0x10000;
     if (most > 65470)
@@ -354,7 +363,10 @@ static void call_throttle_report(void)
     retry_failure failure;
     const retry_failure *told;
     int outcome = hostile_outcome(&failure, &told);
-    retry_throttle_report(&throttle, told, instant());
+    retry_gates gates;
+    memset(&gates, 0, sizeof gates);
+    retry_gates_throttle(&gates, &throttle);
+    REQUIRE(by_hand_attempt(&gates, UINT32_MAX, instant(), told, instant()).what == RETRY_DO_SEND);
     if (outcome != IGNORED)
         window_add(&requests, outcome == ANSWERED && !(told && told->throttle));
 }
@@ -428,7 +440,7 @@ static void set_up(void)
     window_set_up(&model.window, breaker.window ? breaker.window : 8000);
     window_set_up(&requests, throttle.window ? throttle.window : 4000);
     retry_breaker_get(&breaker, instant());
-    retry_throttle_ask(&throttle, 0, instant());
+    asked_of_throttle(0);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

@@ -23,15 +23,17 @@ static struct {
     retry_time started, established_at;
 } model;
 
-static retry_ms elapsed(retry_time from)
+/* ms that have passed of a span; a step back is no time, and of a span over half of the clock's
+   range all but 32 s behind is time. */
+static retry_ms elapsed(retry_time from, retry_ms span)
 {
     retry_ms passed = now - from;
-    return passed > 0x80000000u ? 0 : passed;
+    return passed > (span > 0x7fffffff ? UINT32_MAX - 32768 : 0x80000000u) ? 0 : passed;
 }
 
 static retry_ms left(void)
 {
-    retry_ms passed = elapsed(model.started);
+    retry_ms passed = elapsed(model.started, model.spacing);
     return passed < model.spacing ? model.spacing - passed : 0;
 }
 

@@ -111,12 +111,18 @@ static bool is_free(retry_reason reason)
     return is_user(reason) && (reason & RETRY_REASON_FREE) != 0;
 }
 
-static bool is_unsent(retry_reason reason)
+/* Nothing reached the server. */
+static bool is_unreached(retry_reason reason)
 {
     return reason == RETRY_REASON_SOCKET_NOT_AVAILABLE ||
            reason == RETRY_REASON_SERVICE_NOT_AVAILABLE ||
-           reason == RETRY_REASON_NODE_NOT_AVAILABLE ||
-           reason == RETRY_REASON_CIRCUIT_BREAKER_OPEN || reason == RETRY_REASON_CLIENT_THROTTLED;
+           reason == RETRY_REASON_NODE_NOT_AVAILABLE;
+}
+
+static bool is_unsent(retry_reason reason)
+{
+    return is_unreached(reason) || reason == RETRY_REASON_CIRCUIT_BREAKER_OPEN ||
+           reason == RETRY_REASON_CLIENT_THROTTLED;
 }
 
 /* Which of them are always retried, or allow any operation, is RFC 0049's. */
@@ -338,10 +344,12 @@ static uint32_t draw(void *context)
 
 /* ---- the decision -------------------------------------------------------------------------- */
 
+/* A step back is no time; to a timeout over half of the clock's range only one of up to 32 s is. */
 static retry_ms elapsed(void)
 {
     retry_ms passed = now - model.started;
-    return passed > 0x80000000u ? 0 : passed;
+    retry_ms most = request.timeout > 0x7fffffff ? UINT32_MAX - 32768 : 0x80000000u;
+    return passed > most ? 0 : passed;
 }
 
 static void record(const retry_failure *failure)
@@ -387,6 +395,8 @@ static bool pays(const retry_failure *failure)
         return true;
     if (budget.options.charge_failures)
         return balance() > budget.options.floor;
+    if (is_unreached(failure->reason))
+        return true;
     if (!affords(cost))
         return false;
     model.millionths -= (uint64_t)cost * 1000;
@@ -626,7 +636,7 @@ static void call_begin(void)
     model.started = model.code_since = now;
     model.reasons = 0;
     model.ambiguous = false;
-    if (client.budget) {
+    if (client.budget && budget.options.request_deposit != 0) {
         refill();
         put(budget.options.request_deposit);
     }
@@ -741,6 +751,7 @@ static retry_backoff hostile_backoff(void)
     return backoff;
 }
 
+/* Without tokens that expire: how many are left is told within 2 %, and a model cannot follow. */
 static retry_budget_options hostile_options(void)
 {
     static const retry_budget_options presets[] = {RETRY_BUDGET_SMITHY, RETRY_BUDGET_AWS,
@@ -748,9 +759,13 @@ static retry_budget_options hostile_options(void)
                                                    RETRY_BUDGET_BEST_EFFORT(1)};
     retry_budget_options options;
     uint8_t which = byte(), flags;
-    if (which < 5)
-        return presets[which];
+    if (which < 5) {
+        options = presets[which];
+        options.expire = 0;
+        return options;
+    }
     flags = byte();
+    memset(&options, 0, sizeof options);
     options.capacity = hostile();
     options.retry_cost = hostile();
     options.timeout_cost = flags & 1 ? hostile() : 0;

@@ -8,9 +8,9 @@
 /* Later an idle clock may be taken for one that stepped back. */
 #define DAYS_46 UINT64_C(4000000000)
 
-static uint64_t now;     /* ms */
-static uint64_t started; /* the first instant */
-static bool steady;      /* it never stepped back, nor went on for too long */
+BYTES_OWN uint64_t now;     /* ms */
+BYTES_OWN uint64_t started; /* the first instant */
+BYTES_OWN bool steady;      /* it never stepped back, nor went on for too long */
 
 BYTES_API retry_time instant(void)
 {

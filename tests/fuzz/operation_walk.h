@@ -9,18 +9,24 @@
    - A WAIT is for 1 ms at least, and when nothing happens nothing is due before.
    - When all operations wait or are over, each node's in_flight is the copies that are on its wire.
    - What the budget holds is its capacity without the charges that were not given back.
+   - Nothing is sent that a breaker refuses, over a limit, or sooner than a rate allows. What a gate
+   gave to a copy that was not sent goes back: a probe's place, a rate's token.
 
-   Include retry.h, and define REQUIRE, before. */
+   Include retry.h, and define REQUIRE, before. With WALK_THREADS each thread walks with operations
+   of its own. What they share is `walk`; threads cannot see what it holds at one instant, so that
+   is checked when all have walked. */
 #ifndef OPERATION_WALK_H
 #define OPERATION_WALK_H
 
 #include <string.h>
 
+#include "../support/by_hand.h"
 #include "bytes.h"
 #include "clock.h"
 
 enum { WALK_LONGEST_TURN = 1 << 20 }; /* ms; a rate's `wait` at most */
-enum { WALK_OPERATIONS = 4, WALK_NODES = 4, WALK_FURTHER = 3, WALK_CLIENTS = 3 };
+enum { WALK_OPERATIONS = 4, WALK_FURTHER = 3, WALK_CLIENTS = 4 };
+enum { WALK_NODES = 4, WALK_SERVERS = WALK_NODES + 1 }; /* the last is the service's */
 
 /* What the ledger knows of an operation. */
 struct walk_operation {
@@ -38,19 +44,34 @@ struct walk_operation {
     bool cancelling;       /* the last step was CANCEL */
     bool trying;           /* a copy was sent since the last decision */
     bool wire[1 + WALK_FURTHER];
-    uint16_t node[1 + WALK_FURTHER];
-    uint32_t sent;   /* in this try */
-    uint32_t paid;   /* further copies of this try that were paid for */
-    uint32_t charge; /* what its retry cost, and may give back */
+    uint32_t server[1 + WALK_FURTHER];
+    uint64_t since[1 + WALK_FURTHER];   /* when it was sent */
+    retry_ms timeout[1 + WALK_FURTHER]; /* what it was told then */
+    bool stopped;                       /* an order not to retry has come in this try */
+    uint32_t sent;                      /* in this try */
+    uint32_t paid;                      /* further copies of this try that were paid for */
+    uint32_t charge;                    /* what its retry cost, and may give back */
     retry_decision end;
+    bool end_of_gate; /* heard without a failure: a gate's, or the deadline's, or a stop's */
     retry_step last;
     uint64_t due; /* ms; when the last WAIT is over */
 };
 
-static struct walk_operation walk_ops[WALK_OPERATIONS];
+/* The bucket of a rate whose limit never changes, in ms. An operation may keep one token for its
+   try. `most` counts it as there until the try is sent, and so does `least`: the library's own
+   bucket, from which it is gone, holds no more than `most`, and when nothing is kept no less than
+   `least`. */
+struct walk_bucket {
+    int64_t spacing; /* from send to send; 0: no such rate */
+    int64_t full, most, least;
+    uint64_t at; /* as of then */
+    bool known;  /* `least` is: the clock has not jumped since the bucket was full */
+};
 
+/* What threads share. */
 static struct {
-    retry_client clients[WALK_CLIENTS];
+    retry_client clients[WALK_CLIENTS - 1];
+    retry_service service; /* of the last client */
     retry_budget budget;
     retry_gates gates[WALK_NODES];
     retry_breaker breakers[WALK_NODES];
@@ -58,16 +79,50 @@ static struct {
     retry_aimd limits[WALK_NODES];
     retry_rate rates[WALK_NODES];
     retry_latency latencies[WALK_NODES];
-    bool counted[WALK_NODES]; /* in_flight is kept */
-    bool exact;               /* the ledger knows what the budget holds */
-    bool nested;              /* an observer or a strategy is at work */
-    uint32_t spent;           /* by the ledger */
-    uint32_t era;             /* counts how often the clock stepped back, or weeks went by */
-    uint64_t era_since;
-    uint32_t random;
+    bool counted[WALK_SERVERS]; /* in_flight is kept */
+    bool limited[WALK_SERVERS]; /* by `limits`, or the service's */
+    bool exact;                 /* the ledger knows what the budget holds */
+    uint32_t clock;             /* ms, of all threads */
 } walk;
 
-static unsigned long walk_ends; /* operations that were over, of all walks */
+/* What each thread has of its own. */
+struct walker {
+    struct walk_bucket buckets[WALK_NODES];
+    bool nested;    /* an observer or a strategy is at work */
+    uint32_t stops; /* that they made */
+    uint32_t spent; /* of the budget, by the ledger */
+    uint32_t era;   /* counts how often the clock stepped back, or weeks went by */
+    uint64_t era_since;
+    uint32_t random;
+};
+
+BYTES_OWN struct walk_operation walk_ops[WALK_OPERATIONS];
+BYTES_OWN struct walker walker;
+BYTES_OWN unsigned long walk_ends; /* operations that were over, of all walks */
+
+/* A word that other threads change. */
+#ifdef WALK_THREADS
+#define WALK_LOAD(word) __atomic_load_n(&(word), __ATOMIC_RELAXED)
+enum { WALK_ALONE = 0 };
+#else
+#define WALK_LOAD(word) (word)
+enum { WALK_ALONE = 1 };
+#endif
+
+static retry_client *walk_client(uint32_t number)
+{
+    return number < WALK_CLIENTS - 1 ? &walk.clients[number] : &walk.service.client;
+}
+
+static retry_gates *walk_gates(uint32_t server)
+{
+    return server < WALK_NODES ? &walk.gates[server] : &walk.service.gates;
+}
+
+static retry_aimd *walk_limit(uint32_t server)
+{
+    return server < WALK_NODES ? &walk.limits[server] : &walk.service.limit;
+}
 
 /* Smaller numbers more often. */
 static uint32_t walk_ms(void)
@@ -81,9 +136,9 @@ static uint32_t walk_ms(void)
 static uint32_t walk_random(void *context)
 {
     (void)context;
-    walk.random =
-        (uint32_t)(((uint64_t)walk.random * 2862933555u + 3037000493u) % UINT64_C(4294967291));
-    return walk.random;
+    walker.random =
+        (uint32_t)(((uint64_t)walker.random * 2862933555u + 3037000493u) % UINT64_C(4294967291));
+    return walker.random;
 }
 
 static struct walk_operation *walk_find(const retry_request *request)
@@ -123,7 +178,7 @@ static bool walk_unsent(retry_reason reason)
 
 static bool walk_pays(const struct walk_operation *w)
 {
-    return walk.exact && w->op.request.client && w->op.request.client->budget;
+    return walk.exact && w->op.request.client && w->op.request.client->budget == &walk.budget;
 }
 
 static uint32_t walk_cost(const retry_failure *failure)
@@ -142,13 +197,13 @@ static uint32_t walk_cost(const retry_failure *failure)
 
 static void walk_spend(uint32_t cost)
 {
-    walk.spent += cost;
+    walker.spent += cost;
 }
 
 static void walk_earn(uint32_t cost)
 {
-    REQUIRE(walk.spent >= cost);
-    walk.spent -= walk.spent >= cost ? cost : walk.spent;
+    REQUIRE(walker.spent >= cost);
+    walker.spent -= walker.spent >= cost ? cost : walker.spent;
 }
 
 /* The try is over: what its retry cost stays paid, unless it was never sent. */
@@ -164,8 +219,9 @@ static void walk_check_budget(void)
 {
     uint32_t balance = retry_budget_balance(&walk.budget);
     REQUIRE(balance <= walk.budget.options.capacity);
-    if (walk.exact && !walk.nested)
-        REQUIRE(balance == walk.budget.options.capacity - walk.spent);
+    REQUIRE(retry_budget_balance(&walk.service.budget) <= walk.service.budget.options.capacity);
+    if (WALK_ALONE && walk.exact && !walker.nested)
+        REQUIRE(balance == walk.budget.options.capacity - walker.spent);
 }
 
 static uint32_t walk_wire(const struct walk_operation *w)
@@ -184,24 +240,130 @@ static uint32_t walk_lowest(const struct walk_operation *w, bool wire)
     return i;
 }
 
-/* When all wait or are over, in_flight is what is on the wire; at no time is it more. */
+/* When all wait or are over, in_flight is what is on the wire, of all threads; at no time is it
+   more, nor over what the limit may ever be. */
 static void walk_check_flight(void)
 {
-    uint32_t wires[WALK_NODES] = {0}, i, n;
+    uint32_t wires[WALK_SERVERS] = {0}, i, n;
     bool settled = true;
     for (i = 0; i < WALK_OPERATIONS; i++) {
         const retry_client *client = walk_ops[i].op.request.client;
         settled = settled && walk_ops[i].settled;
         for (n = 0; client && client->gates && n <= WALK_FURTHER; n++) {
             if (walk_ops[i].wire[n])
-                wires[walk_ops[i].node[n]]++;
+                wires[walk_ops[i].server[n]]++;
         }
     }
-    for (n = 0; n < WALK_NODES; n++) {
-        REQUIRE(walk.gates[n].in_flight <= wires[n]);
+    for (n = 0; n < WALK_SERVERS; n++) {
+        uint32_t in_flight = WALK_LOAD(walk_gates(n)->in_flight);
+        REQUIRE(!walk.limited[n] || in_flight <= walk_limit(n)->max);
+        if (WALK_ALONE)
+            REQUIRE(in_flight <= wires[n]);
         if (settled && walk.counted[n])
-            REQUIRE(walk.gates[n].in_flight == wires[n]);
+            REQUIRE(WALK_ALONE ? in_flight == wires[n] : in_flight >= wires[n]);
     }
+}
+
+/* ---- what the gates may let pass ----------------------------------------------------------- */
+
+static int64_t walk_smaller(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
+/* Each operation may keep one token. */
+static void walk_fill(struct walk_bucket *bucket)
+{
+    int64_t passed = now > bucket->at ? (int64_t)(now - bucket->at) : 0;
+    bucket->at = now;
+    bucket->least = walk_smaller(bucket->least + passed, bucket->full);
+    bucket->most =
+        walk_smaller(bucket->most + passed, bucket->full + WALK_OPERATIONS * bucket->spacing);
+}
+
+/* The clock stepped back, or it is weeks later: who knows what that made of the buckets. */
+static void walk_forget_buckets(void)
+{
+    uint32_t n;
+    for (n = 0; n < WALK_NODES; n++) {
+        struct walk_bucket *bucket = &walker.buckets[n];
+        bucket->most = bucket->full + WALK_OPERATIONS * bucket->spacing;
+        bucket->known = false;
+        bucket->at = now;
+    }
+}
+
+static void walk_count_send(uint32_t server)
+{
+    struct walk_bucket *bucket = &walker.buckets[server % WALK_NODES];
+    if (!WALK_ALONE || server >= WALK_NODES || bucket->spacing == 0)
+        return;
+    walk_fill(bucket);
+    bucket->least -= bucket->spacing;
+    bucket->most -= bucket->spacing;
+    REQUIRE(bucket->most >= 0);
+}
+
+/* The gates as they were before a step, and whether nothing but one copy that asks can have changed
+   them in it: no copy's time was over, and nobody was stopped. */
+struct walk_before {
+    retry_breaker breakers[WALK_NODES];
+    uint32_t in_flight[WALK_SERVERS], limit[WALK_SERVERS];
+    retry_ms left;
+    uint32_t stops;
+    bool alone;
+};
+
+static void walk_look(struct walk_before *before, const struct walk_operation *w)
+{
+    uint32_t n;
+    memcpy(before->breakers, walk.breakers, sizeof before->breakers);
+    for (n = 0; n < WALK_SERVERS; n++) {
+        before->in_flight[n] = walk_gates(n)->in_flight;
+        before->limit[n] = retry_aimd_limit(walk_limit(n));
+    }
+    before->left = retry_remaining(&w->op.request, 0, instant());
+    before->stops = walker.stops;
+    before->alone = true;
+    for (n = 0; n <= WALK_FURTHER; n++) {
+        if (w->wire[n] && (now < w->since[n] || now - w->since[n] >= w->timeout[n]))
+            before->alone = false;
+    }
+}
+
+/* What a breaker says, as it was; which attempts may probe is the operation's rule. */
+static retry_permit walk_permit(struct walk_before *before, const struct walk_operation *w,
+                                uint32_t server)
+{
+    retry_ms whole = w->op.request.client->attempt_timeout;
+    bool may_probe = w->op.request.attempts == 0 || (whole != 0 && before->left >= whole);
+    return retry_breaker_ask(&before->breakers[server], may_probe, instant());
+}
+
+/* A copy was sent: its gates let it pass. */
+static void walk_passed(struct walk_before *before, const struct walk_operation *w,
+                        const retry_step *step)
+{
+    uint32_t server = w->server[step->copy % (1 + WALK_FURTHER)];
+    if (!w->op.request.client || !w->op.request.client->gates)
+        return;
+    walk_count_send(server);
+    if (before->stops != walker.stops || !before->alone)
+        return;
+    REQUIRE(!walk.limited[server] || before->in_flight[server] < before->limit[server]);
+    REQUIRE(server >= WALK_NODES || walk_permit(before, w, server).granted);
+}
+
+/* The end in this step, where there is but one node: by its breaker only if it refuses. */
+static void walk_refused(struct walk_before *before, const struct walk_operation *w,
+                         const retry_step *step)
+{
+    retry_permit permit;
+    if (!w->end_of_gate || step->cause != RETRY_CAUSE_CIRCUIT_OPEN ||
+        before->stops != walker.stops || !before->alone || w->op.request.client->nodes != 0)
+        return;
+    permit = walk_permit(before, w, 0);
+    REQUIRE(!permit.granted && permit.wait == step->delay);
 }
 
 /* Something has happened to it: it is to be polled. */
@@ -241,10 +403,11 @@ static void walk_close_request(struct walk_operation *w, uint32_t how)
 static void walk_call_back(struct walk_operation *w)
 {
     uint8_t what = byte();
-    bool outer = !walk.nested;
+    bool outer = !walker.nested;
     if (!outer || what < 0xf0)
         return;
-    walk.nested = true;
+    walker.nested = true;
+    walker.stops++;
     if (what < 0xf6)
         walk_stop(w);
     else if (what < 0xfa)
@@ -253,7 +416,7 @@ static void walk_call_back(struct walk_operation *w)
         walk_close_request(w, 1);
     else
         (void)retry_remaining(&w->op.request, 0, instant());
-    walk.nested = false;
+    walker.nested = false;
 }
 
 static void walk_observe(void *context, const retry_request *request, const retry_failure *failure,
@@ -280,6 +443,7 @@ static void walk_observe(void *context, const retry_request *request, const retr
     } else if (decision->verdict != RETRY_VERDICT_PENDING) {
         w->open = false;
         w->end = *decision;
+        w->end_of_gate = failure == NULL;
         walk_ends++;
     }
     walk_call_back(w);
@@ -362,10 +526,12 @@ static void walk_set_up_node(uint32_t n)
     if (which & 4) {
         walk.limits[n].max = 1 + (how & 3);
         walk.limits[n].cooldown = how & 64 ? walk_ms() : 0;
+        walk.limited[n] = true;
         retry_gates_aimd(&walk.gates[n], &walk.limits[n]);
     }
     if (which & 8) {
         walk.rates[n].max = how & 4 ? 1000 : how & 8 ? hostile() : 20000;
+        walk.rates[n].min = how & 16 ? walk.rates[n].max : 0;
         walk.rates[n].wait = how & 128 ? walk_ms() % WALK_LONGEST_TURN : 0;
         retry_gates_rate(&walk.gates[n], &walk.rates[n]);
     }
@@ -375,12 +541,21 @@ static void walk_set_up_node(uint32_t n)
     }
 }
 
-/* One client with several nodes, one with the first of them, and one without gates. */
+static void walk_set_up_service(uint8_t how)
+{
+    retry_service *service = &walk.service;
+    service->limit.max = 1 + (how >> 6);
+    service->client.budget = how & 32 ? &walk.budget : NULL;
+    retry_service_init(service, instant());
+    walk.counted[WALK_NODES] = walk.limited[WALK_NODES] = true;
+}
+
+/* One client with several nodes, one with the first of them, one without gates, and a service. */
 static void walk_set_up_clients(void)
 {
     uint32_t i, n;
     for (i = 0; i < WALK_CLIENTS; i++) {
-        retry_client *client = &walk.clients[i];
+        retry_client *client = walk_client(i);
         uint8_t how = byte();
         client->budget = how & 1 ? &walk.budget : NULL;
         client->observe = walk_observe;
@@ -390,6 +565,8 @@ static void walk_set_up_clients(void)
         client->attempt_timeout = how & 4 ? 1 + walk_ms() % 1000 : 0;
         client->attempt_timeout_max = how & 8 ? 1 + walk_ms() % 1000 : 0;
         client->gates = i < 2 ? walk.gates : NULL;
+        if (i == WALK_CLIENTS - 1)
+            walk_set_up_service(how);
     }
     n = byte() % (WALK_NODES + 2);
     if (n > WALK_NODES) /* one node that nobody but its gates has heard of */
@@ -399,20 +576,40 @@ static void walk_set_up_clients(void)
         walk.counted[i] = true;
 }
 
+/* What threads share; before they walk. */
 static void walk_set_up(void)
 {
     uint32_t n;
-    memset(walk_ops, 0, sizeof walk_ops);
     memset(&walk, 0, sizeof walk);
     clock_start();
-    walk.era_since = now;
-    walk.random = 1 + byte();
+    walk.clock = instant();
     walk_set_up_budget();
     for (n = 0; n < WALK_NODES; n++)
         walk_set_up_node(n);
     walk_set_up_clients();
+}
+
+/* What a thread has of its own. */
+static void walk_begin(void)
+{
+    uint32_t n;
+    memset(walk_ops, 0, sizeof walk_ops);
+    memset(&walker, 0, sizeof walker);
+    now = UINT64_C(0x500000000) + WALK_LOAD(walk.clock);
+    walker.era_since = now;
+    walker.random = 1 + byte();
     for (n = 0; n < WALK_OPERATIONS; n++)
         walk_ops[n].settled = true;
+    for (n = 0; n < WALK_NODES; n++) {
+        struct walk_bucket *bucket = &walker.buckets[n];
+        const retry_rate *rate = &walk.rates[n];
+        if (rate->max == 1000 || rate->max == 20000)
+            bucket->spacing = rate->max == rate->min ? (int64_t)(1000000 / rate->max) : 0;
+        bucket->full = bucket->spacing > 125 ? bucket->spacing : 125;
+        bucket->most = bucket->least = bucket->full;
+        bucket->at = now;
+        bucket->known = true;
+    }
 }
 
 /* ---- calls --------------------------------------------------------------------------------- */
@@ -440,7 +637,7 @@ static void walk_configure(struct walk_operation *w)
     static const retry_policy policy = RETRY_POLICY_BEST_EFFORT;
     retry_request *request = &w->op.request;
     uint8_t how = byte();
-    request->client = how % 8 == 7 ? NULL : &walk.clients[how % WALK_CLIENTS];
+    request->client = how % 8 == 7 ? NULL : walk_client(how % WALK_CLIENTS);
     request->idempotent = (how & 0x30) != 0;
     request->timeout = how & 0x40 ? walk_ms() : how & 0x80 ? UINT32_MAX : 1000;
     switch (byte() % 8) {
@@ -474,7 +671,7 @@ static void walk_start(struct walk_operation *w)
     w->started = w->open = true;
     w->told = w->trying = w->closed_elsewhere = w->cancelling = false;
     w->charge = 0;
-    w->era = walk.era;
+    w->era = walker.era;
     walk_touch(w);
 }
 
@@ -535,6 +732,8 @@ static void walk_end_copy(struct walk_operation *w, uint32_t copy)
         walk_touch(w);
         if (!done)
             walk_refund(w, &failure);
+        if (!done && failure.pushback && failure.retry_after == UINT32_MAX)
+            w->stopped = true;
     }
     retry_ended(&w->op, copy, done ? NULL : &failure, instant());
 }
@@ -555,6 +754,8 @@ static void walk_sent(struct walk_operation *w, const retry_step *step)
     REQUIRE(step->delay == 0 && step->cause == 0 && step->verdict == 0);
     if (step->copy > WALK_FURTHER || step->node >= WALK_NODES)
         return;
+    w->stopped = w->stopped && !first;
+    REQUIRE(!w->stopped);
     w->sent = first ? 1 : w->sent + 1;
     REQUIRE(w->sent <= 1 + w->further);
     REQUIRE(first || w->op.request.idempotent);
@@ -565,7 +766,11 @@ static void walk_sent(struct walk_operation *w, const retry_step *step)
     }
     w->trying = true;
     w->wire[step->copy] = true;
-    w->node[step->copy] = step->node;
+    w->server[step->copy] = step->node;
+    if (client == &walk.service.client)
+        w->server[step->copy] = WALK_NODES;
+    w->since[step->copy] = now;
+    w->timeout[step->copy] = step->timeout;
 }
 
 static void walk_cancelled(struct walk_operation *w, const retry_step *step)
@@ -592,7 +797,7 @@ static void walk_waits(struct walk_operation *w, const retry_step *step, bool ea
     if (early)
         REQUIRE(step->delay ==
                 (w->last.delay == UINT32_MAX ? UINT32_MAX : (retry_ms)(w->due - now)));
-    w->quiet = w->era == walk.era;
+    w->quiet = w->era == walker.era;
     w->due = now + step->delay;
 }
 
@@ -626,7 +831,12 @@ static bool walk_step(struct walk_operation *w)
 {
     bool early = w->quiet && w->last.cause != RETRY_CAUSE_PACED &&
                  (now < w->due || w->last.delay == UINT32_MAX);
-    retry_step step = retry_next(&w->op, instant());
+    bool open = w->open;
+    struct walk_before before;
+    retry_step step;
+    if (WALK_ALONE)
+        walk_look(&before, w);
+    step = retry_next(&w->op, instant());
     REQUIRE(!early || step.what == RETRY_DO_WAIT);
     REQUIRE(!w->told || step.what == RETRY_DO_END);
     w->quiet = false;
@@ -640,6 +850,10 @@ static bool walk_step(struct walk_operation *w)
         walk_waits(w, &step, early);
     else
         walk_over(w, &step);
+    if (WALK_ALONE && step.what == RETRY_DO_SEND)
+        walk_passed(&before, w, &step);
+    else if (WALK_ALONE && step.what == RETRY_DO_END && open && walk_observed(w))
+        walk_refused(&before, w, &step);
     w->last = step;
     walk_check_budget();
     walk_check_flight();
@@ -666,6 +880,23 @@ static void walk_answer(struct walk_operation *w)
     retry_answer(&w->op, action, instant());
 }
 
+/* Threads have one clock, and each knows what it was when it looked last. True: to this one it
+   stepped back, or went on for over half of its range. */
+static bool walk_tick(uint64_t ms, bool back)
+{
+#ifdef WALK_THREADS
+    const uint64_t range = UINT64_C(1) << 32;
+    uint32_t step = (uint32_t)(back ? range - ms % range : ms);
+    uint32_t at = __atomic_add_fetch(&walk.clock, step, __ATOMIC_RELAXED);
+    uint64_t passed = (range + at - instant()) % range;
+    back = passed > 0x7fffffff;
+    now += passed;
+#else
+    clock_pass(ms, back);
+#endif
+    return back;
+}
+
 /* To when one is due, a ms before, or somewhere. How long those wait who have seen the clock step
    back, or go on by weeks, is not known. */
 static void walk_pass_time(void)
@@ -683,11 +914,12 @@ static void walk_pass_time(void)
         ms = how < 0xfa ? hostile() & 0xffff : word();
     }
     back = how >= 0xfd && ms < now;
-    clock_pass(ms, back);
-    if (!back && now - walk.era_since <= 0x7fffffff)
+    back = walk_tick(ms, back);
+    if (!back && now - walker.era_since <= 0x7fffffff)
         return;
-    walk.era++;
-    walk.era_since = now;
+    walker.era++;
+    walker.era_since = now;
+    walk_forget_buckets();
     for (i = 0; i < WALK_OPERATIONS; i++)
         walk_ops[i].quiet = false;
 }
@@ -757,12 +989,11 @@ static void walk_poll_all(bool stop)
     }
 }
 
-/* As many calls as the bytes last for; then all is stopped, and nothing may be left. */
-static void walk_through(const uint8_t *data, size_t size)
+/* As many calls as the bytes last for; then all is stopped. */
+static void walk_on(const uint8_t *data, size_t size)
 {
-    uint32_t n;
     bytes_start(data, size);
-    walk_set_up();
+    walk_begin();
     while (bytes_left != 0) {
         uint8_t which = byte();
         walk_call(which);
@@ -771,8 +1002,68 @@ static void walk_through(const uint8_t *data, size_t size)
     }
     walk_poll_all(true);
     walk_poll_all(false); /* END again */
-    for (n = 0; n < WALK_NODES; n++)
-        REQUIRE(walk.gates[n].in_flight == 0);
 }
+
+/* Nothing is left, of any thread; `spent` is what the ledgers of all come to. */
+static void walk_check_end(uint32_t spent)
+{
+    uint32_t n;
+    for (n = 0; n < WALK_SERVERS; n++)
+        REQUIRE(walk_gates(n)->in_flight == 0);
+    if (walk.exact)
+        REQUIRE(retry_budget_balance(&walk.budget) == walk.budget.options.capacity - spent);
+}
+
+#ifndef WALK_THREADS
+
+/* When nothing is kept, a rate lets pass what its bucket holds, and no more. */
+static void walk_check_rate(uint32_t n)
+{
+    struct walk_bucket *bucket = &walker.buckets[n];
+    retry_rate rate = walk.rates[n];
+    retry_gates gates;
+    retry_step step;
+    if (bucket->spacing == 0)
+        return;
+    memset(&gates, 0, sizeof gates);
+    rate.wait = WALK_LONGEST_TURN - 1;
+    retry_gates_rate(&gates, &rate);
+    step = by_hand_ask(&gates, 0, instant());
+    walk_fill(bucket);
+    REQUIRE(step.what == RETRY_DO_SEND || step.what == RETRY_DO_WAIT);
+    bucket->most = walk_smaller(bucket->most, bucket->full);
+    if (step.what == RETRY_DO_SEND)
+        REQUIRE(bucket->most >= bucket->spacing);
+    else if (bucket->known)
+        REQUIRE(step.delay <= bucket->spacing - bucket->least);
+}
+
+/* With nothing on the wire no probe keeps a place from the next; unless the clock has jumped, to
+   which a probe may have been silent for too long. */
+static void walk_check_probes(void)
+{
+    uint32_t n;
+    for (n = 0; n < WALK_NODES; n++) {
+        retry_breaker breaker = walk.breakers[n];
+        if (breaker.probes < 2 &&
+            retry_breaker_state(&breaker, instant()) == RETRY_BREAKER_HALF_OPEN)
+            REQUIRE(retry_breaker_ask(&breaker, true, instant()).granted);
+    }
+}
+
+static void walk_through(const uint8_t *data, size_t size)
+{
+    uint32_t n;
+    bytes_start(data, size);
+    walk_set_up();
+    walk_on(bytes_next, bytes_left);
+    walk_check_end(walker.spent);
+    if (walker.era == 0)
+        walk_check_probes();
+    for (n = 0; n < WALK_NODES; n++)
+        walk_check_rate(n);
+}
+
+#endif /* WALK_THREADS */
 
 #endif

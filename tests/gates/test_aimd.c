@@ -903,7 +903,7 @@ static void test_idle(void)
     size_t j;
     for (hours = 1; hours <= 2400; hours++) {
         for (j = 0; j < CHECK_COUNT(starts); j++) {
-            retry_time later = check_after(starts[j], hours * (retry_time)3600000);
+            retry_time later = check_after(starts[j], (retry_time)((uint64_t)hours * 3600000));
             retry_aimd aimd = fallen(16, starts[j]);
             check_row("%u hours from %" PRIu64, hours, (uint64_t)starts[j]);
             CHECK_EQUAL(9, answered(&aimd, ALL, later));

@@ -1288,7 +1288,7 @@ static void test_idle(void)
     for (hours = 1; hours <= 2400; hours += hours < 24 ? 1 : 1 + 9 * (CHECK_ONE_IN > 1)) {
         for (i = 0; i < CHECK_COUNT(starts); i++) {
             check_row("idle for %lu h, start %" PRIu64, (unsigned long)hours, (uint64_t)starts[i]);
-            check_idle(starts[i], (retry_time)hours * HOUR);
+            check_idle(starts[i], (retry_time)((uint64_t)hours * HOUR));
         }
     }
 }

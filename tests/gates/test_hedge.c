@@ -1537,6 +1537,31 @@ static void test_when_to_hedge(void)
     retry_hedge_copies(NULL, NULL);
 }
 
+/* What an operation had that is over may be gone when it gets another. */
+static void test_another_hedge(void)
+{
+    static retry_hedge another;
+    set_up();
+    another = hedge;
+    start(0);
+    CHECK_TEXT("send 1, wait 500", POLL(500));
+    CHECK_TEXT("cancel 0, SUCCESS: none given", done(1, 600));
+    memset(&hedge, 0xff, sizeof hedge); /* copies that nobody can look at */
+    retry_hedge_copies(&op, &another);
+    CHECK_TEXT("send 0, wait 500", start(700));
+    CHECK_TEXT("send 1, wait 500", POLL(1200));
+}
+
+/* Who lowers the count in the middle gets no more copies. */
+static void test_lower_count(void)
+{
+    set_up();
+    start(0);
+    hedge.count = 0;
+    CHECK_TEXT("wait", POLL(500));
+    CHECK_TEXT("SUCCESS: none given", done(0, 600));
+}
+
 /* Numbers that are not on the wire, and those that there are not, change nothing. */
 static void test_foreign_ends(void)
 {
@@ -1599,6 +1624,8 @@ int main(void)
     RUN(test_ambiguous);
     RUN(test_start_anew);
     RUN(test_when_to_hedge);
+    RUN(test_another_hedge);
+    RUN(test_lower_count);
     RUN(test_foreign_ends);
     return check_done();
 }

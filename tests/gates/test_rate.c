@@ -1075,7 +1075,7 @@ static void test_idle(void)
         for (j = 0; j < CHECK_COUNT(maxs); j++) {
             for (hours = 1; hours <= 2400; hours += CHECK_ONE_IN) {
                 retry_rate rate = rate_of(0, maxs[j]);
-                retry_time later = check_after(starts[i], (retry_time)(hours * HOUR));
+                retry_time later = check_after(starts[i], (retry_time)((uint64_t)hours * HOUR));
                 half_second(&rate, starts[i], 10, 10);
                 burst(&rate, check_after(starts[i], 500));
                 throttle(&rate, check_after(starts[i], 501));
