@@ -1007,6 +1007,20 @@ static void test_closed_from_outside_and_an_end(void)
     CHECK_OVER(END(FAIL, CANCELLED, 0));
 }
 
+/* Once it is stopped, the end of a copy says nothing, though the request was closed before. */
+static void test_closed_from_outside_and_stopped(void)
+{
+    send();
+    request_cancel(at(40));
+    retry_stop(&op, at(41));
+    FAILED(SOCKET_CLOSED_WHILE_IN_FLIGHT, 42);
+    CHECK_EQUAL(RETRY_REASON_NONE, op.failure.reason);
+    CHECK(!(op.request.reasons & 1u << RETRY_REASON_SOCKET_CLOSED_WHILE_IN_FLIGHT));
+    CHECK(op.request.ambiguous);
+    CHECK_EQUAL(1, told);
+    CHECK_OVER(END(FAIL, CANCELLED, 0)); /* its CANCEL is not handed out any more */
+}
+
 /* What retry_cancel gives back is given back once. */
 static void test_cancel_gives_the_charge_back(void)
 {
@@ -1464,6 +1478,7 @@ int main(void)
     RUN(test_stop_from_a_strategy);
     RUN(test_closed_from_outside);
     RUN(test_closed_from_outside_and_an_end);
+    RUN(test_closed_from_outside_and_stopped);
     RUN(test_cancel_gives_the_charge_back);
     RUN(test_remaining);
     RUN(test_pending);

@@ -737,6 +737,24 @@ static void test_rate_after_stop(void)
     CHECK_EQUAL(1000, CHECK_WAIT(PACED, retry_next(&next, START + 1000)).delay);
 }
 
+/* A turn is forgotten with the gates that kept it. */
+static void test_gates_gone_with_a_turn(void)
+{
+    retry_operation next;
+    set_up(10000, 0);
+    rate.max = 1000;
+    rate.wait = 5000;
+    retry_gates_rate(&gates, &rate);
+    CHECK_SEND(retry_next(&op, START));
+    retry_ended(&op, 0, NULL, START);
+    next = start(START);
+    CHECK_EQUAL(1000, CHECK_WAIT(PACED, retry_next(&next, START)).delay);
+    retry_client_nodes(&client, NULL, 0);
+    retry_stop(&next, START);
+    CHECK_END(FAIL, CANCELLED, retry_next(&next, START));
+    CHECK_EQUAL(0, gates.in_flight);
+}
+
 /* A probe that a later gate refuses, or lets wait, leaves its place to another. */
 static void test_probe_given_back(void)
 {
@@ -1200,6 +1218,26 @@ static void test_slow(void)
         check_row("row %u", (unsigned)i);
         other_ends(NULL, rows[i].age, START);
         CHECK_EQUAL(rows[i].given, time_given(START));
+    }
+}
+
+/* A clock that steps back while a copy is out makes it no slower; it has taken no time. */
+static void test_slow_and_the_clock(void)
+{
+    static const retry_ms steps[] = {1, 1000, 32768, 32769, 60000, 86400000, UINT32_C(1) << 30};
+    size_t i;
+    for (i = 0; i < CHECK_COUNT(steps); i++) {
+        retry_operation one;
+        check_row("%lu ms back", (unsigned long)steps[i]);
+        set_up(UINT32_MAX, 100);
+        add_all();
+        latency.min_samples = 1;
+        other_ends(NULL, 100, START);
+        one = start(START);
+        CHECK_EQUAL(200, CHECK_SEND(retry_next(&one, START)).timeout);
+        retry_ended(&one, 0, NULL, START - steps[i]);
+        CHECK_EQUAL(150, time_given(START));
+        CHECK_RANGE(1, 100, retry_latency_get(&latency));
     }
 }
 
@@ -1762,6 +1800,7 @@ int main(void)
     RUN(test_rate_instant_comes_nearer);
     RUN(test_limit_and_rate);
     RUN(test_rate_after_stop);
+    RUN(test_gates_gone_with_a_turn);
     RUN(test_probe_given_back);
     RUN(test_operation);
     RUN(test_told_first);
@@ -1781,6 +1820,7 @@ int main(void)
     RUN(test_latency_of_answers);
     RUN(test_latency_of_no_answers);
     RUN(test_slow);
+    RUN(test_slow_and_the_clock);
     RUN(test_slow_of_failures);
     RUN(test_rounds);
     RUN(test_rounds_once);

@@ -1537,6 +1537,18 @@ static void test_when_to_hedge(void)
     retry_hedge_copies(NULL, NULL);
 }
 
+/* A copy that has ended by itself after all leaves no CANCEL to wait for. */
+static void test_hedge_after_a_late_end(void)
+{
+    set_up();
+    start(0);
+    retry_stop(&op, AT(100));
+    retry_ended(&op, 0, NULL, AT(100));
+    hedge.delay = 70;
+    retry_hedge_copies(&op, NULL);
+    CHECK_TEXT("send 0, wait", start(200));
+}
+
 /* What an operation had that is over may be gone when it gets another. */
 static void test_another_hedge(void)
 {
@@ -1624,6 +1636,7 @@ int main(void)
     RUN(test_ambiguous);
     RUN(test_start_anew);
     RUN(test_when_to_hedge);
+    RUN(test_hedge_after_a_late_end);
     RUN(test_another_hedge);
     RUN(test_lower_count);
     RUN(test_foreign_ends);

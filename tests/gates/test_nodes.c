@@ -737,6 +737,22 @@ static void test_throttle_draws_once(void)
     CHECK_END(FAIL, THROTTLED, retry_next(&op, START));
 }
 
+/* The throttle of a node whose limit lets it wait does not speak for the next node's. */
+static void test_throttle_of_each_node(void)
+{
+    set_up(2);
+    occupy(0);
+    prepare(1, THROTTLED);
+    draw_next = UINT32_MAX;
+    occupy(1);
+    retry_gates_throttle(&nodes[0], &throttles[0]);
+    limits[0].max = 1;
+    retry_gates_aimd(&nodes[0], &limits[0]);
+    draw_next = 0; /* node 0 first; it passes a throttle that has refused nothing, and no other */
+    CHECK_WAIT(PACED, retry_next(&op, START));
+    CHECK_EQUAL(1, nodes[1].in_flight);
+}
+
 /* Each node is asked once: one draw for the choice, and one for each throttle. */
 static void test_asked_once(void)
 {
@@ -922,6 +938,7 @@ int main(void)
     RUN(test_no_turn_is_kept);
     RUN(test_no_probe_is_kept);
     RUN(test_throttle_draws_once);
+    RUN(test_throttle_of_each_node);
     RUN(test_asked_once);
     RUN(test_pace_of_each);
     RUN(test_spill);

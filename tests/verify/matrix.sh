@@ -33,7 +33,7 @@ check "there are digests to compare with" test -n "$whole" -a -n "$part"
 standards() { # COMPILER: all of them, not optimised; all optimisations, as the oldest and the newest
     for std in c99 c11 c17; do same "$1" -std=$std $digest; done
     for std in c++11 c++14 c++17 c++20; do same "$1" -std=$std -x c++ $digest; done
-    for level in -O1 -O2 -O3 -Os "-O3 -flto"; do
+    for level in -O1 -O2 -O3 -Os "-O3 -flto=auto"; do
         same "$1" -std=c99 $level $digest
         same "$1" -std=c++20 $level -x c++ $digest
     done
@@ -48,8 +48,12 @@ for compiler in gcc clang-14 clang-19; do
 done
 check "tcc" digest_is "$whole" tcc $digest
 
-# tcc 0.9.27 takes the wrong bytes for a member of a struct that a call has returned.
-member_of_call() { cat retry.h errmap.h | tr '\n' ' ' | grep -o '[a-z0-9_]([^()]*) *\.[a-z_][a-z_]*'; }
+# tcc 0.9.27 takes the wrong bytes for a member of a struct that a call has returned. What the manuals
+# show may do so.
+member_of_call() {
+    for header in retry.h errmap.h; do sed '1,/^#ifndef/d' $header; done | tr '\n' ' ' |
+        grep -o '[a-z0-9_]([^()]*) *\.[a-z_][a-z_]*'
+}
 none_of_call() { ! member_of_call; }
 check "no member is taken of what a call returned" none_of_call
 
