@@ -4438,7 +4438,7 @@ static bool retry__on_wire(const retry_copy *copy)
 }
 
 /* The first copy in this state whose number is *number or more; NULL: there is none. */
-static retry_copy *retry__copy_in(retry_operation *op, uint8_t state, uint32_t *number)
+RETRY__HOT retry_copy *retry__copy_in(retry_operation *op, uint8_t state, uint32_t *number)
 {
     retry_copy *copy;
     while ((copy = retry__copy_at(op, *number)) != NULL && (copy->retry__state & state) == 0)

@@ -21,14 +21,14 @@ row() # TEXT PROGRAM WHAT LIMIT
 
 echo
 echo "An operation that succeeds at once (gcc -O2)     instructions  at most"
-row "nothing is shared" operation alone 400
-row "a budget" operation budget 570
-row "a service: budget and limit" operation service 990
-row "a service with all gates" operation all 1580
-row "a budget, and four nodes with a limit each" operation nodes 1340
+row "nothing is shared" operation alone 340
+row "a budget" operation budget 480
+row "a service: budget and limit" operation service 840
+row "a service with all gates" operation all 1400
+row "a budget, and four nodes with a limit each" operation nodes 1060
 echo
 echo "Gates and texts, one each (gcc -O2)              instructions  at most"
-row "rate, without a limit" rate free 95
+row "rate, without a limit" rate free 100
 row "rate" rate paced 280
 row "rate, throttled" rate throttled 290
 row "breaker: ask and report" breaker answered 160
@@ -36,7 +36,7 @@ row "breaker: the same, half of the reports sick" breaker sick 200
 row "throttle" throttle accepted 170
 row "latency" latency add 132
 row "hedge: an operation, no further copy" hedge won 830
-row "hedge: an operation of two copies" hedge due 1720
+row "hedge: an operation of two copies" hedge due 1760
 row "AIMD limit" aimd rise 160
 row "scope: look up a name of 18 bytes" scopes first 190
 row "policy from a text of 49 bytes" from_text policy 2700

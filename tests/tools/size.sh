@@ -49,7 +49,7 @@ decision="retry_begin retry_orchestrate retry_succeed
 # shellcheck disable=SC2086 # one word a function
 {
     flash 1620 "a decision (begin, orchestrate, succeed, best effort)" $decision
-    flash 3700 "retry_run" retry_run
+    flash 3560 "retry_run" retry_run
 }
 operation="retry_start retry_next retry_ended retry_stop retry_best_effort"
 recommended="$operation retry_budget_init retry_gates_aimd"
@@ -57,25 +57,25 @@ breaker="retry_breaker_ask retry_breaker_report retry_breaker_release
     retry_breaker_reset retry_breaker_state retry_classify_permit"
 # shellcheck disable=SC2086 # one word a function
 {
-    flash 3520 "an operation" $operation
-    flash 4700 "an operation, AIMD limit" $operation retry_gates_aimd
-    flash 5400 "an operation, circuit breaker" $operation retry_gates_breaker
-    flash 4550 "an operation, client-side throttle" $operation retry_gates_throttle
-    flash 5100 "an operation, rate" $operation retry_gates_rate
-    flash 4500 "an operation, latency" $operation retry_gates_latency
-    flash 5000 "an operation, hedge" $operation retry_hedge_copies
-    flash 4600 "an operation, several nodes" $operation retry_client_nodes
-    flash 5720 "an operation, budget and limit" $recommended
-    flash 6320 "the same with several nodes" $recommended retry_client_nodes
-    flash 7320 "the same with a hedge and latency" $recommended retry_hedge_copies retry_gates_latency
-    flash 7000 "a service and an operation" $operation retry_service_init
+    flash 3430 "an operation" $operation
+    flash 4660 "an operation, AIMD limit" $operation retry_gates_aimd
+    flash 5110 "an operation, circuit breaker" $operation retry_gates_breaker
+    flash 4370 "an operation, client-side throttle" $operation retry_gates_throttle
+    flash 4950 "an operation, rate" $operation retry_gates_rate
+    flash 4460 "an operation, latency" $operation retry_gates_latency
+    flash 4520 "an operation, hedge" $operation retry_hedge_copies
+    flash 4550 "an operation, several nodes" $operation retry_client_nodes
+    flash 5550 "an operation, budget and limit" $recommended
+    flash 6180 "the same with several nodes" $recommended retry_client_nodes
+    flash 7060 "the same with a hedge and latency" $recommended retry_hedge_copies retry_gates_latency
+    flash 6870 "a service and an operation" $operation retry_service_init
     flash 1550 "circuit breaker by hand" $breaker
-    flash 1300 "scope, with its budget" retry_scope_client
+    flash 1320 "scope, with its budget" retry_scope_client
     flash 3500 "policy from a text, with the strategy" retry_parse_policy
     flash 4450 "policy and budget from a text" retry_parse_policy retry_parse_budget
 }
 # shellcheck disable=SC2046 # one word a function
-flash 21200 "all of retry.h" $(functions "$dir/retry.o")
+flash 20900 "all of retry.h" $(functions "$dir/retry.o")
 object=errmap # what it calls in retry.h is counted there
 flash 4600 "parse an error map and find in it" errmap_parse errmap_find
 # shellcheck disable=SC2046
