@@ -350,7 +350,8 @@
    overloaded, the budget stops the copies. Costs: about 5 % more attempts, each costs what a retry
    costs, unless it was never sent; 48 bytes and 24 for each copy; about 700 instructions more for a
    copy. So copies take half of what successes put into the budget. Where answers take less than 20
-   ms set `delay`: on a clock of whole ms many of the same length are late.
+   ms set `delay`: on a clock of whole ms many of the same length are late. It is never less than
+   twice what answers take now.
 
       static retry_copy copies[1];           // one further copy, of one operation
       static retry_hedge hedge;              // one for each operation
@@ -1456,7 +1457,8 @@ RETRY_API void retry_answer(retry_operation *op, retry_action action, retry_time
 /* Further copies of one operation. Zero it, set the first four. Source: gRPC's A6. */
 struct retry_hedge {
     const retry_latency *latency; /* tells when an attempt is late (default: NULL) */
-    retry_ms delay;     /* ms from copy to copy (default: 0: as latency tells; neither: none) */
+    retry_ms delay;     /* ms from copy to copy; twice what answers take now, if that is more
+                           (default: 0: as latency tells; neither: none) */
     uint8_t count;      /* how many are in copies, at most 254 (default: 0) */
     retry_copy *copies; /* yours, zeroed (default: NULL: none) */
     bool (*retry__drive)(retry_operation *op, uint8_t event, const retry_failure *failure,
@@ -2765,8 +2767,6 @@ RETRY__COLD void retry__budget_earn(retry_budget *budget, retry_ms passed)
     uint32_t rest = (uint32_t)(millionths - (uint64_t)upper * 1024000);
     uint32_t whole = retry__thousandth(rest);
     uint32_t fraction = retry__load(&budget->retry__fraction), sum;
-    if (millionths == 0)
-        return;
     do { /* what the fraction comes to may be a thousandth more */
         sum = fraction + (rest - whole * 1000);
     } while (!retry__swap(&budget->retry__fraction, &fraction, sum >= 1000 ? sum - 1000 : sum));
@@ -4538,7 +4538,7 @@ static retry_ms retry__attempt_timeout(const retry_client *client, const retry_g
     retry_ms timeout = left;
     if (!client)
         return left;
-    if (client->attempt_timeout != 0 && !(client->budget && retry__spent(client->budget))) {
+    if (client->attempt_timeout != 0 && (!client->budget || !retry__spent(client->budget))) {
         timeout = most;
         if (pace != 0)
             timeout = retry__max(most, pace >> 4 << 1);
@@ -4917,7 +4917,7 @@ static void retry__gates_end(struct retry__told *told)
     told->age = retry__age(told->copy->retry__sent, told->copy->retry__timeout, told->now);
     if (told->event == RETRY__REPORT) {
         told->outcome = retry__outcome(failure);
-        told->good = told->outcome == RETRY__ANSWERED && !(failure && failure->throttle);
+        told->good = told->outcome == RETRY__ANSWERED && (!failure || !failure->throttle);
         retry__pace_learn(told);
         if ((told->copy->retry__state & RETRY__COPY_SHORT) != 0 && failure &&
             (failure->timeout || failure->reason == RETRY_REASON_ATTEMPT_TIMED_OUT)) {
@@ -5148,21 +5148,20 @@ static bool retry__none_apart(const retry_operation *op)
     return RETRY__FAST && op->retry__apart == UINT16_MAX && retry__op_state(op) != RETRY__OP_TRY;
 }
 
-/* The node with this index among those that are set apart, or among the others; the number of
-   nodes: there is none. */
+/* The node with this index among those that are set apart, or among the others, which have it. */
 static uint32_t retry__nodes_nth(retry_operation *op, bool apart, uint32_t index)
 {
     uint32_t nodes = op->request.client->nodes, node;
     if (retry__none_apart(op))
         return index;
-    for (node = 0; node < nodes; node++) {
+    for (node = 0; node < nodes - 1; node++) {
         if (retry__apart(op, node) != apart)
             continue;
         if (index == 0)
             break;
         index--;
     }
-    return node;
+    return node; /* the last needs no look */
 }
 
 /* Asks those that are set apart, or the others: the less busy of two at random, the other, and then
@@ -5261,14 +5260,27 @@ static void retry__hedge_set(retry_hedge *hedge, retry_ms delay, retry_time now)
     hedge->retry__since = now;
 }
 
+/* ms from copy to copy. One that is fixed follows the server as the time of an attempt does: else
+   all are sent twice when it is slow. */
+static retry_ms retry__hedge_delay(retry_operation *op)
+{
+    retry_ms delay = op->retry__hedge->delay;
+    const retry_copy *copy;
+    uint32_t n;
+    if (delay == 0)
+        return retry_latency_get(op->retry__hedge->latency);
+    for (n = 0; (copy = retry__copy_in(op, RETRY__COPY_WIRE, &n)) != NULL; n++) {
+        if (copy->retry__gates)
+            delay = retry__max(delay, retry__load(&copy->retry__gates->retry__pace) >> 4 << 1);
+    }
+    return delay;
+}
+
 /* A copy was sent, or counts as sent: when the next is due. */
 static void retry__hedge_sent(retry_operation *op, retry_time now)
 {
-    retry_hedge *hedge = op->retry__hedge;
-    retry_ms delay = UINT32_MAX;
-    if (hedge->retry__left != 0 && op->request.idempotent)
-        delay = hedge->delay ? hedge->delay : retry_latency_get(hedge->latency);
-    retry__hedge_set(hedge, delay, now);
+    bool more = op->retry__hedge->retry__left != 0 && op->request.idempotent;
+    retry__hedge_set(op->retry__hedge, more ? retry__hedge_delay(op) : UINT32_MAX, now);
 }
 
 /* Whether a copy may follow `later` ms from now, if it is paid for. */
@@ -5449,8 +5461,8 @@ static void retry__service_budget(retry_budget *budget, uint32_t max, retry_time
 {
     retry_budget_options options = budget->options;
     if (options.capacity == 0) {
-        const retry_budget_options preset = RETRY_BUDGET_BEST_EFFORT(max);
-        options.capacity = preset.capacity;
+        static const retry_budget_options preset = RETRY_BUDGET_BEST_EFFORT(1);
+        options.capacity = retry__multiply(preset.capacity, max);
         options.retry_cost = retry__or(options.retry_cost, preset.retry_cost);
         options.success_deposit = retry__or(options.success_deposit, preset.success_deposit);
         options.expire = retry__or(options.expire, preset.expire);

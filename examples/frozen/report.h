@@ -27,6 +27,11 @@ typedef struct frozen_report {
     uint16_t good[REPORT_BINS]; /* ... and how many of those are done */
 } frozen_report;
 
+static inline uint32_t report_bin(uint32_t ms)
+{
+    return ms / REPORT_BIN < REPORT_BINS ? ms / REPORT_BIN : REPORT_BINS - 1;
+}
+
 /* Whether 95 % are done of what begins in the window from this bin on. */
 static inline bool report_is_well(const frozen_report *report, uint32_t from)
 {

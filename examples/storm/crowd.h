@@ -62,6 +62,8 @@ enum {
     CROWD_BIN = 200,                    /* ms; what is counted together */
     CROWD_BINS = 1500,
     CROWD_OPERATIONS = 8192, /* under way at once */
+    CROWD_COPIES = 2,        /* of an attempt, with a hedge */
+    CROWD_TOOK = 8192,       /* ms that operations may take */
     CROWD_EVENTS = 32768,
     CROWD_RING = 4096 /* ms; events that are further ahead go round */
 };
@@ -80,6 +82,7 @@ typedef struct crowd_set {
     uint32_t limit;                     /* the AIMD limits' max (0: what begins in one timeout) */
     uint32_t in_flight;                 /* operations of a client that a budget is for (0: those
                                            in flight at once while all is well) */
+    retry_ms hedge;                     /* ms after which a second copy follows (0: none does) */
     const retry_strategy *strategy;     /* (NULL: best effort) */
     const retry_budget_options *budget; /* of a client (NULL: RETRY_BUDGET_BEST_EFFORT) */
 } crowd_set;
@@ -106,9 +109,12 @@ typedef struct crowd_client {
 
 typedef struct crowd_operation {
     retry_operation retry;
-    uint32_t serial;    /* of its last event */
-    uint32_t due, sent; /* those of its timer, and of its copy: all others are out of date */
-    uint32_t bin, next_free;
+    retry_hedge hedge;
+    retry_copy copies[CROWD_COPIES - 1];
+    uint32_t serial;                  /* of its last event */
+    uint32_t due, sent[CROWD_COPIES]; /* those of its timer and its copies: all others are out of
+                                         date */
+    uint32_t begun, next_free;
 } crowd_operation;
 
 typedef struct crowd_job {
@@ -140,6 +146,7 @@ typedef struct crowd {
     uint32_t free_operation, free_event;
     uint32_t first[CROWD_RING], last[CROWD_RING]; /* the events of a millisecond */
     crowd_bin bins[CROWD_BINS];
+    uint32_t took[CROWD_TOOK]; /* operations done that took so many ms, since the fault began */
     crowd_node node[CROWD_NODES];
     crowd_operation operations[CROWD_OPERATIONS];
     crowd_event events[CROWD_EVENTS];
@@ -284,11 +291,17 @@ static void crowd_worked(crowd *c, const crowd_event *event)
 
 /* ---- A client ------------------------------------------------------------------------------ */
 
-static void crowd_close(crowd *c, uint32_t id)
+static void crowd_close(crowd *c, uint32_t id, bool done)
 {
-    c->operations[id].due = 0;
-    c->operations[id].sent = 0;
-    c->operations[id].next_free = c->free_operation;
+    crowd_operation *o = &c->operations[id];
+    crowd_bin *bin = &c->bins[o->begun / CROWD_BIN];
+    uint32_t took = c->now - o->begun;
+    bin->done = (uint16_t)(bin->done + done);
+    if (done && c->to != 0 && o->begun >= c->from)
+        c->took[took < CROWD_TOOK ? took : CROWD_TOOK - 1]++;
+    memset(o->sent, 0, sizeof o->sent);
+    o->due = 0;
+    o->next_free = c->free_operation;
     c->free_operation = id;
 }
 
@@ -313,11 +326,11 @@ static void crowd_advance(crowd *c, uint32_t id)
         crowd_count(crowd_bin_now(c), &step);
         switch (step.what) {
         case RETRY_DO_SEND:
-            o->sent = o->serial;
+            o->sent[step.copy] = o->serial;
             crowd_take(c, step.node, job);
             break;
         case RETRY_DO_CANCEL:
-            o->sent = 0;
+            o->sent[step.copy] = 0;
             break;
         case RETRY_DO_WAIT:
             o->due = o->serial;
@@ -325,23 +338,22 @@ static void crowd_advance(crowd *c, uint32_t id)
                 crowd_schedule(c, event, step.delay);
             return;
         default:
-            c->bins[o->bin].done =
-                (uint16_t)(c->bins[o->bin].done + (step.verdict == RETRY_VERDICT_SUCCESS));
-            crowd_close(c, id);
+            crowd_close(c, id, step.verdict == RETRY_VERDICT_SUCCESS);
             return;
         }
     }
 }
 
 /* A copy has been answered. */
-static void crowd_answered(crowd *c, uint32_t id, uint8_t says)
+static void crowd_answered(crowd *c, uint32_t id, uint32_t serial, uint8_t says)
 {
     crowd_operation *o = &c->operations[id];
+    unsigned copy = o->sent[0] != serial;
     retry_failure failure = retry_classify_http(says == CROWD_SAYS_503 ? 503 : 429, 0);
     if (says == CROWD_SAYS_REFUSED)
         failure = retry_classify_stage(RETRY_STAGE_DISPATCH, RETRY_REASON_NODE_NOT_AVAILABLE);
-    o->sent = 0;
-    retry_ended(&o->retry, 0, says == CROWD_SAYS_DONE ? NULL : &failure, c->now);
+    o->sent[copy] = 0;
+    retry_ended(&o->retry, copy, says == CROWD_SAYS_DONE ? NULL : &failure, c->now);
     crowd_advance(c, id);
 }
 
@@ -370,10 +382,14 @@ static void crowd_arrive(crowd *c)
     serial = o->serial;
     *o = none;
     o->serial = serial;
-    o->bin = c->now / CROWD_BIN;
+    o->begun = c->now;
     o->retry.request.client = &c->clients[(who >> 8) % c->set->clients].service.client;
     o->retry.request.timeout = c->set->timeout;
     o->retry.request.idempotent = true;
+    o->hedge.delay = c->set->hedge;
+    o->hedge.copies = o->copies;
+    o->hedge.count = CROWD_COPIES - 1;
+    retry_hedge_copies(&o->retry, c->set->hedge ? &o->hedge : NULL);
     crowd_bin_now(c)->begun++;
     retry_start(&o->retry, c->now);
     crowd_advance(c, id);
@@ -398,7 +414,8 @@ static bool crowd_holds(const crowd *c, const crowd_event *event)
     const crowd_operation *o = &c->operations[event->operation];
     if (event->kind == CROWD_DUE)
         return o->due == event->serial;
-    return event->kind != CROWD_ANSWERED || o->sent == event->serial;
+    return event->kind != CROWD_ANSWERED || o->sent[0] == event->serial ||
+           o->sent[1] == event->serial;
 }
 
 static void crowd_happen(crowd *c, crowd_event event)
@@ -423,7 +440,7 @@ static void crowd_happen(crowd *c, crowd_event event)
         crowd_work_on(c, 0);
         break;
     default:
-        crowd_answered(c, event.operation, event.says);
+        crowd_answered(c, event.operation, event.serial, event.says);
     }
 }
 
@@ -450,6 +467,7 @@ static void crowd_strike(crowd *c, uint32_t fault)
     c->fault = fault;
     c->from = c->now;
     c->to = c->now + c->set->length;
+    memset(c->took, 0, sizeof c->took);
     crowd_schedule(c, thaws, c->set->length);
 }
 

@@ -1,7 +1,7 @@
 /* stuck.h: is any fleet stuck? The recommended client, a retry_service in each process, under every
    fault of crowd.h: in fleets of different sizes, before different servers, at different loads.
    Beside it the same fleet without retries, with attempts as long, and with attempts that may take
-   all of their operation's time. */
+   all of their operation's time; and, where there is no fault, with a hedge. */
 #ifndef STORM_STUCK_H
 #define STORM_STUCK_H
 
@@ -25,6 +25,7 @@ enum {
     STUCK_HEALTH = 30000,       /* ms before the fault */
     STUCK_LENGTH = 10000,       /* ms of the fault */
     STUCK_COUNTED = 30000,      /* ms after it of which the operations are counted, too */
+    STUCK_HEDGE = 100,          /* ms until a second copy follows */
     STUCK_TIMES = 3,            /* as long as without retries it may take behind an endless queue */
     STUCK_WATCHED = 40000,      /* ms after it that are watched at least */
     STUCK_WATCHED_MAX = 240000, /* ms that are watched of a fleet that is not back, at most */
@@ -32,7 +33,7 @@ enum {
 };
 
 /* What is compared. */
-enum { STUCK_CUT, STUCK_UNCUT, STUCK_SERVICE, STUCK_CLIENTS };
+enum { STUCK_CUT, STUCK_UNCUT, STUCK_SERVICE, STUCK_HEDGED, STUCK_CLIENTS };
 
 /* One fleet before one server at one load. */
 typedef struct stuck_row {
@@ -41,10 +42,10 @@ typedef struct stuck_row {
 } stuck_row;
 
 /* What became of it under one fault: operations that began in the fault and STUCK_COUNTED after it,
-   of all seeds; and ms until it was back, the longest. */
+   of all seeds; and the longest of ms until it was back, and of the median ms of those done. */
 typedef struct stuck_cell {
     double begun, done;
-    uint32_t back;
+    uint32_t back, median;
 } stuck_cell;
 
 typedef struct stuck_cells {
@@ -74,6 +75,7 @@ static crowd_set stuck_set(const stuck_plan *plan, const stuck_row *row, uint32_
     set.slowness = 10;
     set.queue = queues[row->server];
     set.says_full = row->server == STUCK_503;
+    set.hedge = client == STUCK_HEDGED ? STUCK_HEDGE : 0;
     return set;
 }
 
@@ -92,11 +94,27 @@ static uint32_t stuck_limit(const stuck_plan *plan, const stuck_row *row, const 
     return none->back * STUCK_TIMES > plan->within ? none->back * STUCK_TIMES : plan->within;
 }
 
+static bool stuck_has_service(uint32_t client)
+{
+    return client == STUCK_SERVICE || client == STUCK_HEDGED;
+}
+
+/* ms within which half of the operations were done. */
+static uint32_t stuck_median(const crowd *c)
+{
+    uint32_t done = 0, ms = 0, seen = c->took[0];
+    for (uint32_t i = 0; i < CROWD_TOOK; i++)
+        done += c->took[i];
+    while (seen * 2 < done)
+        seen += c->took[++ms];
+    return ms;
+}
+
 /* A fault strikes a healthy fleet, which is watched until it is back, or `most` ms are over. */
 static void stuck_strike(crowd *c, uint32_t fault, uint32_t most, stuck_cell *cell)
 {
     double before = together_share(c, c->now - 20000, c->now - c->set->timeout);
-    uint32_t watched = STUCK_WATCHED, back;
+    uint32_t watched = STUCK_WATCHED, back, median;
     crowd_strike(c, fault);
     crowd_run(c, c->to + watched + c->set->timeout);
     while ((back = together_back(c, before, watched)) == TOGETHER_NEVER && watched < most) {
@@ -106,6 +124,8 @@ static void stuck_strike(crowd *c, uint32_t fault, uint32_t most, stuck_cell *ce
     cell->begun += together_begun(c, c->from, c->to + STUCK_COUNTED);
     cell->done += together_done(c, c->from, c->to + STUCK_COUNTED);
     cell->back = back > cell->back ? back : cell->back;
+    median = stuck_median(c);
+    cell->median = median > cell->median ? median : cell->median;
 }
 
 /* All faults that one fleet can meet, of one server or of one of four. */
@@ -114,15 +134,17 @@ static void stuck_crowd(stuck_cells *cells, const stuck_plan *plan, const stuck_
 {
     crowd *c = &together_now;
     const crowd_set set = stuck_set(plan, row, client);
-    crowd_begin_anew(c, &set, client == STUCK_SERVICE ? CROWD_SERVICE : CROWD_NO_RETRY, four, seed);
+    crowd_begin_anew(c, &set, stuck_has_service(client) ? CROWD_SERVICE : CROWD_NO_RETRY, four,
+                     seed);
     crowd_run(c, STUCK_HEALTH);
     crowd_copy(&together_saved, c);
     for (uint32_t fault = 0; fault <= CROWD_ALL_FAULTS; fault++) {
         uint32_t most = STUCK_WATCHED_MAX;
         bool of_four = row->nodes > 1 || fault == CROWD_ONE_OF_FOUR;
-        if (of_four != four || !stuck_wants(plan, fault))
+        if (of_four != four || !stuck_wants(plan, fault) ||
+            (client == STUCK_HEDGED && fault != CROWD_WELL))
             continue;
-        if (client == STUCK_SERVICE || row->server != STUCK_ENDLESS)
+        if (stuck_has_service(client) || row->server != STUCK_ENDLESS)
             most = stuck_limit(plan, row, &cells->of[STUCK_CUT][fault]);
         stuck_strike(c, fault, most, &cells->of[client][fault]);
         cells->overrun |= c->overrun;

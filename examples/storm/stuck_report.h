@@ -13,13 +13,18 @@ enum {
        need not be back, and in so many fewer operations are done than without retries. */
     STUCK_APART = 1000,
     STUCK_NOT_BACK_MAX = 3,
-    STUCK_FEWER_MAX = 8
+    STUCK_FEWER_MAX = 6,
+    STUCK_LATER_MAX = 10,       /* % that the median may be later, without a fault */
+    STUCK_HEDGED_FEWER_MAX = 20 /* of 1,000 operations; without a fault, with a hedge */
 };
 
 /* Cells that are not as they should be. */
 typedef struct stuck_verdict {
     uint32_t not_back, fewer, known_not_back, known_fewer, rows; /* rows: not more done at 60 % */
     uint32_t costly;                                             /* rows: fewer without a fault */
+    /* Without a fault, the worst row: the median, in % of the one without retries; with a hedge the
+       same (apart: of STUCK_APART behind the endless queue), and how many fewer of 1,000. */
+    double later, hedged_later, apart_later, hedged_fewer;
     bool overrun;
 } stuck_verdict;
 
@@ -106,10 +111,43 @@ static void stuck_judge_cell(stuck_verdict *verdict, const stuck_plan *plan, con
     }
 }
 
+static double stuck_worse(double *worst, double number)
+{
+    if (number > *worst)
+        *worst = number;
+    return number;
+}
+
+/* Nothing is wrong: what the service costs then, and what a hedge does. */
+static void stuck_judge_well(stuck_verdict *verdict, const stuck_row *row, const stuck_cells *cells)
+{
+    const stuck_cell *with = &cells->of[STUCK_SERVICE][CROWD_WELL];
+    const stuck_cell *cut = &cells->of[STUCK_CUT][CROWD_WELL];
+    const stuck_cell *hedged = &cells->of[STUCK_HEDGED][CROWD_WELL];
+    if (with->done < cut->done) {
+        verdict->costly++;
+        printf("  fewer done without a fault: ");
+        stuck_name(row, "\n");
+    }
+    if (stuck_worse(&verdict->later, 100.0 * with->median / cut->median) > 100 + STUCK_LATER_MAX) {
+        printf("  later without a fault: ");
+        stuck_name(row, "\n");
+    }
+    if (stuck_worse(stuck_is_apart(row) ? &verdict->apart_later : &verdict->hedged_later,
+                    100.0 * hedged->median / cut->median) > 100 + STUCK_LATER_MAX) {
+        printf("  later without a fault, with a hedge: ");
+        stuck_name(row, "\n");
+    }
+    if (stuck_worse(&verdict->hedged_fewer, 1000 - 1000 * hedged->done / cut->done) >
+        STUCK_HEDGED_FEWER_MAX) {
+        printf("  fewer done without a fault, with a hedge: ");
+        stuck_name(row, "\n");
+    }
+}
+
 static void stuck_judge_row(stuck_verdict *verdict, const stuck_plan *plan, const stuck_row *row,
                             const stuck_cells *cells)
 {
-    const stuck_cell *well = &cells->of[STUCK_SERVICE][CROWD_WELL];
     const stuck_sum cut = stuck_sum_up(plan, cells->of[STUCK_CUT]);
     const stuck_sum with = stuck_sum_up(plan, cells->of[STUCK_SERVICE]);
     for (uint32_t fault = 0; fault < CROWD_ALL_FAULTS; fault++) {
@@ -121,17 +159,37 @@ static void stuck_judge_row(stuck_verdict *verdict, const stuck_plan *plan, cons
         printf("  not more done: ");
         stuck_name(row, "all faults\n");
     }
-    if (well->done < cells->of[STUCK_CUT][CROWD_WELL].done) {
-        verdict->costly++;
-        printf("  fewer done without a fault: ");
-        stuck_name(row, "\n");
-    }
+    if (stuck_wants(plan, CROWD_WELL))
+        stuck_judge_well(verdict, row, cells);
     verdict->overrun |= cells->overrun;
+}
+
+/* Whether nothing is lost while nothing is wrong; says what it costs at worst. */
+static bool stuck_judge_all_well(const stuck_verdict *v)
+{
+    double worst = v->later > v->hedged_later ? v->later : v->hedged_later;
+    bool later = worst > 100 + STUCK_LATER_MAX;
+    bool hedged = v->hedged_fewer > STUCK_HEDGED_FEWER_MAX;
+    if (v->later > 0)
+        printf("Without a fault, at worst: the median takes %.0f %% of what it takes without "
+               "retries;\nwith a hedge of %d ms %.0f %%, and %.1f %% fewer are done.\n",
+               v->later, STUCK_HEDGE, v->hedged_later, v->hedged_fewer / 10);
+    if (v->apart_later > 100 + STUCK_LATER_MAX)
+        printf("With it, %d behind an endless queue take %.0f %%.\n", STUCK_APART, v->apart_later);
+    if (v->costly)
+        printf("NOT AS PROMISED: without a fault as many are done as without retries\n");
+    if (later)
+        printf("NOT AS PROMISED: without a fault the median is at most %d %% later\n",
+               STUCK_LATER_MAX);
+    if (hedged)
+        printf("NOT AS PROMISED: with a hedge, too, nearly all are done without a fault\n");
+    return v->costly == 0 && !later && !hedged;
 }
 
 /* Whether all is as promised; if not, says why. */
 static bool stuck_judge(const stuck_verdict *v, const stuck_plan *plan)
 {
+    bool well;
     if (v->overrun)
         printf("NOT AS PROMISED: the simulation ran out of memory\n");
     if (plan->timeout != STUCK_TIMEOUT || plan->attempt_timeout != STUCK_ATTEMPT_TIMEOUT) {
@@ -142,16 +200,15 @@ static bool stuck_judge(const stuck_verdict *v, const stuck_plan *plan)
         printf("Of these, of %d processes behind an endless queue: %" PRIu32 " not back (at most "
                "%d),\n%" PRIu32 " with fewer done (at most %d).\n",
                STUCK_APART, v->known_not_back, STUCK_NOT_BACK_MAX, v->known_fewer, STUCK_FEWER_MAX);
+    well = stuck_judge_all_well(v);
     if (v->not_back || v->known_not_back > STUCK_NOT_BACK_MAX)
         printf("NOT AS PROMISED: every fleet is back\n");
     if (v->fewer || v->known_fewer > STUCK_FEWER_MAX)
         printf("NOT AS PROMISED: not fewer done than 95 %% of what is done without retries\n");
     if (v->rows)
         printf("NOT AS PROMISED: at 60 %% busy more is done than without retries\n");
-    if (v->costly)
-        printf("NOT AS PROMISED: without a fault as many are done as without retries\n");
-    return !v->overrun && v->not_back == 0 && v->known_not_back <= STUCK_NOT_BACK_MAX &&
-           v->fewer == 0 && v->known_fewer <= STUCK_FEWER_MAX && v->rows == 0 && v->costly == 0;
+    return well && !v->overrun && v->not_back == 0 && v->known_not_back <= STUCK_NOT_BACK_MAX &&
+           v->fewer == 0 && v->known_fewer <= STUCK_FEWER_MAX && v->rows == 0;
 }
 
 /* ---- The part ------------------------------------------------------------------------------ */

@@ -319,12 +319,10 @@ static void show_cell(const together_plan *plan, const together_run *worst)
 
 /* ---- What is promised ---------------------------------------------------------------------- */
 
-/* Cells that need not be well: where nothing limits retries; and a 429 is an answer to a breaker.
- */
-static bool excused(uint32_t subset, uint32_t fault)
+/* Subsets whose cells need not be well: nothing limits retries. */
+static bool excused(uint32_t subset)
 {
-    return subset == 0 || subset == CROWD_RATE ||
-           (subset == CROWD_BREAKER && fault == CROWD_COSTLY_429);
+    return subset == 0 || subset == CROWD_RATE;
 }
 
 /* Of the others: how many need not at over 60 %, in each fleet. */
@@ -398,7 +396,7 @@ static uint32_t name_bad(const together_matrix *matrix, const together_plan *pla
     char name[64];
     for (uint32_t fault = 0; fault < CROWD_FAULTS; fault++) {
         if (!together_wants(plan, subset, fault) || !matrix->cell[subset][fault].late ||
-            excused(subset, fault))
+            excused(subset))
             continue;
         if (bad++ == 0)
             printf("not well: %s: %s", together_name(subset, name), together_faults[fault]);

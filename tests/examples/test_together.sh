@@ -80,6 +80,9 @@ check "fleets: no gates" count fleets "^Fleet " 0
 check "fleets: a row for each server" count fleets "^   20     \(second\|endless\|503\)  *75 $row" 3
 check "fleets: and with four nodes" count fleets "^   20 x 4 \(second\|endless\|503\)  *75 $row" 3
 check "fleets: none is stuck" count fleets "^   20.* 75\( *$share\)\{3\} *0 " 6
+check "fleets: without a fault the median is no later" shows fleets \
+    "^Without a fault, at worst: the median takes 1[01][0-9] % of"
+check "fleets: a hedge is measured, too" shows fleets "^with a hedge of 100 ms [1-9][0-9]* %, and [01]\.[0-9] %"
 check "fleets: what to take" count fleets "^Take a retry_service" 1
 for column in processes server busy done stuck back; do
     check "fleets: $column is explained" count fleets "^  $column  *[a-z0-9%]" 1

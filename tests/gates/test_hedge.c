@@ -1537,6 +1537,29 @@ static void test_when_to_hedge(void)
     retry_hedge_copies(NULL, NULL);
 }
 
+/* A fixed delay is at least twice what the gates' answers take now. */
+static void test_fixed_delay_follows_the_server(void)
+{
+    static const struct {
+        retry_ms age; /* of the answers before */
+        const char *steps;
+    } rows[] = {{0, "send 0, wait 500"},     {249, "send 0, wait 500"},
+                {250, "send 0, wait 500"},   {251, "send 0, wait 502"},
+                {400, "send 0, wait 800"},   {8000, "send 0, wait 16000"},
+                {3200, "send 0, wait 13600"}};
+    size_t i;
+    set_up();
+    client.gates = &gates;
+    retry_gates_latency(&gates, &latency);
+    for (i = 0; i < CHECK_COUNT(rows); i++) {
+        check_row("%lu ms", (unsigned long)rows[i].age);
+        start(0);
+        CHECK_TEXT("SUCCESS: none given", done(0, rows[i].age));
+        CHECK_TEXT(rows[i].steps, start(0));
+        retry_stop(&op, AT(0));
+    }
+}
+
 /* A copy that has ended by itself after all leaves no CANCEL to wait for. */
 static void test_hedge_after_a_late_end(void)
 {
@@ -1637,6 +1660,7 @@ int main(void)
     RUN(test_start_anew);
     RUN(test_when_to_hedge);
     RUN(test_hedge_after_a_late_end);
+    RUN(test_fixed_delay_follows_the_server);
     RUN(test_another_hedge);
     RUN(test_lower_count);
     RUN(test_foreign_ends);

@@ -18,7 +18,7 @@
 #ifdef CHECK_QUICK
 #define ROUNDS 200u
 #else
-#define ROUNDS 1000u
+#define ROUNDS 500u
 #endif
 
 struct worker {

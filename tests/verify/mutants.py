@@ -911,6 +911,8 @@ def main():
     every = all_mutants(texts, folder)
     chosen = selected(every)
     print("%d changes of %d" % (len(chosen), len(every)))
+    if not chosen:
+        fail("nothing to change")
     state = Run(folder, texts, sys.argv[4:], listed)
     hidden = [m for m in chosen if not m.active[False]]
     seen = Build("hidden", folder, texts, [], GCC, OTHER).library(hidden)
