@@ -309,6 +309,25 @@ static void test_window(void)
     }
 }
 
+/* An attempt counts in the half in which it ends, also where nobody has asked in that half. */
+static void test_end_in_the_next_half(void)
+{
+    retry_failure failure = check_failure_of(RETRY_REASON_NODE_NOT_AVAILABLE);
+    size_t i;
+    for (i = 0; i < CHECK_COUNT(starts); i++) {
+        retry_throttle throttle = throttle_of(0, 0, 0);
+        retry_gates gates;
+        retry_time start = starts[i];
+        memset(&gates, 0, sizeof gates);
+        retry_gates_throttle(&gates, &throttle);
+        add(&throttle, 1, 1, start);
+        CHECK_EQUAL(RETRY_DO_SEND,
+                    by_hand_attempt(&gates, SENT, start + 1999, &failure, start + 2000).what);
+        /* the first half is over, the second is not */
+        CHECK_EQUAL(true, refuses(&throttle, 0, start + 4000));
+    }
+}
+
 /* After any idle time, up to 100 days in steps of an hour, nothing of before counts; a thread whose
    clock is a little behind counts with the others. */
 static void test_clocks(void)
@@ -522,6 +541,7 @@ int main(void)
     RUN(test_what_counts);
     RUN(test_asking_does_not_count);
     RUN(test_window);
+    RUN(test_end_in_the_next_half);
     RUN(test_clocks);
     RUN(test_many);
     RUN(test_recovery);
