@@ -481,6 +481,7 @@
    - clang -Weverything warns of padding, of C99 in C++ and of unsafe buffers: leave these out.
    - Everything is FAIL, MISUSE: the operation was not started, or was not zeroed. Define
      RETRY_ASSERT(x) as assert(x) to stop there.
+   - retry_run does not return: its clock stands still. In a test, sleep has to move the time on.
    - Every retry is FAIL, BUDGET_EXHAUSTED: retry_budget_init was not called, or capacity is 0; or
      the process has just begun: tokens of BEST_EFFORT have to be earned.
    - Everything is FAIL, CIRCUIT_OPEN: log retry_breaker_get, and see whether attempt_timeout is

@@ -170,7 +170,7 @@ check "no hedges, no extra load" is "$(extra "no hedges" 2)" 0.00
 check "hedging costs about a twentieth" near "$(extra "$quantile" 2)" 3.75 25
 check "hedging cuts the tail" below "$(extra "$quantile" 3)" "$(extra "no hedges" 3)"
 check "a budget bounds it when all is late" below "$(extra "$quantile, budget" 4)" 12
-check "a fixed delay doubles the load then" near "$(extra "after 100 ms" 4)" 100 5
+check "a fixed delay follows the server then" below "$(extra "after 100 ms" 4)" 6
 
 # Which gates to take: all rows, and one is recommended
 check "gates: every subset" test "$(grep -c "^{[a-z,]*}  *[0-9] " "$work/first")" -eq 32
