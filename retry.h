@@ -348,7 +348,7 @@
    Hedging sends a second copy of a late attempt, best to another node. The first answer wins. Only
    idempotent operations get copies. Not without a budget: when a server is slow because it is
    overloaded, the budget stops the copies. Costs: about 5 % more attempts, each costs what a retry
-   costs, unless it was never sent; 48 bytes and 24 for each copy; about 700 instructions more for a
+   costs, unless it was never sent; 48 bytes and 24 for each copy; about 940 instructions more for a
    copy. So copies take half of what successes put into the budget. Where answers take less than 20
    ms set `delay`: on a clock of whole ms many of the same length are late. It is never less than
    twice what answers take now.

@@ -35,8 +35,8 @@ row "breaker: ask and report" breaker answered 160
 row "breaker: the same, half of the reports sick" breaker sick 200
 row "throttle" throttle accepted 170
 row "latency" latency add 132
-row "hedge: an operation, no further copy" hedge won 830
-row "hedge: an operation of two copies" hedge due 1760
+row "hedge: an operation, no further copy" hedge won 850
+row "hedge: an operation of two copies" hedge due 1800
 row "AIMD limit" aimd rise 160
 row "scope: look up a name of 18 bytes" scopes first 190
 row "policy from a text of 49 bytes" from_text policy 2700

@@ -86,6 +86,9 @@ gate latency latency "an operation, latency" latency "Not for reports. Costs:"
 cell hedge 4 "$(bytes retry_hedge 3)"
 cell hedge 5 "$(printed size "an operation, hedge")"
 cell hedge 6 "$(near gates "hedge: an operation of two copies")" 1
+copy=$(($(near gates "hedge: an operation of two copies") - \
+    $(near gates "hedge: an operation, no further copy")))
+says retry.h "24 for each copy; about " "$copy" " instructions more for a copy" 5
 says README.md "An operation alone takes " "$(printed size "an operation")" " bytes of it"
 says README.md "A successful operation takes " "$(near gates "nothing is shared")" " instructions" 1
 says README.md "instructions, with a service " "$(near gates "a service: budget and limit")" "." 1
