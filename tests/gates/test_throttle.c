@@ -321,10 +321,11 @@ static void test_end_in_the_next_half(void)
         memset(&gates, 0, sizeof gates);
         retry_gates_throttle(&gates, &throttle);
         add(&throttle, 1, 1, start);
-        CHECK_EQUAL(RETRY_DO_SEND,
-                    by_hand_attempt(&gates, SENT, start + 1999, &failure, start + 2000).what);
+        CHECK_EQUAL(RETRY_DO_SEND, by_hand_attempt(&gates, SENT, check_after(start, 1999), &failure,
+                                                   check_after(start, 2000))
+                                       .what);
         /* the first half is over, the second is not */
-        CHECK_EQUAL(true, refuses(&throttle, 0, start + 4000));
+        CHECK_EQUAL(true, refuses(&throttle, 0, check_after(start, 4000)));
     }
 }
 
