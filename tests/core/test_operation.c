@@ -252,6 +252,18 @@ static void test_never_started(void)
     CHECK_STEP(SEND(LEFT), next(6));
 }
 
+/* A request that was begun by hand is not the operation's, which has nothing to stop. */
+static void test_never_started_but_its_request(void)
+{
+    retry_operation one;
+    memset(&one, 0, sizeof one);
+    retry_begin(&one.request, at(0));
+    retry_stop(&one, at(1));
+    CHECK_EQUAL(RETRY_TIMEOUT_DEFAULT - 2, retry_remaining(&one.request, 0, at(2)));
+    CHECK_STEP(END(FAIL, MISUSE, 0), retry_next(&one, at(2)));
+    CHECK(retry_succeed(&one.request, at(2)));
+}
+
 /* ---- the way that most go ------------------------------------------------------------------ */
 
 static void test_success_at_once(void)
@@ -833,8 +845,11 @@ static void test_stop_and_a_late_end(void)
 
 static void test_stop_in_a_delay(void)
 {
+    char line[256];
     fail_once();
     retry_stop(&op, at(15));
+    retry_format(line, sizeof line, &op.request, NULL, NULL);
+    CHECK(strstr(line, "elapsed=15ms") != NULL);
     CHECK(!op.request.ambiguous);
     CHECK_EQUAL(10000, retry_budget_balance(&budget));
     CHECK_EQUAL(RETRY_REASON_KV_LOCKED, op.failure.reason);
@@ -1444,6 +1459,7 @@ int main(void)
     RUN(test_sizes);
     RUN(test_null);
     RUN(test_never_started);
+    RUN(test_never_started_but_its_request);
     RUN(test_success_at_once);
     RUN(test_success_after_retries);
     RUN(test_delay_runs_from_the_end);
