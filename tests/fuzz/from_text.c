@@ -5,6 +5,7 @@
 #include "../../retry.h"
 
 #include "../support/from_text_naive.h"
+#include "../support/options.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -40,7 +41,7 @@ static void check_budget(const char *text, size_t length)
     ok = retry_parse_budget(&got, text, length, &error);
     REQUIRE(ok == naive_budget(&expected, text, length, &expected_offset));
     REQUIRE(error.offset == expected_offset && ok == !error.text);
-    REQUIRE(ok ? naive_same_budget(&expected, &got) : memcmp(&before, &got, sizeof got) == 0);
+    REQUIRE(ok ? same_options(&expected, &got) : memcmp(&before, &got, sizeof got) == 0);
 }
 
 static void check_duration(const char *text, size_t length)

@@ -17,18 +17,26 @@ static retry_aimd aimd_of(uint32_t max)
     return aimd;
 }
 
+/* An attempt that is sent whatever is known of the limit; its operation draws *drawn, if not NULL.
+ */
+static void send(struct by_hand *hand, retry_gates *gates, retry_aimd *aimd, uint32_t *drawn,
+                 retry_time now)
+{
+    retry_aimd kept = *aimd;
+    memset(gates, 0, sizeof *gates);
+    memset(aimd, 0, sizeof *aimd);
+    retry_gates_aimd(gates, aimd);
+    CHECK_EQUAL(RETRY_DO_SEND, by_hand_send(hand, gates, drawn, now).what);
+    *aimd = kept;
+}
+
 /* Of an attempt that began `age` ms before `now`, when no pause was known. */
 static uint32_t report(retry_aimd *aimd, const retry_failure *failure, uint32_t in_use,
                        retry_ms age, retry_time now)
 {
-    retry_aimd kept = *aimd;
     struct by_hand hand;
     retry_gates gates;
-    memset(&gates, 0, sizeof gates);
-    memset(aimd, 0, sizeof *aimd);
-    retry_gates_aimd(&gates, aimd);
-    CHECK_EQUAL(RETRY_DO_SEND, by_hand_send(&hand, &gates, NULL, check_before(now, age)).what);
-    *aimd = kept;
+    send(&hand, &gates, aimd, NULL, check_before(now, age));
     gates.in_flight = in_use;
     by_hand_end(&hand, failure, now);
     return retry_aimd_limit(aimd);
@@ -336,14 +344,9 @@ static retry_ms paused(retry_aimd *aimd, retry_time now)
 /* The end of an attempt that was sent before any pause; its operation draws `drawn`. */
 static void fails(retry_aimd *aimd, const retry_failure *failure, uint32_t drawn, retry_time now)
 {
-    retry_aimd kept = *aimd;
     struct by_hand hand;
     retry_gates gates;
-    memset(&gates, 0, sizeof gates);
-    memset(aimd, 0, sizeof *aimd);
-    retry_gates_aimd(&gates, aimd);
-    by_hand_send(&hand, &gates, &drawn, now);
-    *aimd = kept;
+    send(&hand, &gates, aimd, &drawn, now);
     by_hand_end(&hand, failure, now);
 }
 

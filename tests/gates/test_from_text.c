@@ -5,6 +5,7 @@
 #include "../../retry.h"
 #include "../support/check.h"
 #include "../support/from_text_naive.h"
+#include "../support/options.h"
 
 #include <stdlib.h>
 
@@ -109,7 +110,7 @@ static void check_budget(const retry_budget_options *expected, const char *text)
     check_row("budget \"%s\"", text);
     CHECK(outcome.ok);
     if (outcome.ok)
-        CHECK(naive_same_budget(expected, &outcome.value.budget));
+        CHECK(same_options(expected, &outcome.value.budget));
 }
 
 static retry_policy policy_of(const char *text)
@@ -1174,7 +1175,7 @@ static void test_null(void)
     CHECK(retry_parse_policy(policy, NULL, 0, &error));
     CHECK(naive_same_policy(&best_effort, policy));
     CHECK(retry_parse_budget(options, NULL, 0, &error));
-    CHECK(naive_same_budget(&none, options));
+    CHECK(same_options(&none, options));
     CHECK(retry_parse_budget(options, NULL, 0, NULL));
     CHECK(error.offset == UNTOUCHED && !error.text);
     CHECK(!retry_parse_duration(NULL, 0, &duration, NULL));
@@ -1203,7 +1204,7 @@ static void check_as_budget(const char *text, size_t length)
     if (!expected.ok)
         CHECK_EQUAL(expected.offset, got.offset);
     else if (got.ok)
-        CHECK(naive_same_budget(&expected.value.budget, &got.value.budget));
+        CHECK(same_options(&expected.value.budget, &got.value.budget));
 }
 
 static void check_as_duration(const char *text, size_t length)

@@ -598,23 +598,7 @@ static void test_given_up_at_the_longest(void)
 
 /* ---- failures ------------------------------------------------------------------------------ */
 
-enum { NOTHING, GIVEN_UP, ANSWER };
-
-static unsigned counts_as(retry_reason reason)
-{
-    static const retry_reason sick[] = {
-        RETRY_REASON_ATTEMPT_TIMED_OUT,    RETRY_REASON_SOCKET_CLOSED_WHILE_IN_FLIGHT,
-        RETRY_REASON_SOCKET_NOT_AVAILABLE, RETRY_REASON_SERVICE_NOT_AVAILABLE,
-        RETRY_REASON_NODE_NOT_AVAILABLE,   RETRY_REASON_SERVER_ERROR,
-    };
-    size_t i;
-    if (reason == RETRY_REASON_CIRCUIT_BREAKER_OPEN || reason == RETRY_REASON_CLIENT_THROTTLED)
-        return NOTHING; /* it was never sent */
-    for (i = 0; i < CHECK_COUNT(sick); i++)
-        if (reason == sick[i])
-            return GIVEN_UP;
-    return ANSWER;
-}
+enum { NOTHING = BY_HAND_UNSENT, GIVEN_UP = BY_HAND_SICK, ANSWER = BY_HAND_ANSWER };
 
 /* A failure after `age` ms, beside what it is to count as. */
 static void check_failure(const retry_failure *failure, retry_ms age, unsigned what)
@@ -641,7 +625,7 @@ static void test_failures(void)
     for (reason = 0; reason < RETRY_REASON_COUNT; reason++) {
         for (i = 0; i < CHECK_COUNT(ages); i++) {
             retry_failure failure = check_failure_of((retry_reason)reason);
-            unsigned what = counts_as((retry_reason)reason);
+            unsigned what = by_hand_outcome((retry_reason)reason);
             check_row("%s after %lu", retry_reason_name((retry_reason)reason),
                       (unsigned long)ages[i]);
             check_failure(&failure, ages[i], what);

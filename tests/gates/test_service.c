@@ -3,6 +3,7 @@
 #define RETRY_IMPLEMENTATION
 #include "../../retry.h"
 #include "../support/check.h"
+#include "../support/options.h"
 
 #define START ((retry_time)-3000)
 #define SENDS 40u
@@ -40,16 +41,6 @@ static retry_backoff throttled(void)
 {
     retry_backoff backoff = RETRY_BACKOFF_THROTTLED;
     return backoff;
-}
-
-static bool same_options(const retry_budget_options *a, const retry_budget_options *b)
-{
-    return a->capacity == b->capacity && a->retry_cost == b->retry_cost &&
-           a->timeout_cost == b->timeout_cost && a->throttle_cost == b->throttle_cost &&
-           a->success_deposit == b->success_deposit && a->request_deposit == b->request_deposit &&
-           a->refill_per_second == b->refill_per_second && a->floor == b->floor &&
-           a->refund_last == b->refund_last && a->charge_failures == b->charge_failures &&
-           a->expire == b->expire;
 }
 
 /* How many of SENDS operations are sent at once; all are stopped then. */

@@ -200,7 +200,7 @@ static void test_formula(void)
 
 /* ---- what counts --------------------------------------------------------------------------- */
 
-enum { NOTHING, REQUEST, ACCEPT };
+enum { NOTHING = BY_HAND_UNSENT, REQUEST = BY_HAND_SICK, ACCEPT = BY_HAND_ANSWER };
 
 static void check_counts_as(const retry_failure *failure, unsigned what)
 {
@@ -211,22 +211,6 @@ static void check_counts_as(const retry_failure *failure, unsigned what)
                 threshold(&throttle, 0));
 }
 
-static unsigned counts_as(retry_reason reason)
-{
-    static const retry_reason sick[] = {
-        RETRY_REASON_ATTEMPT_TIMED_OUT,    RETRY_REASON_SOCKET_CLOSED_WHILE_IN_FLIGHT,
-        RETRY_REASON_SOCKET_NOT_AVAILABLE, RETRY_REASON_SERVICE_NOT_AVAILABLE,
-        RETRY_REASON_NODE_NOT_AVAILABLE,   RETRY_REASON_SERVER_ERROR,
-    };
-    size_t i;
-    if (reason == RETRY_REASON_CIRCUIT_BREAKER_OPEN || reason == RETRY_REASON_CLIENT_THROTTLED)
-        return NOTHING; /* it was never sent */
-    for (i = 0; i < CHECK_COUNT(sick); i++)
-        if (reason == sick[i])
-            return REQUEST;
-    return ACCEPT;
-}
-
 static void test_what_counts(void)
 {
     retry_failure failure;
@@ -234,7 +218,7 @@ static void test_what_counts(void)
     check_row("it worked");
     check_counts_as(NULL, ACCEPT);
     for (reason = 0; reason < RETRY_REASON_COUNT; reason++) {
-        unsigned what = counts_as((retry_reason)reason);
+        unsigned what = by_hand_outcome((retry_reason)reason);
         check_row("%s", retry_reason_name((retry_reason)reason));
         failure = check_failure_of((retry_reason)reason);
         check_counts_as(&failure, what);

@@ -456,14 +456,4 @@ NAIVE_API bool naive_budget(retry_budget_options *options, const char *text, siz
     return true;
 }
 
-NAIVE_API bool naive_same_budget(const retry_budget_options *a, const retry_budget_options *b)
-{
-    return a->capacity == b->capacity && a->retry_cost == b->retry_cost &&
-           a->timeout_cost == b->timeout_cost && a->throttle_cost == b->throttle_cost &&
-           a->success_deposit == b->success_deposit && a->request_deposit == b->request_deposit &&
-           a->refill_per_second == b->refill_per_second && a->floor == b->floor &&
-           a->refund_last == b->refund_last && a->charge_failures == b->charge_failures &&
-           a->expire == b->expire;
-}
-
 #endif
