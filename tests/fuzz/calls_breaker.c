@@ -366,6 +366,7 @@ static void call_throttle_report(void)
     retry_gates gates;
     memset(&gates, 0, sizeof gates);
     retry_gates_throttle(&gates, &throttle);
+    window_move(&requests); /* the ask does, also where nothing is counted */
     REQUIRE(by_hand_attempt(&gates, UINT32_MAX, instant(), told, instant()).what == RETRY_DO_SEND);
     if (outcome != IGNORED)
         window_add(&requests, outcome == ANSWERED && !(told && told->throttle));
