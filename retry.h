@@ -160,11 +160,17 @@
 
       errno                                                 not sent              sent
       ----------------------------------------------------  --------------------  -----------------
-      ECONNREFUSED ENETDOWN ENETUNREACH EHOSTDOWN           SOCKET_NOT_AVAILABLE  SOCKET_CLOSED_
-      EHOSTUNREACH EADDRNOTAVAIL EMFILE ENFILE ENOBUFS                            WHILE_IN_FLIGHT
+      0: the peer closed the connection (recv returned 0)   SOCKET_NOT_AVAILABLE  SOCKET_CLOSED_
+      ECONNREFUSED ENETDOWN ENETUNREACH EHOSTDOWN                                 WHILE_IN_FLIGHT
+      EHOSTUNREACH EADDRNOTAVAIL EMFILE ENFILE ENOBUFS
       ENOMEM ENETRESET ECONNRESET ECONNABORTED EPIPE
       ETIMEDOUT, EAGAIN and EWOULDBLOCK (SO_RCVTIMEO)       SOCKET_NOT_AVAILABLE  ATTEMPT_TIMED_OUT
-      all others: EINVAL, EACCES, EBADF ...                 NONE                  NONE
+      all others: EINVAL, EACCES, EBADF, EINTR ...          NONE                  SOCKET_CLOSED_
+                                                                                  WHILE_IN_FLIGHT
+
+   Once something was sent, the server may have done it, whatever the error says. An error of
+   getaddrinfo is no errno: EAI_AGAIN is RETRY_STAGE_DISPATCH with SOCKET_NOT_AVAILABLE, and all
+   others are final, a zeroed failure.
 
    libcurl has three classes of a CURLcode. CURLE_OK: a status below 400 has worked, classify any
    other. These are the network's: COULDNT_RESOLVE_PROXY, COULDNT_RESOLVE_HOST, COULDNT_CONNECT,
@@ -439,6 +445,7 @@
                 per-second= floor=                                                   tokens
                 expire=                                                              duration
                 refund-last= charge-failures=                                        yes no
+                in-flight=   operations at once (1), with best-effort          whole number
 
    OPTIONS
 
@@ -775,7 +782,8 @@ struct retry_request {
     uint8_t retry__state;       /* private: the last verdict, or cancelled */
     uint8_t retry__since_order; /* private: 1 + retries since the server's last order; 0: none */
     /* Kept by the library, free to read: */
-    bool ambiguous;         /* a failed attempt may have taken effect: "perhaps done" */
+    bool ambiguous;         /* a failed attempt may have taken effect: "perhaps done"; false
+                               after a success */
     uint32_t attempts;      /* retries so far */
     uint32_t retry__charge; /* private: thousandths that this retry cost; or a hedge was charged */
     retry_reason_set reasons; /* every reason seen */
@@ -942,7 +950,7 @@ typedef struct retry_policy {
 RETRY_API retry_action retry_policy_after(const retry_strategy *self, retry_request *request,
                                           const retry_failure *failure, retry_time now);
 
-/* RETRY_POLICY_BEST_EFFORT (RFC 0049). */
+/* A constant RETRY_POLICY_BEST_EFFORT (RFC 0049), which retry_policy_after may be handed. */
 RETRY_API const retry_strategy *retry_best_effort(void);
 
 /* Refuses (REFUSED) what is not always retried; for a library's internal requests. RFC 0049. */
@@ -1116,9 +1124,10 @@ RETRY_API retry_failure retry_classify_http(int http_status, retry_ms retry_afte
    retry_parse_pushback. Sources: gRPC's status codes, A6. */
 RETRY_API retry_failure retry_classify_grpc(int status);
 
-/* A failed call of the sockets' interface: errno, or on Windows WSAGetLastError() too. `sent`:
-   whether any of the request had been sent. The manual has the table; what is not in it is the
-   client's fault, and final. */
+/* A failed call of the sockets' interface: errno, or on Windows WSAGetLastError() too; 0: the peer
+   closed the connection (recv returned 0). `sent`: whether any of the request had been sent: what
+   happened to it then nobody knows, whatever the error. The manual has the table; what is not in
+   it, and was not sent, is the client's fault, and final. */
 RETRY_API retry_failure retry_classify_errno(int error, bool sent);
 
 /* The failure of an attempt without a response; nothing of an earlier one is in it.
@@ -1148,11 +1157,11 @@ RETRY_API bool retry_idempotent_service(uint8_t service, bool read_only);
    Couchbase cluster retry_idempotent_service is stricter. Source: RFC 9110. */
 RETRY_API bool retry_idempotent_http(const char *method, size_t length);
 
-/* Reads a Retry-After value (`length` bytes without surrounding white space): seconds, or one of
-   RFC 9110's three date forms, against `unix_seconds`, the wall clock. Sets *delay in ms: 1 for 0
-   and for a date that is past, as 0 means that there was no header; UINT32_MAX if it is too long. A
-   two-digit year is the latest at most 50 years ahead. The weekday need not fit the date. False,
-   and *delay is left alone, for anything else. */
+/* Reads a Retry-After value (`length` bytes; blanks, tabs and line ends around it do not count):
+   seconds, or one of RFC 9110's three date forms, against `unix_seconds`, the wall clock. Sets
+   *delay in ms: 1 for 0 and for a date that is past, as 0 means that there was no header;
+   UINT32_MAX if it is too long. A two-digit year is the latest at most 50 years ahead. The weekday
+   need not fit the date. False, and *delay is left alone, for anything else. */
 RETRY_API bool retry_parse_retry_after(const char *value, size_t length, int64_t unix_seconds,
                                        retry_ms *delay);
 
@@ -1562,13 +1571,15 @@ typedef struct retry_text_error {
 
 /* Reads a policy from `length` bytes, as the header's opening comment has it; the empty text is
    best-effort. On success sets *policy. False, and nothing is changed but *error (may be NULL): a
-   NULL argument, an unknown word, a key given twice, a wrong value, or values that make no sense
-   (min or initial above max, factor below 1, spread without jitter=spread). */
+   NULL argument, an unknown word, a preset that is not first, a key given twice, a wrong value, or
+   values that make no sense (min, initial or throttled above max, factor below 1, spread without
+   jitter=spread). */
 RETRY_API bool retry_parse_policy(retry_policy *policy, const char *text, size_t length,
                                   retry_text_error *error);
 
 /* The same for a budget; the empty text is none: no limit. A text without a preset has to say its
-   capacity. A budget that could never pay for a retry is wrong. */
+   capacity. A budget that could never pay for a retry is wrong, and so is a capacity where retries
+   cost nothing. "best-effort in-flight=50" is RETRY_BUDGET_BEST_EFFORT(50) (default: 1). */
 RETRY_API bool retry_parse_budget(retry_budget_options *options, const char *text, size_t length,
                                   retry_text_error *error);
 
@@ -2221,20 +2232,10 @@ RETRY__HOT retry_action retry__best_effort(const retry_request *request,
     return retry_action_after(retry__max(high, failure->retry_after));
 }
 
-static retry_action retry__best_effort_after(const retry_strategy *self, retry_request *request,
-                                             const retry_failure *failure, retry_time now)
-{
-    (void)self;
-    (void)now;
-    if (!request || !failure)
-        return retry_action_none(RETRY_CAUSE_MISUSE);
-    return retry__best_effort(request, failure, retry__failure_traits(failure));
-}
-
 RETRY_API const retry_strategy *retry_best_effort(void)
 {
-    static const retry_strategy best_effort = {retry__best_effort_after};
-    return &best_effort;
+    static const retry_policy best_effort = RETRY_POLICY_BEST_EFFORT;
+    return &best_effort.base;
 }
 
 static retry_action retry__refuse(const retry_strategy *self, retry_request *request,
@@ -2418,6 +2419,7 @@ RETRY_API bool retry_succeed(retry_request *request, retry_time now)
 {
     if (!retry__finish(request, RETRY_VERDICT_SUCCESS, RETRY__BUDGET_SUCCESS, now))
         return false;
+    request->ambiguous = false;
     retry__tell(request, NULL, RETRY_VERDICT_SUCCESS, RETRY_CAUSE_NONE, 0);
     return true;
 }
@@ -2702,7 +2704,7 @@ RETRY_API size_t retry_format(char *buffer, size_t capacity, const retry_request
         retry__write_number(&writer, " code=", failure->code, 10);
         retry__write_number(&writer, "/0x", failure->code, 16);
     }
-    if (decision) {
+    if (decision && decision->verdict != RETRY_VERDICT_SUCCESS) {
         retry__write(&writer, " cause=\"");
         retry__write(&writer, retry_cause_text(decision->cause));
         retry__write_char(&writer, '"');
@@ -3280,8 +3282,9 @@ RETRY_API retry_failure retry_classify_http(int http_status, retry_ms retry_afte
 #define RETRY__WINSOCK(...) 0
 #endif
 
-/* No connection, or none any more. */
+/* No connection, or none any more; 0: recv returned 0, as the peer closed it. */
 static const int retry__errors_lost[] = {
+    0,
     RETRY__POSIX(ECONNREFUSED, ENETDOWN, ENETUNREACH, EHOSTUNREACH, EADDRNOTAVAIL, EMFILE, ENOBUFS,
                  ENETRESET, ECONNRESET, ECONNABORTED, ENFILE, ENOMEM, EPIPE),
     RETRY__WINSOCK(10061, 10050, 10051, 10065, 10049, 10024, 10055, 10052, 10054, 10053),
@@ -3296,21 +3299,22 @@ static bool retry__among(const int *numbers, size_t size, int number)
 {
     for (; size != 0 && *numbers != number; size -= sizeof *numbers)
         numbers++;
-    return size != 0 && number != 0;
+    return size != 0;
 }
 
 RETRY_API retry_failure retry_classify_errno(int error, bool sent)
 {
     retry_failure failure = retry__failure(RETRY_REASON_NONE, (uint32_t)error);
-    bool timeout = retry__among(retry__errors_timeout, sizeof retry__errors_timeout, error);
-    if (!timeout && !retry__among(retry__errors_lost, sizeof retry__errors_lost, error)) {
-        failure.fault = RETRY_FAULT_CLIENT;
-    } else if (!sent) {
-        failure.reason = RETRY_REASON_SOCKET_NOT_AVAILABLE;
-    } else {
+    bool timeout =
+        error != 0 && retry__among(retry__errors_timeout, sizeof retry__errors_timeout, error);
+    if (sent) {
         failure.reason =
             timeout ? RETRY_REASON_ATTEMPT_TIMED_OUT : RETRY_REASON_SOCKET_CLOSED_WHILE_IN_FLIGHT;
         failure.timeout = timeout;
+    } else if (timeout || retry__among(retry__errors_lost, sizeof retry__errors_lost, error)) {
+        failure.reason = RETRY_REASON_SOCKET_NOT_AVAILABLE;
+    } else {
+        failure.fault = RETRY_FAULT_CLIENT;
     }
     return failure;
 }
@@ -3484,6 +3488,10 @@ RETRY_API bool retry_parse_retry_after(const char *value, size_t length, int64_t
     int64_t date;
     if (!value || !delay)
         return false;
+    for (; length != 0 && retry__is_space(*value); length--)
+        value++;
+    while (length != 0 && retry__is_space(value[length - 1]))
+        length--;
     if (!retry__parse_whole(value, length, &seconds)) {
         if (!retry__parse_date(value, length, unix_seconds, &date))
             return false;
@@ -5653,24 +5661,25 @@ RETRY_API const retry_client *retry_scope_client(retry_scopes *scopes, const voi
     X(MIN, "min", DURATION, backoff.min)                             \
     X(INITIAL, "initial", DURATION, backoff.initial)                 \
     X(MAX, "max", DURATION, backoff.max)                             \
-    X(FACTOR, "factor", RATIO, backoff.factor)                       \
+    X(FACTOR, "factor", FACTOR, backoff.factor)                      \
     X(SPREAD, "spread", RATIO, backoff.spread)                       \
     X(THROTTLED, "throttled", DURATION, throttle_backoff.initial)    \
     X(AFTER_MAX, "retry-after-max", DURATION, retry_after_max)       \
     X(AFTER_SLACK, "retry-after-slack", DURATION, retry_after_slack) \
     X(AFTER_SPREAD, "retry-after-spread", RATIO, retry_after_spread)
-#define RETRY__BUDGET_KEYS(X)                                \
-    X(CAPACITY, "capacity", TOKENS, capacity)                \
-    X(COST, "cost", TOKENS, retry_cost)                      \
-    X(TIMEOUT_COST, "timeout-cost", TOKENS, timeout_cost)    \
-    X(THROTTLE_COST, "throttle-cost", TOKENS, throttle_cost) \
-    X(SUCCESS, "success", TOKENS, success_deposit)           \
-    X(REQUEST, "request", TOKENS, request_deposit)           \
-    X(PER_SECOND, "per-second", TOKENS, refill_per_second)   \
-    X(FLOOR, "floor", TOKENS, floor)                         \
-    X(EXPIRE, "expire", DURATION, expire)                    \
-    X(REFUND_LAST, "refund-last", ANSWER, refund_last)       \
-    X(CHARGE_FAILURES, "charge-failures", ANSWER, charge_failures)
+#define RETRY__BUDGET_KEYS(X)                                              \
+    X(CAPACITY, "capacity", TOKENS, options.capacity)                      \
+    X(COST, "cost", TOKENS, options.retry_cost)                            \
+    X(TIMEOUT_COST, "timeout-cost", TOKENS, options.timeout_cost)          \
+    X(THROTTLE_COST, "throttle-cost", TOKENS, options.throttle_cost)       \
+    X(SUCCESS, "success", TOKENS, options.success_deposit)                 \
+    X(REQUEST, "request", TOKENS, options.request_deposit)                 \
+    X(PER_SECOND, "per-second", TOKENS, options.refill_per_second)         \
+    X(FLOOR, "floor", TOKENS, options.floor)                               \
+    X(EXPIRE, "expire", DURATION, options.expire)                          \
+    X(REFUND_LAST, "refund-last", ANSWER, options.refund_last)             \
+    X(CHARGE_FAILURES, "charge-failures", ANSWER, options.charge_failures) \
+    X(IN_FLIGHT, "in-flight", WHOLE, in_flight)
 
 #define RETRY__X(key, name, kind, member) RETRY__AT_##key,
 enum { RETRY__POLICY_KEYS(RETRY__X) RETRY__POLICY_KEY_COUNT };
@@ -5678,7 +5687,7 @@ enum { RETRY__BUDGET_KEYS(RETRY__X) RETRY__BUDGET_KEY_COUNT };
 #undef RETRY__X
 
 /* Kinds of value: numbers, then names. */
-enum { RETRY__WHOLE, RETRY__TOKENS, RETRY__RATIO, RETRY__DURATION };
+enum { RETRY__WHOLE, RETRY__TOKENS, RETRY__RATIO, RETRY__FACTOR, RETRY__DURATION };
 enum { RETRY__CURVE = RETRY__DURATION + 1, RETRY__JITTER, RETRY__ANSWER };
 
 /* What a preset of policies sets, times in ms: what RETRY_POLICY_x says, in a fifth of the size. */
@@ -5687,6 +5696,12 @@ typedef struct retry__preset {
     uint16_t initial, throttled, after_max, after_slack;
     uint32_t max, factor;
 } retry__preset;
+
+/* What keys set of a budget. */
+typedef struct retry__budget_text {
+    retry_budget_options options;
+    uint32_t in_flight; /* operations at once, for best-effort's capacity */
+} retry__budget_text;
 
 /* A key's kind of value, and where in its struct the field is. */
 typedef struct retry__field {
@@ -5719,7 +5734,7 @@ static const retry__language retry__policies = {
 
 static const char retry__budget_words[] = RETRY__PRESETS_ARE RETRY__BUDGET_PRESETS(
     RETRY__PRESET_NAME) "; keys are" RETRY__BUDGET_KEYS(RETRY__KEY_NAME);
-#define RETRY__X(key, name, kind, member) {RETRY__##kind, offsetof(retry_budget_options, member)},
+#define RETRY__X(key, name, kind, member) {RETRY__##kind, offsetof(retry__budget_text, member)},
 static const retry__field retry__budget_fields[] = {RETRY__BUDGET_KEYS(RETRY__X)};
 #undef RETRY__X
 static const retry__language retry__budgets = {
@@ -5738,7 +5753,7 @@ static uint32_t retry__billionth(uint64_t x)
 /* Functions that read a part of a text return what is wrong with it, or NULL. */
 
 static const char retry__null[] = "a NULL argument";
-static const char retry__no_number[] = "no number";
+static const char retry__no_number[] = "not a number";
 static const char retry__out_of_range[] = "out of range";
 
 /* Digits, and behind a point up to so many decimals. */
@@ -5764,31 +5779,33 @@ static const char *retry__scan_decimal(retry__scan *scan, uint32_t decimals, uin
         }
     }
     if (scan->left != 0 && (*scan->text == '.' || retry__scan_digit(scan, &digit)))
-        return "too many decimals";
+        return decimals == 0 ? "not a whole number" : "too many decimals";
     return NULL;
 }
 
 static const char *retry__parse_number(retry__scan *value, uint32_t kind, uint32_t *number)
 {
     /* of each kind: decimals at most, and what is kept for 1; a duration is in ms, s, m or h */
-    static const uint8_t decimals[] = {0, 3, 9, 9};
-    static const uint32_t scales[] = {1, 1000, 65536, 1, 1000, 60000, 3600000};
-    static const char no_unit[] = "no unit like this: ms s m h";
+    static const uint8_t decimals[] = {0, 3, 9, 9, 9};
+    static const uint32_t scales[] = {1, 1000, 65536, 65536, 1, 1000, 60000, 3600000};
     bool has_unit = kind == RETRY__DURATION;
-    uint32_t rounding = kind == RETRY__RATIO ? 500000000 : 999999999; /* to the nearest, or up */
+    bool is_ratio = kind == RETRY__RATIO || kind == RETRY__FACTOR;
+    uint32_t rounding = is_ratio ? 500000000 : 999999999; /* to the nearest, or up */
     uint32_t whole, billionths, unit;
     uint64_t scaled;
     const char *fault = retry__scan_decimal(value, decimals[kind], &whole, &billionths);
     if (fault)
         return fault;
-    if (has_unit && retry__scan_name(value, no_unit + 18, &unit))
+    if (has_unit && retry__scan_name(value, " ms s m h", &unit))
         kind += unit;
     if (value->left != 0)
-        return has_unit ? no_unit : retry__no_number;
+        return has_unit ? "unknown unit: use ms, s, m or h" : retry__no_number;
     scaled = (uint64_t)whole * scales[kind] +
              retry__billionth((uint64_t)billionths * scales[kind] + rounding);
     if (scaled > UINT32_MAX)
         return retry__out_of_range;
+    if (kind == RETRY__FACTOR && scaled == 0 && billionths != 0)
+        scaled = 1; /* below 1, which is wrong, and not 0, which is the default */
     *number = (uint32_t)scaled;
     return NULL;
 }
@@ -5830,6 +5847,11 @@ static bool retry__scan_word(retry__scan *text, retry__scan *word)
     return length != 0;
 }
 
+static bool retry__is_preset(retry__scan *word, const retry__language *language, uint32_t *preset)
+{
+    return retry__scan_name(word, language->presets, preset) && word->left == 0;
+}
+
 /* The number of the preset that the text begins with, which is cut off it; 0, the default, if there
    is no word at all; else `otherwise`. */
 static uint32_t retry__parse_preset(retry__scan *text, const retry__language *language,
@@ -5839,7 +5861,7 @@ static uint32_t retry__parse_preset(retry__scan *text, const retry__language *la
     uint32_t preset;
     if (!retry__scan_word(&rest, &word))
         return 0;
-    if (!retry__scan_name(&word, language->presets, &preset) || word.left != 0)
+    if (!retry__is_preset(&word, language, &preset))
         return otherwise;
     *text = rest;
     return preset;
@@ -5856,7 +5878,8 @@ static const char *retry__parse_fields(retry__scan *text, const retry__language 
     while (!fault && retry__scan_word(text, &word)) {
         const char *where = word.text;
         if (!retry__scan_name(&word, language->keys, &key)) {
-            fault = language->unknown;
+            fault = retry__is_preset(&word, language, &key) ? "a preset must come first"
+                                                            : language->unknown;
         } else if (at[key]) {
             fault = "key given twice";
         } else {
@@ -5898,14 +5921,18 @@ static const char *retry__later(const char *a, const char *b)
 static const char *retry__policy_sense(const retry_policy *policy, const char *const *at,
                                        const char **where)
 {
-    const retry_backoff *backoff = &policy->backoff;
+    const retry_backoff *backoff = &policy->backoff, *throttle = &policy->throttle_backoff;
     retry_ms max = backoff->max ? backoff->max : UINT32_MAX;
+    bool given = at[RETRY__AT_MAX] != NULL;
     *where = retry__later(at[RETRY__AT_MIN], at[RETRY__AT_MAX]);
     if (backoff->min > max)
         return "min above max";
     *where = retry__later(at[RETRY__AT_INITIAL], at[RETRY__AT_MAX]);
     if (backoff->initial > max)
-        return "initial above max";
+        return given ? "initial above max" : "initial above max: set max=, too";
+    *where = retry__later(at[RETRY__AT_THROTTLED], at[RETRY__AT_MAX]);
+    if (at[RETRY__AT_THROTTLED] && throttle->max != 0 && throttle->initial > throttle->max)
+        return given ? "throttled above max" : "throttled above max: set max=, too";
     *where = at[RETRY__AT_FACTOR];
     if (backoff->factor != 0 && backoff->factor < RETRY_RATIO(1))
         return "factor below 1";
@@ -5951,10 +5978,6 @@ RETRY_API bool retry_parse_policy(retry_policy *policy, const char *text, size_t
         return retry__parsed(error, 0, retry__null);
     preset = retry__policy_preset(&parsed, &scan);
     fault = retry__parse_fields(&scan, &retry__policies, at, &parsed);
-    if (!fault)
-        fault = retry__policy_sense(&parsed, at, &scan.text);
-    if (fault)
-        return retry__parsed(error, (size_t)(scan.text - text), fault);
     if (parsed.backoff.jitter == RETRY_JITTER_SPREAD && !at[RETRY__AT_SPREAD])
         parsed.backoff.spread = RETRY_RATIO(0.2); /* gRPC's */
     throttled = parsed.throttle_backoff.initial;
@@ -5964,8 +5987,11 @@ RETRY_API bool retry_parse_policy(retry_policy *policy, const char *text, size_t
         if (preset == 0 && !at[RETRY__AT_MAX])
             parsed.throttle_backoff.max = 10000;
     }
-    *policy = parsed;
-    return true;
+    if (!fault)
+        fault = retry__policy_sense(&parsed, at, &scan.text);
+    if (!fault)
+        *policy = parsed;
+    return retry__parsed(error, (size_t)(scan.text - text), fault);
 }
 
 /* Whether the full bucket pays for the cheapest retry. */
@@ -5983,33 +6009,49 @@ static bool retry__budget_ever_pays(const retry_budget_options *options)
     return retry__budget_affords(options, most, cost);
 }
 
+/* What makes no sense of a budget, and where. */
+static const char *retry__budget_sense(const retry_budget_options *options, const char *const *at,
+                                       bool best_effort, const char **where)
+{
+    *where = at[RETRY__AT_IN_FLIGHT];
+    if (*where && (!best_effort || at[RETRY__AT_CAPACITY]))
+        return "in-flight is for best-effort without capacity=";
+    *where = retry__later(retry__later(at[RETRY__AT_CAPACITY], at[RETRY__AT_IN_FLIGHT]),
+                          retry__later(at[RETRY__AT_COST], at[RETRY__AT_FLOOR]));
+    if (!retry__budget_ever_pays(options))
+        return "never pays for a retry";
+    if (at[RETRY__AT_CAPACITY] &&
+        (options->retry_cost | options->timeout_cost | options->throttle_cost) == 0)
+        return "a capacity and no cost";
+    return NULL;
+}
+
 RETRY_API bool retry_parse_budget(retry_budget_options *options, const char *text, size_t length,
                                   retry_text_error *error)
 {
     /* behind the presets what a text without one begins with */
     static const retry_budget_options presets[] = {
         RETRY__BUDGET_PRESETS(RETRY__PRESET){0, 1000, 0, 0, 0, 0, 0, 0, false, false, 0}};
-    const uint32_t own = sizeof presets / sizeof presets[0] - 1, grpc = own - 1;
+    const uint32_t best_effort = 1, own = sizeof presets / sizeof presets[0] - 1, grpc = own - 1;
     const char *at[RETRY__BUDGET_KEY_COUNT] = {NULL}, *fault;
-    retry_budget_options parsed;
+    retry__budget_text parsed = {RETRY__INIT(0), 1};
+    retry_budget_options *read = &parsed.options;
     retry__scan scan;
     uint32_t preset;
     if (!retry__scan_begin(&scan, text, length, options))
         return retry__parsed(error, 0, retry__null);
     preset = retry__parse_preset(&scan, &retry__budgets, own);
-    parsed = presets[preset];
+    *read = presets[preset];
     fault = retry__parse_fields(&scan, &retry__budgets, at, &parsed);
+    read->capacity = retry__multiply(read->capacity, parsed.in_flight);
     if (preset == grpc && at[RETRY__AT_CAPACITY] && !at[RETRY__AT_FLOOR])
-        parsed.floor = parsed.capacity >> 1;
-    if (!fault && preset == own && !at[RETRY__AT_CAPACITY]) {
+        read->floor = read->capacity >> 1;
+    if (!fault && preset == own && !at[RETRY__AT_CAPACITY])
         fault = "no preset and no capacity=";
-    } else if (!fault && !retry__budget_ever_pays(&parsed)) {
-        fault = "never pays for a retry";
-        scan.text = retry__later(retry__later(at[RETRY__AT_CAPACITY], at[RETRY__AT_COST]),
-                                 at[RETRY__AT_FLOOR]);
-    }
+    else if (!fault)
+        fault = retry__budget_sense(read, at, preset == best_effort, &scan.text);
     if (!fault)
-        *options = parsed;
+        *options = *read;
     return retry__parsed(error, (size_t)(scan.text - text), fault);
 }
 

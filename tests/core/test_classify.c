@@ -487,6 +487,8 @@ enum { FINAL, LOST, TIMED_OUT };
 static int kind_of(int error)
 {
     (void)error; /* where there are no names */
+    if (error == 0)
+        return LOST;
 #ifdef ETIMEDOUT
     if (error == ETIMEDOUT)
         return TIMED_OUT;
@@ -580,7 +582,8 @@ static void check_errno(int error)
         sent.timeout = true;
         break;
     default:
-        unsent.fault = sent.fault = RETRY_FAULT_CLIENT;
+        unsent.fault = RETRY_FAULT_CLIENT;
+        sent.reason = RETRY_REASON_SOCKET_CLOSED_WHILE_IN_FLIGHT;
     }
     check_row("error %d", error);
     CHECK_FAILURE(unsent, retry_classify_errno(error, false));
@@ -612,7 +615,12 @@ static void test_errno_decided(void)
                 {ECONNRESET, true, false, RETRY_VERDICT_FAIL},
                 {ECONNRESET, true, true, RETRY_VERDICT_RETRY},
                 {EINVAL, false, true, RETRY_VERDICT_FAIL},
-                {EACCES, true, true, RETRY_VERDICT_FAIL}};
+                {EACCES, false, true, RETRY_VERDICT_FAIL},
+                {EACCES, true, true, RETRY_VERDICT_RETRY},
+                {EACCES, true, false, RETRY_VERDICT_FAIL},
+                {0, false, false, RETRY_VERDICT_RETRY},
+                {0, true, false, RETRY_VERDICT_FAIL},
+                {0, true, true, RETRY_VERDICT_RETRY}};
     size_t i;
     if (ECONNREFUSED == EINVAL) /* avr-libc has one number for all that it never sets */
         return;
@@ -624,6 +632,7 @@ static void test_errno_decided(void)
         retry_begin(&request, 0);
         check_row("row %u", (unsigned)i);
         CHECK_EQUAL(rows[i].verdict, retry_orchestrate(&request, &failure, 0).verdict);
+        CHECK_EQUAL(rows[i].sent, request.ambiguous);
     }
 #endif
 }

@@ -341,8 +341,17 @@ static void test_best_effort(void)
     for (i = 0; i < 12; i++) {
         retry_ms expected = retry_backoff_delay(&policy.backoff, i, 0, UINT32_MAX);
         check_row("retry %u", i);
+        CHECK_EQUAL(expected, retry_policy_after(retry_best_effort(), &a, &failure, START).delay);
         CHECK_EQUAL(expected, retry_orchestrate(&a, &failure, START).delay);
         CHECK_EQUAL(expected, retry_orchestrate(&b, &failure, START).delay);
+    }
+    failure.throttle = true;
+    a = begun(&standard);
+    for (i = 0; i < 12; i++) {
+        retry_ms expected = retry_backoff_delay(&policy.throttle_backoff, i, 0, UINT32_MAX);
+        check_row("throttled, retry %u", i);
+        CHECK_EQUAL(expected, retry_policy_after(retry_best_effort(), &a, &failure, START).delay);
+        CHECK_EQUAL(expected, retry_orchestrate(&a, &failure, START).delay);
     }
 }
 

@@ -734,7 +734,7 @@ static void test_ambiguous_whatever_is_decided(void)
     CHECK(request.ambiguous);
 }
 
-/* Some failed attempt, not the last: it stays until the request begins anew. */
+/* Some failed attempt, not the last: it stays until the request succeeds or begins anew. */
 static void test_ambiguous_stays(void)
 {
     set_up(false);
@@ -754,8 +754,10 @@ static void test_ambiguous_stays(void)
     failure.reason = RETRY_REASON_SERVER_ERROR;
     answer = retry_action_after(1);
     CHECK_DECISION(RETRY, STRATEGY, orchestrate(0));
-    CHECK(retry_succeed(&request, START));
     CHECK(request.ambiguous);
+    CHECK(!retry_succeed(NULL, START));
+    CHECK(retry_succeed(&request, START));
+    CHECK(!request.ambiguous); /* what was perhaps done is now done */
 }
 
 /* Nor does an attempt count that is on the wire when the request is cancelled, or a misuse. */

@@ -74,10 +74,10 @@ static void test_seconds(void)
 
 static void test_not_seconds(void)
 {
-    static const char *const values[] = {"",    "-1",  "+1",     "1.5", "12x",   "x12",  " 12",
-                                         "12 ", "1 2", "0x10",   "1e3", "1,2",   "12\n", "\t12",
-                                         "--1", "-",   ".",      "1.0", "1:2",   "/",    ":",
-                                         "0:",  "12;", "\"12\"", "one", "12GMT", "-0",   "1_0"};
+    static const char *const values[] = {
+        "",    "-1",  "+1",   "1.5",    "12x", "x12",   " ",  "\r\n", "1 2", "0x10",
+        "1e3", "1,2", "1\r2", "1\t2",   "--1", "-",     ".",  "1.0",  "1:2", "/",
+        ":",   "0:",  "12;",  "\"12\"", "one", "12GMT", "-0", "1_0",  "1\v", "\f1"};
     size_t i;
     for (i = 0; i < CHECK_COUNT(values); i++)
         check_refused(values[i], strlen(values[i]));
@@ -86,6 +86,27 @@ static void test_not_seconds(void)
     check_refused("1\0"
                   "2",
                   3);
+}
+
+/* As a header's value comes out of a buffer. */
+static void test_white_space(void)
+{
+    static const char *const around[] = {" %s",        "%s ",     "\t%s",
+                                         "%s\t",       "%s\r\n",  "%s\n",
+                                         " \t%s \r\n", "\r\n %s", "       %s       "};
+    static const char *const values[] = {"12", "Fri, 31 Dec 1999 23:59:59 GMT",
+                                         "Friday, 31-Dec-99 23:59:59 GMT",
+                                         "Fri Dec 31 23:59:59 1999"};
+    size_t i, j;
+    for (i = 0; i < CHECK_COUNT(around); i++) {
+        for (j = 0; j < CHECK_COUNT(values); j++) {
+            char text[64];
+            const char *at = strchr(around[i], '%');
+            snprintf(text, sizeof text, "%.*s%s%s", (int)(at - around[i]), around[i], values[j],
+                     at + 2);
+            check_parsed(12000, text, Y1999 - 12);
+        }
+    }
 }
 
 /* ---- the three forms ----------------------------------------------------------------------- */
@@ -161,8 +182,8 @@ static const char *const not_dates[] = {
     "Fri, 31 Dec 1999 23:59:59 UTC",
     "Fri, 31 Dec 1999 23:59:59 gmt",
     "Fri, 31 Dec 1999 23:59:59",
-    "Fri, 31 Dec 1999 23:59:59 GMT ",
-    " Fri, 31 Dec 1999 23:59:59 GMT",
+    "Fri, 31 Dec 1999 23:59:59 GMT ,",
+    ", Fri, 31 Dec 1999 23:59:59 GMT",
     "Fri, 31 Dec 1999 23:59:59  GMT",
     "Fri,  31 Dec 1999 23:59:59 GMT",
     "Fri, 1 Dec 1999 23:59:59 GMT",
@@ -265,7 +286,7 @@ static void test_changed(void)
             }
         }
         check_row("\"%s\"", values[i]);
-        CHECK_RANGE(length, length * 12, parsed); /* itself at every place, and some others */
+        CHECK_RANGE(length, length * 13, parsed); /* itself at every place, and some others */
     }
 }
 
@@ -403,6 +424,7 @@ int main(void)
 {
     RUN(test_seconds);
     RUN(test_not_seconds);
+    RUN(test_white_space);
     RUN(test_forms);
     RUN(test_real_dates);
     RUN(test_not_dates);

@@ -327,8 +327,8 @@ wrong() { # TEXT ARGUMENT...
 wrong "see.*--help" --what -- "$work/fails"
 wrong "no command" --policy aws
 wrong "atempts=3" --policy "aws atempts=3" -- "$work/fails"
-wrong "^retry: x: no number" --budget "cost=1 capacity=x" -- "$work/fails"
-wrong "^retry: initial=: no number" --policy "initial=" -- "$work/fails"
+wrong "^retry: x: not a number" --budget "cost=1 capacity=x" -- "$work/fails"
+wrong "^retry: initial=: not a number" --policy "initial=" -- "$work/fails"
 wrong "^retry: cost=1: no preset and no capacity" --budget "cost=1" -- "$work/fails"
 for time in "" 1x -1 1d; do
     wrong "^retry: timeout: no" --timeout "$time" -- "$work/fails"

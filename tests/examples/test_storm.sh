@@ -287,7 +287,7 @@ refused "too long" "timeout is from 0ms to 300s" --timeout 6m
 refused "no pause" "think is from 100ms to 300s" --think 99ms
 refused "nobody" "sharing is from 1 to 1000000" --sharing 0
 refused "a policy" "policy: cannot read 'aws tries=3', from 'tries=3' on: unknown word" --policy "aws tries=3"
-refused "a budget" "budget: cannot read 'capacity=x', from 'x' on: no number" --budget capacity=x
+refused "a budget" "budget: cannot read 'capacity=x', from 'x' on: not a number" --budget capacity=x
 refused "no policy" "policy wants a text" --policy
 refused "nine layers" "at most 8 layers" --policy aws --policy aws --policy aws --policy aws \
     --policy aws --policy aws --policy aws --policy aws --policy aws

@@ -179,11 +179,22 @@ static bool naive_digits(const char *value, size_t length, uint64_t *number)
     return length != 0;
 }
 
+static bool is_blank(char c)
+{
+    return c != 0 && strchr(" \t\r\n", c);
+}
+
 static bool naive_retry_after(const char *value, size_t length, int64_t unix_seconds,
                               retry_ms *delay)
 {
     uint64_t seconds;
     int64_t date;
+    while (length != 0 && is_blank(value[length - 1]))
+        length--;
+    while (length != 0 && is_blank(*value)) {
+        value++;
+        length--;
+    }
     if (!naive_digits(value, length, &seconds)) {
         if (!naive_date(value, length, unix_seconds, &date))
             return false;

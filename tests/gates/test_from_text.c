@@ -198,6 +198,22 @@ static void test_examples(void)
     check_budget(&plain, "capacity=20");
 }
 
+/* What best effort holds follows from the operations at once. */
+static void test_in_flight(void)
+{
+    static const retry_budget_options one = RETRY_BUDGET_BEST_EFFORT(1);
+    static const retry_budget_options fifty = RETRY_BUDGET_BEST_EFFORT(50);
+    static const retry_budget_options most = RETRY_BUDGET_BEST_EFFORT(UINT32_MAX);
+    retry_budget_options slower = fifty;
+    slower.success_deposit = 50;
+    check_budget(&one, "best-effort");
+    check_budget(&one, "best-effort in-flight=1");
+    check_budget(&fifty, "best-effort in-flight=50");
+    check_budget(&most, "best-effort in-flight=4294967295");
+    check_budget(&most, "best-effort in-flight=214749");
+    check_budget(&slower, "best-effort success=0.05 in-flight=50");
+}
+
 /* ---- keys ---------------------------------------------------------------------------------- */
 
 /* What attempts that were throttled have from the others; the longest delay is their own. */
@@ -287,7 +303,6 @@ static void test_budget_keys(void)
     KEY("", capacity, 50000);
     KEY("cost=12.5", retry_cost, 12500);
     KEY("cost=50", retry_cost, 50000);
-    KEY("cost=0", retry_cost, 0);
     KEY("timeout-cost=12.5", timeout_cost, 12500);
     KEY("throttle-cost=12.5", throttle_cost, 12500);
     KEY("success=12.5", success_deposit, 12500);
@@ -303,6 +318,10 @@ static void test_budget_keys(void)
     KEY("charge-failures=yes", charge_failures, true);
     KEY("charge-failures=no", charge_failures, false);
 #undef KEY
+    options = own;
+    options.retry_cost = 0;
+    options.throttle_cost = 1000;
+    check_budget(&options, "capacity=50 cost=0 throttle-cost=1");
     options = none;
     check_budget(&options, "none refund-last=no");
     options.retry_cost = 2000;
@@ -678,7 +697,8 @@ static void check_ratio(bool ok, uint32_t expected, const char *value)
 {
     static const char *const keys[] = {"factor=", "jitter=spread spread=", "retry-after-spread="};
     size_t i;
-    for (i = ok && expected >= 1 && expected < 65536; i < CHECK_COUNT(keys); i++) {
+    bool below_1 = ok && expected < 65536 && strspn(value, "0.") != strlen(value);
+    for (i = below_1; i < CHECK_COUNT(keys); i++) {
         char text[80];
         struct outcome outcome;
         retry_policy *policy = &outcome.value.policy;
@@ -832,19 +852,24 @@ static void test_tokens(void)
 
 #define UNKNOWN "unknown word; presets are "
 #define TWICE "key given twice"
-#define NO_NUMBER "no number"
+#define FIRST "a preset must come first"
+#define NO_NUMBER "not a number"
+#define NOT_WHOLE "not a whole number"
 #define DECIMALS "too many decimals"
 #define RANGE "out of range"
-#define NO_UNIT "no unit like this: ms s m h"
+#define NO_UNIT "unknown unit: use ms, s, m or h"
 #define CURVES "not one of these: exponential constant linear power controlled"
 #define JITTERS "not one of these: none full equal spread decorrelated"
 #define ANSWERS "not one of these: no yes"
 #define MIN_ABOVE "min above max"
 #define INITIAL_ABOVE "initial above max"
+#define THROTTLED_ABOVE "throttled above max"
 #define FACTOR "factor below 1"
 #define SPREAD "spread without jitter=spread"
 #define NO_CAPACITY "no preset and no capacity="
 #define NEVER "never pays for a retry"
+#define NO_COST "a capacity and no cost"
+#define IN_FLIGHT "in-flight is for best-effort without capacity="
 
 /* The text that is wrong, where, and what the library says of it. */
 static void check_wrong(const struct outcome *outcome, const char *text, size_t offset,
@@ -885,11 +910,14 @@ static const struct {
     {"attempts=,max=1", 9, NO_NUMBER},
     {"aws attempts=", 13, NO_NUMBER},
     {"aws attempts=x max=y", 13, NO_NUMBER},
-    {"aws aws", 4, UNKNOWN},
-    {"aws smithy", 4, UNKNOWN},
-    {"aws,,smithy", 5, UNKNOWN},
-    {"attempts=5 aws", 11, UNKNOWN},
-    {"attempts=5 aws foo", 11, UNKNOWN},
+    {"aws aws", 4, FIRST},
+    {"aws smithy", 4, FIRST},
+    {"aws,,smithy", 5, FIRST},
+    {"attempts=5 aws", 11, FIRST},
+    {"attempts=5 aws foo", 11, FIRST},
+    {"attempts=5 aws-2026", 11, FIRST},
+    {"attempts=5 aws-2027", 11, UNKNOWN},
+    {"attempts=5 aws=", 11, UNKNOWN},
     {"Attempts=5", 0, UNKNOWN},
     {"attempt=5", 0, UNKNOWN},
     {"attemptss=5", 0, UNKNOWN},
@@ -897,8 +925,9 @@ static const struct {
     {"max=5 attempts", 6, UNKNOWN},
     {"capacity=5", 0, UNKNOWN},
     {"max=5 retry-after=5", 6, UNKNOWN},
-    {"attempts=5.0", 9, DECIMALS},
-    {"attempts=5.", 9, DECIMALS},
+    {"attempts=5.0", 9, NOT_WHOLE},
+    {"attempts=5.", 9, NOT_WHOLE},
+    {"attempts=3.5", 9, NOT_WHOLE},
     {"attempts=-5", 9, NO_NUMBER},
     {"attempts=+5", 9, NO_NUMBER},
     {"attempts=5x", 9, NO_NUMBER},
@@ -944,13 +973,20 @@ static const struct {
     {"max=1s min=2s", 11, MIN_ABOVE},
     {"max=1s attempts=5 min=2s jitter=full", 22, MIN_ABOVE},
     {"aws min=1m", 8, MIN_ABOVE},
-    {"initial=1s", 8, INITIAL_ABOVE},
-    {"initial=501ms", 8, INITIAL_ABOVE},
+    {"initial=1s", 8, INITIAL_ABOVE ": set max=, too"},
+    {"initial=501ms", 8, INITIAL_ABOVE ": set max=, too"},
+    {"grpc initial=121s", 13, INITIAL_ABOVE ": set max=, too"},
+    {"throttled=10001", 10, THROTTLED_ABOVE ": set max=, too"},
+    {"aws throttled=20001", 14, THROTTLED_ABOVE ": set max=, too"},
+    {"throttled=1s max=500", 17, THROTTLED_ABOVE},
+    {"max=500 throttled=501", 18, THROTTLED_ABOVE},
+    {"smithy throttled=2s max=1500", 24, THROTTLED_ABOVE},
     {"aws max=999ms", 8, INITIAL_ABOVE},
     {"aws initial=30s max=20s", 20, INITIAL_ABOVE},
     {"min=3s initial=2s max=1s", 22, MIN_ABOVE}, /* the first of two */
     {"factor=0.999", 7, FACTOR},
     {"grpc factor=0.00001", 12, FACTOR},
+    {"factor=0.000000001", 7, FACTOR},
     {"spread=0.2", 7, SPREAD},
     {"spread=0", 7, SPREAD},
     {"grpc jitter=full spread=0.3", 24, SPREAD},
@@ -985,8 +1021,8 @@ static void test_wrong_budgets(void)
         {"non", 0, UNKNOWN},
         {"nones", 0, UNKNOWN},
         {"best-effort=5", 0, UNKNOWN},
-        {"grpc none", 5, UNKNOWN},
-        {"capacity=20 grpc", 12, UNKNOWN},
+        {"grpc none", 5, FIRST},
+        {"capacity=20 grpc", 12, FIRST},
         {"attempts=5", 0, UNKNOWN},
         {"Cost=1", 0, UNKNOWN},
         {"cost", 0, UNKNOWN},
@@ -1030,6 +1066,21 @@ static void test_wrong_budgets(void)
         {"grpc capacity=2", 14, NEVER},
         {"capacity=1 charge-failures=yes", 9, NEVER},
         {"capacity=5 charge-failures=yes floor=9", 37, NEVER},
+        {"best-effort in-flight=0", 22, NEVER},
+        {"best-effort in-flight=", 22, NO_NUMBER},
+        {"best-effort in-flight=1.5", 22, NOT_WHOLE},
+        {"best-effort in-flight=-1", 22, NO_NUMBER},
+        {"best-effort in-flight=4294967296", 22, RANGE},
+        {"best-effort in-flight=1 in-flight=1", 24, TWICE},
+        {"best-effort in-flight=5 capacity=5", 22, IN_FLIGHT},
+        {"smithy in-flight=5", 17, IN_FLIGHT},
+        {"capacity=5 in-flight=5", 21, IN_FLIGHT},
+        {"none in-flight=5", 15, IN_FLIGHT},
+        {"in-flight=5", 11, NO_CAPACITY},
+        {"capacity=5 cost=0", 16, NO_COST},
+        {"cost=0 capacity=5", 16, NO_COST},
+        {"none capacity=5", 14, NO_COST},
+        {"none capacity=5 success=1", 14, NO_COST},
     };
     size_t i;
     for (i = 0; i < CHECK_COUNT(rows); i++) {
@@ -1053,7 +1104,9 @@ static void test_budgets_that_pay(void)
                                         "capacity=1.001 charge-failures=yes",
                                         "capacity=3 cost=5 timeout-cost=3",
                                         "capacity=3 cost=5 throttle-cost=3",
-                                        "capacity=0.001 cost=0",
+                                        "capacity=0.001 cost=0 timeout-cost=0.001",
+                                        "none capacity=1 throttle-cost=1",
+                                        "none success=1",
                                         "capacity=1 expire=1ms",
                                         "capacity=4294967.295 cost=4294967.295"};
     size_t i;
@@ -1130,7 +1183,7 @@ static void test_repeated_keys(void)
     }
     for (i = 0; naive_budget_keys[i]; i++) {
         const char *key = naive_budget_keys[i];
-        const char *value = i < 9 ? "1" : "no";
+        const char *value = i == 9 || i == 10 ? "no" : "1";
         char text[80];
         struct outcome outcome;
         snprintf(text, sizeof text, "%s=%s %s=?", key, value, key);
@@ -1375,6 +1428,7 @@ int main(void)
     RUN(test_policy_presets);
     RUN(test_budget_presets);
     RUN(test_examples);
+    RUN(test_in_flight);
     RUN(test_policy_keys);
     RUN(test_spread);
     RUN(test_budget_keys);

@@ -248,6 +248,16 @@ static int naive_policy_key(naive_part key)
     return naive_choice(key, naive_policy_keys, &number) ? number : -1;
 }
 
+/* What is nearly 0 is below 1, and not the default. */
+static bool naive_factor(naive_part value, uint32_t *factor)
+{
+    if (!naive_number(value, 9, 65536, NAIVE_NEAREST, factor))
+        return false;
+    if (*factor == 0 && naive_run(value, "0.") != value.length)
+        *factor = 1;
+    return true;
+}
+
 static bool naive_policy_set(void *subject, int key, naive_part value)
 {
     static const char *const curves[] = {"exponential", "constant",   "linear",
@@ -268,7 +278,7 @@ static bool naive_policy_set(void *subject, int key, naive_part value)
     case 5:
         return naive_duration(value, &policy->backoff.max);
     case 6:
-        return naive_number(value, 9, 65536, NAIVE_NEAREST, &policy->backoff.factor);
+        return naive_factor(value, &policy->backoff.factor);
     case 7:
         return naive_number(value, 9, 65536, NAIVE_NEAREST, &policy->backoff.spread);
     case 8:
@@ -282,21 +292,26 @@ static bool naive_policy_set(void *subject, int key, naive_part value)
     }
 }
 
-/* The numbers of the keys that say min, initial, max, factor and spread. */
-enum { NAIVE_MIN = 3, NAIVE_INITIAL, NAIVE_MAX, NAIVE_FACTOR, NAIVE_SPREAD };
+/* The numbers of the keys that say min, initial, max, factor, spread and throttled. */
+enum { NAIVE_MIN = 3, NAIVE_INITIAL, NAIVE_MAX, NAIVE_FACTOR, NAIVE_SPREAD, NAIVE_THROTTLED };
 
 /* Whether the policy makes sense; else *offset is the last of the values that do not go together.
  */
-static bool naive_policy_sense(const retry_backoff *backoff, const naive_words_seen *seen,
+static bool naive_policy_sense(const retry_policy *policy, const naive_words_seen *seen,
                                size_t *offset)
 {
     const size_t *values = seen->values;
+    const retry_backoff *backoff = &policy->backoff;
+    const retry_ms throttled = policy->throttle_backoff.initial;
     bool capped = backoff->max != 0;
     size_t with = values[NAIVE_MAX];
     if (capped && backoff->min > backoff->max) {
         *offset = values[NAIVE_MIN] > with ? values[NAIVE_MIN] : with;
     } else if (capped && backoff->initial > backoff->max) {
         *offset = values[NAIVE_INITIAL] > with ? values[NAIVE_INITIAL] : with;
+    } else if (values[NAIVE_THROTTLED] != 0 && policy->throttle_backoff.max != 0 &&
+               throttled > policy->throttle_backoff.max) {
+        *offset = values[NAIVE_THROTTLED] > with ? values[NAIVE_THROTTLED] : with;
     } else if (backoff->factor >= 1 && backoff->factor <= 65535) {
         *offset = values[NAIVE_FACTOR];
     } else if (values[NAIVE_SPREAD] != 0 && backoff->jitter != RETRY_JITTER_SPREAD) {
@@ -314,8 +329,7 @@ NAIVE_API bool naive_policy(retry_policy *policy, const char *text, size_t lengt
     static const retry_backoff none = RETRY_BACKOFF_DEFAULT;
     naive_words_seen seen;
     retry_policy built = best_effort;
-    if (!naive_words(&rules, &built, text, length, &seen, offset) ||
-        !naive_policy_sense(&built.backoff, &seen, offset))
+    if (!naive_words(&rules, &built, text, length, &seen, offset))
         return false;
     if (built.backoff.jitter == RETRY_JITTER_SPREAD && seen.values[NAIVE_SPREAD] == 0)
         built.backoff.spread = 13107;          /* 0.2 */
@@ -329,6 +343,8 @@ NAIVE_API bool naive_policy(retry_policy *policy, const char *text, size_t lengt
     } else {
         built.throttle_backoff = none;
     }
+    if (!naive_policy_sense(&built, &seen, offset))
+        return false;
     *policy = built;
     return true;
 }
@@ -353,6 +369,11 @@ NAIVE_API bool naive_same_policy(const retry_policy *a, const retry_policy *b)
 
 /* ---- budgets ------------------------------------------------------------------------------- */
 
+typedef struct naive_budget_built {
+    retry_budget_options options;
+    uint32_t in_flight;
+} naive_budget_built;
+
 static bool naive_budget_preset(void *subject, naive_part name)
 {
     static const retry_budget_options none = {UINT32_MAX, 0, 0, 0, 0, 0, 0, 0, false, false, 0};
@@ -373,13 +394,13 @@ static bool naive_budget_preset(void *subject, naive_part name)
     if (naive_is(name, "grpc"))
         preset = &grpc;
     if (preset)
-        *(retry_budget_options *)subject = *preset;
+        ((naive_budget_built *)subject)->options = *preset;
     return preset != NULL;
 }
 
 static const char *const naive_budget_keys[] = {
-    "capacity",   "cost",  "timeout-cost", "throttle-cost", "success",         "request",
-    "per-second", "floor", "expire",       "refund-last",   "charge-failures", NULL};
+    "capacity", "cost",   "timeout-cost", "throttle-cost",   "success",   "request", "per-second",
+    "floor",    "expire", "refund-last",  "charge-failures", "in-flight", NULL};
 
 static int naive_budget_key(naive_part key)
 {
@@ -389,7 +410,8 @@ static int naive_budget_key(naive_part key)
 
 static bool naive_budget_set(void *subject, int key, naive_part value)
 {
-    retry_budget_options *options = (retry_budget_options *)subject;
+    naive_budget_built *built = (naive_budget_built *)subject;
+    retry_budget_options *options = &built->options;
     uint32_t *const tokens[] = {&options->capacity,          &options->retry_cost,
                                 &options->timeout_cost,      &options->throttle_cost,
                                 &options->success_deposit,   &options->request_deposit,
@@ -400,10 +422,13 @@ static bool naive_budget_set(void *subject, int key, naive_part value)
         return naive_answer(value, &options->refund_last);
     if (key == 10)
         return naive_answer(value, &options->charge_failures);
+    if (key == 11)
+        return naive_number(value, 0, 1, NAIVE_EXACTLY, &built->in_flight);
     return naive_number(value, 3, 1000, NAIVE_EXACTLY, tokens[key]);
 }
 
-enum { NAIVE_FLOOR = 7 }; /* the key's number; the capacity's is 0, the cost's 1 */
+/* The key's numbers; the capacity's is 0, the cost's 1. */
+enum { NAIVE_FLOOR = 7, NAIVE_IN_FLIGHT = 11 };
 
 /* Whether the bucket pays for a retry of some kind when it holds the most that it ever does: with
    nothing that comes in, one that expires holds what it began with. */
@@ -433,23 +458,33 @@ NAIVE_API bool naive_budget(retry_budget_options *options, const char *text, siz
 {
     static const naive_subject rules = {naive_budget_preset, naive_budget_key, naive_budget_set};
     static const retry_budget_options none = {UINT32_MAX, 0, 0, 0, 0, 0, 0, 0, false, false, 0};
-    retry_budget_options built = {0, 1000, 0, 0, 0, 0, 0, 0, false, false, 0};
+    static const size_t keys[] = {0, 1, NAIVE_FLOOR, NAIVE_IN_FLIGHT};
+    naive_budget_built whole = {{0, 1000, 0, 0, 0, 0, 0, 0, false, false, 0}, 1};
+    retry_budget_options built;
     naive_words_seen seen;
-    if (!naive_words(&rules, &built, text, length, &seen, offset))
+    size_t last = 0, i;
+    bool free_of_charge;
+    if (!naive_words(&rules, &whole, text, length, &seen, offset))
         return false;
-    if (seen.count == 0)
-        built = none;
+    built = seen.count == 0 ? none : whole.options;
     if (strcmp(seen.name, "grpc") == 0 && seen.values[0] != 0 && seen.values[NAIVE_FLOOR] == 0)
         built.floor = built.capacity / 2;
     if (seen.count != 0 && !seen.preset && seen.values[0] == 0) {
         *offset = length;
         return false;
     }
-    if (!naive_ever_pays(&built)) {
-        size_t i;
-        *offset = seen.values[0];
-        for (i = 1; i <= NAIVE_FLOOR; i += NAIVE_FLOOR - 1) /* cost and floor */
-            *offset = seen.values[i] > *offset ? seen.values[i] : *offset;
+    if (seen.values[NAIVE_IN_FLIGHT] != 0) {
+        const uint64_t capacity = (uint64_t)whole.in_flight * 20000;
+        built.capacity = capacity > UINT32_MAX ? UINT32_MAX : (uint32_t)capacity;
+        *offset = seen.values[NAIVE_IN_FLIGHT];
+        if (strcmp(seen.name, "best-effort") != 0 || seen.values[0] != 0)
+            return false;
+    }
+    for (i = 0; i < sizeof keys / sizeof keys[0]; i++)
+        last = seen.values[keys[i]] > last ? seen.values[keys[i]] : last;
+    free_of_charge = built.retry_cost == 0 && built.timeout_cost == 0 && built.throttle_cost == 0;
+    if (!naive_ever_pays(&built) || (seen.values[0] != 0 && free_of_charge)) {
+        *offset = last;
         return false;
     }
     *options = built;
