@@ -1047,9 +1047,14 @@ RETRY_API retry_ms retry_connection_begin(retry_connection *connection, uint32_t
                                           retry_time now);
 
 /* When an attempt fails or the connection is lost: returns the ms to sleep before the next attempt,
-   0 past the deadline. After a connection that lasted stable_after ms the wait is drawn, by the
-   `random` of the last _begin, from 0 to the first spacing: a fleet spreads. NULL: 0. */
+   0 past the deadline. After a connection that was established it is at least what is drawn, by the
+   `random` of the last _begin, from 0 to the first spacing; after one that lasted stable_after ms
+   just that: a fleet spreads. Called again it returns what is left; when that is over, without a
+   _begin, it counts as an attempt that began now. NULL: 0. */
 RETRY_API retry_ms retry_connection_failed(retry_connection *connection, retry_time now);
+
+/* ms until the next attempt may start; changes nothing. NULL: 0. */
+RETRY_API retry_ms retry_connection_wait(const retry_connection *connection, retry_time now);
 
 /* When the connection is usable (for HTTP/2: SETTINGS seen). If it then lasts stable_after ms, the
    next _begin counts from one again. Only the first call between a _begin and its _failed counts.
@@ -1297,9 +1302,11 @@ RETRY_API uint32_t retry_aimd_limit(const retry_aimd *aimd);
 /* Keeps to the number of sends a second that a service accepts. One for each resource that is
    throttled by itself; zero it. Shared by any number of threads, without a lock. */
 typedef struct retry_rate {
-    uint32_t min;  /* thousandths a second; the lowest limit, up to `max` (default: 0: 500) */
-    uint32_t max;  /* thousandths a second; the highest, from the start (default: 0: none) */
-    retry_ms wait; /* ms; an attempt that waits as long is refused, up to 2^20 (default: 0: 250) */
+    uint32_t min;   /* thousandths a second; the lowest limit, up to `max` (default: 0: 500) */
+    uint32_t max;   /* thousandths a second; the highest, from the start (default: 0: none) */
+    retry_ms wait;  /* ms; an attempt that waits as long is refused, up to 2^20 (default: 0: 250) */
+    uint32_t burst; /* thousandths; the sends that it saves up while idle; below 1 counts as 1
+                       (default: 0: an eighth of a second's, at least 1) */
     uint32_t retry__limit;     /* private: thousandths a second; 0: none but `max` */
     uint32_t retry__held;      /* private: the limit before it last rose; 0 without one */
     uint32_t retry__good;      /* private: the limit when last some were throttled, and some not */
@@ -2952,20 +2959,24 @@ static retry_ms retry__connection_first(const retry_backoff *backoff)
 }
 
 /* The end of an attempt, or of what it established: if that has lasted, the attempts count from one
-   again. Its loss comes to a whole fleet at once, so each draws a part of the first spacing. */
-static void retry__connection_settle(retry_connection *connection, retry_time now)
+   again. Its loss comes to a whole fleet at once, so each waits for a part of the first spacing at
+   least. */
+RETRY__WRAPS static void retry__connection_settle(retry_connection *connection, retry_time now)
 {
     retry_ms enough = connection->stable_after ? connection->stable_after : 10000;
+    retry_ms age = retry__connection_age(connection->retry__established_at, now), part;
     bool stands = connection->retry__state == RETRY__ESTABLISHED;
     connection->retry__state = RETRY__IDLE;
-    if (!stands || (enough != 1 && /* any, even one of 0 ms */
-                    retry__connection_age(connection->retry__established_at, now) < enough))
+    if (!stands)
         return;
-    connection->retry__attempts = 0;
-    connection->retry__spacing =
-        retry__pick(0, retry__connection_first(retry__connection_backoff(connection)),
-                    retry__mix(connection->retry__random));
-    connection->retry__started = now;
+    if (enough == 1 || age >= enough) /* 1: any, even one of 0 ms */
+        connection->retry__attempts = connection->retry__spacing = 0;
+    part = retry__pick(0, retry__connection_first(retry__connection_backoff(connection)),
+                       retry__mix(connection->retry__random));
+    if (retry_connection_wait(connection, now) >= part)
+        return;
+    connection->retry__spacing = retry__max(connection->retry__spacing, part);
+    connection->retry__started = now + part - connection->retry__spacing;
 }
 
 RETRY_API retry_ms retry_connection_begin(retry_connection *connection, uint32_t random,
@@ -2993,8 +3004,17 @@ RETRY_API retry_ms retry_connection_failed(retry_connection *connection, retry_t
 {
     if (!connection)
         return 0;
+    if (connection->retry__state == RETRY__IDLE && retry_connection_wait(connection, now) == 0)
+        retry_connection_begin(connection, retry__mix(connection->retry__random ^ RETRY__GOLDEN),
+                               now);
     retry__connection_settle(connection, now);
-    return retry__left(connection->retry__started, connection->retry__spacing, now);
+    return retry_connection_wait(connection, now);
+}
+
+RETRY_API retry_ms retry_connection_wait(const retry_connection *connection, retry_time now)
+{
+    return connection ? retry__left(connection->retry__started, connection->retry__spacing, now)
+                      : 0;
 }
 
 RETRY_API void retry_connection_established(retry_connection *connection, retry_time now)
@@ -4197,17 +4217,22 @@ static uint32_t retry__quotient(uint32_t x, uint32_t y)
     return quotient;
 }
 
-/* What a send takes from the bucket: the time between two. */
-static uint32_t retry__rate_spacing(uint32_t limit)
+/* What the bucket holds, as time. */
+static uint32_t retry__rate_depth(const retry_rate *rate, uint32_t spacing)
 {
-    return retry__quotient(retry__add(1000000 * RETRY__RATE_MS, limit >> 1), limit);
+    uint32_t tokens = retry__thousandth(rate->burst);
+    uint32_t part = retry__thousandth((rate->burst - tokens * 1000) << 16); /* as a ratio */
+    uint32_t depth = 125 * RETRY__RATE_MS;
+    if (rate->burst != 0)
+        depth = retry__add(retry__multiply(tokens, spacing), retry__scale(spacing, part));
+    return retry__max(depth, spacing);
 }
 
 /* Takes a token if there is one in less than `wait` ms, which is not 0. Returns the ms until there
-   is; `wait` or more: it was not taken. The bucket holds an eighth of a second, or one token. Kept
-   is what it lacks (a zeroed one is full) as time (tokens taken in advance keep their instants when
-   the limit changes). From a throttled answer to the end of its half second no limit rises. */
-static retry_ms retry__rate_take(retry_rate *rate, uint32_t now, retry_ms wait)
+   is; `wait` or more: it was not taken. Kept is what the bucket lacks (a zeroed one is full) as
+   time (tokens taken in advance keep their instants when the limit changes), and in *taken what one
+   is. From a throttled answer to the end of its half second no limit rises. */
+static retry_ms retry__rate_take(retry_rate *rate, uint32_t now, retry_ms wait, uint32_t *taken)
 {
     uint32_t limit = retry__rate_limit(rate, now), spacing, full, most, earned, owed, rest;
     uint64_t after;
@@ -4216,8 +4241,8 @@ static retry_ms retry__rate_take(retry_rate *rate, uint32_t now, retry_ms wait)
     limit = limit ? limit : rate->max;
     if (limit == 0)
         return 0;
-    spacing = retry__rate_spacing(limit);
-    full = retry__max(125 * RETRY__RATE_MS, spacing);
+    *taken = spacing = retry__quotient(retry__add(1000000 * RETRY__RATE_MS, limit >> 1), limit);
+    full = retry__rate_depth(rate, spacing);
     most = retry__add(full, retry__multiply(wait - 1, RETRY__RATE_MS));
     earned = retry__multiply(retry__rate_passed(rate, now), RETRY__RATE_MS);
     owed = retry__load(&rate->retry__owed);
@@ -4231,13 +4256,28 @@ static retry_ms retry__rate_take(retry_rate *rate, uint32_t now, retry_ms wait)
     return after <= most ? full : retry__max(full, wait);
 }
 
-/* Gives back a token that was taken and not used. */
-static void retry__rate_return(retry_rate *rate)
+/* ms from one instant to a later one; 0 if it is not later. */
+RETRY__WRAPS static retry_ms retry__rate_until(retry_time from, retry_time to)
 {
-    uint32_t spacing = retry__rate_spacing(retry_rate_get(rate));
-    uint32_t owed = retry__load(&rate->retry__owed);
-    while (!retry__swap(&rate->retry__owed, &owed, retry__subtract(owed, spacing)))
-        continue;
+    retry_ms ms = to - from;
+    return ms >> 31 == 0 ? ms : 0;
+}
+
+/* Gives back a token that was taken for the instant `due`, and not used; unless others were taken
+   for so much later instants that the bucket could not have held it until then. */
+static void retry__rate_return(retry_rate *rate, uint32_t taken, retry_time due, retry_time now)
+{
+    uint32_t full = retry__rate_depth(rate, taken), owed, earned, rest;
+    uint32_t late = retry__multiply(retry__rate_until(due, now), RETRY__RATE_MS);
+    uint32_t room = retry__multiply(retry__rate_until(now, due), RETRY__RATE_MS);
+    room = retry__add(room, full - taken);
+    earned = retry__multiply(retry__rate_passed(rate, now), RETRY__RATE_MS);
+    owed = retry__load(&rate->retry__owed);
+    do {
+        rest = retry__subtract(owed, earned);
+        if (retry__add(late, retry__subtract(rest, full)) <= room)
+            rest = retry__subtract(rest, taken);
+    } while (!retry__swap(&rate->retry__owed, &owed, rest));
 }
 
 static void retry__rate_report(retry_rate *rate, const struct retry__told *told)
@@ -4477,12 +4517,12 @@ static void retry__notify(retry_operation *op, retry_copy *copy, retry_gates *ga
     gates->retry__drive(&told);
 }
 
-/* The instant that a rate keeps for a try goes back. */
-static void retry__forget(retry_operation *op, retry_time now)
+/* The instant that a rate keeps for a copy goes back. */
+static void retry__forget(retry_operation *op, retry_copy *copy, retry_time now)
 {
     bool kept = (op->retry__status & RETRY__OP_KEPT) != 0;
     if (kept && op->request.client->gates) /* which may have been taken away */
-        retry__notify(op, &op->retry__copy, op->request.client->gates, RETRY__FORGET, NULL, now);
+        retry__notify(op, copy, op->request.client->gates, RETRY__FORGET, NULL, now);
     retry__become(op, retry__op_state(op));
 }
 
@@ -4609,7 +4649,7 @@ static void retry__close(retry_operation *op, uint8_t cause, retry_ms delay, ret
 {
     uint8_t verdict =
         cause == RETRY_CAUSE_DEADLINE ? (uint8_t)RETRY_VERDICT_EXPIRE : (uint8_t)RETRY_VERDICT_FAIL;
-    retry__forget(op, now);
+    retry__forget(op, &op->retry__copy, now);
     retry__over(op, cause, delay);
     if (retry__finish(&op->request, verdict, RETRY__BUDGET_REFUND, now))
         retry__tell(&op->request, NULL, verdict, cause, delay);
@@ -4747,7 +4787,7 @@ RETRY__COLD void retry__abandon(retry_operation *op, retry_time now)
         return;
     if (retry__cancel_copies(op, now))
         op->request.ambiguous = true;
-    retry__forget(op, now);
+    retry__forget(op, &op->retry__copy, now);
     retry__over(op, RETRY_CAUSE_CANCELLED, 0);
     retry_cancel(&op->request, now);
     op->request.retry__state = RETRY__CANCELLED; /* whoever closed it */
@@ -5038,18 +5078,22 @@ RETRY_API void retry_gates_aimd(retry_gates *gates, retry_aimd *aimd)
     retry__gates_add(gates, RETRY__AIMD, aimd, retry__tell_aimd);
 }
 
-/* An instant that is kept for a try stays its own while another gate makes it wait. */
-RETRY__WRAPS static uint8_t retry__rate_admit(retry_rate *rate, struct retry__told *told)
+/* An instant that is kept for a try stays its own while another gate makes it wait, until the
+   bucket could not have held it any more. What was taken for it is where the copy's time will be.
+ */
+static uint8_t retry__rate_admit(retry_rate *rate, struct retry__told *told)
 {
     retry_operation *op = told->op;
+    uint32_t *taken = &told->copy->retry__timeout;
     retry_ms wait = rate->wait ? rate->wait : 250;
-    if ((op->retry__status & RETRY__OP_KEPT) != 0) {
-        told->delay = op->retry__mark - told->now;
-        if (told->delay >> 31 != 0) /* it is past */
-            told->delay = 0;
+    bool kept = (op->retry__status & RETRY__OP_KEPT) != 0;
+    if (kept && retry__multiply(retry__rate_until(op->retry__mark, told->now), RETRY__RATE_MS) <=
+                    retry__rate_depth(rate, *taken)) {
+        told->delay = retry__rate_until(told->now, op->retry__mark);
         told->delay = retry__min(told->delay, wait); /* if the clock stepped back */
     } else {
-        told->delay = retry__rate_take(rate, told->now, wait);
+        op->retry__status &= (uint8_t)~RETRY__OP_KEPT;
+        told->delay = retry__rate_take(rate, told->now, wait, taken);
         if (told->delay >= wait) /* not taken */
             return RETRY_CAUSE_THROTTLED;
     }
@@ -5068,7 +5112,7 @@ static uint8_t retry__tell_rate(struct retry__told *told)
     if (told->event == RETRY__REPORT)
         retry__rate_report(rate, told);
     else if (told->event == RETRY__FORGET)
-        retry__rate_return(rate);
+        retry__rate_return(rate, told->copy->retry__timeout, told->op->retry__mark, told->now);
     return RETRY_CAUSE_NONE;
 }
 
@@ -5320,14 +5364,15 @@ static void retry__hedge_rest(retry_operation *op, retry_time now)
 }
 
 /* A gate refused a copy, or would let it wait: it counts as one that failed, never sent. */
-static void retry__hedge_refused(retry_operation *op, uint8_t cause, retry_time now)
+static void retry__hedge_refused(retry_operation *op, retry_copy *copy, uint8_t cause,
+                                 retry_time now)
 {
     const retry_failure refusal =
         retry__failure(cause == RETRY_CAUSE_CIRCUIT_OPEN ? RETRY_REASON_CIRCUIT_BREAKER_OPEN
                                                          : RETRY_REASON_CLIENT_THROTTLED,
                        0);
     retry__learn(&op->request, &refusal);
-    retry__forget(op, now);
+    retry__forget(op, copy, now);
     retry__hedge_refund(op, now);
     retry__hedge_rest(op, now);
 }
@@ -5355,7 +5400,7 @@ static void retry__hedge_due(retry_operation *op, retry_step *step, retry_time n
     step->delay = 0;
     cause = retry__ask_copy(op, copy, step, now);
     if (cause != RETRY_CAUSE_NONE)
-        retry__hedge_refused(op, cause, now);
+        retry__hedge_refused(op, copy, cause, now);
 }
 
 /* Whether a failure is final, whatever is on the wire, by itself or as it does not permit another

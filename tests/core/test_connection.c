@@ -449,7 +449,7 @@ static void test_lost(void)
         check_row("stable after %lu, lasted %lu ms, slept %lu",
                   (unsigned long)losses[i].stable_after, (unsigned long)losses[i].lasted,
                   (unsigned long)sleep);
-        if (losses[i].resets)
+        if (losses[i].resets || (losses[i].left == 0 && losses[i].lasted < DAY))
             CHECK_EQUAL(drawn_by_grpc(MIDDLE), sleep);
         else if (losses[i].lasted < DAY)
             CHECK_RANGE(losses[i].left - (losses[i].left ? 15 : 0),
@@ -500,7 +500,7 @@ static void test_failed_twice(void)
     CHECK_EQUAL(wait, retry_connection_failed(&connection, AT(CLIMBED + 300)));
     CHECK_EQUAL(wait, retry_connection_failed(&connection, AT(CLIMBED + 300)));
     CHECK_EQUAL(1, retry_connection_failed(&connection, AT(CLIMBED + 299 + wait)));
-    CHECK_EQUAL(0, retry_connection_failed(&connection, AT(CLIMBED + 300 + wait)));
+    CHECK_EQUAL(0, retry_connection_wait(&connection, AT(CLIMBED + 300 + wait)));
     CHECK(counts_from_one(&connection, AT(CLIMBED + 300 + wait)));
     connection = climbed(0);
     CHECK_RANGE(119900, 120000, retry_connection_failed(&connection, AT(CLIMBED)));
@@ -526,9 +526,111 @@ static void test_established_late(void)
     CHECK(!counts_from_one(&connection, AT(CLIMBED + 130000)));
     connection = grpc();
     check_ignored(&connection, AT(0)); /* never begun */
-    CHECK_EQUAL(0, retry_connection_failed(&connection, AT(0)));
-    check_ignored(&connection, AT(0));
+    CHECK_EQUAL(0, retry_connection_wait(&connection, AT(0)));
     CHECK(counts_from_one(&connection, AT(0)));
+}
+
+/* Who never calls _begin waits longer and longer all the same; as long as a wait is not over, the
+   same loss may be told more than once. */
+static void test_never_begun(void)
+{
+    retry_connection connection = grpc();
+    retry_time now = AT(0);
+    retry_ms sleep, last = 0;
+    unsigned i;
+    for (i = 0; i < 30; i++) {
+        check_row("loss %u", i);
+        sleep = retry_connection_failed(&connection, now);
+        CHECK(i != 0 || sleep == 1000);
+        CHECK(sleep > last || sleep >= 96000);
+        CHECK_EQUAL(sleep - 1, retry_connection_failed(&connection, check_after(now, 1)));
+        CHECK_EQUAL(1, retry_connection_failed(&connection, check_after(now, sleep - 1)));
+        now = check_after(now, sleep + i % 3);
+        last = sleep;
+    }
+}
+
+/* After connections that were established for less than they need to count from one again, a fleet
+   spreads over the first spacing at least, and the curve goes on. */
+static void test_fleet_of_short_connections(void)
+{
+    enum { FLEET = 2000 };
+    static const retry_ms lasted[] = {0, 500, 1000, 3000, 9999};
+    size_t i;
+    unsigned device;
+    for (i = 0; i < CHECK_COUNT(lasted); i++) {
+        uint32_t quarters[4] = {0, 0, 0, 0}, rest = 0;
+        for (device = 0; device < FLEET; device++) {
+            retry_connection connection;
+            retry_ms sleep;
+            retry_time lost = check_after(AT(0), lasted[i]);
+            memset(&connection, 0, sizeof connection);
+            retry_connection_begin(&connection, check_random(), AT(0));
+            retry_connection_established(&connection, AT(0));
+            sleep = retry_connection_failed(&connection, lost);
+            CHECK_EQUAL(sleep, retry_connection_wait(&connection, lost));
+            CHECK_RANGE(0, 1000, sleep);
+            if (sleep == 1000 - lasted[i] && lasted[i] <= 1000)
+                rest++;
+            else
+                quarters[sleep == 1000 ? 3 : sleep / 250]++;
+            retry_connection_begin(&connection, MIDDLE, check_after(lost, sleep));
+            CHECK_RANGE(1599, 1601, retry_connection_failed(&connection, check_after(lost, sleep)));
+        }
+        check_row("lasted %u ms", (unsigned)lasted[i]);
+        if (lasted[i] == 0) {
+            CHECK_EQUAL(FLEET, rest);
+        } else if (lasted[i] == 500) {
+            CHECK_RANGE(900, 1100, rest);
+            CHECK_RANGE(420, 580, quarters[2]);
+            CHECK_RANGE(420, 580, quarters[3]);
+        } else {
+            unsigned quarter;
+            for (quarter = 0; quarter < 4; quarter++)
+                CHECK_RANGE(420, 580, quarters[quarter]);
+        }
+    }
+}
+
+/* Another backoff's `previous` delay is the spacing, and not what was drawn. */
+static void test_short_connections_climb(void)
+{
+    retry_connection connection = grpc();
+    retry_backoff backoff = RETRY_BACKOFF_AWS;
+    retry_time now = AT(0);
+    unsigned i;
+    connection.backoff = backoff;
+    connection.backoff.jitter = RETRY_JITTER_DECORRELATED;
+    connection.stable_after = 60000;
+    for (i = 0; i < 6; i++) {
+        check_row("connection %u", i);
+        retry_connection_begin(&connection, UINT32_MAX, now);
+        retry_connection_established(&connection, now);
+        now = check_after(now, 30000);
+        CHECK_RANGE(0, 1000, retry_connection_failed(&connection, now));
+    }
+    retry_connection_begin(&connection, UINT32_MAX, now);
+    CHECK_EQUAL(20000, retry_connection_failed(&connection, now));
+}
+
+/* It changes nothing, whatever the state. */
+static void test_wait(void)
+{
+    retry_connection connection = grpc(), before;
+    CHECK_EQUAL(0, retry_connection_wait(NULL, AT(0)));
+    CHECK_EQUAL(0, retry_connection_wait(&connection, AT(0)));
+    retry_connection_begin(&connection, MIDDLE, AT(0));
+    memcpy(&before, &connection, sizeof before);
+    CHECK_EQUAL(1000, retry_connection_wait(&connection, AT(0)));
+    CHECK_EQUAL(1, retry_connection_wait(&connection, AT(999)));
+    CHECK_EQUAL(0, retry_connection_wait(&connection, AT(1000)));
+    CHECK_EQUAL(1000,
+                retry_connection_wait(&connection, AT(0) - 7)); /* a clock that stepped back */
+    CHECK(memcmp(&before, &connection, sizeof before) == 0);
+    retry_connection_established(&connection, AT(10));
+    memcpy(&before, &connection, sizeof before);
+    CHECK_EQUAL(300, retry_connection_wait(&connection, AT(700)));
+    CHECK(memcmp(&before, &connection, sizeof before) == 0);
 }
 
 /* Only the first counts: a second does not make the connection younger. */
@@ -590,6 +692,10 @@ int main(void)
     RUN(test_begin_without_failed);
     RUN(test_failed_twice);
     RUN(test_established_late);
+    RUN(test_never_begun);
+    RUN(test_fleet_of_short_connections);
+    RUN(test_short_connections_climb);
+    RUN(test_wait);
     RUN(test_established_twice);
     RUN(test_lost_with_a_clock_backward);
     RUN(test_first_spacing_with_a_least_delay);

@@ -60,26 +60,31 @@ static uint32_t mixed(uint32_t x)
     return x ^ x >> 16;
 }
 
-/* What was established counts from one again if it has lasted, after a part of the first spacing. A
-   step back cannot be told from weeks. */
+/* What was established waits for a part of the first spacing at least, and for no more if it has
+   lasted: then it counts from one again. A step back cannot be told from weeks. */
 static void settle(void)
 {
     retry_ms enough = connection.stable_after ? connection.stable_after : 10000;
-    bool stable =
-        model.state == ESTABLISHED && (enough == 1 || now - model.established_at >= enough);
+    bool stood = model.state == ESTABLISHED;
+    retry_ms part = (retry_ms)(((uint64_t)first() + 1) * mixed(model.random) >> 32);
     model.state = IDLE;
-    if (!stable)
+    if (!stood)
         return;
-    model.attempts = 0;
-    model.spacing = (retry_ms)(((uint64_t)first() + 1) * mixed(model.random) >> 32);
-    model.started = now;
+    if (enough == 1 || now - model.established_at >= enough) {
+        model.attempts = 0;
+        model.spacing = 0;
+    }
+    if (left() < part && model.spacing < part) {
+        model.spacing = part;
+        model.started = now;
+    } else if (left() < part) {
+        model.started = now - (model.spacing - part);
+    }
 }
 
-static void call_begin(void)
+/* The next attempt begins. */
+static void climb(uint32_t random)
 {
-    uint32_t random = hostile();
-    uint32_t most = connection.min_connect_timeout ? connection.min_connect_timeout : 20000;
-    retry_ms got = retry_connection_begin(&connection, random, now);
     settle();
     model.spacing = model.attempts == 0
                         ? first()
@@ -88,14 +93,25 @@ static void call_begin(void)
     model.random = random;
     model.started = now;
     model.state = CONNECTING;
+}
+
+static void call_begin(void)
+{
+    uint32_t most = connection.min_connect_timeout ? connection.min_connect_timeout : 20000;
+    uint32_t random = hostile();
+    retry_ms got = retry_connection_begin(&connection, random, now);
+    climb(random);
     REQUIRE(got == (model.spacing > most ? model.spacing : most));
 }
 
 static void call_failed(void)
 {
     retry_ms got = retry_connection_failed(&connection, now);
+    if (model.state == IDLE && left() == 0) /* begun by nobody */
+        climb(mixed(model.random ^ 0x9e3779b9));
     settle();
     REQUIRE(got == left());
+    REQUIRE(got == retry_connection_wait(&connection, now));
 }
 
 static void call_established(void)

@@ -606,6 +606,7 @@ static void finish(int state)
         return;
     }
     model.state = state;
+    model.ambiguous = model.ambiguous && state == CANCELLED;
     if (state == CANCELLED)
         require_told_end(RETRY_VERDICT_FAIL, RETRY_CAUSE_CANCELLED);
     else

@@ -25,6 +25,7 @@
 #include "clock.h"
 
 enum { WALK_LONGEST_TURN = 1 << 20 }; /* ms; a rate's `wait` at most */
+enum { WALK_LEAST_DEPTH = 50 };       /* ms; what a rate's bucket holds at least */
 enum { WALK_OPERATIONS = 4, WALK_FURTHER = 3, WALK_CLIENTS = 4 };
 enum { WALK_NODES = 4, WALK_SERVERS = WALK_NODES + 1 }; /* the last is the service's */
 
@@ -54,13 +55,14 @@ struct walk_operation {
     retry_decision end;
     bool end_of_gate; /* heard without a failure: a gate's, or the deadline's, or a stop's */
     retry_step last;
-    uint64_t due; /* ms; when the last WAIT is over */
+    uint64_t due;   /* ms; when the last WAIT is over */
+    uint64_t paced; /* ms; since when it may keep a turn */
 };
 
 /* The bucket of a rate whose limit never changes, in ms. An operation may keep one token for its
    try. `most` counts it as there until the try is sent, and so does `least`: the library's own
    bucket, from which it is gone, holds no more than `most`, and when nothing is kept no less than
-   `least`. */
+   `least`: of those that were kept and not used none may have come back. */
 struct walk_bucket {
     int64_t spacing; /* from send to send; 0: no such rate */
     int64_t full, most, least;
@@ -304,6 +306,15 @@ static void walk_count_send(uint32_t server)
     REQUIRE(bucket->most >= 0);
 }
 
+/* An operation that was PACED has not used its turn, or may have kept it for too long. */
+static void walk_lose_turn(struct walk_operation *w)
+{
+    uint32_t n;
+    for (n = 0; n < WALK_NODES; n++)
+        walker.buckets[n].least -= walker.buckets[n].spacing;
+    w->paced = now;
+}
+
 /* The gates as they were before a step, and whether nothing but one copy that asks can have changed
    them in it: no copy's time was over, and nobody was stopped. */
 struct walk_before {
@@ -533,6 +544,7 @@ static void walk_set_up_node(uint32_t n)
         walk.rates[n].max = how & 4 ? 1000 : how & 8 ? hostile() : 20000;
         walk.rates[n].min = how & 16 ? walk.rates[n].max : 0;
         walk.rates[n].wait = how & 128 ? walk_ms() % WALK_LONGEST_TURN : 0;
+        walk.rates[n].burst = how & 32 ? UINT32_C(1000) * (1 + (how & 3)) : 0;
         retry_gates_rate(&walk.gates[n], &walk.rates[n]);
     }
     if (which & 16) {
@@ -606,6 +618,8 @@ static void walk_begin(void)
         if (rate->max == 1000 || rate->max == 20000)
             bucket->spacing = rate->max == rate->min ? (int64_t)(1000000 / rate->max) : 0;
         bucket->full = bucket->spacing > 125 ? bucket->spacing : 125;
+        if (rate->burst != 0)
+            bucket->full = bucket->spacing * rate->burst / 1000;
         bucket->most = bucket->least = bucket->full;
         bucket->at = now;
         bucket->known = true;
@@ -666,7 +680,10 @@ static void walk_start(struct walk_operation *w)
         if (chance(2))
             walk_hedge(w);
     }
+    if (w->last.cause == RETRY_CAUSE_PACED)
+        walk_lose_turn(w);
     retry_start(&w->op, instant());
+    w->last.cause = RETRY_CAUSE_NONE;
     REQUIRE(!under_way || !observed || !w->open); /* the end of the one before was heard */
     w->started = w->open = true;
     w->told = w->trying = w->closed_elsewhere = w->cancelling = false;
@@ -854,6 +871,10 @@ static bool walk_step(struct walk_operation *w)
         walk_passed(&before, w, &step);
     else if (WALK_ALONE && step.what == RETRY_DO_END && open && walk_observed(w))
         walk_refused(&before, w, &step);
+    if (w->last.cause != RETRY_CAUSE_PACED)
+        w->paced = now;
+    else if (step.what == RETRY_DO_END || now > w->paced + WALK_LEAST_DEPTH)
+        walk_lose_turn(w);
     w->last = step;
     walk_check_budget();
     walk_check_flight();

@@ -719,6 +719,121 @@ static void test_limit_and_rate(void)
     CHECK_EQUAL(900, CHECK_WAIT(PACED, retry_next(&next, START + 1100)).delay); /* charged once */
 }
 
+/* Turns that pass while the limit makes their attempts wait are not saved up: all have one at
+   START, when answers come at once. Then they take a second; for three seconds the limit is 5. No
+   second has more than the rate and a bucket. */
+static void test_turns_do_not_pile_up(void)
+{
+    enum { MOST = 1000 };
+    static retry_operation ops[MOST];
+    static retry_time due[MOST], sent[MOST];
+    uint32_t begun = 0, in_all = 0, first = 0, waiting = 0, i;
+    retry_time now;
+    set_up(60000, 0);
+    client.strategy = retry_fail_fast();
+    aimd.max = 5;
+    rate.max = 50000;
+    rate.wait = 60000;
+    retry_gates_aimd(&gates, &aimd);
+    retry_gates_rate(&gates, &rate);
+    for (now = START; now < START + 8000; now++) {
+        if (now == START + 3000)
+            aimd.max = 1000;
+        for (; begun < MOST; begun++) {
+            due[begun] = now;
+            ops[begun] = start(now);
+        }
+        for (i = 0; i < begun; i++) {
+            retry_step step;
+            if (due[i] != now)
+                continue;
+            step = retry_next(&ops[i], now);
+            due[i] = step.what == RETRY_DO_WAIT ? now + step.delay : now - 1;
+            if (step.what == RETRY_DO_SEND) {
+                retry_ended(&ops[i], 0, NULL, now); /* as far as it knows */
+                if (now == START)
+                    continue;
+                gates.in_flight++;
+                sent[in_all++] = now;
+            }
+        }
+        while (in_all != 0 && first < in_all && sent[first] + 1000 <= now) {
+            gates.in_flight--;
+            first++;
+        }
+        waiting = in_all - first; /* sent within a second */
+        check_row("at %u ms", (unsigned)(now - START));
+        CHECK_RANGE(0, 50 + 7, waiting);
+    }
+    CHECK_RANGE(250, 280, in_all);
+    CHECK_EQUAL(in_all - first, gates.in_flight);
+}
+
+/* A turn that is given back is what was taken, at whatever limit. It frees its own instant only:
+   none, if others have later turns that the bucket could not have held it for. */
+static void test_turns_given_back(void)
+{
+    static const struct {
+        uint32_t burst;
+        unsigned stopped;
+        retry_ms at, next;
+    } rows[] = {
+        /* turns at 15, 35 and 55 ms, and 6 tokens at most */
+        {0, 2, 0, 55},
+        {0, 1, 0, 55},
+        {0, 0, 0, 55},
+        {0, 3, 0, 75},
+        {0, 0, 40, 15},
+        {0, 2, 40, 15},
+        /* turns at 20, 40 and 60 ms, and one token at most: the last alone comes back */
+        {1000, 2, 0, 60},
+        {1000, 1, 0, 80},
+        {1000, 0, 0, 80},
+        {1000, 3, 0, 80},
+        {1000, 2, 50, 10},
+        {1000, 0, 50, 30},
+        /* two: the last two */
+        {2000, 2, 0, 60},
+        {2000, 1, 0, 60},
+        {2000, 0, 0, 80},
+    };
+    size_t i;
+    retry_operation next;
+    for (i = 0; i < CHECK_COUNT(rows); i++) {
+        retry_operation turns[3];
+        retry_time now = check_after(START, rows[i].at);
+        unsigned n;
+        check_row("row %u", (unsigned)i);
+        set_up(60000, 0);
+        rate.max = 50000;
+        rate.wait = 1000;
+        rate.burst = rows[i].burst;
+        retry_gates_rate(&gates, &rate);
+        for (next = start(START); retry_next(&next, START).what == RETRY_DO_SEND;)
+            next = start(START);
+        turns[0] = next;
+        for (n = 1; n < 3; n++) {
+            turns[n] = start(START);
+            CHECK_WAIT(PACED, retry_next(&turns[n], START));
+        }
+        if (rows[i].stopped < 3)
+            retry_stop(&turns[rows[i].stopped], now);
+        next = start(now);
+        CHECK_EQUAL(rows[i].next, CHECK_WAIT(PACED, retry_next(&next, now)).delay);
+    }
+    set_up(60000, 0);
+    rate.max = 1000;
+    rate.wait = 5000;
+    retry_gates_rate(&gates, &rate);
+    CHECK_SEND(retry_next(&op, START));
+    next = start(START);
+    CHECK_EQUAL(1000, CHECK_WAIT(PACED, retry_next(&next, START)).delay);
+    rate.max = 100000;
+    retry_stop(&next, START);
+    next = start(START);
+    CHECK_EQUAL(1000 + 10 - 125, CHECK_WAIT(PACED, retry_next(&next, START)).delay);
+}
+
 /* What was sent has used its token, whatever becomes of it. */
 static void test_rate_after_stop(void)
 {
@@ -1797,6 +1912,8 @@ int main(void)
     RUN(test_no_time_to_wait);
     RUN(test_rate_keeps_an_instant);
     RUN(test_rate_takes_back);
+    RUN(test_turns_do_not_pile_up);
+    RUN(test_turns_given_back);
     RUN(test_rate_instant_comes_nearer);
     RUN(test_limit_and_rate);
     RUN(test_rate_after_stop);

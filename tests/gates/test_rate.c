@@ -96,7 +96,67 @@ static void test_null(void)
 
 static void test_size(void)
 {
-    CHECK_RANGE(1, 48, sizeof(retry_rate));
+    CHECK_RANGE(1, 52, sizeof(retry_rate));
+}
+
+/* What an idle rate saves up, in whole and in parts of a token, and when the next is there. */
+static void test_burst(void)
+{
+    static const struct {
+        uint32_t max, burst, granted;
+        retry_ms next;
+    } rows[] = {
+        {50000, 0, 6, 15},
+        {50000, 1, 1, 20},
+        {50000, 999, 1, 20},
+        {50000, 1000, 1, 20},
+        {50000, 1500, 1, 10},
+        {50000, 1999, 1, 1},
+        {50000, 2000, 2, 20},
+        {50000, 10000, 10, 20},
+        {50000, 100250, 100, 15},
+        {1000, 0, 1, 1000},
+        {1000, 1000, 1, 1000},
+        {1000, 3250, 3, 750},
+        {100000, 65536000, 13000, 0}, /* as many as are asked for */
+        {500, 1000, 1, 2000},
+        {1, 1000, 1, 1000000},
+        {UINT32_MAX, 1000, 1, 1},
+        {1000, UINT32_MAX, 1048, 425},
+    };
+    size_t i;
+    for (i = 0; i < CHECK_COUNT(rows); i++) {
+        retry_rate rate = rate_of(0, rows[i].max);
+        retry_ms wait = rows[i].next;
+        rate.burst = rows[i].burst;
+        check_row("row %u", (unsigned)i);
+        CHECK_EQUAL(rows[i].granted, burst(&rate, 1000));
+        if (wait == 0)
+            continue;
+        if (wait > 1)
+            CHECK(by_hand_rate(&rate, check_after(1000, wait - 1)) != 0);
+        CHECK_EQUAL(0, by_hand_rate(&rate, check_after(1000, wait)));
+        CHECK_EQUAL(rows[i].granted, burst(&rate, check_after(1000, 2 * HOUR))); /* no more */
+    }
+}
+
+/* Behind a limiter that saves nothing up, such as 50 a second with 20 ms between any two. */
+static void test_no_burst(void)
+{
+    retry_rate rate = rate_of(0, 50000);
+    retry_time last = 0, now;
+    uint32_t sent = 0;
+    rate.burst = 1000;
+    for (now = 1000; now < 11000; now++) {
+        if (now % 7 == 0 || now > 5000) {
+            if (by_hand_rate(&rate, now) == 0) {
+                CHECK(sent == 0 || now - last >= 20);
+                last = now;
+                sent++;
+            }
+        }
+    }
+    CHECK_RANGE(480, 501, sent);
 }
 
 static void test_no_limit_yet(void)
@@ -1095,6 +1155,8 @@ int main(void)
 {
     RUN(test_null);
     RUN(test_size);
+    RUN(test_burst);
+    RUN(test_no_burst);
     RUN(test_no_limit_yet);
     RUN(test_known_numbers);
     RUN(test_half_seconds);
