@@ -253,7 +253,7 @@ static void requests(void)
         add(retry_budget_balance(&budget));
         if (i % 8 == 7)
             add(retry_succeed(&request, now));
-        add(request.attempts + request.code_attempts);
+        add(request.retries + request.code_retries);
         add((uint32_t)(request.reasons & UINT32_MAX) ^ request.ambiguous);
     }
     retry_cancel(&request, now);
@@ -273,7 +273,7 @@ static bool attempt(void *context, const retry_operation *op, const retry_step *
 {
     (void)context;
     add_step(*step);
-    add(op->request.attempts);
+    add(op->request.retries);
     pass(below(50));
     *failure = any_failure();
     return below(8) == 0;
@@ -426,7 +426,7 @@ static bool drive(uint32_t i)
         add_step(step);
     } while (step.what < RETRY_DO_WAIT);
     add_failure(ops[i].failure);
-    add((uint32_t)ops[i].request.ambiguous << 16 ^ ops[i].request.attempts);
+    add((uint32_t)ops[i].request.ambiguous << 16 ^ ops[i].request.retries);
     if (step.what == RETRY_DO_WAIT && below(4) == 0)
         pass(step.delay & 0x3fff);
     return step.what == RETRY_DO_END;
