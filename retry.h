@@ -1270,8 +1270,8 @@ RETRY_API uint8_t retry_breaker_state(const retry_breaker *breaker, retry_time n
 /* What it has counted; while it is OPEN, what it was opened for. NULL: zeros. */
 RETRY_API retry_breaker_counts retry_breaker_get(retry_breaker *breaker, retry_time now);
 
-/* A refusal as a failure, for retry_orchestrate: CIRCUIT_BREAKER_OPEN; retry_after is `wait` and an
-   eighth more, so that a new operation, with all its time, probes first. Granted: NONE. */
+/* A refusal as the failure of an attempt: CIRCUIT_BREAKER_OPEN; retry_after is `wait` and an eighth
+   more, so that a new operation, with all its time, probes first. Granted: NONE. */
 RETRY_API retry_failure retry_classify_permit(retry_permit permit);
 
 /* Initialiser: the Couchbase SDKs' numbers. */
@@ -1684,14 +1684,14 @@ RETRY_API retry_clock retry_system_clock(void);
 #define RETRY__WRAPS
 #endif
 
-/* A small step that decisions share with a gate: as a call it would cost those more. */
+/* A small step in several places: as a call it would cost these more. */
 #if defined(__GNUC__)
 #define RETRY__INLINE static inline __attribute__((always_inline))
 #else
 #define RETRY__INLINE static
 #endif
 
-/* The steps of every decision, in one piece where speed is asked for; what is rare stays out. */
+/* What every call goes through is one piece where speed is asked for; what is rare stays out. */
 #if defined(__GNUC__) && defined(__OPTIMIZE__) && !defined(__OPTIMIZE_SIZE__)
 #define RETRY__HOT RETRY__INLINE
 #define RETRY__COLD static __attribute__((noinline, cold))
@@ -1818,9 +1818,9 @@ static retry_ms retry__left(retry_time from, retry_ms span, retry_time now)
 
 /* ---- Atomics ------------------------------------------------------------------------------- */
 
-/* Sequentially consistent: some words of a gate have a meaning only together. Where 32-bit atomics
-   are not free of locks (Cortex-M0, AVR) plain ones serve: such a core runs one thread, and an
-   interrupt handler that shares a budget with it must mask interrupts. */
+/* Sequentially consistent: some words have a meaning only together. Where 32-bit atomics are not
+   free of locks (Cortex-M0, AVR) plain ones serve: such a core runs one thread, and must mask
+   interrupts around what it shares with a handler. */
 #if defined(RETRY_NO_ATOMICS)
 #define RETRY__PLAIN
 #elif defined(__GNUC__)
@@ -1830,7 +1830,7 @@ static retry_ms retry__left(retry_time from, retry_ms span, retry_time now)
 #elif !defined(_MSC_VER)
 #define RETRY__PLAIN
 #ifdef __TINYC__
-#warning "tcc has no atomics: budgets, gates and the generator are for one thread only."
+#warning "tcc has no atomics: what threads would share is for one thread only."
 #endif
 #endif
 
@@ -1866,7 +1866,7 @@ static bool retry__swap(uint32_t *counter, uint32_t *expected, uint32_t desired)
 #endif
 }
 
-/* These two return what the counter was before. This one adds, modulo 2^32. */
+/* Adds, modulo 2^32. Returns what the counter was before. */
 RETRY__WRAPS static uint32_t retry__fetch_add(uint32_t *counter, uint32_t amount)
 {
 #if defined(RETRY__PLAIN)
@@ -1880,6 +1880,7 @@ RETRY__WRAPS static uint32_t retry__fetch_add(uint32_t *counter, uint32_t amount
 #endif
 }
 
+/* Returns what the counter was before. */
 static uint32_t retry__store(uint32_t *counter, uint32_t value)
 {
 #if defined(RETRY__PLAIN)
@@ -2186,7 +2187,7 @@ RETRY_API retry_ms retry_backoff_delay(const retry_backoff *backoff, uint32_t at
         low = retry__min(retry__max(backoff->initial, 1), max);
         high = retry__min(retry__multiply(retry__max(previous, low), 3), max);
     } else {
-        low = high = retry__base(backoff, attempt);
+        low = high = retry_backoff_base(backoff, attempt);
         if (backoff->jitter == RETRY_JITTER_FULL) {
             low = 0;
         } else if (backoff->jitter == RETRY_JITTER_EQUAL) {
