@@ -545,6 +545,7 @@
 #else
 #define RETRY_API static
 #endif
+
 #ifdef RETRY_STATIC /* what the first inclusion saw; the implementation must not differ */
 #define RETRY__DECLARED_STATIC
 #endif
@@ -575,6 +576,16 @@ typedef uint32_t retry_time;
     {                    \
         __VA_ARGS__      \
     }
+
+/* ---- Random numbers ------------------------------------------------------------------------ */
+
+/* Seeds the built-in generator. Neighbouring seeds give unrelated sequences, so firmware may pass
+   its device id. Without it the generator seeds itself at its first use from an address on the
+   stack: enough where addresses are randomised, not in firmware. */
+RETRY_API void retry_seed(uint32_t entropy);
+
+/* 32 uniform bits from the built-in generator. For jitter, not for secrets. */
+RETRY_API uint32_t retry_draw(void);
 
 /* ---- Reasons ------------------------------------------------------------------------------- */
 
@@ -796,11 +807,6 @@ struct retry_request {
     retry_ms retry__elapsed;  /* private: ms from started to the last decision */
 };
 
-/* Seeds the built-in generator. Neighbouring seeds give unrelated sequences, so firmware may pass
-   its device id. Without it the generator seeds itself at its first use from an address on the
-   stack: enough where addresses are randomised, not in firmware. */
-RETRY_API void retry_seed(uint32_t entropy);
-
 /* Opens a request at `now`, with the configuration it has; a timeout of 0 becomes
    RETRY_TIMEOUT_DEFAULT. One that is open or pending is cancelled first. NULL: nothing happens. */
 RETRY_API void retry_begin(retry_request *request, retry_time now);
@@ -831,7 +837,7 @@ RETRY_API bool retry_succeed(retry_request *request, retry_time now);
 RETRY_API void retry_cancel(retry_request *request, retry_time now);
 
 /* 32 uniform bits from the request's client, or from the built-in generator if it names none; for
-   strategies of one's own and for retry_connection_begin. NULL: the built-in generator. */
+   strategies of one's own. NULL: the built-in generator. */
 RETRY_API uint32_t retry_random(const retry_request *request);
 
 /* Writes one log line, without a newline: verdict, delay, reason, code (503/0x1f7), cause
@@ -915,13 +921,10 @@ RETRY_API retry_ms retry_backoff_base(const retry_backoff *backoff, uint32_t att
 RETRY_API retry_ms retry_backoff_delay(const retry_backoff *backoff, uint32_t attempt,
                                        retry_ms previous, uint32_t random);
 
-/* An offset in ms in [0, period) for periodic work, the same on every platform for the same
-   identity (`length` bytes). 0 if period is 0; NULL counts as no bytes. */
-RETRY_API retry_ms retry_phase(const void *identity, size_t length, retry_ms period);
-
-#define RETRY__BACKOFF(curve, jitter, min, initial, max, factor, spread)                       \
-    RETRY__INIT(RETRY_CURVE_##curve, RETRY_JITTER_##jitter, min, initial, max, factor, spread, \
-                NULL, 0, NULL)
+#define RETRY__BACKOFF(curve, jitter, min, first, max, ratio, spread)                             \
+    {                                                                                             \
+        RETRY_CURVE_##curve, RETRY_JITTER_##jitter, min, first, max, ratio, spread, NULL, 0, NULL \
+    }
 #define RETRY_BACKOFF_DEFAULT RETRY__BACKOFF(EXPONENTIAL, NONE, 0, 0, 0, 0, 0)
 #define RETRY_BACKOFF_BEST_EFFORT RETRY__BACKOFF(EXPONENTIAL, FULL, 1, 1, 500, 0, 0)
 #define RETRY_BACKOFF_THROTTLED RETRY__BACKOFF(EXPONENTIAL, FULL, 1, 100, 10000, 0, 0)
@@ -931,6 +934,12 @@ RETRY_API retry_ms retry_phase(const void *identity, size_t length, retry_ms per
 #define RETRY_BACKOFF_AWS_2026 RETRY__BACKOFF(EXPONENTIAL, FULL, 0, 50, 20000, 0, 0)
 #define RETRY_BACKOFF_GRPC \
     RETRY__BACKOFF(EXPONENTIAL, SPREAD, 0, 1000, 120000, RETRY_RATIO(1.6), RETRY_RATIO(0.2))
+
+/* ---- Phase --------------------------------------------------------------------------------- */
+
+/* An offset in ms in [0, period) for periodic work, the same on every platform for the same
+   identity (`length` bytes). 0 if period is 0; NULL counts as no bytes. */
+RETRY_API retry_ms retry_phase(const void *identity, size_t length, retry_ms period);
 
 /* ---- The built-in strategy ----------------------------------------------------------------- */
 
@@ -1113,7 +1122,39 @@ RETRY_API retry_nmv_step retry_nmv_config(retry_nmv *nmv, uint64_t revision);
 
 /* ---- Classification and idempotency -------------------------------------------------------- */
 
+/* Any HTTP response; `retry_after` in ms, 0 without the header. The manual has the table. Source:
+   RFC 9110. */
+RETRY_API retry_failure retry_classify_http(int http_status, retry_ms retry_after);
+
+/* A gRPC status. UNAVAILABLE: SERVER_ERROR. RESOURCE_EXHAUSTED: throttled, safe to repeat.
+   DEADLINE_EXCEEDED: ATTEMPT_TIMED_OUT. All others are final. For grpc-retry-pushback-ms there is
+   retry_parse_pushback. Sources: gRPC's status codes, A6. */
+RETRY_API retry_failure retry_classify_grpc(int status);
+
+/* A failed call of the sockets' interface: errno, or on Windows WSAGetLastError() too; 0: the peer
+   closed the connection (recv returned 0). `sent`: whether any of the request had been sent: what
+   happened to it then nobody knows, whatever the error. The manual has the table; what is not in
+   it, and was not sent, is the client's fault, and final. */
+RETRY_API retry_failure retry_classify_errno(int error, bool sent);
+
 enum { RETRY_STAGE_DISPATCH, RETRY_STAGE_IN_FLIGHT };
+
+/* The failure of an attempt without a response; nothing of an earlier one is in it.
+   RETRY_STAGE_DISPATCH, before anything was sent: the reason handed in. Any other stage counts as
+   RETRY_STAGE_IN_FLIGHT: SOCKET_CLOSED_WHILE_IN_FLIGHT. */
+RETRY_API retry_failure retry_classify_stage(uint8_t stage, retry_reason dispatch_reason);
+
+/* Whether an HTTP method (`length` bytes, case-sensitive) is idempotent, for HTTP in general; for a
+   Couchbase cluster retry_idempotent_service is stricter. Source: RFC 9110. */
+RETRY_API bool retry_idempotent_http(const char *method, size_t length);
+
+/* Reads gRPC's grpc-retry-pushback-ms (`length` bytes): sets `pushback`, and `retry_after` to the
+   decimal number, 0 to 2147483647 without sign, space or unnecessary zero. Anything else, NULL and
+   the empty text too, is an order not to retry: UINT32_MAX. False, and nothing happens, if failure
+   is NULL. Source: gRPC's A6. */
+RETRY_API bool retry_parse_pushback(const char *value, size_t length, retry_failure *failure);
+
+/* ---- Couchbase ----------------------------------------------------------------------------- */
 
 /* A memcached binary response. A status that is neither retried nor known sets `unknown`. Source,
    for this and the next four: RFC 0049. */
@@ -1131,26 +1172,6 @@ RETRY_API retry_failure retry_classify_search(int http_status);
 
 /* A views response with its body (`length` bytes). Only RFC 0049's list is retried. */
 RETRY_API retry_failure retry_classify_views(int http_status, const char *body, size_t length);
-
-/* Any HTTP response; `retry_after` in ms, 0 without the header. The manual has the table. Source:
-   RFC 9110. */
-RETRY_API retry_failure retry_classify_http(int http_status, retry_ms retry_after);
-
-/* A gRPC status. UNAVAILABLE: SERVER_ERROR. RESOURCE_EXHAUSTED: throttled, safe to repeat.
-   DEADLINE_EXCEEDED: ATTEMPT_TIMED_OUT. All others are final. For grpc-retry-pushback-ms there is
-   retry_parse_pushback. Sources: gRPC's status codes, A6. */
-RETRY_API retry_failure retry_classify_grpc(int status);
-
-/* A failed call of the sockets' interface: errno, or on Windows WSAGetLastError() too; 0: the peer
-   closed the connection (recv returned 0). `sent`: whether any of the request had been sent: what
-   happened to it then nobody knows, whatever the error. The manual has the table; what is not in
-   it, and was not sent, is the client's fault, and final. */
-RETRY_API retry_failure retry_classify_errno(int error, bool sent);
-
-/* The failure of an attempt without a response; nothing of an earlier one is in it.
-   RETRY_STAGE_DISPATCH, before anything was sent: the reason handed in. Any other stage counts as
-   RETRY_STAGE_IN_FLIGHT: SOCKET_CLOSED_WHILE_IN_FLIGHT. */
-RETRY_API retry_failure retry_classify_stage(uint8_t stage, retry_reason dispatch_reason);
 
 /* The services of a Couchbase cluster. */
 enum {
@@ -1170,9 +1191,7 @@ RETRY_API bool retry_idempotent_kv(uint8_t opcode);
    RFC 0049. */
 RETRY_API bool retry_idempotent_service(uint8_t service, bool read_only);
 
-/* Whether an HTTP method (`length` bytes, case-sensitive) is idempotent, for HTTP in general; for a
-   Couchbase cluster retry_idempotent_service is stricter. Source: RFC 9110. */
-RETRY_API bool retry_idempotent_http(const char *method, size_t length);
+/* ---- Retry-After --------------------------------------------------------------------------- */
 
 /* Reads a Retry-After value (`length` bytes; blanks, tabs and line ends around it do not count):
    seconds, or one of RFC 9110's three date forms, against `unix_seconds`, the wall clock. Sets
@@ -1181,12 +1200,6 @@ RETRY_API bool retry_idempotent_http(const char *method, size_t length);
    need not fit the date. False, and *delay is left alone, for anything else. */
 RETRY_API bool retry_parse_retry_after(const char *value, size_t length, int64_t unix_seconds,
                                        retry_ms *delay);
-
-/* Reads gRPC's grpc-retry-pushback-ms (`length` bytes): sets `pushback`, and `retry_after` to the
-   decimal number, 0 to 2147483647 without sign, space or unnecessary zero. Anything else, NULL and
-   the empty text too, is an order not to retry: UINT32_MAX. False, and nothing happens, if failure
-   is NULL. Source: gRPC's A6. */
-RETRY_API bool retry_parse_pushback(const char *value, size_t length, retry_failure *failure);
 
 /* ---- Circuit breaker ----------------------------------------------------------------------- */
 
@@ -1269,8 +1282,8 @@ RETRY_API uint8_t retry_breaker_state(const retry_breaker *breaker, retry_time n
 /* What it has counted; while it is OPEN, what it was opened for. NULL: zeros. */
 RETRY_API retry_breaker_counts retry_breaker_get(retry_breaker *breaker, retry_time now);
 
-/* A refusal as a failure, for retry_orchestrate: CIRCUIT_BREAKER_OPEN; retry_after is `wait` and an
-   eighth more, so that a new operation, with all its time, probes first. Granted: NONE. */
+/* A refusal as the failure of an attempt: CIRCUIT_BREAKER_OPEN; retry_after is `wait` and an eighth
+   more, so that a new operation, with all its time, probes first. Granted: NONE. */
 RETRY_API retry_failure retry_classify_permit(retry_permit permit);
 
 /* Initialiser: the Couchbase SDKs' numbers. */
@@ -1494,7 +1507,7 @@ struct retry_hedge {
                          retry_step *step, retry_time now); /* private: the code of hedging */
     retry_ms retry__delay; /* private: ms that the timer was set to; UINT32_MAX: none */
     uint32_t retry__since; /* private: ms; when it was set */
-    uint8_t retry__left;   /* private: copies that this try may still send */
+    uint8_t retry__unsent; /* private: copies that this try may still send */
     uint8_t retry__follow; /* private: failed copies that are to be followed at once */
     uint8_t retry__paid;   /* private: copies of this try that were paid for */
     bool retry__stopped;   /* private: an order not to retry came in this try */
@@ -1558,7 +1571,7 @@ RETRY_API retry_step retry_run(retry_operation *op, const retry_clock *clock,
 typedef struct retry_scope {
     retry_client client;  /* its name's: the table's, but for the budget */
     retry_budget budget;  /* its name's, once the slot has been used */
-    uint32_t retry__name; /* private: a hash of the name */
+    uint32_t retry__hash; /* private: a hash of the name */
     uint32_t retry__seen; /* private: ms; when it was looked up last */
 } retry_scope;
 
@@ -1650,12 +1663,14 @@ RETRY_API retry_clock retry_system_clock(void);
 #if defined(_MSC_VER) && !defined(RETRY_NO_ATOMICS)
 #include <intrin.h>
 #endif
+
 /* for retry_classify_errno, which knows no names where there is no such header */
 #if !defined(__has_include)
 #include <errno.h>
 #elif __has_include(<errno.h>)
 #include <errno.h>
 #endif
+
 #ifdef RETRY_SYSTEM_CLOCK
 #ifdef _WIN32
 #ifndef WIN32_LEAN_AND_MEAN /* lets winsock2.h come after it */
@@ -1681,14 +1696,14 @@ RETRY_API retry_clock retry_system_clock(void);
 #define RETRY__WRAPS
 #endif
 
-/* A small step that decisions share with a gate: as a call it would cost those more. */
+/* A small step in several places: as a call it would cost these more. */
 #if defined(__GNUC__)
 #define RETRY__INLINE static inline __attribute__((always_inline))
 #else
 #define RETRY__INLINE static
 #endif
 
-/* The steps of every decision, in one piece where speed is asked for; what is rare stays out. */
+/* What every call goes through is one piece where speed is asked for; what is rare stays out. */
 #if defined(__GNUC__) && defined(__OPTIMIZE__) && !defined(__OPTIMIZE_SIZE__)
 #define RETRY__HOT RETRY__INLINE
 #define RETRY__COLD static __attribute__((noinline, cold))
@@ -1722,7 +1737,7 @@ RETRY_API uint32_t retry_version(void)
     return RETRY_VERSION;
 }
 
-/* >>arithmetic */
+/* ---- Arithmetic ---------------------------------------------------------------------------- */
 
 static uint32_t retry__min(uint32_t a, uint32_t b)
 {
@@ -1813,11 +1828,11 @@ static retry_ms retry__left(retry_time from, retry_ms span, retry_time now)
     return retry__subtract(span, retry__age(from, span, now));
 }
 
-/* >>atomics */
+/* ---- Atomics ------------------------------------------------------------------------------- */
 
-/* Sequentially consistent: some words of a gate have a meaning only together. Where 32-bit atomics
-   are not free of locks (Cortex-M0, AVR) plain ones serve: such a core runs one thread, and an
-   interrupt handler that shares a budget with it must mask interrupts. */
+/* Sequentially consistent: some words have a meaning only together. Where 32-bit atomics are not
+   free of locks (Cortex-M0, AVR) plain ones serve: such a core runs one thread, and must mask
+   interrupts around what it shares with a handler. */
 #if defined(RETRY_NO_ATOMICS)
 #define RETRY__PLAIN
 #elif defined(__GNUC__)
@@ -1827,7 +1842,7 @@ static retry_ms retry__left(retry_time from, retry_ms span, retry_time now)
 #elif !defined(_MSC_VER)
 #define RETRY__PLAIN
 #ifdef __TINYC__
-#warning "tcc has no atomics: budgets, gates and the generator are for one thread only."
+#warning "tcc has no atomics: what threads would share is for one thread only."
 #endif
 #endif
 
@@ -1863,7 +1878,7 @@ static bool retry__swap(uint32_t *counter, uint32_t *expected, uint32_t desired)
 #endif
 }
 
-/* These two return what the counter was before. This one adds, modulo 2^32. */
+/* Adds, modulo 2^32. Returns what the counter was before. */
 RETRY__WRAPS static uint32_t retry__fetch_add(uint32_t *counter, uint32_t amount)
 {
 #if defined(RETRY__PLAIN)
@@ -1877,15 +1892,21 @@ RETRY__WRAPS static uint32_t retry__fetch_add(uint32_t *counter, uint32_t amount
 #endif
 }
 
+/* Returns what the counter was before. */
 static uint32_t retry__store(uint32_t *counter, uint32_t value)
 {
-    uint32_t seen = retry__load(counter);
-    while (!retry__swap(counter, &seen, value))
-        continue;
-    return seen;
+#if defined(RETRY__PLAIN)
+    uint32_t before = *counter;
+    *counter = value;
+    return before;
+#elif defined(__GNUC__)
+    return __atomic_exchange_n(counter, value, __ATOMIC_SEQ_CST);
+#else
+    return (uint32_t)_InterlockedExchange((volatile long *)counter, (long)value);
+#endif
 }
 
-/* >>names */
+/* ---- Names --------------------------------------------------------------------------------- */
 
 /* The name with this index among names that stand in a row, each ended by a NUL and the last by
    two; "" past the end. A table of pointers would take more flash. */
@@ -1918,7 +1939,7 @@ RETRY_API const char *retry_cause_text(uint8_t cause)
 #undef RETRY__X
 }
 
-/* >>reasons */
+/* ---- Reasons ------------------------------------------------------------------------------- */
 
 #define RETRY__BIT(name) ((uint32_t)1 << RETRY_REASON_##name)
 
@@ -2031,7 +2052,7 @@ RETRY_API bool retry_reason_set_has(retry_reason_set set, retry_reason reason)
     return (set & retry__reason_bit(reason)) != 0;
 }
 
-/* >>random */
+/* ---- Random numbers ------------------------------------------------------------------------ */
 
 #define RETRY__GOLDEN 0x9e3779b9u /* 2^32 / golden ratio: odd, its multiples spread evenly */
 
@@ -2051,11 +2072,6 @@ RETRY_API void retry_seed(uint32_t entropy)
     retry__store(&retry__random_state, seed ? seed : 1);
 }
 
-RETRY__COLD uint32_t retry__draw_elsewhere(const retry_client *client)
-{
-    return client->random(client->random_context);
-}
-
 RETRY__COLD void retry__seed_itself(void)
 {
     char here;
@@ -2064,13 +2080,21 @@ RETRY__COLD void retry__seed_itself(void)
 
 /* The states are multiples of RETRY__GOLDEN further on: all others come before one returns, and 0
    among them seeds anew. */
-RETRY__HOT uint32_t retry__draw(const retry_client *client)
+RETRY_API uint32_t retry_draw(void)
 {
-    if (client && client->random)
-        return retry__draw_elsewhere(client);
     if (retry__load(&retry__random_state) == 0)
         retry__seed_itself();
     return retry__mix(retry__fetch_add(&retry__random_state, RETRY__GOLDEN));
+}
+
+RETRY__COLD uint32_t retry__draw_elsewhere(const retry_client *client)
+{
+    return client->random(client->random_context);
+}
+
+RETRY__HOT uint32_t retry__draw(const retry_client *client)
+{
+    return client && client->random ? retry__draw_elsewhere(client) : retry_draw();
 }
 
 RETRY_API uint32_t retry_random(const retry_request *request)
@@ -2078,7 +2102,7 @@ RETRY_API uint32_t retry_random(const retry_request *request)
     return retry__draw(request ? request->client : NULL);
 }
 
-/* >>backoff */
+/* ---- Backoff ------------------------------------------------------------------------------- */
 
 /* RFC 0049's controlled backoff. */
 static retry_ms retry__controlled(uint32_t n)
@@ -2175,7 +2199,7 @@ RETRY_API retry_ms retry_backoff_delay(const retry_backoff *backoff, uint32_t at
         low = retry__min(retry__max(backoff->initial, 1), max);
         high = retry__min(retry__multiply(retry__max(previous, low), 3), max);
     } else {
-        low = high = retry__base(backoff, attempt);
+        low = high = retry_backoff_base(backoff, attempt);
         if (backoff->jitter == RETRY_JITTER_FULL) {
             low = 0;
         } else if (backoff->jitter == RETRY_JITTER_EQUAL) {
@@ -2189,6 +2213,8 @@ RETRY_API retry_ms retry_backoff_delay(const retry_backoff *backoff, uint32_t at
     return retry__pick(retry__max(low, backoff->min), high, random);
 }
 
+/* ---- Phase --------------------------------------------------------------------------------- */
+
 RETRY_API retry_ms retry_phase(const void *identity, size_t length, retry_ms period)
 {
     const unsigned char *bytes = (const unsigned char *)identity;
@@ -2199,7 +2225,7 @@ RETRY_API retry_ms retry_phase(const void *identity, size_t length, retry_ms per
     return (retry_ms)(((uint64_t)hash * period) >> 32);
 }
 
-/* >>strategies */
+/* ---- Strategies ---------------------------------------------------------------------------- */
 
 static retry_action retry__action(uint8_t kind, uint8_t cause, retry_ms delay)
 {
@@ -2273,7 +2299,7 @@ RETRY_API const retry_strategy *retry_fail_fast(void)
     return &fail_fast;
 }
 
-/* >>policy */
+/* ---- The built-in strategy ----------------------------------------------------------------- */
 
 /* The delay, raised to what the server wants as far as the policy lets it. */
 RETRY__COLD retry_ms retry__raise(const retry_policy *policy, const retry_request *request,
@@ -2328,7 +2354,7 @@ RETRY_API retry_action retry_policy_after(const retry_strategy *self, retry_requ
     return retry__policy(self, request, failure, retry__failure_traits(failure));
 }
 
-/* >>request */
+/* ---- Requests ------------------------------------------------------------------------------ */
 
 /* A request's state is its last verdict: RETRY means open (as from retry_begin on), PENDING waiting
    for retry_resume, any other finished. */
@@ -2359,8 +2385,8 @@ RETRY__COLD void retry__observe(const retry_request *request, const retry_failur
     client->observe(client->observe_context, request, failure, &decision);
 }
 
-RETRY__HOT void retry__tell(const retry_request *request, const retry_failure *failure,
-                            uint8_t verdict, uint8_t cause, retry_ms delay)
+RETRY__HOT void retry__announce(const retry_request *request, const retry_failure *failure,
+                                uint8_t verdict, uint8_t cause, retry_ms delay)
 {
     if (request->client && request->client->observe)
         retry__observe(request, failure, verdict, cause, delay);
@@ -2388,8 +2414,8 @@ enum {
 
 /* Tells the budget of the request's client, if it has one. The call goes through a pointer that
    retry_budget_init sets, so that a program without budgets links none of their code. */
-RETRY__HOT bool retry__account(retry_request *request, uint8_t event, const retry_failure *failure,
-                               retry_time now)
+RETRY__HOT bool retry__ask_budget(retry_request *request, uint8_t event,
+                                  const retry_failure *failure, retry_time now)
 {
     retry_budget *budget = request->client ? request->client->budget : NULL;
     if (!RETRY__RARE(budget) || event == RETRY__BUDGET_NOTHING)
@@ -2405,7 +2431,7 @@ static bool retry__finish(retry_request *request, uint8_t state, uint8_t event, 
         return false;
     request->retry__state = state;
     request->retry__elapsed = retry__age(request->started, request->timeout, now);
-    retry__account(request, event, NULL, now);
+    retry__ask_budget(request, event, NULL, now);
     return true;
 }
 
@@ -2431,7 +2457,7 @@ RETRY_API void retry_begin(retry_request *request, retry_time now)
     request->retry__elapsed = 0;
     if (request->client && request->client->budget &&
         request->client->budget->options.request_deposit != 0)
-        retry__account(request, RETRY__BUDGET_BEGIN, NULL, now);
+        retry__ask_budget(request, RETRY__BUDGET_BEGIN, NULL, now);
 }
 
 RETRY_API bool retry_succeed(retry_request *request, retry_time now)
@@ -2439,14 +2465,14 @@ RETRY_API bool retry_succeed(retry_request *request, retry_time now)
     if (!retry__finish(request, RETRY_VERDICT_SUCCESS, RETRY__BUDGET_SUCCESS, now))
         return false;
     request->ambiguous = false;
-    retry__tell(request, NULL, RETRY_VERDICT_SUCCESS, RETRY_CAUSE_NONE, 0);
+    retry__announce(request, NULL, RETRY_VERDICT_SUCCESS, RETRY_CAUSE_NONE, 0);
     return true;
 }
 
 RETRY_API void retry_cancel(retry_request *request, retry_time now)
 {
     if (retry__finish(request, RETRY__CANCELLED, RETRY__BUDGET_REFUND, now))
-        retry__tell(request, NULL, RETRY_VERDICT_FAIL, RETRY_CAUSE_CANCELLED, 0);
+        retry__announce(request, NULL, RETRY_VERDICT_FAIL, RETRY_CAUSE_CANCELLED, 0);
 }
 
 /* ms to the deadline of a request that is not NULL. */
@@ -2465,7 +2491,7 @@ RETRY_API retry_ms retry_remaining(const retry_request *request, retry_ms limit,
     return limit != 0 ? retry__min(left, limit) : left;
 }
 
-/* >>orchestrate */
+/* ---- One decision, step by step ------------------------------------------------------------ */
 
 RETRY__COLD retry_decision retry__misuse(const retry_request *request)
 {
@@ -2525,7 +2551,7 @@ RETRY__COLD uint8_t retry__weigh(retry_request *request, const retry_failure *fa
 {
     retry__doubt(request, traits);
     if ((traits & RETRY__TRAIT_UNSENT) != 0)
-        retry__account(request, RETRY__BUDGET_REFUND, NULL, now);
+        retry__ask_budget(request, RETRY__BUDGET_REFUND, NULL, now);
     return retry__screen(failure, traits);
 }
 
@@ -2554,11 +2580,11 @@ RETRY__HOT retry_decision retry__decide(retry_request *request, const retry_fail
         delay = action.delay;
         if (failure->pushback || request->retry__since_order != 0)
             delay = retry__obey(request, failure, delay);
-        if (!retry__account(request, event, failure, now)) {
+        if (!retry__ask_budget(request, event, failure, now)) {
             cause = RETRY_CAUSE_BUDGET_EXHAUSTED;
         } else if (delay >= retry__subtract(request->timeout, request->retry__elapsed) &&
                    request->timeout != UINT32_MAX) {
-            retry__account(request, RETRY__BUDGET_REFUND, NULL, now);
+            retry__ask_budget(request, RETRY__BUDGET_REFUND, NULL, now);
             verdict = RETRY_VERDICT_EXPIRE;
             cause = RETRY_CAUSE_DEADLINE;
             delay = retry__subtract(request->timeout, request->retry__elapsed);
@@ -2574,7 +2600,7 @@ RETRY__HOT retry_decision retry__decide(retry_request *request, const retry_fail
         verdict = RETRY_VERDICT_PENDING;
     }
     request->retry__state = verdict;
-    retry__tell(request, failure, verdict, cause, delay);
+    retry__announce(request, failure, verdict, cause, delay);
     return retry__decision(verdict, cause, delay);
 }
 
@@ -2588,7 +2614,7 @@ RETRY__COLD retry_decision retry__unasked(retry_request *request, const retry_fa
         action = retry__action(RETRY_ACTION_AFTER, cause,
                                interval ? interval : retry__controlled(request->retries));
     else if (cause == RETRY_CAUSE_PUSHBACK)
-        retry__account(request, RETRY__BUDGET_REFUSAL, failure, now);
+        retry__ask_budget(request, RETRY__BUDGET_REFUSAL, failure, now);
     request->retry__charge = 0; /* the retry that it paid for has been made */
     return retry__decide(request, failure, action, RETRY__BUDGET_NOTHING, now);
 }
@@ -2638,7 +2664,7 @@ RETRY_API retry_decision retry_orchestrate(retry_request *request, const retry_f
     else
         action = retry__ask(strategy, request, failure, now);
     if (action.kind != RETRY_ACTION_AFTER) {
-        retry__account(request, RETRY__BUDGET_REFUSAL, failure, now);
+        retry__ask_budget(request, RETRY__BUDGET_REFUSAL, failure, now);
         if (!retry__open(request)) /* any more: the strategy cancelled it */
             return retry__misuse(request);
     }
@@ -2655,7 +2681,7 @@ RETRY_API retry_decision retry_resume(retry_request *request, const retry_failur
                          now);
 }
 
-/* >>format */
+/* ---- Log lines ----------------------------------------------------------------------------- */
 
 typedef struct retry__writer {
     char *buffer;
@@ -2738,7 +2764,7 @@ RETRY_API size_t retry_format(char *buffer, size_t capacity, const retry_request
     return writer.length;
 }
 
-/* >>budget */
+/* ---- Retry budget -------------------------------------------------------------------------- */
 
 RETRY_API uint32_t retry_budget_balance(const retry_budget *budget)
 {
@@ -2946,7 +2972,7 @@ RETRY_API void retry_budget_init(retry_budget *budget, const retry_budget_option
     budget->retry__account = retry__budget_account;
 }
 
-/* >>connection */
+/* ---- Connection backoff -------------------------------------------------------------------- */
 
 enum { RETRY__IDLE, RETRY__CONNECTING, RETRY__ESTABLISHED };
 
@@ -3036,7 +3062,7 @@ RETRY_API void retry_connection_established(retry_connection *connection, retry_
     connection->retry__established_at = now;
 }
 
-/* >>nmv */
+/* ---- Not-my-vbucket ------------------------------------------------------------------------ */
 
 RETRY_API void retry_nmv_begin(retry_nmv *nmv, uint64_t revision)
 {
@@ -3076,7 +3102,7 @@ RETRY_API retry_nmv_step retry_nmv_config(retry_nmv *nmv, uint64_t revision)
     return nmv->retry__step;
 }
 
-/* >>text */
+/* ---- Scanning text ------------------------------------------------------------------------- */
 
 static bool retry__is_space(char c)
 {
@@ -3165,7 +3191,7 @@ static bool retry__scan_name(retry__scan *scan, const char *names, uint32_t *ind
     return false;
 }
 
-/* >>classify */
+/* ---- Classification and idempotency -------------------------------------------------------- */
 
 static retry_failure retry__failure(retry_reason reason, uint32_t code)
 {
@@ -3173,6 +3199,111 @@ static retry_failure retry__failure(retry_reason reason, uint32_t code)
         reason, RETRY_SAFETY_MAYBE, RETRY_FAULT_OTHER, false, false, false, false, 0, code};
     return failure;
 }
+
+RETRY_API retry_failure retry_classify_http(int http_status, retry_ms retry_after)
+{
+    retry_failure failure = retry__failure(RETRY_REASON_NONE, (uint32_t)http_status);
+    bool server = http_status >= 500 && http_status <= 599;
+    failure.retry_after = retry_after;
+    if (server)
+        failure.fault = RETRY_FAULT_SERVER;
+    else if (http_status >= 400 && http_status <= 499)
+        failure.fault = RETRY_FAULT_CLIENT;
+    failure.throttle = http_status == 429 || http_status == 529 ||
+                       ((http_status == 413 || http_status == 503) && retry_after != 0);
+    if (http_status == 408 || http_status == 425 || failure.throttle)
+        failure.reason = RETRY_REASON_SERVICE_RESPONSE_CODE_INDICATED;
+    else if (http_status == 501 || http_status == 505) /* it will never know how */
+        failure.safety = RETRY_SAFETY_NO;
+    else if (server)
+        failure.reason = RETRY_REASON_SERVER_ERROR;
+    failure.timeout = http_status == 408 || http_status == 504;
+    return failure;
+}
+
+/* The numbers of <errno.h> where it knows sockets, and of Winsock in the same order; 0: none. */
+#ifdef ECONNREFUSED
+#define RETRY__POSIX(...) __VA_ARGS__
+#else
+#define RETRY__POSIX(...) 0
+#endif
+#ifdef _WIN32
+#define RETRY__WINSOCK(...) __VA_ARGS__
+#else
+#define RETRY__WINSOCK(...) 0
+#endif
+
+/* No connection, or none any more; 0: recv returned 0, as the peer closed it. */
+static const int retry__errors_lost[] = {
+    0,
+    RETRY__POSIX(ECONNREFUSED, ENETDOWN, ENETUNREACH, EHOSTUNREACH, EADDRNOTAVAIL, EMFILE, ENOBUFS,
+                 ENETRESET, ECONNRESET, ECONNABORTED, ENFILE, ENOMEM, EPIPE),
+    RETRY__WINSOCK(10061, 10050, 10051, 10065, 10049, 10024, 10055, 10052, 10054, 10053),
+#ifdef EHOSTDOWN
+    EHOSTDOWN,
+#endif
+    RETRY__WINSOCK(10064)};
+
+static const int retry__errors_timeout[] = {RETRY__POSIX(ETIMEDOUT, EWOULDBLOCK, EAGAIN),
+                                            RETRY__WINSOCK(10060, 10035)};
+
+static bool retry__among(const int *numbers, size_t size, int number)
+{
+    for (; size != 0 && *numbers != number; size -= sizeof *numbers)
+        numbers++;
+    return size != 0;
+}
+
+RETRY_API retry_failure retry_classify_errno(int error, bool sent)
+{
+    retry_failure failure = retry__failure(RETRY_REASON_NONE, (uint32_t)error);
+    bool timeout =
+        error != 0 && retry__among(retry__errors_timeout, sizeof retry__errors_timeout, error);
+    if (sent) {
+        failure.reason =
+            timeout ? RETRY_REASON_ATTEMPT_TIMED_OUT : RETRY_REASON_SOCKET_CLOSED_WHILE_IN_FLIGHT;
+        failure.timeout = timeout;
+    } else if (timeout || retry__among(retry__errors_lost, sizeof retry__errors_lost, error)) {
+        failure.reason = RETRY_REASON_SOCKET_NOT_AVAILABLE;
+    } else {
+        failure.fault = RETRY_FAULT_CLIENT;
+    }
+    return failure;
+}
+
+RETRY_API retry_failure retry_classify_grpc(int status)
+{
+    retry_failure failure = retry__failure(RETRY_REASON_NONE, (uint32_t)status);
+    if (status == 4) { /* DEADLINE_EXCEEDED */
+        failure.reason = RETRY_REASON_ATTEMPT_TIMED_OUT;
+        failure.timeout = true;
+    } else if (status == 8) { /* RESOURCE_EXHAUSTED */
+        failure.reason = RETRY_REASON_SERVICE_RESPONSE_CODE_INDICATED;
+        failure.safety = RETRY_SAFETY_YES;
+        failure.throttle = true;
+    } else if (status == 14) { /* UNAVAILABLE, of a proxy too: the server may have had it */
+        failure.reason = RETRY_REASON_SERVER_ERROR;
+        failure.fault = RETRY_FAULT_SERVER;
+    }
+    return failure;
+}
+
+RETRY_API retry_failure retry_classify_stage(uint8_t stage, retry_reason dispatch_reason)
+{
+    if (stage == RETRY_STAGE_DISPATCH)
+        return retry__failure(dispatch_reason, 0);
+    return retry__failure(RETRY_REASON_SOCKET_CLOSED_WHILE_IN_FLIGHT, 0);
+}
+
+RETRY_API bool retry_idempotent_http(const char *method, size_t length)
+{
+    retry__scan scan = {method, length};
+    uint32_t index;
+    return method && retry__scan_name(&scan, " GET HEAD OPTIONS TRACE PUT DELETE", &index) &&
+           scan.left == 0;
+}
+
+/* ---- Couchbase ----------------------------------------------------------------------------- */
 
 /* NONE for a status that no retry cures, or that only the error map may know. Two hold for all
    opcodes but one. */
@@ -3280,102 +3411,6 @@ RETRY_API retry_failure retry_classify_views(int http_status, const char *body, 
     return retry__failure(reason, (uint32_t)http_status);
 }
 
-RETRY_API retry_failure retry_classify_http(int http_status, retry_ms retry_after)
-{
-    retry_failure failure = retry__failure(RETRY_REASON_NONE, (uint32_t)http_status);
-    bool server = http_status >= 500 && http_status <= 599;
-    failure.retry_after = retry_after;
-    if (server)
-        failure.fault = RETRY_FAULT_SERVER;
-    else if (http_status >= 400 && http_status <= 499)
-        failure.fault = RETRY_FAULT_CLIENT;
-    failure.throttle = http_status == 429 || http_status == 529 ||
-                       ((http_status == 413 || http_status == 503) && retry_after != 0);
-    if (http_status == 408 || http_status == 425 || failure.throttle)
-        failure.reason = RETRY_REASON_SERVICE_RESPONSE_CODE_INDICATED;
-    else if (http_status == 501 || http_status == 505) /* it will never know how */
-        failure.safety = RETRY_SAFETY_NO;
-    else if (server)
-        failure.reason = RETRY_REASON_SERVER_ERROR;
-    failure.timeout = http_status == 408 || http_status == 504;
-    return failure;
-}
-
-/* The numbers of <errno.h> where it knows sockets, and of Winsock in the same order; 0: none. */
-#ifdef ECONNREFUSED
-#define RETRY__POSIX(...) __VA_ARGS__
-#else
-#define RETRY__POSIX(...) 0
-#endif
-#ifdef _WIN32
-#define RETRY__WINSOCK(...) __VA_ARGS__
-#else
-#define RETRY__WINSOCK(...) 0
-#endif
-
-/* No connection, or none any more; 0: recv returned 0, as the peer closed it. */
-static const int retry__errors_lost[] = {
-    0,
-    RETRY__POSIX(ECONNREFUSED, ENETDOWN, ENETUNREACH, EHOSTUNREACH, EADDRNOTAVAIL, EMFILE, ENOBUFS,
-                 ENETRESET, ECONNRESET, ECONNABORTED, ENFILE, ENOMEM, EPIPE),
-    RETRY__WINSOCK(10061, 10050, 10051, 10065, 10049, 10024, 10055, 10052, 10054, 10053),
-#ifdef EHOSTDOWN
-    EHOSTDOWN,
-#endif
-    RETRY__WINSOCK(10064)};
-static const int retry__errors_timeout[] = {RETRY__POSIX(ETIMEDOUT, EWOULDBLOCK, EAGAIN),
-                                            RETRY__WINSOCK(10060, 10035)};
-
-static bool retry__among(const int *numbers, size_t size, int number)
-{
-    for (; size != 0 && *numbers != number; size -= sizeof *numbers)
-        numbers++;
-    return size != 0;
-}
-
-RETRY_API retry_failure retry_classify_errno(int error, bool sent)
-{
-    retry_failure failure = retry__failure(RETRY_REASON_NONE, (uint32_t)error);
-    bool timeout =
-        error != 0 && retry__among(retry__errors_timeout, sizeof retry__errors_timeout, error);
-    if (sent) {
-        failure.reason =
-            timeout ? RETRY_REASON_ATTEMPT_TIMED_OUT : RETRY_REASON_SOCKET_CLOSED_WHILE_IN_FLIGHT;
-        failure.timeout = timeout;
-    } else if (timeout || retry__among(retry__errors_lost, sizeof retry__errors_lost, error)) {
-        failure.reason = RETRY_REASON_SOCKET_NOT_AVAILABLE;
-    } else {
-        failure.fault = RETRY_FAULT_CLIENT;
-    }
-    return failure;
-}
-
-RETRY_API retry_failure retry_classify_grpc(int status)
-{
-    retry_failure failure = retry__failure(RETRY_REASON_NONE, (uint32_t)status);
-    if (status == 4) { /* DEADLINE_EXCEEDED */
-        failure.reason = RETRY_REASON_ATTEMPT_TIMED_OUT;
-        failure.timeout = true;
-    } else if (status == 8) { /* RESOURCE_EXHAUSTED */
-        failure.reason = RETRY_REASON_SERVICE_RESPONSE_CODE_INDICATED;
-        failure.safety = RETRY_SAFETY_YES;
-        failure.throttle = true;
-    } else if (status == 14) { /* UNAVAILABLE, of a proxy too: the server may have had it */
-        failure.reason = RETRY_REASON_SERVER_ERROR;
-        failure.fault = RETRY_FAULT_SERVER;
-    }
-    return failure;
-}
-
-RETRY_API retry_failure retry_classify_stage(uint8_t stage, retry_reason dispatch_reason)
-{
-    if (stage == RETRY_STAGE_DISPATCH)
-        return retry__failure(dispatch_reason, 0);
-    return retry__failure(RETRY_REASON_SOCKET_CLOSED_WHILE_IN_FLIGHT, 0);
-}
-
-/* >>idempotent */
-
 RETRY_API bool retry_idempotent_kv(uint8_t opcode)
 {
     static const uint8_t idempotent[] = {
@@ -3401,15 +3436,7 @@ RETRY_API bool retry_idempotent_service(uint8_t service, bool read_only)
                          service == RETRY_SERVICE_MANAGEMENT);
 }
 
-RETRY_API bool retry_idempotent_http(const char *method, size_t length)
-{
-    retry__scan scan = {method, length};
-    uint32_t index;
-    return method && retry__scan_name(&scan, " GET HEAD OPTIONS TRACE PUT DELETE", &index) &&
-           scan.left == 0;
-}
-
-/* >>retry-after */
+/* ---- Retry-After --------------------------------------------------------------------------- */
 
 /* The six fields of a date; a month is 0 to 11. */
 enum { RETRY__DAY, RETRY__MONTH, RETRY__YEAR, RETRY__HOUR, RETRY__MINUTE, RETRY__SECOND };
@@ -3532,7 +3559,7 @@ RETRY_API bool retry_parse_retry_after(const char *value, size_t length, int64_t
     return true;
 }
 
-/* >>pushback */
+/* ---- Pushback ------------------------------------------------------------------------------ */
 
 RETRY_API bool retry_parse_pushback(const char *value, size_t length, retry_failure *failure)
 {
@@ -3546,7 +3573,7 @@ RETRY_API bool retry_parse_pushback(const char *value, size_t length, retry_fail
     return true;
 }
 
-/* >>outcome */
+/* ---- Outcomes ------------------------------------------------------------------------------ */
 
 /* What a failed attempt, or one that worked (NULL), counts for at a gate. */
 enum {
@@ -3595,16 +3622,16 @@ struct retry__told {
     retry_ms age;   /* ms since the copy was sent; 0: it was not */
 };
 
-/* >>window */
+/* ---- Rolling window ------------------------------------------------------------------------ */
 
 /* A window has two halves: the one under way and the one before. Each has two counts: all reports,
    and the marked ones (the sick, the accepted). retry__half is twice the instant at which the half
    under way began, modulo 2^32. Its lowest bit says which half that is. */
 #define RETRY__WINDOW_COUNT UINT32_C(0x1fffffff) /* of a count; above it: how often emptied */
 
-typedef struct retry__counts {
+typedef struct retry__sums {
     uint32_t all, marked;
-} retry__counts;
+} retry__sums;
 
 /* Empties counts, as long as *word is what was `seen`. Once another thread has emptied them and
    changed *word, others may count there again. Their counts are safe: emptying never leaves a count
@@ -3658,10 +3685,10 @@ RETRY__HOT RETRY__WRAPS uint32_t *retry__window_at(retry__window *window, retry_
 }
 
 /* What both halves hold. `all` is counted first and read last, so no marked one is without it. */
-static retry__counts retry__window_sum(const retry__window *window)
+static retry__sums retry__window_sum(const retry__window *window)
 {
     const uint32_t *counts = window->retry__counts;
-    retry__counts sum;
+    retry__sums sum;
     sum.marked = (retry__load(&counts[1]) & RETRY__WINDOW_COUNT) +
                  (retry__load(&counts[3]) & RETRY__WINDOW_COUNT);
     sum.all = (retry__load(&counts[0]) & RETRY__WINDOW_COUNT) +
@@ -3669,7 +3696,7 @@ static retry__counts retry__window_sum(const retry__window *window)
     return sum;
 }
 
-/* >>breaker */
+/* ---- Circuit breaker ----------------------------------------------------------------------- */
 
 /* The word that every change swaps. Its upper 16 bits are the generation: the ticket of permits.
    Each change of state raises it. The next 8 bits are the answers that are needed to close the
@@ -3775,7 +3802,7 @@ static uint32_t retry__breaker_add(retry_breaker *breaker, uint32_t word, uint32
    be missing; nothing of a ratio like a half, whose last bits are 0. */
 static bool retry__breaker_trips(const retry_breaker *breaker, uint32_t row)
 {
-    retry__counts reports = retry__window_sum(&breaker->retry__reports);
+    retry__sums reports = retry__window_sum(&breaker->retry__reports);
     uint32_t ratio = breaker->ratio ? retry__min(breaker->ratio, RETRY_RATIO(1)) : RETRY_RATIO(0.5);
     ratio = (ratio & 0x1fff) != 0 ? ratio * 2 - 1 : ratio * 2;
     if (breaker->in_a_row != 0 && row >= breaker->in_a_row)
@@ -3956,7 +3983,7 @@ RETRY_API uint8_t retry_breaker_state(const retry_breaker *breaker, retry_time n
 RETRY_API retry_breaker_counts retry_breaker_get(retry_breaker *breaker, retry_time now)
 {
     retry_breaker_counts counts = {0, 0, 0, 0};
-    retry__counts reports;
+    retry__sums reports;
     uint32_t row;
     if (!breaker)
         return counts;
@@ -3980,13 +4007,13 @@ RETRY_API retry_failure retry_classify_permit(retry_permit permit)
     return failure;
 }
 
-/* >>throttle */
+/* ---- Client-side throttling ---------------------------------------------------------------- */
 
 /* Refused is exactly when random / 2^32 is below the probability, as 16.16 and multiplied out. The
    excess has no fraction below 2^-16, so what the last shift cuts off makes no difference. */
 static bool retry__throttle_ask(retry_throttle *throttle, uint32_t random, retry_time now)
 {
-    retry__counts requests;
+    retry__sums requests;
     uint32_t k, most;
     uint64_t sent, accepted;
     k = throttle->k ? retry__max(throttle->k, RETRY_RATIO(1)) : RETRY_RATIO(2);
@@ -4010,7 +4037,7 @@ static void retry__throttle_report(retry_throttle *throttle, const struct retry_
         retry__fetch_add(&half[1], 1);
 }
 
-/* >>aimd */
+/* ---- How many at once ---------------------------------------------------------------------- */
 
 /* A limit within max and min as they are now. One that has not fallen yet is 0. */
 static uint32_t retry__aimd_within(const retry_aimd *aimd, uint32_t limit)
@@ -4138,7 +4165,7 @@ static void retry__aimd_learn(retry_aimd *aimd, const struct retry__told *told)
     }
 }
 
-/* >>rate */
+/* ---- Rate ---------------------------------------------------------------------------------- */
 
 #define RETRY__RATE_MS UINT32_C(4096) /* what a ms is in the bucket */
 
@@ -4309,7 +4336,7 @@ RETRY_API uint32_t retry_rate_get(const retry_rate *rate)
     return limit ? limit : UINT32_MAX;
 }
 
-/* >>latency */
+/* ---- Latency ------------------------------------------------------------------------------- */
 
 /* A latency's progress counts samples while it learns. Once it has learnt it is a balance: above
    AT_REST too many samples were late, below too few. */
@@ -4450,7 +4477,7 @@ RETRY_API retry_ms retry_latency_get(const retry_latency *latency)
     return retry__percentile_bound(&percentile, retry__latency_ms(level));
 }
 
-/* >>operation */
+/* ---- Operations ---------------------------------------------------------------------------- */
 
 enum {
     RETRY__OP_NONE, /* never started */
@@ -4663,7 +4690,7 @@ static void retry__close(retry_operation *op, uint8_t cause, retry_ms delay, ret
     retry__forget(op, &op->retry__copy, now);
     retry__over(op, cause, delay);
     if (retry__finish(&op->request, verdict, RETRY__BUDGET_REFUND, now))
-        retry__tell(&op->request, NULL, verdict, cause, delay);
+        retry__announce(&op->request, NULL, verdict, cause, delay);
 }
 
 /* The next try begins, if it may. False: the operation is over. */
@@ -4893,7 +4920,7 @@ RETRY_API void retry_answer(retry_operation *op, retry_action action, retry_time
         retry__decided(op, retry_resume(&op->request, &op->failure, action, now), now);
 }
 
-/* >>gates */
+/* ---- The gates of a server ----------------------------------------------------------------- */
 
 enum { RETRY__BREAKER, RETRY__THROTTLE, RETRY__AIMD, RETRY__RATE, RETRY__LATENCY, RETRY__GATES };
 
@@ -5146,7 +5173,7 @@ RETRY_API void retry_gates_latency(retry_gates *gates, retry_latency *latency)
     retry__gates_add(gates, RETRY__LATENCY, latency, retry__tell_latency);
 }
 
-/* >>nodes */
+/* ---- Several nodes ------------------------------------------------------------------------- */
 
 /* What several nodes say: of the answers the one that counts. */
 typedef struct retry__nodes_answer {
@@ -5155,7 +5182,7 @@ typedef struct retry__nodes_answer {
 } retry__nodes_answer;
 
 /* Whether a node is asked last. */
-static bool retry__apart(retry_operation *op, uint32_t node)
+static bool retry__set_apart(retry_operation *op, uint32_t node)
 {
     const retry_copy *copy;
     uint32_t n;
@@ -5218,7 +5245,7 @@ static uint32_t retry__nodes_nth(retry_operation *op, bool apart, uint32_t index
     if (retry__none_apart(op))
         return index;
     for (node = 0; node < nodes - 1; node++) {
-        if (retry__apart(op, node) != apart)
+        if (retry__set_apart(op, node) != apart)
             continue;
         if (index == 0)
             break;
@@ -5238,7 +5265,7 @@ static bool retry__nodes_round(struct retry__told *told, bool apart, retry__node
         count = apart ? 0 : nodes;
     else
         for (node = 0; node < nodes; node++)
-            count += retry__apart(op, node) == apart;
+            count += retry__set_apart(op, node) == apart;
     if (count < 2)
         return count != 0 && retry__node_asked(told, retry__nodes_nth(op, apart, 0), answer);
     random = retry__draw(client);
@@ -5256,7 +5283,7 @@ static bool retry__nodes_round(struct retry__told *told, bool apart, retry__node
         return true;
     node = second;
     do {
-        if (node != first && retry__apart(op, node) == apart &&
+        if (node != first && retry__set_apart(op, node) == apart &&
             retry__node_asked(told, node, answer))
             return true;
         node = node + 1 < nodes ? node + 1 : 0;
@@ -5289,7 +5316,7 @@ RETRY_API void retry_client_nodes(retry_client *client, retry_gates *gates, uint
     } while (++node < client->nodes);
 }
 
-/* >>hedge */
+/* ---- Hedging ------------------------------------------------------------------------------- */
 
 /* A copy costs what a retry does, whatever failed; no failure is charged for it, and what it costs
    is not the request's, to which it might go back. */
@@ -5300,7 +5327,7 @@ static bool retry__hedge_account(retry_request *request, uint8_t event, uint32_t
     uint32_t charge = request->retry__charge;
     bool paid;
     request->retry__charge = back;
-    paid = retry__account(request, event, &none, now);
+    paid = retry__ask_budget(request, event, &none, now);
     request->retry__charge = charge;
     return paid;
 }
@@ -5342,7 +5369,7 @@ static retry_ms retry__hedge_delay(retry_operation *op)
 /* A copy was sent, or counts as sent: when the next is due. */
 static void retry__hedge_sent(retry_operation *op, retry_time now)
 {
-    bool more = op->retry__hedge->retry__left != 0 && op->request.idempotent;
+    bool more = op->retry__hedge->retry__unsent != 0 && op->request.idempotent;
     retry__hedge_set(op->retry__hedge, more ? retry__hedge_delay(op) : UINT32_MAX, now);
 }
 
@@ -5350,7 +5377,7 @@ static void retry__hedge_sent(retry_operation *op, retry_time now)
 static bool retry__hedge_open(retry_operation *op, retry_ms later, retry_time now)
 {
     const retry_hedge *hedge = op->retry__hedge;
-    return !hedge->retry__stopped && hedge->retry__left != 0 && op->request.idempotent &&
+    return !hedge->retry__stopped && hedge->retry__unsent != 0 && op->request.idempotent &&
            later < retry__remaining(&op->request, now);
 }
 
@@ -5403,7 +5430,7 @@ static void retry__hedge_due(retry_operation *op, retry_step *step, retry_time n
         retry__hedge_rest(op, now);
         return;
     }
-    hedge->retry__left--;
+    hedge->retry__unsent--;
     hedge->retry__paid++;
     retry__hedge_sent(op, now);
     step->copy = (uint8_t)number;
@@ -5435,7 +5462,7 @@ static void retry__hedge_failed(retry_operation *op, const retry_failure *failur
         op->failure = *failure;
     retry__doubt(request, traits);
     if (charged)
-        retry__account(request, RETRY__BUDGET_COPY, failure, now);
+        retry__ask_budget(request, RETRY__BUDGET_COPY, failure, now);
     if (fatal) {
         if (retry__cancel_copies(op, now))
             request->ambiguous = true; /* who knows what the others have done */
@@ -5461,9 +5488,9 @@ static bool retry__hedge_drive(retry_operation *op, uint8_t event, const retry_f
 {
     retry_hedge *hedge = op->retry__hedge;
     if (event == RETRY__HEDGE_BEGIN) {
-        hedge->retry__left = hedge->delay != 0 || hedge->latency
-                                 ? (uint8_t)retry__min(hedge->count, UINT8_MAX - 1)
-                                 : 0;
+        hedge->retry__unsent = hedge->delay != 0 || hedge->latency
+                                   ? (uint8_t)retry__min(hedge->count, UINT8_MAX - 1)
+                                   : 0;
         hedge->retry__follow = 0;
         hedge->retry__paid = 0;
         hedge->retry__stopped = false;
@@ -5492,7 +5519,7 @@ RETRY_API void retry_hedge_copies(retry_operation *op, retry_hedge *hedge)
         hedge->retry__drive = retry__hedge_drive;
 }
 
-/* >>service */
+/* ---- The recommended client ---------------------------------------------------------------- */
 
 /* Whether a backoff was left as it was zeroed. */
 static bool retry__backoff_unset(const retry_backoff *backoff)
@@ -5553,7 +5580,7 @@ RETRY_API void retry_service_init(retry_service *service, retry_time now)
         retry_gates_aimd(client->gates, &service->limit);
 }
 
-/* >>run */
+/* ---- A loop, for those who block ----------------------------------------------------------- */
 
 RETRY_API retry_step retry_run(retry_operation *op, const retry_clock *clock,
                                retry_attempt_fn *attempt, void *context)
@@ -5582,7 +5609,7 @@ RETRY_API retry_step retry_run(retry_operation *op, const retry_clock *clock,
     return step;
 }
 
-/* >>clock */
+/* ---- The system's clock -------------------------------------------------------------------- */
 
 #ifdef RETRY_SYSTEM_CLOCK
 static retry_time retry__system_now(void *context)
@@ -5629,7 +5656,7 @@ RETRY_API retry_clock retry_system_clock(void)
 }
 #endif
 
-/* >>scopes */
+/* ---- Scopes -------------------------------------------------------------------------------- */
 
 /* FNV-1a with a multiplier that moves every byte into the upper bits, which pick the slot. */
 RETRY__WRAPS static uint32_t retry__scope_hash(const void *name, size_t length)
@@ -5667,10 +5694,10 @@ RETRY_API const retry_client *retry_scope_client(retry_scopes *scopes, const voi
         if (!slot->client.budget) { /* never used: the name has none behind it either */
             slot->client = scopes->client;
             slot->client.budget = &slot->budget;
-            slot->retry__name = hash;
+            slot->retry__hash = hash;
             retry_budget_init(&slot->budget, &scopes->options, now);
         }
-        if (slot->retry__name == hash) {
+        if (slot->retry__hash == hash) {
             found = slot;
             break;
         }
@@ -5679,16 +5706,16 @@ RETRY_API const retry_client *retry_scope_client(retry_scopes *scopes, const voi
     }
     if (!found)
         return &scopes->client;
-    if (found->retry__name != hash) { /* filled and not set up: requests may still use its client */
+    if (found->retry__hash != hash) { /* filled and not set up: requests may still use its client */
         retry_budget_deposit(&found->budget, retry__subtract(retry__budget_first(&scopes->options),
                                                              retry_budget_balance(&found->budget)));
-        found->retry__name = hash;
+        found->retry__hash = hash;
     }
     found->retry__seen = now;
     return &found->client;
 }
 
-/* >>from-text */
+/* ---- Policies and budgets from text -------------------------------------------------------- */
 
 /* Presets of policies, X(name, curve, jitter, and the rest of a retry__preset), and of budgets,
    X(name, initialiser); the first is the default. A name goes before one that it begins with. */

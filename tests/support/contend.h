@@ -1,6 +1,6 @@
 /* Comes between a thread's steps. Included before the implementation; contend.swap is called with
-   the word before each compare-and-swap, and does there what another thread would; contend.step is
-   called before each step that another thread can see, a swap or a load. */
+   the word before each swap, and does there what another thread would; contend.step is called
+   before each step that another thread can see, a swap or a load. */
 #ifndef CONTEND_H
 #define CONTEND_H
 
@@ -32,5 +32,7 @@ static inline void contend_swap(uint32_t *word)
 #define __atomic_compare_exchange_n(word, expected, desired, weak, success, failure) \
     (contend_swap(word),                                                             \
      __atomic_compare_exchange_n(word, expected, desired, weak, success, failure))
+#define __atomic_exchange_n(word, value, order) \
+    (contend_swap(word), __atomic_exchange_n(word, value, order))
 
 #endif

@@ -216,6 +216,7 @@ mkdir "$work/msvc"
 cp "$work/bare/string.h" /usr/include/jsmn.h "$work/msvc"
 cat > "$work/msvc/intrin.h" << 'END'
 long _InterlockedCompareExchange(long volatile *, long, long);
+long _InterlockedExchange(long volatile *, long);
 long _InterlockedExchangeAdd(long volatile *, long);
 END
 cat > "$work/msvc/windows.h" << 'END'

@@ -28,6 +28,7 @@ cc -std=c99 -O2 tests/verify/digest.c -o "$build/digest" && wanted=$("$build/dig
 # What MSVC's branches need of its headers; clang knows the intrinsics.
 cat > "$build/msvc/intrin.h" << 'END'
 long _InterlockedCompareExchange(long volatile *, long, long);
+long _InterlockedExchange(long volatile *, long);
 long _InterlockedExchangeAdd(long volatile *, long);
 END
 cat > "$build/msvc/string.h" << 'END'

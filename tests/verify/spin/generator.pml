@@ -1,8 +1,6 @@
-/* Three threads draw from the built-in generator, none of which was seeded: retry__draw and
-   retry__seed_itself of retry.h, with retry__store's loop. No number is drawn twice. A state is whose
-   seed it goes back to, and how many were drawn since. */
-#include "swap.pml"
-
+/* Three threads draw from the built-in generator, none of which was seeded: retry_draw and
+   retry__seed_itself of retry.h, with retry__store. No number is drawn twice. A state is whose seed
+   it goes back to, and how many were drawn since. */
 #define THREADS 3
 #define DRAWS 2
 #define SEED(thread) (((thread) + 1) * 16)
@@ -13,18 +11,10 @@ byte done = 0;
 
 proctype draw(byte thread)
 {
-    byte seen, seed, i;
-    bool ok;
+    byte seen, i;
     for (i : 1 .. DRAWS) {
         if
-        :: state == 0 ->
-            seen = state;
-            seed = SEED(thread);
-            ok = false;
-            do
-            :: ok -> break
-            :: else -> swap(state, seen, seed, ok)
-            od
+        :: state == 0 -> state = SEED(thread) /* retry__store */
         :: else
         fi;
 #ifdef BROKEN
