@@ -457,18 +457,28 @@
       RETRY_SYSTEM_CLOCK    not defined  where it is called, adds retry_system_clock() for Windows
                                          and in that file    and POSIX (_POSIX_C_SOURCE 199309L)
       RETRY_NO_ATOMICS      not defined  in that file        shared counters for one thread only
+      RETRY_MASK()          not defined  in that file        lets no other task or handler come
+      RETRY_UNMASK(state)                                    between, and ends that: see Firmware
       RETRY_ASSERT(x)       nothing      in that file        called with what only misuse breaks
 
-   All but the last are switches: define them as nothing or as 1, and before the first inclusion.
+   The first four are switches: define them as nothing or as 1, and before the first inclusion.
 
    FIRMWARE, C++, THREADS, FORK
 
    Firmware: call retry_seed() with the device's id, or a fleet that lost power together returns
    together. Compile with -ffunction-sections -fdata-sections and link with -Wl,--gc-sections:
    unused functions go. On a Cortex-M0 (`make size`) a delay alone takes about 0.8 KiB of flash, a
-   decision with best effort about 1.6, and all of this file about 20. An operation takes 112 bytes
-   of RAM. Where 32-bit atomics are not lock-free (Cortex-M0, AVR), mask interrupts around what you
-   share with a handler.
+   decision with best effort about 1.7, and all of this file about 21. An operation takes 112 bytes
+   of RAM.
+
+   Cores without lock-free 32-bit atomics: on a Cortex-M0 and an AVR the library masks interrupts
+   for a few instructions. So tasks and handlers may share budgets and gates there, if they run
+   privileged. Elsewhere the compiler warns: define RETRY_MASK() and RETRY_UNMASK(state), or
+   RETRY_NO_ATOMICS for one thread. Two cores need the macros too, with a spinlock. RETRY_MASK()
+   yields the state to go back to, a uint32_t or smaller, and RETRY_UNMASK gets it. Zephyr:
+
+      #define RETRY_MASK() irq_lock()
+      #define RETRY_UNMASK(state) irq_unlock(state)
 
    C++: a lambda without captures is a retry_attempt_fn; examples/lambda.cpp wraps one with
    captures. No exception may pass through a callback: catch it, and report a failure.
@@ -1656,6 +1666,12 @@ RETRY_API retry_clock retry_system_clock(void);
 #error "RETRY_NO_ATOMICS is a switch: define it as nothing or as 1, or leave it undefined."
 #endif
 
+#if defined(RETRY_MASK) != defined(RETRY_UNMASK)
+#error "Define both RETRY_MASK() and RETRY_UNMASK(state), or neither."
+#elif defined(RETRY_MASK) && defined(RETRY_NO_ATOMICS)
+#error "RETRY_NO_ATOMICS is for one thread: leave RETRY_MASK() and RETRY_UNMASK(state) undefined."
+#endif
+
 #ifndef RETRY_ASSERT
 #define RETRY_ASSERT(x) ((void)0)
 #endif
@@ -1830,29 +1846,41 @@ static retry_ms retry__left(retry_time from, retry_ms span, retry_time now)
 
 /* ---- Atomics ------------------------------------------------------------------------------- */
 
-/* Sequentially consistent: some words have a meaning only together. Where 32-bit atomics are not
-   free of locks (Cortex-M0, AVR) plain ones serve: such a core runs one thread, and must mask
-   interrupts around what it shares with a handler. */
+/* Sequentially consistent: some words have a meaning only together. A core without 32-bit atomics
+   that are free of locks (Cortex-M0, AVR) masks its interrupts for some instructions. */
 #if defined(RETRY_NO_ATOMICS)
 #define RETRY__PLAIN
-#elif defined(__GNUC__)
-#if __GCC_ATOMIC_INT_LOCK_FREE != 2 || __GCC_ATOMIC_LONG_LOCK_FREE != 2
-#define RETRY__PLAIN
-#endif
+#elif defined(RETRY_MASK) && defined(RETRY_UNMASK)
+#define RETRY__MASK(state) state = (uint32_t)RETRY_MASK()
+#define RETRY__UNMASK(state) RETRY_UNMASK(state)
+#elif defined(__GNUC__) && __GCC_ATOMIC_INT_LOCK_FREE == 2 && __GCC_ATOMIC_LONG_LOCK_FREE == 2
+#define RETRY__BUILTIN
+#elif defined(__GNUC__) && defined(__ARM_ARCH_6M__)
+#define RETRY__MASK(state) __asm__ volatile("mrs %0, primask\n\tcpsid i" : "=r"(state) : : "memory")
+#define RETRY__UNMASK(state) __asm__ volatile("msr primask, %0" : : "r"(state) : "memory")
+#elif defined(__GNUC__) && defined(__AVR__) /* 0x3f: SREG */
+#define RETRY__MASK(state) __asm__ volatile("in %0, 0x3f\n\tcli" : "=r"(state) : : "memory")
+#define RETRY__UNMASK(state) __asm__ volatile("out 0x3f, %0" : : "r"(state) : "memory")
 #elif !defined(_MSC_VER)
 #define RETRY__PLAIN
-#ifdef __TINYC__
-#warning "tcc has no atomics: what threads would share is for one thread only."
+#if defined(__GNUC__) || defined(__TINYC__)
+#warning "retry.h has no atomics here: define RETRY_MASK and _UNMASK, or RETRY_NO_ATOMICS."
+#else
+#pragma message("retry.h has no atomics here: define RETRY_MASK and _UNMASK, or RETRY_NO_ATOMICS.")
 #endif
 #endif
 
 static uint32_t retry__load(const uint32_t *counter)
 {
-#if defined(RETRY__PLAIN)
-    return *(const volatile uint32_t *)counter;
-#elif defined(__GNUC__)
+#if defined(RETRY__BUILTIN)
     return __atomic_load_n(counter, __ATOMIC_SEQ_CST);
-#elif defined(_M_IX86) || defined(_M_X64) /* where only writes have to be locked */
+#elif defined(RETRY__MASK) && !defined(__ARM_ARCH_6M__) /* a Cortex-M0 reads a word at once */
+    uint32_t state, seen;
+    RETRY__MASK(state);
+    seen = *(const volatile uint32_t *)counter;
+    RETRY__UNMASK(state);
+    return seen;
+#elif defined(RETRY__PLAIN) || defined(RETRY__MASK) || defined(_M_IX86) || defined(_M_X64)
     return *(const volatile uint32_t *)counter;
 #else
     return (uint32_t)_InterlockedCompareExchange((volatile long *)counter, 0, 0);
@@ -1866,9 +1894,19 @@ static bool retry__swap(uint32_t *counter, uint32_t *expected, uint32_t desired)
     (void)expected;
     *counter = desired;
     return true;
-#elif defined(__GNUC__)
+#elif defined(RETRY__BUILTIN)
     return __atomic_compare_exchange_n(counter, expected, desired, false, __ATOMIC_SEQ_CST,
                                        __ATOMIC_SEQ_CST);
+#elif defined(RETRY__MASK)
+    volatile uint32_t *word = counter;
+    uint32_t state, seen, before = *expected;
+    RETRY__MASK(state);
+    seen = *word;
+    if (seen == before)
+        *word = desired;
+    RETRY__UNMASK(state);
+    *expected = seen;
+    return seen == before;
 #else
     uint32_t seen = (uint32_t)_InterlockedCompareExchange((volatile long *)counter, (long)desired,
                                                           (long)*expected);
@@ -1885,8 +1923,16 @@ RETRY__WRAPS static uint32_t retry__fetch_add(uint32_t *counter, uint32_t amount
     uint32_t before = *counter;
     *counter = before + amount;
     return before;
-#elif defined(__GNUC__)
+#elif defined(RETRY__BUILTIN)
     return __atomic_fetch_add(counter, amount, __ATOMIC_SEQ_CST);
+#elif defined(RETRY__MASK)
+    volatile uint32_t *word = counter;
+    uint32_t state, before;
+    RETRY__MASK(state);
+    before = *word;
+    *word = before + amount;
+    RETRY__UNMASK(state);
+    return before;
 #else
     return (uint32_t)_InterlockedExchangeAdd((volatile long *)counter, (long)amount);
 #endif
@@ -1899,8 +1945,16 @@ static uint32_t retry__store(uint32_t *counter, uint32_t value)
     uint32_t before = *counter;
     *counter = value;
     return before;
-#elif defined(__GNUC__)
+#elif defined(RETRY__BUILTIN)
     return __atomic_exchange_n(counter, value, __ATOMIC_SEQ_CST);
+#elif defined(RETRY__MASK)
+    volatile uint32_t *word = counter;
+    uint32_t state, before;
+    RETRY__MASK(state);
+    before = *word;
+    *word = value;
+    RETRY__UNMASK(state);
+    return before;
 #else
     return (uint32_t)_InterlockedExchange((volatile long *)counter, (long)value);
 #endif
@@ -6159,6 +6213,9 @@ RETRY_API bool retry_parse_duration(const char *text, size_t length, retry_ms *d
 #undef RETRY__ONCE
 #undef RETRY__FAST
 #undef RETRY__PLAIN
+#undef RETRY__BUILTIN
+#undef RETRY__MASK
+#undef RETRY__UNMASK
 #undef RETRY__BIT
 #undef RETRY__REASONS_UNREACHED
 #undef RETRY__REASONS_UNSENT

@@ -390,7 +390,8 @@ static void set_up_operation(uint32_t i, const retry_client *client)
 static void happen(uint32_t i)
 {
     retry_failure failure = any_failure();
-    uint32_t event = below(24), copy = below(COPIES + 1);
+    uint32_t event = below(24);
+    unsigned copy = (unsigned)below(COPIES + 1);
     if (event < 5)
         retry_ended(&ops[i], copy, NULL, now);
     else if (event < 12)
