@@ -620,15 +620,17 @@ enum {
 #ifdef __GNUC__
 #define RETRY__OVER_15(n) (__builtin_constant_p(n) && (n) > 15)
 #define RETRY__CHECK_USER(n) \
-    (((__INT_MAX__ + RETRY__OVER_15(n)) & 0) | (0u << RETRY__OVER_15(n) * 64))
+    (((__INT_MAX__ + RETRY__OVER_15(n)) & 0) | (0 << RETRY__OVER_15(n) * 64))
 #else
 #define RETRY__CHECK_USER(n) 0
 #endif
 
 /* An application's own reason: n 0 to 15 (elsewhere its low four bits count); flags: the three
    above, or'ed, or 0. Names for them: retry_client.user_reasons. */
-#define RETRY_REASON_USER(n, flags) \
-    RETRY__CAST(retry_reason, 0x40 | ((flags)&0xb0) | ((n)&0x0f) | RETRY__CHECK_USER(n))
+#define RETRY_REASON_USER(n, flags)                                            \
+    RETRY__CAST(retry_reason, 0x40 | RETRY__CAST(retry_reason, (flags)&0xb0) | \
+                                  RETRY__CAST(retry_reason, (n)&0x0f) |        \
+                                  RETRY__CAST(retry_reason, RETRY__CHECK_USER(n)))
 
 /* Whether an operation that is not idempotent may be sent again (false for an invalid reason). */
 RETRY_API bool retry_reason_allows_non_idempotent(retry_reason reason);
