@@ -440,7 +440,7 @@ RETRY_API retry_action errmap_strategy_after(const retry_strategy *self, retry_r
 #error "ERRMAP_IMPLEMENTATION is a switch: define it as nothing or as 1, or leave it undefined."
 #endif
 #if defined(RETRY_STATIC) && !defined(RETRY__DECLARED_STATIC)
-#error "Define RETRY_STATIC before the first inclusion of errmap.h."
+#error "Define RETRY_STATIC and RETRY_IMPLEMENTATION before the first inclusion of errmap.h."
 #endif
 
 #ifndef ERRMAP_TOKENS

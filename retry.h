@@ -530,15 +530,32 @@
 #error "RETRY_STATIC is a switch: define it as nothing or as 1, or leave it undefined."
 #endif
 
-#if !defined(RETRY_STATIC)
-#define RETRY_API extern
-#elif defined(__GNUC__) || defined(__clang__)
+#if defined(RETRY_STATIC) && defined(RETRY_API)
+#error "Define RETRY_STATIC or RETRY_API, not both: a static function is not exported."
+#undef RETRY_API /* no further errors */
+#endif
+
+/* How each function is declared, as the first inclusion saw it. Hidden, so that two shared
+   libraries with a copy each do not call each other's. */
+#ifdef RETRY_STATIC
+#ifdef RETRY_IMPLEMENTATION
+#define RETRY__DECLARED_STATIC
+#if defined(__GNUC__) || defined(__clang__)
 #define RETRY_API static __attribute__((unused))
 #else
 #define RETRY_API static
 #endif
-#ifdef RETRY_STATIC /* what the first inclusion saw; the implementation must not differ */
-#define RETRY__DECLARED_STATIC
+#elif defined(__has_attribute)
+#if __has_attribute(error)
+#define RETRY_API \
+    extern __attribute__((error("RETRY_STATIC: define RETRY_IMPLEMENTATION in this file, too")))
+#endif
+#endif
+#elif !defined(RETRY_API) && defined(__GNUC__) && (defined(__ELF__) || defined(__MACH__))
+#define RETRY_API extern __attribute__((visibility("hidden")))
+#endif
+#ifndef RETRY_API
+#define RETRY_API extern
 #endif
 
 #ifdef __cplusplus
@@ -1609,7 +1626,7 @@ RETRY_API retry_clock retry_system_clock(void);
 #error "RETRY_IMPLEMENTATION is a switch: define it as nothing or as 1, or leave it undefined."
 #endif
 #if defined(RETRY_STATIC) && !defined(RETRY__DECLARED_STATIC)
-#error "Define RETRY_STATIC before the first inclusion of retry.h."
+#error "Define RETRY_STATIC and RETRY_IMPLEMENTATION before the first inclusion of retry.h."
 #endif
 #if defined(RETRY_NO_ATOMICS) && RETRY__NO_SWITCH(RETRY_NO_ATOMICS + 0, 1 - RETRY_NO_ATOMICS - 1)
 #error "RETRY_NO_ATOMICS is a switch: define it as nothing or as 1, or leave it undefined."
