@@ -15,7 +15,7 @@ ONLY =
 PREFIX = /usr/local
 DESTDIR =
 
-WERROR = -Werror
+export WERROR = -Werror
 WARNINGS = -Wall -Wextra -Wpedantic -Wconversion -Wsign-conversion -Wshadow -Wcast-qual -Wundef \
 	$(WERROR)
 LANGUAGE = $(if $(findstring ++,$(STD)),-x c++) -std=$(STD)

@@ -114,8 +114,8 @@ END
 jsmn=$(printf '#include <jsmn.h>\n' | $cc -x c -E - | sed -n 's/.*"\(.*jsmn\.h\)".*/\1/p' | head -n 1)
 cp "$jsmn" "$out/own_jsmn.h"
 printf '#define ERRMAP_IMPLEMENTATION\n#include "errmap.h"\n' >"$out/source.c"
-if compile c "$out/source.o" "$out/source.c" -Werror -Wall -Wextra -Wconversion -Wsign-conversion \
-    -Wshadow -Wundef -I"$out" '-DERRMAP_JSMN_HEADER="own_jsmn.h"'; then
+if compile c "$out/source.o" "$out/source.c" ${WERROR--Werror} -Wall -Wextra -Wconversion \
+    -Wsign-conversion -Wshadow -Wundef -I"$out" '-DERRMAP_JSMN_HEADER="own_jsmn.h"'; then
     pass
 else
     fail "a jsmn.h that is not the system's"
