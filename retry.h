@@ -22,6 +22,7 @@
       A lost commit
       Log lines and texts
       Options
+      Inside a library
       Firmware, C++, threads, fork
       Trouble
       Details, history, stability
@@ -445,13 +446,68 @@
       macro                 default      set it              what it does
       --------------------  -----------  ------------------  -------------------------------------
       RETRY_IMPLEMENTATION  not defined  in one file         compiles the code, errmap.h's as well
-      RETRY_STATIC          not defined  in every file       static functions; also needs the above
+      RETRY_STATIC          not defined  in every file       static functions: see INSIDE A LIBRARY
+      RETRY_API             hidden       in every file       how each function is declared
       RETRY_SYSTEM_CLOCK    not defined  where it is called, adds retry_system_clock() for Windows
                                          and in that file    and POSIX (_POSIX_C_SOURCE 199309L)
       RETRY_NO_ATOMICS      not defined  in that file        shared counters for one thread only
       RETRY_ASSERT(x)       nothing      in that file        called with what only misuse breaks
 
-   All but the last are switches: define them as nothing or as 1, and before the first inclusion.
+   All but RETRY_API and RETRY_ASSERT are switches: define them as nothing or as 1, and before the
+   first inclusion.
+
+   INSIDE A LIBRARY
+
+   A library brings a copy of its own, which must not meet the copy of another. Wrap it in one file:
+
+      #define RETRY_STATIC
+      #define RETRY_IMPLEMENTATION
+      #include "retry.h"
+
+      retry_ms own_wait(uint32_t retries); // in a header of your own
+      retry_ms own_wait(uint32_t retries)
+      {
+          static const retry_backoff backoff = RETRY_BACKOFF_AWS;
+          return retry_backoff_delay(&backoff, retries, 0, retry_random(NULL));
+      }
+
+   A file that needs only the types defines RETRY_STATIC alone: a call there is an error. Or cut out
+   the parts that you need, under a prefix of your own. The parts are delay, retry-after, bucket,
+   connection and breaker, or the names of functions:
+
+      make cut PARTS="delay" PREFIX=nats_ OUT=nats_retry.h
+
+   Without either, the functions are hidden: gcc and clang do not export them from a shared library.
+   If programs shall call them there, write in every file:
+
+      #define RETRY_API extern __attribute__((visibility("default"))) // or __declspec(dllexport)
+      #include "retry.h"
+
+   If 0 means "none" to your users, do not hand it on: here 0 is the default. For
+   client.attempt_timeout, backoff.max and policy.retry_after_max both mean the same: no limit. But:
+
+      a user's 0         hand on                        here 0 means
+      -----------------  -----------------------------  -------------------------------------------
+      timeout            request.timeout = UINT32_MAX   75 s
+      retries            policy.max_attempts = 1        no limit; for n retries it is n + 1
+      delay              curve TABLE, a table of one 0  `initial`: 1 ms
+      attempts at once   no AIMD limit                  `max`: 2; in a retry_service 20
+      attempts a second  no rate                        `max`: what it learns from answers of 429
+      retry budget       client.budget = NULL           `capacity`: it pays for nothing
+
+   For a jitter that RETRY_JITTER_ does not have, draw the wait yourself:
+
+      retry_ms d = retry_backoff_base(&backoff, retries); // before jitter
+      uint64_t draw = retry_random(NULL);
+      wait = d + (retry_ms)(draw * (250 + 1) >> 32);                   // 0 to 250 ms more
+      wait = d - d / 4 + (retry_ms)(draw * (d / 4 + d / 2 + 1) >> 32); // 25 % less to 50 % more
+      wait = retry_backoff_delay(&backoff, retries, wait, (uint32_t)draw);
+      wait = wait < cap ? wait : cap; // a cap after the jitter: backoff.max stays 0
+
+   A random number of your own must fill 32 bits. With the 15 of some rand() each delay of up to 131
+   s becomes 0. Tried with gcc 11 and 12, and clang 13, 14 and 19, as C99 to C17 and C++11 to C++20.
+   These give no warning: -Wall -Wextra -Wpedantic -Wconversion -Wsign-conversion -Wshadow
+   -Wcast-qual -Wundef -Wvla -Wmissing-declarations -Wredundant-decls.
 
    FIRMWARE, C++, THREADS, FORK
 
@@ -477,7 +533,8 @@
    - "undefined reference to retry_begin": no file has RETRY_IMPLEMENTATION. "multiple definition":
      two have it.
    - "RETRY_SYSTEM_CLOCK needs POSIX": define _POSIX_C_SOURCE as 200809L before the first #include.
-   - "defined but not used" with RETRY_STATIC: define RETRY_IMPLEMENTATION in that file too.
+   - "undefined reference" to a function in a shared library: it is hidden there. Define RETRY_API.
+   - "attribute error: RETRY_STATIC": define RETRY_IMPLEMENTATION in that file too, or call nothing.
    - clang -Weverything warns of padding, of C99 in C++ and of unsafe buffers: leave these out.
    - Everything is FAIL, MISUSE: the operation was not started, or was not zeroed. Define
      RETRY_ASSERT(x) as assert(x) to stop there.

@@ -88,7 +88,8 @@ strict() # SOURCE FLAGS...
     source=$1
     shift
     $compiler $language -I. -Wall -Wextra -Wpedantic -Wconversion -Wsign-conversion -Wshadow \
-        -Wundef -Wvla -Wmissing-declarations -Wredundant-decls $werror "$@" -c "$work/$source" -o "$work/x.o"
+        -Wcast-qual -Wundef -Wvla -Wmissing-declarations -Wredundant-decls $werror "$@" \
+        -c "$work/$source" -o "$work/x.o"
 }
 
 cat > "$work/reason.c" << 'END'
