@@ -534,7 +534,6 @@
      two have it.
    - "RETRY_SYSTEM_CLOCK needs POSIX": define _POSIX_C_SOURCE as 200809L before the first #include.
    - "undefined reference" to a function in a shared library: it is hidden there. Define RETRY_API.
-   - "attribute error: RETRY_STATIC": define RETRY_IMPLEMENTATION in that file too, or call nothing.
    - clang -Weverything warns of padding, of C99 in C++ and of unsafe buffers: leave these out.
    - Everything is FAIL, MISUSE: the operation was not started, or was not zeroed. Define
      RETRY_ASSERT(x) as assert(x) to stop there.

@@ -217,6 +217,28 @@ for compiler in ${COMPILERS-gcc clang}; do
     done
 done
 
+functions() # NM-OPTION... FILE: how many of retry.h's
+{
+    nm -g --defined-only "$@" | grep -c ' T retry_'
+}
+
+# The manual's wrapper file, and a file that has only the types.
+mkdir "$work/manual"
+awk -v dir="$work/manual" -f "$(dirname "$0")/snippets.awk" retry.h
+cat > "$work/user.c" << 'END'
+#define RETRY_STATIC
+#include "retry.h"
+retry_ms own_wait(uint32_t retries);
+int main(void)
+{
+    return own_wait(0) <= 1000 ? 0 : 1;
+}
+END
+wrapper=$(grep -l 'own_wait' "$work"/manual/*.c)
+check "the manual's wrapper" $cc -std=c99 -I. "$wrapper" "$work/user.c" -o "$work/program"
+check "it works" "$work/program"
+check "nobody else sees its functions" test "$(functions "$work/program")" -eq 0
+
 # Two shared libraries in one program, with a copy of the header each; the other's is of another version,
 # and its requests have a field in front. Each calls its own, unless both are exported.
 cat > "$work/library.c" << 'END'
@@ -259,10 +281,6 @@ libraries() # FLAGS...: both, and the program that runs with them
             "$work/implementation.c" -o "$work/lib$name.so" || return
     done
     $cc "$work/program.c" "$work/libone.so" "$work/libother.so" -o "$work/program"
-}
-functions() # NM-OPTION... FILE: how many of retry.h's
-{
-    nm -g --defined-only "$@" | grep -c ' T retry_'
 }
 printf '#if !defined(__GNUC__) || !defined(__ELF__)\n#error "all is exported"\n#endif\n' > "$work/elf.c"
 if compile x.o elf.c 2> "$work/nothing.log"; then
