@@ -478,7 +478,7 @@
       make cut PARTS="delay" PREFIX=nats_ OUT=nats_retry.h
 
    Without either, the functions are hidden: gcc and clang do not export them from a shared library.
-   If programs shall call them there, write in every file:
+   If programs are to call them, write in every file:
 
       #define RETRY_API extern __attribute__((visibility("default"))) // or __declspec(dllexport)
       #include "retry.h"
