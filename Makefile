@@ -15,7 +15,7 @@ ONLY =
 PREFIX = /usr/local
 DESTDIR =
 
-WERROR = -Werror
+export WERROR = -Werror
 WARNINGS = -Wall -Wextra -Wpedantic -Wconversion -Wsign-conversion -Wshadow -Wcast-qual -Wundef \
 	$(WERROR)
 LANGUAGE = $(if $(findstring ++,$(STD)),-x c++) -std=$(STD)
@@ -61,7 +61,7 @@ METRICS = prometheus
 INSTALL = libjsmn-dev g++ cmake meson ninja-build pkg-config git
 BENCH = libjsmn-dev g++ valgrind libcjson-dev libjansson-dev libjson-c-dev rapidjson-dev
 ARM = libjsmn-dev gcc-arm-none-eabi picolibc-arm-none-eabi qemu-system-arm
-MATRIX = libjsmn-dev gcc-12-multilib g++-12-multilib clang-14 clang-19 tcc
+MATRIX = libjsmn-dev gcc-12-multilib g++-12-multilib gcc-11 g++-11 clang-13 clang-14 clang-19 tcc
 # What `make cross` needs for each of its targets.
 PACKAGES_cortex-m0 = $(filter-out libjsmn-dev,$(ARM))
 PACKAGES_cortex-m3 = $(PACKAGES_cortex-m0)

@@ -22,6 +22,7 @@
       A lost commit
       Log lines and texts
       Options
+      Inside a library
       Firmware, C++, threads, fork
       Trouble
       Details, history, stability
@@ -453,7 +454,8 @@
       macro                 default      set it              what it does
       --------------------  -----------  ------------------  -------------------------------------
       RETRY_IMPLEMENTATION  not defined  in one file         compiles the code, errmap.h's as well
-      RETRY_STATIC          not defined  in every file       static functions; also needs the above
+      RETRY_STATIC          not defined  in every file       static functions: see INSIDE A LIBRARY
+      RETRY_API             hidden       in every file       how each function is declared
       RETRY_SYSTEM_CLOCK    not defined  where it is called, adds retry_system_clock() for Windows
                                          and in that file    and POSIX (_POSIX_C_SOURCE 199309L)
       RETRY_NO_ATOMICS      not defined  in that file        shared counters for one thread only
@@ -461,7 +463,61 @@
       RETRY_UNMASK(state)                                    between, and ends that: see Firmware
       RETRY_ASSERT(x)       nothing      in that file        called with what only misuse breaks
 
-   The first four are switches: define them as nothing or as 1, and before the first inclusion.
+   Four are switches: RETRY_IMPLEMENTATION, _STATIC, _SYSTEM_CLOCK and _NO_ATOMICS. Define them as
+   nothing or as 1, and before the first inclusion.
+
+   INSIDE A LIBRARY
+
+   A library brings a copy of its own, which must not meet the copy of another. Wrap it in one file:
+
+      #define RETRY_STATIC
+      #define RETRY_IMPLEMENTATION
+      #include "retry.h"
+
+      retry_ms own_wait(uint32_t retries); // in a header of your own
+      retry_ms own_wait(uint32_t retries)
+      {
+          static const retry_backoff backoff = RETRY_BACKOFF_AWS;
+          return retry_backoff_delay(&backoff, retries, 0, retry_random(NULL));
+      }
+
+   A file that needs only the types defines RETRY_STATIC alone: a call there is an error. Or cut out
+   the parts that you need, under a prefix of your own. The parts are delay, retry-after, bucket,
+   connection and breaker, or the names of functions:
+
+      make cut PARTS="delay" PREFIX=nats_ OUT=nats_retry.h
+
+   Without either, the functions are hidden: gcc and clang do not export them from a shared library.
+   If programs are to call them, write in every file:
+
+      #define RETRY_API extern __attribute__((visibility("default"))) // or __declspec(dllexport)
+      #include "retry.h"
+
+   If 0 means "none" to your users, do not hand it on: here 0 is the default. For
+   client.attempt_timeout, backoff.max and policy.retry_after_max both mean the same: no limit. But:
+
+      a user's 0         hand on                        here 0 means
+      -----------------  -----------------------------  -------------------------------------------
+      timeout            request.timeout = UINT32_MAX   75 s
+      retries            policy.max_attempts = 1        no limit; for n retries it is n + 1
+      delay              curve TABLE, a table of one 0  `initial`: 1 ms
+      attempts at once   no AIMD limit                  `max`: 2; in a retry_service 20
+      attempts a second  no rate                        `max`: what it learns from answers of 429
+      retry budget       client.budget = NULL           `capacity`: it pays for nothing
+
+   For a jitter that RETRY_JITTER_ does not have, draw the wait yourself:
+
+      retry_ms d = retry_backoff_base(&backoff, retries); // before jitter
+      uint64_t draw = retry_random(NULL);
+      wait = d + (retry_ms)(draw * (250 + 1) >> 32);                   // 0 to 250 ms more
+      wait = d - d / 4 + (retry_ms)(draw * (d / 4 + d / 2 + 1) >> 32); // 25 % less to 50 % more
+      wait = retry_backoff_delay(&backoff, retries, wait, (uint32_t)draw);
+      wait = wait < cap ? wait : cap; // a cap after the jitter: backoff.max stays 0
+
+   A random number of your own must fill 32 bits. With the 15 of some rand() each delay of up to 131
+   s becomes 0. Tried with gcc 11 and 12, and clang 13, 14 and 19, as C99 to C17 and C++11 to C++20.
+   These give no warning: -Wall -Wextra -Wpedantic -Wconversion -Wsign-conversion -Wshadow
+   -Wcast-qual -Wundef -Wvla -Wmissing-declarations -Wredundant-decls.
 
    FIRMWARE, C++, THREADS, FORK
 
@@ -495,7 +551,7 @@
    - "undefined reference to retry_begin": no file has RETRY_IMPLEMENTATION. "multiple definition":
      two have it.
    - "RETRY_SYSTEM_CLOCK needs POSIX": define _POSIX_C_SOURCE as 200809L before the first #include.
-   - "defined but not used" with RETRY_STATIC: define RETRY_IMPLEMENTATION in that file too.
+   - "undefined reference" to a function in a shared library: it is hidden there. Define RETRY_API.
    - clang -Weverything warns of padding, of C99 in C++ and of unsafe buffers: leave these out.
    - Everything is FAIL, MISUSE: the operation was not started, or was not zeroed. Define
      RETRY_ASSERT(x) as assert(x) to stop there.
@@ -548,16 +604,32 @@
 #error "RETRY_STATIC is a switch: define it as nothing or as 1, or leave it undefined."
 #endif
 
-#if !defined(RETRY_STATIC)
-#define RETRY_API extern
-#elif defined(__GNUC__) || defined(__clang__)
+#if defined(RETRY_STATIC) && defined(RETRY_API)
+#error "Define RETRY_STATIC or RETRY_API, not both: a static function is not exported."
+#undef RETRY_API /* no further errors */
+#endif
+
+/* How each function is declared, as the first inclusion saw it. Hidden, so that two shared
+   libraries with a copy each do not call each other's. */
+#ifdef RETRY_STATIC
+#ifdef RETRY_IMPLEMENTATION
+#define RETRY__DECLARED_STATIC
+#if defined(__GNUC__) || defined(__clang__)
 #define RETRY_API static __attribute__((unused))
 #else
 #define RETRY_API static
 #endif
-
-#ifdef RETRY_STATIC /* what the first inclusion saw; the implementation must not differ */
-#define RETRY__DECLARED_STATIC
+#elif defined(__has_attribute)
+#if __has_attribute(error)
+#define RETRY_API \
+    extern __attribute__((error("RETRY_STATIC: define RETRY_IMPLEMENTATION in this file, too")))
+#endif
+#endif
+#elif !defined(RETRY_API) && defined(__GNUC__) && (defined(__ELF__) || defined(__MACH__))
+#define RETRY_API extern __attribute__((visibility("hidden")))
+#endif
+#ifndef RETRY_API
+#define RETRY_API extern
 #endif
 
 #ifdef __cplusplus
@@ -649,15 +721,17 @@ enum {
 #ifdef __GNUC__
 #define RETRY__OVER_15(n) (__builtin_constant_p(n) && (n) > 15)
 #define RETRY__CHECK_USER(n) \
-    (((__INT_MAX__ + RETRY__OVER_15(n)) & 0) | (0u << RETRY__OVER_15(n) * 64))
+    (((__INT_MAX__ + RETRY__OVER_15(n)) & 0) | (0 << RETRY__OVER_15(n) * 64))
 #else
 #define RETRY__CHECK_USER(n) 0
 #endif
 
 /* An application's own reason: n 0 to 15 (elsewhere its low four bits count); flags: the three
    above, or'ed, or 0. Names for them: retry_client.user_reasons. */
-#define RETRY_REASON_USER(n, flags) \
-    RETRY__CAST(retry_reason, 0x40 | ((flags)&0xb0) | ((n)&0x0f) | RETRY__CHECK_USER(n))
+#define RETRY_REASON_USER(n, flags)                                            \
+    RETRY__CAST(retry_reason, 0x40 | RETRY__CAST(retry_reason, (flags)&0xb0) | \
+                                  RETRY__CAST(retry_reason, (n)&0x0f) |        \
+                                  RETRY__CAST(retry_reason, RETRY__CHECK_USER(n)))
 
 /* Whether an operation that is not idempotent may be sent again (false for an invalid reason). */
 RETRY_API bool retry_reason_allows_non_idempotent(retry_reason reason);
@@ -1660,7 +1734,7 @@ RETRY_API retry_clock retry_system_clock(void);
 #error "RETRY_IMPLEMENTATION is a switch: define it as nothing or as 1, or leave it undefined."
 #endif
 #if defined(RETRY_STATIC) && !defined(RETRY__DECLARED_STATIC)
-#error "Define RETRY_STATIC before the first inclusion of retry.h."
+#error "Define RETRY_STATIC and RETRY_IMPLEMENTATION before the first inclusion of retry.h."
 #endif
 #if defined(RETRY_NO_ATOMICS) && RETRY__NO_SWITCH(RETRY_NO_ATOMICS + 0, 1 - RETRY_NO_ATOMICS - 1)
 #error "RETRY_NO_ATOMICS is a switch: define it as nothing or as 1, or leave it undefined."
@@ -6170,7 +6244,7 @@ RETRY_API bool retry_parse_budget(retry_budget_options *options, const char *tex
         RETRY__BUDGET_PRESETS(RETRY__PRESET){0, 1000, 0, 0, 0, 0, 0, 0, false, false, 0}};
     const uint32_t best_effort = 1, own = sizeof presets / sizeof presets[0] - 1, grpc = own - 1;
     const char *at[RETRY__BUDGET_KEY_COUNT] = {NULL}, *fault;
-    retry__budget_text parsed = {RETRY__INIT(0), 1};
+    retry__budget_text parsed;
     retry_budget_options *read = &parsed.options;
     retry__scan scan;
     uint32_t preset;
@@ -6178,6 +6252,7 @@ RETRY_API bool retry_parse_budget(retry_budget_options *options, const char *tex
         return retry__parsed(error, 0, retry__null);
     preset = retry__parse_preset(&scan, &retry__budgets, own);
     *read = presets[preset];
+    parsed.in_flight = 1;
     fault = retry__parse_fields(&scan, &retry__budgets, at, &parsed);
     read->capacity = retry__multiply(read->capacity, parsed.in_flight);
     if (preset == grpc && at[RETRY__AT_CAPACITY] && !at[RETRY__AT_FLOOR])

@@ -18,9 +18,10 @@
 #define clock snippet_clock /* not that of time.h */
 extern retry_clock clock;
 extern retry_time now;
-extern retry_ms wait, timeout, delay, retry_after;
+extern retry_ms wait, timeout, delay, retry_after, cap;
 extern retry_client client;
 extern retry_policy policy;
+extern retry_backoff backoff;
 extern retry_budget budget;
 extern retry_budget_options options;
 extern retry_gates gates;

@@ -14,7 +14,7 @@ flags="-std=c99 -O2 -DCHECK_QUICK -I. -isystem $build/include"
 
 # prepare TARGET: sets cc, libraries, run, and without, the tests that it cannot run
 prepare() {
-    warnings="-Wall -Wextra -Wpedantic -Wconversion -Wsign-conversion -Wshadow -Wcast-qual -Wundef -Werror"
+    warnings="-Wall -Wextra -Wpedantic -Wconversion -Wsign-conversion -Wshadow -Wcast-qual -Wundef ${WERROR--Werror}"
     libraries=-lm
     without=$HOSTED
     case $1 in
