@@ -27,7 +27,7 @@ ROOMS = tests/core tests/gates tests/errmap
 vpath test_%.c $(ROOMS)
 SUPPORT = $(wildcard tests/support/*.h)
 TESTS = $(sort $(basename $(notdir $(wildcard $(ROOMS:=/test_*.c)))) test_link)
-THREADED = $(filter %threads,$(TESTS))
+THREADED = $(filter %threads %processes,$(TESTS)) # share gates by atomics
 HOSTED = $(THREADED) test_clock test_errmap_maps test_link # need an operating system
 JSMN_TESTS = $(filter test_errmap%,$(TESTS))
 WITHOUT =

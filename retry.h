@@ -544,7 +544,9 @@
    look-up of a scope. A shared client's callbacks must be ready for several threads.
 
    fork(): each child calls retry_seed(), or all draw the same numbers. A child must not go on with
-   gates that another thread of its parent was using: give it fresh ones.
+   gates that another thread of its parent was using: give it fresh ones. Processes share a budget,
+   a breaker, a throttle or a rate in memory that was mapped as MAP_SHARED before fork(). They
+   cannot share an AIMD limit or a retry_gates: a process that is killed would keep its places.
 
    TROUBLE
 

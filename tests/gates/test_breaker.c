@@ -853,6 +853,19 @@ static const move three_probes[] = {
     {5000, REPORT_ANSWER, 4, false, 0, HALF_OPEN},
     {9000, REPORT_ANSWER, 2, true, 0, CLOSED},
     {9000, REPORT_SICK, 3, false, 0, CLOSED},
+    /* after a late answer two are needed, and two are out: one that is released leaves a place */
+    {9000, ASK, 0, true, 0, CLOSED},
+    {9000, REPORT_SICK, 0, true, 0, OPEN},
+    {9100, ASK, 1, true, 0, HALF_OPEN},
+    {9600, ASK, 2, true, 0, HALF_OPEN},
+    {9600, ASK, 3, true, 0, HALF_OPEN},
+    {10100, REPORT_ANSWER, 1, false, 0, HALF_OPEN},
+    {10100, ASK, 4, false, 0, HALF_OPEN},
+    {10150, RELEASE, 2, false, 0, HALF_OPEN},
+    {10150, ASK, 4, true, 0, HALF_OPEN},
+    {10150, ASK, 5, false, 0, HALF_OPEN},
+    {10200, REPORT_ANSWER, 3, false, 0, HALF_OPEN},
+    {10200, REPORT_ANSWER, 4, true, 0, CLOSED},
 };
 
 /* Volume 1, open 100: what is set by hand. */

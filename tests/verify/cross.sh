@@ -52,13 +52,13 @@ prepare() {
     windows-64)
         cc="x86_64-w64-mingw32-gcc $mingw"
         run=wine
-        without=
+        without=test_processes # no fork()
         start_wine
         ;;
     windows-32)
         cc="i686-w64-mingw32-gcc $mingw"
         run=wine
-        without=
+        without=test_processes # no fork()
         start_wine && find_wine32
         ;;
     tcc) # no atomics, of which retry.h warns
