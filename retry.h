@@ -1063,6 +1063,7 @@ RETRY_API const retry_strategy *retry_fail_fast(void);
 
 /* x tokens, 0 to 4294967.295, in thousandths, and so many a second; constant expressions, for
    initialisers. */
+#define RETRY__TOKEN 1000u /* what one is counted in */
 #define RETRY_TOKENS(x) RETRY__CAST(uint32_t, (x)*1000.0 + 0.5)
 #define RETRY_PER_SECOND(x) RETRY_TOKENS(x)
 
@@ -1124,13 +1125,11 @@ RETRY_API uint32_t retry_budget_balance(const retry_budget *budget);
 /* For RETRY_POLICY_BEST_EFFORT: one retry at first, then a tenth of what succeeds. It holds a
    second's worth of successes, as they expire after 10 s, and 20 tokens at most for each operation
    that is in flight at once (saturating). */
-#define RETRY_BUDGET_BEST_EFFORT(in_flight)                                                  \
-    RETRY__INIT(                                                                             \
-        RETRY__CAST(uint32_t,                                                                \
-                    RETRY__CAST(uint64_t, in_flight) >> 32 != 0 ||                           \
-                            RETRY__CAST(uint64_t, in_flight) * RETRY_TOKENS(20) > UINT32_MAX \
-                        ? UINT32_MAX                                                         \
-                        : RETRY__CAST(uint64_t, in_flight) * RETRY_TOKENS(20)),              \
+#define RETRY_BUDGET_BEST_EFFORT(in_flight)                                                     \
+    RETRY__INIT(                                                                                \
+        RETRY__CAST(uint32_t, RETRY__CAST(uint64_t, in_flight) > UINT32_MAX / 20 / RETRY__TOKEN \
+                                  ? UINT32_MAX                                                  \
+                                  : RETRY__CAST(uint64_t, in_flight) * 20 * RETRY__TOKEN),      \
         RETRY_TOKENS(1), 0, 0, RETRY_TOKENS(0.1), 0, 0, 0, false, false, 10000)
 
 /* ---- Connection backoff -------------------------------------------------------------------- */
@@ -5248,7 +5247,7 @@ RETRY_API void retry_gates_aimd(retry_gates *gates, retry_aimd *aimd)
 /* An instant that is kept for a try stays its own while another gate makes it wait, until the
    bucket could not have held it any more. What was taken for it is where the copy's time will be.
  */
-static uint8_t retry__rate_admit(retry_rate *rate, struct retry__told *told)
+RETRY__WRAPS static uint8_t retry__rate_admit(retry_rate *rate, struct retry__told *told)
 {
     retry_operation *op = told->op;
     uint32_t *taken = &told->copy->retry__timeout;
@@ -6133,8 +6132,10 @@ static const char *retry__later(const char *a, const char *b)
 static const char *retry__policy_sense(const retry_policy *policy, const char *const *at,
                                        const char **where)
 {
-    const retry_backoff *backoff = &policy->backoff, *throttle = &policy->throttle_backoff;
+    const retry_backoff *backoff = &policy->backoff;
     retry_ms max = backoff->max ? backoff->max : UINT32_MAX;
+    retry_ms throttled = policy->throttle_backoff.initial;
+    retry_ms throttled_max = policy->throttle_backoff.max;
     bool given = at[RETRY__AT_MAX] != NULL;
     *where = retry__later(at[RETRY__AT_MIN], at[RETRY__AT_MAX]);
     if (backoff->min > max)
@@ -6143,7 +6144,7 @@ static const char *retry__policy_sense(const retry_policy *policy, const char *c
     if (backoff->initial > max)
         return given ? "initial above max" : "initial above max: set max=, too";
     *where = retry__later(at[RETRY__AT_THROTTLED], at[RETRY__AT_MAX]);
-    if (at[RETRY__AT_THROTTLED] && throttle->max != 0 && throttle->initial > throttle->max)
+    if (at[RETRY__AT_THROTTLED] && throttled_max != 0 && throttled > throttled_max)
         return given ? "throttled above max" : "throttled above max: set max=, too";
     *where = at[RETRY__AT_FACTOR];
     if (backoff->factor != 0 && backoff->factor < RETRY_RATIO(1))
