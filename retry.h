@@ -282,6 +282,9 @@
    for policies with few attempts. A retry after an attempt that reached no server is free.
    refill_per_second allows a fixed rate of retries with an empty bucket.
 
+   A retry_bucket is the bucket alone, for a program's own tokens: log lines, or calls to a service
+   that counts them. Set its capacity and what comes in each second, fill it, then withdraw.
+
    GATES
 
    Gates are optional checks before an attempt. Put them into one retry_gates for each server: an
@@ -1059,13 +1062,46 @@ RETRY_API const retry_strategy *retry_fail_fast(void);
 #define RETRY_POLICY_AWS RETRY__POLICY(RETRY_BACKOFF_AWS, RETRY_BACKOFF_DEFAULT, 3, 20000, 0)
 #define RETRY_POLICY_AWS_2026 RETRY__POLICY(RETRY_BACKOFF_AWS_2026, RETRY_BACKOFF_AWS, 3, 0, 5000)
 
-/* ---- Retry budget -------------------------------------------------------------------------- */
+/* ---- Token bucket -------------------------------------------------------------------------- */
 
 /* x tokens, 0 to 4294967.295, in thousandths, and so many a second; constant expressions, for
    initialisers. */
 #define RETRY__TOKEN 1000u /* what one is counted in */
 #define RETRY_TOKENS(x) RETRY__CAST(uint32_t, (x)*1000.0 + 0.5)
 #define RETRY_PER_SECOND(x) RETRY_TOKENS(x)
+
+typedef struct retry__tokens {
+    uint32_t balance;  /* thousandths */
+    uint32_t refilled; /* ms; time has been counted up to here */
+    uint32_t fraction; /* millionths below a thousandth, 0 to 999 */
+} retry__tokens;
+
+/* Tokens for what may be done only so often. Zero it, set the first three, and fill it: they stay
+   as they are from then on. Amounts are RETRY_TOKENS: thousandths of a token. Any number of threads
+   may share it, without a lock. */
+typedef struct retry_bucket {
+    uint32_t capacity;          /* tokens held at most; 0 pays for nothing (no default) */
+    uint32_t refill_per_second; /* RETRY_PER_SECOND; tokens that come in (default: 0) */
+    uint32_t floor;             /* tokens; a withdrawal must leave more (default: 0: none) */
+    retry__tokens retry__held;  /* private */
+} retry_bucket;
+
+/* Fills the bucket: before its first use, and whenever you like. NULL: nothing happens. */
+RETRY_API void retry_bucket_fill(retry_bucket *bucket, retry_time now);
+
+/* Refills, then takes `cost` thousandths if they are there and leave more than `floor`: all or
+   nothing. Cost 0 succeeds except with capacity 0 or a balance not above a `floor` that is set.
+   NULL: false. A clock that steps back adds nothing, and 24.8 days or more without a call of this
+   may count as none. */
+RETRY_API bool retry_bucket_withdraw(retry_bucket *bucket, uint32_t cost, retry_time now);
+
+/* Puts `amount` thousandths in, never above the capacity. NULL: nothing happens. */
+RETRY_API void retry_bucket_deposit(retry_bucket *bucket, uint32_t amount);
+
+/* Thousandths in the bucket as of the last call on it. NULL: 0. */
+RETRY_API uint32_t retry_bucket_balance(const retry_bucket *bucket);
+
+/* ---- Retry budget -------------------------------------------------------------------------- */
 
 /* All but `capacity` default to 0 or false. Amounts are RETRY_TOKENS: thousandths of a token. */
 typedef struct retry_budget_options {
@@ -1089,9 +1125,7 @@ typedef struct retry_budget_options {
    has seen it, it pays for nothing. */
 struct retry_budget {
     retry_budget_options options; /* constant after retry_budget_init */
-    uint32_t retry__balance;      /* private: thousandths */
-    uint32_t retry__refilled;     /* private: ms; refilled, and expired, up to here */
-    uint32_t retry__fraction;     /* private: millionths below a thousandth, 0 to 999 */
+    retry__tokens retry__held;    /* private */
     bool (*retry__account)(retry_budget *budget, uint8_t event, retry_request *request,
                            const retry_failure *failure, retry_time now); /* private */
 };
@@ -2893,11 +2927,97 @@ RETRY_API size_t retry_format(char *buffer, size_t capacity, const retry_request
     return writer.length;
 }
 
+/* ---- Token bucket -------------------------------------------------------------------------- */
+
+static void retry__tokens_add(retry__tokens *tokens, uint32_t capacity, uint32_t amount)
+{
+    uint32_t balance = retry__load(&tokens->balance), next;
+    do {
+        next = amount < retry__subtract(capacity, balance) ? balance + amount : capacity;
+    } while (next != balance && !retry__swap(&tokens->balance, &balance, next));
+    /* a full bucket holds no fraction; threads do not contend for one that stays full */
+    if (next == capacity && retry__load(&tokens->fraction) != 0)
+        retry__store(&tokens->fraction, 0);
+}
+
+/* Whether the ms that have passed are for this call alone to account for; not if the clock was set
+   back. */
+RETRY__WRAPS static bool retry__tokens_claim(retry__tokens *tokens, retry_ms passed, retry_time now)
+{
+    uint32_t since = now - passed;
+    return retry__swap(&tokens->refilled, &since, now) && passed <= UINT32_C(1) << 31;
+}
+
+/* A division of rate * passed by 1000 in two steps of 32 bits: its upper bits, then what they leave
+   and the ten lower bits. Where the first saturates, the sum does. */
+static void retry__tokens_earn(retry__tokens *tokens, uint32_t capacity, uint32_t rate,
+                               retry_ms passed)
+{
+    uint32_t fraction = retry__load(&tokens->fraction), upper, rest, whole;
+    do {
+        uint64_t millionths = (uint64_t)rate * passed + fraction;
+        upper = retry__thousandth(retry__narrow(millionths >> 10));
+        rest = (uint32_t)(millionths - (uint64_t)upper * 1024000);
+        whole = retry__thousandth(rest);
+    } while (!retry__swap(&tokens->fraction, &fraction, rest - whole * 1000));
+    retry__tokens_add(tokens, capacity, upper >> 22 == 0 ? upper * 1024 + whole : UINT32_MAX);
+}
+
+static bool retry__tokens_afford(uint32_t balance, uint32_t capacity, uint32_t floor, uint32_t cost)
+{
+    if (balance < cost || capacity == 0)
+        return false;
+    return floor == 0 || balance - cost > floor;
+}
+
+/* Takes the cost, all or nothing. */
+static bool retry__tokens_take(retry__tokens *tokens, uint32_t capacity, uint32_t floor,
+                               uint32_t cost)
+{
+    uint32_t balance = retry__load(&tokens->balance);
+    do {
+        if (!retry__tokens_afford(balance, capacity, floor, cost))
+            return false;
+    } while (!retry__swap(&tokens->balance, &balance, balance - cost));
+    return true;
+}
+
+RETRY_API void retry_bucket_fill(retry_bucket *bucket, retry_time now)
+{
+    if (!bucket)
+        return;
+    retry__store(&bucket->retry__held.refilled, now);
+    retry_bucket_deposit(bucket, UINT32_MAX);
+}
+
+RETRY_API bool retry_bucket_withdraw(retry_bucket *bucket, uint32_t cost, retry_time now)
+{
+    retry_ms passed;
+    if (!bucket)
+        return false;
+    passed = retry__passed(retry__load(&bucket->retry__held.refilled), now);
+    if (passed != 0 && retry__tokens_claim(&bucket->retry__held, passed, now))
+        retry__tokens_earn(&bucket->retry__held, bucket->capacity, bucket->refill_per_second,
+                           passed);
+    return retry__tokens_take(&bucket->retry__held, bucket->capacity, bucket->floor, cost);
+}
+
+RETRY_API void retry_bucket_deposit(retry_bucket *bucket, uint32_t amount)
+{
+    if (bucket)
+        retry__tokens_add(&bucket->retry__held, bucket->capacity, amount);
+}
+
+RETRY_API uint32_t retry_bucket_balance(const retry_bucket *bucket)
+{
+    return bucket ? retry__load(&bucket->retry__held.balance) : 0;
+}
+
 /* ---- Retry budget -------------------------------------------------------------------------- */
 
 RETRY_API uint32_t retry_budget_balance(const retry_budget *budget)
 {
-    return budget ? retry__load(&budget->retry__balance) : 0;
+    return budget ? retry__load(&budget->retry__held.balance) : 0;
 }
 
 /* Whether it is there, and retry_budget_init has seen it. */
@@ -2909,46 +3029,8 @@ static bool retry__budget_ready(const retry_budget *budget)
 
 RETRY_API void retry_budget_deposit(retry_budget *budget, uint32_t amount)
 {
-    uint32_t balance, next;
-    if (!retry__budget_ready(budget))
-        return;
-    balance = retry__load(&budget->retry__balance);
-    do {
-        next = retry__min(retry__add(balance, amount), budget->options.capacity);
-    } while (next != balance && !retry__swap(&budget->retry__balance, &balance, next));
-    /* a full bucket holds no fraction; threads do not contend for one that stays full */
-    if (next == budget->options.capacity && retry__load(&budget->retry__fraction) != 0)
-        retry__store(&budget->retry__fraction, 0);
-}
-
-/* ms since the last refill, if they are `least` or more, for this call alone to account for; 0 if
-   there is nothing to do. */
-RETRY__WRAPS static retry_ms retry__budget_claim(retry_budget *budget, retry_ms least, uint32_t now)
-{
-    uint32_t since = retry__load(&budget->retry__refilled);
-    uint32_t passed = now - since;
-    bool ahead = passed <= UINT32_C(1) << 31;
-    if (!ahead && since - now <= RETRY__BEHIND)
-        return 0;
-    if (passed < least || !retry__swap(&budget->retry__refilled, &since, now))
-        return 0;
-    return ahead ? passed : 0;
-}
-
-/* A division of rate * passed by 1000 in two steps of 32 bits: its upper bits, then what they leave
-   and the ten lower bits. Where the first saturates, the sum does. */
-RETRY__COLD void retry__budget_earn(retry_budget *budget, retry_ms passed)
-{
-    uint64_t millionths = (uint64_t)budget->options.refill_per_second * passed;
-    uint32_t upper = retry__thousandth(retry__narrow(millionths >> 10));
-    uint32_t rest = (uint32_t)(millionths - (uint64_t)upper * 1024000);
-    uint32_t whole = retry__thousandth(rest);
-    uint32_t fraction = retry__load(&budget->retry__fraction), sum;
-    do { /* what the fraction comes to may be a thousandth more */
-        sum = fraction + (rest - whole * 1000);
-    } while (!retry__swap(&budget->retry__fraction, &fraction, sum >= 1000 ? sum - 1000 : sum));
-    whole += sum >= 1000;
-    retry_budget_deposit(budget, retry__narrow((uint64_t)upper * 1024 + whole));
+    if (retry__budget_ready(budget))
+        retry__tokens_add(&budget->retry__held, budget->options.capacity, amount);
 }
 
 /* What is beyond one retry's cost halves with each half-life that has passed. Of what remains of
@@ -2956,7 +3038,8 @@ RETRY__COLD void retry__budget_earn(retry_budget *budget, retry_ms passed)
 RETRY__COLD void retry__budget_expire(retry_budget *budget, retry_ms passed)
 {
     retry_ms half_life = retry__max(retry__scale(budget->options.expire, RETRY_RATIO(0.693147)), 1);
-    uint32_t balance = retry__load(&budget->retry__balance), cost = budget->options.retry_cost;
+    uint32_t *held = &budget->retry__held.balance;
+    uint32_t balance = retry__load(held), cost = budget->options.retry_cost;
     uint32_t halves = 0, x, left, more, next;
     for (; passed >= half_life && halves < 32; passed -= half_life)
         halves++;
@@ -2969,41 +3052,32 @@ RETRY__COLD void retry__budget_expire(retry_budget *budget, retry_ms passed)
         if (next == more && more != 0) /* by rounding */
             next--;
         next += retry__min(balance, cost);
-    } while (next != balance && !retry__swap(&budget->retry__balance, &balance, next));
+    } while (next != balance && !retry__swap(held, &balance, next));
 }
 
-/* What expires does so in steps of a 64th of `expire` at least: rounding loses little of these. */
+/* ms that have passed, if that makes a difference; else 0. What expires does so in steps of a 64th
+   of `expire` at least: rounding loses little of these. */
+RETRY__HOT retry_ms retry__budget_due(const retry_budget *budget, retry_time now)
+{
+    const retry_budget_options *options = &budget->options;
+    retry_ms passed;
+    if ((options->refill_per_second | options->expire) == 0)
+        return 0;
+    passed = retry__passed(retry__load(&budget->retry__held.refilled), now);
+    return passed >= options->expire >> 6 ? passed : 0;
+}
+
 static void retry__budget_refill(retry_budget *budget, retry_time now)
 {
-    retry_ms passed;
-    if (budget->options.refill_per_second == 0 && budget->options.expire == 0)
+    const retry_budget_options *options = &budget->options;
+    retry_ms passed = retry__budget_due(budget, now);
+    if (passed == 0 || !retry__tokens_claim(&budget->retry__held, passed, now))
         return;
-    passed = retry__budget_claim(budget, retry__max(budget->options.expire >> 6, 1), now);
-    if (passed == 0)
-        return;
-    if (budget->options.expire != 0)
+    if (options->expire != 0)
         retry__budget_expire(budget, passed);
-    if (budget->options.refill_per_second != 0)
-        retry__budget_earn(budget, passed);
-}
-
-static bool retry__budget_affords(const retry_budget_options *options, uint32_t balance,
-                                  uint32_t cost)
-{
-    if (balance < cost || options->capacity == 0)
-        return false;
-    return options->floor == 0 || balance - cost > options->floor;
-}
-
-/* Takes the cost, all or nothing. */
-RETRY__HOT bool retry__budget_take(retry_budget *budget, uint32_t cost)
-{
-    uint32_t balance = retry__load(&budget->retry__balance);
-    do {
-        if (!retry__budget_affords(&budget->options, balance, cost))
-            return false;
-    } while (!retry__swap(&budget->retry__balance, &balance, balance - cost));
-    return true;
+    if (options->refill_per_second != 0)
+        retry__tokens_earn(&budget->retry__held, options->capacity, options->refill_per_second,
+                           passed);
 }
 
 RETRY_API bool retry_budget_withdraw(retry_budget *budget, uint32_t cost, retry_time now)
@@ -3011,7 +3085,8 @@ RETRY_API bool retry_budget_withdraw(retry_budget *budget, uint32_t cost, retry_
     if (!retry__budget_ready(budget))
         return false;
     retry__budget_refill(budget, now);
-    return retry__budget_take(budget, cost);
+    return retry__tokens_take(&budget->retry__held, budget->options.capacity, budget->options.floor,
+                              cost);
 }
 
 static uint32_t retry__budget_cost(const retry_budget_options *options,
@@ -3040,7 +3115,7 @@ RETRY__COLD bool retry__budget_throttle(retry_budget *budget, uint8_t event, ret
                    (event != RETRY__BUDGET_COPY && request->retry__charge != 0);
     bool unsent = (retry__table_bit(failure->reason) & RETRY__REASONS_UNSENT) != 0;
     uint32_t cost = charged || unsent ? 0 : retry__budget_cost(&budget->options, failure);
-    uint32_t balance = retry__load(&budget->retry__balance), left;
+    uint32_t balance = retry__load(&budget->retry__held.balance), left;
     request->retry__charge = 0;
     if (retry__is_free(failure->reason))
         return true;
@@ -3048,38 +3123,58 @@ RETRY__COLD bool retry__budget_throttle(retry_budget *budget, uint8_t event, ret
         request->retry__charge = 1;
     do {
         left = retry__subtract(balance, cost);
-    } while (!retry__swap(&budget->retry__balance, &balance, left));
+    } while (!retry__swap(&budget->retry__held.balance, &balance, left));
     return left > budget->options.floor;
 }
 
-static bool retry__budget_account(retry_budget *budget, uint8_t event, retry_request *request,
-                                  const retry_failure *failure, retry_time now)
+/* A retry is paid for by the request, at the price of the failure before it. */
+RETRY__HOT bool retry__budget_pay(retry_budget *budget, uint8_t event, retry_request *request,
+                                  const retry_failure *failure)
 {
     const retry_budget_options *options = &budget->options;
+    retry_reason reason = failure->reason;
     uint32_t cost;
+    if (event == RETRY__BUDGET_COPY) /* what was paid was for the first */
+        return true;
+    request->retry__charge = 0; /* the retry that it paid for has been made */
+    if (event == RETRY__BUDGET_REFUSAL ||
+        (reason < RETRY_REASON_COUNT ? (RETRY__REASONS_UNREACHED >> reason & 1) != 0
+                                     : retry__is_free(reason)))
+        return true;
+    cost = retry__budget_cost(options, failure);
+    if (!retry__tokens_take(&budget->retry__held, options->capacity, options->floor, cost))
+        return false;
+    request->retry__charge = cost;
+    return true;
+}
+
+RETRY__COLD bool retry__budget_attend(retry_budget *budget, uint8_t event, retry_request *request,
+                                      const retry_failure *failure, retry_time now)
+{
+    const retry_budget_options *options = &budget->options;
     retry__budget_refill(budget, now);
-    if (RETRY__RARE(event < RETRY__BUDGET_GRANT)) { /* a deposit, or the last charge comes in */
+    if (event < RETRY__BUDGET_GRANT) { /* a deposit, or the last charge comes in */
         uint32_t amount = options->charge_failures ? 0 : request->retry__charge;
         if (event == RETRY__BUDGET_BEGIN)
             amount = options->request_deposit;
         else if (event == RETRY__BUDGET_SUCCESS && (!options->refund_last || request->retries == 0))
             amount = options->success_deposit;
-        retry_budget_deposit(budget, amount);
+        retry__tokens_add(&budget->retry__held, options->capacity, amount);
         return true;
     }
     if (options->charge_failures)
         return retry__budget_throttle(budget, event, request, failure);
-    if (event == RETRY__BUDGET_COPY) /* what was paid was for the first */
-        return true;
-    request->retry__charge = 0; /* the retry that it paid for has been made */
-    if (event == RETRY__BUDGET_REFUSAL || retry__is_free(failure->reason) ||
-        (retry__table_bit(failure->reason) & RETRY__REASONS_UNREACHED) != 0)
-        return true;
-    cost = retry__budget_cost(options, failure);
-    if (!retry__budget_take(budget, cost))
-        return false;
-    request->retry__charge = cost;
-    return true;
+    return retry__budget_pay(budget, event, request, failure);
+}
+
+/* A retry before time has made a difference is paid for at once. */
+static bool retry__budget_account(retry_budget *budget, uint8_t event, retry_request *request,
+                                  const retry_failure *failure, retry_time now)
+{
+    if (RETRY__FAST && event == RETRY__BUDGET_GRANT && !budget->options.charge_failures &&
+        retry__budget_due(budget, now) == 0)
+        return retry__budget_pay(budget, event, request, failure);
+    return retry__budget_attend(budget, event, request, failure, now);
 }
 
 /* What a new bucket holds: one that expires has to earn the rest. */
@@ -3095,9 +3190,9 @@ RETRY_API void retry_budget_init(retry_budget *budget, const retry_budget_option
     if (!budget)
         return;
     budget->options = options ? *options : empty;
-    budget->retry__balance = retry__budget_first(&budget->options);
-    budget->retry__refilled = now;
-    budget->retry__fraction = 0;
+    budget->retry__held.balance = retry__budget_first(&budget->options);
+    budget->retry__held.refilled = now;
+    budget->retry__held.fraction = 0;
     budget->retry__account = retry__budget_account;
 }
 
@@ -4741,8 +4836,9 @@ static bool retry__attempt_short(retry_ms most, retry_ms left)
 static bool retry__spent(const retry_budget *budget)
 {
     const retry_budget_options *options = &budget->options;
-    return options->refill_per_second == 0 && retry__subtract(retry__load(&budget->retry__balance),
-                                                              options->floor) < options->retry_cost;
+    return options->refill_per_second == 0 &&
+           retry__subtract(retry__load(&budget->retry__held.balance), options->floor) <
+               options->retry_cost;
 }
 
 /* ms that a copy may take. An attempt that is cut while the server is slow is work done in vain,
@@ -5836,8 +5932,9 @@ RETRY_API const retry_client *retry_scope_client(retry_scopes *scopes, const voi
     if (!found)
         return &scopes->client;
     if (found->retry__hash != hash) { /* filled and not set up: requests may still use its client */
-        retry_budget_deposit(&found->budget, retry__subtract(retry__budget_first(&scopes->options),
-                                                             retry_budget_balance(&found->budget)));
+        retry__tokens_add(&found->budget.retry__held, found->budget.options.capacity,
+                          retry__subtract(retry__budget_first(&scopes->options),
+                                          retry_budget_balance(&found->budget)));
         found->retry__hash = hash;
     }
     found->retry__seen = now;
@@ -6219,7 +6316,7 @@ static bool retry__budget_ever_pays(const retry_budget_options *options)
         cost = retry__min(cost, options->throttle_cost);
     if (options->charge_failures)
         return retry__subtract(most, cost) > options->floor;
-    return retry__budget_affords(options, most, cost);
+    return retry__tokens_afford(most, options->capacity, options->floor, cost);
 }
 
 /* What makes no sense of a budget, and where. */

@@ -44,6 +44,7 @@ flash() # LIMIT TEXT FUNCTION...: links what these functions of $object need, an
 echo "Cortex-M0, bytes                                        flash  at most   RAM"
 object=retry
 flash 790 "a delay (retry_backoff_delay)" retry_backoff_delay
+flash 440 "a token bucket" retry_bucket_fill retry_bucket_withdraw retry_bucket_deposit retry_bucket_balance
 decision="retry_begin retry_orchestrate retry_succeed
     retry_best_effort"
 # shellcheck disable=SC2086 # one word a function
@@ -81,7 +82,7 @@ flash 4600 "parse an error map and find in it" errmap_parse errmap_find
 # shellcheck disable=SC2046
 flash 6144 "all of errmap.h" $(functions "$dir/errmap.o")
 
-structs="retry_failure retry_request retry_operation retry_copy retry_service retry_gates retry_client retry_policy retry_budget retry_connection retry_nmv
+structs="retry_failure retry_request retry_operation retry_copy retry_service retry_gates retry_client retry_policy retry_bucket retry_budget retry_connection retry_nmv
     retry_rate retry_breaker retry_throttle retry_latency retry_hedge retry_aimd retry_scope
     errmap_entry errmap"
 {
