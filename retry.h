@@ -499,8 +499,8 @@
    its `open`, or refuses for longer than twice that. Rate, AIMD limit and budget stand still until
    the clock has caught up, but not if it is over 32 s behind.
 
-   A counter of ticks must wrap at 2^32 ms. Ticks of 300 or 1,024 Hz that are converted to ms do not:
-   a request then expires at once, or days too late. Count them in 64 bits (here of 1,024 Hz):
+   A counter of ticks must wrap at 2^32 ms. Ticks of 300 or 1,024 Hz, converted to ms, do not: a
+   request then expires at once, or days too late. Count them in 64 bits (here of 1,024 Hz):
 
       retry_time now_ms(void) // for one thread; call it at least once while the counter goes round
       {
