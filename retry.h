@@ -571,7 +571,20 @@
 
    Clocks. An instant is the low 32 bits of a monotonic clock of milliseconds. It may wrap within a
    request. If the clock steps back, no time has passed. Threads that share a gate must agree on it
-   within 32 s.
+   within half of the gate's window, and within a breaker's `open`: 2 s by default. A clock that
+   steps back by more makes breaker and throttle forget. No breaker then says to wait longer than
+   its `open`, or refuses for longer than twice that. Rate, AIMD limit and budget stand still until
+   the clock has caught up, but not if it is over 32 s behind.
+
+   A counter of ticks must wrap at 2^32 ms. Ticks of 300 or 1,024 Hz, converted to ms, do not: a
+   request then expires at once, or days too late. Count them in 64 bits (here of 1,024 Hz):
+
+      retry_time now_ms(void) // for one thread; call it at least once while the counter goes round
+      {
+          static uint64_t total; // of ticks
+          total += (uint32_t)(ticks() - (uint32_t)total);
+          return (retry_time)(total * 1000 / 1024);
+      }
 
    Randomness is for jitter, not for secrets. Set client.random for a generator of your own.
 

@@ -1238,6 +1238,61 @@ static void test_steps_back(void)
     }
 }
 
+/* Behind by a half of the window: counts with the rest. By a ms more: the clock stepped back. */
+static void test_half_a_window_back(void)
+{
+    static const struct {
+        retry_ms window, half;
+    } halves[] = {{0, 4000}, {1000, 500}, {60000, 30000}};
+    size_t i, j;
+    for (i = 0; i < CHECK_COUNT(halves); i++) {
+        for (j = 0; j < CHECK_COUNT(starts); j++) {
+            retry_breaker breaker = breaker_in_time(halves[i].window, starts[j]);
+            retry_time before = check_before(starts[j], halves[i].half);
+            check_row("window of %lu ms, start %" PRIu64, (unsigned long)halves[i].window,
+                      (uint64_t)starts[j]);
+            attempts(&breaker, 10, &sick, starts[j]);
+            attempts(&breaker, 9, NULL, before);
+            attempts(&breaker, 1, &sick, starts[j]);
+            CHECK_COUNTS(20, 11, &breaker, starts[j]);
+            attempts(&breaker, 9, NULL, check_before(before, 1));
+            CHECK_COUNTS(9, 0, &breaker, check_before(before, 1));
+        }
+    }
+}
+
+/* A clock steps back while the breaker is open. Nobody is told to wait for longer than `open`, or
+   refused for longer than twice that; and at once no more if it is behind by more than `open`. */
+static void test_refuses_after_a_step_back(void)
+{
+    static const retry_ms opens[] = {1, 100, 2000, 30000, 1000000};
+    static const retry_ms steps_back[] = {1,     50,    101,   1999,  2001,  4000,    6000,
+                                          29999, 32768, 32769, 60000, 65537, 1000001, 86400000};
+    size_t i, j, k, n;
+    for (i = 0; i < CHECK_COUNT(opens); i++) {
+        const retry_ms after[] = {0, 1, opens[i] / 2, opens[i] - 1}; /* when it steps back */
+        for (j = 0; j < CHECK_COUNT(after) * CHECK_COUNT(steps_back); j++) {
+            retry_ms elapsed = after[j % CHECK_COUNT(after)];
+            retry_ms back = steps_back[j / CHECK_COUNT(after)];
+            for (k = 0; k < CHECK_COUNT(starts); k++) {
+                retry_breaker breaker = opened(opens[i], 0, starts[k]);
+                retry_time now = check_before(check_after(starts[k], elapsed), back);
+                check_row("open %lu, %lu back after %lu ms, start %" PRIu64,
+                          (unsigned long)opens[i], (unsigned long)back, (unsigned long)elapsed,
+                          (uint64_t)starts[k]);
+                for (n = 0; n <= 8; n++) { /* up to twice `open` */
+                    retry_time at = check_after(now, (retry_ms)(opens[i] * n / 4));
+                    CHECK_RANGE(0, opens[i], retry_breaker_ask(&breaker, false, at).wait);
+                }
+                if (back > elapsed && (back - elapsed > opens[i] || back - elapsed > 32768))
+                    CHECK(granted(&breaker, now));
+                else
+                    CHECK(granted(&breaker, check_after(now, 2 * opens[i])));
+            }
+        }
+    }
+}
+
 /* A clock that is 32,768 ms behind is another thread's, however long the window and `open` are.
    Further behind it was set back: nobody waits until it has caught up. */
 static void test_set_back(void)
@@ -1711,6 +1766,8 @@ int main(void)
     RUN(test_doubling);
     RUN(test_void_permits);
     RUN(test_steps_back);
+    RUN(test_half_a_window_back);
+    RUN(test_refuses_after_a_step_back);
     RUN(test_set_back);
     RUN(test_idle);
     RUN(test_idle_around_the_wrap);

@@ -157,6 +157,16 @@ static void kill_one(void)
     start_worker(number);
 }
 
+/* A moment of the test, in which no worker may end by itself. */
+static void watch(void)
+{
+    rest();
+    if (waitpid(-1, NULL, WNOHANG) != 0) {
+        printf("a worker has ended\n");
+        exit(1);
+    }
+}
+
 static uint32_t steps(void)
 {
     uint32_t i, sum = 0;
@@ -170,7 +180,7 @@ static void let_work(uint32_t more)
 {
     uint32_t first = steps();
     while (steps() - first < more)
-        rest();
+        watch();
 }
 
 /* Until each worker has begun and ended a step, or is silent for as long. */
@@ -180,7 +190,7 @@ static void settle(void)
     for (i = 0; i < WORKERS; i++) {
         first = get(&tally->steps[i]);
         while (get(&tally->steps[i]) - first < 2)
-            rest();
+            watch();
     }
 }
 
@@ -273,7 +283,7 @@ static bool await_state(uint8_t state, retry_ms pace)
     while (retry_breaker_state(&shared->breaker, get(&tally->now)) != state) {
         if (steps() - first > PATIENCE)
             return false;
-        rest();
+        watch();
         set(&tally->now, get(&tally->now) + pace);
     }
     return true;
@@ -286,7 +296,7 @@ static uint32_t await_probe(uint32_t probes)
     while (get(&tally->probes) < probes || (prober = get(&tally->prober)) == 0) {
         if (steps() - first > PATIENCE)
             return 0;
-        rest();
+        watch();
     }
     return prober;
 }
@@ -466,7 +476,7 @@ static void test_rate(void)
         set(&tally->now, ms);
         if (ms % 10 == 0)
             kill_one();
-        for (first = steps(); get(&tally->refused_at) != ms && check_faults == 0; rest())
+        for (first = steps(); get(&tally->refused_at) != ms && check_faults == 0; watch())
             CHECK(steps() - first < PATIENCE);
     }
     stop_all();
