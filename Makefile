@@ -13,6 +13,8 @@ RENEW =
 SAMPLE =
 ONLY =
 PREFIX = /usr/local
+PARTS =
+OUT =
 DESTDIR =
 
 WERROR = -Werror
@@ -82,7 +84,7 @@ PROVE = libjsmn-dev frama-c-base why3 z3 cvc4
 SYMBOLS = libjsmn-dev g++ clang-14 clang-19 gcc-arm-none-eabi picolibc-arm-none-eabi
 
 .PHONY: FORCE renew help $(RUN) deps demo test run-tests $(SERVED) http async frozen storm together metrics guarded firmware \
-	install check run-check units fuzz test-examples run-examples qemu size figures bench verify matrix \
+	install cut check run-check units fuzz test-examples run-examples qemu size figures bench verify matrix \
 	symbols windows cross coverage prove mutants stress lint packages clean jsmn
 .DEFAULT_GOAL := help
 
@@ -122,7 +124,7 @@ run-tests: $(call unless,libjsmn-dev,$(BUILD)/errmap_dump $(BUILD)/kv_client)
 	@CC="$(CC)" RETRY=$(BUILD)/retry LACKS="$(LACKS)" LEFT_OUT="$(call \
 		lacking,libjsmn-dev,errmap.h )$(call lacking,libjsmn-dev procps,demo)" \
 		sh tests/tools/run.sh $(PROGRAMS) \
-		tests/compile/test_switches.sh tests/compile/test_docs.sh \
+		tests/compile/test_switches.sh tests/compile/test_docs.sh tests/compile/test_cut.sh \
 		"tests/compile/test_snippets.sh c" "tests/compile/test_words.sh $(TEXTS)" \
 		tests/tools/test_tools.sh \
 		"tests/examples/test_small.sh $(BUILD)" $(DUMP_TEST) $(DEMO_TEST)
@@ -232,6 +234,14 @@ install: ## 1 |  | copy the headers to PREFIX (pkg-config, CMake)
 		printf '%s\n' "$$CONFIG" > retryConfig.cmake && \
 		printf '%s\n' "$$CONFIG_VERSION" > retryConfigVersion.cmake
 	@echo "installed retry $(VERSION) into $(INSTALLED)"
+
+CUT_PREFIX = $(if $(filter file,$(origin PREFIX)),,$(PREFIX))
+cut: ## 1 |  | write parts as a header (PARTS=delay PREFIX=nats_ OUT=)
+	@awk -v parts="$(PARTS)" -v prefix="$(CUT_PREFIX)" -v out="$(OUT)" -f tests/tools/cut.awk retry.h
+ifneq ($(PREFIX),retry_)
+	$(call need,clang-format)
+	@clang-format -i --style=file:.clang-format "$(OUT)"
+endif
 
 check: ## 3 | 1 min | the tests, built as CC= STD= OPT= DEFINES= say
 	$(call try,$(if $(JSMN_TESTS),libjsmn-dev),run-check)

@@ -1072,7 +1072,10 @@ RETRY_API void retry_connection_established(retry_connection *connection, retry_
 
 /* Initialiser: starts 1 s, then 1.6 times as long up to 120 s apart, 20 % more or less; 20 s to
    connect at least; any connection resets. */
-#define RETRY_CONNECTION_GRPC RETRY__INIT(RETRY_BACKOFF_GRPC, 20000, 1, 0, 0, 0, 0, 0, 0)
+#define RETRY_CONNECTION_GRPC                          \
+    {                                                  \
+        RETRY_BACKOFF_GRPC, 20000, 1, 0, 0, 0, 0, 0, 0 \
+    }
 
 /* ---- Not-my-vbucket ------------------------------------------------------------------------ */
 
@@ -1686,7 +1689,7 @@ RETRY_API retry_clock retry_system_clock(void);
 
 /* A small step in several places: as a call it would cost these more. */
 #if defined(__GNUC__)
-#define RETRY__INLINE static inline __attribute__((always_inline))
+#define RETRY__INLINE static __inline__ __attribute__((always_inline)) /* in C89, too */
 #else
 #define RETRY__INLINE static
 #endif
@@ -2965,13 +2968,6 @@ RETRY_API void retry_budget_init(retry_budget *budget, const retry_budget_option
 
 enum { RETRY__IDLE, RETRY__CONNECTING, RETRY__ESTABLISHED };
 
-/* ms since then. A difference over half of the clock's range is time that has passed, as a
-   connection may stand for 25 days, and not a clock that stepped back. */
-RETRY__WRAPS static retry_ms retry__connection_age(retry_time from, retry_time now)
-{
-    return now - from;
-}
-
 static const retry_backoff *retry__connection_backoff(const retry_connection *connection)
 {
     static const retry_backoff grpc = RETRY_BACKOFF_GRPC;
@@ -2986,11 +2982,11 @@ static retry_ms retry__connection_first(const retry_backoff *backoff)
 
 /* The end of an attempt, or of what it established: if that has lasted, the attempts count from one
    again. Its loss comes to a whole fleet at once, so each waits for a part of the first spacing at
-   least. */
+   least. An age over half of the clock's range is one of weeks, and no clock that stepped back. */
 RETRY__WRAPS static void retry__connection_settle(retry_connection *connection, retry_time now)
 {
     retry_ms enough = connection->stable_after ? connection->stable_after : 10000;
-    retry_ms age = retry__connection_age(connection->retry__established_at, now), part;
+    retry_ms age = now - connection->retry__established_at, part;
     bool stands = connection->retry__state == RETRY__ESTABLISHED;
     connection->retry__state = RETRY__IDLE;
     if (!stands)

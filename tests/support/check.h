@@ -110,20 +110,20 @@ CHECK_API void check_text(const char *expected, const char *got, const char *tex
     check_range((uint64_t)(low), (uint64_t)(high), (uint64_t)(got), #got, __FILE__, __LINE__)
 #define CHECK_TEXT(expected, got) check_text((expected), (got), #got, __FILE__, __LINE__)
 
-#ifdef RETRY_H
 /* start + elapsed on a clock that may wrap, in a way that no sanitizer takes for an overflow */
-CHECK_API retry_time check_after(retry_time start, retry_time elapsed)
+CHECK_API uint32_t check_after(uint32_t start, uint32_t elapsed)
 {
-    retry_time left = (retry_time)-1 - start;
+    uint32_t left = (uint32_t)-1 - start;
     return elapsed <= left ? start + elapsed : elapsed - left - 1;
 }
 
 /* start - ago, likewise */
-CHECK_API retry_time check_before(retry_time start, retry_time ago)
+CHECK_API uint32_t check_before(uint32_t start, uint32_t ago)
 {
-    return start >= ago ? start - ago : (retry_time)-1 - (ago - start) + 1;
+    return start >= ago ? start - ago : (uint32_t)-1 - (ago - start) + 1;
 }
 
+#ifdef RETRY_REASONS /* retry.h, or a cut of it that has failures */
 /* A failed attempt of which nothing but the reason is known. */
 CHECK_API retry_failure check_failure_of(retry_reason reason)
 {
@@ -132,7 +132,9 @@ CHECK_API retry_failure check_failure_of(retry_reason reason)
     failure.reason = reason;
     return failure;
 }
+#endif
 
+#ifdef RETRY_CAUSES /* one that has requests */
 /* What a strategy does that answers later. */
 CHECK_API retry_action check_pending_after(const retry_strategy *self, retry_request *request,
                                            const retry_failure *failure, retry_time now)
