@@ -1923,7 +1923,7 @@ RETRY_API retry_action errmap_strategy_after(const retry_strategy *self, retry_r
         return fallback->retry_after ? fallback->retry_after(fallback, request, failure, now)
                                      : retry_action_none(RETRY_CAUSE_MISUSE);
     }
-    delay = errmap_spec_delay(entry, request->code_attempts);
+    delay = errmap_spec_delay(entry, request->code_retries);
     if (entry->max_duration != 0) {
         const retry_ms elapsed = errmap__elapsed(request->code_since, now);
         if (elapsed >= entry->max_duration || delay >= entry->max_duration - elapsed)

@@ -41,9 +41,9 @@
                           retry_failure *failure)
       {
           (void)context; // whatever you hand to retry_run
-          printf("attempt %u, %u ms at most\n", (unsigned)op->request.attempts + 1,
+          printf("attempt %u, %u ms at most\n", (unsigned)op->request.retries + 1,
                  (unsigned)step->timeout);
-          if (op->request.attempts > 0)
+          if (op->request.retries > 0)
               return true;
           *failure = retry_classify_http(503, 0);
           return false;
@@ -325,10 +325,11 @@
    in it. Each half second without one raises the limit, soon fast, and after 12 s there is none. If
    everything was throttled, the first answer that is not restores the last limit that let some
    through. `max` is a fixed limit from the start. Not for a server that fails or is silent. Costs:
-   attempts wait for their turn, and those that would wait 250 ms (`wait`) fail at once; 48 bytes;
+   attempts wait for their turn, and those that would wait 250 ms (`wait`) fail at once; 52 bytes;
    about 272 instructions.
 
-      rate.max = 50 * 1000; // of a static retry_rate: 50 attempts a second; 0: what it learns
+      rate.max = RETRY_PER_SECOND(50); // of a static retry_rate; 0: what it learns
+      rate.burst = RETRY_TOKENS(1);    // 20 ms from one to the next; 0: an eighth of a second's
       retry_gates_rate(&gates, &rate);
 
    LATENCY: how late is late? It learns the time within which 95 % are answered, for hedging. It has
@@ -456,18 +457,28 @@
       RETRY_SYSTEM_CLOCK    not defined  where it is called, adds retry_system_clock() for Windows
                                          and in that file    and POSIX (_POSIX_C_SOURCE 199309L)
       RETRY_NO_ATOMICS      not defined  in that file        shared counters for one thread only
+      RETRY_MASK()          not defined  in that file        lets no other task or handler come
+      RETRY_UNMASK(state)                                    between, and ends that: see Firmware
       RETRY_ASSERT(x)       nothing      in that file        called with what only misuse breaks
 
-   All but the last are switches: define them as nothing or as 1, and before the first inclusion.
+   The first four are switches: define them as nothing or as 1, and before the first inclusion.
 
    FIRMWARE, C++, THREADS, FORK
 
    Firmware: call retry_seed() with the device's id, or a fleet that lost power together returns
    together. Compile with -ffunction-sections -fdata-sections and link with -Wl,--gc-sections:
    unused functions go. On a Cortex-M0 (`make size`) a delay alone takes about 0.8 KiB of flash, a
-   decision with best effort about 1.6, and all of this file about 20. An operation takes 112 bytes
-   of RAM. Where 32-bit atomics are not lock-free (Cortex-M0, AVR), mask interrupts around what you
-   share with a handler.
+   decision with best effort about 1.7, and all of this file about 21. An operation takes 112 bytes
+   of RAM.
+
+   Cores without lock-free 32-bit atomics: on a Cortex-M0 and an AVR the library masks interrupts
+   for a few instructions. So tasks and handlers may share budgets and gates there, if they run
+   privileged. Elsewhere the compiler warns: define RETRY_MASK() and RETRY_UNMASK(state), or
+   RETRY_NO_ATOMICS for one thread. Two cores need the macros too, with a spinlock. RETRY_MASK()
+   yields the state to go back to, a uint32_t or smaller, and RETRY_UNMASK gets it. Zephyr:
+
+      #define RETRY_MASK() irq_lock()
+      #define RETRY_UNMASK(state) irq_unlock(state)
 
    C++: a lambda without captures is a retry_attempt_fn; examples/lambda.cpp wraps one with
    captures. No exception may pass through a callback: catch it, and report a failure.
@@ -795,12 +806,12 @@ struct retry_request {
     /* Kept by the library, free to read: */
     bool ambiguous;         /* a failed attempt may have taken effect: "perhaps done"; false
                                after a success */
-    uint32_t attempts;      /* retries so far */
+    uint32_t retries;       /* so far: attempts but the first */
     uint32_t retry__charge; /* private: thousandths that this retry cost; or a hedge was charged */
     retry_reason_set reasons; /* every reason seen */
     retry_time started;       /* ms; when retry_begin was called */
     uint32_t code;            /* the last failure's code */
-    uint32_t code_attempts;   /* retries since the code last changed */
+    uint32_t code_retries;    /* since the code last changed */
     retry_time code_since;    /* ms; when the code was first seen in a row */
     retry_ms last_delay;      /* ms; the delay of the last retry granted */
     retry_ms retry__elapsed;  /* private: ms from started to the last decision */
@@ -839,10 +850,10 @@ RETRY_API void retry_cancel(retry_request *request, retry_time now);
    strategies of one's own. NULL: the built-in generator. */
 RETRY_API uint32_t retry_random(const retry_request *request);
 
-/* Writes one log line, without a newline: verdict, delay, reason, code (503/0x1f7), cause,
-   attempts, elapsed time and timeout (4294967295ms: none). As snprintf does, it writes at most
-   `capacity` bytes, the NUL included, and returns the length of the whole line. 240 bytes hold any
-   line but one with long names of your own. A NULL part is left out. */
+/* Writes one log line, without a newline: verdict, delay, reason, code (503/0x1f7), cause
+   (not of a SUCCESS), retries, elapsed time and timeout (4294967295ms: none). As snprintf does, it
+   writes at most `capacity` bytes, the NUL included, and returns the length of the whole line. 240
+   bytes hold any line but one with long names of your own. A NULL part is left out. */
 RETRY_API size_t retry_format(char *buffer, size_t capacity, const retry_request *request,
                               const retry_failure *failure, const retry_decision *decision);
 
@@ -974,16 +985,21 @@ RETRY_API const retry_strategy *retry_fail_fast(void);
 
 /* ---- Retry budget -------------------------------------------------------------------------- */
 
-/* All but `capacity` default to 0 or false. Amounts are thousandths of a token. */
+/* x tokens, 0 to 4294967.295, in thousandths, and so many a second; constant expressions, for
+   initialisers. */
+#define RETRY_TOKENS(x) RETRY__CAST(uint32_t, (x)*1000.0 + 0.5)
+#define RETRY_PER_SECOND(x) RETRY_TOKENS(x)
+
+/* All but `capacity` default to 0 or false. Amounts are RETRY_TOKENS: thousandths of a token. */
 typedef struct retry_budget_options {
-    uint32_t capacity;          /* thousandths; it starts full; 0 pays for nothing (no default) */
-    uint32_t retry_cost;        /* thousandths for a retry (default: 0: free) */
-    uint32_t timeout_cost;      /* thousandths after a timeout (default: 0: retry_cost) */
-    uint32_t throttle_cost;     /* thousandths after a throttled attempt (default: 0: retry_cost) */
-    uint32_t success_deposit;   /* thousandths on a success; see refund_last (default: 0) */
-    uint32_t request_deposit;   /* thousandths on every retry_begin, as in Finagle (default: 0) */
-    uint32_t refill_per_second; /* thousandths that come in each second (default: 0) */
-    uint32_t floor;             /* thousandths; a withdrawal must leave more (default: 0: none) */
+    uint32_t capacity;          /* tokens; it starts full; 0 pays for nothing (no default) */
+    uint32_t retry_cost;        /* tokens for a retry (default: 0: free) */
+    uint32_t timeout_cost;      /* tokens after a timeout (default: 0: retry_cost) */
+    uint32_t throttle_cost;     /* tokens after a throttled attempt (default: 0: retry_cost) */
+    uint32_t success_deposit;   /* tokens on a success; see refund_last (default: 0) */
+    uint32_t request_deposit;   /* tokens on every retry_begin, as in Finagle (default: 0) */
+    uint32_t refill_per_second; /* RETRY_PER_SECOND; tokens that come in (default: 0) */
+    uint32_t floor;             /* tokens; a withdrawal must leave more (default: 0: none) */
     bool refund_last;     /* after retries a success gives the last cost instead (default: false) */
     bool charge_failures; /* gRPC: failures are charged, and what they leave must be above
                              `floor` for a retry (default: false) */
@@ -1007,33 +1023,39 @@ struct retry_budget {
 RETRY_API void retry_budget_init(retry_budget *budget, const retry_budget_options *options,
                                  retry_time now);
 
-/* Refills, then takes `cost` thousandths if they are there and leave more than `floor`: all or
+/* Refills, then takes `cost` (RETRY_TOKENS) if it is there and leaves more than `floor`: all or
    nothing. Cost 0 succeeds except with capacity 0 or a balance not above a `floor` that is set.
    NULL: false. */
 RETRY_API bool retry_budget_withdraw(retry_budget *budget, uint32_t cost, retry_time now);
 
-/* Puts `amount` thousandths in, never above the capacity. NULL: nothing happens. */
+/* Puts `amount` (RETRY_TOKENS) in, never above the capacity. NULL: nothing happens. */
 RETRY_API void retry_budget_deposit(retry_budget *budget, uint32_t amount);
 
 /* Thousandths in the bucket as of the last call on it. NULL: 0. */
 RETRY_API uint32_t retry_budget_balance(const retry_budget *budget);
 
+#define RETRY__BUDGET(capacity, cost, timeout_cost, throttle_cost, success, floor, refund, charge) \
+    RETRY__INIT(RETRY_TOKENS(capacity), RETRY_TOKENS(cost), RETRY_TOKENS(timeout_cost),            \
+                RETRY_TOKENS(throttle_cost), RETRY_TOKENS(success), 0, 0, RETRY_TOKENS(floor),     \
+                refund, charge, 0)
+
 /* Initialisers of retry_budget_options. SMITHY gives 1 token back on every success, as its guide
    says; AWS gives back the last charge, or 1 token for a success that needed no retry. */
-#define RETRY_BUDGET_SMITHY RETRY__INIT(500000, 5000, 10000, 5000, 1000, 0, 0, 0, false, false, 0)
-#define RETRY_BUDGET_AWS RETRY__INIT(500000, 5000, 10000, 5000, 1000, 0, 0, 0, true, false, 0)
-#define RETRY_BUDGET_AWS_2026 RETRY__INIT(500000, 14000, 14000, 5000, 1000, 0, 0, 0, true, false, 0)
-#define RETRY_BUDGET_GRPC RETRY__INIT(10000, 1000, 0, 0, 100, 0, 0, 5000, false, true, 0)
+#define RETRY_BUDGET_SMITHY RETRY__BUDGET(500, 5, 10, 5, 1, 0, false, false)
+#define RETRY_BUDGET_AWS RETRY__BUDGET(500, 5, 10, 5, 1, 0, true, false)
+#define RETRY_BUDGET_AWS_2026 RETRY__BUDGET(500, 14, 14, 5, 1, 0, true, false)
+#define RETRY_BUDGET_GRPC RETRY__BUDGET(10, 1, 0, 0, 0.1, 5, false, true)
 /* For RETRY_POLICY_BEST_EFFORT: one retry at first, then a tenth of what succeeds. It holds a
    second's worth of successes, as they expire after 10 s, and 20 tokens at most for each operation
    that is in flight at once (saturating). */
-#define RETRY_BUDGET_BEST_EFFORT(in_flight)                                                 \
-    RETRY__INIT(                                                                            \
-        RETRY__CAST(uint32_t, RETRY__CAST(uint64_t, in_flight) >> 32 != 0 ||                \
-                                      RETRY__CAST(uint64_t, in_flight) * 20000 > UINT32_MAX \
-                                  ? UINT32_MAX                                              \
-                                  : RETRY__CAST(uint64_t, in_flight) * 20000),              \
-        1000, 0, 0, 100, 0, 0, 0, false, false, 10000)
+#define RETRY_BUDGET_BEST_EFFORT(in_flight)                                                  \
+    RETRY__INIT(                                                                             \
+        RETRY__CAST(uint32_t,                                                                \
+                    RETRY__CAST(uint64_t, in_flight) >> 32 != 0 ||                           \
+                            RETRY__CAST(uint64_t, in_flight) * RETRY_TOKENS(20) > UINT32_MAX \
+                        ? UINT32_MAX                                                         \
+                        : RETRY__CAST(uint64_t, in_flight) * RETRY_TOKENS(20)),              \
+        RETRY_TOKENS(1), 0, 0, RETRY_TOKENS(0.1), 0, 0, 0, false, false, 10000)
 
 /* ---- Connection backoff -------------------------------------------------------------------- */
 
@@ -1318,10 +1340,10 @@ RETRY_API uint32_t retry_aimd_limit(const retry_aimd *aimd);
 /* Keeps to the number of sends a second that a service accepts. One for each resource that is
    throttled by itself; zero it. Shared by any number of threads, without a lock. */
 typedef struct retry_rate {
-    uint32_t min;   /* thousandths a second; the lowest limit, up to `max` (default: 0: 500) */
-    uint32_t max;   /* thousandths a second; the highest, from the start (default: 0: none) */
+    uint32_t min;   /* RETRY_PER_SECOND; the lowest limit, up to `max` (default: 0: one in 2 s) */
+    uint32_t max;   /* RETRY_PER_SECOND; the highest, from the start (default: 0: none) */
     retry_ms wait;  /* ms; an attempt that waits as long is refused, up to 2^20 (default: 0: 250) */
-    uint32_t burst; /* thousandths; the sends that it saves up while idle; below 1 counts as 1
+    uint32_t burst; /* RETRY_TOKENS; the sends that it saves up while idle; below 1 counts as 1
                        (default: 0: an eighth of a second's, at least 1) */
     uint32_t retry__limit;     /* private: thousandths a second; 0: none but `max` */
     uint32_t retry__held;      /* private: the limit before it last rose; 0 without one */
@@ -1334,7 +1356,7 @@ typedef struct retry_rate {
     uint32_t retry__clock;     /* private: ms; until when it was filled */
 } retry_rate;
 
-/* The limit in thousandths of a send a second, as the last call left it; `max` if there is no other
+/* The limit as RETRY_PER_SECOND has it, as the last call left it; `max` if there is no other
    limit. UINT32_MAX: none, or NULL. */
 RETRY_API uint32_t retry_rate_get(const retry_rate *rate);
 
@@ -1647,6 +1669,12 @@ RETRY_API retry_clock retry_system_clock(void);
 #error "RETRY_NO_ATOMICS is a switch: define it as nothing or as 1, or leave it undefined."
 #endif
 
+#if defined(RETRY_MASK) != defined(RETRY_UNMASK)
+#error "Define both RETRY_MASK() and RETRY_UNMASK(state), or neither."
+#elif defined(RETRY_MASK) && defined(RETRY_NO_ATOMICS)
+#error "RETRY_NO_ATOMICS is for one thread: leave RETRY_MASK() and RETRY_UNMASK(state) undefined."
+#endif
+
 #ifndef RETRY_ASSERT
 #define RETRY_ASSERT(x) ((void)0)
 #endif
@@ -1821,29 +1849,41 @@ static retry_ms retry__left(retry_time from, retry_ms span, retry_time now)
 
 /* ---- Atomics ------------------------------------------------------------------------------- */
 
-/* Sequentially consistent: some words have a meaning only together. Where 32-bit atomics are not
-   free of locks (Cortex-M0, AVR) plain ones serve: such a core runs one thread, and must mask
-   interrupts around what it shares with a handler. */
+/* Sequentially consistent: some words have a meaning only together. A core without 32-bit atomics
+   that are free of locks (Cortex-M0, AVR) masks its interrupts for some instructions. */
 #if defined(RETRY_NO_ATOMICS)
 #define RETRY__PLAIN
-#elif defined(__GNUC__)
-#if __GCC_ATOMIC_INT_LOCK_FREE != 2 || __GCC_ATOMIC_LONG_LOCK_FREE != 2
-#define RETRY__PLAIN
-#endif
+#elif defined(RETRY_MASK) && defined(RETRY_UNMASK)
+#define RETRY__MASK(state) state = (uint32_t)RETRY_MASK()
+#define RETRY__UNMASK(state) RETRY_UNMASK(state)
+#elif defined(__GNUC__) && __GCC_ATOMIC_INT_LOCK_FREE == 2 && __GCC_ATOMIC_LONG_LOCK_FREE == 2
+#define RETRY__BUILTIN
+#elif defined(__GNUC__) && defined(__ARM_ARCH_6M__)
+#define RETRY__MASK(state) __asm__ volatile("mrs %0, primask\n\tcpsid i" : "=r"(state) : : "memory")
+#define RETRY__UNMASK(state) __asm__ volatile("msr primask, %0" : : "r"(state) : "memory")
+#elif defined(__GNUC__) && defined(__AVR__) /* 0x3f: SREG */
+#define RETRY__MASK(state) __asm__ volatile("in %0, 0x3f\n\tcli" : "=r"(state) : : "memory")
+#define RETRY__UNMASK(state) __asm__ volatile("out 0x3f, %0" : : "r"(state) : "memory")
 #elif !defined(_MSC_VER)
 #define RETRY__PLAIN
-#ifdef __TINYC__
-#warning "tcc has no atomics: what threads would share is for one thread only."
+#if defined(__GNUC__) || defined(__TINYC__)
+#warning "retry.h has no atomics here: define RETRY_MASK and _UNMASK, or RETRY_NO_ATOMICS."
+#else
+#pragma message("retry.h has no atomics here: define RETRY_MASK and _UNMASK, or RETRY_NO_ATOMICS.")
 #endif
 #endif
 
 static uint32_t retry__load(const uint32_t *counter)
 {
-#if defined(RETRY__PLAIN)
-    return *(const volatile uint32_t *)counter;
-#elif defined(__GNUC__)
+#if defined(RETRY__BUILTIN)
     return __atomic_load_n(counter, __ATOMIC_SEQ_CST);
-#elif defined(_M_IX86) || defined(_M_X64) /* where only writes have to be locked */
+#elif defined(RETRY__MASK) && !defined(__ARM_ARCH_6M__) /* a Cortex-M0 reads a word at once */
+    uint32_t state, seen;
+    RETRY__MASK(state);
+    seen = *(const volatile uint32_t *)counter;
+    RETRY__UNMASK(state);
+    return seen;
+#elif defined(RETRY__PLAIN) || defined(RETRY__MASK) || defined(_M_IX86) || defined(_M_X64)
     return *(const volatile uint32_t *)counter;
 #else
     return (uint32_t)_InterlockedCompareExchange((volatile long *)counter, 0, 0);
@@ -1857,9 +1897,19 @@ static bool retry__swap(uint32_t *counter, uint32_t *expected, uint32_t desired)
     (void)expected;
     *counter = desired;
     return true;
-#elif defined(__GNUC__)
+#elif defined(RETRY__BUILTIN)
     return __atomic_compare_exchange_n(counter, expected, desired, false, __ATOMIC_SEQ_CST,
                                        __ATOMIC_SEQ_CST);
+#elif defined(RETRY__MASK)
+    volatile uint32_t *word = counter;
+    uint32_t state, seen, before = *expected;
+    RETRY__MASK(state);
+    seen = *word;
+    if (seen == before)
+        *word = desired;
+    RETRY__UNMASK(state);
+    *expected = seen;
+    return seen == before;
 #else
     uint32_t seen = (uint32_t)_InterlockedCompareExchange((volatile long *)counter, (long)desired,
                                                           (long)*expected);
@@ -1876,8 +1926,16 @@ RETRY__WRAPS static uint32_t retry__fetch_add(uint32_t *counter, uint32_t amount
     uint32_t before = *counter;
     *counter = before + amount;
     return before;
-#elif defined(__GNUC__)
+#elif defined(RETRY__BUILTIN)
     return __atomic_fetch_add(counter, amount, __ATOMIC_SEQ_CST);
+#elif defined(RETRY__MASK)
+    volatile uint32_t *word = counter;
+    uint32_t state, before;
+    RETRY__MASK(state);
+    before = *word;
+    *word = before + amount;
+    RETRY__UNMASK(state);
+    return before;
 #else
     return (uint32_t)_InterlockedExchangeAdd((volatile long *)counter, (long)amount);
 #endif
@@ -1890,8 +1948,16 @@ static uint32_t retry__store(uint32_t *counter, uint32_t value)
     uint32_t before = *counter;
     *counter = value;
     return before;
-#elif defined(__GNUC__)
+#elif defined(RETRY__BUILTIN)
     return __atomic_exchange_n(counter, value, __ATOMIC_SEQ_CST);
+#elif defined(RETRY__MASK)
+    volatile uint32_t *word = counter;
+    uint32_t state, before;
+    RETRY__MASK(state);
+    before = *word;
+    *word = value;
+    RETRY__UNMASK(state);
+    return before;
 #else
     return (uint32_t)_InterlockedExchange((volatile long *)counter, (long)value);
 #endif
@@ -2249,7 +2315,7 @@ RETRY_API bool retry_permitted(const retry_request *request, const retry_failure
 /* How far a policy's curve is: it begins anew with the server's order. */
 RETRY__INLINE uint32_t retry__position(const retry_request *request)
 {
-    return request->retry__since_order ? request->retry__since_order - 1u : request->attempts;
+    return request->retry__since_order ? request->retry__since_order - 1u : request->retries;
 }
 
 /* Best effort, whose constants fold: what nearly all requests ask, by one function without a call.
@@ -2322,7 +2388,7 @@ RETRY__HOT retry_action retry__policy(const retry_strategy *self, const retry_re
     retry_ms delay;
     if (!request->idempotent && (traits & RETRY__TRAIT_ALLOWS) == 0)
         return retry_action_none(RETRY_CAUSE_NOT_IDEMPOTENT);
-    if (policy->max_attempts != 0 && request->attempts >= policy->max_attempts - 1)
+    if (policy->max_attempts != 0 && request->retries >= policy->max_attempts - 1)
         return retry_action_none(RETRY_CAUSE_ATTEMPTS_EXHAUSTED);
     if (failure->throttle && policy->throttle_backoff.initial != 0)
         backoff = &policy->throttle_backoff;
@@ -2437,12 +2503,12 @@ RETRY_API void retry_begin(retry_request *request, retry_time now)
     request->retry__state = RETRY_VERDICT_RETRY;
     request->retry__since_order = 0;
     request->ambiguous = false;
-    request->attempts = 0;
+    request->retries = 0;
     request->retry__charge = 0;
     request->reasons = 0;
     request->started = now;
     request->code = 0;
-    request->code_attempts = 0;
+    request->code_retries = 0;
     request->code_since = now;
     request->last_delay = 0;
     request->retry__elapsed = 0;
@@ -2509,9 +2575,9 @@ RETRY__HOT uint8_t retry__learn(retry_request *request, const retry_failure *fai
 static void retry__record(retry_request *request, const retry_failure *failure, retry_time now)
 {
     request->retry__elapsed = retry__age(request->started, request->timeout, now);
-    if (request->code_attempts == 0 || request->code != failure->code) {
+    if (request->code_retries == 0 || request->code != failure->code) {
         request->code = failure->code;
-        request->code_attempts = 0;
+        request->code_retries = 0;
         request->code_since = now;
     }
 }
@@ -2581,9 +2647,9 @@ RETRY__HOT retry_decision retry__decide(retry_request *request, const retry_fail
             delay = retry__subtract(request->timeout, request->retry__elapsed);
         } else {
             verdict = RETRY_VERDICT_RETRY;
-            if (request->attempts != UINT32_MAX) { /* the second never passes it */
-                request->attempts++;
-                request->code_attempts++;
+            if (request->retries != UINT32_MAX) { /* the second never passes it */
+                request->retries++;
+                request->code_retries++;
             }
             request->last_delay = delay;
         }
@@ -2603,7 +2669,7 @@ RETRY__COLD retry_decision retry__unasked(retry_request *request, const retry_fa
     retry_action action = retry_action_none(cause);
     if (cause == RETRY_CAUSE_ALWAYS)
         action = retry__action(RETRY_ACTION_AFTER, cause,
-                               interval ? interval : retry__controlled(request->attempts));
+                               interval ? interval : retry__controlled(request->retries));
     else if (cause == RETRY_CAUSE_PUSHBACK)
         retry__ask_budget(request, RETRY__BUDGET_REFUSAL, failure, now);
     request->retry__charge = 0; /* the retry that it paid for has been made */
@@ -2746,7 +2812,7 @@ RETRY_API size_t retry_format(char *buffer, size_t capacity, const retry_request
         retry__write_char(&writer, '"');
     }
     if (request) {
-        retry__write_number(&writer, " attempts=", request->attempts, 10);
+        retry__write_number(&writer, " retries=", request->retries, 10);
         retry__write_ms(&writer, " elapsed=", request->retry__elapsed);
         retry__write_ms(&writer, " timeout=", request->timeout);
     }
@@ -2924,8 +2990,7 @@ static bool retry__budget_account(retry_budget *budget, uint8_t event, retry_req
         uint32_t amount = options->charge_failures ? 0 : request->retry__charge;
         if (event == RETRY__BUDGET_BEGIN)
             amount = options->request_deposit;
-        else if (event == RETRY__BUDGET_SUCCESS &&
-                 (!options->refund_last || request->attempts == 0))
+        else if (event == RETRY__BUDGET_SUCCESS && (!options->refund_last || request->retries == 0))
             amount = options->success_deposit;
         retry_budget_deposit(budget, amount);
         return true;
@@ -5035,8 +5100,7 @@ static uint8_t retry__tell_breaker(struct retry__told *told)
         const retry_request *request = &told->op->request;
         retry_ms most = request->client->attempt_timeout;
         bool whole = most != 0 && told->left >= most;
-        retry_permit permit =
-            retry_breaker_ask(breaker, request->attempts == 0 || whole, told->now);
+        retry_permit permit = retry_breaker_ask(breaker, request->retries == 0 || whole, told->now);
         copy->retry__ticket = permit.retry__ticket;
         told->delay = permit.wait;
         return permit.granted ? RETRY_CAUSE_NONE : RETRY_CAUSE_CIRCUIT_OPEN;
@@ -6145,6 +6209,9 @@ RETRY_API bool retry_parse_duration(const char *text, size_t length, retry_ms *d
 #undef RETRY__ONCE
 #undef RETRY__FAST
 #undef RETRY__PLAIN
+#undef RETRY__BUILTIN
+#undef RETRY__MASK
+#undef RETRY__UNMASK
 #undef RETRY__BIT
 #undef RETRY__REASONS_UNREACHED
 #undef RETRY__REASONS_UNSENT

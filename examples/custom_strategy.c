@@ -41,8 +41,9 @@ static void print_decision(void *context, const retry_request *request,
     char line[240];
     (void)context;
     retry_format(line, sizeof line, request, failure, decision);
-    const char *cause = strstr(line, " cause=");
-    printf("%.*s\n   %s\n", (int)(cause - line), line, cause);
+    const char *cause = strstr(line, " cause="); // a success has none
+    const char *rest = cause ? cause : strstr(line, " retries=");
+    printf("%.*s\n   %s\n", (int)(rest - line), line, rest);
 }
 
 /* An operation of 2.5 s that begins at 0. */

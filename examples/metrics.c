@@ -1,6 +1,6 @@
 /* metrics.c: an observer that counts, and prints what it counted as Prometheus text. The names are
    those of gRPC's A96 and of OpenTelemetry, where they have one; as an attribute of a span
-   http.request.resend_count is request.attempts. The server and the clock are simulated.
+   http.request.resend_count is request.retries. The server and the clock are simulated.
 
        cc -o metrics examples/metrics.c && ./metrics
        make metrics          promtool reads it */
@@ -49,7 +49,7 @@ static void count(void *context, const retry_request *request, const retry_failu
             retries[failure->reason]++;
     } else if (decision->verdict != RETRY_VERDICT_PENDING) {
         ends[decision->verdict][decision->cause]++;
-        record(&resends, request->attempts);
+        record(&resends, request->retries);
         record(&delays, *waited / 1000.0);
     }
 }
@@ -120,7 +120,7 @@ static void sleep_for(void *context, retry_ms delay)
 static bool attempt(void *context, const retry_operation *op, const retry_step *step,
                     retry_failure *failure)
 {
-    unsigned long sent = ++attempts[op->request.attempts > 0];
+    unsigned long sent = ++attempts[op->request.retries > 0];
     bool down = simulated >= 30000 && simulated < 35000;
     (void)context;
     simulated += step->timeout < 10 ? step->timeout : 10;

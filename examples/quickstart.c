@@ -31,6 +31,6 @@ int main(void)
     op.request.timeout = 5000;    /* ms for the operation, with all attempts and waits */
     op.request.idempotent = true; /* doing it twice does no more than doing it once */
     retry_step end = retry_run(&op, &clock, attempt, &calls);
-    printf("%s, retries: %u\n", retry_verdict_name(end.verdict), (unsigned)op.request.attempts);
+    printf("%s, retries: %u\n", retry_verdict_name(end.verdict), (unsigned)op.request.retries);
     return end.verdict == RETRY_VERDICT_SUCCESS ? 0 : 1;
 }

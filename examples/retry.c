@@ -186,7 +186,7 @@ static bool attempt(void *words, const retry_operation *op, const retry_step *st
 static void report(void *context, const retry_request *request, const retry_failure *failure,
                    const retry_decision *decision)
 {
-    unsigned tries = request->attempts + (decision->verdict != RETRY_VERDICT_RETRY);
+    unsigned tries = request->retries + (decision->verdict != RETRY_VERDICT_RETRY);
     put_tokens();
     if (given[QUIET] || (tries == 1 && !failure))
         return;

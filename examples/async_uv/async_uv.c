@@ -95,7 +95,7 @@ static void finish(operation *op, retry_step end)
     op->state = ENDED;
     if (end.verdict == RETRY_VERDICT_SUCCESS) {
         outcome = SUCCEEDED;
-        report_succeeded(&report, index_of(op), op->retry.request.attempts);
+        report_succeeded(&report, index_of(op), op->retry.request.retries);
     } else if (end.verdict == RETRY_VERDICT_EXPIRE) {
         outcome = EXPIRED;
     } else if (end.cause == RETRY_CAUSE_CANCELLED) {
@@ -112,7 +112,7 @@ static void await(operation *op, retry_step step)
         enter(op, ON_WIRE, step.delay);
     } else if (step.cause == RETRY_CAUSE_PENDING) {
         enter(op, ASKING, step.delay < POLICY_TIMEOUT ? step.delay : POLICY_TIMEOUT);
-        service_ask_policy(&other_end, index_of(op), op->retry.request.attempts);
+        service_ask_policy(&other_end, index_of(op), op->retry.request.retries);
     } else {
         enter(op, WAITING, step.delay);
     }
@@ -125,7 +125,7 @@ static void drive(operation *op)
         retry_step step = retry_next(&op->retry, instant());
         switch (step.what) {
         case RETRY_DO_SEND:
-            service_send(&other_end, index_of(op), op->retry.request.attempts);
+            service_send(&other_end, index_of(op), op->retry.request.retries);
             break;
         case RETRY_DO_CANCEL:
             break; /* on_answer drops what comes when nothing is on the wire */
@@ -240,7 +240,7 @@ static void begin(operation *op, const retry_client *client)
 static void set_up(retry_client *client)
 {
     retry_budget_options options = RETRY_BUDGET_AWS_2026; /* as the policy */
-    options.capacity = BUDGET_TOKENS * 1000;
+    options.capacity = RETRY_TOKENS(BUDGET_TOKENS);
     retry_seed(SEED);
     retry_budget_init(&budget, &options, instant());
     strategy.local.max_attempts = 6;

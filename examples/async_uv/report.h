@@ -57,7 +57,7 @@ static inline void report_decision(async_report *report, uint32_t operation,
                                    const retry_failure *failure, const retry_decision *decision)
 {
     bool conflict = (failure->reason & RETRY_REASON_FREE) != 0;
-    uint32_t cost = conflict ? 0 : failure->throttle ? 5000 : 14000;
+    uint32_t cost = conflict ? 0 : failure->throttle ? RETRY_TOKENS(5) : RETRY_TOKENS(14);
     bool affordable = report->balance >= cost;
     report->accounts[operation].charge = 0; /* the retry that it was for has been made */
     if (decision->verdict == RETRY_VERDICT_RETRY) {
@@ -98,7 +98,7 @@ static inline void report_ended(async_report *report, uint32_t operation, uint8_
 static inline void report_succeeded(async_report *report, uint32_t operation, uint32_t retries)
 {
     report->succeeded_after[retries < REPORT_RETRIES ? retries : REPORT_RETRIES - 1]++;
-    report_deposit(report, retries > 0 ? report->accounts[operation].charge : 1000);
+    report_deposit(report, retries > 0 ? report->accounts[operation].charge : RETRY_TOKENS(1));
 }
 
 /* What was paid for a retry that nobody waits for any more goes back. */

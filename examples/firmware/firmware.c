@@ -18,8 +18,10 @@ enum { DEVICE_ID = 0x00c0ffee }; /* from the chip's registers, were this one */
 
 /* The radio runs on a small cell: a retry costs a token, one after silence, when the receiver was
    on for long, two. The cell recovers by half a token a second. */
-static const retry_budget_options cell = {
-    .capacity = 40000, .retry_cost = 1000, .timeout_cost = 2000, .refill_per_second = 500};
+static const retry_budget_options cell = {.capacity = RETRY_TOKENS(40),
+                                          .retry_cost = RETRY_TOKENS(1),
+                                          .timeout_cost = RETRY_TOKENS(2),
+                                          .refill_per_second = RETRY_PER_SECOND(0.5)};
 
 static const retry_policy policy = {
     .base = {retry_policy_after},
@@ -91,7 +93,7 @@ static void log_decision(void *context, const retry_request *observed, const ret
 {
     const uint32_t granted = decision->verdict == RETRY_VERDICT_RETRY ? 1 : 0;
     (void)context;
-    log_add(failure, decision, observed->attempts + 1 - granted);
+    log_add(failure, decision, observed->retries + 1 - granted);
 }
 
 /* ---- Radio --------------------------------------------------------------------------------- */
@@ -99,7 +101,7 @@ static void log_decision(void *context, const retry_request *observed, const ret
 static radio_event scripted_event(void)
 {
     const uint32_t last = operation->event_count - 1;
-    const uint32_t retries = current.request.attempts;
+    const uint32_t retries = current.request.retries;
     return operation->events[retries < last ? retries : last];
 }
 

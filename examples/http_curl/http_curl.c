@@ -430,7 +430,7 @@ static void print_job(const http_job *job)
     bool fits = strlen(job->url) <= URL_WIDTH;
     printf("%4u %-7s%-*.*s%s", job->line, job->method, fits ? URL_WIDTH : 0,
            fits ? URL_WIDTH : URL_WIDTH - 3, job->url, fits ? "" : "...");
-    printf(" %2u %6u ms  ", job->state == NEW ? 0 : job->retry.request.attempts + 1, job->waited);
+    printf(" %2u %6u ms  ", job->state == NEW ? 0 : job->retry.request.retries + 1, job->waited);
     if (job->state == DONE)
         printf("HTTP %ld\n", job->status);
     else
@@ -499,7 +499,7 @@ static void fetch_script(http_tool *tool)
     }
     fetch(&fetcher);
     for (size_t i = 0; i < STEPS; i++) {
-        tool->results[i].tries = fetcher.jobs[i].retry.request.attempts + 1;
+        tool->results[i].tries = fetcher.jobs[i].retry.request.retries + 1;
         tool->results[i].waited = fetcher.jobs[i].waited;
         tool->results[i].done = fetcher.jobs[i].state == DONE;
         tool->results[i].perhaps_done = perhaps_done(&fetcher.jobs[i]);

@@ -221,7 +221,7 @@ static void put_on_wire(kv_client *client, operation *op, copy *which)
    before anything was sent. */
 static void send_copy(kv_client *client, operation *op, retry_step step, retry_time now)
 {
-    const uint32_t attempt = op->retry.request.attempts + 1;
+    const uint32_t attempt = op->retry.request.retries + 1;
     copy *next = &op->copies[step.copy];
     node *to = addressee(client, op, op->tries == attempt);
     memset(next, 0, sizeof *next);

@@ -228,7 +228,7 @@ static inline void report_operation(kv_report *report, uint8_t row, uint8_t outc
     retry_ms elapsed = now - request->started;
     in->begun++;
     in->outcomes[outcome]++;
-    in->first_try += outcome == DONE && request->attempts == 0;
+    in->first_try += outcome == DONE && request->retries == 0;
     if (elapsed > in->longest)
         in->longest = elapsed;
     if (elapsed > request->timeout && elapsed - request->timeout > report->overrun)

@@ -10,8 +10,9 @@
 
 enum { BUCKET_CALLS = 100000, BUCKET_RETRIES = 3, BUCKET_TOLERANCE = 2 };
 
-static const retry_budget_options bucket = {
-    .capacity = 50000, .retry_cost = 1000, .success_deposit = 100};
+static const retry_budget_options bucket = {.capacity = RETRY_TOKENS(50),
+                                            .retry_cost = RETRY_TOKENS(1),
+                                            .success_deposit = RETRY_TOKENS(0.1)};
 
 /* Brooker's: attempts per call that are to be reproduced. */
 static const struct {

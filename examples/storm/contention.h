@@ -68,7 +68,7 @@ static retry_action writer_after(const retry_strategy *self, retry_request *requ
                                  const retry_failure *failure, retry_time now)
 {
     const writer_strategy *strategy = (const writer_strategy *)(const void *)self;
-    uint32_t attempt = request->attempts + strategy->first;
+    uint32_t attempt = request->retries + strategy->first;
     (void)failure;
     (void)now;
     return retry_action_after(retry_backoff_delay(&strategy->own.backoff, attempt,

@@ -208,8 +208,9 @@ static void hedge_happen(hedge_world *w, const hedge_event *event)
 
 static void hedge_join(hedge_world *w, uint32_t id, const hedging *how)
 {
-    static const retry_budget_options a_tenth = {
-        .capacity = 10000, .retry_cost = 1000, .request_deposit = 100};
+    static const retry_budget_options a_tenth = {.capacity = RETRY_TOKENS(10),
+                                                 .retry_cost = RETRY_TOKENS(1),
+                                                 .request_deposit = RETRY_TOKENS(0.1)};
     hedge_group *group = hedge_group_of(w, id);
     hedge_client *c = &w->clients[id];
     if (id % w->set->sharing == 0) {

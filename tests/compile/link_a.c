@@ -66,7 +66,7 @@ static void test_shared_structs(void)
     CHECK_DECISION(RETRY, STRATEGY, retry_orchestrate(&request, &failure, 100));
     client.strategy = retry_best_effort();
     CHECK_DECISION(RETRY, STRATEGY, link_b_orchestrate(&request, &failure, 200));
-    CHECK_EQUAL(2, request.attempts);
+    CHECK_EQUAL(2, request.retries);
     CHECK_EQUAL(490000, retry_budget_balance(&budget));
     CHECK(link_b_withdraw(&budget, 490000, 200));
     CHECK(!retry_budget_withdraw(&budget, 1, 200));

@@ -54,6 +54,40 @@ static retry_decision fail_once(const retry_client *client, retry_reason reason)
 
 /* ---- withdraw and deposit ------------------------------------------------------------------ */
 
+/* Amounts are thousandths, which nobody writes. */
+static void test_amounts(void)
+{
+    static const uint32_t amounts[] = {RETRY_TOKENS(0),
+                                       RETRY_TOKENS(1),
+                                       RETRY_TOKENS(1.5),
+                                       RETRY_TOKENS(0.001),
+                                       RETRY_TOKENS(0.0005),
+                                       RETRY_TOKENS(0.0004),
+                                       RETRY_TOKENS(2 + 1),
+                                       RETRY_TOKENS(4294967.295),
+                                       RETRY_PER_SECOND(50),
+                                       RETRY_PER_SECOND(0.5),
+                                       RETRY_PER_SECOND(UINT32_C(100000))};
+    static const uint32_t expected[] = {0,    1000,       1500,  1,   1,        0,
+                                        3000, UINT32_MAX, 50000, 500, 100000000};
+    static const retry_budget_options smithy = RETRY_BUDGET_SMITHY, aws = RETRY_BUDGET_AWS;
+    static const retry_budget_options newer = RETRY_BUDGET_AWS_2026, grpc = RETRY_BUDGET_GRPC;
+    static const retry_budget_options best = RETRY_BUDGET_BEST_EFFORT(3);
+    size_t i;
+    for (i = 0; i < CHECK_COUNT(amounts); i++) {
+        check_row("amount %u", (unsigned)i);
+        CHECK_EQUAL(expected[i], amounts[i]);
+    }
+    CHECK(smithy.capacity == 500000 && smithy.retry_cost == 5000 && smithy.timeout_cost == 10000);
+    CHECK(smithy.throttle_cost == 5000 && smithy.success_deposit == 1000 && !smithy.refund_last);
+    CHECK(aws.capacity == 500000 && aws.timeout_cost == 10000 && aws.refund_last);
+    CHECK(newer.retry_cost == 14000 && newer.timeout_cost == 14000 && newer.throttle_cost == 5000);
+    CHECK(grpc.capacity == 10000 && grpc.retry_cost == 1000 && grpc.success_deposit == 100);
+    CHECK(grpc.floor == 5000 && grpc.charge_failures && grpc.timeout_cost == 0);
+    CHECK(best.capacity == 60000 && best.retry_cost == 1000 && best.success_deposit == 100);
+    CHECK(best.expire == 10000 && best.floor == 0);
+}
+
 static void test_null(void)
 {
     retry_budget budget;
@@ -1560,6 +1594,7 @@ static void test_deposit_ends_the_fraction(void)
 
 int main(void)
 {
+    RUN(test_amounts);
     RUN(test_refill_set_back);
     RUN(test_full_holds_no_fraction);
     RUN(test_null);

@@ -46,7 +46,7 @@ static void test_client_random_jitters(void)
     retry_client client;
     retry_request request = counted(&client, &state);
     const retry_failure failure = check_failure_of(RETRY_REASON_KV_LOCKED);
-    request.attempts = 20;
+    request.retries = 20;
     CHECK_EQUAL(500, retry_orchestrate(&request, &failure, 0).delay);
     CHECK_EQUAL(UINT32_MAX, state);
 }

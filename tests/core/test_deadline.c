@@ -74,8 +74,8 @@ static void check_row_from(retry_time start, size_t i, const char *where)
     CHECK_EQUAL(rows[i].verdict, decision.verdict);
     CHECK_EQUAL(retried ? RETRY_CAUSE_STRATEGY : RETRY_CAUSE_DEADLINE, decision.cause);
     CHECK_EQUAL(rows[i].expected, decision.delay);
-    CHECK_EQUAL(retried, request.attempts);
-    CHECK_EQUAL(retried, request.code_attempts);
+    CHECK_EQUAL(retried, request.retries);
+    CHECK_EQUAL(retried, request.code_retries);
     CHECK_EQUAL(retried ? rows[i].expected : 0, request.last_delay);
     CHECK_EQUAL(retried, retry_succeed(&request, start));
 }
@@ -154,7 +154,7 @@ static void test_always_reasons_expire(void)
         CHECK_EQUAL(steps[i].verdict, decision.verdict);
         CHECK_EQUAL(steps[i].delay, decision.delay);
     }
-    CHECK_EQUAL(4, request.attempts);
+    CHECK_EQUAL(4, request.retries);
     CHECK_EQUAL(100, request.last_delay);
 }
 

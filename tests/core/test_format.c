@@ -35,7 +35,7 @@ static void set_up(void)
     failure.reason = RETRY_REASON_KV_TEMPORARY_FAILURE;
     failure.code = 0xbeef;
     retry_begin(&request, START);
-    request.attempts = 31;
+    request.retries = 31;
     decision = retry_orchestrate(&request, &failure, check_after(START, 1234));
 }
 
@@ -97,9 +97,9 @@ static void test_longest_line(void)
     set_up();
     failure.code = UINT32_MAX;
     decision.verdict = RETRY_VERDICT_PENDING;
-    decision.delay = request.timeout = request.attempts = UINT32_MAX;
+    decision.delay = request.timeout = request.retries = UINT32_MAX;
     retry_begin(&request, START);
-    request.attempts = UINT32_MAX;
+    request.retries = UINT32_MAX;
     retry_cancel(&request, check_after(START, 0x7fffffff));
     for (reason = 0; reason < RETRY_REASON_COUNT; reason++) {
         for (cause = 0; cause < RETRY_CAUSE_COUNT; cause++) {
@@ -122,11 +122,11 @@ static void test_ends(void)
     set_up();
     CHECK(retry_succeed(&request, check_after(START, 1300)));
     retry_format(line, sizeof line, &request, NULL, &success);
-    CHECK_TEXT("retry: verdict=SUCCESS delay=0ms attempts=32 elapsed=1300ms "
+    CHECK_TEXT("retry: verdict=SUCCESS delay=0ms retries=32 elapsed=1300ms "
                "timeout=98765ms",
                line);
     retry_format(line, sizeof line, &request, NULL, &cancelled);
-    CHECK_TEXT("retry: verdict=FAIL delay=0ms cause=\"cancelled\" attempts=32 elapsed=1300ms "
+    CHECK_TEXT("retry: verdict=FAIL delay=0ms cause=\"cancelled\" retries=32 elapsed=1300ms "
                "timeout=98765ms",
                line);
 }
@@ -137,7 +137,7 @@ static void test_whole_line(void)
     set_up();
     retry_format(line, sizeof line, &request, &failure, &decision);
     CHECK_TEXT("retry: verdict=RETRY delay=4567ms reason=KV_TEMPORARY_FAILURE code=48879/0xbeef "
-               "cause=\"strategy grants\" attempts=32 elapsed=1234ms "
+               "cause=\"strategy grants\" retries=32 elapsed=1234ms "
                "timeout=98765ms",
                line);
 }
@@ -225,14 +225,14 @@ static void test_elapsed(void)
     retry_begin(&timed, 1000);
     retry_succeed(&timed, 1250);
     retry_format(text, sizeof text, &timed, NULL, NULL);
-    CHECK_TEXT("retry: attempts=0 elapsed=250ms timeout=75000ms", text);
+    CHECK_TEXT("retry: retries=0 elapsed=250ms timeout=75000ms", text);
     retry_begin(&timed, 5000);
     retry_format(text, sizeof text, &timed, NULL, NULL);
-    CHECK_TEXT("retry: attempts=0 elapsed=0ms timeout=75000ms", text);
-    timed.attempts = UINT32_C(4294967289); /* the first of which a rougher tenth would be wrong */
+    CHECK_TEXT("retry: retries=0 elapsed=0ms timeout=75000ms", text);
+    timed.retries = UINT32_C(4294967289); /* the first of which a rougher tenth would be wrong */
     retry_cancel(&timed, 5070);
     retry_format(text, sizeof text, &timed, NULL, NULL);
-    CHECK_TEXT("retry: attempts=4294967289 elapsed=70ms timeout=75000ms", text);
+    CHECK_TEXT("retry: retries=4294967289 elapsed=70ms timeout=75000ms", text);
     CHECK_EQUAL(strlen(text), retry_format(NULL, sizeof text, &timed, NULL, NULL));
 }
 
@@ -242,7 +242,7 @@ static void test_capacities(void)
     check_capacities(&request, &failure, &decision);
     failure.code = UINT32_MAX;
     failure.reason = RETRY_REASON_KV_SYNC_WRITE_RE_COMMIT_IN_PROGRESS;
-    decision.delay = request.timeout = request.attempts = UINT32_MAX;
+    decision.delay = request.timeout = request.retries = UINT32_MAX;
     check_capacities(&request, &failure, &decision);
 }
 

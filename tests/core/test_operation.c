@@ -287,7 +287,7 @@ static void test_success_after_retries(void)
     fail_once();
     CHECK_TOLD(1, RETRY, STRATEGY, 20);
     CHECK(told_failure);
-    CHECK_EQUAL(1, op.request.attempts);
+    CHECK_EQUAL(1, op.request.retries);
     CHECK_EQUAL(9000, retry_budget_balance(&budget));
     CHECK_STEP(WAIT(STRATEGY, 15), next(15));
     CHECK_STEP(WAIT(STRATEGY, 1), next(29));
@@ -299,7 +299,7 @@ static void test_success_after_retries(void)
     CHECK_STEP(SEND(LEFT - 60), next(60)); /* late */
     worked(61);
     CHECK_EQUAL(RETRY_REASON_KV_TEMPORARY_FAILURE, op.failure.reason);
-    CHECK_EQUAL(2, op.request.attempts);
+    CHECK_EQUAL(2, op.request.retries);
     CHECK_EQUAL(2, asked);
     CHECK_TOLD(3, SUCCESS, NONE, 0);
     CHECK_OVER(END(SUCCESS, NONE, 0));
@@ -730,7 +730,7 @@ static void test_start_with_a_copy_out(void)
     CHECK_EQUAL(10000, retry_budget_balance(&budget));
     CHECK(is_zero(&op.failure));
     CHECK(!op.request.ambiguous);
-    CHECK_EQUAL(0, op.request.attempts);
+    CHECK_EQUAL(0, op.request.retries);
     CHECK_EQUAL(at(40), op.request.started);
     CHECK_STEP(CANCEL, next(41));
     CHECK_STEP(SEND(LEFT - 2), next(42));
@@ -1407,7 +1407,7 @@ static void test_by_hand(void)
         }
         CHECK_STEP(step_of(RETRY_DO_END, decision.verdict, decision.cause, decision.delay, 0),
                    next(elapsed));
-        CHECK_EQUAL(request.attempts, op.request.attempts);
+        CHECK_EQUAL(request.retries, op.request.retries);
         CHECK_EQUAL(request.ambiguous, op.request.ambiguous);
         CHECK(request.reasons == op.request.reasons);
         retry_budget_deposit(&budget, 300);

@@ -157,9 +157,9 @@ static void test_recording(void)
         now += rows[i].after;
         CHECK_DECISION(RETRY, STRATEGY, retry_orchestrate(&request, &failure, now));
         CHECK_EQUAL(rows[i].code, request.code);
-        CHECK_EQUAL(rows[i].code_attempts, request.code_attempts);
+        CHECK_EQUAL(rows[i].code_attempts, request.code_retries);
         CHECK_EQUAL(START + rows[i].code_since, request.code_since);
-        CHECK_EQUAL(i + 1, request.attempts);
+        CHECK_EQUAL(i + 1, request.retries);
         CHECK_EQUAL(START, request.started);
     }
 }
@@ -196,9 +196,9 @@ static void test_refused_is_recorded(void)
     CHECK_DECISION(FAIL, UNSAFE, retry_orchestrate(&request, &failure, START + 40));
     CHECK(retry_reason_set_has(request.reasons, RETRY_REASON_KV_LOCKED));
     CHECK_EQUAL(9, request.code);
-    CHECK_EQUAL(0, request.code_attempts);
+    CHECK_EQUAL(0, request.code_retries);
     CHECK_EQUAL(START + 40, request.code_since);
-    CHECK_EQUAL(0, request.attempts);
+    CHECK_EQUAL(0, request.retries);
 }
 
 /* ---- steps 3 to 5: reasons and safety ------------------------------------------------------ */
@@ -282,7 +282,7 @@ static void test_verdicts(void)
         check_row("%s", verdicts[i].name);
         check_decision(verdicts[i].verdict, verdicts[i].cause,
                        retry_orchestrate(&request, &failure, START), __FILE__, __LINE__);
-        CHECK_EQUAL(retried, request.attempts);
+        CHECK_EQUAL(retried, request.retries);
         CHECK_EQUAL(retried, retry_succeed(&request, START)); /* still open? */
     }
 }
@@ -325,7 +325,7 @@ static void test_always_ladder(void)
         CHECK_DECISION(RETRY, ALWAYS, decision);
         CHECK_EQUAL(ladder[i], decision.delay);
         CHECK_EQUAL(ladder[i], request.last_delay);
-        CHECK_EQUAL(i + 1, request.attempts);
+        CHECK_EQUAL(i + 1, request.retries);
     }
 }
 
@@ -400,7 +400,7 @@ static void test_strategy_refuses(void)
         CHECK_EQUAL(RETRY_VERDICT_FAIL, decision.verdict);
         CHECK_EQUAL(cause, decision.cause);
         CHECK_EQUAL(1, asked);
-        CHECK_EQUAL(0, request.attempts);
+        CHECK_EQUAL(0, request.retries);
         CHECK(!retry_succeed(&request, START));
     }
 }
@@ -416,7 +416,7 @@ static void test_garbage_action(void)
         retry_request request = begun(&client);
         check_row("kind %u", kind);
         CHECK_EQUAL(RETRY_VERDICT_FAIL, retry_orchestrate(&request, &failure, START).verdict);
-        CHECK_EQUAL(0, request.attempts);
+        CHECK_EQUAL(0, request.retries);
         CHECK(!retry_succeed(&request, START));
     }
 }
@@ -479,9 +479,9 @@ static retry_action curious_after(const retry_strategy *self, retry_request *req
     CHECK_EQUAL(START + 30, now);
     CHECK(retry_reason_set_has(request->reasons, RETRY_REASON_KV_LOCKED));
     CHECK_EQUAL(9, request->code);
-    CHECK_EQUAL(0, request->code_attempts);
+    CHECK_EQUAL(0, request->code_retries);
     CHECK_EQUAL(START + 30, request->code_since);
-    CHECK_EQUAL(1, request->attempts);
+    CHECK_EQUAL(1, request->retries);
     CHECK_EQUAL(1, request->last_delay);
     CHECK_EQUAL('c', *(const char *)request->context);
     return retry_action_after(3);
@@ -571,7 +571,7 @@ static void test_budget_exhausted(void)
     decision = retry_orchestrate(&request, &failure, START + 10);
     CHECK_DECISION(FAIL, BUDGET_EXHAUSTED, decision);
     CHECK_EQUAL(5000, decision.delay);
-    CHECK_EQUAL(0, request.attempts);
+    CHECK_EQUAL(0, request.retries);
     CHECK_EQUAL(0, request.last_delay);
     CHECK(!retry_succeed(&request, START));
 }
@@ -631,19 +631,19 @@ static void test_counters_saturate(void)
     retry_request request = begun(NULL);
     unsigned i;
     CHECK_EQUAL(1, retry_orchestrate(&request, &failure, START).delay);
-    request.attempts = UINT32_MAX - 2;
-    request.code_attempts = UINT32_MAX - 2;
+    request.retries = UINT32_MAX - 2;
+    request.code_retries = UINT32_MAX - 2;
     for (i = 0; i < 4; i++) {
         retry_decision decision = retry_orchestrate(&request, &failure, START);
         CHECK_DECISION(RETRY, ALWAYS, decision);
         CHECK_EQUAL(1000, decision.delay);
     }
-    CHECK_EQUAL(UINT32_MAX, request.attempts);
-    CHECK_EQUAL(UINT32_MAX, request.code_attempts);
+    CHECK_EQUAL(UINT32_MAX, request.retries);
+    CHECK_EQUAL(UINT32_MAX, request.code_retries);
     failure.code = 1; /* which counts no more, rather than from 0 */
     CHECK_DECISION(RETRY, ALWAYS, retry_orchestrate(&request, &failure, START));
-    CHECK_EQUAL(UINT32_MAX, request.attempts);
-    CHECK_EQUAL(0, request.code_attempts);
+    CHECK_EQUAL(UINT32_MAX, request.retries);
+    CHECK_EQUAL(0, request.code_retries);
 }
 
 struct telling {
@@ -665,8 +665,8 @@ static void tell(void *context, const retry_request *request, const retry_failur
     telling->verdict = decision->verdict;
     telling->cause = decision->cause;
     telling->delay = decision->delay;
-    telling->attempts = request->attempts;
-    telling->code_attempts = request->code_attempts;
+    telling->attempts = request->retries;
+    telling->code_attempts = request->code_retries;
     telling->last_delay = request->last_delay;
     telling->request = request;
     telling->failed = failure != NULL;

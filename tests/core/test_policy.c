@@ -122,7 +122,7 @@ static void test_attempts(void)
     for (i = 0; i < CHECK_COUNT(rows); i++) {
         retry_request request = begun(NULL);
         policy.max_attempts = rows[i].max;
-        request.attempts = rows[i].retries;
+        request.retries = rows[i].retries;
         check_row("%lu of %lu", (unsigned long)rows[i].retries, (unsigned long)rows[i].max);
         CHECK_EQUAL(rows[i].granted ? RETRY_ACTION_AFTER : RETRY_ACTION_NONE,
                     ask(&policy, &request, &failure).kind);
@@ -175,7 +175,7 @@ static void test_throttle_backoff(void)
     policy.throttle_backoff.initial = 700;
     policy.throttle_backoff.max = 5000;
     CHECK_EQUAL(700, ask(&policy, &request, &failure).delay);
-    request.attempts = 2;
+    request.retries = 2;
     CHECK_EQUAL(2800, ask(&policy, &request, &failure).delay);
     failure.throttle = false;
     CHECK_EQUAL(40, ask(&policy, &request, &failure).delay);
@@ -276,11 +276,11 @@ static void check_preset(const char *name, const retry_policy *policy, const ret
     size_t i;
     for (i = 0; i < count; i++) {
         retry_request request = begun(&high);
-        request.attempts = (uint32_t)i;
+        request.retries = (uint32_t)i;
         check_row("%s, retry %u", name, (unsigned)i);
         CHECK_EQUAL(expected[i], retry_orchestrate(&request, &failure, START).delay);
         request = begun(&low);
-        request.attempts = (uint32_t)i;
+        request.retries = (uint32_t)i;
         CHECK_EQUAL(policy->backoff.min, retry_orchestrate(&request, &failure, START).delay);
     }
 }
@@ -378,7 +378,7 @@ static void check_built_in(retry_backoff backoff, uint32_t attempts, uint32_t se
     uint32_t random;
     policy.backoff = backoff;
     request.timeout = UINT32_MAX;
-    request.attempts = attempts;
+    request.retries = attempts;
     retry_seed(seed);
     random = retry_random(&request);
     retry_seed(seed);

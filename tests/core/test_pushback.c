@@ -288,7 +288,7 @@ static void test_forbidden(void)
     CHECK_DECISION(FAIL, PUSHBACK, ordered(FORBIDDEN));
     CHECK(retry_reason_set_has(request.reasons, RETRY_REASON_SERVER_ERROR));
     CHECK_EQUAL(9, request.code);
-    CHECK_EQUAL(0, request.attempts);
+    CHECK_EQUAL(0, request.retries);
     CHECK_EQUAL(0, request.last_delay);
     CHECK_EQUAL(0, asked);
     CHECK_EQUAL(9000, retry_budget_balance(&budget));
@@ -356,12 +356,12 @@ static void check_obeyed(const char *name, unsigned cause)
         check_decision(RETRY_VERDICT_RETRY, cause, decision, __FILE__, __LINE__);
         CHECK_EQUAL(orders[i], decision.delay);
         CHECK_EQUAL(orders[i], request.last_delay);
-        CHECK_EQUAL(1, request.attempts);
-        CHECK_EQUAL(1, request.code_attempts);
+        CHECK_EQUAL(1, request.retries);
+        CHECK_EQUAL(1, request.code_retries);
         CHECK_EQUAL(orders[i], told_decision.delay);
         decision = ordered(orders[i]); /* and the second time */
         CHECK_EQUAL(orders[i], decision.delay);
-        CHECK_EQUAL(2, request.attempts);
+        CHECK_EQUAL(2, request.retries);
     }
 }
 
@@ -419,7 +419,7 @@ static void check_refused(const char *name, unsigned cause)
         check_row("%s, order %lu", name, (unsigned long)orders[i]);
         check_decision(RETRY_VERDICT_FAIL, cause, decision, __FILE__, __LINE__);
         CHECK_EQUAL(0, decision.delay);
-        CHECK_EQUAL(0, request.attempts);
+        CHECK_EQUAL(0, request.retries);
         CHECK(!retry_succeed(&request, START));
     }
 }
@@ -463,7 +463,7 @@ static void test_budget_exhausted(void)
         CHECK_DECISION(FAIL, BUDGET_EXHAUSTED, decision);
         CHECK_EQUAL(orders[i], decision.delay);
         CHECK_EQUAL(orders[i], told_decision.delay);
-        CHECK_EQUAL(0, request.attempts);
+        CHECK_EQUAL(0, request.retries);
         CHECK_EQUAL(0, request.last_delay);
     }
 }
@@ -596,7 +596,7 @@ static void test_curve_begins_anew(void)
                 CHECK_EQUAL(5000, ordered(5000).delay);
                 for (n = 0; n < 6; n++)
                     CHECK_ATTEMPT(&policy, n);
-                CHECK_EQUAL(before + 7, request.attempts);
+                CHECK_EQUAL(before + 7, request.retries);
             }
         }
     }
@@ -637,7 +637,7 @@ static void test_counted_on(void)
         else
             CHECK_RANGE(3 * 255, 3 * (n + 1), plain().delay);
     }
-    CHECK_EQUAL(10 + 1 + 1001, request.attempts);
+    CHECK_EQUAL(10 + 1 + 1001, request.retries);
 }
 
 /* The last delay was 5000; DECORRELATED draws as for the first. */

@@ -329,8 +329,8 @@ static void move_orchestrate(unsigned i)
     retry_decision decision;
     memcpy(&before, &requests[i], sizeof before);
     if (models[i].state == OPEN && chance(200)) {
-        requests[i].attempts = models[i].attempts = UINT32_MAX - below(2);
-        requests[i].code_attempts = requests[i].attempts - below(2); /* never more */
+        requests[i].retries = models[i].attempts = UINT32_MAX - below(2);
+        requests[i].code_retries = requests[i].retries - below(2); /* never more */
     }
     decision = retry_orchestrate(&requests[i], &failure, now);
     check_decision_of(i, &failure, &before, decision, true);
@@ -512,7 +512,7 @@ static void check_world(uint32_t step, unsigned move)
         CHECK_RANGE(0, budgets[i].options.capacity, retry_budget_balance(&budgets[i]));
     }
     for (i = 0; i < REQUESTS; i++)
-        CHECK(models[i].state == NOT_OPEN || models[i].attempts == requests[i].attempts);
+        CHECK(models[i].state == NOT_OPEN || models[i].attempts == requests[i].retries);
     CHECK_EQUAL(expected_told, told);
 }
 

@@ -35,7 +35,7 @@ static void tell(void *context, const retry_request *request, const retry_failur
     told++;
     told_decision = *decision;
     told_code = failure ? failure->code : 0;
-    told_attempts = request->attempts;
+    told_attempts = request->retries;
 }
 
 /* One client with a bucket of ten tokens, a retry for one, and one request of it. */
@@ -108,10 +108,10 @@ static void test_begin_clears(void)
     CHECK_DECISION(RETRY, STRATEGY, orchestrate(10));
     retry_begin(&request, AFTER(500));
     CHECK_EQUAL(AFTER(500), request.started);
-    CHECK_EQUAL(0, request.attempts);
+    CHECK_EQUAL(0, request.retries);
     CHECK_EQUAL(0, request.reasons);
     CHECK_EQUAL(0, request.code);
-    CHECK_EQUAL(0, request.code_attempts);
+    CHECK_EQUAL(0, request.code_retries);
     CHECK_EQUAL(0, request.last_delay);
     CHECK(request.context == &context);
     CHECK(request.client == &client);
@@ -134,7 +134,7 @@ static void test_begin_forgets_the_code(void)
         retry_begin(&request, AFTER(500));
         CHECK_DECISION(RETRY, STRATEGY, orchestrate(510));
         CHECK_EQUAL(AFTER(510), request.code_since);
-        CHECK_EQUAL(1, request.code_attempts);
+        CHECK_EQUAL(1, request.code_retries);
     }
 }
 
@@ -211,7 +211,7 @@ static void test_succeed(void)
     set_up(false);
     CHECK_DECISION(RETRY, STRATEGY, orchestrate(0));
     CHECK(retry_succeed(&request, AFTER(30)));
-    CHECK_EQUAL(1, request.attempts);
+    CHECK_EQUAL(1, request.retries);
     CHECK_EQUAL(9000, retry_budget_balance(&budget));
     remember(&before);
     CHECK(!retry_succeed(&request, AFTER(30)));
@@ -306,7 +306,7 @@ static void test_cancel_by_the_strategy(void)
     set_up(false);
     request.strategy = &cancelling;
     CHECK_DECISION(FAIL, CANCELLED, orchestrate(0));
-    CHECK_EQUAL(0, request.attempts);
+    CHECK_EQUAL(0, request.retries);
     CHECK_EQUAL(10000, retry_budget_balance(&budget));
     CHECK(!retry_succeed(&request, START));
 }
@@ -329,7 +329,7 @@ static void test_pending_and_granted(void)
     failure.code = 9;
     decision = orchestrate(10);
     CHECK_DECISION(PENDING, PENDING, decision);
-    CHECK_EQUAL(0, request.attempts);
+    CHECK_EQUAL(0, request.retries);
     CHECK_EQUAL(0, request.last_delay);
     CHECK_EQUAL(10000, retry_budget_balance(&budget));
     CHECK_EQUAL(1, told);
@@ -337,8 +337,8 @@ static void test_pending_and_granted(void)
     decision = resume(retry_action_after(33), 60);
     CHECK_DECISION(RETRY, STRATEGY, decision);
     CHECK_EQUAL(33, decision.delay);
-    CHECK_EQUAL(1, request.attempts);
-    CHECK_EQUAL(1, request.code_attempts);
+    CHECK_EQUAL(1, request.retries);
+    CHECK_EQUAL(1, request.code_retries);
     CHECK_EQUAL(AFTER(10), request.code_since);
     CHECK_EQUAL(33, request.last_delay);
     CHECK_EQUAL(9000, retry_budget_balance(&budget));
@@ -372,7 +372,7 @@ static void test_pending_and_garbage(void)
     answer = retry_action_pending();
     CHECK_DECISION(PENDING, PENDING, orchestrate(0));
     CHECK_EQUAL(RETRY_VERDICT_FAIL, resume(garbage, 0).verdict);
-    CHECK_EQUAL(0, request.attempts);
+    CHECK_EQUAL(0, request.retries);
     CHECK_DECISION(FAIL, MISUSE, resume(retry_action_after(1), 0));
 }
 
@@ -386,9 +386,9 @@ static void test_pending_again(void)
         CHECK_DECISION(PENDING, PENDING, resume(retry_action_pending(), i));
     CHECK_EQUAL(6, told);
     CHECK_EQUAL(1, asked);
-    CHECK_EQUAL(0, request.attempts);
+    CHECK_EQUAL(0, request.retries);
     CHECK_DECISION(RETRY, STRATEGY, resume(retry_action_after(1), 5));
-    CHECK_EQUAL(1, request.attempts);
+    CHECK_EQUAL(1, request.retries);
 }
 
 /* While it waits, the request takes an answer, a success or a cancellation, and nothing else. */

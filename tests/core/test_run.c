@@ -52,7 +52,7 @@ static bool try_server(void *context, const retry_operation *op, const retry_ste
     server->step = *step;
     CHECK(is_zero(failure));
     CHECK_EQUAL(RETRY_DO_SEND, step->what);
-    CHECK_EQUAL(server->tries, op->request.attempts);
+    CHECK_EQUAL(server->tries, op->request.retries);
     server->fake->now = check_after(server->fake->now, server->duration);
     if (server->tries++ == server->failures)
         return true;
@@ -136,7 +136,7 @@ static void test_success_after_retries(void)
     set_up(5);
     CHECK_END(SUCCESS, NONE, run());
     CHECK_EQUAL(6, server.tries);
-    CHECK_EQUAL(5, operation.request.attempts);
+    CHECK_EQUAL(5, operation.request.retries);
     CHECK_EQUAL(5, fake.sleeps);
     for (i = 0; i < 5; i++)
         CHECK_EQUAL(10 * (i + 1), fake.slept[i]);
@@ -220,7 +220,7 @@ static retry_action later(const retry_strategy *self, retry_request *r, const re
     (void)self;
     (void)now;
     (void)f;
-    return r->attempts == 1 ? retry_action_pending() : retry_action_after(3);
+    return r->retries == 1 ? retry_action_pending() : retry_action_after(3);
 }
 
 /* The operation is left open: the caller goes on where retry_run left off. */
@@ -303,7 +303,7 @@ static void test_without_context(void)
     zeroed.request.strategy = &strategy;
     bare_tries = 0;
     CHECK_END(SUCCESS, NONE, retry_run(&zeroed, &bare, bare_try, NULL));
-    CHECK_EQUAL(2, zeroed.request.attempts);
+    CHECK_EQUAL(2, zeroed.request.retries);
 }
 
 /* ---- the step that an attempt gets --------------------------------------------------------- */
@@ -377,7 +377,7 @@ static void test_run_again(void)
     CHECK_EQUAL(2000, retry_budget_balance(&budget));
     CHECK_END(SUCCESS, NONE, run());
     CHECK_EQUAL(3000, retry_budget_balance(&budget));
-    CHECK_EQUAL(0, operation.request.attempts);
+    CHECK_EQUAL(0, operation.request.retries);
     CHECK(operation.failure.reason == RETRY_REASON_NONE);
     server.tries = 0;
     retry_start(&operation, START);
@@ -589,7 +589,7 @@ static void test_waits_for_its_turn(void)
     fake_clock.sleep = freeing_sleep;
     CHECK_END(SUCCESS, NONE, run());
     CHECK_EQUAL(3, fake.sleeps);
-    CHECK_EQUAL(0, operation.request.attempts);
+    CHECK_EQUAL(0, operation.request.retries);
     CHECK_EQUAL(0, gates.in_flight);
 }
 

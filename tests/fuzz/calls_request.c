@@ -725,8 +725,8 @@ static void check(void)
     REQUIRE(balance() <= budget.options.capacity);
     if (model.state == NOT_BEGUN)
         return;
-    REQUIRE(request.attempts == model.attempts);
-    REQUIRE(request.code == model.code && request.code_attempts == model.code_attempts);
+    REQUIRE(request.retries == model.attempts);
+    REQUIRE(request.code == model.code && request.code_retries == model.code_attempts);
     REQUIRE(request.code_since == model.code_since && request.started == model.started);
     REQUIRE(request.reasons == model.reasons);
     REQUIRE(request.ambiguous == model.ambiguous);

@@ -347,7 +347,7 @@ static retry_permit walk_permit(struct walk_before *before, const struct walk_op
                                 uint32_t server)
 {
     retry_ms whole = w->op.request.client->attempt_timeout;
-    bool may_probe = w->op.request.attempts == 0 || (whole != 0 && before->left >= whole);
+    bool may_probe = w->op.request.retries == 0 || (whole != 0 && before->left >= whole);
     return retry_breaker_ask(&before->breakers[server], may_probe, instant());
 }
 

@@ -569,7 +569,7 @@ static void test_paced(void)
         CHECK_EQUAL(2, drawn); /* one each time */
         CHECK_EQUAL(1, gates.in_flight);
         CHECK_EQUAL(0, told); /* no retry: not told, not counted, not paid */
-        CHECK_EQUAL(0, op.request.attempts);
+        CHECK_EQUAL(0, op.request.retries);
         CHECK_EQUAL(10000, retry_budget_balance(&budget));
         retry_ended(&first, 0, NULL, now);
         CHECK_SEND(retry_next(&op, now)); /* sooner than it was told: it has its turn */
@@ -936,7 +936,7 @@ static void test_operation(void)
     }
     CHECK_END(SUCCESS, NONE, step);
     CHECK_EQUAL(3, tries);
-    CHECK_EQUAL(2, op.request.attempts);
+    CHECK_EQUAL(2, op.request.retries);
     CHECK_EQUAL(3, retry_breaker_get(&breaker, now).reports);
     CHECK_EQUAL(0, retry_breaker_get(&breaker, now).sick);
 }

@@ -121,10 +121,10 @@ static void operate(struct worker *worker)
             __atomic_fetch_add(&clock_ms, step.delay / THREADS, __ATOMIC_RELAXED);
         }
     }
-    counts->charged += op.request.attempts;
+    counts->charged += op.request.retries;
     counts->refunded +=
-        op.request.attempts != 0 && counts->reports - reports <= op.request.attempts;
-    counts->decisions += op.request.attempts + 1;
+        op.request.retries != 0 && counts->reports - reports <= op.request.retries;
+    counts->decisions += op.request.retries + 1;
 }
 
 /* ---- a round ------------------------------------------------------------------------------- */

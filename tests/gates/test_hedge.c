@@ -789,7 +789,7 @@ static void check_as_alone(const retry_failure *failure)
     CHECK_TEXT(hedged, failed(0, failure, 100));
     CHECK_EQUAL(op.request.ambiguous, before.request.ambiguous);
     CHECK_EQUAL(op.request.reasons, before.request.reasons);
-    CHECK_EQUAL(op.request.attempts, before.request.attempts);
+    CHECK_EQUAL(op.request.retries, before.request.retries);
     CHECK_EQUAL(op.request.code, before.request.code);
     CHECK_EQUAL(op.failure.reason, before.failure.reason);
 }
@@ -858,7 +858,7 @@ static void test_followed_at_once(void)
         check_row("kind %u", (unsigned)i);
         CHECK_TEXT("send 0, wait 500", failed(0, &failure, 200));
         check_learnt(&kinds[i], kinds[i].ambiguous);
-        CHECK_EQUAL(0, op.request.attempts);
+        CHECK_EQUAL(0, op.request.retries);
         CHECK_EQUAL(42, op.failure.code);
         CHECK_TEXT("wait 1", POLL(699)); /* the timer counts from this copy on */
         CHECK_TEXT("send 1, wait 500", POLL(700));
@@ -1449,7 +1449,7 @@ static void test_one_attempt(void)
     CHECK_TEXT("wait", failed(3, &first, 1600));
     CHECK_TEXT("wait 7: strategy grants", failed(2, &last, 1700));
     CHECK_EQUAL(6000, retry_budget_balance(&budget));
-    CHECK_EQUAL(1, op.request.attempts);
+    CHECK_EQUAL(1, op.request.retries);
     CHECK_EQUAL(502, op.request.code);
     CHECK(op.request.ambiguous);
     CHECK_TEXT("send 0, wait 500", POLL(1707));
@@ -1458,7 +1458,7 @@ static void test_one_attempt(void)
     CHECK_TEXT("send 2, wait", POLL(2800));
     CHECK_EQUAL(5000, retry_budget_balance(&budget));
     CHECK_TEXT("cancel 0, cancel 1, SUCCESS: none given", done(2, 2900));
-    CHECK_EQUAL(1, op.request.attempts);
+    CHECK_EQUAL(1, op.request.retries);
 }
 
 /* Those that are cancelled may have taken effect, if none of them won. */

@@ -628,7 +628,7 @@ static void never_sent_counts(void)
     CHECK_DECISION(
         RETRY, STRATEGY,
         fail(retry_classify_stage(RETRY_STAGE_DISPATCH, RETRY_REASON_SOCKET_NOT_AVAILABLE), 0));
-    CHECK_EQUAL(1, request.attempts);
+    CHECK_EQUAL(1, request.retries);
     CHECK_EQUAL(2000, retry_budget_balance(&budget));
     CHECK_DECISION(RETRY, STRATEGY, fail_of(RETRY_REASON_SERVER_ERROR));
     CHECK_EQUAL(1000, retry_budget_balance(&budget));

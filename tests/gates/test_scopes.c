@@ -637,10 +637,10 @@ static uint32_t retries_of(const retry_client *client)
     memset(&request, 0, sizeof request);
     request.client = client;
     retry_begin(&request, START);
-    while (request.attempts < 100 &&
+    while (request.retries < 100 &&
            retry_orchestrate(&request, &failure, START).verdict == RETRY_VERDICT_RETRY)
         continue;
-    return request.attempts;
+    return request.retries;
 }
 
 static void test_a_name_pays_for_itself(void)

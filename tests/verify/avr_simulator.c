@@ -34,7 +34,11 @@ int main(int count, char **arguments)
     avr_load_firmware(avr, &program);
     avr_register_io_write(avr, GPIOR0, print, NULL);
     avr_register_io_write(avr, GPIOR1, end, NULL);
-    while (avr->state == cpu_Running) /* no timer or interrupt is in use */
-        avr->pc = avr_run_one(avr);
+    while (avr->state == cpu_Running) {
+        if (avr->sreg[S_I])
+            avr_run(avr);
+        else /* nothing can come between, and this is faster */
+            avr->pc = avr_run_one(avr);
+    }
     return 126;
 }

@@ -18,7 +18,7 @@ prepare() {
     libraries=-lm
     without=$HOSTED
     case $1 in
-    cortex-m0) # no atomics, so no swap is lost
+    cortex-m0) # no compiler's atomics, for test_lost_swaps to come between
         cc="arm-none-eabi-gcc -mcpu=cortex-m0 -mthumb $(picolibc 0 0x20000000)"
         run=$mps2
         without="$without test_lost_swaps"
@@ -61,7 +61,7 @@ prepare() {
         without=
         start_wine && find_wine32
         ;;
-    tcc) # no atomics, of which it warns
+    tcc) # no atomics, of which retry.h warns
         cc=tcc
         warnings=-Wall
         run="env"
@@ -74,14 +74,16 @@ prepare() {
     esac
 }
 
-# picolibc FLASH RAM: a board with its code and data at these addresses, and this machine's terminal
+# picolibc FLASH RAM [FLASH-SIZE RAM-SIZE STACK-SIZE]: a board with its code and data at these
+# addresses, and this machine's terminal
 picolibc() {
     echo "--specs=picolibc.specs --oslib=semihost --crt0=hosted -ffunction-sections -Wl,--gc-sections
-        -Wl,--defsym=__flash=$1,--defsym=__flash_size=0x400000
-        -Wl,--defsym=__ram=$2,--defsym=__ram_size=0x400000,--defsym=__stack_size=0x10000"
+        -Wl,--defsym=__flash=$1,--defsym=__flash_size=${3:-0x400000}
+        -Wl,--defsym=__ram=$2,--defsym=__ram_size=${4:-0x400000},--defsym=__stack_size=${5:-0x10000}"
 }
 semihosting="-nographic -monitor none -serial none -semihosting-config enable=on,target=native -kernel"
 mps2="qemu-system-arm -M mps2-an385 $semihosting"
+microbit="qemu-system-arm -M microbit -icount shift=6 $semihosting" # an instruction lasts 64 ns
 
 # With jump tables gcc 5.4 stops at a switch over what was shifted out of 64 bits.
 avr="-mmcu=atmega2560 -fno-jump-tables -ffunction-sections -DCHECK_ONE_IN=5 -DCHECK_NO_ROWS -Wl,--gc-sections
@@ -166,6 +168,23 @@ on_target() { # TEST...
     result digest "$good"
 }
 
+# What two tasks share on a core without atomics; and without its masks, which has to be noticed.
+preempted() {
+    case $target in
+    cortex-m0)
+        cc="arm-none-eabi-gcc -mcpu=cortex-m0 -mthumb $(picolibc 0 0x20000000 0x40000 0x4000 0x1000)"
+        run=$microbit
+        ;;
+    avr) ;;
+    *) return ;;
+    esac
+    result preempted "$(program "$build/$target/preempted.exe" preempted |
+        sed -n 's/^\([1-9][0-9]*\) passed, 0 failed$/\1/p')"
+    program "$build/$target/unmasked.exe" preempted -DRETRY_NO_ATOMICS
+    tail -n 1 "$build/$target/unmasked.exe.log" | grep -q 'passed, [1-9][0-9]* failed' && good=1 || good=
+    result unmasked "$good"
+}
+
 wanted=$(cc -std=c99 -O2 tests/verify/digest.c -o "$build/digest" && "$build/digest")
 echo "here $wanted"
 [ -n "$wanted" ] || exit 1
@@ -176,6 +195,7 @@ for target in $targets; do
     mkdir -p "$build/$target"
     if prepare "$target" > "$build/$target/prepare.exe.log" 2>&1; then
         on_target "$@"
+        preempted
     else
         result prepare ""
     fi

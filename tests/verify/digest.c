@@ -253,7 +253,7 @@ static void requests(void)
         add(retry_budget_balance(&budget));
         if (i % 8 == 7)
             add(retry_succeed(&request, now));
-        add(request.attempts + request.code_attempts);
+        add(request.retries + request.code_retries);
         add((uint32_t)(request.reasons & UINT32_MAX) ^ request.ambiguous);
     }
     retry_cancel(&request, now);
@@ -273,7 +273,7 @@ static bool attempt(void *context, const retry_operation *op, const retry_step *
 {
     (void)context;
     add_step(*step);
-    add(op->request.attempts);
+    add(op->request.retries);
     pass(below(50));
     *failure = any_failure();
     return below(8) == 0;
@@ -390,7 +390,8 @@ static void set_up_operation(uint32_t i, const retry_client *client)
 static void happen(uint32_t i)
 {
     retry_failure failure = any_failure();
-    uint32_t event = below(24), copy = below(COPIES + 1);
+    uint32_t event = below(24);
+    unsigned copy = (unsigned)below(COPIES + 1);
     if (event < 5)
         retry_ended(&ops[i], copy, NULL, now);
     else if (event < 12)
@@ -426,7 +427,7 @@ static bool drive(uint32_t i)
         add_step(step);
     } while (step.what < RETRY_DO_WAIT);
     add_failure(ops[i].failure);
-    add((uint32_t)ops[i].request.ambiguous << 16 ^ ops[i].request.attempts);
+    add((uint32_t)ops[i].request.ambiguous << 16 ^ ops[i].request.retries);
     if (step.what == RETRY_DO_WAIT && below(4) == 0)
         pass(step.delay & 0x3fff);
     return step.what == RETRY_DO_END;
