@@ -2123,10 +2123,11 @@ RETRY__WRAPS static uint32_t retry__mix(uint32_t x)
     return x ^ (x >> 16);
 }
 
-RETRY_API void retry_seed(uint32_t entropy)
+/* Adds what the state lacks: of threads that seed at once, each counts for a part. */
+RETRY__WRAPS RETRY_API void retry_seed(uint32_t entropy)
 {
     uint32_t seed = retry__mix(entropy ^ RETRY__GOLDEN);
-    retry__store(&retry__random_state, seed ? seed : 1);
+    retry__fetch_add(&retry__random_state, (seed ? seed : 1) - retry__load(&retry__random_state));
 }
 
 RETRY__COLD void retry__seed_itself(void)
