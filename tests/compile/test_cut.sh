@@ -79,7 +79,7 @@ compiles() # FOLDER COMPILER LANGUAGE [FLAG]
     # shellcheck disable=SC2086 # one word a flag
     quiet $2 -x $3 $warnings ${4:-} -fsyntax-only "$work/$1/unit.c"
 }
-there() { echo > "$work/nothing.c" && $1 -fsyntax-only "$work/nothing.c" > "$work/log" 2>&1; }
+there() { command -v "$1" > "$work/log"; }
 languages() # STANDARD...: "c -std=X" or "c++ -std=X" of each, for what is installed
 {
     for std in "$@"; do
@@ -152,12 +152,17 @@ while IFS='|' read -r part most_lines most_bytes standards tests; do
     x86_64*) check "$part: bytes" at_most "$(text_bytes "$part")" "$most_bytes" ;;
     esac
 
-    own=$(echo "$part" | tr -d -)
+    own=$(printf %.4s "$part")
     check "$part, own prefix" cut "$part" "${own}_" "$work/own-$part/own_$own.h"
     example "$work/own-$part/own_$own.h" > "$work/own-$part/example.c"
     # shellcheck disable=SC2086
     check "$part: the example" quiet ${CC:-cc} -std=c99 -Wall -Wno-unused -Werror -fsyntax-only \
         "$work/own-$part/example.c"
+    if there clang-format; then
+        check "$part, own prefix: make cut" quiet env -u MAKEFLAGS -u MAKELEVEL make -s cut PARTS="$part" \
+            PREFIX="${own}_" OUT="$work/own-$part/own_$own.h"
+        check "$part, own prefix: lines" at_most "$(wc -l < "$work/own-$part/own_$own.h")" "$most_lines"
+    fi
     unit "own-$part" "$own" "$(echo "${own}_" | tr a-z A-Z)"
     check "$part, own prefix: compiles" quiet ${CC:-cc} -std=c99 $warnings -c "$work/own-$part/$own.c" \
         -o "$work/$own.o"
@@ -169,12 +174,12 @@ done < "$work/parts"
 cat > "$work/main.c" << 'END'
 #define RETRY_IMPLEMENTATION
 #include "retry.h"
-#include "own-delay/own_delay.h"
+#include "own-delay/own_dela.h"
 int main(void)
 {
     retry_seed(1);
-    delay_retry_seed(1);
-    return retry_draw() != delay_retry_draw() || retry_draw() != delay_retry_draw();
+    dela_retry_seed(1);
+    return retry_draw() != dela_retry_draw() || retry_draw() != dela_retry_draw();
 }
 END
 # shellcheck disable=SC2086

@@ -241,7 +241,7 @@ function take_sections(list,    word, n, k, m, found) {
 # Whether something that is taken stands inside of this #if.
 function holds(path,    m) {
     for (m = 1; m <= items; m++)
-        if ((m in taken) && index(chain[m] "/", path "/") == 1 && (solid(m) || kinds[m] ~ /^(err|warn)/))
+        if ((m in taken) && index(chain[m] "/", path "/") == 1 && (solid(m) || kinds[m] ~ /^(err|warn|prag)/))
             return 1
     return 0
 }
@@ -260,7 +260,7 @@ function take_rest(    m, word, k) {
                     take(m)
     }
     for (m = 1; m <= items; m++)
-        if (kinds[m] ~ /^(error|warning)$/ && outermost[m] != "" && holds(outermost[m]))
+        if (kinds[m] ~ /^(error|warning|pragma)$/ && outermost[m] != "" && holds(outermost[m]))
             take(m)
     for (m = 1; m <= items; m++)
         if (kinds[m] == "frame" || controls(m) && holds(chain[m]))
@@ -268,8 +268,12 @@ function take_rest(    m, word, k) {
     for (m = 1; m <= items; m++)
         if (m in taken) {
             take(above[m])
-            take(section[m])
+            heads[section[m]] += of[m] != paragraph
+            paragraph = of[m]
         }
+    for (m in heads)
+        if (heads[m] > 2)
+            take(m)
 }
 
 # The name under the prefix. Fields, parameters and the like keep theirs.
@@ -321,8 +325,7 @@ function head(    n, k, m, list, use, words, text, column) {
     say("/* " text " - " rename(words))
     say("   SPDX-License-Identifier: MIT\n")
     say("   Cut from retry.h " version " by\n      make cut PARTS=\"" parts "\" PREFIX=" prefix " OUT=" out "\n")
-    say("   Define " rename("RETRY_IMPLEMENTATION") " before you include this file in ONE C or C++ file.")
-    say("   Everywhere else just include it.")
+    say("   Define " rename("RETRY_IMPLEMENTATION") " before you include this file in ONE file; just include it elsewhere.")
     for (k = 1; k <= options; k++) {
         split(option[k], column, /  +/)
         sub(/the above/, "RETRY_IMPLEMENTATION", column[4])
