@@ -2,9 +2,9 @@
 # own. Usage: awk -v parts="delay breaker" -v prefix=nats_ -v out=nats_retry.h -f cut.awk retry.h
 #
 # The lines of retry.h between its opening comment and its licence are taken apart into paragraphs, and
-# these into items: a definition, a declaration, a directive. An item that is taken brings every item that
-# defines a name in it, in the same way as far as it goes. Comments go with what they stand above, titles
-# with what they head. What does not close its braces or its #if frames the file, and is always taken.
+# these into items: a definition, a declaration, a directive. An item that is taken brings those that
+# define a name in it, and so on. Comments come with what they stand above, an #if with what is inside, a
+# title with what it heads, if that is more than two paragraphs. extern "C" is always taken.
 
 BEGIN {
     # A part: its name, the titles of its declarations, what it is about, and calls as an example. Without
@@ -38,7 +38,7 @@ function part(name, sections, text, use) {
     titles[name] = sections
     summary[name] = text
     example[name] = use
-    parts_there[++part_count] = name
+    known = known " " name
 }
 
 function fault(what) {
@@ -110,7 +110,7 @@ function define(token, item) {
     defines[item] = defines[item] " " token
 }
 
-# Appends a line to the item under way, or begins one of a kind.
+# Begins an item of a kind with line i.
 function begin(kind, paragraph) {
     kinds[++items] = kind
     first[items] = i
@@ -126,38 +126,30 @@ function begin(kind, paragraph) {
 }
 
 # Takes a paragraph, the lines `from` to `to`, apart into items.
-function take_apart(from, to,    bare, depth, nesting, open, text, kind, word) {
+function take_apart(from, to,    bare, depth, open, goes_on, text, kind, word) {
     for (i = from; i <= to; i++) {
         bare = code(line[i])
         depth += count(bare, "[{(]") - count(bare, "[})]")
     }
     remark = 0
     outside = chains
-    if (depth) {
-        heading = 0
+    if (depth || line[from] ~ /^\/\* ---- .* -+ \*\/$/) {
+        heading = depth ? 0 : items + 1
         i = from
-        begin("frame", from)
-        ends[items] = to
-        return
-    }
-    if (from == to && line[from] ~ /^\/\* ---- .* -+ \*\/$/) {
-        i = from
-        heading = items + 1
-        begin("title", from)
+        begin(depth ? "frame" : "title", from)
         ends[items] = to
         return
     }
     for (i = from; i <= to; i++) {
-        going = open || commented
+        goes_on = open || commented
         bare = code(line[i])
-        if (!going) {
-            word = bare
-            sub(/^# */, "", word)
-            sub(/[^a-z].*/, "", word)
+        if (!goes_on) {
             text = ""
-            if (bare ~ /^#if/)
+            kind = bare ~ /^ *$/ ? "comment" : "code"
+            if (match(bare, /^#[a-z]+/))
+                kind = substr(bare, 2, RLENGTH - 1)
+            if (kind ~ /^if/)
                 chains = chains "/" (++chain_count)
-            kind = bare ~ /^ *$/ ? "comment" : bare !~ /^#/ ? "code" : word
             begin(kind, from)
             if (kind == "endif")
                 sub(/\/[0-9]+$/, "", chains)
@@ -276,16 +268,12 @@ function take_rest(    m, word, k) {
             take(m)
 }
 
-# The name under the prefix. Fields, parameters and the like keep theirs.
-function renamed(name,    stem, k) {
-    if (prefix == "retry_")
-        return name
-    return name ~ /^RETRY_/ ? toupper(prefix) name : name in defined ? prefix name : name
-}
-
-function rename(text,    all) {
-    while (match(text, /[A-Za-z_][A-Za-z0-9_]*/)) {
-        all = all substr(text, 1, RSTART - 1) renamed(substr(text, RSTART, RLENGTH))
+# The text with its names under the prefix. Fields, parameters and the like keep theirs.
+function rename(text,    all, name) {
+    while (prefix != "retry_" && match(text, /[A-Za-z_][A-Za-z0-9_]*/)) {
+        name = substr(text, RSTART, RLENGTH)
+        name = (name ~ /^RETRY_/ ? toupper(prefix) : name in defined ? prefix : "") name
+        all = all substr(text, 1, RSTART - 1) name
         text = substr(text, RSTART + RLENGTH)
     }
     return all text
@@ -324,8 +312,9 @@ function head(    n, k, m, list, use, words, text, column) {
     sub(/.*\//, "", text)
     say("/* " text " - " rename(words))
     say("   SPDX-License-Identifier: MIT\n")
-    say("   Cut from retry.h " version " by\n      make cut PARTS=\"" parts "\" PREFIX=" prefix " OUT=" out "\n")
-    say("   Define " rename("RETRY_IMPLEMENTATION") " before you include this file in ONE file; just include it elsewhere.")
+    say("   Cut from retry.h " version " by")
+    say("      make cut PARTS=\"" parts "\" PREFIX=" prefix " OUT=" out "\n")
+    say("   Define " rename("RETRY_IMPLEMENTATION") " before you include this in ONE file; just include it elsewhere.")
     for (k = 1; k <= options; k++) {
         split(option[k], column, /  +/)
         sub(/the above/, "RETRY_IMPLEMENTATION", column[4])
@@ -356,14 +345,14 @@ END {
     }
     n = split(parts, list, " ")
     if (!n)
-        fault("PARTS is missing: it takes" known() ", and functions")
+        fault("PARTS is missing: it takes" known ", and functions")
     for (k = 1; k <= n; k++) {
         if (list[k] in titles)
             opens[k] = take_sections(titles[list[k]])
         else if (list[k] in defined && line[first[m = substr(defined[list[k]], 2) + 0]] ~ /^RETRY_API /)
             take(opens[k] = m)
         if (!opens[k])
-            fault("retry.h has no " list[k] ": PARTS takes" known() ", and functions, as retry_phase")
+            fault("retry.h has no " list[k] ": PARTS takes" known ", and functions, as retry_phase")
     }
     for (k = 1; k <= queued; k++) {
         m = queue[k]
@@ -374,6 +363,7 @@ END {
     }
     take_rest()
     head()
+    paragraph = 0
     for (m = 1; m <= items; m++)
         if (m in taken) {
             if (paragraph && of[m] != paragraph)
@@ -382,15 +372,4 @@ END {
             for (k = first[m]; k <= ends[m]; k++)
                 say(rename(line[k]))
         }
-}
-
-# The parts that retry.h has.
-function known(    k, m, all, title) {
-    for (k = 1; k <= part_count; k++) {
-        split(titles[parts_there[k]], title, "|")
-        for (m = 1; m <= items; m++)
-            if (index(line[first[m]], "/* ---- " title[1] " --") == 1 && all !~ parts_there[k] "$")
-                all = all " " parts_there[k]
-    }
-    return all
 }
