@@ -13,6 +13,8 @@ RENEW =
 SAMPLE =
 ONLY =
 PREFIX = /usr/local
+PARTS =
+OUT =
 DESTDIR =
 
 export WERROR = -Werror
@@ -55,7 +57,7 @@ PACKAGES_redis = libhiredis-dev redis-server procps
 PACKAGES_mqtt = libmosquitto-dev mosquitto procps
 GUARDED = libcurl4-openssl-dev nginx-light procps
 # Examples of one file that run by themselves.
-RUN = quickstart event_loop backoff custom_strategy
+RUN = quickstart event_loop backoff reconnect custom_strategy
 STORM = gnuplot-nox
 METRICS = prometheus
 INSTALL = libjsmn-dev g++ cmake meson ninja-build pkg-config git
@@ -82,7 +84,7 @@ PROVE = libjsmn-dev frama-c-base why3 z3 cvc4
 SYMBOLS = libjsmn-dev g++ clang-14 clang-19 gcc-arm-none-eabi picolibc-arm-none-eabi
 
 .PHONY: FORCE renew help $(RUN) deps demo test run-tests $(SERVED) http async frozen storm together metrics guarded firmware \
-	install check run-check units fuzz test-examples run-examples qemu size figures bench verify matrix \
+	install cut check run-check units fuzz test-examples run-examples qemu size figures bench verify matrix \
 	symbols windows cross coverage prove mutants stress lint packages clean jsmn
 .DEFAULT_GOAL := help
 
@@ -100,6 +102,7 @@ help:
 quickstart: ## 1 | 2 s | README.md's first program
 event_loop: ## 2 | 2 s | three operations at once, each with one timer
 backoff: ## 2 | 2 s | only the delays, in a loop of your own
+reconnect: ## 2 | 2 s | the same in a library, by make cut
 custom_strategy: ## 2 | 2 s | rules of your own, and a log
 $(RUN): %: $(BUILD)/%
 	@$<
@@ -122,7 +125,7 @@ run-tests: $(call unless,libjsmn-dev,$(BUILD)/errmap_dump $(BUILD)/kv_client)
 	@CC="$(CC)" RETRY=$(BUILD)/retry LACKS="$(LACKS)" LEFT_OUT="$(call \
 		lacking,libjsmn-dev,errmap.h )$(call lacking,libjsmn-dev procps,demo)" \
 		sh tests/tools/run.sh $(PROGRAMS) \
-		tests/compile/test_switches.sh tests/compile/test_docs.sh \
+		tests/compile/test_switches.sh tests/compile/test_docs.sh tests/compile/test_cut.sh \
 		"tests/compile/test_snippets.sh c" "tests/compile/test_words.sh $(TEXTS)" \
 		tests/tools/test_tools.sh \
 		"tests/examples/test_small.sh $(BUILD)" $(DUMP_TEST) $(DEMO_TEST)
@@ -232,6 +235,16 @@ install: ## 1 |  | copy the headers to PREFIX (pkg-config, CMake)
 		printf '%s\n' "$$CONFIG" > retryConfig.cmake && \
 		printf '%s\n' "$$CONFIG_VERSION" > retryConfigVersion.cmake
 	@echo "installed retry $(VERSION) into $(INSTALLED)"
+
+# Names grow by the prefix, and so may lines.
+CUT_PREFIX = $(if $(filter file,$(origin PREFIX)),,$(PREFIX))
+cut: | $(BUILD) ## 1 |  | write parts of retry.h as a header (PARTS= PREFIX= OUT=)
+	@awk -v parts="$(PARTS)" -v prefix="$(CUT_PREFIX)" -v out="$(OUT)" -f tests/tools/cut.awk retry.h
+ifneq ($(PREFIX),retry_)
+	$(call need,clang-format)
+	@sed 's/^ColumnLimit: .*/ColumnLimit: 110/' .clang-format > $(BUILD)/cut.format
+	@clang-format -i --style=file:$(BUILD)/cut.format "$(OUT)"
+endif
 
 check: ## 3 | 1 min | the tests, built as CC= STD= OPT= DEFINES= say
 	$(call try,$(if $(JSMN_TESTS),libjsmn-dev),run-check)
@@ -423,6 +436,10 @@ $(BUILD)/redis: LIBRARIES = -lhiredis
 $(BUILD)/http_curl: LIBRARIES = -lcurl
 $(BUILD)/guarded: LIBRARIES = -lcurl
 $(BUILD)/async_uv $(BUILD)/frozen: LIBRARIES = -luv
+$(BUILD)/reconnect: LIBRARIES = -I$(BUILD)
+$(BUILD)/reconnect: $(BUILD)/mylib_retry.h
+$(BUILD)/mylib_retry.h: retry.h tests/tools/cut.awk | $(BUILD)
+	@awk -v parts=delay -v prefix=mylib_ -v out=$@ -f tests/tools/cut.awk $<
 $(BUILD)/%: examples/%.c $(HEADERS) $(BUILD)/settings
 	$(COMPILE) -std=c99 $(OPT) -o $@ $< $(LIBRARIES)
 $(BUILD)/%: examples/%.cpp $(HEADERS) $(BUILD)/settings

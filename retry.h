@@ -1062,7 +1062,8 @@ typedef struct retry_policy {
 RETRY_API retry_action retry_policy_after(const retry_strategy *self, retry_request *request,
                                           const retry_failure *failure, retry_time now);
 
-/* A constant RETRY_POLICY_BEST_EFFORT (RFC 0049), which retry_policy_after may be handed. */
+/* Decides as RETRY_POLICY_BEST_EFFORT does, and is a whole retry_policy: a strategy of your own may
+   hand it to retry_policy_after. Source: RFC 0049. */
 RETRY_API const retry_strategy *retry_best_effort(void);
 
 /* Refuses (REFUSED) what is not always retried; for a library's internal requests. RFC 0049. */
@@ -1216,7 +1217,10 @@ RETRY_API void retry_connection_established(retry_connection *connection, retry_
 
 /* Initialiser: starts 1 s, then 1.6 times as long up to 120 s apart, 20 % more or less; 20 s to
    connect at least; any connection resets. */
-#define RETRY_CONNECTION_GRPC RETRY__INIT(RETRY_BACKOFF_GRPC, 20000, 1, 0, 0, 0, 0, 0, 0)
+#define RETRY_CONNECTION_GRPC                          \
+    {                                                  \
+        RETRY_BACKOFF_GRPC, 20000, 1, 0, 0, 0, 0, 0, 0 \
+    }
 
 /* ---- Not-my-vbucket ------------------------------------------------------------------------ */
 
@@ -1836,7 +1840,7 @@ RETRY_API retry_clock retry_system_clock(void);
 
 /* A small step in several places: as a call it would cost these more. */
 #if defined(__GNUC__)
-#define RETRY__INLINE static inline __attribute__((always_inline))
+#define RETRY__INLINE static __inline__ __attribute__((always_inline)) /* in C89, too */
 #else
 #define RETRY__INLINE static
 #endif
@@ -2242,10 +2246,11 @@ RETRY__WRAPS static uint32_t retry__mix(uint32_t x)
     return x ^ (x >> 16);
 }
 
-RETRY_API void retry_seed(uint32_t entropy)
+/* Adds what the state lacks: of threads that seed at once, each counts for a part. */
+RETRY__WRAPS RETRY_API void retry_seed(uint32_t entropy)
 {
     uint32_t seed = retry__mix(entropy ^ RETRY__GOLDEN);
-    retry__store(&retry__random_state, seed ? seed : 1);
+    retry__fetch_add(&retry__random_state, (seed ? seed : 1) - retry__load(&retry__random_state));
 }
 
 RETRY__COLD void retry__seed_itself(void)
@@ -2453,9 +2458,21 @@ RETRY__HOT retry_action retry__best_effort(const retry_request *request,
     return retry_action_after(retry__max(high, failure->retry_after));
 }
 
+static retry_action retry__best_effort_after(const retry_strategy *self, retry_request *request,
+                                             const retry_failure *failure, retry_time now)
+{
+    (void)self;
+    (void)now;
+    if (!request || !failure)
+        return retry_action_none(RETRY_CAUSE_MISUSE);
+    return retry__best_effort(request, failure, retry__failure_traits(failure));
+}
+
+/* A whole policy, with a function that takes less code. */
 RETRY_API const retry_strategy *retry_best_effort(void)
 {
-    static const retry_policy best_effort = RETRY_POLICY_BEST_EFFORT;
+    static const retry_policy best_effort = {
+        {retry__best_effort_after}, RETRY_BACKOFF_BEST_EFFORT, RETRY_BACKOFF_THROTTLED, 0, 0, 0, 0};
     return &best_effort.base;
 }
 
@@ -3213,13 +3230,6 @@ RETRY_API void retry_budget_init(retry_budget *budget, const retry_budget_option
 
 enum { RETRY__IDLE, RETRY__CONNECTING, RETRY__ESTABLISHED };
 
-/* ms since then. A difference over half of the clock's range is time that has passed, as a
-   connection may stand for 25 days, and not a clock that stepped back. */
-RETRY__WRAPS static retry_ms retry__connection_age(retry_time from, retry_time now)
-{
-    return now - from;
-}
-
 static const retry_backoff *retry__connection_backoff(const retry_connection *connection)
 {
     static const retry_backoff grpc = RETRY_BACKOFF_GRPC;
@@ -3234,11 +3244,11 @@ static retry_ms retry__connection_first(const retry_backoff *backoff)
 
 /* The end of an attempt, or of what it established: if that has lasted, the attempts count from one
    again. Its loss comes to a whole fleet at once, so each waits for a part of the first spacing at
-   least. */
+   least. An age over half of the clock's range is one of weeks, and no clock that stepped back. */
 RETRY__WRAPS static void retry__connection_settle(retry_connection *connection, retry_time now)
 {
     retry_ms enough = connection->stable_after ? connection->stable_after : 10000;
-    retry_ms age = retry__connection_age(connection->retry__established_at, now), part;
+    retry_ms age = now - connection->retry__established_at, part;
     bool stands = connection->retry__state == RETRY__ESTABLISHED;
     connection->retry__state = RETRY__IDLE;
     if (!stands)

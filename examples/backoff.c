@@ -9,7 +9,7 @@ int main(void)
     const retry_backoff backoff = {.initial = 100, .max = 2000, .jitter = RETRY_JITTER_FULL};
     retry_ms delay = 0;
     for (uint32_t retries = 0; retries < 6; retries++) { /* until yours has worked */
-        delay = retry_backoff_delay(&backoff, retries, delay, retry_random(NULL));
+        delay = retry_backoff_delay(&backoff, retries, delay, retry_draw());
         printf("wait %u ms\n", (unsigned)delay); /* your sleep, or your timer */
     }
 }

@@ -254,7 +254,7 @@ static void test_established_counts_once(void)
 static void test_own_backoff(void)
 {
     retry_connection connection = grpc();
-    retry_backoff backoff = RETRY_BACKOFF_RFC0049;
+    retry_backoff backoff = {RETRY_CURVE_EXPONENTIAL, 0, 0, 1, 500, 0, 0, NULL, 0, NULL};
     unsigned i;
     connection.backoff = backoff;
     connection.backoff.initial = 100;
@@ -596,7 +596,8 @@ static void test_fleet_of_short_connections(void)
 static void test_short_connections_climb(void)
 {
     retry_connection connection = grpc();
-    retry_backoff backoff = RETRY_BACKOFF_AWS;
+    retry_backoff backoff = {
+        RETRY_CURVE_EXPONENTIAL, RETRY_JITTER_FULL, 0, 1000, 20000, 0, 0, NULL, 0, NULL};
     retry_time now = AT(0);
     unsigned i;
     connection.backoff = backoff;

@@ -1,25 +1,16 @@
-/* Random numbers: the client's own, and the built-in generator with its seeds. */
+/* The built-in generator of random numbers, and its seeds. */
 #define RETRY_IMPLEMENTATION
 #include "../../retry.h"
 #include "../support/check.h"
 
 #define LENGTH 64u
 
-static retry_request begun(void)
-{
-    retry_request request;
-    memset(&request, 0, sizeof request);
-    retry_begin(&request, 1000);
-    return request;
-}
-
 static void draw(uint32_t seed, uint32_t numbers[LENGTH])
 {
-    retry_request request = begun();
     unsigned i;
     retry_seed(seed);
     for (i = 0; i < LENGTH; i++)
-        numbers[i] = retry_random(&request);
+        numbers[i] = retry_draw();
 }
 
 static unsigned bits(uint32_t number)
@@ -30,68 +21,13 @@ static unsigned bits(uint32_t number)
     return count;
 }
 
-static uint32_t counting(void *context)
-{
-    return ++*(uint32_t *)context;
-}
-
-/* A request whose client counts what is drawn, up from the state. */
-static retry_request counted(retry_client *client, uint32_t *state)
-{
-    retry_request request;
-    memset(client, 0, sizeof *client);
-    memset(&request, 0, sizeof request);
-    client->random = counting;
-    client->random_context = state;
-    request.client = client;
-    retry_begin(&request, 0);
-    return request;
-}
-
-static void test_client_random(void)
-{
-    uint32_t state = 40;
-    retry_client client;
-    retry_request request = counted(&client, &state);
-    CHECK_EQUAL(40, state);
-    CHECK_EQUAL(41, retry_random(&request));
-    CHECK_EQUAL(42, retry_random(&request));
-}
-
-/* Every decision of the built-in strategy draws from the client's. */
-static void test_client_random_jitters(void)
-{
-    uint32_t state = UINT32_MAX - 1;
-    retry_client client;
-    retry_request request = counted(&client, &state);
-    const retry_failure failure = check_failure_of(RETRY_REASON_KV_LOCKED);
-    request.retries = 20;
-    CHECK_EQUAL(500, retry_orchestrate(&request, &failure, 0).delay);
-    CHECK_EQUAL(UINT32_MAX, state);
-}
-
-/* Without jitter there is nothing to draw. */
-static void test_no_jitter_draws_nothing(void)
-{
-    static retry_policy policy = RETRY_POLICY_BEST_EFFORT;
-    uint32_t state = 7;
-    retry_client client;
-    retry_request request = counted(&client, &state);
-    const retry_failure failure = check_failure_of(RETRY_REASON_KV_LOCKED);
-    policy.backoff.jitter = RETRY_JITTER_NONE;
-    client.strategy = &policy.base;
-    CHECK_EQUAL(1, retry_orchestrate(&request, &failure, 0).delay);
-    CHECK_EQUAL(7, state);
-}
-
 /* Before any seed: the generator seeds itself, and what it gives is not all the same. */
 static void test_unseeded(void)
 {
-    retry_request request = begun();
-    uint32_t first = retry_random(&request), different = 0;
+    uint32_t first = retry_draw(), different = 0;
     unsigned i;
     for (i = 0; i < LENGTH; i++)
-        different |= first ^ retry_random(&request);
+        different |= first ^ retry_draw();
     CHECK_RANGE(24, 32, bits(different));
     CHECK(first != 0); /* as the first of no seed is */
 }
@@ -122,7 +58,7 @@ static void test_known_numbers(void)
         retry_seed(rows[i].seed);
         for (j = 0; j < 3; j++) {
             check_row("seed %lu, number %u", (unsigned long)rows[i].seed, (unsigned)j);
-            CHECK_EQUAL(rows[i].numbers[j], retry_random(NULL));
+            CHECK_EQUAL(rows[i].numbers[j], retry_draw());
         }
     }
 }
@@ -173,10 +109,9 @@ static void test_first_numbers_of_seeds(void)
     unsigned buckets[64] = {0};
     uint32_t seed;
     unsigned i;
-    retry_request request = begun();
     for (seed = 0; seed < 64000; seed++) {
         retry_seed(seed);
-        buckets[retry_random(&request) >> 26]++;
+        buckets[retry_draw() >> 26]++;
     }
     for (i = 0; i < 64; i++) {
         check_row("bucket %u", i);
@@ -187,23 +122,21 @@ static void test_first_numbers_of_seeds(void)
 /* The one seed that comes to a state of 0, which would mean that there was none. */
 static void test_seed_of_zero(void)
 {
-    retry_request request = begun();
     uint32_t first;
     retry_seed(UINT32_C(0x9e3779b9));
-    first = retry_random(&request);
-    CHECK(first != retry_random(&request));
+    first = retry_draw();
+    CHECK(first != retry_draw());
     retry_seed(UINT32_C(0x9e3779b9));
-    CHECK_EQUAL(first, retry_random(&request));
+    CHECK_EQUAL(first, retry_draw());
 }
 
 static void test_numbers_fill_the_range(void)
 {
     unsigned high[64] = {0}, low[64] = {0}, ones[32] = {0};
-    retry_request request = begun();
     unsigned i, bit;
     retry_seed(2024);
     for (i = 0; i < 64000; i++) {
-        uint32_t number = retry_random(&request);
+        uint32_t number = retry_draw();
         high[number >> 26]++;
         low[number & 63]++;
         for (bit = 0; bit < 32; bit++)
@@ -221,12 +154,11 @@ static void test_numbers_fill_the_range(void)
 static void test_numbers_are_independent(void)
 {
     unsigned pairs[8][8] = {{0}};
-    retry_request request = begun();
     unsigned i, j, last;
     retry_seed(7);
-    last = (unsigned)(retry_random(&request) >> 29);
+    last = (unsigned)(retry_draw() >> 29);
     for (i = 0; i < 64000; i++) {
-        unsigned next = (unsigned)(retry_random(&request) >> 29);
+        unsigned next = (unsigned)(retry_draw() >> 29);
         pairs[last][next]++;
         last = next;
     }
@@ -238,24 +170,9 @@ static void test_numbers_are_independent(void)
     }
 }
 
-static void test_null(void)
-{
-    retry_request zeroed;
-    unsigned i;
-    uint32_t different = 0;
-    memset(&zeroed, 0, sizeof zeroed);
-    retry_random(NULL);
-    for (i = 0; i < LENGTH; i++)
-        different |= retry_random(&zeroed) ^ retry_random(&zeroed);
-    CHECK_RANGE(24, 32, bits(different));
-}
-
 int main(void)
 {
     RUN(test_unseeded); /* first: nothing has been drawn yet */
-    RUN(test_client_random);
-    RUN(test_client_random_jitters);
-    RUN(test_no_jitter_draws_nothing);
     RUN(test_same_seed_same_sequence);
     RUN(test_known_numbers);
     RUN(test_neighbouring_seeds);
@@ -263,6 +180,5 @@ int main(void)
     RUN(test_seed_of_zero);
     RUN(test_numbers_fill_the_range);
     RUN(test_numbers_are_independent);
-    RUN(test_null);
     return check_done();
 }

@@ -102,7 +102,6 @@ static void test_budget_charge(void)
     start_budgets(&options);
     client.budget = &budget;
     request.client = &client;
-    retry_seed(1); /* or the first swap would be the generator's */
     retry_begin(&request, 100);
     between(withdraw, 0);
     CHECK_DECISION(RETRY, STRATEGY, retry_orchestrate(&request, &failure, 100));
@@ -164,23 +163,6 @@ static void test_budget_fraction(void)
     CHECK(retry_budget_withdraw(&budget_after, 0, 101));
     CHECK(retry_budget_withdraw(&budget_after, 0, 103));
     CHECK_SAME(budget_after, budget);
-}
-
-/* Two threads seed the generator: it goes on from the seed that came last. */
-static void seed_other(void)
-{
-    retry_seed(9);
-}
-
-static void test_seed(void)
-{
-    uint32_t expected;
-    retry_seed(5);
-    expected = retry_random(NULL);
-    between(seed_other, 0);
-    retry_seed(5);
-    CHECK(!contend.swap);
-    CHECK_EQUAL(expected, retry_random(NULL));
 }
 
 static retry_rate rate, rate_after;
@@ -792,23 +774,6 @@ static void test_aimd_pause(void)
     }
 }
 
-static void seed(void)
-{
-    retry_seed(1);
-}
-
-/* The later seed counts. */
-static void test_seeds(void)
-{
-    uint32_t first;
-    retry_seed(2);
-    first = retry_random(NULL);
-    between(seed, 0);
-    retry_seed(2);
-    CHECK(!contend.swap);
-    CHECK_EQUAL(first, retry_random(NULL));
-}
-
 int main(void)
 {
     RUN(test_budget_withdrawal);
@@ -816,7 +781,6 @@ int main(void)
     RUN(test_budget_refill);
     RUN(test_budget_expires);
     RUN(test_budget_fraction);
-    RUN(test_seed);
     RUN(test_rate_tokens);
     RUN(test_rate_instants);
     RUN(test_rate_half_second);
@@ -833,6 +797,5 @@ int main(void)
     RUN(test_aimd_falls);
     RUN(test_aimd_row);
     RUN(test_aimd_pause);
-    RUN(test_seeds);
     return check_done();
 }

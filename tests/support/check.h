@@ -123,7 +123,7 @@ CHECK_API uint32_t check_before(uint32_t start, uint32_t ago)
     return start >= ago ? start - ago : (uint32_t)-1 - (ago - start) + 1;
 }
 
-#ifdef RETRY_H
+#ifdef RETRY_REASONS /* retry.h, or a cut of it that has failures */
 /* A failed attempt of which nothing but the reason is known. */
 CHECK_API retry_failure check_failure_of(retry_reason reason)
 {
@@ -132,7 +132,9 @@ CHECK_API retry_failure check_failure_of(retry_reason reason)
     failure.reason = reason;
     return failure;
 }
+#endif
 
+#ifdef RETRY_CAUSES /* one that has requests */
 /* What a strategy does that answers later. */
 CHECK_API retry_action check_pending_after(const retry_strategy *self, retry_request *request,
                                            const retry_failure *failure, retry_time now)

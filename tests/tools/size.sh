@@ -13,7 +13,7 @@ cc="arm-none-eabi-gcc --specs=picolibc.specs -mcpu=cortex-m0 -mthumb -Os
 echo 'SECTIONS { .text : { *(.text*) *(.rodata*) } .data : { *(.data*) }
     .bss : { *(.bss*) *(COMMON) } }' > "$dir/flash.ld"
 printf '#define RETRY_IMPLEMENTATION\n#include "retry.h"\n' > "$dir/retry.c"
-printf '#define ERRMAP_IMPLEMENTATION\n#include "errmap.h"\n' > "$dir/errmap.c"
+printf "#define RETRY_API extern\n#define ERRMAP_IMPLEMENTATION\n#include \"errmap.h\"\n" > "$dir/errmap.c" # what it calls of retry.h is not there
 $cc -c "$dir/retry.c" -o "$dir/retry.o" && $cc -c "$dir/errmap.c" -o "$dir/errmap.o" || exit 1
 
 functions() # OBJECT: all that it exports
@@ -81,6 +81,23 @@ object=errmap # what it calls in retry.h is counted there
 flash 4600 "parse an error map and find in it" errmap_parse errmap_find
 # shellcheck disable=SC2046
 flash 6144 "all of errmap.h" $(functions "$dir/errmap.o")
+
+cut() # LIMIT PART: what `make cut` writes of it, all of it, without the compiler's helpers
+{
+    awk -v parts="$2" -v prefix=retry_ -v out="$dir/cut.h" -f tests/tools/cut.awk retry.h || exit 1
+    printf '#define RETRY_IMPLEMENTATION\n#include "cut.h"\n' > "$dir/cut.c"
+    $cc -c "$dir/cut.c" -o "$dir/cut.o" || exit 1
+    arm-none-eabi-size "$dir/cut.o" | awk -v limit="$1" -v text="cut $2" \
+        'NR == 2 { printf "  %-52s %6d %8d %5d\n", text, $1, limit, $2 + $3; within = $1 && $1 <= limit }
+         END { exit !within }' || bad=1
+}
+echo
+echo "A part alone (make cut), without the compiler's helpers flash  at most   RAM"
+cut 900 delay
+cut 1050 retry-after
+cut 320 bucket
+cut 1150 connection
+cut 1760 breaker
 
 structs="retry_failure retry_request retry_operation retry_copy retry_service retry_gates retry_client retry_policy retry_bucket retry_budget retry_connection retry_nmv
     retry_rate retry_breaker retry_throttle retry_latency retry_hedge retry_aimd retry_scope

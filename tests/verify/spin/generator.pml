@@ -1,12 +1,12 @@
-/* Three threads draw from the built-in generator, none of which was seeded: retry_draw and
-   retry__seed_itself of retry.h, with retry__store. No number is drawn twice. A state is whose seed
-   it goes back to, and how many were drawn since. */
+/* Three threads draw from the built-in generator, none of which was seeded: retry_draw and retry_seed of
+   retry.h, with retry__fetch_add. No number is drawn twice. A state is whose seeds it goes back to, and
+   how many were drawn since. */
 #define THREADS 3
 #define DRAWS 2
-#define SEED(thread) (((thread) + 1) * 16)
+#define SEED(thread) (16 << (thread))
 
 byte state = 0;
-bool drawn[80];
+bool drawn[256];
 byte done = 0;
 
 proctype draw(byte thread)
@@ -14,7 +14,7 @@ proctype draw(byte thread)
     byte seen, i;
     for (i : 1 .. DRAWS) {
         if
-        :: state == 0 -> state = SEED(thread) /* retry__store */
+        :: state == 0 -> seen = state; state = state + SEED(thread) - seen
         :: else
         fi;
 #ifdef BROKEN

@@ -1,0 +1,375 @@
+# Cuts a header out of retry.h: the parts that are asked for and what they need, under a prefix of one's
+# own. Usage: awk -v parts="delay breaker" -v prefix=nats_ -v out=nats_retry.h -f cut.awk retry.h
+#
+# The lines of retry.h between its opening comment and its licence are taken apart into paragraphs, and
+# these into items: a definition, a declaration, a directive. An item that is taken brings those that
+# define a name in it, and so on. Comments come with what they stand above, an #if with what is inside, a
+# title with what it heads, if that is more than two paragraphs. extern "C" is always taken.
+
+BEGIN {
+    # A part: its name, the titles of its declarations, what it is about, and calls as an example. Without
+    # these a call of its first function is the example.
+    part("delay", "Backoff|Random numbers", "how long to wait before the next attempt",
+        "retry_backoff backoff = RETRY_BACKOFF_AWS;\n" \
+        "uint32_t wait = retry_backoff_delay(&backoff, retries, 0, retry_draw());")
+    part("retry-after", "Retry-After", "how long a Retry-After header asks to wait",
+        "retry_ms asked_for;\n" \
+        "bool asks = retry_parse_retry_after(value, length, unix_seconds, &asked_for);")
+    part("bucket", "Token bucket", "tokens that attempts cost")
+    part("connection", "Connection backoff", "when to connect again",
+        "static retry_connection connection;\n" \
+        "retry_ms timeout = retry_connection_begin(&connection, random, now);\n" \
+        "retry_ms until_next = retry_connection_failed(&connection, now);")
+    part("breaker", "Circuit breaker", "whether to send to a node that did not answer",
+        "static retry_breaker breaker;\n" \
+        "retry_permit permit = retry_breaker_ask(&breaker, true, now);\n" \
+        "if (permit.granted)\n" \
+        "    retry_breaker_report(&breaker, permit, NULL, now); // NULL: it worked")
+
+    # Which names the headers of others give.
+    gives["stdbool.h"] = "^(bool|true|false)$"
+    gives["stddef.h"] = "^(size_t|NULL)$"
+    gives["stdint.h"] = "^(u?int[0-9]+_t|uintptr_t|U?INT[0-9]+_(MAX|C))$"
+    gives["errno.h"] = "^(errno|E(CONN|NET|HOST|TIMED|PIPE|INTR)[A-Z]*)$"
+    gives["intrin.h"] = "^_Interlocked"
+}
+
+function part(name, sections, text, use) {
+    titles[name] = sections
+    summary[name] = text
+    example[name] = use
+    known = known " " name
+}
+
+function fault(what) {
+    print "cut: " what > "/dev/stderr"
+    failed = 1
+    exit 1
+}
+
+{ line[NR] = $0 }
+/^#ifndef RETRY_H$/ { body = NR }
+/^#endif \/\* RETRY_IMPLEMENTATION \*\/$/ { last = NR }
+/^#define RETRY_VERSION_[MP]/ { version = version (version == "" ? "" : ".") $3 }
+/^   [A-Z][A-Z, ]+$/ { chapter = $1 }
+chapter == "OPTIONS" && /^      RETRY_/ { option[++options] = substr($0, 7) }
+
+# The code of a line: no comments, no strings. `commented` says whether a comment goes on.
+function code(text,    at, bare) {
+    for (bare = ""; text != ""; ) {
+        if (commented) {
+            at = index(text, "*/")
+            if (!at)
+                return bare
+            text = substr(text, at + 2)
+            commented = 0
+        } else if (match(text, /\/\*|"([^"\\]|\\.)*"|'([^'\\]|\\.)*'/)) {
+            bare = bare substr(text, 1, RSTART - 1)
+            if (substr(text, RSTART, 2) == "/*")
+                commented = 1
+            else
+                bare = bare "\"\""
+            text = substr(text, RSTART + (commented ? 2 : RLENGTH))
+        } else {
+            bare = bare text
+            text = ""
+        }
+    }
+    return bare
+}
+
+function count(text, character) { return gsub(character, "", text) }
+
+# What an item defines, and what it names.
+function study(item, text,    depth, enum, before, token, after) {
+    enum = text ~ /^enum/
+    while (match(text, /[A-Za-z_][A-Za-z0-9_]*/)) {
+        before = before substr(text, 1, RSTART - 1)
+        token = substr(text, RSTART, RLENGTH)
+        text = substr(text, RSTART + RLENGTH)
+        depth += count(before, "[{(]") - count(before, "[})]")
+        after = substr(text, match(text, /[^ ]/), 2)
+        gsub(/ /, "", before)
+        if (token ~ /^(retry|RETRY)_/ && after == "##") {
+            if (enum)
+                family[token] = family[token] " " item
+            else
+                names[item] = names[item] " " token "## "
+        } else {
+            names[item] = names[item] " " token " "
+            if (token ~ /^(retry|RETRY)_/ && ((depth == 0 && after ~ /^[(;\[={]/) ||
+                (enum && depth == 1 && after ~ /^[,=}]/ && before ~ /[{,)]$/)))
+                define(token, item)
+        }
+        before = ""
+    }
+}
+
+function define(token, item) {
+    defined[token] = defined[token] " " item
+    defines[item] = defines[item] " " token
+}
+
+# Begins an item of a kind with line i.
+function begin(kind, paragraph) {
+    kinds[++items] = kind
+    first[items] = i
+    of[items] = paragraph
+    section[items] = heading
+    chain[items] = chains
+    if (match(substr(chains, length(outside) + 1), /^\/[0-9]+/))
+        outermost[items] = outside substr(chains, length(outside) + 1, RLENGTH)
+    if (kind == "comment")
+        remark = items
+    else
+        above[items] = remark
+}
+
+# Takes a paragraph, the lines `from` to `to`, apart into items.
+function take_apart(from, to,    bare, depth, open, goes_on, text, kind, word) {
+    for (i = from; i <= to; i++) {
+        bare = code(line[i])
+        depth += count(bare, "[{(]") - count(bare, "[})]")
+    }
+    remark = 0
+    outside = chains
+    if (depth || line[from] ~ /^\/\* ---- .* -+ \*\/$/) {
+        heading = depth ? 0 : items + 1
+        i = from
+        begin(depth ? "frame" : "title", from)
+        ends[items] = to
+        return
+    }
+    for (i = from; i <= to; i++) {
+        goes_on = open || commented
+        bare = code(line[i])
+        if (!goes_on) {
+            text = ""
+            kind = bare ~ /^ *$/ ? "comment" : "code"
+            if (match(bare, /^#[a-z]+/))
+                kind = substr(bare, 2, RLENGTH - 1)
+            if (kind ~ /^if/)
+                chains = chains "/" (++chain_count)
+            begin(kind, from)
+            if (kind == "endif")
+                sub(/\/[0-9]+$/, "", chains)
+        }
+        ends[items] = i
+        if (bare !~ /^#undef/ || kind == "undef")
+            text = text " " bare
+        depth += count(bare, "[{(]") - count(bare, "[})]")
+        open = kind == "code" ? depth != 0 || bare !~ /[;}] *$/ : kind != "comment" && line[i] ~ /\\$/
+        if (open || commented && i < to)
+            continue
+        if (kind == "define") {
+            match(text, /define [A-Za-z_0-9]+/)
+            word = substr(text, RSTART + 7, RLENGTH - 7)
+            define(word, items)
+            study(items, "(" substr(text, RSTART + RLENGTH))
+        } else if (kind == "code") {
+            sub(/^ +/, "", text)
+            study(items, text)
+            for (; match(text, /#define [A-Za-z0-9_]+/); text = substr(text, RSTART + RLENGTH))
+                gsub(" " substr(text, RSTART + 8, RLENGTH - 8) " ", "", names[items])
+        } else if (kind != "comment") {
+            names[items] = text
+        }
+    }
+}
+
+# What must come along with a name: the items that define it, or what it is pasted together with.
+function owners(name,    stem, all) {
+    if (name in defined)
+        return defined[name]
+    stem = name
+    if (!sub(/##$/, "", stem))
+        for (; stem ~ /^RETRY_.*_/ && !(stem in family); )
+            sub(/[^_]*_?$/, "", stem)
+    if (stem in family)
+        return family[stem]
+    if (name ~ /##$/)
+        for (name in defined)
+            if (index(name, stem) == 1)
+                all = all defined[name]
+    return all
+}
+
+function take(list,    word, n, k) {
+    n = split(list, word, " ")
+    for (k = 1; k <= n; k++)
+        if (!(word[k] in taken)) {
+            taken[word[k]] = 1
+            queue[++queued] = word[k]
+        }
+}
+
+function take_names(list,    word, n, k) {
+    n = split(list, word, /[^A-Za-z0-9_#]+/)
+    for (k = 1; k <= n; k++) {
+        used[word[k]] = 1
+        if (word[k] ~ /^(retry|RETRY)_/)
+            take(owners(word[k]))
+    }
+}
+
+# Whether an item is something by itself.
+function solid(item) { return kinds[item] ~ /^(code|define|include)$/ }
+
+function controls(item) { return kinds[item] ~ /^(if|ifdef|ifndef|elif|else|endif)$/ }
+
+# Takes what is declared under these titles; the first item of it, 0 if there is none.
+function take_sections(list,    word, n, k, m, found) {
+    n = split(list, word, "|")
+    for (k = 1; k <= n; k++)
+        for (m = 1; m <= items && line[first[m]] !~ /^\/\* ====/; m++)
+            if (index(line[first[section[m]]], "/* ---- " word[k] " --") == 1 && solid(m)) {
+                take(m)
+                if (!found || k == 1 && line[first[found]] !~ /^RETRY_API /)
+                    found = m
+            }
+    return found
+}
+
+# Whether something that is taken stands inside of this #if.
+function holds(path,    m) {
+    for (m = 1; m <= items; m++)
+        if ((m in taken) && index(chain[m] "/", path "/") == 1 && (solid(m) || kinds[m] ~ /^(err|warn|prag)/))
+            return 1
+    return 0
+}
+
+# What goes along with what is taken.
+function take_rest(    m, word, k) {
+    for (m = 1; m <= items; m++) {
+        split(line[first[m]], word, /[ <>"]+/)
+        if (kinds[m] == "include")
+            for (k in used)
+                if ((word[2] in gives) && k ~ gives[word[2]])
+                    take(m)
+        if (kinds[m] == "undef")
+            for (k in taken)
+                if (index(defines[k] " ", " " word[2] " "))
+                    take(m)
+    }
+    for (m = 1; m <= items; m++)
+        if (kinds[m] ~ /^(error|warning|pragma)$/ && outermost[m] != "" && holds(outermost[m]))
+            take(m)
+    for (m = 1; m <= items; m++)
+        if (kinds[m] == "frame" || controls(m) && holds(chain[m]))
+            take(m)
+    for (m = 1; m <= items; m++)
+        if (m in taken) {
+            take(above[m])
+            heads[section[m]] += of[m] != paragraph
+            paragraph = of[m]
+        }
+    for (m in heads)
+        if (heads[m] > 2)
+            take(m)
+}
+
+# The text with its names under the prefix. Fields, parameters and the like keep theirs.
+function rename(text,    all, name) {
+    while (prefix != "retry_" && match(text, /[A-Za-z_][A-Za-z0-9_]*/)) {
+        name = substr(text, RSTART, RLENGTH)
+        name = (name ~ /^RETRY_/ ? toupper(prefix) : name in defined ? prefix : "") name
+        all = all substr(text, 1, RSTART - 1) name
+        text = substr(text, RSTART + RLENGTH)
+    }
+    return all text
+}
+
+# A call of a function as its declaration has it.
+function call_of(item,    k, n, text, result, argument, name) {
+    for (k = first[item]; k <= ends[item]; k++)
+        text = text " " line[k]
+    sub(/^ *RETRY_API /, "", text)
+    match(text, /[a-z_0-9]+\(/)
+    name = substr(text, RSTART, RLENGTH - 1)
+    result = text ~ /^void [^*]/ ? "" : substr(text, 1, RSTART - 1) "result = "
+    gsub(/^[^(]*\(|\);.*/, "", text)
+    n = split(text, argument, ",")
+    text = ""
+    for (k = 1; k <= n; k++) {
+        sub(/.*[ *]/, "", argument[k])
+        if (argument[k] != "void")
+            text = text (k > 1 ? ", " : "") argument[k]
+    }
+    return result name "(" text ");"
+}
+
+function say(text) { print text > out }
+
+function head(    n, k, m, list, use, words, text, column) {
+    n = split(parts, list, " ")
+    for (k = 1; k <= n; k++) {
+        words = words (k > 1 ? ";\n   " : "") (list[k] in summary ? summary[list[k]] : list[k] "()")
+        text = example[list[k]] != "" ? example[list[k]] : call_of(opens[k])
+        gsub(/\n/, "\n      ", text)
+        use = use "\n      " text
+    }
+    text = out
+    sub(/.*\//, "", text)
+    say("/* " text " - " rename(words))
+    say("   SPDX-License-Identifier: MIT\n")
+    say("   Cut from retry.h " version " by")
+    say("      make cut PARTS=\"" parts "\" PREFIX=" prefix " OUT=" out "\n")
+    say("   Define " rename("RETRY_IMPLEMENTATION") " before you include this in ONE file; just include it elsewhere.")
+    for (k = 1; k <= options; k++) {
+        split(option[k], column, /  +/)
+        sub(/the above/, "RETRY_IMPLEMENTATION", column[4])
+        if (used[column[1]] && column[1] != "RETRY_IMPLEMENTATION")
+            say(rename("   " column[1] ", " column[3] ": " column[4] "."))
+    }
+    say("\n   Example:" rename(use) "\n")
+    for (m = last + 1; m <= NR && line[m] !~ /MIT License/; )
+        m++
+    for (; m <= NR; m++)
+        say(line[m])
+    say("")
+}
+
+END {
+    if (failed)
+        exit 1
+    if (prefix == "")
+        fault("PREFIX is missing: nats_ makes nats_retry_backoff of retry_backoff; retry_ leaves the names")
+    if (prefix !~ /^[A-Za-z_][A-Za-z0-9_]*_$/)
+        fault("PREFIX=" prefix " does not begin names: a C identifier that ends in _ does, as nats_")
+    if (out !~ /[^\/]$/ || out == FILENAME)
+        fault("OUT must be the file to write, as OUT=nats_retry.h")
+    for (m = body; m <= last; m = to + 2) {
+        for (to = m; to < last && line[to + 1] != ""; )
+            to++
+        take_apart(m, to)
+    }
+    n = split(parts, list, " ")
+    if (!n)
+        fault("PARTS is missing: it takes" known ", and functions")
+    for (k = 1; k <= n; k++) {
+        if (list[k] in titles)
+            opens[k] = take_sections(titles[list[k]])
+        else if (list[k] in defined && line[first[m = substr(defined[list[k]], 2) + 0]] ~ /^RETRY_API /)
+            take(opens[k] = m)
+        if (!opens[k])
+            fault("retry.h has no " list[k] ": PARTS takes" known ", and functions, as retry_phase")
+    }
+    for (k = 1; k <= queued; k++) {
+        m = queue[k]
+        take_names(names[m] " " defines[m])
+        for (n = 1; n <= items; n++)
+            if (controls(n) && index(chain[m] "/", chain[n] "/") == 1)
+                take_names(names[n])
+    }
+    take_rest()
+    head()
+    paragraph = 0
+    for (m = 1; m <= items; m++)
+        if (m in taken) {
+            if (paragraph && of[m] != paragraph)
+                say("")
+            paragraph = of[m]
+            for (k = first[m]; k <= ends[m]; k++)
+                say(rename(line[k]))
+        }
+}
