@@ -1103,13 +1103,13 @@ typedef struct retry_bucket {
 /* Fills the bucket: before its first use, and whenever you like. NULL: nothing happens. */
 RETRY_API void retry_bucket_fill(retry_bucket *bucket, retry_time now);
 
-/* Refills, then takes `cost` thousandths if they are there and leave more than `floor`: all or
+/* Refills, then takes `cost` (RETRY_TOKENS) if it is there and leaves more than `floor`: all or
    nothing. Cost 0 succeeds except with capacity 0 or a balance not above a `floor` that is set.
    NULL: false. A clock that steps back adds nothing, and 24.8 days or more without a call of this
    may count as none. */
 RETRY_API bool retry_bucket_withdraw(retry_bucket *bucket, uint32_t cost, retry_time now);
 
-/* Puts `amount` thousandths in, never above the capacity. NULL: nothing happens. */
+/* Puts `amount` (RETRY_TOKENS) in, never above the capacity. NULL: nothing happens. */
 RETRY_API void retry_bucket_deposit(retry_bucket *bucket, uint32_t amount);
 
 /* Thousandths in the bucket as of the last call on it. NULL: 0. */

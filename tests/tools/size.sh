@@ -44,7 +44,7 @@ flash() # LIMIT TEXT FUNCTION...: links what these functions of $object need, an
 echo "Cortex-M0, bytes                                        flash  at most   RAM"
 object=retry
 flash 790 "a delay (retry_backoff_delay)" retry_backoff_delay
-flash 440 "a token bucket" retry_bucket_fill retry_bucket_withdraw retry_bucket_deposit retry_bucket_balance
+flash 580 "a token bucket" retry_bucket_fill retry_bucket_withdraw retry_bucket_deposit retry_bucket_balance
 decision="retry_begin retry_orchestrate retry_succeed
     retry_best_effort"
 # shellcheck disable=SC2086 # one word a function
