@@ -17,7 +17,7 @@ PARTS =
 OUT =
 DESTDIR =
 
-WERROR = -Werror
+export WERROR = -Werror
 WARNINGS = -Wall -Wextra -Wpedantic -Wconversion -Wsign-conversion -Wshadow -Wcast-qual -Wundef \
 	$(WERROR)
 LANGUAGE = $(if $(findstring ++,$(STD)),-x c++) -std=$(STD)
@@ -29,7 +29,7 @@ ROOMS = tests/core tests/gates tests/errmap
 vpath test_%.c $(ROOMS)
 SUPPORT = $(wildcard tests/support/*.h)
 TESTS = $(sort $(basename $(notdir $(wildcard $(ROOMS:=/test_*.c)))) test_link)
-THREADED = $(filter %threads,$(TESTS))
+THREADED = $(filter %threads %processes,$(TESTS)) # share gates by atomics
 HOSTED = $(THREADED) test_clock test_errmap_maps test_link # need an operating system
 JSMN_TESTS = $(filter test_errmap%,$(TESTS))
 WITHOUT =
@@ -63,7 +63,7 @@ METRICS = prometheus
 INSTALL = libjsmn-dev g++ cmake meson ninja-build pkg-config git
 BENCH = libjsmn-dev g++ valgrind libcjson-dev libjansson-dev libjson-c-dev rapidjson-dev
 ARM = libjsmn-dev gcc-arm-none-eabi picolibc-arm-none-eabi qemu-system-arm
-MATRIX = libjsmn-dev gcc-12-multilib g++-12-multilib clang-14 clang-19 tcc
+MATRIX = libjsmn-dev gcc-12-multilib g++-12-multilib gcc-11 g++-11 clang-13 clang-14 clang-19 tcc
 # What `make cross` needs for each of its targets.
 PACKAGES_cortex-m0 = $(filter-out libjsmn-dev,$(ARM))
 PACKAGES_cortex-m3 = $(PACKAGES_cortex-m0)

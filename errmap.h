@@ -62,9 +62,9 @@
       ERRMAP_MAX_DEPTH       32           in that file  brackets open at once, 4 to 255
       ERRMAP_JSMN_HEADER     <jsmn.h>     in that file  the jsmn header, in quotes or brackets
 
-   A token takes 20 bytes of stack, a bracket one. RETRY_STATIC holds here too. Set
-   options before you first include this file. Your own use of jsmn.h is not affected, in whatever
-   order and with whatever JSMN_ macros you include it.
+   A token takes 20 bytes of stack, a bracket one. RETRY_STATIC and RETRY_API hold
+   here too. Set options before you first include this file. Your own use of jsmn.h is not affected,
+   in whatever order and with whatever JSMN_ macros you include it.
 
    ASKING A SERVER
 
@@ -440,7 +440,7 @@ RETRY_API retry_action errmap_strategy_after(const retry_strategy *self, retry_r
 #error "ERRMAP_IMPLEMENTATION is a switch: define it as nothing or as 1, or leave it undefined."
 #endif
 #if defined(RETRY_STATIC) && !defined(RETRY__DECLARED_STATIC)
-#error "Define RETRY_STATIC before the first inclusion of errmap.h."
+#error "Define RETRY_STATIC and RETRY_IMPLEMENTATION before the first inclusion of errmap.h."
 #endif
 
 #ifndef ERRMAP_TOKENS

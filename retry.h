@@ -22,6 +22,7 @@
       A lost commit
       Log lines and texts
       Options
+      Inside a library
       Firmware, C++, threads, fork
       Trouble
       Details, history, stability
@@ -281,6 +282,9 @@
    for policies with few attempts. A retry after an attempt that reached no server is free.
    refill_per_second allows a fixed rate of retries with an empty bucket.
 
+   A retry_bucket is the bucket alone, for a program's own tokens: log lines, or calls to a service
+   that counts them. Set its capacity and what comes in each second, fill it, then withdraw.
+
    GATES
 
    Gates are optional checks before an attempt. Put them into one retry_gates for each server: an
@@ -453,7 +457,8 @@
       macro                 default      set it              what it does
       --------------------  -----------  ------------------  -------------------------------------
       RETRY_IMPLEMENTATION  not defined  in one file         compiles the code, errmap.h's as well
-      RETRY_STATIC          not defined  in every file       static functions; also needs the above
+      RETRY_STATIC          not defined  in every file       static functions: see INSIDE A LIBRARY
+      RETRY_API             hidden       in every file       how each function is declared
       RETRY_SYSTEM_CLOCK    not defined  where it is called, adds retry_system_clock() for Windows
                                          and in that file    and POSIX (_POSIX_C_SOURCE 199309L)
       RETRY_NO_ATOMICS      not defined  in that file        shared counters for one thread only
@@ -461,7 +466,61 @@
       RETRY_UNMASK(state)                                    between, and ends that: see Firmware
       RETRY_ASSERT(x)       nothing      in that file        called with what only misuse breaks
 
-   The first four are switches: define them as nothing or as 1, and before the first inclusion.
+   Four are switches: RETRY_IMPLEMENTATION, _STATIC, _SYSTEM_CLOCK and _NO_ATOMICS. Define them as
+   nothing or as 1, and before the first inclusion.
+
+   INSIDE A LIBRARY
+
+   A library brings a copy of its own, which must not meet the copy of another. Wrap it in one file:
+
+      #define RETRY_STATIC
+      #define RETRY_IMPLEMENTATION
+      #include "retry.h"
+
+      retry_ms own_wait(uint32_t retries); // in a header of your own
+      retry_ms own_wait(uint32_t retries)
+      {
+          static const retry_backoff backoff = RETRY_BACKOFF_AWS;
+          return retry_backoff_delay(&backoff, retries, 0, retry_random(NULL));
+      }
+
+   A file that needs only the types defines RETRY_STATIC alone: a call there is an error. Or cut out
+   the parts that you need, under a prefix of your own. The parts are delay, retry-after, bucket,
+   connection and breaker, or the names of functions:
+
+      make cut PARTS="delay" PREFIX=nats_ OUT=nats_retry.h
+
+   Without either, the functions are hidden: gcc and clang do not export them from a shared library.
+   If programs are to call them, write in every file:
+
+      #define RETRY_API extern __attribute__((visibility("default"))) // or __declspec(dllexport)
+      #include "retry.h"
+
+   If 0 means "none" to your users, do not hand it on: here 0 is the default. For
+   client.attempt_timeout, backoff.max and policy.retry_after_max both mean the same: no limit. But:
+
+      a user's 0         hand on                        here 0 means
+      -----------------  -----------------------------  -------------------------------------------
+      timeout            request.timeout = UINT32_MAX   75 s
+      retries            policy.max_attempts = 1        no limit; for n retries it is n + 1
+      delay              curve TABLE, a table of one 0  `initial`: 1 ms
+      attempts at once   no AIMD limit                  `max`: 2; in a retry_service 20
+      attempts a second  no rate                        `max`: what it learns from answers of 429
+      retry budget       client.budget = NULL           `capacity`: it pays for nothing
+
+   For a jitter that RETRY_JITTER_ does not have, draw the wait yourself:
+
+      retry_ms d = retry_backoff_base(&backoff, retries); // before jitter
+      uint64_t draw = retry_random(NULL);
+      wait = d + (retry_ms)(draw * (250 + 1) >> 32);                   // 0 to 250 ms more
+      wait = d - d / 4 + (retry_ms)(draw * (d / 4 + d / 2 + 1) >> 32); // 25 % less to 50 % more
+      wait = retry_backoff_delay(&backoff, retries, wait, (uint32_t)draw);
+      wait = wait < cap ? wait : cap; // a cap after the jitter: backoff.max stays 0
+
+   A random number of your own must fill 32 bits. With the 15 of some rand() each delay of up to 131
+   s becomes 0. Tried with gcc 11 and 12, and clang 13, 14 and 19, as C99 to C17 and C++11 to C++20.
+   These give no warning: -Wall -Wextra -Wpedantic -Wconversion -Wsign-conversion -Wshadow
+   -Wcast-qual -Wundef -Wvla -Wmissing-declarations -Wredundant-decls.
 
    FIRMWARE, C++, THREADS, FORK
 
@@ -488,14 +547,16 @@
    look-up of a scope. A shared client's callbacks must be ready for several threads.
 
    fork(): each child calls retry_seed(), or all draw the same numbers. A child must not go on with
-   gates that another thread of its parent was using: give it fresh ones.
+   gates that another thread of its parent was using: give it fresh ones. Processes share a budget,
+   a breaker, a throttle or a rate in memory that was mapped as MAP_SHARED before fork(). They
+   cannot share an AIMD limit or a retry_gates: a process that is killed would keep its places.
 
    TROUBLE
 
    - "undefined reference to retry_begin": no file has RETRY_IMPLEMENTATION. "multiple definition":
      two have it.
    - "RETRY_SYSTEM_CLOCK needs POSIX": define _POSIX_C_SOURCE as 200809L before the first #include.
-   - "defined but not used" with RETRY_STATIC: define RETRY_IMPLEMENTATION in that file too.
+   - "undefined reference" to a function in a shared library: it is hidden there. Define RETRY_API.
    - clang -Weverything warns of padding, of C99 in C++ and of unsafe buffers: leave these out.
    - Everything is FAIL, MISUSE: the operation was not started, or was not zeroed. Define
      RETRY_ASSERT(x) as assert(x) to stop there.
@@ -510,7 +571,20 @@
 
    Clocks. An instant is the low 32 bits of a monotonic clock of milliseconds. It may wrap within a
    request. If the clock steps back, no time has passed. Threads that share a gate must agree on it
-   within 32 s.
+   within half of the gate's window, and within a breaker's `open`: 2 s by default. A clock that
+   steps back by more makes breaker and throttle forget. No breaker then says to wait longer than
+   its `open`, or refuses for longer than twice that. Rate, AIMD limit and budget stand still until
+   the clock has caught up, but not if it is over 32 s behind.
+
+   A counter of ticks must wrap at 2^32 ms. Ticks of 300 or 1,024 Hz, converted to ms, do not: a
+   request then expires at once, or days too late. Count them in 64 bits (here of 1,024 Hz):
+
+      retry_time now_ms(void) // for one thread; call it at least once while the counter goes round
+      {
+          static uint64_t total; // of ticks
+          total += (uint32_t)(ticks() - (uint32_t)total);
+          return (retry_time)(total * 1000 / 1024);
+      }
 
    Randomness is for jitter, not for secrets. Set client.random for a generator of your own.
 
@@ -548,16 +622,32 @@
 #error "RETRY_STATIC is a switch: define it as nothing or as 1, or leave it undefined."
 #endif
 
-#if !defined(RETRY_STATIC)
-#define RETRY_API extern
-#elif defined(__GNUC__) || defined(__clang__)
+#if defined(RETRY_STATIC) && defined(RETRY_API)
+#error "Define RETRY_STATIC or RETRY_API, not both: a static function is not exported."
+#undef RETRY_API /* no further errors */
+#endif
+
+/* How each function is declared, as the first inclusion saw it. Hidden, so that two shared
+   libraries with a copy each do not call each other's. */
+#ifdef RETRY_STATIC
+#ifdef RETRY_IMPLEMENTATION
+#define RETRY__DECLARED_STATIC
+#if defined(__GNUC__) || defined(__clang__)
 #define RETRY_API static __attribute__((unused))
 #else
 #define RETRY_API static
 #endif
-
-#ifdef RETRY_STATIC /* what the first inclusion saw; the implementation must not differ */
-#define RETRY__DECLARED_STATIC
+#elif defined(__has_attribute)
+#if __has_attribute(error)
+#define RETRY_API \
+    extern __attribute__((error("RETRY_STATIC: define RETRY_IMPLEMENTATION in this file, too")))
+#endif
+#endif
+#elif !defined(RETRY_API) && defined(__GNUC__) && (defined(__ELF__) || defined(__MACH__))
+#define RETRY_API extern __attribute__((visibility("hidden")))
+#endif
+#ifndef RETRY_API
+#define RETRY_API extern
 #endif
 
 #ifdef __cplusplus
@@ -649,15 +739,17 @@ enum {
 #ifdef __GNUC__
 #define RETRY__OVER_15(n) (__builtin_constant_p(n) && (n) > 15)
 #define RETRY__CHECK_USER(n) \
-    (((__INT_MAX__ + RETRY__OVER_15(n)) & 0) | (0u << RETRY__OVER_15(n) * 64))
+    (((__INT_MAX__ + RETRY__OVER_15(n)) & 0) | (0 << RETRY__OVER_15(n) * 64))
 #else
 #define RETRY__CHECK_USER(n) 0
 #endif
 
 /* An application's own reason: n 0 to 15 (elsewhere its low four bits count); flags: the three
    above, or'ed, or 0. Names for them: retry_client.user_reasons. */
-#define RETRY_REASON_USER(n, flags) \
-    RETRY__CAST(retry_reason, 0x40 | ((flags)&0xb0) | ((n)&0x0f) | RETRY__CHECK_USER(n))
+#define RETRY_REASON_USER(n, flags)                                            \
+    RETRY__CAST(retry_reason, 0x40 | RETRY__CAST(retry_reason, (flags)&0xb0) | \
+                                  RETRY__CAST(retry_reason, (n)&0x0f) |        \
+                                  RETRY__CAST(retry_reason, RETRY__CHECK_USER(n)))
 
 /* Whether an operation that is not idempotent may be sent again (false for an invalid reason). */
 RETRY_API bool retry_reason_allows_non_idempotent(retry_reason reason);
@@ -970,7 +1062,8 @@ typedef struct retry_policy {
 RETRY_API retry_action retry_policy_after(const retry_strategy *self, retry_request *request,
                                           const retry_failure *failure, retry_time now);
 
-/* A constant RETRY_POLICY_BEST_EFFORT (RFC 0049), which retry_policy_after may be handed. */
+/* Decides as RETRY_POLICY_BEST_EFFORT does, and is a whole retry_policy: a strategy of your own may
+   hand it to retry_policy_after. Source: RFC 0049. */
 RETRY_API const retry_strategy *retry_best_effort(void);
 
 /* Refuses (REFUSED) what is not always retried; for a library's internal requests. RFC 0049. */
@@ -983,12 +1076,46 @@ RETRY_API const retry_strategy *retry_fail_fast(void);
 #define RETRY_POLICY_AWS RETRY__POLICY(RETRY_BACKOFF_AWS, RETRY_BACKOFF_DEFAULT, 3, 20000, 0)
 #define RETRY_POLICY_AWS_2026 RETRY__POLICY(RETRY_BACKOFF_AWS_2026, RETRY_BACKOFF_AWS, 3, 0, 5000)
 
-/* ---- Retry budget -------------------------------------------------------------------------- */
+/* ---- Token bucket -------------------------------------------------------------------------- */
 
 /* x tokens, 0 to 4294967.295, in thousandths, and so many a second; constant expressions, for
    initialisers. */
+#define RETRY__TOKEN 1000u /* what one is counted in */
 #define RETRY_TOKENS(x) RETRY__CAST(uint32_t, (x)*1000.0 + 0.5)
 #define RETRY_PER_SECOND(x) RETRY_TOKENS(x)
+
+typedef struct retry__tokens {
+    uint32_t balance;  /* thousandths */
+    uint32_t refilled; /* ms; time has been counted up to here */
+    uint32_t fraction; /* millionths below a thousandth, 0 to 999 */
+} retry__tokens;
+
+/* Tokens for what may be done only so often. Zero it, set the first three, and fill it: they stay
+   as they are from then on. Amounts are RETRY_TOKENS: thousandths of a token. Any number of threads
+   may share it, without a lock. */
+typedef struct retry_bucket {
+    uint32_t capacity;          /* tokens held at most; 0 pays for nothing (no default) */
+    uint32_t refill_per_second; /* RETRY_PER_SECOND; tokens that come in (default: 0) */
+    uint32_t floor;             /* tokens; a withdrawal must leave more (default: 0: none) */
+    retry__tokens retry__held;  /* private */
+} retry_bucket;
+
+/* Fills the bucket: before its first use, and whenever you like. NULL: nothing happens. */
+RETRY_API void retry_bucket_fill(retry_bucket *bucket, retry_time now);
+
+/* Refills, then takes `cost` thousandths if they are there and leave more than `floor`: all or
+   nothing. Cost 0 succeeds except with capacity 0 or a balance not above a `floor` that is set.
+   NULL: false. A clock that steps back adds nothing, and 24.8 days or more without a call of this
+   may count as none. */
+RETRY_API bool retry_bucket_withdraw(retry_bucket *bucket, uint32_t cost, retry_time now);
+
+/* Puts `amount` thousandths in, never above the capacity. NULL: nothing happens. */
+RETRY_API void retry_bucket_deposit(retry_bucket *bucket, uint32_t amount);
+
+/* Thousandths in the bucket as of the last call on it. NULL: 0. */
+RETRY_API uint32_t retry_bucket_balance(const retry_bucket *bucket);
+
+/* ---- Retry budget -------------------------------------------------------------------------- */
 
 /* All but `capacity` default to 0 or false. Amounts are RETRY_TOKENS: thousandths of a token. */
 typedef struct retry_budget_options {
@@ -1012,9 +1139,7 @@ typedef struct retry_budget_options {
    has seen it, it pays for nothing. */
 struct retry_budget {
     retry_budget_options options; /* constant after retry_budget_init */
-    uint32_t retry__balance;      /* private: thousandths */
-    uint32_t retry__refilled;     /* private: ms; refilled, and expired, up to here */
-    uint32_t retry__fraction;     /* private: millionths below a thousandth, 0 to 999 */
+    retry__tokens retry__held;    /* private */
     bool (*retry__account)(retry_budget *budget, uint8_t event, retry_request *request,
                            const retry_failure *failure, retry_time now); /* private */
 };
@@ -1048,13 +1173,11 @@ RETRY_API uint32_t retry_budget_balance(const retry_budget *budget);
 /* For RETRY_POLICY_BEST_EFFORT: one retry at first, then a tenth of what succeeds. It holds a
    second's worth of successes, as they expire after 10 s, and 20 tokens at most for each operation
    that is in flight at once (saturating). */
-#define RETRY_BUDGET_BEST_EFFORT(in_flight)                                                  \
-    RETRY__INIT(                                                                             \
-        RETRY__CAST(uint32_t,                                                                \
-                    RETRY__CAST(uint64_t, in_flight) >> 32 != 0 ||                           \
-                            RETRY__CAST(uint64_t, in_flight) * RETRY_TOKENS(20) > UINT32_MAX \
-                        ? UINT32_MAX                                                         \
-                        : RETRY__CAST(uint64_t, in_flight) * RETRY_TOKENS(20)),              \
+#define RETRY_BUDGET_BEST_EFFORT(in_flight)                                                     \
+    RETRY__INIT(                                                                                \
+        RETRY__CAST(uint32_t, RETRY__CAST(uint64_t, in_flight) > UINT32_MAX / 20 / RETRY__TOKEN \
+                                  ? UINT32_MAX                                                  \
+                                  : RETRY__CAST(uint64_t, in_flight) * 20 * RETRY__TOKEN),      \
         RETRY_TOKENS(1), 0, 0, RETRY_TOKENS(0.1), 0, 0, 0, false, false, 10000)
 
 /* ---- Connection backoff -------------------------------------------------------------------- */
@@ -1663,7 +1786,7 @@ RETRY_API retry_clock retry_system_clock(void);
 #error "RETRY_IMPLEMENTATION is a switch: define it as nothing or as 1, or leave it undefined."
 #endif
 #if defined(RETRY_STATIC) && !defined(RETRY__DECLARED_STATIC)
-#error "Define RETRY_STATIC before the first inclusion of retry.h."
+#error "Define RETRY_STATIC and RETRY_IMPLEMENTATION before the first inclusion of retry.h."
 #endif
 #if defined(RETRY_NO_ATOMICS) && RETRY__NO_SWITCH(RETRY_NO_ATOMICS + 0, 1 - RETRY_NO_ATOMICS - 1)
 #error "RETRY_NO_ATOMICS is a switch: define it as nothing or as 1, or leave it undefined."
@@ -2335,9 +2458,21 @@ RETRY__HOT retry_action retry__best_effort(const retry_request *request,
     return retry_action_after(retry__max(high, failure->retry_after));
 }
 
+static retry_action retry__best_effort_after(const retry_strategy *self, retry_request *request,
+                                             const retry_failure *failure, retry_time now)
+{
+    (void)self;
+    (void)now;
+    if (!request || !failure)
+        return retry_action_none(RETRY_CAUSE_MISUSE);
+    return retry__best_effort(request, failure, retry__failure_traits(failure));
+}
+
+/* A whole policy, with a function that takes less code. */
 RETRY_API const retry_strategy *retry_best_effort(void)
 {
-    static const retry_policy best_effort = RETRY_POLICY_BEST_EFFORT;
+    static const retry_policy best_effort = {
+        {retry__best_effort_after}, RETRY_BACKOFF_BEST_EFFORT, RETRY_BACKOFF_THROTTLED, 0, 0, 0, 0};
     return &best_effort.base;
 }
 
@@ -2822,11 +2957,97 @@ RETRY_API size_t retry_format(char *buffer, size_t capacity, const retry_request
     return writer.length;
 }
 
+/* ---- Token bucket -------------------------------------------------------------------------- */
+
+static void retry__tokens_add(retry__tokens *tokens, uint32_t capacity, uint32_t amount)
+{
+    uint32_t balance = retry__load(&tokens->balance), next;
+    do {
+        next = amount < retry__subtract(capacity, balance) ? balance + amount : capacity;
+    } while (next != balance && !retry__swap(&tokens->balance, &balance, next));
+    /* a full bucket holds no fraction; threads do not contend for one that stays full */
+    if (next == capacity && retry__load(&tokens->fraction) != 0)
+        retry__store(&tokens->fraction, 0);
+}
+
+/* Whether the ms that have passed are for this call alone to account for; not if the clock was set
+   back. */
+RETRY__WRAPS static bool retry__tokens_claim(retry__tokens *tokens, retry_ms passed, retry_time now)
+{
+    uint32_t since = now - passed;
+    return retry__swap(&tokens->refilled, &since, now) && passed <= UINT32_C(1) << 31;
+}
+
+/* A division of rate * passed by 1000 in two steps of 32 bits: its upper bits, then what they leave
+   and the ten lower bits. Where the first saturates, the sum does. */
+static void retry__tokens_earn(retry__tokens *tokens, uint32_t capacity, uint32_t rate,
+                               retry_ms passed)
+{
+    uint32_t fraction = retry__load(&tokens->fraction), upper, rest, whole;
+    do {
+        uint64_t millionths = (uint64_t)rate * passed + fraction;
+        upper = retry__thousandth(retry__narrow(millionths >> 10));
+        rest = (uint32_t)(millionths - (uint64_t)upper * 1024000);
+        whole = retry__thousandth(rest);
+    } while (!retry__swap(&tokens->fraction, &fraction, rest - whole * 1000));
+    retry__tokens_add(tokens, capacity, upper >> 22 == 0 ? upper * 1024 + whole : UINT32_MAX);
+}
+
+static bool retry__tokens_afford(uint32_t balance, uint32_t capacity, uint32_t floor, uint32_t cost)
+{
+    if (balance < cost || capacity == 0)
+        return false;
+    return floor == 0 || balance - cost > floor;
+}
+
+/* Takes the cost, all or nothing. */
+static bool retry__tokens_take(retry__tokens *tokens, uint32_t capacity, uint32_t floor,
+                               uint32_t cost)
+{
+    uint32_t balance = retry__load(&tokens->balance);
+    do {
+        if (!retry__tokens_afford(balance, capacity, floor, cost))
+            return false;
+    } while (!retry__swap(&tokens->balance, &balance, balance - cost));
+    return true;
+}
+
+RETRY_API void retry_bucket_fill(retry_bucket *bucket, retry_time now)
+{
+    if (!bucket)
+        return;
+    retry__store(&bucket->retry__held.refilled, now);
+    retry_bucket_deposit(bucket, UINT32_MAX);
+}
+
+RETRY_API bool retry_bucket_withdraw(retry_bucket *bucket, uint32_t cost, retry_time now)
+{
+    retry_ms passed;
+    if (!bucket)
+        return false;
+    passed = retry__passed(retry__load(&bucket->retry__held.refilled), now);
+    if (passed != 0 && retry__tokens_claim(&bucket->retry__held, passed, now))
+        retry__tokens_earn(&bucket->retry__held, bucket->capacity, bucket->refill_per_second,
+                           passed);
+    return retry__tokens_take(&bucket->retry__held, bucket->capacity, bucket->floor, cost);
+}
+
+RETRY_API void retry_bucket_deposit(retry_bucket *bucket, uint32_t amount)
+{
+    if (bucket)
+        retry__tokens_add(&bucket->retry__held, bucket->capacity, amount);
+}
+
+RETRY_API uint32_t retry_bucket_balance(const retry_bucket *bucket)
+{
+    return bucket ? retry__load(&bucket->retry__held.balance) : 0;
+}
+
 /* ---- Retry budget -------------------------------------------------------------------------- */
 
 RETRY_API uint32_t retry_budget_balance(const retry_budget *budget)
 {
-    return budget ? retry__load(&budget->retry__balance) : 0;
+    return budget ? retry__load(&budget->retry__held.balance) : 0;
 }
 
 /* Whether it is there, and retry_budget_init has seen it. */
@@ -2838,46 +3059,8 @@ static bool retry__budget_ready(const retry_budget *budget)
 
 RETRY_API void retry_budget_deposit(retry_budget *budget, uint32_t amount)
 {
-    uint32_t balance, next;
-    if (!retry__budget_ready(budget))
-        return;
-    balance = retry__load(&budget->retry__balance);
-    do {
-        next = retry__min(retry__add(balance, amount), budget->options.capacity);
-    } while (next != balance && !retry__swap(&budget->retry__balance, &balance, next));
-    /* a full bucket holds no fraction; threads do not contend for one that stays full */
-    if (next == budget->options.capacity && retry__load(&budget->retry__fraction) != 0)
-        retry__store(&budget->retry__fraction, 0);
-}
-
-/* ms since the last refill, if they are `least` or more, for this call alone to account for; 0 if
-   there is nothing to do. */
-RETRY__WRAPS static retry_ms retry__budget_claim(retry_budget *budget, retry_ms least, uint32_t now)
-{
-    uint32_t since = retry__load(&budget->retry__refilled);
-    uint32_t passed = now - since;
-    bool ahead = passed <= UINT32_C(1) << 31;
-    if (!ahead && since - now <= RETRY__BEHIND)
-        return 0;
-    if (passed < least || !retry__swap(&budget->retry__refilled, &since, now))
-        return 0;
-    return ahead ? passed : 0;
-}
-
-/* A division of rate * passed by 1000 in two steps of 32 bits: its upper bits, then what they leave
-   and the ten lower bits. Where the first saturates, the sum does. */
-RETRY__COLD void retry__budget_earn(retry_budget *budget, retry_ms passed)
-{
-    uint64_t millionths = (uint64_t)budget->options.refill_per_second * passed;
-    uint32_t upper = retry__thousandth(retry__narrow(millionths >> 10));
-    uint32_t rest = (uint32_t)(millionths - (uint64_t)upper * 1024000);
-    uint32_t whole = retry__thousandth(rest);
-    uint32_t fraction = retry__load(&budget->retry__fraction), sum;
-    do { /* what the fraction comes to may be a thousandth more */
-        sum = fraction + (rest - whole * 1000);
-    } while (!retry__swap(&budget->retry__fraction, &fraction, sum >= 1000 ? sum - 1000 : sum));
-    whole += sum >= 1000;
-    retry_budget_deposit(budget, retry__narrow((uint64_t)upper * 1024 + whole));
+    if (retry__budget_ready(budget))
+        retry__tokens_add(&budget->retry__held, budget->options.capacity, amount);
 }
 
 /* What is beyond one retry's cost halves with each half-life that has passed. Of what remains of
@@ -2885,7 +3068,8 @@ RETRY__COLD void retry__budget_earn(retry_budget *budget, retry_ms passed)
 RETRY__COLD void retry__budget_expire(retry_budget *budget, retry_ms passed)
 {
     retry_ms half_life = retry__max(retry__scale(budget->options.expire, RETRY_RATIO(0.693147)), 1);
-    uint32_t balance = retry__load(&budget->retry__balance), cost = budget->options.retry_cost;
+    uint32_t *held = &budget->retry__held.balance;
+    uint32_t balance = retry__load(held), cost = budget->options.retry_cost;
     uint32_t halves = 0, x, left, more, next;
     for (; passed >= half_life && halves < 32; passed -= half_life)
         halves++;
@@ -2898,41 +3082,32 @@ RETRY__COLD void retry__budget_expire(retry_budget *budget, retry_ms passed)
         if (next == more && more != 0) /* by rounding */
             next--;
         next += retry__min(balance, cost);
-    } while (next != balance && !retry__swap(&budget->retry__balance, &balance, next));
+    } while (next != balance && !retry__swap(held, &balance, next));
 }
 
-/* What expires does so in steps of a 64th of `expire` at least: rounding loses little of these. */
+/* ms that have passed, if that makes a difference; else 0. What expires does so in steps of a 64th
+   of `expire` at least: rounding loses little of these. */
+RETRY__HOT retry_ms retry__budget_due(const retry_budget *budget, retry_time now)
+{
+    const retry_budget_options *options = &budget->options;
+    retry_ms passed;
+    if ((options->refill_per_second | options->expire) == 0)
+        return 0;
+    passed = retry__passed(retry__load(&budget->retry__held.refilled), now);
+    return passed >= options->expire >> 6 ? passed : 0;
+}
+
 static void retry__budget_refill(retry_budget *budget, retry_time now)
 {
-    retry_ms passed;
-    if (budget->options.refill_per_second == 0 && budget->options.expire == 0)
+    const retry_budget_options *options = &budget->options;
+    retry_ms passed = retry__budget_due(budget, now);
+    if (passed == 0 || !retry__tokens_claim(&budget->retry__held, passed, now))
         return;
-    passed = retry__budget_claim(budget, retry__max(budget->options.expire >> 6, 1), now);
-    if (passed == 0)
-        return;
-    if (budget->options.expire != 0)
+    if (options->expire != 0)
         retry__budget_expire(budget, passed);
-    if (budget->options.refill_per_second != 0)
-        retry__budget_earn(budget, passed);
-}
-
-static bool retry__budget_affords(const retry_budget_options *options, uint32_t balance,
-                                  uint32_t cost)
-{
-    if (balance < cost || options->capacity == 0)
-        return false;
-    return options->floor == 0 || balance - cost > options->floor;
-}
-
-/* Takes the cost, all or nothing. */
-RETRY__HOT bool retry__budget_take(retry_budget *budget, uint32_t cost)
-{
-    uint32_t balance = retry__load(&budget->retry__balance);
-    do {
-        if (!retry__budget_affords(&budget->options, balance, cost))
-            return false;
-    } while (!retry__swap(&budget->retry__balance, &balance, balance - cost));
-    return true;
+    if (options->refill_per_second != 0)
+        retry__tokens_earn(&budget->retry__held, options->capacity, options->refill_per_second,
+                           passed);
 }
 
 RETRY_API bool retry_budget_withdraw(retry_budget *budget, uint32_t cost, retry_time now)
@@ -2940,7 +3115,8 @@ RETRY_API bool retry_budget_withdraw(retry_budget *budget, uint32_t cost, retry_
     if (!retry__budget_ready(budget))
         return false;
     retry__budget_refill(budget, now);
-    return retry__budget_take(budget, cost);
+    return retry__tokens_take(&budget->retry__held, budget->options.capacity, budget->options.floor,
+                              cost);
 }
 
 static uint32_t retry__budget_cost(const retry_budget_options *options,
@@ -2969,7 +3145,7 @@ RETRY__COLD bool retry__budget_throttle(retry_budget *budget, uint8_t event, ret
                    (event != RETRY__BUDGET_COPY && request->retry__charge != 0);
     bool unsent = (retry__table_bit(failure->reason) & RETRY__REASONS_UNSENT) != 0;
     uint32_t cost = charged || unsent ? 0 : retry__budget_cost(&budget->options, failure);
-    uint32_t balance = retry__load(&budget->retry__balance), left;
+    uint32_t balance = retry__load(&budget->retry__held.balance), left;
     request->retry__charge = 0;
     if (retry__is_free(failure->reason))
         return true;
@@ -2977,38 +3153,58 @@ RETRY__COLD bool retry__budget_throttle(retry_budget *budget, uint8_t event, ret
         request->retry__charge = 1;
     do {
         left = retry__subtract(balance, cost);
-    } while (!retry__swap(&budget->retry__balance, &balance, left));
+    } while (!retry__swap(&budget->retry__held.balance, &balance, left));
     return left > budget->options.floor;
 }
 
-static bool retry__budget_account(retry_budget *budget, uint8_t event, retry_request *request,
-                                  const retry_failure *failure, retry_time now)
+/* A retry is paid for by the request, at the price of the failure before it. */
+RETRY__HOT bool retry__budget_pay(retry_budget *budget, uint8_t event, retry_request *request,
+                                  const retry_failure *failure)
 {
     const retry_budget_options *options = &budget->options;
+    retry_reason reason = failure->reason;
     uint32_t cost;
+    if (event == RETRY__BUDGET_COPY) /* what was paid was for the first */
+        return true;
+    request->retry__charge = 0; /* the retry that it paid for has been made */
+    if (event == RETRY__BUDGET_REFUSAL ||
+        (reason < RETRY_REASON_COUNT ? (RETRY__REASONS_UNREACHED >> reason & 1) != 0
+                                     : retry__is_free(reason)))
+        return true;
+    cost = retry__budget_cost(options, failure);
+    if (!retry__tokens_take(&budget->retry__held, options->capacity, options->floor, cost))
+        return false;
+    request->retry__charge = cost;
+    return true;
+}
+
+RETRY__COLD bool retry__budget_attend(retry_budget *budget, uint8_t event, retry_request *request,
+                                      const retry_failure *failure, retry_time now)
+{
+    const retry_budget_options *options = &budget->options;
     retry__budget_refill(budget, now);
-    if (RETRY__RARE(event < RETRY__BUDGET_GRANT)) { /* a deposit, or the last charge comes in */
+    if (event < RETRY__BUDGET_GRANT) { /* a deposit, or the last charge comes in */
         uint32_t amount = options->charge_failures ? 0 : request->retry__charge;
         if (event == RETRY__BUDGET_BEGIN)
             amount = options->request_deposit;
         else if (event == RETRY__BUDGET_SUCCESS && (!options->refund_last || request->retries == 0))
             amount = options->success_deposit;
-        retry_budget_deposit(budget, amount);
+        retry__tokens_add(&budget->retry__held, options->capacity, amount);
         return true;
     }
     if (options->charge_failures)
         return retry__budget_throttle(budget, event, request, failure);
-    if (event == RETRY__BUDGET_COPY) /* what was paid was for the first */
-        return true;
-    request->retry__charge = 0; /* the retry that it paid for has been made */
-    if (event == RETRY__BUDGET_REFUSAL || retry__is_free(failure->reason) ||
-        (retry__table_bit(failure->reason) & RETRY__REASONS_UNREACHED) != 0)
-        return true;
-    cost = retry__budget_cost(options, failure);
-    if (!retry__budget_take(budget, cost))
-        return false;
-    request->retry__charge = cost;
-    return true;
+    return retry__budget_pay(budget, event, request, failure);
+}
+
+/* A retry before time has made a difference is paid for at once. */
+static bool retry__budget_account(retry_budget *budget, uint8_t event, retry_request *request,
+                                  const retry_failure *failure, retry_time now)
+{
+    if (RETRY__FAST && event == RETRY__BUDGET_GRANT && !budget->options.charge_failures &&
+        retry__budget_due(budget, now) == 0)
+        return retry__budget_pay(budget, event, request, failure);
+    return retry__budget_attend(budget, event, request, failure, now);
 }
 
 /* What a new bucket holds: one that expires has to earn the rest. */
@@ -3024,9 +3220,9 @@ RETRY_API void retry_budget_init(retry_budget *budget, const retry_budget_option
     if (!budget)
         return;
     budget->options = options ? *options : empty;
-    budget->retry__balance = retry__budget_first(&budget->options);
-    budget->retry__refilled = now;
-    budget->retry__fraction = 0;
+    budget->retry__held.balance = retry__budget_first(&budget->options);
+    budget->retry__held.refilled = now;
+    budget->retry__held.fraction = 0;
     budget->retry__account = retry__budget_account;
 }
 
@@ -4663,8 +4859,9 @@ static bool retry__attempt_short(retry_ms most, retry_ms left)
 static bool retry__spent(const retry_budget *budget)
 {
     const retry_budget_options *options = &budget->options;
-    return options->refill_per_second == 0 && retry__subtract(retry__load(&budget->retry__balance),
-                                                              options->floor) < options->retry_cost;
+    return options->refill_per_second == 0 &&
+           retry__subtract(retry__load(&budget->retry__held.balance), options->floor) <
+               options->retry_cost;
 }
 
 /* ms that a copy may take. An attempt that is cut while the server is slow is work done in vain,
@@ -5169,7 +5366,7 @@ RETRY_API void retry_gates_aimd(retry_gates *gates, retry_aimd *aimd)
 /* An instant that is kept for a try stays its own while another gate makes it wait, until the
    bucket could not have held it any more. What was taken for it is where the copy's time will be.
  */
-static uint8_t retry__rate_admit(retry_rate *rate, struct retry__told *told)
+RETRY__WRAPS static uint8_t retry__rate_admit(retry_rate *rate, struct retry__told *told)
 {
     retry_operation *op = told->op;
     uint32_t *taken = &told->copy->retry__timeout;
@@ -5758,8 +5955,9 @@ RETRY_API const retry_client *retry_scope_client(retry_scopes *scopes, const voi
     if (!found)
         return &scopes->client;
     if (found->retry__hash != hash) { /* filled and not set up: requests may still use its client */
-        retry_budget_deposit(&found->budget, retry__subtract(retry__budget_first(&scopes->options),
-                                                             retry_budget_balance(&found->budget)));
+        retry__tokens_add(&found->budget.retry__held, found->budget.options.capacity,
+                          retry__subtract(retry__budget_first(&scopes->options),
+                                          retry_budget_balance(&found->budget)));
         found->retry__hash = hash;
     }
     found->retry__seen = now;
@@ -6054,8 +6252,10 @@ static const char *retry__later(const char *a, const char *b)
 static const char *retry__policy_sense(const retry_policy *policy, const char *const *at,
                                        const char **where)
 {
-    const retry_backoff *backoff = &policy->backoff, *throttle = &policy->throttle_backoff;
+    const retry_backoff *backoff = &policy->backoff;
     retry_ms max = backoff->max ? backoff->max : UINT32_MAX;
+    retry_ms throttled = policy->throttle_backoff.initial;
+    retry_ms throttled_max = policy->throttle_backoff.max;
     bool given = at[RETRY__AT_MAX] != NULL;
     *where = retry__later(at[RETRY__AT_MIN], at[RETRY__AT_MAX]);
     if (backoff->min > max)
@@ -6064,7 +6264,7 @@ static const char *retry__policy_sense(const retry_policy *policy, const char *c
     if (backoff->initial > max)
         return given ? "initial above max" : "initial above max: set max=, too";
     *where = retry__later(at[RETRY__AT_THROTTLED], at[RETRY__AT_MAX]);
-    if (at[RETRY__AT_THROTTLED] && throttle->max != 0 && throttle->initial > throttle->max)
+    if (at[RETRY__AT_THROTTLED] && throttled_max != 0 && throttled > throttled_max)
         return given ? "throttled above max" : "throttled above max: set max=, too";
     *where = at[RETRY__AT_FACTOR];
     if (backoff->factor != 0 && backoff->factor < RETRY_RATIO(1))
@@ -6139,7 +6339,7 @@ static bool retry__budget_ever_pays(const retry_budget_options *options)
         cost = retry__min(cost, options->throttle_cost);
     if (options->charge_failures)
         return retry__subtract(most, cost) > options->floor;
-    return retry__budget_affords(options, most, cost);
+    return retry__tokens_afford(most, options->capacity, options->floor, cost);
 }
 
 /* What makes no sense of a budget, and where. */
@@ -6167,7 +6367,7 @@ RETRY_API bool retry_parse_budget(retry_budget_options *options, const char *tex
         RETRY__BUDGET_PRESETS(RETRY__PRESET){0, 1000, 0, 0, 0, 0, 0, 0, false, false, 0}};
     const uint32_t best_effort = 1, own = sizeof presets / sizeof presets[0] - 1, grpc = own - 1;
     const char *at[RETRY__BUDGET_KEY_COUNT] = {NULL}, *fault;
-    retry__budget_text parsed = {RETRY__INIT(0), 1};
+    retry__budget_text parsed;
     retry_budget_options *read = &parsed.options;
     retry__scan scan;
     uint32_t preset;
@@ -6175,6 +6375,7 @@ RETRY_API bool retry_parse_budget(retry_budget_options *options, const char *tex
         return retry__parsed(error, 0, retry__null);
     preset = retry__parse_preset(&scan, &retry__budgets, own);
     *read = presets[preset];
+    parsed.in_flight = 1;
     fault = retry__parse_fields(&scan, &retry__budgets, at, &parsed);
     read->capacity = retry__multiply(read->capacity, parsed.in_flight);
     if (preset == grpc && at[RETRY__AT_CAPACITY] && !at[RETRY__AT_FLOOR])

@@ -1,9 +1,7 @@
 /* One of two files that both hold the implementation as RETRY_STATIC: linked with link_b.c
-   they do not clash, and they give the same answers. This one includes the header in every order.
+   they do not clash, and they give the same answers. This one includes the header again and again.
  */
 #define RETRY_STATIC
-#include "../../retry.h"
-#include "../../retry.h"
 #define RETRY_IMPLEMENTATION
 #include "../../retry.h"
 #include "../../retry.h"

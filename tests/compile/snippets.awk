@@ -2,7 +2,8 @@
 # what is indented by six spaces and has lines of C. Writes into `dir`, each named after its first line:
 # NAME-LINE.program.c, with NAME-LINE.out if the text says what it prints (the next plain block; in a
 # manual the next lines indented by six, if "prints" stands between); NAME-LINE.part.c, which is wrapped
-# in a function, unless it has functions itself, behind the declarations of snippets.h.
+# in a function, unless it has functions itself, behind the declarations of snippets.h. What includes
+# the header in its own way is a file as it stands.
 # awk -v dir=DIR -f snippets.awk FILE
 BEGIN { blank = "" }
 FNR == 1 {
@@ -38,7 +39,7 @@ function block(    n, i, parts) {
         output()
         return
     }
-    if (text ~ /int main\(/) {
+    if (text ~ /int main\(/ || whole(text)) {
         flush()
         return
     }
@@ -57,6 +58,10 @@ function block(    n, i, parts) {
 
 function code(text) {
     return text !~ /(^|\n)(-----|[0-9]+\. )/ && text ~ /(^|\n)#|[;{}]( *\/\/[^\n]*)?(\n|$)/
+}
+
+function whole(text) {
+    return text ~ /#define RETRY_(IMPLEMENTATION|API)/
 }
 
 function clear() {
@@ -81,6 +86,12 @@ function flush(    file, id) {
     } else {
         awaited = ""
         file = dir "/" id ".part." (text ~ /std::|auto |static_cast|class |template/ ? "cpp" : "c")
+        if (whole(text)) {
+            printf "#line %d \"%s\"\n%s", first, FILENAME, text > file
+            close(file)
+            clear()
+            return
+        }
         functions = text ~ /(^|\n)\{/
         printf "#define OF_%s\n%s#include \"tests/compile/snippets.h\"\n", name,
             functions ? "#define FUNCTIONS\n" : "" > file

@@ -18,9 +18,10 @@
 #define clock snippet_clock /* not that of time.h */
 extern retry_clock clock;
 extern retry_time now;
-extern retry_ms wait, timeout, delay, retry_after;
+extern retry_ms wait, timeout, delay, retry_after, cap;
 extern retry_client client;
 extern retry_policy policy;
+extern retry_backoff backoff;
 extern retry_budget budget;
 extern retry_budget_options options;
 extern retry_gates gates;
@@ -58,6 +59,7 @@ extern int status;
 extern uint32_t retries;
 extern bool commit_was_sent, connection_lost, sent, timed_out;
 retry_time now_ms(void);
+uint32_t ticks(void);
 bool is_robot(void *context);
 bool try_it(void);
 void abort_copy(operation *op, unsigned copy);

@@ -114,12 +114,22 @@ END
 jsmn=$(printf '#include <jsmn.h>\n' | $cc -x c -E - | sed -n 's/.*"\(.*jsmn\.h\)".*/\1/p' | head -n 1)
 cp "$jsmn" "$out/own_jsmn.h"
 printf '#define ERRMAP_IMPLEMENTATION\n#include "errmap.h"\n' >"$out/source.c"
-if compile c "$out/source.o" "$out/source.c" -Werror -Wall -Wextra -Wconversion -Wsign-conversion \
-    -Wshadow -Wundef -I"$out" '-DERRMAP_JSMN_HEADER="own_jsmn.h"'; then
+if compile c "$out/source.o" "$out/source.c" ${WERROR--Werror} -Wall -Wextra -Wconversion \
+    -Wsign-conversion -Wshadow -Wundef -I"$out" '-DERRMAP_JSMN_HEADER="own_jsmn.h"'; then
     pass
 else
     fail "a jsmn.h that is not the system's"
 fi
+
+# The types alone, of what is static in another file.
+printf '#define RETRY_STATIC\n#include "errmap.h"\n' >"$out/source.c"
+for language in c c++; do
+    if compile $language "$out/source.o" "$out/source.c" ${WERROR--Werror} -Wall -Wextra -Wredundant-decls; then
+        pass
+    else
+        fail "types alone, $language"
+    fi
+done
 
 # refuses NAME OPTION: an #error with a sentence
 refuses() {
@@ -157,6 +167,11 @@ says "an implementation of 0" "ERRMAP_IMPLEMENTATION is a switch" <<'END'
 END
 says "a late RETRY_STATIC" "before the first inclusion" <<'END'
 #include "errmap.h"
+#define RETRY_STATIC
+#define ERRMAP_IMPLEMENTATION
+#include "errmap.h"
+END
+says "errmap.h's implementation alone, though static" "RETRY_IMPLEMENTATION before the first" <<'END'
 #define RETRY_STATIC
 #define ERRMAP_IMPLEMENTATION
 #include "errmap.h"

@@ -33,5 +33,21 @@ for target in $(grep -o -h '`make [a-z][a-z_-]*[` ]' README.md tests/README.md |
 done
 check "README.md: at most 250 lines" test "$(wc -l < README.md)" -le 250
 
+# INSIDE A LIBRARY: a test runs the lines that draw a wait, and the flags are tried.
+sed -n '/^   INSIDE A LIBRARY/,/^   FIRMWARE/p' retry.h > "$work/inside"
+sed 's|//.*||; s/  *$//; s/^ *//' tests/core/test_inside_a_library.c > "$work/tested"
+sed -n 's|//.*||; s/  *$//; s/^      \(retry_ms d =.*\|wait = .*\)/\1/p' "$work/inside" > "$work/lines"
+check "the lines that draw a wait are found" test "$(wc -l < "$work/lines")" -eq 5
+while read -r line; do
+    check "a test runs: $line" grep -q -F -e "$line" "$work/tested"
+done < "$work/lines"
+grep -o -e '-W[a-z-]*' "$work/inside" > "$work/flags"
+check "flags are found" test "$(wc -l < "$work/flags")" -gt 9
+while read -r flag; do
+    check "$flag is tried" grep -q -w -e "$flag" tests/compile/test_switches.sh
+done < "$work/flags"
+oldest=$(sed -n 's/.*`make matrix` tries are gcc \([0-9]*\) and clang \([0-9]*\).*/gcc-\1 .*clang-\2/p' README.md)
+check "README.md: the oldest compilers" grep -q "^MATRIX = .* ${oldest:-none}" Makefile
+
 check "tests/README.md: its tables (tables.sh)" quiet sh tests/verify/tables.sh
 finish

@@ -1,8 +1,10 @@
 #!/bin/sh
 # What the header must refuse while compiling: switches with a value that means nothing, reasons past
-# the last; and what it must take from users whose warnings are stricter than its own. CC names the
-# compiler (default: cc).
+# the last, calls of what is static elsewhere; what it must take from users whose warnings are stricter
+# than its own; and what a shared library exports. CC names the compiler (default: cc), COMPILERS those
+# that look for warnings (default: gcc and clang).
 cc=${CC:-cc}
+werror=${WERROR--Werror}
 . "$(dirname "$0")/../support/check.sh"
 
 # gives NAME WANTED COMMAND...: WANTED is what the command must print, or ok for success
@@ -66,13 +68,19 @@ retry_clock a_clock(void)
 }
 #ifdef LATE
 #define RETRY_IMPLEMENTATION
+#ifndef RETRY_STATIC
 #define RETRY_STATIC
+#endif
 #include "retry.h"
 #endif
 END
-gives "a late RETRY_SYSTEM_CLOCK" ok compile x.o late.c -Werror
-gives "a late RETRY_STATIC" "before the first inclusion" \
-    compile x.o late.c -D_POSIX_C_SOURCE=200809L -DLATE
+late="Define RETRY_STATIC and RETRY_IMPLEMENTATION before the first inclusion"
+gives "a late RETRY_SYSTEM_CLOCK" ok compile x.o late.c $werror
+gives "a late RETRY_STATIC" "$late" compile x.o late.c -D_POSIX_C_SOURCE=200809L -DLATE
+gives "RETRY_STATIC and a late RETRY_IMPLEMENTATION" "$late" \
+    compile x.o late.c -D_POSIX_C_SOURCE=200809L -DRETRY_STATIC=1 -DLATE
+gives "RETRY_STATIC and RETRY_API" "Define RETRY_STATIC or RETRY_API, not both" \
+    compile x.o implementation.c -DRETRY_STATIC -DRETRY_API=extern
 
 # The macros in a user's own file, with gcc and with clang, as C and as C++.
 strict() # SOURCE FLAGS...
@@ -80,7 +88,8 @@ strict() # SOURCE FLAGS...
     source=$1
     shift
     $compiler $language -I. -Wall -Wextra -Wpedantic -Wconversion -Wsign-conversion -Wshadow \
-        -Wundef -Wvla -Werror "$@" -c "$work/$source" -o "$work/x.o"
+        -Wcast-qual -Wundef -Wvla -Wmissing-declarations -Wredundant-decls $werror "$@" \
+        -c "$work/$source" -o "$work/x.o"
 }
 
 cat > "$work/reason.c" << 'END'
@@ -146,8 +155,30 @@ END
 } > "$work/initialisers.c"
 check "all initialisers are there" [ "$(grep -c '^const' "$work/initialisers.c")" -ge 18 ]
 
+# A file that needs only the types of what is static in another.
+cat > "$work/types.c" << 'END'
+#include "retry.h"
+retry_ms a_delay(const retry_decision *decision);
+retry_ms a_delay(const retry_decision *decision)
+{
+    return decision->delay;
+}
+#ifdef CALL
+void a_call(retry_request *request);
+void a_call(retry_request *request)
+{
+    retry_begin(request, 0);
+}
+#endif
+END
+cat > "$work/words.c" << 'END'
+#if !__has_attribute(error)
+#error "no words of one's own"
+#endif
+END
+
 echo > "$work/nothing.c"
-for compiler in gcc clang; do
+for compiler in ${COMPILERS-gcc clang}; do
     for language in "-std=c99" "-x c++ -std=c++11 -Wold-style-cast" \
         "-x c++ -std=c++20 -Wold-style-cast"; do
         strict nothing.c -Wno-pedantic 2> "$work/nothing.log" || continue # not installed
@@ -155,7 +186,8 @@ for compiler in gcc clang; do
         for place in 1 2 3 4; do
             gives "$with, USER(15), $place" ok strict reason.c -DN=15 -DPLACE=$place
             for n in 16 20 255; do
-                gives "$with, USER($n), $place" error: strict reason.c -DN=$n -DPLACE=$place
+                gives "$with, USER($n), $place" error: \
+                    strict reason.c -DN=$n -DPLACE=$place -Werror
             done
         done
         for type in int unsigned uint8_t uint16_t size_t; do
@@ -163,7 +195,105 @@ for compiler in gcc clang; do
             gives "$with, an optimised $type" ok strict run_time.c -DTYPE=$type -O2
         done
         gives "$with, initialisers" ok strict initialisers.c
+        case $language in
+        *c++*)
+            set --
+            code=-Wno-old-style-cast ;; # the implementation is C
+        *)
+            set -- -Wmissing-prototypes -Wstrict-prototypes
+            code= ;;
+        esac
+        gives "$with, types alone" ok strict types.c -DRETRY_STATIC "$@"
+        words="RETRY_STATIC: define RETRY_IMPLEMENTATION in this file, too"
+        strict words.c -Wno-pedantic 2> "$work/nothing.log" || words=ok
+        gives "$with, a call beside types alone" "$words" strict types.c -DRETRY_STATIC -DCALL
+        gives "$with, all static" ok \
+            strict types.c $code -DRETRY_STATIC -DRETRY_IMPLEMENTATION -DCALL "$@"
+        gives "$with, hidden" ok strict implementation.c $code "$@"
+        for api in "" 'extern __attribute__((visibility("default")))'; do
+            gives "$with, RETRY_API as $api" ok strict implementation.c $code "-DRETRY_API=$api" "$@"
+            gives "$with, a user of RETRY_API as $api" ok strict types.c "-DRETRY_API=$api" -DCALL "$@"
+        done
     done
 done
+
+functions() # NM-OPTION... FILE: how many of retry.h's
+{
+    nm -g --defined-only "$@" | grep -c ' T retry_'
+}
+
+# The manual's wrapper file, and a file that has only the types.
+mkdir "$work/manual"
+awk -v dir="$work/manual" -f "$(dirname "$0")/snippets.awk" retry.h
+cat > "$work/user.c" << 'END'
+#define RETRY_STATIC
+#include "retry.h"
+retry_ms own_wait(uint32_t retries);
+int main(void)
+{
+    return own_wait(0) <= 1000 ? 0 : 1;
+}
+END
+wrapper=$(grep -l 'own_wait' "$work"/manual/*.c)
+check "the manual's wrapper" $cc -std=c99 -I. "$wrapper" "$work/user.c" -o "$work/program"
+check "it works" "$work/program"
+check "nobody else sees its functions" test "$(functions "$work/program")" -eq 0
+
+# Two shared libraries in one program, with a copy of the header each; the other's is of another version,
+# and its requests have a field in front. Each calls its own, unless both are exported.
+cat > "$work/library.c" << 'END'
+#include "retry.h"
+#include <string.h>
+int NAME(void); /* the delay of 200 ms, from this library's own copy */
+int NAME(void)
+{
+    static retry_policy policy = RETRY_POLICY_AWS;
+    static retry_client client; /* zero */
+    retry_request request;
+    retry_failure failure = retry_classify_http(429, 0);
+    policy.backoff.jitter = RETRY_JITTER_NONE;
+    policy.backoff.initial = 200;
+    client.strategy = &policy.base;
+    memset(&request, 0, sizeof request);
+    request.client = &client;
+    retry_begin(&request, 0);
+    return retry_orchestrate(&request, &failure, 0).delay == 200 &&
+           retry_version() == RETRY_VERSION;
+}
+END
+cat > "$work/program.c" << 'END'
+int one(void);
+int other(void);
+int main(void)
+{
+    return one() && other() ? 0 : 1;
+}
+END
+mkdir "$work/other"
+sed 's/^struct retry_request {/& uint32_t added[4];/
+    s/^\(#define RETRY_VERSION_PATCH\) .*/\1 99/' retry.h > "$work/other/retry.h"
+libraries() # FLAGS...: both, and the program that runs with them
+{
+    for name in one other; do
+        include=.
+        [ $name = one ] || include=$work/other
+        $cc -std=c99 -fPIC -shared -I"$include" -DNAME=$name "$@" "$work/library.c" \
+            "$work/implementation.c" -o "$work/lib$name.so" || return
+    done
+    $cc "$work/program.c" "$work/libone.so" "$work/libother.so" -o "$work/program"
+}
+printf '#if !defined(__GNUC__) || !defined(__ELF__)\n#error "all is exported"\n#endif\n' > "$work/elf.c"
+if compile x.o elf.c 2> "$work/nothing.log"; then
+    check "the other copy has a field more" test "$(grep -c 'added\[4\]' "$work/other/retry.h")" -eq 1
+    check "two shared libraries" libraries
+    check "they export nothing" test "$(functions -D "$work/libone.so")" -eq 0
+    check "each calls its own" "$work/program"
+    visible='__attribute__((visibility("default")))'
+    check "two that export" libraries "-DRETRY_API=$visible"
+    compile x.o implementation.c
+    check "they export all" test "$(functions -D "$work/libone.so")" -eq "$(functions "$work/x.o")"
+    check "all are some" test "$(functions "$work/x.o")" -gt 70
+    check "one calls the other's" sh -c '! "$1"' - "$work/program"
+fi
 
 finish

@@ -1430,6 +1430,23 @@ static void test_expire_is_exponential(void)
             }
 }
 
+/* In steps of a 64th of it, and of 1 ms at least. */
+static void test_expire_in_steps(void)
+{
+    static const retry_ms expires[] = {1, 63, 64, 127, 128, 6400, 10000};
+    size_t i;
+    for (i = 0; i < CHECK_COUNT(expires); i++) {
+        retry_budget budget = expiring(expires[i], 100000, 1000);
+        retry_ms step = expires[i] < 64 ? 1 : expires[i] / 64;
+        check_row("expire %lu", (unsigned long)expires[i]);
+        retry_budget_deposit(&budget, 50000);
+        CHECK(!retry_budget_withdraw(&budget, TOO_MUCH, check_after(START, step - 1)));
+        CHECK_EQUAL(51000, retry_budget_balance(&budget));
+        CHECK(!retry_budget_withdraw(&budget, TOO_MUCH, check_after(START, step)));
+        CHECK_RANGE(1000, 50999, retry_budget_balance(&budget));
+    }
+}
+
 /* Days without a call leave one retry's cost; what was less stays. */
 static void test_expire_leaves_one_retry(void)
 {
@@ -1645,6 +1662,7 @@ int main(void)
     RUN(test_best_effort_pays);
     RUN(test_expire_at_first);
     RUN(test_expire_is_exponential);
+    RUN(test_expire_in_steps);
     RUN(test_expire_leaves_one_retry);
     RUN(test_expire_before_a_withdrawal);
     RUN(test_expire_and_the_clock);

@@ -90,12 +90,13 @@ static void test_enumerators(void)
     }
 }
 
-static void check_user(unsigned n, unsigned flags)
+/* Numbers of the run time, and signed: no compiler warns of them. */
+static void check_user(int n, int flags)
 {
     retry_reason reason = RETRY_REASON_USER(n, flags);
     char name[16];
-    snprintf(name, sizeof name, "USER_%u", n);
-    check_row("user %u, flags 0x%x", n, flags);
+    snprintf(name, sizeof name, "USER_%d", n);
+    check_row("user %d, flags 0x%x", n, (unsigned)flags);
     CHECK_TEXT(name, retry_reason_name(reason));
     CHECK_EQUAL((flags & ALLOWS) != 0, retry_reason_allows_non_idempotent(reason));
     CHECK_EQUAL((flags & ALWAYS) != 0, retry_reason_always(reason));
@@ -103,7 +104,7 @@ static void check_user(unsigned n, unsigned flags)
 
 static void test_user(void)
 {
-    unsigned n;
+    int n;
     for (n = 0; n < 16; n++) {
         check_user(n, 0);
         check_user(n, ALLOWS);

@@ -847,6 +847,19 @@ static const move three_probes[] = {
     {5000, REPORT_ANSWER, 4, false, 0, HALF_OPEN},
     {9000, REPORT_ANSWER, 2, true, 0, CLOSED},
     {9000, REPORT_SICK, 3, false, 0, CLOSED},
+    /* after a late answer two are needed, and two are out: one that is released leaves a place */
+    {9000, ASK, 0, true, 0, CLOSED},
+    {9000, REPORT_SICK, 0, true, 0, OPEN},
+    {9100, ASK, 1, true, 0, HALF_OPEN},
+    {9600, ASK, 2, true, 0, HALF_OPEN},
+    {9600, ASK, 3, true, 0, HALF_OPEN},
+    {10100, REPORT_ANSWER, 1, false, 0, HALF_OPEN},
+    {10100, ASK, 4, false, 0, HALF_OPEN},
+    {10150, RELEASE, 2, false, 0, HALF_OPEN},
+    {10150, ASK, 4, true, 0, HALF_OPEN},
+    {10150, ASK, 5, false, 0, HALF_OPEN},
+    {10200, REPORT_ANSWER, 3, false, 0, HALF_OPEN},
+    {10200, REPORT_ANSWER, 4, true, 0, CLOSED},
 };
 
 /* Volume 1, open 100: what is set by hand. */
@@ -1215,6 +1228,61 @@ static void test_steps_back(void)
             CHECK(!granted(&open, check_after(before, 2000)));
             CHECK(retry_breaker_report(&open, permit, NULL, check_after(before, 2000)));
             CHECK_STATE(CLOSED, &open, before);
+        }
+    }
+}
+
+/* Behind by a half of the window: counts with the rest. By a ms more: the clock stepped back. */
+static void test_half_a_window_back(void)
+{
+    static const struct {
+        retry_ms window, half;
+    } halves[] = {{0, 4000}, {1000, 500}, {60000, 30000}};
+    size_t i, j;
+    for (i = 0; i < CHECK_COUNT(halves); i++) {
+        for (j = 0; j < CHECK_COUNT(starts); j++) {
+            retry_breaker breaker = breaker_in_time(halves[i].window, starts[j]);
+            retry_time before = check_before(starts[j], halves[i].half);
+            check_row("window of %lu ms, start %" PRIu64, (unsigned long)halves[i].window,
+                      (uint64_t)starts[j]);
+            attempts(&breaker, 10, &sick, starts[j]);
+            attempts(&breaker, 9, NULL, before);
+            attempts(&breaker, 1, &sick, starts[j]);
+            CHECK_COUNTS(20, 11, &breaker, starts[j]);
+            attempts(&breaker, 9, NULL, check_before(before, 1));
+            CHECK_COUNTS(9, 0, &breaker, check_before(before, 1));
+        }
+    }
+}
+
+/* A clock steps back while the breaker is open. Nobody is told to wait for longer than `open`, or
+   refused for longer than twice that; and at once no more if it is behind by more than `open`. */
+static void test_refuses_after_a_step_back(void)
+{
+    static const retry_ms opens[] = {1, 100, 2000, 30000, 1000000};
+    static const retry_ms steps_back[] = {1,     50,    101,   1999,  2001,  4000,    6000,
+                                          29999, 32768, 32769, 60000, 65537, 1000001, 86400000};
+    size_t i, j, k, n;
+    for (i = 0; i < CHECK_COUNT(opens); i++) {
+        const retry_ms after[] = {0, 1, opens[i] / 2, opens[i] - 1}; /* when it steps back */
+        for (j = 0; j < CHECK_COUNT(after) * CHECK_COUNT(steps_back); j++) {
+            retry_ms elapsed = after[j % CHECK_COUNT(after)];
+            retry_ms back = steps_back[j / CHECK_COUNT(after)];
+            for (k = 0; k < CHECK_COUNT(starts); k++) {
+                retry_breaker breaker = opened(opens[i], 0, starts[k]);
+                retry_time now = check_before(check_after(starts[k], elapsed), back);
+                check_row("open %lu, %lu back after %lu ms, start %" PRIu64,
+                          (unsigned long)opens[i], (unsigned long)back, (unsigned long)elapsed,
+                          (uint64_t)starts[k]);
+                for (n = 0; n <= 8; n++) { /* up to twice `open` */
+                    retry_time at = check_after(now, (retry_ms)(opens[i] * n / 4));
+                    CHECK_RANGE(0, opens[i], retry_breaker_ask(&breaker, false, at).wait);
+                }
+                if (back > elapsed && (back - elapsed > opens[i] || back - elapsed > 32768))
+                    CHECK(granted(&breaker, now));
+                else
+                    CHECK(granted(&breaker, check_after(now, 2 * opens[i])));
+            }
         }
     }
 }
@@ -1673,6 +1741,8 @@ int main(void)
     RUN(test_doubling);
     RUN(test_void_permits);
     RUN(test_steps_back);
+    RUN(test_half_a_window_back);
+    RUN(test_refuses_after_a_step_back);
     RUN(test_set_back);
     RUN(test_idle);
     RUN(test_idle_around_the_wrap);

@@ -25,15 +25,30 @@ static uint32_t drawn, draw_next; /* how many numbers were drawn, and what each 
 static uint32_t told;             /* calls of the observer, and what was so at the last one */
 static retry_decision told_decision;
 static bool told_failure;
-static uint32_t told_in_flight;
-static uint32_t told_sick;
-static retry_breaker *told_of; /* what the observer looks at */
+
+/* What a program sees of the gates when it is called: its observer, and its strategy. */
+struct sight {
+    uint32_t in_flight, limit, sick;
+    uint8_t state;
+};
+static struct sight told_sight, asked_sight;
 
 static uint32_t draw(void *context)
 {
     (void)context;
     drawn++;
     return draw_next;
+}
+
+static struct sight look(void)
+{
+    retry_breaker copy = breaker; /* so that a look changes nothing */
+    struct sight sight;
+    sight.in_flight = gates.in_flight;
+    sight.limit = retry_aimd_limit(&aimd);
+    sight.sick = retry_breaker_get(&copy, START).sick;
+    sight.state = retry_breaker_state(&copy, START);
+    return sight;
 }
 
 static void tell(void *context, const retry_request *of, const retry_failure *failure,
@@ -44,8 +59,16 @@ static void tell(void *context, const retry_request *of, const retry_failure *fa
     told++;
     told_decision = *decision;
     told_failure = failure != NULL;
-    told_in_flight = gates.in_flight;
-    told_sick = retry_breaker_get(told_of, START).sick;
+    told_sight = look();
+}
+
+/* A strategy of one's own that looks at the gates. */
+static retry_action after_a_look(const retry_strategy *self, retry_request *of,
+                                 const retry_failure *failure, retry_time now)
+{
+    (void)self;
+    asked_sight = look();
+    return retry_policy_after(&policy.base, of, failure, now);
 }
 
 static void add_all(void)
@@ -109,7 +132,8 @@ static void set_up(retry_ms timeout, retry_ms attempt_timeout)
     op_timeout = timeout;
     op = start(START);
     drawn = draw_next = told = 0;
-    told_of = NULL;
+    memset(&told_sight, 0, sizeof told_sight);
+    memset(&asked_sight, 0, sizeof asked_sight);
 }
 
 /* Somebody else's operation, without an end. */
@@ -356,6 +380,14 @@ static void fail_once(void)
     CHECK_EQUAL(9000, retry_budget_balance(&budget));
 }
 
+static void check_sight(const struct sight *expected, const struct sight *got)
+{
+    CHECK_EQUAL(expected->in_flight, got->in_flight);
+    CHECK_EQUAL(expected->limit, got->limit);
+    CHECK_EQUAL(expected->sick, got->sick);
+    CHECK_EQUAL(expected->state, got->state);
+}
+
 /* What is so after each refusal of a retry. */
 static void check_refused(uint8_t verdict, uint8_t cause, retry_ms delay, retry_step step,
                           retry_time now)
@@ -509,6 +541,31 @@ static void refuse_all(void)
     drawn = 0;
 }
 
+struct all_gates {
+    retry_breaker breaker;
+    retry_throttle throttle;
+    retry_aimd aimd;
+    retry_rate rate;
+};
+
+static struct all_gates all_gates(void)
+{
+    struct all_gates all;
+    all.breaker = breaker;
+    all.throttle = throttle;
+    all.aimd = aimd;
+    all.rate = rate;
+    return all;
+}
+
+/* Those behind the one that refused gave nothing, so that nothing is lost. */
+static void check_unasked(unsigned refused, const struct all_gates *before)
+{
+    CHECK(refused >= THROTTLE || memcmp(&throttle, &before->throttle, sizeof throttle) == 0);
+    CHECK(refused >= AIMD || memcmp(&aimd, &before->aimd, sizeof aimd) == 0);
+    CHECK(refused >= RATE || memcmp(&rate, &before->rate, sizeof rate) == 0);
+}
+
 static void test_order(void)
 {
     static const struct {
@@ -524,6 +581,7 @@ static void test_order(void)
     unsigned a, b, first;
     for (a = 0; a < GATES; a++) {
         for (b = 0; b < GATES; b++) { /* a == b: alone */
+            struct all_gates before;
             retry_step step;
             check_row("gates %u and %u", a, b);
             first = a < b ? a : b;
@@ -531,12 +589,22 @@ static void test_order(void)
             refuse_all();
             add(a);
             add(b);
+            told = 0;
+            before = all_gates();
             step = retry_next(&op, START + 10);
             CHECK_EQUAL(answers[first].what, step.what);
             CHECK_EQUAL(answers[first].cause, step.cause);
             CHECK_EQUAL(answers[first].delay, step.delay);
             CHECK_EQUAL(answers[first].drawn, drawn);
             CHECK_EQUAL(1, gates.in_flight);
+            CHECK_EQUAL(step.what == RETRY_DO_END, told); /* a wait is not told */
+            if (step.what == RETRY_DO_END) {
+                CHECK_EQUAL(RETRY_VERDICT_FAIL, told_decision.verdict);
+                CHECK_EQUAL(answers[first].cause, told_decision.cause);
+                CHECK_EQUAL(answers[first].delay, told_decision.delay);
+                CHECK_EQUAL(1, told_sight.in_flight);
+            }
+            check_unasked(first, &before);
         }
     }
 }
@@ -888,6 +956,7 @@ static void test_probe_given_back(void)
     for (i = 0; i < CHECK_COUNT(rows); i++) {
         retry_operation next;
         retry_step step;
+        unsigned n;
         check_row("row %u", (unsigned)i);
         set_up(10000, 0);
         refuse_all();
@@ -904,8 +973,12 @@ static void test_probe_given_back(void)
         next = start(START + 500);
         CHECK_SEND(retry_next(&next, START + 500));
         CHECK_EQUAL(2, gates.in_flight);
-        op = start(START + 500); /* one probe at a time */
-        CHECK_END(FAIL, CIRCUIT_OPEN, retry_next(&op, START + 500));
+        for (n = 0; n < 3; n++) { /* one probe at a time: who was refused has no place to leave */
+            op = start(START + 500);
+            CHECK_END(FAIL, CIRCUIT_OPEN, retry_next(&op, START + 500));
+            retry_stop(&op, START + 500);
+        }
+        CHECK_EQUAL(2, gates.in_flight);
     }
 }
 
@@ -941,21 +1014,70 @@ static void test_operation(void)
     CHECK_EQUAL(0, retry_breaker_get(&breaker, now).sick);
 }
 
-/* The gates are told before the request decides, and the observer is. */
+/* The gates are told before the request decides, however a copy ends: the strategy and the observer
+   see what it has changed. The copy that works is a probe. */
 static void test_told_first(void)
 {
-    const retry_failure failure = broken();
-    set_up(1000, 0);
-    breaker.volume = 100;
-    told_of = &breaker;
-    add_all();
-    CHECK_SEND(retry_next(&op, START));
-    retry_ended(&op, 0, &failure, START);
-    CHECK_EQUAL(1, told);
-    CHECK_DECISION(RETRY, STRATEGY, told_decision);
-    CHECK(told_failure);
-    CHECK_EQUAL(0, told_in_flight);
-    CHECK_EQUAL(1, told_sick);
+    enum { WORKED, FAILED, TIMED_OUT, STOPPED, STARTED };
+    static const struct {
+        const char *name;
+        struct sight sight; /* in flight, limit, sick, state */
+        uint8_t verdict, cause;
+        bool asked; /* the strategy was */
+    } rows[] = {
+        {"worked", {0, 4, 0, RETRY_BREAKER_CLOSED}, RETRY_VERDICT_SUCCESS, 0, false},
+        {"failed", {0, 2, 1, RETRY_BREAKER_OPEN}, RETRY_VERDICT_RETRY, RETRY_CAUSE_STRATEGY, true},
+        {"timed out",
+         {0, 2, 1, RETRY_BREAKER_OPEN},
+         RETRY_VERDICT_RETRY,
+         RETRY_CAUSE_STRATEGY,
+         true},
+        {"stopped",
+         {0, 4, 0, RETRY_BREAKER_CLOSED},
+         RETRY_VERDICT_FAIL,
+         RETRY_CAUSE_CANCELLED,
+         false},
+        {"started anew",
+         {0, 4, 0, RETRY_BREAKER_CLOSED},
+         RETRY_VERDICT_FAIL,
+         RETRY_CAUSE_CANCELLED,
+         false},
+    };
+    static const retry_strategy looks = {after_a_look};
+    const retry_failure failure = timed_out();
+    unsigned i;
+    for (i = 0; i < CHECK_COUNT(rows); i++) {
+        retry_time now = START + 300;
+        check_row("%s", rows[i].name);
+        set_up(10000, 300);
+        client.strategy = &looks;
+        if (i == WORKED) {
+            open_breaker();
+            now = START + 500;
+        }
+        breaker.volume = 1;
+        aimd.max = 4;
+        add_all();
+        op = start(now - 300);
+        CHECK_SEND(retry_next(&op, i == WORKED ? now : now - 300));
+        CHECK_EQUAL(1, gates.in_flight);
+        told = 0;
+        if (i == TIMED_OUT)
+            CHECK_CANCEL(retry_next(&op, now));
+        else if (i == STOPPED)
+            retry_stop(&op, now);
+        else if (i == STARTED)
+            retry_start(&op, now);
+        else
+            retry_ended(&op, 0, i == WORKED ? NULL : &failure, now);
+        CHECK_EQUAL(1, told);
+        CHECK_EQUAL(rows[i].verdict, told_decision.verdict);
+        CHECK_EQUAL(rows[i].cause, told_decision.cause);
+        CHECK_EQUAL(rows[i].asked, told_failure);
+        check_sight(&rows[i].sight, &told_sight);
+        if (rows[i].asked)
+            check_sight(&rows[i].sight, &asked_sight);
+    }
 }
 
 /* A copy whose time is over is sick, and told once, even if it ends by itself before its CANCEL. */

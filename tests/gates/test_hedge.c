@@ -26,6 +26,7 @@ static retry_hedge hedge;
 static retry_copy copies[254];
 static retry_decision heard; /* the last, and how many ends there were */
 static unsigned ends;
+static uint32_t heard_in_flight;
 
 static void observe(void *context, const retry_request *request, const retry_failure *failure,
                     const retry_decision *decision)
@@ -34,6 +35,7 @@ static void observe(void *context, const retry_request *request, const retry_fai
     (void)request;
     (void)failure;
     heard = *decision;
+    heard_in_flight = gates.in_flight;
     ends += heard.verdict != RETRY_VERDICT_RETRY && heard.verdict != RETRY_VERDICT_PENDING;
 }
 
@@ -1366,6 +1368,31 @@ static void test_gates_refuse(void)
     CHECK(!op.request.ambiguous);
 }
 
+/* Whoever hears the end of an operation sees no copy of it in flight. */
+static void test_told_first(void)
+{
+    enum { WORKED, FATAL, STOPPED, WAYS };
+    unsigned way;
+    for (way = 0; way < WAYS; way++) {
+        check_row("way %u", way);
+        set_up();
+        retry_gates_latency(&gates, &latency);
+        client.gates = &gates;
+        send_copies(3, 1000);
+        CHECK_EQUAL(3, gates.in_flight);
+        heard_in_flight = 9;
+        if (way == WORKED)
+            retry_ended(&op, 1, NULL, AT(1100));
+        else if (way == FATAL)
+            end(1, RETRY_REASON_NONE, 1100);
+        else
+            retry_stop(&op, AT(1100));
+        CHECK_EQUAL(1, ends);
+        CHECK_EQUAL(0, heard_in_flight);
+        CHECK_EQUAL(0, gates.in_flight);
+    }
+}
+
 /* A breaker's refusal; with nothing on the wire the try has failed, by what failed before. */
 static void test_breaker_refuses(void)
 {
@@ -1652,6 +1679,7 @@ int main(void)
     RUN(test_no_budget);
     RUN(test_budget_told_when);
     RUN(test_gates_refuse);
+    RUN(test_told_first);
     RUN(test_breaker_refuses);
     RUN(test_rate_refuses);
     RUN(test_nodes);

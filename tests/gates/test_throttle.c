@@ -314,10 +314,11 @@ static void test_end_in_the_next_half(void)
 }
 
 /* After any idle time, up to 100 days in steps of an hour, nothing of before counts; a thread whose
-   clock is a little behind counts with the others. */
+   clock is a little behind counts with the others; one further behind stepped back. */
 static void test_clocks(void)
 {
     static const retry_ms back[] = {1, 500, 1999, 2000};
+    static const retry_ms far_back[] = {2001, 4000, 32768, 32769, HOUR};
     size_t i, j;
     uint32_t hours;
     for (j = 0; j < CHECK_COUNT(starts); j++) {
@@ -342,6 +343,17 @@ static void test_clocks(void)
             CHECK_EQUAL(expected, threshold(&throttle, check_after(starts[j], DAY - back[i])));
             CHECK_EQUAL(expected, threshold(&throttle, now));
             CHECK_EQUAL(0, threshold(&throttle, check_after(now, 4000)));
+        }
+        for (i = 0; i < CHECK_COUNT(far_back); i++) {
+            retry_throttle throttle = throttle_of(0, 0, 0);
+            retry_time now = check_after(starts[j], DAY), before = check_before(now, far_back[i]);
+            check_row("%lu back, start %" PRIu64, (unsigned long)far_back[i], (uint64_t)starts[j]);
+            add(&throttle, 1, 0, starts[j]);
+            add(&throttle, 100, 0, now);
+            CHECK_EQUAL(0, threshold(&throttle, before));
+            add(&throttle, 20, 2, before);
+            CHECK_EQUAL(formula(RETRY_RATIO(2), RETRY_RATIO(0.9), 20, 2),
+                        threshold(&throttle, before));
         }
     }
 }

@@ -8,7 +8,7 @@ unset MAKE MAKEFLAGS MFLAGS MAKELEVEL PKG_CONFIG_PATH CMAKE_PREFIX_PATH DESTDIR 
 
 root=$(cd "$(dirname "$0")/../.." && pwd) || exit 2
 cc=${CC:-cc}
-warnings="-Wall -Wextra -Wpedantic -Wconversion -Wshadow -Wundef -Werror"
+warnings="-Wall -Wextra -Wpedantic -Wconversion -Wshadow -Wundef ${WERROR--Werror}"
 
 # quiet COMMAND...: checks that it succeeds; if not, shows how its output begins
 quiet() {

@@ -13,7 +13,7 @@ cc="arm-none-eabi-gcc --specs=picolibc.specs -mcpu=cortex-m0 -mthumb -Os
 echo 'SECTIONS { .text : { *(.text*) *(.rodata*) } .data : { *(.data*) }
     .bss : { *(.bss*) *(COMMON) } }' > "$dir/flash.ld"
 printf '#define RETRY_IMPLEMENTATION\n#include "retry.h"\n' > "$dir/retry.c"
-printf '#define ERRMAP_IMPLEMENTATION\n#include "errmap.h"\n' > "$dir/errmap.c"
+printf "#define RETRY_API extern\n#define ERRMAP_IMPLEMENTATION\n#include \"errmap.h\"\n" > "$dir/errmap.c" # what it calls of retry.h is not there
 $cc -c "$dir/retry.c" -o "$dir/retry.o" && $cc -c "$dir/errmap.c" -o "$dir/errmap.o" || exit 1
 
 functions() # OBJECT: all that it exports
@@ -44,6 +44,7 @@ flash() # LIMIT TEXT FUNCTION...: links what these functions of $object need, an
 echo "Cortex-M0, bytes                                        flash  at most   RAM"
 object=retry
 flash 790 "a delay (retry_backoff_delay)" retry_backoff_delay
+flash 440 "a token bucket" retry_bucket_fill retry_bucket_withdraw retry_bucket_deposit retry_bucket_balance
 decision="retry_begin retry_orchestrate retry_succeed
     retry_best_effort"
 # shellcheck disable=SC2086 # one word a function
@@ -94,11 +95,11 @@ echo
 echo "A part alone (make cut), without the compiler's helpers flash  at most   RAM"
 cut 900 delay
 cut 1050 retry-after
-! grep -q '^/\* ---- Token bucket -' retry.h || cut 320 bucket
+cut 320 bucket
 cut 1150 connection
 cut 1760 breaker
 
-structs="retry_failure retry_request retry_operation retry_copy retry_service retry_gates retry_client retry_policy retry_budget retry_connection retry_nmv
+structs="retry_failure retry_request retry_operation retry_copy retry_service retry_gates retry_client retry_policy retry_bucket retry_budget retry_connection retry_nmv
     retry_rate retry_breaker retry_throttle retry_latency retry_hedge retry_aimd retry_scope
     errmap_entry errmap"
 {

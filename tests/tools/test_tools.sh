@@ -101,6 +101,29 @@ run whole make run-check BUILD="$work/build" TESTS=test_nmv WERROR=
 check "nothing left out: exit status" ended whole 0
 check "nothing left out: nothing said" lacks whole.out "Left out"
 
+# WERROR= reaches what the scripts compile. One place wants an error where a macro must warn.
+exported() # WANTED ARGUMENT...: what make hands on
+{
+    wanted=$1
+    shift
+    run exported make -s --eval='exported:; @echo "[$$WERROR]"' exported "$@"
+    check "make $*: WERROR" test "$(cat "$work/exported.out")" = "[$wanted]"
+}
+exported -Werror
+exported "" WERROR=
+stub lenient << 'END_STUB'
+case " $* " in *" -Werror "*) echo "a warning of a compiler that is too new" >&2 && exit 1 ;; esac
+exec cc "$@"
+END_STUB
+for script in "switches.sh" "snippets.sh c"; do
+    run lenient env CC=lenient WERROR= COMPILERS= sh tests/compile/test_$script
+    check "WERROR=: $script" ended lenient 0
+    run lenient env CC=lenient WERROR=-Werror COMPILERS= sh tests/compile/test_$script
+    check "without it: $script" ended lenient 1
+done
+fixed() { grep -e '-Werror' tests/compile/*.sh tests/tools/[!t]*.sh tests/install/*.sh tests/examples/*.sh; }
+check "no other script has a -Werror of its own" test "$(fixed | grep -c -v 'WERROR--Werror')" -eq 1
+
 # A test counts only if it says at its end that it has checked something, and nothing failed.
 ends() # NAME STATUS LINE...: a test that prints these lines
 {

@@ -14,7 +14,7 @@ flags="-std=c99 -O2 -DCHECK_QUICK -I. -isystem $build/include"
 
 # prepare TARGET: sets cc, libraries, run, and without, the tests that it cannot run
 prepare() {
-    warnings="-Wall -Wextra -Wpedantic -Wconversion -Wsign-conversion -Wshadow -Wcast-qual -Wundef -Werror"
+    warnings="-Wall -Wextra -Wpedantic -Wconversion -Wsign-conversion -Wshadow -Wcast-qual -Wundef ${WERROR--Werror}"
     libraries=-lm
     without=$HOSTED
     case $1 in
@@ -52,13 +52,13 @@ prepare() {
     windows-64)
         cc="x86_64-w64-mingw32-gcc $mingw"
         run=wine
-        without=
+        without=test_processes # no fork()
         start_wine
         ;;
     windows-32)
         cc="i686-w64-mingw32-gcc $mingw"
         run=wine
-        without=
+        without=test_processes # no fork()
         start_wine && find_wine32
         ;;
     tcc) # no atomics, of which retry.h warns

@@ -41,11 +41,13 @@ standards() { # COMPILER: all of them, not optimised; all optimisations, as the 
     same "$1" -std=c++20 -O2 -fshort-enums -funsigned-char -ftrapv -x c++ $digest
 }
 
-for compiler in gcc clang-14 clang-19; do
+for compiler in gcc gcc-11 clang-13 clang-14 clang-19; do
     command -v $compiler > /dev/null || { echo "missing: $compiler"; failed=$((failed + 1)); continue; }
     standards $compiler
-    same $compiler -std=c99 -O2 $wide $digest
+    [ $compiler = gcc-11 ] || same $compiler -std=c99 -O2 $wide $digest
 done
+check "warnings of the oldest and the newest (test_switches.sh)" quiet \
+    env COMPILERS="gcc-11 clang-13 clang-19" sh tests/compile/test_switches.sh
 check "tcc" digest_is "$whole" tcc $digest
 
 # tcc 0.9.27 takes the wrong bytes for a member of a struct that a call has returned. What the manuals
@@ -124,7 +126,9 @@ done
 cat > "$work/refused.c" << 'END'
 #ifdef LATE
 #include "errmap.h"
+#ifndef RETRY_STATIC
 #define RETRY_STATIC
+#endif
 #endif
 #ifdef ALONE
 #define ERRMAP_IMPLEMENTATION
@@ -161,6 +165,12 @@ for compiler in gcc clang-14 clang-19 tcc "gcc -x c++" "clang-19 -x c++"; do
     check "$compiler: a late switch" refused "before the first inclusion of" $compiler -DLATE
     check "$compiler: a late switch, errmap.h alone" refused "before the first inclusion of" \
         $compiler -DLATE -DALONE
+    check "$compiler: a late implementation" refused "before the first inclusion of" $compiler -DLATE \
+        -DRETRY_STATIC
+    check "$compiler: errmap.h's alone, and static" refused "before the first inclusion of" $compiler \
+        -DALONE -DRETRY_STATIC
+    check "$compiler: static and exported" refused "RETRY_STATIC or RETRY_API" $compiler -DRETRY_STATIC \
+        -DRETRY_API=extern
 done
 for compiler in gcc clang-14 clang-19; do
     check "$compiler: no POSIX" refused "RETRY_SYSTEM_CLOCK needs POSIX" \
@@ -198,10 +208,19 @@ order() { # ORDER COMMAND...: the program that includes in that order
 orders rreeI "" > "$work/orders"
 orders rreeIJ "" > "$work/more"
 check "30 and 180 orders" test "$(cat "$work/orders" "$work/more" | wc -l)" -eq 210
+says() { # TEXT COMMAND...: an error
+    text=$1
+    shift
+    "$@" 2>&1 | grep -q "error: .*$text"
+}
 while read -r order; do
-    for static in "" -DRETRY_STATIC; do
-        order "$order" clang-14 -O0 $warnings $static
-        order "$order" tcc $static
+    for compiler in "clang-14 -O0 $warnings" tcc; do
+        order "$order" $compiler
+        case $order in
+        I*) order "$order" $compiler -DRETRY_STATIC ;;
+        *) check "the order $order, static: $compiler" says "before the first inclusion of" \
+            $compiler -DRETRY_STATIC -I. -c "$work/order.c" -o "$work/x.o" ;;
+        esac
     done
 done < "$work/orders"
 while read -r order; do order "$order" tcc; done < "$work/more"
@@ -233,7 +252,7 @@ void Sleep(DWORD ms);
 END
 for target in x86_64 i686 aarch64; do
     for language in -std=c99 -std=c17 "-std=c++14 -x c++" "-std=c++20 -x c++"; do
-        for static in "" -DRETRY_STATIC; do
+        for static in "" -DRETRY_STATIC "-DRETRY_API=__declspec(dllexport)"; do
             for option in "" -DRETRY_NO_ATOMICS; do
                 check "MSVC's branches, $target $language $static $option" clang-19 \
                     --target=$target-pc-windows-msvc $language -nostdlibinc \

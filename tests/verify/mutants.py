@@ -681,7 +681,7 @@ class Build:
         jobs = []
         for test in self.tests:
             flags = ["-w", "-DCHECK_STOP", *self.options, *DEFINES, *["-DCHECK_QUICK"] * (test in self.quick)]
-            if self.options is OTHER and re.search("threads|swaps", test):
+            if self.options is OTHER and re.search("threads|processes|swaps", test):
                 continue
             if self.options is MEMORY and test in QUICK:  # minutes
                 continue

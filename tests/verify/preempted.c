@@ -73,7 +73,7 @@ static void go_on(worker *self)
     if (self->open)
         return;
     self->succeeded++;
-    self->retries += op->request.attempts;
+    self->retries += op->request.retries;
     if (step.verdict != RETRY_VERDICT_SUCCESS ||
         *(const volatile uint32_t *)&service.gates.in_flight > CHECK_COUNT(workers))
         wrong = true; /* no operation would end any more */

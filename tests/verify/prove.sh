@@ -28,6 +28,7 @@ for header in retry errmap; do # errmap.h includes the other
     awk -v list=1 -f "$here/weave.awk" "$here"/proofs/"$header"*.acsl $header.h > "$build/$header.list" ||
         exit 1
     cat > "$build/$header.c" << END
+#define RETRY_API extern
 #define RETRY_IMPLEMENTATION
 #define RETRY_NO_ATOMICS
 #include "$header.h"

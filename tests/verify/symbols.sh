@@ -13,7 +13,7 @@ only() { ! grep -v -x -E "$1"; } # each line that comes in fits the pattern; pri
 symbols() { nm "$@" "$work/all.o" > "$work/symbols"; }
 sed 's/.* //' tests/verify/names.txt > "$work/public"
 exports() {
-    symbols -g --defined-only && awk '{ print $3 }' "$work/symbols" > "$work/exported" &&
+    symbols -g --defined-only && awk '{ print $3 }' "$work/symbols" | sort > "$work/exported" &&
         ! grep -v -x -F -f "$work/public" "$work/exported"
 }
 some() { [ "$(wc -l < "$work/exported")" -gt 80 ]; }
@@ -21,6 +21,11 @@ none() { symbols -g --defined-only && ! grep . "$work/symbols"; }
 functions() { symbols -g --defined-only && ! grep -v ' T ' "$work/symbols"; }
 # One word of data in all (what is const lies with the code, unless that moves about: -fno-pic): the generator's state.
 one_word() { symbols && [ "$(grep -c -i ' [bdcs] ' "$work/symbols")" -le 1 ]; }
+# exported FILE: what a shared library lets others call
+exported() { nm -D --defined-only "$1" | awk '$3 ~ /^(retry|errmap)_/ { print $3 }' | sort; }
+hides() { exported "$work/all.so" > "$work/seen" && only "" < "$work/seen"; }
+shows_all() { exported "$work/all.so" | cmp - "$work/exported"; }
+visible='-DRETRY_API=extern __attribute__((visibility("default")))'
 libc='memcpy|memset|_GLOBAL_OFFSET_TABLE_|__stack_chk_fail'
 calls() { symbols -u && awk '{ print $2 }' "$work/symbols" | only "$1"; }
 
@@ -33,6 +38,11 @@ for compiler in gcc clang-14 clang-19 "g++ -x c++" "clang-19 -x c++"; do
         check "$name: no data is exported" functions
         check "$name: one word of data" one_word
         check "$name: calls memcpy and memset alone" calls "$libc"
+        shared="$compiler $level -fPIC -shared -I. $work/all.c"
+        check "$name, shared" makes "$work/all.so" $shared
+        check "$name, shared: all is hidden" hides
+        check "$name, RETRY_API" makes "$work/all.so" $shared "$visible"
+        check "$name, RETRY_API: all is exported" shows_all
         name="$compiler $level RETRY_STATIC"
         check "$name" makes "$work/all.o" $compiler $level -DRETRY_STATIC -I. -c "$work/all.c"
         check "$name: exports nothing" none

@@ -1,8 +1,9 @@
 /* Three threads withdraw from one bucket at two instants, and whoever sees time pass refills it:
-   retry_budget_withdraw, with retry__budget_refill, retry__budget_claim, retry__budget_expire, retry__budget_earn,
-   retry_budget_deposit and retry__budget_take of retry.h. What the time up to `refilled` has made is there
-   at the end, in the balance, in the fraction, withdrawn or expired, and none of it twice. Each ms expires
-   once. (A thread that loses its claim leaves what is behind the winner's to the next call.) */
+   retry_budget_withdraw, with retry__budget_due, retry__budget_refill and retry__budget_expire, and of the
+   bucket that it stands on retry__tokens_claim, retry__tokens_earn, retry__tokens_add and
+   retry__tokens_take of retry.h. What the time up to `refilled` has made is there at the end, in the
+   balance, in the fraction, withdrawn or expired, and none of it twice. Each ms expires once. (A thread that
+   loses its claim leaves what is behind the winner's to the next call.) */
 #include "swap.pml"
 
 #define UNIT 4  /* fractions in a thousandth */
@@ -48,10 +49,9 @@ proctype withdraw(byte now; byte cost)
            :: else
            fi
         od;
-        whole = passed * RATE / UNIT;
-        seen = fraction; /* carry */
+        seen = fraction; /* earn */
         do
-        :: sum = seen + passed * RATE % UNIT;
+        :: sum = seen + passed * RATE;
            next = sum % UNIT;
            swap(fraction, seen, next, ok);
            if
@@ -59,8 +59,8 @@ proctype withdraw(byte now; byte cost)
            :: else
            fi
         od;
-        whole = whole + sum / UNIT;
-        seen = balance; /* deposit */
+        whole = sum / UNIT;
+        seen = balance; /* add */
         do
         :: next = (seen + whole > CAPACITY -> CAPACITY : seen + whole);
            swap(balance, seen, next, ok);

@@ -1,0 +1,274 @@
+/* The manual's chapter INSIDE A LIBRARY: what a user's 0 means and what it means here, row by row;
+   the jitters that one draws oneself (test_docs.sh compares the lines); random numbers of too few
+   bits. */
+#define RETRY_IMPLEMENTATION
+#include "../../retry.h"
+#include "../support/check.h"
+
+#define START ((retry_time)-3000)
+#define DAYS_40 (UINT32_C(40) * 24 * 3600 * 1000)
+#define SENDS 100u
+
+static retry_client client;
+static retry_policy policy;
+static retry_request request;
+
+/* An idempotent request of a client with a policy whose delays have no jitter. */
+static void set_up(void)
+{
+    retry_policy usual = RETRY_POLICY_SMITHY;
+    memset(&client, 0, sizeof client);
+    memset(&request, 0, sizeof request);
+    policy = usual;
+    policy.backoff.jitter = RETRY_JITTER_NONE;
+    policy.max_attempts = 0;
+    client.strategy = &policy.base;
+    request.client = &client;
+    request.idempotent = true;
+}
+
+static retry_decision fails(retry_ms retry_after, retry_time now)
+{
+    retry_failure failure = retry_classify_http(503, retry_after);
+    return retry_orchestrate(&request, &failure, now);
+}
+
+/* ---- what 0 means -------------------------------------------------------------------------- */
+
+static void test_timeout(void)
+{
+    set_up();
+    retry_begin(&request, START);
+    CHECK_DECISION(RETRY, STRATEGY, fails(0, START + 73999));
+    CHECK_DECISION(EXPIRE, DEADLINE, fails(0, START + 74000));
+    set_up();
+    request.timeout = UINT32_MAX;
+    retry_begin(&request, START);
+    CHECK_DECISION(RETRY, STRATEGY, fails(0, START + 75000));
+    CHECK_DECISION(RETRY, STRATEGY, fails(0, START + DAYS_40));
+}
+
+static void test_attempt_timeout(void)
+{
+    retry_operation op;
+    set_up();
+    memset(&op, 0, sizeof op);
+    op.request.client = &client;
+    op.request.timeout = UINT32_MAX;
+    retry_start(&op, START);
+    CHECK_EQUAL(UINT32_MAX, retry_next(&op, START).timeout);
+    CHECK_EQUAL(RETRY_DO_WAIT, retry_next(&op, START + DAYS_40).what);
+    retry_stop(&op, START + DAYS_40);
+}
+
+static void test_retries(void)
+{
+    unsigned n, i;
+    for (n = 0; n < 4; n++) {
+        check_row("%u retries", n);
+        set_up();
+        policy.max_attempts = n + 1;
+        retry_begin(&request, START);
+        for (i = 0; i < n; i++)
+            CHECK_DECISION(RETRY, STRATEGY, fails(0, START));
+        CHECK_DECISION(FAIL, ATTEMPTS_EXHAUSTED, fails(0, START));
+    }
+    check_row("0");
+    set_up();
+    retry_begin(&request, START);
+    for (i = 0; i < 1000; i++)
+        CHECK_DECISION(RETRY, STRATEGY, fails(0, START));
+}
+
+static void test_delay(void)
+{
+    static const retry_ms at_once[] = {0};
+    uint8_t jitter;
+    unsigned i;
+    for (jitter = RETRY_JITTER_NONE; jitter <= RETRY_JITTER_SPREAD; jitter++) {
+        check_row("jitter %u", jitter);
+        set_up();
+        policy.backoff.jitter = jitter;
+        policy.backoff.curve = RETRY_CURVE_TABLE;
+        policy.backoff.table = at_once;
+        policy.backoff.table_length = 1;
+        retry_begin(&request, START);
+        for (i = 0; i < 100; i++)
+            CHECK_EQUAL(0, fails(0, START).delay);
+    }
+    check_row("0");
+    set_up();
+    policy.backoff.initial = 0;
+    retry_begin(&request, START);
+    CHECK_EQUAL(1, fails(0, START).delay);
+}
+
+static void test_longest_delay(void)
+{
+    set_up();
+    policy.backoff.max = 0;
+    CHECK_EQUAL(UINT32_C(1000) << 20, retry_backoff_base(&policy.backoff, 20));
+    CHECK_EQUAL(UINT32_MAX, retry_backoff_base(&policy.backoff, 40));
+}
+
+static void test_retry_after(void)
+{
+    set_up();
+    request.timeout = UINT32_MAX;
+    retry_begin(&request, START);
+    CHECK_EQUAL(DAYS_40, fails(DAYS_40, START).delay);
+}
+
+/* How many of SENDS operations are sent at once; all are stopped then. */
+static unsigned sent(void)
+{
+    static retry_operation ops[SENDS];
+    unsigned i, count = 0;
+    memset(ops, 0, sizeof ops);
+    for (i = 0; i < SENDS; i++) {
+        ops[i].request.client = &client;
+        retry_start(&ops[i], START);
+        count += retry_next(&ops[i], START).what == RETRY_DO_SEND;
+    }
+    for (i = 0; i < SENDS; i++)
+        retry_stop(&ops[i], START);
+    return count;
+}
+
+static void test_at_once_and_a_second(void)
+{
+    static retry_gates gates; /* zero, as all of these */
+    static retry_aimd limit;
+    static retry_rate rate;
+    static retry_service service;
+    set_up();
+    client.gates = &gates;
+    CHECK_EQUAL(SENDS, sent());
+    retry_gates_rate(&gates, &rate);
+    CHECK_EQUAL(SENDS, sent());
+    CHECK_EQUAL(UINT32_MAX, retry_rate_get(&rate));
+    retry_gates_aimd(&gates, &limit);
+    CHECK_EQUAL(2, sent());
+    retry_service_init(&service, START);
+    client = service.client;
+    CHECK_EQUAL(20, sent());
+}
+
+static void test_budget(void)
+{
+    static retry_budget budget; /* zero */
+    retry_budget_options options;
+    unsigned i;
+    memset(&options, 0, sizeof options);
+    retry_budget_init(&budget, &options, START);
+    set_up();
+    client.budget = &budget;
+    retry_begin(&request, START);
+    CHECK_DECISION(FAIL, BUDGET_EXHAUSTED, fails(0, START));
+    set_up();
+    retry_begin(&request, START);
+    for (i = 0; i < 1000; i++)
+        CHECK_DECISION(RETRY, STRATEGY, fails(0, START));
+}
+
+/* ---- jitters that one draws oneself -------------------------------------------------------- */
+
+static uint32_t drawn; /* what the client's generator gives */
+
+static uint32_t draw_it(void *context)
+{
+    (void)context;
+    return drawn;
+}
+
+typedef struct jitters {
+    retry_ms more, around, capped;
+} jitters;
+
+/* The manual's lines, where retry_random(NULL) would draw. */
+static jitters jitter(retry_backoff backoff, uint32_t retries, uint64_t draw, retry_ms cap)
+{
+    jitters all;
+    retry_ms wait;
+    retry_ms d = retry_backoff_base(&backoff, retries); // before jitter
+    wait = d + (retry_ms)(draw * (250 + 1) >> 32);      // 0 to 250 ms more
+    all.more = wait;
+    wait = d - d / 4 + (retry_ms)(draw * (d / 4 + d / 2 + 1) >> 32); // 25 % less to 50 % more
+    all.around = wait;
+    wait = retry_backoff_delay(&backoff, retries, wait, (uint32_t)draw);
+    wait = wait < cap ? wait : cap; // a cap after the jitter: backoff.max stays 0
+    all.capped = wait;
+    return all;
+}
+
+static void test_jitters(void)
+{
+    static const uint32_t firsts[] = {1, 2, 3, 5, 100, 1000, 4001};
+    unsigned i, n;
+    for (i = 0; i < CHECK_COUNT(firsts); i++) {
+        retry_backoff backoff = RETRY_BACKOFF_DEFAULT;
+        backoff.initial = firsts[i];
+        for (n = 0; n < 20; n++) {
+            retry_ms d = firsts[i] << n;
+            jitters low = jitter(backoff, n, 0, UINT32_MAX);
+            jitters high = jitter(backoff, n, UINT32_MAX, UINT32_MAX);
+            check_row("%u ms, %u retries", (unsigned)firsts[i], n);
+            CHECK_EQUAL(d, low.more);
+            CHECK_EQUAL(d + 250, high.more);
+            CHECK_EQUAL(d - d / 4, low.around);
+            CHECK_EQUAL(d + d / 2, high.around);
+        }
+    }
+}
+
+/* The longest of SPREAD's waits is the cap, and none is longer; cut before, it would be. */
+static void test_cap(void)
+{
+    retry_backoff backoff = RETRY_BACKOFF_GRPC;
+    backoff.max = 0;
+    CHECK_EQUAL(800, jitter(backoff, 0, 0, 3000).capped);
+    CHECK_EQUAL(1200, jitter(backoff, 0, UINT32_MAX, 3000).capped);
+    CHECK_EQUAL(2048, jitter(backoff, 2, 0, 3000).capped);
+    CHECK_EQUAL(3000, jitter(backoff, 2, UINT32_MAX, 3000).capped);
+    CHECK_EQUAL(3000, jitter(backoff, 9, 0, 3000).capped);
+    backoff.max = 3000;
+    CHECK_EQUAL(3600, retry_backoff_delay(&backoff, 9, 0, UINT32_MAX));
+}
+
+/* Numbers of 15 bits, all of them: every delay up to 131 s is 0. */
+static void test_15_bits(void)
+{
+    retry_ms longest = 0;
+    set_up();
+    client.random = draw_it;
+    policy.backoff.jitter = RETRY_JITTER_FULL;
+    policy.backoff.initial = 131000;
+    policy.backoff.max = 0;
+    request.timeout = UINT32_MAX;
+    for (drawn = 0; drawn < 1u << 15; drawn++) {
+        retry_ms delay;
+        retry_begin(&request, START);
+        delay = fails(0, START).delay;
+        longest = delay > longest ? delay : longest;
+    }
+    CHECK_EQUAL(0, longest);
+    drawn = UINT32_MAX;
+    retry_begin(&request, START);
+    CHECK_EQUAL(131000, fails(0, START).delay);
+}
+
+int main(void)
+{
+    RUN(test_timeout);
+    RUN(test_attempt_timeout);
+    RUN(test_retries);
+    RUN(test_delay);
+    RUN(test_longest_delay);
+    RUN(test_retry_after);
+    RUN(test_at_once_and_a_second);
+    RUN(test_budget);
+    RUN(test_jitters);
+    RUN(test_cap);
+    RUN(test_15_bits);
+    return check_done();
+}
