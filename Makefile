@@ -238,7 +238,7 @@ install: ## 1 |  | copy the headers to PREFIX (pkg-config, CMake)
 
 # Names grow by the prefix, and so may lines.
 CUT_PREFIX = $(if $(filter file,$(origin PREFIX)),,$(PREFIX))
-cut: | $(BUILD) ## 1 |  | write parts of retry.h as a header (PARTS= PREFIX= OUT=)
+cut: | $(BUILD) ## 1 |  | a header of some parts (PARTS= PREFIX= OUT=)
 	@awk -v parts="$(PARTS)" -v prefix="$(CUT_PREFIX)" -v out="$(OUT)" -f tests/tools/cut.awk retry.h
 ifneq ($(PREFIX),retry_)
 	$(call need,clang-format)

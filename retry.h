@@ -1838,14 +1838,14 @@ RETRY_API retry_clock retry_system_clock(void);
 #define RETRY__WRAPS
 #endif
 
-/* A small step in several places: as a call it would cost these more. */
+/* A small step: as a call it would cost more. */
 #if defined(__GNUC__)
 #define RETRY__INLINE static __inline__ __attribute__((always_inline)) /* in C89, too */
 #else
 #define RETRY__INLINE static
 #endif
 
-/* What every call goes through is one piece where speed is asked for; what is rare stays out. */
+/* Where speed is asked for, the usual way is one piece, and what is rare stays out of it. */
 #if defined(__GNUC__) && defined(__OPTIMIZE__) && !defined(__OPTIMIZE_SIZE__)
 #define RETRY__HOT RETRY__INLINE
 #define RETRY__COLD static __attribute__((noinline, cold))
@@ -1990,9 +1990,9 @@ static retry_ms retry__left(retry_time from, retry_ms span, retry_time now)
 #elif !defined(_MSC_VER)
 #define RETRY__PLAIN
 #if defined(__GNUC__) || defined(__TINYC__)
-#warning "retry.h has no atomics here: define RETRY_MASK and _UNMASK, or RETRY_NO_ATOMICS."
+#warning "no atomics here: define RETRY_MASK and _UNMASK, or RETRY_NO_ATOMICS."
 #else
-#pragma message("retry.h has no atomics here: define RETRY_MASK and _UNMASK, or RETRY_NO_ATOMICS.")
+#pragma message("no atomics here: define RETRY_MASK and _UNMASK, or RETRY_NO_ATOMICS.")
 #endif
 #endif
 

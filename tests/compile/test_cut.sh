@@ -74,7 +74,7 @@ has_nothing_dead()
     }' "$1"
 }
 
-compiles() # FOLDER COMPILER LANGUAGE [FLAG]
+compiles() # FOLDER COMPILER LANGUAGE [FLAGS]
 {
     # shellcheck disable=SC2086 # one word a flag
     quiet $2 -x $3 $warnings ${4:-} -fsyntax-only "$work/$1/unit.c"
@@ -189,11 +189,13 @@ check "cuts beside retry.h run" "$work/main"
 
 # Several parts, and functions by their names.
 for parts in "delay retry-after connection breaker" retry_idempotent_http retry_phase \
-    "retry_classify_kv retry_reason_name" retry_budget_withdraw retry_parse_duration retry_run; do
+    "retry_classify_kv retry_reason_name" retry_budget_withdraw retry_parse_duration retry_run \
+    "retry_run retry_system_clock"; do
     rm -rf "$work/some" && mkdir "$work/some"
     check "$parts" cut "$parts" retry_ "$work/some/retry.h"
     unit some unit
-    check "$parts: compiles" compiles some "${CC:-cc}" "c -std=c99"
+    check "$parts: compiles" compiles some "${CC:-cc}" "c -std=c99" \
+        "-DRETRY_SYSTEM_CLOCK -D_POSIX_C_SOURCE=200809L"
     check "$parts: lines of retry.h" lines_are_of_retry_h "$work/some/retry.h"
 done
 

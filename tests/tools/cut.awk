@@ -32,6 +32,8 @@ BEGIN {
     gives["stdint.h"] = "^(u?int[0-9]+_t|uintptr_t|U?INT[0-9]+_(MAX|C))$"
     gives["errno.h"] = "^(errno|E(CONN|NET|HOST|TIMED|PIPE|INTR)[A-Z]*)$"
     gives["intrin.h"] = "^_Interlocked"
+    gives["time.h"] = "^clock_gettime$"
+    gives["windows.h"] = "^QueryPerformance"
 }
 
 function part(name, sections, text, use) {
@@ -97,7 +99,7 @@ function study(item, text,    depth, enum, before, token, after) {
                 names[item] = names[item] " " token "## "
         } else {
             names[item] = names[item] " " token " "
-            if (token ~ /^(retry|RETRY)_/ && ((depth == 0 && after ~ /^[(;\[={]/) ||
+            if (token ~ /^(retry|RETRY)_/ && ((depth == 0 && after ~ /^[(;={[]/) ||
                 (enum && depth == 1 && after ~ /^[,=}]/ && before ~ /[{,)]$/)))
                 define(token, item)
         }
