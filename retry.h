@@ -1186,11 +1186,13 @@ RETRY_API uint32_t retry_budget_balance(const retry_budget *budget);
 /* For RETRY_POLICY_BEST_EFFORT: one retry at first, then a tenth of what succeeds. It holds a
    second's worth of successes, as they expire after 10 s, and 20 tokens at most for each operation
    that is in flight at once (saturating). */
-#define RETRY_BUDGET_BEST_EFFORT(in_flight)                                                     \
-    RETRY__INIT(                                                                                \
-        RETRY__CAST(uint32_t, RETRY__CAST(uint64_t, in_flight) > UINT32_MAX / 20 / RETRY__TOKEN \
-                                  ? UINT32_MAX                                                  \
-                                  : RETRY__CAST(uint64_t, in_flight) * 20 * RETRY__TOKEN),      \
+#define RETRY_BUDGET_BEST_EFFORT(in_flight)                                                   \
+    RETRY__INIT(                                                                              \
+        RETRY__CAST(uint32_t,                                                                 \
+                    RETRY__CAST(uint64_t, in_flight) >> 32 != 0 ||                            \
+                            RETRY__CAST(uint64_t, in_flight) * 20 * RETRY__TOKEN > UINT32_MAX \
+                        ? UINT32_MAX                                                          \
+                        : RETRY__CAST(uint64_t, in_flight) * 20 * RETRY__TOKEN),              \
         RETRY_TOKENS(1), 0, 0, RETRY_TOKENS(0.1), 0, 0, 0, false, false, 10000)
 
 /* ---- Connection backoff -------------------------------------------------------------------- */
