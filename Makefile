@@ -31,6 +31,7 @@ SUPPORT = $(wildcard tests/support/*.h)
 TESTS = $(sort $(basename $(notdir $(wildcard $(ROOMS:=/test_*.c)))) test_link)
 THREADED = $(filter %threads %processes,$(TESTS)) # share gates by atomics
 HOSTED = $(THREADED) test_clock test_errmap_maps test_link # need an operating system
+APART = test_link test_masks # compile the implementation in a way of their own
 JSMN_TESTS = $(filter test_errmap%,$(TESTS))
 WITHOUT =
 PROGRAMS = $(addprefix $(BUILD)/,$(filter-out \
@@ -351,7 +352,7 @@ cross: ## 4 | 20 min | the test programs on other machines (TARGETS=)
 
 coverage: ## 3 | 5 min | what no test reaches
 	$(call need,$(COVERAGE))
-	@$(ALIVE) sh tests/verify/coverage.sh $(BUILD) $(filter-out test_link,$(TESTS))
+	@$(ALIVE) sh tests/verify/coverage.sh $(BUILD) $(filter-out $(APART),$(TESTS))
 
 stress: ## 4 | 20 min | threads at once, and models of what they share
 	$(call need,$(STRESS))
@@ -364,7 +365,7 @@ prove: ## 4 | 1 h | the arithmetic, by Frama-C (MACHDEPS=x86_64)
 mutants: ## 4 | hours | changes that no test notices (FUNCTION=)
 	$(call need,$(MUTANTS))
 	@FUNCTION="$(FUNCTION)" SAMPLE="$(SAMPLE)" ONLY="$(ONLY)" $(ALIVE) sh tests/verify/mutants.sh $(BUILD) \
-		$(filter-out test_link,$(TESTS))
+		$(filter-out $(APART),$(TESTS))
 
 lint: ## 3 | 5 min | clang-tidy, scan-build, cppcheck (MISRA), gcc
 	$(call need,$(LINT))

@@ -23,7 +23,8 @@
       Log lines and texts
       Options
       Inside a library
-      Firmware, C++, threads, fork
+      Firmware
+      C++, threads, fork
       Trouble
       Details, history, stability
 
@@ -463,7 +464,7 @@
                                          and in that file    and POSIX (_POSIX_C_SOURCE 199309L)
       RETRY_NO_ATOMICS      not defined  in that file        shared counters for one thread only
       RETRY_MASK()          not defined  in that file        lets no other task or handler come
-      RETRY_UNMASK(state)                                    between, and ends that: see Firmware
+      RETRY_UNMASK(state)                                    between, and ends that: see FIRMWARE
       RETRY_ASSERT(x)       nothing      in that file        called with what only misuse breaks
 
    Four are switches: RETRY_IMPLEMENTATION, _STATIC, _SYSTEM_CLOCK and _NO_ATOMICS. Define them as
@@ -522,22 +523,43 @@
    These give no warning: -Wall -Wextra -Wpedantic -Wconversion -Wsign-conversion -Wshadow
    -Wcast-qual -Wundef -Wvla -Wmissing-declarations -Wredundant-decls.
 
-   FIRMWARE, C++, THREADS, FORK
+   FIRMWARE
 
-   Firmware: call retry_seed() with the device's id, or a fleet that lost power together returns
-   together. Compile with -ffunction-sections -fdata-sections and link with -Wl,--gc-sections:
-   unused functions go. On a Cortex-M0 (`make size`) a delay alone takes about 0.8 KiB of flash, a
-   decision with best effort about 1.7, and all of this file about 21. An operation takes 112 bytes
-   of RAM.
+   No heap, no floating point at run time, no division, no clock and no lock of its own. Compile
+   with -ffunction-sections -fdata-sections and link with -Wl,--gc-sections: unused functions go. On
+   a Cortex-M0 (`make size`) a delay alone takes about 0.8 KiB of flash, a decision with best effort
+   about 1.7, and all of this file about 22. An operation takes 112 bytes of RAM. Parts can be cut
+   out: see INSIDE A LIBRARY.
 
-   Cores without lock-free 32-bit atomics: on a Cortex-M0 and an AVR the library masks interrupts
-   for a few instructions. So tasks and handlers may share budgets and gates there, if they run
-   privileged. Elsewhere the compiler warns: define RETRY_MASK() and RETRY_UNMASK(state), or
-   RETRY_NO_ATOMICS for one thread. Two cores need the macros too, with a spinlock. RETRY_MASK()
-   yields the state to go back to, a uint32_t or smaller, and RETRY_UNMASK gets it. Zephyr:
+   Call retry_seed() with the device's id, and before the first connection wait for a part of a
+   period that is the device's own. Else a fleet that lost power together returns together:
+
+      retry_seed(device);
+      sleep_ms(retry_phase(&device, sizeof device, 30000)); // 0 to 30 s
+
+   Instants are the low 32 bits of a clock of milliseconds, which has to go on while the device
+   sleeps. A counter of ticks must wrap at 2^32 ms. Ticks of 300 or 1,024 Hz, converted to ms, do
+   not: a request then expires at once, or days too late. Count them in 64 bits (here of 1,024 Hz):
+
+      retry_time now_ms(void) // for one thread; call it at least once while the counter goes round
+      {
+          static uint64_t total; // of ticks
+          total += (uint32_t)(ticks() - (uint32_t)total);
+          return (retry_time)(total * 1000 / 1024);
+      }
+
+   An operation belongs to one task. An interrupt's handler wakes the task, which calls retry_ended
+   and retry_next. Budgets, gates and the generator may be shared. On a Cortex-M0 and an AVR, which
+   have no lock-free 32-bit atomics, the library masks interrupts for some instructions. Tasks that
+   share must run privileged there. On other cores without them the compiler warns: define
+   RETRY_MASK() and RETRY_UNMASK(state), or RETRY_NO_ATOMICS for one thread. Two cores need the
+   macros too, with a spinlock. RETRY_MASK() yields the state to go back to, a uint32_t or smaller,
+   and RETRY_UNMASK gets it. Zephyr:
 
       #define RETRY_MASK() irq_lock()
       #define RETRY_UNMASK(state) irq_unlock(state)
+
+   C++, THREADS, FORK
 
    C++: a lambda without captures is a retry_attempt_fn; examples/lambda.cpp wraps one with
    captures. No exception may pass through a callback: catch it, and report a failure.
@@ -575,16 +597,6 @@
    steps back by more makes breaker and throttle forget. No breaker then says to wait longer than
    its `open`, or refuses for longer than twice that. Rate, AIMD limit and budget stand still until
    the clock has caught up, but not if it is over 32 s behind.
-
-   A counter of ticks must wrap at 2^32 ms. Ticks of 300 or 1,024 Hz, converted to ms, do not: a
-   request then expires at once, or days too late. Count them in 64 bits (here of 1,024 Hz):
-
-      retry_time now_ms(void) // for one thread; call it at least once while the counter goes round
-      {
-          static uint64_t total; // of ticks
-          total += (uint32_t)(ticks() - (uint32_t)total);
-          return (retry_time)(total * 1000 / 1024);
-      }
 
    Randomness is for jitter, not for secrets. Set client.random for a generator of your own.
 
@@ -1080,7 +1092,6 @@ RETRY_API const retry_strategy *retry_fail_fast(void);
 
 /* x tokens, 0 to 4294967.295, in thousandths, and so many a second; constant expressions, for
    initialisers. */
-#define RETRY__TOKEN 1000u /* what one is counted in */
 #define RETRY_TOKENS(x) RETRY__CAST(uint32_t, (x)*1000.0 + 0.5)
 #define RETRY_PER_SECOND(x) RETRY_TOKENS(x)
 
@@ -1103,13 +1114,13 @@ typedef struct retry_bucket {
 /* Fills the bucket: before its first use, and whenever you like. NULL: nothing happens. */
 RETRY_API void retry_bucket_fill(retry_bucket *bucket, retry_time now);
 
-/* Refills, then takes `cost` thousandths if they are there and leave more than `floor`: all or
+/* Refills, then takes `cost` (RETRY_TOKENS) if it is there and leaves more than `floor`: all or
    nothing. Cost 0 succeeds except with capacity 0 or a balance not above a `floor` that is set.
    NULL: false. A clock that steps back adds nothing, and 24.8 days or more without a call of this
    may count as none. */
 RETRY_API bool retry_bucket_withdraw(retry_bucket *bucket, uint32_t cost, retry_time now);
 
-/* Puts `amount` thousandths in, never above the capacity. NULL: nothing happens. */
+/* Puts `amount` (RETRY_TOKENS) in, never above the capacity. NULL: nothing happens. */
 RETRY_API void retry_bucket_deposit(retry_bucket *bucket, uint32_t amount);
 
 /* Thousandths in the bucket as of the last call on it. NULL: 0. */
@@ -1170,6 +1181,8 @@ RETRY_API uint32_t retry_budget_balance(const retry_budget *budget);
 #define RETRY_BUDGET_AWS RETRY__BUDGET(500, 5, 10, 5, 1, 0, true, false)
 #define RETRY_BUDGET_AWS_2026 RETRY__BUDGET(500, 14, 14, 5, 1, 0, true, false)
 #define RETRY_BUDGET_GRPC RETRY__BUDGET(10, 1, 0, 0, 0.1, 5, false, true)
+#define RETRY__TOKEN 1000u /* RETRY_TOKENS(1) in whole numbers */
+
 /* For RETRY_POLICY_BEST_EFFORT: one retry at first, then a tenth of what succeeds. It holds a
    second's worth of successes, as they expire after 10 s, and 20 tokens at most for each operation
    that is in flight at once (saturating). */

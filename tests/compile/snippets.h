@@ -60,6 +60,7 @@ extern uint32_t retries;
 extern bool commit_was_sent, connection_lost, sent, timed_out;
 retry_time now_ms(void);
 uint32_t ticks(void);
+extern uint32_t device;
 bool is_robot(void *context);
 bool try_it(void);
 void abort_copy(operation *op, unsigned copy);

@@ -55,6 +55,23 @@ for switch in RETRY_STATIC RETRY_NO_ATOMICS RETRY_SYSTEM_CLOCK; do
             compile x.o implementation.c $posix -D$switch=$value
     done
 done
+masks="-DRETRY_MASK()=1 -DRETRY_UNMASK(state)=(void)(state)"
+gives "masks" ok compile x.o implementation.c $masks -Werror
+for mask in $masks; do
+    gives "$mask alone" "Define both RETRY_MASK() and RETRY_UNMASK(state)" \
+        compile x.o implementation.c "$mask"
+done
+gives "masks for one thread" "RETRY_NO_ATOMICS is for one thread" \
+    compile x.o implementation.c $masks -DRETRY_NO_ATOMICS
+# A compiler that knows neither atomics nor how this core masks interrupts.
+unknown="-U__GCC_ATOMIC_INT_LOCK_FREE -D__GCC_ATOMIC_INT_LOCK_FREE=1 -Wno-builtin-macro-redefined"
+warns() { compile x.o "$@" 2>&1 | grep -q 'retry.h has no atomics'; }
+silent() { [ -z "$(compile x.o "$@" 2>&1)" ]; }
+check "no atomics: a warning" warns implementation.c $unknown
+check "no atomics: a message" warns implementation.c -U__GNUC__ -fsyntax-only
+check "no atomics: no warning for one thread" silent implementation.c $unknown -DRETRY_NO_ATOMICS
+check "no atomics: no warning with masks" silent implementation.c $unknown $masks
+check "no atomics: no warning for the declarations" silent main.c $unknown
 gives "no POSIX" "RETRY_SYSTEM_CLOCK needs POSIX" \
     compile x.o implementation.c -DRETRY_SYSTEM_CLOCK
 

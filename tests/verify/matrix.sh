@@ -8,6 +8,7 @@ digest=tests/verify/digest.c
 warnings="-Wall -Wextra -Wpedantic -Wconversion -Wsign-conversion -Wshadow -Wcast-qual -Wundef -Werror"
 wide="-m32 -idirafter /usr/include/x86_64-linux-gnu"
 posix=-D_POSIX_C_SOURCE=200809L
+masks="-DRETRY_MASK()=0 -DRETRY_UNMASK(state)=(void)(state)"
 
 # digest_is WANTED COMMAND...: compiles silently into $work/x, which prints that
 digest_is() {
@@ -116,7 +117,7 @@ combinations() { # NUMBERS COMMAND
 combinations "32,64 32,8 32,4096 4,64 4,8 4,4096 255,64 255,8 255,4096" tcc
 combinations "4,8" "clang-14 -O0 $warnings"
 for static in "" -DRETRY_STATIC; do
-    for atomics in "" -DRETRY_NO_ATOMICS; do
+    for atomics in "" -DRETRY_NO_ATOMICS "$masks"; do
         agrees gcc -O2 $warnings $static $atomics -DDIGEST_ASSERT $digest
         agrees gcc -O2 $warnings $wide $static $atomics $digest
     done
@@ -152,6 +153,11 @@ for compiler in gcc clang-14 clang-19 tcc "gcc -x c++" "clang-19 -x c++"; do
                 $compiler $posix -D$switch=$value
         done
     done
+    for mask in $masks; do
+        check "$compiler: $mask alone" refused "Define both RETRY_MASK() and" $compiler "$mask"
+    done
+    check "$compiler: masks for one thread" refused "RETRY_NO_ATOMICS is for one thread" \
+        $compiler $masks -DRETRY_NO_ATOMICS
     for value in 7 4097 -8 0 yes ""; do
         check "$compiler: ERRMAP_TOKENS is $value" refused "ERRMAP_TOKENS must be" \
             $compiler -DERRMAP_TOKENS=$value
@@ -253,7 +259,7 @@ END
 for target in x86_64 i686 aarch64; do
     for language in -std=c99 -std=c17 "-std=c++14 -x c++" "-std=c++20 -x c++"; do
         for static in "" -DRETRY_STATIC "-DRETRY_API=__declspec(dllexport)"; do
-            for option in "" -DRETRY_NO_ATOMICS; do
+            for option in "" -DRETRY_NO_ATOMICS "$masks"; do
                 check "MSVC's branches, $target $language $static $option" clang-19 \
                     --target=$target-pc-windows-msvc $language -nostdlibinc \
                     -isystem "$work/msvc" $warnings -Wno-cast-qual -fsyntax-only -DDIGEST_BARE \
@@ -274,7 +280,7 @@ cat > "$work/everything.c" << 'END'
 #define RETRY_SYSTEM_CLOCK
 #include "errmap.h"
 END
-for option in "" -DRETRY_STATIC -DRETRY_NO_ATOMICS -m32; do
+for option in "" -DRETRY_STATIC -DRETRY_NO_ATOMICS "$masks" -m32; do
     case $option in
     -m32) option=$wide ;;
     *STATIC) option="$option -Wno-used-but-marked-unused" ;; # few programs use all functions
