@@ -4,7 +4,7 @@
 # The lines of retry.h between its opening comment and its licence are taken apart into paragraphs, and
 # these into items: a definition, a declaration, a directive. An item that is taken brings those that
 # define a name in it, and so on. Comments come with what they stand above, an #if with what is inside, a
-# title with what it heads, if that is more than two paragraphs. extern "C" is always taken.
+# title with what it heads, if that is more than two paragraphs. extern "C" is always taken, an #undef never.
 
 BEGIN {
     # A part: its name, the titles of its declarations, what it is about, and calls as an example. Without
@@ -15,7 +15,10 @@ BEGIN {
     part("retry-after", "Retry-After", "how long a Retry-After header asks to wait",
         "retry_ms asked_for;\n" \
         "bool asks = retry_parse_retry_after(value, length, unix_seconds, &asked_for);")
-    part("bucket", "Token bucket", "tokens that attempts cost")
+    part("bucket", "Token bucket", "tokens for what may be done only so often",
+        "static retry_bucket bucket = {RETRY_TOKENS(10), RETRY_PER_SECOND(2), 0, {0, 0, 0}};\n" \
+        "retry_bucket_fill(&bucket, now);\n" \
+        "if (retry_bucket_withdraw(&bucket, RETRY_TOKENS(1), now))")
     part("connection", "Connection backoff", "when to connect again",
         "static retry_connection connection;\n" \
         "retry_ms timeout = retry_connection_begin(&connection, random, now);\n" \
@@ -53,8 +56,6 @@ function fault(what) {
 /^#ifndef RETRY_H$/ { body = NR }
 /^#endif \/\* RETRY_IMPLEMENTATION \*\/$/ { last = NR }
 /^#define RETRY_VERSION_[MP]/ { version = version (version == "" ? "" : ".") $3 }
-/^   [A-Z][A-Z, ]+$/ { chapter = $1 }
-chapter == "OPTIONS" && /^      RETRY_/ { option[++options] = substr($0, 7) }
 
 # The code of a line: no comments, no strings. `commented` says whether a comment goes on.
 function code(text,    at, bare) {
@@ -224,7 +225,7 @@ function take_sections(list,    word, n, k, m, found) {
     n = split(list, word, "|")
     for (k = 1; k <= n; k++)
         for (m = 1; m <= items && line[first[m]] !~ /^\/\* ====/; m++)
-            if (index(line[first[section[m]]], "/* ---- " word[k] " --") == 1 && solid(m)) {
+            if (index(line[first[section[m]]], "/* ---- " word[k] " --") == 1 && defines[m] ~ / [^_]+(_[^_]+)*( |$)/) {
                 take(m)
                 if (!found || k == 1 && line[first[found]] !~ /^RETRY_API /)
                     found = m
@@ -244,14 +245,9 @@ function holds(path,    m) {
 function take_rest(    m, word, k) {
     for (m = 1; m <= items; m++) {
         split(line[first[m]], word, /[ <>"]+/)
-        if (kinds[m] == "include")
-            for (k in used)
-                if ((word[2] in gives) && k ~ gives[word[2]])
-                    take(m)
-        if (kinds[m] == "undef")
-            for (k in taken)
-                if (index(defines[k] " ", " " word[2] " "))
-                    take(m)
+        for (k in used)
+            if (kinds[m] == "include" && (word[2] in gives) && k ~ gives[word[2]])
+                take(m)
     }
     for (m = 1; m <= items; m++)
         if (kinds[m] ~ /^(error|warning|pragma)$/ && outermost[m] != "" && holds(outermost[m]))
@@ -261,7 +257,8 @@ function take_rest(    m, word, k) {
             take(m)
     for (m = 1; m <= items; m++)
         if (m in taken) {
-            take(above[m])
+            if (line[first[above[m]]] !~ /^\/\* =/)
+                take(above[m])
             heads[section[m]] += of[m] != paragraph
             paragraph = of[m]
         }
@@ -302,7 +299,7 @@ function call_of(item,    k, n, text, result, argument, name) {
 
 function say(text) { print text > out }
 
-function head(    n, k, m, list, use, words, text, column) {
+function head(    n, k, m, list, use, words, text) {
     n = split(parts, list, " ")
     for (k = 1; k <= n; k++) {
         words = words (k > 1 ? ";\n   " : "") (list[k] in summary ? summary[list[k]] : list[k] "()")
@@ -313,17 +310,10 @@ function head(    n, k, m, list, use, words, text, column) {
     text = out
     sub(/.*\//, "", text)
     say("/* " text " - " rename(words))
-    say("   SPDX-License-Identifier: MIT\n")
+    say("   SPDX-License-Identifier: MIT")
     say("   Cut from retry.h " version " by")
     say("      make cut PARTS=\"" parts "\" PREFIX=" prefix " OUT=" out "\n")
-    say("   Define " rename("RETRY_IMPLEMENTATION") " before you include this in ONE file; just include it elsewhere.")
-    for (k = 1; k <= options; k++) {
-        split(option[k], column, /  +/)
-        sub(/the above/, "RETRY_IMPLEMENTATION", column[4])
-        if (used[column[1]] && column[1] != "RETRY_IMPLEMENTATION")
-            say(rename("   " column[1] ", " column[3] ": " column[4] "."))
-    }
-    say("\n   Example:" rename(use) "\n")
+    say("   Define " rename("RETRY_IMPLEMENTATION") " before one #include of this file. An example:" rename(use) "\n")
     for (m = last + 1; m <= NR && line[m] !~ /MIT License/; )
         m++
     for (; m <= NR; m++)
