@@ -639,8 +639,7 @@
 #undef RETRY_API /* no further errors */
 #endif
 
-/* How each function is declared, as the first inclusion saw it. Hidden, so that two shared
-   libraries with a copy each do not call each other's. */
+/* Hidden, so that two shared libraries with a copy each do not call each other's. */
 #ifdef RETRY_STATIC
 #ifdef RETRY_IMPLEMENTATION
 #define RETRY__DECLARED_STATIC
@@ -1116,8 +1115,7 @@ RETRY_API void retry_bucket_fill(retry_bucket *bucket, retry_time now);
 
 /* Refills, then takes `cost` (RETRY_TOKENS) if it is there and leaves more than `floor`: all or
    nothing. Cost 0 succeeds except with capacity 0 or a balance not above a `floor` that is set.
-   NULL: false. A clock that steps back adds nothing, and 24.8 days or more without a call of this
-   may count as none. */
+   NULL: false. A clock that steps back, or 24.8 days without a call of this, may add nothing. */
 RETRY_API bool retry_bucket_withdraw(retry_bucket *bucket, uint32_t cost, retry_time now);
 
 /* Puts `amount` (RETRY_TOKENS) in, never above the capacity. NULL: nothing happens. */
@@ -1963,8 +1961,7 @@ static uint32_t retry__thousandth(uint32_t x)
 #define RETRY__BEHIND UINT32_C(32768)
 #define RETRY__LATEST (UINT32_MAX - RETRY__BEHIND)
 
-/* ms that have passed, up to nearly all of the range. A clock that is a little behind is another
-   thread's, and has to catch up; any other is later. */
+/* ms that have passed, up to nearly all of the range. */
 RETRY__WRAPS static retry_ms retry__passed(retry_time from, retry_time now)
 {
     retry_ms passed = now - from;
@@ -2057,7 +2054,7 @@ static bool retry__swap(uint32_t *counter, uint32_t *expected, uint32_t desired)
 #endif
 }
 
-/* Adds, modulo 2^32. Returns what the counter was before. */
+/* These two return what the counter was before. This one adds, modulo 2^32. */
 RETRY__WRAPS static uint32_t retry__fetch_add(uint32_t *counter, uint32_t amount)
 {
 #if defined(RETRY__PLAIN)
@@ -2079,26 +2076,12 @@ RETRY__WRAPS static uint32_t retry__fetch_add(uint32_t *counter, uint32_t amount
 #endif
 }
 
-/* Returns what the counter was before. */
 static uint32_t retry__store(uint32_t *counter, uint32_t value)
 {
-#if defined(RETRY__PLAIN)
-    uint32_t before = *counter;
-    *counter = value;
-    return before;
-#elif defined(RETRY__BUILTIN)
-    return __atomic_exchange_n(counter, value, __ATOMIC_SEQ_CST);
-#elif defined(RETRY__MASK)
-    volatile uint32_t *word = counter;
-    uint32_t state, before;
-    RETRY__MASK(state);
-    before = *word;
-    *word = value;
-    RETRY__UNMASK(state);
-    return before;
-#else
-    return (uint32_t)_InterlockedExchange((volatile long *)counter, (long)value);
-#endif
+    uint32_t seen = retry__load(counter);
+    while (!retry__swap(counter, &seen, value))
+        continue;
+    return seen;
 }
 
 /* ---- Names --------------------------------------------------------------------------------- */
@@ -2976,17 +2959,16 @@ RETRY_API size_t retry_format(char *buffer, size_t capacity, const retry_request
 
 static void retry__tokens_add(retry__tokens *tokens, uint32_t capacity, uint32_t amount)
 {
-    uint32_t balance = retry__load(&tokens->balance), next;
+    uint32_t balance = retry__load(&tokens->balance), next, fraction;
     do {
         next = amount < retry__subtract(capacity, balance) ? balance + amount : capacity;
     } while (next != balance && !retry__swap(&tokens->balance, &balance, next));
-    /* a full bucket holds no fraction; threads do not contend for one that stays full */
-    if (next == capacity && retry__load(&tokens->fraction) != 0)
-        retry__store(&tokens->fraction, 0);
+    fraction = retry__load(&tokens->fraction);
+    if (next == capacity && fraction != 0) /* a full bucket holds none */
+        retry__swap(&tokens->fraction, &fraction, 0);
 }
 
-/* Whether the ms that have passed are for this call alone to account for; not if the clock was set
-   back. */
+/* Whether this call accounts for the ms that have passed; none does if the clock was set back. */
 RETRY__WRAPS static bool retry__tokens_claim(retry__tokens *tokens, retry_ms passed, retry_time now)
 {
     uint32_t since = now - passed;
@@ -3029,9 +3011,11 @@ static bool retry__tokens_take(retry__tokens *tokens, uint32_t capacity, uint32_
 
 RETRY_API void retry_bucket_fill(retry_bucket *bucket, retry_time now)
 {
+    uint32_t since;
     if (!bucket)
         return;
-    retry__store(&bucket->retry__held.refilled, now);
+    since = retry__load(&bucket->retry__held.refilled);
+    retry__swap(&bucket->retry__held.refilled, &since, now); /* or another thread's instant */
     retry_bucket_deposit(bucket, UINT32_MAX);
 }
 
