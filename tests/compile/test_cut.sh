@@ -3,7 +3,7 @@
 # warning, passes its unit tests in the place of retry.h, and keeps to its limits of lines and bytes; cuts
 # with prefixes of their own link beside retry.h. CC names the compiler of the tests (default: cc).
 . "$(dirname "$0")/../support/check.sh"
-warnings="-Wall -Wextra -Wpedantic -Wconversion -Wsign-conversion -Wshadow -Wcast-qual -Wundef -Werror"
+warnings="-Wall -Wextra -Wpedantic -Wconversion -Wsign-conversion -Wshadow -Wcast-qual -Wundef ${WERROR--Werror}"
 
 cut() { awk -v parts="$1" -v prefix="$2" -v out="$3" -f tests/tools/cut.awk retry.h; } # PARTS PREFIX OUT
 unit() # FOLDER NAME [PREFIX]: $work/FOLDER/NAME.c, the implementation of the folder's header
@@ -155,7 +155,7 @@ while IFS='|' read -r part most_lines most_bytes standards tests; do
     check "$part, own prefix" cut "$part" "${own}_" "$work/own-$part/own_$own.h"
     example "$work/own-$part/own_$own.h" > "$work/own-$part/example.c"
     # shellcheck disable=SC2086
-    check "$part: the example" quiet ${CC:-cc} -std=c99 -Wall -Wno-unused -Werror -fsyntax-only \
+    check "$part: the example" quiet ${CC:-cc} -std=c99 -Wall -Wno-unused ${WERROR--Werror} -fsyntax-only \
         "$work/own-$part/example.c"
     if there clang-format; then
         check "$part, own prefix: make cut" quiet env -u MAKEFLAGS -u MAKELEVEL make -s cut PARTS="$part" \
