@@ -56,7 +56,7 @@ for switch in RETRY_STATIC RETRY_NO_ATOMICS RETRY_SYSTEM_CLOCK; do
     done
 done
 masks="-DRETRY_MASK()=1 -DRETRY_UNMASK(state)=(void)(state)"
-gives "masks" ok compile x.o implementation.c $masks -Werror
+gives "masks" ok compile x.o implementation.c $masks $werror
 for mask in $masks; do
     gives "$mask alone" "Define both RETRY_MASK() and RETRY_UNMASK(state)" \
         compile x.o implementation.c "$mask"
