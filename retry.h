@@ -331,7 +331,7 @@
    everything was throttled, the first answer that is not restores the last limit that let some
    through. `max` is a fixed limit from the start. Not for a server that fails or is silent. Costs:
    attempts wait for their turn, and those that would wait 250 ms (`wait`) fail at once; 52 bytes;
-   about 272 instructions.
+   about 292 instructions.
 
       rate.max = RETRY_PER_SECOND(50); // of a static retry_rate; 0: what it learns
       rate.burst = RETRY_TOKENS(1);    // 20 ms from one to the next; 0: an eighth of a second's
@@ -360,7 +360,7 @@
    Hedging sends a second copy of a late attempt, best to another node. The first answer wins. Only
    idempotent operations get copies. Not without a budget: when a server is slow because it is
    overloaded, the budget stops the copies. Costs: about 5 % more attempts, each costs what a retry
-   costs, unless it was never sent; 48 bytes and 24 for each copy; about 940 instructions more for a
+   costs, unless it was never sent; 48 bytes and 24 for each copy; about 948 instructions more for a
    copy. So copies take half of what successes put into the budget. Where answers take less than 20
    ms set `delay`: on a clock of whole ms many of the same length are late. It is never less than
    twice what answers take now.

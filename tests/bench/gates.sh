@@ -28,9 +28,9 @@ row "a service with all gates" operation all 1400
 row "a budget, and four nodes with a limit each" operation nodes 1060
 echo
 echo "Gates and texts, one each (gcc -O2)              instructions  at most"
-row "rate, without a limit" rate free 100
-row "rate" rate paced 280
-row "rate, throttled" rate throttled 290
+row "rate, without a limit" rate free 110
+row "rate" rate paced 300
+row "rate, throttled" rate throttled 300
 row "breaker: ask and report" breaker answered 160
 row "breaker: the same, half of the reports sick" breaker sick 200
 row "throttle" throttle accepted 170
