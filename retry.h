@@ -509,7 +509,7 @@
       attempts a second  no rate                        `max`: what it learns from answers of 429
       retry budget       client.budget = NULL           `capacity`: it pays for nothing
 
-   For a jitter that RETRY_JITTER_ does not have, draw the wait yourself:
+   For a jitter that RETRY_JITTER_ does not have, draw the wait yourself, by one of these:
 
       retry_ms d = retry_backoff_base(&backoff, retries); // before jitter
       uint64_t draw = retry_random(NULL);
@@ -518,10 +518,10 @@
       wait = retry_backoff_delay(&backoff, retries, wait, (uint32_t)draw);
       wait = wait < cap ? wait : cap; // a cap after the jitter: backoff.max stays 0
 
-   A random number of your own must fill 32 bits. With the 15 of some rand() each delay of up to 131
-   s becomes 0. Tried with gcc 11 and 12, and clang 13, 14 and 19, as C99 to C17 and C++11 to C++20.
-   These give no warning: -Wall -Wextra -Wpedantic -Wconversion -Wsign-conversion -Wshadow
-   -Wcast-qual -Wundef -Wvla -Wmissing-declarations -Wredundant-decls.
+   A random number of your own must fill 32 bits. With the 15 of some rand() full jitter makes 0 of
+   each delay of up to 131 s. Tried with gcc 11 and 12, and clang 13, 14 and 19, as C99 to C17 and
+   C++11 to C++20. These give no warning: -Wall -Wextra -Wpedantic -Wconversion -Wsign-conversion
+   -Wshadow -Wcast-qual -Wundef -Wvla -Wmissing-declarations -Wredundant-decls.
 
    FIRMWARE
 
@@ -551,7 +551,7 @@
    An operation belongs to one task. An interrupt's handler wakes the task, which calls retry_ended
    and retry_next. Budgets, gates and the generator may be shared. On a Cortex-M0 and an AVR, which
    have no lock-free 32-bit atomics, the library masks interrupts for some instructions. Tasks that
-   share must run privileged there. On other cores without them the compiler warns: define
+   share must run privileged there. On other cores without atomics the compiler warns: define
    RETRY_MASK() and RETRY_UNMASK(state), or RETRY_NO_ATOMICS for one thread. Two cores need the
    macros too, with a spinlock. RETRY_MASK() yields the state to go back to, a uint32_t or smaller,
    and RETRY_UNMASK gets it. Zephyr:
@@ -593,10 +593,10 @@
 
    Clocks. An instant is the low 32 bits of a monotonic clock of milliseconds. It may wrap within a
    request. If the clock steps back, no time has passed. Threads that share a gate must agree on it
-   within half of the gate's window, and within a breaker's `open`: 2 s by default. A clock that
-   steps back by more makes breaker and throttle forget. No breaker then says to wait longer than
-   its `open`, or refuses for longer than twice that. Rate, AIMD limit and budget stand still until
-   the clock has caught up, but not if it is over 32 s behind.
+   within 2 s, or, with options of your own, within half of a gate's window and a breaker's `open`.
+   A clock that steps back by more makes breaker and throttle forget. No breaker then says to wait
+   longer than its `open`, or refuses for longer than twice that. Rate, AIMD limit and budget stand
+   still until the clock has caught up, but not if it is over 32 s behind.
 
    Randomness is for jitter, not for secrets. Set client.random for a generator of your own.
 
@@ -650,8 +650,9 @@
 #endif
 #elif defined(__has_attribute)
 #if __has_attribute(error)
-#define RETRY_API \
-    extern __attribute__((error("RETRY_STATIC: define RETRY_IMPLEMENTATION in this file, too")))
+#define RETRY_API                               \
+    extern __attribute__((visibility("hidden"), \
+                          error("RETRY_STATIC: define RETRY_IMPLEMENTATION in this file, too")))
 #endif
 #endif
 #elif !defined(RETRY_API) && defined(__GNUC__) && (defined(__ELF__) || defined(__MACH__))
@@ -1019,19 +1020,19 @@ typedef struct retry_backoff {
     uint32_t spread;       /* RETRY_RATIO of the delay, for SPREAD (default: 0) */
     const retry_ms *table; /* ms, for TABLE; the last value repeats (default: NULL) */
     uint32_t table_length; /* values in table (default: 0) */
-    retry_ms (*custom)(const struct retry_backoff *self, uint32_t attempt); /* ms, for CUSTOM; pure:
+    retry_ms (*custom)(const struct retry_backoff *self, uint32_t retries); /* ms, for CUSTOM; pure:
                                 it must not stop or cancel anything (default: NULL) */
 } retry_backoff;
 
-/* The delay in ms before jitter and `min`; `attempt`: retries already made, so 0 gives the first.
-   Pure. The delay never falls as `attempt` grows (but for TABLE and CUSTOM), and saturates.
+/* The delay in ms before jitter and `min`; `retries`: so many were made already, 0 gives the first.
+   Pure. The delay never falls as `retries` grows (but for TABLE and CUSTOM), and saturates.
    EXPONENTIAL is within 1 ms or 0.01 % of the exact value. At most 32 steps. 0 for NULL. */
-RETRY_API retry_ms retry_backoff_base(const retry_backoff *backoff, uint32_t attempt);
+RETRY_API retry_ms retry_backoff_base(const retry_backoff *backoff, uint32_t retries);
 
 /* The delay in ms with jitter. `previous`: the last delay in ms, for DECORRELATED (below `initial`:
    `initial`); `random`: from 0, the low end of the range, to UINT32_MAX, the high end. Pure. 0 for
    NULL. Sources: AWS on jitter; gRPC for SPREAD. */
-RETRY_API retry_ms retry_backoff_delay(const retry_backoff *backoff, uint32_t attempt,
+RETRY_API retry_ms retry_backoff_delay(const retry_backoff *backoff, uint32_t retries,
                                        retry_ms previous, uint32_t random);
 
 #define RETRY__BACKOFF(curve, jitter, min, first, max, ratio, spread)                             \
@@ -1484,12 +1485,13 @@ typedef struct retry_rate {
     uint32_t retry__limit;     /* private: thousandths a second; 0: none but `max` */
     uint32_t retry__held;      /* private: the limit before it last rose; 0 without one */
     uint32_t retry__good;      /* private: the limit when last some were throttled, and some not */
-    uint32_t retry__calm;      /* private: half seconds in a row in which nothing was throttled */
     uint32_t retry__half;      /* private: ms; start of the half second under way */
     uint32_t retry__accepted;  /* private: answers in it that were not throttled */
-    uint32_t retry__throttled; /* private: answers in it that were */
+    uint32_t retry__throttled; /* private: answers in it that were; in the upper 5 bits the half
+                                  seconds in a row in which none was */
     uint32_t retry__owed;      /* private: 4096ths of a ms; time that the bucket lacks */
     uint32_t retry__clock;     /* private: ms; until when it was filled */
+    uint32_t retry__free;      /* private: ms, and 1; an instant that was given back; 0: none */
 } retry_rate;
 
 /* The limit as RETRY_PER_SECOND has it, as the last call left it; `max` if there is no other
@@ -2362,12 +2364,12 @@ RETRY__INLINE retry_ms retry__base(const retry_backoff *backoff, uint32_t n)
     return n < 32 && initial <= max >> n ? initial << n : max;
 }
 
-RETRY_API retry_ms retry_backoff_base(const retry_backoff *backoff, uint32_t attempt)
+RETRY_API retry_ms retry_backoff_base(const retry_backoff *backoff, uint32_t retries)
 {
-    return backoff ? retry__base(backoff, attempt) : 0;
+    return backoff ? retry__base(backoff, retries) : 0;
 }
 
-RETRY_API retry_ms retry_backoff_delay(const retry_backoff *backoff, uint32_t attempt,
+RETRY_API retry_ms retry_backoff_delay(const retry_backoff *backoff, uint32_t retries,
                                        retry_ms previous, uint32_t random)
 {
     retry_ms low, high;
@@ -2378,7 +2380,7 @@ RETRY_API retry_ms retry_backoff_delay(const retry_backoff *backoff, uint32_t at
         low = retry__min(retry__max(backoff->initial, 1), max);
         high = retry__min(retry__multiply(retry__max(previous, low), 3), max);
     } else {
-        low = high = retry_backoff_base(backoff, attempt);
+        low = high = retry_backoff_base(backoff, retries);
         if (backoff->jitter == RETRY_JITTER_FULL) {
             low = 0;
         } else if (backoff->jitter == RETRY_JITTER_EQUAL) {
@@ -4414,6 +4416,7 @@ static void retry__aimd_learn(retry_aimd *aimd, const struct retry__told *told)
 /* ---- Rate ---------------------------------------------------------------------------------- */
 
 #define RETRY__RATE_MS UINT32_C(4096) /* what a ms is in the bucket */
+#define RETRY__RATE_THROTTLED UINT32_C(0x7ffffff)
 
 /* `max` wins over `min`. */
 static uint32_t retry__rate_bound(const retry_rate *rate, uint32_t limit)
@@ -4427,10 +4430,11 @@ static void retry__rate_learn(retry_rate *rate, uint32_t halves)
 {
     uint32_t throttled = retry__store(&rate->retry__throttled, 0);
     uint32_t accepted = retry__store(&rate->retry__accepted, 0);
-    uint32_t calm = retry__load(&rate->retry__calm), good = retry__load(&rate->retry__good);
+    uint32_t calm = throttled >> 27, good = retry__load(&rate->retry__good);
     uint32_t limit = retry__load(&rate->retry__limit), next = limit;
     static const uint32_t rises[] = {RETRY_RATIO(0.125), RETRY_RATIO(0.15), RETRY_RATIO(0.2),
                                      RETRY_RATIO(0.4),   RETRY_RATIO(0.8),  RETRY_RATIO(1)};
+    throttled &= RETRY__RATE_THROTTLED;
     if (throttled != 0) {
         if (limit == 0)
             next = rate->max ? rate->max : retry__multiply(retry__add(accepted, throttled), 2000);
@@ -4447,7 +4451,7 @@ static void retry__rate_learn(retry_rate *rate, uint32_t halves)
         calm++;
         next = calm < 23 ? retry__rate_bound(rate, next) : 0; /* over 11.5 s after `throttled` */
     }
-    retry__store(&rate->retry__calm, calm);
+    retry__fetch_add(&rate->retry__throttled, calm << 27);
     retry__store(&rate->retry__good, good);
     retry__store(&rate->retry__held, limit ? retry__min(limit, next) : next);
     retry__swap(&rate->retry__limit, &limit, next); /* no other thread changes it */
@@ -4457,7 +4461,7 @@ static void retry__rate_learn(retry_rate *rate, uint32_t halves)
 static bool retry__rate_counts(const retry_rate *rate)
 {
     return (retry__load(&rate->retry__limit) | retry__load(&rate->retry__accepted) |
-            retry__load(&rate->retry__throttled)) != 0;
+            (retry__load(&rate->retry__throttled) & RETRY__RATE_THROTTLED)) != 0;
 }
 
 /* The limit; 0: none but `max`. If a half second is over, one thread ends it first and learns from
@@ -4512,23 +4516,43 @@ static uint32_t retry__rate_depth(const retry_rate *rate, uint32_t spacing)
     return retry__max(depth, spacing);
 }
 
-/* Takes a token if there is one in less than `wait` ms, which is not 0. Returns the ms until there
-   is; `wait` or more: it was not taken. Kept is what the bucket lacks (a zeroed one is full) as
-   time (tokens taken in advance keep their instants when the limit changes), and in *taken what one
-   is. From a throttled answer to the end of its half second no limit rises. */
-static retry_ms retry__rate_take(retry_rate *rate, uint32_t now, retry_ms wait, uint32_t *taken)
+/* ms from one instant to a later one; 0 if it is not later. */
+RETRY__WRAPS static retry_ms retry__rate_until(retry_time from, retry_time to)
 {
-    uint32_t limit = retry__rate_limit(rate, now), spacing, full, most, earned, owed, rest;
-    uint64_t after;
-    if (retry__load(&rate->retry__throttled) != 0)
+    retry_ms ms = to - from;
+    return ms >> 31 == 0 ? ms : 0;
+}
+
+/* What a send takes from the bucket: the time between two; 0: there is no limit. From a throttled
+   answer to the end of its half second no limit rises. */
+static uint32_t retry__rate_spacing(retry_rate *rate, uint32_t now)
+{
+    uint32_t limit = retry__rate_limit(rate, now);
+    if ((retry__load(&rate->retry__throttled) & RETRY__RATE_THROTTLED) != 0)
         limit = retry__load(&rate->retry__held);
     limit = limit ? limit : rate->max;
     if (limit == 0)
         return 0;
-    *taken = spacing = retry__quotient(retry__add(1000000 * RETRY__RATE_MS, limit >> 1), limit);
-    full = retry__rate_depth(rate, spacing);
-    most = retry__add(full, retry__multiply(wait - 1, RETRY__RATE_MS));
-    earned = retry__multiply(retry__rate_passed(rate, now), RETRY__RATE_MS);
+    return retry__quotient(retry__add(1000000 * RETRY__RATE_MS, limit >> 1), limit);
+}
+
+/* Takes the instant that was given back, if it is to come: ms until then. UINT32_MAX: none. */
+static retry_ms retry__rate_reuse(retry_rate *rate, uint32_t now)
+{
+    uint32_t due = retry__load(&rate->retry__free);
+    retry_ms ms = due != 0 ? retry__rate_until(now, due - 1) : 0;
+    return ms != 0 && retry__swap(&rate->retry__free, &due, 0) ? ms : UINT32_MAX;
+}
+
+/* Takes a token if there is one in less than `wait` ms, which is not 0. Returns the ms until there
+   is; `wait` or more: it was not taken. Kept is what the bucket lacks (a zeroed one is full) as
+   time: tokens taken in advance keep their instants when the limit changes. */
+static retry_ms retry__rate_take(retry_rate *rate, uint32_t spacing, uint32_t now, retry_ms wait)
+{
+    uint32_t full = retry__rate_depth(rate, spacing), owed, rest;
+    uint32_t most = retry__add(full, retry__multiply(wait - 1, RETRY__RATE_MS));
+    uint32_t earned = retry__multiply(retry__rate_passed(rate, now), RETRY__RATE_MS);
+    uint64_t after;
     owed = retry__load(&rate->retry__owed);
     do {
         rest = retry__subtract(owed, earned);
@@ -4540,28 +4564,24 @@ static retry_ms retry__rate_take(retry_rate *rate, uint32_t now, retry_ms wait, 
     return after <= most ? full : retry__max(full, wait);
 }
 
-/* ms from one instant to a later one; 0 if it is not later. */
-RETRY__WRAPS static retry_ms retry__rate_until(retry_time from, retry_time to)
-{
-    retry_ms ms = to - from;
-    return ms >> 31 == 0 ? ms : 0;
-}
-
-/* Gives back a token that was taken for the instant `due`, and not used; unless others were taken
-   for so much later instants that the bucket could not have held it until then. */
+/* Gives back a token that was taken for the instant `due`, and not used. It frees its own instant
+   only, if that is to come: the bucket lacks less if it is the last; another is kept for the next
+   who asks. */
 static void retry__rate_return(retry_rate *rate, uint32_t taken, retry_time due, retry_time now)
 {
     uint32_t full = retry__rate_depth(rate, taken), owed, earned, rest;
-    uint32_t late = retry__multiply(retry__rate_until(due, now), RETRY__RATE_MS);
     uint32_t room = retry__multiply(retry__rate_until(now, due), RETRY__RATE_MS);
-    room = retry__add(room, full - taken);
+    bool last;
+    if (room == 0)
+        return;
     earned = retry__multiply(retry__rate_passed(rate, now), RETRY__RATE_MS);
     owed = retry__load(&rate->retry__owed);
     do {
         rest = retry__subtract(owed, earned);
-        if (retry__add(late, retry__subtract(rest, full)) <= room)
-            rest = retry__subtract(rest, taken);
-    } while (!retry__swap(&rate->retry__owed, &owed, rest));
+        last = retry__subtract(rest, full) <= room;
+    } while (!retry__swap(&rate->retry__owed, &owed, last ? retry__subtract(rest, taken) : rest));
+    if (!last)
+        retry__store(&rate->retry__free, due + 1);
 }
 
 static void retry__rate_report(retry_rate *rate, const struct retry__told *told)
@@ -5377,7 +5397,10 @@ RETRY__WRAPS static uint8_t retry__rate_admit(retry_rate *rate, struct retry__to
         told->delay = retry__min(told->delay, wait); /* if the clock stepped back */
     } else {
         op->retry__status &= (uint8_t)~RETRY__OP_KEPT;
-        told->delay = retry__rate_take(rate, told->now, wait, taken);
+        *taken = retry__rate_spacing(rate, told->now);
+        told->delay = *taken != 0 ? retry__rate_reuse(rate, told->now) : 0;
+        if (told->delay >= wait)
+            told->delay = retry__rate_take(rate, *taken, told->now, wait);
         if (told->delay >= wait) /* not taken */
             return RETRY_CAUSE_THROTTLED;
     }
@@ -6134,8 +6157,8 @@ static const char *retry__parse_number(retry__scan *value, uint32_t kind, uint32
              retry__billionth((uint64_t)billionths * scales[kind] + rounding);
     if (scaled > UINT32_MAX)
         return retry__out_of_range;
-    if (kind == RETRY__FACTOR && scaled == 0 && billionths != 0)
-        scaled = 1; /* below 1, which is wrong, and not 0, which is the default */
+    if (kind == RETRY__FACTOR && whole == 0 && billionths != 0)
+        scaled = 1; /* below 1, which is wrong, and neither 1 nor 0, the default */
     *number = (uint32_t)scaled;
     return NULL;
 }
@@ -6352,7 +6375,7 @@ static const char *retry__budget_sense(const retry_budget_options *options, cons
                           retry__later(at[RETRY__AT_COST], at[RETRY__AT_FLOOR]));
     if (!retry__budget_ever_pays(options))
         return "never pays for a retry";
-    if (at[RETRY__AT_CAPACITY] &&
+    if (options->capacity != UINT32_MAX &&
         (options->retry_cost | options->timeout_cost | options->throttle_cost) == 0)
         return "a capacity and no cost";
     return NULL;
@@ -6428,6 +6451,7 @@ RETRY_API bool retry_parse_duration(const char *text, size_t length, retry_ms *d
 #undef RETRY__BREAKER_ROW
 #undef RETRY__BREAKER_ROUNDS
 #undef RETRY__RATE_MS
+#undef RETRY__RATE_THROTTLED
 #undef RETRY__PACE_ROUNDS
 #undef RETRY__PACE_SLOWEST
 #undef RETRY__LATENCY_LEARNT

@@ -570,7 +570,7 @@ static void test_fleet_of_short_connections(void)
             sleep = retry_connection_failed(&connection, lost);
             CHECK_EQUAL(sleep, retry_connection_wait(&connection, lost));
             CHECK_RANGE(0, 1000, sleep);
-            if (sleep == 1000 - lasted[i] && lasted[i] <= 1000)
+            if (lasted[i] <= 1000 && sleep == 1000 - lasted[i])
                 rest++;
             else
                 quarters[sleep == 1000 ? 3 : sleep / 250]++;

@@ -39,13 +39,13 @@ static void test_timeout(void)
 {
     set_up();
     retry_begin(&request, START);
-    CHECK_DECISION(RETRY, STRATEGY, fails(0, START + 73999));
-    CHECK_DECISION(EXPIRE, DEADLINE, fails(0, START + 74000));
+    CHECK_DECISION(RETRY, STRATEGY, fails(0, check_after(START, 73999)));
+    CHECK_DECISION(EXPIRE, DEADLINE, fails(0, check_after(START, 74000)));
     set_up();
     request.timeout = UINT32_MAX;
     retry_begin(&request, START);
-    CHECK_DECISION(RETRY, STRATEGY, fails(0, START + 75000));
-    CHECK_DECISION(RETRY, STRATEGY, fails(0, START + DAYS_40));
+    CHECK_DECISION(RETRY, STRATEGY, fails(0, check_after(START, 75000)));
+    CHECK_DECISION(RETRY, STRATEGY, fails(0, check_after(START, DAYS_40)));
 }
 
 static void test_attempt_timeout(void)
@@ -57,8 +57,8 @@ static void test_attempt_timeout(void)
     op.request.timeout = UINT32_MAX;
     retry_start(&op, START);
     CHECK_EQUAL(UINT32_MAX, retry_next(&op, START).timeout);
-    CHECK_EQUAL(RETRY_DO_WAIT, retry_next(&op, START + DAYS_40).what);
-    retry_stop(&op, START + DAYS_40);
+    CHECK_EQUAL(RETRY_DO_WAIT, retry_next(&op, check_after(START, DAYS_40)).what);
+    retry_stop(&op, check_after(START, DAYS_40));
 }
 
 static void test_retries(void)

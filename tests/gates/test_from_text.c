@@ -697,7 +697,8 @@ static void check_ratio(bool ok, uint32_t expected, const char *value)
 {
     static const char *const keys[] = {"factor=", "jitter=spread spread=", "retry-after-spread="};
     size_t i;
-    bool below_1 = ok && expected < 65536 && strspn(value, "0.") != strlen(value);
+    bool below_1 =
+        ok && strspn(value, "0") == strcspn(value, ".") && strspn(value, "0.") != strlen(value);
     for (i = below_1; i < CHECK_COUNT(keys); i++) {
         char text[80];
         struct outcome outcome;
@@ -987,6 +988,8 @@ static const struct {
     {"factor=0.999", 7, FACTOR},
     {"grpc factor=0.00001", 12, FACTOR},
     {"factor=0.000000001", 7, FACTOR},
+    {"factor=0.999995", 7, FACTOR},
+    {"factor=00.999999999", 7, FACTOR},
     {"spread=0.2", 7, SPREAD},
     {"spread=0", 7, SPREAD},
     {"grpc jitter=full spread=0.3", 24, SPREAD},
@@ -1080,6 +1083,9 @@ static void test_wrong_budgets(void)
         {"capacity=5 cost=0", 16, NO_COST},
         {"cost=0 capacity=5", 16, NO_COST},
         {"none capacity=5", 14, NO_COST},
+        {"best-effort cost=0", 17, NO_COST},
+        {"grpc cost=0", 10, NO_COST},
+        {"aws cost=0 timeout-cost=0 throttle-cost=0", 9, NO_COST},
         {"none capacity=5 success=1", 14, NO_COST},
     };
     size_t i;

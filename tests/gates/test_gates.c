@@ -838,7 +838,7 @@ static void test_turns_do_not_pile_up(void)
 }
 
 /* A turn that is given back is what was taken, at whatever limit. It frees its own instant only:
-   none, if others have later turns that the bucket could not have held it for. */
+   none, if that is past. */
 static void test_turns_given_back(void)
 {
     static const struct {
@@ -846,24 +846,25 @@ static void test_turns_given_back(void)
         unsigned stopped;
         retry_ms at, next;
     } rows[] = {
-        /* turns at 15, 35 and 55 ms, and 6 tokens at most */
+        /* turns at 15, 35 and 55 ms */
         {0, 2, 0, 55},
-        {0, 1, 0, 55},
-        {0, 0, 0, 55},
+        {0, 1, 0, 35},
+        {0, 0, 0, 15},
         {0, 3, 0, 75},
-        {0, 0, 40, 15},
+        {0, 0, 40, 35},
         {0, 2, 40, 15},
-        /* turns at 20, 40 and 60 ms, and one token at most: the last alone comes back */
+        {0, 2, 55, 20},
+        {0, 2, 56, 19},
+        /* turns at 20, 40 and 60 ms */
         {1000, 2, 0, 60},
-        {1000, 1, 0, 80},
-        {1000, 0, 0, 80},
+        {1000, 1, 0, 40},
+        {1000, 0, 0, 20},
         {1000, 3, 0, 80},
         {1000, 2, 50, 10},
         {1000, 0, 50, 30},
-        /* two: the last two */
         {2000, 2, 0, 60},
-        {2000, 1, 0, 60},
-        {2000, 0, 0, 80},
+        {2000, 1, 0, 40},
+        {2000, 0, 0, 20},
     };
     size_t i;
     retry_operation next;
@@ -900,6 +901,55 @@ static void test_turns_given_back(void)
     retry_stop(&next, START);
     next = start(START);
     CHECK_EQUAL(1000 + 10 - 125, CHECK_WAIT(PACED, retry_next(&next, START)).delay);
+}
+
+/* However many are stopped, and whenever, those who are left do not bunch. */
+static void test_stops_do_not_bunch(void)
+{
+    enum { WAITING = 64 };
+    static retry_operation ops[WAITING];
+    static retry_time due[WAITING], sent[8000];
+    uint32_t burst, in_all, first, i;
+    retry_time now;
+    for (burst = 0; burst < 3000; burst += 1000) {
+        set_up(60000, 0);
+        client.strategy = retry_fail_fast();
+        rate.max = 50000;
+        rate.wait = 250;
+        rate.burst = burst;
+        retry_gates_rate(&gates, &rate);
+        memset(ops, 0, sizeof ops);
+        memset(due, 0, sizeof due);
+        in_all = first = 0;
+        for (now = START; now < START + 8000; now++) {
+            uint32_t stops = check_random() % 3;
+            for (; stops != 0; stops--) {
+                i = check_random() % WAITING;
+                retry_stop(&ops[i], now);
+                due[i] = 0;
+            }
+            for (i = 0; i < WAITING; i++) {
+                retry_step step;
+                if (due[i] == 0 && check_random() % 8 == 0) {
+                    ops[i] = start(now);
+                    due[i] = now;
+                }
+                if (due[i] != now)
+                    continue;
+                step = retry_next(&ops[i], now);
+                due[i] = step.what == RETRY_DO_WAIT ? now + step.delay : 0;
+                if (step.what == RETRY_DO_SEND) {
+                    retry_ended(&ops[i], 0, NULL, now);
+                    sent[in_all++] = now;
+                }
+            }
+            while (first < in_all && now - sent[first] >= 100)
+                first++;
+            check_row("burst %u, at %u ms", (unsigned)burst, (unsigned)(now - START));
+            CHECK_RANGE(0, 5 + (burst ? burst / 1000 : 7), in_all - first);
+        }
+        CHECK_RANGE(150, 410, in_all);
+    }
 }
 
 /* What was sent has used its token, whatever becomes of it. */
@@ -2036,6 +2086,7 @@ int main(void)
     RUN(test_rate_takes_back);
     RUN(test_turns_do_not_pile_up);
     RUN(test_turns_given_back);
+    RUN(test_stops_do_not_bunch);
     RUN(test_rate_instant_comes_nearer);
     RUN(test_limit_and_rate);
     RUN(test_rate_after_stop);

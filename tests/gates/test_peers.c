@@ -1020,6 +1020,15 @@ static void no_double_burst(void)
     CHECK_RANGE(12, 14, edge);
 }
 
+static void smooth(void)
+{
+    retry_ms at;
+    rate.max = RETRY_PER_SECOND(100);
+    rate.burst = RETRY_TOKENS(1);
+    for (at = 0; at < 1000; at++)
+        CHECK_EQUAL(at % 10 == 0, burst(at));
+}
+
 static void half_second(void)
 {
     const retry_failure throttled = retry_classify_http(429, 0);
@@ -1152,8 +1161,9 @@ static const struct row {
     {"failsafe-go", "Open, HalfOpen and Close by hand", HOLDS, "", isolated},
     {"failsafe-go", "three executions", HOLDS, "", three_attempts},
     {"failsafe-go", "a hedge after a quantile of what was seen", HOLDS, "", hedge_when_it_knows},
-    {"failsafe-go", "smooth and bursty rate limiters", DIFFERS,
-     "one bucket of an eighth of a second", no_double_burst},
+    {"failsafe-go", "a smooth rate limiter: one after the other", HOLDS, "", smooth},
+    {"failsafe-go", "a bursty rate limiter: all of a period at once", DIFFERS,
+     "`burst` is a bucket: twice as many would come at a period's edge", no_double_burst},
     {"failsafe-go", "fallbacks and caches", UNSAID, "what to answer instead is your program's",
      NULL},
 

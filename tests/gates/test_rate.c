@@ -682,7 +682,10 @@ static void test_instant_given_back(void)
     CHECK_WAIT(5, begin(&hand, 5000));
     CHECK_WAIT(15, begin(&next, 5000));
     retry_stop(&hand.op, 5001);
-    CHECK_WAIT(14, begin(&hand, 5001)); /* 25 otherwise */
+    CHECK_WAIT(4, begin(&hand, 5001)); /* 24 otherwise */
+    retry_stop(&next.op, 5002);
+    CHECK_WAIT(13, begin(&next, 5002)); /* the last as well */
+    CHECK_EQUAL(RETRY_DO_SEND, retry_next(&hand.op, 5005).what);
     CHECK_EQUAL(RETRY_DO_SEND, retry_next(&next.op, 5015).what);
 }
 

@@ -248,12 +248,12 @@ static int naive_policy_key(naive_part key)
     return naive_choice(key, naive_policy_keys, &number) ? number : -1;
 }
 
-/* What is nearly 0 is below 1, and not the default. */
+/* What is nearly 0 is not the default, and what is nearly 1 is below it. */
 static bool naive_factor(naive_part value, uint32_t *factor)
 {
     if (!naive_number(value, 9, 65536, NAIVE_NEAREST, factor))
         return false;
-    if (*factor == 0 && naive_run(value, "0.") != value.length)
+    if (naive_run(value, "0") == naive_until(value, ".") && naive_run(value, "0.") != value.length)
         *factor = 1;
     return true;
 }
@@ -483,7 +483,7 @@ NAIVE_API bool naive_budget(retry_budget_options *options, const char *text, siz
     for (i = 0; i < sizeof keys / sizeof keys[0]; i++)
         last = seen.values[keys[i]] > last ? seen.values[keys[i]] : last;
     free_of_charge = built.retry_cost == 0 && built.timeout_cost == 0 && built.throttle_cost == 0;
-    if (!naive_ever_pays(&built) || (seen.values[0] != 0 && free_of_charge)) {
+    if (!naive_ever_pays(&built) || (built.capacity != UINT32_MAX && free_of_charge)) {
         *offset = last;
         return false;
     }
