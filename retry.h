@@ -650,9 +650,8 @@
 #endif
 #elif defined(__has_attribute)
 #if __has_attribute(error)
-#define RETRY_API                               \
-    extern __attribute__((visibility("hidden"), \
-                          error("RETRY_STATIC: define RETRY_IMPLEMENTATION in this file, too")))
+#define RETRY_API \
+    extern __attribute__((error("RETRY_STATIC: define RETRY_IMPLEMENTATION in this file, too")))
 #endif
 #endif
 #elif !defined(RETRY_API) && defined(__GNUC__) && (defined(__ELF__) || defined(__MACH__))
@@ -4567,7 +4566,8 @@ static retry_ms retry__rate_take(retry_rate *rate, uint32_t spacing, uint32_t no
 /* Gives back a token that was taken for the instant `due`, and not used. It frees its own instant
    only, if that is to come: the bucket lacks less if it is the last; another is kept for the next
    who asks. */
-static void retry__rate_return(retry_rate *rate, uint32_t taken, retry_time due, retry_time now)
+RETRY__WRAPS static void retry__rate_return(retry_rate *rate, uint32_t taken, retry_time due,
+                                            retry_time now)
 {
     uint32_t full = retry__rate_depth(rate, taken), owed, earned, rest;
     uint32_t room = retry__multiply(retry__rate_until(now, due), RETRY__RATE_MS);
