@@ -4,7 +4,8 @@
 # The lines of retry.h between its opening comment and its licence are taken apart into paragraphs, and
 # these into items: a definition, a declaration, a directive. An item that is taken brings those that
 # define a name in it, and so on. Comments come with what they stand above, an #if with what is inside, a
-# title with what it heads, if that is more than two paragraphs. extern "C" is always taken, an #undef never.
+# title with what it heads, if that is more than two paragraphs. An #undef comes with the #define of its
+# paragraph, which is for that paragraph alone, or with the #error above it. The list at the end is left out.
 
 BEGIN {
     # A part: its name, the titles of its declarations, what it is about, and calls as an example. Without
@@ -28,6 +29,8 @@ BEGIN {
         "retry_permit permit = retry_breaker_ask(&breaker, true, now);\n" \
         "if (permit.granted)\n" \
         "    retry_breaker_report(&breaker, permit, NULL, now); // NULL: it worked")
+    example["retry_system_clock"] = "#define RETRY_SYSTEM_CLOCK // before each #include of this file\n" \
+        "retry_clock clock = retry_system_clock();"
 
     # Which names the headers of others give.
     gives["stdbool.h"] = "^(bool|true|false)$"
@@ -151,6 +154,10 @@ function take_apart(from, to,    bare, depth, open, goes_on, text, kind, word) {
             kind = bare ~ /^ *$/ ? "comment" : "code"
             if (match(bare, /^#[a-z]+/))
                 kind = substr(bare, 2, RLENGTH - 1)
+            if (bare ~ /^extern "" \{|^\}/) {
+                kind = "extern"
+                depth -= count(bare, "[{(]") - count(bare, "[})]")
+            }
             if (kind ~ /^if/)
                 chains = chains "/" (++chain_count)
             begin(kind, from)
@@ -174,6 +181,11 @@ function take_apart(from, to,    bare, depth, open, goes_on, text, kind, word) {
             study(items, text)
             for (; match(text, /#define [A-Za-z0-9_]+/); text = substr(text, RSTART + RLENGTH))
                 gsub(" " substr(text, RSTART + 8, RLENGTH - 8) " ", "", names[items])
+        } else if (kind == "undef") {
+            for (word = items; --word && of[word] == from; )
+                if (kinds[word] == "error" && chain[word] == chains || kinds[word] == "define" && text ~ defines[word] " *$")
+                    partner[items] = word
+            local[partner[items]] = kinds[partner[items]] == "define"
         } else if (kind != "comment") {
             names[items] = text
         }
@@ -206,12 +218,25 @@ function take(list,    word, n, k) {
         }
 }
 
-function take_names(list,    word, n, k) {
+function take_names(list, item,    word, owner, n, k, m) {
     n = split(list, word, /[^A-Za-z0-9_#]+/)
     for (k = 1; k <= n; k++) {
         used[word[k]] = 1
         if (word[k] ~ /^(retry|RETRY)_/)
-            take(owners(word[k]))
+            for (m = split(owners(word[k]), owner, " "); m >= 1; m--)
+                if (!local[owner[m]] || of[owner[m]] == of[item])
+                    take(owner[m])
+    }
+}
+
+# Takes what the items in the queue name, and what those name.
+function take_queue(    item, n) {
+    while (reached < queued) {
+        item = queue[++reached]
+        take_names(names[item] " " defines[item], item)
+        for (n = 1; n <= items; n++)
+            if (controls(n) && index(chain[item] "/", chain[n] "/") == 1)
+                take_names(names[n], n)
     }
 }
 
@@ -236,7 +261,7 @@ function take_sections(list,    word, n, k, m, found) {
 # Whether something that is taken stands inside of this #if.
 function holds(path,    m) {
     for (m = 1; m <= items; m++)
-        if ((m in taken) && index(chain[m] "/", path "/") == 1 && (solid(m) || kinds[m] ~ /^(err|warn|prag)/))
+        if ((m in taken) && index(chain[m] "/", path "/") == 1 && (solid(m) || kinds[m] ~ /^(err|warn|prag|ext)/))
             return 1
     return 0
 }
@@ -250,7 +275,11 @@ function take_rest(    m, word, k) {
                 take(m)
     }
     for (m = 1; m <= items; m++)
-        if (kinds[m] ~ /^(error|warning|pragma)$/ && outermost[m] != "" && holds(outermost[m]))
+        if (kinds[m] ~ /^(error|warning|pragma|extern)$/ && outermost[m] != "" && holds(outermost[m]))
+            take(m)
+    take_queue()
+    for (m = 1; m <= items; m++)
+        if ((m in partner) && (partner[m] in taken))
             take(m)
     for (m = 1; m <= items; m++)
         if (kinds[m] == "frame" || controls(m) && holds(chain[m]))
@@ -346,13 +375,7 @@ END {
         if (!opens[k])
             fault("retry.h has no " list[k] ": PARTS takes" known ", and functions, as retry_phase")
     }
-    for (k = 1; k <= queued; k++) {
-        m = queue[k]
-        take_names(names[m] " " defines[m])
-        for (n = 1; n <= items; n++)
-            if (controls(n) && index(chain[m] "/", chain[n] "/") == 1)
-                take_names(names[n])
-    }
+    take_queue()
     take_rest()
     head()
     paragraph = 0
