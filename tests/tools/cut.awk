@@ -131,6 +131,59 @@ function begin(kind, paragraph) {
         above[items] = remark
 }
 
+# Follows the #ifs: `under` are the conditions of a line, in its branch; an #else's is "?". Notes under
+# which an item names private functions, and under which it stands.
+function follow(bare, notes,    name) {
+    if (bare ~ /^#(el|endif)/)
+        sub(/\n[^\n]*$/, "", under)
+    if (bare ~ /^#el/)
+        under = under "\n?"
+    sub(/ +$/, "", bare)
+    if (bare ~ /^#if/)
+        under = under "\n" bare
+    if (!(items in stands))
+        stands[items] = under
+    for (; notes && match(bare, /retry__[a-z_0-9]+/); bare = substr(bare, RSTART + RLENGTH)) {
+        name = substr(bare, RSTART, RLENGTH)
+        if ((items, name) in uses)
+            uses[items, name] = shared(uses[items, name], under)
+        else
+            uses[items, name] = under
+    }
+}
+
+# The conditions that two begin with.
+function shared(one, other,    n, k, a, b, all) {
+    n = split(one, a, "\n")
+    split(other, b, "\n")
+    for (k = 2; k <= n && a[k] == b[k] && a[k] != "?"; k++)
+        all = all "\n" a[k]
+    return all
+}
+
+# Sets the conditions under which a private function has a use: it and the comment above it go into these
+# #ifs, or compilers would warn. What uses it comes later, and has its own conditions by then.
+function set_needs(    m, n, name, under, found) {
+    for (m = items; m >= 1; m--) {
+        name = substr(defines[m], 2)
+        if (!(m in taken) || line[first[m]] !~ /^(static|RETRY__)/ || name !~ /^retry__[a-z_0-9]+$/ ||
+            index(line[ends[m]], "}") != 1 || index(line[first[m]], name "(") == 0)
+            continue
+        found = 0
+        for (n = 1; n <= items; n++)
+            if (n != m && (n in taken) && ((n, name) in uses)) {
+                under = needs[n] == "" ? uses[n, name] : stands[n] needs[n]
+                needs[m] = found++ ? shared(needs[m], under) : under
+            }
+        if (index(needs[m] "\n", stands[m] "\n") == 1)
+            needs[m] = substr(needs[m], length(stands[m]) + 1)
+        else
+            needs[m] = ""
+        if (needs[m] != "" && above[m] == m - 1)
+            needs[m - 1] = needs[m]
+    }
+}
+
 # Takes a paragraph, the lines `from` to `to`, apart into items.
 function take_apart(from, to,    bare, depth, open, goes_on, text, kind, word) {
     for (i = from; i <= to; i++) {
@@ -168,6 +221,7 @@ function take_apart(from, to,    bare, depth, open, goes_on, text, kind, word) {
         if (bare !~ /^#undef/ || kind == "undef")
             text = text " " bare
         depth += count(bare, "[{(]") - count(bare, "[})]")
+        follow(bare, kind ~ /^(code|define)$/)
         open = kind == "code" ? depth != 0 || bare !~ /[;}] *$/ : kind != "comment" && line[i] ~ /\\$/
         if (open || commented && i < to)
             continue
@@ -275,7 +329,8 @@ function take_rest(    m, word, k) {
                 take(m)
     }
     for (m = 1; m <= items; m++)
-        if (kinds[m] ~ /^(error|warning|pragma|extern)$/ && outermost[m] != "" && holds(outermost[m]))
+        if ((kinds[m] ~ /^(error|warning|pragma|extern)$/ || kinds[m] == "define" && defines[m] !~ /RETRY_/) &&
+            outermost[m] != "" && holds(outermost[m]))
             take(m)
     take_queue()
     for (m = 1; m <= items; m++)
@@ -300,7 +355,7 @@ function take_rest(    m, word, k) {
 function rename(text,    all, name) {
     while (prefix != "retry_" && match(text, /[A-Za-z_][A-Za-z0-9_]*/)) {
         name = substr(text, RSTART, RLENGTH)
-        name = (name ~ /^RETRY_/ ? toupper(prefix) : name in defined ? prefix : "") name
+        name = (name ~ /^RETRY_/ ? toupper(prefix) : name ~ /^retry_/ && name in defined ? prefix : "") name
         all = all substr(text, 1, RSTART - 1) name
         text = substr(text, RSTART + RLENGTH)
     }
@@ -377,13 +432,21 @@ END {
     }
     take_queue()
     take_rest()
+    set_needs()
     head()
     paragraph = 0
+    under = ""
     for (m = 1; m <= items; m++)
         if (m in taken) {
+            if (needs[m] != under)
+                for (k = gsub(/\n/, "", under); k; k--)
+                    say("#endif")
             if (paragraph && of[m] != paragraph)
                 say("")
             paragraph = of[m]
+            if (needs[m] != under && needs[m] != "")
+                say(rename(substr(needs[m], 2)))
+            under = needs[m]
             for (k = first[m]; k <= ends[m]; k++)
                 say(rename(line[k]))
         }
