@@ -4,7 +4,8 @@
 # The lines of retry.h between its opening comment and its licence are taken apart into paragraphs, and
 # these into items: a definition, a declaration, a directive. An item that is taken brings those that
 # define a name in it, and so on. Comments come with what they stand above, an #if with what is inside, a
-# title with what it heads, if that is more than two paragraphs. extern "C" is always taken, an #undef never.
+# title with what it heads, if that is more than two paragraphs. An #undef comes with the #define of its
+# paragraph, which is for that paragraph alone, or with the #error above it. The list at the end is left out.
 
 BEGIN {
     # A part: its name, the titles of its declarations, what it is about, and calls as an example. Without
@@ -28,6 +29,8 @@ BEGIN {
         "retry_permit permit = retry_breaker_ask(&breaker, true, now);\n" \
         "if (permit.granted)\n" \
         "    retry_breaker_report(&breaker, permit, NULL, now); // NULL: it worked")
+    example["retry_system_clock"] = "#define RETRY_SYSTEM_CLOCK // before each #include of this file\n" \
+        "retry_clock clock = retry_system_clock();"
 
     # Which names the headers of others give.
     gives["stdbool.h"] = "^(bool|true|false)$"
@@ -128,6 +131,59 @@ function begin(kind, paragraph) {
         above[items] = remark
 }
 
+# Follows the #ifs: `under` are the conditions of a line, in its branch; an #else's is "?". Notes under
+# which an item names private functions, and under which it stands.
+function follow(bare, notes,    name) {
+    if (bare ~ /^#(el|endif)/)
+        sub(/\n[^\n]*$/, "", under)
+    if (bare ~ /^#el/)
+        under = under "\n?"
+    sub(/ +$/, "", bare)
+    if (bare ~ /^#if/)
+        under = under "\n" bare
+    if (!(items in stands))
+        stands[items] = under
+    for (; notes && match(bare, /retry__[a-z_0-9]+/); bare = substr(bare, RSTART + RLENGTH)) {
+        name = substr(bare, RSTART, RLENGTH)
+        if ((items, name) in uses)
+            uses[items, name] = shared(uses[items, name], under)
+        else
+            uses[items, name] = under
+    }
+}
+
+# The conditions that two begin with.
+function shared(one, other,    n, k, a, b, all) {
+    n = split(one, a, "\n")
+    split(other, b, "\n")
+    for (k = 2; k <= n && a[k] == b[k] && a[k] != "?"; k++)
+        all = all "\n" a[k]
+    return all
+}
+
+# Sets the conditions under which a private function has a use: it and the comment above it go into these
+# #ifs, or compilers would warn. What uses it comes later, and has its own conditions by then.
+function set_needs(    m, n, name, under, found) {
+    for (m = items; m >= 1; m--) {
+        name = substr(defines[m], 2)
+        if (!(m in taken) || line[first[m]] !~ /^(static|RETRY__)/ || name !~ /^retry__[a-z_0-9]+$/ ||
+            index(line[ends[m]], "}") != 1 || index(line[first[m]], name "(") == 0)
+            continue
+        found = 0
+        for (n = 1; n <= items; n++)
+            if (n != m && (n in taken) && ((n, name) in uses)) {
+                under = needs[n] == "" ? uses[n, name] : stands[n] needs[n]
+                needs[m] = found++ ? shared(needs[m], under) : under
+            }
+        if (index(needs[m] "\n", stands[m] "\n") == 1)
+            needs[m] = substr(needs[m], length(stands[m]) + 1)
+        else
+            needs[m] = ""
+        if (needs[m] != "" && above[m] == m - 1)
+            needs[m - 1] = needs[m]
+    }
+}
+
 # Takes a paragraph, the lines `from` to `to`, apart into items.
 function take_apart(from, to,    bare, depth, open, goes_on, text, kind, word) {
     for (i = from; i <= to; i++) {
@@ -151,6 +207,10 @@ function take_apart(from, to,    bare, depth, open, goes_on, text, kind, word) {
             kind = bare ~ /^ *$/ ? "comment" : "code"
             if (match(bare, /^#[a-z]+/))
                 kind = substr(bare, 2, RLENGTH - 1)
+            if (bare ~ /^extern "" \{|^\}/) {
+                kind = "extern"
+                depth -= count(bare, "[{(]") - count(bare, "[})]")
+            }
             if (kind ~ /^if/)
                 chains = chains "/" (++chain_count)
             begin(kind, from)
@@ -161,6 +221,7 @@ function take_apart(from, to,    bare, depth, open, goes_on, text, kind, word) {
         if (bare !~ /^#undef/ || kind == "undef")
             text = text " " bare
         depth += count(bare, "[{(]") - count(bare, "[})]")
+        follow(bare, kind ~ /^(code|define)$/)
         open = kind == "code" ? depth != 0 || bare !~ /[;}] *$/ : kind != "comment" && line[i] ~ /\\$/
         if (open || commented && i < to)
             continue
@@ -174,6 +235,11 @@ function take_apart(from, to,    bare, depth, open, goes_on, text, kind, word) {
             study(items, text)
             for (; match(text, /#define [A-Za-z0-9_]+/); text = substr(text, RSTART + RLENGTH))
                 gsub(" " substr(text, RSTART + 8, RLENGTH - 8) " ", "", names[items])
+        } else if (kind == "undef") {
+            for (word = items; --word && of[word] == from; )
+                if (kinds[word] == "error" && chain[word] == chains || kinds[word] == "define" && text ~ defines[word] " *$")
+                    partner[items] = word
+            local[partner[items]] = kinds[partner[items]] == "define"
         } else if (kind != "comment") {
             names[items] = text
         }
@@ -206,12 +272,25 @@ function take(list,    word, n, k) {
         }
 }
 
-function take_names(list,    word, n, k) {
+function take_names(list, item,    word, owner, n, k, m) {
     n = split(list, word, /[^A-Za-z0-9_#]+/)
     for (k = 1; k <= n; k++) {
         used[word[k]] = 1
         if (word[k] ~ /^(retry|RETRY)_/)
-            take(owners(word[k]))
+            for (m = split(owners(word[k]), owner, " "); m >= 1; m--)
+                if (!local[owner[m]] || of[owner[m]] == of[item])
+                    take(owner[m])
+    }
+}
+
+# Takes what the items in the queue name, and what those name.
+function take_queue(    item, n) {
+    while (reached < queued) {
+        item = queue[++reached]
+        take_names(names[item] " " defines[item], item)
+        for (n = 1; n <= items; n++)
+            if (controls(n) && index(chain[item] "/", chain[n] "/") == 1)
+                take_names(names[n], n)
     }
 }
 
@@ -236,7 +315,7 @@ function take_sections(list,    word, n, k, m, found) {
 # Whether something that is taken stands inside of this #if.
 function holds(path,    m) {
     for (m = 1; m <= items; m++)
-        if ((m in taken) && index(chain[m] "/", path "/") == 1 && (solid(m) || kinds[m] ~ /^(err|warn|prag)/))
+        if ((m in taken) && index(chain[m] "/", path "/") == 1 && (solid(m) || kinds[m] ~ /^(err|warn|prag|ext)/))
             return 1
     return 0
 }
@@ -250,7 +329,12 @@ function take_rest(    m, word, k) {
                 take(m)
     }
     for (m = 1; m <= items; m++)
-        if (kinds[m] ~ /^(error|warning|pragma)$/ && outermost[m] != "" && holds(outermost[m]))
+        if ((kinds[m] ~ /^(error|warning|pragma|extern)$/ || kinds[m] == "define" && defines[m] !~ /RETRY_/) &&
+            outermost[m] != "" && holds(outermost[m]))
+            take(m)
+    take_queue()
+    for (m = 1; m <= items; m++)
+        if ((m in partner) && (partner[m] in taken))
             take(m)
     for (m = 1; m <= items; m++)
         if (kinds[m] == "frame" || controls(m) && holds(chain[m]))
@@ -271,7 +355,7 @@ function take_rest(    m, word, k) {
 function rename(text,    all, name) {
     while (prefix != "retry_" && match(text, /[A-Za-z_][A-Za-z0-9_]*/)) {
         name = substr(text, RSTART, RLENGTH)
-        name = (name ~ /^RETRY_/ ? toupper(prefix) : name in defined ? prefix : "") name
+        name = (name ~ /^RETRY_/ ? toupper(prefix) : name ~ /^retry_/ && name in defined ? prefix : "") name
         all = all substr(text, 1, RSTART - 1) name
         text = substr(text, RSTART + RLENGTH)
     }
@@ -346,21 +430,23 @@ END {
         if (!opens[k])
             fault("retry.h has no " list[k] ": PARTS takes" known ", and functions, as retry_phase")
     }
-    for (k = 1; k <= queued; k++) {
-        m = queue[k]
-        take_names(names[m] " " defines[m])
-        for (n = 1; n <= items; n++)
-            if (controls(n) && index(chain[m] "/", chain[n] "/") == 1)
-                take_names(names[n])
-    }
+    take_queue()
     take_rest()
+    set_needs()
     head()
     paragraph = 0
+    under = ""
     for (m = 1; m <= items; m++)
         if (m in taken) {
+            if (needs[m] != under)
+                for (k = gsub(/\n/, "", under); k; k--)
+                    say("#endif")
             if (paragraph && of[m] != paragraph)
                 say("")
             paragraph = of[m]
+            if (needs[m] != under && needs[m] != "")
+                say(rename(substr(needs[m], 2)))
+            under = needs[m]
             for (k = first[m]; k <= ends[m]; k++)
                 say(rename(line[k]))
         }
