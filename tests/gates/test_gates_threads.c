@@ -122,8 +122,7 @@ static void operate(struct worker *worker)
         }
     }
     counts->charged += op.request.retries;
-    counts->refunded +=
-        op.request.retries != 0 && counts->reports - reports <= op.request.retries;
+    counts->refunded += op.request.retries != 0 && counts->reports - reports <= op.request.retries;
     counts->decisions += op.request.retries + 1;
 }
 

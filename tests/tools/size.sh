@@ -62,7 +62,7 @@ breaker="retry_breaker_ask retry_breaker_report retry_breaker_release
     flash 5040 "an operation, AIMD limit" $operation retry_gates_aimd
     flash 5490 "an operation, circuit breaker" $operation retry_gates_breaker
     flash 4630 "an operation, client-side throttle" $operation retry_gates_throttle
-    flash 5610 "an operation, rate" $operation retry_gates_rate
+    flash 5670 "an operation, rate" $operation retry_gates_rate
     flash 4700 "an operation, latency" $operation retry_gates_latency
     flash 4640 "an operation, hedge" $operation retry_hedge_copies
     flash 4740 "an operation, several nodes" $operation retry_client_nodes
@@ -76,7 +76,7 @@ breaker="retry_breaker_ask retry_breaker_report retry_breaker_release
     flash 5020 "policy and budget from a text" retry_parse_policy retry_parse_budget
 }
 # shellcheck disable=SC2046 # one word a function
-flash 22940 "all of retry.h" $(functions "$dir/retry.o")
+flash 22980 "all of retry.h" $(functions "$dir/retry.o")
 object=errmap # what it calls in retry.h is counted there
 flash 4600 "parse an error map and find in it" errmap_parse errmap_find
 # shellcheck disable=SC2046
@@ -129,6 +129,6 @@ lines() # HEADER LIMIT: all that follow its opening comment
 }
 echo
 echo "Lines of source                                         lines  at most"
-lines retry.h 5870
+lines retry.h 5890
 lines errmap.h 1850
 [ -z "${STRICT:-}" ] || exit $bad
