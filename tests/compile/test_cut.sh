@@ -106,6 +106,18 @@ text_bytes() # FOLDER
 }
 at_most() { [ "$1" -le "$2" ] || { echo "$1, at most $2"; return 1; }; }
 
+# Code has 110 columns under a prefix, comments that begin a line have 100. The line that cut it may be long.
+comments_fit()
+{
+    awk '/make cut PARTS=/ { next }
+        length > 110 { print FILENAME ":" FNR ": " length " columns"; wrong = 1 }
+        body && /^ *\/\*/ { inside = 1 }
+        $0 == "*/" { body = 1 }
+        inside && length > 100 { print FILENAME ":" FNR ": a comment of " length " columns"; wrong = 1 }
+        /\*\// { inside = 0 }
+        END { exit wrong }' "$1"
+}
+
 # The example of the head, as the body of a function.
 example()
 {
@@ -161,6 +173,7 @@ while IFS='|' read -r part most_lines most_bytes standards tests; do
     if there clang-format; then
         check "$part, own prefix: make cut" quiet env -u MAKEFLAGS -u MAKELEVEL make -s cut PARTS="$part" \
             PREFIX="${own}_" OUT="$work/own-$part/own_$own.h"
+        check "$part, own prefix: comments" comments_fit "$work/own-$part/own_$own.h"
         check "$part, own prefix: lines" at_most "$(wc -l < "$work/own-$part/own_$own.h")" "$most_lines"
     fi
     unit "own-$part" "$own" "$(echo "${own}_" | tr a-z A-Z)"

@@ -431,9 +431,64 @@ function guard(parts, text,    mark) {
         say(rename("#elif !defined(" mark ")"))
         say("#error \"Another cut has the prefix " prefix ", too: cut all parts at once, or use two prefixes.\"")
     }
-    say(rename(text))
+    put(rename(text))
     if (text == "#define RETRY_H")
         say(rename("#define " mark))
+}
+
+# Says a line, its names renamed. A comment that has outgrown the lines of retry.h is filled anew. One behind
+# code becomes a line, which clang-format breaks.
+function put(text,    behind) {
+    behind = text !~ /^ *\/\*/ && text ~ /[*]\/$/ # the end of one is whole as it stands
+    if (prefix != "retry_" && text !~ /[*]\/./ && (remains != "" || text ~ /\/\*/ && !behind)) {
+        remains = remains (remains == "" ? "" : "\n") text
+        if (text !~ /[*]\/$/)
+            return
+        text = fill(remains)
+        remains = ""
+    }
+    say(text)
+}
+
+# The comment that is `text` in lines of at most 100 columns. An item of a list begins a line.
+function fill(text,    n, k, m, words, outgrown, row, word, hang, all, now) {
+    n = split(text, row, "\n")
+    if (row[1] !~ /^ *\/\*/) {
+        gsub(/\n */, " ", text)
+        k = index(text, "/*")
+        match(text, /^ */)
+        if (k < 70)
+            return text
+        now = substr(text, 1, k - 1) # too long for a comment behind it
+        sub(/ +$/, "", now)
+        return substr(text, 1, RLENGTH) substr(text, k) "\n" now
+    }
+    for (k = 1; k <= n; k++)
+        outgrown = outgrown || length(row[k]) > 100
+    if (!outgrown)
+        return text
+    for (k = 1; k <= n; k++) {
+        match(row[k], /^ */)
+        if (k == 1 || row[k] ~ /^ *- / || RLENGTH != hang) {
+            all = all now (k > 1 ? "\n" : "")
+            now = substr(row[k], 1, RLENGTH)
+            hang = RLENGTH + (k == 1 ? 3 : row[k] ~ /^ *- / ? 2 : 0)
+        } else {
+            now = now " "
+        }
+        sub(/ \*\/$/, "\001*/", row[k])
+        words = split(row[k], word, " ")
+        for (m = 1; m <= words; m++) {
+            if (length(now) + length(word[m]) > 100) {
+                sub(/ $/, "", now)
+                all = all now "\n"
+                now = sprintf("%" hang "s", "")
+            }
+            now = now word[m] (m < words ? " " : "")
+        }
+    }
+    gsub(/\001/, " ", now)
+    return all now
 }
 
 function head(parts,    n, k, m, list, use, words, text) {
