@@ -12,10 +12,11 @@ unit() # FOLDER NAME [PREFIX]: $work/FOLDER/NAME.c, the implementation of the fo
         "$(basename "$work/$1/"*.h)" > "$work/$1/$2.c"
 }
 
-# Below its head all lines are retry.h's, in their order; blanks do not count.
+# Below its head all lines are retry.h's, in their order; blanks and what stops another cut do not count.
 lines_are_of_retry_h()
 {
     awk 'FNR == NR { if (NF) line[++n] = $0; next }
+        /RETRY__CUT_|^#error "Another cut / { next }
         body && NF { while (++at <= n && line[at] != $0) continue; if (at > n) { print FILENAME ": " $0; exit 1 } }
         $0 == "*/" { body = 1 }' retry.h "$1"
 }
@@ -105,6 +106,18 @@ text_bytes() # FOLDER
 }
 at_most() { [ "$1" -le "$2" ] || { echo "$1, at most $2"; return 1; }; }
 
+# Code has 110 columns under a prefix, comments that begin a line have 100. The line that cut it may be long.
+comments_fit()
+{
+    awk '/make cut PARTS=/ { next }
+        length > 110 { print FILENAME ":" FNR ": " length " columns"; wrong = 1 }
+        body && /^ *\/\*/ { inside = 1 }
+        $0 == "*/" { body = 1 }
+        inside && length > 100 { print FILENAME ":" FNR ": a comment of " length " columns"; wrong = 1 }
+        /\*\// { inside = 0 }
+        END { exit wrong }' "$1"
+}
+
 # The example of the head, as the body of a function.
 example()
 {
@@ -160,6 +173,7 @@ while IFS='|' read -r part most_lines most_bytes standards tests; do
     if there clang-format; then
         check "$part, own prefix: make cut" quiet env -u MAKEFLAGS -u MAKELEVEL make -s cut PARTS="$part" \
             PREFIX="${own}_" OUT="$work/own-$part/own_$own.h"
+        check "$part, own prefix: comments" comments_fit "$work/own-$part/own_$own.h"
         check "$part, own prefix: lines" at_most "$(wc -l < "$work/own-$part/own_$own.h")" "$most_lines"
     fi
     unit "own-$part" "$own" "$(echo "${own}_" | tr a-z A-Z)"
@@ -196,6 +210,38 @@ for parts in "delay retry-after connection breaker" retry_idempotent_http retry_
     check "$parts: compiles" compiles some "${CC:-cc}" "c -std=c99" \
         "-DRETRY_SYSTEM_CLOCK -D_POSIX_C_SOURCE=200809L"
     check "$parts: lines of retry.h" lines_are_of_retry_h "$work/some/retry.h"
+done
+
+# Every public function by itself, as a header that needs no other. gcc tells of functions that nothing
+# uses only if it writes code.
+mkdir "$work/each"
+functions=$(awk '/^#define RETRY_IMPLEMENTED/ { exit }
+    match($0, /^RETRY_API .*retry_[a-z_0-9]+\(/) { sub(/\(.*/, ""); sub(/.*[ *]/, ""); print }' retry.h)
+check "functions" [ "$(echo "$functions" | grep -c .)" -ge 80 ]
+check "functions, each alone" awk -v each=1 -v parts="$(echo "$functions" | tr '\n' ' ')" -v prefix=own_ \
+    -v out="$work/each" -f tests/tools/cut.awk retry.h
+for function in $functions; do
+    printf '#define OWN_RETRY_SYSTEM_CLOCK\n#define OWN_RETRY_IMPLEMENTATION\n#include "%s.h"\n%s\n' "$function" \
+        "typedef void (*any)(void); any use(void); any use(void) { return (any)own_$function; }" > "$work/each/$function.c"
+done
+declares_it() # FUNCTION: what calls it finds it
+{
+    # shellcheck disable=SC2086
+    quiet ${CC:-cc} -std=c99 -D_POSIX_C_SOURCE=200809L $warnings -S "$work/each/$1.c" -o "$work/each/$1.s"
+}
+for function in $functions; do
+    check "$function alone" declares_it "$function"
+done
+
+# Two cuts with one prefix stop the compiler, but not the same one twice.
+both() # FIRST SECOND: of the parts with the prefix retry_
+{
+    printf '#include "%s/retry.h"\n#include "%s/retry.h"\n' "$1" "$2" > "$work/both.c"
+    ${CC:-cc} -std=c99 -fsyntax-only "$work/both.c" > "$work/log" 2>&1
+}
+check "a cut twice" both delay delay
+for second in bucket connection; do
+    check "delay, then $second" eval "! both delay $second && grep -q 'Another cut has the prefix retry_' $work/log"
 done
 
 # What is wrong is said in a line, and nothing is written.

@@ -1,5 +1,6 @@
 # Cuts a header out of retry.h: the parts that are asked for and what they need, under a prefix of one's
 # own. Usage: awk -v parts="delay breaker" -v prefix=nats_ -v out=nats_retry.h -f cut.awk retry.h
+# With -v each=1 as well, `out` is a folder, and each part becomes a header in it: delay.h, breaker.h.
 #
 # The lines of retry.h between its opening comment and its licence are taken apart into paragraphs, and
 # these into items: a definition, a declaration, a directive. An item that is taken brings those that
@@ -321,7 +322,7 @@ function holds(path,    m) {
 }
 
 # What goes along with what is taken.
-function take_rest(    m, word, k) {
+function take_rest(    m, word, k, paragraph) {
     for (m = 1; m <= items; m++) {
         split(line[first[m]], word, /[ <>"]+/)
         for (k in used)
@@ -383,7 +384,114 @@ function call_of(item,    k, n, text, result, argument, name) {
 
 function say(text) { print text > out }
 
-function head(    n, k, m, list, use, words, text) {
+# Writes a cut. What another one took is forgotten.
+function write(parts, to,    n, k, m, list, paragraph, under) {
+    split("", taken)
+    split("", used)
+    split("", heads)
+    split("", needs)
+    split("", opens)
+    queued = reached = 0
+    n = split(parts, list, " ")
+    for (k = 1; k <= n; k++) {
+        if (list[k] in titles)
+            opens[k] = take_sections(titles[list[k]])
+        else if (list[k] in defined && line[first[m = substr(defined[list[k]], 2) + 0]] ~ /^RETRY_API /)
+            take(opens[k] = m)
+        if (!opens[k])
+            fault("retry.h has no " list[k] ": PARTS takes" known ", and functions, as retry_phase")
+    }
+    take_queue()
+    take_rest()
+    set_needs()
+    out = to
+    head(parts)
+    for (m = 1; m <= items; m++)
+        if (m in taken) {
+            if (needs[m] != under)
+                for (k = gsub(/\n/, "", under); k; k--)
+                    say("#endif")
+            if (paragraph && of[m] != paragraph)
+                say("")
+            paragraph = of[m]
+            if (needs[m] != under && needs[m] != "")
+                say(rename(substr(needs[m], 2)))
+            under = needs[m]
+            for (k = first[m]; k <= ends[m]; k++)
+                guard(parts, line[k])
+        }
+    close(out)
+}
+
+# Says a line, and with those of the include guard what stops another cut with this prefix.
+function guard(parts, text,    mark) {
+    mark = "RETRY__CUT_" toupper(parts)
+    gsub(/[^A-Z0-9_]+/, "_", mark)
+    if (text ~ /^#endif \/\* RETRY_H /) {
+        say(rename("#elif !defined(" mark ")"))
+        say("#error \"Another cut has the prefix " prefix ", too: cut all parts at once, or use two prefixes.\"")
+    }
+    put(rename(text))
+    if (text == "#define RETRY_H")
+        say(rename("#define " mark))
+}
+
+# Says a line, its names renamed. A comment that has outgrown the lines of retry.h is filled anew. One behind
+# code becomes a line, which clang-format breaks.
+function put(text,    behind) {
+    behind = text !~ /^ *\/\*/ && text ~ /[*]\/$/ # the end of one is whole as it stands
+    if (prefix != "retry_" && text !~ /[*]\/./ && (remains != "" || text ~ /\/\*/ && !behind)) {
+        remains = remains (remains == "" ? "" : "\n") text
+        if (text !~ /[*]\/$/)
+            return
+        text = fill(remains)
+        remains = ""
+    }
+    say(text)
+}
+
+# The comment that is `text` in lines of at most 100 columns. An item of a list begins a line.
+function fill(text,    n, k, m, words, outgrown, row, word, hang, all, now) {
+    n = split(text, row, "\n")
+    if (row[1] !~ /^ *\/\*/) {
+        gsub(/\n */, " ", text)
+        k = index(text, "/*")
+        match(text, /^ */)
+        if (k < 70)
+            return text
+        now = substr(text, 1, k - 1) # too long for a comment behind it
+        sub(/ +$/, "", now)
+        return substr(text, 1, RLENGTH) substr(text, k) "\n" now
+    }
+    for (k = 1; k <= n; k++)
+        outgrown = outgrown || length(row[k]) > 100
+    if (!outgrown)
+        return text
+    for (k = 1; k <= n; k++) {
+        match(row[k], /^ */)
+        if (k == 1 || row[k] ~ /^ *- / || RLENGTH != hang) {
+            all = all now (k > 1 ? "\n" : "")
+            now = substr(row[k], 1, RLENGTH)
+            hang = RLENGTH + (k == 1 ? 3 : row[k] ~ /^ *- / ? 2 : 0)
+        } else {
+            now = now " "
+        }
+        sub(/ \*\/$/, "\001*/", row[k])
+        words = split(row[k], word, " ")
+        for (m = 1; m <= words; m++) {
+            if (length(now) + length(word[m]) > 100) {
+                sub(/ $/, "", now)
+                all = all now "\n"
+                now = sprintf("%" hang "s", "")
+            }
+            now = now word[m] (m < words ? " " : "")
+        }
+    }
+    gsub(/\001/, " ", now)
+    return all now
+}
+
+function head(parts,    n, k, m, list, use, words, text) {
     n = split(parts, list, " ")
     for (k = 1; k <= n; k++) {
         words = words (k > 1 ? ";\n   " : "") (list[k] in summary ? summary[list[k]] : list[k] "()")
@@ -396,9 +504,9 @@ function head(    n, k, m, list, use, words, text) {
     say("/* " text " - " rename(words))
     say("   SPDX-License-Identifier: MIT")
     say("   Cut from retry.h " version " by")
-    say("      make cut PARTS=\"" parts "\" PREFIX=" prefix " OUT=" out "\n")
+    say("      make cut PARTS=\"" parts "\" PREFIX=" prefix " OUT=" out)
     say("   Define " rename("RETRY_IMPLEMENTATION") " before one #include of this file. An example:" rename(use) "\n")
-    for (m = last + 1; m <= NR && line[m] !~ /MIT License/; )
+    for (m = last + 1; m <= NR && line[m] !~ /^ *Copyright/; )
         m++
     for (; m <= NR; m++)
         say(line[m])
@@ -422,32 +530,9 @@ END {
     n = split(parts, list, " ")
     if (!n)
         fault("PARTS is missing: it takes" known ", and functions")
-    for (k = 1; k <= n; k++) {
-        if (list[k] in titles)
-            opens[k] = take_sections(titles[list[k]])
-        else if (list[k] in defined && line[first[m = substr(defined[list[k]], 2) + 0]] ~ /^RETRY_API /)
-            take(opens[k] = m)
-        if (!opens[k])
-            fault("retry.h has no " list[k] ": PARTS takes" known ", and functions, as retry_phase")
-    }
-    take_queue()
-    take_rest()
-    set_needs()
-    head()
-    paragraph = 0
-    under = ""
-    for (m = 1; m <= items; m++)
-        if (m in taken) {
-            if (needs[m] != under)
-                for (k = gsub(/\n/, "", under); k; k--)
-                    say("#endif")
-            if (paragraph && of[m] != paragraph)
-                say("")
-            paragraph = of[m]
-            if (needs[m] != under && needs[m] != "")
-                say(rename(substr(needs[m], 2)))
-            under = needs[m]
-            for (k = first[m]; k <= ends[m]; k++)
-                say(rename(line[k]))
-        }
+    if (!each)
+        write(parts, out)
+    folder = out
+    for (k = 1; each && k <= n; k++)
+        write(list[k], folder "/" list[k] ".h")
 }
