@@ -331,8 +331,8 @@ wrong "^retry: x: not a number" --budget "cost=1 capacity=x" -- "$work/fails"
 wrong "^retry: initial=: not a number" --policy "initial=" -- "$work/fails"
 wrong "^retry: cost=1: no preset and no capacity" --budget "cost=1" -- "$work/fails"
 for time in "" 1x -1 1d; do
-    wrong "^retry: timeout: no" --timeout "$time" -- "$work/fails"
-    wrong "^retry: attempt-timeout: no" --attempt-timeout "$time" -- "$work/fails"
+    wrong "^retry: timeout: \(not a number\|unknown unit\)" --timeout "$time" -- "$work/fails"
+    wrong "^retry: attempt-timeout: \(not a number\|unknown unit\)" --attempt-timeout "$time" -- "$work/fails"
 done
 for list in "" 0 256 1, ,1 5-3 1-256 x 1-x 1x 1--2; do
     wrong "no statuses" --on "$list" -- "$work/fails"

@@ -69,7 +69,7 @@ macros() { # COMPILER: those of the headers alone, without those of what they in
     comm -13 "$work/none.names" "$work/all.names" > "$work/after"
     [ -s "$work/after" ] && only '(RETRY|ERRMAP)_[A-Z0-9_]+' < "$work/after"
 }
-private='RETRY__(NO_SWITCH|DECLARED_STATIC|SYSTEM_CLOCK_DECLARED|CAST|CHECK_USER|OVER_15|BACKOFF|POLICY|INIT)'
+private='RETRY__(NO_SWITCH|DECLARED_STATIC|SYSTEM_CLOCK_DECLARED|CAST|CHECK_USER|OVER_15|BACKOFF|POLICY|BUDGET|TOKEN|INIT)'
 kept() { grep -E '^(RETRY|ERRMAP)__' "$work/after" | only "$private"; }
 for compiler in gcc clang-14; do
     check "$compiler: no macro but theirs" macros $compiler
