@@ -331,7 +331,7 @@
    everything was throttled, the first answer that is not restores the last limit that let some
    through. `max` is a fixed limit from the start. Not for a server that fails or is silent. Costs:
    attempts wait for their turn, and those that would wait 250 ms (`wait`) fail at once; 52 bytes;
-   about 292 instructions.
+   about 301 instructions.
 
       rate.max = RETRY_PER_SECOND(50); // of a static retry_rate; 0: what it learns
       rate.burst = RETRY_TOKENS(1);    // 20 ms from one to the next; 0: an eighth of a second's

@@ -29,8 +29,8 @@ row "a budget, and four nodes with a limit each" operation nodes 1060
 echo
 echo "Gates and texts, one each (gcc -O2)              instructions  at most"
 row "rate, without a limit" rate free 110
-row "rate" rate paced 300
-row "rate, throttled" rate throttled 300
+row "rate" rate paced 310
+row "rate, throttled" rate throttled 310
 row "breaker: ask and report" breaker answered 160
 row "breaker: the same, half of the reports sick" breaker sick 200
 row "throttle" throttle accepted 170
