@@ -3,6 +3,7 @@
 #include "../support/check.h"
 #define RETRY_IMPLEMENTATION
 #include "../../retry.h"
+#include "../support/tokens.h"
 
 #define START ((retry_time)-5000)
 #define TOO_MUCH UINT32_MAX /* a withdrawal that is denied refills and takes nothing */
@@ -88,39 +89,6 @@ static void test_fill_again(void)
     CHECK_EQUAL(1, retry_bucket_balance(&bucket));
 }
 
-static const struct {
-    uint32_t capacity, floor, balance, cost;
-    bool granted;
-} withdrawals[] = {
-    {9000, 0, 9000, 1000, true},
-    {9000, 0, 1000, 1000, true},
-    {9000, 0, 999, 1000, false},
-    {9000, 0, 0, 1, false},
-    {9000, 0, 0, 0, true},
-    {9000, 0, 9000, 9001, false},
-    {9000, 0, 9000, 0, true},
-    {9000, 0, 9000, UINT32_MAX, false},
-    {9000, 5000, 9000, 3999, true},
-    {9000, 5000, 9000, 4000, false},
-    {9000, 5000, 9000, 4001, false},
-    {9000, 5000, 9000, UINT32_MAX, false},
-    {9000, 5000, 5001, 0, true},
-    {9000, 5000, 5000, 0, false},
-    {9000, 5000, 100, 100, false},
-    {9000, 5000, 0, 0, false},
-    {9000, 9000, 9000, 0, false},
-    {9000, UINT32_MAX, 9000, 0, false},
-    {1, 0, 1, 1, true},
-    {1, 0, 1, 2, false},
-    {1, 1, 1, 0, false},
-    {UINT32_MAX, 0, UINT32_MAX, UINT32_MAX, true},
-    {UINT32_MAX, 0, UINT32_MAX - 1, UINT32_MAX, false},
-    {UINT32_MAX, UINT32_MAX - 1, UINT32_MAX, 0, true},
-    {UINT32_MAX, UINT32_MAX - 1, UINT32_MAX, 1, false},
-    {UINT32_MAX, UINT32_MAX, UINT32_MAX, 0, false},
-    {0, 0, 0, 0, false},
-};
-
 static void test_withdraw(void)
 {
     size_t i;
@@ -139,69 +107,17 @@ static void test_withdraw(void)
 
 static void test_deposit(void)
 {
-    static const struct {
-        uint32_t capacity, balance, amount, expected;
-    } rows[] = {
-        {9000, 0, 0, 0},
-        {9000, 0, 1, 1},
-        {9000, 8000, 999, 8999},
-        {9000, 8000, 1000, 9000},
-        {9000, 8000, 1001, 9000},
-        {9000, 8000, UINT32_MAX, 9000},
-        {9000, 9000, 0, 9000},
-        {9000, 9000, UINT32_MAX, 9000},
-        {1, 0, 1, 1},
-        {1, 0, UINT32_MAX, 1},
-        {UINT32_MAX, 5, UINT32_MAX, UINT32_MAX},
-        {UINT32_MAX, 5, UINT32_MAX - 5, UINT32_MAX},
-        {UINT32_MAX, 5, UINT32_MAX - 6, UINT32_MAX - 1},
-    };
     size_t i;
-    for (i = 0; i < CHECK_COUNT(rows); i++) {
-        retry_bucket bucket = bucket_of(rows[i].capacity, 0, rows[i].balance);
-        retry_bucket_deposit(&bucket, rows[i].amount);
-        check_row("balance %lu, amount %lu", (unsigned long)rows[i].balance,
-                  (unsigned long)rows[i].amount);
-        CHECK_EQUAL(rows[i].expected, retry_bucket_balance(&bucket));
+    for (i = 0; i < CHECK_COUNT(deposits); i++) {
+        retry_bucket bucket = bucket_of(deposits[i].capacity, 0, deposits[i].balance);
+        retry_bucket_deposit(&bucket, deposits[i].amount);
+        check_row("balance %lu, amount %lu", (unsigned long)deposits[i].balance,
+                  (unsigned long)deposits[i].amount);
+        CHECK_EQUAL(deposits[i].expected, retry_bucket_balance(&bucket));
     }
 }
 
 /* ---- what comes in by time ----------------------------------------------------------------- */
-
-/* The bucket in millionths and in 64 bits. */
-struct model {
-    uint64_t level, capacity;
-    uint32_t rate;
-};
-
-static struct model model_of(const retry_bucket *bucket)
-{
-    struct model model;
-    model.level = (uint64_t)retry_bucket_balance(bucket) * 1000;
-    model.capacity = (uint64_t)bucket->capacity * 1000;
-    model.rate = bucket->refill_per_second;
-    return model;
-}
-
-static void model_add(struct model *model, uint64_t millionths)
-{
-    uint64_t room = model->capacity - model->level;
-    model->level += millionths < room ? millionths : room;
-}
-
-static void model_pass(struct model *model, retry_ms elapsed)
-{
-    model_add(model, (uint64_t)model->rate * elapsed);
-}
-
-static bool model_withdraw(struct model *model, uint32_t cost, uint32_t floor)
-{
-    uint64_t held = model->level / 1000;
-    if (cost > held || (floor != 0 && held - cost <= floor))
-        return false;
-    model->level -= (uint64_t)cost * 1000;
-    return true;
-}
 
 static void test_refill_in_steps(void)
 {
@@ -219,7 +135,8 @@ static void test_refill_in_steps(void)
     unsigned step;
     for (i = 0; i < CHECK_COUNT(rows); i++) {
         retry_bucket bucket = bucket_of(UINT32_MAX - 1, rows[i].rate, 0);
-        struct model model = model_of(&bucket);
+        struct model model =
+            model_of(bucket.capacity, bucket.refill_per_second, retry_bucket_balance(&bucket));
         retry_time now = START;
         for (step = 0; step < rows[i].count; step++) {
             now = check_after(now, rows[i].step);
@@ -240,7 +157,8 @@ static void test_refill_of_any_size(void)
         uint32_t rate = check_random() >> (check_random() % 31);
         retry_ms elapsed = check_random() >> (1 + check_random() % 30);
         retry_bucket bucket = bucket_of(UINT32_MAX - 1, rate, 0);
-        struct model model = model_of(&bucket);
+        struct model model =
+            model_of(bucket.capacity, bucket.refill_per_second, retry_bucket_balance(&bucket));
         model_pass(&model, elapsed);
         CHECK(!retry_bucket_withdraw(&bucket, TOO_MUCH, check_after(START, elapsed)));
         check_row("%lu a second, %lu ms", (unsigned long)rate, (unsigned long)elapsed);
@@ -258,7 +176,8 @@ static void test_refill_saturates(void)
         for (j = 0; j < CHECK_COUNT(capacities); j++) {
             for (k = 0; k < CHECK_COUNT(idle); k++) {
                 retry_bucket bucket = bucket_of(capacities[j], rates[i], 0);
-                struct model model = model_of(&bucket);
+                struct model model = model_of(bucket.capacity, bucket.refill_per_second,
+                                              retry_bucket_balance(&bucket));
                 model_pass(&model, idle[k]);
                 CHECK(!retry_bucket_withdraw(&bucket, TOO_MUCH, check_after(START, idle[k])));
                 check_row("%lu a second, capacity %lu, %lu ms", (unsigned long)rates[i],
@@ -338,7 +257,8 @@ static void test_random_walk(void)
     unsigned step;
     for (i = 0; i < 2 * CHECK_COUNT(rates); i++) {
         retry_bucket bucket = bucket_of(20000, rates[i / 2], 20000);
-        struct model model = model_of(&bucket);
+        struct model model =
+            model_of(bucket.capacity, bucket.refill_per_second, retry_bucket_balance(&bucket));
         retry_time now = START;
         bucket.floor = i % 2 == 0 ? 0 : 1700;
         for (step = 0; step < 5000; step++) {
