@@ -170,9 +170,9 @@
       all others: EINVAL, EACCES, EBADF, EINTR ...          NONE                  SOCKET_CLOSED_
                                                                                   WHILE_IN_FLIGHT
 
-   Once something was sent, the server may have done it, whatever the error says. An error of
-   getaddrinfo is no errno: EAI_AGAIN is RETRY_STAGE_DISPATCH with SOCKET_NOT_AVAILABLE, and all
-   others are final, a zeroed failure.
+   Once something was sent, the server may have done it, whatever the error says. getaddrinfo has
+   errors of its own. EAI_AGAIN was never sent: use RETRY_STAGE_DISPATCH and SOCKET_NOT_AVAILABLE.
+   Its other errors are final: leave the failure zeroed.
 
    libcurl has three classes of a CURLcode. CURLE_OK: a status below 400 has worked, classify any
    other. These are the network's: COULDNT_RESOLVE_PROXY, COULDNT_RESOLVE_HOST, COULDNT_CONNECT,
@@ -451,7 +451,7 @@
                 per-second= floor=                                                   tokens
                 expire=                                                              duration
                 refund-last= charge-failures=                                        yes no
-                in-flight=   operations at once (1), with best-effort          whole number
+                in-flight=   operations at once, for best-effort (1)                 whole number
 
    OPTIONS
 
@@ -592,11 +592,12 @@
    DETAILS, HISTORY, STABILITY
 
    Clocks. An instant is the low 32 bits of a monotonic clock of milliseconds. It may wrap within a
-   request. If the clock steps back, no time has passed. Threads that share a gate must agree on it
-   within 2 s, or, with options of your own, within half of a gate's window and a breaker's `open`.
-   A clock that steps back by more makes breaker and throttle forget. No breaker then says to wait
-   longer than its `open`, or refuses for longer than twice that. Rate, AIMD limit and budget stand
-   still until the clock has caught up, but not if it is over 32 s behind.
+   request. If the clock steps back, no time has passed. Threads that share a gate must agree on the
+   time within 2 s. If you set a gate's `window` or a breaker's `open`, they must agree within half
+   of the one, and within the other. A clock that steps back by more makes breaker and throttle
+   forget. No breaker then says to wait longer than its `open`, or refuses for longer than twice
+   that. Rate, AIMD limit and budget stand still until the clock has caught up, but not if it is
+   over 32 s behind.
 
    Randomness is for jitter, not for secrets. Set client.random for a generator of your own.
 
