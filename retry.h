@@ -4415,8 +4415,8 @@ static void retry__aimd_learn(retry_aimd *aimd, const struct retry__told *told)
 
 /* ---- Rate ---------------------------------------------------------------------------------- */
 
-#define RETRY__RATE_MS UINT32_C(4096) /* what a ms is in the bucket */
-#define RETRY__RATE_THROTTLED UINT32_C(0x7ffffff)
+#define RETRY__RATE_MS UINT32_C(4096)             /* what a ms is in the bucket */
+#define RETRY__RATE_THROTTLED UINT32_C(0x7ffffff) /* the answers of retry__throttled */
 
 /* `max` wins over `min`. */
 static uint32_t retry__rate_bound(const retry_rate *rate, uint32_t limit)
@@ -5383,9 +5383,8 @@ RETRY_API void retry_gates_aimd(retry_gates *gates, retry_aimd *aimd)
     retry__gates_add(gates, RETRY__AIMD, aimd, retry__tell_aimd);
 }
 
-/* An instant that is kept for a try stays its own while another gate makes it wait, until the
-   bucket could not have held it any more. What was taken for it is where the copy's time will be.
- */
+/* An instant that is kept for a try stays its own while another gate makes it wait, for as long as
+   the bucket could have held it. What was taken for it is where the copy's time will be. */
 RETRY__WRAPS static uint8_t retry__rate_admit(retry_rate *rate, struct retry__told *told)
 {
     retry_operation *op = told->op;
