@@ -85,7 +85,7 @@ PROVE = libjsmn-dev frama-c-base why3 z3 cvc4
 SYMBOLS = libjsmn-dev g++ clang-14 clang-19 gcc-arm-none-eabi picolibc-arm-none-eabi
 
 .PHONY: FORCE renew help $(RUN) deps demo test run-tests $(SERVED) http async frozen storm together metrics guarded firmware \
-	install cut check run-check units fuzz test-examples run-examples qemu size figures bench verify matrix \
+	install install-retry cut check run-check units fuzz test-examples run-examples qemu size figures bench verify matrix \
 	symbols windows cross coverage prove mutants stress lint packages clean jsmn
 .DEFAULT_GOAL := help
 
@@ -236,6 +236,16 @@ install: ## 1 |  | copy the headers to PREFIX (pkg-config, CMake)
 		printf '%s\n' "$$CONFIG" > retryConfig.cmake && \
 		printf '%s\n' "$$CONFIG_VERSION" > retryConfigVersion.cmake
 	@echo "installed retry $(VERSION) into $(INSTALLED)"
+
+$(BUILD)/retry.1: examples/retry/retry.1 retry.h | $(BUILD)
+	@sed 's/@VERSION@/$(VERSION)/' $< > $@
+
+install-retry: $(BUILD)/retry $(BUILD)/retry.1 ## 1 |  | the command retry, its page and completion to PREFIX
+	@install -D $(BUILD)/retry "$(INSTALLED)/bin/retry"
+	@install -D -m 644 $(BUILD)/retry.1 "$(INSTALLED)/share/man/man1/retry.1"
+	@install -D -m 644 examples/retry/retry.bash \
+		"$(INSTALLED)/share/bash-completion/completions/retry"
+	@echo "installed the command retry $(VERSION) into $(INSTALLED)"
 
 # Names grow by the prefix, and so may lines.
 CUT_PREFIX = $(if $(filter file,$(origin PREFIX)),,$(PREFIX))
@@ -441,6 +451,10 @@ $(BUILD)/reconnect: LIBRARIES = -I$(BUILD)
 $(BUILD)/reconnect: $(BUILD)/mylib_retry.h
 $(BUILD)/mylib_retry.h: retry.h tests/tools/cut.awk | $(BUILD)
 	@awk -v parts=delay -v prefix=mylib_ -v out=$@ -f tests/tools/cut.awk $<
+$(BUILD)/retry: LIBRARIES = -I$(BUILD)
+$(BUILD)/retry: $(BUILD)/retry_options.h
+$(BUILD)/retry_options.h: examples/retry/retry.1 examples/retry/options.awk | $(BUILD)
+	@awk -f examples/retry/options.awk $< > $@
 $(BUILD)/%: examples/%.c $(HEADERS) $(BUILD)/settings
 	$(COMPILE) -std=c99 $(OPT) -o $@ $< $(LIBRARIES)
 $(BUILD)/%: examples/%.cpp $(HEADERS) $(BUILD)/settings
