@@ -240,7 +240,7 @@ install: ## 1 |  | copy the headers to PREFIX (pkg-config, CMake)
 $(BUILD)/retry.1: examples/retry/retry.1 retry.h | $(BUILD)
 	@sed 's/@VERSION@/$(VERSION)/' $< > $@
 
-install-retry: $(BUILD)/retry $(BUILD)/retry.1 ## 1 |  | the command retry, its page and completion to PREFIX
+install-retry: $(BUILD)/retry $(BUILD)/retry.1 ## 1 |  | copy the command retry to PREFIX
 	@install -D $(BUILD)/retry "$(INSTALLED)/bin/retry"
 	@install -D -m 644 $(BUILD)/retry.1 "$(INSTALLED)/share/man/man1/retry.1"
 	@install -D -m 644 examples/retry/retry.bash \

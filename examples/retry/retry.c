@@ -53,15 +53,15 @@ static void must(bool good, const char *what, const char *why) /* NULL: what err
 /* Reads a list of times, where a bare number is in seconds. Returns how many. */
 static uint32_t read_times(const char *list, retry_ms *times, uint32_t most)
 {
-    retry_text_error error = {0, "too long"};
+    retry_text_error error;
     uint32_t count = 0;
     for (size_t length; list; list = list[length] ? list + length + 1 : NULL) {
         char text[64];
         length = strcspn(list, ",");
-        must(count < most, list, "too many");
-        if (snprintf(text, sizeof text, "%.*s%s", (int)length, list,
-                     length && strspn(list, DIGITS ".") >= length ? "s" : "") >= 64 ||
-            !retry_parse_duration(text, strlen(text), &times[count++], &error))
+        must(count < most && length < sizeof text - 2, list, "too many");
+        snprintf(text, sizeof text, "%.*s%s", (int)length, list,
+                 length && strspn(list, DIGITS ".") >= length ? "s" : "");
+        if (!retry_parse_duration(text, strlen(text), &times[count++], &error))
             must(false, list, error.text);
     }
     return count;
@@ -114,31 +114,24 @@ static void check_units(const char *text)
     }
 }
 
-static bool has_word(const char *text, const char *start)
-{
-    for (const char *at = text; (at = strstr(at, start)); at++)
-        if (at == text || strchr(SEPARATORS, at[-1]))
-            return true;
-    return false;
-}
-
-/* A policy without a preset starts from the command's own. */
 static void read_policy(const char *text)
 {
     static retry_ms delays[64];
     char whole[4096];
     bool preset = *text && strcspn(text, SEPARATORS) <= strcspn(text, "=");
+    int length = snprintf(whole, sizeof whole, "%s%s", preset ? "" : "smithy ", text);
     retry_ms *initial = &policy.backoff.initial, *max = &policy.backoff.max;
+    retry_policy other;
     retry_text_error error;
-    size_t before;
     check_units(text);
-    before = (size_t)snprintf(whole, sizeof whole, "%s%s%s", preset ? "" : "smithy ",
-                              preset || has_word(text, "max=") ? "" : "max=30s ",
-                              preset || has_word(text, "attempts=") ? "" : "attempts=8 ");
-    must(strlen(text) < sizeof whole - before, text, "too long");
-    strcpy(whole + before, text);
-    if (!retry_parse_policy(&policy, whole, strlen(whole), &error))
+    must(length < (int)sizeof whole, text, "too long");
+    if (!retry_parse_policy(&policy, whole, (size_t)length, &error))
         must(false, whole[error.offset] ? whole + error.offset : text, error.text);
+    memcpy(whole, "grpc   ", 7); /* what another preset changes is not in the text */
+    if (!preset && retry_parse_policy(&other, whole, (size_t)length, NULL)) {
+        *max = *max != other.backoff.max ? 30000 : *max;
+        policy.max_attempts = policy.max_attempts != other.max_attempts ? 8 : policy.max_attempts;
+    }
     policy.max_attempts = read_number(argument(ATTEMPTS), policy.max_attempts);
     if (read_times(argument(DELAY), initial, 1) && *max != 0 && *max < *initial)
         *max = *initial;
@@ -149,61 +142,6 @@ static void read_policy(const char *text)
         policy.backoff.table_length = read_times(given[DELAYS], delays, 64);
         policy.throttle_backoff.initial = 0;
     }
-}
-
-/* From here on the budget is this process's alone. */
-static void leave_state(const char *why)
-{
-    if (!stopped_by)
-        fprintf(stderr, "retry: --state: %s: %s: going on without it\n", given[STATE], why);
-    close(state);
-    state = -1;
-}
-
-static void wait_for_signal(retry_ms ms);
-
-/* Fills the bucket with the file's tokens, and those due since. Others wait until put_tokens, but
-   for a second at most. */
-static void take_tokens(void)
-{
-    char text[64] = "";
-    unsigned long long balance, since, now = (unsigned long long)time(NULL), idle;
-    retry_budget_options options = budget.options, found = options;
-    retry_time began = steady.now(NULL);
-    int end = 0;
-    ssize_t length;
-    for (; state >= 0 && lockf(state, F_TLOCK, 0) != 0; wait_for_signal(1 + retry_draw() % 8))
-        if ((errno != EACCES && errno != EAGAIN) || stopped_by || steady.now(NULL) - began >= 1000)
-            leave_state(strerror(errno));
-    if (state < 0)
-        return;
-    length = pread(state, text, sizeof text - 1, 0);
-    if (length != 0 &&
-        (sscanf(text, "%10llu %20llu\n%n", &balance, &since, &end) != 2 || end != length)) {
-        leave_state(length < 0 ? strerror(errno) : "these are no tokens");
-        return;
-    }
-    taken = now; /* the steady clock begins anew with the machine */
-    if (length == 0)
-        return; /* a new file */
-    idle = since < now ? (now - since) * 1000 : 0;
-    found.capacity = balance < options.capacity ? (uint32_t)balance : options.capacity;
-    found.expire = 0; /* hold them all */
-    retry_budget_init(&budget, &found,
-                      steady.now(NULL) - (retry_ms)(idle < 2000000000 ? idle : 2000000000));
-    budget.options = options;
-    retry_budget_withdraw(&budget, 0, steady.now(NULL)); /* refills it */
-}
-
-static void put_tokens(void)
-{
-    char text[40];
-    unsigned long long balance = retry_budget_balance(&budget);
-    int length = snprintf(text, sizeof text, "%010llu %020llu\n", balance, taken);
-    errno = ENOSPC; /* if it is written in part */
-    if (taken && (pwrite(state, text, (size_t)length, 0) != length || lockf(state, F_ULOCK, 0)))
-        leave_state(strerror(errno));
-    taken = 0;
 }
 
 static void block_signals(void)
@@ -260,6 +198,58 @@ static void wait_for_signal(retry_ms ms)
         stopped_by = number;
 }
 
+/* From here on the budget is this process's alone. */
+static void leave_state(const char *why)
+{
+    if (!stopped_by)
+        fprintf(stderr, "retry: --state: %s: %s: going on without it\n", given[STATE], why);
+    close(state);
+    state = -1;
+}
+
+/* Fills the bucket with the file's tokens, and those due since. Others wait until put_tokens, but
+   for a second at most. */
+static void take_tokens(void)
+{
+    char text[64] = "";
+    unsigned long long balance, since, now = (unsigned long long)time(NULL), idle;
+    retry_budget_options options = budget.options, found = options;
+    retry_time began = steady.now(NULL);
+    int end = 0;
+    ssize_t length;
+    for (; state >= 0 && lockf(state, F_TLOCK, 0) != 0; wait_for_signal(1 + retry_draw() % 8))
+        if ((errno != EACCES && errno != EAGAIN) || stopped_by || steady.now(NULL) - began >= 1000)
+            leave_state(strerror(errno));
+    if (state < 0)
+        return;
+    if ((length = pread(state, text, sizeof text - 1, 0)) != 0 &&
+        (sscanf(text, "%10llu %20llu\n%n", &balance, &since, &end) != 2 || end != length)) {
+        leave_state(length < 0 ? strerror(errno) : "these are no tokens");
+        return;
+    }
+    taken = now; /* the steady clock begins anew with the machine */
+    if (length == 0)
+        return; /* a new file */
+    idle = since < now ? (now - since) * 1000 : 0;
+    found.capacity = balance < options.capacity ? (uint32_t)balance : options.capacity;
+    found.expire = 0;                             /* hold them all */
+    idle = idle < 2000000000 ? idle : 2000000000; /* 23 days */
+    retry_budget_init(&budget, &found, steady.now(NULL) - (retry_ms)idle);
+    budget.options = options;
+    retry_budget_withdraw(&budget, 0, steady.now(NULL)); /* refills it */
+}
+
+static void put_tokens(void)
+{
+    char text[40];
+    unsigned long long balance = retry_budget_balance(&budget);
+    int length = snprintf(text, sizeof text, "%010llu %020llu\n", balance, taken);
+    errno = ENOSPC; /* if it is written in part */
+    if (taken && (pwrite(state, text, (size_t)length, 0) != length || lockf(state, F_ULOCK, 0)))
+        leave_state(strerror(errno));
+    taken = 0;
+}
+
 /* Returns a new, empty file instead of another one: at the path, or without a name (NULL). */
 static int anew(int file, const char *path)
 {
@@ -270,9 +260,9 @@ static int anew(int file, const char *path)
     snprintf(name, sizeof name, "%s/retry.XXXXXX", folder && *folder ? folder : "/tmp");
     file = path ? open(path, O_RDWR | O_CREAT | O_TRUNC, 0666) : mkstemp(name);
     must(file >= 0, path ? path : name, NULL);
+    fcntl(file, F_SETFD, FD_CLOEXEC);
     if (!path)
         unlink(name);
-    fcntl(file, F_SETFD, FD_CLOEXEC);
     return file;
 }
 
@@ -298,42 +288,17 @@ static int start_companion(bool feeds)
         FD_ZERO(&one);
         if (feeds)
             FD_SET(n > 0 ? STDOUT_FILENO : STDIN_FILENO, &one);
-        pselect(2, n > 0 ? NULL : &one, n > 0 ? &one : NULL, NULL, NULL, &unblocked);
+        if (pselect(2, n > 0 ? NULL : &one, n > 0 ? &one : NULL, NULL, NULL, &unblocked) < 0)
+            continue;
         if (n > 0 && (n = write(STDOUT_FILENO, bytes, (size_t)n)) > 0)
             sent += n;
-        else if (n < 0 || (n = read(STDIN_FILENO, bytes, sizeof bytes)) == 0)
+        else if (n < 0 || (n = read(STDIN_FILENO, bytes, sizeof bytes)) < 0)
+            _exit(errno != EPIPE);
+        else if (n == 0)
             feeds = false, close(STDOUT_FILENO), close(data[1]);
-        else if (n < 0 || pwrite(record, bytes, (size_t)n, sent) != n)
+        else if (pwrite(record, bytes, (size_t)n, sent) != n)
             _exit(1);
     }
-}
-
-/* A hook reads nothing, and writes to standard error. */
-static void start_command(char **words, bool is_hook)
-{
-    int input = is_hook ? open("/dev/null", O_RDONLY | O_CLOEXEC) : -1;
-    has_terminal = isatty(STDIN_FILENO) && !is_hook && holds_terminal(getpgrp());
-    if (!is_hook && (has_terminal || given[STDIN]))
-        input = start_companion(given[STDIN]);
-    must((command = fork()) >= 0, words[0], NULL);
-    setpgid(command, command); /* whoever is first, the command or we */
-    if (companion)
-        setpgid(companion, command);
-    if (command == 0) {
-        if (has_terminal)
-            tcsetpgrp(terminal, getpid());
-        if (is_hook || given[STDIN])
-            dup2(input, STDIN_FILENO);
-        if (is_hook || output >= 0)
-            dup2(is_hook ? STDERR_FILENO : output, STDOUT_FILENO);
-        if (slip_as >= 0 && !is_hook)
-            dup2(slip, slip_as);
-        sigprocmask(SIG_SETMASK, &unblocked, NULL);
-        execvp(words[0], words);
-        fprintf(stderr, "retry: %s: %s\n", words[0], strerror(errno));
-        _exit(errno == ENOENT ? NOT_FOUND : NOT_RUN);
-    }
-    close(input);
 }
 
 /* Until the command has ended, and with it its group, unless it has worked. What is there too long
@@ -367,25 +332,47 @@ static bool watch_command(retry_ms limit, int *raw)
             late = late || *raw < 0;
             sent = sent ? SIGKILL : SIGTERM;
             limit = sent == SIGTERM ? age + 5000 : UINT32_MAX;
-            kill(-command, sent);
-            kill(-command, SIGCONT);
+            kill(-command, sent), kill(-command, SIGCONT);
         }
         wait_for_signal(*raw >= 0 ? 10 : limit - age);
     }
 }
 
-/* Returns the exit status, as a shell has it, or TIMED_OUT. */
+/* Returns the exit status, as a shell has it, or TIMED_OUT. A hook reads nothing, and writes to
+   standard error. */
 static int run_command(char **words, bool is_hook, retry_ms limit)
 {
-    int raw, number;
+    int raw, input = is_hook ? open("/dev/null", O_RDONLY | O_CLOEXEC) : -1;
     bool late;
-    start_command(words, is_hook);
+    has_terminal = isatty(STDIN_FILENO) && !is_hook && holds_terminal(getpgrp());
+    if (!is_hook && (has_terminal || given[STDIN]))
+        input = start_companion(given[STDIN]);
+    must((command = fork()) >= 0, words[0], NULL);
+    setpgid(command, command); /* whoever is first, the command or we */
+    if (companion)
+        setpgid(companion, command);
+    if (command == 0) {
+        if (has_terminal)
+            tcsetpgrp(terminal, getpid());
+        if (is_hook || given[STDIN])
+            dup2(input, STDIN_FILENO);
+        if (is_hook || output >= 0)
+            dup2(is_hook ? STDERR_FILENO : output, STDOUT_FILENO);
+        if (slip_as >= 0 && !is_hook)
+            dup2(slip, slip_as);
+        sigprocmask(SIG_SETMASK, &unblocked, NULL);
+        execvp(words[0], words);
+        fprintf(stderr, "retry: %s: %s\n", words[0], strerror(errno));
+        _exit(errno == ENOENT ? NOT_FOUND : NOT_RUN);
+    }
+    close(input);
     late = watch_command(limit, &raw);
     if (holds_terminal(command))
         tcsetpgrp(terminal, getpgrp());
     command = 0;
-    number = WIFSIGNALED(raw) ? WTERMSIG(raw) : 0;
-    return late ? TIMED_OUT : number ? 128 + number : WEXITSTATUS(raw);
+    if (late)
+        return TIMED_OUT;
+    return WIFSIGNALED(raw) ? 128 + WTERMSIG(raw) : WEXITSTATUS(raw);
 }
 
 /* A signal has ended us between two tries. */
@@ -400,7 +387,7 @@ static bool stop_here(void)
 static bool attempt(void *words, const retry_operation *op, const retry_step *step,
                     retry_failure *failure)
 {
-    char *path = slip_as < 0 ? given[RETRY_AFTER_FROM] : NULL, text[64] = "";
+    char *path = slip_as < 0 ? given[RETRY_AFTER_FROM] : NULL, number[12], after[64] = "";
     put_tokens();
     if (stopped_by)
         return stop_here();
@@ -408,19 +395,17 @@ static bool attempt(void *words, const retry_operation *op, const retry_step *st
         output = anew(output, NULL);
     if (given[RETRY_AFTER_FROM])
         slip = anew(slip, path);
-    snprintf(text, sizeof text, "%u", op->request.retries + 1);
-    setenv("RETRY_ATTEMPT", text, 1);
+    snprintf(number, sizeof number, "%u", op->request.retries + 1);
+    setenv("RETRY_ATTEMPT", number, 1);
     status = run_command(words, false, step->timeout);
     take_tokens();
     in_a_row = status ? 0 : in_a_row + 1;
-    failure->code = (uint32_t)status;
     failure->timeout = status == TIMED_OUT;
     if (path) /* the command may have put another file there */
         close(slip), slip = open(path, O_RDONLY);
-    memset(text, 0, sizeof text);
-    if (pread(slip, text, sizeof text - 1, 0) > 0)
-        failure->throttle =
-            retry_parse_retry_after(text, strcspn(text, "\r\n"), time(NULL), &failure->retry_after);
+    if (pread(slip, after, sizeof after - 1, 0) > 0)
+        failure->throttle = retry_parse_retry_after(after, strcspn(after, "\r\n"), time(NULL),
+                                                    &failure->retry_after);
     if (status == 0) /* not often enough: once more, for nothing */
         failure->reason = RETRY_REASON_USER(0, RETRY_REASON_ALWAYS);
     else if (on[status] && !not_on[status] && !stopped_by)
@@ -518,9 +503,8 @@ int main(int count, char **words)
     steady = retry_system_clock();
     steady.sleep = sleep_for;
     retry_budget_init(&budget, &budget.options, steady.now(NULL));
-#ifdef __linux__ /* what the command leaves comes to us, not to an init that may let it be a \
-                    zombie */
-    prctl(PR_SET_CHILD_SUBREAPER, 1);
+#ifdef __linux__
+    prctl(PR_SET_CHILD_SUBREAPER, 1); /* an init may leave what a try left as zombies */
 #endif
     block_signals();
     take_tokens();
