@@ -1522,7 +1522,7 @@ RETRY_API retry_ms retry_latency_get(const retry_latency *latency);
 struct retry__event;
 typedef struct retry__gate {
     void *retry__self;
-    uint8_t (*retry__tell)(struct retry__event *event);
+    const struct retry__gate_code *retry__code;
 } retry__gate;
 
 /* The gates of one server: zero it, then add what you use. Shared by any number of threads, without
@@ -2625,15 +2625,12 @@ static inline bool retry__ask_budget(retry_request *request, uint8_t event,
     return budget->retry__account && budget->retry__account(budget, event, request, failure, now);
 }
 
-/* The end of an open request, in a state that is final. */
-static bool retry__finish(retry_request *request, uint8_t state, uint8_t event, retry_time now)
+/* The end of a request that is open or pending, in a state that is final. */
+static void retry__finish(retry_request *request, uint8_t state, uint8_t event, retry_time now)
 {
-    if (!request || !retry__open_or_pending(request))
-        return false;
     request->retry__state = state;
     request->retry__elapsed = retry__age(request->started, request->timeout, now);
     retry__ask_budget(request, event, NULL, now);
-    return true;
 }
 
 static inline void retry__begin(retry_request *request, retry_time now)
@@ -2665,19 +2662,27 @@ RETRY_API void retry_begin(retry_request *request, retry_time now)
         retry__begin(request, now);
 }
 
-RETRY_API bool retry_succeed(retry_request *request, retry_time now)
+static inline void retry__succeed(retry_request *request, retry_time now)
 {
-    if (!retry__finish(request, RETRY_VERDICT_SUCCESS, RETRY__BUDGET_SUCCESS, now))
-        return false;
+    retry__finish(request, RETRY_VERDICT_SUCCESS, RETRY__BUDGET_SUCCESS, now);
     request->ambiguous = false;
     retry__announce(request, NULL, RETRY_VERDICT_SUCCESS, RETRY_CAUSE_NONE, 0);
+}
+
+RETRY_API bool retry_succeed(retry_request *request, retry_time now)
+{
+    if (!request || !retry__open_or_pending(request))
+        return false;
+    retry__succeed(request, now);
     return true;
 }
 
 RETRY_API void retry_cancel(retry_request *request, retry_time now)
 {
-    if (retry__finish(request, RETRY__CANCELLED, RETRY__BUDGET_REFUND, now))
-        retry__announce(request, NULL, RETRY_VERDICT_FAIL, RETRY_CAUSE_CANCELLED, 0);
+    if (!request || !retry__open_or_pending(request))
+        return;
+    retry__finish(request, RETRY__CANCELLED, RETRY__BUDGET_REFUND, now);
+    retry__announce(request, NULL, RETRY_VERDICT_FAIL, RETRY_CAUSE_CANCELLED, 0);
 }
 
 /* ms to the deadline of a request that is open, or pending. */
@@ -4975,8 +4980,10 @@ static void retry__close(retry_operation *op, uint8_t cause, retry_ms delay, ret
         cause == RETRY_CAUSE_DEADLINE ? (uint8_t)RETRY_VERDICT_EXPIRE : (uint8_t)RETRY_VERDICT_FAIL;
     retry__forget(op, &op->retry__copy, now);
     retry__over(op, cause, delay);
-    if (retry__finish(&op->request, verdict, RETRY__BUDGET_REFUND, now))
-        retry__announce(&op->request, NULL, verdict, cause, delay);
+    if (!retry__open_or_pending(&op->request))
+        return;
+    retry__finish(&op->request, verdict, RETRY__BUDGET_REFUND, now);
+    retry__announce(&op->request, NULL, verdict, cause, delay);
 }
 
 /* The next try begins, if it may. False: the operation is over. */
@@ -5004,7 +5011,7 @@ static bool retry__idle(retry_operation *op, retry_step *step, retry_time now)
     bool pending = request->retry__state == RETRY_VERDICT_PENDING;
     if (pending)
         step->delay = retry__remaining(request, now);
-    else if (op->retry__cause != RETRY_CAUSE_PACED)
+    else if (request->last_delay != 0 && op->retry__cause != RETRY_CAUSE_PACED)
         step->delay =
             retry__left(op->retry__mark, retry__min(request->last_delay, UINT32_MAX - 1), now);
     if (step->delay == 0) {
@@ -5196,7 +5203,7 @@ RETRY_API void retry_ended(retry_operation *op, unsigned copy, const retry_failu
         if (op->retry__hedge)
             retry__cancel_copies(op, now);
         retry__over(op, RETRY_CAUSE_NONE, 0);
-        retry_succeed(&op->request, now);
+        retry__succeed(&op->request, now);
     }
 }
 
@@ -5210,13 +5217,17 @@ RETRY_API void retry_answer(retry_operation *op, retry_action action, retry_time
 
 enum { RETRY__BREAKER, RETRY__THROTTLE, RETRY__AIMD, RETRY__RATE, RETRY__LATENCY, RETRY__GATES };
 
-/* The gate's cause not to send; NONE of one that is not there, and of whatever is not ASK. */
-static inline uint8_t retry__gate_tell(struct retry__event *event, const retry__gate *gate)
+struct retry__gate_code {
+    uint8_t (*ask)(struct retry__event *event); /* the cause not to send */
+    void (*tell)(struct retry__event *event);   /* of what is not ASK */
+};
+
+static inline void retry__gate_tell(struct retry__event *event, const retry__gate *gate)
 {
     if (!gate->retry__self)
-        return RETRY_CAUSE_NONE;
+        return;
     event->gate = gate->retry__self;
-    return gate->retry__tell(event);
+    gate->retry__code->tell(event);
 }
 
 /* Takes a place among the copies on the wire if there are fewer than `limit`. */
@@ -5254,7 +5265,11 @@ static uint8_t retry__gates_ask(struct retry__event *event)
     const retry__gate *gate = event->gates->retry__gates, *end = gate + RETRY__LATENCY;
     event->placed = false;
     for (; gate != end; gate++) {
-        uint8_t cause = retry__gate_tell(event, gate);
+        uint8_t cause;
+        if (!gate->retry__self)
+            continue;
+        event->gate = gate->retry__self;
+        cause = gate->retry__code->ask(event);
         if (cause != RETRY_CAUSE_NONE) {
             retry__gates_refused(event, gate);
             return cause;
@@ -5267,24 +5282,27 @@ static uint8_t retry__gates_ask(struct retry__event *event)
     return RETRY_CAUSE_NONE;
 }
 
-/* How long answers take, and how often the time of an attempt was doubled in vain. A round is
-   counted once: who was sent before it knows nothing of the time that it gave. */
-RETRY__ONCE RETRY__WRAPS void retry__pace_update(const struct retry__event *event)
+/* How long answers take: a longer one at once, a shorter one by a quarter of the difference. An
+   answer ends the rounds. */
+static void retry__pace_answer(retry_gates *gates, retry_ms age)
 {
-    retry_gates *gates = event->gates;
+    uint32_t seen = retry__load(&gates->retry__pace), next;
+    age = retry__min(age, RETRY__PACE_SLOWEST);
+    do {
+        retry_ms slow = seen >> 4;
+        next = age >= slow ? age : slow - ((slow - age + 3) >> 2);
+    } while (seen != next << 4 && !retry__swap(&gates->retry__pace, &seen, next << 4));
+}
+
+/* The time of an attempt was doubled in vain. A round is counted once: who was sent before it knows
+   nothing of the time that it gave. */
+RETRY__COLD RETRY__WRAPS void retry__pace_round(retry_gates *gates, retry_time sent, retry_time now)
+{
     uint32_t round = retry__load(&gates->retry__round); /* first: it is swapped first */
-    uint32_t seen = retry__load(&gates->retry__pace), rounds = seen & RETRY__PACE_ROUNDS, next;
-    retry_ms age = retry__min(event->age, RETRY__PACE_SLOWEST);
-    if (event->good) {
-        do {
-            retry_ms slow = seen >> 4;
-            next = age >= slow ? age : slow - ((slow - age + 3) >> 2);
-        } while (seen != next << 4 && !retry__swap(&gates->retry__pace, &seen, next << 4));
-    } else if (event->failure->timeout && rounds < 10 &&
-               (rounds == 0 || event->copy->retry__sent - round - 1 < UINT32_C(1) << 31) &&
-               retry__swap(&gates->retry__round, &round, event->now)) {
+    uint32_t rounds = retry__load(&gates->retry__pace) & RETRY__PACE_ROUNDS;
+    if (rounds < 10 && (rounds == 0 || sent - round - 1 < UINT32_C(1) << 31) &&
+        retry__swap(&gates->retry__round, &round, now))
         retry__fetch_add(&gates->retry__pace, 1);
-    }
 }
 
 /* The end of a copy that was sent. */
@@ -5297,7 +5315,10 @@ static void retry__gates_end(struct retry__event *event)
     if (event->kind == RETRY__REPORT) {
         event->outcome = retry__outcome(failure);
         event->good = event->outcome == RETRY__ANSWERED && (!failure || !failure->throttle);
-        retry__pace_update(event);
+        if (event->good)
+            retry__pace_answer(event->gates, event->age);
+        else if (failure->timeout)
+            retry__pace_round(event->gates, event->copy->retry__sent, event->now);
         if (failure && (failure->timeout || failure->reason == RETRY_REASON_ATTEMPT_TIMED_OUT) &&
             retry__attempt_short(request, retry__remaining(request, event->copy->retry__sent))) {
             event->kind = RETRY__RELEASE; /* it had too little time to prove anything */
@@ -5322,59 +5343,65 @@ static uint8_t retry__gates_drive(struct retry__event *event)
 }
 
 static void retry__gates_add(retry_gates *gates, uint32_t index, void *gate,
-                             uint8_t (*tell)(struct retry__event *event))
+                             const struct retry__gate_code *code)
 {
     if (!gates)
         return;
     gates->retry__gates[index].retry__self = gate;
-    gates->retry__gates[index].retry__tell = tell;
+    gates->retry__gates[index].retry__code = code;
     if (!gates->retry__drive)
         gates->retry__drive = retry__gates_drive;
 }
 
 /* The operation's first try may probe, and one with its whole time: any other may just have run out
    of it. */
-static uint8_t retry__tell_breaker(struct retry__event *event)
+static uint8_t retry__ask_breaker(struct retry__event *event)
 {
-    retry_breaker *breaker = (retry_breaker *)event->gate;
-    retry_copy *copy = event->copy;
-    if (event->kind == RETRY__ASK) {
-        const retry_request *request = &event->op->request;
-        retry_ms most = request->client->attempt_timeout;
-        bool whole = most != 0 && event->left >= most;
-        retry_permit permit =
-            retry_breaker_ask(breaker, request->retries == 0 || whole, event->now);
-        copy->retry__ticket = permit.retry__ticket;
-        event->delay = permit.wait;
-        return permit.granted ? RETRY_CAUSE_NONE : RETRY_CAUSE_CIRCUIT_OPEN;
-    }
-    retry__breaker_end(breaker, copy->retry__ticket, event->age, event->outcome, event->now);
-    return RETRY_CAUSE_NONE;
+    const retry_request *request = &event->op->request;
+    retry_ms most = request->client->attempt_timeout;
+    bool whole = most != 0 && event->left >= most;
+    retry_permit permit =
+        retry_breaker_ask((retry_breaker *)event->gate, request->retries == 0 || whole, event->now);
+    event->copy->retry__ticket = permit.retry__ticket;
+    event->delay = permit.wait;
+    return permit.granted ? RETRY_CAUSE_NONE : RETRY_CAUSE_CIRCUIT_OPEN;
+}
+
+static void retry__tell_breaker(struct retry__event *event)
+{
+    retry__breaker_end((retry_breaker *)event->gate, event->copy->retry__ticket, event->age,
+                       event->outcome, event->now);
 }
 
 RETRY_API void retry_gates_breaker(retry_gates *gates, retry_breaker *breaker)
 {
-    retry__gates_add(gates, RETRY__BREAKER, breaker, retry__tell_breaker);
+    static const struct retry__gate_code code = {retry__ask_breaker, retry__tell_breaker};
+    retry__gates_add(gates, RETRY__BREAKER, breaker, &code);
 }
 
 /* A try that waits for a later gate has passed this one. */
-static uint8_t retry__tell_throttle(struct retry__event *event)
+static uint8_t retry__ask_throttle(struct retry__event *event)
 {
-    retry_throttle *throttle = (retry_throttle *)event->gate;
     retry_operation *op = event->op;
-    if (event->kind == RETRY__REPORT)
-        retry__throttle_report(throttle, event);
-    if (event->kind != RETRY__ASK || event->drawn)
+    if (event->drawn)
         return RETRY_CAUSE_NONE;
-    if (!retry__throttle_ask(throttle, retry__draw(op->request.client), event->now))
+    if (!retry__throttle_ask((retry_throttle *)event->gate, retry__draw(op->request.client),
+                             event->now))
         return RETRY_CAUSE_THROTTLED;
     op->retry__status |= RETRY__OP_DRAWN;
     return RETRY_CAUSE_NONE;
 }
 
+static void retry__tell_throttle(struct retry__event *event)
+{
+    if (event->kind == RETRY__REPORT)
+        retry__throttle_report((retry_throttle *)event->gate, event);
+}
+
 RETRY_API void retry_gates_throttle(retry_gates *gates, retry_throttle *throttle)
 {
-    retry__gates_add(gates, RETRY__THROTTLE, throttle, retry__tell_throttle);
+    static const struct retry__gate_code code = {retry__ask_throttle, retry__tell_throttle};
+    retry__gates_add(gates, RETRY__THROTTLE, throttle, &code);
 }
 
 /* Who has least time left asks soonest: 1 to 2 + 98 f * f ms, where f is the share that is left of
@@ -5388,30 +5415,33 @@ RETRY__COLD retry_ms retry__turn(const struct retry__event *event)
     return retry__pick(1, 2 + ((98 * f * f) >> 8), retry__draw(request->client));
 }
 
-static uint8_t retry__tell_aimd(struct retry__event *event)
+static uint8_t retry__ask_aimd(struct retry__event *event)
 {
     retry_aimd *aimd = (retry_aimd *)event->gate;
-    retry_ms pause;
-    if (event->kind == RETRY__REPORT)
-        retry__aimd_report(aimd, event);
-    if (event->kind != RETRY__ASK)
-        return RETRY_CAUSE_NONE;
-    pause = retry__aimd_paused(aimd, event->now);
+    retry_ms pause = retry__aimd_paused(aimd, event->now);
     if (pause == 0 && retry__place(event, retry_aimd_limit(aimd)))
         return RETRY_CAUSE_NONE;
     event->delay = pause + retry__turn(event);
     return RETRY_CAUSE_PACED;
 }
 
+static void retry__tell_aimd(struct retry__event *event)
+{
+    if (event->kind == RETRY__REPORT)
+        retry__aimd_report((retry_aimd *)event->gate, event);
+}
+
 RETRY_API void retry_gates_aimd(retry_gates *gates, retry_aimd *aimd)
 {
-    retry__gates_add(gates, RETRY__AIMD, aimd, retry__tell_aimd);
+    static const struct retry__gate_code code = {retry__ask_aimd, retry__tell_aimd};
+    retry__gates_add(gates, RETRY__AIMD, aimd, &code);
 }
 
 /* An instant that is kept for a try stays its own while another gate makes it wait, for as long as
    the bucket could have held it. What was taken for it is where the copy's time will be. */
-RETRY__WRAPS static uint8_t retry__rate_admit(retry_rate *rate, struct retry__event *event)
+RETRY__WRAPS static uint8_t retry__ask_rate(struct retry__event *event)
 {
+    retry_rate *rate = (retry_rate *)event->gate;
     retry_operation *op = event->op;
     uint32_t *taken = &event->copy->retry__timeout;
     retry_ms wait = rate->wait ? rate->wait : 250;
@@ -5436,36 +5466,34 @@ RETRY__WRAPS static uint8_t retry__rate_admit(retry_rate *rate, struct retry__ev
     return RETRY_CAUSE_PACED;
 }
 
-static uint8_t retry__tell_rate(struct retry__event *event)
+static void retry__tell_rate(struct retry__event *event)
 {
     retry_rate *rate = (retry_rate *)event->gate;
-    if (event->kind == RETRY__ASK)
-        return retry__rate_admit(rate, event);
     if (event->kind == RETRY__REPORT)
         retry__rate_report(rate, event);
     else if (event->kind == RETRY__FORGET)
         retry__rate_return(rate, event->copy->retry__timeout, event->op->retry__mark, event->now);
-    return RETRY_CAUSE_NONE;
 }
 
 RETRY_API void retry_gates_rate(retry_gates *gates, retry_rate *rate)
 {
-    retry__gates_add(gates, RETRY__RATE, rate, retry__tell_rate);
+    static const struct retry__gate_code code = {retry__ask_rate, retry__tell_rate};
+    retry__gates_add(gates, RETRY__RATE, rate, &code);
 }
 
 /* Only an answer tells how long it takes; all else was given up by somebody. A copy that was never
    sent is no sample. */
-static uint8_t retry__tell_latency(struct retry__event *event)
+static void retry__tell_latency(struct retry__event *event)
 {
     if (event->kind != RETRY__REPORT || event->outcome != RETRY__IGNORED)
         retry__latency_add((retry_latency *)event->gate, event->age,
                            event->outcome == RETRY__ANSWERED);
-    return RETRY_CAUSE_NONE;
 }
 
 RETRY_API void retry_gates_latency(retry_gates *gates, retry_latency *latency)
 {
-    retry__gates_add(gates, RETRY__LATENCY, latency, retry__tell_latency);
+    static const struct retry__gate_code code = {NULL, retry__tell_latency};
+    retry__gates_add(gates, RETRY__LATENCY, latency, &code);
 }
 
 /* ---- Several nodes ------------------------------------------------------------------------- */
