@@ -47,7 +47,7 @@ bytes() { awk -v name="$1" -v column="$2" '$1 == name { print $column }' "$work/
 
 delay="a delay (retry_backoff_delay)"
 decision="a decision (begin, orchestrate, succeed, best effort)"
-says README.md "a delay alone takes " "$(printed size "$delay")" " bytes"
+says README.md "A delay alone takes " "$(printed size "$delay")" " bytes"
 says README.md "\`retry_run\` " "$(printed size retry_run)" ", and all of"
 says README.md "and all of retry.h " "$(printed size "all of retry.h")" "."
 says README.md "A decision alone takes " \
