@@ -127,7 +127,7 @@ run-tests: $(call unless,libjsmn-dev,$(BUILD)/errmap_dump $(BUILD)/kv_client)
 		lacking,libjsmn-dev,errmap.h )$(call lacking,libjsmn-dev procps,demo)" \
 		sh tests/tools/run.sh $(PROGRAMS) \
 		tests/compile/test_switches.sh tests/compile/test_docs.sh tests/compile/test_cut.sh \
-		"tests/compile/test_snippets.sh c" "tests/compile/test_words.sh $(TEXTS)" \
+		"tests/compile/test_snippets.sh c" tests/compile/test_numbers.sh "tests/compile/test_words.sh $(TEXTS)" \
 		tests/tools/test_tools.sh \
 		"tests/examples/test_small.sh $(BUILD)" $(DUMP_TEST) $(DEMO_TEST)
 
