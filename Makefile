@@ -305,14 +305,14 @@ size: ## 3 | 10 s | bytes of flash and RAM on a Cortex-M0
 
 PEERS = $(addprefix $(BUILD)/bench_errmap_,errmap jsmn cjson jansson json_c rapidjson)
 BENCHES = $(addprefix $(BUILD)/bench_,decision budget find operation scopes from_text) $(PEERS)
-bench: ## 3 | 3 min | instructions, beside loops by hand and others
+bench: ## 3 | 1 min | instructions, beside loops by hand and others
 	$(call need,$(BENCH) $(ARM))
 	@$(MAKE) -s $(BENCHES)
 	@$(ALIVE) sh tests/bench/bench.sh $(BUILD)
 	@$(ALIVE) sh tests/bench/operation.sh $(BUILD)
 	@$(ALIVE) sh tests/bench/errmap.sh $(BUILD)
 
-figures: $(BUILD)/storm_simulator ## 3 | 5 min | measure the figures in the texts (RENEW=1)
+figures: $(BUILD)/storm_simulator ## 3 | 2 min | measure the figures in the texts (RENEW=1)
 	$(call need,$(BENCH) $(ARM) $(HTTP) $(STORM))
 	@$(MAKE) -s $(BUILD)/http_curl $(BENCHES)
 ifeq ($(RENEW),)

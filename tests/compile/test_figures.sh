@@ -1,6 +1,6 @@
 #!/bin/sh
 # The figures in README.md and in the manuals, beside what the commands print now: make size, make bench,
-# make http and make storm. Their limits hold, too. With RENEW=1 figures that differ are written anew.
+# make http and make storm. What these hold limits for holds them, too. With RENEW=1 figures that differ are written anew.
 # Usage: test_figures.sh BUILD, from the top folder, with what `make figures` has built there. The last
 # line is "N passed, N failed".
 . "$(dirname "$0")/../support/check.sh"
@@ -22,11 +22,11 @@ cell() { # ROW COLUMN VALUE [SLACK]: the number in a table of README.md
     check "README.md: $1, column $2: $3" figure README.md
 }
 
+succeeds() { "$@" > "$work/$name" 2> "$work/errors" || { cat "$work/$name" "$work/errors"; false; }; }
 measured() { # NAME COMMAND...: what it prints is in $work/NAME
     name=$1
     shift
-    "$@" > "$work/$name" 2> "$work/errors"
-    check "$*" test $? -eq 0
+    check "$*" succeeds "$@"
     check "$name: 80 columns" lacks "$name" '.\{81\}'
 }
 measured size env STRICT=1 sh tests/tools/size.sh
@@ -64,6 +64,8 @@ says retry.h "all of this file about " "$(kib "all of retry.h" 0)" "."
 says retry.h "An operation takes " "$(bytes retry_operation 2)" " bytes of RAM"
 says errmap.h "Parsing and finding take " "$(kib "parse an error map and find in it" 1)" " KiB"
 says errmap.h "all of this file " "$(kib "all of errmap.h" 1)" " KiB"
+says errmap.h "Parsing takes at most " \
+    "$(awk '/^Stack of errmap_parse/ { print int(($4 + 1023) / 1024) }' "$work/errmap")" " KB of stack"
 says errmap.h "An entry takes " "$(bytes errmap_entry 3)" " bytes of RAM"
 
 # gate ROW STRUCT SIZE-ROW BENCH-ROW WORDS: its bytes of RAM, and what it adds to an operation: bytes of
