@@ -64,6 +64,14 @@ says retry.h "all of this file about " "$(kib "all of retry.h" 0)" "."
 says retry.h "An operation takes " "$(bytes retry_operation 2)" " bytes of RAM"
 says errmap.h "Parsing and finding take " "$(kib "parse an error map and find in it" 1)" " KiB"
 says errmap.h "all of this file " "$(kib "all of errmap.h" 1)" " KiB"
+stack() { # DEFINE: bytes that errmap_parse takes, built so
+    makes "$work/stack" ${CC:-cc} -std=c99 -O2 -I. "$1" tests/bench/errmap.c tests/bench/errmap_errmap.c \
+        -lpthread && "$work/stack" stack tests/data/errmap_v2.json
+}
+says errmap.h "A token takes " "$((($(stack -DERRMAP_TOKENS=128) - $(stack -DERRMAP_TOKENS=64)) / 64))" \
+    " bytes of stack, a bracket one."
+check "a bracket takes one" test \
+    "$((($(stack -DERRMAP_MAX_DEPTH=160) - $(stack -DERRMAP_MAX_DEPTH=32)) / 128))" -eq 1
 says errmap.h "Parsing takes at most " \
     "$(awk '/^Stack of errmap_parse/ { print int(($4 + 1023) / 1024) }' "$work/errmap")" " KB of stack"
 says errmap.h "An entry takes " "$(bytes errmap_entry 3)" " bytes of RAM"
