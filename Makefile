@@ -127,7 +127,7 @@ run-tests: $(call unless,libjsmn-dev,$(BUILD)/errmap_dump $(BUILD)/kv_client)
 		lacking,libjsmn-dev,errmap.h )$(call lacking,libjsmn-dev procps,demo)" \
 		sh tests/tools/run.sh $(PROGRAMS) \
 		tests/compile/test_switches.sh tests/compile/test_docs.sh tests/compile/test_cut.sh \
-		"tests/compile/test_snippets.sh c" "tests/compile/test_words.sh $(TEXTS)" \
+		"tests/compile/test_snippets.sh c" tests/compile/test_numbers.sh "tests/compile/test_words.sh $(TEXTS)" \
 		tests/tools/test_tools.sh \
 		"tests/examples/test_small.sh $(BUILD)" $(DUMP_TEST) $(DEMO_TEST)
 
@@ -303,24 +303,22 @@ size: ## 3 | 10 s | bytes of flash and RAM on a Cortex-M0
 	$(call need,$(filter-out qemu%,$(ARM)))
 	@$(ALIVE) sh tests/tools/size.sh
 
-GATES = operation rate breaker throttle latency hedge aimd scopes from_text
 PEERS = $(addprefix $(BUILD)/bench_errmap_,errmap jsmn cjson jansson json_c rapidjson)
-BENCHES = $(addprefix $(BUILD)/bench_,decision budget find $(GATES)) $(PEERS)
-bench: ## 3 | 3 min | instructions, beside loops by hand and others
+BENCHES = $(addprefix $(BUILD)/bench_,decision budget find operation scopes from_text) $(PEERS)
+bench: ## 3 | 1 min | instructions, beside loops by hand and others
 	$(call need,$(BENCH) $(ARM))
 	@$(MAKE) -s $(BENCHES)
 	@$(ALIVE) sh tests/bench/bench.sh $(BUILD)
-	@$(ALIVE) sh tests/bench/gates.sh $(BUILD)
+	@$(ALIVE) sh tests/bench/operation.sh $(BUILD)
 	@$(ALIVE) sh tests/bench/errmap.sh $(BUILD)
 
-figures: $(BUILD)/storm_simulator ## 3 | 5 min | measure the figures in the texts (RENEW=1)
-	$(call need,$(BENCH) $(ARM) $(HTTP) $(if $(RENEW),$(STORM)))
+figures: $(BUILD)/storm_simulator ## 3 | 2 min | measure the figures in the texts (RENEW=1)
+	$(call need,$(BENCH) $(ARM) $(HTTP) $(STORM))
 	@$(MAKE) -s $(BUILD)/http_curl $(BENCHES)
 ifeq ($(RENEW),)
 	@sh tests/tools/run.sh "tests/compile/test_figures.sh $(BUILD)"
 else
 	@RENEW=1 $(ALIVE) sh tests/compile/test_figures.sh $(BUILD)
-	@$(MAKE) -s storm && cp $(BUILD)/storm/recovery.svg examples/storm
 endif
 
 VERIFY = matrix symbols windows cross coverage prove mutants stress lint fuzz
