@@ -40,9 +40,14 @@ PROGRAMS = $(addprefix $(BUILD)/,$(filter-out \
 # Debian packages: $(call need,PACKAGES) installs with apt those that are missing, and says so.
 need = @CC="$(CC)" sh tests/tools/deps.sh $(1)
 # $(call try,PACKAGES,TARGET) goes on with the target even without them; LACKS says what is missing.
-try = +@$(MAKE) --no-print-directory $(2) \
+try = +@$(MAKE) --no-print-directory $(PARALLEL) $(2) \
 	LACKS="$$(CC="$(CC)" sh tests/tools/deps.sh --lacks $(1))"
 LACKS =
+# All cores build, unless -j says how many; what two compilers say does not mingle.
+PARALLEL = $(if $(filter -j%,$(MAKEFLAGS)),,-j$(CORES)) $(if $(filter output-sync,$(.FEATURES)),-Otarget)
+CORES = $(shell getconf _NPROCESSORS_ONLN)
+# "+" shows at once what tests say, in spite of -O; make -n runs none.
+AT_ONCE = $(if $(findstring n,$(firstword -$(filter-out --%,$(MAKEFLAGS)))),,+)@
 ALIVE = sh tests/tools/alive.sh
 lacking = $(if $(filter $(1),$(LACKS)),$(2))
 unless = $(if $(filter $(1),$(LACKS)),,$(2))
@@ -121,15 +126,15 @@ test: ## 1 | 1 min | build and run the tests
 DUMP_TEST = $(call unless,libjsmn-dev,"tests/examples/test_errmap_dump.sh $(BUILD)/errmap_dump")
 DEMO_TEST = $(call unless,libjsmn-dev procps,"tests/examples/test_demo.sh $(BUILD)/kv_client")
 SMALL = $(addprefix $(BUILD)/,$(RUN))
+# The longest first, so that none goes on alone.
 run-tests: $(PROGRAMS) $(SMALL) $(BUILD)/retry
 run-tests: $(call unless,libjsmn-dev,$(BUILD)/errmap_dump $(BUILD)/kv_client)
-	@CC="$(CC)" RETRY=$(BUILD)/retry LACKS="$(LACKS)" LEFT_OUT="$(call \
+	$(AT_ONCE)CC="$(CC)" RETRY=$(BUILD)/retry LACKS="$(LACKS)" LEFT_OUT="$(call \
 		lacking,libjsmn-dev,errmap.h )$(call lacking,libjsmn-dev procps,demo)" \
-		sh tests/tools/run.sh $(PROGRAMS) \
-		tests/compile/test_switches.sh tests/compile/test_docs.sh tests/compile/test_cut.sh \
+		sh tests/tools/run.sh tests/compile/test_switches.sh tests/compile/test_cut.sh \
+		tests/tools/test_tools.sh $(DEMO_TEST) tests/compile/test_docs.sh \
 		"tests/compile/test_snippets.sh c" "tests/compile/test_words.sh $(TEXTS)" \
-		tests/tools/test_tools.sh \
-		"tests/examples/test_small.sh $(BUILD)" $(DUMP_TEST) $(DEMO_TEST)
+		"tests/examples/test_small.sh $(BUILD)" $(DUMP_TEST) $(PROGRAMS)
 
 http_easy: ## 2 | 15 s | libcurl, one request at a time; nginx fails
 poll_loop: ## 2 | 10 s | one socket; memcached freezes and dies
@@ -251,7 +256,7 @@ check: ## 3 | 1 min | the tests, built as CC= STD= OPT= DEFINES= say
 	$(call try,$(if $(JSMN_TESTS),libjsmn-dev),run-check)
 
 run-check: $(PROGRAMS)
-	@LACKS="$(LACKS)" LEFT_OUT="$(call lacking,libjsmn-dev,errmap.h)" \
+	$(AT_ONCE)LACKS="$(LACKS)" LEFT_OUT="$(call lacking,libjsmn-dev,errmap.h)" \
 		sh tests/tools/run.sh $(PROGRAMS)
 
 units: | jsmn ## 3 | 1 min | the headers beside other code, C and C++
@@ -276,7 +281,7 @@ run-examples: $(call unless,$(KV),$(BUILD)/kv_client) $(BUILD)/storm_simulator $
 run-examples: $(foreach name,$(SERVED),$(call unless,$(PACKAGES_$(name)),$(BUILD)/$(name)))
 run-examples: $(call unless,$(GUARDED),$(BUILD)/guarded $(BUILD)/slow_server)
 run-examples: $(BUILD)/retry $(BUILD)/metrics $(call unless,$(INSTALL),$(BUILD)/lambda)
-	@CC="$(CC)" RETRY=$(BUILD)/retry LACKS="$(LACKS)" LEFT_OUT="$(foreach name,$(SERVED),$(call \
+	$(AT_ONCE)CC="$(CC)" RETRY=$(BUILD)/retry LACKS="$(LACKS)" LEFT_OUT="$(foreach name,$(SERVED),$(call \
 		lacking,$(PACKAGES_$(name)),$(name) ))$(call lacking,$(KV),demo )$(call \
 		lacking,$(HTTP),http )$(call lacking,$(ASYNC),async frozen )$(call \
 		lacking,$(ARM),firmware )$(call \
