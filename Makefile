@@ -2,7 +2,7 @@
 
 CC = cc
 STD = c99
-OPT = -O2
+OPT = -O1
 DEFINES =
 BUILD = build
 SERVER = scripted
@@ -45,7 +45,7 @@ try = +@$(MAKE) --no-print-directory $(PARALLEL) $(2) \
 LACKS =
 # All cores build, unless -j says how many; what two compilers say does not mingle.
 PARALLEL = $(if $(filter -j%,$(MAKEFLAGS)),,-j$(CORES)) $(if $(filter output-sync,$(.FEATURES)),-Otarget)
-CORES = $(shell getconf _NPROCESSORS_ONLN)
+CORES ?= $(shell getconf _NPROCESSORS_ONLN)
 # "+" shows at once what tests say, in spite of -O; make -n runs none.
 AT_ONCE = $(if $(findstring n,$(firstword -$(filter-out --%,$(MAKEFLAGS)))),,+)@
 ALIVE = sh tests/tools/alive.sh
@@ -271,17 +271,19 @@ fuzz: ## 3 | 10 min | texts, packets and calls (FUZZ_SECONDS= each)
 	@$(MAKE) -s $(REPLAYS)
 	@$(ALIVE) sh tests/fuzz/fuzz.sh $(BUILD) $(FUZZ_SECONDS)
 
+EXAMPLES = $(sort $(KV) $(HTTP) $(ASYNC) $(ARM) $(METRICS) $(GUARDED) $(INSTALL) \
+	$(foreach name,$(SERVED),$(PACKAGES_$(name))))
 test-examples: ## 3 | 10 min | test every example and way to install
-	$(call try,$(sort $(KV) $(HTTP) $(ASYNC) $(ARM) $(METRICS) $(GUARDED) $(INSTALL) \
-		$(foreach name,$(SERVED),$(PACKAGES_$(name)))),run-examples)
+	$(call try,$(EXAMPLES),run-examples)
 
 run-examples: $(call unless,$(HTTP),$(BUILD)/http_curl)
 run-examples: $(call unless,$(ASYNC),$(BUILD)/async_uv $(BUILD)/frozen)
 run-examples: $(call unless,$(KV),$(BUILD)/kv_client) $(BUILD)/storm_simulator $(BUILD)/together
 run-examples: $(foreach name,$(SERVED),$(call unless,$(PACKAGES_$(name)),$(BUILD)/$(name)))
 run-examples: $(call unless,$(GUARDED),$(BUILD)/guarded $(BUILD)/slow_server)
+# One after the other, as some compare how long servers take.
 run-examples: $(BUILD)/retry $(BUILD)/metrics $(call unless,$(INSTALL),$(BUILD)/lambda)
-	$(AT_ONCE)CC="$(CC)" RETRY=$(BUILD)/retry LACKS="$(LACKS)" LEFT_OUT="$(foreach name,$(SERVED),$(call \
+	$(AT_ONCE)CORES=1 CC="$(CC)" RETRY=$(BUILD)/retry LACKS="$(LACKS)" LEFT_OUT="$(foreach name,$(SERVED),$(call \
 		lacking,$(PACKAGES_$(name)),$(name) ))$(call lacking,$(KV),demo )$(call \
 		lacking,$(HTTP),http )$(call lacking,$(ASYNC),async frozen )$(call \
 		lacking,$(ARM),firmware )$(call \
@@ -329,8 +331,8 @@ else
 endif
 
 VERIFY = matrix symbols windows cross coverage prove mutants stress lint fuzz
-packages: ## 4 |  | install what verify needs
-	$(call need,$(sort $(MATRIX) $(SYMBOLS) $(WINDOWS) $(COVERAGE) $(PROVE) $(MUTANTS) $(STRESS) $(LINT) \
+packages: ## 4 |  | install what all of this needs
+	$(call need,$(sort $(EXAMPLES) $(STORM) $(BENCH) $(MATRIX) $(SYMBOLS) $(WINDOWS) $(COVERAGE) $(PROVE) $(MUTANTS) $(STRESS) $(LINT) \
 		$(FUZZ) $(foreach target,$(TARGETS),$(PACKAGES_$(target)))))
 
 verify: ## 4 | hours | all of these; and fuzz, lint, coverage

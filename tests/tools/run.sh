@@ -1,5 +1,5 @@
 #!/bin/sh
-# Runs test programs and scripts side by side, JOBS of them at a time (default: one for each core). Each
+# Runs test programs and scripts side by side, CORES of them at a time (default: all there are). Each
 # ends with a line "N passed, N failed": shows these in order, and adds up. What fails is shown whole. One
 # that ends without such a line, has checked nothing, or ends with a status that does not fit the line,
 # counts as a failure. Before the sum it says which took the longest, if that was a second or more. The
@@ -28,7 +28,7 @@ all()
     for test in "$@"; do
         number=$((${number:-0} + 1))
         printf '%s\0' $number "$test"
-    done | xargs -0 -n 2 -P "${JOBS:-$(getconf _NPROCESSORS_ONLN)}" sh "$0" --one "$folder"
+    done | xargs -0 -n 2 -P "${CORES:-$(getconf _NPROCESSORS_ONLN)}" sh "$0" --one "$folder"
 }
 
 show() # TEST NUMBER
