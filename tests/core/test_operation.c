@@ -211,7 +211,7 @@ static void check_over(retry_step end, const char *file, int line)
 static void test_sizes(void)
 {
     bool wide = sizeof(void *) > 4;
-    CHECK_EQUAL(16, sizeof(retry_step));
+    CHECK(sizeof(retry_step) <= 16);
     CHECK(sizeof(retry_operation) <= (wide ? 152u : 120u));
     CHECK(sizeof(retry_copy) <= (wide ? 32u : 24u));
     CHECK(sizeof(retry_hedge) <= (wide ? 48u : 32u));
@@ -636,7 +636,7 @@ static void test_time_of_the_last_copy(void)
 
 static void test_ends_of_no_copy(void)
 {
-    static const unsigned others[] = {1, 2, 254, 255, 256, 65536, UINT_MAX};
+    static const unsigned others[] = {1, 2, 254, 255, 256, UINT_MAX / 2 + 1, UINT_MAX};
     retry_failure failure = check_failure_of(RETRY_REASON_KV_LOCKED);
     retry_operation before;
     size_t i;

@@ -388,6 +388,13 @@ static void check_sight(const struct sight *expected, const struct sight *got)
     CHECK_EQUAL(expected->state, got->state);
 }
 
+/* What lies between the members of a step may differ. */
+static void check_same_step(retry_step a, retry_step b)
+{
+    CHECK(a.what == b.what && a.copy == b.copy && a.verdict == b.verdict && a.cause == b.cause);
+    CHECK(a.node == b.node && a.delay == b.delay && a.timeout == b.timeout);
+}
+
 /* What is so after each refusal of a retry. */
 static void check_refused(uint8_t verdict, uint8_t cause, retry_ms delay, retry_step step,
                           retry_time now)
@@ -397,7 +404,7 @@ static void check_refused(uint8_t verdict, uint8_t cause, retry_ms delay, retry_
     CHECK_EQUAL(verdict, step.verdict);
     CHECK_EQUAL(cause, step.cause);
     CHECK_EQUAL(delay, step.delay);
-    CHECK(memcmp(&step, &again, sizeof step) == 0);    /* as often as it is asked */
+    check_same_step(step, again);                      /* as often as it is asked */
     CHECK_EQUAL(10000, retry_budget_balance(&budget)); /* that retry was never made */
     CHECK_EQUAL(1, told);
     CHECK_EQUAL(verdict, told_decision.verdict);
@@ -792,7 +799,7 @@ static void test_limit_and_rate(void)
    second has more than the rate and a bucket. */
 static void test_turns_do_not_pile_up(void)
 {
-    enum { MOST = 1000 };
+    enum { MOST = 1000 / CHECK_ONE_IN }; /* more has no room in 64 KB */
     static retry_operation ops[MOST];
     static retry_time due[MOST], sent[MOST];
     uint32_t begun = 0, in_all = 0, first = 0, waiting = 0, i;
@@ -833,7 +840,7 @@ static void test_turns_do_not_pile_up(void)
         check_row("at %u ms", (unsigned)(now - START));
         CHECK_RANGE(0, 50 + 7, waiting);
     }
-    CHECK_RANGE(250, 280, in_all);
+    CHECK_RANGE(MOST < 250 ? 150 : 250, 280, in_all);
     CHECK_EQUAL(in_all - first, gates.in_flight);
 }
 
@@ -908,7 +915,7 @@ static void test_stops_do_not_bunch(void)
 {
     enum { WAITING = 64 };
     static retry_operation ops[WAITING];
-    static retry_time due[WAITING], sent[8000];
+    static retry_time due[WAITING], sent[8000 / CHECK_ONE_IN];
     uint32_t burst, in_all, first, i;
     retry_time now;
     for (burst = 0; burst < 3000; burst += 1000) {

@@ -214,7 +214,7 @@ static void test_pairs(void)
         set_up(count);
         memset(counts, 0, sizeof counts);
         for (i = 0; i < n; i++)
-            expected[i] = (double)DRAWS / n;
+            expected[i] = (double)DRAWS / (double)n;
         for (i = 0; i < DRAWS; i++) {
             uint32_t first, second;
             draw_next = check_random();
@@ -225,7 +225,8 @@ static void test_pairs(void)
             if (first < count && second < count && first != second)
                 counts[first * (count - 1) + second - (second > first)]++;
         }
-        CHECK(chi_square(counts, expected, n) < 12 + 2.5 * n); /* one in 10,000 is above it */
+        /* one in 10,000 is above it */
+        CHECK(chi_square(counts, expected, n) < 12 + 2.5 * (double)n);
     }
 }
 
@@ -294,7 +295,7 @@ static void test_circle(void)
             /* as busy as the other: who was drawn first is the first */
             occupy(second);
             order_of(count, busy);
-            CHECK(memcmp(order, busy, count * sizeof order[0]) == 0);
+            CHECK(memcmp(order, busy, (size_t)count * sizeof order[0]) == 0);
         }
     }
 }
@@ -885,7 +886,7 @@ static void test_random_walk(void)
         case 3:
         case 4:
         case 5:
-            retry_ended(&ops[i], k, check_random() % 3 ? NULL : &failure, now);
+            retry_ended(&ops[i], (unsigned)k, check_random() % 3 ? NULL : &failure, now);
             if (k <= FURTHER)
                 sent_to[i][k] = 0;
             break;
