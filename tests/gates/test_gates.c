@@ -548,7 +548,7 @@ struct all_gates {
     retry_rate rate;
 };
 
-static struct all_gates all_gates(void)
+static struct all_gates as_they_are(void)
 {
     struct all_gates all;
     all.breaker = breaker;
@@ -590,7 +590,7 @@ static void test_order(void)
             add(a);
             add(b);
             told = 0;
-            before = all_gates();
+            before = as_they_are();
             step = retry_next(&op, START + 10);
             CHECK_EQUAL(answers[first].what, step.what);
             CHECK_EQUAL(answers[first].cause, step.cause);
