@@ -1380,6 +1380,17 @@ static void test_expire_in_steps(void)
     }
 }
 
+/* The last thousandths go, too, however often it is asked. */
+static void test_expire_to_the_last(void)
+{
+    retry_budget budget = expiring(6400, 20000, 1000);
+    retry_ms step;
+    retry_budget_deposit(&budget, 64);
+    for (step = 1; step <= 300; step++)
+        CHECK(!retry_budget_withdraw(&budget, TOO_MUCH, check_after(START, step * 100)));
+    CHECK_EQUAL(1000, retry_budget_balance(&budget));
+}
+
 /* Days without a call leave one retry's cost; what was less stays. */
 static void test_expire_leaves_one_retry(void)
 {
@@ -1596,6 +1607,7 @@ int main(void)
     RUN(test_expire_at_first);
     RUN(test_expire_is_exponential);
     RUN(test_expire_in_steps);
+    RUN(test_expire_to_the_last);
     RUN(test_expire_leaves_one_retry);
     RUN(test_expire_before_a_withdrawal);
     RUN(test_expire_and_the_clock);

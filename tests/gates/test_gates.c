@@ -555,7 +555,7 @@ struct all_gates {
     retry_rate rate;
 };
 
-static struct all_gates all_gates(void)
+static struct all_gates as_they_are(void)
 {
     struct all_gates all;
     all.breaker = breaker;
@@ -597,7 +597,7 @@ static void test_order(void)
             add(a);
             add(b);
             told = 0;
-            before = all_gates();
+            before = as_they_are();
             step = retry_next(&op, START + 10);
             CHECK_EQUAL(answers[first].what, step.what);
             CHECK_EQUAL(answers[first].cause, step.cause);
@@ -767,6 +767,46 @@ static void test_rate_instant_comes_nearer(void)
     CHECK_EQUAL(600, CHECK_WAIT(PACED, retry_next(&op, START + 400)).delay);
     CHECK_EQUAL(1, CHECK_WAIT(PACED, retry_next(&op, START + 999)).delay);
     CHECK_SEND(retry_next(&op, START + 1000));
+}
+
+/* A retry whose delay is over waits for its instant alone. */
+static void test_rate_keeps_a_retrys_instant(void)
+{
+    set_up(10000, 0);
+    fail_once();
+    spend_rate(5000);
+    CHECK_EQUAL(990, CHECK_WAIT(PACED, retry_next(&op, START + 10)).delay);
+    CHECK_EQUAL(1, CHECK_WAIT(PACED, retry_next(&op, START + 999)).delay);
+    CHECK_SEND(retry_next(&op, START + 1000));
+}
+
+/* While the limit makes its attempt wait an instant is kept for as long as the bucket could have
+   held it, here 125 ms. Then the attempt takes another. */
+static void test_rate_keeps_an_instant_for(void)
+{
+    static const struct {
+        retry_ms late, next;
+    } rows[] = {{0, 125}, {124, 1}, {125, 0}, {126, 125}};
+    size_t i;
+    for (i = 0; i < CHECK_COUNT(rows); i++) {
+        retry_operation next;
+        retry_time now = START + 125 + rows[i].late;
+        check_row("%lu ms late", (unsigned long)rows[i].late);
+        set_up(10000, 0);
+        rate.max = 8000;
+        rate.wait = 5000;
+        retry_gates_rate(&gates, &rate);
+        other_ends(NULL, 0, START);
+        CHECK_EQUAL(125, CHECK_WAIT(PACED, retry_next(&op, START)).delay);
+        aimd.max = gates.in_flight = 1; /* somebody else's */
+        retry_gates_aimd(&gates, &aimd);
+        CHECK_EQUAL(1, CHECK_WAIT(PACED, retry_next(&op, now)).delay);
+        gates.in_flight = 0;
+        aimd.max = 2;
+        CHECK_SEND(retry_next(&op, now));
+        next = start(now);
+        CHECK_EQUAL(rows[i].next, retry_next(&next, now).delay);
+    }
 }
 
 /* A limit before the rate takes the place back while the rate makes wait; the rate keeps its
@@ -993,6 +1033,22 @@ static void test_gates_gone_with_a_turn(void)
     retry_stop(&next, START);
     CHECK_END(FAIL, CANCELLED, retry_next(&next, START));
     CHECK_EQUAL(0, gates.in_flight);
+}
+
+/* Who has passed a throttle is sent when the gates behind it have gone. */
+static void test_gates_gone_with_a_draw(void)
+{
+    set_up(10000, 0);
+    retry_gates_throttle(&gates, &throttle);
+    aimd.max = gates.in_flight = 1;
+    retry_gates_aimd(&gates, &aimd);
+    CHECK_EQUAL(1, CHECK_WAIT(PACED, retry_next(&op, START)).delay);
+    CHECK_EQUAL(2, drawn); /* the throttle's, and the turn's */
+    retry_client_nodes(&client, NULL, 0);
+    CHECK_SEND(retry_next(&op, START + 1));
+    CHECK_WAIT(NONE, retry_next(&op, START + 1));
+    retry_ended(&op, 0, NULL, START + 2);
+    CHECK_END(SUCCESS, NONE, retry_next(&op, START + 2));
 }
 
 /* A probe that a later gate refuses, or lets wait, leaves its place to another. */
@@ -1488,6 +1544,13 @@ static void test_latency_of_no_answers(void)
     op = start(START + 2000);
     CHECK_SEND(retry_next(&op, START + 2000));
     retry_stop(&op, START + 2900); /* late: so much it does tell */
+    CHECK(memcmp(&before, &latency, sizeof before) != 0);
+    before = latency;
+    op_timeout = 1000;
+    client.attempt_timeout = 500;
+    op = start(START + 3000);
+    CHECK_SEND(retry_next(&op, START + 3800)); /* with 200 ms of 500; so does one that timed out */
+    CHECK_CANCEL(retry_next(&op, START + 4000));
     CHECK(memcmp(&before, &latency, sizeof before) != 0);
 }
 
@@ -2095,9 +2158,12 @@ int main(void)
     RUN(test_turns_given_back);
     RUN(test_stops_do_not_bunch);
     RUN(test_rate_instant_comes_nearer);
+    RUN(test_rate_keeps_a_retrys_instant);
+    RUN(test_rate_keeps_an_instant_for);
     RUN(test_limit_and_rate);
     RUN(test_rate_after_stop);
     RUN(test_gates_gone_with_a_turn);
+    RUN(test_gates_gone_with_a_draw);
     RUN(test_probe_given_back);
     RUN(test_operation);
     RUN(test_told_first);
