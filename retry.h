@@ -1905,7 +1905,7 @@ static uint32_t retry__max(uint32_t a, uint32_t b)
     return a > b ? a : b;
 }
 
-static uint32_t retry__narrow(uint64_t x)
+RETRY__ONCE uint32_t retry__narrow(uint64_t x)
 {
     return (uint32_t)(x >> 32) == 0 ? (uint32_t)x : UINT32_MAX;
 }
@@ -1952,7 +1952,7 @@ RETRY__ONCE uint32_t retry__share(uint32_t part, uint32_t whole, uint32_t bits)
 }
 
 /* x / 1000: 274877907 is 2^38 / 1000 rounded up, exact for every x. */
-static uint32_t retry__thousandth(uint32_t x)
+RETRY__ONCE uint32_t retry__thousandth(uint32_t x)
 {
     return (uint32_t)(((uint64_t)x * 274877907) >> 38);
 }
@@ -2165,7 +2165,8 @@ RETRY__INLINE uint8_t retry__traits(retry_reason reason)
 #undef RETRY__X
 #undef RETRY__TRAIT
     if (reason >= RETRY_REASON_COUNT)
-        return retry__reason_is_user(reason) ? (uint8_t)(reason & 0xb0) : RETRY__TRAIT_UNKNOWN;
+        return retry__reason_is_user(reason) ? (uint8_t)(reason & 0xb0)
+                                             : (uint8_t)RETRY__TRAIT_UNKNOWN;
     return traits[reason];
 }
 
@@ -2580,7 +2581,7 @@ static bool retry__open_or_pending(const retry_request *request)
     return retry__open(request) || request->retry__state == RETRY_VERDICT_PENDING;
 }
 
-/* The decision is made here: the caller's stays in registers where nobody is event. */
+/* The decision is made here: the caller's stays in registers where nobody is told. */
 RETRY__COLD void retry__observe(const retry_request *request, const retry_failure *failure,
                                 uint8_t verdict, uint8_t cause, retry_ms delay)
 {
@@ -4689,8 +4690,8 @@ static retry_ms retry__latency_ms(uint32_t level)
 
 /* How often a step is doubled. While it learns: up to 4 times, less and less. Then only when the
    service has changed: soon, 2 times up, and 6 times down, where seldom anything is learnt. */
-static uint32_t retry__latency_haste(const retry__percentile *percentile, uint32_t progress,
-                                     bool late)
+RETRY__ONCE uint32_t retry__latency_haste(const retry__percentile *percentile, uint32_t progress,
+                                          bool late)
 {
     uint32_t haste = 0;
     if (progress >= RETRY__LATENCY_LEARNT) {
@@ -4787,7 +4788,7 @@ enum {
     RETRY__COPY_CANCEL = 2 /* its CANCEL is due */
 };
 
-/* What a hedge is event. */
+/* What a hedge is told. */
 enum {
     RETRY__HEDGE_BEGIN,  /* the first copy was sent */
     RETRY__HEDGE_FAILED, /* a copy failed */
@@ -6043,16 +6044,17 @@ RETRY_API const retry_client *retry_scope_client(retry_scopes *scopes, const voi
 
 /* ---- Policies and budgets from text -------------------------------------------------------- */
 
-/* Presets of policies, X(name, curve, jitter, and the rest of a retry__preset), and of budgets,
-   X(name, initialiser); the first is the default. A name goes before one that it begins with. */
-#define RETRY__POLICY_PRESETS(X)                                                  \
-    X("best-effort", EXPONENTIAL, FULL, 0, 1, 1, 100, 0, 0, 500, 0)               \
-    X("smithy", EXPONENTIAL, FULL, 5, 0, 1000, 0, 0, 0, 20000, 0)                 \
-    X("aws-2026", EXPONENTIAL, FULL, 3, 0, 50, 1000, 0, 5000, 20000, 0)           \
-    X("aws", EXPONENTIAL, FULL, 3, 0, 1000, 0, 20000, 0, 20000, 0)                \
-    X("grpc", EXPONENTIAL, SPREAD, 0, 0, 1000, 0, 0, 0, 120000, RETRY_RATIO(1.6)) \
-    X("rfc0049", EXPONENTIAL, NONE, 0, 0, 1, 0, 0, 0, 500, 0)                     \
-    X("controlled", CONTROLLED, NONE, 0, 0, 0, 0, 0, 0, 0, 0)
+/* Presets, X(name, initialiser); the first is the default. A name goes before one that it begins
+   with. */
+#define RETRY__BACKOFF_ALONE(backoff) RETRY__POLICY(backoff, RETRY_BACKOFF_DEFAULT, 0, 0, 0)
+#define RETRY__POLICY_PRESETS(X)                              \
+    X("best-effort", RETRY_POLICY_BEST_EFFORT)                \
+    X("smithy", RETRY_POLICY_SMITHY)                          \
+    X("aws-2026", RETRY_POLICY_AWS_2026)                      \
+    X("aws", RETRY_POLICY_AWS)                                \
+    X("grpc", RETRY__BACKOFF_ALONE(RETRY_BACKOFF_GRPC))       \
+    X("rfc0049", RETRY__BACKOFF_ALONE(RETRY_BACKOFF_RFC0049)) \
+    X("controlled", RETRY__BACKOFF_ALONE(RETRY_BACKOFF_CONTROLLED))
 #define RETRY__BUDGET_PRESETS(X)                                             \
     X("none", RETRY__INIT(UINT32_MAX, 0, 0, 0, 0, 0, 0, 0, false, false, 0)) \
     X("best-effort", RETRY_BUDGET_BEST_EFFORT(1))                            \
@@ -6097,13 +6099,6 @@ enum { RETRY__BUDGET_KEYS(RETRY__X) RETRY__BUDGET_KEY_COUNT };
 /* Kinds of value: numbers, then names. */
 enum { RETRY__WHOLE, RETRY__TOKENS, RETRY__RATIO, RETRY__FACTOR, RETRY__DURATION };
 enum { RETRY__CURVE = RETRY__DURATION + 1, RETRY__JITTER, RETRY__ANSWER };
-
-/* What a preset of policies sets, times in ms: what RETRY_POLICY_x says, in a fifth of the size. */
-typedef struct retry__preset {
-    uint8_t curve, jitter, attempts, min;
-    uint16_t initial, throttled, after_max, after_slack;
-    uint32_t max, factor;
-} retry__preset;
 
 /* What keys set of a budget. */
 typedef struct retry__budget_text {
@@ -6352,51 +6347,27 @@ static const char *retry__policy_sense(const retry_policy *policy, const char *c
     return NULL;
 }
 
-static uint32_t retry__policy_preset(retry_policy *policy, retry__scan *text)
-{
-#define RETRY__X(name, curve, jitter, ...) \
-    {RETRY_CURVE_##curve, RETRY_JITTER_##jitter, __VA_ARGS__},
-    static const retry__preset presets[] = {RETRY__POLICY_PRESETS(RETRY__X)};
-#undef RETRY__X
-    static const retry_policy plain =
-        RETRY__POLICY(RETRY_BACKOFF_DEFAULT, RETRY_BACKOFF_DEFAULT, 0, 0, 0);
-    uint32_t index = retry__parse_preset(text, &retry__policies, 0);
-    const retry__preset *preset = &presets[index];
-    *policy = plain;
-    policy->backoff.curve = preset->curve;
-    policy->backoff.jitter = preset->jitter;
-    policy->backoff.min = preset->min;
-    policy->backoff.initial = preset->initial;
-    policy->backoff.max = preset->max;
-    policy->backoff.factor = preset->factor;
-    policy->throttle_backoff.initial = preset->throttled;
-    policy->max_attempts = preset->attempts;
-    policy->retry_after_max = preset->after_max;
-    policy->retry_after_slack = preset->after_slack;
-    return index;
-}
-
 RETRY_API bool retry_parse_policy(retry_policy *policy, const char *text, size_t length,
                                   retry_text_error *error)
 {
     const char *at[RETRY__POLICY_KEY_COUNT] = {NULL}, *fault;
+    static const retry_policy presets[] = {RETRY__POLICY_PRESETS(RETRY__PRESET)};
     retry_policy parsed;
+    static const retry_backoff none = RETRY_BACKOFF_DEFAULT;
+    retry_backoff *throttled = &parsed.throttle_backoff;
+    retry_ms initial, max;
     retry__scan scan;
-    retry_ms throttled;
-    uint32_t preset;
     if (!retry__scan_begin(&scan, text, length, policy))
         return retry__parsed(error, 0, retry__null);
-    preset = retry__policy_preset(&parsed, &scan);
+    parsed = presets[retry__parse_preset(&scan, &retry__policies, 0)];
     fault = retry__parse_fields(&scan, &retry__policies, at, &parsed);
     if (parsed.backoff.jitter == RETRY_JITTER_SPREAD && !at[RETRY__AT_SPREAD])
         parsed.backoff.spread = RETRY_RATIO(0.2); /* gRPC's */
-    throttled = parsed.throttle_backoff.initial;
-    if (throttled != 0) { /* all else is as after other failures; best effort's `max` is higher */
-        parsed.throttle_backoff = parsed.backoff;
-        parsed.throttle_backoff.initial = throttled;
-        if (preset == 0 && !at[RETRY__AT_MAX])
-            parsed.throttle_backoff.max = 10000;
-    }
+    initial = throttled->initial;
+    max = at[RETRY__AT_MAX] || throttled->max == 0 ? parsed.backoff.max : throttled->max;
+    *throttled = initial != 0 ? parsed.backoff : none; /* as after other failures, but for these */
+    throttled->initial = initial;
+    throttled->max = initial != 0 ? max : 0;
     if (!fault)
         fault = retry__policy_sense(&parsed, at, &scan.text);
     if (!fault)
