@@ -21,7 +21,7 @@ static bool is_valid(uint32_t reason)
 /* What retry_orchestrate makes of the reason for a request that is idempotent, or not. */
 static void check_decided(retry_reason reason, const reason_row *row, bool idempotent)
 {
-    bool asked = row->decided == REASON_ASKED;
+    unsigned cause = row->decided;
     retry_request request;
     retry_failure failure = check_failure_of(reason);
     retry_decision decision;
@@ -29,8 +29,9 @@ static void check_decided(retry_reason reason, const reason_row *row, bool idemp
     request.idempotent = idempotent;
     retry_begin(&request, 0);
     decision = retry_orchestrate(&request, &failure, 0);
-    CHECK_EQUAL(asked && !row->another && !idempotent ? RETRY_CAUSE_NOT_IDEMPOTENT : row->decided,
-                decision.cause);
+    if (cause == REASON_ASKED && !row->another && !idempotent)
+        cause = RETRY_CAUSE_NOT_IDEMPOTENT;
+    CHECK_EQUAL(cause, decision.cause);
     CHECK_EQUAL(!row->another && row->decided != REASON_FINAL, request.ambiguous);
 }
 
@@ -42,6 +43,7 @@ static void test_table(void)
     for (reason = 0; reason < RETRY_REASON_COUNT; reason++) {
         reason_row row = reason_row_of(reason);
         check_row("%s", row.name);
+        CHECK_EQUAL(reason, row.reason);
         CHECK_EQUAL(row.another, retry_reason_allows_non_idempotent(reason));
         CHECK_EQUAL(row.decided == REASON_ALWAYS, retry_reason_always(reason));
         CHECK_TEXT(row.name, retry_reason_name(reason));
@@ -190,7 +192,11 @@ static void test_sets_without_invalid(void)
 static void test_verdict_names(void)
 {
     static const char *const names[] = {"FAIL", "RETRY", "EXPIRE", "PENDING", "SUCCESS"};
-    unsigned i;
+    unsigned i, rows = 0;
+#define ROW(name) CHECK_TEXT(#name, retry_verdict_name((uint8_t)rows++));
+    RETRY_VERDICTS(ROW)
+#undef ROW
+    CHECK_EQUAL(CHECK_COUNT(names), rows);
     CHECK_EQUAL(CHECK_COUNT(names), RETRY_VERDICT_COUNT);
     CHECK_EQUAL(0, RETRY_VERDICT_FAIL);
     for (i = 0; i < 256; i++) {
@@ -219,6 +225,8 @@ static void test_version(void)
 {
     CHECK_EQUAL(RETRY_VERSION, retry_version());
     CHECK_EQUAL(RETRY_VERSION_MAJOR, retry_version() / 10000);
+    CHECK_EQUAL(RETRY_VERSION_MINOR, retry_version() / 100 % 100);
+    CHECK_EQUAL(RETRY_VERSION_PATCH, retry_version() % 100);
 }
 
 int main(void)

@@ -51,6 +51,7 @@ enum {
 };
 
 typedef struct reason_row {
+    retry_reason reason;
     const char *name;
     bool another;
     uint8_t decided, budget, gates, limit;
@@ -70,8 +71,9 @@ static inline reason_row reason_row_of(retry_reason reason)
 #define REASON_AT(name, allows, always) row_of_##name##_in_tests_support_reasons_h,
         RETRY_REASONS(REASON_AT)};
     static const reason_row rows[] = {
-#define REASON_ROW(name, another, decided, budget, gates, limit) \
-    {#name, another, REASON_##decided, REASON_##budget, REASON_##gates, REASON_##limit},
+#define REASON_ROW(name, another, decided, budget, gates, limit)           \
+    {RETRY_REASON_##name, #name,          another,       REASON_##decided, \
+     REASON_##budget,     REASON_##gates, REASON_##limit},
         REASON_ROWS(REASON_ROW)};
     return rows[at[reason]];
 }

@@ -4,8 +4,8 @@
 # awk -f public.awk HEADER
 function found(name, of) {
     of = of == "" ? title : of
-    if (name !~ /__/ && name !~ /^[A-Z]+_H$/ && !((of, name) in seen)) {
-        seen[of, name]
+    if (name !~ /__/ && name !~ /^[A-Z]+_H$/ && !(name in seen)) {
+        seen[name]
         print FILENAME "\t" of "\t" name
     }
 }
