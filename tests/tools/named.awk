@@ -56,7 +56,7 @@ BEGIN {
     seen["support/check.h"]
     read_test("support/check.h")
 }
-FILENAME != "-" {
+FNR == NR {
     if (!/^#/ && match($0, /: /))
         tests[substr($0, 1, RSTART - 1)] = substr($0, RSTART + 2)
     next
