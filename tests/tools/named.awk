@@ -61,6 +61,7 @@ FNR == NR {
         tests[substr($0, 1, RSTART - 1)] = substr($0, RSTART + 2)
     next
 }
+$4 == "type" { next }
 !($2 in tests) { print $1 ": " $3 ": tests/tools/subjects.txt does not say which tests are about \"" $2 "\""; next }
 {
     n = split(tests[$2], path, " ")

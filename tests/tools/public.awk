@@ -1,12 +1,12 @@
-# public.awk: prints what is public in a header, each in a line: where its section begins, the section's title,
-# and the name, separated by tabs. Fields are STRUCT.NAME, keys and words of texts "NAME"; switches
+# public.awk: prints what is public in a header, each in a line: the header, the title of its section, the
+# name, and "type" if it is one, separated by tabs. Fields are STRUCT.NAME, keys and words of texts "NAME"; switches
 # and other macros of a user's, which the code asks for, are of the section "Options".
 # awk -f public.awk HEADER
-function found(name, of) {
+function found(name, of, kind) {
     of = of == "" ? title : of
     if (name !~ /__/ && name !~ /^[A-Z]+_H$/ && !(name in seen)) {
         seen[name]
-        print FILENAME "\t" of "\t" name
+        print FILENAME "\t" of "\t" name "\t" kind
     }
 }
 function all(line, pattern,  name) { # names in a line that fit
@@ -85,6 +85,7 @@ match(line, /^(typedef )?struct [a-z_]+ \{$/) {
     owner = line
     sub(/.*struct /, "", owner)
     sub(/ \{$/, "", owner)
+    found(owner, "", "type")
     declared = ""
     next
 }
@@ -101,6 +102,12 @@ owner != "" {
 line ~ /^(__extension__ )?enum \{/ { listed = 1 }
 listed { all(line, "(RETRY|ERRMAP)_[A-Z0-9_]+") }
 line ~ /\};?$/ { listed = 0 }
+match(line, /^typedef .*[ *](retry|errmap)_[a-z_]+[;(]/) {
+    name = substr(line, 1, RLENGTH - 1)
+    sub(/.*[ *]/, "", name)
+    found(name, "", "type")
+    next
+}
 match(line, /^RETRY_API .*[a-z]\(/) {
     name = line
     sub(/\(.*/, "", name)
