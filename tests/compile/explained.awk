@@ -5,7 +5,13 @@
 # awk -f explained.awk NAMES HEADER...
 FNR == 1 && FILENAME !~ /\.h$/ { list = 1 }
 FNR == 1 && FILENAME ~ /\.h$/ { list = inside = ended = over = 0 }
-list { split($0, part, "\t"); if (part[3] ~ /^[A-Za-z0-9]+_[A-Za-z0-9_]+$/ && part[3] !~ /_(COUNT|IMPLEMENTED|VERSION_M..OR|VERSION_PATCH|VERSION)$/) wanted[part[3]]; next }
+list {
+    split($0, part, "\t")
+    if (part[3] ~ /^[A-Za-z0-9]+_[A-Za-z0-9_]+$/ &&
+        part[3] !~ /_(COUNT|IMPLEMENTED|VERSION_M..OR|VERSION_PATCH|VERSION)$/)
+        wanted[part[3]]
+    next
+}
 /^#if.*defined\(RETRY_IMPLEMENTATION\)/ { over = 1 }
 over { next }
 {

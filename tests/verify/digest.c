@@ -535,6 +535,13 @@ static void breakers(void)
     retry_breaker breaker = RETRY_BREAKER_COUCHBASE;
     uint32_t i;
     breaker.volume = 1 + below(10);
+    if (below(2) == 0) {
+        breaker.open_max = below(20000);
+        breaker.slow = below(3000);
+        breaker.in_a_row = (uint16_t)below(4);
+        breaker.probes = (uint8_t)below(4);
+        breaker.probe_timeout = below(6000);
+    }
     for (i = 0; i < 80; i++) {
         retry_failure failure = any_failure();
         const retry_failure *end = below(4) == 0 ? NULL : &failure;
