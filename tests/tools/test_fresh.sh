@@ -24,6 +24,13 @@ done
 for test in $(sed '/^#/d; s/.*: //' $tools/subjects.txt); do
     check "subjects.txt: tests/$test" test -e "tests/$test"
 done
+titles() { # which no line of subjects.txt begins with
+    cut -f 2 "$work/functions" | sort -u | grep . | while read -r title; do
+        grep -q -F "$title: " $tools/subjects.txt || echo "which tests are about \"$title\"? ($tools/subjects.txt)"
+    done
+}
+check "subjects.txt has every section of the code" says_nothing titles
 check "mutants.txt quotes lines that are there (else take them out: make mutants says what is new)" \
     says_nothing awk -f $tools/quoted.awk "$work/functions" $verify/mutants.txt
+check "models of threads: functions do what models.txt says (models.sh)" quiet sh $verify/models.sh
 finish
