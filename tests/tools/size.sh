@@ -1,6 +1,7 @@
 #!/bin/sh
 # What the headers cost on Cortex-M0: bytes of flash at gcc -Os, unused sections
-# dropped, the compiler's helpers included; bytes of RAM for each struct; lines of source. With STRICT=1
+# dropped, the compiler's helpers included; bytes of RAM for each struct; lines of source. A limit leaves a
+# hundredth: it is there to catch what grows, not to forbid a fix. With STRICT=1
 # it fails if a limit is passed.
 dir=$(mktemp -d) || exit 1
 trap 'rm -rf "$dir"' EXIT
@@ -49,7 +50,7 @@ decision="retry_begin retry_orchestrate retry_succeed
     retry_best_effort"
 # shellcheck disable=SC2086 # one word a function
 {
-    flash 1750 "a decision (begin, orchestrate, succeed, best effort)" $decision
+    flash 1760 "a decision (begin, orchestrate, succeed, best effort)" $decision
     flash 3600 "retry_run" retry_run
 }
 operation="retry_start retry_next retry_ended retry_stop retry_best_effort"
@@ -58,25 +59,25 @@ breaker="retry_breaker_ask retry_breaker_report retry_breaker_release
     retry_breaker_reset retry_breaker_state retry_classify_permit"
 # shellcheck disable=SC2086 # one word a function
 {
-    flash 3520 "an operation" $operation
-    flash 5040 "an operation, AIMD limit" $operation retry_gates_aimd
-    flash 5490 "an operation, circuit breaker" $operation retry_gates_breaker
-    flash 4630 "an operation, client-side throttle" $operation retry_gates_throttle
-    flash 5670 "an operation, rate" $operation retry_gates_rate
-    flash 4700 "an operation, latency" $operation retry_gates_latency
-    flash 4640 "an operation, hedge" $operation retry_hedge_copies
-    flash 4740 "an operation, several nodes" $operation retry_client_nodes
-    flash 6040 "an operation, budget and limit" $recommended
-    flash 6670 "the same with several nodes" $recommended retry_client_nodes
-    flash 7640 "the same with a hedge and latency" $recommended retry_hedge_copies retry_gates_latency
-    flash 7340 "a service and an operation" $operation retry_service_init
+    flash 3530 "an operation" $operation
+    flash 5060 "an operation, AIMD limit" $operation retry_gates_aimd
+    flash 5520 "an operation, circuit breaker" $operation retry_gates_breaker
+    flash 4660 "an operation, client-side throttle" $operation retry_gates_throttle
+    flash 5710 "an operation, rate" $operation retry_gates_rate
+    flash 4720 "an operation, latency" $operation retry_gates_latency
+    flash 4660 "an operation, hedge" $operation retry_hedge_copies
+    flash 4760 "an operation, several nodes" $operation retry_client_nodes
+    flash 6080 "an operation, budget and limit" $recommended
+    flash 6710 "the same with several nodes" $recommended retry_client_nodes
+    flash 7690 "the same with a hedge and latency" $recommended retry_hedge_copies retry_gates_latency
+    flash 7390 "a service and an operation" $operation retry_service_init
     flash 1810 "circuit breaker by hand" $breaker
     flash 1520 "scope, with its budget" retry_scope_client
-    flash 3840 "policy from a text, with the strategy" retry_parse_policy
+    flash 3870 "policy from a text, with the strategy" retry_parse_policy
     flash 5020 "policy and budget from a text" retry_parse_policy retry_parse_budget
 }
 # shellcheck disable=SC2046 # one word a function
-flash 22980 "all of retry.h" $(functions "$dir/retry.o")
+flash 23190 "all of retry.h" $(functions "$dir/retry.o")
 object=errmap # what it calls in retry.h is counted there
 flash 4600 "parse an error map and find in it" errmap_parse errmap_find
 # shellcheck disable=SC2046
@@ -96,9 +97,9 @@ cut() # LIMIT PART: what `make cut` writes of it, all of it, without the compile
 echo
 echo "A part alone (make cut), for one thread, no helpers     flash  at most   RAM"
 cut 900 delay
-cut 1050 retry-after
+cut 1060 retry-after
 cut 320 bucket
-cut 1150 connection
+cut 1170 connection
 cut 1500 breaker
 
 structs="retry_failure retry_request retry_operation retry_copy retry_service retry_gates retry_client retry_policy retry_bucket retry_budget retry_connection retry_nmv
@@ -129,6 +130,6 @@ lines() # HEADER LIMIT: all that follow its opening comment
 }
 echo
 echo "Lines of source                                         lines  at most"
-lines retry.h 5890
+lines retry.h 5940
 lines errmap.h 1850
 [ -z "${STRICT:-}" ] || exit $bad

@@ -28,8 +28,7 @@ $(cat $verify/proofs/*.acsl | grep -c '^@trusted') functions; $(awk -f $verify/p
     row "changes to the code that no test notices" "\`make mutants\`" \
         "$(grep -c '^[a-z_0-9]*: ' $verify/mutants.txt), with a reason each"
     row "clang-tidy, cppcheck, scan-build, gcc; MISRA C" "\`make lint\`" \
-        "deviations from $(grep -c '^[0-9]' $verify/misra.txt) rules in $(grep '^[0-9]' $verify/misra.txt |
-            awk '{ n += $3 + $4 } END { print n + 0 }') places, with a reason for each rule"
+        "deviations from $(grep -c '^[0-9]' $verify/misra.txt) rules, with a reason for each"
 }
 
 # The page, with each table between its marks anew.
@@ -46,5 +45,28 @@ if [ "${1:-}" = --renew ]; then
     [ "$failed" -gt 0 ] || cp "$work/page" $page
     finish
 fi
-check "tests/README.md has them (make renew WHAT=tables)" diff $page "$work/page"
+# Line by line, but a number that counts 20 or more may be a twentieth off: no edit has to renew it.
+close() {
+    awk '
+        function alike(was, is,  stated, counted, before) {
+            while (was != is) {
+                if (!match(was, /[0-9]+/))
+                    return 0
+                stated = substr(was, RSTART, RLENGTH) + 0
+                before = substr(was, 1, RSTART - 1)
+                was = substr(was, RSTART + RLENGTH)
+                if (!match(is, /[0-9]+/) || substr(is, 1, RSTART - 1) != before)
+                    return 0
+                counted = substr(is, RSTART, RLENGTH) + 0
+                is = substr(is, RSTART + RLENGTH)
+                if (counted - stated > int(stated / 20) || stated - counted > int(stated / 20))
+                    return 0
+            }
+            return 1
+        }
+        FNR == NR { page[FNR] = $0; lines = FNR; next }
+        !alike(page[FNR], $0) { print "< " page[FNR] "\n> " $0; wrong = 1 }
+        END { exit wrong || lines != FNR }' "$1" "$2"
+}
+check "tests/README.md has them (make renew WHAT=tables)" close $page "$work/page"
 finish
