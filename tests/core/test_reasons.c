@@ -21,7 +21,10 @@ static bool is_valid(uint32_t reason)
 /* What retry_orchestrate makes of the reason for a request that is idempotent, or not. */
 static void check_decided(retry_reason reason, const reason_row *row, bool idempotent)
 {
-    unsigned cause = row->decided;
+    static const uint8_t causes[] = {RETRY_CAUSE_STRATEGY, RETRY_CAUSE_ALWAYS,
+                                     RETRY_CAUSE_NOT_RETRYABLE, RETRY_CAUSE_UNKNOWN_REASON,
+                                     RETRY_CAUSE_THROTTLED};
+    unsigned cause = causes[row->decided];
     retry_request request;
     retry_failure failure = check_failure_of(reason);
     retry_decision decision;
@@ -29,7 +32,7 @@ static void check_decided(retry_reason reason, const reason_row *row, bool idemp
     request.idempotent = idempotent;
     retry_begin(&request, 0);
     decision = retry_orchestrate(&request, &failure, 0);
-    if (cause == REASON_ASKED && !row->another && !idempotent)
+    if (row->decided == REASON_ASKED && !row->another && !idempotent)
         cause = RETRY_CAUSE_NOT_IDEMPOTENT;
     CHECK_EQUAL(cause, decision.cause);
     CHECK_EQUAL(!row->another && row->decided != REASON_FINAL, request.ambiguous);
