@@ -1905,7 +1905,7 @@ static uint32_t retry__max(uint32_t a, uint32_t b)
     return a > b ? a : b;
 }
 
-RETRY__ONCE uint32_t retry__narrow(uint64_t x)
+static uint32_t retry__narrow(uint64_t x)
 {
     return (uint32_t)(x >> 32) == 0 ? (uint32_t)x : UINT32_MAX;
 }
@@ -1952,7 +1952,7 @@ RETRY__ONCE uint32_t retry__share(uint32_t part, uint32_t whole, uint32_t bits)
 }
 
 /* x / 1000: 274877907 is 2^38 / 1000 rounded up, exact for every x. */
-RETRY__ONCE uint32_t retry__thousandth(uint32_t x)
+static uint32_t retry__thousandth(uint32_t x)
 {
     return (uint32_t)(((uint64_t)x * 274877907) >> 38);
 }
@@ -1974,9 +1974,9 @@ RETRY__WRAPS static retry_ms retry__passed(retry_time from, retry_time now)
 RETRY__ONCE RETRY__WRAPS retry_ms retry__age(retry_time from, retry_ms span, retry_time now)
 {
     retry_ms passed = now - from;
-    if (passed <= UINT32_C(1) << 31)
-        return passed;
-    return span >> 31 == 0 || passed > RETRY__LATEST ? 0 : passed;
+    if (passed > UINT32_C(1) << 31 && (span >> 31 == 0 || passed > RETRY__LATEST))
+        return 0;
+    return passed;
 }
 
 /* ms that are left at `now` of a span that began at `from`. */
@@ -2264,7 +2264,7 @@ RETRY__COLD void retry__seed_itself(void)
 
 /* The states are multiples of RETRY__GOLDEN further on: all others come before one returns, and 0
    among them seeds anew. */
-static inline uint32_t retry__generate(void)
+RETRY__INLINE uint32_t retry__generate(void)
 {
     if (retry__load(&retry__random_state) == 0)
         retry__seed_itself();
@@ -2283,7 +2283,9 @@ RETRY__COLD uint32_t retry__draw_elsewhere(const retry_client *client)
 
 static inline uint32_t retry__draw(const retry_client *client)
 {
-    return client && client->random ? retry__draw_elsewhere(client) : retry__generate();
+    if (client && client->random)
+        return retry__draw_elsewhere(client);
+    return RETRY__FAST ? retry__generate() : retry_draw();
 }
 
 RETRY_API uint32_t retry_random(const retry_request *request)
@@ -2581,7 +2583,7 @@ static bool retry__open_or_pending(const retry_request *request)
     return retry__open(request) || request->retry__state == RETRY_VERDICT_PENDING;
 }
 
-/* The decision is made here: the caller's stays in registers where nobody is told. */
+/* Makes the struct that the observer reads, so that the decision itself can stay in registers. */
 RETRY__COLD void retry__observe(const retry_request *request, const retry_failure *failure,
                                 uint8_t verdict, uint8_t cause, retry_ms delay)
 {
@@ -2824,7 +2826,7 @@ static inline retry_decision retry__conclude(retry_request *request, const retry
             delay = retry__subtract(request->timeout, request->retry__elapsed);
         } else { /* 7 */
             verdict = RETRY_VERDICT_RETRY;
-            if (request->retries != UINT32_MAX) { /* the second never passes it */
+            if (request->retries != UINT32_MAX) { /* code_retries is never more */
                 request->retries++;
                 request->code_retries++;
             }
@@ -2869,7 +2871,7 @@ RETRY_API retry_decision retry_orchestrate(retry_request *request, const retry_f
     request->retry__elapsed = retry__age(request->started, request->timeout, now); /* 2 */
     retry__record_code(request, failure->code, now);
     traits = retry__record(request, failure);
-    if (traits != RETRY__TRAIT_ALLOWS) { /* as most are: of those there is no more to say */
+    if (traits != RETRY__TRAIT_ALLOWS) { /* else, as with most, a strategy is asked */
         if ((traits & RETRY__TRAIT_UNSENT) != 0)
             retry__ask_budget(request, RETRY__BUDGET_REFUND, NULL, now);
         cause = retry__screen(traits); /* 3 */
@@ -4334,8 +4336,9 @@ static bool retry__aimd_claim(uint32_t *instant, retry_ms age, uint32_t now)
     return retry__passed(seen, now) > age && retry__swap(instant, &seen, now);
 }
 
-/* What a fall leaves: less than before, as a ratio is below 1. RETRY_RATIO rounds, so half of its
-   unit is added, but a quarter of one at most: 0.9 of 10 is 9, half of a million half a million. */
+/* What a fall leaves: before * ratio, rounded down. RETRY_RATIO(0.9) is a little less than 0.9, and
+   10 would fall to 8. So half of a ratio's unit is added first, 2^-17, but a quarter of one attempt
+   at most: 1,000,000 halved is 500,000, and not 500,007. */
 static uint32_t retry__aimd_less(const retry_aimd *aimd, uint32_t limit)
 {
     uint32_t ratio = aimd->decrease ? aimd->decrease : RETRY_RATIO(0.5);
@@ -6044,17 +6047,16 @@ RETRY_API const retry_client *retry_scope_client(retry_scopes *scopes, const voi
 
 /* ---- Policies and budgets from text -------------------------------------------------------- */
 
-/* Presets, X(name, initialiser); the first is the default. A name goes before one that it begins
-   with. */
-#define RETRY__BACKOFF_ALONE(backoff) RETRY__POLICY(backoff, RETRY_BACKOFF_DEFAULT, 0, 0, 0)
-#define RETRY__POLICY_PRESETS(X)                              \
-    X("best-effort", RETRY_POLICY_BEST_EFFORT)                \
-    X("smithy", RETRY_POLICY_SMITHY)                          \
-    X("aws-2026", RETRY_POLICY_AWS_2026)                      \
-    X("aws", RETRY_POLICY_AWS)                                \
-    X("grpc", RETRY__BACKOFF_ALONE(RETRY_BACKOFF_GRPC))       \
-    X("rfc0049", RETRY__BACKOFF_ALONE(RETRY_BACKOFF_RFC0049)) \
-    X("controlled", RETRY__BACKOFF_ALONE(RETRY_BACKOFF_CONTROLLED))
+/* Presets of policies, X(name, curve, jitter, and the rest of a retry__preset), and of budgets,
+   X(name, initialiser); the first is the default. A name goes before one that it begins with. */
+#define RETRY__POLICY_PRESETS(X)                                                  \
+    X("best-effort", EXPONENTIAL, FULL, 0, 1, 1, 100, 0, 0, 500, 0)               \
+    X("smithy", EXPONENTIAL, FULL, 5, 0, 1000, 0, 0, 0, 20000, 0)                 \
+    X("aws-2026", EXPONENTIAL, FULL, 3, 0, 50, 1000, 0, 5000, 20000, 0)           \
+    X("aws", EXPONENTIAL, FULL, 3, 0, 1000, 0, 20000, 0, 20000, 0)                \
+    X("grpc", EXPONENTIAL, SPREAD, 0, 0, 1000, 0, 0, 0, 120000, RETRY_RATIO(1.6)) \
+    X("rfc0049", EXPONENTIAL, NONE, 0, 0, 1, 0, 0, 0, 500, 0)                     \
+    X("controlled", CONTROLLED, NONE, 0, 0, 0, 0, 0, 0, 0, 0)
 #define RETRY__BUDGET_PRESETS(X)                                             \
     X("none", RETRY__INIT(UINT32_MAX, 0, 0, 0, 0, 0, 0, 0, false, false, 0)) \
     X("best-effort", RETRY_BUDGET_BEST_EFFORT(1))                            \
@@ -6099,6 +6101,13 @@ enum { RETRY__BUDGET_KEYS(RETRY__X) RETRY__BUDGET_KEY_COUNT };
 /* Kinds of value: numbers, then names. */
 enum { RETRY__WHOLE, RETRY__TOKENS, RETRY__RATIO, RETRY__FACTOR, RETRY__DURATION };
 enum { RETRY__CURVE = RETRY__DURATION + 1, RETRY__JITTER, RETRY__ANSWER };
+
+/* What a preset of policies sets, times in ms: what RETRY_POLICY_x says, in a fifth of the size. */
+typedef struct retry__preset {
+    uint8_t curve, jitter, attempts, min;
+    uint16_t initial, throttled, after_max, after_slack;
+    uint32_t max, factor;
+} retry__preset;
 
 /* What keys set of a budget. */
 typedef struct retry__budget_text {
@@ -6347,27 +6356,51 @@ static const char *retry__policy_sense(const retry_policy *policy, const char *c
     return NULL;
 }
 
+static uint32_t retry__policy_preset(retry_policy *policy, retry__scan *text)
+{
+#define RETRY__X(name, curve, jitter, ...) \
+    {RETRY_CURVE_##curve, RETRY_JITTER_##jitter, __VA_ARGS__},
+    static const retry__preset presets[] = {RETRY__POLICY_PRESETS(RETRY__X)};
+#undef RETRY__X
+    static const retry_policy plain =
+        RETRY__POLICY(RETRY_BACKOFF_DEFAULT, RETRY_BACKOFF_DEFAULT, 0, 0, 0);
+    uint32_t index = retry__parse_preset(text, &retry__policies, 0);
+    const retry__preset *preset = &presets[index];
+    *policy = plain;
+    policy->backoff.curve = preset->curve;
+    policy->backoff.jitter = preset->jitter;
+    policy->backoff.min = preset->min;
+    policy->backoff.initial = preset->initial;
+    policy->backoff.max = preset->max;
+    policy->backoff.factor = preset->factor;
+    policy->throttle_backoff.initial = preset->throttled;
+    policy->max_attempts = preset->attempts;
+    policy->retry_after_max = preset->after_max;
+    policy->retry_after_slack = preset->after_slack;
+    return index;
+}
+
 RETRY_API bool retry_parse_policy(retry_policy *policy, const char *text, size_t length,
                                   retry_text_error *error)
 {
     const char *at[RETRY__POLICY_KEY_COUNT] = {NULL}, *fault;
-    static const retry_policy presets[] = {RETRY__POLICY_PRESETS(RETRY__PRESET)};
     retry_policy parsed;
-    static const retry_backoff none = RETRY_BACKOFF_DEFAULT;
-    retry_backoff *throttled = &parsed.throttle_backoff;
-    retry_ms initial, max;
     retry__scan scan;
+    retry_ms throttled;
+    uint32_t preset;
     if (!retry__scan_begin(&scan, text, length, policy))
         return retry__parsed(error, 0, retry__null);
-    parsed = presets[retry__parse_preset(&scan, &retry__policies, 0)];
+    preset = retry__policy_preset(&parsed, &scan);
     fault = retry__parse_fields(&scan, &retry__policies, at, &parsed);
     if (parsed.backoff.jitter == RETRY_JITTER_SPREAD && !at[RETRY__AT_SPREAD])
         parsed.backoff.spread = RETRY_RATIO(0.2); /* gRPC's */
-    initial = throttled->initial;
-    max = at[RETRY__AT_MAX] || throttled->max == 0 ? parsed.backoff.max : throttled->max;
-    *throttled = initial != 0 ? parsed.backoff : none; /* as after other failures, but for these */
-    throttled->initial = initial;
-    throttled->max = initial != 0 ? max : 0;
+    throttled = parsed.throttle_backoff.initial;
+    if (throttled != 0) { /* all else is as after other failures; best effort's `max` is higher */
+        parsed.throttle_backoff = parsed.backoff;
+        parsed.throttle_backoff.initial = throttled;
+        if (preset == 0 && !at[RETRY__AT_MAX])
+            parsed.throttle_backoff.max = 10000;
+    }
     if (!fault)
         fault = retry__policy_sense(&parsed, at, &scan.text);
     if (!fault)
