@@ -63,6 +63,7 @@ STORM = gnuplot-nox
 METRICS = prometheus
 INSTALL = libjsmn-dev g++ cmake meson ninja-build pkg-config git
 BENCH = libjsmn-dev g++ valgrind libcjson-dev libjansson-dev libjson-c-dev rapidjson-dev
+ARDUINO = arduino-core-avr arduino-builder libsimavr-dev zip unzip
 ARM = libjsmn-dev gcc-arm-none-eabi picolibc-arm-none-eabi qemu-system-arm
 MATRIX = libjsmn-dev gcc-12-multilib g++-12-multilib gcc-11 g++-11 clang-13 clang-14 clang-19 tcc
 # What `make cross` needs for each of its targets.
@@ -85,6 +86,7 @@ PROVE = libjsmn-dev frama-c-base why3 z3 cvc4
 SYMBOLS = libjsmn-dev g++ clang-14 clang-19 gcc-arm-none-eabi picolibc-arm-none-eabi
 
 .PHONY: FORCE renew help $(RUN) deps demo test run-tests $(SERVED) http async frozen storm together metrics guarded firmware \
+	arduino arduino-zip \
 	install cut check run-check units fuzz test-examples run-examples qemu size figures bench verify matrix \
 	symbols windows cross coverage prove mutants stress lint packages clean jsmn
 .DEFAULT_GOAL := help
@@ -182,6 +184,19 @@ firmware: ## 2 | 20 s | decide on an emulated Cortex-M3, the same here
 	@$(ALIVE) $(MAKE) --no-print-directory -C examples/firmware run \
 		OUT=$(if $(filter /%,$(BUILD)),,../../)$(BUILD)/firmware
 
+arduino: arduino-zip ## 2 | 15 s | an Arduino library; its sketch in simavr
+	$(call need,$(ARDUINO))
+	@$(ALIVE) sh tests/examples/arduino.sh $(BUILD)/retry-arduino.zip $(BUILD)/arduino
+
+arduino-zip: $(BUILD)/retry-arduino.zip ## 1 |  | write the zip that the Arduino IDE installs
+	@echo "$<: in the IDE, Sketch, Include Library, Add .ZIP Library"
+
+$(BUILD)/retry-arduino.zip: retry.h $(shell find examples/arduino -type f) | $(BUILD)
+	$(call need,zip)
+	@rm -rf $@ $(BUILD)/zip && mkdir -p $(BUILD)/zip
+	@cp -r examples/arduino $(BUILD)/zip/retry && cp retry.h $(BUILD)/zip/retry/src
+	@cd $(BUILD)/zip && zip -q -r ../$(@F) retry
+
 # major.minor.patch, as retry.h has it
 VERSION = $(shell awk '/define RETRY_VERSION_[MP]/ { v = v dot $$3; dot = "." } END { print v }' \
 	retry.h)
@@ -267,19 +282,20 @@ fuzz: ## 3 | 10 min | texts, packets and calls (FUZZ_SECONDS= each)
 	@$(ALIVE) sh tests/fuzz/fuzz.sh $(BUILD) $(FUZZ_SECONDS)
 
 test-examples: ## 3 | 10 min | test every example and way to install
-	$(call try,$(sort $(KV) $(HTTP) $(ASYNC) $(ARM) $(METRICS) $(GUARDED) $(INSTALL) \
-		$(foreach name,$(SERVED),$(PACKAGES_$(name)))),run-examples)
+	$(call try,$(sort $(KV) $(HTTP) $(ASYNC) $(ARM) $(ARDUINO) $(METRICS) $(GUARDED) \
+		$(INSTALL) $(foreach name,$(SERVED),$(PACKAGES_$(name)))),run-examples)
 
 run-examples: $(call unless,$(HTTP),$(BUILD)/http_curl)
 run-examples: $(call unless,$(ASYNC),$(BUILD)/async_uv $(BUILD)/frozen)
 run-examples: $(call unless,$(KV),$(BUILD)/kv_client) $(BUILD)/storm_simulator $(BUILD)/together
 run-examples: $(foreach name,$(SERVED),$(call unless,$(PACKAGES_$(name)),$(BUILD)/$(name)))
 run-examples: $(call unless,$(GUARDED),$(BUILD)/guarded $(BUILD)/slow_server)
+run-examples: $(call unless,$(ARDUINO),$(BUILD)/retry-arduino.zip)
 run-examples: $(BUILD)/retry $(BUILD)/metrics $(call unless,$(INSTALL),$(BUILD)/lambda)
 	@CC="$(CC)" RETRY=$(BUILD)/retry LACKS="$(LACKS)" LEFT_OUT="$(foreach name,$(SERVED),$(call \
 		lacking,$(PACKAGES_$(name)),$(name) ))$(call lacking,$(KV),demo )$(call \
 		lacking,$(HTTP),http )$(call lacking,$(ASYNC),async frozen )$(call \
-		lacking,$(ARM),firmware )$(call \
+		lacking,$(ARM),firmware )$(call lacking,$(ARDUINO),arduino )$(call \
 		lacking,$(GUARDED),guarded )$(call lacking,$(METRICS),metrics )$(call lacking,$(INSTALL),lambda install)" sh tests/tools/run.sh \
 		$(foreach name,$(SERVED),$(call unless,$(PACKAGES_$(name)), \
 			"tests/examples/test_served.sh $(BUILD)/$(name)")) \
@@ -291,6 +307,7 @@ run-examples: $(BUILD)/retry $(BUILD)/metrics $(call unless,$(INSTALL),$(BUILD)/
 		"tests/examples/test_together.sh $(BUILD)/together" \
 		$(call unless,$(KV),"tests/examples/test_demo.sh $(BUILD)/kv_client") \
 		$(call unless,$(ARM),tests/examples/test_firmware.sh) \
+		$(call unless,$(ARDUINO),"tests/examples/test_arduino.sh $(BUILD)/retry-arduino.zip") \
 		$(call unless,$(GUARDED),"tests/examples/test_guarded.sh $(BUILD)/guarded") \
 		$(call unless,$(METRICS),"tests/examples/test_metrics.sh $(BUILD)/metrics") \
 		$(call unless,$(INSTALL),"tests/examples/test_lambda.sh $(BUILD)/lambda" \
