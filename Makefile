@@ -14,6 +14,7 @@ SAMPLE =
 ONLY =
 PREFIX = /usr/local
 PARTS =
+KERNEL =
 OUT =
 DESTDIR =
 
@@ -86,7 +87,7 @@ PROVE = libjsmn-dev frama-c-base why3 z3 cvc4
 SYMBOLS = libjsmn-dev g++ clang-14 clang-19 gcc-arm-none-eabi picolibc-arm-none-eabi
 
 .PHONY: FORCE renew help $(RUN) deps demo test run-tests $(SERVED) http async frozen storm together metrics guarded firmware \
-	arduino arduino-zip \
+	freertos arduino arduino-zip \
 	install cut check run-check units fuzz test-examples run-examples qemu size figures bench verify matrix \
 	symbols windows cross coverage prove mutants stress lint packages clean jsmn
 .DEFAULT_GOAL := help
@@ -183,6 +184,10 @@ firmware: ## 2 | 20 s | decide on an emulated Cortex-M3, the same here
 	$(call need,$(ARM))
 	@$(ALIVE) $(MAKE) --no-print-directory -C examples/firmware run \
 		OUT=$(if $(filter /%,$(BUILD)),,../../)$(BUILD)/firmware
+
+freertos: ## 2 | 5 s | tasks and ticks of a stand-in (KERNEL=folder: real)
+	$(if $(KERNEL),$(call need,$(ARM)))
+	@sh tests/examples/freertos.sh $(BUILD)/freertos $(KERNEL)
 
 arduino: arduino-zip ## 2 | 15 s | an Arduino library; its sketch in simavr
 	$(call need,$(ARDUINO))
@@ -295,7 +300,7 @@ run-examples: $(BUILD)/retry $(BUILD)/metrics $(call unless,$(INSTALL),$(BUILD)/
 	@CC="$(CC)" RETRY=$(BUILD)/retry LACKS="$(LACKS)" LEFT_OUT="$(foreach name,$(SERVED),$(call \
 		lacking,$(PACKAGES_$(name)),$(name) ))$(call lacking,$(KV),demo )$(call \
 		lacking,$(HTTP),http )$(call lacking,$(ASYNC),async frozen )$(call \
-		lacking,$(ARM),firmware )$(call lacking,$(ARDUINO),arduino )$(call \
+		lacking,$(ARM),firmware freertos )$(call lacking,$(ARDUINO),arduino )$(call \
 		lacking,$(GUARDED),guarded )$(call lacking,$(METRICS),metrics )$(call lacking,$(INSTALL),lambda install)" sh tests/tools/run.sh \
 		$(foreach name,$(SERVED),$(call unless,$(PACKAGES_$(name)), \
 			"tests/examples/test_served.sh $(BUILD)/$(name)")) \
@@ -306,7 +311,7 @@ run-examples: $(BUILD)/retry $(BUILD)/metrics $(call unless,$(INSTALL),$(BUILD)/
 		"tests/examples/test_storm.sh $(BUILD)/storm_simulator" \
 		"tests/examples/test_together.sh $(BUILD)/together" \
 		$(call unless,$(KV),"tests/examples/test_demo.sh $(BUILD)/kv_client") \
-		$(call unless,$(ARM),tests/examples/test_firmware.sh) \
+		$(call unless,$(ARM),tests/examples/test_firmware.sh tests/examples/test_freertos.sh) \
 		$(call unless,$(ARDUINO),"tests/examples/test_arduino.sh $(BUILD)/retry-arduino.zip") \
 		$(call unless,$(GUARDED),"tests/examples/test_guarded.sh $(BUILD)/guarded") \
 		$(call unless,$(METRICS),"tests/examples/test_metrics.sh $(BUILD)/metrics") \
