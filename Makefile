@@ -51,12 +51,13 @@ KV = libjsmn-dev memcached procps
 HTTP = libcurl4-openssl-dev nginx-light curl procps
 ASYNC = libuv1-dev
 # Examples on a real server that is broken under them, by tests/examples/NAME.sh.
-SERVED = http_easy poll_loop postgres redis mqtt
+SERVED = http_easy poll_loop postgres redis mqtt lwip
 PACKAGES_http_easy = libcurl4-openssl-dev nginx-light openssl procps
 PACKAGES_poll_loop = memcached procps
 PACKAGES_postgres = libpq-dev postgresql procps
 PACKAGES_redis = libhiredis-dev redis-server procps
 PACKAGES_mqtt = libmosquitto-dev mosquitto procps
+PACKAGES_lwip = liblwip-dev procps
 GUARDED = libcurl4-openssl-dev nginx-light procps
 # Examples of one file that run by themselves.
 RUN = quickstart event_loop backoff reconnect custom_strategy
@@ -139,6 +140,7 @@ poll_loop: ## 2 | 10 s | one socket; memcached freezes and dies
 postgres: ## 2 | 30 s | transactions; PostgreSQL freezes and stops
 redis: ## 2 | 15 s | hiredis; the server freezes and dies
 mqtt: ## 2 | 15 s | libmosquitto; the broker freezes and dies
+lwip: ## 2 | 15 s | lwIP's raw interface, polled; its peer dies
 $(SERVED):
 	$(call need,$(PACKAGES_$@))
 	@$(MAKE) -s $(BUILD)/$@
@@ -454,6 +456,7 @@ $(BUILD)/replay_%: tests/fuzz/%.c $(HEADERS) $(SUPPORT) $(wildcard tests/fuzz/*.
 # An example of one file, or one in a folder of its own.
 $(BUILD)/http_easy: LIBRARIES = -lcurl
 $(BUILD)/mqtt: LIBRARIES = -lmosquitto
+$(BUILD)/lwip: LIBRARIES = -isystem /usr/include/lwip -llwip
 $(BUILD)/postgres: LIBRARIES = -I/usr/include/postgresql -lpq
 $(BUILD)/redis: LIBRARIES = -lhiredis
 $(BUILD)/http_curl: LIBRARIES = -lcurl
