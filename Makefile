@@ -66,6 +66,7 @@ METRICS = prometheus
 INSTALL = libjsmn-dev g++ cmake meson ninja-build pkg-config git
 BENCH = libjsmn-dev g++ valgrind libcjson-dev libjansson-dev libjson-c-dev rapidjson-dev
 ARDUINO = arduino-core-avr arduino-builder libsimavr-dev zip unzip
+IDF = gcc-xtensa-lx106 picolibc-xtensa-lx106-elf cmake python3-minimal
 ARM = libjsmn-dev gcc-arm-none-eabi picolibc-arm-none-eabi qemu-system-arm
 MATRIX = libjsmn-dev gcc-12-multilib g++-12-multilib gcc-11 g++-11 clang-13 clang-14 clang-19 tcc
 # What `make cross` needs for each of its targets.
@@ -88,7 +89,7 @@ PROVE = libjsmn-dev frama-c-base why3 z3 cvc4
 SYMBOLS = libjsmn-dev g++ clang-14 clang-19 gcc-arm-none-eabi picolibc-arm-none-eabi
 
 .PHONY: FORCE renew help $(RUN) deps demo test run-tests $(SERVED) http async frozen storm together metrics guarded firmware \
-	freertos arduino arduino-zip \
+	freertos idf arduino arduino-zip \
 	install cut check run-check units fuzz test-examples run-examples qemu size figures bench verify matrix \
 	symbols windows cross coverage prove mutants stress lint packages clean jsmn
 .DEFAULT_GOAL := help
@@ -187,9 +188,13 @@ firmware: ## 2 | 20 s | decide on an emulated Cortex-M3, the same here
 	@$(ALIVE) $(MAKE) --no-print-directory -C examples/firmware run \
 		OUT=$(if $(filter /%,$(BUILD)),,../../)$(BUILD)/firmware
 
-freertos: ## 2 | 5 s | tasks and ticks of a stand-in (KERNEL=folder: real)
+freertos: ## 2 | 5 s | tasks of a stand-in kernel (KERNEL=: a real one)
 	$(if $(KERNEL),$(call need,$(ARM)))
 	@sh tests/examples/freertos.sh $(BUILD)/freertos $(KERNEL)
+
+idf: ## 2 | 5 s | esp-mqtt as a fleet, on stand-ins for ESP-IDF
+	$(call need,$(IDF))
+	@sh tests/examples/idf.sh $(BUILD)/idf
 
 arduino: arduino-zip ## 2 | 15 s | an Arduino library; its sketch in simavr
 	$(call need,$(ARDUINO))
@@ -289,7 +294,7 @@ fuzz: ## 3 | 10 min | texts, packets and calls (FUZZ_SECONDS= each)
 	@$(ALIVE) sh tests/fuzz/fuzz.sh $(BUILD) $(FUZZ_SECONDS)
 
 test-examples: ## 3 | 10 min | test every example and way to install
-	$(call try,$(sort $(KV) $(HTTP) $(ASYNC) $(ARM) $(ARDUINO) $(METRICS) $(GUARDED) \
+	$(call try,$(sort $(KV) $(HTTP) $(ASYNC) $(ARM) $(ARDUINO) $(IDF) $(METRICS) $(GUARDED) \
 		$(INSTALL) $(foreach name,$(SERVED),$(PACKAGES_$(name)))),run-examples)
 
 run-examples: $(call unless,$(HTTP),$(BUILD)/http_curl)
@@ -303,6 +308,7 @@ run-examples: $(BUILD)/retry $(BUILD)/metrics $(call unless,$(INSTALL),$(BUILD)/
 		lacking,$(PACKAGES_$(name)),$(name) ))$(call lacking,$(KV),demo )$(call \
 		lacking,$(HTTP),http )$(call lacking,$(ASYNC),async frozen )$(call \
 		lacking,$(ARM),firmware freertos )$(call lacking,$(ARDUINO),arduino )$(call \
+		lacking,$(IDF),idf )$(call \
 		lacking,$(GUARDED),guarded )$(call lacking,$(METRICS),metrics )$(call lacking,$(INSTALL),lambda install)" sh tests/tools/run.sh \
 		$(foreach name,$(SERVED),$(call unless,$(PACKAGES_$(name)), \
 			"tests/examples/test_served.sh $(BUILD)/$(name)")) \
@@ -314,6 +320,7 @@ run-examples: $(BUILD)/retry $(BUILD)/metrics $(call unless,$(INSTALL),$(BUILD)/
 		"tests/examples/test_together.sh $(BUILD)/together" \
 		$(call unless,$(KV),"tests/examples/test_demo.sh $(BUILD)/kv_client") \
 		$(call unless,$(ARM),tests/examples/test_firmware.sh tests/examples/test_freertos.sh) \
+		$(call unless,$(IDF),tests/examples/test_idf.sh) \
 		$(call unless,$(ARDUINO),"tests/examples/test_arduino.sh $(BUILD)/retry-arduino.zip") \
 		$(call unless,$(GUARDED),"tests/examples/test_guarded.sh $(BUILD)/guarded") \
 		$(call unless,$(METRICS),"tests/examples/test_metrics.sh $(BUILD)/metrics") \
