@@ -330,9 +330,10 @@ run-examples: $(BUILD)/retry $(BUILD)/metrics $(call unless,$(INSTALL),$(BUILD)/
 qemu: TARGETS = cortex-m3
 qemu: cross ## 4 | 2 min | the test programs on an emulated Cortex-M3
 
-size: ## 3 | 10 s | bytes of flash and RAM on a Cortex-M0
+size: ## 3 | 10 s | bytes of flash, RAM and stack on small cores
 	$(call need,$(filter-out qemu%,$(ARM)))
 	@$(ALIVE) sh tests/tools/size.sh
+	@echo && $(ALIVE) sh tests/tools/size_firmware.sh
 
 GATES = operation rate breaker throttle latency hedge aimd scopes from_text
 PEERS = $(addprefix $(BUILD)/bench_errmap_,errmap jsmn cjson jansson json_c rapidjson)
