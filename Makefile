@@ -2,7 +2,7 @@
 
 CC = cc
 STD = c99
-OPT = -O2
+OPT = -O1
 DEFINES =
 BUILD = build
 SERVER = scripted
@@ -41,9 +41,14 @@ PROGRAMS = $(addprefix $(BUILD)/,$(filter-out \
 # Debian packages: $(call need,PACKAGES) installs with apt those that are missing, and says so.
 need = @CC="$(CC)" sh tests/tools/deps.sh $(1)
 # $(call try,PACKAGES,TARGET) goes on with the target even without them; LACKS says what is missing.
-try = +@$(MAKE) --no-print-directory $(2) \
+try = +@$(MAKE) --no-print-directory $(PARALLEL) $(2) \
 	LACKS="$$(CC="$(CC)" sh tests/tools/deps.sh --lacks $(1))"
 LACKS =
+# All cores build, unless -j says how many; what two compilers say does not mingle.
+PARALLEL = $(if $(filter -j%,$(MAKEFLAGS)),,-j$(CORES)) $(if $(filter output-sync,$(.FEATURES)),-Otarget)
+CORES ?= $(shell getconf _NPROCESSORS_ONLN)
+# "+" shows at once what tests say, in spite of -O; make -n runs none.
+AT_ONCE = $(if $(findstring n,$(firstword -$(filter-out --%,$(MAKEFLAGS)))),,+)@
 ALIVE = sh tests/tools/alive.sh
 lacking = $(if $(filter $(1),$(LACKS)),$(2))
 unless = $(if $(filter $(1),$(LACKS)),,$(2))
@@ -126,15 +131,15 @@ test: ## 1 | 1 min | build and run the tests
 DUMP_TEST = $(call unless,libjsmn-dev,"tests/examples/test_errmap_dump.sh $(BUILD)/errmap_dump")
 DEMO_TEST = $(call unless,libjsmn-dev procps,"tests/examples/test_demo.sh $(BUILD)/kv_client")
 SMALL = $(addprefix $(BUILD)/,$(RUN))
+# The longest first, so that none goes on alone.
 run-tests: $(PROGRAMS) $(SMALL) $(BUILD)/retry
 run-tests: $(call unless,libjsmn-dev,$(BUILD)/errmap_dump $(BUILD)/kv_client)
-	@CC="$(CC)" RETRY=$(BUILD)/retry LACKS="$(LACKS)" LEFT_OUT="$(call \
+	$(AT_ONCE)CC="$(CC)" RETRY=$(BUILD)/retry LACKS="$(LACKS)" LEFT_OUT="$(call \
 		lacking,libjsmn-dev,errmap.h )$(call lacking,libjsmn-dev procps,demo)" \
-		sh tests/tools/run.sh $(PROGRAMS) \
-		tests/compile/test_switches.sh tests/compile/test_docs.sh tests/compile/test_cut.sh \
-		"tests/compile/test_snippets.sh c" "tests/compile/test_words.sh $(TEXTS)" \
-		tests/tools/test_tools.sh \
-		"tests/examples/test_small.sh $(BUILD)" $(DUMP_TEST) $(DEMO_TEST)
+		sh tests/tools/run.sh tests/compile/test_switches.sh tests/compile/test_cut.sh \
+		tests/tools/test_tools.sh $(DEMO_TEST) tests/compile/test_docs.sh \
+		"tests/compile/test_snippets.sh c" tests/compile/test_numbers.sh \
+		"tests/compile/test_words.sh $(TEXTS)" "tests/examples/test_small.sh $(BUILD)" $(DUMP_TEST) $(PROGRAMS)
 
 http_easy: ## 2 | 15 s | libcurl, one request at a time; nginx fails
 poll_loop: ## 2 | 10 s | one socket; memcached freezes and dies
@@ -278,7 +283,7 @@ check: ## 3 | 1 min | the tests, built as CC= STD= OPT= DEFINES= say
 	$(call try,$(if $(JSMN_TESTS),libjsmn-dev),run-check)
 
 run-check: $(PROGRAMS)
-	@LACKS="$(LACKS)" LEFT_OUT="$(call lacking,libjsmn-dev,errmap.h)" \
+	$(AT_ONCE)LACKS="$(LACKS)" LEFT_OUT="$(call lacking,libjsmn-dev,errmap.h)" \
 		sh tests/tools/run.sh $(PROGRAMS)
 
 units: | jsmn ## 3 | 1 min | the headers beside other code, C and C++
@@ -293,9 +298,10 @@ fuzz: ## 3 | 10 min | texts, packets and calls (FUZZ_SECONDS= each)
 	@$(MAKE) -s $(REPLAYS)
 	@$(ALIVE) sh tests/fuzz/fuzz.sh $(BUILD) $(FUZZ_SECONDS)
 
+EXAMPLES = $(sort $(KV) $(HTTP) $(ASYNC) $(ARM) $(ARDUINO) $(IDF) $(METRICS) $(GUARDED) $(INSTALL) \
+	$(foreach name,$(SERVED),$(PACKAGES_$(name))))
 test-examples: ## 3 | 10 min | test every example and way to install
-	$(call try,$(sort $(KV) $(HTTP) $(ASYNC) $(ARM) $(ARDUINO) $(IDF) $(METRICS) $(GUARDED) \
-		$(INSTALL) $(foreach name,$(SERVED),$(PACKAGES_$(name)))),run-examples)
+	$(call try,$(EXAMPLES),run-examples)
 
 run-examples: $(call unless,$(HTTP),$(BUILD)/http_curl)
 run-examples: $(call unless,$(ASYNC),$(BUILD)/async_uv $(BUILD)/frozen)
@@ -303,8 +309,9 @@ run-examples: $(call unless,$(KV),$(BUILD)/kv_client) $(BUILD)/storm_simulator $
 run-examples: $(foreach name,$(SERVED),$(call unless,$(PACKAGES_$(name)),$(BUILD)/$(name)))
 run-examples: $(call unless,$(GUARDED),$(BUILD)/guarded $(BUILD)/slow_server)
 run-examples: $(call unless,$(ARDUINO),$(BUILD)/retry-arduino.zip)
+# One after the other, as some compare how long servers take.
 run-examples: $(BUILD)/retry $(BUILD)/metrics $(call unless,$(INSTALL),$(BUILD)/lambda)
-	@CC="$(CC)" RETRY=$(BUILD)/retry LACKS="$(LACKS)" LEFT_OUT="$(foreach name,$(SERVED),$(call \
+	$(AT_ONCE)CORES=1 CC="$(CC)" RETRY=$(BUILD)/retry LACKS="$(LACKS)" LEFT_OUT="$(foreach name,$(SERVED),$(call \
 		lacking,$(PACKAGES_$(name)),$(name) ))$(call lacking,$(KV),demo )$(call \
 		lacking,$(HTTP),http )$(call lacking,$(ASYNC),async frozen )$(call \
 		lacking,$(ARM),firmware freertos )$(call lacking,$(ARDUINO),arduino )$(call \
@@ -335,29 +342,27 @@ size: ## 3 | 10 s | bytes of flash, RAM and stack on small cores
 	@$(ALIVE) sh tests/tools/size.sh
 	@echo && $(ALIVE) sh tests/tools/size_firmware.sh
 
-GATES = operation rate breaker throttle latency hedge aimd scopes from_text
 PEERS = $(addprefix $(BUILD)/bench_errmap_,errmap jsmn cjson jansson json_c rapidjson)
-BENCHES = $(addprefix $(BUILD)/bench_,decision budget find $(GATES)) $(PEERS)
-bench: ## 3 | 3 min | instructions, beside loops by hand and others
+BENCHES = $(addprefix $(BUILD)/bench_,decision budget find operation scopes from_text) $(PEERS)
+bench: ## 3 | 1 min | instructions, beside loops by hand and others
 	$(call need,$(BENCH) $(ARM))
 	@$(MAKE) -s $(BENCHES)
 	@$(ALIVE) sh tests/bench/bench.sh $(BUILD)
-	@$(ALIVE) sh tests/bench/gates.sh $(BUILD)
+	@$(ALIVE) sh tests/bench/operation.sh $(BUILD)
 	@$(ALIVE) sh tests/bench/errmap.sh $(BUILD)
 
-figures: $(BUILD)/storm_simulator ## 3 | 5 min | measure the figures in the texts (RENEW=1)
-	$(call need,$(BENCH) $(ARM) $(HTTP) $(if $(RENEW),$(STORM)))
+figures: $(BUILD)/storm_simulator ## 3 | 2 min | measure the figures in the texts (RENEW=1)
+	$(call need,$(BENCH) $(ARM) $(HTTP) $(STORM))
 	@$(MAKE) -s $(BUILD)/http_curl $(BENCHES)
 ifeq ($(RENEW),)
 	@sh tests/tools/run.sh "tests/compile/test_figures.sh $(BUILD)"
 else
 	@RENEW=1 $(ALIVE) sh tests/compile/test_figures.sh $(BUILD)
-	@$(MAKE) -s storm && cp $(BUILD)/storm/recovery.svg examples/storm
 endif
 
 VERIFY = matrix symbols windows cross coverage prove mutants stress lint fuzz
-packages: ## 4 |  | install what verify needs
-	$(call need,$(sort $(MATRIX) $(SYMBOLS) $(WINDOWS) $(COVERAGE) $(PROVE) $(MUTANTS) $(STRESS) $(LINT) \
+packages: ## 4 |  | install what all of this needs
+	$(call need,$(sort $(EXAMPLES) $(STORM) $(BENCH) $(MATRIX) $(SYMBOLS) $(WINDOWS) $(COVERAGE) $(PROVE) $(MUTANTS) $(STRESS) $(LINT) \
 		$(FUZZ) $(foreach target,$(TARGETS),$(PACKAGES_$(target)))))
 
 verify: ## 4 | hours | all of these; and fuzz, lint, coverage

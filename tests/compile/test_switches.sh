@@ -72,6 +72,8 @@ check "no atomics: a message" warns implementation.c -U__GNUC__ -fsyntax-only
 check "no atomics: no warning for one thread" silent implementation.c $unknown -DRETRY_NO_ATOMICS
 check "no atomics: no warning with masks" silent implementation.c $unknown $masks
 check "no atomics: no warning for the declarations" silent main.c $unknown
+as_on_windows() { makes "$work/classify" $cc -std=c99 -D_WIN32 tests/core/test_classify.c -lm && quiet "$work/classify"; }
+check "on Windows the numbers of Winsock are known" as_on_windows
 gives "no POSIX" "RETRY_SYSTEM_CLOCK needs POSIX" \
     compile x.o implementation.c -DRETRY_SYSTEM_CLOCK
 

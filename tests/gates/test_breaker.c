@@ -53,9 +53,10 @@ static uint32_t attempts(retry_breaker *breaker, uint32_t count, const retry_fai
                          retry_time now)
 {
     uint32_t changes = 0;
-    for (; count != 0; count--)
-        changes +=
-            retry_breaker_report(breaker, retry_breaker_ask(breaker, true, now), failure, now);
+    for (; count != 0; count--) {
+        retry_permit permit = retry_breaker_ask(breaker, true, now);
+        changes += retry_breaker_report(breaker, permit, failure, now);
+    }
     return changes;
 }
 

@@ -1061,6 +1061,7 @@ static void test_wrong_budgets(void)
         {"none capacity=0", 14, NEVER},
         {"capacity=5 cost=6", 16, NEVER},
         {"capacity=5 cost=6 expire=1s", 16, NEVER},
+        {"capacity=3 floor=1 expire=1s", 17, NEVER},
         {"cost=6 capacity=5", 16, NEVER},
         {"aws capacity=4.999", 13, NEVER},
         {"aws cost=501 timeout-cost=501 throttle-cost=500.001", 9, NEVER},
@@ -1114,6 +1115,9 @@ static void test_budgets_that_pay(void)
                                         "none capacity=1 throttle-cost=1",
                                         "none success=1",
                                         "capacity=1 expire=1ms",
+                                        "capacity=3 floor=1 expire=1s success=0.001",
+                                        "capacity=3 floor=1 expire=1s request=0.001",
+                                        "capacity=3 floor=1 expire=1s per-second=0.001",
                                         "capacity=4294967.295 cost=4294967.295"};
     size_t i;
     for (i = 0; i < CHECK_COUNT(texts); i++) {

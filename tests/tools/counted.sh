@@ -3,7 +3,7 @@
 # last call, compares how much that was with what the tree has on record, and adds up. $record is the
 # record, $seen what the last whole run saw: in each line a name, a tab, and the line that was shown.
 : "${record:=.ci/counts}" "${seen:=build/counts}"
-begin() { rm -f "$seen" && : > "$seen.part"; }
+begin() { rm -f "$seen" "$seen.times" && : > "$seen.part"; }
 tests='$s/^[1-9][0-9]* passed, 0 failed$/&/p' # the last line
 
 # run NAME EXPRESSION COMMAND...: sed makes one line of the output by the expression, and how long it took
@@ -24,8 +24,16 @@ run() {
         exit 1
     fi
     rm -f "$run_log"
-    printf '%s: %s [%d s]\n' "$run_name" "$run_line" $(($(date +%s) - run_start))
+    run_seconds=$(($(date +%s) - run_start))
+    printf '%s: %s [%d s]\n' "$run_name" "$run_line" $run_seconds
     printf '%s\t%s\n' "$run_name" "$run_line" >> "$seen.part"
+    printf '%6d s  %s\n' $run_seconds "$run_name" >> "$seen.times"
+}
+
+# Where the time was spent, beside each other.
+slowest() {
+    echo "The slowest:"
+    sort -rn "$seen.times" | head -n 8
 }
 
 # A line that begins with a number counts something: no less than on record, and nothing is missing.
