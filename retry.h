@@ -541,8 +541,9 @@
       sleep_ms(retry_phase(&device, sizeof device, 30000)); // 0 to 30 s
 
    Instants are the low 32 bits of a clock of milliseconds, which has to go on while the device
-   sleeps. A counter of ticks must wrap at 2^32 ms. Ticks of 300 or 1,024 Hz, converted to ms, do
-   not: a request then expires at once, or days too late. Count them in 64 bits (here of 1,024 Hz):
+   sleeps. A counter of ticks must wrap at 2^32 ms. Converted to ms, one of 32 bits does so if its
+   rate divides 1,000. Ticks of 16 bits, or of 300 or 1,024 Hz, do not: a request then expires at
+   once, or days too late. Count such ticks in 64 bits (here of 1,024 Hz):
 
       retry_time now_ms(void) // for one thread; call it at least once while the counter goes round
       {
@@ -557,10 +558,16 @@
    share must run privileged there. On other cores without atomics the compiler warns: define
    RETRY_MASK() and RETRY_UNMASK(state), or RETRY_NO_ATOMICS for one thread. Two cores need the
    macros too, with a spinlock. RETRY_MASK() yields the state to go back to, a uint32_t or smaller,
-   and RETRY_UNMASK gets it. Zephyr:
+   and RETRY_UNMASK gets it. FreeRTOS: examples/freertos/retry_freertos.h has the macros and the
+   clock. Zephyr:
 
       #define RETRY_MASK() irq_lock()
       #define RETRY_UNMASK(state) irq_unlock(state)
+
+   Run on Cortex-M0 and M3, 32-bit RISC-V (gcc 12) and AVR (gcc 5.4, with Arduino's core too), all
+   emulated; compiled for Xtensa (gcc 12). IAR and Keil were not tried. SDCC cannot compile this
+   file, which passes structs by value. It compiles these parts of it, which `make cut` takes out:
+   delay, retry-after, bucket and connection (for STM8 and Z80).
 
    C++, THREADS, FORK
 
