@@ -77,12 +77,18 @@ check "the Arduino library for it: unmasks them" shows arduino.s "wsr.ps"
 # ---- What the component's and the library's files say ---------------------------------------------
 
 check "idf_component.yml: the version" grep -q "^version: \"$version\"$" $component/idf_component.yml
-field() { python3 -c 'import json, sys; print(eval("json.load(open(\"library.json\"))" + sys.argv[1]))' "$1"; }
+# What make arduino-zip packs, from its own folder, as PlatformIO builds it.
+mkdir "$work/library" && cp -r examples/arduino/* "$work/library" && cp retry.h "$work/library/src"
+field() {
+    python3 -c 'import json, sys; print(eval("json.load(open(sys.argv[1]))" + sys.argv[2]))' \
+        "$work/library/library.json" "$1"
+}
+include=$work/library/$(field '["build"]["includeDir"]')
 check "library.json: the version" test "$(field '["version"]')" = "$version"
-check "library.json: the header" test -f "$(field '["build"]["includeDir"]')/$(field '["headers"]')"
+check "library.json: the header" test -f "$include/$(field '["headers"]')"
 printf '#include <retry.h>\nint main(void) { return retry_version() == RETRY_VERSION ? 0 : 1; }\n' > "$work/app.c"
-check "library.json: builds as it says" quiet ${CC:-cc} -I"$(field '["build"]["includeDir"]')" "$work/app.c" \
-    "$(field '["build"]["srcDir"]')"/*.c -o "$work/app"
+check "library.json: builds as it says" quiet ${CC:-cc} -I"$include" "$work/app.c" \
+    "$work/library/$(field '["build"]["srcDir"]')"/*.c -o "$work/app"
 check "library.json: runs" "$work/app"
 
 # CMake reads both projects, with a stand-in for what ESP-IDF brings.
