@@ -1974,9 +1974,9 @@ RETRY__WRAPS static retry_ms retry__passed(retry_time from, retry_time now)
 RETRY__ONCE RETRY__WRAPS retry_ms retry__age(retry_time from, retry_ms span, retry_time now)
 {
     retry_ms passed = now - from;
-    if (passed <= UINT32_C(1) << 31)
-        return passed;
-    return span >> 31 == 0 || passed > RETRY__LATEST ? 0 : passed;
+    if (passed > UINT32_C(1) << 31 && (span >> 31 == 0 || passed > RETRY__LATEST))
+        return 0;
+    return passed;
 }
 
 /* ms that are left at `now` of a span that began at `from`. */
@@ -2165,7 +2165,8 @@ RETRY__INLINE uint8_t retry__traits(retry_reason reason)
 #undef RETRY__X
 #undef RETRY__TRAIT
     if (reason >= RETRY_REASON_COUNT)
-        return retry__reason_is_user(reason) ? (uint8_t)(reason & 0xb0) : RETRY__TRAIT_UNKNOWN;
+        return retry__reason_is_user(reason) ? (uint8_t)(reason & 0xb0)
+                                             : (uint8_t)RETRY__TRAIT_UNKNOWN;
     return traits[reason];
 }
 
@@ -2263,7 +2264,7 @@ RETRY__COLD void retry__seed_itself(void)
 
 /* The states are multiples of RETRY__GOLDEN further on: all others come before one returns, and 0
    among them seeds anew. */
-static inline uint32_t retry__generate(void)
+RETRY__INLINE uint32_t retry__generate(void)
 {
     if (retry__load(&retry__random_state) == 0)
         retry__seed_itself();
@@ -2282,7 +2283,9 @@ RETRY__COLD uint32_t retry__draw_elsewhere(const retry_client *client)
 
 static inline uint32_t retry__draw(const retry_client *client)
 {
-    return client && client->random ? retry__draw_elsewhere(client) : retry__generate();
+    if (client && client->random)
+        return retry__draw_elsewhere(client);
+    return RETRY__FAST ? retry__generate() : retry_draw();
 }
 
 RETRY_API uint32_t retry_random(const retry_request *request)
@@ -2580,7 +2583,7 @@ static bool retry__open_or_pending(const retry_request *request)
     return retry__open(request) || request->retry__state == RETRY_VERDICT_PENDING;
 }
 
-/* The decision is made here: the caller's stays in registers where nobody is event. */
+/* Makes the struct that the observer reads, so that the decision itself can stay in registers. */
 RETRY__COLD void retry__observe(const retry_request *request, const retry_failure *failure,
                                 uint8_t verdict, uint8_t cause, retry_ms delay)
 {
@@ -2823,7 +2826,7 @@ static inline retry_decision retry__conclude(retry_request *request, const retry
             delay = retry__subtract(request->timeout, request->retry__elapsed);
         } else { /* 7 */
             verdict = RETRY_VERDICT_RETRY;
-            if (request->retries != UINT32_MAX) { /* the second never passes it */
+            if (request->retries != UINT32_MAX) { /* code_retries is never more */
                 request->retries++;
                 request->code_retries++;
             }
@@ -2868,7 +2871,7 @@ RETRY_API retry_decision retry_orchestrate(retry_request *request, const retry_f
     request->retry__elapsed = retry__age(request->started, request->timeout, now); /* 2 */
     retry__record_code(request, failure->code, now);
     traits = retry__record(request, failure);
-    if (traits != RETRY__TRAIT_ALLOWS) { /* as most are: of those there is no more to say */
+    if (traits != RETRY__TRAIT_ALLOWS) { /* else, as with most, a strategy is asked */
         if ((traits & RETRY__TRAIT_UNSENT) != 0)
             retry__ask_budget(request, RETRY__BUDGET_REFUND, NULL, now);
         cause = retry__screen(traits); /* 3 */
@@ -4333,8 +4336,9 @@ static bool retry__aimd_claim(uint32_t *instant, retry_ms age, uint32_t now)
     return retry__passed(seen, now) > age && retry__swap(instant, &seen, now);
 }
 
-/* What a fall leaves: less than before, as a ratio is below 1. RETRY_RATIO rounds, so half of its
-   unit is added, but a quarter of one at most: 0.9 of 10 is 9, half of a million half a million. */
+/* What a fall leaves: before * ratio, rounded down. RETRY_RATIO(0.9) is a little less than 0.9, and
+   10 would fall to 8. So half of a ratio's unit is added first, 2^-17, but a quarter of one attempt
+   at most: 1,000,000 halved is 500,000, and not 500,007. */
 static uint32_t retry__aimd_less(const retry_aimd *aimd, uint32_t limit)
 {
     uint32_t ratio = aimd->decrease ? aimd->decrease : RETRY_RATIO(0.5);
@@ -4689,8 +4693,8 @@ static retry_ms retry__latency_ms(uint32_t level)
 
 /* How often a step is doubled. While it learns: up to 4 times, less and less. Then only when the
    service has changed: soon, 2 times up, and 6 times down, where seldom anything is learnt. */
-static uint32_t retry__latency_haste(const retry__percentile *percentile, uint32_t progress,
-                                     bool late)
+RETRY__ONCE uint32_t retry__latency_haste(const retry__percentile *percentile, uint32_t progress,
+                                          bool late)
 {
     uint32_t haste = 0;
     if (progress >= RETRY__LATENCY_LEARNT) {
@@ -4787,7 +4791,7 @@ enum {
     RETRY__COPY_CANCEL = 2 /* its CANCEL is due */
 };
 
-/* What a hedge is event. */
+/* What a hedge is told. */
 enum {
     RETRY__HEDGE_BEGIN,  /* the first copy was sent */
     RETRY__HEDGE_FAILED, /* a copy failed */

@@ -55,6 +55,27 @@ for switch in RETRY_STATIC RETRY_NO_ATOMICS RETRY_SYSTEM_CLOCK; do
             compile x.o implementation.c $posix -D$switch=$value
     done
 done
+
+# RETRY_ASSERT sees misuse, and only that.
+cat > "$work/asserts.c" << 'END'
+static unsigned misuses;
+#define RETRY_ASSERT(x) ((x) ? (void)0 : (void)misuses++)
+#define RETRY_IMPLEMENTATION
+#include "retry.h"
+int main(void)
+{
+    retry_request request = {0};
+    retry_failure failure = {0};
+    retry_begin(&request, 0);
+    retry_orchestrate(&request, &failure, 0);
+    if (misuses != 0)
+        return 1;
+    retry_orchestrate(&request, &failure, 0);
+    return misuses != 1;
+}
+END
+gives "RETRY_ASSERT" ok $cc -std=c99 -I. "$work/asserts.c" -o "$work/asserts"
+gives "RETRY_ASSERT: misuse, once" ok "$work/asserts"
 masks="-DRETRY_MASK()=1 -DRETRY_UNMASK(state)=(void)(state)"
 gives "masks" ok compile x.o implementation.c $masks $werror
 for mask in $masks; do

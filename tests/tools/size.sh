@@ -1,6 +1,7 @@
 #!/bin/sh
 # What the headers cost on Cortex-M0: bytes of flash at gcc -Os, unused sections
-# dropped, the compiler's helpers included; bytes of RAM for each struct; lines of source. With STRICT=1
+# dropped, the compiler's helpers included; bytes of RAM for each struct; lines of source. A limit leaves a hundredth:
+# it catches what grows, and lets a fix pass. With STRICT=1
 # it fails if a limit is passed.
 dir=$(mktemp -d) || exit 1
 trap 'rm -rf "$dir"' EXIT
@@ -55,7 +56,7 @@ decision="retry_begin retry_orchestrate retry_succeed
     retry_best_effort"
 # shellcheck disable=SC2086 # one word a function
 {
-    flash 1750 "a decision (begin, orchestrate, succeed, best effort)" $decision
+    flash 1800 "a decision (begin, orchestrate, succeed, best effort)" $decision
     flash 3600 "retry_run" retry_run
 }
 operation="retry_start retry_next retry_ended retry_stop retry_best_effort"
@@ -65,28 +66,28 @@ breaker="retry_breaker_ask retry_breaker_report retry_breaker_release
     retry_breaker_reset retry_breaker_state retry_classify_permit"
 # shellcheck disable=SC2086 # one word a function
 {
-    flash 3520 "an operation" $operation
-    flash 4600 "an operation, budget" $operation retry_budget_init
+    flash 3550 "an operation" $operation
+    flash 4640 "an operation, budget" $operation retry_budget_init
     base="an operation, budget"
-    flash 6040 "an operation, budget and AIMD limit" $recommended
+    flash 6100 "an operation, budget and AIMD limit" $recommended
     base="an operation, budget and AIMD limit"
-    flash 6670 "the same with several nodes" $recommended retry_client_nodes
-    flash 7640 "the same with a hedge and latency" $recommended retry_hedge_copies retry_gates_latency
-    flash 7340 "a service and an operation" $service
+    flash 6730 "the same with several nodes" $recommended retry_client_nodes
+    flash 7650 "the same with a hedge and latency" $recommended retry_hedge_copies retry_gates_latency
+    flash 7410 "a service and an operation" $service
     base="a service and an operation"
-    flash 8720 "a service, circuit breaker" $service retry_gates_breaker
-    flash 7860 "a service, client-side throttle" $service retry_gates_throttle
-    flash 8840 "a service, rate" $service retry_gates_rate
-    flash 7930 "a service, latency" $service retry_gates_latency
-    flash 8460 "a service, hedge" $service retry_hedge_copies
+    flash 8800 "a service, circuit breaker" $service retry_gates_breaker
+    flash 7940 "a service, client-side throttle" $service retry_gates_throttle
+    flash 8920 "a service, rate" $service retry_gates_rate
+    flash 8010 "a service, latency" $service retry_gates_latency
+    flash 8470 "a service, hedge" $service retry_hedge_copies
     base=none
     flash 1810 "circuit breaker by hand" $breaker
     flash 1520 "scope, with its budget" retry_scope_client
-    flash 3840 "policy from a text, with the strategy" retry_parse_policy
-    flash 5020 "policy and budget from a text" retry_parse_policy retry_parse_budget
+    flash 3880 "policy from a text, with the strategy" retry_parse_policy
+    flash 5040 "policy and budget from a text" retry_parse_policy retry_parse_budget
 }
 # shellcheck disable=SC2046 # one word a function
-flash 22980 "all of retry.h" $(functions "$dir/retry.o")
+flash 23150 "all of retry.h" $(functions "$dir/retry.o")
 object=errmap # what it calls in retry.h is counted there
 flash 4600 "parse an error map and find in it" errmap_parse errmap_find
 # shellcheck disable=SC2046
@@ -139,6 +140,6 @@ lines() # HEADER LIMIT: all that follow its opening comment
 }
 echo
 echo "Lines of source                                         lines  at most"
-lines retry.h 5890
+lines retry.h 5940
 lines errmap.h 1850
 [ -z "${STRICT:-}" ] || exit $bad
