@@ -70,7 +70,7 @@ PRECEDENCE = {"?": 1, ":": 1, "||": 2, "&&": 3}
 class Function:
     """A function of a header: where it is, and what its copies need."""
 
-    QUALIFIERS = re.compile(r"\b(RETRY_API|static|RETRY__(HOT|COLD|INLINE|ONCE)|ERRMAP__(APART|RARE))\b")
+    QUALIFIERS = re.compile(r"\b(RETRY_API|static|inline|RETRY__(COLD|INLINE|ONCE)|ERRMAP__(APART|RARE))\b")
 
     def __init__(self, header, text, start, brace, end):
         self.header, self.start, self.brace, self.end = header, start, brace, end
