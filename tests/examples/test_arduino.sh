@@ -30,7 +30,7 @@ mkdir "$work/sound"
 check "it is a zip" unzip -q "$zip" -d "$work/sound"
 check "one folder in it" test "$(ls "$work/sound")" = retry
 check "these files and no other" test "$(cd "$work/sound/retry" && find . -type f | sort | tr '\n' ' ')" = \
-    "./$sketch ./library.properties ./src/retry.c ./src/retry.h "
+    "./$sketch ./library.json ./library.properties ./src/retry.c ./src/retry.h "
 check "the header is the header" cmp "$here/../../retry.h" "$work/sound/retry/src/retry.h"
 check "its version" test "$(property version)" = "$(number MAJOR).$(number MINOR).$(number PATCH)"
 for name in name author maintainer sentence paragraph category url architectures includes; do
