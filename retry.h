@@ -4900,10 +4900,10 @@ static bool retry__cancel_copies(retry_operation *op, retry_time now)
     return any;
 }
 
-/* ms that an attempt of the request has at best. */
+/* ms that an attempt of the request, which has a client, has at best. */
 RETRY__ONCE retry_ms retry__attempt_most(const retry_request *request)
 {
-    retry_ms most = request->client ? request->client->attempt_timeout : 0;
+    retry_ms most = request->client->attempt_timeout;
     return most != 0 ? retry__min(most, request->timeout) : request->timeout;
 }
 
