@@ -310,7 +310,7 @@
    the most that may ever be in flight: several times what is while all is well. It halves when
    attempts time out, break or are throttled, and grows by one a round trip while half of it is in
    use. At its floor of one, while nothing is answered, it pauses for up to a second between
-   attempts. Costs: attempts over the limit are PACED; 40 bytes; about 265 instructions.
+   attempts. Costs: attempts over the limit are PACED; 40 bytes; about 273 instructions.
 
    CIRCUIT BREAKER: is it worth trying? It opens when half of 20 or more attempts within 8 s were
    sick. Then it refuses everything for 2 s, and lets one attempt through, the probe. An answer to
