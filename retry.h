@@ -310,14 +310,14 @@
    the most that may ever be in flight: several times what is while all is well. It halves when
    attempts time out, break or are throttled, and grows by one a round trip while half of it is in
    use. At its floor of one, while nothing is answered, it pauses for up to a second between
-   attempts. Costs: attempts over the limit are PACED; 40 bytes; about 350 instructions.
+   attempts. Costs: attempts over the limit are PACED; 40 bytes; about 265 instructions.
 
    CIRCUIT BREAKER: is it worth trying? It opens when half of 20 or more attempts within 8 s were
    sick. Then it refuses everything for 2 s, and lets one attempt through, the probe. An answer to
    the probe closes it. A node with fewer attempts than that needs `in_a_row`, or it opens late. Not
    for one address of many servers, where it would shut out the healthy ones. Costs: while those of
    all nodes are open every operation fails, however much time it has. One may refuse for 2 s when
-   the node is well again; 64 bytes; about 171 instructions.
+   the node is well again; 64 bytes; about 155 instructions.
 
       breaker.in_a_row = 5; // only with fewer than 20 attempts in 8 s
       retry_gates_breaker(&gates, &breaker); // a static retry_breaker for each node
@@ -325,7 +325,7 @@
    THROTTLE: what would be refused anyway? When a client sends over `k` (2) times what is accepted,
    the throttle drops the rest at random: FAIL, THROTTLED. It limits first attempts too, which a
    budget does not. Not for a few calls a minute. Costs: for 4 s after an overload it drops some
-   that would be accepted; 32 bytes; about 160 instructions.
+   that would be accepted; 32 bytes; about 142 instructions.
 
       retry_gates_throttle(&gates, &throttle); // a static retry_throttle for each server
 
@@ -364,7 +364,7 @@
    idempotent operations get copies. Not without a budget: when a server is slow because it is
    overloaded, the budget stops the copies. Costs: about 5 % more attempts, each costs what a retry
    costs, unless it was never sent. So copies take half of what successes put into the budget. Also
-   48 bytes and 24 for each copy; about 251 instructions, and 1,143 more for a copy. Where answers
+   48 bytes and 24 for each copy; about 251 instructions, and 1,125 more for a copy. Where answers
    take less than 20 ms set `delay`: on a clock of whole ms many of the same length are late. It is
    never less than twice what answers take now.
 
@@ -541,8 +541,9 @@
       sleep_ms(retry_phase(&device, sizeof device, 30000)); // 0 to 30 s
 
    Instants are the low 32 bits of a clock of milliseconds, which has to go on while the device
-   sleeps. A counter of ticks must wrap at 2^32 ms. Ticks of 300 or 1,024 Hz, converted to ms, do
-   not: a request then expires at once, or days too late. Count them in 64 bits (here of 1,024 Hz):
+   sleeps. A counter of ticks must wrap at 2^32 ms. Converted to ms, one of 32 bits does so if its
+   rate divides 1,000. Ticks of 16 bits, or of 300 or 1,024 Hz, do not: a request then expires at
+   once, or days too late. Count such ticks in 64 bits (here of 1,024 Hz):
 
       retry_time now_ms(void) // for one thread; call it at least once while the counter goes round
       {
@@ -557,10 +558,16 @@
    share must run privileged there. On other cores without atomics the compiler warns: define
    RETRY_MASK() and RETRY_UNMASK(state), or RETRY_NO_ATOMICS for one thread. Two cores need the
    macros too, with a spinlock. RETRY_MASK() yields the state to go back to, a uint32_t or smaller,
-   and RETRY_UNMASK gets it. Zephyr:
+   and RETRY_UNMASK gets it. FreeRTOS: examples/freertos/retry_freertos.h has the macros and the
+   clock. Zephyr:
 
       #define RETRY_MASK() irq_lock()
       #define RETRY_UNMASK(state) irq_unlock(state)
+
+   Run on Cortex-M0 and M3, 32-bit RISC-V (gcc 12) and AVR (gcc 5.4, with Arduino's core too), all
+   emulated; compiled for Xtensa (gcc 12). IAR and Keil were not tried. SDCC cannot compile this
+   file, which passes structs by value. It compiles these parts of it, which `make cut` takes out:
+   delay, retry-after, bucket and connection (for STM8 and Z80).
 
    C++, THREADS, FORK
 
