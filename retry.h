@@ -310,7 +310,7 @@
    the most that may ever be in flight: several times what is while all is well. It halves when
    attempts time out, break or are throttled, and grows by one a round trip while half of it is in
    use. At its floor of one, while nothing is answered, it pauses for up to a second between
-   attempts. Costs: attempts over the limit are PACED; 40 bytes; about 265 instructions.
+   attempts. Costs: attempts over the limit are PACED; 40 bytes; about 273 instructions.
 
    CIRCUIT BREAKER: is it worth trying? It opens when half of 20 or more attempts within 8 s were
    sick. Then it refuses everything for 2 s, and lets one attempt through, the probe. An answer to
@@ -1575,7 +1575,8 @@ typedef struct retry_copy {
 typedef struct retry_hedge retry_hedge;
 
 /* One operation: its request, and one copy of its attempt. Zero it, set the request's first five
-   fields, call retry_start. For one thread at a time. */
+   fields, call retry_start. While it is under way, leave the request as it is (retry_cancel may be
+   called). For one thread at a time. */
 typedef struct retry_operation {
     retry_request request;
     retry_failure failure;     /* the last failure of a copy; kept by the library, free to read */
@@ -1870,7 +1871,7 @@ RETRY_API retry_clock retry_system_clock(void);
 #define RETRY__INLINE static
 #endif
 
-/* Rare, and kept out of what is not, where speed is asked for. */
+/* Code that seldom runs. Where speed is asked for it stays out of the code that often runs. */
 #if defined(__GNUC__) && defined(__OPTIMIZE__) && !defined(__OPTIMIZE_SIZE__)
 #define RETRY__COLD static __attribute__((noinline, cold))
 #else
@@ -1977,7 +1978,7 @@ RETRY__WRAPS static retry_ms retry__passed(retry_time from, retry_time now)
 }
 
 /* ms of a span that have passed; none if the clock stepped back: a difference over half its range.
-   A span of more could not end then. */
+   A longer span counts up to RETRY__LATEST, as it could not end otherwise. */
 RETRY__ONCE RETRY__WRAPS retry_ms retry__age(retry_time from, retry_ms span, retry_time now)
 {
     retry_ms passed = now - from;
@@ -2147,7 +2148,7 @@ enum {
     RETRY__TRAIT_UNSENT = 0x02,
     RETRY__TRAIT_HARMLESS = 0x08,  /* nothing to retry: no reason, not the server's fault */
     RETRY__TRAIT_THROTTLED = 0x40, /* the client's own throttle refused */
-    RETRY__TRAIT_UNSAFE = 0x100,   /* these two are not the reason's, but the failure's */
+    RETRY__TRAIT_UNSAFE = 0x100,   /* this and the next come from the failure, not its reason */
     RETRY__TRAIT_STOPPED = 0x200,  /* the server's order not to retry */
     RETRY__TRAIT_ALLOWS = RETRY_REASON_ALLOWS_NON_IDEMPOTENT,
     RETRY__TRAIT_ALWAYS = RETRY_REASON_ALWAYS
@@ -2799,8 +2800,8 @@ static inline retry_action retry__ask_strategy(const retry_strategy *strategy,
     return retry__ask_own(strategy, request, failure, now);
 }
 
-/* The server's order replaces the delay, and restarts the policies' curve. Without an order: the
-   delay of a request that had one before. */
+/* The server's order replaces the delay, and restarts the policies' curve. Without an order the
+   delay stays, and the retries since the last order are counted. */
 RETRY__COLD retry_ms retry__order(retry_request *request, const retry_failure *failure,
                                   retry_ms delay)
 {
@@ -2813,7 +2814,8 @@ RETRY__COLD retry_ms retry__order(retry_request *request, const retry_failure *f
     return delay;
 }
 
-/* From the end of step 5 on, for whatever was asked. `event`: what a retry is to the budget. */
+/* Steps 5 (the budget) to 7, for the answer of a strategy or of retry_resume, or where none was
+   asked. `event`: what a retry is to the budget. */
 static inline retry_decision retry__conclude(retry_request *request, const retry_failure *failure,
                                              retry_action action, uint8_t event, retry_time now)
 {
@@ -2847,7 +2849,7 @@ static inline retry_decision retry__conclude(retry_request *request, const retry
     return retry__decision(verdict, cause, delay);
 }
 
-/* A failure of which no strategy is asked. Its cause says why it is final, or ALWAYS. */
+/* A failure of which no strategy is asked. `cause` says why it is final; ALWAYS: it is retried. */
 RETRY__COLD retry_decision retry__unasked(retry_request *request, const retry_failure *failure,
                                           uint8_t cause, retry_time now)
 {
@@ -3209,7 +3211,7 @@ static inline bool retry__budget_pay(retry_budget *budget, uint8_t event, retry_
     return true;
 }
 
-/* What happens to a bucket that was refilled. */
+/* Charges or refunds the bucket, which is refilled already. */
 static inline bool retry__budget_event(retry_budget *budget, uint8_t event, retry_request *request,
                                        const retry_failure *failure)
 {
@@ -3228,8 +3230,9 @@ static inline bool retry__budget_event(retry_budget *budget, uint8_t event, retr
     return retry__budget_pay(budget, event, request, failure);
 }
 
-RETRY__COLD bool retry__budget_late(retry_budget *budget, uint8_t event, retry_request *request,
-                                    const retry_failure *failure, retry_time now)
+RETRY__COLD bool retry__budget_refill_event(retry_budget *budget, uint8_t event,
+                                            retry_request *request, const retry_failure *failure,
+                                            retry_time now)
 {
     retry__budget_refill(budget, now);
     return retry__budget_event(budget, event, request, failure);
@@ -3240,7 +3243,7 @@ static bool retry__budget_account(retry_budget *budget, uint8_t event, retry_req
 {
     if (RETRY__FAST && retry__budget_due(budget, now) == 0)
         return retry__budget_event(budget, event, request, failure);
-    return retry__budget_late(budget, event, request, failure, now);
+    return retry__budget_refill_event(budget, event, request, failure, now);
 }
 
 /* What a new bucket holds: one that expires has to earn the rest. */
@@ -4897,10 +4900,10 @@ static bool retry__cancel_copies(retry_operation *op, retry_time now)
     return any;
 }
 
-/* ms that an attempt of the request has at best. */
+/* ms that an attempt of the request, which has a client, has at best. */
 RETRY__ONCE retry_ms retry__attempt_most(const retry_request *request)
 {
-    retry_ms most = request->client ? request->client->attempt_timeout : 0;
+    retry_ms most = request->client->attempt_timeout;
     return most != 0 ? retry__min(most, request->timeout) : request->timeout;
 }
 
@@ -5308,8 +5311,8 @@ static void retry__pace_answer(retry_gates *gates, retry_ms age)
     } while (seen != next << 4 && !retry__swap(&gates->retry__pace, &seen, next << 4));
 }
 
-/* The time of an attempt was doubled in vain. A round is counted once: who was sent before it knows
-   nothing of the time that it gave. */
+/* An attempt has timed out: the next ones get twice the time. A round is counted once: a copy that
+   was sent before it did not have its time. */
 RETRY__COLD RETRY__WRAPS void retry__pace_round(retry_gates *gates, retry_time sent, retry_time now)
 {
     uint32_t round = retry__load(&gates->retry__round); /* first: it is swapped first */
@@ -5794,12 +5797,12 @@ static void retry__hedge_failed(retry_operation *op, const retry_failure *failur
     retry_request *request = &op->request;
     uint32_t traits = retry__record(request, failure);
     retry_ms order = failure->pushback ? failure->retry_after : 0;
-    bool charged, final = retry__hedge_final(request, traits, &charged);
+    bool charged, is_final = retry__hedge_final(request, traits, &charged);
     if (!hedge->retry__stopped)
         op->failure = *failure;
     if (charged)
         retry__ask_budget(request, RETRY__BUDGET_COPY, failure, now);
-    if (final) {
+    if (is_final) {
         if (retry__cancel_copies(op, now))
             request->ambiguous = true; /* who knows what the others have done */
         retry__decide_try(op, now);
@@ -6472,6 +6475,8 @@ RETRY_API bool retry_parse_budget(retry_budget_options *options, const char *tex
         fault = "no preset and no capacity=";
     else if (!fault)
         fault = retry__budget_sense(read, at, preset == best_effort, &scan.text);
+    if (!scan.text) /* of a fault that no word stands for */
+        scan.text = text;
     if (!fault)
         *options = *read;
     return retry__parsed(error, (size_t)(scan.text - text), fault);

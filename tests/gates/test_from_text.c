@@ -1433,6 +1433,30 @@ static void test_random_numbers(void)
     }
 }
 
+/* Any two words behind any preset: an error is always somewhere in the text. */
+static void test_where_two_words_are_wrong(void)
+{
+    static const char *const presets[] = {"", "none", "best-effort", "smithy", "aws-2026", "grpc"};
+    static const char *const words[] = {
+        "capacity=0",   "capacity=2",  "cost=0",   "cost=9",        "timeout-cost=0",
+        "success=0",    "request=0",   "floor=0",  "floor=50",      "charge-failures=yes",
+        "per-second=0", "expire=0",    "expire=1", "refund-last=1", "throttle-cost=0",
+        "in-flight=0",  "in-flight=5", "what"};
+    size_t preset, a, b;
+    for (preset = 0; preset < CHECK_COUNT(presets); preset++) {
+        for (a = 0; a < CHECK_COUNT(words); a++) {
+            for (b = 0; b < CHECK_COUNT(words); b++) {
+                char text[80];
+                struct outcome outcome;
+                snprintf(text, sizeof text, "%s %s %s", presets[preset], words[a], words[b]);
+                outcome = parse_budget(text, strlen(text));
+                check_row("\"%s\"", text);
+                CHECK(outcome.ok || outcome.offset <= strlen(text));
+            }
+        }
+    }
+}
+
 int main(void)
 {
     RUN(test_policy_presets);
@@ -1464,5 +1488,6 @@ int main(void)
     RUN(test_random_texts);
     RUN(test_random_right_texts);
     RUN(test_random_numbers);
+    RUN(test_where_two_words_are_wrong);
     return check_done();
 }
