@@ -473,6 +473,10 @@ static void test_request_deposit(void)
         CHECK_EQUAL(i < 10 ? 200 * i : 2000, retry_budget_balance(&budget));
         CHECK(retry_succeed(&request, START));
     }
+    options.request_deposit = 1;
+    budget = budget_of(&options, 0);
+    retry_begin(&request, START);
+    CHECK_EQUAL(1, retry_budget_balance(&budget));
 }
 
 /* `retries` granted and then a success: what is in the bucket of 100 tokens, 50 of them used? */

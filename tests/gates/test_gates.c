@@ -1705,6 +1705,88 @@ static void test_rounds_after_an_answer(void)
     CHECK_EQUAL(200, time_given(START + 30));
 }
 
+/* An answer that took as long as what is known, or as little as can be, ends the rounds, too. */
+static void test_rounds_end(void)
+{
+    static const struct {
+        retry_ms first, age, given; /* an answer or 0 for none; the one after a round */
+    } rows[] = {{0, 0, 10},  {0, 1, 10},   {0, 16, 32},    {0, 20, 40},
+                {0, 31, 62}, {20, 20, 40}, {300, 300, 600}};
+    const retry_failure failure = timed_out();
+    size_t i;
+    for (i = 0; i < CHECK_COUNT(rows); i++) {
+        check_row("row %u", (unsigned)i);
+        set_up(100000, 10);
+        retry_gates_latency(&gates, &latency);
+        if (rows[i].first != 0)
+            other_ends(NULL, rows[i].first, START);
+        other_ends(&failure, 5, START);
+        CHECK_EQUAL(2 * (rows[i].first > 5 ? 2 * rows[i].first : 10), time_given(START + 400));
+        other_ends(NULL, rows[i].age, START + 400);
+        CHECK_EQUAL(rows[i].given, time_given(START + 800));
+    }
+}
+
+/* Answers of a few ms. */
+static void test_slow_of_few_ms(void)
+{
+    static const struct {
+        retry_ms first, second, given;
+    } rows[] = {{1, 2, 4}, {2, 1, 2}, {2, 0, 2}, {1, 0, 1}, {4, 2, 6}, {1, 1, 2}};
+    size_t i;
+    for (i = 0; i < CHECK_COUNT(rows); i++) {
+        check_row("row %u", (unsigned)i);
+        set_up(1000, 1);
+        retry_gates_latency(&gates, &latency);
+        other_ends(NULL, rows[i].first, START);
+        other_ends(NULL, rows[i].second, START);
+        CHECK_EQUAL(rows[i].given, time_given(START));
+    }
+}
+
+/* Three days are the slowest that is kept. */
+static void test_slow_of_days(void)
+{
+    static const struct {
+        retry_ms age, given;
+    } rows[] = {{0x0ffffffe, 0x1ffffffc},
+                {0x0fffffff, 0x1ffffffe},
+                {0x10000000, 0x1ffffffe},
+                {0x10000001, 0x1ffffffe},
+                {0x20000000, 0x1ffffffe}};
+    size_t i;
+    for (i = 0; i < CHECK_COUNT(rows); i++) {
+        check_row("row %u", (unsigned)i);
+        set_up(UINT32_MAX, 100);
+        retry_gates_latency(&gates, &latency);
+        other_ends(NULL, rows[i].age, START);
+        CHECK_EQUAL(rows[i].given, time_given(START + rows[i].age));
+    }
+}
+
+/* The next round is counted up to half of the clock's range after the last: what was sent later
+   looks as if it had been before. */
+static void test_rounds_far_apart(void)
+{
+    static const struct {
+        uint32_t sent; /* ms after the last round */
+        retry_ms given;
+    } rows[] = {{1, 400},          {0x40000000, 400}, {0x40000001, 400},
+                {0x80000000, 400}, {0x80000001, 200}, {0x80000002, 200}};
+    const retry_failure failure = timed_out();
+    size_t i;
+    for (i = 0; i < CHECK_COUNT(rows); i++) {
+        retry_time sent = START + 50 + rows[i].sent;
+        check_row("row %u", (unsigned)i);
+        set_up(100000, 100);
+        retry_gates_latency(&gates, &latency);
+        other_ends(&failure, 50, START);
+        CHECK_EQUAL(200, time_given(START + 50));
+        other_ends(&failure, 50, sent);
+        CHECK_EQUAL(rows[i].given, time_given(sent + 50));
+    }
+}
+
 /* A short attempt is no outcome for the gates, and a round nevertheless. */
 static void test_rounds_of_short_attempts(void)
 {
@@ -2185,9 +2267,13 @@ int main(void)
     RUN(test_slow);
     RUN(test_slow_and_the_clock);
     RUN(test_slow_of_failures);
+    RUN(test_slow_of_few_ms);
+    RUN(test_slow_of_days);
     RUN(test_rounds);
     RUN(test_rounds_once);
     RUN(test_rounds_after_an_answer);
+    RUN(test_rounds_end);
+    RUN(test_rounds_far_apart);
     RUN(test_rounds_of_short_attempts);
     RUN(test_bounds);
     RUN(test_short_request);

@@ -272,6 +272,20 @@ static void test_none(void)
     }
 }
 
+/* What may not be sent again is decided as it fails, and not when somebody asks next. */
+static void test_none_of_what_is_not_permitted(void)
+{
+    set_up();
+    client.strategy = retry_best_effort();
+    op.request.idempotent = false;
+    op.request.timeout = 1000;
+    CHECK_TEXT("send 0, wait 1000", start(0));
+    end(0, RETRY_REASON_SOCKET_CLOSED_WHILE_IN_FLIGHT, 10);
+    CHECK_EQUAL(1, ends);
+    CHECK_EQUAL(RETRY_VERDICT_FAIL, heard.verdict);
+    CHECK_EQUAL(RETRY_CAUSE_NOT_IDEMPOTENT, heard.cause);
+}
+
 /* The latency is asked anew for each copy. */
 static void test_latency(void)
 {
@@ -1682,6 +1696,7 @@ int main(void)
     RUN(test_size);
     RUN(test_first_timer);
     RUN(test_none);
+    RUN(test_none_of_what_is_not_permitted);
     RUN(test_latency);
     RUN(test_early_and_late);
     RUN(test_count);

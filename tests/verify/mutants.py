@@ -31,7 +31,9 @@ IMPLEMENTATION_FILE = """#define ERRMAP_JSMN_HEADER "tests/support/jsmn_lies.h"
 #include "tests/support/contend.h"
 #include "errmap.h"
 """
-DEFINES = ["-DERRMAP_TOKENS=64", "-DERRMAP_MAX_DEPTH=32", "-D_POSIX_C_SOURCE=200809L"]
+# Functions are exported: the tests are linked with a shared library.
+DEFINES = ["-DERRMAP_TOKENS=64", "-DERRMAP_MAX_DEPTH=32", "-D_POSIX_C_SOURCE=200809L",
+           "-DRETRY_API=extern"]
 IMPLEMENTATION = ["-DRETRY_IMPLEMENTATION", "-DRETRY_SYSTEM_CLOCK"]
 GUARDS = ["-DRETRY_IMPLEMENTED", "-DERRMAP_IMPLEMENTED"]  # of tests that are linked with it
 OTHER = ["-DRETRY_NO_ATOMICS"]
