@@ -388,9 +388,10 @@ cross: ## 4 | 20 min | the test programs on other machines (TARGETS=)
 	$(call need,libjsmn-dev $(foreach target,$(TARGETS),$(PACKAGES_$(target))))
 	@$(ON_TARGETS) sh tests/verify/cross.sh $(BUILD) "$(TARGETS)" $(TESTS)
 
-coverage: ## 3 | 5 min | what no test reaches
+# What threads meet by luck counts for nothing: test_lost_swaps brings it about.
+coverage: ## 3 | 2 min | what no test reaches
 	$(call need,$(COVERAGE))
-	@$(ALIVE) sh tests/verify/coverage.sh $(BUILD) $(filter-out $(APART),$(TESTS))
+	@$(ALIVE) sh tests/verify/coverage.sh $(BUILD) $(filter-out $(APART) $(THREADED),$(TESTS))
 
 stress: ## 4 | 20 min | threads at once, and models of what they share
 	$(call need,$(STRESS))
