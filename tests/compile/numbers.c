@@ -57,17 +57,29 @@ static bool retried(retry_client *client)
     return retry_orchestrate(&request, &failure, 0).verdict == RETRY_VERDICT_RETRY;
 }
 
+static void succeed(retry_client *client, retry_time now)
+{
+    retry_request request;
+    memset(&request, 0, sizeof request);
+    request.client = client;
+    retry_begin(&request, now);
+    retry_succeed(&request, now);
+}
+
 static unsigned until_retried(retry_client *client)
 {
     unsigned successes;
-    for (successes = 0; successes < 1000 && !retried(client); successes++) {
-        retry_request request;
-        memset(&request, 0, sizeof request);
-        request.client = client;
-        retry_begin(&request, 0);
-        retry_succeed(&request, 0);
-    }
+    for (successes = 0; successes < 1000 && !retried(client); successes++)
+        succeed(client, 0);
     return successes;
+}
+
+static void start(retry_client *client, retry_budget *budget, const retry_budget_options *options)
+{
+    memset(client, 0, sizeof *client);
+    memset(budget, 0, sizeof *budget);
+    retry_budget_init(budget, options, 0);
+    client->budget = budget;
 }
 
 /* How many retries a budget pays for at first, and how many successes pay for one more, when what
@@ -77,10 +89,7 @@ static unsigned burst(const retry_budget_options *options, unsigned *successes)
     retry_client client;
     retry_budget budget;
     unsigned n = 0;
-    memset(&client, 0, sizeof client);
-    memset(&budget, 0, sizeof budget);
-    retry_budget_init(&budget, options, 0);
-    client.budget = &budget;
+    start(&client, &budget, options);
     while (n < 1000 && retried(&client))
         n++;
     until_retried(&client);
@@ -95,17 +104,9 @@ static unsigned in_hand(const retry_budget_options *options, unsigned rate)
     retry_budget budget;
     uint32_t i;
     unsigned n = 0;
-    memset(&client, 0, sizeof client);
-    memset(&budget, 0, sizeof budget);
-    retry_budget_init(&budget, options, 0);
-    client.budget = &budget;
-    for (i = 0; i < 60 * rate; i++) {
-        retry_request request;
-        memset(&request, 0, sizeof request);
-        request.client = &client;
-        retry_begin(&request, i * 1000 / rate);
-        retry_succeed(&request, i * 1000 / rate);
-    }
+    start(&client, &budget, options);
+    for (i = 0; i < 60 * rate; i++)
+        succeed(&client, i * 1000 / rate);
     while (n < 100000 && retry_budget_withdraw(&budget, options->retry_cost, 60000))
         n++;
     return n;

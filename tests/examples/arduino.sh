@@ -3,22 +3,10 @@
 # simavr, and judges what comes out of the serial port. Usage: arduino.sh ZIP FOLDER; the files are
 # kept in the folder. Times are the simulated board's. Exits with 0 if all verdicts hold.
 set -u
+. "$(dirname "$0")/verdict.sh"
 zip=$1
 mkdir -p "$2" && out=$(cd "$2" && pwd) || exit 2
 hardware=/usr/share/arduino/hardware
-status=0
-
-verdict() # TEXT COMMAND...: kept if the command succeeds
-{
-    text=$1
-    shift
-    if "$@"; then
-        echo "kept    $text"
-    else
-        echo "BROKEN  $text"
-        status=1
-    fi
-}
 
 rm -rf "$out/libraries" "$out/build"
 mkdir -p "$out/libraries" "$out/build" "$out/tools" || exit 2

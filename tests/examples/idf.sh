@@ -4,24 +4,12 @@
 # compiles it for an ESP8266's core. Usage: idf.sh FOLDER, from the top folder; FROM= is another copy of
 # the component. Exits with 0 if all verdicts hold.
 set -u
+. "$(dirname "$0")/verdict.sh"
 mkdir -p "$1" && out=$(cd "$1" && pwd) || exit 2
 from=${FROM:-examples/idf_component}
 own=tests/examples/idf
 devices=100
-status=0
 flags="-std=c11 -Wall -Wextra -Wpedantic -Wconversion -Wsign-conversion -Wshadow ${WERROR--Werror} -I. -I$own"
-
-verdict() # TEXT COMMAND...: kept if the command succeeds
-{
-    text=$1
-    shift
-    if "$@"; then
-        echo "kept    $text"
-    else
-        echo "BROKEN  $text"
-        status=1
-    fi
-}
 
 # fleet NAME MAIN FLAG...: all devices, in NAME.txt
 fleet()
