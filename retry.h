@@ -298,6 +298,9 @@
    simulated faults (make together). More gates are rarely better. A refusal ends the operation. (If
    operations waited for a breaker, they would all come back at once.)
 
+   Bytes below are a gate's struct on a 64-bit machine. Instructions are what the gate adds to an
+   operation of a retry_service that succeeds at once, on x86-64 (`make bench`).
+
    A gate calls a failed attempt sick (timed out, closed, unavailable, SERVER_ERROR), answered, or
    never sent. A time-out proves nothing if the attempt was given less than half of attempt_timeout.
    To use gates alone, without retries, set request.strategy to retry_fail_fast(). The breaker can
@@ -307,14 +310,14 @@
    the most that may ever be in flight: several times what is while all is well. It halves when
    attempts time out, break or are throttled, and grows by one a round trip while half of it is in
    use. At its floor of one, while nothing is answered, it pauses for up to a second between
-   attempts. Costs: attempts over the limit are PACED; 40 bytes; about 144 instructions an attempt.
+   attempts. Costs: attempts over the limit are PACED; 40 bytes; about 273 instructions.
 
    CIRCUIT BREAKER: is it worth trying? It opens when half of 20 or more attempts within 8 s were
    sick. Then it refuses everything for 2 s, and lets one attempt through, the probe. An answer to
    the probe closes it. A node with fewer attempts than that needs `in_a_row`, or it opens late. Not
    for one address of many servers, where it would shut out the healthy ones. Costs: while those of
    all nodes are open every operation fails, however much time it has. One may refuse for 2 s when
-   the node is well again; 64 bytes; about 142 instructions.
+   the node is well again; 64 bytes; about 155 instructions.
 
       breaker.in_a_row = 5; // only with fewer than 20 attempts in 8 s
       retry_gates_breaker(&gates, &breaker); // a static retry_breaker for each node
@@ -322,7 +325,7 @@
    THROTTLE: what would be refused anyway? When a client sends over `k` (2) times what is accepted,
    the throttle drops the rest at random: FAIL, THROTTLED. It limits first attempts too, which a
    budget does not. Not for a few calls a minute. Costs: for 4 s after an overload it drops some
-   that would be accepted; 32 bytes; about 151 instructions.
+   that would be accepted; 32 bytes; about 142 instructions.
 
       retry_gates_throttle(&gates, &throttle); // a static retry_throttle for each server
 
@@ -331,7 +334,7 @@
    everything was throttled, the first answer that is not restores the last limit that let some
    through. `max` is a fixed limit from the start. Not for a server that fails or is silent. Costs:
    attempts wait for their turn, and those that would wait 250 ms (`wait`) fail at once; 52 bytes;
-   about 301 instructions.
+   about 106 instructions, and 331 under a limit.
 
       rate.max = RETRY_PER_SECOND(50); // of a static retry_rate; 0: what it learns
       rate.burst = RETRY_TOKENS(1);    // 20 ms from one to the next; 0: an eighth of a second's
@@ -340,7 +343,7 @@
    LATENCY: how late is late? It learns the time within which 95 % are answered, for hedging. It has
    no estimate before 768 attempts (3,072 for 99 %). Then it is within a quarter of the truth in 97
    of 100 cases, and follows a tenfold slow-down within 200 attempts (900 for 99 %). Keep one for
-   each kind of operation. Not for reports. Costs: 24 bytes; about 125 instructions.
+   each kind of operation. Not for reports. Costs: 24 bytes; about 120 instructions.
 
    SEVERAL NODES
 
@@ -360,10 +363,10 @@
    Hedging sends a second copy of a late attempt, best to another node. The first answer wins. Only
    idempotent operations get copies. Not without a budget: when a server is slow because it is
    overloaded, the budget stops the copies. Costs: about 5 % more attempts, each costs what a retry
-   costs, unless it was never sent; 48 bytes and 24 for each copy; about 948 instructions more for a
-   copy. So copies take half of what successes put into the budget. Where answers take less than 20
-   ms set `delay`: on a clock of whole ms many of the same length are late. It is never less than
-   twice what answers take now.
+   costs, unless it was never sent. So copies take half of what successes put into the budget. Also
+   48 bytes and 24 for each copy; about 251 instructions, and 1,125 more for a copy. Where answers
+   take less than 20 ms set `delay`: on a clock of whole ms many of the same length are late. It is
+   never less than twice what answers take now.
 
       static retry_copy copies[1];           // one further copy, of one operation
       static retry_hedge hedge;              // one for each operation
@@ -538,8 +541,9 @@
       sleep_ms(retry_phase(&device, sizeof device, 30000)); // 0 to 30 s
 
    Instants are the low 32 bits of a clock of milliseconds, which has to go on while the device
-   sleeps. A counter of ticks must wrap at 2^32 ms. Ticks of 300 or 1,024 Hz, converted to ms, do
-   not: a request then expires at once, or days too late. Count them in 64 bits (here of 1,024 Hz):
+   sleeps. A counter of ticks must wrap at 2^32 ms. Converted to ms, one of 32 bits does so if its
+   rate divides 1,000. Ticks of 16 bits, or of 300 or 1,024 Hz, do not: a request then expires at
+   once, or days too late. Count such ticks in 64 bits (here of 1,024 Hz):
 
       retry_time now_ms(void) // for one thread; call it at least once while the counter goes round
       {
@@ -554,10 +558,16 @@
    share must run privileged there. On other cores without atomics the compiler warns: define
    RETRY_MASK() and RETRY_UNMASK(state), or RETRY_NO_ATOMICS for one thread. Two cores need the
    macros too, with a spinlock. RETRY_MASK() yields the state to go back to, a uint32_t or smaller,
-   and RETRY_UNMASK gets it. Zephyr:
+   and RETRY_UNMASK gets it. FreeRTOS: examples/freertos/retry_freertos.h has the macros and the
+   clock. Zephyr:
 
       #define RETRY_MASK() irq_lock()
       #define RETRY_UNMASK(state) irq_unlock(state)
+
+   Run on Cortex-M0 and M3, 32-bit RISC-V (gcc 12) and AVR (gcc 5.4, with Arduino's core too), all
+   emulated; compiled for Xtensa (gcc 12). IAR and Keil were not tried. SDCC cannot compile this
+   file, which passes structs by value. It compiles these parts of it, which `make cut` takes out:
+   delay, retry-after, bucket and connection (for STM8 and Z80).
 
    C++, THREADS, FORK
 
@@ -1519,10 +1529,10 @@ RETRY_API retry_ms retry_latency_get(const retry_latency *latency);
 /* ---- The gates of a server ----------------------------------------------------------------- */
 
 /* What the gates of one server are asked and told; private. */
-struct retry__told;
+struct retry__event;
 typedef struct retry__gate {
     void *retry__self;
-    uint8_t (*retry__tell)(struct retry__told *told);
+    const struct retry__gate_code *retry__code;
 } retry__gate;
 
 /* The gates of one server: zero it, then add what you use. Shared by any number of threads, without
@@ -1532,7 +1542,7 @@ struct retry_gates {
     uint32_t retry__pace;        /* private: 16 times `slow`, in ms, and the rounds, 0 to 10 */
     uint32_t retry__round;       /* private: ms; when the last round was counted */
     retry__gate retry__gates[5]; /* private: in the order in which they are asked */
-    uint8_t (*retry__drive)(struct retry__told *told); /* private: asks and tells them */
+    uint8_t (*retry__drive)(struct retry__event *event); /* private: asks and tells them */
 };
 
 /* Each adds one gate, or takes it out (NULL). A program links the code of those that it adds. NULL
@@ -1565,7 +1575,8 @@ typedef struct retry_copy {
 typedef struct retry_hedge retry_hedge;
 
 /* One operation: its request, and one copy of its attempt. Zero it, set the request's first five
-   fields, call retry_start. For one thread at a time. */
+   fields, call retry_start. While it is under way, leave the request as it is (retry_cancel may be
+   called). For one thread at a time. */
 typedef struct retry_operation {
     retry_request request;
     retry_failure failure;     /* the last failure of a copy; kept by the library, free to read */
@@ -1860,15 +1871,11 @@ RETRY_API retry_clock retry_system_clock(void);
 #define RETRY__INLINE static
 #endif
 
-/* Where speed is asked for, the usual way is one piece, and what is rare stays out of it. */
+/* Code that seldom runs. Where speed is asked for it stays out of the code that often runs. */
 #if defined(__GNUC__) && defined(__OPTIMIZE__) && !defined(__OPTIMIZE_SIZE__)
-#define RETRY__HOT RETRY__INLINE
 #define RETRY__COLD static __attribute__((noinline, cold))
-#define RETRY__RARE(condition) __builtin_expect(!!(condition), 0)
 #else
-#define RETRY__HOT static
 #define RETRY__COLD static
-#define RETRY__RARE(condition) (condition)
 #endif
 
 /* Once in the code where size is asked for: compilers would repeat it. */
@@ -1971,11 +1978,13 @@ RETRY__WRAPS static retry_ms retry__passed(retry_time from, retry_time now)
 }
 
 /* ms of a span that have passed; none if the clock stepped back: a difference over half its range.
-   A span of more could not end then. */
+   A longer span counts up to RETRY__LATEST, as it could not end otherwise. */
 RETRY__ONCE RETRY__WRAPS retry_ms retry__age(retry_time from, retry_ms span, retry_time now)
 {
     retry_ms passed = now - from;
-    return passed > (span >> 31 == 0 ? UINT32_C(1) << 31 : RETRY__LATEST) ? 0 : passed;
+    if (passed > UINT32_C(1) << 31 && (span >> 31 == 0 || passed > RETRY__LATEST))
+        return 0;
+    return passed;
 }
 
 /* ms that are left at `now` of a span that began at `from`. */
@@ -2138,7 +2147,9 @@ enum {
     RETRY__TRAIT_UNKNOWN = 0x01, /* UNKNOWN, and what is no reason: not retried */
     RETRY__TRAIT_UNSENT = 0x02,
     RETRY__TRAIT_HARMLESS = 0x08,  /* nothing to retry: no reason, not the server's fault */
-    RETRY__TRAIT_FORBIDDEN = 0x40, /* unsafe, by the server's order, or what a throttle refused */
+    RETRY__TRAIT_THROTTLED = 0x40, /* the client's own throttle refused */
+    RETRY__TRAIT_UNSAFE = 0x100,   /* this and the next come from the failure, not its reason */
+    RETRY__TRAIT_STOPPED = 0x200,  /* the server's order not to retry */
     RETRY__TRAIT_ALLOWS = RETRY_REASON_ALLOWS_NON_IDEMPOTENT,
     RETRY__TRAIT_ALWAYS = RETRY_REASON_ALWAYS
 };
@@ -2155,17 +2166,16 @@ RETRY__INLINE uint8_t retry__traits(retry_reason reason)
     ((allows) ? RETRY_REASON_ALLOWS_NON_IDEMPOTENT : 0) | ((always) ? RETRY_REASON_ALWAYS : 0) | \
         RETRY__TRAIT(RETRY__TRAIT_UNKNOWN, RETRY__BIT(UNKNOWN), name) |                          \
         RETRY__TRAIT(RETRY__TRAIT_UNSENT, RETRY__REASONS_UNSENT, name) |                         \
-        RETRY__TRAIT(RETRY__TRAIT_FORBIDDEN, RETRY__BIT(CLIENT_THROTTLED), name) |               \
+        RETRY__TRAIT(RETRY__TRAIT_THROTTLED, RETRY__BIT(CLIENT_THROTTLED), name) |               \
         RETRY__TRAIT(RETRY__TRAIT_HARMLESS, RETRY__BIT(NONE), name),
     /* one entry more, as gcc 12 falsely warns of an index past the end otherwise */
     static const uint8_t traits[] = {RETRY_REASONS(RETRY__X) RETRY__TRAIT_UNKNOWN};
 #undef RETRY__X
 #undef RETRY__TRAIT
-    if (reason < RETRY_REASON_COUNT)
-        return traits[reason];
-    if (retry__reason_is_user(reason))
-        return (uint8_t)(reason & 0xb0);
-    return RETRY__TRAIT_UNKNOWN;
+    if (reason >= RETRY_REASON_COUNT)
+        return retry__reason_is_user(reason) ? (uint8_t)(reason & 0xb0)
+                                             : (uint8_t)RETRY__TRAIT_UNKNOWN;
+    return traits[reason];
 }
 
 RETRY_API bool retry_reason_allows_non_idempotent(retry_reason reason)
@@ -2179,21 +2189,22 @@ RETRY_API bool retry_reason_always(retry_reason reason)
 }
 
 /* What a failure that says more than its reason makes of the reason's traits. */
-RETRY__COLD uint8_t retry__more_traits(const retry_failure *failure, uint8_t traits)
+RETRY__COLD uint32_t retry__more_traits(const retry_failure *failure, uint32_t traits)
 {
     if (failure->fault == RETRY_FAULT_SERVER)
-        traits &= (uint8_t)~RETRY__TRAIT_HARMLESS;
+        traits &= ~(uint32_t)RETRY__TRAIT_HARMLESS;
     if (failure->safety == RETRY_SAFETY_YES)
         traits |= RETRY__TRAIT_ALLOWS;
-    if (failure->safety == RETRY_SAFETY_NO ||
-        (failure->pushback && failure->retry_after == UINT32_MAX))
-        traits |= RETRY__TRAIT_FORBIDDEN;
+    if (failure->safety == RETRY_SAFETY_NO)
+        traits |= RETRY__TRAIT_UNSAFE;
+    if (failure->pushback && failure->retry_after == UINT32_MAX)
+        traits |= RETRY__TRAIT_STOPPED;
     return traits;
 }
 
-RETRY__HOT uint8_t retry__failure_traits(const retry_failure *failure)
+static inline uint32_t retry__failure_traits(const retry_failure *failure)
 {
-    uint8_t traits = retry__traits(failure->reason);
+    uint32_t traits = retry__traits(failure->reason);
     if (failure->safety != RETRY_SAFETY_MAYBE || failure->fault != RETRY_FAULT_OTHER ||
         failure->pushback)
         traits = retry__more_traits(failure, traits);
@@ -2222,9 +2233,9 @@ static uint32_t retry__table_bit(retry_reason reason)
    64 bits, for which small cores call a helper. */
 static retry_reason_set retry__reason_bit(retry_reason reason)
 {
-    if (!RETRY__RARE(reason >= RETRY_REASON_COUNT) || !retry__reason_is_user(reason))
-        return retry__table_bit(reason);
-    return (retry_reason_set)((uint32_t)0x10000 << (reason & 0x0f)) << 32;
+    if (reason >= RETRY_REASON_COUNT && retry__reason_is_user(reason))
+        return (retry_reason_set)((uint32_t)0x10000 << (reason & 0x0f)) << 32;
+    return retry__table_bit(reason);
 }
 
 RETRY_API bool retry_reason_set_has(retry_reason_set set, retry_reason reason)
@@ -2261,11 +2272,16 @@ RETRY__COLD void retry__seed_itself(void)
 
 /* The states are multiples of RETRY__GOLDEN further on: all others come before one returns, and 0
    among them seeds anew. */
-RETRY_API uint32_t retry_draw(void)
+RETRY__INLINE uint32_t retry__generate(void)
 {
     if (retry__load(&retry__random_state) == 0)
         retry__seed_itself();
     return retry__mix(retry__fetch_add(&retry__random_state, RETRY__GOLDEN));
+}
+
+RETRY_API uint32_t retry_draw(void)
+{
+    return retry__generate();
 }
 
 RETRY__COLD uint32_t retry__draw_elsewhere(const retry_client *client)
@@ -2273,9 +2289,11 @@ RETRY__COLD uint32_t retry__draw_elsewhere(const retry_client *client)
     return client->random(client->random_context);
 }
 
-RETRY__HOT uint32_t retry__draw(const retry_client *client)
+static inline uint32_t retry__draw(const retry_client *client)
 {
-    return client && client->random ? retry__draw_elsewhere(client) : retry_draw();
+    if (client && client->random)
+        return retry__draw_elsewhere(client);
+    return RETRY__FAST ? retry__generate() : retry_draw();
 }
 
 RETRY_API uint32_t retry_random(const retry_request *request)
@@ -2429,11 +2447,15 @@ RETRY_API retry_action retry_action_pending(void)
     return retry__action(RETRY_ACTION_PENDING, RETRY_CAUSE_PENDING, 0);
 }
 
+/* Whether a request may be repeated after a failure with these traits. */
+static inline bool retry__permits(const retry_request *request, uint32_t traits)
+{
+    return request->idempotent || (traits & RETRY__TRAIT_ALLOWS) != 0;
+}
+
 RETRY_API bool retry_permitted(const retry_request *request, const retry_failure *failure)
 {
-    return request && failure &&
-           (request->idempotent ||
-            (retry__failure_traits(failure) & RETRY_REASON_ALLOWS_NON_IDEMPOTENT) != 0);
+    return request && failure && retry__permits(request, retry__failure_traits(failure));
 }
 
 /* How far a policy's curve is: it begins anew with the server's order. */
@@ -2444,14 +2466,14 @@ RETRY__INLINE uint32_t retry__position(const retry_request *request)
 
 /* Best effort, whose constants fold: what nearly all requests ask, by one function without a call.
    It decides as RETRY_POLICY_BEST_EFFORT does. */
-RETRY__HOT retry_action retry__best_effort(const retry_request *request,
-                                           const retry_failure *failure, uint8_t traits)
+static inline retry_action retry__best_effort(const retry_request *request,
+                                              const retry_failure *failure, uint32_t traits)
 {
     static const retry_backoff usual = RETRY_BACKOFF_BEST_EFFORT;
     static const retry_backoff throttled = RETRY_BACKOFF_THROTTLED;
     uint32_t n = retry__position(request);
     retry_ms high;
-    if (!request->idempotent && (traits & RETRY__TRAIT_ALLOWS) == 0)
+    if (!retry__permits(request, traits))
         return retry_action_none(RETRY_CAUSE_NOT_IDEMPOTENT);
     high = failure->throttle ? retry__base(&throttled, n) : retry__base(&usual, n);
     high = retry__pick(usual.min, high, retry__draw(request->client));
@@ -2516,13 +2538,13 @@ RETRY__COLD retry_ms retry__jittered(const retry_backoff *backoff, const retry_r
     return retry_backoff_delay(backoff, retry__position(request), previous, random);
 }
 
-RETRY__HOT retry_action retry__policy(const retry_strategy *self, const retry_request *request,
-                                      const retry_failure *failure, uint8_t traits)
+RETRY__INLINE retry_action retry__policy(const retry_strategy *self, const retry_request *request,
+                                         const retry_failure *failure, uint32_t traits)
 {
     const retry_policy *policy = (const retry_policy *)(const void *)self;
     const retry_backoff *backoff = &policy->backoff;
     retry_ms delay;
-    if (!request->idempotent && (traits & RETRY__TRAIT_ALLOWS) == 0)
+    if (!retry__permits(request, traits))
         return retry_action_none(RETRY_CAUSE_NOT_IDEMPOTENT);
     if (policy->max_attempts != 0 && request->retries >= policy->max_attempts - 1)
         return retry_action_none(RETRY_CAUSE_ATTEMPTS_EXHAUSTED);
@@ -2569,7 +2591,7 @@ static bool retry__open_or_pending(const retry_request *request)
     return retry__open(request) || request->retry__state == RETRY_VERDICT_PENDING;
 }
 
-/* The decision is made here: the caller's stays in registers where nobody is told. */
+/* Makes the struct that the observer reads, so that the decision itself can stay in registers. */
 RETRY__COLD void retry__observe(const retry_request *request, const retry_failure *failure,
                                 uint8_t verdict, uint8_t cause, retry_ms delay)
 {
@@ -2578,8 +2600,8 @@ RETRY__COLD void retry__observe(const retry_request *request, const retry_failur
     client->observe(client->observe_context, request, failure, &decision);
 }
 
-RETRY__HOT void retry__announce(const retry_request *request, const retry_failure *failure,
-                                uint8_t verdict, uint8_t cause, retry_ms delay)
+static inline void retry__announce(const retry_request *request, const retry_failure *failure,
+                                   uint8_t verdict, uint8_t cause, retry_ms delay)
 {
     if (request->client && request->client->observe)
         retry__observe(request, failure, verdict, cause, delay);
@@ -2588,7 +2610,7 @@ RETRY__HOT void retry__announce(const retry_request *request, const retry_failur
 /* NULL: best effort, by itself. */
 static const retry_strategy *retry__strategy(const retry_request *request)
 {
-    if (RETRY__RARE(request->strategy))
+    if (request->strategy)
         return request->strategy;
     return request->client ? request->client->strategy : NULL;
 }
@@ -2607,32 +2629,27 @@ enum {
 
 /* Tells the budget of the request's client, if it has one. The call goes through a pointer that
    retry_budget_init sets, so that a program without budgets links none of their code. */
-RETRY__HOT bool retry__ask_budget(retry_request *request, uint8_t event,
-                                  const retry_failure *failure, retry_time now)
+static inline bool retry__ask_budget(retry_request *request, uint8_t event,
+                                     const retry_failure *failure, retry_time now)
 {
     retry_budget *budget = request->client ? request->client->budget : NULL;
-    if (!RETRY__RARE(budget) || event == RETRY__BUDGET_NOTHING)
+    if (!budget || event == RETRY__BUDGET_NOTHING)
         return true;
     RETRY_ASSERT(budget->retry__account && "retry_budget_init comes first");
     return budget->retry__account && budget->retry__account(budget, event, request, failure, now);
 }
 
-/* The end of an open request, in a state that is final. */
-static bool retry__finish(retry_request *request, uint8_t state, uint8_t event, retry_time now)
+/* The end of a request that is open or pending, in a state that is final. */
+static void retry__finish(retry_request *request, uint8_t state, uint8_t event, retry_time now)
 {
-    if (!request || !retry__open_or_pending(request))
-        return false;
     request->retry__state = state;
     request->retry__elapsed = retry__age(request->started, request->timeout, now);
     retry__ask_budget(request, event, NULL, now);
-    return true;
 }
 
-RETRY_API void retry_begin(retry_request *request, retry_time now)
+static inline void retry__begin(retry_request *request, retry_time now)
 {
-    if (!request)
-        return;
-    if (!RETRY__FAST || retry__open_or_pending(request))
+    if (retry__open_or_pending(request))
         retry_cancel(request, now);
     if (request->timeout == 0)
         request->timeout = RETRY_TIMEOUT_DEFAULT;
@@ -2653,26 +2670,38 @@ RETRY_API void retry_begin(retry_request *request, retry_time now)
         retry__ask_budget(request, RETRY__BUDGET_BEGIN, NULL, now);
 }
 
-RETRY_API bool retry_succeed(retry_request *request, retry_time now)
+RETRY_API void retry_begin(retry_request *request, retry_time now)
 {
-    if (!retry__finish(request, RETRY_VERDICT_SUCCESS, RETRY__BUDGET_SUCCESS, now))
-        return false;
+    if (request)
+        retry__begin(request, now);
+}
+
+static inline void retry__succeed(retry_request *request, retry_time now)
+{
+    retry__finish(request, RETRY_VERDICT_SUCCESS, RETRY__BUDGET_SUCCESS, now);
     request->ambiguous = false;
     retry__announce(request, NULL, RETRY_VERDICT_SUCCESS, RETRY_CAUSE_NONE, 0);
+}
+
+RETRY_API bool retry_succeed(retry_request *request, retry_time now)
+{
+    if (!request || !retry__open_or_pending(request))
+        return false;
+    retry__succeed(request, now);
     return true;
 }
 
 RETRY_API void retry_cancel(retry_request *request, retry_time now)
 {
-    if (retry__finish(request, RETRY__CANCELLED, RETRY__BUDGET_REFUND, now))
-        retry__announce(request, NULL, RETRY_VERDICT_FAIL, RETRY_CAUSE_CANCELLED, 0);
+    if (!request || !retry__open_or_pending(request))
+        return;
+    retry__finish(request, RETRY__CANCELLED, RETRY__BUDGET_REFUND, now);
+    retry__announce(request, NULL, RETRY_VERDICT_FAIL, RETRY_CAUSE_CANCELLED, 0);
 }
 
-/* ms to the deadline of a request that is not NULL. */
-RETRY__HOT retry_ms retry__remaining(const retry_request *request, retry_time now)
+/* ms to the deadline of a request that is open, or pending. */
+static inline retry_ms retry__remaining(const retry_request *request, retry_time now)
 {
-    if (!retry__open_or_pending(request))
-        return 0;
     if (request->timeout == UINT32_MAX)
         return UINT32_MAX;
     return retry__left(request->started, request->timeout, now);
@@ -2680,7 +2709,7 @@ RETRY__HOT retry_ms retry__remaining(const retry_request *request, retry_time no
 
 RETRY_API retry_ms retry_remaining(const retry_request *request, retry_ms limit, retry_time now)
 {
-    retry_ms left = request ? retry__remaining(request, now) : 0;
+    retry_ms left = request && retry__open_or_pending(request) ? retry__remaining(request, now) : 0;
     return limit != 0 ? retry__min(left, limit) : left;
 }
 
@@ -2694,40 +2723,37 @@ RETRY__COLD retry_decision retry__misuse(const retry_request *request)
                            cancelled ? RETRY_CAUSE_CANCELLED : RETRY_CAUSE_MISUSE, 0);
 }
 
-/* An attempt that failed this way may have taken effect. */
-static void retry__doubt(retry_request *request, uint8_t traits)
+/* What a request keeps of each failed attempt, a hedge's copies included: its reason, and whether
+   the attempt may have taken effect. Returns the failure's traits. */
+static inline uint32_t retry__record(retry_request *request, const retry_failure *failure)
 {
+    uint32_t traits = retry__failure_traits(failure);
+    request->reasons |= retry__reason_bit(failure->reason);
     if ((traits & (RETRY__TRAIT_ALLOWS | RETRY__TRAIT_HARMLESS)) == 0)
         request->ambiguous = true;
+    return traits;
 }
 
-/* What a request learns of each failed attempt, a hedge's copies included; the failure's traits. */
-RETRY__HOT uint8_t retry__learn(retry_request *request, const retry_failure *failure)
+static inline void retry__record_code(retry_request *request, uint32_t code, retry_time now)
 {
-    request->reasons |= retry__reason_bit(failure->reason);
-    return retry__failure_traits(failure);
+    if (request->code_retries != 0 && request->code == code)
+        return;
+    request->code = code;
+    request->code_retries = 0;
+    request->code_since = now;
 }
 
-static void retry__record(retry_request *request, const retry_failure *failure, retry_time now)
+/* Why a failure with these traits is final; ALWAYS: it is always retried; NONE: a strategy is
+   asked. UNKNOWN is never retried: RFC 0049's text says so, though its pseudocode would if
+   idempotent. */
+static uint8_t retry__screen(uint32_t traits)
 {
-    request->retry__elapsed = retry__age(request->started, request->timeout, now);
-    if (request->code_retries == 0 || request->code != failure->code) {
-        request->code = failure->code;
-        request->code_retries = 0;
-        request->code_since = now;
-    }
-}
-
-/* Why no strategy is asked; RETRY_CAUSE_NONE if one is. UNKNOWN is never retried: RFC 0049's text
-   says so, though its pseudocode would if idempotent. */
-static uint8_t retry__screen(const retry_failure *failure, uint8_t traits)
-{
-    if ((traits & RETRY__TRAIT_FORBIDDEN) != 0) {
-        if (failure->safety == RETRY_SAFETY_NO)
-            return RETRY_CAUSE_UNSAFE;
-        return failure->pushback && failure->retry_after == UINT32_MAX ? RETRY_CAUSE_PUSHBACK
-                                                                       : RETRY_CAUSE_THROTTLED;
-    }
+    if ((traits & RETRY__TRAIT_UNSAFE) != 0)
+        return RETRY_CAUSE_UNSAFE;
+    if ((traits & RETRY__TRAIT_STOPPED) != 0)
+        return RETRY_CAUSE_PUSHBACK;
+    if ((traits & RETRY__TRAIT_THROTTLED) != 0)
+        return RETRY_CAUSE_THROTTLED;
     if ((traits & RETRY__TRAIT_UNKNOWN) != 0)
         return RETRY_CAUSE_UNKNOWN_REASON;
     if ((traits & RETRY__TRAIT_ALWAYS) != 0)
@@ -2735,81 +2761,6 @@ static uint8_t retry__screen(const retry_failure *failure, uint8_t traits)
     if ((traits & (RETRY__TRAIT_HARMLESS | RETRY__TRAIT_ALLOWS)) == RETRY__TRAIT_HARMLESS)
         return RETRY_CAUSE_NOT_RETRYABLE;
     return RETRY_CAUSE_NONE;
-}
-
-/* Of a failure of which there is more to say than that a retry is allowed: the doubt that it
-   leaves, the refund if nothing was sent, and why no strategy is asked; NONE: one is. */
-RETRY__COLD uint8_t retry__weigh(retry_request *request, const retry_failure *failure,
-                                 uint8_t traits, retry_time now)
-{
-    retry__doubt(request, traits);
-    if ((traits & RETRY__TRAIT_UNSENT) != 0)
-        retry__ask_budget(request, RETRY__BUDGET_REFUND, NULL, now);
-    return retry__screen(failure, traits);
-}
-
-/* The server's order in place of the delay, which restarts the policies' curve; the delay for a
-   request that had one before. */
-RETRY__COLD retry_ms retry__obey(retry_request *request, const retry_failure *failure,
-                                 retry_ms delay)
-{
-    if (failure->pushback) {
-        request->retry__since_order = 1;
-        return failure->retry_after;
-    }
-    if (request->retry__since_order != UINT8_MAX)
-        request->retry__since_order++;
-    return delay;
-}
-
-/* What an action comes to: the budget may not pay for a retry, or the deadline be too near.
-   `event`: what a retry is to the budget. */
-RETRY__HOT retry_decision retry__decide(retry_request *request, const retry_failure *failure,
-                                        retry_action action, uint8_t event, retry_time now)
-{
-    uint8_t verdict = RETRY_VERDICT_FAIL, cause = action.cause;
-    retry_ms delay = 0;
-    if (action.kind == RETRY_ACTION_AFTER) {
-        delay = action.delay;
-        if (failure->pushback || request->retry__since_order != 0)
-            delay = retry__obey(request, failure, delay);
-        if (!retry__ask_budget(request, event, failure, now)) {
-            cause = RETRY_CAUSE_BUDGET_EXHAUSTED;
-        } else if (delay >= retry__subtract(request->timeout, request->retry__elapsed) &&
-                   request->timeout != UINT32_MAX) {
-            retry__ask_budget(request, RETRY__BUDGET_REFUND, NULL, now);
-            verdict = RETRY_VERDICT_EXPIRE;
-            cause = RETRY_CAUSE_DEADLINE;
-            delay = retry__subtract(request->timeout, request->retry__elapsed);
-        } else {
-            verdict = RETRY_VERDICT_RETRY;
-            if (request->retries != UINT32_MAX) { /* the second never passes it */
-                request->retries++;
-                request->code_retries++;
-            }
-            request->last_delay = delay;
-        }
-    } else if (action.kind == RETRY_ACTION_PENDING) {
-        verdict = RETRY_VERDICT_PENDING;
-    }
-    request->retry__state = verdict;
-    retry__announce(request, failure, verdict, cause, delay);
-    return retry__decision(verdict, cause, delay);
-}
-
-/* A failure of which no strategy is asked. */
-RETRY__COLD retry_decision retry__unasked(retry_request *request, const retry_failure *failure,
-                                          uint8_t cause, retry_time now)
-{
-    retry_ms interval = request->client ? request->client->always_interval : 0;
-    retry_action action = retry_action_none(cause);
-    if (cause == RETRY_CAUSE_ALWAYS)
-        action = retry__action(RETRY_ACTION_AFTER, cause,
-                               interval ? interval : retry__controlled(request->retries));
-    else if (cause == RETRY_CAUSE_PUSHBACK)
-        retry__ask_budget(request, RETRY__BUDGET_REFUSAL, failure, now);
-    request->retry__charge = 0; /* the retry that it paid for has been made */
-    return retry__decide(request, failure, action, RETRY__BUDGET_NOTHING, now);
 }
 
 /* A strategy of one's own need not say why it grants, or that it answers later; if it cancels the
@@ -2825,43 +2776,124 @@ static retry_action retry__answer(const retry_request *request, retry_action act
     return action;
 }
 
-static retry_action retry__ask(const retry_strategy *strategy, retry_request *request,
-                               const retry_failure *failure, retry_time now)
+/* The charge must not go back if the strategy cancels: the retry that it paid for was made. */
+static retry_action retry__ask_own(const retry_strategy *strategy, retry_request *request,
+                                   const retry_failure *failure, retry_time now)
 {
     uint32_t charge = request->retry__charge;
     retry_action action;
-    request->retry__charge = 0; /* not to go back if the strategy cancels: that retry was made */
+    request->retry__charge = 0;
     action = retry__answer(request, strategy->retry_after(strategy, request, failure, now));
     request->retry__charge = charge;
     return action;
 }
 
+/* NULL: best effort. */
+static inline retry_action retry__ask_strategy(const retry_strategy *strategy,
+                                               retry_request *request, const retry_failure *failure,
+                                               uint32_t traits, retry_time now)
+{
+    if (!strategy)
+        return retry__best_effort(request, failure, traits);
+    if (RETRY__FAST && strategy->retry_after == retry_policy_after)
+        return retry__policy(strategy, request, failure, traits);
+    return retry__ask_own(strategy, request, failure, now);
+}
+
+/* The server's order replaces the delay, and restarts the policies' curve. Without an order the
+   delay stays, and the retries since the last order are counted. */
+RETRY__COLD retry_ms retry__order(retry_request *request, const retry_failure *failure,
+                                  retry_ms delay)
+{
+    if (failure->pushback) {
+        request->retry__since_order = 1;
+        return failure->retry_after;
+    }
+    if (request->retry__since_order != UINT8_MAX)
+        request->retry__since_order++;
+    return delay;
+}
+
+/* Steps 5 (the budget) to 7, for the answer of a strategy or of retry_resume, or where none was
+   asked. `event`: what a retry is to the budget. */
+static inline retry_decision retry__conclude(retry_request *request, const retry_failure *failure,
+                                             retry_action action, uint8_t event, retry_time now)
+{
+    uint8_t verdict = RETRY_VERDICT_FAIL, cause = action.cause;
+    retry_ms delay = 0;
+    if (action.kind == RETRY_ACTION_AFTER) {
+        delay = action.delay;
+        if (failure->pushback || request->retry__since_order != 0)
+            delay = retry__order(request, failure, delay);
+        if (!retry__ask_budget(request, event, failure, now)) {
+            cause = RETRY_CAUSE_BUDGET_EXHAUSTED;
+        } else if (retry__add(request->retry__elapsed, delay) >= request->timeout &&
+                   request->timeout != UINT32_MAX) { /* 6 */
+            retry__ask_budget(request, RETRY__BUDGET_REFUND, NULL, now);
+            verdict = RETRY_VERDICT_EXPIRE;
+            cause = RETRY_CAUSE_DEADLINE;
+            delay = retry__subtract(request->timeout, request->retry__elapsed);
+        } else { /* 7 */
+            verdict = RETRY_VERDICT_RETRY;
+            if (request->retries != UINT32_MAX) { /* code_retries is never more */
+                request->retries++;
+                request->code_retries++;
+            }
+            request->last_delay = delay;
+        }
+    } else if (action.kind == RETRY_ACTION_PENDING) {
+        verdict = RETRY_VERDICT_PENDING;
+    }
+    request->retry__state = verdict;
+    retry__announce(request, failure, verdict, cause, delay);
+    return retry__decision(verdict, cause, delay);
+}
+
+/* A failure of which no strategy is asked. `cause` says why it is final; ALWAYS: it is retried. */
+RETRY__COLD retry_decision retry__unasked(retry_request *request, const retry_failure *failure,
+                                          uint8_t cause, retry_time now)
+{
+    retry_ms interval = request->client ? request->client->always_interval : 0;
+    retry_action action = retry_action_none(cause);
+    if (cause == RETRY_CAUSE_ALWAYS)
+        action = retry__action(RETRY_ACTION_AFTER, cause,
+                               interval ? interval : retry__controlled(request->retries));
+    else if (cause == RETRY_CAUSE_PUSHBACK)
+        retry__ask_budget(request, RETRY__BUDGET_REFUSAL, failure, now);
+    request->retry__charge = 0; /* the retry that it paid for has been made */
+    return retry__conclude(request, failure, action, RETRY__BUDGET_NOTHING, now);
+}
+
+/* The numbers are those of the manual's ONE DECISION, STEP BY STEP. */
 RETRY_API retry_decision retry_orchestrate(retry_request *request, const retry_failure *failure,
                                            retry_time now)
 {
-    const retry_strategy *strategy = request ? retry__strategy(request) : NULL;
-    uint8_t traits, cause = RETRY_CAUSE_NONE;
+    const retry_strategy *strategy;
+    uint8_t cause = RETRY_CAUSE_NONE;
+    uint32_t traits;
     retry_action action;
-    if (!request || !failure || (strategy && !strategy->retry_after) || !retry__open(request))
+    if (!request || !failure || !retry__open(request))
+        return retry__misuse(request); /* 1 */
+    strategy = retry__strategy(request);
+    if (strategy && !strategy->retry_after)
         return retry__misuse(request);
-    traits = retry__learn(request, failure);
-    retry__record(request, failure, now);
-    if (traits != RETRY__TRAIT_ALLOWS) /* what most are */
-        cause = retry__weigh(request, failure, traits, now);
+    request->retry__elapsed = retry__age(request->started, request->timeout, now); /* 2 */
+    retry__record_code(request, failure->code, now);
+    traits = retry__record(request, failure);
+    if (traits != RETRY__TRAIT_ALLOWS) { /* else, as with most, a strategy is asked */
+        if ((traits & RETRY__TRAIT_UNSENT) != 0)
+            retry__ask_budget(request, RETRY__BUDGET_REFUND, NULL, now);
+        cause = retry__screen(traits); /* 3 */
+    }
     if (cause != RETRY_CAUSE_NONE)
-        return retry__unasked(request, failure, cause, now);
-    if (!strategy)
-        action = retry__best_effort(request, failure, traits);
-    else if (RETRY__FAST && strategy->retry_after == retry_policy_after)
-        action = retry__policy(strategy, request, failure, traits);
-    else
-        action = retry__ask(strategy, request, failure, now);
+        return retry__unasked(request, failure, cause, now);               /* 4 */
+    action = retry__ask_strategy(strategy, request, failure, traits, now); /* 5 */
     if (action.kind != RETRY_ACTION_AFTER) {
         retry__ask_budget(request, RETRY__BUDGET_REFUSAL, failure, now);
         if (!retry__open(request)) /* any more: the strategy cancelled it */
             return retry__misuse(request);
     }
-    return retry__decide(request, failure, action, RETRY__BUDGET_GRANT, now);
+    return retry__conclude(request, failure, action, RETRY__BUDGET_GRANT, now); /* 5 to 7 */
 }
 
 RETRY_API retry_decision retry_resume(retry_request *request, const retry_failure *failure,
@@ -2870,8 +2902,8 @@ RETRY_API retry_decision retry_resume(retry_request *request, const retry_failur
     if (!request || !failure || request->retry__state != RETRY_VERDICT_PENDING)
         return retry__misuse(request);
     request->retry__elapsed = retry__age(request->started, request->timeout, now);
-    return retry__decide(request, failure, retry__answer(request, action), RETRY__BUDGET_RESUME,
-                         now);
+    return retry__conclude(request, failure, retry__answer(request, action), RETRY__BUDGET_RESUME,
+                           now);
 }
 
 /* ---- Log lines ----------------------------------------------------------------------------- */
@@ -3088,7 +3120,7 @@ RETRY__COLD void retry__budget_expire(retry_budget *budget, retry_ms passed)
 
 /* ms that have passed, if that makes a difference; else 0. What expires does so in steps of a 64th
    of `expire` at least: rounding loses little of these. */
-RETRY__HOT retry_ms retry__budget_due(const retry_budget *budget, retry_time now)
+static inline retry_ms retry__budget_due(const retry_budget *budget, retry_time now)
 {
     const retry_budget_options *options = &budget->options;
     retry_ms passed;
@@ -3098,7 +3130,7 @@ RETRY__HOT retry_ms retry__budget_due(const retry_budget *budget, retry_time now
     return passed >= options->expire >> 6 ? passed : 0;
 }
 
-static void retry__budget_refill(retry_budget *budget, retry_time now)
+RETRY__COLD void retry__budget_refill(retry_budget *budget, retry_time now)
 {
     const retry_budget_options *options = &budget->options;
     retry_ms passed = retry__budget_due(budget, now);
@@ -3159,8 +3191,8 @@ RETRY__COLD bool retry__budget_throttle(retry_budget *budget, uint8_t event, ret
 }
 
 /* A retry is paid for by the request, at the price of the failure before it. */
-RETRY__HOT bool retry__budget_pay(retry_budget *budget, uint8_t event, retry_request *request,
-                                  const retry_failure *failure)
+static inline bool retry__budget_pay(retry_budget *budget, uint8_t event, retry_request *request,
+                                     const retry_failure *failure)
 {
     const retry_budget_options *options = &budget->options;
     retry_reason reason = failure->reason;
@@ -3179,11 +3211,11 @@ RETRY__HOT bool retry__budget_pay(retry_budget *budget, uint8_t event, retry_req
     return true;
 }
 
-RETRY__COLD bool retry__budget_attend(retry_budget *budget, uint8_t event, retry_request *request,
-                                      const retry_failure *failure, retry_time now)
+/* Charges or refunds the bucket, which is refilled already. */
+static inline bool retry__budget_event(retry_budget *budget, uint8_t event, retry_request *request,
+                                       const retry_failure *failure)
 {
     const retry_budget_options *options = &budget->options;
-    retry__budget_refill(budget, now);
     if (event < RETRY__BUDGET_GRANT) { /* a deposit, or the last charge comes in */
         uint32_t amount = options->charge_failures ? 0 : request->retry__charge;
         if (event == RETRY__BUDGET_BEGIN)
@@ -3198,14 +3230,20 @@ RETRY__COLD bool retry__budget_attend(retry_budget *budget, uint8_t event, retry
     return retry__budget_pay(budget, event, request, failure);
 }
 
-/* A retry before time has made a difference is paid for at once. */
+RETRY__COLD bool retry__budget_refill_event(retry_budget *budget, uint8_t event,
+                                            retry_request *request, const retry_failure *failure,
+                                            retry_time now)
+{
+    retry__budget_refill(budget, now);
+    return retry__budget_event(budget, event, request, failure);
+}
+
 static bool retry__budget_account(retry_budget *budget, uint8_t event, retry_request *request,
                                   const retry_failure *failure, retry_time now)
 {
-    if (RETRY__FAST && event == RETRY__BUDGET_GRANT && !budget->options.charge_failures &&
-        retry__budget_due(budget, now) == 0)
-        return retry__budget_pay(budget, event, request, failure);
-    return retry__budget_attend(budget, event, request, failure, now);
+    if (RETRY__FAST && retry__budget_due(budget, now) == 0)
+        return retry__budget_event(budget, event, request, failure);
+    return retry__budget_refill_event(budget, event, request, failure, now);
 }
 
 /* What a new bucket holds: one that expires has to earn the rest. */
@@ -3246,7 +3284,7 @@ static retry_ms retry__connection_first(const retry_backoff *backoff)
 /* The end of an attempt, or of what it established: if that has lasted, the attempts count from one
    again. Its loss comes to a whole fleet at once, so each waits for a part of the first spacing at
    least. An age over half of the clock's range is one of weeks, and no clock that stepped back. */
-RETRY__WRAPS static void retry__connection_settle(retry_connection *connection, retry_time now)
+RETRY__WRAPS static void retry__connection_end(retry_connection *connection, retry_time now)
 {
     retry_ms enough = connection->stable_after ? connection->stable_after : 10000;
     retry_ms age = now - connection->retry__established_at, part;
@@ -3270,7 +3308,7 @@ RETRY_API retry_ms retry_connection_begin(retry_connection *connection, uint32_t
     const retry_backoff *backoff;
     if (!connection)
         return 0;
-    retry__connection_settle(connection, now);
+    retry__connection_end(connection, now);
     backoff = retry__connection_backoff(connection);
     if (connection->retry__attempts == 0)
         connection->retry__spacing = retry__connection_first(backoff);
@@ -3292,7 +3330,7 @@ RETRY_API retry_ms retry_connection_failed(retry_connection *connection, retry_t
     if (connection->retry__state == RETRY__IDLE && retry_connection_wait(connection, now) == 0)
         retry_connection_begin(connection, retry__mix(connection->retry__random ^ RETRY__GOLDEN),
                                now);
-    retry__connection_settle(connection, now);
+    retry__connection_end(connection, now);
     return retry_connection_wait(connection, now);
 }
 
@@ -3594,7 +3632,7 @@ RETRY_API retry_failure retry_classify_kv(uint16_t status, uint8_t opcode)
     retry_reason reason = retry__kv_reason(status, opcode);
     bool dcp = opcode >= 0x50 && opcode <= 0x67;
     retry_failure failure;
-    if (reason != RETRY_REASON_NONE && !RETRY__RARE(dcp))
+    if (reason != RETRY_REASON_NONE && !dcp)
         return retry__failure(reason, status);
     failure = retry__failure(RETRY_REASON_NONE, status);
     failure.unknown = reason == RETRY_REASON_NONE && !retry__kv_known(status);
@@ -3845,7 +3883,7 @@ static uint8_t retry__outcome(const retry_failure *failure)
     return failure->timeout || (bit & sick) != 0 ? RETRY__SICK : RETRY__ANSWERED;
 }
 
-/* What gates are asked and told of a copy. */
+/* What has happened to a copy, which gates are asked or told. */
 enum {
     RETRY__ASK,
     RETRY__FORGET,  /* the instant that a rate keeps goes back */
@@ -3853,8 +3891,8 @@ enum {
     RETRY__REPORT
 };
 
-struct retry__told {
-    uint8_t event;
+struct retry__event {
+    uint8_t kind;    /* RETRY__ASK to RETRY__REPORT */
     uint8_t outcome; /* REPORT */
     bool good;       /* REPORT: an answer that does not throttle */
     bool placed;     /* counted in in_flight */
@@ -3922,8 +3960,8 @@ RETRY__COLD RETRY__WRAPS uint32_t retry__window_move(retry__window *window, uint
 }
 
 /* Moves a window of `length` ms on to `now`; the two counts of the half under way. */
-RETRY__HOT RETRY__WRAPS uint32_t *retry__window_at(retry__window *window, retry_ms length,
-                                                   retry_ms fallback, uint32_t now)
+static inline RETRY__WRAPS uint32_t *retry__window_at(retry__window *window, retry_ms length,
+                                                      retry_ms fallback, uint32_t now)
 {
     uint32_t half = retry__load(&window->retry__half);
     length = length ? retry__min(length, UINT32_C(1) << 23) : fallback;
@@ -4173,8 +4211,8 @@ RETRY_API retry_permit retry_breaker_ask(retry_breaker *breaker, bool may_probe,
     return permit;
 }
 
-RETRY__HOT bool retry__breaker_tell(retry_breaker *breaker, const retry_permit *permit,
-                                    uint8_t outcome, uint32_t now)
+static inline bool retry__breaker_tell(retry_breaker *breaker, const retry_permit *permit,
+                                       uint8_t outcome, uint32_t now)
 {
     return breaker && permit->granted &&
            retry__breaker_end(breaker, permit->retry__ticket,
@@ -4274,14 +4312,14 @@ static bool retry__throttle_ask(retry_throttle *throttle, uint32_t random, retry
            sent - accepted <= ((uint64_t)random * (requests.all + 1)) >> 16;
 }
 
-static void retry__throttle_report(retry_throttle *throttle, const struct retry__told *told)
+static void retry__throttle_report(retry_throttle *throttle, const struct retry__event *event)
 {
     uint32_t *half;
-    if (told->outcome == RETRY__IGNORED)
+    if (event->outcome == RETRY__IGNORED)
         return;
-    half = retry__window_at(&throttle->retry__requests, throttle->window, 4000, told->now);
+    half = retry__window_at(&throttle->retry__requests, throttle->window, 4000, event->now);
     retry__fetch_add(&half[0], 1);
-    if (told->good)
+    if (event->good)
         retry__fetch_add(&half[1], 1);
 }
 
@@ -4308,8 +4346,9 @@ static bool retry__aimd_claim(uint32_t *instant, retry_ms age, uint32_t now)
     return retry__passed(seen, now) > age && retry__swap(instant, &seen, now);
 }
 
-/* What a fall leaves: less than before, as a ratio is below 1. RETRY_RATIO rounds, so half of its
-   unit is added, but a quarter of one at most: 0.9 of 10 is 9, half of a million half a million. */
+/* What a fall leaves: before * ratio, rounded down. RETRY_RATIO(0.9) is a little less than 0.9, and
+   10 would fall to 8. So half of a ratio's unit is added first, 2^-17, but a quarter of one attempt
+   at most: 1,000,000 halved is 500,000, and not 500,007. */
 static uint32_t retry__aimd_less(const retry_aimd *aimd, uint32_t limit)
 {
     uint32_t ratio = aimd->decrease ? aimd->decrease : RETRY_RATIO(0.5);
@@ -4320,7 +4359,7 @@ static uint32_t retry__aimd_less(const retry_aimd *aimd, uint32_t limit)
 }
 
 /* The first fall finds no instants: the thread that sets a limit has it. */
-static void retry__aimd_fall(retry_aimd *aimd, retry_ms age, uint32_t now)
+RETRY__COLD void retry__aimd_fall(retry_aimd *aimd, retry_ms age, uint32_t now)
 {
     uint32_t limit = retry__load(&aimd->retry__limit), never = 0;
     bool first = limit == 0;
@@ -4380,8 +4419,8 @@ static retry_ms retry__aimd_paused(const retry_aimd *aimd, uint32_t now)
 
 /* After the failure number `row`, from 0: 100 ms doubling to a second, the upper half of it at
    random. */
-RETRY__WRAPS static void retry__aimd_rest(retry_aimd *aimd, uint32_t row,
-                                          const retry_request *request, uint32_t now)
+RETRY__COLD RETRY__WRAPS void retry__aimd_rest(retry_aimd *aimd, uint32_t row,
+                                               const retry_request *request, uint32_t now)
 {
     retry_ms pause = retry__min(UINT32_C(100) << retry__min(row, 4), 1000);
     uint32_t seen = retry__load(&aimd->retry__pause), until;
@@ -4394,22 +4433,22 @@ RETRY__WRAPS static void retry__aimd_rest(retry_aimd *aimd, uint32_t row,
 /* Learns from the end of a copy: only one that was sent after the last change, and after the
    cooldown that followed it, may change the limit. Failures that say nothing of load lower it from
    the third in a row on: one dark node of four is no overload. */
-static void retry__aimd_learn(retry_aimd *aimd, const struct retry__told *told)
+static void retry__aimd_report(retry_aimd *aimd, const struct retry__event *event)
 {
-    const retry_failure *failure = told->failure;
+    const retry_failure *failure = event->failure;
     uint32_t row = retry__load(&aimd->retry__row);
-    retry_ms age = retry__max(told->age, retry__min(aimd->cooldown, UINT32_C(1) << 30));
-    if (told->good) {
+    retry_ms age = retry__max(event->age, retry__min(aimd->cooldown, UINT32_C(1) << 30));
+    if (event->good) {
         if (row != 0)
             retry__store(&aimd->retry__row, 0);
-        retry__aimd_rise(aimd, retry__load(&told->gates->in_flight), age, told->now);
-    } else if (told->outcome != RETRY__IGNORED && retry__aimd_blames(failure)) {
+        retry__aimd_rise(aimd, retry__load(&event->gates->in_flight), age, event->now);
+    } else if (event->outcome != RETRY__IGNORED && retry__aimd_blames(failure)) {
         while (row < UINT8_MAX && !retry__swap(&aimd->retry__row, &row, row + 1))
             continue;
         if (failure->throttle || failure->timeout || row >= 2)
-            retry__aimd_fall(aimd, age, told->now);
-        if (told->outcome == RETRY__SICK)
-            retry__aimd_rest(aimd, row, &told->op->request, told->now);
+            retry__aimd_fall(aimd, age, event->now);
+        if (event->outcome == RETRY__SICK)
+            retry__aimd_rest(aimd, row, &event->op->request, event->now);
     }
 }
 
@@ -4426,7 +4465,7 @@ static uint32_t retry__rate_bound(const retry_rate *rate, uint32_t limit)
 }
 
 /* What so many half seconds make of the limit, of which the first holds all that was counted. */
-static void retry__rate_learn(retry_rate *rate, uint32_t halves)
+static void retry__rate_update(retry_rate *rate, uint32_t halves)
 {
     uint32_t throttled = retry__store(&rate->retry__throttled, 0);
     uint32_t accepted = retry__store(&rate->retry__accepted, 0);
@@ -4474,7 +4513,7 @@ RETRY__WRAPS static uint32_t retry__rate_limit(retry_rate *rate, uint32_t now)
         halves++;
     if (halves != 0 && retry__rate_counts(rate) &&
         retry__swap(&rate->retry__half, &half, half + halves * 500))
-        retry__rate_learn(rate, halves);
+        retry__rate_update(rate, halves);
     return retry__load(&rate->retry__limit);
 }
 
@@ -4585,14 +4624,14 @@ RETRY__WRAPS static void retry__rate_return(retry_rate *rate, uint32_t taken, re
         retry__store(&rate->retry__free, due + 1);
 }
 
-static void retry__rate_report(retry_rate *rate, const struct retry__told *told)
+static void retry__rate_report(retry_rate *rate, const struct retry__event *event)
 {
-    bool throttled = told->failure && told->failure->throttle;
-    if (told->outcome == RETRY__IGNORED)
+    bool throttled = event->failure && event->failure->throttle;
+    if (event->outcome == RETRY__IGNORED)
         return;
-    retry__rate_limit(rate, told->now);
+    retry__rate_limit(rate, event->now);
     if (!retry__rate_counts(rate))
-        retry__store(&rate->retry__half, told->now);
+        retry__store(&rate->retry__half, event->now);
     retry__fetch_add(throttled ? &rate->retry__throttled : &rate->retry__accepted, 1);
 }
 
@@ -4664,8 +4703,8 @@ static retry_ms retry__latency_ms(uint32_t level)
 
 /* How often a step is doubled. While it learns: up to 4 times, less and less. Then only when the
    service has changed: soon, 2 times up, and 6 times down, where seldom anything is learnt. */
-static uint32_t retry__latency_haste(const retry__percentile *percentile, uint32_t progress,
-                                     bool late)
+RETRY__ONCE uint32_t retry__latency_haste(const retry__percentile *percentile, uint32_t progress,
+                                          bool late)
 {
     uint32_t haste = 0;
     if (progress >= RETRY__LATENCY_LEARNT) {
@@ -4758,9 +4797,8 @@ enum {
 };
 
 enum {
-    RETRY__COPY_WIRE = 1,   /* sent, and not ended */
-    RETRY__COPY_CANCEL = 2, /* its CANCEL is due */
-    RETRY__COPY_SHORT = 4   /* had less than half of its time from the start */
+    RETRY__COPY_WIRE = 1,  /* sent, and not ended */
+    RETRY__COPY_CANCEL = 2 /* its CANCEL is due */
 };
 
 /* What a hedge is told. */
@@ -4792,7 +4830,7 @@ static bool retry__on_wire(const retry_copy *copy)
 }
 
 /* The first copy in this state whose number is *number or more; NULL: there is none. */
-RETRY__HOT retry_copy *retry__copy_in(retry_operation *op, uint8_t state, uint32_t *number)
+static inline retry_copy *retry__copy_in(retry_operation *op, uint8_t state, uint32_t *number)
 {
     retry_copy *copy;
     while ((copy = retry__copy_at(op, *number)) != NULL && (copy->retry__state & state) == 0)
@@ -4814,12 +4852,12 @@ RETRY__ONCE void retry__over(retry_operation *op, uint8_t cause, retry_ms delay)
     op->retry__mark = delay;
 }
 
-static void retry__notify(retry_operation *op, retry_copy *copy, retry_gates *gates, uint8_t event,
+static void retry__notify(retry_operation *op, retry_copy *copy, retry_gates *gates, uint8_t kind,
                           const retry_failure *failure, retry_time now)
 {
-    struct retry__told told = {event, 0,     false,   false, false, NULL, op,
-                               copy,  gates, failure, now,   0,     0,    0};
-    gates->retry__drive(&told);
+    struct retry__event event = {kind, 0,     false,   false, false, NULL, op,
+                                 copy, gates, failure, now,   0,     0,    0};
+    gates->retry__drive(&event);
 }
 
 /* The instant that a rate keeps for a copy goes back. */
@@ -4832,19 +4870,19 @@ static void retry__forget(retry_operation *op, retry_copy *copy, retry_time now)
 }
 
 /* Takes a copy off the wire. */
-static void retry__copy_off(retry_operation *op, retry_copy *copy, uint8_t event,
+static void retry__copy_off(retry_operation *op, retry_copy *copy, uint8_t kind,
                             const retry_failure *failure, retry_time now)
 {
     if (copy->retry__gates)
-        retry__notify(op, copy, copy->retry__gates, event, failure, now);
+        retry__notify(op, copy, copy->retry__gates, kind, failure, now);
     copy->retry__state = 0;
 }
 
 /* The same, and its CANCEL is due. */
-RETRY__ONCE void retry__copy_cancel(retry_operation *op, retry_copy *copy, uint8_t event,
+RETRY__ONCE void retry__copy_cancel(retry_operation *op, retry_copy *copy, uint8_t kind,
                                     const retry_failure *failure, retry_time now)
 {
-    retry__copy_off(op, copy, event, failure, now);
+    retry__copy_off(op, copy, kind, failure, now);
     copy->retry__state = RETRY__COPY_CANCEL;
     op->retry__status |= RETRY__OP_CANCEL;
 }
@@ -4862,16 +4900,17 @@ static bool retry__cancel_copies(retry_operation *op, retry_time now)
     return any;
 }
 
-/* ms that an attempt of the request has at best. */
+/* ms that an attempt of the request, which has a client, has at best. */
 RETRY__ONCE retry_ms retry__attempt_most(const retry_request *request)
 {
-    retry_ms most = request->client ? request->client->attempt_timeout : 0;
+    retry_ms most = request->client->attempt_timeout;
     return most != 0 ? retry__min(most, request->timeout) : request->timeout;
 }
 
-/* Whether that is too little of it to prove anything. */
-static bool retry__attempt_short(retry_ms most, retry_ms left)
+/* Whether an attempt that has `left` ms has too little of that to prove anything. */
+RETRY__ONCE bool retry__attempt_short(const retry_request *request, retry_ms left)
 {
+    retry_ms most = retry__attempt_most(request);
     return left < most - (most >> 1);
 }
 
@@ -4884,41 +4923,43 @@ static bool retry__spent(const retry_budget *budget)
                options->retry_cost;
 }
 
+#define RETRY__PACE_ROUNDS UINT32_C(15) /* of retry__pace */
+#define RETRY__PACE_SLOWEST (UINT32_MAX >> 4)
+
 /* ms that a copy may take. An attempt that is cut while the server is slow is work done in vain,
    and sent again: so the time follows the answers, and doubles with each round of time-outs. */
-static retry_ms retry__attempt_timeout(const retry_client *client, const retry_gates *gates,
-                                       retry_ms most, retry_ms left)
+static retry_ms retry__attempt_timeout(const retry_request *request, const retry_gates *gates,
+                                       retry_ms left)
 {
-    uint32_t pace = gates ? retry__load(&gates->retry__pace) : 0;
+    const retry_client *client = request->client;
     retry_ms timeout = left;
     if (!client)
         return left;
     if (client->attempt_timeout != 0 && (!client->budget || !retry__spent(client->budget))) {
-        timeout = most;
-        if (pace != 0)
-            timeout = retry__max(most, pace >> 4 << 1);
-        timeout = timeout <= UINT32_MAX >> (pace & 15) ? timeout << (pace & 15) : UINT32_MAX;
+        uint32_t pace = gates ? retry__load(&gates->retry__pace) : 0;
+        timeout = retry__max(retry__attempt_most(request), pace >> 4 << 1);
+        if ((pace & RETRY__PACE_ROUNDS) != 0)
+            timeout = retry__multiply(timeout, UINT32_C(1) << (pace & RETRY__PACE_ROUNDS));
     }
     if (client->attempt_timeout_max != 0)
         timeout = retry__min(timeout, client->attempt_timeout_max);
     return retry__min(timeout, left);
 }
 
-/* What the gates say to a copy of an operation that has *left ms to its deadline: the cause not to
-   send it, and *left then says how long to wait. */
+/* What the gates say to a copy of an operation that has *delay ms to its deadline: the cause not to
+   send it, and *delay then says how long to wait. */
 static uint8_t retry__ask_gates(retry_operation *op, retry_copy *copy, retry_gates *gates,
-                                retry_ms *left, retry_time now)
+                                retry_ms *delay, retry_time now)
 {
-    struct retry__told told = {RETRY__ASK, 0,     false, false, false, NULL, op,
-                               copy,       gates, NULL,  now,   *left, 0,    0};
+    struct retry__event event = {RETRY__ASK, 0,     false, false, false,  NULL, op,
+                                 copy,       gates, NULL,  now,   *delay, 0,    0};
     uint8_t cause;
-    told.drawn = (op->retry__status & RETRY__OP_DRAWN) != 0;
-    cause = gates->retry__drive(&told);
+    event.drawn = (op->retry__status & RETRY__OP_DRAWN) != 0;
+    cause = gates->retry__drive(&event);
     if (cause == RETRY_CAUSE_PACED &&
-        retry__attempt_short(retry__attempt_most(&op->request), retry__subtract(*left, told.delay)))
+        retry__attempt_short(&op->request, retry__subtract(event.left, event.delay)))
         return RETRY_CAUSE_DEADLINE;
-    if (cause != RETRY_CAUSE_NONE)
-        *left = told.delay;
+    *delay = event.delay;
     return cause;
 }
 
@@ -4927,27 +4968,26 @@ static uint8_t retry__ask_gates(retry_operation *op, retry_copy *copy, retry_gat
 static uint8_t retry__ask_copy(retry_operation *op, retry_copy *copy, retry_step *step,
                                retry_time now)
 {
-    const retry_client *client = op->request.client;
-    retry_gates *gates = client ? client->gates : NULL;
-    retry_ms left = retry__remaining(&op->request, now), most = retry__attempt_most(&op->request);
-    uint8_t cause = left != 0 ? RETRY_CAUSE_NONE : RETRY_CAUSE_DEADLINE;
+    retry_gates *gates = op->request.client ? op->request.client->gates : NULL;
+    retry_ms left = retry__remaining(&op->request, now);
+    step->delay = left;
+    if (left == 0)
+        return RETRY_CAUSE_DEADLINE;
     copy->retry__gates = NULL;
     copy->retry__node = 0;
-    if (left != 0 && gates && gates->retry__drive)
-        cause = retry__ask_gates(op, copy, gates, &left, now);
-    if (cause != RETRY_CAUSE_NONE) {
-        step->delay = left;
-        return cause;
+    if (gates && gates->retry__drive) {
+        uint8_t cause = retry__ask_gates(op, copy, gates, &step->delay, now);
+        if (cause != RETRY_CAUSE_NONE)
+            return cause;
     }
     copy->retry__sent = now;
     copy->retry__state = RETRY__COPY_WIRE;
-    if (retry__attempt_short(most, left))
-        copy->retry__state |= RETRY__COPY_SHORT;
-    copy->retry__timeout = retry__attempt_timeout(client, copy->retry__gates, most, left);
+    copy->retry__timeout = retry__attempt_timeout(&op->request, copy->retry__gates, left);
     step->what = RETRY_DO_SEND;
     step->node = copy->retry__node;
+    step->delay = 0;
     step->timeout = copy->retry__timeout;
-    return cause;
+    return RETRY_CAUSE_NONE;
 }
 
 /* Ends an operation that has no copy out. */
@@ -4957,8 +4997,10 @@ static void retry__close(retry_operation *op, uint8_t cause, retry_ms delay, ret
         cause == RETRY_CAUSE_DEADLINE ? (uint8_t)RETRY_VERDICT_EXPIRE : (uint8_t)RETRY_VERDICT_FAIL;
     retry__forget(op, &op->retry__copy, now);
     retry__over(op, cause, delay);
-    if (retry__finish(&op->request, verdict, RETRY__BUDGET_REFUND, now))
-        retry__announce(&op->request, NULL, verdict, cause, delay);
+    if (!retry__open_or_pending(&op->request))
+        return;
+    retry__finish(&op->request, verdict, RETRY__BUDGET_REFUND, now);
+    retry__announce(&op->request, NULL, verdict, cause, delay);
 }
 
 /* The next try begins, if it may. False: the operation is over. */
@@ -4986,7 +5028,7 @@ static bool retry__idle(retry_operation *op, retry_step *step, retry_time now)
     bool pending = request->retry__state == RETRY_VERDICT_PENDING;
     if (pending)
         step->delay = retry__remaining(request, now);
-    else if (op->retry__cause != RETRY_CAUSE_PACED)
+    else if (request->last_delay != 0 && op->retry__cause != RETRY_CAUSE_PACED)
         step->delay =
             retry__left(op->retry__mark, retry__min(request->last_delay, UINT32_MAX - 1), now);
     if (step->delay == 0) {
@@ -5148,7 +5190,7 @@ RETRY_API void retry_start(retry_operation *op, retry_time now)
         return;
     if (retry__under_way(op))
         retry__abandon(op, now);
-    retry_begin(&op->request, now);
+    retry__begin(&op->request, now);
     op->failure = retry__failure(RETRY_REASON_NONE, 0);
     retry__become(op, RETRY__OP_IDLE);
     op->retry__cause = RETRY_CAUSE_NONE;
@@ -5168,7 +5210,7 @@ RETRY_API void retry_ended(retry_operation *op, unsigned copy, const retry_failu
     retry__copy_off(op, ended, RETRY__REPORT, failure, now);
     if (!retry__open(&op->request)) { /* any more */
         if (failure)
-            retry__doubt(&op->request, retry__learn(&op->request, failure));
+            retry__record(&op->request, failure);
         else
             op->request.ambiguous = true; /* its end was told before it was done */
         retry__abandon(op, now);
@@ -5178,7 +5220,7 @@ RETRY_API void retry_ended(retry_operation *op, unsigned copy, const retry_failu
         if (op->retry__hedge)
             retry__cancel_copies(op, now);
         retry__over(op, RETRY_CAUSE_NONE, 0);
-        retry_succeed(&op->request, now);
+        retry__succeed(&op->request, now);
     }
 }
 
@@ -5192,23 +5234,29 @@ RETRY_API void retry_answer(retry_operation *op, retry_action action, retry_time
 
 enum { RETRY__BREAKER, RETRY__THROTTLE, RETRY__AIMD, RETRY__RATE, RETRY__LATENCY, RETRY__GATES };
 
-/* The gate's cause not to send; NONE of one that is not there, and of whatever is not ASK. */
-RETRY__ONCE uint8_t retry__gate_tell(struct retry__told *told, const retry__gate *gate)
+struct retry__gate_code {
+    uint8_t (*ask)(struct retry__event *event); /* the cause not to send */
+    void (*tell)(struct retry__event *event);   /* of what is not ASK */
+};
+
+static inline void retry__gate_tell(struct retry__event *event, const retry__gate *gate)
 {
-    told->gate = gate->retry__self;
-    return gate->retry__self ? gate->retry__tell(told) : (uint8_t)RETRY_CAUSE_NONE;
+    if (!gate->retry__self)
+        return;
+    event->gate = gate->retry__self;
+    gate->retry__code->tell(event);
 }
 
 /* Takes a place among the copies on the wire if there are fewer than `limit`. */
-static bool retry__place(struct retry__told *told, uint32_t limit)
+static bool retry__place(struct retry__event *event, uint32_t limit)
 {
-    uint32_t *in_flight = &told->gates->in_flight;
+    uint32_t *in_flight = &event->gates->in_flight;
     uint32_t seen = retry__load(in_flight);
     do {
         if (seen >= limit)
             return false;
     } while (!retry__swap(in_flight, &seen, seen + 1));
-    told->placed = true;
+    event->placed = true;
     return true;
 }
 
@@ -5217,230 +5265,252 @@ static void retry__leave(retry_gates *gates)
     retry__fetch_add(&gates->in_flight, UINT32_MAX); /* one less */
 }
 
-/* Asks the gates in turn. What those before the one that refuses gave goes back to them. */
-static uint8_t retry__gates_ask(struct retry__told *told)
+/* What the gates before the one that refuses gave goes back to them. */
+RETRY__COLD void retry__gates_refused(struct retry__event *event, const retry__gate *refuses)
 {
-    const retry__gate *gates = told->gates->retry__gates;
-    uint8_t cause = RETRY_CAUSE_NONE;
-    uint32_t count = 0;
-    told->placed = false;
-    while (count < RETRY__LATENCY && cause == RETRY_CAUSE_NONE)
-        cause = retry__gate_tell(told, &gates[count++]);
-    if (cause == RETRY_CAUSE_NONE) {
-        if (!told->placed)
-            retry__place(told, UINT32_MAX);
-        told->copy->retry__gates = told->gates;
-        told->op->retry__status &= (uint8_t) ~(RETRY__OP_DRAWN | RETRY__OP_KEPT);
-        return cause;
-    }
-    told->event = RETRY__RELEASE;
-    for (count--; count != 0; count--)
-        retry__gate_tell(told, &gates[count - 1]);
-    if (told->placed)
-        retry__leave(told->gates);
-    return cause;
+    const retry__gate *gate = event->gates->retry__gates;
+    event->kind = RETRY__RELEASE;
+    for (; gate != refuses; gate++)
+        retry__gate_tell(event, gate);
+    if (event->placed)
+        retry__leave(event->gates);
 }
 
-#define RETRY__PACE_ROUNDS UINT32_C(15) /* of retry__pace */
-#define RETRY__PACE_SLOWEST (UINT32_MAX >> 4)
-
-/* How long answers take, and how often the time of an attempt was doubled in vain. A round is
-   counted once: who was sent before it knows nothing of the time that it gave. */
-RETRY__ONCE RETRY__WRAPS void retry__pace_learn(const struct retry__told *told)
+/* Asks the gates in turn. */
+static uint8_t retry__gates_ask(struct retry__event *event)
 {
-    retry_gates *gates = told->gates;
-    uint32_t round = retry__load(&gates->retry__round); /* first: it is swapped first */
-    uint32_t seen = retry__load(&gates->retry__pace), rounds = seen & RETRY__PACE_ROUNDS, next;
-    retry_ms age = retry__min(told->age, RETRY__PACE_SLOWEST);
-    if (told->good) {
-        do {
-            retry_ms slow = seen >> 4;
-            next = age >= slow ? age : slow - ((slow - age + 3) >> 2);
-        } while (seen != next << 4 && !retry__swap(&gates->retry__pace, &seen, next << 4));
-    } else if (told->failure->timeout && rounds < 10 &&
-               (rounds == 0 || told->copy->retry__sent - round - 1 < UINT32_C(1) << 31) &&
-               retry__swap(&gates->retry__round, &round, told->now)) {
-        retry__fetch_add(&gates->retry__pace, 1);
+    const retry__gate *gate = event->gates->retry__gates, *end = gate + RETRY__LATENCY;
+    event->placed = false;
+    for (; gate != end; gate++) {
+        uint8_t cause;
+        if (!gate->retry__self)
+            continue;
+        event->gate = gate->retry__self;
+        cause = gate->retry__code->ask(event);
+        if (cause != RETRY_CAUSE_NONE) {
+            retry__gates_refused(event, gate);
+            return cause;
+        }
     }
+    if (!event->placed)
+        retry__place(event, UINT32_MAX);
+    event->copy->retry__gates = event->gates;
+    event->op->retry__status &= (uint8_t) ~(RETRY__OP_DRAWN | RETRY__OP_KEPT);
+    return RETRY_CAUSE_NONE;
+}
+
+/* How long answers take: a longer one at once, a shorter one by a quarter of the difference. An
+   answer ends the rounds. */
+static void retry__pace_answer(retry_gates *gates, retry_ms age)
+{
+    uint32_t seen = retry__load(&gates->retry__pace), next;
+    age = retry__min(age, RETRY__PACE_SLOWEST);
+    do {
+        retry_ms slow = seen >> 4;
+        next = age >= slow ? age : slow - ((slow - age + 3) >> 2);
+    } while (seen != next << 4 && !retry__swap(&gates->retry__pace, &seen, next << 4));
+}
+
+/* An attempt has timed out: the next ones get twice the time. A round is counted once: a copy that
+   was sent before it did not have its time. */
+RETRY__COLD RETRY__WRAPS void retry__pace_round(retry_gates *gates, retry_time sent, retry_time now)
+{
+    uint32_t round = retry__load(&gates->retry__round); /* first: it is swapped first */
+    uint32_t rounds = retry__load(&gates->retry__pace) & RETRY__PACE_ROUNDS;
+    if (rounds < 10 && (rounds == 0 || sent - round - 1 < UINT32_C(1) << 31) &&
+        retry__swap(&gates->retry__round, &round, now))
+        retry__fetch_add(&gates->retry__pace, 1);
 }
 
 /* The end of a copy that was sent. */
-static void retry__gates_end(struct retry__told *told)
+static void retry__gates_end(struct retry__event *event)
 {
-    const retry_failure *failure = told->failure;
-    const retry__gate *gate = told->gates->retry__gates, *end = gate + RETRY__GATES;
-    told->age = retry__age(told->copy->retry__sent, told->copy->retry__timeout, told->now);
-    if (told->event == RETRY__REPORT) {
-        told->outcome = retry__outcome(failure);
-        told->good = told->outcome == RETRY__ANSWERED && (!failure || !failure->throttle);
-        retry__pace_learn(told);
-        if ((told->copy->retry__state & RETRY__COPY_SHORT) != 0 && failure &&
-            (failure->timeout || failure->reason == RETRY_REASON_ATTEMPT_TIMED_OUT)) {
-            told->event = RETRY__RELEASE; /* it had too little time to prove anything */
-            told->outcome = RETRY__IGNORED;
+    const retry_failure *failure = event->failure;
+    const retry_request *request = &event->op->request;
+    const retry__gate *gate = event->gates->retry__gates, *end = gate + RETRY__GATES;
+    event->age = retry__age(event->copy->retry__sent, event->copy->retry__timeout, event->now);
+    if (event->kind == RETRY__REPORT) {
+        event->outcome = retry__outcome(failure);
+        event->good = event->outcome == RETRY__ANSWERED && (!failure || !failure->throttle);
+        if (event->good)
+            retry__pace_answer(event->gates, event->age);
+        else if (failure->timeout)
+            retry__pace_round(event->gates, event->copy->retry__sent, event->now);
+        if (failure && (failure->timeout || failure->reason == RETRY_REASON_ATTEMPT_TIMED_OUT) &&
+            retry__attempt_short(request, retry__remaining(request, event->copy->retry__sent))) {
+            event->kind = RETRY__RELEASE; /* it had too little time to prove anything */
+            event->outcome = RETRY__IGNORED;
         }
     }
     for (; gate != end; gate++)
-        retry__gate_tell(told, gate);
-    retry__leave(told->gates);
+        retry__gate_tell(event, gate);
+    retry__leave(event->gates);
 }
 
 /* What one server's gates do. */
-static uint8_t retry__gates_drive(struct retry__told *told)
+static uint8_t retry__gates_drive(struct retry__event *event)
 {
-    if (told->event == RETRY__ASK)
-        return retry__gates_ask(told);
-    if (told->event == RETRY__FORGET)
-        retry__gate_tell(told, &told->gates->retry__gates[RETRY__RATE]);
+    if (event->kind == RETRY__ASK)
+        return retry__gates_ask(event);
+    if (event->kind == RETRY__FORGET)
+        retry__gate_tell(event, &event->gates->retry__gates[RETRY__RATE]);
     else
-        retry__gates_end(told);
+        retry__gates_end(event);
     return RETRY_CAUSE_NONE;
 }
 
 static void retry__gates_add(retry_gates *gates, uint32_t index, void *gate,
-                             uint8_t (*tell)(struct retry__told *told))
+                             const struct retry__gate_code *code)
 {
     if (!gates)
         return;
     gates->retry__gates[index].retry__self = gate;
-    gates->retry__gates[index].retry__tell = tell;
+    gates->retry__gates[index].retry__code = code;
     if (!gates->retry__drive)
         gates->retry__drive = retry__gates_drive;
 }
 
 /* The operation's first try may probe, and one with its whole time: any other may just have run out
    of it. */
-static uint8_t retry__tell_breaker(struct retry__told *told)
+static uint8_t retry__ask_breaker(struct retry__event *event)
 {
-    retry_breaker *breaker = (retry_breaker *)told->gate;
-    retry_copy *copy = told->copy;
-    if (told->event == RETRY__ASK) {
-        const retry_request *request = &told->op->request;
-        retry_ms most = request->client->attempt_timeout;
-        bool whole = most != 0 && told->left >= most;
-        retry_permit permit = retry_breaker_ask(breaker, request->retries == 0 || whole, told->now);
-        copy->retry__ticket = permit.retry__ticket;
-        told->delay = permit.wait;
-        return permit.granted ? RETRY_CAUSE_NONE : RETRY_CAUSE_CIRCUIT_OPEN;
-    }
-    retry__breaker_end(breaker, copy->retry__ticket, told->age, told->outcome, told->now);
-    return RETRY_CAUSE_NONE;
+    const retry_request *request = &event->op->request;
+    retry_ms most = request->client->attempt_timeout;
+    bool whole = most != 0 && event->left >= most;
+    retry_permit permit =
+        retry_breaker_ask((retry_breaker *)event->gate, request->retries == 0 || whole, event->now);
+    event->copy->retry__ticket = permit.retry__ticket;
+    event->delay = permit.wait;
+    return permit.granted ? RETRY_CAUSE_NONE : RETRY_CAUSE_CIRCUIT_OPEN;
+}
+
+static void retry__tell_breaker(struct retry__event *event)
+{
+    retry__breaker_end((retry_breaker *)event->gate, event->copy->retry__ticket, event->age,
+                       event->outcome, event->now);
 }
 
 RETRY_API void retry_gates_breaker(retry_gates *gates, retry_breaker *breaker)
 {
-    retry__gates_add(gates, RETRY__BREAKER, breaker, retry__tell_breaker);
+    static const struct retry__gate_code code = {retry__ask_breaker, retry__tell_breaker};
+    retry__gates_add(gates, RETRY__BREAKER, breaker, &code);
 }
 
 /* A try that waits for a later gate has passed this one. */
-static uint8_t retry__tell_throttle(struct retry__told *told)
+static uint8_t retry__ask_throttle(struct retry__event *event)
 {
-    retry_throttle *throttle = (retry_throttle *)told->gate;
-    retry_operation *op = told->op;
-    if (told->event == RETRY__REPORT)
-        retry__throttle_report(throttle, told);
-    if (told->event != RETRY__ASK || told->drawn)
+    retry_operation *op = event->op;
+    if (event->drawn)
         return RETRY_CAUSE_NONE;
-    if (!retry__throttle_ask(throttle, retry__draw(op->request.client), told->now))
+    if (!retry__throttle_ask((retry_throttle *)event->gate, retry__draw(op->request.client),
+                             event->now))
         return RETRY_CAUSE_THROTTLED;
     op->retry__status |= RETRY__OP_DRAWN;
     return RETRY_CAUSE_NONE;
 }
 
+static void retry__tell_throttle(struct retry__event *event)
+{
+    if (event->kind == RETRY__REPORT)
+        retry__throttle_report((retry_throttle *)event->gate, event);
+}
+
 RETRY_API void retry_gates_throttle(retry_gates *gates, retry_throttle *throttle)
 {
-    retry__gates_add(gates, RETRY__THROTTLE, throttle, retry__tell_throttle);
+    static const struct retry__gate_code code = {retry__ask_throttle, retry__tell_throttle};
+    retry__gates_add(gates, RETRY__THROTTLE, throttle, &code);
 }
 
 /* Who has least time left asks soonest: 1 to 2 + 98 f * f ms, where f is the share that is left of
    the timeout, in sixteenths. If new operations overtook old ones, the old ones would expire. */
-static retry_ms retry__turn(const struct retry__told *told)
+RETRY__COLD retry_ms retry__turn(const struct retry__event *event)
 {
-    const retry_request *request = &told->op->request;
+    const retry_request *request = &event->op->request;
     uint32_t f = 16;
-    if (told->left < request->timeout)
-        f = retry__share(told->left, request->timeout, 4);
+    if (event->left < request->timeout)
+        f = retry__share(event->left, request->timeout, 4);
     return retry__pick(1, 2 + ((98 * f * f) >> 8), retry__draw(request->client));
 }
 
-static uint8_t retry__tell_aimd(struct retry__told *told)
+static uint8_t retry__ask_aimd(struct retry__event *event)
 {
-    retry_aimd *aimd = (retry_aimd *)told->gate;
-    retry_ms pause;
-    if (told->event == RETRY__REPORT)
-        retry__aimd_learn(aimd, told);
-    if (told->event != RETRY__ASK)
+    retry_aimd *aimd = (retry_aimd *)event->gate;
+    retry_ms pause = retry__aimd_paused(aimd, event->now);
+    if (pause == 0 && retry__place(event, retry_aimd_limit(aimd)))
         return RETRY_CAUSE_NONE;
-    pause = retry__aimd_paused(aimd, told->now);
-    if (pause == 0 && retry__place(told, retry_aimd_limit(aimd)))
-        return RETRY_CAUSE_NONE;
-    told->delay = pause + retry__turn(told);
+    event->delay = pause + retry__turn(event);
     return RETRY_CAUSE_PACED;
+}
+
+static void retry__tell_aimd(struct retry__event *event)
+{
+    if (event->kind == RETRY__REPORT)
+        retry__aimd_report((retry_aimd *)event->gate, event);
 }
 
 RETRY_API void retry_gates_aimd(retry_gates *gates, retry_aimd *aimd)
 {
-    retry__gates_add(gates, RETRY__AIMD, aimd, retry__tell_aimd);
+    static const struct retry__gate_code code = {retry__ask_aimd, retry__tell_aimd};
+    retry__gates_add(gates, RETRY__AIMD, aimd, &code);
 }
 
 /* An instant that is kept for a try stays its own while another gate makes it wait, for as long as
    the bucket could have held it. What was taken for it is where the copy's time will be. */
-RETRY__WRAPS static uint8_t retry__rate_admit(retry_rate *rate, struct retry__told *told)
+RETRY__WRAPS static uint8_t retry__ask_rate(struct retry__event *event)
 {
-    retry_operation *op = told->op;
-    uint32_t *taken = &told->copy->retry__timeout;
+    retry_rate *rate = (retry_rate *)event->gate;
+    retry_operation *op = event->op;
+    uint32_t *taken = &event->copy->retry__timeout;
     retry_ms wait = rate->wait ? rate->wait : 250;
     bool kept = (op->retry__status & RETRY__OP_KEPT) != 0;
-    if (kept && retry__multiply(retry__rate_until(op->retry__mark, told->now), RETRY__RATE_MS) <=
+    if (kept && retry__multiply(retry__rate_until(op->retry__mark, event->now), RETRY__RATE_MS) <=
                     retry__rate_depth(rate, *taken)) {
-        told->delay = retry__rate_until(told->now, op->retry__mark);
-        told->delay = retry__min(told->delay, wait); /* if the clock stepped back */
+        event->delay = retry__rate_until(event->now, op->retry__mark);
+        event->delay = retry__min(event->delay, wait); /* if the clock stepped back */
     } else {
         op->retry__status &= (uint8_t)~RETRY__OP_KEPT;
-        *taken = retry__rate_spacing(rate, told->now);
-        told->delay = *taken != 0 ? retry__rate_reuse(rate, told->now) : 0;
-        if (told->delay >= wait)
-            told->delay = retry__rate_take(rate, *taken, told->now, wait);
-        if (told->delay >= wait) /* not taken */
+        *taken = retry__rate_spacing(rate, event->now);
+        event->delay = *taken != 0 ? retry__rate_reuse(rate, event->now) : 0;
+        if (event->delay >= wait)
+            event->delay = retry__rate_take(rate, *taken, event->now, wait);
+        if (event->delay >= wait) /* not taken */
             return RETRY_CAUSE_THROTTLED;
     }
-    if (told->delay == 0)
+    if (event->delay == 0)
         return RETRY_CAUSE_NONE;
-    op->retry__mark = told->now + told->delay;
+    op->retry__mark = event->now + event->delay;
     op->retry__status |= RETRY__OP_KEPT;
     return RETRY_CAUSE_PACED;
 }
 
-static uint8_t retry__tell_rate(struct retry__told *told)
+static void retry__tell_rate(struct retry__event *event)
 {
-    retry_rate *rate = (retry_rate *)told->gate;
-    if (told->event == RETRY__ASK)
-        return retry__rate_admit(rate, told);
-    if (told->event == RETRY__REPORT)
-        retry__rate_report(rate, told);
-    else if (told->event == RETRY__FORGET)
-        retry__rate_return(rate, told->copy->retry__timeout, told->op->retry__mark, told->now);
-    return RETRY_CAUSE_NONE;
+    retry_rate *rate = (retry_rate *)event->gate;
+    if (event->kind == RETRY__REPORT)
+        retry__rate_report(rate, event);
+    else if (event->kind == RETRY__FORGET)
+        retry__rate_return(rate, event->copy->retry__timeout, event->op->retry__mark, event->now);
 }
 
 RETRY_API void retry_gates_rate(retry_gates *gates, retry_rate *rate)
 {
-    retry__gates_add(gates, RETRY__RATE, rate, retry__tell_rate);
+    static const struct retry__gate_code code = {retry__ask_rate, retry__tell_rate};
+    retry__gates_add(gates, RETRY__RATE, rate, &code);
 }
 
 /* Only an answer tells how long it takes; all else was given up by somebody. A copy that was never
    sent is no sample. */
-static uint8_t retry__tell_latency(struct retry__told *told)
+static void retry__tell_latency(struct retry__event *event)
 {
-    if (told->event != RETRY__REPORT || told->outcome != RETRY__IGNORED)
-        retry__latency_add((retry_latency *)told->gate, told->age,
-                           told->outcome == RETRY__ANSWERED);
-    return RETRY_CAUSE_NONE;
+    if (event->kind != RETRY__REPORT || event->outcome != RETRY__IGNORED)
+        retry__latency_add((retry_latency *)event->gate, event->age,
+                           event->outcome == RETRY__ANSWERED);
 }
 
 RETRY_API void retry_gates_latency(retry_gates *gates, retry_latency *latency)
 {
-    retry__gates_add(gates, RETRY__LATENCY, latency, retry__tell_latency);
+    static const struct retry__gate_code code = {NULL, retry__tell_latency};
+    retry__gates_add(gates, RETRY__LATENCY, latency, &code);
 }
 
 /* ---- Several nodes ------------------------------------------------------------------------- */
@@ -5483,22 +5553,23 @@ static void retry__nodes_hear(retry__nodes_answer *answer, uint8_t cause, retry_
 }
 
 /* True: the node lets the copy pass. One that does not keeps nothing of it. */
-static bool retry__node_asked(struct retry__told *told, uint32_t node, retry__nodes_answer *answer)
+static bool retry__node_asked(struct retry__event *event, uint32_t node,
+                              retry__nodes_answer *answer)
 {
     uint8_t cause;
-    told->gates = &told->op->request.client->gates[node];
-    told->copy->retry__node = (uint16_t)node;
-    told->event = RETRY__ASK;
-    told->delay = 0;
-    cause = retry__gates_ask(told);
+    event->gates = &event->op->request.client->gates[node];
+    event->copy->retry__node = (uint16_t)node;
+    event->kind = RETRY__ASK;
+    event->delay = 0;
+    cause = retry__gates_ask(event);
     if (cause == RETRY_CAUSE_NONE)
         return true;
-    if ((told->op->retry__status & RETRY__OP_KEPT) != 0) {
-        told->event = RETRY__FORGET;
-        retry__gate_tell(told, &told->gates->retry__gates[RETRY__RATE]);
-        told->op->retry__status &= (uint8_t)~RETRY__OP_KEPT;
+    if ((event->op->retry__status & RETRY__OP_KEPT) != 0) {
+        event->kind = RETRY__FORGET;
+        retry__gate_tell(event, &event->gates->retry__gates[RETRY__RATE]);
+        event->op->retry__status &= (uint8_t)~RETRY__OP_KEPT;
     }
-    retry__nodes_hear(answer, cause, told->delay);
+    retry__nodes_hear(answer, cause, event->delay);
     return false;
 }
 
@@ -5526,9 +5597,9 @@ static uint32_t retry__nodes_nth(retry_operation *op, bool apart, uint32_t index
 
 /* Asks those that are set apart, or the others: the less busy of two at random, the other, and then
    those that follow that. */
-static bool retry__nodes_round(struct retry__told *told, bool apart, retry__nodes_answer *answer)
+static bool retry__nodes_round(struct retry__event *event, bool apart, retry__nodes_answer *answer)
 {
-    retry_operation *op = told->op;
+    retry_operation *op = event->op;
     const retry_client *client = op->request.client;
     uint32_t nodes = client->nodes, count = 0, random, i, first, second, node;
     if (retry__none_apart(op))
@@ -5537,7 +5608,7 @@ static bool retry__nodes_round(struct retry__told *told, bool apart, retry__node
         for (node = 0; node < nodes; node++)
             count += retry__set_apart(op, node) == apart;
     if (count < 2)
-        return count != 0 && retry__node_asked(told, retry__nodes_nth(op, apart, 0), answer);
+        return count != 0 && retry__node_asked(event, retry__nodes_nth(op, apart, 0), answer);
     random = retry__draw(client);
     i = ((random >> 16) * count) >> 16;
     first = retry__nodes_nth(op, apart, i);
@@ -5549,26 +5620,26 @@ static bool retry__nodes_round(struct retry__told *told, bool apart, retry__node
         first = second;
         second = node;
     }
-    if (retry__node_asked(told, first, answer))
+    if (retry__node_asked(event, first, answer))
         return true;
     node = second;
     do {
         if (node != first && retry__set_apart(op, node) == apart &&
-            retry__node_asked(told, node, answer))
+            retry__node_asked(event, node, answer))
             return true;
         node = node + 1 < nodes ? node + 1 : 0;
     } while (node != second);
     return false;
 }
 
-static uint8_t retry__nodes_drive(struct retry__told *told)
+static uint8_t retry__nodes_drive(struct retry__event *event)
 {
     retry__nodes_answer answer = {RETRY_CAUSE_NONE, 0};
-    if (told->event != RETRY__ASK || told->op->request.client->nodes < 2)
-        return retry__gates_drive(told);
-    if (retry__nodes_round(told, false, &answer) || retry__nodes_round(told, true, &answer))
+    if (event->kind != RETRY__ASK || event->op->request.client->nodes < 2)
+        return retry__gates_drive(event);
+    if (retry__nodes_round(event, false, &answer) || retry__nodes_round(event, true, &answer))
         return RETRY_CAUSE_NONE;
-    told->delay = answer.delay;
+    event->delay = answer.delay;
     return answer.cause;
 }
 
@@ -5678,7 +5749,7 @@ static void retry__hedge_refused(retry_operation *op, retry_copy *copy, uint8_t 
         retry__failure(cause == RETRY_CAUSE_CIRCUIT_OPEN ? RETRY_REASON_CIRCUIT_BREAKER_OPEN
                                                          : RETRY_REASON_CLIENT_THROTTLED,
                        0);
-    retry__learn(&op->request, &refusal);
+    retry__record(&op->request, &refusal);
     retry__forget(op, copy, now);
     retry__hedge_refund(op, now);
     retry__hedge_rest(op, now);
@@ -5710,30 +5781,28 @@ static void retry__hedge_due(retry_operation *op, retry_step *step, retry_time n
         retry__hedge_refused(op, copy, cause, now);
 }
 
-/* Whether a failure is final, whatever is on the wire, by itself or as it does not permit another
+/* Whether a failure is final whatever is on the wire, by itself or as it does not permit another
    copy; *charged: a budget that charges failures has not yet been told of it. */
-static bool retry__hedge_fatal(const retry_request *request, const retry_failure *failure,
-                               uint8_t traits, bool *charged)
+static bool retry__hedge_final(const retry_request *request, uint32_t traits, bool *charged)
 {
-    uint8_t cause = retry__screen(failure, traits);
-    *charged = cause == RETRY_CAUSE_NONE || cause == RETRY_CAUSE_ALWAYS ||
-               cause == RETRY_CAUSE_PUSHBACK || cause == RETRY_CAUSE_THROTTLED;
-    return !*charged || (!request->idempotent && (traits & RETRY__TRAIT_ALLOWS) == 0);
+    uint8_t cause = retry__screen(traits);
+    *charged = cause != RETRY_CAUSE_UNSAFE && cause != RETRY_CAUSE_UNKNOWN_REASON &&
+               cause != RETRY_CAUSE_NOT_RETRYABLE;
+    return !*charged || !retry__permits(request, traits);
 }
 
 static void retry__hedge_failed(retry_operation *op, const retry_failure *failure, retry_time now)
 {
     retry_hedge *hedge = op->retry__hedge;
     retry_request *request = &op->request;
-    uint8_t traits = retry__learn(request, failure);
+    uint32_t traits = retry__record(request, failure);
     retry_ms order = failure->pushback ? failure->retry_after : 0;
-    bool charged, fatal = retry__hedge_fatal(request, failure, traits, &charged);
+    bool charged, is_final = retry__hedge_final(request, traits, &charged);
     if (!hedge->retry__stopped)
         op->failure = *failure;
-    retry__doubt(request, traits);
     if (charged)
         retry__ask_budget(request, RETRY__BUDGET_COPY, failure, now);
-    if (fatal) {
+    if (is_final) {
         if (retry__cancel_copies(op, now))
             request->ambiguous = true; /* who knows what the others have done */
         retry__decide_try(op, now);
@@ -6406,6 +6475,8 @@ RETRY_API bool retry_parse_budget(retry_budget_options *options, const char *tex
         fault = "no preset and no capacity=";
     else if (!fault)
         fault = retry__budget_sense(read, at, preset == best_effort, &scan.text);
+    if (!scan.text) /* of a fault that no word stands for */
+        scan.text = text;
     if (!fault)
         *options = *read;
     return retry__parsed(error, (size_t)(scan.text - text), fault);
@@ -6427,9 +6498,7 @@ RETRY_API bool retry_parse_duration(const char *text, size_t length, retry_ms *d
 
 #undef RETRY__WRAPS
 #undef RETRY__INLINE
-#undef RETRY__HOT
 #undef RETRY__COLD
-#undef RETRY__RARE
 #undef RETRY__ONCE
 #undef RETRY__FAST
 #undef RETRY__PLAIN

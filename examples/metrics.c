@@ -86,9 +86,10 @@ static void print_metrics(const retry_budget *budget, const retry_breaker *break
     head("retry_ends_total", "counter", "Requests that have ended, by how and why.");
     for (int verdict = 0; verdict < RETRY_VERDICT_COUNT; verdict++)
         for (int cause = 0; cause < RETRY_CAUSE_COUNT; cause++)
-            if (ends[verdict][cause] > 0)
+            if (ends[verdict][cause] > 0) /* a success has no cause */
                 printf("retry_ends_total{verdict=\"%s\",cause=\"%s\"} %lu\n",
-                       retry_verdict_name((uint8_t)verdict), retry_cause_text((uint8_t)cause),
+                       retry_verdict_name((uint8_t)verdict),
+                       cause == RETRY_CAUSE_NONE ? "" : retry_cause_text((uint8_t)cause),
                        ends[verdict][cause]);
     print_histogram(&resends);
     print_histogram(&delays);

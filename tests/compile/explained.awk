@@ -1,11 +1,17 @@
-# explained.awk: prints the public names of names.txt that nothing explains. Explained is a name in a
+# explained.awk: prints the public names (public.awk's) that nothing explains. Explained is a name in a
 # comment, in full or by its beginning (RETRY_BUDGET_x, or RETRY_BUDGET_ above a table); what stands below
 # a comment without an empty line between; what has one on its line; a row of a table X(NAME, ...). How
 # many rows a table has, and the numbers of a version, need no words.
 # awk -f explained.awk NAMES HEADER...
 FNR == 1 && FILENAME !~ /\.h$/ { list = 1 }
 FNR == 1 && FILENAME ~ /\.h$/ { list = inside = ended = over = 0 }
-list { if ($2 ~ /_/ && $2 !~ /_(COUNT|IMPLEMENTED|VERSION_M..OR|VERSION_PATCH|VERSION)$/) wanted[$2]; next }
+list {
+    split($0, part, "\t")
+    if (part[3] ~ /^[A-Za-z0-9]+_[A-Za-z0-9_]+$/ &&
+        part[3] !~ /_(COUNT|IMPLEMENTED|VERSION_M..OR|VERSION_PATCH|VERSION)$/)
+        wanted[part[3]]
+    next
+}
 /^#if.*defined\(RETRY_IMPLEMENTATION\)/ { over = 1 }
 over { next }
 {

@@ -34,6 +34,13 @@ compile() {
     fi
 }
 
+# unit LANGUAGE NAME OPTION...: the object of that name, which several programs have, is there
+unit() {
+    language=$1 object=$2
+    shift 2
+    [ -e "$object" ] || compile "$language" "$object" tests/compile/beside_jsmn.c "$@"
+}
+
 # Two units with a jsmn.h of their own, one before errmap.h and one after it, in one program.
 # beside LANGUAGE LANGUAGE MACROS-OF-FIRST MACROS-OF-SECOND
 beside() {
@@ -41,9 +48,11 @@ beside() {
     first= second=
     for macro in $3; do first="$first -DJSMN_$macro -DWITH_$macro"; done
     for macro in $4; do second="$second -DJSMN_$macro -DWITH_$macro"; done
-    if compile "$1" "$out/first.o" tests/compile/beside_jsmn.c -DBEFORE -DWITH_MAIN -DUNIT=unit $first &&
-        compile "$2" "$out/second.o" tests/compile/beside_jsmn.c -DAFTER -DUNIT=other_unit $second &&
-        $cxx $cxxflags "$out/first.o" "$out/second.o" -o "$out/beside" && "$out/beside"; then
+    one=$out/$(echo "first $1 $3" | tr ' ' -).o
+    other=$out/$(echo "second $2 $4" | tr ' ' -).o
+    if unit "$1" "$one" -DBEFORE -DWITH_MAIN -DUNIT=unit $first &&
+        unit "$2" "$other" -DAFTER -DUNIT=other_unit $second &&
+        $cxx $cxxflags "$one" "$other" -o "$out/beside" && "$out/beside"; then
         pass
     else
         fail "$what"

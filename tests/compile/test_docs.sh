@@ -31,7 +31,7 @@ for target in $(grep -o -h '`make [a-z][a-z_-]*[` ]' README.md tests/README.md |
     sed 's/make //' | sort -u); do
     check "README.md: make $target" grep -q "^$target:" Makefile
 done
-check "README.md: at most 250 lines" test "$(wc -l < README.md)" -le 250
+check "README.md: at most 252 lines" test "$(wc -l < README.md)" -le 252
 
 # INSIDE A LIBRARY: a test runs the lines that draw a wait, and the flags are tried.
 sed -n '/^   INSIDE A LIBRARY/,/^   FIRMWARE/p' retry.h > "$work/inside"
@@ -48,6 +48,14 @@ while read -r flag; do
 done < "$work/flags"
 oldest=$(sed -n 's/.*`make matrix` tries are gcc \([0-9]*\) and clang \([0-9]*\).*/gcc-\1 .*clang-\2/p' README.md)
 check "README.md: the oldest compilers" grep -q "^MATRIX = .* ${oldest:-none}" Makefile
+tried=$(tr -s '[:space:]' ' ' < "$work/inside" |
+    sed -n 's/.* Tried with gcc \([0-9]*\) and \([0-9]*\), and clang \([0-9]*\), \([0-9]*\) and \([0-9]*\),.*/gcc-\1 gcc-\2 clang-\3 clang-\4 clang-\5/p')
+check "the manual names compilers" test -n "$tried"
+for compiler in $tried; do
+    check "tried: $compiler" grep -q "^MATRIX = .* $compiler\>" Makefile
+done
+check "README.md: CMake that fetches" grep -q "VERSION $(sed -n 's/^| CMake \([0-9.]*\), fetched .*/\1/p' \
+    README.md))" examples/cmake_fetch/CMakeLists.txt
 
 check "tests/README.md: its tables (tables.sh)" quiet sh tests/verify/tables.sh
 finish

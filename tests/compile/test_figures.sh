@@ -1,6 +1,6 @@
 #!/bin/sh
 # The figures in README.md and in the manuals, beside what the commands print now: make size, make bench,
-# make http and make storm. With RENEW=1 those that differ are written anew.
+# make http and make storm. What these hold limits for holds them, too. With RENEW=1 figures that differ are written anew.
 # Usage: test_figures.sh BUILD, from the top folder, with what `make figures` has built there. The last
 # line is "N passed, N failed".
 . "$(dirname "$0")/../support/check.sh"
@@ -22,24 +22,24 @@ cell() { # ROW COLUMN VALUE [SLACK]: the number in a table of README.md
     check "README.md: $1, column $2: $3" figure README.md
 }
 
+succeeds() { "$@" > "$work/$name" 2> "$work/errors" || { cat "$work/$name" "$work/errors"; false; }; }
 measured() { # NAME COMMAND...: what it prints is in $work/NAME
     name=$1
     shift
-    "$@" > "$work/$name" 2> "$work/errors"
-    check "$*" test $? -eq 0
+    check "$*" succeeds "$@"
     check "$name: 80 columns" lacks "$name" '.\{81\}'
 }
-storm="$build/storm_simulator --quick --data $work/data"
-measured size sh tests/tools/size.sh
-measured bench sh tests/bench/bench.sh "$build"
-measured gates sh tests/bench/gates.sh "$build"
-measured errmap sh tests/bench/errmap.sh "$build"
+measured size env STRICT=1 sh tests/tools/size.sh
+measured bench env STRICT=1 sh tests/bench/bench.sh "$build"
+measured operation env STRICT=1 sh tests/bench/operation.sh "$build"
+measured errmap env STRICT=1 sh tests/bench/errmap.sh "$build"
 measured http "$build/http_curl" compare "$build/figures"
-measured storm $storm
+measured storm "$build/storm_simulator" --data "$work/data"
 
 # printed FILE TEXT: the first number behind the text; a struct's bytes: on a Cortex-M0, here
-printed() { grep -F "  $2 " "$work/$1" | sed "s/.*[a-z)\"] \{2,\}//" | awk '{ print $1 }'; }
+printed() { grep -F "  $2  " "$work/$1" | sed "s/.*[a-z)\"] \{2,\}//" | awk '{ print $1 }'; }
 near() { printed "$@" | awk '{ printf "%.0f", $1 }'; }
+adds() { grep -F "  $2  " "$work/$1" | awk '{ printf "%.0f", $NF }'; } # the row has it as its last number
 kib() { printed size "$1" | awk -v digits="$2" '{ printf "%." digits "f", $1 / 1024 }'; }
 bytes() { awk -v name="$1" -v column="$2" '$1 == name { print $column }' "$work/size"; }
 
@@ -47,14 +47,14 @@ bytes() { awk -v name="$1" -v column="$2" '$1 == name { print $column }' "$work/
 
 delay="a delay (retry_backoff_delay)"
 decision="a decision (begin, orchestrate, succeed, best effort)"
-says README.md "a delay alone " "$(printed size "$delay")" " bytes of flash"
-says README.md "\`retry_run\` " "$(printed size retry_run)" " and all of"
+says README.md "A delay alone takes " "$(printed size "$delay")" " bytes"
+says README.md "\`retry_run\` " "$(printed size retry_run)" ", and all of"
 says README.md "and all of retry.h " "$(printed size "all of retry.h")" "."
-says README.md "A decision takes " \
+says README.md "A decision alone takes " \
     "$(near bench "classify_kv, orchestrate: best effort, deadline")" " instructions" 1
 says README.md "instructions, or " "$(near bench "the same, paid for by a shared budget")" \
     " with a shared budget" 1
-says README.md "a loop by hand takes " \
+says README.md "a delay by hand takes " \
     "$(near bench "by hand: min(cap, base << n), jitter by a multiply")" "." 1
 says README.md "An operation takes " "$(bytes retry_operation 3)" " bytes of RAM"
 says README.md "bytes of RAM, " "$(bytes retry_operation 2)" " on the Cortex-M0"
@@ -64,38 +64,65 @@ says retry.h "all of this file about " "$(kib "all of retry.h" 0)" "."
 says retry.h "An operation takes " "$(bytes retry_operation 2)" " bytes of RAM"
 says errmap.h "Parsing and finding take " "$(kib "parse an error map and find in it" 1)" " KiB"
 says errmap.h "all of this file " "$(kib "all of errmap.h" 1)" " KiB"
+stack() { # DEFINE: bytes that errmap_parse takes, built so
+    makes "$work/stack" ${CC:-cc} -std=c99 -O2 -I. "$1" tests/bench/errmap.c tests/bench/errmap_errmap.c \
+        -lpthread && "$work/stack" stack tests/data/errmap_v2.json
+}
+says errmap.h "A token takes " "$((($(stack -DERRMAP_TOKENS=128) - $(stack -DERRMAP_TOKENS=64)) / 64))" \
+    " bytes of stack, a bracket one."
+check "a bracket takes one" test \
+    "$((($(stack -DERRMAP_MAX_DEPTH=160) - $(stack -DERRMAP_MAX_DEPTH=32)) / 128))" -eq 1
+says errmap.h "Parsing takes at most " \
+    "$(awk '/^Stack of errmap_parse/ { print int(($4 + 1023) / 1024) }' "$work/errmap")" " KB of stack"
 says errmap.h "An entry takes " "$(bytes errmap_entry 3)" " bytes of RAM"
 
-# gate ROW STRUCT SIZE-ROW BENCH-ROW WORDS: its bytes of RAM and flash, and its instructions; what the
-# manual says of them stands behind the words, the instructions rounded
+# gate ROW STRUCT SIZE-ROW BENCH-ROW WORDS: its bytes of RAM, and what it adds to an operation: bytes of
+# flash, instructions. What the manual says of them stands behind the words, the instructions rounded.
 gate()
 {
     cell "$1" 4 "$(bytes "retry_$2" 3)"
-    cell "$1" 5 "$(printed size "$3")"
-    cell "$1" 6 "$(near gates "$4")" 1
+    cell "$1" 5 "$(adds size "$3")"
+    cell "$1" 6 "$(adds operation "$4")" 1
     says retry.h "$5 " "$(bytes "retry_$2" 3)" " bytes; about"
-    says retry.h "$5 $(bytes "retry_$2" 3) bytes; about " "$(near gates "$4")" " instructions" 5
+    says retry.h "$5 $(bytes "retry_$2" 3) bytes; about " "$(adds operation "$4")" " instructions" 5
 }
-gate "AIMD limit" aimd "an operation, AIMD limit" "AIMD limit" "attempts over the limit are PACED;"
-gate "circuit breaker" breaker "an operation, circuit breaker" "breaker: ask and report" \
+limit="an operation, budget and AIMD limit"
+service="a service: a budget and the AIMD limit"
+gate "AIMD limit" aimd "$limit" "$service" "attempts over the limit are PACED;"
+gate "circuit breaker" breaker "a service, circuit breaker" "a service, circuit breaker" \
     "node is well again;"
-gate "client-side throttle" throttle "an operation, client-side throttle" throttle \
+gate "client-side throttle" throttle "a service, client-side throttle" "a service, client-side throttle" \
     "would be accepted;"
-gate rate rate "an operation, rate" rate "fail at once;"
-gate latency latency "an operation, latency" latency "Not for reports. Costs:"
+gate rate rate "a service, rate" "a service, rate" "fail at once;"
+says retry.h "instructions, and " "$(adds operation "a service, rate under a limit")" " under a limit" 5
+gate latency latency "a service, latency" "a service, latency" "Not for reports. Costs:"
 cell hedge 4 "$(bytes retry_hedge 3)"
-cell hedge 5 "$(printed size "an operation, hedge")"
-cell hedge 6 "$(near gates "hedge: an operation of two copies")" 1
-copy=$(($(near gates "hedge: an operation of two copies") - \
-    $(near gates "hedge: an operation, no further copy")))
-says retry.h "24 for each copy; about " "$copy" " instructions more for a copy" 5
-says README.md "An operation alone takes " "$(printed size "an operation")" " bytes of it"
-says README.md "A successful operation takes " "$(near gates "nothing is shared")" " instructions" 1
-says README.md "instructions, with a service " "$(near gates "a service: budget and limit")" "." 1
+cell hedge 5 "$(adds size "a service, hedge")"
+cell hedge 6 "$(adds operation "a service, event loop, hedge sends no copy")" 1
+says retry.h "$(bytes retry_hedge 3) bytes and " "$(bytes retry_copy 3)" " for each copy"
+says retry.h "for each copy; about " "$(adds operation "a service, event loop, hedge sends no copy")" \
+    " instructions" 5
+says retry.h "instructions, and " "$(adds operation "a service, event loop, hedge sends a copy")" \
+    " more for a copy" 5
+
+takes() { # BEFORE BENCH-ROW AFTER: README.md's instructions of an operation
+    says README.md "$1" "$(near operation "$2")" "$3" 1
+}
+takes "nothing shared takes " "nothing is shared" " instructions."
+takes "With a budget it takes " "a budget" ", with"
+takes "recommended client " "$service" ", and with the first five gates"
+takes "the first five gates " "a service, all of these" "."
+takes "One retry with the recommended client makes it " "one retry, a service" "."
+says README.md "An operation takes " "$(printed size "an operation")" " bytes of flash"
+says README.md "of flash, with the recommended client " "$(printed size "a service and an operation")" "."
 
 # ---- make http ------------------------------------------------------------------------------
 
 count() { sed -n "s/^$1  *\([0-9]*\) of .* \([0-9]*\) POST sent twice/\\$2/p" "$work/http"; }
+says README.md "\`make http\` sends " "$(sed -n 's/^retry.h .* of \([0-9]*\) done.*/\1/p' "$work/http")" " requests"
+check "retry.h does what can be done" shows http "^kept  *Every request that can be done was done"
+says README.md "of which " "$(count retry.h 1)" " can succeed"
+says README.md " curl " "$(sed -n 's/^The curls are curl \([0-9]*[.][0-9]*\).*/\1/p' "$work/http")" " with"
 says README.md "retry.h: " "$(count retry.h 1)" " done"
 says README.md "retry.h: $(count retry.h 1) done, " "$(count retry.h 2)" " POSTs"
 says README.md "\`--retry-connrefused\`: " "$(count "curl --retry" 1)" " done"
@@ -107,11 +134,16 @@ says README.md "\`--retry-all-errors\`: $(count "+ all-errors" 1) done, " \
 
 # ---- make storm -----------------------------------------------------------------------------
 
-bears() { # FILE SCHEME: how busy a service may be that recovers, in the first table of outages
-    awk -v name="$2 " '/The outage of the options/ { on = 1 } on && /^$/ { exit }
-        on && index($0, name " ") == 1 { print $(NF - 5); exit }' "$work/$1"
-}
 spike() { awk -v name="jitter $1 " 'index($0, name) { print $(NF - 2) }' "$work/storm"; }
-says retry.h "calls without jitter, " "$(spike full)" " with FULL" 9
-says retry.h "with FULL and " "$(spike decorrelated)" " with DECORRELATED" 9
+says retry.h "When " "$(spike none)" " clients have failed"
+says retry.h "see " "$(spike none)" " calls without jitter"
+says retry.h "calls without jitter, " "$(spike full)" " with FULL"
+says retry.h "with FULL and " "$(spike decorrelated)" " with DECORRELATED"
+says README.md "A budget that " "$(cut -f 4 "$work/data/outage.tsv")" " clients of one"
+drawn() { # the picture at the top of README.md
+    gnuplot -e "dir='$work/data'" examples/storm/storm.gnuplot || return 1
+    [ -z "${RENEW:-}" ] || cp "$work/data/recovery.svg" examples/storm
+    cmp "$work/data/recovery.svg" examples/storm/recovery.svg
+}
+check "examples/storm/recovery.svg" drawn
 finish

@@ -55,6 +55,27 @@ for switch in RETRY_STATIC RETRY_NO_ATOMICS RETRY_SYSTEM_CLOCK; do
             compile x.o implementation.c $posix -D$switch=$value
     done
 done
+
+# RETRY_ASSERT sees misuse, and only that.
+cat > "$work/asserts.c" << 'END'
+static unsigned misuses;
+#define RETRY_ASSERT(x) ((x) ? (void)0 : (void)misuses++)
+#define RETRY_IMPLEMENTATION
+#include "retry.h"
+int main(void)
+{
+    retry_request request = {0};
+    retry_failure failure = {0};
+    retry_begin(&request, 0);
+    retry_orchestrate(&request, &failure, 0);
+    if (misuses != 0)
+        return 1;
+    retry_orchestrate(&request, &failure, 0);
+    return misuses != 1;
+}
+END
+gives "RETRY_ASSERT" ok $cc -std=c99 -I. "$work/asserts.c" -o "$work/asserts"
+gives "RETRY_ASSERT: misuse, once" ok "$work/asserts"
 masks="-DRETRY_MASK()=1 -DRETRY_UNMASK(state)=(void)(state)"
 gives "masks" ok compile x.o implementation.c $masks $werror
 for mask in $masks; do
@@ -72,6 +93,8 @@ check "no atomics: a message" warns implementation.c -U__GNUC__ -fsyntax-only
 check "no atomics: no warning for one thread" silent implementation.c $unknown -DRETRY_NO_ATOMICS
 check "no atomics: no warning with masks" silent implementation.c $unknown $masks
 check "no atomics: no warning for the declarations" silent main.c $unknown
+as_on_windows() { makes "$work/classify" $cc -std=c99 -D_WIN32 tests/core/test_classify.c -lm && quiet "$work/classify"; }
+check "on Windows the numbers of Winsock are known" as_on_windows
 gives "no POSIX" "RETRY_SYSTEM_CLOCK needs POSIX" \
     compile x.o implementation.c -DRETRY_SYSTEM_CLOCK
 

@@ -33,6 +33,7 @@ static const struct {
     retry_ms expected[13];
 } curves[] = {
     {"best effort", RETRY_BACKOFF_BEST_EFFORT, 11, {1, 2, 4, 8, 16, 32, 64, 128, 256, 500, 500}},
+    {"throttled", RETRY_BACKOFF_THROTTLED, 8, {100, 200, 400, 800, 1600, 3200, 6400, 10000}},
     {"RFC 0049", RETRY_BACKOFF_RFC0049, 11, {1, 2, 4, 8, 16, 32, 64, 128, 256, 500, 500}},
     {"controlled", RETRY_BACKOFF_CONTROLLED, 8, {1, 10, 50, 100, 500, 1000, 1000, 1000}},
     {"times 3", EXPONENTIAL(10, 1000, RETRY_RATIO(3)), 7, {10, 30, 90, 270, 810, 1000, 1000}},

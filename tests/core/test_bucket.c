@@ -336,10 +336,23 @@ static void test_long_idle(void)
     }
 }
 
+/* Amounts by the macros: half a token a second makes one in two. */
+static void test_amounts(void)
+{
+    retry_bucket bucket = bucket_of(RETRY_TOKENS(1.5), RETRY_PER_SECOND(0.5), RETRY_TOKENS(1.5));
+    CHECK_EQUAL(1500, retry_bucket_balance(&bucket));
+    CHECK(retry_bucket_withdraw(&bucket, RETRY_TOKENS(1), START));
+    CHECK(!retry_bucket_withdraw(&bucket, RETRY_TOKENS(1), check_after(START, 999)));
+    CHECK(retry_bucket_withdraw(&bucket, RETRY_TOKENS(1), check_after(START, 1000)));
+    CHECK(!retry_bucket_withdraw(&bucket, RETRY_TOKENS(1), check_after(START, 2999)));
+    CHECK(retry_bucket_withdraw(&bucket, RETRY_TOKENS(1), check_after(START, 3000)));
+}
+
 int main(void)
 {
     RUN(test_null);
     RUN(test_zeroed);
+    RUN(test_amounts);
     RUN(test_fill);
     RUN(test_fill_again);
     RUN(test_withdraw);

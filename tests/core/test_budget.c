@@ -5,6 +5,8 @@
 #include "../support/check.h"
 #include "../support/tokens.h"
 
+#include <float.h>
+
 #define START ((retry_time)-5000)
 #define TOO_MUCH UINT32_MAX /* a withdrawal that is denied refills and takes nothing */
 
@@ -58,17 +60,23 @@ static retry_decision fail_once(const retry_client *client, retry_reason reason)
 /* Amounts are thousandths, which nobody writes. */
 static void test_amounts(void)
 {
-    static const uint32_t amounts[] = {RETRY_TOKENS(0),
-                                       RETRY_TOKENS(1),
-                                       RETRY_TOKENS(1.5),
-                                       RETRY_TOKENS(0.001),
-                                       RETRY_TOKENS(0.0005),
-                                       RETRY_TOKENS(0.0004),
-                                       RETRY_TOKENS(2 + 1),
-                                       RETRY_TOKENS(4294967.295),
-                                       RETRY_PER_SECOND(50),
-                                       RETRY_PER_SECOND(0.5),
-                                       RETRY_PER_SECOND(UINT32_C(100000))};
+    static const uint32_t amounts[] = {
+        RETRY_TOKENS(0),
+        RETRY_TOKENS(1),
+        RETRY_TOKENS(1.5),
+        RETRY_TOKENS(0.001),
+        RETRY_TOKENS(0.0005),
+        RETRY_TOKENS(0.0004),
+        RETRY_TOKENS(2 + 1),
+#if DBL_DIG > 9
+        RETRY_TOKENS(4294967.295),
+#else /* a double of 32 bits cannot say it */
+        UINT32_MAX,
+#endif
+        RETRY_PER_SECOND(50),
+        RETRY_PER_SECOND(0.5),
+        RETRY_PER_SECOND(UINT32_C(100000))
+    };
     static const uint32_t expected[] = {0,    1000,       1500,  1,   1,        0,
                                         3000, UINT32_MAX, 50000, 500, 100000000};
     static const retry_budget_options smithy = RETRY_BUDGET_SMITHY, aws = RETRY_BUDGET_AWS;
@@ -465,6 +473,10 @@ static void test_request_deposit(void)
         CHECK_EQUAL(i < 10 ? 200 * i : 2000, retry_budget_balance(&budget));
         CHECK(retry_succeed(&request, START));
     }
+    options.request_deposit = 1;
+    budget = budget_of(&options, 0);
+    retry_begin(&request, START);
+    CHECK_EQUAL(1, retry_budget_balance(&budget));
 }
 
 /* `retries` granted and then a success: what is in the bucket of 100 tokens, 50 of them used? */
@@ -1282,14 +1294,16 @@ static void test_best_effort_pays(void)
 
 #define DAY UINT32_C(86400000)
 
-/* e^-x: squared twenty times, as not every target has a libm. */
+/* e^-x, by a series for a 64th of x, as not every target has a libm. */
 static double falling(double x)
 {
-    double y = 1 - x / 1048576;
+    double y = 1;
     unsigned i;
-    for (i = 0; i < 20; i++)
+    for (i = 8; i > 0; i--)
+        y = 1 + x / 64 / i * y;
+    for (i = 0; i < 6; i++)
         y *= y;
-    return y;
+    return 1 / y;
 }
 
 static retry_budget expiring(retry_ms expire, uint32_t capacity, uint32_t retry_cost)
@@ -1333,7 +1347,7 @@ static void test_expire_is_exponential(void)
         for (s = 0; s < CHECK_COUNT(steps); s++)
             for (a = 0; a < CHECK_COUNT(amounts); a++) {
                 retry_budget budget = expiring(expires[e], UINT32_MAX, 1000);
-                double end = 3 * (double)expires[e], passed = 0;
+                double whole = (double)expires[e], end = 3 * whole, passed = 0;
                 retry_time now = START;
                 uint32_t round;
                 check_row("expire %lu, steps %lu, amount %lu", (unsigned long)expires[e],
@@ -1342,14 +1356,13 @@ static void test_expire_is_exponential(void)
                 for (round = 0; passed < end && round < 3000 / CHECK_ONE_IN; round++) {
                     double held, wanted, off;
                     now = check_after(now, steps[s]);
-                    passed += steps[s];
+                    passed += (double)steps[s];
                     CHECK(!retry_budget_withdraw(&budget, TOO_MUCH, now));
                     held = (double)retry_budget_balance(&budget) - 1000;
-                    wanted =
-                        passed < 40.0 * expires[e] ? amounts[a] * falling(passed / expires[e]) : 0;
+                    wanted = passed < 40 * whole ? (double)amounts[a] * falling(passed / whole) : 0;
                     off = held > wanted ? held - wanted : wanted - held;
-                    CHECK(held >= 0 &&
-                          off <= wanted / 50 + 60 + (passed > end ? amounts[a] / 100000 : 0));
+                    CHECK(held >= 0 && off <= wanted / 50 + 60 +
+                                                  (passed > end ? (double)amounts[a] / 100000 : 0));
                 }
             }
 }
@@ -1369,6 +1382,17 @@ static void test_expire_in_steps(void)
         CHECK(!retry_budget_withdraw(&budget, TOO_MUCH, check_after(START, step)));
         CHECK_RANGE(1000, 50999, retry_budget_balance(&budget));
     }
+}
+
+/* The last thousandths go, too, however often it is asked. */
+static void test_expire_to_the_last(void)
+{
+    retry_budget budget = expiring(6400, 20000, 1000);
+    retry_ms step;
+    retry_budget_deposit(&budget, 64);
+    for (step = 1; step <= 300; step++)
+        CHECK(!retry_budget_withdraw(&budget, TOO_MUCH, check_after(START, step * 100)));
+    CHECK_EQUAL(1000, retry_budget_balance(&budget));
 }
 
 /* Days without a call leave one retry's cost; what was less stays. */
@@ -1587,6 +1611,7 @@ int main(void)
     RUN(test_expire_at_first);
     RUN(test_expire_is_exponential);
     RUN(test_expire_in_steps);
+    RUN(test_expire_to_the_last);
     RUN(test_expire_leaves_one_retry);
     RUN(test_expire_before_a_withdrawal);
     RUN(test_expire_and_the_clock);

@@ -557,12 +557,24 @@ static int kind_of(int error)
     if (error == EPIPE)
         return LOST;
 #endif
-#ifdef _WIN32
-    if (error == 10060 || error == 10035)
+#ifdef _WIN32 /* test_switches.sh defines it on any machine */
+    switch (error) {
+    case 10060: /* WSAETIMEDOUT */
+    case 10035: /* WSAEWOULDBLOCK */
         return TIMED_OUT;
-    if ((error >= 10049 && error <= 10055) || error == 10061 || error == 10064 || error == 10065 ||
-        error == 10024)
+    case 10024: /* WSAEMFILE */
+    case 10049: /* WSAEADDRNOTAVAIL */
+    case 10050: /* WSAENETDOWN */
+    case 10051: /* WSAENETUNREACH */
+    case 10052: /* WSAENETRESET */
+    case 10053: /* WSAECONNABORTED */
+    case 10054: /* WSAECONNRESET */
+    case 10055: /* WSAENOBUFS */
+    case 10061: /* WSAECONNREFUSED */
+    case 10064: /* WSAEHOSTDOWN */
+    case 10065: /* WSAEHOSTUNREACH */
         return LOST;
+    }
 #endif
     return FINAL;
 }

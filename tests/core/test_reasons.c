@@ -2,46 +2,11 @@
 #define RETRY_IMPLEMENTATION
 #include "../../retry.h"
 #include "../support/check.h"
+#include "../support/reasons.h"
 
 #define ALLOWS RETRY_REASON_ALLOWS_NON_IDEMPOTENT
 #define ALWAYS RETRY_REASON_ALWAYS
 #define FREE RETRY_REASON_FREE
-
-static const struct {
-    retry_reason reason;
-    const char *name;
-    bool allows;
-    bool always;
-} rfc_reasons[] = {
-    {RETRY_REASON_UNKNOWN, "UNKNOWN", false, false},
-    {RETRY_REASON_SOCKET_NOT_AVAILABLE, "SOCKET_NOT_AVAILABLE", true, false},
-    {RETRY_REASON_SERVICE_NOT_AVAILABLE, "SERVICE_NOT_AVAILABLE", true, false},
-    {RETRY_REASON_NODE_NOT_AVAILABLE, "NODE_NOT_AVAILABLE", true, false},
-    {RETRY_REASON_KV_NOT_MY_VBUCKET, "KV_NOT_MY_VBUCKET", true, true},
-    {RETRY_REASON_KV_COLLECTION_OUTDATED, "KV_COLLECTION_OUTDATED", true, true},
-    {RETRY_REASON_KV_ERROR_MAP_RETRY_INDICATED, "KV_ERROR_MAP_RETRY_INDICATED", true, false},
-    {RETRY_REASON_KV_LOCKED, "KV_LOCKED", true, false},
-    {RETRY_REASON_KV_TEMPORARY_FAILURE, "KV_TEMPORARY_FAILURE", true, false},
-    {RETRY_REASON_KV_SYNC_WRITE_IN_PROGRESS, "KV_SYNC_WRITE_IN_PROGRESS", true, false},
-    {RETRY_REASON_KV_SYNC_WRITE_RE_COMMIT_IN_PROGRESS, "KV_SYNC_WRITE_RE_COMMIT_IN_PROGRESS", true,
-     false},
-    {RETRY_REASON_SERVICE_RESPONSE_CODE_INDICATED, "SERVICE_RESPONSE_CODE_INDICATED", true, false},
-    {RETRY_REASON_SOCKET_CLOSED_WHILE_IN_FLIGHT, "SOCKET_CLOSED_WHILE_IN_FLIGHT", false, false},
-    {RETRY_REASON_CIRCUIT_BREAKER_OPEN, "CIRCUIT_BREAKER_OPEN", true, false},
-    {RETRY_REASON_QUERY_PREPARED_STATEMENT_FAILURE, "QUERY_PREPARED_STATEMENT_FAILURE", true,
-     false},
-    {RETRY_REASON_QUERY_INDEX_NOT_FOUND, "QUERY_INDEX_NOT_FOUND", true, false},
-    {RETRY_REASON_ANALYTICS_TEMPORARY_FAILURE, "ANALYTICS_TEMPORARY_FAILURE", true, false},
-    {RETRY_REASON_SEARCH_TOO_MANY_REQUESTS, "SEARCH_TOO_MANY_REQUESTS", true, false},
-    {RETRY_REASON_VIEWS_TEMPORARY_FAILURE, "VIEWS_TEMPORARY_FAILURE", true, false},
-    {RETRY_REASON_VIEWS_NO_ACTIVE_PARTITION, "VIEWS_NO_ACTIVE_PARTITION", true, true},
-    /* not the RFC's */
-    {RETRY_REASON_NONE, "NONE", false, false},
-    {RETRY_REASON_QUERY_ERROR_RETRYABLE, "QUERY_ERROR_RETRYABLE", true, false},
-    {RETRY_REASON_ATTEMPT_TIMED_OUT, "ATTEMPT_TIMED_OUT", false, false},
-    {RETRY_REASON_SERVER_ERROR, "SERVER_ERROR", false, false},
-    {RETRY_REASON_CLIENT_THROTTLED, "CLIENT_THROTTLED", true, false},
-};
 
 static bool is_user(uint32_t reason)
 {
@@ -50,20 +15,43 @@ static bool is_user(uint32_t reason)
 
 static bool is_valid(uint32_t reason)
 {
-    return reason < CHECK_COUNT(rfc_reasons) || is_user(reason);
+    return reason < RETRY_REASON_COUNT || is_user(reason);
+}
+
+/* What retry_orchestrate makes of the reason for a request that is idempotent, or not. */
+static void check_decided(retry_reason reason, const reason_row *row, bool idempotent)
+{
+    static const uint8_t causes[] = {RETRY_CAUSE_STRATEGY, RETRY_CAUSE_ALWAYS,
+                                     RETRY_CAUSE_NOT_RETRYABLE, RETRY_CAUSE_UNKNOWN_REASON,
+                                     RETRY_CAUSE_THROTTLED};
+    unsigned cause = causes[row->decided];
+    retry_request request;
+    retry_failure failure = check_failure_of(reason);
+    retry_decision decision;
+    memset(&request, 0, sizeof request);
+    request.idempotent = idempotent;
+    retry_begin(&request, 0);
+    decision = retry_orchestrate(&request, &failure, 0);
+    if (row->decided == REASON_ASKED && !row->another && !idempotent)
+        cause = RETRY_CAUSE_NOT_IDEMPOTENT;
+    CHECK_EQUAL(cause, decision.cause);
+    CHECK_EQUAL(!row->another && row->decided != REASON_FINAL, request.ambiguous);
 }
 
 static void test_table(void)
 {
-    size_t i;
-    CHECK_EQUAL(CHECK_COUNT(rfc_reasons), RETRY_REASON_COUNT);
+    retry_reason reason;
+    CHECK_EQUAL(REASON_ROW_COUNT, RETRY_REASON_COUNT);
     CHECK_EQUAL(0, RETRY_REASON_NONE);
-    for (i = 0; i < CHECK_COUNT(rfc_reasons); i++) {
-        retry_reason reason = rfc_reasons[i].reason;
-        check_row("%s", rfc_reasons[i].name);
-        CHECK_EQUAL(rfc_reasons[i].allows, retry_reason_allows_non_idempotent(reason));
-        CHECK_EQUAL(rfc_reasons[i].always, retry_reason_always(reason));
-        CHECK_TEXT(rfc_reasons[i].name, retry_reason_name(reason));
+    for (reason = 0; reason < RETRY_REASON_COUNT; reason++) {
+        reason_row row = reason_row_of(reason);
+        check_row("%s", row.name);
+        CHECK_EQUAL(reason, row.reason);
+        CHECK_EQUAL(row.another, retry_reason_allows_non_idempotent(reason));
+        CHECK_EQUAL(row.decided == REASON_ALWAYS, retry_reason_always(reason));
+        CHECK_TEXT(row.name, retry_reason_name(reason));
+        check_decided(reason, &row, true);
+        check_decided(reason, &row, false);
     }
 }
 
@@ -207,7 +195,11 @@ static void test_sets_without_invalid(void)
 static void test_verdict_names(void)
 {
     static const char *const names[] = {"FAIL", "RETRY", "EXPIRE", "PENDING", "SUCCESS"};
-    unsigned i;
+    unsigned i, rows = 0;
+#define ROW(name) CHECK_TEXT(#name, retry_verdict_name((uint8_t)rows++));
+    RETRY_VERDICTS(ROW)
+#undef ROW
+    CHECK_EQUAL(CHECK_COUNT(names), rows);
     CHECK_EQUAL(CHECK_COUNT(names), RETRY_VERDICT_COUNT);
     CHECK_EQUAL(0, RETRY_VERDICT_FAIL);
     for (i = 0; i < 256; i++) {
@@ -236,6 +228,8 @@ static void test_version(void)
 {
     CHECK_EQUAL(RETRY_VERSION, retry_version());
     CHECK_EQUAL(RETRY_VERSION_MAJOR, retry_version() / 10000);
+    CHECK_EQUAL(RETRY_VERSION_MINOR, retry_version() / 100 % 100);
+    CHECK_EQUAL(RETRY_VERSION_PATCH, retry_version() % 100);
 }
 
 int main(void)

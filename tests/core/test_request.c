@@ -551,6 +551,15 @@ static const struct {
     {UINT32_MAX - 1, 0, 1000, UINT32_MAX - 1001},
     {2500, 0, 0x80000001u, 2500}, /* over half is a clock that stepped back */
     {2500, 0, UINT32_MAX, 2500},
+    {2501, 0, 0x80000001u, 2501},
+    {0x40000000, 0, 0x80000001u, 0x40000000},
+    {0x40000000, 0, 0xc0000000u, 0x40000000},
+    {0x7fffffff, 0, 0x80000001u, 0x7fffffff},
+    {0x80000000u, 0, 0x80000001u, 0}, /* of a longer timeout that is time, too */
+    {0x80000001u, 0, 0x80000000u, 1},
+    {0x90000000u, 0, 0x8fffffffu, 1},
+    {0x90000000u, 0, UINT32_MAX - 32768, 0},
+    {0x90000000u, 0, UINT32_MAX - 32767, 0x90000000u}, /* and back by 32 s at most */
 };
 
 static void test_remaining(void)

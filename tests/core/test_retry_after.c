@@ -101,9 +101,10 @@ static void test_white_space(void)
     for (i = 0; i < CHECK_COUNT(around); i++) {
         for (j = 0; j < CHECK_COUNT(values); j++) {
             char text[64];
-            const char *at = strchr(around[i], '%');
-            snprintf(text, sizeof text, "%.*s%s%s", (int)(at - around[i]), around[i], values[j],
-                     at + 2);
+            size_t before = strcspn(around[i], "%");
+            memcpy(text, around[i], before);
+            snprintf(text + before, sizeof text - before, "%s%s", values[j],
+                     around[i] + before + 2);
             check_parsed(12000, text, Y1999 - 12);
         }
     }

@@ -593,6 +593,21 @@ static void test_waits_for_its_turn(void)
     CHECK_EQUAL(0, gates.in_flight);
 }
 
+/* The END names no node. */
+static void test_nodes(void)
+{
+    static retry_gates nodes[2];
+    retry_breaker breaker;
+    memset(nodes, 0, sizeof nodes);
+    memset(&breaker, 0, sizeof breaker);
+    set_up(0);
+    retry_client_nodes(&client, nodes, 2);
+    retry_gates_breaker(&nodes[0], &breaker);
+    retry_breaker_set(&breaker, RETRY_BREAKER_ISOLATED, START);
+    CHECK_END(SUCCESS, NONE, run());
+    CHECK_EQUAL(1, server.step.node);
+}
+
 static void test_refused_by_a_gate(void)
 {
     retry_breaker breaker;
@@ -630,6 +645,7 @@ int main(void)
     RUN(test_orders);
     RUN(test_stopped);
     RUN(test_waits_for_its_turn);
+    RUN(test_nodes);
     RUN(test_refused_by_a_gate);
     return check_done();
 }

@@ -5,48 +5,29 @@
 #endif
 #define RETRY_IMPLEMENTATION
 #include "../../retry.h"
-#include "../support/threads.h"
-
-#define ROUNDS 20000u
+#include "../support/check.h"
 
 static retry_budget budget;
 static retry_client client;
 
-/* What one thread did, read by the test once it has ended. */
-struct worker {
-    uint32_t number;
-    uint64_t withdrawn, deposited, denied;
-    uint64_t retries, refunds, wrong;
-};
+/* ---- withdraw and deposit ------------------------------------------------------------------ */
 
-static struct worker workers[THREADS];
-
-static void run_threads(void *(*work)(void *))
+static bool withdraw(uint32_t cost, retry_time now)
 {
-    uint32_t i;
-    memset(workers, 0, sizeof workers);
-    for (i = 0; i < THREADS; i++)
-        workers[i].number = i;
-    threads_run(work, workers, sizeof workers[0]);
+    return retry_budget_withdraw(&budget, cost, now);
 }
 
-static struct worker sum(void)
+static void deposit(uint32_t amount)
 {
-    struct worker total;
-    uint32_t i;
-    memset(&total, 0, sizeof total);
-    for (i = 0; i < THREADS; i++) {
-        total.withdrawn += workers[i].withdrawn;
-        total.deposited += workers[i].deposited;
-        total.denied += workers[i].denied;
-        total.retries += workers[i].retries;
-        total.refunds += workers[i].refunds;
-        total.wrong += workers[i].wrong;
-    }
-    return total;
+    retry_budget_deposit(&budget, amount);
 }
 
-static void set_up(uint32_t capacity, uint32_t refill_per_second)
+static uint32_t balance(void)
+{
+    return retry_budget_balance(&budget);
+}
+
+static void set_up(uint32_t capacity, uint32_t refill_per_second, uint32_t held)
 {
     retry_budget_options options;
     memset(&options, 0, sizeof options);
@@ -54,102 +35,12 @@ static void set_up(uint32_t capacity, uint32_t refill_per_second)
     options.retry_cost = 1000;
     options.refill_per_second = refill_per_second;
     retry_budget_init(&budget, &options, 0);
+    CHECK(withdraw(capacity - held, 0));
     memset(&client, 0, sizeof client);
     client.budget = &budget;
 }
 
-/* ---- withdraw and deposit ------------------------------------------------------------------ */
-
-static void *take(void *context)
-{
-    struct worker *worker = (struct worker *)context;
-    unsigned i;
-    for (i = 0; i < ROUNDS; i++) {
-        if (retry_budget_withdraw(&budget, 7, 0))
-            worker->withdrawn += 7;
-        else
-            worker->denied++;
-    }
-    return NULL;
-}
-
-/* All together get what is there, to the last one that can be paid. */
-static void test_withdraw(void)
-{
-    struct worker total;
-    set_up(700003, 0);
-    run_threads(take);
-    total = sum();
-    CHECK_EQUAL(700000, total.withdrawn);
-    CHECK_EQUAL(THREADS * ROUNDS - 100000u, total.denied);
-    CHECK_EQUAL(3, retry_budget_balance(&budget));
-}
-
-static void *take_and_give(void *context)
-{
-    struct worker *worker = (struct worker *)context;
-    uint32_t state = worker->number + 1;
-    unsigned i;
-    for (i = 0; i < ROUNDS; i++) {
-        uint32_t amount = threads_choose(&state) % 1000;
-        if (threads_choose(&state) % 2 == 0) {
-            retry_budget_deposit(&budget, amount);
-            worker->deposited += amount;
-        } else if (retry_budget_withdraw(&budget, amount, 0)) {
-            worker->withdrawn += amount;
-        }
-        worker->wrong += retry_budget_balance(&budget) > budget.options.capacity;
-    }
-    return NULL;
-}
-
-static void test_withdraw_and_deposit(void)
-{
-    struct worker total;
-    set_up(UINT32_MAX, 0);
-    CHECK(retry_budget_withdraw(&budget, UINT32_MAX - 100000, 0));
-    run_threads(take_and_give);
-    total = sum();
-    CHECK(total.withdrawn > 0 && total.deposited > 0);
-    CHECK_EQUAL(100000 + total.deposited - total.withdrawn, retry_budget_balance(&budget));
-}
-
-static void test_never_above_capacity(void)
-{
-    set_up(1500, 0);
-    run_threads(take_and_give);
-    CHECK_EQUAL(0, sum().wrong);
-    CHECK_RANGE(0, 1500, retry_budget_balance(&budget));
-}
-
-#define LAST 20000u
-
-/* Each thread's clock goes on by itself, so that instants come out of order, by seconds even; all
-   the time that passed on the latest of them is refilled once, and no more. */
-static void *refill(void *context)
-{
-    struct worker *worker = (struct worker *)context;
-    uint32_t state = worker->number + 1;
-    retry_time now = 0;
-    while (now < LAST) {
-        uint32_t cost = threads_choose(&state) % 50;
-        now += threads_choose(&state) % 5;
-        if (retry_budget_withdraw(&budget, cost, now < LAST ? now : LAST))
-            worker->withdrawn += cost;
-    }
-    return NULL;
-}
-
-static void test_refill(void)
-{
-    uint64_t made;
-    set_up(UINT32_MAX, 333333);
-    CHECK(retry_budget_withdraw(&budget, UINT32_MAX - 1000, 0));
-    run_threads(refill);
-    CHECK(!retry_budget_withdraw(&budget, UINT32_MAX, LAST));
-    made = sum().withdrawn + retry_budget_balance(&budget);
-    CHECK_EQUAL(1000 + (uint64_t)333333 * LAST / 1000, made);
-}
+#include "../support/tokens_threads.h"
 
 /* ---- whole requests ------------------------------------------------------------------------ */
 
@@ -168,7 +59,7 @@ static void one_request(struct worker *worker, uint32_t *state)
     for (; granted < failures; granted++)
         if (retry_orchestrate(&request, &failure, 0).verdict != RETRY_VERDICT_RETRY)
             break;
-    worker->retries += granted;
+    worker->granted += granted;
     if (granted < failures) {
         worker->denied++;
     } else if (threads_choose(state) % 2 == 0) {
@@ -195,17 +86,14 @@ static void *make_requests(void *context)
 
 static void check_requests(uint32_t tokens)
 {
-    struct worker total;
-    set_up(4000000000u, 0);
+    set_up(4000000000u, 0, 1000 * tokens);
     budget.options.success_deposit = 100;
-    CHECK(retry_budget_withdraw(&budget, 4000000000u - 1000 * tokens, 0));
     run_threads(make_requests);
-    total = sum();
     check_row("%lu tokens", (unsigned long)tokens);
     CHECK_EQUAL(0, total.wrong);
-    CHECK(total.retries > 0 && total.refunds > 0);
+    CHECK(total.granted > 0 && total.refunds > 0);
     CHECK_EQUAL(1000 * ((uint64_t)tokens + total.refunds) + total.deposited,
-                1000 * total.retries + retry_budget_balance(&budget));
+                1000 * total.granted + balance());
 }
 
 static void test_requests(void)
@@ -244,7 +132,6 @@ static void *use_scopes(void *context)
 
 static void test_scopes(void)
 {
-    struct worker total;
     uint32_t i;
     memset(slots, 0, sizeof slots);
     memset(&scopes, 0, sizeof scopes);
@@ -255,7 +142,6 @@ static void test_scopes(void)
     for (i = 0; i < SLOTS; i++)
         CHECK(retry_scope_client(&scopes, &i, sizeof i, 0) == &slots[i].client);
     run_threads(use_scopes);
-    total = sum();
     CHECK(total.withdrawn > 0 && total.deposited > 0);
     for (i = 0; i < SLOTS; i++)
         CHECK_EQUAL(3000, retry_budget_balance(&slots[i].budget));

@@ -395,6 +395,33 @@ static void test_read_fields(void)
     CHECK_EQUAL(0, entries[0].attributes);
 }
 
+/* RFC 0013's names and their bits, which programs compiled with an older header keep. */
+static const struct {
+    const char *name;
+    uint32_t bit;
+} attributes[] = {
+    {"item-only", ERRMAP_ATTR_ITEM_ONLY},
+    {"invalid-input", ERRMAP_ATTR_INVALID_INPUT},
+    {"fetch-config", ERRMAP_ATTR_FETCH_CONFIG},
+    {"conn-state-invalidated", ERRMAP_ATTR_CONN_STATE_INVALIDATED},
+    {"auth", ERRMAP_ATTR_AUTH},
+    {"special-handling", ERRMAP_ATTR_SPECIAL_HANDLING},
+    {"support", ERRMAP_ATTR_SUPPORT},
+    {"temp", ERRMAP_ATTR_TEMP},
+    {"internal", ERRMAP_ATTR_INTERNAL},
+    {"retry-now", ERRMAP_ATTR_RETRY_NOW},
+    {"retry-later", ERRMAP_ATTR_RETRY_LATER},
+    {"subdoc", ERRMAP_ATTR_SUBDOC},
+    {"dcp", ERRMAP_ATTR_DCP},
+    {"auto-retry", ERRMAP_ATTR_AUTO_RETRY},
+    {"item-locked", ERRMAP_ATTR_ITEM_LOCKED},
+    {"item-deleted", ERRMAP_ATTR_ITEM_DELETED},
+    {"rate-limit", ERRMAP_ATTR_RATE_LIMIT},
+    {"no-retry", ERRMAP_ATTR_NO_RETRY},
+    {"system-constraint", ERRMAP_ATTR_SYSTEM_CONSTRAINT},
+    {"success", ERRMAP_ATTR_SUCCESS},
+};
+
 static void test_attributes(void)
 {
     char text[200];
@@ -413,7 +440,13 @@ static void test_attributes(void)
     count++;
     ERRMAP_ATTRIBUTES(ATTRIBUTE)
 #undef ATTRIBUTE
-    CHECK_EQUAL(20, count);
+    CHECK_EQUAL(CHECK_COUNT(attributes), count);
+    CHECK_EQUAL(CHECK_COUNT(attributes), ERRMAP_ATTRIBUTE_COUNT);
+    for (count = 0; count < CHECK_COUNT(attributes); count++) {
+        check_row("%s", attributes[count].name);
+        CHECK_EQUAL((uint32_t)1 << count, attributes[count].bit);
+        CHECK_TEXT(attributes[count].name, errmap_attribute_name(attributes[count].bit));
+    }
     for (bit = 1; bit != 0; bit <<= 1) {
         check_row("%lx", (unsigned long)bit);
         if ((bit & all) == 0)
@@ -581,9 +614,31 @@ static void test_sizes(void)
                 ERRMAP_VERSION);
 }
 
+/* Each spelling of a strategy is its own number. */
+static void test_strategies(void)
+{
+    char text[200];
+    unsigned count = 0;
+    errmap_entry entry;
+    errmap map;
+#define STRATEGY(name, spelt)                                                        \
+    sprintf(text, ENTRY("\"retry\":{\"strategy\":\"%s\",\"interval\":2}"), spelt);   \
+    check_row("%s", spelt);                                                          \
+    CHECK_EQUAL(ERRMAP_OK, errmap_parse(&map, text, strlen(text), &entry, 1, NULL)); \
+    CHECK_EQUAL(ERRMAP_SPEC_##name, entry.strategy);                                 \
+    CHECK_EQUAL(++count, entry.strategy);
+    ERRMAP_SPECS(STRATEGY)
+#undef STRATEGY
+    CHECK_EQUAL(ERRMAP_SPEC_COUNT, count + 1);
+}
+
 static void test_status_text(void)
 {
-    unsigned status;
+    unsigned status, rows = 0;
+#define STATUS(name, text) CHECK_TEXT(text, errmap_status_text((errmap_status)rows++));
+    ERRMAP_STATUSES(STATUS)
+#undef STATUS
+    CHECK_EQUAL(ERRMAP_STATUS_COUNT, rows);
     CHECK_TEXT("the map is sound", errmap_status_text(ERRMAP_OK));
     for (status = 0; status < ERRMAP_STATUS_COUNT; status++)
         CHECK_RANGE(10, 60, strlen(errmap_status_text((errmap_status)status)));
@@ -610,6 +665,7 @@ int main(void)
     RUN(test_tokens_order);
     RUN(test_capacity);
     RUN(test_sizes);
+    RUN(test_strategies);
     RUN(test_status_text);
     return check_done();
 }

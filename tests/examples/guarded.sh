@@ -101,21 +101,22 @@ for fault in $FAULTS; do
     row bare "$fault" bare
 done
 
-# more NAME FAULT TIMES: a number is so many times as large without the gates
-more() { [ "$(value "$1" "$2" bare)" -ge $(($(value "$1" "$2") * $3)) ]; }
+# Of what a number is without the gates: at most, or at least, so many of so many parts; or less.
+at_most() { [ $(($(value "$1" "$2") * $4)) -le $(($(value "$1" "$2" bare) * $3)) ]; } # NAME FAULT PARTS OF
+at_least() { [ $(($(value "$1" "$2") * $4)) -ge $(($(value "$1" "$2" bare) * $3)) ]; }
+less() { [ "$(value "$1" "$2")" -lt "$(value "$1" "$2" bare)" ]; }
+least=95 # percent
 for fault in $FAULTS; do
     case $fault in
-    slow) verdict "Slow answers: hedges cut the 99th percentile to a third, at least." more p99 slow 3 ;;
-    frozen) verdict "Frozen: a third was sent, at most." more sent frozen 3 ;;
+    slow) verdict "Slow answers: the 99th percentile is a third or less." at_most p99 slow 1 3 ;;
+    frozen) verdict "Frozen: a third or less was sent." at_most sent frozen 1 3 ;;
     limited)
-        verdict "Limited: less was sent." more sent limited 1
-        verdict "Limited: and no less was done." test \
-            $(($(value done limited) * 100)) -ge $(($(value done limited bare) * 95))
+        verdict "Limited: less was sent." less sent limited
+        verdict "Limited: at least $least % as much was done." at_least done limited $least 100
         ;;
     overload)
-        verdict "Overload: twice as much was done." test \
-            "$(value done overload)" -ge $(($(value done overload bare) * 2))
-        verdict "Overload: all was well again sooner." more well overload 1
+        verdict "Overload: at least twice as much was done." at_least done overload 2 1
+        verdict "Overload: all was well again sooner." less well overload
         ;;
     esac
 done

@@ -5,6 +5,7 @@
 # Faults wait for the program's progress, never for a time. What was started is stopped by its id,
 # however the script ends.
 set -u
+. "$(dirname "$0")/verdict.sh"
 
 program=$1
 careless=${2:-}
@@ -14,7 +15,6 @@ mkdir -p "$folder" || exit 2
 folder=$(cd "$folder" && pwd)
 server=
 client=
-status=0
 trap 'clean' EXIT
 trap 'exit 130' INT
 trap 'exit 143' TERM
@@ -158,18 +158,4 @@ end() {
     tell
     verdict "The program has ended by itself, and each operation once." \
         test "$client_status:$(count '^\(done\|perhaps\|failed\) ')" = "0:$number"
-}
-
-# ---- Verdicts ------------------------------------------------------------------------------
-
-# verdict TEXT COMMAND...: kept if the command succeeds
-verdict() {
-    text=$1
-    shift
-    if "$@"; then
-        echo "kept    $text"
-    else
-        echo "BROKEN  $text"
-        status=1
-    fi
 }

@@ -29,6 +29,36 @@ run open "$work/unguarded" "slow frozen"
 check "without gates: exit status" ended open 1
 check "without gates: both verdicts are broken" test "$(grep -c '^BROKEN' "$work/open")" -eq 2
 
+# A client that prints these results, with gates and without, and where each promise ends.
+cat >"$work/says" <<END
+#!/bin/sh
+printf 'phase 1\nphase 2\n'
+case "\$*" in *bare) cat "$work/bare" ;; *) cat "$work/gates" ;; esac
+END
+chmod +x "$work/says"
+# promised FAULT BROKEN GATES BARE: each "DONE SENT P99 WELL"; so many verdicts are broken
+says() { echo "done $2 of 1000 sent $3 p50 1 p99 $4 p99.9 9 well $5" >"$work/$1"; }
+promised() {
+    # shellcheck disable=SC2086 # one word a number
+    says gates $3
+    # shellcheck disable=SC2086
+    says bare $4
+    run promise "$work/says" "$1"
+    check "$1, $3 and $4: $2 broken" test "$(grep -c '^BROKEN' "$work/promise")" -eq "$2"
+    check "$1, $3 and $4: exit status" ended promise "$2"
+}
+promised slow 0 "9 9 100 9" "9 9 300 9"
+promised slow 1 "9 9 100 9" "9 9 299 9"
+promised frozen 0 "9 100 9 9" "9 300 9 9"
+promised frozen 1 "9 100 9 9" "9 299 9 9"
+promised limited 0 "95 199 9 9" "100 200 9 9"
+promised limited 1 "95 200 9 9" "100 200 9 9"
+promised limited 1 "94 199 9 9" "100 200 9 9"
+promised overload 0 "200 9 9 99" "100 9 9 100"
+promised overload 1 "199 9 9 99" "100 9 9 100"
+promised overload 1 "200 9 9 100" "100 9 9 100"
+check "the tolerance is told" shows sound "at least 95 % as much"
+
 # Interrupted: no server is left.
 cp "$work/guarded" "$work/cut"
 FAULTS=frozen sh "$script" "$work/cut" >"$work/cut.out" 2>&1 &

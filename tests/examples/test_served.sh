@@ -72,6 +72,13 @@ poll_loop)
     done
     check "perhaps done" ended_as perhaps "ma n"
     ;;
+lwip)
+    check "careless: twice" broken careless "Nothing was carried out twice"
+    for reason in ATTEMPT_TIMED_OUT SOCKET_NOT_AVAILABLE; do
+        check "retried by $reason" retried $reason
+    done
+    check "perhaps done" ended_as perhaps "add 121"
+    ;;
 postgres)
     check "careless: twice" broken careless "No transfer was made twice"
     for reason in SOCKET_NOT_AVAILABLE SERIALIZATION_FAILURE DEADLOCK_DETECTED; do

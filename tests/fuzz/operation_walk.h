@@ -24,8 +24,8 @@
 #include "bytes.h"
 #include "clock.h"
 
-enum { WALK_LONGEST_TURN = 1 << 20 }; /* ms; a rate's `wait` at most */
-enum { WALK_LEAST_DEPTH = 50 };       /* ms; what a rate's bucket holds at least */
+#define WALK_LONGEST_TURN (UINT32_C(1) << 20) /* ms; a rate's `wait` at most */
+enum { WALK_LEAST_DEPTH = 50 };               /* ms; what a rate's bucket holds at least */
 enum { WALK_OPERATIONS = 4, WALK_FURTHER = 3, WALK_CLIENTS = 4 };
 enum { WALK_NODES = 4, WALK_SERVERS = WALK_NODES + 1 }; /* the last is the service's */
 
@@ -535,7 +535,7 @@ static void walk_set_up_node(uint32_t n)
         retry_gates_throttle(&walk.gates[n], &walk.throttles[n]);
     }
     if (which & 4) {
-        walk.limits[n].max = 1 + (how & 3);
+        walk.limits[n].max = 1u + (how & 3u);
         walk.limits[n].cooldown = how & 64 ? walk_ms() : 0;
         walk.limited[n] = true;
         retry_gates_aimd(&walk.gates[n], &walk.limits[n]);
@@ -544,7 +544,7 @@ static void walk_set_up_node(uint32_t n)
         walk.rates[n].max = how & 4 ? 1000 : how & 8 ? hostile() : 20000;
         walk.rates[n].min = how & 16 ? walk.rates[n].max : 0;
         walk.rates[n].wait = how & 128 ? walk_ms() % WALK_LONGEST_TURN : 0;
-        walk.rates[n].burst = how & 32 ? UINT32_C(1000) * (1 + (how & 3)) : 0;
+        walk.rates[n].burst = how & 32 ? UINT32_C(1000) * (1u + (how & 3u)) : 0;
         retry_gates_rate(&walk.gates[n], &walk.rates[n]);
     }
     if (which & 16) {
@@ -556,7 +556,7 @@ static void walk_set_up_node(uint32_t n)
 static void walk_set_up_service(uint8_t how)
 {
     retry_service *service = &walk.service;
-    service->limit.max = 1 + (how >> 6);
+    service->limit.max = 1u + (uint8_t)(how >> 6);
     service->client.budget = how & 32 ? &walk.budget : NULL;
     retry_service_init(service, instant());
     walk.counted[WALK_NODES] = walk.limited[WALK_NODES] = true;
@@ -609,7 +609,7 @@ static void walk_begin(void)
     memset(&walker, 0, sizeof walker);
     now = UINT64_C(0x500000000) + WALK_LOAD(walk.clock);
     walker.era_since = now;
-    walker.random = 1 + byte();
+    walker.random = 1u + byte();
     for (n = 0; n < WALK_OPERATIONS; n++)
         walk_ops[n].settled = true;
     for (n = 0; n < WALK_NODES; n++) {
@@ -739,7 +739,7 @@ static void walk_refund(struct walk_operation *w, const retry_failure *failure)
 }
 
 /* `copy` need not be on the wire, nor be a number that there is. */
-static void walk_end_copy(struct walk_operation *w, uint32_t copy)
+static void walk_end_copy(struct walk_operation *w, unsigned copy)
 {
     bool wire = copy <= w->further && w->wire[copy], done = chance(3);
     retry_failure failure;
@@ -962,16 +962,16 @@ static void walk_call(uint8_t which)
     case 4:
     case 5:
         if (walk_lowest(w, true) <= WALK_FURTHER) {
-            walk_end_copy(w, walk_lowest(w, true));
+            walk_end_copy(w, (unsigned)walk_lowest(w, true));
             if (!chance(4))
                 walk_poll(w);
         }
         break;
     case 6:
-        walk_end_copy(w, below(WALK_FURTHER + 1));
+        walk_end_copy(w, (unsigned)below(WALK_FURTHER + 1));
         break;
     case 7:
-        walk_end_copy(w, hostile());
+        walk_end_copy(w, (unsigned)hostile());
         break;
     case 8:
         walk_stop(w);

@@ -553,7 +553,7 @@ static void test_turn(void)
     for (i = 0; i < CHECK_COUNT(timeouts); i++) {
         for (of = 1; of <= 100; of++) {
             retry_ms left = (retry_ms)((uint64_t)timeouts[i] * of / 100);
-            double f = (double)left / timeouts[i], less = f > 1.0 / 16 ? f - 1.0 / 16 : 0;
+            double f = (double)left / (double)timeouts[i], less = f > 1.0 / 16 ? f - 1.0 / 16 : 0;
             uint32_t drawn[2] = {0, UINT32_MAX};
             retry_ms delays[2];
             unsigned n;

@@ -4,6 +4,7 @@
 #define RETRY_IMPLEMENTATION
 #include "../../retry.h"
 #include "../support/check.h"
+#include "../support/reasons.h"
 
 #define SECOND UINT32_C(1000)
 #define HOUR (3600 * SECOND)
@@ -53,9 +54,10 @@ static uint32_t attempts(retry_breaker *breaker, uint32_t count, const retry_fai
                          retry_time now)
 {
     uint32_t changes = 0;
-    for (; count != 0; count--)
-        changes +=
-            retry_breaker_report(breaker, retry_breaker_ask(breaker, true, now), failure, now);
+    for (; count != 0; count--) {
+        retry_permit permit = retry_breaker_ask(breaker, true, now);
+        changes += retry_breaker_report(breaker, permit, failure, now);
+    }
     return changes;
 }
 
@@ -379,18 +381,10 @@ static void test_slow(void)
 
 static uint32_t outcome_of(retry_reason reason, bool timeout)
 {
-    static const retry_reason unanswered[] = {
-        RETRY_REASON_ATTEMPT_TIMED_OUT,    RETRY_REASON_SOCKET_CLOSED_WHILE_IN_FLIGHT,
-        RETRY_REASON_SOCKET_NOT_AVAILABLE, RETRY_REASON_SERVICE_NOT_AVAILABLE,
-        RETRY_REASON_NODE_NOT_AVAILABLE,   RETRY_REASON_SERVER_ERROR,
-    };
-    size_t i;
-    if (reason == RETRY_REASON_CIRCUIT_BREAKER_OPEN || reason == RETRY_REASON_CLIENT_THROTTLED)
+    uint32_t gates = reason_row_of(reason).gates;
+    if (gates == REASON_NOTHING)
         return IGNORED;
-    for (i = 0; i < CHECK_COUNT(unanswered); i++)
-        if (reason == unanswered[i])
-            return SICK;
-    return timeout ? SICK : ANSWERED;
+    return gates == REASON_SICK || timeout ? SICK : ANSWERED;
 }
 
 static void check_outcome(const retry_failure *failure, uint32_t outcome)

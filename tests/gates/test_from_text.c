@@ -1061,6 +1061,7 @@ static void test_wrong_budgets(void)
         {"none capacity=0", 14, NEVER},
         {"capacity=5 cost=6", 16, NEVER},
         {"capacity=5 cost=6 expire=1s", 16, NEVER},
+        {"capacity=3 floor=1 expire=1s", 17, NEVER},
         {"cost=6 capacity=5", 16, NEVER},
         {"aws capacity=4.999", 13, NEVER},
         {"aws cost=501 timeout-cost=501 throttle-cost=500.001", 9, NEVER},
@@ -1114,6 +1115,9 @@ static void test_budgets_that_pay(void)
                                         "none capacity=1 throttle-cost=1",
                                         "none success=1",
                                         "capacity=1 expire=1ms",
+                                        "capacity=3 floor=1 expire=1s success=0.001",
+                                        "capacity=3 floor=1 expire=1s request=0.001",
+                                        "capacity=3 floor=1 expire=1s per-second=0.001",
                                         "capacity=4294967.295 cost=4294967.295"};
     size_t i;
     for (i = 0; i < CHECK_COUNT(texts); i++) {
@@ -1429,6 +1433,30 @@ static void test_random_numbers(void)
     }
 }
 
+/* Any two words behind any preset: an error is always somewhere in the text. */
+static void test_where_two_words_are_wrong(void)
+{
+    static const char *const presets[] = {"", "none", "best-effort", "smithy", "aws-2026", "grpc"};
+    static const char *const words[] = {
+        "capacity=0",   "capacity=2",  "cost=0",   "cost=9",        "timeout-cost=0",
+        "success=0",    "request=0",   "floor=0",  "floor=50",      "charge-failures=yes",
+        "per-second=0", "expire=0",    "expire=1", "refund-last=1", "throttle-cost=0",
+        "in-flight=0",  "in-flight=5", "what"};
+    size_t preset, a, b;
+    for (preset = 0; preset < CHECK_COUNT(presets); preset++) {
+        for (a = 0; a < CHECK_COUNT(words); a++) {
+            for (b = 0; b < CHECK_COUNT(words); b++) {
+                char text[80];
+                struct outcome outcome;
+                snprintf(text, sizeof text, "%s %s %s", presets[preset], words[a], words[b]);
+                outcome = parse_budget(text, strlen(text));
+                check_row("\"%s\"", text);
+                CHECK(outcome.ok || outcome.offset <= strlen(text));
+            }
+        }
+    }
+}
+
 int main(void)
 {
     RUN(test_policy_presets);
@@ -1460,5 +1488,6 @@ int main(void)
     RUN(test_random_texts);
     RUN(test_random_right_texts);
     RUN(test_random_numbers);
+    RUN(test_where_two_words_are_wrong);
     return check_done();
 }

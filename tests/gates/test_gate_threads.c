@@ -8,7 +8,7 @@
 #define RETRY_IMPLEMENTATION
 #include "../../retry.h"
 #include "../support/by_hand.h"
-#include "../support/threads.h"
+#include "../support/workers.h"
 
 #define HALF 512u /* ms; of the window. No two threads are further apart. */
 #define DAY UINT32_C(86400000)
@@ -24,39 +24,12 @@ static retry_throttle throttle;
 static retry_failure sick;
 static uint32_t now_shared, probes, changes; /* changed by all threads, atomically */
 
-/* What one thread did, read by the test once it has ended. */
-struct worker {
-    uint32_t number;
-    uint32_t granted, wrong;
-};
-
-static struct worker workers[THREADS];
-
-static void run_threads(void *(*work)(void *))
+/* Threads that lose the processor between steps. */
+static void run_torn(void *(*work)(void *))
 {
-    uint32_t i;
-    memset(workers, 0, sizeof workers);
-    for (i = 0; i < THREADS; i++)
-        workers[i].number = i;
     contend.step = threads_may_wait;
-    threads_run(work, workers, sizeof workers[0]);
+    run_threads(work);
     contend.step = NULL;
-}
-
-static uint32_t granted_in_all(void)
-{
-    uint32_t i, sum = 0;
-    for (i = 0; i < THREADS; i++)
-        sum += workers[i].granted;
-    return sum;
-}
-
-static uint32_t wrong_in_all(void)
-{
-    uint32_t i, sum = 0;
-    for (i = 0; i < THREADS; i++)
-        sum += workers[i].wrong;
-    return sum;
 }
 
 static void set_up(uint32_t volume, uint32_t ratio)
@@ -113,8 +86,8 @@ static void *roll_on(void *context)
 
 static void test_roll_on(void)
 {
-    run_threads(roll_on);
-    CHECK_EQUAL(0, wrong_in_all());
+    run_torn(roll_on);
+    CHECK_EQUAL(0, total.wrong);
 }
 
 /* All at once after a long time, when both halves are old. */
@@ -140,8 +113,8 @@ static void *wake_up(void *context)
 
 static void test_wake_up(void)
 {
-    run_threads(wake_up);
-    CHECK_EQUAL(0, wrong_in_all());
+    run_torn(wake_up);
+    CHECK_EQUAL(0, total.wrong);
 }
 
 /* The report that completes the volume, or the row, opens it, whichever thread's it is, and none
@@ -175,8 +148,8 @@ static void *open_it(void *context)
 
 static void test_open(void)
 {
-    run_threads(open_it);
-    CHECK_EQUAL(0, wrong_in_all());
+    run_torn(open_it);
+    CHECK_EQUAL(0, total.wrong);
 }
 
 /* ---- changes ------------------------------------------------------------------------------- */
@@ -221,8 +194,8 @@ static void *report_late(void *context)
 
 static void test_late_reports(void)
 {
-    run_threads(report_late);
-    CHECK_EQUAL(0, wrong_in_all());
+    run_torn(report_late);
+    CHECK_EQUAL(0, total.wrong);
 }
 
 /* Reports that are under way when it is reset count nothing afterwards, and spoil nothing. */
@@ -255,8 +228,8 @@ static void *reset_it(void *context)
 
 static void test_reset(void)
 {
-    run_threads(reset_it);
-    CHECK_EQUAL(0, wrong_in_all());
+    run_torn(reset_it);
+    CHECK_EQUAL(0, total.wrong);
 }
 
 /* All that is granted while it never closes is a probe: there are as many at a time as there may
@@ -296,9 +269,9 @@ static void test_probes(void)
         attempt(&sick, 0);
         breaker.probes = most;
         now_shared = 4;
-        run_threads(probe);
-        CHECK_EQUAL(0, wrong_in_all());
-        CHECK_RANGE(ROUNDS / 10, THREADS * ROUNDS * 10, granted_in_all());
+        run_torn(probe);
+        CHECK_EQUAL(0, total.wrong);
+        CHECK_RANGE(ROUNDS / 10, THREADS * ROUNDS * 10, total.granted);
         CHECK(retry_breaker_state(&breaker, now_shared) == RETRY_BREAKER_HALF_OPEN);
         CHECK(retry_breaker_ask(&breaker, true, now_shared).granted);
     }
@@ -370,8 +343,8 @@ static void *ask_at_once(void *context)
 
 static void test_ask_at_once(void)
 {
-    run_threads(ask_at_once);
-    CHECK_EQUAL(0, wrong_in_all());
+    run_torn(ask_at_once);
+    CHECK_EQUAL(0, total.wrong);
 }
 
 /* Anything at any time: it ends in a state that it can be brought back from. */
@@ -408,8 +381,8 @@ static void test_anything(void)
     breaker.probes = 2;
     breaker.in_a_row = 4;
     breaker.probe_timeout = 3;
-    run_threads(anything);
-    CHECK_EQUAL(0, wrong_in_all());
+    run_torn(anything);
+    CHECK_EQUAL(0, total.wrong);
     later = now_shared + 100000;
     attempt(NULL, later);
     later += breaker.probe_timeout; /* a probe that nobody reported may still have a place */
@@ -472,8 +445,8 @@ static void test_throttle(void)
 {
     memset(&throttle_gates, 0, sizeof throttle_gates);
     retry_gates_throttle(&throttle_gates, &throttle);
-    run_threads(send);
-    CHECK_EQUAL(0, wrong_in_all());
+    run_torn(send);
+    CHECK_EQUAL(0, total.wrong);
     CHECK_EQUAL(0, throttle_gates.in_flight);
 }
 

@@ -272,6 +272,20 @@ static void test_none(void)
     }
 }
 
+/* What may not be sent again is decided as it fails, and not when somebody asks next. */
+static void test_none_of_what_is_not_permitted(void)
+{
+    set_up();
+    client.strategy = retry_best_effort();
+    op.request.idempotent = false;
+    op.request.timeout = 1000;
+    CHECK_TEXT("send 0, wait 1000", start(0));
+    end(0, RETRY_REASON_SOCKET_CLOSED_WHILE_IN_FLIGHT, 10);
+    CHECK_EQUAL(1, ends);
+    CHECK_EQUAL(RETRY_VERDICT_FAIL, heard.verdict);
+    CHECK_EQUAL(RETRY_CAUSE_NOT_IDEMPOTENT, heard.cause);
+}
+
 /* The latency is asked anew for each copy. */
 static void test_latency(void)
 {
@@ -1542,6 +1556,41 @@ static void test_start_anew(void)
     }
 }
 
+/* A copy that was to follow another is not owed by the next operation. */
+static void test_start_anew_owes_nothing(void)
+{
+    set_up();
+    send_copies(2, 500);
+    end(0, LOCKED, 600); /* a copy is to follow at once */
+    CHECK_TEXT("SUCCESS: none given", done(1, 600));
+    CHECK_TEXT("send 0, wait 500", start(700));
+}
+
+static void stop_it(void *context, const retry_request *request, const retry_failure *failure,
+                    const retry_decision *decision)
+{
+    (void)context;
+    (void)request;
+    (void)failure;
+    (void)decision;
+    retry_stop(&op, AT(100));
+}
+
+/* One that its observer has stopped takes up a hedge before anybody hears of its end. */
+static void test_hedge_after_a_stop(void)
+{
+    static const retry_policy policy = RETRY_POLICY_BEST_EFFORT;
+    set_up();
+    retry_hedge_copies(&op, NULL);
+    client.strategy = &policy.base;
+    client.observe = stop_it;
+    CHECK_TEXT("send 0, wait", start(0));
+    end(0, LOCKED, 100); /* the observer hears of a retry */
+    client.observe = observe;
+    retry_hedge_copies(&op, &hedge);
+    CHECK_TEXT("send 0, wait 500", start(200));
+}
+
 /* A hedge is taken up or left only when nothing is under way, and no CANCEL is due. */
 static void test_when_to_hedge(void)
 {
@@ -1647,6 +1696,7 @@ int main(void)
     RUN(test_size);
     RUN(test_first_timer);
     RUN(test_none);
+    RUN(test_none_of_what_is_not_permitted);
     RUN(test_latency);
     RUN(test_early_and_late);
     RUN(test_count);
@@ -1686,6 +1736,8 @@ int main(void)
     RUN(test_one_attempt);
     RUN(test_ambiguous);
     RUN(test_start_anew);
+    RUN(test_start_anew_owes_nothing);
+    RUN(test_hedge_after_a_stop);
     RUN(test_when_to_hedge);
     RUN(test_hedge_after_a_late_end);
     RUN(test_fixed_delay_follows_the_server);

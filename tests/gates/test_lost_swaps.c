@@ -226,26 +226,31 @@ static void wait_for_rate(void)
 
 static void return_to_rate(void)
 {
-    retry_stop(&paced[given_back++].op, 2000);
+    retry_stop(&paced[given_back++ % 2].op, 2000);
 }
 
-/* Tokens that are taken in advance, and are given back. */
+/* Tokens that are taken in advance, and are given back: the earlier one first, and the later. */
 static void test_rate_instants(void)
 {
-    start_rates();
-    rate.wait = rate_after.wait = 0;
-    between_rate(wait_for_rate, 0);
-    wait_for_rate();
-    CHECK(!contend.swap);
-    CHECK_EQUAL(2, waiting);
-    CHECK_EQUAL(5 + 15, granted);
-    between_rate(return_to_rate, 0);
-    return_to_rate();
-    CHECK(!contend.swap);
-    granted = waiting = 0;
-    between_rate(wait_for_rate, 0); /* both instants are free again, and no other is */
-    wait_for_rate();
-    CHECK_EQUAL(5 + 15, granted);
+    unsigned first;
+    for (first = 0; first < 2; first++) {
+        check_row("first %u", first);
+        start_rates();
+        rate.wait = waiting = 0;
+        between_rate(wait_for_rate, 0);
+        wait_for_rate();
+        CHECK(!contend.swap);
+        CHECK_EQUAL(2, waiting);
+        CHECK_EQUAL(5 + 15, granted);
+        given_back = first;
+        between_rate(return_to_rate, 0);
+        return_to_rate();
+        CHECK(!contend.swap);
+        granted = waiting = 0;
+        between_rate(wait_for_rate, 0); /* both instants are free again, and no other is */
+        wait_for_rate();
+        CHECK_EQUAL(5 + 15, granted);
+    }
 }
 
 /* Attempts that were sent before there was a limit. */
@@ -670,20 +675,24 @@ static void finish_rise(uint32_t *word)
 /* A rise gives way to a fall that comes between, at `min` too, and to another rise. */
 static void test_aimd(void)
 {
-    start_aimd(1);
-    between_aimd(fall, 1);
-    CHECK_EQUAL(1, report_aimd(NULL, 20000));
-    CHECK(!contend.swap);
-    CHECK_EQUAL(1, report_aimd(NULL, 21000)); /* the fall began a cooldown */
-    CHECK_EQUAL(2, report_aimd(NULL, 21001));
-    start_aimd(2);
-    between_aimd(fall, 1);
-    CHECK_EQUAL(1, report_aimd(NULL, 20000));
-    CHECK(!contend.swap);
-    start_aimd(2);
-    between_aimd(rise, 0);
-    CHECK_EQUAL(3, report_aimd(NULL, 20000));
-    CHECK(!contend.swap);
+    unsigned after;
+    for (after = 0; after < 3; after++) {
+        check_row("swap %u", after);
+        start_aimd(1);
+        between_aimd(fall, after);
+        CHECK_EQUAL(1, report_aimd(NULL, 20000));
+        CHECK(!contend.swap);
+        CHECK_EQUAL(1, report_aimd(NULL, 21000)); /* the fall began a cooldown */
+        CHECK_EQUAL(2, report_aimd(NULL, 21001));
+        start_aimd(2);
+        between_aimd(fall, after);
+        CHECK_EQUAL(1, report_aimd(NULL, 20000));
+        CHECK(!contend.swap);
+        start_aimd(2);
+        between_aimd(rise, after);
+        CHECK_EQUAL(3, report_aimd(NULL, 20000));
+        CHECK(!contend.swap);
+    }
 }
 
 /* A fall takes from what it finds in the end; the first one leaves it to the other first one, and
@@ -778,6 +787,82 @@ static void test_aimd_pause(void)
     }
 }
 
+static retry_gates server;
+static struct by_hand on_server[3];
+static retry_step steps[CHECK_COUNT(on_server)];
+
+static void send_to_server(unsigned which)
+{
+    struct by_hand *hand = &on_server[which];
+    hand->op = by_hand_start(&hand->client, &server, NULL, 2000);
+    hand->client.attempt_timeout = 100;
+    steps[which] = retry_next(&hand->op, 2000);
+}
+
+static void send_other(void)
+{
+    send_to_server(1);
+}
+
+/* Of two that ask for a place at once each has its own. */
+static void test_places(void)
+{
+    unsigned max;
+    for (max = 1; max <= 2; max++) {
+        check_row("max %u", max);
+        new_aimd(max);
+        memset(&server, 0, sizeof server);
+        retry_gates_aimd(&server, &aimd);
+        between_of(&server.in_flight, sizeof server.in_flight, send_other, 0);
+        send_to_server(0);
+        CHECK(!contend.swap);
+        CHECK_EQUAL(RETRY_DO_SEND, steps[1].what);
+        CHECK_EQUAL(max == 2 ? RETRY_DO_SEND : RETRY_DO_WAIT, steps[0].what);
+        CHECK_EQUAL(max, server.in_flight);
+    }
+}
+
+static const retry_failure *server_failure; /* of every attempt */
+static retry_ms other_age;
+
+static void end_other(void)
+{
+    retry_ended(&on_server[1].op, 0, server_failure, 2000 + other_age);
+}
+
+/* The time of the attempt after two that end at once: the other's end comes before the swap. */
+static retry_ms time_after(retry_ms age, retry_ms other_one, unsigned after)
+{
+    retry_latency latency_of_server;
+    memset(&server, 0, sizeof server);
+    memset(&latency_of_server, 0, sizeof latency_of_server);
+    retry_gates_latency(&server, &latency_of_server);
+    send_to_server(0);
+    send_to_server(1);
+    other_age = other_one;
+    between_of(&server, sizeof server, end_other, after);
+    retry_ended(&on_server[0].op, 0, server_failure, 2000 + age);
+    if (too_few_swaps())
+        end_other();
+    send_to_server(2);
+    return steps[2].timeout;
+}
+
+/* What both taught is kept: the slower answer, or a quarter of the way down from it; and a round of
+   time-outs is counted once. */
+static void test_attempt_time(void)
+{
+    retry_failure timed_out = check_failure_of(RETRY_REASON_ATTEMPT_TIMED_OUT);
+    timed_out.timeout = true;
+    server_failure = NULL;
+    CHECK_EQUAL(600, time_after(300, 200, 0));
+    CHECK_EQUAL(550, time_after(200, 300, 0));
+    CHECK_EQUAL(550, time_after(300, 200, 1));
+    server_failure = &timed_out;
+    CHECK_EQUAL(200, time_after(100, 100, 0));
+    CHECK_EQUAL(200, time_after(100, 100, 1));
+}
+
 int main(void)
 {
     RUN(test_budget_withdrawal);
@@ -801,5 +886,7 @@ int main(void)
     RUN(test_aimd_falls);
     RUN(test_aimd_row);
     RUN(test_aimd_pause);
+    RUN(test_places);
+    RUN(test_attempt_time);
     return check_done();
 }

@@ -214,7 +214,7 @@ static void test_pairs(void)
         set_up(count);
         memset(counts, 0, sizeof counts);
         for (i = 0; i < n; i++)
-            expected[i] = (double)DRAWS / n;
+            expected[i] = (double)DRAWS / (double)n;
         for (i = 0; i < DRAWS; i++) {
             uint32_t first, second;
             draw_next = check_random();
@@ -225,7 +225,8 @@ static void test_pairs(void)
             if (first < count && second < count && first != second)
                 counts[first * (count - 1) + second - (second > first)]++;
         }
-        CHECK(chi_square(counts, expected, n) < 12 + 2.5 * n); /* one in 10,000 is above it */
+        /* one in 10,000 is above it */
+        CHECK(chi_square(counts, expected, n) < 12 + 2.5 * (double)n);
     }
 }
 
@@ -294,7 +295,7 @@ static void test_circle(void)
             /* as busy as the other: who was drawn first is the first */
             occupy(second);
             order_of(count, busy);
-            CHECK(memcmp(order, busy, count * sizeof order[0]) == 0);
+            CHECK(memcmp(order, busy, (size_t)count * sizeof order[0]) == 0);
         }
     }
 }
@@ -464,6 +465,36 @@ static void test_hedges(void)
     }
 }
 
+/* The copy that follows one that failed goes neither to its node nor to those of the others. */
+static void test_follows_elsewhere(void)
+{
+    const retry_failure failure = check_failure_of(RETRY_REASON_KV_LOCKED);
+    retry_copy copies[2];
+    retry_hedge hedge;
+    uint32_t round;
+    memset(&hedge, 0, sizeof hedge);
+    hedge.delay = 10;
+    hedge.count = 2;
+    hedge.copies = copies;
+    for (round = 0; round < 50; round++) {
+        uint32_t used;
+        check_row("round %lu", (unsigned long)round);
+        set_up(3);
+        memset(copies, 0, sizeof copies);
+        memset(&op, 0, sizeof op);
+        op.request.client = &client;
+        op.request.idempotent = true;
+        retry_hedge_copies(&op, &hedge);
+        retry_start(&op, START);
+        draw_next = check_random();
+        used = 1u << CHECK_SEND(retry_next(&op, START)).node;
+        used |= 1u << CHECK_SEND(retry_next(&op, AT(10))).node;
+        retry_ended(&op, 0, &failure, AT(15));
+        CHECK_EQUAL(7u & ~used, 1u << CHECK_SEND(retry_next(&op, AT(15))).node);
+        retry_stop(&op, AT(15));
+    }
+}
+
 /* Two on the wire, and two others: one draw for each round, if both are asked. */
 static void test_two_rounds(void)
 {
@@ -585,6 +616,62 @@ static void test_answers(void)
                 for (n = 0; n < 3; n++)
                     CHECK_EQUAL(1, nodes[n].in_flight);
             }
+        }
+    }
+}
+
+static void take_out(uint32_t node)
+{
+    retry_gates_breaker(&nodes[node], NULL);
+    retry_gates_throttle(&nodes[node], NULL);
+    retry_gates_aimd(&nodes[node], NULL);
+    retry_gates_rate(&nodes[node], NULL);
+}
+
+static void put_in(uint32_t node, unsigned kind)
+{
+    if (kind == OPEN_300)
+        retry_gates_breaker(&nodes[node], &breakers[node]);
+    else if (kind == THROTTLED)
+        retry_gates_throttle(&nodes[node], &throttles[node]);
+    else if (kind == FULL)
+        retry_gates_aimd(&nodes[node], &limits[node]);
+    else
+        retry_gates_rate(&nodes[node], &rates[node]);
+}
+
+/* Of each pair of gates the one before answers, at every node. */
+static void test_order(void)
+{
+    static const struct {
+        unsigned kind;
+        uint8_t what, cause;
+        retry_ms delay;
+    } gates[] = {
+        {OPEN_300, RETRY_DO_END, RETRY_CAUSE_CIRCUIT_OPEN, 300},
+        {THROTTLED, RETRY_DO_END, RETRY_CAUSE_THROTTLED, 0},
+        {FULL, RETRY_DO_WAIT, RETRY_CAUSE_PACED, 1},
+        {RATE_SPENT, RETRY_DO_END, RETRY_CAUSE_THROTTLED, 1000},
+    };
+    uint32_t a, b, n;
+    for (a = 0; a < CHECK_COUNT(gates); a++) {
+        for (b = a + 1; b < CHECK_COUNT(gates); b++) {
+            check_row("gates %lu and %lu", (unsigned long)a, (unsigned long)b);
+            set_up(3);
+            for (n = 0; n < 3; n++)
+                occupy(n);
+            for (n = 0; n < 3; n++) {
+                prepare(n, gates[a].kind);
+                take_out(n); /* so that it does not stand in the other's way */
+                prepare(n, gates[b].kind);
+                put_in(n, gates[a].kind);
+            }
+            draw_next = drawn = 0;
+            check_answer(gates[a].what, gates[a].cause, gates[a].delay, retry_next(&op, START));
+            for (n = 0; n < 3; n++)
+                CHECK_EQUAL(1, nodes[n].in_flight);
+            if (gates[a].kind == OPEN_300) /* one draw for the nodes, none for a throttle */
+                CHECK_EQUAL(1, drawn);
         }
     }
 }
@@ -768,9 +855,10 @@ static void test_asked_once(void)
     }
 }
 
-/* Each node has an attempt's time of its own. */
+/* Each node has an attempt's time of its own, for whoever sends to it. */
 static void test_pace_of_each(void)
 {
+    static const retry_ms given[] = {200, 600, 100};
     uint32_t i;
     set_up(3);
     client.always_interval = 1;
@@ -780,9 +868,11 @@ static void test_pace_of_each(void)
     send_to(0, 3, AT(300));
     CHECK_CANCEL(retry_next(&op, AT(400)));
     for (i = 0; i < 3; i++) {
-        static const retry_ms given[] = {200, 600, 100};
         retry_operation one = start_of(&alone[i], 100000, AT(500));
         CHECK_EQUAL(given[i], CHECK_SEND(retry_next(&one, AT(500))).timeout);
+        op = start_of(&client, 100000, AT(500));
+        send_to(i, 3, AT(500));
+        CHECK_EQUAL(given[i], CHECK_WAIT(NONE, retry_next(&op, AT(500))).delay);
     }
 }
 
@@ -885,7 +975,7 @@ static void test_random_walk(void)
         case 3:
         case 4:
         case 5:
-            retry_ended(&ops[i], k, check_random() % 3 ? NULL : &failure, now);
+            retry_ended(&ops[i], (unsigned)k, check_random() % 3 ? NULL : &failure, now);
             if (k <= FURTHER)
                 sent_to[i][k] = 0;
             break;
@@ -930,8 +1020,10 @@ int main(void)
     RUN(test_two_nodes);
     RUN(test_timed_out);
     RUN(test_hedges);
+    RUN(test_follows_elsewhere);
     RUN(test_two_rounds);
     RUN(test_answers);
+    RUN(test_order);
     RUN(test_first_answer);
     RUN(test_answer_of_the_last);
     RUN(test_no_time_to_wait);

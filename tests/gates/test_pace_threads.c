@@ -8,7 +8,7 @@
 #define RETRY_IMPLEMENTATION
 #include "../../retry.h"
 #include "../support/by_hand.h"
-#include "../support/threads.h"
+#include "../support/workers.h"
 
 #ifdef CHECK_QUICK
 #define ROUNDS 200u
@@ -20,30 +20,6 @@ static retry_rate rate;
 static retry_gates rate_gates; /* the rate's */
 static retry_aimd aimd;
 static retry_failure throttled, unsent;
-
-/* What one thread did, read by the test once it has ended. */
-struct worker {
-    uint32_t number;
-    uint64_t granted, refused, wrong;
-};
-
-static struct worker workers[THREADS];
-static struct worker total;
-
-static void run_threads(void *(*work)(void *))
-{
-    uint32_t i;
-    memset(workers, 0, sizeof workers);
-    memset(&total, 0, sizeof total);
-    for (i = 0; i < THREADS; i++)
-        workers[i].number = i;
-    threads_run(work, workers, sizeof workers[0]);
-    for (i = 0; i < THREADS; i++) {
-        total.granted += workers[i].granted;
-        total.refused += workers[i].refused;
-        total.wrong += workers[i].wrong;
-    }
-}
 
 /* ---- the rate's tokens --------------------------------------------------------------------- */
 
@@ -76,7 +52,7 @@ static void *ask_at_once(void *context)
         if (ask(1000) == 0)
             worker->granted++;
         else
-            worker->refused++;
+            worker->denied++;
     }
     return NULL;
 }
@@ -87,7 +63,7 @@ static void test_ask_at_once(void)
     limit_to(6216000); /* 777 in an eighth of a second, or one less, as time is rounded */
     run_threads(ask_at_once);
     CHECK_EQUAL(776, total.granted);
-    CHECK_EQUAL(THREADS * ROUNDS - 776, total.refused);
+    CHECK_EQUAL(THREADS * ROUNDS - 776, total.denied);
     CHECK_EQUAL(1, ask(1000));
     CHECK_EQUAL(0, rate_gates.in_flight);
 }
@@ -243,7 +219,7 @@ static void *mix(void *context)
             by_hand_attempt(&rate_gates, 0, now, what % 50 == 0 ? &throttled : NULL, now);
         worker->wrong += step.delay > 2000 || limit < 500;
         worker->granted += step.what == RETRY_DO_SEND;
-        worker->refused += step.cause == RETRY_CAUSE_THROTTLED;
+        worker->denied += step.cause == RETRY_CAUSE_THROTTLED;
         now = check_after(now, what % 7);
     }
     return NULL;
@@ -254,8 +230,8 @@ static void test_mix(void)
     limit_to(0);
     run_threads(mix);
     CHECK_EQUAL(0, total.wrong);
-    CHECK_EQUAL(10 * ROUNDS * THREADS, total.granted + total.refused);
-    CHECK(total.granted != 0 && total.refused != 0);
+    CHECK_EQUAL(10 * ROUNDS * THREADS, total.granted + total.denied);
+    CHECK(total.granted != 0 && total.denied != 0);
     CHECK_EQUAL(0, rate_gates.in_flight);
 }
 

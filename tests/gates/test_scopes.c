@@ -8,7 +8,7 @@
 #define START ((retry_time)-5000)
 #define CAPACITY 20000u
 #define COST 1000u
-#define EXPIRE 10000u
+#define EXPIRE UINT32_C(10000)
 #define MANY 64u
 
 static retry_scope slots[MANY + 2]; /* the first and the last are not for the table */

@@ -208,5 +208,26 @@ done
 quiet env CC="$cc" cmake -S . -B build "-DMODULE=$module" -DRETRY_JSMN_DIR=/usr/include $options
 quiet cmake --build build
 works "Zephyr, with stand-ins" build/app
+for text in README.md examples/zephyr_module/zephyr/module.yml; do
+    for variable in ZEPHYR_EXTRA_MODULES ZEPHYR_MODULES; do
+        check "Zephyr: $text has $variable" grep -q -e "-D$variable=" "$root/$text"
+    done
+done
+
+# ---- SDCC, which passes no struct by value ------------------------------------------------------
+
+folder sdcc
+printf '#define RETRY_NO_ATOMICS\n#define RETRY_IMPLEMENTATION\n#include "retry.h"\n' > whole.c
+check "SDCC: not the whole header" refused sdcc -mstm8 --std-c99 "-I$root" -c whole.c
+check "SDCC: says why" says "cannot pass structure"
+for part in delay retry-after bucket connection; do
+    quiet make -s -C "$root" cut PARTS=$part PREFIX=retry_ OUT="$work/sdcc/part.h"
+    printf '#define RETRY_NO_ATOMICS\n#define RETRY_IMPLEMENTATION\n#include "part.h"\n' > part.c
+    for core in stm8 z80; do
+        quiet sdcc -m$core --std-c99 -c part.c -o part.rel
+        check "SDCC, $core: $part" test -s part.rel
+        rm -f part.rel
+    done
+done
 
 finish

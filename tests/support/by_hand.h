@@ -3,6 +3,8 @@
 #ifndef BY_HAND_H
 #define BY_HAND_H
 
+#include "reasons.h"
+
 #include <string.h>
 
 static inline uint32_t by_hand_random(void *drawn)
@@ -107,22 +109,15 @@ static inline retry_ms by_hand_rate(retry_rate *rate, retry_time now)
 }
 
 /* What a report counts for at a gate, by its reason alone. */
-enum { BY_HAND_UNSENT, BY_HAND_SICK, BY_HAND_ANSWER };
+enum {
+    BY_HAND_UNSENT = REASON_NOTHING,
+    BY_HAND_SICK = REASON_SICK,
+    BY_HAND_ANSWER = REASON_ANSWER
+};
 
 static inline unsigned by_hand_outcome(retry_reason reason)
 {
-    static const retry_reason sick[] = {
-        RETRY_REASON_ATTEMPT_TIMED_OUT,    RETRY_REASON_SOCKET_CLOSED_WHILE_IN_FLIGHT,
-        RETRY_REASON_SOCKET_NOT_AVAILABLE, RETRY_REASON_SERVICE_NOT_AVAILABLE,
-        RETRY_REASON_NODE_NOT_AVAILABLE,   RETRY_REASON_SERVER_ERROR,
-    };
-    size_t i;
-    if (reason == RETRY_REASON_CIRCUIT_BREAKER_OPEN || reason == RETRY_REASON_CLIENT_THROTTLED)
-        return BY_HAND_UNSENT;
-    for (i = 0; i < sizeof sick / sizeof sick[0]; i++)
-        if (reason == sick[i])
-            return BY_HAND_SICK;
-    return BY_HAND_ANSWER;
+    return reason_row_of(reason).gates;
 }
 
 #endif

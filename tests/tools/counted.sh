@@ -3,7 +3,7 @@
 # last call, compares how much that was with what the tree has on record, and adds up. $record is the
 # record, $seen what the last whole run saw: in each line a name, a tab, and the line that was shown.
 : "${record:=.ci/counts}" "${seen:=build/counts}"
-begin() { rm -f "$seen" && : > "$seen.part"; }
+begin() { rm -f "$seen" "$seen.times" && : > "$seen.part"; }
 tests='$s/^[1-9][0-9]* passed, 0 failed$/&/p' # the last line
 
 # run NAME EXPRESSION COMMAND...: sed makes one line of the output by the expression, and how long it took
@@ -24,11 +24,20 @@ run() {
         exit 1
     fi
     rm -f "$run_log"
-    printf '%s: %s [%d s]\n' "$run_name" "$run_line" $(($(date +%s) - run_start))
+    run_seconds=$(($(date +%s) - run_start))
+    printf '%s: %s [%d s]\n' "$run_name" "$run_line" $run_seconds
     printf '%s\t%s\n' "$run_name" "$run_line" >> "$seen.part"
+    printf '%6d s  %s\n' $run_seconds "$run_name" >> "$seen.times"
 }
 
-# A line that begins with a number counts something: no less than on record, and nothing is missing.
+# Where the time was spent, beside each other.
+slowest() {
+    echo "The slowest:"
+    sort -rn "$seen.times" | head -n 8
+}
+
+# A line that begins with a number counts something: no more than a twentieth less than on record, and not
+# nothing; and no line is missing.
 settle() {
     mv "$seen.part" "$seen" || exit 1
     awk -F '\t' '
@@ -37,7 +46,7 @@ settle() {
         $2 ~ /^[0-9]+ passed, 0 failed$/ { passed += $2 + 0 }
         END {
             for (name in was)
-                if (!(name in is) || is[name] + 0 < was[name] + 0) {
+                if (!(name in is) || is[name] * 20 < was[name] * 19) {
                     print name ": on record " was[name] ", now " (name in is ? is[name] : "nothing")
                     fell++
                 }

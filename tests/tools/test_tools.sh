@@ -148,7 +148,20 @@ done << 'END_OF_TESTS'
 0:nothing:3 passed, 1 failed
 END_OF_TESTS
 
-# .ci/run's checks: a line that says what was checked, and no less of it than on record.
+# Side by side, but shown in order; which took the longest comes before the sum.
+{
+    echo "for _ in 1 2 3 4 5 6 7 8; do [ -e '$work/met' ] || env -i PATH=/usr/bin:/bin sleep 1; done"
+    echo "[ -e '$work/met' ] && env -i PATH=/usr/bin:/bin sleep 1 && echo '1 passed, 0 failed'"
+} > "$work/slow.sh"
+echo "touch '$work/met' && echo '2 passed, 0 failed'" > "$work/fast.sh"
+run beside env CORES=2 sh tests/tools/run.sh "$work/slow.sh" "$work/fast.sh"
+check "side by side: exit status" ended beside 0
+check "side by side: the first is shown first" sh -c "head -n 1 '$work/beside.out' | grep -q slow"
+check "side by side: the slowest" shows beside.out "^ *[1-9][0-9]*[.][0-9] s  $work/slow.sh\$"
+check "side by side: no other" test "$(grep -c " s  " "$work/beside.out")" -eq 1
+check "side by side: the sum" last beside "^3 passed, 0 failed\$"
+
+# .ci/run's checks: a line that says what was checked, and no more than a twentieth less of it than on record.
 record=$work/record
 seen=$work/seen
 tab=$(printf '\t')
@@ -172,6 +185,10 @@ for other in "1 passed, 1 failed" "0 passed, 0 failed" "done"; do
 done
 one "$sum" 1 "3 passed, 0 failed"
 check "a command that fails: exit status" ended part 1
+printf '     7 s  a\n    30 s  b\n' > "$seen.times"
+run slow counted slowest
+check "the slowest check is first" shows slow.out "^ *30 s  b\$"
+check "and another behind it" last slow "^ *7 s  a\$"
 one 's/fits/&/p' 0 "this fits" "this, too, fits"
 check "two lines that fit: exit status" ended part 1
 settled() # STATUS RECORD SEEN: names and lines, separated by slashes
@@ -185,7 +202,9 @@ settled 0 "a${tab}3 passed, 0 failed/b${tab}words" "a${tab}4 passed, 0 failed/b$
 check "nothing fell: the sum" last settled "^4 passed, 0 failed\$"
 settled 1 "a${tab}3 passed, 0 failed" "a${tab}2 passed, 0 failed"
 check "a count fell: it is named" shows settled.out "^a: on record 3 passed"
-settled 1 "a${tab}3 passed, 0 failed/b${tab}20 of 20 goals" "a${tab}3 passed, 0 failed/b${tab}19 of 19 goals"
+settled 0 "a${tab}3 passed, 0 failed/b${tab}20 of 20 goals" "a${tab}3 passed, 0 failed/b${tab}19 of 19 goals"
+settled 1 "a${tab}3 passed, 0 failed/b${tab}20 of 20 goals" "a${tab}3 passed, 0 failed/b${tab}18 of 18 goals"
+settled 1 "a${tab}3 passed, 0 failed/b${tab}words" "a${tab}0 passed, 0 failed/b${tab}words"
 settled 1 "a${tab}3 passed, 0 failed/b${tab}words" "a${tab}3 passed, 0 failed"
 settled 1 "a${tab}3 passed, 0 failed" "a${tab}3 passed, 0 failed/b${tab}words"
 check "not on record: it is named" shows settled.out "^b: not on record"

@@ -533,20 +533,39 @@ static void classifications(void)
 static void breakers(void)
 {
     retry_breaker breaker = RETRY_BREAKER_COUCHBASE;
+    bool ill = below(2) == 0; /* mostly: it opens again and again */
     uint32_t i;
     breaker.volume = 1 + below(10);
+    if (ill) {
+        breaker.open = below(200);
+        breaker.open_max = below(20000);
+        breaker.slow = below(400);
+        breaker.in_a_row = (uint16_t)below(4);
+        breaker.probes = (uint8_t)below(4);
+        breaker.probe_timeout = below(200);
+    }
     for (i = 0; i < 80; i++) {
         retry_failure failure = any_failure();
-        const retry_failure *end = below(4) == 0 ? NULL : &failure;
+        const retry_failure *end = below(ill ? 16 : 4) == 0 ? NULL : &failure;
         retry_permit permit = retry_breaker_ask(&breaker, below(8) != 0, now);
+        retry_breaker_counts counts = retry_breaker_get(&breaker, now);
         add(permit.granted);
         add(permit.wait);
+        add(counts.reports);
+        add(counts.sick);
+        add(counts.in_a_row);
+        add(counts.sick_probes);
         add_failure(retry_classify_permit(permit));
-        pass(below(2) == 0 ? below(3000) : 0);
+        if (ill && below(4) != 0)
+            failure.reason = RETRY_REASON_SERVER_ERROR;
+        if (ill && below(2) == 0)
+            pass(permit.wait);
+        else
+            pass(below(2) == 0 ? below(3000) : 0);
         if (below(8) == 0)
             retry_breaker_release(&breaker, permit, now);
         else
-            retry_breaker_report(&breaker, permit, end, now);
+            add(retry_breaker_report(&breaker, permit, end, now));
         add(retry_breaker_state(&breaker, now));
     }
     retry_breaker_reset(&breaker, now);

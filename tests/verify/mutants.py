@@ -31,7 +31,9 @@ IMPLEMENTATION_FILE = """#define ERRMAP_JSMN_HEADER "tests/support/jsmn_lies.h"
 #include "tests/support/contend.h"
 #include "errmap.h"
 """
-DEFINES = ["-DERRMAP_TOKENS=64", "-DERRMAP_MAX_DEPTH=32", "-D_POSIX_C_SOURCE=200809L"]
+# Functions are exported: the tests are linked with a shared library.
+DEFINES = ["-DERRMAP_TOKENS=64", "-DERRMAP_MAX_DEPTH=32", "-D_POSIX_C_SOURCE=200809L",
+           "-DRETRY_API=extern"]
 IMPLEMENTATION = ["-DRETRY_IMPLEMENTATION", "-DRETRY_SYSTEM_CLOCK"]
 GUARDS = ["-DRETRY_IMPLEMENTED", "-DERRMAP_IMPLEMENTED"]  # of tests that are linked with it
 OTHER = ["-DRETRY_NO_ATOMICS"]
@@ -70,7 +72,7 @@ PRECEDENCE = {"?": 1, ":": 1, "||": 2, "&&": 3}
 class Function:
     """A function of a header: where it is, and what its copies need."""
 
-    QUALIFIERS = re.compile(r"\b(RETRY_API|static|RETRY__(HOT|COLD|INLINE|ONCE)|ERRMAP__(APART|RARE))\b")
+    QUALIFIERS = re.compile(r"\b(RETRY_API|static|inline|RETRY__(COLD|INLINE|ONCE)|ERRMAP__(APART|RARE))\b")
 
     def __init__(self, header, text, start, brace, end):
         self.header, self.start, self.brace, self.end = header, start, brace, end

@@ -152,7 +152,7 @@ sound() { # HEADER: nothing in its annotations would prove anything, or promises
 }
 axioms() { # HEADER: those that are listed here, which are facts of C's arithmetic
     grep -o -w -E 'axiom +[A-Za-z_0-9]+' "$build/$1.h" | sed 's/.* //' | sort > "$work/axioms.$1"
-    ! grep -v -x -E 'to_(8|32|64)|none|more|mask|low_(8|16|32)|left(_32)?|right|power_(15|31|next)|odd|middle_8|high_(1|7|16)|rounds_8|count_29|emptied_3' \
+    ! grep -v -x -E 'to_(8|32|64)|none|more|mask|low_(8|16|32)|left(_32)?|right|power_(15|31|next)|odd|middle_8|high_(1|7|16)|from_31|rounds_8|count_29|emptied_3' \
         "$work/axioms.$1"
 }
 

@@ -1,5 +1,5 @@
 #!/bin/sh
-# What the headers bring into a program: functions that names.txt lists (none with RETRY_STATIC), macros
+# What the headers bring into a program: functions that are declared (none with RETRY_STATIC), macros
 # of theirs, and calls to memcpy and memset alone. On Cortex-M0 they need
 # neither division nor floating point. Usage: symbols.sh, from the top folder.
 . "$(dirname "$0")/../support/check.sh"
@@ -11,7 +11,7 @@ END
 only() { ! grep -v -x -E "$1"; } # each line that comes in fits the pattern; prints the others
 # symbols NM-OPTION...: those of the object that was made last, "VALUE TYPE NAME", in $work/symbols
 symbols() { nm "$@" "$work/all.o" > "$work/symbols"; }
-sed 's/.* //' tests/verify/names.txt > "$work/public"
+for header in retry errmap; do awk -f tests/tools/public.awk $header.h; done | cut -f 3 > "$work/public"
 exports() {
     symbols -g --defined-only && awk '{ print $3 }' "$work/symbols" | sort > "$work/exported" &&
         ! grep -v -x -F -f "$work/public" "$work/exported"

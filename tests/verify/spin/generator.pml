@@ -1,4 +1,4 @@
-/* Three threads draw from the built-in generator, none of which was seeded: retry_draw and retry_seed of
+/* Three threads draw from the built-in generator, none of which was seeded: retry__generate and retry_seed of
    retry.h, with retry__fetch_add. No number is drawn twice. A state is whose seeds it goes back to, and
    how many were drawn since. */
 #define THREADS 3

@@ -1,5 +1,5 @@
 /* Three threads report to a rate and ask it, two of them when a half second has ended:
-   retry__rate_report, with retry__rate_limit, retry__rate_learn and retry__store of retry.h,
+   retry__rate_report, with retry__rate_limit, retry__rate_update and retry__store of retry.h,
    then retry__rate_take, with retry__rate_passed. One thread ends the half second, each answer counts
    once, in it or in the next, and the time up to `clock` is in the bucket once. */
 #include "swap.pml"

@@ -1,0 +1,46 @@
+#!/bin/sh
+# operation.sh BUILD: instructions of whole operations, with each gate and without, and of a scope and a
+# text. Counted by callgrind as the difference of two runs, so they do not vary. "adds" is what a row has
+# more than the one that it is compared with. With STRICT=1 it fails if a count passes its limit.
+build=$1
+
+# What it is | at most | bench_PROGRAM and what it does | what it is compared with, which stands above
+rows() {
+    cat << 'END'
+nothing is shared                                |  280 | operation
+a budget                                         |  413 | operation budget | operation
+a service: a budget and the AIMD limit           |  680 | operation service | operation budget
+a service, circuit breaker                       |  838 | operation service breaker | operation service
+a service, client-side throttle                  |  825 | operation service throttle | operation service
+a service, rate                                  |  784 | operation service rate | operation service
+a service, rate under a limit                    | 1011 | operation service paced | operation service
+a service, latency                               |  803 | operation service latency | operation service
+a service, all of these                          | 1207 | operation service breaker throttle rate latency | operation service
+a budget, four nodes with a limit each           |  879 | operation nodes | operation budget
+a service, event loop                            |  814 | operation service loop | operation service
+a service, event loop, hedge sends no copy       | 1064 | operation service hedge | operation service loop
+a service, event loop, hedge sends a copy        | 2200 | operation service copy | operation service hedge
+one retry, nothing is shared                     |  809 | operation retry | operation
+one retry, a service                             | 1764 | operation service retry | operation service
+scope: look up a name of 18 bytes                |  180 | scopes first
+policy from a text of 49 bytes                   | 2635 | from_text policy
+END
+}
+
+count() { # PROGRAM ARGUMENT...: the instructions that it executes
+    program=$1
+    shift
+    valgrind --tool=callgrind --callgrind-out-file=/dev/null "$build/bench_$program" "$@" 2>&1 \
+        > /dev/null | awk '/Collected/ { print $NF }'
+}
+
+rows | while IFS='|' read -r text limit what base; do
+    # shellcheck disable=SC2086 # one word an argument
+    echo "$text|$limit|$what|$base|$(count $what 1000)|$(count $what 2000)"
+done | awk -F ' *[|] *' '
+    BEGIN { print "\nOne operation, scope or text (gcc -O2)             instructions  at most    adds" }
+    { each[$3] = ($6 - $5) / 1000
+      adds = $4 == "" ? "" : sprintf("%8.1f", each[$3] - each[$4])
+      printf "  %-50s %10.1f %8s%s\n", $1, each[$3], $2, adds
+      bad += !(each[$3] > 0 && each[$3] <= $2 && ($4 == "" || $4 in each)) }
+    END { print ""; exit !NR || bad }' || [ -z "${STRICT:-}" ]

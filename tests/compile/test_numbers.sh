@@ -1,0 +1,20 @@
+#!/bin/sh
+# The numbers of README.md and of retry.h's manual that are defaults, presets or arithmetic are those that
+# numbers.c finds. Usage: test_numbers.sh, from the top folder; CC names the compiler. The last line is
+# "N passed, N failed".
+. "$(dirname "$0")/../support/check.sh"
+tab=$(printf '\t')
+
+# A text in one line, each space a single one.
+for file in README.md retry.h; do
+    sed '/^#ifndef/,$d' $file | tr -s '[:space:]' ' ' > "$work/$file"
+done
+says() { grep -q -F -e "$2" "$work/$1" || { echo "$1 does not say: $2"; false; }; }
+
+check "numbers.c" makes "$work/numbers" ${CC:-cc} -std=c99 "$(dirname "$0")/numbers.c"
+"$work/numbers" > "$work/found"
+check "some numbers" test "$(wc -l < "$work/found")" -gt 20
+while IFS=$tab read -r file words; do
+    check "$words" says "$file" "$words"
+done < "$work/found"
+finish
