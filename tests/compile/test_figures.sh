@@ -30,6 +30,7 @@ measured() { # NAME COMMAND...: what it prints is in $work/NAME
     check "$name: 80 columns" lacks "$name" '.\{81\}'
 }
 measured size env STRICT=1 sh tests/tools/size.sh
+measured firmware env STRICT=1 sh tests/tools/size_firmware.sh
 measured bench env STRICT=1 sh tests/bench/bench.sh "$build"
 measured operation env STRICT=1 sh tests/bench/operation.sh "$build"
 measured errmap env STRICT=1 sh tests/bench/errmap.sh "$build"
@@ -59,6 +60,8 @@ says README.md "a delay by hand takes " \
 says README.md "An operation takes " "$(bytes retry_operation 3)" " bytes of RAM"
 says README.md "bytes of RAM, " "$(bytes retry_operation 2)" " on the Cortex-M0"
 says retry.h "a delay alone takes about " "$(kib "$delay" 1)" " KiB"
+says retry.h "a delay of a constant backoff takes " \
+    "$(printed firmware "the same of a constant backoff (RETRY_STATIC)")" " bytes"
 says retry.h "a decision with best effort about " "$(kib "$decision" 1)" ","
 says retry.h "all of this file about " "$(kib "all of retry.h" 0)" "."
 says retry.h "An operation takes " "$(bytes retry_operation 2)" " bytes of RAM"

@@ -23,7 +23,6 @@ changed() {
     (cd "$work/$1" && zip -q -r "$work/$1.zip" retry)
     run "$1" "$work/$1.zip"
 }
-differs() { ! cmp -s "$1" "$2"; }
 broken() { shows "$1.out" "^BROKEN  $2"; }
 
 mkdir "$work/sound"

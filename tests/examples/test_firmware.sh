@@ -44,7 +44,6 @@ changed() {
         -kernel "$work/$1/firmware.elf"
     run "$1_host" "$work/$1/host" "$firmware/scenario.txt"
 }
-differs() { ! cmp -s "$1" "$2"; }
 
 # scenario NAME: runs standard input as a scenario on the host
 scenario() {

@@ -4,24 +4,11 @@
 # Nothing here looks at the clock. The last line is "N passed, N failed".
 . "$(dirname "$0")/../support/check.sh"
 
+example=examples/freertos
+script=tests/examples/freertos.sh
 own=tests/examples/freertos
-no_atomics="-U__GCC_ATOMIC_INT_LOCK_FREE -D__GCC_ATOMIC_INT_LOCK_FREE=1 -Wno-builtin-macro-redefined"
+. tests/examples/changed.sh
 
-# run NAME VARIABLE=...: output in NAME, exit status in NAME.status
-run() {
-    name=$1
-    shift
-    env "$@" sh tests/examples/freertos.sh "$work/$name.run" > "$work/$name" 2>&1
-    echo $? > "$work/$name.status"
-}
-# changed NAME FILE EXPRESSION: the example with one file changed by sed, run as NAME
-changed() {
-    cp -r examples/freertos "$work/$1.copy"
-    sed -i "$3" "$work/$1.copy/$2"
-    check "$1: is changed" differs "examples/freertos/$2" "$work/$1.copy/$2"
-    run "$1" FROM="$work/$1.copy" DEFINES="${4:-}"
-}
-differs() { ! cmp -s "$1" "$2"; }
 sections() { sed -n 's/^critical sections: //p' "$work/$1"; }
 all="^30 readings: 30 done, 30 came once, [3-5][0-9] attempts"
 
@@ -74,7 +61,7 @@ check "no atomics: the same decisions" test \
     "$(grep -v critical "$work/masks")" = "$(grep -v critical "$work/at_100")"
 check "no atomics: critical sections" test "$(sections masks)" -gt $(($(sections at_100) + 100))
 
-changed open retry_freertos.h '/^    taskEXIT_CRITICAL/d' "$no_atomics"
+changed open retry_freertos.h '/^    taskEXIT_CRITICAL/d' DEFINES="$no_atomics"
 check "a critical section left open: noticed" differs "$work/open.status" "$work/masks.status"
 changed careless readings.c 's/op->request.idempotent = true/op->request.idempotent = false/'
 check "not repeated: readings are lost" ended careless 1

@@ -4,27 +4,13 @@
 # Nothing here looks at the clock. The last line is "N passed, N failed".
 . "$(dirname "$0")/../support/check.sh"
 
-component=examples/idf_component
+example=examples/idf_component
+script=tests/examples/idf.sh
 own=tests/examples/idf
+. tests/examples/changed.sh
+
 number() { sed -n "s/^#define RETRY_VERSION_$1 //p" retry.h; }
 version=$(number MAJOR).$(number MINOR).$(number PATCH)
-no_atomics="-U__GCC_ATOMIC_INT_LOCK_FREE -D__GCC_ATOMIC_INT_LOCK_FREE=1 -Wno-builtin-macro-redefined"
-
-# run NAME VARIABLE=...: output in NAME, exit status in NAME.status
-run() {
-    name=$1
-    shift
-    env "$@" sh tests/examples/idf.sh "$work/$name.run" > "$work/$name" 2>&1
-    echo $? > "$work/$name.status"
-}
-# changed NAME FILE EXPRESSION: the component with one file changed by sed, run as NAME
-changed() {
-    cp -r $component "$work/$1.copy"
-    sed -i "$3" "$work/$1.copy/$2"
-    check "$1: is changed" differs "$component/$2" "$work/$1.copy/$2"
-    run "$1" FROM="$work/$1.copy"
-}
-differs() { ! cmp -s "$1" "$2"; }
 broken() { shows "$1" "^BROKEN  $2"; }
 
 run sound
@@ -55,13 +41,13 @@ int main(void)
 }
 END
 draws() { # FLAG...: how often the lock was taken for 100 draws, and how deep it is
-    ${CC:-cc} -std=c11 -I. -I$own "$@" "${retry_c:-$component/retry.c}" "$work/draws.c" -o "$work/draws" && "$work/draws"
+    ${CC:-cc} -std=c11 -I. -I$own "$@" "${retry_c:-$example/retry.c}" "$work/draws.c" -o "$work/draws" && "$work/draws"
 }
 match() { echo "$1" | grep -q -e "$2"; }
 check "with atomics: no lock" test "$(draws)" = "0 0"
 # shellcheck disable=SC2086 # one word a flag
 check "without: the lock is taken, and let go" match "$(draws $no_atomics)" "^[1-9][0-9][0-9] 0$"
-sed '/portEXIT_CRITICAL_SAFE/d' $component/retry.c > "$work/held.c"
+sed '/portEXIT_CRITICAL_SAFE/d' $example/retry.c > "$work/held.c"
 # shellcheck disable=SC2086
 check "a lock that is kept: noticed" match "$(retry_c=$work/held.c draws $no_atomics)" "^[1-9].* [1-9]"
 
@@ -76,7 +62,7 @@ check "the Arduino library for it: unmasks them" shows arduino.s "wsr.ps"
 
 # ---- What the component's and the library's files say ---------------------------------------------
 
-check "idf_component.yml: the version" grep -q "^version: \"$version\"$" $component/idf_component.yml
+check "idf_component.yml: the version" grep -q "^version: \"$version\"$" $example/idf_component.yml
 # What make arduino-zip packs, from its own folder, as PlatformIO builds it.
 mkdir "$work/library" && cp -r examples/arduino/* "$work/library" && cp retry.h "$work/library/src"
 field() {
@@ -104,8 +90,8 @@ include(${FOLDER}/CMakeLists.txt)
 END
     cmake -DFOLDER="$1" -P "$work/component.cmake" | sed -n 's/^-- retry.c with //p'
 }
-check "in the repository: retry.h of its top" test "$(cmake_reads "$PWD/$component")" = "$PWD"
-mkdir "$work/retry" && cp $component/*.* retry.h "$work/retry"
+check "in the repository: retry.h of its top" test "$(cmake_reads "$PWD/$example")" = "$PWD"
+mkdir "$work/retry" && cp $example/*.* retry.h "$work/retry"
 check "copied: retry.h beside it" test "$(cmake_reads "$work/retry")" = "$work/retry"
 
 finish

@@ -268,7 +268,7 @@ static void test_policy_keys(void)
 #undef KEY
 }
 
-/* SPREAD without a number has gRPC's; a number is taken, and 0 is one. */
+/* SPREAD without a number has gRPC's; a number is taken, and 0 is one. Another jitter has none. */
 static void test_spread(void)
 {
     static const struct {
@@ -289,6 +289,7 @@ static void test_spread(void)
         CHECK_EQUAL(RETRY_JITTER_SPREAD, policy.backoff.jitter);
         CHECK_EQUAL(rows[i].spread, policy.backoff.spread);
     }
+    CHECK_EQUAL(0, policy_of("grpc jitter=none").backoff.spread);
 }
 
 static void test_budget_keys(void)

@@ -39,6 +39,8 @@ shows() { grep -q -e "$2" "$work/$1"; }
 lacks() { ! grep -q -e "$2" "$work/$1"; }
 ended() { [ "$(cat "$work/$1.status")" -eq "$2" ]; }
 
+differs() { ! cmp -s "$1" "$2"; } # FILE FILE
+
 # Waits until a file shows a text, at most 20 s.
 wait_for() {
     "${RETRY:-build/retry}" --quiet --policy 'curve=constant jitter=none initial=100ms attempts=200' \

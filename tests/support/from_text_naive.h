@@ -331,8 +331,8 @@ NAIVE_API bool naive_policy(retry_policy *policy, const char *text, size_t lengt
     retry_policy built = best_effort;
     if (!naive_words(&rules, &built, text, length, &seen, offset))
         return false;
-    if (built.backoff.jitter == RETRY_JITTER_SPREAD && seen.values[NAIVE_SPREAD] == 0)
-        built.backoff.spread = 13107;          /* 0.2 */
+    if (seen.values[NAIVE_SPREAD] == 0) /* 0.2, and nothing with another jitter than gRPC's */
+        built.backoff.spread = built.backoff.jitter == RETRY_JITTER_SPREAD ? 13107 : 0;
     if (built.throttle_backoff.initial != 0) { /* all else as for other attempts, but a cap that */
         const retry_ms initial = built.throttle_backoff.initial; /* the preset alone has said */
         const retry_ms max = built.throttle_backoff.max;

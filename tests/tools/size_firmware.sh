@@ -73,18 +73,20 @@ row() # LIMIT TEXT FILE...: a program whose function work() does it all
 head='#define RETRY_IMPLEMENTATION
 #include "retry.h"
 uint32_t work(uint32_t n, uint32_t x);'
+static="#define RETRY_STATIC
+$head" # the compiler leaves out what a constant backoff does not use
 echo "Cortex-M3, whole programs, bytes                  flash  at most    RAM  stack"
 {
     echo "$head"
     echo 'uint32_t work(uint32_t n, uint32_t x) { (void)n; (void)x; return retry_draw(); }'
 } > "$dir/draw.c"
 row 190 "its random bits (retry_draw)" draw.c
-{
-    echo "$head"
-    echo 'static const retry_backoff backoff = {.jitter = RETRY_JITTER_FULL, .initial = 100, .max = 5000};
-        uint32_t work(uint32_t n, uint32_t x) { return retry_backoff_delay(&backoff, n, 0, x); }'
-} > "$dir/delay.c"
+full_jitter='static const retry_backoff backoff = {.jitter = RETRY_JITTER_FULL, .initial = 100, .max = 5000};
+    uint32_t work(uint32_t n, uint32_t x) { return retry_backoff_delay(&backoff, n, 0, x); }'
+printf '%s\n' "$head" "$full_jitter" > "$dir/delay.c"
+printf '%s\n' "$static" "$full_jitter" > "$dir/static.c"
 row 650 "a delay, full jitter, random bits of your own" delay.c
+row 45 "the same of a constant backoff (RETRY_STATIC)" static.c
 cat > "$dir/hand.c" << 'END'
 #include <stdint.h>
 uint32_t work(uint32_t n, uint32_t x);
