@@ -326,7 +326,8 @@ int main(void)
     static const retry_connection connection = RETRY_CONNECTION_GRPC;
     const retry_backoff *spacing = &connection.backoff;
     static const retry_backoff zero;
-    printf(MANUAL "request.timeout %u s ms, waits included; UINT32_MAX: no limit\n", default_timeout());
+    printf(MANUAL "request.timeout %u s ms, waits included; UINT32_MAX: no limit\n",
+           default_timeout());
     printf(MANUAL "request.timeout = UINT32_MAX %u s\n", default_timeout());
     printf(MANUAL "a table of one 0 `initial`: %u ms\n", whole(retry_backoff_base(&zero, 0)));
     printf(MANUAL "three attempts at each of five layers are %u calls\n", 3 * 3 * 3 * 3 * 3);

@@ -1,5 +1,5 @@
-/* A clock of ticks that are no milliseconds, made as retry_clock's comment says: it wraps at 2^32 ms,
-   wherever the counter of ticks does. */
+/* A clock of ticks that are no milliseconds, made as retry_clock's comment says: it wraps at 2^32
+   ms, wherever the counter of ticks does. */
 #define RETRY_IMPLEMENTATION
 #include "../../retry.h"
 #include "../support/check.h"
