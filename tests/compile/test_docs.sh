@@ -37,7 +37,7 @@ for target in $(grep -o -h '`make [a-z][a-z_-]*[` ]' README.md tests/README.md |
     sed 's/make //' | sort -u); do
     check "README.md: make $target" grep -q "^$target:" Makefile
 done
-check "README.md: at most 252 lines" test "$(wc -l < README.md)" -le 252
+check "README.md: at most 300 lines" test "$(wc -l < README.md)" -le 300
 
 # INSIDE A LIBRARY: the flags are tried.
 sed -n '/^   INSIDE A LIBRARY/,/^   FIRMWARE/p' retry.h > "$work/inside"
