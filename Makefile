@@ -108,7 +108,8 @@ help:
 			printf "\nExamples (make build/NAME builds examples/NAME.c alone)\n%s", line[2]; \
 			printf "\nWhen you change something\n%s", line[3]; \
 			printf "\nEverything else that is checked\n%s", line[4]; \
-			printf "\nMissing Debian packages are installed by apt, as root or by sudo.\n" }' Makefile
+			printf "\nMissing Debian packages are installed by apt, as root or by sudo. On a\n" \
+				"terminal examples ask first (YES=1: they do not).\n" }' Makefile
 
 quickstart: ## 1 | 2 s | README.md's first program
 event_loop: ## 2 | 2 s | three operations at once, each with one timer
