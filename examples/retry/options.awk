@@ -28,6 +28,7 @@ in_options && after_tp {
     gsub(/-/, "_", id)
     ids = ids "    " id " = " (letter ? "'" letter "'" : 256 + count++) ",\n"
     rows = rows "    {\"" name "\", " argument ", NULL, " id "}, \\\n"
+    names = names "    [" id "] = \"--" name ": \", \\\n"
     letters = letters (letter ? letter (argument ? ":" : "") : "")
 }
 { after_tp = /^\.TP/ }
@@ -35,6 +36,7 @@ END {
     printf "/* Made from retry.1 by options.awk. */\n"
     printf "enum {\n%s    OPTION_COUNT = %d\n};\n", ids, 256 + count
     printf "#define OPTION_LETTERS \"+%s\"\n", letters
+    printf "#define OPTION_NAMES \\\n%s\n", names
     printf "#define OPTION_ROWS \\\n%s\n#define HELP_TEXT \\\n%s", rows, gensub_(help)
 }
 function gensub_(text) {

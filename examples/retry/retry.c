@@ -1,6 +1,6 @@
 /* retry.c: a command that runs another command again until it works (`make build/retry`).
    Its options, and what --help prints, are taken from its manual page: retry.1. */
-#define _DEFAULT_SOURCE /* getopt_long */
+#define _GNU_SOURCE /* getopt_long, ppoll */
 #define RETRY_SYSTEM_CLOCK
 #define RETRY_IMPLEMENTATION
 #include "../../retry.h"
@@ -9,14 +9,13 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <getopt.h>
+#include <limits.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#ifdef __linux__
 #include <sys/prctl.h>
-#endif
-#include <sys/select.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -27,10 +26,11 @@
 enum { TIMED_OUT = 124, UNUSABLE, NOT_RUN, NOT_FOUND }; /* exit statuses, as other tools' */
 
 static const struct option rows[] = {OPTION_ROWS{NULL, 0, NULL, 0}};
-static char *given[OPTION_COUNT], option[32]; /* arguments; "--x: " while the one of x is read */
-static bool on[256], not_on[256];             /* by exit status */
-static retry_clock steady;                    /* the system's, but for the sleep */
-static retry_operation operation;             /* all tries */
+static char *given[OPTION_COUNT]; /* arguments */
+static const char *option = "";   /* "--x: " while the one of x is read */
+static bool on[256], not_on[256]; /* by exit status */
+static retry_clock steady;        /* the system's, but for the sleep */
+static retry_operation operation; /* all tries */
 static retry_policy policy;
 static retry_budget budget;
 static int state = -1, output = -1, slip = -1, slip_as, record = -1; /* --only-last to --stdin */
@@ -91,47 +91,46 @@ static void read_statuses(const char *list, bool *into)
 /* An option's argument, or NULL; from here on an error names the option. */
 static char *argument(int letter)
 {
-    for (const struct option *row = rows; row->name; row++)
-        if (row->val == letter)
-            snprintf(option, sizeof option, "--%s: ", row->name);
+    static const char *const names[] = {OPTION_NAMES};
+    option = names[letter];
     return given[letter];
 }
 
-/* Where a key takes a time its number has to have a unit: a bare one would be in ms. */
-static void check_units(const char *text)
+/* Whether the text has this key. A time's number has to have a unit: a bare one would be in ms. */
+static bool check_units(const char *text, const char *key)
 {
-    for (const char *word = text; *(word += strspn(word, SEPARATORS));) {
-        size_t length = strcspn(word, SEPARATORS), key = strcspn(word, "=" SEPARATORS) + 1;
-        retry_policy a_policy;
-        retry_budget_options a_budget;
-        char probe[64];
-        int size = snprintf(probe, sizeof probe, "aws %.*s0ms", (int)key, word);
-        must(key >= length || size >= 64 || strspn(word + key, DIGITS ".") < length - key ||
-                 !(retry_parse_policy(&a_policy, probe, (size_t)size, NULL) ||
-                   retry_parse_budget(&a_budget, probe, (size_t)size, NULL)),
-             word, "a number without a unit: ms, s, m or h");
-        word += length;
+    bool there = false;
+    for (size_t length; *(text += strspn(text, SEPARATORS)); text += length) {
+        size_t size = strcspn(text, "=" SEPARATORS) + 1;
+        char name[32];
+        length = strcspn(text, SEPARATORS);
+        snprintf(name, sizeof name, " %.*s", (int)size, text);
+        must(size >= length || strspn(text + size, DIGITS ".") < length - size ||
+                 !strstr(
+                     " min= initial= max= throttled= retry-after-max= retry-after-slack= expire=",
+                     name),
+             text, "a number without a unit: ms, s, m or h");
+        there = there || strcmp(name + 1, key) == 0;
     }
+    return there;
 }
 
 static void read_policy(const char *text)
 {
     static retry_ms delays[64];
     char whole[4096];
+    bool has_max = check_units(text, "max="), has_attempts = check_units(text, "attempts=");
     bool preset = *text && strcspn(text, SEPARATORS) <= strcspn(text, "=");
     int length = snprintf(whole, sizeof whole, "%s%s", preset ? "" : "smithy ", text);
     retry_ms *initial = &policy.backoff.initial, *max = &policy.backoff.max;
-    retry_policy other;
     retry_text_error error;
-    check_units(text);
     must(length < (int)sizeof whole, text, "too long");
     if (!retry_parse_policy(&policy, whole, (size_t)length, &error))
         must(false, whole[error.offset] ? whole + error.offset : text, error.text);
-    memcpy(whole, "grpc   ", 7); /* what another preset changes is not in the text */
-    if (!preset && retry_parse_policy(&other, whole, (size_t)length, NULL)) {
-        *max = *max != other.backoff.max ? 30000 : *max;
-        policy.max_attempts = policy.max_attempts != other.max_attempts ? 8 : policy.max_attempts;
-    }
+    if (!preset && !has_max)
+        *max = 30000;
+    if (!preset && !has_attempts)
+        policy.max_attempts = 8;
     policy.max_attempts = read_number(argument(ATTEMPTS), policy.max_attempts);
     if (read_times(argument(DELAY), initial, 1) && *max != 0 && *max < *initial)
         *max = *initial;
@@ -146,14 +145,15 @@ static void read_policy(const char *text)
 
 static void block_signals(void)
 {
-    static const int numbers[] = {SIGHUP,  SIGINT,  SIGQUIT, SIGTERM, SIGUSR1,
-                                  SIGUSR2, SIGTSTP, SIGCONT, SIGCHLD};
+    static const char numbers[] = {SIGHUP,  SIGINT,  SIGQUIT, SIGTERM, SIGUSR1,
+                                   SIGUSR2, SIGTSTP, SIGCONT, SIGCHLD, 0};
     struct sigaction action;
     signal(SIGCHLD, SIG_DFL);
     sigemptyset(&awaited);
-    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
-        if (sigaction(numbers[i], NULL, &action) == 0 && action.sa_handler != SIG_IGN)
-            sigaddset(&awaited, numbers[i]); /* what nohup ignores stays ignored */
+    for (int number = 1; number < NSIG; number++) /* what nohup ignores stays ignored */
+        if (strchr(numbers, number) && sigaction(number, NULL, &action) == 0 &&
+            action.sa_handler != SIG_IGN)
+            sigaddset(&awaited, number);
     blocked = awaited;
     sigaddset(&blocked, SIGTTOU); /* or we could not take the terminal back */
     sigprocmask(SIG_BLOCK, &blocked, &unblocked);
@@ -213,28 +213,26 @@ static void take_tokens(void)
 {
     char text[64] = "";
     unsigned long long balance, since, now = (unsigned long long)time(NULL), idle;
-    retry_budget_options options = budget.options, found = options;
+    const retry_budget_options options = budget.options;
     retry_time began = steady.now(NULL);
     int end = 0;
-    ssize_t length;
     for (; state >= 0 && lockf(state, F_TLOCK, 0) != 0; wait_for_signal(1 + retry_draw() % 8))
         if ((errno != EACCES && errno != EAGAIN) || stopped_by || steady.now(NULL) - began >= 1000)
             leave_state(strerror(errno));
+    ssize_t length = state < 0 ? 0 : pread(state, text, sizeof text - 1, 0);
+    if (length != 0 &&
+        (sscanf(text, "%10llu %20llu\n%n", &balance, &since, &end) != 2 || end != length))
+        leave_state(length < 0 ? strerror(errno) : "these are no tokens");
     if (state < 0)
         return;
-    if ((length = pread(state, text, sizeof text - 1, 0)) != 0 &&
-        (sscanf(text, "%10llu %20llu\n%n", &balance, &since, &end) != 2 || end != length)) {
-        leave_state(length < 0 ? strerror(errno) : "these are no tokens");
-        return;
-    }
     taken = now; /* the steady clock begins anew with the machine */
     if (length == 0)
         return; /* a new file */
     idle = since < now ? (now - since) * 1000 : 0;
-    found.capacity = balance < options.capacity ? (uint32_t)balance : options.capacity;
-    found.expire = 0;                             /* hold them all */
     idle = idle < 2000000000 ? idle : 2000000000; /* 23 days */
-    retry_budget_init(&budget, &found, steady.now(NULL) - (retry_ms)idle);
+    budget.options.capacity = balance < options.capacity ? (uint32_t)balance : options.capacity;
+    budget.options.expire = 0; /* hold them all */
+    retry_budget_init(&budget, &budget.options, steady.now(NULL) - (retry_ms)idle);
     budget.options = options;
     retry_budget_withdraw(&budget, 0, steady.now(NULL)); /* refills it */
 }
@@ -242,8 +240,8 @@ static void take_tokens(void)
 static void put_tokens(void)
 {
     char text[40];
-    unsigned long long balance = retry_budget_balance(&budget);
-    int length = snprintf(text, sizeof text, "%010llu %020llu\n", balance, taken);
+    int length =
+        snprintf(text, sizeof text, "%010u %020llu\n", retry_budget_balance(&budget), taken);
     errno = ENOSPC; /* if it is written in part */
     if (taken && (pwrite(state, text, (size_t)length, 0) != length || lockf(state, F_ULOCK, 0)))
         leave_state(strerror(errno));
@@ -254,13 +252,12 @@ static void put_tokens(void)
 static int anew(int file, const char *path)
 {
     const char *folder = getenv("TMPDIR");
-    char name[4096];
-    if (file >= 0)
-        close(file);
+    char name[PATH_MAX];
     snprintf(name, sizeof name, "%s/retry.XXXXXX", folder && *folder ? folder : "/tmp");
-    file = path ? open(path, O_RDWR | O_CREAT | O_TRUNC, 0666) : mkstemp(name);
+    close(file);
+    file =
+        path ? open(path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0666) : mkostemp(name, O_CLOEXEC);
     must(file >= 0, path ? path : name, NULL);
-    fcntl(file, F_SETFD, FD_CLOEXEC);
     if (!path)
         unlink(name);
     return file;
@@ -271,31 +268,27 @@ static int anew(int file, const char *path)
    read. Only where it waits does a signal end it. */
 static int start_companion(bool feeds)
 {
-    char bytes[4096]; /* what a pipe that is ready takes at once */
-    fd_set one;
+    char bytes[PIPE_BUF]; /* what a pipe that is ready takes at once */
     int data[2];
-    must(pipe(data) == 0 && (companion = fork()) >= 0, "pipe", NULL);
+    ssize_t n;
+    must(pipe2(data, O_CLOEXEC) == 0 && (companion = fork()) >= 0, "pipe", NULL);
     close(data[companion ? 1 : 0]);
-    fcntl(data[0], F_SETFD, FD_CLOEXEC);
     if (companion)
         return data[0];
-    dup2(data[1], STDOUT_FILENO);
     signal(SIGTERM, SIG_DFL), signal(SIGPIPE, SIG_IGN), signal(SIGXFSZ, SIG_IGN);
     signal(SIGTSTP, SIG_IGN); /* the command may, too */
     sigemptyset(&unblocked);
     for (off_t sent = 0;;) {
-        ssize_t n = feeds ? pread(record, bytes, sizeof bytes, sent) : 0;
-        FD_ZERO(&one);
-        if (feeds)
-            FD_SET(n > 0 ? STDOUT_FILENO : STDIN_FILENO, &one);
-        if (pselect(2, n > 0 ? NULL : &one, n > 0 ? &one : NULL, NULL, NULL, &unblocked) < 0)
+        n = feeds ? pread(record, bytes, sizeof bytes, sent) : 0;
+        struct pollfd one = {n > 0 ? data[1] : STDIN_FILENO, n > 0 ? POLLOUT : POLLIN, 0};
+        if (ppoll(&one, feeds, NULL, &unblocked) < 0)
             continue;
-        if (n > 0 && (n = write(STDOUT_FILENO, bytes, (size_t)n)) > 0)
+        if (n > 0 && (n = write(data[1], bytes, (size_t)n)) > 0)
             sent += n;
         else if (n < 0 || (n = read(STDIN_FILENO, bytes, sizeof bytes)) < 0)
             _exit(errno != EPIPE);
         else if (n == 0)
-            feeds = false, close(STDOUT_FILENO), close(data[1]);
+            feeds = false, close(data[1]);
         else if (pwrite(record, bytes, (size_t)n, sent) != n)
             _exit(1);
     }
@@ -425,8 +418,7 @@ static void report(void *words, const retry_request *request, const retry_failur
     retry_ms each = request->client->attempt_timeout, limit = each ? each : UINT32_MAX;
     put_tokens();
     snprintf(number, sizeof number, "%u", tries += decision->verdict == RETRY_VERDICT_SUCCESS);
-    snprintf(next, sizeof next, "again in %u.%03u s", decision->delay / 1000,
-             decision->delay % 1000);
+    snprintf(next, sizeof next, "again in %.3f s", decision->delay / 1000.0);
     snprintf(reason, sizeof reason, status == TIMED_OUT ? "timed out" : "status %d", status);
     setenv("RETRY_ATTEMPT", number, 1);
     setenv("RETRY_REASON", reason, 1);
@@ -454,7 +446,7 @@ static void read_options(retry_client *client, bool has_output)
     retry_text_error error;
     retry_ms *timeout = &operation.request.timeout, *each = &client->attempt_timeout;
     read_policy((text = argument(POLICY)) ? text : "");
-    check_units(text = argument(BUDGET) ? given[BUDGET] : "");
+    check_units(text = argument(BUDGET) ? given[BUDGET] : "", "");
     if (!retry_parse_budget(&budget.options, text, strlen(text), &error))
         must(false, text[error.offset] ? text + error.offset : text, error.text);
     read_times(argument(TIMEOUT), timeout, 1);
@@ -468,7 +460,7 @@ static void read_options(retry_client *client, bool has_output)
     argument(RETRY_AFTER_FROM);
     slip_as = to && *to && !to[strspn(to, DIGITS)] ? (int)read_number(to, 0) : -1;
     must(slip_as < 0 || fcntl(slip_as, F_GETFD) >= 0, to, NULL);
-    *option = '\0';
+    option = "";
     if (given[STATE] && (state = open(given[STATE], O_RDWR | O_CREAT | O_CLOEXEC, 0666)) < 0)
         leave_state(strerror(errno));
     record = given[STDIN] ? anew(-1, NULL) : -1;
@@ -491,7 +483,7 @@ int main(int count, char **words)
         given[letter] = optarg ? optarg : words[0];
         if (letter == ON || letter == NOT_ON)
             read_statuses(argument(letter), letter == ON ? on : not_on);
-        *option = '\0';
+        option = "";
     }
     if (given[HELP])
         return puts(HELP_TEXT) < 0;
@@ -503,9 +495,7 @@ int main(int count, char **words)
     steady = retry_system_clock();
     steady.sleep = sleep_for;
     retry_budget_init(&budget, &budget.options, steady.now(NULL));
-#ifdef __linux__
     prctl(PR_SET_CHILD_SUBREAPER, 1); /* an init may leave what a try left as zombies */
-#endif
     block_signals();
     take_tokens();
     setenv("RETRY_REASON", "", 1);
