@@ -261,6 +261,8 @@ install: export PKGCONFIG = $(PKGCONFIG_FILE)
 install: export CONFIG = $(CMAKE_FILE)
 install: export CONFIG_VERSION = $(CMAKE_VERSION_FILE)
 install: ## 1 |  | copy the headers to PREFIX (pkg-config, CMake)
+	@mkdir -p "$(INSTALLED)" 2> /dev/null && test -w "$(INSTALLED)" || \
+		{ echo "cannot write to $(INSTALLED): try make $@ PREFIX=$$HOME/.local" >&2; exit 1; }
 	@install -d "$(INSTALLED)/include" "$(INSTALLED)/share/pkgconfig" \
 		"$(INSTALLED)/share/cmake/retry"
 	@install -m 644 $(HEADERS) "$(INSTALLED)/include"
