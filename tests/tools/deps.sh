@@ -47,7 +47,7 @@ apt()
 # Whether these may be installed.
 agreed() # PACKAGE...
 {
-    case " $* " in " libjsmn-dev " | " procps " | " libjsmn-dev procps ") return ;; esac
+    case " $* " in " libjsmn-dev " | " procps " | " libjsmn-dev procps ") return 0 ;; esac
     [ -t 0 ] && [ -t 2 ] && [ -z "${YES:-}" ] || return 0
     echo "deps: missing: $*" >&2
     printf 'deps: install them by apt? Debian starts the servers among them. (YES=1: no question) [Y/n] ' >&2
