@@ -643,7 +643,7 @@ RETRY_API bool retry_reason_set_has(retry_reason_set set, retry_reason reason);
 
 /* ---- A failed attempt ---------------------------------------------------------------------- */
 
-/* What the caller knows about whether another try could do harm. */
+/* What the caller knows about whether another attempt could do harm. */
 enum { RETRY_SAFETY_MAYBE, RETRY_SAFETY_YES, RETRY_SAFETY_NO };
 
 /* Whose fault the failure is. */
@@ -651,7 +651,7 @@ enum { RETRY_FAULT_OTHER, RETRY_FAULT_CLIENT, RETRY_FAULT_SERVER };
 
 typedef struct retry_failure {
     retry_reason reason;  /* RETRY_REASON_x or _USER (default: NONE: not retried) */
-    uint8_t safety;       /* RETRY_SAFETY_x, of another try (default: MAYBE) */
+    uint8_t safety;       /* RETRY_SAFETY_x, of another attempt (default: MAYBE) */
     uint8_t fault;        /* RETRY_FAULT_x (default: OTHER) */
     bool throttle;        /* the server asked for less load (default: false) */
     bool timeout;         /* the attempt ran out of its own time (default: false) */
@@ -671,11 +671,11 @@ typedef struct retry_budget retry_budget;
 typedef struct retry_gates retry_gates;
 
 /* X(name): what the caller does next. */
-#define RETRY_VERDICTS(X)                                                            \
-    X(FAIL)    /* give the original error to whoever asked */                        \
-    X(RETRY)   /* wait `delay` ms, then try again */                                 \
-    X(EXPIRE)  /* wait at most `delay` ms, then fail as timed out; no further try */ \
-    X(PENDING) /* wait for the strategy's answer and hand it to retry_resume */      \
+#define RETRY_VERDICTS(X)                                                                \
+    X(FAIL)    /* give the original error to whoever asked */                            \
+    X(RETRY)   /* wait `delay` ms, then try again */                                     \
+    X(EXPIRE)  /* wait at most `delay` ms, then fail as timed out; no further attempt */ \
+    X(PENDING) /* wait for the strategy's answer and hand it to retry_resume */          \
     X(SUCCESS) /* done */
 
 /* X(name, text): why. */
@@ -1113,7 +1113,7 @@ typedef struct retry_nmv_step {
    failure with `pushback` true and `retry_after` the step's delay: without the order its own ladder
    for always-retry reasons holds. Source: RFC 0005. */
 typedef struct retry_nmv {
-    retry_ms interval;          /* ms between tries on the same map (default: 0: 100 ms) */
+    retry_ms interval;          /* ms between attempts on the same map (default: 0: 100 ms) */
     retry_nmv_step retry__step; /* private: the step under way */
     uint64_t retry__revision;   /* private: of the current map when this turn began */
     bool retry__waiting;        /* private: the step under way is a wait */
@@ -1484,11 +1484,11 @@ RETRY_API void retry_start(retry_operation *op, retry_time now);
    1. A copy is due to be cancelled: CANCEL, the lowest number first.
    2. The operation is over: END, as often as you ask. NULL, or never started: FAIL, MISUSE.
    3. Somebody closed the request, as by retry_cancel: as after retry_stop.
-   4. No try is under way:
+   4. No attempt is under way:
       a. A strategy answers later: WAIT, PENDING, to the deadline; then END, EXPIRE.
       b. A retry's delay is not over: WAIT for the rest of it.
-      c. The try begins, if the gates let it: SEND copy 0; else WAIT, PACED, or END.
-   5. A try is under way:
+      c. The attempt begins, if the gates let it: SEND copy 0; else WAIT, PACED, or END.
+   5. An attempt is under way:
       a. A copy's time is over: it has failed (ATTEMPT_TIMED_OUT), and is cancelled.
       b. A further copy is due (retry_hedge_copies): SEND, if it is paid for and the gates let it.
       c. WAIT, NONE, for the first of the timers.
@@ -1537,10 +1537,10 @@ struct retry_hedge {
                          retry_step *step, retry_time now); /* private: the code of hedging */
     retry_ms retry__delay; /* private: ms that the timer was set to; UINT32_MAX: none */
     uint32_t retry__since; /* private: ms; when it was set */
-    uint8_t retry__unsent; /* private: copies that this try may still send */
+    uint8_t retry__unsent; /* private: copies that this attempt may still send */
     uint8_t retry__follow; /* private: failed copies that are to be followed at once */
-    uint8_t retry__paid;   /* private: copies of this try that were paid for */
-    bool retry__stopped;   /* private: an order not to retry came in this try */
+    uint8_t retry__paid;   /* private: copies of this attempt that were paid for */
+    bool retry__stopped;   /* private: an order not to retry came in this attempt */
 };
 
 /* Gives an operation further copies, before retry_start: one more when no answer has come for
@@ -1549,12 +1549,13 @@ struct retry_hedge {
    without copies: none. NULL op, one that is under way, or a CANCEL that is due: nothing happens.
    When a copy fails, the first that fits:
    - Final whatever is on the wire (UNSAFE, UNKNOWN_REASON, NOT_RETRYABLE, or not permitted): the
-   try has failed.
-   - An order not to retry: no more copies in this try.
+   attempt has failed.
+   - An order not to retry: no more copies in this attempt.
    - Never sent, or refused by a gate: it is not followed, and what it cost goes back.
    - An order to wait: the next copy then.
    - The next copy at once, if there is one left, the deadline is not reached, and the budget pays.
-   With nothing on the wire and no copy to come the try has failed: retry_orchestrate decides. */
+   With nothing on the wire and no copy to come the attempt has failed: retry_orchestrate decides.
+ */
 RETRY_API void retry_hedge_copies(retry_operation *op, retry_hedge *hedge);
 
 /* ---- The recommended client ---------------------------------------------------------------- */
@@ -3769,7 +3770,7 @@ struct retry__event {
     uint8_t outcome; /* REPORT */
     bool good;       /* REPORT: an answer that does not throttle */
     bool placed;     /* counted in in_flight */
-    bool drawn;      /* ASK: a throttle has let the try pass before */
+    bool drawn;      /* ASK: a throttle has let the attempt pass before */
     void *gate;      /* the one that is told */
     retry_operation *op;
     retry_copy *copy;
@@ -4660,11 +4661,11 @@ RETRY_API retry_ms retry_latency_get(const retry_latency *latency)
 
 enum {
     RETRY__OP_NONE, /* never started */
-    RETRY__OP_IDLE, /* no try is under way */
+    RETRY__OP_IDLE, /* no attempt is under way */
     RETRY__OP_TRY,
     RETRY__OP_OVER,
     RETRY__OP_PHASE = 3,
-    RETRY__OP_DRAWN = 4,  /* a throttle has let this try pass */
+    RETRY__OP_DRAWN = 4,  /* a throttle has let this attempt pass */
     RETRY__OP_KEPT = 8,   /* a rate keeps an instant for it */
     RETRY__OP_CANCEL = 16 /* CANCELs may be due */
 };
@@ -4711,7 +4712,7 @@ static inline retry_copy *retry__copy_in(retry_operation *op, uint8_t state, uin
     return copy;
 }
 
-/* Leaves what is known of the try, but for CANCELs that are due. */
+/* Leaves what is known of the attempt, but for CANCELs that are due. */
 static void retry__become(retry_operation *op, uint8_t state)
 {
     op->retry__status = (uint8_t)((op->retry__status & RETRY__OP_CANCEL) | state);
@@ -4876,7 +4877,7 @@ static void retry__close(retry_operation *op, uint8_t cause, retry_ms delay, ret
     retry__announce(&op->request, NULL, verdict, cause, delay);
 }
 
-/* The next try begins, if it may. False: the operation is over. */
+/* The next attempt begins, if it may. False: the operation is over. */
 static bool retry__try(retry_operation *op, retry_step *step, retry_time now)
 {
     op->retry__cause = retry__ask_copy(op, &op->retry__copy, step, now);
@@ -4894,7 +4895,8 @@ static bool retry__try(retry_operation *op, retry_step *step, retry_time now)
     return true;
 }
 
-/* No try is under way: what there is to wait for, or the next try. False: the operation is over. */
+/* No attempt is under way: what there is to wait for, or the next attempt. False: the operation is
+ * over. */
 static bool retry__idle(retry_operation *op, retry_step *step, retry_time now)
 {
     const retry_request *request = &op->request;
@@ -4915,7 +4917,8 @@ static bool retry__idle(retry_operation *op, retry_step *step, retry_time now)
     return true;
 }
 
-/* What was decided about the try that is over; a strategy or an observer may have stopped it. */
+/* What was decided about the attempt that is over; a strategy or an observer may have stopped it.
+ */
 static void retry__decided(retry_operation *op, retry_decision decision, retry_time now)
 {
     if (retry__op_state(op) == RETRY__OP_OVER)
@@ -4982,7 +4985,8 @@ RETRY__COLD bool retry__cancel_next(retry_operation *op, retry_step *step)
     return true;
 }
 
-/* A try is under way: a copy that is due, or how long there is nothing to do; false: look again. */
+/* An attempt is under way: a copy that is due, or how long there is nothing to do; false: look
+ * again. */
 RETRY__COLD bool retry__watch(retry_operation *op, retry_step *step, retry_time now)
 {
     retry_ms least = UINT32_MAX;
@@ -5243,8 +5247,8 @@ static void retry__gates_add(retry_gates *gates, uint32_t index, void *gate,
         gates->retry__drive = retry__gates_drive;
 }
 
-/* The operation's first try may probe, and one with its whole time: any other may just have run out
-   of it. */
+/* The operation's first attempt may probe, and one with its whole time: any other may just have run
+   out of it. */
 static uint8_t retry__ask_breaker(struct retry__event *event)
 {
     const retry_request *request = &event->op->request;
@@ -5269,7 +5273,7 @@ RETRY_API void retry_gates_breaker(retry_gates *gates, retry_breaker *breaker)
     retry__gates_add(gates, RETRY__BREAKER, breaker, &code);
 }
 
-/* A try that waits for a later gate has passed this one. */
+/* An attempt that waits for a later gate has passed this one. */
 static uint8_t retry__ask_throttle(struct retry__event *event)
 {
     retry_operation *op = event->op;
@@ -5327,8 +5331,8 @@ RETRY_API void retry_gates_aimd(retry_gates *gates, retry_aimd *aimd)
     retry__gates_add(gates, RETRY__AIMD, aimd, &code);
 }
 
-/* An instant that is kept for a try stays its own while another gate makes it wait, for as long as
-   the bucket could have held it. What was taken for it is where the copy's time will be. */
+/* An instant that is kept for an attempt stays its own while another gate makes it wait, for as
+   long as the bucket could have held it. What was taken for it is where the copy's time will be. */
 RETRY__WRAPS static uint8_t retry__ask_rate(struct retry__event *event)
 {
     retry_rate *rate = (retry_rate *)event->gate;
@@ -5606,7 +5610,8 @@ static retry_copy *retry__hedge_free(retry_operation *op, uint32_t *number)
     return copy;
 }
 
-/* No copy is to come, but for those that are to follow: with nothing on the wire the try failed. */
+/* No copy is to come, but for those that are to follow: with nothing on the wire the attempt
+ * failed. */
 static void retry__hedge_rest(retry_operation *op, retry_time now)
 {
     uint32_t number = 0;
