@@ -12,29 +12,29 @@
 
 /* X(name, default, lowest, highest, kind, what it is). The page builds its controls from this; the
    kind is a unit, nothing, or the words for 0, 1 ... The last four are the client's. */
-#define SETTINGS(X)                                                                               \
-    X(busy, 70, 1, 150, "%", "the share of the service that is used while all is well")           \
-    X(fault, 4, 0, 5,                                                                             \
-      "refuses connections|answers 503|loses requests|hangs, then breaks all connections|"        \
-      "freezes|is ten times as slow",                                                             \
-      "what befalls the service")                                                                 \
-    X(from, 10000, 3000, 100000, "ms", "after which the fault begins")                            \
-    X(length, 10000, 0, 100000, "ms", "that the fault lasts")                                     \
-    X(end, 60000, 10000, 240000, "ms", "that are shown")                                          \
-    X(nodes, 1, 1, 8, "", "nodes of the service")                                                 \
-    X(hit, 8, 1, 8, "", "nodes that the fault befalls, at most")                                  \
-    X(workers, 10, 1, 50, "", "workers of each node")                                             \
-    X(work, 50, 10, 1000, "ms", "of a worker for each attempt")                                   \
-    X(queue, 1000, 0, 60000, "ms", "that an attempt may have to wait in a node's queue")          \
-    X(full, 0, 0, 1, "drops what comes|answers 503", "what a node with a full queue does")        \
-    X(network, 1, 1, 1000, "ms", "that a message takes, one way")                                 \
-    X(burst, 0, 0, 10000, "ms", "between bursts of operations; 0: each begins at random")         \
-    X(processes, 20, 1, 1000, "", "processes; each has a client of its own")                      \
-    X(timeout, 10000, 100, 120000, "ms", "for an operation, all its attempts and waits included") \
-    X(seed, 1, 0, 1000000, "", "seed of all chance; another one, another course of events")       \
-    X(attempt, 1000, 0, 120000, "ms", "for an attempt, to begin with; 0: what is left")           \
-    X(fixed, 0, 0, 1, "follows the server|is fixed", "how long an attempt may take")              \
-    X(limit, 20, 0, 1000, "", "attempts at once, of a process at a node; 0: no limit")            \
+#define SETTINGS(X)                                                                        \
+    X(busy, 70, 1, 150, "%", "how busy the service is while all is well")                  \
+    X(fault, 4, 0, 5,                                                                      \
+      "refuses connections|answers 503|loses requests|hangs, then breaks all connections|" \
+      "freezes|is ten times as slow",                                                      \
+      "what befalls the service")                                                          \
+    X(from, 10000, 3000, 100000, "ms", "after which the fault begins")                     \
+    X(length, 10000, 0, 100000, "ms", "that the fault lasts")                              \
+    X(end, 60000, 10000, 240000, "ms", "that are shown")                                   \
+    X(nodes, 1, 1, 8, "", "nodes of the service")                                          \
+    X(hit, 8, 1, 8, "", "nodes that the fault befalls, at most")                           \
+    X(workers, 10, 1, 50, "", "workers of each node")                                      \
+    X(work, 50, 10, 1000, "ms", "of a worker for each attempt")                            \
+    X(queue, 1000, 0, 60000, "ms", "that an attempt may wait in the queue of a node")      \
+    X(full, 0, 0, 1, "drops what comes|answers 503", "what a node with a full queue does") \
+    X(network, 1, 1, 1000, "ms", "that a message takes, one way")                          \
+    X(burst, 0, 0, 10000, "ms", "between bursts of operations; 0: each begins at random")  \
+    X(processes, 20, 1, 1000, "", "processes; each has a client of its own")               \
+    X(timeout, 10000, 100, 120000, "ms", "for an operation, with all attempts and waits")  \
+    X(seed, 1, 0, 1000000, "", "seed of all that is random")                               \
+    X(attempt, 1000, 0, 120000, "ms", "for an attempt, to begin with; 0: what is left")    \
+    X(fixed, 0, 0, 1, "follows the server|is fixed", "how long an attempt may take")       \
+    X(limit, 20, 0, 1000, "", "attempts at once, of a process at a node; 0: no limit")     \
     X(choose, 1, 0, 1, "any|the less busy of two", "which node an attempt goes to")
 
 /* X(name): what a run counts, of the operations that began before `end`. */

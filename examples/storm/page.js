@@ -11,7 +11,7 @@ const NONE = { policy: 'attempts=1', budget: 'none', fixed: 1, limit: 0, choose:
 
 const number = (n, digits = 0) => n.toLocaleString('en', { maximumFractionDigits: digits });
 const seconds = ms => ms < 1000 ? number(ms) + ' ms' : number(ms / 1000, 1) + ' s';
-const per = (a, b) => number(b ? a / b : 0, 2);
+const per = (a, b) => (b ? a / b : 0).toFixed(2);
 const oneLine = text => text.replace(/\s+/g, ' ');
 const NEVER = 0xffffffff;
 const shown = s => seconds(Math.max(0, s.end - s.from - s.length));
@@ -48,25 +48,25 @@ const CHAPTERS = {
         holds: (n, o, y) => o.back === NEVER && y.back !== NEVER },
     limit: { title: 'The limit', names: ['without a limit', 'with the limit'],
         set: {}, other: { limit: 0 },
-        tell: (n, o, y) => `Without a limit ${number(o.in_fault)} attempts go to the frozen service, which spend the budget,
-            and ${number(failing(o))} operations fail. The limit sends ${number(y.in_fault)} and lets all others wait
-            for their turn, so that ${fewer(y, o)} without it.`,
+        tell: (n, o, y) => `Without a limit ${number(o.in_fault)} attempts go to the frozen service and use up the budget,
+            and ${number(failing(o))} operations fail. With the limit ${number(y.in_fault)} do while all others wait for
+            their turn, and ${fewer(y, o)} without it.`,
         holds: (n, o, y) => o.in_fault > 2 * y.in_fault && y.done > o.done },
     processes: { title: 'A thousand processes', names: ['20 retries in hand each', 'tokens that expire'],
         set: { processes: 1000, fixed: 1 }, other: { budget: 'capacity=20 cost=1 success=0.1' },
-        tell: (n, o, y, s) => `A thousand processes with 20 retries in hand each have 20,000, so that the service
-            ${well(o, s)}. With tokens that expire each has one until it earns more, and the service ${well(y, s)}.`,
+        tell: (n, o, y, s) => `A thousand processes with 20 retries in hand each have 20,000 in all, and the
+            service ${well(o, s)}. With tokens that expire each has one until it earns more, and the service ${well(y, s)}.`,
         holds: (n, o, y) => o.back === NEVER && y.back !== NEVER },
     node: { title: 'A dark node', names: ['any node', 'the less busy of two'],
         set: { nodes: 4, workers: 3, hit: 1 }, other: { choose: 0 },
-        tell: (n, o, y) => `One node of four is frozen, and when any node is drawn it gets ${number(o.in_fault)} attempts, and
-            ${number(failing(o))} operations fail. Whoever asks the less busy of two nodes, and last the one that has just
-            failed, sends it ${number(y.in_fault)}: ${number(failing(y))} fail.`,
+        tell: (n, o, y) => `One node of four is frozen: drawn like the others it gets ${number(o.in_fault)} attempts, and
+            ${number(failing(o))} operations fail. When an attempt goes to the less busy of two nodes, and last to the one
+            that has just failed, it gets ${number(y.in_fault)}, and ${number(failing(y))} fail.`,
         holds: (n, o, y) => failing(o) > 100 && failing(y) < failing(o) / 10 && y.in_fault < o.in_fault / 2 },
     attempt: { title: 'An attempt’s time', names: ['a fixed 500 ms', 'a time that follows the server'],
         set: { busy: 80, attempt: 500 }, other: { fixed: 1 },
-        tell: (n, o, y, s) => `After the fault the queue is long, attempts that are cut after 500 ms are work done in vain,
-            and the service ${well(o, s)}. When attempts may take longer while answers do, it ${well(y, s)}, and
+        tell: (n, o, y, s) => `The queue is long when the service thaws: attempts that are cut after 500 ms are work done
+            in vain, and the service ${well(o, s)}. When attempts may take longer while answers do, it ${well(y, s)}, and
             ${fewer(y, o)} with a fixed time.`,
         holds: (n, o, y) => y.back < o.back / 2 && y.done > o.done },
 };
@@ -85,11 +85,11 @@ const scene = s => `${chapter ? `${part(s)} service that is ${s.busy} % busy ${f
     ${seconds(s.timeout)}, and begins in ${s.processes === 1 ? 'the one process' : `one of ${number(s.processes)} processes`}.`;
 
 const ROWS = [
-    ['Operations that succeed', c => `${number(c.done)} of ${number(c.begun)}`],
+    ['Operations that succeed', c => number(c.done)],
     ['Operations that fail', c => number(failing(c))],
     ['Attempts an operation', c => per(c.sent, c.begun)],
     ['Attempts in the busiest 0.1 s', c => number(c.peak)],
-    ['Attempts to what is in trouble', c => number(c.in_fault)],
+    ['Attempts at nodes in trouble', c => number(c.in_fault)],
     ['Well again', (c, s) => c.back === NEVER ? `not within ${shown(s)}` : c.back ? `after ${seconds(c.back)}` : 'at once'],
     ['Half of those that succeed do within', c => seconds(c.p50)],
     ['99 % of them within', c => seconds(c.p99)],
@@ -183,14 +183,14 @@ function simulated({ id, results }) {
 const KINDS = ['none', 'other', 'yours'];
 const EDGE = { left: 44, right: 10, top: 8, bottom: 24 };
 
-function step(most) {
-    const power = 10 ** Math.floor(Math.log10(most / 3 || 1));
-    return [1, 2, 5, 10].map(n => n * power).find(n => most / n <= 4);
+function step(most, steps) {
+    const power = 10 ** Math.floor(Math.log10(most / steps || 1));
+    return [1, 2, 5, 10].map(n => n * power).find(n => most / n <= steps);
 }
 
 /* Three lines of points [x, y]; marks is the capacity, band the fault from and to. */
 function plot(id, title, text, { lines, from, to, most, unit, capacity, band }) {
-    const svg = $(id), width = svg.clientWidth || 800, height = 190, every = step(most), wide = step(to - from);
+    const svg = $(id), width = svg.clientWidth || 800, height = 190, every = step(most, 4), wide = step(to - from, width < 500 ? 4 : 7);
     const x = v => EDGE.left + (v - from) / (to - from) * (width - EDGE.left - EDGE.right);
     const y = v => height - EDGE.bottom - v / most * (height - EDGE.bottom - EDGE.top);
     const path = points => points.length ? 'M' + points.map(([a, b]) => `${x(a).toFixed(1)},${y(b).toFixed(1)}`).join('L') : '';
@@ -245,8 +245,8 @@ function makeDraggable(rect) {
 }
 
 /* Counts of bins as points: seconds, and how many a second. */
-function rates(column, results) {
-    const bins = Math.max(1, Math.round(results.bins / 120)), each = bins * results.bin / 1000, points = [];
+function rates(column, results, count) {
+    const bins = Math.max(1, Math.round(results.bins / count)), each = bins * results.bin / 1000, points = [];
     for (let i = 0; i + bins <= results.bins; i += bins)
         points.push([(i / bins + .5) * each, column.slice(i, i + bins).reduce((a, b) => a + b) / each]);
     return points;
@@ -266,9 +266,10 @@ function told(lines, s, called) {
 function draw() {
     const s = shownState, called = ['without retries', ...names()];
     const capacity = s.nodes * s.workers * 1000 / s.work;
+    const spiky = shownResults.some(each => each.peak * 1000 / each.bin > 10 * capacity);
     for (const [id, what, title] of [['attempts', 'attempts', 'Attempts at the service'],
         ['successes', 'successes', 'Operations that succeed']]) {
-        const lines = shownResults.map(each => rates(each[what], each));
+        const lines = shownResults.map(each => rates(each[what], each, spiky && id === 'attempts' ? 600 : 120));
         plot(id, title, told(lines, s, called), { lines, from: 0, to: s.end / 1000, unit: 's', capacity,
             most: Math.max(capacity, ...lines.flat().map(point => point[1])) * 1.04,
             band: [s.from / 1000, Math.min(s.from + s.length, s.end) / 1000] });
@@ -359,14 +360,14 @@ const TEXTS = { policy: ['How long to wait, and how often to try', 0], budget: [
 const SLIDERS = { busy: 100, length: 60000, processes: 1000 };
 
 function label(setting) {
-    const text = { ms: 'Milliseconds ' + setting.about, '%': `${setting.about} (%)` }[setting.kind] ?? setting.about;
+    const text = { ms: (SLIDERS[setting.name] ? 'Time ' : 'Milliseconds ') + setting.about, '%': `${setting.about} (%)` }[setting.kind] ?? setting.about;
     return capital(text);
 }
 
 /* A field for one key of the state. */
 function addField(form, key) {
     const name = key.replace('other.', ''), setting = simulation.settings.find(each => each.name === name);
-    const field = document.createElement('label'), id = key.replace('.', '-');
+    const field = document.createElement('label'), id = 'set-' + key.replace('.', '-');
     if (TEXTS[name]) {
         field.innerHTML = `${TEXTS[name][0]}<input id="${id}" data-text data-key="${key}" maxlength="300"
             spellcheck="false" autocapitalize="off" aria-describedby="${id}-wrong"><p class="wrong" id="${id}-wrong"
@@ -434,7 +435,7 @@ let sweeper = null;
 function stopSweep() {
     if (sweeper) sweeper.terminate();
     sweeper = null;
-    $('progress').hidden = $('busy').hidden = true;
+    $('progress').hidden = $('swept').hidden = true;
     $('found').textContent = '';
     $('sweep').textContent = 'Find out';
 }
@@ -467,7 +468,7 @@ function found(levels, all, s) {
     stopSweep();
     $('found').textContent = `The service is well again within ${shown(s)} if it was at most this busy before: ` +
         ['without retries', ...names()].map((name, i) => `${name}, ${most[i]} %`).join('; ') + '.';
-    $('busy').hidden = false;
+    $('swept').hidden = false;
     plot('shares', 'Operations that succeed', 'Percent of all, for each degree of business: ' + KINDS.map((_, kind) =>
         `${['without retries', ...names()][kind]} ${lines[kind].filter((_, i) => i % 4 === 3).map(([busy, share]) =>
         `${number(share)} at ${busy} %`).join(', ')}`).join('; ') + '.',
@@ -479,7 +480,7 @@ function found(levels, all, s) {
 engine(bytes).then(made => {
     simulation = made;
     worker = startWorker(simulated);
-    $('chapters').innerHTML = '<button data-chapter="">All of it</button>' + Object.entries(CHAPTERS).map(([key, { title }]) =>
+    $('chapters').innerHTML = '<button data-chapter="">Overview</button>' + Object.entries(CHAPTERS).map(([key, { title }]) =>
         `<button data-chapter="${key}">${title}</button>`).join('');
     $('chapters').onclick = ({ target }) => {
         if (!('chapter' in target.dataset)) return;

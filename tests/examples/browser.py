@@ -4,7 +4,7 @@
     browser.py PAGE SCRIPT                  runs the file SCRIPT in the page, as the body of an async
                                             function, and prints the text that it returns
     browser.py PAGE WIDTHxHEIGHT light|dark FILE.png [SCRIPT]
-                                            a picture of the whole page, after the script
+                                            a picture of the window, after the script
 
 SCRIPT may await mouse(type, x, y) and key(name, modifiers). Exits with 1 after an error on the page's
 console, which it shows; nothing is loaded but the page."""
@@ -101,7 +101,7 @@ class Browser:
                                                          'mobile': width < 600})
         self.call('Emulation.setEmulatedMedia', {'features': [{'name': 'prefers-color-scheme', 'value': scheme}]})
         self.run(script)
-        picture = self.call('Page.captureScreenshot', {'captureBeyondViewport': True})
+        picture = self.call('Page.captureScreenshot')
         with open(file, 'wb') as out:
             out.write(base64.b64decode(picture['data']))
 

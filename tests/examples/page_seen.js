@@ -45,6 +45,9 @@ for (const id of ['attempts', 'successes']) {
 for (const { name } of simulation.settings)
     check(`there is a control for ${name}`, document.querySelectorAll(`[data-key="${name}"]`).length === 1);
 
+const ids = [...document.querySelectorAll('[id]')].map(each => each.id);
+check('each id is there once', new Set(ids).size === ids.length);
+
 /* Chapters */
 for (const name of Object.keys(CHAPTERS)) {
     const before = $('attempts').innerHTML;
@@ -101,22 +104,22 @@ press('');
 await settled();
 const code_before = $('code').textContent, asked_before = asked;
 enter('policy', 'aws atempts=3 max=5s');
-check('a broken policy: its error', $('policy-wrong').textContent.startsWith('aws atempts=3 max=5s\nunknown word; presets are '));
-check('a broken policy: where', $('policy-wrong').querySelector('mark').textContent === 'atempts=3');
+check('a broken policy: its error', $('set-policy-wrong').textContent.startsWith('aws atempts=3 max=5s\nunknown word; presets are '));
+check('a broken policy: where', $('set-policy-wrong').querySelector('mark').textContent === 'atempts=3');
 check('a broken policy: marked', document.querySelector('[data-key=policy]').getAttribute('aria-invalid') === 'true');
 check('a broken policy: nothing is simulated', asked === asked_before && $('code').textContent === code_before);
 check('a broken policy: that is said', $('stale').textContent !== '');
 enter('policy', 'aws jitter=none é=');
-check('a text that is not ASCII: where', $('policy-wrong').querySelector('mark').textContent === 'é=');
+check('a text that is not ASCII: where', $('set-policy-wrong').querySelector('mark').textContent === 'é=');
 enter('policy', 'aws attempts=3 max=5s');
-check('a mended policy: no error', $('policy-wrong').textContent === '' && $('stale').textContent === '');
+check('a mended policy: no error', $('set-policy-wrong').textContent === '' && $('stale').textContent === '');
 await settled();
 check('a mended policy: simulated', shownState.policy === 'aws attempts=3 max=5s');
 enter('budget', 'aws cost=0.0001');
-check('a broken budget: its error', /\n.+/.test($('budget-wrong').textContent));
+check('a broken budget: its error', /\n.+/.test($('set-budget-wrong').textContent));
 enter('budget', 'aws');
 enter('other.policy', 'x'.repeat(300));
-check('a long text does no harm', /x{300}\nunknown word/.test($('other-policy-wrong').textContent));
+check('a long text does no harm', /x{300}\nunknown word/.test($('set-other-policy-wrong').textContent));
 press('');
 await settled();
 enter('limit', '');
@@ -171,12 +174,12 @@ await until(() => $('progress').value > 3);
 $('sweep').click();
 check('a sweep can be stopped', $('progress').hidden && sweeper === null && $('found').textContent === '');
 $('sweep').click();
-await until(() => !$('busy').hidden);
+await until(() => !$('swept').hidden);
 const [none, other, yours] = $('found').textContent.match(/\d+(?= %)/g).map(Number);
 check('a sweep says how busy', none >= 70 && other < 70 && yours >= 70 && !words_of_nothing.test($('found').textContent));
-check('a sweep has a picture', KINDS.every(kind => $('shares').querySelector('path.' + kind).getAttribute('d').length > 100));
+check('a sweep has a picture', $('shares').clientHeight > 100 && KINDS.every(kind => $('shares').querySelector('path.' + kind).getAttribute('d').length > 100));
 enter('busy', '60');
-check('what is changed makes it void', $('busy').hidden && $('found').textContent === '');
+check('what is changed makes it void', $('swept').hidden && $('found').textContent === '');
 
 /* A phone, and no fault at all */
 tell('Emulation.setDeviceMetricsOverride', { width: 390, height: 844, deviceScaleFactor: 1, mobile: true });
