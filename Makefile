@@ -183,7 +183,7 @@ ifeq ($(findstring --help,$(ARGS)),)
 	@echo "plots: $(BUILD)/storm/*.svg, *.png"
 endif
 
-page: ## 3 | 2 s | write examples/storm/page.html, storm in a browser
+page: ## 3 | 2 s | write examples/storm/page.html anew
 	$(call need,$(PAGE))
 	@sh examples/storm/page.sh examples/storm/page.html
 	@echo "examples/storm/page.html: open it in a browser"

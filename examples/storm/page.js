@@ -204,10 +204,10 @@ function plot(id, title, text, { lines, from, to, most, unit, capacity, band }) 
     }
     svg.querySelector('title').textContent = title;
     svg.querySelector('desc').textContent = oneLine(text);
-    svg.querySelector('.scale').innerHTML = levels.map(v => `<path class="grid" d="${path([[from, v], [to, v]])}"/>
-        <text x="${EDGE.left - 8}" y="${y(v) + 4}" text-anchor="end">${number(v)}</text>`).join('') + moments.map(v =>
-        `<text x="${x(v)}" y="${height - 6}" text-anchor="middle">${number(v)}${v === to || v === from ? ' ' + unit : ''}</text>`)
-        .join('');
+    const word = (text, a, b, anchor) => `<text x="${a}" y="${b}" text-anchor="${anchor}">${text}</text>`;
+    svg.querySelector('.scale').innerHTML = levels.map(v => `<path class="grid" d="${path([[from, v], [to, v]])}"/>` +
+        word(number(v), EDGE.left - 8, y(v) + 4, 'end')).join('') + moments.map((v, i) =>
+        word(number(v) + (i === moments.length - 1 ? ' ' + unit : ''), x(v), height - 6, v === to ? 'end' : 'middle')).join('');
     svg.querySelector('.capacity').setAttribute('d', capacity <= most ? path([[from, capacity], [to, capacity]]) : '');
     KINDS.forEach((kind, i) => svg.querySelector('path.' + kind).setAttribute('d', path(lines[i])));
     if (band) Object.entries({ x: x(band[0]), width: Math.max(4, x(band[1]) - x(band[0])), y: EDGE.top,
@@ -272,7 +272,7 @@ function draw() {
         const lines = shownResults.map(each => rates(each[what], each, spiky && id === 'attempts' ? 600 : 120));
         plot(id, title, told(lines, s, called), { lines, from: 0, to: s.end / 1000, unit: 's', capacity,
             most: Math.max(capacity, ...lines.flat().map(point => point[1])) * 1.04,
-            band: [s.from / 1000, Math.min(s.from + s.length, s.end) / 1000] });
+            band: [s.from, s.from + s.length].map(ms => Math.min(ms, s.end) / 1000) });
     }
 }
 

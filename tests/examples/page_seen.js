@@ -186,6 +186,8 @@ tell('Emulation.setDeviceMetricsOverride', { width: 390, height: 844, deviceScal
 await until(() => innerWidth === 390);
 press('processes');
 await settled();
+$('sweep').click();
+await until(() => !$('swept').hidden);
 check('a phone: nothing beside the screen', document.documentElement.scrollWidth <= 390);
 press('');
 enter('length', '0');
