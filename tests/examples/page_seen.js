@@ -188,7 +188,8 @@ press('processes');
 await settled();
 $('sweep').click();
 await until(() => !$('swept').hidden);
-check('a phone: nothing beside the screen', document.documentElement.scrollWidth <= 390);
+check('a phone: nothing beside the screen', document.documentElement.scrollWidth <= 390 &&
+    [...document.querySelectorAll('svg text')].every(each => each.getBoundingClientRect().right <= 390));
 press('');
 enter('length', '0');
 await settled();
