@@ -12,7 +12,7 @@ const NONE = { policy: 'attempts=1', budget: 'none', fixed: 1, limit: 0, choose:
 const number = (n, digits = 0) => n.toLocaleString('en', { maximumFractionDigits: digits });
 const seconds = ms => ms < 1000 ? number(ms) + ' ms' : number(ms / 1000, 1) + ' s';
 const per = (a, b) => (b ? a / b : 0).toFixed(2);
-const oneLine = text => text.replace(/\s+/g, ' ');
+const oneLine = text => text.replace(/\s+/g, ' ').trim();
 const NEVER = 0xffffffff;
 const shown = s => seconds(Math.max(0, s.end - s.from - s.length));
 const well = (c, s) => c.back === NEVER ? `is still down ${shown(s)} after the fault` :
@@ -27,62 +27,66 @@ const fewer = (a, b) => failing(a) === failing(b) ? 'as many operations fail as'
    `holds` is what the chapter is about. */
 const CHAPTERS = {
     jitter: { title: 'Jitter', names: ['without jitter', 'with jitter'],
-        set: { fault: 3, attempt: 0, limit: 0, timeout: 30000, budget: 'none', policy: 'best-effort initial=1s max=5s' },
+        set: { fault: 3, attempt: 0, limit: 0, timeout: 30000, budget: 'none',
+            policy: 'best-effort initial=1s max=5s' },
         other: { policy: 'best-effort initial=1s max=5s jitter=none' },
-        tell: (n, o, y) => `All connections break at the same instant, and without jitter ${number(o.peak)} attempts come
-            within a tenth of a second. Jitter makes each wait random, so there are never more than ${number(y.peak)}, and
-            ${fewer(y, o)} without it.`,
+        tell: (n, o, y) => `All connections break at the same instant, and without jitter ${number(o.peak)}
+            attempts come within a tenth of a second. Jitter makes each wait random, so there are never more than
+            ${number(y.peak)}, and ${fewer(y, o)} without it.`,
         holds: (n, o, y) => o.peak > 5 * y.peak && y.done > o.done },
     cap: { title: 'A cap', names: ['without a cap', 'with a cap of 5 s'],
         set: { fault: 0, busy: 10, length: 20000, end: 110000, timeout: 120000, limit: 0, budget: 'none' },
         other: { policy: 'best-effort initial=100ms max=1h' },
-        tell: (n, o, y) => `Delays double each time, and without a cap the last operation that began in the fault succeeds
-            ${seconds(o.last)} after it. With a cap of 5 s nobody sleeps that long: the last one succeeds after
-            ${seconds(y.last)}.`,
+        tell: (n, o, y) => `Delays double each time, and without a cap the last operation that began in the fault
+            succeeds ${seconds(o.last)} after it. With a cap of 5 s nobody sleeps that long: the last one succeeds
+            after ${seconds(y.last)}.`,
         holds: (n, o, y) => o.last > 5 * y.last },
     budget: { title: 'A budget', names: ['without a budget', 'with a budget'],
         set: { limit: 0 }, other: { budget: 'none' },
-        tell: (n, o, y, s) => `Without a budget each operation makes ${per(o.sent, o.begun)} attempts, and the service
-            ${well(o, s)}. A budget allows one retry for ten successes: ${per(y.sent, y.begun)} attempts an operation, and
-            the service ${well(y, s)}.`,
+        tell: (n, o, y, s) => `Without a budget each operation makes ${per(o.sent, o.begun)} attempts, and the
+            service ${well(o, s)}. A budget allows one retry for ten successes: ${per(y.sent, y.begun)} attempts
+            an operation, and the service ${well(y, s)}.`,
         holds: (n, o, y) => o.back === NEVER && y.back !== NEVER },
     limit: { title: 'The limit', names: ['without a limit', 'with the limit'],
         set: {}, other: { limit: 0 },
-        tell: (n, o, y) => `Without a limit ${number(o.in_fault)} attempts go to the frozen service and use up the budget,
-            and ${number(failing(o))} operations fail. With the limit ${number(y.in_fault)} do while all others wait for
-            their turn, and ${fewer(y, o)} without it.`,
+        tell: (n, o, y) => `Without a limit ${number(o.in_fault)} attempts go to the frozen service and use up the
+            budget, and ${number(failing(o))} operations fail. With the limit ${number(y.in_fault)} do while all
+            others wait for their turn, and ${fewer(y, o)} without it.`,
         holds: (n, o, y) => o.in_fault > 2 * y.in_fault && y.done > o.done },
     processes: { title: 'A thousand processes', names: ['20 retries in hand each', 'tokens that expire'],
         set: { processes: 1000, fixed: 1 }, other: { budget: 'capacity=20 cost=1 success=0.1' },
         tell: (n, o, y, s) => `A thousand processes with 20 retries in hand each have 20,000 in all, and the
-            service ${well(o, s)}. With tokens that expire each has one until it earns more, and the service ${well(y, s)}.`,
+            service ${well(o, s)}. With tokens that expire each has one until it earns more, and the service
+            ${well(y, s)}.`,
         holds: (n, o, y) => o.back === NEVER && y.back !== NEVER },
     node: { title: 'A dark node', names: ['any node', 'the less busy of two'],
         set: { nodes: 4, workers: 3, hit: 1 }, other: { choose: 0 },
-        tell: (n, o, y) => `One node of four is frozen: drawn like the others it gets ${number(o.in_fault)} attempts, and
-            ${number(failing(o))} operations fail. When an attempt goes to the less busy of two nodes, and last to the one
-            that has just failed, it gets ${number(y.in_fault)}, and ${number(failing(y))} fail.`,
+        tell: (n, o, y) => `One node of four is frozen: drawn like the others it gets ${number(o.in_fault)}
+            attempts, and ${number(failing(o))} operations fail. When an attempt goes to the less busy of two
+            nodes, and last to the one that has just failed, it gets ${number(y.in_fault)}, and
+            ${number(failing(y))} fail.`,
         holds: (n, o, y) => failing(o) > 100 && failing(y) < failing(o) / 10 && y.in_fault < o.in_fault / 2 },
     attempt: { title: 'An attempt’s time', names: ['a fixed 500 ms', 'a time that follows the server'],
         set: { busy: 80, attempt: 500 }, other: { fixed: 1 },
-        tell: (n, o, y, s) => `The queue is long when the service thaws: attempts that are cut after 500 ms are work done
-            in vain, and the service ${well(o, s)}. When attempts may take longer while answers do, it ${well(y, s)}, and
-            ${fewer(y, o)} with a fixed time.`,
+        tell: (n, o, y, s) => `The queue is long when the service thaws: attempts that are cut after 500 ms are
+            work done in vain, and the service ${well(o, s)}. When attempts may take longer while answers do, it
+            ${well(y, s)}, and ${fewer(y, o)} with a fixed time.`,
         holds: (n, o, y) => y.back < o.back / 2 && y.done > o.done },
 };
 
 /* What befalls the service, with its verb: "freezes for 10 s". */
 const fault = s => words('fault')[s.fault].replace(/,|$/, ` for ${seconds(s.length)}$&`);
 const part = s => s.hit >= s.nodes ? 'A' : `${s.hit === 1 ? 'One' : `Each of ${s.hit}`} of the ${s.nodes} nodes of a`;
+const trouble = s => `${part(s)} service that is ${s.busy} % busy ${fault(s)}.`;
 
 function answer([n, o, y], s) {
-    if (chapter) return CHAPTERS[chapter].tell(n, o, y, s);
-    return `${part(s)} service that is ${s.busy} % busy ${fault(s)}. ${capital(names()[0])} it ${well(o, s)}.
-        With this client it ${well(y, s)}, and ${fewer(y, n)} without retries.`;
+    if (s.chapter) return CHAPTERS[s.chapter].tell(n, o, y, s);
+    return `${trouble(s)} ${capital(names(s)[1])} it ${well(o, s)}. With this client it ${well(y, s)}, and
+        ${fewer(y, n)} without retries.`;
 }
 
-const scene = s => `${chapter ? `${part(s)} service that is ${s.busy} % busy ${fault(s)}. ` : ''}Each operation may take
-    ${seconds(s.timeout)}, and begins in ${s.processes === 1 ? 'the one process' : `one of ${number(s.processes)} processes`}.`;
+const scene = s => `${s.chapter ? trouble(s) : ''} Each operation may take ${seconds(s.timeout)}, and begins in
+    ${s.processes === 1 ? 'the one process' : `one of ${number(s.processes)} processes`}.`;
 
 const ROWS = [
     ['Operations that succeed', c => number(c.done)],
@@ -90,55 +94,59 @@ const ROWS = [
     ['Attempts an operation', c => per(c.sent, c.begun)],
     ['Attempts in the busiest 0.1 s', c => number(c.peak)],
     ['Attempts at nodes in trouble', c => number(c.in_fault)],
-    ['Well again', (c, s) => c.back === NEVER ? `not within ${shown(s)}` : c.back ? `after ${seconds(c.back)}` : 'at once'],
+    ['Well again', (c, s) => c.back === NEVER ? `not within ${shown(s)}` :
+        c.back ? `after ${seconds(c.back)}` : 'at once'],
     ['Half of those that succeed do within', c => seconds(c.p50)],
     ['99 % of them within', c => seconds(c.p99)],
 ];
 
 /* ---- State ------------------------------------------------------------------------------------ */
 
-let simulation, state = {}, chapter = null, shownState, shownResults;
-const words = name => simulation.settings.find(each => each.name === name).kind.split('|');
+let simulation, state = {}, shownState, shownResults;
+const setting = name => simulation.settings.find(each => each.name === name);
+const words = name => setting(name).kind.split('|');
 const capital = text => text[0].toUpperCase() + text.slice(1);
 const prefixed = values => Object.fromEntries(Object.entries(values).map(([key, value]) => ['other.' + key, value]));
-const names = () => chapter ? CHAPTERS[chapter].names : [isPlain() ? 'with three plain retries' :
-    'with the other client', 'with this client'];
-const isPlain = () => CLIENT.every(key => state['other.' + key] === usual()['other.' + key]);
+const isPlain = s => CLIENT.every(key => s['other.' + key] === usual()['other.' + key]);
+const names = s => ['without retries', ...s.chapter ? CHAPTERS[s.chapter].names :
+    [isPlain(s) ? 'with three plain retries' : 'with the other client', 'with this client']];
 
 function usual() {
     const all = { ...Object.fromEntries(simulation.settings.map(({ name, value }) => [name, value])), ...USUAL };
-    return { ...all, ...prefixed({ attempt: all.attempt, ...PLAIN }) };
+    return { chapter: '', ...all, ...prefixed({ attempt: all.attempt, ...PLAIN }) };
 }
 
 /* What a chapter sets; the other client is this one, but for what the chapter is about. */
-function settingsOf(which) {
-    const all = usual();
-    if (!which) return all;
-    Object.assign(all, CHAPTERS[which].set);
-    CLIENT.forEach(key => { all['other.' + key] = CHAPTERS[which].other[key] ?? all[key]; });
-    return all;
+function settingsOf(chapter) {
+    if (!Object.hasOwn(CHAPTERS, chapter)) return usual();
+    const { set, other } = CHAPTERS[chapter], all = { ...usual(), ...set, chapter };
+    return { ...all, ...prefixed(Object.fromEntries(CLIENT.map(key => [key, other[key] ?? all[key]]))) };
 }
 
 /* The address holds the chapter, or what is not as usual. */
 function fromAddress() {
     const given = new URLSearchParams(location.hash.slice(1));
-    chapter = Object.hasOwn(CHAPTERS, given.get('chapter') ?? '') ? given.get('chapter') : null;
-    state = settingsOf(chapter);
+    state = settingsOf(given.get('chapter') ?? '');
+    if (state.chapter) return;
     for (const [key, value] of given) {
-        if (typeof state[key] === 'string') state[key] = value;
-        else if (key in state && value !== '' && +value >= 0) state[key] = Math.round(+value);
+        if (!Object.hasOwn(state, key) || key === 'chapter') continue;
+        const range = setting(key.replace('other.', ''));
+        if (!range) state[key] = value;
+        else if (/^\d+$/.test(value)) state[key] = Math.min(Math.max(+value, range.low), range.high);
     }
 }
 
+/* Browsers refuse a page that changes its address all the time. */
+let addressTimer;
 function toAddress() {
     const all = usual(), differs = Object.keys(state).filter(key => state[key] !== all[key]);
-    const text = chapter ? { chapter } : Object.fromEntries(differs.map(key => [key, state[key]]));
-    history.replaceState(null, '', '#' + new URLSearchParams(text));
+    const text = state.chapter ? { chapter: state.chapter } : Object.fromEntries(differs.map(key => [key, state[key]]));
+    clearTimeout(addressTimer);
+    addressTimer = setTimeout(() => history.replaceState(null, '', '#' + new URLSearchParams(text)), 300);
 }
 
 function change(values) {
-    Object.assign(state, values);
-    chapter = null;
+    Object.assign(state, values, { chapter: '' });
     update();
 }
 
@@ -190,24 +198,26 @@ function step(most, steps) {
 
 /* Three lines of points [x, y]; marks is the capacity, band the fault from and to. */
 function plot(id, title, text, { lines, from, to, most, unit, capacity, band }) {
-    const svg = $(id), width = svg.clientWidth || 800, height = 190, every = step(most, 4), wide = step(to - from, width < 500 ? 4 : 7);
+    const svg = $(id), width = svg.clientWidth || 800, height = 190;
+    const every = step(most, 4), wide = step(to - from, width < 500 ? 4 : 7);
     const x = v => EDGE.left + (v - from) / (to - from) * (width - EDGE.left - EDGE.right);
     const y = v => height - EDGE.bottom - v / most * (height - EDGE.bottom - EDGE.top);
-    const path = points => points.length ? 'M' + points.map(([a, b]) => `${x(a).toFixed(1)},${y(b).toFixed(1)}`).join('L') : '';
+    const path = points => 'M' + points.map(([a, b]) => `${x(a).toFixed(1)},${y(b).toFixed(1)}`).join('L');
     const levels = Array.from({ length: Math.floor(most / every) + 1 }, (_, i) => i * every);
     const moments = Array.from({ length: Math.floor((to - from) / wide) + 1 }, (_, i) => from + i * wide);
     if (!svg.firstChild) {
         svg.innerHTML = `<g role="img" aria-labelledby="${id}-title ${id}-text"><title id="${id}-title"></title>
             <desc id="${id}-text"></desc><g class="scale"></g><path class="capacity"/>
-            ${KINDS.map(kind => `<path class="${kind}"/>`).join('')}</g>` + (band ? '<rect class="fault" tabindex="0"/>' : '');
+            ${KINDS.map(kind => `<path class="${kind}"/>`).join('')}</g>
+            ${band ? '<rect class="fault" tabindex="0"/>' : ''}`;
         if (band) makeDraggable(svg.querySelector('.fault'));
     }
     svg.querySelector('title').textContent = title;
     svg.querySelector('desc').textContent = oneLine(text);
     const word = (text, a, b, anchor) => `<text x="${a}" y="${b}" text-anchor="${anchor}">${text}</text>`;
     svg.querySelector('.scale').innerHTML = levels.map(v => `<path class="grid" d="${path([[from, v], [to, v]])}"/>` +
-        word(number(v), EDGE.left - 8, y(v) + 4, 'end')).join('') + moments.map((v, i) =>
-        word(number(v) + (i === moments.length - 1 ? ' ' + unit : ''), x(v), height - 6, v === to ? 'end' : 'middle')).join('');
+        word(number(v), EDGE.left - 8, y(v) + 4, 'end')).join('') + moments.map(v =>
+        word(number(v) + (v + wide > to ? ' ' + unit : ''), x(v), height - 6, v === to ? 'end' : 'middle')).join('');
     svg.querySelector('.capacity').setAttribute('d', capacity <= most ? path([[from, capacity], [to, capacity]]) : '');
     KINDS.forEach((kind, i) => svg.querySelector('path.' + kind).setAttribute('d', path(lines[i])));
     if (band) Object.entries({ x: x(band[0]), width: Math.max(4, x(band[1]) - x(band[0])), y: EDGE.top,
@@ -218,8 +228,7 @@ function plot(id, title, text, { lines, from, to, most, unit, capacity, band }) 
 }
 
 function moveFault(from, length) {
-    const low = simulation.settings.find(each => each.name === 'from').low, end = state.end - 2000;
-    const begins = Math.min(Math.max(from, low), end - 1000);
+    const end = state.end - 2000, begins = Math.min(Math.max(from, setting('from').low), end - 1000);
     change({ from: begins, length: Math.min(Math.max(length, 0), end - begins) });
 }
 
@@ -232,7 +241,8 @@ function makeDraggable(rect) {
         rect.onpointermove = move => {
             const by = Math.round((move.clientX - down.clientX) * scale / 100) * 100;
             if (down.clientX < box.left + edge) moveFault(Math.min(from + by, end), Math.max(end - from - by, 0));
-            else moveFault(from + (down.clientX > box.right - edge ? 0 : by), length + (down.clientX > box.right - edge ? by : 0));
+            else if (down.clientX > box.right - edge) moveFault(from, length + by);
+            else moveFault(from + by, length);
         };
         rect.onpointerup = rect.onpointercancel = () => { rect.onpointermove = null; };
     };
@@ -264,7 +274,7 @@ function told(lines, s, called) {
 }
 
 function draw() {
-    const s = shownState, called = ['without retries', ...names()];
+    const s = shownState, called = names(s);
     const capacity = s.nodes * s.workers * 1000 / s.work;
     const spiky = shownResults.some(each => each.peak * 1000 / each.bin > 10 * capacity);
     for (const [id, what, title] of [['attempts', 'attempts', 'Attempts at the service'],
@@ -277,16 +287,17 @@ function draw() {
 }
 
 function show() {
-    const s = shownState, called = ['without retries', ...names()];
+    const s = shownState, called = names(s);
     $('answer').textContent = shownResults.some(each => each.overrun) ?
         'So many operations are under way at once that this page has no room for them: these numbers are no good.' :
         oneLine(answer(shownResults, s));
     $('scene').textContent = oneLine(scene(s));
-    document.querySelectorAll('[data-name=other]').forEach(at => { at.textContent = names()[0]; });
-    document.querySelectorAll('[data-name=yours]').forEach(at => { at.textContent = names()[1]; });
+    document.querySelectorAll('[data-name=other]').forEach(at => { at.textContent = called[1]; });
+    document.querySelectorAll('[data-name=yours]').forEach(at => { at.textContent = called[2]; });
     $('table').innerHTML = '<tr><th></th>' + called.map((name, i) =>
         `<th scope="col"><i class="${KINDS[i]}"></i>${name}</th>`).join('') + '</tr>' + ROWS.map(([name, of]) =>
-        `<tr><th scope="row">${name}</th>${shownResults.map(each => `<td>${of(each, s)}</td>`).join('')}</tr>`).join('');
+        `<tr><th scope="row">${name}</th>${shownResults.map(each => `<td>${of(each, s)}</td>`).join('')}</tr>`)
+        .join('');
     draw();
 }
 
@@ -336,7 +347,7 @@ function code(s) {
         '        return wrong(budget, &error);',
         ...line(s.limit, `    service.limit.max = ${s.limit}; /* attempts at once */`),
         ...line(s.attempt, `    service.client.attempt_timeout = ${s.attempt}; /* ms, to begin with */`),
-        ...line(s.attempt && s.fixed, `    service.client.attempt_timeout_max = ${s.attempt}; /* ms: it does not change */`),
+        ...line(s.attempt && s.fixed, `    service.client.attempt_timeout_max = ${s.attempt}; /* ms: it is fixed */`),
         ...line(several, `    retry_client_nodes(&service.client, nodes, ${s.nodes});`),
         '    retry_service_init(&service, clock.now(clock.context));',
         ...line(several && s.limit, `    for (int i = 0; i < ${s.nodes}; i++) {`),
@@ -359,27 +370,27 @@ function code(s) {
 const TEXTS = { policy: ['How long to wait, and how often to try', 0], budget: ['How many retries in all', 1] };
 const SLIDERS = { busy: 100, length: 60000, processes: 1000 };
 
-function label(setting) {
-    const text = { ms: (SLIDERS[setting.name] ? 'Time ' : 'Milliseconds ') + setting.about, '%': `${setting.about} (%)` }[setting.kind] ?? setting.about;
-    return capital(text);
+function label({ name, kind, about }) {
+    if (kind === 'ms') return (SLIDERS[name] ? 'Time ' : 'Milliseconds ') + about;
+    return capital(about) + (kind === '%' ? ' (%)' : '');
 }
 
 /* A field for one key of the state. */
 function addField(form, key) {
-    const name = key.replace('other.', ''), setting = simulation.settings.find(each => each.name === name);
+    const name = key.replace('other.', ''), of = setting(name);
     const field = document.createElement('label'), id = 'set-' + key.replace('.', '-');
     if (TEXTS[name]) {
         field.innerHTML = `${TEXTS[name][0]}<input id="${id}" data-text data-key="${key}" maxlength="300"
             spellcheck="false" autocapitalize="off" aria-describedby="${id}-wrong"><p class="wrong" id="${id}-wrong"
             role="status"></p>`;
-    } else if (setting.kind.includes('|')) {
-        field.innerHTML = `${label(setting)}<select id="${id}" data-key="${key}">${words(name).map((word, i) =>
+    } else if (of.kind.includes('|')) {
+        field.innerHTML = `${label(of)}<select id="${id}" data-key="${key}">${words(name).map((word, i) =>
             `<option value="${i}">${word}</option>`).join('')}</select>`;
     } else {
-        const slides = SLIDERS[name] ? `type="range" max="${SLIDERS[name]}" step="${setting.kind === 'ms' ? 100 : 1}"` :
-            `type="number" max="${setting.high}" inputmode="numeric"`;
-        field.innerHTML = `${label(setting)} ${SLIDERS[name] ? '<output></output>' : ''}<input id="${id}"
-            data-key="${key}" min="${setting.low}" ${slides}>`;
+        const slides = SLIDERS[name] ? `type="range" max="${SLIDERS[name]}" step="${of.kind === 'ms' ? 100 : 1}"` :
+            `type="number" max="${of.high}" inputmode="numeric"`;
+        field.innerHTML = `${label(of)} ${SLIDERS[name] ? '<output></output>' : ''}<input id="${id}"
+            data-key="${key}" min="${of.low}" ${slides}>`;
     }
     form.append(field);
 }
@@ -418,7 +429,7 @@ function update() {
         if (output) output.textContent = input.dataset.key === 'length' ? seconds(value) : number(value);
     }
     document.querySelectorAll('#chapters button').forEach(each =>
-        each.setAttribute('aria-pressed', (each.dataset.chapter || null) === chapter));
+        each.setAttribute('aria-pressed', each.dataset.chapter === state.chapter));
     const readable = [...document.querySelectorAll('[data-text]')].map(checkText).every(fine => fine);
     $('stale').textContent = readable ? '' : 'All above shows the last texts that could be read.';
     stopSweep();
@@ -467,10 +478,10 @@ function found(levels, all, s) {
     });
     stopSweep();
     $('found').textContent = `The service is well again within ${shown(s)} if it was at most this busy before: ` +
-        ['without retries', ...names()].map((name, i) => `${name}, ${most[i]} %`).join('; ') + '.';
+        names(s).map((name, i) => `${name}, ${most[i]} %`).join('; ') + '.';
     $('swept').hidden = false;
     plot('shares', 'Operations that succeed', 'Percent of all, for each degree of business: ' + KINDS.map((_, kind) =>
-        `${['without retries', ...names()][kind]} ${lines[kind].filter((_, i) => i % 4 === 3).map(([busy, share]) =>
+        `${names(s)[kind]} ${lines[kind].filter((_, i) => i % 4 === 3).map(([busy, share]) =>
         `${number(share)} at ${busy} %`).join(', ')}`).join('; ') + '.',
     { lines, from: 0, to: 100, most: 100, unit: '% busy', capacity: Infinity });
 }
@@ -480,17 +491,19 @@ function found(levels, all, s) {
 engine(bytes).then(made => {
     simulation = made;
     worker = startWorker(simulated);
-    $('chapters').innerHTML = '<button data-chapter="">Overview</button>' + Object.entries(CHAPTERS).map(([key, { title }]) =>
-        `<button data-chapter="${key}">${title}</button>`).join('');
+    $('chapters').innerHTML = ['', ...Object.keys(CHAPTERS)].map(key =>
+        `<button data-chapter="${key}">${key ? CHAPTERS[key].title : 'Overview'}</button>`).join('');
     $('chapters').onclick = ({ target }) => {
         if (!('chapter' in target.dataset)) return;
-        chapter = target.dataset.chapter || null;
-        state = settingsOf(chapter);
+        state = settingsOf(target.dataset.chapter);
         update();
     };
     $('sweep').onclick = sweep;
-    $('copy').onclick = () => navigator.clipboard.writeText($('code').textContent)
-        .then(() => { $('copy').textContent = 'Copied'; }, () => getSelection().selectAllChildren($('code')));
+    $('copy').onclick = async () => {
+        getSelection().selectAllChildren($('code'));
+        await navigator.clipboard?.writeText($('code').textContent)
+            .then(() => { $('copy').textContent = 'Copied'; }, () => {});
+    };
     window.onhashchange = () => { fromAddress(); update(); };
     new ResizeObserver(() => shownResults && draw()).observe($('attempts'));
     addFields();

@@ -17,12 +17,14 @@ const enter = (key, text) => {
 };
 const sentences = text => text.split(/[.](?:\s|$)/).filter(each => each !== '').length;
 const texts = () => document.body.innerText;
-const words_of_nothing = /undefined|NaN|null|\[object|Infinity/;
+const drawn = (id, kind) => $(id).querySelector('path.' + kind).getAttribute('d').length;
+const words_of_nothing = /undefined|NaN|null\b|\[object|Infinity/;
 
 /* All settings and counts of the three runs that are shown, to be done again natively. */
 function runs(name) {
     clients(shownState).forEach((set, i) => {
-        const given = [...simulation.settings.map(each => each.name), 'policy', 'budget'].map(key => `${key}=${set[key]}`);
+        const keys = [...simulation.settings.map(each => each.name), 'policy', 'budget'];
+        const given = keys.map(key => `${key}=${set[key]}`);
         const counted = Object.entries(shownResults[i]).filter(([, value]) => typeof value === 'number');
         say('run', `${name} ${KINDS[i]}`, given.join(';'), counted.map(([key, value]) => `${key}=${value}`).join(' '));
     });
@@ -32,7 +34,8 @@ function runs(name) {
 await settled();
 const first = $('answer').textContent;
 runs('usual');
-check('it opens with an answer', /^A service that is 70 % busy freezes for 10 s\. /.test(first) && sentences(first) === 3);
+check('it opens with an answer', sentences(first) === 3 &&
+    first.startsWith('A service that is 70 % busy freezes for 10 s. '));
 check('no chapter is pressed', document.querySelector('[aria-pressed=true]').dataset.chapter === '');
 check('the address is empty', location.hash === '' || location.hash === '#');
 check('the table has a column for each client', document.querySelectorAll('#table tr:first-child th').length === 4 &&
@@ -40,7 +43,7 @@ check('the table has a column for each client', document.querySelectorAll('#tabl
 for (const id of ['attempts', 'successes']) {
     check(`${id}: text for those who cannot see it`, $(id + '-title').textContent.length > 10 &&
         /without retries \d.*three plain retries \d.*this client \d/.test($(id + '-text').textContent));
-    check(`${id}: three lines`, KINDS.every(kind => $(id).querySelector('path.' + kind).getAttribute('d').length > 500));
+    check(`${id}: three lines`, KINDS.every(kind => drawn(id, kind) > 500));
 }
 for (const { name } of simulation.settings)
     check(`there is a control for ${name}`, document.querySelectorAll(`[data-key="${name}"]`).length === 1);
@@ -59,7 +62,7 @@ for (const name of Object.keys(CHAPTERS)) {
     check(`${name}: what one sees changes`, $('attempts').innerHTML !== before);
     check(`${name}: its button is pressed`, document.querySelectorAll('[aria-pressed=true]').length === 1 &&
         document.querySelector('[aria-pressed=true]').dataset.chapter === name);
-    check(`${name}: in the address`, location.hash === '#chapter=' + name);
+    await until(() => location.hash === '#chapter=' + name);
     check(`${name}: no word is missing`, !words_of_nothing.test(texts()));
     runs(name);
 }
@@ -67,11 +70,12 @@ check('each chapter says something else', new Set(lines.filter(each => each.star
     each.split('digest=')[1])).size > 15);
 
 /* The state is in the address. */
-location.hash = '#busy=55&fault=2&nodes=3&hit=2&other.policy=aws&other.budget=aws&policy=grpc+attempts%3D3&seed=7';
+location.hash = '#busy=55&fault=2&nodes=3&hit=2&other.policy=aws&other.budget=aws&policy=grpc+attempts%3D3' +
+    '&seed=7';
 await until(() => state.seed === 7);
 await settled();
-check('an address is obeyed', state.busy === 55 && state.policy === 'grpc attempts=3' && state['other.budget'] === 'aws' &&
-    document.querySelector('[data-key=busy]').value === '55' &&
+check('an address is obeyed', state.policy === 'grpc attempts=3' && state['other.budget'] === 'aws' &&
+    state.busy === 55 && document.querySelector('[data-key=busy]').value === '55' &&
     $('answer').textContent.includes('55 %'));
 check('a part of the nodes', $('answer').textContent.startsWith('Each of 2 of the 3 nodes of a service'));
 runs('from the address');
@@ -85,26 +89,33 @@ enter('network', '20');
 enter('choose', '0');
 enter('nodes', '4');
 await settled();
+await until(() => location.hash.includes('nodes=4'));
 check('what is changed is in the address', new URLSearchParams(location.hash.slice(1)).get('network') === '20');
 runs('bursts');
 const reached = location.hash, then = $('answer').textContent;
 press('');
-await settled();
+await until(() => !location.hash.includes('nodes=4'));
 location.hash = reached;
 await until(() => state.burst === 1000);
 await settled();
 check('the same address, the same answer', $('answer').textContent === then);
-location.hash = '#busy=x&policy=&nodes=99999&limit=-3&chapter=none&constructor=1';
+location.hash = '#busy=x&policy=&nodes=99999&limit=-3&chapter=constructor&constructor=1&fault=9&from=0';
 await until(() => state.policy === '');
 await settled();
-check('an address that makes no sense does no harm', !words_of_nothing.test($('answer').textContent));
+check('an address that makes no sense does no harm', !words_of_nothing.test(texts()) && state.busy === 70 &&
+    state.nodes === 8 && state.limit === 20 && state.fault === 5 && state.from === 3000);
+
+/* Code to copy */
+$('copy').click();
+check('the code is chosen', getSelection().toString().includes('retry_run(&op, &clock, attempt, NULL)'));
 
 /* Texts as they are typed */
 press('');
 await settled();
 const code_before = $('code').textContent, asked_before = asked;
 enter('policy', 'aws atempts=3 max=5s');
-check('a broken policy: its error', $('set-policy-wrong').textContent.startsWith('aws atempts=3 max=5s\nunknown word; presets are '));
+check('a broken policy: its error',
+    $('set-policy-wrong').textContent.startsWith('aws atempts=3 max=5s\nunknown word; presets are '));
 check('a broken policy: where', $('set-policy-wrong').querySelector('mark').textContent === 'atempts=3');
 check('a broken policy: marked', document.querySelector('[data-key=policy]').getAttribute('aria-invalid') === 'true');
 check('a broken policy: nothing is simulated', asked === asked_before && $('code').textContent === code_before);
@@ -176,8 +187,8 @@ check('a sweep can be stopped', $('progress').hidden && sweeper === null && $('f
 $('sweep').click();
 await until(() => !$('swept').hidden);
 const [none, other, yours] = $('found').textContent.match(/\d+(?= %)/g).map(Number);
-check('a sweep says how busy', none >= 70 && other < 70 && yours >= 70 && !words_of_nothing.test($('found').textContent));
-check('a sweep has a picture', $('shares').clientHeight > 100 && KINDS.every(kind => $('shares').querySelector('path.' + kind).getAttribute('d').length > 100));
+check('a sweep says how busy', none >= 70 && other < 70 && yours >= 70 && !words_of_nothing.test(texts()));
+check('a sweep has a picture', $('shares').clientHeight > 100 && KINDS.every(kind => drawn('shares', kind) > 100));
 enter('busy', '60');
 check('what is changed makes it void', $('swept').hidden && $('found').textContent === '');
 
