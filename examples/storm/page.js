@@ -506,6 +506,7 @@ engine(bytes).then(made => {
     };
     window.onhashchange = () => { fromAddress(); update(); };
     new ResizeObserver(() => shownResults && draw()).observe($('attempts'));
+    $('swept').prepend(document.querySelector('.keys').cloneNode(true));
     addFields();
     fromAddress();
     update();

@@ -20,16 +20,20 @@ class Browser:
     def __init__(self, folder):
         to_browser, self.to = os.pipe()
         self.back, from_browser = os.pipe()
+
         def wire():
             # away from 3 and 4 first, so that neither covers the other
             read, write = os.dup2(to_browser, 13), os.dup2(from_browser, 14)
-            os.dup2(read, 3), os.dup2(write, 4)
+            os.dup2(read, 3)
+            os.dup2(write, 4)
+
         self.process = subprocess.Popen(
             ['chromium', '--headless', '--no-sandbox', '--disable-gpu', '--hide-scrollbars',
              '--remote-debugging-pipe', '--user-data-dir=' + folder, 'about:blank'],
             close_fds=False, preexec_fn=wire, stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        os.close(to_browser), os.close(from_browser)
+        os.close(to_browser)
+        os.close(from_browser)
         self.number, self.rest, self.session, self.errors, self.loaded = 0, b'', None, [], False
 
     def message(self):

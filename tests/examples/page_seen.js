@@ -2,7 +2,7 @@
 const lines = [], say = (...parts) => lines.push(parts.join('\t').replace(/\s*\n\s*/g, ' '));
 const until = async what => {
     for (let tries = 0; !what(); tries++) {
-        if (tries === 3000) throw new Error('not within 30 s: ' + what);
+        if (tries === 12000) throw new Error('not within two minutes: ' + what);
         await new Promise(done => setTimeout(done, 10));
     }
 };
