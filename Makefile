@@ -97,7 +97,7 @@ SYMBOLS = libjsmn-dev g++ clang-14 clang-19 gcc-arm-none-eabi picolibc-arm-none-
 
 .PHONY: FORCE renew help $(RUN) deps demo test run-tests $(SERVED) http async frozen storm page together metrics guarded firmware \
 	freertos idf arduino arduino-zip \
-	install cut check run-check units fuzz test-examples run-examples qemu size figures bench verify matrix \
+	install install-retry cut check run-check units fuzz test-examples run-examples qemu size figures bench verify matrix \
 	symbols windows cross coverage prove mutants stress lint packages clean jsmn
 .DEFAULT_GOAL := help
 
@@ -110,7 +110,8 @@ help:
 			printf "\nExamples (make build/NAME builds examples/NAME.c alone)\n%s", line[2]; \
 			printf "\nWhen you change something\n%s", line[3]; \
 			printf "\nEverything else that is checked\n%s", line[4]; \
-			printf "\nMissing Debian packages are installed by apt, as root or by sudo.\n" }' Makefile
+			printf "\nMissing Debian packages are installed by apt, as root or by sudo. On a\n" \
+				"terminal examples ask first (YES=1: they do not).\n" }' Makefile
 
 quickstart: ## 1 | 2 s | README.md's first program
 event_loop: ## 2 | 2 s | three operations at once, each with one timer
@@ -178,9 +179,8 @@ frozen: ## 2 | 1 min | 1,000 clients, whose server freezes, in one loop
 storm: $(BUILD)/storm_simulator ## 1 | 1 min | what a policy does to a service (ARGS=--help)
 	@$(BUILD)/storm_simulator --data $(BUILD)/storm $(ARGS)
 ifeq ($(findstring --help,$(ARGS)),)
-	$(call need,$(STORM))
-	@gnuplot -e "dir='$(BUILD)/storm'" examples/storm/storm.gnuplot
-	@echo "plots: $(BUILD)/storm/*.svg, *.png"
+	@CC="$(CC)" sh tests/tools/deps.sh $(STORM) || command -v gnuplot > /dev/null || { echo "no plots: gnuplot is missing"; exit 0; }; \
+		gnuplot -e "dir='$(BUILD)/storm'" examples/storm/storm.gnuplot && echo "plots: $(BUILD)/storm/*.svg, *.png"
 endif
 
 page: ## 3 | 2 s | write examples/storm/page.html anew
@@ -268,6 +268,8 @@ install: export PKGCONFIG = $(PKGCONFIG_FILE)
 install: export CONFIG = $(CMAKE_FILE)
 install: export CONFIG_VERSION = $(CMAKE_VERSION_FILE)
 install: ## 1 |  | copy the headers to PREFIX (pkg-config, CMake)
+	@mkdir -p "$(INSTALLED)" 2> /dev/null && test -w "$(INSTALLED)" || \
+		{ echo "cannot write to $(INSTALLED): try make $@ PREFIX=$$HOME/.local" >&2; exit 1; }
 	@install -d "$(INSTALLED)/include" "$(INSTALLED)/share/pkgconfig" \
 		"$(INSTALLED)/share/cmake/retry"
 	@install -m 644 $(HEADERS) "$(INSTALLED)/include"
@@ -276,6 +278,16 @@ install: ## 1 |  | copy the headers to PREFIX (pkg-config, CMake)
 		printf '%s\n' "$$CONFIG" > retryConfig.cmake && \
 		printf '%s\n' "$$CONFIG_VERSION" > retryConfigVersion.cmake
 	@echo "installed retry $(VERSION) into $(INSTALLED)"
+
+$(BUILD)/retry.1: examples/retry/retry.1 retry.h | $(BUILD)
+	@sed 's/@VERSION@/$(VERSION)/' $< > $@
+
+install-retry: $(BUILD)/retry $(BUILD)/retry.1 ## 1 |  | copy the command retry to PREFIX
+	@install -D $(BUILD)/retry "$(INSTALLED)/bin/retry"
+	@install -D -m 644 $(BUILD)/retry.1 "$(INSTALLED)/share/man/man1/retry.1"
+	@install -D -m 644 examples/retry/retry.bash \
+		"$(INSTALLED)/share/bash-completion/completions/retry"
+	@echo "installed the command retry $(VERSION) into $(INSTALLED)"
 
 # Names grow by the prefix, and so may lines.
 CUT_PREFIX = $(if $(filter file,$(origin PREFIX)),,$(PREFIX))
@@ -490,6 +502,10 @@ $(BUILD)/reconnect: LIBRARIES = -I$(BUILD)
 $(BUILD)/reconnect: $(BUILD)/mylib_retry.h
 $(BUILD)/mylib_retry.h: retry.h tests/tools/cut.awk | $(BUILD)
 	@awk -v parts=delay -v prefix=mylib_ -v out=$@ -f tests/tools/cut.awk $<
+$(BUILD)/retry: LIBRARIES = -I$(BUILD)
+$(BUILD)/retry: $(BUILD)/retry_options.h
+$(BUILD)/retry_options.h: examples/retry/retry.1 examples/retry/options.awk | $(BUILD)
+	@awk -f examples/retry/options.awk $< > $@
 $(BUILD)/%: examples/%.c $(HEADERS) $(BUILD)/settings
 	$(COMPILE) -std=c99 $(OPT) -o $@ $< $(LIBRARIES)
 $(BUILD)/%: examples/%.cpp $(HEADERS) $(BUILD)/settings

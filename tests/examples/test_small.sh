@@ -21,8 +21,8 @@ within() { # PROGRAM: the first wait is 50 to 100 ms, each may be twice as long,
 }
 check "reconnect: eight delays" within reconnect
 run quickstart
-check "quickstart: two calls" test "$(count quickstart '^call [12]: waited [0-9]* ms, has [0-9]* ms')" -eq 2
-check "quickstart: the first has its time" shows quickstart '^call 1: waited 0 ms, has 1000 ms: 503$'
+check "quickstart: two attempts" test "$(count quickstart '^attempt [12]: waited [0-9]* ms, has [0-9]* ms')" -eq 2
+check "quickstart: the first has its time" shows quickstart '^attempt 1: waited 0 ms, has 1000 ms: 503$'
 check "quickstart: the second works" shows quickstart '^SUCCESS, retries: 1$'
 run event_loop
 for line in "read  *done" "increment .*not idempotent, perhaps done" "hasty  *deadline" \
