@@ -68,6 +68,8 @@ GUARDED = libcurl4-openssl-dev nginx-light procps
 RUN = quickstart event_loop backoff reconnect custom_strategy
 STORM = gnuplot-nox
 METRICS = prometheus
+PAGE = clang-14 lld-14
+BROWSER = $(PAGE) chromium python3
 INSTALL = libjsmn-dev g++ cmake meson ninja-build pkg-config git sdcc
 BENCH = libjsmn-dev g++ valgrind libcjson-dev libjansson-dev libjson-c-dev rapidjson-dev
 ARDUINO = arduino-core-avr arduino-builder libsimavr-dev zip unzip
@@ -93,7 +95,7 @@ COVERAGE = libjsmn-dev clang-19 llvm-19 libclang-rt-19-dev
 PROVE = libjsmn-dev frama-c-base why3 z3 cvc4
 SYMBOLS = libjsmn-dev g++ clang-14 clang-19 gcc-arm-none-eabi picolibc-arm-none-eabi
 
-.PHONY: FORCE renew help $(RUN) deps demo test run-tests $(SERVED) http async frozen storm together metrics guarded firmware \
+.PHONY: FORCE renew help $(RUN) deps demo test run-tests $(SERVED) http async frozen storm page together metrics guarded firmware \
 	freertos idf arduino arduino-zip \
 	install install-retry cut check run-check units fuzz test-examples run-examples qemu size figures bench verify matrix \
 	symbols windows cross coverage prove mutants stress lint packages clean jsmn
@@ -180,6 +182,11 @@ ifeq ($(findstring --help,$(ARGS)),)
 	@CC="$(CC)" sh tests/tools/deps.sh $(STORM) || command -v gnuplot > /dev/null || { echo "no plots: gnuplot is missing"; exit 0; }; \
 		gnuplot -e "dir='$(BUILD)/storm'" examples/storm/storm.gnuplot && echo "plots: $(BUILD)/storm/*.svg, *.png"
 endif
+
+page: ## 3 | 2 s | write examples/storm/page.html anew
+	$(call need,$(PAGE))
+	@sh examples/storm/page.sh examples/storm/page.html
+	@echo "examples/storm/page.html: open it in a browser"
 
 together: $(BUILD)/together ## 2 | 1 min | all combinations of gates in 9 faults (ARGS=)
 	@$(BUILD)/together $(ARGS)
@@ -311,7 +318,7 @@ fuzz: ## 3 | 10 min | texts, packets and calls (FUZZ_SECONDS= each)
 	@$(MAKE) -s $(REPLAYS)
 	@$(ALIVE) sh tests/fuzz/fuzz.sh $(BUILD) $(FUZZ_SECONDS)
 
-EXAMPLES = $(sort $(KV) $(HTTP) $(ASYNC) $(ARM) $(ARDUINO) $(IDF) $(METRICS) $(GUARDED) $(INSTALL) \
+EXAMPLES = $(sort $(KV) $(HTTP) $(ASYNC) $(ARM) $(ARDUINO) $(IDF) $(METRICS) $(GUARDED) $(INSTALL) $(BROWSER) \
 	$(foreach name,$(SERVED),$(PACKAGES_$(name))))
 test-examples: ## 3 | 10 min | test every example and way to install
 	$(call try,$(EXAMPLES),run-examples)
@@ -319,6 +326,7 @@ test-examples: ## 3 | 10 min | test every example and way to install
 run-examples: $(call unless,$(HTTP),$(BUILD)/http_curl)
 run-examples: $(call unless,$(ASYNC),$(BUILD)/async_uv $(BUILD)/frozen)
 run-examples: $(call unless,$(KV),$(BUILD)/kv_client) $(BUILD)/storm_simulator $(BUILD)/together
+run-examples: $(call unless,$(BROWSER),$(BUILD)/page)
 run-examples: $(foreach name,$(SERVED),$(call unless,$(PACKAGES_$(name)),$(BUILD)/$(name)))
 run-examples: $(call unless,$(GUARDED),$(BUILD)/guarded $(BUILD)/slow_server)
 run-examples: $(call unless,$(ARDUINO),$(BUILD)/retry-arduino.zip)
@@ -329,7 +337,7 @@ run-examples: $(BUILD)/retry $(BUILD)/metrics $(call unless,$(INSTALL),$(BUILD)/
 		lacking,$(HTTP),http )$(call lacking,$(ASYNC),async frozen )$(call \
 		lacking,$(ARM),firmware freertos )$(call lacking,$(ARDUINO),arduino )$(call \
 		lacking,$(IDF),idf )$(call \
-		lacking,$(GUARDED),guarded )$(call lacking,$(METRICS),metrics )$(call lacking,$(INSTALL),lambda install)" sh tests/tools/run.sh \
+		lacking,$(GUARDED),guarded )$(call lacking,$(BROWSER),page )$(call lacking,$(METRICS),metrics )$(call lacking,$(INSTALL),lambda install)" sh tests/tools/run.sh \
 		$(foreach name,$(SERVED),$(call unless,$(PACKAGES_$(name)), \
 			"tests/examples/test_served.sh $(BUILD)/$(name)")) \
 		$(call unless,$(HTTP),"tests/examples/test_http.sh $(BUILD)/http_curl") \
@@ -338,6 +346,7 @@ run-examples: $(BUILD)/retry $(BUILD)/metrics $(call unless,$(INSTALL),$(BUILD)/
 		"tests/examples/test_retry.sh $(BUILD)/retry" \
 		"tests/examples/test_storm.sh $(BUILD)/storm_simulator" \
 		"tests/examples/test_together.sh $(BUILD)/together" \
+		$(call unless,$(BROWSER),"tests/examples/test_page.sh $(BUILD)/page") \
 		$(call unless,$(KV),"tests/examples/test_demo.sh $(BUILD)/kv_client") \
 		$(call unless,$(ARM),tests/examples/test_firmware.sh tests/examples/test_freertos.sh) \
 		$(call unless,$(IDF),tests/examples/test_idf.sh) \
@@ -507,8 +516,8 @@ $(BUILD)/%: examples/$$*/$$*.c $(HEADERS) $$(wildcard examples/*.h examples/$$*/
 		$(BUILD)/settings
 	$(COMPILE) -std=c99 $(OPT) -o $@ $< $(LIBRARIES)
 
-$(BUILD)/together: examples/storm/together.c $(HEADERS) $(wildcard examples/storm/*.h) \
-		$(BUILD)/settings
+$(BUILD)/together $(BUILD)/page: $(BUILD)/%: examples/storm/%.c $(HEADERS) \
+		$(wildcard examples/storm/*.h) $(BUILD)/settings
 	$(COMPILE) -std=c99 -O2 -o $@ $< -lm
 $(BUILD)/slow_server: tests/examples/slow_server.c examples/plumbing.h $(BUILD)/settings
 	$(COMPILE) -std=c99 $(OPT) -o $@ $< -lpthread
