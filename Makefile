@@ -95,7 +95,7 @@ COVERAGE = libjsmn-dev clang-19 llvm-19 libclang-rt-19-dev
 PROVE = libjsmn-dev frama-c-base why3 z3 cvc4
 SYMBOLS = libjsmn-dev g++ clang-14 clang-19 gcc-arm-none-eabi picolibc-arm-none-eabi
 
-.PHONY: FORCE renew help $(RUN) deps demo test run-tests $(SERVED) http async frozen storm page together metrics guarded firmware \
+.PHONY: FORCE renew help $(RUN) deps demo test run-tests $(SERVED) http async frozen storm page together peers metrics guarded firmware \
 	freertos idf arduino arduino-zip \
 	install install-retry cut check run-check units fuzz test-examples run-examples qemu size figures bench verify matrix \
 	symbols windows cross coverage prove mutants stress lint packages clean jsmn
@@ -190,6 +190,10 @@ page: ## 3 | 2 s | write examples/storm/page.html anew
 
 together: $(BUILD)/together ## 2 | 1 min | all combinations of gates in 9 faults (ARGS=)
 	@$(BUILD)/together $(ARGS)
+
+peers: $(BUILD)/peers ## 2 | 20 s | beside 21 ways that others retry (ARGS=-v)
+	@$(BUILD)/peers --data $(BUILD) $(ARGS)
+	@! command -v gnuplot > /dev/null || gnuplot -e "dir='$(BUILD)'" examples/storm/peers.gnuplot
 
 metrics: $(BUILD)/metrics ## 2 | 5 s | counts as Prometheus text, read by promtool
 	$(call need,$(METRICS))
@@ -325,7 +329,7 @@ test-examples: ## 3 | 10 min | test every example and way to install
 
 run-examples: $(call unless,$(HTTP),$(BUILD)/http_curl)
 run-examples: $(call unless,$(ASYNC),$(BUILD)/async_uv $(BUILD)/frozen)
-run-examples: $(call unless,$(KV),$(BUILD)/kv_client) $(BUILD)/storm_simulator $(BUILD)/together
+run-examples: $(call unless,$(KV),$(BUILD)/kv_client) $(BUILD)/storm_simulator $(BUILD)/together $(BUILD)/peers
 run-examples: $(call unless,$(BROWSER),$(BUILD)/page)
 run-examples: $(foreach name,$(SERVED),$(call unless,$(PACKAGES_$(name)),$(BUILD)/$(name)))
 run-examples: $(call unless,$(GUARDED),$(BUILD)/guarded $(BUILD)/slow_server)
@@ -346,6 +350,7 @@ run-examples: $(BUILD)/retry $(BUILD)/metrics $(call unless,$(INSTALL),$(BUILD)/
 		"tests/examples/test_retry.sh $(BUILD)/retry" \
 		"tests/examples/test_storm.sh $(BUILD)/storm_simulator" \
 		"tests/examples/test_together.sh $(BUILD)/together" \
+		"tests/examples/test_peers.sh $(BUILD)/peers" \
 		$(call unless,$(BROWSER),"tests/examples/test_page.sh $(BUILD)/page") \
 		$(call unless,$(KV),"tests/examples/test_demo.sh $(BUILD)/kv_client") \
 		$(call unless,$(ARM),tests/examples/test_firmware.sh tests/examples/test_freertos.sh) \
@@ -373,7 +378,7 @@ bench: ## 3 | 1 min | instructions, beside loops by hand and others
 	@$(ALIVE) sh tests/bench/operation.sh $(BUILD)
 	@$(ALIVE) sh tests/bench/errmap.sh $(BUILD)
 
-figures: $(BUILD)/storm_simulator ## 3 | 2 min | measure the figures in the texts (RENEW=1)
+figures: $(BUILD)/storm_simulator $(BUILD)/peers ## 3 | 2 min | measure the figures in the texts (RENEW=1)
 	$(call need,$(BENCH) $(ARM) $(HTTP) $(STORM))
 	@$(MAKE) -s $(BUILD)/http_curl $(BENCHES)
 ifeq ($(RENEW),)
@@ -516,7 +521,7 @@ $(BUILD)/%: examples/$$*/$$*.c $(HEADERS) $$(wildcard examples/*.h examples/$$*/
 		$(BUILD)/settings
 	$(COMPILE) -std=c99 $(OPT) -o $@ $< $(LIBRARIES)
 
-$(BUILD)/together $(BUILD)/page: $(BUILD)/%: examples/storm/%.c $(HEADERS) \
+$(BUILD)/together $(BUILD)/peers $(BUILD)/page: $(BUILD)/%: examples/storm/%.c $(HEADERS) \
 		$(wildcard examples/storm/*.h) $(BUILD)/settings
 	$(COMPILE) -std=c99 -O2 -o $@ $< -lm
 $(BUILD)/slow_server: tests/examples/slow_server.c examples/plumbing.h $(BUILD)/settings
