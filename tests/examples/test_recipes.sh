@@ -1,0 +1,84 @@
+#!/bin/sh
+# The recipes of README.md, each on what its script recipe_NAME.sh breaks and judges: all verdicts hold, README.md
+# says what was measured, and a decisive line that is changed breaks a verdict. Usage: test_recipes.sh BUILD
+# [NAME...], from the top folder. CC and CXX name the compilers. Nothing here looks at the clock. The last line is
+# "N passed, N failed".
+. "$(dirname "$0")/../support/check.sh"
+here=$(dirname "$0")
+build=$1
+shift
+warnings="-Wall -Wextra -Wpedantic -Wconversion -Wsign-conversion -Wshadow -Wcast-qual -Wundef ${WERROR--Werror}"
+
+# What the recipe's first comment compiles it with.
+libraries() { sed -n "s|.*cc -o $1 examples/recipes/$1.c||p" "examples/recipes/$1.c"; }
+
+# judge RUN NAME PROGRAM: output in RUN, exit status in RUN.status
+judge() {
+    sh "$here/recipe_$2.sh" "$3" > "$work/$1" 2>&1
+    echo $? > "$work/$1.status"
+}
+# changed RUN FILE EXPRESSION VERDICT: $name's, with one file changed by sed, is to break the verdict
+changed() {
+    copy=$work/$1.copy
+    mkdir -p "$copy/examples"
+    cp -r examples/recipes "$copy/examples"
+    ln -s "$PWD/retry.h" "$copy"
+    ln -s "$PWD/examples/storm" "$copy/examples"
+    sed -i "$3" "$copy/examples/recipes/$2"
+    check "$name, $1: is changed" differs "examples/recipes/$2" "$copy/examples/recipes/$2"
+    # shellcheck disable=SC2046 # a word each
+    check "$name, $1: compiles" makes "$copy/$name" ${CC:-cc} -std=c99 -O1 \
+        "$copy/examples/recipes/$name.c" $(libraries "$name")
+    echo "$1	$4" >>"$work/$name.changed"
+    judge "$1" "$name" "$copy/$name" &
+}
+# As texts, and each number by at most a quarter, or 2.
+near() { # FILE FILE
+    awk 'NR == FNR { line[NR] = $0; lines = NR; next }
+         { words = split(line[FNR], was); if (words != NF) wrong = 1
+           for (i = 1; i <= NF; i++) {
+               a = was[i]; b = $i; gsub(/[0-9][0-9,.]*/, "#", a); gsub(/[0-9][0-9,.]*/, "#", b)
+               if (a != b) wrong = 1
+               a = was[i]; b = $i; gsub(/[^0-9.]/, "", a); gsub(/[^0-9.]/, "", b)
+               off = a > b ? a - b : b - a
+               if (off > 2 && off > a / 4) wrong = 1 } }
+         END { exit wrong || FNR != lines }' "$1" "$2" || { diff "$1" "$2"; false; }
+}
+mutants() { # of $name
+    case $name in
+    http)
+        changed unsent http.h 's/sent > 0/false/' "No POST was carried out twice"
+        changed certain http.c 's/op.request.ambiguous ? "perhaps"/false ? "perhaps"/' \
+            "Nothing that was reported failed was"
+        changed keyless http.c 's/= key ||/=/' "A POST with a key is done"
+        # libcurl alone sends a POST again on a connection that died; only a fresh one prevents that.
+        changed reuses http.c '/FRESH_CONNECT/d' "No POST was carried out twice"
+        changed at-once http.h 's/http_retry_after(call->curl)/0/' "Who was told to wait"
+        ;;
+    esac
+}
+
+[ $# -gt 0 ] || set -- $(basename -s .c examples/recipes/*.c)
+for name in "$@"; do
+    : >"$work/$name.changed"
+    cp "$build/recipes/$name" "$work/$name"
+    judge sound "$name" "$work/$name"
+    check "$name: exit status" ended sound 0
+    check "$name: some verdicts" shows sound '^kept '
+    check "$name: none broken" lacks sound '^BROKEN'
+    check "$name: 80 columns" lacks sound '.\{81\}'
+    ended sound 0 || cat "$work/sound"
+    BUILD=$work sh tests/verify/recipes.sh --measured "$name" >"$work/page"
+    check "$name: README.md has what was measured" near "$work/page" "$work/$name.run/measured"
+    # shellcheck disable=SC2046,SC2086
+    check "$name.c, as C++" quiet ${CXX:-c++} -x c++ -std=c++11 $warnings -fsyntax-only \
+        "examples/recipes/$name.c" $(libraries "$name")
+    mutants
+    wait
+    while IFS='	' read -r run verdict; do
+        check "$name, $run: exit status" ended "$run" 1
+        check "$name, $run: $verdict" shows "$run" "^BROKEN  $verdict"
+        shows "$run" "^BROKEN  $verdict" || tail -n 30 "$work/$run"
+    done <"$work/$name.changed"
+done
+finish
