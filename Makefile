@@ -56,15 +56,14 @@ KV = libjsmn-dev memcached procps
 HTTP = libcurl4-openssl-dev nginx-light curl procps
 ASYNC = libuv1-dev
 # Examples on a real server that is broken under them, by tests/examples/NAME.sh.
-SERVED = poll_loop postgres redis mqtt lwip
+SERVED = poll_loop redis mqtt lwip
 PACKAGES_poll_loop = memcached procps
-PACKAGES_postgres = libpq-dev postgresql procps
 PACKAGES_redis = libhiredis-dev redis-server procps
 PACKAGES_mqtt = libmosquitto-dev mosquitto procps
 PACKAGES_lwip = liblwip-dev procps
 # README.md's recipes, by tests/examples/recipe_NAME.sh.
-RECIPES = http
-RECIPE = libcurl4-openssl-dev nginx-light openssl procps
+RECIPES = http transaction
+RECIPE = libcurl4-openssl-dev libpq-dev nginx-light openssl postgresql procps
 GUARDED = libcurl4-openssl-dev nginx-light procps
 # Examples of one file that run by themselves.
 RUN = quickstart event_loop backoff reconnect custom_strategy
@@ -145,7 +144,6 @@ run-tests: $(call unless,libjsmn-dev,$(BUILD)/errmap_dump $(BUILD)/kv_client)
 		"tests/compile/test_words.sh $(TEXTS)" "tests/examples/test_small.sh $(BUILD)" $(DUMP_TEST) $(PROGRAMS)
 
 poll_loop: ## 2 | 10 s | one socket; memcached freezes and dies
-postgres: ## 2 | 30 s | transactions; PostgreSQL freezes and stops
 redis: ## 2 | 15 s | hiredis; the server freezes and dies
 mqtt: ## 2 | 15 s | libmosquitto; the broker freezes and dies
 lwip: ## 2 | 15 s | lwIP's raw interface, polled; its peer dies
@@ -481,7 +479,6 @@ $(BUILD)/replay_%: tests/fuzz/%.c $(HEADERS) $(SUPPORT) $(wildcard tests/fuzz/*.
 # An example of one file, or one in a folder of its own.
 $(BUILD)/mqtt: LIBRARIES = -lmosquitto
 $(BUILD)/lwip: LIBRARIES = -isystem /usr/include/lwip -llwip
-$(BUILD)/postgres: LIBRARIES = -I/usr/include/postgresql -lpq
 $(BUILD)/redis: LIBRARIES = -lhiredis
 $(BUILD)/http_curl: LIBRARIES = -lcurl
 $(BUILD)/guarded: LIBRARIES = -lcurl
@@ -492,6 +489,7 @@ $(BUILD)/mylib_retry.h: retry.h tests/tools/cut.awk | $(BUILD)
 	@awk -v parts=delay -v prefix=mylib_ -v out=$@ -f tests/tools/cut.awk $<
 $(BUILD)/recipes/%: LIBRARIES = $(LIBRARIES_$*)
 LIBRARIES_http = -lcurl
+LIBRARIES_transaction = -I/usr/include/postgresql -lpq
 $(BUILD)/recipes/%: examples/recipes/%.c $(HEADERS) $(wildcard examples/recipes/*.h) $(BUILD)/settings
 	@mkdir -p $(@D)
 	$(COMPILE) -std=c99 $(OPT) -o $@ $< $(LIBRARIES)

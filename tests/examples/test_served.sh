@@ -62,13 +62,6 @@ lwip)
     done
     check "perhaps done" ended_as perhaps "add 121"
     ;;
-postgres)
-    check "careless: twice" broken careless "No transfer was made twice"
-    for reason in SOCKET_NOT_AVAILABLE SERIALIZATION_FAILURE DEADLOCK_DETECTED; do
-        check "retried by $reason" retried $reason
-    done
-    check "lost during COMMIT" grep -q "looking for" "$work/postgres.run/out"
-    ;;
 redis)
     check "careless: twice" broken careless "None counted twice"
     for reason in SOCKET_CLOSED_WHILE_IN_FLIGHT ATTEMPT_TIMED_OUT SOCKET_NOT_AVAILABLE LOADING BUSY \
