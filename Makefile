@@ -56,17 +56,16 @@ KV = libjsmn-dev memcached procps
 HTTP = libcurl4-openssl-dev nginx-light curl procps
 ASYNC = libuv1-dev
 # Examples on a real server that is broken under them, by tests/examples/NAME.sh.
-SERVED = poll_loop redis mqtt lwip
-PACKAGES_poll_loop = memcached procps
+SERVED = redis mqtt lwip
 PACKAGES_redis = libhiredis-dev redis-server procps
 PACKAGES_mqtt = libmosquitto-dev mosquitto procps
 PACKAGES_lwip = liblwip-dev procps
 # README.md's recipes, by tests/examples/recipe_NAME.sh.
-RECIPES = http transaction
-RECIPE = libcurl4-openssl-dev libpq-dev nginx-light openssl postgresql procps
+RECIPES = http transaction loop
+RECIPE = libcurl4-openssl-dev libpq-dev memcached nginx-light openssl postgresql procps
 GUARDED = libcurl4-openssl-dev nginx-light procps
 # Examples of one file that run by themselves.
-RUN = quickstart event_loop backoff reconnect custom_strategy
+RUN = quickstart backoff reconnect custom_strategy
 STORM = gnuplot-nox
 METRICS = prometheus
 INSTALL = libjsmn-dev g++ cmake meson ninja-build pkg-config git sdcc
@@ -112,7 +111,6 @@ help:
 			printf "\nMissing Debian packages are installed by apt, as root or by sudo.\n" }' Makefile
 
 quickstart: ## 1 | 2 s | README.md's first program
-event_loop: ## 2 | 2 s | three operations at once, each with one timer
 backoff: ## 2 | 2 s | only the delays, in a loop of your own
 reconnect: ## 2 | 2 s | the same in a library, by make cut
 custom_strategy: ## 2 | 2 s | rules of your own, and a log
@@ -143,7 +141,6 @@ run-tests: $(call unless,libjsmn-dev,$(BUILD)/errmap_dump $(BUILD)/kv_client)
 		"tests/compile/test_snippets.sh c" tests/compile/test_numbers.sh \
 		"tests/compile/test_words.sh $(TEXTS)" "tests/examples/test_small.sh $(BUILD)" $(DUMP_TEST) $(PROGRAMS)
 
-poll_loop: ## 2 | 10 s | one socket; memcached freezes and dies
 redis: ## 2 | 15 s | hiredis; the server freezes and dies
 mqtt: ## 2 | 15 s | libmosquitto; the broker freezes and dies
 lwip: ## 2 | 15 s | lwIP's raw interface, polled; its peer dies

@@ -55,6 +55,10 @@ mutants() { # of $name
         changed reuses http.c '/FRESH_CONNECT/d' "No POST was carried out twice"
         changed at-once http.h 's/http_retry_after(call->curl)/0/' "Who was told to wait"
         ;;
+    loop)
+        changed twice loop.c 's/idempotent = false/idempotent = true/' "None counted twice"
+        changed unsent loop.c 's/(errno, sent)/(errno, false)/' "Four that timed out"
+        ;;
     transaction)
         changed twice transaction.c 's/idempotent = false/idempotent = true/' "No transfer was made twice"
         changed unsent transaction.c 's/ECONNRESET, commit/ECONNRESET, false/' "No transfer was made twice"

@@ -48,13 +48,6 @@ check "interrupted: exit status" ended cut 143
 check "interrupted: the server is gone" none_left
 
 case $name in
-poll_loop)
-    check "careless: twice" broken careless "None counted twice"
-    for reason in SOCKET_CLOSED_WHILE_IN_FLIGHT ATTEMPT_TIMED_OUT SOCKET_NOT_AVAILABLE; do
-        check "retried by $reason" retried $reason
-    done
-    check "perhaps done" ended_as perhaps "ma n"
-    ;;
 lwip)
     check "careless: twice" broken careless "Nothing was carried out twice"
     for reason in ATTEMPT_TIMED_OUT SOCKET_NOT_AVAILABLE; do

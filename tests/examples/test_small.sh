@@ -24,13 +24,6 @@ run quickstart
 check "quickstart: two calls" test "$(count quickstart '^call [12]: waited [0-9]* ms, has [0-9]* ms')" -eq 2
 check "quickstart: the first has its time" shows quickstart '^call 1: waited 0 ms, has 1000 ms: 503$'
 check "quickstart: the second works" shows quickstart '^SUCCESS, retries: 1$'
-run event_loop
-for line in "read  *done" "increment .*not idempotent, perhaps done" "hasty  *deadline" \
-    "hasty  *waits for its turn" "read  *SOCKET_CLOSED_WHILE_IN_FLIGHT"; do
-    check "event_loop: $line" shows event_loop " ms  $line"
-done
-check "event_loop: each ends once" test \
-    "$(count event_loop 'done$\|deadline$')" -eq 3
 run custom_strategy
 check "custom_strategy: a robot is refused" sh -c "sed -n '/^robot/,/^guest/p' '$work/custom_strategy' |
     grep -q 'strategy refuses'"
