@@ -61,11 +61,11 @@ PACKAGES_redis = libhiredis-dev redis-server procps
 PACKAGES_mqtt = libmosquitto-dev mosquitto procps
 PACKAGES_lwip = liblwip-dev procps
 # README.md's recipes, by tests/examples/recipe_NAME.sh.
-RECIPES = http transaction loop
+RECIPES = http transaction reconnect loop delay
 RECIPE = libcurl4-openssl-dev libpq-dev memcached nginx-light openssl postgresql procps
 GUARDED = libcurl4-openssl-dev nginx-light procps
 # Examples of one file that run by themselves.
-RUN = quickstart backoff reconnect custom_strategy
+RUN = quickstart custom_strategy
 STORM = gnuplot-nox
 METRICS = prometheus
 INSTALL = libjsmn-dev g++ cmake meson ninja-build pkg-config git sdcc
@@ -111,8 +111,6 @@ help:
 			printf "\nMissing Debian packages are installed by apt, as root or by sudo.\n" }' Makefile
 
 quickstart: ## 1 | 2 s | README.md's first program
-backoff: ## 2 | 2 s | only the delays, in a loop of your own
-reconnect: ## 2 | 2 s | the same in a library, by make cut
 custom_strategy: ## 2 | 2 s | rules of your own, and a log
 $(RUN): %: $(BUILD)/%
 	@$<
@@ -480,12 +478,9 @@ $(BUILD)/redis: LIBRARIES = -lhiredis
 $(BUILD)/http_curl: LIBRARIES = -lcurl
 $(BUILD)/guarded: LIBRARIES = -lcurl
 $(BUILD)/async_uv $(BUILD)/frozen: LIBRARIES = -luv
-$(BUILD)/reconnect: LIBRARIES = -I$(BUILD)
-$(BUILD)/reconnect: $(BUILD)/mylib_retry.h
-$(BUILD)/mylib_retry.h: retry.h tests/tools/cut.awk | $(BUILD)
-	@awk -v parts=delay -v prefix=mylib_ -v out=$@ -f tests/tools/cut.awk $<
 $(BUILD)/recipes/%: LIBRARIES = $(LIBRARIES_$*)
 LIBRARIES_http = -lcurl
+LIBRARIES_delay = -lcurl
 LIBRARIES_transaction = -I/usr/include/postgresql -lpq
 $(BUILD)/recipes/%: examples/recipes/%.c $(HEADERS) $(wildcard examples/recipes/*.h) $(BUILD)/settings
 	@mkdir -p $(@D)

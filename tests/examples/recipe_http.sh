@@ -2,9 +2,7 @@
 # recipes/http on a real nginx that remembers keys; what nginx has carried out is the judge. Usage:
 # recipe_http.sh PROGRAM
 . "$(dirname "$0")/server.sh"
-
-nginx=/usr/sbin/nginx
-[ -x $nginx ] || nginx=nginx
+. "$(dirname "$0")/nginx.sh"
 
 # Two more ports: one with a certificate that nobody has signed, one that carries out what it is told.
 free_port() { # PORT: from there on
@@ -19,15 +17,10 @@ openssl req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=127.0.0.1 -keyout "$
 
 # The first request for a URL meets a fault, which the rate limit tells from the others. /order: it is
 # carried out, and its connection closed. What has a key that nginx knows is answered, not carried out.
-cat >"$folder/nginx.conf" <<END
-daemon off; master_process off; error_log error.log; pid nginx.pid;
-events { worker_connections 256; }
-http {
+write_configuration nginx.conf "
   log_format requests '\$msec \$request_method \$request_uri \$status';
   log_format orders '\$request_method \$request_uri \$http_idempotency_key';
   access_log access.log requests;
-  client_body_temp_path temp; proxy_temp_path temp; fastcgi_temp_path temp;
-  uwsgi_temp_path temp; scgi_temp_path temp;
   limit_req_zone \$request_uri zone=first:1m rate=1r/m;
   limit_req_status 599;
   proxy_cache_path keys keys_zone=keys:1m;
@@ -59,10 +52,7 @@ http {
   server {
     listen 127.0.0.1:$secure ssl;
     ssl_certificate certificate.pem; ssl_certificate_key key.pem;
-  }
-}
-END
-start_nginx() { start "$nginx" -p "$folder" -e error.log -c nginx.conf; }
+  }"
 requests() { # COUNT METHOD PATH
     feed "$1" "$2 http://127.0.0.1:$port/$3?%d"
     until_ended
@@ -126,13 +116,12 @@ verdict "An unanswered POST is perhaps done; so is at most one that froze." \
 verdict "A POST with a key is done." test "$(operations '^done 1 POST .order.2[1-5]')" -eq 5
 gaps() { awk '$3 ~ /busy/ { if ($3 in at) print ($1 - at[$3] >= 0.99); at[$3] = $1 }' "$folder/access.log"; }
 verdict "Who was told to wait a second did so." test "$(gaps | tr -d '\n')" = 1111
-echo
-echo "nginx closed connections when it had done what they asked for:" >"$folder/measured"
-for kind in "GET	GET .order" "POST	POST .order.1?[0-9]\$|POST .order.20" "POST with a key	POST .order.2[1-5]"; do
-    of=${kind#*	}
-    echo "${kind%	*}	$(operations "$of")	$(operations "^done . ($of)")	$(operations "^perhaps . ($of)")" \
-        "	$(operations "^[a-z]* [2-9] ($of)")"
-done | awk -F '\t' '{ printf "%-16s %2d: %2d done, %2d perhaps done; %2d done twice\n", $1, $2, $3, $4, $5 }' \
-    >>"$folder/measured"
-cat "$folder/measured"
+{
+    echo "nginx closed connections when it had done what they asked for:"
+    for kind in "GET	GET .order" "POST	POST .order.1?[0-9]\$|POST .order.20" "POST with a key	POST .order.2[1-5]"; do
+        of=${kind#*	}
+        echo "${kind%	*}	$(operations "$of")	$(operations "^done . ($of)")	$(operations "^perhaps . ($of)")" \
+            "	$(operations "^[a-z]* [2-9] ($of)")"
+    done | awk -F '\t' '{ printf "%-16s %2d: %2d done, %2d perhaps done; %2d done twice\n", $1, $2, $3, $4, $5 }'
+} | measure
 exit $status

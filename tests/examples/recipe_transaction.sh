@@ -139,10 +139,9 @@ verdict "Every one that was reported done was made ($lost were not)." test "$los
 verdict "None that was reported failed was made ($denied)." test "$denied" -eq 0
 verdict "Nothing else was made ($unexplained)." test "$unexplained" -eq 0
 verdict "No money came or went, every balance is explained." test "$money:$wrong" = 50000:0
-cat >"$folder/measured" <<END
+measure <<END
 PostgreSQL was frozen once, and stopped twice: $(count '^done') of $number transactions are done.
 $lost_commits COMMITs were lost, and looked up: $((lost_commits - $(count '^failed'))) had been done, $(count '^failed') had not.
 $(count '^perhaps') are perhaps done, $twice were done twice.
 END
-echo && cat "$folder/measured"
 exit $status

@@ -55,9 +55,26 @@ mutants() { # of $name
         changed reuses http.c '/FRESH_CONNECT/d' "No POST was carried out twice"
         changed at-once http.h 's/http_retry_after(call->curl)/0/' "Who was told to wait"
         ;;
+    delay)
+        changed six delay.c 's/!try_it()/retries < 6 \&\& &/' "The loop lasts"
+        changed even delay.c 's/\&backoff, retries/\&backoff, 0/' "No wait was shorter"
+        changed any delay.c 's/JITTER_EQUAL/JITTER_FULL/' "No wait was shorter"
+        make -s cut PARTS=delay PREFIX=mylib_ OUT="$work/mylib_retry.h"
+        sed 's/retry_/mylib_retry_/g; s/RETRY_/MYLIB_RETRY_/g; s|"../../retry.h"|"mylib_retry.h"|' \
+            examples/recipes/delay.c >"$work/cut.c"
+        check "delay, cut out: compiles" makes "$work/cut" ${CC:-cc} -std=c99 -I"$work" "$work/cut.c" -lcurl
+        judge cut delay "$work/cut"
+        check "delay, cut out: none broken" ended cut 0
+        ;;
     loop)
         changed twice loop.c 's/idempotent = false/idempotent = true/' "None counted twice"
         changed unsent loop.c 's/(errno, sent)/(errno, false)/' "Four that timed out"
+        ;;
+    reconnect)
+        changed at-once reconnect.c 's/wait = retry_connection_failed.*/wait = 100;/' "Attempts to connect"
+        changed even reconnect.c 's/retry_ms timeout =/memset(\&connection, 0, sizeof connection);&/' \
+            "Attempts to connect"
+        changed unanswered reconnect.c 's/> 12 && strncmp.* == 0;/> -2;/' "The program has ended"
         ;;
     transaction)
         changed twice transaction.c 's/idempotent = false/idempotent = true/' "No transfer was made twice"
