@@ -1,6 +1,6 @@
 /* transaction.c: transactions on PostgreSQL with libpq. Reads them, ID STATEMENTS in a line, of
-   which one inserts the ID into `transfers`, and prints how each ended: done, failed or perhaps
-   done. cc -o transaction examples/recipes/transaction.c -I/usr/include/postgresql -lpq
+   which one inserts the ID into `transfers`, and prints how each ended: done, failed or perhaps.
+       cc -o transaction examples/recipes/transaction.c -I/usr/include/postgresql -lpq
        ./transaction "dbname=bank host=127.0.0.1 connect_timeout=2" <transactions */
 #define _POSIX_C_SOURCE 200809L
 #define RETRY_SYSTEM_CLOCK

@@ -5,11 +5,6 @@
 . "$(dirname "$0")/nginx.sh"
 
 # Two more ports: one with a certificate that nobody has signed, one that carries out what it is told.
-free_port() { # PORT: from there on
-    next=$1
-    while port=$next listens; do next=$((next + 1)); done
-    echo "$next"
-}
 secure=$(free_port $((port + 1)))
 orders=$(free_port $((secure + 1)))
 openssl req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=127.0.0.1 -keyout "$folder/key.pem" \

@@ -34,8 +34,12 @@ listens() {
 }
 
 # Below the ports that are lent to the near ends of connections: a client can meet itself there.
-port=$((10000 + $$ * 7 % 20000))
-while listens; do port=$((port + 1)); done
+free_port() { # PORT: from there on
+    next=$1
+    while port=$next listens; do next=$((next + 1)); done
+    echo "$next"
+}
+port=$(free_port $((10000 + $$ * 7 % 20000)))
 
 # What a script may define anew: whether the server is ready.
 answers() { listens; }

@@ -19,7 +19,7 @@ judge() {
 }
 # changed RUN FILE EXPRESSION VERDICT: $name's, with one file changed by sed, is to break the verdict
 changed() {
-    copy=$work/$1.copy
+    copy=$work/$name.$1.copy
     mkdir -p "$copy/examples"
     cp -r examples/recipes "$copy/examples"
     ln -s "$PWD/retry.h" "$copy"
@@ -30,7 +30,7 @@ changed() {
     check "$name, $1: compiles" makes "$copy/$name" ${CC:-cc} -std=c99 -O1 \
         "$copy/examples/recipes/$name.c" $(libraries "$name")
     echo "$1	$4" >>"$work/$name.changed"
-    judge "$1" "$name" "$copy/$name" &
+    judge "$name.$1" "$name" "$copy/$name" &
 }
 # As texts; and each number by at most a quarter, or 5, but 0 is 0.
 near() { # FILE FILE
@@ -63,8 +63,18 @@ mutants() { # of $name
         sed 's/retry_/mylib_retry_/g; s/RETRY_/MYLIB_RETRY_/g; s|"../../retry.h"|"mylib_retry.h"|' \
             examples/recipes/delay.c >"$work/cut.c"
         check "delay, cut out: compiles" makes "$work/cut" ${CC:-cc} -std=c99 -I"$work" "$work/cut.c" -lcurl
-        judge cut delay "$work/cut"
-        check "delay, cut out: none broken" ended cut 0
+        judge alone delay "$work/cut"
+        check "delay, cut out: none broken" ended alone 0
+        ;;
+    hedge)
+        changed alone hedge.c 's/hedge.count = 1/hedge.count = 0/' "99 of 100 take"
+        changed once hedge.c 's/idempotent = true/idempotent = false/' "99 of 100 take"
+        changed late hedge.c 's/hedge.delay = 50/hedge.delay = 900/' "99 of 100 take"
+        ;;
+    nodes)
+        changed blind nodes.c '/retry_gates_/d' "The dark node was hardly asked"
+        changed rare nodes.c '/retry_gates_aimd/d; /in_a_row/d' "The dark node was hardly asked"
+        changed once nodes.c 's/idempotent = true/idempotent = false/' "Everything was done"
         ;;
     loop)
         changed twice loop.c 's/idempotent = false/idempotent = true/' "None counted twice"
@@ -107,9 +117,9 @@ for name in "$@"; do
     mutants
     wait
     while IFS='	' read -r run verdict; do
-        check "$name, $run: exit status" ended "$run" 1
-        check "$name, $run: $verdict" shows "$run" "^BROKEN  $verdict"
-        shows "$run" "^BROKEN  $verdict" || tail -n 30 "$work/$run"
+        check "$name, $run: exit status" ended "$name.$run" 1
+        check "$name, $run: $verdict" shows "$name.$run" "^BROKEN  $verdict"
+        shows "$name.$run" "^BROKEN  $verdict" || tail -n 30 "$work/$name.$run"
     done <"$work/$name.changed"
 done
 finish
