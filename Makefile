@@ -61,7 +61,8 @@ PACKAGES_redis = libhiredis-dev redis-server procps
 PACKAGES_mqtt = libmosquitto-dev mosquitto procps
 PACKAGES_lwip = liblwip-dev procps
 # README.md's recipes, by tests/examples/recipe_NAME.sh.
-RECIPES = http transaction reconnect nodes hedge loop delay
+RECIPES = http transaction reconnect nodes hedge rate fleet shared \
+	loop delay
 RECIPE = libcurl4-openssl-dev libpq-dev memcached nginx-light openssl postgresql procps
 GUARDED = libcurl4-openssl-dev nginx-light procps
 # Examples of one file that run by themselves.
@@ -482,8 +483,12 @@ $(BUILD)/recipes/%: LIBRARIES = $(LIBRARIES_$*)
 LIBRARIES_http = -lcurl
 LIBRARIES_nodes = -lcurl
 LIBRARIES_hedge = -lcurl
+LIBRARIES_rate = -lcurl
+LIBRARIES_shared = -lcurl
+LIBRARIES_fleet = -lm
 LIBRARIES_delay = -lcurl
 LIBRARIES_transaction = -I/usr/include/postgresql -lpq
+$(BUILD)/recipes/fleet: $(wildcard examples/storm/*.h)
 $(BUILD)/recipes/%: examples/recipes/%.c $(HEADERS) $(wildcard examples/recipes/*.h) $(BUILD)/settings
 	@mkdir -p $(@D)
 	$(COMPILE) -std=c99 $(OPT) -o $@ $< $(LIBRARIES)
