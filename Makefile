@@ -56,16 +56,17 @@ KV = libjsmn-dev memcached procps
 HTTP = libcurl4-openssl-dev nginx-light curl procps
 ASYNC = libuv1-dev
 # Examples on a real server that is broken under them, by tests/examples/NAME.sh.
-SERVED = http_easy poll_loop postgres redis mqtt lwip
-PACKAGES_http_easy = libcurl4-openssl-dev nginx-light openssl procps
-PACKAGES_poll_loop = memcached procps
-PACKAGES_postgres = libpq-dev postgresql procps
+SERVED = redis mqtt lwip
 PACKAGES_redis = libhiredis-dev redis-server procps
 PACKAGES_mqtt = libmosquitto-dev mosquitto procps
 PACKAGES_lwip = liblwip-dev procps
+# README.md's recipes, by tests/examples/recipe_NAME.sh.
+RECIPES = http transaction reconnect nodes hedge rate fleet shared \
+	loop delay
+RECIPE = libcurl4-openssl-dev libpq-dev memcached nginx-light openssl postgresql procps
 GUARDED = libcurl4-openssl-dev nginx-light procps
 # Examples of one file that run by themselves.
-RUN = quickstart event_loop backoff reconnect custom_strategy
+RUN = quickstart custom_strategy
 STORM = gnuplot-nox
 METRICS = prometheus
 PAGE = clang-14 lld-14
@@ -95,7 +96,7 @@ COVERAGE = libjsmn-dev clang-19 llvm-19 libclang-rt-19-dev
 PROVE = libjsmn-dev frama-c-base why3 z3 cvc4
 SYMBOLS = libjsmn-dev g++ clang-14 clang-19 gcc-arm-none-eabi picolibc-arm-none-eabi
 
-.PHONY: FORCE renew help $(RUN) deps demo test run-tests $(SERVED) http async frozen storm page together peers metrics guarded firmware \
+.PHONY: FORCE renew help $(RUN) recipes deps demo test run-tests $(SERVED) http async frozen storm page together peers metrics guarded firmware \
 	freertos idf arduino arduino-zip \
 	install install-retry cut check run-check units fuzz test-examples run-examples qemu size figures bench verify matrix \
 	symbols windows cross coverage prove mutants stress lint packages clean jsmn
@@ -114,9 +115,6 @@ help:
 				"terminal examples ask first (YES=1: they do not).\n" }' Makefile
 
 quickstart: ## 1 | 2 s | README.md's first program
-event_loop: ## 2 | 2 s | three operations at once, each with one timer
-backoff: ## 2 | 2 s | only the delays, in a loop of your own
-reconnect: ## 2 | 2 s | the same in a library, by make cut
 custom_strategy: ## 2 | 2 s | rules of your own, and a log
 $(RUN): %: $(BUILD)/%
 	@$<
@@ -145,9 +143,6 @@ run-tests: $(call unless,libjsmn-dev,$(BUILD)/errmap_dump $(BUILD)/kv_client)
 		"tests/compile/test_snippets.sh c" tests/compile/test_numbers.sh \
 		"tests/compile/test_words.sh $(TEXTS)" "tests/examples/test_small.sh $(BUILD)" $(DUMP_TEST) $(PROGRAMS)
 
-http_easy: ## 2 | 15 s | libcurl, one request at a time; nginx fails
-poll_loop: ## 2 | 10 s | one socket; memcached freezes and dies
-postgres: ## 2 | 30 s | transactions; PostgreSQL freezes and stops
 redis: ## 2 | 15 s | hiredis; the server freezes and dies
 mqtt: ## 2 | 15 s | libmosquitto; the broker freezes and dies
 lwip: ## 2 | 15 s | lwIP's raw interface, polled; its peer dies
@@ -155,6 +150,12 @@ $(SERVED):
 	$(call need,$(PACKAGES_$@))
 	@$(MAKE) -s $(BUILD)/$@
 	@sh tests/examples/$@.sh $(BUILD)/$@
+
+recipes: ## 1 | 2 min | README.md's recipes, while servers fail (RECIPES=)
+	$(call need,$(RECIPE))
+	@$(MAKE) -s $(addprefix $(BUILD)/recipes/,$(RECIPES))
+	@for name in $(RECIPES); do \
+		printf '\n---- %s\n' $$name && sh tests/examples/recipe_$$name.sh $(BUILD)/recipes/$$name || exit; done
 
 http: ## 2 | 15 s | libcurl, and curl --retry; nginx fails (ARGS=)
 	$(call need,$(HTTP))
@@ -322,7 +323,7 @@ fuzz: ## 3 | 10 min | texts, packets and calls (FUZZ_SECONDS= each)
 	@$(MAKE) -s $(REPLAYS)
 	@$(ALIVE) sh tests/fuzz/fuzz.sh $(BUILD) $(FUZZ_SECONDS)
 
-EXAMPLES = $(sort $(KV) $(HTTP) $(ASYNC) $(ARM) $(ARDUINO) $(IDF) $(METRICS) $(GUARDED) $(INSTALL) $(BROWSER) \
+EXAMPLES = $(sort $(RECIPE) $(KV) $(HTTP) $(ASYNC) $(ARM) $(ARDUINO) $(IDF) $(METRICS) $(GUARDED) $(INSTALL) $(BROWSER) \
 	$(foreach name,$(SERVED),$(PACKAGES_$(name))))
 test-examples: ## 3 | 10 min | test every example and way to install
 	$(call try,$(EXAMPLES),run-examples)
@@ -332,18 +333,21 @@ run-examples: $(call unless,$(ASYNC),$(BUILD)/async_uv $(BUILD)/frozen)
 run-examples: $(call unless,$(KV),$(BUILD)/kv_client) $(BUILD)/storm_simulator $(BUILD)/together $(BUILD)/peers
 run-examples: $(call unless,$(BROWSER),$(BUILD)/page)
 run-examples: $(foreach name,$(SERVED),$(call unless,$(PACKAGES_$(name)),$(BUILD)/$(name)))
+run-examples: $(call unless,$(RECIPE) g++,$(addprefix $(BUILD)/recipes/,$(RECIPES)))
 run-examples: $(call unless,$(GUARDED),$(BUILD)/guarded $(BUILD)/slow_server)
 run-examples: $(call unless,$(ARDUINO),$(BUILD)/retry-arduino.zip)
 # One after the other, as some compare how long servers take.
 run-examples: $(BUILD)/retry $(BUILD)/metrics $(call unless,$(INSTALL),$(BUILD)/lambda)
 	$(AT_ONCE)CORES=1 CC="$(CC)" RETRY=$(BUILD)/retry LACKS="$(LACKS)" LEFT_OUT="$(foreach name,$(SERVED),$(call \
 		lacking,$(PACKAGES_$(name)),$(name) ))$(call lacking,$(KV),demo )$(call \
+		lacking,$(RECIPE) g++,recipes )$(call \
 		lacking,$(HTTP),http )$(call lacking,$(ASYNC),async frozen )$(call \
 		lacking,$(ARM),firmware freertos )$(call lacking,$(ARDUINO),arduino )$(call \
 		lacking,$(IDF),idf )$(call \
 		lacking,$(GUARDED),guarded )$(call lacking,$(BROWSER),page )$(call lacking,$(METRICS),metrics )$(call lacking,$(INSTALL),lambda install)" sh tests/tools/run.sh \
 		$(foreach name,$(SERVED),$(call unless,$(PACKAGES_$(name)), \
 			"tests/examples/test_served.sh $(BUILD)/$(name)")) \
+		$(call unless,$(RECIPE) g++,"tests/examples/test_recipes.sh $(BUILD) $(RECIPES)") \
 		$(call unless,$(HTTP),"tests/examples/test_http.sh $(BUILD)/http_curl") \
 		$(call unless,$(ASYNC),"tests/examples/test_async.sh $(BUILD)/async_uv" \
 			"tests/examples/test_frozen.sh $(BUILD)/frozen") \
@@ -436,13 +440,13 @@ lint: ## 3 | 5 min | clang-tidy, scan-build, cppcheck (MISRA), gcc
 	$(call need,$(LINT))
 	@$(ALIVE) sh tests/verify/lint.sh
 
-LISTS = names models prove tables
+LISTS = names models prove tables recipes
 # Each list says what holds; whoever writes it anew has looked at what changed.
 WHAT =
 renew: ## 3 |  | write lists anew that checks hold (WHAT=)
 	@[ -n "$(WHAT)" ] && [ -z "$(filter-out $(LISTS),$(WHAT))" ] || \
 		{ echo 'WHAT="$(LISTS)", or some of them'; exit 2; }
-	@for list in $(WHAT); do sh tests/verify/$$list.sh --renew || exit; done
+	@for list in $(WHAT); do BUILD="$(BUILD)" sh tests/verify/$$list.sh --renew || exit; done
 
 clean: ## 3 |  | remove what was built
 	rm -rf $(BUILD)
@@ -496,22 +500,29 @@ $(BUILD)/replay_%: tests/fuzz/%.c $(HEADERS) $(SUPPORT) $(wildcard tests/fuzz/*.
 	$(COMPILE) -std=c99 -O2 -DFUZZ_REPLAY -I. -o $@ $< -lm
 
 # An example of one file, or one in a folder of its own.
-$(BUILD)/http_easy: LIBRARIES = -lcurl
 $(BUILD)/mqtt: LIBRARIES = -lmosquitto
 $(BUILD)/lwip: LIBRARIES = -isystem /usr/include/lwip -llwip
-$(BUILD)/postgres: LIBRARIES = -I/usr/include/postgresql -lpq
 $(BUILD)/redis: LIBRARIES = -lhiredis
 $(BUILD)/http_curl: LIBRARIES = -lcurl
 $(BUILD)/guarded: LIBRARIES = -lcurl
 $(BUILD)/async_uv $(BUILD)/frozen: LIBRARIES = -luv
-$(BUILD)/reconnect: LIBRARIES = -I$(BUILD)
-$(BUILD)/reconnect: $(BUILD)/mylib_retry.h
-$(BUILD)/mylib_retry.h: retry.h tests/tools/cut.awk | $(BUILD)
-	@awk -v parts=delay -v prefix=mylib_ -v out=$@ -f tests/tools/cut.awk $<
 $(BUILD)/retry: LIBRARIES = -I$(BUILD)
 $(BUILD)/retry: $(BUILD)/retry_options.h
 $(BUILD)/retry_options.h: examples/retry/retry.1 examples/retry/options.awk | $(BUILD)
 	@awk -f examples/retry/options.awk $< > $@
+$(BUILD)/recipes/%: LIBRARIES = $(LIBRARIES_$*)
+LIBRARIES_http = -lcurl
+LIBRARIES_nodes = -lcurl
+LIBRARIES_hedge = -lcurl
+LIBRARIES_rate = -lcurl
+LIBRARIES_shared = -lcurl
+LIBRARIES_fleet = -lm
+LIBRARIES_delay = -lcurl
+LIBRARIES_transaction = -I/usr/include/postgresql -lpq
+$(BUILD)/recipes/fleet: $(wildcard examples/storm/*.h)
+$(BUILD)/recipes/%: examples/recipes/%.c $(HEADERS) $(wildcard examples/recipes/*.h) $(BUILD)/settings
+	@mkdir -p $(@D)
+	$(COMPILE) -std=c99 $(OPT) -o $@ $< $(LIBRARIES)
 $(BUILD)/%: examples/%.c $(HEADERS) $(BUILD)/settings
 	$(COMPILE) -std=c99 $(OPT) -o $@ $< $(LIBRARIES)
 $(BUILD)/%: examples/%.cpp $(HEADERS) $(BUILD)/settings

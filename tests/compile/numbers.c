@@ -272,8 +272,6 @@ static void print_policies(void)
                   "throttled\n",
            whole(best.backoff.initial), whole(best.backoff.max),
            whole(best.throttle_backoff.initial), whole(best.throttle_backoff.max / 1000));
-    printf(README "%u ms doubling to %u, random\n", whole(best.backoff.initial),
-           whole(best.backoff.max));
     printf(MANUAL "SMITHY %u %u s doubling to %u s, full jitter\n", attempts_of(&smithy),
            whole(smithy.backoff.initial / 1000), whole(smithy.backoff.max / 1000));
     printf(MANUAL "AWS %u the same; a server may ask for %u s at most\n", attempts_of(&aws),

@@ -18,6 +18,9 @@ header { block() }
 header && /^   [A-Z][^a-z]*$/ { awaited = "" } # a chapter begins
 header { if (/prints/) said = 1; next }
 
+/^<!-- recipe: / { recipe = 1 } # its program is compiled
+/^<!-- end -->$/ { recipe = 0 }
+recipe { next }
 /^```c(pp)?$/ { open = 1; next }
 /^```$/ && open { open = 0; flush(); next }
 /^```$/ && awaited { plain = !plain; if (!plain) output(); next }

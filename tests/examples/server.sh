@@ -34,8 +34,12 @@ listens() {
 }
 
 # Below the ports that are lent to the near ends of connections: a client can meet itself there.
-port=$((10000 + $$ * 7 % 20000))
-while listens; do port=$((port + 1)); done
+free_port() { # PORT: from there on
+    next=$1
+    while port=$next listens; do next=$((next + 1)); done
+    echo "$next"
+}
+port=$(free_port $((10000 + $$ * 7 % 20000)))
 
 # What a script may define anew: whether the server is ready.
 answers() { listens; }
@@ -99,17 +103,28 @@ clean() {
 
 # begin ARGUMENT...: the program, or so many of them, up to seven; they are fed by turns, and what
 # they print is in out
+: >"$folder/out"
+number=0
 clients=1
 begin() {
-    : >"$folder/out"
     for fd in $(seq 3 $((2 + clients))); do
         mkfifo "$folder/operations.$fd"
         stdbuf -oL "$program" "$@" <"$folder/operations.$fd" >>"$folder/out" 2>&1 &
         client="$client $!"
         eval "exec $fd>\"\$folder/operations.\$fd\""
     done
-    number=0
-    printf '%-45s %s\n' "meanwhile:" "operations that end:"
+}
+
+# run ARGUMENT...: the program, which is not fed; what it prints is in out
+run() {
+    stdbuf -oL "$program" "$@" >>"$folder/out" 2>&1 &
+    client=$!
+}
+# Waits until it ends.
+until_over() {
+    client_status=0
+    wait "$client" || client_status=$?
+    client=
 }
 
 # give FORMAT: to the next one; %d is the operation's number
@@ -140,6 +155,7 @@ until_ended() { until_shown '^\(done\|perhaps\|failed\) ' "$number"; }
 # tell WHAT: what begins. How many operations ended meanwhile stands behind it when it is over.
 phase=
 tell() {
+    [ -n "${before:-}" ] || printf '%-45s %s\n' "meanwhile:" "operations that end:"
     now="$(count '^done ') $(count '^perhaps ') $(count '^failed ')"
     [ -z "$phase" ] || echo "$now $before" |
         awk '{ printf "%4d done %2d perhaps %2d failed\n", $1 - $4, $2 - $5, $3 - $6 }'
@@ -159,3 +175,6 @@ end() {
     verdict "The program has ended by itself, and each operation once." \
         test "$client_status:$(count '^\(done\|perhaps\|failed\) ')" = "0:$number"
 }
+
+# From standard input: what README.md says of this run (tests/verify/recipes.sh).
+measure() { tee "$folder/measured" | sed '1s/^/\n/'; }

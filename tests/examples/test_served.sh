@@ -48,43 +48,12 @@ check "interrupted: exit status" ended cut 143
 check "interrupted: the server is gone" none_left
 
 case $name in
-http_easy)
-    check "careless: twice" broken careless "No POST took effect twice"
-    for reason in SERVICE_RESPONSE_CODE_INDICATED ATTEMPT_TIMED_OUT SOCKET_NOT_AVAILABLE; do
-        check "retried by $reason" retried $reason
-    done
-    check "perhaps done" ended_as perhaps POST
-    check "a header in ms" retried "RETRY delay=321ms"
-    check "a conflict with its own key is waited out" ended_as done "POST.*conflict"
-    check "any other conflict is final" ended_as failed "POST.*conflict.*: no reason to retry"
-    check "a bad certificate is final" ended_as failed "GET https.*: no reason to retry"
-    check "it is not tried again" test "$(grep -c 'RETRY.*0x3c' "$work/$name.run/out")" -eq 0
-    # libcurl alone sends a POST again on a connection that died; only a fresh one prevents that.
-    sed "/FRESH_CONNECT/d; s,\.\./retry\.h,$PWD/retry.h," examples/http_easy.c >"$work/fresh.c"
-    check "without FRESH_CONNECT: compiles" ${CC:-cc} -o "$work/fresh" "$work/fresh.c" -lcurl
-    run reuses "$work/fresh"
-    check "without FRESH_CONNECT: twice" broken reuses "No POST took effect twice"
-    ;;
-poll_loop)
-    check "careless: twice" broken careless "None counted twice"
-    for reason in SOCKET_CLOSED_WHILE_IN_FLIGHT ATTEMPT_TIMED_OUT SOCKET_NOT_AVAILABLE; do
-        check "retried by $reason" retried $reason
-    done
-    check "perhaps done" ended_as perhaps "ma n"
-    ;;
 lwip)
     check "careless: twice" broken careless "Nothing was carried out twice"
     for reason in ATTEMPT_TIMED_OUT SOCKET_NOT_AVAILABLE; do
         check "retried by $reason" retried $reason
     done
     check "perhaps done" ended_as perhaps "add 121"
-    ;;
-postgres)
-    check "careless: twice" broken careless "No transfer was made twice"
-    for reason in SOCKET_NOT_AVAILABLE SERIALIZATION_FAILURE DEADLOCK_DETECTED; do
-        check "retried by $reason" retried $reason
-    done
-    check "lost during COMMIT" grep -q "looking for" "$work/postgres.run/out"
     ;;
 redis)
     check "careless: twice" broken careless "None counted twice"

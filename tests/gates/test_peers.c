@@ -1259,7 +1259,7 @@ static const struct row {
     {"go-retryablehttp", "a POST is repeated like a GET", DIFFERS, "it may have been done",
      not_idempotent},
     {"go-retryablehttp", "bad certificates, too many redirects are final", UNSAID,
-     "your program says NONE of them, as examples/http_easy.c does", NULL},
+     "your program says NONE of them, as examples/recipes/http.h does", NULL},
 
     {"cenkalti/backoff", "0.5 s times 1.5, half of it random", HOLDS, "", half_more_or_less},
     {"cenkalti/backoff", "60 s at most, before the jitter", HOLDS, "", cap_before_jitter},

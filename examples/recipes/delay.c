@@ -1,0 +1,52 @@
+/* delay.c: only the delay, in a loop of one's own: it asks for a URL until it is answered.
+       cc -o delay examples/recipes/delay.c -lcurl
+       ./delay http://localhost/ */
+#define _POSIX_C_SOURCE 200809L
+#define RETRY_IMPLEMENTATION
+#include "../../retry.h"
+
+#include <curl/curl.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <time.h>
+
+static CURL *curl;
+
+static size_t ignore(char *data, size_t size, size_t count, void *context)
+{
+    (void)data;
+    (void)context;
+    return size * count;
+}
+
+static bool try_it(void)
+{
+    return curl_easy_perform(curl) == CURLE_OK;
+}
+
+static void sleep_ms(retry_ms delay)
+{
+    struct timespec rest = {(time_t)(delay / 1000), (long)(delay % 1000) * 1000000};
+    printf("again in %u ms\n", (unsigned)delay);
+    fflush(stdout);
+    nanosleep(&rest, NULL);
+}
+
+int main(int argc, char **argv)
+{
+    curl = curl_easy_init();
+    curl_easy_setopt(curl, CURLOPT_URL, argc > 1 ? argv[1] : "http://localhost/");
+    curl_easy_setopt(curl, CURLOPT_FAILONERROR, 1L); /* 503 ... */
+    curl_easy_setopt(curl, CURLOPT_TIMEOUT_MS, 1000L);
+    curl_easy_setopt(curl, CURLOPT_WRITEFUNCTION, ignore);
+    /* README: */
+    retry_backoff backoff = RETRY_BACKOFF_DEFAULT; /* doubles */
+    backoff.initial = 100;                         /* ms */
+    backoff.max = 5000;
+    backoff.jitter = RETRY_JITTER_EQUAL; /* half of it is drawn at random */
+    for (uint32_t retries = 0; !try_it(); retries++)
+        sleep_ms(retry_backoff_delay(&backoff, retries, 0, retry_draw()));
+    /* end */
+    printf("done\n");
+    curl_easy_cleanup(curl);
+}

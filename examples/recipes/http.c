@@ -1,0 +1,74 @@
+/* http.c: calls an HTTP API by libcurl. Reads METHOD URL from each line of its input, or METHOD URL
+   KEY for a server that knows Idempotency-Key, and prints how that ended: done, failed, or perhaps
+   done.
+       cc -o http examples/recipes/http.c -lcurl
+       echo GET http://localhost/ | ./http */
+#define _POSIX_C_SOURCE 200809L
+#define RETRY_SYSTEM_CLOCK
+#define RETRY_IMPLEMENTATION
+#include "../../retry.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "http.h"
+
+static retry_service service; /* one for each server; here all are one */
+static http_call call;
+
+static bool attempt(void *key, const retry_operation *op, const retry_step *step,
+                    retry_failure *failure)
+{
+    (void)op;
+    curl_easy_setopt(call.curl, CURLOPT_TIMEOUT_MS, (long)step->timeout);
+    if (http_ended(&call, curl_easy_perform(call.curl), failure))
+        return true;
+    if (failure->code == 409 && key) /* the same key is still at work: ask again */
+        failure->reason = RETRY_REASON_SERVICE_RESPONSE_CODE_INDICATED;
+    printf("    %s\n", retry_reason_name(failure->reason));
+    return false;
+}
+
+static const char *send_request(const char *method, char *key)
+{
+    const retry_clock clock = retry_system_clock();
+    retry_operation op;
+    memset(&op, 0, sizeof op);
+    op.request.client = &service.client;
+    op.request.timeout = 10000; /* ms */
+    /* README: */
+    op.request.idempotent = key || retry_idempotent_http(method, strlen(method)); /* GET, PUT ... */
+    /* libcurl itself sends again, even a POST, if a connection that it reuses turns out dead */
+    curl_easy_setopt(call.curl, CURLOPT_FRESH_CONNECT, op.request.idempotent ? 0L : 1L);
+    retry_step end = retry_run(&op, &clock, attempt, key);
+    if (end.verdict == RETRY_VERDICT_SUCCESS)
+        return "done";
+    return op.request.ambiguous ? "perhaps" : "failed";
+    /* end */
+}
+
+int main(void)
+{
+    const retry_budget_options budget = RETRY_BUDGET_BEST_EFFORT(1); /* one request at a time */
+    char line[2200], method[16], url[2048], key[64], header[96];
+    setvbuf(stdout, NULL, _IOLBF, BUFSIZ);
+    service.client.attempt_timeout = 1000; /* ms */
+    service.budget.options = budget;
+    service.budget.options.expire = 0; /* never: a program that is alone may save its tokens */
+    retry_service_init(&service, retry_system_clock().now(NULL));
+    while (fgets(line, sizeof line, stdin)) {
+        int words = sscanf(line, "%15s %2047s %63s", method, url, key);
+        if (words < 2)
+            continue;
+        http_prepare(&call, url);
+        curl_easy_setopt(call.curl, CURLOPT_CUSTOMREQUEST, method);
+        if (strcmp(method, "POST") == 0)
+            curl_easy_setopt(call.curl, CURLOPT_POSTFIELDS, ""); /* your data */
+        snprintf(header, sizeof header, "Idempotency-Key: %s", words > 2 ? key : "");
+        struct curl_slist *headers = words > 2 ? curl_slist_append(NULL, header) : NULL;
+        curl_easy_setopt(call.curl, CURLOPT_HTTPHEADER, headers);
+        printf("%s %s %s\n", send_request(method, words > 2 ? key : NULL), method, url);
+        curl_slist_free_all(headers);
+    }
+    curl_easy_cleanup(call.curl);
+}

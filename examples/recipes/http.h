@@ -1,0 +1,91 @@
+/* http.h: HTTP requests by libcurl for the recipes, and what has become of one in retry.h's words.
+   Include retry.h first. README.md shows the lines between its two marks, as of each recipe. */
+#ifndef RECIPES_HTTP_H
+#define RECIPES_HTTP_H
+
+#include <curl/curl.h>
+#include <errno.h>
+#include <string.h>
+#include <time.h>
+
+typedef struct http_call {
+    CURL *curl;  /* keeps its connection from request to request */
+    bool headed; /* the header came whole: libcurl takes one that was cut off for an answer */
+} http_call;
+
+static inline size_t http_on_header(char *line, size_t size, size_t count, void *call)
+{
+    ((http_call *)call)->headed = size * count <= 2 && line[0] != ' '; /* the empty line */
+    return size * count;
+}
+
+static inline size_t http_on_body(char *data, size_t size, size_t count, void *context)
+{
+    (void)data; /* yours to use, once the request is done */
+    (void)context;
+    return size * count;
+}
+
+/* A GET, until you set more. */
+static inline void http_prepare(http_call *call, const char *url)
+{
+    if (!call->curl && (call->curl = curl_easy_init()) == NULL)
+        abort();
+    curl_easy_reset(call->curl);
+    curl_easy_setopt(call->curl, CURLOPT_URL, url);
+    curl_easy_setopt(call->curl, CURLOPT_HEADERFUNCTION, http_on_header);
+    curl_easy_setopt(call->curl, CURLOPT_HEADERDATA, call);
+    curl_easy_setopt(call->curl, CURLOPT_WRITEFUNCTION, http_on_body);
+    call->headed = false;
+}
+
+/* Another try cures no other of libcurl's errors: a bad certificate, a wrong URL ... */
+static inline bool http_is_network(CURLcode code)
+{
+    static const CURLcode codes[] = {CURLE_OK, /* with half a header */
+                                     CURLE_COULDNT_RESOLVE_PROXY,
+                                     CURLE_COULDNT_RESOLVE_HOST,
+                                     CURLE_COULDNT_CONNECT,
+                                     CURLE_OPERATION_TIMEDOUT,
+                                     CURLE_SSL_CONNECT_ERROR,
+                                     CURLE_GOT_NOTHING,
+                                     CURLE_SEND_ERROR,
+                                     CURLE_RECV_ERROR,
+                                     CURLE_PARTIAL_FILE,
+                                     CURLE_HTTP2,
+                                     CURLE_HTTP2_STREAM};
+    for (size_t i = 0; i < sizeof codes / sizeof *codes; i++)
+        if (codes[i] == code)
+            return true;
+    return false;
+}
+
+/* ms that the server wants waited; 0: it does not say. */
+static inline retry_ms http_retry_after(CURL *curl)
+{
+    struct curl_header *header;
+    retry_ms wait = 0;
+    if (curl_easy_header(curl, "Retry-After", 0, CURLH_HEADER, -1, &header) == CURLHE_OK)
+        retry_parse_retry_after(header->value, strlen(header->value), time(NULL), &wait);
+    return wait;
+}
+
+/* Whether the request worked. If not, why goes into *failure, which is zeroed. */
+static inline bool http_ended(const http_call *call, CURLcode code, retry_failure *failure)
+{
+    long status = 0;
+    curl_off_t sent = 0; /* us until the request was about to be sent; 0: it never was */
+    curl_easy_getinfo(call->curl, CURLINFO_RESPONSE_CODE, &status);
+    curl_easy_getinfo(call->curl, CURLINFO_PRETRANSFER_TIME_T, &sent);
+    /* README: */
+    /* in the callback, when libcurl has returned `code` and the server `status`: */
+    if (code == CURLE_OK && call->headed && status >= 400)
+        *failure = retry_classify_http((int)status, http_retry_after(call->curl));
+    else if (http_is_network(code))
+        *failure = retry_classify_errno(code == CURLE_OPERATION_TIMEDOUT ? ETIMEDOUT : ECONNRESET,
+                                        sent > 0);
+    /* end */
+    return code == CURLE_OK && call->headed && status < 400;
+}
+
+#endif /* RECIPES_HTTP_H */

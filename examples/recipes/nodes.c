@@ -1,0 +1,64 @@
+/* nodes.c: several nodes that can do the same, one of which goes dark. Reads PATHs, one in a line,
+   and prints how each GET ended.
+       cc -o nodes examples/recipes/nodes.c -lcurl
+       echo / | ./nodes http://localhost:8001 http://localhost:8002 http://localhost:8003 */
+#define _POSIX_C_SOURCE 200809L
+#define RETRY_SYSTEM_CLOCK
+#define RETRY_IMPLEMENTATION
+#include "../../retry.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "http.h"
+
+enum { NODES = 3 };
+static retry_service service; /* one for all nodes */
+static char **urls;           /* of the nodes */
+static http_call calls[NODES];
+
+static bool attempt(void *path, const retry_operation *op, const retry_step *step,
+                    retry_failure *failure)
+{
+    char url[512];
+    http_call *call = &calls[step->node]; /* where to send */
+    (void)op;
+    snprintf(url, sizeof url, "%s%s", urls[step->node], (const char *)path);
+    http_prepare(call, url);
+    curl_easy_setopt(call->curl, CURLOPT_TIMEOUT_MS, (long)step->timeout);
+    return http_ended(call, curl_easy_perform(call->curl), failure);
+}
+
+int main(int argc, char **argv)
+{
+    const retry_clock clock = retry_system_clock();
+    char path[256];
+    if (argc != 1 + NODES)
+        return 2;
+    urls = argv + 1;
+    service.client.attempt_timeout = 200; /* ms */
+    /* README: */
+    static retry_gates nodes[NODES]; /* one for each node, as the two below */
+    static retry_aimd limits[NODES];
+    static retry_breaker breakers[NODES];
+    service.client.attempt_timeout_max = 1000; /* ms; leaves time to ask another node */
+    retry_client_nodes(&service.client, nodes, NODES);
+    retry_service_init(&service, clock.now(clock.context));
+    for (int i = 0; i < NODES; i++) {
+        limits[i].max = 20; /* attempts at once */
+        retry_gates_aimd(&nodes[i], &limits[i]);
+        breakers[i].in_a_row = 3; /* for nodes with fewer than 20 attempts in 8 s */
+        retry_gates_breaker(&nodes[i], &breakers[i]);
+    }
+    /* in the callback: step->node says where to send */
+    /* end */
+    while (scanf("%255s", path) == 1) {
+        retry_operation op;
+        memset(&op, 0, sizeof op);
+        op.request.client = &service.client;
+        op.request.timeout = 5000; /* ms */
+        op.request.idempotent = true;
+        retry_step end = retry_run(&op, &clock, attempt, path);
+        printf("%s %s\n", end.verdict == RETRY_VERDICT_SUCCESS ? "done" : "failed", path);
+    }
+}

@@ -1,0 +1,52 @@
+#!/bin/sh
+# recipes/shared on a real nginx that answers 503 for a while, whose access log is the judge; workers are killed
+# meanwhile. Usage: recipe_shared.sh PROGRAM
+. "$(dirname "$0")/server.sh"
+. "$(dirname "$0")/nginx.sh"
+
+configure "log_format requests '\$status \$request_uri'; access_log access.log requests;" \
+    "keepalive_requests 1000000; location / { if (-f $folder/down) { return 503; } return 200; }"
+logged() { grep -c "^$1" "$folder/access.log"; }
+answered() { [ "$(logged "$1")" -ge "$2" ] || ! kill -0 $client 2>/dev/null; }
+workers() { ps -A -o ppid= -o pid= | awk -v of="$client" '$1 == of { print $2 }'; }
+kills=0
+kill_workers() { # COUNT: one after the other, when nginx has answered 503 again
+    left=$1
+    while [ "$left" -gt 0 ]; do
+        until_true "nobody asks" answered 503 $(($(logged 503) + 1))
+        pid=$(workers | sed -n "$((left % 4 + 1))p")
+        [ -z "$pid" ] || ! kill -s KILL "$pid" || kills=$((kills + 1))
+        left=$((left - 1))
+    done
+}
+retries() { # FILE: what nginx was sent more than once
+    awk '{ n += seen[$2]++ > 0 } END { print n + 0 }' "$1"
+}
+
+touch "$folder/down"
+start_nginx
+run 4 "http://127.0.0.1:$port/"
+echo "nginx answers 503 from the beginning, and workers are killed"
+kill_workers 30
+cp "$folder/access.log" "$folder/first.log"
+rm "$folder/down"
+echo "nginx is well"
+until_true "nothing is done" answered 200 500
+touch "$folder/down"
+echo "nginx answers 503 again, and workers are killed"
+kill_workers 30
+verdict "The program goes on." kill -0 $client
+kill -s KILL $(workers) $client
+client=
+
+done=$(logged 200)
+first=$(retries "$folder/first.log")
+all=$(retries "$folder/access.log")
+verdict "Before anything was done the one budget paid for one retry ($first)." test "$first" -le 1
+verdict "Then for one for ten that were done ($all for $done)." test "$all" -le $((1 + done / 10))
+verdict "There were some." test "$all" -gt 1
+measure <<END
+nginx was sent $(grep -c . "$folder/access.log") requests by 4 workers, $kills of which were killed. $done were done.
+Before the first of these the workers sent $first retry, and $all in all.
+END
+exit $status

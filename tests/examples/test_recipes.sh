@@ -1,0 +1,140 @@
+#!/bin/sh
+# The recipes of README.md, each on what its script recipe_NAME.sh breaks and judges: all verdicts hold, README.md
+# says what was measured, and a decisive line that is changed breaks a verdict. Usage: test_recipes.sh BUILD
+# [NAME...], from the top folder. CC and CXX name the compilers. Nothing here looks at the clock. The last line is
+# "N passed, N failed".
+. "$(dirname "$0")/../support/check.sh"
+here=$(dirname "$0")
+build=$1
+shift
+warnings="-Wall -Wextra -Wpedantic -Wconversion -Wsign-conversion -Wshadow -Wcast-qual -Wundef ${WERROR--Werror}"
+
+# What the recipe's first comment compiles it with.
+libraries() { sed -n "s|.*cc -o $1 examples/recipes/$1.c||p" "examples/recipes/$1.c"; }
+
+# judge RUN NAME PROGRAM: output in RUN, exit status in RUN.status
+judge() {
+    sh "$here/recipe_$2.sh" "$3" > "$work/$1" 2>&1
+    echo $? > "$work/$1.status"
+}
+# changed RUN FILE EXPRESSION VERDICT: $name's, with one file changed by sed, is to break the verdict
+changed() {
+    copy=$work/$name.$1.copy
+    mkdir -p "$copy/examples"
+    cp -r examples/recipes "$copy/examples"
+    ln -s "$PWD/retry.h" "$copy"
+    ln -s "$PWD/examples/storm" "$copy/examples"
+    sed -i "$3" "$copy/examples/recipes/$2"
+    check "$name, $1: is changed" differs "examples/recipes/$2" "$copy/examples/recipes/$2"
+    # shellcheck disable=SC2046 # a word each
+    check "$name, $1: compiles" makes "$copy/$name" ${CC:-cc} -std=c99 -O1 \
+        "$copy/examples/recipes/$name.c" $(libraries "$name")
+    echo "$1	$4" >>"$work/$name.changed"
+    judge "$name.$1" "$name" "$copy/$name" &
+}
+# As texts; and each number by at most a quarter, or 5: what is promised the verdicts hold.
+near() { # FILE FILE
+    awk 'NR == FNR { line[NR] = $0; lines = NR; next }
+         { words = split(line[FNR], was); if (words != NF) wrong = 1
+           for (i = 1; i <= NF; i++) {
+               a = was[i]; b = $i; gsub(/[0-9][0-9,.]*/, "#", a); gsub(/[0-9][0-9,.]*/, "#", b)
+               if (a != b) wrong = 1
+               a = was[i]; b = $i; gsub(/[^0-9.]/, "", a); gsub(/[^0-9.]/, "", b)
+               off = a > b ? a - b : b - a
+               if (off > 5 && off > a / 4) wrong = 1 } }
+         END { exit wrong || FNR != lines }' "$1" "$2" || { diff "$1" "$2"; false; }
+}
+mutants() { # of $name
+    case $name in
+    http)
+        changed unsent http.h 's/sent > 0/false/' "No POST was carried out twice"
+        changed certain http.c 's/op.request.ambiguous ? "perhaps"/false ? "perhaps"/' \
+            "Nothing that was reported failed was"
+        changed keyless http.c 's/= key ||/=/' "A POST with a key is done"
+        # libcurl alone sends a POST again on a connection that died; only a fresh one prevents that.
+        changed reuses http.c '/FRESH_CONNECT/d' "No POST was carried out twice"
+        changed at-once http.h 's/http_retry_after(call->curl)/0/' "Who was told to wait"
+        ;;
+    delay)
+        changed six delay.c 's/!try_it()/retries < 6 \&\& &/' "The loop lasts"
+        changed even delay.c 's/\&backoff, retries/\&backoff, 0/' "No wait was shorter"
+        changed any delay.c 's/JITTER_EQUAL/JITTER_FULL/' "No wait was shorter"
+        make -s cut PARTS=delay PREFIX=mylib_ OUT="$work/mylib_retry.h"
+        sed 's/retry_/mylib_retry_/g; s/RETRY_/MYLIB_RETRY_/g; s|"../../retry.h"|"mylib_retry.h"|' \
+            examples/recipes/delay.c >"$work/cut.c"
+        check "delay, cut out: compiles" makes "$work/cut" ${CC:-cc} -std=c99 -I"$work" "$work/cut.c" -lcurl
+        judge alone delay "$work/cut"
+        check "delay, cut out: none broken" ended alone 0
+        ;;
+    hedge)
+        changed alone hedge.c 's/hedge.count = 1/hedge.count = 0/' "99 of 100 take"
+        changed once hedge.c 's/idempotent = true/idempotent = false/' "99 of 100 take"
+        changed late hedge.c 's/hedge.delay = 50/hedge.delay = 900/' "99 of 100 take"
+        ;;
+    nodes)
+        changed blind nodes.c '/retry_gates_/d' "The dark node was hardly asked"
+        changed rare nodes.c '/retry_gates_aimd/d; /in_a_row/d' "The dark node was hardly asked"
+        changed once nodes.c 's/idempotent = true/idempotent = false/' "Everything was done"
+        ;;
+    rate)
+        changed free rate.c '/retry_gates_rate/d' "strict: each of 150"
+        changed default rate.c '/rate.burst/d' "strict: each of 150"
+        changed even rate.c 's/RETRY_TOKENS(burst)/RETRY_TOKENS(1)/' "bursts: the first 20"
+        ;;
+    fleet)
+        changed together fleet.c '/retry_after_spread/d' "Those who are told to wait"
+        changed unpaid fleet.c 's/retry_service_init(service, now);/service->gates.in_flight = now;/' \
+            "refused: it is well"
+        ;;
+    shared)
+        changed private shared.c 's/MAP_SHARED/MAP_PRIVATE/' "Before anything was done"
+        changed empty shared.c '/retry_budget_init/d' "There were some"
+        changed own shared.c '/client.budget = budget/d' "Before anything was done"
+        ;;
+    loop)
+        changed twice loop.c 's/idempotent = false/idempotent = true/' "None counted twice"
+        changed unsent loop.c 's/(errno, sent)/(errno, false)/' "Four that timed out"
+        ;;
+    reconnect)
+        changed at-once reconnect.c 's/wait = retry_connection_failed.*/wait = 100;/' "Attempts to connect"
+        changed even reconnect.c 's/retry_ms timeout =/memset(\&connection, 0, sizeof connection);&/' \
+            "Attempts to connect"
+        changed unanswered reconnect.c 's/> 12 && strncmp.* == 0;/> -2;/' "The program has ended"
+        ;;
+    transaction)
+        changed twice transaction.c 's/idempotent = false/idempotent = true/' "No transfer was made twice"
+        changed unsent transaction.c 's/ECONNRESET, commit/ECONNRESET, false/' "No transfer was made twice"
+        changed sent transaction.c 's/ECONNRESET, commit/ECONNRESET, true/' "What was lost before its COMMIT"
+        changed final transaction.c 's/else if (conflict)/else if (false)/' "What was lost before its COMMIT"
+        changed paid transaction.c 's/RETRY_REASON_FREE | //' "What was lost before its COMMIT"
+        changed certain transaction.c 's/(!op.request.ambiguous)/(true)/' "None that was reported failed"
+        changed unseen transaction.c 's/return found ? "done" : "failed"/return "done"/' \
+            "Every one that was reported done"
+        ;;
+    esac
+}
+
+[ $# -gt 0 ] || set -- $(basename -s .c examples/recipes/*.c)
+for name in "$@"; do
+    : >"$work/$name.changed"
+    cp "$build/recipes/$name" "$work/$name"
+    judge sound "$name" "$work/$name"
+    check "$name: exit status" ended sound 0
+    check "$name: some verdicts" shows sound '^kept '
+    check "$name: none broken" lacks sound '^BROKEN'
+    check "$name: 80 columns" lacks sound '.\{81\}'
+    ended sound 0 || cat "$work/sound"
+    BUILD=$work sh tests/verify/recipes.sh --measured "$name" >"$work/page"
+    check "$name: README.md has what was measured" near "$work/page" "$work/$name.run/measured"
+    # shellcheck disable=SC2046,SC2086
+    check "$name.c, as C++" quiet ${CXX:-c++} -x c++ -std=c++11 $warnings -fsyntax-only \
+        "examples/recipes/$name.c" $(libraries "$name")
+    mutants
+    wait
+    while IFS='	' read -r run verdict; do
+        check "$name, $run: exit status" ended "$name.$run" 1
+        check "$name, $run: $verdict" shows "$name.$run" "^BROKEN  $verdict"
+        shows "$name.$run" "^BROKEN  $verdict" || tail -n 30 "$work/$name.$run"
+    done <"$work/$name.changed"
+done
+finish
