@@ -151,7 +151,7 @@ $(SERVED):
 	@$(MAKE) -s $(BUILD)/$@
 	@sh tests/examples/$@.sh $(BUILD)/$@
 
-recipes: ## 1 | 2 min | README.md's recipes, while servers fail (RECIPES=)
+recipes: ## 1 | 2 min | README.md's recipes; servers fail (RECIPES=)
 	$(call need,$(RECIPE))
 	@$(MAKE) -s $(addprefix $(BUILD)/recipes/,$(RECIPES))
 	@for name in $(RECIPES); do \
