@@ -67,7 +67,7 @@ macros() { # COMPILER: those of the headers alone, without those of what they in
         awk '{ sub(/\(.*/, "", $2); print $2 }' "$work/$text.macros" | sort > "$work/$text.names"
     done
     comm -13 "$work/none.names" "$work/all.names" > "$work/after"
-    [ -s "$work/after" ] && only '(RETRY|ERRMAP)_[A-Z0-9_]+' < "$work/after"
+    [ -s "$work/after" ] && only '((RETRY|ERRMAP)_[A-Z0-9_]+|retry_system_clock)' < "$work/after"
 }
 private='RETRY__(NO_SWITCH|DECLARED_STATIC|SYSTEM_CLOCK_DECLARED|CAST|CHECK_USER|OVER_15|BACKOFF|POLICY|BUDGET|TOKEN|INIT)'
 kept() { grep -E '^(RETRY|ERRMAP)__' "$work/after" | only "$private"; }
