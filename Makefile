@@ -69,6 +69,8 @@ GUARDED = libcurl4-openssl-dev nginx-light procps
 RUN = quickstart custom_strategy
 STORM = gnuplot-nox
 METRICS = prometheus
+PAGE = clang-14 lld-14
+BROWSER = $(PAGE) chromium python3
 INSTALL = libjsmn-dev g++ cmake meson ninja-build pkg-config git sdcc
 BENCH = libjsmn-dev g++ valgrind libcjson-dev libjansson-dev libjson-c-dev rapidjson-dev
 ARDUINO = arduino-core-avr arduino-builder libsimavr-dev zip unzip
@@ -94,9 +96,9 @@ COVERAGE = libjsmn-dev clang-19 llvm-19 libclang-rt-19-dev
 PROVE = libjsmn-dev frama-c-base why3 z3 cvc4
 SYMBOLS = libjsmn-dev g++ clang-14 clang-19 gcc-arm-none-eabi picolibc-arm-none-eabi
 
-.PHONY: FORCE renew help $(RUN) recipes deps demo test run-tests $(SERVED) http async frozen storm together metrics guarded firmware \
+.PHONY: FORCE renew help $(RUN) recipes deps demo test run-tests $(SERVED) http async frozen storm page together peers metrics guarded firmware \
 	freertos idf arduino arduino-zip \
-	install cut check run-check units fuzz test-examples run-examples qemu size figures bench verify matrix \
+	install install-retry cut check run-check units fuzz test-examples run-examples qemu size figures bench verify matrix \
 	symbols windows cross coverage prove mutants stress lint packages clean jsmn
 .DEFAULT_GOAL := help
 
@@ -109,7 +111,8 @@ help:
 			printf "\nExamples (make build/NAME builds examples/NAME.c alone)\n%s", line[2]; \
 			printf "\nWhen you change something\n%s", line[3]; \
 			printf "\nEverything else that is checked\n%s", line[4]; \
-			printf "\nMissing Debian packages are installed by apt, as root or by sudo.\n" }' Makefile
+			printf "\nMissing Debian packages are installed by apt, as root or by sudo. On a\n" \
+				"terminal examples ask first (YES=1: they do not).\n" }' Makefile
 
 quickstart: ## 1 | 2 s | README.md's first program
 custom_strategy: ## 2 | 2 s | rules of your own, and a log
@@ -148,7 +151,7 @@ $(SERVED):
 	@$(MAKE) -s $(BUILD)/$@
 	@sh tests/examples/$@.sh $(BUILD)/$@
 
-recipes: ## 1 | 2 min | README.md's recipes, while servers fail (RECIPES=)
+recipes: ## 1 | 2 min | README.md's recipes; servers fail (RECIPES=)
 	$(call need,$(RECIPE))
 	@$(MAKE) -s $(addprefix $(BUILD)/recipes/,$(RECIPES))
 	@for name in $(RECIPES); do \
@@ -177,13 +180,21 @@ frozen: ## 2 | 1 min | 1,000 clients, whose server freezes, in one loop
 storm: $(BUILD)/storm_simulator ## 1 | 1 min | what a policy does to a service (ARGS=--help)
 	@$(BUILD)/storm_simulator --data $(BUILD)/storm $(ARGS)
 ifeq ($(findstring --help,$(ARGS)),)
-	$(call need,$(STORM))
-	@gnuplot -e "dir='$(BUILD)/storm'" examples/storm/storm.gnuplot
-	@echo "plots: $(BUILD)/storm/*.svg, *.png"
+	@CC="$(CC)" sh tests/tools/deps.sh $(STORM) || command -v gnuplot > /dev/null || { echo "no plots: gnuplot is missing"; exit 0; }; \
+		gnuplot -e "dir='$(BUILD)/storm'" examples/storm/storm.gnuplot && echo "plots: $(BUILD)/storm/*.svg, *.png"
 endif
+
+page: ## 3 | 2 s | write examples/storm/page.html anew
+	$(call need,$(PAGE))
+	@sh examples/storm/page.sh examples/storm/page.html
+	@echo "examples/storm/page.html: open it in a browser"
 
 together: $(BUILD)/together ## 2 | 1 min | all combinations of gates in 9 faults (ARGS=)
 	@$(BUILD)/together $(ARGS)
+
+peers: $(BUILD)/peers ## 2 | 20 s | beside 21 ways that others retry (ARGS=-v)
+	@$(BUILD)/peers --data $(BUILD) $(ARGS)
+	@! command -v gnuplot > /dev/null || gnuplot -e "dir='$(BUILD)'" examples/storm/peers.gnuplot
 
 metrics: $(BUILD)/metrics ## 2 | 5 s | counts as Prometheus text, read by promtool
 	$(call need,$(METRICS))
@@ -262,6 +273,8 @@ install: export PKGCONFIG = $(PKGCONFIG_FILE)
 install: export CONFIG = $(CMAKE_FILE)
 install: export CONFIG_VERSION = $(CMAKE_VERSION_FILE)
 install: ## 1 |  | copy the headers to PREFIX (pkg-config, CMake)
+	@mkdir -p "$(INSTALLED)" 2> /dev/null && test -w "$(INSTALLED)" || \
+		{ echo "cannot write to $(INSTALLED): try make $@ PREFIX=$$HOME/.local" >&2; exit 1; }
 	@install -d "$(INSTALLED)/include" "$(INSTALLED)/share/pkgconfig" \
 		"$(INSTALLED)/share/cmake/retry"
 	@install -m 644 $(HEADERS) "$(INSTALLED)/include"
@@ -270,6 +283,16 @@ install: ## 1 |  | copy the headers to PREFIX (pkg-config, CMake)
 		printf '%s\n' "$$CONFIG" > retryConfig.cmake && \
 		printf '%s\n' "$$CONFIG_VERSION" > retryConfigVersion.cmake
 	@echo "installed retry $(VERSION) into $(INSTALLED)"
+
+$(BUILD)/retry.1: examples/retry/retry.1 retry.h | $(BUILD)
+	@sed 's/@VERSION@/$(VERSION)/' $< > $@
+
+install-retry: $(BUILD)/retry $(BUILD)/retry.1 ## 1 |  | copy the command retry to PREFIX
+	@install -D $(BUILD)/retry "$(INSTALLED)/bin/retry"
+	@install -D -m 644 $(BUILD)/retry.1 "$(INSTALLED)/share/man/man1/retry.1"
+	@install -D -m 644 examples/retry/retry.bash \
+		"$(INSTALLED)/share/bash-completion/completions/retry"
+	@echo "installed the command retry $(VERSION) into $(INSTALLED)"
 
 # Names grow by the prefix, and so may lines.
 CUT_PREFIX = $(if $(filter file,$(origin PREFIX)),,$(PREFIX))
@@ -300,14 +323,15 @@ fuzz: ## 3 | 10 min | texts, packets and calls (FUZZ_SECONDS= each)
 	@$(MAKE) -s $(REPLAYS)
 	@$(ALIVE) sh tests/fuzz/fuzz.sh $(BUILD) $(FUZZ_SECONDS)
 
-EXAMPLES = $(sort $(RECIPE) $(KV) $(HTTP) $(ASYNC) $(ARM) $(ARDUINO) $(IDF) $(METRICS) $(GUARDED) $(INSTALL) \
+EXAMPLES = $(sort $(RECIPE) $(KV) $(HTTP) $(ASYNC) $(ARM) $(ARDUINO) $(IDF) $(METRICS) $(GUARDED) $(INSTALL) $(BROWSER) \
 	$(foreach name,$(SERVED),$(PACKAGES_$(name))))
 test-examples: ## 3 | 10 min | test every example and way to install
 	$(call try,$(EXAMPLES),run-examples)
 
 run-examples: $(call unless,$(HTTP),$(BUILD)/http_curl)
 run-examples: $(call unless,$(ASYNC),$(BUILD)/async_uv $(BUILD)/frozen)
-run-examples: $(call unless,$(KV),$(BUILD)/kv_client) $(BUILD)/storm_simulator $(BUILD)/together
+run-examples: $(call unless,$(KV),$(BUILD)/kv_client) $(BUILD)/storm_simulator $(BUILD)/together $(BUILD)/peers
+run-examples: $(call unless,$(BROWSER),$(BUILD)/page)
 run-examples: $(foreach name,$(SERVED),$(call unless,$(PACKAGES_$(name)),$(BUILD)/$(name)))
 run-examples: $(call unless,$(RECIPE) g++,$(addprefix $(BUILD)/recipes/,$(RECIPES)))
 run-examples: $(call unless,$(GUARDED),$(BUILD)/guarded $(BUILD)/slow_server)
@@ -320,7 +344,7 @@ run-examples: $(BUILD)/retry $(BUILD)/metrics $(call unless,$(INSTALL),$(BUILD)/
 		lacking,$(HTTP),http )$(call lacking,$(ASYNC),async frozen )$(call \
 		lacking,$(ARM),firmware freertos )$(call lacking,$(ARDUINO),arduino )$(call \
 		lacking,$(IDF),idf )$(call \
-		lacking,$(GUARDED),guarded )$(call lacking,$(METRICS),metrics )$(call lacking,$(INSTALL),lambda install)" sh tests/tools/run.sh \
+		lacking,$(GUARDED),guarded )$(call lacking,$(BROWSER),page )$(call lacking,$(METRICS),metrics )$(call lacking,$(INSTALL),lambda install)" sh tests/tools/run.sh \
 		$(foreach name,$(SERVED),$(call unless,$(PACKAGES_$(name)), \
 			"tests/examples/test_served.sh $(BUILD)/$(name)")) \
 		$(call unless,$(RECIPE) g++,"tests/examples/test_recipes.sh $(BUILD) $(RECIPES)") \
@@ -330,6 +354,8 @@ run-examples: $(BUILD)/retry $(BUILD)/metrics $(call unless,$(INSTALL),$(BUILD)/
 		"tests/examples/test_retry.sh $(BUILD)/retry" \
 		"tests/examples/test_storm.sh $(BUILD)/storm_simulator" \
 		"tests/examples/test_together.sh $(BUILD)/together" \
+		"tests/examples/test_peers.sh $(BUILD)/peers" \
+		$(call unless,$(BROWSER),"tests/examples/test_page.sh $(BUILD)/page") \
 		$(call unless,$(KV),"tests/examples/test_demo.sh $(BUILD)/kv_client") \
 		$(call unless,$(ARM),tests/examples/test_firmware.sh tests/examples/test_freertos.sh) \
 		$(call unless,$(IDF),tests/examples/test_idf.sh) \
@@ -356,7 +382,7 @@ bench: ## 3 | 1 min | instructions, beside loops by hand and others
 	@$(ALIVE) sh tests/bench/operation.sh $(BUILD)
 	@$(ALIVE) sh tests/bench/errmap.sh $(BUILD)
 
-figures: $(BUILD)/storm_simulator ## 3 | 2 min | measure the figures in the texts (RENEW=1)
+figures: $(BUILD)/storm_simulator $(BUILD)/peers ## 3 | 2 min | measure the figures in the texts (RENEW=1)
 	$(call need,$(BENCH) $(ARM) $(HTTP) $(STORM))
 	@$(MAKE) -s $(BUILD)/http_curl $(BENCHES)
 ifeq ($(RENEW),)
@@ -418,7 +444,8 @@ LISTS = names models prove tables recipes
 # Each list says what holds; whoever writes it anew has looked at what changed.
 WHAT =
 renew: ## 3 |  | write lists anew that checks hold (WHAT=)
-	@[ -n "$(WHAT)" ] || { echo 'WHAT="$(LISTS)", or some of them'; exit 2; }
+	@[ -n "$(WHAT)" ] && [ -z "$(filter-out $(LISTS),$(WHAT))" ] || \
+		{ echo 'WHAT="$(LISTS)", or some of them'; exit 2; }
 	@for list in $(WHAT); do BUILD="$(BUILD)" sh tests/verify/$$list.sh --renew || exit; done
 
 clean: ## 3 |  | remove what was built
@@ -479,6 +506,10 @@ $(BUILD)/redis: LIBRARIES = -lhiredis
 $(BUILD)/http_curl: LIBRARIES = -lcurl
 $(BUILD)/guarded: LIBRARIES = -lcurl
 $(BUILD)/async_uv $(BUILD)/frozen: LIBRARIES = -luv
+$(BUILD)/retry: LIBRARIES = -I$(BUILD)
+$(BUILD)/retry: $(BUILD)/retry_options.h
+$(BUILD)/retry_options.h: examples/retry/retry.1 examples/retry/options.awk | $(BUILD)
+	@awk -f examples/retry/options.awk $< > $@
 $(BUILD)/recipes/%: LIBRARIES = $(LIBRARIES_$*)
 LIBRARIES_http = -lcurl
 LIBRARIES_nodes = -lcurl
@@ -501,8 +532,8 @@ $(BUILD)/%: examples/$$*/$$*.c $(HEADERS) $$(wildcard examples/*.h examples/$$*/
 		$(BUILD)/settings
 	$(COMPILE) -std=c99 $(OPT) -o $@ $< $(LIBRARIES)
 
-$(BUILD)/together: examples/storm/together.c $(HEADERS) $(wildcard examples/storm/*.h) \
-		$(BUILD)/settings
+$(BUILD)/together $(BUILD)/peers $(BUILD)/page: $(BUILD)/%: examples/storm/%.c $(HEADERS) \
+		$(wildcard examples/storm/*.h) $(BUILD)/settings
 	$(COMPILE) -std=c99 -O2 -o $@ $< -lm
 $(BUILD)/slow_server: tests/examples/slow_server.c examples/plumbing.h $(BUILD)/settings
 	$(COMPILE) -std=c99 $(OPT) -o $@ $< -lpthread

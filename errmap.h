@@ -10,20 +10,11 @@
    into a retry_failure, and retry.h decides.
 
    CONTENTS
-
-      Quick start
-      Options
-      Asking a server
-      Parsing
-      What is an error map
-      From a status to a decision
-      The server's own intervals
-      Threads, nodes, firmware
-      Caveats and trouble
-      Sources, history, stability
+      Quick start | Options | Asking a server | Parsing | What is an error map |
+      From a status to a decision | The server's own intervals | Threads, nodes, firmware |
+      Caveats and trouble | Sources, stability
 
    QUICK START
-
    Define RETRY_IMPLEMENTATION in ONE C or C++ file before you include this one; it compiles retry.h
    there too. This program parses a map with one code and decides a response with that code.
 
@@ -50,10 +41,9 @@
 
    It prints:
 
-      the map is sound: RETRY
+      the map is valid: RETRY
 
    OPTIONS
-
       macro                  default      set it        what it does
       ---------------------  -----------  ------------  ------------------------------------------
       RETRY_IMPLEMENTATION   not defined  in one file   compiles retry.h and errmap.h
@@ -62,19 +52,17 @@
       ERRMAP_MAX_DEPTH       32           in that file  brackets open at once, 4 to 255
       ERRMAP_JSMN_HEADER     <jsmn.h>     in that file  the jsmn header, in quotes or brackets
 
-   A token takes 20 bytes of stack, a bracket one. RETRY_STATIC and RETRY_API hold
-   here too. Set options before you first include this file. Your own use of jsmn.h is not affected,
-   in whatever order and with whatever JSMN_ macros you include it.
+   A token takes 20 bytes of stack, a bracket one. RETRY_STATIC and RETRY_API hold here too. Set
+   options before you first include this file. Your own use of jsmn.h is not affected, in whatever
+   order and with whatever JSMN_ macros you include it.
 
    ASKING A SERVER
-
    Right after connecting, send what errmap_write_hello writes: it asks for XERROR, the feature that
    allows a server to send codes of its map. If errmap_read_hello says that XERROR is granted, send
    what errmap_write_get writes. Then errmap_read_get finds the map's text in the response, and
-   errmap_parse reads it. If the map is not sound, connect again without XERROR.
+   errmap_parse reads it. If the map is not valid, connect again without XERROR.
 
    PARSING
-
    errmap_parse accepts what RFC 8259 allows, in correct UTF-8, and nothing else. It nests no deeper
    than ERRMAP_MAX_DEPTH. Memory does not grow with the map, and time grows with its length alone.
 
@@ -84,30 +72,27 @@
    NULL and capacity 0, error.needed tells how many there are. Today's servers send 38 to 83.
 
    WHAT IS AN ERROR MAP
-
    - An object with "version" and "revision" (0 to 4294967295) and an object "errors", in any order.
      A key of "errors" is a code in 1 to 4 hexadecimal digits. No code comes twice.
    - In an entry "name" and "desc" are strings, and "attrs" is an array of strings. Each may be
      absent. An attribute that this file does not know is ignored.
    - A specification says how long to wait: "strategy", a string, and the numbers "after",
-     "interval", "ceil" and "max-duration". They are in an object "retry" or in the entry itself.
-     It counts only if its strategy is constant, linear or exponential, and its interval above 0.
+     "interval", "ceil" and "max-duration". They are in an object "retry" or in the entry itself. It
+     counts only if its strategy is constant, linear or exponential, and its interval above 0.
    - Numbers are digits only. In a specification a number that is too large counts as UINT32_MAX.
-   - What is named here must have its type and come once. Anything else is skipped. All names may be
-     spelt with escapes.
+   - Each member named here must have the type given, and must not come twice. Anything else is
+     skipped. All names may be spelt with escapes.
 
    FROM A STATUS TO A DECISION
-
    errmap_classify_kv judges a status that retry.h knows by retry.h, and all others by the map. The
    attributes retry-now, retry-later and auto-retry permit a retry of every operation, unless
    no-retry is there too. The attribute temp alone does not. Hand advice.failure to retry.h, and do
    what the four flags of errmap_advice say: refresh_config, reconnect, authentication, special.
 
    THE SERVER'S OWN INTERVALS
-
    Delays are normally your policy's. If you would rather wait as the server's specification says:
 
-      static errmap_strategy strategy = ERRMAP_STRATEGY(NULL, NULL);
+      static errmap_strategy strategy = ERRMAP_STRATEGY(NULL, NULL); // its map, its fallback
       strategy.map = &map;
       client.strategy = &strategy.base;
 
@@ -115,7 +100,6 @@
    exponential delay is interval ^ retries. `ceil` limits it and the linear one, but not `after`.
 
    THREADS, NODES, FIRMWARE
-
    Each node has a map of its own: keep one errmap and one errmap_strategy for each node. A parsed
    map is constant and needs no lock. To replace it, parse the new one into other entries, let
    errmap_newer choose, and set strategy.map while no thread decides.
@@ -126,7 +110,6 @@
    flash: examples/errmap_dump.c writes one as C.
 
    CAVEATS AND TROUBLE
-
    - errmap_write_hello asks for XERROR alone. Write your own HELLO if you need other features.
    - Macros of your own with names of jsmn's (jsmn_init, JSMN_OBJECT) are lost.
    - A map made by hand must have its entries in ascending order, each code once.
@@ -137,17 +120,11 @@
    - ERRMAP_E_CAPACITY: hand in error.needed entries. ERRMAP_E_TOKENS: raise ERRMAP_TOKENS. For
      others examples/errmap_dump.c shows the line and column at which the map is wrong.
 
-   SOURCES, HISTORY, STABILITY
-
+   SOURCES, STABILITY
    Couchbase SDK RFC 0013 (the error map), RFC 0069 (its version 2), RFC 0049 (retry handling);
    memcached's binary protocol; RFC 8259 (JSON); RFC 3629 (UTF-8). Where RFC 0013's text and its
    code disagree, the text holds. By RFC 0049 and 0069 only a client without a strategy of its own
-   uses the server's intervals.
-
-   3.0  instants of 32 bits, as in retry.h
-   2.0  only the version number changed, to match retry.h
-   1.1  a specification without an interval is none; errmap_newer compares versions too
-   1.0  parsing, finding, advice, the server's own intervals, the packets */
+   uses the server's intervals. What retry.h promises until 4.0 holds here, too. */
 
 #include "retry.h" /* before the guard: it may hold retry.h's implementation */
 
@@ -290,7 +267,7 @@ typedef struct errmap {
 
 /* How parsing ended: X(name, text). errmap_parse has the details. */
 #define ERRMAP_STATUSES(X)                        \
-    X(OK, "the map is sound")                     \
+    X(OK, "the map is valid")                     \
     X(E_ARGUMENT, "a pointer must not be NULL")   \
     X(E_SIZE, "the text is over INT_MAX bytes")   \
     X(E_CORRUPT, "the text is not JSON in UTF-8") \

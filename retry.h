@@ -2,34 +2,16 @@
    SPDX-License-Identifier: MIT
 
    Version 3.0.0. C99 and later, C++11 and later. No dependencies, no heap, no globals but the
-   random generator's four bytes. The licence's text is at the end of this file.
-
-   Define RETRY_IMPLEMENTATION before you include this file in ONE C or C++ file. Everywhere else
-   just include it.
+   random generator's four bytes. The licence's text is at the end of this file. Define
+   RETRY_IMPLEMENTATION in ONE C or C++ file before you include this. Elsewhere just include it.
 
    CONTENTS
-
-      Quick start
-      The life of an operation
-      Failures
-      One decision, step by step
-      Strategies, backoff, jitter
-      Retry budgets
-      Gates
-      Several nodes
-      Hedging
-      Scopes, connections
-      A lost commit
-      Log lines and texts
-      Options
-      Inside a library
-      Firmware
-      C++, threads, fork
-      Trouble
-      Details, history, stability
+      Quick start | The life of an operation | Requests and clients | Several nodes | Hedging |
+      Gates | Failures | One decision, step by step | Policies, backoff, jitter | Retry budgets |
+      Connections | Log lines | Policies from text | All other functions | Options |
+      Inside a library | Firmware | C++, threads, fork | Trouble | Stability
 
    QUICK START
-
    This program has the recommended client. Its policy says how long to wait, and its budget how
    many retries the server can bear. Attempts at once are limited, and so is the time of each.
 
@@ -37,18 +19,13 @@
       #define RETRY_IMPLEMENTATION
       #define RETRY_SYSTEM_CLOCK
       #include "retry.h"
-      #include <stdio.h>
 
       static bool attempt(void *context, const retry_operation *op, const retry_step *step,
                           retry_failure *failure)
       {
-          (void)context; // whatever you hand to retry_run
-          printf("attempt %u, %u ms at most\n", (unsigned)op->request.retries + 1,
-                 (unsigned)step->timeout);
-          if (op->request.retries > 0)
-              return true;
+          (void)context, (void)step; // what you hand to retry_run; step->timeout: ms it may take
           *failure = retry_classify_http(503, 0);
-          return false;
+          return op->request.retries > 0; // true: it worked
       }
 
       int main(void)
@@ -56,27 +33,25 @@
           static retry_service service; // one for each server
           static retry_operation op;    // one for each operation
           retry_clock clock = retry_system_clock();
-          service.client.attempt_timeout = 1000;
+          service.client.attempt_timeout = 1000; // ms
           retry_service_init(&service, clock.now(clock.context));
           op.request.client = &service.client;
-          op.request.timeout = 5000;
+          op.request.timeout = 5000;    // ms for the operation, with all attempts and waits
           op.request.idempotent = true; // doing it twice does no more than doing it once
           retry_step end = retry_run(&op, &clock, attempt, NULL);
           return end.verdict == RETRY_VERDICT_SUCCESS ? 0 : 1;
       }
 
    Share one service among all operations to one server. Zero every struct first: a field that is
-   zero has its default. `timeout` is for all of the operation, waits included: 0 means 75 s,
-   UINT32_MAX no limit. Set attempt_timeout to ten times what an answer takes when all is well.
+   zero has its default. Only you know whether an operation is idempotent: a GET is, an increment is
+   not. Retry at one layer only: three attempts at each of five layers are 243 calls. And see what
+   the library below already retries. libcurl sends a request again, even a POST, when a reused
+   connection turns out dead: CURLOPT_FRESH_CONNECT stops that. libmosquitto sends QoS 1 and 2
+   again: pace only its reconnects.
 
    THE LIFE OF AN OPERATION
-
-   A retry_operation holds a retry_request, which says what the operation may do and what has become
-   of it. A retry_failure says why an attempt failed. A retry_client is what operations share: a
-   strategy, a budget, gates. A retry_service is a client with all of these.
-
-   retry_run blocks, so it needs your clock and your sleep. Every other function only decides. It
-   never sleeps, reads a clock, allocates, locks, prints or does I/O, so it fits any event loop.
+   retry_run blocks, so it needs your clock and your sleep. Every other function only decides: it
+   never sleeps, reads a clock, allocates, locks, prints or does I/O. So it fits any event loop.
    There you have one function and one timer for each operation:
 
       static void advance(operation *op)
@@ -92,117 +67,187 @@
           }
       }
 
-      retry_start(&op->retry, now_ms());                // at first
+      retry_start(&op->retry, now_ms());                 // to begin
       retry_ended(&op->retry, copy, NULL, now_ms());     // an attempt has worked
       retry_ended(&op->retry, copy, &failure, now_ms()); // an attempt has failed
       retry_stop(&op->retry, now_ms());                  // nobody waits for it any more
 
-   Call advance() after each of these, and when the timer has fired. A delay of UINT32_MAX means no
-   timer. A copy that cannot be sent has failed: send_copy may call retry_ended itself, and the loop
-   goes on. The library watches the time of each attempt: CANCEL tells you to abort it. Close its
-   connection (curl_multi_remove_handle does), or its late answer may be taken for the answer to the
-   next attempt. After a CANCEL do not call retry_ended for that copy: its number may be another
-   copy's by then. An operation that is over may be started again as it is.
+   Call advance() after each of these, and when the timer fires. A delay of UINT32_MAX means no
+   timer. Without hedging the only copy of an attempt is number 0. A copy that cannot be sent has
+   failed: send_copy may call retry_ended itself, and the loop goes on. CANCEL tells you to abort a
+   copy whose time is over. Close its connection (curl_multi_remove_handle does), or its late answer
+   may be taken for the answer to the next attempt. After a CANCEL do not call retry_ended for that
+   copy: its number may be another copy's by then. A WAIT with cause PACED is no retry: a gate lets
+   the attempt wait for its turn, which costs the budget nothing. If many operations wait so, then
+   whenever a copy ends call advance() for the one that has waited longest.
 
-   A WAIT with cause PACED is no retry: a gate lets the attempt wait for its turn. It is not
-   counted, and costs the budget nothing. With many operations at once, when a copy is off the wire,
-   call advance() for the one that has been PACED longest: it may get its turn sooner.
+   A request that failed may still have been carried out: the server did the work, and its answer
+   was lost. Then request.ambiguous is true. Report it as "perhaps done", not as "failed".
 
-   The time of an attempt follows the server. It starts at attempt_timeout, is never less than twice
-   what answers take now, and doubles with each round of attempts that time out. An attempt that is
-   cut just before its answer is work done in vain. Where nothing could follow, as the budget is
-   spent, an attempt may take all that is left. client.attempt_timeout_max bounds it.
+   REQUESTS AND CLIENTS
+   A retry_operation holds a retry_request: what the operation may do, and what has become of it.
+   All requests to a server share a retry_client. A retry_service is a client with the recommended
+   policy, budget and limit.
 
-   Without operations, ask for each decision alone: retry_begin(&request, now), then
-   retry_orchestrate(&request, &failure, now) when an attempt has failed, and
-   retry_succeed(&request, now) when one has worked. Give each attempt the time that
-   retry_remaining(&request, 1000, now) tells. A program that wants only the delay needs
-   retry_backoff_delay alone.
+      field                          default        what it is
+      -----------------------------  -------------  -----------------------------------------------
+      request.client                 all defaults   what it shares with others
+      request.timeout                75 s           ms, waits included; UINT32_MAX: no limit
+      request.idempotent             false          whether doing it twice does no harm
+      request.strategy, .context     the client's   see POLICIES; yours, for strategies, observers
+      request.retries, .ambiguous,   0              you read these: so far; a retry_reason_set; the
+      .reasons, .started, .code,                    last code, and how often and since when it has
+      .code_retries, .code_since,                   come in a row; the last delay
+      .last_delay
+      client.attempt_timeout         what is left   ms for an attempt, when all is well
+      client.attempt_timeout_max     what is left   ms for an attempt, at most
+      client.strategy, .budget       best effort    see POLICIES, RETRY BUDGETS; NULL: no budget
+      client.gates                   none           see GATES
+      client.always_interval         1, 10, 50 ...  ms between attempts that no strategy decides on
+      client.observe, .user_reasons  none           see LOG LINES; 16 names for reasons of your own
+      client.random                  the library's  your generator of 32 uniform bits
 
-   Three rules. Only you know whether an operation is idempotent: a GET is, an increment is not.
-   Retry at one layer only: three attempts at each of five layers are 243 calls. And see what the
-   library below already retries. libcurl sends a request again, even a POST, when a reused
-   connection turns out dead; CURLOPT_FRESH_CONNECT stops that. libmosquitto sends QoS 1 and 2
-   again: pace only its reconnects.
+   Set attempt_timeout to ten times what an answer takes when all is well. The time of an attempt
+   follows the server from there. It is never less than twice what answers take now, and doubles
+   with each round of attempts that time out: who cuts an attempt just before its answer wastes it.
+   If the budget pays for no further attempt, this one may take all that is left.
+
+   SEVERAL NODES
+   Give each node gates of its own, and the client all of them. Each attempt goes to one of two
+   nodes drawn at random: the one with fewer in flight. If its gates refuse, the others are asked.
+   The node that has just failed comes last. step.node says where to send.
+
+      static retry_gates nodes[3];
+      static retry_aimd limits[3]; // one each; and a breaker, if you use it
+      retry_client_nodes(&service.client, nodes, 3);
+      retry_service_init(&service, now); // after that; it adds no limit of its own
+      for (int i = 0; i < 3; i++)
+          limits[i].max = 20, retry_gates_aimd(&nodes[i], &limits[i]);
+
+   HEDGING
+   Hedging sends a second copy of a late attempt, best to another node. The first answer wins. Only
+   idempotent operations get copies. Use a budget: when a server is slow because it is overloaded,
+   the budget stops the copies. Costs: about 5 % more attempts. Each costs what a retry costs,
+   unless it was never sent, so copies take half of what successes put into the budget. Also 48
+   bytes and 24 for each copy; about 251 instructions, and 1,125 more for a copy.
+
+      static retry_copy copies[1];           // one further copy, of one operation
+      static retry_hedge hedge;              // one for each operation
+      retry_gates_latency(&gates, &latency); // a static retry_latency, for all nodes
+      hedge.latency = &latency;              // or hedge.delay, ms: set it below 20 ms an answer
+      hedge.copies = copies, hedge.count = 1;
+      retry_hedge_copies(&op->retry, &hedge); // before retry_start
+
+   The loop above does the rest: SEND with copy 1 is the second, and CANCEL names the one that lost.
+   A copy that fails is followed at once, if the budget pays for the next.
+
+   GATES
+   Gates are optional checks before an attempt. An operation asks and tells all of them in the right
+   order. A program links only what it adds. A retry_service has the AIMD limit; add others after
+   retry_service_init, so: retry_gates_breaker(service.client.gates, &breaker). A budget and the
+   AIMD limit come first: with these two a service is well after each of nine simulated faults (make
+   together). More gates are rarely better. A refusal ends the operation. (If operations waited for
+   a breaker, they would all come back at once.)
+
+   Against failures. CIRCUIT BREAKER (retry_breaker, one for each node): is it worth trying? It
+   opens when half of 20 or more attempts within 8 s were sick. Then it refuses everything for 2 s,
+   and lets one attempt through, the probe. An answer to the probe closes it. Use it when a node can
+   be down for long, and for each of several nodes. Not for one address of many servers, where it
+   would shut out the healthy ones. Costs: while those of all nodes are open every operation fails,
+   however much time it has. One may refuse for 2 s when the node is well again; 64 bytes; about 155
+   instructions. A node with fewer attempts needs `in_a_row` (5, say), or the breaker opens late.
+
+   Against load. AIMD LIMIT (retry_aimd): how many at once? It halves when the server is in trouble,
+   and grows by one a round trip while half of it is in use. At its floor of one, while nothing is
+   answered, it pauses for up to a second between attempts. Use it always; not across processes,
+   which cannot share it. Costs: attempts over the limit are PACED; 40 bytes; about 273
+   instructions.
+
+   THROTTLE (retry_throttle, retry_gates_throttle): what would be refused anyway? When a client
+   sends over `k` (2) times what is accepted, the throttle drops the rest at random: FAIL,
+   THROTTLED. Use it when first attempts alone are too many, which a budget does not limit. Not for
+   a few calls a minute. Costs: for 4 s after an overload it drops some that would be accepted; 32
+   bytes; about 142 instructions.
+
+   RATE (retry_rate, retry_gates_rate): how fast? Use it when the server answers 429, or states its
+   limit. After a half second in which a 429 came, the limit is the rate that was accepted in it.
+   Each half second without one raises the limit, soon fast, and after 12 s there is none. If
+   everything was throttled, the first answer that is not restores the last limit that let some
+   through. `max` (RETRY_PER_SECOND(50), say) is a fixed limit from the start. A `burst` of
+   RETRY_TOKENS(1) lets nothing through before its turn; the default is an eighth of a second's. Not
+   for a server that fails or is silent. Costs: attempts wait for their turn, and those that would
+   wait 250 ms (`wait`) fail at once; 52 bytes; about 106 instructions, and 331 under a limit.
+
+   For latency. LATENCY (retry_latency): how late is late? Use it for hedging, one for each kind of
+   operation. It learns the time within which 95 % are answered. It has no estimate before 768
+   attempts (3,072 for 99 %). Then it is within a quarter of the truth in 97 of 100 cases, and
+   follows a tenfold slow-down within 200 attempts (900 for 99 %). Not for reports. Costs: 24 bytes;
+   about 120 instructions.
 
    FAILURES
-
    A failure happens at one of three stages. Before anything was sent, nothing can have changed:
    every operation may be repeated. On the wire, anything may have happened: only an idempotent
    operation may be repeated. With an answer, the protocol tells. These make the failure for you:
 
       failure = retry_classify_stage(RETRY_STAGE_DISPATCH, RETRY_REASON_SOCKET_NOT_AVAILABLE);
       failure = retry_classify_stage(RETRY_STAGE_IN_FLIGHT, RETRY_REASON_NONE);
-      failure = retry_classify_errno(errno, true);       // true: the request was sent
+      failure = retry_classify_errno(errno, true); // true: the request was sent
       failure = retry_classify_grpc(status);
 
-   For HTTP, tell before the first attempt whether the method is idempotent, and hand on
-   Retry-After:
+   For HTTP:
 
       request.idempotent = retry_idempotent_http(method, strlen(method));
-      retry_ms retry_after = 0; // without a readable header it stays 0
+      retry_ms retry_after = 0; // if there is no header
       retry_parse_retry_after(value, strlen(value), (int64_t)time(NULL), &retry_after);
       failure = retry_classify_http(status, retry_after);
 
-      HTTP status              reason                           repeats     also
-      -----------------------  -------------------------------  ----------  ---------------------
-      408, 425                 SERVICE_RESPONSE_CODE_INDICATED  all         408: timeout
-      429, 529                 the same                         all         throttle
-      413, 503 + Retry-After   the same                         all         throttle
-      501, 505                 NONE, safety NO                  none
-      all other 5xx            SERVER_ERROR                     idempotent  504: timeout
-      all others               NONE                             none
+      HTTP status                       reason                           repeats     also
+      --------------------------------  -------------------------------  ----------  --------------
+      408, 425                          SERVICE_RESPONSE_CODE_INDICATED  all         408: timeout
+      429, 529                          SERVICE_RESPONSE_CODE_INDICATED  all         throttle
+      413, 503, each with Retry-After   SERVICE_RESPONSE_CODE_INDICATED  all         throttle
+      501, 505                          NONE, safety NO                  none
+      all other 5xx                     SERVER_ERROR                     idempotent  504: timeout
+      all others                        NONE                             none
 
    A bare 503 may come from a proxy whose server already had the request, so only an idempotent
    request is repeated. Some servers send the delay in milliseconds, as retry-after-ms,
    x-ms-retry-after-ms or x-amz-retry-after: read that number with retry_parse_duration. With an
-   Idempotency-Key, set `idempotent`; a 409 then says that the first try is still at work, so give
+   Idempotency-Key, set `idempotent`. A 409 then says that the first attempt is still at work: give
    it the reason SERVICE_RESPONSE_CODE_INDICATED. HTTP/2's REFUSED_STREAM, and a GOAWAY with a
    number below your stream's, were never processed: use RETRY_STAGE_DISPATCH.
 
-      errno                                                 not sent              sent
-      ----------------------------------------------------  --------------------  -----------------
-      0: the peer closed the connection (recv returned 0)   SOCKET_NOT_AVAILABLE  SOCKET_CLOSED_
-      ECONNREFUSED ENETDOWN ENETUNREACH EHOSTDOWN                                 WHILE_IN_FLIGHT
-      EHOSTUNREACH EADDRNOTAVAIL EMFILE ENFILE ENOBUFS
-      ENOMEM ENETRESET ECONNRESET ECONNABORTED EPIPE
-      ETIMEDOUT, EAGAIN and EWOULDBLOCK (SO_RCVTIMEO)       SOCKET_NOT_AVAILABLE  ATTEMPT_TIMED_OUT
-      all others: EINVAL, EACCES, EBADF, EINTR ...          NONE                  SOCKET_CLOSED_
-                                                                                  WHILE_IN_FLIGHT
-
-   Once something was sent, the server may have done it, whatever the error says. getaddrinfo has
-   errors of its own. EAI_AGAIN was never sent: use RETRY_STAGE_DISPATCH and SOCKET_NOT_AVAILABLE.
-   Its other errors are final: leave the failure zeroed.
-
-   libcurl has three classes of a CURLcode. CURLE_OK: a status below 400 has worked, classify any
-   other. These are the network's: COULDNT_RESOLVE_PROXY, COULDNT_RESOLVE_HOST, COULDNT_CONNECT,
-   OPERATION_TIMEDOUT, GOT_NOTHING, SSL_CONNECT_ERROR, SEND_ERROR, RECV_ERROR, PARTIAL_FILE, HTTP2,
-   HTTP2_STREAM. They are classified as below; `sent` is whether CURLINFO_PRETRANSFER_TIME_T is over
-   0. Another try cures no other CURLcode (a bad certificate, a wrong URL): leave the failure
-   zeroed.
-
-      failure = retry_classify_errno(timed_out ? ETIMEDOUT : ECONNRESET, sent);
+   libcurl: with CURLE_OK a status below 400 has worked; classify any other. These CURLcodes are the
+   network's: COULDNT_RESOLVE_PROXY, COULDNT_RESOLVE_HOST, COULDNT_CONNECT, OPERATION_TIMEDOUT,
+   GOT_NOTHING, SSL_CONNECT_ERROR, SEND_ERROR, RECV_ERROR, PARTIAL_FILE, HTTP2, HTTP2_STREAM. Trying
+   again does not help with any other CURLcode (a bad certificate, a wrong URL): leave the failure
+   zeroed. For the network's use ETIMEDOUT or ECONNRESET; `sent` is whether
+   CURLINFO_PRETRANSFER_TIME_T is over 0. getaddrinfo: EAI_AGAIN was never sent, so use
+   RETRY_STAGE_DISPATCH and SOCKET_NOT_AVAILABLE; its other errors are final.
 
    gRPC: UNAVAILABLE and DEADLINE_EXCEEDED are repeated if the call is idempotent, and
    RESOURCE_EXHAUSTED always. retry_parse_pushback puts grpc-retry-pushback-ms into the failure, as
-   an order to wait so long, or not to retry. Couchbase: each service has a call of its own, such as
-   retry_classify_kv and retry_idempotent_kv; errmap.h knows the codes that came later.
+   an order: to wait that long, or not to retry. A transaction: before COMMIT the server rolls back
+   what was not committed, so set safety YES. If COMMIT's answer is lost, nobody knows whether the
+   transaction is in. Do not set `idempotent`: the request then fails, and is ambiguous. Look for
+   the transaction by an id that you wrote with it, when the server has let go of it: a frozen one
+   may still commit.
 
-   By hand, set `reason` to a RETRY_REASON_x, and two fields that add to it. `safety` is about
+   To build a failure yourself, set `reason` to a RETRY_REASON_x (a retry_reason). `safety` is about
    repeating: RETRY_SAFETY_YES permits it to every operation, RETRY_SAFETY_NO forbids it to all,
    RETRY_SAFETY_MAYBE leaves it to the reason. `fault` is RETRY_FAULT_SERVER, _CLIENT or _OTHER: a
-   failure without a reason is final unless it is the server's fault, or safety is YES.
-
-   A reason of your own says by flags what the library must know. Use RETRY_REASON_FREE for
-   contention: a lost compare-and-swap, a deadlock. The server is healthy, so such retries are not
-   charged to the budget.
+   failure without a reason is final unless it is the server's fault, or safety is YES. `throttle`,
+   `timeout`, `pushback`, `retry_after` (ms) and `code` say what the answer said. A reason of your
+   own says by flags what the library must know. RETRY_REASON_FREE is for contention (a lost
+   compare-and-swap, a deadlock): the server is healthy, so no budget is charged.
 
       #define CONFLICT RETRY_REASON_USER(0, RETRY_REASON_FREE | RETRY_REASON_ALLOWS_NON_IDEMPOTENT)
-      static const char *const names[16] = {"CONFLICT"}; // client.user_reasons, for the log
 
    ONE DECISION, STEP BY STEP
-
-   retry_orchestrate, and so retry_ended, does this in this order:
+   Without operations, ask for each decision alone: retry_begin(&request, now), then
+   retry_orchestrate(&request, &failure, now), a retry_decision, when an attempt has failed, and
+   retry_succeed(&request, now) or retry_cancel(&request, now) at the end. Give each attempt
+   retry_remaining(&request, 1000, now) ms. retry_orchestrate, and so retry_ended, does this:
 
       1. A NULL argument, a strategy without a function, a request that is not open: FAIL, MISUSE.
          After retry_cancel: FAIL, CANCELLED. Nothing changes.
@@ -218,18 +263,12 @@
       6. A delay that reaches the deadline becomes EXPIRE with what is left. The charge is refunded.
       7. RETRY is counted. FAIL and EXPIRE finish the request. The observer is told last.
 
-   A request that failed may still have been carried out: the server did the work, and its answer
-   was lost. Then request.ambiguous is true. Report it as "perhaps done", not as "failed".
-
-   STRATEGIES, BACKOFF, JITTER
-
-   A strategy decides whether and when. A request's own comes before its client's; without either it
-   is best effort: retry until the timeout ends. retry_fail_fast() refuses whatever is not always
-   retried. A retry_policy is the built-in strategy; start it from a preset:
+   POLICIES, BACKOFF, JITTER
+   A retry_policy decides whether and when; start it from a preset. Without one it is best effort:
+   retry until the timeout ends. retry_fail_fast() refuses whatever is not always retried.
 
       static retry_policy policy = RETRY_POLICY_AWS;
-      policy.max_attempts = 5; // the first included
-      client.strategy = &policy.base;
+      policy.max_attempts = 5, client.strategy = &policy.base; // attempts: the first included
 
       RETRY_POLICY_  attempts  delays
       -------------  --------  --------------------------------------------------------------------
@@ -239,32 +278,22 @@
       AWS_2026       3         50 ms doubling to 20 s, full jitter; from 1 s when throttled; a
                                server may ask for 5 s more than that
 
-   A policy raises the delay to the server's Retry-After, within retry_after_max and _slack. Set
-   retry_after_spread, or a fleet that is told "in 30 s" returns together.
+   A server's Retry-After raises the delay: to retry_after_max ms at most, and to retry_after_slack
+   ms more than the policy's own delay at most (0: as the server says). Set retry_after_spread, or a
+   fleet that is told "in 30 s" returns together. A policy's `backoff` (a retry_backoff) is a curve
+   (RETRY_CURVE_x) over the number of retries, a cap (`max`), and jitter (RETRY_JITTER_x). Jitter is
+   randomness in the delay: without it, clients that failed together return together. When 10,000
+   clients have failed together (make storm), the busiest 10 ms that follow see 10,000 calls without
+   jitter, 1,524 with FULL and 656 with DECORRELATED. Presets begin with RETRY_BACKOFF_. For the
+   delay alone call retry_backoff_delay(&backoff, retries, previous, retry_draw()).
 
-   A policy's `backoff` is a curve over the number of retries, a cap (`max`), and jitter. Jitter is
-   randomness in the delay: without it, clients that failed together return together.
-
-      RETRY_CURVE_EXPONENTIAL  initial * factor^n       RETRY_JITTER_NONE          d
-      RETRY_CURVE_CONSTANT     initial                  RETRY_JITTER_FULL          0 to d
-      RETRY_CURVE_LINEAR       initial * (n + 1)        RETRY_JITTER_EQUAL         d/2 to d
-      RETRY_CURVE_POWER        initial^n                RETRY_JITTER_SPREAD        d -+ spread * d
-      RETRY_CURVE_CONTROLLED   1 10 50 100 500 1000     RETRY_JITTER_DECORRELATED  initial to three
-      RETRY_CURVE_TABLE        table[n]                                            times the last
-      RETRY_CURVE_CUSTOM       custom(self, n)
-
-   When 10,000 clients have failed together (make storm), the busiest 10 ms that follow see 10,000
-   calls without jitter, 1,524 with FULL and 656 with DECORRELATED. Presets begin with
-   RETRY_BACKOFF_. retry_phase() gives periodic work an offset that is the same at each start.
-
-   A strategy of your own is a struct whose first member is a retry_strategy. Its function returns
-   retry_action_none(RETRY_CAUSE_REFUSED), what retry_policy_after() returns, or
-   retry_action_after(delay) if retry_permitted() says so (examples/custom_strategy.c). With
-   retry_action_pending() the decision is PENDING until you call retry_resume(): keep a timer.
+   A strategy of your own is a struct whose first member is a retry_strategy. Its function returns a
+   retry_action: retry_action_none(RETRY_CAUSE_REFUSED), what retry_policy_after() returns, or
+   retry_action_after(delay) if retry_permitted() says so (examples/custom_strategy.c). After
+   retry_action_pending() it answers later, by retry_answer (a bare request: retry_resume).
 
    RETRY BUDGETS
-
-   Retries add load just when there is too much. A retry budget is a bucket of tokens that all
+   Retries add load just when there is too much. A retry_budget is a bucket of tokens that all
    requests to one server share. A retry takes tokens, a success puts some in. When the bucket is
    empty, failures are final. So a long outage costs the server about one attempt an operation.
 
@@ -277,121 +306,18 @@
 
    BEST_EFFORT's tokens expire: what is held beyond one retry falls to a third in about 10 s. So the
    bucket holds what its process has earned of late. One process with 400 operations a second has
-   400 retries in hand. Each of a thousand small processes has one. n is the number of operations in
-   flight at once while all is well, and only bounds it. Who is alone, and would rather wait than
-   fail (a device, a job), needs no budget, or one whose `expire` is 0. The SDKs' budgets are meant
-   for policies with few attempts. A retry after an attempt that reached no server is free.
-   refill_per_second allows a fixed rate of retries with an empty bucket.
+   400 retries in hand. n is the number of operations in flight at once while all is well, and only
+   bounds it. Who is alone, and would rather wait than fail (a device, a job), needs no budget, or
+   one whose `expire` is 0. The other budgets are meant for policies with few attempts. A retry
+   after an attempt that reached no server is free.
 
-   A retry_bucket is the bucket alone, for a program's own tokens: log lines, or calls to a service
-   that counts them. Set its capacity and what comes in each second, fill it, then withdraw.
+   One budget for many servers lets the one that is down use up the retries of all. Give each server
+   a client of its own. For hosts not known beforehand, retry_scopes keeps a bucket for each name,
+   in an array of retry_scope:
 
-   GATES
-
-   Gates are optional checks before an attempt. Put them into one retry_gates for each server: an
-   operation asks and tells all of them in the right order. A program links only what it adds. A
-   retry_service has the AIMD limit; add others to its client's gates after retry_service_init.
-
-      retry_gates_breaker(service.client.gates, &breaker); // a static retry_breaker
-
-   A budget and the AIMD limit come first: with these two a service is well after each of nine
-   simulated faults (make together). More gates are rarely better. A refusal ends the operation. (If
-   operations waited for a breaker, they would all come back at once.)
-
-   Bytes below are a gate's struct on a 64-bit machine. Instructions are what the gate adds to an
-   operation of a retry_service that succeeds at once, on x86-64 (`make bench`).
-
-   A gate calls a failed attempt sick (timed out, closed, unavailable, SERVER_ERROR), answered, or
-   never sent. A time-out proves nothing if the attempt was given less than half of attempt_timeout.
-   To use gates alone, without retries, set request.strategy to retry_fail_fast(). The breaker can
-   also be called by hand: retry_breaker_ask, then retry_breaker_report.
-
-   AIMD LIMIT (additive increase, multiplicative decrease): how many at once? It starts at `max`,
-   the most that may ever be in flight: several times what is while all is well. It halves when
-   attempts time out, break or are throttled, and grows by one a round trip while half of it is in
-   use. At its floor of one, while nothing is answered, it pauses for up to a second between
-   attempts. Costs: attempts over the limit are PACED; 40 bytes; about 273 instructions.
-
-   CIRCUIT BREAKER: is it worth trying? It opens when half of 20 or more attempts within 8 s were
-   sick. Then it refuses everything for 2 s, and lets one attempt through, the probe. An answer to
-   the probe closes it. A node with fewer attempts than that needs `in_a_row`, or it opens late. Not
-   for one address of many servers, where it would shut out the healthy ones. Costs: while those of
-   all nodes are open every operation fails, however much time it has. One may refuse for 2 s when
-   the node is well again; 64 bytes; about 155 instructions.
-
-      breaker.in_a_row = 5; // only with fewer than 20 attempts in 8 s
-      retry_gates_breaker(&gates, &breaker); // a static retry_breaker for each node
-
-   THROTTLE: what would be refused anyway? When a client sends over `k` (2) times what is accepted,
-   the throttle drops the rest at random: FAIL, THROTTLED. It limits first attempts too, which a
-   budget does not. Not for a few calls a minute. Costs: for 4 s after an overload it drops some
-   that would be accepted; 32 bytes; about 142 instructions.
-
-      retry_gates_throttle(&gates, &throttle); // a static retry_throttle for each server
-
-   RATE: how fast? After a half second in which a 429 came, the limit is the rate that was accepted
-   in it. Each half second without one raises the limit, soon fast, and after 12 s there is none. If
-   everything was throttled, the first answer that is not restores the last limit that let some
-   through. `max` is a fixed limit from the start. Not for a server that fails or is silent. Costs:
-   attempts wait for their turn, and those that would wait 250 ms (`wait`) fail at once; 52 bytes;
-   about 106 instructions, and 331 under a limit.
-
-      rate.max = RETRY_PER_SECOND(50); // of a static retry_rate; 0: what it learns
-      rate.burst = RETRY_TOKENS(1);    // 20 ms from one to the next; 0: an eighth of a second's
-      retry_gates_rate(&gates, &rate);
-
-   LATENCY: how late is late? It learns the time within which 95 % are answered, for hedging. It has
-   no estimate before 768 attempts (3,072 for 99 %). Then it is within a quarter of the truth in 97
-   of 100 cases, and follows a tenfold slow-down within 200 attempts (900 for 99 %). Keep one for
-   each kind of operation. Not for reports. Costs: 24 bytes; about 120 instructions.
-
-   SEVERAL NODES
-
-   Give each node gates of its own, and the client all of them. Each attempt goes to one of two
-   nodes drawn at random: the one with fewer in flight. If its gates refuse, the others are asked.
-   The node that has just failed comes last. step.node says where to send.
-
-      static retry_gates nodes[3];
-      static retry_aimd limits[3]; // one each; and a breaker, if you use it
-      retry_client_nodes(&service.client, nodes, 3);
-      retry_service_init(&service, now); // after that; it adds no limit of its own
-      for (int i = 0; i < 3; i++)
-          limits[i].max = 20, retry_gates_aimd(&nodes[i], &limits[i]);
-
-   HEDGING
-
-   Hedging sends a second copy of a late attempt, best to another node. The first answer wins. Only
-   idempotent operations get copies. Not without a budget: when a server is slow because it is
-   overloaded, the budget stops the copies. Costs: about 5 % more attempts, each costs what a retry
-   costs, unless it was never sent. So copies take half of what successes put into the budget. Also
-   48 bytes and 24 for each copy; about 251 instructions, and 1,125 more for a copy. Where answers
-   take less than 20 ms set `delay`: on a clock of whole ms many of the same length are late. It is
-   never less than twice what answers take now.
-
-      static retry_copy copies[1];           // one further copy, of one operation
-      static retry_hedge hedge;              // one for each operation
-      retry_gates_latency(&gates, &latency); // a static retry_latency, for all nodes
-      hedge.latency = &latency;              // or hedge.delay, which wins: ms from copy to copy
-      hedge.copies = copies, hedge.count = 1;
-      retry_hedge_copies(&op->retry, &hedge); // before retry_start
-
-   The loop above does the rest: SEND with copy 1 is the second copy, and CANCEL names the one that
-   lost. A copy that fails is followed at once, if the budget pays for the next.
-
-   SCOPES, CONNECTIONS
-
-   One budget for many servers lets the one that is down use up the retries of all. A retry_scopes
-   keeps a bucket for each name. Where the servers are few and known, a client for each is simpler.
-
-      static retry_scope slots[64];
-      static retry_scopes scopes;
-      scopes.options = options, scopes.slots = slots, scopes.count = 64;
       request.client = retry_scope_client(&scopes, host, strlen(host), now);
 
-   A name keeps its slot until its bucket holds what a new one does, or until nobody has asked for
-   it for `forget` ms (a minute). Names that find no slot share scopes.client: give it a budget as
-   well.
-
+   CONNECTIONS
    retry_connection spaces the starts of connection attempts as gRPC does: 1 s, 1.6 s, 2.56 s ... up
    to 2 minutes, 20 % more or less. Zero it, or start from RETRY_CONNECTION_GRPC. A device
    reconnects so:
@@ -404,39 +330,16 @@
    it is drawn from 0 to 1 s, so that a fleet does not return at once. For 10,000 devices set
    backoff.initial to more.
 
-   A LOST COMMIT
+   LOG LINES
+   client.observe is called for every decision, and once when a request ends. There
+   retry_format(line, sizeof line, request, failure, decision) writes a line for a log; 256 bytes
+   are enough. `failure` is NULL for an end that no failed attempt brought: a success, a
+   cancellation, a gate's refusal.
 
-   The connection broke during COMMIT: nobody knows whether the transaction is in. Do not set
-   `idempotent`: the request then fails, and is ambiguous. Before COMMIT nothing is in, so set
-   safety YES there. A conflict was rolled back: give it the reason CONFLICT from above.
-
-      failure = retry_classify_stage(RETRY_STAGE_IN_FLIGHT, RETRY_REASON_NONE);
-      if (!commit_was_sent)
-          failure.safety = RETRY_SAFETY_YES; // the server rolls back what was not committed
-      retry_ended(&op->retry, copy, &failure, now);
-      if (retry_next(&op->retry, now).what == RETRY_DO_END && op->retry.request.ambiguous)
-          look_for_the_transaction(); // by an id that you wrote with it
-
-   Look only when the server has let go of the transaction: a frozen one may still commit.
-
-   LOG LINES AND TEXTS
-
-   The observer is called for every decision, and once when a request ends. `failure` is NULL for an
-   end that no failed attempt brought: a success, a cancellation, a gate's refusal, a deadline. For
-   a breaker's state ask retry_breaker_state.
-
-      static void observe(void *context, const retry_request *request, const retry_failure *failure,
-                          const retry_decision *decision)
-      {
-          char line[256];
-          (void)context; // client.observe_context
-          retry_format(line, sizeof line, request, failure, decision);
-          log_line(line);
-      }
-
+   POLICIES FROM TEXT
    Policies and budgets can be read from a flag or a configuration file. White space and commas
    separate words; the first may be a preset. Durations are 250, 250ms, 1.5s, 2m, 1h. `error` says
-   where the text is wrong, and why.
+   where the text is wrong, and why. retry_parse_budget reads a retry_budget_options.
 
       const char *text = "aws attempts=5 initial=100ms max=10s jitter=equal";
       retry_text_error error;
@@ -456,11 +359,33 @@
                 refund-last= charge-failures=                                        yes no
                 in-flight=   operations at once, for best-effort (1)                 whole number
 
-   OPTIONS
+   ALL OTHER FUNCTIONS
+      retry_version()  retry_backoff_base(backoff, retries)  retry_permitted(request, failure)
+      retry_parse_duration(text, length, &ms, &error)  retry_best_effort()
+      retry_verdict_name(verdict)  retry_cause_text(cause)  retry_reason_name(reason)
+      retry_reason_allows_non_idempotent(reason)  retry_reason_always(reason)
+      retry_reason_set_has(request.reasons, reason)  retry_connection_wait(connection, now)
+      retry_budget_init(budget, options, now)  retry_budget_withdraw(budget, cost, now)
+      retry_budget_deposit(budget, amount)  retry_budget_balance(budget)
+      retry_permit: retry_breaker_ask(breaker, may_probe, now)  retry_classify_permit(permit)
+      retry_breaker_release(breaker, permit, now)  retry_breaker_set(breaker, state, now)
+      retry_breaker_report(breaker, permit, failure, now)  retry_breaker_reset(breaker, now)
+      retry_breaker_counts: retry_breaker_get(breaker, now)  retry_breaker_state(breaker, now)
+      retry_aimd_limit(aimd)  retry_rate_get(rate)  retry_latency_get(latency)
+      retry_bucket: retry_bucket_fill(bucket, now)  retry_bucket_withdraw(bucket, cost, now)
+      retry_bucket_deposit(bucket, amount)  retry_bucket_balance(bucket)
+      Periodic work, each at its offset: retry_phase(identity, length, period)
+      Couchbase (errmap.h knows later codes): retry_idempotent_service(service, read_only)
+      retry_idempotent_kv(opcode)  retry_classify_query(code, message, length, retry_flag)
+      retry_classify_kv(status, opcode)  retry_classify_analytics(code)
+      retry_classify_search(status)  retry_classify_views(status, body, length)
+      retry_nmv, retry_nmv_step: retry_nmv_begin(nmv, revision)  retry_nmv_config(nmv, revision)
+      retry_nmv_rejected(nmv, revision, has_fast_forward)
 
+   OPTIONS
       macro                 default      set it              what it does
       --------------------  -----------  ------------------  -------------------------------------
-      RETRY_IMPLEMENTATION  not defined  in one file         compiles the code, errmap.h's as well
+      RETRY_IMPLEMENTATION  not defined  in one file         compiles the code (errmap.h's, too)
       RETRY_STATIC          not defined  in every file       static functions: see INSIDE A LIBRARY
       RETRY_API             hidden       in every file       how each function is declared
       RETRY_SYSTEM_CLOCK    not defined  where it is called, adds retry_system_clock() for Windows
@@ -468,40 +393,23 @@
       RETRY_NO_ATOMICS      not defined  in that file        shared counters for one thread only
       RETRY_MASK()          not defined  in that file        lets no other task or handler come
       RETRY_UNMASK(state)                                    between, and ends that: see FIRMWARE
-      RETRY_ASSERT(x)       nothing      in that file        called with what only misuse breaks
+      RETRY_ASSERT(x)       nothing      in that file        called with what misuse makes false
 
-   Four are switches: RETRY_IMPLEMENTATION, _STATIC, _SYSTEM_CLOCK and _NO_ATOMICS. Define them as
-   nothing or as 1, and before the first inclusion.
+   A switch is defined as nothing or as 1, and before the first inclusion.
 
    INSIDE A LIBRARY
-
-   A library brings a copy of its own, which must not meet the copy of another. Wrap it in one file:
-
-      #define RETRY_STATIC
-      #define RETRY_IMPLEMENTATION
-      #include "retry.h"
-
-      retry_ms own_wait(uint32_t retries); // in a header of your own
-      retry_ms own_wait(uint32_t retries)
-      {
-          static const retry_backoff backoff = RETRY_BACKOFF_AWS;
-          return retry_backoff_delay(&backoff, retries, 0, retry_random(NULL));
-      }
-
-   A file that needs only the types defines RETRY_STATIC alone: a call there is an error. Or cut out
-   the parts that you need, under a prefix of your own. The parts are delay, retry-after, bucket,
-   connection and breaker, or the names of functions:
+   A library brings a copy of its own, which must not meet the copy of another. Wrap it in one file
+   that defines RETRY_STATIC and RETRY_IMPLEMENTATION. A file that needs only the types defines
+   RETRY_STATIC alone: a call there is an error. Or cut out the parts that you need (delay,
+   retry-after, bucket, connection, breaker, or names of functions):
 
       make cut PARTS="delay" PREFIX=nats_ OUT=nats_retry.h
 
    Without either, the functions are hidden: gcc and clang do not export them from a shared library.
-   If programs are to call them, write in every file:
-
-      #define RETRY_API extern __attribute__((visibility("default"))) // or __declspec(dllexport)
-      #include "retry.h"
-
-   If 0 means "none" to your users, do not hand it on: here 0 is the default. For
-   client.attempt_timeout, backoff.max and policy.retry_after_max both mean the same: no limit. But:
+   If programs are to call them, define RETRY_API in every file, before the #include, as extern
+   __attribute__((visibility("default"))) or __declspec(dllexport). Do not hand on a user's 0 that
+   means "none": here 0 is the default. (For client.attempt_timeout, backoff.max and
+   policy.retry_after_max both mean no limit.)
 
       a user's 0         hand on                        here 0 means
       -----------------  -----------------------------  -------------------------------------------
@@ -509,17 +417,6 @@
       retries            policy.max_attempts = 1        no limit; for n retries it is n + 1
       delay              curve TABLE, a table of one 0  `initial`: 1 ms
       attempts at once   no AIMD limit                  `max`: 2; in a retry_service 20
-      attempts a second  no rate                        `max`: what it learns from answers of 429
-      retry budget       client.budget = NULL           `capacity`: it pays for nothing
-
-   For a jitter that RETRY_JITTER_ does not have, draw the wait yourself, by one of these:
-
-      retry_ms d = retry_backoff_base(&backoff, retries); // before jitter
-      uint64_t draw = retry_random(NULL);
-      wait = d + (retry_ms)(draw * (250 + 1) >> 32);                   // 0 to 250 ms more
-      wait = d - d / 4 + (retry_ms)(draw * (d / 4 + d / 2 + 1) >> 32); // 25 % less to 50 % more
-      wait = retry_backoff_delay(&backoff, retries, wait, (uint32_t)draw);
-      wait = wait < cap ? wait : cap; // a cap after the jitter: backoff.max stays 0
 
    A random number of your own must fill 32 bits. With the 15 of some rand() full jitter makes 0 of
    each delay of up to 131 s. Tried with gcc 11 and 12, and clang 13, 14 and 19, as C99 to C17 and
@@ -527,43 +424,26 @@
    -Wshadow -Wcast-qual -Wundef -Wvla -Wmissing-declarations -Wredundant-decls.
 
    FIRMWARE
-
    No heap, no floating point at run time, no division, no clock and no lock of its own. Compile
    with -ffunction-sections -fdata-sections and link with -Wl,--gc-sections: unused functions go. On
    a Cortex-M0 (`make size`) a delay alone takes about 0.8 KiB of flash, a decision with best effort
-   about 1.7, and all of this file about 22. An operation takes 112 bytes of RAM. Parts can be cut
-   out: see INSIDE A LIBRARY. With RETRY_STATIC the compiler leaves out more: on a Cortex-M3 a
-   delay of a constant backoff takes 38 bytes.
+   about 1.7, and all of this file about 22. An operation takes 112 bytes of RAM. With RETRY_STATIC
+   the compiler leaves out more: on a Cortex-M3 a delay of a constant backoff takes 38 bytes. Call
+   retry_seed() with the device's id. Before the first connection wait for retry_phase(&id, sizeof
+   id, 30000) ms, or a fleet that lost power together returns together.
 
-   Call retry_seed() with the device's id, and before the first connection wait for a part of a
-   period that is the device's own. Else a fleet that lost power together returns together:
-
-      retry_seed(device);
-      sleep_ms(retry_phase(&device, sizeof device, 30000)); // 0 to 30 s
-
-   Instants are the low 32 bits of a clock of milliseconds, which has to go on while the device
+   Instants (retry_time) are the low 32 bits of a clock of ms, which has to go on while the device
    sleeps. A counter of ticks must wrap at 2^32 ms. Converted to ms, one of 32 bits does so if its
    rate divides 1,000. Ticks of 16 bits, or of 300 or 1,024 Hz, do not: a request then expires at
-   once, or days too late. Count such ticks in 64 bits (here of 1,024 Hz):
-
-      retry_time now_ms(void) // for one thread; call it at least once while the counter goes round
-      {
-          static uint64_t total; // of ticks
-          total += (uint32_t)(ticks() - (uint32_t)total);
-          return (retry_time)(total * 1000 / 1024);
-      }
+   once, or days too late. Count such ticks in 64 bits: the comment at retry_clock shows how.
 
    An operation belongs to one task. An interrupt's handler wakes the task, which calls retry_ended
    and retry_next. Budgets, gates and the generator may be shared. On a Cortex-M0 and an AVR, which
-   have no lock-free 32-bit atomics, the library masks interrupts for some instructions. Tasks that
-   share must run privileged there. On other cores without atomics the compiler warns: define
-   RETRY_MASK() and RETRY_UNMASK(state), or RETRY_NO_ATOMICS for one thread. Two cores need the
-   macros too, with a spinlock. RETRY_MASK() yields the state to go back to, a uint32_t or smaller,
-   and RETRY_UNMASK gets it. FreeRTOS: examples/freertos/retry_freertos.h has the macros and the
-   clock. Zephyr:
-
-      #define RETRY_MASK() irq_lock()
-      #define RETRY_UNMASK(state) irq_unlock(state)
+   have no lock-free 32-bit atomics, the library masks interrupts for some instructions: tasks that
+   share must run privileged there. On other cores without atomics, and with two cores, define
+   RETRY_MASK(), which yields the state to go back to, and RETRY_UNMASK(state). They are irq_lock()
+   and irq_unlock(state) on Zephyr, those of examples/freertos on FreeRTOS, a spinlock for two
+   cores.
 
    Run on Cortex-M0 and M3, 32-bit RISC-V (gcc 12) and AVR (gcc 5.4, with Arduino's core too), all
    emulated; compiled for Xtensa (gcc 12). IAR and Keil were not tried. SDCC cannot compile this
@@ -571,62 +451,35 @@
    delay, retry-after, bucket and connection (for STM8 and Z80).
 
    C++, THREADS, FORK
-
    C++: a lambda without captures is a retry_attempt_fn; examples/lambda.cpp wraps one with
    captures. No exception may pass through a callback: catch it, and report a failure.
-
    Threads: operations, hedges and connections belong to one thread at a time. Budgets, gates and
-   the generator are shared without a lock. Clients, strategies and policies are constant. Guard the
-   look-up of a scope. A shared client's callbacks must be ready for several threads.
-
+   the generator are shared without a lock. Clients, strategies and policies are constant. Put a
+   lock around retry_scope_client. A shared client's callbacks must be ready for several threads.
    fork(): each child calls retry_seed(), or all draw the same numbers. A child must not go on with
    gates that another thread of its parent was using: give it fresh ones. Processes share a budget,
    a breaker, a throttle or a rate in memory that was mapped as MAP_SHARED before fork(). They
    cannot share an AIMD limit or a retry_gates: a process that is killed would keep its places.
 
    TROUBLE
-
-   - "undefined reference to retry_begin": no file has RETRY_IMPLEMENTATION. "multiple definition":
-     two have it.
-   - "RETRY_SYSTEM_CLOCK needs POSIX": define _POSIX_C_SOURCE as 200809L before the first #include.
-   - "undefined reference" to a function in a shared library: it is hidden there. Define RETRY_API.
-   - clang -Weverything warns of padding, of C99 in C++ and of unsafe buffers: leave these out.
+   - "undefined reference to retry_begin": no file has RETRY_IMPLEMENTATION, or the function is
+     hidden in a shared library. "multiple definition": two files have RETRY_IMPLEMENTATION.
+   - "define_RETRY_SYSTEM_CLOCK": do so before the #include of retry.h. "RETRY_SYSTEM_CLOCK needs
+     POSIX": define _POSIX_C_SOURCE as 200809L before the first #include of all.
    - Everything is FAIL, MISUSE: the operation was not started, or was not zeroed. Define
      RETRY_ASSERT(x) as assert(x) to stop there.
    - retry_run does not return: its clock stands still. In a test, sleep has to move the time on.
-   - Every retry is FAIL, BUDGET_EXHAUSTED: retry_budget_init was not called, or capacity is 0; or
-     the process has just begun: tokens of BEST_EFFORT have to be earned.
+   - Every retry is FAIL, BUDGET_EXHAUSTED: retry_budget_init was not called; or the process is new:
+     tokens of BEST_EFFORT have to be earned.
    - Everything is FAIL, CIRCUIT_OPEN: log retry_breaker_get, and see whether attempt_timeout is
      shorter than what a healthy answer takes.
-   - A bug in this file: report it where you got it, with the log lines of retry_format.
 
-   DETAILS, HISTORY, STABILITY
-
-   Clocks. An instant is the low 32 bits of a monotonic clock of milliseconds. It may wrap within a
-   request. If the clock steps back, no time has passed. Threads that share a gate must agree on the
-   time within 2 s. If you set a gate's `window` or a breaker's `open`, they must agree within half
-   of the one, and within the other. A clock that steps back by more makes breaker and throttle
-   forget. No breaker then says to wait longer than its `open`, or refuses for longer than twice
-   that. Rate, AIMD limit and budget stand still until the clock has caught up, but not if it is
-   over 32 s behind.
-
-   Randomness is for jitter, not for secrets. Set client.random for a generator of your own.
-
-   Sources. Couchbase SDK RFCs 0049, 0005 and 0013; gRPC's connection backoff, A6 and A96; Smithy's
-   retry interfaces; the AWS SDKs and the Builders' Library; RFC 9110; Google's Site Reliability
-   Engineering. tests/README.md says what was chosen where they disagree, and why.
-
-   3.0  operations, polled, in the place of attempts, hedges and gates by hand; several nodes; a
-        service; attempts whose time follows the server; tokens that expire; instants of 32 bits
-   2.0  attempts and their gates; breaker, throttle, AIMD limit, rate and latency anew; a default
-        timeout; errors of texts in words; errno and gRPC; all 5xx; the observer hears every end
-   1.1  gates, hedging, scopes, policies from text, orders from a server
-   1.0  requests, strategies, backoff, budgets, connections, classification
-
+   STABILITY
    Until 4.0 the names, fields and meanings that this manual or a declaration's comment names stay
    as they are. New fields come at a struct's end, new reasons and causes after the last: zero
    structs, and do not rely on their sizes. What begins with retry__ is private. */
 
+#undef retry_system_clock
 #ifndef RETRY_H
 #define RETRY_H
 
@@ -790,7 +643,7 @@ RETRY_API bool retry_reason_set_has(retry_reason_set set, retry_reason reason);
 
 /* ---- A failed attempt ---------------------------------------------------------------------- */
 
-/* What the caller knows about whether another try could do harm. */
+/* What the caller knows about whether another attempt could do harm. */
 enum { RETRY_SAFETY_MAYBE, RETRY_SAFETY_YES, RETRY_SAFETY_NO };
 
 /* Whose fault the failure is. */
@@ -798,7 +651,7 @@ enum { RETRY_FAULT_OTHER, RETRY_FAULT_CLIENT, RETRY_FAULT_SERVER };
 
 typedef struct retry_failure {
     retry_reason reason;  /* RETRY_REASON_x or _USER (default: NONE: not retried) */
-    uint8_t safety;       /* RETRY_SAFETY_x, of another try (default: MAYBE) */
+    uint8_t safety;       /* RETRY_SAFETY_x, of another attempt (default: MAYBE) */
     uint8_t fault;        /* RETRY_FAULT_x (default: OTHER) */
     bool throttle;        /* the server asked for less load (default: false) */
     bool timeout;         /* the attempt ran out of its own time (default: false) */
@@ -818,11 +671,11 @@ typedef struct retry_budget retry_budget;
 typedef struct retry_gates retry_gates;
 
 /* X(name): what the caller does next. */
-#define RETRY_VERDICTS(X)                                                            \
-    X(FAIL)    /* give the original error to whoever asked */                        \
-    X(RETRY)   /* wait `delay` ms, then try again */                                 \
-    X(EXPIRE)  /* wait at most `delay` ms, then fail as timed out; no further try */ \
-    X(PENDING) /* wait for the strategy's answer and hand it to retry_resume */      \
+#define RETRY_VERDICTS(X)                                                                \
+    X(FAIL)    /* give the original error to whoever asked */                            \
+    X(RETRY)   /* wait `delay` ms, then try again */                                     \
+    X(EXPIRE)  /* wait at most `delay` ms, then fail as timed out; no further attempt */ \
+    X(PENDING) /* wait for the strategy's answer and hand it to retry_resume */          \
     X(SUCCESS) /* done */
 
 /* X(name, text): why. */
@@ -1260,7 +1113,7 @@ typedef struct retry_nmv_step {
    failure with `pushback` true and `retry_after` the step's delay: without the order its own ladder
    for always-retry reasons holds. Source: RFC 0005. */
 typedef struct retry_nmv {
-    retry_ms interval;          /* ms between tries on the same map (default: 0: 100 ms) */
+    retry_ms interval;          /* ms between attempts on the same map (default: 0: 100 ms) */
     retry_nmv_step retry__step; /* private: the step under way */
     uint64_t retry__revision;   /* private: of the current map when this turn began */
     bool retry__waiting;        /* private: the step under way is a wait */
@@ -1294,8 +1147,17 @@ RETRY_API retry_failure retry_classify_grpc(int status);
 
 /* A failed call of the sockets' interface: errno, or on Windows WSAGetLastError() too; 0: the peer
    closed the connection (recv returned 0). `sent`: whether any of the request had been sent: what
-   happened to it then nobody knows, whatever the error. The manual has the table; what is not in
-   it, and was not sent, is the client's fault, and final. */
+   happened to it then nobody knows, whatever the error. What is not in the table, and was not sent,
+   is the client's fault, and final.
+      errno                                                 not sent              sent
+      ----------------------------------------------------  --------------------  -----------------
+      0: the peer closed the connection (recv returned 0)   SOCKET_NOT_AVAILABLE  SOCKET_CLOSED_
+      ECONNREFUSED ENETDOWN ENETUNREACH EHOSTDOWN                                 WHILE_IN_FLIGHT
+      EHOSTUNREACH EADDRNOTAVAIL EMFILE ENFILE ENOBUFS
+      ENOMEM ENETRESET ECONNRESET ECONNABORTED EPIPE
+      ETIMEDOUT, EAGAIN and EWOULDBLOCK (SO_RCVTIMEO)       SOCKET_NOT_AVAILABLE  ATTEMPT_TIMED_OUT
+      all others: EINVAL, EACCES, EBADF, EINTR ...          NONE                  SOCKET_CLOSED_
+                                                                                  WHILE_IN_FLIGHT */
 RETRY_API retry_failure retry_classify_errno(int error, bool sent);
 
 enum { RETRY_STAGE_DISPATCH, RETRY_STAGE_IN_FLIGHT };
@@ -1537,7 +1399,12 @@ typedef struct retry__gate {
 } retry__gate;
 
 /* The gates of one server: zero it, then add what you use. Shared by any number of threads, without
-   a lock; add and take out while nothing is in flight, and no operation is PACED. */
+   a lock; add and take out while nothing is in flight, and no operation is PACED. The threads must
+   agree on the time within 2 s; if you set a gate's `window` or a breaker's `open`, within half of
+   the one, and within the other. A clock that steps back by more makes breaker and throttle forget.
+   No breaker then says to wait longer than its `open`, or refuses for longer than twice that. Rate,
+   AIMD limit and budget stand still until the clock has caught up, but not if it is over 32 s
+   behind. */
 struct retry_gates {
     uint32_t in_flight;          /* copies on the wire; kept by the library, free to read */
     uint32_t retry__pace;        /* private: 16 times `slow`, in ms, and the rounds, 0 to 10 */
@@ -1617,11 +1484,11 @@ RETRY_API void retry_start(retry_operation *op, retry_time now);
    1. A copy is due to be cancelled: CANCEL, the lowest number first.
    2. The operation is over: END, as often as you ask. NULL, or never started: FAIL, MISUSE.
    3. Somebody closed the request, as by retry_cancel: as after retry_stop.
-   4. No try is under way:
+   4. No attempt is under way:
       a. A strategy answers later: WAIT, PENDING, to the deadline; then END, EXPIRE.
       b. A retry's delay is not over: WAIT for the rest of it.
-      c. The try begins, if the gates let it: SEND copy 0; else WAIT, PACED, or END.
-   5. A try is under way:
+      c. The attempt begins, if the gates let it: SEND copy 0; else WAIT, PACED, or END.
+   5. An attempt is under way:
       a. A copy's time is over: it has failed (ATTEMPT_TIMED_OUT), and is cancelled.
       b. A further copy is due (retry_hedge_copies): SEND, if it is paid for and the gates let it.
       c. WAIT, NONE, for the first of the timers.
@@ -1670,10 +1537,10 @@ struct retry_hedge {
                          retry_step *step, retry_time now); /* private: the code of hedging */
     retry_ms retry__delay; /* private: ms that the timer was set to; UINT32_MAX: none */
     uint32_t retry__since; /* private: ms; when it was set */
-    uint8_t retry__unsent; /* private: copies that this try may still send */
+    uint8_t retry__unsent; /* private: copies that this attempt may still send */
     uint8_t retry__follow; /* private: failed copies that are to be followed at once */
-    uint8_t retry__paid;   /* private: copies of this try that were paid for */
-    bool retry__stopped;   /* private: an order not to retry came in this try */
+    uint8_t retry__paid;   /* private: copies of this attempt that were paid for */
+    bool retry__stopped;   /* private: an order not to retry came in this attempt */
 };
 
 /* Gives an operation further copies, before retry_start: one more when no answer has come for
@@ -1682,12 +1549,13 @@ struct retry_hedge {
    without copies: none. NULL op, one that is under way, or a CANCEL that is due: nothing happens.
    When a copy fails, the first that fits:
    - Final whatever is on the wire (UNSAFE, UNKNOWN_REASON, NOT_RETRYABLE, or not permitted): the
-   try has failed.
-   - An order not to retry: no more copies in this try.
+   attempt has failed.
+   - An order not to retry: no more copies in this attempt.
    - Never sent, or refused by a gate: it is not followed, and what it cost goes back.
    - An order to wait: the next copy then.
    - The next copy at once, if there is one left, the deadline is not reached, and the budget pays.
-   With nothing on the wire and no copy to come the try has failed: retry_orchestrate decides. */
+   With nothing on the wire and no copy to come the attempt has failed: retry_orchestrate decides.
+ */
 RETRY_API void retry_hedge_copies(retry_operation *op, retry_hedge *hedge);
 
 /* ---- The recommended client ---------------------------------------------------------------- */
@@ -1709,6 +1577,11 @@ RETRY_API void retry_service_init(retry_service *service, retry_time now);
 
 /* ---- A loop, for those who block ----------------------------------------------------------- */
 
+/* `now` may wrap within a request. If it steps back, no time has passed. Ticks that do not wrap at
+   2^32 ms (here of 1,024 Hz) are counted in 64 bits, by one thread, once a round at least:
+      static uint64_t total; // of ticks
+      total += (uint32_t)(ticks() - (uint32_t)total);
+      now = (retry_time)(total * 1000 / 1024); */
 typedef struct retry_clock {
     retry_time (*now)(void *context);             /* ms; monotonic (no default) */
     void (*sleep)(void *context, retry_ms delay); /* for `delay` ms (no default) */
@@ -3897,7 +3770,7 @@ struct retry__event {
     uint8_t outcome; /* REPORT */
     bool good;       /* REPORT: an answer that does not throttle */
     bool placed;     /* counted in in_flight */
-    bool drawn;      /* ASK: a throttle has let the try pass before */
+    bool drawn;      /* ASK: a throttle has let the attempt pass before */
     void *gate;      /* the one that is told */
     retry_operation *op;
     retry_copy *copy;
@@ -4788,11 +4661,11 @@ RETRY_API retry_ms retry_latency_get(const retry_latency *latency)
 
 enum {
     RETRY__OP_NONE, /* never started */
-    RETRY__OP_IDLE, /* no try is under way */
+    RETRY__OP_IDLE, /* no attempt is under way */
     RETRY__OP_TRY,
     RETRY__OP_OVER,
     RETRY__OP_PHASE = 3,
-    RETRY__OP_DRAWN = 4,  /* a throttle has let this try pass */
+    RETRY__OP_DRAWN = 4,  /* a throttle has let this attempt pass */
     RETRY__OP_KEPT = 8,   /* a rate keeps an instant for it */
     RETRY__OP_CANCEL = 16 /* CANCELs may be due */
 };
@@ -4839,7 +4712,7 @@ static inline retry_copy *retry__copy_in(retry_operation *op, uint8_t state, uin
     return copy;
 }
 
-/* Leaves what is known of the try, but for CANCELs that are due. */
+/* Leaves what is known of the attempt, but for CANCELs that are due. */
 static void retry__become(retry_operation *op, uint8_t state)
 {
     op->retry__status = (uint8_t)((op->retry__status & RETRY__OP_CANCEL) | state);
@@ -5004,7 +4877,7 @@ static void retry__close(retry_operation *op, uint8_t cause, retry_ms delay, ret
     retry__announce(&op->request, NULL, verdict, cause, delay);
 }
 
-/* The next try begins, if it may. False: the operation is over. */
+/* The next attempt begins, if it may. False: the operation is over. */
 static bool retry__try(retry_operation *op, retry_step *step, retry_time now)
 {
     op->retry__cause = retry__ask_copy(op, &op->retry__copy, step, now);
@@ -5022,7 +4895,8 @@ static bool retry__try(retry_operation *op, retry_step *step, retry_time now)
     return true;
 }
 
-/* No try is under way: what there is to wait for, or the next try. False: the operation is over. */
+/* No attempt is under way: what there is to wait for, or the next attempt. False: the operation is
+ * over. */
 static bool retry__idle(retry_operation *op, retry_step *step, retry_time now)
 {
     const retry_request *request = &op->request;
@@ -5043,7 +4917,8 @@ static bool retry__idle(retry_operation *op, retry_step *step, retry_time now)
     return true;
 }
 
-/* What was decided about the try that is over; a strategy or an observer may have stopped it. */
+/* What was decided about the attempt that is over; a strategy or an observer may have stopped it.
+ */
 static void retry__decided(retry_operation *op, retry_decision decision, retry_time now)
 {
     if (retry__op_state(op) == RETRY__OP_OVER)
@@ -5110,7 +4985,8 @@ RETRY__COLD bool retry__cancel_next(retry_operation *op, retry_step *step)
     return true;
 }
 
-/* A try is under way: a copy that is due, or how long there is nothing to do; false: look again. */
+/* An attempt is under way: a copy that is due, or how long there is nothing to do; false: look
+ * again. */
 RETRY__COLD bool retry__watch(retry_operation *op, retry_step *step, retry_time now)
 {
     retry_ms least = UINT32_MAX;
@@ -5371,8 +5247,8 @@ static void retry__gates_add(retry_gates *gates, uint32_t index, void *gate,
         gates->retry__drive = retry__gates_drive;
 }
 
-/* The operation's first try may probe, and one with its whole time: any other may just have run out
-   of it. */
+/* The operation's first attempt may probe, and one with its whole time: any other may just have run
+   out of it. */
 static uint8_t retry__ask_breaker(struct retry__event *event)
 {
     const retry_request *request = &event->op->request;
@@ -5397,7 +5273,7 @@ RETRY_API void retry_gates_breaker(retry_gates *gates, retry_breaker *breaker)
     retry__gates_add(gates, RETRY__BREAKER, breaker, &code);
 }
 
-/* A try that waits for a later gate has passed this one. */
+/* An attempt that waits for a later gate has passed this one. */
 static uint8_t retry__ask_throttle(struct retry__event *event)
 {
     retry_operation *op = event->op;
@@ -5455,8 +5331,8 @@ RETRY_API void retry_gates_aimd(retry_gates *gates, retry_aimd *aimd)
     retry__gates_add(gates, RETRY__AIMD, aimd, &code);
 }
 
-/* An instant that is kept for a try stays its own while another gate makes it wait, for as long as
-   the bucket could have held it. What was taken for it is where the copy's time will be. */
+/* An instant that is kept for an attempt stays its own while another gate makes it wait, for as
+   long as the bucket could have held it. What was taken for it is where the copy's time will be. */
 RETRY__WRAPS static uint8_t retry__ask_rate(struct retry__event *event)
 {
     retry_rate *rate = (retry_rate *)event->gate;
@@ -5734,7 +5610,8 @@ static retry_copy *retry__hedge_free(retry_operation *op, uint32_t *number)
     return copy;
 }
 
-/* No copy is to come, but for those that are to follow: with nothing on the wire the try failed. */
+/* No copy is to come, but for those that are to follow: with nothing on the wire the attempt
+ * failed. */
 static void retry__hedge_rest(retry_operation *op, retry_time now)
 {
     uint32_t number = 0;
@@ -6538,6 +6415,10 @@ RETRY_API bool retry_parse_duration(const char *text, size_t length, retry_ms *d
 #undef RETRY__KEY_NAME
 
 #endif /* RETRY_IMPLEMENTATION */
+
+#ifndef RETRY_SYSTEM_CLOCK /* a sentence in the place of "did you mean"; undone above */
+#define retry_system_clock() define_RETRY_SYSTEM_CLOCK_before_the_include_of_retry_h()
+#endif
 
 /*
    MIT License

@@ -9,9 +9,10 @@
 static bool attempt(void *context, const retry_operation *op, const retry_step *step,
                     retry_failure *failure)
 {
-    int *calls = (int *)context;
-    int status = ++*calls < 2 ? 503 : 200; /* your call, for at most step->timeout ms */
-    printf("call %d: waited %u ms, has %u ms: %d\n", *calls, (unsigned)op->request.last_delay,
+    unsigned number = (unsigned)op->request.retries + 1;
+    int status = number == 1 ? 503 : 200; /* your call, for at most step->timeout ms */
+    (void)context;                        /* whatever you hand to retry_run */
+    printf("attempt %u: waited %u ms, has %u ms: %d\n", number, (unsigned)op->request.last_delay,
            (unsigned)step->timeout, status);
     if (status == 200)
         return true;
@@ -23,14 +24,13 @@ int main(void)
 {
     static retry_service service; /* one for each server: policy, budget, limit, client */
     static retry_operation op;    /* one for each operation */
-    int calls = 0;
     retry_clock clock = retry_system_clock();
     service.client.attempt_timeout = 1000; /* ms: ten times what an answer usually takes */
     retry_service_init(&service, clock.now(clock.context));
     op.request.client = &service.client;
     op.request.timeout = 5000;    /* ms for the operation, with all attempts and waits */
     op.request.idempotent = true; /* doing it twice does no more than doing it once */
-    retry_step end = retry_run(&op, &clock, attempt, &calls);
+    retry_step end = retry_run(&op, &clock, attempt, NULL);
     printf("%s, retries: %u\n", retry_verdict_name(end.verdict), (unsigned)op.request.retries);
     return end.verdict == RETRY_VERDICT_SUCCESS ? 0 : 1;
 }

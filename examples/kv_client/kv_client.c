@@ -11,7 +11,7 @@
    same servers when every operation claims to be idempotent.
 
        cc -o kv_client examples/kv_client/kv_client.c   (with Debian's libjsmn-dev)
-       ./kv_client               two nodes of its own, which fail on a script (server.h)
+       ./kv_client               two nodes of its own, which follow a script of failures (server.h)
        ./kv_client memcached     a real memcached, frozen, killed, started again and cut off
        ./kv_client careless      only the careless client (with memcached, too)
        ./kv_client verbose       (with any of these) each event, reason, code and error map
@@ -768,9 +768,10 @@ int main(int count, char **arguments)
         return 2;
     }
     catch_interrupts();
-    printf("%d operations of at most %.1f s each, on %s%s.\n", (int)OPERATIONS,
+    printf("%d operations, of %.1f s at most, on %s%s.\n", (int)OPERATIONS,
            OPERATION_TIMEOUT / 1000.0, client.scenario->server,
            client.careless ? ".\nAll claim to be idempotent, which most are not" : "");
+    printf("All begin but unlocks whose lock failed.\n");
     fflush(stdout);
     if (!client.careless)
         careless = play_carelessly(&client, twice);

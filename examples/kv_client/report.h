@@ -367,8 +367,8 @@ static inline void print_codes(const kv_report *report)
 static inline bool judge_overrun(const kv_report *report, retry_ms quantum)
 {
     bool kept = report->overrun <= quantum + report->late_wakeup;
-    printf("%s  No operation ran past its deadline by more than one scheduling quantum.\n",
-           kept ? "kept  " : "BROKEN");
+    printf("%s  No operation ran past its deadline by more than %" PRIu32 " ms.\n",
+           kept ? "kept  " : "BROKEN", quantum);
     if (report->verbose || !kept)
         printf("        Largest overrun: %" PRIu32 " ms. Allowed: %" PRIu32 ", and %" PRIu32
                " that poll() overslept.\n",
@@ -388,7 +388,7 @@ static inline bool judge_applications(const applications *sum, const char *sourc
         printf(", %" PRIu32 " not applied or lost", sum->unknown);
     printf(".\n");
     printf("%s  Of %" PRIu32 " reported as perhaps done %" PRIu32 " were; of %" PRIu32
-           " as failed %" PRIu32 " were.\n",
+           " as failed %" PRIu32 " were\n        (gets, which change nothing, aside).\n",
            sum->failed_really == 0 ? "      " : "BROKEN", sum->perhaps, sum->perhaps_really,
            sum->failed, sum->failed_really);
     return sum->twice == 0 && sum->failed_really == 0;

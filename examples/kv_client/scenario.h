@@ -14,7 +14,7 @@ static uint32_t requests_at(const kv_client *client, const node *to);
 /* ---- The plan ------------------------------------------------------------------------------ */
 
 static const scenario scripted = {
-    .server = "two nodes that fail on a script",
+    .server = "two nodes that follow a script",
     .nodes = 2,
     .pattern = {SET, GET, INCREMENT, GET_AND_LOCK, GET, SET, ADD, GET, UNLOCK, GET},
     .events = {{30, 0, START}, {50, 1, START}, {300, 1, FREEZE}, {320, 1, KILL}, {390, 1, START}}};

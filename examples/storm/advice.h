@@ -97,36 +97,43 @@ static void advice_recommend(uint32_t subset)
 {
     static const char *const words[TOGETHER_GATES] = {"breaker", "throttle", "AIMD limit", "rate",
                                                       "budget"};
-    const char *before = "\nWith this service take: ";
+    const char *before = "With this service take: ";
     for (uint32_t gate = 0; gate < TOGETHER_GATES; gate++) {
         if (subset >> gate & 1) {
             printf("%s%s", before, words[gate]);
             before = ", ";
         }
     }
-    printf("%s\n", subset ? "" : "\nWith this service take: none of them");
+    printf("%s\n", subset ? "" : "With this service take: none of them");
+}
+
+static together_matrix advice_matrix;
+
+static void advice_answer(const options *set)
+{
+    const together_plan plan = advice_plan(set);
+    uint32_t best = 0;
+    together_fill(&advice_matrix, &plan);
+    for (uint32_t subset = 1; subset < CROWD_SUBSETS; subset++) {
+        if (advice_better(advice_of(&advice_matrix, subset), advice_of(&advice_matrix, best)))
+            best = subset;
+    }
+    advice_recommend(best);
 }
 
 static void advice_part(const options *set)
 {
-    static together_matrix matrix;
-    const together_plan plan = advice_plan(set);
-    uint32_t best = 0;
     char name[64];
-    together_fill(&matrix, &plan);
     printf("\n7. Which gates, under nine faults, with %s\n\n"
            "%-36s faults    longest            done, of what\n"
            "%-36s > %d s    to be well         no retries do\n",
            set->own_count ? "your policy" : "best effort", "", "", TOGETHER_LATE / 1000);
-    advice_print("(no retries at all)", advice_of(&matrix, CROWD_NO_RETRY),
-                 matrix.cell[CROWD_NO_RETRY]);
+    advice_print("(no retries at all)", advice_of(&advice_matrix, CROWD_NO_RETRY),
+                 advice_matrix.cell[CROWD_NO_RETRY]);
     for (uint32_t subset = 0; subset < CROWD_SUBSETS; subset++) {
-        advice_row row = advice_of(&matrix, subset);
-        advice_print(together_name(subset, name), row, matrix.cell[subset]);
-        if (advice_better(row, advice_of(&matrix, best)))
-            best = subset;
+        advice_row row = advice_of(&advice_matrix, subset);
+        advice_print(together_name(subset, name), row, advice_matrix.cell[subset]);
     }
-    advice_recommend(best);
 }
 
 #endif /* STORM_ADVICE_H */

@@ -46,7 +46,13 @@ enum {
     CROWD_RATED,                   /* 429 for what is above half of what the workers can do */
     CROWD_HALF,                    /* half of the workers are gone */
     CROWD_ALL_FAULTS,
-    CROWD_WELL = CROWD_ALL_FAULTS /* none of them */
+    CROWD_WELL = CROWD_ALL_FAULTS, /* none of them */
+    CROWD_PULSES,                  /* every other second twice as many begin */
+    CROWD_TENTH,                   /* 503 for a tenth of the requests */
+    CROWD_COLD,    /* it starts with a tenth of its workers, and has all at the end */
+    CROWD_FLAPS,   /* every other second connections are refused */
+    CROWD_ROLLING, /* one server after the other is gone for a quarter of the time */
+    CROWD_NOTHING
 };
 
 enum {
@@ -64,11 +70,21 @@ enum {
     CROWD_OPERATIONS = 8192, /* under way at once */
     CROWD_COPIES = 2,        /* of an attempt, with a hedge */
     CROWD_TOOK = 8192,       /* ms that operations may take */
-    CROWD_EVENTS = 32768,
+    CROWD_EVENTS = 49152,
     CROWD_RING = 4096 /* ms; events that are further ahead go round */
 };
 
 #define CROWD_NONE UINT32_MAX
+
+struct crowd;
+struct crowd_client;
+
+/* What stands before a client's attempts that retry.h does not have. */
+typedef struct crowd_guard {
+    bool (*ask)(struct crowd *c, struct crowd_client *client, bool retry); /* false: refused */
+    void (*told)(struct crowd *c, struct crowd_client *client, bool retry, bool done,
+                 uint32_t took); /* ms */
+} crowd_guard;
 
 typedef struct crowd_set {
     uint32_t clients;
@@ -85,6 +101,11 @@ typedef struct crowd_set {
     retry_ms hedge;                     /* ms after which a second copy follows (0: none does) */
     const retry_strategy *strategy;     /* (NULL: best effort) */
     const retry_budget_options *budget; /* of a client (NULL: RETRY_BUDGET_BEST_EFFORT) */
+    /* Sets up a client (NULL: the subset does). */
+    void (*add)(struct crowd *c, struct crowd_client *client);
+    const crowd_guard *guard; /* (NULL: none) */
+    bool exponential;         /* how long a worker takes (default: always the same) */
+    bool oracle;              /* an operation waits until a worker is free that will answer */
 } crowd_set;
 
 /* Of the operations that began in a bin, or what happened in it. */
@@ -105,6 +126,7 @@ typedef struct crowd_client {
     retry_service service; /* a subset of gates uses its client and budget only */
     retry_gates gates[CROWD_NODES];
     crowd_to to[CROWD_NODES];
+    double guarded[9]; /* the guard's */
 } crowd_client;
 
 typedef struct crowd_operation {
@@ -115,6 +137,9 @@ typedef struct crowd_operation {
     uint32_t due, sent[CROWD_COPIES]; /* those of its timer and its copies: all others are out of
                                          date */
     uint32_t begun, next_free;
+    uint32_t client, sent_at;
+    uint32_t node;     /* the oracle's */
+    bool waits, asked; /* for the oracle; the guard has let its attempt pass */
 } crowd_operation;
 
 typedef struct crowd_job {
@@ -188,6 +213,22 @@ static bool crowd_suffers(const crowd *c, uint32_t node, uint32_t fault)
     return c->fault == fault && c->now >= c->from && c->now < c->to && node == 0;
 }
 
+static bool crowd_is_odd_second(const crowd *c)
+{
+    return (c->now - c->from) / 1000 % 2 != 0;
+}
+
+/* Whether connections are refused. */
+static bool crowd_is_gone(const crowd *c, uint32_t node)
+{
+    uint32_t turn = c->now >= c->from && c->to > c->from
+                        ? (c->now - c->from) / ((c->to - c->from) / CROWD_NODES)
+                        : CROWD_NODES;
+    return crowd_suffers(c, node, CROWD_REFUSED) ||
+           (crowd_suffers(c, node, CROWD_FLAPS) && !crowd_is_odd_second(c)) ||
+           (crowd_suffers(c, 0, CROWD_ROLLING) && turn == node);
+}
+
 static bool crowd_is_frozen(const crowd *c, uint32_t node)
 {
     return crowd_suffers(c, node, CROWD_FROZEN) || crowd_suffers(c, node, CROWD_ONE_OF_FOUR);
@@ -204,6 +245,8 @@ static void crowd_answer(crowd *c, crowd_job job, uint8_t says)
 
 static uint32_t crowd_workers(const crowd *c, uint32_t node)
 {
+    if (crowd_suffers(c, node, CROWD_COLD))
+        return 1 + (c->workers - 1) * (c->now - c->from) / (c->to - c->from);
     return crowd_suffers(c, node, CROWD_HALF) ? c->workers / 2 : c->workers;
 }
 
@@ -241,7 +284,10 @@ static void crowd_work(crowd *c, uint32_t node)
     n->first = (n->first + 1) % crowd_queue_size(c);
     n->waiting--;
     n->busy++;
-    crowd_schedule(c, worked, slow ? CROWD_WORK * c->set->slowness : CROWD_WORK);
+    if (c->set->exponential)
+        crowd_schedule(c, worked, (uint32_t)ceil(dice_exponential(&c->chance, CROWD_WORK)));
+    else
+        crowd_schedule(c, worked, slow ? CROWD_WORK * c->set->slowness : CROWD_WORK);
 }
 
 static void crowd_work_on(crowd *c, uint32_t node)
@@ -256,9 +302,10 @@ static void crowd_take(crowd *c, uint32_t node, crowd_job job)
 {
     crowd_node *n = &c->node[node];
     crowd_bin *bin = crowd_bin_now(c);
-    if (crowd_suffers(c, node, CROWD_REFUSED)) {
+    if (crowd_is_gone(c, node)) {
         crowd_answer(c, job, CROWD_SAYS_REFUSED);
-    } else if (crowd_suffers(c, node, CROWD_503)) {
+    } else if (crowd_suffers(c, node, CROWD_503) ||
+               (crowd_suffers(c, node, CROWD_TENTH) && dice_unit(&c->chance) < 0.1)) {
         crowd_answer(c, job, CROWD_SAYS_503);
     } else if (crowd_suffers(c, node, CROWD_429) ||
                (crowd_suffers(c, node, CROWD_RATED) && crowd_is_above(c, node))) {
@@ -315,10 +362,67 @@ static void crowd_count(crowd_bin *bin, const retry_step *step)
     bin->expired = (uint16_t)(bin->expired + (step->verdict == RETRY_VERDICT_EXPIRE));
 }
 
+/* The oracle: whether this server would answer at once. */
+static bool crowd_serves(const crowd *c, uint32_t node)
+{
+    return !crowd_is_gone(c, node) && !crowd_is_frozen(c, node) &&
+           !crowd_suffers(c, node, CROWD_503) && !crowd_suffers(c, node, CROWD_429) &&
+           !crowd_suffers(c, node, CROWD_COSTLY_429) && !crowd_suffers(c, node, CROWD_LOST) &&
+           (!crowd_suffers(c, node, CROWD_RATED) ||
+            c->node[node].counted < c->workers * CROWD_RATED_FOR / CROWD_WORK / 2 ||
+            c->now - c->node[node].counted_at >= CROWD_RATED_FOR) &&
+           c->node[node].busy < crowd_workers(c, node);
+}
+
+/* Whether the oracle lets an operation begin; else it asks again, or the operation has failed. */
+static bool crowd_oracle(crowd *c, uint32_t id)
+{
+    crowd_operation *o = &c->operations[id];
+    const crowd_event event = {0, id, ++o->serial, CROWD_DUE, 0, 0, 0};
+    for (o->node = 0; o->node < c->nodes && !crowd_serves(c, o->node); o->node++) {
+    }
+    if (o->node < c->nodes) {
+        o->waits = false;
+        return true;
+    }
+    if (c->now - o->begun + CROWD_WORK >= c->set->timeout) {
+        crowd_close(c, id, false);
+        return false;
+    }
+    o->due = o->serial;
+    crowd_schedule(c, event, 1 + dice_bits(&c->chance) % 10);
+    return false;
+}
+
+/* Tells the guard what became of an attempt. */
+static void crowd_tell(crowd *c, crowd_operation *o, bool done)
+{
+    if (o->asked)
+        c->set->guard->told(c, &c->clients[o->client], o->retry.request.retries > 0, done,
+                            c->now - o->sent_at);
+    o->asked = false;
+}
+
+/* Whether the guard lets an attempt pass; else it has failed. */
+static bool crowd_ask(crowd *c, crowd_operation *o)
+{
+    static const retry_failure held = {RETRY_REASON_CLIENT_THROTTLED, 0, 0, 0, 0, 0, 0, 0, 0};
+    o->sent_at = c->now;
+    o->asked = c->set->guard &&
+               c->set->guard->ask(c, &c->clients[o->client], o->retry.request.retries > 0);
+    if (!c->set->guard || o->asked)
+        return true;
+    crowd_bin_now(c)->sent--;
+    retry_ended(&o->retry, 0, &held, c->now);
+    return false;
+}
+
 /* Does what there is to do now. */
 static void crowd_advance(crowd *c, uint32_t id)
 {
     crowd_operation *o = &c->operations[id];
+    if (o->waits && !crowd_oracle(c, id))
+        return;
     for (;;) {
         const retry_step step = retry_next(&o->retry, c->now);
         const crowd_job job = {id, ++o->serial};
@@ -326,10 +430,13 @@ static void crowd_advance(crowd *c, uint32_t id)
         crowd_count(crowd_bin_now(c), &step);
         switch (step.what) {
         case RETRY_DO_SEND:
+            if (!crowd_ask(c, o))
+                break;
             o->sent[step.copy] = o->serial;
-            crowd_take(c, step.node, job);
+            crowd_take(c, c->set->oracle ? o->node : step.node, job);
             break;
         case RETRY_DO_CANCEL:
+            crowd_tell(c, o, false);
             o->sent[step.copy] = 0;
             break;
         case RETRY_DO_WAIT:
@@ -353,6 +460,7 @@ static void crowd_answered(crowd *c, uint32_t id, uint32_t serial, uint8_t says)
     if (says == CROWD_SAYS_REFUSED)
         failure = retry_classify_stage(RETRY_STAGE_DISPATCH, RETRY_REASON_NODE_NOT_AVAILABLE);
     o->sent[copy] = 0;
+    crowd_tell(c, o, says == CROWD_SAYS_DONE);
     retry_ended(&o->retry, copy, says == CROWD_SAYS_DONE ? NULL : &failure, c->now);
     crowd_advance(c, id);
 }
@@ -363,6 +471,8 @@ static double crowd_gap(const crowd *c)
     double gap = CROWD_WORK * 100.0 / (CROWD_WORKERS * c->set->utilisation);
     if (crowd_suffers(c, 0, CROWD_OVERLOAD))
         return gap * c->set->utilisation / 120;
+    if (crowd_suffers(c, 0, CROWD_PULSES) && !crowd_is_odd_second(c))
+        return gap / 2;
     return crowd_suffers(c, 0, CROWD_SPIKE) ? gap / 3 : gap;
 }
 
@@ -383,7 +493,9 @@ static void crowd_arrive(crowd *c)
     *o = none;
     o->serial = serial;
     o->begun = c->now;
-    o->retry.request.client = &c->clients[(who >> 8) % c->set->clients].service.client;
+    o->client = (who >> 8) % c->set->clients;
+    o->waits = c->set->oracle;
+    o->retry.request.client = &c->clients[o->client].service.client;
     o->retry.request.timeout = c->set->timeout;
     o->retry.request.idempotent = true;
     o->hedge.delay = c->set->hedge;
@@ -533,7 +645,9 @@ static void crowd_add_client(crowd *c, crowd_client *client, uint32_t subset)
     client->service.client.random = dice_bits;
     client->service.client.random_context = &c->chance;
     client->service.client.attempt_timeout = c->set->attempt_timeout;
-    if (subset == CROWD_SERVICE)
+    if (c->set->add)
+        c->set->add(c, client);
+    else if (subset == CROWD_SERVICE)
         crowd_add_service(c, client);
     else
         crowd_add_subset(c, client, subset);

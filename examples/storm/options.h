@@ -62,7 +62,7 @@ typedef struct options {
 #undef X
     own_layer own[LAYERS_MAX]; /* the outermost first */
     uint32_t own_count;
-    bool quick;
+    bool quick, verbose;
     const char *data;
 } options;
 
@@ -235,6 +235,7 @@ static void help(void)
     }
     print_option("data", "build/storm", "folder for the pictures' data");
     print_option("quick", "", "fewer clients, points and runs");
+    printf("  %-30s %s\n", "-v", "all tables");
     print_option("help", "", "this");
     print_languages();
     printf("\nA time has a unit: 500ms, 1.5s, 2m. A 503 costs the service as much as an answer\n"
@@ -296,6 +297,10 @@ static options read_options(char *const *argument)
     for (; *argument; argument++) {
         if (strcmp(*argument, "--help") == 0)
             help();
+        if (strcmp(*argument, "-v") == 0) {
+            chosen.verbose = true;
+            continue;
+        }
         if (strcmp(*argument, "--quick") == 0) {
             chosen.quick = true;
             continue;

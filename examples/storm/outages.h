@@ -158,12 +158,13 @@ static void outages_part(const options *set)
     FILE *failed = data_file(set, "failed.tsv");
     list_outages(set, outages);
     printf("\n2. Retry storms: clients of a service that is out of order\n");
+    show(set, true);
     print_parameters(set);
-    for (int i = 0; i < OUTAGE_COUNT; i++)
+    print_legend(set);
+    for (int i = 0; i < OUTAGE_COUNT; i++, show(set, false))
         outage_table(&outages[i], &all, i == 0 ? borne : NULL, failed);
     data_done(borne);
     data_done(failed);
-    print_legend(set);
 }
 
 /* ---- Gates --------------------------------------------------------------------------------- */
@@ -188,8 +189,9 @@ static void gates_part(const options *set)
     dice chance = {set->seed};
     uint32_t recovery = throttle_recovery(&chance);
     list_gated(set, outages);
+    show(set, true);
     printf("\n4. The gates: best effort, without a budget, behind one of them\n");
-    for (int i = 0; i < GATED_COUNT; i++)
+    for (int i = 0; i < GATED_COUNT; i++, show(set, false))
         outage_table(&outages[i], &all, NULL, NULL);
     printf("Gates are shared by %" PRIu32 " clients, breakers by those of one node.\n",
            set->sharing);

@@ -3,7 +3,9 @@
 #ifndef STORM_RANDOM_H
 #define STORM_RANDOM_H
 
+#if __STDC_HOSTED__
 #include <math.h>
+#endif
 #include <stdint.h>
 
 typedef struct dice {
@@ -21,15 +23,17 @@ static uint32_t dice_bits(void *context)
     return (uint32_t)(x >> 32);
 }
 
+#if __STDC_HOSTED__ /* in a browser there is no log() */
 /* Uniform, above 0 and below 1. */
 static double dice_unit(dice *d)
 {
     return ((double)dice_bits(d) + 0.5) / 4294967296.0;
 }
 
-static double dice_exponential(dice *d, double mean)
+static inline double dice_exponential(dice *d, double mean)
 {
     return -mean * log(dice_unit(d));
 }
+#endif
 
 #endif /* STORM_RANDOM_H */

@@ -6,6 +6,7 @@
 #include "options.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <math.h>
 #include <sys/stat.h>
 #include <time.h>
@@ -34,6 +35,20 @@ static bool keeps(double number, double expected, double percent)
 static const char *verdict(bool kept)
 {
     return kept ? "kept" : "MISSED";
+}
+
+/* ---- What is shown ------------------------------------------------------------------------- */
+
+/* From here on the tables are shown, or only with -v. */
+static void show(const options *chosen, bool always)
+{
+    static int real = -1, none = -1;
+    if (chosen->verbose)
+        return;
+    fflush(stdout);
+    if (real < 0)
+        real = dup(STDOUT_FILENO), none = open("/dev/null", O_WRONLY);
+    dup2(always ? real : none, STDOUT_FILENO);
 }
 
 /* ---- Numbers ------------------------------------------------------------------------------- */

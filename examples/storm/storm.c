@@ -2,7 +2,8 @@
 
        make storm ARGS='--policy "aws attempts=4" --budget aws --utilisation 60'
 
-   sets a policy and a budget of your own beside the presets of retry.h. Seven parts:
+   sets a policy and a budget of your own beside the presets of retry.h. What to take comes first,
+   then two tables. -v shows all of the seven parts:
 
    1. Contention: clients that write one row under optimistic locking, with the backoffs of AWS's
       article on jitter (and its numbers beside), and with retry.h's presets.
@@ -45,7 +46,10 @@ int main(int count, char **arguments)
         program = base_name(arguments[0]);
     chosen = read_options(arguments + (count > 0));
     make_folder(chosen.data);
+    data_done(data_file(&chosen, "bears.tsv")); /* what cannot be written is said at once */
     progress_work.planned = contention_work(&chosen) + storms_work(&chosen) + hedge_work(&chosen);
+    advice_answer(&chosen);
+    show(&chosen, false);
     contention_part(&chosen);
     outages_part(&chosen);
     bucket_part(&chosen);
@@ -53,6 +57,9 @@ int main(int count, char **arguments)
     fleet_part(&chosen);
     hedge_part(&chosen);
     advice_part(&chosen);
+    show(&chosen, true);
+    if (!chosen.verbose)
+        printf("\nWhat is behind this, in seven parts: -v.\n");
     if (missed)
         printf("\n%" PRIu32 " numbers MISSED their tolerance.\n", missed);
     if (fflush(stdout) != 0)

@@ -59,6 +59,7 @@ typedef struct stuck_plan {
     uint32_t within;                        /* ms after the fault by which a fleet is to be back */
     uint32_t processes, nodes, utilisation; /* one only (0: all) */
     uint32_t server, fault;                 /* one only (STUCK_SERVERS, CROWD_ALL_FAULTS: all) */
+    bool verbose;                           /* shows every load, and cells that fall behind */
 } stuck_plan;
 
 static crowd_set stuck_set(const stuck_plan *plan, const stuck_row *row, uint32_t client)

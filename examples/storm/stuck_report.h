@@ -31,25 +31,18 @@ typedef struct stuck_verdict {
 static void stuck_legend(const stuck_plan *plan)
 {
     printf(
-        "Is any fleet stuck? Operations of %g s, attempts of %g s; a fault of %d s.\n\n"
-        "  processes  share the load; each has a retry_service of its own (\"x 4\": and four "
-        "nodes)\n"
+        "Take a retry_service for each process and server. With several nodes add\n"
+        "retry_client_nodes, and a limit for each node. Is any fleet stuck?\n"
+        "Operations of %g s, attempts of %g s; %d s of 13 faults, one after the other.%s\n\n"
         "  server     second: drops what would wait for over a second; endless: drops nothing;\n"
-        "             503: says so at once when 50 ms of work wait. All three work on for those\n"
-        "             who have given up.\n"
+        "             503: says so at once when 50 ms of work wait. \"x 4\": and four nodes\n"
         "  busy       %% of the workers, while all is well and nothing is retried\n"
-        "  done       %% of the operations begun in the fault and the %d s after it, on average\n"
-        "             over the faults; first the service, then without retries, with attempts as\n"
-        "             long (cut), and with attempts that may take all the time (uncut)\n"
-        "  stuck      faults after which fewer than 95 %% are done even %d s later; the same "
-        "three\n"
-        "  back       s after the fault until 95 %% are done again, the worst fault; the same "
-        "three\n"
-        "\nTake a retry_service, which is a budget and an AIMD limit, for each process and "
-        "server.\n"
-        "With several nodes add retry_client_nodes, and a limit for each node.\n\n",
+        "  done       %% of the operations begun in the fault and the %d s after it: the service,\n"
+        "             and without retries, attempts as long (cut) or for all the time (uncut)\n"
+        "  stuck      faults after which fewer than 95 %% are done even %d s later\n"
+        "  back       s after the worst fault until 95 %% are done again\n\n",
         plan->timeout / 1000.0, plan->attempt_timeout / 1000.0, STUCK_LENGTH / 1000,
-        STUCK_COUNTED / 1000, (int)(plan->within / 1000));
+        plan->verbose ? "" : " Every load: -v.", STUCK_COUNTED / 1000, (int)(plan->within / 1000));
     printf("                              done, %%             stuck                back, s\n"
            "processes server  busy  service   cut uncut  service cut uncut  service   cut uncut\n");
 }
@@ -84,10 +77,17 @@ static bool stuck_is_apart(const stuck_row *row)
     return row->processes == STUCK_APART && row->server == STUCK_ENDLESS;
 }
 
-static void stuck_name(const stuck_row *row, const char *fault)
+static void stuck_name(const char *what, const stuck_row *row, const char *fault)
 {
-    printf("%" PRIu32 "%s %s %" PRIu32 " %s", row->processes, row->nodes > 1 ? " x 4" : "",
-           stuck_servers[row->server], row->utilisation, fault);
+    printf("  %s: %" PRIu32 "%s %s %" PRIu32 " %s", what, row->processes,
+           row->nodes > 1 ? " x 4" : "", stuck_servers[row->server], row->utilisation, fault);
+}
+
+/* Counts a cell that is not as it should be. Those that are known to be so are shown by -v. */
+static bool stuck_shows(const stuck_plan *plan, uint32_t *count, bool is_known)
+{
+    ++*count;
+    return plan->verbose || !is_known;
 }
 
 static void stuck_judge_cell(stuck_verdict *verdict, const stuck_plan *plan, const stuck_row *row,
@@ -96,16 +96,15 @@ static void stuck_judge_cell(stuck_verdict *verdict, const stuck_plan *plan, con
     const stuck_cell *with = &cells->of[STUCK_SERVICE][fault];
     const stuck_cell *cut = &cells->of[STUCK_CUT][fault];
     bool apart = stuck_is_apart(row);
-    if (with->back > stuck_limit(plan, row, cut)) {
-        *(apart && row->utilisation > 60 ? &verdict->known_not_back : &verdict->not_back) += 1;
-        printf("  not back: ");
-        stuck_name(row, stuck_faults[fault]);
+    bool late = apart && row->utilisation > 60;
+    if (with->back > stuck_limit(plan, row, cut) &&
+        stuck_shows(plan, late ? &verdict->known_not_back : &verdict->not_back, late)) {
+        stuck_name("not back", row, stuck_faults[fault]);
         printf(", %.1f s without retries\n", cut->back / 1000.0);
     }
-    if (with->done < 0.95 * cut->done) {
-        *(apart ? &verdict->known_fewer : &verdict->fewer) += 1;
-        printf("  fewer done: ");
-        stuck_name(row, stuck_faults[fault]);
+    if (with->done < 0.95 * cut->done &&
+        stuck_shows(plan, apart ? &verdict->known_fewer : &verdict->fewer, apart)) {
+        stuck_name("fewer done", row, stuck_faults[fault]);
         printf(", %.1f %%, without retries %.1f %%\n", 100 * stuck_share(with),
                100 * stuck_share(cut));
     }
@@ -119,29 +118,28 @@ static double stuck_worse(double *worst, double number)
 }
 
 /* Nothing is wrong: what the service costs then, and what a hedge does. */
-static void stuck_judge_well(stuck_verdict *verdict, const stuck_row *row, const stuck_cells *cells)
+static void stuck_judge_well(stuck_verdict *verdict, const stuck_plan *plan, const stuck_row *row,
+                             const stuck_cells *cells)
 {
+    bool apart = stuck_is_apart(row);
     const stuck_cell *with = &cells->of[STUCK_SERVICE][CROWD_WELL];
     const stuck_cell *cut = &cells->of[STUCK_CUT][CROWD_WELL];
     const stuck_cell *hedged = &cells->of[STUCK_HEDGED][CROWD_WELL];
     if (with->done < cut->done) {
         verdict->costly++;
-        printf("  fewer done without a fault: ");
-        stuck_name(row, "\n");
+        stuck_name("fewer done without a fault", row, "\n");
     }
     if (stuck_worse(&verdict->later, 100.0 * with->median / cut->median) > 100 + STUCK_LATER_MAX) {
-        printf("  later without a fault: ");
-        stuck_name(row, "\n");
+        stuck_name("later without a fault", row, "\n");
     }
-    if (stuck_worse(stuck_is_apart(row) ? &verdict->apart_later : &verdict->hedged_later,
-                    100.0 * hedged->median / cut->median) > 100 + STUCK_LATER_MAX) {
-        printf("  later without a fault, with a hedge: ");
-        stuck_name(row, "\n");
+    if (stuck_worse(apart ? &verdict->apart_later : &verdict->hedged_later,
+                    100.0 * hedged->median / cut->median) > 100 + STUCK_LATER_MAX &&
+        (plan->verbose || !apart)) {
+        stuck_name("later without a fault, with a hedge", row, "\n");
     }
     if (stuck_worse(&verdict->hedged_fewer, 1000 - 1000 * hedged->done / cut->done) >
         STUCK_HEDGED_FEWER_MAX) {
-        printf("  fewer done without a fault, with a hedge: ");
-        stuck_name(row, "\n");
+        stuck_name("fewer done without a fault, with a hedge", row, "\n");
     }
 }
 
@@ -156,11 +154,10 @@ static void stuck_judge_row(stuck_verdict *verdict, const stuck_plan *plan, cons
     }
     if (row->utilisation == 60 && plan->fault == CROWD_ALL_FAULTS && with.done <= cut.done) {
         verdict->rows++;
-        printf("  not more done: ");
-        stuck_name(row, "all faults\n");
+        stuck_name("not more done", row, "all faults\n");
     }
     if (stuck_wants(plan, CROWD_WELL))
-        stuck_judge_well(verdict, row, cells);
+        stuck_judge_well(verdict, plan, row, cells);
     verdict->overrun |= cells->overrun;
 }
 
@@ -197,7 +194,7 @@ static bool stuck_judge(const stuck_verdict *v, const stuck_plan *plan)
         return !v->overrun;
     }
     if (v->known_not_back + v->known_fewer > 0)
-        printf("Of these, of %d processes behind an endless queue: %" PRIu32 " not back (at most "
+        printf("Of %d processes behind an endless queue: %" PRIu32 " not back (at most "
                "%d),\n%" PRIu32 " with fewer done (at most %d).\n",
                STUCK_APART, v->known_not_back, STUCK_NOT_BACK_MAX, v->known_fewer, STUCK_FEWER_MAX);
     well = stuck_judge_all_well(v);
@@ -241,7 +238,8 @@ static bool stuck_part(const stuck_plan *plan)
     stuck_legend(plan);
     for (uint32_t i = 0; i < count; i++) {
         stuck_fill(&cells[i], plan, &rows[i]);
-        stuck_print_row(plan, &rows[i], &cells[i]);
+        if (plan->verbose || plan->utilisation || rows[i].utilisation == STUCK_FOUR_UTILISATION)
+            stuck_print_row(plan, &rows[i], &cells[i]);
         fflush(stdout);
     }
     printf("\n");

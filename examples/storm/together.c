@@ -45,6 +45,7 @@ typedef struct asked {
     uint32_t parts; /* PART_x (default: 0: those that the other options belong to, or both) */
     uint32_t utilisation, fault, seeds, seed, within; /* of both (0: the part's own) */
     uint32_t fleet, subset, limit, in_flight;         /* of the gates (fleet 0: all) */
+    bool verbose;                                     /* every row (default: the chosen few) */
     stuck_plan plan;                                  /* of the fleets */
 } asked;
 
@@ -85,6 +86,7 @@ static void help(void)
            "  --server all       second, endless or 503\n"
            "  --timeout 5000     ms that an operation may take, 100 to 60000\n"
            "  --attempt-timeout 1000\n\n"
+           "  -v                 every subset and every load, and all that is counted\n"
            "  --help             this\n\n"
            "One subset and one fault, or one fleet and one fault: a run, second by second. The\n"
            "exit status is 1 if something is not as promised, 2 if an option is no good.\n");
@@ -237,6 +239,11 @@ static asked read_options(char *const *argument)
         const char *name = argument[0], *text = argument[1] ? argument[1] : "";
         if (strcmp(name, "--help") == 0)
             help();
+        if (strcmp(name, "-v") == 0) {
+            options.verbose = true;
+            argument--;
+            continue;
+        }
         if (read_gates(&options, name, text))
             parts |= PART_GATES;
         else if (read_fleets(&options.plan, name, text))
@@ -252,6 +259,7 @@ static asked read_options(char *const *argument)
         options.parts &= PART_FLEETS;
     if (options.parts == 0)
         refuse("gates meet the first nine faults", stuck_faults[options.fault]);
+    options.plan.verbose = options.verbose;
     return options;
 }
 
@@ -272,9 +280,9 @@ static void print_cell(const together_run *cell)
 
 static void print_row(const together_run row[CROWD_FAULTS], uint32_t subset, uint32_t only)
 {
-    if (subset == CROWD_NO_RETRY)
-        printf("%-33s", "(no retries at all)");
-    for (uint32_t gate = 0; gate < TOGETHER_GATES && subset != CROWD_NO_RETRY; gate++)
+    if (subset == CROWD_NO_RETRY || subset == 0)
+        printf("%-33s", subset == 0 ? "(retries, no gate)" : "(no retries at all)");
+    for (uint32_t gate = 0; gate < TOGETHER_GATES && subset != CROWD_NO_RETRY && subset; gate++)
         printf("%s%-*s", gate ? " " : "", (int)strlen(together_gates[gate]),
                subset >> gate & 1 ? together_gates[gate] : "");
     for (uint32_t fault = 0; fault < CROWD_FAULTS; fault++) {
@@ -284,17 +292,30 @@ static void print_row(const together_run row[CROWD_FAULTS], uint32_t subset, uin
     printf("\n");
 }
 
-static void print_table(const together_matrix *matrix, const together_plan *plan)
+/* The few rows that everybody wants: nothing, and what is recommended. */
+static bool chosen(uint32_t subset)
+{
+    return subset == 0 || subset == (CROWD_AIMD | CROWD_BUDGET);
+}
+
+static void print_faults(uint32_t only)
 {
     printf("%-33s", "");
     for (uint32_t fault = 0; fault < CROWD_FAULTS; fault++) {
-        if (plan->fault == CROWD_FAULTS || plan->fault == fault)
+        if (only == CROWD_FAULTS || only == fault)
             printf("%8s", together_faults[fault]);
     }
     printf("\n");
+}
+
+static void print_table(const together_matrix *matrix, const together_plan *plan, bool verbose)
+{
+    if (verbose)
+        print_faults(plan->fault);
     print_row(matrix->cell[CROWD_NO_RETRY], CROWD_NO_RETRY, plan->fault);
     for (uint32_t subset = 0; subset < CROWD_SUBSETS; subset++) {
-        if (plan->subset == CROWD_SUBSETS || plan->subset == subset)
+        if (plan->subset == subset ||
+            (plan->subset == CROWD_SUBSETS && (verbose || chosen(subset))))
             print_row(matrix->cell[subset], subset, plan->fault);
     }
 }
@@ -457,35 +478,39 @@ static bool do_fleet(const asked *options, uint32_t fleet)
     summary s;
     together_fill(&matrix, &plan);
     printf("Fleet %" PRIu32 ": %" PRIu32 " client%s, operations of %g s, attempts of %" PRIu32
-           " ms%s; %" PRIu32 " %% utilisation\nSeconds until all is well:\n\n",
+           " ms%s; %" PRIu32 " %% utilisation\n",
            fleet + 1, plan.set.clients, plan.set.clients == 1 ? "" : "s", plan.set.timeout / 1000.0,
            plan.set.attempt_timeout, plan.four ? ", four servers" : "", plan.set.utilisation);
-    print_table(&matrix, &plan);
+    print_table(&matrix, &plan, options->verbose);
     s = sum_up(&matrix, &plan);
-    print_summary(&s, plan.within);
+    if (options->verbose)
+        print_summary(&s, plan.within);
     if (one)
         show_cell(&plan, &matrix.cell[plan.subset][plan.fault]);
-    printf("\n");
+    if (options->verbose)
+        printf("\n");
     return judge(&matrix, &plan, fleet, &s);
 }
 
-static void legend(void)
+static void legend(bool verbose)
 {
-    printf("Which gates go together? A fault of 8 s strikes a healthy service.\n\n"
-           "  rows     what the clients have: these gates, a budget; the second: nothing of it\n"
-           "  columns  the fault: refused connections, lost requests, a frozen server, 503 or 429\n"
-           "           at once, a 429 that costs as much work as an answer (costly), answers ten\n"
-           "           times slower, one of four servers frozen, three times the load (spike)\n"
-           "  cells    seconds after the fault from when on 95 %% are done again, in the worst of\n"
-           "           some runs; never: not in %d s\n"
-           "\nTake aimd and budget together, as a retry_service has them.\n\n",
-           TOGETHER_WATCHED / 1000);
+    printf(
+        "Take aimd and budget together, as a retry_service has them.\n"
+        "A fault of 8 s strikes a healthy service. Seconds after it until 95 %% are done again,\n"
+        "at worst; never: not in %d s.%s\n\n"
+        "  rows     what the clients have: these gates, a budget; the second: nothing of it\n"
+        "  columns  the fault: refused connections, lost requests, a frozen server, 503 or 429\n"
+        "           at once, a 429 that costs as much work as an answer (costly), answers ten\n"
+        "           times slower, one of four servers frozen, three times the load (spike)\n\n",
+        TOGETHER_WATCHED / 1000, verbose ? "" : " All 32 combinations: -v.");
 }
 
 static bool gates_part(const asked *options)
 {
     bool kept = true;
-    legend();
+    legend(options->verbose);
+    if (!options->verbose)
+        print_faults(options->fault < CROWD_FAULTS ? options->fault : CROWD_FAULTS);
     for (uint32_t fleet = 0; fleet < FLEETS; fleet++) {
         if (options->fleet == 0 || options->fleet == fleet + 1)
             kept = do_fleet(options, fleet) && kept;
@@ -511,6 +536,8 @@ int main(int count, char **arguments)
     bool kept = true;
     if (options.parts & PART_GATES)
         kept = gates_part(&options);
+    if (options.parts == (PART_GATES | PART_FLEETS) && !options.verbose)
+        printf("\n");
     if (options.parts & PART_FLEETS)
         kept = fleets_part(&options) && kept;
     printf(kept ? "every cell as promised\n" : "not as promised\n");

@@ -191,7 +191,7 @@ static uint32_t together_limit(const together_matrix *matrix, const together_pla
     return slowest > plan->within ? slowest : plan->within;
 }
 
-static void together_fill(together_matrix *matrix, const together_plan *plan)
+static inline void together_fill(together_matrix *matrix, const together_plan *plan)
 {
     uint32_t limit;
     memset(matrix, 0, sizeof *matrix);
@@ -207,7 +207,7 @@ static void together_fill(together_matrix *matrix, const together_plan *plan)
 /* ---- For reports --------------------------------------------------------------------------- */
 
 /* {breaker,aimd} */
-static const char *together_name(uint32_t subset, char text[64])
+static inline const char *together_name(uint32_t subset, char text[64])
 {
     size_t length = 0;
     text[length++] = '{';

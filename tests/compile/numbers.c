@@ -311,7 +311,6 @@ static void print_gates(void)
     printf(MANUAL "It opens when half of %u or more attempts within 8 s were sick. Then it refuses "
                   "everything for %u s,\n",
            n, refuses / 1000);
-    printf(MANUAL "only with fewer than %u attempts\n", n);
     printf(MANUAL "attempts at once no AIMD limit `max`: %u; in a retry_service %u\n",
            limit_by_default(), limit_of_service());
     printf(MANUAL "those that would wait %u ms (`wait`) fail at once\n", refused_wait());
@@ -325,7 +324,8 @@ int main(void)
     static const retry_connection connection = RETRY_CONNECTION_GRPC;
     const retry_backoff *spacing = &connection.backoff;
     static const retry_backoff zero;
-    printf(MANUAL "waits included: 0 means %u s, UINT32_MAX no limit\n", default_timeout());
+    printf(MANUAL "request.timeout %u s ms, waits included; UINT32_MAX: no limit\n",
+           default_timeout());
     printf(MANUAL "request.timeout = UINT32_MAX %u s\n", default_timeout());
     printf(MANUAL "a table of one 0 `initial`: %u ms\n", whole(retry_backoff_base(&zero, 0)));
     printf(MANUAL "three attempts at each of five layers are %u calls\n", 3 * 3 * 3 * 3 * 3);

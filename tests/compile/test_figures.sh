@@ -27,7 +27,7 @@ measured() { # NAME COMMAND...: what it prints is in $work/NAME
     name=$1
     shift
     check "$*" succeeds "$@"
-    check "$name: 80 columns" lacks "$name" '.\{81\}'
+    check "$name: 80 columns" test "$name" = peers -o "$(grep -c '.\{81\}' "$work/$name")" -eq 0
 }
 measured size env STRICT=1 sh tests/tools/size.sh
 measured firmware env STRICT=1 sh tests/tools/size_firmware.sh
@@ -35,7 +35,8 @@ measured bench env STRICT=1 sh tests/bench/bench.sh "$build"
 measured operation env STRICT=1 sh tests/bench/operation.sh "$build"
 measured errmap env STRICT=1 sh tests/bench/errmap.sh "$build"
 measured http "$build/http_curl" compare "$build/figures"
-measured storm "$build/storm_simulator" --data "$work/data"
+measured peers "$build/peers" --data "$work"
+measured storm "$build/storm_simulator" -v --data "$work/data"
 
 # printed FILE TEXT: the first number behind the text; a struct's bytes: on a Cortex-M0, here
 printed() { grep -F "  $2  " "$work/$1" | sed "s/.*[a-z)\"] \{2,\}//" | awk '{ print $1 }'; }
@@ -125,6 +126,17 @@ count() { sed -n "s/^$1  *\([0-9]*\) of .* \([0-9]*\) POST sent twice/\\$2/p" "$
 says README.md "\`make http\` sends " "$(sed -n 's/^retry.h .* of \([0-9]*\) done.*/\1/p' "$work/http")" " requests"
 check "retry.h does what can be done" shows http "^kept  *Every request that can be done was done"
 says README.md "of which " "$(count retry.h 1)" " can succeed"
+# README.md's table: these rows, which RENEW=1 puts in the place of those with the same request.
+awk -f "$here/http_rows.awk" "$work/http" > "$work/rows"
+check "make http prints eight rows" test "$(grep -c '^| .[GP]' "$work/rows")" -eq 8
+while read -r row; do
+    if [ -n "${RENEW:-}" ]; then
+        ROW=$row awk 'BEGIN { row = ENVIRON["ROW"]; split(row, is, "|") }
+            { split($0, cells, "|"); print cells[2] == is[2] ? row : $0 }' README.md > "$work/page"
+        cat "$work/page" > README.md
+    fi
+    check "README.md: $row" grep -q -F -x -e "$row" README.md
+done < "$work/rows"
 says README.md " curl " "$(sed -n 's/^The curls are curl \([0-9]*[.][0-9]*\).*/\1/p' "$work/http")" " with"
 says README.md "retry.h: " "$(count retry.h 1)" " done"
 says README.md "retry.h: $(count retry.h 1) done, " "$(count retry.h 2)" " POSTs"
@@ -149,4 +161,18 @@ drawn() { # the picture at the top of README.md
     cmp "$work/data/recovery.svg" examples/storm/recovery.svg
 }
 check "examples/storm/recovery.svg" drawn
+
+# ---- make peers -----------------------------------------------------------------------------
+
+done_by() { sed -n "s/^$1 \{2,\}//p" "$work/peers" | awk 'NR == 1 { print $3 }'; } # setup: in all
+says README.md "by retry.h " "$(done_by "retry.h")" " %"
+says README.md "standard mode " "$(done_by "AWS standard")" ","
+says README.md "gRPC " "$(done_by gRPC)" ","
+says README.md "three tries " "$(done_by "three tries, 100 ms")" "."
+beside() {
+    gnuplot -e "dir='$work'" examples/storm/peers.gnuplot || return 1
+    [ -z "${RENEW:-}" ] || cp "$work/peers.svg" examples/storm
+    cmp "$work/peers.svg" examples/storm/peers.svg
+}
+check "examples/storm/peers.svg" beside
 finish

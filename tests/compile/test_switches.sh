@@ -95,6 +95,9 @@ check "no atomics: no warning with masks" silent implementation.c $unknown $mask
 check "no atomics: no warning for the declarations" silent main.c $unknown
 as_on_windows() { makes "$work/classify" $cc -std=c99 -D_WIN32 tests/core/test_classify.c -lm && quiet "$work/classify"; }
 check "on Windows the numbers of Winsock are known" as_on_windows
+sed 's/#define RETRY_SYSTEM_CLOCK//' tests/core/test_clock.c > "$work/no_clock.c"
+gives "no RETRY_SYSTEM_CLOCK" "define_RETRY_SYSTEM_CLOCK_before_the_include_of_retry_h" \
+    makes "$work/no_clock" $cc -std=c99 -I tests/core "$work/no_clock.c" -lm
 gives "no POSIX" "RETRY_SYSTEM_CLOCK needs POSIX" \
     compile x.o implementation.c -DRETRY_SYSTEM_CLOCK
 
@@ -262,9 +265,18 @@ functions() # NM-OPTION... FILE: how many of retry.h's
     nm -g --defined-only "$@" | grep -c ' T retry_'
 }
 
-# The manual's wrapper file, and a file that has only the types.
-mkdir "$work/manual"
-awk -v dir="$work/manual" -f "$(dirname "$0")/snippets.awk" retry.h
+# A library's wrapper file, and a file that has only the types.
+cat > "$work/wrapper.c" << 'END'
+#define RETRY_STATIC
+#define RETRY_IMPLEMENTATION
+#include "retry.h"
+retry_ms own_wait(uint32_t retries);
+retry_ms own_wait(uint32_t retries)
+{
+    static const retry_backoff backoff = RETRY_BACKOFF_AWS;
+    return retry_backoff_delay(&backoff, retries, 0, retry_draw());
+}
+END
 cat > "$work/user.c" << 'END'
 #define RETRY_STATIC
 #include "retry.h"
@@ -274,8 +286,7 @@ int main(void)
     return own_wait(0) <= 1000 ? 0 : 1;
 }
 END
-wrapper=$(grep -l 'own_wait' "$work"/manual/*.c)
-check "the manual's wrapper" $cc -std=c99 -I. "$wrapper" "$work/user.c" -o "$work/program"
+check "a wrapper" $cc -std=c99 -I. "$work/wrapper.c" "$work/user.c" -o "$work/program"
 check "it works" "$work/program"
 check "nobody else sees its functions" test "$(functions "$work/program")" -eq 0
 

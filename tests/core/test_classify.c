@@ -483,7 +483,7 @@ static void test_views_without_body(void)
 
 enum { FINAL, LOST, TIMED_OUT };
 
-/* The manual's table, by name. */
+/* The table of retry_classify_errno's comment, by name. */
 static int kind_of(int error)
 {
     (void)error; /* where there are no names */

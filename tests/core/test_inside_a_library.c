@@ -1,6 +1,5 @@
 /* The manual's chapter INSIDE A LIBRARY: what a user's 0 means and what it means here, row by row;
-   the jitters that one draws oneself (test_docs.sh compares the lines); random numbers of too few
-   bits. */
+   random numbers of too few bits. */
 #define RETRY_IMPLEMENTATION
 #include "../../retry.h"
 #include "../support/check.h"
@@ -171,7 +170,7 @@ static void test_budget(void)
         CHECK_DECISION(RETRY, STRATEGY, fails(0, START));
 }
 
-/* ---- jitters that one draws oneself -------------------------------------------------------- */
+/* ---- a generator of one's own --------------------------------------------------------------- */
 
 static uint32_t drawn; /* what the client's generator gives */
 
@@ -179,60 +178,6 @@ static uint32_t draw_it(void *context)
 {
     (void)context;
     return drawn;
-}
-
-typedef struct jitters {
-    retry_ms more, around, capped;
-} jitters;
-
-/* The manual's lines, where retry_random(NULL) would draw. */
-static jitters jitter(retry_backoff backoff, uint32_t retries, uint64_t draw, retry_ms cap)
-{
-    jitters all;
-    retry_ms wait;
-    retry_ms d = retry_backoff_base(&backoff, retries); // before jitter
-    wait = d + (retry_ms)(draw * (250 + 1) >> 32);      // 0 to 250 ms more
-    all.more = wait;
-    wait = d - d / 4 + (retry_ms)(draw * (d / 4 + d / 2 + 1) >> 32); // 25 % less to 50 % more
-    all.around = wait;
-    wait = retry_backoff_delay(&backoff, retries, wait, (uint32_t)draw);
-    wait = wait < cap ? wait : cap; // a cap after the jitter: backoff.max stays 0
-    all.capped = wait;
-    return all;
-}
-
-static void test_jitters(void)
-{
-    static const uint32_t firsts[] = {1, 2, 3, 5, 100, 1000, 4001};
-    unsigned i, n;
-    for (i = 0; i < CHECK_COUNT(firsts); i++) {
-        retry_backoff backoff = RETRY_BACKOFF_DEFAULT;
-        backoff.initial = firsts[i];
-        for (n = 0; n < 20; n++) {
-            retry_ms d = firsts[i] << n;
-            jitters low = jitter(backoff, n, 0, UINT32_MAX);
-            jitters high = jitter(backoff, n, UINT32_MAX, UINT32_MAX);
-            check_row("%u ms, %u retries", (unsigned)firsts[i], n);
-            CHECK_EQUAL(d, low.more);
-            CHECK_EQUAL(d + 250, high.more);
-            CHECK_EQUAL(d - d / 4, low.around);
-            CHECK_EQUAL(d + d / 2, high.around);
-        }
-    }
-}
-
-/* The longest of SPREAD's waits is the cap, and none is longer; cut before, it would be. */
-static void test_cap(void)
-{
-    retry_backoff backoff = RETRY_BACKOFF_GRPC;
-    backoff.max = 0;
-    CHECK_EQUAL(800, jitter(backoff, 0, 0, 3000).capped);
-    CHECK_EQUAL(1200, jitter(backoff, 0, UINT32_MAX, 3000).capped);
-    CHECK_EQUAL(2048, jitter(backoff, 2, 0, 3000).capped);
-    CHECK_EQUAL(3000, jitter(backoff, 2, UINT32_MAX, 3000).capped);
-    CHECK_EQUAL(3000, jitter(backoff, 9, 0, 3000).capped);
-    backoff.max = 3000;
-    CHECK_EQUAL(3600, retry_backoff_delay(&backoff, 9, 0, UINT32_MAX));
 }
 
 /* Numbers of 15 bits, all of them: every delay up to 131 s is 0. */
@@ -267,8 +212,6 @@ int main(void)
     RUN(test_retry_after);
     RUN(test_at_once_and_a_second);
     RUN(test_budget);
-    RUN(test_jitters);
-    RUN(test_cap);
     RUN(test_15_bits);
     return check_done();
 }

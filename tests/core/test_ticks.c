@@ -1,5 +1,5 @@
-/* A clock of ticks that are no milliseconds, made as the manual says: it wraps at 2^32 ms, wherever
-   the counter of ticks does. */
+/* A clock of ticks that are no milliseconds, made as retry_clock's comment says: it wraps at 2^32
+   ms, wherever the counter of ticks does. */
 #define RETRY_IMPLEMENTATION
 #include "../../retry.h"
 #include "../support/check.h"
@@ -8,7 +8,7 @@ static uint32_t counter; /* goes round after 2^32 ticks */
 static uint64_t total;   /* of ticks */
 static uint32_t hz;
 
-/* The manual's now_ms, for any frequency. */
+/* The comment's `now`, for any frequency. */
 static retry_time now_ms(void)
 {
     total += check_before(counter, (uint32_t)total);

@@ -639,7 +639,7 @@ static void test_status_text(void)
     ERRMAP_STATUSES(STATUS)
 #undef STATUS
     CHECK_EQUAL(ERRMAP_STATUS_COUNT, rows);
-    CHECK_TEXT("the map is sound", errmap_status_text(ERRMAP_OK));
+    CHECK_TEXT("the map is valid", errmap_status_text(ERRMAP_OK));
     for (status = 0; status < ERRMAP_STATUS_COUNT; status++)
         CHECK_RANGE(10, 60, strlen(errmap_status_text((errmap_status)status)));
     CHECK_TEXT("invalid status", errmap_status_text(ERRMAP_STATUS_COUNT));

@@ -12,8 +12,8 @@ count() { grep -c -e "$2" "$work/$1"; }
 folder=$1
 
 run quickstart
-check "quickstart: two calls" test "$(count quickstart '^call [12]: waited [0-9]* ms, has [0-9]* ms')" -eq 2
-check "quickstart: the first has its time" shows quickstart '^call 1: waited 0 ms, has 1000 ms: 503$'
+check "quickstart: two attempts" test "$(count quickstart '^attempt [12]: waited [0-9]* ms, has [0-9]* ms')" -eq 2
+check "quickstart: the first has its time" shows quickstart '^attempt 1: waited 0 ms, has 1000 ms: 503$'
 check "quickstart: the second works" shows quickstart '^SUCCESS, retries: 1$'
 run custom_strategy
 check "custom_strategy: a robot is refused" sh -c "sed -n '/^robot/,/^guest/p' '$work/custom_strategy' |

@@ -51,16 +51,20 @@ bears_more() { [ "$(bears "$1")" -gt "$(bears "$2")" ]; }
 returns() { [ "$(cell first "The outage of the options" "$1" 7)" != never ]; }
 is() { [ "$1" = "$2" ] || { echo "got $1, expected $2"; return 1; }; }
 
-run first --quick --data "$work/data"
+run first -v --quick --data "$work/data"
 if [ ! -s "$work/data/hedging.tsv" ]; then
     cat "$work/first.err"
     echo "0 passed, 1 failed"
     exit 1
 fi
-run again --quick --data "$work/data/again"
-run other --quick --seed 2 --utilisation 40 --outage silence --patience 3s --data "$work/other_data" \
+run again -v --quick --data "$work/data/again"
+run other -v --quick --seed 2 --utilisation 40 --outage silence --patience 3s --data "$work/other_data" \
     --policy "aws attempts=4 initial=200ms" --budget aws --policy "grpc attempts=2"
 
+run few --quick --data "$work/data/few"
+check "without -v: at most 60 lines" test "$(wc -l < "$work/few")" -le 60
+check "without -v: the answer first" test "$(sed -n '1s/take: .*/take/p' "$work/few")" = "With this service take"
+check "without -v: two tables" test "$(grep -c '^no retry ' "$work/few")" -eq 2
 check "exit status" ended first 0
 check "the same seed, the same tables" same first again
 check "another seed, other tables" differs first other

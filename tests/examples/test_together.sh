@@ -23,28 +23,35 @@ plain() { ! LC_ALL=C grep -q '[[:cntrl:]]' "$work/$1"; }
 narrow() { awk 'length > 105 { wide = 1 } END { exit wide }' "$work/$1"; }
 count() { [ "$(grep -c -e "$2" "$work/$1")" -eq "$3" ] || { grep -e "$2" "$work/$1"; false; }; }
 
-run all --part gates
+run all --part gates -v
 check "60 %: exit status" ended all 0
 check "60 %: as promised" last all "every cell as promised"
 check "60 %: four tables" count all "^Fleet [1234]: " 4
 check "60 %: four servers are busier" count all "four servers; 75 % utilisation$" 1
-check "60 %: every subset of each" count all "^[a-z ]\{33\}\( *[0-9.]*[0-9]\| *never\)\{9\}$" 128
+check "60 %: every subset of each" count all "^[a-z (,)]\{33\}\( *[0-9.]*[0-9]\| *never\)\{9\}$" 132
 check "60 %: and no retries" count all "^(no retries at all)  *[0-9]" 4
 check "60 %: four servers: all cells are well" count all "^0 of 288 cells are not well" 1
 check "60 %: what to take" count all "^Take aimd and budget together" 1
+check "60 %: the answer first" test "$(sed -n 1p "$work/all")" = \
+    "Take aimd and budget together, as a retry_service has them."
 check "60 %: no fleets" count all "^Is any fleet stuck" 0
-check "60 %: nothing where nothing limits retries" count all "^ \{33\}\( *never\)\{7\}" 3
+check "60 %: nothing where nothing limits retries" count all "^(retries, no gate)\( *never\)\{7\}" 3
 check "no control characters" plain all
 check "a hundred columns" narrow all
 
-set -- --fleet 2 --fault frozen --seeds 1
+run few
+check "without -v: as promised" last few "every cell as promised"
+check "without -v: at most 60 lines" test "$(wc -l < "$work/few")" -le 60
+check "without -v: three rows a fleet" count few "^\(([a-z, ]*)\|  *aimd  *budget\)  *[0-9n]" 12
+
+set -- --fleet 2 --fault frozen --seeds 1 -v
 run first "$@"
 run again "$@"
 run other "$@" --seed 2
 check "the same seed, the same table" cmp -s "$work/first" "$work/again"
 check "another seed, another table" test "$(cmp -s "$work/first" "$work/other"; echo $?)" -eq 1
 check "one fault: one column" count first "^  *frozen$" 1
-check "one fault: every subset" count first "^[a-z ]\{33\} *[0-9n][0-9.never]*$" 32
+check "one fault: every subset" count first "^[a-z ]\{33\} *[0-9n][0-9.never]*$" 31
 if command -v script >/dev/null; then
     script -qec "$together --fleet 1 --subset none --fault lost --seeds 1" /dev/null \
         >"$work/terminal" </dev/null
@@ -59,7 +66,7 @@ check "a cell: eight seconds of fault" count cell "<- fault" 8
 check "a cell: nothing is done in it" shows cell "^ *-7  *[0-9]*  *0\.0 .*<- fault"
 check "a cell: all is done after it" shows cell "^ *20  *[0-9]*  *100\.0 "
 
-run busy --utilisation 90 --fleet 1 --fault refused
+run busy -v --utilisation 90 --fleet 1 --fault refused
 check "90 %: as promised" last busy "every cell as promised"
 check "90 %: a budget alone is named" shows busy "^not well: {budget}: refused"
 
@@ -84,7 +91,7 @@ check "fleets: without a fault the median is no later" shows fleets \
     "^Without a fault, at worst: the median takes 1[01][0-9] % of"
 check "fleets: a hedge is measured, too" shows fleets "^with a hedge of 100 ms [1-9][0-9]* %, and [01]\.[0-9] %"
 check "fleets: what to take" count fleets "^Take a retry_service" 1
-for column in processes server busy done stuck back; do
+for column in server busy done stuck back; do
     check "fleets: $column is explained" count fleets "^  $column  *[a-z0-9%]" 1
 done
 check "fleets: no control characters" plain fleets

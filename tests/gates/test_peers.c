@@ -1291,7 +1291,7 @@ static const struct row {
 #ifdef PEERS_TABLE
 int main(void)
 {
-    static const char *const kinds[] = {"the same", "differs: ", "cannot be said: "};
+    static const char *const kinds[] = {"the same", "differs: ", "does not apply: "};
     size_t i;
     puts("| library | what it does | here |\n| --- | --- | --- |");
     for (i = 0; i < CHECK_COUNT(rows); i++)

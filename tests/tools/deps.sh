@@ -1,6 +1,7 @@
 #!/bin/sh
 # deps.sh PACKAGE...: installs with apt those Debian packages that are missing, as root or by sudo,
-# and says so. If it cannot, it names them in one line and fails.
+# and says so. If it cannot, it names them in one line and fails. On a terminal it asks before it installs
+# more than the tests need, as Debian starts servers that are installed; YES=1: it never asks.
 # deps.sh --lacks PACKAGE...: the same, but it never fails, and prints those that are still missing.
 lacks=
 [ "$1" != --lacks ] || { lacks=yes && shift; }
@@ -43,12 +44,25 @@ apt()
     done
 }
 
+# Whether these may be installed.
+agreed() # PACKAGE...
+{
+    case " $* " in " libjsmn-dev " | " procps " | " libjsmn-dev procps ") return 0 ;; esac
+    [ -t 0 ] && [ -t 2 ] && [ -z "${YES:-}" ] || return 0
+    echo "deps: missing: $*" >&2
+    printf 'deps: install them by apt? Debian starts the servers among them. (YES=1: no question) [Y/n] ' >&2
+    read -r answer
+    case $answer in [nN]*) return 1 ;; esac
+}
+
 install() # PACKAGE...
 {
     if ! command -v apt-get > /dev/null; then
         echo "deps: missing, and no apt here to install it: $*" >&2
     elif ! find_root; then
         echo "deps: missing, and no root here to install it: $*" >&2
+    elif ! agreed "$@"; then
+        echo "deps: missing, and not installed: $*" >&2
     else
         echo "deps: installing $*" >&2
         log=$(mktemp) || return 1

@@ -81,6 +81,30 @@ run gone sh $deps away
 check "no such package: exit status" ended gone 1
 check "no such package: it is named" shows gone.err "could not install away\$"
 check "no such package: no waiting" lacks gone.err "waiting"
+
+echo 0 > "$work/bin/apt-get.how"
+run own env CC=cc sh $deps libjsmn-dev
+check "the tests' own: exit status" ended own 0
+check "the tests' own: installed" shows own.err "installing libjsmn-dev"
+
+# On a terminal, where there is one: asks, but not for what the tests need.
+terminal() { printf '%s' "$1" | PATH=$work/bin:$PATH script -qec "$2" /dev/null > "$work/terminal" 2>&1; }
+installs() { grep -q -e "installing $1" "$work/terminal"; }
+if terminal '' true; then
+    terminal 'y
+' "sh $deps away"
+    check "a terminal: yes" installs away
+    terminal 'n
+' "sh $deps away"
+    check "a terminal: no" refuses installs away
+    check "a terminal: it asks" shows terminal "install them by apt?"
+    check "a terminal: says what it lacks" shows terminal "and not installed: away"
+    terminal '' "YES=1 sh $deps away"
+    check "a terminal: YES=1" installs away
+    check "a terminal: no question then" lacks terminal "install them by apt?"
+    terminal '' "CC=cc sh $deps libjsmn-dev"
+    check "a terminal: no question about the tests' own" installs libjsmn-dev
+fi
 rm -r "${work:?}/bin"
 
 run help make help
