@@ -14,7 +14,7 @@ enum { PROCESSES = 1000, HEALTH = 30000, LENGTH = 10000, WATCHED = 40000 }; /* m
 static void set_up(retry_service *service, retry_time now)
 {
     /* README: */
-    /* in each process: the program above, and the second line, for who is told to wait */
+    /* in each process, as above; the second line is for servers that say how long to wait */
     service->client.attempt_timeout = 1000;
     service->policy.retry_after_spread = RETRY_RATIO(0.5); /* asked for 30 s: over 30 to 45 s */
     retry_service_init(service, now);

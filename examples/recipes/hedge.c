@@ -60,6 +60,8 @@ static bool get(int number)
     hedge.delay = 50; /* ms; what 95 of 100 answers need, or less */
     retry_hedge_copies(&op, &hedge);
     retry_start(&op, now());
+    /* then an event loop, as below: each copy needs a connection of its own, number step.copy */
+    /* end */
     for (;;) {
         retry_step step = retry_next(&op, now());
         switch (step.what) {
@@ -78,7 +80,6 @@ static bool get(int number)
             return step.verdict == RETRY_VERDICT_SUCCESS;
         }
     }
-    /* end */
 }
 
 int main(int argc, char **argv)

@@ -88,4 +88,13 @@ static inline bool http_ended(const http_call *call, CURLcode code, retry_failur
     return code == CURLE_OK && call->headed && status < 400;
 }
 
+/* A GET that takes at most so many ms. */
+static inline bool http_get(http_call *call, const char *url, retry_ms timeout,
+                            retry_failure *failure)
+{
+    http_prepare(call, url);
+    curl_easy_setopt(call->curl, CURLOPT_TIMEOUT_MS, (long)timeout);
+    return http_ended(call, curl_easy_perform(call->curl), failure);
+}
+
 #endif /* RECIPES_HTTP_H */

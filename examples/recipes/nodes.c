@@ -21,12 +21,9 @@ static bool attempt(void *path, const retry_operation *op, const retry_step *ste
                     retry_failure *failure)
 {
     char url[512];
-    http_call *call = &calls[step->node]; /* where to send */
     (void)op;
     snprintf(url, sizeof url, "%s%s", urls[step->node], (const char *)path);
-    http_prepare(call, url);
-    curl_easy_setopt(call->curl, CURLOPT_TIMEOUT_MS, (long)step->timeout);
-    return http_ended(call, curl_easy_perform(call->curl), failure);
+    return http_get(&calls[step->node], url, step->timeout, failure);
 }
 
 int main(int argc, char **argv)

@@ -19,9 +19,7 @@ static bool attempt(void *url, const retry_operation *op, const retry_step *step
                     retry_failure *failure)
 {
     (void)op;
-    http_prepare(&call, (const char *)url);
-    curl_easy_setopt(call.curl, CURLOPT_TIMEOUT_MS, (long)step->timeout);
-    return http_ended(&call, curl_easy_perform(call.curl), failure);
+    return http_get(&call, (const char *)url, step->timeout, failure);
 }
 
 int main(int argc, char **argv)
