@@ -114,8 +114,9 @@
 
    SEVERAL NODES
    Give each node gates of its own, and the client all of them. Each attempt goes to one of two
-   nodes drawn at random: the one with fewer in flight. If its gates refuse, the others are asked.
-   The node that has just failed comes last. step.node says where to send.
+   nodes drawn at random: the one with fewer in flight. If its gates refuse, the others are asked;
+   last of all the node that has just failed. step.node says where to send. Set attempt_timeout_max:
+   an attempt at a dark node then leaves time for another.
 
       static retry_gates nodes[3];
       static retry_aimd limits[3]; // one each; and a breaker, if you use it
@@ -180,9 +181,9 @@
 
    For latency. LATENCY (retry_latency): how late is late? Use it for hedging, one for each kind of
    operation. It learns the time within which 95 % are answered. It has no estimate before 768
-   attempts (3,072 for 99 %). Then it is within a quarter of the truth in 97 of 100 cases, and
-   follows a tenfold slow-down within 200 attempts (900 for 99 %). Not for reports. Costs: 24 bytes;
-   about 120 instructions.
+   attempts (3,072 for 99 %). Then it is within a quarter of the truth 97 times in 100, and follows
+   a tenfold slow-down within 200 attempts (900 for 99 %). Not for reports. Costs: 24 bytes; about
+   120 instructions.
 
    FAILURES
    A failure happens at one of three stages. Before anything was sent, nothing can have changed:
@@ -319,8 +320,7 @@
 
    CONNECTIONS
    retry_connection spaces the starts of connection attempts as gRPC does: 1 s, 1.6 s, 2.56 s ... up
-   to 2 minutes, 20 % more or less. Zero it, or start from RETRY_CONNECTION_GRPC. A device
-   reconnects so:
+   to 2 minutes, 20 % more or less. Zero it, or start from RETRY_CONNECTION_GRPC. A device:
 
       timeout = retry_connection_begin(&connection, retry_random(NULL), now); // then connect
       retry_connection_established(&connection, now); // the connection is usable
