@@ -107,10 +107,10 @@
       client.observe, .user_reasons  none           see LOG LINES; 16 names for reasons of your own
       client.random                  the library's  your generator of 32 uniform bits
 
-   Set attempt_timeout to ten times what an answer takes when all is well. The time of an attempt
-   follows the server from there. It is never less than twice what answers take now, and doubles
-   with each round of attempts that time out: who cuts an attempt just before its answer wastes it.
-   If the budget pays for no further attempt, this one may take all that is left.
+   Set attempt_timeout to ten times what an answer takes when all is well. In a fleet of processes
+   that each do less than one operation a second leave it 0. The time of an attempt follows the
+   server from there: it is at least twice what answers take now, and doubles with each round of
+   attempts that time out. If the budget pays for no further attempt, it is all that is left.
 
    SEVERAL NODES
    Give each node gates of its own, and the client all of them. Each attempt goes to one of two

@@ -1,6 +1,6 @@
 /* fleet.c: a thousand processes that share nothing, and call one server, which fails for ten
    seconds. All of it is simulated (examples/storm/crowd.h). Prints what became of them, of some
-   that do not retry, and of some whose retries nothing limits.
+   that do not retry, and of some that retry after 1 s with nothing that limits them.
        cc -o fleet examples/recipes/fleet.c -lm
        ./fleet */
 #define RETRY_IMPLEMENTATION
@@ -14,8 +14,8 @@ enum { PROCESSES = 1000, HEALTH = 30000, LENGTH = 10000, WATCHED = 40000 }; /* m
 static void set_up(retry_service *service, retry_time now)
 {
     /* README: */
-    /* in each process, as above; the second line is for servers that say how long to wait */
-    service->client.attempt_timeout = 1000;
+    /* in each process; service->client.attempt_timeout stays 0: who sends again what waits in
+       the server's queue makes the queue longer */
     service->policy.retry_after_spread = RETRY_RATIO(0.5); /* asked for 30 s: over 30 to 45 s */
     retry_service_init(service, now);
     /* end */
@@ -52,10 +52,10 @@ static void fail(crowd *fleet, const char *name, uint32_t fault)
 }
 
 /* The server does 200 operations a second, and is asked for 60 % of that. */
-static void simulate(const char *name, uint32_t subset)
+static void simulate(const char *name, uint32_t subset, retry_ms attempt_timeout)
 {
     static crowd fleet, healthy;
-    crowd_set set = {.clients = PROCESSES, .timeout = 5000, .attempt_timeout = 1000};
+    crowd_set set = {.clients = PROCESSES, .timeout = 5000, .attempt_timeout = attempt_timeout};
     set.utilisation = 60;
     set.length = LENGTH;
     set.queue = CROWD_QUEUE;
@@ -100,9 +100,9 @@ int main(void)
     retry_seed(1); /* the same figures each time */
     printf("fault    processes with        begun   done  sent in      back\n"
            "                                            the fault    after\n");
-    simulate("no retries", CROWD_NO_RETRY);
-    simulate("retries, no limits", 0);
-    simulate("a retry_service", CROWD_SERVICE);
+    simulate("no retries", CROWD_NO_RETRY, 0);
+    simulate("retries, no limits", 0, 1000);
+    simulate("a retry_service", CROWD_SERVICE, 0);
     printf("%d told to wait 30 s: at most %u come back in the same second\n", PROCESSES,
            told_to_wait());
 }

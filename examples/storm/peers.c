@@ -33,7 +33,7 @@ static const struct {
     {"tenth", CROWD_TENTH},     {"rated", CROWD_RATED}, {"1-of-4", CROWD_ONE_OF_FOUR},
     {"cold", CROWD_COLD},       {"flaps", CROWD_FLAPS}, {"rolling", CROWD_ROLLING},
     {"spike", CROWD_SPIKE}};
-static const uint32_t loads[LOADS] = {40, 60, 75, 90}, fleets[FLEETS] = {1, 20, 1000};
+static const uint32_t loads[LOADS] = {40, 60, 75, 90}, fleets[FLEETS] = {1, 20, PEER_FLEET};
 static const struct {
     const char *name;
     uint32_t queue;
@@ -306,12 +306,12 @@ static void print_csv(void)
 
 /* ---- Where a peer does better -------------------------------------------------------------- */
 
-enum { ENDLESS, FEW, FLAPPING, RISING, NO_REASON, REASONS };
+enum { UNTIMED, FEW, FLAPPING, RISING, NO_REASON, REASONS };
 static const char *const reasons[REASONS] = {
-    [ENDLESS] =
-        "1000 processes behind the endless queue: an attempt that is cut after 1 s is worked on\n"
-        "    in vain, and each process has a retry in hand; who has no timer waits for the answer.",
-    [FEW] = "1000 processes: each has one retry in hand, and learns too little to earn more.",
+    [UNTIMED] = "1000 processes: no timer cuts their attempts, so what is lost stays lost; who has "
+                "a timer\n"
+                "    pays for it wherever the server is only slow.",
+    [FEW] = "1000 processes: each has one retry in hand, and earns too few to wait out a fault.",
     [FLAPPING] =
         "one process, a server that is gone every other second: the limit fell to one, and rises\n"
         "    by one a round trip.",
@@ -322,12 +322,13 @@ static const char *const reasons[REASONS] = {
 static uint32_t reason_of(uint32_t i)
 {
     uint32_t fleet = fleets[i / SERVERS % FLEETS];
-    bool endless = servers[i % SERVERS].queue == CROWD_QUEUE_ENDLESS;
-    if (fleet == 1000)
-        return endless ? ENDLESS : FEW;
+    uint32_t fault = faults[i / SERVERS / FLEETS / LOADS].fault;
+    if (fleet == PEER_FLEET)
+        return fault == CROWD_LOST || fault == CROWD_FROZEN || fault == CROWD_ONE_OF_FOUR ? UNTIMED
+                                                                                          : FEW;
     if (fleet == 20)
         return RISING;
-    return faults[i / SERVERS / FLEETS / LOADS].fault == CROWD_FLAPS ? FLAPPING : NO_REASON;
+    return fault == CROWD_FLAPS ? FLAPPING : NO_REASON;
 }
 
 static double seconds_later(const cell *a, const cell *b)
@@ -391,11 +392,11 @@ static void judge(void)
             fleet[i] = fmax(fleet[i], s.fleet[i]);
     }
     printf("\n");
-    promise("all cells: points above the best peer", own.all - best, 0.5);
+    promise("all cells: points above the best peer", own.all - best, 2);
     promise("1 process: points above the best peer", own.fleet[0] - fleet[0], 3);
-    promise("20 processes: points above the best peer", own.fleet[1] - fleet[1], 1);
-    promise("1000 processes: points above the best peer", own.fleet[2] - fleet[2], -6);
-    promise("all cells: points above an oracle that knows the server", own.all - oracle.all, -5);
+    promise("20 processes: points above the best peer", own.fleet[1] - fleet[1], 2);
+    promise("1000 processes: points above the best peer", own.fleet[2] - fleet[2], -1.5);
+    promise("all cells: points above an oracle that knows the server", own.all - oracle.all, -3);
 }
 
 static FILE *data_file(const char *folder)

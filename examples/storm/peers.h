@@ -2,13 +2,14 @@
 
    What retry.h has in the same shape is said in its words: a policy and a budget from text, a
    breaker's numbers. The rest (limits by latency, budgets by what is under way) is here. Operations
-   may take 5 s. Where a project has no timer for an attempt it may take all of that. */
+   may take 5 s. Where a project has no timer for an attempt it may take all of that: retry.h's,
+   too, in PEER_FLEET processes that share nothing. */
 #ifndef STORM_PEERS_H
 #define STORM_PEERS_H
 
 #include "together.h"
 
-enum { PEER_TIMEOUT = 5000 };
+enum { PEER_TIMEOUT = 5000, PEER_FLEET = 1000 };
 
 /* What stands before a peer's attempts. */
 enum {
@@ -268,7 +269,8 @@ static void peer_set(crowd_set *set, uint32_t setup)
 {
     peer_now = setup;
     set->timeout = PEER_TIMEOUT;
-    set->attempt_timeout = setup == PEER_SERVICE ? 1000 : 0;
+    if (setup == PEER_SERVICE && set->clients < PEER_FLEET) /* as README.md has it */
+        set->attempt_timeout = 1000;
     set->add = setup == PEER_SERVICE ? NULL : peer_add;
     set->guard = setup == PEER_K2 || (setup < PEERS && peers[setup].guard != PEER_PLAIN)
                      ? &peer_guards

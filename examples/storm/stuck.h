@@ -1,7 +1,8 @@
 /* stuck.h: is any fleet stuck? The recommended client, a retry_service in each process, under every
    fault of crowd.h: in fleets of different sizes, before different servers, at different loads.
-   Beside it the same fleet without retries, with attempts as long, and with attempts that may take
-   all of their operation's time; and, where there is no fault, with a hedge. */
+   Beside it the same fleet without retries, with attempts that are cut, and with attempts that may
+   take all of their operation's time; and, where there is no fault, with a hedge. In the largest
+   fleet the service cuts no attempt, as README.md has it. */
 #ifndef STORM_STUCK_H
 #define STORM_STUCK_H
 
@@ -11,9 +12,10 @@
 enum { STUCK_SECOND, STUCK_ENDLESS, STUCK_503, STUCK_SERVERS };
 static const char *const stuck_servers[STUCK_SERVERS] = {"second", "endless", "503"};
 
+enum { STUCK_APART = 1000 }; /* processes: each does too little to earn tokens */
 enum { STUCK_UTILISATIONS = 4, STUCK_SIZES = 3, STUCK_ROWS_MAX = 64 };
 static const uint32_t stuck_utilisations[STUCK_UTILISATIONS] = {40, 60, 75, 90};
-static const uint32_t stuck_sizes[STUCK_SIZES] = {1, 20, 1000};
+static const uint32_t stuck_sizes[STUCK_SIZES] = {1, 20, STUCK_APART};
 
 static const char *const stuck_faults[CROWD_ALL_FAULTS + 1] = {
     "refused", "lost",  "frozen",   "503",  "429",   "costly", "slow",
@@ -62,6 +64,12 @@ typedef struct stuck_plan {
     bool verbose;                           /* shows every load, and cells that fall behind */
 } stuck_plan;
 
+/* Without retries, with attempts as the service's. */
+static uint32_t stuck_none(const stuck_row *row)
+{
+    return row->processes == STUCK_APART ? STUCK_UNCUT : STUCK_CUT;
+}
+
 static crowd_set stuck_set(const stuck_plan *plan, const stuck_row *row, uint32_t client)
 {
     static const uint32_t queues[STUCK_SERVERS] = {CROWD_QUEUE, CROWD_QUEUE_ENDLESS,
@@ -70,7 +78,8 @@ static crowd_set stuck_set(const stuck_plan *plan, const stuck_row *row, uint32_
     memset(&set, 0, sizeof set);
     set.clients = row->processes;
     set.timeout = plan->timeout;
-    set.attempt_timeout = client == STUCK_UNCUT ? 0 : plan->attempt_timeout;
+    if (client == STUCK_CUT || (client != STUCK_UNCUT && stuck_none(row) == STUCK_CUT))
+        set.attempt_timeout = plan->attempt_timeout;
     set.utilisation = row->utilisation;
     set.length = STUCK_LENGTH;
     set.slowness = 10;
@@ -146,7 +155,7 @@ static void stuck_crowd(stuck_cells *cells, const stuck_plan *plan, const stuck_
             (client == STUCK_HEDGED && fault != CROWD_WELL))
             continue;
         if (stuck_has_service(client) || row->server != STUCK_ENDLESS)
-            most = stuck_limit(plan, row, &cells->of[STUCK_CUT][fault]);
+            most = stuck_limit(plan, row, &cells->of[stuck_none(row)][fault]);
         stuck_strike(c, fault, most, &cells->of[client][fault]);
         cells->overrun |= c->overrun;
         crowd_copy(c, &together_saved);
