@@ -331,7 +331,7 @@ int main(void)
     printf(MANUAL "three attempts at each of five layers are %u calls\n", 3 * 3 * 3 * 3 * 3);
     printf(README "Three attempts at each of five layers are %u calls\n", 3 * 3 * 3 * 3 * 3);
     printf(MANUAL "full jitter makes 0 of each delay of up to %u s\n", no_delay());
-    printf(README "asked for 30 s: back over 30 to %u s\n", spread_order());
+    printf(README "asked for 30 s: over 30 to %u s\n", spread_order());
     printf(MANUAL "as gRPC does: %u s, %.3g s, %.3g s ... up to %u minutes, %.0f %% more or less\n",
            whole(retry_backoff_base(spacing, 0) / 1000), retry_backoff_base(spacing, 1) / 1000.0,
            retry_backoff_base(spacing, 2) / 1000.0, whole(spacing->max / 60000),
