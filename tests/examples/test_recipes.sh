@@ -99,7 +99,7 @@ mutants() { # of $name
     fleet)
         changed together fleet.c '/retry_after_spread/d' "Those who are told to wait"
         changed unpaid fleet.c 's/retry_service_init(service, now);/service->gates.in_flight = now;/' \
-            "refused: it is well"
+            "refused: it sends"
         ;;
     shared)
         changed private shared.c 's/MAP_SHARED/MAP_PRIVATE/' "Before anything was done"
