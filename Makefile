@@ -177,11 +177,11 @@ frozen: ## 2 | 1 min | 1,000 clients, whose server freezes, in one loop
 	@$(MAKE) -s $(BUILD)/frozen
 	@$(BUILD)/frozen
 
-storm: $(BUILD)/storm_simulator ## 1 | 1 min | what a policy does to a service (ARGS=--help)
-	@$(BUILD)/storm_simulator --data $(BUILD)/storm $(ARGS)
+storm: $(BUILD)/storm ## 1 | 1 min | what a policy does to a service (ARGS=--help)
+	@$(BUILD)/storm --data $(BUILD)/plots $(ARGS)
 ifeq ($(findstring --help,$(ARGS)),)
 	@CC="$(CC)" sh tests/tools/deps.sh $(STORM) || command -v gnuplot > /dev/null || { echo "no plots: gnuplot is missing"; exit 0; }; \
-		gnuplot -e "dir='$(BUILD)/storm'" examples/storm/storm.gnuplot && echo "plots: $(BUILD)/storm/*.svg, *.png"
+		gnuplot -e "dir='$(BUILD)/plots'" examples/storm/storm.gnuplot && echo "plots: $(BUILD)/plots/*.svg, *.png"
 endif
 
 page: ## 3 | 2 s | write examples/storm/page.html anew
@@ -330,7 +330,7 @@ test-examples: ## 3 | 10 min | test every example and way to install
 
 run-examples: $(call unless,$(HTTP),$(BUILD)/http_curl)
 run-examples: $(call unless,$(ASYNC),$(BUILD)/async_uv $(BUILD)/frozen)
-run-examples: $(call unless,$(KV),$(BUILD)/kv_client) $(BUILD)/storm_simulator $(BUILD)/together $(BUILD)/peers
+run-examples: $(call unless,$(KV),$(BUILD)/kv_client) $(BUILD)/storm $(BUILD)/together $(BUILD)/peers
 run-examples: $(call unless,$(BROWSER),$(BUILD)/page)
 run-examples: $(foreach name,$(SERVED),$(call unless,$(PACKAGES_$(name)),$(BUILD)/$(name)))
 run-examples: $(call unless,$(RECIPE) g++,$(addprefix $(BUILD)/recipes/,$(RECIPES)))
@@ -352,7 +352,7 @@ run-examples: $(BUILD)/retry $(BUILD)/metrics $(call unless,$(INSTALL),$(BUILD)/
 		$(call unless,$(ASYNC),"tests/examples/test_async.sh $(BUILD)/async_uv" \
 			"tests/examples/test_frozen.sh $(BUILD)/frozen") \
 		"tests/examples/test_retry.sh $(BUILD)/retry" \
-		"tests/examples/test_storm.sh $(BUILD)/storm_simulator" \
+		"tests/examples/test_storm.sh $(BUILD)/storm" \
 		"tests/examples/test_together.sh $(BUILD)/together" \
 		"tests/examples/test_peers.sh $(BUILD)/peers" \
 		$(call unless,$(BROWSER),"tests/examples/test_page.sh $(BUILD)/page") \
@@ -382,7 +382,7 @@ bench: ## 3 | 1 min | instructions, beside loops by hand and others
 	@$(ALIVE) sh tests/bench/operation.sh $(BUILD)
 	@$(ALIVE) sh tests/bench/errmap.sh $(BUILD)
 
-figures: $(BUILD)/storm_simulator $(BUILD)/peers ## 3 | 2 min | measure the figures in the texts (RENEW=1)
+figures: $(BUILD)/storm $(BUILD)/peers ## 3 | 2 min | measure the figures in the texts (RENEW=1)
 	$(call need,$(BENCH) $(ARM) $(HTTP) $(STORM))
 	@$(MAKE) -s $(BUILD)/http_curl $(BENCHES)
 ifeq ($(RENEW),)
@@ -538,6 +538,6 @@ $(BUILD)/together $(BUILD)/peers $(BUILD)/page: $(BUILD)/%: examples/storm/%.c $
 $(BUILD)/slow_server: tests/examples/slow_server.c examples/plumbing.h $(BUILD)/settings
 	$(COMPILE) -std=c99 $(OPT) -o $@ $< -lpthread
 
-$(BUILD)/storm_simulator: examples/storm/storm.c $(HEADERS) $(wildcard examples/storm/*.h) \
+$(BUILD)/storm: examples/storm/storm.c $(HEADERS) $(wildcard examples/storm/*.h) \
 		$(BUILD)/settings
 	$(COMPILE) -std=c99 -O2 -o $@ $< -lm

@@ -233,7 +233,7 @@ static void help(void)
         snprintf(value, sizeof value, "%s", parameter_text(which, which->fallback, text));
         print_option(which->name, value, which->about);
     }
-    print_option("data", "build/storm", "folder for the pictures' data");
+    print_option("data", "build/plots", "folder for the pictures' data");
     print_option("quick", "", "fewer clients, points and runs");
     printf("  %-30s %s\n", "-v", "all tables");
     print_option("help", "", "this");
@@ -290,7 +290,7 @@ static void read_option(const char *option, const char *value, options *chosen)
 
 static options read_options(char *const *argument)
 {
-    options chosen = {.data = "build/storm"};
+    options chosen = {.data = "build/plots"};
     bool clients = false; /* said how many, --quick or not */
     for (size_t i = 0; i < PARAMETER_COUNT; i++)
         *parameter_field(&parameters[i], &chosen) = parameters[i].fallback;

@@ -1,7 +1,7 @@
-# storm.gnuplot: draws what storm.c has written into build/storm, as PNG and SVG beside it.
+# storm.gnuplot: draws what storm.c has written into build/plots, as PNG and SVG beside it.
 #     gnuplot examples/storm/storm.gnuplot
 #     gnuplot -e "dir='elsewhere'" examples/storm/storm.gnuplot
-if (!exists("dir")) dir = "build/storm"
+if (!exists("dir")) dir = "build/plots"
 recovery = dir."/recovery.tsv"
 bears = dir."/bears.tsv"
 contention = dir."/contention.tsv"

@@ -36,7 +36,7 @@ measured operation env STRICT=1 sh tests/bench/operation.sh "$build"
 measured errmap env STRICT=1 sh tests/bench/errmap.sh "$build"
 measured http "$build/http_curl" compare "$build/figures"
 measured peers "$build/peers" --data "$work"
-measured storm "$build/storm_simulator" -v --data "$work/data"
+measured storm "$build/storm" -v --data "$work/data"
 
 # printed FILE TEXT: the first number behind the text; a struct's bytes: on a Cortex-M0, here
 printed() { grep -F "  $2  " "$work/$1" | sed "s/.*[a-z)\"] \{2,\}//" | awk '{ print $1 }'; }

@@ -230,7 +230,7 @@ patience 0ms
 think 20s
 sharing 1000
 seed 1
-data build/storm
+data build/plots
 DEFAULTS
 
 # README.md's picture shows what the table shows.
