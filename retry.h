@@ -134,7 +134,7 @@
 
       static retry_copy copies[1];           // one further copy, of one operation
       static retry_hedge hedge;              // one for each operation
-      retry_gates_latency(&gates, &latency); // a static retry_latency, for all nodes
+      retry_gates_latency(&gates, &latency); // each node's gates; one static retry_latency
       hedge.latency = &latency;              // or hedge.delay, ms: set it below 20 ms an answer
       hedge.copies = copies, hedge.count = 1;
       retry_hedge_copies(&op->retry, &hedge); // before retry_start
