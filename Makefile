@@ -122,7 +122,7 @@ $(RUN): %: $(BUILD)/%
 deps: ## 1 |  | install what demo and test need
 	$(call need,libjsmn-dev procps)
 
-demo: $(BUILD)/kv_client ## 1 | 10 s | a client outlives its servers (SERVER=memcached)
+demo: $(BUILD)/kv_client ## 1 | 10 s | a client whose servers fail (SERVER=memcached)
 	$(call need,$(filter memcached,$(SERVER)))
 	@$(BUILD)/kv_client $(SERVER) $(if $(VERBOSE),verbose)
 
@@ -201,7 +201,7 @@ metrics: $(BUILD)/metrics ## 2 | 5 s | counts as Prometheus text, read by promto
 	@$(BUILD)/metrics | tee $(BUILD)/metrics.txt
 	@promtool check metrics < $(BUILD)/metrics.txt && echo "promtool: no fault"
 
-firmware: ## 2 | 20 s | decide on an emulated Cortex-M3, the same here
+firmware: ## 2 | 20 s | the same decisions on a Cortex-M3 and here
 	$(call need,$(ARM))
 	@$(ALIVE) $(MAKE) --no-print-directory -C examples/firmware run \
 		OUT=$(if $(filter /%,$(BUILD)),,../../)$(BUILD)/firmware
@@ -396,14 +396,14 @@ packages: ## 4 |  | install what all of this needs
 	$(call need,$(sort $(EXAMPLES) $(STORM) $(BENCH) $(MATRIX) $(SYMBOLS) $(WINDOWS) $(COVERAGE) $(PROVE) $(MUTANTS) $(STRESS) $(LINT) \
 		$(FUZZ) $(foreach target,$(TARGETS),$(PACKAGES_$(target)))))
 
-verify: ## 4 | hours | all of these; and fuzz, lint, coverage
+verify: ## 4 | hours | all that is below; and fuzz, lint, coverage
 	@for target in $(VERIFY); do $(MAKE) --no-print-directory $$target || exit; done
 
 matrix: ## 4 | 20 min | every compiler, standard and option
 	$(call need,$(MATRIX))
 	@$(ALIVE) sh tests/verify/matrix.sh
 
-symbols: ## 4 | 2 min | the names and calls that the headers bring
+symbols: ## 4 | 2 min | symbols that the headers define and call
 	$(call need,$(SYMBOLS))
 	@$(ALIVE) sh tests/verify/symbols.sh
 
@@ -443,7 +443,7 @@ lint: ## 3 | 5 min | clang-tidy, scan-build, cppcheck (MISRA), gcc
 LISTS = names models prove tables recipes
 # Each list says what holds; whoever writes it anew has looked at what changed.
 WHAT =
-renew: ## 3 |  | write lists anew that checks hold (WHAT=)
+renew: ## 3 |  | rewrite the lists that checks compare (WHAT=)
 	@[ -n "$(WHAT)" ] && [ -z "$(filter-out $(LISTS),$(WHAT))" ] || \
 		{ echo 'WHAT="$(LISTS)", or some of them'; exit 2; }
 	@for list in $(WHAT); do BUILD="$(BUILD)" sh tests/verify/$$list.sh --renew || exit; done

@@ -680,7 +680,7 @@ typedef struct retry_gates retry_gates;
 
 /* X(name, text): why. */
 #define RETRY_CAUSES(X)                                 \
-    X(NONE, "none given")                               \
+    X(NONE, "done")                                     \
     X(ALWAYS, "always retried")                         \
     X(STRATEGY, "strategy grants")                      \
     X(DEADLINE, "deadline")                             \

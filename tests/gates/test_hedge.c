@@ -242,7 +242,7 @@ static void test_first_timer(void)
             snprintf(expected, sizeof expected, "send 0, wait %lu",
                      (unsigned long)rows[i].expected);
         CHECK_TEXT(expected, start(0));
-        CHECK_TEXT("SUCCESS: none given", done(0, 1));
+        CHECK_TEXT("SUCCESS: done", done(0, 1));
         op.request.idempotent = false;
         CHECK_TEXT("send 0, wait", start(0));
     }
@@ -379,7 +379,7 @@ static void test_numbers(void)
     CHECK_TEXT("send 0, wait 500", fail(0, LOCKED, 1700));
     CHECK_TEXT("wait 400", fail(2, UNSENT, 1800)); /* it is not followed */
     CHECK_TEXT("send 2, wait", POLL(2200));
-    CHECK_TEXT("cancel 0, cancel 1, cancel 2, SUCCESS: none given", done(3, 2300));
+    CHECK_TEXT("cancel 0, cancel 1, cancel 2, SUCCESS: done", done(3, 2300));
 }
 
 /* Several ends before the next call. */
@@ -419,7 +419,7 @@ static void test_several_ends(void)
     retry_ended(&op, 2, NULL, AT(1100));
     end(1, LOCKED, 1100); /* before its CANCEL, which is not handed out then */
     end(1, LOCKED, 1100);
-    CHECK_TEXT("SUCCESS: none given", POLL(1100));
+    CHECK_TEXT("SUCCESS: done", POLL(1100));
 
     set_up(); /* one that is due ends before it is looked at */
     start(0);
@@ -908,7 +908,7 @@ static void test_order_not_to_retry(void)
     set_up(); /* what works is success */
     send_copies(3, 1000);
     failed(0, &order, 1100);
-    CHECK_TEXT("cancel 2, SUCCESS: none given", done(1, 1600));
+    CHECK_TEXT("cancel 2, SUCCESS: done", done(1, 1600));
 
     set_up(); /* an order to wait does not take it back */
     send_copies(3, 1000);
@@ -1048,7 +1048,7 @@ static void test_attempt_timeout(void)
     CHECK(op.failure.timeout);
     CHECK(op.request.ambiguous);
     CHECK_TEXT("wait 300", done(1, 300)); /* there is no such copy */
-    CHECK_TEXT("SUCCESS: none given", done(0, 600));
+    CHECK_TEXT("SUCCESS: done", done(0, 600));
 
     set_up(); /* both at once: the lowest number first */
     client.attempt_timeout = 300;
@@ -1234,7 +1234,7 @@ static void test_budget_charges_once(void)
     budget.options.success_deposit = 7;
     start(200);
     CHECK_TEXT("send 0, wait 500", fail(0, RETRY_REASON_SERVER_ERROR, 201));
-    CHECK_TEXT("SUCCESS: none given", done(0, 202));
+    CHECK_TEXT("SUCCESS: done", done(0, 202));
     CHECK_EQUAL(4007, retry_budget_balance(&budget));
 
     start(300); /* nor at a stop */
@@ -1377,7 +1377,7 @@ static void test_gates_refuse(void)
     CHECK_EQUAL(2, gates.in_flight);
     CHECK_TEXT("wait", POLL(1500)); /* that was the last */
     CHECK_TEXT("wait", fail(0, LOCKED, 1600));
-    CHECK_TEXT("SUCCESS: none given", done(1, 1700));
+    CHECK_TEXT("SUCCESS: done", done(1, 1700));
     CHECK_EQUAL(0, gates.in_flight);
     CHECK(!op.request.ambiguous);
 }
@@ -1463,7 +1463,7 @@ static void test_nodes(void)
     CHECK_EQUAL(7, seen);
     for (n = 0; n < 3; n++)
         CHECK_EQUAL(1, nodes[n].in_flight);
-    CHECK_TEXT("cancel 0, cancel 2, SUCCESS: none given", done(1, 1001));
+    CHECK_TEXT("cancel 0, cancel 2, SUCCESS: done", done(1, 1001));
     for (n = 0; n < 3; n++)
         CHECK_EQUAL(0, nodes[n].in_flight);
 }
@@ -1498,7 +1498,7 @@ static void test_one_attempt(void)
     CHECK_TEXT("send 1, wait 500", failed(1, &first, 2300));
     CHECK_TEXT("send 2, wait", POLL(2800));
     CHECK_EQUAL(5000, retry_budget_balance(&budget));
-    CHECK_TEXT("cancel 0, cancel 1, SUCCESS: none given", done(2, 2900));
+    CHECK_TEXT("cancel 0, cancel 1, SUCCESS: done", done(2, 2900));
     CHECK_EQUAL(1, op.request.retries);
 }
 
@@ -1520,7 +1520,7 @@ static void test_ambiguous(void)
     CHECK(op.request.ambiguous);
     start(3000);
     POLL(3500);
-    CHECK_TEXT("cancel 1, SUCCESS: none given", done(0, 3600));
+    CHECK_TEXT("cancel 1, SUCCESS: done", done(0, 3600));
     CHECK(!op.request.ambiguous);
     start(4000);
     POLL(4500);
@@ -1552,7 +1552,7 @@ static void test_start_anew(void)
         CHECK_TEXT("send 1, wait 500", POLL(2500));
         CHECK_TEXT("send 2, wait 500", POLL(3000));
         CHECK_TEXT("send 3, wait", POLL(3500));
-        CHECK_TEXT("cancel 0, cancel 1, cancel 3, SUCCESS: none given", done(2, 4000));
+        CHECK_TEXT("cancel 0, cancel 1, cancel 3, SUCCESS: done", done(2, 4000));
     }
 }
 
@@ -1562,7 +1562,7 @@ static void test_start_anew_owes_nothing(void)
     set_up();
     send_copies(2, 500);
     end(0, LOCKED, 600); /* a copy is to follow at once */
-    CHECK_TEXT("SUCCESS: none given", done(1, 600));
+    CHECK_TEXT("SUCCESS: done", done(1, 600));
     CHECK_TEXT("send 0, wait 500", start(700));
 }
 
@@ -1604,7 +1604,7 @@ static void test_when_to_hedge(void)
     CHECK_TEXT("cancel 0, cancel 1, FAIL: cancelled", POLL(600));
     retry_hedge_copies(&op, NULL);
     CHECK_TEXT("send 0, wait", start(700));
-    CHECK_TEXT("SUCCESS: none given", done(0, 700));
+    CHECK_TEXT("SUCCESS: done", done(0, 700));
     memset(&hedge, 0, sizeof hedge); /* one that was zeroed, and has not got all its fields yet */
     hedge.count = 3;
     retry_hedge_copies(&op, &hedge);
@@ -1630,7 +1630,7 @@ static void test_fixed_delay_follows_the_server(void)
     for (i = 0; i < CHECK_COUNT(rows); i++) {
         check_row("%lu ms", (unsigned long)rows[i].age);
         start(0);
-        CHECK_TEXT("SUCCESS: none given", done(0, rows[i].age));
+        CHECK_TEXT("SUCCESS: done", done(0, rows[i].age));
         CHECK_TEXT(rows[i].steps, start(0));
         retry_stop(&op, AT(0));
     }
@@ -1656,7 +1656,7 @@ static void test_another_hedge(void)
     another = hedge;
     start(0);
     CHECK_TEXT("send 1, wait 500", POLL(500));
-    CHECK_TEXT("cancel 0, SUCCESS: none given", done(1, 600));
+    CHECK_TEXT("cancel 0, SUCCESS: done", done(1, 600));
     memset(&hedge, 0xff, sizeof hedge); /* copies that nobody can look at */
     retry_hedge_copies(&op, &another);
     CHECK_TEXT("send 0, wait 500", start(700));
@@ -1670,7 +1670,7 @@ static void test_lower_count(void)
     start(0);
     hedge.count = 0;
     CHECK_TEXT("wait", POLL(500));
-    CHECK_TEXT("SUCCESS: none given", done(0, 600));
+    CHECK_TEXT("SUCCESS: done", done(0, 600));
 }
 
 /* Numbers that are not on the wire, and those that there are not, change nothing. */
