@@ -332,21 +332,21 @@
 
    LOG LINES
    client.observe is called for every decision, and once when a request ends. There
-   retry_format(line, sizeof line, request, failure, decision) writes a line for a log; 256 bytes
-   are enough. `failure` is NULL for an end that no failed attempt brought: a success, a
-   cancellation, a gate's refusal.
+   retry_format(line, sizeof line, request, failure, decision) writes a line of 256 bytes at most.
+   `failure` is NULL for a success, a cancellation and a gate's refusal.
 
    POLICIES FROM TEXT
    Policies and budgets can be read from a flag or a configuration file. White space and commas
    separate words; the first may be a preset. Durations are 250, 250ms, 1.5s, 2m, 1h. `error` says
-   where the text is wrong, and why. retry_parse_budget reads a retry_budget_options.
+   where the text is wrong, and why. retry_parse_budget reads a retry_budget_options. Those of a
+   service are service.policy and service.budget.options: read them before retry_service_init.
 
       const char *text = "aws attempts=5 initial=100ms max=10s jitter=equal";
       retry_text_error error;
       if (!retry_parse_policy(&policy, text, strlen(text), &error))
           fprintf(stderr, "%s: %s\n", text + error.offset, error.text);
 
-      policy    best-effort (the default) smithy aws aws-2026 grpc rfc0049 controlled
+      policy    best-effort (the default: 1 to 500 ms) smithy aws aws-2026 grpc rfc0049 controlled
                 attempts=    whole number, the first included; 0: no limit
                 curve=       exponential constant linear power controlled
                 jitter=      none full equal spread decorrelated
