@@ -9,8 +9,8 @@ body=$(printf '%0800d' 0)
 node() { echo "server { listen 127.0.0.1:$1; location / { limit_rate \$speed; return 200 $body; }
     location /slow { access_log slow.log times; limit_rate 500; return 200 $body; } }"; }
 write_configuration nginx.conf "log_format times '\$msec \$request_time \$request_uri';
-    access_log access.log times; keepalive_requests 100000;
-    split_clients \$request_id \$speed { 3% 500; * 0; }
+    access_log access.log times; keepalive_requests 33;
+    map \$connection_requests \$speed { 33 500; default 0; } # the last one on each connection
     $(node "$port") $(node "$second")"
 start_nginx
 bash -c 'exec 4<>/dev/tcp/127.0.0.1/$1 && printf "GET /slow HTTP/1.0\r\n\r\n" >&4 && cat <&4' - "$port" \
