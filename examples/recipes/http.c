@@ -20,6 +20,7 @@ static bool attempt(void *key, const retry_operation *op, const retry_step *step
                     retry_failure *failure)
 {
     (void)op;
+    call.sent = call.headed = false;
     curl_easy_setopt(call.curl, CURLOPT_TIMEOUT_MS, (long)step->timeout);
     if (http_ended(&call, curl_easy_perform(call.curl), failure))
         return true;
@@ -38,8 +39,6 @@ static const char *send_request(const char *method, char *key)
     op.request.timeout = 10000; /* ms */
     /* README: */
     op.request.idempotent = key || retry_idempotent_http(method, strlen(method)); /* GET, PUT ... */
-    /* libcurl itself sends again, even a POST, if a connection that it reuses turns out dead */
-    curl_easy_setopt(call.curl, CURLOPT_FRESH_CONNECT, op.request.idempotent ? 0L : 1L);
     retry_step end = retry_run(&op, &clock, attempt, key);
     if (end.verdict == RETRY_VERDICT_SUCCESS)
         return "done";

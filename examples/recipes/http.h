@@ -10,6 +10,7 @@
 
 typedef struct http_call {
     CURL *curl;  /* keeps its connection from request to request */
+    bool sent;   /* or about to be */
     bool headed; /* the header came whole: libcurl takes one that was cut off for an answer */
 } http_call;
 
@@ -26,6 +27,19 @@ static inline size_t http_on_body(char *data, size_t size, size_t count, void *c
     return size * count;
 }
 
+/* README: */
+/* CURLOPT_PREREQFUNCTION: libcurl is about to send. When a connection that it reuses turns out dead
+   it would send again, even a POST, and not say so. */
+static inline int http_on_send(void *context, char *ip, char *local, int port, int local_port)
+{
+    http_call *call = (http_call *)context;
+    bool again = call->sent;
+    (void)ip, (void)local, (void)port, (void)local_port;
+    call->sent = true;
+    return again ? CURL_PREREQFUNC_ABORT : CURL_PREREQFUNC_OK;
+}
+/* end */
+
 /* A GET, until you set more. */
 static inline void http_prepare(http_call *call, const char *url)
 {
@@ -36,7 +50,9 @@ static inline void http_prepare(http_call *call, const char *url)
     curl_easy_setopt(call->curl, CURLOPT_HEADERFUNCTION, http_on_header);
     curl_easy_setopt(call->curl, CURLOPT_HEADERDATA, call);
     curl_easy_setopt(call->curl, CURLOPT_WRITEFUNCTION, http_on_body);
-    call->headed = false;
+    curl_easy_setopt(call->curl, CURLOPT_PREREQFUNCTION, http_on_send);
+    curl_easy_setopt(call->curl, CURLOPT_PREREQDATA, call);
+    call->sent = call->headed = false;
 }
 
 /* Another try cures no other of libcurl's errors: a bad certificate, a wrong URL ... */
@@ -52,6 +68,7 @@ static inline bool http_is_network(CURLcode code)
                                      CURLE_SEND_ERROR,
                                      CURLE_RECV_ERROR,
                                      CURLE_PARTIAL_FILE,
+                                     CURLE_ABORTED_BY_CALLBACK, /* by http_on_send */
                                      CURLE_HTTP2,
                                      CURLE_HTTP2_STREAM};
     for (size_t i = 0; i < sizeof codes / sizeof *codes; i++)
@@ -74,16 +91,16 @@ static inline retry_ms http_retry_after(CURL *curl)
 static inline bool http_ended(const http_call *call, CURLcode code, retry_failure *failure)
 {
     long status = 0;
-    curl_off_t sent = 0; /* us until the request was about to be sent; 0: it never was */
     curl_easy_getinfo(call->curl, CURLINFO_RESPONSE_CODE, &status);
-    curl_easy_getinfo(call->curl, CURLINFO_PRETRANSFER_TIME_T, &sent);
     /* README: */
     /* in the callback, when libcurl has returned `code` and the server `status`: */
     if (code == CURLE_OK && call->headed && status >= 400)
         *failure = retry_classify_http((int)status, http_retry_after(call->curl));
-    else if (http_is_network(code))
+    else if (call->sent || http_is_network(code))
         *failure = retry_classify_errno(code == CURLE_OPERATION_TIMEDOUT ? ETIMEDOUT : ECONNRESET,
-                                        sent > 0);
+                                        call->sent);
+    if (!http_is_network(code))
+        failure->safety = RETRY_SAFETY_NO; /* final: no good answer, but perhaps it was done */
     /* end */
     return code == CURLE_OK && call->headed && status < 400;
 }

@@ -62,12 +62,12 @@ none_left() { # FOLDER
 mutants() { # of $name
     case $name in
     http)
-        changed unsent http.h 's/sent > 0/false/' "No POST was carried out twice"
+        changed unsent http.h 's/ call->sent);/ false);/' "No POST was carried out twice"
         changed certain http.c 's/op.request.ambiguous ? "perhaps"/false ? "perhaps"/' \
             "Nothing that was reported failed was"
         changed keyless http.c 's/= key ||/=/' "A POST with a key is done"
-        # libcurl alone sends a POST again on a connection that died; only a fresh one prevents that.
-        changed reuses http.c '/FRESH_CONNECT/d' "No POST was carried out twice"
+        # libcurl alone sends a POST again on a connection that died, unless it is asked first.
+        changed reuses http.h 's/again ? CURL/false ? CURL/' "No POST was carried out twice"
         changed at-once http.h 's/http_retry_after(call->curl)/0/' "Who was told to wait"
         ;;
     delay)
