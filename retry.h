@@ -1755,8 +1755,10 @@ RETRY_API retry_clock retry_system_clock(void);
 /* Once in the code where size is asked for: compilers would repeat it. */
 #if defined(__GNUC__) && defined(__OPTIMIZE_SIZE__)
 #define RETRY__ONCE static __attribute__((noinline))
+#define RETRY__QUICK RETRY__ONCE
 #else
 #define RETRY__ONCE static
+#define RETRY__QUICK RETRY__INLINE
 #endif
 
 /* Whether a shorter way may cost code. */
@@ -1802,23 +1804,39 @@ static uint32_t retry__subtract(uint32_t a, uint32_t b)
     return a > b ? a - b : 0;
 }
 
-static uint32_t retry__multiply(uint32_t a, uint32_t b)
+/* a * b. A Cortex-M0 multiplies 32 bits to 32; its compiler would call a helper twice the size. */
+#if defined(__ARM_ARCH_6M__)
+RETRY__ONCE uint64_t retry__product(uint32_t a, uint32_t b)
 {
-    return retry__narrow((uint64_t)a * b);
+    uint32_t a_low = a & 0xffff, b_low = b & 0xffff, low = a_low * b_low;
+    uint32_t middle = (a >> 16) * b_low + (low >> 16);
+    uint32_t more = a_low * (b >> 16) + (middle & 0xffff);
+    uint32_t high = (a >> 16) * (b >> 16) + (middle >> 16) + (more >> 16);
+    return (uint64_t)high << 32 | (more << 16 | (low & 0xffff));
+}
+#else
+static uint64_t retry__product(uint32_t a, uint32_t b)
+{
+    return (uint64_t)a * b;
+}
+#endif
+
+RETRY__ONCE uint32_t retry__multiply(uint32_t a, uint32_t b)
+{
+    return retry__narrow(retry__product(a, b));
 }
 
 /* value * ratio, rounded, where ratio is 16.16. */
-static uint32_t retry__scale(uint32_t value, uint32_t ratio)
+RETRY__ONCE uint32_t retry__scale(uint32_t value, uint32_t ratio)
 {
-    return retry__narrow(((uint64_t)value * ratio + 0x8000) >> 16);
+    return retry__narrow((retry__product(value, ratio) + 0x8000) >> 16);
 }
 
 /* low for random 0, high for UINT32_MAX, linear between, low if that is above high; multiply-shift,
    as small cores have no divider for a remainder. */
-RETRY__INLINE uint32_t retry__pick(uint32_t low, uint32_t high, uint32_t random)
+RETRY__QUICK uint32_t retry__pick(uint32_t low, uint32_t high, uint32_t random)
 {
-    uint64_t count = (uint64_t)retry__subtract(high, low) + 1;
-    return low + (uint32_t)((random * count) >> 32);
+    return low + (uint32_t)((retry__product(random, retry__subtract(high, low)) + random) >> 32);
 }
 
 /* part / whole, which is not less, as a number of `bits` bits behind the point. */
@@ -1836,7 +1854,7 @@ RETRY__ONCE uint32_t retry__share(uint32_t part, uint32_t whole, uint32_t bits)
 /* x / 1000: 274877907 is 2^38 / 1000 rounded up, exact for every x. */
 static uint32_t retry__thousandth(uint32_t x)
 {
-    return (uint32_t)(((uint64_t)x * 274877907) >> 38);
+    return (uint32_t)(retry__product(x, 274877907) >> 38);
 }
 
 /* A clock up to this many ms behind is another thread's, and has to catch up. One further behind
@@ -2193,13 +2211,14 @@ RETRY__WRAPS static uint64_t retry__add_64(uint64_t a, uint64_t b)
 /* a * b of 32.32 fixed point, rounded. */
 static uint64_t retry__multiply_fixed(uint64_t a, uint64_t b)
 {
-    uint64_t a_high = a >> 32, a_low = a & UINT32_MAX;
-    uint64_t b_high = b >> 32, b_low = b & UINT32_MAX;
-    uint64_t whole = a_high * b_high;
-    uint64_t product = a_high * b_low + ((a_low * b_low + 0x80000000u) >> 32);
+    uint32_t a_high = (uint32_t)(a >> 32), a_low = (uint32_t)a;
+    uint32_t b_high = (uint32_t)(b >> 32), b_low = (uint32_t)b;
+    uint64_t whole = retry__product(a_high, b_high);
+    uint64_t product =
+        retry__product(a_high, b_low) + ((retry__product(a_low, b_low) + 0x80000000u) >> 32);
     if (whole > UINT32_MAX)
         return UINT64_MAX;
-    product = retry__add_64(product, a_low * b_high);
+    product = retry__add_64(product, retry__product(a_low, b_high));
     return retry__add_64(product, whole << 32);
 }
 
@@ -2295,7 +2314,7 @@ RETRY_API retry_ms retry_phase(const void *identity, size_t length, retry_ms per
     size_t i;
     for (i = 0; bytes && i < length; i++)
         hash = retry__mix(hash ^ bytes[i]);
-    return (retry_ms)(((uint64_t)hash * period) >> 32);
+    return (retry_ms)(retry__product(hash, period) >> 32);
 }
 
 /* ---- Strategies ---------------------------------------------------------------------------- */
@@ -2807,7 +2826,7 @@ static void retry__write_number(retry__writer *writer, const char *key, uint32_t
     char *end = digits + sizeof digits - 1, *start = end;
     *end = '\0';
     do { /* 0xcccccccd is 2^35 / 10, rounded up */
-        uint32_t rest = base == 16 ? x >> 4 : (uint32_t)(((uint64_t)x * 0xcccccccdu) >> 35);
+        uint32_t rest = base == 16 ? x >> 4 : (uint32_t)(retry__product(x, 0xcccccccdu) >> 35);
         uint32_t digit = x - rest * base;
         *--start = (char)(digit < 10 ? '0' + digit : 'a' - 10 + digit);
         x = rest;
@@ -2885,14 +2904,14 @@ RETRY__WRAPS static bool retry__tokens_claim(retry__tokens *tokens, retry_ms pas
 
 /* A division of rate * passed by 1000 in two steps of 32 bits: its upper bits, then what they leave
    and the ten lower bits. Where the first saturates, the sum does. */
-static void retry__tokens_earn(retry__tokens *tokens, uint32_t capacity, uint32_t rate,
-                               retry_ms passed)
+RETRY__WRAPS static void retry__tokens_earn(retry__tokens *tokens, uint32_t capacity, uint32_t rate,
+                                            retry_ms passed)
 {
     uint32_t fraction = retry__load(&tokens->fraction), upper, rest, whole;
     do {
-        uint64_t millionths = (uint64_t)rate * passed + fraction;
+        uint64_t millionths = retry__product(rate, passed) + fraction;
         upper = retry__thousandth(retry__narrow(millionths >> 10));
-        rest = (uint32_t)(millionths - (uint64_t)upper * 1024000);
+        rest = (uint32_t)millionths - upper * 1024000;
         whole = retry__thousandth(rest);
     } while (!retry__swap(&tokens->fraction, &fraction, rest - whole * 1000));
     retry__tokens_add(tokens, capacity, upper >> 22 == 0 ? upper * 1024 + whole : UINT32_MAX);
@@ -3630,32 +3649,35 @@ static bool retry__scan_date(retry__scan *scan, const char *format, uint32_t *fi
     return ok && scan->left == 0;
 }
 
-/* Days from 1 January 1970 to the first of a month (0 to 12). Years begin in March, so that a leap
-   day is their last, and 400 later, so that none is below 0; 979 / 32 days are a month from March
-   on, rounded. */
-static int32_t retry__unix_days(uint32_t year, uint32_t month)
+/* Days from 1 March of the year -400 to the first of a month (0 to 12). Years begin in March, so
+   that a leap day is their last; 979 / 32 days are a month from March on, rounded. */
+static uint32_t retry__days(uint32_t year, uint32_t month)
 {
     uint32_t century;
     year += month < 2 ? 399 : 400;
     month = month < 2 ? month + 10 : month - 2;
     century = (year * 5243) >> 19; /* year / 100, exact up to 43,698 */
-    return (int32_t)(year * 365 + (year >> 2) - century + (century >> 2) +
-                     ((month * 979 + 15) >> 5)) -
-           865565;
+    return year * 365 + (year >> 2) - century + (century >> 2) + ((month * 979 + 15) >> 5);
+}
+
+/* Such a day, and seconds on it, as seconds since 1970. */
+static int64_t retry__unix_time(uint32_t days, uint32_t seconds)
+{
+    return (int64_t)(retry__product(days, 86400) + seconds) - (int64_t)865565 * 86400;
 }
 
 /* The date that was scanned as seconds since 1970; false if there is no such date. */
 static bool retry__unix_seconds(const uint32_t *field, int64_t *seconds)
 {
-    int32_t first = retry__unix_days(field[RETRY__YEAR], field[RETRY__MONTH]);
-    int32_t next = retry__unix_days(field[RETRY__YEAR], field[RETRY__MONTH] + 1);
-    if (field[RETRY__DAY] < 1 || field[RETRY__DAY] > (uint32_t)(next - first) ||
+    uint32_t first = retry__days(field[RETRY__YEAR], field[RETRY__MONTH]);
+    uint32_t next = retry__days(field[RETRY__YEAR], field[RETRY__MONTH] + 1);
+    if (field[RETRY__DAY] < 1 || field[RETRY__DAY] > next - first ||
         field[RETRY__HOUR] > 23 || field[RETRY__MINUTE] > 59 ||
         field[RETRY__SECOND] > 60) /* 60: a leap second */
         return false;
-    *seconds =
-        ((int64_t)first + field[RETRY__DAY] - 1) * 86400 +
-        (int64_t)((field[RETRY__HOUR] * 60 + field[RETRY__MINUTE]) * 60 + field[RETRY__SECOND]);
+    *seconds = retry__unix_time(first + field[RETRY__DAY] - 1,
+                                (field[RETRY__HOUR] * 60 + field[RETRY__MINUTE]) * 60 +
+                                    field[RETRY__SECOND]);
     return true;
 }
 
@@ -3675,7 +3697,7 @@ static bool retry__parse_date(const char *value, size_t length, int64_t unix_sec
             continue;
         if (format[1] == 'A') { /* the latest year with two digits at most 50 years ahead */
             uint32_t year = field[RETRY__YEAR] + 9900;
-            while (year >= 100 && (int64_t)retry__unix_days(year - 50, 0) * 86400 > unix_seconds)
+            while (year >= 100 && retry__unix_time(retry__days(year - 50, 0), 0) > unix_seconds)
                 year -= 100;
             field[RETRY__YEAR] = year;
         }
@@ -3968,7 +3990,7 @@ static bool retry__breaker_trips(const retry_breaker *breaker, uint32_t row)
     if (breaker->in_a_row != 0 && row >= breaker->in_a_row)
         return true;
     return reports.all >= (breaker->volume ? breaker->volume : 20) &&
-           (uint64_t)reports.marked << 17 >= (uint64_t)reports.all * ratio;
+           (uint64_t)reports.marked << 17 >= retry__product(reports.all, ratio);
 }
 
 /* Counts a report on a permit of CLOSED. True: that opened it. */
@@ -4181,9 +4203,9 @@ static bool retry__throttle_ask(retry_throttle *throttle, uint32_t random, retry
     retry__window_at(&throttle->retry__requests, throttle->window, 4000, now);
     requests = retry__window_sum(&throttle->retry__requests);
     sent = (uint64_t)requests.all << 16;
-    accepted = (uint64_t)requests.marked * k;
+    accepted = retry__product(requests.marked, k);
     return random >> 16 >= retry__min(most, RETRY_RATIO(0.999)) || accepted >= sent ||
-           sent - accepted <= ((uint64_t)random * (requests.all + 1)) >> 16;
+           sent - accepted <= retry__product(random, requests.all + 1) >> 16;
 }
 
 static void retry__throttle_report(retry_throttle *throttle, const struct retry__event *event)
@@ -4228,7 +4250,7 @@ static uint32_t retry__aimd_less(const retry_aimd *aimd, uint32_t limit)
     uint32_t ratio = aimd->decrease ? aimd->decrease : RETRY_RATIO(0.5);
     uint32_t before = retry__aimd_within(aimd, limit), less;
     ratio = retry__min(ratio, RETRY_RATIO(0.999));
-    less = (uint32_t)(((uint64_t)before * ratio * 2 + retry__min(before, 0x7fff)) >> 17);
+    less = (uint32_t)((retry__product(before, ratio * 2) + retry__min(before, 0x7fff)) >> 17);
     return retry__aimd_within(aimd, retry__max(less, 1));
 }
 
@@ -5906,7 +5928,7 @@ RETRY_API const retry_client *retry_scope_client(retry_scopes *scopes, const voi
         return &scopes->client;
     hash = retry__scope_hash(name, length);
     reach = retry__min(scopes->count, 4); /* slots, from the one on that the hash picks */
-    slot = scopes->slots + (uint32_t)(((uint64_t)hash * (scopes->count - reach + 1)) >> 32);
+    slot = scopes->slots + (uint32_t)(retry__product(hash, scopes->count - reach + 1) >> 32);
     for (; reach != 0; reach--, slot++) {
         if (!slot->client.budget) { /* never used: the name has none behind it either */
             slot->client = scopes->client;
@@ -6046,8 +6068,8 @@ static const retry__language retry__budgets = {
    small. */
 static uint32_t retry__billionth(uint64_t x)
 {
-    uint32_t estimate = (uint32_t)(((x >> 20) * 4503599) >> 32);
-    return x - (uint64_t)estimate * 1000000000 < 1000000000 ? estimate : estimate + 1;
+    uint32_t estimate = (uint32_t)(retry__product((uint32_t)(x >> 20), 4503599) >> 32);
+    return x - retry__product(estimate, 1000000000) < 1000000000 ? estimate : estimate + 1;
 }
 
 /* Functions that read a part of a text return what is wrong with it, or NULL. */
@@ -6100,8 +6122,8 @@ static const char *retry__parse_number(retry__scan *value, uint32_t kind, uint32
         kind += unit;
     if (value->left != 0)
         return has_unit ? "unknown unit: use ms, s, m or h" : retry__no_number;
-    scaled = (uint64_t)whole * scales[kind] +
-             retry__billionth((uint64_t)billionths * scales[kind] + rounding);
+    scaled = retry__product(whole, scales[kind]) +
+             retry__billionth(retry__product(billionths, scales[kind]) + rounding);
     if (scaled > UINT32_MAX)
         return retry__out_of_range;
     if (kind == RETRY__FACTOR && whole == 0 && billionths != 0)
@@ -6378,6 +6400,7 @@ RETRY_API bool retry_parse_duration(const char *text, size_t length, retry_ms *d
 #undef RETRY__INLINE
 #undef RETRY__COLD
 #undef RETRY__ONCE
+#undef RETRY__QUICK
 #undef RETRY__FAST
 #undef RETRY__PLAIN
 #undef RETRY__BUILTIN
