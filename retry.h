@@ -3145,6 +3145,14 @@ static uint32_t retry__budget_first(const retry_budget_options *options)
     return options->expire ? retry__min(options->retry_cost, options->capacity) : options->capacity;
 }
 
+static void retry__budget_fill(retry_budget *budget, retry_time now)
+{
+    budget->retry__held.balance = retry__budget_first(&budget->options);
+    budget->retry__held.refilled = now;
+    budget->retry__held.fraction = 0;
+    budget->retry__account = retry__budget_account;
+}
+
 RETRY_API void retry_budget_init(retry_budget *budget, const retry_budget_options *options,
                                  retry_time now)
 {
@@ -3152,10 +3160,7 @@ RETRY_API void retry_budget_init(retry_budget *budget, const retry_budget_option
     if (!budget)
         return;
     budget->options = options ? *options : empty;
-    budget->retry__held.balance = retry__budget_first(&budget->options);
-    budget->retry__held.refilled = now;
-    budget->retry__held.fraction = 0;
-    budget->retry__account = retry__budget_account;
+    retry__budget_fill(budget, now);
 }
 
 /* ---- Connection backoff -------------------------------------------------------------------- */
@@ -5760,13 +5765,17 @@ RETRY_API void retry_hedge_copies(retry_operation *op, retry_hedge *hedge)
 
 /* ---- The recommended client ---------------------------------------------------------------- */
 
-/* Whether a backoff was left as it was zeroed. */
-static bool retry__backoff_unset(const retry_backoff *backoff)
+/* Fills in a backoff that was left as it was zeroed. */
+static void retry__service_backoff(retry_backoff *backoff, retry_ms max)
 {
-    return backoff->curve == 0 && backoff->jitter == 0 && backoff->table_length == 0 &&
-           !backoff->table && !backoff->custom &&
-           (backoff->min | backoff->initial | backoff->max | backoff->factor | backoff->spread) ==
-               0;
+    if (((uint32_t)backoff->curve | backoff->jitter | backoff->min | backoff->initial |
+         backoff->max | backoff->factor | backoff->spread | backoff->table_length) != 0 ||
+        backoff->table || backoff->custom)
+        return;
+    backoff->jitter = RETRY_JITTER_FULL;
+    backoff->min = 1;
+    backoff->initial = 100;
+    backoff->max = max;
 }
 
 static uint32_t retry__or(uint32_t value, uint32_t fallback)
@@ -5776,28 +5785,24 @@ static uint32_t retry__or(uint32_t value, uint32_t fallback)
 
 static void retry__service_policy(retry_policy *policy)
 {
-    static const retry_backoff usual = RETRY__BACKOFF(EXPONENTIAL, FULL, 1, 100, 5000, 0, 0);
-    static const retry_backoff throttled = RETRY_BACKOFF_THROTTLED;
     if (policy->base.retry_after)
         return;
     policy->base.retry_after = retry_policy_after;
-    if (retry__backoff_unset(&policy->backoff))
-        policy->backoff = usual;
-    if (retry__backoff_unset(&policy->throttle_backoff))
-        policy->throttle_backoff = throttled;
+    retry__service_backoff(&policy->backoff, 5000);
+    retry__service_backoff(&policy->throttle_backoff, 10000); /* RETRY_BACKOFF_THROTTLED */
 }
 
 static void retry__service_budget(retry_budget *budget, uint32_t max, retry_time now)
 {
-    retry_budget_options options = budget->options;
-    if (options.capacity == 0) {
+    retry_budget_options *options = &budget->options;
+    if (options->capacity == 0) {
         static const retry_budget_options preset = RETRY_BUDGET_BEST_EFFORT(1);
-        options.capacity = retry__multiply(preset.capacity, max);
-        options.retry_cost = retry__or(options.retry_cost, preset.retry_cost);
-        options.success_deposit = retry__or(options.success_deposit, preset.success_deposit);
-        options.expire = retry__or(options.expire, preset.expire);
+        options->capacity = retry__multiply(preset.capacity, max);
+        options->retry_cost = retry__or(options->retry_cost, preset.retry_cost);
+        options->success_deposit = retry__or(options->success_deposit, preset.success_deposit);
+        options->expire = retry__or(options->expire, preset.expire);
     }
-    retry_budget_init(budget, &options, now);
+    retry__budget_fill(budget, now);
 }
 
 RETRY_API void retry_service_init(retry_service *service, retry_time now)
