@@ -2341,7 +2341,7 @@ RETRY_API retry_action retry_action_pending(void)
 }
 
 /* Whether a request may be repeated after a failure with these traits. */
-static inline bool retry__permits(const retry_request *request, uint32_t traits)
+RETRY__QUICK bool retry__permits(const retry_request *request, uint32_t traits)
 {
     return request->idempotent || (traits & RETRY__TRAIT_ALLOWS) != 0;
 }
@@ -2479,7 +2479,7 @@ static bool retry__open(const retry_request *request)
     return request->retry__state == RETRY_VERDICT_RETRY;
 }
 
-static bool retry__open_or_pending(const retry_request *request)
+RETRY__INLINE bool retry__open_or_pending(const retry_request *request)
 {
     return retry__open(request) || request->retry__state == RETRY_VERDICT_PENDING;
 }
@@ -3929,7 +3929,7 @@ static retry__breaker_view retry__breaker_look(const retry_breaker *breaker)
 
 /* ms that are left of a span that began at `since`. To a clock that is a little behind, all of it;
    to one further behind, which stepped back, or asks weeks later, nothing. */
-RETRY__WRAPS static retry_ms retry__breaker_left(uint32_t since, retry_ms span, uint32_t now)
+RETRY__ONCE RETRY__WRAPS retry_ms retry__breaker_left(uint32_t since, retry_ms span, uint32_t now)
 {
     uint32_t passed = now - since;
     if (passed < span)
@@ -4251,7 +4251,7 @@ static bool retry__aimd_claim(uint32_t *instant, retry_ms age, uint32_t now)
 /* What a fall leaves: before * ratio, rounded down. RETRY_RATIO(0.9) is a little less than 0.9, and
    10 would fall to 8. So half of a ratio's unit is added first, 2^-17, but a quarter of one attempt
    at most: 1,000,000 halved is 500,000, and not 500,007. */
-static uint32_t retry__aimd_less(const retry_aimd *aimd, uint32_t limit)
+RETRY__ONCE uint32_t retry__aimd_less(const retry_aimd *aimd, uint32_t limit)
 {
     uint32_t ratio = aimd->decrease ? aimd->decrease : RETRY_RATIO(0.5);
     uint32_t before = retry__aimd_within(aimd, limit), less;
@@ -4360,7 +4360,7 @@ static void retry__aimd_report(retry_aimd *aimd, const struct retry__event *even
 #define RETRY__RATE_THROTTLED UINT32_C(0x7ffffff) /* the answers of retry__throttled */
 
 /* `max` wins over `min`. */
-static uint32_t retry__rate_bound(const retry_rate *rate, uint32_t limit)
+RETRY__ONCE uint32_t retry__rate_bound(const retry_rate *rate, uint32_t limit)
 {
     limit = retry__max(limit, rate->min ? rate->min : 500);
     return rate->max ? retry__min(limit, rate->max) : limit;
@@ -5689,7 +5689,7 @@ static void retry__hedge_due(retry_operation *op, retry_step *step, retry_time n
 
 /* Whether a failure is final whatever is on the wire, by itself or as it does not permit another
    copy; *charged: a budget that charges failures has not yet been told of it. */
-static bool retry__hedge_final(const retry_request *request, uint32_t traits, bool *charged)
+RETRY__ONCE bool retry__hedge_final(const retry_request *request, uint32_t traits, bool *charged)
 {
     uint8_t cause = retry__screen(traits);
     *charged = cause != RETRY_CAUSE_UNSAFE && cause != RETRY_CAUSE_UNKNOWN_REASON &&
@@ -6222,7 +6222,7 @@ static const char *retry__parse_fields(retry__scan *text, const retry__language 
 }
 
 /* Begins to read a text into a struct; false for a NULL argument. */
-static bool retry__scan_begin(retry__scan *scan, const char *text, size_t length, const void *into)
+RETRY__ONCE bool retry__scan_begin(retry__scan *scan, const char *text, size_t length, const void *into)
 {
     scan->text = text ? text : "";
     scan->left = length;
@@ -6230,7 +6230,7 @@ static bool retry__scan_begin(retry__scan *scan, const char *text, size_t length
 }
 
 /* False if there is a fault. */
-static bool retry__parsed(retry_text_error *error, size_t offset, const char *fault)
+RETRY__ONCE bool retry__parsed(retry_text_error *error, size_t offset, const char *fault)
 {
     if (fault && error) {
         error->offset = offset;
@@ -6240,7 +6240,7 @@ static bool retry__parsed(retry_text_error *error, size_t offset, const char *fa
 }
 
 /* Of two values the one that comes later in the text; NULL comes before all. */
-static const char *retry__later(const char *a, const char *b)
+RETRY__ONCE const char *retry__later(const char *a, const char *b)
 {
     return !a || (b && b > a) ? b : a;
 }
