@@ -1928,32 +1928,29 @@ static uint32_t retry__load(const uint32_t *counter)
 #endif
 }
 
-/* Stores `desired` if the counter still is *expected; else sets *expected to what it is. */
-static bool retry__swap(uint32_t *counter, uint32_t *expected, uint32_t desired)
+/* Stores `desired` if the counter still is what was `seen`. */
+static bool retry__swap(uint32_t *counter, uint32_t seen, uint32_t desired)
 {
 #if defined(RETRY__PLAIN)
-    (void)expected;
+    (void)seen;
     *counter = desired;
     return true;
 #elif defined(RETRY__BUILTIN)
-    return __atomic_compare_exchange_n(counter, expected, desired, false, __ATOMIC_SEQ_CST,
+    return __atomic_compare_exchange_n(counter, &seen, desired, false, __ATOMIC_SEQ_CST,
                                        __ATOMIC_SEQ_CST);
 #elif defined(RETRY__MASK)
     volatile uint32_t *word = counter;
-    uint32_t state, seen, before = *expected;
+    uint32_t state;
+    bool same;
     RETRY__MASK(state);
-    seen = *word;
-    if (seen == before)
+    same = *word == seen;
+    if (same)
         *word = desired;
     RETRY__UNMASK(state);
-    *expected = seen;
-    return seen == before;
+    return same;
 #else
-    uint32_t seen = (uint32_t)_InterlockedCompareExchange((volatile long *)counter, (long)desired,
-                                                          (long)*expected);
-    bool swapped = seen == *expected;
-    *expected = seen;
-    return swapped;
+    return (uint32_t)_InterlockedCompareExchange((volatile long *)counter, (long)desired,
+                                                 (long)seen) == seen;
 #endif
 }
 
@@ -1981,9 +1978,10 @@ RETRY__WRAPS static uint32_t retry__fetch_add(uint32_t *counter, uint32_t amount
 
 static uint32_t retry__store(uint32_t *counter, uint32_t value)
 {
-    uint32_t seen = retry__load(counter);
-    while (!retry__swap(counter, &seen, value))
-        continue;
+    uint32_t seen;
+    do {
+        seen = retry__load(counter);
+    } while (!retry__swap(counter, seen, value));
     return seen;
 }
 
@@ -2887,20 +2885,20 @@ RETRY_API size_t retry_format(char *buffer, size_t capacity, const retry_request
 
 static void retry__tokens_add(retry__tokens *tokens, uint32_t capacity, uint32_t amount)
 {
-    uint32_t balance = retry__load(&tokens->balance), next, fraction;
+    uint32_t balance, next, fraction;
     do {
+        balance = retry__load(&tokens->balance);
         next = amount < retry__subtract(capacity, balance) ? balance + amount : capacity;
-    } while (next != balance && !retry__swap(&tokens->balance, &balance, next));
+    } while (next != balance && !retry__swap(&tokens->balance, balance, next));
     fraction = retry__load(&tokens->fraction);
     if (next == capacity && fraction != 0) /* a full bucket holds none */
-        retry__swap(&tokens->fraction, &fraction, 0);
+        retry__swap(&tokens->fraction, fraction, 0);
 }
 
 /* Whether this call accounts for the ms that have passed; none does if the clock was set back. */
 RETRY__WRAPS static bool retry__tokens_claim(retry__tokens *tokens, retry_ms passed, retry_time now)
 {
-    uint32_t since = now - passed;
-    return retry__swap(&tokens->refilled, &since, now) && passed <= UINT32_C(1) << 31;
+    return retry__swap(&tokens->refilled, now - passed, now) && passed <= UINT32_C(1) << 31;
 }
 
 /* A division of rate * passed by 1000 in two steps of 32 bits: its upper bits, then what they leave
@@ -2908,13 +2906,15 @@ RETRY__WRAPS static bool retry__tokens_claim(retry__tokens *tokens, retry_ms pas
 RETRY__WRAPS static void retry__tokens_earn(retry__tokens *tokens, uint32_t capacity, uint32_t rate,
                                             retry_ms passed)
 {
-    uint32_t fraction = retry__load(&tokens->fraction), upper, rest, whole;
+    uint32_t fraction, upper, rest, whole;
     do {
-        uint64_t millionths = retry__product(rate, passed) + fraction;
+        uint64_t millionths;
+        fraction = retry__load(&tokens->fraction);
+        millionths = retry__product(rate, passed) + fraction;
         upper = retry__thousandth(retry__narrow(millionths >> 10));
         rest = (uint32_t)millionths - upper * 1024000;
         whole = retry__thousandth(rest);
-    } while (!retry__swap(&tokens->fraction, &fraction, rest - whole * 1000));
+    } while (!retry__swap(&tokens->fraction, fraction, rest - whole * 1000));
     retry__tokens_add(tokens, capacity, upper >> 22 == 0 ? upper * 1024 + whole : UINT32_MAX);
 }
 
@@ -2929,11 +2929,12 @@ static bool retry__tokens_afford(uint32_t balance, uint32_t capacity, uint32_t f
 static bool retry__tokens_take(retry__tokens *tokens, uint32_t capacity, uint32_t floor,
                                uint32_t cost)
 {
-    uint32_t balance = retry__load(&tokens->balance);
+    uint32_t balance;
     do {
+        balance = retry__load(&tokens->balance);
         if (!retry__tokens_afford(balance, capacity, floor, cost))
             return false;
-    } while (!retry__swap(&tokens->balance, &balance, balance - cost));
+    } while (!retry__swap(&tokens->balance, balance, balance - cost));
     return true;
 }
 
@@ -2943,7 +2944,7 @@ RETRY_API void retry_bucket_fill(retry_bucket *bucket, retry_time now)
     if (!bucket)
         return;
     since = retry__load(&bucket->retry__held.refilled);
-    retry__swap(&bucket->retry__held.refilled, &since, now); /* or another thread's instant */
+    retry__swap(&bucket->retry__held.refilled, since, now); /* or another thread's instant */
     retry_bucket_deposit(bucket, UINT32_MAX);
 }
 
@@ -2996,20 +2997,20 @@ RETRY__COLD void retry__budget_expire(retry_budget *budget, retry_ms passed)
 {
     retry_ms half_life = retry__max(retry__scale(budget->options.expire, RETRY_RATIO(0.693147)), 1);
     uint32_t *held = &budget->retry__held.balance;
-    uint32_t balance = retry__load(held), cost = budget->options.retry_cost;
-    uint32_t halves = 0, x, left, more, next;
+    uint32_t cost = budget->options.retry_cost, halves = 0, x, left, balance, more, next;
     for (; passed >= half_life && halves < 32; passed -= half_life)
         halves++;
     x = retry__share(retry__min(passed, half_life), half_life, 16);
     left = RETRY_RATIO(0.2402) - retry__scale(RETRY_RATIO(0.0471), x);
     left = RETRY_RATIO(1) - retry__scale(RETRY_RATIO(0.6931) - retry__scale(left, x), x);
     do {
+        balance = retry__load(held);
         more = retry__subtract(balance, cost);
         next = halves < 32 ? retry__scale(more, left) >> halves : 0;
         if (next == more && more != 0) /* by rounding */
             next--;
         next += retry__min(balance, cost);
-    } while (next != balance && !retry__swap(held, &balance, next));
+    } while (next != balance && !retry__swap(held, balance, next));
 }
 
 /* ms that have passed, if that makes a difference; else 0. What expires does so in steps of a 64th
@@ -3072,15 +3073,16 @@ RETRY__COLD bool retry__budget_throttle(retry_budget *budget, uint8_t event, ret
                    (event != RETRY__BUDGET_COPY && request->retry__charge != 0);
     bool unsent = (retry__table_bit(failure->reason) & RETRY__REASONS_UNSENT) != 0;
     uint32_t cost = charged || unsent ? 0 : retry__budget_cost(&budget->options, failure);
-    uint32_t balance = retry__load(&budget->retry__held.balance), left;
+    uint32_t balance, left;
     request->retry__charge = 0;
     if (retry__is_free(failure->reason))
         return true;
     if (event == RETRY__BUDGET_COPY)
         request->retry__charge = 1;
     do {
+        balance = retry__load(&budget->retry__held.balance);
         left = retry__subtract(balance, cost);
-    } while (!retry__swap(&budget->retry__held.balance, &balance, left));
+    } while (!retry__swap(&budget->retry__held.balance, balance, left));
     return left > budget->options.floor;
 }
 
@@ -3828,12 +3830,13 @@ RETRY__WRAPS static void retry__window_empty(uint32_t *counts, uint32_t n, const
                                              uint32_t seen)
 {
     for (; n != 0; n--, counts++) {
-        uint32_t count = retry__load(counts);
+        uint32_t count;
         do {
+            count = retry__load(counts);
             if (retry__load(word) != seen)
                 return;
         } while (
-            !retry__swap(counts, &count, (count + RETRY__WINDOW_COUNT + 1) & ~RETRY__WINDOW_COUNT));
+            !retry__swap(counts, count, (count + RETRY__WINDOW_COUNT + 1) & ~RETRY__WINDOW_COUNT));
     }
 }
 
@@ -3856,8 +3859,9 @@ RETRY__COLD RETRY__WRAPS uint32_t retry__window_move(retry__window *window, uint
             next = (now << 1) | 1;
             retry__window_empty(window->retry__counts, 4, &window->retry__half, half);
         }
-        if (retry__swap(&window->retry__half, &half, next))
+        if (retry__swap(&window->retry__half, half, next))
             return next;
+        half = retry__load(&window->retry__half);
     }
 }
 
@@ -3954,8 +3958,8 @@ static uint32_t retry__breaker_half_open(const retry_breaker *breaker)
 static bool retry__breaker_change(retry_breaker *breaker, retry__breaker_view *view, uint32_t next,
                                   uint32_t now)
 {
-    if (retry__swap(&breaker->retry__since, &view->since, now) &&
-        retry__swap(&breaker->retry__state, &view->word, next))
+    if (retry__swap(&breaker->retry__since, view->since, now) &&
+        retry__swap(&breaker->retry__state, view->word, next))
         return true;
     *view = retry__breaker_look(breaker);
     return false;
@@ -3974,15 +3978,16 @@ static void retry__breaker_empty(retry_breaker *breaker, uint32_t word)
 static uint32_t retry__breaker_add(retry_breaker *breaker, uint32_t word, uint32_t *count,
                                    uint32_t most, uint32_t more)
 {
-    uint32_t seen = retry__load(count), part, next;
+    uint32_t seen, part, next;
     do {
+        seen = retry__load(count);
         if (retry__load(&breaker->retry__state) != word)
             return 0;
         part = seen & most;
         if (more ? part > most - more : part == 0)
             return part;
         next = more ? seen + more : seen - part;
-    } while (!retry__swap(count, &seen, next));
+    } while (!retry__swap(count, seen, next));
     return next & most;
 }
 
@@ -4048,7 +4053,7 @@ static bool retry__breaker_probed(retry_breaker *breaker, retry__breaker_view vi
         next = retry__breaker_after(breaker, view.word, outcome == RETRY__ANSWERED, elapsed);
         if (next >> 16 != ticket)
             retry__breaker_empty(breaker, view.word);
-        if (retry__swap(&breaker->retry__state, &view.word, next))
+        if (retry__swap(&breaker->retry__state, view.word, next))
             return next >> 16 != ticket;
         view = retry__breaker_look(breaker);
     }
@@ -4245,7 +4250,7 @@ RETRY_API uint32_t retry_aimd_limit(const retry_aimd *aimd)
 static bool retry__aimd_claim(uint32_t *instant, retry_ms age, uint32_t now)
 {
     uint32_t seen = retry__load(instant);
-    return retry__passed(seen, now) > age && retry__swap(instant, &seen, now);
+    return retry__passed(seen, now) > age && retry__swap(instant, seen, now);
 }
 
 /* What a fall leaves: before * ratio, rounded down. RETRY_RATIO(0.9) is a little less than 0.9, and
@@ -4263,16 +4268,16 @@ RETRY__ONCE uint32_t retry__aimd_less(const retry_aimd *aimd, uint32_t limit)
 /* The first fall finds no instants: the thread that sets a limit has it. */
 RETRY__COLD void retry__aimd_fall(retry_aimd *aimd, retry_ms age, uint32_t now)
 {
-    uint32_t limit = retry__load(&aimd->retry__limit), never = 0;
+    uint32_t limit = retry__load(&aimd->retry__limit);
     bool first = limit == 0;
     uint32_t change = first ? 0 : retry__load(&aimd->retry__change);
     if (first)
-        retry__swap(&aimd->retry__fell, &never, now);
+        retry__swap(&aimd->retry__fell, 0, now);
     else if (!retry__aimd_claim(&aimd->retry__fell, age, now))
         return;
-    retry__swap(&aimd->retry__change, &change, now); /* unless it is later already */
-    while (!retry__swap(&aimd->retry__limit, &limit, retry__aimd_less(aimd, limit)) && !first)
-        continue;
+    retry__swap(&aimd->retry__change, change, now); /* unless it is later already */
+    while (!retry__swap(&aimd->retry__limit, limit, retry__aimd_less(aimd, limit)) && !first)
+        limit = retry__load(&aimd->retry__limit);
 }
 
 /* A fall that comes between wins. At `min` it leaves the limit as it was, but not its instant. */
@@ -4287,8 +4292,8 @@ static void retry__aimd_rise(retry_aimd *aimd, uint32_t in_use, retry_ms age, ui
     after = retry__aimd_within(aimd, after);
     if (after > before && in_use >= before - (before >> 1) &&
         retry__aimd_claim(&aimd->retry__change, age, now) &&
-        retry__swap(&aimd->retry__limit, &limit, after) && retry__load(&aimd->retry__fell) != fell)
-        retry__swap(&aimd->retry__limit, &after, before);
+        retry__swap(&aimd->retry__limit, limit, after) && retry__load(&aimd->retry__fell) != fell)
+        retry__swap(&aimd->retry__limit, after, before);
 }
 
 /* Whether what failed may lower the limit: one poisonous request is not overload. */
@@ -4329,7 +4334,7 @@ RETRY__COLD RETRY__WRAPS void retry__aimd_rest(retry_aimd *aimd, uint32_t row,
     if (!retry__aimd_at_min(aimd) || retry__aimd_pause(aimd, now) != 0)
         return;
     until = now + retry__pick(pause >> 1, pause, retry__draw(request->client));
-    retry__swap(&aimd->retry__pause, &seen, until ? until : 1);
+    retry__swap(&aimd->retry__pause, seen, until ? until : 1);
 }
 
 /* Learns from the end of a copy: only one that was sent after the last change, and after the
@@ -4345,8 +4350,8 @@ static void retry__aimd_report(retry_aimd *aimd, const struct retry__event *even
             retry__store(&aimd->retry__row, 0);
         retry__aimd_rise(aimd, retry__load(&event->gates->in_flight), age, event->now);
     } else if (event->outcome != RETRY__IGNORED && retry__aimd_blames(failure)) {
-        while (row < UINT8_MAX && !retry__swap(&aimd->retry__row, &row, row + 1))
-            continue;
+        while (row < UINT8_MAX && !retry__swap(&aimd->retry__row, row, row + 1))
+            row = retry__load(&aimd->retry__row);
         if (failure->throttle || failure->timeout || row >= 2)
             retry__aimd_fall(aimd, age, event->now);
         if (event->outcome == RETRY__SICK)
@@ -4395,7 +4400,7 @@ static void retry__rate_update(retry_rate *rate, uint32_t halves)
     retry__fetch_add(&rate->retry__throttled, calm << 27);
     retry__store(&rate->retry__good, good);
     retry__store(&rate->retry__held, limit ? retry__min(limit, next) : next);
-    retry__swap(&rate->retry__limit, &limit, next); /* no other thread changes it */
+    retry__swap(&rate->retry__limit, limit, next); /* no other thread changes it */
 }
 
 /* Whether a half second is under way: without a limit the first answer begins one. */
@@ -4414,7 +4419,7 @@ RETRY__WRAPS static uint32_t retry__rate_limit(retry_rate *rate, uint32_t now)
     for (; passed >= 500 && halves < 24; passed -= 500)
         halves++;
     if (halves != 0 && retry__rate_counts(rate) &&
-        retry__swap(&rate->retry__half, &half, half + halves * 500))
+        retry__swap(&rate->retry__half, half, half + halves * 500))
         retry__rate_update(rate, halves);
     return retry__load(&rate->retry__limit);
 }
@@ -4427,7 +4432,7 @@ RETRY__WRAPS static retry_ms retry__rate_passed(retry_rate *rate, uint32_t now)
     retry_ms passed = retry__passed(seen, now);
     if ((seen | retry__load(&rate->retry__owed)) == 0)
         passed = now;
-    return passed != 0 && retry__swap(&rate->retry__clock, &seen, now) ? passed : 0;
+    return passed != 0 && retry__swap(&rate->retry__clock, seen, now) ? passed : 0;
 }
 
 /* x / y for a y above 0, bit by bit. */
@@ -4482,7 +4487,7 @@ static retry_ms retry__rate_reuse(retry_rate *rate, uint32_t now)
 {
     uint32_t due = retry__load(&rate->retry__free);
     retry_ms ms = due != 0 ? retry__rate_until(now, due - 1) : 0;
-    return ms != 0 && retry__swap(&rate->retry__free, &due, 0) ? ms : UINT32_MAX;
+    return ms != 0 && retry__swap(&rate->retry__free, due, 0) ? ms : UINT32_MAX;
 }
 
 /* Takes a token if there is one in less than `wait` ms, which is not 0. Returns the ms until there
@@ -4494,11 +4499,11 @@ static retry_ms retry__rate_take(retry_rate *rate, uint32_t spacing, uint32_t no
     uint32_t most = retry__add(full, retry__multiply(wait - 1, RETRY__RATE_MS));
     uint32_t earned = retry__multiply(retry__rate_passed(rate, now), RETRY__RATE_MS);
     uint64_t after;
-    owed = retry__load(&rate->retry__owed);
     do {
+        owed = retry__load(&rate->retry__owed);
         rest = retry__subtract(owed, earned);
         after = (uint64_t)rest + spacing;
-    } while (!retry__swap(&rate->retry__owed, &owed, after <= most ? (uint32_t)after : rest));
+    } while (!retry__swap(&rate->retry__owed, owed, after <= most ? (uint32_t)after : rest));
     if (after <= full)
         return 0;
     full = (uint32_t)((after - full - 1) >> 12) + 1;
@@ -4517,11 +4522,11 @@ RETRY__WRAPS static void retry__rate_return(retry_rate *rate, uint32_t taken, re
     if (room == 0)
         return;
     earned = retry__multiply(retry__rate_passed(rate, now), RETRY__RATE_MS);
-    owed = retry__load(&rate->retry__owed);
     do {
+        owed = retry__load(&rate->retry__owed);
         rest = retry__subtract(owed, earned);
         last = retry__subtract(rest, full) <= room;
-    } while (!retry__swap(&rate->retry__owed, &owed, last ? retry__subtract(rest, taken) : rest));
+    } while (!retry__swap(&rate->retry__owed, owed, last ? retry__subtract(rest, taken) : rest));
     if (!last)
         retry__store(&rate->retry__free, due + 1);
 }
@@ -4658,17 +4663,17 @@ static void retry__latency_add(retry_latency *latency, retry_ms elapsed, bool fi
     percentile = retry__percentile_of(latency);
     sample = finished ? elapsed : retry__add(elapsed, 1); /* it would have taken longer */
     sample = retry__min(retry__percentile_bound(&percentile, sample), UINT32_C(1) << 24);
-    estimate = retry__load(&latency->retry__estimate);
     do {
+        estimate = retry__load(&latency->retry__estimate);
         late = sample > retry__latency_ms(estimate);
         if (!finished && (estimate == 0 || !late))
             return;
         progress = retry__load(&latency->retry__progress);
-    } while (!retry__swap(&latency->retry__estimate, &estimate,
+    } while (!retry__swap(&latency->retry__estimate, estimate,
                           retry__latency_move(&percentile, estimate, sample, late, progress)));
-    while (!retry__swap(&latency->retry__progress, &progress,
+    while (!retry__swap(&latency->retry__progress, progress,
                         retry__latency_advance(&percentile, progress, late)))
-        continue;
+        progress = retry__load(&latency->retry__progress);
 }
 
 RETRY_API retry_ms retry_latency_get(const retry_latency *latency)
@@ -5156,11 +5161,12 @@ static inline void retry__gate_tell(struct retry__event *event, const retry__gat
 static bool retry__place(struct retry__event *event, uint32_t limit)
 {
     uint32_t *in_flight = &event->gates->in_flight;
-    uint32_t seen = retry__load(in_flight);
+    uint32_t seen;
     do {
+        seen = retry__load(in_flight);
         if (seen >= limit)
             return false;
-    } while (!retry__swap(in_flight, &seen, seen + 1));
+    } while (!retry__swap(in_flight, seen, seen + 1));
     event->placed = true;
     return true;
 }
@@ -5208,12 +5214,14 @@ static uint8_t retry__gates_ask(struct retry__event *event)
    answer ends the rounds. */
 static void retry__pace_answer(retry_gates *gates, retry_ms age)
 {
-    uint32_t seen = retry__load(&gates->retry__pace), next;
+    uint32_t seen, next;
     age = retry__min(age, RETRY__PACE_SLOWEST);
     do {
-        retry_ms slow = seen >> 4;
+        retry_ms slow;
+        seen = retry__load(&gates->retry__pace);
+        slow = seen >> 4;
         next = age >= slow ? age : slow - ((slow - age + 3) >> 2);
-    } while (seen != next << 4 && !retry__swap(&gates->retry__pace, &seen, next << 4));
+    } while (seen != next << 4 && !retry__swap(&gates->retry__pace, seen, next << 4));
 }
 
 /* An attempt has timed out: the next ones get twice the time. A round is counted once: a copy that
@@ -5223,7 +5231,7 @@ RETRY__COLD RETRY__WRAPS void retry__pace_round(retry_gates *gates, retry_time s
     uint32_t round = retry__load(&gates->retry__round); /* first: it is swapped first */
     uint32_t rounds = retry__load(&gates->retry__pace) & RETRY__PACE_ROUNDS;
     if (rounds < 10 && (rounds == 0 || sent - round - 1 < UINT32_C(1) << 31) &&
-        retry__swap(&gates->retry__round, &round, now))
+        retry__swap(&gates->retry__round, round, now))
         retry__fetch_add(&gates->retry__pace, 1);
 }
 
