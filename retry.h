@@ -1839,22 +1839,27 @@ RETRY__QUICK uint32_t retry__pick(uint32_t low, uint32_t high, uint32_t random)
     return low + (uint32_t)((retry__product(random, retry__subtract(high, low)) + random) >> 32);
 }
 
-/* part / whole, which is not less, as a number of `bits` bits behind the point. */
-RETRY__ONCE uint32_t retry__share(uint32_t part, uint32_t whole, uint32_t bits)
+/* x / y for a y above 0, saturating. Where 64 bits take two words bit by bit: small cores have no
+   divider. */
+RETRY__ONCE uint32_t retry__divide(uint64_t x, uint32_t y)
 {
-    uint32_t share = 0;
+#if UINTPTR_MAX > UINT32_MAX
+    return retry__narrow(x / y);
+#else
+    uint32_t high = (uint32_t)(x >> 32), low = (uint32_t)x, bits = 32;
+    if (high >= y)
+        return UINT32_MAX;
     for (; bits != 0; bits--) {
-        bool carries = part >= whole - part;
-        share = share * 2 + carries;
-        part = carries ? part - (whole - part) : part * 2;
+        bool carries = high >> 31 != 0;
+        high = high << 1 | low >> 31;
+        low <<= 1;
+        if (carries || high >= y) {
+            high -= y;
+            low++;
+        }
     }
-    return share;
-}
-
-/* x / 1000: 274877907 is 2^38 / 1000 rounded up, exact for every x. */
-static uint32_t retry__thousandth(uint32_t x)
-{
-    return (uint32_t)(retry__product(x, 274877907) >> 38);
+    return low;
+#endif
 }
 
 /* A clock up to this many ms behind is another thread's, and has to catch up. One further behind
@@ -2824,8 +2829,8 @@ static void retry__write_number(retry__writer *writer, const char *key, uint32_t
     char digits[11];
     char *end = digits + sizeof digits - 1, *start = end;
     *end = '\0';
-    do { /* 0xcccccccd is 2^35 / 10, rounded up */
-        uint32_t rest = base == 16 ? x >> 4 : (uint32_t)(retry__product(x, 0xcccccccdu) >> 35);
+    do {
+        uint32_t rest = retry__divide(x, base);
         uint32_t digit = x - rest * base;
         *--start = (char)(digit < 10 ? '0' + digit : 'a' - 10 + digit);
         x = rest;
@@ -2901,21 +2906,18 @@ RETRY__WRAPS static bool retry__tokens_claim(retry__tokens *tokens, retry_ms pas
     return retry__swap(&tokens->refilled, now - passed, now) && passed <= UINT32_C(1) << 31;
 }
 
-/* A division of rate * passed by 1000 in two steps of 32 bits: its upper bits, then what they leave
-   and the ten lower bits. Where the first saturates, the sum does. */
+/* Where the quotient saturates the bucket is full, and holds no fraction. */
 RETRY__WRAPS static void retry__tokens_earn(retry__tokens *tokens, uint32_t capacity, uint32_t rate,
                                             retry_ms passed)
 {
-    uint32_t fraction, upper, rest, whole;
+    uint32_t fraction, whole;
+    uint64_t millionths;
     do {
-        uint64_t millionths;
         fraction = retry__load(&tokens->fraction);
         millionths = retry__product(rate, passed) + fraction;
-        upper = retry__thousandth(retry__narrow(millionths >> 10));
-        rest = (uint32_t)millionths - upper * 1024000;
-        whole = retry__thousandth(rest);
-    } while (!retry__swap(&tokens->fraction, fraction, rest - whole * 1000));
-    retry__tokens_add(tokens, capacity, upper >> 22 == 0 ? upper * 1024 + whole : UINT32_MAX);
+        whole = retry__divide(millionths, 1000);
+    } while (!retry__swap(&tokens->fraction, fraction, (uint32_t)millionths - whole * 1000));
+    retry__tokens_add(tokens, capacity, whole);
 }
 
 static bool retry__tokens_afford(uint32_t balance, uint32_t capacity, uint32_t floor, uint32_t cost)
@@ -3000,7 +3002,7 @@ RETRY__COLD void retry__budget_expire(retry_budget *budget, retry_ms passed)
     uint32_t cost = budget->options.retry_cost, halves = 0, x, left, balance, more, next;
     for (; passed >= half_life && halves < 32; passed -= half_life)
         halves++;
-    x = retry__share(retry__min(passed, half_life), half_life, 16);
+    x = retry__divide((uint64_t)retry__min(passed, half_life) << 16, half_life);
     left = RETRY_RATIO(0.2402) - retry__scale(RETRY_RATIO(0.0471), x);
     left = RETRY_RATIO(1) - retry__scale(RETRY_RATIO(0.6931) - retry__scale(left, x), x);
     do {
@@ -4435,30 +4437,12 @@ RETRY__WRAPS static retry_ms retry__rate_passed(retry_rate *rate, uint32_t now)
     return passed != 0 && retry__swap(&rate->retry__clock, seen, now) ? passed : 0;
 }
 
-/* x / y for a y above 0, bit by bit. */
-static uint32_t retry__quotient(uint32_t x, uint32_t y)
-{
-    uint32_t quotient = 0, bit = 1;
-    for (; y <= x >> 1; y <<= 1)
-        bit <<= 1;
-    for (; bit != 0; bit >>= 1) {
-        if (x >= y) {
-            x -= y;
-            quotient += bit;
-        }
-        y >>= 1;
-    }
-    return quotient;
-}
-
 /* What the bucket holds, as time. */
 static uint32_t retry__rate_depth(const retry_rate *rate, uint32_t spacing)
 {
-    uint32_t tokens = retry__thousandth(rate->burst);
-    uint32_t part = retry__thousandth((rate->burst - tokens * 1000) << 16); /* as a ratio */
     uint32_t depth = 125 * RETRY__RATE_MS;
     if (rate->burst != 0)
-        depth = retry__add(retry__multiply(tokens, spacing), retry__scale(spacing, part));
+        depth = retry__divide(retry__product(rate->burst, spacing), 1000);
     return retry__max(depth, spacing);
 }
 
@@ -4479,7 +4463,7 @@ static uint32_t retry__rate_spacing(retry_rate *rate, uint32_t now)
     limit = limit ? limit : rate->max;
     if (limit == 0)
         return 0;
-    return retry__quotient(retry__add(1000000 * RETRY__RATE_MS, limit >> 1), limit);
+    return retry__divide(retry__add(1000000 * RETRY__RATE_MS, limit >> 1), limit);
 }
 
 /* Takes the instant that was given back, if it is to come: ms until then. UINT32_MAX: none. */
@@ -5341,7 +5325,7 @@ RETRY__COLD retry_ms retry__turn(const struct retry__event *event)
     const retry_request *request = &event->op->request;
     uint32_t f = 16;
     if (event->left < request->timeout)
-        f = retry__share(event->left, request->timeout, 4);
+        f = retry__divide((uint64_t)event->left << 4, request->timeout);
     return retry__pick(1, 2 + ((98 * f * f) >> 8), retry__draw(request->client));
 }
 
@@ -5972,7 +5956,7 @@ RETRY_API const retry_client *retry_scope_client(retry_scopes *scopes, const voi
 /* ---- Policies and budgets from text -------------------------------------------------------- */
 
 /* Presets of policies, X(name, curve, jitter, and the rest of a retry__preset), and of budgets,
-   X(name, initialiser); the first is the default. A name goes before one that it begins with. */
+   X(name, a retry__budget_preset); the first is the default. A name goes before one that it begins with. */
 #define RETRY__POLICY_PRESETS(X)                                                  \
     X("best-effort", EXPONENTIAL, FULL, 0, 1, 1, 100, 0, 0, 500, 0)               \
     X("smithy", EXPONENTIAL, FULL, 5, 0, 1000, 0, 0, 0, 20000, 0)                 \
@@ -5981,13 +5965,13 @@ RETRY_API const retry_client *retry_scope_client(retry_scopes *scopes, const voi
     X("grpc", EXPONENTIAL, SPREAD, 0, 0, 1000, 0, 0, 0, 120000, RETRY_RATIO(1.6)) \
     X("rfc0049", EXPONENTIAL, NONE, 0, 0, 1, 0, 0, 0, 500, 0)                     \
     X("controlled", CONTROLLED, NONE, 0, 0, 0, 0, 0, 0, 0, 0)
-#define RETRY__BUDGET_PRESETS(X)                                             \
-    X("none", RETRY__INIT(UINT32_MAX, 0, 0, 0, 0, 0, 0, 0, false, false, 0)) \
-    X("best-effort", RETRY_BUDGET_BEST_EFFORT(1))                            \
-    X("smithy", RETRY_BUDGET_SMITHY)                                         \
-    X("aws-2026", RETRY_BUDGET_AWS_2026)                                     \
-    X("aws", RETRY_BUDGET_AWS)                                               \
-    X("grpc", RETRY_BUDGET_GRPC)
+#define RETRY__BUDGET_PRESETS(X)                            \
+    X("none", 0, 0, 0, 0, 0, 0, 0, false, false)            \
+    X("best-effort", 200, 10, 0, 0, 1, 0, 10, false, false) \
+    X("smithy", 5000, 50, 100, 50, 10, 0, 0, false, false)  \
+    X("aws-2026", 5000, 140, 140, 50, 10, 0, 0, true, false) \
+    X("aws", 5000, 50, 100, 50, 10, 0, 0, true, false)      \
+    X("grpc", 100, 10, 0, 0, 1, 50, 0, false, true)
 
 /* Keys, X(its number, name, kind of value, field). */
 #define RETRY__POLICY_KEYS(X)                                        \
@@ -6033,6 +6017,13 @@ typedef struct retry__preset {
     uint32_t max, factor;
 } retry__preset;
 
+/* What a preset of budgets sets: what RETRY_BUDGET_x says, in tenths of a token, and seconds. */
+typedef struct retry__budget_preset {
+    uint16_t capacity;
+    uint8_t cost, timeout, throttle, success, floor, expire;
+    bool refund_last, charge_failures;
+} retry__budget_preset;
+
 /* What keys set of a budget. */
 typedef struct retry__budget_text {
     retry_budget_options options;
@@ -6055,7 +6046,7 @@ typedef struct retry__language {
 
 #define RETRY__PRESETS_ARE "unknown word; presets are"
 #define RETRY__PRESET_NAME(name, ...) " " name
-#define RETRY__PRESET(name, preset) preset,
+#define RETRY__PRESET(name, ...) {__VA_ARGS__},
 #define RETRY__KEY_NAME(key, name, kind, member) " " name "="
 
 static const char retry__policy_words[] = RETRY__PRESETS_ARE RETRY__POLICY_PRESETS(
@@ -6077,14 +6068,6 @@ static const retry__language retry__budgets = {
     retry__budget_words, retry__budget_words + sizeof RETRY__PRESETS_ARE - 1,
     retry__budget_words + sizeof retry__budget_words - sizeof(RETRY__BUDGET_KEYS(RETRY__KEY_NAME)),
     retry__budget_fields};
-
-/* x / 10^9 for x up to 2^52; 4503599 is 2^52 / 10^9 rounded down, so that the estimate may be 1 too
-   small. */
-static uint32_t retry__billionth(uint64_t x)
-{
-    uint32_t estimate = (uint32_t)(retry__product((uint32_t)(x >> 20), 4503599) >> 32);
-    return x - retry__product(estimate, 1000000000) < 1000000000 ? estimate : estimate + 1;
-}
 
 /* Functions that read a part of a text return what is wrong with it, or NULL. */
 
@@ -6137,7 +6120,7 @@ static const char *retry__parse_number(retry__scan *value, uint32_t kind, uint32
     if (value->left != 0)
         return has_unit ? "unknown unit: use ms, s, m or h" : retry__no_number;
     scaled = retry__product(whole, scales[kind]) +
-             retry__billionth(retry__product(billionths, scales[kind]) + rounding);
+             retry__divide(retry__product(billionths, scales[kind]) + rounding, 1000000000);
     if (scaled > UINT32_MAX)
         return retry__out_of_range;
     if (kind == RETRY__FACTOR && whole == 0 && billionths != 0)
@@ -6364,13 +6347,31 @@ static const char *retry__budget_sense(const retry_budget_options *options, cons
     return NULL;
 }
 
+/* Behind the presets is what a text without one begins with. */
+static const retry__budget_preset retry__budget_presets[] = {
+    RETRY__BUDGET_PRESETS(RETRY__PRESET){0, 10, 0, 0, 0, 0, 0, false, false}};
+
+static void retry__budget_preset_to(retry_budget_options *options, uint32_t index)
+{
+    const retry__budget_preset *preset = &retry__budget_presets[index];
+    const uint32_t tenth = RETRY__TOKEN / 10;
+    options->capacity = index != 0 ? preset->capacity * tenth : UINT32_MAX;
+    options->retry_cost = preset->cost * tenth;
+    options->timeout_cost = preset->timeout * tenth;
+    options->throttle_cost = preset->throttle * tenth;
+    options->success_deposit = preset->success * tenth;
+    options->request_deposit = 0;
+    options->refill_per_second = 0;
+    options->floor = preset->floor * tenth;
+    options->refund_last = preset->refund_last;
+    options->charge_failures = preset->charge_failures;
+    options->expire = preset->expire * UINT32_C(1000);
+}
+
 RETRY_API bool retry_parse_budget(retry_budget_options *options, const char *text, size_t length,
                                   retry_text_error *error)
 {
-    /* behind the presets what a text without one begins with */
-    static const retry_budget_options presets[] = {
-        RETRY__BUDGET_PRESETS(RETRY__PRESET){0, 1000, 0, 0, 0, 0, 0, 0, false, false, 0}};
-    const uint32_t best_effort = 1, own = sizeof presets / sizeof presets[0] - 1, grpc = own - 1;
+    const uint32_t best_effort = 1, grpc = 5, own = 6;
     const char *at[RETRY__BUDGET_KEY_COUNT] = {NULL}, *fault;
     retry__budget_text parsed;
     retry_budget_options *read = &parsed.options;
@@ -6379,7 +6380,7 @@ RETRY_API bool retry_parse_budget(retry_budget_options *options, const char *tex
     if (!retry__scan_begin(&scan, text, length, options))
         return retry__parsed(error, 0, retry__null);
     preset = retry__parse_preset(&scan, &retry__budgets, own);
-    *read = presets[preset];
+    retry__budget_preset_to(read, preset);
     parsed.in_flight = 1;
     fault = retry__parse_fields(&scan, &retry__budgets, at, &parsed);
     read->capacity = retry__multiply(read->capacity, parsed.in_flight);
