@@ -1455,6 +1455,7 @@ typedef struct retry_operation {
     uint16_t retry__apart;     /* private: the node of the copy that failed last */
     uint8_t retry__status;     /* private: RETRY__OP_x */
     uint8_t retry__cause;      /* private: RETRY_CAUSE_x, of the delay or of END */
+    uint32_t retry__now;       /* private: ms; when it was called last */
 } retry_operation;
 
 enum {
@@ -1534,7 +1535,7 @@ struct retry_hedge {
     uint8_t count;      /* how many are in copies, at most 254 (default: 0) */
     retry_copy *copies; /* yours, zeroed (default: NULL: none) */
     bool (*retry__drive)(retry_operation *op, uint8_t event, const retry_failure *failure,
-                         retry_step *step, retry_time now); /* private: the code of hedging */
+                         retry_step *step); /* private: the code of hedging */
     retry_ms retry__delay; /* private: ms that the timer was set to; UINT32_MAX: none */
     uint32_t retry__since; /* private: ms; when it was set */
     uint8_t retry__unsent; /* private: copies that this attempt may still send */
@@ -4744,48 +4745,48 @@ RETRY__ONCE void retry__over(retry_operation *op, uint8_t cause, retry_ms delay)
 }
 
 static void retry__notify(retry_operation *op, retry_copy *copy, retry_gates *gates, uint8_t kind,
-                          const retry_failure *failure, retry_time now)
+                          const retry_failure *failure)
 {
     struct retry__event event = {kind, 0,     false,   false, false, NULL, op,
-                                 copy, gates, failure, now,   0,     0,    0};
+                                 copy, gates, failure, op->retry__now,   0,     0,    0};
     gates->retry__drive(&event);
 }
 
 /* The instant that a rate keeps for a copy goes back. */
-static void retry__forget(retry_operation *op, retry_copy *copy, retry_time now)
+static void retry__forget(retry_operation *op, retry_copy *copy)
 {
     bool kept = (op->retry__status & RETRY__OP_KEPT) != 0;
     if (kept && op->request.client->gates) /* which may have been taken away */
-        retry__notify(op, copy, op->request.client->gates, RETRY__FORGET, NULL, now);
+        retry__notify(op, copy, op->request.client->gates, RETRY__FORGET, NULL);
     retry__become(op, retry__op_state(op));
 }
 
 /* Takes a copy off the wire. */
 static void retry__copy_off(retry_operation *op, retry_copy *copy, uint8_t kind,
-                            const retry_failure *failure, retry_time now)
+                            const retry_failure *failure)
 {
     if (copy->retry__gates)
-        retry__notify(op, copy, copy->retry__gates, kind, failure, now);
+        retry__notify(op, copy, copy->retry__gates, kind, failure);
     copy->retry__state = 0;
 }
 
 /* The same, and its CANCEL is due. */
 RETRY__ONCE void retry__copy_cancel(retry_operation *op, retry_copy *copy, uint8_t kind,
-                                    const retry_failure *failure, retry_time now)
+                                    const retry_failure *failure)
 {
-    retry__copy_off(op, copy, kind, failure, now);
+    retry__copy_off(op, copy, kind, failure);
     copy->retry__state = RETRY__COPY_CANCEL;
     op->retry__status |= RETRY__OP_CANCEL;
 }
 
 /* The copies on the wire are to be cancelled. True: there were some. */
-static bool retry__cancel_copies(retry_operation *op, retry_time now)
+static bool retry__cancel_copies(retry_operation *op)
 {
     retry_copy *copy;
     uint32_t n = 0;
     bool any = false;
     while ((copy = retry__copy_in(op, RETRY__COPY_WIRE, &n)) != NULL) {
-        retry__copy_cancel(op, copy, RETRY__RELEASE, NULL, now);
+        retry__copy_cancel(op, copy, RETRY__RELEASE, NULL);
         any = true;
     }
     return any;
@@ -4840,10 +4841,10 @@ static retry_ms retry__attempt_timeout(const retry_request *request, const retry
 /* What the gates say to a copy of an operation that has *delay ms to its deadline: the cause not to
    send it, and *delay then says how long to wait. */
 static uint8_t retry__ask_gates(retry_operation *op, retry_copy *copy, retry_gates *gates,
-                                retry_ms *delay, retry_time now)
+                                retry_ms *delay)
 {
     struct retry__event event = {RETRY__ASK, 0,     false, false, false,  NULL, op,
-                                 copy,       gates, NULL,  now,   *delay, 0,    0};
+                                 copy,       gates, NULL,  op->retry__now,   *delay, 0,    0};
     uint8_t cause;
     event.drawn = (op->retry__status & RETRY__OP_DRAWN) != 0;
     cause = gates->retry__drive(&event);
@@ -4856,22 +4857,21 @@ static uint8_t retry__ask_gates(retry_operation *op, retry_copy *copy, retry_gat
 
 /* Asks for leave to send a copy. NONE: it is on the wire, and *step says how. Else why not, and
    step->delay how long to wait, or what there is to know. */
-static uint8_t retry__ask_copy(retry_operation *op, retry_copy *copy, retry_step *step,
-                               retry_time now)
+static uint8_t retry__ask_copy(retry_operation *op, retry_copy *copy, retry_step *step)
 {
     retry_gates *gates = op->request.client ? op->request.client->gates : NULL;
-    retry_ms left = retry__remaining(&op->request, now);
+    retry_ms left = retry__remaining(&op->request, op->retry__now);
     step->delay = left;
     if (left == 0)
         return RETRY_CAUSE_DEADLINE;
     copy->retry__gates = NULL;
     copy->retry__node = 0;
     if (gates && gates->retry__drive) {
-        uint8_t cause = retry__ask_gates(op, copy, gates, &step->delay, now);
+        uint8_t cause = retry__ask_gates(op, copy, gates, &step->delay);
         if (cause != RETRY_CAUSE_NONE)
             return cause;
     }
-    copy->retry__sent = now;
+    copy->retry__sent = op->retry__now;
     copy->retry__state = RETRY__COPY_WIRE;
     copy->retry__timeout = retry__attempt_timeout(&op->request, copy->retry__gates, left);
     step->what = RETRY_DO_SEND;
@@ -4882,31 +4882,31 @@ static uint8_t retry__ask_copy(retry_operation *op, retry_copy *copy, retry_step
 }
 
 /* Ends an operation that has no copy out. */
-static void retry__close(retry_operation *op, uint8_t cause, retry_ms delay, retry_time now)
+static void retry__close(retry_operation *op, uint8_t cause, retry_ms delay)
 {
     uint8_t verdict =
         cause == RETRY_CAUSE_DEADLINE ? (uint8_t)RETRY_VERDICT_EXPIRE : (uint8_t)RETRY_VERDICT_FAIL;
-    retry__forget(op, &op->retry__copy, now);
+    retry__forget(op, &op->retry__copy);
     retry__over(op, cause, delay);
     if (!retry__open_or_pending(&op->request))
         return;
-    retry__finish(&op->request, verdict, RETRY__BUDGET_REFUND, now);
+    retry__finish(&op->request, verdict, RETRY__BUDGET_REFUND, op->retry__now);
     retry__announce(&op->request, NULL, verdict, cause, delay);
 }
 
 /* The next attempt begins, if it may. False: the operation is over. */
-static bool retry__try(retry_operation *op, retry_step *step, retry_time now)
+static bool retry__try(retry_operation *op, retry_step *step)
 {
-    op->retry__cause = retry__ask_copy(op, &op->retry__copy, step, now);
+    op->retry__cause = retry__ask_copy(op, &op->retry__copy, step);
     if (op->retry__cause == RETRY_CAUSE_NONE) {
         retry__become(op, RETRY__OP_TRY);
         if (op->retry__hedge)
-            op->retry__hedge->retry__drive(op, RETRY__HEDGE_BEGIN, NULL, step, now);
+            op->retry__hedge->retry__drive(op, RETRY__HEDGE_BEGIN, NULL, step);
     } else if (op->retry__cause == RETRY_CAUSE_PACED) {
         step->what = RETRY_DO_WAIT;
         step->cause = RETRY_CAUSE_PACED;
     } else {
-        retry__close(op, op->retry__cause, step->delay, now);
+        retry__close(op, op->retry__cause, step->delay);
         return false;
     }
     return true;
@@ -4914,19 +4914,19 @@ static bool retry__try(retry_operation *op, retry_step *step, retry_time now)
 
 /* No attempt is under way: what there is to wait for, or the next attempt. False: the operation is
  * over. */
-static bool retry__idle(retry_operation *op, retry_step *step, retry_time now)
+static bool retry__idle(retry_operation *op, retry_step *step)
 {
     const retry_request *request = &op->request;
     bool pending = request->retry__state == RETRY_VERDICT_PENDING;
     if (pending)
-        step->delay = retry__remaining(request, now);
+        step->delay = retry__remaining(request, op->retry__now);
     else if (request->last_delay != 0 && op->retry__cause != RETRY_CAUSE_PACED)
         step->delay =
-            retry__left(op->retry__mark, retry__min(request->last_delay, UINT32_MAX - 1), now);
+            retry__left(op->retry__mark, retry__min(request->last_delay, UINT32_MAX - 1), op->retry__now);
     if (step->delay == 0) {
         if (!pending)
-            return retry__try(op, step, now);
-        retry__close(op, RETRY_CAUSE_DEADLINE, 0, now);
+            return retry__try(op, step);
+        retry__close(op, RETRY_CAUSE_DEADLINE, 0);
         return false;
     }
     step->what = RETRY_DO_WAIT;
@@ -4936,37 +4936,36 @@ static bool retry__idle(retry_operation *op, retry_step *step, retry_time now)
 
 /* What was decided about the attempt that is over; a strategy or an observer may have stopped it.
  */
-static void retry__decided(retry_operation *op, retry_decision decision, retry_time now)
+static void retry__decided(retry_operation *op, retry_decision decision)
 {
     if (retry__op_state(op) == RETRY__OP_OVER)
         return;
     retry__become(op, RETRY__OP_IDLE);
     op->retry__cause = decision.cause;
-    op->retry__mark = now;
+    op->retry__mark = op->retry__now;
     if (decision.verdict == RETRY_VERDICT_FAIL || decision.verdict == RETRY_VERDICT_EXPIRE)
-        retry__close(op, decision.cause, decision.delay, now); /* open still: a misuse */
+        retry__close(op, decision.cause, decision.delay); /* open still: a misuse */
 }
 
-static void retry__decide_try(retry_operation *op, retry_time now)
+static void retry__decide_try(retry_operation *op)
 {
-    retry__decided(op, retry_orchestrate(&op->request, &op->failure, now), now);
+    retry__decided(op, retry_orchestrate(&op->request, &op->failure, op->retry__now));
 }
 
 /* A copy that is off the wire has failed. */
-static void retry__copy_failed(retry_operation *op, retry_copy *copy, const retry_failure *failure,
-                               retry_time now)
+static void retry__copy_failed(retry_operation *op, retry_copy *copy, const retry_failure *failure)
 {
     op->retry__apart = copy->retry__node;
     if (op->retry__hedge) {
-        op->retry__hedge->retry__drive(op, RETRY__HEDGE_FAILED, failure, NULL, now);
+        op->retry__hedge->retry__drive(op, RETRY__HEDGE_FAILED, failure, NULL);
     } else {
         op->failure = *failure;
-        retry__decide_try(op, now);
+        retry__decide_try(op);
     }
 }
 
 /* The first copy whose time is over has failed: true. Else *least is what is left of the first. */
-static bool retry__timed_out(retry_operation *op, retry_ms *least, retry_time now)
+static bool retry__timed_out(retry_operation *op, retry_ms *least)
 {
     retry_copy *copy;
     uint32_t n;
@@ -4974,12 +4973,12 @@ static bool retry__timed_out(retry_operation *op, retry_ms *least, retry_time no
         retry_ms left;
         if (copy->retry__timeout == UINT32_MAX)
             continue;
-        left = retry__left(copy->retry__sent, copy->retry__timeout, now);
+        left = retry__left(copy->retry__sent, copy->retry__timeout, op->retry__now);
         if (left == 0) {
             retry_failure failure = retry__failure(RETRY_REASON_ATTEMPT_TIMED_OUT, 0);
             failure.timeout = true;
-            retry__copy_cancel(op, copy, RETRY__REPORT, &failure, now);
-            retry__copy_failed(op, copy, &failure, now);
+            retry__copy_cancel(op, copy, RETRY__REPORT, &failure);
+            retry__copy_failed(op, copy, &failure);
             return true;
         }
         *least = retry__min(*least, left);
@@ -5004,14 +5003,14 @@ RETRY__COLD bool retry__cancel_next(retry_operation *op, retry_step *step)
 
 /* An attempt is under way: a copy that is due, or how long there is nothing to do; false: look
  * again. */
-RETRY__COLD bool retry__watch(retry_operation *op, retry_step *step, retry_time now)
+RETRY__COLD bool retry__watch(retry_operation *op, retry_step *step)
 {
     retry_ms least = UINT32_MAX;
-    if (retry__timed_out(op, &least, now))
+    if (retry__timed_out(op, &least))
         return false;
     step->what = RETRY_DO_WAIT;
     step->delay = UINT32_MAX;
-    if (op->retry__hedge && op->retry__hedge->retry__drive(op, RETRY__HEDGE_NEXT, NULL, step, now))
+    if (op->retry__hedge && op->retry__hedge->retry__drive(op, RETRY__HEDGE_NEXT, NULL, step))
         return step->what == RETRY_DO_SEND;
     step->delay = retry__min(step->delay, least);
     return true;
@@ -5023,20 +5022,20 @@ static bool retry__under_way(const retry_operation *op)
 }
 
 /* Nobody waits for an operation any more. */
-RETRY__COLD void retry__abandon(retry_operation *op, retry_time now)
+RETRY__COLD void retry__abandon(retry_operation *op)
 {
     if (!retry__under_way(op))
         return;
-    if (retry__cancel_copies(op, now))
+    if (retry__cancel_copies(op))
         op->request.ambiguous = true;
-    retry__forget(op, &op->retry__copy, now);
+    retry__forget(op, &op->retry__copy);
     retry__over(op, RETRY_CAUSE_CANCELLED, 0);
-    retry_cancel(&op->request, now);
+    retry_cancel(&op->request, op->retry__now);
     op->request.retry__state = RETRY__CANCELLED; /* whoever closed it */
 }
 
 /* One look at an operation that was started; false: look again. */
-static bool retry__look(retry_operation *op, retry_step *step, retry_time now)
+static bool retry__look(retry_operation *op, retry_step *step)
 {
     if ((op->retry__status & RETRY__OP_CANCEL) != 0)
         return retry__cancel_next(op, step);
@@ -5049,9 +5048,9 @@ static bool retry__look(retry_operation *op, retry_step *step, retry_time now)
         return true;
     }
     if (retry__open_or_pending(&op->request))
-        return op->retry__status == RETRY__OP_TRY ? retry__watch(op, step, now)
-                                                  : retry__idle(op, step, now);
-    retry__abandon(op, now);
+        return op->retry__status == RETRY__OP_TRY ? retry__watch(op, step)
+                                                  : retry__idle(op, step);
+    retry__abandon(op);
     return false;
 }
 
@@ -5064,7 +5063,8 @@ RETRY_API retry_step retry_next(retry_operation *op, retry_time now)
         step.cause = RETRY_CAUSE_MISUSE;
         return step;
     }
-    while (!retry__look(op, &step, now))
+    op->retry__now = now;
+    while (!retry__look(op, &step))
         step = nothing;
     return step;
 }
@@ -5073,17 +5073,20 @@ RETRY_API retry_step retry_next(retry_operation *op, retry_time now)
  */
 RETRY_API void retry_stop(retry_operation *op, retry_time now)
 {
-    if (op &&
-        (retry__open_or_pending(&op->request) || op->request.retry__state == RETRY__CANCELLED))
-        retry__abandon(op, now);
+    if (!op ||
+        (!retry__open_or_pending(&op->request) && op->request.retry__state != RETRY__CANCELLED))
+        return;
+    op->retry__now = now;
+    retry__abandon(op);
 }
 
 RETRY_API void retry_start(retry_operation *op, retry_time now)
 {
     if (!op)
         return;
+    op->retry__now = now;
     if (retry__under_way(op))
-        retry__abandon(op, now);
+        retry__abandon(op);
     retry__begin(&op->request, now);
     op->failure = retry__failure(RETRY_REASON_NONE, 0);
     retry__become(op, RETRY__OP_IDLE);
@@ -5097,22 +5100,23 @@ RETRY_API void retry_ended(retry_operation *op, unsigned copy, const retry_failu
     retry_copy *ended = op ? retry__copy_at(op, copy) : NULL;
     if (!ended)
         return;
+    op->retry__now = now;
     if (!retry__on_wire(ended)) {
         ended->retry__state = 0;
         return;
     }
-    retry__copy_off(op, ended, RETRY__REPORT, failure, now);
+    retry__copy_off(op, ended, RETRY__REPORT, failure);
     if (!retry__open(&op->request)) { /* any more */
         if (failure)
             retry__record(&op->request, failure);
         else
             op->request.ambiguous = true; /* its end was told before it was done */
-        retry__abandon(op, now);
+        retry__abandon(op);
     } else if (failure) {
-        retry__copy_failed(op, ended, failure, now);
+        retry__copy_failed(op, ended, failure);
     } else {
         if (op->retry__hedge)
-            retry__cancel_copies(op, now);
+            retry__cancel_copies(op);
         retry__over(op, RETRY_CAUSE_NONE, 0);
         retry__succeed(&op->request, now);
     }
@@ -5120,8 +5124,10 @@ RETRY_API void retry_ended(retry_operation *op, unsigned copy, const retry_failu
 
 RETRY_API void retry_answer(retry_operation *op, retry_action action, retry_time now)
 {
-    if (retry__op_state(op) == RETRY__OP_IDLE && op->request.retry__state == RETRY_VERDICT_PENDING)
-        retry__decided(op, retry_resume(&op->request, &op->failure, action, now), now);
+    if (retry__op_state(op) != RETRY__OP_IDLE || op->request.retry__state != RETRY_VERDICT_PENDING)
+        return;
+    op->retry__now = now;
+    retry__decided(op, retry_resume(&op->request, &op->failure, action, now));
 }
 
 /* ---- The gates of a server ----------------------------------------------------------------- */
@@ -5571,14 +5577,14 @@ static bool retry__hedge_account(retry_request *request, uint8_t event, uint32_t
 }
 
 /* What was never sent put no load on the server: a copy's charge goes back. */
-static void retry__hedge_refund(retry_operation *op, retry_time now)
+static void retry__hedge_refund(retry_operation *op)
 {
     const retry_client *client = op->request.client;
     if (op->retry__hedge->retry__paid == 0 || !client || !client->budget)
         return;
     op->retry__hedge->retry__paid--;
     retry__hedge_account(&op->request, RETRY__BUDGET_REFUND, client->budget->options.retry_cost,
-                         now);
+                         op->retry__now);
 }
 
 /* ms: UINT32_MAX for none. */
@@ -5605,18 +5611,18 @@ static retry_ms retry__hedge_delay(retry_operation *op)
 }
 
 /* A copy was sent, or counts as sent: when the next is due. */
-static void retry__hedge_sent(retry_operation *op, retry_time now)
+static void retry__hedge_sent(retry_operation *op)
 {
     bool more = op->retry__hedge->retry__unsent != 0 && op->request.idempotent;
-    retry__hedge_set(op->retry__hedge, more ? retry__hedge_delay(op) : UINT32_MAX, now);
+    retry__hedge_set(op->retry__hedge, more ? retry__hedge_delay(op) : UINT32_MAX, op->retry__now);
 }
 
 /* Whether a copy may follow `later` ms from now, if it is paid for. */
-static bool retry__hedge_open(retry_operation *op, retry_ms later, retry_time now)
+static bool retry__hedge_open(retry_operation *op, retry_ms later)
 {
     const retry_hedge *hedge = op->retry__hedge;
     return !hedge->retry__stopped && hedge->retry__unsent != 0 && op->request.idempotent &&
-           later < retry__remaining(&op->request, now);
+           later < retry__remaining(&op->request, op->retry__now);
 }
 
 /* The lowest number that is free, of those that there are. */
@@ -5632,29 +5638,28 @@ static retry_copy *retry__hedge_free(retry_operation *op, uint32_t *number)
 
 /* No copy is to come, but for those that are to follow: with nothing on the wire the attempt
  * failed. */
-static void retry__hedge_rest(retry_operation *op, retry_time now)
+static void retry__hedge_rest(retry_operation *op)
 {
     uint32_t number = 0;
     if (op->retry__hedge->retry__follow == 0 && !retry__copy_in(op, RETRY__COPY_WIRE, &number))
-        retry__decide_try(op, now);
+        retry__decide_try(op);
 }
 
 /* A gate refused a copy, or would let it wait: it counts as one that failed, never sent. */
-static void retry__hedge_refused(retry_operation *op, retry_copy *copy, uint8_t cause,
-                                 retry_time now)
+static void retry__hedge_refused(retry_operation *op, retry_copy *copy, uint8_t cause)
 {
     const retry_failure refusal =
         retry__failure(cause == RETRY_CAUSE_CIRCUIT_OPEN ? RETRY_REASON_CIRCUIT_BREAKER_OPEN
                                                          : RETRY_REASON_CLIENT_THROTTLED,
                        0);
     retry__record(&op->request, &refusal);
-    retry__forget(op, copy, now);
-    retry__hedge_refund(op, now);
-    retry__hedge_rest(op, now);
+    retry__forget(op, copy);
+    retry__hedge_refund(op);
+    retry__hedge_rest(op);
 }
 
 /* The next copy is due. */
-static void retry__hedge_due(retry_operation *op, retry_step *step, retry_time now)
+static void retry__hedge_due(retry_operation *op, retry_step *step)
 {
     retry_hedge *hedge = op->retry__hedge;
     uint32_t number;
@@ -5662,21 +5667,21 @@ static void retry__hedge_due(retry_operation *op, retry_step *step, retry_time n
     retry_copy *copy = retry__hedge_free(op, &number);
     if (hedge->retry__follow != 0)
         hedge->retry__follow--;
-    if (!copy || !retry__hedge_open(op, 0, now) ||
-        !retry__hedge_account(&op->request, RETRY__BUDGET_RESUME, 0, now)) {
-        retry__hedge_set(hedge, UINT32_MAX, now);
+    if (!copy || !retry__hedge_open(op, 0) ||
+        !retry__hedge_account(&op->request, RETRY__BUDGET_RESUME, 0, op->retry__now)) {
+        retry__hedge_set(hedge, UINT32_MAX, op->retry__now);
         hedge->retry__follow = 0;
-        retry__hedge_rest(op, now);
+        retry__hedge_rest(op);
         return;
     }
     hedge->retry__unsent--;
     hedge->retry__paid++;
-    retry__hedge_sent(op, now);
+    retry__hedge_sent(op);
     step->copy = (uint8_t)number;
     step->delay = 0;
-    cause = retry__ask_copy(op, copy, step, now);
+    cause = retry__ask_copy(op, copy, step);
     if (cause != RETRY_CAUSE_NONE)
-        retry__hedge_refused(op, copy, cause, now);
+        retry__hedge_refused(op, copy, cause);
 }
 
 /* Whether a failure is final whatever is on the wire, by itself or as it does not permit another
@@ -5689,7 +5694,7 @@ RETRY__ONCE bool retry__hedge_final(const retry_request *request, uint32_t trait
     return !*charged || !retry__permits(request, traits);
 }
 
-static void retry__hedge_failed(retry_operation *op, const retry_failure *failure, retry_time now)
+static void retry__hedge_failed(retry_operation *op, const retry_failure *failure)
 {
     retry_hedge *hedge = op->retry__hedge;
     retry_request *request = &op->request;
@@ -5699,29 +5704,29 @@ static void retry__hedge_failed(retry_operation *op, const retry_failure *failur
     if (!hedge->retry__stopped)
         op->failure = *failure;
     if (charged)
-        retry__ask_budget(request, RETRY__BUDGET_COPY, failure, now);
+        retry__ask_budget(request, RETRY__BUDGET_COPY, failure, op->retry__now);
     if (is_final) {
-        if (retry__cancel_copies(op, now))
+        if (retry__cancel_copies(op))
             request->ambiguous = true; /* who knows what the others have done */
-        retry__decide_try(op, now);
+        retry__decide_try(op);
     } else if (order == UINT32_MAX) {
         hedge->retry__stopped = true;
         hedge->retry__follow = 0;
-        retry__hedge_rest(op, now);
+        retry__hedge_rest(op);
     } else if ((traits & RETRY__TRAIT_UNSENT) != 0) {
-        retry__hedge_refund(op, now);
-        retry__hedge_rest(op, now);
+        retry__hedge_refund(op);
+        retry__hedge_rest(op);
     } else if (order != 0) {
-        retry__hedge_set(hedge, order, now);
-        if (!retry__hedge_open(op, order, now))
-            retry__hedge_rest(op, now);
+        retry__hedge_set(hedge, order, op->retry__now);
+        if (!retry__hedge_open(op, order))
+            retry__hedge_rest(op);
     } else {
         hedge->retry__follow++;
     }
 }
 
 static bool retry__hedge_drive(retry_operation *op, uint8_t event, const retry_failure *failure,
-                               retry_step *step, retry_time now)
+                               retry_step *step)
 {
     retry_hedge *hedge = op->retry__hedge;
     if (event == RETRY__HEDGE_BEGIN) {
@@ -5731,15 +5736,15 @@ static bool retry__hedge_drive(retry_operation *op, uint8_t event, const retry_f
         hedge->retry__follow = 0;
         hedge->retry__paid = 0;
         hedge->retry__stopped = false;
-        retry__hedge_sent(op, now);
+        retry__hedge_sent(op);
     } else if (event == RETRY__HEDGE_FAILED) {
-        retry__hedge_failed(op, failure, now);
+        retry__hedge_failed(op, failure);
     } else {
         if (hedge->retry__delay != UINT32_MAX)
-            step->delay = retry__left(hedge->retry__since, hedge->retry__delay, now);
+            step->delay = retry__left(hedge->retry__since, hedge->retry__delay, op->retry__now);
         if (step->delay != 0 && hedge->retry__follow == 0)
             return false;
-        retry__hedge_due(op, step, now);
+        retry__hedge_due(op, step);
     }
     return true;
 }
