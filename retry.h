@@ -5021,11 +5021,9 @@ static bool retry__under_way(const retry_operation *op)
     return retry__op_state(op) == RETRY__OP_IDLE || retry__op_state(op) == RETRY__OP_TRY;
 }
 
-/* Nobody waits for an operation any more. */
+/* Nobody waits for an operation that is under way any more. */
 RETRY__COLD void retry__abandon(retry_operation *op)
 {
-    if (!retry__under_way(op))
-        return;
     if (retry__cancel_copies(op))
         op->request.ambiguous = true;
     retry__forget(op, &op->retry__copy);
@@ -5073,7 +5071,7 @@ RETRY_API retry_step retry_next(retry_operation *op, retry_time now)
  */
 RETRY_API void retry_stop(retry_operation *op, retry_time now)
 {
-    if (!op ||
+    if (!op || !retry__under_way(op) ||
         (!retry__open_or_pending(&op->request) && op->request.retry__state != RETRY__CANCELLED))
         return;
     op->retry__now = now;
@@ -5100,11 +5098,11 @@ RETRY_API void retry_ended(retry_operation *op, unsigned copy, const retry_failu
     retry_copy *ended = op ? retry__copy_at(op, copy) : NULL;
     if (!ended)
         return;
-    op->retry__now = now;
     if (!retry__on_wire(ended)) {
         ended->retry__state = 0;
         return;
     }
+    op->retry__now = now;
     retry__copy_off(op, ended, RETRY__REPORT, failure);
     if (!retry__open(&op->request)) { /* any more */
         if (failure)
