@@ -776,6 +776,9 @@ struct retry_request {
                                after a success */
     uint32_t retries;       /* so far: attempts but the first */
     uint32_t retry__charge; /* private: thousandths that this retry cost; or a hedge was charged */
+    uint8_t retry__status;  /* private, of an operation: RETRY__OP_x */
+    uint8_t retry__cause;   /* private, of one: RETRY_CAUSE_x, of the delay or of END */
+    uint16_t retry__apart;  /* private, of one: the node of the copy that failed last */
     retry_reason_set reasons; /* every reason seen */
     retry_time started;       /* ms; when retry_begin was called */
     uint32_t code;            /* the last failure's code */
@@ -1452,9 +1455,6 @@ typedef struct retry_operation {
     retry_copy retry__copy;    /* private: number 0 */
     uint32_t retry__mark;      /* private: ms; when the delay began; the turn that a rate keeps; the
                                   delay of END */
-    uint16_t retry__apart;     /* private: the node of the copy that failed last */
-    uint8_t retry__status;     /* private: RETRY__OP_x */
-    uint8_t retry__cause;      /* private: RETRY_CAUSE_x, of the delay or of END */
     uint32_t retry__now;       /* private: ms; when it was called last */
 } retry_operation;
 
@@ -4703,7 +4703,7 @@ enum {
 
 static uint8_t retry__op_state(const retry_operation *op)
 {
-    return op ? op->retry__status & RETRY__OP_PHASE : (uint8_t)RETRY__OP_NONE;
+    return op ? op->request.retry__status & RETRY__OP_PHASE : (uint8_t)RETRY__OP_NONE;
 }
 
 /* The copy with this number; NULL: there is none. */
@@ -4733,14 +4733,14 @@ static inline retry_copy *retry__copy_in(retry_operation *op, uint8_t state, uin
 /* Leaves what is known of the attempt, but for CANCELs that are due. */
 static void retry__become(retry_operation *op, uint8_t state)
 {
-    op->retry__status = (uint8_t)((op->retry__status & RETRY__OP_CANCEL) | state);
+    op->request.retry__status = (uint8_t)((op->request.retry__status & RETRY__OP_CANCEL) | state);
 }
 
 /* The operation is over; its request is, or is closed next. */
 RETRY__ONCE void retry__over(retry_operation *op, uint8_t cause, retry_ms delay)
 {
     retry__become(op, RETRY__OP_OVER);
-    op->retry__cause = cause;
+    op->request.retry__cause = cause;
     op->retry__mark = delay;
 }
 
@@ -4755,7 +4755,7 @@ static void retry__notify(retry_operation *op, retry_copy *copy, retry_gates *ga
 /* The instant that a rate keeps for a copy goes back. */
 static void retry__forget(retry_operation *op, retry_copy *copy)
 {
-    bool kept = (op->retry__status & RETRY__OP_KEPT) != 0;
+    bool kept = (op->request.retry__status & RETRY__OP_KEPT) != 0;
     if (kept && op->request.client->gates) /* which may have been taken away */
         retry__notify(op, copy, op->request.client->gates, RETRY__FORGET, NULL);
     retry__become(op, retry__op_state(op));
@@ -4776,7 +4776,7 @@ RETRY__ONCE void retry__copy_cancel(retry_operation *op, retry_copy *copy, uint8
 {
     retry__copy_off(op, copy, kind, failure);
     copy->retry__state = RETRY__COPY_CANCEL;
-    op->retry__status |= RETRY__OP_CANCEL;
+    op->request.retry__status |= RETRY__OP_CANCEL;
 }
 
 /* The copies on the wire are to be cancelled. True: there were some. */
@@ -4846,7 +4846,7 @@ static uint8_t retry__ask_gates(retry_operation *op, retry_copy *copy, retry_gat
     struct retry__event event = {RETRY__ASK, 0,     false, false, false,  NULL, op,
                                  copy,       gates, NULL,  op->retry__now,   *delay, 0,    0};
     uint8_t cause;
-    event.drawn = (op->retry__status & RETRY__OP_DRAWN) != 0;
+    event.drawn = (op->request.retry__status & RETRY__OP_DRAWN) != 0;
     cause = gates->retry__drive(&event);
     if (cause == RETRY_CAUSE_PACED &&
         retry__attempt_short(&op->request, retry__subtract(event.left, event.delay)))
@@ -4897,16 +4897,16 @@ static void retry__close(retry_operation *op, uint8_t cause, retry_ms delay)
 /* The next attempt begins, if it may. False: the operation is over. */
 static bool retry__try(retry_operation *op, retry_step *step)
 {
-    op->retry__cause = retry__ask_copy(op, &op->retry__copy, step);
-    if (op->retry__cause == RETRY_CAUSE_NONE) {
+    op->request.retry__cause = retry__ask_copy(op, &op->retry__copy, step);
+    if (op->request.retry__cause == RETRY_CAUSE_NONE) {
         retry__become(op, RETRY__OP_TRY);
         if (op->retry__hedge)
             op->retry__hedge->retry__drive(op, RETRY__HEDGE_BEGIN, NULL, step);
-    } else if (op->retry__cause == RETRY_CAUSE_PACED) {
+    } else if (op->request.retry__cause == RETRY_CAUSE_PACED) {
         step->what = RETRY_DO_WAIT;
         step->cause = RETRY_CAUSE_PACED;
     } else {
-        retry__close(op, op->retry__cause, step->delay);
+        retry__close(op, op->request.retry__cause, step->delay);
         return false;
     }
     return true;
@@ -4920,7 +4920,7 @@ static bool retry__idle(retry_operation *op, retry_step *step)
     bool pending = request->retry__state == RETRY_VERDICT_PENDING;
     if (pending)
         step->delay = retry__remaining(request, op->retry__now);
-    else if (request->last_delay != 0 && op->retry__cause != RETRY_CAUSE_PACED)
+    else if (request->last_delay != 0 && op->request.retry__cause != RETRY_CAUSE_PACED)
         step->delay =
             retry__left(op->retry__mark, retry__min(request->last_delay, UINT32_MAX - 1), op->retry__now);
     if (step->delay == 0) {
@@ -4930,7 +4930,7 @@ static bool retry__idle(retry_operation *op, retry_step *step)
         return false;
     }
     step->what = RETRY_DO_WAIT;
-    step->cause = op->retry__cause;
+    step->cause = op->request.retry__cause;
     return true;
 }
 
@@ -4941,7 +4941,7 @@ static void retry__decided(retry_operation *op, retry_decision decision)
     if (retry__op_state(op) == RETRY__OP_OVER)
         return;
     retry__become(op, RETRY__OP_IDLE);
-    op->retry__cause = decision.cause;
+    op->request.retry__cause = decision.cause;
     op->retry__mark = op->retry__now;
     if (decision.verdict == RETRY_VERDICT_FAIL || decision.verdict == RETRY_VERDICT_EXPIRE)
         retry__close(op, decision.cause, decision.delay); /* open still: a misuse */
@@ -4955,7 +4955,7 @@ static void retry__decide_try(retry_operation *op)
 /* A copy that is off the wire has failed. */
 static void retry__copy_failed(retry_operation *op, retry_copy *copy, const retry_failure *failure)
 {
-    op->retry__apart = copy->retry__node;
+    op->request.retry__apart = copy->retry__node;
     if (op->retry__hedge) {
         op->retry__hedge->retry__drive(op, RETRY__HEDGE_FAILED, failure, NULL);
     } else {
@@ -4992,7 +4992,7 @@ RETRY__COLD bool retry__cancel_next(retry_operation *op, retry_step *step)
     uint32_t n = 0;
     retry_copy *copy = retry__copy_in(op, RETRY__COPY_CANCEL, &n);
     if (!copy) {
-        op->retry__status &= (uint8_t)~RETRY__OP_CANCEL;
+        op->request.retry__status &= (uint8_t)~RETRY__OP_CANCEL;
         return false;
     }
     copy->retry__state = 0;
@@ -5035,18 +5035,18 @@ RETRY__COLD void retry__abandon(retry_operation *op)
 /* One look at an operation that was started; false: look again. */
 static bool retry__look(retry_operation *op, retry_step *step)
 {
-    if ((op->retry__status & RETRY__OP_CANCEL) != 0)
+    if ((op->request.retry__status & RETRY__OP_CANCEL) != 0)
         return retry__cancel_next(op, step);
-    if (op->retry__status == RETRY__OP_OVER) {
+    if (op->request.retry__status == RETRY__OP_OVER) {
         uint8_t state = op->request.retry__state;
         step->what = RETRY_DO_END;
         step->verdict = state == RETRY__CANCELLED ? (uint8_t)RETRY_VERDICT_FAIL : state;
-        step->cause = op->retry__cause;
+        step->cause = op->request.retry__cause;
         step->delay = op->retry__mark;
         return true;
     }
     if (retry__open_or_pending(&op->request))
-        return op->retry__status == RETRY__OP_TRY ? retry__watch(op, step)
+        return op->request.retry__status == RETRY__OP_TRY ? retry__watch(op, step)
                                                   : retry__idle(op, step);
     retry__abandon(op);
     return false;
@@ -5088,8 +5088,8 @@ RETRY_API void retry_start(retry_operation *op, retry_time now)
     retry__begin(&op->request, now);
     op->failure = retry__failure(RETRY_REASON_NONE, 0);
     retry__become(op, RETRY__OP_IDLE);
-    op->retry__cause = RETRY_CAUSE_NONE;
-    op->retry__apart = UINT16_MAX;
+    op->request.retry__cause = RETRY_CAUSE_NONE;
+    op->request.retry__apart = UINT16_MAX;
 }
 
 RETRY_API void retry_ended(retry_operation *op, unsigned copy, const retry_failure *failure,
@@ -5194,7 +5194,7 @@ static uint8_t retry__gates_ask(struct retry__event *event)
     if (!event->placed)
         retry__place(event, UINT32_MAX);
     event->copy->retry__gates = event->gates;
-    event->op->retry__status &= (uint8_t) ~(RETRY__OP_DRAWN | RETRY__OP_KEPT);
+    event->op->request.retry__status &= (uint8_t) ~(RETRY__OP_DRAWN | RETRY__OP_KEPT);
     return RETRY_CAUSE_NONE;
 }
 
@@ -5306,7 +5306,7 @@ static uint8_t retry__ask_throttle(struct retry__event *event)
     if (!retry__throttle_ask((retry_throttle *)event->gate, retry__draw(op->request.client),
                              event->now))
         return RETRY_CAUSE_THROTTLED;
-    op->retry__status |= RETRY__OP_DRAWN;
+    op->request.retry__status |= RETRY__OP_DRAWN;
     return RETRY_CAUSE_NONE;
 }
 
@@ -5363,13 +5363,13 @@ RETRY__WRAPS static uint8_t retry__ask_rate(struct retry__event *event)
     retry_operation *op = event->op;
     uint32_t *taken = &event->copy->retry__timeout;
     retry_ms wait = rate->wait ? rate->wait : 250;
-    bool kept = (op->retry__status & RETRY__OP_KEPT) != 0;
+    bool kept = (op->request.retry__status & RETRY__OP_KEPT) != 0;
     if (kept && retry__multiply(retry__rate_until(op->retry__mark, event->now), RETRY__RATE_MS) <=
                     retry__rate_depth(rate, *taken)) {
         event->delay = retry__rate_until(event->now, op->retry__mark);
         event->delay = retry__min(event->delay, wait); /* if the clock stepped back */
     } else {
-        op->retry__status &= (uint8_t)~RETRY__OP_KEPT;
+        op->request.retry__status &= (uint8_t)~RETRY__OP_KEPT;
         *taken = retry__rate_spacing(rate, event->now);
         event->delay = *taken != 0 ? retry__rate_reuse(rate, event->now) : 0;
         if (event->delay >= wait)
@@ -5380,7 +5380,7 @@ RETRY__WRAPS static uint8_t retry__ask_rate(struct retry__event *event)
     if (event->delay == 0)
         return RETRY_CAUSE_NONE;
     op->retry__mark = event->now + event->delay;
-    op->retry__status |= RETRY__OP_KEPT;
+    op->request.retry__status |= RETRY__OP_KEPT;
     return RETRY_CAUSE_PACED;
 }
 
@@ -5427,8 +5427,8 @@ static bool retry__set_apart(retry_operation *op, uint32_t node)
 {
     const retry_copy *copy;
     uint32_t n;
-    if (op->retry__apart == node || retry__op_state(op) != RETRY__OP_TRY)
-        return op->retry__apart == node;
+    if (op->request.retry__apart == node || retry__op_state(op) != RETRY__OP_TRY)
+        return op->request.retry__apart == node;
     for (n = 0; (copy = retry__copy_in(op, RETRY__COPY_WIRE, &n)) != NULL; n++) {
         if (copy->retry__node == node)
             return true;
@@ -5465,10 +5465,10 @@ static bool retry__node_asked(struct retry__event *event, uint32_t node,
     cause = retry__gates_ask(event);
     if (cause == RETRY_CAUSE_NONE)
         return true;
-    if ((event->op->retry__status & RETRY__OP_KEPT) != 0) {
+    if ((event->op->request.retry__status & RETRY__OP_KEPT) != 0) {
         event->kind = RETRY__FORGET;
         retry__gate_tell(event, &event->gates->retry__gates[RETRY__RATE]);
-        event->op->retry__status &= (uint8_t)~RETRY__OP_KEPT;
+        event->op->request.retry__status &= (uint8_t)~RETRY__OP_KEPT;
     }
     retry__nodes_hear(answer, cause, event->delay);
     return false;
@@ -5477,7 +5477,7 @@ static bool retry__node_asked(struct retry__event *event, uint32_t node,
 /* Whether it is seen at once that no node is set apart, as with most copies. */
 static bool retry__none_apart(const retry_operation *op)
 {
-    return RETRY__FAST && op->retry__apart == UINT16_MAX && retry__op_state(op) != RETRY__OP_TRY;
+    return RETRY__FAST && op->request.retry__apart == UINT16_MAX && retry__op_state(op) != RETRY__OP_TRY;
 }
 
 /* The node with this index among those that are set apart, or among the others, which have it. */
@@ -5751,7 +5751,7 @@ RETRY_API void retry_hedge_copies(retry_operation *op, retry_hedge *hedge)
 {
     uint32_t number = 0;
     if (!op || retry__under_way(op) ||
-        ((op->retry__status & RETRY__OP_CANCEL) != 0 && /* else the last hedge may be gone */
+        ((op->request.retry__status & RETRY__OP_CANCEL) != 0 && /* else the last hedge may be gone */
          retry__copy_in(op, RETRY__COPY_CANCEL, &number)))
         return;
     op->retry__hedge = hedge && hedge->copies ? hedge : NULL;
