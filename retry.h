@@ -2206,24 +2206,16 @@ static retry_ms retry__controlled(uint32_t n)
     return ladder[retry__min(n, sizeof ladder / sizeof ladder[0] - 1)];
 }
 
-RETRY__WRAPS static uint64_t retry__add_64(uint64_t a, uint64_t b)
-{
-    uint64_t sum = a + b;
-    return sum < a ? UINT64_MAX : sum;
-}
-
-/* a * b of 32.32 fixed point, rounded. */
-static uint64_t retry__multiply_fixed(uint64_t a, uint64_t b)
+/* a * b of 32.32 fixed point, rounded, saturating. A sum that wrapped has less than the whole parts
+   give (or, at 2^33, their 2^32 - 1, which saturates as well). */
+RETRY__WRAPS static uint64_t retry__multiply_fixed(uint64_t a, uint64_t b)
 {
     uint32_t a_high = (uint32_t)(a >> 32), a_low = (uint32_t)a;
     uint32_t b_high = (uint32_t)(b >> 32), b_low = (uint32_t)b;
     uint64_t whole = retry__product(a_high, b_high);
-    uint64_t product =
-        retry__product(a_high, b_low) + ((retry__product(a_low, b_low) + 0x80000000u) >> 32);
-    if (whole > UINT32_MAX)
-        return UINT64_MAX;
-    product = retry__add_64(product, retry__product(a_low, b_high));
-    return retry__add_64(product, whole << 32);
+    uint64_t sum = ((retry__product(a_low, b_low) + 0x80000000u) >> 32) + (whole << 32);
+    sum += retry__product(a_high, b_low) + retry__product(a_low, b_high);
+    return sum >> 32 < whole ? UINT64_MAX : sum;
 }
 
 /* value * ratio^n, where ratio is 32.32, by squaring: 32 steps at most. 32 bits of fraction keep
@@ -2237,7 +2229,7 @@ static uint32_t retry__power(uint32_t value, uint64_t ratio, uint32_t n)
             result = retry__multiply_fixed(result, ratio);
         ratio = retry__multiply_fixed(ratio, ratio);
     }
-    return retry__narrow(retry__add_64(result, 0x80000000u) >> 32);
+    return retry__add((uint32_t)(result >> 32), (uint32_t)result >> 31);
 }
 
 /* The delay before the cap and jitter. */
