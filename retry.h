@@ -2013,15 +2013,17 @@ static const char *retry__name(const char *names, uint32_t index, const char *ot
 RETRY_API const char *retry_verdict_name(uint8_t verdict)
 {
 #define RETRY__X(name) #name "\0"
-    return retry__name(RETRY_VERDICTS(RETRY__X), verdict, "INVALID");
+    static const char names[] = RETRY_VERDICTS(RETRY__X);
 #undef RETRY__X
+    return retry__name(names, verdict, "INVALID");
 }
 
 RETRY_API const char *retry_cause_text(uint8_t cause)
 {
 #define RETRY__X(name, text) text "\0"
-    return retry__name(RETRY_CAUSES(RETRY__X), cause, "invalid cause");
+    static const char texts[] = RETRY_CAUSES(RETRY__X);
 #undef RETRY__X
+    return retry__name(texts, cause, "invalid cause");
 }
 
 /* ---- Reasons ------------------------------------------------------------------------------- */
@@ -2109,14 +2111,15 @@ static inline uint32_t retry__failure_traits(const retry_failure *failure)
 
 RETRY_API const char *retry_reason_name(retry_reason reason)
 {
-    if (retry__reason_is_user(reason))
-        return retry__nth("USER_0\0USER_1\0USER_2\0USER_3\0USER_4\0USER_5\0USER_6\0USER_7\0"
-                          "USER_8\0USER_9\0USER_10\0USER_11\0USER_12\0USER_13\0USER_14\0"
-                          "USER_15\0",
-                          reason & 0x0f);
 #define RETRY__X(name, allows, always) #name "\0"
-    return retry__name(RETRY_REASONS(RETRY__X), reason, "INVALID");
+    static const char names[] = RETRY_REASONS(RETRY__X);
 #undef RETRY__X
+    static const char users[] = "USER_0\0USER_1\0USER_2\0USER_3\0USER_4\0USER_5\0USER_6\0USER_7\0"
+                                "USER_8\0USER_9\0USER_10\0USER_11\0USER_12\0USER_13\0USER_14\0"
+                                "USER_15\0";
+    if (retry__reason_is_user(reason))
+        return retry__nth(users, reason & 0x0f);
+    return retry__name(names, reason, "INVALID");
 }
 
 /* The RETRY__BIT of a reason of the table; none for any other. */
