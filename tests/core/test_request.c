@@ -793,7 +793,7 @@ static void test_ambiguous_not_by_cancel(void)
 /* What it costs an application that keeps thousands. */
 static void test_size(void)
 {
-    CHECK_RANGE(1, sizeof(void *) == 8 ? 72 : 64, sizeof(retry_request));
+    CHECK_RANGE(1, sizeof(void *) == 8 ? 80 : 64, sizeof(retry_request));
 }
 
 int main(void)
