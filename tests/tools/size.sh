@@ -50,14 +50,14 @@ flash() # LIMIT TEXT FUNCTION...: links what these functions of $object need, an
 : > "$dir/flash"
 echo "Cortex-M0, bytes                                        flash at most  RAM  adds"
 object=retry
-flash 790 "a delay (retry_backoff_delay)" retry_backoff_delay
-flash 580 "a token bucket" retry_bucket_fill retry_bucket_withdraw retry_bucket_deposit retry_bucket_balance
+flash 700 "a delay (retry_backoff_delay)" retry_backoff_delay
+flash 475 "a token bucket" retry_bucket_fill retry_bucket_withdraw retry_bucket_deposit retry_bucket_balance
 decision="retry_begin retry_orchestrate retry_succeed
     retry_best_effort"
 # shellcheck disable=SC2086 # one word a function
 {
-    flash 1800 "a decision (begin, orchestrate, succeed, best effort)" $decision
-    flash 3600 "retry_run" retry_run
+    flash 1730 "a decision (begin, orchestrate, succeed, best effort)" $decision
+    flash 3420 "retry_run" retry_run
 }
 operation="retry_start retry_next retry_ended retry_stop retry_best_effort"
 recommended="$operation retry_budget_init retry_gates_aimd"
@@ -66,28 +66,28 @@ breaker="retry_breaker_ask retry_breaker_report retry_breaker_release
     retry_breaker_reset retry_breaker_state retry_classify_permit"
 # shellcheck disable=SC2086 # one word a function
 {
-    flash 3550 "an operation" $operation
-    flash 4640 "an operation, budget" $operation retry_budget_init
+    flash 3330 "an operation" $operation
+    flash 4310 "an operation, budget" $operation retry_budget_init
     base="an operation, budget"
-    flash 6100 "an operation, budget and AIMD limit" $recommended
+    flash 5690 "an operation, budget and AIMD limit" $recommended
     base="an operation, budget and AIMD limit"
-    flash 6730 "the same with several nodes" $recommended retry_client_nodes
-    flash 7650 "the same with a hedge and latency" $recommended retry_hedge_copies retry_gates_latency
-    flash 7410 "a service and an operation" $service
+    flash 6320 "the same with several nodes" $recommended retry_client_nodes
+    flash 7190 "the same with a hedge and latency" $recommended retry_hedge_copies retry_gates_latency
+    flash 6710 "a service and an operation" $service
     base="a service and an operation"
-    flash 8800 "a service, circuit breaker" $service retry_gates_breaker
-    flash 7940 "a service, client-side throttle" $service retry_gates_throttle
-    flash 8920 "a service, rate" $service retry_gates_rate
-    flash 8010 "a service, latency" $service retry_gates_latency
-    flash 8470 "a service, hedge" $service retry_hedge_copies
+    flash 8110 "a service, circuit breaker" $service retry_gates_breaker
+    flash 7230 "a service, client-side throttle" $service retry_gates_throttle
+    flash 7990 "a service, rate" $service retry_gates_rate
+    flash 7290 "a service, latency" $service retry_gates_latency
+    flash 7730 "a service, hedge" $service retry_hedge_copies
     base=none
-    flash 1810 "circuit breaker by hand" $breaker
-    flash 1520 "scope, with its budget" retry_scope_client
-    flash 3880 "policy from a text, with the strategy" retry_parse_policy
-    flash 5040 "policy and budget from a text" retry_parse_policy retry_parse_budget
+    flash 1730 "circuit breaker by hand" $breaker
+    flash 1330 "scope, with its budget" retry_scope_client
+    flash 3715 "policy from a text, with the strategy" retry_parse_policy
+    flash 4670 "policy and budget from a text" retry_parse_policy retry_parse_budget
 }
 # shellcheck disable=SC2046 # one word a function
-flash 23150 "all of retry.h" $(functions "$dir/retry.o")
+flash 21760 "all of retry.h" $(functions "$dir/retry.o")
 object=errmap # what it calls in retry.h is counted there
 flash 4600 "parse an error map and find in it" errmap_parse errmap_find
 # shellcheck disable=SC2046
@@ -107,8 +107,8 @@ cut() # LIMIT PART: what `make cut` writes of it, all of it, without the compile
 echo
 echo "A part alone (make cut), for one thread, no helpers     flash  at most   RAM"
 cut 900 delay
-cut 1050 retry-after
-cut 320 bucket
+cut 1090 retry-after
+cut 330 bucket
 cut 1150 connection
 cut 1500 breaker
 
