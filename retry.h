@@ -1842,7 +1842,7 @@ RETRY__QUICK uint32_t retry__pick(uint32_t low, uint32_t high, uint32_t random)
 
 /* x / y for a y above 0, saturating. Where 64 bits take two words bit by bit: small cores have no
    divider. */
-RETRY__ONCE uint32_t retry__divide(uint64_t x, uint32_t y)
+RETRY__ONCE uint32_t retry__quotient(uint64_t x, uint32_t y)
 {
 #if UINTPTR_MAX > UINT32_MAX
     return retry__narrow(x / y);
@@ -2826,7 +2826,7 @@ static void retry__write_number(retry__writer *writer, const char *key, uint32_t
     char *end = digits + sizeof digits - 1, *start = end;
     *end = '\0';
     do {
-        uint32_t rest = retry__divide(x, base);
+        uint32_t rest = retry__quotient(x, base);
         uint32_t digit = x - rest * base;
         *--start = (char)(digit < 10 ? '0' + digit : 'a' - 10 + digit);
         x = rest;
@@ -2911,7 +2911,7 @@ RETRY__WRAPS static void retry__tokens_earn(retry__tokens *tokens, uint32_t capa
     do {
         fraction = retry__load(&tokens->fraction);
         millionths = retry__product(rate, passed) + fraction;
-        whole = retry__divide(millionths, 1000);
+        whole = retry__quotient(millionths, 1000);
     } while (!retry__swap(&tokens->fraction, fraction, (uint32_t)millionths - whole * 1000));
     retry__tokens_add(tokens, capacity, whole);
 }
@@ -2998,7 +2998,7 @@ RETRY__COLD void retry__budget_expire(retry_budget *budget, retry_ms passed)
     uint32_t cost = budget->options.retry_cost, halves = 0, x, left, balance, more, next;
     for (; passed >= half_life && halves < 32; passed -= half_life)
         halves++;
-    x = retry__divide((uint64_t)retry__min(passed, half_life) << 16, half_life);
+    x = retry__quotient((uint64_t)retry__min(passed, half_life) << 16, half_life);
     left = RETRY_RATIO(0.2402) - retry__scale(RETRY_RATIO(0.0471), x);
     left = RETRY_RATIO(1) - retry__scale(RETRY_RATIO(0.6931) - retry__scale(left, x), x);
     do {
@@ -3677,9 +3677,8 @@ static bool retry__unix_seconds(const uint32_t *field, int64_t *seconds)
 {
     uint32_t first = retry__days(field[RETRY__YEAR], field[RETRY__MONTH]);
     uint32_t next = retry__days(field[RETRY__YEAR], field[RETRY__MONTH] + 1);
-    if (field[RETRY__DAY] < 1 || field[RETRY__DAY] > next - first ||
-        field[RETRY__HOUR] > 23 || field[RETRY__MINUTE] > 59 ||
-        field[RETRY__SECOND] > 60) /* 60: a leap second */
+    if (field[RETRY__DAY] < 1 || field[RETRY__DAY] > next - first || field[RETRY__HOUR] > 23 ||
+        field[RETRY__MINUTE] > 59 || field[RETRY__SECOND] > 60) /* 60: a leap second */
         return false;
     *seconds = retry__unix_time(first + field[RETRY__DAY] - 1,
                                 (field[RETRY__HOUR] * 60 + field[RETRY__MINUTE]) * 60 +
@@ -4438,7 +4437,7 @@ static uint32_t retry__rate_depth(const retry_rate *rate, uint32_t spacing)
 {
     uint32_t depth = 125 * RETRY__RATE_MS;
     if (rate->burst != 0)
-        depth = retry__divide(retry__product(rate->burst, spacing), 1000);
+        depth = retry__quotient(retry__product(rate->burst, spacing), 1000);
     return retry__max(depth, spacing);
 }
 
@@ -4459,7 +4458,7 @@ static uint32_t retry__rate_spacing(retry_rate *rate, uint32_t now)
     limit = limit ? limit : rate->max;
     if (limit == 0)
         return 0;
-    return retry__divide(retry__add(1000000 * RETRY__RATE_MS, limit >> 1), limit);
+    return retry__quotient(retry__add(1000000 * RETRY__RATE_MS, limit >> 1), limit);
 }
 
 /* Takes the instant that was given back, if it is to come: ms until then. UINT32_MAX: none. */
@@ -4742,8 +4741,8 @@ RETRY__ONCE void retry__over(retry_operation *op, uint8_t cause, retry_ms delay)
 static void retry__notify(retry_operation *op, retry_copy *copy, retry_gates *gates, uint8_t kind,
                           const retry_failure *failure)
 {
-    struct retry__event event = {kind, 0,     false,   false, false, NULL, op,
-                                 copy, gates, failure, op->retry__now,   0,     0,    0};
+    struct retry__event event = {kind, 0,     false,   false,          false, NULL, op,
+                                 copy, gates, failure, op->retry__now, 0,     0,    0};
     gates->retry__drive(&event);
 }
 
@@ -4838,8 +4837,8 @@ static retry_ms retry__attempt_timeout(const retry_request *request, const retry
 static uint8_t retry__ask_gates(retry_operation *op, retry_copy *copy, retry_gates *gates,
                                 retry_ms *delay)
 {
-    struct retry__event event = {RETRY__ASK, 0,     false, false, false,  NULL, op,
-                                 copy,       gates, NULL,  op->retry__now,   *delay, 0,    0};
+    struct retry__event event = {RETRY__ASK, 0,     false, false,          false,  NULL, op,
+                                 copy,       gates, NULL,  op->retry__now, *delay, 0,    0};
     uint8_t cause;
     event.drawn = (op->request.retry__status & RETRY__OP_DRAWN) != 0;
     cause = gates->retry__drive(&event);
@@ -4916,8 +4915,8 @@ static bool retry__idle(retry_operation *op, retry_step *step)
     if (pending)
         step->delay = retry__remaining(request, op->retry__now);
     else if (request->last_delay != 0 && op->request.retry__cause != RETRY_CAUSE_PACED)
-        step->delay =
-            retry__left(op->retry__mark, retry__min(request->last_delay, UINT32_MAX - 1), op->retry__now);
+        step->delay = retry__left(op->retry__mark, retry__min(request->last_delay, UINT32_MAX - 1),
+                                  op->retry__now);
     if (step->delay == 0) {
         if (!pending)
             return retry__try(op, step);
@@ -5042,7 +5041,7 @@ static bool retry__look(retry_operation *op, retry_step *step)
     }
     if (retry__open_or_pending(&op->request))
         return op->request.retry__status == RETRY__OP_TRY ? retry__watch(op, step)
-                                                  : retry__idle(op, step);
+                                                          : retry__idle(op, step);
     retry__abandon(op);
     return false;
 }
@@ -5324,7 +5323,7 @@ RETRY__COLD retry_ms retry__turn(const struct retry__event *event)
     const retry_request *request = &event->op->request;
     uint32_t f = 16;
     if (event->left < request->timeout)
-        f = retry__divide((uint64_t)event->left << 4, request->timeout);
+        f = retry__quotient((uint64_t)event->left << 4, request->timeout);
     return retry__pick(1, 2 + ((98 * f * f) >> 8), retry__draw(request->client));
 }
 
@@ -5472,7 +5471,8 @@ static bool retry__node_asked(struct retry__event *event, uint32_t node,
 /* Whether it is seen at once that no node is set apart, as with most copies. */
 static bool retry__none_apart(const retry_operation *op)
 {
-    return RETRY__FAST && op->request.retry__apart == UINT16_MAX && retry__op_state(op) != RETRY__OP_TRY;
+    return RETRY__FAST && op->request.retry__apart == UINT16_MAX &&
+           retry__op_state(op) != RETRY__OP_TRY;
 }
 
 /* The node with this index among those that are set apart, or among the others, which have it. */
@@ -5746,7 +5746,8 @@ RETRY_API void retry_hedge_copies(retry_operation *op, retry_hedge *hedge)
 {
     uint32_t number = 0;
     if (!op || retry__under_way(op) ||
-        ((op->request.retry__status & RETRY__OP_CANCEL) != 0 && /* else the last hedge may be gone */
+        ((op->request.retry__status & RETRY__OP_CANCEL) !=
+             0 && /* else the last hedge may be gone */
          retry__copy_in(op, RETRY__COPY_CANCEL, &number)))
         return;
     op->retry__hedge = hedge && hedge->copies ? hedge : NULL;
@@ -5954,7 +5955,8 @@ RETRY_API const retry_client *retry_scope_client(retry_scopes *scopes, const voi
 /* ---- Policies and budgets from text -------------------------------------------------------- */
 
 /* Presets of policies, X(name, curve, jitter, and the rest of a retry__preset), and of budgets,
-   X(name, a retry__budget_preset); the first is the default. A name goes before one that it begins with. */
+   X(name, a retry__budget_preset); the first is the default. A name goes before one that it begins
+   with. */
 #define RETRY__POLICY_PRESETS(X)                                                  \
     X("best-effort", EXPONENTIAL, FULL, 0, 1, 1, 100, 0, 0, 500, 0)               \
     X("smithy", EXPONENTIAL, FULL, 5, 0, 1000, 0, 0, 0, 20000, 0)                 \
@@ -5963,12 +5965,12 @@ RETRY_API const retry_client *retry_scope_client(retry_scopes *scopes, const voi
     X("grpc", EXPONENTIAL, SPREAD, 0, 0, 1000, 0, 0, 0, 120000, RETRY_RATIO(1.6)) \
     X("rfc0049", EXPONENTIAL, NONE, 0, 0, 1, 0, 0, 0, 500, 0)                     \
     X("controlled", CONTROLLED, NONE, 0, 0, 0, 0, 0, 0, 0, 0)
-#define RETRY__BUDGET_PRESETS(X)                            \
-    X("none", 0, 0, 0, 0, 0, 0, 0, false, false)            \
-    X("best-effort", 200, 10, 0, 0, 1, 0, 10, false, false) \
-    X("smithy", 5000, 50, 100, 50, 10, 0, 0, false, false)  \
+#define RETRY__BUDGET_PRESETS(X)                             \
+    X("none", 0, 0, 0, 0, 0, 0, 0, false, false)             \
+    X("best-effort", 200, 10, 0, 0, 1, 0, 10, false, false)  \
+    X("smithy", 5000, 50, 100, 50, 10, 0, 0, false, false)   \
     X("aws-2026", 5000, 140, 140, 50, 10, 0, 0, true, false) \
-    X("aws", 5000, 50, 100, 50, 10, 0, 0, true, false)      \
+    X("aws", 5000, 50, 100, 50, 10, 0, 0, true, false)       \
     X("grpc", 100, 10, 0, 0, 1, 50, 0, false, true)
 
 /* Keys, X(its number, name, kind of value, field). */
@@ -6118,7 +6120,7 @@ static const char *retry__parse_number(retry__scan *value, uint32_t kind, uint32
     if (value->left != 0)
         return has_unit ? "unknown unit: use ms, s, m or h" : retry__no_number;
     scaled = retry__product(whole, scales[kind]) +
-             retry__divide(retry__product(billionths, scales[kind]) + rounding, 1000000000);
+             retry__quotient(retry__product(billionths, scales[kind]) + rounding, 1000000000);
     if (scaled > UINT32_MAX)
         return retry__out_of_range;
     if (kind == RETRY__FACTOR && whole == 0 && billionths != 0)
@@ -6211,7 +6213,8 @@ static const char *retry__parse_fields(retry__scan *text, const retry__language 
 }
 
 /* Begins to read a text into a struct; false for a NULL argument. */
-RETRY__ONCE bool retry__scan_begin(retry__scan *scan, const char *text, size_t length, const void *into)
+RETRY__ONCE bool retry__scan_begin(retry__scan *scan, const char *text, size_t length,
+                                   const void *into)
 {
     scan->text = text ? text : "";
     scan->left = length;
