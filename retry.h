@@ -2685,12 +2685,11 @@ static inline retry_action retry__ask_strategy(const retry_strategy *strategy,
                                                retry_request *request, const retry_failure *failure,
                                                uint32_t traits, retry_time now)
 {
-    static const retry_strategy best_effort = {retry__best_effort_after};
-    if (RETRY__FAST && !strategy)
+    if (!strategy)
         return retry__best_effort(request, failure, traits);
     if (RETRY__FAST && strategy->retry_after == retry_policy_after)
         return retry__policy(strategy, request, failure, traits);
-    return retry__ask_own(strategy ? strategy : &best_effort, request, failure, now);
+    return retry__ask_own(strategy, request, failure, now);
 }
 
 /* The server's order replaces the delay, and restarts the policies' curve. Without an order the
