@@ -56,8 +56,8 @@ decision="retry_begin retry_orchestrate retry_succeed
     retry_best_effort"
 # shellcheck disable=SC2086 # one word a function
 {
-    flash 1730 "a decision (begin, orchestrate, succeed, best effort)" $decision
-    flash 3420 "retry_run" retry_run
+    flash 1770 "a decision (begin, orchestrate, succeed, best effort)" $decision
+    flash 3400 "retry_run" retry_run
 }
 operation="retry_start retry_next retry_ended retry_stop retry_best_effort"
 recommended="$operation retry_budget_init retry_gates_aimd"
@@ -66,20 +66,20 @@ breaker="retry_breaker_ask retry_breaker_report retry_breaker_release
     retry_breaker_reset retry_breaker_state retry_classify_permit"
 # shellcheck disable=SC2086 # one word a function
 {
-    flash 3330 "an operation" $operation
-    flash 4310 "an operation, budget" $operation retry_budget_init
+    flash 3370 "an operation" $operation
+    flash 4350 "an operation, budget" $operation retry_budget_init
     base="an operation, budget"
-    flash 5690 "an operation, budget and AIMD limit" $recommended
+    flash 5735 "an operation, budget and AIMD limit" $recommended
     base="an operation, budget and AIMD limit"
-    flash 6320 "the same with several nodes" $recommended retry_client_nodes
-    flash 7190 "the same with a hedge and latency" $recommended retry_hedge_copies retry_gates_latency
-    flash 6710 "a service and an operation" $service
+    flash 6360 "the same with several nodes" $recommended retry_client_nodes
+    flash 7230 "the same with a hedge and latency" $recommended retry_hedge_copies retry_gates_latency
+    flash 6745 "a service and an operation" $service
     base="a service and an operation"
-    flash 8110 "a service, circuit breaker" $service retry_gates_breaker
-    flash 7230 "a service, client-side throttle" $service retry_gates_throttle
-    flash 7990 "a service, rate" $service retry_gates_rate
-    flash 7290 "a service, latency" $service retry_gates_latency
-    flash 7730 "a service, hedge" $service retry_hedge_copies
+    flash 8150 "a service, circuit breaker" $service retry_gates_breaker
+    flash 7270 "a service, client-side throttle" $service retry_gates_throttle
+    flash 8030 "a service, rate" $service retry_gates_rate
+    flash 7330 "a service, latency" $service retry_gates_latency
+    flash 7770 "a service, hedge" $service retry_hedge_copies
     base=none
     flash 1730 "circuit breaker by hand" $breaker
     flash 1330 "scope, with its budget" retry_scope_client
@@ -87,7 +87,7 @@ breaker="retry_breaker_ask retry_breaker_report retry_breaker_release
     flash 4670 "policy and budget from a text" retry_parse_policy retry_parse_budget
 }
 # shellcheck disable=SC2046 # one word a function
-flash 21760 "all of retry.h" $(functions "$dir/retry.o")
+flash 21800 "all of retry.h" $(functions "$dir/retry.o")
 object=errmap # what it calls in retry.h is counted there
 flash 4600 "parse an error map and find in it" errmap_parse errmap_find
 # shellcheck disable=SC2046
