@@ -1845,7 +1845,8 @@ RETRY__QUICK uint32_t retry__pick(uint32_t low, uint32_t high, uint32_t random)
 RETRY__ONCE uint32_t retry__quotient(uint64_t x, uint32_t y)
 {
 #if UINTPTR_MAX > UINT32_MAX
-    return retry__narrow(x / y);
+    x /= y;
+    return x < UINT32_MAX ? (uint32_t)x : UINT32_MAX;
 #else
     uint32_t high = (uint32_t)(x >> 32), low = (uint32_t)x, bits = 32;
     if (high >= y)

@@ -132,10 +132,10 @@ c="c99 c11 c17 c++11 c++14 c++17 c++20"
 parts() # each: name, lines at most, bytes of .text at most, standards, tests
 {
     cat << END
-delay|450|1500|gnu89 c++98 $c|core/test_backoff core/test_random
-retry-after|320|1800|$c|core/test_retry_after
-bucket|330|600|$c|core/test_bucket
-connection|500|2000|$c|core/test_connection
+delay|470|1500|gnu89 c++98 $c|core/test_backoff core/test_random
+retry-after|350|1800|$c|core/test_retry_after
+bucket|375|600|$c|core/test_bucket
+connection|515|2000|$c|core/test_connection
 breaker|850|3300|$c|gates/test_breaker
 END
 }
