@@ -33,12 +33,11 @@
           static retry_service service; // one for each server
           static retry_operation op;    // one for each operation
           retry_clock clock = retry_system_clock();
-          service.client.attempt_timeout = 1000; // ms
+          service.client.cut_after = 1000; // ms
           retry_service_init(&service, clock.now(clock.context));
-          op.request.client = &service.client;
           op.request.timeout = 5000;    // ms for the operation, with all attempts and waits
           op.request.idempotent = true; // doing it twice does no more than doing it once
-          retry_step end = retry_run(&op, &clock, attempt, NULL);
+          retry_step end = retry_run(&op, &service, &clock, attempt, NULL);
           return end.verdict == RETRY_VERDICT_SUCCESS ? 0 : 1;
       }
 
@@ -67,7 +66,7 @@
           }
       }
 
-      retry_start(&op->retry, now_ms());                 // to begin
+      retry_start(&op->retry, &service, now_ms());       // to begin
       retry_ended(&op->retry, copy, NULL, now_ms());     // an attempt has worked
       retry_ended(&op->retry, copy, &failure, now_ms()); // an attempt has failed
       retry_stop(&op->retry, now_ms());                  // nobody waits for it any more
@@ -99,15 +98,15 @@
       .reasons, .started, .code,                    last code, and how often and since when it has
       .code_retries, .code_since,                   come in a row; the last delay
       .last_delay
-      client.attempt_timeout         what is left   ms for an attempt, when all is well
-      client.attempt_timeout_max     what is left   ms for an attempt, at most
+      client.cut_after         what is left   ms for an attempt, when all is well
+      client.attempt_timeout     what is left   ms for an attempt, at most
       client.strategy, .budget       best effort    see POLICIES, RETRY BUDGETS; NULL: no budget
       client.gates                   none           see GATES
       client.always_interval         1, 10, 50 ...  ms between attempts that no strategy decides on
       client.observe, .user_reasons  none           see LOG LINES; 16 names for reasons of your own
       client.random                  the library's  your generator of 32 uniform bits
 
-   Set attempt_timeout to ten times what an answer takes when all is well. In a fleet of processes
+   Set cut_after to ten times what an answer takes when all is well. In a fleet of processes
    that each do less than one operation a second leave it 0. The time of an attempt follows the
    server from there: it is at least twice what answers take now, and doubles with each round of
    attempts that time out. If the budget pays for no further attempt, it is all that is left.
@@ -115,7 +114,7 @@
    SEVERAL NODES
    Give each node gates of its own, and the client all of them. Each attempt goes to one of two
    nodes drawn at random: the one with fewer in flight. If its gates refuse, the others are asked;
-   last of all the node that has just failed. step.node says where to send. Set attempt_timeout_max:
+   last of all the node that has just failed. step.node says where to send. Set attempt_timeout:
    an attempt at a dark node then leaves time for another.
 
       static retry_gates nodes[3];
@@ -408,7 +407,7 @@
    Without either, the functions are hidden: gcc and clang do not export them from a shared library.
    If programs are to call them, define RETRY_API in every file, before the #include, as extern
    __attribute__((visibility("default"))) or __declspec(dllexport). Do not hand on a user's 0 that
-   means "none": here 0 is the default. (For client.attempt_timeout, backoff.max and
+   means "none": here 0 is the default. (For client.cut_after, backoff.max and
    policy.retry_after_max both mean no limit.)
 
       a user's 0         hand on                        here 0 means
@@ -471,7 +470,7 @@
    - retry_run does not return: its clock stands still. In a test, sleep has to move the time on.
    - Every retry is FAIL, BUDGET_EXHAUSTED: retry_budget_init was not called; or the process is new:
      tokens of BEST_EFFORT have to be earned.
-   - Everything is FAIL, CIRCUIT_OPEN: log retry_breaker_get, and see whether attempt_timeout is
+   - Everything is FAIL, CIRCUIT_OPEN: log retry_breaker_get, and see whether cut_after is
      shorter than what a healthy answer takes.
 
    STABILITY
@@ -750,12 +749,12 @@ struct retry_client {
     retry_random_fn *random;        /* (default: NULL: the built-in generator) */
     void *random_context;           /* handed to random (default: NULL) */
     retry_ms always_interval;       /* ms; for always-retry reasons (default: 0: 1 10 50 ...) */
-    retry_ms attempt_timeout; /* ms that an answer takes when all is well, with room to spare: ten
+    retry_ms cut_after; /* ms that an answer takes when all is well, with room to spare: ten
                                  times that is a good choice. The time of an attempt follows the
                                  server from there (default: 0: what is left) */
     const char *const *user_reasons; /* 16 names or NULLs, for logs (default: NULL: USER_n) */
     retry_gates *gates;              /* of the server, or of each node (default: NULL: none) */
-    retry_ms attempt_timeout_max;    /* ms; the most for one attempt (default: 0: what is left) */
+    retry_ms attempt_timeout;        /* ms; the most for one attempt (default: 0: what is left) */
     uint16_t nodes;                  /* set by retry_client_nodes (default: 0: one) */
 };
 
@@ -1444,6 +1443,7 @@ typedef struct retry_copy {
 } retry_copy;
 
 typedef struct retry_hedge retry_hedge;
+typedef struct retry_service retry_service;
 
 /* One operation: its request, and one copy of its attempt. Zero it, set the request's first five
    fields, call retry_start. While it is under way, leave the request as it is (retry_cancel may be
@@ -1477,9 +1477,11 @@ typedef struct retry_step {
     retry_ms timeout; /* SEND: ms that the copy may take; retry_next watches. UINT32_MAX: no end */
 } retry_step;
 
-/* Begins an operation; one that is under way is stopped first. Nothing is asked or sent yet. NULL:
-   nothing happens. Not from an observer or a strategy, no more than the next two. */
-RETRY_API void retry_start(retry_operation *op, retry_time now);
+/* Begins an operation by the service's client; NULL service: by request.client, as it is set. One
+   that is under way is stopped first. Nothing is asked or sent yet. A service that
+   retry_service_init has not seen: END, FAIL, MISUSE. NULL op: nothing happens. Not from an
+   observer or a strategy, no more than the next two. */
+RETRY_API void retry_start(retry_operation *op, const retry_service *service, retry_time now);
 
 /* What to do next; call it until it says WAIT or END. The first that fits:
    1. A copy is due to be cancelled: CANCEL, the lowest number first.
@@ -1501,7 +1503,7 @@ RETRY_API void retry_start(retry_operation *op, retry_time now);
    - The rate: PACED until its turn; THROTTLED if that is the rate's `wait` or more away, in `delay`
      ms.
    - A wait would leave less than half of the time that an attempt has at best, which is the smaller
-     of the client's attempt_timeout and the request's timeout: EXPIRE, DEADLINE, at once.
+     of the client's cut_after and the request's timeout: EXPIRE, DEADLINE, at once.
    Refused, copy 0 ends the operation: FAIL with that cause, or EXPIRE. The charge of its retry goes
    back, and the observer hears of it with a NULL failure. END's `delay` is 0 but for these, for
    BUDGET_EXHAUSTED (the delay that the strategy gave) and EXPIRE (the ms that were left).
@@ -1563,13 +1565,13 @@ RETRY_API void retry_hedge_copies(retry_operation *op, retry_hedge *hedge);
 
 /* A policy, a budget and a limit for one server, and the client that uses them. Zero it, set what
    you want otherwise. It may not move after retry_service_init. */
-typedef struct retry_service {
+struct retry_service {
     retry_policy policy; /* (default, if base is zero: best effort, from 100 ms to 5 s) */
     retry_budget budget; /* (default, if capacity is 0: RETRY_BUDGET_BEST_EFFORT(limit.max)) */
     retry_aimd limit;    /* max: attempts at once while all is well, with room (default: 20) */
     retry_gates gates;
-    retry_client client; /* of each request; attempt_timeout (default: 0: what is left) */
-} retry_service;
+    retry_client client; /* of each request; cut_after (default: 0: what is left) */
+};
 
 /* Fills in what is zero, fills the bucket, and sets the client's strategy, budget and gates, those
    that are NULL; then adds the limit to client.gates. With several nodes call retry_client_nodes
@@ -1594,13 +1596,13 @@ typedef struct retry_clock {
 typedef bool retry_attempt_fn(void *context, const retry_operation *op, const retry_step *step,
                               retry_failure *failure);
 
-/* Starts the operation, and does what retry_next says: calls `attempt`, and sleeps (not for 0 ms).
-   Returns END; or WAIT, PENDING, at once, with the operation left open, if a strategy answers
-   later. An attempt that worked is SUCCESS, even if somebody stopped the operation meanwhile. The
-   function is never interrupted: its timeout is its own business. A NULL argument (but `context`)
-   or clock function: END, FAIL, MISUSE. */
-RETRY_API retry_step retry_run(retry_operation *op, const retry_clock *clock,
-                               retry_attempt_fn *attempt, void *context);
+/* Starts the operation (see retry_start), and does what retry_next says: calls `attempt`, and
+   sleeps (not for 0 ms). Returns END; or WAIT, PENDING, at once, with the operation left open, if a
+   strategy answers later. An attempt that worked is SUCCESS, even if somebody stopped the operation
+   meanwhile. The function is never interrupted: its timeout is its own business. A NULL argument
+   (but `service` and `context`) or clock function: END, FAIL, MISUSE. */
+RETRY_API retry_step retry_run(retry_operation *op, const retry_service *service,
+                               const retry_clock *clock, retry_attempt_fn *attempt, void *context);
 
 /* ---- Scopes -------------------------------------------------------------------------------- */
 
@@ -2351,6 +2353,12 @@ RETRY_API bool retry_permitted(const retry_request *request, const retry_failure
     return request && failure && retry__permits(request, retry__failure_traits(failure));
 }
 
+RETRY__COLD uint8_t retry__misuse(void)
+{
+    RETRY_ASSERT(false && "a NULL argument, or what was not begun");
+    return RETRY_CAUSE_MISUSE;
+}
+
 /* How far a policy's curve is: it begins anew with the server's order. */
 RETRY__INLINE uint32_t retry__position(const retry_request *request)
 {
@@ -2379,7 +2387,7 @@ static retry_action retry__best_effort_after(const retry_strategy *self, retry_r
     (void)self;
     (void)now;
     if (!request || !failure)
-        return retry_action_none(RETRY_CAUSE_MISUSE);
+        return retry_action_none(retry__misuse());
     return retry__best_effort(request, failure, retry__failure_traits(failure));
 }
 
@@ -2458,7 +2466,7 @@ RETRY_API retry_action retry_policy_after(const retry_strategy *self, retry_requ
 {
     (void)now;
     if (!self || !request || !failure)
-        return retry_action_none(RETRY_CAUSE_MISUSE);
+        return retry_action_none(retry__misuse());
     return retry__policy(self, request, failure, retry__failure_traits(failure));
 }
 
@@ -2608,12 +2616,12 @@ RETRY_API retry_ms retry_remaining(const retry_request *request, retry_ms limit,
 
 /* ---- One decision, step by step ------------------------------------------------------------ */
 
-RETRY__COLD retry_decision retry__misuse(const retry_request *request)
+RETRY__COLD retry_decision retry__not_open(const retry_request *request)
 {
-    bool cancelled = request && request->retry__state == RETRY__CANCELLED;
-    RETRY_ASSERT(cancelled && "a NULL argument, or a request in another state");
-    return retry__decision(RETRY_VERDICT_FAIL,
-                           cancelled ? RETRY_CAUSE_CANCELLED : RETRY_CAUSE_MISUSE, 0);
+    uint8_t cause = RETRY_CAUSE_CANCELLED;
+    if (!request || request->retry__state != RETRY__CANCELLED)
+        cause = retry__misuse();
+    return retry__decision(RETRY_VERDICT_FAIL, cause, 0);
 }
 
 /* What a request keeps of each failed attempt, a hedge's copies included: its reason, and whether
@@ -2766,10 +2774,10 @@ RETRY_API retry_decision retry_orchestrate(retry_request *request, const retry_f
     uint32_t traits;
     retry_action action;
     if (!request || !failure || !retry__open(request))
-        return retry__misuse(request); /* 1 */
+        return retry__not_open(request); /* 1 */
     strategy = retry__strategy(request);
     if (strategy && !strategy->retry_after)
-        return retry__misuse(request);
+        return retry__not_open(request);
     request->retry__elapsed = retry__age(request->started, request->timeout, now); /* 2 */
     retry__record_code(request, failure->code, now);
     traits = retry__record(request, failure);
@@ -2784,7 +2792,7 @@ RETRY_API retry_decision retry_orchestrate(retry_request *request, const retry_f
     if (action.kind != RETRY_ACTION_AFTER) {
         retry__ask_budget(request, RETRY__BUDGET_REFUSAL, failure, now);
         if (!retry__open(request)) /* any more: the strategy cancelled it */
-            return retry__misuse(request);
+            return retry__not_open(request);
     }
     return retry__conclude(request, failure, action, RETRY__BUDGET_GRANT, now); /* 5 to 7 */
 }
@@ -2793,7 +2801,7 @@ RETRY_API retry_decision retry_resume(retry_request *request, const retry_failur
                                       retry_action action, retry_time now)
 {
     if (!request || !failure || request->retry__state != RETRY_VERDICT_PENDING)
-        return retry__misuse(request);
+        return retry__not_open(request);
     request->retry__elapsed = retry__age(request->started, request->timeout, now);
     return retry__conclude(request, failure, retry__answer(request, action), RETRY__BUDGET_RESUME,
                            now);
@@ -4789,7 +4797,7 @@ static bool retry__cancel_copies(retry_operation *op)
 /* ms that an attempt of the request, which has a client, has at best. */
 RETRY__ONCE retry_ms retry__attempt_most(const retry_request *request)
 {
-    retry_ms most = request->client->attempt_timeout;
+    retry_ms most = request->client->cut_after;
     return most != 0 ? retry__min(most, request->timeout) : request->timeout;
 }
 
@@ -4821,14 +4829,14 @@ static retry_ms retry__attempt_timeout(const retry_request *request, const retry
     retry_ms timeout = left;
     if (!client)
         return left;
-    if (client->attempt_timeout != 0 && (!client->budget || !retry__spent(client->budget))) {
+    if (client->cut_after != 0 && (!client->budget || !retry__spent(client->budget))) {
         uint32_t pace = gates ? retry__load(&gates->retry__pace) : 0;
         timeout = retry__max(retry__attempt_most(request), pace >> 4 << 1);
         if ((pace & RETRY__PACE_ROUNDS) != 0)
             timeout = retry__multiply(timeout, UINT32_C(1) << (pace & RETRY__PACE_ROUNDS));
     }
-    if (client->attempt_timeout_max != 0)
-        timeout = retry__min(timeout, client->attempt_timeout_max);
+    if (client->attempt_timeout != 0)
+        timeout = retry__min(timeout, client->attempt_timeout);
     return retry__min(timeout, left);
 }
 
@@ -5052,7 +5060,7 @@ RETRY_API retry_step retry_next(retry_operation *op, retry_time now)
     retry_step step = nothing;
     if (retry__op_state(op) == RETRY__OP_NONE) {
         step.what = RETRY_DO_END;
-        step.cause = RETRY_CAUSE_MISUSE;
+        step.cause = retry__misuse();
         return step;
     }
     op->retry__now = now;
@@ -5072,13 +5080,20 @@ RETRY_API void retry_stop(retry_operation *op, retry_time now)
     retry__abandon(op);
 }
 
-RETRY_API void retry_start(retry_operation *op, retry_time now)
+RETRY_API void retry_start(retry_operation *op, const retry_service *service, retry_time now)
 {
     if (!op)
         return;
     op->retry__now = now;
     if (retry__under_way(op))
         retry__abandon(op);
+    if (service && !service->client.strategy) {
+        op->request.retry__state = RETRY_VERDICT_FAIL;
+        retry__over(op, retry__misuse(), 0);
+        return;
+    }
+    if (service)
+        op->request.client = &service->client;
     retry__begin(&op->request, now);
     op->failure = retry__failure(RETRY_REASON_NONE, 0);
     retry__become(op, RETRY__OP_IDLE);
@@ -5270,7 +5285,7 @@ static void retry__gates_add(retry_gates *gates, uint32_t index, void *gate,
 static uint8_t retry__ask_breaker(struct retry__event *event)
 {
     const retry_request *request = &event->op->request;
-    retry_ms most = request->client->attempt_timeout;
+    retry_ms most = request->client->cut_after;
     bool whole = most != 0 && event->left >= most;
     retry_permit permit =
         retry_breaker_ask((retry_breaker *)event->gate, request->retries == 0 || whole, event->now);
@@ -5818,13 +5833,13 @@ RETRY_API void retry_service_init(retry_service *service, retry_time now)
 
 /* ---- A loop, for those who block ----------------------------------------------------------- */
 
-RETRY_API retry_step retry_run(retry_operation *op, const retry_clock *clock,
-                               retry_attempt_fn *attempt, void *context)
+RETRY_API retry_step retry_run(retry_operation *op, const retry_service *service,
+                               const retry_clock *clock, retry_attempt_fn *attempt, void *context)
 {
     retry_step step;
     if (!op || !clock || !clock->now || !clock->sleep || !attempt)
         return retry_next(NULL, 0);
-    retry_start(op, clock->now(clock->context));
+    retry_start(op, service, clock->now(clock->context));
     do {
         step = retry_next(op, clock->now(clock->context));
         if (step.what == RETRY_DO_SEND) {

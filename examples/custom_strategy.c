@@ -52,7 +52,7 @@ static void begin(retry_operation *op, const retry_client *client, enum visitor 
     static const char *const names[] = {"member", "robot", "guest"};
     printf("\n%s\n", names[*visitor]);
     op->request = (retry_request){.client = client, .context = visitor, .timeout = 2500};
-    retry_start(op, 0);
+    retry_start(op, NULL, 0);
 }
 
 static void attempt_fails(retry_operation *op, const retry_failure *failure, retry_time now)

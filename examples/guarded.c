@@ -41,8 +41,8 @@ typedef struct operation {
 
 /* What all requests to one server share. */
 static retry_service service = {.limit = {.max = IN_FLIGHT},
-                                .client = {.attempt_timeout = ATTEMPT_TIMEOUT}};
-static retry_client bare = {.attempt_timeout = ATTEMPT_TIMEOUT};
+                                .client = {.cut_after = ATTEMPT_TIMEOUT}};
+static retry_client bare = {.cut_after = ATTEMPT_TIMEOUT};
 static retry_breaker breaker;
 static retry_throttle throttle;
 static retry_rate rate = {.wait = 1000}; /* ms */
@@ -159,7 +159,7 @@ static void begin(void)
     op->hedge.count = COPIES - 1;
     op->hedge.copies = op->further;
     retry_hedge_copies(&op->retry, guarded ? &op->hedge : NULL);
-    retry_start(&op->retry, now);
+    retry_start(&op->retry, NULL, now);
     open++;
     drive(op);
 }

@@ -41,7 +41,7 @@ template <typename Operation> void with_retries(retry_operation &op, Operation o
         return (*static_cast<decltype(attempt) *>(context))(step->timeout, failure);
     };
     retry_clock clock = retry_system_clock();
-    retry_step end = retry_run(&op, &clock, call, &attempt);
+    retry_step end = retry_run(&op, NULL, &clock, call, &attempt);
     if (thrown)
         std::rethrow_exception(thrown);
     if (end.verdict != RETRY_VERDICT_SUCCESS) /* a gate refused the first call */
@@ -77,7 +77,7 @@ class server
 int main()
 {
     static retry_service service;          /* one for each server */
-    service.client.attempt_timeout = 1000; /* ms */
+    service.client.cut_after = 1000; /* ms */
     retry_service_init(&service, retry_system_clock().now(nullptr));
 
     server server;

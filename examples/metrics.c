@@ -140,7 +140,7 @@ int main(void)
     static retry_breaker breaker = {.in_a_row = 5};       /* one at a time: few reports */
     const retry_clock clock = {now, sleep_for, NULL};
     service.client.observe = count;
-    service.client.attempt_timeout = 1000; /* ms */
+    service.client.cut_after = 1000; /* ms */
     retry_service_init(&service, simulated);
     retry_gates_breaker(&service.gates, &breaker);
     retry_seed(7); /* the same numbers each time */
@@ -149,7 +149,7 @@ int main(void)
         retry_operation op = {.request = {.client = &service.client, .timeout = 5000}};
         op.request.context = &waited;
         op.request.idempotent = i % 4 > 0;
-        retry_run(&op, &clock, attempt, NULL);
+        retry_run(&op, NULL, &clock, attempt, NULL);
         simulated += 90;
     }
     print_metrics(&service.budget, &breaker, simulated);

@@ -25,12 +25,12 @@ int main(void)
     static retry_service service; /* one for each server: policy, budget, limit, client */
     static retry_operation op;    /* one for each operation */
     retry_clock clock = retry_system_clock();
-    service.client.attempt_timeout = 1000; /* ms: ten times what an answer usually takes */
+    service.client.cut_after = 1000; /* ms: ten times what an answer usually takes */
     retry_service_init(&service, clock.now(clock.context));
     op.request.client = &service.client;
     op.request.timeout = 5000;    /* ms for the operation, with all attempts and waits */
     op.request.idempotent = true; /* doing it twice does no more than doing it once */
-    retry_step end = retry_run(&op, &clock, attempt, NULL);
+    retry_step end = retry_run(&op, NULL, &clock, attempt, NULL);
     printf("%s, retries: %u\n", retry_verdict_name(end.verdict), (unsigned)op.request.retries);
     return end.verdict == RETRY_VERDICT_SUCCESS ? 0 : 1;
 }

@@ -92,7 +92,7 @@ static void show(void *context, const retry_request *request, const retry_failur
 static retry_service service = {
     .limit = {.max = 1}, /* one at a time */
     .budget = {.options = RETRY_BUDGET_BEST_EFFORT(1)},
-    .client = {.observe = show, .attempt_timeout = ATTEMPT_TIMEOUT, .user_reasons = not_now}};
+    .client = {.observe = show, .cut_after = ATTEMPT_TIMEOUT, .user_reasons = not_now}};
 
 static void operate(const char *line, bool careless)
 {
@@ -106,7 +106,7 @@ static void operate(const char *line, bool careless)
         words[count++] = word;
     op.request.idempotent =
         careless || strncmp(line, "GET ", 4) == 0 || strncmp(line, "SET ", 4) == 0;
-    bool done = retry_run(&op, &clock, attempt, words).verdict == RETRY_VERDICT_SUCCESS;
+    bool done = retry_run(&op, NULL, &clock, attempt, words).verdict == RETRY_VERDICT_SUCCESS;
     printf("%s %s", done ? "done" : (op.request.ambiguous ? "perhaps" : "failed"), line);
 }
 

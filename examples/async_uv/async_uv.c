@@ -232,7 +232,7 @@ static void begin(operation *op, const retry_client *client)
     op->retry.request.context = op;
     op->retry.request.timeout = OPERATION_TIMEOUT;
     op->retry.request.idempotent = index_of(op) % 4 != 0;
-    retry_start(&op->retry, instant());
+    retry_start(&op->retry, NULL, instant());
     report_begun(&report);
     drive(op);
 }
@@ -246,7 +246,7 @@ static void set_up(retry_client *client)
     strategy.local.max_attempts = 6;
     client->strategy = &strategy.base;
     client->budget = &budget;
-    client->attempt_timeout = ATTEMPT_TIMEOUT;
+    client->cut_after = ATTEMPT_TIMEOUT;
     client->observe = on_decision;
     client->observe_context = &report;
     other_end.loop = &loop;

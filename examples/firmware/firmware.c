@@ -38,7 +38,7 @@ enum { ANSWER_MS = 30, NOLINK_MS = 2, DROP_MS = 20, ATTEMPT_MS = 250 };
 static const retry_client client = {.strategy = &strategy.base,
                                     .budget = &budget,
                                     .observe = log_decision,
-                                    .attempt_timeout = ATTEMPT_MS};
+                                    .cut_after = ATTEMPT_MS};
 
 /* ---- State --------------------------------------------------------------------------------- */
 
@@ -142,7 +142,7 @@ static void begin_operation(void)
     current.request.client = &client;
     current.request.idempotent = operation->idempotent;
     current.request.timeout = operation->timeout;
-    retry_start(&current, now);
+    retry_start(&current, NULL, now);
     due = now;
 }
 

@@ -47,7 +47,7 @@ static void run(void *own)
         op->request.timeout = 120000;
         op->request.idempotent = true;
         reading_ended(reading,
-                      retry_run(op, &clock, attempt, &reading).verdict == RETRY_VERDICT_SUCCESS);
+                      retry_run(op, NULL, &clock, attempt, &reading).verdict == RETRY_VERDICT_SUCCESS);
     }
 }
 
@@ -63,7 +63,7 @@ void readings_begin(uint32_t device)
     service.budget.options.capacity = RETRY_TOKENS(40); /* a retry costs one, and each second ... */
     service.budget.options.retry_cost = RETRY_TOKENS(1);
     service.budget.options.refill_per_second = RETRY_PER_SECOND(0.5); /* ... brings a half */
-    service.client.attempt_timeout = 1000;
+    service.client.cut_after = 1000;
     retry_service_init(&service, retry_freertos_now(NULL));
     queue = xQueueCreate(WAITING, sizeof(uint32_t));
     for (i = 0; i < SENDERS; i++)

@@ -86,13 +86,13 @@ static void set_up(retry_service *service, uint32_t how)
     static const retry_policy best_effort = RETRY_POLICY_BEST_EFFORT;
     retry_client *client = &service->client;
     if (how == SERVICE) {
-        client->attempt_timeout = ATTEMPT_TIMEOUT;
+        client->cut_after = ATTEMPT_TIMEOUT;
         retry_service_init(service, instant());
         return;
     }
     client->strategy = how == CARELESS ? &best_effort.base : retry_fail_fast();
-    client->attempt_timeout = how == UNCUT ? 0 : CUT;
-    client->attempt_timeout_max = client->attempt_timeout;
+    client->cut_after = how == UNCUT ? 0 : CUT;
+    client->attempt_timeout = client->cut_after;
 }
 
 static void send_attempt(operation *op)
@@ -177,7 +177,7 @@ static void begin(operation *op, process *by)
     report.begun++;
     report.begun_in_fault += frozen;
     report.bins[report_bin(op->begun)]++;
-    retry_start(&op->retry, instant());
+    retry_start(&op->retry, NULL, instant());
     advance(op);
 }
 

@@ -306,7 +306,7 @@ static int drive_due(http_fetcher *fetcher, retry_time now)
         http_job *job = &fetcher->jobs[i];
         if (is_due(fetcher, job, now)) {
             if (job->state == NEW)
-                retry_start(&job->retry, now);
+                retry_start(&job->retry, NULL, now);
             drive(fetcher, job, now);
         }
         if (is_open(job) && !reached(job->due, now) && job->due - now < wait)
@@ -385,7 +385,7 @@ static void fetcher_init(http_fetcher *fetcher)
     fetcher->client.strategy = &policy.base;
     fetcher->client.budget = &fetcher->budget;
     fetcher->client.observe = print_decision;
-    fetcher->client.attempt_timeout = ATTEMPT_TIMEOUT;
+    fetcher->client.cut_after = ATTEMPT_TIMEOUT;
     fetcher->jobs = calloc(LIST_MAX, sizeof *fetcher->jobs);
     if (!fetcher->jobs || curl_global_init(CURL_GLOBAL_ALL) != 0 ||
         (fetcher->multi = curl_multi_init()) == NULL)

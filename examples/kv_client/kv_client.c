@@ -121,7 +121,7 @@ static void begin(kv_client *client, operation *op, retry_time now)
     op->hedge.copies = op->further;
     if (op->kind == GET && client->scenario->nodes > 1)
         retry_hedge_copies(&op->retry, &op->hedge);
-    retry_start(&op->retry, now);
+    retry_start(&op->retry, NULL, now);
     retry_nmv_begin(&op->nmv, client->map_revision);
     client->open++;
     drive(client, op, now);
@@ -522,7 +522,7 @@ static void set_up_retry(kv_client *client)
     client->policy.retry_after_spread = RETRY_RATIO(0.5); /* not all at once, see no_connection */
     client->retry.strategy = &client->policy.base;
     client->retry.budget = &client->budget;
-    client->retry.attempt_timeout = ATTEMPT_TIMEOUT;
+    client->retry.cut_after = ATTEMPT_TIMEOUT;
     client->retry.observe = report_decision;
     client->retry.observe_context = &client->report;
     client->retry.gates = &client->gates;

@@ -20,7 +20,7 @@
 enum { CONNECT_MS = 2000, SPACING_MS = 200, SPACING_MAX_MS = 2000 };
 
 /* One device, which would rather wait than fail, needs no budget. */
-static const retry_client client = {.attempt_timeout = 1000};
+static const retry_client client = {.cut_after = 1000};
 static retry_connection pace = {
     .backoff = {.initial = SPACING_MS, .max = SPACING_MAX_MS, .jitter = RETRY_JITTER_EQUAL},
     .min_connect_timeout = CONNECT_MS};
@@ -188,7 +188,7 @@ static void begin_operation(bool careless)
     op.request.client = &client;
     op.request.timeout = 30000;
     op.request.idempotent = careless || strncmp(line, "get ", 4) == 0;
-    retry_start(&op, sys_now());
+    retry_start(&op, NULL, sys_now());
 }
 
 int main(int count, char **arguments)

@@ -14,7 +14,7 @@ enum { PROCESSES = 1000, HEALTH = 30000, LENGTH = 10000, WATCHED = 40000 }; /* m
 static void set_up(retry_service *service, retry_time now)
 {
     /* README: */
-    /* in each process; service->client.attempt_timeout stays 0: who sends again what waits in
+    /* in each process; service->client.cut_after stays 0: who sends again what waits in
        the server's queue makes the queue longer */
     service->policy.retry_after_spread = RETRY_RATIO(0.5); /* asked for 30 s: over 30 to 45 s */
     retry_service_init(service, now);
@@ -52,10 +52,10 @@ static void fail(crowd *fleet, const char *name, uint32_t fault)
 }
 
 /* The server does 200 operations a second, and is asked for 60 % of that. */
-static void simulate(const char *name, uint32_t subset, retry_ms attempt_timeout)
+static void simulate(const char *name, uint32_t subset, retry_ms cut_after)
 {
     static crowd fleet, healthy;
-    crowd_set set = {.clients = PROCESSES, .timeout = 5000, .attempt_timeout = attempt_timeout};
+    crowd_set set = {.clients = PROCESSES, .timeout = 5000, .cut_after = cut_after};
     set.utilisation = 60;
     set.length = LENGTH;
     set.queue = CROWD_QUEUE;
@@ -86,7 +86,7 @@ static unsigned told_to_wait(void)
     for (uint32_t i = 0; i < PROCESSES; i++) {
         retry_operation op = {.request = {.client = &services[i].client, .idempotent = true}};
         set_up(&services[i], 0);
-        retry_start(&op, 0);
+        retry_start(&op, NULL, 0);
         retry_next(&op, 0);
         retry_ended(&op, 0, &busy, 0);
         unsigned *second = &seconds[retry_next(&op, 0).delay / 1000 % 100];

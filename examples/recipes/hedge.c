@@ -59,7 +59,7 @@ static bool get(int number)
     hedge.count = 1;
     hedge.delay = 50; /* ms; what 95 of 100 answers need, or less */
     retry_hedge_copies(&op, &hedge);
-    retry_start(&op, now());
+    retry_start(&op, NULL, now());
     /* then an event loop, as below: each copy needs a connection of its own, number step.copy */
     /* end */
     for (;;) {
@@ -89,7 +89,7 @@ int main(int argc, char **argv)
         return 2;
     urls = argv + 2;
     multi = curl_multi_init();
-    service.client.attempt_timeout = 2000; /* ms */
+    service.client.cut_after = 2000; /* ms */
     retry_client_nodes(&service.client, nodes, NODES);
     retry_service_init(&service, now());
     for (int i = 0; i < NODES; i++)

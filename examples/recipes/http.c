@@ -39,7 +39,7 @@ static const char *send_request(const char *method, char *key)
     op.request.timeout = 10000; /* ms */
     /* README: */
     op.request.idempotent = key || retry_idempotent_http(method, strlen(method)); /* GET, PUT ... */
-    retry_step end = retry_run(&op, &clock, attempt, key);
+    retry_step end = retry_run(&op, NULL, &clock, attempt, key);
     if (end.verdict == RETRY_VERDICT_SUCCESS)
         return "done";
     return op.request.ambiguous ? "perhaps" : "failed";
@@ -51,7 +51,7 @@ int main(void)
     const retry_budget_options budget = RETRY_BUDGET_BEST_EFFORT(1); /* one request at a time */
     char line[2200], method[16], url[2048], key[64], header[96];
     setvbuf(stdout, NULL, _IOLBF, BUFSIZ);
-    service.client.attempt_timeout = 1000; /* ms */
+    service.client.cut_after = 1000; /* ms */
     service.budget.options = budget;
     service.budget.options.expire = 0; /* never: a program that is alone may save its tokens */
     retry_service_init(&service, retry_system_clock().now(NULL));

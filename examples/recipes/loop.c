@@ -87,7 +87,7 @@ static void begin(int i)
     operations[i].request.client = &service.client;
     operations[i].request.timeout = 10000; /* ms */
     operations[i].request.idempotent = false;
-    retry_start(&operations[i], now());
+    retry_start(&operations[i], NULL, now());
     busy[i] = true;
     begun++;
 }
@@ -123,7 +123,7 @@ int main(int argc, char **argv)
     server.sin_port = htons((uint16_t)atoi(argc > 1 ? argv[1] : "11211"));
     for (int i = 0; i < AT_ONCE; i++)
         sockets[i].fd = -1;
-    service.client.attempt_timeout = 1000; /* ms */
+    service.client.cut_after = 1000; /* ms */
     retry_service_init(&service, now());
     while (ended < count) {
         /* README: */

@@ -33,12 +33,12 @@ int main(int argc, char **argv)
     if (argc != 1 + NODES)
         return 2;
     urls = argv + 1;
-    service.client.attempt_timeout = 200; /* ms */
+    service.client.cut_after = 200; /* ms */
     /* README: */
     static retry_gates nodes[NODES]; /* one for each node, as the two below */
     static retry_aimd limits[NODES];
     static retry_breaker breakers[NODES];
-    service.client.attempt_timeout_max = 1000; /* ms; leaves time to ask another node */
+    service.client.attempt_timeout = 1000; /* ms; leaves time to ask another node */
     retry_client_nodes(&service.client, nodes, NODES);
     retry_service_init(&service, clock.now(clock.context));
     for (int i = 0; i < NODES; i++) {
@@ -55,7 +55,7 @@ int main(int argc, char **argv)
         op.request.client = &service.client;
         op.request.timeout = 5000; /* ms */
         op.request.idempotent = true;
-        retry_step end = retry_run(&op, &clock, attempt, path);
+        retry_step end = retry_run(&op, NULL, &clock, attempt, path);
         printf("%s %s\n", end.verdict == RETRY_VERDICT_SUCCESS ? "done" : "failed", path);
     }
 }

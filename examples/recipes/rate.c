@@ -27,7 +27,7 @@ int main(int argc, char **argv)
     const retry_clock clock = retry_system_clock();
     int per_second = argc > 1 ? atoi(argv[1]) : 50, burst = argc > 2 ? atoi(argv[2]) : 1;
     char url[512];
-    service.client.attempt_timeout = 1000; /* ms */
+    service.client.cut_after = 1000; /* ms */
     /* README: */
     static retry_rate rate; /* one for each limit */
     rate.max = RETRY_PER_SECOND(per_second);
@@ -42,7 +42,7 @@ int main(int argc, char **argv)
         op.request.client = &service.client;
         op.request.timeout = 10000; /* ms */
         op.request.idempotent = true;
-        retry_step end = retry_run(&op, &clock, attempt, url);
+        retry_step end = retry_run(&op, NULL, &clock, attempt, url);
         printf("%s %s\n", end.verdict == RETRY_VERDICT_SUCCESS ? "done" : "failed", url);
     }
 }

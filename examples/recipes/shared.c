@@ -38,7 +38,7 @@ static void work(const char *base, pid_t parent)
         op.request.timeout = 5000; /* ms */
         op.request.idempotent = true;
         snprintf(url, sizeof url, "%s?%ld.%u", base, (long)getpid(), number);
-        retry_run(&op, &clock, attempt, url);
+        retry_run(&op, NULL, &clock, attempt, url);
         clock.sleep(clock.context, 20); /* other work */
     }
 }
@@ -63,7 +63,7 @@ int main(int argc, char **argv)
             /* in each process; the limit is its own, as one that is killed would keep its places */
             retry_seed((uint32_t)getpid());
             service.client.budget = budget;
-            service.client.attempt_timeout = 1000; /* ms */
+            service.client.cut_after = 1000; /* ms */
             retry_service_init(&service, clock.now(clock.context));
             /* end */
             work(argv[2], parent);

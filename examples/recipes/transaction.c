@@ -98,12 +98,12 @@ static const char *transact(long id, const char *statements)
              id, id);
     /* README: */
     op.request.idempotent = false;
-    if (retry_run(&op, &clock, attempt, sql).verdict == RETRY_VERDICT_SUCCESS)
+    if (retry_run(&op, NULL, &clock, attempt, sql).verdict == RETRY_VERDICT_SUCCESS)
         return "done";
     if (!op.request.ambiguous)
         return "failed";
     /* the COMMIT was lost: once the server has let go of its lock, is the row there? */
-    if (retry_run(&op, &clock, attempt, look_up).verdict != RETRY_VERDICT_SUCCESS)
+    if (retry_run(&op, NULL, &clock, attempt, look_up).verdict != RETRY_VERDICT_SUCCESS)
         return "perhaps";
     return found ? "done" : "failed";
     /* end */
@@ -113,7 +113,7 @@ int main(int argc, char **argv)
 {
     const retry_backoff soon = RETRY_BACKOFF_BEST_EFFORT; /* from 1 ms: a conflict is soon over */
     char *statements;
-    service.client.attempt_timeout = 1000; /* ms */
+    service.client.cut_after = 1000; /* ms */
     service.policy.backoff = soon;
     retry_service_init(&service, now());
     connection = PQconnectdb(argc > 1 ? argv[1] : "");

@@ -415,7 +415,7 @@ static void report(void *words, const retry_request *request, const retry_failur
     char number[12], reason[64], next[32], *hook = given[again ? ON_RETRY : ON_FAILURE];
     unsigned tries = request->retries + (failure && !again);
     const char *end = status ? retry_cause_text(decision->cause) : "done";
-    retry_ms each = request->client->attempt_timeout, limit = each ? each : UINT32_MAX;
+    retry_ms each = request->client->cut_after, limit = each ? each : UINT32_MAX;
     put_tokens();
     snprintf(number, sizeof number, "%u", tries += decision->verdict == RETRY_VERDICT_SUCCESS);
     snprintf(next, sizeof next, "again in %.3f s", decision->delay / 1000.0);
@@ -444,7 +444,7 @@ static void read_options(retry_client *client, bool has_output)
 {
     char *text, *to = given[RETRY_AFTER_FROM];
     retry_text_error error;
-    retry_ms *timeout = &operation.request.timeout, *each = &client->attempt_timeout;
+    retry_ms *timeout = &operation.request.timeout, *each = &client->cut_after;
     read_policy((text = argument(POLICY)) ? text : "");
     check_units(text = argument(BUDGET) ? given[BUDGET] : "", "");
     if (!retry_parse_budget(&budget.options, text, strlen(text), &error))
@@ -452,7 +452,7 @@ static void read_options(retry_client *client, bool has_output)
     read_times(argument(TIMEOUT), timeout, 1);
     *timeout = *timeout ? *timeout : UINT32_MAX;
     read_times(argument(ATTEMPT_TIMEOUT), each, 1);
-    client->attempt_timeout_max = *each; /* the last one that is paid for has no more */
+    client->attempt_timeout = *each; /* the last one that is paid for has no more */
     client->always_interval = retry_backoff_base(&policy.backoff, 0);
     successes = read_number(argument(SUCCESSES), 1);
     must(!argument(ONLY_LAST) || has_output, "standard output", "closed");
@@ -499,7 +499,7 @@ int main(int count, char **words)
     block_signals();
     take_tokens();
     setenv("RETRY_REASON", "", 1);
-    retry_run(&operation, &steady, attempt, words);
+    retry_run(&operation, NULL, &steady, attempt, words);
     put_tokens();
     for (ssize_t n, at = 0; output >= 0 && (n = pread(output, bytes, sizeof bytes, at)) > 0;
          at += n)

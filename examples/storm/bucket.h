@@ -235,7 +235,7 @@ static bool layer_attempt(void *context, const retry_operation *op, const retry_
         return false;
     }
     inner.below--;
-    return retry_run(&inner_operation, &clock, layer_attempt, &inner).verdict ==
+    return retry_run(&inner_operation, NULL, &clock, layer_attempt, &inner).verdict ==
            RETRY_VERDICT_SUCCESS;
 }
 

@@ -89,7 +89,7 @@ typedef struct crowd_guard {
 typedef struct crowd_set {
     uint32_t clients;
     retry_ms timeout;                   /* ms; of an operation */
-    retry_ms attempt_timeout;           /* ms */
+    retry_ms cut_after;           /* ms */
     uint32_t utilisation;               /* % of the one server's workers, without retries */
     uint32_t length;                    /* ms of the fault */
     uint32_t slowness;                  /* times as long as usual, in CROWD_SLOW */
@@ -503,7 +503,7 @@ static void crowd_arrive(crowd *c)
     o->hedge.count = CROWD_COPIES - 1;
     retry_hedge_copies(&o->retry, c->set->hedge ? &o->hedge : NULL);
     crowd_bin_now(c)->begun++;
-    retry_start(&o->retry, c->now);
+    retry_start(&o->retry, NULL, c->now);
     crowd_advance(c, id);
 }
 
@@ -611,7 +611,7 @@ static void crowd_add_subset(crowd *c, crowd_client *client, uint32_t subset)
     retry_client *with = &client->service.client;
     uint32_t limit = c->set->limit, in_flight = c->set->in_flight;
     if (limit == 0)
-        limit = crowd_begin_in(c->set, c->set->attempt_timeout);
+        limit = crowd_begin_in(c->set, c->set->cut_after);
     if (in_flight == 0)
         in_flight = crowd_begin_in(c->set, CROWD_WORK);
     const retry_budget_options fitting = RETRY_BUDGET_BEST_EFFORT(in_flight);
@@ -644,7 +644,7 @@ static void crowd_add_client(crowd *c, crowd_client *client, uint32_t subset)
     memset(client, 0, sizeof *client);
     client->service.client.random = dice_bits;
     client->service.client.random_context = &c->chance;
-    client->service.client.attempt_timeout = c->set->attempt_timeout;
+    client->service.client.cut_after = c->set->cut_after;
     if (c->set->add)
         c->set->add(c, client);
     else if (subset == CROWD_SERVICE)

@@ -51,7 +51,7 @@ static bool gates_ask(retry_operation *op, const retry_client *client, uint32_t 
     retry_step step;
     op->request.client = client;
     op->request.timeout = UINT32_MAX;
-    retry_start(op, now);
+    retry_start(op, NULL, now);
     step = retry_next(op, now);
     *failure = refused;
     failure->retry_after = step.delay;

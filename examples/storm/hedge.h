@@ -195,7 +195,7 @@ static void hedge_happen(hedge_world *w, const hedge_event *event)
     if (event->what == HEDGE_BEGIN) {
         hedge_tally_now(w)->operations++;
         c->begun = w->now;
-        retry_start(&c->retry, w->now);
+        retry_start(&c->retry, NULL, w->now);
         hedge_advance(w, event->client);
     } else if (event->what == HEDGE_DUE && event->serial == c->due) {
         hedge_advance(w, event->client);
@@ -216,8 +216,8 @@ static void hedge_join(hedge_world *w, uint32_t id, const hedging *how)
     if (id % w->set->sharing == 0) {
         group->client.strategy = retry_fail_fast();
         group->client.gates = &group->gates;
-        group->client.attempt_timeout = w->set->attempt_timeout;
-        group->client.attempt_timeout_max = w->set->attempt_timeout;
+        group->client.cut_after = w->set->cut_after;
+        group->client.attempt_timeout = w->set->cut_after;
         retry_gates_latency(&group->gates, &group->latency);
         retry_budget_init(&group->budget, &a_tenth, 0);
         group->client.budget = how->budget ? &group->budget : NULL;

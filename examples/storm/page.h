@@ -309,7 +309,7 @@ static void begin(void)
         w.counts[COUNT_begun]++;
         w.bins[w.now / BIN].begun++;
     }
-    retry_start(&o->retry, w.now);
+    retry_start(&o->retry, NULL, w.now);
     advance(id);
 }
 
@@ -359,8 +359,8 @@ static void add_process(process *p)
     p->service.limit.max = set[SETTING_limit];
     client->random = dice_bits;
     client->random_context = &w.chance;
-    client->attempt_timeout = set[SETTING_attempt];
-    client->attempt_timeout_max = set[SETTING_fixed] ? set[SETTING_attempt] : 0;
+    client->cut_after = set[SETTING_attempt];
+    client->attempt_timeout = set[SETTING_fixed] ? set[SETTING_attempt] : 0;
     if (chooses)
         retry_client_nodes(client, p->gates, (uint16_t)set[SETTING_nodes]);
     retry_service_init(&p->service, 0);

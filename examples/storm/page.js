@@ -346,8 +346,8 @@ function code(s) {
         '    if (!retry_parse_budget(&service.budget.options, budget, strlen(budget), &error))',
         '        return wrong(budget, &error);',
         ...line(s.limit, `    service.limit.max = ${s.limit}; /* attempts at once */`),
-        ...line(s.attempt, `    service.client.attempt_timeout = ${s.attempt}; /* ms, to begin with */`),
-        ...line(s.attempt && s.fixed, `    service.client.attempt_timeout_max = ${s.attempt}; /* ms: it is fixed */`),
+        ...line(s.attempt, `    service.client.cut_after = ${s.attempt}; /* ms, to begin with */`),
+        ...line(s.attempt && s.fixed, `    service.client.attempt_timeout = ${s.attempt}; /* ms: it is fixed */`),
         ...line(several, `    retry_client_nodes(&service.client, nodes, ${s.nodes});`),
         '    retry_service_init(&service, clock.now(clock.context));',
         ...line(several && s.limit, `    for (int i = 0; i < ${s.nodes}; i++) {`),
@@ -360,7 +360,7 @@ function code(s) {
         '    op.request.client = &service.client;',
         `    op.request.timeout = ${s.timeout}; /* ms for the operation, with all attempts and waits */`,
         '    op.request.idempotent = true; /* doing it twice does no more than doing it once */',
-        '    return retry_run(&op, &clock, attempt, NULL).verdict == RETRY_VERDICT_SUCCESS ? 0 : 1;',
+        '    return retry_run(&op, NULL, &clock, attempt, NULL).verdict == RETRY_VERDICT_SUCCESS ? 0 : 1;',
         '}',
         ''].join('\n');
 }

@@ -242,7 +242,7 @@ static void peer_add(crowd *c, crowd_client *client)
     retry_client *with = &client->service.client;
     peer_parse(as);
     peer_guard = as->guard;
-    with->attempt_timeout = with->attempt_timeout_max = as->attempt;
+    with->cut_after = with->attempt_timeout = as->attempt;
     with->strategy = &peer_policy.base;
     with->gates = client->gates;
     if (c->nodes > 1)
@@ -270,7 +270,7 @@ static void peer_set(crowd_set *set, uint32_t setup)
     peer_now = setup;
     set->timeout = PEER_TIMEOUT;
     if (setup == PEER_SERVICE && set->clients < PEER_FLEET) /* as README.md has it */
-        set->attempt_timeout = 1000;
+        set->cut_after = 1000;
     set->add = setup == PEER_SERVICE ? NULL : peer_add;
     set->guard = setup == PEER_K2 || (setup < PEERS && peers[setup].guard != PEER_PLAIN)
                      ? &peer_guards

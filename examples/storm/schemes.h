@@ -53,7 +53,7 @@ static const retry_budget_options grpc_bucket = RETRY_BUDGET_GRPC;
    brings the most through an outage, and a service that is 60 % busy can bear it. */
 static retry_budget_options fitting_bucket(const options *set, uint32_t sharing)
 {
-    uint64_t begin = (uint64_t)sharing * set->attempt_timeout;
+    uint64_t begin = (uint64_t)sharing * set->cut_after;
     uint64_t in_flight = (begin + set->think - 1) / set->think;
     const retry_budget_options fitting = RETRY_BUDGET_BEST_EFFORT(in_flight);
     return fitting;

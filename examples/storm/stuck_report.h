@@ -37,7 +37,7 @@ static void stuck_legend(const stuck_plan *plan)
         "             and without retries, attempts of that time (cut) or for all of it (uncut)\n"
         "  stuck      faults after which fewer than 95 %% are done even %d s later\n"
         "  back       s after the worst fault until 95 %% are done again\n\n",
-        plan->timeout / 1000.0, plan->attempt_timeout / 1000.0, STUCK_APART, STUCK_LENGTH / 1000,
+        plan->timeout / 1000.0, plan->cut_after / 1000.0, STUCK_APART, STUCK_LENGTH / 1000,
         plan->verbose ? "" : " Every load: -v.", STUCK_COUNTED / 1000, (int)(plan->within / 1000));
     printf("                              done, %%             stuck                back, s\n"
            "processes server  busy  service   cut uncut  service cut uncut  service   cut uncut\n");
@@ -176,7 +176,7 @@ static bool stuck_judge(const stuck_verdict *v, const stuck_plan *plan)
     bool well;
     if (v->overrun)
         printf("NOT AS PROMISED: the simulation ran out of memory\n");
-    if (plan->timeout != STUCK_TIMEOUT || plan->attempt_timeout != STUCK_ATTEMPT_TIMEOUT) {
+    if (plan->timeout != STUCK_TIMEOUT || plan->cut_after != STUCK_ATTEMPT_TIMEOUT) {
         printf("Promised is only what holds for operations of 5 s and attempts of 1 s.\n");
         return !v->overrun;
     }

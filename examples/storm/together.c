@@ -33,7 +33,7 @@ enum { FLEETS = 4, PART_GATES = 1, PART_FLEETS = 2 };
 
 static const struct {
     uint32_t clients;
-    retry_ms timeout, attempt_timeout;
+    retry_ms timeout, cut_after;
     uint32_t utilisation; /* % (default) */
     bool four;            /* servers, of which the first has the faults */
 } fleets[FLEETS] = {{4, 2000, 500, 60, false},
@@ -217,7 +217,7 @@ static bool read_fleets(stuck_plan *plan, const char *name, const char *text)
     else if (strcmp(name, "--timeout") == 0)
         plan->timeout = read_number(text, 100, 60000, "--timeout is from 100 to 60000");
     else if (strcmp(name, "--attempt-timeout") == 0)
-        plan->attempt_timeout = read_number(text, 0, 60000, "--attempt-timeout is at most 60000");
+        plan->cut_after = read_number(text, 0, 60000, "--attempt-timeout is at most 60000");
     else
         return false;
     return true;
@@ -233,7 +233,7 @@ static asked read_options(char *const *argument)
     options.subset = CROWD_SUBSETS;
     options.limit = 100;
     options.plan.timeout = STUCK_TIMEOUT;
-    options.plan.attempt_timeout = STUCK_ATTEMPT_TIMEOUT;
+    options.plan.cut_after = STUCK_ATTEMPT_TIMEOUT;
     options.plan.server = STUCK_SERVERS;
     for (; *argument; argument += 2) {
         const char *name = argument[0], *text = argument[1] ? argument[1] : "";
@@ -453,7 +453,7 @@ static together_plan plan_of(const asked *options, uint32_t fleet)
     memset(&plan, 0, sizeof plan);
     plan.set.clients = fleets[fleet].clients;
     plan.set.timeout = fleets[fleet].timeout;
-    plan.set.attempt_timeout = fleets[fleet].attempt_timeout;
+    plan.set.cut_after = fleets[fleet].cut_after;
     plan.set.utilisation = options->utilisation ? options->utilisation : fleets[fleet].utilisation;
     plan.set.length = 8000;
     plan.set.slowness = 10;
@@ -480,7 +480,7 @@ static bool do_fleet(const asked *options, uint32_t fleet)
     printf("Fleet %" PRIu32 ": %" PRIu32 " client%s, operations of %g s, attempts of %" PRIu32
            " ms%s; %" PRIu32 " %% utilisation\n",
            fleet + 1, plan.set.clients, plan.set.clients == 1 ? "" : "s", plan.set.timeout / 1000.0,
-           plan.set.attempt_timeout, plan.four ? ", four servers" : "", plan.set.utilisation);
+           plan.set.cut_after, plan.four ? ", four servers" : "", plan.set.utilisation);
     print_table(&matrix, &plan, options->verbose);
     s = sum_up(&matrix, &plan);
     if (options->verbose)

@@ -102,7 +102,7 @@ static void open_layers(world *w, uint32_t id, uint32_t layer, uint32_t now)
 static void send(world *w, uint32_t id, uint32_t node)
 {
     retry_request *innermost = request_of(w, id, w->depth - 1);
-    retry_ms limit = retry_remaining(innermost, w->set->attempt_timeout, w->now);
+    retry_ms limit = retry_remaining(innermost, w->set->cut_after, w->now);
     reply answer = service_take(&w->service, node, w->now + w->set->network, &w->chance);
     uint64_t back = (uint64_t)answer.at + w->set->network, given_up = (uint64_t)w->now + limit;
     uint64_t leaves = (uint64_t)started(w, id) + (w->set->patience ? w->set->patience : NEVER);

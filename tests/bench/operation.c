@@ -48,7 +48,7 @@ static void run_at_once(unsigned long times)
 {
     retry_time now = 0;
     for (; times != 0; times--) {
-        retry_start(&op, now);
+        retry_start(&op, NULL, now);
         retry_next(&op, now);
         now += 20;
         retry_ended(&op, 0, NULL, now);
@@ -63,7 +63,7 @@ static void run_retry(unsigned long times)
     for (; times != 0; times--) {
         retry_failure failure;
         retry_step step;
-        retry_start(&op, now);
+        retry_start(&op, NULL, now);
         retry_next(&op, now);
         now += 20;
         failure = retry_classify_http(status, 0);
@@ -84,7 +84,7 @@ static void run_loop(unsigned long times)
     retry_time now = 0;
     for (; times != 0; times--) {
         retry_step step;
-        retry_start(&op, now);
+        retry_start(&op, NULL, now);
         retry_next(&op, now);
         step = retry_next(&op, now);
         must(step.what == RETRY_DO_WAIT, "no WAIT");
@@ -205,7 +205,7 @@ int main(int argc, char **argv)
         return 2;
     }
     retry_seed(1); /* the same delays in every run */
-    service.client.attempt_timeout = 500;
+    service.client.cut_after = 500;
     op.request.client = &service.client;
     op.request.timeout = 2500;
     op.request.idempotent = true;

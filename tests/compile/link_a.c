@@ -81,7 +81,7 @@ static void test_shared_operation(void)
     service.limit.max = 1;
     link_b_service(&service, 0);
     op.request.client = &service.client;
-    retry_start(&op, 100);
+    retry_start(&op, NULL, 100);
     CHECK_EQUAL(RETRY_DO_SEND, link_b_next(&op, 100).what);
     CHECK_EQUAL(1, service.gates.in_flight);
     retry_ended(&op, 0, &failure, 110);

@@ -168,7 +168,7 @@ static unsigned at_once(const retry_client *client)
     memset(ops, 0, sizeof ops);
     for (n = 0; n < 64; n++) {
         ops[n].request.client = client;
-        retry_start(&ops[n], 0);
+        retry_start(&ops[n], NULL, 0);
         if (retry_next(&ops[n], 0).what != RETRY_DO_SEND)
             break;
     }
@@ -227,7 +227,7 @@ static unsigned refused_wait(void)
         retry_step step;
         memset(&op, 0, sizeof op);
         op.request.client = &client;
-        retry_start(&op, now);
+        retry_start(&op, NULL, now);
         step = retry_next(&op, now);
         retry_stop(&op, now);
         if (step.what == RETRY_DO_WAIT)
@@ -253,7 +253,7 @@ static unsigned samples(uint32_t quantile)
     client.gates = &gates;
     op.request.client = &client;
     while (n < 100000 && retry_latency_get(&latency) == UINT32_MAX) {
-        retry_start(&op, 0);
+        retry_start(&op, NULL, 0);
         retry_next(&op, 0);
         retry_ended(&op, 0, NULL, 10);
         retry_next(&op, 10);

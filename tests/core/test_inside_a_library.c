@@ -54,7 +54,7 @@ static void test_attempt_timeout(void)
     memset(&op, 0, sizeof op);
     op.request.client = &client;
     op.request.timeout = UINT32_MAX;
-    retry_start(&op, START);
+    retry_start(&op, NULL, START);
     CHECK_EQUAL(UINT32_MAX, retry_next(&op, START).timeout);
     CHECK_EQUAL(RETRY_DO_WAIT, retry_next(&op, check_after(START, DAYS_40)).what);
     retry_stop(&op, check_after(START, DAYS_40));
@@ -126,7 +126,7 @@ static unsigned sent(void)
     memset(ops, 0, sizeof ops);
     for (i = 0; i < SENDS; i++) {
         ops[i].request.client = &client;
-        retry_start(&ops[i], START);
+        retry_start(&ops[i], NULL, START);
         count += retry_next(&ops[i], START).what == RETRY_DO_SEND;
     }
     for (i = 0; i < SENDS; i++)

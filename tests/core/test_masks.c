@@ -84,13 +84,13 @@ static void deposit(void)
 
 static void begin_second(void)
 {
-    retry_start(&second, 100);
+    retry_start(&second, NULL, 100);
     CHECK_EQUAL(RETRY_DO_SEND, retry_next(&second, 100).what);
 }
 
 static void operate(void)
 {
-    retry_start(&first, 100);
+    retry_start(&first, NULL, 100);
     CHECK_EQUAL(RETRY_DO_SEND, retry_next(&first, 100).what);
     retry_ended(&first, 0, NULL, 200);
 }

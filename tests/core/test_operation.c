@@ -134,7 +134,7 @@ static void set_up(void)
 static void begin(void)
 {
     set_up();
-    retry_start(&op, at(0));
+    retry_start(&op, NULL, at(0));
 }
 
 /* Copy 0 is on the wire. */
@@ -227,7 +227,7 @@ static void test_sizes(void)
 static void test_null(void)
 {
     retry_failure failure = check_failure_of(RETRY_REASON_KV_LOCKED);
-    retry_start(NULL, START);
+    retry_start(NULL, NULL, START);
     retry_ended(NULL, 0, NULL, START);
     retry_ended(NULL, 0, &failure, START);
     retry_stop(NULL, START);
@@ -248,7 +248,7 @@ static void test_never_started(void)
     CHECK_STEP(END(FAIL, MISUSE, 0), next(5));
     CHECK(memcmp(&before, &op, sizeof before) == 0);
     CHECK_EQUAL(0, told);
-    retry_start(&op, at(6));
+    retry_start(&op, NULL, at(6));
     CHECK_STEP(SEND(LEFT), next(6));
 }
 
@@ -474,7 +474,7 @@ static void test_misuse_of_a_strategy(void)
 static void test_timed_out(void)
 {
     begin();
-    client.attempt_timeout = 100;
+    client.cut_after = 100;
     CHECK_STEP(SEND(100), next(5));
     CHECK_STEP(WAIT(NONE, 100), next(5));
     CHECK_STEP(WAIT(NONE, 1), next(104));
@@ -498,18 +498,18 @@ static void test_timed_out(void)
 static void test_late_ends(void)
 {
     begin();
-    client.attempt_timeout = 100;
+    client.cut_after = 100;
     CHECK_STEP(SEND(100), next(0));
     worked(700);
     CHECK_OVER(END(SUCCESS, NONE, 0));
     begin();
-    client.attempt_timeout = 100;
+    client.cut_after = 100;
     CHECK_STEP(SEND(100), next(0));
     FAILED(KV_LOCKED, 700);
     CHECK_EQUAL(RETRY_REASON_KV_LOCKED, op.failure.reason);
     CHECK_STEP(WAIT(STRATEGY, 20), next(700)); /* no CANCEL: it has ended */
     begin();
-    client.attempt_timeout = 100;
+    client.cut_after = 100;
     CHECK_STEP(SEND(100), next(0));
     CHECK_STEP(CANCEL, next(700));
     worked(701);
@@ -579,10 +579,10 @@ static void test_time_of_a_copy(void)
                   (unsigned long)rows[i].most, (unsigned long)rows[i].request,
                   (unsigned long)rows[i].age);
         set_up();
-        client.attempt_timeout = rows[i].attempt;
-        client.attempt_timeout_max = rows[i].most;
+        client.cut_after = rows[i].attempt;
+        client.attempt_timeout = rows[i].most;
         op.request.timeout = rows[i].request;
-        retry_start(&op, at(0));
+        retry_start(&op, NULL, at(0));
         CHECK_STEP(SEND(rows[i].wanted), next(rows[i].age));
         CHECK_STEP(WAIT(NONE, left), next(rows[i].age));
         if (rows[i].wanted == 1)
@@ -597,7 +597,7 @@ static void test_no_rounds_without_gates(void)
 {
     unsigned i;
     begin();
-    client.attempt_timeout = 100;
+    client.cut_after = 100;
     for (i = 0; i < 5; i++) {
         check_row("try %u", i);
         CHECK_STEP(SEND(100), next(i * 120));
@@ -644,9 +644,9 @@ static void test_time_of_the_last_copy(void)
         if (rows[i].taken != 0)
             CHECK(retry_budget_withdraw(&budget, rows[i].taken, START));
         budget.options = rows[i].options;
-        client.attempt_timeout = 100;
-        client.attempt_timeout_max = rows[i].most;
-        retry_start(&op, at(0));
+        client.cut_after = 100;
+        client.attempt_timeout = rows[i].most;
+        retry_start(&op, NULL, at(0));
         CHECK_STEP(SEND(rows[i].wanted), next(0));
     }
 }
@@ -710,7 +710,7 @@ static void test_asked_too_often(void)
 {
     retry_time t;
     begin();
-    client.attempt_timeout = 100;
+    client.cut_after = 100;
     for (t = 0; t < LEFT; t++) {
         retry_time phase = t % 120;
         check_row("at %lu", (unsigned long)t);
@@ -744,7 +744,7 @@ static void test_start_with_a_copy_out(void)
 {
     send_again();
     CHECK_EQUAL(9000, retry_budget_balance(&budget));
-    retry_start(&op, at(40));
+    retry_start(&op, NULL, at(40));
     CHECK_TOLD(2, FAIL, CANCELLED, 0);
     CHECK_EQUAL(10000, retry_budget_balance(&budget));
     CHECK(is_zero(&op.failure));
@@ -764,7 +764,7 @@ static void test_start_and_an_old_end(void)
     for (works = 0; works < 2; works++) {
         check_row("works %u", works);
         send();
-        retry_start(&op, at(40));
+        retry_start(&op, NULL, at(40));
         if (works)
             worked(41);
         else
@@ -779,11 +779,11 @@ static void test_start_and_an_old_end(void)
 static void test_start_again_and_again(void)
 {
     send();
-    retry_start(&op, at(10));
-    retry_start(&op, at(11));
+    retry_start(&op, NULL, at(10));
+    retry_start(&op, NULL, at(11));
     retry_stop(&op, at(12));
     CHECK(!op.request.ambiguous); /* nothing of this request was sent */
-    retry_start(&op, at(13));
+    retry_start(&op, NULL, at(13));
     CHECK_STEP(CANCEL, next(13)); /* one */
     CHECK_STEP(SEND(LEFT - 1), next(14));
     CHECK_EQUAL(3, told); /* each request that was cancelled */
@@ -792,13 +792,13 @@ static void test_start_again_and_again(void)
 static void test_start_in_a_delay(void)
 {
     fail_once();
-    retry_start(&op, at(20));
+    retry_start(&op, NULL, at(20));
     CHECK_EQUAL(10000, retry_budget_balance(&budget));
     CHECK_TOLD(2, FAIL, CANCELLED, 0);
     CHECK(is_zero(&op.failure));
     CHECK_STEP(SEND(LEFT), next(20));
     wait_for_answer();
-    retry_start(&op, at(20));
+    retry_start(&op, NULL, at(20));
     CHECK_TOLD(2, FAIL, CANCELLED, 0);
     retry_answer(&op, retry_action_after(5), at(21)); /* to the old one */
     CHECK_STEP(SEND(LEFT - 1), next(21));
@@ -810,12 +810,12 @@ static void test_start_after_the_end(void)
     send();
     FAILED(NONE, 10);
     CHECK_STEP(END(FAIL, NOT_RETRYABLE, 0), next(10));
-    retry_start(&op, at(20));
+    retry_start(&op, NULL, at(20));
     CHECK_EQUAL(1, told);
     CHECK(is_zero(&op.failure));
     CHECK_STEP(SEND(LEFT), next(20));
     worked(30);
-    retry_start(&op, at(30)); /* its END was never asked for */
+    retry_start(&op, NULL, at(30)); /* its END was never asked for */
     CHECK_STEP(SEND(LEFT), next(30));
 }
 
@@ -924,7 +924,7 @@ static void test_stop_from_an_observer(void)
 static void test_stop_from_an_observer_of_a_timeout(void)
 {
     begin();
-    client.attempt_timeout = 100;
+    client.cut_after = 100;
     observer_stops = true;
     CHECK_STEP(SEND(100), next(0));
     CHECK_STEP(CANCEL, next(100));
@@ -947,7 +947,7 @@ static void test_stop_from_a_strategy(void)
         CHECK(!op.request.ambiguous); /* its copy has ended, and did nothing */
         CHECK_OVER(END(FAIL, CANCELLED, 0));
         begin();
-        client.attempt_timeout = 100;
+        client.cut_after = 100;
         strategy_stops = true;
         CHECK_STEP(SEND(100), next(0));
         CHECK_STEP(CANCEL, next(100));
@@ -1005,7 +1005,7 @@ static void test_closed_from_outside(void)
         CHECK_OVER(END(FAIL, CANCELLED, 0));
         send();
         rows[i].close(at(40));
-        retry_start(&op, at(41));
+        retry_start(&op, NULL, at(41));
         CHECK_EQUAL(1, told);
         CHECK_STEP(CANCEL, next(41));
         CHECK_STEP(SEND(LEFT - 1), next(42));
@@ -1303,7 +1303,7 @@ static void test_any_order(void)
     struct model model;
     set_up();
     memset(&model, 0, sizeof model);
-    client.attempt_timeout = 100;
+    client.cut_after = 100;
     for (round = 0; round < 200000 / CHECK_ONE_IN; round++) {
         uint32_t choice = check_random() >> 26;
         retry_step step;
@@ -1338,7 +1338,7 @@ static void test_any_order(void)
         } else if (choice < 59) {
             op.request.timeout = choice == 57 ? UINT32_MAX : 300 + choice;
             op.request.timeout = op.request.timeout == UINT32_MAX && round % 2 ? 700 : UINT32_MAX;
-            retry_start(&op, at(elapsed));
+            retry_start(&op, NULL, at(elapsed));
             model.started = true;
             model.over = false;
             model.copy = model.copy == IDLE ? IDLE : DUE;
@@ -1369,7 +1369,7 @@ static void test_by_hand(void)
     retry_request request;
     unsigned round, retries = 0;
     set_up();
-    client.attempt_timeout = 80;
+    client.cut_after = 80;
     client.observe = NULL;
     for (round = 0; round < 3000 / CHECK_ONE_IN; round++) {
         retry_time elapsed = round * 5000;
@@ -1383,15 +1383,15 @@ static void test_by_hand(void)
         request.client = &others;
         request.timeout = op.request.timeout;
         request.idempotent = op.request.idempotent = seed % 8 != 0;
-        retry_start(&op, at(elapsed));
+        retry_start(&op, NULL, at(elapsed));
         retry_begin(&request, at(elapsed));
         for (;;) {
             retry_ms took = check_random() >> 25; /* up to 127 */
             retry_failure failure =
                 check_failure_of(reasons[check_random() % CHECK_COUNT(reasons)]);
-            retry_ms left = retry_remaining(&request, client.attempt_timeout, at(elapsed));
+            retry_ms left = retry_remaining(&request, client.cut_after, at(elapsed));
             answer = retry_action_after(check_random() >> 25);
-            if (left < client.attempt_timeout && retry_budget_balance(&budget) < 1000)
+            if (left < client.cut_after && retry_budget_balance(&budget) < 1000)
                 left = retry_remaining(&request, 0, at(elapsed));
             if (retry_budget_balance(&budget) < 1000)
                 left = retry_remaining(&request, 0, at(elapsed));

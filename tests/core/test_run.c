@@ -94,7 +94,7 @@ static void set_up(unsigned failures)
 
 static retry_step run(void)
 {
-    return retry_run(&operation, &fake_clock, try_server, &server);
+    return retry_run(&operation, NULL, &fake_clock, try_server, &server);
 }
 
 /* An END with this verdict and cause; what a step does not use is 0. */
@@ -261,7 +261,7 @@ static void test_misuse(void)
         fake_clock.now = rows[i].now ? fake_now : NULL;
         fake_clock.sleep = rows[i].sleep ? fake_sleep : NULL;
         CHECK_END(FAIL, MISUSE,
-                  retry_run(rows[i].op ? &operation : NULL, rows[i].clock ? &fake_clock : NULL,
+                  retry_run(rows[i].op ? &operation : NULL, NULL, rows[i].clock ? &fake_clock : NULL,
                             rows[i].attempt ? try_server : NULL, &server));
         CHECK_EQUAL(0, server.tries);
         CHECK_EQUAL(0, fake.sleeps);
@@ -302,7 +302,7 @@ static void test_without_context(void)
     memset(&zeroed, 0, sizeof zeroed);
     zeroed.request.strategy = &strategy;
     bare_tries = 0;
-    CHECK_END(SUCCESS, NONE, retry_run(&zeroed, &bare, bare_try, NULL));
+    CHECK_END(SUCCESS, NONE, retry_run(&zeroed, NULL, &bare, bare_try, NULL));
     CHECK_EQUAL(2, zeroed.request.retries);
 }
 
@@ -312,7 +312,7 @@ static void test_step_of_an_attempt(void)
 {
     set_up(2);
     operation.request.timeout = 100;
-    client.attempt_timeout = 60;
+    client.cut_after = 60;
     server.duration = 20;
     CHECK_END(SUCCESS, NONE, run()); /* 20 10 20 20, and 30 are left */
     CHECK_EQUAL(30, server.step.timeout);
@@ -328,11 +328,11 @@ static void test_step_of_an_attempt(void)
 static void test_attempt_takes_too_long(void)
 {
     set_up(0);
-    client.attempt_timeout = 60;
+    client.cut_after = 60;
     server.duration = 500;
     CHECK_END(SUCCESS, NONE, run());
     set_up(1);
-    client.attempt_timeout = 60;
+    client.cut_after = 60;
     server.duration = 500;
     CHECK_END(SUCCESS, NONE, run());
     CHECK_EQUAL(RETRY_REASON_KV_LOCKED, operation.failure.reason);
@@ -371,7 +371,7 @@ static void test_run_again(void)
     retry_budget_init(&budget, &options, START);
     set_up(0);
     client.budget = &budget;
-    retry_start(&operation, START);
+    retry_start(&operation, NULL, START);
     CHECK_EQUAL(RETRY_DO_SEND, retry_next(&operation, START).what);
     retry_ended(&operation, 0, &server.failure, START);
     CHECK_EQUAL(2000, retry_budget_balance(&budget));
@@ -380,7 +380,7 @@ static void test_run_again(void)
     CHECK_EQUAL(0, operation.request.retries);
     CHECK(operation.failure.reason == RETRY_REASON_NONE);
     server.tries = 0;
-    retry_start(&operation, START);
+    retry_start(&operation, NULL, START);
     CHECK_EQUAL(RETRY_DO_SEND, retry_next(&operation, START).what);
     CHECK_END(SUCCESS, NONE, run()); /* the CANCEL of the copy that is out is nobody's business */
     CHECK_EQUAL(1, server.tries);
@@ -495,12 +495,12 @@ static bool try_and_stop(void *context, const retry_operation *op, const retry_s
 static void test_stopped_by_the_attempt(void)
 {
     set_up_observer(0, 0);
-    CHECK_END(SUCCESS, NONE, retry_run(&operation, &fake_clock, try_and_stop, &server));
+    CHECK_END(SUCCESS, NONE, retry_run(&operation, NULL, &fake_clock, try_and_stop, &server));
     CHECK_EQUAL(1, server.tries);
     CHECK(!operation.request.ambiguous);
     CHECK_EQUAL(1, told); /* CANCELLED */
     set_up_observer(9, 0);
-    CHECK_END(FAIL, CANCELLED, retry_run(&operation, &fake_clock, try_and_stop, &server));
+    CHECK_END(FAIL, CANCELLED, retry_run(&operation, NULL, &fake_clock, try_and_stop, &server));
     CHECK_EQUAL(1, server.tries);
     CHECK_EQUAL(0, fake.sleeps);
     CHECK_EQUAL(1, told);

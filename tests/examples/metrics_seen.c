@@ -56,7 +56,7 @@ static retry_step seen_run(retry_operation *op, const retry_clock *clock, retry_
     client_seen = client_seen ? client_seen : op->request.client;
     request_seen.attempts = request_seen.waited = 0;
     request_seen.failed = false;
-    step = retry_run(op, &seen, seen_attempt, context);
+    step = retry_run(op, NULL, &seen, seen_attempt, context);
     ended[step.verdict][step.cause]++;
     resends_seen[requests_seen] = request_seen.attempts > 0 ? request_seen.attempts - 1 : 0;
     waits_seen[requests_seen++] = request_seen.waited;
@@ -96,7 +96,7 @@ static void send_20_times(void)
     policy.backoff.min = 200;
     op.request.context = &waited;
     op.request.idempotent = true;
-    retry_run(&op, &clock, fail, NULL);
+    retry_run(&op, NULL, &clock, fail, NULL);
 }
 
 /* A histogram's samples; how many are at or below each bound, of whatever unit. */

@@ -107,7 +107,7 @@ check('an address that makes no sense does no harm', !words_of_nothing.test(text
 
 /* Code to copy */
 $('copy').click();
-check('the code is chosen', getSelection().toString().includes('retry_run(&op, &clock, attempt, NULL)'));
+check('the code is chosen', getSelection().toString().includes('retry_run(&op, NULL, &clock, attempt, NULL)'));
 
 /* Texts as they are typed */
 press('');

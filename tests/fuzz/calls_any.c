@@ -118,7 +118,7 @@ static void begin(struct one *one)
     one->hedge.count = FURTHER;
     one->hedge.copies = one->copies;
     retry_hedge_copies(&one->op, how & 16 ? &one->hedge : NULL);
-    retry_start(&one->op, instant());
+    retry_start(&one->op, NULL, instant());
 }
 
 static retry_failure any_failure(void)
@@ -186,7 +186,7 @@ static void run(void)
     op.request.client = any_client();
     op.request.timeout = setting();
     op.request.idempotent = chance(2);
-    step = retry_run(&op, &clock, run_attempt, NULL);
+    step = retry_run(&op, NULL, &clock, run_attempt, NULL);
     REQUIRE(step.what == RETRY_DO_END || step.cause == RETRY_CAUSE_PENDING);
 }
 
@@ -242,8 +242,8 @@ static void set_up_service(void)
     service.limit.max = setting();
     service.client.random = draw;
     service.client.always_interval = setting();
+    service.client.cut_after = setting();
     service.client.attempt_timeout = setting();
-    service.client.attempt_timeout_max = setting();
     if (how & 1)
         retry_client_nodes(&service.client, how & 2 ? nodes : NULL, (uint16_t)(how % (NODES + 1)));
     retry_service_init(&service, instant());

@@ -346,7 +346,7 @@ static void walk_look(struct walk_before *before, const struct walk_operation *w
 static retry_permit walk_permit(struct walk_before *before, const struct walk_operation *w,
                                 uint32_t server)
 {
-    retry_ms whole = w->op.request.client->attempt_timeout;
+    retry_ms whole = w->op.request.client->cut_after;
     bool may_probe = w->op.request.retries == 0 || (whole != 0 && before->left >= whole);
     return retry_breaker_ask(&before->breakers[server], may_probe, instant());
 }
@@ -574,8 +574,8 @@ static void walk_set_up_clients(void)
         client->observe_context = &walk;
         client->random = walk_random;
         client->always_interval = how & 2 ? walk_ms() : 0;
-        client->attempt_timeout = how & 4 ? 1 + walk_ms() % 1000 : 0;
-        client->attempt_timeout_max = how & 8 ? 1 + walk_ms() % 1000 : 0;
+        client->cut_after = how & 4 ? 1 + walk_ms() % 1000 : 0;
+        client->attempt_timeout = how & 8 ? 1 + walk_ms() % 1000 : 0;
         client->gates = i < 2 ? walk.gates : NULL;
         if (i == WALK_CLIENTS - 1)
             walk_set_up_service(how);
@@ -682,7 +682,7 @@ static void walk_start(struct walk_operation *w)
     }
     if (w->last.cause == RETRY_CAUSE_PACED)
         walk_lose_turn(w);
-    retry_start(&w->op, instant());
+    retry_start(&w->op, NULL, instant());
     w->last.cause = RETRY_CAUSE_NONE;
     REQUIRE(!under_way || !observed || !w->open); /* the end of the one before was heard */
     w->started = w->open = true;
@@ -765,8 +765,8 @@ static void walk_sent(struct walk_operation *w, const retry_step *step)
     REQUIRE(step->copy <= w->further && !w->wire[step->copy]);
     REQUIRE(!first || walk_wire(w) == 0);
     REQUIRE(step->timeout != 0 && step->timeout <= left);
-    REQUIRE(!client || client->attempt_timeout_max == 0 ||
-            step->timeout <= client->attempt_timeout_max);
+    REQUIRE(!client || client->attempt_timeout == 0 ||
+            step->timeout <= client->attempt_timeout);
     REQUIRE(step->node < (client && client->nodes ? client->nodes : 1));
     REQUIRE(step->delay == 0 && step->cause == 0 && step->verdict == 0);
     if (step->copy > WALK_FURTHER || step->node >= WALK_NODES)

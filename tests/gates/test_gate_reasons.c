@@ -123,7 +123,7 @@ static void test_attempt_timeout(void)
         CHECK_EQUAL(RETRY_DO_SEND, by_hand_send(&hand, &gates, NULL, 0).what);
         by_hand_end(&hand, &failure, 1000);
         hand.op = by_hand_start(&hand.client, &gates, NULL, 1000);
-        hand.client.attempt_timeout = 10;
+        hand.client.cut_after = 10;
         CHECK_EQUAL(row.gates == REASON_ANSWER ? 2000 : 10, retry_next(&hand.op, 1000).timeout);
     }
 }

@@ -97,13 +97,13 @@ static retry_operation start(retry_time now)
     one.request.client = &client;
     one.request.timeout = op_timeout;
     one.request.idempotent = true;
-    retry_start(&one, now);
+    retry_start(&one, NULL, now);
     return one;
 }
 
 /* An operation has begun at START, of a client whose retries wait 10 ms and cost a token of ten,
    with the gates of a server, none of which is added. */
-static void set_up(retry_ms timeout, retry_ms attempt_timeout)
+static void set_up(retry_ms timeout, retry_ms cut_after)
 {
     static const retry_policy plain = RETRY_POLICY_BEST_EFFORT;
     retry_budget_options options;
@@ -123,7 +123,7 @@ static void set_up(retry_ms timeout, retry_ms attempt_timeout)
     memset(&latency, 0, sizeof latency);
     client.random = draw;
     client.gates = &gates;
-    client.attempt_timeout = attempt_timeout;
+    client.cut_after = cut_after;
     quiet = client;
     quiet.strategy = retry_fail_fast();
     client.strategy = &policy.base;
@@ -143,7 +143,7 @@ static retry_operation other(retry_time now)
     memset(&one, 0, sizeof one);
     one.request.client = &quiet;
     one.request.timeout = UINT32_MAX;
-    retry_start(&one, now);
+    retry_start(&one, NULL, now);
     return one;
 }
 
@@ -273,7 +273,7 @@ static void test_whose_gates(void)
 static void test_timeout(void)
 {
     static const struct {
-        retry_ms timeout, attempt_timeout, elapsed, expected;
+        retry_ms timeout, cut_after, elapsed, expected;
     } rows[] = {
         {1000, 0, 0, 1000},
         {1000, 0, 999, 1},
@@ -291,7 +291,7 @@ static void test_timeout(void)
     for (gated = 0; gated < 2; gated++) {
         for (i = 0; i < CHECK_COUNT(rows); i++) {
             retry_step step;
-            set_up(rows[i].timeout, rows[i].attempt_timeout);
+            set_up(rows[i].timeout, rows[i].cut_after);
             add_all();
             if (!gated)
                 client.gates = NULL;
@@ -500,7 +500,7 @@ static void test_throttle_draws_once(void)
         CHECK_WAIT(PACED, retry_next(&op, ++now));
     retry_ended(&first, 0, NULL, now);
     CHECK_SEND(retry_next(&op, now));
-    retry_start(&op, now); /* another try */
+    retry_start(&op, NULL, now); /* another try */
     CHECK_CANCEL(retry_next(&op, now));
     CHECK_END(FAIL, THROTTLED, retry_next(&op, now));
 }
@@ -656,7 +656,7 @@ static void test_paced(void)
 static void test_no_time_to_wait(void)
 {
     static const struct {
-        retry_ms timeout, attempt_timeout, elapsed;
+        retry_ms timeout, cut_after, elapsed;
         bool expires;
     } rows[] = {
         {1000, 0, 499, false},          {1000, 0, 500, true},
@@ -671,7 +671,7 @@ static void test_no_time_to_wait(void)
         retry_operation first;
         retry_step step;
         check_row("row %u", (unsigned)i);
-        set_up(rows[i].timeout, rows[i].attempt_timeout);
+        set_up(rows[i].timeout, rows[i].cut_after);
         aimd.max = 1;
         retry_gates_aimd(&gates, &aimd);
         first = other(START);
@@ -744,7 +744,7 @@ static void test_rate_takes_back(void)
             retry_cancel(&op.request, START);
             CHECK_END(FAIL, CANCELLED, retry_next(&op, START));
         } else if (way == STARTED) {
-            retry_start(&op, START);
+            retry_start(&op, NULL, START);
         } else if (way == REFUSED) {
             retry_breaker_set(&breaker, RETRY_BREAKER_ISOLATED, START);
             retry_gates_breaker(&gates, &breaker);
@@ -1180,7 +1180,7 @@ static void test_told_first(void)
         else if (i == STOPPED)
             retry_stop(&op, now);
         else if (i == STARTED)
-            retry_start(&op, now);
+            retry_start(&op, NULL, now);
         else
             retry_ended(&op, 0, i == WORKED ? NULL : &failure, now);
         CHECK_EQUAL(1, told);
@@ -1373,7 +1373,7 @@ static void test_one_rise(void)
 static void test_short_attempts(void)
 {
     static const struct {
-        retry_ms timeout, attempt_timeout, elapsed;
+        retry_ms timeout, cut_after, elapsed;
         retry_reason reason;
         bool timed_out, sick;
     } rows[] = {
@@ -1400,7 +1400,7 @@ static void test_short_attempts(void)
         retry_step step;
         bool falls = rows[i].sick && rows[i].timed_out;
         check_row("row %u", (unsigned)i);
-        set_up(rows[i].timeout, rows[i].attempt_timeout);
+        set_up(rows[i].timeout, rows[i].cut_after);
         failure.timeout = rows[i].timed_out;
         aimd.max = 8;
         breaker.volume = 1;
@@ -1464,7 +1464,7 @@ static void test_short_attempt_works(void)
 static void test_who_may_probe(void)
 {
     static const struct {
-        retry_ms timeout, attempt_timeout, elapsed;
+        retry_ms timeout, cut_after, elapsed;
         bool retried, probes;
     } rows[] = {
         {9000, 500, 700, false, true},      {9000, 500, 8900, false, true},
@@ -1479,7 +1479,7 @@ static void test_who_may_probe(void)
         retry_time now = START + rows[i].elapsed;
         retry_step step;
         check_row("row %u", (unsigned)i);
-        set_up(rows[i].timeout, rows[i].attempt_timeout);
+        set_up(rows[i].timeout, rows[i].cut_after);
         if (rows[i].retried) {
             CHECK_SEND(retry_next(&op, START));
             retry_ended(&op, 0, &failure, START);
@@ -1547,7 +1547,7 @@ static void test_latency_of_no_answers(void)
     CHECK(memcmp(&before, &latency, sizeof before) != 0);
     before = latency;
     op_timeout = 1000;
-    client.attempt_timeout = 500;
+    client.cut_after = 500;
     op = start(START + 3000);
     CHECK_SEND(retry_next(&op, START + 3800)); /* with 200 ms of 500; so does one that timed out */
     CHECK_CANCEL(retry_next(&op, START + 4000));
@@ -1800,12 +1800,12 @@ static void test_rounds_of_short_attempts(void)
     CHECK_EQUAL(1000, time_given(START + 1000));
 }
 
-/* What bounds it: what is left, the request's own timeout, attempt_timeout_max, and a budget that
+/* What bounds it: what is left, the request's own timeout, attempt_timeout, and a budget that
    pays for nothing that could follow. Each after an answer of 150 ms and two rounds. */
 static void test_bounds(void)
 {
     static const struct {
-        retry_ms timeout, attempt_timeout, max;
+        retry_ms timeout, cut_after, max;
         uint32_t balance, floor, refill;
         retry_ms expected;
     } rows[] = {
@@ -1827,7 +1827,7 @@ static void test_bounds(void)
     for (i = 0; i < CHECK_COUNT(rows); i++) {
         retry_budget_options options;
         check_row("row %u", (unsigned)i);
-        set_up(rows[i].timeout, rows[i].attempt_timeout);
+        set_up(rows[i].timeout, rows[i].cut_after);
         retry_gates_latency(&gates, &latency);
         memset(&options, 0, sizeof options);
         options.capacity = 10000;
@@ -1839,12 +1839,12 @@ static void test_bounds(void)
         other_ends(NULL, 150, START);
         other_ends(&failure, 10, START);
         other_ends(&failure, 10, START + 20);
-        client.attempt_timeout_max = rows[i].max;
+        client.attempt_timeout = rows[i].max;
         CHECK_EQUAL(rows[i].expected, time_given(START + 30));
     }
 }
 
-/* A request that has less than attempt_timeout starts from what it has. */
+/* A request that has less than cut_after starts from what it has. */
 static void test_short_request(void)
 {
     const retry_failure failure = timed_out();
@@ -2074,18 +2074,18 @@ static void test_run_is_gated(void)
     retry_gates_latency(&gates, &latency);
     run_now = START;
     hands = 0;
-    CHECK_END(SUCCESS, NONE, retry_run(&op, &clock, third_time, NULL));
+    CHECK_END(SUCCESS, NONE, retry_run(&op, NULL, &clock, third_time, NULL));
     CHECK_EQUAL(3, hands);
     CHECK_EQUAL(400, handed[0]);
     CHECK_EQUAL(400, handed[2]);
     CHECK_EQUAL(0, gates.in_flight);
     open_breaker();
     run_now = START;
-    CHECK_EQUAL(500, CHECK_END(FAIL, CIRCUIT_OPEN, retry_run(&op, &clock, third_time, NULL)).delay);
+    CHECK_EQUAL(500, CHECK_END(FAIL, CIRCUIT_OPEN, retry_run(&op, NULL, &clock, third_time, NULL)).delay);
     CHECK_EQUAL(3, hands);
     retry_gates_breaker(&gates, NULL);
     overload_throttle();
-    CHECK_END(FAIL, THROTTLED, retry_run(&op, &clock, third_time, NULL));
+    CHECK_END(FAIL, THROTTLED, retry_run(&op, NULL, &clock, third_time, NULL));
     CHECK_EQUAL(3, hands);
     retry_gates_throttle(&gates, NULL);
     aimd.max = 1;
@@ -2093,7 +2093,7 @@ static void test_run_is_gated(void)
     holder = other(START); /* of somebody who never comes back */
     CHECK_SEND(retry_next(&holder, START));
     run_now = START;
-    CHECK_END(EXPIRE, DEADLINE, retry_run(&op, &clock, third_time, NULL));
+    CHECK_END(EXPIRE, DEADLINE, retry_run(&op, NULL, &clock, third_time, NULL));
     CHECK_EQUAL(3, hands);
     CHECK_EQUAL(1, gates.in_flight);
     CHECK_RANGE(START + 700, START + 801, run_now);
@@ -2188,7 +2188,7 @@ static void test_random_walk(void)
             retry_cancel(&ops[i].request, now);
             break;
         case 2:
-            retry_start(&ops[i], now);
+            retry_start(&ops[i], NULL, now);
             break;
         case 3:
         case 4:
@@ -2198,7 +2198,7 @@ static void test_random_walk(void)
             break;
         default:
             if (retry_remaining(&ops[i].request, 0, now) == 0 && !sending[i])
-                retry_start(&ops[i], now);
+                retry_start(&ops[i], NULL, now);
             break;
         }
         sending[i] = poll(&ops[i], sending[i], now);

@@ -107,7 +107,7 @@ static void operate(struct worker *worker)
     op.request.client = &client;
     op.request.idempotent = true;
     op.request.timeout = 100000000;
-    retry_start(&op, tick());
+    retry_start(&op, NULL, tick());
     while ((step = retry_next(&op, tick())).what != RETRY_DO_END) {
         if (step.what == RETRY_DO_SEND) {
             counts->sent++;
@@ -169,7 +169,7 @@ static void set_up(uint32_t round)
     client.budget = &budget;
     client.observe = tell;
     client.gates = nodes;
-    client.attempt_timeout = 50000;
+    client.cut_after = 50000;
     if (round % 4 > 1)
         retry_client_nodes(&client, nodes, NODES);
     clock_ms = 1;

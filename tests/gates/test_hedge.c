@@ -115,7 +115,7 @@ static const char *poll_at(retry_time now)
 
 static const char *start(retry_ms elapsed)
 {
-    retry_start(&op, AT(elapsed));
+    retry_start(&op, NULL, AT(elapsed));
     ends = 0;
     return poll_at(AT(elapsed));
 }
@@ -189,7 +189,7 @@ static void teach(unsigned samples, retry_ms ms)
     pupil.gates = &school;
     lesson.request.client = &pupil;
     for (; samples != 0; samples--) {
-        retry_start(&lesson, 0);
+        retry_start(&lesson, NULL, 0);
         retry_next(&lesson, 0);
         retry_ended(&lesson, 0, NULL, ms);
     }
@@ -346,7 +346,7 @@ static void test_count(void)
         hedge.count = rows[i].count;
         hedge.delay = 1;
         check_row("count %u", rows[i].count);
-        retry_start(&op, AT(0));
+        retry_start(&op, NULL, AT(0));
         for (n = 0; n < 300; n++) {
             retry_step step = retry_next(&op, AT(n));
             if (step.what == RETRY_DO_SEND)
@@ -446,7 +446,7 @@ static const char *run(const struct event *event, retry_ms *starts)
 {
     retry_ms now = 0, timer;
     retry_step step;
-    retry_start(&op, AT(0));
+    retry_start(&op, NULL, AT(0));
     do {
         steps[0] = '\0';
         while ((step = retry_next(&op, AT(now))).what < RETRY_DO_WAIT) {
@@ -1040,7 +1040,7 @@ static void test_order_to_wait_in_order(void)
 static void test_attempt_timeout(void)
 {
     set_up();
-    client.attempt_timeout = 300;
+    client.cut_after = 300;
     CHECK_TEXT("send 0, wait 300", start(0));
     CHECK_TEXT("wait 1", POLL(299));
     CHECK_TEXT("cancel 0, send 0, wait 300", POLL(300));
@@ -1051,7 +1051,7 @@ static void test_attempt_timeout(void)
     CHECK_TEXT("SUCCESS: done", done(0, 600));
 
     set_up(); /* both at once: the lowest number first */
-    client.attempt_timeout = 300;
+    client.cut_after = 300;
     hedge.delay = 100;
     hedge.count = 1;
     start(0);
@@ -1340,7 +1340,7 @@ static void test_budget_told_when(void)
         set_up();
         refill_from(&budget, FROM);
         client.budget = &budget;
-        retry_start(&op, FROM);
+        retry_start(&op, NULL, FROM);
         CHECK_TEXT("send 0, wait 500", poll_at(FROM));
         CHECK_TEXT("send 1, wait 500", poll_at(FROM + 500));
         if (i != 0) {
@@ -1440,7 +1440,7 @@ static void test_rate_refuses(void)
     CHECK_TEXT("wait 500", POLL(500));
     memset(&other, 0, sizeof other);
     other.request.client = &client;
-    retry_start(&other, AT(1000));
+    retry_start(&other, NULL, AT(1000));
     CHECK_EQUAL(RETRY_DO_SEND, retry_next(&other, AT(1000)).what);
     CHECK_EQUAL(2, gates.in_flight);
 }
@@ -1453,7 +1453,7 @@ static void test_nodes(void)
     set_up();
     memset(nodes, 0, sizeof nodes);
     retry_client_nodes(&client, nodes, 3);
-    retry_start(&op, AT(0));
+    retry_start(&op, NULL, AT(0));
     for (n = 0; n < 3; n++) {
         retry_step step = retry_next(&op, AT(n * 500));
         CHECK_EQUAL(RETRY_DO_SEND, step.what);

@@ -85,7 +85,7 @@ static void begin(struct worker *worker)
     worker->began = world.now;
     worker->ends[0] = worker->ends[1] = NEVER;
     retry_hedge_copies(&worker->op, &worker->hedge);
-    retry_start(&worker->op, (retry_time)world.now);
+    retry_start(&worker->op, NULL, (retry_time)world.now);
 }
 
 /* Does what there is to do; after an operation comes the next. */

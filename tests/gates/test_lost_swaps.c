@@ -795,7 +795,7 @@ static void send_to_server(unsigned which)
 {
     struct by_hand *hand = &on_server[which];
     hand->op = by_hand_start(&hand->client, &server, NULL, 2000);
-    hand->client.attempt_timeout = 100;
+    hand->client.cut_after = 100;
     steps[which] = retry_next(&hand->op, 2000);
 }
 

@@ -37,7 +37,7 @@ static retry_operation start_of(const retry_client *of, retry_ms timeout, retry_
     one.request.client = of;
     one.request.timeout = timeout;
     one.request.idempotent = true;
-    retry_start(&one, now);
+    retry_start(&one, NULL, now);
     return one;
 }
 
@@ -53,7 +53,7 @@ static void set_up(uint32_t count)
     memset(rates, 0, sizeof rates);
     memset(beside, 0, sizeof beside);
     client.random = draw;
-    client.attempt_timeout = 100;
+    client.cut_after = 100;
     for (i = 0; i < NODES; i++) {
         alone[i] = client;
         alone[i].gates = &nodes[i];
@@ -374,7 +374,7 @@ static void test_failed_is_asked_last(void)
     heal(3);
     isolate(0);
     isolate(2);
-    retry_start(&op, AT(4));
+    retry_start(&op, NULL, AT(4));
     draw_next = 0;
     drawn = 0;
     CHECK_EQUAL(1, CHECK_SEND(retry_next(&op, AT(4))).node);
@@ -425,7 +425,7 @@ static void test_hedges(void)
     for (round = 0; round < 50; round++) {
         check_row("round %lu", (unsigned long)round);
         set_up(4);
-        client.attempt_timeout = 1000;
+        client.cut_after = 1000;
         memset(copies, 0, sizeof copies);
         memset(&hedge, 0, sizeof hedge);
         hedge.delay = 10;
@@ -434,7 +434,7 @@ static void test_hedges(void)
         retry_stop(&op, START);
         CHECK_END(FAIL, CANCELLED, retry_next(&op, START));
         retry_hedge_copies(&op, &hedge);
-        retry_start(&op, START);
+        retry_start(&op, NULL, START);
         seen = 0;
         for (i = 0; i < 4; i++) {
             retry_step step;
@@ -485,7 +485,7 @@ static void test_follows_elsewhere(void)
         op.request.client = &client;
         op.request.idempotent = true;
         retry_hedge_copies(&op, &hedge);
-        retry_start(&op, START);
+        retry_start(&op, NULL, START);
         draw_next = check_random();
         used = 1u << CHECK_SEND(retry_next(&op, START)).node;
         used |= 1u << CHECK_SEND(retry_next(&op, AT(10))).node;
@@ -504,7 +504,7 @@ static void test_two_rounds(void)
     for (kept = 0; kept < 2; kept++) {
         retry_step step;
         set_up(4);
-        client.attempt_timeout = 1000;
+        client.cut_after = 1000;
         memset(copies, 0, sizeof copies);
         memset(&hedge, 0, sizeof hedge);
         hedge.delay = 10;
@@ -514,7 +514,7 @@ static void test_two_rounds(void)
         op.request.client = &client;
         op.request.idempotent = true;
         retry_hedge_copies(&op, &hedge);
-        retry_start(&op, START);
+        retry_start(&op, NULL, START);
         used = 1u << CHECK_SEND(retry_next(&op, START)).node;
         used |= 1u << CHECK_SEND(retry_next(&op, AT(10))).node;
         for (i = 0; i < 4; i++) {
@@ -737,7 +737,7 @@ static void test_no_time_to_wait(void)
 {
     retry_operation one;
     set_up(2);
-    client.attempt_timeout = 0;
+    client.cut_after = 0;
     occupy(0);
     occupy(1);
     prepare(0, RATE_PACED);
@@ -819,7 +819,7 @@ static void test_throttle_draws_once(void)
         CHECK_WAIT(PACED, retry_next(&op, START));
     retry_ended(&beside[0], 0, NULL, START);
     CHECK_EQUAL(0, CHECK_SEND(retry_next(&op, START)).node);
-    retry_start(&op, START); /* another try is drawn */
+    retry_start(&op, NULL, START); /* another try is drawn */
     CHECK_CANCEL(retry_next(&op, START));
     CHECK_END(FAIL, THROTTLED, retry_next(&op, START));
 }
@@ -954,7 +954,7 @@ static void test_random_walk(void)
         hedges[i].copies = further[i];
         if (i % 2)
             retry_hedge_copies(&ops[i], &hedges[i]);
-        retry_start(&ops[i], now);
+        retry_start(&ops[i], NULL, now);
     }
     for (step = 0; step < 20000 / CHECK_ONE_IN; step++) {
         retry_failure failure = check_failure_of(reasons[check_random() % CHECK_COUNT(reasons)]);
@@ -969,7 +969,7 @@ static void test_random_walk(void)
             retry_stop(&ops[i], now);
             break;
         case 1:
-            retry_start(&ops[i], now);
+            retry_start(&ops[i], NULL, now);
             break;
         case 2:
         case 3:
@@ -981,7 +981,7 @@ static void test_random_walk(void)
             break;
         default:
             if (retry_remaining(&ops[i].request, 0, now) == 0)
-                retry_start(&ops[i], now);
+                retry_start(&ops[i], NULL, now);
             break;
         }
         poll(i, now);

@@ -70,7 +70,7 @@ static retry_operation another(retry_ms at)
     one.request.client = &client;
     one.request.timeout = UINT32_MAX;
     one.request.idempotent = true;
-    retry_start(&one, AT(at));
+    retry_start(&one, NULL, AT(at));
     return one;
 }
 
@@ -771,7 +771,7 @@ static void aws_quota(void)
 static void first_is_free(void)
 {
     set_budget(no_options());
-    retry_start(&op, AT(0));
+    retry_start(&op, NULL, AT(0));
     CHECK_SEND(retry_next(&op, AT(0)));
     retry_ended(&op, 0, NULL, AT(0));
     CHECK_END(SUCCESS, NONE, retry_next(&op, AT(0)));
@@ -815,7 +815,7 @@ static void start_hedged(uint8_t count, retry_ms delay)
     hedge.delay = delay;
     hedge.copies = copies;
     retry_hedge_copies(&op, &hedge);
-    retry_start(&op, AT(0));
+    retry_start(&op, NULL, AT(0));
     CHECK_EQUAL(0, CHECK_SEND(retry_next(&op, AT(0))).copy);
 }
 
@@ -952,7 +952,7 @@ static void rises_when_used(void)
         if (i == 3) { /* four of ten in use */
             retry_ended(&ops[0], 0, NULL, AT(2001));
             CHECK_EQUAL(10, retry_aimd_limit(&aimd));
-            retry_start(&ops[0], AT(2000));
+            retry_start(&ops[0], NULL, AT(2000));
             CHECK_SEND(retry_next(&ops[0], AT(2000)));
         }
     }
@@ -993,7 +993,7 @@ static void ignored(void)
 {
     aimd.max = 8;
     retry_gates_aimd(&gates, &aimd);
-    retry_start(&op, AT(0));
+    retry_start(&op, NULL, AT(0));
     CHECK_SEND(retry_next(&op, AT(0)));
     retry_stop(&op, AT(1000));
     CHECK_EQUAL(8, retry_aimd_limit(&aimd));

@@ -51,7 +51,7 @@ static unsigned sent(const retry_client *client)
     memset(ops, 0, sizeof ops);
     for (i = 0; i < SENDS; i++) {
         ops[i].request.client = client;
-        retry_start(&ops[i], START);
+        retry_start(&ops[i], NULL, START);
         count += retry_next(&ops[i], START).what == RETRY_DO_SEND;
     }
     for (i = 0; i < SENDS; i++)
@@ -86,8 +86,8 @@ static void test_defaults(void)
     CHECK(service.client.strategy == &service.policy.base);
     CHECK(service.client.budget == &service.budget);
     CHECK(service.client.gates == &service.gates);
+    CHECK_EQUAL(0, service.client.cut_after);
     CHECK_EQUAL(0, service.client.attempt_timeout);
-    CHECK_EQUAL(0, service.client.attempt_timeout_max);
     CHECK_EQUAL(0, service.client.always_interval);
     CHECK_EQUAL(0, service.client.nodes);
     CHECK_EQUAL(0, service.gates.in_flight);
@@ -318,8 +318,8 @@ static void test_client_as_set(void)
     service.client.gates = &gates;
     service.client.observe = observe;
     service.client.observe_context = &gates;
-    service.client.attempt_timeout = 1000;
-    service.client.attempt_timeout_max = 4000;
+    service.client.cut_after = 1000;
+    service.client.attempt_timeout = 4000;
     service.client.always_interval = 7;
     init();
     CHECK(service.client.strategy == retry_fail_fast());
@@ -327,8 +327,8 @@ static void test_client_as_set(void)
     CHECK(service.client.gates == &gates);
     CHECK(service.client.observe == observe);
     CHECK(service.client.observe_context == &gates);
-    CHECK_EQUAL(1000, service.client.attempt_timeout);
-    CHECK_EQUAL(4000, service.client.attempt_timeout_max);
+    CHECK_EQUAL(1000, service.client.cut_after);
+    CHECK_EQUAL(4000, service.client.attempt_timeout);
     CHECK_EQUAL(7, service.client.always_interval);
     CHECK_EQUAL(500000, retry_budget_balance(&budget));
     CHECK_EQUAL(1000, retry_budget_balance(&service.budget));
@@ -348,7 +348,7 @@ static void test_gates_of_its_own(void)
     init();
     retry_breaker_set(&breaker, RETRY_BREAKER_OPEN, START);
     op.request.client = &service.client;
-    retry_start(&op, START);
+    retry_start(&op, NULL, START);
     CHECK_EQUAL(RETRY_CAUSE_CIRCUIT_OPEN, retry_next(&op, START).cause);
     retry_breaker_reset(&breaker, START);
     CHECK_EQUAL(20, sent(&service.client));
@@ -417,7 +417,7 @@ static void test_at_work(void)
     service.client.random = highest;
     init();
     op.request.client = &service.client;
-    retry_start(&op, now);
+    retry_start(&op, NULL, now);
     for (i = 0; i < CHECK_COUNT(delays); i++) {
         check_row("retry %u", (unsigned)i);
         CHECK_EQUAL(RETRY_DO_SEND, retry_next(&op, now).what);
@@ -434,7 +434,7 @@ static void test_at_work(void)
     CHECK(retry_budget_withdraw(&service.budget, retry_budget_balance(&service.budget), now));
     retry_ended(&op, 0, &failure, now);
     CHECK_EQUAL(RETRY_CAUSE_BUDGET_EXHAUSTED, retry_next(&op, now).cause);
-    retry_start(&op, now);
+    retry_start(&op, NULL, now);
     CHECK_EQUAL(RETRY_DO_SEND, retry_next(&op, now).what);
     retry_ended(&op, 0, NULL, now);
     CHECK_EQUAL(RETRY_VERDICT_SUCCESS, retry_next(&op, now).verdict);

@@ -21,7 +21,7 @@ int main(void)
     advice = errmap_classify_kv(&map, 0x82, 0x01);
     memset(&op, 0, sizeof op);
     op.request.timeout = 2500;
-    retry_start(&op, 0);
+    retry_start(&op, NULL, 0);
     if (retry_next(&op, 0).what != RETRY_DO_SEND)
         return 2;
     retry_ended(&op, 0, &advice.failure, 10);

@@ -25,7 +25,7 @@ static inline retry_operation by_hand_start(retry_client *client, retry_gates *g
     client->random_context = drawn;
     op.request.client = client;
     op.request.timeout = UINT32_MAX;
-    retry_start(&op, now);
+    retry_start(&op, NULL, now);
     return op;
 }
 

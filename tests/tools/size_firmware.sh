@@ -137,11 +137,11 @@ uint32_t work(uint32_t n, uint32_t now)
 {
     const retry_failure failure = retry_classify_http((int)n, 0);
     if (n == 0) {
-        service.client.attempt_timeout = 1000;
+        service.client.cut_after = 1000;
         retry_service_init(&service, now);
         op.request.client = &service.client;
         op.request.timeout = 5000;
-        retry_start(&op, now);
+        retry_start(&op, NULL, now);
     }
     if (step.what == RETRY_DO_SEND)
         retry_ended(&op, 0, n == 200 ? NULL : &failure, now);

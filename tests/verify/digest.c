@@ -302,13 +302,13 @@ static void loops(void)
     memset(&op, 0, sizeof op);
     service.limit.max = below(3);
     service.client.random = random_bits;
-    service.client.attempt_timeout = below(2) == 0 ? 0 : below(1000);
+    service.client.cut_after = below(2) == 0 ? 0 : below(1000);
     retry_service_init(&service, now);
     op.request.client = &service.client;
     op.request.timeout = 1 + below(30000);
     for (i = 0; i < 5; i++) {
         op.request.idempotent = below(4) != 0;
-        add_step(retry_run(&op, &clock, attempt, NULL));
+        add_step(retry_run(&op, NULL, &clock, attempt, NULL));
         add(retry_budget_balance(&service.budget));
         add(service.gates.in_flight);
     }
@@ -399,7 +399,7 @@ static void happen(uint32_t i)
     else if (event == 12)
         retry_stop(&ops[i], now);
     else if (event == 13)
-        retry_start(&ops[i], now);
+        retry_start(&ops[i], NULL, now);
     else if (event == 14)
         retry_cancel(&ops[i].request, now);
     else if (event == 15)
@@ -450,8 +450,8 @@ static void operations(void)
     client.strategy = &policy.base;
     client.budget = below(4) == 0 ? NULL : &budget;
     client.random = random_bits;
-    client.attempt_timeout = below(3) == 0 ? 0 : 1 + below(1000);
-    client.attempt_timeout_max = below(3) == 0 ? any() : 0;
+    client.cut_after = below(3) == 0 ? 0 : 1 + below(1000);
+    client.attempt_timeout = below(3) == 0 ? any() : 0;
     retry_client_nodes(&client, gates, (uint16_t)below(NODES + 1));
     for (i = 0; i < OPERATIONS; i++)
         set_up_operation(i, &client);
@@ -460,7 +460,7 @@ static void operations(void)
         happen(i);
         pass(below(8) == 0 ? below(3000) : below(30));
         if (drive(i))
-            retry_start(&ops[i], now);
+            retry_start(&ops[i], NULL, now);
         add(retry_budget_balance(&budget));
         if (round % 10 == 9)
             add_gates();
@@ -587,7 +587,7 @@ static void latencies(void)
     client.gates = &one;
     op.request.client = &client;
     for (i = 0; i < 900; i++) {
-        retry_start(&op, now);
+        retry_start(&op, NULL, now);
         add(retry_next(&op, now).what);
         pass(below(5) == 0 ? below(2000) : 20 + below(30));
         if (below(8) != 0)

@@ -52,7 +52,7 @@ static void begin(worker *self)
     self->operation.request.client = &service.client;
     self->operation.request.timeout = 1000;
     self->operation.request.idempotent = true;
-    retry_start(&self->operation, now_ms());
+    retry_start(&self->operation, NULL, now_ms());
 }
 
 /* A step on the way of one operation after the other. */
