@@ -1865,12 +1865,12 @@ RETRY_API retry_ms errmap_spec_delay(const errmap_entry *entry, uint32_t retries
     return retry_backoff_base(&backoff, retries);
 }
 
-/* ms from one instant to another; none if the clock stepped back, which is a difference over half
-   its range. retry.h has the same, but its private functions may be in another file. */
+/* ms from one instant to another; none if that lies up to 32,768 ms back: another thread's clock.
+   retry.h has the same, but its private functions may be in another file. */
 ERRMAP__WRAPS static retry_ms errmap__elapsed(retry_time from, retry_time to)
 {
     const retry_ms passed = to - from;
-    return passed > UINT32_C(1) << 31 ? 0 : passed;
+    return passed > UINT32_MAX - 32768 ? 0 : passed;
 }
 
 /* The entry whose specification rules a failure; NULL if none does. */
@@ -1903,7 +1903,9 @@ RETRY_API retry_action errmap_strategy_after(const retry_strategy *self, retry_r
     delay = errmap_spec_delay(entry, request->code_retries);
     if (entry->max_duration != 0) {
         const retry_ms elapsed = errmap__elapsed(request->code_since, now);
-        if (elapsed >= entry->max_duration || delay >= entry->max_duration - elapsed)
+        const retry_ms most =
+            entry->max_duration >> 31 == 0 ? entry->max_duration : UINT32_C(1) << 31;
+        if (elapsed >= most || delay >= most - elapsed)
             return retry_action_none(RETRY_CAUSE_MAX_DURATION);
     }
     return retry_action_after(delay);

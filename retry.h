@@ -1870,6 +1870,8 @@ RETRY__ONCE uint32_t retry__quotient(uint64_t x, uint32_t y)
    was set back, or is weeks later: time counts from it anew. */
 #define RETRY__BEHIND UINT32_C(32768)
 #define RETRY__LATEST (UINT32_MAX - RETRY__BEHIND)
+#define RETRY__LONGEST \
+    (UINT32_C(1) << 31) /* a delay that instants can measure, with room to spare */
 
 /* ms that have passed, up to nearly all of the range. */
 RETRY__WRAPS static retry_ms retry__passed(retry_time from, retry_time now)
@@ -1878,20 +1880,10 @@ RETRY__WRAPS static retry_ms retry__passed(retry_time from, retry_time now)
     return passed > RETRY__LATEST ? 0 : passed;
 }
 
-/* ms of a span that have passed; none if the clock stepped back: a difference over half its range.
-   A longer span counts up to RETRY__LATEST, as it could not end otherwise. */
-RETRY__ONCE RETRY__WRAPS retry_ms retry__age(retry_time from, retry_ms span, retry_time now)
-{
-    retry_ms passed = now - from;
-    if (passed > UINT32_C(1) << 31 && (span >> 31 == 0 || passed > RETRY__LATEST))
-        return 0;
-    return passed;
-}
-
 /* ms that are left at `now` of a span that began at `from`. */
 static retry_ms retry__left(retry_time from, retry_ms span, retry_time now)
 {
-    return retry__subtract(span, retry__age(from, span, now));
+    return retry__subtract(span, retry__passed(from, now));
 }
 
 /* ---- Atomics ------------------------------------------------------------------------------- */
@@ -2544,7 +2536,7 @@ static inline bool retry__ask_budget(retry_request *request, uint8_t event,
 static void retry__finish(retry_request *request, uint8_t state, uint8_t event, retry_time now)
 {
     request->retry__state = state;
-    request->retry__elapsed = retry__age(request->started, request->timeout, now);
+    request->retry__elapsed = retry__passed(request->started, now);
     retry__ask_budget(request, event, NULL, now);
 }
 
@@ -2554,6 +2546,8 @@ static inline void retry__begin(retry_request *request, retry_time now)
         retry_cancel(request, now);
     if (request->timeout == 0)
         request->timeout = RETRY_TIMEOUT_DEFAULT;
+    else if (request->timeout > UINT32_MAX - 2 * RETRY__BEHIND)
+        request->timeout = UINT32_MAX;
     request->retry__state = RETRY_VERDICT_RETRY;
     request->retry__since_order = 0;
     request->ambiguous = false;
@@ -2726,6 +2720,7 @@ static inline retry_decision retry__conclude(retry_request *request, const retry
         delay = action.delay;
         if (failure->pushback || request->retry__since_order != 0)
             delay = retry__order(request, failure, delay);
+        delay = retry__min(delay, RETRY__LONGEST);
         if (!retry__ask_budget(request, event, failure, now)) {
             cause = RETRY_CAUSE_BUDGET_EXHAUSTED;
         } else if (retry__add(request->retry__elapsed, delay) >= request->timeout &&
@@ -2778,7 +2773,7 @@ RETRY_API retry_decision retry_orchestrate(retry_request *request, const retry_f
     strategy = retry__strategy(request);
     if (strategy && !strategy->retry_after)
         return retry__not_open(request);
-    request->retry__elapsed = retry__age(request->started, request->timeout, now); /* 2 */
+    request->retry__elapsed = retry__passed(request->started, now); /* 2 */
     retry__record_code(request, failure->code, now);
     traits = retry__record(request, failure);
     if (traits != RETRY__TRAIT_ALLOWS) { /* else, as with most, a strategy is asked */
@@ -2802,7 +2797,7 @@ RETRY_API retry_decision retry_resume(retry_request *request, const retry_failur
 {
     if (!request || !failure || request->retry__state != RETRY_VERDICT_PENDING)
         return retry__not_open(request);
-    request->retry__elapsed = retry__age(request->started, request->timeout, now);
+    request->retry__elapsed = retry__passed(request->started, now);
     return retry__conclude(request, failure, retry__answer(request, action), RETRY__BUDGET_RESUME,
                            now);
 }
@@ -2904,10 +2899,10 @@ static void retry__tokens_add(retry__tokens *tokens, uint32_t capacity, uint32_t
         retry__swap(&tokens->fraction, fraction, 0);
 }
 
-/* Whether this call accounts for the ms that have passed; none does if the clock was set back. */
+/* Whether this call accounts for the ms that have passed. */
 RETRY__WRAPS static bool retry__tokens_claim(retry__tokens *tokens, retry_ms passed, retry_time now)
 {
-    return retry__swap(&tokens->refilled, now - passed, now) && passed <= UINT32_C(1) << 31;
+    return retry__swap(&tokens->refilled, now - passed, now);
 }
 
 /* Where the quotient saturates the bucket is full, and holds no fraction. */
@@ -3190,11 +3185,11 @@ static retry_ms retry__connection_first(const retry_backoff *backoff)
 
 /* The end of an attempt, or of what it established: if that has lasted, the attempts count from one
    again. Its loss comes to a whole fleet at once, so each waits for a part of the first spacing at
-   least. An age over half of the clock's range is one of weeks, and no clock that stepped back. */
+   least. */
 RETRY__WRAPS static void retry__connection_end(retry_connection *connection, retry_time now)
 {
     retry_ms enough = connection->stable_after ? connection->stable_after : 10000;
-    retry_ms age = now - connection->retry__established_at, part;
+    retry_ms age = retry__passed(connection->retry__established_at, now), part;
     bool stands = connection->retry__state == RETRY__ESTABLISHED;
     connection->retry__state = RETRY__IDLE;
     if (!stands)
@@ -3222,6 +3217,7 @@ RETRY_API retry_ms retry_connection_begin(retry_connection *connection, uint32_t
     else
         connection->retry__spacing = retry_backoff_delay(backoff, connection->retry__attempts,
                                                          connection->retry__spacing, random);
+    connection->retry__spacing = retry__min(connection->retry__spacing, RETRY__LONGEST);
     connection->retry__attempts = retry__add(connection->retry__attempts, 1);
     connection->retry__random = random;
     connection->retry__started = now;
@@ -4923,8 +4919,7 @@ static bool retry__idle(retry_operation *op, retry_step *step)
     if (pending)
         step->delay = retry__remaining(request, op->retry__now);
     else if (request->last_delay != 0 && op->request.retry__cause != RETRY_CAUSE_PACED)
-        step->delay = retry__left(op->retry__mark, retry__min(request->last_delay, UINT32_MAX - 1),
-                                  op->retry__now);
+        step->delay = retry__left(op->retry__mark, request->last_delay, op->retry__now);
     if (step->delay == 0) {
         if (!pending)
             return retry__try(op, step);
@@ -5227,7 +5222,7 @@ RETRY__COLD RETRY__WRAPS void retry__pace_round(retry_gates *gates, retry_time s
 {
     uint32_t round = retry__load(&gates->retry__round); /* first: it is swapped first */
     uint32_t rounds = retry__load(&gates->retry__pace) & RETRY__PACE_ROUNDS;
-    if (rounds < 10 && (rounds == 0 || sent - round - 1 < UINT32_C(1) << 31) &&
+    if (rounds < 10 && (rounds == 0 || retry__passed(round, now) > retry__passed(sent, now)) &&
         retry__swap(&gates->retry__round, round, now))
         retry__fetch_add(&gates->retry__pace, 1);
 }
@@ -5238,7 +5233,7 @@ static void retry__gates_end(struct retry__event *event)
     const retry_failure *failure = event->failure;
     const retry_request *request = &event->op->request;
     const retry__gate *gate = event->gates->retry__gates, *end = gate + RETRY__GATES;
-    event->age = retry__age(event->copy->retry__sent, event->copy->retry__timeout, event->now);
+    event->age = retry__passed(event->copy->retry__sent, event->now);
     if (event->kind == RETRY__REPORT) {
         event->outcome = retry__outcome(failure);
         event->good = event->outcome == RETRY__ANSWERED && (!failure || !failure->throttle);
@@ -5876,7 +5871,11 @@ static retry_time retry__system_now(void *context)
     return (retry_time)((uint64_t)count.QuadPart / each * 1000 + rest * 1000 / each);
 #else
     struct timespec now;
+#ifdef CLOCK_BOOTTIME /* goes on while the machine sleeps */
+    clock_gettime(CLOCK_BOOTTIME, &now);
+#else
     clock_gettime(CLOCK_MONOTONIC, &now);
+#endif
     (void)context;
     return (retry_time)((uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000);
 #endif
@@ -6443,6 +6442,7 @@ RETRY_API bool retry_parse_duration(const char *text, size_t length, retry_ms *d
 #undef RETRY__GOLDEN
 #undef RETRY__BEHIND
 #undef RETRY__LATEST
+#undef RETRY__LONGEST
 #undef RETRY__POSIX
 #undef RETRY__WINSOCK
 #undef RETRY__WINDOW_COUNT
