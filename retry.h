@@ -3394,19 +3394,22 @@ RETRY_API retry_failure retry_classify_http(int http_status, retry_ms retry_afte
     retry_failure failure = retry__failure(RETRY_REASON_NONE, (uint32_t)http_status);
     bool server = http_status >= 500 && http_status <= 599;
     failure.retry_after = retry_after;
-    if (server)
-        failure.fault = RETRY_FAULT_SERVER;
-    else if (http_status >= 400 && http_status <= 499)
-        failure.fault = RETRY_FAULT_CLIENT;
-    failure.throttle = http_status == 429 || http_status == 529 ||
-                       ((http_status == 413 || http_status == 503) && retry_after != 0);
-    if (http_status == 408 || http_status == 425 || failure.throttle)
-        failure.reason = RETRY_REASON_SERVICE_RESPONSE_CODE_INDICATED;
-    else if (http_status == 501 || http_status == 505) /* it will never know how */
-        failure.safety = RETRY_SAFETY_NO;
-    else if (server)
-        failure.reason = RETRY_REASON_SERVER_ERROR;
     failure.timeout = http_status == 408 || http_status == 504;
+    if (http_status == 501 || (http_status >= 505 && http_status <= 511 && http_status != 509)) {
+        failure.fault = RETRY_FAULT_CLIENT; /* it will never know how, and has done nothing */
+    } else if (server || http_status == 408) {
+        failure.reason = RETRY_REASON_SERVER_ERROR;
+        failure.fault = server ? RETRY_FAULT_SERVER : RETRY_FAULT_OTHER;
+        failure.throttle = http_status == 529 || (http_status == 503 && retry_after != 0);
+        if (http_status == 529) /* refused */
+            failure.reason = RETRY_REASON_SERVICE_RESPONSE_CODE_INDICATED;
+    } else if (http_status >= 400 && http_status <= 499) {
+        failure.fault = RETRY_FAULT_CLIENT;
+        failure.throttle =
+            http_status == 429 || (retry_after != 0 && http_status != 421 && http_status != 425);
+        if (failure.throttle || http_status == 421 || http_status == 425)
+            failure.reason = RETRY_REASON_SERVICE_RESPONSE_CODE_INDICATED;
+    }
     return failure;
 }
 
@@ -3431,7 +3434,8 @@ static const int retry__errors_lost[] = {
 #ifdef EHOSTDOWN
     EHOSTDOWN,
 #endif
-    RETRY__WINSOCK(10064)};
+    -3, /* EAI_AGAIN of glibc and musl; elsewhere it is a number of <errno.h>, too */
+    RETRY__WINSOCK(10064, 11002)};
 
 static const int retry__errors_timeout[] = {RETRY__POSIX(ETIMEDOUT, EWOULDBLOCK, EAGAIN),
                                             RETRY__WINSOCK(10060, 10035)};
@@ -3467,8 +3471,7 @@ RETRY_API retry_failure retry_classify_grpc(int status)
         failure.reason = RETRY_REASON_ATTEMPT_TIMED_OUT;
         failure.timeout = true;
     } else if (status == 8) { /* RESOURCE_EXHAUSTED */
-        failure.reason = RETRY_REASON_SERVICE_RESPONSE_CODE_INDICATED;
-        failure.safety = RETRY_SAFETY_YES;
+        failure.reason = RETRY_REASON_SERVER_ERROR;
         failure.throttle = true;
     } else if (status == 14) { /* UNAVAILABLE, of a proxy too: the server may have had it */
         failure.reason = RETRY_REASON_SERVER_ERROR;
