@@ -659,6 +659,7 @@ typedef struct retry_failure {
     retry_ms retry_after; /* ms to wait at least (default: 0: the server said nothing). As an order
                              exactly; 0: at once, UINT32_MAX: no retry */
     uint32_t code;        /* the protocol's status code (default: 0) */
+    bool unsent;          /* nothing reached a server (default: false) */
 } retry_failure;
 
 /* ---- Client, request, decision ------------------------------------------------------------- */
@@ -3385,7 +3386,7 @@ static bool retry__scan_name(retry__scan *scan, const char *names, uint32_t *ind
 static retry_failure retry__failure(retry_reason reason, uint32_t code)
 {
     retry_failure failure = {
-        reason, RETRY_SAFETY_MAYBE, RETRY_FAULT_OTHER, false, false, false, false, 0, code};
+        reason, RETRY_SAFETY_MAYBE, RETRY_FAULT_OTHER, false, false, false, false, 0, code, false};
     return failure;
 }
 
@@ -3428,14 +3429,19 @@ RETRY_API retry_failure retry_classify_http(int http_status, retry_ms retry_afte
 /* No connection, or none any more; 0: recv returned 0, as the peer closed it. */
 static const int retry__errors_lost[] = {
     0,
-    RETRY__POSIX(ECONNREFUSED, ENETDOWN, ENETUNREACH, EHOSTUNREACH, EADDRNOTAVAIL, EMFILE, ENOBUFS,
-                 ENETRESET, ECONNRESET, ECONNABORTED, ENFILE, ENOMEM, EPIPE),
-    RETRY__WINSOCK(10061, 10050, 10051, 10065, 10049, 10024, 10055, 10052, 10054, 10053),
+    RETRY__POSIX(ECONNREFUSED, ENETDOWN, ENETUNREACH, EHOSTUNREACH, ENETRESET, ECONNRESET,
+                 ECONNABORTED, EPIPE),
+    RETRY__WINSOCK(10061, 10050, 10051, 10065, 10052, 10054, 10053),
 #ifdef EHOSTDOWN
     EHOSTDOWN,
 #endif
     -3, /* EAI_AGAIN of glibc and musl; elsewhere it is a number of <errno.h>, too */
     RETRY__WINSOCK(10064, 11002)};
+
+/* What this machine lacks for a while. */
+static const int retry__errors_here[] = {
+    RETRY__POSIX(EMFILE, ENFILE, ENOMEM, ENOBUFS, EADDRNOTAVAIL),
+    RETRY__WINSOCK(10049, 10024, 10055, 10055, 10055)};
 
 static const int retry__errors_timeout[] = {RETRY__POSIX(ETIMEDOUT, EWOULDBLOCK, EAGAIN),
                                             RETRY__WINSOCK(10060, 10035)};
@@ -3456,10 +3462,13 @@ RETRY_API retry_failure retry_classify_errno(int error, bool sent)
         failure.reason =
             timeout ? RETRY_REASON_ATTEMPT_TIMED_OUT : RETRY_REASON_SOCKET_CLOSED_WHILE_IN_FLIGHT;
         failure.timeout = timeout;
-    } else if (timeout || retry__among(retry__errors_lost, sizeof retry__errors_lost, error)) {
-        failure.reason = RETRY_REASON_SOCKET_NOT_AVAILABLE;
     } else {
-        failure.fault = RETRY_FAULT_CLIENT;
+        bool here = retry__among(retry__errors_here, sizeof retry__errors_here, error);
+        if (here || timeout || retry__among(retry__errors_lost, sizeof retry__errors_lost, error))
+            failure.reason = RETRY_REASON_SOCKET_NOT_AVAILABLE;
+        if (here || failure.reason == RETRY_REASON_NONE)
+            failure.fault = RETRY_FAULT_CLIENT;
+        failure.unsent = true;
     }
     return failure;
 }
@@ -3482,8 +3491,11 @@ RETRY_API retry_failure retry_classify_grpc(int status)
 
 RETRY_API retry_failure retry_classify_stage(uint8_t stage, retry_reason dispatch_reason)
 {
-    if (stage == RETRY_STAGE_DISPATCH)
-        return retry__failure(dispatch_reason, 0);
+    if (stage == RETRY_STAGE_DISPATCH) {
+        retry_failure failure = retry__failure(dispatch_reason, 0);
+        failure.unsent = true;
+        return failure;
+    }
     return retry__failure(RETRY_REASON_SOCKET_CLOSED_WHILE_IN_FLIGHT, 0);
 }
 
@@ -3785,10 +3797,16 @@ static uint8_t retry__outcome(const retry_failure *failure)
     uint32_t bit;
     if (!failure)
         return RETRY__ANSWERED;
+    if (failure->unsent ? failure->fault == RETRY_FAULT_CLIENT
+                        : failure->reason == RETRY_REASON_NONE && failure->code == 0 &&
+                              failure->fault == RETRY_FAULT_OTHER && !failure->timeout)
+        return RETRY__IGNORED; /* it says nothing of the other end */
     bit = retry__table_bit(failure->reason);
     if ((bit & (RETRY__BIT(CIRCUIT_BREAKER_OPEN) | RETRY__BIT(CLIENT_THROTTLED))) != 0)
         return RETRY__IGNORED;
-    return failure->timeout || (bit & sick) != 0 ? RETRY__SICK : RETRY__ANSWERED;
+    if (failure->timeout || (bit & sick) != 0)
+        return RETRY__SICK;
+    return failure->unsent ? RETRY__IGNORED : RETRY__ANSWERED;
 }
 
 /* What has happened to a copy, which gates are asked or told. */
