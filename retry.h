@@ -5248,24 +5248,35 @@ RETRY__COLD RETRY__WRAPS void retry__pace_round(retry_gates *gates, retry_time s
         retry__fetch_add(&gates->retry__pace, 1);
 }
 
+/* Whether a copy had too little time to prove anything: its caller was impatient. */
+static bool retry__impatient(const struct retry__event *event)
+{
+    const retry_client *client = event->op->request.client;
+    retry_ms most = client->cut_after, had = event->copy->retry__timeout;
+    if (client->attempt_timeout != 0)
+        most = retry__min(most, client->attempt_timeout);
+    return had < most || had < retry__load(&event->gates->retry__pace) >> 4;
+}
+
 /* The end of a copy that was sent. */
 static void retry__gates_end(struct retry__event *event)
 {
     const retry_failure *failure = event->failure;
-    const retry_request *request = &event->op->request;
     const retry__gate *gate = event->gates->retry__gates, *end = gate + RETRY__GATES;
     event->age = retry__passed(event->copy->retry__sent, event->now);
     if (event->kind == RETRY__REPORT) {
         event->outcome = retry__outcome(failure);
         event->good = event->outcome == RETRY__ANSWERED && (!failure || !failure->throttle);
-        if (event->good)
-            retry__pace_answer(event->gates, event->age);
-        else if (failure->timeout)
-            retry__pace_round(event->gates, event->copy->retry__sent, event->now);
-        if (failure && (failure->timeout || failure->reason == RETRY_REASON_ATTEMPT_TIMED_OUT) &&
-            retry__attempt_short(request, retry__remaining(request, event->copy->retry__sent))) {
-            event->kind = RETRY__RELEASE; /* it had too little time to prove anything */
-            event->outcome = RETRY__IGNORED;
+        if (event->good) {
+            retry__pace_answer(event->gates,
+                               retry__min(event->age, event->copy->retry__timeout));
+        } else if (failure->timeout || failure->reason == RETRY_REASON_ATTEMPT_TIMED_OUT) {
+            if (retry__impatient(event)) {
+                event->kind = RETRY__RELEASE;
+                event->outcome = RETRY__IGNORED;
+            } else if (failure->timeout) {
+                retry__pace_round(event->gates, event->copy->retry__sent, event->now);
+            }
         }
     }
     for (; gate != end; gate++)
