@@ -5252,10 +5252,11 @@ RETRY__COLD RETRY__WRAPS void retry__pace_round(retry_gates *gates, retry_time s
 static bool retry__impatient(const struct retry__event *event)
 {
     const retry_client *client = event->op->request.client;
-    retry_ms most = client->cut_after, had = event->copy->retry__timeout;
+    retry_ms most = client->cut_after, had = event->copy->retry__timeout, slow;
     if (client->attempt_timeout != 0)
         most = retry__min(most, client->attempt_timeout);
-    return had < most || had < retry__load(&event->gates->retry__pace) >> 4;
+    slow = retry__load(&event->gates->retry__pace) >> 4;
+    return had < (slow != 0 ? slow : most >> 3); /* ten times an answer, as it is advised */
 }
 
 /* The end of a copy that was sent. */
