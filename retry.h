@@ -1412,6 +1412,7 @@ struct retry_gates {
     uint32_t in_flight;          /* copies on the wire; kept by the library, free to read */
     uint32_t retry__pace;        /* private: 16 times `slow`, in ms, and the rounds, 0 to 10 */
     uint32_t retry__round;       /* private: ms; when the last round was counted */
+    uint32_t retry__answered;    /* private: ms; when it last answered */
     retry__gate retry__gates[5]; /* private: in the order in which they are asked */
     uint8_t (*retry__drive)(struct retry__event *event); /* private: asks and tells them */
 };
@@ -3814,6 +3815,7 @@ enum {
     RETRY__ASK,
     RETRY__FORGET,  /* the instant that a rate keeps goes back */
     RETRY__RELEASE, /* no outcome */
+    RETRY__LOST,    /* another copy was faster: no outcome, but for a breaker */
     RETRY__REPORT
 };
 
@@ -4799,13 +4801,13 @@ RETRY__ONCE void retry__copy_cancel(retry_operation *op, retry_copy *copy, uint8
 }
 
 /* The copies on the wire are to be cancelled. True: there were some. */
-static bool retry__cancel_copies(retry_operation *op)
+static bool retry__cancel_copies(retry_operation *op, uint8_t kind)
 {
     retry_copy *copy;
     uint32_t n = 0;
     bool any = false;
     while ((copy = retry__copy_in(op, RETRY__COPY_WIRE, &n)) != NULL) {
-        retry__copy_cancel(op, copy, RETRY__RELEASE, NULL);
+        retry__copy_cancel(op, copy, kind, NULL);
         any = true;
     }
     return any;
@@ -5042,7 +5044,7 @@ static bool retry__under_way(const retry_operation *op)
 /* Nobody waits for an operation that is under way any more. */
 RETRY__COLD void retry__abandon(retry_operation *op)
 {
-    if (retry__cancel_copies(op))
+    if (retry__cancel_copies(op, RETRY__RELEASE))
         op->request.ambiguous = true;
     retry__forget(op, &op->retry__copy);
     retry__over(op, RETRY_CAUSE_CANCELLED, 0);
@@ -5139,7 +5141,7 @@ RETRY_API void retry_ended(retry_operation *op, unsigned copy, const retry_failu
         retry__copy_failed(op, ended, failure);
     } else {
         if (op->retry__hedge)
-            retry__cancel_copies(op);
+            retry__cancel_copies(op, RETRY__LOST);
         retry__over(op, RETRY_CAUSE_NONE, 0);
         retry__succeed(&op->request, now);
     }
@@ -5259,18 +5261,33 @@ static bool retry__impatient(const struct retry__event *event)
     return had < (slow != 0 ? slow : most >> 3); /* ten times an answer, as it is advised */
 }
 
+/* Whether a copy that lost to another was out for long, and its node answered nothing meanwhile. */
+static bool retry__silent(const struct retry__event *event)
+{
+    const retry_gates *gates = event->gates;
+    retry_ms slow = retry__load(&gates->retry__pace) >> 4;
+    return event->age >= slow << 1 &&
+           (slow == 0 ||
+            retry__passed(retry__load(&gates->retry__answered), event->now) > event->age);
+}
+
 /* The end of a copy that was sent. */
 static void retry__gates_end(struct retry__event *event)
 {
     const retry_failure *failure = event->failure;
     const retry__gate *gate = event->gates->retry__gates, *end = gate + RETRY__GATES;
     event->age = retry__passed(event->copy->retry__sent, event->now);
-    if (event->kind == RETRY__REPORT) {
+    if (event->kind == RETRY__LOST) {
+        event->kind = RETRY__RELEASE;
+        if (retry__silent(event))
+            event->outcome = RETRY__SICK; /* which a breaker looks at */
+    } else if (event->kind == RETRY__REPORT) {
         event->outcome = retry__outcome(failure);
+        if (event->outcome == RETRY__ANSWERED)
+            retry__store(&event->gates->retry__answered, event->now);
         event->good = event->outcome == RETRY__ANSWERED && (!failure || !failure->throttle);
         if (event->good) {
-            retry__pace_answer(event->gates,
-                               retry__min(event->age, event->copy->retry__timeout));
+            retry__pace_answer(event->gates, retry__min(event->age, event->copy->retry__timeout));
         } else if (failure->timeout || failure->reason == RETRY_REASON_ATTEMPT_TIMED_OUT) {
             if (retry__impatient(event)) {
                 event->kind = RETRY__RELEASE;
@@ -5742,7 +5759,7 @@ static void retry__hedge_failed(retry_operation *op, const retry_failure *failur
     if (charged)
         retry__ask_budget(request, RETRY__BUDGET_COPY, failure, op->retry__now);
     if (is_final) {
-        if (retry__cancel_copies(op))
+        if (retry__cancel_copies(op, RETRY__RELEASE))
             request->ambiguous = true; /* who knows what the others have done */
         retry__decide_try(op);
     } else if (order == UINT32_MAX) {

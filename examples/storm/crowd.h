@@ -406,7 +406,7 @@ static void crowd_tell(crowd *c, crowd_operation *o, bool done)
 /* Whether the guard lets an attempt pass; else it has failed. */
 static bool crowd_ask(crowd *c, crowd_operation *o)
 {
-    static const retry_failure held = {RETRY_REASON_CLIENT_THROTTLED, 0, 0, 0, 0, 0, 0, 0, 0};
+    static const retry_failure held = {RETRY_REASON_CLIENT_THROTTLED, 0, 0, 0, 0, 0, 0, 0, 0, 0};
     o->sent_at = c->now;
     o->asked = c->set->guard &&
                c->set->guard->ask(c, &c->clients[o->client], o->retry.request.retries > 0);
