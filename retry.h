@@ -1007,9 +1007,12 @@ typedef struct retry_budget_options {
     bool refund_last;     /* after retries a success gives the last cost instead (default: false) */
     bool charge_failures; /* gRPC: failures are charged, and what they leave must be above
                              `floor` for a retry (default: false) */
-    retry_ms expire;      /* ms; of what is held beyond retry_cost, 37 % are left after this time,
-                             in steps of a 64th of it (refills come in these, too). At first
-                             retry_cost is there (default: 0: never, and the capacity) */
+    retry_ms expire; /* ms; of what is held beyond the base, 37 % are left after this time, in steps
+                        of a 64th of it (refills come in these, too). The base is the dearest of the
+                        three costs; it is there at first. Who holds less than half of it waits the
+                        policy's longest delay (default: 0: never, and it starts full) */
+    uint32_t
+        base_per_second; /* RETRY_PER_SECOND; tokens that come in up to the base (default: 0) */
 } retry_budget_options;
 
 /* Shared by any number of requests, clients and threads, without a lock. Until retry_budget_init
@@ -1039,7 +1042,7 @@ RETRY_API uint32_t retry_budget_balance(const retry_budget *budget);
 #define RETRY__BUDGET(capacity, cost, timeout_cost, throttle_cost, success, floor, refund, charge) \
     RETRY__INIT(RETRY_TOKENS(capacity), RETRY_TOKENS(cost), RETRY_TOKENS(timeout_cost),            \
                 RETRY_TOKENS(throttle_cost), RETRY_TOKENS(success), 0, 0, RETRY_TOKENS(floor),     \
-                refund, charge, 0)
+                refund, charge, 0, 0)
 
 /* Initialisers of retry_budget_options. SMITHY gives 1 token back on every success, as its guide
    says; AWS gives back the last charge, or 1 token for a success that needed no retry. */
@@ -1049,17 +1052,19 @@ RETRY_API uint32_t retry_budget_balance(const retry_budget *budget);
 #define RETRY_BUDGET_GRPC RETRY__BUDGET(10, 1, 0, 0, 0.1, 5, false, true)
 #define RETRY__TOKEN 1000u /* RETRY_TOKENS(1) in whole numbers */
 
-/* For RETRY_POLICY_BEST_EFFORT: one retry at first, then a tenth of what succeeds. It holds a
-   second's worth of successes, as they expire after 10 s, and 20 tokens at most for each operation
-   that is in flight at once (saturating). */
-#define RETRY_BUDGET_BEST_EFFORT(in_flight)                                                   \
-    RETRY__INIT(                                                                              \
-        RETRY__CAST(uint32_t,                                                                 \
-                    RETRY__CAST(uint64_t, in_flight) >> 32 != 0 ||                            \
-                            RETRY__CAST(uint64_t, in_flight) * 20 * RETRY__TOKEN > UINT32_MAX \
-                        ? UINT32_MAX                                                          \
-                        : RETRY__CAST(uint64_t, in_flight) * 20 * RETRY__TOKEN),              \
-        RETRY_TOKENS(1), 0, 0, RETRY_TOKENS(0.1), 0, 0, 0, false, false, 10000)
+/* For RETRY_POLICY_BEST_EFFORT: a base of one token, which comes back in 20 s, and what successes
+   have earned of late: a tenth of a token each, as they expire after 10 s. A retry costs a quarter,
+   after a time-out or a throttled answer a whole token. It holds 20 tokens at most for each
+   operation that is in flight at once (saturating). */
+#define RETRY_BUDGET_BEST_EFFORT(in_flight)                                                      \
+    RETRY__INIT(                                                                                 \
+        RETRY__CAST(uint32_t,                                                                    \
+                    RETRY__CAST(uint64_t, in_flight) >> 32 != 0 ||                               \
+                            RETRY__CAST(uint64_t, in_flight) * 20 * RETRY__TOKEN > UINT32_MAX    \
+                        ? UINT32_MAX                                                             \
+                        : RETRY__CAST(uint64_t, in_flight) * 20 * RETRY__TOKEN),                 \
+        RETRY_TOKENS(0.25), RETRY_TOKENS(1), RETRY_TOKENS(1), RETRY_TOKENS(0.1), 0, 0, 0, false, \
+        false, 10000, RETRY_PER_SECOND(0.05))
 
 /* ---- Connection backoff -------------------------------------------------------------------- */
 
@@ -1227,6 +1232,11 @@ RETRY_API bool retry_idempotent_service(uint8_t service, bool read_only);
 RETRY_API bool retry_parse_retry_after(const char *value, size_t length, int64_t unix_seconds,
                                        retry_ms *delay);
 
+/* A date of HTTP in one of its three forms, as seconds since 1970; false, and nothing changes, for
+   anything else. A year of two digits is the latest at most 50 years after two_digit_year_now. */
+RETRY_API bool retry_parse_http_date(const char *value, size_t length, int64_t two_digit_year_now,
+                                     int64_t *unix_seconds);
+
 /* ---- Circuit breaker ----------------------------------------------------------------------- */
 
 /* Two counts over a while that has two halves; part of a breaker and of a throttle. */
@@ -1338,6 +1348,8 @@ typedef struct retry_aimd {
     uint32_t increase;      /* added when all is well (default: 0: 1) */
     uint32_t decrease;      /* RETRY_RATIO to keep (default: 0: a half; over 0.999: 0.999) */
     retry_ms cooldown;      /* ms between changes, up to 2^30 (default: 0) */
+    retry_ms hold_max;      /* ms; how long a server's Retry-After holds back all, up to 2^30
+                               (default: 0: 2000; 1: it does not) */
     uint32_t retry__limit;  /* private: 0: it never fell, and is max */
     uint32_t retry__fell;   /* private: ms; when it fell last */
     uint32_t retry__change; /* private: ms; when it rose or fell last */
@@ -1546,6 +1558,7 @@ struct retry_hedge {
     uint8_t retry__follow; /* private: failed copies that are to be followed at once */
     uint8_t retry__paid;   /* private: copies of this attempt that were paid for */
     bool retry__stopped;   /* private: an order not to retry came in this attempt */
+    bool retry__reached;   /* private: a failed copy of this attempt reached somebody */
 };
 
 /* Gives an operation further copies, before retry_start: one more when no answer has come for
@@ -1792,6 +1805,11 @@ static uint32_t retry__min(uint32_t a, uint32_t b)
 static uint32_t retry__max(uint32_t a, uint32_t b)
 {
     return a > b ? a : b;
+}
+
+static uint32_t retry__or(uint32_t value, uint32_t fallback)
+{
+    return value ? value : fallback;
 }
 
 static uint32_t retry__narrow(uint64_t x)
@@ -2094,6 +2112,8 @@ RETRY__COLD uint32_t retry__more_traits(const retry_failure *failure, uint32_t t
         traits |= RETRY__TRAIT_UNSAFE;
     if (failure->pushback && failure->retry_after == UINT32_MAX)
         traits |= RETRY__TRAIT_STOPPED;
+    if (failure->unsent)
+        traits |= RETRY__TRAIT_UNSENT;
     return traits;
 }
 
@@ -2101,7 +2121,7 @@ static inline uint32_t retry__failure_traits(const retry_failure *failure)
 {
     uint32_t traits = retry__traits(failure->reason);
     if (failure->safety != RETRY_SAFETY_MAYBE || failure->fault != RETRY_FAULT_OTHER ||
-        failure->pushback)
+        failure->pushback || failure->unsent)
         traits = retry__more_traits(failure, traits);
     return traits;
 }
@@ -2433,6 +2453,30 @@ RETRY__COLD retry_ms retry__jittered(const retry_backoff *backoff, const retry_r
     return retry_backoff_delay(backoff, retry__position(request), previous, random);
 }
 
+/* Of a bucket that expires, what does not: the cost of the dearest retry. */
+static uint32_t retry__budget_base(const retry_budget_options *options)
+{
+    uint32_t base = retry__max(options->retry_cost, options->timeout_cost);
+    return retry__min(retry__max(base, options->throttle_cost), options->capacity);
+}
+
+/* Whether the budget of a request's client holds less than its base, part of which has paid for
+   retries that did not help. */
+static bool retry__poor(const retry_request *request)
+{
+    const retry_budget *budget = request->client ? request->client->budget : NULL;
+    return budget && budget->options.expire != 0 &&
+           retry__load(&budget->retry__held.balance) < retry__budget_base(&budget->options) >> 1;
+}
+
+/* The upper half of the longest delay; time is left for an attempt. */
+RETRY__COLD retry_ms retry__longest(const retry_backoff *backoff, const retry_request *request)
+{
+    retry_ms left = retry__subtract(request->timeout, request->retry__elapsed);
+    uint32_t random = retry__draw(request->client) | UINT32_C(1) << 31;
+    return retry__min(retry_backoff_delay(backoff, 31, 0, random), left - (left >> 4));
+}
+
 RETRY__INLINE retry_action retry__policy(const retry_strategy *self, const retry_request *request,
                                          const retry_failure *failure, uint32_t traits)
 {
@@ -2445,7 +2489,9 @@ RETRY__INLINE retry_action retry__policy(const retry_strategy *self, const retry
         return retry_action_none(RETRY_CAUSE_ATTEMPTS_EXHAUSTED);
     if (failure->throttle && policy->throttle_backoff.initial != 0)
         backoff = &policy->throttle_backoff;
-    if (RETRY__FAST && backoff->jitter == RETRY_JITTER_FULL)
+    if ((traits & RETRY__TRAIT_UNSENT) == 0 && retry__poor(request))
+        delay = retry__longest(backoff, request);
+    else if (RETRY__FAST && backoff->jitter == RETRY_JITTER_FULL)
         delay = retry__pick(backoff->min, retry__base(backoff, retry__position(request)),
                             retry__draw(request->client));
     else
@@ -2758,7 +2804,10 @@ RETRY__COLD retry_decision retry__unasked(retry_request *request, const retry_fa
                                interval ? interval : retry__controlled(request->retries));
     else if (cause == RETRY_CAUSE_PUSHBACK)
         retry__ask_budget(request, RETRY__BUDGET_REFUSAL, failure, now);
-    request->retry__charge = 0; /* the retry that it paid for has been made */
+    if ((retry__failure_traits(failure) & RETRY__TRAIT_UNSENT) == 0)
+        request->retry__charge = 0; /* the retry that it paid for has been made */
+    else if (cause != RETRY_CAUSE_ALWAYS)
+        retry__ask_budget(request, RETRY__BUDGET_REFUND, NULL, now);
     return retry__conclude(request, failure, action, RETRY__BUDGET_NOTHING, now);
 }
 
@@ -2779,9 +2828,7 @@ RETRY_API retry_decision retry_orchestrate(retry_request *request, const retry_f
     retry__record_code(request, failure->code, now);
     traits = retry__record(request, failure);
     if (traits != RETRY__TRAIT_ALLOWS) { /* else, as with most, a strategy is asked */
-        if ((traits & RETRY__TRAIT_UNSENT) != 0)
-            retry__ask_budget(request, RETRY__BUDGET_REFUND, NULL, now);
-        cause = retry__screen(traits); /* 3 */
+        cause = retry__screen(traits);   /* 3 */
     }
     if (cause != RETRY_CAUSE_NONE)
         return retry__unasked(request, failure, cause, now);               /* 4 */
@@ -2894,7 +2941,7 @@ static void retry__tokens_add(retry__tokens *tokens, uint32_t capacity, uint32_t
     uint32_t balance, next, fraction;
     do {
         balance = retry__load(&tokens->balance);
-        next = amount < retry__subtract(capacity, balance) ? balance + amount : capacity;
+        next = retry__max(retry__min(retry__add(balance, amount), capacity), balance);
     } while (next != balance && !retry__swap(&tokens->balance, balance, next));
     fraction = retry__load(&tokens->fraction);
     if (next == capacity && fraction != 0) /* a full bucket holds none */
@@ -2994,13 +3041,14 @@ RETRY_API void retry_budget_deposit(retry_budget *budget, uint32_t amount)
         retry__tokens_add(&budget->retry__held, budget->options.capacity, amount);
 }
 
-/* What is beyond one retry's cost halves with each half-life that has passed. Of what remains of
+/* What is beyond the base halves with each half-life that has passed. Of what remains of
    one, a share x, 1 - 0.693 x + 0.240 x^2 - 0.047 x^3 is left, which is 2^-x within 0.1 %. */
 RETRY__COLD void retry__budget_expire(retry_budget *budget, retry_ms passed)
 {
     retry_ms half_life = retry__max(retry__scale(budget->options.expire, RETRY_RATIO(0.693147)), 1);
     uint32_t *held = &budget->retry__held.balance;
-    uint32_t cost = budget->options.retry_cost, halves = 0, x, left, balance, more, next;
+    uint32_t base = retry__budget_base(&budget->options);
+    uint32_t halves = 0, x, left, balance, more, next;
     for (; passed >= half_life && halves < 32; passed -= half_life)
         halves++;
     x = retry__quotient((uint64_t)retry__min(passed, half_life) << 16, half_life);
@@ -3008,11 +3056,11 @@ RETRY__COLD void retry__budget_expire(retry_budget *budget, retry_ms passed)
     left = RETRY_RATIO(1) - retry__scale(RETRY_RATIO(0.6931) - retry__scale(left, x), x);
     do {
         balance = retry__load(held);
-        more = retry__subtract(balance, cost);
+        more = retry__subtract(balance, base);
         next = halves < 32 ? retry__scale(more, left) >> halves : 0;
         if (next == more && more != 0) /* by rounding */
             next--;
-        next += retry__min(balance, cost);
+        next += retry__min(balance, base);
     } while (next != balance && !retry__swap(held, balance, next));
 }
 
@@ -3022,7 +3070,7 @@ static inline retry_ms retry__budget_due(const retry_budget *budget, retry_time 
 {
     const retry_budget_options *options = &budget->options;
     retry_ms passed;
-    if ((options->refill_per_second | options->expire) == 0)
+    if ((options->refill_per_second | options->expire | options->base_per_second) == 0)
         return 0;
     passed = retry__passed(retry__load(&budget->retry__held.refilled), now);
     return passed >= options->expire >> 6 ? passed : 0;
@@ -3036,6 +3084,9 @@ RETRY__COLD void retry__budget_refill(retry_budget *budget, retry_time now)
         return;
     if (options->expire != 0)
         retry__budget_expire(budget, passed);
+    if (options->base_per_second != 0)
+        retry__tokens_earn(&budget->retry__held, retry__budget_base(options),
+                           options->base_per_second, passed);
     if (options->refill_per_second != 0)
         retry__tokens_earn(&budget->retry__held, options->capacity, options->refill_per_second,
                            passed);
@@ -3074,7 +3125,8 @@ RETRY__COLD bool retry__budget_throttle(retry_budget *budget, uint8_t event, ret
 {
     bool charged = event == RETRY__BUDGET_RESUME || /* when the strategy was asked */
                    (event != RETRY__BUDGET_COPY && request->retry__charge != 0);
-    bool unsent = (retry__table_bit(failure->reason) & RETRY__REASONS_UNSENT) != 0;
+    bool unsent =
+        failure->unsent || (retry__table_bit(failure->reason) & RETRY__REASONS_UNSENT) != 0;
     uint32_t cost = charged || unsent ? 0 : retry__budget_cost(&budget->options, failure);
     uint32_t balance, left;
     request->retry__charge = 0;
@@ -3098,10 +3150,18 @@ static inline bool retry__budget_pay(retry_budget *budget, uint8_t event, retry_
     uint32_t cost;
     if (event == RETRY__BUDGET_COPY) /* what was paid was for the first */
         return true;
+    if (failure->unsent || (retry__table_bit(reason) & RETRY__REASONS_UNSENT) != 0) {
+        if (event == RETRY__BUDGET_REFUSAL) /* the end: the charge goes back */
+            retry__tokens_add(&budget->retry__held, options->capacity, request->retry__charge);
+        if (event == RETRY__BUDGET_REFUSAL)
+            request->retry__charge = 0;
+        if ((retry__table_bit(reason) &
+             (RETRY__BIT(CIRCUIT_BREAKER_OPEN) | RETRY__BIT(CLIENT_THROTTLED))) == 0 ||
+            event == RETRY__BUDGET_REFUSAL || request->retry__charge != 0)
+            return true; /* what was paid pays for the next, which is free else */
+    }
     request->retry__charge = 0; /* the retry that it paid for has been made */
-    if (event == RETRY__BUDGET_REFUSAL ||
-        (reason < RETRY_REASON_COUNT ? (RETRY__REASONS_UNREACHED >> reason & 1) != 0
-                                     : retry__is_free(reason)))
+    if (event == RETRY__BUDGET_REFUSAL || (reason >= RETRY_REASON_COUNT && retry__is_free(reason)))
         return true;
     cost = retry__budget_cost(options, failure);
     if (!retry__tokens_take(&budget->retry__held, options->capacity, options->floor, cost))
@@ -3148,7 +3208,7 @@ static bool retry__budget_account(retry_budget *budget, uint8_t event, retry_req
 /* What a new bucket holds: one that expires has to earn the rest. */
 static uint32_t retry__budget_first(const retry_budget_options *options)
 {
-    return options->expire ? retry__min(options->retry_cost, options->capacity) : options->capacity;
+    return options->expire ? retry__budget_base(options) : options->capacity;
 }
 
 static void retry__budget_fill(retry_budget *budget, retry_time now)
@@ -3162,7 +3222,7 @@ static void retry__budget_fill(retry_budget *budget, retry_time now)
 RETRY_API void retry_budget_init(retry_budget *budget, const retry_budget_options *options,
                                  retry_time now)
 {
-    static const retry_budget_options empty = {0, 0, 0, 0, 0, 0, 0, 0, false, false, 0};
+    static const retry_budget_options empty = {0, 0, 0, 0, 0, 0, 0, 0, false, false, 0, 0};
     if (!budget)
         return;
     budget->options = options ? *options : empty;
@@ -3337,6 +3397,16 @@ static void retry__scan_skip(retry__scan *scan, size_t length)
 {
     scan->text += length;
     scan->left -= length;
+}
+
+/* Cuts the blanks around a text off. */
+static bool retry__scan_trim(retry__scan *scan)
+{
+    while (scan->left != 0 && retry__is_space(*scan->text))
+        retry__scan_skip(scan, 1);
+    while (scan->left != 0 && retry__is_space(scan->text[scan->left - 1]))
+        scan->left--;
+    return true;
 }
 
 static bool retry__scan_literal(retry__scan *scan, char c)
@@ -3746,23 +3816,54 @@ RETRY__WRAPS static uint64_t retry__ahead(int64_t from, int64_t to)
     return (uint64_t)to - (uint64_t)from;
 }
 
+/* A number of seconds with a fraction, as ms, rounded up. */
+static bool retry__parse_seconds(retry__scan scan, retry_ms *ms)
+{
+    uint32_t digit, seconds = 0, part = 0, unit = 100;
+    bool more = false, any = false;
+    for (; retry__scan_digit(&scan, &digit); any = true)
+        seconds = retry__add(retry__multiply(seconds, 10), digit);
+    if (any && retry__scan_literal(&scan, '.')) {
+        for (any = false; retry__scan_digit(&scan, &digit); any = true) {
+            part += digit * unit;
+            more = more || (unit == 0 && digit != 0);
+            unit = retry__quotient(unit, 10);
+        }
+    }
+    *ms = retry__add(retry__multiply(seconds, 1000), part + more);
+    return any && scan.left == 0;
+}
+
+RETRY_API bool retry_parse_http_date(const char *value, size_t length, int64_t two_digit_year_now,
+                                     int64_t *unix_seconds)
+{
+    retry__scan scan = {value, length};
+    int64_t date;
+    if (!value || !unix_seconds || !retry__scan_trim(&scan) ||
+        !retry__parse_date(scan.text, scan.left, two_digit_year_now, &date))
+        return false;
+    *unix_seconds = date;
+    return true;
+}
+
 RETRY_API bool retry_parse_retry_after(const char *value, size_t length, int64_t unix_seconds,
                                        retry_ms *delay)
 {
-    uint32_t seconds;
+    retry__scan scan = {value, length};
+    retry_ms ms;
     int64_t date;
     if (!value || !delay)
         return false;
-    for (; length != 0 && retry__is_space(*value); length--)
-        value++;
-    while (length != 0 && retry__is_space(value[length - 1]))
-        length--;
-    if (!retry__parse_whole(value, length, &seconds)) {
-        if (!retry__parse_date(value, length, unix_seconds, &date))
+    retry__scan_trim(&scan);
+    if (!retry__parse_seconds(scan, &ms)) {
+        if (unix_seconds == INT64_MIN ||
+            !retry__parse_date(scan.text, scan.left, unix_seconds, &date))
             return false;
-        seconds = date > unix_seconds ? retry__narrow(retry__ahead(unix_seconds, date)) : 0;
+        ms = date > unix_seconds
+                 ? retry__multiply(retry__narrow(retry__ahead(unix_seconds, date)), 1000)
+                 : 0;
     }
-    *delay = retry__max(retry__multiply(seconds, 1000), 1);
+    *delay = retry__max(ms, 1);
     return true;
 }
 
@@ -4327,11 +4428,20 @@ static bool retry__aimd_blames(const retry_failure *failure)
            failure->code == 503;
 }
 
+/* ms that a server may hold back all; 0: it may not. */
+static retry_ms retry__aimd_hold(const retry_aimd *aimd)
+{
+    retry_ms most = aimd->hold_max ? aimd->hold_max : 2000;
+    return most > 1 ? retry__min(most, UINT32_C(1) << 30) : 0;
+}
+
 /* ms that are left of a pause; none if it was never set, or is over. */
 RETRY__WRAPS static retry_ms retry__aimd_pause(const retry_aimd *aimd, uint32_t now)
 {
     uint32_t until = retry__load(&aimd->retry__pause);
-    return until != 0 && until - now <= 1000 ? until - now : 0;
+    retry_ms most = retry__aimd_hold(aimd);
+    most = retry__max(most + (most >> 3), 1000);
+    return until != 0 && until - now <= most ? until - now : 0;
 }
 
 static bool retry__aimd_at_min(const retry_aimd *aimd)
@@ -4361,6 +4471,23 @@ RETRY__COLD RETRY__WRAPS void retry__aimd_rest(retry_aimd *aimd, uint32_t row,
     retry__swap(&aimd->retry__pause, seen, until ? until : 1);
 }
 
+/* A server that refuses one after the other and says until when: all wait, and an eighth more at
+   random spreads a fleet's return. Then one tries. */
+RETRY__COLD RETRY__WRAPS void retry__aimd_obey(retry_aimd *aimd, retry_ms after,
+                                               const retry_request *request, uint32_t now)
+{
+    retry_ms pause = retry__min(after, retry__aimd_hold(aimd));
+    uint32_t seen = retry__load(&aimd->retry__pause), until;
+    if (pause == 0 || after == UINT32_MAX)
+        return;
+    if (!retry__aimd_at_min(aimd))
+        retry__store(&aimd->retry__limit, retry__aimd_within(aimd, 1));
+    else if (retry__aimd_pause(aimd, now) != 0)
+        return;
+    until = now + retry__pick(pause, pause + (pause >> 3), retry__draw(request->client));
+    retry__swap(&aimd->retry__pause, seen, until ? until : 1);
+}
+
 /* Learns from the end of a copy: only one that was sent after the last change, and after the
    cooldown that followed it, may change the limit. Failures that say nothing of load lower it from
    the third in a row on: one dark node of four is no overload. */
@@ -4380,6 +4507,8 @@ static void retry__aimd_report(retry_aimd *aimd, const struct retry__event *even
             retry__aimd_fall(aimd, age, event->now);
         if (event->outcome == RETRY__SICK)
             retry__aimd_rest(aimd, row, &event->op->request, event->now);
+        if (failure->throttle && row >= 4)
+            retry__aimd_obey(aimd, failure->retry_after, &event->op->request, event->now);
     }
 }
 
@@ -4710,8 +4839,9 @@ enum {
 };
 
 enum {
-    RETRY__COPY_WIRE = 1,  /* sent, and not ended */
-    RETRY__COPY_CANCEL = 2 /* its CANCEL is due */
+    RETRY__COPY_WIRE = 1,   /* sent, and not ended */
+    RETRY__COPY_CANCEL = 2, /* its CANCEL is due */
+    RETRY__COPY_LONE = 4    /* on the wire: it has all that was left, as none could follow */
 };
 
 /* What a hedge is told. */
@@ -4820,20 +4950,32 @@ RETRY__ONCE retry_ms retry__attempt_most(const retry_request *request)
     return most != 0 ? retry__min(most, request->timeout) : request->timeout;
 }
 
-/* Whether an attempt that has `left` ms has too little of that to prove anything. */
-RETRY__ONCE bool retry__attempt_short(const retry_request *request, retry_ms left)
+/* ms below which no attempt is worth a wait: the least of what is known. */
+RETRY__ONCE retry_ms retry__attempt_least(const retry_request *request, const retry_gates *gates)
 {
-    retry_ms most = retry__attempt_most(request);
-    return left < most - (most >> 1);
+    retry_ms cut = request->client->cut_after, slow = retry__load(&gates->retry__pace) >> 4;
+    retry_ms least = request->timeout >> 3;
+    if (cut != 0)
+        least = retry__min(least, cut - (cut >> 1));
+    if (slow != 0)
+        least = retry__min(least, slow << 1);
+    return least;
 }
 
-/* Whether the budget pays for no retry until something succeeds. */
+static uint32_t retry__timeout_cost(const retry_budget_options *options)
+{
+    return retry__or(options->timeout_cost, options->retry_cost);
+}
+
+/* Whether the budget holds less than two retries after timeouts, until something succeeds. Then
+   what it holds was not earned of late: a thousand such processes would send again what waits in
+   the server's queue. */
 static bool retry__spent(const retry_budget *budget)
 {
     const retry_budget_options *options = &budget->options;
     return options->refill_per_second == 0 &&
-           retry__subtract(retry__load(&budget->retry__held.balance), options->floor) <
-               options->retry_cost;
+           retry__subtract(retry__load(&budget->retry__held.balance), options->floor) >> 1 <
+               retry__timeout_cost(options);
 }
 
 #define RETRY__PACE_ROUNDS UINT32_C(15) /* of retry__pace */
@@ -4841,22 +4983,31 @@ static bool retry__spent(const retry_budget *budget)
 
 /* ms that a copy may take. An attempt that is cut while the server is slow is work done in vain,
    and sent again: so the time follows the answers, and doubles with each round of time-outs. */
-static retry_ms retry__attempt_timeout(const retry_request *request, const retry_gates *gates,
+static retry_ms retry__attempt_follows(const retry_request *request, const retry_gates *gates)
+{
+    uint32_t pace = gates ? retry__load(&gates->retry__pace) : 0;
+    retry_ms timeout = retry__max(retry__attempt_most(request), pace >> 4 << 1);
+    if ((pace & RETRY__PACE_ROUNDS) != 0)
+        timeout = retry__multiply(timeout, UINT32_C(1) << (pace & RETRY__PACE_ROUNDS));
+    return timeout;
+}
+
+/* Gives a copy its time; *left: what is left of the operation's. */
+static retry_ms retry__attempt_timeout(const retry_request *request, retry_copy *copy,
                                        retry_ms left)
 {
     const retry_client *client = request->client;
-    retry_ms timeout = left;
     if (!client)
         return left;
-    if (client->cut_after != 0 && (!client->budget || !retry__spent(client->budget))) {
-        uint32_t pace = gates ? retry__load(&gates->retry__pace) : 0;
-        timeout = retry__max(retry__attempt_most(request), pace >> 4 << 1);
-        if ((pace & RETRY__PACE_ROUNDS) != 0)
-            timeout = retry__multiply(timeout, UINT32_C(1) << (pace & RETRY__PACE_ROUNDS));
-    }
     if (client->attempt_timeout != 0)
-        timeout = retry__min(timeout, client->attempt_timeout);
-    return retry__min(timeout, left);
+        left = retry__min(left, client->attempt_timeout);
+    if (client->cut_after == 0)
+        return left;
+    if (client->budget && retry__spent(client->budget)) {
+        copy->retry__state |= RETRY__COPY_LONE;
+        return left;
+    }
+    return retry__min(left, retry__attempt_follows(request, copy->retry__gates));
 }
 
 /* What the gates say to a copy of an operation that has *delay ms to its deadline: the cause not to
@@ -4870,8 +5021,10 @@ static uint8_t retry__ask_gates(retry_operation *op, retry_copy *copy, retry_gat
     event.drawn = (op->request.retry__status & RETRY__OP_DRAWN) != 0;
     cause = gates->retry__drive(&event);
     if (cause == RETRY_CAUSE_PACED &&
-        retry__attempt_short(&op->request, retry__subtract(event.left, event.delay)))
+        retry__subtract(event.left, event.delay) < retry__attempt_least(&op->request, gates)) {
+        *delay = retry__max(*delay, event.delay);
         return RETRY_CAUSE_DEADLINE;
+    }
     *delay = event.delay;
     return cause;
 }
@@ -4894,7 +5047,7 @@ static uint8_t retry__ask_copy(retry_operation *op, retry_copy *copy, retry_step
     }
     copy->retry__sent = op->retry__now;
     copy->retry__state = RETRY__COPY_WIRE;
-    copy->retry__timeout = retry__attempt_timeout(&op->request, copy->retry__gates, left);
+    copy->retry__timeout = retry__attempt_timeout(&op->request, copy, left);
     step->what = RETRY_DO_SEND;
     step->node = copy->retry__node;
     step->delay = 0;
@@ -4984,6 +5137,21 @@ static void retry__copy_failed(retry_operation *op, retry_copy *copy, const retr
     }
 }
 
+/* An attempt that none could follow: once the budget pays again it has the time of one from then
+   on. Returns when to look again. */
+RETRY__COLD retry_ms retry__lone(retry_operation *op, retry_copy *copy)
+{
+    const retry_client *client = op->request.client;
+    retry_ms more = retry__attempt_follows(&op->request, copy->retry__gates);
+    if (!client->budget || !retry__spent(client->budget)) {
+        copy->retry__state &= (uint8_t)~RETRY__COPY_LONE;
+        copy->retry__timeout =
+            retry__min(copy->retry__timeout,
+                       retry__add(retry__passed(copy->retry__sent, op->retry__now), more));
+    }
+    return more;
+}
+
 /* The first copy whose time is over has failed: true. Else *least is what is left of the first. */
 static bool retry__timed_out(retry_operation *op, retry_ms *least)
 {
@@ -4991,6 +5159,8 @@ static bool retry__timed_out(retry_operation *op, retry_ms *least)
     uint32_t n;
     for (n = 0; (copy = retry__copy_in(op, RETRY__COPY_WIRE, &n)) != NULL; n++) {
         retry_ms left;
+        if ((copy->retry__state & RETRY__COPY_LONE) != 0)
+            *least = retry__min(*least, retry__lone(op, copy));
         if (copy->retry__timeout == UINT32_MAX)
             continue;
         left = retry__left(copy->retry__sent, copy->retry__timeout, op->retry__now);
@@ -5258,7 +5428,9 @@ static bool retry__impatient(const struct retry__event *event)
     if (client->attempt_timeout != 0)
         most = retry__min(most, client->attempt_timeout);
     slow = retry__load(&event->gates->retry__pace) >> 4;
-    return had < (slow != 0 ? slow : most >> 3); /* ten times an answer, as it is advised */
+    if (slow == 0)
+        return had < most >> 3; /* ten times an answer, as it is advised */
+    return had < slow && (most == 0 || had < most - (most >> 1));
 }
 
 /* Whether a copy that lost to another was out for long, and its node answered nothing meanwhile. */
@@ -5615,16 +5787,17 @@ RETRY_API void retry_client_nodes(retry_client *client, retry_gates *gates, uint
 
 /* ---- Hedging ------------------------------------------------------------------------------- */
 
-/* A copy costs what a retry does, whatever failed; no failure is charged for it, and what it costs
+/* A copy costs what a retry after a timeout does; no failure is charged for it, and what it costs
    is not the request's, to which it might go back. */
 static bool retry__hedge_account(retry_request *request, uint8_t event, uint32_t back,
                                  retry_time now)
 {
-    const retry_failure none = retry__failure(RETRY_REASON_NONE, 0);
+    retry_failure late = retry__failure(RETRY_REASON_NONE, 0);
     uint32_t charge = request->retry__charge;
     bool paid;
+    late.timeout = true;
     request->retry__charge = back;
-    paid = retry__ask_budget(request, event, &none, now);
+    paid = retry__ask_budget(request, event, &late, now);
     request->retry__charge = charge;
     return paid;
 }
@@ -5636,8 +5809,8 @@ static void retry__hedge_refund(retry_operation *op)
     if (op->retry__hedge->retry__paid == 0 || !client || !client->budget)
         return;
     op->retry__hedge->retry__paid--;
-    retry__hedge_account(&op->request, RETRY__BUDGET_REFUND, client->budget->options.retry_cost,
-                         op->retry__now);
+    retry__hedge_account(&op->request, RETRY__BUDGET_REFUND,
+                         retry__timeout_cost(&client->budget->options), op->retry__now);
 }
 
 /* ms: UINT32_MAX for none. */
@@ -5754,8 +5927,10 @@ static void retry__hedge_failed(retry_operation *op, const retry_failure *failur
     uint32_t traits = retry__record(request, failure);
     retry_ms order = failure->pushback ? failure->retry_after : 0;
     bool charged, is_final = retry__hedge_final(request, traits, &charged);
-    if (!hedge->retry__stopped)
+    if (!hedge->retry__stopped && ((traits & RETRY__TRAIT_UNSENT) == 0 || !hedge->retry__reached))
         op->failure = *failure;
+    if ((traits & RETRY__TRAIT_UNSENT) == 0)
+        hedge->retry__reached = true;
     if (charged)
         retry__ask_budget(request, RETRY__BUDGET_COPY, failure, op->retry__now);
     if (is_final) {
@@ -5789,6 +5964,7 @@ static bool retry__hedge_drive(retry_operation *op, uint8_t event, const retry_f
         hedge->retry__follow = 0;
         hedge->retry__paid = 0;
         hedge->retry__stopped = false;
+        hedge->retry__reached = false;
         retry__hedge_sent(op);
     } else if (event == RETRY__HEDGE_FAILED) {
         retry__hedge_failed(op, failure);
@@ -5830,11 +6006,6 @@ static void retry__service_backoff(retry_backoff *backoff, retry_ms max)
     backoff->max = max;
 }
 
-static uint32_t retry__or(uint32_t value, uint32_t fallback)
-{
-    return value ? value : fallback;
-}
-
 static void retry__service_policy(retry_policy *policy)
 {
     if (policy->base.retry_after)
@@ -5851,7 +6022,10 @@ static void retry__service_budget(retry_budget *budget, uint32_t max, retry_time
         static const retry_budget_options preset = RETRY_BUDGET_BEST_EFFORT(1);
         options->capacity = retry__multiply(preset.capacity, max);
         options->retry_cost = retry__or(options->retry_cost, preset.retry_cost);
+        options->timeout_cost = retry__or(options->timeout_cost, preset.timeout_cost);
+        options->throttle_cost = retry__or(options->throttle_cost, preset.throttle_cost);
         options->success_deposit = retry__or(options->success_deposit, preset.success_deposit);
+        options->base_per_second = retry__or(options->base_per_second, preset.base_per_second);
         options->expire = retry__or(options->expire, preset.expire);
     }
     retry__budget_fill(budget, now);
@@ -6029,13 +6203,13 @@ RETRY_API const retry_client *retry_scope_client(retry_scopes *scopes, const voi
     X("grpc", EXPONENTIAL, SPREAD, 0, 0, 1000, 0, 0, 0, 120000, RETRY_RATIO(1.6)) \
     X("rfc0049", EXPONENTIAL, NONE, 0, 0, 1, 0, 0, 0, 500, 0)                     \
     X("controlled", CONTROLLED, NONE, 0, 0, 0, 0, 0, 0, 0, 0)
-#define RETRY__BUDGET_PRESETS(X)                             \
-    X("none", 0, 0, 0, 0, 0, 0, 0, false, false)             \
-    X("best-effort", 200, 10, 0, 0, 1, 0, 10, false, false)  \
-    X("smithy", 5000, 50, 100, 50, 10, 0, 0, false, false)   \
-    X("aws-2026", 5000, 140, 140, 50, 10, 0, 0, true, false) \
-    X("aws", 5000, 50, 100, 50, 10, 0, 0, true, false)       \
-    X("grpc", 100, 10, 0, 0, 1, 50, 0, false, true)
+#define RETRY__BUDGET_PRESETS(X)                                     \
+    X("none", 0, 0, 0, 0, 0, 0, 0, 0, false, false)                  \
+    X("best-effort", 2000, 25, 100, 100, 10, 0, 10, 5, false, false) \
+    X("smithy", 50000, 500, 1000, 500, 100, 0, 0, 0, false, false)   \
+    X("aws-2026", 50000, 1400, 1400, 500, 100, 0, 0, 0, true, false) \
+    X("aws", 50000, 500, 1000, 500, 100, 0, 0, 0, true, false)       \
+    X("grpc", 1000, 100, 0, 0, 10, 500, 0, 0, false, true)
 
 /* Keys, X(its number, name, kind of value, field). */
 #define RETRY__POLICY_KEYS(X)                                        \
@@ -6061,6 +6235,7 @@ RETRY_API const retry_client *retry_scope_client(retry_scopes *scopes, const voi
     X(PER_SECOND, "per-second", TOKENS, options.refill_per_second)         \
     X(FLOOR, "floor", TOKENS, options.floor)                               \
     X(EXPIRE, "expire", DURATION, options.expire)                          \
+    X(BASE, "base-per-second", TOKENS, options.base_per_second)            \
     X(REFUND_LAST, "refund-last", ANSWER, options.refund_last)             \
     X(CHARGE_FAILURES, "charge-failures", ANSWER, options.charge_failures) \
     X(IN_FLIGHT, "in-flight", WHOLE, in_flight)
@@ -6081,10 +6256,11 @@ typedef struct retry__preset {
     uint32_t max, factor;
 } retry__preset;
 
-/* What a preset of budgets sets: what RETRY_BUDGET_x says, in tenths of a token, and seconds. */
+/* What a preset of budgets sets: what RETRY_BUDGET_x says, in hundredths of a token, and
+   seconds. */
 typedef struct retry__budget_preset {
-    uint16_t capacity;
-    uint8_t cost, timeout, throttle, success, floor, expire;
+    uint16_t capacity, cost, timeout, throttle, success, floor;
+    uint8_t expire, base;
     bool refund_last, charge_failures;
 } retry__budget_preset;
 
@@ -6144,8 +6320,9 @@ static const char *retry__scan_decimal(retry__scan *scan, uint32_t decimals, uin
                                        uint32_t *billionths)
 {
     uint32_t digit, place;
-    *billionths = 0;
-    if (!retry__scan_digit(scan, whole))
+    *billionths = *whole = 0;
+    if ((decimals == 0 || scan->left == 0 || *scan->text != '.') && /* .5s */
+        !retry__scan_digit(scan, whole))
         return retry__no_number;
     while (retry__scan_digit(scan, &digit)) {
         if (*whole > UINT32_MAX / 10 || *whole * 10 > UINT32_MAX - digit)
@@ -6166,25 +6343,57 @@ static const char *retry__scan_decimal(retry__scan *scan, uint32_t decimals, uin
     return NULL;
 }
 
+/* What is kept of a number of which `scale` is kept for 1. */
+static uint64_t retry__scaled(uint32_t whole, uint32_t billionths, uint32_t scale,
+                              uint32_t rounding)
+{
+    return retry__product(whole, scale) +
+           retry__quotient(retry__product(billionths, scale) + rounding, 1000000000);
+}
+
+/* ms of one number or more, whose units fall in size, each rounded up; a lone one has no unit. */
+static const char *retry__parse_time(retry__scan *value, uint32_t *ms)
+{
+    static const uint32_t scales[] = {0, 1, 1000, 60000, 3600000, 86400000};
+    uint32_t whole, billionths, unit, last = 6;
+    uint64_t sum = 0;
+    do {
+        const char *fault = retry__scan_decimal(value, 9, &whole, &billionths);
+        if (fault)
+            return fault;
+        unit = 1;
+        if (value->left != 0 || last != 6) {
+            if (!retry__scan_name(value, " us ms s m h d", &unit) || unit >= last)
+                return "units are d, h, m, s, ms and us, each smaller than the last";
+        }
+        sum += unit == 0 ? retry__quotient((uint64_t)whole + (billionths != 0) + 999, 1000)
+                         : retry__scaled(whole, billionths, scales[unit], 999999999);
+        if (sum > UINT32_MAX)
+            return retry__out_of_range;
+        last = unit;
+    } while (value->left != 0);
+    *ms = (uint32_t)sum;
+    return NULL;
+}
+
 static const char *retry__parse_number(retry__scan *value, uint32_t kind, uint32_t *number)
 {
-    /* of each kind: decimals at most, and what is kept for 1; a duration is in ms, s, m or h */
-    static const uint8_t decimals[] = {0, 3, 9, 9, 9};
-    static const uint32_t scales[] = {1, 1000, 65536, 65536, 1, 1000, 60000, 3600000};
-    bool has_unit = kind == RETRY__DURATION;
+    /* of each kind: decimals at most, and what is kept for 1 */
+    static const uint8_t decimals[] = {0, 3, 9, 9};
+    static const uint32_t scales[] = {1, 1000, 65536, 65536};
     bool is_ratio = kind == RETRY__RATIO || kind == RETRY__FACTOR;
     uint32_t rounding = is_ratio ? 500000000 : 999999999; /* to the nearest, or up */
-    uint32_t whole, billionths, unit;
+    uint32_t whole, billionths;
     uint64_t scaled;
-    const char *fault = retry__scan_decimal(value, decimals[kind], &whole, &billionths);
+    const char *fault;
+    if (kind == RETRY__DURATION)
+        return retry__parse_time(value, number);
+    fault = retry__scan_decimal(value, decimals[kind], &whole, &billionths);
     if (fault)
         return fault;
-    if (has_unit && retry__scan_name(value, " ms s m h", &unit))
-        kind += unit;
     if (value->left != 0)
-        return has_unit ? "unknown unit: use ms, s, m or h" : retry__no_number;
-    scaled = retry__product(whole, scales[kind]) +
-             retry__quotient(retry__product(billionths, scales[kind]) + rounding, 1000000000);
+        return retry__no_number;
+    scaled = retry__scaled(whole, billionths, scales[kind], rounding);
     if (scaled > UINT32_MAX)
         return retry__out_of_range;
     if (kind == RETRY__FACTOR && whole == 0 && billionths != 0)
@@ -6369,9 +6578,10 @@ RETRY_API bool retry_parse_policy(retry_policy *policy, const char *text, size_t
     throttled = parsed.throttle_backoff.initial;
     if (throttled != 0) { /* all else is as after other failures; best effort's `max` is higher */
         parsed.throttle_backoff = parsed.backoff;
-        parsed.throttle_backoff.initial = throttled;
-        if (preset == 0 && !at[RETRY__AT_MAX])
-            parsed.throttle_backoff.max = 10000;
+        parsed.throttle_backoff.initial =
+            at[RETRY__AT_THROTTLED] ? throttled : retry__max(throttled, parsed.backoff.initial);
+        if (preset == 0 && parsed.backoff.max != 0)
+            parsed.throttle_backoff.max = retry__max(parsed.backoff.max, 10000);
     }
     if (!fault)
         fault = retry__policy_sense(&parsed, at, &scan.text);
@@ -6414,23 +6624,24 @@ static const char *retry__budget_sense(const retry_budget_options *options, cons
 
 /* Behind the presets is what a text without one begins with. */
 static const retry__budget_preset retry__budget_presets[] = {
-    RETRY__BUDGET_PRESETS(RETRY__PRESET){0, 10, 0, 0, 0, 0, 0, false, false}};
+    RETRY__BUDGET_PRESETS(RETRY__PRESET){0, 100, 0, 0, 0, 0, 0, 0, false, false}};
 
 static void retry__budget_preset_to(retry_budget_options *options, uint32_t index)
 {
     const retry__budget_preset *preset = &retry__budget_presets[index];
-    const uint32_t tenth = RETRY__TOKEN / 10;
-    options->capacity = index != 0 ? preset->capacity * tenth : UINT32_MAX;
-    options->retry_cost = preset->cost * tenth;
-    options->timeout_cost = preset->timeout * tenth;
-    options->throttle_cost = preset->throttle * tenth;
-    options->success_deposit = preset->success * tenth;
+    const uint32_t hundredth = RETRY__TOKEN / 100;
+    options->capacity = index != 0 ? preset->capacity * hundredth : UINT32_MAX;
+    options->retry_cost = preset->cost * hundredth;
+    options->timeout_cost = preset->timeout * hundredth;
+    options->throttle_cost = preset->throttle * hundredth;
+    options->success_deposit = preset->success * hundredth;
     options->request_deposit = 0;
     options->refill_per_second = 0;
-    options->floor = preset->floor * tenth;
+    options->floor = preset->floor * hundredth;
     options->refund_last = preset->refund_last;
     options->charge_failures = preset->charge_failures;
     options->expire = preset->expire * UINT32_C(1000);
+    options->base_per_second = preset->base * hundredth;
 }
 
 RETRY_API bool retry_parse_budget(retry_budget_options *options, const char *text, size_t length,
@@ -6467,7 +6678,7 @@ RETRY_API bool retry_parse_duration(const char *text, size_t length, retry_ms *d
 {
     const char *fault = retry__null;
     retry__scan scan;
-    if (retry__scan_begin(&scan, text, length, duration))
+    if (retry__scan_begin(&scan, text, length, duration) && retry__scan_trim(&scan))
         fault = retry__parse_number(&scan, RETRY__DURATION, duration);
     return retry__parsed(error, 0, fault);
 }
