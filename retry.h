@@ -348,7 +348,7 @@
       policy    best-effort (the default: 1 to 500 ms) smithy aws aws-2026 grpc rfc0049 controlled
                 attempts=    whole number, the first included; 0: no limit
                 curve=       exponential constant linear power controlled
-                jitter=      none full equal spread decorrelated
+                jitter=      full equal spread decorrelated none
                 min= initial= max= throttled= retry-after-max= retry-after-slack=    duration
                 factor= spread= retry-after-spread=                                  ratio
       budget    none (the default: every retry is paid) best-effort smithy aws aws-2026 grpc
@@ -525,6 +525,13 @@
 #define RETRY_API extern
 #endif
 
+/* A result that must not be ignored. */
+#if defined(__GNUC__)
+#define RETRY__NO_IGNORE __attribute__((warn_unused_result))
+#else
+#define RETRY__NO_IGNORE
+#endif
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -595,7 +602,7 @@ RETRY_API uint32_t retry_draw(void);
     X(SERVER_ERROR, false, false)                       \
     X(CLIENT_THROTTLED, true, false)
 
-typedef uint16_t retry_reason;
+typedef uint8_t retry_reason;
 
 enum {
 #define RETRY__X(name, allows, always) RETRY_REASON_##name,
@@ -656,10 +663,10 @@ typedef struct retry_failure {
     bool timeout;         /* the attempt ran out of its own time (default: false) */
     bool unknown;         /* a code not known here: ask the error map (default: false) */
     bool pushback;        /* retry_after is an order, not a lower bound (default: false) */
+    bool unsent;          /* nothing reached a server (default: false) */
     retry_ms retry_after; /* ms to wait at least (default: 0: the server said nothing). As an order
                              exactly; 0: at once, UINT32_MAX: no retry */
     uint32_t code;        /* the protocol's status code (default: 0) */
-    bool unsent;          /* nothing reached a server (default: false) */
 } retry_failure;
 
 /* ---- Client, request, decision ------------------------------------------------------------- */
@@ -868,23 +875,24 @@ enum {
 
 /* What is drawn at random for a base delay d. */
 enum {
-    RETRY_JITTER_NONE,        /* d */
-    RETRY_JITTER_FULL,        /* 0 to d */
-    RETRY_JITTER_EQUAL,       /* d/2 to d */
-    RETRY_JITTER_SPREAD,      /* d - spread*d to d + spread*d (gRPC) */
-    RETRY_JITTER_DECORRELATED /* initial to 3 * previous; the curve is not asked */
+    RETRY_JITTER_DEFAULT,      /* FULL; of a connection SPREAD */
+    RETRY_JITTER_FULL,         /* 0 to d */
+    RETRY_JITTER_EQUAL,        /* d/2 to d */
+    RETRY_JITTER_SPREAD,       /* d - spread*d to d + spread*d (gRPC) */
+    RETRY_JITTER_DECORRELATED, /* initial to 3 * previous; the curve is not asked */
+    RETRY_JITTER_NONE          /* d */
 };
 
 /* A curve or a jitter outside its range, a TABLE of no length and a CUSTOM without a function count
    as EXPONENTIAL, or as no jitter. */
 typedef struct retry_backoff {
     uint8_t curve;         /* RETRY_CURVE_x (default: EXPONENTIAL) */
-    uint8_t jitter;        /* RETRY_JITTER_x (default: NONE) */
+    uint8_t jitter;        /* RETRY_JITTER_x (default: FULL) */
     retry_ms min;          /* ms; no delay, jitter included, is shorter; beats max (default: 0) */
     retry_ms initial;      /* ms; the first delay, before jitter (default: 0: 1 ms) */
     retry_ms max;          /* ms; no delay but SPREAD's is longer (default: 0: no cap) */
     uint32_t factor;       /* RETRY_RATIO; below 1 counts as 1 (default: 0: 2) */
-    uint32_t spread;       /* RETRY_RATIO of the delay, for SPREAD (default: 0) */
+    uint32_t spread;       /* RETRY_RATIO of the delay, for SPREAD (default: 0: 0.2) */
     const retry_ms *table; /* ms, for TABLE; the last value repeats (default: NULL) */
     uint32_t table_length; /* values in table (default: 0) */
     retry_ms (*custom)(const struct retry_backoff *self, uint32_t retries); /* ms, for CUSTOM; pure:
@@ -906,15 +914,14 @@ RETRY_API retry_ms retry_backoff_delay(const retry_backoff *backoff, uint32_t re
     {                                                                                             \
         RETRY_CURVE_##curve, RETRY_JITTER_##jitter, min, first, max, ratio, spread, NULL, 0, NULL \
     }
-#define RETRY_BACKOFF_DEFAULT RETRY__BACKOFF(EXPONENTIAL, NONE, 0, 0, 0, 0, 0)
+#define RETRY_BACKOFF_DEFAULT RETRY__BACKOFF(EXPONENTIAL, DEFAULT, 0, 0, 0, 0, 0)
 #define RETRY_BACKOFF_BEST_EFFORT RETRY__BACKOFF(EXPONENTIAL, FULL, 1, 1, 500, 0, 0)
 #define RETRY_BACKOFF_THROTTLED RETRY__BACKOFF(EXPONENTIAL, FULL, 1, 100, 10000, 0, 0)
 #define RETRY_BACKOFF_RFC0049 RETRY__BACKOFF(EXPONENTIAL, NONE, 0, 1, 500, 0, 0)
 #define RETRY_BACKOFF_CONTROLLED RETRY__BACKOFF(CONTROLLED, NONE, 0, 0, 0, 0, 0)
 #define RETRY_BACKOFF_AWS RETRY__BACKOFF(EXPONENTIAL, FULL, 0, 1000, 20000, 0, 0)
 #define RETRY_BACKOFF_AWS_2026 RETRY__BACKOFF(EXPONENTIAL, FULL, 0, 50, 20000, 0, 0)
-#define RETRY_BACKOFF_GRPC \
-    RETRY__BACKOFF(EXPONENTIAL, SPREAD, 0, 1000, 120000, RETRY_RATIO(1.6), RETRY_RATIO(0.2))
+#define RETRY_BACKOFF_GRPC RETRY__BACKOFF(EXPONENTIAL, SPREAD, 0, 1000, 120000, RETRY_RATIO(1.6), 0)
 
 /* ---- Phase --------------------------------------------------------------------------------- */
 
@@ -927,7 +934,7 @@ RETRY_API retry_ms retry_phase(const void *identity, size_t length, retry_ms per
 /* Start from a preset: `base` has no default. */
 typedef struct retry_policy {
     retry_strategy base;            /* { retry_policy_after } (no default) */
-    retry_backoff backoff;          /* (default: 1 ms doubling without end, no jitter) */
+    retry_backoff backoff;          /* (default: 1 ms doubling without end) */
     retry_backoff throttle_backoff; /* after a throttled attempt (default: initial 0: backoff) */
     uint32_t max_attempts;          /* the first included (default: 0: no limit) */
     retry_ms retry_after_max;    /* ms; the most that a server may ask for (default: 0: no cap) */
@@ -1070,11 +1077,13 @@ RETRY_API uint32_t retry_budget_balance(const retry_budget *budget);
 
 /* One connection's attempts, spaced start to start; zero it. Source: gRPC's connection backoff. */
 typedef struct retry_connection {
-    retry_backoff backoff;            /* (default: initial 0: all of RETRY_BACKOFF_GRPC) */
+    retry_backoff backoff;            /* (default: each field that is 0: RETRY_BACKOFF_GRPC's) */
     retry_ms min_connect_timeout;     /* ms that an attempt is always granted (default: 0: 20000) */
     retry_ms stable_after;            /* ms to stand before it resets; 1: any (default: 0: 10000) */
+    retry_random_fn *random;          /* (default: NULL: the built-in generator) */
+    void *random_context;             /* handed to random (default: NULL) */
     uint32_t retry__attempts;         /* private: attempts begun since the last reset */
-    uint32_t retry__random;           /* private: what this attempt was begun with */
+    retry_ms retry__after;            /* private: ms that the server asked for */
     retry_ms retry__spacing;          /* private: ms from this attempt's start to the next's */
     retry_time retry__started;        /* private: this attempt's start */
     retry_time retry__established_at; /* private: when SETTINGS were seen */
@@ -1083,15 +1092,22 @@ typedef struct retry_connection {
 
 /* Before each attempt: returns its connect timeout in ms, the larger of what is left to its
    deadline and min_connect_timeout. The deadline is when the next attempt may start. NULL: 0. */
-RETRY_API retry_ms retry_connection_begin(retry_connection *connection, uint32_t random,
-                                          retry_time now);
+RETRY_API retry_ms retry_connection_begin(retry_connection *connection, retry_time now);
 
-/* When an attempt fails or the connection is lost: returns the ms to sleep before the next attempt,
-   0 past the deadline. After a connection that was established it is at least what is drawn, by the
-   `random` of the last _begin, from 0 to the first spacing; after one that lasted stable_after ms
-   just that: a fleet spreads. Called again it returns what is left; when that is over, without a
-   _begin, it counts as an attempt that began now. NULL: 0. */
+/* The server said when to come back (503 at a handshake, retry: of server-sent events): call it
+   before _failed. The next attempt then starts `ms` after that, or later. NULL: nothing happens. */
+RETRY_API void retry_connection_retry_after(retry_connection *connection, retry_ms ms);
+
+/* When an attempt fails or the connection is lost: returns the ms to sleep before the next attempt.
+   After a connection that was established, and after an attempt that failed past its deadline, it
+   is at least what is drawn from 0 to the first spacing; after a connection that lasted
+   stable_after ms just that: a fleet spreads. Called again it returns what is left; when that is
+   over, without a _begin, it counts as an attempt that began now. NULL: 0. */
 RETRY_API retry_ms retry_connection_failed(retry_connection *connection, retry_time now);
+
+/* The network is back: the next attempt may start after a part of the first spacing, drawn at
+   random, and the attempts count from one again. NULL: nothing happens. */
+RETRY_API void retry_connection_skip_wait(retry_connection *connection, retry_time now);
 
 /* ms until the next attempt may start; changes nothing. NULL: 0. */
 RETRY_API retry_ms retry_connection_wait(const retry_connection *connection, retry_time now);
@@ -1103,9 +1119,9 @@ RETRY_API void retry_connection_established(retry_connection *connection, retry_
 
 /* Initialiser: starts 1 s, then 1.6 times as long up to 120 s apart, 20 % more or less; 20 s to
    connect at least; any connection resets. */
-#define RETRY_CONNECTION_GRPC                          \
-    {                                                  \
-        RETRY_BACKOFF_GRPC, 20000, 1, 0, 0, 0, 0, 0, 0 \
+#define RETRY_CONNECTION_GRPC                                      \
+    {                                                              \
+        RETRY_BACKOFF_GRPC, 20000, 1, NULL, NULL, 0, 0, 0, 0, 0, 0 \
     }
 
 /* ---- Not-my-vbucket ------------------------------------------------------------------------ */
@@ -1522,7 +1538,7 @@ RETRY_API void retry_start(retry_operation *op, const retry_service *service, re
    back, and the observer hears of it with a NULL failure. END's `delay` is 0 but for these, for
    BUDGET_EXHAUSTED (the delay that the strategy gave) and EXPIRE (the ms that were left).
    A WAIT's delay is never 0. To call sooner does no harm. */
-RETRY_API retry_step retry_next(retry_operation *op, retry_time now);
+RETRY__NO_IGNORE RETRY_API retry_step retry_next(retry_operation *op, retry_time now);
 
 /* A copy has ended; NULL failure: it worked, and the operation is over (SUCCESS). What comes while
    the copy is on the wire counts, however late. A failure goes to retry_orchestrate, or with
@@ -1536,6 +1552,10 @@ RETRY_API void retry_ended(retry_operation *op, unsigned copy, const retry_failu
    reported goes back. An observer or a strategy may call it. NULL, never started, over: nothing
    happens. */
 RETRY_API void retry_stop(retry_operation *op, retry_time now);
+
+/* The network is back: the delay of a retry (WAIT with cause STRATEGY or ALWAYS) is over now. Who
+   waits for anything else goes on waiting. NULL: nothing happens. */
+RETRY_API void retry_skip_wait(retry_operation *op, retry_time now);
 
 /* The strategy's answer to an operation that waits for it (PENDING): as retry_resume. Else nothing
    happens. Not from an observer or a strategy. */
@@ -2069,7 +2089,7 @@ enum {
 
 static bool retry__reason_is_user(retry_reason reason)
 {
-    return (reason & 0xff40) == 0x40;
+    return (reason & 0x40) != 0;
 }
 
 RETRY__INLINE uint8_t retry__traits(retry_reason reason)
@@ -2308,12 +2328,12 @@ RETRY_API retry_ms retry_backoff_delay(const retry_backoff *backoff, uint32_t re
         high = retry__min(retry__multiply(retry__max(previous, low), 3), max);
     } else {
         low = high = retry_backoff_base(backoff, retries);
-        if (backoff->jitter == RETRY_JITTER_FULL) {
+        if (backoff->jitter <= RETRY_JITTER_FULL) {
             low = 0;
         } else if (backoff->jitter == RETRY_JITTER_EQUAL) {
             low >>= 1;
         } else if (backoff->jitter == RETRY_JITTER_SPREAD) {
-            retry_ms swing = retry__scale(high, backoff->spread);
+            retry_ms swing = retry__scale(high, retry__or(backoff->spread, RETRY_RATIO(0.2)));
             low = retry__subtract(low, swing);
             high = retry__add(high, swing);
         }
@@ -2491,7 +2511,7 @@ RETRY__INLINE retry_action retry__policy(const retry_strategy *self, const retry
         backoff = &policy->throttle_backoff;
     if ((traits & RETRY__TRAIT_UNSENT) == 0 && retry__poor(request))
         delay = retry__longest(backoff, request);
-    else if (RETRY__FAST && backoff->jitter == RETRY_JITTER_FULL)
+    else if (RETRY__FAST && backoff->jitter <= RETRY_JITTER_FULL)
         delay = retry__pick(backoff->min, retry__base(backoff, retry__position(request)),
                             retry__draw(request->client));
     else
@@ -3233,59 +3253,86 @@ RETRY_API void retry_budget_init(retry_budget *budget, const retry_budget_option
 
 enum { RETRY__IDLE, RETRY__CONNECTING, RETRY__ESTABLISHED };
 
-static const retry_backoff *retry__connection_backoff(const retry_connection *connection)
+static retry_backoff retry__connection_backoff(const retry_connection *connection)
 {
     static const retry_backoff grpc = RETRY_BACKOFF_GRPC;
-    return connection->backoff.initial ? &connection->backoff : &grpc;
+    retry_backoff backoff = connection->backoff;
+    if (backoff.jitter == RETRY_JITTER_DEFAULT)
+        backoff.jitter = grpc.jitter;
+    backoff.initial = retry__or(backoff.initial, grpc.initial);
+    backoff.max = retry__or(backoff.max, grpc.max);
+    backoff.factor = retry__or(backoff.factor, grpc.factor);
+    return backoff;
+}
+
+static uint32_t retry__connection_draw(const retry_connection *connection)
+{
+    return connection->random ? connection->random(connection->random_context) : retry_draw();
 }
 
 /* gRPC draws no jitter for the first. */
 static retry_ms retry__connection_first(const retry_backoff *backoff)
 {
-    return retry__max(retry_backoff_base(backoff, 0), backoff->min);
+    return retry__min(retry__max(retry_backoff_base(backoff, 0), backoff->min), RETRY__LONGEST);
+}
+
+/* What comes to a whole fleet at once each answers after a part of the first spacing. */
+static retry_ms retry__connection_part(const retry_connection *connection)
+{
+    const retry_backoff backoff = retry__connection_backoff(connection);
+    return retry__pick(0, retry__connection_first(&backoff), retry__connection_draw(connection));
+}
+
+/* The next attempt starts `wait` ms from now, or later. */
+RETRY__WRAPS static void retry__connection_defer(retry_connection *connection, retry_ms wait,
+                                                 retry_time now)
+{
+    if (retry_connection_wait(connection, now) >= wait)
+        return;
+    connection->retry__spacing = retry__max(connection->retry__spacing, wait);
+    connection->retry__started = now + wait - connection->retry__spacing;
 }
 
 /* The end of an attempt, or of what it established: if that has lasted, the attempts count from one
-   again. Its loss comes to a whole fleet at once, so each waits for a part of the first spacing at
-   least. */
-RETRY__WRAPS static void retry__connection_end(retry_connection *connection, retry_time now)
+   again. A loss comes to a whole fleet at once, as does the end of a timeout. */
+static void retry__connection_end(retry_connection *connection, retry_time now)
 {
-    retry_ms enough = connection->stable_after ? connection->stable_after : 10000;
-    retry_ms age = retry__passed(connection->retry__established_at, now), part;
-    bool stands = connection->retry__state == RETRY__ESTABLISHED;
-    connection->retry__state = RETRY__IDLE;
-    if (!stands)
-        return;
-    if (enough == 1 || age >= enough) /* 1: any, even one of 0 ms */
+    retry_ms enough = retry__or(connection->stable_after, 10000);
+    bool stood = connection->retry__state == RETRY__ESTABLISHED;
+    if (stood && (enough == 1 || /* any, even one of 0 ms */
+                  retry__passed(connection->retry__established_at, now) >= enough))
         connection->retry__attempts = connection->retry__spacing = 0;
-    part = retry__pick(0, retry__connection_first(retry__connection_backoff(connection)),
-                       retry__mix(connection->retry__random));
-    if (retry_connection_wait(connection, now) >= part)
-        return;
-    connection->retry__spacing = retry__max(connection->retry__spacing, part);
-    connection->retry__started = now + part - connection->retry__spacing;
+    connection->retry__state = RETRY__IDLE;
+    if (stood || retry_connection_wait(connection, now) == 0)
+        retry__connection_defer(connection, retry__connection_part(connection), now);
 }
 
-RETRY_API retry_ms retry_connection_begin(retry_connection *connection, uint32_t random,
-                                          retry_time now)
+RETRY_API retry_ms retry_connection_begin(retry_connection *connection, retry_time now)
 {
-    const retry_backoff *backoff;
+    retry_backoff backoff;
     if (!connection)
         return 0;
-    retry__connection_end(connection, now);
+    if (connection->retry__state != RETRY__IDLE)
+        retry__connection_end(connection, now);
     backoff = retry__connection_backoff(connection);
     if (connection->retry__attempts == 0)
-        connection->retry__spacing = retry__connection_first(backoff);
+        connection->retry__spacing = retry__connection_first(&backoff);
     else
-        connection->retry__spacing = retry_backoff_delay(backoff, connection->retry__attempts,
-                                                         connection->retry__spacing, random);
-    connection->retry__spacing = retry__min(connection->retry__spacing, RETRY__LONGEST);
+        connection->retry__spacing = retry__min(
+            retry_backoff_delay(&backoff, connection->retry__attempts, connection->retry__spacing,
+                                retry__connection_draw(connection)),
+            RETRY__LONGEST);
     connection->retry__attempts = retry__add(connection->retry__attempts, 1);
-    connection->retry__random = random;
     connection->retry__started = now;
     connection->retry__state = RETRY__CONNECTING;
     return retry__max(connection->retry__spacing,
-                      connection->min_connect_timeout ? connection->min_connect_timeout : 20000);
+                      retry__or(connection->min_connect_timeout, 20000));
+}
+
+RETRY_API void retry_connection_retry_after(retry_connection *connection, retry_ms ms)
+{
+    if (connection)
+        connection->retry__after = retry__min(ms, RETRY__LONGEST);
 }
 
 RETRY_API retry_ms retry_connection_failed(retry_connection *connection, retry_time now)
@@ -3293,10 +3340,21 @@ RETRY_API retry_ms retry_connection_failed(retry_connection *connection, retry_t
     if (!connection)
         return 0;
     if (connection->retry__state == RETRY__IDLE && retry_connection_wait(connection, now) == 0)
-        retry_connection_begin(connection, retry__mix(connection->retry__random ^ RETRY__GOLDEN),
-                               now);
-    retry__connection_end(connection, now);
+        retry_connection_begin(connection, now);
+    if (connection->retry__state != RETRY__IDLE)
+        retry__connection_end(connection, now);
+    retry__connection_defer(connection, connection->retry__after, now);
+    connection->retry__after = 0;
     return retry_connection_wait(connection, now);
+}
+
+RETRY_API void retry_connection_skip_wait(retry_connection *connection, retry_time now)
+{
+    if (!connection)
+        return;
+    connection->retry__attempts = 0;
+    connection->retry__spacing = retry__connection_part(connection);
+    connection->retry__started = now;
 }
 
 RETRY_API retry_ms retry_connection_wait(const retry_connection *connection, retry_time now)
@@ -5289,6 +5347,12 @@ RETRY_API void retry_start(retry_operation *op, const retry_service *service, re
     op->request.retry__apart = UINT16_MAX;
 }
 
+RETRY__WRAPS RETRY_API void retry_skip_wait(retry_operation *op, retry_time now)
+{
+    if (retry__op_state(op) == RETRY__OP_IDLE && op->request.retry__cause != RETRY_CAUSE_PACED)
+        op->retry__mark = now - op->request.last_delay;
+}
+
 RETRY_API void retry_ended(retry_operation *op, unsigned copy, const retry_failure *failure,
                            retry_time now)
 {
@@ -6406,7 +6470,7 @@ static const char *retry__parse_value(retry__scan *value, uint8_t kind, unsigned
 {
 #define RETRY__ONE_OF "not one of these:"
     static const char curves[] = RETRY__ONE_OF " exponential constant linear power controlled";
-    static const char jitters[] = RETRY__ONE_OF " none full equal spread decorrelated";
+    static const char jitters[] = RETRY__ONE_OF " full equal spread decorrelated none";
     static const char answers[] = RETRY__ONE_OF " no yes";
     static const char *const names[] = {curves, jitters, answers};
     uint32_t index;
@@ -6528,12 +6592,17 @@ static const char *retry__policy_sense(const retry_policy *policy, const char *c
     *where = retry__later(at[RETRY__AT_THROTTLED], at[RETRY__AT_MAX]);
     if (at[RETRY__AT_THROTTLED] && throttled_max != 0 && throttled > throttled_max)
         return given ? "throttled above max" : "throttled above max: set max=, too";
+    *where = retry__later(at[RETRY__AT_THROTTLED], at[RETRY__AT_INITIAL]);
+    if (at[RETRY__AT_THROTTLED] && throttled < backoff->initial)
+        return "throttled below initial";
     *where = at[RETRY__AT_FACTOR];
     if (backoff->factor != 0 && backoff->factor < RETRY_RATIO(1))
         return "factor below 1";
     *where = at[RETRY__AT_SPREAD];
     if (*where && backoff->jitter != RETRY_JITTER_SPREAD)
         return "spread without jitter=spread";
+    if (*where && backoff->spread == 0)
+        return "a spread of 0: use jitter=none";
     return NULL;
 }
 
@@ -6573,8 +6642,6 @@ RETRY_API bool retry_parse_policy(retry_policy *policy, const char *text, size_t
         return retry__parsed(error, 0, retry__null);
     preset = retry__policy_preset(&parsed, &scan);
     fault = retry__parse_fields(&scan, &retry__policies, at, &parsed);
-    if (parsed.backoff.jitter == RETRY_JITTER_SPREAD && !at[RETRY__AT_SPREAD])
-        parsed.backoff.spread = RETRY_RATIO(0.2); /* gRPC's */
     throttled = parsed.throttle_backoff.initial;
     if (throttled != 0) { /* all else is as after other failures; best effort's `max` is higher */
         parsed.throttle_backoff = parsed.backoff;
