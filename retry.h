@@ -1395,7 +1395,6 @@ typedef struct retry_rate {
                                   seconds in a row in which none was */
     uint32_t retry__owed;      /* private: 4096ths of a ms; time that the bucket lacks */
     uint32_t retry__clock;     /* private: ms; until when it was filled */
-    uint32_t retry__free;      /* private: ms, and 1; an instant that was given back; 0: none */
 } retry_rate;
 
 /* The limit as RETRY_PER_SECOND has it, as the last call left it; `max` if there is no other
@@ -1570,8 +1569,8 @@ struct retry_hedge {
                            (default: 0: as latency tells; neither: none) */
     uint8_t count;      /* how many are in copies, at most 254 (default: 0) */
     retry_copy *copies; /* yours, zeroed (default: NULL: none) */
-    bool (*retry__drive)(retry_operation *op, uint8_t event, const retry_failure *failure,
-                         retry_step *step); /* private: the code of hedging */
+    bool (*retry__hedging)(retry_operation *op, uint8_t event, const retry_failure *failure,
+                           retry_step *step); /* private: the code of hedging */
     retry_ms retry__delay; /* private: ms that the timer was set to; UINT32_MAX: none */
     uint32_t retry__since; /* private: ms; when it was set */
     uint8_t retry__unsent; /* private: copies that this attempt may still send */
@@ -4563,10 +4562,10 @@ static void retry__aimd_report(retry_aimd *aimd, const struct retry__event *even
             row = retry__load(&aimd->retry__row);
         if (failure->throttle || failure->timeout || row >= 2)
             retry__aimd_fall(aimd, age, event->now);
+        if (failure->throttle && row >= 4) /* the fifth */
+            retry__aimd_obey(aimd, failure->retry_after, &event->op->request, event->now);
         if (event->outcome == RETRY__SICK)
             retry__aimd_rest(aimd, row, &event->op->request, event->now);
-        if (failure->throttle && row >= 4)
-            retry__aimd_obey(aimd, failure->retry_after, &event->op->request, event->now);
     }
 }
 
@@ -4675,14 +4674,6 @@ static uint32_t retry__rate_spacing(retry_rate *rate, uint32_t now)
     return retry__quotient(retry__add(1000000 * RETRY__RATE_MS, limit >> 1), limit);
 }
 
-/* Takes the instant that was given back, if it is to come: ms until then. UINT32_MAX: none. */
-static retry_ms retry__rate_reuse(retry_rate *rate, uint32_t now)
-{
-    uint32_t due = retry__load(&rate->retry__free);
-    retry_ms ms = due != 0 ? retry__rate_until(now, due - 1) : 0;
-    return ms != 0 && retry__swap(&rate->retry__free, due, 0) ? ms : UINT32_MAX;
-}
-
 /* Takes a token if there is one in less than `wait` ms, which is not 0. Returns the ms until there
    is; `wait` or more: it was not taken. Kept is what the bucket lacks (a zeroed one is full) as
    time: tokens taken in advance keep their instants when the limit changes. */
@@ -4704,24 +4695,21 @@ static retry_ms retry__rate_take(retry_rate *rate, uint32_t spacing, uint32_t no
 }
 
 /* Gives back a token that was taken for the instant `due`, and not used. It frees its own instant
-   only, if that is to come: the bucket lacks less if it is the last; another is kept for the next
-   who asks. */
+   only, if that is to come, and the last that was taken: all others have theirs. */
 RETRY__WRAPS static void retry__rate_return(retry_rate *rate, uint32_t taken, retry_time due,
                                             retry_time now)
 {
     uint32_t full = retry__rate_depth(rate, taken), owed, earned, rest;
     uint32_t room = retry__multiply(retry__rate_until(now, due), RETRY__RATE_MS);
-    bool last;
     if (room == 0)
         return;
     earned = retry__multiply(retry__rate_passed(rate, now), RETRY__RATE_MS);
     do {
         owed = retry__load(&rate->retry__owed);
         rest = retry__subtract(owed, earned);
-        last = retry__subtract(rest, full) <= room;
-    } while (!retry__swap(&rate->retry__owed, owed, last ? retry__subtract(rest, taken) : rest));
-    if (!last)
-        retry__store(&rate->retry__free, due + 1);
+        if (retry__subtract(rest, full) <= room)
+            rest = retry__subtract(rest, taken);
+    } while (!retry__swap(&rate->retry__owed, owed, rest));
 }
 
 static void retry__rate_report(retry_rate *rate, const struct retry__event *event)
@@ -4953,11 +4941,32 @@ RETRY__ONCE void retry__over(retry_operation *op, uint8_t cause, retry_ms delay)
     op->retry__mark = delay;
 }
 
+static struct retry__event retry__event_of(retry_operation *op, retry_copy *copy,
+                                           retry_gates *gates, uint8_t kind)
+{
+    struct retry__event event;
+    event.kind = kind;
+    event.outcome = RETRY__IGNORED;
+    event.good = false;
+    event.placed = false;
+    event.drawn = (op->request.retry__status & RETRY__OP_DRAWN) != 0;
+    event.gate = NULL;
+    event.op = op;
+    event.copy = copy;
+    event.gates = gates;
+    event.failure = NULL;
+    event.now = op->retry__now;
+    event.left = 0;
+    event.delay = 0;
+    event.age = 0;
+    return event;
+}
+
 static void retry__notify(retry_operation *op, retry_copy *copy, retry_gates *gates, uint8_t kind,
                           const retry_failure *failure)
 {
-    struct retry__event event = {kind, 0,     false,   false,          false, NULL, op,
-                                 copy, gates, failure, op->retry__now, 0,     0,    0};
+    struct retry__event event = retry__event_of(op, copy, gates, kind);
+    event.failure = failure;
     gates->retry__drive(&event);
 }
 
@@ -5073,10 +5082,9 @@ static retry_ms retry__attempt_timeout(const retry_request *request, retry_copy 
 static uint8_t retry__ask_gates(retry_operation *op, retry_copy *copy, retry_gates *gates,
                                 retry_ms *delay)
 {
-    struct retry__event event = {RETRY__ASK, 0,     false, false,          false,  NULL, op,
-                                 copy,       gates, NULL,  op->retry__now, *delay, 0,    0};
+    struct retry__event event = retry__event_of(op, copy, gates, RETRY__ASK);
     uint8_t cause;
-    event.drawn = (op->request.retry__status & RETRY__OP_DRAWN) != 0;
+    event.left = *delay;
     cause = gates->retry__drive(&event);
     if (cause == RETRY_CAUSE_PACED &&
         retry__subtract(event.left, event.delay) < retry__attempt_least(&op->request, gates)) {
@@ -5133,7 +5141,7 @@ static bool retry__try(retry_operation *op, retry_step *step)
     if (op->request.retry__cause == RETRY_CAUSE_NONE) {
         retry__become(op, RETRY__OP_TRY);
         if (op->retry__hedge)
-            op->retry__hedge->retry__drive(op, RETRY__HEDGE_BEGIN, NULL, step);
+            op->retry__hedge->retry__hedging(op, RETRY__HEDGE_BEGIN, NULL, step);
     } else if (op->request.retry__cause == RETRY_CAUSE_PACED) {
         step->what = RETRY_DO_WAIT;
         step->cause = RETRY_CAUSE_PACED;
@@ -5188,7 +5196,7 @@ static void retry__copy_failed(retry_operation *op, retry_copy *copy, const retr
 {
     op->request.retry__apart = copy->retry__node;
     if (op->retry__hedge) {
-        op->retry__hedge->retry__drive(op, RETRY__HEDGE_FAILED, failure, NULL);
+        op->retry__hedge->retry__hedging(op, RETRY__HEDGE_FAILED, failure, NULL);
     } else {
         op->failure = *failure;
         retry__decide_try(op);
@@ -5258,7 +5266,7 @@ RETRY__COLD bool retry__watch(retry_operation *op, retry_step *step)
         return false;
     step->what = RETRY_DO_WAIT;
     step->delay = UINT32_MAX;
-    if (op->retry__hedge && op->retry__hedge->retry__drive(op, RETRY__HEDGE_NEXT, NULL, step))
+    if (op->retry__hedge && op->retry__hedge->retry__hedging(op, RETRY__HEDGE_NEXT, NULL, step))
         return step->what == RETRY_DO_SEND;
     step->delay = retry__min(step->delay, least);
     return true;
@@ -5488,12 +5496,12 @@ RETRY__COLD RETRY__WRAPS void retry__pace_round(retry_gates *gates, retry_time s
 static bool retry__impatient(const struct retry__event *event)
 {
     const retry_client *client = event->op->request.client;
-    retry_ms most = client->cut_after, had = event->copy->retry__timeout, slow;
+    retry_ms most = retry__or(client->cut_after, client->attempt_timeout);
+    retry_ms had = event->copy->retry__timeout, slow = retry__load(&event->gates->retry__pace) >> 4;
     if (client->attempt_timeout != 0)
         most = retry__min(most, client->attempt_timeout);
-    slow = retry__load(&event->gates->retry__pace) >> 4;
     if (slow == 0)
-        return had < most >> 3; /* ten times an answer, as it is advised */
+        return had < most >> 3; /* cut_after is ten times an answer, as it is advised */
     return had < slow && (most == 0 || had < most - (most >> 1));
 }
 
@@ -5661,9 +5669,7 @@ RETRY__WRAPS static uint8_t retry__ask_rate(struct retry__event *event)
     } else {
         op->request.retry__status &= (uint8_t)~RETRY__OP_KEPT;
         *taken = retry__rate_spacing(rate, event->now);
-        event->delay = *taken != 0 ? retry__rate_reuse(rate, event->now) : 0;
-        if (event->delay >= wait)
-            event->delay = retry__rate_take(rate, *taken, event->now, wait);
+        event->delay = *taken != 0 ? retry__rate_take(rate, *taken, event->now, wait) : 0;
         if (event->delay >= wait) /* not taken */
             return RETRY_CAUSE_THROTTLED;
     }
@@ -6052,7 +6058,7 @@ RETRY_API void retry_hedge_copies(retry_operation *op, retry_hedge *hedge)
         return;
     op->retry__hedge = hedge && hedge->copies ? hedge : NULL;
     if (op->retry__hedge)
-        hedge->retry__drive = retry__hedge_drive;
+        hedge->retry__hedging = retry__hedge_drive;
 }
 
 /* ---- The recommended client ---------------------------------------------------------------- */
