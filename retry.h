@@ -1600,7 +1600,8 @@ RETRY_API void retry_hedge_copies(retry_operation *op, retry_hedge *hedge);
 /* A policy, a budget and a limit for one server, and the client that uses them. Zero it, set what
    you want otherwise. It may not move after retry_service_init. */
 struct retry_service {
-    retry_policy policy; /* (default, if base is zero: best effort, from 100 ms to 5 s) */
+    retry_policy policy; /* (default, if base is zero: each backoff whose initial is 0 doubles from
+                            100 ms to 5 s, and to 10 s after throttled answers) */
     retry_budget budget; /* (default, if capacity is 0: RETRY_BUDGET_BEST_EFFORT(limit.max)) */
     retry_aimd limit;    /* max: attempts at once while all is well, with room (default: 20) */
     retry_gates gates;
@@ -2398,19 +2399,29 @@ RETRY__INLINE uint32_t retry__position(const retry_request *request)
     return request->retry__since_order ? request->retry__since_order - 1u : request->retries;
 }
 
-/* Best effort, whose constants fold: what nearly all requests ask, by one function without a call.
-   It decides as RETRY_POLICY_BEST_EFFORT does. */
+static retry_action retry__best_effort_after(const retry_strategy *self, retry_request *request,
+                                             const retry_failure *failure, retry_time now);
+
+static const retry_policy retry__effort = {
+    {retry__best_effort_after}, RETRY_BACKOFF_BEST_EFFORT, RETRY_BACKOFF_THROTTLED, 0, 0, 0, 0};
+
+RETRY_API const retry_strategy *retry_best_effort(void)
+{
+    return &retry__effort.base;
+}
+
+/* What nearly all requests ask: its constants fold, and it takes less code than retry__policy. */
 static inline retry_action retry__best_effort(const retry_request *request,
                                               const retry_failure *failure, uint32_t traits)
 {
-    static const retry_backoff usual = RETRY_BACKOFF_BEST_EFFORT;
-    static const retry_backoff throttled = RETRY_BACKOFF_THROTTLED;
+    const retry_backoff *usual = &retry__effort.backoff;
+    const retry_backoff *throttled = &retry__effort.throttle_backoff;
     uint32_t n = retry__position(request);
     retry_ms high;
     if (!retry__permits(request, traits))
         return retry_action_none(RETRY_CAUSE_NOT_IDEMPOTENT);
-    high = failure->throttle ? retry__base(&throttled, n) : retry__base(&usual, n);
-    high = retry__pick(usual.min, high, retry__draw(request->client));
+    high = failure->throttle ? retry__base(throttled, n) : retry__base(usual, n);
+    high = retry__pick(usual->min, high, retry__draw(request->client));
     return retry_action_after(retry__max(high, failure->retry_after));
 }
 
@@ -2422,14 +2433,6 @@ static retry_action retry__best_effort_after(const retry_strategy *self, retry_r
     if (!request || !failure)
         return retry_action_none(retry__misuse());
     return retry__best_effort(request, failure, retry__failure_traits(failure));
-}
-
-/* A whole policy, with a function that takes less code. */
-RETRY_API const retry_strategy *retry_best_effort(void)
-{
-    static const retry_policy best_effort = {
-        {retry__best_effort_after}, RETRY_BACKOFF_BEST_EFFORT, RETRY_BACKOFF_THROTTLED, 0, 0, 0, 0};
-    return &best_effort.base;
 }
 
 static retry_action retry__refuse(const retry_strategy *self, retry_request *request,
@@ -2479,21 +2482,22 @@ static uint32_t retry__budget_base(const retry_budget_options *options)
     return retry__min(retry__max(base, options->throttle_cost), options->capacity);
 }
 
-/* Whether the budget of a request's client holds less than its base, part of which has paid for
-   retries that did not help. */
-static bool retry__poor(const retry_request *request)
+/* Whether the next retry is one of the last: the budget holds less than half of its base. What was
+   never sent spent nothing. */
+RETRY__INLINE bool retry__poor(const retry_request *request, uint32_t traits)
 {
     const retry_budget *budget = request->client ? request->client->budget : NULL;
-    return budget && budget->options.expire != 0 &&
+    return budget && budget->options.expire != 0 && (traits & RETRY__TRAIT_UNSENT) == 0 &&
            retry__load(&budget->retry__held.balance) < retry__budget_base(&budget->options) >> 1;
 }
 
-/* The upper half of the longest delay; time is left for an attempt. */
-RETRY__COLD retry_ms retry__longest(const retry_backoff *backoff, const retry_request *request)
+/* The last retries help most when they come late: the upper half of the longest delay, and a
+   sixteenth of the time that is left for the attempt. */
+RETRY__COLD retry_ms retry__late(const retry_backoff *backoff, const retry_request *request)
 {
     retry_ms left = retry__subtract(request->timeout, request->retry__elapsed);
-    uint32_t random = retry__draw(request->client) | UINT32_C(1) << 31;
-    return retry__min(retry_backoff_delay(backoff, 31, 0, random), left - (left >> 4));
+    retry_ms longest = retry__pick(backoff->max >> 1, backoff->max, retry__draw(request->client));
+    return retry__min(longest, left - (left >> 4));
 }
 
 RETRY__INLINE retry_action retry__policy(const retry_strategy *self, const retry_request *request,
@@ -2508,8 +2512,8 @@ RETRY__INLINE retry_action retry__policy(const retry_strategy *self, const retry
         return retry_action_none(RETRY_CAUSE_ATTEMPTS_EXHAUSTED);
     if (failure->throttle && policy->throttle_backoff.initial != 0)
         backoff = &policy->throttle_backoff;
-    if ((traits & RETRY__TRAIT_UNSENT) == 0 && retry__poor(request))
-        delay = retry__longest(backoff, request);
+    if (backoff->max != 0 && retry__poor(request, traits))
+        delay = retry__late(backoff, request);
     else if (RETRY__FAST && backoff->jitter <= RETRY_JITTER_FULL)
         delay = retry__pick(backoff->min, retry__base(backoff, retry__position(request)),
                             retry__draw(request->client));
@@ -6063,26 +6067,25 @@ RETRY_API void retry_hedge_copies(retry_operation *op, retry_hedge *hedge)
 
 /* ---- The recommended client ---------------------------------------------------------------- */
 
-/* Fills in a backoff that was left as it was zeroed. */
-static void retry__service_backoff(retry_backoff *backoff, retry_ms max)
+static void retry__service_backoff(retry_backoff *backoff, retry_ms initial, retry_ms max)
 {
-    if (((uint32_t)backoff->curve | backoff->jitter | backoff->min | backoff->initial |
-         backoff->max | backoff->factor | backoff->spread | backoff->table_length) != 0 ||
-        backoff->table || backoff->custom)
+    if (backoff->curve != RETRY_CURVE_EXPONENTIAL || backoff->initial != 0)
         return;
-    backoff->jitter = RETRY_JITTER_FULL;
-    backoff->min = 1;
-    backoff->initial = 100;
-    backoff->max = max;
+    backoff->min = retry__or(backoff->min, 1);
+    backoff->initial = initial;
+    backoff->max = retry__or(backoff->max, max);
 }
 
+/* What is throttled waits no less than what fails. */
 static void retry__service_policy(retry_policy *policy)
 {
+    retry_backoff *backoff = &policy->backoff;
     if (policy->base.retry_after)
         return;
     policy->base.retry_after = retry_policy_after;
-    retry__service_backoff(&policy->backoff, 5000);
-    retry__service_backoff(&policy->throttle_backoff, 10000); /* RETRY_BACKOFF_THROTTLED */
+    retry__service_backoff(backoff, 100, 5000);
+    retry__service_backoff(&policy->throttle_backoff, backoff->initial,
+                           retry__max(backoff->max, 10000));
 }
 
 static void retry__service_budget(retry_budget *budget, uint32_t max, retry_time now)
