@@ -3592,7 +3592,8 @@ RETRY_API retry_failure retry_classify_errno(int error, bool sent)
             timeout ? RETRY_REASON_ATTEMPT_TIMED_OUT : RETRY_REASON_SOCKET_CLOSED_WHILE_IN_FLIGHT;
         failure.timeout = timeout;
     } else {
-        bool here = retry__among(retry__errors_here, sizeof retry__errors_here, error);
+        bool here =
+            error != 0 && retry__among(retry__errors_here, sizeof retry__errors_here, error);
         if (here || timeout || retry__among(retry__errors_lost, sizeof retry__errors_lost, error))
             failure.reason = RETRY_REASON_SOCKET_NOT_AVAILABLE;
         if (here || failure.reason == RETRY_REASON_NONE)
