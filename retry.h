@@ -854,8 +854,8 @@ struct retry_strategy {
                                 const retry_failure *failure, retry_time now); /* (no default) */
 };
 
-/* Whether the failure lets the operation be sent again: it is idempotent, the reason allows it, or
-   safety is YES. False for NULL. */
+/* Whether the failure lets the operation be sent again: it is idempotent, it reached nobody
+   (`unsent`), the reason allows it, or safety is YES. False for NULL. */
 RETRY_API bool retry_permitted(const retry_request *request, const retry_failure *failure);
 
 /* ---- Backoff ------------------------------------------------------------------------------- */
@@ -2379,7 +2379,7 @@ RETRY_API retry_action retry_action_pending(void)
 /* Whether a request may be repeated after a failure with these traits. */
 RETRY__QUICK bool retry__permits(const retry_request *request, uint32_t traits)
 {
-    return request->idempotent || (traits & RETRY__TRAIT_ALLOWS) != 0;
+    return request->idempotent || (traits & (RETRY__TRAIT_ALLOWS | RETRY__TRAIT_UNSENT)) != 0;
 }
 
 RETRY_API bool retry_permitted(const retry_request *request, const retry_failure *failure)
@@ -2692,7 +2692,7 @@ static inline uint32_t retry__record(retry_request *request, const retry_failure
 {
     uint32_t traits = retry__failure_traits(failure);
     request->reasons |= retry__reason_bit(failure->reason);
-    if ((traits & (RETRY__TRAIT_ALLOWS | RETRY__TRAIT_HARMLESS)) == 0)
+    if ((traits & (RETRY__TRAIT_ALLOWS | RETRY__TRAIT_HARMLESS | RETRY__TRAIT_UNSENT)) == 0)
         request->ambiguous = true;
     return traits;
 }
