@@ -2614,7 +2614,7 @@ static inline void retry__begin(retry_request *request, retry_time now)
         retry_cancel(request, now);
     if (request->timeout == 0)
         request->timeout = RETRY_TIMEOUT_DEFAULT;
-    else if (request->timeout > UINT32_MAX - 2 * RETRY__BEHIND)
+    else if (request->timeout > RETRY__LATEST - RETRY__BEHIND + 1)
         request->timeout = UINT32_MAX;
     request->retry__state = RETRY_VERDICT_RETRY;
     request->retry__since_order = 0;
