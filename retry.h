@@ -5334,7 +5334,7 @@ RETRY_API void retry_start(retry_operation *op, const retry_service *service, re
     op->retry__now = now;
     if (retry__under_way(op))
         retry__abandon(op);
-    if (service && !service->client.strategy) {
+    if (service && !service->budget.retry__account) {
         op->request.retry__state = RETRY_VERDICT_FAIL;
         retry__over(op, retry__misuse(), 0);
         return;
