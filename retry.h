@@ -1164,9 +1164,10 @@ RETRY_API retry_nmv_step retry_nmv_config(retry_nmv *nmv, uint64_t revision);
    RFC 9110. */
 RETRY_API retry_failure retry_classify_http(int http_status, retry_ms retry_after);
 
-/* A gRPC status. UNAVAILABLE: SERVER_ERROR. RESOURCE_EXHAUSTED: throttled, safe to repeat.
-   DEADLINE_EXCEEDED: ATTEMPT_TIMED_OUT. All others are final. For grpc-retry-pushback-ms there is
-   retry_parse_pushback. Sources: gRPC's status codes, A6. */
+/* A gRPC status. UNAVAILABLE, and RESOURCE_EXHAUSTED, which is throttled: SERVER_ERROR.
+   DEADLINE_EXCEEDED: ATTEMPT_TIMED_OUT. CANCELLED, UNKNOWN, INTERNAL, DATA_LOSS and what is no code
+   of gRPC's: UNKNOWN, which is final, and ambiguous. All others are final. For
+   grpc-retry-pushback-ms there is retry_parse_pushback. Sources: gRPC's status codes, A6. */
 RETRY_API retry_failure retry_classify_grpc(int status);
 
 /* A failed call of the sockets' interface: errno, or on Windows WSAGetLastError() too; 0: the peer
@@ -3615,6 +3616,8 @@ RETRY_API retry_failure retry_classify_grpc(int status)
     } else if (status == 14) { /* UNAVAILABLE, of a proxy too: the server may have had it */
         failure.reason = RETRY_REASON_SERVER_ERROR;
         failure.fault = RETRY_FAULT_SERVER;
+    } else if (status < 0 || status > 16 || (UINT32_C(0xa006) >> status & 1) != 0) {
+        failure.reason = RETRY_REASON_UNKNOWN; /* CANCELLED, UNKNOWN, INTERNAL, DATA_LOSS */
     }
     return failure;
 }
