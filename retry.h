@@ -854,8 +854,8 @@ struct retry_strategy {
                                 const retry_failure *failure, retry_time now); /* (no default) */
 };
 
-/* Whether the failure lets the operation be sent again: it is idempotent, the reason allows it, or
-   safety is YES. False for NULL. */
+/* Whether the failure lets the operation be sent again: it is idempotent, it reached nobody
+   (`unsent`), the reason allows it, or safety is YES. False for NULL. */
 RETRY_API bool retry_permitted(const retry_request *request, const retry_failure *failure);
 
 /* ---- Backoff ------------------------------------------------------------------------------- */
@@ -1164,9 +1164,10 @@ RETRY_API retry_nmv_step retry_nmv_config(retry_nmv *nmv, uint64_t revision);
    RFC 9110. */
 RETRY_API retry_failure retry_classify_http(int http_status, retry_ms retry_after);
 
-/* A gRPC status. UNAVAILABLE: SERVER_ERROR. RESOURCE_EXHAUSTED: throttled, safe to repeat.
-   DEADLINE_EXCEEDED: ATTEMPT_TIMED_OUT. All others are final. For grpc-retry-pushback-ms there is
-   retry_parse_pushback. Sources: gRPC's status codes, A6. */
+/* A gRPC status. UNAVAILABLE, and RESOURCE_EXHAUSTED, which is throttled: SERVER_ERROR.
+   DEADLINE_EXCEEDED: ATTEMPT_TIMED_OUT. CANCELLED, UNKNOWN, INTERNAL, DATA_LOSS and what is no code
+   of gRPC's: UNKNOWN, which is final, and ambiguous. All others are final. For
+   grpc-retry-pushback-ms there is retry_parse_pushback. Sources: gRPC's status codes, A6. */
 RETRY_API retry_failure retry_classify_grpc(int status);
 
 /* A failed call of the sockets' interface: errno, or on Windows WSAGetLastError() too; 0: the peer
@@ -2379,7 +2380,7 @@ RETRY_API retry_action retry_action_pending(void)
 /* Whether a request may be repeated after a failure with these traits. */
 RETRY__QUICK bool retry__permits(const retry_request *request, uint32_t traits)
 {
-    return request->idempotent || (traits & RETRY__TRAIT_ALLOWS) != 0;
+    return request->idempotent || (traits & (RETRY__TRAIT_ALLOWS | RETRY__TRAIT_UNSENT)) != 0;
 }
 
 RETRY_API bool retry_permitted(const retry_request *request, const retry_failure *failure)
@@ -2617,7 +2618,7 @@ static inline void retry__begin(retry_request *request, retry_time now)
         retry_cancel(request, now);
     if (request->timeout == 0)
         request->timeout = RETRY_TIMEOUT_DEFAULT;
-    else if (request->timeout > UINT32_MAX - 2 * RETRY__BEHIND)
+    else if (request->timeout > RETRY__LATEST - RETRY__BEHIND + 1)
         request->timeout = UINT32_MAX;
     request->retry__state = RETRY_VERDICT_RETRY;
     request->retry__since_order = 0;
@@ -2695,7 +2696,7 @@ static inline uint32_t retry__record(retry_request *request, const retry_failure
 {
     uint32_t traits = retry__failure_traits(failure);
     request->reasons |= retry__reason_bit(failure->reason);
-    if ((traits & (RETRY__TRAIT_ALLOWS | RETRY__TRAIT_HARMLESS)) == 0)
+    if ((traits & (RETRY__TRAIT_ALLOWS | RETRY__TRAIT_HARMLESS | RETRY__TRAIT_UNSENT)) == 0)
         request->ambiguous = true;
     return traits;
 }
@@ -3518,7 +3519,7 @@ static bool retry__scan_name(retry__scan *scan, const char *names, uint32_t *ind
 static retry_failure retry__failure(retry_reason reason, uint32_t code)
 {
     retry_failure failure = {
-        reason, RETRY_SAFETY_MAYBE, RETRY_FAULT_OTHER, false, false, false, false, 0, code, false};
+        reason, RETRY_SAFETY_MAYBE, RETRY_FAULT_OTHER, false, false, false, false, false, 0, code};
     return failure;
 }
 
@@ -3595,7 +3596,8 @@ RETRY_API retry_failure retry_classify_errno(int error, bool sent)
             timeout ? RETRY_REASON_ATTEMPT_TIMED_OUT : RETRY_REASON_SOCKET_CLOSED_WHILE_IN_FLIGHT;
         failure.timeout = timeout;
     } else {
-        bool here = retry__among(retry__errors_here, sizeof retry__errors_here, error);
+        bool here =
+            error != 0 && retry__among(retry__errors_here, sizeof retry__errors_here, error);
         if (here || timeout || retry__among(retry__errors_lost, sizeof retry__errors_lost, error))
             failure.reason = RETRY_REASON_SOCKET_NOT_AVAILABLE;
         if (here || failure.reason == RETRY_REASON_NONE)
@@ -3617,6 +3619,8 @@ RETRY_API retry_failure retry_classify_grpc(int status)
     } else if (status == 14) { /* UNAVAILABLE, of a proxy too: the server may have had it */
         failure.reason = RETRY_REASON_SERVER_ERROR;
         failure.fault = RETRY_FAULT_SERVER;
+    } else if (status < 0 || status > 16 || (UINT32_C(0xa006) >> status & 1) != 0) {
+        failure.reason = RETRY_REASON_UNKNOWN; /* CANCELLED, UNKNOWN, INTERNAL, DATA_LOSS */
     }
     return failure;
 }
@@ -5345,7 +5349,7 @@ RETRY_API void retry_start(retry_operation *op, const retry_service *service, re
     op->retry__now = now;
     if (retry__under_way(op))
         retry__abandon(op);
-    if (service && !service->client.strategy) {
+    if (service && !service->budget.retry__account) {
         op->request.retry__state = RETRY_VERDICT_FAIL;
         retry__over(op, retry__misuse(), 0);
         return;
