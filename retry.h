@@ -3884,18 +3884,23 @@ RETRY__WRAPS static uint64_t retry__ahead(int64_t from, int64_t to)
 /* A number of seconds with a fraction, as ms, rounded up. */
 static bool retry__parse_seconds(retry__scan scan, retry_ms *ms)
 {
-    uint32_t digit, seconds = 0, part = 0, unit = 100;
-    bool more = false, any = false;
+    uint32_t digit, decimals = 3, n = 0;
+    bool any = false, more = false;
     for (; retry__scan_digit(&scan, &digit); any = true)
-        seconds = retry__add(retry__multiply(seconds, 10), digit);
+        n = retry__add(retry__multiply(n, 10), digit);
     if (any && retry__scan_literal(&scan, '.')) {
         for (any = false; retry__scan_digit(&scan, &digit); any = true) {
-            part += digit * unit;
-            more = more || (unit == 0 && digit != 0);
-            unit = retry__quotient(unit, 10);
+            if (decimals == 0) {
+                more = more || digit != 0;
+                continue;
+            }
+            n = retry__add(retry__multiply(n, 10), digit);
+            decimals--;
         }
     }
-    *ms = retry__add(retry__multiply(seconds, 1000), part + more);
+    for (; decimals != 0; decimals--)
+        n = retry__multiply(n, 10);
+    *ms = retry__add(n, more);
     return any && scan.left == 0;
 }
 
