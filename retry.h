@@ -3136,10 +3136,22 @@ static uint32_t retry__budget_cost(const retry_budget_options *options,
     return cost ? cost : options->retry_cost;
 }
 
+/* Whether a failed attempt put no load on a server. */
+static bool retry__is_unsent(const retry_failure *failure)
+{
+    return failure->unsent || (retry__table_bit(failure->reason) & RETRY__REASONS_UNSENT) != 0;
+}
+
+/* Whether a gate of the client's refused an attempt. */
+static bool retry__is_refusal(retry_reason reason)
+{
+    return reason == RETRY_REASON_CIRCUIT_BREAKER_OPEN || reason == RETRY_REASON_CLIENT_THROTTLED;
+}
+
 /* An application's reason that is contention, for which nothing is paid: both in one test. */
 static bool retry__is_free(retry_reason reason)
 {
-    return (reason & (0xff40 | RETRY_REASON_FREE)) == (0x40 | RETRY_REASON_FREE);
+    return (reason & (0x40 | RETRY_REASON_FREE)) == (0x40 | RETRY_REASON_FREE);
 }
 
 /* gRPC's way: a failure that put load on the server is charged once, and what is left decides. A
@@ -3149,9 +3161,8 @@ RETRY__COLD bool retry__budget_throttle(retry_budget *budget, uint8_t event, ret
 {
     bool charged = event == RETRY__BUDGET_RESUME || /* when the strategy was asked */
                    (event != RETRY__BUDGET_COPY && request->retry__charge != 0);
-    bool unsent =
-        failure->unsent || (retry__table_bit(failure->reason) & RETRY__REASONS_UNSENT) != 0;
-    uint32_t cost = charged || unsent ? 0 : retry__budget_cost(&budget->options, failure);
+    uint32_t cost =
+        charged || retry__is_unsent(failure) ? 0 : retry__budget_cost(&budget->options, failure);
     uint32_t balance, left;
     request->retry__charge = 0;
     if (retry__is_free(failure->reason))
@@ -3174,18 +3185,14 @@ static inline bool retry__budget_pay(retry_budget *budget, uint8_t event, retry_
     uint32_t cost;
     if (event == RETRY__BUDGET_COPY) /* what was paid was for the first */
         return true;
-    if (failure->unsent || (retry__table_bit(reason) & RETRY__REASONS_UNSENT) != 0) {
-        if (event == RETRY__BUDGET_REFUSAL) /* the end: the charge goes back */
-            retry__tokens_add(&budget->retry__held, options->capacity, request->retry__charge);
+    if (retry__is_unsent(failure)) { /* what was paid pays for the next attempt */
         if (event == RETRY__BUDGET_REFUSAL)
-            request->retry__charge = 0;
-        if ((retry__table_bit(reason) &
-             (RETRY__BIT(CIRCUIT_BREAKER_OPEN) | RETRY__BIT(CLIENT_THROTTLED))) == 0 ||
-            event == RETRY__BUDGET_REFUSAL || request->retry__charge != 0)
-            return true; /* what was paid pays for the next, which is free else */
+            retry__tokens_add(&budget->retry__held, options->capacity, request->retry__charge);
+        else if (request->retry__charge != 0 || !retry__is_refusal(reason))
+            return true;
     }
     request->retry__charge = 0; /* the retry that it paid for has been made */
-    if (event == RETRY__BUDGET_REFUSAL || (reason >= RETRY_REASON_COUNT && retry__is_free(reason)))
+    if (event == RETRY__BUDGET_REFUSAL || retry__is_free(reason))
         return true;
     cost = retry__budget_cost(options, failure);
     if (!retry__tokens_take(&budget->retry__held, options->capacity, options->floor, cost))
@@ -4528,34 +4535,27 @@ static retry_ms retry__aimd_paused(const retry_aimd *aimd, uint32_t now)
     return retry__aimd_pause(aimd, now);
 }
 
-/* After the failure number `row`, from 0: 100 ms doubling to a second, the upper half of it at
-   random. */
-RETRY__COLD RETRY__WRAPS void retry__aimd_rest(retry_aimd *aimd, uint32_t row,
+/* At the lowest limit all wait, for a time drawn from low to high, unless they do already. */
+RETRY__COLD RETRY__WRAPS void retry__aimd_rest(retry_aimd *aimd, retry_ms low, retry_ms high,
                                                const retry_request *request, uint32_t now)
 {
-    retry_ms pause = retry__min(UINT32_C(100) << retry__min(row, 4), 1000);
     uint32_t seen = retry__load(&aimd->retry__pause), until;
     if (!retry__aimd_at_min(aimd) || retry__aimd_pause(aimd, now) != 0)
         return;
-    until = now + retry__pick(pause >> 1, pause, retry__draw(request->client));
+    until = now + retry__pick(low, high, retry__draw(request->client));
     retry__swap(&aimd->retry__pause, seen, until ? until : 1);
 }
 
 /* A server that refuses one after the other and says until when: all wait, and an eighth more at
    random spreads a fleet's return. Then one tries. */
-RETRY__COLD RETRY__WRAPS void retry__aimd_obey(retry_aimd *aimd, retry_ms after,
-                                               const retry_request *request, uint32_t now)
+static void retry__aimd_obey(retry_aimd *aimd, retry_ms after, const retry_request *request,
+                             uint32_t now)
 {
-    retry_ms pause = retry__min(after, retry__aimd_hold(aimd));
-    uint32_t seen = retry__load(&aimd->retry__pause), until;
-    if (pause == 0 || after == UINT32_MAX)
+    retry_ms hold = retry__min(after, retry__aimd_hold(aimd));
+    if (hold == 0 || after == UINT32_MAX)
         return;
-    if (!retry__aimd_at_min(aimd))
-        retry__store(&aimd->retry__limit, retry__aimd_within(aimd, 1));
-    else if (retry__aimd_pause(aimd, now) != 0)
-        return;
-    until = now + retry__pick(pause, pause + (pause >> 3), retry__draw(request->client));
-    retry__swap(&aimd->retry__pause, seen, until ? until : 1);
+    retry__store(&aimd->retry__limit, retry__aimd_within(aimd, 1));
+    retry__aimd_rest(aimd, hold, hold + (hold >> 3), request, now);
 }
 
 /* Learns from the end of a copy: only one that was sent after the last change, and after the
@@ -4564,6 +4564,7 @@ RETRY__COLD RETRY__WRAPS void retry__aimd_obey(retry_aimd *aimd, retry_ms after,
 static void retry__aimd_report(retry_aimd *aimd, const struct retry__event *event)
 {
     const retry_failure *failure = event->failure;
+    const retry_request *request = &event->op->request;
     uint32_t row = retry__load(&aimd->retry__row);
     retry_ms age = retry__max(event->age, retry__min(aimd->cooldown, UINT32_C(1) << 30));
     if (event->good) {
@@ -4576,9 +4577,11 @@ static void retry__aimd_report(retry_aimd *aimd, const struct retry__event *even
         if (failure->throttle || failure->timeout || row >= 2)
             retry__aimd_fall(aimd, age, event->now);
         if (failure->throttle && row >= 4) /* the fifth */
-            retry__aimd_obey(aimd, failure->retry_after, &event->op->request, event->now);
-        if (event->outcome == RETRY__SICK)
-            retry__aimd_rest(aimd, row, &event->op->request, event->now);
+            retry__aimd_obey(aimd, failure->retry_after, request, event->now);
+        if (event->outcome == RETRY__SICK) { /* 100 ms doubling to a second, the upper half */
+            retry_ms pause = retry__min(UINT32_C(100) << retry__min(row, 4), 1000);
+            retry__aimd_rest(aimd, pause >> 1, pause, request, event->now);
+        }
     }
 }
 
