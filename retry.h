@@ -1440,7 +1440,7 @@ struct retry_gates {
     uint32_t in_flight;          /* copies on the wire; kept by the library, free to read */
     uint32_t retry__pace;        /* private: 16 times `slow`, in ms, and the rounds, 0 to 10 */
     uint32_t retry__round;       /* private: ms; when the last round was counted */
-    uint32_t retry__answered;    /* private: ms; when it last answered */
+    uint32_t retry__answered;    /* private: ms; when it last answered, for a breaker */
     retry__gate retry__gates[5]; /* private: in the order in which they are asked */
     uint8_t (*retry__drive)(struct retry__event *event); /* private: asks and tells them */
 };
@@ -3104,13 +3104,14 @@ RETRY__COLD void retry__budget_refill(retry_budget *budget, retry_time now)
 {
     const retry_budget_options *options = &budget->options;
     retry_ms passed = retry__budget_due(budget, now);
+    uint32_t base;
     if (passed == 0 || !retry__tokens_claim(&budget->retry__held, passed, now))
         return;
     if (options->expire != 0)
         retry__budget_expire(budget, passed);
-    if (options->base_per_second != 0)
-        retry__tokens_earn(&budget->retry__held, retry__budget_base(options),
-                           options->base_per_second, passed);
+    base = retry__budget_base(options);
+    if (retry__load(&budget->retry__held.balance) < base && options->base_per_second != 0)
+        retry__tokens_earn(&budget->retry__held, base, options->base_per_second, passed);
     if (options->refill_per_second != 0)
         retry__tokens_earn(&budget->retry__held, options->capacity, options->refill_per_second,
                            passed);
@@ -4957,31 +4958,25 @@ RETRY__ONCE void retry__over(retry_operation *op, uint8_t cause, retry_ms delay)
     op->retry__mark = delay;
 }
 
-static struct retry__event retry__event_of(retry_operation *op, retry_copy *copy,
-                                           retry_gates *gates, uint8_t kind)
+/* What an event says whatever its kind. */
+static void retry__event_fill(struct retry__event *event, retry_operation *op, retry_copy *copy,
+                              retry_gates *gates, uint8_t kind)
 {
-    struct retry__event event;
-    event.kind = kind;
-    event.outcome = RETRY__IGNORED;
-    event.good = false;
-    event.placed = false;
-    event.drawn = (op->request.retry__status & RETRY__OP_DRAWN) != 0;
-    event.gate = NULL;
-    event.op = op;
-    event.copy = copy;
-    event.gates = gates;
-    event.failure = NULL;
-    event.now = op->retry__now;
-    event.left = 0;
-    event.delay = 0;
-    event.age = 0;
-    return event;
+    event->kind = kind;
+    event->outcome = RETRY__IGNORED;
+    event->op = op;
+    event->copy = copy;
+    event->gates = gates;
+    event->now = op->retry__now;
+    event->age = 0;
 }
 
 static void retry__notify(retry_operation *op, retry_copy *copy, retry_gates *gates, uint8_t kind,
                           const retry_failure *failure)
 {
-    struct retry__event event = retry__event_of(op, copy, gates, kind);
+    struct retry__event event;
+    retry__event_fill(&event, op, copy, gates, kind);
+    event.good = false;
     event.failure = failure;
     gates->retry__drive(&event);
 }
@@ -5066,7 +5061,7 @@ static bool retry__spent(const retry_budget *budget)
 
 /* ms that a copy may take. An attempt that is cut while the server is slow is work done in vain,
    and sent again: so the time follows the answers, and doubles with each round of time-outs. */
-static retry_ms retry__attempt_follows(const retry_request *request, const retry_gates *gates)
+RETRY__QUICK retry_ms retry__attempt_follows(const retry_request *request, const retry_gates *gates)
 {
     uint32_t pace = gates ? retry__load(&gates->retry__pace) : 0;
     retry_ms timeout = retry__max(retry__attempt_most(request), pace >> 4 << 1);
@@ -5098,9 +5093,12 @@ static retry_ms retry__attempt_timeout(const retry_request *request, retry_copy 
 static uint8_t retry__ask_gates(retry_operation *op, retry_copy *copy, retry_gates *gates,
                                 retry_ms *delay)
 {
-    struct retry__event event = retry__event_of(op, copy, gates, RETRY__ASK);
+    struct retry__event event;
     uint8_t cause;
+    retry__event_fill(&event, op, copy, gates, RETRY__ASK);
+    event.drawn = (op->request.retry__status & RETRY__OP_DRAWN) != 0;
     event.left = *delay;
+    event.delay = 0;
     cause = gates->retry__drive(&event);
     if (cause == RETRY_CAUSE_PACED &&
         retry__subtract(event.left, event.delay) < retry__attempt_least(&op->request, gates)) {
@@ -5543,7 +5541,7 @@ static void retry__gates_end(struct retry__event *event)
             event->outcome = RETRY__SICK; /* which a breaker looks at */
     } else if (event->kind == RETRY__REPORT) {
         event->outcome = retry__outcome(failure);
-        if (event->outcome == RETRY__ANSWERED)
+        if (event->outcome == RETRY__ANSWERED && gate[RETRY__BREAKER].retry__self)
             retry__store(&event->gates->retry__answered, event->now);
         event->good = event->outcome == RETRY__ANSWERED && (!failure || !failure->throttle);
         if (event->good) {
