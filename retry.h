@@ -371,8 +371,6 @@
       retry_breaker_report(breaker, permit, failure, now)  retry_breaker_reset(breaker, now)
       retry_breaker_counts: retry_breaker_get(breaker, now)  retry_breaker_state(breaker, now)
       retry_aimd_limit(aimd)  retry_rate_get(rate)  retry_latency_get(latency)
-      retry_bucket: retry_bucket_fill(bucket, now)  retry_bucket_withdraw(bucket, cost, now)
-      retry_bucket_deposit(bucket, amount)  retry_bucket_balance(bucket)
       Periodic work, each at its offset: retry_phase(identity, length, period)
       Couchbase (errmap.h knows later codes): retry_idempotent_service(service, read_only)
       retry_idempotent_kv(opcode)  retry_classify_query(code, message, length, retry_flag)
@@ -400,7 +398,7 @@
    A library brings a copy of its own, which must not meet the copy of another. Wrap it in one file
    that defines RETRY_STATIC and RETRY_IMPLEMENTATION. A file that needs only the types defines
    RETRY_STATIC alone: a call there is an error. Or cut out the parts that you need (delay,
-   retry-after, bucket, connection, breaker, or names of functions):
+   retry-after, connection, breaker, or names of functions):
 
       make cut PARTS="delay" PREFIX=nats_ OUT=nats_retry.h
 
@@ -447,7 +445,7 @@
    Run on Cortex-M0 and M3, 32-bit RISC-V (gcc 12) and AVR (gcc 5.4, with Arduino's core too), all
    emulated; compiled for Xtensa (gcc 12). IAR and Keil were not tried. SDCC cannot compile this
    file, which passes structs by value. It compiles these parts of it, which `make cut` takes out:
-   delay, retry-after, bucket and connection (for STM8 and Z80).
+   delay, retry-after and connection (for STM8 and Z80).
 
    C++, THREADS, FORK
    C++: a lambda without captures is a retry_attempt_fn; examples/lambda.cpp wraps one with
@@ -954,7 +952,7 @@ RETRY_API const retry_strategy *retry_fail_fast(void);
 #define RETRY_POLICY_AWS RETRY__POLICY(RETRY_BACKOFF_AWS, RETRY_BACKOFF_DEFAULT, 3, 20000, 0)
 #define RETRY_POLICY_AWS_2026 RETRY__POLICY(RETRY_BACKOFF_AWS_2026, RETRY_BACKOFF_AWS, 3, 0, 5000)
 
-/* ---- Token bucket -------------------------------------------------------------------------- */
+/* ---- Retry budget -------------------------------------------------------------------------- */
 
 /* x tokens, 0 to 4294967.295, in thousandths, and so many a second; constant expressions, for
    initialisers. */
@@ -966,32 +964,6 @@ typedef struct retry__tokens {
     uint32_t refilled; /* ms; time has been counted up to here */
     uint32_t fraction; /* millionths below a thousandth, 0 to 999 */
 } retry__tokens;
-
-/* Tokens for what may be done only so often. Zero it, set the first three, and fill it: they stay
-   as they are from then on. Amounts are RETRY_TOKENS: thousandths of a token. Any number of threads
-   may share it, without a lock. */
-typedef struct retry_bucket {
-    uint32_t capacity;          /* tokens held at most; 0 pays for nothing (no default) */
-    uint32_t refill_per_second; /* RETRY_PER_SECOND; tokens that come in (default: 0) */
-    uint32_t floor;             /* tokens; a withdrawal must leave more (default: 0: none) */
-    retry__tokens retry__held;  /* private */
-} retry_bucket;
-
-/* Fills the bucket: before its first use, and whenever you like. NULL: nothing happens. */
-RETRY_API void retry_bucket_fill(retry_bucket *bucket, retry_time now);
-
-/* Refills, then takes `cost` (RETRY_TOKENS) if it is there and leaves more than `floor`: all or
-   nothing. Cost 0 succeeds except with capacity 0 or a balance not above a `floor` that is set.
-   NULL: false. A clock that steps back, or 24.8 days without a call of this, may add nothing. */
-RETRY_API bool retry_bucket_withdraw(retry_bucket *bucket, uint32_t cost, retry_time now);
-
-/* Puts `amount` (RETRY_TOKENS) in, never above the capacity. NULL: nothing happens. */
-RETRY_API void retry_bucket_deposit(retry_bucket *bucket, uint32_t amount);
-
-/* Thousandths in the bucket as of the last call on it. NULL: 0. */
-RETRY_API uint32_t retry_bucket_balance(const retry_bucket *bucket);
-
-/* ---- Retry budget -------------------------------------------------------------------------- */
 
 /* All but `capacity` default to 0 or false. Amounts are RETRY_TOKENS: thousandths of a token. */
 typedef struct retry_budget_options {
@@ -2890,7 +2862,7 @@ RETRY_API size_t retry_format(char *buffer, size_t capacity, const retry_request
     return writer.length;
 }
 
-/* ---- Token bucket -------------------------------------------------------------------------- */
+/* ---- Retry budget -------------------------------------------------------------------------- */
 
 static void retry__tokens_add(retry__tokens *tokens, uint32_t capacity, uint32_t amount)
 {
@@ -2943,41 +2915,6 @@ static bool retry__tokens_take(retry__tokens *tokens, uint32_t capacity, uint32_
     } while (!retry__swap(&tokens->balance, balance, balance - cost));
     return true;
 }
-
-RETRY_API void retry_bucket_fill(retry_bucket *bucket, retry_time now)
-{
-    uint32_t since;
-    if (!bucket)
-        return;
-    since = retry__load(&bucket->retry__held.refilled);
-    retry__swap(&bucket->retry__held.refilled, since, now); /* or another thread's instant */
-    retry_bucket_deposit(bucket, UINT32_MAX);
-}
-
-RETRY_API bool retry_bucket_withdraw(retry_bucket *bucket, uint32_t cost, retry_time now)
-{
-    retry_ms passed;
-    if (!bucket)
-        return false;
-    passed = retry__passed(retry__load(&bucket->retry__held.refilled), now);
-    if (passed != 0 && retry__tokens_claim(&bucket->retry__held, passed, now))
-        retry__tokens_earn(&bucket->retry__held, bucket->capacity, bucket->refill_per_second,
-                           passed);
-    return retry__tokens_take(&bucket->retry__held, bucket->capacity, bucket->floor, cost);
-}
-
-RETRY_API void retry_bucket_deposit(retry_bucket *bucket, uint32_t amount)
-{
-    if (bucket)
-        retry__tokens_add(&bucket->retry__held, bucket->capacity, amount);
-}
-
-RETRY_API uint32_t retry_bucket_balance(const retry_bucket *bucket)
-{
-    return bucket ? retry__load(&bucket->retry__held.balance) : 0;
-}
-
-/* ---- Retry budget -------------------------------------------------------------------------- */
 
 RETRY_API uint32_t retry_budget_balance(const retry_budget *budget)
 {

@@ -134,7 +134,6 @@ parts() # each: name, lines at most, bytes of .text at most, standards, tests
     cat << END
 delay|470|1500|gnu89 c++98 $c|core/test_backoff core/test_random
 retry-after|350|1800|$c|core/test_retry_after
-bucket|375|600|$c|core/test_bucket
 connection|515|2000|$c|core/test_connection
 breaker|850|3300|$c|gates/test_breaker
 END
@@ -240,7 +239,7 @@ both() # FIRST SECOND: of the parts with the prefix retry_
     ${CC:-cc} -std=c99 -fsyntax-only "$work/both.c" > "$work/log" 2>&1
 }
 check "a cut twice" both delay delay
-for second in bucket connection; do
+for second in retry-after connection; do
     check "delay, then $second" eval "! both delay $second && grep -q 'Another cut has the prefix retry_' $work/log"
 done
 
