@@ -3,12 +3,101 @@
 #define RETRY_IMPLEMENTATION
 #include "../../retry.h"
 #include "../support/check.h"
-#include "../support/tokens.h"
 
 #include <float.h>
 
 #define START ((retry_time)-5000)
 #define TOO_MUCH UINT32_MAX /* a withdrawal that is denied refills and takes nothing */
+
+#define DAY UINT32_C(86400000)
+
+static const struct {
+    uint32_t capacity, floor, balance, cost;
+    bool granted;
+} withdrawals[] = {
+    {9000, 0, 9000, 1000, true},
+    {9000, 0, 1000, 1000, true},
+    {9000, 0, 999, 1000, false},
+    {9000, 0, 0, 1, false},
+    {9000, 0, 0, 0, true},
+    {9000, 0, 9000, 9001, false},
+    {9000, 0, 9000, 0, true},
+    {9000, 0, 9000, UINT32_MAX, false},
+    {9000, 5000, 9000, 3999, true},
+    {9000, 5000, 9000, 4000, false},
+    {9000, 5000, 9000, 4001, false},
+    {9000, 5000, 9000, UINT32_MAX, false},
+    {9000, 5000, 5001, 0, true},
+    {9000, 5000, 5000, 0, false},
+    {9000, 5000, 100, 100, false},
+    {9000, 5000, 0, 0, false},
+    {9000, 9000, 9000, 0, false},
+    {9000, UINT32_MAX, 9000, 0, false},
+    {1, 0, 1, 1, true},
+    {1, 0, 1, 2, false},
+    {1, 1, 1, 0, false},
+    {UINT32_MAX, 0, UINT32_MAX, UINT32_MAX, true},
+    {UINT32_MAX, 0, UINT32_MAX - 1, UINT32_MAX, false},
+    {UINT32_MAX, UINT32_MAX - 1, UINT32_MAX, 0, true},
+    {UINT32_MAX, UINT32_MAX - 1, UINT32_MAX, 1, false},
+    {UINT32_MAX, UINT32_MAX, UINT32_MAX, 0, false},
+    {9000, 5000, 100, 0, false},
+    {9000, UINT32_MAX, 9000, 1, false},
+    {0, 0, 0, 0, false},
+};
+
+static const struct {
+    uint32_t capacity, balance, amount, expected;
+} deposits[] = {
+    {9000, 0, 0, 0},
+    {9000, 0, 1, 1},
+    {9000, 8000, 999, 8999},
+    {9000, 8000, 1000, 9000},
+    {9000, 8000, 1001, 9000},
+    {9000, 8000, UINT32_MAX, 9000},
+    {9000, 9000, 0, 9000},
+    {9000, 9000, UINT32_MAX, 9000},
+    {1, 0, 1, 1},
+    {1, 0, UINT32_MAX, 1},
+    {UINT32_MAX, 5, UINT32_MAX, UINT32_MAX},
+    {UINT32_MAX, 5, UINT32_MAX - 5, UINT32_MAX},
+    {UINT32_MAX, 5, UINT32_MAX - 6, UINT32_MAX - 1},
+};
+
+/* Tokens in millionths and in 64 bits. */
+struct model {
+    uint64_t level, capacity;
+    uint32_t rate;
+};
+
+static struct model model_of(uint32_t capacity, uint32_t rate, uint32_t balance)
+{
+    struct model model;
+    model.level = (uint64_t)balance * 1000;
+    model.capacity = (uint64_t)capacity * 1000;
+    model.rate = rate;
+    return model;
+}
+
+static void model_add(struct model *model, uint64_t millionths)
+{
+    uint64_t room = model->capacity - model->level;
+    model->level += millionths < room ? millionths : room;
+}
+
+static void model_pass(struct model *model, retry_ms elapsed)
+{
+    model_add(model, (uint64_t)model->rate * elapsed);
+}
+
+static bool model_withdraw(struct model *model, uint32_t cost, uint32_t floor)
+{
+    uint64_t held = model->level / 1000;
+    if (cost > held || (floor != 0 && held - cost <= floor))
+        return false;
+    model->level -= (uint64_t)cost * 1000;
+    return true;
+}
 
 static retry_budget_options options_of(uint32_t capacity, uint32_t retry_cost)
 {
@@ -201,15 +290,15 @@ static void test_refill_in_steps(void)
         retry_ms step;
         unsigned count;
     } rows[] = {
-        {1, 1, 3000},    {1, 7, 2000},      {1, 999, 2000},   {1, 1000, 100},
-        {1, 0, 10},      {3, 1, 3000},      {7, 13, 2000},    {999, 1, 3000},
-        {999, 999, 300}, {1000, 1, 2000},   {1001, 1, 3000},  {333, 17, 2000},
-        {0, 1000, 10},   {500000, 1, 3000}, {123457, 3, 900}, {1, 86400000, 9},
+        {1, 1, 3000},    {1, 7, 2000},      {1, 999, 2000}, {1, 1000, 100},    {1, 0, 10},
+        {3, 1, 3000},    {7, 13, 2000},     {999, 1, 3000}, {999, 999, 300},   {1000, 1, 2000},
+        {1001, 1, 3000}, {333, 17, 2000},   {0, 1000, 10},  {500000, 1, 3000}, {123457, 3, 900},
+        {1, DAY, 100},   {7, 20 * DAY, 20},
     };
     size_t i;
     unsigned step;
     for (i = 0; i < CHECK_COUNT(rows); i++) {
-        retry_budget_options options = options_of(2000000000u, 0);
+        retry_budget_options options = options_of(UINT32_MAX - 1, 0);
         retry_budget budget;
         struct model model;
         retry_time now = START;
@@ -252,12 +341,13 @@ static void test_random_walk(void)
     static const uint32_t rates[] = {0, 1, 13, 999, 5000, 100000};
     size_t i;
     unsigned step;
-    for (i = 0; i < CHECK_COUNT(rates); i++) {
+    for (i = 0; i < 2 * CHECK_COUNT(rates); i++) {
         retry_budget_options options = options_of(20000, 0);
         retry_budget budget;
         struct model model;
         retry_time now = START;
-        options.refill_per_second = rates[i];
+        options.refill_per_second = rates[i / 2];
+        options.floor = i % 2 == 0 ? 0 : 1700;
         budget = budget_of(&options, 20000);
         model = model_of(options.capacity, options.refill_per_second, 20000);
         for (step = 0; step < 5000; step++) {
@@ -266,8 +356,10 @@ static void test_random_walk(void)
             uint32_t amount = check_random() % 1500;
             now = check_after(now, elapsed);
             model_pass(&model, elapsed);
-            check_row("%lu a second, step %u", (unsigned long)rates[i], step);
-            CHECK_EQUAL(model_withdraw(&model, cost, 0), retry_budget_withdraw(&budget, cost, now));
+            check_row("%lu a second, floor %lu, step %u", (unsigned long)options.refill_per_second,
+                      (unsigned long)options.floor, step);
+            CHECK_EQUAL(model_withdraw(&model, cost, options.floor),
+                        retry_budget_withdraw(&budget, cost, now));
             CHECK_EQUAL(model.level / 1000, retry_budget_balance(&budget));
             if (amount < 500) {
                 model_add(&model, (uint64_t)amount * 1000);
@@ -294,9 +386,9 @@ static void test_refill_of_a_full_bucket(void)
 
 static void test_refill_saturates(void)
 {
-    static const uint32_t rates[] = {1, 1000, UINT32_MAX};
+    static const uint32_t rates[] = {1, 1000, 2000000, 2000001, UINT32_MAX};
     static const uint32_t capacities[] = {1, 9000, UINT32_MAX - 1};
-    static const retry_ms idle[] = {1, 1000, 0x7fffffff};
+    static const retry_ms idle[] = {1, 1000, 2147483, 0x7fffffff, 0x80000000u};
     size_t i, j, k;
     for (i = 0; i < CHECK_COUNT(rates); i++) {
         for (j = 0; j < CHECK_COUNT(capacities); j++) {
@@ -335,6 +427,57 @@ static void test_refill_of_any_size(void)
                   (unsigned long)elapsed);
         CHECK_EQUAL(model.level / 1000, retry_budget_balance(&budget));
     }
+}
+
+/* What makes it fit exactly, and a fraction that lets it overflow by one. */
+static void test_refill_fills_to_the_last(void)
+{
+    static const struct {
+        uint32_t capacity, balance, rate;
+        retry_ms elapsed;
+        uint32_t expected;
+    } rows[] = {
+        {9000, 8000, 999, 1000, 8999},
+        {9000, 8000, 1000, 1000, 9000},
+        {9000, 8000, 1001, 1000, 9000},
+        {UINT32_MAX, 0, UINT32_MAX, 999, 4290672327u},
+        {UINT32_MAX, 0, UINT32_MAX, 1000, UINT32_MAX},
+        {UINT32_MAX, 0, UINT32_MAX, 1001, UINT32_MAX},
+        {UINT32_MAX, 0, 4294967, 1000000, 4294967000u},
+        {UINT32_MAX, 0, 4294968, 1000000, UINT32_MAX},
+        {UINT32_MAX, 0, 0x80000000u, 2000, UINT32_MAX},
+        {UINT32_MAX, 1, 0xfffffffe, 1000, UINT32_MAX},
+        {UINT32_MAX - 1, 0, 0xfffffffd, 1000, UINT32_MAX - 2},
+    };
+    size_t i;
+    for (i = 0; i < CHECK_COUNT(rows); i++) {
+        retry_budget_options options = options_of(rows[i].capacity, 0);
+        retry_budget budget;
+        options.refill_per_second = rows[i].rate;
+        budget = budget_of(&options, rows[i].balance);
+        retry_budget_withdraw(&budget, 0, check_after(START, rows[i].elapsed));
+        check_row("row %u", (unsigned)i);
+        CHECK_EQUAL(rows[i].expected, retry_budget_balance(&budget));
+    }
+}
+
+/* What comes in counts from the last init on, and what was less than a thousandth is gone. */
+static void test_init_again(void)
+{
+    retry_budget_options options = options_of(9000, 0);
+    retry_budget budget;
+    retry_time later = check_after(START, 5999);
+    options.refill_per_second = 1;
+    budget = budget_of(&options, 0);
+    CHECK(!retry_budget_withdraw(&budget, TOO_MUCH, later));
+    CHECK_EQUAL(5, retry_budget_balance(&budget)); /* and 999 millionths */
+    later = check_after(later, 10000);
+    retry_budget_init(&budget, &options, later);
+    CHECK(retry_budget_withdraw(&budget, 9000, later));
+    CHECK(!retry_budget_withdraw(&budget, TOO_MUCH, check_after(later, 999)));
+    CHECK_EQUAL(0, retry_budget_balance(&budget));
+    CHECK(!retry_budget_withdraw(&budget, TOO_MUCH, check_after(later, 1000)));
+    CHECK_EQUAL(1, retry_budget_balance(&budget));
 }
 
 static void test_refill_serves_the_withdrawal(void)
@@ -1292,8 +1435,6 @@ static void test_best_effort_pays(void)
 
 /* ---- tokens that expire -------------------------------------------------------------------- */
 
-#define DAY UINT32_C(86400000)
-
 /* e^-x, by a series for a 64th of x, as not every target has a libm. */
 static double falling(double x)
 {
@@ -1573,6 +1714,8 @@ int main(void)
     RUN(test_refill_of_a_full_bucket);
     RUN(test_refill_saturates);
     RUN(test_refill_of_any_size);
+    RUN(test_refill_fills_to_the_last);
+    RUN(test_init_again);
     RUN(test_refill_serves_the_withdrawal);
     RUN(test_clock_backward);
     RUN(test_long_idle);

@@ -1,6 +1,6 @@
 /* Fuzz target for what operations use: bytes become settings of every kind for a service, several
-   nodes, all gates, hedges, scopes and a bucket, and calls on them in any order, also by hand and
-   by retry_run. calls_operation keeps a ledger of fewer settings; here it is only what holds for
+   nodes, all gates, hedges and scopes, and calls on them in any order, also by hand and by
+   retry_run. calls_operation keeps a ledger of fewer settings; here it is only what holds for
    any: no number is sent twice, no WAIT is for 0 ms, END comes when nothing is on the wire, each
    node counts its copies, no bucket holds more than its capacity. */
 #define RETRY_IMPLEMENTATION
@@ -30,7 +30,6 @@ static retry_rate rates[NODES];
 static retry_latency latencies[NODES];
 static retry_scope slots[SLOTS];
 static retry_scopes scopes;
-static retry_bucket bucket;
 static retry_permit permits[PERMITS];
 static uint32_t drawn;
 
@@ -258,8 +257,6 @@ static void set_up_scopes(void)
     scopes.slots = chance(4) ? NULL : slots;
     scopes.count = 1 + below(SLOTS);
     scopes.forget = setting();
-    memset(&bucket, 0, sizeof bucket);
-    bucket.capacity = setting(), bucket.floor = setting(), bucket.refill_per_second = setting();
 }
 
 /* Nobody uses any of it; operations that have ended keep no word of it. */
@@ -315,14 +312,7 @@ static void call_breaker(void)
 static void call_tokens(void)
 {
     uint32_t amount = hostile();
-    uint8_t which = byte();
-    if (which < 0x40)
-        retry_bucket_fill(&bucket, instant());
-    else if (which < 0xa0)
-        (void)retry_bucket_withdraw(&bucket, amount, instant());
-    else if (which < 0xc0)
-        retry_bucket_deposit(&bucket, amount);
-    else if (which < 0xe0)
+    if (chance(2))
         (void)retry_budget_withdraw(&service.budget, amount, instant());
     else
         retry_budget_deposit(&service.budget, amount);
@@ -343,7 +333,6 @@ static void call_looks(const struct one *one)
 static void check_buckets(void)
 {
     uint32_t n;
-    REQUIRE(retry_bucket_balance(&bucket) <= bucket.capacity);
     REQUIRE(retry_budget_balance(&service.budget) <= service.budget.options.capacity);
     for (n = 0; n < SLOTS; n++)
         REQUIRE(retry_budget_balance(&slots[n].budget) <= slots[n].budget.options.capacity);

@@ -17,10 +17,6 @@ BEGIN {
     part("retry-after", "Retry-After", "how long a Retry-After header asks to wait",
         "retry_ms asked_for;\n" \
         "bool asks = retry_parse_retry_after(value, length, unix_seconds, &asked_for);")
-    part("bucket", "Token bucket", "tokens for what may be done only so often",
-        "static retry_bucket bucket = {RETRY_TOKENS(10), RETRY_PER_SECOND(2), 0, {0, 0, 0}};\n" \
-        "retry_bucket_fill(&bucket, now);\n" \
-        "if (retry_bucket_withdraw(&bucket, RETRY_TOKENS(1), now))")
     part("connection", "Connection backoff", "when to connect again",
         "static retry_connection connection;\n" \
         "retry_ms timeout = retry_connection_begin(&connection, random, now);\n" \

@@ -51,7 +51,6 @@ flash() # LIMIT TEXT FUNCTION...: links what these functions of $object need, an
 echo "Cortex-M0, bytes                                        flash at most  RAM  adds"
 object=retry
 flash 700 "a delay (retry_backoff_delay)" retry_backoff_delay
-flash 475 "a token bucket" retry_bucket_fill retry_bucket_withdraw retry_bucket_deposit retry_bucket_balance
 decision="retry_begin retry_orchestrate retry_succeed
     retry_best_effort"
 # shellcheck disable=SC2086 # one word a function
@@ -108,11 +107,10 @@ echo
 echo "A part alone (make cut), for one thread, no helpers     flash  at most   RAM"
 cut 900 delay
 cut 1090 retry-after
-cut 330 bucket
 cut 1150 connection
 cut 1500 breaker
 
-structs="retry_failure retry_request retry_operation retry_copy retry_service retry_gates retry_client retry_policy retry_bucket retry_budget retry_connection retry_nmv
+structs="retry_failure retry_request retry_operation retry_copy retry_service retry_gates retry_client retry_policy retry_budget retry_connection errmap_nmv
     retry_rate retry_breaker retry_throttle retry_latency retry_hedge retry_aimd retry_scope
     errmap_entry errmap"
 {
