@@ -203,15 +203,19 @@
 
       HTTP status                       reason                           repeats     also
       --------------------------------  -------------------------------  ----------  --------------
-      408, 425                          SERVICE_RESPONSE_CODE_INDICATED  all         408: timeout
+      421, 425                          SERVICE_RESPONSE_CODE_INDICATED  all
       429, 529                          SERVICE_RESPONSE_CODE_INDICATED  all         throttle
-      413, 503, each with Retry-After   SERVICE_RESPONSE_CODE_INDICATED  all         throttle
-      501, 505                          NONE, safety NO                  none
+      any other 4xx with Retry-After,   SERVICE_RESPONSE_CODE_INDICATED  all         throttle
+      but for 408
+      408                               SERVER_ERROR                     idempotent  timeout
+      503 with Retry-After              SERVER_ERROR                     idempotent  throttle
+      501, 505 to 508, 510, 511         NONE, fault CLIENT               none
       all other 5xx                     SERVER_ERROR                     idempotent  504: timeout
       all others                        NONE                             none
 
-   A bare 503 may come from a proxy whose server already had the request, so only an idempotent
-   request is repeated. Some servers send the delay in milliseconds, as retry-after-ms,
+   A 503 may come from a proxy whose server already had the request, and a Retry-After from the
+   proxy, too. So only an idempotent request is repeated. If you know that your server says 503
+   before it works, set safety YES. Some servers send the delay in milliseconds, as retry-after-ms,
    x-ms-retry-after-ms or x-amz-retry-after: read that number with retry_parse_duration. With an
    Idempotency-Key, set `idempotent`. A 409 then says that the first attempt is still at work: give
    it the reason SERVICE_RESPONSE_CODE_INDICATED. HTTP/2's REFUSED_STREAM, and a GOAWAY with a
@@ -222,14 +226,15 @@
    GOT_NOTHING, SSL_CONNECT_ERROR, SEND_ERROR, RECV_ERROR, PARTIAL_FILE, HTTP2, HTTP2_STREAM. Trying
    again does not help with any other CURLcode (a bad certificate, a wrong URL): leave the failure
    zeroed. For the network's use ETIMEDOUT or ECONNRESET; `sent` is whether
-   CURLINFO_PRETRANSFER_TIME_T is over 0. getaddrinfo: EAI_AGAIN was never sent, so use
-   RETRY_STAGE_DISPATCH and SOCKET_NOT_AVAILABLE; its other errors are final.
+   CURLINFO_PRETRANSFER_TIME_T is over 0. getaddrinfo: retry_classify_errno takes EAI_AGAIN of glibc
+   and Windows. Elsewhere it is a number of <errno.h>, too: use RETRY_STAGE_DISPATCH and
+   SOCKET_NOT_AVAILABLE. The other errors of getaddrinfo are final.
 
-   gRPC: UNAVAILABLE and DEADLINE_EXCEEDED are repeated if the call is idempotent, and
-   RESOURCE_EXHAUSTED always. retry_parse_pushback puts grpc-retry-pushback-ms into the failure, as
-   an order: to wait that long, or not to retry. A transaction: before COMMIT the server rolls back
-   what was not committed, so set safety YES. If COMMIT's answer is lost, nobody knows whether the
-   transaction is in. Do not set `idempotent`: the request then fails, and is ambiguous. Look for
+   gRPC: UNAVAILABLE, DEADLINE_EXCEEDED and RESOURCE_EXHAUSTED are repeated if the call is
+   idempotent. retry_parse_pushback puts grpc-retry-pushback-ms into the failure, as an order: to
+   wait that long, or not to retry. A transaction: before COMMIT the server rolls back what was not
+   committed, so set safety YES. If COMMIT's answer is lost, nobody knows whether the transaction is
+   in. Do not set `idempotent`: the request then fails, and is ambiguous. Look for
    the transaction by an id that you wrote with it, when the server has let go of it: a frozen one
    may still commit.
 
@@ -1104,15 +1109,18 @@ RETRY_API retry_failure retry_classify_http(int http_status, retry_ms retry_afte
 RETRY_API retry_failure retry_classify_grpc(int status);
 
 /* A failed call of the sockets' interface: errno, or on Windows WSAGetLastError() too; 0: the peer
-   closed the connection (recv returned 0). `sent`: whether any of the request had been sent: what
-   happened to it then nobody knows, whatever the error. What is not in the table, and was not sent,
-   is the client's fault, and final.
+   closed the connection (recv returned 0). Or what getaddrinfo returned, if that is EAI_AGAIN.
+   `sent`: whether any of the request had been sent: what happened to it then nobody knows, whatever
+   the error. What was not sent is `unsent`. If it is not in the table, it is the client's fault,
+   and final.
       errno                                                 not sent              sent
       ----------------------------------------------------  --------------------  -----------------
       0: the peer closed the connection (recv returned 0)   SOCKET_NOT_AVAILABLE  SOCKET_CLOSED_
       ECONNREFUSED ENETDOWN ENETUNREACH EHOSTDOWN                                 WHILE_IN_FLIGHT
-      EHOSTUNREACH EADDRNOTAVAIL EMFILE ENFILE ENOBUFS
-      ENOMEM ENETRESET ECONNRESET ECONNABORTED EPIPE
+      EHOSTUNREACH ENETRESET ECONNRESET ECONNABORTED EPIPE
+      EAI_AGAIN (-3 of glibc and musl; WSATRY_AGAIN)
+      EMFILE ENFILE ENOBUFS ENOMEM EADDRNOTAVAIL: what      SOCKET_NOT_AVAILABLE  the same
+      this machine lacks for a while                        of fault CLIENT
       ETIMEDOUT, EAGAIN and EWOULDBLOCK (SO_RCVTIMEO)       SOCKET_NOT_AVAILABLE  ATTEMPT_TIMED_OUT
       all others: EINVAL, EACCES, EBADF, EINTR ...          NONE                  SOCKET_CLOSED_
                                                                                   WHILE_IN_FLIGHT */
@@ -1121,8 +1129,8 @@ RETRY_API retry_failure retry_classify_errno(int error, bool sent);
 enum { RETRY_STAGE_DISPATCH, RETRY_STAGE_IN_FLIGHT };
 
 /* The failure of an attempt without a response; nothing of an earlier one is in it.
-   RETRY_STAGE_DISPATCH, before anything was sent: the reason handed in. Any other stage counts as
-   RETRY_STAGE_IN_FLIGHT: SOCKET_CLOSED_WHILE_IN_FLIGHT. */
+   RETRY_STAGE_DISPATCH, before anything was sent: the reason handed in, `unsent`. Any other stage
+   counts as RETRY_STAGE_IN_FLIGHT: SOCKET_CLOSED_WHILE_IN_FLIGHT. */
 RETRY_API retry_failure retry_classify_stage(uint8_t stage, retry_reason dispatch_reason);
 
 /* Whether an HTTP method (`length` bytes, case-sensitive) is idempotent, for HTTP in general; for a

@@ -18,19 +18,20 @@ CHECK_API bool same(retry_failure a, retry_failure b)
 {
     return a.reason == b.reason && a.safety == b.safety && a.fault == b.fault &&
            a.throttle == b.throttle && a.timeout == b.timeout && a.unknown == b.unknown &&
-           a.pushback == b.pushback && a.retry_after == b.retry_after && a.code == b.code;
+           a.pushback == b.pushback && a.unsent == b.unsent && a.retry_after == b.retry_after &&
+           a.code == b.code;
 }
 
 CHECK_API void check_failure(retry_failure expected, retry_failure got, const char *file, int line)
 {
     if (same(expected, got) || !check_fault(file, line))
         return;
-    printf("expected %s, safety %u, fault %u, throttle %d, timeout %d, unknown %d, after %lu; "
-           "got %s, %u, %u, %d, %d, %d, %lu, code %lu\n",
+    printf("expected %s, safety %u, fault %u, throttle %d, timeout %d, unknown %d, unsent %d, "
+           "after %lu; got %s, %u, %u, %d, %d, %d, %d, %lu, code %lu\n",
            retry_reason_name(expected.reason), expected.safety, expected.fault, expected.throttle,
-           expected.timeout, expected.unknown, (unsigned long)expected.retry_after,
+           expected.timeout, expected.unknown, expected.unsent, (unsigned long)expected.retry_after,
            retry_reason_name(got.reason), got.safety, got.fault, got.throttle, got.timeout,
-           got.unknown, (unsigned long)got.retry_after, (unsigned long)got.code);
+           got.unknown, got.unsent, (unsigned long)got.retry_after, (unsigned long)got.code);
 }
 
 #define CHECK_FAILURE(expected, got) check_failure((expected), (got), __FILE__, __LINE__)
