@@ -760,7 +760,7 @@ static void test_grpc_charges_failures(void)
         {RETRY_REASON_KV_NOT_MY_VBUCKET, 0},
         {RETRY_REASON_NONE, 0},
         {RETRY_REASON_UNKNOWN, 0},
-        {0xffff, 0},
+        {0x3f, 0},
     };
     size_t i;
     for (i = 0; i < CHECK_COUNT(rows); i++) {

@@ -115,7 +115,7 @@ static void worked(retry_time elapsed)
 /* Ten tokens, a retry for one; the strategy says 20 ms. Not started. */
 static void set_up(void)
 {
-    static const retry_budget_options options = {10000, 1000, 0, 0, 0, 0, 0, 0, false, false, 0};
+    static const retry_budget_options options = {10000, 1000, 0, 0, 0, 0, 0, 0, false, false, 0, 0};
     memset(&op, 0, sizeof op);
     memset(&client, 0, sizeof client);
     retry_budget_init(&budget, &options, start);
@@ -614,25 +614,25 @@ static void test_time_of_the_last_copy(void)
         uint32_t taken; /* thousandths */
         retry_ms most, wanted;
     } rows[] = {
-        {{10000, 1000, 0, 0, 0, 0, 0, 0, false, false, 0}, 0, 0, 100},
-        {{10000, 1000, 0, 0, 0, 0, 0, 0, false, false, 0}, 9000, 0, 100},
-        {{10000, 1000, 0, 0, 0, 0, 0, 0, false, false, 0}, 9001, 0, LEFT},
-        {{10000, 1000, 0, 0, 0, 0, 0, 0, false, false, 0}, 10000, 0, LEFT},
-        {{10000, 1000, 0, 0, 0, 0, 0, 0, false, false, 0}, 10000, 100, 100},
-        {{10000, 1000, 0, 0, 0, 0, 0, 0, false, false, 0}, 10000, 700, 700},
-        {{10000, 1000, 0, 0, 0, 0, 1, 0, false, false, 0}, 10000, 0, 100}, /* it refills */
-        {{10000, 1000, 0, 0, 0, 0, 0, 2000, false, false, 0}, 7000, 0, 100},
-        {{10000, 1000, 0, 0, 0, 0, 0, 2000, false, false, 0}, 7001, 0, LEFT},
-        {{1500, 1000, 0, 0, 0, 0, 0, 2000, false, false, 0}, 0, 0, LEFT}, /* below the floor */
-        {{10000, 0, 0, 0, 0, 0, 0, 0, false, false, 0}, 10000, 0, 100},   /* free */
-        {{10000, 2000, 1, 1, 0, 0, 0, 0, false, false, 0}, 8001, 0, LEFT},
-        {{10000, 1000, 0, 0, 500, 1000, 0, 0, false, false, 0}, 10000, 0, 100}, /* of its own */
-        {{10000, 1000, 0, 0, 500, 999, 0, 0, false, false, 0}, 10000, 0, LEFT},
-        {{500, 1000, 0, 0, 0, 0, 0, 0, false, false, 0}, 0, 0, LEFT},
-        {{10000, 1000, 0, 0, 0, 0, 0, 0, false, false, 10000}, 0, 0, 100},
-        {{10000, 1000, 0, 0, 0, 0, 0, 0, false, false, 10000}, 1, 0, LEFT},
-        {{10000, 1000, 0, 0, 0, 0, 0, 0, true, false, 0}, 9001, 0, LEFT},
-        {{10000, 1000, 0, 0, 0, 0, 0, 5000, false, true, 0}, 4001, 0, LEFT},
+        {{10000, 1000, 0, 0, 0, 0, 0, 0, false, false, 0, 0}, 0, 0, 100},
+        {{10000, 1000, 0, 0, 0, 0, 0, 0, false, false, 0, 0}, 9000, 0, 100},
+        {{10000, 1000, 0, 0, 0, 0, 0, 0, false, false, 0, 0}, 9001, 0, LEFT},
+        {{10000, 1000, 0, 0, 0, 0, 0, 0, false, false, 0, 0}, 10000, 0, LEFT},
+        {{10000, 1000, 0, 0, 0, 0, 0, 0, false, false, 0, 0}, 10000, 100, 100},
+        {{10000, 1000, 0, 0, 0, 0, 0, 0, false, false, 0, 0}, 10000, 700, 700},
+        {{10000, 1000, 0, 0, 0, 0, 1, 0, false, false, 0, 0}, 10000, 0, 100}, /* it refills */
+        {{10000, 1000, 0, 0, 0, 0, 0, 2000, false, false, 0, 0}, 7000, 0, 100},
+        {{10000, 1000, 0, 0, 0, 0, 0, 2000, false, false, 0, 0}, 7001, 0, LEFT},
+        {{1500, 1000, 0, 0, 0, 0, 0, 2000, false, false, 0, 0}, 0, 0, LEFT}, /* below the floor */
+        {{10000, 0, 0, 0, 0, 0, 0, 0, false, false, 0, 0}, 10000, 0, 100},   /* free */
+        {{10000, 2000, 1, 1, 0, 0, 0, 0, false, false, 0, 0}, 8001, 0, LEFT},
+        {{10000, 1000, 0, 0, 500, 1000, 0, 0, false, false, 0, 0}, 10000, 0, 100}, /* of its own */
+        {{10000, 1000, 0, 0, 500, 999, 0, 0, false, false, 0, 0}, 10000, 0, LEFT},
+        {{500, 1000, 0, 0, 0, 0, 0, 0, false, false, 0, 0}, 0, 0, LEFT},
+        {{10000, 1000, 0, 0, 0, 0, 0, 0, false, false, 10000, 0}, 0, 0, 100},
+        {{10000, 1000, 0, 0, 0, 0, 0, 0, false, false, 10000, 0}, 1, 0, LEFT},
+        {{10000, 1000, 0, 0, 0, 0, 0, 0, true, false, 0, 0}, 9001, 0, LEFT},
+        {{10000, 1000, 0, 0, 0, 0, 0, 5000, false, true, 0, 0}, 4001, 0, LEFT},
     };
     size_t i;
     for (i = 0; i < CHECK_COUNT(rows); i++) {

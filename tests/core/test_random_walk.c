@@ -146,9 +146,9 @@ static void set_up_policy(unsigned i)
 static void set_up(void)
 {
     static const retry_budget_options options[BUDGETS] = {
-        {20000, 1000, 2500, 700, 300, 100, 0, 0, false, false, 0},
-        {20000, 1000, 0, 3000, 200, 50, 0, 3000, true, false, 0},
-        {20000, 1000, 2500, 700, 900, 100, 0, 8000, false, true, 0},
+        {20000, 1000, 2500, 700, 300, 100, 0, 0, false, false, 0, 0},
+        {20000, 1000, 0, 3000, 200, 50, 0, 3000, true, false, 0, 0},
+        {20000, 1000, 2500, 700, 900, 100, 0, 8000, false, true, 0, 0},
     };
     unsigned i;
     for (i = 0; i < BUDGETS; i++) {
@@ -246,7 +246,7 @@ static bool is_unsent(const retry_failure *failure)
 /* Contention, and what never reached the server. */
 static bool is_free(const retry_failure *failure)
 {
-    return (failure->reason >= 0xc0 && failure->reason <= 0xff) ||
+    return failure->reason >= 0xc0 ||
            (is_unsent(failure) && failure->reason != RETRY_REASON_CIRCUIT_BREAKER_OPEN &&
             failure->reason != RETRY_REASON_CLIENT_THROTTLED);
 }
@@ -447,7 +447,7 @@ static void move_connection(unsigned i)
     else if (chance(2))
         retry_connection_failed(connection, now);
     else
-        CHECK(retry_connection_begin(connection, hostile(), now) >=
+        CHECK(retry_connection_begin(connection, now) >=
               connection->min_connect_timeout);
 }
 

@@ -346,7 +346,7 @@ static void test_attempt_takes_too_long(void)
 
 static void test_budget(void)
 {
-    static const retry_budget_options options = {3000, 1000, 0, 0, 100, 0, 0, 0, false, false, 0};
+    static const retry_budget_options options = {3000, 1000, 0, 0, 100, 0, 0, 0, false, false, 0, 0};
     retry_budget budget;
     retry_step step;
     retry_budget_init(&budget, &options, START);
@@ -366,7 +366,7 @@ static void test_budget(void)
 /* An operation that is run again starts anew; one that is under way is stopped. */
 static void test_run_again(void)
 {
-    static const retry_budget_options options = {3000, 1000, 0, 0, 0, 0, 0, 0, false, false, 0};
+    static const retry_budget_options options = {3000, 1000, 0, 0, 0, 0, 0, 0, false, false, 0, 0};
     retry_budget budget;
     retry_budget_init(&budget, &options, START);
     set_up(0);
@@ -466,7 +466,7 @@ static void set_up_observer(unsigned failures, unsigned after)
 /* Nobody waits any more: no sleep, no further attempt, and the charge is back. */
 static void test_stopped_by_the_observer(void)
 {
-    static const retry_budget_options options = {9000, 1000, 0, 0, 0, 0, 0, 0, false, false, 0};
+    static const retry_budget_options options = {9000, 1000, 0, 0, 0, 0, 0, 0, false, false, 0, 0};
     unsigned after;
     for (after = 1; after <= 4; after++) {
         retry_budget budget;

@@ -420,7 +420,7 @@ static void test_outcomes(void)
     }
     failure = check_failure_of(0x53); /* an application's own */
     check_outcome(&failure, ANSWERED);
-    failure = check_failure_of(0xffff); /* no reason */
+    failure = check_failure_of(0x3f); /* no reason */
     check_outcome(&failure, ANSWERED);
 }
 

@@ -78,7 +78,7 @@ static void withdraw(void)
 
 static void test_budget_withdrawal(void)
 {
-    static const retry_budget_options options = {10000, 0, 0, 0, 0, 0, 0, 0, false, false, 0};
+    static const retry_budget_options options = {10000, 0, 0, 0, 0, 0, 0, 0, false, false, 0, 0};
     start_budgets(&options);
     between(withdraw, 0);
     CHECK(retry_budget_withdraw(&budget, 2000, 1100));
@@ -112,7 +112,7 @@ static void test_budget_charge(void)
 /* Time that two threads see pay once, whatever they lose: the claim, the fraction, the balance. */
 static void test_budget_refill(void)
 {
-    retry_budget_options options = {10000, 0, 0, 0, 0, 0, 0, 0, false, false, 0};
+    retry_budget_options options = {10000, 0, 0, 0, 0, 0, 0, 0, false, false, 0, 0};
     unsigned after;
     options.refill_per_second = 1500;
     for (after = 0; after < 3; after++) {
@@ -132,7 +132,7 @@ static void test_budget_refill(void)
    of the 49 that another leaves. */
 static void test_budget_expires(void)
 {
-    retry_budget_options options = {100000, 1000, 0, 0, 0, 0, 0, 0, false, false, 1000};
+    retry_budget_options options = {100000, 1000, 0, 0, 0, 0, 0, 0, false, false, 1000, 0};
     unsigned after;
     for (after = 0; after < 3; after++) {
         check_row("swap %u", after);
@@ -154,7 +154,7 @@ static void withdraw_later(void)
 
 static void test_budget_fraction(void)
 {
-    retry_budget_options options = {10000, 0, 0, 0, 0, 0, 1, 0, false, false, 0};
+    retry_budget_options options = {10000, 0, 0, 0, 0, 0, 1, 0, false, false, 0, 0};
     start_budgets(&options);
     CHECK(retry_budget_withdraw(&budget, 5000, 100)); /* a full one holds no fraction */
     CHECK(retry_budget_withdraw(&budget_after, 5000, 100));

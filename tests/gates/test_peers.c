@@ -574,9 +574,11 @@ static void aws_delays(void)
 static void connections(void)
 {
     retry_connection connection = RETRY_CONNECTION_GRPC;
-    CHECK_EQUAL(20000, retry_connection_begin(&connection, 0x80000000u, AT(0)));
+    connection.random = draw;
+    drawn = 0x80000000u;
+    CHECK_EQUAL(20000, retry_connection_begin(&connection, AT(0)));
     CHECK_EQUAL(1000, retry_connection_failed(&connection, AT(0)));
-    CHECK_EQUAL(20000, retry_connection_begin(&connection, 0x80000000u, AT(1000)));
+    CHECK_EQUAL(20000, retry_connection_begin(&connection, AT(1000)));
     CHECK_RANGE(1599, 1601, retry_connection_failed(&connection, AT(1000)));
 }
 
@@ -584,10 +586,12 @@ static void unstable_connection(void)
 {
     retry_connection connection;
     memset(&connection, 0, sizeof connection);
-    retry_connection_begin(&connection, 0x80000000u, AT(0));
+    connection.random = draw;
+    drawn = 0x80000000u;
+    retry_connection_begin(&connection, AT(0));
     retry_connection_established(&connection, AT(10));
     CHECK_EQUAL(980, retry_connection_failed(&connection, AT(20)));
-    retry_connection_begin(&connection, 0x80000000u, AT(1000));
+    retry_connection_begin(&connection, AT(1000));
     retry_connection_established(&connection, AT(1010));
     CHECK_RANGE(1579, 1581, retry_connection_failed(&connection, AT(1020)));
 }

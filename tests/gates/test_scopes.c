@@ -96,7 +96,7 @@ static uint32_t top(void *context)
 /* All of the table's client, but for the bucket, which is new. */
 static void test_a_new_scope(void)
 {
-    static const retry_budget_options options = {9000, 1, 2, 3, 4, 5, 6, 7, true, true, 0};
+    static const retry_budget_options options = {9000, 1, 2, 3, 4, 5, 6, 7, true, true, 0, 0};
     retry_scopes scopes = table_of(3);
     retry_budget overflow;
     const retry_client *client;

@@ -145,7 +145,7 @@ static void read_often(void)
 /* All bytes of a number are read at once. */
 static void test_reads(void)
 {
-    static const retry_budget_options options = {HALF, 0, 0, 0, 0, 0, 0, 0, false, false, 0};
+    static const retry_budget_options options = {HALF, 0, 0, 0, 0, 0, 0, 0, false, false, 0, 0};
     retry_budget_init(&budget, &options, 0);
     work_beside(read_often, change_between);
 }
