@@ -569,36 +569,45 @@ RETRY_API uint32_t retry_draw(void);
 
 /* ---- Reasons ------------------------------------------------------------------------------- */
 
-/* Why an attempt failed: X(name, allows_non_idempotent, always_retry), as RFC 0049 has them. Added:
-   NONE, QUERY_ERROR_RETRYABLE, ATTEMPT_TIMED_OUT (its own timer ran out with the request on the
-   wire), SERVER_ERROR (something may have changed) and CLIENT_THROTTLED (another gate than the
-   breaker refused). */
-#define RETRY_REASONS(X)                                \
-    X(NONE, false, false)                               \
-    X(UNKNOWN, false, false)                            \
-    X(SOCKET_NOT_AVAILABLE, true, false)                \
-    X(SERVICE_NOT_AVAILABLE, true, false)               \
-    X(NODE_NOT_AVAILABLE, true, false)                  \
-    X(KV_NOT_MY_VBUCKET, true, true)                    \
-    X(KV_COLLECTION_OUTDATED, true, true)               \
-    X(KV_ERROR_MAP_RETRY_INDICATED, true, false)        \
-    X(KV_LOCKED, true, false)                           \
-    X(KV_TEMPORARY_FAILURE, true, false)                \
-    X(KV_SYNC_WRITE_IN_PROGRESS, true, false)           \
-    X(KV_SYNC_WRITE_RE_COMMIT_IN_PROGRESS, true, false) \
-    X(SERVICE_RESPONSE_CODE_INDICATED, true, false)     \
-    X(SOCKET_CLOSED_WHILE_IN_FLIGHT, false, false)      \
-    X(CIRCUIT_BREAKER_OPEN, true, false)                \
-    X(QUERY_PREPARED_STATEMENT_FAILURE, true, false)    \
-    X(QUERY_INDEX_NOT_FOUND, true, false)               \
-    X(ANALYTICS_TEMPORARY_FAILURE, true, false)         \
-    X(SEARCH_TOO_MANY_REQUESTS, true, false)            \
-    X(VIEWS_TEMPORARY_FAILURE, true, false)             \
-    X(VIEWS_NO_ACTIVE_PARTITION, true, true)            \
-    X(QUERY_ERROR_RETRYABLE, true, false)               \
-    X(ATTEMPT_TIMED_OUT, false, false)                  \
-    X(SERVER_ERROR, false, false)                       \
-    X(CLIENT_THROTTLED, true, false)
+/* Why an attempt failed, ROW(X, name, allows, always, unsent, sick, blames):
+   allows   safe to send again whatever the operation: it was not carried out (RFC 0049)
+   always   retried without asking a strategy (RFC 0049)
+   unsent   it put no load on the server, which was not there, or which a gate of the client's
+   spared sick     the other end did not answer, or broke blames   it may lower a limit of attempts
+   at once: one poisonous request is no overload NONE: nothing to retry. UNKNOWN: never retried.
+   ATTEMPT_TIMED_OUT: its own timer ran out with the request on the wire. SERVER_ERROR: something
+   may have changed. CLIENT_THROTTLED: another gate than the breaker refused. */
+#define RETRY__REASONS(ROW, X)                                                   \
+    ROW(X, NONE, false, false, false, false, true)                               \
+    ROW(X, UNKNOWN, false, false, false, false, true)                            \
+    ROW(X, SOCKET_NOT_AVAILABLE, true, false, true, true, true)                  \
+    ROW(X, SERVICE_NOT_AVAILABLE, true, false, true, true, true)                 \
+    ROW(X, NODE_NOT_AVAILABLE, true, false, true, true, true)                    \
+    ROW(X, SERVICE_RESPONSE_CODE_INDICATED, true, false, false, false, true)     \
+    ROW(X, SOCKET_CLOSED_WHILE_IN_FLIGHT, false, false, false, true, true)       \
+    ROW(X, ATTEMPT_TIMED_OUT, false, false, false, true, true)                   \
+    ROW(X, SERVER_ERROR, false, false, false, true, false)                       \
+    ROW(X, CIRCUIT_BREAKER_OPEN, true, false, true, false, true)                 \
+    ROW(X, CLIENT_THROTTLED, true, false, true, false, true)                     \
+    /* Couchbase's (RFC 0049) */                                                 \
+    ROW(X, KV_NOT_MY_VBUCKET, true, true, false, false, true)                    \
+    ROW(X, KV_COLLECTION_OUTDATED, true, true, false, false, true)               \
+    ROW(X, KV_ERROR_MAP_RETRY_INDICATED, true, false, false, false, true)        \
+    ROW(X, KV_LOCKED, true, false, false, false, true)                           \
+    ROW(X, KV_TEMPORARY_FAILURE, true, false, false, false, true)                \
+    ROW(X, KV_SYNC_WRITE_IN_PROGRESS, true, false, false, false, true)           \
+    ROW(X, KV_SYNC_WRITE_RE_COMMIT_IN_PROGRESS, true, false, false, false, true) \
+    ROW(X, QUERY_PREPARED_STATEMENT_FAILURE, true, false, false, false, true)    \
+    ROW(X, QUERY_INDEX_NOT_FOUND, true, false, false, false, true)               \
+    ROW(X, QUERY_ERROR_RETRYABLE, true, false, false, false, true)               \
+    ROW(X, ANALYTICS_TEMPORARY_FAILURE, true, false, false, false, true)         \
+    ROW(X, SEARCH_TOO_MANY_REQUESTS, true, false, false, false, true)            \
+    ROW(X, VIEWS_TEMPORARY_FAILURE, true, false, false, false, true)             \
+    ROW(X, VIEWS_NO_ACTIVE_PARTITION, true, true, false, false, true)
+
+/* X(name, allows, always) for each of them. */
+#define RETRY_REASONS(X) RETRY__REASONS(RETRY__REASON, X)
+#define RETRY__REASON(X, name, allows, always, unsent, sick, blames) X(name, allows, always)
 
 typedef uint8_t retry_reason;
 
@@ -1968,28 +1977,20 @@ RETRY_API const char *retry_cause_text(uint8_t cause)
 
 /* ---- Reasons ------------------------------------------------------------------------------- */
 
-#define RETRY__BIT(name) ((uint32_t)1 << RETRY_REASON_##name)
-
 typedef char retry__reasons_fit_32_bits[RETRY_REASON_COUNT < 32 ? 1 : -1];
 
-/* Never sent: such a failure put no load on the server, which was not there, or which a gate of the
-   client's spared. */
-#define RETRY__REASONS_UNREACHED                                            \
-    (RETRY__BIT(SOCKET_NOT_AVAILABLE) | RETRY__BIT(SERVICE_NOT_AVAILABLE) | \
-     RETRY__BIT(NODE_NOT_AVAILABLE))
-#define RETRY__REASONS_UNSENT \
-    (RETRY__REASONS_UNREACHED | RETRY__BIT(CIRCUIT_BREAKER_OPEN) | RETRY__BIT(CLIENT_THROTTLED))
-
-/* What is known of a reason, beside the flags that an application's carries. */
+/* What is known of a reason, or of a failure; of an application's reason its flags. */
 enum {
     RETRY__TRAIT_UNKNOWN = 0x01, /* UNKNOWN, and what is no reason: not retried */
     RETRY__TRAIT_UNSENT = 0x02,
-    RETRY__TRAIT_HARMLESS = 0x08,  /* nothing to retry: no reason, not the server's fault */
-    RETRY__TRAIT_THROTTLED = 0x40, /* the client's own throttle refused */
-    RETRY__TRAIT_UNSAFE = 0x100,   /* this and the next come from the failure, not its reason */
-    RETRY__TRAIT_STOPPED = 0x200,  /* the server's order not to retry */
+    RETRY__TRAIT_SICK = 0x04,
+    RETRY__TRAIT_HARMLESS = 0x08, /* nothing to retry: no reason, not the server's fault */
     RETRY__TRAIT_ALLOWS = RETRY_REASON_ALLOWS_NON_IDEMPOTENT,
-    RETRY__TRAIT_ALWAYS = RETRY_REASON_ALWAYS
+    RETRY__TRAIT_ALWAYS = RETRY_REASON_ALWAYS,
+    RETRY__TRAIT_THROTTLED = 0x40, /* the client's own throttle refused */
+    RETRY__TRAIT_BLAMELESS = 0x80,
+    RETRY__TRAIT_UNSAFE = 0x100, /* this and the next come from the failure, not its reason */
+    RETRY__TRAIT_STOPPED = 0x200 /* the server's order not to retry */
 };
 
 static bool retry__reason_is_user(retry_reason reason)
@@ -1999,20 +2000,20 @@ static bool retry__reason_is_user(retry_reason reason)
 
 RETRY__INLINE uint8_t retry__traits(retry_reason reason)
 {
-#define RETRY__TRAIT(trait, reasons, name) ((((reasons) >> RETRY_REASON_##name) & 1) * (trait))
-#define RETRY__X(name, allows, always)                                                           \
-    ((allows) ? RETRY_REASON_ALLOWS_NON_IDEMPOTENT : 0) | ((always) ? RETRY_REASON_ALWAYS : 0) | \
-        RETRY__TRAIT(RETRY__TRAIT_UNKNOWN, RETRY__BIT(UNKNOWN), name) |                          \
-        RETRY__TRAIT(RETRY__TRAIT_UNSENT, RETRY__REASONS_UNSENT, name) |                         \
-        RETRY__TRAIT(RETRY__TRAIT_THROTTLED, RETRY__BIT(CLIENT_THROTTLED), name) |               \
-        RETRY__TRAIT(RETRY__TRAIT_HARMLESS, RETRY__BIT(NONE), name),
+#define RETRY__ROW(X, name, allows, always, unsent, sick, blames)                             \
+    (RETRY_REASON_##name == RETRY_REASON_UNKNOWN ? RETRY__TRAIT_UNKNOWN : 0) |                \
+        (RETRY_REASON_##name == RETRY_REASON_NONE ? RETRY__TRAIT_HARMLESS : 0) |              \
+        (RETRY_REASON_##name == RETRY_REASON_CLIENT_THROTTLED ? RETRY__TRAIT_THROTTLED : 0) | \
+        ((allows) ? RETRY__TRAIT_ALLOWS : 0) | ((always) ? RETRY__TRAIT_ALWAYS : 0) |         \
+        ((unsent) ? RETRY__TRAIT_UNSENT : 0) | ((sick) ? RETRY__TRAIT_SICK : 0) |             \
+        ((blames) ? 0 : RETRY__TRAIT_BLAMELESS),
     /* one entry more, as gcc 12 falsely warns of an index past the end otherwise */
-    static const uint8_t traits[] = {RETRY_REASONS(RETRY__X) RETRY__TRAIT_UNKNOWN};
-#undef RETRY__X
-#undef RETRY__TRAIT
+    static const uint8_t traits[] = {RETRY__REASONS(RETRY__ROW, ) RETRY__TRAIT_UNKNOWN};
+#undef RETRY__ROW
     if (reason >= RETRY_REASON_COUNT)
-        return retry__reason_is_user(reason) ? (uint8_t)(reason & 0xb0)
-                                             : (uint8_t)RETRY__TRAIT_UNKNOWN;
+        return retry__reason_is_user(reason)
+                   ? (uint8_t)(reason & (RETRY__TRAIT_ALLOWS | RETRY__TRAIT_ALWAYS))
+                   : (uint8_t)RETRY__TRAIT_UNKNOWN;
     return traits[reason];
 }
 
@@ -2064,19 +2065,13 @@ RETRY_API const char *retry_reason_name(retry_reason reason)
     return retry__name(names, reason, "INVALID");
 }
 
-/* The RETRY__BIT of a reason of the table; none for any other. */
-static uint32_t retry__table_bit(retry_reason reason)
-{
-    return reason < RETRY_REASON_COUNT ? (uint32_t)1 << reason : 0;
-}
-
 /* The reason's bit: the application's 16 are the highest; none for an invalid reason. No shift of
    64 bits, for which small cores call a helper. */
 static retry_reason_set retry__reason_bit(retry_reason reason)
 {
     if (reason >= RETRY_REASON_COUNT && retry__reason_is_user(reason))
         return (retry_reason_set)((uint32_t)0x10000 << (reason & 0x0f)) << 32;
-    return retry__table_bit(reason);
+    return reason < RETRY_REASON_COUNT ? (uint32_t)1 << reason : 0;
 }
 
 RETRY_API bool retry_reason_set_has(retry_reason_set set, retry_reason reason)
@@ -3009,13 +3004,14 @@ static uint32_t retry__budget_cost(const retry_budget_options *options,
 /* Whether a failed attempt put no load on a server. */
 static bool retry__is_unsent(const retry_failure *failure)
 {
-    return failure->unsent || (retry__table_bit(failure->reason) & RETRY__REASONS_UNSENT) != 0;
+    return failure->unsent || (retry__traits(failure->reason) & RETRY__TRAIT_UNSENT) != 0;
 }
 
 /* Whether a gate of the client's refused an attempt. */
 static bool retry__is_refusal(retry_reason reason)
 {
-    return reason == RETRY_REASON_CIRCUIT_BREAKER_OPEN || reason == RETRY_REASON_CLIENT_THROTTLED;
+    return (retry__traits(reason) & (RETRY__TRAIT_UNSENT | RETRY__TRAIT_SICK)) ==
+           RETRY__TRAIT_UNSENT;
 }
 
 /* An application's reason that is contention, for which nothing is paid: both in one test. */
@@ -3629,32 +3625,26 @@ RETRY_API bool retry_parse_pushback(const char *value, size_t length, retry_fail
 
 /* ---- Outcomes ------------------------------------------------------------------------------ */
 
-/* What a failed attempt, or one that worked (NULL), counts for at a gate. */
+/* What an attempt counts for at a gate. */
 enum {
     RETRY__IGNORED, /* it was never sent */
     RETRY__SICK,    /* the other end did not answer, or broke */
     RETRY__ANSWERED /* somebody is there, if only to say no */
 };
 
-/* Masks and not traits, whose table gates alone would bring along. */
-static uint8_t retry__outcome(const retry_failure *failure)
+/* Of one that failed. */
+RETRY__COLD uint8_t retry__outcome(const retry_failure *failure)
 {
-    const uint32_t sick = RETRY__BIT(ATTEMPT_TIMED_OUT) | RETRY__BIT(SOCKET_NOT_AVAILABLE) |
-                          RETRY__BIT(SOCKET_CLOSED_WHILE_IN_FLIGHT) | RETRY__BIT(SERVER_ERROR) |
-                          RETRY__BIT(SERVICE_NOT_AVAILABLE) | RETRY__BIT(NODE_NOT_AVAILABLE);
-    uint32_t bit;
-    if (!failure)
-        return RETRY__ANSWERED;
+    uint8_t traits;
     if (failure->unsent ? failure->fault == RETRY_FAULT_CLIENT
                         : failure->reason == RETRY_REASON_NONE && failure->code == 0 &&
                               failure->fault == RETRY_FAULT_OTHER && !failure->timeout)
         return RETRY__IGNORED; /* it says nothing of the other end */
-    bit = retry__table_bit(failure->reason);
-    if ((bit & (RETRY__BIT(CIRCUIT_BREAKER_OPEN) | RETRY__BIT(CLIENT_THROTTLED))) != 0)
-        return RETRY__IGNORED;
-    if (failure->timeout || (bit & sick) != 0)
+    traits = retry__traits(failure->reason);
+    if (failure->timeout || (traits & RETRY__TRAIT_SICK) != 0)
         return RETRY__SICK;
-    return failure->unsent ? RETRY__IGNORED : RETRY__ANSWERED;
+    return failure->unsent || (traits & RETRY__TRAIT_UNSENT) != 0 ? RETRY__IGNORED
+                                                                  : RETRY__ANSWERED;
 }
 
 /* What has happened to a copy, which gates are asked or told. */
@@ -4000,7 +3990,8 @@ static inline bool retry__breaker_tell(retry_breaker *breaker, const retry_permi
 RETRY_API bool retry_breaker_report(retry_breaker *breaker, retry_permit permit,
                                     const retry_failure *failure, retry_time now)
 {
-    return retry__breaker_tell(breaker, &permit, retry__outcome(failure), now);
+    return retry__breaker_tell(breaker, &permit,
+                               failure ? retry__outcome(failure) : (uint8_t)RETRY__ANSWERED, now);
 }
 
 RETRY_API void retry_breaker_release(retry_breaker *breaker, retry_permit permit, retry_time now)
@@ -4167,11 +4158,10 @@ static void retry__aimd_rise(retry_aimd *aimd, uint32_t in_use, retry_ms age, ui
         retry__swap(&aimd->retry__limit, after, before);
 }
 
-/* Whether what failed may lower the limit: one poisonous request is not overload. */
 static bool retry__aimd_blames(const retry_failure *failure)
 {
-    return failure->throttle || failure->timeout || failure->reason != RETRY_REASON_SERVER_ERROR ||
-           failure->code == 503;
+    return failure->throttle || failure->timeout || failure->code == 503 ||
+           (retry__traits(failure->reason) & RETRY__TRAIT_BLAMELESS) == 0;
 }
 
 /* ms that a server may hold back all; 0: it may not. */
@@ -5208,7 +5198,7 @@ static void retry__gates_end(struct retry__event *event)
         if (retry__silent(event))
             event->outcome = RETRY__SICK; /* which a breaker looks at */
     } else if (event->kind == RETRY__REPORT) {
-        event->outcome = retry__outcome(failure);
+        event->outcome = failure ? retry__outcome(failure) : (uint8_t)RETRY__ANSWERED;
         if (event->outcome == RETRY__ANSWERED && gate[RETRY__BREAKER].retry__self)
             retry__store(&event->gates->retry__answered, event->now);
         event->good = event->outcome == RETRY__ANSWERED && (!failure || !failure->throttle);
@@ -6451,9 +6441,6 @@ RETRY_API bool retry_parse_duration(const char *text, size_t length, retry_ms *d
 #undef RETRY__BUILTIN
 #undef RETRY__MASK
 #undef RETRY__UNMASK
-#undef RETRY__BIT
-#undef RETRY__REASONS_UNREACHED
-#undef RETRY__REASONS_UNSENT
 #undef RETRY__GOLDEN
 #undef RETRY__BEHIND
 #undef RETRY__LATEST
