@@ -1,18 +1,19 @@
-/* errmap.h - reads a server's error map: what status codes mean that are newer than the client.
+/* errmap.h - what a client of Couchbase needs: statuses, the error map, not-my-vbucket.
    SPDX-License-Identifier: MIT
 
    Version 3.0.0. C99 and later, C++11 and later. Needs retry.h, and jsmn.h of jsmn 1.1.0. No heap,
    no globals. The licence's text is at the end of this file.
 
-   A client knows the status codes that existed when it was written. A Couchbase server can send it
-   an error map: a JSON text that names all of its codes and says which are worth a retry. errmap.h
-   asks for that text, checks it, and makes a table of it. From then on it turns an unknown status
-   into a retry_failure, and retry.h decides.
+   errmap.h turns what a Couchbase server answers into a retry_failure, and retry.h decides. It
+   knows the status codes that existed when it was written. For newer ones a server can send an
+   error map: a JSON text that names all of its codes and says which are worth a retry. errmap.h
+   asks for that text, checks it, and makes a table of it. When a node no longer has an operation's
+   vbucket, errmap.h says where to send the operation next.
 
    CONTENTS
-      Quick start | Options | Asking a server | Parsing | What is an error map |
-      From a status to a decision | The server's own intervals | Threads, nodes, firmware |
-      Caveats and trouble | Sources, stability
+      Quick start | Options | Statuses and services | Asking a server | Parsing |
+      What is an error map | What a map adds | The server's own intervals | Not my vbucket |
+      Threads, nodes, firmware | Caveats and trouble | Sources, stability
 
    QUICK START
    Define RETRY_IMPLEMENTATION in ONE C or C++ file before you include this one; it compiles retry.h
@@ -56,6 +57,19 @@
    options before you first include this file. Your own use of jsmn.h is not affected, in whatever
    order and with whatever JSMN_ macros you include it.
 
+   STATUSES AND SERVICES
+   These judge a response as RFC 0049 says, and tell which operations may be repeated:
+
+      advice = errmap_classify_kv(NULL, 0x86, opcode); // advice.failure; NULL: there is no map
+      failure = errmap_classify_query(code, message, length, retry_flag);
+      failure = errmap_classify_analytics(code);
+      failure = errmap_classify_search(http_status);
+      failure = errmap_classify_views(http_status, body, length);
+      request.idempotent = errmap_idempotent_kv(opcode);
+      request.idempotent = errmap_idempotent_service(ERRMAP_SERVICE_QUERY, read_only);
+
+   If no response came, use retry.h's retry_classify_stage or retry_classify_errno.
+
    ASKING A SERVER
    Right after connecting, send what errmap_write_hello writes: it asks for XERROR, the feature that
    allows a server to send codes of its map. If errmap_read_hello says that XERROR is granted, send
@@ -83,8 +97,8 @@
    - Each member named here must have the type given, and must not come twice. Anything else is
      skipped. All names may be spelt with escapes.
 
-   FROM A STATUS TO A DECISION
-   errmap_classify_kv judges a status that retry.h knows by retry.h, and all others by the map. The
+   WHAT A MAP ADDS
+   errmap_classify_kv judges a status that it knows by RFC 0049, and all others by the map. The
    attributes retry-now, retry-later and auto-retry permit a retry of every operation, unless
    no-retry is there too. The attribute temp alone does not. Hand advice.failure to retry.h, and do
    what the four flags of errmap_advice say: refresh_config, reconnect, authentication, special.
@@ -98,6 +112,17 @@
 
    Codes without a specification go to the fallback, which is retry_best_effort() if it is NULL. An
    exponential delay is interval ^ retries. `ceil` limits it and the linear one, but not `after`.
+
+   NOT MY VBUCKET
+   A node that no longer has an operation's vbucket answers with status 0x07. errmap_nmv says in
+   which of the bucket's maps to look next, the current or the fast-forward map, and when:
+
+      errmap_nmv_begin(&nmv, revision);                             // with the operation
+      step = errmap_nmv_rejected(&nmv, revision, has_fast_forward); // 0x07: step.map, step.delay
+      step = errmap_nmv_config(&nmv, revision);                     // a map came during the wait
+
+   To let retry.h wait for step.delay, hand it the failure as an order: set failure.pushback to
+   true, and failure.retry_after to step.delay.
 
    THREADS, NODES, FIRMWARE
    Each node has a map of its own: keep one errmap and one errmap_strategy for each node. A parsed
@@ -121,10 +146,11 @@
      others examples/errmap_dump.c shows the line and column at which the map is wrong.
 
    SOURCES, STABILITY
-   Couchbase SDK RFC 0013 (the error map), RFC 0069 (its version 2), RFC 0049 (retry handling);
-   memcached's binary protocol; RFC 8259 (JSON); RFC 3629 (UTF-8). Where RFC 0013's text and its
-   code disagree, the text holds. By RFC 0049 and 0069 only a client without a strategy of its own
-   uses the server's intervals. What retry.h promises until 4.0 holds here, too. */
+   Couchbase SDK RFC 0049 (retry handling), RFC 0013 (the error map), RFC 0069 (its version 2) and
+   RFC 0005 (not-my-vbucket); memcached's binary protocol; RFC 8259 (JSON); RFC 3629 (UTF-8). Where
+   RFC 0013's text and its code disagree, the text holds. By RFC 0049 and 0069 only a client without
+   a strategy of its own uses the server's intervals. What retry.h promises until 4.0 holds here,
+   too. */
 
 #include "retry.h" /* before the guard: it may hold retry.h's implementation */
 
@@ -365,10 +391,49 @@ typedef struct errmap_advice {
    code is zero. Source: RFC 0013. */
 RETRY_API errmap_advice errmap_advise(const errmap *map, uint32_t status);
 
-/* Judges the response to a memcached operation. If retry_classify_kv knows the status, the failure
-   is its answer, the map only adds the entry, and the four flags stay false. Any other status is
-   the map's to judge, as by errmap_advise. */
+/* Judges the response to a memcached operation; without a map, NULL. These statuses are retried:
+
+     0x07  KV_NOT_MY_VBUCKET                   0x88  KV_COLLECTION_OUTDATED (but CollectionsGetID)
+     0x09  KV_LOCKED (but UnlockKey)           0xa2  KV_SYNC_WRITE_IN_PROGRESS
+     0x86  KV_TEMPORARY_FAILURE                0xa4  KV_SYNC_WRITE_RE_COMMIT_IN_PROGRESS
+
+   They are not if the operation is one of DCP's, nor are 0x00 to 0x06, 0x08, 0x20 to 0x25, 0x80,
+   0x81, 0x83, 0x84, 0xa0, 0xa1, 0xa3 and 0xc0 to 0xd8. Of all these the map only adds the entry,
+   and the four flags stay false. Any other status is the map's to judge, as by errmap_advise.
+   Source: RFC 0049. */
 RETRY_API errmap_advice errmap_classify_kv(const errmap *map, uint16_t status, uint8_t opcode);
+
+/* Whether a memcached opcode is idempotent. Source: RFC 0049. */
+RETRY_API bool errmap_idempotent_kv(uint8_t opcode);
+
+/* ---- The other services -------------------------------------------------------------------- */
+
+/* A query error: its code, message (`length` bytes) and the server's own `retry` flag. Source, for
+   this and the next four: RFC 0049. */
+RETRY_API retry_failure errmap_classify_query(uint32_t code, const char *message, size_t length,
+                                              bool retry_flag);
+
+/* An analytics error code. */
+RETRY_API retry_failure errmap_classify_analytics(uint32_t code);
+
+/* A search response. Only RFC 0049's list is retried. */
+RETRY_API retry_failure errmap_classify_search(int http_status);
+
+/* A views response with its body (`length` bytes). Only RFC 0049's list is retried. */
+RETRY_API retry_failure errmap_classify_views(int http_status, const char *body, size_t length);
+
+enum {
+    ERRMAP_SERVICE_KV,
+    ERRMAP_SERVICE_QUERY,
+    ERRMAP_SERVICE_ANALYTICS,
+    ERRMAP_SERVICE_SEARCH,
+    ERRMAP_SERVICE_VIEWS,
+    ERRMAP_SERVICE_MANAGEMENT
+};
+
+/* Whether a request to a service (ERRMAP_SERVICE_x) is idempotent: search and views always; query,
+   analytics and management if it is read-only; KV, whose opcode tells, and others never. */
+RETRY_API bool errmap_idempotent_service(uint8_t service, bool read_only);
 
 /* ---- The server's own intervals ------------------------------------------------------------ */
 
@@ -400,6 +465,40 @@ RETRY_API retry_action errmap_strategy_after(const retry_strategy *self, retry_r
     {                                          \
         {errmap_strategy_after}, map, fallback \
     }
+
+/* ---- Not-my-vbucket ------------------------------------------------------------------------ */
+
+enum { ERRMAP_MAP_CURRENT, ERRMAP_MAP_FAST_FORWARD };
+
+typedef struct errmap_nmv_step {
+    uint8_t map;    /* ERRMAP_MAP_x to look the vbucket up in (default: CURRENT) */
+    retry_ms delay; /* ms to wait before that (default: 0) */
+} errmap_nmv_step;
+
+/* One operation's way through the bucket's maps. To let the orchestrator obey a step, hand it the
+   failure with `pushback` true and `retry_after` the step's delay: without the order its own ladder
+   for always-retry reasons holds. Source: RFC 0005. */
+typedef struct errmap_nmv {
+    retry_ms interval;            /* ms between attempts on the same map (default: 0: 100 ms) */
+    errmap_nmv_step errmap__step; /* private: the step under way */
+    uint64_t errmap__revision;    /* private: of the current map when this turn began */
+    bool errmap__waiting;         /* private: the step under way is a wait */
+} errmap_nmv;
+
+/* Starts with the current map at `revision`. NULL: nothing happens. */
+RETRY_API void errmap_nmv_begin(errmap_nmv *nmv, uint64_t revision);
+
+/* Not-my-vbucket on the map of the last step; `revision`: the newest known. If that is newer: the
+   current map at once. Else the fast-forward map, if the bucket has one: at once from the current
+   map, after `interval` from itself. Else the current map after `interval`. NULL: the current map
+   at once. */
+RETRY_API errmap_nmv_step errmap_nmv_rejected(errmap_nmv *nmv, uint64_t revision,
+                                              bool has_fast_forward);
+
+/* A map came while waiting (call it only until the operation is sent again): a newer revision means
+   the current map at once. Else, or when nothing waits, nothing changes; returns the step under
+   way. NULL: the current map at once. */
+RETRY_API errmap_nmv_step errmap_nmv_config(errmap_nmv *nmv, uint64_t revision);
 
 #ifdef __cplusplus
 }
@@ -753,6 +852,11 @@ static bool errmap__is_digit(unsigned c)
     return c >= '0' && c <= '9';
 }
 
+static bool errmap__is_space(unsigned c)
+{
+    return c == '\n' || c == ' ' || c == '\r' || c == '\t';
+}
+
 /* 0 to 15; 16 for what is no hexadecimal digit. */
 static unsigned errmap__hex_digit(unsigned c)
 {
@@ -972,7 +1076,7 @@ ERRMAP__APART static unsigned errmap__skip_space(errmap__gate *gate)
     errmap__cursor *const cursor = &gate->cursor;
     const size_t start = cursor->at;
     unsigned c = errmap__peek(cursor);
-    while (c == '\n' || c == ' ' || c == '\r' || c == '\t') {
+    while (errmap__is_space(c)) {
         cursor->at = errmap__skip_spaces(cursor->text, cursor->at + 1, cursor->length);
         c = errmap__peek(cursor);
     }
@@ -1832,16 +1936,174 @@ RETRY_API errmap_advice errmap_advise(const errmap *map, uint32_t status)
     return advice;
 }
 
+static retry_failure errmap__failure(retry_reason reason, uint32_t code)
+{
+    retry_failure failure;
+    memset(&failure, 0, sizeof failure);
+    failure.reason = reason;
+    failure.code = code;
+    return failure;
+}
+
+/* NONE for a status that no retry cures. Two hold for all opcodes but one. */
+static retry_reason errmap__kv_reason(uint16_t status, uint8_t opcode)
+{
+    if (opcode >= 0x50 && opcode <= 0x67) /* DCP's */
+        return RETRY_REASON_NONE;
+    switch (status) {
+    case 0x07:
+        return RETRY_REASON_KV_NOT_MY_VBUCKET;
+    case 0x09: /* not for UnlockKey */
+        return opcode == 0x95 ? RETRY_REASON_NONE : RETRY_REASON_KV_LOCKED;
+    case 0x86:
+        return RETRY_REASON_KV_TEMPORARY_FAILURE;
+    case 0x88: /* not for CollectionsGetID */
+        return opcode == 0xbb ? RETRY_REASON_NONE : RETRY_REASON_KV_COLLECTION_OUTDATED;
+    case 0xa2:
+        return RETRY_REASON_KV_SYNC_WRITE_IN_PROGRESS;
+    case 0xa4:
+        return RETRY_REASON_KV_SYNC_WRITE_RE_COMMIT_IN_PROGRESS;
+    default:
+        return RETRY_REASON_NONE;
+    }
+}
+
+/* Statuses that a client knows without a map. */
+static bool errmap__kv_known(uint16_t status)
+{
+    /* from, to */
+    static const uint8_t known[] = {0x00, 0x09, 0x20, 0x25, 0x80, 0x81, 0x83, 0x84,
+                                    0x86, 0x86, 0x88, 0x88, 0xa0, 0xa4, 0xc0, 0xd8};
+    size_t i;
+    for (i = 0; i < sizeof known; i += 2) {
+        if (status >= known[i] && status <= known[i + 1])
+            return true;
+    }
+    return false;
+}
+
 RETRY_API errmap_advice errmap_classify_kv(const errmap *map, uint16_t status, uint8_t opcode)
 {
     errmap_advice advice;
-    const retry_failure failure = retry_classify_kv(status, opcode);
-    if (failure.unknown)
+    if (!errmap__kv_known(status))
         return errmap_advise(map, status);
     memset(&advice, 0, sizeof advice);
-    advice.failure = failure;
+    advice.failure = errmap__failure(errmap__kv_reason(status, opcode), status);
     advice.entry = errmap_find(map, status);
     return advice;
+}
+
+RETRY_API bool errmap_idempotent_kv(uint8_t opcode)
+{
+    static const uint8_t idempotent[] = {
+        0x00, 0x09, 0x0c, 0x0d, /* Get, GetQ, GetK, GetKQ */
+        0x0a, 0x83,             /* Noop, GetReplica */
+        0x91, 0x92,             /* ObserveSeqno, Observe */
+        0xb5, 0xba, 0xbb,       /* GetClusterConfig, CollectionsGetManifest, CollectionsGetID */
+        0xc5, 0xc6, 0xd0, 0xd2, /* SubdocGet, SubdocExists, SubdocMultiLookup, SubdocGetCount */
+    };
+    size_t i;
+    for (i = 0; i < sizeof idempotent; i++) {
+        if (idempotent[i] == opcode)
+            return true;
+    }
+    return false;
+}
+
+/* >>services */
+
+/* Whether the text begins with the pattern, in which a tab stands for white space of any length,
+   none included. */
+static bool errmap__begins(const char *text, size_t length, const char *pattern)
+{
+    errmap__cursor cursor = {text, length, 0};
+    for (; *pattern != '\0'; pattern++) {
+        if (*pattern == '\t') {
+            while (errmap__is_space(errmap__peek(&cursor)))
+                cursor.at++;
+        } else if (errmap__peek(&cursor) != (unsigned char)*pattern) {
+            return false;
+        } else {
+            cursor.at++;
+        }
+    }
+    return true;
+}
+
+static bool errmap__contains(const char *text, size_t length, const char *pattern)
+{
+    size_t i;
+    for (i = 0; text && i < length; i++) {
+        if (errmap__begins(text + i, length - i, pattern))
+            return true;
+    }
+    return false;
+}
+
+RETRY_API retry_failure errmap_classify_query(uint32_t code, const char *message, size_t length,
+                                              bool retry_flag)
+{
+    retry_reason reason = RETRY_REASON_NONE;
+    if (code == 4040 || code == 4050 || code == 4070)
+        reason = RETRY_REASON_QUERY_PREPARED_STATEMENT_FAILURE;
+    else if (code == 5000 && errmap__contains(message, length, "queryport.indexNotFound"))
+        reason = RETRY_REASON_QUERY_INDEX_NOT_FOUND;
+    else if (retry_flag && code != 12016) /* an index that the query names is not there */
+        reason = RETRY_REASON_QUERY_ERROR_RETRYABLE;
+    return errmap__failure(reason, code);
+}
+
+RETRY_API retry_failure errmap_classify_analytics(uint32_t code)
+{
+    bool temporary = code == 23000 || code == 23003 || code == 23007;
+    return errmap__failure(temporary ? RETRY_REASON_ANALYTICS_TEMPORARY_FAILURE : RETRY_REASON_NONE,
+                           code);
+}
+
+RETRY_API retry_failure errmap_classify_search(int http_status)
+{
+    retry_failure failure = errmap__failure(RETRY_REASON_NONE, (uint32_t)http_status);
+    if (http_status == 429) {
+        failure.reason = RETRY_REASON_SEARCH_TOO_MANY_REQUESTS;
+        failure.throttle = true;
+    }
+    return failure;
+}
+
+static bool errmap__views_temporary(int http_status, const char *body, size_t length)
+{
+    static const uint16_t temporary[] = {300, 301, 303, 307, 401, 408, 409,
+                                         412, 416, 417, 501, 502, 503, 504};
+    size_t i;
+    if (http_status == 404)
+        return errmap__contains(body, length, "\"reason\"\t:\t\"missing\"");
+    if (http_status == 500) /* a view or an argument that is wrong stays wrong */
+        return !errmap__contains(body, length, "error") ||
+               (!errmap__contains(body, length, "{not_found, missing_named_view}") &&
+                !errmap__contains(body, length, "\"badarg\""));
+    for (i = 0; i < sizeof temporary / sizeof temporary[0]; i++) {
+        if ((int)temporary[i] == http_status)
+            return true;
+    }
+    return false;
+}
+
+RETRY_API retry_failure errmap_classify_views(int http_status, const char *body, size_t length)
+{
+    retry_reason reason = RETRY_REASON_NONE;
+    if (http_status == 302)
+        reason = RETRY_REASON_VIEWS_NO_ACTIVE_PARTITION;
+    else if (errmap__views_temporary(http_status, body, length))
+        reason = RETRY_REASON_VIEWS_TEMPORARY_FAILURE;
+    return errmap__failure(reason, (uint32_t)http_status);
+}
+
+RETRY_API bool errmap_idempotent_service(uint8_t service, bool read_only)
+{
+    if (service == ERRMAP_SERVICE_SEARCH || service == ERRMAP_SERVICE_VIEWS)
+        return true;
+    return read_only && (service == ERRMAP_SERVICE_QUERY || service == ERRMAP_SERVICE_ANALYTICS ||
+                         service == ERRMAP_SERVICE_MANAGEMENT);
 }
 
 /* >>strategy */
@@ -1907,6 +2169,46 @@ RETRY_API retry_action errmap_strategy_after(const retry_strategy *self, retry_r
             return retry_action_none(RETRY_CAUSE_MAX_DURATION);
     }
     return retry_action_after(delay);
+}
+
+/* >>nmv */
+
+RETRY_API void errmap_nmv_begin(errmap_nmv *nmv, uint64_t revision)
+{
+    if (!nmv)
+        return;
+    nmv->errmap__step.map = ERRMAP_MAP_CURRENT;
+    nmv->errmap__step.delay = 0;
+    nmv->errmap__revision = revision;
+    nmv->errmap__waiting = false;
+}
+
+RETRY_API errmap_nmv_step errmap_nmv_rejected(errmap_nmv *nmv, uint64_t revision,
+                                              bool has_fast_forward)
+{
+    errmap_nmv_step at_once = {ERRMAP_MAP_CURRENT, 0};
+    if (!nmv)
+        return at_once;
+    if (revision > nmv->errmap__revision) {
+        errmap_nmv_begin(nmv, revision);
+    } else if (nmv->errmap__step.map == ERRMAP_MAP_CURRENT && has_fast_forward) {
+        nmv->errmap__step.map = ERRMAP_MAP_FAST_FORWARD;
+        nmv->errmap__step.delay = 0;
+        nmv->errmap__waiting = false;
+    } else {
+        if (!has_fast_forward) /* any more */
+            nmv->errmap__step.map = ERRMAP_MAP_CURRENT;
+        nmv->errmap__step.delay = nmv->interval ? nmv->interval : 100;
+        nmv->errmap__waiting = true;
+    }
+    return nmv->errmap__step;
+}
+
+RETRY_API errmap_nmv_step errmap_nmv_config(errmap_nmv *nmv, uint64_t revision)
+{
+    if (!nmv || (nmv->errmap__waiting && revision > nmv->errmap__revision))
+        return errmap_nmv_rejected(nmv, revision, false); /* the current map at once */
+    return nmv->errmap__step;
 }
 
 #ifdef __cplusplus

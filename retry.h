@@ -372,12 +372,7 @@
       retry_breaker_counts: retry_breaker_get(breaker, now)  retry_breaker_state(breaker, now)
       retry_aimd_limit(aimd)  retry_rate_get(rate)  retry_latency_get(latency)
       Periodic work, each at its offset: retry_phase(identity, length, period)
-      Couchbase (errmap.h knows later codes): retry_idempotent_service(service, read_only)
-      retry_idempotent_kv(opcode)  retry_classify_query(code, message, length, retry_flag)
-      retry_classify_kv(status, opcode)  retry_classify_analytics(code)
-      retry_classify_search(status)  retry_classify_views(status, body, length)
-      retry_nmv, retry_nmv_step: retry_nmv_begin(nmv, revision)  retry_nmv_config(nmv, revision)
-      retry_nmv_rejected(nmv, revision, has_fast_forward)
+      Couchbase's statuses, error map and not-my-vbucket: errmap.h
 
    OPTIONS
       macro                 default      set it              what it does
@@ -1074,40 +1069,6 @@ RETRY_API void retry_connection_established(retry_connection *connection, retry_
         RETRY_BACKOFF_GRPC, 20000, 1, 0, 0, 0, 0, 0, 0 \
     }
 
-/* ---- Not-my-vbucket ------------------------------------------------------------------------ */
-
-enum { RETRY_MAP_CURRENT, RETRY_MAP_FAST_FORWARD };
-
-typedef struct retry_nmv_step {
-    uint8_t map;    /* RETRY_MAP_x to look the vbucket up in (default: CURRENT) */
-    retry_ms delay; /* ms to wait before that (default: 0) */
-} retry_nmv_step;
-
-/* One operation's way through the bucket's maps. To let the orchestrator obey a step, hand it the
-   failure with `pushback` true and `retry_after` the step's delay: without the order its own ladder
-   for always-retry reasons holds. Source: RFC 0005. */
-typedef struct retry_nmv {
-    retry_ms interval;          /* ms between attempts on the same map (default: 0: 100 ms) */
-    retry_nmv_step retry__step; /* private: the step under way */
-    uint64_t retry__revision;   /* private: of the current map when this turn began */
-    bool retry__waiting;        /* private: the step under way is a wait */
-} retry_nmv;
-
-/* Starts with the current map at `revision`. NULL: nothing happens. */
-RETRY_API void retry_nmv_begin(retry_nmv *nmv, uint64_t revision);
-
-/* Not-my-vbucket on the map of the last step; `revision`: the newest known. If that is newer: the
-   current map at once. Else the fast-forward map, if the bucket has one: at once from the current
-   map, after `interval` from itself. Else the current map after `interval`. NULL: the current map
-   at once. */
-RETRY_API retry_nmv_step retry_nmv_rejected(retry_nmv *nmv, uint64_t revision,
-                                            bool has_fast_forward);
-
-/* A map came while waiting (call it only until the operation is sent again): a newer revision means
-   the current map at once. Else, or when nothing waits, nothing changes; returns the step under
-   way. NULL: the current map at once. */
-RETRY_API retry_nmv_step retry_nmv_config(retry_nmv *nmv, uint64_t revision);
-
 /* ---- Classification and idempotency -------------------------------------------------------- */
 
 /* Any HTTP response; `retry_after` in ms, 0 without the header. The manual has the table. Source:
@@ -1142,7 +1103,7 @@ enum { RETRY_STAGE_DISPATCH, RETRY_STAGE_IN_FLIGHT };
 RETRY_API retry_failure retry_classify_stage(uint8_t stage, retry_reason dispatch_reason);
 
 /* Whether an HTTP method (`length` bytes, case-sensitive) is idempotent, for HTTP in general; for a
-   Couchbase cluster retry_idempotent_service is stricter. Source: RFC 9110. */
+   Couchbase cluster errmap_idempotent_service is stricter. Source: RFC 9110. */
 RETRY_API bool retry_idempotent_http(const char *method, size_t length);
 
 /* Reads gRPC's grpc-retry-pushback-ms (`length` bytes): sets `pushback`, and `retry_after` to the
@@ -1150,43 +1111,6 @@ RETRY_API bool retry_idempotent_http(const char *method, size_t length);
    the empty text too, is an order not to retry: UINT32_MAX. False, and nothing happens, if failure
    is NULL. Source: gRPC's A6. */
 RETRY_API bool retry_parse_pushback(const char *value, size_t length, retry_failure *failure);
-
-/* ---- Couchbase ----------------------------------------------------------------------------- */
-
-/* A memcached binary response. A status that is neither retried nor known sets `unknown`. Source,
-   for this and the next four: RFC 0049. */
-RETRY_API retry_failure retry_classify_kv(uint16_t status, uint8_t opcode);
-
-/* A query error: its code, message (`length` bytes) and the server's own `retry` flag. */
-RETRY_API retry_failure retry_classify_query(uint32_t code, const char *message, size_t length,
-                                             bool retry_flag);
-
-/* An analytics error code. */
-RETRY_API retry_failure retry_classify_analytics(uint32_t code);
-
-/* A search response. Only RFC 0049's list is retried. */
-RETRY_API retry_failure retry_classify_search(int http_status);
-
-/* A views response with its body (`length` bytes). Only RFC 0049's list is retried. */
-RETRY_API retry_failure retry_classify_views(int http_status, const char *body, size_t length);
-
-/* The services of a Couchbase cluster. */
-enum {
-    RETRY_SERVICE_KV,
-    RETRY_SERVICE_QUERY,
-    RETRY_SERVICE_ANALYTICS,
-    RETRY_SERVICE_SEARCH,
-    RETRY_SERVICE_VIEWS,
-    RETRY_SERVICE_MANAGEMENT
-};
-
-/* Whether a memcached opcode is idempotent. Source: RFC 0049. */
-RETRY_API bool retry_idempotent_kv(uint8_t opcode);
-
-/* Whether a request to a service (RETRY_SERVICE_x) is idempotent: search and views always; query,
-   analytics and management if it is read-only; KV, whose opcode tells, and others never. Source:
-   RFC 0049. */
-RETRY_API bool retry_idempotent_service(uint8_t service, bool read_only);
 
 /* ---- Retry-After --------------------------------------------------------------------------- */
 
@@ -3192,79 +3116,11 @@ RETRY_API void retry_connection_established(retry_connection *connection, retry_
     connection->retry__established_at = now;
 }
 
-/* ---- Not-my-vbucket ------------------------------------------------------------------------ */
-
-RETRY_API void retry_nmv_begin(retry_nmv *nmv, uint64_t revision)
-{
-    if (!nmv)
-        return;
-    nmv->retry__step.map = RETRY_MAP_CURRENT;
-    nmv->retry__step.delay = 0;
-    nmv->retry__revision = revision;
-    nmv->retry__waiting = false;
-}
-
-RETRY_API retry_nmv_step retry_nmv_rejected(retry_nmv *nmv, uint64_t revision,
-                                            bool has_fast_forward)
-{
-    retry_nmv_step at_once = {RETRY_MAP_CURRENT, 0};
-    if (!nmv)
-        return at_once;
-    if (revision > nmv->retry__revision) {
-        retry_nmv_begin(nmv, revision);
-    } else if (nmv->retry__step.map == RETRY_MAP_CURRENT && has_fast_forward) {
-        nmv->retry__step.map = RETRY_MAP_FAST_FORWARD;
-        nmv->retry__step.delay = 0;
-        nmv->retry__waiting = false;
-    } else {
-        if (!has_fast_forward) /* any more */
-            nmv->retry__step.map = RETRY_MAP_CURRENT;
-        nmv->retry__step.delay = nmv->interval ? nmv->interval : 100;
-        nmv->retry__waiting = true;
-    }
-    return nmv->retry__step;
-}
-
-RETRY_API retry_nmv_step retry_nmv_config(retry_nmv *nmv, uint64_t revision)
-{
-    if (!nmv || (nmv->retry__waiting && revision > nmv->retry__revision))
-        return retry_nmv_rejected(nmv, revision, false); /* the current map at once */
-    return nmv->retry__step;
-}
-
 /* ---- Scanning text ------------------------------------------------------------------------- */
 
 static bool retry__is_space(char c)
 {
     return c == ' ' || c == '\t' || c == '\n' || c == '\r';
-}
-
-/* How many characters of the text match the pattern from its start; 0 if it does not. A tab in the
-   pattern stands for white space of any length, none included. */
-static size_t retry__match(const char *text, size_t length, const char *pattern)
-{
-    size_t i = 0;
-    for (; *pattern; pattern++) {
-        if (*pattern == '\t') {
-            while (i < length && retry__is_space(text[i]))
-                i++;
-            continue;
-        }
-        if (i == length || text[i] != *pattern)
-            return 0;
-        i++;
-    }
-    return i;
-}
-
-static bool retry__contains(const char *text, size_t length, const char *pattern)
-{
-    size_t i;
-    for (i = 0; text && i < length; i++) {
-        if (retry__match(text + i, length - i, pattern) != 0)
-            return true;
-    }
-    return false;
 }
 
 typedef struct retry__scan {
@@ -3431,139 +3287,6 @@ RETRY_API bool retry_idempotent_http(const char *method, size_t length)
     uint32_t index;
     return method && retry__scan_name(&scan, " GET HEAD OPTIONS TRACE PUT DELETE", &index) &&
            scan.left == 0;
-}
-
-/* ---- Couchbase ----------------------------------------------------------------------------- */
-
-/* NONE for a status that no retry cures, or that only the error map may know. Two hold for all
-   opcodes but one. */
-static retry_reason retry__kv_reason(uint16_t status, uint8_t opcode)
-{
-    switch (status) {
-    case 0x07:
-        return RETRY_REASON_KV_NOT_MY_VBUCKET;
-    case 0x09: /* not for UnlockKey */
-        return opcode == 0x95 ? RETRY_REASON_NONE : RETRY_REASON_KV_LOCKED;
-    case 0x86:
-        return RETRY_REASON_KV_TEMPORARY_FAILURE;
-    case 0x88: /* not for CollectionsGetID */
-        return opcode == 0xbb ? RETRY_REASON_NONE : RETRY_REASON_KV_COLLECTION_OUTDATED;
-    case 0xa2:
-        return RETRY_REASON_KV_SYNC_WRITE_IN_PROGRESS;
-    case 0xa4:
-        return RETRY_REASON_KV_SYNC_WRITE_RE_COMMIT_IN_PROGRESS;
-    default:
-        return RETRY_REASON_NONE;
-    }
-}
-
-/* Statuses that a client knows and that no retry cures. */
-static bool retry__kv_known(uint16_t status)
-{
-    /* from, to */
-    static const uint8_t known[] = {0x00, 0x06, 0x08, 0x09, 0x20, 0x25, 0x80, 0x81, 0x83,
-                                    0x84, 0x88, 0x88, 0xa0, 0xa1, 0xa3, 0xa3, 0xc0, 0xd8};
-    size_t i;
-    for (i = 0; i < sizeof known; i += 2) {
-        if (status >= known[i] && status <= known[i + 1])
-            return true;
-    }
-    return false;
-}
-
-RETRY_API retry_failure retry_classify_kv(uint16_t status, uint8_t opcode)
-{
-    retry_reason reason = retry__kv_reason(status, opcode);
-    bool dcp = opcode >= 0x50 && opcode <= 0x67;
-    retry_failure failure;
-    if (reason != RETRY_REASON_NONE && !dcp)
-        return retry__failure(reason, status);
-    failure = retry__failure(RETRY_REASON_NONE, status);
-    failure.unknown = reason == RETRY_REASON_NONE && !retry__kv_known(status);
-    return failure;
-}
-
-RETRY_API retry_failure retry_classify_query(uint32_t code, const char *message, size_t length,
-                                             bool retry_flag)
-{
-    retry_reason reason = RETRY_REASON_NONE;
-    if (code == 4040 || code == 4050 || code == 4070)
-        reason = RETRY_REASON_QUERY_PREPARED_STATEMENT_FAILURE;
-    else if (code == 5000 && retry__contains(message, length, "queryport.indexNotFound"))
-        reason = RETRY_REASON_QUERY_INDEX_NOT_FOUND;
-    else if (retry_flag && code != 12016) /* an index that the query names is not there */
-        reason = RETRY_REASON_QUERY_ERROR_RETRYABLE;
-    return retry__failure(reason, code);
-}
-
-RETRY_API retry_failure retry_classify_analytics(uint32_t code)
-{
-    bool temporary = code == 23000 || code == 23003 || code == 23007;
-    return retry__failure(temporary ? RETRY_REASON_ANALYTICS_TEMPORARY_FAILURE : RETRY_REASON_NONE,
-                          code);
-}
-
-RETRY_API retry_failure retry_classify_search(int http_status)
-{
-    retry_failure failure = retry__failure(RETRY_REASON_NONE, (uint32_t)http_status);
-    if (http_status == 429) {
-        failure.reason = RETRY_REASON_SEARCH_TOO_MANY_REQUESTS;
-        failure.throttle = true;
-    }
-    return failure;
-}
-
-static bool retry__views_temporary(int http_status, const char *body, size_t length)
-{
-    static const uint16_t temporary[] = {300, 301, 303, 307, 401, 408, 409,
-                                         412, 416, 417, 501, 502, 503, 504};
-    size_t i;
-    if (http_status == 404)
-        return retry__contains(body, length, "\"reason\"\t:\t\"missing\"");
-    if (http_status == 500) /* a view or an argument that is wrong stays wrong */
-        return !retry__contains(body, length, "error") ||
-               (!retry__contains(body, length, "{not_found, missing_named_view}") &&
-                !retry__contains(body, length, "\"badarg\""));
-    for (i = 0; i < sizeof temporary / sizeof temporary[0]; i++) {
-        if ((int)temporary[i] == http_status)
-            return true;
-    }
-    return false;
-}
-
-RETRY_API retry_failure retry_classify_views(int http_status, const char *body, size_t length)
-{
-    retry_reason reason = RETRY_REASON_NONE;
-    if (http_status == 302)
-        reason = RETRY_REASON_VIEWS_NO_ACTIVE_PARTITION;
-    else if (retry__views_temporary(http_status, body, length))
-        reason = RETRY_REASON_VIEWS_TEMPORARY_FAILURE;
-    return retry__failure(reason, (uint32_t)http_status);
-}
-
-RETRY_API bool retry_idempotent_kv(uint8_t opcode)
-{
-    static const uint8_t idempotent[] = {
-        0x00, 0x09, 0x0c, 0x0d, /* Get, GetQ, GetK, GetKQ */
-        0x0a, 0x83,             /* Noop, GetReplica */
-        0x91, 0x92,             /* ObserveSeqno, Observe */
-        0xb5, 0xba, 0xbb,       /* GetClusterConfig, CollectionsGetManifest, CollectionsGetID */
-        0xc5, 0xc6, 0xd0, 0xd2, /* SubdocGet, SubdocExists, SubdocMultiLookup, SubdocGetCount */
-    };
-    size_t i;
-    for (i = 0; i < sizeof idempotent; i++) {
-        if (idempotent[i] == opcode)
-            return true;
-    }
-    return false;
-}
-
-RETRY_API bool retry_idempotent_service(uint8_t service, bool read_only)
-{
-    if (service == RETRY_SERVICE_SEARCH || service == RETRY_SERVICE_VIEWS)
-        return true;
-    return read_only && (service == RETRY_SERVICE_QUERY || service == RETRY_SERVICE_ANALYTICS ||
-                         service == RETRY_SERVICE_MANAGEMENT);
 }
 
 /* ---- Retry-After --------------------------------------------------------------------------- */

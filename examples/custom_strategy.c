@@ -67,13 +67,13 @@ int main(void)
     retry_client client = {.strategy = &strategy.base, .observe = print_decision};
     static retry_operation member, robot, guest;
     enum visitor visitors[] = {MEMBER, ROBOT, GUEST};
-    retry_failure busy = retry_classify_kv(0x86, 0x01); /* temporary failure of a set */
+    retry_failure busy = retry_classify_http(429, 0); /* too many requests */
     retry_failure taken = {.reason = SEAT_TAKEN};
     client.user_reasons = reason_names;
     retry_seed(1);
     begin(&member, &client, &visitors[MEMBER]);
     attempt_fails(&member, &busy, 10);
-    attempt_fails(&member, &taken, 20);
+    attempt_fails(&member, &taken, 200);
     begin(&robot, &client, &visitors[ROBOT]);
     attempt_fails(&robot, &busy, 10);
     begin(&guest, &client, &visitors[GUEST]);

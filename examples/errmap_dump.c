@@ -144,7 +144,7 @@ static void put_attributes(uint32_t attributes, size_t column)
 
 static void put_entry(const errmap *map, const errmap_entry *entry)
 {
-    const bool known = !retry_classify_kv(entry->code, 0).unknown;
+    const bool known = !errmap_classify_kv(NULL, entry->code, 0).failure.unknown;
     size_t column = 5;
     printf("%04x ", entry->code);
     column = go_to(put_text(map, entry->name, column), INDENT + NAME_WIDTH);

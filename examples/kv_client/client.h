@@ -57,7 +57,7 @@ typedef struct operation {
     retry_operation retry;
     retry_hedge hedge;
     retry_copy further[COPIES - 1];
-    retry_nmv nmv;
+    errmap_nmv nmv;
     copy copies[COPIES];
     uint32_t tries;   /* begun so far */
     uint32_t opaques; /* copies sent in all */

@@ -56,7 +56,7 @@ static void ended(kv_client *client, operation *op, retry_step end)
         finish(client, op, DONE);
     } else if (end.cause == RETRY_CAUSE_CANCELLED) {
         finish(client, op, CUT_OFF);
-    } else if (op->retry.request.ambiguous && !retry_idempotent_kv(kinds[op->kind].opcode)) {
+    } else if (op->retry.request.ambiguous && !errmap_idempotent_kv(kinds[op->kind].opcode)) {
         finish(client, op, PERHAPS_DONE);
     } else if (end.verdict == RETRY_VERDICT_EXPIRE) {
         finish(client, op, EXPIRED);
@@ -115,14 +115,14 @@ static void begin(kv_client *client, operation *op, retry_time now)
     }
     request->client = &client->retry;
     request->timeout = OPERATION_TIMEOUT;
-    request->idempotent = client->careless || retry_idempotent_kv(kinds[op->kind].opcode);
+    request->idempotent = client->careless || errmap_idempotent_kv(kinds[op->kind].opcode);
     op->hedge.latency = &client->latency;
     op->hedge.count = COPIES - 1;
     op->hedge.copies = op->further;
     if (op->kind == GET && client->scenario->nodes > 1)
         retry_hedge_copies(&op->retry, &op->hedge);
     retry_start(&op->retry, NULL, now);
-    retry_nmv_begin(&op->nmv, client->map_revision);
+    errmap_nmv_begin(&op->nmv, client->map_revision);
     client->open++;
     drive(client, op, now);
 }
@@ -259,15 +259,15 @@ static void adopt_map(kv_client *client, const kv_packet *response)
         client->map[i] = response->value[8 + i] % client->scenario->nodes;
 }
 
-/* Whether there is another try is the operation's to say, where to and when is retry_nmv's: its
+/* Whether there is another try is the operation's to say, where to and when is errmap_nmv's: its
    step is handed on as an order. */
 static void not_my_vbucket(kv_client *client, operation *op, copy *which, const kv_packet *response,
                            retry_time now)
 {
-    retry_failure failure = retry_classify_kv(response->status, response->opcode);
+    retry_failure failure = errmap_classify_kv(NULL, response->status, response->opcode).failure;
     adopt_map(client, response);
     failure.pushback = true;
-    failure.retry_after = retry_nmv_rejected(&op->nmv, client->map_revision, false).delay;
+    failure.retry_after = errmap_nmv_rejected(&op->nmv, client->map_revision, false).delay;
     copy_ended(client, op, which, &failure, now);
     drive(client, op, now);
 }

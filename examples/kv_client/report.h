@@ -197,11 +197,12 @@ static inline report_code *report_code_of(kv_report *report, const errmap *map,
 }
 
 /* An attempt has failed and been decided: retried after `delay`, or not. A code
-   that retry.h knows by itself is not counted. */
+   that is known without a map is not counted. */
 static inline void report_advice(kv_report *report, const errmap *map, const errmap_advice *advice,
                                  bool retried, retry_ms delay)
 {
-    bool only_map = advice->entry && retry_classify_kv(advice->entry->code, 0).unknown;
+    bool only_map =
+        advice->entry && errmap_classify_kv(NULL, advice->entry->code, 0).failure.unknown;
     report_code *row = only_map ? report_code_of(report, map, advice->entry) : NULL;
     if (!row)
         return;

@@ -153,7 +153,7 @@ static int times_applied(const kv_client *client, const operation *op)
 static bool leaves_traces(const kv_client *client, const operation *op)
 {
     if (client->cluster)
-        return !retry_idempotent_kv(kinds[op->kind].opcode);
+        return !errmap_idempotent_kv(kinds[op->kind].opcode);
     return op->kind == INCREMENT;
 }
 

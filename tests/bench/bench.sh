@@ -50,7 +50,7 @@ early_and_late() # TEXT KIND LIMIT: decisions 5 to 16 of a request, and 17 to 28
 }
 
 echo "One decision, 12 a request (gcc -O2)             instructions  at most to shift"
-decision "classify_kv, orchestrate: best effort, deadline" retry 194
+decision "classify, orchestrate: best effort, deadline" retry 194
 decision "the same, paid for by a shared budget" budget 260
 decision "the same, a retry_policy of one's own" policy 222
 decision "by hand: min(cap, base << n), jitter by a multiply" shift ""

@@ -13,7 +13,7 @@ uint32_t link_b_version(void);
 size_t link_b_size(void);
 const char *link_b_name(retry_reason reason);
 retry_ms link_b_delay(const retry_backoff *backoff, uint32_t attempt, uint32_t random);
-retry_reason link_b_classify(uint16_t status, uint8_t opcode);
+retry_reason link_b_classify(int status);
 void link_b_begin(retry_request *request, retry_time now);
 retry_decision link_b_orchestrate(retry_request *request, const retry_failure *failure,
                                   retry_time now);
@@ -46,9 +46,9 @@ retry_ms link_b_delay(const retry_backoff *backoff, uint32_t attempt, uint32_t r
     return retry_backoff_delay(backoff, attempt, 0, random);
 }
 
-retry_reason link_b_classify(uint16_t status, uint8_t opcode)
+retry_reason link_b_classify(int status)
 {
-    return retry_classify_kv(status, opcode).reason;
+    return retry_classify_grpc(status).reason;
 }
 
 void link_b_begin(retry_request *request, retry_time now)

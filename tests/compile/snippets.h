@@ -43,6 +43,7 @@ extern retry_failure failure;
 #endif
 extern errmap map;
 extern errmap_advice advice;
+extern errmap_nmv nmv;
 
 /* Of the program. */
 #ifdef OF_README_md
@@ -58,6 +59,16 @@ extern unsigned copy;
 extern const char *header, *host, *method, *sqlstate, *text, *value;
 extern int status;
 extern uint32_t retries;
+#ifdef OF_errmap_h
+extern const char *message, *body;
+extern errmap_nmv_step step;
+extern int http_status;
+extern size_t length;
+extern uint8_t opcode;
+extern uint32_t code;
+extern uint64_t revision;
+extern bool has_fast_forward, read_only, retry_flag;
+#endif
 extern bool commit_was_sent, connection_lost, sent, timed_out;
 retry_time now_ms(void);
 uint32_t ticks(void);

@@ -53,7 +53,7 @@ says README.md "A delay alone takes " "$(printed size "$delay")" " bytes"
 says README.md "\`retry_run\` " "$(printed size retry_run)" ", and all of"
 says README.md "and all of retry.h " "$(printed size "all of retry.h")" "."
 says README.md "A decision alone takes " \
-    "$(near bench "classify_kv, orchestrate: best effort, deadline")" " instructions" 1
+    "$(near bench "classify, orchestrate: best effort, deadline")" " instructions" 1
 says README.md "instructions, or " "$(near bench "the same, paid for by a shared budget")" \
     " with a shared budget" 1
 says README.md "a delay by hand takes " \

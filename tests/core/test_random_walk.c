@@ -451,23 +451,6 @@ static void move_connection(unsigned i)
               connection->min_connect_timeout);
 }
 
-static void move_nmv(unsigned i)
-{
-    static retry_nmv ways[REQUESTS];
-    retry_nmv *way = &ways[i];
-    retry_nmv_step step;
-    retry_ms interval;
-    if (chance(10)) {
-        way->interval = hostile();
-        retry_nmv_begin(way, below(5));
-    }
-    step =
-        chance(2) ? retry_nmv_rejected(way, below(5), chance(2)) : retry_nmv_config(way, below(5));
-    interval = way->interval ? way->interval : 100;
-    CHECK(step.map <= RETRY_MAP_FAST_FORWARD);
-    CHECK(step.delay == 0 || step.delay == interval);
-}
-
 static void fill_text(char *text, size_t length)
 {
     static const char letters[] = "0123456789 ,:-GMTFriDec{}\"reason:missing";
@@ -484,11 +467,6 @@ static void move_classify(unsigned i)
     int status = (int)(hostile() & (uint32_t)INT_MAX);
     (void)i;
     fill_text(text, length);
-    CHECK(retry_reason_name(retry_classify_kv((uint16_t)hostile(), (uint8_t)hostile()).reason));
-    CHECK(!retry_classify_query(hostile(), text, length, chance(2)).unknown);
-    CHECK(!retry_classify_analytics(hostile()).throttle);
-    CHECK_EQUAL(status, retry_classify_search(status).code);
-    CHECK_EQUAL(status, retry_classify_views(status, text, length).code);
     CHECK_EQUAL(status, retry_classify_http(status, hostile()).code);
     CHECK_EQUAL(0, retry_classify_stage((uint8_t)hostile(), (retry_reason)hostile()).code);
     CHECK(!retry_idempotent_http(text, length)); /* no method of these letters */
@@ -497,10 +475,9 @@ static void move_classify(unsigned i)
 }
 
 static void (*const moves[])(unsigned) = {
-    move_begin,       move_begin,       move_orchestrate, move_orchestrate,
-    move_orchestrate, move_orchestrate, move_resume,      move_finish,
-    move_null,        move_forget,      move_budget,      move_policy,
-    move_backoff,     move_connection,  move_nmv,         move_classify,
+    move_begin,       move_begin,  move_orchestrate, move_orchestrate, move_orchestrate,
+    move_orchestrate, move_resume, move_finish,      move_null,        move_forget,
+    move_budget,      move_policy, move_backoff,     move_connection,  move_classify,
 };
 
 static void check_world(uint32_t step, unsigned move)

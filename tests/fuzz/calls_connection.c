@@ -1,5 +1,5 @@
-/* Fuzz target for one connection and one way through a bucket's maps: bytes become calls with
-   hostile values and instants, beside a model of gRPC's spacing and one of RFC 0005. */
+/* Fuzz target for one connection: bytes become calls with hostile values and instants, beside a
+   model of gRPC's spacing. */
 #define RETRY_IMPLEMENTATION
 #include "../../retry.h"
 
@@ -143,69 +143,6 @@ static void set_up_connection(void)
     memset(&model, 0, sizeof model);
 }
 
-/* ---- the maps ------------------------------------------------------------------------------ */
-
-static retry_nmv nmv;
-static struct {
-    retry_nmv_step step;
-    uint64_t revision; /* that it was tried on, or that the fast-forward map was first used at */
-    bool waiting;
-} way;
-
-static uint64_t hostile_revision(void)
-{
-    uint8_t which = byte();
-    return which < 0xf0 ? which % 8 : UINT64_MAX - which % 4;
-}
-
-static void go(uint8_t map, retry_ms delay, bool waiting)
-{
-    way.step.map = map;
-    way.step.delay = delay;
-    way.waiting = waiting;
-}
-
-static void require_step(retry_nmv_step got)
-{
-    REQUIRE(got.map == way.step.map && got.delay == way.step.delay);
-}
-
-static void call_nmv_begin(void)
-{
-    way.revision = hostile_revision();
-    retry_nmv_begin(&nmv, way.revision);
-    go(RETRY_MAP_CURRENT, 0, false);
-}
-
-static void call_nmv_rejected(void)
-{
-    uint64_t revision = hostile_revision();
-    bool forward = chance(2);
-    retry_nmv_step got = retry_nmv_rejected(&nmv, revision, forward);
-    if (revision > way.revision) {
-        way.revision = revision;
-        go(RETRY_MAP_CURRENT, 0, false);
-    } else if (!forward) {
-        go(RETRY_MAP_CURRENT, nmv.interval ? nmv.interval : 100, true);
-    } else if (way.step.map == RETRY_MAP_CURRENT) {
-        go(RETRY_MAP_FAST_FORWARD, 0, false);
-    } else {
-        go(RETRY_MAP_FAST_FORWARD, nmv.interval ? nmv.interval : 100, true);
-    }
-    require_step(got);
-}
-
-static void call_nmv_config(void)
-{
-    uint64_t revision = hostile_revision();
-    retry_nmv_step got = retry_nmv_config(&nmv, revision);
-    if (way.waiting && revision > way.revision) {
-        way.revision = revision;
-        go(RETRY_MAP_CURRENT, 0, false);
-    }
-    require_step(got);
-}
-
 /* ---- calls --------------------------------------------------------------------------------- */
 
 static void pass_time(void)
@@ -221,7 +158,7 @@ static void pass_time(void)
 
 static void call(uint8_t which)
 {
-    switch (which % 8) {
+    switch (which % 4) {
     case 0:
         call_begin();
         break;
@@ -230,16 +167,6 @@ static void call(uint8_t which)
         break;
     case 2:
         call_established();
-        break;
-    case 3:
-        call_nmv_rejected();
-        break;
-    case 4:
-        call_nmv_config();
-        break;
-    case 5:
-        if (which > 0xc0)
-            call_nmv_begin();
         break;
     default:
         pass_time();
@@ -251,9 +178,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     bytes_start(data, size);
     now = chance(2) ? (retry_time)word() : (retry_time)-1 - word();
     set_up_connection();
-    memset(&nmv, 0, sizeof nmv);
-    nmv.interval = hostile();
-    call_nmv_begin();
     while (bytes_left != 0)
         call(byte());
     return 0;

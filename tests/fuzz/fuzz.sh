@@ -12,6 +12,7 @@ cat > "$work/targets" << 'END_OF_TARGETS'
 errmap_map errmap_seed.json errmap_retry.json
 errmap_packets errmap_hello*.bin errmap_get*.bin
 errmap_answers errmap_seed.json errmap_get*.bin
+errmap_nmv errmap_seed.json errmap_get.bin
 from_text policy.txt budget.txt duration.txt
 from_header retry_after_fixdate.txt retry_after_rfc850.txt retry_after_asctime.txt duration.txt
 calls_request errmap_seed.json errmap_get.bin

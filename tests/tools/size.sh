@@ -110,7 +110,7 @@ cut 1090 retry-after
 cut 1150 connection
 cut 1500 breaker
 
-structs="retry_failure retry_request retry_operation retry_copy retry_service retry_gates retry_client retry_policy retry_budget retry_connection retry_nmv
+structs="retry_failure retry_request retry_operation retry_copy retry_service retry_gates retry_client retry_policy retry_budget retry_connection errmap_nmv
     retry_rate retry_breaker retry_throttle retry_latency retry_hedge retry_aimd retry_scope
     errmap_entry errmap"
 {

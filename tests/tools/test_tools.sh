@@ -116,12 +116,12 @@ check "alive: exit status" ended alive 3
 check "alive: output" lines alive 1
 
 # What is left out is said last, so that the last line is not that of a full pass.
-run part make run-check BUILD="$work/build" LACKS=libjsmn-dev TESTS="test_nmv test_errmap_json" WERROR=
+run part make run-check BUILD="$work/build" LACKS=libjsmn-dev TESTS="test_phase test_errmap_json" WERROR=
 check "left out: the rest has passed" ended part 0
 check "left out: the rest is counted" shows part.out "^[1-9][0-9]* passed, 0 failed\$"
 check "left out: which" shows part.out "^Left out: errmap.h. They need packages"
 check "left out: how to install them comes last" last part "^ *sudo apt-get install libjsmn-dev\$"
-run whole make run-check BUILD="$work/build" TESTS=test_nmv WERROR=
+run whole make run-check BUILD="$work/build" TESTS=test_phase WERROR=
 check "nothing left out: exit status" ended whole 0
 check "nothing left out: nothing said" lacks whole.out "Left out"
 

@@ -475,15 +475,15 @@ static void operations(void)
 static void connections(void)
 {
     retry_connection connection = RETRY_CONNECTION_GRPC;
-    retry_nmv nmv;
+    errmap_nmv nmv;
     uint64_t revision = 1;
     uint32_t i;
     memset(&nmv, 0, sizeof nmv);
     connection.stable_after = below(2) == 0 ? 0 : below(20000);
     nmv.interval = below(2) == 0 ? 0 : any();
-    retry_nmv_begin(&nmv, revision);
+    errmap_nmv_begin(&nmv, revision);
     for (i = 0; i < 12; i++) {
-        retry_nmv_step step;
+        errmap_nmv_step step;
         add(retry_connection_begin(&connection, random_bits(NULL), now));
         pass(below(30000));
         if (below(3) == 0)
@@ -491,8 +491,8 @@ static void connections(void)
         pass(below(30000));
         add(retry_connection_failed(&connection, now));
         revision += below(3) == 0;
-        step = below(2) == 0 ? retry_nmv_rejected(&nmv, revision, below(2) == 0)
-                             : retry_nmv_config(&nmv, revision);
+        step = below(2) == 0 ? errmap_nmv_rejected(&nmv, revision, below(2) == 0)
+                             : errmap_nmv_config(&nmv, revision);
         add(step.map);
         add(step.delay);
     }
@@ -511,16 +511,17 @@ static void classifications(void)
     uint32_t i, delay = 0;
     size_t length;
     for (i = 0; i < 256; i++) {
-        add_failure(retry_classify_kv((uint16_t)i, (uint8_t)below(256)));
-        add(retry_idempotent_kv((uint8_t)i));
+        errmap_advice advice = errmap_classify_kv(NULL, (uint16_t)i, (uint8_t)below(256));
+        add_failure(advice.failure);
+        add(errmap_idempotent_kv((uint8_t)i));
         add_failure(retry_classify_http((int)(i + 300), below(2) * 4000));
         add_failure(retry_classify_grpc((int)i));
-        add_failure(retry_classify_search((int)(i + 300)));
-        add_failure(retry_classify_analytics(i * 100 + 20000));
+        add_failure(errmap_classify_search((int)(i + 300)));
+        add_failure(errmap_classify_analytics(i * 100 + 20000));
         add_text(retry_reason_name((retry_reason)i));
     }
-    add_failure(retry_classify_query(5000, "queryport.indexNotFound", 23, false));
-    add_failure(retry_classify_views(404, "{\"error\":\"not_found\"}", 21));
+    add_failure(errmap_classify_query(5000, "queryport.indexNotFound", 23, false));
+    add_failure(errmap_classify_views(404, "{\"error\":\"not_found\"}", 21));
     for (i = 0; i < COUNT(dates); i++) {
         for (length = 0; dates[i][length];)
             length++;

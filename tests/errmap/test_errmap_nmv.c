@@ -1,12 +1,12 @@
 /* Which map a vbucket is looked up in after not-my-vbucket, and when (RFC 0005). */
 #define RETRY_IMPLEMENTATION
-#include "../../retry.h"
+#include "../../errmap.h"
 #include "../support/check.h"
 
 enum { BEGIN, REJECTED, CONFIG, STOP };
 
-#define CURRENT RETRY_MAP_CURRENT
-#define FORWARD RETRY_MAP_FAST_FORWARD
+#define CURRENT ERRMAP_MAP_CURRENT
+#define FORWARD ERRMAP_MAP_FAST_FORWARD
 
 struct event {
     int kind;
@@ -171,22 +171,23 @@ static const struct {
 
 static void play(const char *name, const struct event *events, retry_ms interval, uint64_t base)
 {
-    retry_nmv nmv;
+    errmap_nmv nmv;
     size_t i;
     memset(&nmv, 0, sizeof nmv);
     nmv.interval = interval;
     for (i = 0; events[i].kind != STOP; i++) {
         const struct event *event = &events[i];
         uint64_t revision = base + event->revision;
-        retry_nmv_step step;
+        errmap_nmv_step step;
         check_row("%s, event %u", name, (unsigned)i);
         if (event->kind == BEGIN) {
-            retry_nmv_begin(&nmv, revision);
+            errmap_nmv_begin(&nmv, revision);
             CHECK_EQUAL(interval, nmv.interval);
             continue;
         }
-        step = event->kind == REJECTED ? retry_nmv_rejected(&nmv, revision, event->has_fast_forward)
-                                       : retry_nmv_config(&nmv, revision);
+        step = event->kind == REJECTED
+                   ? errmap_nmv_rejected(&nmv, revision, event->has_fast_forward)
+                   : errmap_nmv_config(&nmv, revision);
         CHECK_EQUAL(event->map, step.map);
         CHECK_EQUAL(event->delay, step.delay);
     }
@@ -206,23 +207,23 @@ static void test_rows(void)
 
 static void test_low_half_is_not_enough(void)
 {
-    retry_nmv nmv;
-    retry_nmv_step step;
+    errmap_nmv nmv;
+    errmap_nmv_step step;
     memset(&nmv, 0, sizeof nmv);
-    retry_nmv_begin(&nmv, ((uint64_t)1 << 32) + 5);
-    step = retry_nmv_rejected(&nmv, ((uint64_t)2 << 32) + 4, true);
+    errmap_nmv_begin(&nmv, ((uint64_t)1 << 32) + 5);
+    step = errmap_nmv_rejected(&nmv, ((uint64_t)2 << 32) + 4, true);
     CHECK_EQUAL(CURRENT, step.map);
     CHECK_EQUAL(0, step.delay);
 }
 
 static void test_null(void)
 {
-    retry_nmv_step step;
-    retry_nmv_begin(NULL, 7);
-    step = retry_nmv_rejected(NULL, 7, true);
+    errmap_nmv_step step;
+    errmap_nmv_begin(NULL, 7);
+    step = errmap_nmv_rejected(NULL, 7, true);
     CHECK_EQUAL(CURRENT, step.map);
     CHECK_EQUAL(0, step.delay);
-    step = retry_nmv_config(NULL, 7);
+    step = errmap_nmv_config(NULL, 7);
     CHECK_EQUAL(CURRENT, step.map);
     CHECK_EQUAL(0, step.delay);
 }
@@ -236,18 +237,19 @@ static void test_as_an_order(void)
         retry_ms delay;
     } steps[] = {{false, 100}, {false, 100}, {true, 0}, {true, 100}, {false, 100}, {true, 0}};
     retry_request request;
-    retry_failure failure = retry_classify_kv(0x07, 0x00);
-    retry_nmv nmv;
+    const errmap_advice advice = errmap_classify_kv(NULL, 0x07, 0x00);
+    retry_failure failure = advice.failure;
+    errmap_nmv nmv;
     size_t i;
     memset(&request, 0, sizeof request);
     memset(&nmv, 0, sizeof nmv);
     request.strategy = retry_fail_fast();
     retry_begin(&request, 0);
-    retry_nmv_begin(&nmv, 7);
+    errmap_nmv_begin(&nmv, 7);
     for (i = 0; i < CHECK_COUNT(steps); i++) {
         retry_decision decision;
         failure.pushback = true;
-        failure.retry_after = retry_nmv_rejected(&nmv, 7, steps[i].has_fast_forward).delay;
+        failure.retry_after = errmap_nmv_rejected(&nmv, 7, steps[i].has_fast_forward).delay;
         decision = retry_orchestrate(&request, &failure, 0);
         check_row("step %u", (unsigned)i);
         CHECK_DECISION(RETRY, ALWAYS, decision);
