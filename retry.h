@@ -558,15 +558,22 @@ RETRY_API uint32_t retry_draw(void);
 /* ---- Reasons ------------------------------------------------------------------------------- */
 
 /* Why an attempt failed: X(name, allows_non_idempotent, always_retry), as RFC 0049 has them. Added:
-   NONE, QUERY_ERROR_RETRYABLE, ATTEMPT_TIMED_OUT (its own timer ran out with the request on the
-   wire), SERVER_ERROR (something may have changed) and CLIENT_THROTTLED (another gate than the
-   breaker refused). */
+   NONE, ATTEMPT_TIMED_OUT (its own timer ran out with the request on the wire), SERVER_ERROR
+   (something may have changed), CLIENT_THROTTLED (another gate than the breaker refused) and
+   QUERY_ERROR_RETRYABLE. */
 #define RETRY_REASONS(X)                                \
     X(NONE, false, false)                               \
     X(UNKNOWN, false, false)                            \
     X(SOCKET_NOT_AVAILABLE, true, false)                \
     X(SERVICE_NOT_AVAILABLE, true, false)               \
     X(NODE_NOT_AVAILABLE, true, false)                  \
+    X(SOCKET_CLOSED_WHILE_IN_FLIGHT, false, false)      \
+    X(ATTEMPT_TIMED_OUT, false, false)                  \
+    X(SERVICE_RESPONSE_CODE_INDICATED, true, false)     \
+    X(SERVER_ERROR, false, false)                       \
+    X(CIRCUIT_BREAKER_OPEN, true, false)                \
+    X(CLIENT_THROTTLED, true, false)                    \
+    /* Couchbase's own, which errmap.h makes: */        \
     X(KV_NOT_MY_VBUCKET, true, true)                    \
     X(KV_COLLECTION_OUTDATED, true, true)               \
     X(KV_ERROR_MAP_RETRY_INDICATED, true, false)        \
@@ -574,19 +581,13 @@ RETRY_API uint32_t retry_draw(void);
     X(KV_TEMPORARY_FAILURE, true, false)                \
     X(KV_SYNC_WRITE_IN_PROGRESS, true, false)           \
     X(KV_SYNC_WRITE_RE_COMMIT_IN_PROGRESS, true, false) \
-    X(SERVICE_RESPONSE_CODE_INDICATED, true, false)     \
-    X(SOCKET_CLOSED_WHILE_IN_FLIGHT, false, false)      \
-    X(CIRCUIT_BREAKER_OPEN, true, false)                \
     X(QUERY_PREPARED_STATEMENT_FAILURE, true, false)    \
     X(QUERY_INDEX_NOT_FOUND, true, false)               \
+    X(QUERY_ERROR_RETRYABLE, true, false)               \
     X(ANALYTICS_TEMPORARY_FAILURE, true, false)         \
     X(SEARCH_TOO_MANY_REQUESTS, true, false)            \
     X(VIEWS_TEMPORARY_FAILURE, true, false)             \
-    X(VIEWS_NO_ACTIVE_PARTITION, true, true)            \
-    X(QUERY_ERROR_RETRYABLE, true, false)               \
-    X(ATTEMPT_TIMED_OUT, false, false)                  \
-    X(SERVER_ERROR, false, false)                       \
-    X(CLIENT_THROTTLED, true, false)
+    X(VIEWS_NO_ACTIVE_PARTITION, true, true)
 
 typedef uint16_t retry_reason;
 
