@@ -569,27 +569,28 @@ RETRY_API uint32_t retry_draw(void);
 
 /* ---- Reasons ------------------------------------------------------------------------------- */
 
-/* Why an attempt failed, ROW(X, name, allows, always, unsent, sick, blames):
-   allows   safe to send again whatever the operation: it was not carried out (RFC 0049)
-   always   retried without asking a strategy (RFC 0049)
-   unsent   it put no load on the server, which was not there, or which a gate of the client's
-   spared sick     the other end did not answer, or broke blames   it may lower a limit of attempts
-   at once: one poisonous request is no overload NONE: nothing to retry. UNKNOWN: never retried.
-   ATTEMPT_TIMED_OUT: its own timer ran out with the request on the wire. SERVER_ERROR: something
-   may have changed. CLIENT_THROTTLED: another gate than the breaker refused. */
+/* Why an attempt failed: ROW(X, name, allows, always, unsent, sick, blames).
+   - allows: safe to send again whatever the operation, as it was not carried out (RFC 0049).
+   - always: retried without asking a strategy (RFC 0049).
+   - unsent: no load on the server, which was not there, or which a gate of the client's spared.
+   - sick: the other end did not answer, or broke.
+   - blames: it may lower a limit of attempts at once. One poisonous request is no overload.
+   NONE: nothing to retry. UNKNOWN: never retried. ATTEMPT_TIMED_OUT: its own timer ran out with the
+   request on the wire. SERVER_ERROR: something may have changed. CLIENT_THROTTLED: another gate
+   than the breaker refused. */
 #define RETRY__REASONS(ROW, X)                                                   \
     ROW(X, NONE, false, false, false, false, true)                               \
     ROW(X, UNKNOWN, false, false, false, false, true)                            \
     ROW(X, SOCKET_NOT_AVAILABLE, true, false, true, true, true)                  \
     ROW(X, SERVICE_NOT_AVAILABLE, true, false, true, true, true)                 \
     ROW(X, NODE_NOT_AVAILABLE, true, false, true, true, true)                    \
-    ROW(X, SERVICE_RESPONSE_CODE_INDICATED, true, false, false, false, true)     \
     ROW(X, SOCKET_CLOSED_WHILE_IN_FLIGHT, false, false, false, true, true)       \
     ROW(X, ATTEMPT_TIMED_OUT, false, false, false, true, true)                   \
+    ROW(X, SERVICE_RESPONSE_CODE_INDICATED, true, false, false, false, true)     \
     ROW(X, SERVER_ERROR, false, false, false, true, false)                       \
     ROW(X, CIRCUIT_BREAKER_OPEN, true, false, true, false, true)                 \
     ROW(X, CLIENT_THROTTLED, true, false, true, false, true)                     \
-    /* Couchbase's (RFC 0049) */                                                 \
+    /* Couchbase's own, which errmap.h makes: */                                 \
     ROW(X, KV_NOT_MY_VBUCKET, true, true, false, false, true)                    \
     ROW(X, KV_COLLECTION_OUTDATED, true, true, false, false, true)               \
     ROW(X, KV_ERROR_MAP_RETRY_INDICATED, true, false, false, false, true)        \
