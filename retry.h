@@ -918,18 +918,35 @@ RETRY_API retry_ms retry_backoff_base(const retry_backoff *backoff, uint32_t ret
 RETRY_API retry_ms retry_backoff_delay(const retry_backoff *backoff, uint32_t retries,
                                        retry_ms previous, uint32_t random);
 
-#define RETRY__BACKOFF(curve, jitter, min, first, max, ratio, spread)                             \
-    {                                                                                             \
-        RETRY_CURVE_##curve, RETRY_JITTER_##jitter, min, first, max, ratio, spread, NULL, 0, NULL \
+/* The numbers of each preset, in ms: X(curve, jitter, min, attempts, initial, initial after
+   throttled answers, the longest after these if that is more, the most that a server may ask for,
+   the most above the delay, the longest, factor). 0 is the default. */
+#define RETRY__BEST_EFFORT(X) X(EXPONENTIAL, FULL, 1, 0, 1, 100, 10000, 0, 0, 500, 0)
+#define RETRY__SMITHY(X) X(EXPONENTIAL, FULL, 0, 5, 1000, 0, 0, 0, 0, 20000, 0)
+#define RETRY__AWS(X) X(EXPONENTIAL, FULL, 0, 3, 1000, 0, 0, 20000, 0, 20000, 0)
+#define RETRY__AWS_2026(X) X(EXPONENTIAL, FULL, 0, 3, 50, 1000, 0, 0, 5000, 20000, 0)
+#define RETRY__GRPC(X) X(EXPONENTIAL, SPREAD, 0, 0, 1000, 0, 0, 0, 0, 120000, RETRY_RATIO(1.6))
+#define RETRY__RFC0049(X) X(EXPONENTIAL, NONE, 0, 0, 1, 0, 0, 0, 0, 500, 0)
+#define RETRY__LADDER(X) X(CONTROLLED, NONE, 0, 0, 0, 0, 0, 0, 0, 0, 0)
+
+#define RETRY__BACKOFF(curve, jitter, min, attempts, initial, throttled, throttled_max, after_max, \
+                       after_slack, max, factor)                                                   \
+    {                                                                                              \
+        RETRY_CURVE_##curve, RETRY_JITTER_##jitter, min, initial, max, factor, 0, NULL, 0, NULL    \
     }
-#define RETRY_BACKOFF_DEFAULT RETRY__BACKOFF(EXPONENTIAL, DEFAULT, 0, 0, 0, 0, 0)
-#define RETRY_BACKOFF_BEST_EFFORT RETRY__BACKOFF(EXPONENTIAL, FULL, 1, 1, 500, 0, 0)
-#define RETRY_BACKOFF_THROTTLED RETRY__BACKOFF(EXPONENTIAL, FULL, 1, 100, 10000, 0, 0)
-#define RETRY_BACKOFF_RFC0049 RETRY__BACKOFF(EXPONENTIAL, NONE, 0, 1, 500, 0, 0)
-#define RETRY_BACKOFF_CONTROLLED RETRY__BACKOFF(CONTROLLED, NONE, 0, 0, 0, 0, 0)
-#define RETRY_BACKOFF_AWS RETRY__BACKOFF(EXPONENTIAL, FULL, 0, 1000, 20000, 0, 0)
-#define RETRY_BACKOFF_AWS_2026 RETRY__BACKOFF(EXPONENTIAL, FULL, 0, 50, 20000, 0, 0)
-#define RETRY_BACKOFF_GRPC RETRY__BACKOFF(EXPONENTIAL, SPREAD, 0, 1000, 120000, RETRY_RATIO(1.6), 0)
+#define RETRY__BACKOFF_THROTTLED(curve, jitter, min, attempts, initial, throttled, throttled_max, \
+                                 after_max, after_slack, max, factor)                             \
+    RETRY__BACKOFF(curve, jitter, min, 0, throttled, 0, 0, 0, 0,                                  \
+                   (throttled_max) > (max) ? (throttled_max) : (max), factor)
+
+#define RETRY_BACKOFF_DEFAULT RETRY__BACKOFF(EXPONENTIAL, DEFAULT, 0, 0, 0, 0, 0, 0, 0, 0, 0)
+#define RETRY_BACKOFF_BEST_EFFORT RETRY__BEST_EFFORT(RETRY__BACKOFF)
+#define RETRY_BACKOFF_THROTTLED RETRY__BEST_EFFORT(RETRY__BACKOFF_THROTTLED)
+#define RETRY_BACKOFF_RFC0049 RETRY__RFC0049(RETRY__BACKOFF)
+#define RETRY_BACKOFF_CONTROLLED RETRY__LADDER(RETRY__BACKOFF)
+#define RETRY_BACKOFF_AWS RETRY__AWS(RETRY__BACKOFF)
+#define RETRY_BACKOFF_AWS_2026 RETRY__AWS_2026(RETRY__BACKOFF)
+#define RETRY_BACKOFF_GRPC RETRY__GRPC(RETRY__BACKOFF)
 
 /* ---- Phase --------------------------------------------------------------------------------- */
 
@@ -963,12 +980,17 @@ RETRY_API const retry_strategy *retry_best_effort(void);
 /* Refuses (REFUSED) what is not always retried; for a library's internal requests. RFC 0049. */
 RETRY_API const retry_strategy *retry_fail_fast(void);
 
-#define RETRY__POLICY(...) RETRY__INIT(RETRY__INIT(retry_policy_after), __VA_ARGS__, 0)
-#define RETRY_POLICY_BEST_EFFORT \
-    RETRY__POLICY(RETRY_BACKOFF_BEST_EFFORT, RETRY_BACKOFF_THROTTLED, 0, 0, 0)
-#define RETRY_POLICY_SMITHY RETRY__POLICY(RETRY_BACKOFF_AWS, RETRY_BACKOFF_DEFAULT, 5, 0, 0)
-#define RETRY_POLICY_AWS RETRY__POLICY(RETRY_BACKOFF_AWS, RETRY_BACKOFF_DEFAULT, 3, 20000, 0)
-#define RETRY_POLICY_AWS_2026 RETRY__POLICY(RETRY_BACKOFF_AWS_2026, RETRY_BACKOFF_AWS, 3, 0, 5000)
+#define RETRY__POLICY(curve, jitter, min, attempts, initial, throttled, throttled_max, after_max,  \
+                      after_slack, max, factor)                                                    \
+    RETRY__INIT(RETRY__INIT(retry_policy_after),                                                   \
+                RETRY__BACKOFF(curve, jitter, min, 0, initial, 0, 0, 0, 0, max, factor),           \
+                RETRY__BACKOFF_THROTTLED(curve, jitter, min, 0, 0, throttled, throttled_max, 0, 0, \
+                                         max, factor),                                             \
+                attempts, after_max, after_slack, 0)
+#define RETRY_POLICY_BEST_EFFORT RETRY__BEST_EFFORT(RETRY__POLICY)
+#define RETRY_POLICY_SMITHY RETRY__SMITHY(RETRY__POLICY)
+#define RETRY_POLICY_AWS RETRY__AWS(RETRY__POLICY)
+#define RETRY_POLICY_AWS_2026 RETRY__AWS_2026(RETRY__POLICY)
 
 /* ---- Retry budget -------------------------------------------------------------------------- */
 
@@ -1028,32 +1050,39 @@ RETRY_API void retry_budget_deposit(retry_budget *budget, uint32_t amount);
 /* Thousandths in the bucket as of the last call on it. NULL: 0. */
 RETRY_API uint32_t retry_budget_balance(const retry_budget *budget);
 
-#define RETRY__BUDGET(capacity, cost, timeout_cost, throttle_cost, success, floor, refund, charge) \
-    RETRY__INIT(RETRY_TOKENS(capacity), RETRY_TOKENS(cost), RETRY_TOKENS(timeout_cost),            \
+/* The numbers of each preset: X(capacity in thousandths; cost, after a time-out, after a throttled
+   answer, success and floor in tokens; refund_last, charge_failures; expire in s, base a second).
+ */
+#define RETRY__BUDGET_EFFORT(X, capacity) X(capacity, 0.25, 1, 1, 0.1, 0, false, false, 10, 0.05)
+#define RETRY__BUDGET_SMITHY(X) X(RETRY_TOKENS(500), 5, 10, 5, 1, 0, false, false, 0, 0)
+#define RETRY__BUDGET_AWS(X) X(RETRY_TOKENS(500), 5, 10, 5, 1, 0, true, false, 0, 0)
+#define RETRY__BUDGET_AWS_2026(X) X(RETRY_TOKENS(500), 14, 14, 5, 1, 0, true, false, 0, 0)
+#define RETRY__BUDGET_GRPC(X) X(RETRY_TOKENS(10), 1, 0, 0, 0.1, 5, false, true, 0, 0)
+
+#define RETRY__BUDGET(capacity, cost, timeout_cost, throttle_cost, success, floor, refund, charge, \
+                      expire, base)                                                                \
+    RETRY__INIT(capacity, RETRY_TOKENS(cost), RETRY_TOKENS(timeout_cost),                          \
                 RETRY_TOKENS(throttle_cost), RETRY_TOKENS(success), 0, 0, RETRY_TOKENS(floor),     \
-                refund, charge, 0, 0)
+                refund, charge, (expire)*1000, RETRY_PER_SECOND(base))
 
 /* Initialisers of retry_budget_options. SMITHY gives 1 token back on every success, as its guide
    says; AWS gives back the last charge, or 1 token for a success that needed no retry. */
-#define RETRY_BUDGET_SMITHY RETRY__BUDGET(500, 5, 10, 5, 1, 0, false, false)
-#define RETRY_BUDGET_AWS RETRY__BUDGET(500, 5, 10, 5, 1, 0, true, false)
-#define RETRY_BUDGET_AWS_2026 RETRY__BUDGET(500, 14, 14, 5, 1, 0, true, false)
-#define RETRY_BUDGET_GRPC RETRY__BUDGET(10, 1, 0, 0, 0.1, 5, false, true)
-#define RETRY__TOKEN 1000u /* RETRY_TOKENS(1) in whole numbers */
+#define RETRY_BUDGET_SMITHY RETRY__BUDGET_SMITHY(RETRY__BUDGET)
+#define RETRY_BUDGET_AWS RETRY__BUDGET_AWS(RETRY__BUDGET)
+#define RETRY_BUDGET_AWS_2026 RETRY__BUDGET_AWS_2026(RETRY__BUDGET)
+#define RETRY_BUDGET_GRPC RETRY__BUDGET_GRPC(RETRY__BUDGET)
 
 /* For RETRY_POLICY_BEST_EFFORT: a base of one token, which comes back in 20 s, and what successes
    have earned of late: a tenth of a token each, as they expire after 10 s. A retry costs a quarter,
    after a time-out or a throttled answer a whole token. It holds 20 tokens at most for each
    operation that is in flight at once (saturating). */
-#define RETRY_BUDGET_BEST_EFFORT(in_flight)                                                      \
-    RETRY__INIT(                                                                                 \
-        RETRY__CAST(uint32_t,                                                                    \
-                    RETRY__CAST(uint64_t, in_flight) >> 32 != 0 ||                               \
-                            RETRY__CAST(uint64_t, in_flight) * 20 * RETRY__TOKEN > UINT32_MAX    \
-                        ? UINT32_MAX                                                             \
-                        : RETRY__CAST(uint64_t, in_flight) * 20 * RETRY__TOKEN),                 \
-        RETRY_TOKENS(0.25), RETRY_TOKENS(1), RETRY_TOKENS(1), RETRY_TOKENS(0.1), 0, 0, 0, false, \
-        false, 10000, RETRY_PER_SECOND(0.05))
+#define RETRY_BUDGET_BEST_EFFORT(in_flight) \
+    RETRY__BUDGET_EFFORT(RETRY__BUDGET, RETRY__20_TOKENS(in_flight))
+#define RETRY__20_TOKENS(n)                                                           \
+    RETRY__CAST(uint32_t, RETRY__CAST(uint64_t, n) > UINT32_MAX / (20 * RETRY__TOKEN) \
+                              ? UINT32_MAX                                            \
+                              : RETRY__CAST(uint32_t, n) * 20 * RETRY__TOKEN)
+#define RETRY__TOKEN 1000u /* RETRY_TOKENS(1) in whole numbers */
 
 /* ---- Connection backoff -------------------------------------------------------------------- */
 
@@ -5934,24 +5963,26 @@ RETRY_API const retry_client *retry_scope_client(retry_scopes *scopes, const voi
 
 /* ---- Policies and budgets from text -------------------------------------------------------- */
 
-/* Presets of policies, X(name, curve, jitter, and the rest of a retry__preset), and of budgets,
-   X(name, a retry__budget_preset); the first is the default. A name goes before one that it begins
-   with. */
-#define RETRY__POLICY_PRESETS(X)                                                  \
-    X("best-effort", EXPONENTIAL, FULL, 0, 1, 1, 100, 0, 0, 500, 0)               \
-    X("smithy", EXPONENTIAL, FULL, 5, 0, 1000, 0, 0, 0, 20000, 0)                 \
-    X("aws-2026", EXPONENTIAL, FULL, 3, 0, 50, 1000, 0, 5000, 20000, 0)           \
-    X("aws", EXPONENTIAL, FULL, 3, 0, 1000, 0, 20000, 0, 20000, 0)                \
-    X("grpc", EXPONENTIAL, SPREAD, 0, 0, 1000, 0, 0, 0, 120000, RETRY_RATIO(1.6)) \
-    X("rfc0049", EXPONENTIAL, NONE, 0, 0, 1, 0, 0, 0, 500, 0)                     \
-    X("controlled", CONTROLLED, NONE, 0, 0, 0, 0, 0, 0, 0, 0)
-#define RETRY__BUDGET_PRESETS(X)                                     \
-    X("none", 0, 0, 0, 0, 0, 0, 0, 0, false, false)                  \
-    X("best-effort", 2000, 25, 100, 100, 10, 0, 10, 5, false, false) \
-    X("smithy", 50000, 500, 1000, 500, 100, 0, 0, 0, false, false)   \
-    X("aws-2026", 50000, 1400, 1400, 500, 100, 0, 0, 0, true, false) \
-    X("aws", 50000, 500, 1000, 500, 100, 0, 0, 0, true, false)       \
-    X("grpc", 1000, 100, 0, 0, 10, 500, 0, 0, false, true)
+/* Presets, X(name, numbers); the first is the default. A name goes before one that it begins with.
+ */
+#define RETRY__POLICY_PRESETS(X)         \
+    X("best-effort", RETRY__BEST_EFFORT) \
+    X("smithy", RETRY__SMITHY)           \
+    X("aws-2026", RETRY__AWS_2026)       \
+    X("aws", RETRY__AWS)                 \
+    X("grpc", RETRY__GRPC)               \
+    X("rfc0049", RETRY__RFC0049)         \
+    X("controlled", RETRY__LADDER)
+#define RETRY__BUDGET_PRESETS(X)          \
+    X("none", RETRY__BUDGET_NONE)         \
+    X("best-effort", RETRY__BUDGET_ONE)   \
+    X("smithy", RETRY__BUDGET_SMITHY)     \
+    X("aws-2026", RETRY__BUDGET_AWS_2026) \
+    X("aws", RETRY__BUDGET_AWS)           \
+    X("grpc", RETRY__BUDGET_GRPC)
+#define RETRY__BUDGET_NONE(X) X(0, 0, 0, 0, 0, 0, false, false, 0, 0)
+#define RETRY__BUDGET_ONE(X) RETRY__BUDGET_EFFORT(X, 20 * RETRY__TOKEN)
+#define RETRY__BUDGET_OWN(X) X(0, 1, 0, 0, 0, 0, false, false, 0, 0) /* no preset */
 
 /* Keys, X(its number, name, kind of value, field). */
 #define RETRY__POLICY_KEYS(X)                                        \
@@ -5991,19 +6022,18 @@ enum { RETRY__BUDGET_KEYS(RETRY__X) RETRY__BUDGET_KEY_COUNT };
 enum { RETRY__WHOLE, RETRY__TOKENS, RETRY__RATIO, RETRY__FACTOR, RETRY__DURATION };
 enum { RETRY__CURVE = RETRY__DURATION + 1, RETRY__JITTER, RETRY__ANSWER };
 
-/* What a preset of policies sets, times in ms: what RETRY_POLICY_x says, in a fifth of the size. */
+/* What a preset of policies says, in a fifth of the size of RETRY_POLICY_x. */
 typedef struct retry__preset {
-    uint8_t curve, jitter, attempts, min;
-    uint16_t initial, throttled, after_max, after_slack;
+    uint8_t curve, jitter, min, attempts;
+    uint16_t initial, throttled, throttled_max, after_max, after_slack;
     uint32_t max, factor;
 } retry__preset;
 
-/* What a preset of budgets sets: what RETRY_BUDGET_x says, in hundredths of a token, and
-   seconds. */
+/* What a preset of budgets says, in hundredths of a token, and seconds. */
 typedef struct retry__budget_preset {
     uint16_t capacity, cost, timeout, throttle, success, floor;
-    uint8_t expire, base;
     bool refund_last, charge_failures;
+    uint8_t expire, base;
 } retry__budget_preset;
 
 /* What keys set of a budget. */
@@ -6027,8 +6057,7 @@ typedef struct retry__language {
 } retry__language;
 
 #define RETRY__PRESETS_ARE "unknown word; presets are"
-#define RETRY__PRESET_NAME(name, ...) " " name
-#define RETRY__PRESET(name, ...) {__VA_ARGS__},
+#define RETRY__PRESET_NAME(name, numbers) " " name
 #define RETRY__KEY_NAME(key, name, kind, member) " " name "="
 
 static const char retry__policy_words[] = RETRY__PRESETS_ARE RETRY__POLICY_PRESETS(
@@ -6284,16 +6313,16 @@ static const char *retry__policy_sense(const retry_policy *policy, const char *c
     return NULL;
 }
 
-static uint32_t retry__policy_preset(retry_policy *policy, retry__scan *text)
+static const retry__preset *retry__policy_preset(retry_policy *policy, retry__scan *text)
 {
-#define RETRY__X(name, curve, jitter, ...) \
-    {RETRY_CURVE_##curve, RETRY_JITTER_##jitter, __VA_ARGS__},
+#define RETRY__PRESET(curve, jitter, ...) {RETRY_CURVE_##curve, RETRY_JITTER_##jitter, __VA_ARGS__},
+#define RETRY__X(name, numbers) numbers(RETRY__PRESET)
     static const retry__preset presets[] = {RETRY__POLICY_PRESETS(RETRY__X)};
 #undef RETRY__X
-    static const retry_policy plain =
-        RETRY__POLICY(RETRY_BACKOFF_DEFAULT, RETRY_BACKOFF_DEFAULT, 0, 0, 0);
-    uint32_t index = retry__parse_preset(text, &retry__policies, 0);
-    const retry__preset *preset = &presets[index];
+#undef RETRY__PRESET
+    static const retry_policy plain = {
+        {retry_policy_after}, RETRY_BACKOFF_DEFAULT, RETRY_BACKOFF_DEFAULT, 0, 0, 0, 0};
+    const retry__preset *preset = &presets[retry__parse_preset(text, &retry__policies, 0)];
     *policy = plain;
     policy->backoff.curve = preset->curve;
     policy->backoff.jitter = preset->jitter;
@@ -6305,7 +6334,7 @@ static uint32_t retry__policy_preset(retry_policy *policy, retry__scan *text)
     policy->max_attempts = preset->attempts;
     policy->retry_after_max = preset->after_max;
     policy->retry_after_slack = preset->after_slack;
-    return index;
+    return preset;
 }
 
 RETRY_API bool retry_parse_policy(retry_policy *policy, const char *text, size_t length,
@@ -6314,19 +6343,19 @@ RETRY_API bool retry_parse_policy(retry_policy *policy, const char *text, size_t
     const char *at[RETRY__POLICY_KEY_COUNT] = {NULL}, *fault;
     retry_policy parsed;
     retry__scan scan;
+    const retry__preset *preset;
     retry_ms throttled;
-    uint32_t preset;
     if (!retry__scan_begin(&scan, text, length, policy))
         return retry__parsed(error, 0, retry__null);
     preset = retry__policy_preset(&parsed, &scan);
     fault = retry__parse_fields(&scan, &retry__policies, at, &parsed);
     throttled = parsed.throttle_backoff.initial;
-    if (throttled != 0) { /* all else is as after other failures; best effort's `max` is higher */
+    if (throttled != 0) { /* all else is as after other failures */
         parsed.throttle_backoff = parsed.backoff;
         parsed.throttle_backoff.initial =
             at[RETRY__AT_THROTTLED] ? throttled : retry__max(throttled, parsed.backoff.initial);
-        if (preset == 0 && parsed.backoff.max != 0)
-            parsed.throttle_backoff.max = retry__max(parsed.backoff.max, 10000);
+        if (parsed.backoff.max != 0)
+            parsed.throttle_backoff.max = retry__max(parsed.backoff.max, preset->throttled_max);
     }
     if (!fault)
         fault = retry__policy_sense(&parsed, at, &scan.text);
@@ -6367,9 +6396,25 @@ static const char *retry__budget_sense(const retry_budget_options *options, cons
     return NULL;
 }
 
-/* Behind the presets is what a text without one begins with. */
-static const retry__budget_preset retry__budget_presets[] = {
-    RETRY__BUDGET_PRESETS(RETRY__PRESET){0, 100, 0, 0, 0, 0, 0, 0, false, false}};
+#define RETRY__CENTS(x) ((uint16_t)((x)*100 + 0.5))
+#define RETRY__PRESET(capacity, cost, timeout, throttle, success, floor, refund, charge, expire, \
+                      base)                                                                      \
+    {(capacity) / (RETRY__TOKEN / 100),                                                          \
+     RETRY__CENTS(cost),                                                                         \
+     RETRY__CENTS(timeout),                                                                      \
+     RETRY__CENTS(throttle),                                                                     \
+     RETRY__CENTS(success),                                                                      \
+     RETRY__CENTS(floor),                                                                        \
+     refund,                                                                                     \
+     charge,                                                                                     \
+     expire,                                                                                     \
+     (uint8_t)RETRY__CENTS(base)},
+#define RETRY__X(name, numbers) numbers(RETRY__PRESET)
+static const retry__budget_preset retry__budget_presets[] = {RETRY__BUDGET_PRESETS(RETRY__X)
+                                                                 RETRY__BUDGET_OWN(RETRY__PRESET)};
+#undef RETRY__X
+#undef RETRY__PRESET
+#undef RETRY__CENTS
 
 static void retry__budget_preset_to(retry_budget_options *options, uint32_t index)
 {
@@ -6468,7 +6513,6 @@ RETRY_API bool retry_parse_duration(const char *text, size_t length, retry_ms *d
 #undef RETRY__BUDGET_KEYS
 #undef RETRY__PRESETS_ARE
 #undef RETRY__PRESET_NAME
-#undef RETRY__PRESET
 #undef RETRY__KEY_NAME
 
 #endif /* RETRY_IMPLEMENTATION */
