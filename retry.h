@@ -6477,44 +6477,6 @@ RETRY_API bool retry_parse_duration(const char *text, size_t length, retry_ms *d
 }
 #endif
 
-#undef RETRY__WRAPS
-#undef RETRY__INLINE
-#undef RETRY__COLD
-#undef RETRY__ONCE
-#undef RETRY__QUICK
-#undef RETRY__FAST
-#undef RETRY__PLAIN
-#undef RETRY__BUILTIN
-#undef RETRY__MASK
-#undef RETRY__UNMASK
-#undef RETRY__GOLDEN
-#undef RETRY__BEHIND
-#undef RETRY__LATEST
-#undef RETRY__LONGEST
-#undef RETRY__POSIX
-#undef RETRY__WINSOCK
-#undef RETRY__WINDOW_COUNT
-#undef RETRY__BREAKER_NEEDED
-#undef RETRY__BREAKER_FLIGHT
-#undef RETRY__BREAKER_LOW
-#undef RETRY__BREAKER_ROW
-#undef RETRY__BREAKER_ROUNDS
-#undef RETRY__RATE_MS
-#undef RETRY__RATE_THROTTLED
-#undef RETRY__PACE_ROUNDS
-#undef RETRY__PACE_SLOWEST
-#undef RETRY__LATENCY_LEARNT
-#undef RETRY__LATENCY_AT_REST
-#undef RETRY__LATENCY_LATE
-#undef RETRY__OCTAVE
-#undef RETRY__POLICY_PRESETS
-#undef RETRY__BUDGET_PRESETS
-#undef RETRY__POLICY_KEYS
-#undef RETRY__BUDGET_KEYS
-#undef RETRY__PRESETS_ARE
-#undef RETRY__PRESET_NAME
-#undef RETRY__KEY_NAME
-
 #endif /* RETRY_IMPLEMENTATION */
 
 #ifndef RETRY_SYSTEM_CLOCK /* a sentence in the place of "did you mean"; undone above */
