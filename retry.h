@@ -3108,6 +3108,8 @@ RETRY__COLD void retry__budget_refill(retry_budget *budget, retry_time now)
         return;
     if (options->expire != 0)
         retry__budget_expire(budget, passed);
+    if (passed > RETRY__LONGEST) /* the clock was set back, most likely: that earns nothing */
+        return;
     if (options->base_per_second != 0)
         retry__tokens_earn(&budget->retry__held, retry__budget_base(options),
                            options->base_per_second, passed);

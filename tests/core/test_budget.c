@@ -93,8 +93,8 @@ static void test_amounts(void)
     CHECK(newer.retry_cost == 14000 && newer.timeout_cost == 14000 && newer.throttle_cost == 5000);
     CHECK(grpc.capacity == 10000 && grpc.retry_cost == 1000 && grpc.success_deposit == 100);
     CHECK(grpc.floor == 5000 && grpc.charge_failures && grpc.timeout_cost == 0);
-    CHECK(best.capacity == 60000 && best.retry_cost == 1000 && best.success_deposit == 100);
-    CHECK(best.expire == 10000 && best.floor == 0);
+    CHECK(best.capacity == 60000 && best.retry_cost == 250 && best.success_deposit == 100);
+    CHECK(best.expire == 10000 && best.floor == 0 && best.base_per_second == 50);
 }
 
 static void test_null(void)
@@ -723,6 +723,7 @@ static void test_grpc_gives_nothing_back(void)
     retry_failure failure = check_failure_of(RETRY_REASON_KV_LOCKED);
     retry_policy slow = RETRY_POLICY_BEST_EFFORT;
     retry_backoff constant = RETRY_BACKOFF_DEFAULT;
+    constant.jitter = RETRY_JITTER_NONE;
     constant.initial = 100;
     slow.backoff = constant;
     request.strategy = &slow.base;
@@ -754,21 +755,30 @@ static retry_budget empty_bucket(void)
     return budget;
 }
 
-/* A clock that is 32,768 ms behind is waited for; one that is further behind was set back. */
+/* A clock that is 32,768 ms behind is waited for; one that is further behind was set back: no token
+   comes of that, by itself or of the base. */
 static void test_refill_set_back(void)
 {
     static const struct {
         retry_time back;
         uint32_t balance; /* once the clock is where it was */
-    } rows[] = {{1, 0}, {32767, 0}, {32768, 0}, {32769, 32769}, {32770, 32770}};
+    } rows[] = {{1, 0},         {32767, 0},     {32768, 0},
+                {32769, 32769}, {32770, 32770}, {0x7ffffffe, 1000000}};
     size_t i;
     for (i = 0; i < CHECK_COUNT(rows); i++) {
         retry_budget budget = empty_bucket();
         check_row("%lu ms", (unsigned long)rows[i].back);
-        CHECK(retry_budget_withdraw(&budget, 0, 100000 - rows[i].back));
+        CHECK(retry_budget_withdraw(&budget, 0, check_before(100000, rows[i].back)));
         CHECK_EQUAL(0, retry_budget_balance(&budget));
         CHECK(retry_budget_withdraw(&budget, 0, 100000));
         CHECK_EQUAL(rows[i].balance, retry_budget_balance(&budget));
+        budget = empty_bucket();
+        budget.options.base_per_second = budget.options.refill_per_second;
+        budget.options.refill_per_second = 0;
+        CHECK(retry_budget_withdraw(&budget, 0, check_before(100000, rows[i].back)));
+        CHECK_EQUAL(0, retry_budget_balance(&budget));
+        CHECK(retry_budget_withdraw(&budget, 0, 100000));
+        CHECK_EQUAL(rows[i].balance < 1000 ? rows[i].balance : 1000, retry_budget_balance(&budget));
     }
 }
 
