@@ -2858,7 +2858,8 @@ RETRY_API retry_decision retry_orchestrate(retry_request *request, const retry_f
         return retry__unasked(request, failure, cause, now);               /* 4 */
     action = retry__ask_strategy(strategy, request, failure, traits, now); /* 5 */
     if (action.kind != RETRY_ACTION_AFTER) {
-        retry__ask_budget(request, RETRY__BUDGET_REFUSAL, failure, now);
+        if (action.kind != RETRY_ACTION_PENDING || (traits & RETRY__TRAIT_UNSENT) == 0)
+            retry__ask_budget(request, RETRY__BUDGET_REFUSAL, failure, now);
         if (!retry__open(request)) /* any more: the strategy cancelled it */
             return retry__not_open(request);
     }
@@ -2871,8 +2872,10 @@ RETRY_API retry_decision retry_resume(retry_request *request, const retry_failur
     if (!request || !failure || request->retry__state != RETRY_VERDICT_PENDING)
         return retry__not_open(request);
     request->retry__elapsed = retry__passed(request->started, now);
-    return retry__conclude(request, failure, retry__answer(request, action), RETRY__BUDGET_RESUME,
-                           now);
+    action = retry__answer(request, action);
+    if (action.kind != RETRY_ACTION_AFTER && action.kind != RETRY_ACTION_PENDING)
+        retry__ask_budget(request, RETRY__BUDGET_REFUND, NULL, now);
+    return retry__conclude(request, failure, action, RETRY__BUDGET_RESUME, now);
 }
 
 /* ---- Log lines ----------------------------------------------------------------------------- */
