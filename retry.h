@@ -3113,7 +3113,7 @@ RETRY__COLD void retry__budget_refill(retry_budget *budget, retry_time now)
         retry__budget_expire(budget, passed);
     if (passed > RETRY__LONGEST) /* the clock was set back, most likely: that earns nothing */
         return;
-    if (options->base_per_second != 0)
+    if (retry_budget_balance(budget) < retry__budget_base(options))
         retry__tokens_earn(&budget->retry__held, retry__budget_base(options),
                            options->base_per_second, passed);
     if (options->refill_per_second != 0)
