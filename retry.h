@@ -2483,13 +2483,28 @@ static uint32_t retry__budget_base(const retry_budget_options *options)
     return retry__min(retry__max(base, options->throttle_cost), options->capacity);
 }
 
+/* Whether less than the thousandths that a budget lacks have come in since it was refilled last. */
+RETRY__COLD RETRY__WRAPS bool retry__lacks(const retry_budget *budget, uint32_t thousandths,
+                                           const retry_request *request)
+{
+    retry_time now = request->started + request->retry__elapsed;
+    retry_ms passed = retry__passed(retry__load(&budget->retry__held.refilled), now);
+    uint32_t rate =
+        retry__add(budget->options.base_per_second, budget->options.refill_per_second);
+    return retry__product(rate, passed) < retry__product(thousandths, 1000);
+}
+
 /* Whether the next retry is one of the last: the budget holds less than half of its base. What was
    never sent spent nothing. */
 RETRY__INLINE bool retry__poor(const retry_request *request, uint32_t traits)
 {
     const retry_budget *budget = request->client ? request->client->budget : NULL;
-    return budget && budget->options.expire != 0 && (traits & RETRY__TRAIT_UNSENT) == 0 &&
-           retry__load(&budget->retry__held.balance) < retry__budget_base(&budget->options) >> 1;
+    uint32_t half, held;
+    if (!budget || budget->options.expire == 0 || (traits & RETRY__TRAIT_UNSENT) != 0)
+        return false;
+    half = retry__budget_base(&budget->options) >> 1;
+    held = retry__load(&budget->retry__held.balance);
+    return held < half && retry__lacks(budget, half - held, request);
 }
 
 /* The last retries help most when they come late: the upper half of the longest delay, and a
