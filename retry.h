@@ -2412,13 +2412,27 @@ static uint32_t retry__budget_base(const retry_budget_options *options)
     return retry__min(retry__max(base, options->throttle_cost), options->capacity);
 }
 
+/* Whether less than the thousandths that a budget lacks have come in since it was refilled last. */
+RETRY__COLD RETRY__WRAPS bool retry__lacks(const retry_budget *budget, uint32_t thousandths,
+                                           const retry_request *request)
+{
+    retry_time now = request->started + request->retry__elapsed;
+    retry_ms passed = retry__passed(retry__load(&budget->retry__held.refilled), now);
+    uint32_t rate = retry__add(budget->options.base_per_second, budget->options.refill_per_second);
+    return retry__product(rate, passed) < retry__product(thousandths, 1000);
+}
+
 /* Whether the next retry is one of the last: the budget holds less than half of its base. What was
    never sent spent nothing. */
 RETRY__INLINE bool retry__poor(const retry_request *request, uint32_t traits)
 {
     const retry_budget *budget = request->client ? request->client->budget : NULL;
-    return budget && budget->options.expire != 0 && (traits & RETRY__TRAIT_UNSENT) == 0 &&
-           retry__load(&budget->retry__held.balance) < retry__budget_base(&budget->options) >> 1;
+    uint32_t half, held;
+    if (!budget || budget->options.expire == 0 || (traits & RETRY__TRAIT_UNSENT) != 0)
+        return false;
+    half = retry__budget_base(&budget->options) >> 1;
+    held = retry__load(&budget->retry__held.balance);
+    return held < half && retry__lacks(budget, half - held, request);
 }
 
 /* The last retries help most when they come late: the upper half of the longest delay, and a
@@ -2787,7 +2801,8 @@ RETRY_API retry_decision retry_orchestrate(retry_request *request, const retry_f
         return retry__unasked(request, failure, cause, now);               /* 4 */
     action = retry__ask_strategy(strategy, request, failure, traits, now); /* 5 */
     if (action.kind != RETRY_ACTION_AFTER) {
-        retry__ask_budget(request, RETRY__BUDGET_REFUSAL, failure, now);
+        if (action.kind != RETRY_ACTION_PENDING || (traits & RETRY__TRAIT_UNSENT) == 0)
+            retry__ask_budget(request, RETRY__BUDGET_REFUSAL, failure, now);
         if (!retry__open(request)) /* any more: the strategy cancelled it */
             return retry__not_open(request);
     }
@@ -2800,8 +2815,10 @@ RETRY_API retry_decision retry_resume(retry_request *request, const retry_failur
     if (!request || !failure || request->retry__state != RETRY_VERDICT_PENDING)
         return retry__not_open(request);
     request->retry__elapsed = retry__passed(request->started, now);
-    return retry__conclude(request, failure, retry__answer(request, action), RETRY__BUDGET_RESUME,
-                           now);
+    action = retry__answer(request, action);
+    if (action.kind != RETRY_ACTION_AFTER && action.kind != RETRY_ACTION_PENDING)
+        retry__ask_budget(request, RETRY__BUDGET_REFUND, NULL, now);
+    return retry__conclude(request, failure, action, RETRY__BUDGET_RESUME, now);
 }
 
 /* ---- Log lines ----------------------------------------------------------------------------- */
@@ -3003,6 +3020,8 @@ RETRY__COLD void retry__budget_refill(retry_budget *budget, retry_time now)
         return;
     if (options->expire != 0)
         retry__budget_expire(budget, passed);
+    if (passed > RETRY__LONGEST) /* the clock was set back, most likely: that earns nothing */
+        return;
     base = retry__budget_base(options);
     if (retry__load(&budget->retry__held.balance) < base && options->base_per_second != 0)
         retry__tokens_earn(&budget->retry__held, base, options->base_per_second, passed);

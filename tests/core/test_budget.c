@@ -182,8 +182,8 @@ static void test_amounts(void)
     CHECK(newer.retry_cost == 14000 && newer.timeout_cost == 14000 && newer.throttle_cost == 5000);
     CHECK(grpc.capacity == 10000 && grpc.retry_cost == 1000 && grpc.success_deposit == 100);
     CHECK(grpc.floor == 5000 && grpc.charge_failures && grpc.timeout_cost == 0);
-    CHECK(best.capacity == 60000 && best.retry_cost == 1000 && best.success_deposit == 100);
-    CHECK(best.expire == 10000 && best.floor == 0);
+    CHECK(best.capacity == 60000 && best.retry_cost == 250 && best.success_deposit == 100);
+    CHECK(best.expire == 10000 && best.floor == 0 && best.base_per_second == 50);
 }
 
 static void test_null(void)
@@ -855,6 +855,13 @@ static void test_charge_of_a_cancelled_request(void)
     request.strategy = &cancelling;
     CHECK_DECISION(FAIL, CANCELLED, retry_orchestrate(&request, &failure, START));
     CHECK_EQUAL(9000, retry_budget_balance(&budget));
+    request.strategy = NULL;
+    retry_begin(&request, START);
+    CHECK_DECISION(RETRY, STRATEGY, retry_orchestrate(&request, &failure, START));
+    request.strategy = &cancelling;
+    failure.unsent = true; /* it was not made */
+    CHECK_DECISION(FAIL, CANCELLED, retry_orchestrate(&request, &failure, START));
+    CHECK_EQUAL(9000, retry_budget_balance(&budget));
 }
 
 static void test_grpc_gives_nothing_back(void)
@@ -866,6 +873,7 @@ static void test_grpc_gives_nothing_back(void)
     retry_failure failure = check_failure_of(RETRY_REASON_KV_LOCKED);
     retry_policy slow = RETRY_POLICY_BEST_EFFORT;
     retry_backoff constant = RETRY_BACKOFF_DEFAULT;
+    constant.jitter = RETRY_JITTER_NONE;
     constant.initial = 100;
     slow.backoff = constant;
     request.strategy = &slow.base;
@@ -897,21 +905,30 @@ static retry_budget empty_bucket(void)
     return budget;
 }
 
-/* A clock that is 32,768 ms behind is waited for; one that is further behind was set back. */
+/* A clock that is 32,768 ms behind is waited for; one that is further behind was set back: no token
+   comes of that, by itself or of the base. */
 static void test_refill_set_back(void)
 {
     static const struct {
         retry_time back;
         uint32_t balance; /* once the clock is where it was */
-    } rows[] = {{1, 0}, {32767, 0}, {32768, 0}, {32769, 32769}, {32770, 32770}};
+    } rows[] = {{1, 0},         {32767, 0},     {32768, 0},
+                {32769, 32769}, {32770, 32770}, {0x7ffffffe, 1000000}};
     size_t i;
     for (i = 0; i < CHECK_COUNT(rows); i++) {
         retry_budget budget = empty_bucket();
         check_row("%lu ms", (unsigned long)rows[i].back);
-        CHECK(retry_budget_withdraw(&budget, 0, 100000 - rows[i].back));
+        CHECK(retry_budget_withdraw(&budget, 0, check_before(100000, rows[i].back)));
         CHECK_EQUAL(0, retry_budget_balance(&budget));
         CHECK(retry_budget_withdraw(&budget, 0, 100000));
         CHECK_EQUAL(rows[i].balance, retry_budget_balance(&budget));
+        budget = empty_bucket();
+        budget.options.base_per_second = budget.options.refill_per_second;
+        budget.options.refill_per_second = 0;
+        CHECK(retry_budget_withdraw(&budget, 0, check_before(100000, rows[i].back)));
+        CHECK_EQUAL(0, retry_budget_balance(&budget));
+        CHECK(retry_budget_withdraw(&budget, 0, 100000));
+        CHECK_EQUAL(rows[i].balance < 1000 ? rows[i].balance : 1000, retry_budget_balance(&budget));
     }
 }
 
@@ -930,18 +947,40 @@ static void test_full_holds_no_fraction(void)
     CHECK_EQUAL(6, retry_budget_balance(&budget));
 }
 
-/* ---- what was never sent ------------------------------------------------------------------- */
+/* ---- what reached nobody ------------------------------------------------------------------- */
 
-/* Beside CLIENT_THROTTLED, which is final. */
-static const retry_reason unsent[] = {
-    RETRY_REASON_SOCKET_NOT_AVAILABLE, RETRY_REASON_SERVICE_NOT_AVAILABLE,
-    RETRY_REASON_NODE_NOT_AVAILABLE, RETRY_REASON_CIRCUIT_BREAKER_OPEN};
+/* Beside CLIENT_THROTTLED, which is final: an attempt that a gate of the application's refused, one
+   of which the reason says that no server was there, and one that failed before it was sent, for
+   whatever reason. */
+static const struct unsent {
+    retry_reason reason;
+    bool unsent;
+    bool is_free; /* a retry of it costs nothing of its own */
+} unsent[] = {
+    {RETRY_REASON_SOCKET_NOT_AVAILABLE, false, true},
+    {RETRY_REASON_SERVICE_NOT_AVAILABLE, false, true},
+    {RETRY_REASON_NODE_NOT_AVAILABLE, false, true},
+    {RETRY_REASON_CIRCUIT_BREAKER_OPEN, false, false},
+    {RETRY_REASON_SOCKET_NOT_AVAILABLE, true, true},
+    {RETRY_REASON_SERVER_ERROR, true, true},
+    {RETRY_REASON_KV_LOCKED, true, true},
+    {RETRY_REASON_USER(3, RETRY_REASON_ALLOWS_NON_IDEMPOTENT), true, true}, /* an empty pool */
+};
 
+static retry_failure unsent_failure(size_t row)
+{
+    retry_failure failure = check_failure_of(unsent[row].reason);
+    failure.unsent = unsent[row].unsent;
+    check_row("%s, unsent %d", retry_reason_name(unsent[row].reason), unsent[row].unsent);
+    return failure;
+}
+
+/* By its reason alone. */
 static bool is_unsent(retry_reason reason)
 {
     size_t i;
     for (i = 0; i < CHECK_COUNT(unsent); i++)
-        if (unsent[i] == reason)
+        if (!unsent[i].unsent && unsent[i].reason == reason)
             return true;
     return reason == RETRY_REASON_CLIENT_THROTTLED;
 }
@@ -989,30 +1028,27 @@ static retry_request holding(bool charge_failures)
     return request;
 }
 
-/* The charge goes back before the next is taken, if there is one: a token does for any number of
-   tries. */
+/* The charge stays with its request, for any number of attempts that reach nobody, and pays for one
+   that is sent: it comes back only if the request ends before that. */
 static void test_unsent_pays_once(void)
 {
     size_t i;
     unsigned tries;
     for (i = 0; i < CHECK_COUNT(unsent); i++) {
-        uint32_t left = is_unreached(unsent[i]) ? 1000 : 0;
-        retry_failure failure = check_failure_of(unsent[i]);
+        retry_failure failure = unsent_failure(i), locked = check_failure_of(RETRY_REASON_KV_LOCKED);
         retry_request request = holding(false);
-        check_row("%s", retry_reason_name(unsent[i]));
         for (tries = 0; tries < 100; tries++) {
             failure.timeout = tries & 1; /* costs nothing of its own here */
             CHECK_DECISION(RETRY, STRATEGY, retry_orchestrate(&request, &failure, START));
-            CHECK_EQUAL(left, retry_budget_balance(&one));
+            CHECK_EQUAL(0, retry_budget_balance(&one));
         }
-        failure.reason = RETRY_REASON_KV_LOCKED; /* sent at last */
-        if (left != 0)
-            CHECK_DECISION(RETRY, STRATEGY, retry_orchestrate(&request, &failure, START));
-        CHECK_EQUAL(0, retry_budget_balance(&one));
-        CHECK_DECISION(FAIL, BUDGET_EXHAUSTED, retry_orchestrate(&request, &failure, START));
+        CHECK_DECISION(FAIL, BUDGET_EXHAUSTED, retry_orchestrate(&request, &locked, START));
+        CHECK_EQUAL(0, retry_budget_balance(&one)); /* sent at last: it was paid for */
+        request = holding(false);
+        CHECK_DECISION(RETRY, STRATEGY, retry_orchestrate(&request, &failure, START));
+        CHECK(retry_succeed(&request, START));
         CHECK_EQUAL(0, retry_budget_balance(&one));
         request = holding(false);
-        failure.reason = unsent[i];
         CHECK_DECISION(RETRY, STRATEGY, retry_orchestrate(&request, &failure, START));
         retry_cancel(&request, START);
         CHECK_EQUAL(1000, retry_budget_balance(&one));
@@ -1065,11 +1101,13 @@ static void test_unreached_needs_no_token(void)
         for (b = 0; b < CHECK_COUNT(budgets); b++) {
             retry_client client = client_of(&budgets[b]);
             uint32_t held = retry_budget_balance(&budgets[b]);
-            check_row("%s, budget %u", retry_reason_name(unsent[i]), (unsigned)b);
-            if (is_unreached(unsent[i]))
-                CHECK_DECISION(RETRY, STRATEGY, fail_once(&client, unsent[i]));
+            retry_request request = begun(&client);
+            retry_failure failure = unsent_failure(i);
+            if (unsent[i].is_free)
+                CHECK_DECISION(RETRY, STRATEGY, retry_orchestrate(&request, &failure, START));
             else
-                CHECK_DECISION(FAIL, BUDGET_EXHAUSTED, fail_once(&client, unsent[i]));
+                CHECK_DECISION(FAIL, BUDGET_EXHAUSTED,
+                               retry_orchestrate(&request, &failure, START));
             CHECK_EQUAL(held, retry_budget_balance(&budgets[b]));
         }
     }
@@ -1081,9 +1119,10 @@ static void test_unreached_leaves_no_charge(void)
     retry_failure refused = check_failure_of(RETRY_REASON_SOCKET_NOT_AVAILABLE);
     retry_failure locked = check_failure_of(RETRY_REASON_KV_LOCKED);
     retry_request request = holding(false); /* of the one token */
-    CHECK_DECISION(RETRY, STRATEGY, retry_orchestrate(&request, &refused, START));
-    CHECK_EQUAL(1000, retry_budget_balance(&one)); /* the retry before this was never sent */
+    retry_cancel(&request, START);
     CHECK(retry_budget_withdraw(&one, 600, START));
+    retry_begin(&request, START);
+    CHECK_DECISION(RETRY, STRATEGY, retry_orchestrate(&request, &refused, START));
     retry_cancel(&request, START);
     CHECK_EQUAL(400, retry_budget_balance(&one));
     one.options.refund_last = true;
@@ -1102,9 +1141,8 @@ static void test_unsent_and_refused(void)
 {
     size_t i;
     for (i = 0; i < CHECK_COUNT(unsent); i++) {
-        retry_failure failure = check_failure_of(unsent[i]);
+        retry_failure failure = unsent_failure(i);
         retry_request request = holding(false);
-        check_row("%s", retry_reason_name(unsent[i]));
         answer = retry_action_none(RETRY_CAUSE_REFUSED);
         CHECK_DECISION(FAIL, REFUSED, retry_orchestrate(&request, &failure, START));
         CHECK_EQUAL(1000, retry_budget_balance(&one));
@@ -1128,44 +1166,90 @@ static void test_unsent_and_refused(void)
     }
 }
 
-/* Others may have it while the answer is waited for. */
+/* The charge stays with a request that waits for the strategy's answer, too. */
 static void test_unsent_and_pending(void)
 {
     size_t i;
     for (i = 0; i < CHECK_COUNT(unsent); i++) {
-        bool is_free = is_unreached(unsent[i]);
-        retry_failure failure = check_failure_of(unsent[i]);
+        retry_failure failure = unsent_failure(i);
         retry_request request = holding(false);
-        check_row("%s", retry_reason_name(unsent[i]));
+        unsigned tries;
         answer = retry_action_pending();
+        for (tries = 0; tries < 3; tries++) {
+            CHECK_DECISION(PENDING, PENDING, retry_orchestrate(&request, &failure, START));
+            CHECK_DECISION(PENDING, PENDING,
+                           retry_resume(&request, &failure, retry_action_pending(), START));
+            CHECK_DECISION(RETRY, STRATEGY,
+                           retry_resume(&request, &failure, retry_action_after(1), START));
+            CHECK_EQUAL(0, retry_budget_balance(&one));
+        }
         CHECK_DECISION(PENDING, PENDING, retry_orchestrate(&request, &failure, START));
-        CHECK_EQUAL(1000, retry_budget_balance(&one));
-        CHECK_DECISION(RETRY, STRATEGY,
-                       retry_resume(&request, &failure, retry_action_after(1), START));
-        CHECK_EQUAL(is_free ? 1000 : 0, retry_budget_balance(&one));
-        CHECK_DECISION(PENDING, PENDING, retry_orchestrate(&request, &failure, START));
-        CHECK_EQUAL(1000, retry_budget_balance(&one));
         retry_cancel(&request, START);
         CHECK_EQUAL(1000, retry_budget_balance(&one));
         request = holding(false);
         answer = retry_action_pending();
         CHECK_DECISION(PENDING, PENDING, retry_orchestrate(&request, &failure, START));
-        CHECK(retry_budget_withdraw(&one, 1000, START));
-        if (is_free)
-            CHECK_DECISION(RETRY, STRATEGY,
-                           retry_resume(&request, &failure, retry_action_after(1), START));
-        else
-            CHECK_DECISION(FAIL, BUDGET_EXHAUSTED,
-                           retry_resume(&request, &failure, retry_action_after(1), START));
-        CHECK_EQUAL(0, retry_budget_balance(&one));
+        CHECK_DECISION(
+            FAIL, REFUSED,
+            retry_resume(&request, &failure, retry_action_none(RETRY_CAUSE_REFUSED), START));
+        CHECK_EQUAL(1000, retry_budget_balance(&one));
+        retry_cancel(&request, START); /* only once */
+        CHECK_EQUAL(1000, retry_budget_balance(&one));
+        request = holding(false);
+        request.timeout = 50;
+        answer = retry_action_pending();
+        CHECK_DECISION(PENDING, PENDING, retry_orchestrate(&request, &failure, START));
+        CHECK_DECISION(EXPIRE, DEADLINE,
+                       retry_resume(&request, &failure, retry_action_after(50), START));
+        CHECK_EQUAL(1000, retry_budget_balance(&one));
     }
+}
+
+/* What was sent was paid for, however late the answer comes, and whatever it is. */
+static void test_sent_and_pending(void)
+{
+    retry_failure locked = check_failure_of(RETRY_REASON_KV_LOCKED);
+    retry_request request = holding(false);
+    answer = retry_action_pending();
+    CHECK_DECISION(PENDING, PENDING, retry_orchestrate(&request, &locked, START));
+    CHECK_DECISION(FAIL, REFUSED,
+                   retry_resume(&request, &locked, retry_action_none(RETRY_CAUSE_REFUSED), START));
+    CHECK_EQUAL(0, retry_budget_balance(&one));
+    request = holding(false);
+    answer = retry_action_pending();
+    CHECK_DECISION(PENDING, PENDING, retry_orchestrate(&request, &locked, START));
+    retry_cancel(&request, START);
+    CHECK_EQUAL(0, retry_budget_balance(&one));
+    request = holding(false);
+    answer = retry_action_pending();
+    CHECK_DECISION(PENDING, PENDING, retry_orchestrate(&request, &locked, START));
+    CHECK_DECISION(FAIL, BUDGET_EXHAUSTED,
+                   retry_resume(&request, &locked, retry_action_after(1), START));
+    CHECK_EQUAL(0, retry_budget_balance(&one));
+}
+
+/* Neither reached a server, for the second the request's charge came back: always retried, or not. */
+static void test_unsent_and_always(void)
+{
+    retry_failure failure = check_failure_of(RETRY_REASON_KV_NOT_MY_VBUCKET);
+    retry_request request = holding(false);
+    failure.unsent = true;
+    CHECK_DECISION(RETRY, ALWAYS, retry_orchestrate(&request, &failure, START));
+    CHECK_EQUAL(0, retry_budget_balance(&one));
+    retry_cancel(&request, START);
+    CHECK_EQUAL(1000, retry_budget_balance(&one));
+    request = holding(false);
+    failure.unsent = false;
+    CHECK_DECISION(RETRY, ALWAYS, retry_orchestrate(&request, &failure, START));
+    retry_cancel(&request, START);
+    CHECK_EQUAL(0, retry_budget_balance(&one));
 }
 
 /* All other failures were sent, and keep the charge. */
 static void test_unsent_are_five(void)
 {
     unsigned reason;
-    for (reason = 0; reason < 0x200; reason++) {
+    for (reason = 0; reason < 0x100; reason++) {
         retry_failure failure = check_failure_of((retry_reason)reason);
         retry_request request = holding(false);
         answer = retry_action_none(RETRY_CAUSE_REFUSED);
@@ -1175,8 +1259,9 @@ static void test_unsent_are_five(void)
     }
 }
 
-/* What comes back is what the last retry cost, if anything, and never more than fits. */
-static void test_unsent_gives_back_the_charge(void)
+/* What stays is what the last retry cost, if anything, and it pays for any other; what comes back is
+   never more than fits. */
+static void test_unsent_keeps_the_charge(void)
 {
     retry_budget_options options = options_of(9000, 1000);
     retry_failure failure = check_failure_of(RETRY_REASON_KV_LOCKED);
@@ -1190,18 +1275,18 @@ static void test_unsent_gives_back_the_charge(void)
     request.client = &client;
     failure.timeout = true;
     CHECK_DECISION(RETRY, STRATEGY, retry_orchestrate(&request, &refused, START));
-    CHECK_EQUAL(8000, retry_budget_balance(&budget)); /* nothing to give back: only paid */
+    CHECK_EQUAL(8000, retry_budget_balance(&budget)); /* nothing was paid before */
     CHECK_DECISION(RETRY, STRATEGY, retry_orchestrate(&request, &failure, START));
     CHECK_EQUAL(4000, retry_budget_balance(&budget));
     CHECK_DECISION(RETRY, STRATEGY, retry_orchestrate(&request, &refused, START));
-    CHECK_EQUAL(7000, retry_budget_balance(&budget));
+    CHECK_EQUAL(4000, retry_budget_balance(&budget));
     CHECK_DECISION(RETRY, ALWAYS, retry_orchestrate(&request, &always, START));
-    CHECK_EQUAL(7000, retry_budget_balance(&budget));
+    CHECK_EQUAL(4000, retry_budget_balance(&budget));
     CHECK_DECISION(RETRY, STRATEGY, retry_orchestrate(&request, &refused, START));
-    CHECK_EQUAL(6000, retry_budget_balance(&budget)); /* the retry before this was not paid for */
-    retry_budget_deposit(&budget, 2500);
-    CHECK_DECISION(RETRY, STRATEGY, retry_orchestrate(&request, &refused, START));
-    CHECK_EQUAL(8000, retry_budget_balance(&budget));
+    CHECK_EQUAL(3000, retry_budget_balance(&budget)); /* the retry before this was not paid for */
+    retry_budget_deposit(&budget, 5500);
+    retry_cancel(&request, START);
+    CHECK_EQUAL(9000, retry_budget_balance(&budget));
 }
 
 /* A success after a retry that was refused at first gets the last charge, once. */
@@ -1233,9 +1318,8 @@ static void test_unsent_is_no_charged_failure(void)
 {
     size_t i;
     for (i = 0; i < CHECK_COUNT(unsent); i++) {
-        retry_failure failure = check_failure_of(unsent[i]);
+        retry_failure failure = unsent_failure(i);
         retry_request request = holding(true);
-        check_row("%s", retry_reason_name(unsent[i]));
         CHECK_DECISION(RETRY, STRATEGY, retry_orchestrate(&request, &failure, START));
         CHECK_DECISION(RETRY, STRATEGY, retry_orchestrate(&request, &failure, START));
         answer = retry_action_pending();
@@ -1379,16 +1463,17 @@ static void test_best_effort(void)
         const retry_budget_options *options = &best_effort[i].options;
         check_row("row %u", (unsigned)i);
         CHECK_EQUAL(best_effort[i].capacity, options->capacity);
-        CHECK_EQUAL(1000, options->retry_cost);
+        CHECK_EQUAL(250, options->retry_cost);
         CHECK_EQUAL(100, options->success_deposit);
-        CHECK_EQUAL(0, options->timeout_cost);
-        CHECK_EQUAL(0, options->throttle_cost);
+        CHECK_EQUAL(1000, options->timeout_cost);
+        CHECK_EQUAL(1000, options->throttle_cost);
         CHECK_EQUAL(0, options->request_deposit);
         CHECK_EQUAL(0, options->refill_per_second);
         CHECK_EQUAL(0, options->floor);
         CHECK(!options->refund_last);
         CHECK(!options->charge_failures);
         CHECK_EQUAL(10000, options->expire);
+        CHECK_EQUAL(50, options->base_per_second);
     }
 }
 
@@ -1402,8 +1487,8 @@ static void test_presets_do_not_expire(void)
         CHECK_EQUAL(0, presets[i].expire);
 }
 
-/* One retry at first, then twenty for one that is in flight, nothing for what fails, and a tenth of
-   what succeeds. */
+/* Four retries at first, or one after a timeout or a throttled answer; then eighty for one that is in
+   flight, nothing for what fails, and two for five that succeed. */
 static void test_best_effort_pays(void)
 {
     retry_budget_options options = RETRY_BUDGET_BEST_EFFORT(1);
@@ -1412,25 +1497,306 @@ static void test_best_effort_pays(void)
     retry_failure failure = check_failure_of(RETRY_REASON_KV_LOCKED);
     retry_request request;
     unsigned i, retries = 0;
+    for (i = 0; i < 2; i++) {
+        retry_budget_init(&budget, &options, START);
+        failure.timeout = i == 0;
+        failure.throttle = i != 0;
+        request = begun(&client);
+        CHECK_DECISION(RETRY, STRATEGY, retry_orchestrate(&request, &failure, START));
+        CHECK_DECISION(FAIL, BUDGET_EXHAUSTED, retry_orchestrate(&request, &failure, START));
+    }
+    failure.throttle = false;
     retry_budget_init(&budget, &options, START);
     request = begun(&client);
-    CHECK_DECISION(RETRY, STRATEGY, retry_orchestrate(&request, &failure, START));
+    for (i = 0; i < 4; i++)
+        CHECK_DECISION(RETRY, STRATEGY, retry_orchestrate(&request, &failure, START));
     CHECK_DECISION(FAIL, BUDGET_EXHAUSTED, retry_orchestrate(&request, &failure, START));
     for (i = 0; i < 300; i++) {
         retry_begin(&request, START);
         CHECK(retry_succeed(&request, START));
     }
     retry_begin(&request, START);
-    for (i = 0; i < 20; i++)
+    for (i = 0; i < 80; i++)
         CHECK_DECISION(RETRY, STRATEGY, retry_orchestrate(&request, &failure, START));
     CHECK_DECISION(FAIL, BUDGET_EXHAUSTED, retry_orchestrate(&request, &failure, START));
     for (i = 0; i < 1000; i++) {
         CHECK_DECISION(FAIL, BUDGET_EXHAUSTED, fail_once(&client, RETRY_REASON_KV_LOCKED));
         retry_begin(&request, START);
         CHECK(retry_succeed(&request, START));
-        retries += fail_once(&client, RETRY_REASON_KV_LOCKED).verdict == RETRY_VERDICT_RETRY;
+        if (retry_budget_balance(&budget) >= 250)
+            retries += fail_once(&client, RETRY_REASON_KV_LOCKED).verdict == RETRY_VERDICT_RETRY;
     }
-    CHECK_EQUAL(100, retries);
+    CHECK_EQUAL(400, retries);
+}
+
+/* ---- the base ------------------------------------------------------------------------------ */
+
+/* The dearest of three costs: it is there at first, and does not expire; without `expire` the bucket
+   starts full. */
+static void test_base_is_the_dearest_cost(void)
+{
+    static const struct {
+        uint32_t capacity, cost, timeout_cost, throttle_cost, base;
+    } rows[] = {{20000, 250, 1000, 1000, 1000}, {20000, 250, 1000, 0, 1000},
+                {20000, 250, 0, 700, 700},      {20000, 3000, 1000, 2000, 3000},
+                {20000, 250, 1000, 4000, 4000}, {20000, 0, 0, 0, 0},
+                {800, 250, 1000, 1000, 800},    {0, 250, 1000, 1000, 0}};
+    size_t i;
+    for (i = 0; i < CHECK_COUNT(rows); i++) {
+        retry_budget_options options = options_of(rows[i].capacity, rows[i].cost);
+        retry_budget budget;
+        check_row("row %u", (unsigned)i);
+        options.timeout_cost = rows[i].timeout_cost;
+        options.throttle_cost = rows[i].throttle_cost;
+        retry_budget_init(&budget, &options, START);
+        CHECK_EQUAL(rows[i].capacity, retry_budget_balance(&budget));
+        options.expire = 10000;
+        retry_budget_init(&budget, &options, START);
+        CHECK_EQUAL(rows[i].base, retry_budget_balance(&budget));
+        retry_budget_deposit(&budget, 50);
+        retry_budget_withdraw(&budget, TOO_MUCH, check_after(START, 86400000));
+        CHECK_EQUAL(rows[i].base, retry_budget_balance(&budget));
+        if (rows[i].base != 0) {
+            CHECK(retry_budget_withdraw(&budget, rows[i].base, check_after(START, 86400000)));
+            retry_budget_withdraw(&budget, TOO_MUCH, check_after(START, 2 * 86400000));
+            CHECK_EQUAL(0, retry_budget_balance(&budget)); /* it does not refill by itself */
+        }
+    }
+}
+
+/* 0.05 tokens a second: the first retry is paid again after 5 s, all four after 20 s, and no fifth. */
+static void test_base_refills(void)
+{
+    static const struct {
+        retry_ms idle;
+        uint32_t balance;
+    } rows[] = {{0, 0},         {155, 0},       {156, 7},       {4999, 249},     {5000, 250},
+                {19999, 999},   {20000, 1000},  {20001, 1000},  {86400000, 1000}};
+    static const uint32_t above[] = {0, 1, 500, 19000};
+    size_t i, j;
+    for (i = 0; i < CHECK_COUNT(rows); i++) {
+        retry_budget_options options = RETRY_BUDGET_BEST_EFFORT(1);
+        retry_budget budget;
+        retry_budget_init(&budget, &options, START);
+        CHECK(retry_budget_withdraw(&budget, 1000, START));
+        retry_budget_withdraw(&budget, TOO_MUCH, check_after(START, rows[i].idle));
+        check_row("%lu ms", (unsigned long)rows[i].idle);
+        CHECK_EQUAL(rows[i].balance, retry_budget_balance(&budget));
+        options.expire = 1000000000; /* hardly */
+        for (j = 0; j < CHECK_COUNT(above); j++) {
+            retry_budget_init(&budget, &options, START);
+            retry_budget_deposit(&budget, above[j]);
+            retry_budget_withdraw(&budget, TOO_MUCH, check_after(START, rows[i].idle));
+            CHECK_RANGE(1000, 1000 + above[j], retry_budget_balance(&budget));
+        }
+    }
+}
+
+/* Time, withdrawals and deposits in any order: below the base it refills as a bucket of that
+   capacity does, above it nothing comes in, and no fraction waits there. */
+static void test_base_in_any_order(void)
+{
+    static const uint32_t rates[] = {1, 50, 999, 1000, 5000};
+    size_t i;
+    unsigned step;
+    for (i = 0; i < CHECK_COUNT(rates); i++) {
+        retry_budget_options options = options_of(20000, 1000);
+        retry_budget budget = budget_of(&options, 0);
+        retry_time now = START;
+        uint64_t level = 0; /* millionths */
+        options.base_per_second = rates[i];
+        budget.options = options;
+        for (step = 0; step < 5000; step++) {
+            retry_ms elapsed = check_random() % (step % 100 == 0 ? 30000 : 200);
+            uint32_t cost = check_random() % 1500, amount = check_random() % 3000;
+            now = check_after(now, elapsed);
+            check_row("%lu a second, step %u", (unsigned long)rates[i], step);
+            if (level < 1000000) {
+                level += (uint64_t)rates[i] * elapsed;
+                level = level < 1000000 ? level : 1000000;
+            }
+            CHECK_EQUAL(level / 1000 >= cost, retry_budget_withdraw(&budget, cost, now));
+            if (level / 1000 >= cost)
+                level -= (uint64_t)cost * 1000;
+            CHECK_EQUAL(level / 1000, retry_budget_balance(&budget));
+            if (amount < 500) {
+                level += (uint64_t)amount * 1000;
+                level = level < 20000000 ? level : 20000000;
+                retry_budget_deposit(&budget, amount);
+                CHECK_EQUAL(level / 1000, retry_budget_balance(&budget));
+            }
+        }
+    }
+}
+
+/* Beside a refill without a bound the base adds nothing above itself, not even fractions. */
+static void test_base_beside_a_refill(void)
+{
+    retry_budget_options options = options_of(100000, 1000);
+    retry_budget budget;
+    retry_time elapsed;
+    options.refill_per_second = 950;
+    options.base_per_second = 50;
+    retry_budget_init(&budget, &options, START);
+    CHECK(retry_budget_withdraw(&budget, 98000, START));
+    for (elapsed = 1; elapsed <= 10000; elapsed++)
+        CHECK(!retry_budget_withdraw(&budget, TOO_MUCH, check_after(START, elapsed)));
+    CHECK_EQUAL(2000 + 9500, retry_budget_balance(&budget));
+    budget = budget_of(&options, 0);
+    CHECK(!retry_budget_withdraw(&budget, TOO_MUCH, check_after(START, 900)));
+    CHECK_EQUAL(900, retry_budget_balance(&budget)); /* both, up to there */
+}
+
+/* Retries of two processes that share a budget, or of two clients: one base. */
+static void test_base_is_shared(void)
+{
+    retry_budget_options options = RETRY_BUDGET_BEST_EFFORT(20);
+    retry_budget budget;
+    retry_client clients[2];
+    unsigned i;
+    retry_budget_init(&budget, &options, START);
+    clients[0] = clients[1] = client_of(&budget);
+    for (i = 0; i < 4; i++)
+        CHECK_DECISION(RETRY, STRATEGY, fail_once(&clients[i & 1], RETRY_REASON_KV_LOCKED));
+    CHECK_DECISION(FAIL, BUDGET_EXHAUSTED, fail_once(&clients[0], RETRY_REASON_KV_LOCKED));
+    CHECK_DECISION(FAIL, BUDGET_EXHAUSTED, fail_once(&clients[1], RETRY_REASON_KV_LOCKED));
+}
+
+/* ---- the last retries come late ------------------------------------------------------------ */
+
+static uint32_t drawn;
+
+static uint32_t draw(void *context)
+{
+    (void)context;
+    return drawn;
+}
+
+/* The delay that the recommended policy gives a retry, of a request with so many ms left, at an
+   instant, to whose budget so much was left at START. */
+static retry_ms delay_at(const retry_policy *policy, const retry_budget_options *options,
+                         uint32_t balance, retry_ms left, const retry_failure *failure,
+                         retry_time now)
+{
+    retry_budget budget;
+    retry_client client = client_of(&budget);
+    retry_request request;
+    retry_decision decision;
+    retry_budget_init(&budget, options, START);
+    CHECK(retry_budget_withdraw(&budget, retry_budget_balance(&budget), START));
+    retry_budget_deposit(&budget, balance);
+    client.strategy = &policy->base;
+    client.random = draw;
+    memset(&request, 0, sizeof request);
+    request.client = &client;
+    request.timeout = 10000;
+    request.idempotent = true;
+    retry_begin(&request, check_before(now, 10000 - left));
+    decision = retry_orchestrate(&request, failure, now);
+    CHECK_DECISION(RETRY, STRATEGY, decision);
+    return decision.delay;
+}
+
+/* 100 ms to 5 s, and to 10 s when throttled. */
+static retry_policy recommended(void)
+{
+    retry_policy policy = RETRY_POLICY_BEST_EFFORT;
+    policy.backoff.initial = 100;
+    policy.backoff.max = 5000;
+    return policy;
+}
+
+/* From less than half of the base on, to the thousandth: the upper half of the longest delay. */
+static void test_last_retries_come_late(void)
+{
+    static const struct {
+        uint32_t balance;
+        bool late;
+    } rows[] = {{250, true}, {499, true}, {500, false}, {501, false}, {1000, false}, {9000, false}};
+    static const uint32_t draws[] = {0, 0x80000000, UINT32_MAX};
+    static const retry_ms quick[] = {1, 51, 100}, late[] = {2500, 3750, 5000};
+    retry_budget_options options = RETRY_BUDGET_BEST_EFFORT(20);
+    const retry_policy policy = recommended();
+    const retry_failure failure = check_failure_of(RETRY_REASON_SERVER_ERROR);
+    size_t i, j;
+    for (i = 0; i < CHECK_COUNT(rows); i++) {
+        for (j = 0; j < CHECK_COUNT(draws); j++) {
+            retry_ms want = rows[i].late ? late[j] : quick[j];
+            check_row("balance %lu, draw %u", (unsigned long)rows[i].balance, (unsigned)j);
+            drawn = draws[j];
+            CHECK_RANGE(want - 1, want + 1,
+                        delay_at(&policy, &options, rows[i].balance, 10000, &failure, START));
+        }
+    }
+}
+
+/* At most 15/16 of what is left; of a throttled attempt its own backoff counts. */
+static void test_late_leaves_time(void)
+{
+    static const struct {
+        retry_ms left, delay;
+    } rows[] = {{10000, 5000}, {5334, 5000}, {5333, 5000}, {5332, 4999},
+                {1600, 1500},  {16, 15},     {15, 15},     {2, 2}};
+    retry_budget_options options = RETRY_BUDGET_BEST_EFFORT(20);
+    const retry_policy policy = recommended();
+    retry_failure failure = check_failure_of(RETRY_REASON_SERVER_ERROR);
+    size_t i;
+    drawn = UINT32_MAX;
+    for (i = 0; i < CHECK_COUNT(rows) - 2; i++) {
+        check_row("%lu ms left", (unsigned long)rows[i].left);
+        CHECK_EQUAL(rows[i].delay,
+                    delay_at(&policy, &options, 499, rows[i].left, &failure, START));
+    }
+    options.retry_cost = options.throttle_cost = 250;
+    failure.throttle = true;
+    check_row("throttled");
+    CHECK_EQUAL(9375, delay_at(&policy, &options, 499, 10000, &failure, START));
+    drawn = 0;
+    CHECK_EQUAL(5000, delay_at(&policy, &options, 499, 10000, &failure, START));
+    failure.retry_after = 7000; /* the server knows better */
+    CHECK_EQUAL(7000, delay_at(&policy, &options, 499, 10000, &failure, START));
+}
+
+/* Exempt: what reached nobody, a bucket that does not expire, and a backoff without a cap, which
+   has no longest delay. */
+static void test_late_is_not(void)
+{
+    retry_budget_options options = RETRY_BUDGET_BEST_EFFORT(20);
+    retry_policy policy = recommended();
+    retry_failure failure = check_failure_of(RETRY_REASON_SERVER_ERROR);
+    size_t i;
+    drawn = UINT32_MAX;
+    for (i = 0; i < CHECK_COUNT(unsent); i++) {
+        failure = unsent_failure(i);
+        CHECK_EQUAL(100, delay_at(&policy, &options, 300, 10000, &failure, START));
+    }
+    check_row("others");
+    failure = check_failure_of(RETRY_REASON_SERVER_ERROR);
+    options.expire = 0;
+    CHECK_EQUAL(100, delay_at(&policy, &options, 300, 10000, &failure, START));
+    options.expire = 10000;
+    policy.backoff.max = 0;
+    CHECK_EQUAL(100, delay_at(&policy, &options, 300, 10000, &failure, START));
+}
+
+/* What has come in since the budget was asked last counts: after a pause it is not poor any more. */
+static void test_late_after_a_pause(void)
+{
+    static const struct {
+        retry_ms idle;
+        bool late;
+    } rows[] = {{0, true}, {3999, true}, {4000, false}, {20000, false}, {86400000, false}};
+    retry_budget_options options = RETRY_BUDGET_BEST_EFFORT(20);
+    const retry_policy policy = recommended();
+    const retry_failure failure = check_failure_of(RETRY_REASON_SERVER_ERROR);
+    size_t i;
+    drawn = UINT32_MAX;
+    for (i = 0; i < CHECK_COUNT(rows); i++) {
+        retry_time now = check_after(START, rows[i].idle);
+        check_row("after %lu ms", (unsigned long)rows[i].idle);
+        CHECK_EQUAL(rows[i].late ? 5000 : 100,
+                    delay_at(&policy, &options, 300, 10000, &failure, now));
+    }
 }
 
 /* ---- tokens that expire -------------------------------------------------------------------- */
@@ -1740,8 +2106,10 @@ int main(void)
     RUN(test_unreached_leaves_no_charge);
     RUN(test_unsent_and_refused);
     RUN(test_unsent_and_pending);
+    RUN(test_sent_and_pending);
+    RUN(test_unsent_and_always);
     RUN(test_unsent_are_five);
-    RUN(test_unsent_gives_back_the_charge);
+    RUN(test_unsent_keeps_the_charge);
     RUN(test_unsent_and_refund);
     RUN(test_unsent_is_no_charged_failure);
     RUN(test_free_needs_no_budget);
@@ -1751,6 +2119,15 @@ int main(void)
     RUN(test_best_effort);
     RUN(test_presets_do_not_expire);
     RUN(test_best_effort_pays);
+    RUN(test_base_is_the_dearest_cost);
+    RUN(test_base_refills);
+    RUN(test_base_in_any_order);
+    RUN(test_base_beside_a_refill);
+    RUN(test_base_is_shared);
+    RUN(test_last_retries_come_late);
+    RUN(test_late_leaves_time);
+    RUN(test_late_is_not);
+    RUN(test_late_after_a_pause);
     RUN(test_expire_at_first);
     RUN(test_expire_is_exponential);
     RUN(test_expire_in_steps);

@@ -172,7 +172,7 @@ static bool is_zero(const retry_failure *failure)
 {
     return failure->reason == 0 && failure->safety == 0 && failure->fault == 0 &&
            !failure->throttle && !failure->timeout && !failure->unknown && !failure->pushback &&
-           failure->retry_after == 0 && failure->code == 0;
+           !failure->unsent && failure->retry_after == 0 && failure->code == 0;
 }
 
 /* Nothing is due, and it is over: the same again, however often, whenever, whatever is called. */
@@ -190,6 +190,7 @@ static void check_over(retry_step end, const char *file, int line)
     FAILED(KV_LOCKED, 42);
     retry_stop(&op, at(43));
     retry_answer(&op, retry_action_after(1), at(44));
+    retry_skip_wait(&op, at(45));
     check_step(end, next(45), file, line);
     check_true(memcmp(&before, &op.request, sizeof before) == 0, "the request stays", file, line);
     check_equal(heard, told, "told", file, line);
@@ -570,7 +571,9 @@ static void test_time_of_a_copy(void)
         {UINT32_MAX - 1, 0, UINT32_MAX, 0, UINT32_MAX - 1},
         {UINT32_MAX, UINT32_MAX, UINT32_MAX, 0, UINT32_MAX},
         {0, UINT32_MAX, UINT32_MAX, 0, UINT32_MAX},
-        {0, 0, UINT32_MAX - 1, 0, UINT32_MAX - 1},
+        {0, 0, UINT32_MAX - 0xffff, 0, UINT32_MAX - 0xffff},
+        {0, 0, UINT32_MAX - 0xfffe, 0, UINT32_MAX}, /* no clock could measure it */
+        {0, 0, UINT32_MAX - 1, 0, UINT32_MAX},
     };
     size_t i;
     for (i = 0; i < CHECK_COUNT(rows); i++) {
@@ -606,7 +609,8 @@ static void test_no_rounds_without_gates(void)
     }
 }
 
-/* Where the budget pays for no retry, nothing can follow, so that the copy has all that is left. */
+/* A copy is cut while the budget holds two retries after timeouts. Else few others can follow, and
+   it has all that is left. */
 static void test_time_of_the_last_copy(void)
 {
     static const struct {
@@ -615,24 +619,30 @@ static void test_time_of_the_last_copy(void)
         retry_ms most, wanted;
     } rows[] = {
         {{10000, 1000, 0, 0, 0, 0, 0, 0, false, false, 0, 0}, 0, 0, 100},
-        {{10000, 1000, 0, 0, 0, 0, 0, 0, false, false, 0, 0}, 9000, 0, 100},
-        {{10000, 1000, 0, 0, 0, 0, 0, 0, false, false, 0, 0}, 9001, 0, LEFT},
+        {{10000, 1000, 0, 0, 0, 0, 0, 0, false, false, 0, 0}, 8000, 0, 100},
+        {{10000, 1000, 0, 0, 0, 0, 0, 0, false, false, 0, 0}, 8001, 0, LEFT},
         {{10000, 1000, 0, 0, 0, 0, 0, 0, false, false, 0, 0}, 10000, 0, LEFT},
         {{10000, 1000, 0, 0, 0, 0, 0, 0, false, false, 0, 0}, 10000, 100, 100},
         {{10000, 1000, 0, 0, 0, 0, 0, 0, false, false, 0, 0}, 10000, 700, 700},
         {{10000, 1000, 0, 0, 0, 0, 1, 0, false, false, 0, 0}, 10000, 0, 100}, /* it refills */
-        {{10000, 1000, 0, 0, 0, 0, 0, 2000, false, false, 0, 0}, 7000, 0, 100},
-        {{10000, 1000, 0, 0, 0, 0, 0, 2000, false, false, 0, 0}, 7001, 0, LEFT},
+        {{10000, 1000, 0, 0, 0, 0, 0, 2000, false, false, 0, 0}, 6000, 0, 100},
+        {{10000, 1000, 0, 0, 0, 0, 0, 2000, false, false, 0, 0}, 6001, 0, LEFT},
         {{1500, 1000, 0, 0, 0, 0, 0, 2000, false, false, 0, 0}, 0, 0, LEFT}, /* below the floor */
         {{10000, 0, 0, 0, 0, 0, 0, 0, false, false, 0, 0}, 10000, 0, 100},   /* free */
-        {{10000, 2000, 1, 1, 0, 0, 0, 0, false, false, 0, 0}, 8001, 0, LEFT},
-        {{10000, 1000, 0, 0, 500, 1000, 0, 0, false, false, 0, 0}, 10000, 0, 100}, /* of its own */
-        {{10000, 1000, 0, 0, 500, 999, 0, 0, false, false, 0, 0}, 10000, 0, LEFT},
-        {{500, 1000, 0, 0, 0, 0, 0, 0, false, false, 0, 0}, 0, 0, LEFT},
-        {{10000, 1000, 0, 0, 0, 0, 0, 0, false, false, 10000, 0}, 0, 0, 100},
-        {{10000, 1000, 0, 0, 0, 0, 0, 0, false, false, 10000, 0}, 1, 0, LEFT},
-        {{10000, 1000, 0, 0, 0, 0, 0, 0, true, false, 0, 0}, 9001, 0, LEFT},
-        {{10000, 1000, 0, 0, 0, 0, 0, 5000, false, true, 0, 0}, 4001, 0, LEFT},
+        {{10000, 2000, 1, 1, 0, 0, 0, 0, false, false, 0, 0}, 9998, 0, 100},
+        {{10000, 2000, 1, 1, 0, 0, 0, 0, false, false, 0, 0}, 9999, 0, LEFT},
+        {{10000, 1, 2000, 1, 0, 0, 0, 0, false, false, 0, 0}, 6000, 0, 100},
+        {{10000, 1, 2000, 1, 0, 0, 0, 0, false, false, 0, 0}, 6001, 0, LEFT},
+        {{10000, 1000, 0, 0, 500, 2000, 0, 0, false, false, 0, 0}, 10000, 0, 100}, /* of its own */
+        {{10000, 1000, 0, 0, 500, 1999, 0, 0, false, false, 0, 0}, 10000, 0, LEFT},
+        {{1999, 1000, 0, 0, 0, 0, 0, 0, false, false, 0, 0}, 0, 0, LEFT},
+        {{10000, 1000, 0, 0, 0, 0, 0, 0, false, false, 10000, 0}, 0, 0, LEFT}, /* its base alone */
+        {RETRY_BUDGET_BEST_EFFORT(5), 0, 0, LEFT},
+        {{10000, 1000, 0, 0, 0, 0, 0, 0, true, false, 0, 0}, 8001, 0, LEFT},
+        {{10000, 1000, 0, 0, 0, 0, 0, 5000, false, true, 0, 0}, 3000, 0, 100},
+        {{10000, 1000, 0, 0, 0, 0, 0, 5000, false, true, 0, 0}, 3001, 0, LEFT},
+        {{UINT32_MAX, 1, 0x7fffffff, 0, 0, 0, 0, 0, false, false, 0, 0}, 0, 0, 100},
+        {{UINT32_MAX, 1, 0x80000000, 0, 0, 0, 0, 0, false, false, 0, 0}, 0, 0, LEFT},
     };
     size_t i;
     for (i = 0; i < CHECK_COUNT(rows); i++) {
@@ -649,6 +659,33 @@ static void test_time_of_the_last_copy(void)
         retry_start(&op, NULL, at(0));
         CHECK_STEP(SEND(rows[i].wanted), next(0));
     }
+}
+
+/* A copy that few could follow has the time of any other from the moment that they can: it is looked
+   after that often. */
+static void test_time_of_a_lone_copy(void)
+{
+    begin();
+    client.cut_after = 100;
+    CHECK(retry_budget_withdraw(&budget, 10000, at(0)));
+    CHECK_STEP(SEND(LEFT), next(0));
+    CHECK_STEP(WAIT(NONE, 100), next(0));
+    CHECK_STEP(WAIT(NONE, 100), next(300));
+    retry_budget_deposit(&budget, 1999);
+    CHECK_STEP(WAIT(NONE, 100), next(350));
+    retry_budget_deposit(&budget, 1);
+    CHECK_STEP(WAIT(NONE, 100), next(400));
+    CHECK(retry_budget_withdraw(&budget, 2000, at(401))); /* too late: it is cut */
+    CHECK_STEP(WAIT(NONE, 1), next(499));
+    CHECK_STEP(CANCEL, next(500));
+    begin();
+    client.cut_after = 100;
+    client.attempt_timeout = 300;
+    CHECK(retry_budget_withdraw(&budget, 10000, at(0)));
+    CHECK_STEP(SEND(300), next(0));
+    retry_budget_deposit(&budget, 2000);
+    CHECK_STEP(WAIT(NONE, 50), next(250)); /* it has no more than before */
+    CHECK_STEP(CANCEL, next(300));
 }
 
 /* ---- calls out of order -------------------------------------------------------------------- */
@@ -955,6 +992,69 @@ static void test_stop_from_a_strategy(void)
     }
 }
 
+/* ---- the delay of a retry ------------------------------------------------------------------- */
+
+/* The network is back: the next attempt begins at once, and only the delay of a retry ends. */
+static void test_skip_wait(void)
+{
+    static const retry_ms delays[] = {1, 20, 900, 0x7fffffff, 0x80000000, UINT32_MAX};
+    size_t i;
+    for (i = 0; i < CHECK_COUNT(delays); i++) {
+        check_row("delay %lu", (unsigned long)delays[i]);
+        begin();
+        op.request.timeout = UINT32_MAX;
+        answer = retry_action_after(delays[i]);
+        CHECK_STEP(SEND(UINT32_MAX), next(0));
+        FAILED(KV_LOCKED, 10);
+        retry_skip_wait(&op, at(10));
+        CHECK_STEP(SEND(UINT32_MAX), next(10));
+        FAILED(KV_NOT_MY_VBUCKET, 11); /* the second step of the ladder */
+        CHECK_STEP(WAIT(ALWAYS, 10), next(11));
+        retry_skip_wait(&op, at(12));
+        CHECK_STEP(SEND(UINT32_MAX), next(12));
+        CHECK_EQUAL(2, op.request.retries); /* it is a retry as any other */
+        CHECK_EQUAL(10, op.request.last_delay);
+    }
+    retry_skip_wait(NULL, at(0));
+}
+
+static void test_skip_no_wait(void)
+{
+    begin();
+    retry_skip_wait(&op, at(0)); /* nothing has failed yet */
+    CHECK_STEP(SEND(LEFT), next(0));
+    retry_skip_wait(&op, at(1)); /* a copy is out */
+    CHECK_STEP(WAIT(NONE, LEFT - 1), next(1));
+    wait_for_answer();
+    retry_skip_wait(&op, at(11));
+    CHECK_STEP(WAIT(PENDING, LEFT - 11), next(11));
+    retry_answer(&op, retry_action_after(7), at(12));
+    CHECK_STEP(WAIT(STRATEGY, 7), next(12));
+    set_up();
+    retry_skip_wait(&op, at(0)); /* never started */
+    retry_start(&op, NULL, at(5));
+    CHECK_STEP(SEND(LEFT), next(5));
+}
+
+/* EXPIRE says what is left of the operation; how long the server is away stands in the failure. */
+static void test_too_far_away(void)
+{
+    static const retry_policy policy = RETRY_POLICY_BEST_EFFORT;
+    static const retry_ms asked_for[] = {LEFT - 10, 57600000, 0x80000001, UINT32_MAX};
+    size_t i;
+    for (i = 0; i < CHECK_COUNT(asked_for); i++) {
+        retry_failure failure = retry_classify_http(429, asked_for[i]);
+        check_row("%lu ms", (unsigned long)asked_for[i]);
+        set_up();
+        client.strategy = i % 2 == 0 ? NULL : &policy.base;
+        retry_start(&op, NULL, at(0));
+        CHECK_STEP(SEND(LEFT), next(0));
+        retry_ended(&op, 0, &failure, at(10));
+        CHECK_STEP(END(EXPIRE, DEADLINE, LEFT - 10), next(10));
+        CHECK_EQUAL(asked_for[i], op.failure.retry_after);
+    }
+}
+
 /* ---- the request's own calls, from outside ------------------------------------------------- */
 
 static void request_cancel(retry_time now)
@@ -1181,15 +1281,15 @@ static void test_without_an_end(void)
     CHECK_OVER(END(SUCCESS, NONE, 0));
 }
 
-/* A delay that would read as "no timer" counts as one less. */
+/* A delay that the clock cannot measure is 2^31 ms. */
 static void test_longest_delays(void)
 {
     static const struct {
         retry_ms delay, wait;
-    } rows[] = {{UINT32_MAX, UINT32_MAX - 1},
-                {UINT32_MAX - 1, UINT32_MAX - 1},
-                {UINT32_MAX - 2, UINT32_MAX - 2},
-                {0x80000001, 0x80000001},
+    } rows[] = {{UINT32_MAX, 0x80000000},
+                {UINT32_MAX - 1, 0x80000000},
+                {0x80000001, 0x80000000},
+                {0x80000000, 0x80000000},
                 {0x7fffffff, 0x7fffffff}};
     size_t i;
     for (i = 0; i < CHECK_COUNT(rows); i++) {
@@ -1389,15 +1489,13 @@ static void test_by_hand(void)
             retry_ms took = check_random() >> 25; /* up to 127 */
             retry_failure failure =
                 check_failure_of(reasons[check_random() % CHECK_COUNT(reasons)]);
-            retry_ms left = retry_remaining(&request, client.cut_after, at(elapsed));
+            bool cut = retry_budget_balance(&budget) >= 2000;
+            retry_ms left = retry_remaining(&request, cut ? client.cut_after : 0, at(elapsed));
             answer = retry_action_after(check_random() >> 25);
-            if (left < client.cut_after && retry_budget_balance(&budget) < 1000)
-                left = retry_remaining(&request, 0, at(elapsed));
-            if (retry_budget_balance(&budget) < 1000)
-                left = retry_remaining(&request, 0, at(elapsed));
             CHECK_STEP(SEND(left), next(elapsed));
             if (took >= left) { /* nobody answers */
-                CHECK_STEP(WAIT(NONE, left), next(elapsed));
+                CHECK_STEP(WAIT(NONE, left < client.cut_after ? left : client.cut_after),
+                           next(elapsed));
                 elapsed += left;
                 CHECK_STEP(CANCEL, next(elapsed));
                 failure = check_failure_of(RETRY_REASON_ATTEMPT_TIMED_OUT);
@@ -1495,6 +1593,7 @@ int main(void)
     RUN(test_time_of_a_copy);
     RUN(test_no_rounds_without_gates);
     RUN(test_time_of_the_last_copy);
+    RUN(test_time_of_a_lone_copy);
     RUN(test_ends_of_no_copy);
     RUN(test_double_ends);
     RUN(test_failure_in_place);
@@ -1512,6 +1611,9 @@ int main(void)
     RUN(test_stop_from_an_observer);
     RUN(test_stop_from_an_observer_of_a_timeout);
     RUN(test_stop_from_a_strategy);
+    RUN(test_skip_wait);
+    RUN(test_skip_no_wait);
+    RUN(test_too_far_away);
     RUN(test_closed_from_outside);
     RUN(test_closed_from_outside_and_an_end);
     RUN(test_closed_from_outside_and_stopped);
