@@ -2405,6 +2405,31 @@ RETRY__COLD retry_ms retry__jittered(const retry_backoff *backoff, const retry_r
     return retry_backoff_delay(backoff, retry__position(request), previous, random);
 }
 
+/* What a request's budget is told of; the last four come with a failure. */
+enum {
+    RETRY__BUDGET_NOTHING, /* no strategy was asked: the budget is not told */
+    RETRY__BUDGET_LOOK,    /* what has come in counts */
+    RETRY__BUDGET_BEGIN,
+    RETRY__BUDGET_REFUND,
+    RETRY__BUDGET_SUCCESS,
+    RETRY__BUDGET_GRANT,   /* by a strategy that was asked; false: the budget does not pay */
+    RETRY__BUDGET_RESUME,  /* the same of a failure that was charged already, or was no load */
+    RETRY__BUDGET_REFUSAL, /* by a strategy that was asked, or that answers later, or the server */
+    RETRY__BUDGET_COPY     /* of a hedge, that failed */
+};
+
+/* Tells the budget of the request's client, if it has one. The call goes through a pointer that
+   retry_budget_init sets, so that a program without budgets links none of their code. */
+static inline bool retry__ask_budget(retry_request *request, uint8_t event,
+                                     const retry_failure *failure, retry_time now)
+{
+    retry_budget *budget = request->client ? request->client->budget : NULL;
+    if (!budget || event == RETRY__BUDGET_NOTHING)
+        return true;
+    RETRY_ASSERT(budget->retry__account && "retry_budget_init comes first");
+    return budget->retry__account && budget->retry__account(budget, event, request, failure, now);
+}
+
 /* Of a bucket that expires, what does not: the cost of the dearest retry. */
 static uint32_t retry__budget_base(const retry_budget_options *options)
 {
@@ -2412,27 +2437,20 @@ static uint32_t retry__budget_base(const retry_budget_options *options)
     return retry__min(retry__max(base, options->throttle_cost), options->capacity);
 }
 
-/* Whether less than the thousandths that a budget lacks have come in since it was refilled last. */
-RETRY__COLD RETRY__WRAPS bool retry__lacks(const retry_budget *budget, uint32_t thousandths,
-                                           const retry_request *request)
-{
-    retry_time now = request->started + request->retry__elapsed;
-    retry_ms passed = retry__passed(retry__load(&budget->retry__held.refilled), now);
-    uint32_t rate = retry__add(budget->options.base_per_second, budget->options.refill_per_second);
-    return retry__product(rate, passed) < retry__product(thousandths, 1000);
-}
-
-/* Whether the next retry is one of the last: the budget holds less than half of its base. What was
-   never sent spent nothing. */
-RETRY__INLINE bool retry__poor(const retry_request *request, uint32_t traits)
+/* Whether the next retry is one of the last: the budget holds less than half of its base, also with
+   what has come in meanwhile. What was never sent spent nothing. */
+RETRY__WRAPS static bool retry__poor(retry_request *request, uint32_t traits)
 {
     const retry_budget *budget = request->client ? request->client->budget : NULL;
-    uint32_t half, held;
+    uint32_t half;
     if (!budget || budget->options.expire == 0 || (traits & RETRY__TRAIT_UNSENT) != 0)
         return false;
     half = retry__budget_base(&budget->options) >> 1;
-    held = retry__load(&budget->retry__held.balance);
-    return held < half && retry__lacks(budget, half - held, request);
+    if (retry__load(&budget->retry__held.balance) >= half)
+        return false;
+    retry__ask_budget(request, RETRY__BUDGET_LOOK, NULL,
+                      request->started + request->retry__elapsed);
+    return retry__load(&budget->retry__held.balance) < half;
 }
 
 /* The last retries help most when they come late: the upper half of the longest delay, and a
@@ -2444,7 +2462,7 @@ RETRY__COLD retry_ms retry__late(const retry_backoff *backoff, const retry_reque
     return retry__min(longest, left - (left >> 4));
 }
 
-RETRY__INLINE retry_action retry__policy(const retry_strategy *self, const retry_request *request,
+RETRY__INLINE retry_action retry__policy(const retry_strategy *self, retry_request *request,
                                          const retry_failure *failure, uint32_t traits)
 {
     const retry_policy *policy = (const retry_policy *)(const void *)self;
@@ -2521,30 +2539,6 @@ static const retry_strategy *retry__strategy(const retry_request *request)
     if (request->strategy)
         return request->strategy;
     return request->client ? request->client->strategy : NULL;
-}
-
-/* What a request's budget is told of; the last four come with a failure. */
-enum {
-    RETRY__BUDGET_NOTHING, /* no strategy was asked: the budget is not told */
-    RETRY__BUDGET_BEGIN,
-    RETRY__BUDGET_REFUND,
-    RETRY__BUDGET_SUCCESS,
-    RETRY__BUDGET_GRANT,   /* by a strategy that was asked; false: the budget does not pay */
-    RETRY__BUDGET_RESUME,  /* the same of a failure that was charged already, or was no load */
-    RETRY__BUDGET_REFUSAL, /* by a strategy that was asked, or that answers later, or the server */
-    RETRY__BUDGET_COPY     /* of a hedge, that failed */
-};
-
-/* Tells the budget of the request's client, if it has one. The call goes through a pointer that
-   retry_budget_init sets, so that a program without budgets links none of their code. */
-static inline bool retry__ask_budget(retry_request *request, uint8_t event,
-                                     const retry_failure *failure, retry_time now)
-{
-    retry_budget *budget = request->client ? request->client->budget : NULL;
-    if (!budget || event == RETRY__BUDGET_NOTHING)
-        return true;
-    RETRY_ASSERT(budget->retry__account && "retry_budget_init comes first");
-    return budget->retry__account && budget->retry__account(budget, event, request, failure, now);
 }
 
 /* The end of a request that is open or pending, in a state that is final. */
@@ -3123,7 +3117,9 @@ static inline bool retry__budget_event(retry_budget *budget, uint8_t event, retr
     const retry_budget_options *options = &budget->options;
     if (event < RETRY__BUDGET_GRANT) { /* a deposit, or the last charge comes in */
         uint32_t amount = options->charge_failures ? 0 : request->retry__charge;
-        if (event == RETRY__BUDGET_BEGIN)
+        if (event == RETRY__BUDGET_LOOK)
+            amount = 0;
+        else if (event == RETRY__BUDGET_BEGIN)
             amount = options->request_deposit;
         else if (event == RETRY__BUDGET_SUCCESS && (!options->refund_last || request->retries == 0))
             amount = options->success_deposit;
