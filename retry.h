@@ -2028,7 +2028,7 @@ static bool retry__reason_is_user(retry_reason reason)
     return (reason & 0x40) != 0;
 }
 
-RETRY__INLINE uint8_t retry__traits(retry_reason reason)
+RETRY__QUICK uint8_t retry__traits(retry_reason reason)
 {
 #define RETRY__ROW(X, name, allows, always, unsent, sick, blames)                             \
     (RETRY_REASON_##name == RETRY_REASON_UNKNOWN ? RETRY__TRAIT_UNKNOWN : 0) |                \
@@ -2307,7 +2307,7 @@ RETRY_API retry_action retry_action_pending(void)
 }
 
 /* Whether a request may be repeated after a failure with these traits. */
-RETRY__QUICK bool retry__permits(const retry_request *request, uint32_t traits)
+RETRY__INLINE bool retry__permits(const retry_request *request, uint32_t traits)
 {
     return request->idempotent || (traits & (RETRY__TRAIT_ALLOWS | RETRY__TRAIT_UNSENT)) != 0;
 }
@@ -2431,7 +2431,7 @@ static inline bool retry__ask_budget(retry_request *request, uint8_t event,
 }
 
 /* Of a bucket that expires, what does not: the cost of the dearest retry. */
-static uint32_t retry__budget_base(const retry_budget_options *options)
+RETRY__ONCE uint32_t retry__budget_base(const retry_budget_options *options)
 {
     uint32_t base = retry__max(options->retry_cost, options->timeout_cost);
     return retry__min(retry__max(base, options->throttle_cost), options->capacity);
@@ -4725,14 +4725,14 @@ static bool retry__cancel_copies(retry_operation *op, uint8_t kind)
 }
 
 /* ms that an attempt of the request, which has a client, has at best. */
-RETRY__ONCE retry_ms retry__attempt_most(const retry_request *request)
+static retry_ms retry__attempt_most(const retry_request *request)
 {
     retry_ms most = request->client->cut_after;
     return most != 0 ? retry__min(most, request->timeout) : request->timeout;
 }
 
 /* ms below which no attempt is worth a wait: the least of what is known. */
-RETRY__ONCE retry_ms retry__attempt_least(const retry_request *request, const retry_gates *gates)
+static retry_ms retry__attempt_least(const retry_request *request, const retry_gates *gates)
 {
     retry_ms cut = request->client->cut_after, slow = retry__load(&gates->retry__pace) >> 4;
     retry_ms least = request->timeout >> 3;
