@@ -49,7 +49,7 @@ static void run_at_once(unsigned long times)
     retry_time now = 0;
     for (; times != 0; times--) {
         retry_start(&op, NULL, now);
-        retry_next(&op, now);
+        must(retry_next(&op, now).what == RETRY_DO_SEND, "no attempt");
         now += 20;
         retry_ended(&op, 0, NULL, now);
         must(retry_next(&op, now).verdict == RETRY_VERDICT_SUCCESS, "no success");
@@ -64,7 +64,7 @@ static void run_retry(unsigned long times)
         retry_failure failure;
         retry_step step;
         retry_start(&op, NULL, now);
-        retry_next(&op, now);
+        must(retry_next(&op, now).what == RETRY_DO_SEND, "no attempt");
         now += 20;
         failure = retry_classify_http(status, 0);
         retry_ended(&op, 0, &failure, now);
@@ -85,7 +85,7 @@ static void run_loop(unsigned long times)
     for (; times != 0; times--) {
         retry_step step;
         retry_start(&op, NULL, now);
-        retry_next(&op, now);
+        must(retry_next(&op, now).what == RETRY_DO_SEND, "no attempt");
         step = retry_next(&op, now);
         must(step.what == RETRY_DO_WAIT, "no WAIT");
         if (copied) {
@@ -107,7 +107,7 @@ static void add_service(void)
 {
     static const retry_budget_options earned = RETRY_BUDGET_BEST_EFFORT(20);
     retry_budget_options options = earned;
-    options.retry_cost = 10; /* thousandths of a token: a success pays for ten retries */
+    options.retry_cost = options.timeout_cost = 10; /* thousandths: a success pays for ten */
     retry_budget_init(&service.budget, &options, 0);
     retry_service_init(&service, 0);
 }
