@@ -420,6 +420,7 @@
       timeout            request.timeout = UINT32_MAX   75 s
       retries            policy.max_attempts = 1        no limit; for n retries it is n + 1
       delay              curve TABLE, a table of one 0  `initial`: 1 ms
+      jitter, spread     jitter RETRY_JITTER_NONE       FULL, of a connection SPREAD; 0.2
       attempts at once   no AIMD limit                  `max`: 2; in a retry_service 20
 
    A random number of your own must fill 32 bits. With the 15 of some rand() full jitter makes 0 of

@@ -166,7 +166,7 @@ static const struct {
     const char *name;
     retry_budget_options options;
 } presets[] = {
-    {"20 for each of 20", {400000, 1000, 0, 0, 100, 0, 0, 0, false, false, 0}},
+    {"20 for each of 20", {400000, 1000, 0, 0, 100, 0, 0, 0, false, false, 0, 0}},
     {"BEST_EFFORT", RETRY_BUDGET_BEST_EFFORT(20)},
     {"SMITHY", RETRY_BUDGET_SMITHY},
     {"AWS", RETRY_BUDGET_AWS},

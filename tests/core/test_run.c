@@ -261,8 +261,9 @@ static void test_misuse(void)
         fake_clock.now = rows[i].now ? fake_now : NULL;
         fake_clock.sleep = rows[i].sleep ? fake_sleep : NULL;
         CHECK_END(FAIL, MISUSE,
-                  retry_run(rows[i].op ? &operation : NULL, NULL, rows[i].clock ? &fake_clock : NULL,
-                            rows[i].attempt ? try_server : NULL, &server));
+                  retry_run(rows[i].op ? &operation : NULL, NULL,
+                            rows[i].clock ? &fake_clock : NULL, rows[i].attempt ? try_server : NULL,
+                            &server));
         CHECK_EQUAL(0, server.tries);
         CHECK_EQUAL(0, fake.sleeps);
         CHECK_END(FAIL, MISUSE, retry_next(&operation, START)); /* it was not started */
@@ -346,7 +347,8 @@ static void test_attempt_takes_too_long(void)
 
 static void test_budget(void)
 {
-    static const retry_budget_options options = {3000, 1000, 0, 0, 100, 0, 0, 0, false, false, 0};
+    static const retry_budget_options options = {3000, 1000, 0,     0,     100, 0,
+                                                 0,    0,    false, false, 0,   0};
     retry_budget budget;
     retry_step step;
     retry_budget_init(&budget, &options, START);
@@ -366,7 +368,7 @@ static void test_budget(void)
 /* An operation that is run again starts anew; one that is under way is stopped. */
 static void test_run_again(void)
 {
-    static const retry_budget_options options = {3000, 1000, 0, 0, 0, 0, 0, 0, false, false, 0};
+    static const retry_budget_options options = {3000, 1000, 0, 0, 0, 0, 0, 0, false, false, 0, 0};
     retry_budget budget;
     retry_budget_init(&budget, &options, START);
     set_up(0);
@@ -466,7 +468,7 @@ static void set_up_observer(unsigned failures, unsigned after)
 /* Nobody waits any more: no sleep, no further attempt, and the charge is back. */
 static void test_stopped_by_the_observer(void)
 {
-    static const retry_budget_options options = {9000, 1000, 0, 0, 0, 0, 0, 0, false, false, 0};
+    static const retry_budget_options options = {9000, 1000, 0, 0, 0, 0, 0, 0, false, false, 0, 0};
     unsigned after;
     for (after = 1; after <= 4; after++) {
         retry_budget budget;
