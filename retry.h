@@ -1251,10 +1251,12 @@ RETRY_API bool retry_idempotent_service(uint8_t service, bool read_only);
 /* ---- Retry-After --------------------------------------------------------------------------- */
 
 /* Reads a Retry-After value (`length` bytes; blanks, tabs and line ends around it do not count):
-   seconds, or one of RFC 9110's three date forms, against `unix_seconds`, the wall clock. Sets
-   *delay in ms: 1 for 0 and for a date that is past, as 0 means that there was no header;
-   UINT32_MAX if it is too long. A two-digit year is the latest at most 50 years ahead. The weekday
-   need not fit the date. False, and *delay is left alone, for anything else. */
+   seconds, which may have a fraction, or one of RFC 9110's three date forms. A date is measured
+   from `unix_seconds`: the answer's own Date, or the wall clock; INT64_MIN: neither is known, and a
+   date is false. Sets *delay in ms, rounded up: 1 for 0 and for a date that is past, as 0 means
+   that there was no header; UINT32_MAX if it is too long. A two-digit year is the latest at most 50
+   years ahead. The weekday need not fit the date. False, and *delay is left alone, for anything
+   else. */
 RETRY_API bool retry_parse_retry_after(const char *value, size_t length, int64_t unix_seconds,
                                        retry_ms *delay);
 

@@ -50,7 +50,7 @@ static retry_operation first, second;
 
 static void start(void)
 {
-    static const retry_budget_options options = {10000, 0, 0, 0, 0, 0, 0, 0, false, false, 0};
+    static const retry_budget_options options = {10000, 0, 0, 0, 0, 0, 0, 0, false, false, 0, 0};
     memset(&service, 0, sizeof service);
     memset(&first, 0, sizeof first);
     memset(&second, 0, sizeof second);
