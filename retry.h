@@ -6494,7 +6494,7 @@ static const char *retry__parse_value(retry__scan *value, uint8_t kind, unsigned
     if (!retry__scan_name(value, names[kind - RETRY__CURVE] + sizeof RETRY__ONE_OF - 1, &index) ||
         value->left != 0)
         return names[kind - RETRY__CURVE];
-    *into = (uint8_t)index;
+    *into = (uint8_t)(index + (kind == RETRY__JITTER)); /* whose 0 is the default */
     return NULL;
 #undef RETRY__ONE_OF
 }
