@@ -6608,7 +6608,7 @@ static const char *retry__policy_sense(const retry_policy *policy, const char *c
     if (at[RETRY__AT_THROTTLED] && throttled_max != 0 && throttled > throttled_max)
         return given ? "throttled above max" : "throttled above max: set max=, too";
     *where = retry__later(at[RETRY__AT_THROTTLED], at[RETRY__AT_INITIAL]);
-    if (at[RETRY__AT_THROTTLED] && throttled < backoff->initial)
+    if (at[RETRY__AT_THROTTLED] && throttled != 0 && throttled < backoff->initial)
         return "throttled below initial";
     *where = at[RETRY__AT_FACTOR];
     if (backoff->factor != 0 && backoff->factor < RETRY_RATIO(1))
@@ -6662,8 +6662,8 @@ RETRY_API bool retry_parse_policy(retry_policy *policy, const char *text, size_t
         parsed.throttle_backoff = parsed.backoff;
         parsed.throttle_backoff.initial =
             at[RETRY__AT_THROTTLED] ? throttled : retry__max(throttled, parsed.backoff.initial);
-        if (preset == 0 && parsed.backoff.max != 0)
-            parsed.throttle_backoff.max = retry__max(parsed.backoff.max, 10000);
+        if (preset == 0 && parsed.backoff.max == 500) /* its own, said or not */
+            parsed.throttle_backoff.max = 10000;
     }
     if (!fault)
         fault = retry__policy_sense(&parsed, at, &scan.text);
