@@ -6433,18 +6433,18 @@ static uint64_t retry__scaled(uint32_t whole, uint32_t billionths, uint32_t scal
 /* ms of one number or more, whose units fall in size, each rounded up; a lone one has no unit. */
 static const char *retry__parse_time(retry__scan *value, uint32_t *ms)
 {
+    static const char units[] = "units are d, h, m, s, ms and us, each smaller than the last";
     static const uint32_t scales[] = {0, 1, 1000, 60000, 3600000, 86400000};
     uint32_t whole, billionths, unit, last = 6;
     uint64_t sum = 0;
     do {
         const char *fault = retry__scan_decimal(value, 9, &whole, &billionths);
         if (fault)
-            return fault;
+            return last != 6 && fault == retry__no_number ? units : fault; /* 5min */
         unit = 1;
-        if (value->left != 0 || last != 6) {
-            if (!retry__scan_name(value, " us ms s m h d", &unit) || unit >= last)
-                return "units are d, h, m, s, ms and us, each smaller than the last";
-        }
+        if ((value->left != 0 || last != 6) &&
+            (!retry__scan_name(value, " us ms s m h d", &unit) || unit >= last))
+            return units;
         sum += unit == 0 ? retry__quotient((uint64_t)whole + (billionths != 0) + 999, 1000)
                          : retry__scaled(whole, billionths, scales[unit], 999999999);
         if (sum > UINT32_MAX)
