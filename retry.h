@@ -413,6 +413,7 @@
       timeout            request.timeout = UINT32_MAX   75 s
       retries            policy.max_attempts = 1        no limit; for n retries it is n + 1
       delay              curve TABLE, a table of one 0  `initial`: 1 ms
+      jitter, spread     jitter RETRY_JITTER_NONE       FULL, of a connection SPREAD; 0.2
       attempts at once   no AIMD limit                  `max`: 2; in a retry_service 20
 
    A random number of your own must fill 32 bits. With the 15 of some rand() full jitter makes 0 of
@@ -1185,10 +1186,12 @@ RETRY_API bool retry_parse_pushback(const char *value, size_t length, retry_fail
 /* ---- Retry-After --------------------------------------------------------------------------- */
 
 /* Reads a Retry-After value (`length` bytes; blanks, tabs and line ends around it do not count):
-   seconds, or one of RFC 9110's three date forms, against `unix_seconds`, the wall clock. Sets
-   *delay in ms: 1 for 0 and for a date that is past, as 0 means that there was no header;
-   UINT32_MAX if it is too long. A two-digit year is the latest at most 50 years ahead. The weekday
-   need not fit the date. False, and *delay is left alone, for anything else. */
+   seconds, which may have a fraction, or one of RFC 9110's three date forms. A date is measured
+   from `unix_seconds`: the answer's own Date, or the wall clock; INT64_MIN: neither is known, and a
+   date is false. Sets *delay in ms, rounded up: 1 for 0 and for a date that is past, as 0 means
+   that there was no header; UINT32_MAX if it is too long. A two-digit year is the latest at most 50
+   years ahead. The weekday need not fit the date. False, and *delay is left alone, for anything
+   else. */
 RETRY_API bool retry_parse_retry_after(const char *value, size_t length, int64_t unix_seconds,
                                        retry_ms *delay);
 
@@ -6140,18 +6143,18 @@ static uint64_t retry__scaled(uint32_t whole, uint32_t billionths, uint32_t scal
 /* ms of one number or more, whose units fall in size, each rounded up; a lone one has no unit. */
 static const char *retry__parse_time(retry__scan *value, uint32_t *ms)
 {
+    static const char units[] = "units are d, h, m, s, ms and us, each smaller than the last";
     static const uint32_t scales[] = {0, 1, 1000, 60000, 3600000, 86400000};
     uint32_t whole, billionths, unit, last = 6;
     uint64_t sum = 0;
     do {
         const char *fault = retry__scan_decimal(value, 9, &whole, &billionths);
         if (fault)
-            return fault;
+            return last != 6 && fault == retry__no_number ? units : fault; /* 5min */
         unit = 1;
-        if (value->left != 0 || last != 6) {
-            if (!retry__scan_name(value, " us ms s m h d", &unit) || unit >= last)
-                return "units are d, h, m, s, ms and us, each smaller than the last";
-        }
+        if ((value->left != 0 || last != 6) &&
+            (!retry__scan_name(value, " us ms s m h d", &unit) || unit >= last))
+            return units;
         sum += unit == 0 ? retry__quotient((uint64_t)whole + (billionths != 0) + 999, 1000)
                          : retry__scaled(whole, billionths, scales[unit], 999999999);
         if (sum > UINT32_MAX)
@@ -6201,7 +6204,7 @@ static const char *retry__parse_value(retry__scan *value, uint8_t kind, unsigned
     if (!retry__scan_name(value, names[kind - RETRY__CURVE] + sizeof RETRY__ONE_OF - 1, &index) ||
         value->left != 0)
         return names[kind - RETRY__CURVE];
-    *into = (uint8_t)index;
+    *into = (uint8_t)(index + (kind == RETRY__JITTER)); /* whose 0 is the default */
     return NULL;
 #undef RETRY__ONE_OF
 }
@@ -6315,7 +6318,7 @@ static const char *retry__policy_sense(const retry_policy *policy, const char *c
     if (at[RETRY__AT_THROTTLED] && throttled_max != 0 && throttled > throttled_max)
         return given ? "throttled above max" : "throttled above max: set max=, too";
     *where = retry__later(at[RETRY__AT_THROTTLED], at[RETRY__AT_INITIAL]);
-    if (at[RETRY__AT_THROTTLED] && throttled < backoff->initial)
+    if (at[RETRY__AT_THROTTLED] && throttled != 0 && throttled < backoff->initial)
         return "throttled below initial";
     *where = at[RETRY__AT_FACTOR];
     if (backoff->factor != 0 && backoff->factor < RETRY_RATIO(1))
@@ -6369,8 +6372,8 @@ RETRY_API bool retry_parse_policy(retry_policy *policy, const char *text, size_t
         parsed.throttle_backoff = parsed.backoff;
         parsed.throttle_backoff.initial =
             at[RETRY__AT_THROTTLED] ? throttled : retry__max(throttled, parsed.backoff.initial);
-        if (parsed.backoff.max != 0)
-            parsed.throttle_backoff.max = retry__max(parsed.backoff.max, preset->throttled_max);
+        if (preset->throttled_max != 0 && parsed.backoff.max == preset->max) /* said or not */
+            parsed.throttle_backoff.max = preset->throttled_max;
     }
     if (!fault)
         fault = retry__policy_sense(&parsed, at, &scan.text);

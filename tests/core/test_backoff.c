@@ -352,10 +352,11 @@ static struct range jitter_range(const retry_backoff *backoff, retry_ms base, re
 {
     uint64_t cap = backoff->max ? backoff->max : UINT32_MAX;
     uint64_t initial = backoff->initial ? backoff->initial : 1;
-    uint64_t spread = ((uint64_t)base * backoff->spread) >> 16;
+    uint64_t ratio = backoff->spread ? backoff->spread : 13107; /* 0.2 */
+    uint64_t spread = (base * ratio) >> 16;
     struct range range;
     range.low = range.high = base;
-    if (backoff->jitter == RETRY_JITTER_FULL)
+    if (backoff->jitter == RETRY_JITTER_DEFAULT || backoff->jitter == RETRY_JITTER_FULL)
         range.low = 0;
     if (backoff->jitter == RETRY_JITTER_EQUAL)
         range.low = base / 2;
@@ -418,6 +419,10 @@ static const struct {
     {"none", JITTER(RETRY_JITTER_NONE, 0, 100, 0, 0), 3, 0, {800, 800}},
     {"none, min", JITTER(RETRY_JITTER_NONE, 900, 100, 0, 0), 3, 0, {900, 900}},
     {"none, min above max", JITTER(RETRY_JITTER_NONE, 900, 100, 500, 0), 3, 0, {900, 900}},
+    {"default", JITTER(0, 0, 100, 0, 0), 3, 0, {0, 800}},
+    {"default, min", JITTER(0, 100, 100, 0, 0), 3, 0, {100, 800}},
+    {"default, all of it", RETRY_BACKOFF_DEFAULT, 9, 0, {0, 512}},
+    {"zeroed", {0, 0, 0, 0, 0, 0, 0, NULL, 0, NULL}, 9, 0, {0, 512}},
     {"full", JITTER(RETRY_JITTER_FULL, 0, 100, 0, 0), 3, 0, {0, 800}},
     {"full, capped", JITTER(RETRY_JITTER_FULL, 0, 100, 500, 0), 3, 0, {0, 500}},
     {"full, min", JITTER(RETRY_JITTER_FULL, 100, 100, 0, 0), 3, 0, {100, 800}},
@@ -431,7 +436,8 @@ static const struct {
     {"spread", JITTER(RETRY_JITTER_SPREAD, 0, 1000, 0, RETRY_RATIO(0.25)), 0, 0, {750, 1250}},
     {"spread, gRPC", RETRY_BACKOFF_GRPC, 0, 0, {800, 1200}},
     {"spread, gRPC at the cap", RETRY_BACKOFF_GRPC, 50, 0, {96000, 144000}},
-    {"spread of 0", JITTER(RETRY_JITTER_SPREAD, 0, 1000, 0, 0), 0, 0, {1000, 1000}},
+    {"spread of 0: 0.2", JITTER(RETRY_JITTER_SPREAD, 0, 1000, 0, 0), 0, 0, {800, 1200}},
+    {"least spread", JITTER(RETRY_JITTER_SPREAD, 0, 1000, 0, 1), 0, 0, {1000, 1000}},
     {"spread above 1", JITTER(RETRY_JITTER_SPREAD, 0, 10, 0, RETRY_RATIO(1.5)), 0, 0, {0, 25}},
     {"spread of a half", JITTER(RETRY_JITTER_SPREAD, 0, 1, 0, RETRY_RATIO(0.5)), 0, 0, {0, 2}},
     {"spread below a half", JITTER(RETRY_JITTER_SPREAD, 0, 1, 0, 0x7fff), 0, 0, {1, 1}},
@@ -476,8 +482,9 @@ static void test_ranges(void)
     size_t i;
     for (i = 0; i < CHECK_COUNT(ranges); i++) {
         const retry_backoff *backoff = &ranges[i].backoff;
-        uint64_t slack =
-            backoff->spread == RETRY_RATIO(0.2) ? ranges[i].range.high / 100000 + 1 : 0;
+        uint64_t slack = backoff->jitter == RETRY_JITTER_SPREAD && backoff->spread == 0
+                             ? ranges[i].range.high / 100000 + 1
+                             : 0;
         check_row("%s", ranges[i].name);
         CHECK_RANGE(ranges[i].range.low, ranges[i].range.low + slack,
                     retry_backoff_delay(backoff, ranges[i].attempt, ranges[i].previous, 0));
@@ -492,7 +499,7 @@ static void check_jitters(retry_backoff backoff)
     static const retry_ms previous[] = {0, 1, 700, UINT32_MAX};
     uint32_t attempt;
     size_t i;
-    for (backoff.jitter = 0; backoff.jitter <= RETRY_JITTER_DECORRELATED; backoff.jitter++)
+    for (backoff.jitter = 0; backoff.jitter <= RETRY_JITTER_NONE; backoff.jitter++)
         for (attempt = 0; attempt < 40; attempt += 3 * CHECK_ONE_IN)
             for (i = 0; i < CHECK_COUNT(previous); i++)
                 check_delay_range(&backoff, attempt, previous[i],

@@ -84,7 +84,7 @@ static void test_delay(void)
     static const retry_ms at_once[] = {0};
     uint8_t jitter;
     unsigned i;
-    for (jitter = RETRY_JITTER_NONE; jitter <= RETRY_JITTER_SPREAD; jitter++) {
+    for (jitter = RETRY_JITTER_DEFAULT; jitter <= RETRY_JITTER_SPREAD; jitter++) {
         check_row("jitter %u", jitter);
         set_up();
         policy.backoff.jitter = jitter;
@@ -102,6 +102,28 @@ static void test_delay(void)
     CHECK_EQUAL(1, fails(0, START).delay);
 }
 
+static uint32_t lowest(void *context)
+{
+    (void)context;
+    return 0;
+}
+
+static void test_jitter(void)
+{
+    set_up();
+    client.random = lowest;
+    retry_begin(&request, START);
+    CHECK_EQUAL(1000, fails(0, START).delay);
+    check_row("0");
+    policy.backoff.jitter = 0;
+    retry_begin(&request, START);
+    CHECK_EQUAL(0, fails(0, START).delay);
+    policy.backoff.jitter = RETRY_JITTER_SPREAD;
+    policy.backoff.spread = 0;
+    retry_begin(&request, START);
+    CHECK_EQUAL(800, fails(0, START).delay);
+}
+
 static void test_longest_delay(void)
 {
     set_up();
@@ -115,7 +137,8 @@ static void test_retry_after(void)
     set_up();
     request.timeout = UINT32_MAX;
     retry_begin(&request, START);
-    CHECK_EQUAL(DAYS_40, fails(DAYS_40, START).delay);
+    CHECK_EQUAL(DAYS_40 / 2, fails(DAYS_40 / 2, START).delay);
+    CHECK_EQUAL(0x80000000u, fails(DAYS_40, START).delay); /* the clock measures no more */
 }
 
 /* How many of SENDS operations are sent at once; all are stopped then. */
@@ -208,6 +231,7 @@ int main(void)
     RUN(test_attempt_timeout);
     RUN(test_retries);
     RUN(test_delay);
+    RUN(test_jitter);
     RUN(test_longest_delay);
     RUN(test_retry_after);
     RUN(test_at_once_and_a_second);

@@ -207,7 +207,7 @@ static retry_failure failure;
 
 static void set_up(const retry_strategy *strategy)
 {
-    retry_budget_options options = {10000, 1000, 0, 0, 0, 0, 0, 0, false, false, 0};
+    retry_budget_options options = {10000, 1000, 0, 0, 0, 0, 0, 0, false, false, 0, 0};
     memset(&client, 0, sizeof client);
     memset(&request, 0, sizeof request);
     retry_budget_init(&budget, &options, START);
@@ -250,6 +250,12 @@ static retry_decision plain(void)
 
 static const retry_ms orders[] = {0, 1, 5, 99, 100, 501, 20001, 2147483647, UINT32_MAX - 1};
 
+/* What the clock can measure of an order. */
+static retry_ms measured(retry_ms order)
+{
+    return order < 0x80000000u ? order : 0x80000000u;
+}
+
 /* After UNSAFE, before all else, whatever the reason. */
 static void test_forbidden_for_every_reason(void)
 {
@@ -257,7 +263,7 @@ static void test_forbidden_for_every_reason(void)
     unsigned safety;
     set_up(&answering);
     client.observe = NULL;
-    for (reason = 0; reason <= UINT16_MAX; reason = check_next(reason)) {
+    for (reason = 0; reason <= UINT8_MAX; reason++) {
         for (safety = RETRY_SAFETY_MAYBE; safety <= RETRY_SAFETY_NO; safety++) {
             retry_decision decision;
             retry_begin(&request, START);
@@ -354,13 +360,13 @@ static void check_obeyed(const char *name, unsigned cause)
         decision = ordered(orders[i]);
         check_row("%s, order %lu", name, (unsigned long)orders[i]);
         check_decision(RETRY_VERDICT_RETRY, cause, decision, __FILE__, __LINE__);
-        CHECK_EQUAL(orders[i], decision.delay);
-        CHECK_EQUAL(orders[i], request.last_delay);
+        CHECK_EQUAL(measured(orders[i]), decision.delay);
+        CHECK_EQUAL(measured(orders[i]), request.last_delay);
         CHECK_EQUAL(1, request.retries);
         CHECK_EQUAL(1, request.code_retries);
-        CHECK_EQUAL(orders[i], told_decision.delay);
+        CHECK_EQUAL(measured(orders[i]), told_decision.delay);
         decision = ordered(orders[i]); /* and the second time */
-        CHECK_EQUAL(orders[i], decision.delay);
+        CHECK_EQUAL(measured(orders[i]), decision.delay);
         CHECK_EQUAL(2, request.retries);
     }
 }
@@ -375,7 +381,7 @@ static void test_obeyed(void)
         policies[i].retry_after_max = 50;
         policies[i].retry_after_slack = 3;
         policies[i].retry_after_spread = RETRY_RATIO(1);
-        for (jitter = 0; jitter <= RETRY_JITTER_DECORRELATED; jitter++) {
+        for (jitter = 0; jitter <= RETRY_JITTER_NONE; jitter++) {
             policies[i].backoff.jitter = (uint8_t)jitter;
             policies[i].backoff.spread = RETRY_RATIO(0.5);
             policies[i].backoff.min = 100;
@@ -433,7 +439,7 @@ static void test_refused(void)
     check_refused("no reason", RETRY_CAUSE_NOT_RETRYABLE);
     failure.reason = RETRY_REASON_UNKNOWN;
     check_refused("unknown", RETRY_CAUSE_UNKNOWN_REASON);
-    failure.reason = 0xffff;
+    failure.reason = 0xbf;
     check_refused("invalid", RETRY_CAUSE_UNKNOWN_REASON);
     failure.reason = RETRY_REASON_SOCKET_CLOSED_WHILE_IN_FLIGHT;
     check_refused("not idempotent", RETRY_CAUSE_NOT_IDEMPOTENT);
@@ -461,8 +467,8 @@ static void test_budget_exhausted(void)
         decision = ordered(orders[i]);
         check_row("order %lu", (unsigned long)orders[i]);
         CHECK_DECISION(FAIL, BUDGET_EXHAUSTED, decision);
-        CHECK_EQUAL(orders[i], decision.delay);
-        CHECK_EQUAL(orders[i], told_decision.delay);
+        CHECK_EQUAL(measured(orders[i]), decision.delay);
+        CHECK_EQUAL(measured(orders[i]), told_decision.delay);
         CHECK_EQUAL(0, request.retries);
         CHECK_EQUAL(0, request.last_delay);
     }
@@ -585,7 +591,7 @@ static void test_curve_begins_anew(void)
 {
     unsigned curve, jitter, before, n;
     for (curve = 0; curve <= RETRY_CURVE_CUSTOM; curve++) {
-        for (jitter = 0; jitter <= RETRY_JITTER_DECORRELATED; jitter++) {
+        for (jitter = 0; jitter <= RETRY_JITTER_NONE; jitter++) {
             retry_policy policy = policy_of((uint8_t)curve, (uint8_t)jitter);
             for (before = 0; before < 5; before++) {
                 set_up(&policy.base);

@@ -117,10 +117,10 @@ static void test_invalid(void)
 {
     uint32_t value;
     unsigned named = 0;
-    for (value = 0; value <= UINT16_MAX; value = check_next(value)) {
+    for (value = 0; value <= UINT8_MAX; value++) {
         retry_reason reason = (retry_reason)value;
         const char *name = retry_reason_name(reason);
-        check_row("0x%04x", (unsigned)value);
+        check_row("0x%02x", (unsigned)value);
         CHECK(name != NULL);
         CHECK_EQUAL(is_valid(value), name && strcmp(name, "INVALID") != 0);
         named += name && strcmp(name, "INVALID") != 0;
@@ -135,8 +135,8 @@ static void test_invalid(void)
 static void test_sets_full_and_empty(void)
 {
     uint32_t value;
-    for (value = 0; value <= UINT16_MAX; value = check_next(value)) {
-        check_row("0x%04x", (unsigned)value);
+    for (value = 0; value <= UINT8_MAX; value++) {
+        check_row("0x%02x", (unsigned)value);
         CHECK_EQUAL(is_valid(value), retry_reason_set_has(UINT64_MAX, (retry_reason)value));
         CHECK(!retry_reason_set_has(0, (retry_reason)value));
     }
@@ -189,7 +189,7 @@ static void test_sets_without_invalid(void)
     CHECK_EQUAL(0, set_of(RETRY_REASON_COUNT));
     CHECK_EQUAL(0, set_of(0x3f));
     CHECK_EQUAL(0, set_of(0x80));
-    CHECK_EQUAL(0, set_of(0xffff));
+    CHECK_EQUAL(0, set_of(0xbf));
 }
 
 static void test_verdict_names(void)

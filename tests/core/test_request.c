@@ -46,7 +46,7 @@ static retry_failure failure;
 
 static void set_up(bool charge_failures)
 {
-    retry_budget_options options = {10000, 1000, 0, 0, 0, 0, 0, 0, false, false, 0};
+    retry_budget_options options = {10000, 1000, 0, 0, 0, 0, 0, 0, false, false, 0, 0};
     options.charge_failures = charge_failures;
     memset(&client, 0, sizeof client);
     memset(&request, 0, sizeof request);
@@ -143,7 +143,13 @@ static void test_begin_sets_the_timeout(void)
 {
     static const struct {
         retry_ms set, holds;
-    } rows[] = {{0, 75000}, {1, 1}, {75000, 75000}, {UINT32_MAX, UINT32_MAX}};
+    } rows[] = {{0, 75000},
+                {1, 1},
+                {75000, 75000},
+                {0xffff0000u, 0xffff0000u},
+                {0xffff0001u, UINT32_MAX}, /* more than the clock can measure */
+                {UINT32_MAX - 1, UINT32_MAX},
+                {UINT32_MAX, UINT32_MAX}};
     size_t i;
     CHECK_EQUAL(75000, RETRY_TIMEOUT_DEFAULT);
     for (i = 0; i < CHECK_COUNT(rows); i++) {
@@ -157,7 +163,7 @@ static void test_begin_sets_the_timeout(void)
     }
 }
 
-/* No delay is too long for a request without an end. */
+/* No delay is too long for a request without an end; the clock measures 2^31 ms. */
 static void test_without_a_deadline(void)
 {
     static const retry_ms delays[] = {0, 1, 75000, UINT32_MAX - 1, UINT32_MAX};
@@ -169,7 +175,7 @@ static void test_without_a_deadline(void)
         check_row("delay %lu", (unsigned long)delays[i]);
         CHECK_DECISION(RETRY, STRATEGY, orchestrate(0));
         CHECK_DECISION(RETRY, STRATEGY, orchestrate(0x7fffffff));
-        CHECK_EQUAL(delays[i], request.last_delay);
+        CHECK_EQUAL(delays[i] < 0x80000000u ? delays[i] : 0x80000000u, request.last_delay);
     }
 }
 
@@ -534,7 +540,9 @@ static const struct {
     {2500, 0, 2500, 0},
     {2500, 0, 2501, 0},
     {2500, 0, 0x7fffffff, 0},
-    {2500, 0, 0x80000000u, 0}, /* exactly half the range is time that has passed */
+    {2500, 0, 0x80000000u, 0},
+    {2500, 0, 0x80000001u, 0}, /* over half the range, too: 25 to 49 days */
+    {2500, 0, 4233600000u, 0},
     {2500, 700, 0, 700},
     {2500, 700, 1799, 700},
     {2500, 700, 1800, 700},
@@ -547,19 +555,19 @@ static const struct {
     {1, 0, 0, 1},
     {1, 0, 1, 0},
     {UINT32_MAX, 9, 1000, 9},
-    {UINT32_MAX - 1, 0, 0, UINT32_MAX - 1},
-    {UINT32_MAX - 1, 0, 1000, UINT32_MAX - 1001},
-    {2500, 0, 0x80000001u, 2500}, /* over half is a clock that stepped back */
-    {2500, 0, UINT32_MAX, 2500},
-    {2501, 0, 0x80000001u, 2501},
-    {0x40000000, 0, 0x80000001u, 0x40000000},
-    {0x40000000, 0, 0xc0000000u, 0x40000000},
-    {0x7fffffff, 0, 0x80000001u, 0x7fffffff},
-    {0x80000000u, 0, 0x80000001u, 0}, /* of a longer timeout that is time, too */
+    {0xffff0000u, 0, 0, 0xffff0000u}, /* the longest */
+    {0xffff0000u, 0, 1000, 0xffff0000u - 1000},
+    {0xffff0000u, 0, 0xfffeffffu, 1},
+    {0xffff0000u, 0, 0xffff0000u, 0},
+    {0xffff0001u, 0, 0xffff0001u, UINT32_MAX}, /* no end */
+    {UINT32_MAX - 1, 0, 1000, UINT32_MAX},
     {0x80000001u, 0, 0x80000000u, 1},
     {0x90000000u, 0, 0x8fffffffu, 1},
+    {2500, 0, UINT32_MAX, 2500}, /* a clock that is behind */
+    {2500, 0, UINT32_MAX - 32767, 2500},
+    {2500, 0, UINT32_MAX - 32768, 0}, /* too far: it was set back */
+    {0x90000000u, 0, UINT32_MAX - 32767, 0x90000000u},
     {0x90000000u, 0, UINT32_MAX - 32768, 0},
-    {0x90000000u, 0, UINT32_MAX - 32767, 0x90000000u}, /* and back by 32 s at most */
 };
 
 static void test_remaining(void)

@@ -1,5 +1,6 @@
 /* Retry-After: seconds and the three date forms of RFC 9110, cut at every byte, changed at every
-   byte, and against a calendar that counts day by day. */
+   byte, and against a calendar that counts day by day; dates alone, and against the answer's own.
+ */
 #define RETRY_IMPLEMENTATION
 #include "../../retry.h"
 #include "../support/check.h"
@@ -25,6 +26,31 @@ static bool parse_bytes(const char *value, size_t length, int64_t now, retry_ms 
     return parsed;
 }
 
+/* The same of a date alone; false leaves *seconds alone. */
+static bool parse_date(const char *value, size_t length, int64_t year_now, int64_t *seconds)
+{
+    const int64_t before = *seconds;
+    char *memory = (char *)malloc(length ? length : 1);
+    bool parsed;
+    if (!memory) {
+        printf("out of memory\n");
+        exit(1);
+    }
+    memcpy(memory, value, length);
+    parsed = retry_parse_http_date(length ? memory : memory + 1, length, year_now, seconds);
+    free(memory);
+    CHECK(parsed || *seconds == before);
+    return parsed;
+}
+
+static void check_date(int64_t expected, const char *value, int64_t year_now)
+{
+    int64_t seconds = UNTOUCHED;
+    check_row("\"%s\" at %ld", value, (long)year_now);
+    CHECK(parse_date(value, strlen(value), year_now, &seconds));
+    CHECK(seconds == expected);
+}
+
 static void check_parsed(retry_ms expected, const char *value, int64_t now)
 {
     retry_ms delay = UNTOUCHED;
@@ -39,6 +65,13 @@ static void check_refused(const char *value, size_t length)
     check_row("\"%.*s\"", (int)length, value);
     CHECK(!parse_bytes(value, length, 0, &delay));
     CHECK_EQUAL(UNTOUCHED, delay);
+}
+
+static void check_no_date(const char *value, size_t length)
+{
+    int64_t seconds = UNTOUCHED;
+    check_refused(value, length);
+    CHECK(!parse_date(value, length, 0, &seconds));
 }
 
 /* ---- seconds ------------------------------------------------------------------------------- */
@@ -72,12 +105,49 @@ static void test_seconds(void)
     }
 }
 
+/* RFC 9110 has whole seconds; servers send more. Rounded up to the next ms. */
+static void test_fractions(void)
+{
+    static const struct {
+        const char *value;
+        retry_ms expected;
+    } rows[] = {
+        {"0.503", 503},
+        {"2.0", 2000},
+        {"299.997", 299997},
+        {"1.5", 1500},
+        {"1.0001", 1001},
+        {"1.00000000000000000000000000000001", 1001},
+        {"1.000000000000000000000000000000000000", 1000},
+        {"0.0", 1}, /* there is a header */
+        {"0.0009", 1},
+        {"0.001", 1},
+        {"0.0011", 2},
+        {"00.5", 500},
+        {"9.9999", 10000},
+        {" 0.25\r\n", 250},
+        {"4294967.295", UINT32_MAX},
+        {"4294967.294", UINT32_MAX - 1},
+        {"4294967.2941", UINT32_MAX},
+        {"4294967.999999", UINT32_MAX},
+        {"4294967296.5", UINT32_MAX},
+    };
+    size_t i;
+    for (i = 0; i < CHECK_COUNT(rows); i++) {
+        check_parsed(rows[i].expected, rows[i].value, 0);
+        check_parsed(rows[i].expected, rows[i].value, INT64_MIN); /* needs no calendar */
+    }
+}
+
 static void test_not_seconds(void)
 {
-    static const char *const values[] = {
-        "",    "-1",  "+1",   "1.5",    "12x", "x12",   " ",  "\r\n", "1 2", "0x10",
-        "1e3", "1,2", "1\r2", "1\t2",   "--1", "-",     ".",  "1.0",  "1:2", "/",
-        ":",   "0:",  "12;",  "\"12\"", "one", "12GMT", "-0", "1_0",  "1\v", "\f1"};
+    static const char *const values[] = {"",     "-1",    "+1",   "1.",    "12x",  "x12",
+                                         " ",    "\r\n",  "1 2",  "0x10",  "1e3",  "1,2",
+                                         "1\r2", "1\t2",  "--1",  "-",     ".",    ".5",
+                                         "1:2",  "/",     ":",    "0:",    "12;",  "\"12\"",
+                                         "one",  "12GMT", "-0",   "1_0",   "1\v",  "\f1",
+                                         "1.5s", "1..5",  "1.5.", "1.5.2", "1. 5", "1 .5",
+                                         "-1.5", "1.-5",  "1.5x", "..",    "1,5",  "1.5 2"};
     size_t i;
     for (i = 0; i < CHECK_COUNT(values); i++)
         check_refused(values[i], strlen(values[i]));
@@ -163,6 +233,8 @@ static void test_real_dates(void)
         check_parsed(7000, rows[i].value, rows[i].instant - 7);
         check_parsed(1, rows[i].value, rows[i].instant);
         check_parsed(1, rows[i].value, rows[i].instant + 7);
+        check_date(rows[i].instant, rows[i].value, rows[i].instant - 7);
+        check_date(rows[i].instant, rows[i].value, rows[i].instant + 7);
     }
 }
 
@@ -237,7 +309,7 @@ static void test_not_dates(void)
 {
     size_t i;
     for (i = 0; i < CHECK_COUNT(not_dates); i++)
-        check_refused(not_dates[i], strlen(not_dates[i]));
+        check_no_date(not_dates[i], strlen(not_dates[i]));
 }
 
 /* RFC 9110 lets a minute have a 61st second. */
@@ -256,12 +328,13 @@ static void test_truncated(void)
     for (i = 0; i < CHECK_COUNT(same_instant); i++) {
         size_t whole = strlen(same_instant[i]);
         for (length = 0; length < whole; length++)
-            check_refused(same_instant[i], length);
-        check_refused(same_instant[i], whole + 1); /* with its zero byte */
+            check_no_date(same_instant[i], length);
+        check_no_date(same_instant[i], whole + 1); /* with its zero byte */
     }
 }
 
-/* A changed byte gives nothing or another date: past, whole seconds or too long. */
+/* A changed byte gives nothing or another date: past, whole seconds or too long. Only a number may
+   have got a fraction. */
 static void test_changed(void)
 {
     static const char *const values[] = {
@@ -281,7 +354,8 @@ static void test_changed(void)
                 changed[at] = (char)byte;
                 ok = parse_bytes(changed, length, Y1999 - 2000000, &delay);
                 check_row("\"%.*s\"", (int)length, changed);
-                CHECK(ok ? delay == 1 || (delay % 1000 == 0 && delay != 0) || delay == UINT32_MAX
+                CHECK(ok ? delay == 1 || (delay % 1000 == 0 && delay != 0) || delay == UINT32_MAX ||
+                               (byte == '.' && length == 7)
                          : delay == UNTOUCHED);
                 parsed += ok;
             }
@@ -396,20 +470,93 @@ static void test_two_digit_turn(void)
 static void test_extreme_clocks(void)
 {
     retry_ms delay = UNTOUCHED;
-    check_parsed(UINT32_MAX, same_instant[0], INT64_MIN);
-    check_parsed(UINT32_MAX, same_instant[2], INT64_MIN);
+    check_parsed(UINT32_MAX, same_instant[0], INT64_MIN + 1);
+    check_parsed(UINT32_MAX, same_instant[2], INT64_MIN + 1);
     check_parsed(1, same_instant[0], INT64_MAX);
     check_parsed(1, same_instant[2], INT64_MAX);
     check_parsed(1, "Sat, 01 Jan 0000 00:00:00 GMT", INT64_MAX);
-    check_parsed(UINT32_MAX, "Fri, 31 Dec 9999 23:59:59 GMT", INT64_MIN);
+    check_parsed(UINT32_MAX, "Fri, 31 Dec 9999 23:59:59 GMT", INT64_MIN + 1);
     check_parsed(1, "Sat, 01 Jan 0000 00:00:00 GMT", 0);
     /* in the year 20 there is no century to go back to but the first */
     check_parsed(1, "Saturday, 01-Jan-00 00:00:00 GMT", INT64_C(-61522934400));
     check_parsed(UINT32_MAX, "Saturday, 01-Jan-99 00:00:00 GMT", INT64_C(-61522934400));
     /* no such clock is right, but it must do no harm */
-    parse_bytes(same_instant[1], strlen(same_instant[1]), INT64_MIN, &delay);
+    parse_bytes(same_instant[1], strlen(same_instant[1]), INT64_MIN + 1, &delay);
     parse_bytes(same_instant[1], strlen(same_instant[1]), INT64_MAX, &delay);
     CHECK(delay == 1 || delay == UINT32_MAX);
+}
+
+/* A device without a calendar knows no date; a number of seconds it knows. */
+static void test_no_calendar(void)
+{
+    retry_ms delay = UNTOUCHED;
+    size_t i;
+    for (i = 0; i < CHECK_COUNT(same_instant); i++) {
+        check_row("%s", same_instant[i]);
+        CHECK(!parse_bytes(same_instant[i], strlen(same_instant[i]), INT64_MIN, &delay));
+        CHECK_EQUAL(UNTOUCHED, delay);
+    }
+    check_parsed(120000, "120", INT64_MIN);
+}
+
+/* ---- dates alone --------------------------------------------------------------------------- */
+
+static void test_http_date(void)
+{
+    size_t i;
+    for (i = 0; i < CHECK_COUNT(same_instant); i++) {
+        char padded[64];
+        check_date(Y1999, same_instant[i], Y1999 - 50 * 365 * DAY);
+        check_date(Y1999, same_instant[i], Y1999 + 49 * 365 * DAY);
+        snprintf(padded, sizeof padded, " %s\r\n", same_instant[i]);
+        check_date(Y1999, padded, 0);
+    }
+    check_date(INT64_C(-62167219200), "Sat, 01 Jan 0000 00:00:00 GMT", 0);
+    check_date(INT64_C(253402300799), "Fri, 31 Dec 9999 23:59:59 GMT", 0);
+    check_date(INT64_C(253402300799), "Fri, 31 Dec 9999 23:59:59 GMT", INT64_MAX);
+    check_date(0, "Thu, 01 Jan 1970 00:00:00 GMT", INT64_MIN);
+    check_date(INT64_C(2524608000), "Saturday, 01-Jan-50 00:00:00 GMT", Y1999 + 1);
+    check_date(INT64_C(-631152000), "Saturday, 01-Jan-50 00:00:00 GMT", Y1999);
+    check_no_date("", 0);
+    check_row("a number is no date");
+    {
+        int64_t seconds = UNTOUCHED;
+        CHECK(!parse_date("784111777", 9, 0, &seconds));
+        CHECK(!parse_date("0", 1, 0, &seconds));
+        CHECK(!retry_parse_http_date(NULL, 0, 0, &seconds));
+        CHECK(!retry_parse_http_date(NULL, 29, 0, &seconds));
+        CHECK(seconds == UNTOUCHED);
+        CHECK(!retry_parse_http_date(same_instant[0], strlen(same_instant[0]), 0, NULL));
+    }
+}
+
+/* The server's own clock tells how long: the client's may be at 1970, a day fast or a minute slow.
+ */
+static void test_against_the_answers_date(void)
+{
+    static const struct {
+        const char *date, *retry_after;
+        retry_ms expected;
+    } rows[] = {
+        {"Sun, 06 Nov 1994 08:49:37 GMT", "Sun, 06 Nov 1994 08:50:07 GMT", 30000},
+        {"Sun, 06 Nov 1994 08:49:37 GMT", "Sunday, 06-Nov-94 08:50:07 GMT", 30000},
+        {"Sun Nov  6 08:49:37 1994", "Sun, 06 Nov 1994 08:50:07 GMT", 30000},
+        {"Sunday, 06-Nov-94 08:49:37 GMT", "Sunday, 06-Nov-94 08:50:07 GMT", 30000},
+        {"Fri, 31 Dec 1999 23:59:59 GMT", "Saturday, 01-Jan-00 00:00:00 GMT", 1000},
+        {"Fri, 31 Dec 1999 23:59:59 GMT", "Fri, 31 Dec 1999 23:59:59 GMT", 1},
+        {"Fri, 31 Dec 1999 23:59:59 GMT", "Fri, 31 Dec 1999 23:59:58 GMT", 1},
+        {"Fri, 31 Dec 1999 23:59:59 GMT", "120", 120000},
+    };
+    static const int64_t clocks[] = {0, INT64_MIN, INT64_MAX, Y1999 - 60, Y1999 + DAY};
+    size_t i, j;
+    for (i = 0; i < CHECK_COUNT(rows); i++) {
+        for (j = 0; j < CHECK_COUNT(clocks); j++) {
+            int64_t date = clocks[j];
+            check_row("%s, clock %u", rows[i].retry_after, (unsigned)j);
+            CHECK(parse_date(rows[i].date, strlen(rows[i].date), clocks[j], &date));
+            check_parsed(rows[i].expected, rows[i].retry_after, date);
+        }
+    }
 }
 
 static void test_null(void)
@@ -424,6 +571,7 @@ static void test_null(void)
 int main(void)
 {
     RUN(test_seconds);
+    RUN(test_fractions);
     RUN(test_not_seconds);
     RUN(test_white_space);
     RUN(test_forms);
@@ -436,6 +584,9 @@ int main(void)
     RUN(test_two_digit_years);
     RUN(test_two_digit_turn);
     RUN(test_extreme_clocks);
+    RUN(test_no_calendar);
+    RUN(test_http_date);
+    RUN(test_against_the_answers_date);
     RUN(test_null);
     return check_done();
 }

@@ -261,8 +261,9 @@ static void test_misuse(void)
         fake_clock.now = rows[i].now ? fake_now : NULL;
         fake_clock.sleep = rows[i].sleep ? fake_sleep : NULL;
         CHECK_END(FAIL, MISUSE,
-                  retry_run(rows[i].op ? &operation : NULL, NULL, rows[i].clock ? &fake_clock : NULL,
-                            rows[i].attempt ? try_server : NULL, &server));
+                  retry_run(rows[i].op ? &operation : NULL, NULL,
+                            rows[i].clock ? &fake_clock : NULL, rows[i].attempt ? try_server : NULL,
+                            &server));
         CHECK_EQUAL(0, server.tries);
         CHECK_EQUAL(0, fake.sleeps);
         CHECK_END(FAIL, MISUSE, retry_next(&operation, START)); /* it was not started */
@@ -346,7 +347,8 @@ static void test_attempt_takes_too_long(void)
 
 static void test_budget(void)
 {
-    static const retry_budget_options options = {3000, 1000, 0, 0, 100, 0, 0, 0, false, false, 0, 0};
+    static const retry_budget_options options = {3000, 1000, 0,     0,     100, 0,
+                                                 0,    0,    false, false, 0,   0};
     retry_budget budget;
     retry_step step;
     retry_budget_init(&budget, &options, START);

@@ -52,9 +52,9 @@ static void test_request(void)
         uint32_t hz;
         retry_ms left, wrong; /* what is left, by the right clock and by the wrong one */
     } rows[] = {
-        {1000, 2000, 2000}, {100, 2000, 2000},    /* a tick is so many ms */
-        {1024, 2000, 0},    {60, 2000, 0},        /* expires at once */
-        {300, 2000, 10000}, {32768, 2000, 10000}, /* days too late */
+        {1000, 2000, 2000}, {100, 2000, 2000}, /* a tick is so many ms */
+        {1024, 2000, 0},    {60, 2000, 0},     /* expires at once */
+        {300, 2000, 0},     {32768, 2000, 0},
     };
     size_t i;
     for (i = 0; i < CHECK_COUNT(rows); i++) {

@@ -67,21 +67,22 @@ NAIVE_API size_t naive_until(naive_part part, const char *characters)
 /* How a fraction becomes a whole number. */
 typedef enum naive_rounding { NAIVE_EXACTLY, NAIVE_NEAREST, NAIVE_UP } naive_rounding;
 
-/* The number of `decimals` places at most, times `scale`. */
-NAIVE_API bool naive_number(naive_part part, size_t decimals, uint32_t scale,
-                            naive_rounding rounding, uint32_t *number)
+/* The number of `decimals` places at most, times `scale`. With decimals there need be no digit
+   before the point. */
+NAIVE_API bool naive_scaled(naive_part part, size_t decimals, uint32_t scale,
+                            naive_rounding rounding, uint64_t *number)
 {
     static const char digits[] = "0123456789";
     const uint64_t billion = 1000000000;
     uint64_t whole = 0, fraction = 0, result, rest;
     size_t i, count = naive_run(part, digits);
     naive_part behind = naive_behind(part, count);
-    if (count == 0)
+    if (count == 0 && (decimals == 0 || behind.length == 0))
         return false;
     for (i = 0; i < count; i++) {
+        whole = whole * 10 + (uint64_t)(part.text[i] - '0');
         if (whole > UINT32_MAX)
             return false;
-        whole = whole * 10 + (uint64_t)(part.text[i] - '0');
     }
     if (behind.length != 0) {
         if (behind.text[0] != '.' || behind.length == 1 || behind.length - 1 > decimals)
@@ -98,26 +99,57 @@ NAIVE_API bool naive_number(naive_part part, size_t decimals, uint32_t scale,
         result++;
     if (rounding == NAIVE_NEAREST && 2 * rest >= billion)
         result++;
-    if (result > UINT32_MAX || (rounding == NAIVE_EXACTLY && rest != 0))
+    *number = result;
+    return rounding != NAIVE_EXACTLY || rest == 0;
+}
+
+NAIVE_API bool naive_number(naive_part part, size_t decimals, uint32_t scale,
+                            naive_rounding rounding, uint32_t *number)
+{
+    uint64_t result;
+    if (!naive_scaled(part, decimals, scale, rounding, &result) || result > UINT32_MAX)
         return false;
     *number = (uint32_t)result;
     return true;
 }
 
+/* Numbers with units that fall in size, each rounded up, or one without a unit. */
 NAIVE_API bool naive_duration(naive_part part, retry_ms *duration)
 {
-    size_t number = naive_run(part, "0123456789.");
-    naive_part unit = naive_behind(part, number);
-    uint32_t scale = 0;
-    if (unit.length == 0 || naive_is(unit, "ms"))
-        scale = 1;
-    if (naive_is(unit, "s"))
-        scale = 1000;
-    if (naive_is(unit, "m"))
-        scale = 60 * UINT32_C(1000);
-    if (naive_is(unit, "h"))
-        scale = 60 * 60 * UINT32_C(1000);
-    return scale != 0 && naive_number(naive_before(part, number), 9, scale, NAIVE_UP, duration);
+    static const struct {
+        const char *name;
+        uint32_t ms; /* 0: a thousandth */
+    } units[] = {{"d", UINT32_C(86400000)},
+                 {"h", UINT32_C(3600000)},
+                 {"m", UINT32_C(60000)},
+                 {"s", 1000},
+                 {"ms", 1},
+                 {"us", 0}};
+    const size_t count = sizeof units / sizeof units[0];
+    uint64_t sum = 0, number;
+    size_t next = 0;
+    part = naive_behind(part, naive_run(part, " \t\r\n"));
+    while (part.length != 0 && naive_run(naive_behind(part, part.length - 1), " \t\r\n") == 1)
+        part = naive_before(part, part.length - 1);
+    if (naive_run(part, "0123456789.") == part.length)
+        return naive_number(part, 9, 1, NAIVE_UP, duration);
+    while (part.length != 0) {
+        const size_t digits = naive_run(part, "0123456789.");
+        const naive_part unit = naive_behind(part, digits);
+        const size_t letters = naive_until(unit, "0123456789.");
+        while (next < count && !naive_is(naive_before(unit, letters), units[next].name))
+            next++;
+        if (next == count || !naive_scaled(naive_before(part, digits), 9,
+                                           units[next].ms ? units[next].ms : 1, NAIVE_UP, &number))
+            return false;
+        sum += units[next].ms ? number : (number + 999) / 1000;
+        if (sum > UINT32_MAX)
+            return false;
+        part = naive_behind(unit, letters);
+        next++;
+    }
+    *duration = (retry_ms)sum;
+    return true;
 }
 
 /* The place of a word among others, which end with NULL. */
@@ -262,7 +294,8 @@ static bool naive_policy_set(void *subject, int key, naive_part value)
 {
     static const char *const curves[] = {"exponential", "constant",   "linear",
                                          "power",       "controlled", NULL};
-    static const char *const jitters[] = {"none", "full", "equal", "spread", "decorrelated", NULL};
+    static const char *const jitters[] = {"", /* the default has no word */
+                                          "full", "equal", "spread", "decorrelated", "none", NULL};
     retry_policy *policy = (retry_policy *)subject;
     switch (key) {
     case 0:
@@ -270,7 +303,7 @@ static bool naive_policy_set(void *subject, int key, naive_part value)
     case 1:
         return naive_choice(value, curves, &policy->backoff.curve);
     case 2:
-        return naive_choice(value, jitters, &policy->backoff.jitter);
+        return value.length != 0 && naive_choice(value, jitters, &policy->backoff.jitter);
     case 3:
         return naive_duration(value, &policy->backoff.min);
     case 4:
@@ -312,9 +345,13 @@ static bool naive_policy_sense(const retry_policy *policy, const naive_words_see
     } else if (values[NAIVE_THROTTLED] != 0 && policy->throttle_backoff.max != 0 &&
                throttled > policy->throttle_backoff.max) {
         *offset = values[NAIVE_THROTTLED] > with ? values[NAIVE_THROTTLED] : with;
+    } else if (values[NAIVE_THROTTLED] != 0 && throttled != 0 && throttled < backoff->initial) {
+        with = values[NAIVE_INITIAL];
+        *offset = values[NAIVE_THROTTLED] > with ? values[NAIVE_THROTTLED] : with;
     } else if (backoff->factor >= 1 && backoff->factor <= 65535) {
         *offset = values[NAIVE_FACTOR];
-    } else if (values[NAIVE_SPREAD] != 0 && backoff->jitter != RETRY_JITTER_SPREAD) {
+    } else if (values[NAIVE_SPREAD] != 0 &&
+               (backoff->jitter != RETRY_JITTER_SPREAD || backoff->spread == 0)) {
         *offset = values[NAIVE_SPREAD];
     } else {
         return true;
@@ -331,15 +368,14 @@ NAIVE_API bool naive_policy(retry_policy *policy, const char *text, size_t lengt
     retry_policy built = best_effort;
     if (!naive_words(&rules, &built, text, length, &seen, offset))
         return false;
-    if (seen.values[NAIVE_SPREAD] == 0) /* 0.2, and nothing with another jitter than gRPC's */
-        built.backoff.spread = built.backoff.jitter == RETRY_JITTER_SPREAD ? 13107 : 0;
-    if (built.throttle_backoff.initial != 0) { /* all else as for other attempts, but a cap that */
-        const retry_ms initial = built.throttle_backoff.initial; /* the preset alone has said */
-        const retry_ms max = built.throttle_backoff.max;
+    if (built.throttle_backoff.initial != 0) { /* all else as for other attempts, but the cap of */
+        const retry_ms initial = built.throttle_backoff.initial; /* best effort, said or not */
+        const bool own = built.throttle_backoff.max == 10000 && built.backoff.max == 500;
         built.throttle_backoff = built.backoff;
-        built.throttle_backoff.initial = initial;
-        if (max != 0 && seen.values[NAIVE_MAX] == 0)
-            built.throttle_backoff.max = max;
+        if (seen.values[NAIVE_THROTTLED] != 0 || initial > built.backoff.initial)
+            built.throttle_backoff.initial = initial;
+        if (own)
+            built.throttle_backoff.max = 10000;
     } else {
         built.throttle_backoff = none;
     }
@@ -376,7 +412,7 @@ typedef struct naive_budget_built {
 
 static bool naive_budget_preset(void *subject, naive_part name)
 {
-    static const retry_budget_options none = {UINT32_MAX, 0, 0, 0, 0, 0, 0, 0, false, false, 0};
+    static const retry_budget_options none = {UINT32_MAX, 0, 0, 0, 0, 0, 0, 0, false, false, 0, 0};
     static const retry_budget_options best_effort = RETRY_BUDGET_BEST_EFFORT(1);
     static const retry_budget_options smithy = RETRY_BUDGET_SMITHY, aws = RETRY_BUDGET_AWS;
     static const retry_budget_options aws_2026 = RETRY_BUDGET_AWS_2026, grpc = RETRY_BUDGET_GRPC;
@@ -399,8 +435,9 @@ static bool naive_budget_preset(void *subject, naive_part name)
 }
 
 static const char *const naive_budget_keys[] = {
-    "capacity", "cost",   "timeout-cost", "throttle-cost",   "success",   "request", "per-second",
-    "floor",    "expire", "refund-last",  "charge-failures", "in-flight", NULL};
+    "capacity",   "cost",  "timeout-cost", "throttle-cost",   "success",     "request",
+    "per-second", "floor", "expire",       "base-per-second", "refund-last", "charge-failures",
+    "in-flight",  NULL};
 
 static int naive_budget_key(naive_part key)
 {
@@ -419,19 +456,21 @@ static bool naive_budget_set(void *subject, int key, naive_part value)
     if (key == 8)
         return naive_duration(value, &options->expire);
     if (key == 9)
-        return naive_answer(value, &options->refund_last);
+        return naive_number(value, 3, 1000, NAIVE_EXACTLY, &options->base_per_second);
     if (key == 10)
-        return naive_answer(value, &options->charge_failures);
+        return naive_answer(value, &options->refund_last);
     if (key == 11)
+        return naive_answer(value, &options->charge_failures);
+    if (key == 12)
         return naive_number(value, 0, 1, NAIVE_EXACTLY, &built->in_flight);
     return naive_number(value, 3, 1000, NAIVE_EXACTLY, tokens[key]);
 }
 
 /* The key's numbers; the capacity's is 0, the cost's 1. */
-enum { NAIVE_FLOOR = 7, NAIVE_IN_FLIGHT = 11 };
+enum { NAIVE_FLOOR = 7, NAIVE_IN_FLIGHT = 12 };
 
 /* Whether the bucket pays for a retry of some kind when it holds the most that it ever does: with
-   nothing that comes in, one that expires holds what it began with. */
+   nothing that comes in, one that expires holds what it began with, the dearest retry's cost. */
 static bool naive_ever_pays(const retry_budget_options *options)
 {
     const bool earns = options->success_deposit != 0 || options->request_deposit != 0 ||
@@ -441,8 +480,11 @@ static bool naive_ever_pays(const retry_budget_options *options)
         options->retry_cost, options->timeout_cost ? options->timeout_cost : options->retry_cost,
         options->throttle_cost ? options->throttle_cost : options->retry_cost};
     size_t i;
-    if (options->expire != 0 && !earns && options->retry_cost < most)
-        most = options->retry_cost;
+    uint32_t dearest = 0;
+    for (i = 0; i < 3; i++)
+        dearest = costs[i] > dearest ? costs[i] : dearest;
+    if (options->expire != 0 && !earns && dearest < most)
+        most = dearest;
     for (i = 0; i < 3; i++) {
         uint64_t needed = (uint64_t)costs[i] + options->floor;
         if (options->charge_failures || options->floor != 0)
@@ -457,9 +499,9 @@ NAIVE_API bool naive_budget(retry_budget_options *options, const char *text, siz
                             size_t *offset)
 {
     static const naive_subject rules = {naive_budget_preset, naive_budget_key, naive_budget_set};
-    static const retry_budget_options none = {UINT32_MAX, 0, 0, 0, 0, 0, 0, 0, false, false, 0};
+    static const retry_budget_options none = {UINT32_MAX, 0, 0, 0, 0, 0, 0, 0, false, false, 0, 0};
     static const size_t keys[] = {0, 1, NAIVE_FLOOR, NAIVE_IN_FLIGHT};
-    naive_budget_built whole = {{0, 1000, 0, 0, 0, 0, 0, 0, false, false, 0}, 1};
+    naive_budget_built whole = {{0, 1000, 0, 0, 0, 0, 0, 0, false, false, 0, 0}, 1};
     retry_budget_options built;
     naive_words_seen seen;
     size_t last = 0, i;

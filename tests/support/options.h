@@ -9,7 +9,7 @@ static inline bool same_options(const retry_budget_options *a, const retry_budge
            a->success_deposit == b->success_deposit && a->request_deposit == b->request_deposit &&
            a->refill_per_second == b->refill_per_second && a->floor == b->floor &&
            a->refund_last == b->refund_last && a->charge_failures == b->charge_failures &&
-           a->expire == b->expire;
+           a->expire == b->expire && a->base_per_second == b->base_per_second;
 }
 
 #endif
