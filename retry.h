@@ -347,7 +347,7 @@
 
       policy    best-effort (the default: 1 to 500 ms) smithy aws aws-2026 grpc rfc0049 controlled
                 attempts=    whole number, the first included; 0: no limit
-                curve=       exponential constant linear power controlled
+                curve=       exponential constant controlled
                 jitter=      none full equal spread decorrelated
                 min= initial= max= throttled= retry-after-max= retry-after-slack=    duration
                 factor= spread= retry-after-spread=                                  ratio
@@ -852,9 +852,6 @@ RETRY_API bool retry_permitted(const retry_request *request, const retry_failure
 enum {
     RETRY_CURVE_EXPONENTIAL, /* initial * factor^n */
     RETRY_CURVE_CONSTANT,    /* initial */
-    RETRY_CURVE_LINEAR,      /* initial * (n + 1) */
-    RETRY_CURVE_POWER,       /* initial^n */
-    RETRY_CURVE_CONTROLLED,  /* 1 10 50 100 500 1000 1000 ... (RFC 0049) */
     RETRY_CURVE_TABLE,       /* table[n] */
     RETRY_CURVE_CUSTOM       /* custom(self, n) */
 };
@@ -895,6 +892,9 @@ RETRY_API retry_ms retry_backoff_base(const retry_backoff *backoff, uint32_t ret
 RETRY_API retry_ms retry_backoff_delay(const retry_backoff *backoff, uint32_t retries,
                                        retry_ms previous, uint32_t random);
 
+/* RFC 0049's controlled backoff. */
+static const retry_ms retry__controlled[6] = {1, 10, 50, 100, 500, 1000};
+
 #define RETRY__BACKOFF(curve, jitter, min, first, max, ratio, spread)                             \
     {                                                                                             \
         RETRY_CURVE_##curve, RETRY_JITTER_##jitter, min, first, max, ratio, spread, NULL, 0, NULL \
@@ -903,7 +903,10 @@ RETRY_API retry_ms retry_backoff_delay(const retry_backoff *backoff, uint32_t re
 #define RETRY_BACKOFF_BEST_EFFORT RETRY__BACKOFF(EXPONENTIAL, FULL, 1, 1, 500, 0, 0)
 #define RETRY_BACKOFF_THROTTLED RETRY__BACKOFF(EXPONENTIAL, FULL, 1, 100, 10000, 0, 0)
 #define RETRY_BACKOFF_RFC0049 RETRY__BACKOFF(EXPONENTIAL, NONE, 0, 1, 500, 0, 0)
-#define RETRY_BACKOFF_CONTROLLED RETRY__BACKOFF(CONTROLLED, NONE, 0, 0, 0, 0, 0)
+#define RETRY_BACKOFF_CONTROLLED                                                        \
+    {                                                                                   \
+        RETRY_CURVE_TABLE, RETRY_JITTER_NONE, 0, 0, 0, 0, 0, retry__controlled, 6, NULL \
+    }
 #define RETRY_BACKOFF_AWS RETRY__BACKOFF(EXPONENTIAL, FULL, 0, 1000, 20000, 0, 0)
 #define RETRY_BACKOFF_AWS_2026 RETRY__BACKOFF(EXPONENTIAL, FULL, 0, 50, 20000, 0, 0)
 #define RETRY_BACKOFF_GRPC \
@@ -2102,13 +2105,6 @@ RETRY_API uint32_t retry_random(const retry_request *request)
 
 /* ---- Backoff ------------------------------------------------------------------------------- */
 
-/* RFC 0049's controlled backoff. */
-static retry_ms retry__controlled(uint32_t n)
-{
-    static const uint16_t ladder[] = {1, 10, 50, 100, 500, 1000};
-    return ladder[retry__min(n, sizeof ladder / sizeof ladder[0] - 1)];
-}
-
 /* a * b of 32.32 fixed point, rounded, saturating. A sum that wrapped has less than the whole parts
    give (or, at 2^33, their 2^32 - 1, which saturates as well). */
 RETRY__WRAPS static uint64_t retry__multiply_fixed(uint64_t a, uint64_t b)
@@ -2142,12 +2138,6 @@ RETRY__COLD retry_ms retry__curve(const retry_backoff *backoff, retry_ms initial
     switch (backoff->curve) {
     case RETRY_CURVE_CONSTANT:
         return initial;
-    case RETRY_CURVE_LINEAR:
-        return retry__multiply(initial, retry__add(n, 1));
-    case RETRY_CURVE_POWER:
-        return retry__power(1, (uint64_t)initial << 32, n);
-    case RETRY_CURVE_CONTROLLED:
-        return retry__controlled(n);
     case RETRY_CURVE_TABLE:
         if (backoff->table && backoff->table_length != 0)
             return backoff->table[retry__min(n, backoff->table_length - 1)];
@@ -2653,9 +2643,10 @@ RETRY__COLD retry_decision retry__unasked(retry_request *request, const retry_fa
 {
     retry_ms interval = request->client ? request->client->always_interval : 0;
     retry_action action = retry_action_none(cause);
+    if (interval == 0)
+        interval = retry__controlled[retry__min(request->retries, 5)];
     if (cause == RETRY_CAUSE_ALWAYS)
-        action = retry__action(RETRY_ACTION_AFTER, cause,
-                               interval ? interval : retry__controlled(request->retries));
+        action = retry__action(RETRY_ACTION_AFTER, cause, interval);
     else if (cause == RETRY_CAUSE_PUSHBACK)
         retry__ask_budget(request, RETRY__BUDGET_REFUSAL, failure, now);
     request->retry__charge = 0; /* the retry that it paid for has been made */
@@ -5640,7 +5631,7 @@ RETRY_API const retry_client *retry_scope_client(retry_scopes *scopes, const voi
     X("aws", EXPONENTIAL, FULL, 3, 0, 1000, 0, 20000, 0, 20000, 0)                \
     X("grpc", EXPONENTIAL, SPREAD, 0, 0, 1000, 0, 0, 0, 120000, RETRY_RATIO(1.6)) \
     X("rfc0049", EXPONENTIAL, NONE, 0, 0, 1, 0, 0, 0, 500, 0)                     \
-    X("controlled", CONTROLLED, NONE, 0, 0, 0, 0, 0, 0, 0, 0)
+    X("controlled", TABLE, NONE, 0, 0, 0, 0, 0, 0, 0, 0)
 #define RETRY__BUDGET_PRESETS(X)                             \
     X("none", 0, 0, 0, 0, 0, 0, 0, false, false)             \
     X("best-effort", 200, 10, 0, 0, 1, 0, 10, false, false)  \
@@ -5808,7 +5799,7 @@ static const char *retry__parse_number(retry__scan *value, uint32_t kind, uint32
 static const char *retry__parse_value(retry__scan *value, uint8_t kind, unsigned char *into)
 {
 #define RETRY__ONE_OF "not one of these:"
-    static const char curves[] = RETRY__ONE_OF " exponential constant linear power controlled";
+    static const char curves[] = RETRY__ONE_OF " exponential constant controlled";
     static const char jitters[] = RETRY__ONE_OF " none full equal spread decorrelated";
     static const char answers[] = RETRY__ONE_OF " no yes";
     static const char *const names[] = {curves, jitters, answers};
@@ -5976,6 +5967,10 @@ RETRY_API bool retry_parse_policy(retry_policy *policy, const char *text, size_t
         return retry__parsed(error, 0, retry__null);
     preset = retry__policy_preset(&parsed, &scan);
     fault = retry__parse_fields(&scan, &retry__policies, at, &parsed);
+    if (parsed.backoff.curve == RETRY_CURVE_TABLE) { /* "controlled" */
+        parsed.backoff.table = retry__controlled;
+        parsed.backoff.table_length = 6;
+    }
     if (parsed.backoff.jitter == RETRY_JITTER_SPREAD && !at[RETRY__AT_SPREAD])
         parsed.backoff.spread = RETRY_RATIO(0.2); /* gRPC's */
     throttled = parsed.throttle_backoff.initial;
