@@ -2108,23 +2108,35 @@ RETRY_API bool errmap_idempotent_service(uint8_t service, bool read_only)
 
 /* >>strategy */
 
+static retry_ms errmap__multiply(retry_ms a, uint32_t b)
+{
+    const uint64_t product = (uint64_t)a * b;
+    return product > UINT32_MAX ? UINT32_MAX : (retry_ms)product;
+}
+
+/* In 32 steps at most: from 2 on a base has saturated by then. */
+static retry_ms errmap__power(retry_ms base, uint32_t exponent)
+{
+    retry_ms power = 1;
+    for (; exponent != 0 && base > 1 && power != UINT32_MAX; exponent--)
+        power = errmap__multiply(power, base);
+    return power;
+}
+
 RETRY_API retry_ms errmap_spec_delay(const errmap_entry *entry, uint32_t retries)
 {
-    retry_backoff backoff = RETRY_BACKOFF_DEFAULT;
+    retry_ms delay;
     if (!entry || !errmap__has_specification(entry))
         return 0;
     if (retries == 0)
         return entry->after;
-    backoff.initial = entry->interval;
     if (entry->strategy == ERRMAP_SPEC_CONSTANT)
         return entry->interval;
-    backoff.max = entry->ceil;
-    if (entry->strategy == ERRMAP_SPEC_LINEAR) {
-        backoff.curve = RETRY_CURVE_LINEAR; /* initial * (attempt + 1) */
-        return retry_backoff_base(&backoff, retries - 1);
-    }
-    backoff.curve = RETRY_CURVE_POWER;
-    return retry_backoff_base(&backoff, retries);
+    if (entry->strategy == ERRMAP_SPEC_LINEAR)
+        delay = errmap__multiply(entry->interval, retries);
+    else
+        delay = errmap__power(entry->interval, retries);
+    return entry->ceil != 0 && delay > entry->ceil ? entry->ceil : delay;
 }
 
 /* ms from one instant to another; none if that lies up to 32,768 ms back: another thread's clock.

@@ -352,7 +352,7 @@
 
       policy    best-effort (the default: 1 to 500 ms) smithy aws aws-2026 grpc rfc0049 controlled
                 attempts=    whole number, the first included; 0: no limit
-                curve=       exponential constant linear power controlled
+                curve=       exponential constant controlled
                 jitter=      full equal spread decorrelated none
                 min= initial= max= throttled= retry-after-max= retry-after-slack=    duration
                 factor= spread= retry-after-spread=                                  ratio
@@ -875,9 +875,6 @@ RETRY_API bool retry_permitted(const retry_request *request, const retry_failure
 enum {
     RETRY_CURVE_EXPONENTIAL, /* initial * factor^n */
     RETRY_CURVE_CONSTANT,    /* initial */
-    RETRY_CURVE_LINEAR,      /* initial * (n + 1) */
-    RETRY_CURVE_POWER,       /* initial^n */
-    RETRY_CURVE_CONTROLLED,  /* 1 10 50 100 500 1000 1000 ... (RFC 0049) */
     RETRY_CURVE_TABLE,       /* table[n] */
     RETRY_CURVE_CUSTOM       /* custom(self, n) */
 };
@@ -919,6 +916,9 @@ RETRY_API retry_ms retry_backoff_base(const retry_backoff *backoff, uint32_t ret
 RETRY_API retry_ms retry_backoff_delay(const retry_backoff *backoff, uint32_t retries,
                                        retry_ms previous, uint32_t random);
 
+/* RFC 0049's controlled backoff. */
+static const retry_ms retry__controlled[6] = {1, 10, 50, 100, 500, 1000};
+
 /* The numbers of each preset, in ms: X(curve, jitter, min, attempts, initial, initial after
    throttled answers, the longest after these if that is more, the most that a server may ask for,
    the most above the delay, the longest, factor). 0 is the default. */
@@ -928,7 +928,7 @@ RETRY_API retry_ms retry_backoff_delay(const retry_backoff *backoff, uint32_t re
 #define RETRY__AWS_2026(X) X(EXPONENTIAL, FULL, 0, 3, 50, 1000, 0, 0, 5000, 20000, 0)
 #define RETRY__GRPC(X) X(EXPONENTIAL, SPREAD, 0, 0, 1000, 0, 0, 0, 0, 120000, RETRY_RATIO(1.6))
 #define RETRY__RFC0049(X) X(EXPONENTIAL, NONE, 0, 0, 1, 0, 0, 0, 0, 500, 0)
-#define RETRY__LADDER(X) X(CONTROLLED, NONE, 0, 0, 0, 0, 0, 0, 0, 0, 0)
+#define RETRY__LADDER(X) X(TABLE, NONE, 0, 0, 0, 0, 0, 0, 0, 0, 0)
 
 #define RETRY__BACKOFF(curve, jitter, min, attempts, initial, throttled, throttled_max, after_max, \
                        after_slack, max, factor)                                                   \
@@ -944,7 +944,10 @@ RETRY_API retry_ms retry_backoff_delay(const retry_backoff *backoff, uint32_t re
 #define RETRY_BACKOFF_BEST_EFFORT RETRY__BEST_EFFORT(RETRY__BACKOFF)
 #define RETRY_BACKOFF_THROTTLED RETRY__BEST_EFFORT(RETRY__BACKOFF_THROTTLED)
 #define RETRY_BACKOFF_RFC0049 RETRY__RFC0049(RETRY__BACKOFF)
-#define RETRY_BACKOFF_CONTROLLED RETRY__LADDER(RETRY__BACKOFF)
+#define RETRY_BACKOFF_CONTROLLED                                                        \
+    {                                                                                   \
+        RETRY_CURVE_TABLE, RETRY_JITTER_NONE, 0, 0, 0, 0, 0, retry__controlled, 6, NULL \
+    }
 #define RETRY_BACKOFF_AWS RETRY__AWS(RETRY__BACKOFF)
 #define RETRY_BACKOFF_AWS_2026 RETRY__AWS_2026(RETRY__BACKOFF)
 #define RETRY_BACKOFF_GRPC RETRY__GRPC(RETRY__BACKOFF)
@@ -2172,13 +2175,6 @@ RETRY_API uint32_t retry_random(const retry_request *request)
 
 /* ---- Backoff ------------------------------------------------------------------------------- */
 
-/* RFC 0049's controlled backoff. */
-static retry_ms retry__controlled(uint32_t n)
-{
-    static const uint16_t ladder[] = {1, 10, 50, 100, 500, 1000};
-    return ladder[retry__min(n, sizeof ladder / sizeof ladder[0] - 1)];
-}
-
 /* a * b of 32.32 fixed point, rounded, saturating. A sum that wrapped has less than the whole parts
    give (or, at 2^33, their 2^32 - 1, which saturates as well). */
 RETRY__WRAPS static uint64_t retry__multiply_fixed(uint64_t a, uint64_t b)
@@ -2212,12 +2208,6 @@ RETRY__COLD retry_ms retry__curve(const retry_backoff *backoff, retry_ms initial
     switch (backoff->curve) {
     case RETRY_CURVE_CONSTANT:
         return initial;
-    case RETRY_CURVE_LINEAR:
-        return retry__multiply(initial, retry__add(n, 1));
-    case RETRY_CURVE_POWER:
-        return retry__power(1, (uint64_t)initial << 32, n);
-    case RETRY_CURVE_CONTROLLED:
-        return retry__controlled(n);
     case RETRY_CURVE_TABLE:
         if (backoff->table && backoff->table_length != 0)
             return backoff->table[retry__min(n, backoff->table_length - 1)];
@@ -2763,9 +2753,10 @@ RETRY__COLD retry_decision retry__unasked(retry_request *request, const retry_fa
 {
     retry_ms interval = request->client ? request->client->always_interval : 0;
     retry_action action = retry_action_none(cause);
+    if (interval == 0)
+        interval = retry__controlled[retry__min(request->retries, 5)];
     if (cause == RETRY_CAUSE_ALWAYS)
-        action = retry__action(RETRY_ACTION_AFTER, cause,
-                               interval ? interval : retry__controlled(request->retries));
+        action = retry__action(RETRY_ACTION_AFTER, cause, interval);
     else if (cause == RETRY_CAUSE_PUSHBACK)
         retry__ask_budget(request, RETRY__BUDGET_REFUSAL, failure, now);
     if ((retry__failure_traits(failure) & RETRY__TRAIT_UNSENT) == 0)
@@ -6194,7 +6185,7 @@ static const char *retry__parse_number(retry__scan *value, uint32_t kind, uint32
 static const char *retry__parse_value(retry__scan *value, uint8_t kind, unsigned char *into)
 {
 #define RETRY__ONE_OF "not one of these:"
-    static const char curves[] = RETRY__ONE_OF " exponential constant linear power controlled";
+    static const char curves[] = RETRY__ONE_OF " exponential constant controlled";
     static const char jitters[] = RETRY__ONE_OF " full equal spread decorrelated none";
     static const char answers[] = RETRY__ONE_OF " no yes";
     static const char *const names[] = {curves, jitters, answers};
@@ -6367,6 +6358,10 @@ RETRY_API bool retry_parse_policy(retry_policy *policy, const char *text, size_t
         return retry__parsed(error, 0, retry__null);
     preset = retry__policy_preset(&parsed, &scan);
     fault = retry__parse_fields(&scan, &retry__policies, at, &parsed);
+    if (parsed.backoff.curve == RETRY_CURVE_TABLE) { /* "controlled" */
+        parsed.backoff.table = retry__controlled;
+        parsed.backoff.table_length = 6;
+    }
     throttled = parsed.throttle_backoff.initial;
     if (throttled != 0) { /* all else is as after other failures */
         parsed.throttle_backoff = parsed.backoff;

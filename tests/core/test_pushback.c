@@ -554,10 +554,9 @@ static void test_pending_forbidden(void)
 
 /* ---- the curve behind an order ------------------------------------------------------------- */
 
-static retry_ms squares(const retry_backoff *self, uint32_t attempt)
+static retry_ms linear(const retry_backoff *self, uint32_t attempt)
 {
-    (void)self;
-    return 3 + attempt * attempt;
+    return self->initial * (attempt + 1);
 }
 
 static const retry_ms values[] = {4, 40, 7, 70, 1, 10};
@@ -573,7 +572,7 @@ static retry_policy policy_of(uint8_t curve, uint8_t jitter)
     policy.backoff.spread = RETRY_RATIO(0.25);
     policy.backoff.table = values;
     policy.backoff.table_length = CHECK_COUNT(values);
-    policy.backoff.custom = squares;
+    policy.backoff.custom = linear;
     return policy;
 }
 
@@ -611,7 +610,7 @@ static void test_curve_begins_anew(void)
 /* Orders one after the other, and in between. */
 static void test_orders_in_between(void)
 {
-    retry_policy policy = policy_of(RETRY_CURVE_LINEAR, RETRY_JITTER_NONE);
+    retry_policy policy = policy_of(RETRY_CURVE_CUSTOM, RETRY_JITTER_NONE);
     unsigned n;
     set_up(&policy.base);
     client.budget = NULL;
@@ -629,7 +628,7 @@ static void test_orders_in_between(void)
 /* Counted on for 254 at least; from there it may stand still, but not fall. */
 static void test_counted_on(void)
 {
-    retry_policy policy = policy_of(RETRY_CURVE_LINEAR, RETRY_JITTER_NONE);
+    retry_policy policy = policy_of(RETRY_CURVE_CUSTOM, RETRY_JITTER_NONE);
     unsigned n;
     set_up(&policy.base);
     client.budget = NULL;
@@ -677,7 +676,7 @@ static void test_throttle_backoff(void)
 /* A server's wish stays what it is, on the curve that began anew. */
 static void test_wish_behind_an_order(void)
 {
-    retry_policy policy = policy_of(RETRY_CURVE_LINEAR, RETRY_JITTER_NONE);
+    retry_policy policy = policy_of(RETRY_CURVE_CUSTOM, RETRY_JITTER_NONE);
     policy.retry_after_slack = 10;
     set_up(&policy.base);
     plain();
@@ -692,7 +691,7 @@ static void test_wish_behind_an_order(void)
 /* Attempts are counted from the first, orders included. */
 static void test_max_attempts(void)
 {
-    retry_policy policy = policy_of(RETRY_CURVE_LINEAR, RETRY_JITTER_NONE);
+    retry_policy policy = policy_of(RETRY_CURVE_CUSTOM, RETRY_JITTER_NONE);
     policy.max_attempts = 5;
     set_up(&policy.base);
     CHECK_DECISION(RETRY, STRATEGY, plain());
@@ -706,7 +705,7 @@ static void test_max_attempts(void)
    as well. */
 static void test_always(void)
 {
-    retry_policy policy = policy_of(RETRY_CURVE_LINEAR, RETRY_JITTER_NONE);
+    retry_policy policy = policy_of(RETRY_CURVE_CUSTOM, RETRY_JITTER_NONE);
     set_up(&policy.base);
     failure.reason = RETRY_REASON_KV_NOT_MY_VBUCKET;
     CHECK_EQUAL(1, plain().delay);
@@ -724,7 +723,7 @@ static void test_always(void)
 static retry_action handing_on_after(const retry_strategy *self, retry_request *r,
                                      const retry_failure *f, retry_time now)
 {
-    retry_policy policy = policy_of(RETRY_CURVE_LINEAR, RETRY_JITTER_NONE);
+    retry_policy policy = policy_of(RETRY_CURVE_CUSTOM, RETRY_JITTER_NONE);
     (void)self;
     if (f->code == 1)
         return retry_action_pending();
@@ -748,7 +747,7 @@ static void test_strategies_of_ones_own(void)
 
 static void test_begin_forgets_the_order(void)
 {
-    retry_policy policy = policy_of(RETRY_CURVE_LINEAR, RETRY_JITTER_NONE);
+    retry_policy policy = policy_of(RETRY_CURVE_CUSTOM, RETRY_JITTER_NONE);
     unsigned i;
     set_up(&policy.base);
     ordered(55);

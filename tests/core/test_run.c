@@ -37,6 +37,11 @@ struct server {
     retry_step step; /* the last */
 };
 
+static retry_ms linear(const retry_backoff *self, uint32_t attempt)
+{
+    return self->initial * (attempt + 1);
+}
+
 static bool is_zero(const retry_failure *failure)
 {
     return failure->reason == 0 && failure->safety == 0 && failure->fault == 0 &&
@@ -83,7 +88,8 @@ static void set_up(unsigned failures)
     server.failure.reason = RETRY_REASON_KV_LOCKED;
     server.failure.code = 9;
     policy = constant;
-    policy.backoff.curve = RETRY_CURVE_LINEAR;
+    policy.backoff.curve = RETRY_CURVE_CUSTOM;
+    policy.backoff.custom = linear;
     policy.backoff.jitter = RETRY_JITTER_NONE;
     policy.backoff.min = 0;
     policy.backoff.initial = 10;

@@ -129,7 +129,7 @@ static void set_up_connection(void)
     uint8_t flags = byte();
     connection = grpc;
     if (flags & 1) {
-        connection.backoff.curve = (uint8_t)below(5);
+        connection.backoff.curve = (uint8_t)below(5); /* no table, no function */
         connection.backoff.jitter = (uint8_t)below(6);
         connection.backoff.min = hostile();
         connection.backoff.initial = hostile();

@@ -200,12 +200,6 @@ static retry_ms base(const retry_backoff *backoff, uint32_t n)
     switch (backoff->curve) {
     case RETRY_CURVE_CONSTANT:
         return capped(backoff, initial);
-    case RETRY_CURVE_LINEAR:
-        return capped(backoff, initial * ((long double)n + 1));
-    case RETRY_CURVE_POWER:
-        return capped(backoff, powl(initial, n));
-    case RETRY_CURVE_CONTROLLED:
-        return capped(backoff, controlled(n));
     case RETRY_CURVE_TABLE:
         if (backoff->table && backoff->table_length)
             return capped(

@@ -233,6 +233,7 @@ static void throttle_too(retry_policy *policy)
 static void test_policy_keys(void)
 {
     static const retry_policy best_effort = RETRY_POLICY_BEST_EFFORT;
+    static const retry_backoff controlled = RETRY_BACKOFF_CONTROLLED;
     retry_policy p;
 #define KEY(text, field, expected) \
     p = best_effort;               \
@@ -246,9 +247,12 @@ static void test_policy_keys(void)
     KEY("attempts=00000000000000000004294967295", max_attempts, UINT32_MAX);
     KEY("curve=exponential", backoff.curve, RETRY_CURVE_EXPONENTIAL);
     KEY("curve=constant", backoff.curve, RETRY_CURVE_CONSTANT);
-    KEY("curve=linear", backoff.curve, RETRY_CURVE_LINEAR);
-    KEY("curve=power", backoff.curve, RETRY_CURVE_POWER);
-    KEY("curve=controlled", backoff.curve, RETRY_CURVE_CONTROLLED);
+    p = best_effort;
+    p.backoff.curve = controlled.curve;
+    p.backoff.table = controlled.table;
+    p.backoff.table_length = controlled.table_length;
+    throttle_too(&p);
+    check_policy(&p, "curve=controlled");
     KEY("jitter=none", backoff.jitter, RETRY_JITTER_NONE);
     KEY("jitter=full", backoff.jitter, RETRY_JITTER_FULL);
     KEY("jitter=equal", backoff.jitter, RETRY_JITTER_EQUAL);
@@ -447,10 +451,11 @@ static void test_throttled(void)
     CHECK_EQUAL(70, expected.initial);
     expected.initial = 1000;
     CHECK(naive_same_backoff(&expected, &policy.throttle_backoff));
-    policy = policy_of("aws-2026 throttled=3s curve=linear");
+    policy = policy_of("aws-2026 throttled=3s curve=controlled");
     expected = policy.backoff;
     expected.initial = 3000;
-    CHECK_EQUAL(RETRY_CURVE_LINEAR, expected.curve);
+    CHECK_EQUAL(RETRY_CURVE_TABLE, expected.curve);
+    CHECK_EQUAL(6, expected.table_length);
     CHECK(naive_same_backoff(&expected, &policy.throttle_backoff));
     policy = policy_of("aws-2026 throttled=0");
     CHECK_EQUAL(0, policy.throttle_backoff.initial);
@@ -1030,7 +1035,7 @@ static void test_tokens(void)
 #define DECIMALS "too many decimals"
 #define RANGE "out of range"
 #define UNITS "units are d, h, m, s, ms and us, each smaller than the last"
-#define CURVES "not one of these: exponential constant linear power controlled"
+#define CURVES "not one of these: exponential constant controlled"
 #define JITTERS "not one of these: full equal spread decorrelated none"
 #define ANSWERS "not one of these: no yes"
 #define MIN_ABOVE "min above max"
@@ -1111,14 +1116,16 @@ static const struct {
     {"attempts=4294967296", 9, RANGE},
     {"attempts=18446744073709551617", 9, RANGE},
     {"curve=", 6, CURVES},
-    {"curve=Linear", 6, CURVES},
-    {"curve=lin", 6, CURVES},
-    {"curve=linear1", 6, CURVES},
+    {"curve=Constant", 6, CURVES},
+    {"curve=const", 6, CURVES},
+    {"curve=constant1", 6, CURVES},
+    {"curve=linear", 6, CURVES},
+    {"curve=power", 6, CURVES},
     {"curve=table", 6, CURVES},
     {"curve=custom", 6, CURVES},
     {"curve=1", 6, CURVES},
     {"curve=full", 6, CURVES},
-    {"jitter=linear", 7, JITTERS},
+    {"jitter=constant", 7, JITTERS},
     {"jitter=half", 7, JITTERS},
     {"jitter=", 7, JITTERS},
     {"factor=1.6s", 7, NO_NUMBER},
@@ -1382,7 +1389,7 @@ static void test_repeated_keys(void)
     size_t i;
     for (i = 0; naive_policy_keys[i]; i++) {
         const char *key = naive_policy_keys[i];
-        const char *value = i == 1 ? "power" : i == 2 ? "full" : "1";
+        const char *value = i == 1 ? "constant" : i == 2 ? "full" : "1";
         char text[80];
         struct outcome outcome;
         snprintf(text, sizeof text, "%s=%s %s=?", key, value, key);
@@ -1493,7 +1500,7 @@ static const char *const samples[] = {
     "aws attempts=5 initial=100ms max=10s jitter=equal",
     "grpc capacity=20 cost=1 success=0.25",
     "min=1,initial=0.5s\tfactor=1.6\r\nspread=0.2 throttled=1m jitter=spread max=1m",
-    "aws-2026 jitter=spread curve=power retry-after-max=1h retry-after-slack=0",
+    "aws-2026 jitter=spread curve=constant retry-after-max=1h retry-after-slack=0",
     "retry-after-spread=65535.9",
     "best-effort timeout-cost=4294967.295 throttle-cost=0.001 request=0",
     " none per-second=1 floor=2 refund-last=yes charge-failures=no",
@@ -1555,7 +1562,7 @@ static void test_random_texts(void)
         "ms",         "h",
         "factor=",    "spread=",
         "throttled=", "curve=",
-        "jitter=",    "power",
+        "jitter=",    "controlled",
         "full",       "refund-last=",
         "yes",        "no",
         "4294967295", "success=",

@@ -397,10 +397,16 @@ static void cap_before_jitter(void)
     CHECK_EQUAL(90000, retry_backoff_delay(&half, 100, 0, UINT32_MAX));
 }
 
+static retry_ms linear(const retry_backoff *self, uint32_t attempt)
+{
+    return self->initial * (attempt + 1);
+}
+
 static void linear_and_capped(void)
 {
     static const retry_ms delays[] = {2000, 4000, 5000, 5000};
-    policy.backoff = backoff(RETRY_CURVE_LINEAR, 2000, 5000);
+    policy.backoff = backoff(RETRY_CURVE_CUSTOM, 2000, 5000);
+    policy.backoff.custom = linear;
     check_delays(delays, CHECK_COUNT(delays));
 }
 

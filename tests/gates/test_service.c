@@ -107,7 +107,7 @@ static void set_field(retry_backoff *backoff, unsigned field)
     static const retry_ms table[] = {3};
     switch (field) {
     case 0:
-        backoff->curve = RETRY_CURVE_LINEAR;
+        backoff->curve = RETRY_CURVE_CONSTANT;
         break;
     case 1:
         backoff->jitter = RETRY_JITTER_EQUAL;

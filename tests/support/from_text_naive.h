@@ -290,10 +290,21 @@ static bool naive_factor(naive_part value, uint32_t *factor)
     return true;
 }
 
+static bool naive_curve(naive_part value, retry_backoff *backoff)
+{
+    static const char *const curves[] = {"exponential", "constant", "controlled", NULL};
+    static const retry_backoff controlled = RETRY_BACKOFF_CONTROLLED, none = RETRY_BACKOFF_DEFAULT;
+    uint8_t curve;
+    if (!naive_choice(value, curves, &curve))
+        return false;
+    backoff->curve = curve == 2 ? controlled.curve : curve;
+    backoff->table = curve == 2 ? controlled.table : none.table;
+    backoff->table_length = curve == 2 ? controlled.table_length : none.table_length;
+    return true;
+}
+
 static bool naive_policy_set(void *subject, int key, naive_part value)
 {
-    static const char *const curves[] = {"exponential", "constant",   "linear",
-                                         "power",       "controlled", NULL};
     static const char *const jitters[] = {"", /* the default has no word */
                                           "full", "equal", "spread", "decorrelated", "none", NULL};
     retry_policy *policy = (retry_policy *)subject;
@@ -301,7 +312,7 @@ static bool naive_policy_set(void *subject, int key, naive_part value)
     case 0:
         return naive_number(value, 0, 1, NAIVE_EXACTLY, &policy->max_attempts);
     case 1:
-        return naive_choice(value, curves, &policy->backoff.curve);
+        return naive_curve(value, &policy->backoff);
     case 2:
         return value.length != 0 && naive_choice(value, jitters, &policy->backoff.jitter);
     case 3:

@@ -623,7 +623,7 @@ static void scopes(void)
 static void texts(void)
 {
     static const char texts[][80] = {"aws attempts=5 initial=100ms max=10s jitter=equal",
-                                     "rfc0049, curve=linear factor=1.5",
+                                     "rfc0049, curve=controlled factor=1.5",
                                      "grpc min=5 throttled=2m retry-after-spread=0.333333333",
                                      "aws aws",
                                      "attempts=",
