@@ -1,7 +1,7 @@
 /* retry.h - decides whether, when and how often a failed operation is tried again.
    SPDX-License-Identifier: MIT
 
-   Version 3.0.0. C99 and later, C++11 and later. No dependencies, no heap, no globals but the
+   Version 4.0.0. C99 and later, C++11 and later. No dependencies, no heap, no globals but the
    random generator's four bytes. The licence's text is at the end of this file. Define
    RETRY_IMPLEMENTATION in ONE C or C++ file before you include this. Elsewhere just include it.
 
@@ -479,7 +479,7 @@
      shorter than what a healthy answer takes.
 
    STABILITY
-   Until 4.0 the names, fields and meanings that this manual or a declaration's comment names stay
+   Until 5.0 the names, fields and meanings that this manual or a declaration's comment names stay
    as they are. New fields come at a struct's end, new reasons and causes after the last: zero
    structs, and do not rely on their sizes. What begins with retry__ is private. */
 
@@ -487,7 +487,7 @@
 #ifndef RETRY_H
 #define RETRY_H
 
-#define RETRY_VERSION_MAJOR 3
+#define RETRY_VERSION_MAJOR 4
 #define RETRY_VERSION_MINOR 0
 #define RETRY_VERSION_PATCH 0
 #define RETRY_VERSION \
