@@ -1,7 +1,7 @@
 /* errmap.h - what a client of Couchbase needs: statuses, the error map, not-my-vbucket.
    SPDX-License-Identifier: MIT
 
-   Version 3.0.0. C99 and later, C++11 and later. Needs retry.h, and jsmn.h of jsmn 1.1.0. No heap,
+   Version 4.0.0. C99 and later, C++11 and later. Needs retry.h, and jsmn.h of jsmn 1.1.0. No heap,
    no globals. The licence's text is at the end of this file.
 
    errmap.h turns what a Couchbase server answers into a retry_failure, and retry.h decides. It
@@ -149,7 +149,7 @@
    Couchbase SDK RFC 0049 (retry handling), RFC 0013 (the error map), RFC 0069 (its version 2) and
    RFC 0005 (not-my-vbucket); memcached's binary protocol; RFC 8259 (JSON); RFC 3629 (UTF-8). Where
    RFC 0013's text and its code disagree, the text holds. By RFC 0049 and 0069 only a client without
-   a strategy of its own uses the server's intervals. What retry.h promises until 4.0 holds here,
+   a strategy of its own uses the server's intervals. What retry.h promises until 5.0 holds here,
    too. */
 
 #include "retry.h" /* before the guard: it may hold retry.h's implementation */
@@ -157,7 +157,7 @@
 #ifndef ERRMAP_H
 #define ERRMAP_H
 
-#define ERRMAP_VERSION_MAJOR 3
+#define ERRMAP_VERSION_MAJOR 4
 #define ERRMAP_VERSION_MINOR 0
 #define ERRMAP_VERSION_PATCH 0
 #define ERRMAP_VERSION \

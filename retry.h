@@ -1,7 +1,7 @@
 /* retry.h - decides whether, when and how often a failed operation is tried again.
    SPDX-License-Identifier: MIT
 
-   Version 3.0.0. C99 and later, C++11 and later. No dependencies, no heap, no globals but the
+   Version 4.0.0. C99 and later, C++11 and later. No dependencies, no heap, no globals but the
    random generator's four bytes. The licence's text is at the end of this file. Define
    RETRY_IMPLEMENTATION in ONE C or C++ file before you include this. Elsewhere just include it.
 
@@ -289,8 +289,13 @@
    (RETRY_CURVE_x) over the number of retries, a cap (`max`), and jitter (RETRY_JITTER_x). Jitter is
    randomness in the delay: without it, clients that failed together return together. When 10,000
    clients have failed together (make storm), the busiest 10 ms that follow see 10,000 calls without
-   jitter, 1,524 with FULL and 656 with DECORRELATED. Presets begin with RETRY_BACKOFF_. For the
-   delay alone call retry_backoff_delay(&backoff, retries, previous, retry_draw()).
+   jitter, 1,524 with FULL and 656 with DECORRELATED. Presets begin with RETRY_BACKOFF_.
+
+   Only the delay: retry_delay doubles it, up to a cap, and draws a share of it. Where you poll "is
+   it time?", draw once and keep the delay. For other curves call
+   retry_backoff_delay(&backoff, retries, previous, retry_draw()).
+
+      delay = retry_delay(100, 5000, retries, RETRY_RATIO(0.5), RETRY_RATIO(1), retry_draw());
 
    A strategy of your own is a struct whose first member is a retry_strategy. Its function returns a
    retry_action: retry_action_none(RETRY_CAUSE_REFUSED), what retry_policy_after() returns, or
@@ -424,7 +429,7 @@
    FIRMWARE
    No heap, no floating point at run time, no division, no clock and no lock of its own. Compile
    with -ffunction-sections -fdata-sections and link with -Wl,--gc-sections: unused functions go. On
-   a Cortex-M0 (`make size`) a delay alone takes about 0.8 KiB of flash, a decision with best effort
+   a Cortex-M0 (`make size`) a delay alone takes about 0.2 KiB of flash, a decision with best effort
    about 1.7, and all of this file about 22. An operation takes 112 bytes of RAM. With RETRY_STATIC
    the compiler leaves out more: on a Cortex-M3 a delay of a constant backoff takes 38 bytes. Call
    retry_seed() with the device's id. Before the first connection wait for retry_phase(&id, sizeof
@@ -473,7 +478,7 @@
      shorter than what a healthy answer takes.
 
    STABILITY
-   Until 4.0 the names, fields and meanings that this manual or a declaration's comment names stay
+   Until 5.0 the names, fields and meanings that this manual or a declaration's comment names stay
    as they are. New fields come at a struct's end, new reasons and causes after the last: zero
    structs, and do not rely on their sizes. What begins with retry__ is private. */
 
@@ -481,7 +486,7 @@
 #ifndef RETRY_H
 #define RETRY_H
 
-#define RETRY_VERSION_MAJOR 3
+#define RETRY_VERSION_MAJOR 4
 #define RETRY_VERSION_MINOR 0
 #define RETRY_VERSION_PATCH 0
 #define RETRY_VERSION \
@@ -867,10 +872,24 @@ struct retry_strategy {
    (`unsent`), the reason allows it, or safety is YES. False for NULL. */
 RETRY_API bool retry_permitted(const retry_request *request, const retry_failure *failure);
 
-/* ---- Backoff ------------------------------------------------------------------------------- */
+/* ---- Delay --------------------------------------------------------------------------------- */
 
 /* x, 0 to 65535.9, as unsigned 16.16 fixed point; a constant expression, for initialisers. */
-#define RETRY_RATIO(x) RETRY__CAST(uint32_t, (x)*65536.0 + 0.5)
+#ifdef __cplusplus
+#define RETRY_RATIO(x) static_cast<uint32_t>((x)*65536.0 + 0.5)
+#else
+#define RETRY_RATIO(x) ((uint32_t)((x)*65536.0 + 0.5))
+#endif
+
+/* `initial`, doubled with each retry so far, at most `max` (0: no cap), in any unit; and of that a
+   share from `low` to `high` (RETRY_RATIO, up to 1.99), which `random`, 32 bits, draws. (0, 1) is
+   full jitter, (0.8, 1.2) a fifth more or less, (1, 1) none. Saturates. 0 only if `initial` or
+   `low` is. A `high` below `low` counts as `low`.
+      wait = retry_delay(100, 5000, retries, RETRY_RATIO(0.5), RETRY_RATIO(1), random); */
+RETRY_API uint32_t retry_delay(uint32_t initial, uint32_t max, uint32_t retries, uint32_t low,
+                               uint32_t high, uint32_t random);
+
+/* ---- Backoff ------------------------------------------------------------------------------- */
 
 enum {
     RETRY_CURVE_EXPONENTIAL, /* initial * factor^n */
@@ -2173,6 +2192,33 @@ RETRY_API uint32_t retry_random(const retry_request *request)
     return retry__draw(request ? request->client : NULL);
 }
 
+/* ---- Delay --------------------------------------------------------------------------------- */
+
+static uint32_t retry__doubled(uint32_t initial, uint32_t max, uint32_t n)
+{
+    return n < 32 && initial <= max >> n ? initial << n : initial ? max : 0;
+}
+
+/* value * ratio, for a ratio below 2, by products of 32 bits: a Cortex-M0 has no others. */
+static uint32_t retry__share(uint32_t value, uint32_t ratio)
+{
+    uint32_t whole = ratio >> 16 != 0 ? value : 0, part = ratio & 0xffff;
+    part = (value >> 16) * part + ((value & 0xffff) * part >> 16);
+    return part > UINT32_MAX - whole ? UINT32_MAX : whole + part;
+}
+
+RETRY_API uint32_t retry_delay(uint32_t initial, uint32_t max, uint32_t retries, uint32_t low,
+                               uint32_t high, uint32_t random)
+{
+    uint32_t base = retry__doubled(initial, max ? max : UINT32_MAX, retries), top = random >> 16;
+    uint32_t least = retry__share(base, low), most = retry__share(base, high), rest;
+    uint32_t count = most > least ? most - least : 0;
+    count += count < UINT32_MAX;
+    rest = retry__share(count, random & 0xffff) + ((count & 0xffff) * top & 0xffff);
+    least += retry__share(count, top) + (rest >> 16); /* count * random / 2^32 */
+    return least == 0 && initial != 0 && low != 0 ? 1 : least;
+}
+
 /* ---- Backoff ------------------------------------------------------------------------------- */
 
 /* a * b of 32.32 fixed point, rounded, saturating. A sum that wrapped has less than the whole parts
@@ -2231,7 +2277,7 @@ RETRY__INLINE retry_ms retry__base(const retry_backoff *backoff, uint32_t n)
     if (backoff->curve != RETRY_CURVE_EXPONENTIAL ||
         (backoff->factor != 0 && backoff->factor != RETRY_RATIO(2)))
         return retry__min(retry__curve(backoff, initial, n), max);
-    return n < 32 && initial <= max >> n ? initial << n : max;
+    return retry__doubled(initial, max, n);
 }
 
 RETRY_API retry_ms retry_backoff_base(const retry_backoff *backoff, uint32_t retries)

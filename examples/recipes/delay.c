@@ -40,12 +40,9 @@ int main(int argc, char **argv)
     curl_easy_setopt(curl, CURLOPT_TIMEOUT_MS, 1000L);
     curl_easy_setopt(curl, CURLOPT_WRITEFUNCTION, ignore);
     /* README: */
-    retry_backoff backoff = RETRY_BACKOFF_DEFAULT; /* doubles */
-    backoff.initial = 100;                         /* ms */
-    backoff.max = 5000;
-    backoff.jitter = RETRY_JITTER_EQUAL; /* half of it is drawn at random */
+    /* 100 ms doubling to 5 s, of which at least half; where you poll, draw once and keep it */
     for (uint32_t retries = 0; !try_it(); retries++)
-        sleep_ms(retry_backoff_delay(&backoff, retries, 0, retry_draw()));
+        sleep_ms(retry_delay(100, 5000, retries, RETRY_RATIO(0.5), RETRY_RATIO(1), retry_draw()));
     /* end */
     printf("done\n");
     curl_easy_cleanup(curl);

@@ -47,7 +47,7 @@ bytes() { awk -v name="$1" -v column="$2" '$1 == name { print $column }' "$work/
 
 # ---- make size, make bench ------------------------------------------------------------------
 
-delay="a delay (retry_backoff_delay)"
+delay="a delay (retry_delay)"
 decision="a decision (begin, orchestrate, succeed, best effort)"
 says README.md "A delay alone takes " "$(printed size "$delay")" " bytes"
 says README.md "\`retry_run\` " "$(printed size retry_run)" ", and all of"

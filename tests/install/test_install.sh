@@ -78,9 +78,9 @@ cp "$root/Makefile" "$root/errmap.h" "$work/later"
 sed 's/\(define RETRY_VERSION_MINOR\) .*/\1 7/; s/\(define RETRY_VERSION_PATCH\) .*/\1 12/' "$root/retry.h" \
     > "$work/later/retry.h"
 quiet install_in "$work/later" PREFIX="$work/later/usr"
-check "a later version: pkg-config" grep -q "^Version: 3\.7\.12$" \
+check "a later version: pkg-config" grep -q "^Version: 4\.7\.12$" \
     "$work/later/usr/share/pkgconfig/retry.pc"
-check "a later version: CMake" grep -q "3\.7\.12" \
+check "a later version: CMake" grep -q "4\.7\.12" \
     "$work/later/usr/share/cmake/retry/retryConfigVersion.cmake"
 
 # ---- pkg-config -----------------------------------------------------------------------------
@@ -90,7 +90,7 @@ package() { PKG_CONFIG_PATH=$prefix/share/pkgconfig pkg-config "$@" retry; }
 folder pkgconfig
 check "pkg-config: version" is "$(package --modversion)" "$version"
 check "pkg-config: valid" package --validate
-check "pkg-config: not version 4" refused package --atleast-version=4
+check "pkg-config: not version 5" refused package --atleast-version=5
 flags=$(package --cflags)
 quiet $cc -std=c99 $warnings $flags install_app.c -o app
 works "pkg-config" ./app
@@ -112,13 +112,13 @@ mkdir jsmn
 ln -s /usr/include/jsmn.h jsmn/jsmn.h
 quiet configure "-Dretry_JSMN_INCLUDE_DIR=$work/cmake/jsmn"
 check "CMake: another jsmn.h" grep -q "$work/cmake/jsmn" build/CMakeFiles/app_c.dir/flags.make
-prefix=$work/later/usr # 3.7.12
-for wanted in "" 3 3.7 3.0.0 3.7.12 "3.7.12 EXACT"; do
+prefix=$work/later/usr # 4.7.12
+for wanted in "" 4 4.7 4.0.0 4.7.12 "4.7.12 EXACT"; do
     rm -rf build
     quiet configure "-DWANTED=$wanted"
-    check "CMake: $wanted is compatible" says "retry 3\.7\.12"
+    check "CMake: $wanted is compatible" says "retry 4\.7\.12"
 done
-for wanted in 4 2.9 3.8 "3.7 EXACT"; do
+for wanted in 5 3.9 4.8 "4.7 EXACT"; do
     rm -rf build
     check "CMake: not $wanted" refused configure "-DWANTED=$wanted"
     check "CMake: not $wanted: says why" says "requested version"

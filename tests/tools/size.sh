@@ -50,7 +50,8 @@ flash() # LIMIT TEXT FUNCTION...: links what these functions of $object need, an
 : > "$dir/flash"
 echo "Cortex-M0, bytes                                        flash at most  RAM  adds"
 object=retry
-flash 700 "a delay (retry_backoff_delay)" retry_backoff_delay
+flash 170 "a delay (retry_delay)" retry_delay
+flash 700 "a delay of any curve (retry_backoff_delay)" retry_backoff_delay
 decision="retry_begin retry_orchestrate retry_succeed
     retry_best_effort"
 # shellcheck disable=SC2086 # one word a function
