@@ -408,7 +408,8 @@ NAIVE_API bool naive_same_policy(const retry_policy *a, const retry_policy *b)
 {
     return a->base.retry_after == b->base.retry_after &&
            naive_same_backoff(&a->backoff, &b->backoff) &&
-           naive_same_backoff(&a->throttle_backoff, &b->throttle_backoff) &&
+           ((a->throttle_backoff.initial == 0 && b->throttle_backoff.initial == 0) || /* unused */
+            naive_same_backoff(&a->throttle_backoff, &b->throttle_backoff)) &&
            a->max_attempts == b->max_attempts && a->retry_after_max == b->retry_after_max &&
            a->retry_after_slack == b->retry_after_slack &&
            a->retry_after_spread == b->retry_after_spread;
