@@ -5,81 +5,74 @@ STD = c99
 OPT = -O1
 DEFINES =
 BUILD = build
+SUBJECT =
 SERVER = scripted
 VERBOSE =
 ARGS =
 FUNCTION =
+SECTION =
 RENEW =
-SAMPLE =
-ONLY =
 PREFIX = /usr/local
 PARTS =
 KERNEL =
 OUT =
 DESTDIR =
+ALL =
 
+export CC BUILD
 export WERROR = -Werror
 WARNINGS = -Wall -Wextra -Wpedantic -Wconversion -Wsign-conversion -Wshadow -Wcast-qual -Wundef \
 	$(WERROR)
 LANGUAGE = $(if $(findstring ++,$(STD)),-x c++) -std=$(STD)
 HEADERS = retry.h errmap.h
-TEXTS = README.md tests/README.md $(HEADERS)
-
-# Test programs: one for each test_*.c in these rooms, and one of two files.
-ROOMS = tests/core tests/gates tests/errmap
-vpath test_%.c $(ROOMS)
-SUPPORT = $(wildcard tests/support/*.h)
-TESTS = $(sort $(basename $(notdir $(wildcard $(ROOMS:=/test_*.c)))) test_link)
-THREADED = $(filter %threads %processes,$(TESTS)) # share gates by atomics
-HOSTED = $(THREADED) test_clock test_errmap_maps test_link # need an operating system
-APART = test_link test_masks # compile the implementation in a way of their own
-JSMN_TESTS = $(filter test_errmap%,$(TESTS))
-WITHOUT =
-PROGRAMS = $(addprefix $(BUILD)/,$(filter-out \
-	$(WITHOUT) $(call lacking,libjsmn-dev,$(JSMN_TESTS)),$(TESTS)))
-
-# Debian packages: $(call need,PACKAGES) installs with apt those that are missing, and says so.
-need = @CC="$(CC)" sh tests/tools/deps.sh $(1)
-# $(call try,PACKAGES,TARGET) goes on with the target even without them; LACKS says what is missing.
-try = +@$(MAKE) --no-print-directory $(PARALLEL) $(2) \
-	LACKS="$$(CC="$(CC)" sh tests/tools/deps.sh --lacks $(1))"
-LACKS =
-# All cores build, unless -j says how many; what two compilers say does not mingle.
-PARALLEL = $(if $(filter -j%,$(MAKEFLAGS)),,-j$(CORES)) $(if $(filter output-sync,$(.FEATURES)),-Otarget)
-CORES ?= $(shell getconf _NPROCESSORS_ONLN)
-# "+" shows at once what tests say, in spite of -O; make -n runs none.
-AT_ONCE = $(if $(findstring n,$(firstword -$(filter-out --%,$(MAKEFLAGS)))),,+)@
+# On a terminal the seconds count while a command is silent.
 ALIVE = sh tests/tools/alive.sh
-lacking = $(if $(filter $(1),$(LACKS)),$(2))
-unless = $(if $(filter $(1),$(LACKS)),,$(2))
-KV = libjsmn-dev memcached procps
-HTTP = libcurl4-openssl-dev nginx-light curl procps
-ASYNC = libuv1-dev
-# Examples on a real server that is broken under them, by tests/examples/NAME.sh.
-SERVED = redis mqtt lwip
+# All cores build, unless -j says how many.
+PARALLEL = $(if $(filter -j%,$(MAKEFLAGS)),,-j$(CORES))
+CORES ?= $(shell getconf _NPROCESSORS_ONLN)
+
+# The Debian packages that a target needs; $(need), in its recipe, installs those that are missing, and says so.
+need = @sh tests/tools/deps.sh $(PACKAGES_$@)
+PACKAGES_jsmn = libjsmn-dev
+PACKAGES_test = libjsmn-dev procps
+PACKAGES_check = libjsmn-dev
+PACKAGES_units = libjsmn-dev g++
+PACKAGES_cut = clang-format
+PACKAGES_demo = $(filter memcached,$(SERVER))
+PACKAGES_recipes = libcurl4-openssl-dev libpq-dev memcached nginx-light openssl postgresql procps
+PACKAGES_http = libcurl4-openssl-dev nginx-light curl procps
 PACKAGES_redis = libhiredis-dev redis-server procps
 PACKAGES_mqtt = libmosquitto-dev mosquitto procps
 PACKAGES_lwip = liblwip-dev procps
-# README.md's recipes, by tests/examples/recipe_NAME.sh.
-RECIPES = http transaction reconnect nodes hedge rate fleet shared \
-	loop delay
-RECIPE = libcurl4-openssl-dev libpq-dev memcached nginx-light openssl postgresql procps
-GUARDED = libcurl4-openssl-dev nginx-light procps
-# Examples of one file that run by themselves.
-RUN = quickstart custom_strategy
-STORM = gnuplot-nox
-METRICS = prometheus
-PAGE = clang-14 lld-14
-BROWSER = $(PAGE) chromium python3
-INSTALL = libjsmn-dev g++ cmake meson ninja-build pkg-config git sdcc
-BENCH = libjsmn-dev g++ valgrind libcjson-dev libjansson-dev libjson-c-dev rapidjson-dev
-ARDUINO = arduino-core-avr arduino-builder libsimavr-dev zip unzip
-IDF = gcc-xtensa-lx106 picolibc-xtensa-lx106-elf cmake python3-minimal
-ARM = libjsmn-dev gcc-arm-none-eabi picolibc-arm-none-eabi qemu-system-arm
-MATRIX = libjsmn-dev gcc-12-multilib g++-12-multilib gcc-11 g++-11 clang-13 clang-14 clang-19 tcc
-# What `make cross` needs for each of its targets.
-PACKAGES_cortex-m0 = $(filter-out libjsmn-dev,$(ARM))
-PACKAGES_cortex-m3 = $(PACKAGES_cortex-m0)
+PACKAGES_guarded = libcurl4-openssl-dev nginx-light procps
+PACKAGES_async = libuv1-dev
+PACKAGES_frozen = libuv1-dev
+PACKAGES_storm = gnuplot-nox
+PACKAGES_metrics = prometheus
+PACKAGES_page = clang-14 lld-14
+PACKAGES_firmware = gcc-arm-none-eabi picolibc-arm-none-eabi qemu-system-arm
+PACKAGES_freertos = $(if $(KERNEL),$(PACKAGES_firmware))
+PACKAGES_idf = gcc-xtensa-lx106 picolibc-xtensa-lx106-elf cmake python3-minimal
+PACKAGES_arduino = arduino-core-avr arduino-builder libsimavr-dev zip unzip
+PACKAGES_$(BUILD)/retry-arduino.zip = zip
+PACKAGES_test-examples = $(sort $(foreach name,test recipes http redis mqtt lwip guarded async storm metrics \
+	page firmware idf arduino,$(PACKAGES_$(name))) chromium g++ git meson ninja-build pkg-config python3 sdcc)
+PACKAGES_size = libjsmn-dev gcc-arm-none-eabi picolibc-arm-none-eabi
+PACKAGES_bench = libjsmn-dev g++ valgrind libcjson-dev libjansson-dev libjson-c-dev rapidjson-dev \
+	$(PACKAGES_firmware)
+PACKAGES_figures = $(PACKAGES_bench) $(PACKAGES_http) $(PACKAGES_storm)
+PACKAGES_fuzz = libjsmn-dev clang libclang-rt-14-dev afl++
+PACKAGES_lint = libjsmn-dev clang clang-format clang-tidy clang-tools cppcheck shellcheck
+PACKAGES_stress = clang libclang-rt-14-dev spin
+PACKAGES_mutants = libjsmn-dev python3
+PACKAGES_coverage = libjsmn-dev clang-19 llvm-19 libclang-rt-19-dev
+PACKAGES_prove = libjsmn-dev frama-c-base why3 z3 cvc4
+PACKAGES_symbols = libjsmn-dev g++ clang-14 clang-19 gcc-arm-none-eabi picolibc-arm-none-eabi
+PACKAGES_matrix = libjsmn-dev gcc-12-multilib g++-12-multilib gcc-11 g++-11 clang-13 clang-14 clang-19 tcc
+PACKAGES_windows = libjsmn-dev $(PACKAGES_windows-64) clang-19
+PACKAGES_cross = libjsmn-dev $(foreach target,$(TARGETS),$(PACKAGES_$(target)))
+PACKAGES_cortex-m0 = $(PACKAGES_firmware)
+PACKAGES_cortex-m3 = $(PACKAGES_firmware)
 PACKAGES_avr = gcc-avr avr-libc libsimavr-dev
 PACKAGES_rv32 = gcc-riscv64-unknown-elf picolibc-riscv64-unknown-elf qemu-system-misc
 PACKAGES_s390x = gcc-s390x-linux-gnu libc6-dev-s390x-cross qemu-user
@@ -87,142 +80,159 @@ PACKAGES_powerpc = gcc-powerpc-linux-gnu libc6-dev-powerpc-cross qemu-user
 PACKAGES_windows-64 = gcc-mingw-w64-x86-64 wine wine64
 PACKAGES_windows-32 = gcc-mingw-w64-i686 wine wine64
 PACKAGES_tcc = tcc
-WINDOWS = libjsmn-dev $(PACKAGES_windows-64) clang-19
-FUZZ = libjsmn-dev clang libclang-rt-14-dev afl++
-LINT = libjsmn-dev clang clang-format clang-tidy clang-tools cppcheck
-STRESS = clang libclang-rt-14-dev spin
-MUTANTS = libjsmn-dev python3 clang-19 libclang-rt-19-dev
-COVERAGE = libjsmn-dev clang-19 llvm-19 libclang-rt-19-dev
-PROVE = libjsmn-dev frama-c-base why3 z3 cvc4
-SYMBOLS = libjsmn-dev g++ clang-14 clang-19 gcc-arm-none-eabi picolibc-arm-none-eabi
+PACKAGES_packages = $(sort $(foreach name,test-examples figures $(VERIFY),$(PACKAGES_$(name))))
 
-.PHONY: FORCE renew help $(RUN) recipes deps demo test run-tests $(SERVED) http async frozen storm page together peers metrics guarded firmware \
-	freertos idf arduino arduino-zip \
-	install install-retry cut check run-check units fuzz test-examples run-examples qemu size figures bench verify matrix \
-	symbols windows cross coverage prove mutants stress lint packages clean jsmn
+# Examples of one file that run by themselves; on a real server that tests/examples/NAME.sh breaks;
+# and README.md's recipes, each with its own server in tests/examples/recipe_NAME.sh.
+RUN = quickstart custom_strategy
+SERVED = redis mqtt lwip
+RECIPES = http transaction reconnect nodes hedge rate fleet shared loop delay
+
+VERIFY = matrix symbols windows cross coverage prove stress lint fuzz
+
+.PHONY: FORCE help $(RUN) demo test run-tests $(SERVED) recipes http guarded async frozen storm page together peers \
+	metrics firmware freertos idf arduino arduino-zip install install-retry cut check units test-examples run-examples \
+	fuzz qemu size bench figures packages verify $(VERIFY) mutants jsmn clean
 .DEFAULT_GOAL := help
 
 # "## GROUP | TIME | TEXT" behind a target is what help shows.
 help:
-	@awk -F ':.*## | [|] ' ' \
-		/^[a-z_-]+:.*## [1-4] [|]/ { \
+	@awk -F ':.*## | [|] ' -v all="$(ALL)" ' \
+		/^[a-z_-]+:.*## [1-5] [|]/ { \
 			line[$$2] = line[$$2] sprintf("  make %-15s %6s  %s\n", $$1, $$3, $$4) } \
-		END { printf "To begin with\n%s", line[1]; \
-			printf "\nExamples (make build/NAME builds examples/NAME.c alone)\n%s", line[2]; \
-			printf "\nWhen you change something\n%s", line[3]; \
-			printf "\nEverything else that is checked\n%s", line[4]; \
+		END { printf "To begin with\n%s\nTo take it into your program\n%s", line[1], line[2]; \
+			if (all == "") { print "\nmake help ALL=1: all other examples and checks"; exit } \
+			printf "\nMore examples (make build/NAME builds examples/NAME.c alone)\n%s", line[3]; \
+			printf "\nWhen you change something\n%s", line[4]; \
+			printf "\nEverything else that is checked\n%s", line[5]; \
 			printf "\nMissing Debian packages are installed by apt, as root or by sudo. On a\n" \
 				"terminal examples ask first (YES=1: they do not).\n" }' Makefile
 
 quickstart: ## 1 | 2 s | README.md's first program
-custom_strategy: ## 2 | 2 s | rules of your own, and a log
+custom_strategy: ## 3 | 2 s | rules of your own, and a log
 $(RUN): %: $(BUILD)/%
 	@$<
 
-deps: ## 1 |  | install what demo and test need
-	$(call need,libjsmn-dev procps)
-
 demo: $(BUILD)/kv_client ## 1 | 10 s | a client whose servers fail (SERVER=memcached)
-	$(call need,$(filter memcached,$(SERVER)))
+	$(need)
 	@$(BUILD)/kv_client $(SERVER) $(if $(VERBOSE),verbose)
 
-test: ## 1 | 1 min | build and run the tests
-	$(call try,libjsmn-dev procps,run-tests)
+# Test programs: one for each test_*.c in these folders, and one of two files.
+FOLDERS = core gates errmap
+FILES = $(wildcard $(FOLDERS:%=tests/%/test_*.c))
+vpath test_%.c $(FOLDERS:%=tests/%)
+SUPPORT = $(wildcard tests/support/*.h)
+TESTS = $(sort $(notdir $(FILES:.c=)) test_link)
+THREADED = $(filter %threads %processes,$(TESTS)) # share gates by atomics
+HOSTED = $(THREADED) test_clock test_errmap_maps test_link # need an operating system
+APART = test_link test_masks test_clock # compile the implementation in a way of their own
+WITHOUT =
+# Without a jsmn.h there is errmap.h's part left out.
+JSMN := $(shell echo '\#include <jsmn.h>' | $(CC) -E -x c - > /dev/null 2>&1 && echo yes)
+SCRIPTS = $(wildcard $(addprefix tests/compile/test_,switches.sh cut.sh docs.sh snippets.sh numbers.sh)) \
+	tests/examples/test_small.sh $(if $(JSMN),tests/examples/test_errmap_dump.sh tests/examples/test_demo.sh)
+# SUBJECT=aimd: the tests that have it in their names, and those that use retry_*aimd*.
+ifneq ($(SUBJECT),)
+TESTS := $(basename $(notdir $(filter $(shell grep -l -i -E '(retry|errmap)_[a-z_]*$(SUBJECT)' $(FILES)) \
+	$(wildcard tests/*/test_*$(SUBJECT)*.c),$(FILES))))
+SCRIPTS := $(foreach script,$(SCRIPTS),$(if $(findstring $(SUBJECT),$(script)),$(script)))
+endif
+programs = $(addprefix $(BUILD)/,$(filter $(filter-out $(WITHOUT),$(TESTS)),$(basename $(notdir $(wildcard $(1))))))
+UNITS = $(foreach folder,$(if $(JSMN),errmap) core gates,$(folder): $(call programs,tests/$(folder)/test_*.c)) \
+	compile: $(if $(filter test_link,$(filter-out $(WITHOUT),$(TESTS))),$(BUILD)/test_link)
 
-DUMP_TEST = $(call unless,libjsmn-dev,"tests/examples/test_errmap_dump.sh $(BUILD)/errmap_dump")
-DEMO_TEST = $(call unless,libjsmn-dev procps,"tests/examples/test_demo.sh $(BUILD)/kv_client")
-SMALL = $(addprefix $(BUILD)/,$(RUN))
-# The longest first, so that none goes on alone.
-run-tests: $(PROGRAMS) $(SMALL) $(BUILD)/retry
-run-tests: $(call unless,libjsmn-dev,$(BUILD)/errmap_dump $(BUILD)/kv_client)
-	$(AT_ONCE)CC="$(CC)" RETRY=$(BUILD)/retry LACKS="$(LACKS)" LEFT_OUT="$(call \
-		lacking,libjsmn-dev,errmap.h )$(call lacking,libjsmn-dev procps,demo)" \
-		sh tests/tools/run.sh tests/compile/test_switches.sh tests/compile/test_cut.sh \
-		tests/tools/test_tools.sh $(DEMO_TEST) tests/tools/test_changed.sh \
-		tests/tools/test_fresh.sh tests/compile/test_docs.sh \
-		"tests/compile/test_snippets.sh c" tests/compile/test_numbers.sh \
-		"tests/compile/test_words.sh $(TEXTS)" "tests/examples/test_small.sh $(BUILD)" $(DUMP_TEST) $(PROGRAMS)
+test: ## 1 | 45 s | build and run the tests (SUBJECT=aimd: those of it)
+	@sh tests/tools/deps.sh $(PACKAGES_$@) || true
+	@$(ALIVE) $(MAKE) --no-print-directory $(PARALLEL) run-tests
 
-redis: ## 2 | 15 s | hiredis; the server freezes and dies
-mqtt: ## 2 | 15 s | libmosquitto; the broker freezes and dies
-lwip: ## 2 | 15 s | lwIP's raw interface, polled; its peer dies
+run-tests: $(filter $(BUILD)/%,$(UNITS)) $(if $(filter %/test_small.sh,$(SCRIPTS)),$(addprefix $(BUILD)/,$(RUN)))
+run-tests: $(if $(filter %/test_errmap_dump.sh,$(SCRIPTS)),$(BUILD)/errmap_dump)
+run-tests: $(if $(filter %/test_demo.sh,$(SCRIPTS)),$(BUILD)/kv_client $(BUILD)/retry)
+	$(if $(JSMN),,@echo "left out, as there is no jsmn.h: what needs errmap.h")
+	@sh tests/tools/run.sh compile: $(filter tests/compile/%,$(SCRIPTS)) \
+		examples: $(filter tests/examples/%,$(SCRIPTS)) $(UNITS)
+
+redis: ## 3 | 15 s | hiredis; the server freezes and dies
+mqtt: ## 3 | 15 s | libmosquitto; the broker freezes and dies
+lwip: ## 3 | 15 s | lwIP's raw interface, polled; its peer dies
 $(SERVED):
-	$(call need,$(PACKAGES_$@))
+	$(need)
 	@$(MAKE) -s $(BUILD)/$@
 	@sh tests/examples/$@.sh $(BUILD)/$@
 
-recipes: ## 1 | 2 min | README.md's recipes; servers fail (RECIPES=)
-	$(call need,$(RECIPE))
+recipes: ## 1 | 2 min | README.md's recipes; servers fail (RECIPES= RENEW=1)
+	$(need)
 	@$(MAKE) -s $(addprefix $(BUILD)/recipes/,$(RECIPES))
 	@for name in $(RECIPES); do \
 		printf '\n---- %s\n' $$name && sh tests/examples/recipe_$$name.sh $(BUILD)/recipes/$$name || exit; done
+	$(if $(RENEW),@sh tests/verify/recipes.sh --renew)
 
-http: ## 2 | 15 s | libcurl, and curl --retry; nginx fails (ARGS=)
-	$(call need,$(HTTP))
+http: ## 1 | 15 s | libcurl, and curl --retry; nginx fails (ARGS=)
+	$(need)
 	@$(MAKE) -s $(BUILD)/http_curl
 	@$(BUILD)/http_curl $(ARGS) compare $(BUILD)/http
 
-guarded: ## 2 | 2 min | libcurl behind all gates, and without them
-	$(call need,$(GUARDED))
+guarded: ## 3 | 2 min | libcurl behind all gates, and without them
+	$(need)
 	@$(MAKE) -s $(BUILD)/guarded $(BUILD)/slow_server
 	@sh tests/examples/guarded.sh $(BUILD)/guarded
 
-async: ## 2 | 10 s | 10,000 operations at once on one libuv thread
-	$(call need,$(ASYNC))
+async: ## 3 | 10 s | 10,000 operations at once on one libuv thread
+	$(need)
 	@$(MAKE) -s $(BUILD)/async_uv
 	@$(BUILD)/async_uv
 
-frozen: ## 2 | 1 min | 1,000 clients, whose server freezes, in one loop
-	$(call need,$(ASYNC))
+frozen: ## 3 | 1 min | 1,000 clients, whose server freezes, in one loop
+	$(need)
 	@$(MAKE) -s $(BUILD)/frozen
 	@$(BUILD)/frozen
 
 storm: $(BUILD)/storm ## 1 | 1 min | what a policy does to a service (ARGS=--help)
 	@$(BUILD)/storm --data $(BUILD)/plots $(ARGS)
 ifeq ($(findstring --help,$(ARGS)),)
-	@CC="$(CC)" sh tests/tools/deps.sh $(STORM) || command -v gnuplot > /dev/null || { echo "no plots: gnuplot is missing"; exit 0; }; \
+	@sh tests/tools/deps.sh $(PACKAGES_storm) || { echo "no plots: gnuplot is missing"; exit 0; }; \
 		gnuplot -e "dir='$(BUILD)/plots'" examples/storm/storm.gnuplot && echo "plots: $(BUILD)/plots/*.svg, *.png"
 endif
 
-page: ## 3 | 2 s | write examples/storm/page.html anew
-	$(call need,$(PAGE))
+page: ## 4 | 2 s | write examples/storm/page.html anew
+	$(need)
 	@sh examples/storm/page.sh examples/storm/page.html
 	@echo "examples/storm/page.html: open it in a browser"
 
-together: $(BUILD)/together ## 2 | 1 min | all combinations of gates in 9 faults (ARGS=)
+together: $(BUILD)/together ## 1 | 1 min | all combinations of gates in 9 faults (ARGS=)
 	@$(BUILD)/together $(ARGS)
 
-peers: $(BUILD)/peers ## 2 | 20 s | beside 21 ways that others retry (ARGS=-v)
+peers: $(BUILD)/peers ## 1 | 20 s | beside 21 ways that others retry (ARGS=-v)
 	@$(BUILD)/peers --data $(BUILD) $(ARGS)
 	@! command -v gnuplot > /dev/null || gnuplot -e "dir='$(BUILD)'" examples/storm/peers.gnuplot
 
-metrics: $(BUILD)/metrics ## 2 | 5 s | counts as Prometheus text, read by promtool
-	$(call need,$(METRICS))
+metrics: $(BUILD)/metrics ## 3 | 5 s | counts as Prometheus text, read by promtool
+	$(need)
 	@$(BUILD)/metrics | tee $(BUILD)/metrics.txt
 	@promtool check metrics < $(BUILD)/metrics.txt && echo "promtool: no fault"
 
-firmware: ## 2 | 20 s | the same decisions on a Cortex-M3 and here
-	$(call need,$(ARM))
+firmware: ## 3 | 20 s | the same decisions on a Cortex-M3 and here
+	$(need)
 	@$(ALIVE) $(MAKE) --no-print-directory -C examples/firmware run \
 		OUT=$(if $(filter /%,$(BUILD)),,../../)$(BUILD)/firmware
 
-freertos: ## 2 | 5 s | tasks of a stand-in kernel (KERNEL=: a real one)
-	$(if $(KERNEL),$(call need,$(ARM)))
+freertos: ## 3 | 5 s | tasks of a stand-in kernel (KERNEL=: a real one)
+	$(need)
 	@sh tests/examples/freertos.sh $(BUILD)/freertos $(KERNEL)
 
-idf: ## 2 | 5 s | esp-mqtt as a fleet, on stand-ins for ESP-IDF
-	$(call need,$(IDF))
+idf: ## 3 | 5 s | esp-mqtt as a fleet, on stand-ins for ESP-IDF
+	$(need)
 	@sh tests/examples/idf.sh $(BUILD)/idf
 
-arduino: arduino-zip ## 2 | 15 s | an Arduino library; its sketch in simavr
-	$(call need,$(ARDUINO))
+arduino: arduino-zip ## 3 | 15 s | an Arduino library; its sketch in simavr
+	$(need)
 	@$(ALIVE) sh tests/examples/arduino.sh $(BUILD)/retry-arduino.zip $(BUILD)/arduino
 
-arduino-zip: $(BUILD)/retry-arduino.zip ## 1 |  | write the zip that the Arduino IDE installs
+arduino-zip: $(BUILD)/retry-arduino.zip ## 2 |  | write the zip that the Arduino IDE installs
 	@echo "$<: in the IDE, Sketch, Include Library, Add .ZIP Library"
 
 $(BUILD)/retry-arduino.zip: retry.h $(shell find examples/arduino -type f) | $(BUILD)
-	$(call need,zip)
+	$(need)
 	@rm -rf $@ $(BUILD)/zip && mkdir -p $(BUILD)/zip
 	@cp -r examples/arduino $(BUILD)/zip/retry && cp retry.h $(BUILD)/zip/retry/src
 	@cd $(BUILD)/zip && zip -q -r ../$(@F) retry
@@ -272,7 +282,7 @@ INSTALLED = $(DESTDIR)$(PREFIX)
 install: export PKGCONFIG = $(PKGCONFIG_FILE)
 install: export CONFIG = $(CMAKE_FILE)
 install: export CONFIG_VERSION = $(CMAKE_VERSION_FILE)
-install: ## 1 |  | copy the headers to PREFIX (pkg-config, CMake)
+install: ## 2 |  | copy the headers to PREFIX (pkg-config, CMake)
 	@mkdir -p "$(INSTALLED)" 2> /dev/null && test -w "$(INSTALLED)" || \
 		{ echo "cannot write to $(INSTALLED): try make $@ PREFIX=$$HOME/.local" >&2; exit 1; }
 	@install -d "$(INSTALLED)/include" "$(INSTALLED)/share/pkgconfig" \
@@ -287,7 +297,7 @@ install: ## 1 |  | copy the headers to PREFIX (pkg-config, CMake)
 $(BUILD)/retry.1: examples/retry/retry.1 retry.h | $(BUILD)
 	@sed 's/@VERSION@/$(VERSION)/' $< > $@
 
-install-retry: $(BUILD)/retry $(BUILD)/retry.1 ## 1 |  | copy the command retry to PREFIX
+install-retry: $(BUILD)/retry $(BUILD)/retry.1 ## 2 |  | copy the command retry to PREFIX
 	@install -D $(BUILD)/retry "$(INSTALLED)/bin/retry"
 	@install -D -m 644 $(BUILD)/retry.1 "$(INSTALLED)/share/man/man1/retry.1"
 	@install -D -m 644 examples/retry/retry.bash \
@@ -296,159 +306,128 @@ install-retry: $(BUILD)/retry $(BUILD)/retry.1 ## 1 |  | copy the command retry 
 
 # Names grow by the prefix, and so may lines.
 CUT_PREFIX = $(if $(filter file,$(origin PREFIX)),,$(PREFIX))
-cut: | $(BUILD) ## 1 |  | a header of some parts (PARTS= PREFIX= OUT=)
+cut: | $(BUILD) ## 2 |  | a header of some parts (PARTS= PREFIX= OUT=)
 	@awk -v parts="$(PARTS)" -v prefix="$(CUT_PREFIX)" -v out="$(OUT)" -f tests/tools/cut.awk retry.h
 ifneq ($(PREFIX),retry_)
-	$(call need,clang-format)
+	$(need)
 	@sed 's/^ColumnLimit: .*/ColumnLimit: 110/' .clang-format > $(BUILD)/cut.format
 	@clang-format -i --style=file:$(BUILD)/cut.format "$(OUT)"
 endif
 
-check: ## 3 | 1 min | the tests, built as CC= STD= OPT= DEFINES= say
-	$(call try,$(if $(JSMN_TESTS),libjsmn-dev),run-check)
+check: ## 4 | 30 s | the test programs, built as CC= STD= OPT= DEFINES= say
+	$(need)
+	@$(MAKE) -s $(PARALLEL) $(filter $(BUILD)/%,$(UNITS))
+	@sh tests/tools/run.sh $(UNITS)
 
-run-check: $(PROGRAMS)
-	$(AT_ONCE)LACKS="$(LACKS)" LEFT_OUT="$(call lacking,libjsmn-dev,errmap.h)" \
-		sh tests/tools/run.sh $(PROGRAMS)
-
-units: | jsmn ## 3 | 1 min | the headers beside other code, C and C++
-	$(call need,g++)
-	@CC="$(CC)" CXX="$(CXX)" sh tests/tools/run.sh "tests/compile/test_snippets.sh c++" \
-		"tests/compile/test_beside_jsmn.sh $(BUILD)/units"
+units: ## 4 | 1 min | the headers beside other code, C and C++
+	$(need)
+	@CXX="$(CXX)" COMPILERS="gcc clang" sh tests/tools/run.sh compile: "tests/compile/test_snippets.sh c++" \
+		tests/compile/test_switches.sh "tests/compile/test_beside_jsmn.sh $(BUILD)/units"
 
 FUZZ_SECONDS = 30
 REPLAYS = $(patsubst tests/fuzz/%.c,$(BUILD)/replay_%,$(wildcard tests/fuzz/*.c))
-fuzz: ## 3 | 10 min | texts, packets and calls (FUZZ_SECONDS= each)
-	$(call need,$(FUZZ))
+fuzz: ## 4 | 10 min | texts, packets and calls (FUZZ_SECONDS= each)
+	$(need)
 	@$(MAKE) -s $(REPLAYS)
 	@$(ALIVE) sh tests/fuzz/fuzz.sh $(BUILD) $(FUZZ_SECONDS)
 
-EXAMPLES = $(sort $(RECIPE) $(KV) $(HTTP) $(ASYNC) $(ARM) $(ARDUINO) $(IDF) $(METRICS) $(GUARDED) $(INSTALL) $(BROWSER) \
-	$(foreach name,$(SERVED),$(PACKAGES_$(name))))
-test-examples: ## 3 | 10 min | test every example and way to install
-	$(call try,$(EXAMPLES),run-examples)
+test-examples: ## 4 | 10 min | test every example and way to install
+	$(need)
+	@$(ALIVE) $(MAKE) --no-print-directory $(PARALLEL) run-examples
 
-run-examples: $(call unless,$(HTTP),$(BUILD)/http_curl)
-run-examples: $(call unless,$(ASYNC),$(BUILD)/async_uv $(BUILD)/frozen)
-run-examples: $(call unless,$(KV),$(BUILD)/kv_client) $(BUILD)/storm $(BUILD)/together $(BUILD)/peers
-run-examples: $(call unless,$(BROWSER),$(BUILD)/page)
-run-examples: $(foreach name,$(SERVED),$(call unless,$(PACKAGES_$(name)),$(BUILD)/$(name)))
-run-examples: $(call unless,$(RECIPE) g++,$(addprefix $(BUILD)/recipes/,$(RECIPES)))
-run-examples: $(call unless,$(GUARDED),$(BUILD)/guarded $(BUILD)/slow_server)
-run-examples: $(call unless,$(ARDUINO),$(BUILD)/retry-arduino.zip)
+BUILT = $(addprefix $(BUILD)/,retry-arduino.zip $(SERVED) http_curl async_uv frozen retry storm together peers \
+	page kv_client guarded slow_server metrics lambda $(RECIPES:%=recipes/%))
 # One after the other, as some compare how long servers take.
-run-examples: $(BUILD)/retry $(BUILD)/metrics $(call unless,$(INSTALL),$(BUILD)/lambda)
-	$(AT_ONCE)CORES=1 CC="$(CC)" RETRY=$(BUILD)/retry LACKS="$(LACKS)" LEFT_OUT="$(foreach name,$(SERVED),$(call \
-		lacking,$(PACKAGES_$(name)),$(name) ))$(call lacking,$(KV),demo )$(call \
-		lacking,$(RECIPE) g++,recipes )$(call \
-		lacking,$(HTTP),http )$(call lacking,$(ASYNC),async frozen )$(call \
-		lacking,$(ARM),firmware freertos )$(call lacking,$(ARDUINO),arduino )$(call \
-		lacking,$(IDF),idf )$(call \
-		lacking,$(GUARDED),guarded )$(call lacking,$(BROWSER),page )$(call lacking,$(METRICS),metrics )$(call lacking,$(INSTALL),lambda install)" sh tests/tools/run.sh \
-		$(foreach name,$(SERVED),$(call unless,$(PACKAGES_$(name)), \
-			"tests/examples/test_served.sh $(BUILD)/$(name)")) \
-		$(call unless,$(RECIPE) g++,"tests/examples/test_recipes.sh $(BUILD) $(RECIPES)") \
-		$(call unless,$(HTTP),"tests/examples/test_http.sh $(BUILD)/http_curl") \
-		$(call unless,$(ASYNC),"tests/examples/test_async.sh $(BUILD)/async_uv" \
-			"tests/examples/test_frozen.sh $(BUILD)/frozen") \
-		"tests/examples/test_retry.sh $(BUILD)/retry" \
-		"tests/examples/test_storm.sh $(BUILD)/storm" \
-		"tests/examples/test_together.sh $(BUILD)/together" \
-		"tests/examples/test_peers.sh $(BUILD)/peers" \
-		$(call unless,$(BROWSER),"tests/examples/test_page.sh $(BUILD)/page") \
-		$(call unless,$(KV),"tests/examples/test_demo.sh $(BUILD)/kv_client") \
-		$(call unless,$(ARM),tests/examples/test_firmware.sh tests/examples/test_freertos.sh) \
-		$(call unless,$(IDF),tests/examples/test_idf.sh) \
-		$(call unless,$(ARDUINO),"tests/examples/test_arduino.sh $(BUILD)/retry-arduino.zip") \
-		$(call unless,$(GUARDED),"tests/examples/test_guarded.sh $(BUILD)/guarded") \
-		$(call unless,$(METRICS),"tests/examples/test_metrics.sh $(BUILD)/metrics") \
-		$(call unless,$(INSTALL),"tests/examples/test_lambda.sh $(BUILD)/lambda" \
-			tests/install/test_install.sh)
+run-examples: $(BUILT)
+	@CORES=1 sh tests/tools/run.sh \
+		$(foreach name,$(SERVED),$(name): "tests/examples/test_served.sh $(BUILD)/$(name)") \
+		recipes: "tests/examples/test_recipes.sh $(BUILD) $(RECIPES)" \
+		http: "tests/examples/test_http.sh $(BUILD)/http_curl" \
+		async: "tests/examples/test_async.sh $(BUILD)/async_uv" \
+		frozen: "tests/examples/test_frozen.sh $(BUILD)/frozen" \
+		retry: "tests/examples/test_retry.sh $(BUILD)/retry" \
+		storm: "tests/examples/test_storm.sh $(BUILD)/storm" \
+		together: "tests/examples/test_together.sh $(BUILD)/together" \
+		peers: "tests/examples/test_peers.sh $(BUILD)/peers" \
+		page: "tests/examples/test_page.sh $(BUILD)/page" \
+		demo: tests/examples/test_demo.sh \
+		firmware: tests/examples/test_firmware.sh tests/examples/test_freertos.sh \
+		idf: tests/examples/test_idf.sh \
+		arduino: "tests/examples/test_arduino.sh $(BUILD)/retry-arduino.zip" \
+		guarded: "tests/examples/test_guarded.sh $(BUILD)/guarded" \
+		metrics: "tests/examples/test_metrics.sh $(BUILD)/metrics" \
+		install: "tests/examples/test_lambda.sh $(BUILD)/lambda" tests/install/test_install.sh
 
 qemu: TARGETS = cortex-m3
-qemu: cross ## 4 | 2 min | the test programs on an emulated Cortex-M3
+qemu: cross ## 5 | 2 min | the test programs on an emulated Cortex-M3
 
-size: ## 3 | 10 s | bytes of flash, RAM and stack on small cores
-	$(call need,$(filter-out qemu%,$(ARM)))
+size: ## 4 | 10 s | bytes of flash, RAM and stack on small cores
+	$(need)
 	@$(ALIVE) sh tests/tools/size.sh
 	@echo && $(ALIVE) sh tests/tools/size_firmware.sh
 
 PEERS = $(addprefix $(BUILD)/bench_errmap_,errmap jsmn cjson jansson json_c rapidjson)
 BENCHES = $(addprefix $(BUILD)/bench_,decision budget find operation scopes from_text) $(PEERS)
-bench: ## 3 | 1 min | instructions, beside loops by hand and others
-	$(call need,$(BENCH) $(ARM))
+bench: ## 4 | 1 min | instructions, beside loops by hand and others
+	$(need)
 	@$(MAKE) -s $(BENCHES)
 	@$(ALIVE) sh tests/bench/bench.sh $(BUILD)
 	@$(ALIVE) sh tests/bench/operation.sh $(BUILD)
 	@$(ALIVE) sh tests/bench/errmap.sh $(BUILD)
 
-figures: $(BUILD)/storm $(BUILD)/peers ## 3 | 2 min | measure the figures in the texts (RENEW=1)
-	$(call need,$(BENCH) $(ARM) $(HTTP) $(STORM))
+figures: $(BUILD)/storm $(BUILD)/peers ## 4 | 2 min | measure the figures in the texts (RENEW=1)
+	$(need)
 	@$(MAKE) -s $(BUILD)/http_curl $(BENCHES)
-ifeq ($(RENEW),)
-	@sh tests/tools/run.sh "tests/compile/test_figures.sh $(BUILD)"
-else
-	@RENEW=1 $(ALIVE) sh tests/compile/test_figures.sh $(BUILD)
-endif
+	@$(if $(RENEW),RENEW=1) $(ALIVE) sh tests/compile/test_figures.sh $(BUILD)
 
-VERIFY = matrix symbols windows cross coverage prove mutants stress lint fuzz
-packages: ## 4 |  | install what all of this needs
-	$(call need,$(sort $(EXAMPLES) $(STORM) $(BENCH) $(MATRIX) $(SYMBOLS) $(WINDOWS) $(COVERAGE) $(PROVE) $(MUTANTS) $(STRESS) $(LINT) \
-		$(FUZZ) $(foreach target,$(TARGETS),$(PACKAGES_$(target)))))
+packages: ## 5 |  | install what all of this needs
+	$(need)
 
-verify: ## 4 | hours | all that is below; and fuzz, lint, coverage
+verify: ## 5 | hours | all that is below; and fuzz, lint, coverage
 	@for target in $(VERIFY); do $(MAKE) --no-print-directory $$target || exit; done
 
-matrix: ## 4 | 20 min | every compiler, standard and option
-	$(call need,$(MATRIX))
+matrix: ## 5 | 20 min | every compiler, standard and option
+	$(need)
 	@$(ALIVE) sh tests/verify/matrix.sh
 
-symbols: ## 4 | 2 min | symbols that the headers define and call
-	$(call need,$(SYMBOLS))
+symbols: ## 5 | 2 min | symbols that the headers define and call
+	$(need)
 	@$(ALIVE) sh tests/verify/symbols.sh
 
-windows: ## 4 | 10 min | the test programs on Windows, by wine
-	$(call need,$(WINDOWS))
+windows: ## 5 | 10 min | the test programs on Windows, by wine
+	$(need)
 	@$(ON_TARGETS) sh tests/verify/windows.sh $(BUILD) $(TESTS)
 
 # TARGETS="avr s390x" chooses.
 TARGETS = cortex-m0 cortex-m3 avr rv32 s390x powerpc windows-32 windows-64 tcc
 ON_TARGETS = $(ALIVE) env HOSTED="$(HOSTED)" THREADED="$(THREADED)"
-cross: ## 4 | 20 min | the test programs on other machines (TARGETS=)
-	$(call need,libjsmn-dev $(foreach target,$(TARGETS),$(PACKAGES_$(target))))
+cross: ## 5 | 20 min | the test programs on other machines (TARGETS=)
+	$(need)
 	@$(ON_TARGETS) sh tests/verify/cross.sh $(BUILD) "$(TARGETS)" $(TESTS)
 
 # What threads meet by luck counts for nothing: test_lost_swaps brings it about.
-coverage: ## 3 | 2 min | what no test reaches
-	$(call need,$(COVERAGE))
+coverage: ## 4 | 2 min | what no test reaches
+	$(need)
 	@$(ALIVE) sh tests/verify/coverage.sh $(BUILD) $(filter-out $(APART) $(THREADED),$(TESTS))
 
-stress: ## 4 | 20 min | threads at once, and models of what they share
-	$(call need,$(STRESS))
+stress: ## 5 | 20 min | threads at once, and models of what they share
+	$(need)
 	@$(ALIVE) sh tests/verify/stress.sh $(BUILD) $(THREADED) test_lost_swaps
 
-prove: ## 4 | 1 h | the arithmetic, by Frama-C (MACHDEPS=x86_64)
-	$(call need,$(PROVE))
+prove: ## 5 | 1 h | the arithmetic, by Frama-C (MACHDEPS=x86_64)
+	$(need)
 	@$(ALIVE) sh tests/verify/prove.sh $(BUILD)
 
-mutants: ## 4 | hours | changes that no test notices (FUNCTION=)
-	$(call need,$(MUTANTS))
-	@FUNCTION="$(FUNCTION)" SAMPLE="$(SAMPLE)" ONLY="$(ONLY)" $(ALIVE) sh tests/verify/mutants.sh $(BUILD) \
+mutants: ## 4 | 1 min | changes that no test notices (FUNCTION=, SECTION=)
+	$(need)
+	@FUNCTION="$(FUNCTION)" SECTION="$(SECTION)" $(ALIVE) python3 tests/verify/mutants.py $(BUILD)/mutants \
 		$(filter-out $(APART),$(TESTS))
 
-lint: ## 3 | 5 min | clang-tidy, scan-build, cppcheck (MISRA), gcc
-	$(call need,$(LINT))
+lint: ## 4 | 5 min | clang-tidy, scan-build, cppcheck (MISRA), gcc
+	$(need)
 	@$(ALIVE) sh tests/verify/lint.sh
 
-LISTS = names models prove tables recipes
-# Each list says what holds; whoever writes it anew has looked at what changed.
-WHAT =
-renew: ## 3 |  | rewrite the lists that checks compare (WHAT=)
-	@[ -n "$(WHAT)" ] && [ -z "$(filter-out $(LISTS),$(WHAT))" ] || \
-		{ echo 'WHAT="$(LISTS)", or some of them'; exit 2; }
-	@for list in $(WHAT); do BUILD="$(BUILD)" sh tests/verify/$$list.sh --renew || exit; done
-
-clean: ## 3 |  | remove what was built
+clean: ## 4 |  | remove what was built
 	rm -rf $(BUILD)
 
 $(BUILD):
@@ -456,11 +435,11 @@ $(BUILD):
 
 # Asked for only by what compiles errmap.h.
 jsmn:
-	$(call need,libjsmn-dev)
-$(addprefix $(BUILD)/,$(JSMN_TESTS) errmap_dump kv_client bench_errmap): | jsmn
+	$(need)
+$(addprefix $(BUILD)/,$(filter test_errmap%,$(TESTS)) errmap_dump kv_client bench_errmap): | jsmn
 $(addprefix $(BUILD)/replay_errmap_,map packets answers): | jsmn
 
-COMPILE = @echo "CC $@"; $(CC) $(WARNINGS)
+COMPILE = @$(CC) $(WARNINGS)
 
 # Changes when what is built would be built in another way, so that nothing stale passes a test.
 SETTINGS = $(CC) $(CXX) $(STD) $(OPT) $(DEFINES) $(WARNINGS)
@@ -474,6 +453,15 @@ $(BUILD)/test_link: tests/compile/link_a.c tests/compile/link_b.c $(HEADERS) $(S
 
 $(BUILD)/test_%: test_%.c $(HEADERS) $(SUPPORT) $(BUILD)/settings
 	$(COMPILE) $(LANGUAGE) $(OPT) $(DEFINES) -o $@ $< -lm -lpthread
+
+# The tests of retry.h share one object of it, unless it is to be static.
+ifeq ($(findstring RETRY_STATIC,$(DEFINES)),)
+SHARING = $(addprefix $(BUILD)/,$(filter-out $(APART) test_errmap%,$(TESTS)))
+$(SHARING): $(BUILD)/test_%: test_%.c $(BUILD)/tested.o
+	$(COMPILE) $(LANGUAGE) $(OPT) $(DEFINES) -DRETRY_IMPLEMENTED -o $@ $< -x none $(BUILD)/tested.o -lm -lpthread
+endif
+$(BUILD)/tested.o: retry.h $(SUPPORT) $(BUILD)/settings
+	$(COMPILE) -x c $(LANGUAGE) $(OPT) $(DEFINES) -DRETRY_IMPLEMENTATION -include tests/support/contend.h -c -o $@ $<
 
 $(BUILD)/bench_%: tests/bench/%.c $(HEADERS) $(SUPPORT) $(wildcard tests/bench/*.h) $(BUILD)/settings
 	$(COMPILE) -std=c99 -O2 -I. -o $@ $< -lm -lpthread
@@ -491,7 +479,7 @@ $(PEERS): $(BUILD)/bench_errmap_%: $(BUILD)/bench_errmap.o $(BUILD)/bench_errmap
 	$(COMPILE) -o $@ $^ $(LIBRARIES) -lpthread
 $(BUILD)/bench_errmap_rapidjson.o: tests/bench/errmap_rapidjson.cpp tests/bench/errmap_peer.h \
 		$(HEADERS) $(BUILD)/settings
-	@echo "CC $@"; $(CXX) -std=c++11 -O2 -c -o $@ $<
+	@$(CXX) -std=c++11 -O2 -c -o $@ $<
 $(BUILD)/bench_%.o: tests/bench/%.c $(HEADERS) $(SUPPORT) $(wildcard tests/bench/*.h) \
 		$(BUILD)/settings
 	$(COMPILE) -std=c99 -O2 -c -o $@ $<
@@ -526,7 +514,7 @@ $(BUILD)/recipes/%: examples/recipes/%.c $(HEADERS) $(wildcard examples/recipes/
 $(BUILD)/%: examples/%.c $(HEADERS) $(BUILD)/settings
 	$(COMPILE) -std=c99 $(OPT) -o $@ $< $(LIBRARIES)
 $(BUILD)/%: examples/%.cpp $(HEADERS) $(BUILD)/settings
-	@echo "CXX $@"; $(CXX) $(WARNINGS) -std=c++11 $(OPT) -o $@ $<
+	@$(CXX) $(WARNINGS) -std=c++11 $(OPT) -o $@ $<
 .SECONDEXPANSION:
 $(BUILD)/%: examples/$$*/$$*.c $(HEADERS) $$(wildcard examples/*.h examples/$$*/*.h) \
 		$(BUILD)/settings

@@ -16,12 +16,6 @@ for header in retry errmap; do
     check "$header.h: contents" test "$(wc -l < "$work/contents")" -gt 3
     check "$header.h: contents and chapters" diff "$work/contents" "$work/chapters"
 done
-check "retry.h: a manual of at most 480 lines" test "$(awk '/\*\/$/ { print NR; exit }' retry.h)" -le 480
-awk -f tests/tools/public.awk retry.h | awk -F '\t' '$3 ~ /^retry_[a-z_0-9]*$/ && $3 !~ /_fn$/ { print $3 }' > "$work/names"
-check "some names" test "$(wc -l < "$work/names")" -gt 90
-while read -r name; do
-    check "retry.h's manual names $name" sh -c "sed '/^#ifndef/,\$d' retry.h | grep -q -w -e '$name'"
-done < "$work/names"
 
 # README.md's first program is examples/quickstart.c, but for its opening comment.
 awk '/^```c$/ { on = 1; next } /^```$/ && on { exit } on' README.md > "$work/first.c"
@@ -37,26 +31,5 @@ for target in $(grep -o -h '`make [a-z][a-z_-]*[` ]' README.md tests/README.md |
     sed 's/make //' | sort -u); do
     check "README.md: make $target" grep -q "^$target:" Makefile
 done
-check "README.md: at most 490 lines" test "$(wc -l < README.md)" -le 490
-
-# INSIDE A LIBRARY: the flags are tried.
-sed -n '/^   INSIDE A LIBRARY/,/^   FIRMWARE/p' retry.h > "$work/inside"
-grep -o -e '-W[a-z-]*' "$work/inside" > "$work/flags"
-check "flags are found" test "$(wc -l < "$work/flags")" -gt 9
-while read -r flag; do
-    check "$flag is tried" grep -q -w -e "$flag" tests/compile/test_switches.sh
-done < "$work/flags"
-oldest=$(sed -n 's/.*`make matrix` tries are gcc \([0-9]*\) and clang \([0-9]*\).*/gcc-\1 .*clang-\2/p' README.md)
-check "README.md: the oldest compilers" grep -q "^MATRIX = .* ${oldest:-none}" Makefile
-tried=$(tr -s '[:space:]' ' ' < "$work/inside" |
-    sed -n 's/.* Tried with gcc \([0-9]*\) and \([0-9]*\), and clang \([0-9]*\), \([0-9]*\) and \([0-9]*\),.*/gcc-\1 gcc-\2 clang-\3 clang-\4 clang-\5/p')
-check "the manual names compilers" test -n "$tried"
-for compiler in $tried; do
-    check "tried: $compiler" grep -q "^MATRIX = .* $compiler\>" Makefile
-done
-check "README.md: CMake that fetches" grep -q "VERSION $(sed -n 's/^| CMake \([0-9.]*\), fetched .*/\1/p' \
-    README.md))" examples/cmake_fetch/CMakeLists.txt
-
 check "README.md: its recipes (recipes.sh)" quiet sh tests/verify/recipes.sh
-check "tests/README.md: its tables (tables.sh)" quiet sh tests/verify/tables.sh
 finish

@@ -2,7 +2,7 @@
 # What the header must refuse while compiling: switches with a value that means nothing, reasons past
 # the last, calls of what is static elsewhere; what it must take from users whose warnings are stricter
 # than its own; and what a shared library exports. CC names the compiler (default: cc), COMPILERS those
-# that look for warnings (default: gcc and clang).
+# that look for warnings (default: this one).
 cc=${CC:-cc}
 werror=${WERROR--Werror}
 . "$(dirname "$0")/../support/check.sh"
@@ -23,12 +23,11 @@ gives()
     esac
 }
 
-compile() # OUTPUT SOURCE FLAGS...
+compile() # SOURCE FLAGS...
 {
-    output=$1
-    source=$2
-    shift 2
-    $cc -std=c99 -I. "$@" -c "$work/$source" -o "$work/$output"
+    source=$1
+    shift
+    $cc -std=c99 -I. "$@" -fsyntax-only "$work/$source"
 }
 
 cat > "$work/implementation.c" << 'END'
@@ -45,14 +44,14 @@ int main(void)
 END
 
 gives "an implementation of 0" "RETRY_IMPLEMENTATION is a switch" \
-    compile x.o main.c -DRETRY_IMPLEMENTATION=0
+    compile main.c -DRETRY_IMPLEMENTATION=0
 for switch in RETRY_STATIC RETRY_NO_ATOMICS RETRY_SYSTEM_CLOCK; do
     posix=-D_POSIX_C_SOURCE=200809L
-    gives "$switch as 1" ok compile x.o implementation.c $posix -D$switch=1
-    gives "$switch as nothing" ok compile x.o implementation.c $posix -D$switch=
+    gives "$switch as 1" ok compile implementation.c $posix -D$switch=1
+    gives "$switch as nothing" ok compile implementation.c $posix -D$switch=
     for value in 0 2 -2 yes; do
         gives "$switch as $value" "$switch is a switch" \
-            compile x.o implementation.c $posix -D$switch=$value
+            compile implementation.c $posix -D$switch=$value
     done
 done
 
@@ -77,19 +76,19 @@ END
 gives "RETRY_ASSERT" ok $cc -std=c99 -I. "$work/asserts.c" -o "$work/asserts"
 gives "RETRY_ASSERT: misuse, once" ok "$work/asserts"
 masks="-DRETRY_MASK()=1 -DRETRY_UNMASK(state)=(void)(state)"
-gives "masks" ok compile x.o implementation.c $masks $werror
+gives "masks" ok compile implementation.c $masks $werror
 for mask in $masks; do
     gives "$mask alone" "Define both RETRY_MASK() and RETRY_UNMASK(state)" \
-        compile x.o implementation.c "$mask"
+        compile implementation.c "$mask"
 done
 gives "masks for one thread" "RETRY_NO_ATOMICS is for one thread" \
-    compile x.o implementation.c $masks -DRETRY_NO_ATOMICS
+    compile implementation.c $masks -DRETRY_NO_ATOMICS
 # A compiler that knows neither atomics nor how this core masks interrupts.
 unknown="-U__GCC_ATOMIC_INT_LOCK_FREE -D__GCC_ATOMIC_INT_LOCK_FREE=1 -Wno-builtin-macro-redefined"
-warns() { compile x.o "$@" 2>&1 | grep -q 'no atomics here'; }
-silent() { [ -z "$(compile x.o "$@" 2>&1)" ]; }
+warns() { compile "$@" 2>&1 | grep -q 'no atomics here'; }
+silent() { [ -z "$(compile "$@" 2>&1)" ]; }
 check "no atomics: a warning" warns implementation.c $unknown
-check "no atomics: a message" warns implementation.c -U__GNUC__ -fsyntax-only
+check "no atomics: a message" warns implementation.c -U__GNUC__
 check "no atomics: no warning for one thread" silent implementation.c $unknown -DRETRY_NO_ATOMICS
 check "no atomics: no warning with masks" silent implementation.c $unknown $masks
 check "no atomics: no warning for the declarations" silent main.c $unknown
@@ -99,7 +98,7 @@ sed 's/#define RETRY_SYSTEM_CLOCK//' tests/core/test_clock.c > "$work/no_clock.c
 gives "no RETRY_SYSTEM_CLOCK" "define_RETRY_SYSTEM_CLOCK_before_the_include_of_retry_h" \
     makes "$work/no_clock" $cc -std=c99 -I tests/core "$work/no_clock.c" -lm
 gives "no POSIX" "RETRY_SYSTEM_CLOCK needs POSIX" \
-    compile x.o implementation.c -DRETRY_SYSTEM_CLOCK
+    compile implementation.c -DRETRY_SYSTEM_CLOCK
 
 cat > "$work/late.c" << 'END'
 #include "retry.h"
@@ -118,12 +117,12 @@ retry_clock a_clock(void)
 #endif
 END
 late="Define RETRY_STATIC and RETRY_IMPLEMENTATION before the first inclusion"
-gives "a late RETRY_SYSTEM_CLOCK" ok compile x.o late.c $werror
-gives "a late RETRY_STATIC" "$late" compile x.o late.c -D_POSIX_C_SOURCE=200809L -DLATE
+gives "a late RETRY_SYSTEM_CLOCK" ok compile late.c $werror
+gives "a late RETRY_STATIC" "$late" compile late.c -D_POSIX_C_SOURCE=200809L -DLATE
 gives "RETRY_STATIC and a late RETRY_IMPLEMENTATION" "$late" \
-    compile x.o late.c -D_POSIX_C_SOURCE=200809L -DRETRY_STATIC=1 -DLATE
+    compile late.c -D_POSIX_C_SOURCE=200809L -DRETRY_STATIC=1 -DLATE
 gives "RETRY_STATIC and RETRY_API" "Define RETRY_STATIC or RETRY_API, not both" \
-    compile x.o implementation.c -DRETRY_STATIC -DRETRY_API=extern
+    compile implementation.c -DRETRY_STATIC -DRETRY_API=extern
 
 # The macros in a user's own file, with gcc and with clang, as C and as C++.
 strict() # SOURCE FLAGS...
@@ -221,22 +220,22 @@ cat > "$work/words.c" << 'END'
 END
 
 echo > "$work/nothing.c"
-for compiler in ${COMPILERS-gcc clang}; do
+for compiler in ${COMPILERS:-$cc}; do
     for language in "-std=c99" "-x c++ -std=c++11 -Wold-style-cast" \
         "-x c++ -std=c++20 -Wold-style-cast"; do
         strict nothing.c -Wno-pedantic 2> "$work/nothing.log" || continue # not installed
         with="$compiler $language"
         for place in 1 2 3 4; do
             gives "$with, USER(15), $place" ok strict reason.c -DN=15 -DPLACE=$place
-            for n in 16 20 255; do
+            for n in 16 255; do
                 gives "$with, USER($n), $place" error: \
                     strict reason.c -DN=$n -DPLACE=$place -Werror
             done
         done
         for type in int unsigned uint8_t uint16_t size_t; do
             gives "$with, a run-time $type" ok strict run_time.c -DTYPE=$type
-            gives "$with, an optimised $type" ok strict run_time.c -DTYPE=$type -O2
         done
+        gives "$with, optimised" ok strict run_time.c -DTYPE=int -O2
         gives "$with, initialisers" ok strict initialisers.c
         case $language in
         *c++*)
@@ -254,8 +253,10 @@ for compiler in ${COMPILERS-gcc clang}; do
             strict types.c $code -DRETRY_STATIC -DRETRY_IMPLEMENTATION -DCALL "$@"
         gives "$with, hidden" ok strict implementation.c $code "$@"
         for api in "" 'extern __attribute__((visibility("default")))'; do
-            gives "$with, RETRY_API as $api" ok strict implementation.c $code "-DRETRY_API=$api" "$@"
-            gives "$with, a user of RETRY_API as $api" ok strict types.c "-DRETRY_API=$api" -DCALL "$@"
+            gives "$with, RETRY_API as $api" ok \
+                strict implementation.c $code -fsyntax-only "-DRETRY_API=$api" "$@"
+            gives "$with, a user of RETRY_API as $api" ok \
+                strict types.c "-DRETRY_API=$api" -DCALL "$@"
         done
     done
 done
@@ -334,14 +335,14 @@ libraries() # FLAGS...: both, and the program that runs with them
     $cc "$work/program.c" "$work/libone.so" "$work/libother.so" -o "$work/program"
 }
 printf '#if !defined(__GNUC__) || !defined(__ELF__)\n#error "all is exported"\n#endif\n' > "$work/elf.c"
-if compile x.o elf.c 2> "$work/nothing.log"; then
+if compile elf.c 2> "$work/nothing.log"; then
     check "the other copy has a field more" test "$(grep -c 'added\[4\]' "$work/other/retry.h")" -eq 1
     check "two shared libraries" libraries
     check "they export nothing" test "$(functions -D "$work/libone.so")" -eq 0
     check "each calls its own" "$work/program"
     visible='__attribute__((visibility("default")))'
     check "two that export" libraries "-DRETRY_API=$visible"
-    compile x.o implementation.c
+    $cc -std=c99 -I. -c "$work/implementation.c" -o "$work/x.o"
     check "they export all" test "$(functions -D "$work/libone.so")" -eq "$(functions "$work/x.o")"
     check "all are some" test "$(functions "$work/x.o")" -gt 70
     check "one calls the other's" sh -c '! "$1"' - "$work/program"

@@ -1,10 +1,10 @@
 #!/bin/sh
-# The KV client from end to end. Usage: test_demo.sh PATH_OF_KV_CLIENT
+# The KV client from end to end. Usage: test_demo.sh [PATH_OF_KV_CLIENT]
 # Nothing here looks at the clock: the program's own verdicts, its exit status and what it prints
 # are checked. The last line is "N passed, N failed", and the exit status tells the same.
 . "$(dirname "$0")/../support/check.sh"
 
-client=$1
+client=${1:-${BUILD:-build}/kv_client}
 
 # run NAME ARGUMENT...: in the background, output in NAME, exit status in NAME.status
 run() {

@@ -1,9 +1,9 @@
 #!/bin/sh
-# errmap_dump from end to end: test_errmap_dump.sh PATH_OF_ERRMAP_DUMP, from the top folder. What it
+# errmap_dump from end to end: test_errmap_dump.sh [PATH_OF_ERRMAP_DUMP], from the top folder. What it
 # prints as C is compiled with CC and read back.
 set -u
 
-dump=$1
+dump=${1:-${BUILD:-build}/errmap_dump}
 cc=${CC:-cc}
 work=$(mktemp -d) || exit 2
 trap 'rm -rf "$work"' EXIT

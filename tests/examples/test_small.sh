@@ -1,5 +1,5 @@
 #!/bin/sh
-# The smallest examples, which need no server. Usage: test_small.sh FOLDER_OF_THE_PROGRAMS
+# The smallest examples, which need no server. Usage: test_small.sh [FOLDER_OF_THE_PROGRAMS]
 # Nothing here looks at the clock. The last line is "N passed, N failed".
 . "$(dirname "$0")/../support/check.sh"
 
@@ -9,7 +9,7 @@ run() { # PROGRAM
     check "$1: 80 columns" lacks "$1" '.\{81\}'
 }
 count() { grep -c -e "$2" "$work/$1"; }
-folder=$1
+folder=${1:-${BUILD:-build}}
 
 run quickstart
 check "quickstart: two attempts" test "$(count quickstart '^attempt [12]: waited [0-9]* ms, has [0-9]* ms')" -eq 2

@@ -23,7 +23,7 @@
 #define CHANGES 5u
 #define LEEWAY 2
 #else
-#define SEEDS 100u
+#define SEEDS 40u
 #define CHANGES 21u /* an odd number has a median */
 #define LEEWAY 1
 #endif

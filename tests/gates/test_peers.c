@@ -1,6 +1,6 @@
 /* What others' libraries do that do the same work, each by a row: it holds here, or it differs by
    choice, and why, or it cannot be said of a C header. The rows with a function are checked, the
-   others are only told. `make renew WHAT=peers` makes the table of tests/README.md of them. */
+   others are only told. With -DPEERS_TABLE it prints them all. */
 #define RETRY_IMPLEMENTATION
 #include "../../retry.h"
 #include "../support/by_hand.h"

@@ -43,7 +43,7 @@ differs() { ! cmp -s "$1" "$2"; } # FILE FILE
 
 # Waits until a file shows a text, at most 20 s.
 wait_for() {
-    "${RETRY:-build/retry}" --quiet --policy 'curve=constant jitter=none initial=100ms attempts=200' \
+    "${BUILD:-build}/retry" --quiet --policy 'curve=constant jitter=none initial=100ms attempts=200' \
         --on 1,2 -- grep -qs -e "$2" "$work/$1" < /dev/null
 }
 

@@ -1,81 +1,54 @@
 #!/bin/sh
-# Runs test programs and scripts side by side, CORES of them at a time (default: all there are). Each
-# ends with a line "N passed, N failed": shows these in order, and adds up. What fails is shown whole. One
-# that ends without such a line, has checked nothing, or ends with a status that does not fit the line,
-# counts as a failure. Before the sum it says which took the longest, if that was a second or more. The
-# sum is the last line, unless something was LEFT_OUT for want of the packages in LACKS: then the last
-# lines say what, and how to install them.
-# run.sh --one FOLDER NUMBER TEST: one of them, for itself.
-if [ "$1" = --one ]; then
-    result=$2/$3
-    begun=$(date +%s.%N)
+# run.sh TITLE: TEST... [TITLE: TEST...]...: runs tests side by side, CORES of them at a time (default: all there
+# are). A test is a program, or a script with its arguments; its last line is "N passed, N failed". Each title
+# gets a line when the last of its tests has ended; what fails is shown whole. A test that ends without such a
+# line, has checked nothing, or whose exit status does not fit, has failed. The last line is the sum.
+if [ "$1" = --one ]; then # TITLE NUMBER TEST
+    # shellcheck disable=SC2086 # a word each
     case $4 in
-    *.sh*) sh $4 ;; # with its arguments
-    *) "$4" ;;
-    esac > "$result.output" 2>&1
-    echo $? > "$result.status"
-    echo "$begun $(date +%s.%N) $4" > "$result.time"
-    exec echo "$3"
+    *.sh*) sh $4 ;;
+    *) $4 ;;
+    esac > "$2.$3" 2>&1
+    exec echo $? "$2" "$3" "$4"
 fi
 
 folder=$(mktemp -d) || exit 2
 trap 'rm -rf "$folder"' EXIT
 trap 'exit 130' INT TERM
 
-# all TEST...: by xargs, as a shell would keep an interrupt from what it runs in the background
+# all TITLE: TEST...: by xargs, as a shell would keep an interrupt from what it runs in the background
 all()
 {
-    for test in "$@"; do
-        number=$((${number:-0} + 1))
-        printf '%s\0' $number "$test"
-    done | xargs -0 -n 2 -P "${CORES:-$(getconf _NPROCESSORS_ONLN)}" sh "$0" --one "$folder"
-}
-
-show() # TEST NUMBER
-{
-    line=$(tail -n 1 "$folder/$2.output")
-    status=$(cat "$folder/$2.status")
-    p=$(printf '%s\n' "$line" | sed -n 's/^\([0-9][0-9]*\) passed, [0-9][0-9]* failed$/\1/p')
-    f=$(printf '%s\n' "$line" | sed -n 's/^[0-9][0-9]* passed, \([0-9][0-9]*\) failed$/\1/p')
-    if [ -z "$p" ] || [ "$p$f" = 00 ] || { [ "$f" -eq 0 ] && [ "$status" -ne 0 ]; }; then
-        p=0
-        f=1
-        line="ended with status $status, and as its last line: $line"
-    fi
-    [ "$f" -eq 0 ] || cat "$folder/$2.output"
-    printf '%-44s %s\n' "$1" "$line"
-    passed=$((passed + p))
-    failed=$((failed + f))
-}
-
-slowest()
-{
-    cat "$folder"/*.time | awk '$2 - $1 >= 1 {
-        seconds = $2 - $1
-        sub(/^[^ ]* [^ ]* /, "")
-        printf "%6.1f s  %s\n", seconds, $0 }' | sort -rn | head -n 5 > "$folder/slowest"
-    [ ! -s "$folder/slowest" ] || { echo "The slowest:" && cat "$folder/slowest"; }
-}
-
-report() # TEST...: the numbers of those that have ended come in, in any order
-{
-    passed=0
-    failed=0
     number=0
-    for test in "$@"; do
-        number=$((number + 1))
-        [ ! -t 1 ] || printf '%-44s \r' "$test"
-        until [ -e "$folder/$number.time" ]; do read -r ended || break; done
-        show "$test" $number
-    done
-    slowest
-    left_out=$(echo ${LEFT_OUT:-})
-    echo "$passed passed, $failed failed"
-    if [ -n "$left_out" ]; then
-        echo "Left out: $left_out. They need packages that this installs:"
-        echo "sudo apt-get install $(echo ${LACKS:-})" | fold -s -w 76 | sed 's/^/    /; $!s/$/\\/'
-    fi
-    [ "$failed" -eq 0 ] && [ "$passed" -gt 0 ]
+    for word in "$@"; do
+        case $word in
+        *:) title=${word%:} ;;
+        *)
+            number=$((number + 1))
+            echo >> "$folder/$title.tests"
+            printf '%s\0' "$folder/$title" $number "$word" ;;
+        esac
+    done > "$folder/arguments"
+    xargs -0 -r -n 3 -P "${CORES:-$(getconf _NPROCESSORS_ONLN)}" sh "$0" --one < "$folder/arguments"
 }
 
-all "$@" | report "$@"
+# sum FILE...: of lines "N passed, N failed"
+sum() { cat "$@" | awk '{ p += $1; f += $3 } END { printf "%d passed, %d failed\n", p, f; exit f || !p }'; }
+
+report()
+{
+    while read -r status title number test; do
+        line=$(tail -n 1 "$title.$number")
+        if [ "$status" -ne 0 ] || ! echo "$line" | grep -q -x '[1-9][0-9]* passed, 0 failed'; then
+            cat "$title.$number"
+            echo "FAILED $test (its exit status: $status)"
+            echo "$line" | grep -q -x '[0-9][0-9]* passed, [1-9][0-9]* failed' || line="0 passed, 1 failed"
+        fi
+        echo "$line" >> "$title.sums"
+        [ "$(wc -l < "$title.sums")" -lt "$(wc -l < "$title.tests")" ] ||
+            printf '%-24s %s\n' "$(basename "$title")" "$(sum "$title.sums")"
+    done
+    sum "$folder"/*.sums
+}
+: > "$folder/none.sums"
+all "$@" | report

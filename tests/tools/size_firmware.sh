@@ -18,7 +18,7 @@ stack()
     arm-none-eabi-nm "$dir/x.elf" | awk '$2 ~ /[tT]/ { print $3 }' | sort -u > "$dir/linked"
     awk -F '"' '
         FILENAME ~ /linked$/ { linked[$1] = 1; next }
-        # gcc names what is static by its file: "x.c:retry__load"
+        # gcc names what is static by its file: "x.c:name"
         function plain(name) { sub(/^.*:/, "", name); return name }
         /^node:/ { name = plain($2)
             if (match($4, /[0-9]+ bytes/)) own[name] = substr($4, RSTART) + 0 }

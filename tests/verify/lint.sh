@@ -37,12 +37,12 @@ for level in -O0 -O2; do
         -o "$work/all.o"
 done
 
-# clang's analyzer starts from functions of headers only when it is told to. What it finds, but for these,
-# of which it must find each: a piece of the line, and why there is no fault.
+# clang's analyzer starts from functions of headers only when it is told to. What it says, and why there is no
+# fault: that alone, and each once.
 cat > "$work/false" << 'END'
-buffer[writer.length < capacity	without a buffer writer.capacity is 0
-retry__unix_days(field[	each format of a date sets every field
-year = field[RETRY__YEAR]	likewise
+variable 'buffer') results in a null pointer	without a buffer its capacity is 0
+1st function call argument is an uninitialized value	each format of a date sets every field
+left operand of '+' is a garbage value	likewise
 END
 more=
 for checker in core.BoolAssignment core.CastSize core.CastToStruct core.IdenticalExpr core.PointerSub \
@@ -54,18 +54,14 @@ analyze() {
     scan-build -analyze-headers -o "$work" --use-cc=gcc $more -enable-checker optin.performance.Padding \
         -enable-checker optin.portability.UnixAPI sh -c \
         "\$CC -std=c99 $posix -I. -c $work/all.c -o $work/all.o" > "$work/log" 2>&1
-    sed -n 's/^\([^:]*\):\([0-9]*\):[0-9]*: warning: /\1 \2 /p' "$work/log" |
-        while read -r file line message; do
-            printf '%s:%s: %s: %s\n' "$file" "$line" "$message" "$(sed -n "${line}p" "$file")"
-        done > "$work/found"
+    grep ' warning: ' "$work/log" > "$work/found"
     grep -q 'Analysis run complete' "$work/log"
 }
-cut -f 1 "$work/false" > "$work/patterns"
-sound() { ! grep -v -F -f "$work/patterns" "$work/found"; }
+sound() { [ "$(wc -l < "$work/found")" -eq "$(wc -l < "$work/false")" ] || { cat "$work/found"; false; }; }
 check "scan-build" analyze
 check "scan-build: no fault" sound
 while IFS='	' read -r pattern reason; do
-    check "scan-build: still thinks $pattern is one ($reason)" grep -q -F "$pattern" "$work/found"
+    check "scan-build: still says $pattern ($reason)" grep -q -F -e "$pattern" "$work/found"
 done < "$work/false"
 
 # cppcheck reads the preprocessed text, but for:
@@ -80,6 +76,7 @@ for flags in "" -DRETRY_STATIC -DRETRY_NO_ATOMICS; do
 done
 
 check "MISRA (misra.sh)" quiet sh tests/verify/misra.sh
+check "shell scripts" quiet shellcheck -S error .ci/run tests/*/*.sh
 
 for file in retry.h errmap.h tests/*/*.[ch] examples/*.[ch] examples/*.cpp \
     examples/*/*.[ch]; do

@@ -274,7 +274,7 @@ except="-Wno-unsafe-buffer-usage" # pointers into buffers are what a C interface
 except="$except -Wno-padded"      # structs are laid out for their size on three machines
 except="$except -Wno-conditional-uninitialized" # a parser that says true has set its result
 except_cxx="-Wno-old-style-cast"                # the same text is C
-except_cxx="$except_cxx -Wno-reserved-identifier -Wno-reserved-macro-identifier" # retry__x: private
+except_cxx="$except_cxx -Wno-reserved-identifier -Wno-reserved-macro-identifier" # two underscores: private
 cat > "$work/everything.c" << 'END'
 #define RETRY_IMPLEMENTATION
 #define RETRY_SYSTEM_CLOCK

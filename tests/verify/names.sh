@@ -34,7 +34,7 @@ if [ "${1:-}" = --renew ]; then
 fi
 diff "$work/listed" "$work/names" | sed -n "s/^> /new: /p"
 no_other() { ! grep -v -x -F -f "$work/names" "$work/listed"; }
-check "every name that is listed is there (gone for good: make renew WHAT=names)" no_other
+check "every name that is listed is there (gone for good: sh tests/verify/names.sh --renew)" no_other
 check "none is of a later version" awk -v version="$version" '
     $1 !~ /^[0-9]+[.][0-9]+$/ || $1 + 0 > version + 0 { print; wrong = 1 } END { exit wrong }' $list
 finish

@@ -48,5 +48,5 @@ if [ "${1:-}" = --renew ]; then
     [ "$failed" -gt 0 ] || cp "$work/page" $page
     finish
 fi
-check "README.md has them (make renew WHAT=recipes)" diff $page "$work/page"
+check "README.md has them (make recipes RENEW=1)" diff $page "$work/page"
 finish
