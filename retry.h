@@ -1745,7 +1745,8 @@ RETRY_API retry_clock retry_system_clock(void);
 #define RETRY__WRAPS
 #endif
 
-/* A small step: as a call it would cost more. */
+/* What compilers decide otherwise by themselves. Without these the recommended client takes 739
+   instructions for an operation instead of 669, and on a Cortex-M0 7,746 bytes instead of 7,600. */
 #if defined(__GNUC__)
 #define RETRY__INLINE static __inline__ __attribute__((always_inline)) /* in C89, too */
 #else
@@ -1759,7 +1760,7 @@ RETRY_API retry_clock retry_system_clock(void);
 #define RETRY__COLD static
 #endif
 
-/* Once in the code where size is asked for: compilers would repeat it. */
+/* Where size is asked for once in the code, elsewhere a small step. */
 #if defined(__GNUC__) && defined(__OPTIMIZE_SIZE__)
 #define RETRY__ONCE static __attribute__((noinline))
 #define RETRY__QUICK RETRY__ONCE
@@ -1818,7 +1819,7 @@ static uint32_t retry__subtract(uint32_t a, uint32_t b)
 
 /* a * b. A Cortex-M0 multiplies 32 bits to 32; its compiler would call a helper twice the size. */
 #if defined(__ARM_ARCH_6M__)
-RETRY__ONCE uint64_t retry__product(uint32_t a, uint32_t b)
+static uint64_t retry__product(uint32_t a, uint32_t b)
 {
     uint32_t a_low = a & 0xffff, b_low = b & 0xffff, low = a_low * b_low;
     uint32_t middle = (a >> 16) * b_low + (low >> 16);
@@ -1833,13 +1834,13 @@ static uint64_t retry__product(uint32_t a, uint32_t b)
 }
 #endif
 
-RETRY__ONCE uint32_t retry__multiply(uint32_t a, uint32_t b)
+static uint32_t retry__multiply(uint32_t a, uint32_t b)
 {
     return retry__narrow(retry__product(a, b));
 }
 
 /* value * ratio, rounded, where ratio is 16.16. */
-RETRY__ONCE uint32_t retry__scale(uint32_t value, uint32_t ratio)
+static uint32_t retry__scale(uint32_t value, uint32_t ratio)
 {
     return retry__narrow((retry__product(value, ratio) + 0x8000) >> 16);
 }
@@ -1853,7 +1854,7 @@ RETRY__QUICK uint32_t retry__pick(uint32_t low, uint32_t high, uint32_t random)
 
 /* x / y for a y above 0, saturating. Where 64 bits take two words bit by bit: small cores have no
    divider. */
-RETRY__ONCE uint32_t retry__quotient(uint64_t x, uint32_t y)
+static uint32_t retry__quotient(uint64_t x, uint32_t y)
 {
 #if UINTPTR_MAX > UINT32_MAX
     x /= y;
@@ -1988,11 +1989,15 @@ RETRY__WRAPS static uint32_t retry__fetch_add(uint32_t *counter, uint32_t amount
 
 static uint32_t retry__store(uint32_t *counter, uint32_t value)
 {
+#if defined(RETRY__BUILTIN)
+    return __atomic_exchange_n(counter, value, __ATOMIC_SEQ_CST);
+#else
     uint32_t seen;
     do {
         seen = retry__load(counter);
     } while (!retry__swap(counter, seen, value));
     return seen;
+#endif
 }
 
 /* ---- Names --------------------------------------------------------------------------------- */
@@ -2053,7 +2058,7 @@ static bool retry__reason_is_user(retry_reason reason)
     return (reason & 0x40) != 0;
 }
 
-RETRY__QUICK uint8_t retry__traits(retry_reason reason)
+static uint8_t retry__traits(retry_reason reason)
 {
 #define RETRY__ROW(X, name, allows, always, unsent, sick, blames)                             \
     (RETRY_REASON_##name == RETRY_REASON_UNKNOWN ? RETRY__TRAIT_UNKNOWN : 0) |                \
@@ -2083,7 +2088,7 @@ RETRY_API bool retry_reason_always(retry_reason reason)
 }
 
 /* What a failure that says more than its reason makes of the reason's traits. */
-RETRY__COLD uint32_t retry__more_traits(const retry_failure *failure, uint32_t traits)
+static uint32_t retry__more_traits(const retry_failure *failure, uint32_t traits)
 {
     if (failure->fault == RETRY_FAULT_SERVER)
         traits &= ~(uint32_t)RETRY__TRAIT_HARMLESS;
@@ -2098,7 +2103,7 @@ RETRY__COLD uint32_t retry__more_traits(const retry_failure *failure, uint32_t t
     return traits;
 }
 
-static inline uint32_t retry__failure_traits(const retry_failure *failure)
+static uint32_t retry__failure_traits(const retry_failure *failure)
 {
     uint32_t traits = retry__traits(failure->reason);
     if (failure->safety != RETRY_SAFETY_MAYBE || failure->fault != RETRY_FAULT_OTHER ||
@@ -2155,7 +2160,7 @@ RETRY__WRAPS RETRY_API void retry_seed(uint32_t entropy)
     retry__fetch_add(&retry__random_state, (seed ? seed : 1) - retry__load(&retry__random_state));
 }
 
-RETRY__COLD void retry__seed_itself(void)
+static void retry__seed_itself(void)
 {
     char here;
     retry_seed((uint32_t)(uintptr_t)&here);
@@ -2175,7 +2180,7 @@ RETRY_API uint32_t retry_draw(void)
     return retry__generate();
 }
 
-RETRY__COLD uint32_t retry__draw_elsewhere(const retry_client *client)
+static uint32_t retry__draw_elsewhere(const retry_client *client)
 {
     return client->random(client->random_context);
 }
@@ -2248,7 +2253,7 @@ static uint32_t retry__power(uint32_t value, uint64_t ratio, uint32_t n)
 }
 
 /* The delay before the cap and jitter. */
-RETRY__COLD retry_ms retry__curve(const retry_backoff *backoff, retry_ms initial, uint32_t n)
+static retry_ms retry__curve(const retry_backoff *backoff, retry_ms initial, uint32_t n)
 {
     uint32_t factor = backoff->factor ? backoff->factor : RETRY_RATIO(2);
     switch (backoff->curve) {
@@ -2346,7 +2351,7 @@ RETRY_API retry_action retry_action_pending(void)
 }
 
 /* Whether a request may be repeated after a failure with these traits. */
-RETRY__INLINE bool retry__permits(const retry_request *request, uint32_t traits)
+static bool retry__permits(const retry_request *request, uint32_t traits)
 {
     return request->idempotent || (traits & (RETRY__TRAIT_ALLOWS | RETRY__TRAIT_UNSENT)) != 0;
 }
@@ -2356,14 +2361,14 @@ RETRY_API bool retry_permitted(const retry_request *request, const retry_failure
     return request && failure && retry__permits(request, retry__failure_traits(failure));
 }
 
-RETRY__COLD uint8_t retry__misuse(void)
+static uint8_t retry__misuse(void)
 {
     RETRY_ASSERT(false && "a NULL argument, or what was not begun");
     return RETRY_CAUSE_MISUSE;
 }
 
 /* How far a policy's curve is: it begins anew with the server's order. */
-RETRY__INLINE uint32_t retry__position(const retry_request *request)
+static uint32_t retry__position(const retry_request *request)
 {
     return request->retry__since_order ? request->retry__since_order - 1u : request->retries;
 }
@@ -2423,8 +2428,8 @@ RETRY_API const retry_strategy *retry_fail_fast(void)
 /* ---- The built-in strategy ----------------------------------------------------------------- */
 
 /* The delay, raised to what the server wants as far as the policy lets it. */
-RETRY__COLD retry_ms retry__raise(const retry_policy *policy, const retry_request *request,
-                                  retry_ms wanted, retry_ms delay)
+static retry_ms retry__raise(const retry_policy *policy, const retry_request *request,
+                             retry_ms wanted, retry_ms delay)
 {
     if (policy->retry_after_max != 0)
         wanted = retry__min(wanted, policy->retry_after_max);
@@ -2437,7 +2442,7 @@ RETRY__COLD retry_ms retry__raise(const retry_policy *policy, const retry_reques
 }
 
 /* The delay by any jitter. */
-RETRY__COLD retry_ms retry__jittered(const retry_backoff *backoff, const retry_request *request)
+static retry_ms retry__jittered(const retry_backoff *backoff, const retry_request *request)
 {
     uint32_t random = backoff->jitter != RETRY_JITTER_NONE ? retry__draw(request->client) : 0;
     retry_ms previous = request->retry__since_order == 1 ? 0 : request->last_delay;
@@ -2494,7 +2499,7 @@ RETRY__WRAPS static bool retry__poor(retry_request *request, uint32_t traits)
 
 /* The last retries help most when they come late: the upper half of the longest delay, and a
    sixteenth of the time that is left for the attempt. */
-RETRY__COLD retry_ms retry__late(const retry_backoff *backoff, const retry_request *request)
+static retry_ms retry__late(const retry_backoff *backoff, const retry_request *request)
 {
     retry_ms left = retry__subtract(request->timeout, request->retry__elapsed);
     retry_ms longest = retry__pick(backoff->max >> 1, backoff->max, retry__draw(request->client));
@@ -2557,16 +2562,16 @@ RETRY__INLINE bool retry__open_or_pending(const retry_request *request)
 }
 
 /* Makes the struct that the observer reads, so that the decision itself can stay in registers. */
-RETRY__COLD void retry__observe(const retry_request *request, const retry_failure *failure,
-                                uint8_t verdict, uint8_t cause, retry_ms delay)
+static void retry__observe(const retry_request *request, const retry_failure *failure,
+                           uint8_t verdict, uint8_t cause, retry_ms delay)
 {
     const retry_client *client = request->client;
     retry_decision decision = retry__decision(verdict, cause, delay);
     client->observe(client->observe_context, request, failure, &decision);
 }
 
-static inline void retry__announce(const retry_request *request, const retry_failure *failure,
-                                   uint8_t verdict, uint8_t cause, retry_ms delay)
+static void retry__announce(const retry_request *request, const retry_failure *failure,
+                            uint8_t verdict, uint8_t cause, retry_ms delay)
 {
     if (request->client && request->client->observe)
         retry__observe(request, failure, verdict, cause, delay);
@@ -2619,7 +2624,7 @@ RETRY_API void retry_begin(retry_request *request, retry_time now)
         retry__begin(request, now);
 }
 
-static inline void retry__succeed(retry_request *request, retry_time now)
+static void retry__succeed(retry_request *request, retry_time now)
 {
     retry__finish(request, RETRY_VERDICT_SUCCESS, RETRY__BUDGET_SUCCESS, now);
     request->ambiguous = false;
@@ -2643,7 +2648,7 @@ RETRY_API void retry_cancel(retry_request *request, retry_time now)
 }
 
 /* ms to the deadline of a request that is open, or pending. */
-static inline retry_ms retry__remaining(const retry_request *request, retry_time now)
+static retry_ms retry__remaining(const retry_request *request, retry_time now)
 {
     if (request->timeout == UINT32_MAX)
         return UINT32_MAX;
@@ -2668,7 +2673,7 @@ RETRY__COLD retry_decision retry__not_open(const retry_request *request)
 
 /* What a request keeps of each failed attempt, a hedge's copies included: its reason, and whether
    the attempt may have taken effect. Returns the failure's traits. */
-static inline uint32_t retry__record(retry_request *request, const retry_failure *failure)
+static uint32_t retry__record(retry_request *request, const retry_failure *failure)
 {
     uint32_t traits = retry__failure_traits(failure);
     request->reasons |= retry__reason_bit(failure->reason);
@@ -2677,7 +2682,7 @@ static inline uint32_t retry__record(retry_request *request, const retry_failure
     return traits;
 }
 
-static inline void retry__record_code(retry_request *request, uint32_t code, retry_time now)
+static void retry__record_code(retry_request *request, uint32_t code, retry_time now)
 {
     if (request->code_retries != 0 && request->code == code)
         return;
@@ -2732,9 +2737,9 @@ static retry_action retry__ask_own(const retry_strategy *strategy, retry_request
 }
 
 /* NULL: best effort. */
-static inline retry_action retry__ask_strategy(const retry_strategy *strategy,
-                                               retry_request *request, const retry_failure *failure,
-                                               uint32_t traits, retry_time now)
+static retry_action retry__ask_strategy(const retry_strategy *strategy, retry_request *request,
+                                        const retry_failure *failure, uint32_t traits,
+                                        retry_time now)
 {
     if (!strategy)
         return retry__best_effort(request, failure, traits);
@@ -2745,8 +2750,7 @@ static inline retry_action retry__ask_strategy(const retry_strategy *strategy,
 
 /* The server's order replaces the delay, and restarts the policies' curve. Without an order the
    delay stays, and the retries since the last order are counted. */
-RETRY__COLD retry_ms retry__order(retry_request *request, const retry_failure *failure,
-                                  retry_ms delay)
+static retry_ms retry__order(retry_request *request, const retry_failure *failure, retry_ms delay)
 {
     if (failure->pushback) {
         request->retry__since_order = 1;
@@ -3012,7 +3016,7 @@ RETRY_API void retry_budget_deposit(retry_budget *budget, uint32_t amount)
 
 /* What is beyond the base halves with each half-life that has passed. Of what remains of
    one, a share x, 1 - 0.693 x + 0.240 x^2 - 0.047 x^3 is left, which is 2^-x within 0.1 %. */
-RETRY__COLD void retry__budget_expire(retry_budget *budget, retry_ms passed)
+static void retry__budget_expire(retry_budget *budget, retry_ms passed)
 {
     retry_ms half_life = retry__max(retry__scale(budget->options.expire, RETRY_RATIO(0.693147)), 1);
     uint32_t *held = &budget->retry__held.balance;
@@ -3035,7 +3039,7 @@ RETRY__COLD void retry__budget_expire(retry_budget *budget, retry_ms passed)
 
 /* ms that have passed, if that makes a difference; else 0. What expires does so in steps of a 64th
    of `expire` at least: rounding loses little of these. */
-static inline retry_ms retry__budget_due(const retry_budget *budget, retry_time now)
+static retry_ms retry__budget_due(const retry_budget *budget, retry_time now)
 {
     const retry_budget_options *options = &budget->options;
     retry_ms passed;
@@ -3105,8 +3109,8 @@ static bool retry__is_free(retry_reason reason)
 
 /* gRPC's way: a failure that put load on the server is charged once, and what is left decides. A
    hedge's copy is charged when it fails, and not again when it is the request's failure. */
-RETRY__COLD bool retry__budget_throttle(retry_budget *budget, uint8_t event, retry_request *request,
-                                        const retry_failure *failure)
+static bool retry__budget_throttle(retry_budget *budget, uint8_t event, retry_request *request,
+                                   const retry_failure *failure)
 {
     bool charged = event == RETRY__BUDGET_RESUME || /* when the strategy was asked */
                    (event != RETRY__BUDGET_COPY && request->retry__charge != 0);
@@ -3126,8 +3130,8 @@ RETRY__COLD bool retry__budget_throttle(retry_budget *budget, uint8_t event, ret
 }
 
 /* A retry is paid for by the request, at the price of the failure before it. */
-static inline bool retry__budget_pay(retry_budget *budget, uint8_t event, retry_request *request,
-                                     const retry_failure *failure)
+static bool retry__budget_pay(retry_budget *budget, uint8_t event, retry_request *request,
+                              const retry_failure *failure)
 {
     const retry_budget_options *options = &budget->options;
     retry_reason reason = failure->reason;
@@ -3879,7 +3883,7 @@ static retry__breaker_view retry__breaker_look(const retry_breaker *breaker)
 
 /* ms that are left of a span that began at `since`. To a clock that is a little behind, all of it;
    to one further behind, which stepped back, or asks weeks later, nothing. */
-RETRY__ONCE RETRY__WRAPS retry_ms retry__breaker_left(uint32_t since, retry_ms span, uint32_t now)
+static RETRY__WRAPS retry_ms retry__breaker_left(uint32_t since, retry_ms span, uint32_t now)
 {
     uint32_t passed = now - since;
     if (passed < span)
@@ -4064,8 +4068,8 @@ RETRY_API retry_permit retry_breaker_ask(retry_breaker *breaker, bool may_probe,
     return permit;
 }
 
-static inline bool retry__breaker_tell(retry_breaker *breaker, const retry_permit *permit,
-                                       uint8_t outcome, uint32_t now)
+static bool retry__breaker_tell(retry_breaker *breaker, const retry_permit *permit, uint8_t outcome,
+                                uint32_t now)
 {
     return breaker && permit->granted &&
            retry__breaker_end(breaker, permit->retry__ticket,
@@ -4203,7 +4207,7 @@ static bool retry__aimd_claim(uint32_t *instant, retry_ms age, uint32_t now)
 /* What a fall leaves: before * ratio, rounded down. RETRY_RATIO(0.9) is a little less than 0.9, and
    10 would fall to 8. So half of a ratio's unit is added first, 2^-17, but a quarter of one attempt
    at most: 1,000,000 halved is 500,000, and not 500,007. */
-RETRY__ONCE uint32_t retry__aimd_less(const retry_aimd *aimd, uint32_t limit)
+static uint32_t retry__aimd_less(const retry_aimd *aimd, uint32_t limit)
 {
     uint32_t ratio = aimd->decrease ? aimd->decrease : RETRY_RATIO(0.5);
     uint32_t before = retry__aimd_within(aimd, limit), less;
@@ -4335,7 +4339,7 @@ static void retry__aimd_report(retry_aimd *aimd, const struct retry__event *even
 #define RETRY__RATE_THROTTLED UINT32_C(0x7ffffff) /* the answers of retry__throttled */
 
 /* `max` wins over `min`. */
-RETRY__ONCE uint32_t retry__rate_bound(const retry_rate *rate, uint32_t limit)
+static uint32_t retry__rate_bound(const retry_rate *rate, uint32_t limit)
 {
     limit = retry__max(limit, rate->min ? rate->min : 500);
     return rate->max ? retry__min(limit, rate->max) : limit;
@@ -4551,8 +4555,8 @@ static retry_ms retry__latency_ms(uint32_t level)
 
 /* How often a step is doubled. While it learns: up to 4 times, less and less. Then only when the
    service has changed: soon, 2 times up, and 6 times down, where seldom anything is learnt. */
-RETRY__ONCE uint32_t retry__latency_haste(const retry__percentile *percentile, uint32_t progress,
-                                          bool late)
+static uint32_t retry__latency_haste(const retry__percentile *percentile, uint32_t progress,
+                                     bool late)
 {
     uint32_t haste = 0;
     if (progress >= RETRY__LATENCY_LEARNT) {
@@ -4679,7 +4683,7 @@ static bool retry__on_wire(const retry_copy *copy)
 }
 
 /* The first copy in this state whose number is *number or more; NULL: there is none. */
-static inline retry_copy *retry__copy_in(retry_operation *op, uint8_t state, uint32_t *number)
+static retry_copy *retry__copy_in(retry_operation *op, uint8_t state, uint32_t *number)
 {
     retry_copy *copy;
     while ((copy = retry__copy_at(op, *number)) != NULL && (copy->retry__state & state) == 0)
@@ -4743,8 +4747,8 @@ static void retry__copy_off(retry_operation *op, retry_copy *copy, uint8_t kind,
 }
 
 /* The same, and its CANCEL is due. */
-RETRY__ONCE void retry__copy_cancel(retry_operation *op, retry_copy *copy, uint8_t kind,
-                                    const retry_failure *failure)
+static void retry__copy_cancel(retry_operation *op, retry_copy *copy, uint8_t kind,
+                               const retry_failure *failure)
 {
     retry__copy_off(op, copy, kind, failure);
     copy->retry__state = RETRY__COPY_CANCEL;
@@ -4962,7 +4966,7 @@ static void retry__copy_failed(retry_operation *op, retry_copy *copy, const retr
 
 /* An attempt that none could follow: once the budget pays again it has the time of one from then
    on. Returns when to look again. */
-RETRY__COLD retry_ms retry__lone(retry_operation *op, retry_copy *copy)
+static retry_ms retry__lone(retry_operation *op, retry_copy *copy)
 {
     const retry_client *client = op->request.client;
     retry_ms more = retry__attempt_follows(&op->request, copy->retry__gates);
@@ -5000,7 +5004,7 @@ static bool retry__timed_out(retry_operation *op, retry_ms *least)
 }
 
 /* The first copy that is due to be cancelled; false: there is none. */
-RETRY__COLD bool retry__cancel_next(retry_operation *op, retry_step *step)
+static bool retry__cancel_next(retry_operation *op, retry_step *step)
 {
     uint32_t n = 0;
     retry_copy *copy = retry__copy_in(op, RETRY__COPY_CANCEL, &n);
@@ -5163,7 +5167,7 @@ struct retry__gate_code {
     void (*tell)(struct retry__event *event);   /* of what is not ASK */
 };
 
-static inline void retry__gate_tell(struct retry__event *event, const retry__gate *gate)
+static void retry__gate_tell(struct retry__event *event, const retry__gate *gate)
 {
     if (!gate->retry__self)
         return;
@@ -5240,7 +5244,7 @@ static void retry__pace_answer(retry_gates *gates, retry_ms age)
 
 /* An attempt has timed out: the next ones get twice the time. A round is counted once: a copy that
    was sent before it did not have its time. */
-RETRY__COLD RETRY__WRAPS void retry__pace_round(retry_gates *gates, retry_time sent, retry_time now)
+static RETRY__WRAPS void retry__pace_round(retry_gates *gates, retry_time sent, retry_time now)
 {
     uint32_t round = retry__load(&gates->retry__round); /* first: it is swapped first */
     uint32_t rounds = retry__load(&gates->retry__pace) & RETRY__PACE_ROUNDS;
@@ -5739,7 +5743,7 @@ static void retry__hedge_due(retry_operation *op, retry_step *step)
 
 /* Whether a failure is final whatever is on the wire, by itself or as it does not permit another
    copy; *charged: a budget that charges failures has not yet been told of it. */
-RETRY__ONCE bool retry__hedge_final(const retry_request *request, uint32_t traits, bool *charged)
+static bool retry__hedge_final(const retry_request *request, uint32_t traits, bool *charged)
 {
     uint8_t cause = retry__screen(traits);
     *charged = cause != RETRY_CAUSE_UNSAFE && cause != RETRY_CAUSE_UNKNOWN_REASON &&
@@ -6312,8 +6316,7 @@ static const char *retry__parse_fields(retry__scan *text, const retry__language 
 }
 
 /* Begins to read a text into a struct; false for a NULL argument. */
-RETRY__ONCE bool retry__scan_begin(retry__scan *scan, const char *text, size_t length,
-                                   const void *into)
+static bool retry__scan_begin(retry__scan *scan, const char *text, size_t length, const void *into)
 {
     scan->text = text ? text : "";
     scan->left = length;
@@ -6321,7 +6324,7 @@ RETRY__ONCE bool retry__scan_begin(retry__scan *scan, const char *text, size_t l
 }
 
 /* False if there is a fault. */
-RETRY__ONCE bool retry__parsed(retry_text_error *error, size_t offset, const char *fault)
+static bool retry__parsed(retry_text_error *error, size_t offset, const char *fault)
 {
     if (fault && error) {
         error->offset = offset;
@@ -6331,7 +6334,7 @@ RETRY__ONCE bool retry__parsed(retry_text_error *error, size_t offset, const cha
 }
 
 /* Of two values the one that comes later in the text; NULL comes before all. */
-RETRY__ONCE const char *retry__later(const char *a, const char *b)
+static const char *retry__later(const char *a, const char *b)
 {
     return !a || (b && b > a) ? b : a;
 }
