@@ -1746,7 +1746,7 @@ RETRY_API retry_clock retry_system_clock(void);
 #endif
 
 /* What compilers decide otherwise by themselves. Without these the recommended client takes 739
-   instructions for an operation instead of 669, and on a Cortex-M0 7,746 bytes instead of 7,600. */
+   instructions for an operation instead of 669, and on a Cortex-M0 7,746 bytes instead of 7,560. */
 #if defined(__GNUC__)
 #define RETRY__INLINE static __inline__ __attribute__((always_inline)) /* in C89, too */
 #else
@@ -3089,7 +3089,7 @@ static uint32_t retry__budget_cost(const retry_budget_options *options,
 }
 
 /* Whether a failed attempt put no load on a server. */
-static bool retry__is_unsent(const retry_failure *failure)
+RETRY__ONCE bool retry__is_unsent(const retry_failure *failure)
 {
     return failure->unsent || (retry__traits(failure->reason) & RETRY__TRAIT_UNSENT) != 0;
 }
@@ -3883,7 +3883,7 @@ static retry__breaker_view retry__breaker_look(const retry_breaker *breaker)
 
 /* ms that are left of a span that began at `since`. To a clock that is a little behind, all of it;
    to one further behind, which stepped back, or asks weeks later, nothing. */
-static RETRY__WRAPS retry_ms retry__breaker_left(uint32_t since, retry_ms span, uint32_t now)
+RETRY__ONCE RETRY__WRAPS retry_ms retry__breaker_left(uint32_t since, retry_ms span, uint32_t now)
 {
     uint32_t passed = now - since;
     if (passed < span)
@@ -4207,7 +4207,7 @@ static bool retry__aimd_claim(uint32_t *instant, retry_ms age, uint32_t now)
 /* What a fall leaves: before * ratio, rounded down. RETRY_RATIO(0.9) is a little less than 0.9, and
    10 would fall to 8. So half of a ratio's unit is added first, 2^-17, but a quarter of one attempt
    at most: 1,000,000 halved is 500,000, and not 500,007. */
-static uint32_t retry__aimd_less(const retry_aimd *aimd, uint32_t limit)
+RETRY__ONCE uint32_t retry__aimd_less(const retry_aimd *aimd, uint32_t limit)
 {
     uint32_t ratio = aimd->decrease ? aimd->decrease : RETRY_RATIO(0.5);
     uint32_t before = retry__aimd_within(aimd, limit), less;
@@ -4339,7 +4339,7 @@ static void retry__aimd_report(retry_aimd *aimd, const struct retry__event *even
 #define RETRY__RATE_THROTTLED UINT32_C(0x7ffffff) /* the answers of retry__throttled */
 
 /* `max` wins over `min`. */
-static uint32_t retry__rate_bound(const retry_rate *rate, uint32_t limit)
+RETRY__ONCE uint32_t retry__rate_bound(const retry_rate *rate, uint32_t limit)
 {
     limit = retry__max(limit, rate->min ? rate->min : 500);
     return rate->max ? retry__min(limit, rate->max) : limit;
@@ -5743,7 +5743,7 @@ static void retry__hedge_due(retry_operation *op, retry_step *step)
 
 /* Whether a failure is final whatever is on the wire, by itself or as it does not permit another
    copy; *charged: a budget that charges failures has not yet been told of it. */
-static bool retry__hedge_final(const retry_request *request, uint32_t traits, bool *charged)
+RETRY__ONCE bool retry__hedge_final(const retry_request *request, uint32_t traits, bool *charged)
 {
     uint8_t cause = retry__screen(traits);
     *charged = cause != RETRY_CAUSE_UNSAFE && cause != RETRY_CAUSE_UNKNOWN_REASON &&
@@ -6316,7 +6316,8 @@ static const char *retry__parse_fields(retry__scan *text, const retry__language 
 }
 
 /* Begins to read a text into a struct; false for a NULL argument. */
-static bool retry__scan_begin(retry__scan *scan, const char *text, size_t length, const void *into)
+RETRY__ONCE bool retry__scan_begin(retry__scan *scan, const char *text, size_t length,
+                                   const void *into)
 {
     scan->text = text ? text : "";
     scan->left = length;
@@ -6324,7 +6325,7 @@ static bool retry__scan_begin(retry__scan *scan, const char *text, size_t length
 }
 
 /* False if there is a fault. */
-static bool retry__parsed(retry_text_error *error, size_t offset, const char *fault)
+RETRY__ONCE bool retry__parsed(retry_text_error *error, size_t offset, const char *fault)
 {
     if (fault && error) {
         error->offset = offset;
@@ -6334,7 +6335,7 @@ static bool retry__parsed(retry_text_error *error, size_t offset, const char *fa
 }
 
 /* Of two values the one that comes later in the text; NULL comes before all. */
-static const char *retry__later(const char *a, const char *b)
+RETRY__ONCE const char *retry__later(const char *a, const char *b)
 {
     return !a || (b && b > a) ? b : a;
 }
