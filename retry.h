@@ -3727,13 +3727,15 @@ RETRY__COLD uint8_t retry__outcome(const retry_failure *failure)
     uint8_t traits;
     if (failure->unsent ? failure->fault == RETRY_FAULT_CLIENT
                         : failure->reason == RETRY_REASON_NONE && failure->code == 0 &&
-                              failure->fault == RETRY_FAULT_OTHER && !failure->timeout)
+                              failure->fault == RETRY_FAULT_OTHER && !failure->timeout &&
+                              !failure->throttle)
         return RETRY__IGNORED; /* it says nothing of the other end */
     traits = retry__traits(failure->reason);
+    if ((traits & (RETRY__TRAIT_SICK | RETRY__TRAIT_UNSENT)) == RETRY__TRAIT_UNSENT)
+        return RETRY__IGNORED; /* a gate refused it */
     if (failure->timeout || (traits & RETRY__TRAIT_SICK) != 0)
         return RETRY__SICK;
-    return failure->unsent || (traits & RETRY__TRAIT_UNSENT) != 0 ? RETRY__IGNORED
-                                                                  : RETRY__ANSWERED;
+    return failure->unsent ? RETRY__IGNORED : RETRY__ANSWERED;
 }
 
 /* What has happened to a copy, which gates are asked or told. */
