@@ -1339,7 +1339,8 @@ typedef struct retry_aimd {
     uint32_t retry__fell;   /* private: ms; when it fell last */
     uint32_t retry__change; /* private: ms; when it rose or fell last */
     uint32_t retry__row;    /* private: failures in a row that may lower it; stays at 255 */
-    uint32_t retry__pause;  /* private: ms; when the last pause ends; 0: there was none */
+    uint32_t retry__pause; /* private: ms; when the last pause ends, odd if the server asked for it;
+                              0: there was none */
 } retry_aimd;
 
 /* How many may be in flight at once, `max` and `min` as they are now. NULL: UINT32_MAX. */
@@ -4255,6 +4256,9 @@ static bool retry__aimd_blames(const retry_failure *failure)
            (retry__traits(failure->reason) & RETRY__TRAIT_BLAMELESS) == 0;
 }
 
+/* Of retry__pause: the server asked for it. Its end is odd then, and else even. */
+#define RETRY__AIMD_HOLD UINT32_C(1)
+
 /* ms that a server may hold back all; 0: it may not. */
 static retry_ms retry__aimd_hold(const retry_aimd *aimd)
 {
@@ -4263,11 +4267,13 @@ static retry_ms retry__aimd_hold(const retry_aimd *aimd)
 }
 
 /* ms that are left of a pause; none if it was never set, or is over. */
-RETRY__WRAPS static retry_ms retry__aimd_pause(const retry_aimd *aimd, uint32_t now)
+RETRY__WRAPS static retry_ms retry__aimd_pause(const retry_aimd *aimd, uint32_t until, uint32_t now)
 {
-    uint32_t until = retry__load(&aimd->retry__pause);
-    retry_ms most = retry__aimd_hold(aimd);
-    most = retry__max(most + (most >> 3), 1000);
+    retry_ms most = 1000;
+    if (until & RETRY__AIMD_HOLD) {
+        most = retry__aimd_hold(aimd);
+        most += (most >> 3) + 1;
+    }
     return until != 0 && until - now <= most ? until - now : 0;
 }
 
@@ -4282,18 +4288,21 @@ static retry_ms retry__aimd_paused(const retry_aimd *aimd, uint32_t now)
 {
     if (retry__load(&aimd->retry__row) < 3 || !retry__aimd_at_min(aimd))
         return 0;
-    return retry__aimd_pause(aimd, now);
+    return retry__aimd_pause(aimd, retry__load(&aimd->retry__pause), now);
 }
 
-/* At the lowest limit all wait, for a time drawn from low to high, unless they do already. */
-RETRY__COLD RETRY__WRAPS void retry__aimd_rest(retry_aimd *aimd, retry_ms low, retry_ms high,
-                                               const retry_request *request, uint32_t now)
+/* At the lowest limit all wait, for a time drawn from low to high, unless they do already. What the
+   server asks for comes before a pause of the limit's own. */
+RETRY__COLD RETRY__WRAPS void retry__aimd_rest(retry_aimd *aimd, uint32_t hold, retry_ms low,
+                                               retry_ms high, const retry_request *request,
+                                               uint32_t now)
 {
     uint32_t seen = retry__load(&aimd->retry__pause), until;
-    if (!retry__aimd_at_min(aimd) || retry__aimd_pause(aimd, now) != 0)
+    if (!retry__aimd_at_min(aimd) ||
+        ((seen & RETRY__AIMD_HOLD) >= hold && retry__aimd_pause(aimd, seen, now) != 0))
         return;
-    until = now + retry__pick(low, high, retry__draw(request->client));
-    retry__swap(&aimd->retry__pause, seen, until ? until : 1);
+    until = retry__max(now + retry__pick(low, high, retry__draw(request->client)), 2);
+    retry__swap(&aimd->retry__pause, seen, (until & ~RETRY__AIMD_HOLD) | hold);
 }
 
 /* A server that refuses one after the other and says until when: all wait, and an eighth more at
@@ -4305,7 +4314,7 @@ static void retry__aimd_obey(retry_aimd *aimd, retry_ms after, const retry_reque
     if (hold == 0 || after == UINT32_MAX)
         return;
     retry__store(&aimd->retry__limit, retry__aimd_within(aimd, 1));
-    retry__aimd_rest(aimd, hold, hold + (hold >> 3), request, now);
+    retry__aimd_rest(aimd, RETRY__AIMD_HOLD, hold, hold + (hold >> 3), request, now);
 }
 
 /* Learns from the end of a copy: only one that was sent after the last change, and after the
@@ -4318,8 +4327,11 @@ static void retry__aimd_report(retry_aimd *aimd, const struct retry__event *even
     uint32_t row = retry__load(&aimd->retry__row);
     retry_ms age = retry__max(event->age, retry__min(aimd->cooldown, UINT32_C(1) << 30));
     if (event->good) {
-        if (row != 0)
+        if (row != 0) {
             retry__store(&aimd->retry__row, 0);
+            if (retry__load(&aimd->retry__pause) & RETRY__AIMD_HOLD)
+                retry__store(&aimd->retry__pause, 0);
+        }
         retry__aimd_rise(aimd, retry__load(&event->gates->in_flight), age, event->now);
     } else if (event->outcome != RETRY__IGNORED && retry__aimd_blames(failure)) {
         while (row < UINT8_MAX && !retry__swap(&aimd->retry__row, row, row + 1))
@@ -4330,7 +4342,7 @@ static void retry__aimd_report(retry_aimd *aimd, const struct retry__event *even
             retry__aimd_obey(aimd, failure->retry_after, request, event->now);
         if (event->outcome == RETRY__SICK) { /* 100 ms doubling to a second, the upper half */
             retry_ms pause = retry__min(UINT32_C(100) << retry__min(row, 4), 1000);
-            retry__aimd_rest(aimd, pause >> 1, pause, request, event->now);
+            retry__aimd_rest(aimd, 0, pause >> 1, pause, request, event->now);
         }
     }
 }
