@@ -1280,7 +1280,8 @@ RETRY_API retry_permit retry_breaker_ask(retry_breaker *breaker, bool may_probe,
      window holds `volume` reports of which `ratio` are sick, to half of the ratio's unit.
    - HALF_OPEN: a sick one opens the breaker anew. The answer that completes `probes` closes it,
    with nothing counted, however late it comes.
-   - CIRCUIT_BREAKER_OPEN, CLIENT_THROTTLED: as retry_breaker_release.
+   - CIRCUIT_BREAKER_OPEN, CLIENT_THROTTLED, what is `unsent` and the client's fault or no word of
+   the node's, and a zeroed failure, which says nothing: as retry_breaker_release.
    An answer `slow` ms or more after the permit was granted is sick. Nothing happens if the breaker
    has changed its state since (65,536 changes look like none), for NULL and a refused permit. */
 RETRY_API bool retry_breaker_report(retry_breaker *breaker, retry_permit permit,
@@ -1501,12 +1502,12 @@ RETRY_API void retry_start(retry_operation *op, const retry_service *service, re
    - The AIMD limit: PACED for a random time, longer for those who have more time left.
    - The rate: PACED until its turn; THROTTLED if that is the rate's `wait` or more away, in `delay`
      ms.
-   - A wait would leave less than half of the time that an attempt has at best, which is the smaller
-     of the client's cut_after and the request's timeout: EXPIRE, DEADLINE, at once.
-   Refused, copy 0 ends the operation: FAIL with that cause, or EXPIRE. The charge of its retry goes
-   back, and the observer hears of it with a NULL failure. END's `delay` is 0 but for these, for
-   BUDGET_EXHAUSTED (the delay that the strategy gave) and EXPIRE (the ms that were left).
-   A WAIT's delay is never 0. To call sooner does no harm. */
+   - A wait would leave less than an eighth of the request's timeout, half of cut_after or twice
+   what answers take now, whichever is known and least: EXPIRE, DEADLINE, at once. Refused, copy 0
+   ends the operation: FAIL with that cause, or EXPIRE. The charge of its retry goes back, and the
+   observer hears of it with a NULL failure. END's `delay` is 0 but for these, for BUDGET_EXHAUSTED
+   (the delay that the strategy gave) and EXPIRE (the ms that were left, or that the wait would have
+   taken, if that is more). A WAIT's delay is never 0. To call sooner does no harm. */
 RETRY__NO_IGNORE RETRY_API retry_step retry_next(retry_operation *op, retry_time now);
 
 /* A copy has ended; NULL failure: it worked, and the operation is over (SUCCESS). What comes while
@@ -1552,8 +1553,9 @@ struct retry_hedge {
 
 /* Gives an operation further copies, before retry_start: one more when no answer has come for
    `delay` ms, or as latency tells, and at once when a copy fails. The first answer wins. Only for
-   idempotent operations. Each further copy costs retry_cost of the budget's. NULL hedge, or one
-   without copies: none. NULL op, one that is under way, or a CANCEL that is due: nothing happens.
+   idempotent operations. Each further copy costs what a retry after a timeout does. NULL hedge, or
+   one without copies: none. NULL op, one that is under way, or a CANCEL that is due: nothing
+   happens.
    When a copy fails, the first that fits:
    - Final whatever is on the wire (UNSAFE, UNKNOWN_REASON, NOT_RETRYABLE, or not permitted): the
    attempt has failed.
@@ -3726,10 +3728,10 @@ enum {
 RETRY__COLD uint8_t retry__outcome(const retry_failure *failure)
 {
     uint8_t traits;
-    if (failure->unsent ? failure->fault == RETRY_FAULT_CLIENT
-                        : failure->reason == RETRY_REASON_NONE && failure->code == 0 &&
-                              failure->fault == RETRY_FAULT_OTHER && !failure->timeout &&
-                              !failure->throttle)
+    if (failure->unsent
+            ? failure->fault == RETRY_FAULT_CLIENT
+            : failure->reason == RETRY_REASON_NONE && failure->code == 0 &&
+                  failure->fault == RETRY_FAULT_OTHER && !failure->timeout && !failure->throttle)
         return RETRY__IGNORED; /* it says nothing of the other end */
     traits = retry__traits(failure->reason);
     if ((traits & (RETRY__TRAIT_SICK | RETRY__TRAIT_UNSENT)) == RETRY__TRAIT_UNSENT)
@@ -4793,7 +4795,7 @@ static retry_ms retry__attempt_most(const retry_request *request)
 static retry_ms retry__attempt_least(const retry_request *request, const retry_gates *gates)
 {
     retry_ms cut = request->client->cut_after, slow = retry__load(&gates->retry__pace) >> 4;
-    retry_ms least = request->timeout >> 3;
+    retry_ms least = retry__or(request->timeout >> 3, 1);
     if (cut != 0)
         least = retry__min(least, cut - (cut >> 1));
     if (slow != 0)
