@@ -1503,11 +1503,12 @@ RETRY_API void retry_start(retry_operation *op, const retry_service *service, re
    - The rate: PACED until its turn; THROTTLED if that is the rate's `wait` or more away, in `delay`
      ms.
    - A wait would leave less than an eighth of the request's timeout, half of cut_after or twice
-   what answers take now, whichever is known and least: EXPIRE, DEADLINE, at once. Refused, copy 0
-   ends the operation: FAIL with that cause, or EXPIRE. The charge of its retry goes back, and the
-   observer hears of it with a NULL failure. END's `delay` is 0 but for these, for BUDGET_EXHAUSTED
-   (the delay that the strategy gave) and EXPIRE (the ms that were left, or that the wait would have
-   taken, if that is more). A WAIT's delay is never 0. To call sooner does no harm. */
+     what answers take now, whichever is known and least: EXPIRE, DEADLINE, at once.
+   Refused, copy 0 ends the operation: FAIL with that cause, or EXPIRE. The charge of its retry goes
+   back, and the observer hears of it with a NULL failure. END's `delay` is 0 but for these, for
+   BUDGET_EXHAUSTED (the delay that the strategy gave) and EXPIRE (the ms that were left, or that
+   the wait would have taken, if that is more).
+   A WAIT's delay is never 0. To call sooner does no harm. */
 RETRY__NO_IGNORE RETRY_API retry_step retry_next(retry_operation *op, retry_time now);
 
 /* A copy has ended; NULL failure: it worked, and the operation is over (SUCCESS). What comes while
