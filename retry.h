@@ -1280,7 +1280,8 @@ RETRY_API retry_permit retry_breaker_ask(retry_breaker *breaker, bool may_probe,
      window holds `volume` reports of which `ratio` are sick, to half of the ratio's unit.
    - HALF_OPEN: a sick one opens the breaker anew. The answer that completes `probes` closes it,
    with nothing counted, however late it comes.
-   - CIRCUIT_BREAKER_OPEN, CLIENT_THROTTLED: as retry_breaker_release.
+   - CIRCUIT_BREAKER_OPEN, CLIENT_THROTTLED, what is `unsent` and the client's fault or no word of
+   the node's, and a zeroed failure, which says nothing: as retry_breaker_release.
    An answer `slow` ms or more after the permit was granted is sick. Nothing happens if the breaker
    has changed its state since (65,536 changes look like none), for NULL and a refused permit. */
 RETRY_API bool retry_breaker_report(retry_breaker *breaker, retry_permit permit,
@@ -1339,7 +1340,8 @@ typedef struct retry_aimd {
     uint32_t retry__fell;   /* private: ms; when it fell last */
     uint32_t retry__change; /* private: ms; when it rose or fell last */
     uint32_t retry__row;    /* private: failures in a row that may lower it; stays at 255 */
-    uint32_t retry__pause;  /* private: ms; when the last pause ends; 0: there was none */
+    uint32_t retry__pause; /* private: ms; when the last pause ends, odd if the server asked for it;
+                              0: there was none */
 } retry_aimd;
 
 /* How many may be in flight at once, `max` and `min` as they are now. NULL: UINT32_MAX. */
@@ -1500,11 +1502,12 @@ RETRY_API void retry_start(retry_operation *op, const retry_service *service, re
    - The AIMD limit: PACED for a random time, longer for those who have more time left.
    - The rate: PACED until its turn; THROTTLED if that is the rate's `wait` or more away, in `delay`
      ms.
-   - A wait would leave less than half of the time that an attempt has at best, which is the smaller
-     of the client's cut_after and the request's timeout: EXPIRE, DEADLINE, at once.
+   - A wait would leave less than an eighth of the request's timeout, half of cut_after or twice
+     what answers take now, whichever is known and least: EXPIRE, DEADLINE, at once.
    Refused, copy 0 ends the operation: FAIL with that cause, or EXPIRE. The charge of its retry goes
    back, and the observer hears of it with a NULL failure. END's `delay` is 0 but for these, for
-   BUDGET_EXHAUSTED (the delay that the strategy gave) and EXPIRE (the ms that were left).
+   BUDGET_EXHAUSTED (the delay that the strategy gave) and EXPIRE (the ms that were left, or that
+   the wait would have taken, if that is more).
    A WAIT's delay is never 0. To call sooner does no harm. */
 RETRY__NO_IGNORE RETRY_API retry_step retry_next(retry_operation *op, retry_time now);
 
@@ -1551,8 +1554,9 @@ struct retry_hedge {
 
 /* Gives an operation further copies, before retry_start: one more when no answer has come for
    `delay` ms, or as latency tells, and at once when a copy fails. The first answer wins. Only for
-   idempotent operations. Each further copy costs retry_cost of the budget's. NULL hedge, or one
-   without copies: none. NULL op, one that is under way, or a CANCEL that is due: nothing happens.
+   idempotent operations. Each further copy costs what a retry after a timeout does. NULL hedge, or
+   one without copies: none. NULL op, one that is under way, or a CANCEL that is due: nothing
+   happens.
    When a copy fails, the first that fits:
    - Final whatever is on the wire (UNSAFE, UNKNOWN_REASON, NOT_RETRYABLE, or not permitted): the
    attempt has failed.
@@ -3725,15 +3729,17 @@ enum {
 RETRY__COLD uint8_t retry__outcome(const retry_failure *failure)
 {
     uint8_t traits;
-    if (failure->unsent ? failure->fault == RETRY_FAULT_CLIENT
-                        : failure->reason == RETRY_REASON_NONE && failure->code == 0 &&
-                              failure->fault == RETRY_FAULT_OTHER && !failure->timeout)
+    if (failure->unsent
+            ? failure->fault == RETRY_FAULT_CLIENT
+            : failure->reason == RETRY_REASON_NONE && failure->code == 0 &&
+                  failure->fault == RETRY_FAULT_OTHER && !failure->timeout && !failure->throttle)
         return RETRY__IGNORED; /* it says nothing of the other end */
     traits = retry__traits(failure->reason);
+    if ((traits & (RETRY__TRAIT_SICK | RETRY__TRAIT_UNSENT)) == RETRY__TRAIT_UNSENT)
+        return RETRY__IGNORED; /* a gate refused it */
     if (failure->timeout || (traits & RETRY__TRAIT_SICK) != 0)
         return RETRY__SICK;
-    return failure->unsent || (traits & RETRY__TRAIT_UNSENT) != 0 ? RETRY__IGNORED
-                                                                  : RETRY__ANSWERED;
+    return failure->unsent ? RETRY__IGNORED : RETRY__ANSWERED;
 }
 
 /* What has happened to a copy, which gates are asked or told. */
@@ -4253,6 +4259,9 @@ static bool retry__aimd_blames(const retry_failure *failure)
            (retry__traits(failure->reason) & RETRY__TRAIT_BLAMELESS) == 0;
 }
 
+/* Of retry__pause: the server asked for it. Its end is odd then, and else even. */
+#define RETRY__AIMD_HOLD UINT32_C(1)
+
 /* ms that a server may hold back all; 0: it may not. */
 static retry_ms retry__aimd_hold(const retry_aimd *aimd)
 {
@@ -4261,11 +4270,13 @@ static retry_ms retry__aimd_hold(const retry_aimd *aimd)
 }
 
 /* ms that are left of a pause; none if it was never set, or is over. */
-RETRY__WRAPS static retry_ms retry__aimd_pause(const retry_aimd *aimd, uint32_t now)
+RETRY__WRAPS static retry_ms retry__aimd_pause(const retry_aimd *aimd, uint32_t until, uint32_t now)
 {
-    uint32_t until = retry__load(&aimd->retry__pause);
-    retry_ms most = retry__aimd_hold(aimd);
-    most = retry__max(most + (most >> 3), 1000);
+    retry_ms most = 1000;
+    if (until & RETRY__AIMD_HOLD) {
+        most = retry__aimd_hold(aimd);
+        most += (most >> 3) + 1;
+    }
     return until != 0 && until - now <= most ? until - now : 0;
 }
 
@@ -4280,18 +4291,21 @@ static retry_ms retry__aimd_paused(const retry_aimd *aimd, uint32_t now)
 {
     if (retry__load(&aimd->retry__row) < 3 || !retry__aimd_at_min(aimd))
         return 0;
-    return retry__aimd_pause(aimd, now);
+    return retry__aimd_pause(aimd, retry__load(&aimd->retry__pause), now);
 }
 
-/* At the lowest limit all wait, for a time drawn from low to high, unless they do already. */
-RETRY__COLD RETRY__WRAPS void retry__aimd_rest(retry_aimd *aimd, retry_ms low, retry_ms high,
-                                               const retry_request *request, uint32_t now)
+/* At the lowest limit all wait, for a time drawn from low to high, unless they do already. What the
+   server asks for comes before a pause of the limit's own. */
+RETRY__COLD RETRY__WRAPS void retry__aimd_rest(retry_aimd *aimd, uint32_t hold, retry_ms low,
+                                               retry_ms high, const retry_request *request,
+                                               uint32_t now)
 {
     uint32_t seen = retry__load(&aimd->retry__pause), until;
-    if (!retry__aimd_at_min(aimd) || retry__aimd_pause(aimd, now) != 0)
+    if (!retry__aimd_at_min(aimd) ||
+        ((seen & RETRY__AIMD_HOLD) >= hold && retry__aimd_pause(aimd, seen, now) != 0))
         return;
-    until = now + retry__pick(low, high, retry__draw(request->client));
-    retry__swap(&aimd->retry__pause, seen, until ? until : 1);
+    until = retry__max(now + retry__pick(low, high, retry__draw(request->client)), 2);
+    retry__swap(&aimd->retry__pause, seen, (until & ~RETRY__AIMD_HOLD) | hold);
 }
 
 /* A server that refuses one after the other and says until when: all wait, and an eighth more at
@@ -4303,7 +4317,7 @@ static void retry__aimd_obey(retry_aimd *aimd, retry_ms after, const retry_reque
     if (hold == 0 || after == UINT32_MAX)
         return;
     retry__store(&aimd->retry__limit, retry__aimd_within(aimd, 1));
-    retry__aimd_rest(aimd, hold, hold + (hold >> 3), request, now);
+    retry__aimd_rest(aimd, RETRY__AIMD_HOLD, hold, hold + (hold >> 3), request, now);
 }
 
 /* Learns from the end of a copy: only one that was sent after the last change, and after the
@@ -4316,8 +4330,11 @@ static void retry__aimd_report(retry_aimd *aimd, const struct retry__event *even
     uint32_t row = retry__load(&aimd->retry__row);
     retry_ms age = retry__max(event->age, retry__min(aimd->cooldown, UINT32_C(1) << 30));
     if (event->good) {
-        if (row != 0)
+        if (row != 0) {
             retry__store(&aimd->retry__row, 0);
+            if (retry__load(&aimd->retry__pause) & RETRY__AIMD_HOLD)
+                retry__store(&aimd->retry__pause, 0);
+        }
         retry__aimd_rise(aimd, retry__load(&event->gates->in_flight), age, event->now);
     } else if (event->outcome != RETRY__IGNORED && retry__aimd_blames(failure)) {
         while (row < UINT8_MAX && !retry__swap(&aimd->retry__row, row, row + 1))
@@ -4328,7 +4345,7 @@ static void retry__aimd_report(retry_aimd *aimd, const struct retry__event *even
             retry__aimd_obey(aimd, failure->retry_after, request, event->now);
         if (event->outcome == RETRY__SICK) { /* 100 ms doubling to a second, the upper half */
             retry_ms pause = retry__min(UINT32_C(100) << retry__min(row, 4), 1000);
-            retry__aimd_rest(aimd, pause >> 1, pause, request, event->now);
+            retry__aimd_rest(aimd, 0, pause >> 1, pause, request, event->now);
         }
     }
 }
@@ -4779,7 +4796,7 @@ static retry_ms retry__attempt_most(const retry_request *request)
 static retry_ms retry__attempt_least(const retry_request *request, const retry_gates *gates)
 {
     retry_ms cut = request->client->cut_after, slow = retry__load(&gates->retry__pace) >> 4;
-    retry_ms least = request->timeout >> 3;
+    retry_ms least = retry__or(request->timeout >> 3, 1);
     if (cut != 0)
         least = retry__min(least, cut - (cut >> 1));
     if (slow != 0)
