@@ -1081,7 +1081,8 @@ RETRY_API uint32_t retry_budget_balance(const retry_budget *budget);
 
 /* ---- Connection backoff -------------------------------------------------------------------- */
 
-/* One connection's attempts, spaced start to start; zero it. Source: gRPC's connection backoff. */
+/* One connection's attempts, spaced start to start; zero it. A backoff's max of 0 is 120 s, or
+   `initial` if that is more. Source: gRPC's connection backoff. */
 typedef struct retry_connection {
     retry_backoff backoff;            /* (default: each field that is 0: RETRY_BACKOFF_GRPC's) */
     retry_ms min_connect_timeout;     /* ms that an attempt is always granted (default: 0: 20000) */
@@ -3272,7 +3273,7 @@ static retry_backoff retry__connection_backoff(const retry_connection *connectio
     if (backoff.jitter == RETRY_JITTER_DEFAULT)
         backoff.jitter = grpc.jitter;
     backoff.initial = retry__or(backoff.initial, grpc.initial);
-    backoff.max = retry__or(backoff.max, grpc.max);
+    backoff.max = retry__or(backoff.max, retry__max(grpc.max, backoff.initial));
     backoff.factor = retry__or(backoff.factor, grpc.factor);
     return backoff;
 }
@@ -3336,6 +3337,7 @@ RETRY_API retry_ms retry_connection_begin(retry_connection *connection, retry_ti
             RETRY__LONGEST);
     connection->retry__attempts = retry__add(connection->retry__attempts, 1);
     connection->retry__started = now;
+    connection->retry__after = 0; /* what was told of an attempt before */
     connection->retry__state = RETRY__CONNECTING;
     return retry__max(connection->retry__spacing,
                       retry__or(connection->min_connect_timeout, 20000));
@@ -3349,13 +3351,15 @@ RETRY_API void retry_connection_retry_after(retry_connection *connection, retry_
 
 RETRY_API retry_ms retry_connection_failed(retry_connection *connection, retry_time now)
 {
+    retry_ms after;
     if (!connection)
         return 0;
+    after = connection->retry__after;
     if (connection->retry__state == RETRY__IDLE && retry_connection_wait(connection, now) == 0)
         retry_connection_begin(connection, now);
     if (connection->retry__state != RETRY__IDLE)
         retry__connection_end(connection, now);
-    retry__connection_defer(connection, connection->retry__after, now);
+    retry__connection_defer(connection, after, now);
     connection->retry__after = 0;
     return retry_connection_wait(connection, now);
 }
