@@ -67,7 +67,8 @@ static void test_failing_late(void)
                   (unsigned long)rows[i].random);
         CHECK_EQUAL(rows[i].sleep, retry_connection_failed(&connection, AT(rows[i].after)));
         CHECK_EQUAL(rows[i].sleep, retry_connection_wait(&connection, AT(rows[i].after)));
-        CHECK_EQUAL(0, retry_connection_wait(&connection, AT(rows[i].after) + rows[i].sleep));
+        CHECK_EQUAL(
+            0, retry_connection_wait(&connection, check_after(AT(rows[i].after), rows[i].sleep)));
     }
 }
 
