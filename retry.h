@@ -358,7 +358,7 @@
                 factor= spread= retry-after-spread=                                  ratio
       budget    none (the default: every retry is paid) best-effort smithy aws aws-2026 grpc
                 capacity= cost= timeout-cost= throttle-cost= success= request=       tokens
-                per-second= floor=                                                   tokens
+                per-second= base-per-second= floor=                                  tokens
                 expire=                                                              duration
                 refund-last= charge-failures=                                        yes no
                 in-flight=   operations at once, for best-effort (1)                 whole number
@@ -1691,8 +1691,8 @@ typedef struct retry_text_error {
 /* Reads a policy from `length` bytes, as the header's opening comment has it; the empty text is
    best-effort. On success sets *policy. False, and nothing is changed but *error (may be NULL): a
    NULL argument, an unknown word, a preset that is not first, a key given twice, a wrong value, or
-   values that make no sense (min, initial or throttled above max, factor below 1, spread without
-   jitter=spread). */
+   values that make no sense (min, initial or throttled above max, throttled below initial, factor
+   below 1, spread without jitter=spread, a spread of 0). */
 RETRY_API bool retry_parse_policy(retry_policy *policy, const char *text, size_t length,
                                   retry_text_error *error);
 
@@ -1702,9 +1702,11 @@ RETRY_API bool retry_parse_policy(retry_policy *policy, const char *text, size_t
 RETRY_API bool retry_parse_budget(retry_budget_options *options, const char *text, size_t length,
                                   retry_text_error *error);
 
-/* Reads a duration, such as 250, 250ms, 1.5s, 2m or 1h, or a header with a number of ms: up to nine
-   decimals, rounded up to a whole ms. False, and *duration is left alone, for anything else, more
-   than UINT32_MAX ms, and NULL; *error (may be NULL) says why. */
+/* Reads a duration, such as 250, 250ms, 1.5s, 2m, 1h30m or 1d, or a header with a number of ms.
+   Units are d, h, m, s, ms and us, each smaller than the one before; without a unit it is ms. A
+   number may have nine decimals, and is rounded up to a whole ms. Blanks, tabs and line ends around
+   it do not count. False, and *duration is left alone, for anything else, more than UINT32_MAX ms,
+   and NULL; *error (may be NULL) says why. */
 RETRY_API bool retry_parse_duration(const char *text, size_t length, retry_ms *duration,
                                     retry_text_error *error);
 
@@ -5899,7 +5901,7 @@ static void retry__hedge_refund(retry_operation *op)
 /* ms: UINT32_MAX for none. */
 static void retry__hedge_set(retry_hedge *hedge, retry_ms delay, retry_time now)
 {
-    hedge->retry__delay = delay;
+    hedge->retry__delay = delay == UINT32_MAX ? delay : retry__min(delay, RETRY__LONGEST);
     hedge->retry__since = now;
 }
 
