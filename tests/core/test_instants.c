@@ -4,6 +4,7 @@
    until then, no more, and goes on from there. */
 #define RETRY_IMPLEMENTATION
 #include "../../retry.h"
+#include "../support/by_hand.h"
 #include "../support/check.h"
 #include "../support/refill.h"
 #include "../support/steps.h"
@@ -527,6 +528,58 @@ static void breaks(struct moment at)
     CHECK_EQUAL(at.passed >= 1000, retry_breaker_get(&breaker, at.now).in_a_row);
 }
 
+/* The same of an operation that asks it. */
+static void asks_a_breaker(struct moment at)
+{
+    static retry_breaker breaker;
+    retry_step step;
+    memset(&breaker, 0, sizeof breaker);
+    memset(&gates, 0, sizeof gates);
+    breaker.open = 50000;
+    retry_gates_breaker(&gates, &breaker);
+    retry_breaker_set(&breaker, RETRY_BREAKER_OPEN, at.start);
+    step = by_hand_ask(&gates, 0, at.now);
+    if (at.passed < 50000)
+        CHECK_EQUAL(50000 - at.passed, CHECK_END(FAIL, CIRCUIT_OPEN, step).delay);
+    else
+        CHECK_SEND(step);
+}
+
+/* One a second. */
+static void asks_a_rate(struct moment at)
+{
+    static retry_rate rate;
+    retry_step step;
+    memset(&rate, 0, sizeof rate);
+    memset(&gates, 0, sizeof gates);
+    rate.max = RETRY_PER_SECOND(1);
+    rate.wait = 5000;
+    retry_gates_rate(&gates, &rate);
+    CHECK_SEND(by_hand_attempt(&gates, 0, at.start, NULL, at.start));
+    step = by_hand_ask(&gates, 0, at.now);
+    if (at.passed < 1000)
+        CHECK_RANGE(1000 - at.passed, 1001 - at.passed, CHECK_WAIT(PACED, step).delay);
+    else
+        CHECK_SEND(step);
+}
+
+/* Falls once in 50 s, however many fail. */
+static void falls(struct moment at)
+{
+    static retry_aimd limit;
+    retry_failure late = retry_classify_errno(0, true);
+    memset(&limit, 0, sizeof limit);
+    memset(&gates, 0, sizeof gates);
+    limit.max = 16;
+    limit.cooldown = 50000;
+    late.timeout = true;
+    retry_gates_aimd(&gates, &limit);
+    by_hand_attempt(&gates, 0, at.start, &late, at.start);
+    CHECK_EQUAL(8, retry_aimd_limit(&limit));
+    by_hand_attempt(&gates, 0, at.now, &late, at.now);
+    CHECK_EQUAL(at.passed > 50000 ? 4 : 8, retry_aimd_limit(&limit));
+}
+
 /* A name that nobody has looked up for a minute loses its slot. */
 static void forgets(struct moment at)
 {
@@ -578,6 +631,9 @@ static void test_each_function(void)
         {"waits for its turn", waits_for_its_turn},
         {"hedges", hedges},
         {"breaks", breaks},
+        {"asks a breaker", asks_a_breaker},
+        {"asks a rate", asks_a_rate},
+        {"falls", falls},
         {"forgets", forgets},
         {"is initialised", is_initialised},
     };
