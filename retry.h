@@ -363,7 +363,7 @@
                 factor= spread= retry-after-spread=                                  ratio
       budget    none (the default: every retry is paid) best-effort smithy aws aws-2026 grpc
                 capacity= cost= timeout-cost= throttle-cost= success= request=       tokens
-                per-second= floor=                                                   tokens
+                per-second= base-per-second= floor=                                  tokens
                 expire=                                                              duration
                 refund-last= charge-failures=                                        yes no
                 in-flight=   operations at once, for best-effort (1)                 whole number
@@ -1109,7 +1109,8 @@ RETRY_API uint32_t retry_budget_balance(const retry_budget *budget);
 
 /* ---- Connection backoff -------------------------------------------------------------------- */
 
-/* One connection's attempts, spaced start to start; zero it. Source: gRPC's connection backoff. */
+/* One connection's attempts, spaced start to start; zero it. A backoff's max of 0 is 120 s, or
+   `initial` if that is more. Source: gRPC's connection backoff. */
 typedef struct retry_connection {
     retry_backoff backoff;            /* (default: each field that is 0: RETRY_BACKOFF_GRPC's) */
     retry_ms min_connect_timeout;     /* ms that an attempt is always granted (default: 0: 20000) */
@@ -1651,8 +1652,8 @@ typedef struct retry_text_error {
 /* Reads a policy from `length` bytes, as the header's opening comment has it; the empty text is
    best-effort. On success sets *policy. False, and nothing is changed but *error (may be NULL): a
    NULL argument, an unknown word, a preset that is not first, a key given twice, a wrong value, or
-   values that make no sense (min, initial or throttled above max, factor below 1, spread without
-   jitter=spread). */
+   values that make no sense (min, initial or throttled above max, throttled below initial, factor
+   below 1, spread without jitter=spread, a spread of 0). */
 RETRY_API bool retry_parse_policy(retry_policy *policy, const char *text, size_t length,
                                   retry_text_error *error);
 
@@ -1662,9 +1663,11 @@ RETRY_API bool retry_parse_policy(retry_policy *policy, const char *text, size_t
 RETRY_API bool retry_parse_budget(retry_budget_options *options, const char *text, size_t length,
                                   retry_text_error *error);
 
-/* Reads a duration, such as 250, 250ms, 1.5s, 2m or 1h, or a header with a number of ms: up to nine
-   decimals, rounded up to a whole ms. False, and *duration is left alone, for anything else, more
-   than UINT32_MAX ms, and NULL; *error (may be NULL) says why. */
+/* Reads a duration, such as 250, 250ms, 1.5s, 2m, 1h30m or 1d, or a header with a number of ms.
+   Units are d, h, m, s, ms and us, each smaller than the one before; without a unit it is ms. A
+   number may have nine decimals, and is rounded up to a whole ms. Blanks, tabs and line ends around
+   it do not count. False, and *duration is left alone, for anything else, more than UINT32_MAX ms,
+   and NULL; *error (may be NULL) says why. */
 RETRY_API bool retry_parse_duration(const char *text, size_t length, retry_ms *duration,
                                     retry_text_error *error);
 
@@ -3230,7 +3233,7 @@ static retry_backoff retry__connection_backoff(const retry_connection *connectio
     if (backoff.jitter == RETRY_JITTER_DEFAULT)
         backoff.jitter = grpc.jitter;
     backoff.initial = retry__or(backoff.initial, grpc.initial);
-    backoff.max = retry__or(backoff.max, grpc.max);
+    backoff.max = retry__or(backoff.max, retry__max(grpc.max, backoff.initial));
     backoff.factor = retry__or(backoff.factor, grpc.factor);
     return backoff;
 }
@@ -3294,6 +3297,7 @@ RETRY_API retry_ms retry_connection_begin(retry_connection *connection, retry_ti
             RETRY__LONGEST);
     connection->retry__attempts = retry__add(connection->retry__attempts, 1);
     connection->retry__started = now;
+    connection->retry__after = 0; /* what was told of an attempt before */
     connection->retry__state = RETRY__CONNECTING;
     return retry__max(connection->retry__spacing,
                       retry__or(connection->min_connect_timeout, 20000));
@@ -3307,13 +3311,15 @@ RETRY_API void retry_connection_retry_after(retry_connection *connection, retry_
 
 RETRY_API retry_ms retry_connection_failed(retry_connection *connection, retry_time now)
 {
+    retry_ms after;
     if (!connection)
         return 0;
+    after = connection->retry__after;
     if (connection->retry__state == RETRY__IDLE && retry_connection_wait(connection, now) == 0)
         retry_connection_begin(connection, now);
     if (connection->retry__state != RETRY__IDLE)
         retry__connection_end(connection, now);
-    retry__connection_defer(connection, connection->retry__after, now);
+    retry__connection_defer(connection, after, now);
     connection->retry__after = 0;
     return retry_connection_wait(connection, now);
 }
@@ -5664,7 +5670,7 @@ static void retry__hedge_refund(retry_operation *op)
 /* ms: UINT32_MAX for none. */
 static void retry__hedge_set(retry_hedge *hedge, retry_ms delay, retry_time now)
 {
-    hedge->retry__delay = delay;
+    hedge->retry__delay = delay == UINT32_MAX ? delay : retry__min(delay, RETRY__LONGEST);
     hedge->retry__since = now;
 }
 
