@@ -331,7 +331,7 @@
    retry_connection spaces the starts of connection attempts as gRPC does: 1 s, 1.6 s, 2.56 s ... up
    to 2 minutes, 20 % more or less. Zero it, or start from RETRY_CONNECTION_GRPC. A device:
 
-      timeout = retry_connection_begin(&connection, retry_random(NULL), now); // then connect
+      timeout = retry_connection_begin(&connection, now); // then connect
       retry_connection_established(&connection, now); // the connection is usable
       wait = retry_connection_failed(&connection, now); // it failed, or it was lost
 
