@@ -94,8 +94,10 @@
      "interval", "ceil" and "max-duration". They are in an object "retry" or in the entry itself. It
      counts only if its strategy is constant, linear or exponential, and its interval above 0.
    - Numbers are digits only. In a specification a number that is too large counts as UINT32_MAX.
-   - Each member named here must have the type given, and must not come twice. Anything else is
-     skipped. All names may be spelt with escapes.
+   - A specification with a value of another kind ("ceil": null, 2.5, -1) makes no sense. Its entry
+     then has none, and the rest of the map stays.
+   - Each other member named here must have the type given. None of them may come twice. Anything
+     else is skipped. All names may be spelt with escapes.
 
    WHAT A MAP ADDS
    errmap_classify_kv judges a status that it knows by RFC 0049, and all others by the map. The
@@ -1378,6 +1380,7 @@ typedef struct errmap__parser {
     uint32_t count;        /* entries seen, those beyond capacity too */
     errmap_entry *entry;   /* the one under way */
     uint32_t fields;       /* of it, that have been seen, by bit */
+    bool odd;              /* of it: its specification makes no sense */
     errmap__token *tokens; /* of it, once jsmn has read it */
     errmap_entry spare;    /* for entries beyond capacity */
 } errmap__parser;
@@ -1520,7 +1523,7 @@ static retry_ms errmap__read_time(errmap__parser *parser, const errmap__token *v
     retry_ms time;
     if (errmap__whole_number(errmap__token_text(parser, value), errmap__token_length(value),
                              &time) == ERRMAP__NO_NUMBER)
-        errmap__refuse_token(parser, value);
+        parser->odd = true;
     return time;
 }
 
@@ -1572,8 +1575,8 @@ static uint32_t errmap__lookup_field(const errmap__parser *parser, const errmap_
     return errmap__lookup_token(parser, key, (const uint8_t *)&names, ERRMAP__FIELD_COUNT);
 }
 
-/* Which field a key and its value are, if they are one that is read; refused if it is of another
-   type, or read already. */
+/* Which field a key and its value are, if they are one that is read; refused if it is read already,
+   or of another type. Of a specification another type only makes no sense. */
 static uint32_t errmap__recognise(errmap__parser *parser, const errmap__token *key, int retry_end)
 {
     static const uint8_t types[] = {
@@ -1587,10 +1590,13 @@ static uint32_t errmap__recognise(errmap__parser *parser, const errmap__token *k
         return ERRMAP__FIELD_COUNT;
     if ((parser->fields & bit) != 0)
         errmap__refuse_token(parser, key);
-    if (key[1].type != types[field])
-        errmap__refuse_token(parser, &key[1]);
     parser->fields |= bit;
-    return field;
+    if (key[1].type == types[field])
+        return field;
+    if (field < ERRMAP__RETRY)
+        errmap__refuse_token(parser, &key[1]);
+    parser->odd = true;
+    return ERRMAP__FIELD_COUNT;
 }
 
 /* RFC 0013 requires an interval. */
@@ -1607,6 +1613,7 @@ static void errmap__read_fields(errmap__parser *parser)
     const errmap__token *key = parser->tokens + 1;
     int retry_end = 0;
     parser->fields = 0;
+    parser->odd = false;
     while (key + 1 < errmap__tokens_end(parser) && parser->status == ERRMAP_OK) {
         const errmap__token *const value = key + 1;
         const uint32_t field = errmap__recognise(parser, key, retry_end);
@@ -1618,7 +1625,7 @@ static void errmap__read_fields(errmap__parser *parser)
             key = errmap__skip_token(parser, value);
         }
     }
-    if (!errmap__has_specification(entry)) {
+    if (parser->odd || !errmap__has_specification(entry)) {
         entry->strategy = ERRMAP_SPEC_NONE;
         entry->after = entry->interval = entry->ceil = entry->max_duration = 0;
     }
