@@ -103,7 +103,14 @@
    errmap_classify_kv judges a status that it knows by RFC 0049, and all others by the map. The
    attributes retry-now, retry-later and auto-retry permit a retry of every operation, unless
    no-retry is there too. The attribute temp alone does not. Hand advice.failure to retry.h, and do
-   what the four flags of errmap_advice say: refresh_config, reconnect, authentication, special.
+   what the flags of errmap_advice say, whatever the status: refresh_config, reconnect,
+   authentication, special. If `success` is true, the operation has worked: report no failure.
+
+   Of two maps of a node errmap_newer takes the one of the higher version, and the higher revision
+   only if both have the same version. Each version counts its revisions anew (kv_engine's map of
+   version 2 began at revision 1), and only the higher version has the newer attributes, such as
+   rate-limit. So version 2, revision 1 is taken over version 1, revision 5. kv_engine's own page
+   (docs/ErrorMap.md) says otherwise: there the higher revision is better, whatever the version.
 
    THE SERVER'S OWN INTERVALS
    Delays are normally your policy's. If you would rather wait as the server's specification says:
@@ -377,6 +384,7 @@ typedef struct errmap_advice {
     bool reconnect;            /* drop this connection and open another (default: false) */
     bool authentication;       /* the credentials are at fault (default: false) */
     bool special;              /* needs code written for it; without, reconnect (default: false) */
+    bool success;              /* it has worked: there is no failure to decide (default: false) */
 } errmap_advice;
 
 /* Returns what the map alone says about a status. With the attribute retry-now, retry-later or
@@ -388,6 +396,7 @@ typedef struct errmap_advice {
      conn-state-invalidated  reconnect
      auth                    authentication
      special-handling        special and reconnect
+     success                 success
 
    If the map is NULL or does not have the status, failure.unknown is true, and all else but the
    code is zero. Source: RFC 0013. */
@@ -400,9 +409,10 @@ RETRY_API errmap_advice errmap_advise(const errmap *map, uint32_t status);
      0x86  KV_TEMPORARY_FAILURE                0xa4  KV_SYNC_WRITE_RE_COMMIT_IN_PROGRESS
 
    They are not if the operation is one of DCP's, nor are 0x00 to 0x06, 0x08, 0x20 to 0x25, 0x80,
-   0x81, 0x83, 0x84, 0xa0, 0xa1, 0xa3 and 0xc0 to 0xd8. Of all these the map only adds the entry,
-   and the four flags stay false. Any other status is the map's to judge, as by errmap_advise.
-   Source: RFC 0049. */
+   0x81, 0x83, 0x84, 0xa0, 0xa1, 0xa3 and 0xc0 to 0xd8. To all these the map adds its entry and the
+   flags, as by errmap_advise, except that `special` alone is no reason to reconnect: a client knows
+   these statuses (0xcc is a lookup of which a part failed). Any other status is the map's to judge.
+   Sources: RFC 0049, RFC 0013. */
 RETRY_API errmap_advice errmap_classify_kv(const errmap *map, uint16_t status, uint8_t opcode);
 
 /* Whether a memcached opcode is idempotent. Source: RFC 0049. */
@@ -1939,6 +1949,7 @@ RETRY_API errmap_advice errmap_advise(const errmap *map, uint32_t status)
     advice.refresh_config = (attributes & ERRMAP_ATTR_FETCH_CONFIG) != 0;
     advice.authentication = (attributes & ERRMAP_ATTR_AUTH) != 0;
     advice.special = (attributes & ERRMAP_ATTR_SPECIAL_HANDLING) != 0;
+    advice.success = (attributes & ERRMAP_ATTR_SUCCESS) != 0;
     advice.reconnect = advice.special || (attributes & ERRMAP_ATTR_CONN_STATE_INVALIDATED) != 0;
     return advice;
 }
@@ -1991,12 +2002,12 @@ static bool errmap__kv_known(uint16_t status)
 
 RETRY_API errmap_advice errmap_classify_kv(const errmap *map, uint16_t status, uint8_t opcode)
 {
-    errmap_advice advice;
-    if (!errmap__kv_known(status))
-        return errmap_advise(map, status);
-    memset(&advice, 0, sizeof advice);
-    advice.failure = errmap__failure(errmap__kv_reason(status, opcode), status);
-    advice.entry = errmap_find(map, status);
+    errmap_advice advice = errmap_advise(map, status);
+    if (errmap__kv_known(status)) {
+        advice.failure = errmap__failure(errmap__kv_reason(status, opcode), status);
+        if (advice.special)
+            advice.reconnect = (advice.entry->attributes & ERRMAP_ATTR_CONN_STATE_INVALIDATED) != 0;
+    }
     return advice;
 }
 
