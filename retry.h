@@ -3518,7 +3518,7 @@ static bool retry__scan_name(retry__scan *scan, const char *names, uint32_t *ind
 static retry_failure retry__failure(retry_reason reason, uint32_t code)
 {
     retry_failure failure = {
-        reason, RETRY_SAFETY_MAYBE, RETRY_FAULT_OTHER, false, false, false, false, 0, code, false};
+        reason, RETRY_SAFETY_MAYBE, RETRY_FAULT_OTHER, false, false, false, false, false, 0, code};
     return failure;
 }
 
