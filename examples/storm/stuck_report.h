@@ -28,8 +28,7 @@ static void stuck_legend(const stuck_plan *plan)
     printf(
         "Take a retry_service for each process and server. With several nodes add\n"
         "retry_client_nodes, and a limit for each node. Is any fleet stuck?\n"
-        "Operations of %g s, attempts of %g s (of %d processes: not cut); %d s of 13 faults,\n"
-        "one after the other.%s\n\n"
+        "Operations of %g s, attempts of %g s; %d s of 13 faults, one after the other.%s\n\n"
         "  server     second: drops what would wait for over a second; endless: drops nothing;\n"
         "             503: says so at once when 50 ms of work wait. \"x 4\": and four nodes\n"
         "  busy       %% of the workers, while all is well and nothing is retried\n"
@@ -37,7 +36,7 @@ static void stuck_legend(const stuck_plan *plan)
         "             and without retries, attempts of that time (cut) or for all of it (uncut)\n"
         "  stuck      faults after which fewer than 95 %% are done even %d s later\n"
         "  back       s after the worst fault until 95 %% are done again\n\n",
-        plan->timeout / 1000.0, plan->cut_after / 1000.0, STUCK_APART, STUCK_LENGTH / 1000,
+        plan->timeout / 1000.0, plan->cut_after / 1000.0, STUCK_LENGTH / 1000,
         plan->verbose ? "" : " Every load: -v.", STUCK_COUNTED / 1000, (int)(plan->within / 1000));
     printf("                              done, %%             stuck                back, s\n"
            "processes server  busy  service   cut uncut  service cut uncut  service   cut uncut\n");

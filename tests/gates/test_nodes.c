@@ -742,14 +742,14 @@ static void test_no_time_to_wait(void)
     occupy(1);
     prepare(0, RATE_PACED);
     prepare(1, RATE_PACED);
-    one = start_of(&client, 1999, START);
-    CHECK_EQUAL(1999, CHECK_END(EXPIRE, DEADLINE, retry_next(&one, START)).delay);
-    one = start_of(&client, 2000, START);
+    one = start_of(&client, 1141, START); /* an eighth of it is left, all but 1 ms */
+    CHECK_EQUAL(1141, CHECK_END(EXPIRE, DEADLINE, retry_next(&one, START)).delay);
+    one = start_of(&client, 1142, START);
     CHECK_EQUAL(1000, CHECK_WAIT(PACED, retry_next(&one, START)).delay);
     retry_stop(&one, START);
     retry_gates_rate(&nodes[1], NULL);
     prepare(1, FULL);
-    one = start_of(&client, 1999, START);
+    one = start_of(&client, 1141, START);
     CHECK_EQUAL(1, CHECK_WAIT(PACED, retry_next(&one, START)).delay);
 }
 
@@ -862,8 +862,10 @@ static void test_pace_of_each(void)
     uint32_t i;
     set_up(3);
     client.always_interval = 1;
+    client.cut_after = 400;
     send_to(1, 3, START);
     retry_ended(&op, 0, NULL, AT(300));
+    client.cut_after = 100;
     op = start_of(&client, 100000, AT(300));
     send_to(0, 3, AT(300));
     CHECK_CANCEL(retry_next(&op, AT(400)));

@@ -89,9 +89,9 @@ breaker="retry_breaker_ask retry_breaker_report retry_breaker_release
 # shellcheck disable=SC2046 # one word a function
 flash 21800 "all of retry.h" $(functions "$dir/retry.o")
 object=errmap # what it calls in retry.h is counted there
-flash 4600 "parse an error map and find in it" errmap_parse errmap_find
+flash 4400 "parse an error map and find in it" errmap_parse errmap_find
 # shellcheck disable=SC2046
-flash 6144 "all of errmap.h" $(functions "$dir/errmap.o")
+flash 6850 "all of errmap.h" $(functions "$dir/errmap.o")
 
 cut() # LIMIT PART: what `make cut` writes of it, all of it, without the compiler's helpers
 {
@@ -140,5 +140,5 @@ lines() # HEADER LIMIT: all that follow its opening comment
 echo
 echo "Lines of source                                         lines  at most"
 lines retry.h 5960
-lines errmap.h 1850
+lines errmap.h 2150
 [ -z "${STRICT:-}" ] || exit $bad
