@@ -1073,39 +1073,30 @@ RETRY_API void retry_budget_deposit(retry_budget *budget, uint32_t amount);
 /* Thousandths in the bucket as of the last call on it. NULL: 0. */
 RETRY_API uint32_t retry_budget_balance(const retry_budget *budget);
 
-/* The numbers of each preset: X(capacity in thousandths; cost, after a time-out, after a throttled
-   answer, success and floor in tokens; refund_last, charge_failures; expire in s, base a second).
- */
-#define RETRY__BUDGET_EFFORT(X, capacity) X(capacity, 0.25, 1, 1, 0.1, 0, false, false, 10, 0.05)
-#define RETRY__BUDGET_SMITHY(X) X(RETRY_TOKENS(500), 5, 10, 5, 1, 0, false, false, 0, 0)
-#define RETRY__BUDGET_AWS(X) X(RETRY_TOKENS(500), 5, 10, 5, 1, 0, true, false, 0, 0)
-#define RETRY__BUDGET_AWS_2026(X) X(RETRY_TOKENS(500), 14, 14, 5, 1, 0, true, false, 0, 0)
-#define RETRY__BUDGET_GRPC(X) X(RETRY_TOKENS(10), 1, 0, 0, 0.1, 5, false, true, 0, 0)
-
-#define RETRY__BUDGET(capacity, cost, timeout_cost, throttle_cost, success, floor, refund, charge, \
-                      expire, base)                                                                \
-    RETRY__INIT(capacity, RETRY_TOKENS(cost), RETRY_TOKENS(timeout_cost),                          \
+#define RETRY__TOKEN 1000u /* RETRY_TOKENS(1) in whole numbers */
+#define RETRY__BUDGET(capacity, cost, timeout_cost, throttle_cost, success, floor, refund, charge) \
+    RETRY__INIT(RETRY_TOKENS(capacity), RETRY_TOKENS(cost), RETRY_TOKENS(timeout_cost),            \
                 RETRY_TOKENS(throttle_cost), RETRY_TOKENS(success), 0, 0, RETRY_TOKENS(floor),     \
-                refund, charge, (expire)*1000, RETRY_PER_SECOND(base))
+                refund, charge, 0, 0)
 
 /* Initialisers of retry_budget_options. SMITHY gives 1 token back on every success, as its guide
    says; AWS gives back the last charge, or 1 token for a success that needed no retry. */
-#define RETRY_BUDGET_SMITHY RETRY__BUDGET_SMITHY(RETRY__BUDGET)
-#define RETRY_BUDGET_AWS RETRY__BUDGET_AWS(RETRY__BUDGET)
-#define RETRY_BUDGET_AWS_2026 RETRY__BUDGET_AWS_2026(RETRY__BUDGET)
-#define RETRY_BUDGET_GRPC RETRY__BUDGET_GRPC(RETRY__BUDGET)
+#define RETRY_BUDGET_SMITHY RETRY__BUDGET(500, 5, 10, 5, 1, 0, false, false)
+#define RETRY_BUDGET_AWS RETRY__BUDGET(500, 5, 10, 5, 1, 0, true, false)
+#define RETRY_BUDGET_AWS_2026 RETRY__BUDGET(500, 14, 14, 5, 1, 0, true, false)
+#define RETRY_BUDGET_GRPC RETRY__BUDGET(10, 1, 0, 0, 0.1, 5, false, true)
 
 /* For RETRY_POLICY_BEST_EFFORT: a base of one token, which comes back in 20 s, and what successes
    have earned of late: a tenth of a token each, as they expire after 10 s. A retry costs a quarter,
    after a time-out or a throttled answer a whole token. It holds 20 tokens at most for each
    operation that is in flight at once (saturating). */
-#define RETRY_BUDGET_BEST_EFFORT(in_flight) \
-    RETRY__BUDGET_EFFORT(RETRY__BUDGET, RETRY__20_TOKENS(in_flight))
-#define RETRY__20_TOKENS(n)                                                           \
-    RETRY__CAST(uint32_t, RETRY__CAST(uint64_t, n) > UINT32_MAX / (20 * RETRY__TOKEN) \
-                              ? UINT32_MAX                                            \
-                              : RETRY__CAST(uint32_t, n) * 20 * RETRY__TOKEN)
-#define RETRY__TOKEN 1000u /* RETRY_TOKENS(1) in whole numbers */
+#define RETRY_BUDGET_BEST_EFFORT(in_flight)                                                       \
+    RETRY__INIT(                                                                                  \
+        RETRY__CAST(uint32_t, RETRY__CAST(uint64_t, in_flight) > UINT32_MAX / (20 * RETRY__TOKEN) \
+                                  ? UINT32_MAX                                                    \
+                                  : RETRY__CAST(uint32_t, in_flight) * 20 * RETRY__TOKEN),        \
+        RETRY_TOKENS(0.25), RETRY_TOKENS(1), RETRY_TOKENS(1), RETRY_TOKENS(0.1), 0, 0, 0, false,  \
+        false, 10000, RETRY_PER_SECOND(0.05))
 
 /* ---- Connection backoff -------------------------------------------------------------------- */
 
@@ -6045,7 +6036,8 @@ RETRY_API const retry_client *retry_scope_client(retry_scopes *scopes, const voi
 
 /* ---- Policies and budgets from text -------------------------------------------------------- */
 
-/* Presets, X(name, numbers); the first is the default. A name goes before one that it begins with.
+/* Presets, X(name, its numbers); the first is the default. A name goes before one that it begins
+ * with.
  */
 #define RETRY__POLICY_PRESETS(X)         \
     X("best-effort", RETRY__BEST_EFFORT) \
@@ -6055,16 +6047,13 @@ RETRY_API const retry_client *retry_scope_client(retry_scopes *scopes, const voi
     X("grpc", RETRY__GRPC)               \
     X("rfc0049", RETRY__RFC0049)         \
     X("controlled", RETRY__LADDER)
-#define RETRY__BUDGET_PRESETS(X)          \
-    X("none", RETRY__BUDGET_NONE)         \
-    X("best-effort", RETRY__BUDGET_ONE)   \
-    X("smithy", RETRY__BUDGET_SMITHY)     \
-    X("aws-2026", RETRY__BUDGET_AWS_2026) \
-    X("aws", RETRY__BUDGET_AWS)           \
-    X("grpc", RETRY__BUDGET_GRPC)
-#define RETRY__BUDGET_NONE(X) X(0, 0, 0, 0, 0, 0, false, false, 0, 0)
-#define RETRY__BUDGET_ONE(X) RETRY__BUDGET_EFFORT(X, 20 * RETRY__TOKEN)
-#define RETRY__BUDGET_OWN(X) X(0, 1, 0, 0, 0, 0, false, false, 0, 0) /* no preset */
+#define RETRY__BUDGET_PRESETS(X)                                                \
+    X("none", RETRY__INIT(UINT32_MAX, 0, 0, 0, 0, 0, 0, 0, false, false, 0, 0)) \
+    X("best-effort", RETRY_BUDGET_BEST_EFFORT(1))                               \
+    X("smithy", RETRY_BUDGET_SMITHY)                                            \
+    X("aws-2026", RETRY_BUDGET_AWS_2026)                                        \
+    X("aws", RETRY_BUDGET_AWS)                                                  \
+    X("grpc", RETRY_BUDGET_GRPC)
 
 /* Keys, X(its number, name, kind of value, field). */
 #define RETRY__POLICY_KEYS(X)                                        \
@@ -6111,13 +6100,6 @@ typedef struct retry__preset {
     uint32_t max, factor;
 } retry__preset;
 
-/* What a preset of budgets says, in hundredths of a token, and seconds. */
-typedef struct retry__budget_preset {
-    uint16_t capacity, cost, timeout, throttle, success, floor;
-    bool refund_last, charge_failures;
-    uint8_t expire, base;
-} retry__budget_preset;
-
 /* What keys set of a budget. */
 typedef struct retry__budget_text {
     retry_budget_options options;
@@ -6139,7 +6121,7 @@ typedef struct retry__language {
 } retry__language;
 
 #define RETRY__PRESETS_ARE "unknown word; presets are"
-#define RETRY__PRESET_NAME(name, numbers) " " name
+#define RETRY__PRESET_NAME(name, ...) " " name
 #define RETRY__KEY_NAME(key, name, kind, member) " " name "="
 
 static const char retry__policy_words[] = RETRY__PRESETS_ARE RETRY__POLICY_PRESETS(
@@ -6482,47 +6464,13 @@ static const char *retry__budget_sense(const retry_budget_options *options, cons
     return NULL;
 }
 
-#define RETRY__CENTS(x) ((uint16_t)((x)*100 + 0.5))
-#define RETRY__PRESET(capacity, cost, timeout, throttle, success, floor, refund, charge, expire, \
-                      base)                                                                      \
-    {(capacity) / (RETRY__TOKEN / 100),                                                          \
-     RETRY__CENTS(cost),                                                                         \
-     RETRY__CENTS(timeout),                                                                      \
-     RETRY__CENTS(throttle),                                                                     \
-     RETRY__CENTS(success),                                                                      \
-     RETRY__CENTS(floor),                                                                        \
-     refund,                                                                                     \
-     charge,                                                                                     \
-     expire,                                                                                     \
-     (uint8_t)RETRY__CENTS(base)},
-#define RETRY__X(name, numbers) numbers(RETRY__PRESET)
-static const retry__budget_preset retry__budget_presets[] = {RETRY__BUDGET_PRESETS(RETRY__X)
-                                                                 RETRY__BUDGET_OWN(RETRY__PRESET)};
-#undef RETRY__X
-#undef RETRY__PRESET
-#undef RETRY__CENTS
-
-static void retry__budget_preset_to(retry_budget_options *options, uint32_t index)
-{
-    const retry__budget_preset *preset = &retry__budget_presets[index];
-    const uint32_t hundredth = RETRY__TOKEN / 100;
-    options->capacity = index != 0 ? preset->capacity * hundredth : UINT32_MAX;
-    options->retry_cost = preset->cost * hundredth;
-    options->timeout_cost = preset->timeout * hundredth;
-    options->throttle_cost = preset->throttle * hundredth;
-    options->success_deposit = preset->success * hundredth;
-    options->request_deposit = 0;
-    options->refill_per_second = 0;
-    options->floor = preset->floor * hundredth;
-    options->refund_last = preset->refund_last;
-    options->charge_failures = preset->charge_failures;
-    options->expire = preset->expire * UINT32_C(1000);
-    options->base_per_second = preset->base * hundredth;
-}
-
 RETRY_API bool retry_parse_budget(retry_budget_options *options, const char *text, size_t length,
                                   retry_text_error *error)
 {
+#define RETRY__X(name, ...) __VA_ARGS__,
+    static const retry_budget_options presets[] = {
+        RETRY__BUDGET_PRESETS(RETRY__X) RETRY__BUDGET(0, 1, 0, 0, 0, 0, false, false)};
+#undef RETRY__X
     const uint32_t best_effort = 1, grpc = 5, own = 6;
     const char *at[RETRY__BUDGET_KEY_COUNT] = {NULL}, *fault;
     retry__budget_text parsed;
@@ -6532,7 +6480,7 @@ RETRY_API bool retry_parse_budget(retry_budget_options *options, const char *tex
     if (!retry__scan_begin(&scan, text, length, options))
         return retry__parsed(error, 0, retry__null);
     preset = retry__parse_preset(&scan, &retry__budgets, own);
-    retry__budget_preset_to(read, preset);
+    *read = presets[preset];
     parsed.in_flight = 1;
     fault = retry__parse_fields(&scan, &retry__budgets, at, &parsed);
     read->capacity = retry__multiply(read->capacity, parsed.in_flight);
