@@ -1402,7 +1402,7 @@ struct retry_gates {
     uint32_t in_flight;          /* copies on the wire; kept by the library, free to read */
     uint32_t retry__pace;        /* private: 16 times `slow`, in ms, and the rounds, 0 to 10 */
     uint32_t retry__round;       /* private: ms; when the last round was counted */
-    uint32_t retry__answered;    /* private: ms; when it last answered, for a breaker */
+    uint32_t retry__answered;    /* private: ms; when it last answered, for a breaker; 0: never */
     retry__gate retry__gates[5]; /* private: in the order in which they are asked */
     uint8_t (*retry__drive)(struct retry__event *event); /* private: asks and tells them */
 };
@@ -5284,10 +5284,11 @@ static bool retry__impatient(const struct retry__event *event)
 static bool retry__silent(const struct retry__event *event)
 {
     const retry_gates *gates = event->gates;
-    retry_ms slow = retry__load(&gates->retry__pace) >> 4;
+    retry_ms slow =
+        retry__load(&gates->retry__pace) >> 4; /* 0 for answers of less than 1 ms, too */
+    retry_time answered = retry__load(&gates->retry__answered);
     return event->age >= slow << 1 &&
-           (slow == 0 ||
-            retry__passed(retry__load(&gates->retry__answered), event->now) > event->age);
+           (answered == 0 || retry__passed(answered, event->now) > event->age);
 }
 
 /* The end of a copy that was sent. */
