@@ -66,7 +66,7 @@ RECIPES = http transaction reconnect nodes hedge rate fleet shared \
 RECIPE = libcurl4-openssl-dev libpq-dev memcached nginx-light openssl postgresql procps
 GUARDED = libcurl4-openssl-dev nginx-light procps
 # Examples of one file that run by themselves.
-RUN = quickstart custom_strategy
+RUN = quickstart custom_strategy outage
 STORM = gnuplot-nox
 METRICS = prometheus
 PAGE = clang-14 lld-14
@@ -116,6 +116,7 @@ help:
 
 quickstart: ## 1 | 2 s | README.md's first program
 custom_strategy: ## 2 | 2 s | rules of your own, and a log
+outage: ## 2 | 2 s | what callers see while a server is down
 $(RUN): %: $(BUILD)/%
 	@$<
 
@@ -192,7 +193,7 @@ page: ## 3 | 2 s | write examples/storm/page.html anew
 together: $(BUILD)/together ## 2 | 1 min | all combinations of gates in 9 faults (ARGS=)
 	@$(BUILD)/together $(ARGS)
 
-peers: $(BUILD)/peers ## 2 | 20 s | beside 21 ways that others retry (ARGS=-v)
+peers: $(BUILD)/peers ## 2 | 30 s | beside 21 ways that others retry (ARGS=-v)
 	@$(BUILD)/peers --data $(BUILD) $(ARGS)
 	@! command -v gnuplot > /dev/null || gnuplot -e "dir='$(BUILD)'" examples/storm/peers.gnuplot
 
@@ -532,7 +533,7 @@ $(BUILD)/%: examples/$$*/$$*.c $(HEADERS) $$(wildcard examples/*.h examples/$$*/
 		$(BUILD)/settings
 	$(COMPILE) -std=c99 $(OPT) -o $@ $< $(LIBRARIES)
 
-$(BUILD)/together $(BUILD)/peers $(BUILD)/page: $(BUILD)/%: examples/storm/%.c $(HEADERS) \
+$(BUILD)/together $(BUILD)/peers $(BUILD)/outage $(BUILD)/page: $(BUILD)/%: examples/storm/%.c $(HEADERS) \
 		$(wildcard examples/storm/*.h) $(BUILD)/settings
 	$(COMPILE) -std=c99 -O2 -o $@ $< -lm
 $(BUILD)/slow_server: tests/examples/slow_server.c examples/plumbing.h $(BUILD)/settings
