@@ -84,7 +84,7 @@ PACKAGES_packages = $(sort $(foreach name,test-examples figures $(VERIFY),$(PACK
 
 # Examples of one file that run by themselves; on a real server that tests/examples/NAME.sh breaks;
 # and README.md's recipes, each with its own server in tests/examples/recipe_NAME.sh.
-RUN = quickstart custom_strategy
+RUN = quickstart custom_strategy outage
 SERVED = redis mqtt lwip
 RECIPES = http transaction reconnect nodes hedge rate fleet shared loop delay
 
@@ -110,6 +110,7 @@ help:
 
 quickstart: ## 1 | 2 s | README.md's first program
 custom_strategy: ## 3 | 2 s | rules of your own, and a log
+outage: ## 1 | 2 s | what callers see while a server is down
 $(RUN): %: $(BUILD)/%
 	@$<
 
@@ -202,7 +203,7 @@ page: ## 4 | 2 s | write examples/storm/page.html anew
 together: $(BUILD)/together ## 1 | 1 min | all combinations of gates in 9 faults (ARGS=)
 	@$(BUILD)/together $(ARGS)
 
-peers: $(BUILD)/peers ## 1 | 20 s | beside 21 ways that others retry (ARGS=-v)
+peers: $(BUILD)/peers ## 1 | 30 s | beside 21 ways that others retry (ARGS=-v)
 	@$(BUILD)/peers --data $(BUILD) $(ARGS)
 	@! command -v gnuplot > /dev/null || gnuplot -e "dir='$(BUILD)'" examples/storm/peers.gnuplot
 
@@ -520,7 +521,7 @@ $(BUILD)/%: examples/$$*/$$*.c $(HEADERS) $$(wildcard examples/*.h examples/$$*/
 		$(BUILD)/settings
 	$(COMPILE) -std=c99 $(OPT) -o $@ $< $(LIBRARIES)
 
-$(BUILD)/together $(BUILD)/peers $(BUILD)/page: $(BUILD)/%: examples/storm/%.c $(HEADERS) \
+$(BUILD)/together $(BUILD)/peers $(BUILD)/outage $(BUILD)/page: $(BUILD)/%: examples/storm/%.c $(HEADERS) \
 		$(wildcard examples/storm/*.h) $(BUILD)/settings
 	$(COMPILE) -std=c99 -O2 -o $@ $< -lm
 $(BUILD)/slow_server: tests/examples/slow_server.c examples/plumbing.h $(BUILD)/settings
