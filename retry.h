@@ -505,12 +505,13 @@
 #if defined(RETRY_STATIC) && defined(RETRY_API)
 #error "Define RETRY_STATIC or RETRY_API, not both: a static function is not exported."
 #undef RETRY_API /* no further errors */
+#elif defined(RETRY_STATIC) && defined(RETRY_IMPLEMENTATION)
+#define RETRY__DECLARED_STATIC
 #endif
 
 /* Hidden, so that two shared libraries with a copy each do not call each other's. */
 #ifdef RETRY_STATIC
 #ifdef RETRY_IMPLEMENTATION
-#define RETRY__DECLARED_STATIC
 #if defined(__GNUC__) || defined(__clang__)
 #define RETRY_API static __attribute__((unused))
 #else
@@ -881,10 +882,9 @@ RETRY_API bool retry_permitted(const retry_request *request, const retry_failure
 #define RETRY_RATIO(x) ((uint32_t)((x)*65536.0 + 0.5))
 #endif
 
-/* `initial`, doubled with each retry so far, at most `max` (0: no cap), in any unit; and of that a
-   share from `low` to `high` (RETRY_RATIO, up to 1.99), which `random`, 32 bits, draws. (0, 1) is
-   full jitter, (0.8, 1.2) a fifth more or less, (1, 1) none. Saturates. 0 only if `initial` or
-   `low` is. A `high` below `low` counts as `low`.
+/* `initial` doubled with each retry, at most `max` (0: no cap), in any unit; times what `random`
+   draws (32 bits) from `low` to `high`, which are RETRY_RATIO, up to 1.99; from `low` if `high` is
+   less. (0, 1) is full jitter, (1, 1) none. Saturates. 0 only if `initial` or `low` is:
       wait = retry_delay(100, 5000, retries, RETRY_RATIO(0.5), RETRY_RATIO(1), random); */
 RETRY_API uint32_t retry_delay(uint32_t initial, uint32_t max, uint32_t retries, uint32_t low,
                                uint32_t high, uint32_t random);
@@ -931,7 +931,9 @@ RETRY_API retry_ms retry_backoff_base(const retry_backoff *backoff, uint32_t ret
 
 /* The delay in ms with jitter. `previous`: the last delay in ms, for DECORRELATED (below `initial`:
    `initial`); `random`: from 0, the low end of the range, to UINT32_MAX, the high end. Pure. 0 for
-   NULL. Sources: AWS on jitter; gRPC for SPREAD. */
+   NULL. Sources: AWS on jitter; gRPC for SPREAD.
+      retry_backoff backoff = RETRY_BACKOFF_AWS;
+      wait = retry_backoff_delay(&backoff, retries, 0, random); */
 RETRY_API retry_ms retry_backoff_delay(const retry_backoff *backoff, uint32_t retries,
                                        retry_ms previous, uint32_t random);
 
@@ -1098,7 +1100,7 @@ RETRY_API uint32_t retry_budget_balance(const retry_budget *budget);
         RETRY_TOKENS(0.25), RETRY_TOKENS(1), RETRY_TOKENS(1), RETRY_TOKENS(0.1), 0, 0, 0, false,  \
         false, 10000, RETRY_PER_SECOND(0.05))
 
-/* ---- Connection backoff -------------------------------------------------------------------- */
+/* ---- Connection ---------------------------------------------------------------------------- */
 
 /* One connection's attempts, spaced start to start; zero it. A backoff's max of 0 is 120 s, or
    `initial` if that is more. Source: gRPC's connection backoff. */
@@ -1117,7 +1119,11 @@ typedef struct retry_connection {
 } retry_connection;
 
 /* Before each attempt: returns its connect timeout in ms, the larger of what is left to its
-   deadline and min_connect_timeout. The deadline is when the next attempt may start. NULL: 0. */
+   deadline and min_connect_timeout. The deadline is when the next attempt may start. NULL: 0.
+      static retry_connection connection;
+      timeout = retry_connection_begin(&connection, now);
+      retry_connection_established(&connection, now);
+      wait = retry_connection_failed(&connection, now); */
 RETRY_API retry_ms retry_connection_begin(retry_connection *connection, retry_time now);
 
 /* The server said when to come back (503 at a handshake, retry: of server-sent events): call it
@@ -1205,7 +1211,9 @@ RETRY_API bool retry_parse_pushback(const char *value, size_t length, retry_fail
    date is false. Sets *delay in ms, rounded up: 1 for 0 and for a date that is past, as 0 means
    that there was no header; UINT32_MAX if it is too long. A two-digit year is the latest at most 50
    years ahead. The weekday need not fit the date. False, and *delay is left alone, for anything
-   else. */
+   else.
+      if (retry_parse_retry_after(value, strlen(value), time(NULL), &asked) && asked > wait)
+          wait = asked; */
 RETRY_API bool retry_parse_retry_after(const char *value, size_t length, int64_t unix_seconds,
                                        retry_ms *delay);
 
@@ -1214,7 +1222,7 @@ RETRY_API bool retry_parse_retry_after(const char *value, size_t length, int64_t
 RETRY_API bool retry_parse_http_date(const char *value, size_t length, int64_t two_digit_year_now,
                                      int64_t *unix_seconds);
 
-/* ---- Circuit breaker ----------------------------------------------------------------------- */
+/* ---- Breaker ------------------------------------------------------------------------------- */
 
 /* Two counts over a while that has two halves; part of a breaker and of a throttle. */
 typedef struct retry__window {
@@ -1263,7 +1271,11 @@ typedef struct retry_breaker_counts {
    After that it is HALF_OPEN: up to `probes` attempts are granted, and all others refused with
    `wait` 0, until the probes are answered, or silent for probe_timeout ms. ISOLATED refuses, with
    `wait` 0. `may_probe` false: the attempt has too little time left to be a probe, so only CLOSED
-   grants it. NULL: granted. */
+   grants it. NULL: granted.
+      static retry_breaker breaker;
+      retry_permit permit = retry_breaker_ask(&breaker, true, now);
+      if (permit.granted)
+          retry_breaker_report(&breaker, permit, worked ? NULL : &failure, now); */
 RETRY_API retry_permit retry_breaker_ask(retry_breaker *breaker, bool may_probe, retry_time now);
 
 /* How the attempt ended; NULL failure: it worked. True: this report opened or closed the breaker,
@@ -3213,7 +3225,7 @@ RETRY_API void retry_budget_init(retry_budget *budget, const retry_budget_option
     retry__budget_fill(budget, now);
 }
 
-/* ---- Connection backoff -------------------------------------------------------------------- */
+/* ---- Connection ---------------------------------------------------------------------------- */
 
 enum { RETRY__IDLE, RETRY__CONNECTING, RETRY__ESTABLISHED };
 
@@ -3637,33 +3649,22 @@ static bool retry__parse_whole(const char *value, size_t length, uint32_t *numbe
     return length != 0 && scan.left == 0;
 }
 
-/* to - from for to > from, whose difference an int64_t may not hold. */
-RETRY__WRAPS static uint64_t retry__ahead(int64_t from, int64_t to)
-{
-    return (uint64_t)to - (uint64_t)from;
-}
-
 /* A number of seconds with a fraction, as ms, rounded up. */
-static bool retry__parse_seconds(retry__scan scan, retry_ms *ms)
+static bool retry__parse_seconds(retry__scan *scan, retry_ms *ms)
 {
-    uint32_t digit, decimals = 3, n = 0;
-    bool any = false, more = false;
-    for (; retry__scan_digit(&scan, &digit); any = true)
-        n = retry__add(retry__multiply(n, 10), digit);
-    if (any && retry__scan_literal(&scan, '.')) {
-        for (any = false; retry__scan_digit(&scan, &digit); any = true) {
-            if (decimals == 0) {
-                more = more || digit != 0;
-                continue;
-            }
-            n = retry__add(retry__multiply(n, 10), digit);
-            decimals--;
+    uint32_t digit, seconds = 0, part = 0, unit = 100;
+    bool more = false, any = false;
+    for (; retry__scan_digit(scan, &digit); any = true)
+        seconds = retry__add(retry__multiply(seconds, 10), digit);
+    if (any && retry__scan_literal(scan, '.')) {
+        for (any = false; retry__scan_digit(scan, &digit); any = true) {
+            part += digit * unit;
+            more = more || (unit == 0 && digit != 0);
+            unit = unit == 100 ? 10 : unit == 10;
         }
     }
-    for (; decimals != 0; decimals--)
-        n = retry__multiply(n, 10);
-    *ms = retry__add(n, more);
-    return any && scan.left == 0;
+    *ms = retry__add(retry__multiply(seconds, 1000), part + more);
+    return any && scan->left == 0;
 }
 
 RETRY_API bool retry_parse_http_date(const char *value, size_t length, int64_t two_digit_year_now,
@@ -3681,21 +3682,24 @@ RETRY_API bool retry_parse_http_date(const char *value, size_t length, int64_t t
 RETRY_API bool retry_parse_retry_after(const char *value, size_t length, int64_t unix_seconds,
                                        retry_ms *delay)
 {
-    retry__scan scan = {value, length};
+    retry__scan scan = {value, length}, rest;
     retry_ms ms;
     int64_t date;
     if (!value || !delay)
         return false;
     retry__scan_trim(&scan);
-    if (!retry__parse_seconds(scan, &ms)) {
+    rest = scan;
+    if (!retry__parse_seconds(&rest, &ms)) {
         if (unix_seconds == INT64_MIN ||
             !retry__parse_date(scan.text, scan.left, unix_seconds, &date))
             return false;
-        ms = date > unix_seconds
-                 ? retry__multiply(retry__narrow(retry__ahead(unix_seconds, date)), 1000)
-                 : 0;
+        ms = 0;
+        if (date - (int64_t)UINT32_MAX > unix_seconds) /* date - unix_seconds may overflow */
+            ms = UINT32_MAX;
+        else if (date > unix_seconds)
+            ms = retry__multiply((uint32_t)(date - unix_seconds), 1000);
     }
-    *delay = retry__max(ms, 1);
+    *delay = ms ? ms : 1;
     return true;
 }
 
@@ -3841,7 +3845,7 @@ static retry__sums retry__window_sum(const retry__window *window)
     return sum;
 }
 
-/* ---- Circuit breaker ----------------------------------------------------------------------- */
+/* ---- Breaker ------------------------------------------------------------------------------- */
 
 /* The word that every change swaps. Its upper 16 bits are the generation: the ticket of permits.
    Each change of state raises it. The next 8 bits are the answers that are needed to close the
@@ -5954,9 +5958,10 @@ static void retry__system_sleep(void *context, retry_ms delay)
 {
 #if defined(_WIN32)      /* Sleep returns up to a tick early */
     while (delay != 0) { /* in parts that 32-bit instants can measure */
-        retry_time start = retry__system_now(context);
-        Sleep(retry__min(delay, UINT32_C(1) << 30));
-        delay = retry__left(start, delay, retry__system_now(context));
+        retry_time start = retry__system_now(context), passed;
+        Sleep(delay < UINT32_C(1) << 30 ? delay : UINT32_C(1) << 30);
+        passed = retry__system_now(context) - start;
+        delay = passed < delay ? delay - passed : 0;
     }
 #else
     struct timespec left;
@@ -6091,8 +6096,8 @@ enum { RETRY__BUDGET_KEYS(RETRY__X) RETRY__BUDGET_KEY_COUNT };
 #undef RETRY__X
 
 /* Kinds of value: numbers, then names. */
-enum { RETRY__WHOLE, RETRY__TOKENS, RETRY__RATIO, RETRY__FACTOR, RETRY__DURATION };
-enum { RETRY__CURVE = RETRY__DURATION + 1, RETRY__JITTER, RETRY__ANSWER };
+enum { RETRY__IS_WHOLE, RETRY__IS_TOKENS, RETRY__IS_RATIO, RETRY__IS_FACTOR, RETRY__IS_DURATION };
+enum { RETRY__IS_CURVE = RETRY__IS_DURATION + 1, RETRY__IS_JITTER, RETRY__IS_ANSWER };
 
 /* What a preset of policies says, in a fifth of the size of RETRY_POLICY_x. */
 typedef struct retry__preset {
@@ -6127,7 +6132,7 @@ typedef struct retry__language {
 
 static const char retry__policy_words[] = RETRY__PRESETS_ARE RETRY__POLICY_PRESETS(
     RETRY__PRESET_NAME) "; keys are" RETRY__POLICY_KEYS(RETRY__KEY_NAME);
-#define RETRY__X(key, name, kind, member) {RETRY__##kind, offsetof(retry_policy, member)},
+#define RETRY__X(key, name, kind, member) {RETRY__IS_##kind, offsetof(retry_policy, member)},
 static const retry__field retry__policy_fields[] = {RETRY__POLICY_KEYS(RETRY__X)};
 #undef RETRY__X
 static const retry__language retry__policies = {
@@ -6137,7 +6142,7 @@ static const retry__language retry__policies = {
 
 static const char retry__budget_words[] = RETRY__PRESETS_ARE RETRY__BUDGET_PRESETS(
     RETRY__PRESET_NAME) "; keys are" RETRY__BUDGET_KEYS(RETRY__KEY_NAME);
-#define RETRY__X(key, name, kind, member) {RETRY__##kind, offsetof(retry__budget_text, member)},
+#define RETRY__X(key, name, kind, member) {RETRY__IS_##kind, offsetof(retry__budget_text, member)},
 static const retry__field retry__budget_fields[] = {RETRY__BUDGET_KEYS(RETRY__X)};
 #undef RETRY__X
 static const retry__language retry__budgets = {
@@ -6217,12 +6222,12 @@ static const char *retry__parse_number(retry__scan *value, uint32_t kind, uint32
     /* of each kind: decimals at most, and what is kept for 1 */
     static const uint8_t decimals[] = {0, 3, 9, 9};
     static const uint32_t scales[] = {1, 1000, 65536, 65536};
-    bool is_ratio = kind == RETRY__RATIO || kind == RETRY__FACTOR;
+    bool is_ratio = kind == RETRY__IS_RATIO || kind == RETRY__IS_FACTOR;
     uint32_t rounding = is_ratio ? 500000000 : 999999999; /* to the nearest, or up */
     uint32_t whole, billionths;
     uint64_t scaled;
     const char *fault;
-    if (kind == RETRY__DURATION)
+    if (kind == RETRY__IS_DURATION)
         return retry__parse_time(value, number);
     fault = retry__scan_decimal(value, decimals[kind], &whole, &billionths);
     if (fault)
@@ -6232,7 +6237,7 @@ static const char *retry__parse_number(retry__scan *value, uint32_t kind, uint32
     scaled = retry__scaled(whole, billionths, scales[kind], rounding);
     if (scaled > UINT32_MAX)
         return retry__out_of_range;
-    if (kind == RETRY__FACTOR && whole == 0 && billionths != 0)
+    if (kind == RETRY__IS_FACTOR && whole == 0 && billionths != 0)
         scaled = 1; /* below 1, which is wrong, and neither 1 nor 0, the default */
     *number = (uint32_t)scaled;
     return NULL;
@@ -6246,12 +6251,13 @@ static const char *retry__parse_value(retry__scan *value, uint8_t kind, unsigned
     static const char answers[] = RETRY__ONE_OF " no yes";
     static const char *const names[] = {curves, jitters, answers};
     uint32_t index;
-    if (kind < RETRY__CURVE)
+    if (kind < RETRY__IS_CURVE)
         return retry__parse_number(value, kind, (uint32_t *)(void *)into);
-    if (!retry__scan_name(value, names[kind - RETRY__CURVE] + sizeof RETRY__ONE_OF - 1, &index) ||
+    if (!retry__scan_name(value, names[kind - RETRY__IS_CURVE] + sizeof RETRY__ONE_OF - 1,
+                          &index) ||
         value->left != 0)
-        return names[kind - RETRY__CURVE];
-    *into = (uint8_t)(index + (kind == RETRY__JITTER)); /* whose 0 is the default */
+        return names[kind - RETRY__IS_CURVE];
+    *into = (uint8_t)(index + (kind == RETRY__IS_JITTER)); /* whose 0 is the default */
     return NULL;
 #undef RETRY__ONE_OF
 }
@@ -6504,7 +6510,7 @@ RETRY_API bool retry_parse_duration(const char *text, size_t length, retry_ms *d
     const char *fault = retry__null;
     retry__scan scan;
     if (retry__scan_begin(&scan, text, length, duration) && retry__scan_trim(&scan))
-        fault = retry__parse_number(&scan, RETRY__DURATION, duration);
+        fault = retry__parse_number(&scan, RETRY__IS_DURATION, duration);
     return retry__parsed(error, 0, fault);
 }
 
