@@ -73,7 +73,7 @@ static void lost(client *c)
 static void look_after(client *c)
 {
     if (!c->open && now - c->due < UINT32_MAX / 2) {
-        retry_connection_begin(&c->pace, retry_random(NULL), now);
+        retry_connection_begin(&c->pace, now);
         c->open = mosquitto_connect(c->mosquitto, "127.0.0.1", port, KEEPALIVE) == MOSQ_ERR_SUCCESS;
         if (!c->open)
             c->due = now + (careless ? 1000 : retry_connection_failed(&c->pace, now));

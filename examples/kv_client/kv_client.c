@@ -437,7 +437,7 @@ static void disconnect(kv_client *client, node *lost, retry_time now)
 
 static void start_connecting(kv_client *client, node *to, retry_time now)
 {
-    to->timer = now + retry_connection_begin(&to->connection, retry_random(NULL), now);
+    to->timer = now + retry_connection_begin(&to->connection, now);
     to->state = CONNECTING;
     to->fd = tcp_connect(to->port);
     if (to->fd < 0)
@@ -535,13 +535,8 @@ static void set_up_retry(kv_client *client)
 
 static void set_up_nodes(kv_client *client)
 {
-    static const retry_connection loopback_connection = {.backoff = {.jitter = RETRY_JITTER_SPREAD,
-                                                                     .initial = 40,
-                                                                     .max = 320,
-                                                                     .factor = RETRY_RATIO(1.6),
-                                                                     .spread = RETRY_RATIO(0.2)},
-                                                         .min_connect_timeout = 250,
-                                                         .stable_after = 100};
+    static const retry_connection loopback_connection = {
+        .backoff = {.initial = 40, .max = 320}, .min_connect_timeout = 250, .stable_after = 100};
     static const retry_breaker breaker = {.volume = 6,
                                           .ratio = RETRY_RATIO(0.75),
                                           .window = 512,

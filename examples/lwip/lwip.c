@@ -21,9 +21,8 @@ enum { CONNECT_MS = 2000, SPACING_MS = 200, SPACING_MAX_MS = 2000 };
 
 /* One device, which would rather wait than fail, needs no budget. */
 static const retry_client client = {.cut_after = 1000};
-static retry_connection pace = {
-    .backoff = {.initial = SPACING_MS, .max = SPACING_MAX_MS, .jitter = RETRY_JITTER_EQUAL},
-    .min_connect_timeout = CONNECT_MS};
+static retry_connection pace = {.backoff = {.initial = SPACING_MS, .max = SPACING_MAX_MS},
+                                .min_connect_timeout = CONNECT_MS};
 static retry_operation op;
 static char line[80], answer[80];
 static bool sent; /* the operation is on the wire */
@@ -110,7 +109,7 @@ static void connect_anew(void)
     ip_addr_t server;
     IP_ADDR4(&server, 10, 0, 0, 1);
     since = sys_now();
-    lasts = retry_connection_begin(&pace, retry_random(NULL), since);
+    lasts = retry_connection_begin(&pace, since);
     connection = tcp_new();
     if (!connection) { /* no memory: as if the server had refused */
         lost();

@@ -35,11 +35,10 @@ static const char *send_request(const char *method, char *key)
     const retry_clock clock = retry_system_clock();
     retry_operation op;
     memset(&op, 0, sizeof op);
-    op.request.client = &service.client;
     op.request.timeout = 10000; /* ms */
     /* README: */
     op.request.idempotent = key || retry_idempotent_http(method, strlen(method)); /* GET, PUT ... */
-    retry_step end = retry_run(&op, NULL, &clock, attempt, key);
+    retry_step end = retry_run(&op, &service, &clock, attempt, key);
     if (end.verdict == RETRY_VERDICT_SUCCESS)
         return "done";
     return op.request.ambiguous ? "perhaps" : "failed";

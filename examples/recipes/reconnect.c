@@ -63,7 +63,7 @@ int main(int argc, char **argv)
     while (reading < count) {
         int fd = socket(AF_INET, SOCK_STREAM, 0);
         /* README: */
-        retry_ms timeout = retry_connection_begin(&connection, retry_random(NULL), now());
+        retry_ms timeout = retry_connection_begin(&connection, now());
         if (connects(fd, timeout))
             while (reading < count && delivers(fd, reading)) {
                 retry_connection_established(&connection, now()); /* the first answer counts */

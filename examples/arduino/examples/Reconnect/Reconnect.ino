@@ -51,7 +51,7 @@ static void enter_connecting()
 {
     state = CONNECTING;
     since = millis();
-    lasts = retry_connection_begin(&connection, retry_random(NULL), since);
+    lasts = retry_connection_begin(&connection, since);
     begin_connecting();
 }
 

@@ -11,7 +11,8 @@
 
 enum { SPREAD_MS = 30000, CONNECT_MS = 10000 };
 
-static retry_connection pace = {.backoff = RETRY_BACKOFF_GRPC, .min_connect_timeout = CONNECT_MS};
+/* When the broker fails, all devices come back over 10 s. */
+static retry_connection pace = {.backoff = {.initial = 10000}, .min_connect_timeout = CONNECT_MS};
 static esp_mqtt_client_handle_t client;
 static esp_timer_handle_t timer;
 static bool started;
@@ -41,7 +42,7 @@ static void on_event(void *unused, esp_event_base_t base, int32_t id, void *even
 {
     (void)unused, (void)base, (void)event;
     if (id == MQTT_EVENT_BEFORE_CONNECT)
-        retry_connection_begin(&pace, esp_random(), now_ms());
+        retry_connection_begin(&pace, now_ms());
     else if (id == MQTT_EVENT_CONNECTED)
         retry_connection_established(&pace, now_ms());
     else if (id == MQTT_EVENT_DISCONNECTED)
@@ -56,7 +57,7 @@ void app_main(void)
                                              .network.timeout_ms = CONNECT_MS,
                                              .network.disable_auto_reconnect = true};
     uint8_t mac[6] = {0};
-    pace.backoff.initial = 10000; /* when the broker fails all devices come back over so many ms */
+    retry_seed(esp_random());
     esp_read_mac(mac, ESP_MAC_BASE);
     client = esp_mqtt_client_init(&config);
     esp_mqtt_client_register_event(client, MQTT_EVENT_ANY, on_event, NULL);
