@@ -223,11 +223,12 @@
 
    libcurl: with CURLE_OK a status below 400 has worked; classify any other. These CURLcodes are the
    network's: COULDNT_RESOLVE_PROXY, COULDNT_RESOLVE_HOST, COULDNT_CONNECT, OPERATION_TIMEDOUT,
-   GOT_NOTHING, SSL_CONNECT_ERROR, SEND_ERROR, RECV_ERROR, PARTIAL_FILE, HTTP2, HTTP2_STREAM. Trying
+   GOT_NOTHING, SSL_CONNECT_ERROR, SEND_ERROR, RECV_ERROR, PARTIAL_FILE, HTTP2, HTTP2_STREAM, and
+   ABORTED_BY_CALLBACK if your CURLOPT_PREREQFUNCTION stops libcurl's own second sending. For these
+   use ETIMEDOUT or ECONNRESET; `sent` is whether CURLINFO_PRETRANSFER_TIME_T is over 0. Trying
    again does not help with any other CURLcode (a bad certificate, a wrong URL): leave the failure
-   zeroed. For the network's use ETIMEDOUT or ECONNRESET; `sent` is whether
-   CURLINFO_PRETRANSFER_TIME_T is over 0. getaddrinfo: retry_classify_errno takes EAI_AGAIN of glibc
-   and Windows. Elsewhere it is a number of <errno.h>, too: use RETRY_STAGE_DISPATCH and
+   zeroed, or with reason UNKNOWN if it was sent. getaddrinfo: retry_classify_errno takes EAI_AGAIN
+   of glibc and Windows. Elsewhere it is a number of <errno.h>, too: use RETRY_STAGE_DISPATCH and
    SOCKET_NOT_AVAILABLE. The other errors of getaddrinfo are final.
 
    gRPC: UNAVAILABLE, DEADLINE_EXCEEDED and RESOURCE_EXHAUSTED are repeated if the call is
