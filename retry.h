@@ -561,12 +561,13 @@
 #if defined(RETRY_STATIC) && defined(RETRY_API)
 #error "Define RETRY_STATIC or RETRY_API, not both: a static function is not exported."
 #undef RETRY_API /* no further errors */
+#elif defined(RETRY_STATIC) && defined(RETRY_IMPLEMENTATION)
+#define RETRY__DECLARED_STATIC
 #endif
 
 /* Hidden, so that two shared libraries with a copy each do not call each other's. */
 #ifdef RETRY_STATIC
 #ifdef RETRY_IMPLEMENTATION
-#define RETRY__DECLARED_STATIC
 #if defined(__GNUC__) || defined(__clang__)
 #define RETRY_API static __attribute__((unused))
 #else
@@ -948,10 +949,9 @@ RETRY_API bool retry_permitted(const retry_request *request, const retry_failure
 #define RETRY_RATIO(x) ((uint32_t)((x)*65536.0 + 0.5))
 #endif
 
-/* `initial`, doubled with each retry so far, at most `max` (0: no cap), in any unit; and of that a
-   share from `low` to `high` (RETRY_RATIO, up to 1.99), which `random`, 32 bits, draws. (0, 1) is
-   full jitter, (0.8, 1.2) a fifth more or less, (1, 1) none. Saturates. 0 only if `initial` or
-   `low` is. A `high` below `low` counts as `low`.
+/* `initial` doubled with each retry, at most `max` (0: no cap), in any unit; times what `random`
+   draws (32 bits) from `low` to `high`, which are RETRY_RATIO, up to 1.99; from `low` if `high` is
+   less. (0, 1) is full jitter, (1, 1) none. Saturates. 0 only if `initial` or `low` is:
       wait = retry_delay(100, 5000, retries, RETRY_RATIO(0.5), RETRY_RATIO(1), random); */
 RETRY_API uint32_t retry_delay(uint32_t initial, uint32_t max, uint32_t retries, uint32_t low,
                                uint32_t high, uint32_t random);
@@ -998,7 +998,9 @@ RETRY_API retry_ms retry_backoff_base(const retry_backoff *backoff, uint32_t ret
 
 /* The delay in ms with jitter. `previous`: the last delay in ms, for DECORRELATED (below `initial`:
    `initial`); `random`: from 0, the low end of the range, to UINT32_MAX, the high end. Pure. 0 for
-   NULL. Sources: AWS on jitter; gRPC for SPREAD. */
+   NULL. Sources: AWS on jitter; gRPC for SPREAD.
+      retry_backoff backoff = RETRY_BACKOFF_AWS;
+      wait = retry_backoff_delay(&backoff, retries, 0, random); */
 RETRY_API retry_ms retry_backoff_delay(const retry_backoff *backoff, uint32_t retries,
                                        retry_ms previous, uint32_t random);
 
@@ -1139,41 +1141,32 @@ RETRY_API void retry_budget_deposit(retry_budget *budget, uint32_t amount);
 /* Thousandths in the bucket as of the last call on it. NULL: 0. */
 RETRY_API uint32_t retry_budget_balance(const retry_budget *budget);
 
-/* The numbers of each preset: X(capacity in thousandths; cost, after a time-out, after a throttled
-   answer, success and floor in tokens; refund_last, charge_failures; expire in s, base a second).
- */
-#define RETRY__BUDGET_EFFORT(X, capacity) X(capacity, 0.25, 1, 1, 0.1, 0, false, false, 10, 0.05)
-#define RETRY__BUDGET_SMITHY(X) X(RETRY_TOKENS(500), 5, 10, 5, 1, 0, false, false, 0, 0)
-#define RETRY__BUDGET_AWS(X) X(RETRY_TOKENS(500), 5, 10, 5, 1, 0, true, false, 0, 0)
-#define RETRY__BUDGET_AWS_2026(X) X(RETRY_TOKENS(500), 14, 14, 5, 1, 0, true, false, 0, 0)
-#define RETRY__BUDGET_GRPC(X) X(RETRY_TOKENS(10), 1, 0, 0, 0.1, 5, false, true, 0, 0)
-
-#define RETRY__BUDGET(capacity, cost, timeout_cost, throttle_cost, success, floor, refund, charge, \
-                      expire, base)                                                                \
-    RETRY__INIT(capacity, RETRY_TOKENS(cost), RETRY_TOKENS(timeout_cost),                          \
+#define RETRY__TOKEN 1000u /* RETRY_TOKENS(1) in whole numbers */
+#define RETRY__BUDGET(capacity, cost, timeout_cost, throttle_cost, success, floor, refund, charge) \
+    RETRY__INIT(RETRY_TOKENS(capacity), RETRY_TOKENS(cost), RETRY_TOKENS(timeout_cost),            \
                 RETRY_TOKENS(throttle_cost), RETRY_TOKENS(success), 0, 0, RETRY_TOKENS(floor),     \
-                refund, charge, (expire)*1000, RETRY_PER_SECOND(base))
+                refund, charge, 0, 0)
 
 /* Initialisers of retry_budget_options. SMITHY gives 1 token back on every success, as its guide
    says; AWS gives back the last charge, or 1 token for a success that needed no retry. */
-#define RETRY_BUDGET_SMITHY RETRY__BUDGET_SMITHY(RETRY__BUDGET)
-#define RETRY_BUDGET_AWS RETRY__BUDGET_AWS(RETRY__BUDGET)
-#define RETRY_BUDGET_AWS_2026 RETRY__BUDGET_AWS_2026(RETRY__BUDGET)
-#define RETRY_BUDGET_GRPC RETRY__BUDGET_GRPC(RETRY__BUDGET)
+#define RETRY_BUDGET_SMITHY RETRY__BUDGET(500, 5, 10, 5, 1, 0, false, false)
+#define RETRY_BUDGET_AWS RETRY__BUDGET(500, 5, 10, 5, 1, 0, true, false)
+#define RETRY_BUDGET_AWS_2026 RETRY__BUDGET(500, 14, 14, 5, 1, 0, true, false)
+#define RETRY_BUDGET_GRPC RETRY__BUDGET(10, 1, 0, 0, 0.1, 5, false, true)
 
 /* For RETRY_POLICY_BEST_EFFORT: a base of one token, which comes back in 20 s, and what successes
    have earned of late: a tenth of a token each, as they expire after 10 s. A retry costs a quarter,
    after a time-out or a throttled answer a whole token. It holds 20 tokens at most for each
    operation that is in flight at once (saturating). */
-#define RETRY_BUDGET_BEST_EFFORT(in_flight) \
-    RETRY__BUDGET_EFFORT(RETRY__BUDGET, RETRY__20_TOKENS(in_flight))
-#define RETRY__20_TOKENS(n)                                                           \
-    RETRY__CAST(uint32_t, RETRY__CAST(uint64_t, n) > UINT32_MAX / (20 * RETRY__TOKEN) \
-                              ? UINT32_MAX                                            \
-                              : RETRY__CAST(uint32_t, n) * 20 * RETRY__TOKEN)
-#define RETRY__TOKEN 1000u /* RETRY_TOKENS(1) in whole numbers */
+#define RETRY_BUDGET_BEST_EFFORT(in_flight)                                                       \
+    RETRY__INIT(                                                                                  \
+        RETRY__CAST(uint32_t, RETRY__CAST(uint64_t, in_flight) > UINT32_MAX / (20 * RETRY__TOKEN) \
+                                  ? UINT32_MAX                                                    \
+                                  : RETRY__CAST(uint32_t, in_flight) * 20 * RETRY__TOKEN),        \
+        RETRY_TOKENS(0.25), RETRY_TOKENS(1), RETRY_TOKENS(1), RETRY_TOKENS(0.1), 0, 0, 0, false,  \
+        false, 10000, RETRY_PER_SECOND(0.05))
 
-/* ---- Connection backoff -------------------------------------------------------------------- */
+/* ---- Connection ---------------------------------------------------------------------------- */
 
 /* One connection's attempts, spaced start to start; zero it. A backoff's max of 0 is 120 s, or
    `initial` if that is more. Source: gRPC's connection backoff. */
@@ -1192,7 +1185,11 @@ typedef struct retry_connection {
 } retry_connection;
 
 /* Before each attempt: returns its connect timeout in ms, the larger of what is left to its
-   deadline and min_connect_timeout. The deadline is when the next attempt may start. NULL: 0. */
+   deadline and min_connect_timeout. The deadline is when the next attempt may start. NULL: 0.
+      static retry_connection connection;
+      timeout = retry_connection_begin(&connection, now);
+      retry_connection_established(&connection, now);
+      wait = retry_connection_failed(&connection, now); */
 RETRY_API retry_ms retry_connection_begin(retry_connection *connection, retry_time now);
 
 /* The server said when to come back (503 at a handshake, retry: of server-sent events): call it
@@ -1280,7 +1277,9 @@ RETRY_API bool retry_parse_pushback(const char *value, size_t length, retry_fail
    date is false. Sets *delay in ms, rounded up: 1 for 0 and for a date that is past, as 0 means
    that there was no header; UINT32_MAX if it is too long. A two-digit year is the latest at most 50
    years ahead. The weekday need not fit the date. False, and *delay is left alone, for anything
-   else. */
+   else.
+      if (retry_parse_retry_after(value, strlen(value), time(NULL), &asked) && asked > wait)
+          wait = asked; */
 RETRY_API bool retry_parse_retry_after(const char *value, size_t length, int64_t unix_seconds,
                                        retry_ms *delay);
 
@@ -1289,7 +1288,7 @@ RETRY_API bool retry_parse_retry_after(const char *value, size_t length, int64_t
 RETRY_API bool retry_parse_http_date(const char *value, size_t length, int64_t two_digit_year_now,
                                      int64_t *unix_seconds);
 
-/* ---- Circuit breaker ----------------------------------------------------------------------- */
+/* ---- Breaker ------------------------------------------------------------------------------- */
 
 /* Two counts over a while that has two halves; part of a breaker and of a throttle. */
 typedef struct retry__window {
@@ -1339,7 +1338,11 @@ typedef struct retry_breaker_counts {
    After that it is HALF_OPEN: up to `probes` attempts are granted, and all others refused with
    `wait` 0, until the probes are answered, or silent for probe_timeout ms. ISOLATED refuses, with
    `wait` 0. `may_probe` false: the attempt has too little time left to be a probe, so only CLOSED
-   grants it. NULL: granted. */
+   grants it. NULL: granted.
+      static retry_breaker breaker;
+      retry_permit permit = retry_breaker_ask(&breaker, true, now);
+      if (permit.granted)
+          retry_breaker_report(&breaker, permit, worked ? NULL : &failure, now); */
 RETRY_API retry_permit retry_breaker_ask(retry_breaker *breaker, bool may_probe, retry_time now);
 
 /* How the attempt ended; NULL failure: it worked. True: this report opened or closed the breaker,
@@ -1481,7 +1484,7 @@ struct retry_gates {
     uint32_t in_flight;          /* copies on the wire; kept by the library, free to read */
     uint32_t retry__pace;        /* private: 16 times `slow`, in ms, and the rounds, 0 to 10 */
     uint32_t retry__round;       /* private: ms; when the last round was counted */
-    uint32_t retry__answered;    /* private: ms; when it last answered, for a breaker */
+    uint32_t retry__answered;    /* private: ms; when it last answered, for a breaker; 0: never */
     retry__gate retry__gates[5]; /* private: in the order in which they are asked */
     uint8_t (*retry__drive)(struct retry__event *event); /* private: asks and tells them */
 };
@@ -3294,7 +3297,7 @@ RETRY_API void retry_budget_init(retry_budget *budget, const retry_budget_option
     retry__budget_fill(budget, now);
 }
 
-/* ---- Connection backoff -------------------------------------------------------------------- */
+/* ---- Connection ---------------------------------------------------------------------------- */
 
 enum { RETRY__IDLE, RETRY__CONNECTING, RETRY__ESTABLISHED };
 
@@ -3718,33 +3721,22 @@ static bool retry__parse_whole(const char *value, size_t length, uint32_t *numbe
     return length != 0 && scan.left == 0;
 }
 
-/* to - from for to > from, whose difference an int64_t may not hold. */
-RETRY__WRAPS static uint64_t retry__ahead(int64_t from, int64_t to)
-{
-    return (uint64_t)to - (uint64_t)from;
-}
-
 /* A number of seconds with a fraction, as ms, rounded up. */
-static bool retry__parse_seconds(retry__scan scan, retry_ms *ms)
+static bool retry__parse_seconds(retry__scan *scan, retry_ms *ms)
 {
-    uint32_t digit, decimals = 3, n = 0;
-    bool any = false, more = false;
-    for (; retry__scan_digit(&scan, &digit); any = true)
-        n = retry__add(retry__multiply(n, 10), digit);
-    if (any && retry__scan_literal(&scan, '.')) {
-        for (any = false; retry__scan_digit(&scan, &digit); any = true) {
-            if (decimals == 0) {
-                more = more || digit != 0;
-                continue;
-            }
-            n = retry__add(retry__multiply(n, 10), digit);
-            decimals--;
+    uint32_t digit, seconds = 0, part = 0, unit = 100;
+    bool more = false, any = false;
+    for (; retry__scan_digit(scan, &digit); any = true)
+        seconds = retry__add(retry__multiply(seconds, 10), digit);
+    if (any && retry__scan_literal(scan, '.')) {
+        for (any = false; retry__scan_digit(scan, &digit); any = true) {
+            part += digit * unit;
+            more = more || (unit == 0 && digit != 0);
+            unit = unit == 100 ? 10 : unit == 10;
         }
     }
-    for (; decimals != 0; decimals--)
-        n = retry__multiply(n, 10);
-    *ms = retry__add(n, more);
-    return any && scan.left == 0;
+    *ms = retry__add(retry__multiply(seconds, 1000), part + more);
+    return any && scan->left == 0;
 }
 
 RETRY_API bool retry_parse_http_date(const char *value, size_t length, int64_t two_digit_year_now,
@@ -3762,21 +3754,24 @@ RETRY_API bool retry_parse_http_date(const char *value, size_t length, int64_t t
 RETRY_API bool retry_parse_retry_after(const char *value, size_t length, int64_t unix_seconds,
                                        retry_ms *delay)
 {
-    retry__scan scan = {value, length};
+    retry__scan scan = {value, length}, rest;
     retry_ms ms;
     int64_t date;
     if (!value || !delay)
         return false;
     retry__scan_trim(&scan);
-    if (!retry__parse_seconds(scan, &ms)) {
+    rest = scan;
+    if (!retry__parse_seconds(&rest, &ms)) {
         if (unix_seconds == INT64_MIN ||
             !retry__parse_date(scan.text, scan.left, unix_seconds, &date))
             return false;
-        ms = date > unix_seconds
-                 ? retry__multiply(retry__narrow(retry__ahead(unix_seconds, date)), 1000)
-                 : 0;
+        ms = 0;
+        if (date - (int64_t)UINT32_MAX > unix_seconds) /* date - unix_seconds may overflow */
+            ms = UINT32_MAX;
+        else if (date > unix_seconds)
+            ms = retry__multiply((uint32_t)(date - unix_seconds), 1000);
     }
-    *delay = retry__max(ms, 1);
+    *delay = ms ? ms : 1;
     return true;
 }
 
@@ -3922,7 +3917,7 @@ static retry__sums retry__window_sum(const retry__window *window)
     return sum;
 }
 
-/* ---- Circuit breaker ----------------------------------------------------------------------- */
+/* ---- Breaker ------------------------------------------------------------------------------- */
 
 /* The word that every change swaps. Its upper 16 bits are the generation: the ticket of permits.
    Each change of state raises it. The next 8 bits are the answers that are needed to close the
@@ -5365,10 +5360,11 @@ static bool retry__impatient(const struct retry__event *event)
 static bool retry__silent(const struct retry__event *event)
 {
     const retry_gates *gates = event->gates;
-    retry_ms slow = retry__load(&gates->retry__pace) >> 4;
+    retry_ms slow =
+        retry__load(&gates->retry__pace) >> 4; /* 0 for answers of less than 1 ms, too */
+    retry_time answered = retry__load(&gates->retry__answered);
     return event->age >= slow << 1 &&
-           (slow == 0 ||
-            retry__passed(retry__load(&gates->retry__answered), event->now) > event->age);
+           (answered == 0 || retry__passed(answered, event->now) > event->age);
 }
 
 /* The end of a copy that was sent. */
@@ -6034,9 +6030,10 @@ static void retry__system_sleep(void *context, retry_ms delay)
 {
 #if defined(_WIN32)      /* Sleep returns up to a tick early */
     while (delay != 0) { /* in parts that 32-bit instants can measure */
-        retry_time start = retry__system_now(context);
-        Sleep(retry__min(delay, UINT32_C(1) << 30));
-        delay = retry__left(start, delay, retry__system_now(context));
+        retry_time start = retry__system_now(context), passed;
+        Sleep(delay < UINT32_C(1) << 30 ? delay : UINT32_C(1) << 30);
+        passed = retry__system_now(context) - start;
+        delay = passed < delay ? delay - passed : 0;
     }
 #else
     struct timespec left;
@@ -6117,7 +6114,8 @@ RETRY_API const retry_client *retry_scope_client(retry_scopes *scopes, const voi
 
 /* ---- Policies and budgets from text -------------------------------------------------------- */
 
-/* Presets, X(name, numbers); the first is the default. A name goes before one that it begins with.
+/* Presets, X(name, its numbers); the first is the default. A name goes before one that it begins
+ * with.
  */
 #define RETRY__POLICY_PRESETS(X)         \
     X("best-effort", RETRY__BEST_EFFORT) \
@@ -6127,16 +6125,13 @@ RETRY_API const retry_client *retry_scope_client(retry_scopes *scopes, const voi
     X("grpc", RETRY__GRPC)               \
     X("rfc0049", RETRY__RFC0049)         \
     X("controlled", RETRY__LADDER)
-#define RETRY__BUDGET_PRESETS(X)          \
-    X("none", RETRY__BUDGET_NONE)         \
-    X("best-effort", RETRY__BUDGET_ONE)   \
-    X("smithy", RETRY__BUDGET_SMITHY)     \
-    X("aws-2026", RETRY__BUDGET_AWS_2026) \
-    X("aws", RETRY__BUDGET_AWS)           \
-    X("grpc", RETRY__BUDGET_GRPC)
-#define RETRY__BUDGET_NONE(X) X(0, 0, 0, 0, 0, 0, false, false, 0, 0)
-#define RETRY__BUDGET_ONE(X) RETRY__BUDGET_EFFORT(X, 20 * RETRY__TOKEN)
-#define RETRY__BUDGET_OWN(X) X(0, 1, 0, 0, 0, 0, false, false, 0, 0) /* no preset */
+#define RETRY__BUDGET_PRESETS(X)                                                \
+    X("none", RETRY__INIT(UINT32_MAX, 0, 0, 0, 0, 0, 0, 0, false, false, 0, 0)) \
+    X("best-effort", RETRY_BUDGET_BEST_EFFORT(1))                               \
+    X("smithy", RETRY_BUDGET_SMITHY)                                            \
+    X("aws-2026", RETRY_BUDGET_AWS_2026)                                        \
+    X("aws", RETRY_BUDGET_AWS)                                                  \
+    X("grpc", RETRY_BUDGET_GRPC)
 
 /* Keys, X(its number, name, kind of value, field). */
 #define RETRY__POLICY_KEYS(X)                                        \
@@ -6173,8 +6168,8 @@ enum { RETRY__BUDGET_KEYS(RETRY__X) RETRY__BUDGET_KEY_COUNT };
 #undef RETRY__X
 
 /* Kinds of value: numbers, then names. */
-enum { RETRY__WHOLE, RETRY__TOKENS, RETRY__RATIO, RETRY__FACTOR, RETRY__DURATION };
-enum { RETRY__CURVE = RETRY__DURATION + 1, RETRY__JITTER, RETRY__ANSWER };
+enum { RETRY__IS_WHOLE, RETRY__IS_TOKENS, RETRY__IS_RATIO, RETRY__IS_FACTOR, RETRY__IS_DURATION };
+enum { RETRY__IS_CURVE = RETRY__IS_DURATION + 1, RETRY__IS_JITTER, RETRY__IS_ANSWER };
 
 /* What a preset of policies says, in a fifth of the size of RETRY_POLICY_x. */
 typedef struct retry__preset {
@@ -6182,13 +6177,6 @@ typedef struct retry__preset {
     uint16_t initial, throttled, throttled_max, after_max, after_slack;
     uint32_t max, factor;
 } retry__preset;
-
-/* What a preset of budgets says, in hundredths of a token, and seconds. */
-typedef struct retry__budget_preset {
-    uint16_t capacity, cost, timeout, throttle, success, floor;
-    bool refund_last, charge_failures;
-    uint8_t expire, base;
-} retry__budget_preset;
 
 /* What keys set of a budget. */
 typedef struct retry__budget_text {
@@ -6211,12 +6199,12 @@ typedef struct retry__language {
 } retry__language;
 
 #define RETRY__PRESETS_ARE "unknown word; presets are"
-#define RETRY__PRESET_NAME(name, numbers) " " name
+#define RETRY__PRESET_NAME(name, ...) " " name
 #define RETRY__KEY_NAME(key, name, kind, member) " " name "="
 
 static const char retry__policy_words[] = RETRY__PRESETS_ARE RETRY__POLICY_PRESETS(
     RETRY__PRESET_NAME) "; keys are" RETRY__POLICY_KEYS(RETRY__KEY_NAME);
-#define RETRY__X(key, name, kind, member) {RETRY__##kind, offsetof(retry_policy, member)},
+#define RETRY__X(key, name, kind, member) {RETRY__IS_##kind, offsetof(retry_policy, member)},
 static const retry__field retry__policy_fields[] = {RETRY__POLICY_KEYS(RETRY__X)};
 #undef RETRY__X
 static const retry__language retry__policies = {
@@ -6226,7 +6214,7 @@ static const retry__language retry__policies = {
 
 static const char retry__budget_words[] = RETRY__PRESETS_ARE RETRY__BUDGET_PRESETS(
     RETRY__PRESET_NAME) "; keys are" RETRY__BUDGET_KEYS(RETRY__KEY_NAME);
-#define RETRY__X(key, name, kind, member) {RETRY__##kind, offsetof(retry__budget_text, member)},
+#define RETRY__X(key, name, kind, member) {RETRY__IS_##kind, offsetof(retry__budget_text, member)},
 static const retry__field retry__budget_fields[] = {RETRY__BUDGET_KEYS(RETRY__X)};
 #undef RETRY__X
 static const retry__language retry__budgets = {
@@ -6306,12 +6294,12 @@ static const char *retry__parse_number(retry__scan *value, uint32_t kind, uint32
     /* of each kind: decimals at most, and what is kept for 1 */
     static const uint8_t decimals[] = {0, 3, 9, 9};
     static const uint32_t scales[] = {1, 1000, 65536, 65536};
-    bool is_ratio = kind == RETRY__RATIO || kind == RETRY__FACTOR;
+    bool is_ratio = kind == RETRY__IS_RATIO || kind == RETRY__IS_FACTOR;
     uint32_t rounding = is_ratio ? 500000000 : 999999999; /* to the nearest, or up */
     uint32_t whole, billionths;
     uint64_t scaled;
     const char *fault;
-    if (kind == RETRY__DURATION)
+    if (kind == RETRY__IS_DURATION)
         return retry__parse_time(value, number);
     fault = retry__scan_decimal(value, decimals[kind], &whole, &billionths);
     if (fault)
@@ -6321,7 +6309,7 @@ static const char *retry__parse_number(retry__scan *value, uint32_t kind, uint32
     scaled = retry__scaled(whole, billionths, scales[kind], rounding);
     if (scaled > UINT32_MAX)
         return retry__out_of_range;
-    if (kind == RETRY__FACTOR && whole == 0 && billionths != 0)
+    if (kind == RETRY__IS_FACTOR && whole == 0 && billionths != 0)
         scaled = 1; /* below 1, which is wrong, and neither 1 nor 0, the default */
     *number = (uint32_t)scaled;
     return NULL;
@@ -6335,12 +6323,13 @@ static const char *retry__parse_value(retry__scan *value, uint8_t kind, unsigned
     static const char answers[] = RETRY__ONE_OF " no yes";
     static const char *const names[] = {curves, jitters, answers};
     uint32_t index;
-    if (kind < RETRY__CURVE)
+    if (kind < RETRY__IS_CURVE)
         return retry__parse_number(value, kind, (uint32_t *)(void *)into);
-    if (!retry__scan_name(value, names[kind - RETRY__CURVE] + sizeof RETRY__ONE_OF - 1, &index) ||
+    if (!retry__scan_name(value, names[kind - RETRY__IS_CURVE] + sizeof RETRY__ONE_OF - 1,
+                          &index) ||
         value->left != 0)
-        return names[kind - RETRY__CURVE];
-    *into = (uint8_t)(index + (kind == RETRY__JITTER)); /* whose 0 is the default */
+        return names[kind - RETRY__IS_CURVE];
+    *into = (uint8_t)(index + (kind == RETRY__IS_JITTER)); /* whose 0 is the default */
     return NULL;
 #undef RETRY__ONE_OF
 }
@@ -6554,47 +6543,13 @@ static const char *retry__budget_sense(const retry_budget_options *options, cons
     return NULL;
 }
 
-#define RETRY__CENTS(x) ((uint16_t)((x)*100 + 0.5))
-#define RETRY__PRESET(capacity, cost, timeout, throttle, success, floor, refund, charge, expire, \
-                      base)                                                                      \
-    {(capacity) / (RETRY__TOKEN / 100),                                                          \
-     RETRY__CENTS(cost),                                                                         \
-     RETRY__CENTS(timeout),                                                                      \
-     RETRY__CENTS(throttle),                                                                     \
-     RETRY__CENTS(success),                                                                      \
-     RETRY__CENTS(floor),                                                                        \
-     refund,                                                                                     \
-     charge,                                                                                     \
-     expire,                                                                                     \
-     (uint8_t)RETRY__CENTS(base)},
-#define RETRY__X(name, numbers) numbers(RETRY__PRESET)
-static const retry__budget_preset retry__budget_presets[] = {RETRY__BUDGET_PRESETS(RETRY__X)
-                                                                 RETRY__BUDGET_OWN(RETRY__PRESET)};
-#undef RETRY__X
-#undef RETRY__PRESET
-#undef RETRY__CENTS
-
-static void retry__budget_preset_to(retry_budget_options *options, uint32_t index)
-{
-    const retry__budget_preset *preset = &retry__budget_presets[index];
-    const uint32_t hundredth = RETRY__TOKEN / 100;
-    options->capacity = index != 0 ? preset->capacity * hundredth : UINT32_MAX;
-    options->retry_cost = preset->cost * hundredth;
-    options->timeout_cost = preset->timeout * hundredth;
-    options->throttle_cost = preset->throttle * hundredth;
-    options->success_deposit = preset->success * hundredth;
-    options->request_deposit = 0;
-    options->refill_per_second = 0;
-    options->floor = preset->floor * hundredth;
-    options->refund_last = preset->refund_last;
-    options->charge_failures = preset->charge_failures;
-    options->expire = preset->expire * UINT32_C(1000);
-    options->base_per_second = preset->base * hundredth;
-}
-
 RETRY_API bool retry_parse_budget(retry_budget_options *options, const char *text, size_t length,
                                   retry_text_error *error)
 {
+#define RETRY__X(name, ...) __VA_ARGS__,
+    static const retry_budget_options presets[] = {
+        RETRY__BUDGET_PRESETS(RETRY__X) RETRY__BUDGET(0, 1, 0, 0, 0, 0, false, false)};
+#undef RETRY__X
     const uint32_t best_effort = 1, grpc = 5, own = 6;
     const char *at[RETRY__BUDGET_KEY_COUNT] = {NULL}, *fault;
     retry__budget_text parsed;
@@ -6604,7 +6559,7 @@ RETRY_API bool retry_parse_budget(retry_budget_options *options, const char *tex
     if (!retry__scan_begin(&scan, text, length, options))
         return retry__parsed(error, 0, retry__null);
     preset = retry__parse_preset(&scan, &retry__budgets, own);
-    retry__budget_preset_to(read, preset);
+    *read = presets[preset];
     parsed.in_flight = 1;
     fault = retry__parse_fields(&scan, &retry__budgets, at, &parsed);
     read->capacity = retry__multiply(read->capacity, parsed.in_flight);
@@ -6627,7 +6582,7 @@ RETRY_API bool retry_parse_duration(const char *text, size_t length, retry_ms *d
     const char *fault = retry__null;
     retry__scan scan;
     if (retry__scan_begin(&scan, text, length, duration) && retry__scan_trim(&scan))
-        fault = retry__parse_number(&scan, RETRY__DURATION, duration);
+        fault = retry__parse_number(&scan, RETRY__IS_DURATION, duration);
     return retry__parsed(error, 0, fault);
 }
 

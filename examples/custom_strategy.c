@@ -34,16 +34,15 @@ static retry_action door_after(const retry_strategy *self, retry_request *reques
     return this_door->others->retry_after(this_door->others, request, failure, now);
 }
 
-/* retry_format writes a whole line, for a log; here it is broken in two. */
+/* retry_format writes a whole line, for a log; here it is broken in two, without "retry: ". */
 static void print_decision(void *context, const retry_request *request,
                            const retry_failure *failure, const retry_decision *decision)
 {
     char line[240];
     (void)context;
     retry_format(line, sizeof line, request, failure, decision);
-    const char *cause = strstr(line, " cause="); // a success has none
-    const char *rest = cause ? cause : strstr(line, " retries=");
-    printf("%.*s\n   %s\n", (int)(rest - line), line, rest);
+    const char *begin = strstr(line, "verdict="), *rest = strstr(line, " cause=");
+    printf("%.*s\n   %s\n", (int)(rest - begin), begin, rest);
 }
 
 /* An operation of 2.5 s that begins at 0. */

@@ -152,14 +152,14 @@ static void copy_ended(copy *one, CURLcode code)
 static void begin(void)
 {
     operation *op = &operations[begun++];
-    op->retry.request.client = guarded ? &service.client : &bare;
+    op->retry.request.client = &bare; /* unless it gets a service */
     op->retry.request.timeout = OPERATION_TIMEOUT;
     op->retry.request.idempotent = true;
     op->hedge.latency = &latency;
     op->hedge.count = COPIES - 1;
     op->hedge.copies = op->further;
     retry_hedge_copies(&op->retry, guarded ? &op->hedge : NULL);
-    retry_start(&op->retry, NULL, now);
+    retry_start(&op->retry, guarded ? &service : NULL, now);
     open++;
     drive(op);
 }

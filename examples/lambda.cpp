@@ -21,7 +21,8 @@ struct attempt_failed : std::runtime_error {
 
 /* Calls operation(timeout), with the ms that one call may take, until it returns. What it threw
    last goes to the caller. */
-template <typename Operation> void with_retries(retry_operation &op, Operation operation)
+template <typename Operation>
+void with_retries(retry_operation &op, const retry_service *service, Operation operation)
 {
     std::exception_ptr thrown;
     auto attempt = [&](retry_ms timeout, retry_failure *failure) -> bool {
@@ -41,7 +42,7 @@ template <typename Operation> void with_retries(retry_operation &op, Operation o
         return (*static_cast<decltype(attempt) *>(context))(step->timeout, failure);
     };
     retry_clock clock = retry_system_clock();
-    retry_step end = retry_run(&op, NULL, &clock, call, &attempt);
+    retry_step end = retry_run(&op, service, &clock, call, &attempt);
     if (thrown)
         std::rethrow_exception(thrown);
     if (end.verdict != RETRY_VERDICT_SUCCESS) /* a gate refused the first call */
@@ -76,27 +77,26 @@ class server
 
 int main()
 {
-    static retry_service service;          /* one for each server */
+    static retry_service service;    /* one for each server */
     service.client.cut_after = 1000; /* ms */
     retry_service_init(&service, retry_system_clock().now(nullptr));
 
     server server;
     std::string key = "visits", value;
     retry_operation op = {};
-    op.request.client = &service.client;
     op.request.timeout = 5000; /* ms for all calls, and the waits between them */
     op.request.idempotent = true;
-    with_retries(op, [&](retry_ms) { value = server.get(key); });
+    with_retries(op, &service, [&](retry_ms) { value = server.get(key); });
     std::cout << key << " is " << value << "\n";
 
     op.request.idempotent = false;
     try {
-        with_retries(op, [&](retry_ms) { server.increment(key); });
+        with_retries(op, &service, [&](retry_ms) { server.increment(key); });
     } catch (const std::exception &e) {
         std::cout << e.what() << (op.request.ambiguous ? ", perhaps done\n" : ", not done\n");
     }
     try {
-        with_retries(op, [&](retry_ms) { server.remove("page"); });
+        with_retries(op, &service, [&](retry_ms) { server.remove("page"); });
     } catch (const std::out_of_range &e) {
         std::cout << e.what() << "\n";
     }

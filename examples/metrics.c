@@ -45,11 +45,10 @@ static void count(void *context, const retry_request *request, const retry_failu
     (void)context;
     if (decision->verdict == RETRY_VERDICT_RETRY) {
         *waited += decision->delay;
-        if (failure->reason < RETRY_REASON_COUNT)
-            retries[failure->reason]++;
     } else if (decision->verdict != RETRY_VERDICT_PENDING) {
+        bool unsent = !failure && decision->verdict != RETRY_VERDICT_SUCCESS; /* a gate refused */
         ends[decision->verdict][decision->cause]++;
-        record(&resends, request->retries);
+        record(&resends, request->retries - (unsent && request->retries > 0));
         record(&delays, *waited / 1000.0);
     }
 }
@@ -117,13 +116,16 @@ static void sleep_for(void *context, retry_ms delay)
     simulated += delay;
 }
 
-/* The server is busy now and then, breaks now and then, and is down for 5 s. */
+/* The server is busy now and then, breaks now and then, and is down for 10 s. */
 static bool attempt(void *context, const retry_operation *op, const retry_step *step,
                     retry_failure *failure)
 {
-    unsigned long sent = ++attempts[op->request.retries > 0];
-    bool down = simulated >= 30000 && simulated < 35000;
+    bool again = op->request.retries > 0;
+    unsigned long sent = ++attempts[again];
+    bool down = simulated >= 30000 && simulated < 40000;
     (void)context;
+    if (again && op->failure.reason < RETRY_REASON_COUNT)
+        retries[op->failure.reason]++;
     simulated += step->timeout < 10 ? step->timeout : 10;
     if (down)
         *failure = retry_classify_stage(RETRY_STAGE_IN_FLIGHT, RETRY_REASON_NONE);
@@ -146,10 +148,10 @@ int main(void)
     retry_seed(7); /* the same numbers each time */
     for (int i = 0; i < 1000; i++) {
         retry_ms waited = 0;
-        retry_operation op = {.request = {.client = &service.client, .timeout = 5000}};
+        retry_operation op = {.request = {.timeout = 5000}};
         op.request.context = &waited;
         op.request.idempotent = i % 4 > 0;
-        retry_run(&op, NULL, &clock, attempt, NULL);
+        retry_run(&op, &service, &clock, attempt, NULL);
         simulated += 90;
     }
     print_metrics(&service.budget, &breaker, simulated);

@@ -10,8 +10,8 @@ static bool attempt(void *context, const retry_operation *op, const retry_step *
                     retry_failure *failure)
 {
     unsigned number = (unsigned)op->request.retries + 1;
-    int status = number == 1 ? 503 : 200; /* your call, for at most step->timeout ms */
-    (void)context;                        /* whatever you hand to retry_run */
+    int status = number <= 2 ? 503 : 200; /* put your call here: it may take step->timeout ms */
+    (void)context;                        /* what you hand to retry_run */
     printf("attempt %u: waited %u ms, has %u ms: %d\n", number, (unsigned)op->request.last_delay,
            (unsigned)step->timeout, status);
     if (status == 200)
@@ -27,10 +27,10 @@ int main(void)
     retry_clock clock = retry_system_clock();
     service.client.cut_after = 1000; /* ms: ten times what an answer usually takes */
     retry_service_init(&service, clock.now(clock.context));
-    op.request.client = &service.client;
     op.request.timeout = 5000;    /* ms for the operation, with all attempts and waits */
     op.request.idempotent = true; /* doing it twice does no more than doing it once */
-    retry_step end = retry_run(&op, NULL, &clock, attempt, NULL);
-    printf("%s, retries: %u\n", retry_verdict_name(end.verdict), (unsigned)op.request.retries);
+    retry_step end = retry_run(&op, &service, &clock, attempt, NULL);
+    printf("%s (%s), retries: %u\n", retry_verdict_name(end.verdict), retry_cause_text(end.cause),
+           (unsigned)op.request.retries);
     return end.verdict == RETRY_VERDICT_SUCCESS ? 0 : 1;
 }

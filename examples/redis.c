@@ -100,13 +100,13 @@ static void operate(const char *line, bool careless)
     const char *words[5] = {NULL};
     int count = 0;
     retry_clock clock = retry_system_clock();
-    retry_operation op = {.request = {.client = &service.client, .timeout = OPERATION_TIMEOUT}};
+    retry_operation op = {.request = {.timeout = OPERATION_TIMEOUT}};
     strcpy(text, line);
     for (char *word = strtok(text, " \n"); word && count < 4; word = strtok(NULL, " \n"))
         words[count++] = word;
     op.request.idempotent =
         careless || strncmp(line, "GET ", 4) == 0 || strncmp(line, "SET ", 4) == 0;
-    bool done = retry_run(&op, NULL, &clock, attempt, words).verdict == RETRY_VERDICT_SUCCESS;
+    bool done = retry_run(&op, &service, &clock, attempt, words).verdict == RETRY_VERDICT_SUCCESS;
     printf("%s %s", done ? "done" : (op.request.ambiguous ? "perhaps" : "failed"), line);
 }
 

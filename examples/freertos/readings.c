@@ -43,11 +43,10 @@ static void run(void *own)
         if (xQueueReceive(queue, &reading, portMAX_DELAY) != pdPASS)
             continue;
         memset(op, 0, sizeof *op);
-        op->request.client = &service.client;
         op->request.timeout = 120000;
         op->request.idempotent = true;
-        reading_ended(reading,
-                      retry_run(op, NULL, &clock, attempt, &reading).verdict == RETRY_VERDICT_SUCCESS);
+        reading_ended(reading, retry_run(op, &service, &clock, attempt, &reading).verdict ==
+                                   RETRY_VERDICT_SUCCESS);
     }
 }
 
@@ -56,8 +55,6 @@ void readings_begin(uint32_t device)
     uint32_t i;
     id = device;
     retry_seed(id);
-    service.policy.backoff.curve = RETRY_CURVE_EXPONENTIAL;
-    service.policy.backoff.jitter = RETRY_JITTER_FULL;
     service.policy.backoff.initial = 100;
     service.policy.backoff.max = 10000;
     service.budget.options.capacity = RETRY_TOKENS(40); /* a retry costs one, and each second ... */

@@ -1,6 +1,6 @@
 /* fleet.c: a thousand processes that share nothing, and call one server, which fails for ten
    seconds. All of it is simulated (examples/storm/crowd.h). Prints what became of them, of some
-   that do not retry, and of some that retry after 1 s with nothing that limits them.
+   that do not retry, and of some whose retries nothing limits.
        cc -o fleet examples/recipes/fleet.c -lm
        ./fleet */
 #define RETRY_IMPLEMENTATION
@@ -14,8 +14,8 @@ enum { PROCESSES = 1000, HEALTH = 30000, LENGTH = 10000, WATCHED = 40000 }; /* m
 static void set_up(retry_service *service, retry_time now)
 {
     /* README: */
-    /* in each process; service->client.cut_after stays 0: who sends again what waits in
-       the server's queue makes the queue longer */
+    /* in each process: as ever, and for servers that say when to come back */
+    service->client.cut_after = 1000;                      /* ms */
     service->policy.retry_after_spread = RETRY_RATIO(0.5); /* asked for 30 s: over 30 to 45 s */
     retry_service_init(service, now);
     /* end */
@@ -84,11 +84,11 @@ static unsigned told_to_wait(void)
     static unsigned seconds[100];
     unsigned most = 0;
     for (uint32_t i = 0; i < PROCESSES; i++) {
-        retry_operation op = {.request = {.client = &services[i].client, .idempotent = true}};
+        retry_operation op = {.request = {.idempotent = true}};
         set_up(&services[i], 0);
-        retry_start(&op, NULL, 0);
-        retry_next(&op, 0);
-        retry_ended(&op, 0, &busy, 0);
+        retry_start(&op, &services[i], 0);
+        if (retry_next(&op, 0).what == RETRY_DO_SEND)
+            retry_ended(&op, 0, &busy, 0);
         unsigned *second = &seconds[retry_next(&op, 0).delay / 1000 % 100];
         most = ++*second > most ? *second : most;
     }
@@ -100,9 +100,10 @@ int main(void)
     retry_seed(1); /* the same figures each time */
     printf("fault    processes with        begun   done  sent in      back\n"
            "                                            the fault    after\n");
-    simulate("no retries", CROWD_NO_RETRY, 0);
-    simulate("retries, no limits", 0, 1000);
-    simulate("a retry_service", CROWD_SERVICE, 0);
+    simulate("no retries", CROWD_NO_RETRY, 1000);
+    simulate("retries, never cut", 0, 0);
+    simulate("retries, cut", 0, 1000);
+    simulate("a retry_service, cut", CROWD_SERVICE, 1000);
     printf("%d told to wait 30 s: at most %u come back in the same second\n", PROCESSES,
            told_to_wait());
 }

@@ -47,7 +47,6 @@ static bool get(int number)
     char url[512];
     retry_operation op;
     memset(&op, 0, sizeof op);
-    op.request.client = &service.client;
     op.request.timeout = 5000; /* ms */
     /* README: */
     op.request.idempotent = true; /* only such operations are sent twice */
@@ -59,7 +58,7 @@ static bool get(int number)
     hedge.count = 1;
     hedge.delay = 50; /* ms; what 95 of 100 answers need, or less */
     retry_hedge_copies(&op, &hedge);
-    retry_start(&op, NULL, now());
+    retry_start(&op, &service, now());
     /* then an event loop, as below: each copy needs a connection of its own, number step.copy */
     /* end */
     for (;;) {
@@ -89,7 +88,7 @@ int main(int argc, char **argv)
         return 2;
     urls = argv + 2;
     multi = curl_multi_init();
-    service.client.cut_after = 2000; /* ms */
+    service.client.cut_after = 1000; /* ms */
     retry_client_nodes(&service.client, nodes, NODES);
     retry_service_init(&service, now());
     for (int i = 0; i < NODES; i++)

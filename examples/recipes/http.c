@@ -1,6 +1,6 @@
 /* http.c: calls an HTTP API by libcurl. Reads METHOD URL from each line of its input, or METHOD URL
    KEY for a server that knows Idempotency-Key, and prints how that ended: done, failed, or perhaps
-   done.
+   done. After SIGTERM it ends what is under way at its next wait, and says how that ended, too.
        cc -o http examples/recipes/http.c -lcurl
        echo GET http://localhost/ | ./http */
 #define _POSIX_C_SOURCE 200809L
@@ -8,18 +8,32 @@
 #define RETRY_IMPLEMENTATION
 #include "../../retry.h"
 
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "http.h"
 
 static retry_service service; /* one for each server; here all are one */
+static retry_operation op;
 static http_call call;
+static sigset_t term; /* SIGTERM, which waits while an operation is under way */
 
-static bool attempt(void *key, const retry_operation *op, const retry_step *step,
+/* The clock's sleep: SIGTERM ends it, and the operation. */
+static void sleep_unless_told(void *context, retry_ms delay)
+{
+    struct timespec rest = {(time_t)(delay / 1000), (long)(delay % 1000) * 1000000};
+    (void)context;
+    if (sigtimedwait(&term, NULL, &rest) != SIGTERM)
+        return;
+    retry_stop(&op, retry_system_clock().now(NULL));
+    raise(SIGTERM); /* when nothing is under way any more */
+}
+
+static bool attempt(void *key, const retry_operation *operation, const retry_step *step,
                     retry_failure *failure)
 {
-    (void)op;
+    (void)operation;
     call.sent = call.headed = false;
     curl_easy_setopt(call.curl, CURLOPT_TIMEOUT_MS, (long)step->timeout);
     if (http_ended(&call, curl_easy_perform(call.curl), failure))
@@ -32,28 +46,28 @@ static bool attempt(void *key, const retry_operation *op, const retry_step *step
 
 static const char *send_request(const char *method, char *key)
 {
-    const retry_clock clock = retry_system_clock();
-    retry_operation op;
+    retry_clock clock = retry_system_clock();
+    clock.sleep = sleep_unless_told;
     memset(&op, 0, sizeof op);
-    op.request.client = &service.client;
     op.request.timeout = 10000; /* ms */
     /* README: */
     op.request.idempotent = key || retry_idempotent_http(method, strlen(method)); /* GET, PUT ... */
-    retry_step end = retry_run(&op, NULL, &clock, attempt, key);
+    retry_step end = retry_run(&op, &service, &clock, attempt, key);
     if (end.verdict == RETRY_VERDICT_SUCCESS)
         return "done";
+    if (end.verdict == RETRY_VERDICT_EXPIRE && op.failure.retry_after != 0) /* later than that */
+        printf("    try again in %u s\n", (unsigned)(op.failure.retry_after / 1000));
     return op.request.ambiguous ? "perhaps" : "failed";
     /* end */
 }
 
 int main(void)
 {
-    const retry_budget_options budget = RETRY_BUDGET_BEST_EFFORT(1); /* one request at a time */
     char line[2200], method[16], url[2048], key[64], header[96];
     setvbuf(stdout, NULL, _IOLBF, BUFSIZ);
+    sigemptyset(&term);
+    sigaddset(&term, SIGTERM);
     service.client.cut_after = 1000; /* ms */
-    service.budget.options = budget;
-    service.budget.options.expire = 0; /* never: a program that is alone may save its tokens */
     retry_service_init(&service, retry_system_clock().now(NULL));
     while (fgets(line, sizeof line, stdin)) {
         int words = sscanf(line, "%15s %2047s %63s", method, url, key);
@@ -66,7 +80,9 @@ int main(void)
         snprintf(header, sizeof header, "Idempotency-Key: %s", words > 2 ? key : "");
         struct curl_slist *headers = words > 2 ? curl_slist_append(NULL, header) : NULL;
         curl_easy_setopt(call.curl, CURLOPT_HTTPHEADER, headers);
+        sigprocmask(SIG_BLOCK, &term, NULL);
         printf("%s %s %s\n", send_request(method, words > 2 ? key : NULL), method, url);
+        sigprocmask(SIG_UNBLOCK, &term, NULL);
         curl_slist_free_all(headers);
     }
     curl_easy_cleanup(call.curl);

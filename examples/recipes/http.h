@@ -28,8 +28,8 @@ static inline size_t http_on_body(char *data, size_t size, size_t count, void *c
 }
 
 /* README: */
-/* CURLOPT_PREREQFUNCTION: libcurl is about to send. When a connection that it reuses turns out dead
-   it would send again, even a POST, and not say so. */
+/* CURLOPT_PREREQFUNCTION: libcurl is about to send. If a connection that it reuses is dead, it
+   would silently send again, even a POST. */
 static inline int http_on_send(void *context, char *ip, char *local, int port, int local_port)
 {
     http_call *call = (http_call *)context;
@@ -55,24 +55,20 @@ static inline void http_prepare(http_call *call, const char *url)
     call->sent = call->headed = false;
 }
 
-/* Another try cures no other of libcurl's errors: a bad certificate, a wrong URL ... */
-static inline bool http_is_network(CURLcode code)
+static inline bool http_may_pass(CURLcode code)
 {
-    static const CURLcode codes[] = {CURLE_OK, /* with half a header */
-                                     CURLE_COULDNT_RESOLVE_PROXY,
-                                     CURLE_COULDNT_RESOLVE_HOST,
-                                     CURLE_COULDNT_CONNECT,
-                                     CURLE_OPERATION_TIMEDOUT,
-                                     CURLE_SSL_CONNECT_ERROR,
-                                     CURLE_GOT_NOTHING,
-                                     CURLE_SEND_ERROR,
-                                     CURLE_RECV_ERROR,
-                                     CURLE_PARTIAL_FILE,
-                                     CURLE_ABORTED_BY_CALLBACK, /* by http_on_send */
-                                     CURLE_HTTP2,
-                                     CURLE_HTTP2_STREAM};
-    for (size_t i = 0; i < sizeof codes / sizeof *codes; i++)
-        if (codes[i] == code)
+    /* clang-format off */
+    /* README: */
+    /* Another try may help after: CURLE_OK (half a header), ABORTED_BY_CALLBACK (by http_on_send) ... */
+    static const CURLcode may_pass[] = {
+        CURLE_OK, CURLE_COULDNT_RESOLVE_PROXY, CURLE_COULDNT_RESOLVE_HOST, CURLE_COULDNT_CONNECT,
+        CURLE_OPERATION_TIMEDOUT, CURLE_SSL_CONNECT_ERROR, CURLE_GOT_NOTHING, CURLE_SEND_ERROR,
+        CURLE_RECV_ERROR, CURLE_PARTIAL_FILE, CURLE_HTTP2, CURLE_HTTP2_STREAM,
+        CURLE_ABORTED_BY_CALLBACK};
+    /* end */
+    /* clang-format on */
+    for (size_t i = 0; i < sizeof may_pass / sizeof *may_pass; i++)
+        if (may_pass[i] == code)
             return true;
     return false;
 }
@@ -93,14 +89,14 @@ static inline bool http_ended(const http_call *call, CURLcode code, retry_failur
     long status = 0;
     curl_easy_getinfo(call->curl, CURLINFO_RESPONSE_CODE, &status);
     /* README: */
-    /* in the callback, when libcurl has returned `code` and the server `status`: */
-    if (code == CURLE_OK && call->headed && status >= 400)
+    /* libcurl has returned `code`, and the server `status`: */
+    if (code == CURLE_OK && call->headed)
         *failure = retry_classify_http((int)status, http_retry_after(call->curl));
-    else if (call->sent || http_is_network(code))
+    else if (http_may_pass(code))
         *failure = retry_classify_errno(code == CURLE_OPERATION_TIMEDOUT ? ETIMEDOUT : ECONNRESET,
                                         call->sent);
-    if (!http_is_network(code))
-        failure->safety = RETRY_SAFETY_NO; /* final: no good answer, but perhaps it was done */
+    else if (call->sent)
+        failure->reason = RETRY_REASON_UNKNOWN; /* final, and perhaps done */
     /* end */
     return code == CURLE_OK && call->headed && status < 400;
 }

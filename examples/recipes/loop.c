@@ -84,10 +84,9 @@ static void finished(int i, const retry_step *end)
 static void begin(int i)
 {
     memset(&operations[i], 0, sizeof operations[i]);
-    operations[i].request.client = &service.client;
     operations[i].request.timeout = 10000; /* ms */
     operations[i].request.idempotent = false;
-    retry_start(&operations[i], NULL, now());
+    retry_start(&operations[i], &service, now());
     busy[i] = true;
     begun++;
 }

@@ -33,7 +33,7 @@ int main(int argc, char **argv)
     if (argc != 1 + NODES)
         return 2;
     urls = argv + 1;
-    service.client.cut_after = 200; /* ms */
+    service.client.cut_after = 1000; /* ms */
     /* README: */
     static retry_gates nodes[NODES]; /* one for each node, as the two below */
     static retry_aimd limits[NODES];
@@ -52,10 +52,9 @@ int main(int argc, char **argv)
     while (scanf("%255s", path) == 1) {
         retry_operation op;
         memset(&op, 0, sizeof op);
-        op.request.client = &service.client;
         op.request.timeout = 5000; /* ms */
         op.request.idempotent = true;
-        retry_step end = retry_run(&op, NULL, &clock, attempt, path);
+        retry_step end = retry_run(&op, &service, &clock, attempt, path);
         printf("%s %s\n", end.verdict == RETRY_VERDICT_SUCCESS ? "done" : "failed", path);
     }
 }

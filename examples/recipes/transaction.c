@@ -88,7 +88,6 @@ static const char *transact(long id, const char *statements)
     char sql[600], look_up[200];
     retry_operation op;
     memset(&op, 0, sizeof op);
-    op.request.client = &service.client;
     op.request.timeout = TIMEOUT;
     snprintf(sql, sizeof sql,
              "BEGIN ISOLATION LEVEL SERIALIZABLE; SELECT pg_advisory_xact_lock(%ld); %s", id,
@@ -98,12 +97,12 @@ static const char *transact(long id, const char *statements)
              id, id);
     /* README: */
     op.request.idempotent = false;
-    if (retry_run(&op, NULL, &clock, attempt, sql).verdict == RETRY_VERDICT_SUCCESS)
+    if (retry_run(&op, &service, &clock, attempt, sql).verdict == RETRY_VERDICT_SUCCESS)
         return "done";
     if (!op.request.ambiguous)
         return "failed";
     /* the COMMIT was lost: once the server has let go of its lock, is the row there? */
-    if (retry_run(&op, NULL, &clock, attempt, look_up).verdict != RETRY_VERDICT_SUCCESS)
+    if (retry_run(&op, &service, &clock, attempt, look_up).verdict != RETRY_VERDICT_SUCCESS)
         return "perhaps";
     return found ? "done" : "failed";
     /* end */

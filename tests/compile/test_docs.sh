@@ -22,6 +22,11 @@ awk '/^```c$/ { on = 1; next } /^```$/ && on { exit } on' README.md > "$work/fir
 sed '1,/\*\/$/d; s|"../retry.h"|"retry.h"|' examples/quickstart.c > "$work/quickstart.c"
 check "README.md: examples/quickstart.c" diff "$work/first.c" "$work/quickstart.c"
 
+# The recipe and the manual name the same of libcurl's errors.
+for code in $(sed -n '/may_pass\[\]/,/};/p' examples/recipes/http.h | grep -o 'CURLE_[A-Z0-9_]*'); do
+    check "retry.h: $code" grep -q "^  .*[ _]${code#CURLE_}\>" retry.h
+done
+
 # What README.md and tests/README.md name is there: files, folders, targets.
 for path in $(sed -n 's/](\([a-z][^):]*\))/\n@\1\n/gp' README.md | sed -n 's/^@//p') \
     $(grep -o -h '`\(tests\|examples\)/[A-Za-z0-9_./]*' README.md tests/README.md | tr -d '`'); do

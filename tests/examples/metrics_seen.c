@@ -46,17 +46,17 @@ static void seen_sleep(void *context, retry_ms delay)
     clock_seen->sleep(clock_seen->context, delay);
 }
 
-static retry_step seen_run(retry_operation *op, const retry_clock *clock, retry_attempt_fn *attempt,
-                           void *context)
+static retry_step seen_run(retry_operation *op, const retry_service *service,
+                           const retry_clock *clock, retry_attempt_fn *attempt, void *context)
 {
     const retry_clock seen = {clock->now, seen_sleep, clock->context};
     retry_step step;
     attempt_seen = attempt;
     clock_seen = clock;
-    client_seen = client_seen ? client_seen : op->request.client;
+    client_seen = client_seen ? client_seen : &service->client;
     request_seen.attempts = request_seen.waited = 0;
     request_seen.failed = false;
-    step = retry_run(op, NULL, &seen, seen_attempt, context);
+    step = retry_run(op, service, &seen, seen_attempt, context);
     ended[step.verdict][step.cause]++;
     resends_seen[requests_seen] = request_seen.attempts > 0 ? request_seen.attempts - 1 : 0;
     waits_seen[requests_seen++] = request_seen.waited;

@@ -4,9 +4,11 @@
 . "$(dirname "$0")/server.sh"
 . "$(dirname "$0")/nginx.sh"
 
-# Two more ports: one with a certificate that nobody has signed, one that carries out what it is told.
+# More ports: one with a certificate that nobody has signed, one that carries out what it is told, and
+# one that does so and then takes its time, longer than the proxy before it waits.
 secure=$(free_port $((port + 1)))
 orders=$(free_port $((secure + 1)))
+late=$(free_port $((orders + 1)))
 openssl req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=127.0.0.1 -keyout "$folder/key.pem" \
     -out "$folder/certificate.pem" >"$folder/openssl.log" 2>&1 || give_up "openssl has failed"
 
@@ -34,10 +36,25 @@ write_configuration nginx.conf "
     }
     location @close { return 444; }
     location /order { limit_req zone=first; auth_request /carry_out; try_files /none @close; }
+    location /late {
+      proxy_pass http://127.0.0.1:$late; proxy_read_timeout 300ms; error_page 504 = @sorry;
+    }
+    location @sorry { add_header Retry-After 1 always; return 503; }
     location @busy { add_header Retry-After 1 always; return 503; }
     location /busy { limit_req zone=first; try_files /none @busy; }
+    location /far { add_header Retry-After 57600 always; return 429; }
     location @conflict { return 409; }
     location /conflict { limit_req zone=first; try_files /none @conflict; }
+  }
+  limit_req_zone \$server_port zone=late:1m rate=1r/m;
+  server {
+    listen 127.0.0.1:$late;
+    location @late { limit_req zone=late burst=1000; try_files /none =204; }
+    location / { auth_request /carry_out; try_files /none @late; }
+    location /carry_out {
+      internal; proxy_pass_request_body off; proxy_set_header Content-Length '';
+      proxy_pass http://127.0.0.1:$orders\$request_uri;
+    }
   }
   server {
     listen 127.0.0.1:$orders;
@@ -58,14 +75,20 @@ keyed() { # COUNT PATH: each has a key of its own
 
 start_nginx
 begin
+tell "all is well"
+requests 100 GET well
+requests 1 GET late
 tell "nginx closes connections, all is done"
 requests 10 GET order
 requests 10 POST order
-keyed 5 order
+keyed 5 order-with-key
 until_ended
+tell "nginx does not wait for its backend"
+requests 5 POST late
 tell "nginx is busy, and says for how long"
 requests 2 GET busy
 requests 2 POST busy
+requests 1 GET far
 tell "another request with the same key is at work"
 keyed 1 conflict
 requests 1 POST conflict
@@ -90,6 +113,12 @@ tell "nginx is started again"
 start_nginx
 until_ended
 end
+slay
+echo "GET http://127.0.0.1:$port/term" | "$program" >"$folder/told" &
+client=$!
+until_true "the program does not wait" grep -q SOCKET_NOT "$folder/told"
+kill -s TERM $client
+until_over 2>/dev/null
 
 # Of each operation: how often it was carried out, and how it ended.
 awk '{ sub(/:.*/, "", $4); sub(/^https?:[/][/][^/]*/, "", $3) }
@@ -106,14 +135,18 @@ verdict "No POST was carried out twice ($twice)." test "$twice" -eq 0
 verdict "Everything that was reported done was carried out ($lost was not)." test "$lost" -eq 0
 verdict "Nothing that was reported failed was ($denied)." test "$denied" -eq 0
 verdict "nginx has carried out nothing else." test "$(operations '^unknown')" -eq 0
-verdict "An unanswered POST is perhaps done; so is at most one that froze." \
-    test "$(operations '^perhaps 1 POST /order')" -eq "$(operations '^perhaps .*/[a-eg-z]')"
-verdict "A POST with a key is done." test "$(operations '^done 1 POST .order.2[1-5]')" -eq 5
+verdict "Each POST that was done and not answered is perhaps done." \
+    test "$(operations '^perhaps 1 POST .(order|late)[?]')" -eq 15
+verdict "A POST with a key is done." test "$(operations '^done 1 POST .order-with-key')" -eq 5
 gaps() { awk '$3 ~ /busy/ { if ($3 in at) print ($1 - at[$3] >= 0.99); at[$3] = $1 }' "$folder/access.log"; }
-verdict "Who was told to wait a second did so." test "$(gaps | tr -d '\n')" = 1111
+verdict "Who was told to wait a second did so." test "$(gaps | tr -d '\n')" = 11
+verdict "Who was told to wait for 16 h says so." test "$(count 'try again in 57600 s')" -eq 1
+verdict "SIGTERM ends a wait, and the operation is reported." \
+    test "$client_status:$(tail -n 1 "$folder/told" | cut -d ' ' -f 1)" = 143:failed
 {
-    echo "nginx closed connections when it had done what they asked for:"
-    for kind in "GET	GET .order" "POST	POST .order.1?[0-9]\$|POST .order.20" "POST with a key	POST .order.2[1-5]"; do
+    echo "nginx closed connections when it had done what they asked for, or it did not"
+    echo "wait until its backend had done it (504, told as 503 with a Retry-After):"
+    for kind in "GET	GET .order" "POST	POST .order[?]" "POST, 503	POST .late" "POST with a key	POST .order-with-key"; do
         of=${kind#*	}
         echo "${kind%	*}	$(operations "$of")	$(operations "^done . ($of)")	$(operations "^perhaps . ($of)")" \
             "	$(operations "^[a-z]* [2-9] ($of)")"

@@ -43,13 +43,13 @@ int main()
     op.request.client = &client;
     retry_gates_breaker(&gates, &breaker);
     try {
-        with_retries(op, [&](retry_ms) { throw 42; });
+        with_retries(op, NULL, [&](retry_ms) { throw 42; });
     } catch (int number) {
         std::cout << "an int: " << number << "\n";
     }
     retry_breaker_set(&breaker, RETRY_BREAKER_OPEN, retry_system_clock().now(nullptr));
     try {
-        with_retries(op, [&](retry_ms) { called = true; });
+        with_retries(op, NULL, [&](retry_ms) { called = true; });
     } catch (const std::runtime_error &e) {
         std::cout << "refused: " << e.what() << (called ? ", called" : "") << "\n";
     }

@@ -11,9 +11,8 @@
 
 enum { SPREAD_MS = 30000, CONNECT_MS = 10000 };
 
-static retry_connection pace = {
-    .backoff = {.initial = 10000}, /* when the broker fails all come back over so many ms */
-    .min_connect_timeout = CONNECT_MS};
+/* When the broker fails, all devices come back over 10 s. */
+static retry_connection pace = {.backoff = {.initial = 10000}, .min_connect_timeout = CONNECT_MS};
 static esp_mqtt_client_handle_t client;
 static esp_timer_handle_t timer;
 static bool started;
