@@ -173,12 +173,11 @@
    libcurl (all of this is in examples/recipes/http.h): when a reused connection is dead, it sends a
    request again by itself, even a POST. It calls CURLOPT_PREREQFUNCTION before each sending: note
    `sent` there, and return CURL_PREREQFUNC_ABORT the second time. It takes half a header for an
-   answer: look for the empty line behind it. OK with half a header and these codes are ECONNRESET:
-   COULDNT_RESOLVE_PROXY, COULDNT_RESOLVE_HOST, COULDNT_CONNECT, SSL_CONNECT_ERROR, GOT_NOTHING,
-   SEND_ERROR, RECV_ERROR, PARTIAL_FILE, ABORTED_BY_CALLBACK, HTTP2, HTTP2_STREAM.
-   OPERATION_TIMEDOUT is ETIMEDOUT. Trying again does not help with any other code (a bad
-   certificate, a wrong URL): leave the failure zeroed; if the request was sent, use ECONNRESET, and
-   safety NO. COULDNT_RESOLVE_HOST may be a host not found, too.
+   answer: look for the empty line behind it. OPERATION_TIMEDOUT is ETIMEDOUT. ECONNRESET are OK
+   with half a header, COULDNT_RESOLVE_PROXY, COULDNT_RESOLVE_HOST (also a host not found),
+   COULDNT_CONNECT, SSL_CONNECT_ERROR, GOT_NOTHING, SEND_ERROR, RECV_ERROR, PARTIAL_FILE, HTTP2,
+   HTTP2_STREAM and ABORTED_BY_CALLBACK. After any other code trying again does not help (a bad
+   certificate, a wrong URL): leave the failure zeroed, or with reason UNKNOWN if it was sent.
 
    gRPC: retry_classify_grpc(status). UNAVAILABLE, DEADLINE_EXCEEDED and RESOURCE_EXHAUSTED (also an
    answer that was too large) are repeated if the call is idempotent. If you know that your server
