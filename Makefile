@@ -121,7 +121,7 @@ demo: $(BUILD)/kv_client ## 1 | 10 s | a client whose servers fail (SERVER=memca
 FOLDERS = core gates errmap
 FILES = $(wildcard $(FOLDERS:%=tests/%/test_*.c))
 vpath test_%.c $(FOLDERS:%=tests/%)
-SUPPORT = $(wildcard tests/support/*.h)
+SUPPORT = $(wildcard tests/support/*.h tests/fuzz/*.h)
 TESTS = $(sort $(notdir $(FILES:.c=)) test_link)
 THREADED = $(filter %threads %processes,$(TESTS)) # share gates by atomics
 HOSTED = $(THREADED) test_clock test_errmap_maps test_link # need an operating system
