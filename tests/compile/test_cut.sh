@@ -80,15 +80,16 @@ has_no_dead_function() # FILE
         END { for (name in defined) if (seen[name] < 2) { print FILENAME ": nothing uses " name; exit 1 } }' "$1"
 }
 
-# The test in the place of retry.h: its guards keep the header itself out.
-passes() # FOLDER TEST
+# The test of a cut that is in the place of retry.h: its guards keep the header itself out.
+passes() # PARTS TEST
 {
+    rm -rf "$work/tested" && mkdir "$work/tested" && cut "$1" retry_ "$work/tested/retry.h" || return
     printf '#define RETRY_IMPLEMENTATION\n#include "retry.h"\n#ifndef RETRY_H\n%s\n#endif\n' \
         "#define RETRY_H
-#define RETRY_IMPLEMENTED" > "$work/$1/first.h"
+#define RETRY_IMPLEMENTED" > "$work/tested/first.h"
     # shellcheck disable=SC2086 # one word a flag
-    makes "$work/$1/test" ${CC:-cc} -std=c99 -O1 -DCHECK_QUICK -DCHECK_ONE_IN=4 $warnings -include "$work/$1/first.h" \
-        "tests/$2.c" -lm && "$work/$1/test" > "$work/log" || { tail -n 20 "$work/log"; return 1; }
+    makes "$work/tested/test" ${CC:-cc} -std=c99 -O1 -DCHECK_QUICK -DCHECK_ONE_IN=4 $warnings -include "$work/tested/first.h" \
+        "tests/$2.c" -lm && "$work/tested/test" > "$work/log" || { tail -n 20 "$work/log"; return 1; }
 }
 
 # The examples of its comments, as the body of a function.
@@ -102,17 +103,17 @@ example() # FILE PREFIX
     echo '}'
 }
 
-# ---- Each part: its name, lines at most, its unit test -------------------------------------------
+# ---- Each part: lines at most, its unit test, and what that calls beside it ---------------------------
 
 cat > "$work/parts" << 'END'
 delay 60 core/test_delay
 backoff 420 core/test_backoff
-retry-after 370 core/test_retry_after
-connection 690 core/test_connection
-breaker 870 gates/test_breaker
+retry-after 360 core/test_retry_after
+connection 680 core/test_connection
+breaker 900 gates/test_breaker retry_classify_errno retry_classify_stage
 END
 mkdir "$work/own"
-while read -r part most_lines test; do
+while read -r part most_lines test more; do
     mkdir "$work/$part"
     header=$work/$part/retry.h
     check "$part" cut "$part" retry_ "$header"
@@ -121,7 +122,7 @@ while read -r part most_lines test; do
     check "$part: nothing dead" has_no_dead_function "$header"
     check "$part: lines" at_most "$(wc -l < "$header")" "$most_lines"
     check "$part: no name with two underscores" finds_none grep -n '[A-Za-z0-9]__[A-Za-z0-9#]' "$header"
-    check "$part: $test" passes "$part" "$test"
+    check "$part: $test" passes "$part $more" "$test"
 
     own=$(printf %.4s_ "$part")
     OWN=$(echo "$own" | tr a-z A-Z)
