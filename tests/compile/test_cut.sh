@@ -235,6 +235,22 @@ check "a cut twice" both backoff backoff
 check "backoff, then connection" finds_none both backoff connection
 check "... says why" grep -q 'Another cut has the prefix retry_' "$work/log"
 
+# ---- Programs that take a cut, in ten lines of their own at most ----------------------------------------
+
+adopts() # NAME PART PREFIX
+{
+    make -s cut PARTS="$2" PREFIX="$3" OUT="$work/$3retry.h" > "$work/log" || return
+    lines=$(awk '/own: [*]/ { on = 1; next } /[*] end [*]/ { on = 0 } on' "tests/compile/adopt_$1.c" | wc -l)
+    [ "$lines" -gt 0 ] && at_most "$lines" 10 || return
+    for language in "c -std=c99" "c++ -std=c++11"; do
+        # shellcheck disable=SC2086
+        makes "$work/adopt" ${CC:-cc} -x $language $warnings -I"$work" "tests/compile/adopt_$1.c" && "$work/adopt" || return
+    done
+}
+check "an updater" adopts updater delay upd_
+check "an exporter" adopts exporter backoff exp_
+check "a device" adopts device connection dev_
+
 # ---- What is given ------------------------------------------------------------------------------------
 
 # However long the names are, the head holds them, and not the folder.
