@@ -103,6 +103,28 @@ example() # FILE PREFIX
     echo '}'
 }
 
+# ---- Every function by itself, meanwhile ---------------------------------------------------------------
+
+# As a header that needs no other, with the macros and constants that its comments name. gcc tells of functions
+# that nothing uses only if it writes code.
+functions=$(awk '/^#define RETRY_IMPLEMENTED/ { exit }
+    match($0, /^RETRY_API .*retry_[a-z_0-9]+\(/) { sub(/\(.*/, ""); sub(/.*[ *]/, ""); print }' retry.h)
+each_alone()
+{
+    awk -v each=1 -v parts="$(echo "$functions" | tr '\n' ' ')" -v prefix=own_ -v out="$work/each" \
+        -f tests/tools/cut.awk retry.h || return
+    for function in $functions; do
+        printf '#define OWN_RETRY_SYSTEM_CLOCK\n#define OWN_RETRY_IMPLEMENTATION\n#include "%s.h"\n%s\n' "$function" \
+            "typedef void (*function)(void); function use(void); function use(void) { return (function)own_$function; }" \
+            > "$work/each/$function.c"
+    done
+    # shellcheck disable=SC2086
+    (cd "$work/each" && ${CC:-cc} -std=c99 -D_POSIX_C_SOURCE=200809L $warnings -S ./*.c)
+}
+mkdir "$work/each"
+each_alone > "$work/each.log" 2>&1 &
+each=$!
+
 # ---- Each part: lines at most, its unit test, and what that calls beside it ---------------------------
 
 cat > "$work/parts" << 'END'
@@ -208,22 +230,10 @@ for parts in "delay retry-after connection breaker" "retry_classify_grpc retry_r
     check "$parts" several "$parts"
 done
 
-# Every function by itself, as a header that needs no other, with the macros and constants that its comments
-# name. gcc tells of functions that nothing uses only if it writes code.
-mkdir "$work/each"
-functions=$(awk '/^#define RETRY_IMPLEMENTED/ { exit }
-    match($0, /^RETRY_API .*retry_[a-z_0-9]+\(/) { sub(/\(.*/, ""); sub(/.*[ *]/, ""); print }' retry.h)
-check "functions" [ "$(echo "$functions" | grep -c .)" -ge 70 ]
-check "functions, each alone" awk -v each=1 -v parts="$(echo "$functions" | tr '\n' ' ')" -v prefix=own_ \
-    -v out="$work/each" -f tests/tools/cut.awk retry.h
+check "functions: enough" [ "$(echo "$functions" | grep -c .)" -ge 70 ]
+each_compiled() { wait $each || { tail -n 20 "$work/each.log"; false; }; }
+check "functions, each alone" each_compiled
 check "functions: comments" names_what_is_there 'RETRY_' "$work"/each/*.h
-for function in $functions; do
-    printf '#define OWN_RETRY_SYSTEM_CLOCK\n#define OWN_RETRY_IMPLEMENTATION\n#include "%s.h"\n%s\n' "$function" \
-        "typedef void (*function)(void); function use(void); function use(void) { return (function)own_$function; }" \
-        > "$work/each/$function.c"
-done
-# shellcheck disable=SC2086
-check "functions, each alone: compile" quiet sh -c "cd $work/each && ${CC:-cc} -std=c99 -D_POSIX_C_SOURCE=200809L $warnings -S *.c"
 
 # Two cuts with one prefix stop the compiler, but not the same one twice.
 both() # FIRST SECOND: of the parts with the prefix retry_
