@@ -80,15 +80,16 @@ has_no_dead_function() # FILE
         END { for (name in defined) if (seen[name] < 2) { print FILENAME ": nothing uses " name; exit 1 } }' "$1"
 }
 
-# The test in the place of retry.h: its guards keep the header itself out.
-passes() # FOLDER TEST
+# The test of a cut that is in the place of retry.h: its guards keep the header itself out.
+passes() # PARTS TEST
 {
+    rm -rf "$work/tested" && mkdir "$work/tested" && cut "$1" retry_ "$work/tested/retry.h" || return
     printf '#define RETRY_IMPLEMENTATION\n#include "retry.h"\n#ifndef RETRY_H\n%s\n#endif\n' \
         "#define RETRY_H
-#define RETRY_IMPLEMENTED" > "$work/$1/first.h"
+#define RETRY_IMPLEMENTED" > "$work/tested/first.h"
     # shellcheck disable=SC2086 # one word a flag
-    makes "$work/$1/test" ${CC:-cc} -std=c99 -O1 -DCHECK_QUICK -DCHECK_ONE_IN=4 $warnings -include "$work/$1/first.h" \
-        "tests/$2.c" -lm && "$work/$1/test" > "$work/log" || { tail -n 20 "$work/log"; return 1; }
+    makes "$work/tested/test" ${CC:-cc} -std=c99 -O1 -DCHECK_QUICK -DCHECK_ONE_IN=4 $warnings -include "$work/tested/first.h" \
+        "tests/$2.c" -lm && "$work/tested/test" > "$work/log" || { tail -n 20 "$work/log"; return 1; }
 }
 
 # The examples of its comments, as the body of a function.
@@ -102,17 +103,39 @@ example() # FILE PREFIX
     echo '}'
 }
 
-# ---- Each part: its name, lines at most, its unit test -------------------------------------------
+# ---- Every function by itself, meanwhile ---------------------------------------------------------------
+
+# As a header that needs no other, with the macros and constants that its comments name. gcc tells of functions
+# that nothing uses only if it writes code.
+functions=$(awk '/^#define RETRY_IMPLEMENTED/ { exit }
+    match($0, /^RETRY_API .*retry_[a-z_0-9]+\(/) { sub(/\(.*/, ""); sub(/.*[ *]/, ""); print }' retry.h)
+each_alone()
+{
+    awk -v each=1 -v parts="$(echo "$functions" | tr '\n' ' ')" -v prefix=own_ -v out="$work/each" \
+        -f tests/tools/cut.awk retry.h || return
+    for function in $functions; do
+        printf '#define OWN_RETRY_SYSTEM_CLOCK\n#define OWN_RETRY_IMPLEMENTATION\n#include "%s.h"\n%s\n' "$function" \
+            "typedef void (*function)(void); function use(void); function use(void) { return (function)own_$function; }" \
+            > "$work/each/$function.c"
+    done
+    # shellcheck disable=SC2086
+    (cd "$work/each" && ${CC:-cc} -std=c99 -D_POSIX_C_SOURCE=200809L $warnings -S ./*.c)
+}
+mkdir "$work/each"
+each_alone > "$work/each.log" 2>&1 &
+each=$!
+
+# ---- Each part: lines at most, its unit test, and what that calls beside it ---------------------------
 
 cat > "$work/parts" << 'END'
 delay 60 core/test_delay
 backoff 420 core/test_backoff
-retry-after 370 core/test_retry_after
-connection 690 core/test_connection
-breaker 870 gates/test_breaker
+retry-after 360 core/test_retry_after
+connection 680 core/test_connection
+breaker 900 gates/test_breaker retry_classify_errno retry_classify_stage
 END
 mkdir "$work/own"
-while read -r part most_lines test; do
+while read -r part most_lines test more; do
     mkdir "$work/$part"
     header=$work/$part/retry.h
     check "$part" cut "$part" retry_ "$header"
@@ -121,7 +144,7 @@ while read -r part most_lines test; do
     check "$part: nothing dead" has_no_dead_function "$header"
     check "$part: lines" at_most "$(wc -l < "$header")" "$most_lines"
     check "$part: no name with two underscores" finds_none grep -n '[A-Za-z0-9]__[A-Za-z0-9#]' "$header"
-    check "$part: $test" passes "$part" "$test"
+    check "$part: $test" passes "$part $more" "$test"
 
     own=$(printf %.4s_ "$part")
     OWN=$(echo "$own" | tr a-z A-Z)
@@ -207,22 +230,10 @@ for parts in "delay retry-after connection breaker" "retry_classify_grpc retry_r
     check "$parts" several "$parts"
 done
 
-# Every function by itself, as a header that needs no other, with the macros and constants that its comments
-# name. gcc tells of functions that nothing uses only if it writes code.
-mkdir "$work/each"
-functions=$(awk '/^#define RETRY_IMPLEMENTED/ { exit }
-    match($0, /^RETRY_API .*retry_[a-z_0-9]+\(/) { sub(/\(.*/, ""); sub(/.*[ *]/, ""); print }' retry.h)
-check "functions" [ "$(echo "$functions" | grep -c .)" -ge 70 ]
-check "functions, each alone" awk -v each=1 -v parts="$(echo "$functions" | tr '\n' ' ')" -v prefix=own_ \
-    -v out="$work/each" -f tests/tools/cut.awk retry.h
+check "functions: enough" [ "$(echo "$functions" | grep -c .)" -ge 70 ]
+each_compiled() { wait $each || { tail -n 20 "$work/each.log"; false; }; }
+check "functions, each alone" each_compiled
 check "functions: comments" names_what_is_there 'RETRY_' "$work"/each/*.h
-for function in $functions; do
-    printf '#define OWN_RETRY_SYSTEM_CLOCK\n#define OWN_RETRY_IMPLEMENTATION\n#include "%s.h"\n%s\n' "$function" \
-        "typedef void (*function)(void); function use(void); function use(void) { return (function)own_$function; }" \
-        > "$work/each/$function.c"
-done
-# shellcheck disable=SC2086
-check "functions, each alone: compile" quiet sh -c "cd $work/each && ${CC:-cc} -std=c99 -D_POSIX_C_SOURCE=200809L $warnings -S *.c"
 
 # Two cuts with one prefix stop the compiler, but not the same one twice.
 both() # FIRST SECOND: of the parts with the prefix retry_
@@ -233,6 +244,22 @@ both() # FIRST SECOND: of the parts with the prefix retry_
 check "a cut twice" both backoff backoff
 check "backoff, then connection" finds_none both backoff connection
 check "... says why" grep -q 'Another cut has the prefix retry_' "$work/log"
+
+# ---- Programs that take a cut, in ten lines of their own at most ----------------------------------------
+
+adopts() # NAME PART PREFIX
+{
+    make -s cut PARTS="$2" PREFIX="$3" OUT="$work/$3retry.h" > "$work/log" || return
+    lines=$(awk '/own: [*]/ { on = 1; next } /[*] end [*]/ { on = 0 } on' "tests/compile/adopt_$1.c" | wc -l)
+    [ "$lines" -gt 0 ] && at_most "$lines" 10 || return
+    for language in "c -std=c99" "c++ -std=c++11"; do
+        # shellcheck disable=SC2086
+        makes "$work/adopt" ${CC:-cc} -x $language $warnings -I"$work" "tests/compile/adopt_$1.c" && "$work/adopt" || return
+    done
+}
+check "an updater" adopts updater delay upd_
+check "an exporter" adopts exporter backoff exp_
+check "a device" adopts device connection dev_
 
 # ---- What is given ------------------------------------------------------------------------------------
 

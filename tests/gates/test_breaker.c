@@ -6,6 +6,8 @@
 #include "../support/check.h"
 #include "../support/reasons.h"
 
+#include <errno.h>
+
 #define SECOND UINT32_C(1000)
 #define HOUR (3600 * SECOND)
 #define DAY (24 * HOUR)

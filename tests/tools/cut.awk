@@ -98,13 +98,13 @@ function study(unit, text,    at, to, n, k, row, name, remarks, enum) {
 
 # The units that must come along with a name.
 function owners(name,    stem, other, all) {
-    if (name in defined)
-        return defined[name]
     stem = name
     if (sub(/##$/, "", stem))
         for (other in defined)
             if (index(other, stem) == 1)
                 all = all defined[other]
+    if (all == "" && name in defined)
+        return defined[name]
     while (all == "" && sub(/[^_]+_?$/, "", stem))
         if ((stem "##") in defined)
             all = defined[stem "##"]
