@@ -54,8 +54,8 @@
    failed may still have been carried out: the server did the work, and its answer was lost. Then
    op.request.ambiguous is true. Report it as "perhaps done", not as "failed".
 
-   Retry at one layer only: three attempts at each of five layers are 243 calls. See what the
-   library below retries: libmosquitto QoS 1 and 2 (pace only its reconnects), libcurl: FAILURES.
+   Retry at one layer only: three attempts at each of five layers are 243 calls. The library below
+   may retry: libmosquitto QoS 1 and 2 (pace only its reconnects), libcurl (see FAILURES).
 
    For a call that may block until it works you need only a delay, here 100 ms doubling to 5 s, of
    which half is random. Where you poll "is it time?", draw once and keep it.
@@ -470,16 +470,10 @@
    INSIDE A LIBRARY
    A library brings a copy of its own, which must not meet the copy of another. Wrap it in one file
    that defines RETRY_STATIC and RETRY_IMPLEMENTATION. A file that needs only the types defines
-   RETRY_STATIC alone: a call there is an error. Or cut out the parts that you need, under a prefix
-   of yours: delay (retry_delay alone, 60 lines), backoff, retry-after, connection, breaker, any
-   other section of this file by its title, or functions by their names:
+   RETRY_STATIC alone: a call there is an error. Or cut out the parts that you need (delay, backoff,
+   retry-after, connection, breaker, or names of functions):
 
       make cut PARTS="delay" PREFIX=nats_ OUT=nats_retry.h
-
-   These parts also give no warning with clang's -Weverything but -Wpadded and
-   -Wunsafe-buffer-usage, nor with clang-tidy's defaults; delay is C89 and C++98, too. MSVC was not
-   tried: /W4 warns of narrowing and shadowing, as -Wconversion and -Wshadow do, of which there is
-   none.
 
    Without either, the functions are hidden: gcc and clang do not export them from a shared library.
    If programs are to call them, define RETRY_API in every file, before the #include, as extern
@@ -513,7 +507,7 @@
 
    Run on Cortex-M0 and M3, 32-bit RISC-V and AVR, all emulated; compiled for Xtensa. IAR and Keil
    were not tried. SDCC (STM8, Z80) cannot compile this file, which passes structs by value. It
-   compiles the parts delay, backoff, retry-after and connection that `make cut` takes out.
+   compiles the parts delay, retry-after and connection that `make cut` takes out.
 
    C++, THREADS, FORK
    C++: a lambda without captures is a retry_attempt_fn; examples/lambda.cpp wraps one with
