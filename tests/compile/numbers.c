@@ -97,7 +97,7 @@ static unsigned burst(const retry_budget_options *options, unsigned *successes)
     return n;
 }
 
-/* How many retries of a cost a service has in hand after two minutes of so many successes a second. */
+/* A service's retries of a cost in hand, after two minutes of so many successes a second. */
 static unsigned in_hand(const retry_service *service, uint32_t cost, unsigned rate)
 {
     retry_client client;
