@@ -94,14 +94,23 @@
      "interval", "ceil" and "max-duration". They are in an object "retry" or in the entry itself. It
      counts only if its strategy is constant, linear or exponential, and its interval above 0.
    - Numbers are digits only. In a specification a number that is too large counts as UINT32_MAX.
-   - Each member named here must have the type given, and must not come twice. Anything else is
-     skipped. All names may be spelt with escapes.
+   - A specification with a value of another kind ("ceil": null, 2.5, -1) makes no sense. Its entry
+     then has none, and the rest of the map stays.
+   - Each other member named here must have the type given. None of them may come twice. Anything
+     else is skipped. All names may be spelt with escapes.
 
    WHAT A MAP ADDS
    errmap_classify_kv judges a status that it knows by RFC 0049, and all others by the map. The
    attributes retry-now, retry-later and auto-retry permit a retry of every operation, unless
    no-retry is there too. The attribute temp alone does not. Hand advice.failure to retry.h, and do
-   what the four flags of errmap_advice say: refresh_config, reconnect, authentication, special.
+   what the flags of errmap_advice say, whatever the status: refresh_config, reconnect,
+   authentication, special. If `success` is true, the operation has worked: report no failure.
+
+   Of two maps of a node errmap_newer takes the one of the higher version, and the higher revision
+   only if both have the same version. Each version counts its revisions anew (kv_engine's map of
+   version 2 began at revision 1), and only the higher version has the newer attributes, such as
+   rate-limit. So version 2, revision 1 is taken over version 1, revision 5. kv_engine's own page
+   (docs/ErrorMap.md) says otherwise: there the higher revision is better, whatever the version.
 
    THE SERVER'S OWN INTERVALS
    Delays are normally your policy's. If you would rather wait as the server's specification says:
@@ -129,7 +138,7 @@
    map is constant and needs no lock. To replace it, parse the new one into other entries, let
    errmap_newer choose, and set strategy.map while no thread decides.
 
-   Parsing and finding take 4.2 KiB of Cortex-M0 flash (`make size`), all of this file 5.5 KiB, jsmn
+   Parsing and finding take 4.2 KiB of Cortex-M0 flash (`make size`), all of this file 6.6 KiB, jsmn
    included. An entry takes 44 bytes of RAM. Parsing takes at most 2 KB of stack with the default
    options. Nothing divides, recurses or uses floating point. A map that never changes can live in
    flash: examples/errmap_dump.c writes one as C.
@@ -375,6 +384,7 @@ typedef struct errmap_advice {
     bool reconnect;            /* drop this connection and open another (default: false) */
     bool authentication;       /* the credentials are at fault (default: false) */
     bool special;              /* needs code written for it; without, reconnect (default: false) */
+    bool success;              /* it has worked: there is no failure to decide (default: false) */
 } errmap_advice;
 
 /* Returns what the map alone says about a status. With the attribute retry-now, retry-later or
@@ -386,6 +396,7 @@ typedef struct errmap_advice {
      conn-state-invalidated  reconnect
      auth                    authentication
      special-handling        special and reconnect
+     success                 success
 
    If the map is NULL or does not have the status, failure.unknown is true, and all else but the
    code is zero. Source: RFC 0013. */
@@ -398,9 +409,10 @@ RETRY_API errmap_advice errmap_advise(const errmap *map, uint32_t status);
      0x86  KV_TEMPORARY_FAILURE                0xa4  KV_SYNC_WRITE_RE_COMMIT_IN_PROGRESS
 
    They are not if the operation is one of DCP's, nor are 0x00 to 0x06, 0x08, 0x20 to 0x25, 0x80,
-   0x81, 0x83, 0x84, 0xa0, 0xa1, 0xa3 and 0xc0 to 0xd8. Of all these the map only adds the entry,
-   and the four flags stay false. Any other status is the map's to judge, as by errmap_advise.
-   Source: RFC 0049. */
+   0x81, 0x83, 0x84, 0xa0, 0xa1, 0xa3 and 0xc0 to 0xd8. To all these the map adds its entry and the
+   flags, as by errmap_advise, except that `special` alone is no reason to reconnect: a client knows
+   these statuses (0xcc is a lookup of which a part failed). Any other status is the map's to judge.
+   Sources: RFC 0049, RFC 0013. */
 RETRY_API errmap_advice errmap_classify_kv(const errmap *map, uint16_t status, uint8_t opcode);
 
 /* Whether a memcached opcode is idempotent. Source: RFC 0049. */
@@ -1378,6 +1390,7 @@ typedef struct errmap__parser {
     uint32_t count;        /* entries seen, those beyond capacity too */
     errmap_entry *entry;   /* the one under way */
     uint32_t fields;       /* of it, that have been seen, by bit */
+    bool odd;              /* of it: its specification makes no sense */
     errmap__token *tokens; /* of it, once jsmn has read it */
     errmap_entry spare;    /* for entries beyond capacity */
 } errmap__parser;
@@ -1520,7 +1533,7 @@ static retry_ms errmap__read_time(errmap__parser *parser, const errmap__token *v
     retry_ms time;
     if (errmap__whole_number(errmap__token_text(parser, value), errmap__token_length(value),
                              &time) == ERRMAP__NO_NUMBER)
-        errmap__refuse_token(parser, value);
+        parser->odd = true;
     return time;
 }
 
@@ -1572,8 +1585,8 @@ static uint32_t errmap__lookup_field(const errmap__parser *parser, const errmap_
     return errmap__lookup_token(parser, key, (const uint8_t *)&names, ERRMAP__FIELD_COUNT);
 }
 
-/* Which field a key and its value are, if they are one that is read; refused if it is of another
-   type, or read already. */
+/* Which field a key and its value are, if they are one that is read; refused if it is read already,
+   or of another type. Of a specification another type only makes no sense. */
 static uint32_t errmap__recognise(errmap__parser *parser, const errmap__token *key, int retry_end)
 {
     static const uint8_t types[] = {
@@ -1587,10 +1600,13 @@ static uint32_t errmap__recognise(errmap__parser *parser, const errmap__token *k
         return ERRMAP__FIELD_COUNT;
     if ((parser->fields & bit) != 0)
         errmap__refuse_token(parser, key);
-    if (key[1].type != types[field])
-        errmap__refuse_token(parser, &key[1]);
     parser->fields |= bit;
-    return field;
+    if (key[1].type == types[field])
+        return field;
+    if (field < ERRMAP__RETRY)
+        errmap__refuse_token(parser, &key[1]);
+    parser->odd = true;
+    return ERRMAP__FIELD_COUNT;
 }
 
 /* RFC 0013 requires an interval. */
@@ -1607,6 +1623,7 @@ static void errmap__read_fields(errmap__parser *parser)
     const errmap__token *key = parser->tokens + 1;
     int retry_end = 0;
     parser->fields = 0;
+    parser->odd = false;
     while (key + 1 < errmap__tokens_end(parser) && parser->status == ERRMAP_OK) {
         const errmap__token *const value = key + 1;
         const uint32_t field = errmap__recognise(parser, key, retry_end);
@@ -1618,7 +1635,7 @@ static void errmap__read_fields(errmap__parser *parser)
             key = errmap__skip_token(parser, value);
         }
     }
-    if (!errmap__has_specification(entry)) {
+    if (parser->odd || !errmap__has_specification(entry)) {
         entry->strategy = ERRMAP_SPEC_NONE;
         entry->after = entry->interval = entry->ceil = entry->max_duration = 0;
     }
@@ -1932,6 +1949,7 @@ RETRY_API errmap_advice errmap_advise(const errmap *map, uint32_t status)
     advice.refresh_config = (attributes & ERRMAP_ATTR_FETCH_CONFIG) != 0;
     advice.authentication = (attributes & ERRMAP_ATTR_AUTH) != 0;
     advice.special = (attributes & ERRMAP_ATTR_SPECIAL_HANDLING) != 0;
+    advice.success = (attributes & ERRMAP_ATTR_SUCCESS) != 0;
     advice.reconnect = advice.special || (attributes & ERRMAP_ATTR_CONN_STATE_INVALIDATED) != 0;
     return advice;
 }
@@ -1984,12 +2002,12 @@ static bool errmap__kv_known(uint16_t status)
 
 RETRY_API errmap_advice errmap_classify_kv(const errmap *map, uint16_t status, uint8_t opcode)
 {
-    errmap_advice advice;
-    if (!errmap__kv_known(status))
-        return errmap_advise(map, status);
-    memset(&advice, 0, sizeof advice);
-    advice.failure = errmap__failure(errmap__kv_reason(status, opcode), status);
-    advice.entry = errmap_find(map, status);
+    errmap_advice advice = errmap_advise(map, status);
+    if (errmap__kv_known(status)) {
+        advice.failure = errmap__failure(errmap__kv_reason(status, opcode), status);
+        if (advice.special)
+            advice.reconnect = (advice.entry->attributes & ERRMAP_ATTR_CONN_STATE_INVALIDATED) != 0;
+    }
     return advice;
 }
 

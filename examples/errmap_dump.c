@@ -117,19 +117,18 @@ static const char *verdict(errmap_advice advice)
         return "always retry";
     if (advice.failure.reason != RETRY_REASON_NONE)
         return "retry";
-    return (advice.entry->attributes & ERRMAP_ATTR_SUCCESS) != 0 ? "succeed" : "fail";
+    return advice.success ? "succeed" : "fail";
 }
 
 /* What a client does, as errmap_classify_kv and retry.h have it for a read. */
 static size_t put_action(errmap_advice advice, bool known, size_t column)
 {
     char action[120];
-    const char *const reconnect = advice.special     ? ", special handling or reconnect"
-                                  : advice.reconnect ? ", reconnect"
-                                                     : "";
-    snprintf(action, sizeof action, "%s%s%s%s%s%s", verdict(advice),
-             advice.failure.throttle ? ", slow down" : "", reconnect,
-             advice.authentication ? ", authenticate" : "",
+    const char *const or_else = advice.special ? " or " : ", ";
+    snprintf(action, sizeof action, "%s%s%s%s%s%s%s%s", verdict(advice),
+             advice.failure.throttle ? ", slow down" : "",
+             advice.special ? ", special handling" : "", advice.reconnect ? or_else : "",
+             advice.reconnect ? "reconnect" : "", advice.authentication ? ", authenticate" : "",
              advice.refresh_config ? ", refresh configuration" : "", known ? " *" : "");
     return put(action, column);
 }

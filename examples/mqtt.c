@@ -18,7 +18,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { FLEET = 200, SPREAD = 4000, IMPATIENCE = 500, KEEPALIVE = 60 }; /* -, ms, ms, s */
+enum { FLEET = 200, SPREAD = 4000, IMPATIENCE = 500, DAY = 86400000, KEEPALIVE = 60 }; /* ms; s */
 
 typedef struct client {
     struct mosquitto *mosquitto;
@@ -72,7 +72,7 @@ static void lost(client *c)
 
 static void look_after(client *c)
 {
-    if (!c->open && now - c->due < UINT32_MAX / 2) {
+    if (!c->open && c->due - now - 1 >= DAY) { /* else it lies ahead */
         retry_connection_begin(&c->pace, now);
         c->open = mosquitto_connect(c->mosquitto, "127.0.0.1", port, KEEPALIVE) == MOSQ_ERR_SUCCESS;
         if (!c->open)

@@ -40,10 +40,10 @@ static inline uint32_t instant_now(void)
     return (uint32_t)clock_ms();
 }
 
-/* Whether it is time, for timers of up to 24 days. */
+/* Whether it is time, for timers of up to a day: whatever lies further ahead is weeks ago. */
 static inline bool reached(uint32_t timer, uint32_t now)
 {
-    return now - timer < UINT32_C(1) << 31;
+    return timer - now - 1 >= UINT32_C(86400000);
 }
 
 /* Sleeps for `ms` milliseconds, however often a signal interrupts. */

@@ -202,10 +202,11 @@ void app_begin(const scenario_operation *operations, uint32_t count, retry_time 
     app_tick(now);
 }
 
-/* Instants are only subtracted: the counter wraps. */
+/* Instants are only subtracted: the counter wraps. What lies more than an hour ahead is weeks ago,
+   before the device slept. */
 static bool reached(retry_time instant)
 {
-    return now - instant < UINT32_MAX / 2;
+    return instant - now - 1 >= UINT32_C(3600000);
 }
 
 bool app_tick(retry_time tick)

@@ -371,7 +371,7 @@ static void rejected(kv_client *client, operation *op, copy *which, const kv_pac
     node *from = &client->nodes[which->node];
     const errmap *map = from->strategy.map;
     errmap_advice advice = errmap_classify_kv(map, response->status, response->opcode);
-    copy_ended(client, op, which, &advice.failure, now);
+    copy_ended(client, op, which, advice.success ? NULL : &advice.failure, now);
     drive(client, op, now);
     report_advice(&client->report, map, &advice, op->state != FINISHED,
                   op->state == WAITING ? op->retry.request.last_delay : 0);

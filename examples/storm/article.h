@@ -14,11 +14,15 @@ enum {
 /* The first ARTICLE are of AWS's article, base 5 ms and cap 2 s; the rest is retry.h's. */
 static const contender contenders[] = {
     {"none", {.curve = RETRY_CURVE_TABLE, .table = at_once, .table_length = 1}, 1},
-    {"exponential", {.initial = 5, .max = 2000}, 1},
+    {"exponential", {.jitter = RETRY_JITTER_NONE, .initial = 5, .max = 2000}, 1},
     {"equal", {.jitter = RETRY_JITTER_EQUAL, .initial = 5, .max = 2000}, 1},
     {"full", {.jitter = RETRY_JITTER_FULL, .initial = 5, .max = 2000}, 1},
     {"decorrelated (AWS)",
-     {.curve = RETRY_CURVE_CUSTOM, .initial = 5, .max = 2000, .custom = aws_decorrelated},
+     {.curve = RETRY_CURVE_CUSTOM,
+      .jitter = RETRY_JITTER_NONE,
+      .initial = 5,
+      .max = 2000,
+      .custom = aws_decorrelated},
      1},
     {"DECORRELATED", {.jitter = RETRY_JITTER_DECORRELATED, .initial = 5, .max = 2000}, 1},
     {"BEST_EFFORT", RETRY_BACKOFF_BEST_EFFORT, 0},

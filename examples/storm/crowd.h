@@ -12,6 +12,7 @@
 #include "../../retry.h"
 #include "random.h"
 
+#include <errno.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -49,9 +50,11 @@ enum {
     CROWD_WELL = CROWD_ALL_FAULTS, /* none of them */
     CROWD_PULSES,                  /* every other second twice as many begin */
     CROWD_TENTH,                   /* 503 for a tenth of the requests */
-    CROWD_COLD,    /* it starts with a tenth of its workers, and has all at the end */
-    CROWD_FLAPS,   /* every other second connections are refused */
-    CROWD_ROLLING, /* one server after the other is gone for a quarter of the time */
+    CROWD_COLD,       /* it starts with a tenth of its workers, and has all at the end */
+    CROWD_FLAPS,      /* every other second connections are refused */
+    CROWD_ROLLING,    /* one server after the other is gone for a quarter of the time */
+    CROWD_RESET,      /* connections are reset when the request has come */
+    CROWD_COSTLY_503, /* said by a worker, after its 50 ms */
     CROWD_NOTHING
 };
 
@@ -69,7 +72,7 @@ enum {
     CROWD_BINS = 1500,
     CROWD_OPERATIONS = 8192, /* under way at once */
     CROWD_COPIES = 2,        /* of an attempt, with a hedge */
-    CROWD_TOOK = 8192,       /* ms that operations may take */
+    CROWD_TOOK = 16384,      /* ms that operations may take */
     CROWD_EVENTS = 49152,
     CROWD_RING = 4096 /* ms; events that are further ahead go round */
 };
@@ -89,8 +92,15 @@ typedef struct crowd_guard {
 typedef struct crowd_set {
     uint32_t clients;
     retry_ms timeout;                   /* ms; of an operation */
-    retry_ms cut_after;           /* ms */
+    retry_ms cut_after;                 /* ms */
     uint32_t utilisation;               /* % of the one server's workers, without retries */
+    uint32_t gap;                       /* ms between operations (0: by the utilisation) */
+    uint32_t far;                       /* ms that an answer takes besides (0: 1) */
+    retry_ms retry_after;               /* ms that a 429 says (UINT32_MAX: until it is over) */
+    bool prolongs;                      /* who is told 429 is so for the fault's length from now */
+    bool deaf;                          /* clients do not hear what a 429 says */
+    retry_ms hold_max;                  /* ms; of the service's limit */
+    uint32_t tenants;                   /* 429 is for the operations of one of so many (0: all) */
     uint32_t length;                    /* ms of the fault */
     uint32_t slowness;                  /* times as long as usual, in CROWD_SLOW */
     uint32_t queue;                     /* requests that a server keeps for each worker */
@@ -115,6 +125,13 @@ typedef struct crowd_bin {
     uint16_t open, throttled, paced, unpaid, expired;
 } crowd_bin;
 
+/* Of the operations that began while the fault lasted. */
+typedef struct crowd_met {
+    uint32_t begun, done, expired;
+    uint32_t longest;       /* ms until one was over */
+    uint32_t sent, refused; /* attempts of whomever: while it lasted, and told 429 since it began */
+} crowd_met;
+
 typedef struct crowd_to {
     retry_breaker breaker;
     retry_throttle throttle;
@@ -126,6 +143,7 @@ typedef struct crowd_client {
     retry_service service; /* a subset of gates uses its client and budget only */
     retry_gates gates[CROWD_NODES];
     crowd_to to[CROWD_NODES];
+    uint32_t refused_until; /* ms; for CROWD_429 that is prolonged */
     double guarded[9]; /* the guard's */
 } crowd_client;
 
@@ -139,6 +157,7 @@ typedef struct crowd_operation {
     uint32_t begun, next_free;
     uint32_t client, sent_at;
     uint32_t node;     /* the oracle's */
+    uint32_t tenant;   /* 0: a 429 is for it */
     bool waits, asked; /* for the oracle; the guard has let its attempt pass */
 } crowd_operation;
 
@@ -152,7 +171,7 @@ typedef struct crowd_node {
 } crowd_node;
 
 enum { CROWD_ARRIVES, CROWD_DUE, CROWD_WORKED, CROWD_ANSWERED, CROWD_THAWS };
-enum { CROWD_SAYS_DONE, CROWD_SAYS_REFUSED, CROWD_SAYS_503, CROWD_SAYS_429 };
+enum { CROWD_SAYS_DONE, CROWD_SAYS_REFUSED, CROWD_SAYS_RESET, CROWD_SAYS_503, CROWD_SAYS_429 };
 
 typedef struct crowd_event {
     uint32_t next, operation, serial;
@@ -168,6 +187,7 @@ typedef struct crowd {
     uint32_t nodes, workers;
     uint32_t fault; /* CROWD_WELL: none yet */
     uint32_t from, to;
+    crowd_met met;
     uint32_t free_operation, free_event;
     uint32_t first[CROWD_RING], last[CROWD_RING]; /* the events of a millisecond */
     crowd_bin bins[CROWD_BINS];
@@ -203,9 +223,14 @@ static void crowd_schedule(crowd *c, crowd_event event, uint32_t delay)
     c->last[slot] = id;
 }
 
+static crowd_bin *crowd_bin_at(crowd *c, uint32_t at)
+{
+    return &c->bins[at / CROWD_BIN < CROWD_BINS ? at / CROWD_BIN : CROWD_BINS - 1];
+}
+
 static crowd_bin *crowd_bin_now(crowd *c)
 {
-    return &c->bins[c->now / CROWD_BIN < CROWD_BINS ? c->now / CROWD_BIN : CROWD_BINS - 1];
+    return crowd_bin_at(c, c->now);
 }
 
 static bool crowd_suffers(const crowd *c, uint32_t node, uint32_t fault)
@@ -240,7 +265,7 @@ static void crowd_answer(crowd *c, crowd_job job, uint8_t says)
 {
     const crowd_event answer = {0, job.operation, job.serial, CROWD_ANSWERED, 0, says, 0};
     bool late = crowd_suffers(c, 0, CROWD_TAIL) && dice_unit(&c->chance) < 0.05;
-    crowd_schedule(c, answer, late ? CROWD_TAIL_LATE : 1);
+    crowd_schedule(c, answer, late ? CROWD_TAIL_LATE : 1 + c->set->far);
 }
 
 static uint32_t crowd_workers(const crowd *c, uint32_t node)
@@ -281,6 +306,8 @@ static void crowd_work(crowd *c, uint32_t node)
     crowd_event worked = {0, job.operation, job.serial, CROWD_WORKED, (uint8_t)node, 0, 0};
     if (crowd_suffers(c, node, CROWD_COSTLY_429))
         worked.says = CROWD_SAYS_429;
+    if (crowd_suffers(c, node, CROWD_COSTLY_503))
+        worked.says = CROWD_SAYS_503;
     n->first = (n->first + 1) % crowd_queue_size(c);
     n->waiting--;
     n->busy++;
@@ -297,18 +324,44 @@ static void crowd_work_on(crowd *c, uint32_t node)
         crowd_work(c, node);
 }
 
+static bool crowd_lasts(const crowd *c, uint32_t at)
+{
+    return c->fault != CROWD_WELL && at >= c->from && at < c->to;
+}
+
+/* ms; until when a client is told 429. */
+static uint32_t crowd_refused_until(const crowd *c, uint32_t client)
+{
+    uint32_t until = c->clients[client].refused_until;
+    return until > c->to ? until : c->to;
+}
+
+/* Whether a request is answered 429. */
+static bool crowd_refuses(crowd *c, uint32_t node, const crowd_operation *o)
+{
+    bool refuses = c->fault == CROWD_429 && node == 0 && o->tenant == 0 &&
+                   c->now < crowd_refused_until(c, o->client);
+    if (refuses && c->set->prolongs)
+        c->clients[o->client].refused_until = c->now + c->set->length;
+    refuses = refuses || (crowd_suffers(c, node, CROWD_RATED) && crowd_is_above(c, node));
+    c->met.refused += refuses;
+    return refuses;
+}
+
 /* A request reaches a server. */
 static void crowd_take(crowd *c, uint32_t node, crowd_job job)
 {
     crowd_node *n = &c->node[node];
     crowd_bin *bin = crowd_bin_now(c);
+    c->met.sent += crowd_lasts(c, c->now);
     if (crowd_is_gone(c, node)) {
         crowd_answer(c, job, CROWD_SAYS_REFUSED);
     } else if (crowd_suffers(c, node, CROWD_503) ||
                (crowd_suffers(c, node, CROWD_TENTH) && dice_unit(&c->chance) < 0.1)) {
         crowd_answer(c, job, CROWD_SAYS_503);
-    } else if (crowd_suffers(c, node, CROWD_429) ||
-               (crowd_suffers(c, node, CROWD_RATED) && crowd_is_above(c, node))) {
+    } else if (crowd_suffers(c, node, CROWD_RESET)) {
+        crowd_answer(c, job, CROWD_SAYS_RESET);
+    } else if (crowd_refuses(c, node, &c->operations[job.operation])) {
         crowd_answer(c, job, CROWD_SAYS_429);
     } else if (crowd_suffers(c, node, CROWD_LOST)) {
         return;
@@ -338,11 +391,23 @@ static void crowd_worked(crowd *c, const crowd_event *event)
 
 /* ---- A client ------------------------------------------------------------------------------ */
 
-static void crowd_close(crowd *c, uint32_t id, bool done)
+/* Whether c->met counts an operation. */
+static bool crowd_meets(const crowd *c, const crowd_operation *o)
+{
+    return crowd_lasts(c, o->begun) && (c->set->tenants == 0 || o->tenant != 0);
+}
+
+static void crowd_close(crowd *c, uint32_t id, uint8_t verdict)
 {
     crowd_operation *o = &c->operations[id];
-    crowd_bin *bin = &c->bins[o->begun / CROWD_BIN];
+    crowd_bin *bin = crowd_bin_at(c, o->begun);
     uint32_t took = c->now - o->begun;
+    bool done = verdict == RETRY_VERDICT_SUCCESS;
+    if (crowd_meets(c, o)) {
+        c->met.done += done;
+        c->met.expired += verdict == RETRY_VERDICT_EXPIRE;
+        c->met.longest = took > c->met.longest ? took : c->met.longest;
+    }
     bin->done = (uint16_t)(bin->done + done);
     if (done && c->to != 0 && o->begun >= c->from)
         c->took[took < CROWD_TOOK ? took : CROWD_TOOK - 1]++;
@@ -386,7 +451,7 @@ static bool crowd_oracle(crowd *c, uint32_t id)
         return true;
     }
     if (c->now - o->begun + CROWD_WORK >= c->set->timeout) {
-        crowd_close(c, id, false);
+        crowd_close(c, id, RETRY_VERDICT_EXPIRE);
         return false;
     }
     o->due = o->serial;
@@ -445,10 +510,24 @@ static void crowd_advance(crowd *c, uint32_t id)
                 crowd_schedule(c, event, step.delay);
             return;
         default:
-            crowd_close(c, id, step.verdict == RETRY_VERDICT_SUCCESS);
+            crowd_close(c, id, step.verdict);
             return;
         }
     }
+}
+
+/* What a client hears. */
+static retry_failure crowd_heard(const crowd *c, uint32_t client, uint8_t says)
+{
+    uint32_t until = crowd_refused_until(c, client);
+    retry_ms after = c->set->deaf ? 0 : c->set->retry_after;
+    if (after == UINT32_MAX) /* in whole seconds */
+        after = c->now < until ? (until - c->now + 999) / 1000 * 1000 : 0;
+    if (says == CROWD_SAYS_REFUSED)
+        return retry_classify_stage(RETRY_STAGE_DISPATCH, RETRY_REASON_NODE_NOT_AVAILABLE);
+    if (says == CROWD_SAYS_RESET)
+        return retry_classify_errno(ECONNRESET, true);
+    return says == CROWD_SAYS_503 ? retry_classify_http(503, 0) : retry_classify_http(429, after);
 }
 
 /* A copy has been answered. */
@@ -456,9 +535,7 @@ static void crowd_answered(crowd *c, uint32_t id, uint32_t serial, uint8_t says)
 {
     crowd_operation *o = &c->operations[id];
     unsigned copy = o->sent[0] != serial;
-    retry_failure failure = retry_classify_http(says == CROWD_SAYS_503 ? 503 : 429, 0);
-    if (says == CROWD_SAYS_REFUSED)
-        failure = retry_classify_stage(RETRY_STAGE_DISPATCH, RETRY_REASON_NODE_NOT_AVAILABLE);
+    const retry_failure failure = crowd_heard(c, o->client, says);
     o->sent[copy] = 0;
     crowd_tell(c, o, says == CROWD_SAYS_DONE);
     retry_ended(&o->retry, copy, says == CROWD_SAYS_DONE ? NULL : &failure, c->now);
@@ -468,7 +545,8 @@ static void crowd_answered(crowd *c, uint32_t id, uint32_t serial, uint8_t says)
 /* ms between two operations, on average. */
 static double crowd_gap(const crowd *c)
 {
-    double gap = CROWD_WORK * 100.0 / (CROWD_WORKERS * c->set->utilisation);
+    double gap =
+        c->set->gap ? c->set->gap : CROWD_WORK * 100.0 / (CROWD_WORKERS * c->set->utilisation);
     if (crowd_suffers(c, 0, CROWD_OVERLOAD))
         return gap * c->set->utilisation / 120;
     if (crowd_suffers(c, 0, CROWD_PULSES) && !crowd_is_odd_second(c))
@@ -494,6 +572,7 @@ static void crowd_arrive(crowd *c)
     o->serial = serial;
     o->begun = c->now;
     o->client = (who >> 8) % c->set->clients;
+    o->tenant = c->set->tenants ? (who & 255) % c->set->tenants : 0;
     o->waits = c->set->oracle;
     o->retry.request.client = &c->clients[o->client].service.client;
     o->retry.request.timeout = c->set->timeout;
@@ -503,6 +582,7 @@ static void crowd_arrive(crowd *c)
     o->hedge.count = CROWD_COPIES - 1;
     retry_hedge_copies(&o->retry, c->set->hedge ? &o->hedge : NULL);
     crowd_bin_now(c)->begun++;
+    c->met.begun += crowd_meets(c, o);
     retry_start(&o->retry, NULL, c->now);
     crowd_advance(c, id);
 }
@@ -580,6 +660,7 @@ static void crowd_strike(crowd *c, uint32_t fault)
     c->from = c->now;
     c->to = c->now + c->set->length;
     memset(c->took, 0, sizeof c->took);
+    memset(&c->met, 0, sizeof c->met);
     crowd_schedule(c, thaws, c->set->length);
 }
 
@@ -633,6 +714,9 @@ static void crowd_add_service(crowd *c, crowd_client *client)
 {
     if (c->nodes > 1)
         retry_client_nodes(&client->service.client, client->gates, (uint16_t)c->nodes);
+    client->service.limit.hold_max = c->set->hold_max;
+    if (c->set->budget)
+        client->service.budget.options = *c->set->budget;
     retry_service_init(&client->service, c->now);
     for (uint32_t node = 0; node < c->nodes && c->nodes > 1; node++)
         crowd_add_gates(&client->gates[node], &client->to[node], CROWD_AIMD,

@@ -63,9 +63,11 @@ static void fleet_reconnects(fleet_bins bins, retry_ms period, dice *chance)
     for (uint32_t id = 0; id < FLEET; id++) {
         retry_connection connection = RETRY_CONNECTION_GRPC;
         uint32_t now = retry_phase(&id, sizeof id, period);
+        connection.random = dice_bits;
+        connection.random_context = chance;
         while (now < FLEET_END) {
             fleet_call(bins, now);
-            retry_connection_begin(&connection, dice_bits(chance), now);
+            retry_connection_begin(&connection, now);
             if (now >= 20000)
                 break;
             now += retry_connection_failed(&connection, now);

@@ -1,19 +1,22 @@
 /* peers.c: is a client of retry.h better than what others recommend?
 
        make peers
-       make peers ARGS=-v          every cell in which some peer does better
-       make peers ARGS=--csv       all cells
+       make peers ARGS=-v            every cell in which some peer does better
+       make peers ARGS='--seed 2'    another run of the same; all cells are in build/peers.csv
 
-   21 setups, each by its project's defaults, README.md's client and an oracle, in the same 468
-   cells: 13 faults of 10 s, four loads, fleets of 1, 20 and 1,000 processes, three servers. The
-   world is crowd.h's, and is first held against what queueing theory, Brooker's article on token
-   buckets (2022) and Google's Site Reliability Engineering say. The exit status is 1 if something
-   is not as promised. The setups are in peers.h. */
+   21 setups, each by its project's defaults, README.md's client, the same with nothing that limits
+   its retries, and an oracle, in the same 468 cells: 13 faults of 10 s, four loads, fleets of 1, 20
+   and 1,000 processes, three servers. Then as a process with few calls (few.h), and before a server
+   that says when to come back (hold.h). The world is crowd.h's, and is first held against what
+   queueing theory, Brooker's article on token buckets (2022) and Google's Site Reliability
+   Engineering say. The exit status is 1 if something is not as promised. The setups are in
+   peers.h. */
 #define _DEFAULT_SOURCE
 #define RETRY_IMPLEMENTATION
 #include "../../retry.h"
 
-#include "peers.h"
+#include "few.h"
+#include "hold.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -42,6 +45,9 @@ static const struct {
                       {"endless", CROWD_QUEUE_ENDLESS, false},
                       {"503", CROWD_QUEUE_SHORT, true}};
 
+static bool kept = true;
+static uint32_t first_seed = 1;
+
 /* What became of a cell. */
 typedef struct cell {
     double in, after, all; /* shares of the operations begun that were done */
@@ -49,7 +55,16 @@ typedef struct cell {
     uint32_t back, p99;    /* ms */
 } cell;
 
-static cell (*results)[CELLS]; /* of each setup; all processes write to it */
+typedef struct result {
+    cell cells[CELLS];
+    crowd_met few[FEW_RATES][FEW_SEEDS];
+    hold hold[HOLD_KINDS];
+} result;
+
+static struct {
+    result of[PEER_SETUPS];
+    hold held[HOLD_WORLDS][HOLD_KINDS], free[HOLD_WORLDS][HOLD_KINDS]; /* retry.h's */
+} * results; /* all processes write to it */
 
 static uint32_t cell_of(uint32_t fault, uint32_t load, uint32_t fleet, uint32_t server)
 {
@@ -76,8 +91,6 @@ static uint32_t percentile(const crowd *c, double share)
 }
 
 /* ---- The world is right -------------------------------------------------------------------- */
-
-static bool kept = true;
 
 /* Whether a number is within so many percent of what is expected. */
 static void known(const char *what, double number, double expected, double percent)
@@ -180,7 +193,7 @@ static void simulate(uint32_t setup, uint32_t load, uint32_t fleet, uint32_t ser
         set.queue = servers[server].queue;
         set.says_full = servers[server].says_full;
         peer_set(&set, setup);
-        crowd_begin_anew(c, &set, CROWD_SERVICE, four, 1);
+        crowd_begin_anew(c, &set, CROWD_SERVICE, four, first_seed);
         crowd_run(c, HEALTH);
         crowd_copy(&together_saved, c);
         for (uint32_t fault = 0; fault < FAULTS; fault++) {
@@ -188,16 +201,40 @@ static void simulate(uint32_t setup, uint32_t load, uint32_t fleet, uint32_t ser
                 faults[fault].fault == CROWD_ONE_OF_FOUR || faults[fault].fault == CROWD_ROLLING;
             if (of_four != (four != 0))
                 continue;
-            strike(c, faults[fault].fault, &results[setup][cell_of(fault, load, fleet, server)]);
+            strike(c, faults[fault].fault,
+                   &results->of[setup].cells[cell_of(fault, load, fleet, server)]);
             crowd_copy(c, &together_saved);
         }
+    }
+}
+
+static void simulate_rare(uint32_t setup)
+{
+    for (uint32_t i = 0; i < FEW_RATES * FEW_SEEDS; i++)
+        results->of[setup].few[i / FEW_SEEDS][i % FEW_SEEDS] =
+            few_run(setup, i / FEW_SEEDS, first_seed + i % FEW_SEEDS);
+    for (uint32_t kind = 0; kind < HOLD_KINDS; kind++)
+        results->of[setup].hold[kind] = hold_run(setup, 0, kind, true, first_seed);
+}
+
+static void simulate_hold(uint32_t world)
+{
+    for (uint32_t kind = 0; kind < HOLD_KINDS; kind++) {
+        results->held[world][kind] = hold_run(PEER_SERVICE, world, kind, true, first_seed);
+        results->free[world][kind] = hold_run(PEER_SERVICE, world, kind, false, first_seed);
     }
 }
 
 static void work(uint32_t worker, uint32_t workers)
 {
     uint32_t job = 0;
+    for (uint32_t world = 0; world < HOLD_WORLDS; world++) {
+        if (job++ % workers == worker)
+            simulate_hold(world);
+    }
     for (uint32_t setup = 0; setup < PEER_SETUPS; setup++) {
+        if (job++ % workers == worker)
+            simulate_rare(setup);
         for (uint32_t row = 0; row < LOADS * FLEETS * SERVERS; row++) {
             if (job++ % workers == worker)
                 simulate(setup, row / (FLEETS * SERVERS), row / SERVERS % FLEETS, row % SERVERS);
@@ -232,10 +269,10 @@ static sums sum_up(uint32_t setup)
     sums s;
     memset(&s, 0, sizeof s);
     for (uint32_t i = 0; i < CELLS; i++) {
-        const cell *one = &results[setup][i];
+        const cell *one = &results->of[setup].cells[i];
         double best = 0;
-        for (uint32_t other = 0; other < PEER_ORACLE; other++)
-            best = fmax(best, results[other][i].all);
+        for (uint32_t other = 0; other <= PEER_SERVICE; other++)
+            best = fmax(best, results->of[other].cells[i].all);
         s.in += one->in * 100 / CELLS;
         s.after += one->after * 100 / CELLS;
         s.all += one->all * 100 / CELLS;
@@ -271,6 +308,55 @@ static void print_setups(void)
         CELLS);
 }
 
+/* % of the operations that met it, of all seeds. */
+static double few_done(uint32_t setup, uint32_t rate)
+{
+    double begun = 0, done = 0;
+    for (uint32_t seed = 0; seed < FEW_SEEDS; seed++) {
+        begun += results->of[setup].few[rate][seed].begun;
+        done += results->of[setup].few[rate][seed].done;
+    }
+    return 100 * done / begun;
+}
+
+static void print_hold(const hold of[HOLD_KINDS])
+{
+    for (uint32_t kind = 0; kind < HOLD_KINDS; kind++) {
+        if (kind < HOLD_BLOCKS)
+            printf(" %6.0f %5.1f", of[kind].refused, 100 * of[kind].done);
+        else
+            printf(" %6.1f", 100 * of[kind].done);
+    }
+    printf("\n");
+}
+
+static void print_rare(void)
+{
+    printf(
+        "Of the operations that met it, %% that were done; sent: attempts of each process that "
+        "were refused\n\n"
+        "%-23s  503 for 2 s, a call in   429 for 5 s   429 for 30 s    prolonged  excess tenant\n"
+        "%-23s minute second 100 ms   sent  done   sent  done   sent  done   done   done\n",
+        "", "");
+    for (uint32_t setup = 0; setup < PEER_SETUPS; setup++) {
+        printf("%-23s", peer_name(setup));
+        for (uint32_t rate = 0; rate < FEW_RATES; rate++)
+            printf(" %6.1f", few_done(setup, rate));
+        print_hold(results->of[setup].hold);
+    }
+    printf("retry.h, but\n");
+    for (uint32_t world = 1; world < HOLD_WORLDS; world++) {
+        printf("%-44s", hold_worlds[world].name);
+        print_hold(results->held[world]);
+    }
+    printf(
+        "\n429: with a Retry-After, to a process with 40 calls a second, of 60 s each; prolonged: "
+        "for 5 s\n"
+        "after each call; excess: for what is above half of what the server can do; tenant: for "
+        "one of\n"
+        "20 that a process calls for, of which the others are counted\n\n");
+}
+
 static void print_faults(void)
 {
     printf("All of it, %%, by fault\n\n%-23s", "");
@@ -281,54 +367,60 @@ static void print_faults(void)
         for (uint32_t fault = 0; fault < FAULTS; fault++) {
             double sum = 0;
             for (uint32_t i = 0; i < CELLS / FAULTS; i++)
-                sum += results[setup][fault * (CELLS / FAULTS) + i].all;
+                sum += results->of[setup].cells[fault * (CELLS / FAULTS) + i].all;
             printf(" %7.1f", 100 * sum / (CELLS / FAULTS));
         }
     }
     printf("\n\n");
 }
 
-static void print_csv(void)
+static void write_cells(FILE *file)
 {
-    printf("setup,fault,busy,processes,server,in,after,all,attempts,back,p99\n");
-    for (uint32_t setup = 0; setup < PEER_SETUPS; setup++) {
-        for (uint32_t i = 0; i < CELLS; i++) {
-            const cell *of = &results[setup][i];
-            printf("\"%s\",%s,%" PRIu32 ",%" PRIu32 ",%s,%.4f,%.4f,%.4f,%.4f,%" PRId32 ",%" PRIu32
-                   "\n",
-                   peer_name(setup), faults[i / SERVERS / FLEETS / LOADS].name,
-                   loads[i / SERVERS / FLEETS % LOADS], fleets[i / SERVERS % FLEETS],
-                   servers[i % SERVERS].name, of->in, of->after, of->all, of->attempts,
-                   of->back == TOGETHER_NEVER ? -1 : (int32_t)of->back, of->p99);
-        }
+    fprintf(file, "setup,fault,busy,processes,server,in,after,all,attempts,back,p99\n");
+    for (uint32_t i = 0; i < PEER_SETUPS * CELLS; i++) {
+        const cell *of = &results->of[i / CELLS].cells[i % CELLS];
+        fprintf(file,
+                "\"%s\",%s,%" PRIu32 ",%" PRIu32 ",%s,%.4f,%.4f,%.4f,%.4f,%" PRId32 ",%" PRIu32
+                "\n",
+                peer_name(i / CELLS), faults[i % CELLS / SERVERS / FLEETS / LOADS].name,
+                loads[i / SERVERS / FLEETS % LOADS], fleets[i / SERVERS % FLEETS],
+                servers[i % SERVERS].name, of->in, of->after, of->all, of->attempts,
+                of->back == TOGETHER_NEVER ? -1 : (int32_t)of->back, of->p99);
     }
+    kept = kept && fclose(file) == 0;
 }
 
 /* ---- Where a peer does better -------------------------------------------------------------- */
 
-enum { UNTIMED, FEW, FLAPPING, RISING, NO_REASON, REASONS };
+enum { POINTS = 5, SECONDS = 2 }; /* that a peer must be better by */
+
+enum { LATER, SILENT, SLOW, FLAPPING, NO_REASON, REASONS };
 static const char *const reasons[REASONS] = {
-    [UNTIMED] = "1000 processes: no timer cuts their attempts, so what is lost stays lost; who has "
-                "a timer\n"
-                "    pays for it wherever the server is only slow.",
-    [FEW] = "1000 processes: each has one retry in hand, and earns too few to wait out a fault.",
-    [FLAPPING] =
-        "one process, a server that is gone every other second: the limit fell to one, and rises\n"
-        "    by one a round trip.",
-    [RISING] =
-        "20 processes: their limits rise by one a round trip, so the last operations come later.",
+    [LATER] = "nobody does over 5 points more, but some are back sooner: what waited through the "
+              "fault is\n"
+              "    done after it, and limits that fell rise by one a round trip.",
+    [SILENT] = "1000 processes, a silent server: each earns too little for its attempts to be "
+               "cut; who cuts\n    them pays for it wherever the server is only slow.",
+    [SLOW] = "20 processes, a queue without an end: what is cut is sent again, and what the limits "
+             "hold back\n    waits out of turn; left alone, the queue would be done in time.",
+    [FLAPPING] = "one process, a server that is gone every other second: the limit fell to one, "
+                 "and rises by\n"
+                 "    one a round trip.",
     [NO_REASON] = "without a reason that is known"};
 
-static uint32_t reason_of(uint32_t i)
+/* `more`: points that a peer does more. */
+static uint32_t reason_of(uint32_t i, double more)
 {
     uint32_t fleet = fleets[i / SERVERS % FLEETS];
     uint32_t fault = faults[i / SERVERS / FLEETS / LOADS].fault;
-    if (fleet == PEER_FLEET)
-        return fault == CROWD_LOST || fault == CROWD_FROZEN || fault == CROWD_ONE_OF_FOUR ? UNTIMED
-                                                                                          : FEW;
-    if (fleet == 20)
-        return RISING;
-    return fault == CROWD_FLAPS ? FLAPPING : NO_REASON;
+    if (more <= POINTS)
+        return LATER;
+    if (fleet == PEER_FLEET &&
+        (fault == CROWD_LOST || fault == CROWD_FROZEN || fault == CROWD_ONE_OF_FOUR))
+        return SILENT;
+    if (fleet == 20 && servers[i % SERVERS].queue == CROWD_QUEUE_ENDLESS)
+        return SLOW;
+    return fleet == 1 && fault == CROWD_FLAPS ? FLAPPING : NO_REASON;
 }
 
 static double seconds_later(const cell *a, const cell *b)
@@ -338,31 +430,34 @@ static double seconds_later(const cell *a, const cell *b)
     return ((double)a->back - (double)b->back) / 1000;
 }
 
-/* The cells in which some peer does over 5 % more, or is back over 2 s sooner. */
+/* The cells in which some peer does over POINTS more, or is back over SECONDS sooner. */
 static void print_better(bool verbose)
 {
     uint32_t count[REASONS] = {0};
     for (uint32_t i = 0; i < CELLS; i++) {
-        const cell *own = &results[PEER_SERVICE][i];
+        const cell *own = &results->of[PEER_SERVICE].cells[i];
         uint32_t most = 0, soonest = 0;
         double more, later;
         for (uint32_t n = 0; n < PEERS; n++) {
-            most = results[n][i].all > results[most][i].all ? n : most;
-            soonest = results[n][i].back < results[soonest][i].back ? n : soonest;
+            most = results->of[n].cells[i].all > results->of[most].cells[i].all ? n : most;
+            soonest =
+                results->of[n].cells[i].back < results->of[soonest].cells[i].back ? n : soonest;
         }
-        more = 100 * (results[most][i].all - own->all) / own->all;
-        later = seconds_later(own, &results[soonest][i]);
-        if (more <= 5 && later <= 2)
+        more = 100 * (results->of[most].cells[i].all - own->all);
+        later = seconds_later(own, &results->of[soonest].cells[i]);
+        if (more <= POINTS && later <= SECONDS)
             continue;
-        count[reason_of(i)]++;
+        count[reason_of(i, more)]++;
         if (verbose)
             printf("  %-8s %2" PRIu32 " %% %4" PRIu32
-                   " %-7s %6.1f %% more: %-22s %5.1f s sooner: %s\n",
+                   " %-7s %6.1f points more: %-22s %5.1f s sooner: %s\n",
                    faults[i / SERVERS / FLEETS / LOADS].name, loads[i / SERVERS / FLEETS % LOADS],
                    fleets[i / SERVERS % FLEETS], servers[i % SERVERS].name, more, peer_name(most),
                    later, peer_name(soonest));
     }
-    printf("Where some peer does over 5 %% more than retry.h, or is back over 2 s sooner\n");
+    printf("Cells in which some peer does over %d points more than retry.h, or is back over %d s "
+           "sooner\n",
+           POINTS, SECONDS);
     for (uint32_t reason = 0; reason < REASONS; reason++) {
         if (count[reason] > 0)
             printf("%3" PRIu32 " %s\n", count[reason], reasons[reason]);
@@ -377,6 +472,27 @@ static void promise(const char *what, double number, double least)
     printf("%s  %s: %.1f, at least %.1f\n", number >= least ? "kept  " : "BROKEN", what, number,
            least);
     kept = kept && number >= least;
+}
+
+static void judge_rare(void)
+{
+    double few = 100, below = 1000, more = 100;
+    for (uint32_t i = 0; i < FEW_RATES * FEW_SEEDS; i++) {
+        const crowd_met *met = &results->of[PEER_SERVICE].few[i / FEW_SEEDS][i % FEW_SEEDS];
+        few = fmin(few, 100.0 * met->done / met->begun);
+    }
+    for (uint32_t i = 0; i < HOLD_WORLDS * HOLD_KINDS; i++) {
+        const hold *held = &results->held[i / HOLD_KINDS][i % HOLD_KINDS];
+        const hold *free = &results->free[i / HOLD_KINDS][i % HOLD_KINDS];
+        if (i % HOLD_KINDS < HOLD_BLOCKS)
+            below = fmin(below, held->allowed - held->refused);
+        else
+            more = fmin(more, 100 * (held->done - free->done));
+    }
+    promise("few calls, 503 for 2 s: % done, worst seed", few, 98);
+    promise("429: attempts below five, those in flight, and one in 2 s; at worst", below, 0);
+    promise("429 for the excess, or a tenant: points above a limit without hold; at worst", more,
+            0);
 }
 
 /* The mean of the cells beside the best peer's, in all and in each fleet; and beside the oracle's.
@@ -395,15 +511,19 @@ static void judge(void)
     promise("all cells: points above the best peer", own.all - best, 2);
     promise("1 process: points above the best peer", own.fleet[0] - fleet[0], 3);
     promise("20 processes: points above the best peer", own.fleet[1] - fleet[1], 2);
-    promise("1000 processes: points above the best peer", own.fleet[2] - fleet[2], -1.5);
+    promise("1000 processes: points above the best peer", own.fleet[2] - fleet[2], -0.2);
+    promise("1 process: % done", own.fleet[0], 92);
+    promise("20 processes: % done", own.fleet[1], 90.9);
+    promise("1000 processes: % done", own.fleet[2], 88.5);
     promise("all cells: points above an oracle that knows the server", own.all - oracle.all, -3);
+    judge_rare();
 }
 
-static FILE *data_file(const char *folder)
+static FILE *data_file(const char *folder, const char *name)
 {
     char path[1000];
     FILE *file;
-    snprintf(path, sizeof path, "%s/peers.tsv", folder);
+    snprintf(path, sizeof path, "%s/%s", folder, name);
     file = fopen(path, "w");
     if (!file) {
         fprintf(stderr, "peers: cannot write %s\n", path);
@@ -412,48 +532,48 @@ static FILE *data_file(const char *folder)
     return file;
 }
 
-/* For peers.gnuplot: six setups. */
+/* For peers.gnuplot: seven setups. */
 static void write_data(FILE *file)
 {
-    static const uint32_t shown[] = {0, 1, 2, 5, 14, PEER_SERVICE};
+    static const uint32_t shown[] = {0, 1, 2, 5, 12, 14, PEER_SERVICE};
     for (size_t i = 0; i < sizeof shown / sizeof *shown; i++) {
         const sums s = sum_up(shown[i]);
-        fprintf(file, "%s\t%.1f\t%.1f\n", peer_name(shown[i]), s.in, s.after);
+        fprintf(file, "%s\t%.1f\t%.1f\t%.1f\n", peer_name(shown[i]), s.in, s.after,
+                few_done(shown[i], 1));
     }
     kept = kept && fclose(file) == 0;
 }
 
 int main(int count, char **arguments)
 {
-    bool csv = false, verbose = false;
-    FILE *data = NULL;
+    bool verbose = false;
+    FILE *data = NULL, *all = NULL;
     for (int i = 1; i < count; i++) {
-        if (strcmp(arguments[i], "--csv") == 0)
-            csv = true;
-        else if (strcmp(arguments[i], "-v") == 0)
+        if (strcmp(arguments[i], "-v") == 0) {
             verbose = true;
-        else if (strcmp(arguments[i], "--data") == 0 && i + 1 < count)
-            data = data_file(arguments[++i]);
-        else {
-            fprintf(stderr, "usage: peers [--csv | -v] [--data FOLDER]\n");
+        } else if (strcmp(arguments[i], "--seed") == 0 && i + 1 < count) {
+            first_seed = (uint32_t)strtoul(arguments[++i], NULL, 10);
+        } else if (strcmp(arguments[i], "--data") == 0 && i + 1 < count) {
+            data = data_file(arguments[++i], "peers.tsv");
+            all = data_file(arguments[i], "peers.csv");
+        } else {
+            fprintf(stderr, "usage: peers [-v] [--seed NUMBER] [--data FOLDER]\n");
             return 2;
         }
     }
-    results = mmap(NULL, sizeof *results * PEER_SETUPS, PROT_READ | PROT_WRITE,
-                   MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    results =
+        mmap(NULL, sizeof *results, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (results == MAP_FAILED)
         return 2;
-    if (!csv)
-        validate();
+    validate();
     simulate_all();
-    if (data)
+    if (data) {
         write_data(data);
-    if (csv) {
-        print_csv();
-        return 0;
+        write_cells(all);
     }
     print_setups();
     print_faults();
+    print_rare();
     print_better(verbose);
     judge();
     printf(kept ? "all as promised\n" : "not as promised\n");

@@ -2,18 +2,18 @@
 
    What retry.h has in the same shape is said in its words: a policy and a budget from text, a
    breaker's numbers. The rest (limits by latency, budgets by what is under way) is here. Operations
-   may take 5 s. Where a project has no timer for an attempt it may take all of that: retry.h's,
-   too, in PEER_FLEET processes that share nothing. */
+   may take 5 s. Where a project has no timer for an attempt it may take all of that. */
 #ifndef STORM_PEERS_H
 #define STORM_PEERS_H
 
 #include "together.h"
 
-enum { PEER_TIMEOUT = 5000, PEER_FLEET = 1000 };
+enum { PEER_TIMEOUT = 5000, PEER_CUT = 1000, PEER_FLEET = 1000 };
 
 /* What stands before a peer's attempts. */
 enum {
     PEER_PLAIN,
+    PEER_OBEYS,     /* nothing; but it waits as long as a Retry-After says */
     PEER_ACTIVE_3,  /* so many retries under way */
     PEER_ACTIVE_20, /* retries under way: 20 % of the attempts under way, 3 at least */
     PEER_AT_ONCE,   /* ten attempts under way, and no more */
@@ -45,7 +45,7 @@ static const peer peers[] = {
     /* the same, ADAPTIVE_V2; its rate by retry.h's, which learns from throttled answers, too */
     {"AWS adaptive", "aws", "aws", 0, CROWD_RATE, 0, 0, 0, 0, 0, PEER_PLAIN},
     /* AWS SDKs' retry behaviour of 2026 */
-    {"AWS 2026", "aws-2026", "aws-2026", 0, NO_BREAKER, PEER_PLAIN},
+    {"AWS 2026", "aws-2026", "aws-2026", 0, NO_BREAKER, PEER_OBEYS},
     /* grpc-proposal A6: its example's policy, and maxTokens 10, tokenRatio 0.1 */
     {"gRPC", "attempts=4 initial=100ms max=1s jitter=spread", "grpc", 0, NO_BREAKER, PEER_PLAIN},
     {"gRPC, 500 ms", "attempts=4 initial=100ms max=1s jitter=spread", "grpc", 500, NO_BREAKER,
@@ -68,9 +68,9 @@ static const peer peers[] = {
     /* Microsoft.Extensions.Http.Resilience 8.0, the standard handler: 3 retries, 2 s doubling with
        jitter; breaker: a tenth of 100 in 30 s, 5 s; 10 s for an attempt */
     {"Polly", "attempts=4 initial=2s max=30s jitter=equal", NONE, 0,
-     BREAKER(100, 10, 30000, 5000, 1), PEER_PLAIN},
+     BREAKER(100, 10, 30000, 5000, 1), PEER_OBEYS},
     {"Polly, 500 ms", "attempts=4 initial=2s max=30s jitter=equal", NONE, 500,
-     BREAKER(100, 10, 30000, 5000, 1), PEER_PLAIN},
+     BREAKER(100, 10, 30000, 5000, 1), PEER_OBEYS},
     /* resilience4j 2.1: 3 attempts, 500 ms; the last 100 calls (here: those of 10 s), a half, 60 s,
        10 probes */
     {"resilience4j", "attempts=3 curve=constant initial=500ms", NONE, 0,
@@ -83,7 +83,7 @@ static const peer peers[] = {
     {"Vegas, 3 tries", "attempts=3 curve=constant initial=100ms", NONE, 1000, NO_BREAKER,
      PEER_VEGAS},
     /* urllib3 2.0: Retry(3), backoff_factor 0; of errors and statuses alike */
-    {"urllib3", "attempts=4 curve=constant initial=1ms", NONE, 0, NO_BREAKER, PEER_PLAIN},
+    {"urllib3", "attempts=4 curve=constant initial=1ms", NONE, 0, NO_BREAKER, PEER_OBEYS},
     /* Google, Site Reliability Engineering, chapter 21: three tries, a tenth of a client's
        requests, and throttling with K = 2 */
     {"Google SRE", "attempts=3 initial=100ms max=1s jitter=full", NONE, 1000, NO_BREAKER, PEER_SRE},
@@ -93,6 +93,7 @@ static const peer peers[] = {
 enum {
     PEERS = sizeof peers / sizeof *peers,
     PEER_SERVICE = PEERS, /* README.md's client */
+    PEER_ALONE,           /* its policy, and nothing that limits it */
     PEER_ORACLE,
     PEER_SETUPS,
     PEER_BUCKET = PEERS - 1,
@@ -101,7 +102,10 @@ enum {
 
 static const char *peer_name(uint32_t setup)
 {
-    return setup < PEERS ? peers[setup].name : setup == PEER_SERVICE ? "retry.h" : "(an oracle)";
+    return setup < PEERS           ? peers[setup].name
+           : setup == PEER_SERVICE ? "retry.h"
+           : setup == PEER_ALONE   ? "retry.h, no limits"
+                                   : "(an oracle)";
 }
 
 /* ---- Guards: what they keep of a client is in `guarded` ----------------------------------------
@@ -236,9 +240,12 @@ static void peer_add(crowd *c, crowd_client *client)
     static const peer oracle = {
         "", "attempts=20 curve=constant initial=1ms", NONE, 1000, NO_BREAKER, PEER_PLAIN};
     static const peer k2 = {"", "attempts=1", NONE, 0, NO_BREAKER, PEER_ADAPTIVE};
-    const peer *as = peer_now == PEER_ORACLE ? &oracle
-                     : peer_now == PEER_K2   ? &k2
-                                             : &peers[peer_now];
+    static const peer alone = {
+        "", "initial=100ms max=5s jitter=full", NONE, 1000, NO_BREAKER, PEER_OBEYS};
+    const peer *as = peer_now == PEER_ORACLE  ? &oracle
+                     : peer_now == PEER_K2    ? &k2
+                     : peer_now == PEER_ALONE ? &alone
+                                              : &peers[peer_now];
     retry_client *with = &client->service.client;
     peer_parse(as);
     peer_guard = as->guard;
@@ -269,12 +276,13 @@ static void peer_set(crowd_set *set, uint32_t setup)
 {
     peer_now = setup;
     set->timeout = PEER_TIMEOUT;
-    if (setup == PEER_SERVICE && set->clients < PEER_FLEET) /* as README.md has it */
-        set->cut_after = 1000;
+    if (setup == PEER_SERVICE) /* as README.md has it */
+        set->cut_after = PEER_CUT;
     set->add = setup == PEER_SERVICE ? NULL : peer_add;
-    set->guard = setup == PEER_K2 || (setup < PEERS && peers[setup].guard != PEER_PLAIN)
+    set->guard = setup == PEER_K2 || (setup < PEERS && peers[setup].guard > PEER_OBEYS)
                      ? &peer_guards
                      : NULL;
+    set->deaf = setup < PEERS && peers[setup].guard != PEER_OBEYS;
     set->oracle = setup == PEER_ORACLE;
 }
 

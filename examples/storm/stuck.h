@@ -1,8 +1,7 @@
 /* stuck.h: is any fleet stuck? The recommended client, a retry_service in each process, under every
    fault of crowd.h: in fleets of different sizes, before different servers, at different loads.
    Beside it the same fleet without retries, with attempts that are cut, and with attempts that may
-   take all of their operation's time; and, where there is no fault, with a hedge. In the largest
-   fleet the service cuts no attempt, as README.md has it. */
+   take all of their operation's time; and, where there is no fault, with a hedge. */
 #ifndef STORM_STUCK_H
 #define STORM_STUCK_H
 
@@ -64,7 +63,8 @@ typedef struct stuck_plan {
     bool verbose;                           /* shows every load, and cells that fall behind */
 } stuck_plan;
 
-/* Without retries, with attempts as the service's. */
+/* Without retries, with attempts as the service's: in the largest fleet each earns too little for
+   them to be cut. */
 static uint32_t stuck_none(const stuck_row *row)
 {
     return row->processes == STUCK_APART ? STUCK_UNCUT : STUCK_CUT;
@@ -78,7 +78,7 @@ static crowd_set stuck_set(const stuck_plan *plan, const stuck_row *row, uint32_
     memset(&set, 0, sizeof set);
     set.clients = row->processes;
     set.timeout = plan->timeout;
-    if (client == STUCK_CUT || (client != STUCK_UNCUT && stuck_none(row) == STUCK_CUT))
+    if (client != STUCK_UNCUT)
         set.cut_after = plan->cut_after;
     set.utilisation = row->utilisation;
     set.length = STUCK_LENGTH;

@@ -17,7 +17,7 @@ static volatile uint32_t sink; /* keeps the results from being optimised away */
 
 static void decide(const retry_client *client, unsigned long requests, uint32_t failures)
 {
-    static volatile uint8_t stage = RETRY_STAGE_IN_FLIGHT; /* the compiler must not know it */
+    static volatile retry_reason hidden = RETRY_REASON_SERVICE_RESPONSE_CODE_INDICATED;
     retry_request request;
     unsigned long i;
     uint32_t n;
@@ -29,7 +29,7 @@ static void decide(const retry_client *client, unsigned long requests, uint32_t 
         retry_time now = (retry_time)i;
         retry_begin(&request, now);
         for (n = failures; n != 0; n--) {
-            retry_failure failure = retry_classify_stage(stage, RETRY_REASON_NONE);
+            retry_failure failure = retry_classify_stage(RETRY_STAGE_DISPATCH, hidden);
             retry_decision decision = retry_orchestrate(&request, &failure, now);
             now += decision.delay;
             sink = decision.delay;

@@ -97,17 +97,17 @@ static unsigned burst(const retry_budget_options *options, unsigned *successes)
     return n;
 }
 
-/* What a budget has in hand, in retries, after a minute of so many successes a second. */
-static unsigned in_hand(const retry_budget_options *options, unsigned rate)
+/* How many retries of a cost a service has in hand after two minutes of so many successes a second. */
+static unsigned in_hand(const retry_service *service, uint32_t cost, unsigned rate)
 {
     retry_client client;
     retry_budget budget;
     uint32_t i;
     unsigned n = 0;
-    start(&client, &budget, options);
-    for (i = 0; i < 60 * rate; i++)
+    start(&client, &budget, &service->budget.options);
+    for (i = 0; i < 120 * rate; i++)
         succeed(&client, i * 1000 / rate);
-    while (n < 100000 && retry_budget_withdraw(&budget, options->retry_cost, 60000))
+    while (n < 100000 && retry_budget_withdraw(&budget, cost, 120000))
         n++;
     return n;
 }
@@ -154,6 +154,7 @@ static unsigned spread_order(void)
     client.strategy = &policy.base;
     client.random = most;
     request.client = &client;
+    request.idempotent = true;
     retry_begin(&request, 0);
     return whole(retry_orchestrate(&request, &failure, 0).delay / 1000);
 }
@@ -175,16 +176,6 @@ static unsigned at_once(const retry_client *client)
     return n;
 }
 
-static unsigned limit_by_default(void)
-{
-    static retry_client client;
-    static retry_gates gates;
-    static retry_aimd aimd;
-    client.gates = &gates;
-    retry_gates_aimd(&gates, &aimd);
-    return at_once(&client);
-}
-
 static unsigned limit_of_service(void)
 {
     static retry_service service;
@@ -192,7 +183,7 @@ static unsigned limit_of_service(void)
     return at_once(&service.client);
 }
 
-/* How many sick attempts open a breaker, and how many ms it refuses then. */
+/* How many unhealthy attempts open a breaker, and how many ms it refuses then. */
 static unsigned opens_after(unsigned *refuses)
 {
     retry_failure failure = retry_classify_errno(0, true);
@@ -208,6 +199,36 @@ static unsigned opens_after(unsigned *refuses)
     for (now = 0; now < 60000 && retry_breaker_state(&breaker, now) == RETRY_BREAKER_OPEN; now++) {
     }
     *refuses = whole(now);
+    return n;
+}
+
+static uint32_t least(void *context)
+{
+    (void)context;
+    return 0;
+}
+
+/* How many refusals with a Retry-After of a minute hold a service's attempts, and for how many ms.
+ */
+static unsigned held_after(unsigned *holds)
+{
+    const retry_failure failure = retry_classify_http(429, 60000);
+    static retry_service service;
+    retry_operation op;
+    retry_step step;
+    unsigned n = 0;
+    service.client.random = least;
+    retry_service_init(&service, 0);
+    for (;; n++) {
+        memset(&op, 0, sizeof op);
+        op.request.timeout = UINT32_MAX;
+        retry_start(&op, &service, 0);
+        step = retry_next(&op, 0);
+        if (step.what != RETRY_DO_SEND)
+            break;
+        retry_ended(&op, 0, &failure, 0);
+    }
+    *holds = whole(step.delay) - 1; /* the limit's own wait is 1 ms at least */
     return n;
 }
 
@@ -268,51 +289,81 @@ static void print_policies(void)
 {
     static const retry_policy best = RETRY_POLICY_BEST_EFFORT, smithy = RETRY_POLICY_SMITHY,
                               aws = RETRY_POLICY_AWS, aws_2026 = RETRY_POLICY_AWS_2026;
-    printf(MANUAL "BEST_EFFORT no limit %u to %u ms doubling, full jitter; %u ms to %u s when "
-                  "throttled\n",
+    static const retry_budget_options for_best = RETRY_BUDGET_BEST_EFFORT(1),
+                                      for_smithy = RETRY_BUDGET_SMITHY, for_aws = RETRY_BUDGET_AWS,
+                                      for_aws_2026 = RETRY_BUDGET_AWS_2026;
+    unsigned successes, n = burst(&for_best, &successes);
+    printf(MANUAL "BEST_EFFORT no limit %u to %u ms doubling; %u ms to %u s, throttled %u; see\n",
            whole(best.backoff.initial), whole(best.backoff.max),
-           whole(best.throttle_backoff.initial), whole(best.throttle_backoff.max / 1000));
-    printf(MANUAL "SMITHY %u %u s doubling to %u s, full jitter\n", attempts_of(&smithy),
-           whole(smithy.backoff.initial / 1000), whole(smithy.backoff.max / 1000));
-    printf(MANUAL "AWS %u the same; a server may ask for %u s at most\n", attempts_of(&aws),
-           whole(aws.retry_after_max / 1000));
-    printf(MANUAL "AWS_2026 %u %u ms doubling to %u s, full jitter; from %u s when throttled; a "
-                  "server may ask for %u s more\n",
+           whole(best.throttle_backoff.initial), whole(best.throttle_backoff.max / 1000), n);
+    n = burst(&for_smithy, &successes);
+    printf(MANUAL "SMITHY %u %u s doubling to %u s %u, 1 for %u successes\n", attempts_of(&smithy),
+           whole(smithy.backoff.initial / 1000), whole(smithy.backoff.max / 1000), n, successes);
+    n = burst(&for_aws, &successes);
+    printf(MANUAL "AWS %u %u s doubling to %u s %u, 1 for %u successes\n", attempts_of(&aws),
+           whole(aws.backoff.initial / 1000), whole(aws.backoff.max / 1000), n, successes);
+    n = burst(&for_aws_2026, &successes);
+    printf(MANUAL "AWS_2026 %u %u ms doubling to %u s; from %u s, throttled %u, 1 for %u "
+                  "successes\n",
            attempts_of(&aws_2026), whole(aws_2026.backoff.initial),
-           whole(aws_2026.backoff.max / 1000), whole(aws_2026.throttle_backoff.initial / 1000),
-           whole(aws_2026.retry_after_slack / 1000));
+           whole(aws_2026.backoff.max / 1000), whole(aws_2026.throttle_backoff.initial / 1000), n,
+           successes);
+    printf(MANUAL "retry_after_max at most (AWS: %u s), and by retry_after_slack at most "
+                  "(AWS_2026: %u s).\n",
+           whole(aws.retry_after_max / 1000), whole(aws_2026.retry_after_slack / 1000));
 }
 
-static void print_budgets(void)
+static double tokens(uint32_t amount)
 {
-    static const retry_budget_options best = RETRY_BUDGET_BEST_EFFORT(1),
-                                      many = RETRY_BUDGET_BEST_EFFORT(1000),
-                                      smithy = RETRY_BUDGET_SMITHY, aws = RETRY_BUDGET_AWS,
-                                      aws_2026 = RETRY_BUDGET_AWS_2026, grpc = RETRY_BUDGET_GRPC;
+    return amount / (double)RETRY_TOKENS(1);
+}
+
+static void print_service(void)
+{
+    static const retry_budget_options grpc = RETRY_BUDGET_GRPC;
+    static retry_service service;
+    const retry_budget_options *options = &service.budget.options;
+    const retry_backoff *usual = &service.policy.backoff;
     unsigned successes;
-    unsigned n = burst(&best, &successes);
-    printf(MANUAL "BEST_EFFORT(n) BEST_EFFORT %u, at most %u n %u for %u successes\n", n,
-           whole(best.capacity / best.retry_cost), 1, successes);
-    n = burst(&smithy, &successes);
-    printf(MANUAL "SMITHY, AWS SMITHY, AWS %u 1 for %u successes\n", n, successes);
-    n = burst(&aws, &successes);
-    printf(MANUAL "SMITHY, AWS SMITHY, AWS %u 1 for %u successes\n", n, successes);
-    n = burst(&aws_2026, &successes);
-    printf(MANUAL "AWS_2026 AWS_2026 %u 1 for %u successes\n", n, successes);
-    printf(MANUAL "GRPC gRPC's A6 %u while\n", burst(&grpc, &successes));
-    n = (in_hand(&many, 400) + 5) / 10 * 10;
-    printf(MANUAL "One process with 400 operations a second has %u retries in hand.\n", n);
+    retry_service_init(&service, 0);
+    printf(MANUAL "service.limit.max %u attempts at once\n", limit_of_service());
+    printf(MANUAL "waits up to %u ms, doubling up to %u s, or up to %u s after throttled\n",
+           whole(usual->initial), whole(usual->max / 1000),
+           whole(service.policy.throttle_backoff.max / 1000));
+    printf(MANUAL "RETRY_BUDGET_BEST_EFFORT(%u)\n",
+           whole(options->capacity / (20 * RETRY_TOKENS(1))));
+    printf(MANUAL "A retry costs %g tokens, after a time-out or a throttled answer %g; a success "
+                  "puts %g in.\n",
+           tokens(options->retry_cost), tokens(options->timeout_cost),
+           tokens(options->success_deposit));
+    printf(MANUAL "The base, %g token, is there at first. It does not expire, and %g a second\n",
+           tokens(retry_budget_balance(&service.budget)), tokens(options->base_per_second));
+    printf(MANUAL "37 %% of it are left after %u s\n", whole(options->expire / 1000));
+    printf(MANUAL "while there are %g tokens\n", 2 * tokens(options->timeout_cost));
+    printf(MANUAL "new, or idle for %.0f s\n",
+           tokens(retry_budget_balance(&service.budget)) / tokens(options->base_per_second));
+    printf(MANUAL "in hand %u %u %u %u\n", in_hand(&service, options->retry_cost, 0),
+           in_hand(&service, options->retry_cost, 1), in_hand(&service, options->retry_cost, 10),
+           in_hand(&service, options->retry_cost, 100));
+    printf(MANUAL "or throttled %u %u %u %u\n", in_hand(&service, options->timeout_cost, 0),
+           in_hand(&service, options->timeout_cost, 1),
+           in_hand(&service, options->timeout_cost, 10),
+           in_hand(&service, options->timeout_cost, 100));
+    printf(MANUAL "RETRY_BUDGET_GRPC pays for %u retries\n", burst(&grpc, &successes));
 }
 
 static void print_gates(void)
 {
-    unsigned refuses;
+    unsigned refuses, holds;
     unsigned n = opens_after(&refuses);
-    printf(MANUAL "It opens when half of %u or more attempts within 8 s were sick. Then it refuses "
-                  "everything for %u s,\n",
+    printf(MANUAL
+           "It opens when half of %u or more attempts within 8 s were unhealthy: no answer, or a "
+           "5xx. Then it refuses everything for %u s,\n",
            n, refuses / 1000);
-    printf(MANUAL "attempts at once no AIMD limit `max`: %u; in a retry_service %u\n",
-           limit_by_default(), limit_of_service());
+    n = held_after(&holds);
+    printf(MANUAL "after %s refusals with a Retry-After in a row it holds all attempts until that "
+                  "time is over, %u s at most\n",
+           n == 5 ? "five" : "?", holds / 1000);
     printf(MANUAL "those that would wait %u ms (`wait`) fail at once\n", refused_wait());
     n = samples(RETRY_RATIO(0.99));
     printf(MANUAL "It has no estimate before %u attempts (%u,%03u for 99 %%).\n", samples(0),
@@ -321,26 +372,25 @@ static void print_gates(void)
 
 int main(void)
 {
-    static const retry_connection connection = RETRY_CONNECTION_GRPC;
-    const retry_backoff *spacing = &connection.backoff;
-    static const retry_backoff zero;
+    static retry_connection connection;
+    static const retry_backoff gaps = RETRY_BACKOFF_GRPC;
     printf(MANUAL "request.timeout %u s ms, waits included; UINT32_MAX: no limit\n",
            default_timeout());
-    printf(MANUAL "request.timeout = UINT32_MAX %u s\n", default_timeout());
-    printf(MANUAL "a table of one 0 `initial`: %u ms\n", whole(retry_backoff_base(&zero, 0)));
     printf(MANUAL "three attempts at each of five layers are %u calls\n", 3 * 3 * 3 * 3 * 3);
     printf(README "Three attempts at each of five layers are %u calls\n", 3 * 3 * 3 * 3 * 3);
     printf(MANUAL "full jitter makes 0 of each delay of up to %u s\n", no_delay());
     printf(README "asked for 30 s: over 30 to %u s\n", spread_order());
     printf(MANUAL "as gRPC does: %u s, %.3g s, %.3g s ... up to %u minutes, %.0f %% more or less\n",
-           whole(retry_backoff_base(spacing, 0) / 1000), retry_backoff_base(spacing, 1) / 1000.0,
-           retry_backoff_base(spacing, 2) / 1000.0, whole(spacing->max / 60000),
-           spacing->spread * 100.0 / RETRY_RATIO(1));
+           whole(retry_backoff_base(&gaps, 0) / 1000), retry_backoff_base(&gaps, 1) / 1000.0,
+           retry_backoff_base(&gaps, 2) / 1000.0, whole(gaps.max / 60000),
+           retry_backoff_delay(&gaps, 0, 0, UINT32_MAX) * 100.0 / gaps.initial - 100);
+    printf(MANUAL "%u s at least (min_connect_timeout)\n",
+           whole(retry_connection_begin(&connection, 0) / 1000));
     printf(README "Attempts start %u s apart at first, and %u min apart in the end\n",
-           whole(retry_backoff_base(spacing, 0) / 1000), whole(spacing->max / 60000));
+           whole(retry_backoff_base(&gaps, 0) / 1000), whole(gaps.max / 60000));
     print_ladder();
     print_policies();
-    print_budgets();
+    print_service();
     print_gates();
     return 0;
 }

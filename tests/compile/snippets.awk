@@ -95,7 +95,7 @@ function flush(    file, id) {
             clear()
             return
         }
-        functions = text ~ /(^|\n)\{/
+        functions = text ~ /(^|\n)(\{|static [^=;]*\) \{)/
         printf "#define OF_%s\n%s#include \"tests/compile/snippets.h\"\n", name,
             functions ? "#define FUNCTIONS\n" : "" > file
         printf "%s", functions ? "" : "void snippet(void)\n{\n" > file

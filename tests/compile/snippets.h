@@ -4,6 +4,8 @@
 #define _POSIX_C_SOURCE 200809L
 #define RETRY_SYSTEM_CLOCK
 #include <errno.h>
+#include <limits.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -52,12 +54,22 @@ extern retry_operation op;
 #else
 typedef struct operation {
     retry_operation retry;
+    bool paced;
+    retry_time began;
 } operation;
-extern operation *op;
+extern operation *op, operations[];
+enum { COUNT = 100 };
 extern unsigned copy;
+typedef struct download {
+    uint64_t bytes, bytes_before;
+    uint32_t retries_before;
+} download;
+#ifndef FUNCTIONS
+void advance(operation *op);
+#endif
 #endif
 extern const char *header, *host, *method, *sqlstate, *text, *value;
-extern int status;
+extern int status, stop_pipe;
 extern uint32_t retries;
 #ifdef OF_errmap_h
 extern const char *message, *body;
@@ -69,7 +81,7 @@ extern uint32_t code;
 extern uint64_t revision;
 extern bool has_fast_forward, read_only, retry_flag;
 #endif
-extern bool commit_was_sent, connection_lost, sent, timed_out;
+extern bool commit_was_sent, connection_lost, key, sent, timed_out;
 retry_time now_ms(void);
 uint32_t ticks(void);
 extern uint32_t device;
@@ -78,6 +90,7 @@ bool try_it(void);
 void abort_copy(operation *op, unsigned copy);
 void finished(operation *op, unsigned verdict, unsigned cause);
 void log_line(const char *line);
+void put_back(operation *op);
 void look_for_the_transaction(void);
 void send_copy(operation *op, unsigned copy, unsigned node);
 void set_timer(operation *op, retry_ms delay);

@@ -1,236 +1,239 @@
 #!/bin/sh
-# What `make cut` writes: each part, made of lines of retry.h and of nothing else, compiles without a
-# warning, passes its unit tests in the place of retry.h, and keeps to its limits of lines and bytes; cuts
-# with prefixes of their own link beside retry.h. CC names the compiler of the tests (default: cc).
+# What `make cut` writes: each part is made of lines of retry.h, keeps to its limit of lines, gives no warning,
+# and passes its unit tests in the place of retry.h; cuts with prefixes of their own link beside retry.h.
+# CC names the compiler of the tests (default: cc).
 . "$(dirname "$0")/../support/check.sh"
 warnings="-Wall -Wextra -Wpedantic -Wconversion -Wsign-conversion -Wshadow -Wcast-qual -Wundef ${WERROR--Werror}"
+unset MAKEFLAGS MAKELEVEL PREFIX
 
 cut() { awk -v parts="$1" -v prefix="$2" -v out="$3" -f tests/tools/cut.awk retry.h; } # PARTS PREFIX OUT
-unit() # FOLDER NAME [PREFIX]: $work/FOLDER/NAME.c, the implementation of the folder's header
+there() { command -v "$1" > "$work/log"; }
+finds_none() { ! "$@"; } # COMMAND...
+at_most() { [ "$1" -le "$2" ] || { echo "$1, at most $2"; return 1; }; }
+compiles() # FILE FLAG...
 {
-    printf '#define %sRETRY_IMPLEMENTATION\n#include "%s"\n' "${3:-}" \
-        "$(basename "$work/$1/"*.h)" > "$work/$1/$2.c"
+    file=$1
+    shift
+    # shellcheck disable=SC2086 # one word a flag
+    quiet ${CC:-cc} -std=c99 $warnings "$@" -I"$work" -fsyntax-only "$file"
 }
 
-# Below its head all lines are retry.h's, in their order; blanks and what stops another cut do not count.
-lines_are_of_retry_h()
+# Below its head a cut has lines of retry.h, blanks, and what stops another cut. Private names have lost an
+# underscore, and may have one at the end; a function alone is static.
+lines_are_of_retry_h() # FILE
 {
-    awk 'FNR == NR { if (NF) line[++n] = $0; next }
-        /RETRY__CUT_|^#error "Another cut / { next }
-        body && NF { while (++at <= n && line[at] != $0) continue; if (at > n) { print FILENAME ": " $0; exit 1 } }
-        $0 == "*/" { body = 1 }' retry.h "$1"
+    for file in retry.h "$1"; do
+        sed -E 's/(retry|RETRY)__/\1_/g; s/((retry|RETRY)_[A-Za-z0-9_]*)_\>/\1/g; s/RETRY_API /static /' "$file" > "$work/$(basename "$file").plain"
+    done
+    awk 'FNR == NR { there[$0]; next }
+        /RETRY_CUT_|^#error "Another cut |^#endif$/ { next }
+        body && NF && !($0 in there) { print; wrong = 1 }
+        /\*\/$/ { body = 1 }
+        END { exit wrong }' "$work/retry.h.plain" "$work/$(basename "$1").plain"
 }
 
-# Names in comments that are not in the code, but for RETRY_CURVE_x and the like. The head is left out.
-names_what_is_there()
+# Public names in comments that are not in the code, but for beginnings as RETRY_CURVE_x. The head is left out.
+names_what_is_there() # PATTERN FILE...: of names that match
 {
-    awk '
-    BEGIN { comment = 0 }
-    !body { body = $0 == "*/"; next }
-    {
-        for (text = $0; text != ""; text = at ? substr(text, at + 2) : "") {
-            at = index(text, comment ? "*/" : "/*")
-            words[comment] = words[comment] " " (at ? substr(text, 1, at - 1) : text)
-            if (at)
-                comment = !comment
-        }
-    }
-    END {
+    pattern=$1
+    shift
+    awk -v pattern="$pattern" '
+    function judge(    n, k, name, there, stem, other, found) {
         n = split(words[0], name, /[^A-Za-z0-9_]+/)
         for (k = 1; k <= n; k++)
             there[name[k]] = 1
         n = split(words[1], name, /[^A-Za-z0-9_]+/)
         for (k = 1; k <= n; k++) {
-            if (name[k] !~ /^(retry|RETRY)_/ || (name[k] in there))
-                continue
-            found = 0
-            for (other in there)
-                found += name[k] ~ /_x$/ && index(other, substr(name[k], 1, length(name[k]) - 1)) == 1
+            found = name[k] !~ pattern || name[k] in there || !(substr(name[k], match(name[k], pattern)) in public)
+            for (stem = name[k]; !found && sub(/[^_]+_?$/, "", stem); )
+                found = stem in there # in full, or pasted together
+            if (!found && sub(/_x$/, "_", name[k]))
+                for (other in there)
+                    found = found || index(other, name[k]) == 1
             if (!found) {
-                print FILENAME ": a comment names " name[k]
+                print before ": a comment names " name[k]
                 wrong = 1
             }
         }
-        exit wrong
-    }' "$1"
-}
-
-# The macros and the private functions that it defines are used.
-has_nothing_dead()
-{
-    awk '
-    { sub(/\/\*.*\*\//, "") }
-    /^#define RETRY__/ { sub(/\(.*/, "", $2); defined[$2] = 1 }
-    /^(static|RETRY__).*retry__[a-z_0-9]+\(/ && /[,)]$/ {
-        name = $0; sub(/\(.*/, "", name); sub(/.*[ *]/, "", name); defined[name] = 1
+        words[0] = words[1] = body = comment = ""
     }
-    !/^#undef/ { n = split($0, word, /[^A-Za-z0-9_]+/); for (k = 1; k <= n; k++) seen[word[k]]++ }
-    END {
-        for (name in defined)
-            if (seen[name] < 2) {
-                print FILENAME ": nothing uses " name
-                wrong = 1
-            }
-        exit wrong
-    }' "$1"
+    FNR == NR { n = split($0, word, /[^A-Za-z0-9_]+/); for (k = 1; k <= n; k++) public[word[k]]; next }
+    FNR == 1 { judge(); before = FILENAME }
+    !body { body = /\*\/$/; next }
+    {
+        for (text = $0; text != ""; text = at ? substr(text, at + 2) : "") {
+            at = index(text, comment ? "*/" : "/*")
+            words[comment + 0] = words[comment + 0] " " (at ? substr(text, 1, at - 1) : text)
+            if (at)
+                comment = !comment
+        }
+    }
+    END { judge(); exit wrong }' retry.h "$@"
 }
 
-compiles() # FOLDER COMPILER LANGUAGE [FLAGS]
+has_no_dead_function() # FILE
 {
-    # shellcheck disable=SC2086 # one word a flag
-    quiet $2 -x $3 $warnings ${4:-} -fsyntax-only "$work/$1/unit.c"
+    awk '{ sub(/\/\*.*\*\//, "") }
+        /^(static|RETRY_).*retry_[a-z_0-9]+\(/ && /[,)]$/ {
+            name = $0; sub(/\(.*/, "", name); sub(/.*[ *]/, "", name); defined[name] = $0 }
+        { n = split($0, word, /[^A-Za-z0-9_]+/); for (k = 1; k <= n; k++) seen[word[k]]++ }
+        END { for (name in defined) if (seen[name] < 2) { print FILENAME ": nothing uses " name; exit 1 } }' "$1"
 }
-there() { command -v "$1" > "$work/log"; }
-languages() # STANDARD...: "c -std=X" or "c++ -std=X" of each, for what is installed
+
+# The test of a cut that is in the place of retry.h: its guards keep the header itself out.
+passes() # PARTS TEST
 {
+    rm -rf "$work/tested" && mkdir "$work/tested" && cut "$1" retry_ "$work/tested/retry.h" || return
+    printf '#define RETRY_IMPLEMENTATION\n#include "retry.h"\n#ifndef RETRY_H\n%s\n#endif\n' \
+        "#define RETRY_H
+#define RETRY_IMPLEMENTED" > "$work/tested/first.h"
+    # shellcheck disable=SC2086 # one word a flag
+    makes "$work/tested/test" ${CC:-cc} -std=c99 -O1 -DCHECK_QUICK -DCHECK_ONE_IN=4 $warnings -include "$work/tested/first.h" \
+        "tests/$2.c" -lm && "$work/tested/test" > "$work/log" || { tail -n 20 "$work/log"; return 1; }
+}
+
+# The examples of its comments, as the body of a function.
+example() # FILE PREFIX
+{
+    printf '#include "%s"\n#include <string.h>\n#include <time.h>\n' "$1"
+    echo 'extern uint32_t wait, timeout, retries, random, now, asked; extern const char *value; extern int worked;'
+    ! grep -q "^} $2retry_failure;" "$1" || echo "extern $2retry_failure failure;"
+    echo 'void example(void); void example(void) {'
+    awk '/^\/\*/ { on = 1 } on && /^      / { print substr($0, 1, match($0, /( \*\/)?$/) - 1) } /\*\/$/ { on = 0 }' "$1"
+    echo '}'
+}
+
+# ---- Every function by itself, meanwhile ---------------------------------------------------------------
+
+# As a header that needs no other, with the macros and constants that its comments name. gcc tells of functions
+# that nothing uses only if it writes code.
+functions=$(awk '/^#define RETRY_IMPLEMENTED/ { exit }
+    match($0, /^RETRY_API .*retry_[a-z_0-9]+\(/) { sub(/\(.*/, ""); sub(/.*[ *]/, ""); print }' retry.h)
+each_alone()
+{
+    awk -v each=1 -v parts="$(echo "$functions" | tr '\n' ' ')" -v prefix=own_ -v out="$work/each" \
+        -f tests/tools/cut.awk retry.h || return
+    for function in $functions; do
+        printf '#define OWN_RETRY_SYSTEM_CLOCK\n#define OWN_RETRY_IMPLEMENTATION\n#include "%s.h"\n%s\n' "$function" \
+            "typedef void (*function)(void); function use(void); function use(void) { return (function)own_$function; }" \
+            > "$work/each/$function.c"
+    done
+    # shellcheck disable=SC2086
+    (cd "$work/each" && ${CC:-cc} -std=c99 -D_POSIX_C_SOURCE=200809L $warnings -S ./*.c)
+}
+mkdir "$work/each"
+each_alone > "$work/each.log" 2>&1 &
+each=$!
+
+# ---- Each part: lines at most, its unit test, and what that calls beside it ---------------------------
+
+cat > "$work/parts" << 'END'
+delay 60 core/test_delay
+backoff 420 core/test_backoff
+retry-after 360 core/test_retry_after
+connection 680 core/test_connection
+breaker 900 gates/test_breaker retry_classify_errno retry_classify_stage
+END
+mkdir "$work/own"
+while read -r part most_lines test more; do
+    mkdir "$work/$part"
+    header=$work/$part/retry.h
+    check "$part" cut "$part" retry_ "$header"
+    check "$part: lines of retry.h" lines_are_of_retry_h "$header"
+    check "$part: comments" names_what_is_there '(retry|RETRY)_' "$header"
+    check "$part: nothing dead" has_no_dead_function "$header"
+    check "$part: lines" at_most "$(wc -l < "$header")" "$most_lines"
+    check "$part: no name with two underscores" finds_none grep -n '[A-Za-z0-9]__[A-Za-z0-9#]' "$header"
+    check "$part: $test" passes "$part $more" "$test"
+
+    own=$(printf %.4s_ "$part")
+    OWN=$(echo "$own" | tr a-z A-Z)
+    header=$work/own/${own}retry.h
+    check "$part, own prefix" quiet make -s cut PARTS="$part" PREFIX="$own" OUT="$header"
+    check "$part, own prefix: lines" at_most "$(wc -l < "$header")" "$most_lines"
+    check "$part, own prefix: columns" [ "$(wc -L < "$header")" -le 110 ]
+    example "$header" "$own" > "$work/$part/example.c"
+    check "$part: its examples" compiles "$work/$part/example.c"
+    if [ "$part" = delay ]; then
+        printf '#include "%s"\nuint32_t use(uint32_t n, uint32_t random);\nuint32_t use(uint32_t n, uint32_t random)\n{\n%s\n}\n' \
+            "$header" "    return dela_retry_delay(1, 60, n, DELA_RETRY_RATIO(0.8), DELA_RETRY_RATIO(1.2), random);"
+    else
+        printf '#define %sRETRY_IMPLEMENTATION\n#include "%s"\n' "$OWN" "$header"
+    fi > "$work/$part/unit.c"
+    for switch in STATIC NO_ATOMICS; do
+        [ "$part" = delay ] || check "$part, $switch" compiles "$work/$part/unit.c" "-D${OWN}RETRY_$switch"
+    done
+    cat "$work/$part/unit.c" >> "$work/all.c"
+done < "$work/parts"
+
+# ---- All of them in one file, in each language and beside retry.h -------------------------------------
+
+cat "$work/delay/unit.c" "$work/backoff/unit.c" > "$work/old.c"
+languages() # FILE NAME STANDARD...: with each compiler that is there
+{
+    file=$1
+    name=$2
+    shift 2
     for std in "$@"; do
         case $std in *++*) set -- c++ g++ clang++ ;; *) set -- c gcc clang ;; esac
         for compiler in "$2" "$3"; do
-            ! there "$compiler" || echo "$compiler|$1 -std=$std"
+            # shellcheck disable=SC2086 # one word a flag
+            ! there "$compiler" ||
+                check "$name, $compiler $std" quiet $compiler -x "$1" -std=$std $warnings -fsyntax-only "$file"
         done
     done
 }
+languages "$work/old.c" "delay, backoff" c89 gnu89 c++98
+languages "$work/all.c" "all parts" c99 c11 c17 c++11 c++14 c++17 c++20
 
-# The test in the place of retry.h: its guards keep the header itself out.
-passes() # FOLDER TEST
-{
-    sed 's/#include ".*/#include "retry.h"/' "$work/$1/unit.c" > "$work/$1/first.h"
-    # shellcheck disable=SC2086 # one word a flag
-    makes "$work/$1/test" ${CC:-cc} -std=c99 -O1 $warnings -include "$work/$1/first.h" \
-        "tests/$2.c" -lm && "$work/$1/test" > "$work/log" || { tail -n 20 "$work/log"; return 1; }
-}
-text_bytes() # FOLDER
-{
-    quiet gcc -std=c99 -O2 -c "$work/$1/unit.c" -o "$work/$1/unit.o" || return
-    size -A "$work/$1/unit.o" | awk '/^\.text/ { sum += $2 } END { print sum + 0 }'
-}
-at_most() { [ "$1" -le "$2" ] || { echo "$1, at most $2"; return 1; }; }
-
-# Code has 110 columns under a prefix, comments that begin a line have 100. The line that cut it may be long.
-comments_fit()
-{
-    awk '/make cut PARTS=/ { next }
-        length > 110 { print FILENAME ":" FNR ": " length " columns"; wrong = 1 }
-        body && /^ *\/\*/ { inside = 1 }
-        $0 == "*/" { body = 1 }
-        inside && length > 100 { print FILENAME ":" FNR ": a comment of " length " columns"; wrong = 1 }
-        /\*\// { inside = 0 }
-        END { exit wrong }' "$1"
-}
-
-# The example of the head, as the body of a function.
-example()
-{
-    printf '#include "%s"\n#include <stddef.h>\n' "$(basename "$1")"
-    echo 'extern uint32_t retries, random, now; extern const char *value; extern size_t length;'
-    echo 'extern int64_t unix_seconds; void example(void); void example(void) {'
-    sed -n '/ An example:$/,/^$/s/^      //p' "$1"
-    echo '{} }' # what an if of it does
-}
-
-c="c99 c11 c17 c++11 c++14 c++17 c++20"
-parts() # each: name, lines at most, bytes of .text at most, standards, tests
-{
-    cat << END
-delay|470|1500|gnu89 c++98 $c|core/test_backoff core/test_random
-retry-after|350|1800|$c|core/test_retry_after
-connection|515|2000|$c|core/test_connection
-breaker|850|3300|$c|gates/test_breaker
-END
-}
-parts > "$work/parts"
-while IFS='|' read -r part most_lines most_bytes standards tests; do
-    mkdir "$work/$part" "$work/own-$part"
-    check "$part" cut "$part" retry_ "$work/$part/retry.h"
-    unit "$part" unit
-    check "$part: lines of retry.h" lines_are_of_retry_h "$work/$part/retry.h"
-    check "$part: comments" names_what_is_there "$work/$part/retry.h"
-    check "$part: nothing dead" has_nothing_dead "$work/$part/retry.h"
-    check "$part: lines" at_most "$(wc -l < "$work/$part/retry.h")" "$most_lines"
-    # shellcheck disable=SC2086 # one word a standard
-    languages $standards > "$work/languages"
-    check "$part: a compiler is there" test -s "$work/languages"
-    while IFS='|' read -r compiler language; do
-        check "$part, $compiler $language" compiles "$part" "$compiler" "$language"
-    done < "$work/languages"
-    for switch in -DRETRY_STATIC -DRETRY_NO_ATOMICS; do
-        check "$part, $switch" compiles "$part" "${CC:-cc}" "c -std=c99" $switch
-    done
-    for test in $tests; do
-        check "$part: $test" passes "$part" "$test"
-    done
-    case $(gcc -dumpmachine 2> "$work/log") in
-    x86_64*) check "$part: bytes" at_most "$(text_bytes "$part")" "$most_bytes" ;;
-    esac
-
-    own=$(printf %.4s "$part")
-    check "$part, own prefix" cut "$part" "${own}_" "$work/own-$part/own_$own.h"
-    example "$work/own-$part/own_$own.h" > "$work/own-$part/example.c"
-    # shellcheck disable=SC2086
-    check "$part: the example" quiet ${CC:-cc} -std=c99 -Wall -Wno-unused ${WERROR--Werror} -fsyntax-only \
-        "$work/own-$part/example.c"
-    if there clang-format; then
-        check "$part, own prefix: make cut" quiet env -u MAKEFLAGS -u MAKELEVEL make -s cut PARTS="$part" \
-            PREFIX="${own}_" OUT="$work/own-$part/own_$own.h"
-        check "$part, own prefix: comments" comments_fit "$work/own-$part/own_$own.h"
-        check "$part, own prefix: lines" at_most "$(wc -l < "$work/own-$part/own_$own.h")" "$most_lines"
-    fi
-    unit "own-$part" "$own" "$(echo "${own}_" | tr a-z A-Z)"
-    check "$part, own prefix: compiles" quiet ${CC:-cc} -std=c99 $warnings -c "$work/own-$part/$own.c" \
-        -o "$work/$own.o"
-    names() { ! nm -g --defined-only "$work/$own.o" | grep -v " ${own}_retry_"; }
-    check "$part, own prefix: names" names
-done < "$work/parts"
-
-# All of them beside retry.h; the generators are not one.
-cat > "$work/main.c" << 'END'
+# shellcheck disable=SC2086 # one word a flag
+check "all parts: an object" quiet ${CC:-cc} -std=c99 $warnings -c "$work/all.c" -o "$work/all.o"
+names() { nm -g --defined-only "$work/all.o" | grep -v -E ' (use|(back|retr|conn|brea)_retry_[a-z_]*)$'; }
+check "all parts: names" finds_none names
+cat "$work/all.c" - > "$work/main.c" << 'END'
 #define RETRY_IMPLEMENTATION
 #include "retry.h"
-#include "own-delay/own_dela.h"
 int main(void)
 {
     retry_seed(1);
-    dela_retry_seed(1);
-    return retry_draw() != dela_retry_draw() || retry_draw() != dela_retry_draw();
+    conn_retry_seed(1); /* the generators are not one */
+    return retry_draw() != conn_retry_draw() || retry_draw() != conn_retry_draw();
 }
 END
 # shellcheck disable=SC2086
-check "cuts beside retry.h" makes "$work/main" ${CC:-cc} -std=c99 $warnings -I. -I"$work" "$work/main.c" \
-    "$work"/*.o
-check "cuts beside retry.h run" "$work/main"
+check "all parts beside retry.h" makes "$work/main" ${CC:-cc} -std=c99 $warnings -I. "$work/main.c"
+check "all parts beside retry.h run" "$work/main"
 
-# Several parts, and functions by their names.
-for parts in "delay retry-after connection breaker" retry_idempotent_http retry_phase \
-    "retry_classify_grpc retry_reason_name" retry_budget_withdraw retry_parse_duration retry_run \
-    "retry_run retry_system_clock"; do
-    rm -rf "$work/some" && mkdir "$work/some"
-    check "$parts" cut "$parts" retry_ "$work/some/retry.h"
-    unit some unit
-    check "$parts: compiles" compiles some "${CC:-cc}" "c -std=c99" \
-        "-DRETRY_SYSTEM_CLOCK -D_POSIX_C_SOURCE=200809L"
-    check "$parts: lines of retry.h" lines_are_of_retry_h "$work/some/retry.h"
-done
-
-# Every public function by itself, as a header that needs no other. gcc tells of functions that nothing
-# uses only if it writes code.
-mkdir "$work/each"
-functions=$(awk '/^#define RETRY_IMPLEMENTED/ { exit }
-    match($0, /^RETRY_API .*retry_[a-z_0-9]+\(/) { sub(/\(.*/, ""); sub(/.*[ *]/, ""); print }' retry.h)
-check "functions" [ "$(echo "$functions" | grep -c .)" -ge 70 ]
-check "functions, each alone" awk -v each=1 -v parts="$(echo "$functions" | tr '\n' ' ')" -v prefix=own_ \
-    -v out="$work/each" -f tests/tools/cut.awk retry.h
-for function in $functions; do
-    printf '#define OWN_RETRY_SYSTEM_CLOCK\n#define OWN_RETRY_IMPLEMENTATION\n#include "%s.h"\n%s\n' "$function" \
-        "typedef void (*any)(void); any use(void); any use(void) { return (any)own_$function; }" > "$work/each/$function.c"
-done
-declares_it() # FUNCTION: what calls it finds it
-{
+# What the manual says of other flags (INSIDE A LIBRARY).
+everything="-Weverything -Wno-padded -Wno-unsafe-buffer-usage -Wno-unknown-warning-option -Werror"
+for clang in clang-19 clang; do
+    there $clang || continue
     # shellcheck disable=SC2086
-    quiet ${CC:-cc} -std=c99 -D_POSIX_C_SOURCE=200809L $warnings -S "$work/each/$1.c" -o "$work/each/$1.s"
-}
-for function in $functions; do
-    check "$function alone" declares_it "$function"
+    check "all parts, $clang -Weverything" quiet $clang -std=c99 $everything -fsyntax-only "$work/all.c"
+    # shellcheck disable=SC2086
+    check "delay, $clang -Weverything, C++" quiet $clang -x c++ $everything -fsyntax-only "$work/delay/unit.c"
 done
+! there clang-tidy || check "all parts, clang-tidy" \
+    quiet clang-tidy --quiet --warnings-as-errors='*' "$work/all.c" -- -std=c99
+
+# ---- Several parts, and functions ---------------------------------------------------------------------
+
+several() # PARTS
+{
+    rm -rf "$work/some" && mkdir "$work/some"
+    cut "$1" retry_ "$work/some/retry.h" || return
+    printf '#define RETRY_IMPLEMENTATION\n#include "some/retry.h"\n' > "$work/some.c"
+    compiles "$work/some.c" -DRETRY_SYSTEM_CLOCK -D_POSIX_C_SOURCE=200809L &&
+        lines_are_of_retry_h "$work/some/retry.h"
+}
+for parts in "delay retry-after connection breaker" "retry_classify_grpc retry_reason_name" "retry_run retry_system_clock"; do
+    check "$parts" several "$parts"
+done
+
+check "functions: enough" [ "$(echo "$functions" | grep -c .)" -ge 70 ]
+each_compiled() { wait $each || { tail -n 20 "$work/each.log"; false; }; }
+check "functions, each alone" each_compiled
+check "functions: comments" names_what_is_there 'RETRY_' "$work"/each/*.h
 
 # Two cuts with one prefix stop the compiler, but not the same one twice.
 both() # FIRST SECOND: of the parts with the prefix retry_
@@ -238,27 +241,71 @@ both() # FIRST SECOND: of the parts with the prefix retry_
     printf '#include "%s/retry.h"\n#include "%s/retry.h"\n' "$1" "$2" > "$work/both.c"
     ${CC:-cc} -std=c99 -fsyntax-only "$work/both.c" > "$work/log" 2>&1
 }
-check "a cut twice" both delay delay
-for second in retry-after connection; do
-    check "delay, then $second" eval "! both delay $second && grep -q 'Another cut has the prefix retry_' $work/log"
+check "a cut twice" both backoff backoff
+check "backoff, then connection" finds_none both backoff connection
+check "... says why" grep -q 'Another cut has the prefix retry_' "$work/log"
+
+# ---- Programs that take a cut, in ten lines of their own at most ----------------------------------------
+
+adopts() # NAME PART PREFIX
+{
+    make -s cut PARTS="$2" PREFIX="$3" OUT="$work/$3retry.h" > "$work/log" || return
+    lines=$(awk '/own: [*]/ { on = 1; next } /[*] end [*]/ { on = 0 } on' "tests/compile/adopt_$1.c" | wc -l)
+    [ "$lines" -gt 0 ] && at_most "$lines" 10 || return
+    for language in "c -std=c99" "c++ -std=c++11"; do
+        # shellcheck disable=SC2086
+        makes "$work/adopt" ${CC:-cc} -x $language $warnings -I"$work" "tests/compile/adopt_$1.c" && "$work/adopt" || return
+    done
+}
+check "an updater" adopts updater delay upd_
+check "an exporter" adopts exporter backoff exp_
+check "a device" adopts device connection dev_
+
+# ---- What is given ------------------------------------------------------------------------------------
+
+# However long the names are, the head holds them, and not the folder.
+prefix=some_library_of_ours_
+header=$work/own/${prefix}for_connections_that_break_in_the_middle_of_the_night_and_come_back_later.h
+check "long names" quiet make -s cut PARTS="delay retry-after connection" PREFIX=$prefix OUT="$header"
+printf '#define SOME_LIBRARY_OF_OURS_RETRY_IMPLEMENTATION\n#include "%s"\n' "$header" > "$work/long.c"
+check "long names: compiles" compiles "$work/long.c"
+head -n 30 "$header" > "$work/head"
+check "long names: no folder" finds_none grep -q "$work" "$work/head"
+check "long names: columns" [ "$(wc -L < "$work/head")" -le 110 ]
+check "long names: the licence" grep -q -x '/[*] SPDX-License-Identifier: MIT' "$work/head"
+
+mkdir "$work/bin"
+for program in awk cat dirname env find getconf grep ls make mkdir sed sh; do
+    there $program && ln -s "$(command -v $program)" "$work/bin/$program"
 done
+check "without clang-format" quiet env PATH="$work/bin" make -s cut PARTS=backoff PREFIX=bare_ OUT="$work/bare.h"
+check "without clang-format: says so" grep -q "clang-format" "$work/log"
+printf '#define BARE_RETRY_IMPLEMENTATION\n#include "bare.h"\n' > "$work/bare.c"
+check "without clang-format: compiles" compiles "$work/bare.c"
 
 # What is wrong is said in a line, and nothing is written.
 refuses() # TEXT VARIABLE...: of make
 {
     text=$1
     shift
-    ! env -u MAKEFLAGS -u MAKELEVEL -u PREFIX make -s cut "$@" > "$work/log" 2>&1 &&
-        grep -q "^cut: .*$text" "$work/log" && [ ! -e "$work/refused.h" ]
+    ! make -s cut "$@" > "$work/log" 2>&1 && grep -q "^cut: .*$text" "$work/log" && [ ! -e "$work/refused.h" ]
 }
 out=OUT=$work/refused.h
-check "no part" refuses "PARTS is missing: it takes delay" PREFIX=a_ "$out"
-check "unknown part" refuses "has no brake: PARTS takes delay" PARTS="delay brake" PREFIX=a_ "$out"
-check "private function" refuses "has no retry__min" PARTS=retry__min PREFIX=a_ "$out"
+check "no part" refuses 'has no part "": PARTS takes .*delay backoff' PREFIX=a_ "$out"
+check "unknown part" refuses 'has no part "brake": PARTS takes' PARTS="delay brake" PREFIX=a_ "$out"
+check "private function" refuses 'has no part "retry__min"' PARTS=retry__min PREFIX=a_ "$out"
 check "no prefix" refuses "PREFIX is missing" PARTS=delay "$out"
-for prefix in a 9_ a-b_ _; do
+for prefix in a 9_ a-b_; do
     check "PREFIX=$prefix" refuses "PREFIX=$prefix does not begin names" PARTS=delay PREFIX=$prefix "$out"
 done
+for prefix in _ _az_ __ az__ a__z_; do
+    check "PREFIX=$prefix" refuses "PREFIX=$prefix makes reserved names" PARTS=delay PREFIX=$prefix "$out"
+done
+printf 'AZ_INLINE int32_t az_retry_calc_delay(int32_t attempt,\n    int32_t delay);\n' > "$work/policy.h"
+check "a prefix that is taken" refuses "PREFIX=az_ is taken: policy.h" PARTS=delay PREFIX=az_ "$out"
+printf 'int main(void)\n{\n    return (int)bz_retry_delay(1, 2, 3, 4, 5, 6);\n}\n' > "$work/user.c"
+check "a prefix that is used" cut delay bz_ "$work/used.h"
+check "a cut that is renewed" cut delay bz_ "$work/used.h"
 check "no file" refuses "OUT must be" PARTS=delay PREFIX=a_
 check "retry.h as the file" refuses "OUT must be" PARTS=delay PREFIX=a_ OUT=retry.h
 finish

@@ -5,9 +5,9 @@
 . "$(dirname "$0")/../support/check.sh"
 tab=$(printf '\t')
 
-# A text in one line, each space a single one.
+# A text in one line, each space a single one; of retry.h what stands above the implementation.
 for file in README.md retry.h; do
-    sed '/^#ifndef/,$d' $file | tr -s '[:space:]' ' ' > "$work/$file"
+    sed '/^#if defined(RETRY_IMPLEMENTATION)/,$d' $file | tr -s '[:space:]' ' ' > "$work/$file"
 done
 says() { grep -q -F -e "$2" "$work/$1" || { echo "$1 does not say: $2"; false; }; }
 

@@ -10,10 +10,26 @@
 /* Every test runs from here, over the wrap of the clock. */
 #define AT(elapsed) check_after((retry_time)-3000, (elapsed))
 
+static uint32_t number; /* what the connections of these tests draw */
+
+static uint32_t draw(void *context)
+{
+    return *(const uint32_t *)context;
+}
+
 static retry_connection grpc(void)
 {
     retry_connection connection = RETRY_CONNECTION_GRPC;
+    connection.random = draw;
+    connection.random_context = &number;
     return connection;
+}
+
+/* Begins an attempt; what is drawn from now on. */
+static retry_ms begin(retry_connection *connection, uint32_t random, retry_time now)
+{
+    number = random;
+    return retry_connection_begin(connection, now);
 }
 
 static void test_first_attempt(void)
@@ -23,24 +39,36 @@ static void test_first_attempt(void)
     for (i = 0; i < CHECK_COUNT(randoms); i++) {
         retry_connection connection = grpc();
         check_row("random %u", (unsigned)i);
-        CHECK_EQUAL(20000, retry_connection_begin(&connection, randoms[i], AT(0)));
+        CHECK_EQUAL(20000, begin(&connection, randoms[i], AT(0)));
         CHECK_EQUAL(1000, retry_connection_failed(&connection, AT(0)));
     }
 }
 
-/* The time that an attempt takes is part of the spacing. */
+/* The time that an attempt takes is part of the spacing. One that took all of it is followed by a
+   part of the first spacing, as all of a fleet whose packets are lost fail at once. */
 static void test_failing_late(void)
 {
     static const struct {
-        retry_ms after, sleep;
-    } rows[] = {{0, 1000}, {1, 999},  {700, 300}, {999, 1},
-                {1000, 0}, {1001, 0}, {20000, 0}, {2147480000u, 0}};
+        retry_ms after;
+        uint32_t random;
+        retry_ms sleep;
+    } rows[] = {{0, 0, 1000},        {1, 0, 999},
+                {700, 0, 300},       {999, 0, 1},
+                {999, TOP, 1},       {1000, 0, 0},
+                {1000, MIDDLE, 500}, {1000, TOP, 1000},
+                {1001, MIDDLE, 500}, {20000, 0, 0},
+                {20000, TOP, 1000},  {2147480000u, MIDDLE, 500},
+                {4000000000u, 0, 0}, {4000000000u, TOP, 1000}};
     size_t i;
     for (i = 0; i < CHECK_COUNT(rows); i++) {
         retry_connection connection = grpc();
-        retry_connection_begin(&connection, 0, AT(0));
-        check_row("after %lu ms", (unsigned long)rows[i].after);
+        begin(&connection, rows[i].random, AT(0));
+        check_row("after %lu ms, random %lu", (unsigned long)rows[i].after,
+                  (unsigned long)rows[i].random);
         CHECK_EQUAL(rows[i].sleep, retry_connection_failed(&connection, AT(rows[i].after)));
+        CHECK_EQUAL(rows[i].sleep, retry_connection_wait(&connection, AT(rows[i].after)));
+        CHECK_EQUAL(
+            0, retry_connection_wait(&connection, check_after(AT(rows[i].after), rows[i].sleep)));
     }
 }
 
@@ -53,10 +81,10 @@ static void test_second_attempt(void)
     size_t i;
     for (i = 0; i < CHECK_COUNT(rows); i++) {
         retry_connection connection = grpc();
-        retry_connection_begin(&connection, 0, AT(0));
+        begin(&connection, 0, AT(0));
         retry_connection_failed(&connection, AT(0));
         check_row("random %u", (unsigned)i);
-        CHECK_EQUAL(20000, retry_connection_begin(&connection, rows[i].random, AT(1000)));
+        CHECK_EQUAL(20000, begin(&connection, rows[i].random, AT(1000)));
         CHECK_RANGE(rows[i].low, rows[i].high, retry_connection_failed(&connection, AT(1000)));
         CHECK_RANGE(rows[i].low - 500, rows[i].high - 500,
                     retry_connection_failed(&connection, AT(1500)));
@@ -79,7 +107,7 @@ static void test_ladder(void)
         for (j = 0; j < CHECK_COUNT(spacing); j++) {
             uint64_t expected = j == 0 ? 1000 : (uint64_t)spacing[j] * rows[i].percent / 100;
             uint64_t slack = 2 + expected / 5000;
-            retry_ms timeout = retry_connection_begin(&connection, rows[i].random, now);
+            retry_ms timeout = begin(&connection, rows[i].random, now);
             retry_ms sleep = retry_connection_failed(&connection, now);
             check_row("random %u, attempt %u", (unsigned)i, (unsigned)j);
             CHECK_RANGE(expected - slack, expected + slack, sleep);
@@ -89,23 +117,55 @@ static void test_ladder(void)
     }
 }
 
-/* An attempt that fails after its deadline is followed at once, and the next is spaced from there.
- */
+/* An attempt that fails after its deadline: the next is spaced from where it begins. */
 static void test_slow_attempts(void)
 {
     retry_connection connection = grpc();
-    retry_connection_begin(&connection, 0, AT(0));
+    begin(&connection, 0, AT(0));
     CHECK_EQUAL(0, retry_connection_failed(&connection, AT(20000)));
-    CHECK_EQUAL(20000, retry_connection_begin(&connection, TOP, AT(20000)));
+    CHECK_EQUAL(20000, begin(&connection, TOP, AT(20000)));
     CHECK_RANGE(1818, 1820, retry_connection_failed(&connection, AT(20100)));
 }
 
-/* The wait after the loss of a stable connection whose attempt was begun with this number. */
+/* 10,000 devices of a network that drops all packets: each attempt takes the 20 s that it is
+   granted. All of them came in the same ms, round after round. */
+static void test_dropped_packets(void)
+{
+    enum { DEVICES = 10000, ROUNDS = 6, SPAN = 10000 };
+    static retry_ms due[DEVICES]; /* ms since the start of all; when its next attempt begins */
+    static retry_connection connections[DEVICES];
+    static uint16_t began[SPAN]; /* in each ms of a round */
+    unsigned device, round, ms;
+    memset(connections, 0, sizeof connections);
+    memset(due, 0, sizeof due);
+    retry_seed(1);
+    for (round = 0; round < ROUNDS; round++) {
+        unsigned most = 0;
+        memset(began, 0, sizeof began);
+        for (device = 0; device < DEVICES / CHECK_ONE_IN; device++) {
+            retry_ms granted = retry_connection_begin(&connections[device], AT(due[device]));
+            CHECK_EQUAL(20000, granted);
+            CHECK(due[device] - round * 20000 < SPAN);
+            began[due[device] - round * 20000]++;
+            due[device] += granted;
+            due[device] += retry_connection_failed(&connections[device], AT(due[device]));
+        }
+        for (ms = 0; ms < SPAN; ms++)
+            most = began[ms] > most ? began[ms] : most;
+        check_row("round %u", round);
+        if (round == 0)
+            CHECK_EQUAL(DEVICES / CHECK_ONE_IN, most);
+        else
+            CHECK_RANGE(1, 40, most); /* 10 or less on the average */
+    }
+}
+
+/* The wait after the loss of a stable connection that draws this number. */
 static retry_ms drawn(retry_backoff backoff, uint32_t random)
 {
     retry_connection connection = grpc();
     connection.backoff = backoff;
-    retry_connection_begin(&connection, random, AT(0));
+    begin(&connection, random, AT(0));
     retry_connection_established(&connection, AT(0));
     return retry_connection_failed(&connection, AT(0));
 }
@@ -120,18 +180,17 @@ static void test_established_resets(void)
     retry_connection connection = grpc();
     unsigned i;
     for (i = 0; i < 5; i++)
-        retry_connection_begin(&connection, MIDDLE, AT(i));
+        begin(&connection, MIDDLE, AT(i));
     retry_connection_established(&connection, AT(100));
     CHECK_EQUAL(drawn_by_grpc(MIDDLE), retry_connection_failed(&connection, AT(500000)));
     CHECK_EQUAL(0, drawn_by_grpc(0)); /* the lowest that is drawn */
-    CHECK_EQUAL(20000, retry_connection_begin(&connection, TOP, AT(500000)));
+    CHECK_EQUAL(20000, begin(&connection, TOP, AT(500000)));
     CHECK_EQUAL(1000, retry_connection_failed(&connection, AT(500000)));
-    CHECK_EQUAL(20000, retry_connection_begin(&connection, TOP, AT(501000)));
+    CHECK_EQUAL(20000, begin(&connection, TOP, AT(501000)));
     CHECK_RANGE(1919, 1920, retry_connection_failed(&connection, AT(501000)));
 }
 
-/* A fleet whose server goes down comes back spread over the first spacing, whoever hands in what:
-   random numbers, or the numbers of its devices. */
+/* A fleet whose server goes down comes back spread over the first spacing. */
 static void test_fleet(void)
 {
     static const struct {
@@ -142,38 +201,35 @@ static void test_fleet(void)
     size_t i;
     for (i = 0; i < CHECK_COUNT(rows); i++) {
         retry_backoff backoff = RETRY_BACKOFF_GRPC;
-        unsigned parts[2][PARTS], kind, part;
-        uint32_t device;
+        unsigned parts[PARTS], part, device;
         backoff.initial = rows[i].initial;
         backoff.min = rows[i].min;
         memset(parts, 0, sizeof parts);
         for (device = 0; device < DEVICES; device++) {
-            for (kind = 0; kind < 2; kind++) {
-                retry_ms wait = drawn(backoff, kind ? device : check_random());
-                CHECK_RANGE(0, rows[i].first, wait);
-                part = (unsigned)((uint64_t)wait * PARTS / (rows[i].first + 1));
-                parts[kind][part]++;
-            }
+            retry_ms wait = drawn(backoff, check_random());
+            CHECK_RANGE(0, rows[i].first, wait);
+            parts[(uint64_t)wait * PARTS / (rows[i].first + 1)]++;
         }
         for (part = 0; part < PARTS; part++) {
             check_row("%s, part %u", rows[i].name, part);
-            CHECK_RANGE(DEVICES / PARTS * 9 / 10, DEVICES / PARTS * 11 / 10, parts[0][part]);
-            CHECK_RANGE(DEVICES / PARTS * 9 / 10, DEVICES / PARTS * 11 / 10, parts[1][part]);
+            CHECK_RANGE(DEVICES / PARTS * 9 / 10, DEVICES / PARTS * 11 / 10, parts[part]);
         }
     }
 }
 
-/* It is the number of the last attempt that decides, and nothing else. */
-static void test_drawn_from_the_last(void)
+/* Without a generator of its own it draws from the library's. */
+static void test_draws_by_itself(void)
 {
-    uint32_t i;
+    unsigned i;
     for (i = 0; i < 1000; i++) {
-        retry_connection connection = grpc();
-        uint32_t random = check_random();
-        retry_connection_begin(&connection, check_random(), AT(0));
-        retry_connection_begin(&connection, random, AT(1000));
-        retry_connection_established(&connection, AT(1100));
-        check_row("%lu", (unsigned long)random);
+        retry_connection connection = RETRY_CONNECTION_GRPC;
+        uint32_t random;
+        retry_seed(i);
+        random = retry_draw();
+        retry_seed(i);
+        retry_connection_begin(&connection, AT(0));
+        retry_connection_established(&connection, AT(100));
+        check_row("seed %u", i);
         CHECK_EQUAL(drawn_by_grpc(random), retry_connection_failed(&connection, AT(2000)));
     }
 }
@@ -183,11 +239,11 @@ static retry_ms spacing_after(retry_ms stable_after, retry_ms lasted)
 {
     retry_connection connection = grpc();
     connection.stable_after = stable_after;
-    retry_connection_begin(&connection, MIDDLE, AT(0));
-    retry_connection_begin(&connection, MIDDLE, AT(1000));
+    begin(&connection, MIDDLE, AT(0));
+    begin(&connection, MIDDLE, AT(1000));
     retry_connection_established(&connection, AT(2000));
     retry_connection_failed(&connection, check_after(AT(2000), lasted));
-    retry_connection_begin(&connection, MIDDLE, AT(50000));
+    begin(&connection, MIDDLE, AT(50000));
     return retry_connection_failed(&connection, AT(50000));
 }
 
@@ -224,7 +280,7 @@ static void test_flapping(void)
     connection.stable_after = 10000;
     for (i = 0; i < 12; i++) {
         retry_ms sleep;
-        retry_connection_begin(&connection, MIDDLE, now);
+        begin(&connection, MIDDLE, now);
         retry_connection_established(&connection, check_after(now, 10));
         sleep = retry_connection_failed(&connection, check_after(now, 20)) + 20;
         check_row("round %u", i);
@@ -239,14 +295,14 @@ static void test_flapping(void)
 static void test_established_counts_once(void)
 {
     retry_connection connection = grpc();
-    retry_connection_begin(&connection, MIDDLE, AT(0));
+    begin(&connection, MIDDLE, AT(0));
     retry_connection_established(&connection, AT(10));
     retry_connection_failed(&connection, AT(20));
-    retry_connection_begin(&connection, MIDDLE, AT(1000));
+    begin(&connection, MIDDLE, AT(1000));
     CHECK_EQUAL(1000, retry_connection_failed(&connection, AT(1000)));
-    retry_connection_begin(&connection, MIDDLE, AT(2000));
+    begin(&connection, MIDDLE, AT(2000));
     CHECK_RANGE(1599, 1601, retry_connection_failed(&connection, AT(2000)));
-    retry_connection_begin(&connection, MIDDLE, AT(4000));
+    begin(&connection, MIDDLE, AT(4000));
     CHECK_RANGE(2558, 2562, retry_connection_failed(&connection, AT(4000)));
 }
 
@@ -254,16 +310,17 @@ static void test_established_counts_once(void)
 static void test_own_backoff(void)
 {
     retry_connection connection = grpc();
-    retry_backoff backoff = {RETRY_CURVE_EXPONENTIAL, 0, 0, 1, 500, 0, 0, NULL, 0, NULL};
+    retry_backoff backoff = RETRY_BACKOFF_RFC0049; /* without jitter */
     unsigned i;
     connection.backoff = backoff;
     connection.backoff.initial = 100;
     connection.backoff.max = 1000;
+    connection.backoff.factor = RETRY_RATIO(2);
     connection.min_connect_timeout = 1;
     for (i = 0; i < 6; i++) {
         retry_ms expected = i < 4 ? (retry_ms)100 << i : 1000;
         check_row("attempt %u", i);
-        CHECK_EQUAL(expected, retry_connection_begin(&connection, 77, AT(i * 2000)));
+        CHECK_EQUAL(expected, begin(&connection, 77, AT(i * 2000)));
         CHECK_EQUAL(expected - 60, retry_connection_failed(&connection, AT(i * 2000 + 60)));
     }
 }
@@ -274,40 +331,74 @@ static void test_zeroed(void)
     retry_connection preset = grpc(), zeroed;
     retry_time now = AT(0);
     unsigned i;
+    preset.random = NULL;
     preset.stable_after = 10000;
     memset(&zeroed, 0, sizeof zeroed);
     for (i = 0; i < 2000; i++) {
-        uint32_t random = check_random();
+        uint32_t seed = check_random();
+        retry_ms of_preset = 0, of_zeroed = 0;
+        unsigned step = (unsigned)(check_random() % 3);
         check_row("step %u", i);
-        switch (check_random() % 3) {
-        case 0:
-            CHECK_EQUAL(retry_connection_begin(&preset, random, now),
-                        retry_connection_begin(&zeroed, random, now));
-            break;
-        case 1:
+        retry_seed(seed);
+        if (step == 0)
+            of_preset = retry_connection_begin(&preset, now);
+        else if (step == 1)
             retry_connection_established(&preset, now);
+        else
+            of_preset = retry_connection_failed(&preset, now);
+        retry_seed(seed);
+        if (step == 0)
+            of_zeroed = retry_connection_begin(&zeroed, now);
+        else if (step == 1)
             retry_connection_established(&zeroed, now);
-            break;
-        default:
-            CHECK_EQUAL(retry_connection_failed(&preset, now),
-                        retry_connection_failed(&zeroed, now));
-            break;
-        }
+        else
+            of_zeroed = retry_connection_failed(&zeroed, now);
+        CHECK_EQUAL(of_preset, of_zeroed);
         now = check_after(now, check_random() % 15000);
     }
 }
 
-/* `initial` 0 is all of gRPC's, whatever else stands in the backoff. */
-static void test_without_an_initial(void)
+/* A field of the backoff that is 0 has gRPC's value, whatever else stands there: the spacing of the
+   first attempt and of the fourth, by the lowest and the highest draw. */
+static void test_zero_fields(void)
 {
-    retry_connection connection = grpc();
-    connection.backoff.initial = 0;
-    connection.backoff.max = 5;
-    connection.backoff.min = 70000;
-    CHECK_EQUAL(20000, retry_connection_begin(&connection, TOP, AT(0)));
-    CHECK_EQUAL(1000, retry_connection_failed(&connection, AT(0)));
-    retry_connection_begin(&connection, TOP, AT(1000));
-    CHECK_RANGE(1919, 1920, retry_connection_failed(&connection, AT(1000)));
+    static const struct {
+        const char *name;
+        retry_backoff backoff;
+        retry_ms first, low, high;
+    } rows[] = {
+#define BACKOFF(jitter, min, initial, max, factor, spread) \
+    {RETRY_CURVE_EXPONENTIAL, jitter, min, initial, max, factor, spread, NULL, 0, NULL}
+        {"none", BACKOFF(0, 0, 0, 0, 0, 0), 1000, 3277, 4915},
+        {"initial", BACKOFF(0, 0, 100, 0, 0, 0), 100, 328, 492},
+        {"initial of 5 min, above the cap", BACKOFF(0, 0, 300000, 0, 0, 0), 300000, 240000, 360000},
+        {"max", BACKOFF(0, 0, 0, 2000, 0, 0), 1000, 1600, 2400},
+        {"max below initial", BACKOFF(0, 0, 0, 5, 0, 0), 5, 4, 6},
+        {"min", BACKOFF(0, 70000, 0, 0, 0, 0), 70000, 70000, 70000},
+        {"factor", BACKOFF(0, 0, 0, 0, RETRY_RATIO(2), 0), 1000, 6400, 9600},
+        {"factor 1", BACKOFF(0, 0, 0, 0, RETRY_RATIO(1), 0), 1000, 800, 1200},
+        {"spread", BACKOFF(0, 0, 0, 0, 0, RETRY_RATIO(0.5)), 1000, 2048, 6144},
+        {"full", BACKOFF(RETRY_JITTER_FULL, 0, 0, 0, 0, 0), 1000, 0, 4096},
+        {"no jitter", BACKOFF(RETRY_JITTER_NONE, 0, 0, 0, 0, 0), 1000, 4096, 4096},
+#undef BACKOFF
+    };
+    size_t i, end;
+    for (i = 0; i < CHECK_COUNT(rows); i++) {
+        for (end = 0; end < 2; end++) {
+            uint32_t random = end ? TOP : 0;
+            retry_ms expected = end ? rows[i].high : rows[i].low, slack = 1 + expected / 5000;
+            retry_connection connection = grpc();
+            connection.backoff = rows[i].backoff;
+            check_row("%s, random %lu", rows[i].name, (unsigned long)random);
+            begin(&connection, random, AT(0));
+            CHECK_EQUAL(rows[i].first, retry_connection_failed(&connection, AT(0)));
+            begin(&connection, random, AT(0));
+            begin(&connection, random, AT(0));
+            begin(&connection, random, AT(0));
+            CHECK_RANGE(expected < slack ? 0 : expected - slack, expected + slack,
+                        retry_connection_failed(&connection, AT(0)));
+        }
+    }
 }
 
 /* Two clients that take a broker's session from one another: each is let in, and thrown out by the
@@ -324,7 +415,7 @@ static void test_two_that_kick_each_other(void)
         for (i = 0; i < 2; i++) {
             if (due[i] != now)
                 continue;
-            retry_connection_begin(&clients[i], check_random(), AT(now));
+            begin(&clients[i], check_random(), AT(now));
             retry_connection_established(&clients[i], AT(now));
             connected++;
             if (holder == (int)(1 - i))
@@ -335,16 +426,16 @@ static void test_two_that_kick_each_other(void)
     CHECK_RANGE(4, 20, connected);
 }
 
-/* A clock that steps back counts as no time passed. */
+/* A clock that is a little behind counts as no time passed. */
 static void test_clock_backward(void)
 {
     retry_connection connection = grpc();
     connection.stable_after = 100;
-    retry_connection_begin(&connection, 0, AT(5000));
+    begin(&connection, 0, AT(5000));
     CHECK_EQUAL(1000, retry_connection_failed(&connection, AT(4000)));
     retry_connection_established(&connection, AT(5500));
     retry_connection_failed(&connection, AT(4000));
-    retry_connection_begin(&connection, MIDDLE, AT(7000));
+    begin(&connection, MIDDLE, AT(7000));
     CHECK_RANGE(1599, 1601, retry_connection_failed(&connection, AT(7000)));
 }
 
@@ -354,7 +445,7 @@ static void test_many_attempts(void)
     retry_connection connection = grpc();
     unsigned i;
     for (i = 0; i < 2000; i++) {
-        retry_connection_begin(&connection, check_random(), AT(0));
+        begin(&connection, check_random(), AT(0));
         if (i >= 11)
             CHECK_RANGE(95900, 144000, retry_connection_failed(&connection, AT(0)));
     }
@@ -362,9 +453,11 @@ static void test_many_attempts(void)
 
 static void test_null(void)
 {
-    CHECK_EQUAL(0, retry_connection_begin(NULL, 5, AT(0)));
+    CHECK_EQUAL(0, retry_connection_begin(NULL, AT(0)));
     CHECK_EQUAL(0, retry_connection_failed(NULL, AT(0)));
     retry_connection_established(NULL, AT(0));
+    retry_connection_retry_after(NULL, 5);
+    retry_connection_skip_wait(NULL, AT(0));
 }
 
 /* ---- a connection that is lost ------------------------------------------------------------- */
@@ -379,8 +472,8 @@ static retry_connection climbed(retry_ms stable_after)
     unsigned i;
     connection.stable_after = stable_after;
     for (i = 0; i < 14; i++)
-        retry_connection_begin(&connection, MIDDLE, AT(i));
-    retry_connection_begin(&connection, MIDDLE, AT(CLIMBED));
+        begin(&connection, MIDDLE, AT(i));
+    begin(&connection, MIDDLE, AT(CLIMBED));
     return connection;
 }
 
@@ -388,9 +481,9 @@ static retry_connection climbed(retry_ms stable_after)
 static bool counts_from_one(retry_connection *connection, retry_time now)
 {
     retry_ms first, second;
-    retry_connection_begin(connection, MIDDLE, now);
+    begin(connection, MIDDLE, now);
     first = retry_connection_failed(connection, now);
-    retry_connection_begin(connection, MIDDLE, now);
+    begin(connection, MIDDLE, now);
     second = retry_connection_failed(connection, now);
     if (first != 1000) {
         CHECK_RANGE(119900, 120100, first);
@@ -466,8 +559,10 @@ static void test_stood_for_weeks(void)
         retry_connection connection;
         retry_time lost = check_after(AT(10), (retry_time)((uint64_t)hours * 3600000));
         memset(&connection, 0, sizeof connection);
-        retry_connection_begin(&connection, 0, AT(0));
-        retry_connection_begin(&connection, MIDDLE, AT(0));
+        connection.random = draw;
+        connection.random_context = &number;
+        begin(&connection, 0, AT(0));
+        begin(&connection, MIDDLE, AT(0));
         retry_connection_established(&connection, AT(10));
         check_row("%u hours", (unsigned)hours);
         CHECK_EQUAL(drawn_by_grpc(MIDDLE), retry_connection_failed(&connection, lost));
@@ -538,6 +633,7 @@ static void test_never_begun(void)
     retry_time now = AT(0);
     retry_ms sleep, last = 0;
     unsigned i;
+    number = MIDDLE;
     for (i = 0; i < 30; i++) {
         check_row("loss %u", i);
         sleep = retry_connection_failed(&connection, now);
@@ -565,7 +661,9 @@ static void test_fleet_of_short_connections(void)
             retry_ms sleep;
             retry_time lost = check_after(AT(0), lasted[i]);
             memset(&connection, 0, sizeof connection);
-            retry_connection_begin(&connection, check_random(), AT(0));
+            connection.random = draw;
+            connection.random_context = &number;
+            begin(&connection, check_random(), AT(0));
             retry_connection_established(&connection, AT(0));
             sleep = retry_connection_failed(&connection, lost);
             CHECK_EQUAL(sleep, retry_connection_wait(&connection, lost));
@@ -574,7 +672,7 @@ static void test_fleet_of_short_connections(void)
                 rest++;
             else
                 quarters[sleep == 1000 ? 3 : sleep / 250]++;
-            retry_connection_begin(&connection, MIDDLE, check_after(lost, sleep));
+            begin(&connection, MIDDLE, check_after(lost, sleep));
             CHECK_RANGE(1599, 1601, retry_connection_failed(&connection, check_after(lost, sleep)));
         }
         check_row("lasted %u ms", (unsigned)lasted[i]);
@@ -605,12 +703,12 @@ static void test_short_connections_climb(void)
     connection.stable_after = 60000;
     for (i = 0; i < 6; i++) {
         check_row("connection %u", i);
-        retry_connection_begin(&connection, UINT32_MAX, now);
+        begin(&connection, UINT32_MAX, now);
         retry_connection_established(&connection, now);
         now = check_after(now, 30000);
         CHECK_RANGE(0, 1000, retry_connection_failed(&connection, now));
     }
-    retry_connection_begin(&connection, UINT32_MAX, now);
+    begin(&connection, UINT32_MAX, now);
     CHECK_EQUAL(20000, retry_connection_failed(&connection, now));
 }
 
@@ -620,7 +718,7 @@ static void test_wait(void)
     retry_connection connection = grpc(), before;
     CHECK_EQUAL(0, retry_connection_wait(NULL, AT(0)));
     CHECK_EQUAL(0, retry_connection_wait(&connection, AT(0)));
-    retry_connection_begin(&connection, MIDDLE, AT(0));
+    begin(&connection, MIDDLE, AT(0));
     memcpy(&before, &connection, sizeof before);
     CHECK_EQUAL(1000, retry_connection_wait(&connection, AT(0)));
     CHECK_EQUAL(1, retry_connection_wait(&connection, AT(999)));
@@ -645,13 +743,21 @@ static void test_established_twice(void)
     CHECK(counts_from_one(&connection, AT(CLIMBED + 5100)));
 }
 
-/* Lost before its clock says it was there. A step back cannot be told from weeks, and a connection
-   may well stand for weeks. */
+/* Lost before its clock says it was there: no time has passed. A clock that is more than 32,768 ms
+   behind cannot be told from one that is weeks ahead, and a connection may well stand for weeks. */
 static void test_lost_with_a_clock_backward(void)
 {
     retry_connection connection = climbed(1000);
     retry_connection_established(&connection, AT(CLIMBED + 100));
-    CHECK_EQUAL(drawn_by_grpc(MIDDLE), retry_connection_failed(&connection, AT(CLIMBED - 7)));
+    CHECK_RANGE(119900, 120100, retry_connection_failed(&connection, AT(CLIMBED - 7)));
+    CHECK(!counts_from_one(&connection, AT(CLIMBED)));
+    connection = climbed(1000);
+    retry_connection_established(&connection, AT(CLIMBED + 100));
+    CHECK_RANGE(119900, 120100, retry_connection_failed(&connection, AT(CLIMBED + 100 - 32768)));
+    connection = climbed(1000);
+    retry_connection_established(&connection, AT(CLIMBED + 100));
+    CHECK_EQUAL(drawn_by_grpc(MIDDLE),
+                retry_connection_failed(&connection, AT(CLIMBED + 100 - 32769)));
     CHECK(counts_from_one(&connection, AT(CLIMBED)));
     connection = climbed(1); /* any resets */
     retry_connection_established(&connection, AT(CLIMBED + 100));
@@ -664,8 +770,110 @@ static void test_first_spacing_with_a_least_delay(void)
 {
     retry_connection connection = grpc();
     connection.backoff.min = 3000;
-    CHECK_EQUAL(20000, retry_connection_begin(&connection, TOP, AT(0)));
+    CHECK_EQUAL(20000, begin(&connection, TOP, AT(0)));
     CHECK_EQUAL(3000, retry_connection_failed(&connection, AT(0)));
+}
+
+/* ---- the network is back ------------------------------------------------------------------- */
+
+/* After a part of the first spacing, whatever was waited for; the attempts count from one. */
+static void test_skip_wait(void)
+{
+    static const uint32_t randoms[] = {0, MIDDLE, TOP};
+    static const retry_ms waits[] = {0, 500, 1000};
+    enum { NEVER_BEGUN, BEGUN, FAILED, TOLD, STANDS, LOST, STATES };
+    unsigned state;
+    size_t i;
+    for (state = 0; state < STATES; state++) {
+        for (i = 0; i < CHECK_COUNT(randoms); i++) {
+            retry_connection connection = state == NEVER_BEGUN ? grpc() : climbed(0);
+            retry_time now = AT(CLIMBED + 500);
+            if (state == TOLD)
+                retry_connection_retry_after(&connection, 600000);
+            if (state == STANDS || state == LOST)
+                retry_connection_established(&connection, AT(CLIMBED));
+            if (state == FAILED || state == TOLD || state == LOST)
+                CHECK(retry_connection_failed(&connection, now) > 100000);
+            number = randoms[i];
+            retry_connection_skip_wait(&connection, now);
+            check_row("state %u, random %u", state, (unsigned)i);
+            CHECK_EQUAL(waits[i], retry_connection_wait(&connection, now));
+            CHECK_EQUAL(0, retry_connection_wait(&connection, check_after(now, waits[i])));
+            CHECK(counts_from_one(&connection, check_after(now, waits[i])));
+        }
+    }
+}
+
+/* Of a connection that stands the state stays. */
+static void test_skip_wait_of_one_that_stands(void)
+{
+    retry_connection connection = climbed(5000);
+    retry_connection_established(&connection, AT(CLIMBED + 100));
+    retry_connection_skip_wait(&connection, AT(CLIMBED + 200));
+    number = TOP;
+    CHECK_EQUAL(1000, retry_connection_failed(&connection, AT(CLIMBED + 5100)));
+    CHECK(counts_from_one(&connection, AT(CLIMBED + 6100)));
+}
+
+/* ---- a delay that the server tells --------------------------------------------------------- */
+
+/* What is left of the second spacing, 1,600 ms, and what the server wants: the larger. */
+static void test_retry_after(void)
+{
+    static const struct {
+        retry_ms wanted, wait;
+    } rows[] = {{0, 1600},
+                {1, 1600},
+                {1599, 1600},
+                {1601, 1601},
+                {30000, 30000},
+                {600000, 600000},
+                {0x7fffffff, 0x7fffffff},
+                {0x80000000u, 0x80000000u},
+                {0x80000001u, 0x80000000u},
+                {4294935000u, 0x80000000u},
+                {UINT32_MAX, 0x80000000u}};
+    size_t i;
+    for (i = 0; i < CHECK_COUNT(rows); i++) {
+        retry_connection connection = grpc();
+        begin(&connection, MIDDLE, AT(0));
+        begin(&connection, MIDDLE, AT(1000));
+        retry_connection_retry_after(&connection, rows[i].wanted);
+        check_row("%lu ms", (unsigned long)rows[i].wanted);
+        CHECK_RANGE(rows[i].wait - 1, rows[i].wait + 1,
+                    retry_connection_failed(&connection, AT(1000)));
+        CHECK_RANGE(rows[i].wait - 1, rows[i].wait + 1,
+                    retry_connection_failed(&connection, AT(1000)));
+        CHECK_RANGE(1, 3, retry_connection_wait(&connection, AT(1000 + rows[i].wait - 2)));
+        CHECK_EQUAL(0, retry_connection_wait(&connection, AT(1000 + rows[i].wait + 1)));
+        begin(&connection, MIDDLE,
+              AT(1000 + rows[i].wait + 1)); /* the curve goes on, and it is told once */
+        CHECK_RANGE(2558, 2562, retry_connection_failed(&connection, AT(1000 + rows[i].wait + 1)));
+    }
+}
+
+/* Of a connection that stands: retry: of server-sent events. It holds for the next loss alone. */
+static void test_retry_after_of_one_that_stands(void)
+{
+    retry_connection connection = climbed(1);
+    retry_connection_established(&connection, AT(CLIMBED + 100));
+    retry_connection_retry_after(&connection, 3000);
+    CHECK_EQUAL(3000, retry_connection_failed(&connection, AT(CLIMBED + 90000)));
+    CHECK_EQUAL(2000, retry_connection_failed(&connection, AT(CLIMBED + 91000)));
+    CHECK(counts_from_one(&connection, AT(CLIMBED + 93000)));
+}
+
+/* Who never calls _begin, and who does not report the failure but begins again. */
+static void test_retry_after_out_of_turn(void)
+{
+    retry_connection connection = grpc();
+    retry_connection_retry_after(&connection, 30000);
+    CHECK_EQUAL(30000, retry_connection_failed(&connection, AT(0)));
+    connection = climbed(1);
+    retry_connection_retry_after(&connection, 600000);
+    begin(&connection, MIDDLE, AT(CLIMBED + 1000));
+    retry_connection_established(&connection, AT(CLIMBED + 1100));
+    CHECK_EQUAL(drawn_by_grpc(MIDDLE), retry_connection_failed(&connection, AT(CLIMBED + 9000)));
 }
 
 int main(void)
@@ -675,15 +883,16 @@ int main(void)
     RUN(test_second_attempt);
     RUN(test_ladder);
     RUN(test_slow_attempts);
+    RUN(test_dropped_packets);
     RUN(test_established_resets);
     RUN(test_fleet);
-    RUN(test_drawn_from_the_last);
+    RUN(test_draws_by_itself);
     RUN(test_stable_after);
     RUN(test_flapping);
     RUN(test_established_counts_once);
     RUN(test_own_backoff);
     RUN(test_zeroed);
-    RUN(test_without_an_initial);
+    RUN(test_zero_fields);
     RUN(test_two_that_kick_each_other);
     RUN(test_clock_backward);
     RUN(test_many_attempts);
@@ -700,5 +909,10 @@ int main(void)
     RUN(test_established_twice);
     RUN(test_lost_with_a_clock_backward);
     RUN(test_first_spacing_with_a_least_delay);
+    RUN(test_skip_wait);
+    RUN(test_skip_wait_of_one_that_stands);
+    RUN(test_retry_after);
+    RUN(test_retry_after_of_one_that_stands);
+    RUN(test_retry_after_out_of_turn);
     return check_done();
 }

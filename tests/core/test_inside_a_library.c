@@ -193,6 +193,14 @@ static void test_budget(void)
         CHECK_DECISION(RETRY, STRATEGY, fails(0, START));
 }
 
+/* ---- memory -------------------------------------------------------------------------------- */
+
+static void test_sizes(void)
+{
+    CHECK_EQUAL(16, sizeof(retry_failure));
+    CHECK_RANGE(1, sizeof(void *) > 4 ? 136 : 116, sizeof(retry_operation));
+}
+
 /* ---- a generator of one's own --------------------------------------------------------------- */
 
 static uint32_t drawn; /* what the client's generator gives */
@@ -237,5 +245,6 @@ int main(void)
     RUN(test_at_once_and_a_second);
     RUN(test_budget);
     RUN(test_15_bits);
+    RUN(test_sizes);
     return check_done();
 }

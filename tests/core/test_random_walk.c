@@ -65,7 +65,7 @@ static retry_backoff hostile_backoff(void)
 static retry_failure hostile_failure(void)
 {
     retry_failure failure;
-    failure.reason = chance(10)  ? (retry_reason)(hostile() & UINT16_MAX)
+    failure.reason = chance(10)  ? (retry_reason)(hostile() & UINT8_MAX)
                      : chance(4) ? RETRY_REASON_USER(below(16), hostile() & UINT8_MAX)
                                  : (retry_reason)below(RETRY_REASON_COUNT);
     failure.safety = chance(4) ? hostile_byte(RETRY_SAFETY_NO) : (uint8_t)RETRY_SAFETY_MAYBE;
@@ -74,6 +74,7 @@ static retry_failure hostile_failure(void)
     failure.timeout = chance(3);
     failure.unknown = chance(3);
     failure.pushback = chance(4);
+    failure.unsent = chance(4);
     failure.retry_after = chance(2) ? 0 : hostile();
     failure.code = below(4) * (UINT32_MAX / 3);
     return failure;
@@ -104,11 +105,14 @@ enum { NOT_OPEN, OPEN, WAITING };
 struct model {
     int state;
     uint32_t attempts;
-    uint32_t charge; /* paid for the retry under way */
+    uint32_t charge;       /* paid for the retry under way */
+    retry_failure failure; /* WAITING: that is being decided */
 };
 
 static retry_budget budgets[BUDGETS];
 static uint64_t levels[BUDGETS]; /* what the model says is in them */
+static uint64_t fractions[BUDGETS]; /* millionths */
+static retry_time refilled;
 static retry_client clients[CLIENTS];
 static retry_policy policies[CLIENTS];
 static retry_request requests[REQUESTS];
@@ -142,19 +146,21 @@ static void set_up_policy(unsigned i)
     policies[i].retry_after_spread = hostile();
 }
 
-/* No refill: the model counts whole thousandths. */
+/* One has a base of 3 tokens: all that time brings. */
 static void set_up(void)
 {
     static const retry_budget_options options[BUDGETS] = {
         {20000, 1000, 2500, 700, 300, 100, 0, 0, false, false, 0, 0},
-        {20000, 1000, 0, 3000, 200, 50, 0, 3000, true, false, 0, 0},
+        {20000, 1000, 0, 3000, 200, 50, 0, 1000, true, false, 0, 777},
         {20000, 1000, 2500, 700, 900, 100, 0, 8000, false, true, 0, 0},
     };
     unsigned i;
     for (i = 0; i < BUDGETS; i++) {
         retry_budget_init(&budgets[i], &options[i], now);
         levels[i] = options[i].capacity;
+        fractions[i] = 0;
     }
+    refilled = now;
     memset(clients, 0, sizeof clients);
     memset(requests, 0, sizeof requests);
     memset(models, 0, sizeof models);
@@ -169,11 +175,35 @@ static void set_up(void)
         requests[i].client = i < CLIENTS ? &clients[i] : NULL;
 }
 
+/* Time brings tokens up to the base, if it passes: a clock that is set back brings none. All budgets
+   are told the time. */
+static void pass(void)
+{
+    retry_ms passed = check_before(now, refilled);
+    unsigned i;
+    for (i = 0; i < BUDGETS; i++) {
+        (void)retry_budget_withdraw(&budgets[i], 0, now);
+        if (passed <= UINT32_C(1) << 31 && levels[i] < 3000) {
+            fractions[i] += (uint64_t)budgets[i].options.base_per_second * passed;
+            levels[i] += fractions[i] / 1000;
+            fractions[i] %= 1000;
+            if (levels[i] >= 3000) {
+                levels[i] = 3000;
+                fractions[i] = 0;
+            }
+        }
+    }
+    if (passed <= UINT32_MAX - 32768)
+        refilled = now;
+}
+
 static void add(unsigned i, uint64_t amount)
 {
     levels[i] += amount;
-    if (levels[i] > budgets[i].options.capacity)
+    if (levels[i] >= budgets[i].options.capacity) {
         levels[i] = budgets[i].options.capacity;
+        fractions[i] = 0;
+    }
 }
 
 static uint32_t cost_of(unsigned i, const retry_failure *failure)
@@ -236,7 +266,7 @@ static bool is_charged(const retry_failure *failure, const retry_decision *decis
 
 static bool is_unsent(const retry_failure *failure)
 {
-    return failure->reason == RETRY_REASON_SOCKET_NOT_AVAILABLE ||
+    return failure->unsent || failure->reason == RETRY_REASON_SOCKET_NOT_AVAILABLE ||
            failure->reason == RETRY_REASON_SERVICE_NOT_AVAILABLE ||
            failure->reason == RETRY_REASON_NODE_NOT_AVAILABLE ||
            failure->reason == RETRY_REASON_CIRCUIT_BREAKER_OPEN ||
@@ -251,28 +281,39 @@ static bool is_free(const retry_failure *failure)
             failure->reason != RETRY_REASON_CLIENT_THROTTLED);
 }
 
+/* A charge stays with its request until an attempt was sent that it pays for. */
+static void model_pay(unsigned i, const retry_failure *failure, const retry_decision *decision)
+{
+    struct model *model = &models[i];
+    bool open = decision->verdict == RETRY_VERDICT_RETRY;
+    if (!is_unsent(failure))
+        model->charge = 0;
+    if (open && decision->cause == RETRY_CAUSE_STRATEGY && model->charge == 0 &&
+        !is_free(failure)) {
+        model->charge = cost_of(i, failure);
+        charge(i, model->charge);
+    }
+    if (!open && decision->verdict != RETRY_VERDICT_PENDING) {
+        add(i, model->charge);
+        model->charge = 0;
+    }
+}
+
 /* Follows a decision on request i; `fresh`: of a new failure, not of an answer to an old one. */
 static void model_decide(unsigned i, const retry_failure *failure, const retry_decision *decision,
                          bool fresh)
 {
     struct model *model = &models[i];
-    bool failures = i < BUDGETS && budgets[i].options.charge_failures;
     bool granted = decision->verdict == RETRY_VERDICT_RETRY;
-    if (fresh && is_unsent(failure) && i < BUDGETS)
-        add(i, model->charge);
-    if (fresh)
-        model->charge = 0;
-    if (failures && fresh && is_charged(failure, decision) && !is_unsent(failure) &&
-        !is_free(failure))
+    if (i < BUDGETS && !budgets[i].options.charge_failures)
+        model_pay(i, failure, decision);
+    else if (i < BUDGETS && fresh && is_charged(failure, decision) && !is_unsent(failure) &&
+             !is_free(failure))
         levels[i] -= levels[i] < cost_of(i, failure) ? levels[i] : cost_of(i, failure);
-    if (granted && i < BUDGETS && !failures && decision->cause == RETRY_CAUSE_STRATEGY &&
-        !is_free(failure)) {
-        model->charge = cost_of(i, failure);
-        charge(i, model->charge);
-    }
     if (granted && model->attempts < UINT32_MAX)
         model->attempts++;
     model->state = granted ? OPEN : decision->verdict == RETRY_VERDICT_PENDING ? WAITING : NOT_OPEN;
+    model->failure = *failure;
     expected_told += i < CLIENTS;
 }
 
@@ -295,7 +336,9 @@ static void check_bounds(const retry_request *request, const retry_failure *fail
     if (decision->verdict == RETRY_VERDICT_RETRY) {
         CHECK(request->timeout == UINT32_MAX || decision->delay < request->timeout);
         CHECK_EQUAL(decision->delay, request->last_delay);
-        CHECK(!failure->pushback || decision->delay == failure->retry_after);
+        CHECK(decision->delay <= UINT32_C(1) << 31);
+        CHECK(!failure->pushback || decision->delay == failure->retry_after ||
+              decision->delay == UINT32_C(1) << 31);
     }
 }
 
@@ -349,7 +392,7 @@ static unsigned waiting(unsigned i)
 static void move_resume(unsigned any)
 {
     unsigned i = waiting(any);
-    retry_failure failure = hostile_failure();
+    retry_failure failure = models[i].state == WAITING ? models[i].failure : hostile_failure();
     retry_request before;
     memcpy(&before, &requests[i], sizeof before);
     check_decision_of(i, &failure, &before,
@@ -503,6 +546,7 @@ static void test_random_walk(void)
         unsigned move = (unsigned)below(CHECK_COUNT(moves));
         now = hostile_time(now);
         check_row("step %lu, move %u", (unsigned long)step, move);
+        pass();
         moves[move]((unsigned)below(REQUESTS));
         check_world(step, move);
     }

@@ -46,7 +46,7 @@ static bool is_zero(const retry_failure *failure)
 {
     return failure->reason == 0 && failure->safety == 0 && failure->fault == 0 &&
            !failure->throttle && !failure->timeout && !failure->unknown && !failure->pushback &&
-           failure->retry_after == 0 && failure->code == 0;
+           !failure->unsent && failure->retry_after == 0 && failure->code == 0;
 }
 
 static bool try_server(void *context, const retry_operation *op, const retry_step *step,
@@ -538,10 +538,11 @@ static void test_observer_stops_what_is_over(void)
     CHECK_EQUAL(1, told);
 }
 
-/* A clock whose sleep stops it: no further attempt. */
+/* A clock whose sleep a signal ends, 3 ms from its start: it stops the operation, and nothing
+   follows. */
 static void stopping_sleep(void *context, retry_ms delay)
 {
-    fake_sleep(context, delay);
+    fake_sleep(context, fake.sleeps == 2 ? 3 : delay);
     if (fake.sleeps == 3)
         stop();
 }
@@ -553,6 +554,26 @@ static void test_stopped_in_the_sleep(void)
     CHECK_END(FAIL, CANCELLED, run());
     CHECK_EQUAL(3, server.tries);
     CHECK_EQUAL(3, fake.sleeps);
+    CHECK_EQUAL(10 + 20 + 3, passed());
+    CHECK(!operation.request.ambiguous);
+}
+
+/* One that is told that the network is back ends early, too: the next attempt is made at once. */
+static void waking_sleep(void *context, retry_ms delay)
+{
+    (void)delay;
+    fake_sleep(context, 3);
+    retry_skip_wait(&operation, fake.now);
+}
+
+static void test_woken_in_the_sleep(void)
+{
+    set_up(4);
+    fake_clock.sleep = waking_sleep;
+    CHECK_END(SUCCESS, NONE, run());
+    CHECK_EQUAL(5, server.tries);
+    CHECK_EQUAL(4, fake.sleeps);
+    CHECK_EQUAL(4 * 3, passed());
 }
 
 static void test_stopped(void)
@@ -652,6 +673,7 @@ int main(void)
     RUN(test_expire_after_a_wish);
     RUN(test_orders);
     RUN(test_stopped);
+    RUN(test_woken_in_the_sleep);
     RUN(test_waits_for_its_turn);
     RUN(test_nodes);
     RUN(test_refused_by_a_gate);

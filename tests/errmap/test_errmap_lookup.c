@@ -53,7 +53,7 @@ static void test_newer(void)
 {
     static const struct {
         uint32_t version, revision;
-    } rows[] = {{0, 0}, {0, UINT32_MAX}, {1, 0}, {1, 4}, {2, 3}, {2, 9}, {UINT32_MAX, 0}};
+    } rows[] = {{0, 0}, {0, UINT32_MAX}, {1, 0}, {1, 5}, {2, 1}, {2, 9}, {UINT32_MAX, 0}};
     size_t i, j;
     errmap a, b;
     memset(&a, 0, sizeof a);

@@ -268,17 +268,10 @@ static void test_fields(void)
 static void test_specifications(void)
 {
     static const verdict verdicts[] = {
-        {ENTRY("\"retry\":^null"), ERRMAP_E_SCHEMA},
-        {ENTRY("\"retry\":^[]"), ERRMAP_E_SCHEMA},
-        {ENTRY("\"retry\": ^\"linear\""), ERRMAP_E_SCHEMA},
-        {ENTRY("\"retry\":{\"strategy\":^1}"), ERRMAP_E_SCHEMA},
-        {ENTRY("\"strategy\":^null"), ERRMAP_E_SCHEMA},
-        {ENTRY("\"retry\":{\"after\":^\"1\"}"), ERRMAP_E_SCHEMA},
-        {ENTRY("\"retry\":{\"after\":^1.0}"), ERRMAP_E_SCHEMA},
-        {ENTRY("\"retry\":{\"interval\":^1e0}"), ERRMAP_E_SCHEMA},
-        {ENTRY("\"retry\":{\"ceil\":^-0}"), ERRMAP_E_SCHEMA},
-        {ENTRY("\"retry\":{\"max-duration\":^null}"), ERRMAP_E_SCHEMA},
-        {ENTRY("\"max-duration\":^true"), ERRMAP_E_SCHEMA},
+        {ENTRY("\"retry\":null,\"name\":^2"), ERRMAP_E_SCHEMA},
+        {ENTRY("\"retry\":null,^\"retry\":{}"), ERRMAP_E_SCHEMA},
+        {ENTRY("\"retry\":[],\"attrs\":[^{}]"), ERRMAP_E_SCHEMA},
+        {ENTRY("\"retry\":{\"after\":null,^\"after\":1}"), ERRMAP_E_SCHEMA},
         {ENTRY("\"retry\":{\"after\":1,^\"after\":1}"), ERRMAP_E_SCHEMA},
         {ENTRY("\"after\":1,\"retry\":{^\"after\":1}"), ERRMAP_E_SCHEMA},
         {ENTRY("\"retry\":{\"strategy\":\"linear\"},^\"strategy\":\"linear\""), ERRMAP_E_SCHEMA},
@@ -300,6 +293,24 @@ typedef struct spec {
     uint8_t strategy;
     retry_ms after, interval, ceil, max_duration;
 } spec;
+
+static void check_specs(const spec *specs, size_t count)
+{
+    size_t i;
+    for (i = 0; i < count; i++) {
+        errmap_entry entry;
+        errmap map;
+        memset(&entry, 0x55, sizeof entry);
+        check_row("%s", specs[i].text);
+        CHECK_EQUAL(ERRMAP_OK,
+                    errmap_parse(&map, specs[i].text, strlen(specs[i].text), &entry, 1, NULL));
+        CHECK_EQUAL(specs[i].strategy, entry.strategy);
+        CHECK_EQUAL(specs[i].after, entry.after);
+        CHECK_EQUAL(specs[i].interval, entry.interval);
+        CHECK_EQUAL(specs[i].ceil, entry.ceil);
+        CHECK_EQUAL(specs[i].max_duration, entry.max_duration);
+    }
+}
 
 static void test_read_specifications(void)
 {
@@ -336,20 +347,81 @@ static void test_read_specifications(void)
         {ENTRY("\"strategy\":\"constant\",\"after\":4294967294,\"interval\":429496729,\"ceil\":0"),
          ERRMAP_SPEC_CONSTANT, 4294967294u, 429496729, 0, 0},
     };
+    check_specs(specs, CHECK_COUNT(specs));
+}
+
+/* Values that make no sense of a specification that makes some without them. 3.0 refused the whole
+   map; a real one of 79 codes had a "ceil" of null. */
+static void test_odd_specifications(void)
+{
+    static const char *const values[] = {
+        "\"ceil\":null",
+        "\"ceil\":2.5",
+        "\"ceil\":500.0",
+        "\"ceil\":5e2",
+        "\"ceil\":-1",
+        "\"ceil\":-0",
+        "\"ceil\":\"500\"",
+        "\"ceil\":[500]",
+        "\"ceil\":{\"ceil\":500}",
+        "\"ceil\":true",
+        "\"after\":null",
+        "\"after\":\"1\"",
+        "\"after\":0.5",
+        "\"max-duration\":null",
+        "\"max-duration\":-1",
+        "\"max-duration\":false",
+        "\"x\":[],\"ceil\":null,\"after\":1",
+        "\"retry\":null",
+        "\"retry\":[]",
+        "\"retry\":[{\"after\":1}]",
+        "\"retry\":[\"after\",1,\"name\"]",
+        "\"retry\":\"linear\"",
+        "\"retry\":1",
+        "\"retry\":{\"ceil\":null}",
+        "\"retry\":{\"after\":1,\"ceil\":[null]},\"max-duration\":4",
+        "\"\\u0063eil\":null",
+    };
     size_t i;
-    for (i = 0; i < CHECK_COUNT(specs); i++) {
-        errmap_entry entry;
+    for (i = 0; i < CHECK_COUNT(values); i++) {
+        errmap_entry entries[3];
+        errmap_error error;
         errmap map;
-        memset(&entry, 0x55, sizeof entry);
-        check_row("%s", specs[i].text);
-        CHECK_EQUAL(ERRMAP_OK,
-                    errmap_parse(&map, specs[i].text, strlen(specs[i].text), &entry, 1, NULL));
-        CHECK_EQUAL(specs[i].strategy, entry.strategy);
-        CHECK_EQUAL(specs[i].after, entry.after);
-        CHECK_EQUAL(specs[i].interval, entry.interval);
-        CHECK_EQUAL(specs[i].ceil, entry.ceil);
-        CHECK_EQUAL(specs[i].max_duration, entry.max_duration);
+        char text[400];
+        memset(entries, 0x55, sizeof entries);
+        snprintf(text, sizeof text,
+                 MAP("\"1\":{\"strategy\":\"linear\",\"interval\":3},"
+                     "\"2\":{\"strategy\":\"linear\",\"interval\":2,%s,\"attrs\":[\"temp\"]},"
+                     "\"3\":{\"strategy\":\"constant\",\"interval\":5}"),
+                 values[i]);
+        check_row("%s", values[i]);
+        CHECK_EQUAL(ERRMAP_OK, errmap_parse(&map, text, strlen(text), entries, 3, &error));
+        CHECK_EQUAL(3, map.count);
+        CHECK_EQUAL(ERRMAP_SPEC_LINEAR, entries[0].strategy);
+        CHECK_EQUAL(ERRMAP_SPEC_NONE, entries[1].strategy);
+        CHECK(!entries[1].after && !entries[1].interval && !entries[1].ceil);
+        CHECK_EQUAL(0, entries[1].max_duration);
+        CHECK_EQUAL(ERRMAP_ATTR_TEMP, entries[1].attributes);
+        CHECK_EQUAL(ERRMAP_SPEC_CONSTANT, entries[2].strategy);
+        CHECK_EQUAL(5, entries[2].interval);
     }
+}
+
+/* The same of the two that a specification cannot do without. */
+static void test_odd_strategies_and_intervals(void)
+{
+    static const spec specs[] = {
+        {ENTRY("\"strategy\":null,\"interval\":2"), ERRMAP_SPEC_NONE, 0, 0, 0, 0},
+        {ENTRY("\"retry\":{\"strategy\":1,\"interval\":2}"), ERRMAP_SPEC_NONE, 0, 0, 0, 0},
+        {ENTRY("\"retry\":{\"strategy\":[\"linear\"],\"interval\":2}"), ERRMAP_SPEC_NONE, 0, 0, 0,
+         0},
+        {ENTRY("\"strategy\":\"linear\",\"interval\":null"), ERRMAP_SPEC_NONE, 0, 0, 0, 0},
+        {ENTRY("\"strategy\":\"linear\",\"interval\":1e0"), ERRMAP_SPEC_NONE, 0, 0, 0, 0},
+        {ENTRY("\"strategy\":\"linear\",\"interval\":\"2\""), ERRMAP_SPEC_NONE, 0, 0, 0, 0},
+        /* none at all, and nothing of it is read */
+        {ENTRY("\"after\":1,\"ceil\":null,\"max-duration\":4"), ERRMAP_SPEC_NONE, 0, 0, 0, 0},
+    };
+    check_specs(specs, CHECK_COUNT(specs));
 }
 
 static void test_order(void)
@@ -656,6 +728,8 @@ int main(void)
     RUN(test_fields);
     RUN(test_specifications);
     RUN(test_read_specifications);
+    RUN(test_odd_specifications);
+    RUN(test_odd_strategies_and_intervals);
     RUN(test_order);
     RUN(test_read_fields);
     RUN(test_attributes);

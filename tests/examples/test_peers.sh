@@ -18,21 +18,19 @@ check "as promised" test "$(tail -n 1 "$work/all")" = "all as promised"
 check "five known numbers" count all "^  .* [0-9.]*  kept$" 5
 check "none is missed" lacks all "MISSED"
 for setup in "no retries" "gRPC, 500 ms" "Gradient2, 3 tries" "retry\.h" "(an oracle)"; do
-    check "$setup: two tables" count all "^$setup \{2,\}[0-9]" 2
+    check "$setup: three tables" count all "^$setup \{2,\}[0-9]" 3
 done
-check "five promises" count all "^kept  " 5
+check "eleven promises" count all "^kept  " 11
 check "no cell without a reason" lacks all "without a reason"
-check "cells in which others do better" shows all "^  frozen .* 1000 endless .* % more: "
-check "six bars" test "$(wc -l < "$work/peers.tsv")" -eq 6
+check "cells in which others do better" shows all "^  lost .* 1000 endless .* points more: "
+check "seven groups of bars" test "$(wc -l < "$work/peers.tsv")" -eq 7
 check "no errors" test ! -s "$work/all.err"
 
-run cells --csv
-check "csv: exit status" ended cells 0
-check "csv: a row for each cell of each setup" test "$(wc -l < "$work/cells")" -eq $((1 + 23 * 468))
-check "csv: eleven columns" test "$(awk -F , 'NR > 1 { sub(/"[^"]*"/, "a"); print NF }' "$work/cells" | sort -u)" = 11
+check "a row for each cell of each setup" test "$(wc -l < "$work/peers.csv")" -eq $((1 + 24 * 468))
+check "eleven columns" test "$(awk -F , 'NR > 1 { sub(/"[^"]*"/, "a"); print NF }' "$work/peers.csv" | sort -u)" = 11
 # mean SETUP COLUMN: of all cells, as %
 mean() { awk -F , -v name="\"$1\"" -v column="$2" 'index($0, name) == 1 { sub(/^"[^"]*"/, "a")
-    n++; sum += $column } END { printf "%.1f", 100 * sum / n }' "$work/cells"; }
+    n++; sum += $column } END { printf "%.1f", 100 * sum / n }' "$work/peers.csv"; }
 table() { sed -n "s/^$1 \{2,\}//p" "$work/all" | awk -v column="$2" 'NR == 1 { print $column }'; }
 for setup in "no retries" "AWS standard" "gRPC" "Polly" "Google SRE" "retry.h"; do
     check "$setup: in the fault" test "$(mean "$setup" 6)" = "$(table "$setup" 1)"
@@ -41,6 +39,18 @@ for setup in "no retries" "AWS standard" "gRPC" "Polly" "Google SRE" "retry.h"; 
 done
 check "without retries an operation is sent once" test "$(table "no retries" 5)" = 1.00
 check "an oracle does most" test "$(table "(an oracle)" 3 | tr -d .)" -gt "$(table retry.h 3 | tr -d .)"
+
+# rare SETUP COLUMN: few calls a minute, a second, in 100 ms; sent and done in blocks of 5 s, 30 s ...
+rare() { sed -n "s/^$1 \{2,\}//p" "$work/all" | awk -v column="$2" 'NR == 3 { print $column }'; }
+check "without retries nobody who met it is done" test "$(rare "no retries" 2)" = 0.0
+check "without a budget nearly all are" test "$(rare "retry\.h, no limits" 2 | tr -d .)" -ge 980
+check "who is not held back is refused a hundred times" test "$(rare "urllib3" 6)" -gt 1000
+check "who is, is done when it is over" test "$(rare "retry\.h" 7 | tr -d .)" -ge 990
+check "a block that calls prolong ends with hold_max" shows all "^  hold_max of 30 s .* [0-9] 100\.0  100\.0  100\.0$"
+
+run other --seed 2
+check "another seed: as promised" ended other 0
+check "another seed: another run" differs "$work/all" "$work/other"
 
 run wrong --fast
 check "unknown option: exit status" ended wrong 2

@@ -21,5 +21,19 @@ check "custom_strategy: a robot is refused" sh -c "sed -n '/^robot/,/^guest/p' '
 check "custom_strategy: contention has its name" shows custom_strategy 'reason=SEAT_TAKEN'
 check "custom_strategy: two answers later" test "$(count custom_strategy 'verdict=PENDING')" -eq 2
 check "custom_strategy: the last is late" shows custom_strategy 'verdict=EXPIRE delay=100ms'
+run outage
+rows() { awk 'NF >= 7 && $2 ~ /^[0-9]+$/ { rows++ } END { print rows + 0 }' "$work/outage"; }
+# holds CONDITION: of each row, with its breaker if any, done, failed, expired, sent, wait
+holds() {
+    awk "NF >= 7 && \$2 ~ /^[0-9]+\$/ { breaker = NF == 8; calls = \$2; done = \$(NF - 4); failed = \$(NF - 3)
+        expired = \$(NF - 2); sent = \$(NF - 1); wait = \$NF; if (!($1)) { print; bad = 1 } } END { exit bad }" \
+        "$work/outage"
+}
+check "outage: a row for each" test "$(rows)" -eq 18
+check "outage: each operation ends" holds "done + failed + expired >= 99 && done + failed + expired <= 101"
+check "outage: few are sent" holds "sent <= 40 && sent < 10 * calls + 30"
+check "outage: nobody waits for longer than allowed" holds "wait <= 5"
+check "outage: with a breaker most fail, and soon" holds "!breaker || (done == 0 && sent <= 25)"
+check "outage: without one some are done" holds "breaker || done > 0"
 
 finish

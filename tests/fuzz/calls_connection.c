@@ -18,79 +18,100 @@ static retry_connection connection;
 static struct {
     int state;
     uint32_t attempts; /* since the last reset */
-    uint32_t random;   /* of the last beginning */
+    retry_ms after;    /* that the server asked for */
     retry_ms spacing;  /* from `started` to the deadline */
     retry_time started, established_at;
 } model;
 
-/* ms that have passed of a span; a step back is no time, and of a span over half of the clock's
-   range all but 32 s behind is time. */
-static retry_ms elapsed(retry_time from, retry_ms span)
+static uint32_t drawn; /* by all that is drawn in a call */
+
+static uint32_t draw(void *context)
+{
+    REQUIRE(context == &model);
+    return drawn;
+}
+
+/* ms that have passed, but for 32 s that a clock may be behind. */
+static retry_ms elapsed(retry_time from)
 {
     retry_ms passed = now - from;
-    return passed > (span > 0x7fffffff ? UINT32_MAX - 32768 : 0x80000000u) ? 0 : passed;
+    return passed > UINT32_MAX - 32768 ? 0 : passed;
 }
 
 static retry_ms left(void)
 {
-    retry_ms passed = elapsed(model.started, model.spacing);
+    retry_ms passed = elapsed(model.started);
     return passed < model.spacing ? model.spacing - passed : 0;
 }
 
-static const retry_backoff *backoff(void)
+/* What the clock can measure. */
+static retry_ms measured(retry_ms ms)
+{
+    return ms < 0x80000000u ? ms : 0x80000000u;
+}
+
+/* Each field that is 0 is gRPC's. */
+static retry_backoff backoff(void)
 {
     static const retry_backoff grpc = RETRY_BACKOFF_GRPC;
-    return connection.backoff.initial ? &connection.backoff : &grpc;
+    retry_backoff used = connection.backoff;
+    used.initial = used.initial ? used.initial : grpc.initial;
+    used.max = used.max ? used.max : grpc.max;
+    used.factor = used.factor ? used.factor : grpc.factor;
+    used.jitter = used.jitter ? used.jitter : grpc.jitter;
+    return used;
 }
 
 /* The first spacing has no jitter. */
 static retry_ms first(void)
 {
-    retry_ms base = retry_backoff_base(backoff(), 0);
-    return base > backoff()->min ? base : backoff()->min;
+    const retry_backoff used = backoff();
+    retry_ms base = retry_backoff_base(&used, 0);
+    return measured(base > used.min ? base : used.min);
 }
 
-/* MurmurHash3's last steps. */
-static uint32_t mixed(uint32_t x)
+static retry_ms part(void)
 {
-    x ^= x >> 16;
-    x *= 0x85ebca6b;
-    x ^= x >> 13;
-    x *= 0xc2b2ae35;
-    return x ^ x >> 16;
+    return (retry_ms)(((uint64_t)first() * drawn + drawn) >> 32);
 }
 
-/* What was established waits for a part of the first spacing at least, and for no more if it has
-   lasted: then it counts from one again. A step back cannot be told from weeks. */
+/* The next begins `ms` from now, or later. */
+static void defer(retry_ms ms)
+{
+    if (left() >= ms)
+        return;
+    if (model.spacing < ms)
+        model.spacing = ms;
+    model.started = now - (model.spacing - ms);
+}
+
+/* What was established, and what failed past its deadline, waits for a part of the first spacing at
+   least, and for no more if it has lasted: then it counts from one again. */
 static void settle(void)
 {
     retry_ms enough = connection.stable_after ? connection.stable_after : 10000;
     bool stood = model.state == ESTABLISHED;
-    retry_ms part = (retry_ms)(((uint64_t)first() + 1) * mixed(model.random) >> 32);
-    model.state = IDLE;
-    if (!stood)
+    if (model.state == IDLE)
         return;
-    if (enough == 1 || now - model.established_at >= enough) {
+    model.state = IDLE;
+    if (stood && (enough == 1 || elapsed(model.established_at) >= enough)) {
         model.attempts = 0;
         model.spacing = 0;
     }
-    if (left() < part && model.spacing < part) {
-        model.spacing = part;
-        model.started = now;
-    } else if (left() < part) {
-        model.started = now - (model.spacing - part);
-    }
+    if (stood || left() == 0)
+        defer(part());
 }
 
 /* The next attempt begins. */
-static void climb(uint32_t random)
+static void climb(void)
 {
+    const retry_backoff used = backoff();
     settle();
-    model.spacing = model.attempts == 0
-                        ? first()
-                        : retry_backoff_delay(backoff(), model.attempts, model.spacing, random);
+    model.spacing =
+        model.attempts == 0
+            ? first()
+            : measured(retry_backoff_delay(&used, model.attempts, model.spacing, drawn));
     model.attempts++;
-    model.random = random;
     model.started = now;
     model.state = CONNECTING;
 }
@@ -98,9 +119,8 @@ static void climb(uint32_t random)
 static void call_begin(void)
 {
     uint32_t most = connection.min_connect_timeout ? connection.min_connect_timeout : 20000;
-    uint32_t random = hostile();
-    retry_ms got = retry_connection_begin(&connection, random, now);
-    climb(random);
+    retry_ms got = retry_connection_begin(&connection, now);
+    climb();
     REQUIRE(got == (model.spacing > most ? model.spacing : most));
 }
 
@@ -108,10 +128,28 @@ static void call_failed(void)
 {
     retry_ms got = retry_connection_failed(&connection, now);
     if (model.state == IDLE && left() == 0) /* begun by nobody */
-        climb(mixed(model.random ^ 0x9e3779b9));
+        climb();
     settle();
+    defer(model.after);
+    model.after = 0;
     REQUIRE(got == left());
     REQUIRE(got == retry_connection_wait(&connection, now));
+}
+
+static void call_retry_after(void)
+{
+    retry_ms ms = hostile();
+    retry_connection_retry_after(&connection, ms);
+    model.after = measured(ms);
+}
+
+static void call_skip_wait(void)
+{
+    retry_connection_skip_wait(&connection, now);
+    model.attempts = 0;
+    model.spacing = part();
+    model.started = now;
+    REQUIRE(retry_connection_wait(&connection, now) == part());
 }
 
 static void call_established(void)
@@ -132,10 +170,13 @@ static void set_up_connection(void)
         connection.backoff.curve = (uint8_t)below(5); /* no table, no function */
         connection.backoff.jitter = (uint8_t)below(6);
         connection.backoff.min = hostile();
-        connection.backoff.initial = hostile();
-        connection.backoff.max = hostile();
+        connection.backoff.initial = chance(4) ? 0 : hostile();
+        connection.backoff.max = chance(4) ? 0 : hostile();
         connection.backoff.factor = hostile();
+        connection.backoff.spread = flags & 8 ? hostile() : 0;
     }
+    connection.random = draw;
+    connection.random_context = &model;
     if (flags & 2)
         connection.min_connect_timeout = hostile();
     if (flags & 4)
@@ -158,15 +199,24 @@ static void pass_time(void)
 
 static void call(uint8_t which)
 {
-    switch (which % 4) {
+    drawn = word();
+    switch (which % 8) {
     case 0:
+    case 1:
         call_begin();
         break;
-    case 1:
+    case 2:
+    case 3:
         call_failed();
         break;
-    case 2:
+    case 4:
         call_established();
+        break;
+    case 5:
+        if (chance(2))
+            call_retry_after();
+        else
+            call_skip_wait();
         break;
     default:
         pass_time();

@@ -8,7 +8,10 @@
    the observer hears the end once, as END tells it.
    - A WAIT is for 1 ms at least, and when nothing happens nothing is due before.
    - When all operations wait or are over, each node's in_flight is the copies that are on its wire.
-   - What the budget holds is its capacity without the charges that were not given back.
+   - What the budget holds is its capacity without the charges that were not given back. A charge
+   stays with its request until an attempt was sent that it pays for. Where time brings tokens it is
+   no more than a base that refills by itself could hold: up to itself, and by no step of the clock.
+   - While a server holds all back none is sent to it; when it has answered none waits for that.
    - Nothing is sent that a breaker refuses, over a limit, or sooner than a rate allows. What a gate
    gave to a copy that was not sent goes back: a probe's place, a rate's token.
 
@@ -44,6 +47,7 @@ struct walk_operation {
     bool settled;          /* the last step was WAIT or END, and nothing has happened since */
     bool cancelling;       /* the last step was CANCEL */
     bool trying;           /* a copy was sent since the last decision */
+    bool skipped;          /* its delay was ended just now */
     bool wire[1 + WALK_FURTHER];
     uint32_t server[1 + WALK_FURTHER];
     uint64_t since[1 + WALK_FURTHER];   /* when it was sent */
@@ -70,6 +74,13 @@ struct walk_bucket {
     bool known;  /* `least` is: the clock has not jumped since the bucket was full */
 };
 
+/* What the last reports of a node make of its limit's hold, as far as they are known for sure. */
+struct walk_hold {
+    uint32_t row;   /* throttled ones in a row that said until when */
+    uint64_t until; /* ms; nothing is sent before */
+    bool answered;  /* the last was a good answer: nobody has to pause */
+};
+
 /* What threads share. */
 static struct {
     retry_client clients[WALK_CLIENTS - 1];
@@ -83,17 +94,23 @@ static struct {
     retry_latency latencies[WALK_NODES];
     bool counted[WALK_SERVERS]; /* in_flight is kept */
     bool limited[WALK_SERVERS]; /* by `limits`, or the service's */
+    bool rated[WALK_SERVERS];   /* by `rates` */
     bool exact;                 /* the ledger knows what the budget holds */
+    bool based;                 /* it knows the most that it can hold: time brings a base */
     uint32_t clock;             /* ms, of all threads */
 } walk;
 
 /* What each thread has of its own. */
 struct walker {
     struct walk_bucket buckets[WALK_NODES];
-    bool nested;    /* an observer or a strategy is at work */
-    uint32_t stops; /* that they made */
-    uint32_t spent; /* of the budget, by the ledger */
-    uint32_t era;   /* counts how often the clock stepped back, or weeks went by */
+    struct walk_hold holds[WALK_SERVERS];
+    uint64_t level;  /* millionths; the most that a budget with a base can hold */
+    retry_time seen; /* ms; until when time has been counted for that */
+    bool refusing;   /* the servers say 429 to all */
+    bool nested;     /* an observer or a strategy is at work */
+    uint32_t stops;  /* that they made */
+    uint32_t spent;  /* of the budget, by the ledger */
+    uint32_t era;    /* counts how often the clock stepped back, or weeks went by */
     uint64_t era_since;
     uint32_t random;
 };
@@ -172,22 +189,34 @@ static bool walk_unreached(retry_reason reason)
            reason == RETRY_REASON_NODE_NOT_AVAILABLE;
 }
 
-static bool walk_unsent(retry_reason reason)
+static bool walk_refusal(retry_reason reason)
 {
-    return walk_unreached(reason) || reason == RETRY_REASON_CIRCUIT_BREAKER_OPEN ||
-           reason == RETRY_REASON_CLIENT_THROTTLED;
+    return reason == RETRY_REASON_CIRCUIT_BREAKER_OPEN || reason == RETRY_REASON_CLIENT_THROTTLED;
+}
+
+static bool walk_unsent(const retry_failure *failure)
+{
+    return failure->unsent || walk_unreached(failure->reason) || walk_refusal(failure->reason);
+}
+
+/* Whatever else is on the wire. */
+static bool walk_final(const retry_failure *failure)
+{
+    return failure->safety == RETRY_SAFETY_NO || failure->reason == RETRY_REASON_UNKNOWN ||
+           (failure->reason == RETRY_REASON_NONE && failure->safety != RETRY_SAFETY_YES);
 }
 
 static bool walk_pays(const struct walk_operation *w)
 {
-    return walk.exact && w->op.request.client && w->op.request.client->budget == &walk.budget;
+    return (walk.exact || walk.based) && w->op.request.client &&
+           w->op.request.client->budget == &walk.budget;
 }
 
 static uint32_t walk_cost(const retry_failure *failure)
 {
     const retry_budget_options *options = &walk.budget.options;
     uint32_t cost = 0;
-    if (walk_unreached(failure->reason) ||
+    if ((walk_unsent(failure) && !walk_refusal(failure->reason)) ||
         failure->reason == RETRY_REASON_USER(1, RETRY_REASON_FREE))
         return 0;
     if (failure->timeout)
@@ -197,23 +226,49 @@ static uint32_t walk_cost(const retry_failure *failure)
     return cost ? cost : options->retry_cost;
 }
 
+/* A copy beside the first costs what a retry after a timeout does. */
+static uint32_t walk_copy_cost(void)
+{
+    const retry_budget_options *options = &walk.budget.options;
+    return options->timeout_cost ? options->timeout_cost : options->retry_cost;
+}
+
 static void walk_spend(uint32_t cost)
 {
     walker.spent += cost;
+    REQUIRE(!walk.based || !WALK_ALONE || walker.level >= (uint64_t)cost * 1000);
+    walker.level -= walker.level >= (uint64_t)cost * 1000 ? (uint64_t)cost * 1000 : walker.level;
 }
 
 static void walk_earn(uint32_t cost)
 {
     REQUIRE(walker.spent >= cost);
     walker.spent -= walker.spent >= cost ? cost : walker.spent;
+    walker.level += (uint64_t)cost * 1000;
 }
 
-/* The try is over: what its retry cost stays paid, unless it was never sent. */
+/* Time goes on where it has not been yet, by what 32 bits tell of it; a clock that was set back
+   begins anew, and brings nothing. */
+static void walk_earn_base(void)
+{
+    const retry_budget_options *options = &walk.budget.options;
+    const uint64_t range = UINT64_C(1) << 32, passed = (range + instant() - walker.seen) % range;
+    uint64_t base =
+        options->retry_cost > options->timeout_cost ? options->retry_cost : options->timeout_cost;
+    base = 1000 * (base > options->throttle_cost ? base : options->throttle_cost);
+    if (passed <= range / 2 && walker.level < base) {
+        walker.level += passed * options->base_per_second;
+        walker.level = walker.level < base ? walker.level : base;
+    }
+    if (passed < range - 32768)
+        walker.seen = instant();
+}
+
+/* The try is over: what its retry cost stays paid, or with what was never sent. */
 static void walk_settle(struct walk_operation *w, const retry_failure *failure)
 {
-    if (failure && walk_unsent(failure->reason))
-        walk_earn(w->charge);
-    w->charge = 0;
+    if (!walk_unsent(failure))
+        w->charge = 0;
     w->trying = false;
 }
 
@@ -224,6 +279,8 @@ static void walk_check_budget(void)
     REQUIRE(retry_budget_balance(&walk.service.budget) <= walk.service.budget.options.capacity);
     if (WALK_ALONE && walk.exact && !walker.nested)
         REQUIRE(balance == walk.budget.options.capacity - walker.spent);
+    if (WALK_ALONE && walk.based && !walker.nested)
+        REQUIRE(balance <= (walker.level + 999) / 1000);
 }
 
 static uint32_t walk_wire(const struct walk_operation *w)
@@ -359,6 +416,7 @@ static void walk_passed(struct walk_before *before, const struct walk_operation 
     if (!w->op.request.client || !w->op.request.client->gates)
         return;
     walk_count_send(server);
+    REQUIRE(!WALK_ALONE || walker.holds[server].until <= now);
     if (before->stops != walker.stops || !before->alone)
         return;
     REQUIRE(!walk.limited[server] || before->in_flight[server] < before->limit[server]);
@@ -375,6 +433,16 @@ static void walk_refused(struct walk_before *before, const struct walk_operation
         return;
     permit = walk_permit(before, w, 0);
     REQUIRE(!permit.granted && permit.wait == step->delay);
+}
+
+/* It waits for its turn, where there is but one node: a limit that was answered last makes nobody
+   wait who has a place. */
+static void walk_paced(const struct walk_before *before, const struct walk_operation *w)
+{
+    uint32_t server = w->op.request.client == &walk.service.client ? WALK_NODES : 0;
+    if (w->op.request.client->nodes == 0 && walk.limited[server] && !walk.rated[server] &&
+        walker.holds[server].answered && before->stops == walker.stops && before->alone)
+        REQUIRE(before->in_flight[server] >= before->limit[server]);
 }
 
 /* Something has happened to it: it is to be polled. */
@@ -442,16 +510,16 @@ static void walk_observe(void *context, const retry_request *request, const retr
     walk_touch(w);
     if (failure)
         walk_settle(w, failure);
-    else if (decision->verdict != RETRY_VERDICT_SUCCESS && walk_pays(w))
-        walk_earn(w->charge);
-    w->charge = failure ? w->charge : 0;
     if (decision->verdict == RETRY_VERDICT_RETRY) {
         REQUIRE(failure != NULL);
-        if (failure && decision->cause == RETRY_CAUSE_STRATEGY && walk_pays(w)) {
+        if (failure && decision->cause == RETRY_CAUSE_STRATEGY && walk_pays(w) && w->charge == 0) {
             w->charge = walk_cost(failure);
             walk_spend(w->charge);
         }
     } else if (decision->verdict != RETRY_VERDICT_PENDING) {
+        if (decision->verdict != RETRY_VERDICT_SUCCESS && walk_pays(w))
+            walk_earn(w->charge);
+        w->charge = 0;
         w->open = false;
         w->end = *decision;
         w->end_of_gate = failure == NULL;
@@ -497,12 +565,17 @@ static void walk_set_up_budget(void)
     retry_budget_options options;
     memset(&options, 0, sizeof options);
     walk.exact = kind % 4 < 2;
-    if (walk.exact) { /* nothing comes in but what was charged */
+    walk.based = kind % 8 == 3;
+    if (walk.exact || walk.based) { /* nothing comes in but what was charged, or a base */
         options.capacity = kind & 4 ? 4000000000u : below(20) * 500;
         options.retry_cost = kind & 8 ? 1000 : below(4) * 250;
         options.timeout_cost = kind & 16 ? 1700 : 0;
         options.throttle_cost = kind & 32 ? 300 : 0;
         options.floor = kind & 64 ? 700 : 0;
+        if (walk.based) {
+            options.base_per_second = walk_ms();
+            options.expire = kind & 128 ? walk_ms() : 0;
+        }
     } else if (kind % 4 == 2) {
         options = presets[(kind >> 2) % 4];
     } else {
@@ -515,6 +588,7 @@ static void walk_set_up_budget(void)
         options.refund_last = (kind & 32) != 0;
         options.charge_failures = (kind & 64) != 0;
         options.expire = kind & 128 ? hostile() : 0;
+        options.base_per_second = kind & 128 ? hostile() : 0;
     }
     retry_budget_init(&walk.budget, &options, instant());
 }
@@ -537,10 +611,12 @@ static void walk_set_up_node(uint32_t n)
     if (which & 4) {
         walk.limits[n].max = 1u + (how & 3u);
         walk.limits[n].cooldown = how & 64 ? walk_ms() : 0;
+        walk.limits[n].hold_max = how & 128 ? walk_ms() % (WALK_LONGEST_TURN / 2) : 0;
         walk.limited[n] = true;
         retry_gates_aimd(&walk.gates[n], &walk.limits[n]);
     }
     if (which & 8) {
+        walk.rated[n] = true;
         walk.rates[n].max = how & 4 ? 1000 : how & 8 ? hostile() : 20000;
         walk.rates[n].min = how & 16 ? walk.rates[n].max : 0;
         walk.rates[n].wait = how & 128 ? walk_ms() % WALK_LONGEST_TURN : 0;
@@ -609,6 +685,8 @@ static void walk_begin(void)
     memset(&walker, 0, sizeof walker);
     now = UINT64_C(0x500000000) + WALK_LOAD(walk.clock);
     walker.era_since = now;
+    walker.seen = instant();
+    walker.level = (uint64_t)retry_budget_balance(&walk.budget) * 1000;
     walker.random = 1u + byte();
     for (n = 0; n < WALK_OPERATIONS; n++)
         walk_ops[n].settled = true;
@@ -682,11 +760,13 @@ static void walk_start(struct walk_operation *w)
     }
     if (w->last.cause == RETRY_CAUSE_PACED)
         walk_lose_turn(w);
-    retry_start(&w->op, NULL, instant());
+    retry_start(&w->op,
+                w->op.request.client == &walk.service.client && chance(2) ? &walk.service : NULL,
+                instant());
     w->last.cause = RETRY_CAUSE_NONE;
     REQUIRE(!under_way || !observed || !w->open); /* the end of the one before was heard */
     w->started = w->open = true;
-    w->told = w->trying = w->closed_elsewhere = w->cancelling = false;
+    w->told = w->trying = w->closed_elsewhere = w->cancelling = w->skipped = false;
     w->charge = 0;
     w->era = walker.era;
     walk_touch(w);
@@ -715,14 +795,20 @@ static void walk_failure(const struct walk_operation *w, retry_failure *failure)
     failure->reason = reasons[how % 16];
     failure->timeout = (how & 0xc0) == 0xc0;
     failure->throttle = (how & 0x70) == 0x70;
+    failure->unsent = (how & 0xe0) == 0x20;
+    failure->fault = how & 0x10 ? RETRY_FAULT_CLIENT : RETRY_FAULT_OTHER;
     how = byte();
     failure->safety = (uint8_t)(how < 0xe0 ? 0 : how & 3);
     failure->code = how & 7;
     failure->pushback = how % 16 == 15;
     if (failure->pushback || how % 16 == 14)
         failure->retry_after = chance(3) ? UINT32_MAX : walk_ms();
-    if (w->cancelling && walk_unsent(failure->reason)) /* the ledger cannot know if it counts */
+    if (walker.refusing)
+        *failure = retry_classify_http(429, 1 + walk_ms() % 4000);
+    if (w->cancelling && walk_unsent(failure)) { /* the ledger cannot know if it counts */
         failure->reason = RETRY_REASON_KV_LOCKED;
+        failure->unsent = false;
+    }
 }
 
 /* A copy that was never sent gives back what a copy of the try cost, if it does not end the try, or
@@ -731,20 +817,40 @@ static void walk_refund(struct walk_operation *w, const retry_failure *failure)
 {
     bool stops = failure->pushback && failure->retry_after == UINT32_MAX;
     if (!w->open || w->closed_elsewhere || !w->trying || w->cancelling || w->further == 0 ||
-        w->paid == 0 || stops || failure->safety == RETRY_SAFETY_NO ||
-        !walk_unsent(failure->reason))
+        w->paid == 0 || stops || walk_final(failure) || !walk_unsent(failure))
         return;
     w->paid--;
-    walk_earn(walk.budget.options.retry_cost);
+    walk_earn(walk_copy_cost());
+}
+
+/* A node's limit hears of a copy. What blames the node without a word of when is not known here. */
+static void walk_report(uint32_t server, const retry_failure *failure)
+{
+    const retry_aimd *limit = walk_limit(server);
+    struct walk_hold *hold = &walker.holds[server];
+    retry_ms most = limit->hold_max ? limit->hold_max : 2000;
+    if (!walk.limited[server])
+        return;
+    hold->answered = !failure;
+    if (!failure || !failure->throttle || failure->timeout || walk_unsent(failure) ||
+        failure->retry_after == 0 || failure->retry_after == UINT32_MAX) {
+        hold->row = 0;
+        hold->until = 0;
+    } else if (++hold->row >= 5 && hold->until <= now && most > 1) {
+        hold->until = now + (failure->retry_after < most ? failure->retry_after : most);
+    }
 }
 
 /* `copy` need not be on the wire, nor be a number that there is. */
 static void walk_end_copy(struct walk_operation *w, unsigned copy)
 {
-    bool wire = copy <= w->further && w->wire[copy], done = chance(3);
+    bool wire = copy <= w->further && w->wire[copy], done = chance(walker.refusing ? 64 : 3);
     retry_failure failure;
     walk_failure(w, &failure);
     if (wire) {
+        if (w->open && !w->closed_elsewhere && !w->cancelling && w->op.request.client &&
+            w->op.request.client->gates)
+            walk_report(w->server[copy], done ? NULL : &failure);
         w->wire[copy] = false;
         walk_touch(w);
         if (!done)
@@ -765,8 +871,7 @@ static void walk_sent(struct walk_operation *w, const retry_step *step)
     REQUIRE(step->copy <= w->further && !w->wire[step->copy]);
     REQUIRE(!first || walk_wire(w) == 0);
     REQUIRE(step->timeout != 0 && step->timeout <= left);
-    REQUIRE(!client || client->attempt_timeout == 0 ||
-            step->timeout <= client->attempt_timeout);
+    REQUIRE(!client || client->attempt_timeout == 0 || step->timeout <= client->attempt_timeout);
     REQUIRE(step->node < (client && client->nodes ? client->nodes : 1));
     REQUIRE(step->delay == 0 && step->cause == 0 && step->verdict == 0);
     if (step->copy > WALK_FURTHER || step->node >= WALK_NODES)
@@ -779,7 +884,7 @@ static void walk_sent(struct walk_operation *w, const retry_step *step)
     w->paid = first ? 0 : w->paid;
     if (!first && walk_pays(w)) {
         w->paid++;
-        walk_spend(walk.budget.options.retry_cost);
+        walk_spend(walk_copy_cost());
     }
     w->trying = true;
     w->wire[step->copy] = true;
@@ -795,8 +900,17 @@ static void walk_cancelled(struct walk_operation *w, const retry_step *step)
     REQUIRE(step->copy <= w->further && w->wire[step->copy]);
     REQUIRE(w->open || step->copy == walk_lowest(w, true));
     REQUIRE(step->timeout == 0 && step->delay == 0 && step->cause == 0);
-    if (step->copy <= WALK_FURTHER)
-        w->wire[step->copy] = false;
+    if (step->copy > WALK_FURTHER)
+        return;
+    w->wire[step->copy] = false;
+    walker.holds[w->server[step->copy]].answered = false; /* its time may have been over */
+}
+
+/* Whether it may be a copy that few could follow: it is looked after while the budget may fill. */
+static bool walk_lone(const struct walk_operation *w, const retry_step *step)
+{
+    const retry_client *client = w->op.request.client;
+    return step->cause == RETRY_CAUSE_NONE && client && client->cut_after != 0 && client->budget;
 }
 
 static void walk_waits(struct walk_operation *w, const retry_step *step, bool early)
@@ -811,7 +925,7 @@ static void walk_waits(struct walk_operation *w, const retry_step *step, bool ea
     REQUIRE(step->cause == RETRY_CAUSE_NONE || walk_wire(w) == 0);
     REQUIRE(step->cause != RETRY_CAUSE_PACED || step->delay < WALK_LONGEST_TURN);
     REQUIRE(!early || step->cause == w->last.cause);
-    if (early)
+    if (early && !walk_lone(w, step))
         REQUIRE(step->delay ==
                 (w->last.delay == UINT32_MAX ? UINT32_MAX : (retry_ms)(w->due - now)));
     w->quiet = w->era == walker.era;
@@ -871,6 +985,11 @@ static bool walk_step(struct walk_operation *w)
         walk_passed(&before, w, &step);
     else if (WALK_ALONE && step.what == RETRY_DO_END && open && walk_observed(w))
         walk_refused(&before, w, &step);
+    else if (WALK_ALONE && step.what == RETRY_DO_WAIT && step.cause == RETRY_CAUSE_PACED)
+        walk_paced(&before, w);
+    REQUIRE(!w->skipped || step.what != RETRY_DO_WAIT ||
+            (step.cause != RETRY_CAUSE_STRATEGY && step.cause != RETRY_CAUSE_ALWAYS));
+    w->skipped = false;
     if (w->last.cause != RETRY_CAUSE_PACED)
         w->paced = now;
     else if (step.what == RETRY_DO_END || now > w->paced + WALK_LEAST_DEPTH)
@@ -899,6 +1018,19 @@ static void walk_answer(struct walk_operation *w)
     if (w->started && w->open)
         walk_touch(w);
     retry_answer(&w->op, action, instant());
+}
+
+/* The network is back: who waits for a retry goes on at once, and nobody else. */
+static void walk_skip(struct walk_operation *w)
+{
+    bool waits = w->open && !w->closed_elsewhere && w->settled && w->last.what == RETRY_DO_WAIT &&
+                 (w->last.cause == RETRY_CAUSE_STRATEGY || w->last.cause == RETRY_CAUSE_ALWAYS);
+    retry_skip_wait(&w->op, instant());
+    if (!waits)
+        return;
+    walk_touch(w);
+    w->skipped = true;
+    walk_step(w);
 }
 
 /* Threads have one clock, and each knows what it was when it looked last. True: to this one it
@@ -936,6 +1068,7 @@ static void walk_pass_time(void)
     }
     back = how >= 0xfd && ms < now;
     back = walk_tick(ms, back);
+    walk_earn_base();
     if (!back && now - walker.era_since <= 0x7fffffff)
         return;
     walker.era++;
@@ -943,6 +1076,7 @@ static void walk_pass_time(void)
     walk_forget_buckets();
     for (i = 0; i < WALK_OPERATIONS; i++)
         walk_ops[i].quiet = false;
+    memset(walker.holds, 0, sizeof walker.holds);
 }
 
 static void walk_call(uint8_t which)
@@ -957,6 +1091,8 @@ static void walk_call(uint8_t which)
     case 2:
         if (chance(8))
             walk_start(w);
+        else if (chance(6))
+            walker.refusing = !walker.refusing;
         break;
     case 3:
     case 4:
@@ -977,7 +1113,10 @@ static void walk_call(uint8_t which)
         walk_stop(w);
         break;
     case 9:
-        walk_answer(w);
+        if (chance(2))
+            walk_answer(w);
+        else
+            walk_skip(w);
         break;
     case 10:
         if (chance(8))

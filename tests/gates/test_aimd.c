@@ -70,7 +70,7 @@ static void test_null(void)
 
 static void test_size(void)
 {
-    CHECK_RANGE(1, 40, sizeof(retry_aimd));
+    CHECK_RANGE(1, 44, sizeof(retry_aimd));
 }
 
 /* Zeroed: 2, 1, 1, a half, and no cooldown: an attempt that began at the last change or before it
@@ -208,7 +208,8 @@ static void test_outcomes(void)
         {RETRY_REASON_CIRCUIT_BREAKER_OPEN, 503, true, true, SAME, SAME},
         {RETRY_REASON_CLIENT_THROTTLED, 0, false, false, SAME, SAME},
         {RETRY_REASON_CLIENT_THROTTLED, 503, true, true, SAME, SAME},
-        {RETRY_REASON_NONE, 0, false, false, RISES, RISES},
+        {RETRY_REASON_NONE, 0, false, false, SAME, SAME}, /* it says nothing */
+        {RETRY_REASON_NONE, 404, false, false, RISES, RISES},
         {RETRY_REASON_NONE, 503, false, false, RISES, RISES},
         {RETRY_REASON_UNKNOWN, 0, false, false, RISES, RISES},
         {RETRY_REASON_KV_LOCKED, 0, false, false, RISES, RISES},
@@ -367,21 +368,21 @@ static void test_pauses(void)
             retry_failure failure = check_failure_of(RETRY_REASON_SOCKET_NOT_AVAILABLE);
             retry_time now = starts[i];
             for (k = 0; k < CHECK_COUNT(longest); k++) {
-                retry_ms pause = longest[k] * draws[j].halves / 2, left;
+                retry_ms pause = longest[k] * draws[j].halves / 2;
                 check_row("from %lu, row %u, draw %u", (unsigned long)starts[i], (unsigned)k,
                           (unsigned)j);
                 fails(&aimd, &failure, draws[j].drawn, now);
-                left = k < 2 ? 0 : pause;
-                CHECK_RANGE(left, left + (left != 0 && check_after(now, pause) == 0),
-                            paused(&aimd, now));
-                if (k >= 2) {
+                if (k < 2) {
+                    CHECK_EQUAL(0, paused(&aimd, now));
+                } else {
+                    CHECK_RANGE(pause - 1, pause + 2, paused(&aimd, now));
                     retry_step step = ask(&aimd, UINT32_MAX, check_after(now, 7));
                     CHECK_EQUAL(RETRY_DO_WAIT, step.what);
                     CHECK_EQUAL(RETRY_CAUSE_PACED, step.cause);
-                    CHECK_EQUAL(pause - 7 + 100, step.delay); /* and what the limit's wait is */
-                    CHECK_EQUAL(1, paused(&aimd, check_after(now, pause - 1)));
+                    CHECK_RANGE(pause - 8 + 100, pause - 5 + 100, step.delay); /* and a turn */
+                    CHECK_RANGE(1, 4, paused(&aimd, check_after(now, pause - 2)));
                 }
-                now = check_after(now, pause);
+                now = check_after(now, pause + 2);
                 CHECK_EQUAL(0, paused(&aimd, now));
             }
         }
@@ -397,9 +398,9 @@ static void test_pause_to_zero(void)
     fails(&aimd, &failure, 0, check_before(now, 2000));
     fails(&aimd, &failure, 0, check_before(now, 1000));
     fails(&aimd, &failure, 0, now);
-    CHECK_RANGE(200, 201, paused(&aimd, now));
-    CHECK_RANGE(1, 2, paused(&aimd, check_after(now, 199)));
-    CHECK_EQUAL(0, paused(&aimd, check_after(now, 201)));
+    CHECK_RANGE(200, 202, paused(&aimd, now));
+    CHECK_RANGE(1, 3, paused(&aimd, check_after(now, 199)));
+    CHECK_EQUAL(0, paused(&aimd, check_after(now, 202)));
 }
 
 /* The first two pauses are there, too: they only keep nobody waiting until the third failure. A
@@ -534,10 +535,225 @@ static void test_pause_and_clocks(void)
                     fails(&aimd, &failure, draws[k], now);
                 now = check_before(now, 1000);
                 check_row("from %lu, by %lu", (unsigned long)starts[i], (unsigned long)moves[j]);
-                CHECK_RANGE(500, 1000, paused(&aimd, now));
+                CHECK_RANGE(499, 1000, paused(&aimd, now));
                 CHECK_EQUAL(0, paused(&aimd, check_after(now, moves[j])));
             }
         }
+    }
+}
+
+/* ---- a server's word to all ---------------------------------------------------------------- */
+
+/* `row`, one event each; then a 429 that asks for `after` ms, whose operation draws `drawn`. All
+   came of attempts that were sent before any pause. */
+static void refuse(retry_aimd *aimd, const char *row, retry_ms after, uint32_t drawn,
+                   retry_time now)
+{
+    retry_failure failure = retry_classify_http(429, after);
+    for (; *row; row++)
+        event(aimd, *row, now);
+    fails(aimd, &failure, drawn, now);
+}
+
+/* ms that all have to wait for the server: one more at most, as its end is odd. */
+#define CHECK_HELD(ms, aimd, now) \
+    CHECK_RANGE((ms) - ((ms) > 1), (ms) + 1 - ((ms) == 0), paused((aimd), (now)))
+
+/* The fifth failure in a row that may lower the limit, if it says until when. An answer ends the
+   row; what blames nobody does not count. */
+static void test_hold_from_the_fifth(void)
+{
+    static const struct {
+        const char *row;
+        bool holds;
+    } rows[] = {
+        {"", false},         {"444", false},      {"4444", true},    {"44444", true},
+        {"uuuu", true},      {"3333", true},      {"tttt", true},    {"ssss", true},
+        {"u3t4", true},      {"444a", false},     {"4444a", false},  {"4444l", false},
+        {"4444a444", false}, {"4444a4444", true}, {"5555", false},   {"cccc", false},
+        {"4445", false},     {"444c", false},     {"45c4544", true}, {"444454c", true},
+    };
+    size_t i;
+    for (i = 0; i < CHECK_COUNT(rows); i++) {
+        retry_aimd aimd = aimd_of(65536);
+        check_row("%s", rows[i].row);
+        refuse(&aimd, rows[i].row, 1500, 0, 5000);
+        CHECK_HELD(rows[i].holds ? 1500u : 0, &aimd, 5000);
+        CHECK_EQUAL(rows[i].holds, retry_aimd_limit(&aimd) == 1); /* else it was halved, once */
+    }
+}
+
+/* What says that the server asked for less, and until when. */
+static void test_hold_by_whom(void)
+{
+    static const struct {
+        int status;
+        retry_ms after;
+        bool holds;
+    } rows[] = {
+        {429, 1, true},  {429, 0, false}, {429, UINT32_MAX, false}, {429, UINT32_MAX - 1, true},
+        {503, 1, true},  {503, 0, false}, {529, 1, true},           {403, 1, true},
+        {500, 1, false}, {404, 0, false}, {408, 1, false}};
+    size_t i;
+    for (i = 0; i < CHECK_COUNT(rows); i++) {
+        retry_aimd aimd = aimd_of(65536);
+        retry_failure failure = retry_classify_http(rows[i].status, rows[i].after);
+        retry_ms hold = rows[i].after < 2000 ? rows[i].after : 2000;
+        check_row("%d, %lu ms", rows[i].status, (unsigned long)rows[i].after);
+        refuse(&aimd, "444", 0, 0, 5000);
+        fails(&aimd, &failure, 0, 5000);
+        CHECK_HELD(rows[i].holds ? hold : 0, &aimd, 5000);
+    }
+    {
+        retry_aimd aimd = aimd_of(65536);
+        retry_failure failure = retry_classify_grpc(8); /* by its pushback */
+        check_row("gRPC");
+        CHECK(retry_parse_pushback("700", 3, &failure));
+        refuse(&aimd, "444", 0, 0, 5000);
+        fails(&aimd, &failure, 0, 5000);
+        CHECK_HELD(700u, &aimd, 5000);
+    }
+}
+
+/* hold_max ms at most, and up to an eighth more at random. */
+static void test_hold_max(void)
+{
+    static const struct {
+        retry_ms max, after, least, most;
+    } rows[] = {
+        {0, 1, 1, 1},
+        {0, 800, 800, 900},
+        {0, 2000, 2000, 2250},
+        {0, 30000, 2000, 2250},
+        {1, 30000, 0, 0}, /* it does not hold */
+        {2, 30000, 2, 2},
+        {500, 30000, 500, 562},
+        {60000, 30000, 30000, 33750},
+        {60000, 90000, 60000, 67500},
+        {UINT32_C(1) << 30, 0x7fffffff, UINT32_C(1) << 30, (UINT32_C(1) << 30) / 8 * 9},
+        {UINT32_MAX, 0x7fffffff, UINT32_C(1) << 30, (UINT32_C(1) << 30) / 8 * 9},
+    };
+    size_t i;
+    for (i = 0; i < CHECK_COUNT(rows); i++) {
+        retry_aimd least = aimd_of(65536), most = aimd_of(65536);
+        least.hold_max = most.hold_max = rows[i].max;
+        check_row("%lu, %lu ms", (unsigned long)rows[i].max, (unsigned long)rows[i].after);
+        refuse(&least, "4444", rows[i].after, 0, 5000);
+        refuse(&most, "4444", rows[i].after, UINT32_MAX, 5000);
+        CHECK_HELD(rows[i].least, &least, 5000);
+        CHECK_HELD(rows[i].most, &most, 5000);
+    }
+}
+
+/* Not even a pause of the limit's own, which is less than what the server asks for, keeps it from
+   that; and while it lasts nothing makes it longer. */
+static void test_hold_is_not_prolonged(void)
+{
+    static const char *const more[] = {"4", "u", "t", "3", "44444", "uuuuu", "c5"};
+    retry_aimd aimd;
+    size_t i;
+    aimd = aimd_of(1);
+    for (i = 0; i < 4; i++)
+        event(&aimd, 'u', 5000 + 1000 * (retry_time)i);
+    CHECK_RANGE(399, 801, paused(&aimd, 8000));
+    refuse(&aimd, "", 1500, 0, 8000);
+    CHECK_HELD(1500u, &aimd, 8000);
+    for (i = 0; i < CHECK_COUNT(more); i++) {
+        aimd = aimd_of(65536);
+        refuse(&aimd, "4444", 1500, 0, 5000);
+        check_row("%s", more[i]);
+        refuse(&aimd, more[i], 2000, UINT32_MAX, 5700);
+        CHECK_HELD(800u, &aimd, 5700);
+        refuse(&aimd, more[i], 2000, UINT32_MAX, 6499);
+        CHECK_HELD(1u, &aimd, 6499);
+        CHECK_EQUAL(0, paused(&aimd, 6502));
+    }
+}
+
+/* Then one at a time goes out. Refused again, all wait anew; what says nothing of when leaves the
+   limit's own pause. */
+static void test_hold_anew(void)
+{
+    struct by_hand first, second;
+    retry_failure refused = retry_classify_http(429, 1500), silent = retry_classify_http(429, 0);
+    retry_aimd aimd = aimd_of(20);
+    retry_gates gates;
+    uint32_t drawn = 0;
+    memset(&gates, 0, sizeof gates);
+    retry_gates_aimd(&gates, &aimd);
+    refuse(&aimd, "4444", 1500, 0, 5000);
+    CHECK_EQUAL(1, retry_aimd_limit(&aimd));
+    CHECK_EQUAL(RETRY_DO_WAIT, by_hand_send(&first, &gates, &drawn, 6499).what);
+    CHECK_EQUAL(RETRY_DO_SEND, retry_next(&first.op, 6502).what);
+    CHECK_EQUAL(RETRY_DO_WAIT, by_hand_send(&second, &gates, &drawn, 6502).what);
+    by_hand_end(&first, &refused, 6600);
+    CHECK_HELD(1500u, &aimd, 6600);
+    CHECK_EQUAL(RETRY_DO_SEND, retry_next(&second.op, 8102).what);
+    by_hand_end(&second, &silent, 8200);
+    CHECK_EQUAL(0, paused(&aimd, 8200));
+    CHECK_EQUAL(1, retry_aimd_limit(&aimd));
+}
+
+/* Of one with a min of 5, five at a time. */
+static void test_hold_falls_to_min(void)
+{
+    retry_aimd aimd = aimd_of(20);
+    aimd.min = 5;
+    refuse(&aimd, "4444", 1500, 0, 5000);
+    CHECK_EQUAL(5, retry_aimd_limit(&aimd));
+    CHECK_HELD(1500u, &aimd, 5000);
+}
+
+/* A good answer ends it, to whatever attempt, and for good: the next failures find nothing of it,
+   and it takes five again. */
+static void test_answer_ends_hold(void)
+{
+    static const struct {
+        char what;
+        bool ends;
+    } rows[] = {{'a', true}, {'l', true}, {'4', false}, {'5', false}, {'c', false}, {'u', false}};
+    size_t i;
+    for (i = 0; i < CHECK_COUNT(rows); i++) {
+        retry_aimd aimd = aimd_of(65536);
+        aimd.hold_max = 30000;
+        refuse(&aimd, "4444", 30000, 0, 5000);
+        event(&aimd, rows[i].what, 6000);
+        check_row("%c", rows[i].what);
+        CHECK_HELD(rows[i].ends ? 0 : 29000u, &aimd, 6000);
+        if (!rows[i].ends)
+            continue;
+        refuse(&aimd, "444", 30000, 0, 6000);
+        CHECK_EQUAL(0, paused(&aimd, 6000));
+        refuse(&aimd, "", 30000, 0, 6000);
+        CHECK_HELD(30000u, &aimd, 6000);
+    }
+}
+
+/* At any instant, over the wrap, and where its end is 0; a clock that was set back waits no longer
+   than it may, and days later there is nothing. */
+static void test_hold_and_clocks(void)
+{
+    static const retry_time starts[] = {0,
+                                        1,
+                                        5000,
+                                        0x7fffff00,
+                                        (retry_time)-1,
+                                        (retry_time)-1499,
+                                        (retry_time)-1500,
+                                        (retry_time)-1501};
+    static const retry_ms back[] = {1, 500, 700, 2000, 32768, 32769, 3600000};
+    size_t i, j;
+    for (i = 0; i < CHECK_COUNT(starts); i++) {
+        retry_aimd aimd = aimd_of(65536);
+        refuse(&aimd, "4444", 1500, 0, starts[i]);
+        check_row("from %lu", (unsigned long)starts[i]);
+        CHECK_RANGE(1499, 1503, paused(&aimd, starts[i]));
+        CHECK_RANGE(1, 5, paused(&aimd, check_after(starts[i], 1498)));
+        CHECK_EQUAL(0, paused(&aimd, check_after(starts[i], 1504)));
+        CHECK_EQUAL(0, paused(&aimd, check_after(starts[i], DAY)));
+        for (j = 0; j < CHECK_COUNT(back); j++)
+            CHECK_RANGE(0, 2251, paused(&aimd, check_before(starts[i], back[j])));
+        CHECK_EQUAL(0, paused(&aimd, check_before(starts[i], 2000)));
     }
 }
 
@@ -1018,6 +1234,14 @@ int main(void)
     RUN(test_what_pauses);
     RUN(test_pause_needs_min);
     RUN(test_pause_and_clocks);
+    RUN(test_hold_from_the_fifth);
+    RUN(test_hold_by_whom);
+    RUN(test_hold_max);
+    RUN(test_hold_is_not_prolonged);
+    RUN(test_hold_anew);
+    RUN(test_hold_falls_to_min);
+    RUN(test_answer_ends_hold);
+    RUN(test_hold_and_clocks);
     RUN(test_turn);
     RUN(test_turns_without_end);
     RUN(test_places);

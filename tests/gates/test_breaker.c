@@ -6,6 +6,8 @@
 #include "../support/check.h"
 #include "../support/reasons.h"
 
+#include <errno.h>
+
 #define SECOND UINT32_C(1000)
 #define HOUR (3600 * SECOND)
 #define DAY (24 * HOUR)
@@ -383,7 +385,7 @@ static uint32_t outcome_of(retry_reason reason, bool timeout)
 {
     uint32_t gates = reason_row_of(reason).gates;
     if (gates == REASON_NOTHING)
-        return IGNORED;
+        return timeout && reason == RETRY_REASON_NONE ? SICK : IGNORED;
     return gates == REASON_SICK || timeout ? SICK : ANSWERED;
 }
 
@@ -414,7 +416,9 @@ static void test_outcomes(void)
         check_outcome(&failure, outcome_of((retry_reason)reason, false));
         failure.throttle = true; /* somebody asked for less */
         failure.fault = RETRY_FAULT_SERVER;
-        check_outcome(&failure, outcome_of((retry_reason)reason, false));
+        check_outcome(&failure, reason == RETRY_REASON_NONE
+                                    ? (uint32_t)ANSWERED
+                                    : outcome_of((retry_reason)reason, false));
         failure.timeout = true;
         check_outcome(&failure, outcome_of((retry_reason)reason, true));
     }
@@ -422,6 +426,60 @@ static void test_outcomes(void)
     check_outcome(&failure, ANSWERED);
     failure = check_failure_of(0x3f); /* no reason */
     check_outcome(&failure, ANSWERED);
+}
+
+/* What never left this machine, and what says nothing, tells nothing of the node: it neither opens
+   a breaker nor closes one. */
+static void test_what_says_nothing(void)
+{
+    static const retry_reason own = RETRY_REASON_USER(3, RETRY_REASON_ALLOWS_NON_IDEMPOTENT);
+    struct {
+        const char *what;
+        retry_failure failure;
+        uint32_t outcome;
+    } told[] = {
+        {"a wrong URL", retry_classify_errno(EINVAL, false), IGNORED},
+        {"EACCES", retry_classify_errno(EACCES, false), IGNORED},
+        {"EMFILE", retry_classify_errno(EMFILE, false), IGNORED},
+        {"ENFILE", retry_classify_errno(ENFILE, false), IGNORED},
+        {"ENOMEM", retry_classify_errno(ENOMEM, false), IGNORED},
+        {"ENOBUFS", retry_classify_errno(ENOBUFS, false), IGNORED},
+        {"EADDRNOTAVAIL", retry_classify_errno(EADDRNOTAVAIL, false), IGNORED},
+        {"EMFILE, sent", retry_classify_errno(EMFILE, true), SICK},
+        {"ECONNREFUSED", retry_classify_errno(ECONNREFUSED, false), SICK},
+        {"EHOSTUNREACH", retry_classify_errno(EHOSTUNREACH, false), SICK},
+        {"ETIMEDOUT", retry_classify_errno(ETIMEDOUT, false), SICK},
+        {"EAI_AGAIN", retry_classify_errno(-3, false), SICK},
+        {"a server's connection",
+         retry_classify_stage(RETRY_STAGE_DISPATCH, RETRY_REASON_SOCKET_NOT_AVAILABLE), SICK},
+        {"an empty pool", retry_classify_stage(RETRY_STAGE_DISPATCH, own), IGNORED},
+        {"KV_LOCKED, unsent", retry_classify_stage(RETRY_STAGE_DISPATCH, RETRY_REASON_KV_LOCKED),
+         IGNORED},
+        {"an answer", check_failure_of(own), ANSWERED},
+        {"zeroed", check_failure_of(RETRY_REASON_NONE), IGNORED},
+        {"zeroed, throttle", check_failure_of(RETRY_REASON_NONE), ANSWERED},
+        {"zeroed, code", check_failure_of(RETRY_REASON_NONE), ANSWERED},
+        {"zeroed, the client's fault", check_failure_of(RETRY_REASON_NONE), ANSWERED},
+        {"zeroed, the server's fault", check_failure_of(RETRY_REASON_NONE), ANSWERED},
+        {"zeroed, timeout", check_failure_of(RETRY_REASON_NONE), SICK},
+        {"zeroed, safe to repeat", check_failure_of(RETRY_REASON_NONE), IGNORED},
+        {"timeout while connecting", check_failure_of(own), SICK},
+        {"a gate's, timeout", check_failure_of(RETRY_REASON_CLIENT_THROTTLED), IGNORED},
+        {"its breaker's, timeout", check_failure_of(RETRY_REASON_CIRCUIT_BREAKER_OPEN), IGNORED},
+    };
+    size_t i, first = 17;
+    told[first].failure.throttle = true;
+    told[first + 1].failure.code = 404;
+    told[first + 2].failure.fault = RETRY_FAULT_CLIENT;
+    told[first + 3].failure.fault = RETRY_FAULT_SERVER;
+    told[first + 4].failure.timeout = true;
+    told[first + 5].failure.safety = RETRY_SAFETY_YES;
+    told[first + 6].failure.unsent = told[first + 6].failure.timeout = true;
+    told[first + 7].failure.timeout = told[first + 8].failure.timeout = true;
+    for (i = 0; i < CHECK_COUNT(told); i++) {
+        check_row("%s", told[i].what);
+        check_outcome(&told[i].failure, told[i].outcome);
+    }
 }
 
 /* ---- the window ---------------------------------------------------------------------------- */
@@ -1716,6 +1774,7 @@ int main(void)
     RUN(test_in_a_row_stays);
     RUN(test_slow);
     RUN(test_outcomes);
+    RUN(test_what_says_nothing);
     RUN(test_window);
     RUN(test_first_report);
     RUN(test_no_boundary);

@@ -818,6 +818,7 @@ static void test_as_alone(void)
     size_t i;
     memset(&policy, 0, sizeof policy);
     policy.base.retry_after = retry_policy_after;
+    policy.backoff.jitter = RETRY_JITTER_NONE;
     policy.backoff.initial = policy.backoff.max = 7;
     for (i = 0; i < CHECK_COUNT(kinds) * 3; i++) {
         const struct kind *kind = &kinds[i / 3];
@@ -1073,15 +1074,14 @@ static void test_deadline(void)
 
 /* ---- the budget ---------------------------------------------------------------------------- */
 
-/* retry_cost, whatever failed before. */
+/* What a retry after a timeout costs, whatever failed before. */
 static void test_budget_pays_each_copy(void)
 {
     retry_failure failure = check_failure_of(RETRY_REASON_SERVER_ERROR);
-    failure.timeout = true;
     failure.throttle = true;
     set_up();
-    set_up_budget(10000, 700, 1500);
-    budget.options.timeout_cost = 5000;
+    set_up_budget(10000, 200, 1500);
+    budget.options.timeout_cost = 700;
     budget.options.throttle_cost = 5000;
     start(0);
     CHECK_TEXT("send 0, wait 500", failed(0, &failure, 1));
@@ -1477,6 +1477,7 @@ static void test_one_attempt(void)
     retry_failure first = check_failure_of(RETRY_REASON_SERVER_ERROR), last = first;
     memset(&policy, 0, sizeof policy);
     policy.base.retry_after = retry_policy_after;
+    policy.backoff.jitter = RETRY_JITTER_NONE;
     policy.backoff.initial = policy.backoff.max = 7;
     set_up();
     set_up_budget(10000, 1000, 10000);

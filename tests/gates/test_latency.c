@@ -629,6 +629,8 @@ static void test_failures(void)
             check_row("%s after %lu", retry_reason_name((retry_reason)reason),
                       (unsigned long)ages[i]);
             check_failure(&failure, ages[i], what);
+            if (reason == RETRY_REASON_NONE)
+                what = ANSWER; /* with more it says something */
             failure.throttle = true;
             check_failure(&failure, ages[i], what);
             failure.timeout = true;

@@ -742,14 +742,14 @@ static void test_no_time_to_wait(void)
     occupy(1);
     prepare(0, RATE_PACED);
     prepare(1, RATE_PACED);
-    one = start_of(&client, 1999, START);
-    CHECK_EQUAL(1999, CHECK_END(EXPIRE, DEADLINE, retry_next(&one, START)).delay);
-    one = start_of(&client, 2000, START);
+    one = start_of(&client, 1141, START); /* an eighth of it is left, all but 1 ms */
+    CHECK_EQUAL(1141, CHECK_END(EXPIRE, DEADLINE, retry_next(&one, START)).delay);
+    one = start_of(&client, 1142, START);
     CHECK_EQUAL(1000, CHECK_WAIT(PACED, retry_next(&one, START)).delay);
     retry_stop(&one, START);
     retry_gates_rate(&nodes[1], NULL);
     prepare(1, FULL);
-    one = start_of(&client, 1999, START);
+    one = start_of(&client, 1141, START);
     CHECK_EQUAL(1, CHECK_WAIT(PACED, retry_next(&one, START)).delay);
 }
 
@@ -862,8 +862,10 @@ static void test_pace_of_each(void)
     uint32_t i;
     set_up(3);
     client.always_interval = 1;
+    client.cut_after = 400;
     send_to(1, 3, START);
     retry_ended(&op, 0, NULL, AT(300));
+    client.cut_after = 100;
     op = start_of(&client, 100000, AT(300));
     send_to(0, 3, AT(300));
     CHECK_CANCEL(retry_next(&op, AT(400)));
@@ -896,6 +898,282 @@ static void test_spill(void)
         CHECK_EQUAL(EACH, nodes[i].in_flight);
     ops[i] = start_of(&client, 100000, START);
     CHECK_WAIT(PACED, retry_next(&ops[i], START));
+}
+
+/* ---- what a node did not do ---------------------------------------------------------------- */
+
+/* One node answers 500, the other's port is closed: a token pays for one attempt that is sent,
+   however often the other is tried between, and with further copies, too. */
+static void test_token_pays_for_one(void)
+{
+    retry_failure failures[2];
+    unsigned count, round;
+    failures[0] = retry_classify_http(500, 0);
+    failures[1] = retry_classify_stage(RETRY_STAGE_DISPATCH, RETRY_REASON_SOCKET_NOT_AVAILABLE);
+    for (count = 0; count < 3; count++) {
+        for (round = 0; round < 20; round++) {
+            retry_budget_options options;
+            retry_budget budget;
+            retry_hedge hedge;
+            retry_copy copies[2];
+            retry_step step;
+            retry_time now = START;
+            unsigned reached = 0, refused = 0;
+            memset(&options, 0, sizeof options);
+            memset(&hedge, 0, sizeof hedge);
+            memset(copies, 0, sizeof copies);
+            set_up(2);
+            options.capacity = 10000;
+            options.retry_cost = 1000;
+            retry_budget_init(&budget, &options, now);
+            client.budget = &budget;
+            hedge.count = (uint8_t)count;
+            hedge.delay = 50;
+            hedge.copies = copies;
+            retry_stop(&op, now);
+            if (count != 0)
+                retry_hedge_copies(&op, &hedge);
+            op.request.timeout = UINT32_MAX;
+            retry_start(&op, NULL, now);
+            check_row("%u copies, round %u", count, round);
+            for (;;) {
+                draw_next = check_random();
+                step = retry_next(&op, now);
+                if (step.what == RETRY_DO_END)
+                    break;
+                if (step.what == RETRY_DO_SEND) {
+                    reached += step.node == 0;
+                    refused += step.node == 1;
+                    retry_ended(&op, step.copy, &failures[step.node], now);
+                } else {
+                    now = check_after(now, step.delay);
+                }
+            }
+            CHECK_EQUAL(RETRY_CAUSE_BUDGET_EXHAUSTED, step.cause);
+            CHECK_EQUAL(1 + 10, reached);
+            CHECK_RANGE(9, 13, refused);
+            CHECK_EQUAL(0, retry_budget_balance(&budget));
+        }
+    }
+}
+
+/* Both ports are closed: nothing is paid, and what was paid before comes back with the end. */
+static void test_none_was_reached(void)
+{
+    const retry_failure failed = retry_classify_http(500, 0);
+    const retry_failure refused =
+        retry_classify_stage(RETRY_STAGE_DISPATCH, RETRY_REASON_SOCKET_NOT_AVAILABLE);
+    retry_budget_options options;
+    retry_budget budget;
+    retry_time now = START;
+    unsigned i;
+    memset(&options, 0, sizeof options);
+    set_up(2);
+    options.capacity = 10000;
+    options.retry_cost = 1000;
+    retry_budget_init(&budget, &options, now);
+    client.budget = &budget;
+    for (i = 0; i < 100; i++) {
+        retry_step step = retry_next(&op, now);
+        if (step.what == RETRY_DO_SEND)
+            retry_ended(&op, 0, i == 0 ? &failed : &refused, now);
+        else
+            now = check_after(now, step.delay);
+        CHECK_EQUAL(9000, retry_budget_balance(&budget));
+    }
+    retry_stop(&op, now);
+    CHECK_EQUAL(10000, retry_budget_balance(&budget));
+}
+
+/* An operation whose first copy goes to node 1, and whose second, 10 ms later, to node 0. */
+static void send_two(retry_time now)
+{
+    static retry_hedge hedge;
+    static retry_copy copies[1];
+    memset(&hedge, 0, sizeof hedge);
+    memset(copies, 0, sizeof copies);
+    hedge.count = 1;
+    hedge.delay = 10;
+    hedge.copies = copies;
+    memset(&op, 0, sizeof op);
+    op.request.client = &client;
+    op.request.timeout = 100000;
+    op.request.idempotent = true;
+    retry_hedge_copies(&op, &hedge);
+    draw_next = UINT32_MAX;
+    client.cut_after = 50000;
+    retry_start(&op, NULL, now);
+    CHECK_EQUAL(1, CHECK_SEND(retry_next(&op, now)).node);
+    CHECK_EQUAL(0, CHECK_SEND(retry_next(&op, check_after(now, 10))).node);
+}
+
+/* The first wins; the second is cancelled. */
+static void win(retry_time now)
+{
+    retry_ended(&op, 0, NULL, now);
+    CHECK_EQUAL(1, CHECK_CANCEL(retry_next(&op, now)).copy);
+    CHECK_END(SUCCESS, NONE, retry_next(&op, now));
+}
+
+/* Somebody else's attempt at a node. */
+static void attempt_at(uint32_t node, const retry_failure *failure, retry_ms age, retry_time now)
+{
+    retry_operation one = start_of(&alone[node], UINT32_MAX, now);
+    alone[node].cut_after = 0;
+    CHECK_SEND(retry_next(&one, now));
+    retry_ended(&one, 0, failure, check_after(now, age));
+    retry_stop(&one, check_after(now, age));
+}
+
+/* A copy that lost is sick for its node's breaker, and for no other gate, if it was out for twice
+   what the node's answers take, and the node answered nothing meanwhile. */
+static void test_losers(void)
+{
+    enum { NOTHING, WORKED, REFUSED, BROKE };
+    static const struct {
+        retry_ms slow, age; /* of the node's answers, 0: it never answered; of the copy */
+        unsigned meanwhile;
+        bool sick;
+    } rows[] = {
+        {0, 0, NOTHING, true},       {0, 5000, NOTHING, true},   {100, 199, NOTHING, false},
+        {100, 200, NOTHING, true},   {100, 5000, NOTHING, true}, {100, 5000, WORKED, false},
+        {100, 5000, REFUSED, false}, {100, 5000, BROKE, true},   {0, 5000, REFUSED, false},
+        {0, 5000, WORKED, false},    {0, 5000, BROKE, true},
+    };
+    const retry_failure refused = retry_classify_http(429, 0), broke = retry_classify_http(500, 0);
+    size_t i;
+    for (i = 0; i < CHECK_COUNT(rows); i++) {
+        retry_time now = AT(1000), end = check_after(now, rows[i].age);
+        uint32_t reports, sick;
+        check_row("row %u", (unsigned)i);
+        set_up(2);
+        retry_gates_breaker(&nodes[0], &breakers[0]);
+        retry_gates_breaker(&nodes[1], &breakers[1]);
+        limits[0].max = 8;
+        retry_gates_aimd(&nodes[0], &limits[0]);
+        retry_gates_throttle(&nodes[0], &throttles[0]);
+        if (rows[i].slow != 0)
+            attempt_at(0, NULL, rows[i].slow, START);
+        send_two(check_before(now, 10));
+        if (rows[i].meanwhile != NOTHING)
+            attempt_at(0,
+                       rows[i].meanwhile == WORKED    ? NULL
+                       : rows[i].meanwhile == REFUSED ? &refused
+                                                      : &broke,
+                       0, check_after(now, 1));
+        reports = retry_breaker_get(&breakers[0], end).reports;
+        sick = retry_breaker_get(&breakers[0], end).sick;
+        win(end);
+        CHECK_EQUAL(reports + rows[i].sick, retry_breaker_get(&breakers[0], end).reports);
+        CHECK_EQUAL(sick + rows[i].sick, retry_breaker_get(&breakers[0], end).sick);
+        CHECK_EQUAL(0, retry_breaker_get(&breakers[1], end).sick);
+        CHECK_EQUAL(rows[i].meanwhile == REFUSED ? 4 : 8, retry_aimd_limit(&limits[0]));
+        CHECK_EQUAL(0, nodes[0].in_flight);
+    }
+}
+
+/* One that was given up with its operation is none. */
+static void test_no_losers(void)
+{
+    const retry_failure final = check_failure_of(RETRY_REASON_UNKNOWN);
+    unsigned stopped;
+    for (stopped = 0; stopped < 2; stopped++) {
+        set_up(2);
+        retry_gates_breaker(&nodes[0], &breakers[0]);
+        send_two(START);
+        if (stopped)
+            retry_stop(&op, AT(5000));
+        else
+            retry_ended(&op, 0, &final, AT(5000));
+        CHECK_EQUAL(0, retry_breaker_get(&breakers[0], AT(5000)).reports);
+    }
+}
+
+/* Of two nodes one is dark. 2,000 operations, which are answered in 20 ms, and hedged after 40:
+   their breaker keeps nearly all away from it, with further copies as without. */
+static void test_dark_node(void)
+{
+    unsigned hedged, i;
+    for (hedged = 0; hedged < 2; hedged++) {
+        static retry_hedge hedge;
+        static retry_copy copies[1];
+        unsigned dark = 0, done = 0;
+        retry_time now = START;
+        set_up(2);
+        client.random = NULL;
+        client.cut_after = 200;
+        client.attempt_timeout = 500;
+        for (i = 0; i < 2; i++) {
+            breakers[i].in_a_row = 5;
+            retry_gates_breaker(&nodes[i], &breakers[i]);
+        }
+        memset(&hedge, 0, sizeof hedge);
+        memset(copies, 0, sizeof copies);
+        hedge.count = 1;
+        hedge.delay = 40;
+        hedge.copies = copies;
+        memset(&op, 0, sizeof op);
+        op.request.client = &client;
+        op.request.timeout = 2000;
+        op.request.idempotent = true;
+        if (hedged)
+            retry_hedge_copies(&op, &hedge);
+        for (i = 0; i < 2000; i++) {
+            unsigned answers = 2; /* the copy that is answered; 2: none */
+            retry_time at = now;
+            retry_start(&op, NULL, now);
+            for (;;) {
+                retry_step step = retry_next(&op, now);
+                if (step.what == RETRY_DO_END) {
+                    done += step.verdict == RETRY_VERDICT_SUCCESS;
+                    break;
+                }
+                if (step.what == RETRY_DO_SEND) {
+                    dark += step.node == 0;
+                    if (step.node == 1) {
+                        answers = step.copy;
+                        at = check_after(now, 20);
+                    }
+                } else if (step.what == RETRY_DO_WAIT && answers != 2) {
+                    now = at;
+                    retry_ended(&op, answers, NULL, now);
+                    answers = 2;
+                } else if (step.what == RETRY_DO_WAIT) {
+                    now = check_after(now, step.delay);
+                }
+            }
+        }
+        check_row("hedged %u: %u to the dark one", hedged, dark);
+        CHECK_RANGE(5, 60, dark);
+        CHECK_RANGE(1990, 2000, done);
+    }
+}
+
+/* While one node's server holds back all, the others are asked. */
+static void test_held_node(void)
+{
+    const retry_failure refused = retry_classify_http(429, 30000);
+    unsigned i;
+    set_up(2);
+    for (i = 0; i < 2; i++) {
+        limits[i].max = 8;
+        limits[i].hold_max = 30000;
+        retry_gates_aimd(&nodes[i], &limits[i]);
+    }
+    for (i = 0; i < 5; i++)
+        attempt_at(0, &refused, 0, START);
+    for (i = 0; i < 50; i++) {
+        retry_operation one = start_of(&client, 5000, AT(i * 100));
+        draw_next = check_random();
+        CHECK_EQUAL(1, CHECK_SEND(retry_next(&one, AT(i * 100))).node);
+        retry_ended(&one, 0, NULL, AT(i * 100 + 20));
+    }
+    limits[1].max = 1;
+    occupy(1);
+    op = start_of(&client, 5000, AT(6000));
+    draw_next = 0;
+    CHECK_EQUAL(1,
+                CHECK_WAIT(PACED, retry_next(&op, AT(6000))).delay); /* for a turn at the other */
 }
 
 /* ---- all of it ----------------------------------------------------------------------------- */
@@ -1034,6 +1312,12 @@ int main(void)
     RUN(test_asked_once);
     RUN(test_pace_of_each);
     RUN(test_spill);
+    RUN(test_token_pays_for_one);
+    RUN(test_none_was_reached);
+    RUN(test_losers);
+    RUN(test_no_losers);
+    RUN(test_dark_node);
+    RUN(test_held_node);
     RUN(test_random_walk);
     return check_done();
 }

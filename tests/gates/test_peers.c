@@ -630,15 +630,22 @@ static void with_retry_after(void)
 {
     static const int statuses[] = {413, 429, 503};
     size_t i;
-    request.idempotent = false; /* the server refused: a POST has done nothing */
     for (i = 0; i < CHECK_COUNT(statuses); i++)
         CHECK(5000 <= fail(retry_classify_http(statuses[i], 5000), 0).delay);
     CHECK_EQUAL(RETRY_VERDICT_FAIL, fail(retry_classify_http(413, 0), 0).verdict);
 }
 
+/* A proxy says 503 with it of a server that had the request. */
+static void refused_by_whom(void)
+{
+    request.idempotent = false;
+    CHECK_DECISION(RETRY, STRATEGY, fail(retry_classify_http(429, 5000), 0));
+    CHECK_DECISION(FAIL, NOT_IDEMPOTENT, fail(retry_classify_http(503, 5000), 0));
+}
+
 static void server_errors(void)
 {
-    static const int statuses[] = {500, 502, 503, 504, 507, 520, 599, 429};
+    static const int statuses[] = {500, 502, 503, 504, 520, 599, 429};
     size_t i;
     for (i = 0; i < CHECK_COUNT(statuses); i++)
         CHECK_DECISION(RETRY, STRATEGY, fail(retry_classify_http(statuses[i], 0), 0));
@@ -647,7 +654,7 @@ static void server_errors(void)
 
 static void no_other_version(void)
 {
-    static const int statuses[] = {505, 600, 999};
+    static const int statuses[] = {505, 506, 507, 508, 510, 511, 600, 999};
     size_t i;
     for (i = 0; i < CHECK_COUNT(statuses); i++)
         CHECK_EQUAL(RETRY_VERDICT_FAIL, fail(retry_classify_http(statuses[i], 0), 0).verdict);
@@ -1246,6 +1253,7 @@ static const struct row {
 
     {"urllib3", "the six methods that are retried", HOLDS, "", methods},
     {"urllib3", "413, 429 and 503 with Retry-After", HOLDS, "", with_retry_after},
+    {"urllib3", "503 with Retry-After is of the six methods alone", HOLDS, "", refused_by_whom},
     {"urllib3", "Retry-After of six hours at most", HOLDS, "", capped_by_6_hours},
     {"urllib3", "connect errors for any method, read errors for those", HOLDS, "",
      by_where_it_failed},
@@ -1260,8 +1268,8 @@ static const struct row {
     {"urllib3", "redirects", UNSAID, "another request is your program's", NULL},
 
     {"go-retryablehttp", "5xx, but not 501, and 429", HOLDS, "", server_errors},
-    {"go-retryablehttp", "505 and whatever is above 599 are repeated", DIFFERS,
-     "the server knows no more versions the next time; the others are no statuses",
+    {"go-retryablehttp", "505 to 511 and whatever is above 599 are repeated", DIFFERS,
+     "the server does not know how, nor will it the next time; the others are no statuses",
      no_other_version},
     {"go-retryablehttp", "1 s, doubled up to 30 s; five attempts", HOLDS, "", doubled_to_30_s},
     {"go-retryablehttp", "Retry-After replaces the delay, if shorter, too", DIFFERS,

@@ -349,7 +349,7 @@ static void test_reports(void)
         bool throttle, timeout;
         uint32_t limit;
     } rows[] = {
-        {RETRY_REASON_NONE, false, false, 4000},
+        {RETRY_REASON_NONE, false, false, 2000}, /* it says nothing */
         {RETRY_REASON_KV_LOCKED, false, false, 4000},
         {RETRY_REASON_SERVER_ERROR, false, false, 4000},
         {RETRY_REASON_ATTEMPT_TIMED_OUT, false, true, 4000},
@@ -671,7 +671,7 @@ static void test_instant_is_kept(void)
     }
 }
 
-/* One who gives up leaves its instant to the next. */
+/* Who had the last instant, and gives up, leaves it to the next; any other is gone. */
 static void test_instant_given_back(void)
 {
     retry_rate rate = rate_of(0, 100000);
@@ -681,12 +681,12 @@ static void test_instant_given_back(void)
     rate.wait = 0;
     CHECK_WAIT(5, begin(&hand, 5000));
     CHECK_WAIT(15, begin(&next, 5000));
-    retry_stop(&hand.op, 5001);
-    CHECK_WAIT(4, begin(&hand, 5001)); /* 24 otherwise */
-    retry_stop(&next.op, 5002);
-    CHECK_WAIT(13, begin(&next, 5002)); /* the last as well */
-    CHECK_EQUAL(RETRY_DO_SEND, retry_next(&hand.op, 5005).what);
+    retry_stop(&next.op, 5001);
+    CHECK_WAIT(14, begin(&next, 5001)); /* 24 otherwise */
+    retry_stop(&hand.op, 5002);
+    CHECK_WAIT(23, begin(&hand, 5002));
     CHECK_EQUAL(RETRY_DO_SEND, retry_next(&next.op, 5015).what);
+    CHECK_EQUAL(RETRY_DO_SEND, retry_next(&hand.op, 5025).what);
 }
 
 /* A limit that falls moves no instant that was given, and what is given next comes later. */

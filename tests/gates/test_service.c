@@ -28,10 +28,11 @@ static bool same_backoff(const retry_backoff *a, const retry_backoff *b)
            a->custom == b->custom;
 }
 
-/* Best effort's, but for 100 ms to 5 s. */
+/* From 100 ms to 5 s, and to 10 s when throttled. */
 static retry_backoff usual(void)
 {
-    retry_backoff backoff = RETRY_BACKOFF_BEST_EFFORT;
+    retry_backoff backoff = RETRY_BACKOFF_DEFAULT;
+    backoff.min = 1;
     backoff.initial = 100;
     backoff.max = 5000;
     return backoff;
@@ -39,7 +40,8 @@ static retry_backoff usual(void)
 
 static retry_backoff throttled(void)
 {
-    retry_backoff backoff = RETRY_BACKOFF_THROTTLED;
+    retry_backoff backoff = usual();
+    backoff.max = 10000;
     return backoff;
 }
 
@@ -102,27 +104,28 @@ static retry_ms custom(const retry_backoff *self, uint32_t attempt)
     return attempt;
 }
 
-static void set_field(retry_backoff *backoff, unsigned field)
+/* True: the rest of the backoff is filled in all the same. */
+static bool set_field(retry_backoff *backoff, unsigned field)
 {
     static const retry_ms table[] = {3};
     switch (field) {
     case 0:
         backoff->curve = RETRY_CURVE_CONSTANT;
-        break;
+        return false;
     case 1:
+        backoff->initial = 1;
+        return false;
+    case 2:
         backoff->jitter = RETRY_JITTER_EQUAL;
         break;
-    case 2:
-        backoff->min = 1;
-        break;
     case 3:
-        backoff->initial = 1;
+        backoff->min = 7;
         break;
     case 4:
-        backoff->max = 1;
+        backoff->max = 3000;
         break;
     case 5:
-        backoff->factor = 1;
+        backoff->factor = RETRY_RATIO(3);
         break;
     case 6:
         backoff->spread = 1;
@@ -137,29 +140,49 @@ static void set_field(retry_backoff *backoff, unsigned field)
         backoff->custom = custom;
         break;
     }
+    return true;
 }
 
-/* A backoff with anything in it stays as it is, the other is filled in. */
+/* A backoff that has a curve or a first delay stays as it is. Else what is zero of it is filled in,
+   as of the other. What is throttled begins where the others do. */
 static void test_backoffs(void)
 {
-    retry_backoff want = usual(), want_throttled = throttled();
     unsigned field;
     for (field = 0; field < 10; field++) {
-        retry_backoff mine = RETRY_BACKOFF_DEFAULT;
-        set_field(&mine, field);
+        retry_backoff mine = RETRY_BACKOFF_DEFAULT, want, want_throttled, other;
+        bool filled = set_field(&mine, field);
         check_row("field %u", field);
         set_up();
         service.policy.backoff = mine;
         init();
-        CHECK(same_backoff(&mine, &service.policy.backoff));
-        CHECK(same_backoff(&want_throttled, &service.policy.throttle_backoff));
+        want = usual();
+        other = throttled();
+        set_field(&want, field);
+        CHECK(same_backoff(filled ? &want : &mine, &service.policy.backoff));
+        if (!filled)
+            other.initial = mine.initial;
+        CHECK(same_backoff(&other, &service.policy.throttle_backoff));
         set_up();
         service.policy.throttle_backoff = mine;
         init();
+        want = usual();
+        want_throttled = throttled();
+        set_field(&want_throttled, field);
         CHECK(same_backoff(&want, &service.policy.backoff));
-        CHECK(same_backoff(&mine, &service.policy.throttle_backoff));
+        CHECK(same_backoff(filled ? &want_throttled : &mine, &service.policy.throttle_backoff));
         CHECK(service.policy.base.retry_after == retry_policy_after);
     }
+}
+
+/* What is throttled never waits less than what fails. */
+static void test_throttled_is_no_shorter(void)
+{
+    set_up();
+    service.policy.backoff.initial = 5000;
+    service.policy.backoff.max = 60000;
+    init();
+    CHECK_EQUAL(5000, service.policy.throttle_backoff.initial);
+    CHECK_EQUAL(60000, service.policy.throttle_backoff.max);
 }
 
 static void test_attempts_and_caps(void)
@@ -188,7 +211,7 @@ static void test_policy_with_a_base(void)
     init();
     CHECK(service.policy.base.retry_after == retry_policy_after);
     CHECK(same_backoff(&smithy.backoff, &service.policy.backoff));
-    CHECK(same_backoff(&zero, &service.policy.throttle_backoff));
+    CHECK(same_backoff(&smithy.throttle_backoff, &service.policy.throttle_backoff));
     CHECK_EQUAL(5, service.policy.max_attempts);
     CHECK(service.client.strategy == &service.policy.base);
     set_up();
@@ -230,10 +253,11 @@ static void test_budget_without_a_capacity(void)
     service.budget.options.throttle_cost = want.throttle_cost = 3000;
     init();
     CHECK(same_options(&want, &service.budget.options));
-    CHECK_EQUAL(1500, retry_budget_balance(&service.budget));
+    CHECK_EQUAL(3000, retry_budget_balance(&service.budget)); /* its base */
     set_up();
-    want.retry_cost = 1000;
-    want.timeout_cost = want.throttle_cost = 0;
+    want.retry_cost = 250;
+    want.timeout_cost = want.throttle_cost = 1000;
+    service.budget.options.base_per_second = want.base_per_second = 20;
     service.budget.options.success_deposit = want.success_deposit = 200;
     service.budget.options.request_deposit = want.request_deposit = 10;
     service.budget.options.refill_per_second = want.refill_per_second = 300;
@@ -431,6 +455,7 @@ static void test_at_work(void)
         now = check_after(now, step.delay);
     }
     CHECK_EQUAL(RETRY_DO_SEND, retry_next(&op, now).what);
+    CHECK(retry_budget_withdraw(&service.budget, 0, now)); /* what has expired is gone */
     CHECK(retry_budget_withdraw(&service.budget, retry_budget_balance(&service.budget), now));
     retry_ended(&op, 0, &failure, now);
     CHECK_EQUAL(RETRY_CAUSE_BUDGET_EXHAUSTED, retry_next(&op, now).cause);
@@ -441,11 +466,304 @@ static void test_at_work(void)
     CHECK_EQUAL(100, retry_budget_balance(&service.budget));
 }
 
+/* One that retry_service_init has not seen runs nothing, and says so. */
+static void test_not_initialised(void)
+{
+    retry_operation op;
+    retry_step step;
+    memset(&op, 0, sizeof op);
+    set_up();
+    service.client.strategy = retry_fail_fast();
+    retry_start(&op, &service, START);
+    step = retry_next(&op, START);
+    CHECK_EQUAL(RETRY_DO_END, step.what);
+    CHECK_EQUAL(RETRY_VERDICT_FAIL, step.verdict);
+    CHECK_EQUAL(RETRY_CAUSE_MISUSE, step.cause);
+    init();
+    retry_start(&op, &service, START);
+    CHECK(op.request.client == &service.client);
+    CHECK_EQUAL(RETRY_DO_SEND, retry_next(&op, START).what);
+    retry_stop(&op, START);
+}
+
+/* ---- a small world ------------------------------------------------------------------------- */
+
+/* Operations of one process, which overlap, and a server that answers each attempt 20 ms after it
+   was sent, as `answer` says. */
+enum { CALLS = 1800 };
+
+static struct call {
+    retry_operation op;
+    retry_time begins, due; /* what is to be done next */
+    bool out, over;
+    retry_failure failure; /* the answer that is to come */
+    bool works, met;       /* one attempt failed */
+    retry_step end;
+} calls[CALLS];
+
+static unsigned sends;
+
+/* What the server says to an attempt that is sent at `at`, ms since START; NULL: it works. */
+typedef const retry_failure *server(retry_ms at);
+
+static void step_call(struct call *call, server *answer, retry_ms timeout, retry_ms at)
+{
+    retry_time now = check_after(START, at);
+    retry_step step;
+    if (call->begins == at) {
+        memset(&call->op, 0, sizeof call->op);
+        call->op.request.timeout = timeout;
+        call->op.request.idempotent = true;
+        retry_start(&call->op, &service, now);
+    } else if (call->out) {
+        call->out = false;
+        retry_ended(&call->op, 0, call->works ? NULL : &call->failure, now);
+    }
+    step = retry_next(&call->op, now);
+    if (step.what == RETRY_DO_SEND) {
+        const retry_failure *failure = answer(at);
+        sends++;
+        call->works = !failure;
+        call->met = call->met || failure;
+        if (failure)
+            call->failure = *failure;
+        call->out = true;
+        call->due = at + 20;
+    } else if (step.what == RETRY_DO_WAIT) {
+        call->due = at + step.delay;
+    } else {
+        call->over = true;
+        call->end = step;
+    }
+}
+
+/* So many calls, `spacing` ms from one to the next, to their ends. */
+static void play(unsigned count, retry_ms spacing, retry_ms timeout, server *answer)
+{
+    unsigned i, over = 0;
+    memset(calls, 0, sizeof calls);
+    for (i = 0; i < count; i++)
+        calls[i].begins = calls[i].due = i * spacing;
+    sends = 0;
+    while (over < count) {
+        retry_ms at = UINT32_MAX;
+        for (i = over = 0; i < count; i++) {
+            over += calls[i].over;
+            if (!calls[i].over && calls[i].due < at)
+                at = calls[i].due;
+        }
+        for (i = 0; i < count; i++)
+            if (!calls[i].over && calls[i].due == at)
+                step_call(&calls[i], answer, timeout, at);
+    }
+}
+
+static retry_ms fault_from, fault_to; /* ms */
+static retry_failure fault;
+
+static const retry_failure *while_it_lasts(retry_ms at)
+{
+    return at >= fault_from && at < fault_to ? &fault : NULL;
+}
+
+/* A process that has few calls meets a bare 503 for 2 s: an operation a minute (a new one, too), a
+   second, and ten a second, of 10 s. At least 98 of 100 of those that meet it are done. */
+static void test_few_calls(void)
+{
+    static const struct {
+        retry_ms spacing;
+        unsigned before, after; /* calls */
+    } rows[] = {{60000, 0, 2}, {60000, 5, 2}, {1000, 30, 6}, {1000, 120, 6}, {100, 300, 40}};
+    size_t i;
+    for (i = 0; i < CHECK_COUNT(rows); i++) {
+        unsigned round, n, met = 0, done = 0;
+        for (round = 0; round < 30; round++) {
+            unsigned count = rows[i].before + rows[i].after;
+            set_up();
+            service.client.cut_after = 1000;
+            init();
+            fault = retry_classify_http(503, 0);
+            fault_from = rows[i].before * rows[i].spacing;
+            fault_from -= fault_from != 0 ? check_random() % 1000 : 0;
+            fault_to = fault_from + 2000;
+            play(count, rows[i].spacing, 10000, while_it_lasts);
+            for (n = 0; n < count; n++) {
+                met += calls[n].met;
+                done += calls[n].met && calls[n].end.verdict == RETRY_VERDICT_SUCCESS;
+            }
+        }
+        check_row("every %lu ms, after %u", (unsigned long)rows[i].spacing, rows[i].before);
+        CHECK_RANGE(30, 30 * 40, met);
+        CHECK_RANGE((met * 98 + 99) / 100, met, done);
+    }
+}
+
+/* The quick start, whose server fails twice: done within a second, six times of six. */
+static void test_fails_twice(void)
+{
+    unsigned round;
+    for (round = 0; round < 6; round++) {
+        unsigned long most = 0;
+        check_row("round %u", round);
+        set_up();
+        service.client.cut_after = 1000;
+        init();
+        fault = retry_classify_http(503, 0);
+        fault_from = 0;
+        fault_to = UINT32_MAX;
+        memset(calls, 0, sizeof calls);
+        sends = 0;
+        while (!calls[0].over) {
+            if (sends >= 2)
+                fault_to = 0;
+            most = calls[0].due;
+            step_call(&calls[0], while_it_lasts, 5000, calls[0].due);
+        }
+        CHECK_EQUAL(RETRY_VERDICT_SUCCESS, calls[0].end.verdict);
+        CHECK_RANGE(60, 1000, most);
+    }
+}
+
+static unsigned failures_to_come;
+
+static const retry_failure *so_often(retry_ms at)
+{
+    (void)at;
+    return failures_to_come == 0 ? NULL : (failures_to_come--, &fault);
+}
+
+/* Thirteen calls of a command, each a new process, which fail once or twice: all done. */
+static void test_command(void)
+{
+    unsigned round;
+    for (round = 0; round < 13 * 20; round++) {
+        set_up();
+        service.client.cut_after = 1000;
+        init();
+        fault = retry_classify_http(503, 0);
+        failures_to_come = 1 + round % 2;
+        play(1, 0, 10000, so_often);
+        check_row("round %u", round);
+        CHECK_EQUAL(RETRY_VERDICT_SUCCESS, calls[0].end.verdict);
+        CHECK_EQUAL(2 + round % 2, sends);
+    }
+}
+
+/* ---- a server that says when to come back --------------------------------------------------- */
+
+static retry_ms block; /* ms that a refusal lasts; 0: until fault_to */
+static unsigned refused;
+
+/* Says 429 to all from fault_from on, and until when. */
+static const retry_failure *blocking(retry_ms at)
+{
+    if (at < fault_from || at >= fault_to)
+        return NULL;
+    refused++;
+    if (block != 0)
+        fault_to = at + block; /* each request that it refuses makes it longer */
+    fault = retry_classify_http(429, fault_to - at);
+    return &fault;
+}
+
+static unsigned done_of(unsigned count)
+{
+    unsigned i, done = 0;
+    for (i = 0; i < count; i++)
+        done += calls[i].end.verdict == RETRY_VERDICT_SUCCESS;
+    return done;
+}
+
+static void play_held(retry_ms hold_max, unsigned count, server *answer)
+{
+    set_up();
+    service.client.cut_after = 1000;
+    service.limit.hold_max = hold_max;
+    init();
+    refused = 0;
+    play(count, 25, 5000, answer);
+}
+
+/* Forty a second meet a block of 5 s, and one of 30 s. Into it go the first five, those in flight,
+   and one in 2 s; as many are done as if each found out by itself. */
+static void test_held(void)
+{
+    static const retry_ms spans[] = {5000, 30000};
+    size_t i;
+    block = 0;
+    fault_from = 4000;
+    for (i = 0; i < CHECK_COUNT(spans); i++) {
+        unsigned count = 320 + spans[i] / 25, alone;
+        fault_to = fault_from + spans[i];
+        check_row("%lu ms", (unsigned long)spans[i]);
+        play_held(1, count, blocking);
+        alone = done_of(count);
+        CHECK_RANGE(spans[i] / 60, 40 * spans[i] / 1000, refused);
+        play_held(0, count, blocking);
+        CHECK_RANGE(5, 6 + spans[i] / 2000, refused);
+        CHECK_RANGE(alone, count, done_of(count));
+        play_held(60000, count, blocking);
+        CHECK_RANGE(5, 6, refused);
+    }
+}
+
+/* A block that each request makes longer ends if hold_max is its longest. */
+static void test_held_by_a_long_block(void)
+{
+    fault_from = 4000;
+    fault_to = fault_from + 5000;
+    block = 5000;
+    play_held(5000, 1600, blocking);
+    CHECK_RANGE(5, 6, refused);
+    CHECK_RANGE(1600 - 420, 1600, done_of(1600));
+}
+
+/* Bears 30 a second, a tenth of a second's at once, and tells the others to come in a second. */
+static const retry_failure *shedding(retry_ms at)
+{
+    static retry_ms last, owed; /* 1 / 30 s is one */
+    if (at < last)
+        owed = 0;
+    owed -= owed < at - last ? owed : at - last;
+    last = at;
+    if (owed > 100) {
+        refused++;
+        fault = retry_classify_http(429, 1000);
+        return &fault;
+    }
+    owed += 33;
+    return NULL;
+}
+
+/* One of twenty tenants is refused; its neighbours are not. */
+static const retry_failure *of_a_tenant(retry_ms at)
+{
+    fault = retry_classify_http(429, 30000);
+    return at % 500 == 0 ? &fault : NULL;
+}
+
+/* Who sheds only the excess, and who refuses one of many, is asked as much as without. */
+static void test_not_held(void)
+{
+    unsigned alone;
+    play_held(1, 1600, shedding);
+    alone = done_of(1600);
+    CHECK(refused > 300);
+    play_held(0, 1600, shedding);
+    CHECK_RANGE(alone - 16, 1600, done_of(1600));
+    play_held(1, 1600, of_a_tenant);
+    alone = done_of(1600);
+    CHECK_RANGE(1500, 1600, alone);
+    play_held(0, 1600, of_a_tenant);
+    CHECK_RANGE(alone, 1600, done_of(1600));
+}
+
 int main(void)
 {
     RUN(test_null);
     RUN(test_defaults);
     RUN(test_backoffs);
+    RUN(test_throttled_is_no_shorter);
     RUN(test_attempts_and_caps);
     RUN(test_policy_with_a_base);
     RUN(test_budget_follows_the_limit);
@@ -458,5 +776,12 @@ int main(void)
     RUN(test_nodes);
     RUN(test_limits_of_nodes);
     RUN(test_at_work);
+    RUN(test_not_initialised);
+    RUN(test_few_calls);
+    RUN(test_fails_twice);
+    RUN(test_command);
+    RUN(test_held);
+    RUN(test_held_by_a_long_block);
+    RUN(test_not_held);
     return check_done();
 }

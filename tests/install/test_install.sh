@@ -220,7 +220,7 @@ folder sdcc
 printf '#define RETRY_NO_ATOMICS\n#define RETRY_IMPLEMENTATION\n#include "retry.h"\n' > whole.c
 check "SDCC: not the whole header" refused sdcc -mstm8 --std-c99 "-I$root" -c whole.c
 check "SDCC: says why" says "cannot pass structure"
-for part in delay retry-after connection; do
+for part in delay backoff retry-after connection; do
     quiet make -s -C "$root" cut PARTS=$part PREFIX=retry_ OUT="$work/sdcc/part.h"
     printf '#define RETRY_NO_ATOMICS\n#define RETRY_IMPLEMENTATION\n#include "part.h"\n' > part.c
     for core in stm8 z80; do

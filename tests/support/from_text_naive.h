@@ -400,7 +400,9 @@ NAIVE_API bool naive_same_backoff(const retry_backoff *a, const retry_backoff *b
 {
     return a->curve == b->curve && a->jitter == b->jitter && a->min == b->min &&
            a->initial == b->initial && a->max == b->max && a->factor == b->factor &&
-           a->spread == b->spread && a->table == b->table && a->table_length == b->table_length &&
+           a->spread == b->spread && a->table_length == b->table_length &&
+           (a->table_length == 0 || /* each file has its own */
+            memcmp(a->table, b->table, a->table_length * sizeof *a->table) == 0) &&
            a->custom == b->custom;
 }
 

@@ -4,15 +4,16 @@
    another  a try more does no harm, whatever the operation
    decided  ASKED: the strategy is; ALWAYS retried; FINAL, UNKNOWN, THROTTLED: refused as such
    budget   PAID: a retry costs, or gRPC's way the failure; NOTHING; BACK: nothing, and the charge
-   of the retry that ended so goes back; PAID_BACK: a retry costs, and the last charge goes back
-   gates    SICK: for a breaker; ANSWER: somebody is there; NOTHING: it was never sent, no gate
-   counts it limit    the AIMD limit COUNTS it, and falls at the third in a row; ENDS such a row;
-   NOTHING */
+            of the retry that ended so stays with its request, and goes back with its end;
+            PAID_BACK: the same, and a retry that was not paid for costs
+   gates    SICK: for a breaker; ANSWER: somebody is there; NOTHING: it was never sent, or says
+            nothing: no gate counts it
+   limit    the AIMD limit COUNTS it, and falls at the third in a row; ENDS such a row; NOTHING */
 #ifndef REASONS_H
 #define REASONS_H
 
 #define REASON_ROWS(X)                                                      \
-    X(NONE, false, FINAL, NOTHING, ANSWER, ENDS)                            \
+    X(NONE, false, FINAL, NOTHING, NOTHING, NOTHING)                        \
     X(UNKNOWN, false, UNKNOWN, NOTHING, ANSWER, ENDS)                       \
     X(SOCKET_NOT_AVAILABLE, true, ASKED, BACK, SICK, COUNTS)                \
     X(SERVICE_NOT_AVAILABLE, true, ASKED, BACK, SICK, COUNTS)               \

@@ -103,14 +103,16 @@ static void add_failure(retry_failure failure)
 {
     add(failure.reason);
     add((uint32_t)failure.safety << 16 | (uint32_t)failure.fault << 8 | failure.unknown);
-    add((uint32_t)failure.throttle << 2 | (uint32_t)failure.timeout << 1 | failure.pushback);
+    add((uint32_t)failure.unsent << 3 | (uint32_t)failure.throttle << 2 |
+        (uint32_t)failure.timeout << 1 | failure.pushback);
     add(failure.retry_after);
     add(failure.code);
 }
 
 static retry_failure any_failure(void)
 {
-    retry_failure failure = retry_classify_stage(RETRY_STAGE_DISPATCH, RETRY_REASON_NONE);
+    retry_failure failure =
+        retry_classify_stage((uint8_t)(below(4) != 0), RETRY_REASON_NONE); /* mostly sent */
     failure.reason = (retry_reason)below(RETRY_REASON_COUNT);
     if (below(6) == 0)
         failure.reason = RETRY_REASON_USER(3, RETRY_REASON_ALLOWS_NON_IDEMPOTENT);
@@ -404,6 +406,8 @@ static void happen(uint32_t i)
         retry_cancel(&ops[i].request, now);
     else if (event == 15)
         retry_answer(&ops[i], retry_action_after(below(100)), now);
+    else if (event == 16)
+        retry_skip_wait(&ops[i], now);
 }
 
 static void add_gates(void)
@@ -480,16 +484,22 @@ static void connections(void)
     uint32_t i;
     memset(&nmv, 0, sizeof nmv);
     connection.stable_after = below(2) == 0 ? 0 : below(20000);
+    connection.random = random_bits;
     nmv.interval = below(2) == 0 ? 0 : any();
     errmap_nmv_begin(&nmv, revision);
     for (i = 0; i < 12; i++) {
         errmap_nmv_step step;
-        add(retry_connection_begin(&connection, random_bits(NULL), now));
+        add(retry_connection_begin(&connection, now));
         pass(below(30000));
         if (below(3) == 0)
             retry_connection_established(&connection, now);
         pass(below(30000));
+        if (below(4) == 0)
+            retry_connection_retry_after(&connection, any());
         add(retry_connection_failed(&connection, now));
+        if (below(6) == 0)
+            retry_connection_skip_wait(&connection, now);
+        add(retry_connection_wait(&connection, now));
         revision += below(3) == 0;
         step = below(2) == 0 ? errmap_nmv_rejected(&nmv, revision, below(2) == 0)
                              : errmap_nmv_config(&nmv, revision);
@@ -507,8 +517,10 @@ static void classifications(void)
                                      "Sun Nov  6 08:49:37 1994",
                                      "Thu, 31 Dec 2099 23:59:60 GMT",
                                      "-1",
+                                     "299.9971",
                                      "30, 50"};
     uint32_t i, delay = 0;
+    int64_t date = 0;
     size_t length;
     for (i = 0; i < 256; i++) {
         errmap_advice advice = errmap_classify_kv(NULL, (uint16_t)i, (uint8_t)below(256));
@@ -527,6 +539,8 @@ static void classifications(void)
             length++;
         add(retry_parse_retry_after(dates[i], length, INT64_C(784111700), &delay));
         add(delay);
+        add(retry_parse_http_date(dates[i], length, INT64_C(784111700), &date));
+        add((uint32_t)(date & UINT32_MAX));
     }
 }
 
@@ -624,11 +638,11 @@ static void texts(void)
 {
     static const char texts[][80] = {"aws attempts=5 initial=100ms max=10s jitter=equal",
                                      "rfc0049, curve=controlled factor=1.5",
-                                     "grpc min=5 throttled=2m retry-after-spread=0.333333333",
+                                     "grpc min=5 throttled=1m59.5s retry-after-spread=0.333333333",
                                      "aws aws",
                                      "attempts=",
                                      "grpc capacity=20 cost=1 success=0.25",
-                                     "none per-second=0.001 refund-last=yes"};
+                                     "none per-second=0.001 refund-last=yes base-per-second=.05"};
     uint32_t i;
     size_t length;
     for (i = 0; i < COUNT(texts); i++) {

@@ -1,0 +1,279 @@
+/* Each call that yields MISUSE stops at RETRY_ASSERT, once, and no other does. */
+static unsigned stops;
+#undef RETRY_ASSERT /* and what a whole build may have chosen */
+#define RETRY_ASSERT(x) ((x) ? (void)0 : (void)stops++)
+#define RETRY_IMPLEMENTATION
+#include "../../retry.h"
+#include "../support/check.h"
+#include "../support/steps.h"
+
+#define START ((retry_time)-10)
+
+static retry_request request;
+static retry_operation op;
+static retry_failure failure;
+static const retry_strategy no_function = {NULL};
+
+static void set_up(void)
+{
+    stops = 0;
+    memset(&request, 0, sizeof request);
+    memset(&op, 0, sizeof op);
+    failure = check_failure_of(RETRY_REASON_KV_LOCKED);
+}
+
+/* So often since it was asked last. */
+static void check_stops(unsigned expected, int line)
+{
+    check_equal(expected, stops, "stops", __FILE__, line);
+    stops = 0;
+}
+
+#define CHECK_STOPS(expected) check_stops((expected), __LINE__)
+
+/* ---- decisions ------------------------------------------------------------------------------- */
+
+static void test_orchestrate(void)
+{
+    set_up();
+    CHECK_DECISION(FAIL, MISUSE, retry_orchestrate(NULL, &failure, START));
+    CHECK_STOPS(1);
+    CHECK_DECISION(FAIL, MISUSE, retry_orchestrate(&request, &failure, START)); /* not begun */
+    CHECK_STOPS(1);
+    retry_begin(&request, START);
+    CHECK_DECISION(FAIL, MISUSE, retry_orchestrate(&request, NULL, START));
+    CHECK_STOPS(1);
+    request.strategy = &no_function;
+    CHECK_DECISION(FAIL, MISUSE, retry_orchestrate(&request, &failure, START));
+    CHECK_STOPS(1);
+    request.strategy = NULL;
+    CHECK_DECISION(RETRY, STRATEGY, retry_orchestrate(&request, &failure, START));
+    CHECK(retry_succeed(&request, START));
+    CHECK_STOPS(0);
+    CHECK_DECISION(FAIL, MISUSE, retry_orchestrate(&request, &failure, START)); /* over */
+    CHECK_STOPS(1);
+}
+
+/* Nobody can know that a request was cancelled meanwhile. */
+static void test_cancelled(void)
+{
+    set_up();
+    retry_begin(&request, START);
+    retry_cancel(&request, START);
+    CHECK_DECISION(FAIL, CANCELLED, retry_orchestrate(&request, &failure, START));
+    CHECK_DECISION(FAIL, CANCELLED, retry_resume(&request, &failure, retry_action_after(1), START));
+    CHECK_STOPS(0);
+}
+
+static void test_resume(void)
+{
+    static const retry_strategy later = {check_pending_after};
+    set_up();
+    CHECK_DECISION(FAIL, MISUSE, retry_resume(NULL, &failure, retry_action_after(1), START));
+    CHECK_STOPS(1);
+    request.strategy = &later;
+    retry_begin(&request, START);
+    CHECK_DECISION(FAIL, MISUSE, retry_resume(&request, &failure, retry_action_after(1), START));
+    CHECK_STOPS(1);
+    CHECK_DECISION(PENDING, PENDING, retry_orchestrate(&request, &failure, START));
+    CHECK_STOPS(0);
+    CHECK_DECISION(FAIL, MISUSE, retry_orchestrate(&request, &failure, START)); /* it waits */
+    CHECK_STOPS(1);
+    CHECK_DECISION(FAIL, MISUSE, retry_resume(&request, NULL, retry_action_after(1), START));
+    CHECK_STOPS(1);
+    CHECK_DECISION(RETRY, STRATEGY, retry_resume(&request, &failure, retry_action_after(1), START));
+    CHECK_STOPS(0);
+}
+
+static void check_policy(const retry_strategy *strategy)
+{
+    CHECK_EQUAL(RETRY_CAUSE_MISUSE, strategy->retry_after(strategy, NULL, &failure, START).cause);
+    CHECK_STOPS(1);
+    CHECK_EQUAL(RETRY_CAUSE_MISUSE, strategy->retry_after(strategy, &request, NULL, START).cause);
+    CHECK_STOPS(1);
+    CHECK_EQUAL(RETRY_ACTION_AFTER,
+                strategy->retry_after(strategy, &request, &failure, START).kind);
+    CHECK_STOPS(0);
+}
+
+static void test_policies(void)
+{
+    retry_policy policy = RETRY_POLICY_AWS;
+    set_up();
+    request.idempotent = true;
+    retry_begin(&request, START);
+    check_policy(&policy.base);
+    check_policy(retry_best_effort());
+    CHECK_EQUAL(RETRY_CAUSE_MISUSE, retry_policy_after(NULL, &request, &failure, START).cause);
+    CHECK_STOPS(1);
+}
+
+/* Not MISUSE, as the request may go on: but a budget without retry_budget_init pays for nothing. */
+static void test_budget(void)
+{
+    static retry_budget zeroed;
+    retry_client client;
+    set_up();
+    memset(&client, 0, sizeof client);
+    client.budget = &zeroed;
+    request.client = &client;
+    retry_begin(&request, START);
+    CHECK_DECISION(FAIL, BUDGET_EXHAUSTED, retry_orchestrate(&request, &failure, START));
+    CHECK_STOPS(1);
+    CHECK(!retry_budget_withdraw(&zeroed, 1, START));
+    CHECK_STOPS(1);
+    CHECK(!retry_budget_withdraw(NULL, 1, START));
+    CHECK_STOPS(0);
+}
+
+/* ---- operations ------------------------------------------------------------------------------ */
+
+static void test_next(void)
+{
+    set_up();
+    CHECK_END(FAIL, MISUSE, retry_next(NULL, START));
+    CHECK_STOPS(1);
+    CHECK_END(FAIL, MISUSE, retry_next(&op, START)); /* never started */
+    CHECK_STOPS(1);
+    retry_ended(&op, 0, &failure, START); /* nothing to tell */
+    retry_stop(&op, START);
+    retry_answer(&op, retry_action_after(1), START);
+    retry_skip_wait(&op, START);
+    retry_start(NULL, NULL, START);
+    CHECK_STOPS(0);
+    retry_start(&op, NULL, START);
+    CHECK_SEND(retry_next(&op, START));
+    retry_ended(&op, 0, NULL, START);
+    CHECK_END(SUCCESS, NONE, retry_next(&op, START));
+    CHECK_END(SUCCESS, NONE, retry_next(&op, START));
+    CHECK_STOPS(0);
+}
+
+static void test_strategy_without_a_function(void)
+{
+    set_up();
+    op.request.strategy = &no_function;
+    retry_start(&op, NULL, START);
+    CHECK_SEND(retry_next(&op, START));
+    CHECK_STOPS(0);
+    retry_ended(&op, 0, &failure, START);
+    CHECK_STOPS(1);
+    CHECK_END(FAIL, MISUSE, retry_next(&op, START));
+    CHECK_STOPS(0);
+}
+
+/* What retry_service_init has not seen has no budget and no limit: nothing is sent. */
+static void check_uninitialised(retry_service *service)
+{
+    retry_start(&op, service, START);
+    CHECK_STOPS(1);
+    CHECK_END(FAIL, MISUSE, retry_next(&op, START));
+    CHECK_END(FAIL, MISUSE, retry_next(&op, START));
+    CHECK_STOPS(0);
+    retry_service_init(service, START);
+    retry_start(&op, service, START);
+    CHECK_SEND(retry_next(&op, START));
+    CHECK_EQUAL(1, service->gates.in_flight);
+    retry_ended(&op, 0, NULL, START);
+    CHECK_END(SUCCESS, NONE, retry_next(&op, START));
+    CHECK_STOPS(0);
+}
+
+static void test_uninitialised_service(void)
+{
+    static retry_service zeroed, with_a_policy, with_a_strategy, with_options;
+    retry_policy policy = RETRY_POLICY_AWS;
+    retry_budget_options options = RETRY_BUDGET_BEST_EFFORT(5);
+    set_up();
+    check_row("zeroed");
+    check_uninitialised(&zeroed);
+    check_row("policy");
+    with_a_policy.policy = policy;
+    check_uninitialised(&with_a_policy);
+    check_row("strategy");
+    with_a_strategy.client.strategy = &policy.base;
+    check_uninitialised(&with_a_strategy);
+    check_row("options");
+    with_options.budget.options = options;
+    check_uninitialised(&with_options);
+}
+
+/* What is under way is stopped first; its copy is to be cancelled. */
+static void test_uninitialised_service_after_a_good_one(void)
+{
+    static retry_service good, zeroed;
+    set_up();
+    retry_service_init(&good, START);
+    retry_start(&op, &good, START);
+    CHECK_SEND(retry_next(&op, START));
+    retry_start(&op, &zeroed, START);
+    CHECK_STOPS(1);
+    CHECK_EQUAL(0, good.gates.in_flight);
+    CHECK_CANCEL(retry_next(&op, START));
+    CHECK_END(FAIL, MISUSE, retry_next(&op, START));
+    CHECK_STOPS(0);
+}
+
+static retry_time now_is(void *context)
+{
+    (void)context;
+    return START;
+}
+
+static void no_sleep(void *context, retry_ms delay)
+{
+    (void)context;
+    (void)delay;
+}
+
+static bool works(void *context, const retry_operation *operation, const retry_step *step,
+                  retry_failure *f)
+{
+    (void)operation;
+    (void)step;
+    (void)f;
+    ++*(unsigned *)context;
+    return true;
+}
+
+static void test_run(void)
+{
+    static const retry_clock good = {now_is, no_sleep, NULL}, no_now = {NULL, no_sleep, NULL},
+                             sleepless = {now_is, NULL, NULL};
+    static retry_service service;
+    unsigned sent = 0;
+    set_up();
+    CHECK_END(FAIL, MISUSE, retry_run(NULL, NULL, &good, works, &sent));
+    CHECK_STOPS(1);
+    CHECK_END(FAIL, MISUSE, retry_run(&op, NULL, NULL, works, &sent));
+    CHECK_STOPS(1);
+    CHECK_END(FAIL, MISUSE, retry_run(&op, NULL, &no_now, works, &sent));
+    CHECK_STOPS(1);
+    CHECK_END(FAIL, MISUSE, retry_run(&op, NULL, &sleepless, works, &sent));
+    CHECK_STOPS(1);
+    CHECK_END(FAIL, MISUSE, retry_run(&op, NULL, &good, NULL, &sent));
+    CHECK_STOPS(1);
+    CHECK_END(FAIL, MISUSE, retry_run(&op, &service, &good, works, &sent)); /* not initialised */
+    CHECK_STOPS(1);
+    CHECK_EQUAL(0, sent);
+    retry_service_init(&service, START);
+    CHECK_END(SUCCESS, NONE, retry_run(&op, &service, &good, works, &sent));
+    CHECK_END(SUCCESS, NONE, retry_run(&op, NULL, &good, works, &sent));
+    CHECK_STOPS(0);
+    CHECK_EQUAL(2, sent);
+}
+
+int main(void)
+{
+    RUN(test_orchestrate);
+    RUN(test_cancelled);
+    RUN(test_resume);
+    RUN(test_policies);
+    RUN(test_budget);
+    RUN(test_next);
+    RUN(test_strategy_without_a_function);
+    RUN(test_uninitialised_service);
+    RUN(test_uninitialised_service_after_a_good_one);
+    RUN(test_run);
+    return check_done();
+}
