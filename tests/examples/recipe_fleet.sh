@@ -30,5 +30,8 @@ verdict "frozen: it sends no more than no retries." \
     holds "$(sent frozen "$own") <= $(sent frozen "no retries")"
 verdict "Those who are told to wait come back spread ($same_second of 1000 in a second)." \
     test "${same_second:-1000}" -le 100
-measure <"$folder/out"
+{
+    echo "Well $(back refused "$own") s after a fault, without limits $(back refused "retries, cut"); $(sent refused "$own") attempts, not $(sent refused "retries, cut")."
+    cat "$folder/out"
+} | measure
 exit $status
