@@ -2202,14 +2202,14 @@ RETRY_API retry_action errmap_strategy_after(const retry_strategy *self, retry_r
     const errmap_entry *entry;
     retry_ms delay;
     if (!self || !request || !failure)
-        return retry_action_none(RETRY_CAUSE_MISUSE);
+        return retry_policy_after(NULL, request, failure, now); /* MISUSE: RETRY_ASSERT stops */
     if (!retry_permitted(request, failure))
         return retry_action_none(RETRY_CAUSE_NOT_IDEMPOTENT);
     entry = errmap__ruling(strategy->map, failure);
     if (!entry) {
         fallback = strategy->fallback ? strategy->fallback : retry_best_effort();
         return fallback->retry_after ? fallback->retry_after(fallback, request, failure, now)
-                                     : retry_action_none(RETRY_CAUSE_MISUSE);
+                                     : retry_policy_after(NULL, request, failure, now);
     }
     delay = errmap_spec_delay(entry, request->code_retries);
     if (entry->max_duration != 0) {

@@ -1157,12 +1157,14 @@ RETRY_API uint32_t retry_budget_balance(const retry_budget *budget);
    have earned of late: a tenth of a token each, as they expire after 10 s. A retry costs a quarter,
    after a time-out or a throttled answer a whole token. It holds 20 tokens at most for each
    operation that is in flight at once (saturating). */
-#define RETRY_BUDGET_BEST_EFFORT(in_flight)                                                       \
-    RETRY__INIT(                                                                                  \
-        RETRY__CAST(uint32_t, RETRY__CAST(uint64_t, in_flight) > UINT32_MAX / (20 * RETRY__TOKEN) \
-                                  ? UINT32_MAX                                                    \
-                                  : RETRY__CAST(uint32_t, in_flight) * 20 * RETRY__TOKEN),        \
-        RETRY_TOKENS(0.25), RETRY_TOKENS(1), RETRY_TOKENS(1), RETRY_TOKENS(0.1), 0, 0, 0, false,  \
+#define RETRY_BUDGET_BEST_EFFORT(in_flight)                                                      \
+    RETRY__INIT(                                                                                 \
+        RETRY__CAST(uint32_t,                                                                    \
+                    RETRY__CAST(uint64_t, in_flight) >> 32 != 0 ||                               \
+                            RETRY__CAST(uint64_t, in_flight) * 20 * RETRY__TOKEN > UINT32_MAX    \
+                        ? UINT32_MAX                                                             \
+                        : RETRY__CAST(uint64_t, in_flight) * 20 * RETRY__TOKEN),                 \
+        RETRY_TOKENS(0.25), RETRY_TOKENS(1), RETRY_TOKENS(1), RETRY_TOKENS(0.1), 0, 0, 0, false, \
         false, 10000, RETRY_PER_SECOND(0.05))
 
 /* ---- Connection ---------------------------------------------------------------------------- */

@@ -9,15 +9,12 @@
 static bool attempt(void *context, const retry_operation *op, const retry_step *step,
                     retry_failure *failure)
 {
-    unsigned number = (unsigned)op->request.retries + 1;
-    int status = number <= 2 ? 503 : 200; /* put your call here: it may take step->timeout ms */
-    (void)context;                        /* what you hand to retry_run */
-    printf("attempt %u: waited %u ms, has %u ms: %d\n", number, (unsigned)op->request.last_delay,
+    int status = op->request.retries < 2 ? 503 : 200; /* your call; it may take step->timeout ms */
+    (void)context;                                    /* what you hand to retry_run */
+    printf("waited %u ms, has %u ms: %d\n", (unsigned)op->request.last_delay,
            (unsigned)step->timeout, status);
-    if (status == 200)
-        return true;
     *failure = retry_classify_http(status, 0); /* 0: there was no Retry-After header */
-    return false;
+    return status == 200;
 }
 
 int main(void)

@@ -56,10 +56,9 @@ static bool get(int number)
     memset(&hedge, 0, sizeof hedge);
     hedge.copies = copies;
     hedge.count = 1;
-    hedge.delay = 50; /* ms; what 95 of 100 answers need, or less */
+    hedge.delay = 50; /* ms; within this 95 of 100 answers arrive */
     retry_hedge_copies(&op, &hedge);
     retry_start(&op, &service, now());
-    /* then an event loop, as below: each copy needs a connection of its own, number step.copy */
     /* end */
     for (;;) {
         retry_step step = retry_next(&op, now());

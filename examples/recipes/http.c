@@ -55,8 +55,10 @@ static const char *send_request(const char *method, char *key)
     retry_step end = retry_run(&op, &service, &clock, attempt, key);
     if (end.verdict == RETRY_VERDICT_SUCCESS)
         return "done";
+    /* end */
     if (end.verdict == RETRY_VERDICT_EXPIRE && op.failure.retry_after != 0) /* later than that */
         printf("    try again in %u s\n", (unsigned)(op.failure.retry_after / 1000));
+    /* README: */
     return op.request.ambiguous ? "perhaps" : "failed";
     /* end */
 }

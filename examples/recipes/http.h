@@ -27,9 +27,8 @@ static inline size_t http_on_body(char *data, size_t size, size_t count, void *c
     return size * count;
 }
 
-/* README: */
-/* CURLOPT_PREREQFUNCTION: libcurl is about to send. If a connection that it reuses is dead, it
-   would silently send again, even a POST. */
+/* libcurl is about to send. If a connection that it reuses is dead, it would silently send again,
+   even a POST. */
 static inline int http_on_send(void *context, char *ip, char *local, int port, int local_port)
 {
     http_call *call = (http_call *)context;
@@ -38,7 +37,6 @@ static inline int http_on_send(void *context, char *ip, char *local, int port, i
     call->sent = true;
     return again ? CURL_PREREQFUNC_ABORT : CURL_PREREQFUNC_OK;
 }
-/* end */
 
 /* A GET, until you set more. */
 static inline void http_prepare(http_call *call, const char *url)
@@ -59,7 +57,8 @@ static inline bool http_may_pass(CURLcode code)
 {
     /* clang-format off */
     /* README: */
-    /* Another try may help after: CURLE_OK (half a header), ABORTED_BY_CALLBACK (by http_on_send) ... */
+    /* Another try may help. CURLE_OK is half a header. If a connection is dead, libcurl would silently
+       send again, even a POST: ABORTED_BY_CALLBACK is a CURLOPT_PREREQFUNCTION that stops that. */
     static const CURLcode may_pass[] = {
         CURLE_OK, CURLE_COULDNT_RESOLVE_PROXY, CURLE_COULDNT_RESOLVE_HOST, CURLE_COULDNT_CONNECT,
         CURLE_OPERATION_TIMEDOUT, CURLE_SSL_CONNECT_ERROR, CURLE_GOT_NOTHING, CURLE_SEND_ERROR,
@@ -77,9 +76,12 @@ static inline bool http_may_pass(CURLcode code)
 static inline retry_ms http_retry_after(CURL *curl)
 {
     struct curl_header *header;
+    int64_t date = time(NULL); /* or what the server's own clock shows, by which it means dates */
     retry_ms wait = 0;
+    if (curl_easy_header(curl, "Date", 0, CURLH_HEADER, -1, &header) == CURLHE_OK)
+        retry_parse_http_date(header->value, strlen(header->value), date, &date);
     if (curl_easy_header(curl, "Retry-After", 0, CURLH_HEADER, -1, &header) == CURLHE_OK)
-        retry_parse_retry_after(header->value, strlen(header->value), time(NULL), &wait);
+        retry_parse_retry_after(header->value, strlen(header->value), date, &wait);
     return wait;
 }
 

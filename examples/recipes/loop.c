@@ -70,7 +70,7 @@ static void go_on(int i)
         retry_ended(&operations[i], 0, NULL, now());
 }
 
-static void finished(int i, const retry_step *end)
+static retry_ms finished(int i, const retry_step *end)
 {
     const char *failed = operations[i].request.ambiguous ? "perhaps" : "failed";
     printf("%s %s\n", end->verdict == RETRY_VERDICT_SUCCESS ? "done" : failed,
@@ -79,6 +79,7 @@ static void finished(int i, const retry_step *end)
         hang_up(i);
     busy[i] = false;
     ended++;
+    return 0;
 }
 
 static void begin(int i)
@@ -92,24 +93,19 @@ static void begin(int i)
 }
 
 /* README: */
-/* Whatever has happened: the library decides, the loop obeys. Returns ms to the next call. */
+/* Call it when something has happened, or the timer fires. Returns ms to the next call. */
 static retry_ms advance(int i)
 {
     for (;;) {
         retry_step step = retry_next(&operations[i], now());
-        switch (step.what) {
-        case RETRY_DO_SEND:
-            send_command(i); /* if it cannot: retry_ended, as for whatever fails */
-            break;
-        case RETRY_DO_CANCEL: /* its time is over */
-            hang_up(i);
-            break;
-        case RETRY_DO_WAIT:
+        if (step.what == RETRY_DO_WAIT)
             return step.delay;
-        default:
-            finished(i, &step);
-            return 0;
-        }
+        if (step.what == RETRY_DO_SEND)
+            send_command(i); /* retry_ended says how it went: here, or later in the loop */
+        else if (step.what == RETRY_DO_CANCEL)
+            hang_up(i); /* its time is over */
+        else
+            return finished(i, &step);
     }
 }
 /* end */
@@ -125,19 +121,16 @@ int main(int argc, char **argv)
     service.client.cut_after = 1000; /* ms */
     retry_service_init(&service, now());
     while (ended < count) {
-        /* README: */
-        /* in the loop; one timer is enough, as to call advance too soon does no harm */
         retry_ms wait = UINT32_MAX;
         for (int i = 0; i < AT_ONCE; i++) {
             if (!busy[i] && begun < count)
-                begin(i); /* calls retry_start */
+                begin(i);
             retry_ms delay = busy[i] ? advance(i) : UINT32_MAX;
             wait = delay < wait ? delay : wait;
         }
         poll(sockets, AT_ONCE, wait > INT32_MAX ? -1 : (int)wait);
         for (int i = 0; i < AT_ONCE; i++)
             if (sockets[i].fd >= 0 && sockets[i].revents)
-                go_on(i); /* calls retry_ended, with NULL or what has failed */
-        /* end */
+                go_on(i);
     }
 }

@@ -63,15 +63,19 @@ int main(int argc, char **argv)
     while (reading < count) {
         int fd = socket(AF_INET, SOCK_STREAM, 0);
         /* README: */
-        retry_ms timeout = retry_connection_begin(&connection, now());
+        retry_ms timeout = retry_connection_begin(&connection, now()); /* to connect */
+        /* end */
         if (connects(fd, timeout))
             while (reading < count && delivers(fd, reading)) {
-                retry_connection_established(&connection, now()); /* the first answer counts */
+                /* README: */
+                retry_connection_established(&connection, now()); /* it works: the server answers */
+                /* end */
                 printf("done %d\n", reading++);
                 sleep_ms(20);
             }
         close(fd);
-        retry_ms wait = retry_connection_failed(&connection, now());
+        /* README: */
+        retry_ms wait = retry_connection_failed(&connection, now()); /* refused, or lost: sleep */
         /* end */
         printf("    again in %u ms\n", (unsigned)wait);
         if (reading < count)

@@ -143,13 +143,10 @@ verdict "Who was told to wait a second did so." test "$(gaps | tr -d '\n')" = 11
 verdict "Who was told to wait for 16 h says so." test "$(count 'try again in 57600 s')" -eq 1
 verdict "SIGTERM ends a wait, and the operation is reported." \
     test "$client_status:$(tail -n 1 "$folder/told" | cut -d ' ' -f 1)" = 143:failed
-{
-    echo "nginx closed connections when it had done what they asked for, or it did not"
-    echo "wait until its backend had done it (504, told as 503 with a Retry-After):"
-    for kind in "GET	GET .order" "POST	POST .order[?]" "POST, 503	POST .late" "POST with a key	POST .order-with-key"; do
-        of=${kind#*	}
-        echo "${kind%	*}	$(operations "$of")	$(operations "^done . ($of)")	$(operations "^perhaps . ($of)")" \
-            "	$(operations "^[a-z]* [2-9] ($of)")"
-    done | awk -F '\t' '{ printf "%-16s %2d: %2d done, %2d perhaps done; %2d done twice\n", $1, $2, $3, $4, $5 }'
-} | measure
+of() { operations "^$1 . $2"; }
+measure <<END
+nginx did what it was asked for, and then closed the connection, or answered
+503 for a late backend: $(of done "GET .order") of 10 GETs are done, $(of perhaps "POST .(order|late)[?]") of 15 POSTs are perhaps done,
+$(of done "POST .order-with") of 5 POSTs with a key are done. $twice POSTs were done twice.
+END
 exit $status

@@ -47,7 +47,6 @@ end
 verdict "Everything was done, by some node." test "$(count '^done')" -eq "$number"
 verdict "The dark node was hardly asked ($in_fault)." test "$in_fault" -le 10
 measure <<END
-One of three nodes was dark: of 80 operations $(( $(count '^done') - number + 80 )) were done, and the dark node
-was asked $in_fault times.
+One of three was dark: $(( $(count '^done') - number + 80 )) of 80 operations were done; it was asked $in_fault times.
 END
 exit $status

@@ -33,8 +33,9 @@ END
 delivered=$(awk '$2 == 204 && !seen[$3]++ { n++ } END { print n + 0 }' "$folder/access.log")
 verdict "The program has ended by itself, and no reading is lost." \
     test "$client_status:$delivered:$(count "^done")" = 0:60:60
+# 2.6 and 4.1 s, a fifth more or less; where each counts anew 1 s.
 verdict "Attempts to connect start ever further apart." \
-    awk "BEGIN { exit !(${first:-0} >= 2 && ${second:-0} >= 3.2 && \"$rest\" == \"\") }"
+    awk "BEGIN { exit !(${first:-0} >= 1.6 && ${second:-0} >= 2.4 && \"$rest\" == \"\") }"
 measure <<END
 nginx was killed, and then closed each connection: the last two attempts began
 $first and $second s after the one before. $delivered of 60 readings were delivered.

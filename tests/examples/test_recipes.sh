@@ -1,6 +1,6 @@
 #!/bin/sh
-# The recipes of README.md, each on what its script recipe_NAME.sh breaks and judges: all verdicts hold, README.md
-# says what was measured, and a decisive line that is changed breaks a verdict. Usage: test_recipes.sh BUILD
+# The recipes, each on what its script recipe_NAME.sh breaks and judges: all verdicts hold, the page says what was
+# measured, and a decisive line that is changed breaks a verdict. Usage: test_recipes.sh BUILD
 # [NAME...], from the top folder. CC and CXX name the compilers. Nothing here looks at the clock. The last line is
 # "N passed, N failed".
 . "$(dirname "$0")/../support/check.sh"
@@ -32,17 +32,11 @@ changed() {
     echo "$1	$4" >>"$work/$name.changed"
     judge "$name.$1" "$name" "$copy/$name" &
 }
-# As texts; and each number by at most a quarter, or 5: what is promised the verdicts hold.
-near() { # FILE FILE
-    awk 'NR == FNR { line[NR] = $0; lines = NR; next }
-         { words = split(line[FNR], was); if (words != NF) wrong = 1
-           for (i = 1; i <= NF; i++) {
-               a = was[i]; b = $i; gsub(/[0-9][0-9,.]*/, "#", a); gsub(/[0-9][0-9,.]*/, "#", b)
-               if (a != b) wrong = 1
-               a = was[i]; b = $i; gsub(/[^0-9.]/, "", a); gsub(/[^0-9.]/, "", b)
-               off = a > b ? a - b : b - a
-               if (off > 5 && off > a / 4) wrong = 1 } }
-         END { exit wrong || FNR != lines }' "$1" "$2" || { diff "$1" "$2"; false; }
+# Numbers but those of a simulation differ from run to run: the verdicts hold them.
+plain() { [ "$name" = fleet ] && cat "$1" || sed 's/[0-9][0-9.]*[0-9]\|[0-9]/#/g; s/# *\(# *\)*/# /g' "$1"; }
+same() { # FILE FILE
+    plain "$1" >"$work/plain"
+    plain "$2" | diff "$work/plain" -
 }
 # Ends a run at its first fault: no server is left.
 interrupt() {
@@ -68,12 +62,15 @@ mutants() { # of $name
         changed keyless http.c 's/= key ||/=/' "A POST with a key is done"
         # libcurl alone sends a POST again on a connection that died, unless it is asked first.
         changed reuses http.h 's/again ? CURL/false ? CURL/' "No POST was carried out twice"
+        # A proxy's word for a proof that nothing was done.
+        changed refused http.h 's/(int)status, http/status == 503 ? 429 : (int)status, http/' \
+            "No POST was carried out twice"
         changed at-once http.h 's/http_retry_after(call->curl)/0/' "Who was told to wait"
         ;;
     delay)
         changed six delay.c 's/!try_it()/retries < 6 \&\& &/' "The loop lasts"
-        changed even delay.c 's/\&backoff, retries/\&backoff, 0/' "No wait was shorter"
-        changed any delay.c 's/JITTER_EQUAL/JITTER_FULL/' "No wait was shorter"
+        changed even delay.c 's/5000, retries/5000, 0/' "No wait was shorter"
+        changed any delay.c 's/RATIO(0.5)/RATIO(0)/' "No wait was shorter"
         make -s cut PARTS=delay PREFIX=mylib_ OUT="$work/mylib_retry.h"
         sed 's/retry_/mylib_retry_/g; s/RETRY_/MYLIB_RETRY_/g; s|"../../retry.h"|"mylib_retry.h"|' \
             examples/recipes/delay.c >"$work/cut.c"
@@ -92,9 +89,8 @@ mutants() { # of $name
         changed once nodes.c 's/idempotent = true/idempotent = false/' "Everything was done"
         ;;
     rate)
-        changed free rate.c '/retry_gates_rate/d' "strict: each of 150"
-        changed default rate.c '/rate.burst/d' "strict: each of 150"
-        changed even rate.c 's/RETRY_TOKENS(burst)/RETRY_TOKENS(1)/' "bursts: the first 20"
+        changed free rate.c '/retry_gates_rate/d' "Each of 60"
+        changed even rate.c 's/RETRY_TOKENS(burst)/RETRY_TOKENS(1)/' "The first ten"
         ;;
     fleet)
         changed together fleet.c '/retry_after_spread/d' "Those who are told to wait"
@@ -140,7 +136,7 @@ for name in "$@"; do
     check "$name: 80 columns" lacks sound '.\{81\}'
     ended sound 0 || cat "$work/sound"
     BUILD=$work sh tests/verify/recipes.sh --measured "$name" >"$work/page"
-    check "$name: README.md has what was measured" near "$work/page" "$work/$name.run/measured"
+    check "$name: the page has what was measured" same "$work/page" "$work/$name.run/measured"
     # The simulation is C alone.
     # shellcheck disable=SC2046,SC2086
     [ "$name" = fleet ] || check "$name.c, as C++" quiet ${CXX:-c++} -x c++ -std=c++11 $warnings -fsyntax-only \

@@ -1,12 +1,13 @@
 #!/bin/sh
-# README.md's recipes show lines of examples/recipes: for NAME those of NAME.c, and of NAME.h if there is one,
-# that stand between "/* README: */" and "/* end */". They stand in README.md between "<!-- recipe: NAME -->"
-# and "<!-- end -->", with what was measured below them, which `make recipes` leaves in BUILD and
-# test_recipes.sh compares. Usage: recipes.sh, from the top folder; recipes.sh --renew writes both anew;
-# recipes.sh --measured NAME prints what was measured. BUILD: build. The last line is "N passed, N failed".
+# The recipes in README.md and examples/recipes/README.md show lines of examples/recipes: for NAME those of NAME.c,
+# and of NAME.h if there is one, that stand between "/* README: */" and "/* end */". Below the paragraph that links
+# to NAME.c they are a block of code, and right below it a quotation (or a block, for a table) says what was measured:
+# what `make recipes` leaves in BUILD, and test_recipes.sh compares. README.md's table of the other recipes has the
+# first line of that. Usage: recipes.sh, from the top folder; recipes.sh --renew writes all of it anew; recipes.sh
+# --measured NAME prints what was measured. BUILD: build. The last line is "N passed, N failed".
 . "$(dirname "$0")/../support/check.sh"
-page=README.md
-recipes=examples/recipes
+first=README.md
+other=examples/recipes/README.md
 
 # Each piece without the indentation of its first line.
 marked() { # FILE...
@@ -15,38 +16,56 @@ marked() { # FILE...
          on { print substr($0, match($0, /[^ ]/) - 1 < indent ? match($0, /[^ ]|$/) : indent + 1) }
          /^ *\/\* README: \*\/$/ { on = 1 }' "$@"
 }
-# What stands in README.md as measured: the second block of code.
+# Goes through pages: `name` is the recipe's of the block that begins here.
+blocks='match($0, /[(/][a-z]+[.]c[)]/) { name = substr($0, RSTART + 1, RLENGTH - 4) }
+    /^$/ { inside = 0 }
+    /^```c$/ && name { inside = 1 }'
 measured() { # NAME
-    awk -v start="<!-- recipe: $1 -->" '$0 == start { on = 1 }
-         /^<!-- end -->$/ { on = 0 }
-         on && /^```/ { fences++; next }
-         on && fences == 3' $page
+    awk "$blocks"' !inside { fences = 0 }
+         /^```/ { fences++; next }
+         inside && name == "'"$1"'" && (fences == 3 || sub(/^> /, ""))' $first $other
+}
+quoted() { # FILE
+    grep -q '   ' "$1" && echo '```' && cat "$1" && echo '```' || sed 's/^/> /' "$1"
 }
 
 [ "${1:-}" != --measured ] || { measured "$2"; exit; }
-for source in "$recipes"/*.c; do
+for source in examples/recipes/*.c; do
     name=$(basename "$source" .c)
-    header=$recipes/$name.h
+    header=${source%.c}.h
     [ -e "$header" ] || header=
     marked "$source" $header > "$work/lines"
-    check "$name: README.md has a place for it" grep -q -x -e "<!-- recipe: $name -->" $page
     check "$name: lines are marked" test -s "$work/lines"
     result=${BUILD:-build}/recipes/$name.run/measured
-    [ "${1:-}" = --renew ] && [ -e "$result" ] && cp "$result" "$work/result" || measured "$name" > "$work/result"
-    { echo '```c' && cat "$work/lines" && echo '```' && echo '```' && cat "$work/result" && echo '```'; } \
-        > "$work/$name.block"
+    [ "${1:-}" = --renew ] && [ -e "$result" ] && cp "$result" "$work/$name.result" || measured "$name" > "$work/$name.result"
+    { echo '```c' && cat "$work/lines" && echo '```' && quoted "$work/$name.result"; } > "$work/$name.block"
 done
-check "some recipes" test "$(find "$work" -name '*.block' | wc -l)" -gt 0
-awk -v dir="$work/" '
-    /^<!-- end -->$/ { skip = 0 }
-    !skip
-    /^<!-- recipe: / { while ((getline line < (dir $3 ".block")) > 0) print line; skip = 1 }' $page > "$work/page"
-for name in $(sed -n 's/^<!-- recipe: \(.*\) -->$/\1/p' $page); do
-    check "$name: is a program" test -e "$recipes/$name.c"
+# A row of README.md's table is | [NAME](other page) | ... | first line |
+for page in $first $other; do
+    awk -v dir="$work/" -v row="^[|] [[][a-z]*[]][(]$other" "$blocks"'
+        /^```c$/ && inside {
+            print name > (dir "shown")
+            while ((getline line < (dir name ".block")) > 0)
+                print line
+        }
+        inside { next }
+        $0 ~ row {
+            split($0, part, /[][]/)
+            getline line < (dir part[2] ".result")
+            sub(/[^|]*[|]$/, " " line " |")
+            print part[2] > (dir "listed")
+        }
+        { print }' $page > "$work/$(echo $page | tr / _)"
+    mv "$work/shown" "$work/shown.$(echo $page | tr / _)"
 done
+ls examples/recipes/*.c | sed 's|.*/||; s|[.]c||' > "$work/all"
+check "each recipe is on one page" eval 'sort "$work"/shown.* | diff - "$work/all"'
+check "README.md's table has the others" eval 'sort "$work/listed" > "$work/rows"; sort "$work/shown.$(echo $other | tr / _)" | diff "$work/rows" -'
 if [ "${1:-}" = --renew ]; then
-    [ "$failed" -gt 0 ] || cp "$work/page" $page
+    [ "$failed" -gt 0 ] || { cp "$work/README.md" $first && cp "$work/$(echo $other | tr / _)" $other; }
     finish
 fi
-check "README.md has them (make recipes RENEW=1)" diff $page "$work/page"
+for page in $first $other; do
+    check "$page (make recipes RENEW=1)" diff $page "$work/$(echo $page | tr / _)"
+done
 finish
