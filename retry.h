@@ -236,17 +236,18 @@
       AWS          3         1 s doubling to 20 s                             100, 1 for 5 successes
       AWS_2026     3         50 ms doubling to 20 s; from 1 s, throttled      35, 1 for 14 successes
 
-   Its `backoff` is a curve (RETRY_CURVE_x) over the number of retries, a cap (`max`), and jitter
-   (RETRY_JITTER_x); retry_backoff_delay computes one alone. Jitter is randomness in the delay:
-   without it, clients that failed together return together. When 10,000 clients have failed
+   A policy's `backoff` is a curve (RETRY_CURVE_x) over the number of retries, a cap (`max`), and
+   jitter (RETRY_JITTER_x); retry_backoff_delay computes one alone. Jitter is randomness in the
+   delay: without it, clients that failed together return together. When 10,000 clients have failed
    together (make storm), the busiest 10 ms that follow see 10,000 calls without jitter, 1,524 with
    FULL and 656 with DECORRELATED. A server's Retry-After raises the delay: to retry_after_max at
    most (AWS: 20 s), and by retry_after_slack at most (AWS_2026: 5 s). Set retry_after_spread, or a
    fleet that is told "in 30 s" returns together. retry_fail_fast() retries only what always is.
 
    A strategy of your own is a struct whose first member is a retry_strategy: a function. It may
-   leave the rest to retry_policy_after, or answer later (retry_action_pending, then retry_answer:
-   examples/custom_strategy.c). This one hears of progress: who got further waits little again.
+   leave the rest to retry_policy_after, or answer later (retry_action_pending, retry_answer:
+   examples/custom_strategy.c). This one hears of progress: a download that got on waits little
+   again.
 
       static retry_action resume(const retry_strategy *self, retry_request *request,
                                  const retry_failure *failure, retry_time now)
