@@ -246,8 +246,7 @@
 
    A strategy of your own is a struct whose first member is a retry_strategy: a function. It may
    leave the rest to retry_policy_after, or answer later (retry_action_pending, retry_answer:
-   examples/custom_strategy.c). This one hears of progress: a download that got on waits little
-   again.
+   examples/custom_strategy.c). This one hears of progress: a download that got on waits less.
 
       static retry_action resume(const retry_strategy *self, retry_request *request,
                                  const retry_failure *failure, retry_time now)
