@@ -476,12 +476,12 @@
 
       make cut PARTS="delay" PREFIX=nats_ OUT=nats_retry.h
 
-   These parts also give no warning with clang's -Weverything but -Wpadded and
-   -Wunsafe-buffer-usage, nor with clang-tidy's defaults; delay is C89 and C++98, too. MSVC was not
-   tried: /W4 warns of narrowing and shadowing, as -Wconversion and -Wshadow do, of which there is
-   none.
+   delay and backoff are C89 and C++98, too. In these five parts clang's -Weverything warns of
+   nothing but -Wpadded and -Wunsafe-buffer-usage (delay: in C++, too), and clang-tidy's defaults of
+   nothing. MSVC was not tried. Of what its /W4 adds, -Wconversion, -Wshadow and -Wunused find
+   nothing.
 
-   Without either, the functions are hidden: gcc and clang do not export them from a shared library.
+   Else the functions are hidden: gcc and clang do not export them from a shared library.
    If programs are to call them, define RETRY_API in every file, before the #include, as extern
    __attribute__((visibility("default"))) or __declspec(dllexport). Do not hand on a user's 0 that
    means "none": here 0 is the default. No timeout is UINT32_MAX, n retries are max_attempts n + 1,
