@@ -475,6 +475,11 @@
 
       make cut PARTS="delay" PREFIX=nats_ OUT=nats_retry.h
 
+   delay and backoff are C89 and C++98, too. In these five parts clang's -Weverything warns of
+   nothing but -Wpadded and -Wunsafe-buffer-usage (delay: in C++, too), and clang-tidy's defaults of
+   nothing. MSVC was not tried. Of what its /W4 adds, -Wconversion, -Wshadow and -Wunused find
+   nothing.
+
    Without either, the functions are hidden: gcc and clang do not export them from a shared library.
    If programs are to call them, define RETRY_API in every file, before the #include, as extern
    __attribute__((visibility("default"))) or __declspec(dllexport). Do not hand on a user's 0 that
