@@ -241,57 +241,18 @@ $(BUILD)/retry-arduino.zip: retry.h $(shell find examples/arduino -type f) | $(B
 VERSION = $(shell awk '/define RETRY_VERSION_[MP]/ { v = v dot $$3; dot = "." } END { print v }' \
 	retry.h)
 
-define PKGCONFIG_FILE
-prefix=$${pcfiledir}/../..
-includedir=$${prefix}/include
-
-Name: retry
-Description: Decides whether and when to try again: retry.h and errmap.h (which needs jsmn.h)
-Version: $(VERSION)
-Cflags: -I$${includedir}
-endef
-
-define CMAKE_FILE
-if(NOT TARGET retry::retry)
-  add_library(retry::retry INTERFACE IMPORTED)
-  get_filename_component(retry_INCLUDE_DIRS "$${CMAKE_CURRENT_LIST_DIR}/../../../include" ABSOLUTE)
-  if(NOT CMAKE_CROSSCOMPILING)
-    find_path(retry_JSMN_INCLUDE_DIR jsmn.h)
-  endif()
-  if(retry_JSMN_INCLUDE_DIR)
-    list(APPEND retry_INCLUDE_DIRS "$${retry_JSMN_INCLUDE_DIR}")
-  endif()
-  set_property(TARGET retry::retry PROPERTY
-    INTERFACE_INCLUDE_DIRECTORIES "$${retry_INCLUDE_DIRS}")
-endif()
-endef
-
-define CMAKE_VERSION_FILE
-set(PACKAGE_VERSION $(VERSION))
-string(REGEX MATCH "^[0-9]+" retry_MAJOR "$${PACKAGE_VERSION}")
-if(NOT PACKAGE_FIND_VERSION VERSION_GREATER PACKAGE_VERSION
-    AND PACKAGE_FIND_VERSION_MAJOR STREQUAL retry_MAJOR)
-  set(PACKAGE_VERSION_COMPATIBLE TRUE)
-  if(PACKAGE_FIND_VERSION VERSION_EQUAL PACKAGE_VERSION)
-    set(PACKAGE_VERSION_EXACT TRUE)
-  endif()
-endif()
-endef
-
+# As cmake --install does it (examples/cmake_fetch).
 INSTALLED = $(DESTDIR)$(PREFIX)
-install: export PKGCONFIG = $(PKGCONFIG_FILE)
-install: export CONFIG = $(CMAKE_FILE)
-install: export CONFIG_VERSION = $(CMAKE_VERSION_FILE)
 install: ## 2 |  | copy the headers to PREFIX (pkg-config, CMake)
 	@mkdir -p "$(INSTALLED)" 2> /dev/null && test -w "$(INSTALLED)" || \
 		{ echo "cannot write to $(INSTALLED): try make $@ PREFIX=$$HOME/.local" >&2; exit 1; }
-	@install -d "$(INSTALLED)/include" "$(INSTALLED)/share/pkgconfig" \
-		"$(INSTALLED)/share/cmake/retry"
+	@cd "$(INSTALLED)" && install -d include share/pkgconfig share/cmake/retry share/doc/retry
 	@install -m 644 $(HEADERS) "$(INSTALLED)/include"
-	@umask 022 && printf '%s\n' "$$PKGCONFIG" > "$(INSTALLED)/share/pkgconfig/retry.pc"
-	@umask 022 && cd "$(INSTALLED)/share/cmake/retry" && \
-		printf '%s\n' "$$CONFIG" > retryConfig.cmake && \
-		printf '%s\n' "$$CONFIG_VERSION" > retryConfigVersion.cmake
+	@install -m 644 examples/cmake_fetch/retryConfig*.cmake "$(INSTALLED)/share/cmake/retry"
+	@umask 022 && sed 's/@PACKAGE_VERSION@/$(VERSION)/' examples/cmake_fetch/retry.pc.in \
+		> "$(INSTALLED)/share/pkgconfig/retry.pc"
+	@umask 022 && awk '/^   MIT License$$/ { on = 1 } /^\*\/$$/ { on = 0 } on { sub(/^   /, ""); print }' retry.h \
+		> "$(INSTALLED)/share/doc/retry/copyright"
 	@echo "installed retry $(VERSION) into $(INSTALLED)"
 
 $(BUILD)/retry.1: examples/retry/retry.1 retry.h | $(BUILD)

@@ -17,32 +17,50 @@
 
    QUICK START
    Define RETRY_IMPLEMENTATION in ONE C or C++ file before you include this one; it compiles retry.h
-   there too. This program parses a map with one code and decides a response with that code.
+   there too. This program parses a map with one code. The first answer to its operation has that
+   code, and the operation is tried again.
 
+      #define _POSIX_C_SOURCE 200809L
       #define RETRY_IMPLEMENTATION
+      #define RETRY_SYSTEM_CLOCK
       #include "errmap.h"
       #include <stdio.h>
 
       static const char json[] = "{\"version\":2,\"revision\":1,\"errors\":{\"7f\":{"
                                  "\"name\":\"BUSY\",\"attrs\":[\"temp\",\"retry-later\"]}}}";
+      static errmap map; // of a node
+
+      static bool attempt(void *context, const retry_operation *op, const retry_step *step,
+                          retry_failure *failure)
+      {
+          uint16_t status = op->request.retries == 0 ? 0x7f : 0; // your call: a SET, 0x01
+          errmap_advice advice = errmap_classify_kv(&map, status, 0x01);
+          (void)context, (void)step;
+          *failure = advice.failure;
+          return status == 0 || advice.success;
+      }
 
       int main(void)
       {
           static errmap_entry entries[128];
-          static retry_request request;
-          errmap map;
+          static retry_service service;
+          static retry_operation op;
+          retry_clock clock = retry_system_clock();
           errmap_error error; // error.offset is where a text is wrong
           errmap_status status = errmap_parse(&map, json, sizeof json - 1, entries, 128, &error);
-          retry_begin(&request, 0); // 0 is the time; see retry.h for requests, clients and budgets
-          errmap_advice advice = errmap_classify_kv(&map, 0x7f, 0x01); // status 0x7f to a SET, 0x01
-          retry_decision decision = retry_orchestrate(&request, &advice.failure, 0);
-          printf("%s: %s\n", errmap_status_text(status), retry_verdict_name(decision.verdict));
+          service.client.cut_after = 1000; // ms; see retry.h for clients and budgets
+          retry_service_init(&service, clock.now(clock.context));
+          op.request.timeout = 2500; // ms
+          op.request.idempotent = errmap_idempotent_kv(0x01);
+          retry_step end = retry_run(&op, &service, &clock, attempt, NULL);
+          printf("%s: %s, retries: %u\n", errmap_status_text(status),
+                 retry_verdict_name(end.verdict), (unsigned)op.request.retries);
           return 0;
       }
 
    It prints:
 
-      the map is valid: RETRY
+      the map is valid: SUCCESS, retries: 1
 
    OPTIONS
       macro                  default      set it        what it does
@@ -117,21 +135,22 @@
 
       static errmap_strategy strategy = ERRMAP_STRATEGY(NULL, NULL); // its map, its fallback
       strategy.map = &map;
-      client.strategy = &strategy.base;
+      service.client.strategy = &strategy.base; // before retry_service_init
 
    Codes without a specification go to the fallback, which is retry_best_effort() if it is NULL. An
    exponential delay is interval ^ retries. `ceil` limits it and the linear one, but not `after`.
 
    NOT MY VBUCKET
-   A node that no longer has an operation's vbucket answers with status 0x07. errmap_nmv says in
-   which of the bucket's maps to look next, the current or the fast-forward map, and when:
+   A vbucket is the part of a bucket that a key is in. A node that no longer has it answers with
+   status 0x07. errmap_nmv says in which of the bucket's maps to look for the node next, the current
+   or the fast-forward map, and when:
 
       errmap_nmv_begin(&nmv, revision);                             // with the operation
       step = errmap_nmv_rejected(&nmv, revision, has_fast_forward); // 0x07: step.map, step.delay
       step = errmap_nmv_config(&nmv, revision);                     // a map came during the wait
 
-   To let retry.h wait for step.delay, hand it the failure as an order: set failure.pushback to
-   true, and failure.retry_after to step.delay.
+   To let retry.h wait for step.delay, set failure.pushback to true, and failure.retry_after to
+   step.delay.
 
    THREADS, NODES, FIRMWARE
    Each node has a map of its own: keep one errmap and one errmap_strategy for each node. A parsed
@@ -488,7 +507,7 @@ typedef struct errmap_nmv_step {
 } errmap_nmv_step;
 
 /* One operation's way through the bucket's maps. To let the orchestrator obey a step, hand it the
-   failure with `pushback` true and `retry_after` the step's delay: without the order its own ladder
+   failure with `pushback` true and `retry_after` the step's delay: without that its own ladder
    for always-retry reasons holds. Source: RFC 0005. */
 typedef struct errmap_nmv {
     retry_ms interval;            /* ms between attempts on the same map (default: 0: 100 ms) */
@@ -2183,14 +2202,14 @@ RETRY_API retry_action errmap_strategy_after(const retry_strategy *self, retry_r
     const errmap_entry *entry;
     retry_ms delay;
     if (!self || !request || !failure)
-        return retry_action_none(RETRY_CAUSE_MISUSE);
+        return retry_policy_after(NULL, request, failure, now); /* MISUSE: RETRY_ASSERT stops */
     if (!retry_permitted(request, failure))
         return retry_action_none(RETRY_CAUSE_NOT_IDEMPOTENT);
     entry = errmap__ruling(strategy->map, failure);
     if (!entry) {
         fallback = strategy->fallback ? strategy->fallback : retry_best_effort();
         return fallback->retry_after ? fallback->retry_after(fallback, request, failure, now)
-                                     : retry_action_none(RETRY_CAUSE_MISUSE);
+                                     : retry_policy_after(NULL, request, failure, now);
     }
     delay = errmap_spec_delay(entry, request->code_retries);
     if (entry->max_duration != 0) {

@@ -54,20 +54,19 @@
    failed may still have been carried out: the server did the work, and its answer was lost. Then
    op.request.ambiguous is true. Report it as "perhaps done", not as "failed".
 
-   Retry at one layer only: three attempts at each of five layers are 243 calls. See what the
-   library below retries: libmosquitto sends QoS 1 and 2 again, so pace its reconnects only;
-   libcurl: FAILURES.
+   Retry at one layer only: three attempts at each of five layers are 243 calls. The library below
+   may retry: libmosquitto QoS 1 and 2 (pace only its reconnects), libcurl (see FAILURES).
 
-   A call that may block until it works needs only a delay: here 100 ms doubling to 5 s, of which
-   half is random. Where you poll "is it time?", draw once and keep it.
+   For a call that may block until it works you need only a delay, here 100 ms doubling to 5 s, of
+   which half is random. Where you poll "is it time?", draw once and keep it.
 
       for (uint32_t retries = 0; !try_it(); retries++)
           sleep_ms(retry_delay(100, 5000, retries, RETRY_RATIO(0.5), RETRY_RATIO(1), retry_draw()));
 
    THE LOOP
    retry_run blocks: it waits by your clock's sleep. Every other function only decides. It never
-   sleeps, reads a clock, allocates, locks, prints or does I/O, so it fits any event loop. There
-   each operation is a struct of yours with a retry_operation, and has one function and one timer:
+   sleeps, reads a clock, allocates, locks, prints or does I/O, so it fits any event loop. There an
+   operation is a struct of yours with a retry_operation, a timer and a function:
 
       static void advance(operation *op)
       {
@@ -91,9 +90,9 @@
       retry_stop(&op->retry, now_ms());                  // nobody waits for it any more
       retry_skip_wait(&op->retry, now_ms());             // the network is back: retry now
 
-   Its `what`, `verdict` and `cause` are uint8_t: a RETRY_DO_x, RETRY_VERDICT_x and RETRY_CAUSE_x.
-   - SEND: send the request. A copy is one sending of it: number 0, unless you hedge. retry_next
-     watches its time. What cannot be sent has failed: send_copy may call retry_ended itself.
+   A step's `what`, `verdict` and `cause` are uint8_t: RETRY_DO_x, RETRY_VERDICT_x, RETRY_CAUSE_x.
+   - SEND: send the request. A copy is one sending of it: number 0, unless you hedge. It has
+     step.timeout ms, which retry_next watches. If it cannot be sent, call retry_ended.
    - CANCEL: abort the copy; its time is over. Close its connection (curl_multi_remove_handle does):
      a late answer must not be taken for the next one's. Do not call retry_ended for it any more.
    - WAIT: for step.delay ms (UINT32_MAX: no timer), or until something happens. The cause is NONE
@@ -101,8 +100,8 @@
      server bears. To be PACED is no retry, and costs nothing.
    - END: SUCCESS, FAIL, or EXPIRE if the time does not suffice for another attempt.
 
-   PACED operations ask again at random times. If they are many, wake the one that began first
-   whenever a copy has ended or was cancelled:
+   PACED operations ask again at random times. If they are many, whenever a copy has ended or was
+   cancelled wake the one that you started first (at `began`):
 
       operation *first = NULL;
       for (operation *each = operations; each < operations + COUNT; each++)
@@ -112,7 +111,7 @@
           advance(first);
 
    While a server is down, operations can end as fast as you begin them. So a queue's worker puts
-   back what can be done later, and waits END's `delay`, if the library knows when to ask again.
+   back what can be done later, and waits END's `delay` in ms (0: nobody knows).
 
       if (end.cause == RETRY_CAUSE_DEADLINE || end.cause == RETRY_CAUSE_BUDGET_EXHAUSTED ||
           end.cause == RETRY_CAUSE_CIRCUIT_OPEN || end.cause == RETRY_CAUSE_THROTTLED) {
@@ -223,10 +222,12 @@
 
    A policy decides whether and when. A service's waits up to 100 ms, doubling up to 5 s, or up to
    10 s after throttled answers, all at random (full jitter), and has no limit of attempts but the
-   timeout. Others start from a preset, RETRY_POLICY_x, which has a budget, RETRY_BUDGET_x:
+   timeout. Others start from a preset, with its budget:
 
-      static retry_policy policy = RETRY_POLICY_AWS;
-      policy.max_attempts = 5, client.strategy = &policy.base; // attempts: the first included
+      static const retry_policy policy = RETRY_POLICY_AWS;
+      static const retry_budget_options options = RETRY_BUDGET_AWS;
+      service.policy = policy, service.budget.options = options; // before retry_service_init
+      service.policy.max_attempts = 5;                           // the first one included
 
       preset       attempts  delays, with full jitter                         retries in a burst
       -----------  --------  -----------------------------------------------  ----------------------
@@ -241,12 +242,11 @@
    together (make storm), the busiest 10 ms that follow see 10,000 calls without jitter, 1,524 with
    FULL and 656 with DECORRELATED. A server's Retry-After raises the delay: to retry_after_max at
    most (AWS: 20 s), and by retry_after_slack at most (AWS_2026: 5 s). Set retry_after_spread, or a
-   fleet that is told "in 30 s" returns together. retry_fail_fast() retries nothing of all that.
+   fleet that is told "in 30 s" returns together. retry_fail_fast() retries only what always is.
 
-   A strategy of your own is a struct whose first member is a retry_strategy, a function. It may
-   call retry_policy_after for the rest, or answer later (retry_action_pending, then retry_answer:
-   examples/custom_strategy.c). This one hears of progress: who has got on begins with short delays
-   again.
+   A strategy of your own is a struct whose first member is a retry_strategy: a function. It may
+   leave the rest to retry_policy_after, or answer later (retry_action_pending, then retry_answer:
+   examples/custom_strategy.c). This one hears of progress: who got further waits little again.
 
       static retry_action resume(const retry_strategy *self, retry_request *request,
                                  const retry_failure *failure, retry_time now)
@@ -286,13 +286,12 @@
    retries in each of a thousand processes are too many: there set service.budget.options.retry_cost
    to RETRY_TOKENS(1). To wait for a server that is not up yet costs nothing: set a timeout, and
    leave max_attempts 0, as refused attempts count. Whoever is alone, and would rather wait than
-   fail (a device, a job), takes a budget whose `expire` is 0, which starts full, or none.
+   fail (a device, a job), takes a budget whose `expire` is 0: it starts full.
 
    retry_budget_init fills a budget of your own (RETRY_BUDGET_GRPC pays for 4 retries, and while it
-   is half full), retry_budget_balance tells what it holds. Retries that you decide yourself pay by
+   is half full), retry_budget_balance tells what it holds. Your own retries pay by
    retry_budget_withdraw and retry_budget_deposit. One budget for many servers lets the one that is
-   down use up the retries of all: give each a service. For hosts not known beforehand retry_scopes
-   has one for each name:
+   down use up the retries of all: give each a service. For hosts not known before: retry_scopes.
 
       op->retry.request.client = retry_scope_client(&scopes, host, strlen(host), now);
       retry_start(&op->retry, NULL, now);
@@ -325,8 +324,8 @@
    address of many servers, where it would shut out the healthy ones. Costs: while those of all
    nodes are open every operation fails; one may refuse for 2 s when the node is well again; 64
    bytes; about 155 instructions. A node with fewer attempts needs `in_a_row` (5, say). Log
-   retry_breaker_get and _state; _set takes a node out, _reset back. Without operations:
-   retry_breaker_ask, then _report or _release.
+   retry_breaker_get; _set takes a node out, _reset back. Without operations: retry_breaker_ask,
+   _report, _release.
 
    Against load. AIMD LIMIT (retry_aimd): how many at once? It halves when the server is in trouble,
    and grows by one a round trip while half of it is in use. At its floor of one, while nothing is
@@ -338,10 +337,9 @@
    share it. Costs: attempts over the limit are PACED; 40 bytes; about 273 instructions.
 
    THROTTLE (retry_throttle, retry_gates_throttle): what would be refused anyway? When a client
-   sends over `k` (2) times what is accepted, the throttle drops the rest at random: FAIL,
-   THROTTLED. Use it when first attempts alone are too many, as no budget limits those. Not for few
-   calls. Costs: for 4 s more it drops some that would be accepted; 32 bytes; about 142
-   instructions.
+   sends over `k` (2) times what is accepted, it drops the rest at random (FAIL, THROTTLED). Use it
+   when first attempts alone are too many: no budget limits those. Not for few calls. Costs: for 4 s
+   more it drops some that would be accepted; 32 bytes; about 142 instructions.
 
    RATE (retry_rate, retry_gates_rate): how fast? Use it when the server answers 429, or states its
    limit. After a half second in which a 429 came, the limit is the rate that was accepted in it.
@@ -354,8 +352,7 @@
    For latency. LATENCY (retry_latency, retry_gates_latency): how late is late? Use it for hedging,
    one for each kind of operation. It learns the time within which 95 % are answered. It has no
    estimate before 768 attempts (3,072 for 99 %). Not for reports. Costs: 24 bytes; about 120
-   instructions. For metrics: retry_aimd_limit, retry_rate_get, retry_latency_get, and
-   gates.in_flight.
+   instructions. For metrics: gates.in_flight, retry_aimd_limit, retry_rate_get, retry_latency_get.
 
    HEDGING
    Hedging sends a second copy of a late attempt, best to another node. The first answer wins. Only
@@ -395,12 +392,12 @@
    TEXTS AND LOGS
    Policies and budgets can be read from a flag or a configuration file. White space and commas
    separate words; the first may be a preset. Durations are 250 (ms), 1.5s, 1h30m, 1d. `error` says
-   where the text is wrong, and why. retry_parse_budget reads a retry_budget_options. Those of a
-   service are service.policy and service.budget.options: read them before retry_service_init.
+   where the text is wrong, and why. Read them before retry_service_init; retry_parse_budget is for
+   service.budget.options, retry_parse_duration for a duration.
 
       const char *text = "aws attempts=5 initial=100ms max=10s jitter=equal";
       retry_text_error error;
-      if (!retry_parse_policy(&policy, text, strlen(text), &error))
+      if (!retry_parse_policy(&service.policy, text, strlen(text), &error))
           fprintf(stderr, "%s: %s\n", text + error.offset, error.text);
 
       policy    best-effort (the default: 1 to 500 ms) smithy aws aws-2026 grpc rfc0049 controlled
@@ -418,7 +415,8 @@
 
    Delays after throttled answers are never shorter than others: `initial=` raises, `max=` caps
    both. client.observe hears each decision, and once each end. `failure` is NULL for a success, a
-   cancellation and a gate's refusal. This one writes "retry: verdict=RETRY delay=74ms ...":
+   cancellation and a gate's refusal. A request has its past: retries, code, `reasons`
+   (retry_reason_set_has). This one writes "retry: verdict=RETRY delay=74ms ...":
 
       static void log_decision(void *context, const retry_request *request,
                                const retry_failure *failure, const retry_decision *decision)
@@ -435,10 +433,12 @@
    days has expired. Delays over 2^31 ms count as that, timeouts over 2^32 - 65,536 as none.
 
    While the machine sleeps, retry_system_clock goes on with Linux, Android and OpenBSD
-   (CLOCK_BOOTTIME), macOS and Windows. With FreeBSD and others it stands still, and an operation
-   lasts so much longer. In a test the time is a variable that sleep moves on, and client.random (a
-   connection's `random`) returns 0 for the shortest delays, UINT32_MAX for the longest. A sleep may
-   call retry_stop: retry_run then ends. Here SIGTERM's handler writes a byte to a pipe:
+   (CLOCK_BOOTTIME), macOS and Windows. With others it stands still, and an operation lasts so much
+   longer.
+
+   In a test the time is a variable that sleep moves on, and client.random (a connection's `random`)
+   returns 0 for the shortest delays, UINT32_MAX for the longest. A sleep may call retry_stop:
+   retry_run then ends. Here SIGTERM's handler writes a byte to a pipe:
 
       static retry_time test_now(void *time) { return *(retry_time *)time; }
       static void test_sleep(void *time, retry_ms delay) { *(retry_time *)time += delay; }
@@ -470,16 +470,10 @@
    INSIDE A LIBRARY
    A library brings a copy of its own, which must not meet the copy of another. Wrap it in one file
    that defines RETRY_STATIC and RETRY_IMPLEMENTATION. A file that needs only the types defines
-   RETRY_STATIC alone: a call there is an error. Or cut out the parts that you need, under a prefix
-   of yours: delay (retry_delay alone, 60 lines), backoff, retry-after, connection, breaker, any
-   other section of this file by its title, or functions by their names:
+   RETRY_STATIC alone: a call there is an error. Or cut out the parts that you need (delay, backoff,
+   retry-after, connection, breaker, or names of functions):
 
       make cut PARTS="delay" PREFIX=nats_ OUT=nats_retry.h
-
-   These parts also give no warning with clang's -Weverything but -Wpadded and
-   -Wunsafe-buffer-usage, nor with clang-tidy's defaults; delay is C89 and C++98, too. MSVC was not
-   tried: /W4 warns of narrowing and shadowing, as -Wconversion and -Wshadow do, of which there is
-   none.
 
    Without either, the functions are hidden: gcc and clang do not export them from a shared library.
    If programs are to call them, define RETRY_API in every file, before the #include, as extern
@@ -498,7 +492,7 @@
    about 1.7, and all of this file about 22. An operation takes 112 bytes of RAM. With RETRY_STATIC
    the compiler leaves out more: on a Cortex-M3 a delay of a constant backoff takes 38 bytes. Call
    retry_seed() with the device's id. Before the first connection wait for retry_phase(&id, sizeof
-   id, 30000) ms, or a fleet that lost power together returns together.
+   id, 30000) ms, or a fleet that lost power together returns together; so with periodic work.
 
    The clock has to go on while the device sleeps, and to wrap at 2^32 ms. Ticks of 32 bits do so if
    their rate divides 1,000. Ticks of 16 bits, or of 300 or 1,024 Hz, do not: a request then expires
@@ -513,7 +507,7 @@
 
    Run on Cortex-M0 and M3, 32-bit RISC-V and AVR, all emulated; compiled for Xtensa. IAR and Keil
    were not tried. SDCC (STM8, Z80) cannot compile this file, which passes structs by value. It
-   compiles the parts delay, backoff, retry-after and connection that `make cut` takes out.
+   compiles the parts delay, retry-after and connection that `make cut` takes out.
 
    C++, THREADS, FORK
    C++: a lambda without captures is a retry_attempt_fn; examples/lambda.cpp wraps one with
@@ -1163,12 +1157,14 @@ RETRY_API uint32_t retry_budget_balance(const retry_budget *budget);
    have earned of late: a tenth of a token each, as they expire after 10 s. A retry costs a quarter,
    after a time-out or a throttled answer a whole token. It holds 20 tokens at most for each
    operation that is in flight at once (saturating). */
-#define RETRY_BUDGET_BEST_EFFORT(in_flight)                                                       \
-    RETRY__INIT(                                                                                  \
-        RETRY__CAST(uint32_t, RETRY__CAST(uint64_t, in_flight) > UINT32_MAX / (20 * RETRY__TOKEN) \
-                                  ? UINT32_MAX                                                    \
-                                  : RETRY__CAST(uint32_t, in_flight) * 20 * RETRY__TOKEN),        \
-        RETRY_TOKENS(0.25), RETRY_TOKENS(1), RETRY_TOKENS(1), RETRY_TOKENS(0.1), 0, 0, 0, false,  \
+#define RETRY_BUDGET_BEST_EFFORT(in_flight)                                                      \
+    RETRY__INIT(                                                                                 \
+        RETRY__CAST(uint32_t,                                                                    \
+                    RETRY__CAST(uint64_t, in_flight) >> 32 != 0 ||                               \
+                            RETRY__CAST(uint64_t, in_flight) * 20 * RETRY__TOKEN > UINT32_MAX    \
+                        ? UINT32_MAX                                                             \
+                        : RETRY__CAST(uint64_t, in_flight) * 20 * RETRY__TOKEN),                 \
+        RETRY_TOKENS(0.25), RETRY_TOKENS(1), RETRY_TOKENS(1), RETRY_TOKENS(0.1), 0, 0, 0, false, \
         false, 10000, RETRY_PER_SECOND(0.05))
 
 /* ---- Connection ---------------------------------------------------------------------------- */

@@ -88,6 +88,8 @@ static retry_failure classify(const http_job *job, CURLcode code)
     curl_easy_getinfo(job->easy, CURLINFO_REQUEST_SIZE, &sent);
     if (code == CURLE_OK && job->header_complete)
         return retry_classify_http((int)job->status, job->retry_after);
+    if (hopeless(code) && sent > 0)
+        failure.reason = RETRY_REASON_UNKNOWN; /* final, and perhaps done */
     if (hopeless(code))
         return failure;
     if (sent > 0)

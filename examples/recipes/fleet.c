@@ -1,6 +1,6 @@
 /* fleet.c: a thousand processes that share nothing, and call one server, which fails for ten
    seconds. All of it is simulated (examples/storm/crowd.h). Prints what became of them, of some
-   that do not retry, and of some whose retries nothing limits.
+   that do not retry, and of some that retry by the same policy, and nothing limits them.
        cc -o fleet examples/recipes/fleet.c -lm
        ./fleet */
 #define RETRY_IMPLEMENTATION
@@ -51,11 +51,14 @@ static void fail(crowd *fleet, const char *name, uint32_t fault)
            begun, done, sent, after);
 }
 
-/* The server does 200 operations a second, and is asked for 60 % of that. */
+/* The server does 200 operations a second, and is asked for 60 % of that. All have one policy. */
 static void simulate(const char *name, uint32_t subset, retry_ms cut_after)
 {
     static crowd fleet, healthy;
+    static retry_service one;
     crowd_set set = {.clients = PROCESSES, .timeout = 5000, .cut_after = cut_after};
+    set_up(&one, 0);
+    set.strategy = one.client.strategy;
     set.utilisation = 60;
     set.length = LENGTH;
     set.queue = CROWD_QUEUE;

@@ -76,9 +76,12 @@ static inline bool http_may_pass(CURLcode code)
 static inline retry_ms http_retry_after(CURL *curl)
 {
     struct curl_header *header;
+    int64_t date = time(NULL); /* or what the server's own clock shows, by which it means dates */
     retry_ms wait = 0;
+    if (curl_easy_header(curl, "Date", 0, CURLH_HEADER, -1, &header) == CURLHE_OK)
+        retry_parse_http_date(header->value, strlen(header->value), date, &date);
     if (curl_easy_header(curl, "Retry-After", 0, CURLH_HEADER, -1, &header) == CURLHE_OK)
-        retry_parse_retry_after(header->value, strlen(header->value), time(NULL), &wait);
+        retry_parse_retry_after(header->value, strlen(header->value), date, &wait);
     return wait;
 }
 

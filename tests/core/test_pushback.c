@@ -270,7 +270,7 @@ static void test_forbidden_for_every_reason(void)
             failure.reason = (retry_reason)reason;
             failure.safety = (uint8_t)safety;
             decision = ordered(FORBIDDEN);
-            check_row("reason 0x%04x, safety %u", (unsigned)reason, safety);
+            check_row("reason 0x%02x, safety %u", (unsigned)reason, safety);
             CHECK_EQUAL(RETRY_VERDICT_FAIL, decision.verdict);
             CHECK_EQUAL(safety == RETRY_SAFETY_NO ? RETRY_CAUSE_UNSAFE : RETRY_CAUSE_PUSHBACK,
                         decision.cause);

@@ -23,8 +23,9 @@ for fault in refused frozen; do
         holds "\"$(back $fault "$own")\" + 0 <= 1 && \"$(back $fault "$own")\" != \"never\" &&
             \"$(back $fault "retries, cut")\" == \"never\""
 done
-verdict "refused: it sends at most a quarter of what nothing limits." \
-    holds "$(sent refused "$own") <= $(sent refused "retries, cut") / 4"
+verdict "refused: it sends less than what nothing limits; frozen: at most a third of it." \
+    holds "$(sent refused "$own") < $(sent refused "retries, cut") &&
+        $(sent frozen "$own") <= $(sent frozen "retries, cut") / 3"
 verdict "frozen: it sends no more than no retries." \
     holds "$(sent frozen "$own") <= $(sent frozen "no retries")"
 verdict "Those who are told to wait come back spread ($same_second of 1000 in a second)." \

@@ -57,13 +57,16 @@ install_in() {
 }
 installed() { (cd "$1" && find . -type f | sort | tr '\n' ' '); }
 files="./include/errmap.h ./include/retry.h ./share/cmake/retry/retryConfig.cmake"
-files="$files ./share/cmake/retry/retryConfigVersion.cmake ./share/pkgconfig/retry.pc "
+files="$files ./share/cmake/retry/retryConfigVersion.cmake ./share/doc/retry/copyright ./share/pkgconfig/retry.pc "
 
 quiet install_in "$root" "PREFIX=$work/first place"
 quiet install_in "$root" "PREFIX=$work/first place" # again, over it
 check "install: these files and no other" is "$(installed "$work/first place")" "$files"
 check "install: the headers are the headers" cmp "$root/retry.h" "$work/first place/include/retry.h"
 check "install: all may read" test -z "$(find "$work/first place" -type f ! -perm 644)"
+check "install: the licence is the header's" is \
+    "$(sed -n '/^   MIT License$/,$p' "$root/retry.h" | sed '$d; s/^   //')" \
+    "$(cat "$work/first place/share/doc/retry/copyright")"
 check "install: no place named" refused grep -r "$work" "$work/first place"
 prefix=$work/prefix
 mv "$work/first place" "$prefix" # what is installed can be moved
@@ -73,15 +76,21 @@ check "staged: these files and no other" is "$(installed "$work/stage")" \
     "$(echo "$files" | sed 's|\./|./usr/|g')"
 check "staged: the same" diff -r "$work/stage/usr" "$prefix"
 
-mkdir "$work/later"
+mkdir -p "$work/later/examples"
 cp "$root/Makefile" "$root/errmap.h" "$work/later"
+cp -r "$root/examples/cmake_fetch" "$work/later/examples"
 sed 's/\(define RETRY_VERSION_MINOR\) .*/\1 7/; s/\(define RETRY_VERSION_PATCH\) .*/\1 12/' "$root/retry.h" \
     > "$work/later/retry.h"
 quiet install_in "$work/later" PREFIX="$work/later/usr"
 check "a later version: pkg-config" grep -q "^Version: 4\.7\.12$" \
     "$work/later/usr/share/pkgconfig/retry.pc"
-check "a later version: CMake" grep -q "4\.7\.12" \
-    "$work/later/usr/share/cmake/retry/retryConfigVersion.cmake"
+
+# cmake_install FOLDER: what CMake installs of this repository
+cmake_install() {
+    cmake -S "$root/examples/cmake_fetch" -B "$work/cmake_install" && cmake --install "$work/cmake_install" --prefix "$1"
+}
+quiet cmake_install "$work/by_cmake"
+check "cmake --install: the same" diff -r "$work/by_cmake" "$prefix"
 
 # ---- pkg-config -----------------------------------------------------------------------------
 
@@ -149,6 +158,7 @@ cp -r "$root/retry.h" "$root/errmap.h" "$root/Makefile" "$root/README.md" "$root
 quiet git_here init --initial-branch=main
 quiet git_here add .
 quiet git_here commit --message="all of it"
+quiet git_here tag "v$version"
 here() { sed "s|https://git.example/retry.git|file://$work/origin|"; }
 
 folder fetched
@@ -169,11 +179,121 @@ cp -r "$root/examples/meson_wrap/." subprojects
 here < "$root/examples/meson_wrap/retry.wrap" > subprojects/retry.wrap
 cat > meson.build << 'END'
 project('wrapped', 'c', default_options: ['c_std=c99', 'werror=true', 'warning_level=3'])
-executable('app', 'install_app.c', dependencies: dependency('retry'))
+executable('app', 'install_app.c', dependencies: dependency('retry', version: ['>=4.0', '<5']))
 END
 quiet env CC="$cc" PKG_CONFIG_PATH= meson setup build
 quiet meson compile -C build
 works "Meson, fetched" build/app
+sed -i "s/'>=4.0', '<5'/'>=5'/" meson.build
+check "Meson, fetched: not version 5" refused env CC="$cc" PKG_CONFIG_PATH= meson setup later
+check "Meson, fetched: says why" says "$version but need.*>=5"
+
+# ---- ESP-IDF, a git dependency with `path:`, as far as its functions can be stood in for --------------
+
+# Its component manager hands on that folder alone.
+folder idf
+mkdir managed_components
+cp -r "$root/examples/idf_component" managed_components/retry
+here < "$root/examples/idf_component/idf_component.yml" > managed_components/retry/idf_component.yml
+cat > CMakeLists.txt << 'END'
+cmake_minimum_required(VERSION 3.16)
+project(stand_in C)
+function(idf_component_register)
+  cmake_parse_arguments(arg "" "" "SRCS;INCLUDE_DIRS" ${ARGN})
+  add_library(retry STATIC ${arg_SRCS})
+  target_include_directories(retry PUBLIC ${arg_INCLUDE_DIRS})
+endfunction()
+add_subdirectory(managed_components/retry)
+add_executable(app install_app.c)
+target_link_libraries(app retry)
+END
+sed -i 's/define RETRY_IMPLEMENTATION/define ERRMAP_IMPLEMENTATION/' install_app.c # the component has retry.h's
+quiet env CC="$cc" cmake -S . -B build
+quiet cmake --build build
+works "ESP-IDF, with stand-ins" build/app
+printf 'function(idf_component_register)\nendfunction()\ninclude(managed_components/retry/CMakeLists.txt)\n' > early.cmake
+quiet cmake -DCMAKE_BUILD_EARLY_EXPANSION=1 -P early.cmake
+
+# ---- What registries want ------------------------------------------------------------------------------
+
+packages=$root/examples/packages
+folder vcpkg
+cat > port.cmake << 'END'
+set(CURRENT_PACKAGES_DIR ${CMAKE_CURRENT_LIST_DIR}/packages)
+set(build ${CMAKE_CURRENT_LIST_DIR}/build)
+function(run)
+  execute_process(COMMAND ${ARGV} COMMAND_ERROR_IS_FATAL ANY)
+endfunction()
+function(vcpkg_from_git)
+  cmake_parse_arguments(arg "" "OUT_SOURCE_PATH;URL;REF" "" ${ARGV})
+  set(${arg_OUT_SOURCE_PATH} ${ROOT} PARENT_SCOPE)
+endfunction()
+function(vcpkg_cmake_configure SOURCE_PATH source)
+  run(cmake -S ${source} -B ${build})
+endfunction()
+function(vcpkg_cmake_install)
+  run(cmake --install ${build} --prefix ${CURRENT_PACKAGES_DIR})
+endfunction()
+function(vcpkg_cmake_config_fixup CONFIG_PATH path)
+  file(RENAME ${CURRENT_PACKAGES_DIR}/${path} ${CURRENT_PACKAGES_DIR}/share/retry)
+  file(REMOVE_RECURSE ${CURRENT_PACKAGES_DIR}/share/cmake)
+endfunction()
+function(vcpkg_fixup_pkgconfig)
+endfunction()
+function(vcpkg_install_copyright FILE_LIST file)
+  configure_file(${file} ${CURRENT_PACKAGES_DIR}/share/retry/copyright COPYONLY)
+endfunction()
+include(${PORT}/portfile.cmake)
+END
+quiet cmake "-DROOT=$root" "-DPORT=$packages/vcpkg/retry" -P port.cmake
+check "vcpkg, with stand-ins: these files" is "$(installed packages)" "./include/errmap.h ./include/retry.h \
+./share/pkgconfig/retry.pc ./share/retry/copyright ./share/retry/retryConfig.cmake ./share/retry/retryConfigVersion.cmake "
+cp "$root/tests/install/CMakeLists.txt" CMakeLists.txt
+quiet env CC="$cc" cmake -S . -B found "-DCMAKE_PREFIX_PATH=$work/vcpkg/packages"
+check "vcpkg, with stand-ins: found" says "retry $version"
+quiet cmake --build found
+works "vcpkg, with stand-ins" found/app_c
+check "vcpkg: its version" is "$(python3 -c 'import json, sys; print(json.load(open(sys.argv[1]))["version"])' \
+    "$packages/vcpkg/retry/vcpkg.json")" "$version"
+
+folder conan
+mkdir -p conan/tools
+cat > conan/__init__.py << 'END'
+class ConanFile:
+    pass
+END
+cat > conan/tools/cmake.py << 'END'
+import subprocess
+class CMake:
+    def __init__(self, recipe):
+        self.recipe = recipe
+    def configure(self, build_script_folder):
+        subprocess.check_call(["cmake", "-S", self.recipe.source_folder + "/" + build_script_folder, "-B", "build"])
+    def install(self):
+        subprocess.check_call(["cmake", "--install", "build", "--prefix", self.recipe.package_folder])
+END
+printf 'import shutil\ndef rename(recipe, old, new):\n    shutil.move(old, new)\n' > conan/tools/files.py
+echo 'Git = None' > conan/tools/scm.py
+cat > create.py << 'END'
+import os, sys
+sys.path[:0] = [".", sys.argv[1]]
+from conanfile import RetryConan
+recipe = RetryConan()
+recipe.source_folder, recipe.package_folder = sys.argv[2], os.path.abspath("package")
+recipe.build()
+recipe.package()
+print(recipe.version)
+END
+quiet env PYTHONDONTWRITEBYTECODE=1 python3 create.py "$packages/conan" "$root"
+check "Conan, with stand-ins: its version" says "^$version$"
+check "Conan, with stand-ins: these files" is "$(installed package)" \
+    "$(echo "$files" | sed 's|./share/doc/retry/copyright||; s|^|./licenses/copyright |' | tr -s ' ' '\n' | sort | tr '\n' ' ' | sed 's/^ //')"
+
+check "Bazel: read as Python, whose syntax it has" python3 -c \
+    'import ast, sys; ast.parse(open(sys.argv[1]).read())' "$packages/bazel/BUILD.bazel"
+for header in $(sed -n 's/.*hdrs = \["\(.*\)"\],/\1/p' "$packages/bazel/BUILD.bazel"); do
+    check "Bazel: $header is there" test -e "$root/$header"
+done
 
 # ---- Zephyr, as far as its functions can be stood in for -----------------------------------------
 
