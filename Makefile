@@ -82,7 +82,7 @@ PACKAGES_tcc = tcc
 PACKAGES_packages = $(sort $(foreach name,test-examples figures $(VERIFY),$(PACKAGES_$(name))))
 
 # Examples of one file that run by themselves; on a real server that tests/examples/NAME.sh breaks;
-# and README.md's recipes, each with its own server in tests/examples/recipe_NAME.sh.
+# and the recipes, each with its own server in tests/examples/recipe_NAME.sh.
 RUN = quickstart custom_strategy outage
 SERVED = redis mqtt lwip
 RECIPES = http transaction reconnect nodes hedge rate fleet shared loop delay
@@ -160,7 +160,7 @@ $(SERVED):
 	@$(MAKE) -s $(BUILD)/$@
 	@sh tests/examples/$@.sh $(BUILD)/$@
 
-recipes: ## 1 | 2 min | README.md's recipes; servers fail (RECIPES= RENEW=1)
+recipes: ## 1 | 2 min | all recipes, while servers fail (RECIPES= RENEW=1)
 	$(need)
 	@$(MAKE) -s $(addprefix $(BUILD)/recipes/,$(RECIPES))
 	@for name in $(RECIPES); do \
@@ -334,7 +334,7 @@ bench: ## 4 | 1 min | instructions, beside loops by hand and others
 	@$(ALIVE) sh tests/bench/operation.sh $(BUILD)
 	@$(ALIVE) sh tests/bench/errmap.sh $(BUILD)
 
-figures: $(BUILD)/storm $(BUILD)/peers ## 4 | 2 min | measure the figures in the texts (RENEW=1)
+figures: $(BUILD)/storm $(BUILD)/peers $(BUILD)/outage ## 4 | 2 min | measure the figures in the texts (RENEW=1)
 	$(need)
 	@$(MAKE) -s $(BUILD)/http_curl $(BENCHES)
 	@$(if $(RENEW),RENEW=1) $(ALIVE) sh tests/compile/test_figures.sh $(BUILD)

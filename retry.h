@@ -1253,7 +1253,8 @@ RETRY_API retry_failure retry_classify_grpc(int status);
       EAI_AGAIN (-3 of glibc and musl; WSATRY_AGAIN)
       EMFILE ENFILE ENOBUFS ENOMEM EADDRNOTAVAIL: what      SOCKET_NOT_AVAILABLE  the same
       this machine lacks for a while                        of fault CLIENT
-      ETIMEDOUT, EAGAIN and EWOULDBLOCK (SO_RCVTIMEO)       SOCKET_NOT_AVAILABLE  ATTEMPT_TIMED_OUT
+      ETIMEDOUT, EAGAIN and EWOULDBLOCK (SO_RCVTIMEO),      SOCKET_NOT_AVAILABLE  ATTEMPT_TIMED_OUT
+      EINPROGRESS (connect with SO_SNDTIMEO, on Linux)
       all others: EINVAL, EACCES, EBADF, EINTR ...          NONE                  SOCKET_CLOSED_
                                                                                   WHILE_IN_FLIGHT */
 RETRY_API retry_failure retry_classify_errno(int error, bool sent);
@@ -3562,8 +3563,8 @@ static const int retry__errors_here[] = {
     RETRY__POSIX(EMFILE, ENFILE, ENOMEM, ENOBUFS, EADDRNOTAVAIL),
     RETRY__WINSOCK(10049, 10024, 10055, 10055, 10055)};
 
-static const int retry__errors_timeout[] = {RETRY__POSIX(ETIMEDOUT, EWOULDBLOCK, EAGAIN),
-                                            RETRY__WINSOCK(10060, 10035)};
+static const int retry__errors_timeout[] = {
+    RETRY__POSIX(ETIMEDOUT, EWOULDBLOCK, EAGAIN, EINPROGRESS), RETRY__WINSOCK(10060, 10035)};
 
 static bool retry__among(const int *numbers, size_t size, int number)
 {

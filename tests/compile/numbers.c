@@ -1,4 +1,4 @@
-/* The numbers of README.md and of retry.h's manual that are defaults, presets or arithmetic: each
+/* The numbers of the pages and of retry.h's manual that are defaults, presets or arithmetic: each
    line is a file, a tab, and words that it has, with the numbers as the library behaves here. For
    test_numbers.sh. */
 #define RETRY_IMPLEMENTATION
@@ -8,6 +8,7 @@
 
 #define MANUAL "retry.h\t"
 #define README "README.md\t"
+#define RECIPES "examples/recipes/README.md\t"
 
 static unsigned whole(uint32_t number)
 {
@@ -349,6 +350,21 @@ static void print_service(void)
            in_hand(&service, options->timeout_cost, 1),
            in_hand(&service, options->timeout_cost, 10),
            in_hand(&service, options->timeout_cost, 100));
+    printf(README
+           "default: %u s for an operation, delays that double from %u ms to %u s, %u attempts "
+           "at once.\n",
+           default_timeout(), whole(usual->initial), whole(usual->max / 1000),
+           whole(service.limit.max));
+    printf(README
+           "A retry costs %s of a token, after a time-out or a 429 %s; %s successes earn one.\n",
+           options->retry_cost == RETRY_TOKENS(0.25) ? "a quarter" : "?",
+           options->timeout_cost == RETRY_TOKENS(1) && options->throttle_cost == RETRY_TOKENS(1)
+               ? "a whole one"
+               : "?",
+           options->success_deposit == RETRY_TOKENS(0.1) ? "ten" : "?");
+    printf(README "one token, and again %.0f s after it was spent: %s retries.\n",
+           1 / tokens(options->base_per_second),
+           in_hand(&service, options->retry_cost, 0) == 4 ? "four" : "?");
     printf(MANUAL "RETRY_BUDGET_GRPC pays for %u retries\n", burst(&grpc, &successes));
 }
 
@@ -377,9 +393,9 @@ int main(void)
     printf(MANUAL "request.timeout %u s ms, waits included; UINT32_MAX: no limit\n",
            default_timeout());
     printf(MANUAL "three attempts at each of five layers are %u calls\n", 3 * 3 * 3 * 3 * 3);
-    printf(README "Three attempts at each of five layers are %u calls\n", 3 * 3 * 3 * 3 * 3);
+    printf(README "three attempts at each of five layers are %u calls\n", 3 * 3 * 3 * 3 * 3);
     printf(MANUAL "full jitter makes 0 of each delay of up to %u s\n", no_delay());
-    printf(README "asked for 30 s: over 30 to %u s\n", spread_order());
+    printf(RECIPES "asked for 30 s: over 30 to %u s\n", spread_order());
     printf(MANUAL "as gRPC does: %u s, %.3g s, %.3g s ... up to %u minutes, %.0f %% more or less\n",
            whole(retry_backoff_base(&gaps, 0) / 1000), retry_backoff_base(&gaps, 1) / 1000.0,
            retry_backoff_base(&gaps, 2) / 1000.0, whole(gaps.max / 60000),

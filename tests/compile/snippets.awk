@@ -18,8 +18,8 @@ header { block() }
 header && /^   [A-Z][^a-z]*$/ { awaited = "" } # a chapter begins
 header { if (/prints/) said = 1; next }
 
-/^<!-- recipe: / { recipe = 1 } # its program is compiled
-/^<!-- end -->$/ { recipe = 0 }
+/[.]c[)]/ { recipe = 1 } # lines of that program, which is compiled
+/^$/ && !open { recipe = 0 }
 recipe { next }
 /^```c(pp)?$/ { open = 1; next }
 /^```$/ && open { open = 0; flush(); next }

@@ -38,20 +38,12 @@ extern retry_scopes scopes;
 extern retry_service service;
 extern retry_step end;
 extern retry_decision decision;
-#ifdef OF_README_md
-extern retry_failure *failure; /* which a callback fills in */
-#else
 extern retry_failure failure;
-#endif
 extern errmap map;
 extern errmap_advice advice;
 extern errmap_nmv nmv;
 
 /* Of the program. */
-#ifdef OF_README_md
-typedef retry_operation operation;
-extern retry_operation op;
-#else
 typedef struct operation {
     retry_operation retry;
     bool paced;
@@ -66,7 +58,6 @@ typedef struct download {
 } download;
 #ifndef FUNCTIONS
 void advance(operation *op);
-#endif
 #endif
 extern const char *header, *host, *method, *sqlstate, *text, *value;
 extern int status, stop_pipe;

@@ -1,5 +1,5 @@
 #!/bin/sh
-# What README.md, tests/README.md and the manuals name is there: files, folders, targets, chapters. Usage:
+# What the pages and the manuals name is there: files, folders, targets, functions, chapters. Usage:
 # test_docs.sh, from the top folder. The last line is "N passed, N failed".
 . "$(dirname "$0")/../support/check.sh"
 
@@ -27,14 +27,26 @@ for code in $(sed -n '/may_pass\[\]/,/};/p' examples/recipes/http.h | grep -o 'C
     check "retry.h: $code" grep -q "^  .*[ _]${code#CURLE_}\>" retry.h
 done
 
-# What README.md and tests/README.md name is there: files, folders, targets.
-for path in $(sed -n 's/](\([a-z][^):]*\))/\n@\1\n/gp' README.md | sed -n 's/^@//p') \
-    $(grep -o -h '`\(tests\|examples\)/[A-Za-z0-9_./]*' README.md tests/README.md | tr -d '`'); do
-    check "README.md: $path" test -e "$path"
+# What the pages name is there: files, folders, places in them, targets; and in README.md functions.
+pages="README.md examples/README.md examples/recipes/README.md tests/README.md"
+places() { # FILE: its headings, as they are linked to
+    sed -n 's/^##* //p' "$1" | tr 'A-Z ' 'a-z-' | tr -d ',.:\`'
+}
+for page in $pages; do
+    for link in $(sed -n 's/](\([a-z.#][^):]*\))/\n@\1\n/gp' $page | sed -n 's/^@//p'); do
+        path=$(dirname $page)/${link%%#*}
+        check "$page: $link" test -e "$path"
+        case $link in *\#*) check "$page: $link" eval "places $path | grep -q -x -e '${link#*\#}'" ;; esac
+    done
 done
-for target in $(grep -o -h '`make [a-z][a-z_-]*[` ]' README.md tests/README.md | tr -d '`' |
-    sed 's/make //' | sort -u); do
-    check "README.md: make $target" grep -q "^$target:" Makefile
+for path in $(grep -o -h '`\(tests\|examples\)/[A-Za-z0-9_./]*' $pages | tr -d '`'); do
+    check "$path" test -e "$path"
 done
-check "README.md: its recipes (recipes.sh)" quiet sh tests/verify/recipes.sh
+for target in $(grep -o -h '`make [a-z][a-z_-]*[` ]' $pages | tr -d '`' | sed 's/make //' | sort -u); do
+    check "make $target" grep -q "^$target:" Makefile
+done
+for name in $(grep -o '`retry_[a-z_]*' README.md | tr -d '`' | sort -u); do
+    check "README.md: $name" grep -q "^RETRY_API .*\<$name(" retry.h
+done
+check "the recipes (recipes.sh)" quiet sh tests/verify/recipes.sh
 finish

@@ -1,6 +1,6 @@
 #!/bin/sh
-# The figures in README.md and in the manuals, beside what the commands print now: make size, make bench,
-# make http and make storm. What these hold limits for holds them, too. With RENEW=1 figures that differ are written anew.
+# The figures in the pages and in the manuals, beside what the commands print now: make size, make bench, make http,
+# make outage, make storm and make peers. What these hold limits for holds them, too. With RENEW=1 figures that differ are written anew.
 # Usage: test_figures.sh BUILD, from the top folder, with what `make figures` has built there. The last
 # line is "N passed, N failed".
 . "$(dirname "$0")/../support/check.sh"
@@ -17,9 +17,14 @@ says() { # TEXT BEFORE VALUE AFTER [SLACK]: the number between two pieces of the
     BEFORE=$2 VALUE=$3 AFTER=$4 SLACK=${5:-0} ROW='' COLUMN=0
     check "$1: $2 $3 $4" figure "$1"
 }
-cell() { # ROW COLUMN VALUE [SLACK]: the number in a table of README.md
-    ROW=$1 COLUMN=$2 VALUE=$3 SLACK=${4:-0} BEFORE='' AFTER=''
-    check "README.md: $1, column $2: $3" figure README.md
+cell() { # TEXT ROW COLUMN VALUE [SLACK]: the number in a table
+    ROW=$2 COLUMN=$3 VALUE=$4 SLACK=${5:-0} BEFORE='' AFTER=''
+    check "$1: $2, column $3: $4" figure "$1"
+}
+costs() { # ROW FLASH RAM INSTRUCTIONS: in the table of what it costs
+    cell examples/README.md "$1" 2 "$2"
+    cell examples/README.md "$1" 3 "$3"
+    cell examples/README.md "$1" 4 "$4" 1
 }
 
 succeeds() { "$@" > "$work/$name" 2> "$work/errors" || { cat "$work/$name" "$work/errors"; false; }; }
@@ -35,6 +40,7 @@ measured bench env STRICT=1 sh tests/bench/bench.sh "$build"
 measured operation env STRICT=1 sh tests/bench/operation.sh "$build"
 measured errmap env STRICT=1 sh tests/bench/errmap.sh "$build"
 measured http "$build/http_curl" compare "$build/figures"
+measured outage "$build/outage"
 measured peers "$build/peers" --data "$work"
 measured storm "$build/storm" -v --data "$work/data"
 
@@ -49,17 +55,13 @@ bytes() { awk -v name="$1" -v column="$2" '$1 == name { print $column }' "$work/
 
 delay="a delay (retry_delay)"
 decision="a decision (begin, orchestrate, succeed, best effort)"
-says README.md "A delay alone takes " "$(printed size "$delay")" " bytes"
-says README.md "\`retry_run\` " "$(printed size retry_run)" ", and all of"
-says README.md "and all of retry.h " "$(printed size "all of retry.h")" "."
-says README.md "A decision alone takes " \
-    "$(near bench "classify, orchestrate: best effort, deadline")" " instructions" 1
-says README.md "instructions, or " "$(near bench "the same, paid for by a shared budget")" \
-    " with a shared budget" 1
-says README.md "a delay by hand takes " \
+costs "a decision alone" "$(printed size "$decision")" "$(bytes retry_request 3)" \
+    "$(near bench "classify, orchestrate: best effort, deadline")"
+cell examples/README.md "a delay alone (\`retry_delay\`)" 2 "$(printed size "$delay")"
+cell examples/README.md "all of retry.h" 2 "$(printed size "all of retry.h")"
+says examples/README.md "operation takes " "$(bytes retry_operation 2)" " bytes"
+says examples/README.md "a delay by hand takes " \
     "$(near bench "by hand: min(cap, base << n), jitter by a multiply")" "." 1
-says README.md "An operation takes " "$(bytes retry_operation 3)" " bytes of RAM"
-says README.md "bytes of RAM, " "$(bytes retry_operation 2)" " on the Cortex-M0"
 says retry.h "a delay alone takes about " "$(kib "$delay" 1)" " KiB"
 says retry.h "a delay of a constant backoff takes " \
     "$(printed firmware "the same of a constant backoff (RETRY_STATIC)")" " bytes"
@@ -80,45 +82,42 @@ says errmap.h "Parsing takes at most " \
     "$(awk '/^Stack of errmap_parse/ { print int(($4 + 1023) / 1024) }' "$work/errmap")" " KB of stack"
 says errmap.h "An entry takes " "$(bytes errmap_entry 3)" " bytes of RAM"
 
-# gate ROW STRUCT SIZE-ROW BENCH-ROW WORDS: its bytes of RAM, and what it adds to an operation: bytes of
-# flash, instructions. What the manual says of them stands behind the words, the instructions rounded.
+# gate NAME STRUCT SIZE-ROW BENCH-ROW WORDS: what it adds to an operation, and its bytes of RAM. What the manual
+# says of them stands behind the words, the instructions rounded.
 gate()
 {
-    cell "$1" 4 "$(bytes "retry_$2" 3)"
-    cell "$1" 5 "$(adds size "$3")"
-    cell "$1" 6 "$(adds operation "$4")" 1
+    [ -z "$1" ] || costs "more for a $1" "$(adds size "$3")" "$(bytes "retry_$2" 3)" "$(adds operation "$4")"
     says retry.h "$5 " "$(bytes "retry_$2" 3)" " bytes; about"
     says retry.h "$5 $(bytes "retry_$2" 3) bytes; about " "$(adds operation "$4")" " instructions" 5
 }
 limit="an operation, budget and AIMD limit"
 service="a service: a budget and the AIMD limit"
-gate "AIMD limit" aimd "$limit" "$service" "attempts over the limit are PACED;"
-gate "circuit breaker" breaker "a service, circuit breaker" "a service, circuit breaker" \
+gate "" aimd "$limit" "$service" "attempts over the limit are PACED;"
+gate breaker breaker "a service, circuit breaker" "a service, circuit breaker" \
     "node is well again;"
-gate "client-side throttle" throttle "a service, client-side throttle" "a service, client-side throttle" \
+gate throttle throttle "a service, client-side throttle" "a service, client-side throttle" \
     "would be accepted;"
 gate rate rate "a service, rate" "a service, rate" "fail at once;"
 says retry.h "instructions, and " "$(adds operation "a service, rate under a limit")" " under a limit" 5
 gate latency latency "a service, latency" "a service, latency" "Not for reports. Costs:"
-cell hedge 4 "$(bytes retry_hedge 3)"
-cell hedge 5 "$(adds size "a service, hedge")"
-cell hedge 6 "$(adds operation "a service, event loop, hedge sends no copy")" 1
+costs "more for hedging, no copy sent" "$(adds size "a service, hedge")" \
+    $(($(bytes retry_hedge 3) + $(bytes retry_copy 3))) "$(adds operation "a service, event loop, hedge sends no copy")"
 says retry.h "$(bytes retry_hedge 3) bytes and " "$(bytes retry_copy 3)" " for each copy"
 says retry.h "for each copy; about " "$(adds operation "a service, event loop, hedge sends no copy")" \
     " instructions" 5
 says retry.h "instructions, and " "$(adds operation "a service, event loop, hedge sends a copy")" \
     " more for a copy" 5
 
-takes() { # BEFORE BENCH-ROW AFTER: README.md's instructions of an operation
-    says README.md "$1" "$(near operation "$2")" "$3" 1
-}
-takes "nothing shared takes " "nothing is shared" " instructions."
-takes "With a budget it takes " "a budget" ", with"
-takes "recommended client " "$service" ", and with the first five gates"
-takes "the first five gates " "a service, all of these" "."
-takes "One retry with the recommended client makes it " "one retry, a service" "."
-says README.md "An operation takes " "$(printed size "an operation")" " bytes of flash"
-says README.md "of flash, with the recommended client " "$(printed size "a service and an operation")" "."
+operation=$(bytes retry_operation 3)
+client=$(printed size "a service and an operation")
+costs "an operation" "$(printed size "an operation")" "$operation" "$(near operation "nothing is shared")"
+costs "an operation with a budget" "$(printed size "an operation, budget")" \
+    $((operation + $(bytes retry_budget 3))) "$(near operation "a budget")"
+costs "**an operation with a service**" "$client" $((operation + $(bytes retry_service 3))) "$(near operation "$service")"
+says examples/README.md "one retry and a service it takes " "$(near operation "one retry, a service")" "," 1
+says README.md "client takes " "$client" " bytes of flash"
+says README.md "bytes of flash on a Cortex-M0, " "$operation" " bytes of RAM"
+says README.md "operation, and " "$(near operation "$service")" " instructions" 1
 
 # ---- make http ------------------------------------------------------------------------------
 
@@ -126,9 +125,20 @@ count() { sed -n "s/^$1  *\([0-9]*\) of .* \([0-9]*\) POST sent twice/\\$2/p" "$
 says README.md "\`make http\` sends " "$(sed -n 's/^retry.h .* of \([0-9]*\) done.*/\1/p' "$work/http")" " requests"
 check "retry.h does what can be done" shows http "^kept  *Every request that can be done was done"
 says README.md "of which " "$(count retry.h 1)" " can succeed"
-# README.md's table: these rows, which RENEW=1 puts in the place of those with the same request.
-awk -f "$here/http_rows.awk" "$work/http" > "$work/rows"
-check "make http prints eight rows" test "$(grep -c '^| .[GP]' "$work/rows")" -eq 8
+says README.md "| curl " "$(sed -n 's/^The curls are curl \([0-9]*[.][0-9]*\).*/\1/p' "$work/http")" ","
+did() { # ROW CLIENT
+    cell README.md "$1" 2 "$(count "$2" 1)"
+    cell README.md "$1" 3 "$(count "$2" 2)"
+}
+did retry.h retry.h
+did "$(sed -n 's/^| \(curl [^|]*\) |.*/\1/p' README.md)" "curl --retry"
+did "the same, with \`--retry-all-errors\`" "+ all-errors"
+
+# ---- make outage ----------------------------------------------------------------------------
+
+# These rows, which RENEW=1 puts in the place of those with the same first cell.
+awk -f "$here/outage_rows.awk" "$work/outage" > "$work/rows"
+check "make outage prints six rows" test "$(grep -c '^| it' "$work/rows")" -eq 6
 while read -r row; do
     if [ -n "${RENEW:-}" ]; then
         ROW=$row awk 'BEGIN { row = ENVIRON["ROW"]; split(row, is, "|") }
@@ -137,15 +147,6 @@ while read -r row; do
     fi
     check "README.md: $row" grep -q -F -x -e "$row" README.md
 done < "$work/rows"
-says README.md " curl " "$(sed -n 's/^The curls are curl \([0-9]*[.][0-9]*\).*/\1/p' "$work/http")" " with"
-says README.md "retry.h: " "$(count retry.h 1)" " done"
-says README.md "retry.h: $(count retry.h 1) done, " "$(count retry.h 2)" " POSTs"
-says README.md "\`--retry-connrefused\`: " "$(count "curl --retry" 1)" " done"
-says README.md "\`--retry-connrefused\`: $(count "curl --retry" 1) done, " \
-    "$(count "curl --retry" 2)" " POSTs"
-says README.md "\`--retry-all-errors\`: " "$(count "+ all-errors" 1)" " done"
-says README.md "\`--retry-all-errors\`: $(count "+ all-errors" 1) done, " \
-    "$(count "+ all-errors" 2)" " sent twice"
 
 # ---- make storm -----------------------------------------------------------------------------
 
@@ -154,7 +155,7 @@ says retry.h "When " "$(spike none)" " clients have failed"
 says retry.h "see " "$(spike none)" " calls without jitter"
 says retry.h "calls without jitter, " "$(spike full)" " with FULL"
 says retry.h "with FULL and " "$(spike decorrelated)" " with DECORRELATED"
-says README.md "A budget that " "$(cut -f 4 "$work/data/outage.tsv")" " clients of one"
+says README.md "With a budget that the " "$(cut -f 4 "$work/data/outage.tsv")" " clients of a process"
 drawn() { # the picture at the top of README.md
     gnuplot -e "dir='$work/data'" examples/storm/storm.gnuplot || return 1
     [ -z "${RENEW:-}" ] || cp "$work/data/recovery.svg" examples/storm
@@ -165,10 +166,10 @@ check "examples/storm/recovery.svg" drawn
 # ---- make peers -----------------------------------------------------------------------------
 
 done_by() { sed -n "s/^$1 \{2,\}//p" "$work/peers" | awk 'NR == 1 { print $3 }'; } # setup: in all
-says README.md "by retry.h " "$(done_by "retry.h")" " %"
-says README.md "standard mode " "$(done_by "AWS standard")" ","
-says README.md "gRPC " "$(done_by gRPC)" ","
-says README.md "three tries " "$(done_by "three tries, 100 ms")" "."
+says README.md "completed " "$(done_by "retry.h")" " %"
+says README.md "standard mode " "$(done_by "AWS standard")" " %,"
+says README.md "gRPC " "$(done_by gRPC)" " %,"
+says README.md "three plain tries " "$(done_by "three tries, 100 ms")" " %."
 beside() {
     gnuplot -e "dir='$work'" examples/storm/peers.gnuplot || return 1
     [ -z "${RENEW:-}" ] || cp "$work/peers.svg" examples/storm

@@ -1,15 +1,15 @@
 #!/bin/sh
-# The numbers of README.md and of retry.h's manual that are defaults, presets or arithmetic are those that
+# The numbers of the pages and of retry.h's manual that are defaults, presets or arithmetic are those that
 # numbers.c finds. Usage: test_numbers.sh, from the top folder; CC names the compiler. The last line is
 # "N passed, N failed".
 . "$(dirname "$0")/../support/check.sh"
 tab=$(printf '\t')
 
 # A text in one line, each space a single one; of retry.h what stands above the implementation.
-for file in README.md retry.h; do
-    sed '/^#if defined(RETRY_IMPLEMENTATION)/,$d' $file | tr -s '[:space:]' ' ' > "$work/$file"
+for file in README.md examples/recipes/README.md retry.h; do
+    sed '/^#if defined(RETRY_IMPLEMENTATION)/,$d' $file | tr -s '[:space:]' ' ' > "$work/$(echo $file | tr / _)"
 done
-says() { grep -q -F -e "$2" "$work/$1" || { echo "$1 does not say: $2"; false; }; }
+says() { grep -q -F -e "$2" "$work/$(echo "$1" | tr / _)" || { echo "$1 does not say: $2"; false; }; }
 
 check "numbers.c" makes "$work/numbers" ${CC:-cc} -std=c99 "$(dirname "$0")/numbers.c"
 "$work/numbers" > "$work/found"

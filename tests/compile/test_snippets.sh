@@ -1,5 +1,5 @@
 #!/bin/sh
-# The code in README.md and in the two manuals. Each piece compiles, with warnings as errors; a whole
+# The code in the pages (but for recipes) and in the two manuals. Each piece compiles, with warnings as errors; a whole
 # program runs, too, and prints what stands below it, give or take its times in ms.
 # Usage: test_snippets.sh [LANGUAGE...], which is c (the default), c++ or both. CC and CXX name the
 # compilers. Without a jsmn.h programs that include errmap.h are left out.
@@ -7,8 +7,8 @@
 [ $# -gt 0 ] || set -- c
 warnings="-Wall -Wextra -Wpedantic -Wconversion -Wsign-conversion -Wcast-qual -Wundef ${WERROR--Werror}"
 
-for file in README.md retry.h errmap.h; do
-    awk -v dir="$work" -f "$(dirname "$0")/snippets.awk" $file
+for file in README.md examples/README.md examples/recipes/README.md retry.h errmap.h; do
+    awk -v dir="$work" -f "$(dirname "$0")/snippets.awk" "$file"
 done
 count() { find "$work" -name "$1" | wc -l; }
 check "pieces of code are found" test "$(count '*.part.*')" -ge 10

@@ -247,7 +247,7 @@ done <<COLUMNS
 4 a budget each
 5 a shared budget
 COLUMNS
-check "README: the command" grep -q "make storm ARGS='--policy \"aws attempts=4\" --budget" README.md
+check "examples/README.md: the command" grep -q "make storm ARGS='--policy \"aws attempts=4\" --budget" examples/README.md
 
 # refused WHAT TEXT ARGUMENT...
 refused() {

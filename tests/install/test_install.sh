@@ -1,7 +1,7 @@
 #!/bin/sh
 # The ways to take the two headers in, each from an empty folder: copied, installed and found by
 # pkg-config, CMake or Meson, fetched by CMake or Meson, and as a Zephyr module with stand-ins for
-# Zephyr's functions. What README.md says is taken from there. Usage: test_install.sh
+# Zephyr's functions. What examples/README.md says is taken from there. Usage: test_install.sh
 # The last line is "N passed, N failed", and the exit status tells the same.
 . "$(dirname "$0")/../support/check.sh"
 unset MAKE MAKEFLAGS MFLAGS MAKELEVEL PKG_CONFIG_PATH CMAKE_PREFIX_PATH DESTDIR PREFIX
@@ -151,7 +151,7 @@ works "Meson, with copies" copied/app
 
 # ---- Fetched from a git address --------------------------------------------------------------
 
-# A repository of these files, in the place of the address in README.md and in the wrap.
+# A repository of these files, in the place of the address in examples/README.md and in the wrap.
 git_here() { git -c user.name=test -c user.email=test@localhost -C "$work/origin" "$@"; }
 mkdir "$work/origin"
 cp -r "$root/retry.h" "$root/errmap.h" "$root/Makefile" "$root/README.md" "$root/examples" "$work/origin"
@@ -166,9 +166,9 @@ folder fetched
     echo 'cmake_minimum_required(VERSION 3.18)'
     echo 'project(fetched C)'
     echo 'add_executable(app install_app.c)'
-    awk '/^```cmake$/ { on = 1; next } /^```$/ { on = 0 } on' "$root/README.md" | here
+    awk '/^```cmake$/ { on = 1; next } /^```$/ { on = 0 } on' "$root/examples/README.md" | here
 } > CMakeLists.txt
-check "CMake, fetched: README.md says how" grep -q "FetchContent_Declare.*file://" CMakeLists.txt
+check "CMake, fetched: examples/README.md says how" grep -q "FetchContent_Declare.*file://" CMakeLists.txt
 quiet env CC="$cc" cmake -S . -B build
 quiet cmake --build build
 works "CMake, fetched" build/app
@@ -328,7 +328,7 @@ done
 quiet env CC="$cc" cmake -S . -B build "-DMODULE=$module" -DRETRY_JSMN_DIR=/usr/include $options
 quiet cmake --build build
 works "Zephyr, with stand-ins" build/app
-for text in README.md examples/zephyr_module/zephyr/module.yml; do
+for text in examples/README.md examples/zephyr_module/zephyr/module.yml; do
     for variable in ZEPHYR_EXTRA_MODULES ZEPHYR_MODULES; do
         check "Zephyr: $text has $variable" grep -q -e "-D$variable=" "$root/$text"
     done
