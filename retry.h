@@ -310,15 +310,15 @@
 
       RETRY_BUDGET_   for RETRY_POLICY_  retries in a burst  afterwards
       --------------  -----------------  ------------------  ---------------------
-      BEST_EFFORT(n)  BEST_EFFORT        1, at most 20 n     1 for 10 successes
+      BEST_EFFORT(n)  BEST_EFFORT        4, at most 80 n     1 for 2.5 successes
       SMITHY, AWS     SMITHY, AWS        100                 1 for 5 successes
       AWS_2026        AWS_2026           35                  1 for 14 successes
       GRPC            gRPC's A6          4                   while it is half full
 
-   BEST_EFFORT's tokens expire: what is held beyond one retry falls to a third in about 10 s. So the
+   BEST_EFFORT's tokens expire: what is held beyond one token falls to a third in about 10 s. So the
    bucket holds what its process has earned of late. One process with 400 operations a second has
-   400 retries in hand. n is the number of operations in flight at once while all is well, and only
-   bounds it. Who is alone, and would rather wait than fail (a device, a job), needs no budget, or
+   1,610 retries in hand. n is the number of operations in flight at once while all is well, and
+   only bounds it. Who is alone, and would rather wait than fail (a device, a job), needs no budget, or
    one whose `expire` is 0. The other budgets are meant for policies with few attempts. A retry
    after an attempt that reached no server is free.
 

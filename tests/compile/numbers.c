@@ -83,17 +83,18 @@ static void start(retry_client *client, retry_budget *budget, const retry_budget
 }
 
 /* How many retries a budget pays for at first, and how many successes pay for one more, when what
-   is left of the first has gone. */
-static unsigned burst(const retry_budget_options *options, unsigned *successes)
+   is left of the first has gone: of ten. */
+static unsigned burst(const retry_budget_options *options, double *successes)
 {
     retry_client client;
     retry_budget budget;
-    unsigned n = 0;
+    unsigned n = 0, i;
     start(&client, &budget, options);
     while (n < 1000 && retried(&client))
         n++;
     until_retried(&client);
-    *successes = until_retried(&client);
+    for (i = 0, *successes = 0; i < 10; i++)
+        *successes += until_retried(&client) / 10.0;
     return n;
 }
 
@@ -154,6 +155,7 @@ static unsigned spread_order(void)
     client.strategy = &policy.base;
     client.random = most;
     request.client = &client;
+    request.idempotent = true;
     retry_begin(&request, 0);
     return whole(retry_orchestrate(&request, &failure, 0).delay / 1000);
 }
@@ -254,9 +256,9 @@ static unsigned samples(uint32_t quantile)
     op.request.client = &client;
     while (n < 100000 && retry_latency_get(&latency) == UINT32_MAX) {
         retry_start(&op, NULL, 0);
-        retry_next(&op, 0);
+        if (retry_next(&op, 0).what != RETRY_DO_SEND)
+            break;
         retry_ended(&op, 0, NULL, 10);
-        retry_next(&op, 10);
         n++;
     }
     return n;
@@ -289,19 +291,20 @@ static void print_budgets(void)
                                       many = RETRY_BUDGET_BEST_EFFORT(1000),
                                       smithy = RETRY_BUDGET_SMITHY, aws = RETRY_BUDGET_AWS,
                                       aws_2026 = RETRY_BUDGET_AWS_2026, grpc = RETRY_BUDGET_GRPC;
-    unsigned successes;
+    double successes;
     unsigned n = burst(&best, &successes);
-    printf(MANUAL "BEST_EFFORT(n) BEST_EFFORT %u, at most %u n %u for %u successes\n", n,
-           whole(best.capacity / best.retry_cost), 1, successes);
+    printf(MANUAL "BEST_EFFORT(n) BEST_EFFORT %u, at most %u n 1 for %g successes\n", n,
+           whole(best.capacity / best.retry_cost), successes);
     n = burst(&smithy, &successes);
-    printf(MANUAL "SMITHY, AWS SMITHY, AWS %u 1 for %u successes\n", n, successes);
+    printf(MANUAL "SMITHY, AWS SMITHY, AWS %u 1 for %g successes\n", n, successes);
     n = burst(&aws, &successes);
-    printf(MANUAL "SMITHY, AWS SMITHY, AWS %u 1 for %u successes\n", n, successes);
+    printf(MANUAL "SMITHY, AWS SMITHY, AWS %u 1 for %g successes\n", n, successes);
     n = burst(&aws_2026, &successes);
-    printf(MANUAL "AWS_2026 AWS_2026 %u 1 for %u successes\n", n, successes);
+    printf(MANUAL "AWS_2026 AWS_2026 %u 1 for %g successes\n", n, successes);
     printf(MANUAL "GRPC gRPC's A6 %u while\n", burst(&grpc, &successes));
     n = (in_hand(&many, 400) + 5) / 10 * 10;
-    printf(MANUAL "One process with 400 operations a second has %u retries in hand.\n", n);
+    printf(MANUAL "One process with 400 operations a second has %u,%03u retries in hand.\n",
+           n / 1000, n % 1000);
 }
 
 static void print_gates(void)
@@ -335,7 +338,8 @@ int main(void)
     printf(MANUAL "as gRPC does: %u s, %.3g s, %.3g s ... up to %u minutes, %.0f %% more or less\n",
            whole(retry_backoff_base(spacing, 0) / 1000), retry_backoff_base(spacing, 1) / 1000.0,
            retry_backoff_base(spacing, 2) / 1000.0, whole(spacing->max / 60000),
-           spacing->spread * 100.0 / RETRY_RATIO(1));
+           retry_backoff_delay(spacing, 1, 0, UINT32_MAX) * 100.0 / retry_backoff_base(spacing, 1) -
+               100);
     printf(README "Attempts start %u s apart at first, and %u min apart in the end\n",
            whole(retry_backoff_base(spacing, 0) / 1000), whole(spacing->max / 60000));
     print_ladder();
