@@ -1025,9 +1025,8 @@ static const retry_ms retry__controlled[6] = {1, 10, 50, 100, 500, 1000};
 
 #define RETRY__BACKOFF(curve, jitter, min, attempts, initial, throttled, throttled_max, after_max, \
                        after_slack, max, factor)                                                   \
-    {                                                                                              \
-        RETRY_CURVE_##curve, RETRY_JITTER_##jitter, min, initial, max, factor, 0, NULL, 0, NULL    \
-    }
+    RETRY__INIT(RETRY_CURVE_##curve, RETRY_JITTER_##jitter, min, initial, max, factor, 0, NULL, 0, \
+                NULL)
 #define RETRY__BACKOFF_THROTTLED(curve, jitter, min, attempts, initial, throttled, throttled_max, \
                                  after_max, after_slack, max, factor)                             \
     RETRY__BACKOFF(curve, jitter, min, 0, throttled, 0, 0, 0, 0,                                  \
@@ -1037,10 +1036,8 @@ static const retry_ms retry__controlled[6] = {1, 10, 50, 100, 500, 1000};
 #define RETRY_BACKOFF_BEST_EFFORT RETRY__BEST_EFFORT(RETRY__BACKOFF)
 #define RETRY_BACKOFF_THROTTLED RETRY__BEST_EFFORT(RETRY__BACKOFF_THROTTLED)
 #define RETRY_BACKOFF_RFC0049 RETRY__RFC0049(RETRY__BACKOFF)
-#define RETRY_BACKOFF_CONTROLLED                                                        \
-    {                                                                                   \
-        RETRY_CURVE_TABLE, RETRY_JITTER_NONE, 0, 0, 0, 0, 0, retry__controlled, 6, NULL \
-    }
+#define RETRY_BACKOFF_CONTROLLED \
+    RETRY__INIT(RETRY_CURVE_TABLE, RETRY_JITTER_NONE, 0, 0, 0, 0, 0, retry__controlled, 6, NULL)
 #define RETRY_BACKOFF_AWS RETRY__AWS(RETRY__BACKOFF)
 #define RETRY_BACKOFF_AWS_2026 RETRY__AWS_2026(RETRY__BACKOFF)
 #define RETRY_BACKOFF_GRPC RETRY__GRPC(RETRY__BACKOFF)
@@ -1224,10 +1221,8 @@ RETRY_API void retry_connection_established(retry_connection *connection, retry_
 
 /* Initialiser: starts 1 s, then 1.6 times as long up to 120 s apart, 20 % more or less; 20 s to
    connect at least; any connection resets. */
-#define RETRY_CONNECTION_GRPC                                      \
-    {                                                              \
-        RETRY_BACKOFF_GRPC, 20000, 1, NULL, NULL, 0, 0, 0, 0, 0, 0 \
-    }
+#define RETRY_CONNECTION_GRPC \
+    RETRY__INIT(RETRY_BACKOFF_GRPC, 20000, 1, NULL, NULL, 0, 0, 0, 0, 0, 0)
 
 /* ---- Classification and idempotency -------------------------------------------------------- */
 
@@ -1455,8 +1450,7 @@ RETRY_API uint32_t retry_rate_get(const retry_rate *rate);
 
 /* A percentile of what attempts take, one for each kind of operation; zero it. It is within a
    quarter of the truth 97 times in 100, and follows a tenfold slow-down within 200 attempts (900 at
-   0.99). Shared by any number of threads, without a lock. Its settings are constant while it runs.
- */
+   0.99). Any number of threads may share it, without a lock. Its settings are constant. */
 typedef struct retry_latency {
     uint32_t quantile;        /* RETRY_RATIO below 1 (default: 0: 0.95; from 1 on: 0.999) */
     uint32_t min_samples;     /* samples before anything is told, up to 2^30 (default: 0: 768,
@@ -5011,8 +5005,7 @@ static bool retry__try(retry_operation *op, retry_step *step)
     return true;
 }
 
-/* No attempt is under way: what there is to wait for, or the next attempt. False: the operation is
- * over. */
+/* No attempt is under way: what to wait for, or the next attempt. False: the operation is over. */
 static bool retry__idle(retry_operation *op, retry_step *step)
 {
     const retry_request *request = &op->request;
@@ -5032,8 +5025,7 @@ static bool retry__idle(retry_operation *op, retry_step *step)
     return true;
 }
 
-/* What was decided about the attempt that is over; a strategy or an observer may have stopped it.
- */
+/* What was decided about the attempt that ended; a strategy or observer may have stopped it. */
 static void retry__decided(retry_operation *op, retry_decision decision)
 {
     if (retry__op_state(op) == RETRY__OP_OVER)
@@ -5116,8 +5108,7 @@ static bool retry__cancel_next(retry_operation *op, retry_step *step)
     return true;
 }
 
-/* An attempt is under way: a copy that is due, or how long there is nothing to do; false: look
- * again. */
+/* An attempt is under way: a copy that is due, or how long to wait; false: look again. */
 RETRY__COLD bool retry__watch(retry_operation *op, retry_step *step)
 {
     retry_ms least = UINT32_MAX;
@@ -5182,8 +5173,7 @@ RETRY_API retry_step retry_next(retry_operation *op, retry_time now)
     return step;
 }
 
-/* One whose request has failed or expired is left to retry_next: its observer may be hearing of it.
- */
+/* A request that failed or expired is left to retry_next: its observer may be hearing of it. */
 RETRY_API void retry_stop(retry_operation *op, retry_time now)
 {
     if (!op || !retry__under_way(op) ||
@@ -5792,8 +5782,7 @@ static retry_copy *retry__hedge_free(retry_operation *op, uint32_t *number)
     return copy;
 }
 
-/* No copy is to come, but for those that are to follow: with nothing on the wire the attempt
- * failed. */
+/* No copy is to come but those that follow: with nothing on the wire the attempt has failed. */
 static void retry__hedge_rest(retry_operation *op)
 {
     uint32_t number = 0;
@@ -6122,9 +6111,7 @@ RETRY_API const retry_client *retry_scope_client(retry_scopes *scopes, const voi
 
 /* ---- Policies and budgets from text -------------------------------------------------------- */
 
-/* Presets, X(name, its numbers); the first is the default. A name goes before one that it begins
- * with.
- */
+/* Presets, X(name, its numbers); the first is the default. "aws-2026" goes before "aws". */
 #define RETRY__POLICY_PRESETS(X)         \
     X("best-effort", RETRY__BEST_EFFORT) \
     X("smithy", RETRY__SMITHY)           \
