@@ -2170,9 +2170,9 @@ RETRY_API bool retry_reason_always(retry_reason reason)
     return (retry__traits(reason) & RETRY_REASON_ALWAYS) != 0;
 }
 
-/* What a failure that says more than its reason makes of the reason's traits. */
-static uint32_t retry__more_traits(const retry_failure *failure, uint32_t traits)
+static uint32_t retry__failure_traits(const retry_failure *failure)
 {
+    uint32_t traits = retry__traits(failure->reason);
     if (failure->fault == RETRY_FAULT_SERVER)
         traits &= ~(uint32_t)RETRY__TRAIT_HARMLESS;
     if (failure->safety == RETRY_SAFETY_YES)
@@ -2183,15 +2183,6 @@ static uint32_t retry__more_traits(const retry_failure *failure, uint32_t traits
         traits |= RETRY__TRAIT_STOPPED;
     if (failure->unsent)
         traits |= RETRY__TRAIT_UNSENT;
-    return traits;
-}
-
-static uint32_t retry__failure_traits(const retry_failure *failure)
-{
-    uint32_t traits = retry__traits(failure->reason);
-    if (failure->safety != RETRY_SAFETY_MAYBE || failure->fault != RETRY_FAULT_OTHER ||
-        failure->pushback || failure->unsent)
-        traits = retry__more_traits(failure, traits);
     return traits;
 }
 
