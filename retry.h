@@ -2254,15 +2254,10 @@ RETRY_API uint32_t retry_draw(void)
     return retry__generate();
 }
 
-static uint32_t retry__draw_elsewhere(const retry_client *client)
-{
-    return client->random(client->random_context);
-}
-
 static inline uint32_t retry__draw(const retry_client *client)
 {
     if (client && client->random)
-        return retry__draw_elsewhere(client);
+        return client->random(client->random_context);
     return RETRY__FAST ? retry__generate() : retry_draw();
 }
 
@@ -2635,20 +2630,14 @@ RETRY__INLINE bool retry__open_or_pending(const retry_request *request)
     return retry__open(request) || request->retry__state == RETRY_VERDICT_PENDING;
 }
 
-/* Makes the struct that the observer reads, so that the decision itself can stay in registers. */
-static void retry__observe(const retry_request *request, const retry_failure *failure,
-                           uint8_t verdict, uint8_t cause, retry_ms delay)
-{
-    const retry_client *client = request->client;
-    retry_decision decision = retry__decision(verdict, cause, delay);
-    client->observe(client->observe_context, request, failure, &decision);
-}
-
 static void retry__announce(const retry_request *request, const retry_failure *failure,
                             uint8_t verdict, uint8_t cause, retry_ms delay)
 {
-    if (request->client && request->client->observe)
-        retry__observe(request, failure, verdict, cause, delay);
+    const retry_client *client = request->client;
+    if (client && client->observe) {
+        retry_decision decision = retry__decision(verdict, cause, delay);
+        client->observe(client->observe_context, request, failure, &decision);
+    }
 }
 
 /* NULL: best effort, by itself. */
