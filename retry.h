@@ -1024,9 +1024,8 @@ static const retry_ms retry__controlled[6] = {1, 10, 50, 100, 500, 1000};
 
 #define RETRY__BACKOFF(curve, jitter, min, attempts, initial, throttled, throttled_max, after_max, \
                        after_slack, max, factor)                                                   \
-    {                                                                                              \
-        RETRY_CURVE_##curve, RETRY_JITTER_##jitter, min, initial, max, factor, 0, NULL, 0, NULL    \
-    }
+    RETRY__INIT(RETRY_CURVE_##curve, RETRY_JITTER_##jitter, min, initial, max, factor, 0, NULL, 0, \
+                NULL)
 #define RETRY__BACKOFF_THROTTLED(curve, jitter, min, attempts, initial, throttled, throttled_max, \
                                  after_max, after_slack, max, factor)                             \
     RETRY__BACKOFF(curve, jitter, min, 0, throttled, 0, 0, 0, 0,                                  \
@@ -1036,10 +1035,8 @@ static const retry_ms retry__controlled[6] = {1, 10, 50, 100, 500, 1000};
 #define RETRY_BACKOFF_BEST_EFFORT RETRY__BEST_EFFORT(RETRY__BACKOFF)
 #define RETRY_BACKOFF_THROTTLED RETRY__BEST_EFFORT(RETRY__BACKOFF_THROTTLED)
 #define RETRY_BACKOFF_RFC0049 RETRY__RFC0049(RETRY__BACKOFF)
-#define RETRY_BACKOFF_CONTROLLED                                                        \
-    {                                                                                   \
-        RETRY_CURVE_TABLE, RETRY_JITTER_NONE, 0, 0, 0, 0, 0, retry__controlled, 6, NULL \
-    }
+#define RETRY_BACKOFF_CONTROLLED \
+    RETRY__INIT(RETRY_CURVE_TABLE, RETRY_JITTER_NONE, 0, 0, 0, 0, 0, retry__controlled, 6, NULL)
 #define RETRY_BACKOFF_AWS RETRY__AWS(RETRY__BACKOFF)
 #define RETRY_BACKOFF_AWS_2026 RETRY__AWS_2026(RETRY__BACKOFF)
 #define RETRY_BACKOFF_GRPC RETRY__GRPC(RETRY__BACKOFF)
@@ -1223,10 +1220,8 @@ RETRY_API void retry_connection_established(retry_connection *connection, retry_
 
 /* Initialiser: starts 1 s, then 1.6 times as long up to 120 s apart, 20 % more or less; 20 s to
    connect at least; any connection resets. */
-#define RETRY_CONNECTION_GRPC                                      \
-    {                                                              \
-        RETRY_BACKOFF_GRPC, 20000, 1, NULL, NULL, 0, 0, 0, 0, 0, 0 \
-    }
+#define RETRY_CONNECTION_GRPC \
+    RETRY__INIT(RETRY_BACKOFF_GRPC, 20000, 1, NULL, NULL, 0, 0, 0, 0, 0, 0)
 
 /* ---- Classification and idempotency -------------------------------------------------------- */
 
@@ -1455,8 +1450,7 @@ RETRY_API uint32_t retry_rate_get(const retry_rate *rate);
 
 /* A percentile of what attempts take, one for each kind of operation; zero it. It is within a
    quarter of the truth 97 times in 100, and follows a tenfold slow-down within 200 attempts (900 at
-   0.99). Shared by any number of threads, without a lock. Its settings are constant while it runs.
- */
+   0.99). Any number of threads may share it, without a lock. Its settings are constant. */
 typedef struct retry_latency {
     uint32_t quantile;        /* RETRY_RATIO below 1 (default: 0: 0.95; from 1 on: 0.999) */
     uint32_t min_samples;     /* samples before anything is told, up to 2^30 (default: 0: 768,
@@ -2176,9 +2170,9 @@ RETRY_API bool retry_reason_always(retry_reason reason)
     return (retry__traits(reason) & RETRY_REASON_ALWAYS) != 0;
 }
 
-/* What a failure that says more than its reason makes of the reason's traits. */
-static uint32_t retry__more_traits(const retry_failure *failure, uint32_t traits)
+static uint32_t retry__failure_traits(const retry_failure *failure)
 {
+    uint32_t traits = retry__traits(failure->reason);
     if (failure->fault == RETRY_FAULT_SERVER)
         traits &= ~(uint32_t)RETRY__TRAIT_HARMLESS;
     if (failure->safety == RETRY_SAFETY_YES)
@@ -2189,15 +2183,6 @@ static uint32_t retry__more_traits(const retry_failure *failure, uint32_t traits
         traits |= RETRY__TRAIT_STOPPED;
     if (failure->unsent)
         traits |= RETRY__TRAIT_UNSENT;
-    return traits;
-}
-
-static uint32_t retry__failure_traits(const retry_failure *failure)
-{
-    uint32_t traits = retry__traits(failure->reason);
-    if (failure->safety != RETRY_SAFETY_MAYBE || failure->fault != RETRY_FAULT_OTHER ||
-        failure->pushback || failure->unsent)
-        traits = retry__more_traits(failure, traits);
     return traits;
 }
 
@@ -2269,15 +2254,10 @@ RETRY_API uint32_t retry_draw(void)
     return retry__generate();
 }
 
-static uint32_t retry__draw_elsewhere(const retry_client *client)
-{
-    return client->random(client->random_context);
-}
-
 static inline uint32_t retry__draw(const retry_client *client)
 {
     if (client && client->random)
-        return retry__draw_elsewhere(client);
+        return client->random(client->random_context);
     return RETRY__FAST ? retry__generate() : retry_draw();
 }
 
@@ -2650,20 +2630,14 @@ RETRY__INLINE bool retry__open_or_pending(const retry_request *request)
     return retry__open(request) || request->retry__state == RETRY_VERDICT_PENDING;
 }
 
-/* Makes the struct that the observer reads, so that the decision itself can stay in registers. */
-static void retry__observe(const retry_request *request, const retry_failure *failure,
-                           uint8_t verdict, uint8_t cause, retry_ms delay)
-{
-    const retry_client *client = request->client;
-    retry_decision decision = retry__decision(verdict, cause, delay);
-    client->observe(client->observe_context, request, failure, &decision);
-}
-
 static void retry__announce(const retry_request *request, const retry_failure *failure,
                             uint8_t verdict, uint8_t cause, retry_ms delay)
 {
-    if (request->client && request->client->observe)
-        retry__observe(request, failure, verdict, cause, delay);
+    const retry_client *client = request->client;
+    if (client && client->observe) {
+        retry_decision decision = retry__decision(verdict, cause, delay);
+        client->observe(client->observe_context, request, failure, &decision);
+    }
 }
 
 /* NULL: best effort, by itself. */
@@ -5011,8 +4985,7 @@ static bool retry__try(retry_operation *op, retry_step *step)
     return true;
 }
 
-/* No attempt is under way: what there is to wait for, or the next attempt. False: the operation is
- * over. */
+/* No attempt is under way: what to wait for, or the next attempt. False: the operation is over. */
 static bool retry__idle(retry_operation *op, retry_step *step)
 {
     const retry_request *request = &op->request;
@@ -5032,8 +5005,7 @@ static bool retry__idle(retry_operation *op, retry_step *step)
     return true;
 }
 
-/* What was decided about the attempt that is over; a strategy or an observer may have stopped it.
- */
+/* What was decided about the attempt that ended; a strategy or observer may have stopped it. */
 static void retry__decided(retry_operation *op, retry_decision decision)
 {
     if (retry__op_state(op) == RETRY__OP_OVER)
@@ -5116,8 +5088,7 @@ static bool retry__cancel_next(retry_operation *op, retry_step *step)
     return true;
 }
 
-/* An attempt is under way: a copy that is due, or how long there is nothing to do; false: look
- * again. */
+/* An attempt is under way: a copy that is due, or how long to wait; false: look again. */
 RETRY__COLD bool retry__watch(retry_operation *op, retry_step *step)
 {
     retry_ms least = UINT32_MAX;
@@ -5182,8 +5153,7 @@ RETRY_API retry_step retry_next(retry_operation *op, retry_time now)
     return step;
 }
 
-/* One whose request has failed or expired is left to retry_next: its observer may be hearing of it.
- */
+/* A request that failed or expired is left to retry_next: its observer may be hearing of it. */
 RETRY_API void retry_stop(retry_operation *op, retry_time now)
 {
     if (!op || !retry__under_way(op) ||
@@ -5792,8 +5762,7 @@ static retry_copy *retry__hedge_free(retry_operation *op, uint32_t *number)
     return copy;
 }
 
-/* No copy is to come, but for those that are to follow: with nothing on the wire the attempt
- * failed. */
+/* No copy is to come but those that follow: with nothing on the wire the attempt has failed. */
 static void retry__hedge_rest(retry_operation *op)
 {
     uint32_t number = 0;
@@ -6122,9 +6091,7 @@ RETRY_API const retry_client *retry_scope_client(retry_scopes *scopes, const voi
 
 /* ---- Policies and budgets from text -------------------------------------------------------- */
 
-/* Presets, X(name, its numbers); the first is the default. A name goes before one that it begins
- * with.
- */
+/* Presets, X(name, its numbers); the first is the default. "aws-2026" goes before "aws". */
 #define RETRY__POLICY_PRESETS(X)         \
     X("best-effort", RETRY__BEST_EFFORT) \
     X("smithy", RETRY__SMITHY)           \
