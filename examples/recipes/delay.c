@@ -24,7 +24,7 @@ static bool try_it(void)
     return curl_easy_perform(curl) == CURLE_OK;
 }
 
-static void sleep_ms(retry_ms delay)
+static void sleep_ms(uint32_t delay)
 {
     struct timespec rest = {(time_t)(delay / 1000), (long)(delay % 1000) * 1000000};
     printf("again in %u ms\n", (unsigned)delay);

@@ -19,11 +19,11 @@ for fault in refused frozen; do
     verdict "$fault: a retry_service does no less than any other." holds \
         "$(done_of $fault "$own") >= $(done_of $fault "no retries") &&
             $(done_of $fault "$own") >= $(done_of $fault "retries, never cut")"
-    verdict "$fault: it is well within 1 s; retries that are cut, and not limited, never are." \
+    verdict "$fault: it is well within 1 s; retries that are cut never are." \
         holds "\"$(back $fault "$own")\" + 0 <= 1 && \"$(back $fault "$own")\" != \"never\" &&
             \"$(back $fault "retries, cut")\" == \"never\""
 done
-verdict "refused: it sends less than what nothing limits; frozen: at most a third of it." \
+verdict "It sends less than what nothing limits; frozen: at most a third." \
     holds "$(sent refused "$own") < $(sent refused "retries, cut") &&
         $(sent frozen "$own") <= $(sent frozen "retries, cut") / 3"
 verdict "frozen: it sends no more than no retries." \
@@ -31,7 +31,7 @@ verdict "frozen: it sends no more than no retries." \
 verdict "Those who are told to wait come back spread ($same_second of 1000 in a second)." \
     test "${same_second:-1000}" -le 100
 {
-    echo "Well $(back refused "$own") s after a fault, without limits $(back refused "retries, cut"); $(sent refused "$own") attempts, not $(sent refused "retries, cut")."
+    echo "Well $(back refused "$own") s after a fault; without limits $(back refused "retries, cut")."
     cat "$folder/out"
 } | measure
 exit $status

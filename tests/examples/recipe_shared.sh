@@ -48,9 +48,9 @@ done=$(logged 200)
 first=$(retries "$folder/first.log")
 all=$(retries "$folder/access.log")
 most=$(allowed "$folder/access.log")
-verdict "Before anything was done the one budget paid for four, and one in 5 s ($first)." \
+verdict "Before anything was done it paid for four, and one in 5 s ($first)." \
     test "$first" -le "$(allowed "$folder/first.log")"
-verdict "Then for four more for ten that were done ($all; at most $most for $done)." test "$all" -le "$most"
+verdict "Then for four more for ten that were done ($all, at most $most)." test "$all" -le "$most"
 verdict "There were some." test "$all" -gt 4
 measure <<END
 $kills workers were killed: $all retries were sent; the one budget allows $most.

@@ -71,7 +71,7 @@ mutants() { # of $name
         changed six delay.c 's/!try_it()/retries < 6 \&\& &/' "The loop lasts"
         changed even delay.c 's/5000, retries/5000, 0/' "No wait was shorter"
         changed any delay.c 's/RATIO(0.5)/RATIO(0)/' "No wait was shorter"
-        make -s cut PARTS=delay PREFIX=mylib_ OUT="$work/mylib_retry.h"
+        make -s cut PARTS="delay retry_draw" PREFIX=mylib_ OUT="$work/mylib_retry.h"
         sed 's/retry_/mylib_retry_/g; s/RETRY_/MYLIB_RETRY_/g; s|"../../retry.h"|"mylib_retry.h"|' \
             examples/recipes/delay.c >"$work/cut.c"
         check "delay, cut out: compiles" makes "$work/cut" ${CC:-cc} -std=c99 -I"$work" "$work/cut.c" -lcurl
@@ -95,12 +95,12 @@ mutants() { # of $name
     fleet)
         changed together fleet.c '/retry_after_spread/d' "Those who are told to wait"
         changed unpaid fleet.c 's/retry_service_init(service, now);/service->gates.in_flight = now;/' \
-            "refused: it sends"
+            "It sends less"
         ;;
     shared)
-        changed private shared.c 's/MAP_SHARED/MAP_PRIVATE/' "Before anything was done"
+        changed private shared.c 's/MAP_SHARED/MAP_PRIVATE/' "Before anything"
         changed empty shared.c '/retry_budget_init/d' "There were some"
-        changed own shared.c '/client.budget = budget/d' "Before anything was done"
+        changed own shared.c '/client.budget = budget/d' "Before anything"
         ;;
     loop)
         changed twice loop.c 's/idempotent = false/idempotent = true/' "None counted twice"

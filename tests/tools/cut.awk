@@ -225,7 +225,7 @@ function write(parts, to,    unit, k, name, mark) {
 function look_around(    folder, list, name, text) {
     folder = out
     sub(/[^\/]*$/, "", folder)
-    list = "ls '" (folder == "" ? "." : folder) "' 2> /dev/null"
+    list = "ls -p '" (folder == "" ? "." : folder) "' 2> /dev/null"
     while ((list | getline name) > 0)
         while (name ~ /\.[ch][a-z+]*$/ && folder name != out && (getline text < (folder name)) > 0)
             if (text ~ ("^[A-Za-z_][A-Za-z0-9_ *]*[ *]" prefix "retry_[a-z0-9_]*[(]"))
