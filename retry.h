@@ -1024,8 +1024,9 @@ static const retry_ms retry__controlled[6] = {1, 10, 50, 100, 500, 1000};
 
 #define RETRY__BACKOFF(curve, jitter, min, attempts, initial, throttled, throttled_max, after_max, \
                        after_slack, max, factor)                                                   \
-    RETRY__INIT(RETRY_CURVE_##curve, RETRY_JITTER_##jitter, min, initial, max, factor, 0, NULL, 0, \
-                NULL)
+    {                                                                                              \
+        RETRY_CURVE_##curve, RETRY_JITTER_##jitter, min, initial, max, factor, 0, NULL, 0, NULL    \
+    }
 #define RETRY__BACKOFF_THROTTLED(curve, jitter, min, attempts, initial, throttled, throttled_max, \
                                  after_max, after_slack, max, factor)                             \
     RETRY__BACKOFF(curve, jitter, min, 0, throttled, 0, 0, 0, 0,                                  \

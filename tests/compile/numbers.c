@@ -294,18 +294,19 @@ static void print_policies(void)
     static const retry_budget_options for_best = RETRY_BUDGET_BEST_EFFORT(1),
                                       for_smithy = RETRY_BUDGET_SMITHY, for_aws = RETRY_BUDGET_AWS,
                                       for_aws_2026 = RETRY_BUDGET_AWS_2026;
-    unsigned successes, n = burst(&for_best, &successes);
+    double successes;
+    unsigned n = burst(&for_best, &successes);
     printf(MANUAL "BEST_EFFORT no limit %u to %u ms doubling; %u ms to %u s, throttled %u; see\n",
            whole(best.backoff.initial), whole(best.backoff.max),
            whole(best.throttle_backoff.initial), whole(best.throttle_backoff.max / 1000), n);
     n = burst(&for_smithy, &successes);
-    printf(MANUAL "SMITHY %u %u s doubling to %u s %u, 1 for %u successes\n", attempts_of(&smithy),
+    printf(MANUAL "SMITHY %u %u s doubling to %u s %u, 1 for %g successes\n", attempts_of(&smithy),
            whole(smithy.backoff.initial / 1000), whole(smithy.backoff.max / 1000), n, successes);
     n = burst(&for_aws, &successes);
-    printf(MANUAL "AWS %u %u s doubling to %u s %u, 1 for %u successes\n", attempts_of(&aws),
+    printf(MANUAL "AWS %u %u s doubling to %u s %u, 1 for %g successes\n", attempts_of(&aws),
            whole(aws.backoff.initial / 1000), whole(aws.backoff.max / 1000), n, successes);
     n = burst(&for_aws_2026, &successes);
-    printf(MANUAL "AWS_2026 %u %u ms doubling to %u s; from %u s, throttled %u, 1 for %u "
+    printf(MANUAL "AWS_2026 %u %u ms doubling to %u s; from %u s, throttled %u, 1 for %g "
                   "successes\n",
            attempts_of(&aws_2026), whole(aws_2026.backoff.initial),
            whole(aws_2026.backoff.max / 1000), whole(aws_2026.throttle_backoff.initial / 1000), n,
@@ -326,7 +327,7 @@ static void print_service(void)
     static retry_service service;
     const retry_budget_options *options = &service.budget.options;
     const retry_backoff *usual = &service.policy.backoff;
-    unsigned successes;
+    double successes;
     retry_service_init(&service, 0);
     printf(MANUAL "service.limit.max %u attempts at once\n", limit_of_service());
     printf(MANUAL "waits up to %u ms, doubling up to %u s, or up to %u s after throttled\n",
