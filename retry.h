@@ -1036,8 +1036,10 @@ static const retry_ms retry__controlled[6] = {1, 10, 50, 100, 500, 1000};
 #define RETRY_BACKOFF_BEST_EFFORT RETRY__BEST_EFFORT(RETRY__BACKOFF)
 #define RETRY_BACKOFF_THROTTLED RETRY__BEST_EFFORT(RETRY__BACKOFF_THROTTLED)
 #define RETRY_BACKOFF_RFC0049 RETRY__RFC0049(RETRY__BACKOFF)
-#define RETRY_BACKOFF_CONTROLLED \
-    RETRY__INIT(RETRY_CURVE_TABLE, RETRY_JITTER_NONE, 0, 0, 0, 0, 0, retry__controlled, 6, NULL)
+#define RETRY_BACKOFF_CONTROLLED                                                        \
+    {                                                                                   \
+        RETRY_CURVE_TABLE, RETRY_JITTER_NONE, 0, 0, 0, 0, 0, retry__controlled, 6, NULL \
+    }
 #define RETRY_BACKOFF_AWS RETRY__AWS(RETRY__BACKOFF)
 #define RETRY_BACKOFF_AWS_2026 RETRY__AWS_2026(RETRY__BACKOFF)
 #define RETRY_BACKOFF_GRPC RETRY__GRPC(RETRY__BACKOFF)
