@@ -2237,18 +2237,13 @@ RETRY__WRAPS RETRY_API void retry_seed(uint32_t entropy)
     retry__fetch_add(&retry__random_state, (seed ? seed : 1) - retry__load(&retry__random_state));
 }
 
-static void retry__seed_itself(void)
-{
-    char here;
-    retry_seed((uint32_t)(uintptr_t)&here);
-}
-
 /* The states are multiples of RETRY__GOLDEN further on: all others come before one returns, and 0
    among them seeds anew. */
 RETRY__INLINE uint32_t retry__generate(void)
 {
+    char here; /* its address is the seed, if there is no other */
     if (retry__load(&retry__random_state) == 0)
-        retry__seed_itself();
+        retry_seed((uint32_t)(uintptr_t)&here);
     return retry__mix(retry__fetch_add(&retry__random_state, RETRY__GOLDEN));
 }
 
