@@ -1069,6 +1069,8 @@ static void walk_pass_time(void)
     back = how >= 0xfd && ms < now;
     back = walk_tick(ms, back);
     walk_earn_base();
+    if (WALK_ALONE && walk.based) /* it is told the time as often */
+        (void)retry_budget_withdraw(&walk.budget, 0, instant());
     if (!back && now - walker.era_since <= 0x7fffffff)
         return;
     walker.era++;
