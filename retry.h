@@ -1024,8 +1024,9 @@ static const retry_ms retry__controlled[6] = {1, 10, 50, 100, 500, 1000};
 
 #define RETRY__BACKOFF(curve, jitter, min, attempts, initial, throttled, throttled_max, after_max, \
                        after_slack, max, factor)                                                   \
-    RETRY__INIT(RETRY_CURVE_##curve, RETRY_JITTER_##jitter, min, initial, max, factor, 0, NULL, 0, \
-                NULL)
+    { /* not RETRY__INIT: this section is C89 and C++98, too */                                    \
+        RETRY_CURVE_##curve, RETRY_JITTER_##jitter, min, initial, max, factor, 0, NULL, 0, NULL    \
+    }
 #define RETRY__BACKOFF_THROTTLED(curve, jitter, min, attempts, initial, throttled, throttled_max, \
                                  after_max, after_slack, max, factor)                             \
     RETRY__BACKOFF(curve, jitter, min, 0, throttled, 0, 0, 0, 0,                                  \
@@ -1035,8 +1036,10 @@ static const retry_ms retry__controlled[6] = {1, 10, 50, 100, 500, 1000};
 #define RETRY_BACKOFF_BEST_EFFORT RETRY__BEST_EFFORT(RETRY__BACKOFF)
 #define RETRY_BACKOFF_THROTTLED RETRY__BEST_EFFORT(RETRY__BACKOFF_THROTTLED)
 #define RETRY_BACKOFF_RFC0049 RETRY__RFC0049(RETRY__BACKOFF)
-#define RETRY_BACKOFF_CONTROLLED \
-    RETRY__INIT(RETRY_CURVE_TABLE, RETRY_JITTER_NONE, 0, 0, 0, 0, 0, retry__controlled, 6, NULL)
+#define RETRY_BACKOFF_CONTROLLED                                                        \
+    {                                                                                   \
+        RETRY_CURVE_TABLE, RETRY_JITTER_NONE, 0, 0, 0, 0, 0, retry__controlled, 6, NULL \
+    }
 #define RETRY_BACKOFF_AWS RETRY__AWS(RETRY__BACKOFF)
 #define RETRY_BACKOFF_AWS_2026 RETRY__AWS_2026(RETRY__BACKOFF)
 #define RETRY_BACKOFF_GRPC RETRY__GRPC(RETRY__BACKOFF)
