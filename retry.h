@@ -3017,12 +3017,6 @@ static void retry__tokens_add(retry__tokens *tokens, uint32_t capacity, uint32_t
         retry__swap(&tokens->fraction, fraction, 0);
 }
 
-/* Whether this call accounts for the ms that have passed. */
-RETRY__WRAPS static bool retry__tokens_claim(retry__tokens *tokens, retry_ms passed, retry_time now)
-{
-    return retry__swap(&tokens->refilled, now - passed, now);
-}
-
 /* Where the quotient saturates the bucket is full, and holds no fraction. */
 RETRY__WRAPS static void retry__tokens_earn(retry__tokens *tokens, uint32_t capacity, uint32_t rate,
                                             retry_ms passed)
@@ -3108,6 +3102,12 @@ static retry_ms retry__budget_due(const retry_budget *budget, retry_time now)
         return 0;
     passed = retry__passed(retry__load(&budget->retry__held.refilled), now);
     return passed >= options->expire >> 6 ? passed : 0;
+}
+
+/* Whether this call accounts for the ms that have passed. */
+RETRY__WRAPS static bool retry__tokens_claim(retry__tokens *tokens, retry_ms passed, retry_time now)
+{
+    return retry__swap(&tokens->refilled, now - passed, now);
 }
 
 RETRY__COLD void retry__budget_refill(retry_budget *budget, retry_time now)
@@ -3781,16 +3781,14 @@ enum {
 /* Of one that failed. */
 RETRY__COLD uint8_t retry__outcome(const retry_failure *failure)
 {
-    uint8_t traits;
-    if (failure->unsent
-            ? failure->fault == RETRY_FAULT_CLIENT
-            : failure->reason == RETRY_REASON_NONE && failure->code == 0 &&
-                  failure->fault == RETRY_FAULT_OTHER && !failure->timeout && !failure->throttle)
-        return RETRY__IGNORED; /* it says nothing of the other end */
-    traits = retry__traits(failure->reason);
-    if ((traits & (RETRY__TRAIT_SICK | RETRY__TRAIT_UNSENT)) == RETRY__TRAIT_UNSENT)
-        return RETRY__IGNORED; /* a gate refused it */
-    if (failure->timeout || (traits & RETRY__TRAIT_SICK) != 0)
+    bool says_nothing = failure->reason == RETRY_REASON_NONE && failure->code == 0 &&
+                        failure->fault == RETRY_FAULT_OTHER && !failure->timeout &&
+                        !failure->throttle;
+    if (failure->unsent ? failure->fault == RETRY_FAULT_CLIENT : says_nothing)
+        return RETRY__IGNORED;
+    if (retry__is_refusal(failure->reason))
+        return RETRY__IGNORED;
+    if (failure->timeout || (retry__traits(failure->reason) & RETRY__TRAIT_SICK) != 0)
         return RETRY__SICK;
     return failure->unsent ? RETRY__IGNORED : RETRY__ANSWERED;
 }
@@ -4838,13 +4836,6 @@ static bool retry__cancel_copies(retry_operation *op, uint8_t kind)
     return any;
 }
 
-/* ms that an attempt of the request, which has a client, has at best. */
-static retry_ms retry__attempt_most(const retry_request *request)
-{
-    retry_ms most = request->client->cut_after;
-    return most != 0 ? retry__min(most, request->timeout) : request->timeout;
-}
-
 /* ms below which no attempt is worth a wait: the least of what is known. */
 static retry_ms retry__attempt_least(const retry_request *request, const retry_gates *gates)
 {
@@ -4876,12 +4867,14 @@ static bool retry__spent(const retry_budget *budget)
 #define RETRY__PACE_ROUNDS UINT32_C(15) /* of retry__pace */
 #define RETRY__PACE_SLOWEST (UINT32_MAX >> 4)
 
-/* ms that a copy may take. An attempt that is cut while the server is slow is work done in vain,
-   and sent again: so the time follows the answers, and doubles with each round of time-outs. */
+/* ms that a copy may take where cut_after is set. An attempt that is cut while the server is slow
+   is work done in vain, and sent again: so the time follows the answers, and doubles with each
+   round of time-outs. */
 RETRY__QUICK retry_ms retry__attempt_follows(const retry_request *request, const retry_gates *gates)
 {
+    retry_ms timeout = retry__min(request->client->cut_after, request->timeout);
     uint32_t pace = gates ? retry__load(&gates->retry__pace) : 0;
-    retry_ms timeout = retry__max(retry__attempt_most(request), pace >> 4 << 1);
+    timeout = retry__max(timeout, pace >> 4 << 1);
     if ((pace & RETRY__PACE_ROUNDS) != 0)
         timeout = retry__multiply(timeout, UINT32_C(1) << (pace & RETRY__PACE_ROUNDS));
     return timeout;
