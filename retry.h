@@ -3805,7 +3805,7 @@ enum {
 struct retry__event {
     uint8_t kind;    /* RETRY__ASK to RETRY__REPORT */
     uint8_t outcome; /* REPORT */
-    bool good;       /* REPORT: an answer that does not throttle */
+    bool good;       /* REPORT with an outcome: an answer that does not throttle */
     bool placed;     /* counted in in_flight */
     bool drawn;      /* ASK: a throttle has let the attempt pass before */
     void *gate;      /* the one that is told */
@@ -4227,8 +4227,9 @@ static bool retry__throttle_ask(retry_throttle *throttle, uint32_t random, retry
            sent - accepted <= retry__product(random, requests.all + 1) >> 16;
 }
 
-static void retry__throttle_report(retry_throttle *throttle, const struct retry__event *event)
+static void retry__throttle_report(const struct retry__event *event)
 {
+    retry_throttle *throttle = (retry_throttle *)event->gate;
     uint32_t *half;
     if (event->outcome == RETRY__IGNORED)
         return;
@@ -4374,12 +4375,15 @@ static void retry__aimd_obey(retry_aimd *aimd, retry_ms after, const retry_reque
 /* Learns from the end of a copy: only one that was sent after the last change, and after the
    cooldown that followed it, may change the limit. Failures that say nothing of load lower it from
    the third in a row on: one dark node of four is no overload. */
-static void retry__aimd_report(retry_aimd *aimd, const struct retry__event *event)
+static void retry__aimd_report(const struct retry__event *event)
 {
+    retry_aimd *aimd = (retry_aimd *)event->gate;
     const retry_failure *failure = event->failure;
     const retry_request *request = &event->op->request;
     uint32_t row = retry__load(&aimd->retry__row);
     retry_ms age = retry__max(event->age, retry__min(aimd->cooldown, UINT32_C(1) << 30));
+    if (event->outcome == RETRY__IGNORED)
+        return;
     if (event->good) {
         if (row != 0) {
             retry__store(&aimd->retry__row, 0);
@@ -4387,7 +4391,7 @@ static void retry__aimd_report(retry_aimd *aimd, const struct retry__event *even
                 retry__store(&aimd->retry__pause, 0);
         }
         retry__aimd_rise(aimd, retry__load(&event->gates->in_flight), age, event->now);
-    } else if (event->outcome != RETRY__IGNORED && retry__aimd_blames(failure)) {
+    } else if (retry__aimd_blames(failure)) {
         while (row < UINT8_MAX && !retry__swap(&aimd->retry__row, row, row + 1))
             row = retry__load(&aimd->retry__row);
         if (failure->throttle || failure->timeout || row >= 2)
@@ -4544,14 +4548,18 @@ RETRY__WRAPS static void retry__rate_return(retry_rate *rate, uint32_t taken, re
     } while (!retry__swap(&rate->retry__owed, owed, rest));
 }
 
-static void retry__rate_report(retry_rate *rate, const struct retry__event *event)
+static void retry__rate_report(const struct retry__event *event)
 {
-    bool throttled = event->failure && event->failure->throttle;
+    retry_rate *rate = (retry_rate *)event->gate;
+    bool throttled;
+    if (event->kind == RETRY__FORGET)
+        retry__rate_return(rate, event->copy->retry__timeout, event->op->retry__mark, event->now);
     if (event->outcome == RETRY__IGNORED)
         return;
     retry__rate_limit(rate, event->now);
     if (!retry__rate_counts(rate))
         retry__store(&rate->retry__half, event->now);
+    throttled = event->failure && event->failure->throttle;
     retry__fetch_add(throttled ? &rate->retry__throttled : &rate->retry__accepted, 1);
 }
 
@@ -4791,7 +4799,6 @@ static void retry__notify(retry_operation *op, retry_copy *copy, retry_gates *ga
 {
     struct retry__event event;
     retry__event_fill(&event, op, copy, gates, kind);
-    event.good = false;
     event.failure = failure;
     gates->retry__drive(&event);
 }
@@ -5222,8 +5229,8 @@ RETRY_API void retry_answer(retry_operation *op, retry_action action, retry_time
 enum { RETRY__BREAKER, RETRY__THROTTLE, RETRY__AIMD, RETRY__RATE, RETRY__LATENCY, RETRY__GATES };
 
 struct retry__gate_code {
-    uint8_t (*ask)(struct retry__event *event); /* the cause not to send */
-    void (*tell)(struct retry__event *event);   /* of what is not ASK */
+    uint8_t (*ask)(struct retry__event *event);     /* the cause not to send */
+    void (*tell)(const struct retry__event *event); /* of what is not ASK */
 };
 
 static void retry__gate_tell(struct retry__event *event, const retry__gate *gate)
@@ -5325,28 +5332,13 @@ static bool retry__impatient(const struct retry__event *event)
     return had < slow && (most == 0 || had < most - (most >> 1));
 }
 
-/* Whether a copy that lost to another was out for long, and its node answered nothing meanwhile. */
-static bool retry__silent(const struct retry__event *event)
-{
-    const retry_gates *gates = event->gates;
-    retry_ms slow =
-        retry__load(&gates->retry__pace) >> 4; /* 0 for answers of less than 1 ms, too */
-    retry_time answered = retry__load(&gates->retry__answered);
-    return event->age >= slow << 1 &&
-           (answered == 0 || retry__passed(answered, event->now) > event->age);
-}
-
 /* The end of a copy that was sent. */
 static void retry__gates_end(struct retry__event *event)
 {
     const retry_failure *failure = event->failure;
     const retry__gate *gate = event->gates->retry__gates, *end = gate + RETRY__GATES;
     event->age = retry__passed(event->copy->retry__sent, event->now);
-    if (event->kind == RETRY__LOST) {
-        event->kind = RETRY__RELEASE;
-        if (retry__silent(event))
-            event->outcome = RETRY__SICK; /* which a breaker looks at */
-    } else if (event->kind == RETRY__REPORT) {
+    if (event->kind == RETRY__REPORT) {
         event->outcome = failure ? retry__outcome(failure) : (uint8_t)RETRY__ANSWERED;
         if (event->outcome == RETRY__ANSWERED && gate[RETRY__BREAKER].retry__self)
             retry__store(&event->gates->retry__answered, event->now);
@@ -5404,10 +5396,22 @@ static uint8_t retry__ask_breaker(struct retry__event *event)
     return permit.granted ? RETRY_CAUSE_NONE : RETRY_CAUSE_CIRCUIT_OPEN;
 }
 
-static void retry__tell_breaker(struct retry__event *event)
+/* Whether a copy lost to another after it was out for long, and its node answered nothing
+ * meanwhile.
+ */
+static bool retry__silent(const struct retry__event *event)
+{
+    const retry_gates *gates = event->gates;
+    retry_ms slow = retry__load(&gates->retry__pace) >> 4; /* 0: also of answers below 1 ms */
+    retry_time answered = retry__load(&gates->retry__answered);
+    return event->kind == RETRY__LOST && event->age >= slow << 1 &&
+           (answered == 0 || retry__passed(answered, event->now) > event->age);
+}
+
+static void retry__tell_breaker(const struct retry__event *event)
 {
     retry__breaker_end((retry_breaker *)event->gate, event->copy->retry__ticket, event->age,
-                       event->outcome, event->now);
+                       retry__silent(event) ? (uint8_t)RETRY__SICK : event->outcome, event->now);
 }
 
 RETRY_API void retry_gates_breaker(retry_gates *gates, retry_breaker *breaker)
@@ -5429,15 +5433,9 @@ static uint8_t retry__ask_throttle(struct retry__event *event)
     return RETRY_CAUSE_NONE;
 }
 
-static void retry__tell_throttle(struct retry__event *event)
-{
-    if (event->kind == RETRY__REPORT)
-        retry__throttle_report((retry_throttle *)event->gate, event);
-}
-
 RETRY_API void retry_gates_throttle(retry_gates *gates, retry_throttle *throttle)
 {
-    static const struct retry__gate_code code = {retry__ask_throttle, retry__tell_throttle};
+    static const struct retry__gate_code code = {retry__ask_throttle, retry__throttle_report};
     retry__gates_add(gates, RETRY__THROTTLE, throttle, &code);
 }
 
@@ -5462,15 +5460,9 @@ static uint8_t retry__ask_aimd(struct retry__event *event)
     return RETRY_CAUSE_PACED;
 }
 
-static void retry__tell_aimd(struct retry__event *event)
-{
-    if (event->kind == RETRY__REPORT)
-        retry__aimd_report((retry_aimd *)event->gate, event);
-}
-
 RETRY_API void retry_gates_aimd(retry_gates *gates, retry_aimd *aimd)
 {
-    static const struct retry__gate_code code = {retry__ask_aimd, retry__tell_aimd};
+    static const struct retry__gate_code code = {retry__ask_aimd, retry__aimd_report};
     retry__gates_add(gates, RETRY__AIMD, aimd, &code);
 }
 
@@ -5501,24 +5493,15 @@ RETRY__WRAPS static uint8_t retry__ask_rate(struct retry__event *event)
     return RETRY_CAUSE_PACED;
 }
 
-static void retry__tell_rate(struct retry__event *event)
-{
-    retry_rate *rate = (retry_rate *)event->gate;
-    if (event->kind == RETRY__REPORT)
-        retry__rate_report(rate, event);
-    else if (event->kind == RETRY__FORGET)
-        retry__rate_return(rate, event->copy->retry__timeout, event->op->retry__mark, event->now);
-}
-
 RETRY_API void retry_gates_rate(retry_gates *gates, retry_rate *rate)
 {
-    static const struct retry__gate_code code = {retry__ask_rate, retry__tell_rate};
+    static const struct retry__gate_code code = {retry__ask_rate, retry__rate_report};
     retry__gates_add(gates, RETRY__RATE, rate, &code);
 }
 
 /* Only an answer tells how long it takes; all else was given up by somebody. A copy that was never
    sent is no sample. */
-static void retry__tell_latency(struct retry__event *event)
+static void retry__tell_latency(const struct retry__event *event)
 {
     if (event->kind != RETRY__REPORT || event->outcome != RETRY__IGNORED)
         retry__latency_add((retry_latency *)event->gate, event->age,
