@@ -91,7 +91,6 @@ static void show(void *context, const retry_request *request, const retry_failur
 
 static retry_service service = {
     .limit = {.max = 1}, /* one at a time */
-    .budget = {.options = RETRY_BUDGET_BEST_EFFORT(1)},
     .client = {.observe = show, .cut_after = ATTEMPT_TIMEOUT, .user_reasons = not_now}};
 
 static void operate(const char *line, bool careless)
@@ -114,7 +113,6 @@ int main(int argc, char **argv)
 {
     char line[256];
     port = (uint16_t)atoi(argc > 1 ? argv[1] : "6379");
-    service.budget.options.expire = 0; /* never: a single process may save its tokens */
     retry_service_init(&service, retry_system_clock().now(NULL));
     while (fgets(line, sizeof line, stdin) && line[0] != '\n')
         operate(line, argc > 2);

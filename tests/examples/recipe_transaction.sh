@@ -141,7 +141,7 @@ verdict "Nothing else was made ($unexplained)." test "$unexplained" -eq 0
 verdict "No money came or went, every balance is explained." test "$money:$wrong" = 50000:0
 measure <<END
 $(count '^done') of $number transactions are done, $twice of them twice.
-PostgreSQL was frozen once, and stopped twice. $lost_commits COMMITs were lost, and looked up:
-$((lost_commits - $(count '^failed'))) had been done, $(count '^failed') had not. $(count '^perhaps') are perhaps done.
+PostgreSQL was frozen once, and stopped twice. $lost_commits COMMITs were lost, and
+looked up: $((lost_commits - $(count '^failed'))) had been done, $(count '^failed') had not. $(count '^perhaps') are perhaps done.
 END
 exit $status
