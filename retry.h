@@ -4582,7 +4582,6 @@ RETRY_API uint32_t retry_rate_get(const retry_rate *rate)
 typedef struct retry__percentile {
     uint32_t quantile, above; /* RETRY_RATIO, and what is left to 1 */
     uint32_t min_samples, enough;
-    retry_ms min, max;
 } retry__percentile;
 
 static retry__percentile retry__percentile_of(const retry_latency *latency)
@@ -4599,14 +4598,13 @@ static retry__percentile retry__percentile_of(const retry_latency *latency)
                                  ? retry__min(latency->min_samples, RETRY__LATENCY_LEARNT)
                                  : percentile.enough;
     percentile.enough = retry__max(percentile.enough, percentile.min_samples);
-    percentile.min = latency->min ? latency->min : 1;
-    percentile.max = latency->max ? latency->max : UINT32_MAX;
     return percentile;
 }
 
-static retry_ms retry__percentile_bound(const retry__percentile *percentile, retry_ms ms)
+static retry_ms retry__latency_bound(const retry_latency *latency, retry_ms ms)
 {
-    return retry__max(retry__min(ms, percentile->max), percentile->min);
+    return retry__max(retry__min(ms, retry__or(latency->max, UINT32_MAX)),
+                      retry__or(latency->min, 1));
 }
 
 /* An estimate is kept as a level, its logarithm to base 2, so that a step is a share of it. Between
@@ -4672,22 +4670,24 @@ static uint32_t retry__latency_advance(const retry__percentile *percentile, uint
                       RETRY__LATENCY_AT_REST - 15 * RETRY__LATENCY_LATE);
 }
 
-/* Learns from an attempt that took `elapsed` ms (over 2^24, 4.6 hours, counts as that). `finished`
-   false: it was given up at that age. It counts as longer if it had reached the estimate; else, and
-   before the first answer, nothing is learnt from it. */
-static void retry__latency_add(retry_latency *latency, retry_ms elapsed, bool finished)
+/* Learns from an attempt (one over 2^24 ms, 4.6 hours, counts as that). Only an answer tells how
+   long it takes; all else was given up by somebody at that age. It counts as longer if it had
+   reached the estimate; else, and before the first answer, nothing is learnt from it. A copy that
+   was never sent is no sample. */
+static void retry__latency_report(const struct retry__event *event)
 {
-    retry__percentile percentile;
+    retry_latency *latency = (retry_latency *)event->gate;
+    retry__percentile percentile = retry__percentile_of(latency);
+    bool late, answered = event->outcome == RETRY__ANSWERED;
+    retry_ms sample = answered ? event->age : retry__add(event->age, 1); /* it would take longer */
     uint32_t estimate, progress;
-    retry_ms sample;
-    bool late;
-    percentile = retry__percentile_of(latency);
-    sample = finished ? elapsed : retry__add(elapsed, 1); /* it would have taken longer */
-    sample = retry__min(retry__percentile_bound(&percentile, sample), UINT32_C(1) << 24);
+    if (event->kind == RETRY__REPORT && event->outcome == RETRY__IGNORED)
+        return;
+    sample = retry__min(retry__latency_bound(latency, sample), UINT32_C(1) << 24);
     do {
         estimate = retry__load(&latency->retry__estimate);
         late = sample > retry__latency_ms(estimate);
-        if (!finished && (estimate == 0 || !late))
+        if (!answered && (estimate == 0 || !late))
             return;
         progress = retry__load(&latency->retry__progress);
     } while (!retry__swap(&latency->retry__estimate, estimate,
@@ -4699,16 +4699,13 @@ static void retry__latency_add(retry_latency *latency, retry_ms elapsed, bool fi
 
 RETRY_API retry_ms retry_latency_get(const retry_latency *latency)
 {
-    retry__percentile percentile;
     uint32_t level;
-    if (!latency)
-        return UINT32_MAX;
-    percentile = retry__percentile_of(latency);
-    if (retry__load(&latency->retry__progress) < percentile.min_samples)
+    if (!latency ||
+        retry__load(&latency->retry__progress) < retry__percentile_of(latency).min_samples)
         return UINT32_MAX;
     /* a little more than is kept: where all take about as long, the estimate moves among them */
     level = retry__load(&latency->retry__estimate) + RETRY__OCTAVE / 64;
-    return retry__percentile_bound(&percentile, retry__latency_ms(level));
+    return retry__latency_bound(latency, retry__latency_ms(level));
 }
 
 /* ---- Operations ---------------------------------------------------------------------------- */
@@ -5499,18 +5496,9 @@ RETRY_API void retry_gates_rate(retry_gates *gates, retry_rate *rate)
     retry__gates_add(gates, RETRY__RATE, rate, &code);
 }
 
-/* Only an answer tells how long it takes; all else was given up by somebody. A copy that was never
-   sent is no sample. */
-static void retry__tell_latency(const struct retry__event *event)
-{
-    if (event->kind != RETRY__REPORT || event->outcome != RETRY__IGNORED)
-        retry__latency_add((retry_latency *)event->gate, event->age,
-                           event->outcome == RETRY__ANSWERED);
-}
-
 RETRY_API void retry_gates_latency(retry_gates *gates, retry_latency *latency)
 {
-    static const struct retry__gate_code code = {NULL, retry__tell_latency};
+    static const struct retry__gate_code code = {NULL, retry__latency_report};
     retry__gates_add(gates, RETRY__LATENCY, latency, &code);
 }
 
