@@ -111,7 +111,7 @@ cut 170 delay "uint32_t call(uint32_t i, uint32_t m, uint32_t n, uint32_t l, uin
 cut 600 backoff
 cut 1380 retry-after
 cut 1340 connection
-cut 1580 breaker
+cut 1605 breaker
 
 structs="retry_failure retry_request retry_operation retry_copy retry_service retry_gates retry_client retry_policy retry_budget retry_connection errmap_nmv
     retry_rate retry_breaker retry_throttle retry_latency retry_hedge retry_aimd retry_scope
