@@ -48,7 +48,7 @@ static void run_retry(unsigned long requests, uint32_t failures)
 static void run_budget(unsigned long requests, uint32_t failures)
 {
     static const retry_budget_options options = {500000, 1000, 0,     0,     12000, 0,
-                                                 0,      0,    false, false, 0, 0};
+                                                 0,      0,    false, false, 0,     0};
     retry_client client;
     retry_budget budget;
     memset(&client, 0, sizeof client);
