@@ -2755,7 +2755,7 @@ static void retry__record_code(retry_request *request, uint32_t code, retry_time
 /* Why a failure with these traits is final; ALWAYS: it is always retried; NONE: a strategy is
    asked. UNKNOWN is never retried: RFC 0049's text says so, though its pseudocode would if
    idempotent. */
-static uint8_t retry__screen(uint32_t traits)
+static inline uint8_t retry__screen(uint32_t traits)
 {
     if ((traits & RETRY__TRAIT_UNSAFE) != 0)
         return RETRY_CAUSE_UNSAFE;
@@ -2811,7 +2811,8 @@ static retry_action retry__ask_strategy(const retry_strategy *strategy, retry_re
 
 /* The server's order replaces the delay, and restarts the policies' curve. Without an order the
    delay stays, and the retries since the last order are counted. */
-static retry_ms retry__order(retry_request *request, const retry_failure *failure, retry_ms delay)
+RETRY__COLD retry_ms retry__order(retry_request *request, const retry_failure *failure,
+                                  retry_ms delay)
 {
     if (failure->pushback) {
         request->retry__since_order = 1;
@@ -3150,7 +3151,7 @@ static uint32_t retry__budget_cost(const retry_budget_options *options,
 }
 
 /* Whether a failed attempt put no load on a server. */
-RETRY__ONCE bool retry__is_unsent(const retry_failure *failure)
+RETRY__QUICK bool retry__is_unsent(const retry_failure *failure)
 {
     return failure->unsent || (retry__traits(failure->reason) & RETRY__TRAIT_UNSENT) != 0;
 }
@@ -3191,8 +3192,8 @@ static bool retry__budget_throttle(retry_budget *budget, uint8_t event, retry_re
 }
 
 /* A retry is paid for by the request, at the price of the failure before it. */
-static bool retry__budget_pay(retry_budget *budget, uint8_t event, retry_request *request,
-                              const retry_failure *failure)
+static inline bool retry__budget_pay(retry_budget *budget, uint8_t event, retry_request *request,
+                                     const retry_failure *failure)
 {
     const retry_budget_options *options = &budget->options;
     retry_reason reason = failure->reason;
