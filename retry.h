@@ -2437,29 +2437,18 @@ static uint32_t retry__position(const retry_request *request)
     return request->retry__since_order ? request->retry__since_order - 1u : request->retries;
 }
 
-static retry_action retry__best_effort_after(const retry_strategy *self, retry_request *request,
-                                             const retry_failure *failure, retry_time now);
-
-static const retry_policy retry__effort = {
-    {retry__best_effort_after}, RETRY_BACKOFF_BEST_EFFORT, RETRY_BACKOFF_THROTTLED, 0, 0, 0, 0};
-
-RETRY_API const retry_strategy *retry_best_effort(void)
-{
-    return &retry__effort.base;
-}
-
 /* What nearly all requests ask: its constants fold, and it takes less code than retry__policy. */
 static inline retry_action retry__best_effort(const retry_request *request,
                                               const retry_failure *failure, uint32_t traits)
 {
-    const retry_backoff *usual = &retry__effort.backoff;
-    const retry_backoff *throttled = &retry__effort.throttle_backoff;
+    static const retry_backoff usual = RETRY_BACKOFF_BEST_EFFORT;
+    static const retry_backoff throttled = RETRY_BACKOFF_THROTTLED;
     uint32_t n = retry__position(request);
     retry_ms high;
     if (!retry__permits(request, traits))
         return retry_action_none(RETRY_CAUSE_NOT_IDEMPOTENT);
-    high = failure->throttle ? retry__base(throttled, n) : retry__base(usual, n);
-    high = retry__pick(usual->min, high, retry__draw(request->client));
+    high = failure->throttle ? retry__base(&throttled, n) : retry__base(&usual, n);
+    high = retry__pick(usual.min, high, retry__draw(request->client));
     return retry_action_after(retry__max(high, failure->retry_after));
 }
 
@@ -2471,6 +2460,13 @@ static retry_action retry__best_effort_after(const retry_strategy *self, retry_r
     if (!request || !failure)
         return retry_action_none(retry__misuse());
     return retry__best_effort(request, failure, retry__failure_traits(failure));
+}
+
+RETRY_API const retry_strategy *retry_best_effort(void)
+{
+    static const retry_policy best_effort = {
+        {retry__best_effort_after}, RETRY_BACKOFF_BEST_EFFORT, RETRY_BACKOFF_THROTTLED, 0, 0, 0, 0};
+    return &best_effort.base;
 }
 
 static retry_action retry__refuse(const retry_strategy *self, retry_request *request,
