@@ -2440,29 +2440,18 @@ static uint32_t retry__position(const retry_request *request)
     return request->retry__since_order ? request->retry__since_order - 1u : request->retries;
 }
 
-static retry_action retry__best_effort_after(const retry_strategy *self, retry_request *request,
-                                             const retry_failure *failure, retry_time now);
-
-static const retry_policy retry__effort = {
-    {retry__best_effort_after}, RETRY_BACKOFF_BEST_EFFORT, RETRY_BACKOFF_THROTTLED, 0, 0, 0, 0};
-
-RETRY_API const retry_strategy *retry_best_effort(void)
-{
-    return &retry__effort.base;
-}
-
 /* What nearly all requests ask: its constants fold, and it takes less code than retry__policy. */
 static inline retry_action retry__best_effort(const retry_request *request,
                                               const retry_failure *failure, uint32_t traits)
 {
-    const retry_backoff *usual = &retry__effort.backoff;
-    const retry_backoff *throttled = &retry__effort.throttle_backoff;
+    static const retry_backoff usual = RETRY_BACKOFF_BEST_EFFORT;
+    static const retry_backoff throttled = RETRY_BACKOFF_THROTTLED;
     uint32_t n = retry__position(request);
     retry_ms high;
     if (!retry__permits(request, traits))
         return retry_action_none(RETRY_CAUSE_NOT_IDEMPOTENT);
-    high = failure->throttle ? retry__base(throttled, n) : retry__base(usual, n);
-    high = retry__pick(usual->min, high, retry__draw(request->client));
+    high = failure->throttle ? retry__base(&throttled, n) : retry__base(&usual, n);
+    high = retry__pick(usual.min, high, retry__draw(request->client));
     return retry_action_after(retry__max(high, failure->retry_after));
 }
 
@@ -2474,6 +2463,13 @@ static retry_action retry__best_effort_after(const retry_strategy *self, retry_r
     if (!request || !failure)
         return retry_action_none(retry__misuse());
     return retry__best_effort(request, failure, retry__failure_traits(failure));
+}
+
+RETRY_API const retry_strategy *retry_best_effort(void)
+{
+    static const retry_policy best_effort = {
+        {retry__best_effort_after}, RETRY_BACKOFF_BEST_EFFORT, RETRY_BACKOFF_THROTTLED, 0, 0, 0, 0};
+    return &best_effort.base;
 }
 
 static retry_action retry__refuse(const retry_strategy *self, retry_request *request,
@@ -3159,8 +3155,7 @@ RETRY__QUICK bool retry__is_unsent(const retry_failure *failure)
 /* Whether a gate of the client's refused an attempt. */
 static bool retry__is_refusal(retry_reason reason)
 {
-    return (retry__traits(reason) & (RETRY__TRAIT_UNSENT | RETRY__TRAIT_SICK)) ==
-           RETRY__TRAIT_UNSENT;
+    return reason == RETRY_REASON_CIRCUIT_BREAKER_OPEN || reason == RETRY_REASON_CLIENT_THROTTLED;
 }
 
 /* An application's reason that is contention, for which nothing is paid: both in one test. */
@@ -3448,6 +3443,17 @@ static bool retry__scan_digit(retry__scan *scan, uint32_t *digit)
     return true;
 }
 
+/* Digits, of which there must be one, as a number that saturates. */
+static bool retry__scan_number(retry__scan *scan, uint32_t *number)
+{
+    uint32_t digit;
+    if (!retry__scan_digit(scan, number))
+        return false;
+    while (retry__scan_digit(scan, &digit))
+        *number = retry__add(retry__multiply(*number, 10), digit);
+    return true;
+}
+
 static bool retry__in_name(char c)
 {
     return c > ' ' && c != ';';
@@ -3507,16 +3513,17 @@ RETRY_API retry_failure retry_classify_http(int http_status, retry_ms retry_afte
     return failure;
 }
 
-/* The numbers of <errno.h> where it knows sockets, and of Winsock in the same order; 0: none. */
+/* The numbers of <errno.h> where it knows sockets, and of Winsock in the same order; else one that
+   no error has. */
 #ifdef ECONNREFUSED
 #define RETRY__POSIX(...) __VA_ARGS__
 #else
-#define RETRY__POSIX(...) 0
+#define RETRY__POSIX(...) -32767
 #endif
 #ifdef _WIN32
 #define RETRY__WINSOCK(...) __VA_ARGS__
 #else
-#define RETRY__WINSOCK(...) 0
+#define RETRY__WINSOCK(...) -32767
 #endif
 
 /* No connection, or none any more; 0: recv returned 0, as the peer closed it. */
@@ -3549,15 +3556,13 @@ static bool retry__among(const int *numbers, size_t size, int number)
 RETRY_API retry_failure retry_classify_errno(int error, bool sent)
 {
     retry_failure failure = retry__failure(RETRY_REASON_NONE, (uint32_t)error);
-    bool timeout =
-        error != 0 && retry__among(retry__errors_timeout, sizeof retry__errors_timeout, error);
+    bool timeout = retry__among(retry__errors_timeout, sizeof retry__errors_timeout, error);
     if (sent) {
         failure.reason =
             timeout ? RETRY_REASON_ATTEMPT_TIMED_OUT : RETRY_REASON_SOCKET_CLOSED_WHILE_IN_FLIGHT;
         failure.timeout = timeout;
     } else {
-        bool here =
-            error != 0 && retry__among(retry__errors_here, sizeof retry__errors_here, error);
+        bool here = retry__among(retry__errors_here, sizeof retry__errors_here, error);
         if (here || timeout || retry__among(retry__errors_lost, sizeof retry__errors_lost, error))
             failure.reason = RETRY_REASON_SOCKET_NOT_AVAILABLE;
         if (here || failure.reason == RETRY_REASON_NONE)
@@ -3693,22 +3698,11 @@ static bool retry__parse_date(const char *value, size_t length, int64_t unix_sec
     return false;
 }
 
-static bool retry__parse_whole(const char *value, size_t length, uint32_t *number)
-{
-    retry__scan scan = {value, length};
-    uint32_t digit;
-    for (*number = 0; retry__scan_digit(&scan, &digit);)
-        *number = retry__add(retry__multiply(*number, 10), digit);
-    return length != 0 && scan.left == 0;
-}
-
 /* A number of seconds with a fraction, as ms, rounded up. */
 static bool retry__parse_seconds(retry__scan *scan, retry_ms *ms)
 {
     uint32_t digit, seconds = 0, part = 0, unit = 100;
-    bool more = false, any = false;
-    for (; retry__scan_digit(scan, &digit); any = true)
-        seconds = retry__add(retry__multiply(seconds, 10), digit);
+    bool more = false, any = retry__scan_number(scan, &seconds);
     if (any && retry__scan_literal(scan, '.')) {
         for (any = false; retry__scan_digit(scan, &digit); any = true) {
             part += digit * unit;
@@ -3760,9 +3754,10 @@ RETRY_API bool retry_parse_retry_after(const char *value, size_t length, int64_t
 
 RETRY_API bool retry_parse_pushback(const char *value, size_t length, retry_failure *failure)
 {
+    retry__scan scan = {value, length};
     uint32_t delay;
-    bool good = value && retry__parse_whole(value, length, &delay) && delay <= INT32_MAX &&
-                (length == 1 || value[0] != '0');
+    bool good = value && retry__scan_number(&scan, &delay) && scan.left == 0 &&
+                delay <= INT32_MAX && (length == 1 || value[0] != '0');
     if (!failure)
         return false;
     failure->pushback = true;
@@ -3782,11 +3777,11 @@ enum {
 /* Of one that failed. */
 RETRY__COLD uint8_t retry__outcome(const retry_failure *failure)
 {
-    bool says_nothing = failure->reason == RETRY_REASON_NONE && failure->code == 0 &&
-                        failure->fault == RETRY_FAULT_OTHER && !failure->timeout &&
-                        !failure->throttle;
-    if (failure->unsent ? failure->fault == RETRY_FAULT_CLIENT : says_nothing)
-        return RETRY__IGNORED;
+    if (failure->unsent
+            ? failure->fault == RETRY_FAULT_CLIENT
+            : failure->reason == RETRY_REASON_NONE && failure->code == 0 &&
+                  failure->fault == RETRY_FAULT_OTHER && !failure->timeout && !failure->throttle)
+        return RETRY__IGNORED; /* it says nothing of the other end */
     if (retry__is_refusal(failure->reason))
         return RETRY__IGNORED;
     if (failure->timeout || (retry__traits(failure->reason) & RETRY__TRAIT_SICK) != 0)
