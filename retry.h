@@ -4554,8 +4554,8 @@ static void retry__rate_report(const struct retry__event *event)
     bool throttled;
     if (event->kind == RETRY__FORGET)
         retry__rate_return(rate, event->copy->retry__timeout, event->op->retry__mark, event->now);
-    if (event->outcome == RETRY__IGNORED)
-        return;
+    if (event->outcome == RETRY__IGNORED || (event->failure && retry__is_unsent(event->failure)))
+        return; /* nobody accepted it, or refused it */
     retry__rate_limit(rate, event->now);
     if (!retry__rate_counts(rate))
         retry__store(&rate->retry__half, event->now);
