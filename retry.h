@@ -5296,7 +5296,7 @@ static uint8_t retry__gates_ask(struct retry__event *event)
 static void retry__pace_answer(retry_gates *gates, retry_ms age)
 {
     uint32_t seen, next;
-    age = retry__min(age, RETRY__PACE_SLOWEST);
+    age = retry__max(retry__min(age, RETRY__PACE_SLOWEST), 1); /* 0: none is known */
     do {
         retry_ms slow;
         seen = retry__load(&gates->retry__pace);
@@ -5399,7 +5399,7 @@ static uint8_t retry__ask_breaker(struct retry__event *event)
 static bool retry__silent(const struct retry__event *event)
 {
     const retry_gates *gates = event->gates;
-    retry_ms slow = retry__load(&gates->retry__pace) >> 4; /* 0: also of answers below 1 ms */
+    retry_ms slow = retry__load(&gates->retry__pace) >> 4;
     retry_time answered = retry__load(&gates->retry__answered);
     return event->kind == RETRY__LOST && event->age >= slow << 1 &&
            (answered == 0 || retry__passed(answered, event->now) > event->age);
