@@ -5342,7 +5342,8 @@ static void retry__gates_end(struct retry__event *event)
         event->good = event->outcome == RETRY__ANSWERED && (!failure || !failure->throttle);
         if (event->good) {
             retry__pace_answer(event->gates, retry__min(event->age, event->copy->retry__timeout));
-        } else if (failure->timeout || failure->reason == RETRY_REASON_ATTEMPT_TIMED_OUT) {
+        } else if (event->outcome == RETRY__SICK &&
+                   (failure->timeout || failure->reason == RETRY_REASON_ATTEMPT_TIMED_OUT)) {
             if (retry__impatient(event)) {
                 event->kind = RETRY__RELEASE;
                 event->outcome = RETRY__IGNORED;
