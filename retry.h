@@ -4550,8 +4550,8 @@ static void retry__rate_report(const struct retry__event *event)
     bool throttled;
     if (event->kind == RETRY__FORGET)
         retry__rate_return(rate, event->copy->retry__timeout, event->op->retry__mark, event->now);
-    if (event->outcome == RETRY__IGNORED)
-        return;
+    if (event->outcome == RETRY__IGNORED || (event->failure && retry__is_unsent(event->failure)))
+        return; /* nobody accepted it, or refused it */
     retry__rate_limit(rate, event->now);
     if (!retry__rate_counts(rate))
         retry__store(&rate->retry__half, event->now);
@@ -5292,7 +5292,7 @@ static uint8_t retry__gates_ask(struct retry__event *event)
 static void retry__pace_answer(retry_gates *gates, retry_ms age)
 {
     uint32_t seen, next;
-    age = retry__min(age, RETRY__PACE_SLOWEST);
+    age = retry__max(retry__min(age, RETRY__PACE_SLOWEST), 1); /* 0: none is known */
     do {
         retry_ms slow;
         seen = retry__load(&gates->retry__pace);
@@ -5338,7 +5338,8 @@ static void retry__gates_end(struct retry__event *event)
         event->good = event->outcome == RETRY__ANSWERED && (!failure || !failure->throttle);
         if (event->good) {
             retry__pace_answer(event->gates, retry__min(event->age, event->copy->retry__timeout));
-        } else if (failure->timeout || failure->reason == RETRY_REASON_ATTEMPT_TIMED_OUT) {
+        } else if (event->outcome == RETRY__SICK &&
+                   (failure->timeout || failure->reason == RETRY_REASON_ATTEMPT_TIMED_OUT)) {
             if (retry__impatient(event)) {
                 event->kind = RETRY__RELEASE;
                 event->outcome = RETRY__IGNORED;
@@ -5395,7 +5396,7 @@ static uint8_t retry__ask_breaker(struct retry__event *event)
 static bool retry__silent(const struct retry__event *event)
 {
     const retry_gates *gates = event->gates;
-    retry_ms slow = retry__load(&gates->retry__pace) >> 4; /* 0: also of answers below 1 ms */
+    retry_ms slow = retry__load(&gates->retry__pace) >> 4;
     retry_time answered = retry__load(&gates->retry__answered);
     return event->kind == RETRY__LOST && event->age >= slow << 1 &&
            (answered == 0 || retry__passed(answered, event->now) > event->age);
