@@ -236,17 +236,17 @@
       AWS          3         1 s doubling to 20 s                             100, 1 for 5 successes
       AWS_2026     3         50 ms doubling to 20 s; from 1 s, throttled      35, 1 for 14 successes
 
-   Its `backoff` is a curve (RETRY_CURVE_x) over the number of retries, a cap (`max`), and jitter
-   (RETRY_JITTER_x); retry_backoff_delay computes one alone. Jitter is randomness in the delay:
-   without it, clients that failed together return together. When 10,000 clients have failed
+   A policy's `backoff` is a curve (RETRY_CURVE_x) over the number of retries, a cap (`max`), and
+   jitter (RETRY_JITTER_x); retry_backoff_delay computes one alone. Jitter is randomness in the
+   delay: without it, clients that failed together return together. When 10,000 clients have failed
    together (make storm), the busiest 10 ms that follow see 10,000 calls without jitter, 1,524 with
    FULL and 656 with DECORRELATED. A server's Retry-After raises the delay: to retry_after_max at
    most (AWS: 20 s), and by retry_after_slack at most (AWS_2026: 5 s). Set retry_after_spread, or a
    fleet that is told "in 30 s" returns together. retry_fail_fast() retries only what always is.
 
    A strategy of your own is a struct whose first member is a retry_strategy: a function. It may
-   leave the rest to retry_policy_after, or answer later (retry_action_pending, then retry_answer:
-   examples/custom_strategy.c). This one hears of progress: who got further waits little again.
+   leave the rest to retry_policy_after, or answer later (retry_action_pending, retry_answer:
+   examples/custom_strategy.c). This one hears of progress: a download that got on waits less.
 
       static retry_action resume(const retry_strategy *self, retry_request *request,
                                  const retry_failure *failure, retry_time now)
@@ -475,6 +475,11 @@
 
       make cut PARTS="delay" PREFIX=nats_ OUT=nats_retry.h
 
+   delay and backoff are C89 and C++98, too. In these five parts clang's -Weverything warns of
+   nothing but -Wpadded and -Wunsafe-buffer-usage (delay: in C++, too), and clang-tidy's defaults of
+   nothing. MSVC was not tried. Of what its /W4 adds, -Wconversion, -Wshadow and -Wunused find
+   nothing.
+
    Without either, the functions are hidden: gcc and clang do not export them from a shared library.
    If programs are to call them, define RETRY_API in every file, before the #include, as extern
    __attribute__((visibility("default"))) or __declspec(dllexport). Do not hand on a user's 0 that
@@ -545,7 +550,7 @@
 #define RETRY_VERSION_MINOR 0
 #define RETRY_VERSION_PATCH 0
 #define RETRY_VERSION \
-    (RETRY_VERSION_MAJOR * 10000 + RETRY_VERSION_MINOR * 100 + RETRY_VERSION_PATCH)
+    (RETRY_VERSION_MAJOR * UINT32_C(10000) + RETRY_VERSION_MINOR * 100 + RETRY_VERSION_PATCH)
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -1019,7 +1024,7 @@ static const retry_ms retry__controlled[6] = {1, 10, 50, 100, 500, 1000};
 
 #define RETRY__BACKOFF(curve, jitter, min, attempts, initial, throttled, throttled_max, after_max, \
                        after_slack, max, factor)                                                   \
-    {                                                                                              \
+    { /* not RETRY__INIT: this section is C89 and C++98, too */                                    \
         RETRY_CURVE_##curve, RETRY_JITTER_##jitter, min, initial, max, factor, 0, NULL, 0, NULL    \
     }
 #define RETRY__BACKOFF_THROTTLED(curve, jitter, min, attempts, initial, throttled, throttled_max, \
@@ -1218,10 +1223,8 @@ RETRY_API void retry_connection_established(retry_connection *connection, retry_
 
 /* Initialiser: starts 1 s, then 1.6 times as long up to 120 s apart, 20 % more or less; 20 s to
    connect at least; any connection resets. */
-#define RETRY_CONNECTION_GRPC                                      \
-    {                                                              \
-        RETRY_BACKOFF_GRPC, 20000, 1, NULL, NULL, 0, 0, 0, 0, 0, 0 \
-    }
+#define RETRY_CONNECTION_GRPC \
+    RETRY__INIT(RETRY_BACKOFF_GRPC, 20000, 1, NULL, NULL, 0, 0, 0, 0, 0, 0)
 
 /* ---- Classification and idempotency -------------------------------------------------------- */
 
@@ -1248,7 +1251,8 @@ RETRY_API retry_failure retry_classify_grpc(int status);
       EAI_AGAIN (-3 of glibc and musl; WSATRY_AGAIN)
       EMFILE ENFILE ENOBUFS ENOMEM EADDRNOTAVAIL: what      SOCKET_NOT_AVAILABLE  the same
       this machine lacks for a while                        of fault CLIENT
-      ETIMEDOUT, EAGAIN and EWOULDBLOCK (SO_RCVTIMEO)       SOCKET_NOT_AVAILABLE  ATTEMPT_TIMED_OUT
+      ETIMEDOUT, EAGAIN and EWOULDBLOCK (SO_RCVTIMEO),      SOCKET_NOT_AVAILABLE  ATTEMPT_TIMED_OUT
+      EINPROGRESS (connect with SO_SNDTIMEO, on Linux)
       all others: EINVAL, EACCES, EBADF, EINTR ...          NONE                  SOCKET_CLOSED_
                                                                                   WHILE_IN_FLIGHT */
 RETRY_API retry_failure retry_classify_errno(int error, bool sent);
@@ -1449,8 +1453,7 @@ RETRY_API uint32_t retry_rate_get(const retry_rate *rate);
 
 /* A percentile of what attempts take, one for each kind of operation; zero it. It is within a
    quarter of the truth 97 times in 100, and follows a tenfold slow-down within 200 attempts (900 at
-   0.99). Shared by any number of threads, without a lock. Its settings are constant while it runs.
- */
+   0.99). Any number of threads may share it, without a lock. Its settings are constant. */
 typedef struct retry_latency {
     uint32_t quantile;        /* RETRY_RATIO below 1 (default: 0: 0.95; from 1 on: 0.999) */
     uint32_t min_samples;     /* samples before anything is told, up to 2^30 (default: 0: 768,
@@ -2170,9 +2173,9 @@ RETRY_API bool retry_reason_always(retry_reason reason)
     return (retry__traits(reason) & RETRY_REASON_ALWAYS) != 0;
 }
 
-/* What a failure that says more than its reason makes of the reason's traits. */
-static uint32_t retry__more_traits(const retry_failure *failure, uint32_t traits)
+static uint32_t retry__failure_traits(const retry_failure *failure)
 {
+    uint32_t traits = retry__traits(failure->reason);
     if (failure->fault == RETRY_FAULT_SERVER)
         traits &= ~(uint32_t)RETRY__TRAIT_HARMLESS;
     if (failure->safety == RETRY_SAFETY_YES)
@@ -2183,15 +2186,6 @@ static uint32_t retry__more_traits(const retry_failure *failure, uint32_t traits
         traits |= RETRY__TRAIT_STOPPED;
     if (failure->unsent)
         traits |= RETRY__TRAIT_UNSENT;
-    return traits;
-}
-
-static uint32_t retry__failure_traits(const retry_failure *failure)
-{
-    uint32_t traits = retry__traits(failure->reason);
-    if (failure->safety != RETRY_SAFETY_MAYBE || failure->fault != RETRY_FAULT_OTHER ||
-        failure->pushback || failure->unsent)
-        traits = retry__more_traits(failure, traits);
     return traits;
 }
 
@@ -2243,18 +2237,13 @@ RETRY__WRAPS RETRY_API void retry_seed(uint32_t entropy)
     retry__fetch_add(&retry__random_state, (seed ? seed : 1) - retry__load(&retry__random_state));
 }
 
-static void retry__seed_itself(void)
-{
-    char here;
-    retry_seed((uint32_t)(uintptr_t)&here);
-}
-
 /* The states are multiples of RETRY__GOLDEN further on: all others come before one returns, and 0
    among them seeds anew. */
 RETRY__INLINE uint32_t retry__generate(void)
 {
+    char here; /* its address is the seed, if there is no other */
     if (retry__load(&retry__random_state) == 0)
-        retry__seed_itself();
+        retry_seed((uint32_t)(uintptr_t)&here);
     return retry__mix(retry__fetch_add(&retry__random_state, RETRY__GOLDEN));
 }
 
@@ -2263,15 +2252,10 @@ RETRY_API uint32_t retry_draw(void)
     return retry__generate();
 }
 
-static uint32_t retry__draw_elsewhere(const retry_client *client)
-{
-    return client->random(client->random_context);
-}
-
 static inline uint32_t retry__draw(const retry_client *client)
 {
     if (client && client->random)
-        return retry__draw_elsewhere(client);
+        return client->random(client->random_context);
     return RETRY__FAST ? retry__generate() : retry_draw();
 }
 
@@ -2644,20 +2628,14 @@ RETRY__INLINE bool retry__open_or_pending(const retry_request *request)
     return retry__open(request) || request->retry__state == RETRY_VERDICT_PENDING;
 }
 
-/* Makes the struct that the observer reads, so that the decision itself can stay in registers. */
-static void retry__observe(const retry_request *request, const retry_failure *failure,
-                           uint8_t verdict, uint8_t cause, retry_ms delay)
-{
-    const retry_client *client = request->client;
-    retry_decision decision = retry__decision(verdict, cause, delay);
-    client->observe(client->observe_context, request, failure, &decision);
-}
-
 static void retry__announce(const retry_request *request, const retry_failure *failure,
                             uint8_t verdict, uint8_t cause, retry_ms delay)
 {
-    if (request->client && request->client->observe)
-        retry__observe(request, failure, verdict, cause, delay);
+    const retry_client *client = request->client;
+    if (client && client->observe) {
+        retry_decision decision = retry__decision(verdict, cause, delay);
+        client->observe(client->observe_context, request, failure, &decision);
+    }
 }
 
 /* NULL: best effort, by itself. */
@@ -3039,12 +3017,6 @@ static void retry__tokens_add(retry__tokens *tokens, uint32_t capacity, uint32_t
         retry__swap(&tokens->fraction, fraction, 0);
 }
 
-/* Whether this call accounts for the ms that have passed. */
-RETRY__WRAPS static bool retry__tokens_claim(retry__tokens *tokens, retry_ms passed, retry_time now)
-{
-    return retry__swap(&tokens->refilled, now - passed, now);
-}
-
 /* Where the quotient saturates the bucket is full, and holds no fraction. */
 RETRY__WRAPS static void retry__tokens_earn(retry__tokens *tokens, uint32_t capacity, uint32_t rate,
                                             retry_ms passed)
@@ -3130,6 +3102,12 @@ static retry_ms retry__budget_due(const retry_budget *budget, retry_time now)
         return 0;
     passed = retry__passed(retry__load(&budget->retry__held.refilled), now);
     return passed >= options->expire >> 6 ? passed : 0;
+}
+
+/* Whether this call accounts for the ms that have passed. */
+RETRY__WRAPS static bool retry__tokens_claim(retry__tokens *tokens, retry_ms passed, retry_time now)
+{
+    return retry__swap(&tokens->refilled, now - passed, now);
 }
 
 RETRY__COLD void retry__budget_refill(retry_budget *budget, retry_time now)
@@ -3557,8 +3535,8 @@ static const int retry__errors_here[] = {
     RETRY__POSIX(EMFILE, ENFILE, ENOMEM, ENOBUFS, EADDRNOTAVAIL),
     RETRY__WINSOCK(10049, 10024, 10055, 10055, 10055)};
 
-static const int retry__errors_timeout[] = {RETRY__POSIX(ETIMEDOUT, EWOULDBLOCK, EAGAIN),
-                                            RETRY__WINSOCK(10060, 10035)};
+static const int retry__errors_timeout[] = {
+    RETRY__POSIX(ETIMEDOUT, EWOULDBLOCK, EAGAIN, EINPROGRESS), RETRY__WINSOCK(10060, 10035)};
 
 static bool retry__among(const int *numbers, size_t size, int number)
 {
@@ -3803,16 +3781,14 @@ enum {
 /* Of one that failed. */
 RETRY__COLD uint8_t retry__outcome(const retry_failure *failure)
 {
-    uint8_t traits;
-    if (failure->unsent
-            ? failure->fault == RETRY_FAULT_CLIENT
-            : failure->reason == RETRY_REASON_NONE && failure->code == 0 &&
-                  failure->fault == RETRY_FAULT_OTHER && !failure->timeout && !failure->throttle)
-        return RETRY__IGNORED; /* it says nothing of the other end */
-    traits = retry__traits(failure->reason);
-    if ((traits & (RETRY__TRAIT_SICK | RETRY__TRAIT_UNSENT)) == RETRY__TRAIT_UNSENT)
-        return RETRY__IGNORED; /* a gate refused it */
-    if (failure->timeout || (traits & RETRY__TRAIT_SICK) != 0)
+    bool says_nothing = failure->reason == RETRY_REASON_NONE && failure->code == 0 &&
+                        failure->fault == RETRY_FAULT_OTHER && !failure->timeout &&
+                        !failure->throttle;
+    if (failure->unsent ? failure->fault == RETRY_FAULT_CLIENT : says_nothing)
+        return RETRY__IGNORED;
+    if (retry__is_refusal(failure->reason))
+        return RETRY__IGNORED;
+    if (failure->timeout || (retry__traits(failure->reason) & RETRY__TRAIT_SICK) != 0)
         return RETRY__SICK;
     return failure->unsent ? RETRY__IGNORED : RETRY__ANSWERED;
 }
@@ -4860,13 +4836,6 @@ static bool retry__cancel_copies(retry_operation *op, uint8_t kind)
     return any;
 }
 
-/* ms that an attempt of the request, which has a client, has at best. */
-static retry_ms retry__attempt_most(const retry_request *request)
-{
-    retry_ms most = request->client->cut_after;
-    return most != 0 ? retry__min(most, request->timeout) : request->timeout;
-}
-
 /* ms below which no attempt is worth a wait: the least of what is known. */
 static retry_ms retry__attempt_least(const retry_request *request, const retry_gates *gates)
 {
@@ -4898,12 +4867,14 @@ static bool retry__spent(const retry_budget *budget)
 #define RETRY__PACE_ROUNDS UINT32_C(15) /* of retry__pace */
 #define RETRY__PACE_SLOWEST (UINT32_MAX >> 4)
 
-/* ms that a copy may take. An attempt that is cut while the server is slow is work done in vain,
-   and sent again: so the time follows the answers, and doubles with each round of time-outs. */
+/* ms that a copy may take where cut_after is set. An attempt that is cut while the server is slow
+   is work done in vain, and sent again: so the time follows the answers, and doubles with each
+   round of time-outs. */
 RETRY__QUICK retry_ms retry__attempt_follows(const retry_request *request, const retry_gates *gates)
 {
+    retry_ms timeout = retry__min(request->client->cut_after, request->timeout);
     uint32_t pace = gates ? retry__load(&gates->retry__pace) : 0;
-    retry_ms timeout = retry__max(retry__attempt_most(request), pace >> 4 << 1);
+    timeout = retry__max(timeout, pace >> 4 << 1);
     if ((pace & RETRY__PACE_ROUNDS) != 0)
         timeout = retry__multiply(timeout, UINT32_C(1) << (pace & RETRY__PACE_ROUNDS));
     return timeout;
@@ -5005,8 +4976,7 @@ static bool retry__try(retry_operation *op, retry_step *step)
     return true;
 }
 
-/* No attempt is under way: what there is to wait for, or the next attempt. False: the operation is
- * over. */
+/* No attempt is under way: what to wait for, or the next attempt. False: the operation is over. */
 static bool retry__idle(retry_operation *op, retry_step *step)
 {
     const retry_request *request = &op->request;
@@ -5026,8 +4996,7 @@ static bool retry__idle(retry_operation *op, retry_step *step)
     return true;
 }
 
-/* What was decided about the attempt that is over; a strategy or an observer may have stopped it.
- */
+/* What was decided about the attempt that ended; a strategy or observer may have stopped it. */
 static void retry__decided(retry_operation *op, retry_decision decision)
 {
     if (retry__op_state(op) == RETRY__OP_OVER)
@@ -5110,8 +5079,7 @@ static bool retry__cancel_next(retry_operation *op, retry_step *step)
     return true;
 }
 
-/* An attempt is under way: a copy that is due, or how long there is nothing to do; false: look
- * again. */
+/* An attempt is under way: a copy that is due, or how long to wait; false: look again. */
 RETRY__COLD bool retry__watch(retry_operation *op, retry_step *step)
 {
     retry_ms least = UINT32_MAX;
@@ -5176,8 +5144,7 @@ RETRY_API retry_step retry_next(retry_operation *op, retry_time now)
     return step;
 }
 
-/* One whose request has failed or expired is left to retry_next: its observer may be hearing of it.
- */
+/* A request that failed or expired is left to retry_next: its observer may be hearing of it. */
 RETRY_API void retry_stop(retry_operation *op, retry_time now)
 {
     if (!op || !retry__under_way(op) ||
@@ -5786,8 +5753,7 @@ static retry_copy *retry__hedge_free(retry_operation *op, uint32_t *number)
     return copy;
 }
 
-/* No copy is to come, but for those that are to follow: with nothing on the wire the attempt
- * failed. */
+/* No copy is to come but those that follow: with nothing on the wire the attempt has failed. */
 static void retry__hedge_rest(retry_operation *op)
 {
     uint32_t number = 0;
@@ -6116,9 +6082,7 @@ RETRY_API const retry_client *retry_scope_client(retry_scopes *scopes, const voi
 
 /* ---- Policies and budgets from text -------------------------------------------------------- */
 
-/* Presets, X(name, its numbers); the first is the default. A name goes before one that it begins
- * with.
- */
+/* Presets, X(name, its numbers); the first is the default. "aws-2026" goes before "aws". */
 #define RETRY__POLICY_PRESETS(X)         \
     X("best-effort", RETRY__BEST_EFFORT) \
     X("smithy", RETRY__SMITHY)           \

@@ -50,12 +50,14 @@ static bool run(const char *statements, bool commit, retry_failure *failure)
     }
     lost = timeout || PQstatus(connection) != CONNECTION_OK;
     /* README: */
-    /* in the callback, after each command: what was sent before COMMIT counts as never sent */
-    if (lost)
-        *failure = retry_classify_errno(timeout ? ETIMEDOUT : ECONNRESET, commit);
-    else if (conflict) /* SQLSTATE 40001 or 40P01: rolled back, and the server is well */
+    /* in the callback, after each command: what is lost before COMMIT was rolled back */
+    if (lost) {
+        *failure = retry_classify_errno(timeout ? ETIMEDOUT : ECONNRESET, true);
+        failure->safety = commit ? RETRY_SAFETY_MAYBE : RETRY_SAFETY_YES;
+    } else if (conflict) { /* SQLSTATE 40001 or 40P01: rolled back, and the server is well */
         failure->reason =
             RETRY_REASON_USER(0, RETRY_REASON_FREE | RETRY_REASON_ALLOWS_NON_IDEMPOTENT);
+    }
     /* end */
     return !lost && !refused;
 }

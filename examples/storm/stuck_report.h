@@ -228,7 +228,7 @@ static void stuck_print_price(const stuck_plan *plan)
 {
     printf("The price, which is not judged: where an error is as much work as an answer (503 after "
            "50 ms),\n%d processes, endless, 90 %% busy, do %.0f %%; with a retry_cost of 1 token "
-           "%.0f, without retries %.0f.\n\n",
+           "%.0f, without retries %.0f.\n",
            STUCK_APART, stuck_price(plan, STUCK_SERVICE, 0),
            stuck_price(plan, STUCK_SERVICE, RETRY_TOKENS(1)), stuck_price(plan, STUCK_UNCUT, 0));
 }

@@ -84,22 +84,22 @@ static void start(retry_client *client, retry_budget *budget, const retry_budget
 }
 
 /* How many retries a budget pays for at first, and how many successes pay for one more, when what
-   is left of the first has gone. */
-static unsigned burst(const retry_budget_options *options, unsigned *successes)
+   is left of the first has gone: of ten. */
+static unsigned burst(const retry_budget_options *options, double *successes)
 {
     retry_client client;
     retry_budget budget;
-    unsigned n = 0;
+    unsigned n = 0, i;
     start(&client, &budget, options);
     while (n < 1000 && retried(&client))
         n++;
     until_retried(&client);
-    *successes = until_retried(&client);
+    for (i = 0, *successes = 0; i < 10; i++)
+        *successes += until_retried(&client) / 10.0;
     return n;
 }
 
-/* How many retries of a cost a service has in hand after two minutes of so many successes a second.
- */
+/* A service's retries of a cost in hand, after two minutes of so many successes a second. */
 static unsigned in_hand(const retry_service *service, uint32_t cost, unsigned rate)
 {
     retry_client client;
@@ -277,9 +277,9 @@ static unsigned samples(uint32_t quantile)
     op.request.client = &client;
     while (n < 100000 && retry_latency_get(&latency) == UINT32_MAX) {
         retry_start(&op, NULL, 0);
-        retry_next(&op, 0);
+        if (retry_next(&op, 0).what != RETRY_DO_SEND)
+            break;
         retry_ended(&op, 0, NULL, 10);
-        retry_next(&op, 10);
         n++;
     }
     return n;
@@ -294,18 +294,19 @@ static void print_policies(void)
     static const retry_budget_options for_best = RETRY_BUDGET_BEST_EFFORT(1),
                                       for_smithy = RETRY_BUDGET_SMITHY, for_aws = RETRY_BUDGET_AWS,
                                       for_aws_2026 = RETRY_BUDGET_AWS_2026;
-    unsigned successes, n = burst(&for_best, &successes);
+    double successes;
+    unsigned n = burst(&for_best, &successes);
     printf(MANUAL "BEST_EFFORT no limit %u to %u ms doubling; %u ms to %u s, throttled %u; see\n",
            whole(best.backoff.initial), whole(best.backoff.max),
            whole(best.throttle_backoff.initial), whole(best.throttle_backoff.max / 1000), n);
     n = burst(&for_smithy, &successes);
-    printf(MANUAL "SMITHY %u %u s doubling to %u s %u, 1 for %u successes\n", attempts_of(&smithy),
+    printf(MANUAL "SMITHY %u %u s doubling to %u s %u, 1 for %g successes\n", attempts_of(&smithy),
            whole(smithy.backoff.initial / 1000), whole(smithy.backoff.max / 1000), n, successes);
     n = burst(&for_aws, &successes);
-    printf(MANUAL "AWS %u %u s doubling to %u s %u, 1 for %u successes\n", attempts_of(&aws),
+    printf(MANUAL "AWS %u %u s doubling to %u s %u, 1 for %g successes\n", attempts_of(&aws),
            whole(aws.backoff.initial / 1000), whole(aws.backoff.max / 1000), n, successes);
     n = burst(&for_aws_2026, &successes);
-    printf(MANUAL "AWS_2026 %u %u ms doubling to %u s; from %u s, throttled %u, 1 for %u "
+    printf(MANUAL "AWS_2026 %u %u ms doubling to %u s; from %u s, throttled %u, 1 for %g "
                   "successes\n",
            attempts_of(&aws_2026), whole(aws_2026.backoff.initial),
            whole(aws_2026.backoff.max / 1000), whole(aws_2026.throttle_backoff.initial / 1000), n,
@@ -326,7 +327,7 @@ static void print_service(void)
     static retry_service service;
     const retry_budget_options *options = &service.budget.options;
     const retry_backoff *usual = &service.policy.backoff;
-    unsigned successes;
+    double successes;
     retry_service_init(&service, 0);
     printf(MANUAL "service.limit.max %u attempts at once\n", limit_of_service());
     printf(MANUAL "waits up to %u ms, doubling up to %u s, or up to %u s after throttled\n",

@@ -1035,7 +1035,8 @@ static void test_unsent_pays_once(void)
     size_t i;
     unsigned tries;
     for (i = 0; i < CHECK_COUNT(unsent); i++) {
-        retry_failure failure = unsent_failure(i), locked = check_failure_of(RETRY_REASON_KV_LOCKED);
+        retry_failure failure = unsent_failure(i),
+                      locked = check_failure_of(RETRY_REASON_KV_LOCKED);
         retry_request request = holding(false);
         for (tries = 0; tries < 100; tries++) {
             failure.timeout = tries & 1; /* costs nothing of its own here */
@@ -1228,7 +1229,8 @@ static void test_sent_and_pending(void)
     CHECK_EQUAL(0, retry_budget_balance(&one));
 }
 
-/* Neither reached a server, for the second the request's charge came back: always retried, or not. */
+/* Neither reached a server, for the second the request's charge came back: always retried, or not.
+ */
 static void test_unsent_and_always(void)
 {
     retry_failure failure = check_failure_of(RETRY_REASON_KV_NOT_MY_VBUCKET);
@@ -1259,8 +1261,8 @@ static void test_unsent_are_five(void)
     }
 }
 
-/* What stays is what the last retry cost, if anything, and it pays for any other; what comes back is
-   never more than fits. */
+/* What stays is what the last retry cost, if anything, and it pays for any other; what comes back
+   is never more than fits. */
 static void test_unsent_keeps_the_charge(void)
 {
     retry_budget_options options = options_of(9000, 1000);
@@ -1487,8 +1489,8 @@ static void test_presets_do_not_expire(void)
         CHECK_EQUAL(0, presets[i].expire);
 }
 
-/* Four retries at first, or one after a timeout or a throttled answer; then eighty for one that is in
-   flight, nothing for what fails, and two for five that succeed. */
+/* Four retries at first, or one after a timeout or a throttled answer; then eighty for one that is
+   in flight, nothing for what fails, and two for five that succeed. */
 static void test_best_effort_pays(void)
 {
     retry_budget_options options = RETRY_BUDGET_BEST_EFFORT(1);
@@ -1531,8 +1533,8 @@ static void test_best_effort_pays(void)
 
 /* ---- the base ------------------------------------------------------------------------------ */
 
-/* The dearest of three costs: it is there at first, and does not expire; without `expire` the bucket
-   starts full. */
+/* The dearest of three costs: it is there at first, and does not expire; without `expire` the
+   bucket starts full. */
 static void test_base_is_the_dearest_cost(void)
 {
     static const struct {
@@ -1564,14 +1566,15 @@ static void test_base_is_the_dearest_cost(void)
     }
 }
 
-/* 0.05 tokens a second: the first retry is paid again after 5 s, all four after 20 s, and no fifth. */
+/* 0.05 tokens a second: the first retry is paid again after 5 s, all four after 20 s, and no fifth.
+ */
 static void test_base_refills(void)
 {
     static const struct {
         retry_ms idle;
         uint32_t balance;
-    } rows[] = {{0, 0},         {155, 0},       {156, 7},       {4999, 249},     {5000, 250},
-                {19999, 999},   {20000, 1000},  {20001, 1000},  {86400000, 1000}};
+    } rows[] = {{0, 0},       {155, 0},      {156, 7},      {4999, 249},     {5000, 250},
+                {19999, 999}, {20000, 1000}, {20001, 1000}, {86400000, 1000}};
     static const uint32_t above[] = {0, 1, 500, 19000};
     size_t i, j;
     for (i = 0; i < CHECK_COUNT(rows); i++) {
@@ -1744,8 +1747,7 @@ static void test_late_leaves_time(void)
     drawn = UINT32_MAX;
     for (i = 0; i < CHECK_COUNT(rows) - 2; i++) {
         check_row("%lu ms left", (unsigned long)rows[i].left);
-        CHECK_EQUAL(rows[i].delay,
-                    delay_at(&policy, &options, 499, rows[i].left, &failure, START));
+        CHECK_EQUAL(rows[i].delay, delay_at(&policy, &options, 499, rows[i].left, &failure, START));
     }
     options.retry_cost = options.throttle_cost = 250;
     failure.throttle = true;
@@ -1779,7 +1781,8 @@ static void test_late_is_not(void)
     CHECK_EQUAL(100, delay_at(&policy, &options, 300, 10000, &failure, START));
 }
 
-/* What has come in since the budget was asked last counts: after a pause it is not poor any more. */
+/* What has come in since the budget was asked last counts: after a pause it is not poor any more.
+ */
 static void test_late_after_a_pause(void)
 {
     static const struct {

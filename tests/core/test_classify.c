@@ -162,6 +162,10 @@ static int kind_of(int error)
     if (error == EWOULDBLOCK)
         return TIMED_OUT;
 #endif
+#ifdef EINPROGRESS
+    if (error == EINPROGRESS) /* Linux: a blocking connect that SO_SNDTIMEO ended */
+        return TIMED_OUT;
+#endif
 #ifdef ECONNREFUSED
     if (error == ECONNREFUSED)
         return LOST;

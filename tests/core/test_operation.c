@@ -661,8 +661,8 @@ static void test_time_of_the_last_copy(void)
     }
 }
 
-/* A copy that few could follow has the time of any other from the moment that they can: it is looked
-   after that often. */
+/* A copy that few could follow has the time of any other from the moment that they can: it is
+   looked after that often. */
 static void test_time_of_a_lone_copy(void)
 {
     begin();

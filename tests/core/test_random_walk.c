@@ -110,7 +110,7 @@ struct model {
 };
 
 static retry_budget budgets[BUDGETS];
-static uint64_t levels[BUDGETS]; /* what the model says is in them */
+static uint64_t levels[BUDGETS];    /* what the model says is in them */
 static uint64_t fractions[BUDGETS]; /* millionths */
 static retry_time refilled;
 static retry_client clients[CLIENTS];
@@ -175,8 +175,8 @@ static void set_up(void)
         requests[i].client = i < CLIENTS ? &clients[i] : NULL;
 }
 
-/* Time brings tokens up to the base, if it passes: a clock that is set back brings none. All budgets
-   are told the time. */
+/* Time brings tokens up to the base, if it passes: a clock that is set back brings none. All
+   budgets are told the time. */
 static void pass(void)
 {
     retry_ms passed = check_before(now, refilled);
@@ -490,8 +490,7 @@ static void move_connection(unsigned i)
     else if (chance(2))
         retry_connection_failed(connection, now);
     else
-        CHECK(retry_connection_begin(connection, now) >=
-              connection->min_connect_timeout);
+        CHECK(retry_connection_begin(connection, now) >= connection->min_connect_timeout);
 }
 
 static void fill_text(char *text, size_t length)

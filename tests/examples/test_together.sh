@@ -42,6 +42,8 @@ check "a hundred columns" narrow all
 run few
 check "without -v: as promised" last few "every cell as promised"
 check "without -v: at most 60 lines" test "$(wc -l < "$work/few")" -le 60
+check "without -v: what four retries in hand cost" shows few \
+    "^1000 processes, endless, 90 % busy, do [1-9][0-9] %; with a retry_cost of 1 token 8[0-9], without retries 7"
 check "without -v: three rows a fleet" count few "^\(([a-z, ]*)\|  *aimd  *budget\)  *[0-9n]" 12
 
 set -- --fleet 2 --fault frozen --seeds 1 -v

@@ -178,6 +178,15 @@ static void call_ask(void)
 
 enum { IGNORED, SICK, ANSWERED };
 
+/* It never left this machine, by the client's fault, or there is nothing in it. */
+static bool says_nothing(const retry_failure *failure)
+{
+    if (failure->unsent)
+        return failure->fault == RETRY_FAULT_CLIENT;
+    return failure->reason == RETRY_REASON_NONE && failure->fault == RETRY_FAULT_OTHER &&
+           failure->code == 0 && !failure->timeout && !failure->throttle;
+}
+
 /* A failure, and what it counts for; *failure is NULL of one that worked. */
 static int hostile_outcome(retry_failure *failure, const retry_failure **told)
 {
@@ -207,8 +216,15 @@ static int hostile_outcome(retry_failure *failure, const retry_failure **told)
     failure->reason = rows[row].reason;
     failure->timeout = (flags & 0xc0) == 0xc0;
     failure->throttle = (flags & 0x20) != 0;
+    flags = byte();
+    failure->unsent = (flags & 3) == 3;
+    failure->fault = flags & 4 ? RETRY_FAULT_CLIENT : RETRY_FAULT_OTHER;
+    failure->code = flags & 8 ? 404 : 0;
     *told = failure;
-    return rows[row].outcome == ANSWERED && failure->timeout ? SICK : rows[row].outcome;
+    return says_nothing(failure) || rows[row].outcome == IGNORED ? IGNORED
+           : failure->timeout || rows[row].outcome == SICK       ? SICK
+           : failure->unsent                                     ? IGNORED
+                                                                 : ANSWERED;
 }
 
 static bool trips(void)

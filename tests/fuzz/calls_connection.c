@@ -50,13 +50,13 @@ static retry_ms measured(retry_ms ms)
     return ms < 0x80000000u ? ms : 0x80000000u;
 }
 
-/* Each field that is 0 is gRPC's. */
+/* Each field that is 0 is gRPC's; a longer first spacing is not cut. */
 static retry_backoff backoff(void)
 {
     static const retry_backoff grpc = RETRY_BACKOFF_GRPC;
     retry_backoff used = connection.backoff;
     used.initial = used.initial ? used.initial : grpc.initial;
-    used.max = used.max ? used.max : grpc.max;
+    used.max = used.max ? used.max : used.initial > grpc.max ? used.initial : grpc.max;
     used.factor = used.factor ? used.factor : grpc.factor;
     used.jitter = used.jitter ? used.jitter : grpc.jitter;
     return used;
@@ -121,6 +121,7 @@ static void call_begin(void)
     uint32_t most = connection.min_connect_timeout ? connection.min_connect_timeout : 20000;
     retry_ms got = retry_connection_begin(&connection, now);
     climb();
+    model.after = 0; /* it was of an attempt before */
     REQUIRE(got == (model.spacing > most ? model.spacing : most));
 }
 

@@ -54,8 +54,13 @@ static int hostile_outcome(retry_failure *failure, const retry_failure **told)
     failure->timeout = (flags & 0xc0) == 0xc0;
     failure->throttle = (flags & 0x20) != 0;
     failure->code = flags & 0x10 ? 503 : 500;
+    flags = byte();
+    failure->unsent = (flags & 7) == 7;
+    failure->retry_after = flags & 8 ? hostile() : 0;
     *told = failure;
-    return rows[row].outcome != IGNORED && failure->timeout ? SICK : rows[row].outcome;
+    if (rows[row].outcome != IGNORED && failure->timeout)
+        return SICK;
+    return failure->unsent && rows[row].outcome == ANSWERED ? IGNORED : rows[row].outcome;
 }
 
 /* ---- the rate ------------------------------------------------------------------------------ */
@@ -185,6 +190,7 @@ static struct {
     uint64_t fell, rose;
     uint32_t row;   /* failures in a row that may lower it */
     uint64_t pause; /* when it ends */
+    bool held;      /* the server asked for it */
 } steps;
 
 static uint32_t within(uint32_t limit)
@@ -249,21 +255,50 @@ static void follow_rise(uint32_t before, uint32_t after, uint32_t in_use, retry_
     steps.rose = now;
 }
 
-/* What may lower the limit: at the lowest a sick one may begin a pause, too. */
+/* ms that a server may hold back all. */
+static retry_ms hold_max(void)
+{
+    return aimd.hold_max ? smaller(aimd.hold_max, 1u << 30) : 2000;
+}
+
+/* One that is the limit's own ends at an even instant, one that the server asked for at an odd one.
+ */
+static void follow_pause(retry_ms low, retry_ms high, bool held, uint32_t drawn)
+{
+    steps.pause = now + picked(low, high, drawn);
+    if ((uint32_t)steps.pause < 2)
+        steps.pause += 2 - (uint32_t)steps.pause;
+    steps.pause -= steps.pause % 2;
+    steps.pause += held;
+    steps.held = held;
+}
+
+/* What may lower the limit: at the lowest a sick one may begin a pause, too, and the fifth in a row
+   one that the server asks for. */
 static void follow_failure(uint32_t before, uint32_t after, const retry_failure *failure,
                            bool is_sick, retry_ms age, uint32_t drawn)
 {
     retry_ms pause = smaller(100u << smaller(steps.row, 4), 1000);
-    steps.row++;
-    if (failure->throttle || failure->timeout || steps.row >= 3)
+    retry_ms hold = smaller(failure->retry_after, hold_max());
+    bool holds = failure->throttle && ++steps.row >= 5 && failure->retry_after != 0 &&
+                 failure->retry_after != UINT32_MAX && aimd.hold_max != 1;
+    steps.row += !failure->throttle;
+    if (holds) {
+        REQUIRE(after == within(1));
+        if (steps.limit == 0)
+            steps.rose = now;
+        if (steps.limit == 0 || cooled(steps.fell, age))
+            steps.fell = now;
+        steps.limit = after;
+        if (!steps.held || steps.pause <= now)
+            follow_pause(hold, hold + hold / 8, true, drawn);
+    } else if (failure->throttle || failure->timeout || steps.row >= 3) {
         follow_fall(before, after, age);
-    else
+    } else {
         REQUIRE(after == before);
-    if (!is_sick || after != within(1) || steps.pause > now)
-        return;
-    steps.pause = now + picked(pause / 2, pause, drawn);
-    if ((uint32_t)steps.pause == 0)
-        steps.pause++;
+    }
+    if (is_sick && after == within(1) && steps.pause <= now)
+        follow_pause(pause / 2, pause, false, drawn);
 }
 
 /* Of an attempt that was sent when there was room, and no pause. */
@@ -301,6 +336,8 @@ static void call_aimd_report(void)
         REQUIRE(after == before);
     } else if (outcome == ANSWERED && !(told && told->throttle)) {
         follow_rise(before, after, in_use, age);
+        if (steps.row != 0 && steps.held)
+            steps.pause = 0;
         steps.row = 0;
     } else if (outcome == BROKEN && !told->throttle && told->code != 503) {
         REQUIRE(after == before);
@@ -323,7 +360,8 @@ static void call_aimd_ask(void)
     step = by_hand_ask(&gates, drawn, instant());
     REQUIRE(gates.in_flight == out && retry_aimd_limit(&aimd) == limit);
     if (step.what == RETRY_DO_WAIT)
-        REQUIRE(step.cause == RETRY_CAUSE_PACED && step.delay - 1 < 1100);
+        REQUIRE(step.cause == RETRY_CAUSE_PACED && step.delay != 0 &&
+                step.delay <= larger(hold_max() + hold_max() / 8, 1000) + 101);
     else
         REQUIRE(step.what == RETRY_DO_SEND && out < limit);
     if (!steady)
@@ -471,6 +509,7 @@ static void set_up(void)
     aimd.increase = flags & 8 ? hostile() : 0;
     aimd.decrease = flags & 8 ? hostile() : 0;
     aimd.cooldown = flags & 16 ? hostile() : 0;
+    aimd.hold_max = chance(2) ? hostile() : 0;
     latency.quantile = flags & 32 ? hostile() : 0;
     latency.min_samples = 1 + below(9);
     latency.min = flags & 64 ? hostile() >> 1 : 0; /* its highest tells nothing from not known */

@@ -54,20 +54,36 @@ static void put(uint64_t thousandths)
         model.millionths = capacity;
 }
 
+/* What `rate` brings in, up to `most`. */
+static void earn(uint64_t most, uint32_t rate, uint32_t passed)
+{
+    uint64_t more = (uint64_t)rate * passed;
+    if (model.millionths < most)
+        model.millionths = more > most - model.millionths ? most : model.millionths + more;
+}
+
+/* The dearest retry. */
+static uint32_t base_of(const retry_budget_options *options)
+{
+    uint32_t most = options->retry_cost;
+    most = options->timeout_cost > most ? options->timeout_cost : most;
+    most = options->throttle_cost > most ? options->throttle_cost : most;
+    return most < options->capacity ? most : options->capacity;
+}
+
 /* Up to 32 s behind is another thread's clock; more, or over half the range ahead, begins anew. */
 static void refill(void)
 {
     uint32_t passed = now - model.refilled;
-    uint64_t capacity = (uint64_t)budget.options.capacity * 1000, more;
-    if (budget.options.refill_per_second == 0)
-        return;
-    if (passed > 0x80000000u && model.refilled - now <= 32768)
+    const retry_budget_options *options = &budget.options;
+    if ((options->refill_per_second | options->base_per_second) == 0 || passed > UINT32_MAX - 32768)
         return;
     model.refilled = now;
     if (passed > 0x80000000u)
         return;
-    more = (uint64_t)budget.options.refill_per_second * passed;
-    model.millionths = more > capacity - model.millionths ? capacity : model.millionths + more;
+    if (balance() < base_of(options))
+        earn((uint64_t)base_of(options) * 1000, options->base_per_second, passed);
+    earn((uint64_t)options->capacity * 1000, options->refill_per_second, passed);
 }
 
 static bool affords(uint32_t cost)
@@ -98,7 +114,7 @@ static void refund(void)
 
 static bool is_user(retry_reason reason)
 {
-    return reason >= 0x40 && reason <= 0xff && (reason & 0x40) != 0;
+    return (reason & 0x40) != 0;
 }
 
 static bool is_valid(retry_reason reason)
@@ -119,10 +135,15 @@ static bool is_unreached(retry_reason reason)
            reason == RETRY_REASON_NODE_NOT_AVAILABLE;
 }
 
-static bool is_unsent(retry_reason reason)
+/* A gate of the client's. */
+static bool is_refusal(retry_reason reason)
 {
-    return is_unreached(reason) || reason == RETRY_REASON_CIRCUIT_BREAKER_OPEN ||
-           reason == RETRY_REASON_CLIENT_THROTTLED;
+    return reason == RETRY_REASON_CIRCUIT_BREAKER_OPEN || reason == RETRY_REASON_CLIENT_THROTTLED;
+}
+
+static bool is_unsent(const retry_failure *failure)
+{
+    return failure->unsent || is_unreached(failure->reason) || is_refusal(failure->reason);
 }
 
 /* Which of them are always retried, or allow any operation, is RFC 0049's. */
@@ -151,7 +172,8 @@ static bool forbids(const retry_failure *failure)
 
 static bool permitted(const retry_failure *failure)
 {
-    return request.idempotent || allows(failure->reason) || failure->safety == RETRY_SAFETY_YES;
+    return request.idempotent || allows(failure->reason) || is_unsent(failure) ||
+           failure->safety == RETRY_SAFETY_YES;
 }
 
 /* Step 3. */
@@ -220,12 +242,20 @@ static retry_ms saturate(uint64_t ms)
     return ms > UINT32_MAX ? UINT32_MAX : (retry_ms)ms;
 }
 
+/* What the clock can measure. */
+static retry_ms measured(retry_ms ms)
+{
+    return ms < 0x80000000u ? ms : 0x80000000u;
+}
+
 /* Where a delay lies, but for `slack`: within 1 ms or 0.01 % of the real number. */
 static void span(const retry_backoff *backoff, uint32_t attempt, retry_ms previous)
 {
     uint64_t low = base(backoff, attempt), high = low, slack = low / 10000 + 2;
     uint64_t initial = backoff->initial ? backoff->initial : 1;
+    uint64_t spread = backoff->spread ? backoff->spread : RETRY_RATIO(0.2);
     switch (backoff->jitter) {
+    case RETRY_JITTER_DEFAULT:
     case RETRY_JITTER_FULL:
         low = 0;
         break;
@@ -233,8 +263,8 @@ static void span(const retry_backoff *backoff, uint32_t attempt, retry_ms previo
         low = low / 2;
         break;
     case RETRY_JITTER_SPREAD:
-        low = high * backoff->spread / 65536;
-        slack += slack * (backoff->spread / 65536 + 1);
+        low = high * spread / 65536;
+        slack += slack * (spread / 65536 + 1);
         high += low;
         low = high - low > low ? high - 2 * low : 0;
         break;
@@ -338,12 +368,11 @@ static uint32_t draw(void *context)
 
 /* ---- the decision -------------------------------------------------------------------------- */
 
-/* A step back is no time; to a timeout over half of the clock's range only one of up to 32 s is. */
+/* A step back of up to 32 s is no time. */
 static retry_ms elapsed(void)
 {
     retry_ms passed = now - model.started;
-    retry_ms most = request.timeout > 0x7fffffff ? UINT32_MAX - 32768 : 0x80000000u;
-    return passed > most ? 0 : passed;
+    return passed > UINT32_MAX - 32768 ? 0 : passed;
 }
 
 static void record(const retry_failure *failure)
@@ -352,12 +381,11 @@ static void record(const retry_failure *failure)
         model.reasons |= (retry_reason_set)1
                          << (is_user(failure->reason) ? 48 + (failure->reason & 15)
                                                       : failure->reason);
-    if (failure->safety != RETRY_SAFETY_YES && !allows(failure->reason) &&
+    if (failure->safety != RETRY_SAFETY_YES && !allows(failure->reason) && !is_unsent(failure) &&
         !(failure->reason == RETRY_REASON_NONE && failure->fault != RETRY_FAULT_SERVER))
         model.ambiguous = true;
-    if (is_unsent(failure->reason))
-        refund();
-    model.charge = 0;
+    if (!is_unsent(failure)) /* what was paid stays with what was never sent */
+        model.charge = 0;
     if (model.attempts == 0 || model.code != failure->code) {
         model.code = failure->code;
         model.code_attempts = 0;
@@ -374,7 +402,7 @@ static void charge_failure(const retry_failure *failure)
     refill();
     if (is_free(failure->reason))
         return;
-    if (budget.options.charge_failures && !is_unsent(failure->reason))
+    if (budget.options.charge_failures && !is_unsent(failure))
         model.millionths =
             balance() < cost_of(failure) ? model.millionths % 1000 : model.millionths - cost;
 }
@@ -385,12 +413,13 @@ static bool pays(const retry_failure *failure)
     if (!client.budget)
         return true;
     refill();
+    if (!budget.options.charge_failures && is_unsent(failure) &&
+        (model.charge != 0 || !is_refusal(failure->reason)))
+        return true;
     if (is_free(failure->reason))
         return true;
     if (budget.options.charge_failures)
         return balance() > budget.options.floor;
-    if (is_unreached(failure->reason))
-        return true;
     if (!affords(cost))
         return false;
     model.millionths -= (uint64_t)cost * 1000;
@@ -431,6 +460,8 @@ static void grant(const retry_failure *failure, retry_decision got, uint8_t caus
     } else if (model.since_order < 254) {
         model.since_order++;
     }
+    granted.low = measured(granted.low);
+    granted.high = measured(granted.high);
     if (cause == RETRY_CAUSE_STRATEGY && !pays(failure)) {
         require(got, RETRY_VERDICT_FAIL, RETRY_CAUSE_BUDGET_EXHAUSTED);
         REQUIRE(got.delay >= granted.low && got.delay <= granted.high);
@@ -454,22 +485,26 @@ static void grant(const retry_failure *failure, retry_decision got, uint8_t caus
 static void follow(const retry_failure *failure, retry_action action, retry_decision got)
 {
     granted.low = granted.high = action.delay;
-    if (action.kind == RETRY_ACTION_AFTER)
+    if (action.kind == RETRY_ACTION_AFTER) {
         grant(failure, got, RETRY_CAUSE_STRATEGY);
-    else if (action.kind == RETRY_ACTION_PENDING)
+    } else if (action.kind == RETRY_ACTION_PENDING) {
         require(got, RETRY_VERDICT_PENDING, RETRY_CAUSE_PENDING);
-    else
+    } else {
+        refund();
         require(got, RETRY_VERDICT_FAIL, action.cause);
+    }
 }
 
 static void follow_policy(const retry_failure *failure, retry_decision got)
 {
     uint8_t cause = RETRY_CAUSE_NONE;
     charge_failure(failure);
-    if (policy_grants(failure, &cause))
+    if (policy_grants(failure, &cause)) {
         grant(failure, got, RETRY_CAUSE_STRATEGY);
-    else
-        require(got, RETRY_VERDICT_FAIL, cause);
+        return;
+    }
+    refund();
+    require(got, RETRY_VERDICT_FAIL, cause);
 }
 
 static void follow_own(const retry_failure *failure, retry_decision got)
@@ -479,11 +514,12 @@ static void follow_own(const retry_failure *failure, retry_decision got)
         REQUIRE(got.verdict == RETRY_VERDICT_FAIL && got.cause == RETRY_CAUSE_CANCELLED);
         model.state = CANCELLED;
         require_told_end(RETRY_VERDICT_FAIL, RETRY_CAUSE_CANCELLED);
-        refund();
         charge_failure(failure);
+        refund();
         return;
     }
-    charge_failure(failure);
+    if (scripted.kind != RETRY_ACTION_PENDING || !is_unsent(failure))
+        charge_failure(failure);
     follow(failure, scripted, got);
 }
 
@@ -495,6 +531,8 @@ static void follow_failure(const retry_failure *failure, retry_decision got)
     if (cause != RETRY_CAUSE_NONE) {
         if (cause == RETRY_CAUSE_PUSHBACK)
             charge_failure(failure);
+        if (is_unsent(failure))
+            refund();
         require(got, RETRY_VERDICT_FAIL, cause);
     } else if (is_always(failure->reason)) {
         granted.low = client.always_interval ? client.always_interval : controlled(model.attempts);
@@ -504,6 +542,7 @@ static void follow_failure(const retry_failure *failure, retry_decision got)
         follow_own(failure, got);
     } else if (request.strategy == retry_fail_fast()) {
         charge_failure(failure);
+        refund();
         require(got, RETRY_VERDICT_FAIL, RETRY_CAUSE_REFUSED);
     } else {
         follow_policy(failure, got);
@@ -517,8 +556,9 @@ static retry_failure hostile_failure(void)
     retry_failure failure;
     uint8_t flags = byte(), reason = byte();
     memset(&failure, 0, sizeof failure);
-    failure.reason = reason < 0xf0 ? reason : (retry_reason)(reason << 8 | byte());
-    if (reason >= RETRY_REASON_COUNT && reason < 0x40)
+    failure.reason = reason;
+    failure.unsent = chance(6);
+    if (reason >= RETRY_REASON_COUNT && reason < 0x30)
         failure.reason = RETRY_REASON_KV_LOCKED;
     if ((flags & 3) == 3) {
         failure.safety = (uint8_t)below(4);
@@ -623,6 +663,7 @@ static void call_begin(void)
     request.timeout = chance(3) ? UINT32_MAX : chance(16) ? 0 : hostile();
     request.idempotent = !chance(4);
     timeout = request.timeout ? request.timeout : 75000;
+    timeout = timeout > UINT32_MAX - 0xffff ? UINT32_MAX : timeout;
     retry_begin(&request, now);
     REQUIRE(request.timeout == timeout);
     model.state = OPEN;
@@ -768,6 +809,7 @@ static retry_budget_options hostile_options(void)
     options.success_deposit = flags & 4 ? hostile() : 0;
     options.request_deposit = flags & 8 ? hostile() : 0;
     options.refill_per_second = flags & 16 ? hostile() : 0;
+    options.base_per_second = chance(3) ? hostile() : 0;
     options.floor = flags & 32 ? hostile() : 0;
     options.refund_last = (flags & 64) != 0;
     options.charge_failures = (flags & 128) != 0;

@@ -574,7 +574,7 @@ static void walk_set_up_budget(void)
         options.floor = kind & 64 ? 700 : 0;
         if (walk.based) {
             options.base_per_second = walk_ms();
-            options.expire = kind & 128 ? walk_ms() : 0;
+            options.expire = kind & 128 ? walk_ms() % 64 : 0; /* no steps of more than 1 ms */
         }
     } else if (kind % 4 == 2) {
         options = presets[(kind >> 2) % 4];
@@ -1069,6 +1069,8 @@ static void walk_pass_time(void)
     back = how >= 0xfd && ms < now;
     back = walk_tick(ms, back);
     walk_earn_base();
+    if (WALK_ALONE && walk.based) /* it is told the time as often */
+        (void)retry_budget_withdraw(&walk.budget, 0, instant());
     if (!back && now - walker.era_since <= 0x7fffffff)
         return;
     walker.era++;

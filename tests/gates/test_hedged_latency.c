@@ -161,7 +161,8 @@ static void operate(uint32_t count)
 /* Hedged by this quantile; 0: not at all. Until the latency tells something nothing counts. */
 static void start(uint32_t quantile)
 {
-    static const retry_budget_options a_fifth = {20000, 1000, 0, 0, 0, 200, 0, 0, false, false, 0, 0};
+    static const retry_budget_options a_fifth = {20000, 1000, 0,     0,     0, 200,
+                                                 0,     0,    false, false, 0, 0};
     unsigned i;
     memset(&world, 0, sizeof world);
     world.slower = 1;

@@ -229,8 +229,8 @@ static void return_to_rate(void)
     retry_stop(&paced[given_back++ % 2].op, 2000);
 }
 
-/* Tokens that are taken in advance, and are given back: the earlier one first, whose instant is gone
-   then, and the later. */
+/* Tokens that are taken in advance, and are given back: the earlier one first, whose instant is
+   gone then, and the later. */
 static void test_rate_instants(void)
 {
     unsigned first;
