@@ -1436,8 +1436,8 @@ typedef struct retry_rate {
     uint32_t retry__good;      /* private: the limit when last some were throttled, and some not */
     uint32_t retry__half;      /* private: ms; start of the half second under way */
     uint32_t retry__accepted;  /* private: answers in it that were not throttled */
-    uint32_t retry__throttled; /* private: answers in it that were; in the upper 5 bits the half
-                                  seconds in a row in which none was */
+    uint32_t retry__throttled; /* private: answers in it that were */
+    uint32_t retry__quiet;     /* private: consecutive half seconds in which none was */
     uint32_t retry__owed;      /* private: 4096ths of a ms; time that the bucket lacks */
     uint32_t retry__clock;     /* private: ms; until when it was filled */
 } retry_rate;
@@ -3097,19 +3097,13 @@ static retry_ms retry__budget_due(const retry_budget *budget, retry_time now)
     return passed >= options->expire >> 6 ? passed : 0;
 }
 
-/* Whether this call accounts for the ms that have passed. */
-RETRY__WRAPS static bool retry__tokens_claim(retry__tokens *tokens, retry_ms passed, retry_time now)
-{
-    return retry__swap(&tokens->refilled, now - passed, now);
-}
-
-RETRY__COLD void retry__budget_refill(retry_budget *budget, retry_time now)
+RETRY__COLD RETRY__WRAPS void retry__budget_refill(retry_budget *budget, retry_time now)
 {
     const retry_budget_options *options = &budget->options;
     retry_ms passed = retry__budget_due(budget, now);
     uint32_t base;
-    if (passed == 0 || !retry__tokens_claim(&budget->retry__held, passed, now))
-        return;
+    if (passed == 0 || !retry__swap(&budget->retry__held.refilled, now - passed, now))
+        return; /* nothing is due, or another thread accounts for it */
     if (options->expire != 0)
         retry__budget_expire(budget, passed);
     if (passed > RETRY__LONGEST) /* the clock was set back, most likely: that earns nothing */
@@ -4399,8 +4393,7 @@ static void retry__aimd_report(const struct retry__event *event)
 
 /* ---- Rate ---------------------------------------------------------------------------------- */
 
-#define RETRY__RATE_MS UINT32_C(4096)             /* what a ms is in the bucket */
-#define RETRY__RATE_THROTTLED UINT32_C(0x7ffffff) /* the answers of retry__throttled */
+#define RETRY__RATE_MS UINT32_C(4096) /* what a ms is in the bucket */
 
 /* `max` wins over `min`. */
 RETRY__ONCE uint32_t retry__rate_bound(const retry_rate *rate, uint32_t limit)
@@ -4414,28 +4407,27 @@ static void retry__rate_update(retry_rate *rate, uint32_t halves)
 {
     uint32_t throttled = retry__store(&rate->retry__throttled, 0);
     uint32_t accepted = retry__store(&rate->retry__accepted, 0);
-    uint32_t calm = throttled >> 27, good = retry__load(&rate->retry__good);
+    uint32_t quiet = retry__load(&rate->retry__quiet), good = retry__load(&rate->retry__good);
     uint32_t limit = retry__load(&rate->retry__limit), next = limit;
     static const uint32_t rises[] = {RETRY_RATIO(0.125), RETRY_RATIO(0.15), RETRY_RATIO(0.2),
                                      RETRY_RATIO(0.4),   RETRY_RATIO(0.8),  RETRY_RATIO(1)};
-    throttled &= RETRY__RATE_THROTTLED;
     if (throttled != 0) {
         if (limit == 0)
             next = rate->max ? rate->max : retry__multiply(retry__add(accepted, throttled), 2000);
         next = retry__rate_bound(rate, retry__max(next >> 1, retry__multiply(accepted, 2000)));
         if (accepted != 0 || limit == 0)
             good = next;
-        calm = 0;
+        quiet = 0;
         halves--;
     } else if (accepted != 0 && next != 0) { /* where all was throttled it need not climb again */
         next = retry__max(next, good);
     }
     for (; halves != 0 && next != 0; halves--) { /* gently at first, then fast */
-        next = retry__add(next, retry__scale(next, rises[retry__min(calm, 5)]));
-        calm++;
-        next = calm < 23 ? retry__rate_bound(rate, next) : 0; /* over 11.5 s after `throttled` */
+        next = retry__add(next, retry__scale(next, rises[retry__min(quiet, 5)]));
+        quiet++;
+        next = quiet < 23 ? retry__rate_bound(rate, next) : 0; /* over 11.5 s after `throttled` */
     }
-    retry__fetch_add(&rate->retry__throttled, calm << 27);
+    retry__store(&rate->retry__quiet, quiet);
     retry__store(&rate->retry__good, good);
     retry__store(&rate->retry__held, limit ? retry__min(limit, next) : next);
     retry__swap(&rate->retry__limit, limit, next); /* no other thread changes it */
@@ -4445,7 +4437,7 @@ static void retry__rate_update(retry_rate *rate, uint32_t halves)
 static bool retry__rate_counts(const retry_rate *rate)
 {
     return (retry__load(&rate->retry__limit) | retry__load(&rate->retry__accepted) |
-            (retry__load(&rate->retry__throttled) & RETRY__RATE_THROTTLED)) != 0;
+            retry__load(&rate->retry__throttled)) != 0;
 }
 
 /* The limit; 0: none but `max`. If a half second is over, one thread ends it first and learns from
@@ -4494,7 +4486,7 @@ RETRY__WRAPS static retry_ms retry__rate_until(retry_time from, retry_time to)
 static uint32_t retry__rate_spacing(retry_rate *rate, uint32_t now)
 {
     uint32_t limit = retry__rate_limit(rate, now);
-    if ((retry__load(&rate->retry__throttled) & RETRY__RATE_THROTTLED) != 0)
+    if (retry__load(&rate->retry__throttled) != 0)
         limit = retry__load(&rate->retry__held);
     limit = limit ? limit : rate->max;
     if (limit == 0)
