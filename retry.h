@@ -3663,7 +3663,8 @@ static bool retry__unix_seconds(const uint32_t *field, int64_t *seconds)
     return true;
 }
 
-static bool retry__parse_date(const char *value, size_t length, int64_t unix_seconds, int64_t *date)
+/* Sets *date only if there is one. */
+static bool retry__parse_date(const retry__scan *text, int64_t unix_seconds, int64_t *date)
 {
     static const char formats[] = "%a, %02 %b %24 %32:%42:%52 GMT\0" /* IMF-fixdate */
                                   "%A, %02-%b-%22 %32:%42:%52 GMT\0" /* RFC 850 */
@@ -3673,8 +3674,7 @@ static bool retry__parse_date(const char *value, size_t length, int64_t unix_sec
     retry__scan scan;
     uint32_t field[6];
     for (format = formats; *format; format = retry__nth(format, 1)) {
-        scan.text = value;
-        scan.left = length;
+        scan = *text;
         if (!retry__scan_date(&scan, format, field))
             continue;
         if (format[1] == 'A') { /* the latest year with two digits at most 50 years ahead */
@@ -3708,12 +3708,8 @@ RETRY_API bool retry_parse_http_date(const char *value, size_t length, int64_t t
                                      int64_t *unix_seconds)
 {
     retry__scan scan = {value, length};
-    int64_t date;
-    if (!value || !unix_seconds || !retry__scan_trim(&scan) ||
-        !retry__parse_date(scan.text, scan.left, two_digit_year_now, &date))
-        return false;
-    *unix_seconds = date;
-    return true;
+    return value && unix_seconds && retry__scan_trim(&scan) &&
+           retry__parse_date(&scan, two_digit_year_now, unix_seconds);
 }
 
 RETRY_API bool retry_parse_retry_after(const char *value, size_t length, int64_t unix_seconds,
@@ -3727,8 +3723,7 @@ RETRY_API bool retry_parse_retry_after(const char *value, size_t length, int64_t
     retry__scan_trim(&scan);
     rest = scan;
     if (!retry__parse_seconds(&rest, &ms)) {
-        if (unix_seconds == INT64_MIN ||
-            !retry__parse_date(scan.text, scan.left, unix_seconds, &date))
+        if (unix_seconds == INT64_MIN || !retry__parse_date(&scan, unix_seconds, &date))
             return false;
         ms = 0;
         if (date - (int64_t)UINT32_MAX > unix_seconds) /* date - unix_seconds may overflow */
@@ -5236,11 +5231,6 @@ static bool retry__place(struct retry__event *event, uint32_t limit)
     return true;
 }
 
-static void retry__leave(retry_gates *gates)
-{
-    retry__fetch_add(&gates->in_flight, UINT32_MAX); /* one less */
-}
-
 /* What the gates before the one that refuses gave goes back to them. */
 RETRY__COLD void retry__gates_refused(struct retry__event *event, const retry__gate *refuses)
 {
@@ -5249,7 +5239,7 @@ RETRY__COLD void retry__gates_refused(struct retry__event *event, const retry__g
     for (; gate != refuses; gate++)
         retry__gate_tell(event, gate);
     if (event->placed)
-        retry__leave(event->gates);
+        retry__fetch_add(&event->gates->in_flight, UINT32_MAX); /* one less */
 }
 
 /* Asks the gates in turn. */
@@ -5337,7 +5327,7 @@ static void retry__gates_end(struct retry__event *event)
     }
     for (; gate != end; gate++)
         retry__gate_tell(event, gate);
-    retry__leave(event->gates);
+    retry__fetch_add(&event->gates->in_flight, UINT32_MAX); /* one less */
 }
 
 /* What one server's gates do. */
