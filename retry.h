@@ -1439,8 +1439,8 @@ typedef struct retry_rate {
     uint32_t retry__good;      /* private: the limit when last some were throttled, and some not */
     uint32_t retry__half;      /* private: ms; start of the half second under way */
     uint32_t retry__accepted;  /* private: answers in it that were not throttled */
-    uint32_t retry__throttled; /* private: answers in it that were; in the upper 5 bits the half
-                                  seconds in a row in which none was */
+    uint32_t retry__throttled; /* private: answers in it that were */
+    uint32_t retry__quiet;     /* private: consecutive half seconds in which none was */
     uint32_t retry__owed;      /* private: 4096ths of a ms; time that the bucket lacks */
     uint32_t retry__clock;     /* private: ms; until when it was filled */
 } retry_rate;
@@ -3101,19 +3101,13 @@ static retry_ms retry__budget_due(const retry_budget *budget, retry_time now)
     return passed >= options->expire >> 6 ? passed : 0;
 }
 
-/* Whether this call accounts for the ms that have passed. */
-RETRY__WRAPS static bool retry__tokens_claim(retry__tokens *tokens, retry_ms passed, retry_time now)
-{
-    return retry__swap(&tokens->refilled, now - passed, now);
-}
-
-RETRY__COLD void retry__budget_refill(retry_budget *budget, retry_time now)
+RETRY__COLD RETRY__WRAPS void retry__budget_refill(retry_budget *budget, retry_time now)
 {
     const retry_budget_options *options = &budget->options;
     retry_ms passed = retry__budget_due(budget, now);
     uint32_t base;
-    if (passed == 0 || !retry__tokens_claim(&budget->retry__held, passed, now))
-        return;
+    if (passed == 0 || !retry__swap(&budget->retry__held.refilled, now - passed, now))
+        return; /* nothing is due, or another thread accounts for it */
     if (options->expire != 0)
         retry__budget_expire(budget, passed);
     if (passed > RETRY__LONGEST) /* the clock was set back, most likely: that earns nothing */
@@ -3673,7 +3667,8 @@ static bool retry__unix_seconds(const uint32_t *field, int64_t *seconds)
     return true;
 }
 
-static bool retry__parse_date(const char *value, size_t length, int64_t unix_seconds, int64_t *date)
+/* Sets *date only if there is one. */
+static bool retry__parse_date(const retry__scan *text, int64_t unix_seconds, int64_t *date)
 {
     static const char formats[] = "%a, %02 %b %24 %32:%42:%52 GMT\0" /* IMF-fixdate */
                                   "%A, %02-%b-%22 %32:%42:%52 GMT\0" /* RFC 850 */
@@ -3683,8 +3678,7 @@ static bool retry__parse_date(const char *value, size_t length, int64_t unix_sec
     retry__scan scan;
     uint32_t field[6];
     for (format = formats; *format; format = retry__nth(format, 1)) {
-        scan.text = value;
-        scan.left = length;
+        scan = *text;
         if (!retry__scan_date(&scan, format, field))
             continue;
         if (format[1] == 'A') { /* the latest year with two digits at most 50 years ahead */
@@ -3718,12 +3712,8 @@ RETRY_API bool retry_parse_http_date(const char *value, size_t length, int64_t t
                                      int64_t *unix_seconds)
 {
     retry__scan scan = {value, length};
-    int64_t date;
-    if (!value || !unix_seconds || !retry__scan_trim(&scan) ||
-        !retry__parse_date(scan.text, scan.left, two_digit_year_now, &date))
-        return false;
-    *unix_seconds = date;
-    return true;
+    return value && unix_seconds && retry__scan_trim(&scan) &&
+           retry__parse_date(&scan, two_digit_year_now, unix_seconds);
 }
 
 RETRY_API bool retry_parse_retry_after(const char *value, size_t length, int64_t unix_seconds,
@@ -3737,8 +3727,7 @@ RETRY_API bool retry_parse_retry_after(const char *value, size_t length, int64_t
     retry__scan_trim(&scan);
     rest = scan;
     if (!retry__parse_seconds(&rest, &ms)) {
-        if (unix_seconds == INT64_MIN ||
-            !retry__parse_date(scan.text, scan.left, unix_seconds, &date))
+        if (unix_seconds == INT64_MIN || !retry__parse_date(&scan, unix_seconds, &date))
             return false;
         ms = 0;
         if (date - (int64_t)UINT32_MAX > unix_seconds) /* date - unix_seconds may overflow */
@@ -4403,8 +4392,7 @@ static void retry__aimd_report(const struct retry__event *event)
 
 /* ---- Rate ---------------------------------------------------------------------------------- */
 
-#define RETRY__RATE_MS UINT32_C(4096)             /* what a ms is in the bucket */
-#define RETRY__RATE_THROTTLED UINT32_C(0x7ffffff) /* the answers of retry__throttled */
+#define RETRY__RATE_MS UINT32_C(4096) /* what a ms is in the bucket */
 
 /* `max` wins over `min`. */
 RETRY__ONCE uint32_t retry__rate_bound(const retry_rate *rate, uint32_t limit)
@@ -4418,28 +4406,27 @@ static void retry__rate_update(retry_rate *rate, uint32_t halves)
 {
     uint32_t throttled = retry__store(&rate->retry__throttled, 0);
     uint32_t accepted = retry__store(&rate->retry__accepted, 0);
-    uint32_t calm = throttled >> 27, good = retry__load(&rate->retry__good);
+    uint32_t quiet = retry__load(&rate->retry__quiet), good = retry__load(&rate->retry__good);
     uint32_t limit = retry__load(&rate->retry__limit), next = limit;
     static const uint32_t rises[] = {RETRY_RATIO(0.125), RETRY_RATIO(0.15), RETRY_RATIO(0.2),
                                      RETRY_RATIO(0.4),   RETRY_RATIO(0.8),  RETRY_RATIO(1)};
-    throttled &= RETRY__RATE_THROTTLED;
     if (throttled != 0) {
         if (limit == 0)
             next = rate->max ? rate->max : retry__multiply(retry__add(accepted, throttled), 2000);
         next = retry__rate_bound(rate, retry__max(next >> 1, retry__multiply(accepted, 2000)));
         if (accepted != 0 || limit == 0)
             good = next;
-        calm = 0;
+        quiet = 0;
         halves--;
     } else if (accepted != 0 && next != 0) { /* where all was throttled it need not climb again */
         next = retry__max(next, good);
     }
     for (; halves != 0 && next != 0; halves--) { /* gently at first, then fast */
-        next = retry__add(next, retry__scale(next, rises[retry__min(calm, 5)]));
-        calm++;
-        next = calm < 23 ? retry__rate_bound(rate, next) : 0; /* over 11.5 s after `throttled` */
+        next = retry__add(next, retry__scale(next, rises[retry__min(quiet, 5)]));
+        quiet++;
+        next = quiet < 23 ? retry__rate_bound(rate, next) : 0; /* over 11.5 s after `throttled` */
     }
-    retry__fetch_add(&rate->retry__throttled, calm << 27);
+    retry__store(&rate->retry__quiet, quiet);
     retry__store(&rate->retry__good, good);
     retry__store(&rate->retry__held, limit ? retry__min(limit, next) : next);
     retry__swap(&rate->retry__limit, limit, next); /* no other thread changes it */
@@ -4449,7 +4436,7 @@ static void retry__rate_update(retry_rate *rate, uint32_t halves)
 static bool retry__rate_counts(const retry_rate *rate)
 {
     return (retry__load(&rate->retry__limit) | retry__load(&rate->retry__accepted) |
-            (retry__load(&rate->retry__throttled) & RETRY__RATE_THROTTLED)) != 0;
+            retry__load(&rate->retry__throttled)) != 0;
 }
 
 /* The limit; 0: none but `max`. If a half second is over, one thread ends it first and learns from
@@ -4498,7 +4485,7 @@ RETRY__WRAPS static retry_ms retry__rate_until(retry_time from, retry_time to)
 static uint32_t retry__rate_spacing(retry_rate *rate, uint32_t now)
 {
     uint32_t limit = retry__rate_limit(rate, now);
-    if ((retry__load(&rate->retry__throttled) & RETRY__RATE_THROTTLED) != 0)
+    if (retry__load(&rate->retry__throttled) != 0)
         limit = retry__load(&rate->retry__held);
     limit = limit ? limit : rate->max;
     if (limit == 0)
@@ -5248,11 +5235,6 @@ static bool retry__place(struct retry__event *event, uint32_t limit)
     return true;
 }
 
-static void retry__leave(retry_gates *gates)
-{
-    retry__fetch_add(&gates->in_flight, UINT32_MAX); /* one less */
-}
-
 /* What the gates before the one that refuses gave goes back to them. */
 RETRY__COLD void retry__gates_refused(struct retry__event *event, const retry__gate *refuses)
 {
@@ -5261,7 +5243,7 @@ RETRY__COLD void retry__gates_refused(struct retry__event *event, const retry__g
     for (; gate != refuses; gate++)
         retry__gate_tell(event, gate);
     if (event->placed)
-        retry__leave(event->gates);
+        retry__fetch_add(&event->gates->in_flight, UINT32_MAX); /* one less */
 }
 
 /* Asks the gates in turn. */
@@ -5350,7 +5332,7 @@ static void retry__gates_end(struct retry__event *event)
     }
     for (; gate != end; gate++)
         retry__gate_tell(event, gate);
-    retry__leave(event->gates);
+    retry__fetch_add(&event->gates->in_flight, UINT32_MAX); /* one less */
 }
 
 /* What one server's gates do. */
