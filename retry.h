@@ -1069,8 +1069,9 @@ typedef struct retry_policy {
 RETRY_API retry_action retry_policy_after(const retry_strategy *self, retry_request *request,
                                           const retry_failure *failure, retry_time now);
 
-/* Decides as RETRY_POLICY_BEST_EFFORT does, and is a whole retry_policy: a strategy of your own may
-   hand it to retry_policy_after. Source: RFC 0049. */
+/* Decides as RETRY_POLICY_BEST_EFFORT does (but that its last retries come no later), and is a
+   whole retry_policy: a strategy of your own may hand it to retry_policy_after. Source: RFC 0049.
+ */
 RETRY_API const retry_strategy *retry_best_effort(void);
 
 /* Refuses (REFUSED) what is not always retried; for a library's internal requests. RFC 0049. */
@@ -1417,8 +1418,9 @@ typedef struct retry_aimd {
     uint32_t retry__fell;   /* private: ms; when it fell last */
     uint32_t retry__change; /* private: ms; when it rose or fell last */
     uint32_t retry__row;    /* private: failures in a row that may lower it; stays at 255 */
-    uint32_t retry__pause; /* private: ms; when the last pause ends, odd if the server asked for it;
-                              0: there was none */
+    uint32_t retry__pause;  /* private: ms; when the last pause began, odd if the server asked for
+                               it; 0: there was none */
+    retry_ms retry__length; /* private: ms that it lasts */
 } retry_aimd;
 
 /* How many may be in flight at once, `max` and `min` as they are now. NULL: UINT32_MAX. */
@@ -2565,7 +2567,8 @@ RETRY__WRAPS static bool retry__poor(retry_request *request, uint32_t traits)
 static retry_ms retry__late(const retry_backoff *backoff, const retry_request *request)
 {
     retry_ms left = retry__subtract(request->timeout, request->retry__elapsed);
-    retry_ms longest = retry__pick(backoff->max >> 1, backoff->max, retry__draw(request->client));
+    retry_ms longest = retry_backoff_base(backoff, 31);
+    longest = retry__pick(longest >> 1, longest, retry__draw(request->client));
     return retry__min(longest, left - (left >> 4));
 }
 
@@ -3773,7 +3776,11 @@ RETRY__COLD uint8_t retry__outcome(const retry_failure *failure)
         return RETRY__IGNORED; /* it says nothing of the other end */
     if (retry__is_refusal(failure->reason))
         return RETRY__IGNORED;
-    if (failure->timeout || (retry__traits(failure->reason) & RETRY__TRAIT_SICK) != 0)
+    if (failure->timeout)
+        return RETRY__SICK;
+    if (failure->throttle && failure->fault != RETRY_FAULT_SERVER) /* a quota, as gRPC says */
+        return RETRY__ANSWERED;
+    if ((retry__traits(failure->reason) & RETRY__TRAIT_SICK) != 0)
         return RETRY__SICK;
     return failure->unsent ? RETRY__IGNORED : RETRY__ANSWERED;
 }
@@ -4296,7 +4303,7 @@ static bool retry__aimd_blames(const retry_failure *failure)
            (retry__traits(failure->reason) & RETRY__TRAIT_BLAMELESS) == 0;
 }
 
-/* Of retry__pause: the server asked for it. Its end is odd then, and else even. */
+/* Of retry__pause: the server asked for it. It is odd then, and else even. */
 #define RETRY__AIMD_HOLD UINT32_C(1)
 
 /* ms that a server may hold back all; 0: it may not. */
@@ -4307,14 +4314,9 @@ static retry_ms retry__aimd_hold(const retry_aimd *aimd)
 }
 
 /* ms that are left of a pause; none if it was never set, or is over. */
-RETRY__WRAPS static retry_ms retry__aimd_pause(const retry_aimd *aimd, uint32_t until, uint32_t now)
+static retry_ms retry__aimd_pause(const retry_aimd *aimd, uint32_t since, uint32_t now)
 {
-    retry_ms most = 1000;
-    if (until & RETRY__AIMD_HOLD) {
-        most = retry__aimd_hold(aimd);
-        most += (most >> 3) + 1;
-    }
-    return until != 0 && until - now <= most ? until - now : 0;
+    return since != 0 ? retry__left(since, retry__load(&aimd->retry__length), now) : 0;
 }
 
 static bool retry__aimd_at_min(const retry_aimd *aimd)
@@ -4332,26 +4334,29 @@ static retry_ms retry__aimd_paused(const retry_aimd *aimd, uint32_t now)
 }
 
 /* At the lowest limit all wait, for a time drawn from low to high, unless they do already. What the
-   server asks for comes before a pause of the limit's own. */
-RETRY__COLD RETRY__WRAPS void retry__aimd_rest(retry_aimd *aimd, uint32_t hold, retry_ms low,
-                                               retry_ms high, const retry_request *request,
-                                               uint32_t now)
+   server asks for comes before a shorter pause of the limit's own. */
+RETRY__COLD void retry__aimd_rest(retry_aimd *aimd, uint32_t hold, retry_ms low, retry_ms high,
+                                  const retry_request *request, uint32_t now)
 {
-    uint32_t seen = retry__load(&aimd->retry__pause), until;
+    uint32_t seen = retry__load(&aimd->retry__pause), since;
+    retry_ms left = retry__aimd_pause(aimd, seen, now);
+    retry_ms length = retry__pick(low, high, retry__draw(request->client));
     if (!retry__aimd_at_min(aimd) ||
-        ((seen & RETRY__AIMD_HOLD) >= hold && retry__aimd_pause(aimd, seen, now) != 0))
+        (left != 0 && ((seen & RETRY__AIMD_HOLD) >= hold || left >= length)))
         return;
-    until = retry__max(now + retry__pick(low, high, retry__draw(request->client)), 2);
-    retry__swap(&aimd->retry__pause, seen, (until & ~RETRY__AIMD_HOLD) | hold);
+    since = retry__max(now & ~RETRY__AIMD_HOLD, 2) | hold; /* a hold begins 1 ms late, or not */
+    if (retry__swap(&aimd->retry__pause, seen, since))
+        retry__store(&aimd->retry__length, length);
 }
 
 /* A server that refuses one after the other and says until when: all wait, and an eighth more at
-   random spreads a fleet's return. Then one tries. */
+   random spreads a fleet's return. Then one tries. 1 ms is what a header says that is 0, or past.
+ */
 static void retry__aimd_obey(retry_aimd *aimd, retry_ms after, const retry_request *request,
                              uint32_t now)
 {
     retry_ms hold = retry__min(after, retry__aimd_hold(aimd));
-    if (hold == 0 || after == UINT32_MAX)
+    if (hold <= 1 || after == UINT32_MAX)
         return;
     retry__store(&aimd->retry__limit, retry__aimd_within(aimd, 1));
     retry__aimd_rest(aimd, RETRY__AIMD_HOLD, hold, hold + (hold >> 3), request, now);
@@ -4842,13 +4847,16 @@ static uint32_t retry__timeout_cost(const retry_budget_options *options)
 
 /* Whether the budget holds less than two retries after timeouts, until something succeeds. Then
    what it holds was not earned of late: a thousand such processes would send again what waits in
-   the server's queue. */
-static bool retry__spent(const retry_budget *budget)
+   the server's queue. Nor was it if nothing has been asked for so long that it has expired. */
+RETRY__QUICK bool retry__spent(const retry_budget *budget, retry_time now)
 {
     const retry_budget_options *options = &budget->options;
-    return options->refill_per_second == 0 &&
-           retry__subtract(retry__load(&budget->retry__held.balance), options->floor) >> 1 <
-               retry__timeout_cost(options);
+    uint32_t twice = retry__subtract(retry__load(&budget->retry__held.balance), options->floor);
+    if (options->refill_per_second == 0 && twice >> 1 < retry__timeout_cost(options))
+        return true;
+    if (options->expire == 0)
+        return options->capacity == 0;
+    return retry__passed(retry__load(&budget->retry__held.refilled), now) >= options->expire;
 }
 
 #define RETRY__PACE_ROUNDS UINT32_C(15) /* of retry__pace */
@@ -4878,7 +4886,7 @@ static retry_ms retry__attempt_timeout(const retry_request *request, retry_copy 
         left = retry__min(left, client->attempt_timeout);
     if (client->cut_after == 0)
         return left;
-    if (client->budget && retry__spent(client->budget)) {
+    if (client->budget && retry__spent(client->budget, copy->retry__sent)) {
         copy->retry__state |= RETRY__COPY_LONE;
         return left;
     }
@@ -4897,8 +4905,8 @@ static uint8_t retry__ask_gates(retry_operation *op, retry_copy *copy, retry_gat
     event.left = *delay;
     event.delay = 0;
     cause = gates->retry__drive(&event);
-    if (cause == RETRY_CAUSE_PACED &&
-        retry__subtract(event.left, event.delay) < retry__attempt_least(&op->request, gates)) {
+    if (cause == RETRY_CAUSE_PACED && retry__subtract(event.left, event.delay) <
+                                          retry__attempt_least(&op->request, event.gates)) {
         *delay = retry__max(*delay, event.delay);
         return RETRY_CAUSE_DEADLINE;
     }
@@ -5018,7 +5026,7 @@ static retry_ms retry__lone(retry_operation *op, retry_copy *copy)
 {
     const retry_client *client = op->request.client;
     retry_ms more = retry__attempt_follows(&op->request, copy->retry__gates);
-    if (!client->budget || !retry__spent(client->budget)) {
+    if (!client->budget || !retry__spent(client->budget, op->retry__now)) {
         copy->retry__state &= (uint8_t)~RETRY__COPY_LONE;
         copy->retry__timeout =
             retry__min(copy->retry__timeout,
@@ -5150,6 +5158,7 @@ RETRY_API void retry_start(retry_operation *op, const retry_service *service, re
         retry__abandon(op);
     if (service && !service->budget.retry__account) {
         op->request.retry__state = RETRY_VERDICT_FAIL;
+        op->request.ambiguous = false;
         retry__over(op, retry__misuse(), 0);
         return;
     }
@@ -5300,6 +5309,8 @@ static bool retry__impatient(const struct retry__event *event)
     const retry_client *client = event->op->request.client;
     retry_ms most = retry__or(client->cut_after, client->attempt_timeout);
     retry_ms had = event->copy->retry__timeout, slow = retry__load(&event->gates->retry__pace) >> 4;
+    if (event->failure->reason != RETRY_REASON_ATTEMPT_TIMED_OUT && event->age < had)
+        return false; /* 504: somebody else's time */
     if (client->attempt_timeout != 0)
         most = retry__min(most, client->attempt_timeout);
     if (slow == 0)
@@ -5487,6 +5498,7 @@ RETRY_API void retry_gates_latency(retry_gates *gates, retry_latency *latency)
 typedef struct retry__nodes_answer {
     uint8_t cause; /* NONE: none was asked */
     retry_ms delay;
+    retry_gates *gates; /* whose answer it is */
 } retry__nodes_answer;
 
 /* Whether a node is asked last. */
@@ -5505,8 +5517,10 @@ static bool retry__set_apart(retry_operation *op, uint32_t node)
 
 /* A turn comes before a probe, what comes sooner before what comes later, and the first answer
    before any other. */
-static void retry__nodes_hear(retry__nodes_answer *answer, uint8_t cause, retry_ms delay)
+static void retry__nodes_hear(retry__nodes_answer *answer, uint8_t cause,
+                              const struct retry__event *event)
 {
+    retry_ms delay = event->delay;
     bool better = answer->cause == RETRY_CAUSE_NONE;
     if (cause == RETRY_CAUSE_PACED || cause == RETRY_CAUSE_CIRCUIT_OPEN) {
         if (cause == answer->cause)
@@ -5517,6 +5531,7 @@ static void retry__nodes_hear(retry__nodes_answer *answer, uint8_t cause, retry_
     if (better) {
         answer->cause = cause;
         answer->delay = delay;
+        answer->gates = event->gates;
     }
 }
 
@@ -5537,7 +5552,7 @@ static bool retry__node_asked(struct retry__event *event, uint32_t node,
         retry__gate_tell(event, &event->gates->retry__gates[RETRY__RATE]);
         event->op->request.retry__status &= (uint8_t)~RETRY__OP_KEPT;
     }
-    retry__nodes_hear(answer, cause, event->delay);
+    retry__nodes_hear(answer, cause, event);
     return false;
 }
 
@@ -5603,12 +5618,13 @@ static bool retry__nodes_round(struct retry__event *event, bool apart, retry__no
 
 static uint8_t retry__nodes_drive(struct retry__event *event)
 {
-    retry__nodes_answer answer = {RETRY_CAUSE_NONE, 0};
+    retry__nodes_answer answer = {RETRY_CAUSE_NONE, 0, NULL};
     if (event->kind != RETRY__ASK || event->op->request.client->nodes < 2)
         return retry__gates_drive(event);
     if (retry__nodes_round(event, false, &answer) || retry__nodes_round(event, true, &answer))
         return RETRY_CAUSE_NONE;
     event->delay = answer.delay;
+    event->gates = answer.gates;
     return answer.cause;
 }
 
@@ -5833,25 +5849,24 @@ RETRY_API void retry_hedge_copies(retry_operation *op, retry_hedge *hedge)
 
 /* ---- The recommended client ---------------------------------------------------------------- */
 
-static void retry__service_backoff(retry_backoff *backoff, retry_ms initial, retry_ms max)
-{
-    if (backoff->curve != RETRY_CURVE_EXPONENTIAL || backoff->initial != 0)
-        return;
-    backoff->min = retry__or(backoff->min, 1);
-    backoff->initial = initial;
-    backoff->max = retry__or(backoff->max, max);
-}
-
-/* What is throttled waits no less than what fails. */
+/* A backoff whose initial is 0 has the service's; what is throttled waits no less than what fails.
+ */
 static void retry__service_policy(retry_policy *policy)
 {
-    retry_backoff *backoff = &policy->backoff;
+    retry_backoff *usual = &policy->backoff, *throttled = &policy->throttle_backoff;
     if (policy->base.retry_after)
         return;
     policy->base.retry_after = retry_policy_after;
-    retry__service_backoff(backoff, 100, 5000);
-    retry__service_backoff(&policy->throttle_backoff, backoff->initial,
-                           retry__max(backoff->max, 10000));
+    if (usual->curve == RETRY_CURVE_EXPONENTIAL && usual->initial == 0) {
+        usual->min = retry__or(usual->min, 1);
+        usual->initial = 100;
+        usual->max = retry__or(usual->max, 5000);
+    }
+    if (throttled->curve == RETRY_CURVE_EXPONENTIAL && throttled->initial == 0) {
+        *throttled = *usual;
+        if (throttled->max != 0)
+            throttled->max = retry__max(throttled->max, 10000);
+    }
 }
 
 static void retry__service_budget(retry_budget *budget, uint32_t max, retry_time now)
@@ -6354,7 +6369,7 @@ static const char *retry__policy_sense(const retry_policy *policy, const char *c
         return "min above max";
     *where = retry__later(at[RETRY__AT_INITIAL], at[RETRY__AT_MAX]);
     if (backoff->initial > max)
-        return given ? "initial above max" : "initial above max: set max=, too";
+        return "initial above max";
     *where = retry__later(at[RETRY__AT_THROTTLED], at[RETRY__AT_MAX]);
     if (at[RETRY__AT_THROTTLED] && throttled_max != 0 && throttled > throttled_max)
         return given ? "throttled above max" : "throttled above max: set max=, too";
@@ -6412,6 +6427,8 @@ RETRY_API bool retry_parse_policy(retry_policy *policy, const char *text, size_t
         parsed.backoff.table = retry__controlled;
         parsed.backoff.table_length = 6;
     }
+    if (!at[RETRY__AT_MAX] && parsed.backoff.max != 0) /* the preset's is for its own initial */
+        parsed.backoff.max = retry__max(parsed.backoff.max, parsed.backoff.initial);
     throttled = parsed.throttle_backoff.initial;
     if (throttled != 0) { /* all else is as after other failures */
         parsed.throttle_backoff = parsed.backoff;
