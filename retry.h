@@ -643,9 +643,8 @@ RETRY_API uint32_t retry_draw(void);
    - unsent: no load on the server, which was not there, or which a gate of the client's spared.
    - sick: the other end is unhealthy: it did not answer, or broke.
    - blames: it may lower a limit of attempts at once. One poisonous request is no overload.
-   NONE: nothing to retry. UNKNOWN: never retried. ATTEMPT_TIMED_OUT: its own timer ran out with the
-   request on the wire. SERVER_ERROR: something may have changed. CLIENT_THROTTLED: another gate
-   than the breaker refused. */
+   NONE: nothing to retry. UNKNOWN: never retried. ATTEMPT_TIMED_OUT: its time ran out on the wire.
+   SERVER_ERROR: something may have changed. CLIENT_THROTTLED: a gate refused, not the breaker. */
 #define RETRY__REASONS(ROW, X)                                                   \
     ROW(X, NONE, false, false, false, false, true)                               \
     ROW(X, UNKNOWN, false, false, false, false, true)                            \
@@ -855,8 +854,7 @@ struct retry_request {
     uint8_t retry__state;       /* private: the last verdict, or cancelled */
     uint8_t retry__since_order; /* private: 1 + retries since the server's last order; 0: none */
     /* Kept by the library, free to read: */
-    bool ambiguous;         /* a failed attempt may have taken effect: "perhaps done"; false
-                               after a success */
+    bool ambiguous;         /* a failed attempt may have taken effect; false after a success */
     uint32_t retries;       /* so far: attempts but the first */
     uint32_t retry__charge; /* private: thousandths that this retry cost; or a hedge was charged */
     uint8_t retry__status;  /* private, of an operation: RETRY__OP_x */
@@ -898,9 +896,9 @@ RETRY_API retry_decision retry_orchestrate(retry_request *request, const retry_f
 RETRY_API retry_decision retry_resume(retry_request *request, const retry_failure *failure,
                                       retry_action action, retry_time now);
 
-/* ms that are left to the request's deadline, and at most `limit` (0: no limit): the timeout of an
-   attempt that starts now. UINT32_MAX: neither bounds it. 0: the deadline is reached, or the
-   request is NULL, or neither open nor pending. */
+/* ms to the request's deadline, at most `limit` (0: no limit): the timeout of an attempt that
+   starts now. UINT32_MAX: no bound. 0: the deadline is reached; or NULL, or neither open nor
+   pending. */
 RETRY_API retry_ms retry_remaining(const retry_request *request, retry_ms limit, retry_time now);
 
 /* Finishes a request that worked, does the budget's bookkeeping and tells the observer: true.
@@ -911,8 +909,7 @@ RETRY_API bool retry_succeed(retry_request *request, retry_time now);
    whose end was not reported goes back. Changes nothing if NULL, or neither open nor pending. */
 RETRY_API void retry_cancel(retry_request *request, retry_time now);
 
-/* 32 uniform bits from the request's client, or from the built-in generator if it names none; for
-   strategies of one's own. NULL: the built-in generator. */
+/* 32 uniform bits from the client's generator; without one, and for NULL, from the built-in one. */
 RETRY_API uint32_t retry_random(const retry_request *request);
 
 /* Writes one log line, without a newline: verdict, delay, reason, code (503/0x1f7), cause
@@ -933,9 +930,8 @@ RETRY_API retry_action retry_action_none(uint8_t cause);
 /* The answer comes later, through retry_resume. */
 RETRY_API retry_action retry_action_pending(void);
 
-/* Whether and when to retry, idempotency included (retry_permitted). Budget, deadline, counting and
-   telling are not a strategy's business. It may cancel the request, not begin or finish it. Embed
-   it as the first member of your own struct. */
+/* Whether and when to retry, idempotency included (retry_permitted); the library does all else. It
+   may cancel the request, not begin or finish it. Make it the first member of your own struct. */
 struct retry_strategy {
     retry_action (*retry_after)(const retry_strategy *self, retry_request *request,
                                 const retry_failure *failure, retry_time now); /* (no default) */
@@ -980,8 +976,8 @@ enum {
     RETRY_JITTER_NONE          /* d */
 };
 
-/* A curve or a jitter outside its range, a TABLE of no length and a CUSTOM without a function count
-   as EXPONENTIAL, or as no jitter. */
+/* Any other curve, an empty TABLE and a CUSTOM of NULL are EXPONENTIAL; any other jitter is NONE.
+ */
 typedef struct retry_backoff {
     uint8_t curve;         /* RETRY_CURVE_x (default: EXPONENTIAL) */
     uint8_t jitter;        /* RETRY_JITTER_x (default: FULL) */
@@ -1067,8 +1063,7 @@ typedef struct retry_policy {
 RETRY_API retry_action retry_policy_after(const retry_strategy *self, retry_request *request,
                                           const retry_failure *failure, retry_time now);
 
-/* Decides as RETRY_POLICY_BEST_EFFORT does, and is a whole retry_policy: a strategy of your own may
-   hand it to retry_policy_after. Source: RFC 0049. */
+/* RETRY_POLICY_BEST_EFFORT: a whole retry_policy, which retry_policy_after takes. RFC 0049. */
 RETRY_API const retry_strategy *retry_best_effort(void);
 
 /* Refuses (REFUSED) what is not always retried; for a library's internal requests. RFC 0049. */
@@ -1088,8 +1083,7 @@ RETRY_API const retry_strategy *retry_fail_fast(void);
 
 /* ---- Retry budget -------------------------------------------------------------------------- */
 
-/* x tokens, 0 to 4294967.295, in thousandths, and so many a second; constant expressions, for
-   initialisers. */
+/* x tokens, 0 to 4294967.295, in thousandths, and so many a second; constant expressions. */
 #define RETRY_TOKENS(x) RETRY__CAST(uint32_t, (x)*1000.0 + 0.5)
 #define RETRY_PER_SECOND(x) RETRY_TOKENS(x)
 
@@ -1119,8 +1113,8 @@ typedef struct retry_budget_options {
     uint32_t base_per_second; /* RETRY_PER_SECOND; what refills the base (default: 0) */
 } retry_budget_options;
 
-/* Shared by any number of requests, clients and threads, without a lock. Until retry_budget_init
-   has seen it, it pays for nothing. */
+/* Requests, clients and threads share it without a lock. Before retry_budget_init it pays nothing.
+ */
 struct retry_budget {
     retry_budget_options options; /* constant after retry_budget_init */
     retry__tokens retry__held;    /* private */
@@ -1132,9 +1126,8 @@ struct retry_budget {
 RETRY_API void retry_budget_init(retry_budget *budget, const retry_budget_options *options,
                                  retry_time now);
 
-/* Refills, then takes `cost` (RETRY_TOKENS) if it is there and leaves more than `floor`: all or
-   nothing. Cost 0 succeeds except with capacity 0 or a balance not above a `floor` that is set.
-   NULL: false. */
+/* Refills, then takes `cost` (RETRY_TOKENS), all or nothing: it must be there, and leave more than
+   a `floor` that is set. Cost 0 too; with capacity 0 nothing is paid. False: not taken, or NULL. */
 RETRY_API bool retry_budget_withdraw(retry_budget *budget, uint32_t cost, retry_time now);
 
 /* Puts `amount` (RETRY_TOKENS) in, never above the capacity. NULL: nothing happens. */
@@ -1156,10 +1149,9 @@ RETRY_API uint32_t retry_budget_balance(const retry_budget *budget);
 #define RETRY_BUDGET_AWS_2026 RETRY__BUDGET(500, 14, 14, 5, 1, 0, true, false)
 #define RETRY_BUDGET_GRPC RETRY__BUDGET(10, 1, 0, 0, 0.1, 5, false, true)
 
-/* For RETRY_POLICY_BEST_EFFORT: a base of one token, which comes back in 20 s, and what successes
-   have earned of late: a tenth of a token each, as they expire after 10 s. A retry costs a quarter,
-   after a time-out or a throttled answer a whole token. It holds 20 tokens at most for each
-   operation that is in flight at once (saturating). */
+/* For RETRY_POLICY_BEST_EFFORT: a base of one token, which comes back in 20 s, and a tenth of a
+   token for each success, which expires after 10 s. A retry costs a quarter, after a time-out or a
+   throttled answer a whole token. It holds 20 tokens for each operation in flight (saturating). */
 #define RETRY_BUDGET_BEST_EFFORT(in_flight)                                                      \
     RETRY__INIT(                                                                                 \
         RETRY__CAST(uint32_t,                                                                    \
@@ -1214,20 +1206,17 @@ RETRY_API void retry_connection_skip_wait(retry_connection *connection, retry_ti
 /* ms until the next attempt may start; changes nothing. NULL: 0. */
 RETRY_API retry_ms retry_connection_wait(const retry_connection *connection, retry_time now);
 
-/* When the connection is usable (for HTTP/2: SETTINGS seen). If it then lasts stable_after ms, the
-   next _begin counts from one again. Only the first call between a _begin and its _failed counts.
-   NULL: nothing happens. */
+/* When the connection is usable (HTTP/2: SETTINGS seen). If it lasts stable_after ms, the next
+   _begin counts from one. Only the first call after a _begin counts. NULL: nothing happens. */
 RETRY_API void retry_connection_established(retry_connection *connection, retry_time now);
 
-/* Initialiser: starts 1 s, then 1.6 times as long up to 120 s apart, 20 % more or less; 20 s to
-   connect at least; any connection resets. */
+/* Initialiser: gRPC's numbers, with which any connection resets. */
 #define RETRY_CONNECTION_GRPC \
     RETRY__INIT(RETRY_BACKOFF_GRPC, 20000, 1, NULL, NULL, 0, 0, 0, 0, 0, 0)
 
 /* ---- Classification and idempotency -------------------------------------------------------- */
 
-/* Any HTTP response; `retry_after` in ms, 0 without the header. The manual has the table. Source:
-   RFC 9110. */
+/* Any HTTP response; `retry_after` in ms, 0 without the header. The manual's table. RFC 9110. */
 RETRY_API retry_failure retry_classify_http(int http_status, retry_ms retry_after);
 
 /* A gRPC status. UNAVAILABLE, and RESOURCE_EXHAUSTED, which is throttled: SERVER_ERROR.
@@ -1267,8 +1256,7 @@ RETRY_API bool retry_idempotent_http(const char *method, size_t length);
 
 /* Reads gRPC's grpc-retry-pushback-ms (`length` bytes): sets `pushback`, and `retry_after` to the
    decimal number, 0 to 2147483647 without sign, space or unnecessary zero. Anything else, NULL and
-   the empty text too, means not to retry: UINT32_MAX. False, and nothing happens, if failure
-   is NULL. Source: gRPC's A6. */
+   the empty text too, means not to retry: UINT32_MAX. False only for failure NULL. gRPC's A6. */
 RETRY_API bool retry_parse_pushback(const char *value, size_t length, retry_failure *failure);
 
 /* ---- Retry-After --------------------------------------------------------------------------- */
@@ -1301,9 +1289,8 @@ typedef struct retry__window {
 /* RETRY_BREAKER_ISOLATED comes from retry_breaker_set alone. */
 enum { RETRY_BREAKER_CLOSED, RETRY_BREAKER_OPEN, RETRY_BREAKER_HALF_OPEN, RETRY_BREAKER_ISOLATED };
 
-/* Keeps attempts from a node that is unhealthy: it does not answer, or breaks. One for each node;
-   zero it. Shared by any number of threads, without a lock. Sources: the Couchbase SDKs, gobreaker,
-   resilience4j, Polly. */
+/* Keeps attempts from a node that is unhealthy: it does not answer, or breaks. Zero it. Threads
+   share it without a lock. Sources: the Couchbase SDKs, gobreaker, resilience4j, Polly. */
 typedef struct retry_breaker {
     uint32_t volume;        /* reports in the window before `ratio` may open it (default: 0: 20) */
     uint32_t ratio;         /* RETRY_RATIO of unhealthy ones that opens it (default: 0: a half) */
@@ -1356,13 +1343,11 @@ RETRY_API retry_permit retry_breaker_ask(retry_breaker *breaker, bool may_probe,
    - CIRCUIT_BREAKER_OPEN, CLIENT_THROTTLED, what is `unsent` and the client's fault or no word of
    the node's, and a zeroed failure, which says nothing: as retry_breaker_release.
    An answer `slow` ms or more after the permit was granted is unhealthy. Nothing happens if the
-   breaker has changed its state since (65,536 changes look like none), for NULL and a refused
-   permit. */
+   breaker has changed its state since (65,536 changes look like none), for NULL and a refusal. */
 RETRY_API bool retry_breaker_report(retry_breaker *breaker, retry_permit permit,
                                     const retry_failure *failure, retry_time now);
 
-/* Instead of a report, if there is no outcome: cancelled, or never sent. A probe's place is free
-   again, for the next to ask. */
+/* Instead of a report, if it was cancelled or never sent: a probe's place is free again. */
 RETRY_API void retry_breaker_release(retry_breaker *breaker, retry_permit permit, retry_time now);
 
 /* Sets the state, and forgets all reports and permits. OPEN: for `open` ms. HALF_OPEN: the next to
@@ -1389,8 +1374,8 @@ RETRY_API retry_failure retry_classify_permit(retry_permit permit);
 
 /* ---- Client-side throttling ---------------------------------------------------------------- */
 
-/* Drops at random what the server would refuse anyway. One for each backend; zero it. Shared by any
-   number of threads, without a lock. Source: Google's Site Reliability Engineering. */
+/* Drops at random what the server would refuse anyway. Zero it. Threads share it without a lock.
+   Source: Google's Site Reliability Engineering. */
 typedef struct retry_throttle {
     uint32_t k;             /* RETRY_RATIO of requests to accepts, at least 1 (default: 0: 2) */
     uint32_t max_rejection; /* RETRY_RATIO that it refuses at most, up to 0.999 (default: 0: 0.9) */
@@ -1400,8 +1385,8 @@ typedef struct retry_throttle {
 
 /* ---- How many at once ---------------------------------------------------------------------- */
 
-/* A limit of attempts in flight, one for each server; zero it, set `max`. Shared by any number of
-   threads, without a lock. Source: TCP's additive increase, multiplicative decrease. */
+/* A limit of attempts in flight to a server. Zero it, set `max`. Threads share it without a lock.
+   Source: TCP's additive increase, multiplicative decrease. */
 typedef struct retry_aimd {
     uint32_t max;           /* the limit at most, and at first (default: 0: 2) */
     uint32_t min;           /* the limit at least; above max counts as max (default: 0: 1) */
@@ -1414,8 +1399,7 @@ typedef struct retry_aimd {
     uint32_t retry__fell;   /* private: ms; when it fell last */
     uint32_t retry__change; /* private: ms; when it rose or fell last */
     uint32_t retry__row;    /* private: failures in a row that may lower it; stays at 255 */
-    uint32_t retry__pause; /* private: ms; when the last pause ends, odd if the server asked for it;
-                              0: there was none */
+    uint32_t retry__pause;  /* private: ms; when a pause ends, odd if the server's; 0: none */
 } retry_aimd;
 
 /* How many may be in flight at once, `max` and `min` as they are now. NULL: UINT32_MAX. */
@@ -1424,7 +1408,7 @@ RETRY_API uint32_t retry_aimd_limit(const retry_aimd *aimd);
 /* ---- Rate ---------------------------------------------------------------------------------- */
 
 /* Keeps to the number of sends a second that a service accepts. One for each resource that is
-   throttled by itself; zero it. Shared by any number of threads, without a lock. */
+   throttled by itself. Zero it. Threads share it without a lock. */
 typedef struct retry_rate {
     uint32_t min;   /* RETRY_PER_SECOND; the lowest limit, up to `max` (default: 0: one in 2 s) */
     uint32_t max;   /* RETRY_PER_SECOND; the highest, from the start (default: 0: none) */
@@ -1442,15 +1426,14 @@ typedef struct retry_rate {
     uint32_t retry__clock;     /* private: ms; until when it was filled */
 } retry_rate;
 
-/* The limit as RETRY_PER_SECOND has it, as the last call left it; `max` if there is no other
-   limit. UINT32_MAX: none, or NULL. */
+/* The limit (RETRY_PER_SECOND) as the last call left it; else `max`. UINT32_MAX: none, or NULL. */
 RETRY_API uint32_t retry_rate_get(const retry_rate *rate);
 
 /* ---- Latency ------------------------------------------------------------------------------- */
 
-/* A percentile of what attempts take, one for each kind of operation; zero it. It is within a
-   quarter of the truth 97 times in 100, and follows a tenfold slow-down within 200 attempts (900 at
-   0.99). Any number of threads may share it, without a lock. Its settings are constant. */
+/* A percentile of what attempts take, one for each kind of operation. Zero it. Threads share it
+   without a lock. It is within a quarter of the truth 97 times in 100, and follows a tenfold
+   slow-down within 200 attempts (900 at 0.99). Its settings are constant. */
 typedef struct retry_latency {
     uint32_t quantile;        /* RETRY_RATIO below 1 (default: 0: 0.95; from 1 on: 0.999) */
     uint32_t min_samples;     /* samples before anything is told, up to 2^30 (default: 0: 768,
@@ -1474,13 +1457,12 @@ typedef struct retry__gate {
     const struct retry__gate_code *retry__code;
 } retry__gate;
 
-/* The gates of one server: zero it, then add what you use. Shared by any number of threads, without
-   a lock; add and take out while nothing is in flight, and no operation is PACED. The threads must
-   agree on the time within 2 s; if you set a gate's `window` or a breaker's `open`, within half of
-   the one, and within the other. A clock that steps back by more makes breaker and throttle forget.
-   No breaker then says to wait longer than its `open`, or refuses for longer than twice that. Rate,
-   AIMD limit and budget stand still until the clock has caught up, but not if it is over 32 s
-   behind. */
+/* The gates of one server. Zero it, then add what you use; add and take out while nothing is in
+   flight, and no operation is PACED. Threads share it without a lock. Their clocks agree within 2
+   s; if you set a gate's `window` or a breaker's `open`, within half of the one, and within the
+   other. A clock that steps back by more makes breaker and throttle forget. No breaker then says to
+   wait longer than its `open`, or refuses for longer than twice that. Rate, AIMD limit and budget
+   stand still until the clock has caught up, but not if it is over 32 s behind. */
 struct retry_gates {
     uint32_t in_flight;          /* copies on the wire; kept by the library, free to read */
     uint32_t retry__pace;        /* private: 16 times `slow`, in ms, and the rounds, 0 to 10 */
@@ -1490,8 +1472,7 @@ struct retry_gates {
     uint8_t (*retry__drive)(struct retry__event *event); /* private: asks and tells them */
 };
 
-/* Each adds one gate, or takes it out (NULL). A program links the code of those that it adds. NULL
-   gates: nothing happens. */
+/* Each adds one gate, whose code is then linked, or takes it out (NULL). NULL gates: nothing. */
 RETRY_API void retry_gates_breaker(retry_gates *gates, retry_breaker *breaker);
 RETRY_API void retry_gates_throttle(retry_gates *gates, retry_throttle *throttle);
 RETRY_API void retry_gates_aimd(retry_gates *gates, retry_aimd *aimd);
@@ -1521,8 +1502,7 @@ typedef struct retry_hedge retry_hedge;
 typedef struct retry_service retry_service;
 
 /* One operation: its request, and one copy of its attempt. Zero it, set the request's first five
-   fields, call retry_start. While it is under way, leave the request as it is (retry_cancel may be
-   called). For one thread at a time. */
+   fields, call retry_start. Leave the request as it is meanwhile. For one thread at a time. */
 typedef struct retry_operation {
     retry_request request;
     retry_failure failure;     /* the last failure of a copy; kept by the library, free to read */
@@ -1575,15 +1555,13 @@ RETRY_API void retry_start(retry_operation *op, const retry_service *service, re
    - The breaker: CIRCUIT_OPEN; `delay` is the ms to the next probe, 0 if nobody knows.
    - The throttle, which draws once, however often the copy waits: THROTTLED.
    - The AIMD limit: PACED for a random time, longer for those who have more time left.
-   - The rate: PACED until its time has come; THROTTLED if that is the rate's `wait` or more away,
-   in `delay` ms.
+   - The rate: PACED until its time has come; THROTTLED if that is `wait` or more away (`delay` ms).
    - A wait would leave less than an eighth of the request's timeout, half of cut_after or twice
      what answers take now, whichever is known and least: EXPIRE, DEADLINE, at once.
    Refused, copy 0 ends the operation: FAIL with that cause, or EXPIRE. The charge of its retry goes
    back, and the observer hears of it with a NULL failure. END's `delay` is 0 but for these, for
    BUDGET_EXHAUSTED (the delay that the strategy gave) and EXPIRE (the ms that were left, or that
-   the wait would have taken, if that is more).
-   A WAIT's delay is never 0. To call sooner does no harm. */
+   the wait would have taken, if that is more). A WAIT's is never 0. To call sooner does no harm. */
 RETRY__NO_IGNORE RETRY_API retry_step retry_next(retry_operation *op, retry_time now);
 
 /* A copy has ended; NULL failure: it worked, and the operation is over (SUCCESS). What comes while
@@ -1594,12 +1572,11 @@ RETRY_API void retry_ended(retry_operation *op, unsigned copy, const retry_failu
                            retry_time now);
 
 /* Nobody waits for the operation any more: END, FAIL, CANCELLED, after a CANCEL for each copy on
-   the wire. If there is any, the request becomes ambiguous. The charge of a retry whose end was not
-   reported goes back. An observer or a strategy may call it. NULL, never started, over: nothing
-   happens. */
+   the wire, which make the request ambiguous. The charge of a retry whose end was not reported goes
+   back. An observer or a strategy may call it. NULL, never started, over: nothing happens. */
 RETRY_API void retry_stop(retry_operation *op, retry_time now);
 
-/* The network is back: the delay of a retry (WAIT with cause STRATEGY or ALWAYS) is over now. Who
+/* The network is back: the delay of a retry (WAIT with cause STRATEGY or ALWAYS) is over now. What
    waits for anything else goes on waiting. NULL: nothing happens. */
 RETRY_API void retry_skip_wait(retry_operation *op, retry_time now);
 
@@ -1630,17 +1607,14 @@ struct retry_hedge {
 /* Gives an operation further copies, before retry_start: one more when no answer has come for
    `delay` ms, or as latency tells, and at once when a copy fails. The first answer wins. Only for
    idempotent operations. Each further copy costs what a retry after a timeout does. NULL hedge, or
-   one without copies: none. NULL op, one that is under way, or a CANCEL that is due: nothing
-   happens.
+   one without copies: none. NULL op, one under way, or a CANCEL that is due: nothing happens.
    When a copy fails, the first that fits:
-   - Final whatever is on the wire (UNSAFE, UNKNOWN_REASON, NOT_RETRYABLE, or not permitted): the
-   attempt has failed.
+   - UNSAFE, UNKNOWN_REASON, NOT_RETRYABLE, or not permitted: the attempt has failed.
    - A pushback not to retry: no more copies in this attempt.
    - Never sent, or refused by a gate: it is not followed, and what it cost goes back.
    - A pushback to wait: the next copy then.
    - The next copy at once, if there is one left, the deadline is not reached, and the budget pays.
-   With nothing on the wire and no copy to come the attempt has failed: retry_orchestrate decides.
- */
+   With nothing on the wire and none to come the attempt has failed: retry_orchestrate decides. */
 RETRY_API void retry_hedge_copies(retry_operation *op, retry_hedge *hedge);
 
 /* ---- The recommended client ---------------------------------------------------------------- */
@@ -1711,8 +1685,8 @@ typedef struct retry_scopes {
    the same until its bucket holds what a new one does, or until nobody has looked the name up for
    `forget` ms. A name is known by a hash of 32 bits, and a new one gets the first of four slots
    that was never used, else the first whose bucket does or whose name is forgotten (the bucket is
-   filled), else the overflow. Not for several threads at once; the clients are. NULL: NULL. Source:
-   Smithy's token scopes. */
+   filled), else the overflow. For one thread at a time; its clients are for all. NULL: NULL.
+   Source: Smithy. */
 RETRY_API const retry_client *retry_scope_client(retry_scopes *scopes, const void *name,
                                                  size_t length, retry_time now);
 
@@ -1724,11 +1698,10 @@ typedef struct retry_text_error {
     const char *text; /* in a few words; constant (no default) */
 } retry_text_error;
 
-/* Reads a policy from `length` bytes, as the header's opening comment has it; the empty text is
-   best-effort. On success sets *policy. False, and nothing is changed but *error (may be NULL): a
-   NULL argument, an unknown word, a preset that is not first, a key given twice, a wrong value, or
-   values that make no sense (min, initial or throttled above max, throttled below initial, factor
-   below 1, spread without jitter=spread, a spread of 0). */
+/* Reads a policy from `length` bytes, as the manual has it; the empty text is best-effort. On
+   success sets *policy. False, and nothing is changed but *error (may be NULL): a NULL argument, an
+   unknown word, a preset that is not first, a key given twice, a wrong value, or values that make
+   no sense (min above max, a spread of 0 ...). */
 RETRY_API bool retry_parse_policy(retry_policy *policy, const char *text, size_t length,
                                   retry_text_error *error);
 
@@ -1740,9 +1713,8 @@ RETRY_API bool retry_parse_budget(retry_budget_options *options, const char *tex
 
 /* Reads a duration, such as 250, 250ms, 1.5s, 2m, 1h30m or 1d, or a header with a number of ms.
    Units are d, h, m, s, ms and us, each smaller than the one before; without a unit it is ms. A
-   number may have nine decimals, and is rounded up to a whole ms. Blanks, tabs and line ends around
-   it do not count. False, and *duration is left alone, for anything else, more than UINT32_MAX ms,
-   and NULL; *error (may be NULL) says why. */
+   number may have nine decimals, and is rounded up to a whole ms. Blanks around it do not count.
+   False, and only *error (may be NULL) is set: anything else, over UINT32_MAX ms, NULL. */
 RETRY_API bool retry_parse_duration(const char *text, size_t length, retry_ms *duration,
                                     retry_text_error *error);
 
