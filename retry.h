@@ -897,8 +897,7 @@ RETRY_API retry_decision retry_resume(retry_request *request, const retry_failur
                                       retry_action action, retry_time now);
 
 /* ms to the request's deadline, at most `limit` (0: no limit): the timeout of an attempt that
-   starts now. UINT32_MAX: no bound. 0: the deadline is reached; or NULL, or neither open nor
-   pending. */
+   starts now. UINT32_MAX: no bound. 0: the deadline is reached, NULL, neither open nor pending. */
 RETRY_API retry_ms retry_remaining(const retry_request *request, retry_ms limit, retry_time now);
 
 /* Finishes a request that worked, does the budget's bookkeeping and tells the observer: true.
@@ -976,8 +975,7 @@ enum {
     RETRY_JITTER_NONE          /* d */
 };
 
-/* Any other curve, an empty TABLE and a CUSTOM of NULL are EXPONENTIAL; any other jitter is NONE.
- */
+/* Any other curve, an empty TABLE and a NULL CUSTOM are EXPONENTIAL; any other jitter is NONE. */
 typedef struct retry_backoff {
     uint8_t curve;         /* RETRY_CURVE_x (default: EXPONENTIAL) */
     uint8_t jitter;        /* RETRY_JITTER_x (default: FULL) */
@@ -1113,8 +1111,7 @@ typedef struct retry_budget_options {
     uint32_t base_per_second; /* RETRY_PER_SECOND; what refills the base (default: 0) */
 } retry_budget_options;
 
-/* Requests, clients and threads share it without a lock. Before retry_budget_init it pays nothing.
- */
+/* Clients and threads share it without a lock. Until retry_budget_init it pays for nothing. */
 struct retry_budget {
     retry_budget_options options; /* constant after retry_budget_init */
     retry__tokens retry__held;    /* private */
@@ -1266,8 +1263,7 @@ RETRY_API bool retry_parse_pushback(const char *value, size_t length, retry_fail
    from `unix_seconds`: the answer's own Date, or the wall clock; INT64_MIN: neither is known, and a
    date is false. Sets *delay in ms, rounded up: 1 for 0 and for a date that is past, as 0 means
    that there was no header; UINT32_MAX if it is too long. A two-digit year is the latest at most 50
-   years ahead. The weekday need not fit the date. False, and *delay is left alone, for anything
-   else.
+   years ahead. The weekday need not fit. False, and *delay is left alone, for anything else.
       if (retry_parse_retry_after(value, strlen(value), time(NULL), &asked) && asked > wait)
           wait = asked; */
 RETRY_API bool retry_parse_retry_after(const char *value, size_t length, int64_t unix_seconds,
@@ -1374,8 +1370,8 @@ RETRY_API retry_failure retry_classify_permit(retry_permit permit);
 
 /* ---- Client-side throttling ---------------------------------------------------------------- */
 
-/* Drops at random what the server would refuse anyway. Zero it. Threads share it without a lock.
-   Source: Google's Site Reliability Engineering. */
+/* Drops at random what the server would refuse anyway (Google's Site Reliability Engineering). Zero
+   it. Threads share it without a lock. */
 typedef struct retry_throttle {
     uint32_t k;             /* RETRY_RATIO of requests to accepts, at least 1 (default: 0: 2) */
     uint32_t max_rejection; /* RETRY_RATIO that it refuses at most, up to 0.999 (default: 0: 0.9) */
@@ -1533,9 +1529,9 @@ typedef struct retry_step {
 } retry_step;
 
 /* Begins an operation by the service's client; NULL service: by request.client, as it is set. One
-   that is under way is stopped first. Nothing is asked or sent yet. A service that
-   retry_service_init has not seen: END, FAIL, MISUSE. NULL op: nothing happens. Not from an
-   observer or a strategy, no more than the next two. */
+   that is under way is stopped first. Nothing is asked or sent yet. Without retry_service_init:
+   END, FAIL, MISUSE. NULL op: nothing. Observers and strategies call neither it nor the next two.
+ */
 RETRY_API void retry_start(retry_operation *op, const retry_service *service, retry_time now);
 
 /* What to do next; call it until it says WAIT or END. The first that fits:
@@ -1580,8 +1576,8 @@ RETRY_API void retry_stop(retry_operation *op, retry_time now);
    waits for anything else goes on waiting. NULL: nothing happens. */
 RETRY_API void retry_skip_wait(retry_operation *op, retry_time now);
 
-/* The strategy's answer to an operation that waits for it (PENDING): as retry_resume. Else nothing
-   happens. Not from an observer or a strategy. */
+/* The strategy's answer to an operation that is PENDING: as retry_resume. Else nothing happens. No
+   observer or strategy calls it. */
 RETRY_API void retry_answer(retry_operation *op, retry_action action, retry_time now);
 
 /* ---- Hedging ------------------------------------------------------------------------------- */
@@ -1638,8 +1634,7 @@ RETRY_API void retry_service_init(retry_service *service, retry_time now);
 /* ---- A loop, for those who block ----------------------------------------------------------- */
 
 /* `now` may wrap within a request. If it steps back by at most 32 s, no time has passed. Ticks that
-   do not wrap at 2^32 ms (here of 1,024 Hz) are counted in 64 bits, by one thread, once a round at
-   least:
+   do not wrap at 2^32 ms (here of 1,024 Hz): one thread counts in 64 bits, once a round at least:
       static uint64_t total; // of ticks
       total += (uint32_t)(ticks() - (uint32_t)total);
       now = (retry_time)(total * 1000 / 1024); */
@@ -1685,8 +1680,7 @@ typedef struct retry_scopes {
    the same until its bucket holds what a new one does, or until nobody has looked the name up for
    `forget` ms. A name is known by a hash of 32 bits, and a new one gets the first of four slots
    that was never used, else the first whose bucket does or whose name is forgotten (the bucket is
-   filled), else the overflow. For one thread at a time; its clients are for all. NULL: NULL.
-   Source: Smithy. */
+   filled), else the overflow. For one thread at a time; its clients are for all. NULL: NULL. */
 RETRY_API const retry_client *retry_scope_client(retry_scopes *scopes, const void *name,
                                                  size_t length, retry_time now);
 
@@ -1699,9 +1693,8 @@ typedef struct retry_text_error {
 } retry_text_error;
 
 /* Reads a policy from `length` bytes, as the manual has it; the empty text is best-effort. On
-   success sets *policy. False, and nothing is changed but *error (may be NULL): a NULL argument, an
-   unknown word, a preset that is not first, a key given twice, a wrong value, or values that make
-   no sense (min above max, a spread of 0 ...). */
+   success sets *policy. False, and only *error (may be NULL) is set: NULL, an unknown word, a
+   preset that is not first, a key given twice, a wrong value, or values that make no sense. */
 RETRY_API bool retry_parse_policy(retry_policy *policy, const char *text, size_t length,
                                   retry_text_error *error);
 
@@ -1900,15 +1893,13 @@ static uint32_t retry__scale(uint32_t value, uint32_t ratio)
     return retry__narrow((retry__product(value, ratio) + 0x8000) >> 16);
 }
 
-/* low for random 0, high for UINT32_MAX, linear between, low if that is above high; multiply-shift,
-   as small cores have no divider for a remainder. */
+/* low for random 0, high for UINT32_MAX, linear between, without a division; low if above high. */
 RETRY__QUICK uint32_t retry__pick(uint32_t low, uint32_t high, uint32_t random)
 {
     return low + (uint32_t)((retry__product(random, retry__subtract(high, low)) + random) >> 32);
 }
 
-/* x / y for a y above 0, saturating. Where 64 bits take two words bit by bit: small cores have no
-   divider. */
+/* x / y for a y above 0, saturating; bit by bit where a core may have no divider. */
 static uint32_t retry__quotient(uint64_t x, uint32_t y)
 {
 #if UINTPTR_MAX > UINT32_MAX
@@ -2171,8 +2162,7 @@ RETRY_API const char *retry_reason_name(retry_reason reason)
     return retry__name(names, reason, "INVALID");
 }
 
-/* The reason's bit: the application's 16 are the highest; none for an invalid reason. No shift of
-   64 bits, for which small cores call a helper. */
+/* The reason's bit: the application's 16 are the highest; 0: invalid. Small cores shift 32 bits. */
 static retry_reason_set retry__reason_bit(retry_reason reason)
 {
     if (reason >= RETRY_REASON_COUNT && retry__reason_is_user(reason))
@@ -2309,8 +2299,7 @@ static retry_ms retry__curve(const retry_backoff *backoff, retry_ms initial, uin
     return retry__power(initial, (uint64_t)retry__max(factor, RETRY_RATIO(1)) << 16, n);
 }
 
-/* The delay before jitter. Doubling, the usual curve, is a shift; of a constant backoff it is all
-   that is left. */
+/* The delay before jitter. Doubling is a shift: all that is left of a constant backoff. */
 RETRY__INLINE retry_ms retry__base(const retry_backoff *backoff, uint32_t n)
 {
     retry_ms initial = backoff->initial ? backoff->initial : 1;
@@ -2718,8 +2707,7 @@ static void retry__record_code(retry_request *request, uint32_t code, retry_time
 }
 
 /* Why a failure with these traits is final; ALWAYS: it is always retried; NONE: a strategy is
-   asked. UNKNOWN is never retried: RFC 0049's text says so, though its pseudocode would if
-   idempotent. */
+   asked. UNKNOWN is never retried, as RFC 0049's text says; its pseudocode would if idempotent. */
 static uint8_t retry__screen(uint32_t traits)
 {
     if ((traits & RETRY__TRAIT_UNSAFE) != 0)
@@ -2737,8 +2725,7 @@ static uint8_t retry__screen(uint32_t traits)
     return RETRY_CAUSE_NONE;
 }
 
-/* A strategy of one's own need not say why it grants, or that it answers later; if it cancels the
-   request it grants nothing. */
+/* A strategy need not say why it grants or answers later; if it cancels the request it refuses. */
 static retry_action retry__answer(const retry_request *request, retry_action action)
 {
     if (!retry__open_or_pending(request))
@@ -3475,8 +3462,7 @@ RETRY_API retry_failure retry_classify_http(int http_status, retry_ms retry_afte
     return failure;
 }
 
-/* The numbers of <errno.h> where it knows sockets, and of Winsock in the same order; else one that
-   no error has. */
+/* The numbers of <errno.h> where it knows sockets, and of Winsock; else one that no error has. */
 #ifdef ECONNREFUSED
 #define RETRY__POSIX(...) __VA_ARGS__
 #else
@@ -3784,8 +3770,8 @@ typedef struct retry__sums {
 } retry__sums;
 
 /* Empties counts, as long as *word is what was `seen`. Once another thread has emptied them and
-   changed *word, others may count there again. Their counts are safe: emptying never leaves a count
-   as it was, so a swap that comes too late fails. */
+   changed *word, others may count there again. Emptying never leaves a count as it was, so a swap
+   that comes too late fails. */
 RETRY__WRAPS static void retry__window_empty(uint32_t *counts, uint32_t n, const uint32_t *word,
                                              uint32_t seen)
 {
@@ -4020,8 +4006,7 @@ static bool retry__breaker_probed(retry_breaker *breaker, retry__breaker_view vi
     return false;
 }
 
-/* The end of an attempt on a permit, `elapsed` ms after it was granted, with its RETRY__x outcome.
-   True: it opened or closed the breaker. */
+/* The end of an attempt `elapsed` ms after its permit. True: it opened or closed the breaker. */
 static bool retry__breaker_end(retry_breaker *breaker, uint16_t ticket, retry_ms elapsed,
                                uint8_t outcome, uint32_t now)
 {
@@ -4407,8 +4392,8 @@ static bool retry__rate_counts(const retry_rate *rate)
             retry__load(&rate->retry__throttled)) != 0;
 }
 
-/* The limit; 0: none but `max`. If a half second is over, one thread ends it first and learns from
-   it. After 24 of them there is no limit in any case. */
+/* The limit; 0: none but `max`. Of a half second that is over one thread learns first. After 24 of
+   them there is no limit in any case. */
 RETRY__WRAPS static uint32_t retry__rate_limit(retry_rate *rate, uint32_t now)
 {
     uint32_t half = retry__load(&rate->retry__half), halves = 0;
@@ -4559,8 +4544,7 @@ static retry_ms retry__latency_bound(const retry_latency *latency, retry_ms ms)
 }
 
 /* An estimate is kept as a level, its logarithm to base 2, so that a step is a share of it. Between
-   the powers of 2 that is a straight line: nothing but shifts. 1 ms is one octave, 2 ms are two,
-   3 ms two and a half. */
+   powers of 2 it is a straight line. 1 ms is one octave, 2 ms are two, 3 ms two and a half. */
 #define RETRY__OCTAVE (UINT32_C(1) << 27)
 
 /* The level of 1 to 2^24 ms. */
@@ -4595,9 +4579,9 @@ static uint32_t retry__latency_haste(const retry__percentile *percentile, uint32
     return haste;
 }
 
-/* The estimate after a sample. It is the fastest of the first 12, so that a slow one leads
-   nowhere. Then it goes up by quantile / 32 of an octave, and down by (1 - quantile) / 32: it rests
-   where a share of `quantile` of the samples is not above it. */
+/* The estimate after a sample. It is the fastest of the first 12, so that a slow one leads nowhere.
+   Then it goes up by quantile / 32 of an octave, and down by (1 - quantile) / 32: it rests where a
+   share of `quantile` of the samples is not above it. */
 static uint32_t retry__latency_move(const retry__percentile *percentile, uint32_t estimate,
                                     retry_ms sample, bool late, uint32_t progress)
 {
@@ -4621,10 +4605,9 @@ static uint32_t retry__latency_advance(const retry__percentile *percentile, uint
                       RETRY__LATENCY_AT_REST - 15 * RETRY__LATENCY_LATE);
 }
 
-/* Learns from an attempt (one over 2^24 ms, 4.6 hours, counts as that). Only an answer tells how
-   long it takes; all else was given up by somebody at that age. It counts as longer if it had
-   reached the estimate; else, and before the first answer, nothing is learnt from it. A copy that
-   was never sent is no sample. */
+/* Learns from an attempt that was sent, 2^24 ms (4.6 hours) at most. One without an answer was
+   given up at its age: it counts as longer if it had reached the estimate; else, and before the
+   first answer, nothing is learnt from it. */
 static void retry__latency_report(const struct retry__event *event)
 {
     retry_latency *latency = (retry_latency *)event->gate;
@@ -4682,8 +4665,7 @@ enum {
 enum {
     RETRY__HEDGE_BEGIN,  /* the first copy was sent */
     RETRY__HEDGE_FAILED, /* a copy failed */
-    RETRY__HEDGE_NEXT    /* true: one was due, and *step is SEND if it was sent; else step->delay is
-                            what is left of the timer */
+    RETRY__HEDGE_NEXT    /* true: one was due; *step: SEND, or what is left of the timer */
 };
 
 static uint8_t retry__op_state(const retry_operation *op)
@@ -4808,9 +4790,8 @@ static uint32_t retry__timeout_cost(const retry_budget_options *options)
     return retry__or(options->timeout_cost, options->retry_cost);
 }
 
-/* Whether the budget holds less than two retries after timeouts, until something succeeds. Then
-   what it holds was not earned of late: a thousand such processes would send again what waits in
-   the server's queue. */
+/* Whether the budget holds less than two retries after timeouts: what it holds was not earned of
+   late, and a thousand such processes would send again what waits in the server's queue. */
 static bool retry__spent(const retry_budget *budget)
 {
     const retry_budget_options *options = &budget->options;
@@ -4822,9 +4803,8 @@ static bool retry__spent(const retry_budget *budget)
 #define RETRY__PACE_ROUNDS UINT32_C(15) /* of retry__pace */
 #define RETRY__PACE_SLOWEST (UINT32_MAX >> 4)
 
-/* ms that a copy may take where cut_after is set. An attempt that is cut while the server is slow
-   is work done in vain, and sent again: so the time follows the answers, and doubles with each
-   round of time-outs. */
+/* ms that a copy may take with cut_after. To cut attempts while the server is slow is work in vain,
+   sent again: so the time follows the answers, and doubles with each round of time-outs. */
 RETRY__QUICK retry_ms retry__attempt_follows(const retry_request *request, const retry_gates *gates)
 {
     retry_ms timeout = retry__min(request->client->cut_after, request->timeout);
@@ -4980,8 +4960,8 @@ static void retry__copy_failed(retry_operation *op, retry_copy *copy, const retr
     }
 }
 
-/* An attempt that none could follow: once the budget pays again it has the time of one from then
-   on. Returns when to look again. */
+/* An attempt that none could follow has the time of one from when the budget pays again. Returns
+   when to look again. */
 static retry_ms retry__lone(retry_operation *op, retry_copy *copy)
 {
     const retry_client *client = op->request.client;
@@ -5237,8 +5217,7 @@ static uint8_t retry__gates_ask(struct retry__event *event)
     return RETRY_CAUSE_NONE;
 }
 
-/* How long answers take: a longer one at once, a shorter one by a quarter of the difference. An
-   answer ends the rounds. */
+/* How long answers take: up at once, down by a quarter of the difference. It ends the rounds. */
 static void retry__pace_answer(retry_gates *gates, retry_ms age)
 {
     uint32_t seen, next;
@@ -5325,8 +5304,7 @@ static void retry__gates_add(retry_gates *gates, uint32_t index, void *gate,
         gates->retry__drive = retry__gates_drive;
 }
 
-/* The operation's first attempt may probe, and one with its whole time: any other may just have run
-   out of it. */
+/* The first attempt may probe, and one with its whole time; any other may just run out of time. */
 static uint8_t retry__ask_breaker(struct retry__event *event)
 {
     const retry_request *request = &event->op->request;
@@ -5339,9 +5317,7 @@ static uint8_t retry__ask_breaker(struct retry__event *event)
     return permit.granted ? RETRY_CAUSE_NONE : RETRY_CAUSE_CIRCUIT_OPEN;
 }
 
-/* Whether a copy lost to another after it was out for long, and its node answered nothing
- * meanwhile.
- */
+/* Whether a copy lost to another after a long time, with no answer of its node meanwhile. */
 static bool retry__silent(const struct retry__event *event)
 {
     const retry_gates *gates = event->gates;
@@ -5470,8 +5446,7 @@ static bool retry__set_apart(retry_operation *op, uint32_t node)
     return false;
 }
 
-/* A turn comes before a probe, what comes sooner before what comes later, and the first answer
-   before any other. */
+/* A turn comes before a probe, the sooner before the later, and the first answer before others. */
 static void retry__nodes_hear(retry__nodes_answer *answer, uint8_t cause, retry_ms delay)
 {
     bool better = answer->cause == RETRY_CAUSE_NONE;
@@ -5531,8 +5506,7 @@ static uint32_t retry__nodes_nth(retry_operation *op, bool apart, uint32_t index
     return node; /* the last needs no look */
 }
 
-/* Asks those that are set apart, or the others: the less busy of two at random, the other, and then
-   those that follow that. */
+/* Asks those set apart, or the others: the less busy of two at random, the other one, the rest. */
 static bool retry__nodes_round(struct retry__event *event, bool apart, retry__nodes_answer *answer)
 {
     retry_operation *op = event->op;
@@ -5628,8 +5602,7 @@ static void retry__hedge_set(retry_hedge *hedge, retry_ms delay, retry_time now)
     hedge->retry__since = now;
 }
 
-/* ms from copy to copy. One that is fixed follows the server as the time of an attempt does: else
-   all are sent twice when it is slow. */
+/* ms from copy to copy. A fixed one follows a slow server, too: else all would be sent twice. */
 static retry_ms retry__hedge_delay(retry_operation *op)
 {
     retry_ms delay = op->retry__hedge->delay;
@@ -6256,8 +6229,7 @@ static uint32_t retry__parse_preset(retry__scan *text, const retry__language *la
     return preset;
 }
 
-/* Sets fields of a struct by the keys and values in the text; at[key] is then where its value
-   begins. What is wrong begins the text. */
+/* Sets fields by keys; at[key] is where its value begins. What is wrong then begins the text. */
 static const char *retry__parse_fields(retry__scan *text, const retry__language *language,
                                        const char **at, void *into)
 {
