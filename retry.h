@@ -1530,8 +1530,7 @@ typedef struct retry_step {
 
 /* Begins an operation by the service's client; NULL service: by request.client, as it is set. One
    that is under way is stopped first. Nothing is asked or sent yet. Without retry_service_init:
-   END, FAIL, MISUSE. NULL op: nothing. Observers and strategies call neither it nor the next two.
- */
+   END, FAIL, MISUSE. NULL op: nothing. Observers, strategies: neither this nor the next two. */
 RETRY_API void retry_start(retry_operation *op, const retry_service *service, retry_time now);
 
 /* What to do next; call it until it says WAIT or END. The first that fits:
@@ -1667,7 +1666,7 @@ typedef struct retry_scope {
     uint32_t retry__seen; /* private: ms; when it was looked up last */
 } retry_scope;
 
-/* A bucket for each name. Constant after the first look-up; the slots stay where they are. */
+/* A bucket for each name: Smithy's scopes. Constant after the first look-up; slots do not move. */
 typedef struct retry_scopes {
     retry_client client; /* the overflow's; each slot's begins as it (default: all defaults) */
     retry_budget_options options; /* of each slot's bucket (no default for the capacity) */
@@ -2737,28 +2736,21 @@ static retry_action retry__answer(const retry_request *request, retry_action act
     return action;
 }
 
-/* The charge must not go back if the strategy cancels: the retry that it paid for was made. */
-static retry_action retry__ask_own(const retry_strategy *strategy, retry_request *request,
-                                   const retry_failure *failure, retry_time now)
-{
-    uint32_t charge = request->retry__charge;
-    retry_action action;
-    request->retry__charge = 0;
-    action = retry__answer(request, strategy->retry_after(strategy, request, failure, now));
-    request->retry__charge = charge;
-    return action;
-}
-
 /* NULL: best effort. */
 static retry_action retry__ask_strategy(const retry_strategy *strategy, retry_request *request,
                                         const retry_failure *failure, uint32_t traits,
                                         retry_time now)
 {
+    uint32_t charge = request->retry__charge;
+    retry_action action;
     if (!strategy)
         return retry__best_effort(request, failure, traits);
     if (RETRY__FAST && strategy->retry_after == retry_policy_after)
         return retry__policy(strategy, request, failure, traits);
-    return retry__ask_own(strategy, request, failure, now);
+    request->retry__charge = 0; /* it paid for a retry that was made: no cancel gives it back */
+    action = retry__answer(request, strategy->retry_after(strategy, request, failure, now));
+    request->retry__charge = charge;
+    return action;
 }
 
 /* The server's order replaces the delay, and restarts the policies' curve. Without an order the
@@ -5636,10 +5628,8 @@ static bool retry__hedge_open(retry_operation *op, retry_ms later)
 static retry_copy *retry__hedge_free(retry_operation *op, uint32_t *number)
 {
     retry_copy *copy;
-    for (*number = 0; (copy = retry__copy_at(op, *number)) != NULL; ++*number) {
-        if (!retry__on_wire(copy))
-            break;
-    }
+    for (*number = 0; (copy = retry__copy_at(op, *number)) != NULL && retry__on_wire(copy);)
+        ++*number;
     return copy;
 }
 
