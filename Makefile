@@ -129,7 +129,7 @@ APART = test_link test_masks test_misuse test_clock # compile the implementation
 WITHOUT =
 # Without a jsmn.h there is errmap.h's part left out.
 JSMN := $(shell echo '\#include <jsmn.h>' | $(CC) -E -x c - > /dev/null 2>&1 && echo yes)
-SCRIPTS = $(wildcard $(addprefix tests/compile/test_,switches.sh cut.sh docs.sh snippets.sh numbers.sh)) \
+SCRIPTS = $(addprefix tests/compile/test_,switches.sh cut.sh docs.sh snippets.sh numbers.sh) \
 	tests/examples/test_small.sh $(if $(JSMN),tests/examples/test_errmap_dump.sh tests/examples/test_demo.sh)
 # SUBJECT=aimd: the tests that have it in their names, and those that use retry_*aimd*.
 ifneq ($(SUBJECT),)

@@ -1439,8 +1439,8 @@ typedef struct retry_rate {
     uint32_t retry__good;      /* private: the limit when last some were throttled, and some not */
     uint32_t retry__half;      /* private: ms; start of the half second under way */
     uint32_t retry__accepted;  /* private: answers in it that were not throttled */
-    uint32_t retry__throttled; /* private: answers in it that were; in the upper 5 bits the half
-                                  seconds in a row in which none was */
+    uint32_t retry__throttled; /* private: answers in it that were */
+    uint32_t retry__quiet;     /* private: consecutive half seconds in which none was */
     uint32_t retry__owed;      /* private: 4096ths of a ms; time that the bucket lacks */
     uint32_t retry__clock;     /* private: ms; until when it was filled */
 } retry_rate;
@@ -2440,29 +2440,18 @@ static uint32_t retry__position(const retry_request *request)
     return request->retry__since_order ? request->retry__since_order - 1u : request->retries;
 }
 
-static retry_action retry__best_effort_after(const retry_strategy *self, retry_request *request,
-                                             const retry_failure *failure, retry_time now);
-
-static const retry_policy retry__effort = {
-    {retry__best_effort_after}, RETRY_BACKOFF_BEST_EFFORT, RETRY_BACKOFF_THROTTLED, 0, 0, 0, 0};
-
-RETRY_API const retry_strategy *retry_best_effort(void)
-{
-    return &retry__effort.base;
-}
-
 /* What nearly all requests ask: its constants fold, and it takes less code than retry__policy. */
 static inline retry_action retry__best_effort(const retry_request *request,
                                               const retry_failure *failure, uint32_t traits)
 {
-    const retry_backoff *usual = &retry__effort.backoff;
-    const retry_backoff *throttled = &retry__effort.throttle_backoff;
+    static const retry_backoff usual = RETRY_BACKOFF_BEST_EFFORT;
+    static const retry_backoff throttled = RETRY_BACKOFF_THROTTLED;
     uint32_t n = retry__position(request);
     retry_ms high;
     if (!retry__permits(request, traits))
         return retry_action_none(RETRY_CAUSE_NOT_IDEMPOTENT);
-    high = failure->throttle ? retry__base(throttled, n) : retry__base(usual, n);
-    high = retry__pick(usual->min, high, retry__draw(request->client));
+    high = failure->throttle ? retry__base(&throttled, n) : retry__base(&usual, n);
+    high = retry__pick(usual.min, high, retry__draw(request->client));
     return retry_action_after(retry__max(high, failure->retry_after));
 }
 
@@ -2474,6 +2463,13 @@ static retry_action retry__best_effort_after(const retry_strategy *self, retry_r
     if (!request || !failure)
         return retry_action_none(retry__misuse());
     return retry__best_effort(request, failure, retry__failure_traits(failure));
+}
+
+RETRY_API const retry_strategy *retry_best_effort(void)
+{
+    static const retry_policy best_effort = {
+        {retry__best_effort_after}, RETRY_BACKOFF_BEST_EFFORT, RETRY_BACKOFF_THROTTLED, 0, 0, 0, 0};
+    return &best_effort.base;
 }
 
 static retry_action retry__refuse(const retry_strategy *self, retry_request *request,
@@ -2755,7 +2751,7 @@ static void retry__record_code(retry_request *request, uint32_t code, retry_time
 /* Why a failure with these traits is final; ALWAYS: it is always retried; NONE: a strategy is
    asked. UNKNOWN is never retried: RFC 0049's text says so, though its pseudocode would if
    idempotent. */
-static uint8_t retry__screen(uint32_t traits)
+static inline uint8_t retry__screen(uint32_t traits)
 {
     if ((traits & RETRY__TRAIT_UNSAFE) != 0)
         return RETRY_CAUSE_UNSAFE;
@@ -2811,7 +2807,8 @@ static retry_action retry__ask_strategy(const retry_strategy *strategy, retry_re
 
 /* The server's order replaces the delay, and restarts the policies' curve. Without an order the
    delay stays, and the retries since the last order are counted. */
-static retry_ms retry__order(retry_request *request, const retry_failure *failure, retry_ms delay)
+RETRY__COLD retry_ms retry__order(retry_request *request, const retry_failure *failure,
+                                  retry_ms delay)
 {
     if (failure->pushback) {
         request->retry__since_order = 1;
@@ -3104,19 +3101,13 @@ static retry_ms retry__budget_due(const retry_budget *budget, retry_time now)
     return passed >= options->expire >> 6 ? passed : 0;
 }
 
-/* Whether this call accounts for the ms that have passed. */
-RETRY__WRAPS static bool retry__tokens_claim(retry__tokens *tokens, retry_ms passed, retry_time now)
-{
-    return retry__swap(&tokens->refilled, now - passed, now);
-}
-
-RETRY__COLD void retry__budget_refill(retry_budget *budget, retry_time now)
+RETRY__COLD RETRY__WRAPS void retry__budget_refill(retry_budget *budget, retry_time now)
 {
     const retry_budget_options *options = &budget->options;
     retry_ms passed = retry__budget_due(budget, now);
     uint32_t base;
-    if (passed == 0 || !retry__tokens_claim(&budget->retry__held, passed, now))
-        return;
+    if (passed == 0 || !retry__swap(&budget->retry__held.refilled, now - passed, now))
+        return; /* nothing is due, or another thread accounts for it */
     if (options->expire != 0)
         retry__budget_expire(budget, passed);
     if (passed > RETRY__LONGEST) /* the clock was set back, most likely: that earns nothing */
@@ -3150,7 +3141,7 @@ static uint32_t retry__budget_cost(const retry_budget_options *options,
 }
 
 /* Whether a failed attempt put no load on a server. */
-RETRY__ONCE bool retry__is_unsent(const retry_failure *failure)
+RETRY__QUICK bool retry__is_unsent(const retry_failure *failure)
 {
     return failure->unsent || (retry__traits(failure->reason) & RETRY__TRAIT_UNSENT) != 0;
 }
@@ -3158,8 +3149,7 @@ RETRY__ONCE bool retry__is_unsent(const retry_failure *failure)
 /* Whether a gate of the client's refused an attempt. */
 static bool retry__is_refusal(retry_reason reason)
 {
-    return (retry__traits(reason) & (RETRY__TRAIT_UNSENT | RETRY__TRAIT_SICK)) ==
-           RETRY__TRAIT_UNSENT;
+    return reason == RETRY_REASON_CIRCUIT_BREAKER_OPEN || reason == RETRY_REASON_CLIENT_THROTTLED;
 }
 
 /* An application's reason that is contention, for which nothing is paid: both in one test. */
@@ -3191,8 +3181,8 @@ static bool retry__budget_throttle(retry_budget *budget, uint8_t event, retry_re
 }
 
 /* A retry is paid for by the request, at the price of the failure before it. */
-static bool retry__budget_pay(retry_budget *budget, uint8_t event, retry_request *request,
-                              const retry_failure *failure)
+static inline bool retry__budget_pay(retry_budget *budget, uint8_t event, retry_request *request,
+                                     const retry_failure *failure)
 {
     const retry_budget_options *options = &budget->options;
     retry_reason reason = failure->reason;
@@ -3447,6 +3437,17 @@ static bool retry__scan_digit(retry__scan *scan, uint32_t *digit)
     return true;
 }
 
+/* Digits, of which there must be one, as a number that saturates. */
+static bool retry__scan_number(retry__scan *scan, uint32_t *number)
+{
+    uint32_t digit;
+    if (!retry__scan_digit(scan, number))
+        return false;
+    while (retry__scan_digit(scan, &digit))
+        *number = retry__add(retry__multiply(*number, 10), digit);
+    return true;
+}
+
 static bool retry__in_name(char c)
 {
     return c > ' ' && c != ';';
@@ -3506,16 +3507,17 @@ RETRY_API retry_failure retry_classify_http(int http_status, retry_ms retry_afte
     return failure;
 }
 
-/* The numbers of <errno.h> where it knows sockets, and of Winsock in the same order; 0: none. */
+/* The numbers of <errno.h> where it knows sockets, and of Winsock in the same order; else one that
+   no error has. */
 #ifdef ECONNREFUSED
 #define RETRY__POSIX(...) __VA_ARGS__
 #else
-#define RETRY__POSIX(...) 0
+#define RETRY__POSIX(...) -32767
 #endif
 #ifdef _WIN32
 #define RETRY__WINSOCK(...) __VA_ARGS__
 #else
-#define RETRY__WINSOCK(...) 0
+#define RETRY__WINSOCK(...) -32767
 #endif
 
 /* No connection, or none any more; 0: recv returned 0, as the peer closed it. */
@@ -3548,15 +3550,13 @@ static bool retry__among(const int *numbers, size_t size, int number)
 RETRY_API retry_failure retry_classify_errno(int error, bool sent)
 {
     retry_failure failure = retry__failure(RETRY_REASON_NONE, (uint32_t)error);
-    bool timeout =
-        error != 0 && retry__among(retry__errors_timeout, sizeof retry__errors_timeout, error);
+    bool timeout = retry__among(retry__errors_timeout, sizeof retry__errors_timeout, error);
     if (sent) {
         failure.reason =
             timeout ? RETRY_REASON_ATTEMPT_TIMED_OUT : RETRY_REASON_SOCKET_CLOSED_WHILE_IN_FLIGHT;
         failure.timeout = timeout;
     } else {
-        bool here =
-            error != 0 && retry__among(retry__errors_here, sizeof retry__errors_here, error);
+        bool here = retry__among(retry__errors_here, sizeof retry__errors_here, error);
         if (here || timeout || retry__among(retry__errors_lost, sizeof retry__errors_lost, error))
             failure.reason = RETRY_REASON_SOCKET_NOT_AVAILABLE;
         if (here || failure.reason == RETRY_REASON_NONE)
@@ -3667,7 +3667,8 @@ static bool retry__unix_seconds(const uint32_t *field, int64_t *seconds)
     return true;
 }
 
-static bool retry__parse_date(const char *value, size_t length, int64_t unix_seconds, int64_t *date)
+/* Sets *date only if there is one. */
+static bool retry__parse_date(const retry__scan *text, int64_t unix_seconds, int64_t *date)
 {
     static const char formats[] = "%a, %02 %b %24 %32:%42:%52 GMT\0" /* IMF-fixdate */
                                   "%A, %02-%b-%22 %32:%42:%52 GMT\0" /* RFC 850 */
@@ -3677,8 +3678,7 @@ static bool retry__parse_date(const char *value, size_t length, int64_t unix_sec
     retry__scan scan;
     uint32_t field[6];
     for (format = formats; *format; format = retry__nth(format, 1)) {
-        scan.text = value;
-        scan.left = length;
+        scan = *text;
         if (!retry__scan_date(&scan, format, field))
             continue;
         if (format[1] == 'A') { /* the latest year with two digits at most 50 years ahead */
@@ -3692,22 +3692,11 @@ static bool retry__parse_date(const char *value, size_t length, int64_t unix_sec
     return false;
 }
 
-static bool retry__parse_whole(const char *value, size_t length, uint32_t *number)
-{
-    retry__scan scan = {value, length};
-    uint32_t digit;
-    for (*number = 0; retry__scan_digit(&scan, &digit);)
-        *number = retry__add(retry__multiply(*number, 10), digit);
-    return length != 0 && scan.left == 0;
-}
-
 /* A number of seconds with a fraction, as ms, rounded up. */
 static bool retry__parse_seconds(retry__scan *scan, retry_ms *ms)
 {
     uint32_t digit, seconds = 0, part = 0, unit = 100;
-    bool more = false, any = false;
-    for (; retry__scan_digit(scan, &digit); any = true)
-        seconds = retry__add(retry__multiply(seconds, 10), digit);
+    bool more = false, any = retry__scan_number(scan, &seconds);
     if (any && retry__scan_literal(scan, '.')) {
         for (any = false; retry__scan_digit(scan, &digit); any = true) {
             part += digit * unit;
@@ -3723,12 +3712,8 @@ RETRY_API bool retry_parse_http_date(const char *value, size_t length, int64_t t
                                      int64_t *unix_seconds)
 {
     retry__scan scan = {value, length};
-    int64_t date;
-    if (!value || !unix_seconds || !retry__scan_trim(&scan) ||
-        !retry__parse_date(scan.text, scan.left, two_digit_year_now, &date))
-        return false;
-    *unix_seconds = date;
-    return true;
+    return value && unix_seconds && retry__scan_trim(&scan) &&
+           retry__parse_date(&scan, two_digit_year_now, unix_seconds);
 }
 
 RETRY_API bool retry_parse_retry_after(const char *value, size_t length, int64_t unix_seconds,
@@ -3742,8 +3727,7 @@ RETRY_API bool retry_parse_retry_after(const char *value, size_t length, int64_t
     retry__scan_trim(&scan);
     rest = scan;
     if (!retry__parse_seconds(&rest, &ms)) {
-        if (unix_seconds == INT64_MIN ||
-            !retry__parse_date(scan.text, scan.left, unix_seconds, &date))
+        if (unix_seconds == INT64_MIN || !retry__parse_date(&scan, unix_seconds, &date))
             return false;
         ms = 0;
         if (date - (int64_t)UINT32_MAX > unix_seconds) /* date - unix_seconds may overflow */
@@ -3759,9 +3743,10 @@ RETRY_API bool retry_parse_retry_after(const char *value, size_t length, int64_t
 
 RETRY_API bool retry_parse_pushback(const char *value, size_t length, retry_failure *failure)
 {
+    retry__scan scan = {value, length};
     uint32_t delay;
-    bool good = value && retry__parse_whole(value, length, &delay) && delay <= INT32_MAX &&
-                (length == 1 || value[0] != '0');
+    bool good = value && retry__scan_number(&scan, &delay) && scan.left == 0 &&
+                delay <= INT32_MAX && (length == 1 || value[0] != '0');
     if (!failure)
         return false;
     failure->pushback = true;
@@ -3781,11 +3766,11 @@ enum {
 /* Of one that failed. */
 RETRY__COLD uint8_t retry__outcome(const retry_failure *failure)
 {
-    bool says_nothing = failure->reason == RETRY_REASON_NONE && failure->code == 0 &&
-                        failure->fault == RETRY_FAULT_OTHER && !failure->timeout &&
-                        !failure->throttle;
-    if (failure->unsent ? failure->fault == RETRY_FAULT_CLIENT : says_nothing)
-        return RETRY__IGNORED;
+    if (failure->unsent
+            ? failure->fault == RETRY_FAULT_CLIENT
+            : failure->reason == RETRY_REASON_NONE && failure->code == 0 &&
+                  failure->fault == RETRY_FAULT_OTHER && !failure->timeout && !failure->throttle)
+        return RETRY__IGNORED; /* it says nothing of the other end */
     if (retry__is_refusal(failure->reason))
         return RETRY__IGNORED;
     if (failure->timeout || (retry__traits(failure->reason) & RETRY__TRAIT_SICK) != 0)
@@ -3805,7 +3790,7 @@ enum {
 struct retry__event {
     uint8_t kind;    /* RETRY__ASK to RETRY__REPORT */
     uint8_t outcome; /* REPORT */
-    bool good;       /* REPORT: an answer that does not throttle */
+    bool good;       /* REPORT with an outcome: an answer that does not throttle */
     bool placed;     /* counted in in_flight */
     bool drawn;      /* ASK: a throttle has let the attempt pass before */
     void *gate;      /* the one that is told */
@@ -4227,8 +4212,9 @@ static bool retry__throttle_ask(retry_throttle *throttle, uint32_t random, retry
            sent - accepted <= retry__product(random, requests.all + 1) >> 16;
 }
 
-static void retry__throttle_report(retry_throttle *throttle, const struct retry__event *event)
+static void retry__throttle_report(const struct retry__event *event)
 {
+    retry_throttle *throttle = (retry_throttle *)event->gate;
     uint32_t *half;
     if (event->outcome == RETRY__IGNORED)
         return;
@@ -4374,12 +4360,15 @@ static void retry__aimd_obey(retry_aimd *aimd, retry_ms after, const retry_reque
 /* Learns from the end of a copy: only one that was sent after the last change, and after the
    cooldown that followed it, may change the limit. Failures that say nothing of load lower it from
    the third in a row on: one dark node of four is no overload. */
-static void retry__aimd_report(retry_aimd *aimd, const struct retry__event *event)
+static void retry__aimd_report(const struct retry__event *event)
 {
+    retry_aimd *aimd = (retry_aimd *)event->gate;
     const retry_failure *failure = event->failure;
     const retry_request *request = &event->op->request;
     uint32_t row = retry__load(&aimd->retry__row);
     retry_ms age = retry__max(event->age, retry__min(aimd->cooldown, UINT32_C(1) << 30));
+    if (event->outcome == RETRY__IGNORED)
+        return;
     if (event->good) {
         if (row != 0) {
             retry__store(&aimd->retry__row, 0);
@@ -4387,7 +4376,7 @@ static void retry__aimd_report(retry_aimd *aimd, const struct retry__event *even
                 retry__store(&aimd->retry__pause, 0);
         }
         retry__aimd_rise(aimd, retry__load(&event->gates->in_flight), age, event->now);
-    } else if (event->outcome != RETRY__IGNORED && retry__aimd_blames(failure)) {
+    } else if (retry__aimd_blames(failure)) {
         while (row < UINT8_MAX && !retry__swap(&aimd->retry__row, row, row + 1))
             row = retry__load(&aimd->retry__row);
         if (failure->throttle || failure->timeout || row >= 2)
@@ -4403,8 +4392,7 @@ static void retry__aimd_report(retry_aimd *aimd, const struct retry__event *even
 
 /* ---- Rate ---------------------------------------------------------------------------------- */
 
-#define RETRY__RATE_MS UINT32_C(4096)             /* what a ms is in the bucket */
-#define RETRY__RATE_THROTTLED UINT32_C(0x7ffffff) /* the answers of retry__throttled */
+#define RETRY__RATE_MS UINT32_C(4096) /* what a ms is in the bucket */
 
 /* `max` wins over `min`. */
 RETRY__ONCE uint32_t retry__rate_bound(const retry_rate *rate, uint32_t limit)
@@ -4418,28 +4406,27 @@ static void retry__rate_update(retry_rate *rate, uint32_t halves)
 {
     uint32_t throttled = retry__store(&rate->retry__throttled, 0);
     uint32_t accepted = retry__store(&rate->retry__accepted, 0);
-    uint32_t calm = throttled >> 27, good = retry__load(&rate->retry__good);
+    uint32_t quiet = retry__load(&rate->retry__quiet), good = retry__load(&rate->retry__good);
     uint32_t limit = retry__load(&rate->retry__limit), next = limit;
     static const uint32_t rises[] = {RETRY_RATIO(0.125), RETRY_RATIO(0.15), RETRY_RATIO(0.2),
                                      RETRY_RATIO(0.4),   RETRY_RATIO(0.8),  RETRY_RATIO(1)};
-    throttled &= RETRY__RATE_THROTTLED;
     if (throttled != 0) {
         if (limit == 0)
             next = rate->max ? rate->max : retry__multiply(retry__add(accepted, throttled), 2000);
         next = retry__rate_bound(rate, retry__max(next >> 1, retry__multiply(accepted, 2000)));
         if (accepted != 0 || limit == 0)
             good = next;
-        calm = 0;
+        quiet = 0;
         halves--;
     } else if (accepted != 0 && next != 0) { /* where all was throttled it need not climb again */
         next = retry__max(next, good);
     }
     for (; halves != 0 && next != 0; halves--) { /* gently at first, then fast */
-        next = retry__add(next, retry__scale(next, rises[retry__min(calm, 5)]));
-        calm++;
-        next = calm < 23 ? retry__rate_bound(rate, next) : 0; /* over 11.5 s after `throttled` */
+        next = retry__add(next, retry__scale(next, rises[retry__min(quiet, 5)]));
+        quiet++;
+        next = quiet < 23 ? retry__rate_bound(rate, next) : 0; /* over 11.5 s after `throttled` */
     }
-    retry__fetch_add(&rate->retry__throttled, calm << 27);
+    retry__store(&rate->retry__quiet, quiet);
     retry__store(&rate->retry__good, good);
     retry__store(&rate->retry__held, limit ? retry__min(limit, next) : next);
     retry__swap(&rate->retry__limit, limit, next); /* no other thread changes it */
@@ -4449,7 +4436,7 @@ static void retry__rate_update(retry_rate *rate, uint32_t halves)
 static bool retry__rate_counts(const retry_rate *rate)
 {
     return (retry__load(&rate->retry__limit) | retry__load(&rate->retry__accepted) |
-            (retry__load(&rate->retry__throttled) & RETRY__RATE_THROTTLED)) != 0;
+            retry__load(&rate->retry__throttled)) != 0;
 }
 
 /* The limit; 0: none but `max`. If a half second is over, one thread ends it first and learns from
@@ -4498,7 +4485,7 @@ RETRY__WRAPS static retry_ms retry__rate_until(retry_time from, retry_time to)
 static uint32_t retry__rate_spacing(retry_rate *rate, uint32_t now)
 {
     uint32_t limit = retry__rate_limit(rate, now);
-    if ((retry__load(&rate->retry__throttled) & RETRY__RATE_THROTTLED) != 0)
+    if (retry__load(&rate->retry__throttled) != 0)
         limit = retry__load(&rate->retry__held);
     limit = limit ? limit : rate->max;
     if (limit == 0)
@@ -4544,14 +4531,18 @@ RETRY__WRAPS static void retry__rate_return(retry_rate *rate, uint32_t taken, re
     } while (!retry__swap(&rate->retry__owed, owed, rest));
 }
 
-static void retry__rate_report(retry_rate *rate, const struct retry__event *event)
+static void retry__rate_report(const struct retry__event *event)
 {
-    bool throttled = event->failure && event->failure->throttle;
-    if (event->outcome == RETRY__IGNORED)
-        return;
+    retry_rate *rate = (retry_rate *)event->gate;
+    bool throttled;
+    if (event->kind == RETRY__FORGET)
+        retry__rate_return(rate, event->copy->retry__timeout, event->op->retry__mark, event->now);
+    if (event->outcome == RETRY__IGNORED || (event->failure && retry__is_unsent(event->failure)))
+        return; /* nobody accepted it, or refused it */
     retry__rate_limit(rate, event->now);
     if (!retry__rate_counts(rate))
         retry__store(&rate->retry__half, event->now);
+    throttled = event->failure && event->failure->throttle;
     retry__fetch_add(throttled ? &rate->retry__throttled : &rate->retry__accepted, 1);
 }
 
@@ -4574,7 +4565,6 @@ RETRY_API uint32_t retry_rate_get(const retry_rate *rate)
 typedef struct retry__percentile {
     uint32_t quantile, above; /* RETRY_RATIO, and what is left to 1 */
     uint32_t min_samples, enough;
-    retry_ms min, max;
 } retry__percentile;
 
 static retry__percentile retry__percentile_of(const retry_latency *latency)
@@ -4591,14 +4581,13 @@ static retry__percentile retry__percentile_of(const retry_latency *latency)
                                  ? retry__min(latency->min_samples, RETRY__LATENCY_LEARNT)
                                  : percentile.enough;
     percentile.enough = retry__max(percentile.enough, percentile.min_samples);
-    percentile.min = latency->min ? latency->min : 1;
-    percentile.max = latency->max ? latency->max : UINT32_MAX;
     return percentile;
 }
 
-static retry_ms retry__percentile_bound(const retry__percentile *percentile, retry_ms ms)
+static retry_ms retry__latency_bound(const retry_latency *latency, retry_ms ms)
 {
-    return retry__max(retry__min(ms, percentile->max), percentile->min);
+    return retry__max(retry__min(ms, retry__or(latency->max, UINT32_MAX)),
+                      retry__or(latency->min, 1));
 }
 
 /* An estimate is kept as a level, its logarithm to base 2, so that a step is a share of it. Between
@@ -4664,22 +4653,24 @@ static uint32_t retry__latency_advance(const retry__percentile *percentile, uint
                       RETRY__LATENCY_AT_REST - 15 * RETRY__LATENCY_LATE);
 }
 
-/* Learns from an attempt that took `elapsed` ms (over 2^24, 4.6 hours, counts as that). `finished`
-   false: it was given up at that age. It counts as longer if it had reached the estimate; else, and
-   before the first answer, nothing is learnt from it. */
-static void retry__latency_add(retry_latency *latency, retry_ms elapsed, bool finished)
+/* Learns from an attempt (one over 2^24 ms, 4.6 hours, counts as that). Only an answer tells how
+   long it takes; all else was given up by somebody at that age. It counts as longer if it had
+   reached the estimate; else, and before the first answer, nothing is learnt from it. A copy that
+   was never sent is no sample. */
+static void retry__latency_report(const struct retry__event *event)
 {
-    retry__percentile percentile;
+    retry_latency *latency = (retry_latency *)event->gate;
+    retry__percentile percentile = retry__percentile_of(latency);
+    bool late, answered = event->outcome == RETRY__ANSWERED;
+    retry_ms sample = answered ? event->age : retry__add(event->age, 1); /* it would take longer */
     uint32_t estimate, progress;
-    retry_ms sample;
-    bool late;
-    percentile = retry__percentile_of(latency);
-    sample = finished ? elapsed : retry__add(elapsed, 1); /* it would have taken longer */
-    sample = retry__min(retry__percentile_bound(&percentile, sample), UINT32_C(1) << 24);
+    if (event->kind == RETRY__REPORT && event->outcome == RETRY__IGNORED)
+        return;
+    sample = retry__min(retry__latency_bound(latency, sample), UINT32_C(1) << 24);
     do {
         estimate = retry__load(&latency->retry__estimate);
         late = sample > retry__latency_ms(estimate);
-        if (!finished && (estimate == 0 || !late))
+        if (!answered && (estimate == 0 || !late))
             return;
         progress = retry__load(&latency->retry__progress);
     } while (!retry__swap(&latency->retry__estimate, estimate,
@@ -4691,16 +4682,13 @@ static void retry__latency_add(retry_latency *latency, retry_ms elapsed, bool fi
 
 RETRY_API retry_ms retry_latency_get(const retry_latency *latency)
 {
-    retry__percentile percentile;
     uint32_t level;
-    if (!latency)
-        return UINT32_MAX;
-    percentile = retry__percentile_of(latency);
-    if (retry__load(&latency->retry__progress) < percentile.min_samples)
+    if (!latency ||
+        retry__load(&latency->retry__progress) < retry__percentile_of(latency).min_samples)
         return UINT32_MAX;
     /* a little more than is kept: where all take about as long, the estimate moves among them */
     level = retry__load(&latency->retry__estimate) + RETRY__OCTAVE / 64;
-    return retry__percentile_bound(&percentile, retry__latency_ms(level));
+    return retry__latency_bound(latency, retry__latency_ms(level));
 }
 
 /* ---- Operations ---------------------------------------------------------------------------- */
@@ -4791,7 +4779,6 @@ static void retry__notify(retry_operation *op, retry_copy *copy, retry_gates *ga
 {
     struct retry__event event;
     retry__event_fill(&event, op, copy, gates, kind);
-    event.good = false;
     event.failure = failure;
     gates->retry__drive(&event);
 }
@@ -5222,8 +5209,8 @@ RETRY_API void retry_answer(retry_operation *op, retry_action action, retry_time
 enum { RETRY__BREAKER, RETRY__THROTTLE, RETRY__AIMD, RETRY__RATE, RETRY__LATENCY, RETRY__GATES };
 
 struct retry__gate_code {
-    uint8_t (*ask)(struct retry__event *event); /* the cause not to send */
-    void (*tell)(struct retry__event *event);   /* of what is not ASK */
+    uint8_t (*ask)(struct retry__event *event);     /* the cause not to send */
+    void (*tell)(const struct retry__event *event); /* of what is not ASK */
 };
 
 static void retry__gate_tell(struct retry__event *event, const retry__gate *gate)
@@ -5248,11 +5235,6 @@ static bool retry__place(struct retry__event *event, uint32_t limit)
     return true;
 }
 
-static void retry__leave(retry_gates *gates)
-{
-    retry__fetch_add(&gates->in_flight, UINT32_MAX); /* one less */
-}
-
 /* What the gates before the one that refuses gave goes back to them. */
 RETRY__COLD void retry__gates_refused(struct retry__event *event, const retry__gate *refuses)
 {
@@ -5261,7 +5243,7 @@ RETRY__COLD void retry__gates_refused(struct retry__event *event, const retry__g
     for (; gate != refuses; gate++)
         retry__gate_tell(event, gate);
     if (event->placed)
-        retry__leave(event->gates);
+        retry__fetch_add(&event->gates->in_flight, UINT32_MAX); /* one less */
 }
 
 /* Asks the gates in turn. */
@@ -5292,7 +5274,7 @@ static uint8_t retry__gates_ask(struct retry__event *event)
 static void retry__pace_answer(retry_gates *gates, retry_ms age)
 {
     uint32_t seen, next;
-    age = retry__min(age, RETRY__PACE_SLOWEST);
+    age = retry__max(retry__min(age, RETRY__PACE_SLOWEST), 1); /* 0: none is known */
     do {
         retry_ms slow;
         seen = retry__load(&gates->retry__pace);
@@ -5325,35 +5307,21 @@ static bool retry__impatient(const struct retry__event *event)
     return had < slow && (most == 0 || had < most - (most >> 1));
 }
 
-/* Whether a copy that lost to another was out for long, and its node answered nothing meanwhile. */
-static bool retry__silent(const struct retry__event *event)
-{
-    const retry_gates *gates = event->gates;
-    retry_ms slow =
-        retry__load(&gates->retry__pace) >> 4; /* 0 for answers of less than 1 ms, too */
-    retry_time answered = retry__load(&gates->retry__answered);
-    return event->age >= slow << 1 &&
-           (answered == 0 || retry__passed(answered, event->now) > event->age);
-}
-
 /* The end of a copy that was sent. */
 static void retry__gates_end(struct retry__event *event)
 {
     const retry_failure *failure = event->failure;
     const retry__gate *gate = event->gates->retry__gates, *end = gate + RETRY__GATES;
     event->age = retry__passed(event->copy->retry__sent, event->now);
-    if (event->kind == RETRY__LOST) {
-        event->kind = RETRY__RELEASE;
-        if (retry__silent(event))
-            event->outcome = RETRY__SICK; /* which a breaker looks at */
-    } else if (event->kind == RETRY__REPORT) {
+    if (event->kind == RETRY__REPORT) {
         event->outcome = failure ? retry__outcome(failure) : (uint8_t)RETRY__ANSWERED;
         if (event->outcome == RETRY__ANSWERED && gate[RETRY__BREAKER].retry__self)
             retry__store(&event->gates->retry__answered, event->now);
         event->good = event->outcome == RETRY__ANSWERED && (!failure || !failure->throttle);
         if (event->good) {
             retry__pace_answer(event->gates, retry__min(event->age, event->copy->retry__timeout));
-        } else if (failure->timeout || failure->reason == RETRY_REASON_ATTEMPT_TIMED_OUT) {
+        } else if (event->outcome == RETRY__SICK &&
+                   (failure->timeout || failure->reason == RETRY_REASON_ATTEMPT_TIMED_OUT)) {
             if (retry__impatient(event)) {
                 event->kind = RETRY__RELEASE;
                 event->outcome = RETRY__IGNORED;
@@ -5364,7 +5332,7 @@ static void retry__gates_end(struct retry__event *event)
     }
     for (; gate != end; gate++)
         retry__gate_tell(event, gate);
-    retry__leave(event->gates);
+    retry__fetch_add(&event->gates->in_flight, UINT32_MAX); /* one less */
 }
 
 /* What one server's gates do. */
@@ -5404,10 +5372,22 @@ static uint8_t retry__ask_breaker(struct retry__event *event)
     return permit.granted ? RETRY_CAUSE_NONE : RETRY_CAUSE_CIRCUIT_OPEN;
 }
 
-static void retry__tell_breaker(struct retry__event *event)
+/* Whether a copy lost to another after it was out for long, and its node answered nothing
+ * meanwhile.
+ */
+static bool retry__silent(const struct retry__event *event)
+{
+    const retry_gates *gates = event->gates;
+    retry_ms slow = retry__load(&gates->retry__pace) >> 4;
+    retry_time answered = retry__load(&gates->retry__answered);
+    return event->kind == RETRY__LOST && event->age >= slow << 1 &&
+           (answered == 0 || retry__passed(answered, event->now) > event->age);
+}
+
+static void retry__tell_breaker(const struct retry__event *event)
 {
     retry__breaker_end((retry_breaker *)event->gate, event->copy->retry__ticket, event->age,
-                       event->outcome, event->now);
+                       retry__silent(event) ? (uint8_t)RETRY__SICK : event->outcome, event->now);
 }
 
 RETRY_API void retry_gates_breaker(retry_gates *gates, retry_breaker *breaker)
@@ -5429,15 +5409,9 @@ static uint8_t retry__ask_throttle(struct retry__event *event)
     return RETRY_CAUSE_NONE;
 }
 
-static void retry__tell_throttle(struct retry__event *event)
-{
-    if (event->kind == RETRY__REPORT)
-        retry__throttle_report((retry_throttle *)event->gate, event);
-}
-
 RETRY_API void retry_gates_throttle(retry_gates *gates, retry_throttle *throttle)
 {
-    static const struct retry__gate_code code = {retry__ask_throttle, retry__tell_throttle};
+    static const struct retry__gate_code code = {retry__ask_throttle, retry__throttle_report};
     retry__gates_add(gates, RETRY__THROTTLE, throttle, &code);
 }
 
@@ -5462,15 +5436,9 @@ static uint8_t retry__ask_aimd(struct retry__event *event)
     return RETRY_CAUSE_PACED;
 }
 
-static void retry__tell_aimd(struct retry__event *event)
-{
-    if (event->kind == RETRY__REPORT)
-        retry__aimd_report((retry_aimd *)event->gate, event);
-}
-
 RETRY_API void retry_gates_aimd(retry_gates *gates, retry_aimd *aimd)
 {
-    static const struct retry__gate_code code = {retry__ask_aimd, retry__tell_aimd};
+    static const struct retry__gate_code code = {retry__ask_aimd, retry__aimd_report};
     retry__gates_add(gates, RETRY__AIMD, aimd, &code);
 }
 
@@ -5501,33 +5469,15 @@ RETRY__WRAPS static uint8_t retry__ask_rate(struct retry__event *event)
     return RETRY_CAUSE_PACED;
 }
 
-static void retry__tell_rate(struct retry__event *event)
-{
-    retry_rate *rate = (retry_rate *)event->gate;
-    if (event->kind == RETRY__REPORT)
-        retry__rate_report(rate, event);
-    else if (event->kind == RETRY__FORGET)
-        retry__rate_return(rate, event->copy->retry__timeout, event->op->retry__mark, event->now);
-}
-
 RETRY_API void retry_gates_rate(retry_gates *gates, retry_rate *rate)
 {
-    static const struct retry__gate_code code = {retry__ask_rate, retry__tell_rate};
+    static const struct retry__gate_code code = {retry__ask_rate, retry__rate_report};
     retry__gates_add(gates, RETRY__RATE, rate, &code);
-}
-
-/* Only an answer tells how long it takes; all else was given up by somebody. A copy that was never
-   sent is no sample. */
-static void retry__tell_latency(struct retry__event *event)
-{
-    if (event->kind != RETRY__REPORT || event->outcome != RETRY__IGNORED)
-        retry__latency_add((retry_latency *)event->gate, event->age,
-                           event->outcome == RETRY__ANSWERED);
 }
 
 RETRY_API void retry_gates_latency(retry_gates *gates, retry_latency *latency)
 {
-    static const struct retry__gate_code code = {NULL, retry__tell_latency};
+    static const struct retry__gate_code code = {NULL, retry__latency_report};
     retry__gates_add(gates, RETRY__LATENCY, latency, &code);
 }
 

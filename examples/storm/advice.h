@@ -27,8 +27,7 @@ static together_plan advice_plan(const options *set)
     plan.set.utilisation = set->utilisation;
     plan.set.timeout =
         set->timeout && set->timeout < ADVICE_TIMEOUT ? set->timeout : ADVICE_TIMEOUT;
-    plan.set.cut_after =
-        set->cut_after < ADVICE_ATTEMPT ? set->cut_after : ADVICE_ATTEMPT;
+    plan.set.cut_after = set->cut_after < ADVICE_ATTEMPT ? set->cut_after : ADVICE_ATTEMPT;
     plan.set.length = set->length < ADVICE_LENGTH ? set->length : ADVICE_LENGTH;
     plan.set.slowness = set->slowness;
     plan.set.queue = CROWD_QUEUE;

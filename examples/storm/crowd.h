@@ -144,7 +144,7 @@ typedef struct crowd_client {
     retry_gates gates[CROWD_NODES];
     crowd_to to[CROWD_NODES];
     uint32_t refused_until; /* ms; for CROWD_429 that is prolonged */
-    double guarded[9]; /* the guard's */
+    double guarded[9];      /* the guard's */
 } crowd_client;
 
 typedef struct crowd_operation {

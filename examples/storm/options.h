@@ -42,7 +42,7 @@ enum { COUNT_OF, PERCENT_OF, MS_OF, OUTAGE_OF };
     X(retry_after, "retry-after", MS_OF, 5000, 1, 300000, "that 503-retry-after asks for")         \
     X(queue, "queue", MS_OF, 2000, 1, 60000, "of work that a node keeps; more is dropped")         \
     X(network, "network", MS_OF, 10, 1, 1000, "that a message takes, one way")                     \
-    X(cut_after, "attempt-timeout", MS_OF, 1000, 1, 60000, "of a client, for one attempt")   \
+    X(cut_after, "attempt-timeout", MS_OF, 1000, 1, 60000, "of a client, for one attempt")         \
     X(timeout, "timeout", MS_OF, 10000, 0, 300000, "of an operation, retries included; 0: none")   \
     X(patience, "patience", MS_OF, 0, 0, 300000, "after which a user leaves; 0: never")            \
     X(think, "think", MS_OF, 20000, 100, 300000, "between two operations of a client, on average") \

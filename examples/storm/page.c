@@ -4,7 +4,9 @@
 
    Compiled natively, it simulates what its arguments say, and prints what it has counted:
 
-       build/page busy=70 fault=3 policy="aws attempts=4" budget=aws */
+       build/page busy=70 fault=3 policy="aws attempts=4" budget=aws
+
+   With "bins" first, also the attempts and the successes of each half second (for page.sh). */
 #define RETRY_NO_ATOMICS
 #define RETRY_IMPLEMENTATION
 #include "../../retry.h"
@@ -106,15 +108,29 @@ static bool take(const char *argument)
     return false;
 }
 
+/* Attempts, then operations that succeeded, of each half second: as the page draws them. */
+static void print_bins(void)
+{
+    for (uint32_t from = 0; from < w.counts[COUNT_bins]; from += 5) {
+        uint32_t sent = 0, ready = 0;
+        for (uint32_t i = from; i < from + 5; i++) {
+            sent += w.bins[i].sent;
+            ready += w.bins[i].ready;
+        }
+        printf("%" PRIu32 " %" PRIu32 "\n", sent, ready);
+    }
+}
+
 int main(int count, char **arguments)
 {
+    bool bins = count > 1 && strcmp(arguments[1], "bins") == 0;
     static const uint32_t usual[] = {
 #define USUAL(name, fallback, ...) fallback,
         SETTINGS(USUAL)};
     memcpy(set, usual, sizeof set);
     (void)retry_parse_policy(&policy, "best-effort initial=100ms max=5s", 32, NULL);
     (void)retry_parse_budget(&budget, "best-effort in-flight=20", 24, NULL);
-    for (int i = 1; i < count; i++) {
+    for (int i = bins ? 2 : 1; i < count; i++) {
         if (!take(arguments[i])) {
             fprintf(stderr, "page: not a setting: %s\n", arguments[i]);
             return 2;
@@ -123,6 +139,8 @@ int main(int count, char **arguments)
     page_run();
     for (uint32_t i = 0; i < COUNT_COUNT; i++)
         printf("%s=%" PRIu32 "%s", counted[i], w.counts[i], i + 1 < COUNT_COUNT ? " " : "\n");
+    if (bins)
+        print_bins();
     return w.counts[COUNT_overrun] ? 1 : 0;
 }
 #endif

@@ -442,7 +442,7 @@ static uint32_t percentile(uint32_t percent)
 static void run(void)
 {
     start();
-    for (w.now = 0; w.now < set[SETTING_end] + set[SETTING_timeout]; w.now++) {
+    for (; w.now < set[SETTING_end] + set[SETTING_timeout] && !w.counts[COUNT_overrun]; w.now++) {
         arrive();
         while (w.first[w.now] != 0) { /* the list may grow meanwhile */
             uint32_t id = w.first[w.now];

@@ -5,6 +5,8 @@ const CLIENT = ['policy', 'budget', 'attempt', 'fixed', 'limit', 'choose'];
 const USUAL = { policy: 'best-effort initial=100ms max=5s', budget: 'best-effort in-flight=20' };
 const PLAIN = { policy: 'attempts=4 curve=constant initial=100ms jitter=none', budget: 'none', fixed: 1, limit: 0,
     choose: 0 };
+/* What comes of the three clients as the page opens: known before anything runs, in bins of half a second. */
+const FIRST = [@FIRST@];
 const NONE = { policy: 'attempts=1', budget: 'none', fixed: 1, limit: 0, choose: 0 };
 
 /* ---- Words ------------------------------------------------------------------------------------ */
@@ -56,9 +58,16 @@ const CHAPTERS = {
     processes: { title: 'A thousand processes', names: ['20 retries in hand each', 'tokens that expire'],
         set: { processes: 1000, fixed: 1 }, other: { budget: 'capacity=20 cost=1 success=0.1' },
         tell: (n, o, y, s) => `A thousand processes with 20 retries in hand each have 20,000 in all, and the
-            service ${well(o, s)}. With tokens that expire each has one until it earns more, and the service
+            service ${well(o, s)}. With tokens that expire each has four until it earns more, and the service
             ${well(y, s)}.`,
         holds: (n, o, y) => o.back === NEVER && y.back !== NEVER },
+    few: { title: 'Few calls', names: ['tokens that are all earned', 'four retries that come back'],
+        set: { fault: 1, length: 2000, busy: 1, processes: 1 },
+        other: { budget: 'capacity=20 cost=1 success=0.1 expire=10s' },
+        tell: (n, o, y) => `Who calls twice a second has earned next to nothing: of the ${number(failing(n))}
+            operations that meet the fault ${number(failing(o))} fail. The four retries that each process has in
+            hand come back in 20 s, and ${failing(y) ? number(failing(y)) : 'none'} of them fails.`,
+        holds: (n, o, y) => failing(n) > 1 && failing(o) > 1 && failing(y) === 0 },
     node: { title: 'A dark node', names: ['any node', 'the less busy of two'],
         set: { nodes: 4, workers: 3, hit: 1 }, other: { choose: 0 },
         tell: (n, o, y) => `One node of four is frozen: drawn like the others it gets ${number(o.in_fault)}
@@ -509,5 +518,7 @@ engine(bytes).then(made => {
     $('swept').prepend(document.querySelector('.keys').cloneNode(true));
     addFields();
     fromAddress();
+    if (JSON.stringify(state) === JSON.stringify(usual())) [shownState, shownResults] = [{ ...state }, FIRST];
+    if (shownResults) show();
     update();
 });

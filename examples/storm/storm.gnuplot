@@ -72,8 +72,8 @@ do for [kind in "png svg"] {
             set label 2 "calls\n(× normal;\ndashed: all\nit can do)" at screen 0.01, 0.74 left textcolor rgb black
             set label 3 "answers\nin time\n(% of normal)" at screen 0.01, 0.43 left textcolor rgb black
             set label 9 "time (s)" at screen 0.01, 0.22 left textcolor rgb black
-            set label 4 "operations\nthat failed" at screen 0.01, 0.135 left textcolor rgb black
-            set label 5 "if it is only 0.5 s" at screen 0.01, 0.035 left textcolor rgb black
+            set label 4 "operations\nthat failed" at screen 0.01, 0.145 left textcolor rgb black
+            set label 5 "and if it fails\nfor only 0.5 s" at screen 0.01, 0.05 left textcolor rgb black
         } else {
             unset label
             set format y ""

@@ -2,7 +2,7 @@
    failures each. The difference between two runs is the work alone, the loop around it included;
    count it with callgrind, or with QEMU's log of what it executes.
 
-   retry    classification and best effort, full jitter, a deadline, the built-in generator
+   retry    best effort, full jitter, a deadline, the built-in generator
    budget   the same, paid for by a shared budget
    policy   the same as retry, by a retry_policy of one's own
    shift    by hand: min(cap, base << n), jitter by multiply and shift
@@ -29,8 +29,11 @@ static void decide(const retry_client *client, unsigned long requests, uint32_t 
         retry_time now = (retry_time)i;
         retry_begin(&request, now);
         for (n = failures; n != 0; n--) {
-            retry_failure failure = retry_classify_stage(RETRY_STAGE_DISPATCH, hidden);
-            retry_decision decision = retry_orchestrate(&request, &failure, now);
+            retry_decision decision;
+            retry_failure failure;
+            memset(&failure, 0, sizeof failure);
+            failure.reason = hidden;
+            decision = retry_orchestrate(&request, &failure, now);
             now += decision.delay;
             sink = decision.delay;
         }
@@ -48,7 +51,7 @@ static void run_retry(unsigned long requests, uint32_t failures)
 static void run_budget(unsigned long requests, uint32_t failures)
 {
     static const retry_budget_options options = {500000, 1000, 0,     0,     12000, 0,
-                                                 0,      0,    false, false, 0, 0};
+                                                 0,      0,    false, false, 0,     0};
     retry_client client;
     retry_budget budget;
     memset(&client, 0, sizeof client);

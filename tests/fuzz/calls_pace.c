@@ -172,7 +172,8 @@ static void call_rate_report(void)
     const retry_failure *told;
     int outcome = hostile_outcome(&failure, &told);
     report_rate(told);
-    if (!steady || outcome == IGNORED)
+    if (!steady || outcome == IGNORED ||
+        (told && (told->unsent || told->reason == RETRY_REASON_SOCKET_NOT_AVAILABLE)))
         return;
     follow_limit();
     if (!under_way())

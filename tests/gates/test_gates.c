@@ -1466,6 +1466,25 @@ static void test_impatient_times_out(void)
     }
 }
 
+/* Who has 20 ms of a second is not impatient with a node that answers in less than 1 ms. */
+static void test_fast_node(void)
+{
+    unsigned i;
+    set_up(20, 1000);
+    aimd.max = 20;
+    breaker.in_a_row = 5;
+    retry_gates_aimd(&gates, &aimd);
+    retry_gates_breaker(&gates, &breaker);
+    other_ends(NULL, 0, START);
+    for (i = 0; i < 5; i++) {
+        op = start(START + 20 * i);
+        CHECK_SEND(retry_next(&op, START + 20 * i));
+        CHECK_CANCEL(retry_next(&op, START + 20 * i + 20));
+    }
+    CHECK_EQUAL(RETRY_BREAKER_OPEN, retry_breaker_state(&breaker, START + 100));
+    CHECK(retry_aimd_limit(&aimd) < 20);
+}
+
 /* Five operations of 20 ms in a row against a node that answers in 100: the breaker stays closed,
    the limit stays at 20, and nobody's time or wait grows. */
 static void test_five_impatient_callers(void)
@@ -1688,6 +1707,8 @@ static void test_slow_of_failures(void)
         bool throttle, timeout;
         retry_ms given;
     } rows[] = {
+        {RETRY_REASON_CLIENT_THROTTLED, false, true, 1200},
+        {RETRY_REASON_CIRCUIT_BREAKER_OPEN, true, true, 1200},
         {RETRY_REASON_KV_TEMPORARY_FAILURE, false, false, 500},
         {RETRY_REASON_KV_LOCKED, false, false, 500},
         {RETRY_REASON_NONE, false, false, 1200}, /* it says nothing */
@@ -1814,7 +1835,7 @@ static void test_slow_of_few_ms(void)
 {
     static const struct {
         retry_ms first, second, given;
-    } rows[] = {{1, 2, 4}, {2, 1, 2}, {2, 0, 2}, {1, 0, 1}, {4, 2, 6}, {1, 1, 2}};
+    } rows[] = {{1, 2, 4}, {2, 1, 2}, {2, 0, 2}, {1, 0, 2}, {4, 2, 6}, {1, 1, 2}};
     size_t i;
     for (i = 0; i < CHECK_COUNT(rows); i++) {
         check_row("row %u", (unsigned)i);
@@ -2239,7 +2260,7 @@ static void test_run_is_gated(void)
     CHECK_END(EXPIRE, DEADLINE, retry_run(&op, NULL, &clock, third_time, NULL));
     CHECK_EQUAL(3, hands);
     CHECK_EQUAL(1, gates.in_flight);
-    CHECK_RANGE(START + 775, START + 876, run_now); /* an eighth is left */
+    CHECK_RANGE(START + 898, START + 999, run_now); /* less than two answers of 1 ms are left */
 }
 
 /* ---- all of it ----------------------------------------------------------------------------- */
@@ -2404,6 +2425,7 @@ int main(void)
     RUN(test_impatient);
     RUN(test_impatient_times_out);
     RUN(test_five_impatient_callers);
+    RUN(test_fast_node);
     RUN(test_short_attempt_works);
     RUN(test_who_may_probe);
     RUN(test_latency_of_answers);

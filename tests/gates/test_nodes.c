@@ -742,14 +742,14 @@ static void test_no_time_to_wait(void)
     occupy(1);
     prepare(0, RATE_PACED);
     prepare(1, RATE_PACED);
-    one = start_of(&client, 1141, START); /* an eighth of it is left, all but 1 ms */
-    CHECK_EQUAL(1141, CHECK_END(EXPIRE, DEADLINE, retry_next(&one, START)).delay);
-    one = start_of(&client, 1142, START);
+    one = start_of(&client, 1001, START); /* an answer takes 1 ms, and twice that is too little */
+    CHECK_EQUAL(1001, CHECK_END(EXPIRE, DEADLINE, retry_next(&one, START)).delay);
+    one = start_of(&client, 1002, START);
     CHECK_EQUAL(1000, CHECK_WAIT(PACED, retry_next(&one, START)).delay);
     retry_stop(&one, START);
     retry_gates_rate(&nodes[1], NULL);
     prepare(1, FULL);
-    one = start_of(&client, 1141, START);
+    one = start_of(&client, 1001, START);
     CHECK_EQUAL(1, CHECK_WAIT(PACED, retry_next(&one, START)).delay);
 }
 

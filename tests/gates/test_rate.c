@@ -353,7 +353,9 @@ static void test_reports(void)
         {RETRY_REASON_KV_LOCKED, false, false, 4000},
         {RETRY_REASON_SERVER_ERROR, false, false, 4000},
         {RETRY_REASON_ATTEMPT_TIMED_OUT, false, true, 4000},
-        {RETRY_REASON_SOCKET_NOT_AVAILABLE, false, false, 4000},
+        {RETRY_REASON_SOCKET_NOT_AVAILABLE, false, false, 2000}, /* it reached nobody */
+        {RETRY_REASON_NODE_NOT_AVAILABLE, true, true, 2000},
+        {RETRY_REASON_SOCKET_CLOSED_WHILE_IN_FLIGHT, false, false, 4000},
         {RETRY_REASON_SEARCH_TOO_MANY_REQUESTS, true, false, 3000},
         {RETRY_REASON_SERVER_ERROR, true, true, 3000},
         {RETRY_REASON_NONE, true, false, 3000},

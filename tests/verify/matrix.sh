@@ -1,7 +1,7 @@
 #!/bin/sh
 # The headers under every compiler, standard, optimisation and option that they promise: each way
 # compiles without a warning (tcc's about its atomics excepted) and makes the same digest of some
-# thousand decisions. What they refuse ends with its #error and nothing after it.
+# thousand decisions. (What they refuse is test_switches.sh's and test_beside_jsmn.sh's.)
 # Usage: matrix.sh, from the top folder. The last line is "N passed, N failed".
 . "$(dirname "$0")/../support/check.sh"
 digest=tests/verify/digest.c
@@ -121,66 +121,6 @@ for static in "" -DRETRY_STATIC; do
         agrees gcc -O2 $warnings $static $atomics -DDIGEST_ASSERT $digest
         agrees gcc -O2 $warnings $wide $static $atomics $digest
     done
-done
-
-# What is refused: the compiler says why, once for each header, and nothing else.
-cat > "$work/refused.c" << 'END'
-#ifdef LATE
-#include "errmap.h"
-#ifndef RETRY_STATIC
-#define RETRY_STATIC
-#endif
-#endif
-#ifdef ALONE
-#define ERRMAP_IMPLEMENTATION
-#elif !defined(RETRY_IMPLEMENTATION)
-#define RETRY_IMPLEMENTATION
-#endif
-#include "errmap.h"
-END
-refused() { # TEXT COMMAND...
-    text=$1
-    shift
-    "$@" -I. -c "$work/refused.c" -o "$work/x.o" > "$work/log" 2>&1 && return 1
-    grep -q "error: .*$text" "$work/log" &&
-        ! grep -E 'error:|warning:' "$work/log" | grep -v -e "$text" -e 'no atomics here'
-}
-for compiler in gcc clang-14 clang-19 tcc "gcc -x c++" "clang-19 -x c++"; do
-    for switch in RETRY_IMPLEMENTATION ERRMAP_IMPLEMENTATION RETRY_STATIC RETRY_NO_ATOMICS \
-        RETRY_SYSTEM_CLOCK; do
-        for value in 0 2 -2 yes; do
-            check "$compiler: $switch is $value" refused "$switch is a switch" \
-                $compiler $posix -D$switch=$value
-        done
-    done
-    for mask in $masks; do
-        check "$compiler: $mask alone" refused "Define both RETRY_MASK() and" $compiler "$mask"
-    done
-    check "$compiler: masks for one thread" refused "RETRY_NO_ATOMICS is for one thread" \
-        $compiler $masks -DRETRY_NO_ATOMICS
-    for value in 7 4097 -8 0 yes ""; do
-        check "$compiler: ERRMAP_TOKENS is $value" refused "ERRMAP_TOKENS must be" \
-            $compiler -DERRMAP_TOKENS=$value
-    done
-    for value in 3 256 -4 0 yes ""; do
-        check "$compiler: ERRMAP_MAX_DEPTH is $value" refused "ERRMAP_MAX_DEPTH must be" \
-            $compiler -DERRMAP_MAX_DEPTH=$value
-    done
-    check "$compiler: another header than jsmn's" refused "ERRMAP_JSMN_HEADER must name" \
-        $compiler "-DERRMAP_JSMN_HEADER=<stddef.h>"
-    check "$compiler: a late switch" refused "before the first inclusion of" $compiler -DLATE
-    check "$compiler: a late switch, errmap.h alone" refused "before the first inclusion of" \
-        $compiler -DLATE -DALONE
-    check "$compiler: a late implementation" refused "before the first inclusion of" $compiler -DLATE \
-        -DRETRY_STATIC
-    check "$compiler: errmap.h's alone, and static" refused "before the first inclusion of" $compiler \
-        -DALONE -DRETRY_STATIC
-    check "$compiler: static and exported" refused "RETRY_STATIC or RETRY_API" $compiler -DRETRY_STATIC \
-        -DRETRY_API=extern
-done
-for compiler in gcc clang-14 clang-19; do
-    check "$compiler: no POSIX" refused "RETRY_SYSTEM_CLOCK needs POSIX" \
-        $compiler -std=c99 -DRETRY_SYSTEM_CLOCK
 done
 
 # Each header twice, and the implementation asked for, once or twice, anywhere among them.

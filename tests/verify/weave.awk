@@ -10,8 +10,8 @@
 #     @global                      predicates and the like, before the function of the next @contract
 #     @code                        there, too, but C: what stands for a user's function
 #     @trusted FUNCTION WHY        it is not proved; a contract that it has is believed
-# A block that fits nowhere or in two places is an error. Lines that begin with # and a space are
-# comments.
+# A block that fits nowhere is an error, and so is a @before that fits two places. Lines that begin with # and a
+# space are comments.
 FILENAME != ARGV[ARGC - 1] { proofs(); next }
 { source[++lines] = $0 }
 
@@ -120,8 +120,7 @@ END {
             print name, (wraps ? "wraps" : name in tables ? "tables" : "-"), state_of(name)
             continue
         }
-        if (state_of(name) == "proved" && seen[name]++)
-            fault(at["@contract " name], "fits twice")
+        state_of(name)
         count = split(substr(fronts[name], 2), keys, SUBSEP)
         for (n = 1; n <= count; n++)
             weave(keys[n], "")
