@@ -61,7 +61,7 @@ sql -c "CREATE TABLE accounts AS SELECT id, 1000 AS balance FROM generate_series
     CREATE TABLE ended (how text, id bigint)"
 # Two who take these in different orders, and both take their time, wait for each other.
 sql -c "CREATE FUNCTION slowly() RETURNS trigger LANGUAGE plpgsql AS
-        'BEGIN PERFORM pg_sleep(0.05); RETURN NULL; END';
+        'BEGIN PERFORM pg_sleep(0.25); RETURN NULL; END';
     CREATE TRIGGER slowly AFTER UPDATE ON accounts FOR EACH ROW WHEN (NEW.id >= 48)
         EXECUTE FUNCTION slowly()"
 # A COMMIT that takes very long has not happened.

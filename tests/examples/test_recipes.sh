@@ -114,8 +114,8 @@ mutants() { # of $name
         ;;
     transaction)
         changed twice transaction.c 's/idempotent = false/idempotent = true/' "No transfer was made twice"
-        changed unsent transaction.c 's/ECONNRESET, commit/ECONNRESET, false/' "No transfer was made twice"
-        changed sent transaction.c 's/ECONNRESET, commit/ECONNRESET, true/' "What was lost before its COMMIT"
+        changed unsent transaction.c 's/commit ? RETRY_SAFETY_MAYBE :/false ? 0 :/' "No transfer was made twice"
+        changed sent transaction.c 's/: RETRY_SAFETY_YES/: RETRY_SAFETY_MAYBE/' "What was lost before its COMMIT"
         changed final transaction.c 's/else if (conflict)/else if (false)/' "What was lost before its COMMIT"
         changed paid transaction.c 's/RETRY_REASON_FREE | //' "What was lost before its COMMIT"
         changed certain transaction.c 's/(!op.request.ambiguous)/(true)/' "None that was reported failed"
