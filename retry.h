@@ -334,7 +334,7 @@
    over, 2 s at most and an eighth more at random. Then one is tried. If refused requests prolong
    the block, set `hold_max` to the longest (ms; 1: no hold). Who cannot wait so long gets EXPIRE at
    once, and END's `delay` says how long it is. Use it always; not across processes, which cannot
-   share it. Costs: attempts over the limit are PACED; 40 bytes; about 273 instructions.
+   share it. Costs: attempts over the limit are PACED; 48 bytes; about 279 instructions.
 
    THROTTLE (retry_throttle, retry_gates_throttle): what would be refused anyway? When a client
    sends over `k` (2) times what is accepted, it drops the rest at random (FAIL, THROTTLED). Use it
@@ -347,7 +347,7 @@
    (RETRY_PER_SECOND(50), say) is a fixed limit from the start. A `burst` of RETRY_TOKENS(1) lets
    nothing through before its time; the default is an eighth of a second's. Not for a server that
    fails or is silent. Costs: attempts are PACED, and those that would wait 250 ms (`wait`) fail at
-   once; 52 bytes; about 106 instructions, and 331 under a limit.
+   once; 48 bytes; about 89 instructions, and 149 under a limit.
 
    For latency. LATENCY (retry_latency, retry_gates_latency): how late is late? Use it for hedging,
    one for each kind of operation. It learns the time within which 95 % are answered. It has no
