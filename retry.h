@@ -1018,7 +1018,7 @@ static const retry_ms retry__controlled[6] = {1, 10, 50, 100, 500, 1000};
 
 #define RETRY__BACKOFF(curve, jitter, min, attempts, initial, throttled, throttled_max, after_max, \
                        after_slack, max, factor)                                                   \
-    { /* not RETRY__INIT: this section is C89 and C++98, too */                                    \
+    { /* braces: this section is C89 and C++98, too */                                             \
         RETRY_CURVE_##curve, RETRY_JITTER_##jitter, min, initial, max, factor, 0, NULL, 0, NULL    \
     }
 #define RETRY__BACKOFF_THROTTLED(curve, jitter, min, attempts, initial, throttled, throttled_max, \
@@ -3720,8 +3720,9 @@ RETRY__COLD uint8_t retry__outcome(const retry_failure *failure)
         return RETRY__IGNORED;
     if (failure->timeout)
         return RETRY__SICK;
-    if (failure->throttle && failure->fault != RETRY_FAULT_SERVER) /* a quota, as gRPC says */
-        return RETRY__ANSWERED;
+    if (failure->reason == RETRY_REASON_SERVER_ERROR && failure->throttle &&
+        failure->fault != RETRY_FAULT_SERVER)
+        return RETRY__ANSWERED; /* a quota, as gRPC says */
     if ((retry__traits(failure->reason) & RETRY__TRAIT_SICK) != 0)
         return RETRY__SICK;
     return failure->unsent ? RETRY__IGNORED : RETRY__ANSWERED;

@@ -629,8 +629,9 @@ static void test_failures(void)
             check_row("%s after %lu", retry_reason_name((retry_reason)reason),
                       (unsigned long)ages[i]);
             check_failure(&failure, ages[i], what);
-            if (reason == RETRY_REASON_NONE)
-                what = ANSWER; /* with more it says something */
+            if (reason == RETRY_REASON_NONE || reason == RETRY_REASON_SERVER_ERROR)
+                what =
+                    ANSWER; /* with more it says something; a quota is no fault of the server's */
             failure.throttle = true;
             check_failure(&failure, ages[i], what);
             failure.timeout = true;
