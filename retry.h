@@ -3444,10 +3444,10 @@ RETRY_API retry_failure retry_classify_http(int http_status, retry_ms retry_afte
         if (http_status == 529) /* refused */
             failure.reason = RETRY_REASON_SERVICE_RESPONSE_CODE_INDICATED;
     } else if (http_status >= 400 && http_status <= 499) {
+        bool elsewhere = http_status == 421 || http_status == 425; /* or later: no load */
         failure.fault = RETRY_FAULT_CLIENT;
-        failure.throttle =
-            http_status == 429 || (retry_after != 0 && http_status != 421 && http_status != 425);
-        if (failure.throttle || http_status == 421 || http_status == 425)
+        failure.throttle = http_status == 429 || (retry_after != 0 && !elsewhere);
+        if (failure.throttle || elsewhere)
             failure.reason = RETRY_REASON_SERVICE_RESPONSE_CODE_INDICATED;
     }
     return failure;
@@ -4239,12 +4239,6 @@ static void retry__aimd_rise(retry_aimd *aimd, uint32_t in_use, retry_ms age, ui
         retry__swap(&aimd->retry__limit, after, before);
 }
 
-static bool retry__aimd_blames(const retry_failure *failure)
-{
-    return failure->throttle || failure->timeout || failure->code == 503 ||
-           (retry__traits(failure->reason) & RETRY__TRAIT_BLAMELESS) == 0;
-}
-
 /* Of retry__pause: the server asked for it. It is odd then, and else even. */
 #define RETRY__AIMD_HOLD UINT32_C(1)
 
@@ -4314,6 +4308,7 @@ static void retry__aimd_report(const struct retry__event *event)
     const retry_request *request = &event->op->request;
     uint32_t row = retry__load(&aimd->retry__row);
     retry_ms age = retry__max(event->age, retry__min(aimd->cooldown, UINT32_C(1) << 30));
+    bool of_load;
     if (event->outcome == RETRY__IGNORED)
         return;
     if (event->good) {
@@ -4323,10 +4318,14 @@ static void retry__aimd_report(const struct retry__event *event)
                 retry__store(&aimd->retry__pause, 0);
         }
         retry__aimd_rise(aimd, retry__load(&event->gates->in_flight), age, event->now);
-    } else if (retry__aimd_blames(failure)) {
+        return;
+    }
+    of_load = failure->throttle || failure->timeout;
+    if (of_load || failure->code == 503 ||
+        (retry__traits(failure->reason) & RETRY__TRAIT_BLAMELESS) == 0) {
         while (row < UINT8_MAX && !retry__swap(&aimd->retry__row, row, row + 1))
             row = retry__load(&aimd->retry__row);
-        if (failure->throttle || failure->timeout || row >= 2)
+        if (of_load || row >= 2)
             retry__aimd_fall(aimd, age, event->now);
         if (failure->throttle && row >= 4) /* the fifth */
             retry__aimd_obey(aimd, failure->retry_after, request, event->now);
@@ -5538,13 +5537,12 @@ static bool retry__nodes_round(struct retry__event *event, bool apart, retry__no
     }
     if (retry__node_asked(event, first, answer))
         return true;
-    node = second;
-    do {
+    for (i = 0; i < nodes; i++) {
+        node = second + i < nodes ? second + i : second + i - nodes;
         if (node != first && retry__set_apart(op, node) == apart &&
             retry__node_asked(event, node, answer))
             return true;
-        node = node + 1 < nodes ? node + 1 : 0;
-    } while (node != second);
+    }
     return false;
 }
 
@@ -5562,16 +5560,13 @@ static uint8_t retry__nodes_drive(struct retry__event *event)
 
 RETRY_API void retry_client_nodes(retry_client *client, retry_gates *gates, uint16_t count)
 {
-    uint32_t node = 0;
+    uint32_t node;
     if (!client)
         return;
     client->gates = gates;
     client->nodes = gates && count > 1 ? count : 0;
-    if (!gates)
-        return;
-    do {
+    for (node = 0; gates && node < retry__max(count, 1); node++)
         gates[node].retry__drive = retry__nodes_drive;
-    } while (++node < client->nodes);
 }
 
 /* ---- Hedging ------------------------------------------------------------------------------- */
@@ -5722,20 +5717,21 @@ static void retry__hedge_failed(retry_operation *op, const retry_failure *failur
         if (retry__cancel_copies(op, RETRY__RELEASE))
             request->ambiguous = true; /* who knows what the others have done */
         retry__decide_try(op);
-    } else if (order == UINT32_MAX) {
+        return;
+    }
+    if (order == UINT32_MAX) {
         hedge->retry__stopped = true;
         hedge->retry__follow = 0;
-        retry__hedge_rest(op);
     } else if ((traits & RETRY__TRAIT_UNSENT) != 0) {
         retry__hedge_refund(op);
-        retry__hedge_rest(op);
-    } else if (order != 0) {
-        retry__hedge_set(hedge, order, op->retry__now);
-        if (!retry__hedge_open(op, order))
-            retry__hedge_rest(op);
-    } else {
+    } else if (order == 0) {
         hedge->retry__follow++;
+    } else {
+        retry__hedge_set(hedge, order, op->retry__now);
+        if (retry__hedge_open(op, order))
+            return;
     }
+    retry__hedge_rest(op);
 }
 
 static bool retry__hedge_drive(retry_operation *op, uint8_t event, const retry_failure *failure,
