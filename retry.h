@@ -3720,8 +3720,8 @@ RETRY__COLD uint8_t retry__outcome(const retry_failure *failure)
         return RETRY__IGNORED;
     if (failure->timeout)
         return RETRY__SICK;
-    if (failure->throttle && failure->fault != RETRY_FAULT_SERVER) /* a quota, as gRPC says */
-        return RETRY__ANSWERED;
+    if (failure->throttle && failure->fault != RETRY_FAULT_SERVER && !retry__is_unsent(failure))
+        return RETRY__ANSWERED; /* a quota, as gRPC says */
     if ((retry__traits(failure->reason) & RETRY__TRAIT_SICK) != 0)
         return RETRY__SICK;
     return failure->unsent ? RETRY__IGNORED : RETRY__ANSWERED;
