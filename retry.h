@@ -1803,20 +1803,24 @@ RETRY_API retry_clock retry_system_clock(void);
    COLD seldom runs, ONCE and QUICK are small, and FAST says whether a shorter way may cost code. */
 #if defined(__GNUC__)
 #define RETRY__INLINE static __inline__ __attribute__((always_inline)) /* in C89, too */
-#define RETRY__ATTRIBUTES(...) static __attribute__((__VA_ARGS__))
 #else
 #define RETRY__INLINE static
-#define RETRY__ATTRIBUTES(...) static
 #endif
-#if defined(__OPTIMIZE_SIZE__)
-#define RETRY__COLD static
-#define RETRY__ONCE RETRY__ATTRIBUTES(noinline)
-#define RETRY__QUICK RETRY__ATTRIBUTES(noinline)
-#define RETRY__FAST false
+#if defined(__GNUC__) && defined(__OPTIMIZE_SIZE__)
+#define RETRY__ONCE static __attribute__((noinline))
+#define RETRY__QUICK RETRY__ONCE
 #else
-#define RETRY__COLD RETRY__ATTRIBUTES(noinline, cold)
 #define RETRY__ONCE static
 #define RETRY__QUICK RETRY__INLINE
+#endif
+#if defined(__GNUC__) && !defined(__OPTIMIZE_SIZE__)
+#define RETRY__COLD static __attribute__((noinline, cold))
+#else
+#define RETRY__COLD static
+#endif
+#if defined(__OPTIMIZE_SIZE__)
+#define RETRY__FAST false
+#else
 #define RETRY__FAST true
 #endif
 
@@ -3720,8 +3724,7 @@ RETRY__COLD uint8_t retry__outcome(const retry_failure *failure)
         return RETRY__IGNORED;
     if (failure->timeout)
         return RETRY__SICK;
-    if (failure->reason == RETRY_REASON_SERVER_ERROR && failure->throttle &&
-        failure->fault != RETRY_FAULT_SERVER)
+    if (failure->throttle && failure->fault != RETRY_FAULT_SERVER && !retry__is_unsent(failure))
         return RETRY__ANSWERED; /* a quota, as gRPC says */
     if ((retry__traits(failure->reason) & RETRY__TRAIT_SICK) != 0)
         return RETRY__SICK;
