@@ -125,7 +125,7 @@ SUPPORT = $(wildcard tests/support/*.h tests/fuzz/*.h)
 TESTS = $(sort $(notdir $(FILES:.c=)) test_link)
 THREADED = $(filter %threads %processes,$(TESTS)) # share gates by atomics
 HOSTED = $(THREADED) test_clock test_errmap_maps test_link # need an operating system
-APART = test_link test_masks test_misuse test_clock # compile the implementation in a way of their own
+APART = test_link test_masks test_misuse # compile the implementation in a way of their own
 WITHOUT =
 # Without a jsmn.h there is errmap.h's part left out.
 JSMN := $(shell echo '\#include <jsmn.h>' | $(CC) -E -x c - > /dev/null 2>&1 && echo yes)
@@ -380,7 +380,7 @@ prove: ## 5 | 1 h | the arithmetic, by Frama-C (MACHDEPS=x86_64)
 mutants: ## 4 | 1 min | changes that no test notices (FUNCTION=, SECTION=)
 	$(need)
 	@FUNCTION="$(FUNCTION)" SECTION="$(SECTION)" $(ALIVE) python3 tests/verify/mutants.py $(BUILD)/mutants \
-		$(filter-out $(APART),$(TESTS))
+		$(filter-out $(APART) test_clock,$(TESTS))
 
 lint: ## 4 | 5 min | clang-tidy, scan-build, cppcheck (MISRA), gcc
 	$(need)
@@ -413,9 +413,9 @@ $(BUILD)/test_link: tests/compile/link_a.c tests/compile/link_b.c $(HEADERS) $(S
 $(BUILD)/test_%: test_%.c $(HEADERS) $(SUPPORT) $(BUILD)/settings
 	$(COMPILE) $(LANGUAGE) $(OPT) $(DEFINES) -o $@ $< -lm -lpthread
 
-# The tests of retry.h share one object of it, unless it is to be static.
+# The tests of retry.h share one object of it, unless it is to be static; test_clock has a clock of its own.
 ifeq ($(findstring RETRY_STATIC,$(DEFINES)),)
-SHARING = $(addprefix $(BUILD)/,$(filter-out $(APART) test_errmap%,$(TESTS)))
+SHARING = $(addprefix $(BUILD)/,$(filter-out $(APART) test_clock test_errmap%,$(TESTS)))
 $(SHARING): $(BUILD)/test_%: test_%.c $(BUILD)/tested.o
 	$(COMPILE) $(LANGUAGE) $(OPT) $(DEFINES) -DRETRY_IMPLEMENTED -o $@ $< -x none $(BUILD)/tested.o -lm -lpthread
 endif

@@ -334,7 +334,7 @@
    over, 2 s at most and an eighth more at random. Then one is tried. If refused requests prolong
    the block, set `hold_max` to the longest (ms; 1: no hold). Who cannot wait so long gets EXPIRE at
    once, and END's `delay` says how long it is. Use it always; not across processes, which cannot
-   share it. Costs: attempts over the limit are PACED; 40 bytes; about 273 instructions.
+   share it. Costs: attempts over the limit are PACED; 48 bytes; about 279 instructions.
 
    THROTTLE (retry_throttle, retry_gates_throttle): what would be refused anyway? When a client
    sends over `k` (2) times what is accepted, it drops the rest at random (FAIL, THROTTLED). Use it
@@ -347,7 +347,7 @@
    (RETRY_PER_SECOND(50), say) is a fixed limit from the start. A `burst` of RETRY_TOKENS(1) lets
    nothing through before its time; the default is an eighth of a second's. Not for a server that
    fails or is silent. Costs: attempts are PACED, and those that would wait 250 ms (`wait`) fail at
-   once; 52 bytes; about 106 instructions, and 331 under a limit.
+   once; 48 bytes; about 89 instructions, and 149 under a limit.
 
    For latency. LATENCY (retry_latency, retry_gates_latency): how late is late? Use it for hedging,
    one for each kind of operation. It learns the time within which 95 % are answered. It has no
@@ -642,9 +642,8 @@ RETRY_API uint32_t retry_draw(void);
    - unsent: no load on the server, which was not there, or which a gate of the client's spared.
    - sick: the other end is unhealthy: it did not answer, or broke.
    - blames: it may lower a limit of attempts at once. One poisonous request is no overload.
-   NONE: nothing to retry. UNKNOWN: never retried. ATTEMPT_TIMED_OUT: its own timer ran out with the
-   request on the wire. SERVER_ERROR: something may have changed. CLIENT_THROTTLED: another gate
-   than the breaker refused. */
+   NONE: nothing to retry. UNKNOWN: never retried. ATTEMPT_TIMED_OUT: its time ran out on the wire.
+   SERVER_ERROR: something may have changed. CLIENT_THROTTLED: a gate refused, not the breaker. */
 #define RETRY__REASONS(ROW, X)                                                   \
     ROW(X, NONE, false, false, false, false, true)                               \
     ROW(X, UNKNOWN, false, false, false, false, true)                            \
@@ -854,8 +853,7 @@ struct retry_request {
     uint8_t retry__state;       /* private: the last verdict, or cancelled */
     uint8_t retry__since_order; /* private: 1 + retries since the server's last order; 0: none */
     /* Kept by the library, free to read: */
-    bool ambiguous;         /* a failed attempt may have taken effect: "perhaps done"; false
-                               after a success */
+    bool ambiguous;         /* a failed attempt may have taken effect; false after a success */
     uint32_t retries;       /* so far: attempts but the first */
     uint32_t retry__charge; /* private: thousandths that this retry cost; or a hedge was charged */
     uint8_t retry__status;  /* private, of an operation: RETRY__OP_x */
@@ -897,9 +895,8 @@ RETRY_API retry_decision retry_orchestrate(retry_request *request, const retry_f
 RETRY_API retry_decision retry_resume(retry_request *request, const retry_failure *failure,
                                       retry_action action, retry_time now);
 
-/* ms that are left to the request's deadline, and at most `limit` (0: no limit): the timeout of an
-   attempt that starts now. UINT32_MAX: neither bounds it. 0: the deadline is reached, or the
-   request is NULL, or neither open nor pending. */
+/* ms to the request's deadline, at most `limit` (0: no limit): the timeout of an attempt that
+   starts now. UINT32_MAX: no bound. 0: the deadline is reached, NULL, neither open nor pending. */
 RETRY_API retry_ms retry_remaining(const retry_request *request, retry_ms limit, retry_time now);
 
 /* Finishes a request that worked, does the budget's bookkeeping and tells the observer: true.
@@ -910,8 +907,7 @@ RETRY_API bool retry_succeed(retry_request *request, retry_time now);
    whose end was not reported goes back. Changes nothing if NULL, or neither open nor pending. */
 RETRY_API void retry_cancel(retry_request *request, retry_time now);
 
-/* 32 uniform bits from the request's client, or from the built-in generator if it names none; for
-   strategies of one's own. NULL: the built-in generator. */
+/* 32 uniform bits from the client's generator; without one, and for NULL, from the built-in one. */
 RETRY_API uint32_t retry_random(const retry_request *request);
 
 /* Writes one log line, without a newline: verdict, delay, reason, code (503/0x1f7), cause
@@ -932,9 +928,8 @@ RETRY_API retry_action retry_action_none(uint8_t cause);
 /* The answer comes later, through retry_resume. */
 RETRY_API retry_action retry_action_pending(void);
 
-/* Whether and when to retry, idempotency included (retry_permitted). Budget, deadline, counting and
-   telling are not a strategy's business. It may cancel the request, not begin or finish it. Embed
-   it as the first member of your own struct. */
+/* Whether and when to retry, idempotency included (retry_permitted); the library does all else. It
+   may cancel the request, not begin or finish it. Make it the first member of your own struct. */
 struct retry_strategy {
     retry_action (*retry_after)(const retry_strategy *self, retry_request *request,
                                 const retry_failure *failure, retry_time now); /* (no default) */
@@ -979,8 +974,7 @@ enum {
     RETRY_JITTER_NONE          /* d */
 };
 
-/* A curve or a jitter outside its range, a TABLE of no length and a CUSTOM without a function count
-   as EXPONENTIAL, or as no jitter. */
+/* Any other curve, an empty TABLE and a NULL CUSTOM are EXPONENTIAL; any other jitter is NONE. */
 typedef struct retry_backoff {
     uint8_t curve;         /* RETRY_CURVE_x (default: EXPONENTIAL) */
     uint8_t jitter;        /* RETRY_JITTER_x (default: FULL) */
@@ -1024,7 +1018,7 @@ static const retry_ms retry__controlled[6] = {1, 10, 50, 100, 500, 1000};
 
 #define RETRY__BACKOFF(curve, jitter, min, attempts, initial, throttled, throttled_max, after_max, \
                        after_slack, max, factor)                                                   \
-    { /* not RETRY__INIT: this section is C89 and C++98, too */                                    \
+    { /* braces: this section is C89 and C++98, too */                                             \
         RETRY_CURVE_##curve, RETRY_JITTER_##jitter, min, initial, max, factor, 0, NULL, 0, NULL    \
     }
 #define RETRY__BACKOFF_THROTTLED(curve, jitter, min, attempts, initial, throttled, throttled_max, \
@@ -1069,8 +1063,8 @@ typedef struct retry_policy {
 RETRY_API retry_action retry_policy_after(const retry_strategy *self, retry_request *request,
                                           const retry_failure *failure, retry_time now);
 
-/* Decides as RETRY_POLICY_BEST_EFFORT does, and is a whole retry_policy: a strategy of your own may
-   hand it to retry_policy_after. Source: RFC 0049. */
+/* RETRY_POLICY_BEST_EFFORT, but that its last retries come no later: a whole retry_policy, which
+   retry_policy_after takes. Source: RFC 0049. */
 RETRY_API const retry_strategy *retry_best_effort(void);
 
 /* Refuses (REFUSED) what is not always retried; for a library's internal requests. RFC 0049. */
@@ -1090,8 +1084,7 @@ RETRY_API const retry_strategy *retry_fail_fast(void);
 
 /* ---- Retry budget -------------------------------------------------------------------------- */
 
-/* x tokens, 0 to 4294967.295, in thousandths, and so many a second; constant expressions, for
-   initialisers. */
+/* x tokens, 0 to 4294967.295, in thousandths, and so many a second; constant expressions. */
 #define RETRY_TOKENS(x) RETRY__CAST(uint32_t, (x)*1000.0 + 0.5)
 #define RETRY_PER_SECOND(x) RETRY_TOKENS(x)
 
@@ -1121,8 +1114,7 @@ typedef struct retry_budget_options {
     uint32_t base_per_second; /* RETRY_PER_SECOND; what refills the base (default: 0) */
 } retry_budget_options;
 
-/* Shared by any number of requests, clients and threads, without a lock. Until retry_budget_init
-   has seen it, it pays for nothing. */
+/* Clients and threads share it without a lock. Until retry_budget_init it pays for nothing. */
 struct retry_budget {
     retry_budget_options options; /* constant after retry_budget_init */
     retry__tokens retry__held;    /* private */
@@ -1134,9 +1126,8 @@ struct retry_budget {
 RETRY_API void retry_budget_init(retry_budget *budget, const retry_budget_options *options,
                                  retry_time now);
 
-/* Refills, then takes `cost` (RETRY_TOKENS) if it is there and leaves more than `floor`: all or
-   nothing. Cost 0 succeeds except with capacity 0 or a balance not above a `floor` that is set.
-   NULL: false. */
+/* Refills, then takes `cost` (RETRY_TOKENS), all or nothing: it must be there, and leave more than
+   a `floor` that is set. Cost 0 too; with capacity 0 nothing is paid. False: not taken, or NULL. */
 RETRY_API bool retry_budget_withdraw(retry_budget *budget, uint32_t cost, retry_time now);
 
 /* Puts `amount` (RETRY_TOKENS) in, never above the capacity. NULL: nothing happens. */
@@ -1158,10 +1149,9 @@ RETRY_API uint32_t retry_budget_balance(const retry_budget *budget);
 #define RETRY_BUDGET_AWS_2026 RETRY__BUDGET(500, 14, 14, 5, 1, 0, true, false)
 #define RETRY_BUDGET_GRPC RETRY__BUDGET(10, 1, 0, 0, 0.1, 5, false, true)
 
-/* For RETRY_POLICY_BEST_EFFORT: a base of one token, which comes back in 20 s, and what successes
-   have earned of late: a tenth of a token each, as they expire after 10 s. A retry costs a quarter,
-   after a time-out or a throttled answer a whole token. It holds 20 tokens at most for each
-   operation that is in flight at once (saturating). */
+/* For RETRY_POLICY_BEST_EFFORT: a base of one token, which comes back in 20 s, and a tenth of a
+   token for each success, which expires after 10 s. A retry costs a quarter, after a time-out or a
+   throttled answer a whole token. It holds 20 tokens for each operation in flight (saturating). */
 #define RETRY_BUDGET_BEST_EFFORT(in_flight)                                                      \
     RETRY__INIT(                                                                                 \
         RETRY__CAST(uint32_t,                                                                    \
@@ -1216,20 +1206,17 @@ RETRY_API void retry_connection_skip_wait(retry_connection *connection, retry_ti
 /* ms until the next attempt may start; changes nothing. NULL: 0. */
 RETRY_API retry_ms retry_connection_wait(const retry_connection *connection, retry_time now);
 
-/* When the connection is usable (for HTTP/2: SETTINGS seen). If it then lasts stable_after ms, the
-   next _begin counts from one again. Only the first call between a _begin and its _failed counts.
-   NULL: nothing happens. */
+/* When the connection is usable (HTTP/2: SETTINGS seen). If it lasts stable_after ms, the next
+   _begin counts from one. Only the first call after a _begin counts. NULL: nothing happens. */
 RETRY_API void retry_connection_established(retry_connection *connection, retry_time now);
 
-/* Initialiser: starts 1 s, then 1.6 times as long up to 120 s apart, 20 % more or less; 20 s to
-   connect at least; any connection resets. */
+/* Initialiser: gRPC's numbers, with which any connection resets. */
 #define RETRY_CONNECTION_GRPC \
     RETRY__INIT(RETRY_BACKOFF_GRPC, 20000, 1, NULL, NULL, 0, 0, 0, 0, 0, 0)
 
 /* ---- Classification and idempotency -------------------------------------------------------- */
 
-/* Any HTTP response; `retry_after` in ms, 0 without the header. The manual has the table. Source:
-   RFC 9110. */
+/* Any HTTP response; `retry_after` in ms, 0 without the header. The manual's table. RFC 9110. */
 RETRY_API retry_failure retry_classify_http(int http_status, retry_ms retry_after);
 
 /* A gRPC status. UNAVAILABLE, and RESOURCE_EXHAUSTED, which is throttled: SERVER_ERROR.
@@ -1270,8 +1257,7 @@ RETRY_API bool retry_idempotent_http(const char *method, size_t length);
 
 /* Reads gRPC's grpc-retry-pushback-ms (`length` bytes): sets `pushback`, and `retry_after` to the
    decimal number, 0 to 2147483647 without sign, space or unnecessary zero. Anything else, NULL and
-   the empty text too, means not to retry: UINT32_MAX. False, and nothing happens, if failure
-   is NULL. Source: gRPC's A6. */
+   the empty text too, means not to retry: UINT32_MAX. False only for failure NULL. gRPC's A6. */
 RETRY_API bool retry_parse_pushback(const char *value, size_t length, retry_failure *failure);
 
 /* ---- Retry-After --------------------------------------------------------------------------- */
@@ -1281,8 +1267,7 @@ RETRY_API bool retry_parse_pushback(const char *value, size_t length, retry_fail
    from `unix_seconds`: the answer's own Date, or the wall clock; INT64_MIN: neither is known, and a
    date is false. Sets *delay in ms, rounded up: 1 for 0 and for a date that is past, as 0 means
    that there was no header; UINT32_MAX if it is too long. A two-digit year is the latest at most 50
-   years ahead. The weekday need not fit the date. False, and *delay is left alone, for anything
-   else.
+   years ahead. The weekday need not fit. False, and *delay is left alone, for anything else.
       if (retry_parse_retry_after(value, strlen(value), time(NULL), &asked) && asked > wait)
           wait = asked; */
 RETRY_API bool retry_parse_retry_after(const char *value, size_t length, int64_t unix_seconds,
@@ -1304,9 +1289,8 @@ typedef struct retry__window {
 /* RETRY_BREAKER_ISOLATED comes from retry_breaker_set alone. */
 enum { RETRY_BREAKER_CLOSED, RETRY_BREAKER_OPEN, RETRY_BREAKER_HALF_OPEN, RETRY_BREAKER_ISOLATED };
 
-/* Keeps attempts from a node that is unhealthy: it does not answer, or breaks. One for each node;
-   zero it. Shared by any number of threads, without a lock. Sources: the Couchbase SDKs, gobreaker,
-   resilience4j, Polly. */
+/* Keeps attempts from a node that is unhealthy: it does not answer, or breaks. Zero it. Threads
+   share it without a lock. Sources: the Couchbase SDKs, gobreaker, resilience4j, Polly. */
 typedef struct retry_breaker {
     uint32_t volume;        /* reports in the window before `ratio` may open it (default: 0: 20) */
     uint32_t ratio;         /* RETRY_RATIO of unhealthy ones that opens it (default: 0: a half) */
@@ -1359,13 +1343,11 @@ RETRY_API retry_permit retry_breaker_ask(retry_breaker *breaker, bool may_probe,
    - CIRCUIT_BREAKER_OPEN, CLIENT_THROTTLED, what is `unsent` and the client's fault or no word of
    the node's, and a zeroed failure, which says nothing: as retry_breaker_release.
    An answer `slow` ms or more after the permit was granted is unhealthy. Nothing happens if the
-   breaker has changed its state since (65,536 changes look like none), for NULL and a refused
-   permit. */
+   breaker has changed its state since (65,536 changes look like none), for NULL and a refusal. */
 RETRY_API bool retry_breaker_report(retry_breaker *breaker, retry_permit permit,
                                     const retry_failure *failure, retry_time now);
 
-/* Instead of a report, if there is no outcome: cancelled, or never sent. A probe's place is free
-   again, for the next to ask. */
+/* Instead of a report, if it was cancelled or never sent: a probe's place is free again. */
 RETRY_API void retry_breaker_release(retry_breaker *breaker, retry_permit permit, retry_time now);
 
 /* Sets the state, and forgets all reports and permits. OPEN: for `open` ms. HALF_OPEN: the next to
@@ -1392,8 +1374,8 @@ RETRY_API retry_failure retry_classify_permit(retry_permit permit);
 
 /* ---- Client-side throttling ---------------------------------------------------------------- */
 
-/* Drops at random what the server would refuse anyway. One for each backend; zero it. Shared by any
-   number of threads, without a lock. Source: Google's Site Reliability Engineering. */
+/* Drops at random what the server would refuse anyway (Google's Site Reliability Engineering). Zero
+   it. Threads share it without a lock. */
 typedef struct retry_throttle {
     uint32_t k;             /* RETRY_RATIO of requests to accepts, at least 1 (default: 0: 2) */
     uint32_t max_rejection; /* RETRY_RATIO that it refuses at most, up to 0.999 (default: 0: 0.9) */
@@ -1403,8 +1385,8 @@ typedef struct retry_throttle {
 
 /* ---- How many at once ---------------------------------------------------------------------- */
 
-/* A limit of attempts in flight, one for each server; zero it, set `max`. Shared by any number of
-   threads, without a lock. Source: TCP's additive increase, multiplicative decrease. */
+/* A limit of attempts in flight to a server. Zero it, set `max`. Threads share it without a lock.
+   Source: TCP's additive increase, multiplicative decrease. */
 typedef struct retry_aimd {
     uint32_t max;           /* the limit at most, and at first (default: 0: 2) */
     uint32_t min;           /* the limit at least; above max counts as max (default: 0: 1) */
@@ -1417,8 +1399,9 @@ typedef struct retry_aimd {
     uint32_t retry__fell;   /* private: ms; when it fell last */
     uint32_t retry__change; /* private: ms; when it rose or fell last */
     uint32_t retry__row;    /* private: failures in a row that may lower it; stays at 255 */
-    uint32_t retry__pause; /* private: ms; when the last pause ends, odd if the server asked for it;
-                              0: there was none */
+    uint32_t retry__pause;  /* private: ms; when the last pause began, odd if the server asked for
+                               it; 0: there was none */
+    retry_ms retry__length; /* private: ms that it lasts */
 } retry_aimd;
 
 /* How many may be in flight at once, `max` and `min` as they are now. NULL: UINT32_MAX. */
@@ -1427,7 +1410,7 @@ RETRY_API uint32_t retry_aimd_limit(const retry_aimd *aimd);
 /* ---- Rate ---------------------------------------------------------------------------------- */
 
 /* Keeps to the number of sends a second that a service accepts. One for each resource that is
-   throttled by itself; zero it. Shared by any number of threads, without a lock. */
+   throttled by itself. Zero it. Threads share it without a lock. */
 typedef struct retry_rate {
     uint32_t min;   /* RETRY_PER_SECOND; the lowest limit, up to `max` (default: 0: one in 2 s) */
     uint32_t max;   /* RETRY_PER_SECOND; the highest, from the start (default: 0: none) */
@@ -1445,15 +1428,14 @@ typedef struct retry_rate {
     uint32_t retry__clock;     /* private: ms; until when it was filled */
 } retry_rate;
 
-/* The limit as RETRY_PER_SECOND has it, as the last call left it; `max` if there is no other
-   limit. UINT32_MAX: none, or NULL. */
+/* The limit (RETRY_PER_SECOND) as the last call left it; else `max`. UINT32_MAX: none, or NULL. */
 RETRY_API uint32_t retry_rate_get(const retry_rate *rate);
 
 /* ---- Latency ------------------------------------------------------------------------------- */
 
-/* A percentile of what attempts take, one for each kind of operation; zero it. It is within a
-   quarter of the truth 97 times in 100, and follows a tenfold slow-down within 200 attempts (900 at
-   0.99). Any number of threads may share it, without a lock. Its settings are constant. */
+/* A percentile of what attempts take, one for each kind of operation. Zero it. Threads share it
+   without a lock. It is within a quarter of the truth 97 times in 100, and follows a tenfold
+   slow-down within 200 attempts (900 at 0.99). Its settings are constant. */
 typedef struct retry_latency {
     uint32_t quantile;        /* RETRY_RATIO below 1 (default: 0: 0.95; from 1 on: 0.999) */
     uint32_t min_samples;     /* samples before anything is told, up to 2^30 (default: 0: 768,
@@ -1477,13 +1459,12 @@ typedef struct retry__gate {
     const struct retry__gate_code *retry__code;
 } retry__gate;
 
-/* The gates of one server: zero it, then add what you use. Shared by any number of threads, without
-   a lock; add and take out while nothing is in flight, and no operation is PACED. The threads must
-   agree on the time within 2 s; if you set a gate's `window` or a breaker's `open`, within half of
-   the one, and within the other. A clock that steps back by more makes breaker and throttle forget.
-   No breaker then says to wait longer than its `open`, or refuses for longer than twice that. Rate,
-   AIMD limit and budget stand still until the clock has caught up, but not if it is over 32 s
-   behind. */
+/* The gates of one server. Zero it, then add what you use; add and take out while nothing is in
+   flight, and no operation is PACED. Threads share it without a lock. Their clocks agree within 2
+   s; if you set a gate's `window` or a breaker's `open`, within half of the one, and within the
+   other. A clock that steps back by more makes breaker and throttle forget. No breaker then says to
+   wait longer than its `open`, or refuses for longer than twice that. Rate, AIMD limit and budget
+   stand still until the clock has caught up, but not if it is over 32 s behind. */
 struct retry_gates {
     uint32_t in_flight;          /* copies on the wire; kept by the library, free to read */
     uint32_t retry__pace;        /* private: 16 times `slow`, in ms, and the rounds, 0 to 10 */
@@ -1493,8 +1474,7 @@ struct retry_gates {
     uint8_t (*retry__drive)(struct retry__event *event); /* private: asks and tells them */
 };
 
-/* Each adds one gate, or takes it out (NULL). A program links the code of those that it adds. NULL
-   gates: nothing happens. */
+/* Each adds one gate, whose code is then linked, or takes it out (NULL). NULL gates: nothing. */
 RETRY_API void retry_gates_breaker(retry_gates *gates, retry_breaker *breaker);
 RETRY_API void retry_gates_throttle(retry_gates *gates, retry_throttle *throttle);
 RETRY_API void retry_gates_aimd(retry_gates *gates, retry_aimd *aimd);
@@ -1524,8 +1504,7 @@ typedef struct retry_hedge retry_hedge;
 typedef struct retry_service retry_service;
 
 /* One operation: its request, and one copy of its attempt. Zero it, set the request's first five
-   fields, call retry_start. While it is under way, leave the request as it is (retry_cancel may be
-   called). For one thread at a time. */
+   fields, call retry_start. Leave the request as it is meanwhile. For one thread at a time. */
 typedef struct retry_operation {
     retry_request request;
     retry_failure failure;     /* the last failure of a copy; kept by the library, free to read */
@@ -1556,9 +1535,8 @@ typedef struct retry_step {
 } retry_step;
 
 /* Begins an operation by the service's client; NULL service: by request.client, as it is set. One
-   that is under way is stopped first. Nothing is asked or sent yet. A service that
-   retry_service_init has not seen: END, FAIL, MISUSE. NULL op: nothing happens. Not from an
-   observer or a strategy, no more than the next two. */
+   that is under way is stopped first. Nothing is asked or sent yet. Without retry_service_init:
+   END, FAIL, MISUSE. NULL op: nothing. Observers, strategies: neither this nor the next two. */
 RETRY_API void retry_start(retry_operation *op, const retry_service *service, retry_time now);
 
 /* What to do next; call it until it says WAIT or END. The first that fits:
@@ -1578,15 +1556,13 @@ RETRY_API void retry_start(retry_operation *op, const retry_service *service, re
    - The breaker: CIRCUIT_OPEN; `delay` is the ms to the next probe, 0 if nobody knows.
    - The throttle, which draws once, however often the copy waits: THROTTLED.
    - The AIMD limit: PACED for a random time, longer for those who have more time left.
-   - The rate: PACED until its time has come; THROTTLED if that is the rate's `wait` or more away,
-   in `delay` ms.
+   - The rate: PACED until its time has come; THROTTLED if that is `wait` or more away (`delay` ms).
    - A wait would leave less than an eighth of the request's timeout, half of cut_after or twice
      what answers take now, whichever is known and least: EXPIRE, DEADLINE, at once.
    Refused, copy 0 ends the operation: FAIL with that cause, or EXPIRE. The charge of its retry goes
    back, and the observer hears of it with a NULL failure. END's `delay` is 0 but for these, for
    BUDGET_EXHAUSTED (the delay that the strategy gave) and EXPIRE (the ms that were left, or that
-   the wait would have taken, if that is more).
-   A WAIT's delay is never 0. To call sooner does no harm. */
+   the wait would have taken, if that is more). A WAIT's is never 0. To call sooner does no harm. */
 RETRY__NO_IGNORE RETRY_API retry_step retry_next(retry_operation *op, retry_time now);
 
 /* A copy has ended; NULL failure: it worked, and the operation is over (SUCCESS). What comes while
@@ -1597,17 +1573,16 @@ RETRY_API void retry_ended(retry_operation *op, unsigned copy, const retry_failu
                            retry_time now);
 
 /* Nobody waits for the operation any more: END, FAIL, CANCELLED, after a CANCEL for each copy on
-   the wire. If there is any, the request becomes ambiguous. The charge of a retry whose end was not
-   reported goes back. An observer or a strategy may call it. NULL, never started, over: nothing
-   happens. */
+   the wire, which make the request ambiguous. The charge of a retry whose end was not reported goes
+   back. An observer or a strategy may call it. NULL, never started, over: nothing happens. */
 RETRY_API void retry_stop(retry_operation *op, retry_time now);
 
-/* The network is back: the delay of a retry (WAIT with cause STRATEGY or ALWAYS) is over now. Who
+/* The network is back: the delay of a retry (WAIT with cause STRATEGY or ALWAYS) is over now. What
    waits for anything else goes on waiting. NULL: nothing happens. */
 RETRY_API void retry_skip_wait(retry_operation *op, retry_time now);
 
-/* The strategy's answer to an operation that waits for it (PENDING): as retry_resume. Else nothing
-   happens. Not from an observer or a strategy. */
+/* The strategy's answer to an operation that is PENDING: as retry_resume. Else nothing happens. No
+   observer or strategy calls it. */
 RETRY_API void retry_answer(retry_operation *op, retry_action action, retry_time now);
 
 /* ---- Hedging ------------------------------------------------------------------------------- */
@@ -1633,17 +1608,14 @@ struct retry_hedge {
 /* Gives an operation further copies, before retry_start: one more when no answer has come for
    `delay` ms, or as latency tells, and at once when a copy fails. The first answer wins. Only for
    idempotent operations. Each further copy costs what a retry after a timeout does. NULL hedge, or
-   one without copies: none. NULL op, one that is under way, or a CANCEL that is due: nothing
-   happens.
+   one without copies: none. NULL op, one under way, or a CANCEL that is due: nothing happens.
    When a copy fails, the first that fits:
-   - Final whatever is on the wire (UNSAFE, UNKNOWN_REASON, NOT_RETRYABLE, or not permitted): the
-   attempt has failed.
+   - UNSAFE, UNKNOWN_REASON, NOT_RETRYABLE, or not permitted: the attempt has failed.
    - A pushback not to retry: no more copies in this attempt.
    - Never sent, or refused by a gate: it is not followed, and what it cost goes back.
    - A pushback to wait: the next copy then.
    - The next copy at once, if there is one left, the deadline is not reached, and the budget pays.
-   With nothing on the wire and no copy to come the attempt has failed: retry_orchestrate decides.
- */
+   With nothing on the wire and none to come the attempt has failed: retry_orchestrate decides. */
 RETRY_API void retry_hedge_copies(retry_operation *op, retry_hedge *hedge);
 
 /* ---- The recommended client ---------------------------------------------------------------- */
@@ -1667,8 +1639,7 @@ RETRY_API void retry_service_init(retry_service *service, retry_time now);
 /* ---- A loop, for those who block ----------------------------------------------------------- */
 
 /* `now` may wrap within a request. If it steps back by at most 32 s, no time has passed. Ticks that
-   do not wrap at 2^32 ms (here of 1,024 Hz) are counted in 64 bits, by one thread, once a round at
-   least:
+   do not wrap at 2^32 ms (here of 1,024 Hz): one thread counts in 64 bits, once a round at least:
       static uint64_t total; // of ticks
       total += (uint32_t)(ticks() - (uint32_t)total);
       now = (retry_time)(total * 1000 / 1024); */
@@ -1701,7 +1672,7 @@ typedef struct retry_scope {
     uint32_t retry__seen; /* private: ms; when it was looked up last */
 } retry_scope;
 
-/* A bucket for each name. Constant after the first look-up; the slots stay where they are. */
+/* A bucket for each name: Smithy's scopes. Constant after the first look-up; slots do not move. */
 typedef struct retry_scopes {
     retry_client client; /* the overflow's; each slot's begins as it (default: all defaults) */
     retry_budget_options options; /* of each slot's bucket (no default for the capacity) */
@@ -1714,8 +1685,7 @@ typedef struct retry_scopes {
    the same until its bucket holds what a new one does, or until nobody has looked the name up for
    `forget` ms. A name is known by a hash of 32 bits, and a new one gets the first of four slots
    that was never used, else the first whose bucket does or whose name is forgotten (the bucket is
-   filled), else the overflow. Not for several threads at once; the clients are. NULL: NULL. Source:
-   Smithy's token scopes. */
+   filled), else the overflow. For one thread at a time; its clients are for all. NULL: NULL. */
 RETRY_API const retry_client *retry_scope_client(retry_scopes *scopes, const void *name,
                                                  size_t length, retry_time now);
 
@@ -1727,11 +1697,9 @@ typedef struct retry_text_error {
     const char *text; /* in a few words; constant (no default) */
 } retry_text_error;
 
-/* Reads a policy from `length` bytes, as the header's opening comment has it; the empty text is
-   best-effort. On success sets *policy. False, and nothing is changed but *error (may be NULL): a
-   NULL argument, an unknown word, a preset that is not first, a key given twice, a wrong value, or
-   values that make no sense (min, initial or throttled above max, throttled below initial, factor
-   below 1, spread without jitter=spread, a spread of 0). */
+/* Reads a policy from `length` bytes, as the manual has it; the empty text is best-effort. On
+   success sets *policy. False, and only *error (may be NULL) is set: NULL, an unknown word, a
+   preset that is not first, a key given twice, a wrong value, or values that make no sense. */
 RETRY_API bool retry_parse_policy(retry_policy *policy, const char *text, size_t length,
                                   retry_text_error *error);
 
@@ -1743,9 +1711,8 @@ RETRY_API bool retry_parse_budget(retry_budget_options *options, const char *tex
 
 /* Reads a duration, such as 250, 250ms, 1.5s, 2m, 1h30m or 1d, or a header with a number of ms.
    Units are d, h, m, s, ms and us, each smaller than the one before; without a unit it is ms. A
-   number may have nine decimals, and is rounded up to a whole ms. Blanks, tabs and line ends around
-   it do not count. False, and *duration is left alone, for anything else, more than UINT32_MAX ms,
-   and NULL; *error (may be NULL) says why. */
+   number may have nine decimals, and is rounded up to a whole ms. Blanks around it do not count.
+   False, and only *error (may be NULL) is set: anything else, over UINT32_MAX ms, NULL. */
 RETRY_API bool retry_parse_duration(const char *text, size_t length, retry_ms *duration,
                                     retry_text_error *error);
 
@@ -1831,22 +1798,14 @@ RETRY_API retry_clock retry_system_clock(void);
 #define RETRY__WRAPS
 #endif
 
-/* What compilers decide otherwise by themselves. Without these the recommended client takes 739
-   instructions for an operation instead of 669, and on a Cortex-M0 7,746 bytes instead of 7,560. */
+/* What compilers decide otherwise by themselves. Without these the recommended client takes 706
+   instructions for an operation instead of 664, and on a Cortex-M0 7,756 bytes instead of 7,520.
+   COLD seldom runs, ONCE and QUICK are small, and FAST says whether a shorter way may cost code. */
 #if defined(__GNUC__)
 #define RETRY__INLINE static __inline__ __attribute__((always_inline)) /* in C89, too */
 #else
 #define RETRY__INLINE static
 #endif
-
-/* Code that seldom runs. Where speed is asked for it stays out of the code that often runs. */
-#if defined(__GNUC__) && defined(__OPTIMIZE__) && !defined(__OPTIMIZE_SIZE__)
-#define RETRY__COLD static __attribute__((noinline, cold))
-#else
-#define RETRY__COLD static
-#endif
-
-/* Where size is asked for once in the code, elsewhere a small step. */
 #if defined(__GNUC__) && defined(__OPTIMIZE_SIZE__)
 #define RETRY__ONCE static __attribute__((noinline))
 #define RETRY__QUICK RETRY__ONCE
@@ -1854,8 +1813,11 @@ RETRY_API retry_clock retry_system_clock(void);
 #define RETRY__ONCE static
 #define RETRY__QUICK RETRY__INLINE
 #endif
-
-/* Whether a shorter way may cost code. */
+#if defined(__GNUC__) && !defined(__OPTIMIZE_SIZE__)
+#define RETRY__COLD static __attribute__((noinline, cold))
+#else
+#define RETRY__COLD static
+#endif
 #if defined(__OPTIMIZE_SIZE__)
 #define RETRY__FAST false
 #else
@@ -1931,15 +1893,13 @@ static uint32_t retry__scale(uint32_t value, uint32_t ratio)
     return retry__narrow((retry__product(value, ratio) + 0x8000) >> 16);
 }
 
-/* low for random 0, high for UINT32_MAX, linear between, low if that is above high; multiply-shift,
-   as small cores have no divider for a remainder. */
+/* low for random 0, high for UINT32_MAX, linear between, without a division; low if above high. */
 RETRY__QUICK uint32_t retry__pick(uint32_t low, uint32_t high, uint32_t random)
 {
     return low + (uint32_t)((retry__product(random, retry__subtract(high, low)) + random) >> 32);
 }
 
-/* x / y for a y above 0, saturating. Where 64 bits take two words bit by bit: small cores have no
-   divider. */
+/* x / y for a y above 0, saturating; bit by bit where a core may have no divider. */
 static uint32_t retry__quotient(uint64_t x, uint32_t y)
 {
 #if UINTPTR_MAX > UINT32_MAX
@@ -2202,8 +2162,7 @@ RETRY_API const char *retry_reason_name(retry_reason reason)
     return retry__name(names, reason, "INVALID");
 }
 
-/* The reason's bit: the application's 16 are the highest; none for an invalid reason. No shift of
-   64 bits, for which small cores call a helper. */
+/* The reason's bit: the application's 16 are the highest; 0: invalid. Small cores shift 32 bits. */
 static retry_reason_set retry__reason_bit(retry_reason reason)
 {
     if (reason >= RETRY_REASON_COUNT && retry__reason_is_user(reason))
@@ -2340,8 +2299,7 @@ static retry_ms retry__curve(const retry_backoff *backoff, retry_ms initial, uin
     return retry__power(initial, (uint64_t)retry__max(factor, RETRY_RATIO(1)) << 16, n);
 }
 
-/* The delay before jitter. Doubling, the usual curve, is a shift; of a constant backoff it is all
-   that is left. */
+/* The delay before jitter. Doubling is a shift: all that is left of a constant backoff. */
 RETRY__INLINE retry_ms retry__base(const retry_backoff *backoff, uint32_t n)
 {
     retry_ms initial = backoff->initial ? backoff->initial : 1;
@@ -2565,7 +2523,8 @@ RETRY__WRAPS static bool retry__poor(retry_request *request, uint32_t traits)
 static retry_ms retry__late(const retry_backoff *backoff, const retry_request *request)
 {
     retry_ms left = retry__subtract(request->timeout, request->retry__elapsed);
-    retry_ms longest = retry__pick(backoff->max >> 1, backoff->max, retry__draw(request->client));
+    retry_ms longest = retry_backoff_base(backoff, 31);
+    longest = retry__pick(longest >> 1, longest, retry__draw(request->client));
     return retry__min(longest, left - (left >> 4));
 }
 
@@ -2749,8 +2708,7 @@ static void retry__record_code(retry_request *request, uint32_t code, retry_time
 }
 
 /* Why a failure with these traits is final; ALWAYS: it is always retried; NONE: a strategy is
-   asked. UNKNOWN is never retried: RFC 0049's text says so, though its pseudocode would if
-   idempotent. */
+   asked. UNKNOWN is never retried, as RFC 0049's text says; its pseudocode would if idempotent. */
 static inline uint8_t retry__screen(uint32_t traits)
 {
     if ((traits & RETRY__TRAIT_UNSAFE) != 0)
@@ -2768,8 +2726,7 @@ static inline uint8_t retry__screen(uint32_t traits)
     return RETRY_CAUSE_NONE;
 }
 
-/* A strategy of one's own need not say why it grants, or that it answers later; if it cancels the
-   request it grants nothing. */
+/* A strategy need not say why it grants or answers later; if it cancels the request it refuses. */
 static retry_action retry__answer(const retry_request *request, retry_action action)
 {
     if (!retry__open_or_pending(request))
@@ -2781,28 +2738,21 @@ static retry_action retry__answer(const retry_request *request, retry_action act
     return action;
 }
 
-/* The charge must not go back if the strategy cancels: the retry that it paid for was made. */
-static retry_action retry__ask_own(const retry_strategy *strategy, retry_request *request,
-                                   const retry_failure *failure, retry_time now)
-{
-    uint32_t charge = request->retry__charge;
-    retry_action action;
-    request->retry__charge = 0;
-    action = retry__answer(request, strategy->retry_after(strategy, request, failure, now));
-    request->retry__charge = charge;
-    return action;
-}
-
 /* NULL: best effort. */
 static retry_action retry__ask_strategy(const retry_strategy *strategy, retry_request *request,
                                         const retry_failure *failure, uint32_t traits,
                                         retry_time now)
 {
+    uint32_t charge = request->retry__charge;
+    retry_action action;
     if (!strategy)
         return retry__best_effort(request, failure, traits);
     if (RETRY__FAST && strategy->retry_after == retry_policy_after)
         return retry__policy(strategy, request, failure, traits);
-    return retry__ask_own(strategy, request, failure, now);
+    request->retry__charge = 0; /* it paid for a retry that was made: no cancel gives it back */
+    action = retry__answer(request, strategy->retry_after(strategy, request, failure, now));
+    request->retry__charge = charge;
+    return action;
 }
 
 /* The server's order replaces the delay, and restarts the policies' curve. Without an order the
@@ -3498,17 +3448,16 @@ RETRY_API retry_failure retry_classify_http(int http_status, retry_ms retry_afte
         if (http_status == 529) /* refused */
             failure.reason = RETRY_REASON_SERVICE_RESPONSE_CODE_INDICATED;
     } else if (http_status >= 400 && http_status <= 499) {
+        bool elsewhere = http_status == 421 || http_status == 425; /* or later: no load */
         failure.fault = RETRY_FAULT_CLIENT;
-        failure.throttle =
-            http_status == 429 || (retry_after != 0 && http_status != 421 && http_status != 425);
-        if (failure.throttle || http_status == 421 || http_status == 425)
+        failure.throttle = http_status == 429 || (retry_after != 0 && !elsewhere);
+        if (failure.throttle || elsewhere)
             failure.reason = RETRY_REASON_SERVICE_RESPONSE_CODE_INDICATED;
     }
     return failure;
 }
 
-/* The numbers of <errno.h> where it knows sockets, and of Winsock in the same order; else one that
-   no error has. */
+/* The numbers of <errno.h> where it knows sockets, and of Winsock; else one that no error has. */
 #ifdef ECONNREFUSED
 #define RETRY__POSIX(...) __VA_ARGS__
 #else
@@ -3773,7 +3722,11 @@ RETRY__COLD uint8_t retry__outcome(const retry_failure *failure)
         return RETRY__IGNORED; /* it says nothing of the other end */
     if (retry__is_refusal(failure->reason))
         return RETRY__IGNORED;
-    if (failure->timeout || (retry__traits(failure->reason) & RETRY__TRAIT_SICK) != 0)
+    if (failure->timeout)
+        return RETRY__SICK;
+    if (failure->throttle && failure->fault != RETRY_FAULT_SERVER && !retry__is_unsent(failure))
+        return RETRY__ANSWERED; /* a quota, as gRPC says */
+    if ((retry__traits(failure->reason) & RETRY__TRAIT_SICK) != 0)
         return RETRY__SICK;
     return failure->unsent ? RETRY__IGNORED : RETRY__ANSWERED;
 }
@@ -3816,8 +3769,8 @@ typedef struct retry__sums {
 } retry__sums;
 
 /* Empties counts, as long as *word is what was `seen`. Once another thread has emptied them and
-   changed *word, others may count there again. Their counts are safe: emptying never leaves a count
-   as it was, so a swap that comes too late fails. */
+   changed *word, others may count there again. Emptying never leaves a count as it was, so a swap
+   that comes too late fails. */
 RETRY__WRAPS static void retry__window_empty(uint32_t *counts, uint32_t n, const uint32_t *word,
                                              uint32_t seen)
 {
@@ -4052,8 +4005,7 @@ static bool retry__breaker_probed(retry_breaker *breaker, retry__breaker_view vi
     return false;
 }
 
-/* The end of an attempt on a permit, `elapsed` ms after it was granted, with its RETRY__x outcome.
-   True: it opened or closed the breaker. */
+/* The end of an attempt `elapsed` ms after its permit. True: it opened or closed the breaker. */
 static bool retry__breaker_end(retry_breaker *breaker, uint16_t ticket, retry_ms elapsed,
                                uint8_t outcome, uint32_t now)
 {
@@ -4290,13 +4242,7 @@ static void retry__aimd_rise(retry_aimd *aimd, uint32_t in_use, retry_ms age, ui
         retry__swap(&aimd->retry__limit, after, before);
 }
 
-static bool retry__aimd_blames(const retry_failure *failure)
-{
-    return failure->throttle || failure->timeout || failure->code == 503 ||
-           (retry__traits(failure->reason) & RETRY__TRAIT_BLAMELESS) == 0;
-}
-
-/* Of retry__pause: the server asked for it. Its end is odd then, and else even. */
+/* Of retry__pause: the server asked for it. It is odd then, and else even. */
 #define RETRY__AIMD_HOLD UINT32_C(1)
 
 /* ms that a server may hold back all; 0: it may not. */
@@ -4307,14 +4253,9 @@ static retry_ms retry__aimd_hold(const retry_aimd *aimd)
 }
 
 /* ms that are left of a pause; none if it was never set, or is over. */
-RETRY__WRAPS static retry_ms retry__aimd_pause(const retry_aimd *aimd, uint32_t until, uint32_t now)
+static retry_ms retry__aimd_pause(const retry_aimd *aimd, uint32_t since, uint32_t now)
 {
-    retry_ms most = 1000;
-    if (until & RETRY__AIMD_HOLD) {
-        most = retry__aimd_hold(aimd);
-        most += (most >> 3) + 1;
-    }
-    return until != 0 && until - now <= most ? until - now : 0;
+    return since != 0 ? retry__left(since, retry__load(&aimd->retry__length), now) : 0;
 }
 
 static bool retry__aimd_at_min(const retry_aimd *aimd)
@@ -4332,26 +4273,29 @@ static retry_ms retry__aimd_paused(const retry_aimd *aimd, uint32_t now)
 }
 
 /* At the lowest limit all wait, for a time drawn from low to high, unless they do already. What the
-   server asks for comes before a pause of the limit's own. */
-RETRY__COLD RETRY__WRAPS void retry__aimd_rest(retry_aimd *aimd, uint32_t hold, retry_ms low,
-                                               retry_ms high, const retry_request *request,
-                                               uint32_t now)
+   server asks for comes before a shorter pause of the limit's own. */
+RETRY__COLD void retry__aimd_rest(retry_aimd *aimd, uint32_t hold, retry_ms low, retry_ms high,
+                                  const retry_request *request, uint32_t now)
 {
-    uint32_t seen = retry__load(&aimd->retry__pause), until;
+    uint32_t seen = retry__load(&aimd->retry__pause), since;
+    retry_ms left = retry__aimd_pause(aimd, seen, now);
+    retry_ms length = retry__pick(low, high, retry__draw(request->client));
     if (!retry__aimd_at_min(aimd) ||
-        ((seen & RETRY__AIMD_HOLD) >= hold && retry__aimd_pause(aimd, seen, now) != 0))
+        (left != 0 && ((seen & RETRY__AIMD_HOLD) >= hold || left >= length)))
         return;
-    until = retry__max(now + retry__pick(low, high, retry__draw(request->client)), 2);
-    retry__swap(&aimd->retry__pause, seen, (until & ~RETRY__AIMD_HOLD) | hold);
+    since = retry__max(now & ~RETRY__AIMD_HOLD, 2) | hold; /* a hold begins 1 ms late, or not */
+    if (retry__swap(&aimd->retry__pause, seen, since))
+        retry__store(&aimd->retry__length, length);
 }
 
 /* A server that refuses one after the other and says until when: all wait, and an eighth more at
-   random spreads a fleet's return. Then one tries. */
+   random spreads a fleet's return. Then one tries. 1 ms is what a header says that is 0, or past.
+ */
 static void retry__aimd_obey(retry_aimd *aimd, retry_ms after, const retry_request *request,
                              uint32_t now)
 {
     retry_ms hold = retry__min(after, retry__aimd_hold(aimd));
-    if (hold == 0 || after == UINT32_MAX)
+    if (hold <= 1 || after == UINT32_MAX)
         return;
     retry__store(&aimd->retry__limit, retry__aimd_within(aimd, 1));
     retry__aimd_rest(aimd, RETRY__AIMD_HOLD, hold, hold + (hold >> 3), request, now);
@@ -4367,6 +4311,7 @@ static void retry__aimd_report(const struct retry__event *event)
     const retry_request *request = &event->op->request;
     uint32_t row = retry__load(&aimd->retry__row);
     retry_ms age = retry__max(event->age, retry__min(aimd->cooldown, UINT32_C(1) << 30));
+    bool of_load;
     if (event->outcome == RETRY__IGNORED)
         return;
     if (event->good) {
@@ -4376,10 +4321,14 @@ static void retry__aimd_report(const struct retry__event *event)
                 retry__store(&aimd->retry__pause, 0);
         }
         retry__aimd_rise(aimd, retry__load(&event->gates->in_flight), age, event->now);
-    } else if (retry__aimd_blames(failure)) {
+        return;
+    }
+    of_load = failure->throttle || failure->timeout;
+    if (of_load || failure->code == 503 ||
+        (retry__traits(failure->reason) & RETRY__TRAIT_BLAMELESS) == 0) {
         while (row < UINT8_MAX && !retry__swap(&aimd->retry__row, row, row + 1))
             row = retry__load(&aimd->retry__row);
-        if (failure->throttle || failure->timeout || row >= 2)
+        if (of_load || row >= 2)
             retry__aimd_fall(aimd, age, event->now);
         if (failure->throttle && row >= 4) /* the fifth */
             retry__aimd_obey(aimd, failure->retry_after, request, event->now);
@@ -4439,8 +4388,8 @@ static bool retry__rate_counts(const retry_rate *rate)
             retry__load(&rate->retry__throttled)) != 0;
 }
 
-/* The limit; 0: none but `max`. If a half second is over, one thread ends it first and learns from
-   it. After 24 of them there is no limit in any case. */
+/* The limit; 0: none but `max`. Of a half second that is over one thread learns first. After 24 of
+   them there is no limit in any case. */
 RETRY__WRAPS static uint32_t retry__rate_limit(retry_rate *rate, uint32_t now)
 {
     uint32_t half = retry__load(&rate->retry__half), halves = 0;
@@ -4591,8 +4540,7 @@ static retry_ms retry__latency_bound(const retry_latency *latency, retry_ms ms)
 }
 
 /* An estimate is kept as a level, its logarithm to base 2, so that a step is a share of it. Between
-   the powers of 2 that is a straight line: nothing but shifts. 1 ms is one octave, 2 ms are two,
-   3 ms two and a half. */
+   powers of 2 it is a straight line. 1 ms is one octave, 2 ms are two, 3 ms two and a half. */
 #define RETRY__OCTAVE (UINT32_C(1) << 27)
 
 /* The level of 1 to 2^24 ms. */
@@ -4627,9 +4575,9 @@ static uint32_t retry__latency_haste(const retry__percentile *percentile, uint32
     return haste;
 }
 
-/* The estimate after a sample. It is the fastest of the first 12, so that a slow one leads
-   nowhere. Then it goes up by quantile / 32 of an octave, and down by (1 - quantile) / 32: it rests
-   where a share of `quantile` of the samples is not above it. */
+/* The estimate after a sample. It is the fastest of the first 12, so that a slow one leads nowhere.
+   Then it goes up by quantile / 32 of an octave, and down by (1 - quantile) / 32: it rests where a
+   share of `quantile` of the samples is not above it. */
 static uint32_t retry__latency_move(const retry__percentile *percentile, uint32_t estimate,
                                     retry_ms sample, bool late, uint32_t progress)
 {
@@ -4653,10 +4601,9 @@ static uint32_t retry__latency_advance(const retry__percentile *percentile, uint
                       RETRY__LATENCY_AT_REST - 15 * RETRY__LATENCY_LATE);
 }
 
-/* Learns from an attempt (one over 2^24 ms, 4.6 hours, counts as that). Only an answer tells how
-   long it takes; all else was given up by somebody at that age. It counts as longer if it had
-   reached the estimate; else, and before the first answer, nothing is learnt from it. A copy that
-   was never sent is no sample. */
+/* Learns from an attempt that was sent, 2^24 ms (4.6 hours) at most. One without an answer was
+   given up at its age: it counts as longer if it had reached the estimate; else, and before the
+   first answer, nothing is learnt from it. */
 static void retry__latency_report(const struct retry__event *event)
 {
     retry_latency *latency = (retry_latency *)event->gate;
@@ -4714,8 +4661,7 @@ enum {
 enum {
     RETRY__HEDGE_BEGIN,  /* the first copy was sent */
     RETRY__HEDGE_FAILED, /* a copy failed */
-    RETRY__HEDGE_NEXT    /* true: one was due, and *step is SEND if it was sent; else step->delay is
-                            what is left of the timer */
+    RETRY__HEDGE_NEXT    /* true: one was due; *step: SEND, or what is left of the timer */
 };
 
 static uint8_t retry__op_state(const retry_operation *op)
@@ -4840,23 +4786,25 @@ static uint32_t retry__timeout_cost(const retry_budget_options *options)
     return retry__or(options->timeout_cost, options->retry_cost);
 }
 
-/* Whether the budget holds less than two retries after timeouts, until something succeeds. Then
-   what it holds was not earned of late: a thousand such processes would send again what waits in
-   the server's queue. */
-static bool retry__spent(const retry_budget *budget)
+/* Whether the budget holds less than two retries after timeouts, or what has expired meanwhile: it
+   was not earned of late, and a thousand such processes would send again what waits in the server's
+   queue. */
+RETRY__QUICK bool retry__spent(const retry_budget *budget, retry_time now)
 {
     const retry_budget_options *options = &budget->options;
-    return options->refill_per_second == 0 &&
-           retry__subtract(retry__load(&budget->retry__held.balance), options->floor) >> 1 <
-               retry__timeout_cost(options);
+    uint32_t twice = retry__subtract(retry__load(&budget->retry__held.balance), options->floor);
+    if (options->refill_per_second == 0 && twice >> 1 < retry__timeout_cost(options))
+        return true;
+    if (options->expire == 0)
+        return options->capacity == 0;
+    return retry__passed(retry__load(&budget->retry__held.refilled), now) >= options->expire;
 }
 
 #define RETRY__PACE_ROUNDS UINT32_C(15) /* of retry__pace */
 #define RETRY__PACE_SLOWEST (UINT32_MAX >> 4)
 
-/* ms that a copy may take where cut_after is set. An attempt that is cut while the server is slow
-   is work done in vain, and sent again: so the time follows the answers, and doubles with each
-   round of time-outs. */
+/* ms that a copy may take with cut_after. To cut attempts while the server is slow is work in vain,
+   sent again: so the time follows the answers, and doubles with each round of time-outs. */
 RETRY__QUICK retry_ms retry__attempt_follows(const retry_request *request, const retry_gates *gates)
 {
     retry_ms timeout = retry__min(request->client->cut_after, request->timeout);
@@ -4878,7 +4826,7 @@ static retry_ms retry__attempt_timeout(const retry_request *request, retry_copy 
         left = retry__min(left, client->attempt_timeout);
     if (client->cut_after == 0)
         return left;
-    if (client->budget && retry__spent(client->budget)) {
+    if (client->budget && retry__spent(client->budget, copy->retry__sent)) {
         copy->retry__state |= RETRY__COPY_LONE;
         return left;
     }
@@ -4897,8 +4845,8 @@ static uint8_t retry__ask_gates(retry_operation *op, retry_copy *copy, retry_gat
     event.left = *delay;
     event.delay = 0;
     cause = gates->retry__drive(&event);
-    if (cause == RETRY_CAUSE_PACED &&
-        retry__subtract(event.left, event.delay) < retry__attempt_least(&op->request, gates)) {
+    if (cause == RETRY_CAUSE_PACED && retry__subtract(event.left, event.delay) <
+                                          retry__attempt_least(&op->request, event.gates)) {
         *delay = retry__max(*delay, event.delay);
         return RETRY_CAUSE_DEADLINE;
     }
@@ -5012,13 +4960,13 @@ static void retry__copy_failed(retry_operation *op, retry_copy *copy, const retr
     }
 }
 
-/* An attempt that none could follow: once the budget pays again it has the time of one from then
-   on. Returns when to look again. */
+/* An attempt that none could follow has the time of one from when the budget pays again. Returns
+   when to look again. */
 static retry_ms retry__lone(retry_operation *op, retry_copy *copy)
 {
     const retry_client *client = op->request.client;
     retry_ms more = retry__attempt_follows(&op->request, copy->retry__gates);
-    if (!client->budget || !retry__spent(client->budget)) {
+    if (!client->budget || !retry__spent(client->budget, op->retry__now)) {
         copy->retry__state &= (uint8_t)~RETRY__COPY_LONE;
         copy->retry__timeout =
             retry__min(copy->retry__timeout,
@@ -5150,6 +5098,7 @@ RETRY_API void retry_start(retry_operation *op, const retry_service *service, re
         retry__abandon(op);
     if (service && !service->budget.retry__account) {
         op->request.retry__state = RETRY_VERDICT_FAIL;
+        op->request.ambiguous = false;
         retry__over(op, retry__misuse(), 0);
         return;
     }
@@ -5269,8 +5218,7 @@ static uint8_t retry__gates_ask(struct retry__event *event)
     return RETRY_CAUSE_NONE;
 }
 
-/* How long answers take: a longer one at once, a shorter one by a quarter of the difference. An
-   answer ends the rounds. */
+/* How long answers take: up at once, down by a quarter of the difference. It ends the rounds. */
 static void retry__pace_answer(retry_gates *gates, retry_ms age)
 {
     uint32_t seen, next;
@@ -5300,6 +5248,8 @@ static bool retry__impatient(const struct retry__event *event)
     const retry_client *client = event->op->request.client;
     retry_ms most = retry__or(client->cut_after, client->attempt_timeout);
     retry_ms had = event->copy->retry__timeout, slow = retry__load(&event->gates->retry__pace) >> 4;
+    if (event->failure->reason != RETRY_REASON_ATTEMPT_TIMED_OUT && event->age < had)
+        return false; /* 504: somebody else's time */
     if (client->attempt_timeout != 0)
         most = retry__min(most, client->attempt_timeout);
     if (slow == 0)
@@ -5358,8 +5308,7 @@ static void retry__gates_add(retry_gates *gates, uint32_t index, void *gate,
         gates->retry__drive = retry__gates_drive;
 }
 
-/* The operation's first attempt may probe, and one with its whole time: any other may just have run
-   out of it. */
+/* The first attempt may probe, and one with its whole time; any other may just run out of time. */
 static uint8_t retry__ask_breaker(struct retry__event *event)
 {
     const retry_request *request = &event->op->request;
@@ -5372,9 +5321,7 @@ static uint8_t retry__ask_breaker(struct retry__event *event)
     return permit.granted ? RETRY_CAUSE_NONE : RETRY_CAUSE_CIRCUIT_OPEN;
 }
 
-/* Whether a copy lost to another after it was out for long, and its node answered nothing
- * meanwhile.
- */
+/* Whether a copy lost to another after a long time, with no answer of its node meanwhile. */
 static bool retry__silent(const struct retry__event *event)
 {
     const retry_gates *gates = event->gates;
@@ -5487,6 +5434,7 @@ RETRY_API void retry_gates_latency(retry_gates *gates, retry_latency *latency)
 typedef struct retry__nodes_answer {
     uint8_t cause; /* NONE: none was asked */
     retry_ms delay;
+    retry_gates *gates; /* whose answer it is */
 } retry__nodes_answer;
 
 /* Whether a node is asked last. */
@@ -5503,10 +5451,11 @@ static bool retry__set_apart(retry_operation *op, uint32_t node)
     return false;
 }
 
-/* A turn comes before a probe, what comes sooner before what comes later, and the first answer
-   before any other. */
-static void retry__nodes_hear(retry__nodes_answer *answer, uint8_t cause, retry_ms delay)
+/* A turn comes before a probe, the sooner before the later, and the first answer before others. */
+static void retry__nodes_hear(retry__nodes_answer *answer, uint8_t cause,
+                              const struct retry__event *event)
 {
+    retry_ms delay = event->delay;
     bool better = answer->cause == RETRY_CAUSE_NONE;
     if (cause == RETRY_CAUSE_PACED || cause == RETRY_CAUSE_CIRCUIT_OPEN) {
         if (cause == answer->cause)
@@ -5517,6 +5466,7 @@ static void retry__nodes_hear(retry__nodes_answer *answer, uint8_t cause, retry_
     if (better) {
         answer->cause = cause;
         answer->delay = delay;
+        answer->gates = event->gates;
     }
 }
 
@@ -5537,7 +5487,7 @@ static bool retry__node_asked(struct retry__event *event, uint32_t node,
         retry__gate_tell(event, &event->gates->retry__gates[RETRY__RATE]);
         event->op->request.retry__status &= (uint8_t)~RETRY__OP_KEPT;
     }
-    retry__nodes_hear(answer, cause, event->delay);
+    retry__nodes_hear(answer, cause, event);
     return false;
 }
 
@@ -5564,8 +5514,7 @@ static uint32_t retry__nodes_nth(retry_operation *op, bool apart, uint32_t index
     return node; /* the last needs no look */
 }
 
-/* Asks those that are set apart, or the others: the less busy of two at random, the other, and then
-   those that follow that. */
+/* Asks those set apart, or the others: the less busy of two at random, the other one, the rest. */
 static bool retry__nodes_round(struct retry__event *event, bool apart, retry__nodes_answer *answer)
 {
     retry_operation *op = event->op;
@@ -5591,39 +5540,36 @@ static bool retry__nodes_round(struct retry__event *event, bool apart, retry__no
     }
     if (retry__node_asked(event, first, answer))
         return true;
-    node = second;
-    do {
+    for (i = 0; i < nodes; i++) {
+        node = second + i < nodes ? second + i : second + i - nodes;
         if (node != first && retry__set_apart(op, node) == apart &&
             retry__node_asked(event, node, answer))
             return true;
-        node = node + 1 < nodes ? node + 1 : 0;
-    } while (node != second);
+    }
     return false;
 }
 
 static uint8_t retry__nodes_drive(struct retry__event *event)
 {
-    retry__nodes_answer answer = {RETRY_CAUSE_NONE, 0};
+    retry__nodes_answer answer = {RETRY_CAUSE_NONE, 0, NULL};
     if (event->kind != RETRY__ASK || event->op->request.client->nodes < 2)
         return retry__gates_drive(event);
     if (retry__nodes_round(event, false, &answer) || retry__nodes_round(event, true, &answer))
         return RETRY_CAUSE_NONE;
     event->delay = answer.delay;
+    event->gates = answer.gates;
     return answer.cause;
 }
 
 RETRY_API void retry_client_nodes(retry_client *client, retry_gates *gates, uint16_t count)
 {
-    uint32_t node = 0;
+    uint32_t node;
     if (!client)
         return;
     client->gates = gates;
     client->nodes = gates && count > 1 ? count : 0;
-    if (!gates)
-        return;
-    do {
+    for (node = 0; gates && node < retry__max(count, 1); node++)
         gates[node].retry__drive = retry__nodes_drive;
-    } while (++node < client->nodes);
 }
 
 /* ---- Hedging ------------------------------------------------------------------------------- */
@@ -5661,8 +5607,7 @@ static void retry__hedge_set(retry_hedge *hedge, retry_ms delay, retry_time now)
     hedge->retry__since = now;
 }
 
-/* ms from copy to copy. One that is fixed follows the server as the time of an attempt does: else
-   all are sent twice when it is slow. */
+/* ms from copy to copy. A fixed one follows a slow server, too: else all would be sent twice. */
 static retry_ms retry__hedge_delay(retry_operation *op)
 {
     retry_ms delay = op->retry__hedge->delay;
@@ -5696,10 +5641,8 @@ static bool retry__hedge_open(retry_operation *op, retry_ms later)
 static retry_copy *retry__hedge_free(retry_operation *op, uint32_t *number)
 {
     retry_copy *copy;
-    for (*number = 0; (copy = retry__copy_at(op, *number)) != NULL; ++*number) {
-        if (!retry__on_wire(copy))
-            break;
-    }
+    for (*number = 0; (copy = retry__copy_at(op, *number)) != NULL && retry__on_wire(copy);)
+        ++*number;
     return copy;
 }
 
@@ -5777,20 +5720,21 @@ static void retry__hedge_failed(retry_operation *op, const retry_failure *failur
         if (retry__cancel_copies(op, RETRY__RELEASE))
             request->ambiguous = true; /* who knows what the others have done */
         retry__decide_try(op);
-    } else if (order == UINT32_MAX) {
+        return;
+    }
+    if (order == UINT32_MAX) {
         hedge->retry__stopped = true;
         hedge->retry__follow = 0;
-        retry__hedge_rest(op);
     } else if ((traits & RETRY__TRAIT_UNSENT) != 0) {
         retry__hedge_refund(op);
-        retry__hedge_rest(op);
-    } else if (order != 0) {
-        retry__hedge_set(hedge, order, op->retry__now);
-        if (!retry__hedge_open(op, order))
-            retry__hedge_rest(op);
-    } else {
+    } else if (order == 0) {
         hedge->retry__follow++;
+    } else {
+        retry__hedge_set(hedge, order, op->retry__now);
+        if (retry__hedge_open(op, order))
+            return;
     }
+    retry__hedge_rest(op);
 }
 
 static bool retry__hedge_drive(retry_operation *op, uint8_t event, const retry_failure *failure,
@@ -5833,25 +5777,24 @@ RETRY_API void retry_hedge_copies(retry_operation *op, retry_hedge *hedge)
 
 /* ---- The recommended client ---------------------------------------------------------------- */
 
-static void retry__service_backoff(retry_backoff *backoff, retry_ms initial, retry_ms max)
-{
-    if (backoff->curve != RETRY_CURVE_EXPONENTIAL || backoff->initial != 0)
-        return;
-    backoff->min = retry__or(backoff->min, 1);
-    backoff->initial = initial;
-    backoff->max = retry__or(backoff->max, max);
-}
-
-/* What is throttled waits no less than what fails. */
+/* A backoff whose initial is 0 has the service's; what is throttled waits no less than what fails.
+ */
 static void retry__service_policy(retry_policy *policy)
 {
-    retry_backoff *backoff = &policy->backoff;
+    retry_backoff *usual = &policy->backoff, *throttled = &policy->throttle_backoff;
     if (policy->base.retry_after)
         return;
     policy->base.retry_after = retry_policy_after;
-    retry__service_backoff(backoff, 100, 5000);
-    retry__service_backoff(&policy->throttle_backoff, backoff->initial,
-                           retry__max(backoff->max, 10000));
+    if (usual->curve == RETRY_CURVE_EXPONENTIAL && usual->initial == 0) {
+        usual->min = retry__or(usual->min, 1);
+        usual->initial = 100;
+        usual->max = retry__or(usual->max, 5000);
+    }
+    if (throttled->curve == RETRY_CURVE_EXPONENTIAL && throttled->initial == 0) {
+        *throttled = *usual;
+        if (throttled->max != 0)
+            throttled->max = retry__max(throttled->max, 10000);
+    }
 }
 
 static void retry__service_budget(retry_budget *budget, uint32_t max, retry_time now)
@@ -6289,8 +6232,7 @@ static uint32_t retry__parse_preset(retry__scan *text, const retry__language *la
     return preset;
 }
 
-/* Sets fields of a struct by the keys and values in the text; at[key] is then where its value
-   begins. What is wrong begins the text. */
+/* Sets fields by keys; at[key] is where its value begins. What is wrong then begins the text. */
 static const char *retry__parse_fields(retry__scan *text, const retry__language *language,
                                        const char **at, void *into)
 {
@@ -6354,7 +6296,7 @@ static const char *retry__policy_sense(const retry_policy *policy, const char *c
         return "min above max";
     *where = retry__later(at[RETRY__AT_INITIAL], at[RETRY__AT_MAX]);
     if (backoff->initial > max)
-        return given ? "initial above max" : "initial above max: set max=, too";
+        return "initial above max";
     *where = retry__later(at[RETRY__AT_THROTTLED], at[RETRY__AT_MAX]);
     if (at[RETRY__AT_THROTTLED] && throttled_max != 0 && throttled > throttled_max)
         return given ? "throttled above max" : "throttled above max: set max=, too";
@@ -6412,6 +6354,8 @@ RETRY_API bool retry_parse_policy(retry_policy *policy, const char *text, size_t
         parsed.backoff.table = retry__controlled;
         parsed.backoff.table_length = 6;
     }
+    if (!at[RETRY__AT_MAX] && parsed.backoff.max != 0) /* the preset's is for its own initial */
+        parsed.backoff.max = retry__max(parsed.backoff.max, parsed.backoff.initial);
     throttled = parsed.throttle_backoff.initial;
     if (throttled != 0) { /* all else is as after other failures */
         parsed.throttle_backoff = parsed.backoff;

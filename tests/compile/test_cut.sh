@@ -132,7 +132,7 @@ delay 60 core/test_delay
 backoff 420 core/test_backoff
 retry-after 360 core/test_retry_after
 connection 680 core/test_connection
-breaker 900 gates/test_breaker retry_classify_errno retry_classify_stage
+breaker 910 gates/test_breaker retry_classify_errno retry_classify_stage retry_classify_grpc
 END
 mkdir "$work/own"
 while read -r part most_lines test more; do

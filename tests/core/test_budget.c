@@ -3,6 +3,7 @@
 #define RETRY_IMPLEMENTATION
 #include "../../retry.h"
 #include "../support/check.h"
+#include "../support/reasons.h"
 
 #include <float.h>
 
@@ -978,11 +979,7 @@ static retry_failure unsent_failure(size_t row)
 /* By its reason alone. */
 static bool is_unsent(retry_reason reason)
 {
-    size_t i;
-    for (i = 0; i < CHECK_COUNT(unsent); i++)
-        if (!unsent[i].unsent && unsent[i].reason == reason)
-            return true;
-    return reason == RETRY_REASON_CLIENT_THROTTLED;
+    return reason < RETRY_REASON_COUNT && (reason_row_of(reason).budget & REASON_BACK) != 0;
 }
 
 /* No load came of the attempt: a retry of it is free. */

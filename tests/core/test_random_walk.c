@@ -3,6 +3,7 @@
 #define RETRY_IMPLEMENTATION
 #include "../../retry.h"
 #include "../support/check.h"
+#include "../support/reasons.h"
 
 #include <limits.h>
 
@@ -266,11 +267,8 @@ static bool is_charged(const retry_failure *failure, const retry_decision *decis
 
 static bool is_unsent(const retry_failure *failure)
 {
-    return failure->unsent || failure->reason == RETRY_REASON_SOCKET_NOT_AVAILABLE ||
-           failure->reason == RETRY_REASON_SERVICE_NOT_AVAILABLE ||
-           failure->reason == RETRY_REASON_NODE_NOT_AVAILABLE ||
-           failure->reason == RETRY_REASON_CIRCUIT_BREAKER_OPEN ||
-           failure->reason == RETRY_REASON_CLIENT_THROTTLED;
+    return failure->unsent || (failure->reason < RETRY_REASON_COUNT &&
+                               (reason_row_of(failure->reason).budget & REASON_BACK) != 0);
 }
 
 /* Contention, and what never reached the server. */

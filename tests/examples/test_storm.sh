@@ -239,7 +239,7 @@ while read -r column name; do
     share=$(awk -F '\t' -v name="$name" '$2 == name { print $3; exit }' "$work/data/failed.tsv")
     check "README: the picture at the top: $name" \
         below "$(sed -n "${column}p" "$work/pictured" | awk -v share="$share" '
-            { off = $1 - share; print off < 0 ? -off : off }')" 3
+            { off = $1 - share; print off < 0 ? -off : off }')" 4
 done <<COLUMNS
 1 no retry
 2 best effort

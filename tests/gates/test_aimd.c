@@ -70,7 +70,7 @@ static void test_null(void)
 
 static void test_size(void)
 {
-    CHECK_RANGE(1, 44, sizeof(retry_aimd));
+    CHECK_RANGE(1, 48, sizeof(retry_aimd));
 }
 
 /* Zeroed: 2, 1, 1, a half, and no cooldown: an attempt that began at the last change or before it
@@ -536,7 +536,10 @@ static void test_pause_and_clocks(void)
                 now = check_before(now, 1000);
                 check_row("from %lu, by %lu", (unsigned long)starts[i], (unsigned long)moves[j]);
                 CHECK_RANGE(499, 1000, paused(&aimd, now));
-                CHECK_EQUAL(0, paused(&aimd, check_after(now, moves[j])));
+                if (moves[j] >= (retry_time)-32768) /* another thread's clock */
+                    CHECK_RANGE(499, 1000, paused(&aimd, check_after(now, moves[j])));
+                else
+                    CHECK_EQUAL(0, paused(&aimd, check_after(now, moves[j])));
             }
         }
     }
@@ -591,9 +594,10 @@ static void test_hold_by_whom(void)
         retry_ms after;
         bool holds;
     } rows[] = {
-        {429, 1, true},  {429, 0, false}, {429, UINT32_MAX, false}, {429, UINT32_MAX - 1, true},
-        {503, 1, true},  {503, 0, false}, {529, 1, true},           {403, 1, true},
-        {500, 1, false}, {404, 0, false}, {408, 1, false}};
+        {429, 2, true},  {429, 0, false}, {429, UINT32_MAX, false}, {429, UINT32_MAX - 1, true},
+        {503, 2, true},  {503, 0, false}, {529, 2, true},           {403, 2, true},
+        {500, 2, false}, {404, 0, false}, {408, 2, false},          {429, 1, false}, /* "0" */
+        {503, 1, false}};
     size_t i;
     for (i = 0; i < CHECK_COUNT(rows); i++) {
         retry_aimd aimd = aimd_of(65536);
@@ -621,7 +625,7 @@ static void test_hold_max(void)
     static const struct {
         retry_ms max, after, least, most;
     } rows[] = {
-        {0, 1, 1, 1},
+        {0, 1, 0, 0}, /* a header that says 0, or an instant that is past */
         {0, 800, 800, 900},
         {0, 2000, 2000, 2250},
         {0, 30000, 2000, 2250},
@@ -753,7 +757,8 @@ static void test_hold_and_clocks(void)
         CHECK_EQUAL(0, paused(&aimd, check_after(starts[i], DAY)));
         for (j = 0; j < CHECK_COUNT(back); j++)
             CHECK_RANGE(0, 2251, paused(&aimd, check_before(starts[i], back[j])));
-        CHECK_EQUAL(0, paused(&aimd, check_before(starts[i], 2000)));
+        CHECK_RANGE(1499, 1503, paused(&aimd, check_before(starts[i], 32000)));
+        CHECK_EQUAL(0, paused(&aimd, check_before(starts[i], 40000)));
     }
 }
 

@@ -466,6 +466,10 @@ static void test_what_says_nothing(void)
         {"timeout while connecting", check_failure_of(own), SICK},
         {"a gate's, timeout", check_failure_of(RETRY_REASON_CLIENT_THROTTLED), IGNORED},
         {"its breaker's, timeout", check_failure_of(RETRY_REASON_CIRCUIT_BREAKER_OPEN), IGNORED},
+        {"unsent, throttled", check_failure_of(own), IGNORED}, /* a quota of the application's */
+        {"not reached, throttled", check_failure_of(RETRY_REASON_NODE_NOT_AVAILABLE), SICK},
+        {"gRPC's RESOURCE_EXHAUSTED", retry_classify_grpc(8), ANSWERED}, /* a quota */
+        {"a server's, throttled", check_failure_of(RETRY_REASON_SERVER_ERROR), SICK},
     };
     size_t i, first = 17;
     told[first].failure.throttle = true;
@@ -476,6 +480,9 @@ static void test_what_says_nothing(void)
     told[first + 5].failure.safety = RETRY_SAFETY_YES;
     told[first + 6].failure.unsent = told[first + 6].failure.timeout = true;
     told[first + 7].failure.timeout = told[first + 8].failure.timeout = true;
+    told[first + 9].failure.unsent = told[first + 9].failure.throttle = true;
+    told[first + 10].failure.throttle = told[first + 12].failure.throttle = true;
+    told[first + 12].failure.fault = RETRY_FAULT_SERVER;
     for (i = 0; i < CHECK_COUNT(told); i++) {
         check_row("%s", told[i].what);
         check_outcome(&told[i].failure, told[i].outcome);

@@ -2180,7 +2180,8 @@ static void test_hold_and_deadline(void)
             CHECK_WAIT(PACED, step);
             CHECK_RANGE(rows[i].wait, rows[i].wait + 1, step.delay);
             retry_skip_wait(&op, START + 1); /* the network is not what it waits for */
-            CHECK_EQUAL(step.delay - 1, CHECK_WAIT(PACED, retry_next(&op, START + 1)).delay);
+            CHECK_RANGE(step.delay - 1, step.delay,
+                        CHECK_WAIT(PACED, retry_next(&op, START + 1)).delay);
             CHECK_SEND(retry_next(&op, START + step.delay + 1));
         } else {
             CHECK_SEND(step);

@@ -629,9 +629,15 @@ static void test_failures(void)
             check_row("%s after %lu", retry_reason_name((retry_reason)reason),
                       (unsigned long)ages[i]);
             check_failure(&failure, ages[i], what);
-            if (reason == RETRY_REASON_NONE)
-                what = ANSWER; /* with more it says something */
-            failure.throttle = true;
+            failure.throttle =
+                true; /* a quota is an answer, but of a server that says it is sick */
+            failure.fault = RETRY_FAULT_SERVER;
+            check_failure(&failure, ages[i], reason == RETRY_REASON_NONE ? (unsigned)ANSWER : what);
+            failure.fault = RETRY_FAULT_OTHER;
+            if (reason == RETRY_REASON_NONE ||
+                (what == GIVEN_UP &&
+                 (reason_row_of((retry_reason)reason).budget & REASON_BACK) == 0))
+                what = ANSWER;
             check_failure(&failure, ages[i], what);
             failure.timeout = true;
             check_failure(&failure, ages[i], what == ANSWER ? (unsigned)GIVEN_UP : what);

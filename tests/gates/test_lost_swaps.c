@@ -128,6 +128,39 @@ static void test_budget_refill(void)
     }
 }
 
+/* So does what comes in below a base: 1,000 of the 8,000 that are missing. */
+static void test_budget_base(void)
+{
+    retry_budget_options options = {20000, 9000, 0, 0, 0, 0, 0, 0, false, false, 1000, 1000};
+    unsigned after;
+    for (after = 0; after < 3; after++) {
+        check_row("swap %u", after);
+        start_budgets(&options);
+        CHECK(retry_budget_withdraw(&budget, 8000, 100));
+        between(withdraw, after);
+        CHECK(retry_budget_withdraw(&budget, 0, 1100));
+        CHECK(!contend.swap);
+        CHECK_EQUAL(1000, retry_budget_balance(&budget));
+    }
+}
+
+static void deposit(void)
+{
+    retry_budget_deposit(&budget, 5000);
+}
+
+/* What another deposits beyond the base meanwhile is not taken for a base that is full. */
+static void test_budget_base_and_deposit(void)
+{
+    retry_budget_options options = {20000, 2000, 0, 0, 0, 0, 0, 0, false, false, 1000, 1000};
+    start_budgets(&options);
+    CHECK(retry_budget_withdraw(&budget, 2000, 100));
+    between(deposit, 2); /* the claim, the fraction, the balance */
+    CHECK(retry_budget_withdraw(&budget, 0, 1100));
+    CHECK(!contend.swap);
+    CHECK_EQUAL(5000, retry_budget_balance(&budget));
+}
+
 /* Tokens expire once, and no withdrawal is lost: of 50 beyond the first one a 2.718th is left, or
    of the 49 that another leaves. */
 static void test_budget_expires(void)
@@ -869,6 +902,8 @@ int main(void)
     RUN(test_budget_withdrawal);
     RUN(test_budget_charge);
     RUN(test_budget_refill);
+    RUN(test_budget_base);
+    RUN(test_budget_base_and_deposit);
     RUN(test_budget_expires);
     RUN(test_budget_fraction);
     RUN(test_rate_tokens);

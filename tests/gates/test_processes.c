@@ -251,6 +251,42 @@ static void test_budget(void)
     }
 }
 
+/* One base for all: it comes in once, however many processes see the time pass, and is there again
+   for whoever comes after those that died. The contract of 4.0, section 5. */
+static void test_base(void)
+{
+    static const uint32_t bases[] = {RETRY_PER_SECOND(0.05), RETRY_PER_SECOND(40)};
+    size_t i;
+    uint32_t n;
+    for (i = 0; i < CHECK_COUNT(bases); i++) {
+        retry_budget_options options = RETRY_BUDGET_BEST_EFFORT(1);
+        uint64_t in;
+        check_row("base of %lu", (unsigned long)bases[i]);
+        memset(tally, 0, sizeof *tally);
+        options.base_per_second = bases[i];
+        options.success_deposit = 0; /* so that all of it is the base's */
+        retry_budget_init(&shared->budget, &options, 0);
+        start_all(use_budget);
+        for (n = 0; n < 5 * KILLS; n++) {
+            let_work(1 + check_random() % 250);
+            if (n % 5 == 0)
+                kill_one();
+            set(&tally->now, get(&tally->now) + check_random() % 400);
+        }
+        stop_all();
+        in = 1000 + (uint64_t)get(&tally->now) * bases[i] / 1000;
+        CHECK_RANGE(4, in / 250,
+                    get(&tally->retries) + retry_budget_balance(&shared->budget) / 250);
+        if (bases[i] != RETRY_PER_SECOND(0.05))
+            CHECK_RANGE(50, UINT32_MAX, get(&tally->retries));
+        /* Who comes after them, 20 s later, has a base, and no more. */
+        set(&tally->now, get(&tally->now) + 20000);
+        CHECK(!retry_budget_withdraw(&shared->budget, 1001, get(&tally->now)));
+        CHECK(retry_budget_withdraw(&shared->budget, 1000, get(&tally->now)));
+        CHECK(!retry_budget_withdraw(&shared->budget, 1, get(&tally->now)));
+    }
+}
+
 /* ---- the breaker --------------------------------------------------------------------------- */
 
 /* One attempt, if the breaker grants it. While the test is probing it is silent. */
@@ -501,6 +537,7 @@ int main(void)
     tally = (struct tally *)map(sizeof *tally);
     parent = getpid();
     RUN(test_budget);
+    RUN(test_base);
     RUN(test_breaker);
     RUN(test_breaker_counts);
     RUN(test_throttle);

@@ -318,6 +318,39 @@ static void test_a_bucket_that_expires_is_handed_on(void)
     CHECK_EQUAL(COST, retry_budget_balance(client->budget));
 }
 
+/* A service's budget for each name: the base is there at first and comes back by itself, 0.05
+   tokens a second, up to itself: then the slot is as good as new. Contract of 4.0, section 5. */
+static void test_a_base_is_handed_on(void)
+{
+    static const retry_budget_options best_effort = RETRY_BUDGET_BEST_EFFORT(1);
+    static const struct {
+        uint32_t spent;
+        retry_ms back;
+    } rows[] = {{RETRY_TOKENS(0.25), 5000}, {RETRY_TOKENS(0.5), 10000}, {RETRY_TOKENS(1), 20000}};
+    size_t i;
+    for (i = 0; i < CHECK_COUNT(rows); i++) {
+        retry_ms early;
+        for (early = 0; early <= 20; early += 20) {
+            retry_time later = check_after(START, rows[i].back - early);
+            retry_scopes scopes = table_of(1);
+            const retry_client *client;
+            scopes.options = best_effort;
+            scopes.forget = UINT32_MAX;
+            check_row("%lu spent, %lu ms early", (unsigned long)rows[i].spent,
+                      (unsigned long)early);
+            client = look_up(&scopes, "a", START);
+            CHECK_EQUAL(RETRY_TOKENS(1), retry_budget_balance(client->budget));
+            CHECK(retry_budget_withdraw(client->budget, rows[i].spent, START));
+            CHECK(look_up(&scopes, "b", later) == (early != 0 ? &scopes.client : client));
+            CHECK_EQUAL(RETRY_TOKENS(1) - early / 20, retry_budget_balance(client->budget));
+            later = check_after(START, 1000000); /* no further */
+            CHECK(look_up(&scopes, "a", later) == client);
+            CHECK(!retry_budget_withdraw(client->budget, RETRY_TOKENS(1) + 1, later));
+            CHECK_EQUAL(RETRY_TOKENS(1), retry_budget_balance(client->budget));
+        }
+    }
+}
+
 /* A bucket begins to be refilled when its slot is first used. */
 static void test_the_refill_begins_with_the_slot(void)
 {
@@ -683,6 +716,7 @@ int main(void)
     RUN(test_the_first_full_bucket_is_handed_on);
     RUN(test_a_refilled_bucket_is_handed_on);
     RUN(test_a_bucket_that_expires_is_handed_on);
+    RUN(test_a_base_is_handed_on);
     RUN(test_the_refill_begins_with_the_slot);
     RUN(test_every_slot_is_handed_on);
     RUN(test_a_kept_client_goes_on);

@@ -379,6 +379,9 @@ NAIVE_API bool naive_policy(retry_policy *policy, const char *text, size_t lengt
     retry_policy built = best_effort;
     if (!naive_words(&rules, &built, text, length, &seen, offset))
         return false;
+    if (seen.values[NAIVE_MAX] == 0 && built.backoff.max != 0 &&
+        built.backoff.initial > built.backoff.max)
+        built.backoff.max = built.backoff.initial;
     if (built.throttle_backoff.initial != 0) { /* all else as for other attempts, but the cap of */
         const retry_ms initial = built.throttle_backoff.initial; /* best effort, said or not */
         const bool own = built.throttle_backoff.max == 10000 && built.backoff.max == 500;
