@@ -30,7 +30,7 @@ static const http_step script[] = {
     {"GET", "/stall", FRONT, true, "is silent once"},
     {"POST", "/stall", FRONT, false, "is silent once"},
     {"GET", "/busy", FRONT, true, "503, Retry-After: 1"},
-    {"POST", "/busy", FRONT, true, "503, Retry-After: 1"},
+    {"POST", "/busy", FRONT, false, "503, Retry-After: 1"},
     {"POST", "/drop", FRONT, false, "503, then resets"},
     {"GET", "/until", FRONT, true, "503, until <date>"},
     {"GET", "/closed", FRONT, false, "503, for an hour"},

@@ -10,18 +10,18 @@ rows() {
 nothing is shared                                |  285 | operation
 a budget                                         |  405 | operation budget | operation
 a service: a budget and the AIMD limit           |  685 | operation service | operation budget
-a service, circuit breaker                       |  842 | operation service breaker | operation service
-a service, client-side throttle                  |  825 | operation service throttle | operation service
+a service, circuit breaker                       |  858 | operation service breaker | operation service
+a service, client-side throttle                  |  829 | operation service throttle | operation service
 a service, rate                                  |  784 | operation service rate | operation service
 a service, rate under a limit                    | 1011 | operation service paced | operation service
 a service, latency                               |  803 | operation service latency | operation service
 a service, all of these                          | 1200 | operation service breaker throttle rate latency | operation service
-a budget, four nodes with a limit each           |  879 | operation nodes | operation budget
+a budget, four nodes with a limit each           |  898 | operation nodes | operation budget
 a service, event loop                            |  814 | operation service loop | operation service
-a service, event loop, hedge sends no copy       | 1105 | operation service hedge | operation service loop
-a service, event loop, hedge sends a copy        | 2225 | operation service copy | operation service hedge
+a service, event loop, hedge sends no copy       | 1120 | operation service hedge | operation service loop
+a service, event loop, hedge sends a copy        | 2245 | operation service copy | operation service hedge
 one retry, nothing is shared                     |  809 | operation retry | operation
-one retry, a service                             | 1764 | operation service retry | operation service
+one retry, a service                             | 1830 | operation service retry | operation service
 scope: look up a name of 18 bytes                |  180 | scopes first
 policy from a text of 49 bytes                   | 2730 | from_text policy
 END

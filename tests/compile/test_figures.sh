@@ -124,7 +124,6 @@ says README.md "operation, and " "$(near operation "$service")" " instructions" 
 count() { sed -n "s/^$1  *\([0-9]*\) of .* \([0-9]*\) POST sent twice/\\$2/p" "$work/http"; }
 says README.md "\`make http\` sends " "$(sed -n 's/^retry.h .* of \([0-9]*\) done.*/\1/p' "$work/http")" " requests"
 check "retry.h does what can be done" shows http "^kept  *Every request that can be done was done"
-says README.md "of which " "$(count retry.h 1)" " can succeed"
 says README.md "| curl " "$(sed -n 's/^The curls are curl \([0-9]*[.][0-9]*\).*/\1/p' "$work/http")" ","
 did() { # ROW CLIENT
     cell README.md "$1" 2 "$(count "$2" 1)"

@@ -121,7 +121,7 @@ static retry_connection connection;
 uint32_t work(uint32_t n, uint32_t now)
 {
     if (n == 0)
-        return retry_connection_begin(&connection, retry_random(NULL), now);
+        return retry_connection_begin(&connection, now);
     if (n == 1)
         retry_connection_established(&connection, now);
     return retry_connection_failed(&connection, now);
