@@ -141,7 +141,7 @@ programs = $(addprefix $(BUILD)/,$(filter $(filter-out $(WITHOUT),$(TESTS)),$(ba
 UNITS = $(foreach folder,$(if $(JSMN),errmap) core gates,$(folder): $(call programs,tests/$(folder)/test_*.c)) \
 	compile: $(if $(filter test_link,$(filter-out $(WITHOUT),$(TESTS))),$(BUILD)/test_link)
 
-test: ## 1 | 45 s | build and run the tests (SUBJECT=aimd: those of it)
+test: ## 1 | 45 s | build and run the tests (SUBJECT=aimd: some)
 	@sh tests/tools/deps.sh $(PACKAGES_$@) || true
 	@$(ALIVE) $(MAKE) --no-print-directory $(PARALLEL) run-tests
 
@@ -160,7 +160,7 @@ $(SERVED):
 	@$(MAKE) -s $(BUILD)/$@
 	@sh tests/examples/$@.sh $(BUILD)/$@
 
-recipes: ## 1 | 2 min | all recipes, while servers fail (RECIPES= RENEW=1)
+recipes: ## 1 | 2 min | all recipes, servers fail (RECIPES= RENEW=1)
 	$(need)
 	@$(MAKE) -s $(addprefix $(BUILD)/recipes/,$(RECIPES))
 	@for name in $(RECIPES); do \
@@ -273,7 +273,7 @@ cut: | $(BUILD) ## 2 |  | a header of some parts (PARTS= PREFIX= OUT=)
 	@if command -v clang-format > /dev/null; then clang-format -i --style=file:$(BUILD)/cut.format "$(OUT)"; \
 		else echo "$(OUT) is as long as its names make it: clang-format is missing"; fi
 
-check: ## 4 | 30 s | the test programs, built as CC= STD= OPT= DEFINES= say
+check: ## 4 | 30 s | the test programs: CC= STD= OPT= DEFINES=
 	$(need)
 	@$(MAKE) -s $(PARALLEL) $(filter $(BUILD)/%,$(UNITS))
 	@sh tests/tools/run.sh $(UNITS)
@@ -377,7 +377,7 @@ prove: ## 5 | 1 h | the arithmetic, by Frama-C (MACHDEPS=x86_64)
 	$(need)
 	@$(ALIVE) sh tests/verify/prove.sh $(BUILD)
 
-mutants: ## 4 | 1 min | changes that no test notices (FUNCTION=, SECTION=)
+mutants: ## 4 | 1 min | changes no test notices (FUNCTION= SECTION=)
 	$(need)
 	@FUNCTION="$(FUNCTION)" SECTION="$(SECTION)" $(ALIVE) python3 tests/verify/mutants.py $(BUILD)/mutants \
 		$(filter-out $(APART) test_clock,$(TESTS))
