@@ -661,6 +661,43 @@ static void test_time_of_the_last_copy(void)
     }
 }
 
+/* What a budget holds that nobody asked for as long as its tokens last was not earned of late; the
+   next success, or a retry, says how much is left of it. A clock that is behind says nothing. */
+static void test_time_of_a_copy_after_a_rest(void)
+{
+    static const struct {
+        retry_ms expire, rest, wanted, then;
+    } rows[] = {
+        {10000, 9999, 100, 100},
+        {10000, 10000, LEFT, 100},
+        {10000, 86400000, LEFT, LEFT},
+        {10000, 0 - 5u, 100, 100},
+        {10000, 0 - 32768u, 100, 100},
+        {1, 0, 100, 100},
+        {1, 1, LEFT, 100},
+        {0, 86400000, 100, 100},
+        {3600000, 3599999, 100, 100},
+        {3600000, 3600000, LEFT, 100},
+    };
+    static const retry_budget_options best_effort = RETRY_BUDGET_BEST_EFFORT(5);
+    size_t i;
+    for (i = 0; i < CHECK_COUNT(rows); i++) {
+        retry_time now = at(0) + rows[i].rest;
+        check_row("row %u", (unsigned)i);
+        set_up();
+        retry_budget_init(&budget, &best_effort, at(0));
+        budget.options.expire = rows[i].expire;
+        retry_budget_deposit(&budget, RETRY_TOKENS(99));
+        client.cut_after = 100;
+        retry_start(&op, NULL, now);
+        CHECK_EQUAL(rows[i].wanted, retry_next(&op, now).timeout);
+        retry_ended(&op, 0, NULL, now);
+        CHECK_EQUAL(RETRY_VERDICT_SUCCESS, retry_next(&op, now).verdict);
+        retry_start(&op, NULL, now);
+        CHECK_EQUAL(rows[i].then, retry_next(&op, now).timeout);
+    }
+}
+
 /* A copy that few could follow has the time of any other from the moment that they can: it is
    looked after that often. */
 static void test_time_of_a_lone_copy(void)
@@ -1593,6 +1630,7 @@ int main(void)
     RUN(test_time_of_a_copy);
     RUN(test_no_rounds_without_gates);
     RUN(test_time_of_the_last_copy);
+    RUN(test_time_of_a_copy_after_a_rest);
     RUN(test_time_of_a_lone_copy);
     RUN(test_ends_of_no_copy);
     RUN(test_double_ends);

@@ -649,12 +649,13 @@ static void test_hold_max(void)
     }
 }
 
-/* Not even a pause of the limit's own, which is less than what the server asks for, keeps it from
+/* Not even a pause of the limit's own that is shorter than what the server asks for keeps it from
    that; and while it lasts nothing makes it longer. */
 static void test_hold_is_not_prolonged(void)
 {
     static const char *const more[] = {"4", "u", "t", "3", "44444", "uuuuu", "c5"};
     retry_aimd aimd;
+    retry_ms own;
     size_t i;
     aimd = aimd_of(1);
     for (i = 0; i < 4; i++)
@@ -662,6 +663,14 @@ static void test_hold_is_not_prolonged(void)
     CHECK_RANGE(399, 801, paused(&aimd, 8000));
     refuse(&aimd, "", 1500, 0, 8000);
     CHECK_HELD(1500u, &aimd, 8000);
+    aimd = aimd_of(1); /* but one that is longer stays */
+    for (i = 0; i < 4; i++)
+        event(&aimd, 'u', 5000 + 1000 * (retry_time)i);
+    own = paused(&aimd, 8000);
+    refuse(&aimd, "", 300, 0, 8000);
+    CHECK_EQUAL(own, paused(&aimd, 8000));
+    refuse(&aimd, "", 300, 0, check_after(8000, own - 200));
+    CHECK_HELD(300u, &aimd, check_after(8000, own - 200));
     for (i = 0; i < CHECK_COUNT(more); i++) {
         aimd = aimd_of(65536);
         refuse(&aimd, "4444", 1500, 0, 5000);

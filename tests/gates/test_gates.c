@@ -1414,13 +1414,16 @@ static void test_impatient(void)
                  {RETRY_REASON_ATTEMPT_TIMED_OUT, false, true},
                  {RETRY_REASON_SOCKET_CLOSED_WHILE_IN_FLIGHT, false, false},
                  {RETRY_REASON_SOCKET_NOT_AVAILABLE, false, false},
-                 {RETRY_REASON_SERVER_ERROR, false, false}};
+                 {RETRY_REASON_SERVER_ERROR, false, false},
+                 {RETRY_REASON_SERVER_ERROR, true, false}, /* 504: somebody else's time */
+                 {RETRY_REASON_SERVER_ERROR, true, true}}; /* as its own was over */
     size_t i, k;
     for (i = 0; i < CHECK_COUNT(rows); i++) {
         for (k = 0; k < CHECK_COUNT(kinds); k++) {
             retry_failure failure = check_failure_of(kinds[k].reason);
             bool told_gates = rows[i].evidence || !kinds[k].out_of_time;
             uint32_t before = rows[i].slow != 0;
+            retry_time now = START;
             check_row("row %u, kind %u", (unsigned)i, (unsigned)k);
             set_up(rows[i].had, rows[i].cut_after);
             client.attempt_timeout = rows[i].attempt_timeout;
@@ -1432,11 +1435,13 @@ static void test_impatient(void)
             if (rows[i].slow != 0)
                 other_ends(NULL, rows[i].slow, START);
             CHECK_EQUAL(rows[i].had, CHECK_SEND(retry_next(&op, START)).timeout);
-            retry_ended(&op, 0, &failure, START); /* its time is not over */
+            if (kinds[k].reason == RETRY_REASON_SERVER_ERROR && kinds[k].out_of_time)
+                now += rows[i].had;
+            retry_ended(&op, 0, &failure, now); /* else its time is not over */
             CHECK_EQUAL(told_gates && kinds[k].timeout ? 4 : 8, retry_aimd_limit(&aimd));
             CHECK_EQUAL(told_gates ? RETRY_BREAKER_OPEN : RETRY_BREAKER_CLOSED,
-                        retry_breaker_state(&breaker, START));
-            CHECK_EQUAL(before + told_gates, retry_breaker_get(&breaker, START).reports);
+                        retry_breaker_state(&breaker, now));
+            CHECK_EQUAL(before + told_gates, retry_breaker_get(&breaker, now).reports);
             CHECK_EQUAL(0, gates.in_flight);
         }
     }
