@@ -86,7 +86,7 @@ full_jitter='static const retry_backoff backoff = {.jitter = RETRY_JITTER_FULL, 
 printf '%s\n' "$head" "$full_jitter" > "$dir/delay.c"
 printf '%s\n' "$static" "$full_jitter" > "$dir/static.c"
 row 650 "a delay, full jitter, random bits of your own" delay.c
-row 45 "the same of a constant backoff (RETRY_STATIC)" static.c
+row 62 "the same of a constant backoff (RETRY_STATIC)" static.c
 cat > "$dir/hand.c" << 'END'
 #include <stdint.h>
 uint32_t work(uint32_t n, uint32_t x);
@@ -149,5 +149,5 @@ uint32_t work(uint32_t n, uint32_t now)
     return step.delay;
 }
 END
-row 7400 "an operation of the recommended client" operation.c
+row 8130 "an operation of the recommended client" operation.c
 [ -z "${STRICT:-}" ] || exit $bad
