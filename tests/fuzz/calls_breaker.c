@@ -187,6 +187,13 @@ static bool says_nothing(const retry_failure *failure)
            failure->code == 0 && !failure->timeout && !failure->throttle;
 }
 
+static bool reached_nobody(const retry_failure *failure)
+{
+    return failure->unsent || failure->reason == RETRY_REASON_SOCKET_NOT_AVAILABLE ||
+           failure->reason == RETRY_REASON_SERVICE_NOT_AVAILABLE ||
+           failure->reason == RETRY_REASON_NODE_NOT_AVAILABLE;
+}
+
 /* A failure, and what it counts for; *failure is NULL of one that worked. */
 static int hostile_outcome(retry_failure *failure, const retry_failure **told)
 {
@@ -218,13 +225,18 @@ static int hostile_outcome(retry_failure *failure, const retry_failure **told)
     failure->throttle = (flags & 0x20) != 0;
     flags = byte();
     failure->unsent = (flags & 3) == 3;
-    failure->fault = flags & 4 ? RETRY_FAULT_CLIENT : RETRY_FAULT_OTHER;
+    failure->fault = flags & 4    ? RETRY_FAULT_CLIENT
+                     : flags & 16 ? RETRY_FAULT_SERVER
+                                  : RETRY_FAULT_OTHER;
     failure->code = flags & 8 ? 404 : 0;
     *told = failure;
-    return says_nothing(failure) || rows[row].outcome == IGNORED ? IGNORED
-           : failure->timeout || rows[row].outcome == SICK       ? SICK
-           : failure->unsent                                     ? IGNORED
-                                                                 : ANSWERED;
+    if (says_nothing(failure) || rows[row].outcome == IGNORED)
+        return IGNORED;
+    if (failure->timeout)
+        return SICK;
+    if (failure->throttle && failure->fault != RETRY_FAULT_SERVER && !reached_nobody(failure))
+        return ANSWERED; /* a quota */
+    return rows[row].outcome == SICK ? SICK : failure->unsent ? IGNORED : ANSWERED;
 }
 
 static bool trips(void)

@@ -60,6 +60,9 @@ static int hostile_outcome(retry_failure *failure, const retry_failure **told)
     *told = failure;
     if (rows[row].outcome != IGNORED && failure->timeout)
         return SICK;
+    if (failure->throttle && rows[row].outcome != IGNORED && !failure->unsent &&
+        failure->reason != RETRY_REASON_SOCKET_NOT_AVAILABLE)
+        return ANSWERED; /* a quota */
     return failure->unsent && rows[row].outcome == ANSWERED ? IGNORED : rows[row].outcome;
 }
 
@@ -190,8 +193,9 @@ static struct {
     uint32_t limit; /* as it was left; 0: it never fell */
     uint64_t fell, rose;
     uint32_t row;   /* failures in a row that may lower it */
-    uint64_t pause; /* when it ends */
-    bool held;      /* the server asked for it */
+    uint64_t pause; /* when it began, or begins */
+    retry_ms length;
+    bool held; /* the server asked for it */
 } steps;
 
 static uint32_t within(uint32_t limit)
@@ -262,15 +266,25 @@ static retry_ms hold_max(void)
     return aimd.hold_max ? smaller(aimd.hold_max, 1u << 30) : 2000;
 }
 
-/* One that is the limit's own ends at an even instant, one that the server asked for at an odd one.
- */
+/* ms that are left of a pause. */
+static retry_ms pause_left(void)
+{
+    uint64_t passed = now > steps.pause ? now - steps.pause : 0;
+    return passed < steps.length ? steps.length - (retry_ms)passed : 0;
+}
+
+/* One that is the limit's own begins at an even instant, one that the server asked for at an odd
+   one, and takes the place of a shorter one of the limit's. */
 static void follow_pause(retry_ms low, retry_ms high, bool held, uint32_t drawn)
 {
-    steps.pause = now + picked(low, high, drawn);
+    retry_ms length = picked(low, high, drawn), left = pause_left();
+    if (left != 0 && (steps.held || !held || left >= length))
+        return;
+    steps.pause = now - now % 2;
     if ((uint32_t)steps.pause < 2)
-        steps.pause += 2 - (uint32_t)steps.pause;
-    steps.pause -= steps.pause % 2;
+        steps.pause += 2;
     steps.pause += held;
+    steps.length = length;
     steps.held = held;
 }
 
@@ -281,7 +295,7 @@ static void follow_failure(uint32_t before, uint32_t after, const retry_failure 
 {
     retry_ms pause = smaller(100u << smaller(steps.row, 4), 1000);
     retry_ms hold = smaller(failure->retry_after, hold_max());
-    bool holds = failure->throttle && ++steps.row >= 5 && failure->retry_after != 0 &&
+    bool holds = failure->throttle && ++steps.row >= 5 && failure->retry_after > 1 &&
                  failure->retry_after != UINT32_MAX && aimd.hold_max != 1;
     steps.row += !failure->throttle;
     if (holds) {
@@ -291,14 +305,13 @@ static void follow_failure(uint32_t before, uint32_t after, const retry_failure 
         if (steps.limit == 0 || cooled(steps.fell, age))
             steps.fell = now;
         steps.limit = after;
-        if (!steps.held || steps.pause <= now)
-            follow_pause(hold, hold + hold / 8, true, drawn);
+        follow_pause(hold, hold + hold / 8, true, drawn);
     } else if (failure->throttle || failure->timeout || steps.row >= 3) {
         follow_fall(before, after, age);
     } else {
         REQUIRE(after == before);
     }
-    if (is_sick && after == within(1) && steps.pause <= now)
+    if (is_sick && after == within(1))
         follow_pause(pause / 2, pause, false, drawn);
 }
 
@@ -338,7 +351,7 @@ static void call_aimd_report(void)
     } else if (outcome == ANSWERED && !(told && told->throttle)) {
         follow_rise(before, after, in_use, age);
         if (steps.row != 0 && steps.held)
-            steps.pause = 0;
+            steps.length = 0;
         steps.row = 0;
     } else if (outcome == BROKEN && !told->throttle && told->code != 503) {
         REQUIRE(after == before);
@@ -367,8 +380,8 @@ static void call_aimd_ask(void)
         REQUIRE(step.what == RETRY_DO_SEND && out < limit);
     if (!steady)
         return;
-    if (steps.row >= 3 && limit == within(1) && steps.pause > now)
-        pause = (retry_ms)(steps.pause - now);
+    if (steps.row >= 3 && limit == within(1))
+        pause = pause_left();
     REQUIRE(step.what == (pause != 0 || out >= limit ? RETRY_DO_WAIT : RETRY_DO_SEND));
     if (step.what == RETRY_DO_WAIT)
         REQUIRE(step.delay == pause + picked(1, 100, drawn));

@@ -833,7 +833,7 @@ static void walk_report(uint32_t server, const retry_failure *failure)
         return;
     hold->answered = !failure;
     if (!failure || !failure->throttle || failure->timeout || walk_unsent(failure) ||
-        failure->retry_after == 0 || failure->retry_after == UINT32_MAX) {
+        failure->retry_after <= 1 || failure->retry_after == UINT32_MAX) {
         hold->row = 0;
         hold->until = 0;
     } else if (++hold->row >= 5 && hold->until <= now && most > 1) {
