@@ -366,10 +366,9 @@ function code(s) {
         '    if (service.budget.options.retry_cost == 0)',
         '        service.client.budget = NULL;',
         ...line(!s.limit && !several, '    service.client.gates = NULL; /* no limit */'),
-        '    op.request.client = &service.client;',
         `    op.request.timeout = ${s.timeout}; /* ms for the operation, with all attempts and waits */`,
         '    op.request.idempotent = true; /* doing it twice does no more than doing it once */',
-        '    return retry_run(&op, NULL, &clock, attempt, NULL).verdict == RETRY_VERDICT_SUCCESS ? 0 : 1;',
+        '    return retry_run(&op, &service, &clock, attempt, NULL).verdict == RETRY_VERDICT_SUCCESS ? 0 : 1;',
         '}',
         ''].join('\n');
 }

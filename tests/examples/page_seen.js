@@ -109,7 +109,7 @@ check('an address that makes no sense does no harm', !words_of_nothing.test(text
 
 /* Code to copy */
 $('copy').click();
-check('the code is chosen', getSelection().toString().includes('retry_run(&op, NULL, &clock, attempt, NULL)'));
+check('the code is chosen', getSelection().toString().includes('retry_run(&op, &service, &clock, attempt, NULL)'));
 
 /* Texts as they are typed */
 press('');
