@@ -61,6 +61,7 @@ enum {
 enum {
     CROWD_NODES = 4,
     CROWD_WORK = 50,           /* ms */
+    CROWD_CUT_AFTER = 1000,    /* ms; the client of README.md has it, in fleets of any size */
     CROWD_WORKERS = 10,        /* of the one server */
     CROWD_WORKERS_OF_FOUR = 3, /* of each of the four */
     CROWD_QUEUE = 20,          /* requests that a server keeps for each worker: one second */

@@ -40,7 +40,8 @@ static void add_up(crowd_met *sum, const crowd_met *one)
 static void strike(uint32_t calls, bool breaker, uint32_t seed, crowd_met met[DOWNS])
 {
     static crowd world, healthy;
-    crowd_set set = {.clients = 1, .gap = 1000 / calls, .timeout = TIMEOUT, .cut_after = 1000};
+    crowd_set set = {
+        .clients = 1, .gap = 1000 / calls, .timeout = TIMEOUT, .cut_after = CROWD_CUT_AFTER};
     set.length = LENGTH;
     set.queue = CROWD_QUEUE;
     set.add = breaker ? add_with_breaker : NULL;

@@ -8,7 +8,7 @@
 
 #include "together.h"
 
-enum { PEER_TIMEOUT = 5000, PEER_CUT = 1000, PEER_FLEET = 1000 };
+enum { PEER_TIMEOUT = 5000, PEER_FLEET = 1000 };
 
 /* What stands before a peer's attempts. */
 enum {
@@ -277,7 +277,7 @@ static void peer_set(crowd_set *set, uint32_t setup)
     peer_now = setup;
     set->timeout = PEER_TIMEOUT;
     if (setup == PEER_SERVICE) /* as README.md has it */
-        set->cut_after = PEER_CUT;
+        set->cut_after = CROWD_CUT_AFTER;
     set->add = setup == PEER_SERVICE ? NULL : peer_add;
     set->guard = setup == PEER_K2 || (setup < PEERS && peers[setup].guard > PEER_OBEYS)
                      ? &peer_guards

@@ -55,7 +55,7 @@ typedef struct stuck_cells {
 } stuck_cells;
 
 typedef struct stuck_plan {
-    retry_ms timeout, cut_after; /* ms */
+    retry_ms timeout; /* ms */
     uint32_t seed, seeds;
     uint32_t within;                        /* ms after the fault by which a fleet is to be back */
     uint32_t processes, nodes, utilisation; /* one only (0: all) */
@@ -79,7 +79,7 @@ static crowd_set stuck_set(const stuck_plan *plan, const stuck_row *row, uint32_
     set.clients = row->processes;
     set.timeout = plan->timeout;
     if (client != STUCK_UNCUT)
-        set.cut_after = plan->cut_after;
+        set.cut_after = CROWD_CUT_AFTER;
     set.utilisation = row->utilisation;
     set.length = STUCK_LENGTH;
     set.slowness = 10;

@@ -6,9 +6,8 @@
 #include "stuck.h"
 
 enum {
-    /* What is promised holds for README.md's client: attempts of 1 s in operations of 5 s. */
+    /* What is promised holds for README.md's operations. */
     STUCK_TIMEOUT = 5000,
-    STUCK_ATTEMPT_TIMEOUT = 1000,
     STUCK_LATER_MAX = 10,       /* % that the median may be later, without a fault */
     STUCK_HEDGED_FEWER_MAX = 20 /* of 1,000 operations; without a fault, with a hedge */
 };
@@ -36,7 +35,7 @@ static void stuck_legend(const stuck_plan *plan)
         "             and without retries, attempts of that time (cut) or for all of it (uncut)\n"
         "  stuck      faults after which fewer than 95 %% are done even %d s later\n"
         "  back       s after the worst fault until 95 %% are done again\n\n",
-        plan->timeout / 1000.0, plan->cut_after / 1000.0, STUCK_LENGTH / 1000,
+        plan->timeout / 1000.0, CROWD_CUT_AFTER / 1000.0, STUCK_LENGTH / 1000,
         plan->verbose ? "" : " Every load: -v.", STUCK_COUNTED / 1000, (int)(plan->within / 1000));
     printf("                              done, %%             stuck                back, s\n"
            "processes server  busy  service   cut uncut  service cut uncut  service   cut uncut\n");
@@ -175,8 +174,8 @@ static bool stuck_judge(const stuck_verdict *v, const stuck_plan *plan)
     bool well;
     if (v->overrun)
         printf("NOT AS PROMISED: the simulation ran out of memory\n");
-    if (plan->timeout != STUCK_TIMEOUT || plan->cut_after != STUCK_ATTEMPT_TIMEOUT) {
-        printf("Promised is only what holds for operations of 5 s and attempts of 1 s.\n");
+    if (plan->timeout != STUCK_TIMEOUT) {
+        printf("Promised is only what holds for operations of 5 s.\n");
         return !v->overrun;
     }
     well = stuck_judge_all_well(v);
