@@ -77,7 +77,7 @@ stack() { # DEFINE: bytes that errmap_parse takes, built so
 says errmap.h "A token takes " "$((($(stack -DERRMAP_TOKENS=128) - $(stack -DERRMAP_TOKENS=64)) / 64))" \
     " bytes of stack, a bracket one."
 check "a bracket takes one" test \
-    "$((($(stack -DERRMAP_MAX_DEPTH=160) - $(stack -DERRMAP_MAX_DEPTH=32)) / 128))" -eq 1
+    "$((($(stack -DERRMAP_MAX_DEPTH=224) - $(stack -DERRMAP_MAX_DEPTH=96)) / 128))" -eq 1
 says errmap.h "Parsing takes at most " \
     "$(awk '/^Stack of errmap_parse/ { print int(($4 + 1023) / 1024) }' "$work/errmap")" " KB of stack"
 says errmap.h "An entry takes " "$(bytes errmap_entry 3)" " bytes of RAM"
