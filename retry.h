@@ -4629,9 +4629,12 @@ static void retry__latency_report(const struct retry__event *event)
 
 RETRY_API retry_ms retry_latency_get(const retry_latency *latency)
 {
+    retry__percentile percentile;
     uint32_t level;
-    if (!latency ||
-        retry__load(&latency->retry__progress) < retry__percentile_of(latency).min_samples)
+    if (!latency)
+        return UINT32_MAX;
+    percentile = retry__percentile_of(latency);
+    if (retry__load(&latency->retry__progress) < percentile.min_samples)
         return UINT32_MAX;
     /* a little more than is kept: where all take about as long, the estimate moves among them */
     level = retry__load(&latency->retry__estimate) + RETRY__OCTAVE / 64;

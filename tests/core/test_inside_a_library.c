@@ -193,14 +193,6 @@ static void test_budget(void)
         CHECK_DECISION(RETRY, STRATEGY, fails(0, START));
 }
 
-/* ---- memory -------------------------------------------------------------------------------- */
-
-static void test_sizes(void)
-{
-    CHECK_EQUAL(16, sizeof(retry_failure));
-    CHECK_RANGE(1, sizeof(void *) > 4 ? 136 : 116, sizeof(retry_operation));
-}
-
 /* ---- a generator of one's own --------------------------------------------------------------- */
 
 static uint32_t drawn; /* what the client's generator gives */
@@ -245,6 +237,5 @@ int main(void)
     RUN(test_at_once_and_a_second);
     RUN(test_budget);
     RUN(test_15_bits);
-    RUN(test_sizes);
     return check_done();
 }

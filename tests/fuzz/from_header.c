@@ -179,6 +179,26 @@ static bool naive_digits(const char *value, size_t length, uint64_t *number)
     return length != 0;
 }
 
+/* Digits, and at most one point with digits behind it, in ms, rounded up; saturates. */
+static bool naive_seconds(const char *value, size_t length, uint64_t *ms)
+{
+    const char *point = (const char *)memchr(value, '.', length);
+    size_t whole = point ? (size_t)(point - value) : length, i;
+    uint64_t part = 0;
+    bool more = false;
+    if (!naive_digits(value, whole, ms) || (point && whole + 1 == length))
+        return false;
+    for (i = whole + 1; i < length; i++)
+        if (value[i] < '0' || value[i] > '9')
+            return false;
+    for (i = whole + 1; i <= whole + 3; i++)
+        part = part * 10 + (i < length ? (uint64_t)(value[i] - '0') : 0);
+    for (; i < length; i++)
+        more = more || value[i] != '0';
+    *ms = *ms * 1000 + part + more;
+    return true;
+}
+
 static bool is_blank(char c)
 {
     return c != 0 && strchr(" \t\r\n", c);
@@ -187,7 +207,7 @@ static bool is_blank(char c)
 static bool naive_retry_after(const char *value, size_t length, int64_t unix_seconds,
                               retry_ms *delay)
 {
-    uint64_t seconds;
+    uint64_t ms;
     int64_t date;
     while (length != 0 && is_blank(value[length - 1]))
         length--;
@@ -195,13 +215,16 @@ static bool naive_retry_after(const char *value, size_t length, int64_t unix_sec
         value++;
         length--;
     }
-    if (!naive_digits(value, length, &seconds)) {
+    if (!naive_seconds(value, length, &ms)) {
         if (!naive_date(value, length, unix_seconds, &date))
             return false;
-        seconds = date > unix_seconds ? (uint64_t)date - (uint64_t)unix_seconds : 0;
+        ms = 0;
+        if (date > unix_seconds)
+            ms = (uint64_t)date - (uint64_t)unix_seconds;
+        ms = ms > UINT32_MAX ? UINT32_MAX : ms * 1000;
     }
-    *delay = seconds > UINT32_MAX / 1000 ? UINT32_MAX : (retry_ms)(seconds * 1000);
-    if (seconds == 0)
+    *delay = ms > UINT32_MAX ? UINT32_MAX : (retry_ms)ms;
+    if (ms == 0)
         *delay = 1; /* 0 is for no header */
     return true;
 }

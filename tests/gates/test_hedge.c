@@ -195,15 +195,6 @@ static void teach(unsigned samples, retry_ms ms)
     }
 }
 
-static void test_size(void)
-{
-    bool wide = sizeof(void *) == 8;
-    CHECK(sizeof(retry_hedge) <= (wide ? 48 : 32));
-    CHECK(sizeof(retry_copy) <= (wide ? 32 : 24));
-    CHECK(sizeof(retry_operation) <= (wide ? 152 : 120));
-    CHECK(sizeof(retry_step) <= 16);
-}
-
 /* ---- timers -------------------------------------------------------------------------------- */
 
 static void test_first_timer(void)
@@ -1694,7 +1685,6 @@ static void test_foreign_ends(void)
 
 int main(void)
 {
-    RUN(test_size);
     RUN(test_first_timer);
     RUN(test_none);
     RUN(test_none_of_what_is_not_permitted);

@@ -721,8 +721,10 @@ static void test_held_by_a_long_block(void)
 static const retry_failure *shedding(retry_ms at)
 {
     static retry_ms last, owed; /* 1 / 30 s is one */
-    if (at < last)
+    if (at < last) {
         owed = 0;
+        last = at;
+    }
     owed -= owed < at - last ? owed : at - last;
     last = at;
     if (owed > 100) {
