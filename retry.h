@@ -1930,7 +1930,7 @@ static uint32_t retry__quotient(uint64_t x, uint32_t y)
     (UINT32_C(1) << 31) /* a delay that instants can measure, with room to spare */
 
 /* ms that have passed, up to nearly all of the range. */
-RETRY__WRAPS static retry_ms retry__passed(retry_time from, retry_time now)
+RETRY__QUICK RETRY__WRAPS retry_ms retry__passed(retry_time from, retry_time now)
 {
     retry_ms passed = now - from;
     return passed > RETRY__LATEST ? 0 : passed;
@@ -3161,13 +3161,13 @@ static inline bool retry__budget_event(retry_budget *budget, uint8_t event, retr
 {
     const retry_budget_options *options = &budget->options;
     if (event < RETRY__BUDGET_GRANT) { /* a deposit, or the last charge comes in */
-        uint32_t amount = options->charge_failures ? 0 : request->retry__charge;
-        if (event == RETRY__BUDGET_LOOK)
-            amount = 0;
+        uint32_t amount = 0;
+        if (event == RETRY__BUDGET_SUCCESS && (!options->refund_last || request->retries == 0))
+            amount = options->success_deposit;
         else if (event == RETRY__BUDGET_BEGIN)
             amount = options->request_deposit;
-        else if (event == RETRY__BUDGET_SUCCESS && (!options->refund_last || request->retries == 0))
-            amount = options->success_deposit;
+        else if (event != RETRY__BUDGET_LOOK && !options->charge_failures)
+            amount = request->retry__charge;
         retry__tokens_add(&budget->retry__held, options->capacity, amount);
         return true;
     }
