@@ -3705,6 +3705,12 @@ RETRY_API bool retry_parse_pushback(const char *value, size_t length, retry_fail
 
 /* ---- Outcomes ------------------------------------------------------------------------------ */
 
+/* A span that a gate's field sets, with its default. */
+static retry_ms retry__span(retry_ms span, retry_ms fallback)
+{
+    return span ? retry__min(span, UINT32_C(1) << 30) : fallback;
+}
+
 /* What an attempt counts for at a gate. */
 enum {
     RETRY__IGNORED, /* it was never sent */
@@ -3847,15 +3853,10 @@ static retry__sums retry__window_sum(const retry__window *window)
 #define RETRY__BREAKER_ROW UINT32_C(0x0000ffff)
 #define RETRY__BREAKER_ROUNDS UINT32_C(0x00ff0000)
 
-static retry_ms retry__breaker_span(retry_ms span, retry_ms fallback)
-{
-    return span ? retry__min(span, UINT32_C(1) << 30) : fallback;
-}
-
 /* ms that it stays open, doubled for each round of sick probes. */
 static retry_ms retry__breaker_open(const retry_breaker *breaker)
 {
-    retry_ms open = retry__breaker_span(breaker->open, 2000);
+    retry_ms open = retry__span(breaker->open, 2000);
     retry_ms most = retry__min(breaker->open_max, UINT32_C(1) << 30);
     uint32_t rounds = (retry__load(&breaker->retry__row) & RETRY__BREAKER_ROUNDS) >> 16;
     for (; rounds != 0 && open < most; rounds--)
@@ -3971,7 +3972,7 @@ static uint32_t retry__breaker_after(const retry_breaker *breaker, uint32_t word
 {
     uint32_t needed = (word & RETRY__BREAKER_NEEDED) >> 8;
     uint32_t flight = word & RETRY__BREAKER_FLIGHT;
-    if (flight != 0 && elapsed < retry__breaker_span(breaker->probe_timeout, 5000))
+    if (flight != 0 && elapsed < retry__span(breaker->probe_timeout, 5000))
         flight--;
     if (answered)
         needed--;
@@ -4027,7 +4028,7 @@ static uint32_t retry__breaker_probe(const retry_breaker *breaker, retry__breake
 {
     uint32_t needed = (view.word & RETRY__BREAKER_NEEDED) >> 8;
     uint32_t flight = view.word & RETRY__BREAKER_FLIGHT;
-    retry_ms timeout = retry__breaker_span(breaker->probe_timeout, 5000);
+    retry_ms timeout = retry__span(breaker->probe_timeout, 5000);
     *wait = 0;
     if ((view.word & RETRY__BREAKER_LOW) == RETRY_BREAKER_OPEN) {
         *wait = retry__breaker_left(view.since, retry__breaker_open(breaker), now);
@@ -4245,13 +4246,6 @@ static void retry__aimd_rise(retry_aimd *aimd, uint32_t in_use, retry_ms age, ui
 /* Of retry__pause: the server asked for it. It is odd then, and else even. */
 #define RETRY__AIMD_HOLD UINT32_C(1)
 
-/* ms that a server may hold back all; 0: it may not. */
-static retry_ms retry__aimd_hold(const retry_aimd *aimd)
-{
-    retry_ms most = aimd->hold_max ? aimd->hold_max : 2000;
-    return most > 1 ? retry__min(most, UINT32_C(1) << 30) : 0;
-}
-
 /* ms that are left of a pause; none if it was never set, or is over. */
 static retry_ms retry__aimd_pause(const retry_aimd *aimd, uint32_t since, uint32_t now)
 {
@@ -4289,12 +4283,11 @@ RETRY__COLD void retry__aimd_rest(retry_aimd *aimd, uint32_t hold, retry_ms low,
 }
 
 /* A server that refuses one after the other and says until when: all wait, and an eighth more at
-   random spreads a fleet's return. Then one tries. 1 ms is what a header says that is 0, or past.
- */
+   random spreads a fleet's return. Then one tries. 1 ms is a header's 0, or a hold_max of none. */
 static void retry__aimd_obey(retry_aimd *aimd, retry_ms after, const retry_request *request,
                              uint32_t now)
 {
-    retry_ms hold = retry__min(after, retry__aimd_hold(aimd));
+    retry_ms hold = retry__min(after, retry__span(aimd->hold_max, 2000));
     if (hold <= 1 || after == UINT32_MAX)
         return;
     retry__store(&aimd->retry__limit, retry__aimd_within(aimd, 1));
@@ -4310,7 +4303,7 @@ static void retry__aimd_report(const struct retry__event *event)
     const retry_failure *failure = event->failure;
     const retry_request *request = &event->op->request;
     uint32_t row = retry__load(&aimd->retry__row);
-    retry_ms age = retry__max(event->age, retry__min(aimd->cooldown, UINT32_C(1) << 30));
+    retry_ms age = retry__max(event->age, retry__span(aimd->cooldown, 0));
     bool of_load;
     if (event->outcome == RETRY__IGNORED)
         return;
