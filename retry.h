@@ -2601,12 +2601,16 @@ static const retry_strategy *retry__strategy(const retry_request *request)
     return request->client ? request->client->strategy : NULL;
 }
 
-/* The end of a request that is open or pending, in a state that is final. */
-static void retry__finish(retry_request *request, uint8_t state, uint8_t event, retry_time now)
+/* The end of a request that is open or pending, in a state that is final, without a failure. */
+RETRY__QUICK void retry__finish(retry_request *request, uint8_t state, uint8_t cause,
+                                retry_ms delay, retry_time now)
 {
+    bool done = state == RETRY_VERDICT_SUCCESS;
     request->retry__state = state;
     request->retry__elapsed = retry__passed(request->started, now);
-    retry__ask_budget(request, event, NULL, now);
+    retry__ask_budget(request, done ? RETRY__BUDGET_SUCCESS : RETRY__BUDGET_REFUND, NULL, now);
+    retry__announce(request, NULL, state == RETRY__CANCELLED ? (uint8_t)RETRY_VERDICT_FAIL : state,
+                    cause, delay);
 }
 
 static inline void retry__begin(retry_request *request, retry_time now)
@@ -2642,9 +2646,8 @@ RETRY_API void retry_begin(retry_request *request, retry_time now)
 
 static void retry__succeed(retry_request *request, retry_time now)
 {
-    retry__finish(request, RETRY_VERDICT_SUCCESS, RETRY__BUDGET_SUCCESS, now);
     request->ambiguous = false;
-    retry__announce(request, NULL, RETRY_VERDICT_SUCCESS, RETRY_CAUSE_NONE, 0);
+    retry__finish(request, RETRY_VERDICT_SUCCESS, RETRY_CAUSE_NONE, 0, now);
 }
 
 RETRY_API bool retry_succeed(retry_request *request, retry_time now)
@@ -2657,10 +2660,8 @@ RETRY_API bool retry_succeed(retry_request *request, retry_time now)
 
 RETRY_API void retry_cancel(retry_request *request, retry_time now)
 {
-    if (!request || !retry__open_or_pending(request))
-        return;
-    retry__finish(request, RETRY__CANCELLED, RETRY__BUDGET_REFUND, now);
-    retry__announce(request, NULL, RETRY_VERDICT_FAIL, RETRY_CAUSE_CANCELLED, 0);
+    if (request && retry__open_or_pending(request))
+        retry__finish(request, RETRY__CANCELLED, RETRY_CAUSE_CANCELLED, 0, now);
 }
 
 /* ms to the deadline of a request that is open, or pending. */
@@ -4883,10 +4884,8 @@ static void retry__close(retry_operation *op, uint8_t cause, retry_ms delay)
         cause == RETRY_CAUSE_DEADLINE ? (uint8_t)RETRY_VERDICT_EXPIRE : (uint8_t)RETRY_VERDICT_FAIL;
     retry__forget(op, &op->retry__copy);
     retry__over(op, cause, delay);
-    if (!retry__open_or_pending(&op->request))
-        return;
-    retry__finish(&op->request, verdict, RETRY__BUDGET_REFUND, op->retry__now);
-    retry__announce(&op->request, NULL, verdict, cause, delay);
+    if (retry__open_or_pending(&op->request))
+        retry__finish(&op->request, verdict, cause, delay, op->retry__now);
 }
 
 /* The next attempt begins, if it may. False: the operation is over. */
