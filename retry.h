@@ -690,8 +690,7 @@ enum {
     RETRY_REASON_FREE = 0x80 /* contention, not overload: no budget is asked or charged */
 };
 
-/* 0, and a warning of gcc and clang if n is over 15. In enumerators clang warns of the sum, which
-   overflows; elsewhere it warns of the shift, which goes too far. */
+/* 0; gcc and clang warn if n is over 15, clang in enumerators of the sum, else of the shift. */
 #ifdef __GNUC__
 #define RETRY__OVER_15(n) (__builtin_constant_p(n) && (n) > 15)
 #define RETRY__CHECK_USER(n) \
@@ -1063,8 +1062,7 @@ typedef struct retry_policy {
 RETRY_API retry_action retry_policy_after(const retry_strategy *self, retry_request *request,
                                           const retry_failure *failure, retry_time now);
 
-/* RETRY_POLICY_BEST_EFFORT, but that its last retries come no later: a whole retry_policy, which
-   retry_policy_after takes. Source: RFC 0049. */
+/* RETRY_POLICY_BEST_EFFORT, but its last retries come no later. retry_policy_after takes it. */
 RETRY_API const retry_strategy *retry_best_effort(void);
 
 /* Refuses (REFUSED) what is not always retried; for a library's internal requests. RFC 0049. */
@@ -1105,8 +1103,7 @@ typedef struct retry_budget_options {
     uint32_t refill_per_second; /* RETRY_PER_SECOND; tokens that come in (default: 0) */
     uint32_t floor;             /* tokens; a withdrawal must leave more (default: 0: none) */
     bool refund_last;     /* after retries a success gives the last cost instead (default: false) */
-    bool charge_failures; /* gRPC: failures are charged, and what they leave must be above
-                             `floor` for a retry (default: false) */
+    bool charge_failures; /* gRPC: failures cost, and leave more than `floor` (default: false) */
     retry_ms expire; /* ms; of what is held beyond the base, the dearest of the three costs, 37 %
                         are left after this time, in steps of a 64th of it. It then starts with the
                         base; who holds less than half of that waits the policy's longest delay
@@ -1227,28 +1224,19 @@ RETRY_API retry_failure retry_classify_grpc(int status);
 
 /* A failed call of the sockets' interface: errno, or on Windows WSAGetLastError() too; 0: the peer
    closed the connection (recv returned 0). Or what getaddrinfo returned, if that is EAI_AGAIN.
-   `sent`: whether any of the request had been sent: what happened to it then nobody knows, whatever
-   the error. What was not sent is `unsent`. If it is not in the table, it is the client's fault,
-   and final.
-      errno                                                 not sent              sent
-      ----------------------------------------------------  --------------------  -----------------
-      0: the peer closed the connection (recv returned 0)   SOCKET_NOT_AVAILABLE  SOCKET_CLOSED_
-      ECONNREFUSED ENETDOWN ENETUNREACH EHOSTDOWN                                 WHILE_IN_FLIGHT
-      EHOSTUNREACH ENETRESET ECONNRESET ECONNABORTED EPIPE
-      EAI_AGAIN (-3 of glibc and musl; WSATRY_AGAIN)
-      EMFILE ENFILE ENOBUFS ENOMEM EADDRNOTAVAIL: what      SOCKET_NOT_AVAILABLE  the same
-      this machine lacks for a while                        of fault CLIENT
-      ETIMEDOUT, EAGAIN and EWOULDBLOCK (SO_RCVTIMEO),      SOCKET_NOT_AVAILABLE  ATTEMPT_TIMED_OUT
-      EINPROGRESS (connect with SO_SNDTIMEO, on Linux)
-      all others: EINVAL, EACCES, EBADF, EINTR ...          NONE                  SOCKET_CLOSED_
-                                                                                  WHILE_IN_FLIGHT */
+   `sent`, whether any of the request had been sent: nobody knows what happened to it, whatever the
+   error: SOCKET_CLOSED_WHILE_IN_FLIGHT, or ATTEMPT_TIMED_OUT for the last line below. Not sent:
+   `unsent`, and SOCKET_NOT_AVAILABLE; but all others (EINVAL, EINTR ...): NONE, fault CLIENT.
+      0 ECONNREFUSED ENETDOWN ENETUNREACH EHOSTDOWN EHOSTUNREACH ENETRESET ECONNRESET ECONNABORTED
+      EPIPE EAI_AGAIN (-3 of glibc and musl; WSATRY_AGAIN)
+      EMFILE ENFILE ENOBUFS ENOMEM EADDRNOTAVAIL: fault CLIENT, as this machine lacks it for a while
+      ETIMEDOUT EAGAIN EWOULDBLOCK (SO_RCVTIMEO) EINPROGRESS (connect with SO_SNDTIMEO, on Linux) */
 RETRY_API retry_failure retry_classify_errno(int error, bool sent);
 
 enum { RETRY_STAGE_DISPATCH, RETRY_STAGE_IN_FLIGHT };
 
-/* The failure of an attempt without a response; nothing of an earlier one is in it.
-   RETRY_STAGE_DISPATCH, before anything was sent: the reason handed in, `unsent`. Any other stage
-   counts as RETRY_STAGE_IN_FLIGHT: SOCKET_CLOSED_WHILE_IN_FLIGHT. */
+/* The failure of an attempt without a response. RETRY_STAGE_DISPATCH, before anything was sent: the
+   reason handed in, `unsent`. Any other stage: SOCKET_CLOSED_WHILE_IN_FLIGHT. */
 RETRY_API retry_failure retry_classify_stage(uint8_t stage, retry_reason dispatch_reason);
 
 /* Whether an HTTP method (`length` bytes, case-sensitive) is idempotent, for HTTP in general; for a
@@ -1374,8 +1362,7 @@ RETRY_API retry_failure retry_classify_permit(retry_permit permit);
 
 /* ---- Client-side throttling ---------------------------------------------------------------- */
 
-/* Drops at random what the server would refuse anyway (Google's Site Reliability Engineering). Zero
-   it. Threads share it without a lock. */
+/* Drops at random what the server would refuse anyway. Zero it. Source: Google's SRE book. */
 typedef struct retry_throttle {
     uint32_t k;             /* RETRY_RATIO of requests to accepts, at least 1 (default: 0: 2) */
     uint32_t max_rejection; /* RETRY_RATIO that it refuses at most, up to 0.999 (default: 0: 0.9) */
@@ -1385,8 +1372,7 @@ typedef struct retry_throttle {
 
 /* ---- How many at once ---------------------------------------------------------------------- */
 
-/* A limit of attempts in flight to a server. Zero it, set `max`. Threads share it without a lock.
-   Source: TCP's additive increase, multiplicative decrease. */
+/* A limit of attempts in flight: TCP's additive increase, multiplicative decrease. Zero it. */
 typedef struct retry_aimd {
     uint32_t max;           /* the limit at most, and at first (default: 0: 2) */
     uint32_t min;           /* the limit at least; above max counts as max (default: 0: 1) */
@@ -1399,8 +1385,7 @@ typedef struct retry_aimd {
     uint32_t retry__fell;   /* private: ms; when it fell last */
     uint32_t retry__change; /* private: ms; when it rose or fell last */
     uint32_t retry__row;    /* private: failures in a row that may lower it; stays at 255 */
-    uint32_t retry__pause;  /* private: ms; when the last pause began, odd if the server asked for
-                               it; 0: there was none */
+    uint32_t retry__pause;  /* private: ms; when a pause began, odd if the server's; 0: none */
     retry_ms retry__length; /* private: ms that it lasts */
 } retry_aimd;
 
@@ -1409,8 +1394,7 @@ RETRY_API uint32_t retry_aimd_limit(const retry_aimd *aimd);
 
 /* ---- Rate ---------------------------------------------------------------------------------- */
 
-/* Keeps to the number of sends a second that a service accepts. One for each resource that is
-   throttled by itself. Zero it. Threads share it without a lock. */
+/* Keeps to the sends a second that a service accepts, one for each limit of its. Zero it. */
 typedef struct retry_rate {
     uint32_t min;   /* RETRY_PER_SECOND; the lowest limit, up to `max` (default: 0: one in 2 s) */
     uint32_t max;   /* RETRY_PER_SECOND; the highest, from the start (default: 0: none) */
@@ -1433,9 +1417,9 @@ RETRY_API uint32_t retry_rate_get(const retry_rate *rate);
 
 /* ---- Latency ------------------------------------------------------------------------------- */
 
-/* A percentile of what attempts take, one for each kind of operation. Zero it. Threads share it
-   without a lock. It is within a quarter of the truth 97 times in 100, and follows a tenfold
-   slow-down within 200 attempts (900 at 0.99). Its settings are constant. */
+/* A percentile of what attempts take, one for each kind of operation. Zero it; its settings are
+   constant. It is within a quarter of the truth 97 times in 100, and follows a tenfold slow-down
+   within 200 attempts (900 at 0.99). */
 typedef struct retry_latency {
     uint32_t quantile;        /* RETRY_RATIO below 1 (default: 0: 0.95; from 1 on: 0.999) */
     uint32_t min_samples;     /* samples before anything is told, up to 2^30 (default: 0: 768,
@@ -1581,8 +1565,7 @@ RETRY_API void retry_stop(retry_operation *op, retry_time now);
    waits for anything else goes on waiting. NULL: nothing happens. */
 RETRY_API void retry_skip_wait(retry_operation *op, retry_time now);
 
-/* The strategy's answer to an operation that is PENDING: as retry_resume. Else nothing happens. No
-   observer or strategy calls it. */
+/* The strategy's answer, if it is PENDING: as retry_resume. Not from an observer or a strategy. */
 RETRY_API void retry_answer(retry_operation *op, retry_action action, retry_time now);
 
 /* ---- Hedging ------------------------------------------------------------------------------- */
@@ -1730,8 +1713,7 @@ RETRY_API bool retry_parse_duration(const char *text, size_t length, retry_ms *d
 #ifdef __cplusplus
 extern "C" {
 #endif
-/* The system's monotonic clock, of two the one that goes on while the machine sleeps, and a sleep
-   that no signal ends (POSIX, Windows). */
+/* A monotonic clock, of two the one that goes on in suspend, and a sleep that no signal ends. */
 RETRY_API retry_clock retry_system_clock(void);
 #ifdef __cplusplus
 }
@@ -2048,8 +2030,7 @@ static uint32_t retry__store(uint32_t *counter, uint32_t value)
 
 /* ---- Names --------------------------------------------------------------------------------- */
 
-/* The name with this index among names that stand in a row, each ended by a NUL and the last by
-   two; "" past the end. A table of pointers would take more flash. */
+/* The nth of names each ended by a NUL, the last by two; "" past them. Pointers take more flash. */
 static const char *retry__nth(const char *names, uint32_t index)
 {
     for (; index != 0 && *names; index--) {
@@ -2518,8 +2499,7 @@ RETRY__WRAPS static bool retry__poor(retry_request *request, uint32_t traits)
     return retry__load(&budget->retry__held.balance) < half;
 }
 
-/* The last retries help most when they come late: the upper half of the longest delay, and a
-   sixteenth of the time that is left for the attempt. */
+/* The last retries help most when late: the upper half of the longest delay, 15/16 of the time. */
 static retry_ms retry__late(const retry_backoff *backoff, const retry_request *request)
 {
     retry_ms left = retry__subtract(request->timeout, request->retry__elapsed);
@@ -2563,8 +2543,7 @@ RETRY_API retry_action retry_policy_after(const retry_strategy *self, retry_requ
 
 /* ---- Requests ------------------------------------------------------------------------------ */
 
-/* A request's state is its last verdict: RETRY means open (as from retry_begin on), PENDING waiting
-   for retry_resume, any other finished. */
+/* A request's state is its last verdict: RETRY (open, from retry_begin on), PENDING or an end. */
 enum { RETRY__CANCELLED = RETRY_VERDICT_COUNT };
 
 static retry_decision retry__decision(uint8_t verdict, uint8_t cause, retry_ms delay)
@@ -2688,8 +2667,7 @@ RETRY__COLD retry_decision retry__not_open(const retry_request *request)
     return retry__decision(RETRY_VERDICT_FAIL, cause, 0);
 }
 
-/* What a request keeps of each failed attempt, a hedge's copies included: its reason, and whether
-   the attempt may have taken effect. Returns the failure's traits. */
+/* Keeps a failed copy's reason, and whether it may have taken effect. Returns the traits. */
 static uint32_t retry__record(retry_request *request, const retry_failure *failure)
 {
     uint32_t traits = retry__failure_traits(failure);
@@ -2756,8 +2734,7 @@ static retry_action retry__ask_strategy(const retry_strategy *strategy, retry_re
     return action;
 }
 
-/* The server's order replaces the delay, and restarts the policies' curve. Without an order the
-   delay stays, and the retries since the last order are counted. */
+/* A pushback replaces the delay, and restarts the curve; the retries since the last are counted. */
 RETRY__COLD retry_ms retry__order(retry_request *request, const retry_failure *failure,
                                   retry_ms delay)
 {
@@ -2770,8 +2747,7 @@ RETRY__COLD retry_ms retry__order(retry_request *request, const retry_failure *f
     return delay;
 }
 
-/* Steps 5 (the budget) to 7, for the answer of a strategy or of retry_resume, or where none was
-   asked. `event`: what a retry is to the budget. */
+/* Steps 5 (the budget) to 7, asked or not. `event`: what a retry is to the budget. */
 static inline retry_decision retry__conclude(retry_request *request, const retry_failure *failure,
                                              retry_action action, uint8_t event, retry_time now)
 {
@@ -3040,8 +3016,7 @@ static void retry__budget_expire(retry_budget *budget, retry_ms passed)
     } while (next != balance && !retry__swap(held, balance, next));
 }
 
-/* ms that have passed, if that makes a difference; else 0. What expires does so in steps of a 64th
-   of `expire` at least: rounding loses little of these. */
+/* ms that have passed, if they count: in steps of a 64th of `expire`, so rounding loses little. */
 static retry_ms retry__budget_due(const retry_budget *budget, retry_time now)
 {
     const retry_budget_options *options = &budget->options;
@@ -3775,9 +3750,9 @@ typedef struct retry__sums {
     uint32_t all, marked;
 } retry__sums;
 
-/* Empties counts, as long as *word is what was `seen`. Once another thread has emptied them and
-   changed *word, others may count there again. Emptying never leaves a count as it was, so a swap
-   that comes too late fails. */
+/* Empties counts, as long as *word is what was `seen`: once another thread has changed it, others
+   may count there again. Emptying never leaves a count as it was, so a swap that comes too late
+   fails. */
 RETRY__WRAPS static void retry__window_empty(uint32_t *counts, uint32_t n, const uint32_t *word,
                                              uint32_t seen)
 {
@@ -4382,8 +4357,7 @@ static bool retry__rate_counts(const retry_rate *rate)
             retry__load(&rate->retry__throttled)) != 0;
 }
 
-/* The limit; 0: none but `max`. Of a half second that is over one thread learns first. After 24 of
-   them there is no limit in any case. */
+/* The limit; 0: none but `max`. One thread learns from half seconds that are over; 24 end it. */
 RETRY__WRAPS static uint32_t retry__rate_limit(retry_rate *rate, uint32_t now)
 {
     uint32_t half = retry__load(&rate->retry__half), halves = 0;
@@ -4396,8 +4370,7 @@ RETRY__WRAPS static uint32_t retry__rate_limit(retry_rate *rate, uint32_t now)
     return retry__load(&rate->retry__limit);
 }
 
-/* ms by which this call alone moves the bucket's clock. A full bucket with a clock at 0 may be a
-   new one, whose clock means nothing yet. */
+/* ms by which this call alone moves the bucket's clock. A new bucket (full, at 0) has none. */
 RETRY__WRAPS static retry_ms retry__rate_passed(retry_rate *rate, uint32_t now)
 {
     uint32_t seen = retry__load(&rate->retry__clock);
@@ -4423,8 +4396,7 @@ RETRY__WRAPS static retry_ms retry__rate_until(retry_time from, retry_time to)
     return ms >> 31 == 0 ? ms : 0;
 }
 
-/* What a send takes from the bucket: the time between two; 0: there is no limit. From a throttled
-   answer to the end of its half second no limit rises. */
+/* The time between two sends; 0: no limit. None rises in a half second with a throttled answer. */
 static uint32_t retry__rate_spacing(retry_rate *rate, uint32_t now)
 {
     uint32_t limit = retry__rate_limit(rate, now);
@@ -4498,8 +4470,7 @@ RETRY_API uint32_t retry_rate_get(const retry_rate *rate)
 
 /* ---- Latency ------------------------------------------------------------------------------- */
 
-/* A latency's progress counts samples while it learns. Once it has learnt it is a balance: above
-   AT_REST too many samples were late, below too few. */
+/* Progress counts samples until LEARNT; then, above AT_REST too many were late, below too few. */
 #define RETRY__LATENCY_LEARNT (UINT32_C(1) << 30)
 #define RETRY__LATENCY_AT_REST (UINT32_C(1) << 31)
 #define RETRY__LATENCY_LATE (UINT32_C(1) << 16)
@@ -4783,9 +4754,8 @@ static uint32_t retry__timeout_cost(const retry_budget_options *options)
     return retry__or(options->timeout_cost, options->retry_cost);
 }
 
-/* Whether the budget holds less than two retries after timeouts, or what has expired meanwhile: it
-   was not earned of late, and a thousand such processes would send again what waits in the server's
-   queue. */
+/* Whether the budget holds less than two retries after timeouts, or what has expired meanwhile: not
+   earned of late. A thousand such processes would send again what waits in the server's queue. */
 RETRY__QUICK bool retry__spent(const retry_budget *budget, retry_time now)
 {
     const retry_budget_options *options = &budget->options;
@@ -4830,8 +4800,7 @@ static retry_ms retry__attempt_timeout(const retry_request *request, retry_copy 
     return retry__min(left, retry__attempt_follows(request, copy->retry__gates));
 }
 
-/* What the gates say to a copy of an operation that has *delay ms to its deadline: the cause not to
-   send it, and *delay then says how long to wait. */
+/* Why the gates hold a copy back that has *delay ms left; *delay is then how long to wait. */
 static uint8_t retry__ask_gates(retry_operation *op, retry_copy *copy, retry_gates *gates,
                                 retry_ms *delay)
 {
@@ -4955,8 +4924,7 @@ static void retry__copy_failed(retry_operation *op, retry_copy *copy, const retr
     }
 }
 
-/* An attempt that none could follow has the time of one from when the budget pays again. Returns
-   when to look again. */
+/* A lone attempt has the time of one from when the budget pays again. Returns when to look. */
 static retry_ms retry__lone(retry_operation *op, retry_copy *copy)
 {
     const retry_client *client = op->request.client;
@@ -5772,8 +5740,7 @@ RETRY_API void retry_hedge_copies(retry_operation *op, retry_hedge *hedge)
 
 /* ---- The recommended client ---------------------------------------------------------------- */
 
-/* A backoff whose initial is 0 has the service's; what is throttled waits no less than what fails.
- */
+/* A backoff whose initial is 0 has the service's; what is throttled waits no less than the rest. */
 static void retry__service_policy(retry_policy *policy)
 {
     retry_backoff *usual = &policy->backoff, *throttled = &policy->throttle_backoff;
@@ -6045,8 +6012,7 @@ typedef struct retry__field {
 
 typedef char retry__answers_fit_a_byte[sizeof(bool) == 1 ? 1 : -1];
 
-/* What is said of a word that is unknown, where in it the names of the presets and of the keys
-   begin, and what the keys set. */
+/* What is said of an unknown word, where in it presets and keys begin, and what the keys set. */
 typedef struct retry__language {
     const char *unknown, *presets, *keys;
     const retry__field *fields;
@@ -6212,8 +6178,7 @@ static bool retry__is_preset(retry__scan *word, const retry__language *language,
     return retry__scan_name(word, language->presets, preset) && word->left == 0;
 }
 
-/* The number of the preset that the text begins with, which is cut off it; 0, the default, if there
-   is no word at all; else `otherwise`. */
+/* The preset that the text begins with, which is cut off; 0 for an empty text; else `otherwise`. */
 static uint32_t retry__parse_preset(retry__scan *text, const retry__language *language,
                                     uint32_t otherwise)
 {
