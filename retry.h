@@ -1086,12 +1086,6 @@ RETRY_API const retry_strategy *retry_fail_fast(void);
 #define RETRY_TOKENS(x) RETRY__CAST(uint32_t, (x)*1000.0 + 0.5)
 #define RETRY_PER_SECOND(x) RETRY_TOKENS(x)
 
-typedef struct retry__tokens {
-    uint32_t balance;  /* thousandths */
-    uint32_t refilled; /* ms; time has been counted up to here */
-    uint32_t fraction; /* millionths below a thousandth, 0 to 999 */
-} retry__tokens;
-
 /* All but `capacity` default to 0 or false. Amounts are RETRY_TOKENS: thousandths of a token. */
 typedef struct retry_budget_options {
     uint32_t capacity;          /* tokens; it starts full; 0 pays for nothing (no default) */
@@ -1114,7 +1108,9 @@ typedef struct retry_budget_options {
 /* Clients and threads share it without a lock. Until retry_budget_init it pays for nothing. */
 struct retry_budget {
     retry_budget_options options; /* constant after retry_budget_init */
-    retry__tokens retry__held;    /* private */
+    uint32_t retry__balance;      /* private: thousandths */
+    uint32_t retry__refilled;     /* private: ms; time has been counted up to here */
+    uint32_t retry__fraction;     /* private: millionths below a thousandth, 0 to 999 */
     bool (*retry__account)(retry_budget *budget, uint8_t event, retry_request *request,
                            const retry_failure *failure, retry_time now); /* private */
 };
@@ -2492,11 +2488,11 @@ RETRY__WRAPS static bool retry__poor(retry_request *request, uint32_t traits)
     if (!budget || budget->options.expire == 0 || (traits & RETRY__TRAIT_UNSENT) != 0)
         return false;
     half = retry__budget_base(&budget->options) >> 1;
-    if (retry__load(&budget->retry__held.balance) >= half)
+    if (retry__load(&budget->retry__balance) >= half)
         return false;
     retry__ask_budget(request, RETRY__BUDGET_LOOK, NULL,
                       request->started + request->retry__elapsed);
-    return retry__load(&budget->retry__held.balance) < half;
+    return retry__load(&budget->retry__balance) < half;
 }
 
 /* The last retries help most when late: the upper half of the longest delay, 15/16 of the time. */
@@ -2929,55 +2925,55 @@ RETRY_API size_t retry_format(char *buffer, size_t capacity, const retry_request
 
 /* ---- Retry budget -------------------------------------------------------------------------- */
 
-static void retry__tokens_add(retry__tokens *tokens, uint32_t capacity, uint32_t amount)
+/* `most`: the capacity, or the base where that is refilled. */
+static void retry__budget_add(retry_budget *budget, uint32_t most, uint32_t amount)
 {
     uint32_t balance, next, fraction;
     do {
-        balance = retry__load(&tokens->balance);
-        next = retry__max(retry__min(retry__add(balance, amount), capacity), balance);
-    } while (next != balance && !retry__swap(&tokens->balance, balance, next));
-    fraction = retry__load(&tokens->fraction);
-    if (next == capacity && fraction != 0) /* a full bucket holds none */
-        retry__swap(&tokens->fraction, fraction, 0);
+        balance = retry__load(&budget->retry__balance);
+        next = retry__max(retry__min(retry__add(balance, amount), most), balance);
+    } while (next != balance && !retry__swap(&budget->retry__balance, balance, next));
+    fraction = retry__load(&budget->retry__fraction);
+    if (next == most && fraction != 0) /* a full bucket holds none */
+        retry__swap(&budget->retry__fraction, fraction, 0);
 }
 
 /* Where the quotient saturates the bucket is full, and holds no fraction. */
-RETRY__WRAPS static void retry__tokens_earn(retry__tokens *tokens, uint32_t capacity, uint32_t rate,
+RETRY__WRAPS static void retry__budget_earn(retry_budget *budget, uint32_t most, uint32_t rate,
                                             retry_ms passed)
 {
     uint32_t fraction, whole;
     uint64_t millionths;
     do {
-        fraction = retry__load(&tokens->fraction);
+        fraction = retry__load(&budget->retry__fraction);
         millionths = retry__product(rate, passed) + fraction;
         whole = retry__quotient(millionths, 1000);
-    } while (!retry__swap(&tokens->fraction, fraction, (uint32_t)millionths - whole * 1000));
-    retry__tokens_add(tokens, capacity, whole);
+    } while (!retry__swap(&budget->retry__fraction, fraction, (uint32_t)millionths - whole * 1000));
+    retry__budget_add(budget, most, whole);
 }
 
-static bool retry__tokens_afford(uint32_t balance, uint32_t capacity, uint32_t floor, uint32_t cost)
+static bool retry__budget_pays(const retry_budget_options *options, uint32_t balance, uint32_t cost)
 {
-    if (balance < cost || capacity == 0)
+    if (balance < cost || options->capacity == 0)
         return false;
-    return floor == 0 || balance - cost > floor;
+    return options->floor == 0 || balance - cost > options->floor;
 }
 
 /* Takes the cost, all or nothing. */
-static bool retry__tokens_take(retry__tokens *tokens, uint32_t capacity, uint32_t floor,
-                               uint32_t cost)
+static bool retry__budget_take(retry_budget *budget, uint32_t cost)
 {
     uint32_t balance;
     do {
-        balance = retry__load(&tokens->balance);
-        if (!retry__tokens_afford(balance, capacity, floor, cost))
+        balance = retry__load(&budget->retry__balance);
+        if (!retry__budget_pays(&budget->options, balance, cost))
             return false;
-    } while (!retry__swap(&tokens->balance, balance, balance - cost));
+    } while (!retry__swap(&budget->retry__balance, balance, balance - cost));
     return true;
 }
 
 RETRY_API uint32_t retry_budget_balance(const retry_budget *budget)
 {
-    return budget ? retry__load(&budget->retry__held.balance) : 0;
+    return budget ? retry__load(&budget->retry__balance) : 0;
 }
 
 /* Whether it is there, and retry_budget_init has seen it. */
@@ -2990,7 +2986,7 @@ static bool retry__budget_ready(const retry_budget *budget)
 RETRY_API void retry_budget_deposit(retry_budget *budget, uint32_t amount)
 {
     if (retry__budget_ready(budget))
-        retry__tokens_add(&budget->retry__held, budget->options.capacity, amount);
+        retry__budget_add(budget, budget->options.capacity, amount);
 }
 
 /* What is beyond the base halves with each half-life that has passed. Of what remains of
@@ -2998,7 +2994,7 @@ RETRY_API void retry_budget_deposit(retry_budget *budget, uint32_t amount)
 static void retry__budget_expire(retry_budget *budget, retry_ms passed)
 {
     retry_ms half_life = retry__max(retry__scale(budget->options.expire, RETRY_RATIO(0.693147)), 1);
-    uint32_t *held = &budget->retry__held.balance;
+    uint32_t *held = &budget->retry__balance;
     uint32_t base = retry__budget_base(&budget->options);
     uint32_t halves = 0, x, left, balance, more, next;
     for (; passed >= half_life && halves < 32; passed -= half_life)
@@ -3023,7 +3019,7 @@ static retry_ms retry__budget_due(const retry_budget *budget, retry_time now)
     retry_ms passed;
     if ((options->refill_per_second | options->expire | options->base_per_second) == 0)
         return 0;
-    passed = retry__passed(retry__load(&budget->retry__held.refilled), now);
+    passed = retry__passed(retry__load(&budget->retry__refilled), now);
     return passed >= options->expire >> 6 ? passed : 0;
 }
 
@@ -3032,18 +3028,17 @@ RETRY__COLD RETRY__WRAPS void retry__budget_refill(retry_budget *budget, retry_t
     const retry_budget_options *options = &budget->options;
     retry_ms passed = retry__budget_due(budget, now);
     uint32_t base;
-    if (passed == 0 || !retry__swap(&budget->retry__held.refilled, now - passed, now))
+    if (passed == 0 || !retry__swap(&budget->retry__refilled, now - passed, now))
         return; /* nothing is due, or another thread accounts for it */
     if (options->expire != 0)
         retry__budget_expire(budget, passed);
     if (passed > RETRY__LONGEST) /* the clock was set back, most likely: that earns nothing */
         return;
     base = retry__budget_base(options);
-    if (retry__load(&budget->retry__held.balance) < base && options->base_per_second != 0)
-        retry__tokens_earn(&budget->retry__held, base, options->base_per_second, passed);
+    if (retry__load(&budget->retry__balance) < base && options->base_per_second != 0)
+        retry__budget_earn(budget, base, options->base_per_second, passed);
     if (options->refill_per_second != 0)
-        retry__tokens_earn(&budget->retry__held, options->capacity, options->refill_per_second,
-                           passed);
+        retry__budget_earn(budget, options->capacity, options->refill_per_second, passed);
 }
 
 RETRY_API bool retry_budget_withdraw(retry_budget *budget, uint32_t cost, retry_time now)
@@ -3051,8 +3046,7 @@ RETRY_API bool retry_budget_withdraw(retry_budget *budget, uint32_t cost, retry_
     if (!retry__budget_ready(budget))
         return false;
     retry__budget_refill(budget, now);
-    return retry__tokens_take(&budget->retry__held, budget->options.capacity, budget->options.floor,
-                              cost);
+    return retry__budget_take(budget, cost);
 }
 
 static uint32_t retry__budget_cost(const retry_budget_options *options,
@@ -3100,9 +3094,9 @@ static bool retry__budget_throttle(retry_budget *budget, uint8_t event, retry_re
     if (event == RETRY__BUDGET_COPY)
         request->retry__charge = 1;
     do {
-        balance = retry__load(&budget->retry__held.balance);
+        balance = retry__load(&budget->retry__balance);
         left = retry__subtract(balance, cost);
-    } while (!retry__swap(&budget->retry__held.balance, balance, left));
+    } while (!retry__swap(&budget->retry__balance, balance, left));
     return left > budget->options.floor;
 }
 
@@ -3117,7 +3111,7 @@ static inline bool retry__budget_pay(retry_budget *budget, uint8_t event, retry_
         return true;
     if (retry__is_unsent(failure)) { /* what was paid pays for the next attempt */
         if (event == RETRY__BUDGET_REFUSAL)
-            retry__tokens_add(&budget->retry__held, options->capacity, request->retry__charge);
+            retry__budget_add(budget, options->capacity, request->retry__charge);
         else if (request->retry__charge != 0 || !retry__is_refusal(reason))
             return true;
     }
@@ -3125,7 +3119,7 @@ static inline bool retry__budget_pay(retry_budget *budget, uint8_t event, retry_
     if (event == RETRY__BUDGET_REFUSAL || retry__is_free(reason))
         return true;
     cost = retry__budget_cost(options, failure);
-    if (!retry__tokens_take(&budget->retry__held, options->capacity, options->floor, cost))
+    if (!retry__budget_take(budget, cost))
         return false;
     request->retry__charge = cost;
     return true;
@@ -3144,7 +3138,7 @@ static inline bool retry__budget_event(retry_budget *budget, uint8_t event, retr
             amount = options->request_deposit;
         else if (event != RETRY__BUDGET_LOOK && !options->charge_failures)
             amount = request->retry__charge;
-        retry__tokens_add(&budget->retry__held, options->capacity, amount);
+        retry__budget_add(budget, options->capacity, amount);
         return true;
     }
     if (options->charge_failures)
@@ -3176,9 +3170,9 @@ static uint32_t retry__budget_first(const retry_budget_options *options)
 
 static void retry__budget_fill(retry_budget *budget, retry_time now)
 {
-    budget->retry__held.balance = retry__budget_first(&budget->options);
-    budget->retry__held.refilled = now;
-    budget->retry__held.fraction = 0;
+    budget->retry__balance = retry__budget_first(&budget->options);
+    budget->retry__refilled = now;
+    budget->retry__fraction = 0;
     budget->retry__account = retry__budget_account;
 }
 
@@ -4759,12 +4753,12 @@ static uint32_t retry__timeout_cost(const retry_budget_options *options)
 RETRY__QUICK bool retry__spent(const retry_budget *budget, retry_time now)
 {
     const retry_budget_options *options = &budget->options;
-    uint32_t twice = retry__subtract(retry__load(&budget->retry__held.balance), options->floor);
+    uint32_t twice = retry__subtract(retry__load(&budget->retry__balance), options->floor);
     if (options->refill_per_second == 0 && twice >> 1 < retry__timeout_cost(options))
         return true;
     if (options->expire == 0)
         return options->capacity == 0;
-    return retry__passed(retry__load(&budget->retry__held.refilled), now) >= options->expire;
+    return retry__passed(retry__load(&budget->retry__refilled), now) >= options->expire;
 }
 
 #define RETRY__PACE_ROUNDS UINT32_C(15) /* of retry__pace */
@@ -5926,7 +5920,7 @@ RETRY_API const retry_client *retry_scope_client(retry_scopes *scopes, const voi
     if (!found)
         return &scopes->client;
     if (found->retry__hash != hash) { /* filled and not set up: requests may still use its client */
-        retry__tokens_add(&found->budget.retry__held, found->budget.options.capacity,
+        retry__budget_add(&found->budget, found->budget.options.capacity,
                           retry__subtract(retry__budget_first(&scopes->options),
                                           retry_budget_balance(&found->budget)));
         found->retry__hash = hash;
@@ -6343,7 +6337,7 @@ static bool retry__budget_ever_pays(const retry_budget_options *options)
         cost = retry__min(cost, options->throttle_cost);
     if (options->charge_failures)
         return retry__subtract(most, cost) > options->floor;
-    return retry__tokens_afford(most, options->capacity, options->floor, cost);
+    return retry__budget_pays(options, most, cost);
 }
 
 /* What makes no sense of a budget, and where. */
