@@ -1,7 +1,7 @@
 /* Three threads withdraw from one bucket at two instants, and whoever sees time pass refills it:
    retry_budget_withdraw, with retry__budget_due, retry__budget_refill and retry__budget_expire, and of the
-   bucket that it stands on retry__tokens_claim, retry__tokens_earn, retry__tokens_add and
-   retry__tokens_take of retry.h. What the time up to `refilled` has made is there at the end, in the
+   bucket that it stands on retry__budget_earn, retry__budget_add and
+   retry__budget_take of retry.h. What the time up to `refilled` has made is there at the end, in the
    balance, in the fraction, withdrawn or expired, and none of it twice. Each ms expires once. (A thread that
    loses its claim leaves what is behind the winner's to the next call.) */
 #include "swap.pml"
