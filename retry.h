@@ -2258,7 +2258,7 @@ static uint32_t retry__power(uint32_t value, uint64_t ratio, uint32_t n)
 /* The delay before the cap and jitter. */
 static retry_ms retry__curve(const retry_backoff *backoff, retry_ms initial, uint32_t n)
 {
-    uint32_t factor = backoff->factor ? backoff->factor : RETRY_RATIO(2);
+    uint32_t factor = retry__or(backoff->factor, RETRY_RATIO(2));
     switch (backoff->curve) {
     case RETRY_CURVE_CONSTANT:
         return initial;
@@ -2279,8 +2279,7 @@ static retry_ms retry__curve(const retry_backoff *backoff, retry_ms initial, uin
 /* The delay before jitter. Doubling is a shift: all that is left of a constant backoff. */
 RETRY__INLINE retry_ms retry__base(const retry_backoff *backoff, uint32_t n)
 {
-    retry_ms initial = backoff->initial ? backoff->initial : 1;
-    retry_ms max = backoff->max ? backoff->max : UINT32_MAX;
+    retry_ms initial = retry__or(backoff->initial, 1), max = retry__or(backoff->max, UINT32_MAX);
     if (backoff->curve != RETRY_CURVE_EXPONENTIAL ||
         (backoff->factor != 0 && backoff->factor != RETRY_RATIO(2)))
         return retry__min(retry__curve(backoff, initial, n), max);
@@ -2299,7 +2298,7 @@ RETRY_API retry_ms retry_backoff_delay(const retry_backoff *backoff, uint32_t re
     if (!backoff)
         return 0;
     if (backoff->jitter == RETRY_JITTER_DECORRELATED) {
-        retry_ms max = backoff->max ? backoff->max : UINT32_MAX;
+        retry_ms max = retry__or(backoff->max, UINT32_MAX);
         low = retry__min(retry__max(backoff->initial, 1), max);
         high = retry__min(retry__multiply(retry__max(previous, low), 3), max);
     } else {
@@ -3057,7 +3056,7 @@ static uint32_t retry__budget_cost(const retry_budget_options *options,
         cost = options->timeout_cost;
     else if (failure->throttle)
         cost = options->throttle_cost;
-    return cost ? cost : options->retry_cost;
+    return retry__or(cost, options->retry_cost);
 }
 
 /* Whether a failed attempt put no load on a server. */
@@ -3505,12 +3504,11 @@ RETRY_API retry_failure retry_classify_grpc(int status)
 
 RETRY_API retry_failure retry_classify_stage(uint8_t stage, retry_reason dispatch_reason)
 {
-    if (stage == RETRY_STAGE_DISPATCH) {
-        retry_failure failure = retry__failure(dispatch_reason, 0);
-        failure.unsent = true;
-        return failure;
-    }
-    return retry__failure(RETRY_REASON_SOCKET_CLOSED_WHILE_IN_FLIGHT, 0);
+    bool sent = stage != RETRY_STAGE_DISPATCH;
+    retry_failure failure = retry__failure(
+        sent ? (retry_reason)RETRY_REASON_SOCKET_CLOSED_WHILE_IN_FLIGHT : dispatch_reason, 0);
+    failure.unsent = !sent;
+    return failure;
 }
 
 RETRY_API bool retry_idempotent_http(const char *method, size_t length)
@@ -3916,7 +3914,7 @@ static bool retry__breaker_trips(const retry_breaker *breaker, uint32_t row)
     ratio = (ratio & 0x1fff) != 0 ? ratio * 2 - 1 : ratio * 2;
     if (breaker->in_a_row != 0 && row >= breaker->in_a_row)
         return true;
-    return reports.all >= (breaker->volume ? breaker->volume : 20) &&
+    return reports.all >= retry__or(breaker->volume, 20) &&
            (uint64_t)reports.marked << 17 >= retry__product(reports.all, ratio);
 }
 
@@ -4126,7 +4124,7 @@ static bool retry__throttle_ask(retry_throttle *throttle, uint32_t random, retry
     uint32_t k, most;
     uint64_t sent, accepted;
     k = throttle->k ? retry__max(throttle->k, RETRY_RATIO(1)) : RETRY_RATIO(2);
-    most = throttle->max_rejection ? throttle->max_rejection : RETRY_RATIO(0.9);
+    most = retry__or(throttle->max_rejection, RETRY_RATIO(0.9));
     retry__window_at(&throttle->retry__requests, throttle->window, 4000, now);
     requests = retry__window_sum(&throttle->retry__requests);
     sent = (uint64_t)requests.all << 16;
@@ -4152,9 +4150,7 @@ static void retry__throttle_report(const struct retry__event *event)
 /* A limit within max and min as they are now. One that has not fallen yet is 0. */
 static uint32_t retry__aimd_within(const retry_aimd *aimd, uint32_t limit)
 {
-    uint32_t max = retry__load(&aimd->max), min = retry__load(&aimd->min);
-    if (max == 0)
-        max = 2;
+    uint32_t max = retry__or(retry__load(&aimd->max), 2), min = retry__load(&aimd->min);
     return limit == 0 ? max : retry__min(retry__max(limit, retry__max(min, 1)), max);
 }
 
@@ -4175,7 +4171,7 @@ static bool retry__aimd_claim(uint32_t *instant, retry_ms age, uint32_t now)
    at most: 1,000,000 halved is 500,000, and not 500,007. */
 RETRY__ONCE uint32_t retry__aimd_less(const retry_aimd *aimd, uint32_t limit)
 {
-    uint32_t ratio = aimd->decrease ? aimd->decrease : RETRY_RATIO(0.5);
+    uint32_t ratio = retry__or(aimd->decrease, RETRY_RATIO(0.5));
     uint32_t before = retry__aimd_within(aimd, limit), less;
     ratio = retry__min(ratio, RETRY_RATIO(0.999));
     less = (uint32_t)((retry__product(before, ratio * 2) + retry__min(before, 0x7fff)) >> 17);
@@ -4205,7 +4201,7 @@ static void retry__aimd_rise(retry_aimd *aimd, uint32_t in_use, retry_ms age, ui
         return;
     fell = retry__load(&aimd->retry__fell);
     before = retry__aimd_within(aimd, limit);
-    after = retry__add(before, aimd->increase ? aimd->increase : 1);
+    after = retry__add(before, retry__or(aimd->increase, 1));
     after = retry__aimd_within(aimd, after);
     if (after > before && in_use >= before - (before >> 1) &&
         retry__aimd_claim(&aimd->retry__change, age, now) &&
@@ -4309,7 +4305,7 @@ static void retry__aimd_report(const struct retry__event *event)
 /* `max` wins over `min`. */
 RETRY__ONCE uint32_t retry__rate_bound(const retry_rate *rate, uint32_t limit)
 {
-    limit = retry__max(limit, rate->min ? rate->min : 500);
+    limit = retry__max(limit, retry__or(rate->min, 500));
     return rate->max ? retry__min(limit, rate->max) : limit;
 }
 
@@ -4396,7 +4392,7 @@ static uint32_t retry__rate_spacing(retry_rate *rate, uint32_t now)
     uint32_t limit = retry__rate_limit(rate, now);
     if (retry__load(&rate->retry__throttled) != 0)
         limit = retry__load(&rate->retry__held);
-    limit = limit ? limit : rate->max;
+    limit = retry__or(limit, rate->max);
     if (limit == 0)
         return 0;
     return retry__quotient(retry__add(1000000 * RETRY__RATE_MS, limit >> 1), limit);
@@ -4457,9 +4453,8 @@ static void retry__rate_report(const struct retry__event *event)
 
 RETRY_API uint32_t retry_rate_get(const retry_rate *rate)
 {
-    uint32_t limit = rate ? retry__load(&rate->retry__limit) : UINT32_MAX;
-    limit = limit == 0 ? rate->max : limit;
-    return limit ? limit : UINT32_MAX;
+    return rate ? retry__or(retry__or(retry__load(&rate->retry__limit), rate->max), UINT32_MAX)
+                : UINT32_MAX;
 }
 
 /* ---- Latency ------------------------------------------------------------------------------- */
@@ -4478,16 +4473,15 @@ typedef struct retry__percentile {
 static retry__percentile retry__percentile_of(const retry_latency *latency)
 {
     retry__percentile percentile;
-    percentile.quantile = latency->quantile ? latency->quantile : RETRY_RATIO(0.95);
+    percentile.quantile = retry__or(latency->quantile, RETRY_RATIO(0.95));
     if (percentile.quantile >= RETRY_RATIO(1))
         percentile.quantile = RETRY_RATIO(0.999);
     percentile.above = RETRY_RATIO(1) - percentile.quantile;
     percentile.enough = 768;
     while (percentile.enough * percentile.above < RETRY_RATIO(30)) /* samples that are late */
         percentile.enough <<= 1;
-    percentile.min_samples = latency->min_samples
-                                 ? retry__min(latency->min_samples, RETRY__LATENCY_LEARNT)
-                                 : percentile.enough;
+    percentile.min_samples =
+        retry__min(retry__or(latency->min_samples, percentile.enough), RETRY__LATENCY_LEARNT);
     percentile.enough = retry__max(percentile.enough, percentile.min_samples);
     return percentile;
 }
@@ -5353,7 +5347,7 @@ RETRY__WRAPS static uint8_t retry__ask_rate(struct retry__event *event)
     retry_rate *rate = (retry_rate *)event->gate;
     retry_operation *op = event->op;
     uint32_t *taken = &event->copy->retry__timeout;
-    retry_ms wait = rate->wait ? rate->wait : 250;
+    retry_ms wait = retry__or(rate->wait, 250);
     bool kept = (op->request.retry__status & RETRY__OP_KEPT) != 0;
     if (kept && retry__multiply(retry__rate_until(op->retry__mark, event->now), RETRY__RATE_MS) <=
                     retry__rate_depth(rate, *taken)) {
@@ -5722,10 +5716,10 @@ static bool retry__hedge_drive(retry_operation *op, uint8_t event, const retry_f
 RETRY_API void retry_hedge_copies(retry_operation *op, retry_hedge *hedge)
 {
     uint32_t number = 0;
-    if (!op || retry__under_way(op) ||
-        ((op->request.retry__status & RETRY__OP_CANCEL) !=
-             0 && /* else the last hedge may be gone */
-         retry__copy_in(op, RETRY__COPY_CANCEL, &number)))
+    if (!op || retry__under_way(op))
+        return;
+    if ((op->request.retry__status & RETRY__OP_CANCEL) != 0 && /* else the last hedge may be gone */
+        retry__copy_in(op, RETRY__COPY_CANCEL, &number))
         return;
     op->retry__hedge = hedge && hedge->copies ? hedge : NULL;
     if (op->retry__hedge)
@@ -5793,6 +5787,8 @@ RETRY_API void retry_service_init(retry_service *service, retry_time now)
 RETRY_API retry_step retry_run(retry_operation *op, const retry_service *service,
                                const retry_clock *clock, retry_attempt_fn *attempt, void *context)
 {
+    static const retry_step success = {
+        RETRY_DO_END, 0, RETRY_VERDICT_SUCCESS, RETRY_CAUSE_NONE, 0, 0, 0};
     retry_step step;
     if (!op || !clock || !clock->now || !clock->sleep || !attempt)
         return retry_next(NULL, 0);
@@ -5805,10 +5801,7 @@ RETRY_API retry_step retry_run(retry_operation *op, const retry_service *service
             retry_ended(op, step.copy, done ? NULL : &failure, clock->now(clock->context));
             if (done) { /* though somebody may have stopped it meanwhile */
                 op->request.ambiguous = false;
-                step.what = RETRY_DO_END;
-                step.verdict = RETRY_VERDICT_SUCCESS;
-                step.node = 0;
-                step.timeout = 0;
+                return success;
             }
         } else if (step.what == RETRY_DO_WAIT && step.cause != RETRY_CAUSE_PENDING) {
             clock->sleep(clock->context, step.delay);
@@ -5885,7 +5878,7 @@ RETRY__WRAPS static uint32_t retry__scope_hash(const void *name, size_t length)
 /* Whether another name may have it: its bucket is as good as new, or nobody asks for its name. */
 static bool retry__scope_is_free(const retry_scopes *scopes, retry_scope *slot, retry_time now)
 {
-    retry_ms forget = scopes->forget ? scopes->forget : 60000;
+    retry_ms forget = retry__or(scopes->forget, 60000);
     retry__budget_refill(&slot->budget, now);
     return retry_budget_balance(&slot->budget) == retry__budget_first(&slot->budget.options) ||
            retry__passed(slot->retry__seen, now) >= forget;
@@ -6241,7 +6234,7 @@ static const char *retry__policy_sense(const retry_policy *policy, const char *c
                                        const char **where)
 {
     const retry_backoff *backoff = &policy->backoff;
-    retry_ms max = backoff->max ? backoff->max : UINT32_MAX;
+    retry_ms max = retry__or(backoff->max, UINT32_MAX);
     retry_ms throttled = policy->throttle_backoff.initial;
     retry_ms throttled_max = policy->throttle_backoff.max;
     bool given = at[RETRY__AT_MAX] != NULL;
