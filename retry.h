@@ -501,7 +501,10 @@
 
    The clock has to go on while the device sleeps, and to wrap at 2^32 ms. Ticks of 32 bits do so if
    their rate divides 1,000. Ticks of 16 bits, or of 300 or 1,024 Hz, do not: a request then expires
-   at once, or days too late. The comment at retry_clock shows how to count those.
+   at once, or days too late. One task counts those in 64 bits, once a round at least; of 1,024 Hz:
+      static uint64_t total; // of ticks
+      total += (uint32_t)(ticks() - (uint32_t)total);
+      now = (retry_time)(total * 1000 / 1024);
 
    An operation belongs to one task. An interrupt's handler wakes the task, which calls retry_ended
    and retry_next. Budgets, gates and the generator may be shared. On a Cortex-M0 and an AVR, which
@@ -1617,11 +1620,7 @@ RETRY_API void retry_service_init(retry_service *service, retry_time now);
 
 /* ---- A loop, for those who block ----------------------------------------------------------- */
 
-/* `now` may wrap within a request. If it steps back by at most 32 s, no time has passed. Ticks that
-   do not wrap at 2^32 ms (here of 1,024 Hz): one thread counts in 64 bits, once a round at least:
-      static uint64_t total; // of ticks
-      total += (uint32_t)(ticks() - (uint32_t)total);
-      now = (retry_time)(total * 1000 / 1024); */
+/* `now` may wrap within a request. If it steps back by at most 32 s, no time has passed. */
 typedef struct retry_clock {
     retry_time (*now)(void *context);             /* ms; monotonic (no default) */
     void (*sleep)(void *context, retry_ms delay); /* for `delay` ms or less (no default) */

@@ -15,6 +15,12 @@ static unsigned whole(uint32_t number)
     return (unsigned)number;
 }
 
+/* A time that is no number of seconds stays one of ms, which no text has. */
+static unsigned seconds(retry_ms ms)
+{
+    return (unsigned)(ms % 1000 == 0 ? ms / 1000 : ms);
+}
+
 static uint32_t most(void *context)
 {
     (void)context;
@@ -28,7 +34,7 @@ static unsigned default_timeout(void)
     retry_request request;
     memset(&request, 0, sizeof request);
     retry_begin(&request, 0);
-    return whole(retry_remaining(&request, UINT32_MAX, 0) / 1000);
+    return seconds(retry_remaining(&request, UINT32_MAX, 0));
 }
 
 static void print_ladder(void)
@@ -158,7 +164,7 @@ static unsigned spread_order(void)
     request.client = &client;
     request.idempotent = true;
     retry_begin(&request, 0);
-    return whole(retry_orchestrate(&request, &failure, 0).delay / 1000);
+    return seconds(retry_orchestrate(&request, &failure, 0).delay);
 }
 
 /* ---- Gates ----------------------------------------------------------------------------------- */
@@ -298,22 +304,21 @@ static void print_policies(void)
     unsigned n = burst(&for_best, &successes);
     printf(MANUAL "BEST_EFFORT no limit %u to %u ms doubling; %u ms to %u s, throttled %u; see\n",
            whole(best.backoff.initial), whole(best.backoff.max),
-           whole(best.throttle_backoff.initial), whole(best.throttle_backoff.max / 1000), n);
+           whole(best.throttle_backoff.initial), seconds(best.throttle_backoff.max), n);
     n = burst(&for_smithy, &successes);
     printf(MANUAL "SMITHY %u %u s doubling to %u s %u, 1 for %g successes\n", attempts_of(&smithy),
-           whole(smithy.backoff.initial / 1000), whole(smithy.backoff.max / 1000), n, successes);
+           seconds(smithy.backoff.initial), seconds(smithy.backoff.max), n, successes);
     n = burst(&for_aws, &successes);
     printf(MANUAL "AWS %u %u s doubling to %u s %u, 1 for %g successes\n", attempts_of(&aws),
-           whole(aws.backoff.initial / 1000), whole(aws.backoff.max / 1000), n, successes);
+           seconds(aws.backoff.initial), seconds(aws.backoff.max), n, successes);
     n = burst(&for_aws_2026, &successes);
     printf(MANUAL "AWS_2026 %u %u ms doubling to %u s; from %u s, throttled %u, 1 for %g "
                   "successes\n",
-           attempts_of(&aws_2026), whole(aws_2026.backoff.initial),
-           whole(aws_2026.backoff.max / 1000), whole(aws_2026.throttle_backoff.initial / 1000), n,
-           successes);
+           attempts_of(&aws_2026), whole(aws_2026.backoff.initial), seconds(aws_2026.backoff.max),
+           seconds(aws_2026.throttle_backoff.initial), n, successes);
     printf(MANUAL "retry_after_max at most (AWS: %u s), and by retry_after_slack at most "
                   "(AWS_2026: %u s).\n",
-           whole(aws.retry_after_max / 1000), whole(aws_2026.retry_after_slack / 1000));
+           seconds(aws.retry_after_max), seconds(aws_2026.retry_after_slack));
 }
 
 static double tokens(uint32_t amount)
@@ -331,8 +336,8 @@ static void print_service(void)
     retry_service_init(&service, 0);
     printf(MANUAL "service.limit.max %u attempts at once\n", limit_of_service());
     printf(MANUAL "waits up to %u ms, doubling up to %u s, or up to %u s after throttled\n",
-           whole(usual->initial), whole(usual->max / 1000),
-           whole(service.policy.throttle_backoff.max / 1000));
+           whole(usual->initial), seconds(usual->max),
+           seconds(service.policy.throttle_backoff.max));
     printf(MANUAL "RETRY_BUDGET_BEST_EFFORT(%u)\n",
            whole(options->capacity / (20 * RETRY_TOKENS(1))));
     printf(MANUAL "A retry costs %g tokens, after a time-out or a throttled answer %g; a success "
@@ -341,7 +346,7 @@ static void print_service(void)
            tokens(options->success_deposit));
     printf(MANUAL "The base, %g token, is there at first. It does not expire, and %g a second\n",
            tokens(retry_budget_balance(&service.budget)), tokens(options->base_per_second));
-    printf(MANUAL "37 %% of it are left after %u s\n", whole(options->expire / 1000));
+    printf(MANUAL "37 %% of it are left after %u s\n", seconds(options->expire));
     printf(MANUAL "while there are %g tokens\n", 2 * tokens(options->timeout_cost));
     printf(MANUAL "new, or idle for %.0f s\n",
            tokens(retry_budget_balance(&service.budget)) / tokens(options->base_per_second));
@@ -355,8 +360,7 @@ static void print_service(void)
     printf(README
            "default: %u s for an operation, delays that double from %u ms to %u s, %u attempts "
            "at once.\n",
-           default_timeout(), whole(usual->initial), whole(usual->max / 1000),
-           whole(service.limit.max));
+           default_timeout(), whole(usual->initial), seconds(usual->max), whole(service.limit.max));
     printf(README
            "A retry costs %s of a token, after a time-out or a 429 %s; %s successes earn one.\n",
            options->retry_cost == RETRY_TOKENS(0.25) ? "a quarter" : "?",
@@ -372,17 +376,22 @@ static void print_service(void)
 
 static void print_gates(void)
 {
-    unsigned refuses, holds;
+    unsigned refuses, holds, waits = refused_wait();
     unsigned n = opens_after(&refuses);
     printf(MANUAL
            "It opens when half of %u or more attempts within 8 s were unhealthy: no answer, or a "
            "5xx. Then it refuses everything for %u s,\n",
-           n, refuses / 1000);
+           n, seconds(refuses));
+    printf(MANUAL "before `ratio` may open it (default: 0: %u) */\n", n);
+    printf(MANUAL "that it refuses everything, up to 2^30 (default: 0: %u)\n", refuses);
     n = held_after(&holds);
     printf(MANUAL "after %s refusals with a Retry-After in a row it holds all attempts until that "
                   "time is over, %u s at most\n",
-           n == 5 ? "five" : "?", holds / 1000);
-    printf(MANUAL "those that would wait %u ms (`wait`) fail at once\n", refused_wait());
+           n == 5 ? "five" : "?", seconds(holds));
+    printf(MANUAL "Retry-After holds all attempts, up to 2^30 (default: 0: %u;\n", holds);
+    printf(MANUAL "those that would wait %u ms (`wait`) fail at once\n", waits);
+    printf(MANUAL "that waits as long is refused, up to 2^20 (default: 0: %u)\n", waits);
+    printf(MANUAL "samples before anything is told, up to 2^30 (default: 0: %u,\n", samples(0));
     n = samples(RETRY_RATIO(0.99));
     printf(MANUAL "It has no estimate before %u attempts (%u,%03u for 99 %%).\n", samples(0),
            n / 1000, n % 1000);
@@ -394,18 +403,21 @@ int main(void)
     static const retry_backoff gaps = RETRY_BACKOFF_GRPC;
     printf(MANUAL "request.timeout %u s ms, waits included; UINT32_MAX: no limit\n",
            default_timeout());
+    printf(MANUAL "UINT32_MAX: no end (default: 0: %u) */\n", default_timeout() * 1000);
+    printf(MANUAL "that an attempt is always granted (default: 0: %u) */\n",
+           whole(retry_connection_begin(&connection, 0)));
     printf(MANUAL "three attempts at each of five layers are %u calls\n", 3 * 3 * 3 * 3 * 3);
     printf(README "three attempts at each of five layers are %u calls\n", 3 * 3 * 3 * 3 * 3);
     printf(MANUAL "full jitter makes 0 of each delay of up to %u s\n", no_delay());
     printf(RECIPES "asked for 30 s: over 30 to %u s\n", spread_order());
     printf(MANUAL "as gRPC does: %u s, %.3g s, %.3g s ... up to %u minutes, %.0f %% more or less\n",
-           whole(retry_backoff_base(&gaps, 0) / 1000), retry_backoff_base(&gaps, 1) / 1000.0,
-           retry_backoff_base(&gaps, 2) / 1000.0, whole(gaps.max / 60000),
+           seconds(retry_backoff_base(&gaps, 0)), retry_backoff_base(&gaps, 1) / 1000.0,
+           retry_backoff_base(&gaps, 2) / 1000.0, seconds(gaps.max) / 60,
            retry_backoff_delay(&gaps, 0, 0, UINT32_MAX) * 100.0 / gaps.initial - 100);
     printf(MANUAL "%u s at least (min_connect_timeout)\n",
-           whole(retry_connection_begin(&connection, 0) / 1000));
+           seconds(retry_connection_begin(&connection, 0)));
     printf(README "Attempts start %u s apart at first, and %u min apart in the end\n",
-           whole(retry_backoff_base(&gaps, 0) / 1000), whole(gaps.max / 60000));
+           seconds(retry_backoff_base(&gaps, 0)), seconds(gaps.max) / 60);
     print_ladder();
     print_policies();
     print_service();
