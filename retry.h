@@ -3329,13 +3329,12 @@ static void retry__scan_skip(retry__scan *scan, size_t length)
 }
 
 /* Cuts the blanks around a text off. */
-static bool retry__scan_trim(retry__scan *scan)
+static void retry__scan_trim(retry__scan *scan)
 {
     while (scan->left != 0 && retry__is_space(*scan->text))
         retry__scan_skip(scan, 1);
     while (scan->left != 0 && retry__is_space(scan->text[scan->left - 1]))
         scan->left--;
-    return true;
 }
 
 static bool retry__scan_literal(retry__scan *scan, char c)
@@ -3429,12 +3428,12 @@ RETRY_API retry_failure retry_classify_http(int http_status, retry_ms retry_afte
 #ifdef ECONNREFUSED
 #define RETRY__POSIX(...) __VA_ARGS__
 #else
-#define RETRY__POSIX(...) -32767
+#define RETRY__POSIX(...) (-32767)
 #endif
 #ifdef _WIN32
 #define RETRY__WINSOCK(...) __VA_ARGS__
 #else
-#define RETRY__WINSOCK(...) -32767
+#define RETRY__WINSOCK(...) (-32767)
 #endif
 
 /* No connection, or none any more; 0: recv returned 0, as the peer closed it. */
@@ -3628,8 +3627,10 @@ RETRY_API bool retry_parse_http_date(const char *value, size_t length, int64_t t
                                      int64_t *unix_seconds)
 {
     retry__scan scan = {value, length};
-    return value && unix_seconds && retry__scan_trim(&scan) &&
-           retry__parse_date(&scan, two_digit_year_now, unix_seconds);
+    if (!value || !unix_seconds)
+        return false;
+    retry__scan_trim(&scan);
+    return retry__parse_date(&scan, two_digit_year_now, unix_seconds);
 }
 
 RETRY_API bool retry_parse_retry_after(const char *value, size_t length, int64_t unix_seconds,
@@ -4916,7 +4917,7 @@ static retry_ms retry__lone(retry_operation *op, retry_copy *copy)
 {
     const retry_client *client = op->request.client;
     retry_ms more = retry__attempt_follows(&op->request, copy->retry__gates);
-    if (!client->budget || !retry__spent(client->budget, op->retry__now)) {
+    if (!retry__spent(client->budget, op->retry__now)) { /* the one that could not pay */
         copy->retry__state &= (uint8_t)~RETRY__COPY_LONE;
         copy->retry__timeout =
             retry__min(copy->retry__timeout,
@@ -5018,7 +5019,7 @@ RETRY_API retry_step retry_next(retry_operation *op, retry_time now)
 {
     static const retry_step nothing = {0, 0, 0, 0, 0, 0, 0};
     retry_step step = nothing;
-    if (retry__op_state(op) == RETRY__OP_NONE) {
+    if (!op || retry__op_state(op) == RETRY__OP_NONE) {
         step.what = RETRY_DO_END;
         step.cause = retry__misuse();
         return step;
@@ -6387,8 +6388,10 @@ RETRY_API bool retry_parse_duration(const char *text, size_t length, retry_ms *d
 {
     const char *fault = retry__null;
     retry__scan scan;
-    if (retry__scan_begin(&scan, text, length, duration) && retry__scan_trim(&scan))
+    if (retry__scan_begin(&scan, text, length, duration)) {
+        retry__scan_trim(&scan);
         fault = retry__parse_number(&scan, RETRY__IS_DURATION, duration);
+    }
     return retry__parsed(error, 0, fault);
 }
 

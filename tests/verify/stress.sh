@@ -34,6 +34,11 @@ says() { grep -q -e "$1" "$work/log"; }
 holds() { search "$@" && says 'errors: 0$' && says '^Full statespace search' && ! says 'Warning' &&
     ! says 'depth too small' || { cat "$work/log"; false; }; }
 refuted() { search "$@" && says 'assertion violated' && says 'errors: 1$' || { cat "$work/log"; false; }; }
+modelled() { # MODEL: the functions that it names are there
+    for name in $(grep -o -w 'retry_[a-z_]*[a-z]' "tests/verify/spin/$1" | sort -u); do
+        grep -q -w "$name(" retry.h || { echo "$1: retry.h has no $name" && return 1; }
+    done
+}
 models=0
 for path in tests/verify/spin/*.pml; do
     file=$(basename "$path")
@@ -46,11 +51,6 @@ for path in tests/verify/spin/*.pml; do
 done
 check "aimd.pml, the first fall" holds -DFIRST aimd.pml
 check "aimd.pml, the first fall without atomic swaps" refuted -DFIRST -DBROKEN aimd.pml
-modelled() { # MODEL: the functions that it names are there
-    for name in $(grep -o -w 'retry_[a-z_]*[a-z]' "tests/verify/spin/$1" | sort -u); do
-        grep -q -w "$name(" retry.h || { echo "$1: retry.h has no $name" && return 1; }
-    done
-}
 check "breaker.pml, two probes" holds -DPROBES=2 breaker.pml
 check "eight models" test $models -eq 8
 finish
