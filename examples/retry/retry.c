@@ -137,7 +137,8 @@ static void read_policy(const char *text)
     if (given[DELAY] && *initial == 0 && !given[DELAYS])
         given[DELAYS] = given[DELAY]; /* in a policy it would be 1 ms */
     if (argument(DELAYS)) {
-        policy.backoff = (retry_backoff){.curve = RETRY_CURVE_TABLE, .table = delays};
+        policy.backoff = (retry_backoff){.curve = RETRY_CURVE_TABLE, .jitter = RETRY_JITTER_NONE};
+        policy.backoff.table = delays;
         policy.backoff.table_length = read_times(given[DELAYS], delays, 64);
         policy.throttle_backoff.initial = 0;
     }

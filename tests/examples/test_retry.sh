@@ -424,11 +424,11 @@ check "a clock that was set back brings nothing in" tried 1
 anew
 holds 5000 "$(date +%s)"
 run expire --budget 'best-effort expire=1h' --state "$work/state" --policy "$many" -- "$work/fails"
-check "tokens that expire: those of the file, not a new bucket's" tried 6
+check "tokens that expire: those of the file, not a new bucket's" tried 21
 anew
 rm "$work/state"
 run expire --budget 'best-effort' --state "$work/state" --policy "$many" -- "$work/fails"
-check "tokens that expire: a new bucket has one" tried 2
+check "tokens that expire: a new bucket has one, for four retries" tried 5
 anew
 for floor in 0 1000 5000; do
     holds $floor "$(date +%s)"
@@ -726,7 +726,7 @@ wrong "no command" --policy aws
 wrong "^retry: --policy: atempts=3: unknown word" --policy "aws atempts=3" -- "$work/fails"
 wrong "^retry: --policy: atempts=3: unknown word" --policy "atempts=3" -- "$work/fails"
 wrong "^retry: --policy: aws: a preset must come first" --policy "attempts=3 aws" -- "$work/fails"
-wrong "^retry: --policy: 40s: initial above max" --policy "initial=40s" -- "$work/fails"
+wrong "^retry: --policy: 30s: initial above max" --policy "initial=40s max=30s" -- "$work/fails"
 wrong "^retry: --budget: x: not a number" --budget "cost=1 capacity=x" -- "$work/fails"
 wrong "^retry: --policy: initial=: not a number" --policy "initial=" -- "$work/fails"
 wrong "^retry: --budget: cost=1: no preset and no capacity" --budget "cost=1" -- "$work/fails"
@@ -734,8 +734,8 @@ for key in initial min max throttled retry-after-max retry-after-slack; do
     wrong "^retry: --policy: $key=100.*: .*unit: ms, s, m or h" --policy "attempts=2 $key=100, jitter=none" -- "$work/fails"
 done
 wrong "^retry: --budget: expire=1.5: .*unit" --budget "capacity=2 expire=1.5" -- "$work/fails"
-for time in "" 1x -1 1d . 1,2; do
-    wrong "^retry: --timeout: .*: \(not a number\|unknown unit.*\|too many\)$" --timeout "$time" -- "$work/fails"
+for time in "" 1x -1 1y . 1,2; do
+    wrong "^retry: --timeout: .*: \(not a number\|units are.*\|too many\)$" --timeout "$time" -- "$work/fails"
     wrong "^retry: --delay: " -d "$time" -- "$work/fails"
     wrong "^retry: --attempt-timeout: " --attempt-timeout "$time" -- "$work/fails"
 done

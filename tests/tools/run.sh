@@ -2,12 +2,13 @@
 # run.sh TITLE: TEST... [TITLE: TEST...]...: runs tests side by side, CORES of them at a time (default: all there
 # are). A test is a program, or a script with its arguments; its last line is "N passed, N failed". Each title
 # gets a line when the last of its tests has ended; what fails is shown whole. A test that ends without such a
-# line, has checked nothing, or whose exit status does not fit, has failed. The last line is the sum.
+# line, has checked nothing, takes over 15 minutes, or whose exit status does not fit, has failed. The last line
+# is the sum.
 if [ "$1" = --one ]; then # TITLE NUMBER TEST
     # shellcheck disable=SC2086 # a word each
     case $4 in
-    *.sh*) sh $4 ;;
-    *) $4 ;;
+    *.sh*) timeout 900 sh $4 ;;
+    *) timeout 900 $4 ;;
     esac > "$2.$3" 2>&1
     exec echo $? "$2" "$3" "$4"
 fi
