@@ -368,9 +368,9 @@ static void print_service(void)
                ? "a whole one"
                : "?",
            options->success_deposit == RETRY_TOKENS(0.1) ? "ten" : "?");
-    printf(README "one token, and again %.0f s after it was spent: %s retries.\n",
-           1 / tokens(options->base_per_second),
-           in_hand(&service, options->retry_cost, 0) == 4 ? "four" : "?");
+    printf(README "one token, which pays for %s retries; once spent, it is back after %.0f s.\n",
+           in_hand(&service, options->retry_cost, 0) == 4 ? "four" : "?",
+           1 / tokens(options->base_per_second));
     printf(MANUAL "RETRY_BUDGET_GRPC pays for %u retries\n", burst(&grpc, &successes));
 }
 

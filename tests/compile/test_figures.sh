@@ -115,7 +115,7 @@ costs "an operation with a budget" "$(printed size "an operation, budget")" \
     $((operation + $(bytes retry_budget 3))) "$(near operation "a budget")"
 costs "**an operation with a service**" "$client" $((operation + $(bytes retry_service 3))) "$(near operation "$service")"
 says examples/README.md "one retry and a service it takes " "$(near operation "one retry, a service")" "," 1
-says README.md "client takes " "$client" " bytes of flash"
+says README.md "below, takes " "$client" " bytes of flash"
 says README.md "bytes of flash on a Cortex-M0, " "$operation" " bytes of RAM"
 says README.md "operation, and " "$(near operation "$service")" " instructions" 1
 
