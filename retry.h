@@ -850,24 +850,24 @@ struct retry_request {
     const retry_client *client;     /* (default: NULL: all defaults) */
     const retry_strategy *strategy; /* this request's own (default: NULL: the client's) */
     void *context;                  /* the application's, for strategies (default: NULL) */
-    retry_ms timeout;           /* ms for the operation; UINT32_MAX: no end (default: 0: 75000) */
-    bool idempotent;            /* sent twice it does what it does once (default: false) */
-    uint8_t retry__state;       /* private: the last verdict, or cancelled */
-    uint8_t retry__since_order; /* private: 1 + retries since the server's last order; 0: none */
+    retry_ms timeout;     /* ms for the operation; UINT32_MAX: no end (default: 0: 75000) */
+    bool idempotent;      /* sent twice it does what it does once (default: false) */
+    uint8_t retry__state; /* private: the last verdict, or cancelled */
+    uint8_t retry__since_pushback; /* private: 1 + retries since the last pushback; 0: none */
     /* Kept by the library, free to read: */
     bool ambiguous;         /* a failed attempt may have taken effect; false after a success */
     uint32_t retries;       /* so far: attempts but the first */
     uint32_t retry__charge; /* private: thousandths that this retry cost; or a hedge was charged */
     uint8_t retry__status;  /* private, of an operation: RETRY__OP_x */
     uint8_t retry__cause;   /* private, of one: RETRY_CAUSE_x, of the delay or of END */
-    uint16_t retry__apart;  /* private, of one: the node of the copy that failed last */
-    retry_reason_set reasons; /* every reason seen */
-    retry_time started;       /* ms; when retry_begin was called */
-    uint32_t code;            /* the last failure's code */
-    uint32_t code_retries;    /* since the code last changed */
-    retry_time code_since;    /* ms; when it came first, without another code since */
-    retry_ms last_delay;      /* ms; the delay of the last retry granted */
-    retry_ms retry__elapsed;  /* private: ms from started to the last decision */
+    uint16_t retry__failed_node; /* private, of one: the node of the copy that failed last */
+    retry_reason_set reasons;    /* every reason seen */
+    retry_time started;          /* ms; when retry_begin was called */
+    uint32_t code;               /* the last failure's code */
+    uint32_t code_retries;       /* since the code last changed */
+    retry_time code_since;       /* ms; when it came first, without another code since */
+    retry_ms last_delay;         /* ms; the delay of the last retry granted */
+    retry_ms retry__elapsed;     /* private: ms from started to the last decision */
 };
 
 /* Opens a request at `now`, with the configuration it has; a timeout of 0 becomes
@@ -1290,7 +1290,7 @@ typedef struct retry_breaker {
     uint8_t probes;         /* half-open: most in flight; answers that close it (default: 0: 1) */
     uint32_t retry__state;  /* private: generation and state, or what half-open counts */
     uint32_t retry__since;  /* private: ms; when it opened, or probed last */
-    uint32_t retry__row;    /* private: sick reports in a row, sick rounds of probes in a row */
+    uint32_t retry__in_a_row;     /* private: sick reports; sick rounds of probes */
     retry__window retry__reports; /* private: all, and the sick ones */
 } retry_breaker;
 
@@ -1383,9 +1383,9 @@ typedef struct retry_aimd {
     uint32_t retry__limit;  /* private: 0: it never fell, and is max */
     uint32_t retry__fell;   /* private: ms; when it fell last */
     uint32_t retry__change; /* private: ms; when it rose or fell last */
-    uint32_t retry__row;    /* private: failures in a row that may lower it; stays at 255 */
-    uint32_t retry__pause;  /* private: ms; when a pause began, odd if the server's; 0: none */
-    retry_ms retry__length; /* private: ms that it lasts */
+    uint32_t retry__in_a_row; /* private: failures in a row that may lower it; stays at 255 */
+    uint32_t retry__pause;    /* private: ms; when a pause began, odd if the server's; 0: none */
+    retry_ms retry__length;   /* private: ms that it lasts */
 } retry_aimd;
 
 /* How many may be in flight at once, `max` and `min` as they are now. NULL: UINT32_MAX. */
@@ -1477,7 +1477,7 @@ RETRY_API void retry_client_nodes(retry_client *client, retry_gates *gates, uint
 typedef struct retry_copy {
     retry_gates *retry__gates; /* private: those that let it pass; NULL: none was asked */
     uint32_t retry__sent;      /* private: ms; when it was sent */
-    retry_ms retry__timeout;   /* private: ms that it may take; UINT32_MAX: no end */
+    retry_ms retry__timeout;   /* private: ms that it may take; before, what a rate took for it */
     uint16_t retry__ticket;    /* private: of the breaker's permit */
     uint16_t retry__node;      /* private: where it was sent */
     uint8_t retry__state;      /* private: RETRY__COPY_x */
@@ -2370,7 +2370,7 @@ static uint8_t retry__misuse(void)
 /* How far a policy's curve is: it begins anew with the server's order. */
 static uint32_t retry__position(const retry_request *request)
 {
-    return request->retry__since_order ? request->retry__since_order - 1u : request->retries;
+    return request->retry__since_pushback ? request->retry__since_pushback - 1u : request->retries;
 }
 
 /* What nearly all requests ask: its constants fold, and it takes less code than retry__policy. */
@@ -2441,7 +2441,7 @@ static retry_ms retry__raise(const retry_policy *policy, const retry_request *re
 static retry_ms retry__jittered(const retry_backoff *backoff, const retry_request *request)
 {
     uint32_t random = backoff->jitter != RETRY_JITTER_NONE ? retry__draw(request->client) : 0;
-    retry_ms previous = request->retry__since_order == 1 ? 0 : request->last_delay;
+    retry_ms previous = request->retry__since_pushback == 1 ? 0 : request->last_delay;
     return retry_backoff_delay(backoff, retry__position(request), previous, random);
 }
 
@@ -2494,7 +2494,7 @@ RETRY__WRAPS static bool retry__poor(retry_request *request, uint32_t traits)
 }
 
 /* The last retries help most when late: the upper half of the longest delay, 15/16 of the time. */
-static retry_ms retry__late(const retry_backoff *backoff, const retry_request *request)
+static retry_ms retry__late_delay(const retry_backoff *backoff, const retry_request *request)
 {
     retry_ms left = retry__subtract(request->timeout, request->retry__elapsed);
     retry_ms longest = retry_backoff_base(backoff, 31);
@@ -2515,7 +2515,7 @@ RETRY__INLINE retry_action retry__policy(const retry_strategy *self, retry_reque
     if (failure->throttle && policy->throttle_backoff.initial != 0)
         backoff = &policy->throttle_backoff;
     if (backoff->max != 0 && retry__poor(request, traits))
-        delay = retry__late(backoff, request);
+        delay = retry__late_delay(backoff, request);
     else if (RETRY__FAST && backoff->jitter <= RETRY_JITTER_FULL)
         delay = retry__pick(backoff->min, retry__base(backoff, retry__position(request)),
                             retry__draw(request->client));
@@ -2595,7 +2595,7 @@ static inline void retry__begin(retry_request *request, retry_time now)
     else if (request->timeout > RETRY__LATEST - RETRY__BEHIND + 1)
         request->timeout = UINT32_MAX;
     request->retry__state = RETRY_VERDICT_RETRY;
-    request->retry__since_order = 0;
+    request->retry__since_pushback = 0;
     request->ambiguous = false;
     request->retries = 0;
     request->retry__charge = 0;
@@ -2729,15 +2729,15 @@ static retry_action retry__ask_strategy(const retry_strategy *strategy, retry_re
 }
 
 /* A pushback replaces the delay, and restarts the curve; the retries since the last are counted. */
-RETRY__COLD retry_ms retry__order(retry_request *request, const retry_failure *failure,
-                                  retry_ms delay)
+RETRY__COLD retry_ms retry__pushback_delay(retry_request *request, const retry_failure *failure,
+                                           retry_ms delay)
 {
     if (failure->pushback) {
-        request->retry__since_order = 1;
+        request->retry__since_pushback = 1;
         return failure->retry_after;
     }
-    if (request->retry__since_order != UINT8_MAX)
-        request->retry__since_order++;
+    if (request->retry__since_pushback != UINT8_MAX)
+        request->retry__since_pushback++;
     return delay;
 }
 
@@ -2749,8 +2749,8 @@ static inline retry_decision retry__conclude(retry_request *request, const retry
     retry_ms delay = 0;
     if (action.kind == RETRY_ACTION_AFTER) {
         delay = action.delay;
-        if (failure->pushback || request->retry__since_order != 0)
-            delay = retry__order(request, failure, delay);
+        if (failure->pushback || request->retry__since_pushback != 0)
+            delay = retry__pushback_delay(request, failure, delay);
         delay = retry__min(delay, RETRY__LONGEST);
         if (!retry__ask_budget(request, event, failure, now)) {
             cause = RETRY_CAUSE_BUDGET_EXHAUSTED;
@@ -3090,7 +3090,7 @@ static bool retry__budget_throttle(retry_budget *budget, uint8_t event, retry_re
     if (retry__is_free(failure->reason))
         return true;
     if (event == RETRY__BUDGET_COPY)
-        request->retry__charge = 1;
+        request->retry__charge = 1; /* no amount: that it was charged */
     do {
         balance = retry__load(&budget->retry__balance);
         left = retry__subtract(balance, cost);
@@ -3817,8 +3817,8 @@ static retry__sums retry__window_sum(const retry__window *window)
 #define RETRY__BREAKER_FLIGHT UINT32_C(0x000000ff)
 #define RETRY__BREAKER_LOW UINT32_C(0x0000ffff)
 
-/* Of retry__row: the sick reports in a row, and the rounds of sick probes in a row. */
-#define RETRY__BREAKER_ROW UINT32_C(0x0000ffff)
+/* Of retry__in_a_row: the sick reports in a row, and the rounds of sick probes in a row. */
+#define RETRY__BREAKER_IN_A_ROW UINT32_C(0x0000ffff)
 #define RETRY__BREAKER_ROUNDS UINT32_C(0x00ff0000)
 
 /* ms that it stays open, doubled for each round of sick probes. */
@@ -3826,7 +3826,7 @@ static retry_ms retry__breaker_open(const retry_breaker *breaker)
 {
     retry_ms open = retry__span(breaker->open, 2000);
     retry_ms most = retry__min(breaker->open_max, UINT32_C(1) << 30);
-    uint32_t rounds = (retry__load(&breaker->retry__row) & RETRY__BREAKER_ROUNDS) >> 16;
+    uint32_t rounds = (retry__load(&breaker->retry__in_a_row) & RETRY__BREAKER_ROUNDS) >> 16;
     for (; rounds != 0 && open < most; rounds--)
         open = retry__min(open * 2, most);
     return open;
@@ -3883,7 +3883,7 @@ static bool retry__breaker_change(retry_breaker *breaker, retry__breaker_view *v
 static void retry__breaker_empty(retry_breaker *breaker, uint32_t word)
 {
     retry__window_empty(breaker->retry__reports.retry__counts, 4, &breaker->retry__state, word);
-    retry__window_empty(&breaker->retry__row, 1, &breaker->retry__state, word);
+    retry__window_empty(&breaker->retry__in_a_row, 1, &breaker->retry__state, word);
 }
 
 /* Adds `more` to a part of a count, up to `most`; 0 empties that part. Does nothing once the state
@@ -3927,7 +3927,8 @@ static bool retry__breaker_count(retry_breaker *breaker, retry__breaker_view vie
     retry__breaker_add(breaker, view.word, &half[0], RETRY__WINDOW_COUNT, 1);
     if (sick)
         retry__breaker_add(breaker, view.word, &half[1], RETRY__WINDOW_COUNT, 1);
-    row = retry__breaker_add(breaker, view.word, &breaker->retry__row, RETRY__BREAKER_ROW, sick);
+    row = retry__breaker_add(breaker, view.word, &breaker->retry__in_a_row, RETRY__BREAKER_IN_A_ROW,
+                             sick);
     return sick && retry__breaker_trips(breaker, row) &&
            retry__breaker_change(breaker, &view, retry__breaker_next(view.word, RETRY_BREAKER_OPEN),
                                  now);
@@ -3960,7 +3961,7 @@ static bool retry__breaker_probed(retry_breaker *breaker, retry__breaker_view vi
             next = retry__breaker_next(view.word, RETRY_BREAKER_OPEN);
             if (!retry__breaker_change(breaker, &view, next, now))
                 continue;
-            retry__breaker_add(breaker, next, &breaker->retry__row, RETRY__BREAKER_ROUNDS,
+            retry__breaker_add(breaker, next, &breaker->retry__in_a_row, RETRY__BREAKER_ROUNDS,
                                UINT32_C(1) << 16);
             return true;
         }
@@ -4096,10 +4097,10 @@ RETRY_API retry_breaker_counts retry_breaker_get(retry_breaker *breaker, retry_t
         return counts;
     retry__window_at(&breaker->retry__reports, breaker->window, 8000, now);
     reports = retry__window_sum(&breaker->retry__reports);
-    row = retry__load(&breaker->retry__row);
+    row = retry__load(&breaker->retry__in_a_row);
     counts.reports = reports.all;
     counts.sick = reports.marked;
-    counts.in_a_row = row & RETRY__BREAKER_ROW;
+    counts.in_a_row = row & RETRY__BREAKER_IN_A_ROW;
     counts.sick_probes = (uint8_t)((row & RETRY__BREAKER_ROUNDS) >> 16);
     return counts;
 }
@@ -4227,15 +4228,15 @@ static bool retry__aimd_at_min(const retry_aimd *aimd)
 /* ms that all have to wait, while a server that answers nothing is tried once in a while. */
 static retry_ms retry__aimd_paused(const retry_aimd *aimd, uint32_t now)
 {
-    if (retry__load(&aimd->retry__row) < 3 || !retry__aimd_at_min(aimd))
+    if (retry__load(&aimd->retry__in_a_row) < 3 || !retry__aimd_at_min(aimd))
         return 0;
     return retry__aimd_pause(aimd, retry__load(&aimd->retry__pause), now);
 }
 
 /* At the lowest limit all wait, for a time drawn from low to high, unless they do already. What the
    server asks for comes before a shorter pause of the limit's own. */
-RETRY__COLD void retry__aimd_rest(retry_aimd *aimd, uint32_t hold, retry_ms low, retry_ms high,
-                                  const retry_request *request, uint32_t now)
+RETRY__COLD void retry__aimd_begin_pause(retry_aimd *aimd, uint32_t hold, retry_ms low,
+                                         retry_ms high, const retry_request *request, uint32_t now)
 {
     uint32_t seen = retry__load(&aimd->retry__pause), since;
     retry_ms left = retry__aimd_pause(aimd, seen, now);
@@ -4250,14 +4251,14 @@ RETRY__COLD void retry__aimd_rest(retry_aimd *aimd, uint32_t hold, retry_ms low,
 
 /* A server that refuses one after the other and says until when: all wait, and an eighth more at
    random spreads a fleet's return. Then one tries. 1 ms is a header's 0, or a hold_max of none. */
-static void retry__aimd_obey(retry_aimd *aimd, retry_ms after, const retry_request *request,
+static void retry__aimd_hold(retry_aimd *aimd, retry_ms after, const retry_request *request,
                              uint32_t now)
 {
     retry_ms hold = retry__min(after, retry__span(aimd->hold_max, 2000));
     if (hold <= 1 || after == UINT32_MAX)
         return;
     retry__store(&aimd->retry__limit, retry__aimd_within(aimd, 1));
-    retry__aimd_rest(aimd, RETRY__AIMD_HOLD, hold, hold + (hold >> 3), request, now);
+    retry__aimd_begin_pause(aimd, RETRY__AIMD_HOLD, hold, hold + (hold >> 3), request, now);
 }
 
 /* Learns from the end of a copy: only one that was sent after the last change, and after the
@@ -4268,14 +4269,14 @@ static void retry__aimd_report(const struct retry__event *event)
     retry_aimd *aimd = (retry_aimd *)event->gate;
     const retry_failure *failure = event->failure;
     const retry_request *request = &event->op->request;
-    uint32_t row = retry__load(&aimd->retry__row);
+    uint32_t row = retry__load(&aimd->retry__in_a_row);
     retry_ms age = retry__max(event->age, retry__span(aimd->cooldown, 0));
     bool of_load;
     if (event->outcome == RETRY__IGNORED)
         return;
     if (event->good) {
         if (row != 0) {
-            retry__store(&aimd->retry__row, 0);
+            retry__store(&aimd->retry__in_a_row, 0);
             if (retry__load(&aimd->retry__pause) & RETRY__AIMD_HOLD)
                 retry__store(&aimd->retry__pause, 0);
         }
@@ -4285,15 +4286,15 @@ static void retry__aimd_report(const struct retry__event *event)
     of_load = failure->throttle || failure->timeout;
     if (of_load || failure->code == 503 ||
         (retry__traits(failure->reason) & RETRY__TRAIT_BLAMELESS) == 0) {
-        while (row < UINT8_MAX && !retry__swap(&aimd->retry__row, row, row + 1))
-            row = retry__load(&aimd->retry__row);
+        while (row < UINT8_MAX && !retry__swap(&aimd->retry__in_a_row, row, row + 1))
+            row = retry__load(&aimd->retry__in_a_row);
         if (of_load || row >= 2)
             retry__aimd_fall(aimd, age, event->now);
         if (failure->throttle && row >= 4) /* the fifth */
-            retry__aimd_obey(aimd, failure->retry_after, request, event->now);
+            retry__aimd_hold(aimd, failure->retry_after, request, event->now);
         if (event->outcome == RETRY__SICK) { /* 100 ms doubling to a second, the upper half */
             retry_ms pause = retry__min(UINT32_C(100) << retry__min(row, 4), 1000);
-            retry__aimd_rest(aimd, 0, pause >> 1, pause, request, event->now);
+            retry__aimd_begin_pause(aimd, 0, pause >> 1, pause, request, event->now);
         }
     }
 }
@@ -4513,19 +4514,19 @@ static retry_ms retry__latency_ms(uint32_t level)
 
 /* How often a step is doubled. While it learns: up to 4 times, less and less. Then only when the
    service has changed: soon, 2 times up, and 6 times down, where seldom anything is learnt. */
-static uint32_t retry__latency_haste(const retry__percentile *percentile, uint32_t progress,
-                                     bool late)
+static uint32_t retry__latency_doublings(const retry__percentile *percentile, uint32_t progress,
+                                         bool late)
 {
-    uint32_t haste = 0;
+    uint32_t doublings = 0;
     if (progress >= RETRY__LATENCY_LEARNT) {
         if (late)
             return retry__subtract(progress, RETRY__LATENCY_AT_REST) / (4 * RETRY__LATENCY_LATE);
         return retry__subtract(RETRY__LATENCY_AT_REST - 3 * RETRY__LATENCY_LATE, progress) /
                (2 * RETRY__LATENCY_LATE);
     }
-    while (haste < 4 && progress < percentile->enough >> (haste + 1))
-        haste++;
-    return haste;
+    while (doublings < 4 && progress < percentile->enough >> (doublings + 1))
+        doublings++;
+    return doublings;
 }
 
 /* The estimate after a sample. It is the fastest of the first 12, so that a slow one leads nowhere.
@@ -4537,7 +4538,7 @@ static uint32_t retry__latency_move(const retry__percentile *percentile, uint32_
     uint32_t step = late ? percentile->quantile : percentile->above;
     if (progress < 12)
         return late && estimate != 0 ? estimate : retry__latency_level(sample);
-    step <<= 6 + retry__latency_haste(percentile, progress, late);
+    step <<= 6 + retry__latency_doublings(percentile, progress, late);
     step = retry__min(step, RETRY__OCTAVE / 2); /* no sample is below one octave */
     return late ? estimate + step : estimate - step;
 }
@@ -4600,7 +4601,7 @@ enum {
     RETRY__OP_NONE, /* never started */
     RETRY__OP_IDLE, /* no attempt is under way */
     RETRY__OP_TRY,
-    RETRY__OP_OVER,
+    RETRY__OP_ENDED,
     RETRY__OP_PHASE = 3,
     RETRY__OP_DRAWN = 4,  /* a throttle has let this attempt pass */
     RETRY__OP_KEPT = 8,   /* a rate keeps an instant for it */
@@ -4650,17 +4651,17 @@ static retry_copy *retry__copy_in(retry_operation *op, uint8_t state, uint32_t *
 }
 
 /* Leaves what is known of the attempt, but for CANCELs that are due. */
-static void retry__become(retry_operation *op, uint8_t state)
+static void retry__set_state(retry_operation *op, uint8_t state)
 {
     op->request.retry__status = (uint8_t)((op->request.retry__status & RETRY__OP_CANCEL) | state);
 }
 
 /* The operation is over; its request is, or is closed next. */
-RETRY__ONCE void retry__over(retry_operation *op, uint8_t cause, retry_ms delay)
+RETRY__ONCE void retry__end(retry_operation *op, uint8_t cause, retry_ms delay)
 {
-    retry__become(op, RETRY__OP_OVER);
+    retry__set_state(op, RETRY__OP_ENDED);
     op->request.retry__cause = cause;
-    op->retry__mark = delay;
+    op->retry__mark = delay; /* END's */
 }
 
 /* What an event says whatever its kind. */
@@ -4691,7 +4692,7 @@ static void retry__forget(retry_operation *op, retry_copy *copy)
     bool kept = (op->request.retry__status & RETRY__OP_KEPT) != 0;
     if (kept && op->request.client->gates) /* which may have been taken away */
         retry__notify(op, copy, op->request.client->gates, RETRY__FORGET, NULL);
-    retry__become(op, retry__op_state(op));
+    retry__set_state(op, retry__op_state(op));
 }
 
 /* Takes a copy off the wire. */
@@ -4840,7 +4841,7 @@ static void retry__close(retry_operation *op, uint8_t cause, retry_ms delay)
     uint8_t verdict =
         cause == RETRY_CAUSE_DEADLINE ? (uint8_t)RETRY_VERDICT_EXPIRE : (uint8_t)RETRY_VERDICT_FAIL;
     retry__forget(op, &op->retry__copy);
-    retry__over(op, cause, delay);
+    retry__end(op, cause, delay);
     if (retry__open_or_pending(&op->request))
         retry__finish(&op->request, verdict, cause, delay, op->retry__now);
 }
@@ -4850,7 +4851,7 @@ static bool retry__try(retry_operation *op, retry_step *step)
 {
     op->request.retry__cause = retry__ask_copy(op, &op->retry__copy, step);
     if (op->request.retry__cause == RETRY_CAUSE_NONE) {
-        retry__become(op, RETRY__OP_TRY);
+        retry__set_state(op, RETRY__OP_TRY);
         if (op->retry__hedge)
             op->retry__hedge->retry__hedging(op, RETRY__HEDGE_BEGIN, NULL, step);
     } else if (op->request.retry__cause == RETRY_CAUSE_PACED) {
@@ -4886,11 +4887,11 @@ static bool retry__idle(retry_operation *op, retry_step *step)
 /* What was decided about the attempt that ended; a strategy or observer may have stopped it. */
 static void retry__decided(retry_operation *op, retry_decision decision)
 {
-    if (retry__op_state(op) == RETRY__OP_OVER)
+    if (retry__op_state(op) == RETRY__OP_ENDED)
         return;
-    retry__become(op, RETRY__OP_IDLE);
+    retry__set_state(op, RETRY__OP_IDLE);
     op->request.retry__cause = decision.cause;
-    op->retry__mark = op->retry__now;
+    op->retry__mark = op->retry__now; /* the delay begins */
     if (decision.verdict == RETRY_VERDICT_FAIL || decision.verdict == RETRY_VERDICT_EXPIRE)
         retry__close(op, decision.cause, decision.delay); /* open still: a misuse */
 }
@@ -4903,7 +4904,7 @@ static void retry__decide_try(retry_operation *op)
 /* A copy that is off the wire has failed. */
 static void retry__copy_failed(retry_operation *op, retry_copy *copy, const retry_failure *failure)
 {
-    op->request.retry__apart = copy->retry__node;
+    op->request.retry__failed_node = copy->retry__node;
     if (op->retry__hedge) {
         op->retry__hedge->retry__hedging(op, RETRY__HEDGE_FAILED, failure, NULL);
     } else {
@@ -4990,7 +4991,7 @@ RETRY__COLD void retry__abandon(retry_operation *op)
     if (retry__cancel_copies(op, RETRY__RELEASE))
         op->request.ambiguous = true;
     retry__forget(op, &op->retry__copy);
-    retry__over(op, RETRY_CAUSE_CANCELLED, 0);
+    retry__end(op, RETRY_CAUSE_CANCELLED, 0);
     retry_cancel(&op->request, op->retry__now);
     op->request.retry__state = RETRY__CANCELLED; /* whoever closed it */
 }
@@ -5000,12 +5001,12 @@ static bool retry__look(retry_operation *op, retry_step *step)
 {
     if ((op->request.retry__status & RETRY__OP_CANCEL) != 0)
         return retry__cancel_next(op, step);
-    if (op->request.retry__status == RETRY__OP_OVER) {
+    if (op->request.retry__status == RETRY__OP_ENDED) {
         uint8_t state = op->request.retry__state;
         step->what = RETRY_DO_END;
         step->verdict = state == RETRY__CANCELLED ? (uint8_t)RETRY_VERDICT_FAIL : state;
         step->cause = op->request.retry__cause;
-        step->delay = op->retry__mark;
+        step->delay = op->retry__mark; /* END's */
         return true;
     }
     if (retry__open_or_pending(&op->request))
@@ -5050,16 +5051,16 @@ RETRY_API void retry_start(retry_operation *op, const retry_service *service, re
     if (service && !service->budget.retry__account) {
         op->request.retry__state = RETRY_VERDICT_FAIL;
         op->request.ambiguous = false;
-        retry__over(op, retry__misuse(), 0);
+        retry__end(op, retry__misuse(), 0);
         return;
     }
     if (service)
         op->request.client = &service->client;
     retry__begin(&op->request, now);
     op->failure = retry__failure(RETRY_REASON_NONE, 0);
-    retry__become(op, RETRY__OP_IDLE);
+    retry__set_state(op, RETRY__OP_IDLE);
     op->request.retry__cause = RETRY_CAUSE_NONE;
-    op->request.retry__apart = UINT16_MAX;
+    op->request.retry__failed_node = UINT16_MAX;
 }
 
 RETRY__WRAPS RETRY_API void retry_skip_wait(retry_operation *op, retry_time now)
@@ -5091,7 +5092,7 @@ RETRY_API void retry_ended(retry_operation *op, unsigned copy, const retry_failu
     } else {
         if (op->retry__hedge)
             retry__cancel_copies(op, RETRY__LOST);
-        retry__over(op, RETRY_CAUSE_NONE, 0);
+        retry__end(op, RETRY_CAUSE_NONE, 0);
         retry__succeed(&op->request, now);
     }
 }
@@ -5315,7 +5316,7 @@ RETRY_API void retry_gates_throttle(retry_gates *gates, retry_throttle *throttle
 
 /* Who has least time left asks soonest: 1 to 2 + 98 f * f ms, where f is the share that is left of
    the timeout, in sixteenths. If new operations overtook old ones, the old ones would expire. */
-RETRY__COLD retry_ms retry__turn(const struct retry__event *event)
+RETRY__COLD retry_ms retry__paced_delay(const struct retry__event *event)
 {
     const retry_request *request = &event->op->request;
     uint32_t f = 16;
@@ -5330,7 +5331,7 @@ static uint8_t retry__ask_aimd(struct retry__event *event)
     retry_ms pause = retry__aimd_paused(aimd, event->now);
     if (pause == 0 && retry__place(event, retry_aimd_limit(aimd)))
         return RETRY_CAUSE_NONE;
-    event->delay = pause + retry__turn(event);
+    event->delay = pause + retry__paced_delay(event);
     return RETRY_CAUSE_PACED;
 }
 
@@ -5362,7 +5363,7 @@ RETRY__WRAPS static uint8_t retry__ask_rate(struct retry__event *event)
     }
     if (event->delay == 0)
         return RETRY_CAUSE_NONE;
-    op->retry__mark = event->now + event->delay;
+    op->retry__mark = event->now + event->delay; /* the instant that is kept */
     op->request.retry__status |= RETRY__OP_KEPT;
     return RETRY_CAUSE_PACED;
 }
@@ -5388,13 +5389,13 @@ typedef struct retry__nodes_answer {
     retry_gates *gates; /* whose answer it is */
 } retry__nodes_answer;
 
-/* Whether a node is asked last. */
-static bool retry__set_apart(retry_operation *op, uint32_t node)
+/* Whether a node is asked last: a copy failed there, or is there now. */
+static bool retry__asked_last(retry_operation *op, uint32_t node)
 {
     const retry_copy *copy;
     uint32_t n;
-    if (op->request.retry__apart == node || retry__op_state(op) != RETRY__OP_TRY)
-        return op->request.retry__apart == node;
+    if (op->request.retry__failed_node == node || retry__op_state(op) != RETRY__OP_TRY)
+        return op->request.retry__failed_node == node;
     for (n = 0; (copy = retry__copy_in(op, RETRY__COPY_WIRE, &n)) != NULL; n++) {
         if (copy->retry__node == node)
             return true;
@@ -5442,47 +5443,48 @@ static bool retry__node_asked(struct retry__event *event, uint32_t node,
     return false;
 }
 
-/* Whether it is seen at once that no node is set apart, as with most copies. */
-static bool retry__none_apart(const retry_operation *op)
+/* Whether it is seen at once that no node is asked last, as with most copies. */
+static bool retry__none_asked_last(const retry_operation *op)
 {
-    return RETRY__FAST && op->request.retry__apart == UINT16_MAX &&
+    return RETRY__FAST && op->request.retry__failed_node == UINT16_MAX &&
            retry__op_state(op) != RETRY__OP_TRY;
 }
 
-/* The node with this index among those that are set apart, or among the others, which have it. */
-static uint32_t retry__nodes_nth(retry_operation *op, bool apart, uint32_t index)
+/* The node with this index among those asked last, or among the others, which have it. */
+static uint32_t retry__nodes_nth(retry_operation *op, bool last, uint32_t index)
 {
     uint32_t nodes = op->request.client->nodes, node;
-    if (retry__none_apart(op))
+    if (retry__none_asked_last(op))
         return index;
     for (node = 0; node < nodes - 1; node++) {
-        if (retry__set_apart(op, node) != apart)
+        if (retry__asked_last(op, node) != last)
             continue;
         if (index == 0)
             break;
         index--;
     }
-    return node; /* the last needs no look */
+    return node; /* the highest needs no look */
 }
 
-/* Asks those set apart, or the others: the less busy of two at random, the other one, the rest. */
-static bool retry__nodes_round(struct retry__event *event, bool apart, retry__nodes_answer *answer)
+/* Asks those that come last, or the others: the less busy of two at random, the other one, the
+   rest. */
+static bool retry__nodes_round(struct retry__event *event, bool last, retry__nodes_answer *answer)
 {
     retry_operation *op = event->op;
     const retry_client *client = op->request.client;
     uint32_t nodes = client->nodes, count = 0, random, i, first, second, node;
-    if (retry__none_apart(op))
-        count = apart ? 0 : nodes;
+    if (retry__none_asked_last(op))
+        count = last ? 0 : nodes;
     else
         for (node = 0; node < nodes; node++)
-            count += retry__set_apart(op, node) == apart;
+            count += retry__asked_last(op, node) == last;
     if (count < 2)
-        return count != 0 && retry__node_asked(event, retry__nodes_nth(op, apart, 0), answer);
+        return count != 0 && retry__node_asked(event, retry__nodes_nth(op, last, 0), answer);
     random = retry__draw(client);
     i = ((random >> 16) * count) >> 16;
-    first = retry__nodes_nth(op, apart, i);
+    first = retry__nodes_nth(op, last, i);
     random = ((random & 0xffff) * (count - 1)) >> 16;
-    second = retry__nodes_nth(op, apart, random + (random >= i));
+    second = retry__nodes_nth(op, last, random + (random >= i));
     if (retry__load(&client->gates[second].in_flight) <
         retry__load(&client->gates[first].in_flight)) {
         node = first;
@@ -5493,7 +5495,7 @@ static bool retry__nodes_round(struct retry__event *event, bool apart, retry__no
         return true;
     for (i = 0; i < nodes; i++) {
         node = second + i < nodes ? second + i : second + i - nodes;
-        if (node != first && retry__set_apart(op, node) == apart &&
+        if (node != first && retry__asked_last(op, node) == last &&
             retry__node_asked(event, node, answer))
             return true;
     }

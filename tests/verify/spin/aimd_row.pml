@@ -1,5 +1,5 @@
 /* Three failures that say nothing of load come at once, where the limit is one above `min`: retry__aimd_report
-   and retry__aimd_rest of retry.h, with retry__aimd_pause. Each failure has a number of its own in the row, so
+   and retry__aimd_begin_pause of retry.h, with retry__aimd_pause. Each failure has a number of its own in the row, so
    the third one alone lowers the limit. Then one pause begins. An answer that comes between ends the row:
    then there may be no third one. */
 #include "swap.pml"
