@@ -9,12 +9,12 @@
 enum {
     FEW_RATES = 3,
     FEW_SEEDS = 3,
-    FEW_FAULTS = 60, /* of each seed */
     FEW_LENGTH = 2000,
     FEW_HEALTH = 60000, /* ms before each, at least */
     FEW_TIMEOUT = 10000
 };
 static const uint32_t few_gaps[FEW_RATES] = {60000, 1000, 100}; /* ms */
+static const uint32_t few_faults[FEW_RATES] = {600, 300, 60};   /* of each seed */
 
 static crowd_met few_run(uint32_t setup, uint32_t rate, uint32_t seed)
 {
@@ -25,7 +25,7 @@ static crowd_met few_run(uint32_t setup, uint32_t rate, uint32_t seed)
     peer_set(&set, setup);
     set.timeout = FEW_TIMEOUT;
     crowd_begin_anew(c, &set, CROWD_SERVICE, false, seed);
-    for (uint32_t fault = 0; fault < FEW_FAULTS; fault++) {
+    for (uint32_t fault = 0; fault < few_faults[rate]; fault++) {
         crowd_run(c, c->now + FEW_HEALTH);
         crowd_run(c, (uint32_t)c->next - dice_bits(&c->arrivals) % FEW_LENGTH); /* one meets it */
         crowd_strike(c, CROWD_503);

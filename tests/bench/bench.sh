@@ -51,8 +51,8 @@ early_and_late() # TEXT KIND LIMIT: decisions 5 to 16 of a request, and 17 to 28
 
 echo "One decision, 12 a request (gcc -O2)             instructions  at most to shift"
 decision "best effort, deadline" retry 195
-decision "the same, paid for by a shared budget" budget 264
-decision "the same, a retry_policy of one's own" policy 245
+decision "the same, paid for by a shared budget" budget 262
+decision "the same, a retry_policy of one's own" policy 248
 decision "by hand: min(cap, base << n), jitter by a multiply" shift ""
 decision "by hand: pow() and rand()" pow ""
 echo

@@ -8,14 +8,14 @@ build=$1
 rows() {
     cat << 'END'
 nothing is shared                                |  285 | operation
-a budget                                         |  405 | operation budget | operation
-a service: a budget and the AIMD limit           |  685 | operation service | operation budget
+a budget                                         |  395 | operation budget | operation
+a service: a budget and the AIMD limit           |  680 | operation service | operation budget
 a service, circuit breaker                       |  858 | operation service breaker | operation service
 a service, client-side throttle                  |  829 | operation service throttle | operation service
 a service, rate                                  |  784 | operation service rate | operation service
 a service, rate under a limit                    | 1011 | operation service paced | operation service
 a service, latency                               |  803 | operation service latency | operation service
-a service, all of these                          | 1200 | operation service breaker throttle rate latency | operation service
+a service, all of these                          | 1195 | operation service breaker throttle rate latency | operation service
 a budget, four nodes with a limit each           |  898 | operation nodes | operation budget
 a service, event loop                            |  814 | operation service loop | operation service
 a service, event loop, hedge sends no copy       | 1120 | operation service hedge | operation service loop

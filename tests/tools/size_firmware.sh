@@ -127,7 +127,7 @@ uint32_t work(uint32_t n, uint32_t now)
     return retry_connection_failed(&connection, now);
 }
 END
-row 1250 "a reconnect" reconnect.c
+row 1265 "a reconnect" reconnect.c
 cat > "$dir/operation.c" << END
 $head
 static retry_service service;

@@ -36,7 +36,7 @@ holds() { search "$@" && says 'errors: 0$' && says '^Full statespace search' && 
 refuted() { search "$@" && says 'assertion violated' && says 'errors: 1$' || { cat "$work/log"; false; }; }
 modelled() { # MODEL: the functions that it names are there
     for name in $(grep -o -w 'retry_[a-z_]*[a-z]' "tests/verify/spin/$1" | sort -u); do
-        grep -q -w "$name(" retry.h || { echo "$1: retry.h has no $name" && return 1; }
+        grep -q "\<$name(" retry.h || { echo "$1: retry.h has no $name" && return 1; }
     done
 }
 models=0
