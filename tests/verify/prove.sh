@@ -2,7 +2,7 @@
 # Proves by Frama-C's WP that the functions of errmap.h, and the arithmetic of retry.h that is not obvious, have no
 # run-time error (an unsigned sum that wraps included, but for those marked RETRY__WRAPS), that they end, and that
 # they do what proofs/*.acsl says of them. Usage: prove.sh BUILD [FUNCTION...], from the top folder; functions: these
-# alone. MACHDEPS: those of errmap.h, all of "x86_64 x86_32 x86_16", or some. Every function is proved by itself; its
+# alone. MACHDEPS: those of errmap.h, all of "x86_64 x86_32 x86_16", some, or none. Every function is proved by itself; its
 # callers know no more of it than its contract. What would prove anything is refused, and WP's smoke tests look for
 # the rest of it: contradictions in contracts and invariants, and with SMOKE=all (the default) behind each call and
 # branch; SMOKE=contracts does without these. What is assumed is said at the end. The last line is "N passed,
@@ -51,7 +51,7 @@ present() { # HEADER MACHDEP NAMES
 # -rte-no-pointer-call: that a pointer is a function's is proved where "calls" names the function.
 flags="-rte-no-pointer-call -wp -wp-rte -wp-model Typed+cast -wp-no-volatile -wp-literals
     -wp-definitions-terminate -wp-frama-c-stdlib-terminate -wp-par $(nproc)"
-provers="-wp-prover cvc4,z3 -wp-auto wp:bitshift,wp:bitrange -wp-timeout ${TIMEOUT:-120}
+provers="-wp-prover cvc4,z3 -wp-auto wp:bitshift,wp:bitrange -wp-timeout ${TIMEOUT:-90}
     -wp-cache update -wp-cache-dir cache"
 
 # frama HEADER MACHDEP MARK NAME FLAG...: Frama-C's WP on the functions with this mark; what it says is in
@@ -143,9 +143,9 @@ done
 [ "$failed" -eq 0 ] || finish
 one retry x86_64
 smoke retry x86_64
-machdeps=${MACHDEPS:-x86_64 x86_32 x86_16}
+machdeps=${MACHDEPS-x86_64 x86_32 x86_16}
 for machdep in $machdeps; do one errmap "$machdep"; done
-smoke errmap "${machdeps%% *}"
+[ -z "$machdeps" ] || smoke errmap "${machdeps%% *}"
 
 sed -n 's/^\([^ ]*\) [^ ]* trusted /not proved: \1 /p' "$build/errmap.list"
 echo "assumed: one thread, in which no swap fails; $(cat "$work"/axioms.* | wc -l) axioms of arithmetic;" \
