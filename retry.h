@@ -693,7 +693,7 @@ enum {
     RETRY_REASON_FREE = 0x80 /* contention, not overload: no budget is asked or charged */
 };
 
-/* 0; gcc and clang warn if n is over 15, clang in enumerators of the sum, else of the shift. */
+/* 0. If n is over 15, gcc and clang warn of the shift (clang, in an enumerator, of the sum). */
 #ifdef __GNUC__
 #define RETRY__OVER_15(n) (__builtin_constant_p(n) && (n) > 15)
 #define RETRY__CHECK_USER(n) \
@@ -1222,13 +1222,14 @@ RETRY_API retry_failure retry_classify_http(int http_status, retry_ms retry_afte
 RETRY_API retry_failure retry_classify_grpc(int status);
 
 /* A failed call of the sockets' interface: errno, or on Windows WSAGetLastError() too; 0: the peer
-   closed the connection (recv returned 0). Or what getaddrinfo returned, if that is EAI_AGAIN.
-   `sent`, whether any of the request had been sent: nobody knows what happened to it, whatever the
-   error: SOCKET_CLOSED_WHILE_IN_FLIGHT, or ATTEMPT_TIMED_OUT for the last line below. Not sent:
-   `unsent`, and SOCKET_NOT_AVAILABLE; but all others (EINVAL, EINTR ...): NONE, fault CLIENT.
+   closed the connection (recv returned 0). Or EAI_AGAIN, if getaddrinfo returned that.
+   If any of the request had been sent, nobody knows what happened to it, whatever the error. The
+   reason is SOCKET_CLOSED_WHILE_IN_FLIGHT; for a time-out (the last line) ATTEMPT_TIMED_OUT. If
+   nothing was sent, the failure is `unsent`. The reason is SOCKET_NOT_AVAILABLE for these errors,
+   and NONE, the client's fault, for all others (EINVAL, EINTR ...):
       0 ECONNREFUSED ENETDOWN ENETUNREACH EHOSTDOWN EHOSTUNREACH ENETRESET ECONNRESET ECONNABORTED
       EPIPE EAI_AGAIN (-3 of glibc and musl; WSATRY_AGAIN)
-      EMFILE ENFILE ENOBUFS ENOMEM EADDRNOTAVAIL: fault CLIENT, as this machine lacks it for a while
+      EMFILE ENFILE ENOBUFS ENOMEM EADDRNOTAVAIL (fault CLIENT: this machine lacks it for a while)
       ETIMEDOUT EAGAIN EWOULDBLOCK (SO_RCVTIMEO) EINPROGRESS (connect with SO_SNDTIMEO, on Linux) */
 RETRY_API retry_failure retry_classify_errno(int error, bool sent);
 
@@ -2493,7 +2494,8 @@ RETRY__WRAPS static bool retry__poor(retry_request *request, uint32_t traits)
     return retry__load(&budget->retry__balance) < half;
 }
 
-/* The last retries help most when late: the upper half of the longest delay, 15/16 of the time. */
+/* The last retries help most when they are late: at random in the upper half of the longest delay,
+   or when 15/16 of the time that is left are over. */
 static retry_ms retry__late_delay(const retry_backoff *backoff, const retry_request *request)
 {
     retry_ms left = retry__subtract(request->timeout, request->retry__elapsed);
