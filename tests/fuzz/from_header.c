@@ -216,7 +216,8 @@ static bool naive_retry_after(const char *value, size_t length, int64_t unix_sec
         length--;
     }
     if (!naive_seconds(value, length, &ms)) {
-        if (!naive_date(value, length, unix_seconds, &date))
+        if (unix_seconds == INT64_MIN || /* no clock */
+            !naive_date(value, length, unix_seconds, &date))
             return false;
         ms = 0;
         if (date > unix_seconds)
