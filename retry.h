@@ -98,10 +98,11 @@
    - WAIT: for step.delay ms (UINT32_MAX: no timer), or until something happens. The cause is NONE
      while an attempt is out, STRATEGY before a retry, and PACED if as many attempts are out as the
      server bears. To be PACED is no retry, and costs nothing.
-   - END: SUCCESS, FAIL, or EXPIRE if the time does not suffice for another attempt.
+   - END: SUCCESS, FAIL, or EXPIRE if the time does not suffice for another attempt. After
+     retry_stop it is FAIL with cause CANCELLED, behind a CANCEL for each copy on the wire.
 
    PACED operations ask again at random times. If they are many, whenever a copy has ended or was
-   cancelled wake the one that you started first (at `began`):
+   cancelled wake the one that you started first (at `began`), from your loop, not in advance():
 
       operation *first = NULL;
       for (operation *each = operations; each < operations + COUNT; each++)
@@ -111,7 +112,8 @@
           advance(first);
 
    While a server is down, operations can end as fast as you begin them. So a queue's worker puts
-   back what can be done later, and waits END's `delay` in ms (0: nobody knows).
+   back what can be done later, and waits END's `delay` in ms (0: nobody knows). Keep `ambiguous`
+   with the job: retry_start clears it, and what was perhaps done once stays so until it is done.
 
       if (end.cause == RETRY_CAUSE_DEADLINE || end.cause == RETRY_CAUSE_BUDGET_EXHAUSTED ||
           end.cause == RETRY_CAUSE_CIRCUIT_OPEN || end.cause == RETRY_CAUSE_THROTTLED) {
@@ -274,8 +276,8 @@
       attempt_timeout at most: many small processes must not send again what waits in a queue.
    5. Below half of the base a retry waits the policy's longest delay. The last retries help most
       when they come late.
-   6. An attempt that reached nobody is followed by a free one. A hedged copy costs what a retry
-      after a time-out does.
+   6. A retry that was paid for and reached nobody makes the next one free. A hedged copy costs
+      what a retry after a time-out does.
 
       a process has retries            new, or idle for 20 s  1 success a second  10  100
       -------------------------------  ---------------------  ------------------  --  ---
@@ -286,7 +288,13 @@
    retries in each of a thousand processes are too many: there set service.budget.options.retry_cost
    to RETRY_TOKENS(1). To wait for a server that is not up yet costs nothing: set a timeout, and
    leave max_attempts 0, as refused attempts count. Whoever is alone, and would rather wait than
-   fail (a device, a job), takes a budget whose `expire` is 0: it starts full.
+   fail (a device, a job), takes a budget that does not expire: it starts full, and pays for 20
+   time-outs in a row. Whoever must never give up starts anew after BUDGET_EXHAUSTED, `delay` ms
+   later.
+
+      static retry_budget_options patient = RETRY_BUDGET_BEST_EFFORT(1);
+      patient.expire = 0;
+      service.budget.options = patient; // before retry_service_init
 
    retry_budget_init fills a budget of your own (RETRY_BUDGET_GRPC pays for 4 retries, and while it
    is half full), retry_budget_balance tells what it holds. Your own retries pay by
@@ -323,7 +331,8 @@
    closes it. Use it when a node can be down for long, and for each of several nodes. Not for one
    address of many servers, where it would shut out the healthy ones. Costs: while those of all
    nodes are open every operation fails; one may refuse for 2 s when the node is well again; 64
-   bytes; about 170 instructions. A node with fewer attempts needs `in_a_row` (5, say). Log
+   bytes; about 170 instructions. Behind a limit a server that is down may see fewer than the 20
+   attempts in 8 s that `ratio` waits for: set `in_a_row`, too (5, say). Log
    retry_breaker_get; _set takes a node out, _reset back. Without operations: retry_breaker_ask,
    _report, _release.
 
@@ -378,6 +387,11 @@
       timeout = retry_connection_begin(&connection, now); // then connect
       retry_connection_established(&connection, now);     // the connection is usable
       wait = retry_connection_failed(&connection, now);   // it failed, or it was lost
+
+   Operations over it: while there is no connection, answer SEND with retry_ended and
+   retry_classify_stage(RETRY_STAGE_DISPATCH, RETRY_REASON_SOCKET_NOT_AVAILABLE). When it is lost,
+   end the copies on the wire with retry_classify_errno(errno, true). When it is there again, call
+   retry_skip_wait for each operation.
 
    An attempt may take `timeout` ms: 20 s at least (min_connect_timeout). A connection that lasted
    `stable_after` ms (10 s) starts the spacing anew. The first wait after it is drawn from 0 to 1 s,
@@ -501,7 +515,8 @@
 
    The clock has to go on while the device sleeps, and to wrap at 2^32 ms. Ticks of 32 bits do so if
    their rate divides 1,000. Ticks of 16 bits, or of 300 or 1,024 Hz, do not: a request then expires
-   at once, or days too late. One task counts those in 64 bits, once a round at least; of 1,024 Hz:
+   at once, or days too late. One task counts those in 64 bits, once a round at least. Of 1,024 Hz
+   (if ticks() has 16 bits, uint16_t stands for uint32_t):
       static uint64_t total; // of ticks
       total += (uint32_t)(ticks() - (uint32_t)total);
       now = (retry_time)(total * 1000 / 1024);
@@ -1100,7 +1115,8 @@ typedef struct retry_budget_options {
     uint32_t refill_per_second; /* RETRY_PER_SECOND; tokens that come in (default: 0) */
     uint32_t floor;             /* tokens; a withdrawal must leave more (default: 0: none) */
     bool refund_last;     /* after retries a success gives the last cost instead (default: false) */
-    bool charge_failures; /* gRPC: failures cost, and leave more than `floor` (default: false) */
+    bool charge_failures; /* gRPC: each failure is charged; a retry needs more than `floor` left
+                             after that (default: false) */
     retry_ms expire; /* ms; of what is held beyond the base, the dearest of the three costs, 37 %
                         are left after this time, in steps of a 64th of it. It then starts with the
                         base; who holds less than half of that waits the policy's longest delay
@@ -1394,7 +1410,7 @@ RETRY_API uint32_t retry_aimd_limit(const retry_aimd *aimd);
 
 /* ---- Rate ---------------------------------------------------------------------------------- */
 
-/* Keeps to the sends a second that a service accepts, one for each limit of its. Zero it. */
+/* Sends no faster than the service accepts. One for each of the service's limits. Zero it. */
 typedef struct retry_rate {
     uint32_t min;   /* RETRY_PER_SECOND; the lowest limit, up to `max` (default: 0: one in 2 s) */
     uint32_t max;   /* RETRY_PER_SECOND; the highest, from the start (default: 0: none) */
@@ -1777,7 +1793,7 @@ RETRY_API retry_clock retry_system_clock(void);
 #endif
 
 /* What compilers decide otherwise by themselves. Without these the recommended client takes 740
-   instructions for an operation instead of 666, and on a Cortex-M0 7,782 bytes instead of 7,552.
+   instructions for an operation instead of 666, and on a Cortex-M0 7,796 bytes instead of 7,556.
    COLD seldom runs, ONCE and QUICK are small, and FAST says whether a shorter way may cost code. */
 #if defined(__GNUC__)
 #define RETRY__INLINE static __inline__ __attribute__((always_inline)) /* in C89, too */
@@ -4351,7 +4367,8 @@ static bool retry__rate_counts(const retry_rate *rate)
             retry__load(&rate->retry__throttled)) != 0;
 }
 
-/* The limit; 0: none but `max`. One thread learns from half seconds that are over; 24 end it. */
+/* The limit; 0: none but `max`. One thread learns from the half seconds that are over; after 24 of
+   them there is no limit. */
 RETRY__WRAPS static uint32_t retry__rate_limit(retry_rate *rate, uint32_t now)
 {
     uint32_t half = retry__load(&rate->retry__half), halves = 0;
@@ -4390,7 +4407,8 @@ RETRY__WRAPS static retry_ms retry__rate_until(retry_time from, retry_time to)
     return ms >> 31 == 0 ? ms : 0;
 }
 
-/* The time between two sends; 0: no limit. None rises in a half second with a throttled answer. */
+/* The time between two sends; 0: there is no limit. Once an answer was throttled, the limit does
+   not rise until the half second is over. */
 static uint32_t retry__rate_spacing(retry_rate *rate, uint32_t now)
 {
     uint32_t limit = retry__rate_limit(rate, now);

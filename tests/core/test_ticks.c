@@ -1,4 +1,4 @@
-/* A clock of ticks that are no milliseconds, made as retry_clock's comment says: it wraps at 2^32
+/* A clock of ticks that are no milliseconds, made as the manual says (FIRMWARE): it wraps at 2^32
    ms, wherever the counter of ticks does. */
 #define RETRY_IMPLEMENTATION
 #include "../../retry.h"
@@ -8,7 +8,7 @@ static uint32_t counter; /* goes round after 2^32 ticks */
 static uint64_t total;   /* of ticks */
 static uint32_t hz;
 
-/* The comment's `now`, for any frequency. */
+/* The manual's `now`, for any frequency. */
 static retry_time now_ms(void)
 {
     total += check_before(counter, (uint32_t)total);

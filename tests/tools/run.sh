@@ -7,8 +7,8 @@
 if [ "$1" = --one ]; then # TITLE NUMBER TEST
     # shellcheck disable=SC2086 # a word each
     case $4 in
-    *.sh*) timeout 900 sh $4 ;;
-    *) timeout 900 $4 ;;
+    *.sh*) timeout --foreground 900 sh $4 ;;
+    *) timeout --foreground 900 $4 ;;
     esac > "$2.$3" 2>&1
     exec echo $? "$2" "$3" "$4"
 fi
