@@ -112,11 +112,12 @@
           advance(first);
 
    While a server is down, operations can end as fast as you begin them. So a queue's worker puts
-   back what can be done later, and waits END's `delay` in ms (0: nobody knows). Keep `ambiguous`
-   with the job: retry_start clears it, and what was perhaps done once stays so until it is done.
+   back what can be done later, and waits END's `delay` in ms (0: nobody knows). retry_start
+   clears `ambiguous`, so keep it: what was perhaps done once stays so until it is done.
 
       if (end.cause == RETRY_CAUSE_DEADLINE || end.cause == RETRY_CAUSE_BUDGET_EXHAUSTED ||
           end.cause == RETRY_CAUSE_CIRCUIT_OPEN || end.cause == RETRY_CAUSE_THROTTLED) {
+          op->ambiguous = op->ambiguous || op->retry.request.ambiguous;
           put_back(op);
           sleep_ms(end.delay ? end.delay : 1000);
       }
@@ -515,8 +516,9 @@
 
    The clock has to go on while the device sleeps, and to wrap at 2^32 ms. Ticks of 32 bits do so if
    their rate divides 1,000. Ticks of 16 bits, or of 300 or 1,024 Hz, do not: a request then expires
-   at once, or days too late. One task counts those in 64 bits, once a round at least. Of 1,024 Hz
-   (if ticks() has 16 bits, uint16_t stands for uint32_t):
+   at once, or days too late. One task counts those in 64 bits, once a round at least. At 1,024 Hz
+   (if ticks() has 16 bits, write uint16_t instead of uint32_t):
+
       static uint64_t total; // of ticks
       total += (uint32_t)(ticks() - (uint32_t)total);
       now = (retry_time)(total * 1000 / 1024);
@@ -2384,7 +2386,7 @@ static uint8_t retry__misuse(void)
     return RETRY_CAUSE_MISUSE;
 }
 
-/* How far a policy's curve is: it begins anew with the server's order. */
+/* How far a policy's curve is: it begins anew with a pushback. */
 static uint32_t retry__position(const retry_request *request)
 {
     return request->retry__since_pushback ? request->retry__since_pushback - 1u : request->retries;

@@ -347,6 +347,8 @@ static void print_service(void)
     printf(MANUAL "The base, %g token, is there at first. It does not expire, and %g a second\n",
            tokens(retry_budget_balance(&service.budget)), tokens(options->base_per_second));
     printf(MANUAL "37 %% of it are left after %u s\n", seconds(options->expire));
+    printf(MANUAL "it starts full, and pays for %u time-outs in a row\n",
+           whole(options->capacity / service.limit.max / options->timeout_cost));
     printf(MANUAL "while there are %g tokens\n", 2 * tokens(options->timeout_cost));
     printf(MANUAL "new, or idle for %.0f s\n",
            tokens(retry_budget_balance(&service.budget)) / tokens(options->base_per_second));

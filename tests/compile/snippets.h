@@ -46,7 +46,7 @@ extern errmap_nmv nmv;
 /* Of the program. */
 typedef struct operation {
     retry_operation retry;
-    bool paced;
+    bool paced, ambiguous;
     retry_time began;
 } operation;
 extern operation *op, operations[];

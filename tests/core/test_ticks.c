@@ -4,14 +4,15 @@
 #include "../../retry.h"
 #include "../support/check.h"
 
-static uint32_t counter; /* goes round after 2^32 ticks */
-static uint64_t total;   /* of ticks */
+static uint32_t counter;           /* goes round after 2^32 ticks, or */
+static uint32_t last = UINT32_MAX; /* behind this one */
+static uint64_t total;             /* of ticks */
 static uint32_t hz;
 
 /* The manual's `now`, for any frequency. */
 static retry_time now_ms(void)
 {
-    total += check_before(counter, (uint32_t)total);
+    total += check_before(counter, (uint32_t)total) & last;
     return (retry_time)(total * 1000 / hz);
 }
 
@@ -31,18 +32,25 @@ static void test_every_round(void)
     unsigned n;
     for (i = 0; i < CHECK_COUNT(frequencies); i++) {
         for (j = 0; j < CHECK_COUNT(steps); j++) {
-            uint64_t ticks = (uint64_t)UINT32_MAX - 20;
-            check_row("%lu Hz, steps of %lu", (unsigned long)frequencies[i],
-                      (unsigned long)steps[j]);
+            uint64_t ticks = last - 20;
+            check_row("%lu Hz, steps of %lu, up to %lu", (unsigned long)frequencies[i],
+                      (unsigned long)(steps[j] & last), (unsigned long)last);
             hz = frequencies[i];
             total = 0;
             for (n = 0; n < 50; n++) {
-                counter = (uint32_t)(ticks & UINT32_MAX);
+                counter = (uint32_t)(ticks & last);
                 CHECK_EQUAL((ticks * 1000 / hz) & UINT32_MAX, now_ms());
-                ticks += steps[j];
+                ticks += steps[j] & last;
             }
         }
     }
+}
+
+static void test_16_bits(void)
+{
+    last = UINT16_MAX;
+    test_every_round();
+    last = UINT32_MAX;
 }
 
 /* A request of 10 s while the counter goes round: begun 4 s before, asked for 4 s behind. */
@@ -77,6 +85,7 @@ static void test_request(void)
 int main(void)
 {
     RUN(test_every_round);
+    RUN(test_16_bits);
     RUN(test_request);
     return check_done();
 }
