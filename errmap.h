@@ -542,11 +542,11 @@ RETRY_API errmap_nmv_step errmap_nmv_config(errmap_nmv *nmv, uint64_t revision);
     !defined(ERRMAP_IMPLEMENTED)
 #define ERRMAP_IMPLEMENTED
 
-#if defined(ERRMAP_IMPLEMENTATION) && \
-    RETRY__NO_SWITCH(ERRMAP_IMPLEMENTATION + 0, 1 - ERRMAP_IMPLEMENTATION - 1)
+#if defined(ERRMAP_IMPLEMENTATION) && (ERRMAP_IMPLEMENTATION + 0) != 1 && \
+    ((ERRMAP_IMPLEMENTATION + 0) != 0 || (1 - ERRMAP_IMPLEMENTATION - 1) != 2)
 #error "ERRMAP_IMPLEMENTATION is a switch: define it as nothing or as 1, or leave it undefined."
 #endif
-#if defined(RETRY_STATIC) && !defined(RETRY__DECLARED_STATIC)
+#if defined(RETRY_STATIC) && !defined(RETRY_IMPLEMENTED)
 #error "Define RETRY_STATIC and RETRY_IMPLEMENTATION before the first inclusion of errmap.h."
 #endif
 

@@ -315,6 +315,7 @@
       static retry_gates nodes[3];
       static retry_aimd limits[3]; // one each; and a breaker, if you use it
       retry_client_nodes(&service.client, nodes, 3);
+      service.client.attempt_timeout = 1000;
       retry_service_init(&service, now); // after that; it adds no limit of its own
       for (int i = 0; i < 3; i++)
           limits[i].max = 20, retry_gates_aimd(&nodes[i], &limits[i]);
@@ -442,10 +443,11 @@
       }
 
    CLOCKS, TESTS, SIGNALS
-   An instant (retry_time) is the low 32 bits of a clock of milliseconds. One that lies up to 32 s
-   ahead of `now` is another thread's: no time has passed. Every other difference has passed: a
-   clock that is set back further ends waits and operations, and one that is asked again after 25
-   days has expired. Delays over 2^31 ms count as that, timeouts over 2^32 - 65,536 as none.
+   An instant (retry_time) is the low 32 bits of a clock of milliseconds; that it wraps is harmless.
+   The time since an instant is `now` minus it, modulo 2^32. But if the instant is up to 32 s ahead
+   of `now`, another thread has read the clock: no time has passed. So a clock that is set back
+   further ends waits and operations, and what is asked again after weeks has expired. Delays over
+   2^31 ms count as that, timeouts over 2^32 - 65,536 as none.
 
    While the machine sleeps, retry_system_clock goes on with Linux, Android and OpenBSD
    (CLOCK_BOOTTIME), macOS and Windows. With others it stands still, and an operation lasts so much
@@ -1512,8 +1514,7 @@ typedef struct retry_operation {
     retry_failure failure;     /* the last failure of a copy; kept by the library, free to read */
     retry_hedge *retry__hedge; /* private: further copies; NULL: none */
     retry_copy retry__copy;    /* private: number 0 */
-    uint32_t retry__mark;      /* private: ms; when the delay began; the turn that a rate keeps; the
-                                  delay of END */
+    uint32_t retry__mark;      /* private: ms; a delay's begin; a rate's instant; END's delay */
     uint32_t retry__now;       /* private: ms; when it was called last */
 } retry_operation;
 
@@ -1802,21 +1803,19 @@ RETRY_API retry_clock retry_system_clock(void);
 #else
 #define RETRY__INLINE static
 #endif
-#if defined(__GNUC__) && defined(__OPTIMIZE_SIZE__)
+#if defined(__OPTIMIZE_SIZE__) /* gcc and clang */
+#define RETRY__COLD static
 #define RETRY__ONCE static __attribute__((noinline))
 #define RETRY__QUICK RETRY__ONCE
+#define RETRY__FAST false
 #else
-#define RETRY__ONCE static
-#define RETRY__QUICK RETRY__INLINE
-#endif
-#if defined(__GNUC__) && !defined(__OPTIMIZE_SIZE__)
+#if defined(__GNUC__)
 #define RETRY__COLD static __attribute__((noinline, cold))
 #else
 #define RETRY__COLD static
 #endif
-#if defined(__OPTIMIZE_SIZE__)
-#define RETRY__FAST false
-#else
+#define RETRY__ONCE static
+#define RETRY__QUICK RETRY__INLINE
 #define RETRY__FAST true
 #endif
 
@@ -2191,8 +2190,7 @@ RETRY__WRAPS RETRY_API void retry_seed(uint32_t entropy)
     retry__fetch_add(&retry__random_state, (seed ? seed : 1) - retry__load(&retry__random_state));
 }
 
-/* The states are multiples of RETRY__GOLDEN further on: all others come before one returns, and 0
-   among them seeds anew. */
+/* A state is RETRY__GOLDEN above the last: all others come before one returns; 0 seeds anew. */
 RETRY__INLINE uint32_t retry__generate(void)
 {
     char here; /* its address is the seed, if there is no other */
@@ -2277,20 +2275,12 @@ static uint32_t retry__power(uint32_t value, uint64_t ratio, uint32_t n)
 static retry_ms retry__curve(const retry_backoff *backoff, retry_ms initial, uint32_t n)
 {
     uint32_t factor = retry__or(backoff->factor, RETRY_RATIO(2));
-    switch (backoff->curve) {
-    case RETRY_CURVE_CONSTANT:
+    if (backoff->curve == RETRY_CURVE_CONSTANT)
         return initial;
-    case RETRY_CURVE_TABLE:
-        if (backoff->table && backoff->table_length != 0)
-            return backoff->table[retry__min(n, backoff->table_length - 1)];
-        break;
-    case RETRY_CURVE_CUSTOM:
-        if (backoff->custom)
-            return backoff->custom(backoff, n);
-        break;
-    default:
-        break;
-    }
+    if (backoff->curve == RETRY_CURVE_TABLE && backoff->table && backoff->table_length != 0)
+        return backoff->table[retry__min(n, backoff->table_length - 1)];
+    if (backoff->curve == RETRY_CURVE_CUSTOM && backoff->custom)
+        return backoff->custom(backoff, n);
     return retry__power(initial, (uint64_t)retry__max(factor, RETRY_RATIO(1)) << 16, n);
 }
 
@@ -2410,8 +2400,7 @@ static inline retry_action retry__best_effort(const retry_request *request,
 static retry_action retry__best_effort_after(const retry_strategy *self, retry_request *request,
                                              const retry_failure *failure, retry_time now)
 {
-    (void)self;
-    (void)now;
+    (void)self, (void)now;
     if (!request || !failure)
         return retry_action_none(retry__misuse());
     return retry__best_effort(request, failure, retry__failure_traits(failure));
@@ -2427,10 +2416,7 @@ RETRY_API const retry_strategy *retry_best_effort(void)
 static retry_action retry__refuse(const retry_strategy *self, retry_request *request,
                                   const retry_failure *failure, retry_time now)
 {
-    (void)self;
-    (void)request;
-    (void)failure;
-    (void)now;
+    (void)self, (void)request, (void)failure, (void)now;
     return retry_action_none(RETRY_CAUSE_REFUSED);
 }
 
@@ -3068,8 +3054,7 @@ RETRY_API bool retry_budget_withdraw(retry_budget *budget, uint32_t cost, retry_
     return retry__budget_take(budget, cost);
 }
 
-static uint32_t retry__budget_cost(const retry_budget_options *options,
-                                   const retry_failure *failure)
+static uint32_t retry__retry_cost(const retry_budget_options *options, const retry_failure *failure)
 {
     uint32_t cost = 0;
     if (failure->timeout)
@@ -3105,7 +3090,7 @@ static bool retry__budget_throttle(retry_budget *budget, uint8_t event, retry_re
     bool charged = event == RETRY__BUDGET_RESUME || /* when the strategy was asked */
                    (event != RETRY__BUDGET_COPY && request->retry__charge != 0);
     uint32_t cost =
-        charged || retry__is_unsent(failure) ? 0 : retry__budget_cost(&budget->options, failure);
+        charged || retry__is_unsent(failure) ? 0 : retry__retry_cost(&budget->options, failure);
     uint32_t balance, left;
     request->retry__charge = 0;
     if (retry__is_free(failure->reason))
@@ -3137,7 +3122,7 @@ static inline bool retry__budget_pay(retry_budget *budget, uint8_t event, retry_
     request->retry__charge = 0; /* the retry that it paid for has been made */
     if (event == RETRY__BUDGET_REFUSAL || retry__is_free(reason))
         return true;
-    cost = retry__budget_cost(options, failure);
+    cost = retry__retry_cost(options, failure);
     if (!retry__budget_take(budget, cost))
         return false;
     request->retry__charge = cost;
@@ -3267,18 +3252,18 @@ static void retry__connection_end(retry_connection *connection, retry_time now)
 RETRY_API retry_ms retry_connection_begin(retry_connection *connection, retry_time now)
 {
     retry_backoff backoff;
+    retry_ms spacing;
     if (!connection)
         return 0;
     if (connection->retry__state != RETRY__IDLE)
         retry__connection_end(connection, now);
     retry__connection_backoff(connection, &backoff);
-    if (connection->retry__attempts == 0)
-        connection->retry__spacing = retry__connection_first(&backoff);
-    else
-        connection->retry__spacing = retry__min(
+    spacing = retry__connection_first(&backoff);
+    if (connection->retry__attempts != 0)
+        spacing =
             retry_backoff_delay(&backoff, connection->retry__attempts, connection->retry__spacing,
-                                retry__connection_draw(connection)),
-            RETRY__LONGEST);
+                                retry__connection_draw(connection));
+    connection->retry__spacing = retry__min(spacing, RETRY__LONGEST);
     connection->retry__attempts = retry__add(connection->retry__attempts, 1);
     connection->retry__started = now;
     connection->retry__after = 0; /* what was told of an attempt before */
@@ -3396,10 +3381,8 @@ static bool retry__scan_name(retry__scan *scan, const char *names, uint32_t *ind
 {
     for (*index = 0; *names == ' '; ++*index) {
         size_t length = 0;
-        for (names++; retry__in_name(*names) && length < scan->left; names++, length++) {
-            if (scan->text[length] != *names)
-                break;
-        }
+        while (retry__in_name(*++names) && length < scan->left && scan->text[length] == *names)
+            length++;
         if (!retry__in_name(*names)) {
             retry__scan_skip(scan, length);
             return true;
@@ -3594,12 +3577,11 @@ static bool retry__unix_seconds(const uint32_t *field, int64_t *seconds)
 {
     uint32_t first = retry__days(field[RETRY__YEAR], field[RETRY__MONTH]);
     uint32_t next = retry__days(field[RETRY__YEAR], field[RETRY__MONTH] + 1);
+    uint32_t minutes = field[RETRY__HOUR] * 60 + field[RETRY__MINUTE];
     if (field[RETRY__DAY] < 1 || field[RETRY__DAY] > next - first || field[RETRY__HOUR] > 23 ||
         field[RETRY__MINUTE] > 59 || field[RETRY__SECOND] > 60) /* 60: a leap second */
         return false;
-    *seconds = retry__unix_time(first + field[RETRY__DAY] - 1,
-                                (field[RETRY__HOUR] * 60 + field[RETRY__MINUTE]) * 60 +
-                                    field[RETRY__SECOND]);
+    *seconds = retry__unix_time(first + field[RETRY__DAY] - 1, minutes * 60 + field[RETRY__SECOND]);
     return true;
 }
 
@@ -3764,8 +3746,7 @@ typedef struct retry__sums {
 } retry__sums;
 
 /* Empties counts, as long as *word is what was `seen`: once another thread has changed it, others
-   may count there again. Emptying never leaves a count as it was, so a swap that comes too late
-   fails. */
+   may count there again. Emptying changes each count, so a swap that comes too late fails. */
 RETRY__WRAPS static void retry__window_empty(uint32_t *counts, uint32_t n, const uint32_t *word,
                                              uint32_t seen)
 {
@@ -4142,11 +4123,10 @@ RETRY_API retry_failure retry_classify_permit(retry_permit permit)
    excess has no fraction below 2^-16, so what the last shift cuts off makes no difference. */
 static bool retry__throttle_ask(retry_throttle *throttle, uint32_t random, retry_time now)
 {
+    uint32_t k = throttle->k ? retry__max(throttle->k, RETRY_RATIO(1)) : RETRY_RATIO(2);
+    uint32_t most = retry__or(throttle->max_rejection, RETRY_RATIO(0.9));
     retry__sums requests;
-    uint32_t k, most;
     uint64_t sent, accepted;
-    k = throttle->k ? retry__max(throttle->k, RETRY_RATIO(1)) : RETRY_RATIO(2);
-    most = retry__or(throttle->max_rejection, RETRY_RATIO(0.9));
     retry__window_at(&throttle->retry__requests, throttle->window, 4000, now);
     requests = retry__window_sum(&throttle->retry__requests);
     sent = (uint64_t)requests.all << 16;
@@ -4193,9 +4173,8 @@ static bool retry__aimd_claim(uint32_t *instant, retry_ms age, uint32_t now)
    at most: 1,000,000 halved is 500,000, and not 500,007. */
 RETRY__ONCE uint32_t retry__aimd_less(const retry_aimd *aimd, uint32_t limit)
 {
-    uint32_t ratio = retry__or(aimd->decrease, RETRY_RATIO(0.5));
+    uint32_t ratio = retry__min(retry__or(aimd->decrease, RETRY_RATIO(0.5)), RETRY_RATIO(0.999));
     uint32_t before = retry__aimd_within(aimd, limit), less;
-    ratio = retry__min(ratio, RETRY_RATIO(0.999));
     less = (uint32_t)((retry__product(before, ratio * 2) + retry__min(before, 0x7fff)) >> 17);
     return retry__aimd_within(aimd, retry__max(less, 1));
 }
@@ -4223,8 +4202,7 @@ static void retry__aimd_rise(retry_aimd *aimd, uint32_t in_use, retry_ms age, ui
         return;
     fell = retry__load(&aimd->retry__fell);
     before = retry__aimd_within(aimd, limit);
-    after = retry__add(before, retry__or(aimd->increase, 1));
-    after = retry__aimd_within(aimd, after);
+    after = retry__aimd_within(aimd, retry__add(before, retry__or(aimd->increase, 1)));
     if (after > before && in_use >= before - (before >> 1) &&
         retry__aimd_claim(&aimd->retry__change, age, now) &&
         retry__swap(&aimd->retry__limit, limit, after) && retry__load(&aimd->retry__fell) != fell)
@@ -4369,8 +4347,7 @@ static bool retry__rate_counts(const retry_rate *rate)
             retry__load(&rate->retry__throttled)) != 0;
 }
 
-/* The limit; 0: none but `max`. One thread learns from the half seconds that are over; after 24 of
-   them there is no limit. */
+/* The limit; 0: none but `max`. One thread learns from half seconds that are over; 24 end it. */
 RETRY__WRAPS static uint32_t retry__rate_limit(retry_rate *rate, uint32_t now)
 {
     uint32_t half = retry__load(&rate->retry__half), halves = 0;
@@ -4659,11 +4636,6 @@ static retry_copy *retry__copy_at(retry_operation *op, uint32_t number)
     return &op->retry__hedge->copies[number - 1];
 }
 
-static bool retry__on_wire(const retry_copy *copy)
-{
-    return (copy->retry__state & RETRY__COPY_WIRE) != 0;
-}
-
 /* The first copy in this state whose number is *number or more; NULL: there is none. */
 static retry_copy *retry__copy_in(retry_operation *op, uint8_t state, uint32_t *number)
 {
@@ -4736,17 +4708,15 @@ static void retry__copy_cancel(retry_operation *op, retry_copy *copy, uint8_t ki
     op->request.retry__status |= RETRY__OP_CANCEL;
 }
 
-/* The copies on the wire are to be cancelled. True: there were some. */
-static bool retry__cancel_copies(retry_operation *op, uint8_t kind)
+/* The copies on the wire are to be cancelled. */
+static void retry__cancel_copies(retry_operation *op, uint8_t kind)
 {
     retry_copy *copy;
     uint32_t n = 0;
-    bool any = false;
     while ((copy = retry__copy_in(op, RETRY__COPY_WIRE, &n)) != NULL) {
         retry__copy_cancel(op, copy, kind, NULL);
-        any = true;
+        op->request.ambiguous = true; /* who knows what it has done */
     }
-    return any;
 }
 
 /* ms below which no attempt is worth a wait: the least of what is known. */
@@ -4795,8 +4765,7 @@ RETRY__QUICK retry_ms retry__attempt_follows(const retry_request *request, const
 }
 
 /* Gives a copy its time; *left: what is left of the operation's. */
-static retry_ms retry__attempt_timeout(const retry_request *request, retry_copy *copy,
-                                       retry_ms left)
+static retry_ms retry__copy_timeout(const retry_request *request, retry_copy *copy, retry_ms left)
 {
     const retry_client *client = request->client;
     if (!client)
@@ -4850,7 +4819,7 @@ static uint8_t retry__ask_copy(retry_operation *op, retry_copy *copy, retry_step
     }
     copy->retry__sent = op->retry__now;
     copy->retry__state = RETRY__COPY_WIRE;
-    copy->retry__timeout = retry__attempt_timeout(&op->request, copy, left);
+    copy->retry__timeout = retry__copy_timeout(&op->request, copy, left);
     step->what = RETRY_DO_SEND;
     step->node = copy->retry__node;
     step->delay = 0;
@@ -5011,8 +4980,7 @@ static bool retry__under_way(const retry_operation *op)
 /* Nobody waits for an operation that is under way any more. */
 RETRY__COLD void retry__abandon(retry_operation *op)
 {
-    if (retry__cancel_copies(op, RETRY__RELEASE))
-        op->request.ambiguous = true;
+    retry__cancel_copies(op, RETRY__RELEASE);
     retry__forget(op, &op->retry__copy);
     retry__end(op, RETRY_CAUSE_CANCELLED, 0);
     retry_cancel(&op->request, op->retry__now);
@@ -5098,7 +5066,7 @@ RETRY_API void retry_ended(retry_operation *op, unsigned copy, const retry_failu
     retry_copy *ended = op ? retry__copy_at(op, copy) : NULL;
     if (!ended)
         return;
-    if (!retry__on_wire(ended)) {
+    if ((ended->retry__state & RETRY__COPY_WIRE) == 0) {
         ended->retry__state = 0;
         return;
     }
@@ -5446,8 +5414,7 @@ static void retry__nodes_hear(retry__nodes_answer *answer, uint8_t cause,
 }
 
 /* True: the node lets the copy pass. One that does not keeps nothing of it. */
-static bool retry__node_asked(struct retry__event *event, uint32_t node,
-                              retry__nodes_answer *answer)
+static bool retry__ask_node(struct retry__event *event, uint32_t node, retry__nodes_answer *answer)
 {
     uint8_t cause;
     event->gates = &event->op->request.client->gates[node];
@@ -5489,8 +5456,7 @@ static uint32_t retry__nodes_nth(retry_operation *op, bool last, uint32_t index)
     return node; /* the highest needs no look */
 }
 
-/* Asks those that come last, or the others: the less busy of two at random, the other one, the
-   rest. */
+/* Asks those that come last, or the others: the less busy of two at random, the other, the rest. */
 static bool retry__nodes_round(struct retry__event *event, bool last, retry__nodes_answer *answer)
 {
     retry_operation *op = event->op;
@@ -5502,7 +5468,7 @@ static bool retry__nodes_round(struct retry__event *event, bool last, retry__nod
         for (node = 0; node < nodes; node++)
             count += retry__asked_last(op, node) == last;
     if (count < 2)
-        return count != 0 && retry__node_asked(event, retry__nodes_nth(op, last, 0), answer);
+        return count != 0 && retry__ask_node(event, retry__nodes_nth(op, last, 0), answer);
     random = retry__draw(client);
     i = ((random >> 16) * count) >> 16;
     first = retry__nodes_nth(op, last, i);
@@ -5514,12 +5480,12 @@ static bool retry__nodes_round(struct retry__event *event, bool last, retry__nod
         first = second;
         second = node;
     }
-    if (retry__node_asked(event, first, answer))
+    if (retry__ask_node(event, first, answer))
         return true;
     for (i = 0; i < nodes; i++) {
         node = second + i < nodes ? second + i : second + i - nodes;
         if (node != first && retry__asked_last(op, node) == last &&
-            retry__node_asked(event, node, answer))
+            retry__ask_node(event, node, answer))
             return true;
     }
     return false;
@@ -5552,15 +5518,15 @@ RETRY_API void retry_client_nodes(retry_client *client, retry_gates *gates, uint
 
 /* A copy costs what a retry after a timeout does; no failure is charged for it, and what it costs
    is not the request's, to which it might go back. */
-static bool retry__hedge_account(retry_request *request, uint8_t event, uint32_t back,
-                                 retry_time now)
+static bool retry__hedge_account(retry_operation *op, uint8_t event, uint32_t back)
 {
+    retry_request *request = &op->request;
     retry_failure late = retry__failure(RETRY_REASON_NONE, 0);
     uint32_t charge = request->retry__charge;
     bool paid;
     late.timeout = true;
     request->retry__charge = back;
-    paid = retry__ask_budget(request, event, &late, now);
+    paid = retry__ask_budget(request, event, &late, op->retry__now);
     request->retry__charge = charge;
     return paid;
 }
@@ -5572,8 +5538,7 @@ static void retry__hedge_refund(retry_operation *op)
     if (op->retry__hedge->retry__paid == 0 || !client || !client->budget)
         return;
     op->retry__hedge->retry__paid--;
-    retry__hedge_account(&op->request, RETRY__BUDGET_REFUND,
-                         retry__timeout_cost(&client->budget->options), op->retry__now);
+    retry__hedge_account(op, RETRY__BUDGET_REFUND, retry__timeout_cost(&client->budget->options));
 }
 
 /* ms: UINT32_MAX for none. */
@@ -5617,8 +5582,10 @@ static bool retry__hedge_open(retry_operation *op, retry_ms later)
 static retry_copy *retry__hedge_free(retry_operation *op, uint32_t *number)
 {
     retry_copy *copy;
-    for (*number = 0; (copy = retry__copy_at(op, *number)) != NULL && retry__on_wire(copy);)
-        ++*number;
+    for (*number = 0; (copy = retry__copy_at(op, *number)) != NULL; ++*number) {
+        if ((copy->retry__state & RETRY__COPY_WIRE) == 0)
+            break;
+    }
     return copy;
 }
 
@@ -5652,8 +5619,7 @@ static void retry__hedge_due(retry_operation *op, retry_step *step)
     retry_copy *copy = retry__hedge_free(op, &number);
     if (hedge->retry__follow != 0)
         hedge->retry__follow--;
-    if (!copy || !retry__hedge_open(op, 0) ||
-        !retry__hedge_account(&op->request, RETRY__BUDGET_RESUME, 0, op->retry__now)) {
+    if (!copy || !retry__hedge_open(op, 0) || !retry__hedge_account(op, RETRY__BUDGET_RESUME, 0)) {
         retry__hedge_set(hedge, UINT32_MAX, op->retry__now);
         hedge->retry__follow = 0;
         retry__hedge_rest(op);
@@ -5693,8 +5659,7 @@ static void retry__hedge_failed(retry_operation *op, const retry_failure *failur
     if (charged)
         retry__ask_budget(request, RETRY__BUDGET_COPY, failure, op->retry__now);
     if (is_final) {
-        if (retry__cancel_copies(op, RETRY__RELEASE))
-            request->ambiguous = true; /* who knows what the others have done */
+        retry__cancel_copies(op, RETRY__RELEASE);
         retry__decide_try(op);
         return;
     }
@@ -5812,8 +5777,7 @@ RETRY_API void retry_service_init(retry_service *service, retry_time now)
 RETRY_API retry_step retry_run(retry_operation *op, const retry_service *service,
                                const retry_clock *clock, retry_attempt_fn *attempt, void *context)
 {
-    static const retry_step success = {
-        RETRY_DO_END, 0, RETRY_VERDICT_SUCCESS, RETRY_CAUSE_NONE, 0, 0, 0};
+    static const retry_step success = {RETRY_DO_END, 0, RETRY_VERDICT_SUCCESS, 0, 0, 0, 0};
     retry_step step;
     if (!op || !clock || !clock->now || !clock->sleep || !attempt)
         return retry_next(NULL, 0);
@@ -5914,10 +5878,8 @@ RETRY_API const retry_client *retry_scope_client(retry_scopes *scopes, const voi
 {
     retry_scope *slot, *found = NULL;
     uint32_t hash, reach;
-    if (!scopes)
-        return NULL;
-    if (!scopes->slots)
-        return &scopes->client;
+    if (!scopes || !scopes->slots)
+        return scopes ? &scopes->client : NULL;
     hash = retry__scope_hash(name, length);
     reach = retry__min(scopes->count, 4); /* slots, from the one on that the hash picks */
     slot = scopes->slots + (uint32_t)(retry__product(hash, scopes->count - reach + 1) >> 32);
@@ -6089,11 +6051,10 @@ static const char *retry__scan_decimal(retry__scan *scan, uint32_t decimals, uin
 }
 
 /* What is kept of a number of which `scale` is kept for 1. */
-static uint64_t retry__scaled(uint32_t whole, uint32_t billionths, uint32_t scale,
-                              uint32_t rounding)
+static uint64_t retry__scaled(uint32_t whole, uint32_t billionths, uint32_t scale, uint32_t round)
 {
     return retry__product(whole, scale) +
-           retry__quotient(retry__product(billionths, scale) + rounding, 1000000000);
+           retry__quotient(retry__product(billionths, scale) + round, 1000000000);
 }
 
 /* ms of one number or more, whose units fall in size, each rounded up; a lone one has no unit. */

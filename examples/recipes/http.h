@@ -57,8 +57,8 @@ static inline bool http_may_pass(CURLcode code)
 {
     /* clang-format off */
     /* README: */
-    /* Another try may help. CURLE_OK is half a header. On a dead connection libcurl would silently
-       send again, even a POST: a CURLOPT_PREREQFUNCTION aborts that. */
+    /* Another try may help. CURLE_OK: the connection was closed within the header. On a dead one
+       libcurl would silently send again, even a POST: a CURLOPT_PREREQFUNCTION aborts that. */
     static const CURLcode may_pass[] = {
         CURLE_OK, CURLE_COULDNT_RESOLVE_PROXY, CURLE_COULDNT_RESOLVE_HOST, CURLE_COULDNT_CONNECT,
         CURLE_OPERATION_TIMEDOUT, CURLE_SSL_CONNECT_ERROR, CURLE_GOT_NOTHING, CURLE_SEND_ERROR,

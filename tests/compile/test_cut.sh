@@ -293,7 +293,8 @@ refuses() # TEXT VARIABLE...: of make
 out=OUT=$work/refused.h
 check "no part" refuses 'has no part "": PARTS takes .*delay backoff' PREFIX=a_ "$out"
 check "unknown part" refuses 'has no part "brake": PARTS takes' PARTS="delay brake" PREFIX=a_ "$out"
-check "private function" refuses 'has no part "retry__min"' PARTS=retry__min PREFIX=a_ "$out"
+private=$(sed -n 's/^static .*\(retry__[a-z]*\)(.*/\1/p' retry.h | head -n 1)
+check "private function" refuses "has no part \"$private\"" PARTS="$private" PREFIX=a_ "$out"
 check "no prefix" refuses "PREFIX is missing" PARTS=delay "$out"
 for prefix in a 9_ a-b_; do
     check "PREFIX=$prefix" refuses "PREFIX=$prefix does not begin names" PARTS=delay PREFIX=$prefix "$out"
