@@ -359,7 +359,8 @@ windows: ## 5 | 10 min | the test programs on Windows, by wine
 
 # TARGETS="avr s390x" chooses.
 TARGETS = cortex-m0 cortex-m3 avr rv32 s390x powerpc windows-32 windows-64 tcc
-ON_TARGETS = $(ALIVE) env HOSTED="$(HOSTED)" THREADED="$(THREADED)"
+ON_TARGETS = $(ALIVE) env HOSTED="$(HOSTED)" THREADED="$(THREADED)" \
+	SHARING="$(filter-out $(THREADED) test_lost_swaps,$(notdir $(SHARING)))"
 cross: ## 5 | 20 min | the test programs on other machines (TARGETS=)
 	$(need)
 	@$(ON_TARGETS) sh tests/verify/cross.sh $(BUILD) "$(TARGETS)" $(TESTS)

@@ -2,7 +2,8 @@
 # The test programs and the digest of some thousand decisions, on other machines: compiled without a
 # warning, run by an emulator, and the digest is this machine's own.
 # Usage: cross.sh BUILD "TARGET..." TEST..., from the top folder; HOSTED and THREADED name the tests
-# that need an operating system, threads. The last line is "N passed, N failed".
+# that need an operating system, threads; SHARING those that may share one object of retry.h. The last
+# line is "N passed, N failed".
 build=$(mkdir -p "$1/cross" && cd "$1/cross" && pwd) || exit 1
 targets=$2
 shift 2
@@ -10,7 +11,7 @@ passed=0
 failed=0
 mkdir -p "$build/include"
 ln -sf /usr/include/jsmn.h "$build/include/jsmn.h" # all that is wanted of /usr/include
-flags="-std=c99 -O2 -DCHECK_QUICK -I. -isystem $build/include"
+flags="-std=c99 -O2 -DCHECK_QUICK -DCHECK_ONE_IN=5 -I. -isystem $build/include" # emulators are slow
 
 # prepare TARGET: sets cc, libraries, run, and without, the tests that it cannot run
 prepare() {
@@ -86,7 +87,7 @@ mps2="qemu-system-arm -M mps2-an385 $semihosting"
 microbit="qemu-system-arm -M microbit -icount shift=6 $semihosting" # an instruction lasts 64 ns
 
 # With jump tables gcc 5.4 stops at a switch over what was shifted out of 64 bits.
-avr="-mmcu=atmega2560 -fno-jump-tables -ffunction-sections -DCHECK_ONE_IN=5 -DCHECK_NO_ROWS -Wl,--gc-sections
+avr="-mmcu=atmega2560 -fno-jump-tables -ffunction-sections -DCHECK_NO_ROWS -Wl,--gc-sections
     -Wl,--defsym=__stack=0xffff,--defsym=__DATA_REGION_LENGTH__=0xfe00 -Wl,-u,vfprintf"
 
 mingw="-static -pthread -D__USE_MINGW_ANSI_STDIO=1"
@@ -137,6 +138,9 @@ program() {
     test_link) sources="tests/compile/link_a.c tests/compile/link_b.c" ;;
     *) sources=tests/*/$2.c ;;
     esac
+    case " $SHARING " in
+    *" $2 "*) sources="$sources -DRETRY_IMPLEMENTED $build/$target/retry.o" ;;
+    esac
     shift 2
     # shellcheck disable=SC2086 # one word a flag
     $cc $flags $warnings "$@" $sources -o "$path" $libraries > "$path.log" 2>&1 &&
@@ -156,6 +160,8 @@ result() {
 }
 
 on_target() { # TEST...
+    # shellcheck disable=SC2086 # one word a flag
+    rm -f "$build/$target/retry.o" && $cc $flags $warnings -c tests/bench/retry.c -o "$build/$target/retry.o"
     for test in "$@"; do
         case " $without " in
         *" $test "*) continue ;;
