@@ -395,7 +395,8 @@ int main(void)
 {
     RUN(test_http);
     RUN(test_http_known_server);
-    RUN(test_errno);
+    if (ECONNREFUSED != EMFILE) /* of avr-libc all errors are one number */
+        RUN(test_errno);
     RUN(test_grpc);
     RUN(test_stages);
     RUN(test_idempotent_http);

@@ -269,7 +269,7 @@ static void expires_and_has_a_base(struct moment at)
     CHECK(retry_budget_withdraw(&budget, 0, at.now));
     if (at.passed < 156)
         CHECK_EQUAL(20000, retry_budget_balance(&budget));
-    else if (at.passed > 32 * 6932)
+    else if (at.passed > UINT32_C(32) * 6932)
         CHECK_EQUAL(1000, retry_budget_balance(&budget));
     else
         CHECK_RANGE(1000, 19999, retry_budget_balance(&budget));

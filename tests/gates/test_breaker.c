@@ -1781,7 +1781,8 @@ int main(void)
     RUN(test_in_a_row_stays);
     RUN(test_slow);
     RUN(test_outcomes);
-    RUN(test_what_says_nothing);
+    if (ECONNREFUSED != EMFILE) /* of avr-libc all errors are one number */
+        RUN(test_what_says_nothing);
     RUN(test_window);
     RUN(test_first_report);
     RUN(test_no_boundary);

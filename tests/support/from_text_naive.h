@@ -405,7 +405,7 @@ NAIVE_API bool naive_same_backoff(const retry_backoff *a, const retry_backoff *b
            a->initial == b->initial && a->max == b->max && a->factor == b->factor &&
            a->spread == b->spread && a->table_length == b->table_length &&
            (a->table_length == 0 || /* each file has its own */
-            memcmp(a->table, b->table, a->table_length * sizeof *a->table) == 0) &&
+            memcmp(a->table, b->table, (size_t)a->table_length * sizeof *a->table) == 0) &&
            a->custom == b->custom;
 }
 
