@@ -145,8 +145,8 @@ static void test_dropped_packets(void)
         for (device = 0; device < DEVICES; device++) {
             retry_ms granted = retry_connection_begin(&connections[device], AT(due[device]));
             CHECK_EQUAL(20000, granted);
-            CHECK(due[device] - round * 20000 < SPAN);
-            began[due[device] - round * 20000]++;
+            CHECK(due[device] - round * UINT32_C(20000) < SPAN);
+            began[due[device] - round * UINT32_C(20000)]++;
             due[device] += granted;
             due[device] += retry_connection_failed(&connections[device], AT(due[device]));
         }
