@@ -1514,7 +1514,7 @@ typedef struct retry_operation {
     retry_failure failure;     /* the last failure of a copy; kept by the library, free to read */
     retry_hedge *retry__hedge; /* private: further copies; NULL: none */
     retry_copy retry__copy;    /* private: number 0 */
-    uint32_t retry__mark;      /* private: ms; a delay's begin; a rate's instant; END's delay */
+    uint32_t retry__mark;      /* private: ms; a delay's start; a rate's instant; END's delay */
     uint32_t retry__now;       /* private: ms; when it was called last */
 } retry_operation;
 
@@ -4347,7 +4347,7 @@ static bool retry__rate_counts(const retry_rate *rate)
             retry__load(&rate->retry__throttled)) != 0;
 }
 
-/* The limit; 0: none but `max`. One thread learns from half seconds that are over; 24 end it. */
+/* The limit; 0: none but `max`. One thread learns from half seconds that are over, 24 at most. */
 RETRY__WRAPS static uint32_t retry__rate_limit(retry_rate *rate, uint32_t now)
 {
     uint32_t half = retry__load(&rate->retry__half), halves = 0;
