@@ -443,11 +443,11 @@
       }
 
    CLOCKS, TESTS, SIGNALS
-   An instant (retry_time) is the low 32 bits of a clock of milliseconds; that it wraps is harmless.
-   The time since an instant is `now` minus it, modulo 2^32. But if the instant is up to 32 s ahead
+   An instant (retry_time) is the low 32 bits of a clock of milliseconds. It may wrap. The time
+   since an instant is `now` minus the instant, modulo 2^32. But if the instant is up to 32 s ahead
    of `now`, another thread has read the clock: no time has passed. So a clock that is set back
-   further ends waits and operations, and what is asked again after weeks has expired. Delays over
-   2^31 ms count as that, timeouts over 2^32 - 65,536 as none.
+   further ends waits and operations, and an operation that is asked again after weeks has expired.
+   Delays over 2^31 ms count as that, timeouts over 2^32 - 65,536 as none.
 
    While the machine sleeps, retry_system_clock goes on with Linux, Android and OpenBSD
    (CLOCK_BOOTTIME), macOS and Windows. With others it stands still, and an operation lasts so much
@@ -678,7 +678,7 @@ RETRY_API uint32_t retry_draw(void);
     ROW(X, SERVER_ERROR, false, false, false, true, false)                       \
     ROW(X, CIRCUIT_BREAKER_OPEN, true, false, true, false, true)                 \
     ROW(X, CLIENT_THROTTLED, true, false, true, false, true)                     \
-    /* Couchbase's own, which errmap.h makes: */                                 \
+    /* Couchbase's own, which errmap.h makes. Any new reason comes last: */      \
     ROW(X, KV_NOT_MY_VBUCKET, true, true, false, false, true)                    \
     ROW(X, KV_COLLECTION_OUTDATED, true, true, false, false, true)               \
     ROW(X, KV_ERROR_MAP_RETRY_INDICATED, true, false, false, false, true)        \
@@ -3258,8 +3258,9 @@ RETRY_API retry_ms retry_connection_begin(retry_connection *connection, retry_ti
     if (connection->retry__state != RETRY__IDLE)
         retry__connection_end(connection, now);
     retry__connection_backoff(connection, &backoff);
-    spacing = retry__connection_first(&backoff);
-    if (connection->retry__attempts != 0)
+    if (connection->retry__attempts == 0)
+        spacing = retry__connection_first(&backoff);
+    else
         spacing =
             retry_backoff_delay(&backoff, connection->retry__attempts, connection->retry__spacing,
                                 retry__connection_draw(connection));
@@ -4764,7 +4765,7 @@ RETRY__QUICK retry_ms retry__attempt_follows(const retry_request *request, const
     return timeout;
 }
 
-/* Gives a copy its time; *left: what is left of the operation's. */
+/* Gives a copy its time; `left`: what is left of the operation's. */
 static retry_ms retry__copy_timeout(const retry_request *request, retry_copy *copy, retry_ms left)
 {
     const retry_client *client = request->client;
@@ -5878,8 +5879,10 @@ RETRY_API const retry_client *retry_scope_client(retry_scopes *scopes, const voi
 {
     retry_scope *slot, *found = NULL;
     uint32_t hash, reach;
-    if (!scopes || !scopes->slots)
-        return scopes ? &scopes->client : NULL;
+    if (!scopes)
+        return NULL;
+    if (!scopes->slots)
+        return &scopes->client;
     hash = retry__scope_hash(name, length);
     reach = retry__min(scopes->count, 4); /* slots, from the one on that the hash picks */
     slot = scopes->slots + (uint32_t)(retry__product(hash, scopes->count - reach + 1) >> 32);

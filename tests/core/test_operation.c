@@ -213,7 +213,7 @@ static void test_sizes(void)
 {
     bool wide = sizeof(void *) > 4;
     CHECK_EQUAL(16, sizeof(retry_failure));
-    CHECK(sizeof(retry_step) <= 16u);
+    CHECK_EQUAL(sizeof(int) == 2 ? 14 : 16, sizeof(retry_step)); /* AVR pads nothing */
     CHECK(sizeof(retry_operation) <= (wide ? 136u : 112u));
     CHECK(sizeof(retry_copy) <= (wide ? 24u : 20u));
     CHECK(sizeof(retry_hedge) <= (wide ? 48u : 36u));

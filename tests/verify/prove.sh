@@ -50,7 +50,7 @@ present() { # HEADER MACHDEP NAMES
 # -wp-no-volatile: one thread, as RETRY_NO_ATOMICS has it.
 # -rte-no-pointer-call: that a pointer is a function's is proved where "calls" names the function.
 flags="-rte-no-pointer-call -wp -wp-rte -wp-model Typed+cast -wp-no-volatile -wp-literals
-    -wp-definitions-terminate -wp-frama-c-stdlib-terminate -wp-par ${CORES:-$(nproc)}"
+    -wp-definitions-terminate -wp-frama-c-stdlib-terminate -wp-par $(nproc)"
 provers="-wp-prover cvc4,z3 -wp-auto wp:bitshift,wp:bitrange -wp-timeout ${TIMEOUT:-30}
     -wp-cache update -wp-cache-dir cache"
 
