@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "../support/by_hand.h"
+#include "../support/reasons.h"
 #include "bytes.h"
 #include "clock.h"
 #include "replay.h"
@@ -189,9 +190,7 @@ static bool says_nothing(const retry_failure *failure)
 
 static bool reached_nobody(const retry_failure *failure)
 {
-    return failure->unsent || failure->reason == RETRY_REASON_SOCKET_NOT_AVAILABLE ||
-           failure->reason == RETRY_REASON_SERVICE_NOT_AVAILABLE ||
-           failure->reason == RETRY_REASON_NODE_NOT_AVAILABLE;
+    return failure->unsent || reason_unsent(failure->reason);
 }
 
 /* A failure, and what it counts for; *failure is NULL of one that worked. */

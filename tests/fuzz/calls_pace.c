@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "../support/by_hand.h"
+#include "../support/reasons.h"
 #include "bytes.h"
 #include "clock.h"
 #include "replay.h"
@@ -61,7 +62,7 @@ static int hostile_outcome(retry_failure *failure, const retry_failure **told)
     if (rows[row].outcome != IGNORED && failure->timeout)
         return SICK;
     if (failure->throttle && rows[row].outcome != IGNORED && !failure->unsent &&
-        failure->reason != RETRY_REASON_SOCKET_NOT_AVAILABLE)
+        !reason_unsent(failure->reason))
         return ANSWERED; /* a quota */
     return failure->unsent && rows[row].outcome == ANSWERED ? IGNORED : rows[row].outcome;
 }

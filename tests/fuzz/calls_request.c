@@ -7,6 +7,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "../support/reasons.h"
 #include "bytes.h"
 #include "replay.h"
 
@@ -127,42 +128,23 @@ static bool is_free(retry_reason reason)
     return is_user(reason) && (reason & RETRY_REASON_FREE) != 0;
 }
 
-/* Nothing reached the server. */
-static bool is_unreached(retry_reason reason)
-{
-    return reason == RETRY_REASON_SOCKET_NOT_AVAILABLE ||
-           reason == RETRY_REASON_SERVICE_NOT_AVAILABLE ||
-           reason == RETRY_REASON_NODE_NOT_AVAILABLE;
-}
-
-/* A gate of the client's. */
-static bool is_refusal(retry_reason reason)
-{
-    return reason == RETRY_REASON_CIRCUIT_BREAKER_OPEN || reason == RETRY_REASON_CLIENT_THROTTLED;
-}
-
 static bool is_unsent(const retry_failure *failure)
 {
-    return failure->unsent || is_unreached(failure->reason) || is_refusal(failure->reason);
+    return failure->unsent || reason_unsent(failure->reason);
 }
 
-/* Which of them are always retried, or allow any operation, is RFC 0049's. */
 static bool is_always(retry_reason reason)
 {
     if (is_user(reason))
         return (reason & RETRY_REASON_ALWAYS) != 0;
-    return reason == RETRY_REASON_KV_NOT_MY_VBUCKET ||
-           reason == RETRY_REASON_KV_COLLECTION_OUTDATED ||
-           reason == RETRY_REASON_VIEWS_NO_ACTIVE_PARTITION;
+    return is_valid(reason) && reason_row_of(reason).decided == REASON_ALWAYS;
 }
 
 static bool allows(retry_reason reason)
 {
     if (is_user(reason))
         return (reason & RETRY_REASON_ALLOWS_NON_IDEMPOTENT) != 0;
-    return is_valid(reason) && reason != RETRY_REASON_NONE && reason != RETRY_REASON_UNKNOWN &&
-           reason != RETRY_REASON_SOCKET_CLOSED_WHILE_IN_FLIGHT &&
-           reason != RETRY_REASON_ATTEMPT_TIMED_OUT && reason != RETRY_REASON_SERVER_ERROR;
+    return is_valid(reason) && reason_row_of(reason).another;
 }
 
 static bool forbids(const retry_failure *failure)
@@ -414,7 +396,7 @@ static bool pays(const retry_failure *failure)
         return true;
     refill();
     if (!budget.options.charge_failures && is_unsent(failure) &&
-        (model.charge != 0 || !is_refusal(failure->reason)))
+        (model.charge != 0 || !reason_refused(failure->reason)))
         return true;
     if (is_free(failure->reason))
         return true;

@@ -24,6 +24,7 @@
 #include <string.h>
 
 #include "../support/by_hand.h"
+#include "../support/reasons.h"
 #include "bytes.h"
 #include "clock.h"
 
@@ -182,21 +183,9 @@ static bool walk_observed(const struct walk_operation *w)
 
 /* ---- the ledger ---------------------------------------------------------------------------- */
 
-static bool walk_unreached(retry_reason reason)
-{
-    return reason == RETRY_REASON_SOCKET_NOT_AVAILABLE ||
-           reason == RETRY_REASON_SERVICE_NOT_AVAILABLE ||
-           reason == RETRY_REASON_NODE_NOT_AVAILABLE;
-}
-
-static bool walk_refusal(retry_reason reason)
-{
-    return reason == RETRY_REASON_CIRCUIT_BREAKER_OPEN || reason == RETRY_REASON_CLIENT_THROTTLED;
-}
-
 static bool walk_unsent(const retry_failure *failure)
 {
-    return failure->unsent || walk_unreached(failure->reason) || walk_refusal(failure->reason);
+    return failure->unsent || reason_unsent(failure->reason);
 }
 
 /* Whatever else is on the wire. */
@@ -216,7 +205,7 @@ static uint32_t walk_cost(const retry_failure *failure)
 {
     const retry_budget_options *options = &walk.budget.options;
     uint32_t cost = 0;
-    if ((walk_unsent(failure) && !walk_refusal(failure->reason)) ||
+    if ((walk_unsent(failure) && !reason_refused(failure->reason)) ||
         failure->reason == RETRY_REASON_USER(1, RETRY_REASON_FREE))
         return 0;
     if (failure->timeout)
