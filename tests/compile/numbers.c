@@ -3,6 +3,7 @@
    test_numbers.sh. */
 #define RETRY_IMPLEMENTATION
 #include "../../retry.h"
+#include "../support/by_hand.h"
 #include <stdio.h>
 #include <string.h>
 
@@ -15,10 +16,26 @@ static unsigned whole(uint32_t number)
     return (unsigned)number;
 }
 
-/* A time that is no number of seconds stays one of ms, which no text has. */
-static unsigned seconds(retry_ms ms)
+static double seconds(retry_ms ms)
 {
-    return (unsigned)(ms % 1000 == 0 ? ms / 1000 : ms);
+    return ms / 1000.0;
+}
+
+static double tokens(uint32_t amount)
+{
+    return amount / (double)RETRY_TOKENS(1);
+}
+
+/* A number for texts that have no other in its place. */
+static const char *word(double found, double expected, const char *name)
+{
+    static char other[4][32];
+    static unsigned at;
+    char *text = other[at++ % 4];
+    if (found == expected)
+        return name;
+    snprintf(text, sizeof other[0], "(not %s) %g", name, found);
+    return text;
 }
 
 static uint32_t most(void *context)
@@ -29,7 +46,7 @@ static uint32_t most(void *context)
 
 /* ---- Requests -------------------------------------------------------------------------------- */
 
-static unsigned default_timeout(void)
+static double default_timeout(void)
 {
     retry_request request;
     memset(&request, 0, sizeof request);
@@ -150,7 +167,7 @@ static unsigned no_delay(void)
 }
 
 /* An order to wait 30 s, spread as far as half of it. */
-static unsigned spread_order(void)
+static double spread_order(void)
 {
     retry_failure failure = retry_classify_http(503, 30000);
     retry_policy policy = RETRY_POLICY_BEST_EFFORT;
@@ -191,29 +208,83 @@ static unsigned limit_of_service(void)
     return at_once(&service.client);
 }
 
-/* How many unhealthy attempts open a breaker, and how many ms it refuses then. */
-static unsigned opens_after(unsigned *refuses)
+static void report(retry_breaker *breaker, bool healthy, retry_time now)
 {
-    retry_failure failure = retry_classify_errno(0, true);
-    retry_breaker breaker;
-    retry_time now;
-    unsigned n = 0;
-    memset(&breaker, 0, sizeof breaker);
-    while (n < 1000 && retry_breaker_state(&breaker, 0) == RETRY_BREAKER_CLOSED) {
-        retry_permit permit = retry_breaker_ask(&breaker, true, 0);
-        retry_breaker_report(&breaker, permit, &failure, 0);
-        n++;
-    }
-    for (now = 0; now < 60000 && retry_breaker_state(&breaker, now) == RETRY_BREAKER_OPEN; now++) {
-    }
-    *refuses = whole(now);
+    const retry_failure failure = retry_classify_errno(0, true);
+    retry_permit permit = retry_breaker_ask(breaker, true, now);
+    retry_breaker_report(breaker, permit, healthy ? NULL : &failure, now);
+}
+
+/* How many unhealthy attempts in a row open a breaker, after so many that were healthy. */
+static unsigned opens_after(retry_breaker *breaker, unsigned healthy)
+{
+    unsigned n;
+    memset(breaker, 0, sizeof *breaker);
+    for (n = 0; n < healthy; n++)
+        report(breaker, true, 0);
+    for (n = 0; n < 1000 && retry_breaker_state(breaker, 0) == RETRY_BREAKER_CLOSED; n++)
+        report(breaker, false, 0);
     return n;
+}
+
+/* For how many ms a report of a breaker counts at most. */
+static unsigned counts_for(unsigned volume)
+{
+    retry_time later;
+    for (later = 60000; later > 0; later--) {
+        retry_breaker breaker;
+        unsigned n;
+        memset(&breaker, 0, sizeof breaker);
+        for (n = 1; n < volume; n++)
+            report(&breaker, false, 0);
+        report(&breaker, false, later);
+        if (retry_breaker_state(&breaker, later) == RETRY_BREAKER_OPEN)
+            break;
+    }
+    return whole(later) + 1;
+}
+
+/* For how many ms a breaker refuses everything, and then for how many a silent probe does. */
+static unsigned refuses_for(retry_breaker *breaker, retry_time *now)
+{
+    retry_time from = *now;
+    while (*now < 60000 && !retry_breaker_ask(breaker, true, *now).granted)
+        ++*now;
+    return whole(*now - from);
 }
 
 static uint32_t least(void *context)
 {
     (void)context;
     return 0;
+}
+
+/* The share of attempts that a throttle drops at most, when all are refused; *k: how many times
+   what was accepted goes out before it drops any; *window: ms until it has forgotten them. */
+static double drops(double *k, unsigned *window)
+{
+    const retry_failure refused = retry_classify_errno(0, true);
+    retry_throttle throttle;
+    retry_gates gates;
+    retry_time now = 0;
+    uint32_t drawn = 0;
+    unsigned n;
+    memset(&throttle, 0, sizeof throttle);
+    memset(&gates, 0, sizeof gates);
+    retry_gates_throttle(&gates, &throttle);
+    for (n = 0; n < 100; n++)
+        by_hand_attempt(&gates, 0, 0, NULL, 0);
+    while (by_hand_attempt(&gates, 0, 0, &refused, 0).what == RETRY_DO_SEND)
+        n++;
+    *k = (n - 1) / 100.0;
+    for (n = 0; n < 100000; n++)
+        by_hand_attempt(&gates, UINT32_MAX, 0, &refused, 0);
+    while (drawn < UINT32_MAX - 65536 && by_hand_ask(&gates, drawn, 0).what != RETRY_DO_SEND)
+        drawn += 65536;
+    while (now < 60000 && by_hand_ask(&gates, 0, now).what != RETRY_DO_SEND)
+        now++;
+    *window = whole(now);
+    return drawn / 4294967296.0;
 }
 
 /* How many refusals with a Retry-After of a minute hold a service's attempts, and for how many ms.
@@ -238,6 +309,60 @@ static unsigned held_after(unsigned *holds)
     }
     *holds = whole(step.delay) - 1; /* the limit's own wait is 1 ms at least */
     return n;
+}
+
+/* ms from a 429 until a rate has a limit, and until it has none any more. */
+static unsigned limited_after(unsigned *until)
+{
+    const retry_failure refused = retry_classify_http(429, 0);
+    retry_gates gates;
+    retry_rate rate;
+    retry_time now = 0;
+    unsigned begun;
+    memset(&gates, 0, sizeof gates);
+    memset(&rate, 0, sizeof rate);
+    retry_gates_rate(&gates, &rate);
+    by_hand_attempt(&gates, 0, now, &refused, now);
+    for (now = 1; now < 60000 && retry_rate_get(&rate) == UINT32_MAX; now++)
+        by_hand_ask(&gates, 0, now);
+    begun = whole(now) - 1;
+    for (; now < 60000 && retry_rate_get(&rate) != UINT32_MAX; now++)
+        by_hand_ask(&gates, 0, now);
+    *until = whole(now) - 1;
+    return begun;
+}
+
+/* The lowest limit of a rate, a second: of a server that refuses everything. */
+static double lowest_rate(void)
+{
+    const retry_failure refused = retry_classify_http(429, 0);
+    retry_gates gates;
+    retry_rate rate;
+    retry_time now;
+    uint32_t lowest = UINT32_MAX;
+    memset(&gates, 0, sizeof gates);
+    memset(&rate, 0, sizeof rate);
+    retry_gates_rate(&gates, &rate);
+    for (now = 0; now < 60000; now += 100) {
+        by_hand_attempt(&gates, 0, now, &refused, now);
+        lowest = retry_rate_get(&rate) < lowest ? retry_rate_get(&rate) : lowest;
+    }
+    return tokens(lowest);
+}
+
+/* How many a rate of so many a second lets pass at once. */
+static unsigned burst_of(uint32_t a_second)
+{
+    retry_client client;
+    retry_gates gates;
+    retry_rate rate;
+    memset(&client, 0, sizeof client);
+    memset(&gates, 0, sizeof gates);
+    memset(&rate, 0, sizeof rate);
+    rate.max = RETRY_PER_SECOND(a_second);
+    retry_gates_rate(&gates, &rate);
+    client.gates = &gates;
+    return at_once(&client);
 }
 
 /* The shortest wait in ms that a rate refuses: one a second, of which one has just been sent. */
@@ -302,28 +427,23 @@ static void print_policies(void)
                                       for_aws_2026 = RETRY_BUDGET_AWS_2026;
     double successes;
     unsigned n = burst(&for_best, &successes);
-    printf(MANUAL "BEST_EFFORT no limit %u to %u ms doubling; %u ms to %u s, throttled %u; see\n",
+    printf(MANUAL "BEST_EFFORT no limit %u to %u ms doubling; %u ms to %g s, throttled %u; see\n",
            whole(best.backoff.initial), whole(best.backoff.max),
            whole(best.throttle_backoff.initial), seconds(best.throttle_backoff.max), n);
     n = burst(&for_smithy, &successes);
-    printf(MANUAL "SMITHY %u %u s doubling to %u s %u, 1 for %g successes\n", attempts_of(&smithy),
+    printf(MANUAL "SMITHY %u %g s doubling to %g s %u, 1 for %g successes\n", attempts_of(&smithy),
            seconds(smithy.backoff.initial), seconds(smithy.backoff.max), n, successes);
     n = burst(&for_aws, &successes);
-    printf(MANUAL "AWS %u %u s doubling to %u s %u, 1 for %g successes\n", attempts_of(&aws),
+    printf(MANUAL "AWS %u %g s doubling to %g s %u, 1 for %g successes\n", attempts_of(&aws),
            seconds(aws.backoff.initial), seconds(aws.backoff.max), n, successes);
     n = burst(&for_aws_2026, &successes);
-    printf(MANUAL "AWS_2026 %u %u ms doubling to %u s; from %u s, throttled %u, 1 for %g "
+    printf(MANUAL "AWS_2026 %u %u ms doubling to %g s; from %g s, throttled %u, 1 for %g "
                   "successes\n",
            attempts_of(&aws_2026), whole(aws_2026.backoff.initial), seconds(aws_2026.backoff.max),
            seconds(aws_2026.throttle_backoff.initial), n, successes);
-    printf(MANUAL "retry_after_max at most (AWS: %u s), and by retry_after_slack at most "
-                  "(AWS_2026: %u s).\n",
+    printf(MANUAL "retry_after_max at most (AWS: %g s), and by retry_after_slack at most "
+                  "(AWS_2026: %g s).\n",
            seconds(aws.retry_after_max), seconds(aws_2026.retry_after_slack));
-}
-
-static double tokens(uint32_t amount)
-{
-    return amount / (double)RETRY_TOKENS(1);
 }
 
 static void print_service(void)
@@ -335,7 +455,7 @@ static void print_service(void)
     double successes;
     retry_service_init(&service, 0);
     printf(MANUAL "service.limit.max %u attempts at once\n", limit_of_service());
-    printf(MANUAL "waits up to %u ms, doubling up to %u s, or up to %u s after throttled\n",
+    printf(MANUAL "waits up to %u ms, doubling up to %g s, or up to %g s after throttled\n",
            whole(usual->initial), seconds(usual->max),
            seconds(service.policy.throttle_backoff.max));
     printf(MANUAL "RETRY_BUDGET_BEST_EFFORT(%u)\n",
@@ -346,7 +466,7 @@ static void print_service(void)
            tokens(options->success_deposit));
     printf(MANUAL "The base, %g token, is there at first. It does not expire, and %g a second\n",
            tokens(retry_budget_balance(&service.budget)), tokens(options->base_per_second));
-    printf(MANUAL "37 %% of it are left after %u s\n", seconds(options->expire));
+    printf(MANUAL "37 %% of it are left after %g s\n", seconds(options->expire));
     printf(MANUAL "it starts full, and pays for %u time-outs in a row\n",
            whole(options->capacity / service.limit.max / options->timeout_cost));
     printf(MANUAL "while there are %g tokens\n", 2 * tokens(options->timeout_cost));
@@ -360,39 +480,112 @@ static void print_service(void)
            in_hand(&service, options->timeout_cost, 10),
            in_hand(&service, options->timeout_cost, 100));
     printf(README
-           "default: %u s for an operation, delays that double from %u ms to %u s, %u attempts "
+           "default: %g s for an operation, delays that double from %u ms to %g s, %u attempts "
            "at once.\n",
            default_timeout(), whole(usual->initial), seconds(usual->max), whole(service.limit.max));
     printf(README
            "A retry costs %s of a token, after a time-out or a 429 %s; %s successes earn one.\n",
-           options->retry_cost == RETRY_TOKENS(0.25) ? "a quarter" : "?",
-           options->timeout_cost == RETRY_TOKENS(1) && options->throttle_cost == RETRY_TOKENS(1)
-               ? "a whole one"
-               : "?",
-           options->success_deposit == RETRY_TOKENS(0.1) ? "ten" : "?");
+           word(tokens(options->retry_cost), 0.25, "a quarter"),
+           word(tokens(options->timeout_cost + options->throttle_cost), 2, "a whole one"),
+           word(1 / tokens(options->success_deposit), 10, "ten"));
     printf(README "one token, which pays for %s retries; once spent, it is back after %.0f s.\n",
-           in_hand(&service, options->retry_cost, 0) == 4 ? "four" : "?",
+           word(in_hand(&service, options->retry_cost, 0), 4, "four"),
            1 / tokens(options->base_per_second));
     printf(MANUAL "RETRY_BUDGET_GRPC pays for %u retries\n", burst(&grpc, &successes));
 }
 
-static void print_gates(void)
+static void print_breaker(void)
 {
-    unsigned refuses, holds, waits = refused_wait();
-    unsigned n = opens_after(&refuses);
+    retry_breaker breaker;
+    double ratio = opens_after(&breaker, 100) / (100.0 + opens_after(&breaker, 100));
+    unsigned n = opens_after(&breaker, 0);
+    retry_time now = 0;
+    unsigned refuses = refuses_for(&breaker, &now);
+    const char *half = word(ratio, 0.5, "half");
     printf(MANUAL
-           "It opens when half of %u or more attempts within 8 s were unhealthy: no answer, or a "
-           "5xx. Then it refuses everything for %u s,\n",
-           n, seconds(refuses));
+           "It opens when %s of %u or more attempts within %g s were unhealthy: no answer, or a "
+           "5xx. Then it refuses everything for %g s,\n",
+           half, n, seconds(counts_for(n)), seconds(refuses));
+    printf(MANUAL "one may refuse for %g s when the node is well again\n", seconds(refuses));
+    printf(MANUAL "the %u attempts in %g s that `ratio` waits for\n", n, seconds(counts_for(n)));
     printf(MANUAL "before `ratio` may open it (default: 0: %u) */\n", n);
-    printf(MANUAL "that it refuses everything, up to 2^30 (default: 0: %u)\n", refuses);
-    n = held_after(&holds);
-    printf(MANUAL "after %s refusals with a Retry-After in a row it holds all attempts until that "
-                  "time is over, %u s at most\n",
-           n == 5 ? "five" : "?", seconds(holds));
-    printf(MANUAL "Retry-After holds all attempts, up to 2^30 (default: 0: %u;\n", holds);
+    printf(MANUAL "of unhealthy ones that opens it (default: 0: a %s) */\n", half);
+    printf(MANUAL "ms that a report counts at most, up to 2^23 (default: 0: %u) */\n",
+           counts_for(n));
+    printf(MANUAL "ms that it refuses everything, up to 2^30 (default: 0: %u) */\n", refuses);
+    printf(MANUAL "ms a silent probe keeps its place, up to 2^30 (default: 0: %u) */\n",
+           refuses_for(&breaker, &now));
+}
+
+static void print_throttle(void)
+{
+    double k, dropped;
+    unsigned window;
+    dropped = drops(&k, &window);
+    printf(MANUAL "over `k` (%g) times what is accepted\n", k);
+    printf(MANUAL "for %g s more it drops\n", seconds(window));
+    printf(MANUAL "requests to accepts, at least 1 (default: 0: %g) */\n", k);
+    printf(MANUAL "it refuses at most, up to 0.999 (default: 0: %.3g) */\n", dropped);
+    printf(MANUAL "ms that a report counts at most, up to 2^23 (default: 0: %u) */\n", window);
+}
+
+static void print_limit(void)
+{
+    const retry_failure failure = retry_classify_errno(0, true);
+    retry_aimd aimd;
+    retry_gates gates;
+    retry_time now = 0;
+    uint32_t limit;
+    memset(&aimd, 0, sizeof aimd);
+    memset(&gates, 0, sizeof gates);
+    printf(MANUAL "the limit at most, and at first (default: 0: %u) */\n",
+           whole(retry_aimd_limit(&aimd)));
+    aimd.max = 100;
+    do {
+        now++;
+        limit = by_hand_aimd(&aimd, &failure, UINT32_MAX, now, now);
+    } while (now < 100 && limit == 100);
+    printf(MANUAL "RETRY_RATIO to keep (default: 0: a %s; over\n",
+           word(limit / 100.0, 0.5, "half"));
+    limit = by_hand_aimd(&aimd, NULL, limit, now + 1, now + 1) - limit;
+    printf(MANUAL "added when all is well (default: 0: %u) */\n", whole(limit));
+    printf(MANUAL "grows by %s a round trip\n", word(limit, 1, "one"));
+    retry_gates_aimd(&gates, &aimd);
+    for (now = 10000; now < 60000; now += 5000)
+        by_hand_attempt(&gates, UINT32_MAX, now, &failure, now);
+    limit = retry_aimd_limit(&aimd);
+    printf(MANUAL "above max counts as max (default: 0: %u) */\n", whole(limit));
+    printf(MANUAL "At its floor of %s, while nothing is answered, it pauses for up to %s between\n",
+           word(limit, 1, "one"),
+           word(by_hand_ask(&gates, 0, now - 5000).delay - 1, 1000, "a second"));
+}
+
+static void print_rate(void)
+{
+    unsigned none, half = limited_after(&none), waits = refused_wait();
+    const char *eighth = word(burst_of(400) / 400.0, 0.125, "an eighth");
+    printf(MANUAL "After a %s second in which a 429 came\n", word(half, 500, "half"));
+    printf(MANUAL "and after %g s there is none.\n", seconds(none));
+    printf(MANUAL "the default is %s of a second's.\n", eighth);
+    printf(MANUAL "(default: 0: %s of a second's, at least 1) */\n", eighth);
+    printf(MANUAL "the lowest limit, up to `max` (default: 0: one in %g s) */\n",
+           1 / lowest_rate());
     printf(MANUAL "those that would wait %u ms (`wait`) fail at once\n", waits);
     printf(MANUAL "that waits as long is refused, up to 2^20 (default: 0: %u)\n", waits);
+}
+
+static void print_gates(void)
+{
+    unsigned holds, n;
+    print_breaker();
+    print_throttle();
+    print_limit();
+    print_rate();
+    n = held_after(&holds);
+    printf(MANUAL "after %s refusals with a Retry-After in a row it holds all attempts until that "
+                  "time is over, %g s at most\n",
+           word(n, 5, "five"), seconds(holds));
+    printf(MANUAL "Retry-After holds all attempts, up to 2^30 (default: 0: %u;\n", holds);
     printf(MANUAL "samples before anything is told, up to 2^30 (default: 0: %u,\n", samples(0));
     n = samples(RETRY_RATIO(0.99));
     printf(MANUAL "It has no estimate before %u attempts (%u,%03u for 99 %%).\n", samples(0),
@@ -403,22 +596,22 @@ int main(void)
 {
     static retry_connection connection;
     static const retry_backoff gaps = RETRY_BACKOFF_GRPC;
-    printf(MANUAL "request.timeout %u s ms, waits included; UINT32_MAX: no limit\n",
+    printf(MANUAL "request.timeout %g s ms, waits included; UINT32_MAX: no limit\n",
            default_timeout());
-    printf(MANUAL "UINT32_MAX: no end (default: 0: %u) */\n", default_timeout() * 1000);
+    printf(MANUAL "UINT32_MAX: no end (default: 0: %g) */\n", default_timeout() * 1000);
     printf(MANUAL "that an attempt is always granted (default: 0: %u) */\n",
            whole(retry_connection_begin(&connection, 0)));
     printf(MANUAL "three attempts at each of five layers are %u calls\n", 3 * 3 * 3 * 3 * 3);
     printf(README "three attempts at each of five layers are %u calls\n", 3 * 3 * 3 * 3 * 3);
     printf(MANUAL "full jitter makes 0 of each delay of up to %u s\n", no_delay());
-    printf(RECIPES "asked for 30 s: over 30 to %u s\n", spread_order());
-    printf(MANUAL "as gRPC does: %u s, %.3g s, %.3g s ... up to %u minutes, %.0f %% more or less\n",
+    printf(RECIPES "asked for 30 s: over 30 to %g s\n", spread_order());
+    printf(MANUAL "as gRPC does: %g s, %.3g s, %.3g s ... up to %g minutes, %.0f %% more or less\n",
            seconds(retry_backoff_base(&gaps, 0)), retry_backoff_base(&gaps, 1) / 1000.0,
            retry_backoff_base(&gaps, 2) / 1000.0, seconds(gaps.max) / 60,
            retry_backoff_delay(&gaps, 0, 0, UINT32_MAX) * 100.0 / gaps.initial - 100);
-    printf(MANUAL "%u s at least (min_connect_timeout)\n",
+    printf(MANUAL "%g s at least (min_connect_timeout)\n",
            seconds(retry_connection_begin(&connection, 0)));
-    printf(README "Attempts start %u s apart at first, and %u min apart in the end\n",
+    printf(README "Attempts start %g s apart at first, and %g min apart in the end\n",
            seconds(retry_backoff_base(&gaps, 0)), seconds(gaps.max) / 60);
     print_ladder();
     print_policies();

@@ -121,7 +121,6 @@ axioms() { # HEADER: those that are listed here, which are facts of C's arithmet
     grep -o -w -E 'axiom +[A-Za-z_0-9]+' "$build/$1.h" | sed 's/.* //' > "$work/axioms.$1"
     ! grep -v -x -E 'to_(8|32|64)|none|more|mask|low_(16|29)|left|right|power_(15|31|next)|quotient' "$work/axioms.$1"
 }
-missing() { ! grep ' missing$' "$build/errmap.list"; }
 one() { # HEADER MACHDEP
     (cd "$build" && frama-c -machdep "gcc_$2" -cpp-extra-args="-I. -Ijsmn" "$1.c" -print) \
         > "$build/$1.$2.text" 2>&1 || { tail "$build/$1.$2.text" && exit 1; }
@@ -135,7 +134,6 @@ smoke() { # HEADER MACHDEP
     [ -n "$only" ] && [ "$goals" -eq 0 ] || check "$1.h: no contradiction ($smoke)" all
 }
 
-check "errmap.h: every function is proved, or there is a reason" missing
 for header in retry errmap; do
     check "$header.h: nothing that proves anything" sound $header
     check "$header.h: no axiom but those that prove.sh lists" axioms $header

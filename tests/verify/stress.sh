@@ -34,17 +34,11 @@ says() { grep -q -e "$1" "$work/log"; }
 holds() { search "$@" && says 'errors: 0$' && says '^Full statespace search' && ! says 'Warning' &&
     ! says 'depth too small' || { cat "$work/log"; false; }; }
 refuted() { search "$@" && says 'assertion violated' && says 'errors: 1$' || { cat "$work/log"; false; }; }
-modelled() { # MODEL: the functions that it names are there
-    for name in $(grep -o -w 'retry_[a-z_]*[a-z]' "tests/verify/spin/$1" | sort -u); do
-        grep -q "\<$name(" retry.h || { echo "$1: retry.h has no $name" && return 1; }
-    done
-}
 models=0
 for path in tests/verify/spin/*.pml; do
     file=$(basename "$path")
     [ "$file" != swap.pml ] || continue # part of the others
     models=$((models + 1))
-    check "$file mirrors what is there" modelled "$file"
     check "$file" holds "$file"
     printf '%-18s %9s states\n' "$file" "$(sed -n 's/^ *\([0-9]*\) states, stored.*/\1/p' "$work/log")"
     check "$file without atomic swaps" refuted -DBROKEN "$file"
