@@ -663,7 +663,7 @@ RETRY_API uint32_t retry_draw(void);
    - always: retried without asking a strategy (RFC 0049).
    - unsent: no load on the server, which was not there, or which a gate of the client's spared.
    - sick: the other end is unhealthy: it did not answer, or broke.
-   - blames: it may lower a limit of attempts at once. One poisonous request is no overload.
+   - blames: if sick, it may lower the AIMD limit. (One poisonous request is no overload.)
    NONE: nothing to retry. UNKNOWN: never retried. ATTEMPT_TIMED_OUT: its time ran out on the wire.
    SERVER_ERROR: something may have changed. CLIENT_THROTTLED: a gate refused, not the breaker. */
 #define RETRY__REASONS(ROW, X)                                                   \
@@ -1348,8 +1348,8 @@ RETRY_API retry_permit retry_breaker_ask(retry_breaker *breaker, bool may_probe,
      if the window holds `volume` reports of which `ratio` are, to half of the ratio's unit.
    - HALF_OPEN: an unhealthy one opens the breaker anew. The answer that completes `probes` closes
    it, with nothing counted, however late it comes.
-   - CIRCUIT_BREAKER_OPEN, CLIENT_THROTTLED, what is `unsent` and the client's fault or no word of
-   the node's, and a zeroed failure, which says nothing: as retry_breaker_release.
+   - As retry_breaker_release: CIRCUIT_BREAKER_OPEN, CLIENT_THROTTLED, a zeroed failure, and what
+   is `unsent`, if `fault` is CLIENT or the reason says nothing of the node.
    An answer `slow` ms or more after the permit was granted is unhealthy. Nothing happens if the
    breaker has changed its state since (65,536 changes look like none), for NULL and a refusal. */
 RETRY_API bool retry_breaker_report(retry_breaker *breaker, retry_permit permit,
@@ -3768,7 +3768,7 @@ RETRY__WRAPS static void retry__window_empty(uint32_t *counts, uint32_t n, const
 RETRY__COLD RETRY__WRAPS uint32_t retry__window_move(retry__window *window, uint32_t half,
                                                      retry_ms length, uint32_t now)
 {
-    uint32_t step = (length + 1) & ~UINT32_C(1); /* twice a half */
+    uint32_t step = (length + 1) & ~UINT32_C(1); /* twice a half's ms, as retry__half counts */
     for (;;) {
         uint32_t passed = (now << 1) - (half & ~UINT32_C(1));
         uint32_t next = (half ^ 1) + step;
@@ -3835,7 +3835,8 @@ static retry_ms retry__breaker_open(const retry_breaker *breaker)
     return open;
 }
 
-/* What a call goes by: the word, and the instant of the last change. The instant is read first. */
+/* What a call goes by: the word, and the instant of the last change. The instant is read first and
+   written first: if it is older than the word, retry__breaker_change fails before it writes. */
 typedef struct retry__breaker_view {
     uint32_t since, word;
 } retry__breaker_view;
@@ -3870,8 +3871,8 @@ static uint32_t retry__breaker_half_open(const retry_breaker *breaker)
     return (breaker->probes ? breaker->probes : UINT32_C(1)) << 8;
 }
 
-/* Changes the word that was seen to `next`, at `now`. The instant is written first, by one thread
-   only. False: another thread was faster, and *view is what it left. */
+/* Changes the word that was seen to `next`, at `now`. False: another thread was faster, and *view
+   is what it left. */
 static bool retry__breaker_change(retry_breaker *breaker, retry__breaker_view *view, uint32_t next,
                                   uint32_t now)
 {
@@ -3889,36 +3890,36 @@ static void retry__breaker_empty(retry_breaker *breaker, uint32_t word)
     retry__window_empty(&breaker->retry__in_a_row, 1, &breaker->retry__state, word);
 }
 
-/* Adds `more` to a part of a count, up to `most`; 0 empties that part. Does nothing once the state
-   is not `word` any more. The count is read before the state: who empties it for another state
-   later makes the swap fail. Returns the part, 0 in another state. */
+/* Adds `step` to the part of a count that `mask` names, if there is room; 0 empties it. Does
+   nothing once the state is not `word` any more. The count is read before the state: who empties it
+   for another state later makes the swap fail. Returns the part, 0 in another state. */
 static uint32_t retry__breaker_add(retry_breaker *breaker, uint32_t word, uint32_t *count,
-                                   uint32_t most, uint32_t more)
+                                   uint32_t mask, uint32_t step)
 {
     uint32_t seen, part, next;
     do {
         seen = retry__load(count);
         if (retry__load(&breaker->retry__state) != word)
             return 0;
-        part = seen & most;
-        if (more ? part > most - more : part == 0)
+        part = seen & mask;
+        if (step ? part > mask - step : part == 0)
             return part;
-        next = more ? seen + more : seen - part;
+        next = step ? seen + step : seen - part;
     } while (!retry__swap(count, seen, next));
-    return next & most;
+    return next & mask;
 }
 
-/* RETRY_RATIO rounds: 53 of 100 are a little less than RETRY_RATIO(0.53). So half of its unit may
-   be missing; nothing of a ratio like a half, whose last bits are 0. */
+/* 53 of 100 are a little less than RETRY_RATIO(0.53), which is rounded. So half of its unit may be
+   missing; not of eighths, which are exact. */
 static bool retry__breaker_trips(const retry_breaker *breaker, uint32_t row)
 {
     retry__sums reports = retry__window_sum(&breaker->retry__reports);
     uint32_t ratio = breaker->ratio ? retry__min(breaker->ratio, RETRY_RATIO(1)) : RETRY_RATIO(0.5);
-    ratio = (ratio & 0x1fff) != 0 ? ratio * 2 - 1 : ratio * 2;
+    uint32_t halves = 2 * ratio - (ratio % RETRY_RATIO(0.125) != 0); /* of the unit */
     if (breaker->in_a_row != 0 && row >= breaker->in_a_row)
         return true;
     return reports.all >= retry__or(breaker->volume, 20) &&
-           (uint64_t)reports.marked << 17 >= retry__product(reports.all, ratio);
+           (uint64_t)reports.marked * RETRY_RATIO(2) >= retry__product(reports.all, halves);
 }
 
 /* Counts a report on a permit of CLOSED. True: that opened it. */
@@ -3931,7 +3932,7 @@ static bool retry__breaker_count(retry_breaker *breaker, retry__breaker_view vie
     if (sick)
         retry__breaker_add(breaker, view.word, &half[1], RETRY__WINDOW_COUNT, 1);
     row = retry__breaker_add(breaker, view.word, &breaker->retry__in_a_row, RETRY__BREAKER_IN_A_ROW,
-                             sick);
+                             sick ? 1 : 0);
     return sick && retry__breaker_trips(breaker, row) &&
            retry__breaker_change(breaker, &view, retry__breaker_next(view.word, RETRY_BREAKER_OPEN),
                                  now);
@@ -3993,8 +3994,8 @@ static bool retry__breaker_end(retry_breaker *breaker, uint16_t ticket, retry_ms
            retry__breaker_count(breaker, view, outcome == RETRY__SICK, now);
 }
 
-/* The word with one more probe in flight; 0: none may be sent, in OPEN for *wait ms. One that takes
-   a silent probe's place may leave the word as it is. Then only the instant changes. */
+/* The word with one more probe in flight; 0, which is none: no probe may be sent, in OPEN for *wait
+   ms. In a silent probe's place the word may stay as it is. Then only the instant changes. */
 static uint32_t retry__breaker_probe(const retry_breaker *breaker, retry__breaker_view view,
                                      uint32_t now, retry_ms *wait)
 {
@@ -4008,9 +4009,9 @@ static uint32_t retry__breaker_probe(const retry_breaker *breaker, retry__breake
     }
     if (flight < needed)
         return view.word + 1;
-    if (needed == 0 || retry__breaker_left(view.since, timeout, now) != 0)
+    if (needed == 0 /* ISOLATED */ || retry__breaker_left(view.since, timeout, now) != 0)
         return 0;
-    return view.word - flight + 1;
+    return view.word - flight + 1; /* all were silent */
 }
 
 RETRY_API retry_permit retry_breaker_ask(retry_breaker *breaker, bool may_probe, retry_time now)
