@@ -3871,8 +3871,7 @@ static uint32_t retry__breaker_half_open(const retry_breaker *breaker)
     return (breaker->probes ? breaker->probes : UINT32_C(1)) << 8;
 }
 
-/* Changes the word that was seen to `next`, at `now`. False: another thread was faster, and *view
-   is what it left. */
+/* Changes the word to `next`, at `now`. False: another thread was faster; *view is what it left. */
 static bool retry__breaker_change(retry_breaker *breaker, retry__breaker_view *view, uint32_t next,
                                   uint32_t now)
 {

@@ -26,7 +26,7 @@ static double tokens(uint32_t amount)
     return amount / (double)RETRY_TOKENS(1);
 }
 
-/* A number for texts that have no other in its place. */
+/* The name that a text has for a number; another number, and that text will not be found. */
 static const char *word(double found, double expected, const char *name)
 {
     static char other[4][32];
@@ -497,11 +497,10 @@ static void print_service(void)
 static void print_breaker(void)
 {
     retry_breaker breaker;
-    double ratio = opens_after(&breaker, 100) / (100.0 + opens_after(&breaker, 100));
-    unsigned n = opens_after(&breaker, 0);
+    unsigned of_more = opens_after(&breaker, 100), n = opens_after(&breaker, 0);
     retry_time now = 0;
     unsigned refuses = refuses_for(&breaker, &now);
-    const char *half = word(ratio, 0.5, "half");
+    const char *half = word(of_more / (100.0 + of_more), 0.5, "half");
     printf(MANUAL
            "It opens when %s of %u or more attempts within %g s were unhealthy: no answer, or a "
            "5xx. Then it refuses everything for %g s,\n",
