@@ -3914,11 +3914,11 @@ static bool retry__breaker_trips(const retry_breaker *breaker, uint32_t row)
 {
     retry__sums reports = retry__window_sum(&breaker->retry__reports);
     uint32_t ratio = breaker->ratio ? retry__min(breaker->ratio, RETRY_RATIO(1)) : RETRY_RATIO(0.5);
-    uint32_t halves = 2 * ratio - (ratio % RETRY_RATIO(0.125) != 0); /* of the unit */
+    uint32_t halves = ratio % RETRY_RATIO(0.125) != 0 ? ratio * 2 - 1 : ratio * 2; /* of the unit */
     if (breaker->in_a_row != 0 && row >= breaker->in_a_row)
         return true;
     return reports.all >= retry__or(breaker->volume, 20) &&
-           (uint64_t)reports.marked * RETRY_RATIO(2) >= retry__product(reports.all, halves);
+           (uint64_t)reports.marked << 17 >= retry__product(reports.all, halves);
 }
 
 /* Counts a report on a permit of CLOSED. True: that opened it. */
