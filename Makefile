@@ -150,7 +150,7 @@ test: ## 1 | 45 s | build and run the tests (SUBJECT=aimd: some)
 run-tests: $(filter $(BUILD)/%,$(UNITS)) $(if $(filter %/test_small.sh,$(SCRIPTS)),$(addprefix $(BUILD)/,$(RUN)))
 run-tests: $(if $(filter %/test_errmap_dump.sh,$(SCRIPTS)),$(BUILD)/errmap_dump)
 run-tests: $(if $(filter %/test_demo.sh,$(SCRIPTS)),$(BUILD)/kv_client $(BUILD)/retry)
-	$(if $(TESTS),,@echo "no test program has $(SUBJECT) in its name, or uses retry_$(SUBJECT)*")
+	$(if $(TESTS)$(findstring $(SUBJECT),$(SCRIPTS)),,@echo "no test program has $(SUBJECT) in its name, or uses retry_$(SUBJECT)*")
 	$(if $(JSMN),,@echo "left out, as there is no jsmn.h: what needs errmap.h")
 	@sh tests/tools/run.sh compile: $(filter tests/compile/%,$(SCRIPTS)) \
 		examples: $(filter tests/examples/%,$(SCRIPTS)) $(UNITS)

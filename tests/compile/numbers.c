@@ -259,6 +259,16 @@ static uint32_t least(void *context)
     return 0;
 }
 
+/* How many attempts a breaker lets through at once, when it has been open. */
+static unsigned probes(retry_breaker *breaker)
+{
+    unsigned n = 0;
+    retry_breaker_set(breaker, RETRY_BREAKER_HALF_OPEN, 0);
+    while (n < 255 && retry_breaker_ask(breaker, true, 0).granted)
+        n++;
+    return n;
+}
+
 /* The share of attempts that a throttle drops at most, when all are refused; *k: how many times
    what was accepted goes out before it drops any; *window: ms until it has forgotten them. */
 static double drops(double *k, unsigned *window)
@@ -287,24 +297,26 @@ static double drops(double *k, unsigned *window)
     return drawn / 4294967296.0;
 }
 
-/* How many refusals with a Retry-After of a minute hold a service's attempts, and for how many ms.
- */
-static unsigned held_after(unsigned *holds)
+/* How many refusals with a Retry-After of a minute hold a service's attempts, and for how many ms
+   if what spreads them is drawn so. */
+static unsigned held_after(unsigned *holds, retry_random_fn *random)
 {
     const retry_failure failure = retry_classify_http(429, 60000);
     static retry_service service;
     retry_operation op;
     retry_step step;
     unsigned n = 0;
-    service.client.random = least;
+    memset(&service, 0, sizeof service);
     retry_service_init(&service, 0);
     for (;; n++) {
         memset(&op, 0, sizeof op);
         op.request.timeout = UINT32_MAX;
         retry_start(&op, &service, 0);
+        service.client.random = least;
         step = retry_next(&op, 0);
         if (step.what != RETRY_DO_SEND)
             break;
+        service.client.random = random;
         retry_ended(&op, 0, &failure, 0);
     }
     *holds = whole(step.delay) - 1; /* the limit's own wait is 1 ms at least */
@@ -505,6 +517,7 @@ static void print_breaker(void)
            "It opens when %s of %u or more attempts within %g s were unhealthy: no answer, or a "
            "5xx. Then it refuses everything for %g s,\n",
            half, n, seconds(counts_for(n)), seconds(refuses));
+    printf(RECIPES "nodes with fewer than %u attempts in %g s */\n", n, seconds(counts_for(n)));
     printf(MANUAL "one may refuse for %g s when the node is well again\n", seconds(refuses));
     printf(MANUAL "the %u attempts in %g s that `ratio` waits for\n", n, seconds(counts_for(n)));
     printf(MANUAL "before `ratio` may open it (default: 0: %u) */\n", n);
@@ -514,6 +527,7 @@ static void print_breaker(void)
     printf(MANUAL "ms that it refuses everything, up to 2^30 (default: 0: %u) */\n", refuses);
     printf(MANUAL "ms a silent probe keeps its place, up to 2^30 (default: 0: %u) */\n",
            refuses_for(&breaker, &now));
+    printf(MANUAL "most in flight; answers that close it (default: 0: %u) */\n", probes(&breaker));
 }
 
 static void print_throttle(void)
@@ -562,7 +576,7 @@ static void print_limit(void)
 static void print_rate(void)
 {
     unsigned none, half = limited_after(&none), waits = refused_wait();
-    const char *eighth = word(burst_of(400) / 400.0, 0.125, "an eighth");
+    const char *eighth = word(burst_of(80) / 80.0, 0.125, "an eighth");
     printf(MANUAL "After a %s second in which a 429 came\n", word(half, 500, "half"));
     printf(MANUAL "and after %g s there is none.\n", seconds(none));
     printf(MANUAL "the default is %s of a second's.\n", eighth);
@@ -575,15 +589,16 @@ static void print_rate(void)
 
 static void print_gates(void)
 {
-    unsigned holds, n;
+    unsigned holds, longer, n;
     print_breaker();
     print_throttle();
     print_limit();
     print_rate();
-    n = held_after(&holds);
+    held_after(&longer, most);
+    n = held_after(&holds, least);
     printf(MANUAL "after %s refusals with a Retry-After in a row it holds all attempts until that "
-                  "time is over, %g s at most\n",
-           word(n, 5, "five"), seconds(holds));
+                  "time is over, %g s at most and %s more at random.\n",
+           word(n, 5, "five"), seconds(holds), word(longer / (double)holds, 1.125, "an eighth"));
     printf(MANUAL "Retry-After holds all attempts, up to 2^30 (default: 0: %u;\n", holds);
     printf(MANUAL "samples before anything is told, up to 2^30 (default: 0: %u,\n", samples(0));
     n = samples(RETRY_RATIO(0.99));

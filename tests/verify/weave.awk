@@ -131,6 +131,6 @@ END {
     }
     for (key in at)
         if (!list && !(key in used))
-            fault(at[key], "fits nowhere: " key)
+            fault(at[key], "the header has no place for: " key)
     exit faults != 0
 }
