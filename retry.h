@@ -665,7 +665,8 @@ RETRY_API uint32_t retry_draw(void);
    - sick: the other end is unhealthy: it did not answer, or broke.
    - blames: if sick, it may lower the AIMD limit. (One poisonous request is no overload.)
    NONE: nothing to retry. UNKNOWN: never retried. ATTEMPT_TIMED_OUT: its time ran out on the wire.
-   SERVER_ERROR: something may have changed. CLIENT_THROTTLED: a gate refused, not the breaker. */
+   SERVER_ERROR: something may have changed. CLIENT_THROTTLED: a gate refused, not the breaker.
+   A new reason comes last, whatever it is for: programs have stored the numbers. */
 #define RETRY__REASONS(ROW, X)                                                   \
     ROW(X, NONE, false, false, false, false, true)                               \
     ROW(X, UNKNOWN, false, false, false, false, true)                            \
@@ -678,7 +679,7 @@ RETRY_API uint32_t retry_draw(void);
     ROW(X, SERVER_ERROR, false, false, false, true, false)                       \
     ROW(X, CIRCUIT_BREAKER_OPEN, true, false, true, false, true)                 \
     ROW(X, CLIENT_THROTTLED, true, false, true, false, true)                     \
-    /* Couchbase's own, which errmap.h makes. Any new reason comes last: */      \
+    /* Couchbase's own, which errmap.h makes: */                                 \
     ROW(X, KV_NOT_MY_VBUCKET, true, true, false, false, true)                    \
     ROW(X, KV_COLLECTION_OUTDATED, true, true, false, false, true)               \
     ROW(X, KV_ERROR_MAP_RETRY_INDICATED, true, false, false, false, true)        \
@@ -1348,8 +1349,8 @@ RETRY_API retry_permit retry_breaker_ask(retry_breaker *breaker, bool may_probe,
      if the window holds `volume` reports of which `ratio` are, to half of the ratio's unit.
    - HALF_OPEN: an unhealthy one opens the breaker anew. The answer that completes `probes` closes
    it, with nothing counted, however late it comes.
-   - As retry_breaker_release: CIRCUIT_BREAKER_OPEN, CLIENT_THROTTLED, a zeroed failure, and what
-   is `unsent`, if `fault` is CLIENT or the reason says nothing of the node.
+   - These count as released: CIRCUIT_BREAKER_OPEN, CLIENT_THROTTLED, a zeroed failure; `unsent`
+   ones, if `fault` is CLIENT, or there is neither `timeout` nor an unhealthy reason.
    An answer `slow` ms or more after the permit was granted is unhealthy. Nothing happens if the
    breaker has changed its state since (65,536 changes look like none), for NULL and a refusal. */
 RETRY_API bool retry_breaker_report(retry_breaker *breaker, retry_permit permit,
@@ -3835,8 +3836,7 @@ static retry_ms retry__breaker_open(const retry_breaker *breaker)
     return open;
 }
 
-/* What a call goes by: the word, and the instant of the last change. The instant is read first and
-   written first: if it is older than the word, retry__breaker_change fails before it writes. */
+/* What a call goes by: the word, and the instant of the last change, which is read first. */
 typedef struct retry__breaker_view {
     uint32_t since, word;
 } retry__breaker_view;
@@ -3871,7 +3871,8 @@ static uint32_t retry__breaker_half_open(const retry_breaker *breaker)
     return (breaker->probes ? breaker->probes : UINT32_C(1)) << 8;
 }
 
-/* Changes the word to `next`, at `now`. False: another thread was faster; *view is what it left. */
+/* Changes the word to `next`, at `now`. The instant is written first: who has read an old one fails
+   there. False: another thread was faster; *view is what it left, its instant perhaps `now`. */
 static bool retry__breaker_change(retry_breaker *breaker, retry__breaker_view *view, uint32_t next,
                                   uint32_t now)
 {
@@ -3889,9 +3890,9 @@ static void retry__breaker_empty(retry_breaker *breaker, uint32_t word)
     retry__window_empty(&breaker->retry__in_a_row, 1, &breaker->retry__state, word);
 }
 
-/* Adds `step` to the part of a count that `mask` names, if there is room; 0 empties it. Does
-   nothing once the state is not `word` any more. The count is read before the state: who empties it
-   for another state later makes the swap fail. Returns the part, 0 in another state. */
+/* Adds `step` to the part of a count that `mask` names, if there is room. A `step` of 0 empties the
+   part. Nothing happens once the state is not `word`. The count is read before the state: who
+   empties it for another state later makes the swap fail. Returns the part, 0 in another state. */
 static uint32_t retry__breaker_add(retry_breaker *breaker, uint32_t word, uint32_t *count,
                                    uint32_t mask, uint32_t step)
 {
@@ -3908,17 +3909,17 @@ static uint32_t retry__breaker_add(retry_breaker *breaker, uint32_t word, uint32
     return next & mask;
 }
 
-/* 53 of 100 are a little less than RETRY_RATIO(0.53), which is rounded. So half of its unit may be
-   missing; not of eighths, which are exact. */
+/* 55 of 100 are a little less than RETRY_RATIO(0.55), which is rounded up. So half of its unit,
+   2^-17, may be missing. Eighths are exact. */
 static bool retry__breaker_trips(const retry_breaker *breaker, uint32_t row)
 {
     retry__sums reports = retry__window_sum(&breaker->retry__reports);
     uint32_t ratio = breaker->ratio ? retry__min(breaker->ratio, RETRY_RATIO(1)) : RETRY_RATIO(0.5);
-    uint32_t halves = ratio % RETRY_RATIO(0.125) != 0 ? ratio * 2 - 1 : ratio * 2; /* of the unit */
+    uint32_t least = (ratio & (RETRY_RATIO(0.125) - 1)) != 0 ? ratio * 2 - 1 : ratio * 2;
     if (breaker->in_a_row != 0 && row >= breaker->in_a_row)
         return true;
     return reports.all >= retry__or(breaker->volume, 20) &&
-           (uint64_t)reports.marked << 17 >= retry__product(reports.all, halves);
+           (uint64_t)reports.marked << 17 >= retry__product(reports.all, least);
 }
 
 /* Counts a report on a permit of CLOSED. True: that opened it. */
@@ -3993,8 +3994,8 @@ static bool retry__breaker_end(retry_breaker *breaker, uint16_t ticket, retry_ms
            retry__breaker_count(breaker, view, outcome == RETRY__SICK, now);
 }
 
-/* The word with one more probe in flight; 0, which is none: no probe may be sent, in OPEN for *wait
-   ms. In a silent probe's place the word may stay as it is. Then only the instant changes. */
+/* The word with one more probe in flight; 0, which is no such word: none may be sent, in OPEN for
+   so long as *wait says. If all were silent, one takes their place: only the instant may change. */
 static uint32_t retry__breaker_probe(const retry_breaker *breaker, retry__breaker_view view,
                                      uint32_t now, retry_ms *wait)
 {
@@ -4010,7 +4011,7 @@ static uint32_t retry__breaker_probe(const retry_breaker *breaker, retry__breake
         return view.word + 1;
     if (needed == 0 /* ISOLATED */ || retry__breaker_left(view.since, timeout, now) != 0)
         return 0;
-    return view.word - flight + 1; /* all were silent */
+    return view.word - flight + 1;
 }
 
 RETRY_API retry_permit retry_breaker_ask(retry_breaker *breaker, bool may_probe, retry_time now)

@@ -244,7 +244,8 @@ static unsigned counts_for(unsigned volume)
     return whole(later) + 1;
 }
 
-/* For how many ms a breaker refuses everything, and then for how many a silent probe does. */
+/* ms until a breaker lets an attempt through; called again, for how long this probe, which stays
+   silent, keeps its place. */
 static unsigned refuses_for(retry_breaker *breaker, retry_time *now)
 {
     retry_time from = *now;
@@ -259,7 +260,7 @@ static uint32_t least(void *context)
     return 0;
 }
 
-/* How many attempts a breaker lets through at once, when it has been open. */
+/* How many probes a half-open breaker lets through at once. */
 static unsigned probes(retry_breaker *breaker)
 {
     unsigned n = 0;
@@ -269,11 +270,11 @@ static unsigned probes(retry_breaker *breaker)
     return n;
 }
 
-/* The share of attempts that a throttle drops at most, when all are refused; *k: how many times
+/* The share of attempts that a throttle drops at most, when all fail; *k: how many times
    what was accepted goes out before it drops any; *window: ms until it has forgotten them. */
 static double drops(double *k, unsigned *window)
 {
-    const retry_failure refused = retry_classify_errno(0, true);
+    const retry_failure failed = retry_classify_errno(0, true);
     retry_throttle throttle;
     retry_gates gates;
     retry_time now = 0;
@@ -284,11 +285,11 @@ static double drops(double *k, unsigned *window)
     retry_gates_throttle(&gates, &throttle);
     for (n = 0; n < 100; n++)
         by_hand_attempt(&gates, 0, 0, NULL, 0);
-    while (by_hand_attempt(&gates, 0, 0, &refused, 0).what == RETRY_DO_SEND)
+    while (n < 1000 && by_hand_attempt(&gates, 0, 0, &failed, 0).what == RETRY_DO_SEND)
         n++;
     *k = (n - 1) / 100.0;
     for (n = 0; n < 100000; n++)
-        by_hand_attempt(&gates, UINT32_MAX, 0, &refused, 0);
+        by_hand_attempt(&gates, UINT32_MAX, 0, &failed, 0);
     while (drawn < UINT32_MAX - 65536 && by_hand_ask(&gates, drawn, 0).what != RETRY_DO_SEND)
         drawn += 65536;
     while (now < 60000 && by_hand_ask(&gates, 0, now).what != RETRY_DO_SEND)
@@ -308,7 +309,8 @@ static unsigned held_after(unsigned *holds, retry_random_fn *random)
     unsigned n = 0;
     memset(&service, 0, sizeof service);
     retry_service_init(&service, 0);
-    for (;; n++) {
+    memset(&step, 0, sizeof step);
+    for (; n < 1000; n++) {
         memset(&op, 0, sizeof op);
         op.request.timeout = UINT32_MAX;
         retry_start(&op, &service, 0);
@@ -498,7 +500,8 @@ static void print_service(void)
     printf(README
            "A retry costs %s of a token, after a time-out or a 429 %s; %s successes earn one.\n",
            word(tokens(options->retry_cost), 0.25, "a quarter"),
-           word(tokens(options->timeout_cost + options->throttle_cost), 2, "a whole one"),
+           word(options->throttle_cost == options->timeout_cost ? tokens(options->timeout_cost) : 0,
+                1, "a whole one"),
            word(1 / tokens(options->success_deposit), 10, "ten"));
     printf(README "one token, which pays for %s retries; once spent, it is back after %.0f s.\n",
            word(in_hand(&service, options->retry_cost, 0), 4, "four"),
@@ -512,18 +515,18 @@ static void print_breaker(void)
     unsigned of_more = opens_after(&breaker, 100), n = opens_after(&breaker, 0);
     retry_time now = 0;
     unsigned refuses = refuses_for(&breaker, &now);
+    unsigned counts = counts_for(n);
     const char *half = word(of_more / (100.0 + of_more), 0.5, "half");
     printf(MANUAL
            "It opens when %s of %u or more attempts within %g s were unhealthy: no answer, or a "
            "5xx. Then it refuses everything for %g s,\n",
-           half, n, seconds(counts_for(n)), seconds(refuses));
-    printf(RECIPES "nodes with fewer than %u attempts in %g s */\n", n, seconds(counts_for(n)));
+           half, n, seconds(counts), seconds(refuses));
+    printf(RECIPES "nodes with fewer than %u attempts in %g s */\n", n, seconds(counts));
     printf(MANUAL "one may refuse for %g s when the node is well again\n", seconds(refuses));
-    printf(MANUAL "the %u attempts in %g s that `ratio` waits for\n", n, seconds(counts_for(n)));
+    printf(MANUAL "the %u attempts in %g s that `ratio` waits for\n", n, seconds(counts));
     printf(MANUAL "before `ratio` may open it (default: 0: %u) */\n", n);
     printf(MANUAL "of unhealthy ones that opens it (default: 0: a %s) */\n", half);
-    printf(MANUAL "ms that a report counts at most, up to 2^23 (default: 0: %u) */\n",
-           counts_for(n));
+    printf(MANUAL "ms that a report counts at most, up to 2^23 (default: 0: %u) */\n", counts);
     printf(MANUAL "ms that it refuses everything, up to 2^30 (default: 0: %u) */\n", refuses);
     printf(MANUAL "ms a silent probe keeps its place, up to 2^30 (default: 0: %u) */\n",
            refuses_for(&breaker, &now));
@@ -548,7 +551,7 @@ static void print_limit(void)
     retry_aimd aimd;
     retry_gates gates;
     retry_time now = 0;
-    uint32_t limit;
+    uint32_t limit, before;
     memset(&aimd, 0, sizeof aimd);
     memset(&gates, 0, sizeof gates);
     printf(MANUAL "the limit at most, and at first (default: 0: %u) */\n",
@@ -560,9 +563,11 @@ static void print_limit(void)
     } while (now < 100 && limit == 100);
     printf(MANUAL "RETRY_RATIO to keep (default: 0: a %s; over\n",
            word(limit / 100.0, 0.5, "half"));
-    limit = by_hand_aimd(&aimd, NULL, limit, now + 1, now + 1) - limit;
-    printf(MANUAL "added when all is well (default: 0: %u) */\n", whole(limit));
-    printf(MANUAL "grows by %s a round trip\n", word(limit, 1, "one"));
+    before = limit;
+    limit = by_hand_aimd(&aimd, NULL, limit, now + 1, now + 1);
+    printf(MANUAL "added when all is well (default: 0: %u) */\n", whole(limit - before));
+    limit = by_hand_aimd(&aimd, NULL, limit, now, now + 2); /* sent in the same round trip */
+    printf(MANUAL "grows by %s a round trip\n", word(limit - before, 1, "one"));
     retry_gates_aimd(&gates, &aimd);
     for (now = 10000; now < 60000; now += 5000)
         by_hand_attempt(&gates, UINT32_MAX, now, &failure, now);
@@ -570,7 +575,7 @@ static void print_limit(void)
     printf(MANUAL "above max counts as max (default: 0: %u) */\n", whole(limit));
     printf(MANUAL "At its floor of %s, while nothing is answered, it pauses for up to %s between\n",
            word(limit, 1, "one"),
-           word(by_hand_ask(&gates, 0, now - 5000).delay - 1, 1000, "a second"));
+           word(by_hand_ask(&gates, 0, now - 5000).delay - 1 /* its turn */, 1000, "a second"));
 }
 
 static void print_rate(void)

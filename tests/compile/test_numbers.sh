@@ -12,8 +12,8 @@ done
 says() { grep -q -F -e "$2" "$work/$(echo "$1" | tr / _)"; }
 
 check "numbers.c" makes "$work/numbers" ${CC:-cc} -std=c99 "$(dirname "$0")/numbers.c"
-"$work/numbers" > "$work/found"
-check "some numbers" test "$(wc -l < "$work/found")" -gt 20
+found() { "$work/numbers" > "$work/found"; }
+check "some numbers" found
 while IFS=$tab read -r file words; do
     check "$file has to say: $words" says "$file" "$words"
 done < "$work/found"

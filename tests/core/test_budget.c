@@ -976,17 +976,10 @@ static retry_failure unsent_failure(size_t row)
     return failure;
 }
 
-/* By its reason alone. */
-static bool is_unsent(retry_reason reason)
-{
-    return reason < RETRY_REASON_COUNT && (reason_row_of(reason).budget & REASON_BACK) != 0;
-}
-
 /* No load came of the attempt: a retry of it is free. */
 static bool is_unreached(retry_reason reason)
 {
-    return is_unsent(reason) && reason != RETRY_REASON_CIRCUIT_BREAKER_OPEN &&
-           reason != RETRY_REASON_CLIENT_THROTTLED;
+    return reason_unsent(reason) && !reason_refused(reason);
 }
 
 static retry_action answer; /* what the strategy below says */
@@ -1254,7 +1247,7 @@ static void test_unsent_are_five(void)
         answer = retry_action_none(RETRY_CAUSE_REFUSED);
         check_row("%s, 0x%02x", retry_reason_name((retry_reason)reason), reason);
         retry_orchestrate(&request, &failure, START);
-        CHECK_EQUAL(is_unsent((retry_reason)reason) ? 1000 : 0, retry_budget_balance(&one));
+        CHECK_EQUAL(reason_unsent((retry_reason)reason) ? 1000 : 0, retry_budget_balance(&one));
     }
 }
 

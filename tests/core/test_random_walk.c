@@ -265,18 +265,10 @@ static bool is_charged(const retry_failure *failure, const retry_decision *decis
             failure->safety == RETRY_SAFETY_YES);
 }
 
-static bool is_unsent(const retry_failure *failure)
-{
-    return failure->unsent || (failure->reason < RETRY_REASON_COUNT &&
-                               (reason_row_of(failure->reason).budget & REASON_BACK) != 0);
-}
-
 /* Contention, and what never reached the server. */
 static bool is_free(const retry_failure *failure)
 {
-    return failure->reason >= 0xc0 ||
-           (is_unsent(failure) && failure->reason != RETRY_REASON_CIRCUIT_BREAKER_OPEN &&
-            failure->reason != RETRY_REASON_CLIENT_THROTTLED);
+    return failure->reason >= 0xc0 || (failure_unsent(failure) && !reason_refused(failure->reason));
 }
 
 /* A charge stays with its request until an attempt was sent that it pays for. */
@@ -284,7 +276,7 @@ static void model_pay(unsigned i, const retry_failure *failure, const retry_deci
 {
     struct model *model = &models[i];
     bool open = decision->verdict == RETRY_VERDICT_RETRY;
-    if (!is_unsent(failure))
+    if (!failure_unsent(failure))
         model->charge = 0;
     if (open && decision->cause == RETRY_CAUSE_STRATEGY && model->charge == 0 &&
         !is_free(failure)) {
@@ -305,7 +297,7 @@ static void model_decide(unsigned i, const retry_failure *failure, const retry_d
     bool granted = decision->verdict == RETRY_VERDICT_RETRY;
     if (i < BUDGETS && !budgets[i].options.charge_failures)
         model_pay(i, failure, decision);
-    else if (i < BUDGETS && fresh && is_charged(failure, decision) && !is_unsent(failure) &&
+    else if (i < BUDGETS && fresh && is_charged(failure, decision) && !failure_unsent(failure) &&
              !is_free(failure))
         levels[i] -= levels[i] < cost_of(i, failure) ? levels[i] : cost_of(i, failure);
     if (granted && model->attempts < UINT32_MAX)

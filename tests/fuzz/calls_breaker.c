@@ -188,11 +188,6 @@ static bool says_nothing(const retry_failure *failure)
            failure->code == 0 && !failure->timeout && !failure->throttle;
 }
 
-static bool reached_nobody(const retry_failure *failure)
-{
-    return failure->unsent || reason_unsent(failure->reason);
-}
-
 /* A failure, and what it counts for; *failure is NULL of one that worked. */
 static int hostile_outcome(retry_failure *failure, const retry_failure **told)
 {
@@ -233,7 +228,7 @@ static int hostile_outcome(retry_failure *failure, const retry_failure **told)
         return IGNORED;
     if (failure->timeout)
         return SICK;
-    if (failure->throttle && failure->fault != RETRY_FAULT_SERVER && !reached_nobody(failure))
+    if (failure->throttle && failure->fault != RETRY_FAULT_SERVER && !failure_unsent(failure))
         return ANSWERED; /* a quota */
     return rows[row].outcome == SICK ? SICK : failure->unsent ? IGNORED : ANSWERED;
 }

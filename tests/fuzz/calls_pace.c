@@ -61,8 +61,7 @@ static int hostile_outcome(retry_failure *failure, const retry_failure **told)
     *told = failure;
     if (rows[row].outcome != IGNORED && failure->timeout)
         return SICK;
-    if (failure->throttle && rows[row].outcome != IGNORED && !failure->unsent &&
-        !reason_unsent(failure->reason))
+    if (failure->throttle && rows[row].outcome != IGNORED && !failure_unsent(failure))
         return ANSWERED; /* a quota */
     return failure->unsent && rows[row].outcome == ANSWERED ? IGNORED : rows[row].outcome;
 }

@@ -128,11 +128,6 @@ static bool is_free(retry_reason reason)
     return is_user(reason) && (reason & RETRY_REASON_FREE) != 0;
 }
 
-static bool is_unsent(const retry_failure *failure)
-{
-    return failure->unsent || reason_unsent(failure->reason);
-}
-
 static bool is_always(retry_reason reason)
 {
     if (is_user(reason))
@@ -154,7 +149,7 @@ static bool forbids(const retry_failure *failure)
 
 static bool permitted(const retry_failure *failure)
 {
-    return request.idempotent || allows(failure->reason) || is_unsent(failure) ||
+    return request.idempotent || allows(failure->reason) || failure_unsent(failure) ||
            failure->safety == RETRY_SAFETY_YES;
 }
 
@@ -363,10 +358,11 @@ static void record(const retry_failure *failure)
         model.reasons |= (retry_reason_set)1
                          << (is_user(failure->reason) ? 48 + (failure->reason & 15)
                                                       : failure->reason);
-    if (failure->safety != RETRY_SAFETY_YES && !allows(failure->reason) && !is_unsent(failure) &&
+    if (failure->safety != RETRY_SAFETY_YES && !allows(failure->reason) &&
+        !failure_unsent(failure) &&
         !(failure->reason == RETRY_REASON_NONE && failure->fault != RETRY_FAULT_SERVER))
         model.ambiguous = true;
-    if (!is_unsent(failure)) /* what was paid stays with what was never sent */
+    if (!failure_unsent(failure)) /* what was paid stays with what was never sent */
         model.charge = 0;
     if (model.attempts == 0 || model.code != failure->code) {
         model.code = failure->code;
@@ -384,7 +380,7 @@ static void charge_failure(const retry_failure *failure)
     refill();
     if (is_free(failure->reason))
         return;
-    if (budget.options.charge_failures && !is_unsent(failure))
+    if (budget.options.charge_failures && !failure_unsent(failure))
         model.millionths =
             balance() < cost_of(failure) ? model.millionths % 1000 : model.millionths - cost;
 }
@@ -395,7 +391,7 @@ static bool pays(const retry_failure *failure)
     if (!client.budget)
         return true;
     refill();
-    if (!budget.options.charge_failures && is_unsent(failure) &&
+    if (!budget.options.charge_failures && failure_unsent(failure) &&
         (model.charge != 0 || !reason_refused(failure->reason)))
         return true;
     if (is_free(failure->reason))
@@ -500,7 +496,7 @@ static void follow_own(const retry_failure *failure, retry_decision got)
         refund();
         return;
     }
-    if (scripted.kind != RETRY_ACTION_PENDING || !is_unsent(failure))
+    if (scripted.kind != RETRY_ACTION_PENDING || !failure_unsent(failure))
         charge_failure(failure);
     follow(failure, scripted, got);
 }
@@ -513,7 +509,7 @@ static void follow_failure(const retry_failure *failure, retry_decision got)
     if (cause != RETRY_CAUSE_NONE) {
         if (cause == RETRY_CAUSE_PUSHBACK)
             charge_failure(failure);
-        if (is_unsent(failure))
+        if (failure_unsent(failure))
             refund();
         require(got, RETRY_VERDICT_FAIL, cause);
     } else if (is_always(failure->reason)) {

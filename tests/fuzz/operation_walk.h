@@ -183,11 +183,6 @@ static bool walk_observed(const struct walk_operation *w)
 
 /* ---- the ledger ---------------------------------------------------------------------------- */
 
-static bool walk_unsent(const retry_failure *failure)
-{
-    return failure->unsent || reason_unsent(failure->reason);
-}
-
 /* Whatever else is on the wire. */
 static bool walk_final(const retry_failure *failure)
 {
@@ -205,7 +200,7 @@ static uint32_t walk_cost(const retry_failure *failure)
 {
     const retry_budget_options *options = &walk.budget.options;
     uint32_t cost = 0;
-    if ((walk_unsent(failure) && !reason_refused(failure->reason)) ||
+    if ((failure_unsent(failure) && !reason_refused(failure->reason)) ||
         failure->reason == RETRY_REASON_USER(1, RETRY_REASON_FREE))
         return 0;
     if (failure->timeout)
@@ -256,7 +251,7 @@ static void walk_earn_base(void)
 /* The try is over: what its retry cost stays paid, or with what was never sent. */
 static void walk_settle(struct walk_operation *w, const retry_failure *failure)
 {
-    if (!walk_unsent(failure))
+    if (!failure_unsent(failure))
         w->charge = 0;
     w->trying = false;
 }
@@ -794,7 +789,7 @@ static void walk_failure(const struct walk_operation *w, retry_failure *failure)
         failure->retry_after = chance(3) ? UINT32_MAX : walk_ms();
     if (walker.refusing)
         *failure = retry_classify_http(429, 1 + walk_ms() % 4000);
-    if (w->cancelling && walk_unsent(failure)) { /* the ledger cannot know if it counts */
+    if (w->cancelling && failure_unsent(failure)) { /* the ledger cannot know if it counts */
         failure->reason = RETRY_REASON_KV_LOCKED;
         failure->unsent = false;
     }
@@ -806,7 +801,7 @@ static void walk_refund(struct walk_operation *w, const retry_failure *failure)
 {
     bool stops = failure->pushback && failure->retry_after == UINT32_MAX;
     if (!w->open || w->closed_elsewhere || !w->trying || w->cancelling || w->further == 0 ||
-        w->paid == 0 || stops || walk_final(failure) || !walk_unsent(failure))
+        w->paid == 0 || stops || walk_final(failure) || !failure_unsent(failure))
         return;
     w->paid--;
     walk_earn(walk_copy_cost());
@@ -821,7 +816,7 @@ static void walk_report(uint32_t server, const retry_failure *failure)
     if (!walk.limited[server])
         return;
     hold->answered = !failure;
-    if (!failure || !failure->throttle || failure->timeout || walk_unsent(failure) ||
+    if (!failure || !failure->throttle || failure->timeout || failure_unsent(failure) ||
         failure->retry_after <= 1 || failure->retry_after == UINT32_MAX) {
         hold->row = 0;
         hold->until = 0;

@@ -1,7 +1,7 @@
 /* Every reason of retry.h, and what the library takes it for when nothing but the reason is known.
    test_reasons.c and test_gate_reasons.c check each cell. Include it after retry.h.
 
-   number   that programs have logged and stored: it never changes
+   number   never changes, as programs have stored it
    another  a try more does no harm, whatever the operation
    decided  ASKED: the strategy is; ALWAYS retried; FINAL, UNKNOWN, THROTTLED: refused as such
    budget   PAID: a retry costs, or gRPC's way the failure; NOTHING; BACK: nothing, and the charge
@@ -74,13 +74,18 @@ static inline reason_row reason_row_of(retry_reason reason)
     return rows[at[reason]];
 }
 
-/* By the reason alone: of the library's own, nothing was sent. */
+/* The reason alone says that nothing was sent: a failure with it gives its charge back. */
 static inline bool reason_unsent(retry_reason reason)
 {
     return reason < RETRY_REASON_COUNT && (reason_row_of(reason).budget & REASON_BACK) != 0;
 }
 
-/* Of these: a gate of the client's refused. */
+static inline bool failure_unsent(const retry_failure *failure)
+{
+    return failure->unsent || reason_unsent(failure->reason);
+}
+
+/* A gate of the client's refused. */
 static inline bool reason_refused(retry_reason reason)
 {
     return reason_unsent(reason) && reason_row_of(reason).gates == REASON_NOTHING;
