@@ -1349,8 +1349,8 @@ RETRY_API retry_permit retry_breaker_ask(retry_breaker *breaker, bool may_probe,
      if the window holds `volume` reports of which `ratio` are, to half of the ratio's unit.
    - HALF_OPEN: an unhealthy one opens the breaker anew. The answer that completes `probes` closes
    it, with nothing counted, however late it comes.
-   - These count as released: CIRCUIT_BREAKER_OPEN, CLIENT_THROTTLED, a zeroed failure; `unsent`
-   ones, if `fault` is CLIENT, or there is neither `timeout` nor an unhealthy reason.
+   - These count as released: CIRCUIT_BREAKER_OPEN, CLIENT_THROTTLED, a zeroed failure, and an
+   `unsent` one with `fault` CLIENT, or with neither `timeout` nor an unhealthy reason.
    An answer `slow` ms or more after the permit was granted is unhealthy. Nothing happens if the
    breaker has changed its state since (65,536 changes look like none), for NULL and a refusal. */
 RETRY_API bool retry_breaker_report(retry_breaker *breaker, retry_permit permit,

@@ -325,24 +325,30 @@ static unsigned held_after(unsigned *holds, retry_random_fn *random)
     return n;
 }
 
-/* ms from a 429 until a rate has a limit, and until it has none any more. */
+static void start_rate(retry_rate *rate, retry_gates *gates, uint32_t max)
+{
+    memset(gates, 0, sizeof *gates);
+    memset(rate, 0, sizeof *rate);
+    rate->max = max;
+    retry_gates_rate(gates, rate);
+}
+
+/* ms from a 429 until a rate has a limit; *until: until it has none any more. */
 static unsigned limited_after(unsigned *until)
 {
     const retry_failure refused = retry_classify_http(429, 0);
     retry_gates gates;
     retry_rate rate;
-    retry_time now = 0;
+    retry_time now;
     unsigned begun;
-    memset(&gates, 0, sizeof gates);
-    memset(&rate, 0, sizeof rate);
-    retry_gates_rate(&gates, &rate);
-    by_hand_attempt(&gates, 0, now, &refused, now);
-    for (now = 1; now < 60000 && retry_rate_get(&rate) == UINT32_MAX; now++)
-        by_hand_ask(&gates, 0, now);
-    begun = whole(now) - 1;
+    start_rate(&rate, &gates, 0);
+    by_hand_attempt(&gates, 0, 0, &refused, 0);
+    for (now = 0; now < 60000 && retry_rate_get(&rate) == UINT32_MAX; now++)
+        by_hand_ask(&gates, 0, now + 1);
+    begun = whole(now);
     for (; now < 60000 && retry_rate_get(&rate) != UINT32_MAX; now++)
-        by_hand_ask(&gates, 0, now);
-    *until = whole(now) - 1;
+        by_hand_ask(&gates, 0, now + 1);
+    *until = whole(now);
     return begun;
 }
 
@@ -354,9 +360,7 @@ static double lowest_rate(void)
     retry_rate rate;
     retry_time now;
     uint32_t lowest = UINT32_MAX;
-    memset(&gates, 0, sizeof gates);
-    memset(&rate, 0, sizeof rate);
-    retry_gates_rate(&gates, &rate);
+    start_rate(&rate, &gates, 0);
     for (now = 0; now < 60000; now += 100) {
         by_hand_attempt(&gates, 0, now, &refused, now);
         lowest = retry_rate_get(&rate) < lowest ? retry_rate_get(&rate) : lowest;
@@ -367,37 +371,25 @@ static double lowest_rate(void)
 /* How many a rate of so many a second lets pass at once. */
 static unsigned burst_of(uint32_t a_second)
 {
-    retry_client client;
     retry_gates gates;
     retry_rate rate;
-    memset(&client, 0, sizeof client);
-    memset(&gates, 0, sizeof gates);
-    memset(&rate, 0, sizeof rate);
-    rate.max = RETRY_PER_SECOND(a_second);
-    retry_gates_rate(&gates, &rate);
-    client.gates = &gates;
-    return at_once(&client);
+    unsigned n = 0;
+    start_rate(&rate, &gates, RETRY_PER_SECOND(a_second));
+    while (n < 1000 && by_hand_attempt(&gates, 0, 0, NULL, 0).what == RETRY_DO_SEND)
+        n++;
+    return n;
 }
 
 /* The shortest wait in ms that a rate refuses: one a second, of which one has just been sent. */
 static unsigned refused_wait(void)
 {
-    static retry_client client;
-    static retry_gates gates;
-    static retry_rate rate;
+    retry_gates gates;
+    retry_rate rate;
     retry_time now;
-    rate.max = RETRY_PER_SECOND(1);
-    client.gates = &gates;
-    retry_gates_rate(&gates, &rate);
-    at_once(&client);
+    start_rate(&rate, &gates, RETRY_PER_SECOND(1));
+    by_hand_attempt(&gates, 0, 0, NULL, 0);
     for (now = 0; now < 1000; now++) {
-        retry_operation op;
-        retry_step step;
-        memset(&op, 0, sizeof op);
-        op.request.client = &client;
-        retry_start(&op, NULL, now);
-        step = retry_next(&op, now);
-        retry_stop(&op, now);
+        retry_step step = by_hand_ask(&gates, 0, now);
         if (step.what == RETRY_DO_WAIT)
             return whole(step.delay) + 1;
     }
@@ -549,11 +541,9 @@ static void print_limit(void)
 {
     const retry_failure failure = retry_classify_errno(0, true);
     retry_aimd aimd;
-    retry_gates gates;
     retry_time now = 0;
     uint32_t limit, before;
     memset(&aimd, 0, sizeof aimd);
-    memset(&gates, 0, sizeof gates);
     printf(MANUAL "the limit at most, and at first (default: 0: %u) */\n",
            whole(retry_aimd_limit(&aimd)));
     aimd.max = 100;
@@ -568,8 +558,19 @@ static void print_limit(void)
     printf(MANUAL "added when all is well (default: 0: %u) */\n", whole(limit - before));
     limit = by_hand_aimd(&aimd, NULL, limit, now, now + 2); /* sent in the same round trip */
     printf(MANUAL "grows by %s a round trip\n", word(limit - before, 1, "one"));
+}
+
+static void print_floor(void)
+{
+    const retry_failure failure = retry_classify_errno(0, true);
+    retry_aimd aimd;
+    retry_gates gates;
+    retry_time now;
+    uint32_t limit;
+    memset(&aimd, 0, sizeof aimd);
+    memset(&gates, 0, sizeof gates);
     retry_gates_aimd(&gates, &aimd);
-    for (now = 10000; now < 60000; now += 5000)
+    for (now = 0; now < 50000; now += 5000)
         by_hand_attempt(&gates, UINT32_MAX, now, &failure, now);
     limit = retry_aimd_limit(&aimd);
     printf(MANUAL "above max counts as max (default: 0: %u) */\n", whole(limit));
@@ -598,6 +599,7 @@ static void print_gates(void)
     print_breaker();
     print_throttle();
     print_limit();
+    print_floor();
     print_rate();
     held_after(&longer, most);
     n = held_after(&holds, least);
