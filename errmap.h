@@ -33,7 +33,7 @@
       static bool attempt(void *context, const retry_operation *op, const retry_step *step,
                           retry_failure *failure)
       {
-          uint16_t status = op->request.retries == 0 ? 0x7f : 0; // your call: a SET, 0x01
+          uint16_t status = op->retries == 0 ? 0x7f : 0; // your call: a SET, 0x01
           errmap_advice advice = errmap_classify_kv(&map, status, 0x01);
           (void)context, (void)step;
           *failure = advice.failure;
@@ -50,11 +50,11 @@
           errmap_status status = errmap_parse(&map, json, sizeof json - 1, entries, 128, &error);
           service.client.cut_after = 1000; // ms; see retry.h for clients and budgets
           retry_service_init(&service, clock.now(clock.context));
-          op.request.timeout = 2500; // ms
-          op.request.idempotent = errmap_idempotent_kv(0x01);
+          op.timeout = 2500; // ms
+          op.idempotent = errmap_idempotent_kv(0x01);
           retry_step end = retry_run(&op, &service, &clock, attempt, NULL);
           printf("%s: %s, retries: %u\n", errmap_status_text(status),
-                 retry_verdict_name(end.verdict), (unsigned)op.request.retries);
+                 retry_verdict_name(end.verdict), (unsigned)op.retries);
           return 0;
       }
 
@@ -83,8 +83,8 @@
       failure = errmap_classify_analytics(code);
       failure = errmap_classify_search(http_status);
       failure = errmap_classify_views(http_status, body, length);
-      request.idempotent = errmap_idempotent_kv(opcode);
-      request.idempotent = errmap_idempotent_service(ERRMAP_SERVICE_QUERY, read_only);
+      op.idempotent = errmap_idempotent_kv(opcode);
+      op.idempotent = errmap_idempotent_service(ERRMAP_SERVICE_QUERY, read_only);
 
    If no response came, use retry.h's retry_classify_stage or retry_classify_errno.
 
@@ -488,7 +488,7 @@ typedef struct errmap_strategy {
      last changed. If the retry would begin max_duration or more after that: no retry,
      RETRY_CAUSE_MAX_DURATION.
    - Else what the fallback answers. NULL, and a fallback without a function: RETRY_CAUSE_MISUSE. */
-RETRY_API retry_action errmap_strategy_after(const retry_strategy *self, retry_request *request,
+RETRY_API retry_action errmap_strategy_after(const retry_strategy *self, retry_operation *op,
                                              const retry_failure *failure, retry_time now);
 
 /* Initialiser. Both may be NULL. The map may be replaced while no request is being decided. */
@@ -2194,26 +2194,26 @@ static const errmap_entry *errmap__ruling(const errmap *map, const retry_failure
     return entry && errmap__has_specification(entry) ? entry : NULL;
 }
 
-RETRY_API retry_action errmap_strategy_after(const retry_strategy *self, retry_request *request,
+RETRY_API retry_action errmap_strategy_after(const retry_strategy *self, retry_operation *op,
                                              const retry_failure *failure, retry_time now)
 {
     const errmap_strategy *const strategy = (const errmap_strategy *)(const void *)self;
     const retry_strategy *fallback;
     const errmap_entry *entry;
     retry_ms delay;
-    if (!self || !request || !failure)
-        return retry_policy_after(NULL, request, failure, now); /* MISUSE: RETRY_ASSERT stops */
-    if (!retry_permitted(request, failure))
+    if (!self || !op || !failure)
+        return retry_policy_after(NULL, op, failure, now); /* MISUSE: RETRY_ASSERT stops */
+    if (!retry_permitted(op, failure))
         return retry_action_none(RETRY_CAUSE_NOT_IDEMPOTENT);
     entry = errmap__ruling(strategy->map, failure);
     if (!entry) {
         fallback = strategy->fallback ? strategy->fallback : retry_best_effort();
-        return fallback->retry_after ? fallback->retry_after(fallback, request, failure, now)
-                                     : retry_policy_after(NULL, request, failure, now);
+        return fallback->retry_after ? fallback->retry_after(fallback, op, failure, now)
+                                     : retry_policy_after(NULL, op, failure, now);
     }
-    delay = errmap_spec_delay(entry, request->code_retries);
+    delay = errmap_spec_delay(entry, op->code_retries);
     if (entry->max_duration != 0) {
-        const retry_ms elapsed = errmap__elapsed(request->code_since, now);
+        const retry_ms elapsed = errmap__elapsed(op->code_since, now);
         const retry_ms most =
             entry->max_duration >> 31 == 0 ? entry->max_duration : UINT32_C(1) << 31;
         if (elapsed >= most || delay >= most - elapsed)

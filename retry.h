@@ -25,7 +25,7 @@
       {
           (void)context, (void)step; // what you hand to retry_run; step->timeout: ms it may take
           *failure = retry_classify_http(503, 0); // the status; 0: no Retry-After
-          return op->request.retries == 2;        // true: it worked, here the third time
+          return op->retries == 2;        // true: it worked, here the third time
       }
 
       int main(void)
@@ -35,11 +35,11 @@
           retry_clock clock = retry_system_clock();
           service.client.cut_after = 1000; // ms: ten times what an answer takes when all is well
           retry_service_init(&service, clock.now(clock.context));
-          op.request.timeout = 5000;    // ms for the operation, with all attempts and waits
-          op.request.idempotent = true; // doing it twice does no more than doing it once
+          op.timeout = 5000;    // ms for the operation, with all attempts and waits
+          op.idempotent = true; // doing it twice does no more than doing it once
           retry_step end = retry_run(&op, &service, &clock, attempt, NULL);
           printf("%s, %s, retries: %u\n", retry_verdict_name(end.verdict),
-                 retry_cause_text(end.cause), (unsigned)op.request.retries);
+                 retry_cause_text(end.cause), (unsigned)op.retries);
           return end.verdict == RETRY_VERDICT_SUCCESS ? 0 : 1;
       }
 
@@ -52,7 +52,7 @@
 
    Only you know whether an operation is idempotent: a GET is, an increment is not. A request that
    failed may still have been carried out: the server did the work, and its answer was lost. Then
-   op.request.ambiguous is true. Report it as "perhaps done", not as "failed".
+   op.ambiguous is true. Report it as "perhaps done", not as "failed".
 
    Retry at one layer only: three attempts at each of five layers are 243 calls. The library below
    may retry: libmosquitto QoS 1 and 2 (pace only its reconnects), libcurl (see FAILURES).
@@ -117,7 +117,7 @@
 
       if (end.cause == RETRY_CAUSE_DEADLINE || end.cause == RETRY_CAUSE_BUDGET_EXHAUSTED ||
           end.cause == RETRY_CAUSE_CIRCUIT_OPEN || end.cause == RETRY_CAUSE_THROTTLED) {
-          op->ambiguous = op->ambiguous || op->retry.request.ambiguous;
+          op->ambiguous = op->ambiguous || op->retry.ambiguous;
           put_back(op);
           sleep_ms(end.delay ? end.delay : 1000);
       }
@@ -133,7 +133,7 @@
    sent, nothing can have changed: every operation may be repeated. On the wire, anything may have
    happened: only an idempotent one may be repeated. With an answer, the protocol tells. HTTP:
 
-      request.idempotent = retry_idempotent_http(method, strlen(method)); // GET, PUT ...
+      op.idempotent = retry_idempotent_http(method, strlen(method)); // GET, PUT ...
       retry_ms retry_after = 0; // if there is no header
       retry_parse_retry_after(value, strlen(value), (int64_t)time(NULL), &retry_after);
       failure = retry_classify_http(status, retry_after);
@@ -205,9 +205,9 @@
 
       field                         default         what it is
       ----------------------------  --------------  -----------------------------------------------
-      request.timeout               75 s            ms, waits included; UINT32_MAX: no limit
-      request.idempotent            false           whether doing it twice does no harm
-      request.strategy, .context    the client's    another policy; yours, for strategies, observers
+      op.timeout               75 s            ms, waits included; UINT32_MAX: no limit
+      op.idempotent            false           whether doing it twice does no harm
+      op.strategy, .context         the client's    another policy; yours, for strategies, observers
       service.policy                see below       delays, attempts, how far a server is obeyed
       service.budget.options        THE BUDGET      what retries cost
       service.limit.max             20              attempts at once
@@ -221,7 +221,7 @@
    attempt follows the server: it is at least twice what answers take now, and doubles with each
    round of attempts that time out. A process with few operations cuts none (see THE BUDGET): if an
    attempt must never take longer, set attempt_timeout. With retry_start(op, NULL, now)
-   request.client is the client; if it is NULL, too, there is no budget and no limit.
+   op.client is the client; if it is NULL, too, there is no budget and no limit.
 
    A policy decides whether and when. A service's waits up to 100 ms, doubling up to 5 s, or up to
    10 s after throttled answers, all at random (full jitter), and has no limit of attempts but the
@@ -251,16 +251,16 @@
    leave the rest to retry_policy_after, or answer later (retry_action_pending, retry_answer:
    examples/custom_strategy.c). This one hears of progress: a download that got on waits less.
 
-      static retry_action resume(const retry_strategy *self, retry_request *request,
+      static retry_action resume(const retry_strategy *self, retry_operation *op,
                                  const retry_failure *failure, retry_time now)
       {
-          download *d = (download *)request->context; // yours: bytes, and what they were
+          download *d = (download *)op->context; // yours: bytes, and what they were
           (void)self, (void)now;
           if (d->bytes != d->bytes_before) // it has gone on since it last failed
-              d->bytes_before = d->bytes, d->retries_before = request->retries;
+              d->bytes_before = d->bytes, d->retries_before = op->retries;
           if (!retry_permitted(request, failure))
               return retry_action_none(RETRY_CAUSE_NOT_IDEMPOTENT);
-          retry_ms delay = retry_delay(100, 5000, request->retries - d->retries_before, 0,
+          retry_ms delay = retry_delay(100, 5000, op->retries - d->retries_before, 0,
                                        RETRY_RATIO(1), retry_random(request));
           return retry_action_after(delay > failure->retry_after ? delay : failure->retry_after);
       }
@@ -302,7 +302,7 @@
    retry_budget_withdraw and retry_budget_deposit. One budget for many servers lets the one that is
    down use up the retries of all: give each a service. For hosts not known before: retry_scopes.
 
-      op->retry.request.client = retry_scope_client(&scopes, host, strlen(host), now);
+      op->retry.client = retry_scope_client(&scopes, host, strlen(host), now);
       retry_start(&op->retry, NULL, now);
 
    SEVERAL NODES
@@ -434,7 +434,7 @@
    cancellation and a gate's refusal. A request has its past: retries, code, `reasons`
    (retry_reason_set_has). This one writes "retry: verdict=RETRY delay=74ms ...":
 
-      static void log_decision(void *context, const retry_request *request,
+      static void log_decision(void *context, const retry_operation *op,
                                const retry_failure *failure, const retry_decision *decision)
       {
           char line[256];
@@ -768,9 +768,11 @@ typedef struct retry_failure {
 /* ---- Client, request, decision ------------------------------------------------------------- */
 
 typedef struct retry_client retry_client;
-typedef struct retry_request retry_request;
+typedef struct retry_operation retry_operation;
 typedef struct retry_strategy retry_strategy;
 typedef struct retry_budget retry_budget;
+typedef struct retry_hedge retry_hedge;
+typedef struct retry_service retry_service;
 typedef struct retry_gates retry_gates;
 
 /* X(name): what the caller does next. */
@@ -841,7 +843,7 @@ typedef uint32_t retry_random_fn(void *context);
 
 /* Told of each decision, and once of every end. Success (SUCCESS), retry_cancel (FAIL, CANCELLED)
    and a gate's refusal have no `failure`: NULL. The counters include it already. */
-typedef void retry_observe_fn(void *context, const retry_request *request,
+typedef void retry_observe_fn(void *context, const retry_operation *op,
                               const retry_failure *failure, const retry_decision *decision);
 
 /* Shared by any number of requests; constant after set-up. */
@@ -865,8 +867,19 @@ struct retry_client {
 /* ms that an operation may last if its request does not say; the Couchbase SDKs' number. */
 #define RETRY_TIMEOUT_DEFAULT UINT32_C(75000)
 
-/* One operation with all its attempts. Zero it, set the first five, call retry_begin. */
-struct retry_request {
+/* A copy of an attempt. Zero it. */
+typedef struct retry_copy {
+    retry_gates *retry__gates; /* private: those that let it pass; NULL: none was asked */
+    uint32_t retry__sent;      /* private: ms; when it was sent */
+    retry_ms retry__timeout;   /* private: ms that it may take; before, what a rate took for it */
+    uint16_t retry__ticket;    /* private: of the breaker's permit */
+    uint16_t retry__node;      /* private: where it was sent */
+    uint8_t retry__state;      /* private: RETRY__COPY_x */
+} retry_copy;
+
+/* One operation with all its attempts. Zero it, set the first five, call retry_start. Leave these as
+   they are meanwhile. For one thread at a time. */
+struct retry_operation {
     const retry_client *client;     /* (default: NULL: all defaults) */
     const retry_strategy *strategy; /* this request's own (default: NULL: the client's) */
     void *context;                  /* the application's, for strategies (default: NULL) */
@@ -888,11 +901,16 @@ struct retry_request {
     retry_time code_since;       /* ms; when it came first, without another code since */
     retry_ms last_delay;         /* ms; the delay of the last retry granted */
     retry_ms retry__elapsed;     /* private: ms from started to the last decision */
+    retry_failure failure;       /* the last failure of a copy */
+    retry_hedge *retry__hedge;   /* private: further copies; NULL: none */
+    retry_copy retry__copy;      /* private: number 0 */
+    uint32_t retry__mark;        /* private: ms; a delay's start; a rate's instant; END's delay */
+    uint32_t retry__now;         /* private: ms; when it was called last */
 };
 
 /* Opens a request at `now`, with the configuration it has; a timeout of 0 becomes
    RETRY_TIMEOUT_DEFAULT. One that is open or pending is cancelled first. NULL: nothing happens. */
-RETRY_API void retry_begin(retry_request *request, retry_time now);
+RETRY_API void retry_begin(retry_operation *op, retry_time now);
 
 /* Decides what becomes of a failed attempt, in these steps. Source: RFC 0049.
    1. A NULL argument, a strategy without a function, a request that is not open: FAIL, MISUSE.
@@ -908,35 +926,35 @@ RETRY_API void retry_begin(retry_request *request, retry_time now);
       was paid for this attempt pays for the next.
    6. A delay that reaches the deadline: EXPIRE, DEADLINE, with what is left; the charge goes back.
    7. RETRY is counted. FAIL and EXPIRE finish the request. The observer is told last. */
-RETRY_API retry_decision retry_orchestrate(retry_request *request, const retry_failure *failure,
+RETRY_API retry_decision retry_orchestrate(retry_operation *op, const retry_failure *failure,
                                            retry_time now);
 
 /* Goes on at step 5 where PENDING left off, with the strategy's answer (which may be pending again)
    and the failure that was being decided: RETRY, EXPIRE, FAIL with the answer's cause or
    BUDGET_EXHAUSTED, or PENDING. FAIL, MISUSE (or CANCELLED) if the request waits for no answer. */
-RETRY_API retry_decision retry_resume(retry_request *request, const retry_failure *failure,
+RETRY_API retry_decision retry_resume(retry_operation *op, const retry_failure *failure,
                                       retry_action action, retry_time now);
 
 /* ms to the request's deadline, at most `limit` (0: no limit): the timeout of an attempt that
    starts now. UINT32_MAX: no bound. 0: the deadline is reached, NULL, neither open nor pending. */
-RETRY_API retry_ms retry_remaining(const retry_request *request, retry_ms limit, retry_time now);
+RETRY_API retry_ms retry_remaining(const retry_operation *op, retry_ms limit, retry_time now);
 
 /* Finishes a request that worked, does the budget's bookkeeping and tells the observer: true.
    False, and nothing changes, if it is NULL, or neither open nor pending. */
-RETRY_API bool retry_succeed(retry_request *request, retry_time now);
+RETRY_API bool retry_succeed(retry_operation *op, retry_time now);
 
 /* Finishes a request that nobody waits for any more, and tells the observer. The charge of a retry
    whose end was not reported goes back. Changes nothing if NULL, or neither open nor pending. */
-RETRY_API void retry_cancel(retry_request *request, retry_time now);
+RETRY_API void retry_cancel(retry_operation *op, retry_time now);
 
 /* 32 uniform bits from the client's generator; without one, and for NULL, from the built-in one. */
-RETRY_API uint32_t retry_random(const retry_request *request);
+RETRY_API uint32_t retry_random(const retry_operation *op);
 
 /* Writes one log line, without a newline: verdict, delay, reason, code (503/0x1f7), cause
    (not of a SUCCESS), retries, elapsed time and timeout (4294967295ms: none). As snprintf does, it
    writes at most `capacity` bytes, the NUL included, and returns the length of the whole line. 240
    bytes hold any line but one with long names of your own. A NULL part is left out. */
-RETRY_API size_t retry_format(char *buffer, size_t capacity, const retry_request *request,
+RETRY_API size_t retry_format(char *buffer, size_t capacity, const retry_operation *op,
                               const retry_failure *failure, const retry_decision *decision);
 
 /* ---- Strategies ---------------------------------------------------------------------------- */
@@ -953,13 +971,13 @@ RETRY_API retry_action retry_action_pending(void);
 /* Whether and when to retry, idempotency included (retry_permitted); the library does all else. It
    may cancel the request, not begin or finish it. Make it the first member of your own struct. */
 struct retry_strategy {
-    retry_action (*retry_after)(const retry_strategy *self, retry_request *request,
+    retry_action (*retry_after)(const retry_strategy *self, retry_operation *op,
                                 const retry_failure *failure, retry_time now); /* (no default) */
 };
 
 /* Whether the failure lets the operation be sent again: it is idempotent, it reached nobody
    (`unsent`), the reason allows it, or safety is YES. False for NULL. */
-RETRY_API bool retry_permitted(const retry_request *request, const retry_failure *failure);
+RETRY_API bool retry_permitted(const retry_operation *op, const retry_failure *failure);
 
 /* ---- Delay --------------------------------------------------------------------------------- */
 
@@ -1082,7 +1100,7 @@ typedef struct retry_policy {
 /* Answers, in this order: not permitted (NOT_IDEMPOTENT), attempts used up (ATTEMPTS_EXHAUSTED),
    else the backoff's delay, raised to what the server wants within both caps, and spread. After a
    pushback to wait the curve begins anew. NULL: MISUSE. Sources: RFC 0049, Smithy, the AWS SDKs. */
-RETRY_API retry_action retry_policy_after(const retry_strategy *self, retry_request *request,
+RETRY_API retry_action retry_policy_after(const retry_strategy *self, retry_operation *op,
                                           const retry_failure *failure, retry_time now);
 
 /* RETRY_POLICY_BEST_EFFORT, but its last retries come no later. retry_policy_after takes it. */
@@ -1135,7 +1153,7 @@ struct retry_budget {
     uint32_t retry__balance;      /* private: thousandths */
     uint32_t retry__refilled;     /* private: ms; time has been counted up to here */
     uint32_t retry__fraction;     /* private: millionths below a thousandth, 0 to 999 */
-    bool (*retry__account)(retry_budget *budget, uint8_t event, retry_request *request,
+    bool (*retry__account)(retry_budget *budget, uint8_t event, retry_operation *op,
                            const retry_failure *failure, retry_time now); /* private */
 };
 
@@ -1495,30 +1513,6 @@ RETRY_API void retry_client_nodes(retry_client *client, retry_gates *gates, uint
 
 /* ---- Operations ---------------------------------------------------------------------------- */
 
-/* A copy of an attempt. Zero it. */
-typedef struct retry_copy {
-    retry_gates *retry__gates; /* private: those that let it pass; NULL: none was asked */
-    uint32_t retry__sent;      /* private: ms; when it was sent */
-    retry_ms retry__timeout;   /* private: ms that it may take; before, what a rate took for it */
-    uint16_t retry__ticket;    /* private: of the breaker's permit */
-    uint16_t retry__node;      /* private: where it was sent */
-    uint8_t retry__state;      /* private: RETRY__COPY_x */
-} retry_copy;
-
-typedef struct retry_hedge retry_hedge;
-typedef struct retry_service retry_service;
-
-/* One operation: its request, and one copy of its attempt. Zero it, set the request's first five
-   fields, call retry_start. Leave the request as it is meanwhile. For one thread at a time. */
-typedef struct retry_operation {
-    retry_request request;
-    retry_failure failure;     /* the last failure of a copy; kept by the library, free to read */
-    retry_hedge *retry__hedge; /* private: further copies; NULL: none */
-    retry_copy retry__copy;    /* private: number 0 */
-    uint32_t retry__mark;      /* private: ms; a delay's start; a rate's instant; END's delay */
-    uint32_t retry__now;       /* private: ms; when it was called last */
-} retry_operation;
-
 enum {
     RETRY_DO_SEND,   /* put a copy on the wire */
     RETRY_DO_CANCEL, /* abort a copy: its answer counts no more */
@@ -1538,7 +1532,7 @@ typedef struct retry_step {
     retry_ms timeout; /* SEND: ms that the copy may take; retry_next watches. UINT32_MAX: no end */
 } retry_step;
 
-/* Begins an operation by the service's client; NULL service: by request.client, as it is set. One
+/* Begins an operation by the service's client; NULL service: by op.client, as it is set. One
    that is under way is stopped first. Nothing is asked or sent yet. Without retry_service_init:
    END, FAIL, MISUSE. NULL op: nothing. Observers, strategies: neither this nor the next two. */
 RETRY_API void retry_start(retry_operation *op, const retry_service *service, retry_time now);
@@ -2212,9 +2206,9 @@ static inline uint32_t retry__draw(const retry_client *client)
     return RETRY__FAST ? retry__generate() : retry_draw();
 }
 
-RETRY_API uint32_t retry_random(const retry_request *request)
+RETRY_API uint32_t retry_random(const retry_operation *op)
 {
-    return retry__draw(request ? request->client : NULL);
+    return retry__draw(op ? op->client : NULL);
 }
 
 /* ---- Delay --------------------------------------------------------------------------------- */
@@ -2361,14 +2355,14 @@ RETRY_API retry_action retry_action_pending(void)
 }
 
 /* Whether a request may be repeated after a failure with these traits. */
-static bool retry__permits(const retry_request *request, uint32_t traits)
+static bool retry__permits(const retry_operation *op, uint32_t traits)
 {
-    return request->idempotent || (traits & (RETRY__TRAIT_ALLOWS | RETRY__TRAIT_UNSENT)) != 0;
+    return op->idempotent || (traits & (RETRY__TRAIT_ALLOWS | RETRY__TRAIT_UNSENT)) != 0;
 }
 
-RETRY_API bool retry_permitted(const retry_request *request, const retry_failure *failure)
+RETRY_API bool retry_permitted(const retry_operation *op, const retry_failure *failure)
 {
-    return request && failure && retry__permits(request, retry__failure_traits(failure));
+    return op && failure && retry__permits(op, retry__failure_traits(failure));
 }
 
 static uint8_t retry__misuse(void)
@@ -2378,33 +2372,33 @@ static uint8_t retry__misuse(void)
 }
 
 /* How far a policy's curve is: it begins anew with a pushback. */
-static uint32_t retry__position(const retry_request *request)
+static uint32_t retry__position(const retry_operation *op)
 {
-    return request->retry__since_pushback ? request->retry__since_pushback - 1u : request->retries;
+    return op->retry__since_pushback ? op->retry__since_pushback - 1u : op->retries;
 }
 
 /* What nearly all requests ask: its constants fold, and it takes less code than retry__policy. */
-static inline retry_action retry__best_effort(const retry_request *request,
+static inline retry_action retry__best_effort(const retry_operation *op,
                                               const retry_failure *failure, uint32_t traits)
 {
     static const retry_backoff usual = RETRY_BACKOFF_BEST_EFFORT;
     static const retry_backoff throttled = RETRY_BACKOFF_THROTTLED;
-    uint32_t n = retry__position(request);
+    uint32_t n = retry__position(op);
     retry_ms high;
-    if (!retry__permits(request, traits))
+    if (!retry__permits(op, traits))
         return retry_action_none(RETRY_CAUSE_NOT_IDEMPOTENT);
     high = failure->throttle ? retry__base(&throttled, n) : retry__base(&usual, n);
-    high = retry__pick(usual.min, high, retry__draw(request->client));
+    high = retry__pick(usual.min, high, retry__draw(op->client));
     return retry_action_after(retry__max(high, failure->retry_after));
 }
 
-static retry_action retry__best_effort_after(const retry_strategy *self, retry_request *request,
+static retry_action retry__best_effort_after(const retry_strategy *self, retry_operation *op,
                                              const retry_failure *failure, retry_time now)
 {
     (void)self, (void)now;
-    if (!request || !failure)
+    if (!op || !failure)
         return retry_action_none(retry__misuse());
-    return retry__best_effort(request, failure, retry__failure_traits(failure));
+    return retry__best_effort(op, failure, retry__failure_traits(failure));
 }
 
 RETRY_API const retry_strategy *retry_best_effort(void)
@@ -2414,10 +2408,10 @@ RETRY_API const retry_strategy *retry_best_effort(void)
     return &best_effort.base;
 }
 
-static retry_action retry__refuse(const retry_strategy *self, retry_request *request,
+static retry_action retry__refuse(const retry_strategy *self, retry_operation *op,
                                   const retry_failure *failure, retry_time now)
 {
-    (void)self, (void)request, (void)failure, (void)now;
+    (void)self, (void)op, (void)failure, (void)now;
     return retry_action_none(RETRY_CAUSE_REFUSED);
 }
 
@@ -2430,7 +2424,7 @@ RETRY_API const retry_strategy *retry_fail_fast(void)
 /* ---- The built-in strategy ----------------------------------------------------------------- */
 
 /* The delay, raised to what the server wants as far as the policy lets it. */
-static retry_ms retry__raise(const retry_policy *policy, const retry_request *request,
+static retry_ms retry__raise(const retry_policy *policy, const retry_operation *op,
                              retry_ms wanted, retry_ms delay)
 {
     if (policy->retry_after_max != 0)
@@ -2440,15 +2434,15 @@ static retry_ms retry__raise(const retry_policy *policy, const retry_request *re
     if (wanted <= delay)
         return delay;
     return retry__add(wanted, retry__pick(0, retry__scale(wanted, policy->retry_after_spread),
-                                          retry_random(request)));
+                                          retry_random(op)));
 }
 
 /* The delay by any jitter. */
-static retry_ms retry__jittered(const retry_backoff *backoff, const retry_request *request)
+static retry_ms retry__jittered(const retry_backoff *backoff, const retry_operation *op)
 {
-    uint32_t random = backoff->jitter != RETRY_JITTER_NONE ? retry__draw(request->client) : 0;
-    retry_ms previous = request->retry__since_pushback == 1 ? 0 : request->last_delay;
-    return retry_backoff_delay(backoff, retry__position(request), previous, random);
+    uint32_t random = backoff->jitter != RETRY_JITTER_NONE ? retry__draw(op->client) : 0;
+    retry_ms previous = op->retry__since_pushback == 1 ? 0 : op->last_delay;
+    return retry_backoff_delay(backoff, retry__position(op), previous, random);
 }
 
 /* What a request's budget is told of; the last four come with a failure. */
@@ -2466,14 +2460,14 @@ enum {
 
 /* Tells the budget of the request's client, if it has one. The call goes through a pointer that
    retry_budget_init sets, so that a program without budgets links none of their code. */
-static inline bool retry__ask_budget(retry_request *request, uint8_t event,
+static inline bool retry__ask_budget(retry_operation *op, uint8_t event,
                                      const retry_failure *failure, retry_time now)
 {
-    retry_budget *budget = request->client ? request->client->budget : NULL;
+    retry_budget *budget = op->client ? op->client->budget : NULL;
     if (!budget || event == RETRY__BUDGET_NOTHING)
         return true;
     RETRY_ASSERT(budget->retry__account && "retry_budget_init comes first");
-    return budget->retry__account && budget->retry__account(budget, event, request, failure, now);
+    return budget->retry__account && budget->retry__account(budget, event, op, failure, now);
 }
 
 /* Of a bucket that expires, what does not: the cost of the dearest retry. */
@@ -2485,61 +2479,61 @@ RETRY__ONCE uint32_t retry__budget_base(const retry_budget_options *options)
 
 /* Whether the next retry is one of the last: the budget holds less than half of its base, also with
    what has come in meanwhile. What was never sent spent nothing. */
-RETRY__WRAPS static bool retry__poor(retry_request *request, uint32_t traits)
+RETRY__WRAPS static bool retry__poor(retry_operation *op, uint32_t traits)
 {
-    const retry_budget *budget = request->client ? request->client->budget : NULL;
+    const retry_budget *budget = op->client ? op->client->budget : NULL;
     uint32_t half;
     if (!budget || budget->options.expire == 0 || (traits & RETRY__TRAIT_UNSENT) != 0)
         return false;
     half = retry__budget_base(&budget->options) >> 1;
     if (retry__load(&budget->retry__balance) >= half)
         return false;
-    retry__ask_budget(request, RETRY__BUDGET_LOOK, NULL,
-                      request->started + request->retry__elapsed);
+    retry__ask_budget(op, RETRY__BUDGET_LOOK, NULL,
+                      op->started + op->retry__elapsed);
     return retry__load(&budget->retry__balance) < half;
 }
 
 /* The last retries help most when they are late: at random in the upper half of the longest delay,
    or when 15/16 of the time that is left are over. */
-static retry_ms retry__late_delay(const retry_backoff *backoff, const retry_request *request)
+static retry_ms retry__late_delay(const retry_backoff *backoff, const retry_operation *op)
 {
-    retry_ms left = retry__subtract(request->timeout, request->retry__elapsed);
+    retry_ms left = retry__subtract(op->timeout, op->retry__elapsed);
     retry_ms longest = retry_backoff_base(backoff, 31);
-    longest = retry__pick(longest >> 1, longest, retry__draw(request->client));
+    longest = retry__pick(longest >> 1, longest, retry__draw(op->client));
     return retry__min(longest, left - (left >> 4));
 }
 
-RETRY__INLINE retry_action retry__policy(const retry_strategy *self, retry_request *request,
+RETRY__INLINE retry_action retry__policy(const retry_strategy *self, retry_operation *op,
                                          const retry_failure *failure, uint32_t traits)
 {
     const retry_policy *policy = (const retry_policy *)(const void *)self;
     const retry_backoff *backoff = &policy->backoff;
     retry_ms delay;
-    if (!retry__permits(request, traits))
+    if (!retry__permits(op, traits))
         return retry_action_none(RETRY_CAUSE_NOT_IDEMPOTENT);
-    if (policy->max_attempts != 0 && request->retries >= policy->max_attempts - 1)
+    if (policy->max_attempts != 0 && op->retries >= policy->max_attempts - 1)
         return retry_action_none(RETRY_CAUSE_ATTEMPTS_EXHAUSTED);
     if (failure->throttle && policy->throttle_backoff.initial != 0)
         backoff = &policy->throttle_backoff;
-    if (backoff->max != 0 && retry__poor(request, traits))
-        delay = retry__late_delay(backoff, request);
+    if (backoff->max != 0 && retry__poor(op, traits))
+        delay = retry__late_delay(backoff, op);
     else if (RETRY__FAST && backoff->jitter <= RETRY_JITTER_FULL)
-        delay = retry__pick(backoff->min, retry__base(backoff, retry__position(request)),
-                            retry__draw(request->client));
+        delay = retry__pick(backoff->min, retry__base(backoff, retry__position(op)),
+                            retry__draw(op->client));
     else
-        delay = retry__jittered(backoff, request);
+        delay = retry__jittered(backoff, op);
     if (failure->retry_after > delay)
-        delay = retry__raise(policy, request, failure->retry_after, delay);
+        delay = retry__raise(policy, op, failure->retry_after, delay);
     return retry_action_after(delay);
 }
 
-RETRY_API retry_action retry_policy_after(const retry_strategy *self, retry_request *request,
+RETRY_API retry_action retry_policy_after(const retry_strategy *self, retry_operation *op,
                                           const retry_failure *failure, retry_time now)
 {
     (void)now;
-    if (!self || !request || !failure)
+    if (!self || !op || !failure)
         return retry_action_none(retry__misuse());
-    return retry__policy(self, request, failure, retry__failure_traits(failure));
+    return retry__policy(self, op, failure, retry__failure_traits(failure));
 }
 
 /* ---- Requests ------------------------------------------------------------------------------ */
@@ -2553,138 +2547,138 @@ static retry_decision retry__decision(uint8_t verdict, uint8_t cause, retry_ms d
     return decision;
 }
 
-static bool retry__open(const retry_request *request)
+static bool retry__open(const retry_operation *op)
 {
-    return request->retry__state == RETRY_VERDICT_RETRY;
+    return op->retry__state == RETRY_VERDICT_RETRY;
 }
 
-RETRY__INLINE bool retry__open_or_pending(const retry_request *request)
+RETRY__INLINE bool retry__open_or_pending(const retry_operation *op)
 {
-    return retry__open(request) || request->retry__state == RETRY_VERDICT_PENDING;
+    return retry__open(op) || op->retry__state == RETRY_VERDICT_PENDING;
 }
 
-static void retry__announce(const retry_request *request, const retry_failure *failure,
+static void retry__announce(const retry_operation *op, const retry_failure *failure,
                             uint8_t verdict, uint8_t cause, retry_ms delay)
 {
-    const retry_client *client = request->client;
+    const retry_client *client = op->client;
     if (client && client->observe) {
         retry_decision decision = retry__decision(verdict, cause, delay);
-        client->observe(client->observe_context, request, failure, &decision);
+        client->observe(client->observe_context, op, failure, &decision);
     }
 }
 
 /* NULL: best effort, by itself. */
-static const retry_strategy *retry__strategy(const retry_request *request)
+static const retry_strategy *retry__strategy(const retry_operation *op)
 {
-    if (request->strategy)
-        return request->strategy;
-    return request->client ? request->client->strategy : NULL;
+    if (op->strategy)
+        return op->strategy;
+    return op->client ? op->client->strategy : NULL;
 }
 
 /* The end of a request that is open or pending, in a state that is final, without a failure. */
-RETRY__QUICK void retry__finish(retry_request *request, uint8_t state, uint8_t cause,
+RETRY__QUICK void retry__finish(retry_operation *op, uint8_t state, uint8_t cause,
                                 retry_ms delay, retry_time now)
 {
     bool done = state == RETRY_VERDICT_SUCCESS;
-    request->retry__state = state;
-    request->retry__elapsed = retry__passed(request->started, now);
-    retry__ask_budget(request, done ? RETRY__BUDGET_SUCCESS : RETRY__BUDGET_REFUND, NULL, now);
-    retry__announce(request, NULL, state == RETRY__CANCELLED ? (uint8_t)RETRY_VERDICT_FAIL : state,
+    op->retry__state = state;
+    op->retry__elapsed = retry__passed(op->started, now);
+    retry__ask_budget(op, done ? RETRY__BUDGET_SUCCESS : RETRY__BUDGET_REFUND, NULL, now);
+    retry__announce(op, NULL, state == RETRY__CANCELLED ? (uint8_t)RETRY_VERDICT_FAIL : state,
                     cause, delay);
 }
 
-static inline void retry__begin(retry_request *request, retry_time now)
+static inline void retry__begin(retry_operation *op, retry_time now)
 {
-    if (retry__open_or_pending(request))
-        retry_cancel(request, now);
-    if (request->timeout == 0)
-        request->timeout = RETRY_TIMEOUT_DEFAULT;
-    else if (request->timeout > RETRY__LATEST - RETRY__BEHIND + 1)
-        request->timeout = UINT32_MAX;
-    request->retry__state = RETRY_VERDICT_RETRY;
-    request->retry__since_pushback = 0;
-    request->ambiguous = false;
-    request->retries = 0;
-    request->retry__charge = 0;
-    request->reasons = 0;
-    request->started = now;
-    request->code = 0;
-    request->code_retries = 0;
-    request->code_since = now;
-    request->last_delay = 0;
-    request->retry__elapsed = 0;
-    if (request->client && request->client->budget &&
-        request->client->budget->options.request_deposit != 0)
-        retry__ask_budget(request, RETRY__BUDGET_BEGIN, NULL, now);
+    if (retry__open_or_pending(op))
+        retry_cancel(op, now);
+    if (op->timeout == 0)
+        op->timeout = RETRY_TIMEOUT_DEFAULT;
+    else if (op->timeout > RETRY__LATEST - RETRY__BEHIND + 1)
+        op->timeout = UINT32_MAX;
+    op->retry__state = RETRY_VERDICT_RETRY;
+    op->retry__since_pushback = 0;
+    op->ambiguous = false;
+    op->retries = 0;
+    op->retry__charge = 0;
+    op->reasons = 0;
+    op->started = now;
+    op->code = 0;
+    op->code_retries = 0;
+    op->code_since = now;
+    op->last_delay = 0;
+    op->retry__elapsed = 0;
+    if (op->client && op->client->budget &&
+        op->client->budget->options.request_deposit != 0)
+        retry__ask_budget(op, RETRY__BUDGET_BEGIN, NULL, now);
 }
 
-RETRY_API void retry_begin(retry_request *request, retry_time now)
+RETRY_API void retry_begin(retry_operation *op, retry_time now)
 {
-    if (request)
-        retry__begin(request, now);
+    if (op)
+        retry__begin(op, now);
 }
 
-static void retry__succeed(retry_request *request, retry_time now)
+static void retry__succeed(retry_operation *op, retry_time now)
 {
-    request->ambiguous = false;
-    retry__finish(request, RETRY_VERDICT_SUCCESS, RETRY_CAUSE_NONE, 0, now);
+    op->ambiguous = false;
+    retry__finish(op, RETRY_VERDICT_SUCCESS, RETRY_CAUSE_NONE, 0, now);
 }
 
-RETRY_API bool retry_succeed(retry_request *request, retry_time now)
+RETRY_API bool retry_succeed(retry_operation *op, retry_time now)
 {
-    if (!request || !retry__open_or_pending(request))
+    if (!op || !retry__open_or_pending(op))
         return false;
-    retry__succeed(request, now);
+    retry__succeed(op, now);
     return true;
 }
 
-RETRY_API void retry_cancel(retry_request *request, retry_time now)
+RETRY_API void retry_cancel(retry_operation *op, retry_time now)
 {
-    if (request && retry__open_or_pending(request))
-        retry__finish(request, RETRY__CANCELLED, RETRY_CAUSE_CANCELLED, 0, now);
+    if (op && retry__open_or_pending(op))
+        retry__finish(op, RETRY__CANCELLED, RETRY_CAUSE_CANCELLED, 0, now);
 }
 
 /* ms to the deadline of a request that is open, or pending. */
-static retry_ms retry__remaining(const retry_request *request, retry_time now)
+static retry_ms retry__remaining(const retry_operation *op, retry_time now)
 {
-    if (request->timeout == UINT32_MAX)
+    if (op->timeout == UINT32_MAX)
         return UINT32_MAX;
-    return retry__left(request->started, request->timeout, now);
+    return retry__left(op->started, op->timeout, now);
 }
 
-RETRY_API retry_ms retry_remaining(const retry_request *request, retry_ms limit, retry_time now)
+RETRY_API retry_ms retry_remaining(const retry_operation *op, retry_ms limit, retry_time now)
 {
-    retry_ms left = request && retry__open_or_pending(request) ? retry__remaining(request, now) : 0;
+    retry_ms left = op && retry__open_or_pending(op) ? retry__remaining(op, now) : 0;
     return limit != 0 ? retry__min(left, limit) : left;
 }
 
 /* ---- One decision, step by step ------------------------------------------------------------ */
 
-RETRY__COLD retry_decision retry__not_open(const retry_request *request)
+RETRY__COLD retry_decision retry__not_open(const retry_operation *op)
 {
     uint8_t cause = RETRY_CAUSE_CANCELLED;
-    if (!request || request->retry__state != RETRY__CANCELLED)
+    if (!op || op->retry__state != RETRY__CANCELLED)
         cause = retry__misuse();
     return retry__decision(RETRY_VERDICT_FAIL, cause, 0);
 }
 
 /* Keeps a failed copy's reason, and whether it may have taken effect. Returns the traits. */
-static uint32_t retry__record(retry_request *request, const retry_failure *failure)
+static uint32_t retry__record(retry_operation *op, const retry_failure *failure)
 {
     uint32_t traits = retry__failure_traits(failure);
-    request->reasons |= retry__reason_bit(failure->reason);
+    op->reasons |= retry__reason_bit(failure->reason);
     if ((traits & (RETRY__TRAIT_ALLOWS | RETRY__TRAIT_HARMLESS | RETRY__TRAIT_UNSENT)) == 0)
-        request->ambiguous = true;
+        op->ambiguous = true;
     return traits;
 }
 
-static void retry__record_code(retry_request *request, uint32_t code, retry_time now)
+static void retry__record_code(retry_operation *op, uint32_t code, retry_time now)
 {
-    if (request->code_retries != 0 && request->code == code)
+    if (op->code_retries != 0 && op->code == code)
         return;
-    request->code = code;
-    request->code_retries = 0;
-    request->code_since = now;
+    op->code = code;
+    op->code_retries = 0;
+    op->code_since = now;
 }
 
 /* Why a failure with these traits is final; ALWAYS: it is always retried; NONE: a strategy is
@@ -2707,9 +2701,9 @@ static inline uint8_t retry__screen(uint32_t traits)
 }
 
 /* A strategy need not say why it grants or answers later; if it cancels the request it refuses. */
-static retry_action retry__answer(const retry_request *request, retry_action action)
+static retry_action retry__answer(const retry_operation *op, retry_action action)
 {
-    if (!retry__open_or_pending(request))
+    if (!retry__open_or_pending(op))
         action.kind = RETRY_ACTION_NONE;
     else if (action.kind == RETRY_ACTION_AFTER)
         action.cause = RETRY_CAUSE_STRATEGY;
@@ -2719,130 +2713,130 @@ static retry_action retry__answer(const retry_request *request, retry_action act
 }
 
 /* NULL: best effort. */
-static retry_action retry__ask_strategy(const retry_strategy *strategy, retry_request *request,
+static retry_action retry__ask_strategy(const retry_strategy *strategy, retry_operation *op,
                                         const retry_failure *failure, uint32_t traits,
                                         retry_time now)
 {
-    uint32_t charge = request->retry__charge;
+    uint32_t charge = op->retry__charge;
     retry_action action;
     if (!strategy)
-        return retry__best_effort(request, failure, traits);
+        return retry__best_effort(op, failure, traits);
     if (RETRY__FAST && strategy->retry_after == retry_policy_after)
-        return retry__policy(strategy, request, failure, traits);
-    request->retry__charge = 0; /* it paid for a retry that was made: no cancel gives it back */
-    action = retry__answer(request, strategy->retry_after(strategy, request, failure, now));
-    request->retry__charge = charge;
+        return retry__policy(strategy, op, failure, traits);
+    op->retry__charge = 0; /* it paid for a retry that was made: no cancel gives it back */
+    action = retry__answer(op, strategy->retry_after(strategy, op, failure, now));
+    op->retry__charge = charge;
     return action;
 }
 
 /* A pushback replaces the delay, and restarts the curve; the retries since the last are counted. */
-RETRY__COLD retry_ms retry__pushback_delay(retry_request *request, const retry_failure *failure,
+RETRY__COLD retry_ms retry__pushback_delay(retry_operation *op, const retry_failure *failure,
                                            retry_ms delay)
 {
     if (failure->pushback) {
-        request->retry__since_pushback = 1;
+        op->retry__since_pushback = 1;
         return failure->retry_after;
     }
-    if (request->retry__since_pushback != UINT8_MAX)
-        request->retry__since_pushback++;
+    if (op->retry__since_pushback != UINT8_MAX)
+        op->retry__since_pushback++;
     return delay;
 }
 
 /* Steps 5 (the budget) to 7, asked or not. `event`: what a retry is to the budget. */
-static inline retry_decision retry__conclude(retry_request *request, const retry_failure *failure,
+static inline retry_decision retry__conclude(retry_operation *op, const retry_failure *failure,
                                              retry_action action, uint8_t event, retry_time now)
 {
     uint8_t verdict = RETRY_VERDICT_FAIL, cause = action.cause;
     retry_ms delay = 0;
     if (action.kind == RETRY_ACTION_AFTER) {
         delay = action.delay;
-        if (failure->pushback || request->retry__since_pushback != 0)
-            delay = retry__pushback_delay(request, failure, delay);
+        if (failure->pushback || op->retry__since_pushback != 0)
+            delay = retry__pushback_delay(op, failure, delay);
         delay = retry__min(delay, RETRY__LONGEST);
-        if (!retry__ask_budget(request, event, failure, now)) {
+        if (!retry__ask_budget(op, event, failure, now)) {
             cause = RETRY_CAUSE_BUDGET_EXHAUSTED;
-        } else if (retry__add(request->retry__elapsed, delay) >= request->timeout &&
-                   request->timeout != UINT32_MAX) { /* 6 */
-            retry__ask_budget(request, RETRY__BUDGET_REFUND, NULL, now);
+        } else if (retry__add(op->retry__elapsed, delay) >= op->timeout &&
+                   op->timeout != UINT32_MAX) { /* 6 */
+            retry__ask_budget(op, RETRY__BUDGET_REFUND, NULL, now);
             verdict = RETRY_VERDICT_EXPIRE;
             cause = RETRY_CAUSE_DEADLINE;
-            delay = retry__subtract(request->timeout, request->retry__elapsed);
+            delay = retry__subtract(op->timeout, op->retry__elapsed);
         } else { /* 7 */
             verdict = RETRY_VERDICT_RETRY;
-            if (request->retries != UINT32_MAX) { /* code_retries is never more */
-                request->retries++;
-                request->code_retries++;
+            if (op->retries != UINT32_MAX) { /* code_retries is never more */
+                op->retries++;
+                op->code_retries++;
             }
-            request->last_delay = delay;
+            op->last_delay = delay;
         }
     } else if (action.kind == RETRY_ACTION_PENDING) {
         verdict = RETRY_VERDICT_PENDING;
     }
-    request->retry__state = verdict;
-    retry__announce(request, failure, verdict, cause, delay);
+    op->retry__state = verdict;
+    retry__announce(op, failure, verdict, cause, delay);
     return retry__decision(verdict, cause, delay);
 }
 
 /* A failure of which no strategy is asked. `cause` says why it is final; ALWAYS: it is retried. */
-RETRY__COLD retry_decision retry__unasked(retry_request *request, const retry_failure *failure,
+RETRY__COLD retry_decision retry__unasked(retry_operation *op, const retry_failure *failure,
                                           uint8_t cause, retry_time now)
 {
-    retry_ms interval = request->client ? request->client->always_interval : 0;
+    retry_ms interval = op->client ? op->client->always_interval : 0;
     retry_action action = retry_action_none(cause);
     if (interval == 0)
-        interval = retry__controlled[retry__min(request->retries, 5)];
+        interval = retry__controlled[retry__min(op->retries, 5)];
     if (cause == RETRY_CAUSE_ALWAYS)
         action = retry__action(RETRY_ACTION_AFTER, cause, interval);
     else if (cause == RETRY_CAUSE_PUSHBACK)
-        retry__ask_budget(request, RETRY__BUDGET_REFUSAL, failure, now);
+        retry__ask_budget(op, RETRY__BUDGET_REFUSAL, failure, now);
     if ((retry__failure_traits(failure) & RETRY__TRAIT_UNSENT) == 0)
-        request->retry__charge = 0; /* the retry that it paid for has been made */
+        op->retry__charge = 0; /* the retry that it paid for has been made */
     else if (cause != RETRY_CAUSE_ALWAYS)
-        retry__ask_budget(request, RETRY__BUDGET_REFUND, NULL, now);
-    return retry__conclude(request, failure, action, RETRY__BUDGET_NOTHING, now);
+        retry__ask_budget(op, RETRY__BUDGET_REFUND, NULL, now);
+    return retry__conclude(op, failure, action, RETRY__BUDGET_NOTHING, now);
 }
 
 /* The numbers are those of its declaration's comment. */
-RETRY_API retry_decision retry_orchestrate(retry_request *request, const retry_failure *failure,
+RETRY_API retry_decision retry_orchestrate(retry_operation *op, const retry_failure *failure,
                                            retry_time now)
 {
     const retry_strategy *strategy;
     uint8_t cause = RETRY_CAUSE_NONE;
     uint32_t traits;
     retry_action action;
-    if (!request || !failure || !retry__open(request))
-        return retry__not_open(request); /* 1 */
-    strategy = retry__strategy(request);
+    if (!op || !failure || !retry__open(op))
+        return retry__not_open(op); /* 1 */
+    strategy = retry__strategy(op);
     if (strategy && !strategy->retry_after)
-        return retry__not_open(request);
-    request->retry__elapsed = retry__passed(request->started, now); /* 2 */
-    retry__record_code(request, failure->code, now);
-    traits = retry__record(request, failure);
+        return retry__not_open(op);
+    op->retry__elapsed = retry__passed(op->started, now); /* 2 */
+    retry__record_code(op, failure->code, now);
+    traits = retry__record(op, failure);
     if (traits != RETRY__TRAIT_ALLOWS) { /* else, as with most, a strategy is asked */
         cause = retry__screen(traits);   /* 3 */
     }
     if (cause != RETRY_CAUSE_NONE)
-        return retry__unasked(request, failure, cause, now);               /* 4 */
-    action = retry__ask_strategy(strategy, request, failure, traits, now); /* 5 */
+        return retry__unasked(op, failure, cause, now);               /* 4 */
+    action = retry__ask_strategy(strategy, op, failure, traits, now); /* 5 */
     if (action.kind != RETRY_ACTION_AFTER) {
         if (action.kind != RETRY_ACTION_PENDING || (traits & RETRY__TRAIT_UNSENT) == 0)
-            retry__ask_budget(request, RETRY__BUDGET_REFUSAL, failure, now);
-        if (!retry__open(request)) /* any more: the strategy cancelled it */
-            return retry__not_open(request);
+            retry__ask_budget(op, RETRY__BUDGET_REFUSAL, failure, now);
+        if (!retry__open(op)) /* any more: the strategy cancelled it */
+            return retry__not_open(op);
     }
-    return retry__conclude(request, failure, action, RETRY__BUDGET_GRANT, now); /* 5 to 7 */
+    return retry__conclude(op, failure, action, RETRY__BUDGET_GRANT, now); /* 5 to 7 */
 }
 
-RETRY_API retry_decision retry_resume(retry_request *request, const retry_failure *failure,
+RETRY_API retry_decision retry_resume(retry_operation *op, const retry_failure *failure,
                                       retry_action action, retry_time now)
 {
-    if (!request || !failure || request->retry__state != RETRY_VERDICT_PENDING)
-        return retry__not_open(request);
-    request->retry__elapsed = retry__passed(request->started, now);
-    action = retry__answer(request, action);
+    if (!op || !failure || op->retry__state != RETRY_VERDICT_PENDING)
+        return retry__not_open(op);
+    op->retry__elapsed = retry__passed(op->started, now);
+    action = retry__answer(op, action);
     if (action.kind != RETRY_ACTION_AFTER && action.kind != RETRY_ACTION_PENDING)
-        retry__ask_budget(request, RETRY__BUDGET_REFUND, NULL, now);
-    return retry__conclude(request, failure, action, RETRY__BUDGET_RESUME, now);
+        retry__ask_budget(op, RETRY__BUDGET_REFUND, NULL, now);
+    return retry__conclude(op, failure, action, RETRY__BUDGET_RESUME, now);
 }
 
 /* ---- Log lines ----------------------------------------------------------------------------- */
@@ -2888,16 +2882,16 @@ static void retry__write_ms(retry__writer *writer, const char *key, retry_ms ms)
 }
 
 /* The application's own name for its reason, if the client has one. */
-static const char *retry__reason_text(const retry_request *request, retry_reason reason)
+static const char *retry__reason_text(const retry_operation *op, retry_reason reason)
 {
-    const retry_client *client = request ? request->client : NULL;
+    const retry_client *client = op ? op->client : NULL;
     const char *name = NULL;
     if (client && client->user_reasons && retry__reason_is_user(reason))
         name = client->user_reasons[reason & 0x0f];
     return name ? name : retry_reason_name(reason);
 }
 
-RETRY_API size_t retry_format(char *buffer, size_t capacity, const retry_request *request,
+RETRY_API size_t retry_format(char *buffer, size_t capacity, const retry_operation *op,
                               const retry_failure *failure, const retry_decision *decision)
 {
     retry__writer writer = {buffer, buffer ? capacity : 0, 0};
@@ -2909,7 +2903,7 @@ RETRY_API size_t retry_format(char *buffer, size_t capacity, const retry_request
     }
     if (failure) {
         retry__write(&writer, " reason=");
-        retry__write(&writer, retry__reason_text(request, failure->reason));
+        retry__write(&writer, retry__reason_text(op, failure->reason));
         retry__write_number(&writer, " code=", failure->code, 10);
         retry__write_number(&writer, "/0x", failure->code, 16);
     }
@@ -2918,10 +2912,10 @@ RETRY_API size_t retry_format(char *buffer, size_t capacity, const retry_request
         retry__write(&writer, retry_cause_text(decision->cause));
         retry__write_char(&writer, '"');
     }
-    if (request) {
-        retry__write_number(&writer, " retries=", request->retries, 10);
-        retry__write_ms(&writer, " elapsed=", request->retry__elapsed);
-        retry__write_ms(&writer, " timeout=", request->timeout);
+    if (op) {
+        retry__write_number(&writer, " retries=", op->retries, 10);
+        retry__write_ms(&writer, " elapsed=", op->retry__elapsed);
+        retry__write_ms(&writer, " timeout=", op->timeout);
     }
     if (writer.capacity != 0)
         buffer[writer.length < capacity ? writer.length : capacity - 1] = '\0';
@@ -3085,19 +3079,19 @@ static bool retry__is_free(retry_reason reason)
 
 /* gRPC's way: a failure that put load on the server is charged once, and what is left decides. A
    hedge's copy is charged when it fails, and not again when it is the request's failure. */
-static bool retry__budget_throttle(retry_budget *budget, uint8_t event, retry_request *request,
+static bool retry__budget_throttle(retry_budget *budget, uint8_t event, retry_operation *op,
                                    const retry_failure *failure)
 {
     bool charged = event == RETRY__BUDGET_RESUME || /* when the strategy was asked */
-                   (event != RETRY__BUDGET_COPY && request->retry__charge != 0);
+                   (event != RETRY__BUDGET_COPY && op->retry__charge != 0);
     uint32_t cost =
         charged || retry__is_unsent(failure) ? 0 : retry__retry_cost(&budget->options, failure);
     uint32_t balance, left;
-    request->retry__charge = 0;
+    op->retry__charge = 0;
     if (retry__is_free(failure->reason))
         return true;
     if (event == RETRY__BUDGET_COPY)
-        request->retry__charge = 1; /* no amount: that it was charged */
+        op->retry__charge = 1; /* no amount: that it was charged */
     do {
         balance = retry__load(&budget->retry__balance);
         left = retry__subtract(balance, cost);
@@ -3106,7 +3100,7 @@ static bool retry__budget_throttle(retry_budget *budget, uint8_t event, retry_re
 }
 
 /* A retry is paid for by the request, at the price of the failure before it. */
-static inline bool retry__budget_pay(retry_budget *budget, uint8_t event, retry_request *request,
+static inline bool retry__budget_pay(retry_budget *budget, uint8_t event, retry_operation *op,
                                      const retry_failure *failure)
 {
     const retry_budget_options *options = &budget->options;
@@ -3116,55 +3110,55 @@ static inline bool retry__budget_pay(retry_budget *budget, uint8_t event, retry_
         return true;
     if (retry__is_unsent(failure)) { /* what was paid pays for the next attempt */
         if (event == RETRY__BUDGET_REFUSAL)
-            retry__budget_add(budget, options->capacity, request->retry__charge);
-        else if (request->retry__charge != 0 || !retry__is_refusal(reason))
+            retry__budget_add(budget, options->capacity, op->retry__charge);
+        else if (op->retry__charge != 0 || !retry__is_refusal(reason))
             return true;
     }
-    request->retry__charge = 0; /* the retry that it paid for has been made */
+    op->retry__charge = 0; /* the retry that it paid for has been made */
     if (event == RETRY__BUDGET_REFUSAL || retry__is_free(reason))
         return true;
     cost = retry__retry_cost(options, failure);
     if (!retry__budget_take(budget, cost))
         return false;
-    request->retry__charge = cost;
+    op->retry__charge = cost;
     return true;
 }
 
 /* Charges or refunds the bucket, which is refilled already. */
-static inline bool retry__budget_event(retry_budget *budget, uint8_t event, retry_request *request,
+static inline bool retry__budget_event(retry_budget *budget, uint8_t event, retry_operation *op,
                                        const retry_failure *failure)
 {
     const retry_budget_options *options = &budget->options;
     if (event < RETRY__BUDGET_GRANT) { /* a deposit, or the last charge comes in */
         uint32_t amount = 0;
-        if (event == RETRY__BUDGET_SUCCESS && (!options->refund_last || request->retries == 0))
+        if (event == RETRY__BUDGET_SUCCESS && (!options->refund_last || op->retries == 0))
             amount = options->success_deposit;
         else if (event == RETRY__BUDGET_BEGIN)
             amount = options->request_deposit;
         else if (event != RETRY__BUDGET_LOOK && !options->charge_failures)
-            amount = request->retry__charge;
+            amount = op->retry__charge;
         retry__budget_add(budget, options->capacity, amount);
         return true;
     }
     if (options->charge_failures)
-        return retry__budget_throttle(budget, event, request, failure);
-    return retry__budget_pay(budget, event, request, failure);
+        return retry__budget_throttle(budget, event, op, failure);
+    return retry__budget_pay(budget, event, op, failure);
 }
 
 RETRY__COLD bool retry__budget_refill_event(retry_budget *budget, uint8_t event,
-                                            retry_request *request, const retry_failure *failure,
+                                            retry_operation *op, const retry_failure *failure,
                                             retry_time now)
 {
     retry__budget_refill(budget, now);
-    return retry__budget_event(budget, event, request, failure);
+    return retry__budget_event(budget, event, op, failure);
 }
 
-static bool retry__budget_account(retry_budget *budget, uint8_t event, retry_request *request,
+static bool retry__budget_account(retry_budget *budget, uint8_t event, retry_operation *op,
                                   const retry_failure *failure, retry_time now)
 {
     if (RETRY__FAST && retry__budget_due(budget, now) == 0)
-        return retry__budget_event(budget, event, request, failure);
-    return retry__budget_refill_event(budget, event, request, failure, now);
+        return retry__budget_event(budget, event, op, failure);
+    return retry__budget_refill_event(budget, event, op, failure, now);
 }
 
 /* What a new bucket holds: one that expires has to earn the rest. */
@@ -4237,11 +4231,11 @@ static retry_ms retry__aimd_paused(const retry_aimd *aimd, uint32_t now)
 /* At the lowest limit all wait, for a time drawn from low to high, unless they do already. What the
    server asks for comes before a shorter pause of the limit's own. */
 RETRY__COLD void retry__aimd_begin_pause(retry_aimd *aimd, uint32_t hold, retry_ms low,
-                                         retry_ms high, const retry_request *request, uint32_t now)
+                                         retry_ms high, const retry_operation *op, uint32_t now)
 {
     uint32_t seen = retry__load(&aimd->retry__pause), since;
     retry_ms left = retry__aimd_pause(aimd, seen, now);
-    retry_ms length = retry__pick(low, high, retry__draw(request->client));
+    retry_ms length = retry__pick(low, high, retry__draw(op->client));
     if (!retry__aimd_at_min(aimd) ||
         (left != 0 && ((seen & RETRY__AIMD_HOLD) >= hold || left >= length)))
         return;
@@ -4252,14 +4246,14 @@ RETRY__COLD void retry__aimd_begin_pause(retry_aimd *aimd, uint32_t hold, retry_
 
 /* A server that refuses one after the other and says until when: all wait, and an eighth more at
    random spreads a fleet's return. Then one tries. 1 ms is a header's 0, or a hold_max of none. */
-static void retry__aimd_hold(retry_aimd *aimd, retry_ms after, const retry_request *request,
+static void retry__aimd_hold(retry_aimd *aimd, retry_ms after, const retry_operation *op,
                              uint32_t now)
 {
     retry_ms hold = retry__min(after, retry__span(aimd->hold_max, 2000));
     if (hold <= 1 || after == UINT32_MAX)
         return;
     retry__store(&aimd->retry__limit, retry__aimd_within(aimd, 1));
-    retry__aimd_begin_pause(aimd, RETRY__AIMD_HOLD, hold, hold + (hold >> 3), request, now);
+    retry__aimd_begin_pause(aimd, RETRY__AIMD_HOLD, hold, hold + (hold >> 3), op, now);
 }
 
 /* Learns from the end of a copy: only one that was sent after the last change, and after the
@@ -4269,7 +4263,7 @@ static void retry__aimd_report(const struct retry__event *event)
 {
     retry_aimd *aimd = (retry_aimd *)event->gate;
     const retry_failure *failure = event->failure;
-    const retry_request *request = &event->op->request;
+    const retry_operation *op = event->op;
     uint32_t row = retry__load(&aimd->retry__in_a_row);
     retry_ms age = retry__max(event->age, retry__span(aimd->cooldown, 0));
     bool of_load;
@@ -4292,10 +4286,10 @@ static void retry__aimd_report(const struct retry__event *event)
         if (of_load || row >= 2)
             retry__aimd_fall(aimd, age, event->now);
         if (failure->throttle && row >= 4) /* the fifth */
-            retry__aimd_hold(aimd, failure->retry_after, request, event->now);
+            retry__aimd_hold(aimd, failure->retry_after, op, event->now);
         if (event->outcome == RETRY__SICK) { /* 100 ms doubling to a second, the upper half */
             retry_ms pause = retry__min(UINT32_C(100) << retry__min(row, 4), 1000);
-            retry__aimd_begin_pause(aimd, 0, pause >> 1, pause, request, event->now);
+            retry__aimd_begin_pause(aimd, 0, pause >> 1, pause, op, event->now);
         }
     }
 }
@@ -4597,6 +4591,92 @@ RETRY_API retry_ms retry_latency_get(const retry_latency *latency)
     return retry__latency_bound(latency, retry__latency_ms(level));
 }
 
+/* ---- How long answers take ----------------------------------------------------------------- */
+
+/* What a server's gates know of it. retry__pace holds 16 times the ms that answers take now, and
+   the rounds of attempts that have timed out since the last. */
+#define RETRY__PACE_ROUNDS UINT32_C(15) /* of retry__pace */
+#define RETRY__PACE_SLOWEST (UINT32_MAX >> 4)
+
+/* ms that answers take now; 0: none is known. */
+static retry_ms retry__slow(const retry_gates *gates)
+{
+    return retry__load(&gates->retry__pace) >> 4;
+}
+
+/* How long answers take: up at once, down by a quarter of the difference. It ends the rounds. */
+static void retry__pace_answer(retry_gates *gates, retry_ms age)
+{
+    uint32_t seen, next;
+    age = retry__max(retry__min(age, RETRY__PACE_SLOWEST), 1); /* 0: none is known */
+    do {
+        retry_ms slow;
+        seen = retry__load(&gates->retry__pace);
+        slow = seen >> 4;
+        next = age >= slow ? age : slow - ((slow - age + 3) >> 2);
+    } while (seen != next << 4 && !retry__swap(&gates->retry__pace, seen, next << 4));
+}
+
+/* An attempt has timed out: the next ones get twice the time. A round is counted once: a copy that
+   was sent before it did not have its time. */
+static RETRY__WRAPS void retry__pace_round(retry_gates *gates, retry_time sent, retry_time now)
+{
+    uint32_t round = retry__load(&gates->retry__round); /* first: it is swapped first */
+    uint32_t rounds = retry__load(&gates->retry__pace) & RETRY__PACE_ROUNDS;
+    if (rounds < 10 && (rounds == 0 || retry__passed(round, now) > retry__passed(sent, now)) &&
+        retry__swap(&gates->retry__round, round, now))
+        retry__fetch_add(&gates->retry__pace, 1);
+}
+
+/* ms that a copy may take with cut_after. To cut attempts while the server is slow is work in vain,
+   sent again: so the time follows the answers, and doubles with each round of time-outs. */
+RETRY__QUICK retry_ms retry__attempt_follows(const retry_operation *op, const retry_gates *gates)
+{
+    retry_ms timeout = retry__min(op->client->cut_after, op->timeout);
+    uint32_t pace = gates ? retry__load(&gates->retry__pace) : 0;
+    timeout = retry__max(timeout, pace >> 4 << 1);
+    if ((pace & RETRY__PACE_ROUNDS) != 0)
+        timeout = retry__multiply(timeout, UINT32_C(1) << (pace & RETRY__PACE_ROUNDS));
+    return timeout;
+}
+
+/* ms below which no attempt is worth a wait: the least of what is known. */
+static retry_ms retry__attempt_least(const retry_operation *op, const retry_gates *gates)
+{
+    retry_ms cut = op->client->cut_after, slow = retry__slow(gates);
+    retry_ms least = retry__or(op->timeout >> 3, 1);
+    if (cut != 0)
+        least = retry__min(least, cut - (cut >> 1));
+    if (slow != 0)
+        least = retry__min(least, slow << 1);
+    return least;
+}
+
+/* Whether a copy had too little time to prove anything: its caller was impatient. */
+static bool retry__impatient(const struct retry__event *event)
+{
+    const retry_client *client = event->op->client;
+    retry_ms most = retry__or(client->cut_after, client->attempt_timeout);
+    retry_ms had = event->copy->retry__timeout, slow = retry__slow(event->gates);
+    if (event->failure->reason != RETRY_REASON_ATTEMPT_TIMED_OUT && event->age < had)
+        return false; /* 504: somebody else's time */
+    if (client->attempt_timeout != 0)
+        most = retry__min(most, client->attempt_timeout);
+    if (slow == 0)
+        return had < most >> 3; /* cut_after is ten times an answer, as it is advised */
+    return had < slow && (most == 0 || had < most - (most >> 1));
+}
+
+/* Whether a copy lost to another after a long time, with no answer of its node meanwhile. */
+static bool retry__silent(const struct retry__event *event)
+{
+    const retry_gates *gates = event->gates;
+    retry_ms slow = retry__slow(gates);
+    retry_time answered = retry__load(&gates->retry__answered);
+    return event->kind == RETRY__LOST && event->age >= slow << 1 &&
+           (answered == 0 || retry__passed(answered, event->now) > event->age);
+}
+
 /* ---- Operations ---------------------------------------------------------------------------- */
 
 enum {
@@ -4625,7 +4705,7 @@ enum {
 
 static uint8_t retry__op_state(const retry_operation *op)
 {
-    return op ? op->request.retry__status & RETRY__OP_PHASE : (uint8_t)RETRY__OP_NONE;
+    return op ? op->retry__status & RETRY__OP_PHASE : (uint8_t)RETRY__OP_NONE;
 }
 
 /* The copy with this number; NULL: there is none. */
@@ -4650,14 +4730,14 @@ static retry_copy *retry__copy_in(retry_operation *op, uint8_t state, uint32_t *
 /* Leaves what is known of the attempt, but for CANCELs that are due. */
 static void retry__set_state(retry_operation *op, uint8_t state)
 {
-    op->request.retry__status = (uint8_t)((op->request.retry__status & RETRY__OP_CANCEL) | state);
+    op->retry__status = (uint8_t)((op->retry__status & RETRY__OP_CANCEL) | state);
 }
 
 /* The operation is over; its request is, or is closed next. */
 RETRY__ONCE void retry__end(retry_operation *op, uint8_t cause, retry_ms delay)
 {
     retry__set_state(op, RETRY__OP_ENDED);
-    op->request.retry__cause = cause;
+    op->retry__cause = cause;
     op->retry__mark = delay; /* END's */
 }
 
@@ -4686,9 +4766,9 @@ static void retry__notify(retry_operation *op, retry_copy *copy, retry_gates *ga
 /* The instant that a rate keeps for a copy goes back. */
 static void retry__forget(retry_operation *op, retry_copy *copy)
 {
-    bool kept = (op->request.retry__status & RETRY__OP_KEPT) != 0;
-    if (kept && op->request.client->gates) /* which may have been taken away */
-        retry__notify(op, copy, op->request.client->gates, RETRY__FORGET, NULL);
+    bool kept = (op->retry__status & RETRY__OP_KEPT) != 0;
+    if (kept && op->client->gates) /* which may have been taken away */
+        retry__notify(op, copy, op->client->gates, RETRY__FORGET, NULL);
     retry__set_state(op, retry__op_state(op));
 }
 
@@ -4707,7 +4787,7 @@ static void retry__copy_cancel(retry_operation *op, retry_copy *copy, uint8_t ki
 {
     retry__copy_off(op, copy, kind, failure);
     copy->retry__state = RETRY__COPY_CANCEL;
-    op->request.retry__status |= RETRY__OP_CANCEL;
+    op->retry__status |= RETRY__OP_CANCEL;
 }
 
 /* The copies on the wire are to be cancelled. */
@@ -4717,20 +4797,8 @@ static void retry__cancel_copies(retry_operation *op, uint8_t kind)
     uint32_t n = 0;
     while ((copy = retry__copy_in(op, RETRY__COPY_WIRE, &n)) != NULL) {
         retry__copy_cancel(op, copy, kind, NULL);
-        op->request.ambiguous = true; /* who knows what it has done */
+        op->ambiguous = true; /* who knows what it has done */
     }
-}
-
-/* ms below which no attempt is worth a wait: the least of what is known. */
-static retry_ms retry__attempt_least(const retry_request *request, const retry_gates *gates)
-{
-    retry_ms cut = request->client->cut_after, slow = retry__load(&gates->retry__pace) >> 4;
-    retry_ms least = retry__or(request->timeout >> 3, 1);
-    if (cut != 0)
-        least = retry__min(least, cut - (cut >> 1));
-    if (slow != 0)
-        least = retry__min(least, slow << 1);
-    return least;
 }
 
 static uint32_t retry__timeout_cost(const retry_budget_options *options)
@@ -4751,25 +4819,10 @@ RETRY__QUICK bool retry__spent(const retry_budget *budget, retry_time now)
     return retry__passed(retry__load(&budget->retry__refilled), now) >= options->expire;
 }
 
-#define RETRY__PACE_ROUNDS UINT32_C(15) /* of retry__pace */
-#define RETRY__PACE_SLOWEST (UINT32_MAX >> 4)
-
-/* ms that a copy may take with cut_after. To cut attempts while the server is slow is work in vain,
-   sent again: so the time follows the answers, and doubles with each round of time-outs. */
-RETRY__QUICK retry_ms retry__attempt_follows(const retry_request *request, const retry_gates *gates)
-{
-    retry_ms timeout = retry__min(request->client->cut_after, request->timeout);
-    uint32_t pace = gates ? retry__load(&gates->retry__pace) : 0;
-    timeout = retry__max(timeout, pace >> 4 << 1);
-    if ((pace & RETRY__PACE_ROUNDS) != 0)
-        timeout = retry__multiply(timeout, UINT32_C(1) << (pace & RETRY__PACE_ROUNDS));
-    return timeout;
-}
-
 /* Gives a copy its time; `left`: what is left of the operation's. */
-static retry_ms retry__copy_timeout(const retry_request *request, retry_copy *copy, retry_ms left)
+static retry_ms retry__copy_timeout(const retry_operation *op, retry_copy *copy, retry_ms left)
 {
-    const retry_client *client = request->client;
+    const retry_client *client = op->client;
     if (!client)
         return left;
     if (client->attempt_timeout != 0)
@@ -4780,7 +4833,7 @@ static retry_ms retry__copy_timeout(const retry_request *request, retry_copy *co
         copy->retry__state |= RETRY__COPY_LONE;
         return left;
     }
-    return retry__min(left, retry__attempt_follows(request, copy->retry__gates));
+    return retry__min(left, retry__attempt_follows(op, copy->retry__gates));
 }
 
 /* Why the gates hold a copy back that has *delay ms left; *delay is then how long to wait. */
@@ -4790,12 +4843,12 @@ static uint8_t retry__ask_gates(retry_operation *op, retry_copy *copy, retry_gat
     struct retry__event event;
     uint8_t cause;
     retry__event_fill(&event, op, copy, gates, RETRY__ASK);
-    event.drawn = (op->request.retry__status & RETRY__OP_DRAWN) != 0;
+    event.drawn = (op->retry__status & RETRY__OP_DRAWN) != 0;
     event.left = *delay;
     event.delay = 0;
     cause = gates->retry__drive(&event);
     if (cause == RETRY_CAUSE_PACED && retry__subtract(event.left, event.delay) <
-                                          retry__attempt_least(&op->request, event.gates)) {
+                                          retry__attempt_least(op, event.gates)) {
         *delay = retry__max(*delay, event.delay);
         return RETRY_CAUSE_DEADLINE;
     }
@@ -4807,8 +4860,8 @@ static uint8_t retry__ask_gates(retry_operation *op, retry_copy *copy, retry_gat
    step->delay how long to wait, or what there is to know. */
 static uint8_t retry__ask_copy(retry_operation *op, retry_copy *copy, retry_step *step)
 {
-    retry_gates *gates = op->request.client ? op->request.client->gates : NULL;
-    retry_ms left = retry__remaining(&op->request, op->retry__now);
+    retry_gates *gates = op->client ? op->client->gates : NULL;
+    retry_ms left = retry__remaining(op, op->retry__now);
     step->delay = left;
     if (left == 0)
         return RETRY_CAUSE_DEADLINE;
@@ -4821,7 +4874,7 @@ static uint8_t retry__ask_copy(retry_operation *op, retry_copy *copy, retry_step
     }
     copy->retry__sent = op->retry__now;
     copy->retry__state = RETRY__COPY_WIRE;
-    copy->retry__timeout = retry__copy_timeout(&op->request, copy, left);
+    copy->retry__timeout = retry__copy_timeout(op, copy, left);
     step->what = RETRY_DO_SEND;
     step->node = copy->retry__node;
     step->delay = 0;
@@ -4836,23 +4889,23 @@ static void retry__close(retry_operation *op, uint8_t cause, retry_ms delay)
         cause == RETRY_CAUSE_DEADLINE ? (uint8_t)RETRY_VERDICT_EXPIRE : (uint8_t)RETRY_VERDICT_FAIL;
     retry__forget(op, &op->retry__copy);
     retry__end(op, cause, delay);
-    if (retry__open_or_pending(&op->request))
-        retry__finish(&op->request, verdict, cause, delay, op->retry__now);
+    if (retry__open_or_pending(op))
+        retry__finish(op, verdict, cause, delay, op->retry__now);
 }
 
 /* The next attempt begins, if it may. False: the operation is over. */
 static bool retry__try(retry_operation *op, retry_step *step)
 {
-    op->request.retry__cause = retry__ask_copy(op, &op->retry__copy, step);
-    if (op->request.retry__cause == RETRY_CAUSE_NONE) {
+    op->retry__cause = retry__ask_copy(op, &op->retry__copy, step);
+    if (op->retry__cause == RETRY_CAUSE_NONE) {
         retry__set_state(op, RETRY__OP_TRY);
         if (op->retry__hedge)
             op->retry__hedge->retry__hedging(op, RETRY__HEDGE_BEGIN, NULL, step);
-    } else if (op->request.retry__cause == RETRY_CAUSE_PACED) {
+    } else if (op->retry__cause == RETRY_CAUSE_PACED) {
         step->what = RETRY_DO_WAIT;
         step->cause = RETRY_CAUSE_PACED;
     } else {
-        retry__close(op, op->request.retry__cause, step->delay);
+        retry__close(op, op->retry__cause, step->delay);
         return false;
     }
     return true;
@@ -4861,12 +4914,11 @@ static bool retry__try(retry_operation *op, retry_step *step)
 /* No attempt is under way: what to wait for, or the next attempt. False: the operation is over. */
 static bool retry__idle(retry_operation *op, retry_step *step)
 {
-    const retry_request *request = &op->request;
-    bool pending = request->retry__state == RETRY_VERDICT_PENDING;
+    bool pending = op->retry__state == RETRY_VERDICT_PENDING;
     if (pending)
-        step->delay = retry__remaining(request, op->retry__now);
-    else if (request->last_delay != 0 && op->request.retry__cause != RETRY_CAUSE_PACED)
-        step->delay = retry__left(op->retry__mark, request->last_delay, op->retry__now);
+        step->delay = retry__remaining(op, op->retry__now);
+    else if (op->last_delay != 0 && op->retry__cause != RETRY_CAUSE_PACED)
+        step->delay = retry__left(op->retry__mark, op->last_delay, op->retry__now);
     if (step->delay == 0) {
         if (!pending)
             return retry__try(op, step);
@@ -4874,7 +4926,7 @@ static bool retry__idle(retry_operation *op, retry_step *step)
         return false;
     }
     step->what = RETRY_DO_WAIT;
-    step->cause = op->request.retry__cause;
+    step->cause = op->retry__cause;
     return true;
 }
 
@@ -4884,7 +4936,7 @@ static void retry__decided(retry_operation *op, retry_decision decision)
     if (retry__op_state(op) == RETRY__OP_ENDED)
         return;
     retry__set_state(op, RETRY__OP_IDLE);
-    op->request.retry__cause = decision.cause;
+    op->retry__cause = decision.cause;
     op->retry__mark = op->retry__now; /* the delay begins */
     if (decision.verdict == RETRY_VERDICT_FAIL || decision.verdict == RETRY_VERDICT_EXPIRE)
         retry__close(op, decision.cause, decision.delay); /* open still: a misuse */
@@ -4892,13 +4944,13 @@ static void retry__decided(retry_operation *op, retry_decision decision)
 
 static void retry__decide_try(retry_operation *op)
 {
-    retry__decided(op, retry_orchestrate(&op->request, &op->failure, op->retry__now));
+    retry__decided(op, retry_orchestrate(op, &op->failure, op->retry__now));
 }
 
 /* A copy that is off the wire has failed. */
 static void retry__copy_failed(retry_operation *op, retry_copy *copy, const retry_failure *failure)
 {
-    op->request.retry__failed_node = copy->retry__node;
+    op->retry__failed_node = copy->retry__node;
     if (op->retry__hedge) {
         op->retry__hedge->retry__hedging(op, RETRY__HEDGE_FAILED, failure, NULL);
     } else {
@@ -4910,8 +4962,8 @@ static void retry__copy_failed(retry_operation *op, retry_copy *copy, const retr
 /* A lone attempt has the time of one from when the budget pays again. Returns when to look. */
 static retry_ms retry__lone(retry_operation *op, retry_copy *copy)
 {
-    const retry_client *client = op->request.client;
-    retry_ms more = retry__attempt_follows(&op->request, copy->retry__gates);
+    const retry_client *client = op->client;
+    retry_ms more = retry__attempt_follows(op, copy->retry__gates);
     if (!retry__spent(client->budget, op->retry__now)) { /* the one that could not pay */
         copy->retry__state &= (uint8_t)~RETRY__COPY_LONE;
         copy->retry__timeout =
@@ -4951,7 +5003,7 @@ static bool retry__cancel_next(retry_operation *op, retry_step *step)
     uint32_t n = 0;
     retry_copy *copy = retry__copy_in(op, RETRY__COPY_CANCEL, &n);
     if (!copy) {
-        op->request.retry__status &= (uint8_t)~RETRY__OP_CANCEL;
+        op->retry__status &= (uint8_t)~RETRY__OP_CANCEL;
         return false;
     }
     copy->retry__state = 0;
@@ -4985,25 +5037,25 @@ RETRY__COLD void retry__abandon(retry_operation *op)
     retry__cancel_copies(op, RETRY__RELEASE);
     retry__forget(op, &op->retry__copy);
     retry__end(op, RETRY_CAUSE_CANCELLED, 0);
-    retry_cancel(&op->request, op->retry__now);
-    op->request.retry__state = RETRY__CANCELLED; /* whoever closed it */
+    retry_cancel(op, op->retry__now);
+    op->retry__state = RETRY__CANCELLED; /* whoever closed it */
 }
 
 /* One look at an operation that was started; false: look again. */
 static bool retry__look(retry_operation *op, retry_step *step)
 {
-    if ((op->request.retry__status & RETRY__OP_CANCEL) != 0)
+    if ((op->retry__status & RETRY__OP_CANCEL) != 0)
         return retry__cancel_next(op, step);
-    if (op->request.retry__status == RETRY__OP_ENDED) {
-        uint8_t state = op->request.retry__state;
+    if (op->retry__status == RETRY__OP_ENDED) {
+        uint8_t state = op->retry__state;
         step->what = RETRY_DO_END;
         step->verdict = state == RETRY__CANCELLED ? (uint8_t)RETRY_VERDICT_FAIL : state;
-        step->cause = op->request.retry__cause;
+        step->cause = op->retry__cause;
         step->delay = op->retry__mark; /* END's */
         return true;
     }
-    if (retry__open_or_pending(&op->request))
-        return op->request.retry__status == RETRY__OP_TRY ? retry__watch(op, step)
+    if (retry__open_or_pending(op))
+        return op->retry__status == RETRY__OP_TRY ? retry__watch(op, step)
                                                           : retry__idle(op, step);
     retry__abandon(op);
     return false;
@@ -5028,7 +5080,7 @@ RETRY_API retry_step retry_next(retry_operation *op, retry_time now)
 RETRY_API void retry_stop(retry_operation *op, retry_time now)
 {
     if (!op || !retry__under_way(op) ||
-        (!retry__open_or_pending(&op->request) && op->request.retry__state != RETRY__CANCELLED))
+        (!retry__open_or_pending(op) && op->retry__state != RETRY__CANCELLED))
         return;
     op->retry__now = now;
     retry__abandon(op);
@@ -5042,24 +5094,24 @@ RETRY_API void retry_start(retry_operation *op, const retry_service *service, re
     if (retry__under_way(op))
         retry__abandon(op);
     if (service && !service->budget.retry__account) {
-        op->request.retry__state = RETRY_VERDICT_FAIL;
-        op->request.ambiguous = false;
+        op->retry__state = RETRY_VERDICT_FAIL;
+        op->ambiguous = false;
         retry__end(op, retry__misuse(), 0);
         return;
     }
     if (service)
-        op->request.client = &service->client;
-    retry__begin(&op->request, now);
+        op->client = &service->client;
+    retry__begin(op, now);
     op->failure = retry__failure(RETRY_REASON_NONE, 0);
     retry__set_state(op, RETRY__OP_IDLE);
-    op->request.retry__cause = RETRY_CAUSE_NONE;
-    op->request.retry__failed_node = UINT16_MAX;
+    op->retry__cause = RETRY_CAUSE_NONE;
+    op->retry__failed_node = UINT16_MAX;
 }
 
 RETRY__WRAPS RETRY_API void retry_skip_wait(retry_operation *op, retry_time now)
 {
-    if (retry__op_state(op) == RETRY__OP_IDLE && op->request.retry__cause != RETRY_CAUSE_PACED)
-        op->retry__mark = now - op->request.last_delay;
+    if (retry__op_state(op) == RETRY__OP_IDLE && op->retry__cause != RETRY_CAUSE_PACED)
+        op->retry__mark = now - op->last_delay;
 }
 
 RETRY_API void retry_ended(retry_operation *op, unsigned copy, const retry_failure *failure,
@@ -5074,11 +5126,11 @@ RETRY_API void retry_ended(retry_operation *op, unsigned copy, const retry_failu
     }
     op->retry__now = now;
     retry__copy_off(op, ended, RETRY__REPORT, failure);
-    if (!retry__open(&op->request)) { /* any more */
+    if (!retry__open(op)) { /* any more */
         if (failure)
-            retry__record(&op->request, failure);
+            retry__record(op, failure);
         else
-            op->request.ambiguous = true; /* its end was told before it was done */
+            op->ambiguous = true; /* its end was told before it was done */
         retry__abandon(op);
     } else if (failure) {
         retry__copy_failed(op, ended, failure);
@@ -5086,16 +5138,16 @@ RETRY_API void retry_ended(retry_operation *op, unsigned copy, const retry_failu
         if (op->retry__hedge)
             retry__cancel_copies(op, RETRY__LOST);
         retry__end(op, RETRY_CAUSE_NONE, 0);
-        retry__succeed(&op->request, now);
+        retry__succeed(op, now);
     }
 }
 
 RETRY_API void retry_answer(retry_operation *op, retry_action action, retry_time now)
 {
-    if (retry__op_state(op) != RETRY__OP_IDLE || op->request.retry__state != RETRY_VERDICT_PENDING)
+    if (retry__op_state(op) != RETRY__OP_IDLE || op->retry__state != RETRY_VERDICT_PENDING)
         return;
     op->retry__now = now;
-    retry__decided(op, retry_resume(&op->request, &op->failure, action, now));
+    retry__decided(op, retry_resume(op, &op->failure, action, now));
 }
 
 /* ---- The gates of a server ----------------------------------------------------------------- */
@@ -5159,47 +5211,8 @@ static uint8_t retry__gates_ask(struct retry__event *event)
     if (!event->placed)
         retry__place(event, UINT32_MAX);
     event->copy->retry__gates = event->gates;
-    event->op->request.retry__status &= (uint8_t) ~(RETRY__OP_DRAWN | RETRY__OP_KEPT);
+    event->op->retry__status &= (uint8_t) ~(RETRY__OP_DRAWN | RETRY__OP_KEPT);
     return RETRY_CAUSE_NONE;
-}
-
-/* How long answers take: up at once, down by a quarter of the difference. It ends the rounds. */
-static void retry__pace_answer(retry_gates *gates, retry_ms age)
-{
-    uint32_t seen, next;
-    age = retry__max(retry__min(age, RETRY__PACE_SLOWEST), 1); /* 0: none is known */
-    do {
-        retry_ms slow;
-        seen = retry__load(&gates->retry__pace);
-        slow = seen >> 4;
-        next = age >= slow ? age : slow - ((slow - age + 3) >> 2);
-    } while (seen != next << 4 && !retry__swap(&gates->retry__pace, seen, next << 4));
-}
-
-/* An attempt has timed out: the next ones get twice the time. A round is counted once: a copy that
-   was sent before it did not have its time. */
-static RETRY__WRAPS void retry__pace_round(retry_gates *gates, retry_time sent, retry_time now)
-{
-    uint32_t round = retry__load(&gates->retry__round); /* first: it is swapped first */
-    uint32_t rounds = retry__load(&gates->retry__pace) & RETRY__PACE_ROUNDS;
-    if (rounds < 10 && (rounds == 0 || retry__passed(round, now) > retry__passed(sent, now)) &&
-        retry__swap(&gates->retry__round, round, now))
-        retry__fetch_add(&gates->retry__pace, 1);
-}
-
-/* Whether a copy had too little time to prove anything: its caller was impatient. */
-static bool retry__impatient(const struct retry__event *event)
-{
-    const retry_client *client = event->op->request.client;
-    retry_ms most = retry__or(client->cut_after, client->attempt_timeout);
-    retry_ms had = event->copy->retry__timeout, slow = retry__load(&event->gates->retry__pace) >> 4;
-    if (event->failure->reason != RETRY_REASON_ATTEMPT_TIMED_OUT && event->age < had)
-        return false; /* 504: somebody else's time */
-    if (client->attempt_timeout != 0)
-        most = retry__min(most, client->attempt_timeout);
-    if (slow == 0)
-        return had < most >> 3; /* cut_after is ten times an answer, as it is advised */
-    return had < slow && (most == 0 || had < most - (most >> 1));
 }
 
 /* The end of a copy that was sent. */
@@ -5256,24 +5269,14 @@ static void retry__gates_add(retry_gates *gates, uint32_t index, void *gate,
 /* The first attempt may probe, and one with its whole time; any other may just run out of time. */
 static uint8_t retry__ask_breaker(struct retry__event *event)
 {
-    const retry_request *request = &event->op->request;
-    retry_ms most = request->client->cut_after;
+    const retry_operation *op = event->op;
+    retry_ms most = op->client->cut_after;
     bool whole = most != 0 && event->left >= most;
     retry_permit permit =
-        retry_breaker_ask((retry_breaker *)event->gate, request->retries == 0 || whole, event->now);
+        retry_breaker_ask((retry_breaker *)event->gate, op->retries == 0 || whole, event->now);
     event->copy->retry__ticket = permit.retry__ticket;
     event->delay = permit.wait;
     return permit.granted ? RETRY_CAUSE_NONE : RETRY_CAUSE_CIRCUIT_OPEN;
-}
-
-/* Whether a copy lost to another after a long time, with no answer of its node meanwhile. */
-static bool retry__silent(const struct retry__event *event)
-{
-    const retry_gates *gates = event->gates;
-    retry_ms slow = retry__load(&gates->retry__pace) >> 4;
-    retry_time answered = retry__load(&gates->retry__answered);
-    return event->kind == RETRY__LOST && event->age >= slow << 1 &&
-           (answered == 0 || retry__passed(answered, event->now) > event->age);
 }
 
 static void retry__tell_breaker(const struct retry__event *event)
@@ -5294,10 +5297,10 @@ static uint8_t retry__ask_throttle(struct retry__event *event)
     retry_operation *op = event->op;
     if (event->drawn)
         return RETRY_CAUSE_NONE;
-    if (!retry__throttle_ask((retry_throttle *)event->gate, retry__draw(op->request.client),
+    if (!retry__throttle_ask((retry_throttle *)event->gate, retry__draw(op->client),
                              event->now))
         return RETRY_CAUSE_THROTTLED;
-    op->request.retry__status |= RETRY__OP_DRAWN;
+    op->retry__status |= RETRY__OP_DRAWN;
     return RETRY_CAUSE_NONE;
 }
 
@@ -5311,11 +5314,11 @@ RETRY_API void retry_gates_throttle(retry_gates *gates, retry_throttle *throttle
    the timeout, in sixteenths. If new operations overtook old ones, the old ones would expire. */
 RETRY__COLD retry_ms retry__paced_delay(const struct retry__event *event)
 {
-    const retry_request *request = &event->op->request;
+    const retry_operation *op = event->op;
     uint32_t f = 16;
-    if (event->left < request->timeout)
-        f = retry__quotient((uint64_t)event->left << 4, request->timeout);
-    return retry__pick(1, 2 + ((98 * f * f) >> 8), retry__draw(request->client));
+    if (event->left < op->timeout)
+        f = retry__quotient((uint64_t)event->left << 4, op->timeout);
+    return retry__pick(1, 2 + ((98 * f * f) >> 8), retry__draw(op->client));
 }
 
 static uint8_t retry__ask_aimd(struct retry__event *event)
@@ -5342,13 +5345,13 @@ RETRY__WRAPS static uint8_t retry__ask_rate(struct retry__event *event)
     retry_operation *op = event->op;
     uint32_t *taken = &event->copy->retry__timeout;
     retry_ms wait = retry__or(rate->wait, 250);
-    bool kept = (op->request.retry__status & RETRY__OP_KEPT) != 0;
+    bool kept = (op->retry__status & RETRY__OP_KEPT) != 0;
     if (kept && retry__multiply(retry__rate_until(op->retry__mark, event->now), RETRY__RATE_MS) <=
                     retry__rate_depth(rate, *taken)) {
         event->delay = retry__rate_until(event->now, op->retry__mark);
         event->delay = retry__min(event->delay, wait); /* if the clock stepped back */
     } else {
-        op->request.retry__status &= (uint8_t)~RETRY__OP_KEPT;
+        op->retry__status &= (uint8_t)~RETRY__OP_KEPT;
         *taken = retry__rate_spacing(rate, event->now);
         event->delay = *taken != 0 ? retry__rate_take(rate, *taken, event->now, wait) : 0;
         if (event->delay >= wait) /* not taken */
@@ -5357,7 +5360,7 @@ RETRY__WRAPS static uint8_t retry__ask_rate(struct retry__event *event)
     if (event->delay == 0)
         return RETRY_CAUSE_NONE;
     op->retry__mark = event->now + event->delay; /* the instant that is kept */
-    op->request.retry__status |= RETRY__OP_KEPT;
+    op->retry__status |= RETRY__OP_KEPT;
     return RETRY_CAUSE_PACED;
 }
 
@@ -5387,8 +5390,8 @@ static bool retry__asked_last(retry_operation *op, uint32_t node)
 {
     const retry_copy *copy;
     uint32_t n;
-    if (op->request.retry__failed_node == node || retry__op_state(op) != RETRY__OP_TRY)
-        return op->request.retry__failed_node == node;
+    if (op->retry__failed_node == node || retry__op_state(op) != RETRY__OP_TRY)
+        return op->retry__failed_node == node;
     for (n = 0; (copy = retry__copy_in(op, RETRY__COPY_WIRE, &n)) != NULL; n++) {
         if (copy->retry__node == node)
             return true;
@@ -5419,17 +5422,17 @@ static void retry__nodes_hear(retry__nodes_answer *answer, uint8_t cause,
 static bool retry__ask_node(struct retry__event *event, uint32_t node, retry__nodes_answer *answer)
 {
     uint8_t cause;
-    event->gates = &event->op->request.client->gates[node];
+    event->gates = &event->op->client->gates[node];
     event->copy->retry__node = (uint16_t)node;
     event->kind = RETRY__ASK;
     event->delay = 0;
     cause = retry__gates_ask(event);
     if (cause == RETRY_CAUSE_NONE)
         return true;
-    if ((event->op->request.retry__status & RETRY__OP_KEPT) != 0) {
+    if ((event->op->retry__status & RETRY__OP_KEPT) != 0) {
         event->kind = RETRY__FORGET;
         retry__gate_tell(event, &event->gates->retry__gates[RETRY__RATE]);
-        event->op->request.retry__status &= (uint8_t)~RETRY__OP_KEPT;
+        event->op->retry__status &= (uint8_t)~RETRY__OP_KEPT;
     }
     retry__nodes_hear(answer, cause, event);
     return false;
@@ -5438,14 +5441,14 @@ static bool retry__ask_node(struct retry__event *event, uint32_t node, retry__no
 /* Whether it is seen at once that no node is asked last, as with most copies. */
 static bool retry__none_asked_last(const retry_operation *op)
 {
-    return RETRY__FAST && op->request.retry__failed_node == UINT16_MAX &&
+    return RETRY__FAST && op->retry__failed_node == UINT16_MAX &&
            retry__op_state(op) != RETRY__OP_TRY;
 }
 
 /* The node with this index among those asked last, or among the others, which have it. */
 static uint32_t retry__nodes_nth(retry_operation *op, bool last, uint32_t index)
 {
-    uint32_t nodes = op->request.client->nodes, node;
+    uint32_t nodes = op->client->nodes, node;
     if (retry__none_asked_last(op))
         return index;
     for (node = 0; node < nodes - 1; node++) {
@@ -5462,7 +5465,7 @@ static uint32_t retry__nodes_nth(retry_operation *op, bool last, uint32_t index)
 static bool retry__nodes_round(struct retry__event *event, bool last, retry__nodes_answer *answer)
 {
     retry_operation *op = event->op;
-    const retry_client *client = op->request.client;
+    const retry_client *client = op->client;
     uint32_t nodes = client->nodes, count = 0, random, i, first, second, node;
     if (retry__none_asked_last(op))
         count = last ? 0 : nodes;
@@ -5496,7 +5499,7 @@ static bool retry__nodes_round(struct retry__event *event, bool last, retry__nod
 static uint8_t retry__nodes_drive(struct retry__event *event)
 {
     retry__nodes_answer answer = {RETRY_CAUSE_NONE, 0, NULL};
-    if (event->kind != RETRY__ASK || event->op->request.client->nodes < 2)
+    if (event->kind != RETRY__ASK || event->op->client->nodes < 2)
         return retry__gates_drive(event);
     if (retry__nodes_round(event, false, &answer) || retry__nodes_round(event, true, &answer))
         return RETRY_CAUSE_NONE;
@@ -5522,21 +5525,20 @@ RETRY_API void retry_client_nodes(retry_client *client, retry_gates *gates, uint
    is not the request's, to which it might go back. */
 static bool retry__hedge_account(retry_operation *op, uint8_t event, uint32_t back)
 {
-    retry_request *request = &op->request;
     retry_failure late = retry__failure(RETRY_REASON_NONE, 0);
-    uint32_t charge = request->retry__charge;
+    uint32_t charge = op->retry__charge;
     bool paid;
     late.timeout = true;
-    request->retry__charge = back;
-    paid = retry__ask_budget(request, event, &late, op->retry__now);
-    request->retry__charge = charge;
+    op->retry__charge = back;
+    paid = retry__ask_budget(op, event, &late, op->retry__now);
+    op->retry__charge = charge;
     return paid;
 }
 
 /* What was never sent put no load on the server: a copy's charge goes back. */
 static void retry__hedge_refund(retry_operation *op)
 {
-    const retry_client *client = op->request.client;
+    const retry_client *client = op->client;
     if (op->retry__hedge->retry__paid == 0 || !client || !client->budget)
         return;
     op->retry__hedge->retry__paid--;
@@ -5560,7 +5562,7 @@ static retry_ms retry__hedge_delay(retry_operation *op)
         return retry_latency_get(op->retry__hedge->latency);
     for (n = 0; (copy = retry__copy_in(op, RETRY__COPY_WIRE, &n)) != NULL; n++) {
         if (copy->retry__gates)
-            delay = retry__max(delay, retry__load(&copy->retry__gates->retry__pace) >> 4 << 1);
+            delay = retry__max(delay, retry__slow(copy->retry__gates) << 1);
     }
     return delay;
 }
@@ -5568,7 +5570,7 @@ static retry_ms retry__hedge_delay(retry_operation *op)
 /* A copy was sent, or counts as sent: when the next is due. */
 static void retry__hedge_sent(retry_operation *op)
 {
-    bool more = op->retry__hedge->retry__unsent != 0 && op->request.idempotent;
+    bool more = op->retry__hedge->retry__unsent != 0 && op->idempotent;
     retry__hedge_set(op->retry__hedge, more ? retry__hedge_delay(op) : UINT32_MAX, op->retry__now);
 }
 
@@ -5576,8 +5578,8 @@ static void retry__hedge_sent(retry_operation *op)
 static bool retry__hedge_open(retry_operation *op, retry_ms later)
 {
     const retry_hedge *hedge = op->retry__hedge;
-    return !hedge->retry__stopped && hedge->retry__unsent != 0 && op->request.idempotent &&
-           later < retry__remaining(&op->request, op->retry__now);
+    return !hedge->retry__stopped && hedge->retry__unsent != 0 && op->idempotent &&
+           later < retry__remaining(op, op->retry__now);
 }
 
 /* The lowest number that is free, of those that there are. */
@@ -5606,7 +5608,7 @@ static void retry__hedge_refused(retry_operation *op, retry_copy *copy, uint8_t 
         retry__failure(cause == RETRY_CAUSE_CIRCUIT_OPEN ? RETRY_REASON_CIRCUIT_BREAKER_OPEN
                                                          : RETRY_REASON_CLIENT_THROTTLED,
                        0);
-    retry__record(&op->request, &refusal);
+    retry__record(op, &refusal);
     retry__forget(op, copy);
     retry__hedge_refund(op);
     retry__hedge_rest(op);
@@ -5639,27 +5641,26 @@ static void retry__hedge_due(retry_operation *op, retry_step *step)
 
 /* Whether a failure is final whatever is on the wire, by itself or as it does not permit another
    copy; *charged: a budget that charges failures has not yet been told of it. */
-RETRY__ONCE bool retry__hedge_final(const retry_request *request, uint32_t traits, bool *charged)
+RETRY__ONCE bool retry__hedge_final(const retry_operation *op, uint32_t traits, bool *charged)
 {
     uint8_t cause = retry__screen(traits);
     *charged = cause != RETRY_CAUSE_UNSAFE && cause != RETRY_CAUSE_UNKNOWN_REASON &&
                cause != RETRY_CAUSE_NOT_RETRYABLE;
-    return !*charged || !retry__permits(request, traits);
+    return !*charged || !retry__permits(op, traits);
 }
 
 static void retry__hedge_failed(retry_operation *op, const retry_failure *failure)
 {
     retry_hedge *hedge = op->retry__hedge;
-    retry_request *request = &op->request;
-    uint32_t traits = retry__record(request, failure);
+    uint32_t traits = retry__record(op, failure);
     retry_ms order = failure->pushback ? failure->retry_after : 0;
-    bool charged, is_final = retry__hedge_final(request, traits, &charged);
+    bool charged, is_final = retry__hedge_final(op, traits, &charged);
     if (!hedge->retry__stopped && ((traits & RETRY__TRAIT_UNSENT) == 0 || !hedge->retry__reached))
         op->failure = *failure;
     if ((traits & RETRY__TRAIT_UNSENT) == 0)
         hedge->retry__reached = true;
     if (charged)
-        retry__ask_budget(request, RETRY__BUDGET_COPY, failure, op->retry__now);
+        retry__ask_budget(op, RETRY__BUDGET_COPY, failure, op->retry__now);
     if (is_final) {
         retry__cancel_copies(op, RETRY__RELEASE);
         retry__decide_try(op);
@@ -5710,7 +5711,7 @@ RETRY_API void retry_hedge_copies(retry_operation *op, retry_hedge *hedge)
     uint32_t number = 0;
     if (!op || retry__under_way(op))
         return;
-    if ((op->request.retry__status & RETRY__OP_CANCEL) != 0 && /* else the last hedge may be gone */
+    if ((op->retry__status & RETRY__OP_CANCEL) != 0 && /* else the last hedge may be gone */
         retry__copy_in(op, RETRY__COPY_CANCEL, &number))
         return;
     op->retry__hedge = hedge && hedge->copies ? hedge : NULL;
@@ -5791,7 +5792,7 @@ RETRY_API retry_step retry_run(retry_operation *op, const retry_service *service
             bool done = attempt(context, op, &step, &failure);
             retry_ended(op, step.copy, done ? NULL : &failure, clock->now(clock->context));
             if (done) { /* though somebody may have stopped it meanwhile */
-                op->request.ambiguous = false;
+                op->ambiguous = false;
                 return success;
             }
         } else if (step.what == RETRY_DO_WAIT && step.cause != RETRY_CAUSE_PENDING) {

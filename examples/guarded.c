@@ -116,7 +116,7 @@ static void drive(operation *op)
         default:
             op->state = step.verdict == RETRY_VERDICT_SUCCESS ? DONE : FAILED;
             op->paced = false;
-            op->took = now - op->retry.request.started;
+            op->took = now - op->retry.started;
             open--;
             return;
         }
@@ -152,9 +152,9 @@ static void copy_ended(copy *one, CURLcode code)
 static void begin(void)
 {
     operation *op = &operations[begun++];
-    op->retry.request.client = &bare; /* unless it gets a service */
-    op->retry.request.timeout = OPERATION_TIMEOUT;
-    op->retry.request.idempotent = true;
+    op->retry.client = &bare; /* unless it gets a service */
+    op->retry.timeout = OPERATION_TIMEOUT;
+    op->retry.idempotent = true;
     op->hedge.latency = &latency;
     op->hedge.count = COPIES - 1;
     op->hedge.copies = op->further;
@@ -196,13 +196,13 @@ static void print_result(retry_time trouble, retry_time over)
     operation *from = operations, *end = &operations[begun];
     size_t done = 0;
     retry_time well = over;
-    while (from < end - 1 && before(from->retry.request.started, trouble))
+    while (from < end - 1 && before(from->retry.started, trouble))
         from++;
     size_t count = (size_t)(end - from);
     for (const operation *op = from; op < end; op++) {
         done += op->state == DONE;
-        if (!before(op->retry.request.started, well) && (op->state == FAILED || op->took > WELL))
-            well = op->retry.request.started;
+        if (!before(op->retry.started, well) && (op->state == FAILED || op->took > WELL))
+            well = op->retry.started;
     }
     qsort(from, count, sizeof *from, by_time);
     printf("done %zu of %zu sent %u p50 %u p99 %u p99.9 %u well %u\n", done, count, sent[1],

@@ -84,16 +84,16 @@ int main()
     server server;
     std::string key = "visits", value;
     retry_operation op = {};
-    op.request.timeout = 5000; /* ms for all calls, and the waits between them */
-    op.request.idempotent = true;
+    op.timeout = 5000; /* ms for all calls, and the waits between them */
+    op.idempotent = true;
     with_retries(op, &service, [&](retry_ms) { value = server.get(key); });
     std::cout << key << " is " << value << "\n";
 
-    op.request.idempotent = false;
+    op.idempotent = false;
     try {
         with_retries(op, &service, [&](retry_ms) { server.increment(key); });
     } catch (const std::exception &e) {
-        std::cout << e.what() << (op.request.ambiguous ? ", perhaps done\n" : ", not done\n");
+        std::cout << e.what() << (op.ambiguous ? ", perhaps done\n" : ", not done\n");
     }
     try {
         with_retries(op, &service, [&](retry_ms) { server.remove("page"); });

@@ -1,6 +1,6 @@
 /* metrics.c: an observer that counts, and prints what it counted as Prometheus text. The names are
    those of gRPC's A96 and of OpenTelemetry, where they have one; as an attribute of a span
-   http.request.resend_count is request.retries. The server and the clock are simulated.
+   http.resend_count is request.retries. The server and the clock are simulated.
 
        cc -o metrics examples/metrics.c && ./metrics
        make metrics          promtool reads it */
@@ -38,7 +38,7 @@ static void record(histogram *h, double value)
 
 /* The observer is told of every decision, and once of every end. The request's own context holds
    what belongs to one request: here the ms that it has waited. */
-static void count(void *context, const retry_request *request, const retry_failure *failure,
+static void count(void *context, const retry_operation *request, const retry_failure *failure,
                   const retry_decision *decision)
 {
     retry_ms *waited = request->context;
@@ -120,7 +120,7 @@ static void sleep_for(void *context, retry_ms delay)
 static bool attempt(void *context, const retry_operation *op, const retry_step *step,
                     retry_failure *failure)
 {
-    bool again = op->request.retries > 0;
+    bool again = op->retries > 0;
     unsigned long sent = ++attempts[again];
     bool down = simulated >= 30000 && simulated < 40000;
     (void)context;
@@ -149,8 +149,8 @@ int main(void)
     for (int i = 0; i < 1000; i++) {
         retry_ms waited = 0;
         retry_operation op = {.request = {.timeout = 5000}};
-        op.request.context = &waited;
-        op.request.idempotent = i % 4 > 0;
+        op.context = &waited;
+        op.idempotent = i % 4 > 0;
         retry_run(&op, &service, &clock, attempt, NULL);
         simulated += 90;
     }

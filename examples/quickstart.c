@@ -9,9 +9,9 @@
 static bool attempt(void *context, const retry_operation *op, const retry_step *step,
                     retry_failure *failure)
 {
-    int status = op->request.retries < 2 ? 503 : 200; /* your call; it may take step->timeout ms */
+    int status = op->retries < 2 ? 503 : 200; /* your call; it may take step->timeout ms */
     (void)context;                                    /* what you hand to retry_run */
-    printf("waited %u ms, has %u ms: %d\n", (unsigned)op->request.last_delay,
+    printf("waited %u ms, has %u ms: %d\n", (unsigned)op->last_delay,
            (unsigned)step->timeout, status);
     *failure = retry_classify_http(status, 0); /* 0: there was no Retry-After header */
     return status == 200;
@@ -24,10 +24,10 @@ int main(void)
     retry_clock clock = retry_system_clock();
     service.client.cut_after = 1000; /* ms: ten times what an answer usually takes */
     retry_service_init(&service, clock.now(clock.context));
-    op.request.timeout = 5000;    /* ms for the operation, with all attempts and waits */
-    op.request.idempotent = true; /* doing it twice does no more than doing it once */
+    op.timeout = 5000;    /* ms for the operation, with all attempts and waits */
+    op.idempotent = true; /* doing it twice does no more than doing it once */
     retry_step end = retry_run(&op, &service, &clock, attempt, NULL);
     printf("%s (%s), retries: %u\n", retry_verdict_name(end.verdict), retry_cause_text(end.cause),
-           (unsigned)op.request.retries);
+           (unsigned)op.retries);
     return end.verdict == RETRY_VERDICT_SUCCESS ? 0 : 1;
 }

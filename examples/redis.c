@@ -80,7 +80,7 @@ static bool attempt(void *context, const retry_operation *op, const retry_step *
     return done;
 }
 
-static void show(void *context, const retry_request *request, const retry_failure *failure,
+static void show(void *context, const retry_operation *request, const retry_failure *failure,
                  const retry_decision *decision)
 {
     char line[240];
@@ -103,10 +103,10 @@ static void operate(const char *line, bool careless)
     strcpy(text, line);
     for (char *word = strtok(text, " \n"); word && count < 4; word = strtok(NULL, " \n"))
         words[count++] = word;
-    op.request.idempotent =
+    op.idempotent =
         careless || strncmp(line, "GET ", 4) == 0 || strncmp(line, "SET ", 4) == 0;
     bool done = retry_run(&op, &service, &clock, attempt, words).verdict == RETRY_VERDICT_SUCCESS;
-    printf("%s %s", done ? "done" : (op.request.ambiguous ? "perhaps" : "failed"), line);
+    printf("%s %s", done ? "done" : (op.ambiguous ? "perhaps" : "failed"), line);
 }
 
 int main(int argc, char **argv)

@@ -57,7 +57,7 @@ typedef struct remote_policy {
 } remote_policy;
 
 /* Throttled attempts are the remote policy's business, all others the local one's. */
-static retry_action remote_policy_after(const retry_strategy *self, retry_request *request,
+static retry_action remote_policy_after(const retry_strategy *self, retry_operation *request,
                                         const retry_failure *failure, retry_time now)
 {
     const remote_policy *policy = (const remote_policy *)(const void *)self;
@@ -95,7 +95,7 @@ static void finish(operation *op, retry_step end)
     op->state = ENDED;
     if (end.verdict == RETRY_VERDICT_SUCCESS) {
         outcome = SUCCEEDED;
-        report_succeeded(&report, index_of(op), op->retry.request.retries);
+        report_succeeded(&report, index_of(op), op->retry.retries);
     } else if (end.verdict == RETRY_VERDICT_EXPIRE) {
         outcome = EXPIRED;
     } else if (end.cause == RETRY_CAUSE_CANCELLED) {
@@ -103,7 +103,7 @@ static void finish(operation *op, retry_step end)
     } else {
         report.failed_by[end.cause]++;
     }
-    report_ended(&report, index_of(op), outcome, &op->retry.request, instant());
+    report_ended(&report, index_of(op), outcome, &op->retry, instant());
 }
 
 static void await(operation *op, retry_step step)
@@ -112,7 +112,7 @@ static void await(operation *op, retry_step step)
         enter(op, ON_WIRE, step.delay);
     } else if (step.cause == RETRY_CAUSE_PENDING) {
         enter(op, ASKING, step.delay < POLICY_TIMEOUT ? step.delay : POLICY_TIMEOUT);
-        service_ask_policy(&other_end, index_of(op), op->retry.request.retries);
+        service_ask_policy(&other_end, index_of(op), op->retry.retries);
     } else {
         enter(op, WAITING, step.delay);
     }
@@ -125,7 +125,7 @@ static void drive(operation *op)
         retry_step step = retry_next(&op->retry, instant());
         switch (step.what) {
         case RETRY_DO_SEND:
-            service_send(&other_end, index_of(op), op->retry.request.retries);
+            service_send(&other_end, index_of(op), op->retry.retries);
             break;
         case RETRY_DO_CANCEL:
             break; /* on_answer drops what comes when nothing is on the wire */
@@ -142,7 +142,7 @@ static void drive(operation *op)
 /* The remote policy is silent; the local one answers in its place. */
 static void decide_locally(operation *op)
 {
-    retry_request *request = &op->retry.request;
+    retry_operation *request = &op->retry;
     retry_time now = instant();
     report.policy_silences++;
     retry_answer(&op->retry,
@@ -217,7 +217,7 @@ static void on_tick(uv_timer_t *timer)
 /* ---- Running ------------------------------------------------------------------------------- */
 
 /* The observer: told of every decision. */
-static void on_decision(void *context, const retry_request *request, const retry_failure *failure,
+static void on_decision(void *context, const retry_operation *request, const retry_failure *failure,
                         const retry_decision *decision)
 {
     if (failure) /* else it worked, or was cancelled */
@@ -228,10 +228,10 @@ static void begin(operation *op, const retry_client *client)
 {
     uv_timer_init(&loop, &op->timer);
     op->timer.data = op;
-    op->retry.request.client = client;
-    op->retry.request.context = op;
-    op->retry.request.timeout = OPERATION_TIMEOUT;
-    op->retry.request.idempotent = index_of(op) % 4 != 0;
+    op->retry.client = client;
+    op->retry.context = op;
+    op->retry.timeout = OPERATION_TIMEOUT;
+    op->retry.idempotent = index_of(op) % 4 != 0;
     retry_start(&op->retry, NULL, instant());
     report_begun(&report);
     drive(op);

@@ -80,7 +80,7 @@ static inline void report_begun(async_report *report)
 }
 
 static inline void report_ended(async_report *report, uint32_t operation, uint8_t outcome,
-                                const retry_request *request, retry_time now)
+                                const retry_operation *request, retry_time now)
 {
     retry_ms took = now - request->started;
     report->outcomes[outcome]++;

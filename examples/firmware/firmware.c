@@ -29,7 +29,7 @@ static const retry_policy policy = {
     .throttle_backoff = {.jitter = RETRY_JITTER_EQUAL, .initial = 500, .max = 3000},
     .max_attempts = 8};
 
-static void log_decision(void *context, const retry_request *request, const retry_failure *failure,
+static void log_decision(void *context, const retry_operation *request, const retry_failure *failure,
                          const retry_decision *decision);
 
 static const errmap_strategy strategy = ERRMAP_STRATEGY(&error_map, &policy.base);
@@ -88,7 +88,7 @@ static void log_add(const retry_failure *failure, const retry_decision *decision
 }
 
 /* The client's observer, of failures and of success. A granted retry is counted already. */
-static void log_decision(void *context, const retry_request *observed, const retry_failure *failure,
+static void log_decision(void *context, const retry_operation *observed, const retry_failure *failure,
                          const retry_decision *decision)
 {
     const uint32_t granted = decision->verdict == RETRY_VERDICT_RETRY ? 1 : 0;
@@ -101,7 +101,7 @@ static void log_decision(void *context, const retry_request *observed, const ret
 static radio_event scripted_event(void)
 {
     const uint32_t last = operation->event_count - 1;
-    const uint32_t retries = current.request.retries;
+    const uint32_t retries = current.retries;
     return operation->events[retries < last ? retries : last];
 }
 
@@ -139,9 +139,9 @@ static retry_failure attempt_failure(void)
 static void begin_operation(void)
 {
     applied = 0;
-    current.request.client = &client;
-    current.request.idempotent = operation->idempotent;
-    current.request.timeout = operation->timeout;
+    current.client = &client;
+    current.idempotent = operation->idempotent;
+    current.timeout = operation->timeout;
     retry_start(&current, NULL, now);
     due = now;
 }
@@ -156,7 +156,7 @@ static void end_operation(uint8_t verdict)
         total.expired++;
     else
         total.failed++;
-    if (verdict != RETRY_VERDICT_SUCCESS && current.request.ambiguous && !operation->idempotent)
+    if (verdict != RETRY_VERDICT_SUCCESS && current.ambiguous && !operation->idempotent)
         total.perhaps_done++;
     if (!operation->idempotent && applied > 1)
         total.repeated++;

@@ -43,8 +43,8 @@ static void run(void *own)
         if (xQueueReceive(queue, &reading, portMAX_DELAY) != pdPASS)
             continue;
         memset(op, 0, sizeof *op);
-        op->request.timeout = 120000;
-        op->request.idempotent = true;
+        op->timeout = 120000;
+        op->idempotent = true;
         reading_ended(reading, retry_run(op, &service, &clock, attempt, &reading).verdict ==
                                    RETRY_VERDICT_SUCCESS);
     }

@@ -169,8 +169,8 @@ static void begin(operation *op, process *by)
     op->timer.data = op;
     op->by = by;
     op->begun = elapsed();
-    op->retry.request.timeout = OPERATION_TIMEOUT;
-    op->retry.request.idempotent = true;
+    op->retry.timeout = OPERATION_TIMEOUT;
+    op->retry.idempotent = true;
     under_way++;
     report.begun++;
     report.begun_in_fault += frozen;

@@ -158,7 +158,7 @@ static void begin_transfer(http_fetcher *fetcher, http_job *job, retry_ms timeou
         curl_easy_setopt(easy, CURLOPT_CUSTOMREQUEST, job->method);
     /* When a connection that libcurl used again turns out to be dead, it sends the request again on
        its own. So what must not be sent twice gets a new connection. */
-    curl_easy_setopt(easy, CURLOPT_FRESH_CONNECT, job->retry.request.idempotent ? 0L : 1L);
+    curl_easy_setopt(easy, CURLOPT_FRESH_CONNECT, job->retry.idempotent ? 0L : 1L);
     curl_multi_add_handle(fetcher->multi, easy);
     fetcher->on_wire++;
 }
@@ -182,7 +182,7 @@ static const char *path_of(const char *url)
 }
 
 /* The observer: told of every decision. */
-static void print_decision(void *context, const retry_request *request,
+static void print_decision(void *context, const retry_operation *request,
                            const retry_failure *failure, const retry_decision *decision)
 {
     http_job *job = request->context;
@@ -347,10 +347,10 @@ static http_job *add_job(http_fetcher *fetcher, unsigned line, const char *metho
     snprintf(job->method, sizeof job->method, "%s", method);
     snprintf(job->url, sizeof job->url, "%s", url);
     job->line = line;
-    job->retry.request.client = &fetcher->client;
-    job->retry.request.context = job;
-    job->retry.request.timeout = OPERATION_TIMEOUT;
-    job->retry.request.idempotent = retry_idempotent_http(method, strlen(method));
+    job->retry.client = &fetcher->client;
+    job->retry.context = job;
+    job->retry.timeout = OPERATION_TIMEOUT;
+    job->retry.idempotent = retry_idempotent_http(method, strlen(method));
     return job;
 }
 
@@ -409,7 +409,7 @@ static void fetcher_free(http_fetcher *fetcher)
 static bool perhaps_done(const http_job *job)
 {
     bool reads = strcmp(job->method, "GET") == 0 || strcmp(job->method, "HEAD") == 0;
-    return job->state == FAILED && job->retry.request.ambiguous && !reads;
+    return job->state == FAILED && job->retry.ambiguous && !reads;
 }
 
 enum { COLUMNS = 80, URL_WIDTH = 44, INDENT = 12 };
@@ -432,7 +432,7 @@ static void print_job(const http_job *job)
     bool fits = strlen(job->url) <= URL_WIDTH;
     printf("%4u %-7s%-*.*s%s", job->line, job->method, fits ? URL_WIDTH : 0,
            fits ? URL_WIDTH : URL_WIDTH - 3, job->url, fits ? "" : "...");
-    printf(" %2u %6u ms  ", job->state == NEW ? 0 : job->retry.request.retries + 1, job->waited);
+    printf(" %2u %6u ms  ", job->state == NEW ? 0 : job->retry.retries + 1, job->waited);
     if (job->state == DONE)
         printf("HTTP %ld\n", job->status);
     else
@@ -501,7 +501,7 @@ static void fetch_script(http_tool *tool)
     }
     fetch(&fetcher);
     for (size_t i = 0; i < STEPS; i++) {
-        tool->results[i].tries = fetcher.jobs[i].retry.request.retries + 1;
+        tool->results[i].tries = fetcher.jobs[i].retry.retries + 1;
         tool->results[i].waited = fetcher.jobs[i].waited;
         tool->results[i].done = fetcher.jobs[i].state == DONE;
         tool->results[i].perhaps_done = perhaps_done(&fetcher.jobs[i]);

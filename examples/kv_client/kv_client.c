@@ -44,7 +44,7 @@ static void finish(kv_client *client, operation *op, uint8_t outcome)
     op->state = FINISHED;
     op->outcome = outcome;
     client->open--;
-    report_operation(&client->report, op->kind, outcome, &op->retry.request, now);
+    report_operation(&client->report, op->kind, outcome, &op->retry, now);
     if (op->kind == GET_AND_LOCK && op->partner < client->next)
         begin(client, &client->operations[op->partner], now); /* it had to wait for this one */
 }
@@ -56,7 +56,7 @@ static void ended(kv_client *client, operation *op, retry_step end)
         finish(client, op, DONE);
     } else if (end.cause == RETRY_CAUSE_CANCELLED) {
         finish(client, op, CUT_OFF);
-    } else if (op->retry.request.ambiguous && !errmap_idempotent_kv(kinds[op->kind].opcode)) {
+    } else if (op->retry.ambiguous && !errmap_idempotent_kv(kinds[op->kind].opcode)) {
         finish(client, op, PERHAPS_DONE);
     } else if (end.verdict == RETRY_VERDICT_EXPIRE) {
         finish(client, op, EXPIRED);
@@ -102,7 +102,7 @@ static void drive(kv_client *client, operation *op, retry_time now)
 /* Begins an operation, unless it is an unlock whose lock is still being taken, or never was. */
 static void begin(kv_client *client, operation *op, retry_time now)
 {
-    retry_request *request = &op->retry.request;
+    retry_operation *request = &op->retry;
     if (op->kind == UNLOCK) {
         const operation *lock = &client->operations[op->partner];
         if (lock->state != FINISHED)
@@ -146,7 +146,7 @@ static void copy_ended(kv_client *client, operation *op, copy *which, const retr
                        retry_time now)
 {
     tell_breaker(client, which, failure, now);
-    op->retry.request.strategy = &client->nodes[which->node].strategy.base;
+    op->retry.strategy = &client->nodes[which->node].strategy.base;
     retry_ended(&op->retry, (unsigned)(which - op->copies), failure, now);
 }
 
@@ -221,7 +221,7 @@ static void put_on_wire(kv_client *client, operation *op, copy *which)
    before anything was sent. */
 static void send_copy(kv_client *client, operation *op, retry_step step, retry_time now)
 {
-    const uint32_t attempt = op->retry.request.retries + 1;
+    const uint32_t attempt = op->retry.retries + 1;
     copy *next = &op->copies[step.copy];
     node *to = addressee(client, op, op->tries == attempt);
     memset(next, 0, sizeof *next);
@@ -374,7 +374,7 @@ static void rejected(kv_client *client, operation *op, copy *which, const kv_pac
     copy_ended(client, op, which, advice.success ? NULL : &advice.failure, now);
     drive(client, op, now);
     report_advice(&client->report, map, &advice, op->state != FINISHED,
-                  op->state == WAITING ? op->retry.request.last_delay : 0);
+                  op->state == WAITING ? op->retry.last_delay : 0);
     if (advice.refresh_config)
         write_request(from, KV_GET_CONFIG, "", KV_NO_OPERATION, 0);
     if (advice.reconnect)

@@ -95,7 +95,7 @@ PRINTF_2_LIKE static inline void tell(const kv_report *report, const char *forma
 /* ---- Counting ------------------------------------------------------------------------------ */
 
 /* The observer: told of every decision. */
-static inline void report_decision(void *context, const retry_request *request,
+static inline void report_decision(void *context, const retry_operation *request,
                                    const retry_failure *failure, const retry_decision *decision)
 {
     kv_report *report = context;
@@ -223,7 +223,7 @@ static inline void report_breaker(kv_report *report, size_t node)
 
 /* An operation has ended: `now` is when the application was told. */
 static inline void report_operation(kv_report *report, uint8_t row, uint8_t outcome,
-                                    const retry_request *request, retry_time now)
+                                    const retry_operation *request, retry_time now)
 {
     report_row *in = &report->rows[row];
     retry_ms elapsed = now - request->started;

@@ -173,7 +173,7 @@ static uint32_t operate(void)
         default:
             printf("%s %s",
                    step.verdict == RETRY_VERDICT_SUCCESS ? "done"
-                   : op.request.ambiguous                ? "perhaps"
+                   : op.ambiguous                ? "perhaps"
                                                          : "failed",
                    line);
             return 0;
@@ -184,9 +184,9 @@ static uint32_t operate(void)
 static void begin_operation(bool careless)
 {
     memset(&op, 0, sizeof op);
-    op.request.client = &client;
-    op.request.timeout = 30000;
-    op.request.idempotent = careless || strncmp(line, "get ", 4) == 0;
+    op.client = &client;
+    op.timeout = 30000;
+    op.idempotent = careless || strncmp(line, "get ", 4) == 0;
     retry_start(&op, NULL, sys_now());
 }
 

@@ -47,9 +47,9 @@ static bool get(int number)
     char url[512];
     retry_operation op;
     memset(&op, 0, sizeof op);
-    op.request.timeout = 5000; /* ms */
+    op.timeout = 5000; /* ms */
     /* README: */
-    op.request.idempotent = true; /* only such operations are sent twice */
+    op.idempotent = true; /* only such operations are sent twice */
     retry_copy copies[1];         /* the second one; both of these for each operation */
     retry_hedge hedge;
     memset(copies, 0, sizeof copies);

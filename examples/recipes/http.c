@@ -49,9 +49,9 @@ static const char *send_request(const char *method, char *key)
     retry_clock clock = retry_system_clock();
     clock.sleep = sleep_unless_told;
     memset(&op, 0, sizeof op);
-    op.request.timeout = 10000; /* ms */
+    op.timeout = 10000; /* ms */
     /* README: */
-    op.request.idempotent = key || retry_idempotent_http(method, strlen(method)); /* GET, PUT ... */
+    op.idempotent = key || retry_idempotent_http(method, strlen(method)); /* GET, PUT ... */
     retry_step end = retry_run(&op, &service, &clock, attempt, key);
     if (end.verdict == RETRY_VERDICT_SUCCESS)
         return "done";
@@ -59,7 +59,7 @@ static const char *send_request(const char *method, char *key)
     if (end.verdict == RETRY_VERDICT_EXPIRE && op.failure.retry_after != 0) /* later than that */
         printf("    try again in %u s\n", (unsigned)(op.failure.retry_after / 1000));
     /* README: */
-    return op.request.ambiguous ? "perhaps" : "failed";
+    return op.ambiguous ? "perhaps" : "failed";
     /* end */
 }
 

@@ -72,7 +72,7 @@ static void go_on(int i)
 
 static retry_ms finished(int i, const retry_step *end)
 {
-    const char *failed = operations[i].request.ambiguous ? "perhaps" : "failed";
+    const char *failed = operations[i].ambiguous ? "perhaps" : "failed";
     printf("%s %s\n", end->verdict == RETRY_VERDICT_SUCCESS ? "done" : failed,
            retry_cause_text(end->cause));
     if (sockets[i].fd >= 0)
@@ -85,8 +85,8 @@ static retry_ms finished(int i, const retry_step *end)
 static void begin(int i)
 {
     memset(&operations[i], 0, sizeof operations[i]);
-    operations[i].request.timeout = 10000; /* ms */
-    operations[i].request.idempotent = false;
+    operations[i].timeout = 10000; /* ms */
+    operations[i].idempotent = false;
     retry_start(&operations[i], &service, now());
     busy[i] = true;
     begun++;

@@ -52,8 +52,8 @@ int main(int argc, char **argv)
     while (scanf("%255s", path) == 1) {
         retry_operation op;
         memset(&op, 0, sizeof op);
-        op.request.timeout = 5000; /* ms */
-        op.request.idempotent = true;
+        op.timeout = 5000; /* ms */
+        op.idempotent = true;
         retry_step end = retry_run(&op, &service, &clock, attempt, path);
         printf("%s %s\n", end.verdict == RETRY_VERDICT_SUCCESS ? "done" : "failed", path);
     }

@@ -39,8 +39,8 @@ int main(int argc, char **argv)
     while (scanf("%511s", url) == 1) {
         retry_operation op;
         memset(&op, 0, sizeof op);
-        op.request.timeout = 10000; /* ms */
-        op.request.idempotent = true;
+        op.timeout = 10000; /* ms */
+        op.idempotent = true;
         retry_step end = retry_run(&op, &service, &clock, attempt, url);
         printf("%s %s\n", end.verdict == RETRY_VERDICT_SUCCESS ? "done" : "failed", url);
     }

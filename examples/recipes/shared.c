@@ -34,8 +34,8 @@ static void work(const char *base, pid_t parent)
     for (unsigned number = 0; getppid() == parent; number++) {
         retry_operation op;
         memset(&op, 0, sizeof op);
-        op.request.timeout = 5000; /* ms */
-        op.request.idempotent = true;
+        op.timeout = 5000; /* ms */
+        op.idempotent = true;
         snprintf(url, sizeof url, "%s?%ld.%u", base, (long)getpid(), number);
         retry_run(&op, &service, &clock, attempt, url);
         clock.sleep(clock.context, 20); /* other work */

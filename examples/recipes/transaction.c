@@ -90,7 +90,7 @@ static const char *transact(long id, const char *statements)
     char sql[600], look_up[200];
     retry_operation op;
     memset(&op, 0, sizeof op);
-    op.request.timeout = TIMEOUT;
+    op.timeout = TIMEOUT;
     snprintf(sql, sizeof sql,
              "BEGIN ISOLATION LEVEL SERIALIZABLE; SELECT pg_advisory_xact_lock(%ld); %s", id,
              statements);
@@ -98,10 +98,10 @@ static const char *transact(long id, const char *statements)
              "SELECT pg_advisory_xact_lock(%ld); SELECT count(*) > 0 FROM transfers WHERE id = %ld",
              id, id);
     /* README: */
-    op.request.idempotent = false;
+    op.idempotent = false;
     if (retry_run(&op, &service, &clock, attempt, sql).verdict == RETRY_VERDICT_SUCCESS)
         return "done";
-    if (!op.request.ambiguous)
+    if (!op.ambiguous)
         return "failed";
     /* the COMMIT was lost: once the server has let go of its lock, is the row there? */
     if (retry_run(&op, &service, &clock, attempt, look_up).verdict != RETRY_VERDICT_SUCCESS)

@@ -389,7 +389,7 @@ static bool attempt(void *words, const retry_operation *op, const retry_step *st
         output = anew(output, NULL);
     if (given[RETRY_AFTER_FROM])
         slip = anew(slip, path);
-    snprintf(number, sizeof number, "%u", op->request.retries + 1);
+    snprintf(number, sizeof number, "%u", op->retries + 1);
     setenv("RETRY_ATTEMPT", number, 1);
     status = run_command(words, false, step->timeout);
     take_tokens();
@@ -408,7 +408,7 @@ static bool attempt(void *words, const retry_operation *op, const retry_step *st
 }
 
 /* The observer, who is told of every decision. */
-static void report(void *words, const retry_request *request, const retry_failure *failure,
+static void report(void *words, const retry_operation *request, const retry_failure *failure,
                    const retry_decision *decision)
 {
     static char sh[] = "sh", c[] = "-c";
@@ -445,7 +445,7 @@ static void read_options(retry_client *client, bool has_output)
 {
     char *text, *to = given[RETRY_AFTER_FROM];
     retry_text_error error;
-    retry_ms *timeout = &operation.request.timeout, *each = &client->cut_after;
+    retry_ms *timeout = &operation.timeout, *each = &client->cut_after;
     read_policy((text = argument(POLICY)) ? text : "");
     check_units(text = argument(BUDGET) ? given[BUDGET] : "", "");
     if (!retry_parse_budget(&budget.options, text, strlen(text), &error))
@@ -490,8 +490,8 @@ int main(int count, char **words)
         return puts(HELP_TEXT) < 0;
     must(optind < count, "no command", "see retry --help");
     read_options(&client, flags >= 0 && (flags & O_ACCMODE) != O_RDONLY);
-    operation.request.client = &client;
-    operation.request.idempotent = true;
+    operation.client = &client;
+    operation.idempotent = true;
     client.observe_context = words += optind;
     steady = retry_system_clock();
     steady.sleep = sleep_for;

@@ -37,7 +37,7 @@ static bucket_setting brooker(void)
 }
 
 /* The attempts of one call, each of which fails with a probability of `rate` percent. */
-static uint32_t bucket_call(retry_request *request, uint32_t rate, dice *chance)
+static uint32_t bucket_call(retry_operation *request, uint32_t rate, dice *chance)
 {
     static const retry_failure failure = {.reason = RETRY_REASON_SERVICE_RESPONSE_CODE_INDICATED};
     uint32_t attempts = 1, now = 0;
@@ -58,7 +58,7 @@ static double bucket_load(const bucket_setting *setting, uint32_t calls, uint32_
                           dice *chance)
 {
     retry_client client = {.random = dice_bits, .random_context = chance};
-    retry_request request = {.client = &client,
+    retry_operation request = {.client = &client,
                              .strategy = &setting->policy.base,
                              .timeout = setting->timeout,
                              .idempotent = true};
@@ -156,7 +156,7 @@ static bool grpc_fails(retry_budget *budget)
 {
     static const retry_failure down = {.reason = RETRY_REASON_SERVICE_RESPONSE_CODE_INDICATED};
     retry_client client = {.budget = budget};
-    retry_request request = {.client = &client};
+    retry_operation request = {.client = &client};
     retry_begin(&request, 0);
     return retry_orchestrate(&request, &down, 0).verdict == RETRY_VERDICT_RETRY;
 }

@@ -27,7 +27,7 @@ typedef struct contention_cost {
 /* A backoff that knows its request, so that a custom curve can go by the last delay. */
 typedef struct writer_backoff {
     retry_backoff backoff; /* first, so that a pointer to it is a pointer to the whole */
-    const retry_request *request;
+    const retry_operation *request;
 } writer_backoff;
 
 typedef struct writer_strategy {
@@ -40,7 +40,7 @@ typedef struct writer {
     double next;      /* ms; when its message reaches the row; INFINITY once it has written */
     bool writing;     /* that message is a write */
     uint32_t version; /* that it has read */
-    retry_request request;
+    retry_operation request;
     writer_strategy strategy;
 } writer;
 
@@ -64,7 +64,7 @@ static retry_ms aws_decorrelated(const retry_backoff *self, uint32_t attempt)
     return self->initial + (retry_ms)((range * retry_random(own->request)) >> 32);
 }
 
-static retry_action writer_after(const retry_strategy *self, retry_request *request,
+static retry_action writer_after(const retry_strategy *self, retry_operation *request,
                                  const retry_failure *failure, retry_time now)
 {
     const writer_strategy *strategy = (const writer_strategy *)(const void *)self;
@@ -89,17 +89,17 @@ static double message(contention *c)
 
 static void writer_start(contention *c, writer *w, const contender *which)
 {
-    static const retry_request zero;
+    static const retry_operation zero;
     w->request = zero;
-    w->request.client = &c->client;
-    w->request.strategy = &w->strategy.base;
+    w->client = &c->client;
+    w->strategy = &w->strategy.base;
     w->strategy.base.retry_after = writer_after;
     w->strategy.own.backoff = which->backoff;
-    w->strategy.own.request = &w->request;
+    w->strategy.own.request = w;
     w->strategy.first = which->first;
     w->writing = false;
     w->next = message(c);
-    retry_begin(&w->request, 0);
+    retry_begin(w, 0);
 }
 
 /* A read reaches the row: the reply goes back, and the write comes. */
@@ -121,9 +121,9 @@ static void row_write(contention *c, writer *w)
         c->version++;
         c->end = fmax(c->end, told);
         w->next = INFINITY;
-        retry_succeed(&w->request, (retry_time)told);
+        retry_succeed(w, (retry_time)told);
     } else {
-        retry_decision decision = retry_orchestrate(&w->request, &conflict, (retry_time)told);
+        retry_decision decision = retry_orchestrate(w, &conflict, (retry_time)told);
         w->next = told + decision.delay + message(c);
     }
 }

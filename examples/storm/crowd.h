@@ -464,7 +464,7 @@ static bool crowd_oracle(crowd *c, uint32_t id)
 static void crowd_tell(crowd *c, crowd_operation *o, bool done)
 {
     if (o->asked)
-        c->set->guard->told(c, &c->clients[o->client], o->retry.request.retries > 0, done,
+        c->set->guard->told(c, &c->clients[o->client], o->retry.retries > 0, done,
                             c->now - o->sent_at);
     o->asked = false;
 }
@@ -475,7 +475,7 @@ static bool crowd_ask(crowd *c, crowd_operation *o)
     static const retry_failure held = {RETRY_REASON_CLIENT_THROTTLED, 0, 0, 0, 0, 0, 0, 0, 0, 0};
     o->sent_at = c->now;
     o->asked = c->set->guard &&
-               c->set->guard->ask(c, &c->clients[o->client], o->retry.request.retries > 0);
+               c->set->guard->ask(c, &c->clients[o->client], o->retry.retries > 0);
     if (!c->set->guard || o->asked)
         return true;
     crowd_bin_now(c)->sent--;
@@ -575,9 +575,9 @@ static void crowd_arrive(crowd *c)
     o->client = (who >> 8) % c->set->clients;
     o->tenant = c->set->tenants ? (who & 255) % c->set->tenants : 0;
     o->waits = c->set->oracle;
-    o->retry.request.client = &c->clients[o->client].service.client;
-    o->retry.request.timeout = c->set->timeout;
-    o->retry.request.idempotent = true;
+    o->retry.client = &c->clients[o->client].service.client;
+    o->retry.timeout = c->set->timeout;
+    o->retry.idempotent = true;
     o->hedge.delay = c->set->hedge;
     o->hedge.copies = o->copies;
     o->hedge.count = CROWD_COPIES - 1;

@@ -49,7 +49,7 @@ static void fleet_ordered(fleet_bins bins, uint32_t spread, dice *chance)
     const retry_failure failure = retry_classify_http(503, 30000);
     policy.retry_after_spread = spread;
     for (uint32_t id = 0; id < FLEET; id++) {
-        retry_request request = {.client = &client};
+        retry_operation request = {.client = &client};
         retry_begin(&request, 0);
         fleet_call(bins, retry_orchestrate(&request, &failure, 0).delay);
     }

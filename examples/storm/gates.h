@@ -49,8 +49,8 @@ static bool gates_ask(retry_operation *op, const retry_client *client, uint32_t 
 {
     static const retry_failure refused = {.reason = RETRY_REASON_CLIENT_THROTTLED};
     retry_step step;
-    op->request.client = client;
-    op->request.timeout = UINT32_MAX;
+    op->client = client;
+    op->timeout = UINT32_MAX;
     retry_start(op, NULL, now);
     step = retry_next(op, now);
     *failure = refused;

@@ -222,8 +222,8 @@ static void hedge_join(hedge_world *w, uint32_t id, const hedging *how)
         retry_budget_init(&group->budget, &a_tenth, 0);
         group->client.budget = how->budget ? &group->budget : NULL;
     }
-    c->retry.request.client = &group->client;
-    c->retry.request.idempotent = true;
+    c->retry.client = &group->client;
+    c->retry.idempotent = true;
     c->hedge.delay = how->delay;
     c->hedge.latency = &group->latency;
     c->hedge.copies = c->copies;

@@ -302,9 +302,9 @@ static void begin(void)
     *o = none;
     o->serial = serial;
     o->begun = w.now;
-    o->retry.request.client = &w.processes[who].service.client;
-    o->retry.request.timeout = set[SETTING_timeout];
-    o->retry.request.idempotent = true;
+    o->retry.client = &w.processes[who].service.client;
+    o->retry.timeout = set[SETTING_timeout];
+    o->retry.idempotent = true;
     if (w.now < set[SETTING_end]) {
         w.counts[COUNT_begun]++;
         w.bins[w.now / BIN].begun++;

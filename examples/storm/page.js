@@ -366,8 +366,8 @@ function code(s) {
         '    if (service.budget.options.retry_cost == 0)',
         '        service.client.budget = NULL;',
         ...line(!s.limit && !several, '    service.client.gates = NULL; /* no limit */'),
-        `    op.request.timeout = ${s.timeout}; /* ms for the operation, with all attempts and waits */`,
-        '    op.request.idempotent = true; /* doing it twice does no more than doing it once */',
+        `    op.timeout = ${s.timeout}; /* ms for the operation, with all attempts and waits */`,
+        '    op.idempotent = true; /* doing it twice does no more than doing it once */',
         '    return retry_run(&op, &service, &clock, attempt, NULL).verdict == RETRY_VERDICT_SUCCESS ? 0 : 1;',
         '}',
         ''].join('\n');

@@ -42,7 +42,7 @@ typedef struct world {
     service service;
     ledger *ledger;
     client *clients;
-    retry_request *requests; /* `depth` for each client, the outermost first */
+    retry_operation *requests; /* `depth` for each client, the outermost first */
     shared *shared;          /* `depth` for each group */
     gates *gates;            /* of each group (NULL: none) */
     retry_operation *asked;  /* of each client's attempt, what asked them */
@@ -59,7 +59,7 @@ static void schedule(world *w, uint32_t id, uint8_t event, uint64_t at)
     w->due[at] = id;
 }
 
-static retry_request *request_of(const world *w, uint32_t id, uint32_t layer)
+static retry_operation *request_of(const world *w, uint32_t id, uint32_t layer)
 {
     return &w->requests[(size_t)id * w->depth + layer];
 }
@@ -91,7 +91,7 @@ static void think(world *w, uint32_t id, uint64_t from)
 static void open_layers(world *w, uint32_t id, uint32_t layer, uint32_t now)
 {
     for (; layer < w->depth; layer++) {
-        retry_request *request = request_of(w, id, layer);
+        retry_operation *request = request_of(w, id, layer);
         request->timeout =
             layer == 0 ? w->set->timeout : retry_remaining(request_of(w, id, layer - 1), 0, now);
         retry_begin(request, now);
@@ -101,7 +101,7 @@ static void open_layers(world *w, uint32_t id, uint32_t layer, uint32_t now)
 /* An attempt goes out, to the node that was picked. */
 static void send(world *w, uint32_t id, uint32_t node)
 {
-    retry_request *innermost = request_of(w, id, w->depth - 1);
+    retry_operation *innermost = request_of(w, id, w->depth - 1);
     retry_ms limit = retry_remaining(innermost, w->set->cut_after, w->now);
     reply answer = service_take(&w->service, node, w->now + w->set->network, &w->chance);
     uint64_t back = (uint64_t)answer.at + w->set->network, given_up = (uint64_t)w->now + limit;
@@ -228,7 +228,7 @@ static bool world_allocate(world *w)
     uint32_t groups = (w->count + w->sharing - 1) / w->sharing;
     w->clients = (client *)world_memory(w->count * sizeof *w->clients, true);
     w->requests =
-        (retry_request *)world_memory((size_t)w->count * w->depth * sizeof *w->requests, false);
+        (retry_operation *)world_memory((size_t)w->count * w->depth * sizeof *w->requests, false);
     w->shared = (shared *)world_memory((size_t)groups * w->depth * sizeof *w->shared, false);
     w->due = (uint32_t *)world_memory(w->ledger->end * sizeof *w->due, false);
     if (!w->clients || !w->requests || !w->shared || !w->due)
@@ -252,7 +252,7 @@ static bool world_allocate(world *w)
 static void join(world *w, uint32_t id)
 {
     for (uint32_t layer = 0; layer < w->depth; layer++) {
-        retry_request *request = request_of(w, id, layer);
+        retry_operation *request = request_of(w, id, layer);
         request->client = &w->shared[id / w->sharing * w->depth + layer].client;
         request->idempotent = true;
     }
@@ -263,7 +263,7 @@ static void join(world *w, uint32_t id)
 static uint32_t world_count(const scheme *how, uint32_t sharing, uint32_t clients)
 {
     size_t each = sizeof(client) +
-                  how->depth * (sizeof(retry_request) + (sizeof(shared) + sharing - 1) / sharing);
+                  how->depth * (sizeof(retry_operation) + (sizeof(shared) + sharing - 1) / sharing);
     if (how->gates != 0)
         each += sizeof(retry_operation) + (sizeof(gates) + sharing - 1) / sharing;
     return clients < MEMORY / each ? clients : (uint32_t)(MEMORY / each);

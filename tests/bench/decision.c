@@ -18,7 +18,7 @@ static volatile uint32_t sink; /* keeps the results from being optimised away */
 static void decide(const retry_client *client, unsigned long requests, uint32_t failures)
 {
     static volatile retry_reason hidden = RETRY_REASON_SERVICE_RESPONSE_CODE_INDICATED;
-    retry_request request;
+    retry_operation request;
     unsigned long i;
     uint32_t n;
     memset(&request, 0, sizeof request);

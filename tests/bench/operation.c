@@ -206,9 +206,9 @@ int main(int argc, char **argv)
     }
     retry_seed(1); /* the same delays in every run */
     service.client.cut_after = 500;
-    op.request.client = &service.client;
-    op.request.timeout = 2500;
-    op.request.idempotent = true;
+    op.client = &service.client;
+    op.timeout = 2500;
+    op.idempotent = true;
     run(times);
     return 0;
 }

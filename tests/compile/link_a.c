@@ -19,8 +19,8 @@ size_t link_b_size(void);
 const char *link_b_name(retry_reason reason);
 retry_ms link_b_delay(const retry_backoff *backoff, uint32_t attempt, uint32_t random);
 retry_reason link_b_classify(int status);
-void link_b_begin(retry_request *request, retry_time now);
-retry_decision link_b_orchestrate(retry_request *request, const retry_failure *failure,
+void link_b_begin(retry_operation *request, retry_time now);
+retry_decision link_b_orchestrate(retry_operation *request, const retry_failure *failure,
                                   retry_time now);
 bool link_b_withdraw(retry_budget *budget, uint32_t cost, retry_time now);
 retry_step link_b_next(retry_operation *op, retry_time now);
@@ -52,7 +52,7 @@ static void test_shared_structs(void)
     static const retry_budget_options options = RETRY_BUDGET_AWS;
     retry_budget budget;
     retry_client client;
-    retry_request request;
+    retry_operation request;
     retry_failure failure = check_failure_of(RETRY_REASON_KV_TEMPORARY_FAILURE);
     memset(&client, 0, sizeof client);
     memset(&request, 0, sizeof request);
@@ -80,7 +80,7 @@ static void test_shared_operation(void)
     memset(&op, 0, sizeof op);
     service.limit.max = 1;
     link_b_service(&service, 0);
-    op.request.client = &service.client;
+    op.client = &service.client;
     retry_start(&op, NULL, 100);
     CHECK_EQUAL(RETRY_DO_SEND, link_b_next(&op, 100).what);
     CHECK_EQUAL(1, service.gates.in_flight);
@@ -100,7 +100,7 @@ static void test_shared_operation(void)
  */
 static void test_generators(void)
 {
-    retry_request request;
+    retry_operation request;
     uint32_t first, second;
     memset(&request, 0, sizeof request);
     retry_seed(5);

@@ -14,8 +14,8 @@ size_t link_b_size(void);
 const char *link_b_name(retry_reason reason);
 retry_ms link_b_delay(const retry_backoff *backoff, uint32_t attempt, uint32_t random);
 retry_reason link_b_classify(int status);
-void link_b_begin(retry_request *request, retry_time now);
-retry_decision link_b_orchestrate(retry_request *request, const retry_failure *failure,
+void link_b_begin(retry_operation *request, retry_time now);
+retry_decision link_b_orchestrate(retry_operation *request, const retry_failure *failure,
                                   retry_time now);
 bool link_b_withdraw(retry_budget *budget, uint32_t cost, retry_time now);
 retry_step link_b_next(retry_operation *op, retry_time now);
@@ -51,12 +51,12 @@ retry_reason link_b_classify(int status)
     return retry_classify_grpc(status).reason;
 }
 
-void link_b_begin(retry_request *request, retry_time now)
+void link_b_begin(retry_operation *request, retry_time now)
 {
     retry_begin(request, now);
 }
 
-retry_decision link_b_orchestrate(retry_request *request, const retry_failure *failure,
+retry_decision link_b_orchestrate(retry_operation *request, const retry_failure *failure,
                                   retry_time now)
 {
     return retry_orchestrate(request, failure, now);
@@ -84,7 +84,7 @@ const retry_strategy *link_b_best_effort(void)
 
 uint32_t link_b_first_random(uint32_t seed)
 {
-    retry_request request;
+    retry_operation request;
     memset(&request, 0, sizeof request);
     retry_seed(seed);
     return retry_random(&request);

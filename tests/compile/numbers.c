@@ -48,7 +48,7 @@ static uint32_t most(void *context)
 
 static double default_timeout(void)
 {
-    retry_request request;
+    retry_operation request;
     memset(&request, 0, sizeof request);
     retry_begin(&request, 0);
     return seconds(retry_remaining(&request, UINT32_MAX, 0));
@@ -57,7 +57,7 @@ static double default_timeout(void)
 static void print_ladder(void)
 {
     retry_failure failure;
-    retry_request request;
+    retry_operation request;
     int i;
     memset(&failure, 0, sizeof failure);
     memset(&request, 0, sizeof request);
@@ -73,7 +73,7 @@ static void print_ladder(void)
 static bool retried(retry_client *client)
 {
     retry_failure failure = retry_classify_http(503, 0);
-    retry_request request;
+    retry_operation request;
     memset(&request, 0, sizeof request);
     request.client = client;
     request.idempotent = true;
@@ -83,7 +83,7 @@ static bool retried(retry_client *client)
 
 static void succeed(retry_client *client, retry_time now)
 {
-    retry_request request;
+    retry_operation request;
     memset(&request, 0, sizeof request);
     request.client = client;
     retry_begin(&request, now);
@@ -141,7 +141,7 @@ static unsigned attempts_of(const retry_policy *policy)
 {
     retry_failure failure = retry_classify_http(503, 0);
     retry_client client;
-    retry_request request;
+    retry_operation request;
     unsigned n = 1;
     memset(&client, 0, sizeof client);
     memset(&request, 0, sizeof request);
@@ -172,7 +172,7 @@ static double spread_order(void)
     retry_failure failure = retry_classify_http(503, 30000);
     retry_policy policy = RETRY_POLICY_BEST_EFFORT;
     retry_client client;
-    retry_request request;
+    retry_operation request;
     policy.retry_after_spread = RETRY_RATIO(0.5);
     memset(&client, 0, sizeof client);
     memset(&request, 0, sizeof request);
@@ -193,7 +193,7 @@ static unsigned at_once(const retry_client *client)
     unsigned n;
     memset(ops, 0, sizeof ops);
     for (n = 0; n < 64; n++) {
-        ops[n].request.client = client;
+        ops[n].client = client;
         retry_start(&ops[n], NULL, 0);
         if (retry_next(&ops[n], 0).what != RETRY_DO_SEND)
             break;
@@ -312,7 +312,7 @@ static unsigned held_after(unsigned *holds, retry_random_fn *random)
     memset(&step, 0, sizeof step);
     for (; n < 1000; n++) {
         memset(&op, 0, sizeof op);
-        op.request.timeout = UINT32_MAX;
+        op.timeout = UINT32_MAX;
         retry_start(&op, &service, 0);
         service.client.random = least;
         step = retry_next(&op, 0);
@@ -411,7 +411,7 @@ static unsigned samples(uint32_t quantile)
     latency.quantile = quantile;
     retry_gates_latency(&gates, &latency);
     client.gates = &gates;
-    op.request.client = &client;
+    op.client = &client;
     while (n < 100000 && retry_latency_get(&latency) == UINT32_MAX) {
         retry_start(&op, NULL, 0);
         if (retry_next(&op, 0).what != RETRY_DO_SEND)

@@ -33,7 +33,7 @@ extern retry_throttle throttle;
 extern retry_rate rate;
 extern retry_latency latency;
 extern retry_connection connection;
-extern retry_request request;
+extern retry_operation request;
 extern retry_scopes scopes;
 extern retry_service service;
 extern retry_step end;

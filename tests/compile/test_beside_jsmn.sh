@@ -217,7 +217,7 @@ static errmap_strategy strategy = ERRMAP_STRATEGY(NULL, NULL);
 int main(void)
 {
     errmap_advice advice = errmap_classify_kv(NULL, 0x86, 0);
-    retry_request request = {0};
+    retry_operation request = {0};
     request.strategy = &strategy.base;
     retry_begin(&request, 0);
     return retry_orchestrate(&request, &advice.failure, 0).verdict == RETRY_VERDICT_RETRY ? 0 : 1;

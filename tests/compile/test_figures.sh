@@ -55,7 +55,7 @@ bytes() { awk -v name="$1" -v column="$2" '$1 == name { print $column }' "$work/
 
 delay="a delay (retry_delay)"
 decision="a decision (begin, orchestrate, succeed, best effort)"
-costs "a decision alone" "$(printed size "$decision")" "$(bytes retry_request 3)" \
+costs "a decision alone" "$(printed size "$decision")" "$(bytes retry_operation 3)" \
     "$(near bench "best effort, deadline")"
 cell examples/README.md "a delay alone (\`retry_delay\`)" 2 "$(printed size "$delay")"
 cell examples/README.md "all of retry.h" 2 "$(printed size "all of retry.h")"

@@ -38,7 +38,7 @@ cat > "$work/main.c" << 'END'
 #include "retry.h"
 int main(void)
 {
-    retry_request request = {0};
+    retry_operation request = {0};
     return retry_succeed(&request, 0);
 }
 END
@@ -63,7 +63,7 @@ static unsigned misuses;
 #include "retry.h"
 int main(void)
 {
-    retry_request request = {0};
+    retry_operation request = {0};
     retry_failure failure = {0};
     retry_begin(&request, 0);
     retry_orchestrate(&request, &failure, 0);
@@ -206,8 +206,8 @@ retry_ms a_delay(const retry_decision *decision)
     return decision->delay;
 }
 #ifdef CALL
-void a_call(retry_request *request);
-void a_call(retry_request *request)
+void a_call(retry_operation *request);
+void a_call(retry_operation *request)
 {
     retry_begin(request, 0);
 }
@@ -301,7 +301,7 @@ int NAME(void)
 {
     static retry_policy policy = RETRY_POLICY_AWS;
     static retry_client client; /* zero */
-    retry_request request;
+    retry_operation request;
     retry_failure failure = retry_classify_http(429, 0);
     policy.backoff.jitter = RETRY_JITTER_NONE;
     policy.backoff.initial = 200;
@@ -322,7 +322,7 @@ int main(void)
 }
 END
 mkdir "$work/other"
-sed 's/^struct retry_request {/& uint32_t added[4];/
+sed 's/^struct retry_operation {/& uint32_t added[4];/
     s/^\(#define RETRY_VERSION_PATCH\) .*/\1 99/' retry.h > "$work/other/retry.h"
 libraries() # FLAGS...: both, and the program that runs with them
 {

@@ -129,9 +129,9 @@ static retry_client client_of(retry_budget *budget)
     return client;
 }
 
-static retry_request begun(const retry_client *client)
+static retry_operation begun(const retry_client *client)
 {
-    retry_request request;
+    retry_operation request;
     memset(&request, 0, sizeof request);
     request.client = client;
     retry_begin(&request, START);
@@ -140,7 +140,7 @@ static retry_request begun(const retry_client *client)
 
 static retry_decision fail_once(const retry_client *client, retry_reason reason)
 {
-    retry_request request = begun(client);
+    retry_operation request = begun(client);
     retry_failure failure = check_failure_of(reason);
     return retry_orchestrate(&request, &failure, START);
 }
@@ -211,7 +211,7 @@ static void test_never_set_up(void)
 {
     retry_budget budget;
     retry_client client = client_of(&budget);
-    retry_request request;
+    retry_operation request;
     unsigned i;
     for (i = 0; i < 2; i++) {
         memset(&budget, 0, sizeof budget);
@@ -552,7 +552,7 @@ static void test_costs_default_to_the_retry_cost(void)
         retry_budget_options options = options_of(9000, 1000);
         retry_budget budget;
         retry_client client = client_of(&budget);
-        retry_request request = begun(NULL);
+        retry_operation request = begun(NULL);
         retry_failure failure = check_failure_of(RETRY_REASON_KV_LOCKED);
         options.timeout_cost = rows[i].timeout_cost;
         options.throttle_cost = rows[i].throttle_cost;
@@ -573,7 +573,7 @@ static void test_free_retries(void)
     retry_budget budget = budget_of(&options, 0);
     retry_client client = client_of(&budget);
     retry_failure failure = check_failure_of(RETRY_REASON_KV_LOCKED);
-    retry_request request = begun(&client);
+    retry_operation request = begun(&client);
     CHECK_DECISION(FAIL, BUDGET_EXHAUSTED, retry_orchestrate(&request, &failure, START));
     options.capacity = 1;
     budget = budget_of(&options, 1);
@@ -589,7 +589,7 @@ static void test_refill_by_orchestrate(void)
     retry_budget budget;
     retry_client client = client_of(&budget);
     retry_failure failure = check_failure_of(RETRY_REASON_KV_LOCKED);
-    retry_request request = begun(NULL);
+    retry_operation request = begun(NULL);
     options.refill_per_second = 100;
     budget = budget_of(&options, 0);
     request.client = &client;
@@ -606,7 +606,7 @@ static void test_request_deposit(void)
     retry_budget_options options = options_of(2000, 1000);
     retry_budget budget;
     retry_client client = client_of(&budget);
-    retry_request request = begun(NULL);
+    retry_operation request = begun(NULL);
     unsigned i;
     options.request_deposit = 200;
     budget = budget_of(&options, 0);
@@ -628,7 +628,7 @@ static uint32_t balance_after(const retry_budget_options *options, unsigned retr
 {
     retry_budget budget = budget_of(options, 50000);
     retry_client client = client_of(&budget);
-    retry_request request = begun(NULL);
+    retry_operation request = begun(NULL);
     retry_failure failure = check_failure_of(RETRY_REASON_KV_LOCKED);
     request.client = &client;
     for (; retries > 0; retries--) {
@@ -677,7 +677,7 @@ static void test_refund_into_a_full_bucket(void)
     retry_budget_options options = options_of(9000, 1000);
     retry_budget budget;
     retry_client client = client_of(&budget);
-    retry_request request = begun(NULL);
+    retry_operation request = begun(NULL);
     retry_failure failure = check_failure_of(RETRY_REASON_KV_LOCKED);
     options.refund_last = true;
     budget = budget_of(&options, 9000);
@@ -698,7 +698,7 @@ static void test_final_failure_gives_nothing(void)
     retry_budget_options options = RETRY_BUDGET_AWS;
     retry_budget budget = budget_of(&options, 500000);
     retry_client client = client_of(&budget);
-    retry_request request = begun(&client);
+    retry_operation request = begun(&client);
     retry_failure failure = check_failure_of(RETRY_REASON_KV_LOCKED);
     CHECK_DECISION(RETRY, STRATEGY, retry_orchestrate(&request, &failure, START));
     failure.reason = RETRY_REASON_NONE;
@@ -739,7 +739,7 @@ static void test_grpc_recovers(void)
         retry_client client = client_of(&budget);
         unsigned i;
         for (i = 0; i < successes; i++) {
-            retry_request request = begun(&client);
+            retry_operation request = begun(&client);
             CHECK(retry_succeed(&request, START));
         }
         check_row("%u successes", successes);
@@ -789,7 +789,7 @@ static void test_grpc_charges_orders(void)
         options.charge_failures = charges;
         budget = budget_of(&options, 10000);
         for (i = 1; i <= 20; i++) {
-            retry_request request = begun(&client);
+            retry_operation request = begun(&client);
             check_row("charge_failures %u, order %u", charges, i);
             CHECK_DECISION(FAIL, PUSHBACK, retry_orchestrate(&request, &order, START));
             CHECK_EQUAL(!charges ? 10000
@@ -807,7 +807,7 @@ static void test_grpc_orders_that_are_not_charged(void)
     retry_budget_options options = RETRY_BUDGET_GRPC;
     retry_budget budget = budget_of(&options, 10000);
     retry_client client = client_of(&budget);
-    retry_request request = begun(&client);
+    retry_operation request = begun(&client);
     order.pushback = true;
     order.retry_after = UINT32_MAX;
     CHECK_DECISION(FAIL, PUSHBACK, retry_orchestrate(&request, &order, START));
@@ -821,7 +821,7 @@ static void test_grpc_orders_that_are_not_charged(void)
     CHECK_EQUAL(10000, retry_budget_balance(&budget));
 }
 
-static retry_action cancelling_after(const retry_strategy *self, retry_request *request,
+static retry_action cancelling_after(const retry_strategy *self, retry_operation *request,
                                      const retry_failure *failure, retry_time now)
 {
     (void)self;
@@ -849,7 +849,7 @@ static void test_charge_of_a_cancelled_request(void)
     retry_budget_options options = options_of(10000, 1000);
     retry_budget budget = budget_of(&options, 10000);
     retry_client client = client_of(&budget);
-    retry_request request = begun(&client);
+    retry_operation request = begun(&client);
     retry_failure failure = check_failure_of(RETRY_REASON_KV_LOCKED);
     CHECK_DECISION(RETRY, STRATEGY, retry_orchestrate(&request, &failure, START));
     CHECK_EQUAL(9000, retry_budget_balance(&budget));
@@ -870,7 +870,7 @@ static void test_grpc_gives_nothing_back(void)
     retry_budget_options options = RETRY_BUDGET_GRPC;
     retry_budget budget = budget_of(&options, 10000);
     retry_client client = client_of(&budget);
-    retry_request request = begun(&client);
+    retry_operation request = begun(&client);
     retry_failure failure = check_failure_of(RETRY_REASON_KV_LOCKED);
     retry_policy slow = RETRY_POLICY_BEST_EFFORT;
     retry_backoff constant = RETRY_BACKOFF_DEFAULT;
@@ -984,7 +984,7 @@ static bool is_unreached(retry_reason reason)
 
 static retry_action answer; /* what the strategy below says */
 
-static retry_action answering_after(const retry_strategy *self, retry_request *request,
+static retry_action answering_after(const retry_strategy *self, retry_operation *request,
                                     const retry_failure *failure, retry_time now)
 {
     (void)self;
@@ -1000,11 +1000,11 @@ static const retry_strategy answering = {answering_after};
 static retry_budget one;
 static retry_client one_client;
 
-static retry_request holding(bool charge_failures)
+static retry_operation holding(bool charge_failures)
 {
     retry_budget_options options = options_of(1000, 1000);
     retry_failure locked = check_failure_of(RETRY_REASON_KV_LOCKED);
-    retry_request request;
+    retry_operation request;
     options.charge_failures = charge_failures;
     retry_budget_init(&one, &options, START);
     one_client = client_of(&one);
@@ -1027,7 +1027,7 @@ static void test_unsent_pays_once(void)
     for (i = 0; i < CHECK_COUNT(unsent); i++) {
         retry_failure failure = unsent_failure(i),
                       locked = check_failure_of(RETRY_REASON_KV_LOCKED);
-        retry_request request = holding(false);
+        retry_operation request = holding(false);
         for (tries = 0; tries < 100; tries++) {
             failure.timeout = tries & 1; /* costs nothing of its own here */
             CHECK_DECISION(RETRY, STRATEGY, retry_orchestrate(&request, &failure, START));
@@ -1057,7 +1057,7 @@ static void test_unreached_is_free(void)
             retry_failure failure = check_failure_of((retry_reason)reason);
             retry_budget budget;
             retry_client client = client_of(&budget);
-            retry_request request = begun(NULL);
+            retry_operation request = begun(NULL);
             uint32_t cost = (flags & 1) != 0 ? 4000 : (flags & 2) != 0 ? 3000 : 1000;
             options.timeout_cost = 4000;
             options.throttle_cost = 3000;
@@ -1092,7 +1092,7 @@ static void test_unreached_needs_no_token(void)
         for (b = 0; b < CHECK_COUNT(budgets); b++) {
             retry_client client = client_of(&budgets[b]);
             uint32_t held = retry_budget_balance(&budgets[b]);
-            retry_request request = begun(&client);
+            retry_operation request = begun(&client);
             retry_failure failure = unsent_failure(i);
             if (unsent[i].is_free)
                 CHECK_DECISION(RETRY, STRATEGY, retry_orchestrate(&request, &failure, START));
@@ -1109,7 +1109,7 @@ static void test_unreached_leaves_no_charge(void)
 {
     retry_failure refused = check_failure_of(RETRY_REASON_SOCKET_NOT_AVAILABLE);
     retry_failure locked = check_failure_of(RETRY_REASON_KV_LOCKED);
-    retry_request request = holding(false); /* of the one token */
+    retry_operation request = holding(false); /* of the one token */
     retry_cancel(&request, START);
     CHECK(retry_budget_withdraw(&one, 600, START));
     retry_begin(&request, START);
@@ -1133,7 +1133,7 @@ static void test_unsent_and_refused(void)
     size_t i;
     for (i = 0; i < CHECK_COUNT(unsent); i++) {
         retry_failure failure = unsent_failure(i);
-        retry_request request = holding(false);
+        retry_operation request = holding(false);
         answer = retry_action_none(RETRY_CAUSE_REFUSED);
         CHECK_DECISION(FAIL, REFUSED, retry_orchestrate(&request, &failure, START));
         CHECK_EQUAL(1000, retry_budget_balance(&one));
@@ -1163,7 +1163,7 @@ static void test_unsent_and_pending(void)
     size_t i;
     for (i = 0; i < CHECK_COUNT(unsent); i++) {
         retry_failure failure = unsent_failure(i);
-        retry_request request = holding(false);
+        retry_operation request = holding(false);
         unsigned tries;
         answer = retry_action_pending();
         for (tries = 0; tries < 3; tries++) {
@@ -1200,7 +1200,7 @@ static void test_unsent_and_pending(void)
 static void test_sent_and_pending(void)
 {
     retry_failure locked = check_failure_of(RETRY_REASON_KV_LOCKED);
-    retry_request request = holding(false);
+    retry_operation request = holding(false);
     answer = retry_action_pending();
     CHECK_DECISION(PENDING, PENDING, retry_orchestrate(&request, &locked, START));
     CHECK_DECISION(FAIL, REFUSED,
@@ -1224,7 +1224,7 @@ static void test_sent_and_pending(void)
 static void test_unsent_and_always(void)
 {
     retry_failure failure = check_failure_of(RETRY_REASON_KV_NOT_MY_VBUCKET);
-    retry_request request = holding(false);
+    retry_operation request = holding(false);
     failure.unsent = true;
     CHECK_DECISION(RETRY, ALWAYS, retry_orchestrate(&request, &failure, START));
     CHECK_EQUAL(0, retry_budget_balance(&one));
@@ -1243,7 +1243,7 @@ static void test_unsent_are_five(void)
     unsigned reason;
     for (reason = 0; reason < 0x100; reason++) {
         retry_failure failure = check_failure_of((retry_reason)reason);
-        retry_request request = holding(false);
+        retry_operation request = holding(false);
         answer = retry_action_none(RETRY_CAUSE_REFUSED);
         check_row("%s, 0x%02x", retry_reason_name((retry_reason)reason), reason);
         retry_orchestrate(&request, &failure, START);
@@ -1261,7 +1261,7 @@ static void test_unsent_keeps_the_charge(void)
     retry_failure always = check_failure_of(RETRY_REASON_KV_NOT_MY_VBUCKET);
     retry_budget budget;
     retry_client client = client_of(&budget);
-    retry_request request = begun(NULL);
+    retry_operation request = begun(NULL);
     options.timeout_cost = 4000;
     budget = budget_of(&options, 9000);
     request.client = &client;
@@ -1289,7 +1289,7 @@ static void test_unsent_and_refund(void)
     retry_failure refused = check_failure_of(RETRY_REASON_CIRCUIT_BREAKER_OPEN);
     retry_budget budget = budget_of(&options, 500000);
     retry_client client = client_of(&budget);
-    retry_request request = begun(&client);
+    retry_operation request = begun(&client);
     CHECK_DECISION(RETRY, STRATEGY, retry_orchestrate(&request, &refused, START));
     CHECK_DECISION(RETRY, STRATEGY, retry_orchestrate(&request, &refused, START));
     CHECK_EQUAL(495000, retry_budget_balance(&budget));
@@ -1311,7 +1311,7 @@ static void test_unsent_is_no_charged_failure(void)
     size_t i;
     for (i = 0; i < CHECK_COUNT(unsent); i++) {
         retry_failure failure = unsent_failure(i);
-        retry_request request = holding(true);
+        retry_operation request = holding(true);
         CHECK_DECISION(RETRY, STRATEGY, retry_orchestrate(&request, &failure, START));
         CHECK_DECISION(RETRY, STRATEGY, retry_orchestrate(&request, &failure, START));
         answer = retry_action_pending();
@@ -1349,7 +1349,7 @@ static void test_free_needs_no_budget(void)
     budgets[3] = budget_of(&grpc, 0);
     for (i = 0; i < CHECK_COUNT(budgets); i++) {
         retry_client client = client_of(&budgets[i]);
-        retry_request request = begun(&client);
+        retry_operation request = begun(&client);
         uint32_t balance = retry_budget_balance(&budgets[i]);
         client.strategy = &answering;
         check_row("budget %u", (unsigned)i);
@@ -1371,7 +1371,7 @@ static void test_free_needs_no_budget(void)
 static void test_free_is_no_charged_failure(void)
 {
     retry_failure conflict = check_failure_of(CONFLICT);
-    retry_request request = holding(true);
+    retry_operation request = holding(true);
     CHECK_DECISION(RETRY, STRATEGY, retry_orchestrate(&request, &conflict, START));
     answer = retry_action_pending();
     CHECK_DECISION(PENDING, PENDING, retry_orchestrate(&request, &conflict, START));
@@ -1394,7 +1394,7 @@ static void test_free_is_no_charged_failure(void)
 static void test_free_gives_nothing_back(void)
 {
     retry_failure conflict = check_failure_of(CONFLICT);
-    retry_request request = holding(false);
+    retry_operation request = holding(false);
     one.options.refund_last = true;
     one.options.success_deposit = 300;
     CHECK_DECISION(RETRY, STRATEGY, retry_orchestrate(&request, &conflict, START));
@@ -1416,7 +1416,7 @@ static void test_free_gives_nothing_back(void)
 static void test_free_grants_nothing(void)
 {
     retry_failure failure = check_failure_of(RETRY_REASON_USER(7, RETRY_REASON_FREE));
-    retry_request request = begun(NULL);
+    retry_operation request = begun(NULL);
     CHECK_DECISION(FAIL, NOT_IDEMPOTENT, retry_orchestrate(&request, &failure, START));
     retry_begin(&request, START);
     request.idempotent = true;
@@ -1487,7 +1487,7 @@ static void test_best_effort_pays(void)
     retry_budget budget;
     retry_client client = client_of(&budget);
     retry_failure failure = check_failure_of(RETRY_REASON_KV_LOCKED);
-    retry_request request;
+    retry_operation request;
     unsigned i, retries = 0;
     for (i = 0; i < 2; i++) {
         retry_budget_init(&budget, &options, START);
@@ -1673,7 +1673,7 @@ static retry_ms delay_at(const retry_policy *policy, const retry_budget_options 
 {
     retry_budget budget;
     retry_client client = client_of(&budget);
-    retry_request request;
+    retry_operation request;
     retry_decision decision;
     retry_budget_init(&budget, options, START);
     CHECK(retry_budget_withdraw(&budget, retry_budget_balance(&budget), START));
@@ -1956,7 +1956,7 @@ static void test_expire_holds_a_second(void)
         retry_budget_options options = RETRY_BUDGET_BEST_EFFORT(100);
         retry_budget budget;
         retry_client client = client_of(&budget);
-        retry_request request = begun(NULL);
+        retry_operation request = begun(NULL);
         uint32_t step = 1000 / rates[i], now;
         retry_budget_init(&budget, &options, START);
         request.client = &client;
@@ -1994,7 +1994,7 @@ static unsigned long load(retry_budget *budget, unsigned percent)
     retry_backoff plain = RETRY_BACKOFF_RFC0049;
     retry_client client = client_of(budget);
     retry_failure failure = check_failure_of(RETRY_REASON_KV_LOCKED);
-    retry_request request = begun(NULL);
+    retry_operation request = begun(NULL);
     unsigned long attempts = 0;
     uint32_t i;
     policy.backoff = plain;

@@ -21,14 +21,14 @@ static void check_decided(retry_failure failure, unsigned operations, bool ambig
         bool again = operations == ALL || (operations == IDEMPOTENT && idempotent);
         retry_operation op;
         memset(&op, 0, sizeof op);
-        op.request.idempotent = idempotent;
-        op.request.timeout = UINT32_MAX;
+        op.idempotent = idempotent;
+        op.timeout = UINT32_MAX;
         retry_start(&op, NULL, 0);
         check_equal(RETRY_DO_SEND, retry_next(&op, 0).what, "the first attempt", file, line);
         retry_ended(&op, 0, &failure, 0);
         check_equal(again ? RETRY_DO_WAIT : RETRY_DO_END, retry_next(&op, 0).what,
                     idempotent ? "an idempotent operation" : "another operation", file, line);
-        check_equal(ambiguous, op.request.ambiguous, "ambiguous", file, line);
+        check_equal(ambiguous, op.ambiguous, "ambiguous", file, line);
         retry_stop(&op, 0);
     }
 }

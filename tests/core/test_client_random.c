@@ -17,9 +17,9 @@ static uint32_t counting(void *context)
 }
 
 /* A request whose client counts what is drawn, up from the state. */
-static retry_request counted(retry_client *client, uint32_t *state)
+static retry_operation counted(retry_client *client, uint32_t *state)
 {
-    retry_request request;
+    retry_operation request;
     memset(client, 0, sizeof *client);
     memset(&request, 0, sizeof request);
     client->random = counting;
@@ -33,7 +33,7 @@ static void test_client_random(void)
 {
     uint32_t state = 40;
     retry_client client;
-    retry_request request = counted(&client, &state);
+    retry_operation request = counted(&client, &state);
     CHECK_EQUAL(40, state);
     CHECK_EQUAL(41, retry_random(&request));
     CHECK_EQUAL(42, retry_random(&request));
@@ -44,7 +44,7 @@ static void test_client_random_jitters(void)
 {
     uint32_t state = UINT32_MAX - 1;
     retry_client client;
-    retry_request request = counted(&client, &state);
+    retry_operation request = counted(&client, &state);
     const retry_failure failure = check_failure_of(RETRY_REASON_KV_LOCKED);
     request.retries = 20;
     CHECK_EQUAL(500, retry_orchestrate(&request, &failure, 0).delay);
@@ -57,7 +57,7 @@ static void test_no_jitter_draws_nothing(void)
     static retry_policy policy = RETRY_POLICY_BEST_EFFORT;
     uint32_t state = 7;
     retry_client client;
-    retry_request request = counted(&client, &state);
+    retry_operation request = counted(&client, &state);
     const retry_failure failure = check_failure_of(RETRY_REASON_KV_LOCKED);
     policy.backoff.jitter = RETRY_JITTER_NONE;
     client.strategy = &policy.base;
@@ -67,7 +67,7 @@ static void test_no_jitter_draws_nothing(void)
 
 static void test_null(void)
 {
-    retry_request zeroed;
+    retry_operation zeroed;
     unsigned i;
     uint32_t first, different = 0;
     memset(&zeroed, 0, sizeof zeroed);

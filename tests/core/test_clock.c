@@ -125,7 +125,7 @@ static void test_run(void)
     retry_operation op;
     unsigned tries = 0;
     memset(&op, 0, sizeof op);
-    op.request.timeout = 60000;
+    op.timeout = 60000;
     CHECK_EQUAL(RETRY_VERDICT_SUCCESS, retry_run(&op, NULL, &clock, second_time, &tries).verdict);
     CHECK_EQUAL(2, tries);
 }

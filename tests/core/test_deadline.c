@@ -10,7 +10,7 @@
 
 static retry_ms wish; /* what the strategy below asks for */
 
-static retry_action wishing_after(const retry_strategy *self, retry_request *request,
+static retry_action wishing_after(const retry_strategy *self, retry_operation *request,
                                   const retry_failure *failure, retry_time now)
 {
     (void)self;
@@ -24,7 +24,7 @@ static const retry_strategy wishing = {wishing_after};
 
 /* One failure `elapsed` after `start`, with a strategy that asks for `delay`. */
 static retry_decision decide(retry_time start, retry_time elapsed, retry_ms timeout, retry_ms delay,
-                             retry_request *request)
+                             retry_operation *request)
 {
     retry_failure failure;
     memset(&failure, 0, sizeof failure);
@@ -75,7 +75,7 @@ static const struct {
 
 static void check_row_from(retry_time start, size_t i, const char *where)
 {
-    retry_request request;
+    retry_operation request;
     retry_decision decision =
         decide(start, rows[i].elapsed, rows[i].timeout, rows[i].delay, &request);
     bool retried = rows[i].verdict == RETRY_VERDICT_RETRY;
@@ -115,7 +115,7 @@ static void test_backward(void)
     for (i = 0; i < CHECK_COUNT(starts); i++) {
         for (j = 0; j < CHECK_COUNT(steps); j++) {
             retry_time elapsed = (retry_time)-1 - steps[j] + 1;
-            retry_request request;
+            retry_operation request;
             retry_decision decision = decide(starts[i], elapsed, 2500, 2499, &request);
             check_row("start %u, step %u", (unsigned)i, (unsigned)j);
             CHECK_DECISION(RETRY, STRATEGY, decision);
@@ -125,7 +125,7 @@ static void test_backward(void)
         }
         for (j = 0; j < CHECK_COUNT(greater); j++) {
             retry_time elapsed = (retry_time)-1 - greater[j] + 1;
-            retry_request request;
+            retry_operation request;
             retry_decision decision = decide(starts[i], elapsed, 2500, 1, &request);
             check_row("start %u, greater step %u", (unsigned)i, (unsigned)j);
             CHECK_DECISION(EXPIRE, DEADLINE, decision);
@@ -146,7 +146,7 @@ static void test_always_reasons_expire(void)
         {11, RETRY_VERDICT_RETRY, 50},   {61, RETRY_VERDICT_RETRY, 100},
         {161, RETRY_VERDICT_EXPIRE, 39},
     };
-    retry_request request;
+    retry_operation request;
     retry_failure failure;
     size_t i;
     memset(&failure, 0, sizeof failure);
@@ -168,7 +168,7 @@ static void test_always_reasons_expire(void)
 /* The deadline counts from the start, not from the last try. */
 static void test_whole_operation(void)
 {
-    retry_request request;
+    retry_operation request;
     retry_failure failure;
     retry_time now = (retry_time)-700;
     unsigned retries = 0;
@@ -196,7 +196,7 @@ static void test_charge_goes_back(void)
                                                  0,    0,    false, false, 0, 0};
     retry_client client;
     retry_budget budget;
-    retry_request request;
+    retry_operation request;
     retry_failure failure;
     memset(&client, 0, sizeof client);
     memset(&request, 0, sizeof request);

@@ -7,11 +7,11 @@
 #define CANARY '\x7e'
 
 static retry_client client;
-static retry_request request;
+static retry_operation request;
 static retry_failure failure;
 static retry_decision decision;
 
-static retry_action after_4567(const retry_strategy *self, retry_request *r, const retry_failure *f,
+static retry_action after_4567(const retry_strategy *self, retry_operation *r, const retry_failure *f,
                                retry_time now)
 {
     (void)self;
@@ -194,7 +194,7 @@ static void test_each_size_of_number(void)
 }
 
 /* Every capacity: cut where it ends, terminated, nothing behind it, the whole length returned. */
-static void check_capacities(const retry_request *r, const retry_failure *f,
+static void check_capacities(const retry_operation *r, const retry_failure *f,
                              const retry_decision *d)
 {
     char whole[400], part[400];
@@ -219,7 +219,7 @@ static void check_capacities(const retry_request *r, const retry_failure *f,
 /* Of a request that is over, the time that it took; of one begun again, none. */
 static void test_elapsed(void)
 {
-    retry_request timed;
+    retry_operation timed;
     char text[100];
     memset(&timed, 0, sizeof timed);
     retry_begin(&timed, 1000);
@@ -251,7 +251,7 @@ static void test_without_parts(void)
     unsigned given;
     set_up();
     for (given = 0; given < 8; given++) {
-        const retry_request *r = given & 1 ? &request : NULL;
+        const retry_operation *r = given & 1 ? &request : NULL;
         const retry_failure *f = given & 2 ? &failure : NULL;
         const retry_decision *d = given & 4 ? &decision : NULL;
         char line[400];
@@ -280,7 +280,7 @@ static void test_zeroed_and_garbage(void)
 }
 
 /* The reason's word in the line of a request of this client. */
-static void check_reason(const retry_request *r, retry_reason reason, const char *expected)
+static void check_reason(const retry_operation *r, retry_reason reason, const char *expected)
 {
     char line[400], part[100];
     failure.reason = reason;

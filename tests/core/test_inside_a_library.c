@@ -10,7 +10,7 @@
 
 static retry_client client;
 static retry_policy policy;
-static retry_request request;
+static retry_operation request;
 
 /* An idempotent request of a client with a policy whose delays have no jitter. */
 static void set_up(void)
@@ -52,8 +52,8 @@ static void test_attempt_timeout(void)
     retry_operation op;
     set_up();
     memset(&op, 0, sizeof op);
-    op.request.client = &client;
-    op.request.timeout = UINT32_MAX;
+    op.client = &client;
+    op.timeout = UINT32_MAX;
     retry_start(&op, NULL, START);
     CHECK_EQUAL(UINT32_MAX, retry_next(&op, START).timeout);
     CHECK_EQUAL(RETRY_DO_WAIT, retry_next(&op, check_after(START, DAYS_40)).what);
@@ -148,7 +148,7 @@ static unsigned sent(void)
     unsigned i, count = 0;
     memset(ops, 0, sizeof ops);
     for (i = 0; i < SENDS; i++) {
-        ops[i].request.client = &client;
+        ops[i].client = &client;
         retry_start(&ops[i], NULL, START);
         count += retry_next(&ops[i], START).what == RETRY_DO_SEND;
     }

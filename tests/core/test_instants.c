@@ -14,7 +14,7 @@
 
 static retry_budget budget;
 static retry_client client;
-static retry_request request;
+static retry_operation request;
 
 /* A request that is open since START, for a minute; its budget is empty then. */
 static void set_up(void)
@@ -30,7 +30,7 @@ static void set_up(void)
 
 static void begins(retry_time now)
 {
-    retry_request other;
+    retry_operation other;
     memset(&other, 0, sizeof other);
     other.client = &client;
     budget.options.request_deposit = 3;
@@ -149,7 +149,7 @@ static retry_ms less(retry_ms span, retry_ms passed)
     return span > passed ? span - passed : 0;
 }
 
-static retry_action asks_for_a_second(const retry_strategy *self, retry_request *r,
+static retry_action asks_for_a_second(const retry_strategy *self, retry_operation *r,
                                       const retry_failure *f, retry_time now)
 {
     (void)self;
@@ -341,9 +341,9 @@ static void start_at(retry_time start, retry_ms timeout, const retry_strategy *s
     memset(&op, 0, sizeof op);
     failure = check_failure_of(RETRY_REASON_KV_LOCKED);
     client.always_interval = 1000;
-    op.request.client = &client;
-    op.request.strategy = strategy;
-    op.request.timeout = timeout;
+    op.client = &client;
+    op.strategy = strategy;
+    op.timeout = timeout;
     retry_start(&op, NULL, start);
     if (sent)
         CHECK_SEND(retry_next(&op, start));
@@ -474,7 +474,7 @@ static void hedges(struct moment at)
         hedge.copies = copies;
         hedge.delay = 1000;
         retry_hedge_copies(&op, &hedge);
-        op.request.idempotent = true;
+        op.idempotent = true;
         retry_start(&op, NULL, at.start);
         CHECK_SEND(retry_next(&op, at.start));
         if (ordered) {

@@ -59,7 +59,7 @@ static void start(void)
     service.budget.options.success_deposit = 100;
     retry_service_init(&service, 100);
     retry_budget_withdraw(&service.budget, 5000, 100);
-    first.request.client = second.request.client = &service.client;
+    first.client = second.client = &service.client;
 }
 
 static void seed(void)

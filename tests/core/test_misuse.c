@@ -9,7 +9,7 @@ static unsigned stops;
 
 #define START ((retry_time)-10)
 
-static retry_request request;
+static retry_operation request;
 static retry_operation op;
 static retry_failure failure;
 static const retry_strategy no_function = {NULL};
@@ -152,7 +152,7 @@ static void test_next(void)
 static void test_strategy_without_a_function(void)
 {
     set_up();
-    op.request.strategy = &no_function;
+    op.strategy = &no_function;
     retry_start(&op, NULL, START);
     CHECK_SEND(retry_next(&op, START));
     CHECK_STOPS(0);

@@ -58,7 +58,7 @@ static retry_action answer; /* what the strategy says */
 static bool strategy_stops, observer_stops;
 static unsigned asked;
 
-static retry_action answering_after(const retry_strategy *self, retry_request *request,
+static retry_action answering_after(const retry_strategy *self, retry_operation *request,
                                     const retry_failure *failure, retry_time now)
 {
     (void)self;
@@ -77,11 +77,11 @@ static retry_decision told_decision;
 static bool told_failure;
 static retry_time clock_now; /* the observer's */
 
-static void tell(void *context, const retry_request *request, const retry_failure *failure,
+static void tell(void *context, const retry_operation *request, const retry_failure *failure,
                  const retry_decision *decision)
 {
     (void)context;
-    CHECK(request == &op.request);
+    CHECK(request == &op);
     told++;
     told_decision = *decision;
     told_failure = failure != NULL;
@@ -122,9 +122,9 @@ static void set_up(void)
     client.strategy = &answering;
     client.budget = &budget;
     client.observe = tell;
-    op.request.client = &client;
-    op.request.timeout = LEFT;
-    op.request.idempotent = true;
+    op.client = &client;
+    op.timeout = LEFT;
+    op.idempotent = true;
     answer = retry_action_after(20);
     strategy_stops = observer_stops = false;
     asked = told = 0;
@@ -178,11 +178,11 @@ static bool is_zero(const retry_failure *failure)
 /* Nothing is due, and it is over: the same again, however often, whenever, whatever is called. */
 static void check_over(retry_step end, const char *file, int line)
 {
-    retry_request before;
+    retry_operation before;
     unsigned heard = told;
     uint32_t held = retry_budget_balance(&budget);
     check_step(end, next(40), file, line);
-    memcpy(&before, &op.request, sizeof before);
+    memcpy(&before, &op, sizeof before);
     check_step(end, next(40), file, line);
     check_step(end, next(LEFT + 7), file, line);
     worked(41);
@@ -192,7 +192,7 @@ static void check_over(retry_step end, const char *file, int line)
     retry_answer(&op, retry_action_after(1), at(44));
     retry_skip_wait(&op, at(45));
     check_step(end, next(45), file, line);
-    check_true(memcmp(&before, &op.request, sizeof before) == 0, "the request stays", file, line);
+    check_true(memcmp(&before, &op, sizeof before) == 0, "the request stays", file, line);
     check_equal(heard, told, "told", file, line);
     check_equal(held, retry_budget_balance(&budget), "balance", file, line);
 }
@@ -259,11 +259,11 @@ static void test_never_started_but_its_request(void)
 {
     retry_operation one;
     memset(&one, 0, sizeof one);
-    retry_begin(&one.request, at(0));
+    retry_begin(&one, at(0));
     retry_stop(&one, at(1));
-    CHECK_EQUAL(RETRY_TIMEOUT_DEFAULT - 2, retry_remaining(&one.request, 0, at(2)));
+    CHECK_EQUAL(RETRY_TIMEOUT_DEFAULT - 2, retry_remaining(&one, 0, at(2)));
     CHECK_STEP(END(FAIL, MISUSE, 0), retry_next(&one, at(2)));
-    CHECK(retry_succeed(&one.request, at(2)));
+    CHECK(retry_succeed(&one, at(2)));
 }
 
 /* Nor does it answer for the strategy of one. */
@@ -276,13 +276,13 @@ static void test_never_started_but_its_request_is_pending(void)
     memset(&its, 0, sizeof its);
     memset(&one, 0, sizeof one);
     its.strategy = &later;
-    one.request.client = &its;
-    retry_begin(&one.request, at(0));
-    CHECK_DECISION(PENDING, PENDING, retry_orchestrate(&one.request, &failure, at(0)));
+    one.client = &its;
+    retry_begin(&one, at(0));
+    CHECK_DECISION(PENDING, PENDING, retry_orchestrate(&one, &failure, at(0)));
     retry_answer(&one, retry_action_after(5), at(1));
     CHECK_STEP(END(FAIL, MISUSE, 0), retry_next(&one, at(1)));
     CHECK_DECISION(RETRY, STRATEGY,
-                   retry_resume(&one.request, &failure, retry_action_after(6), at(2)));
+                   retry_resume(&one, &failure, retry_action_after(6), at(2)));
 }
 
 /* ---- the way that most go ------------------------------------------------------------------ */
@@ -290,7 +290,7 @@ static void test_never_started_but_its_request_is_pending(void)
 static void test_success_at_once(void)
 {
     begin();
-    CHECK_EQUAL(start, op.request.started);
+    CHECK_EQUAL(start, op.started);
     CHECK_STEP(SEND(LEFT - 3), next(3));
     CHECK_STEP(WAIT(NONE, LEFT - 3), next(3));
     CHECK_STEP(WAIT(NONE, 1), next(LEFT - 1));
@@ -308,7 +308,7 @@ static void test_success_after_retries(void)
     fail_once();
     CHECK_TOLD(1, RETRY, STRATEGY, 20);
     CHECK(told_failure);
-    CHECK_EQUAL(1, op.request.retries);
+    CHECK_EQUAL(1, op.retries);
     CHECK_EQUAL(9000, retry_budget_balance(&budget));
     CHECK_STEP(WAIT(STRATEGY, 15), next(15));
     CHECK_STEP(WAIT(STRATEGY, 1), next(29));
@@ -320,7 +320,7 @@ static void test_success_after_retries(void)
     CHECK_STEP(SEND(LEFT - 60), next(60)); /* late */
     worked(61);
     CHECK_EQUAL(RETRY_REASON_KV_TEMPORARY_FAILURE, op.failure.reason);
-    CHECK_EQUAL(2, op.request.retries);
+    CHECK_EQUAL(2, op.retries);
     CHECK_EQUAL(2, asked);
     CHECK_TOLD(3, SUCCESS, NONE, 0);
     CHECK_OVER(END(SUCCESS, NONE, 0));
@@ -401,14 +401,14 @@ static void test_final_failures(void)
         check_row("%s, cause %u", retry_reason_name(rows[i].reason), rows[i].cause);
         failure.safety = rows[i].safety;
         send();
-        op.request.idempotent = rows[i].idempotent;
+        op.idempotent = rows[i].idempotent;
         answer = retry_action_after(5);
         answer.kind = rows[i].kind;
         answer.cause = rows[i].refusal;
         retry_ended(&op, 0, &failure, at(10));
         CHECK_EQUAL(1, told);
         CHECK(told_failure);
-        CHECK_EQUAL(rows[i].ambiguous, op.request.ambiguous);
+        CHECK_EQUAL(rows[i].ambiguous, op.ambiguous);
         CHECK_EQUAL(rows[i].reason, op.failure.reason);
         CHECK_OVER(step_of(RETRY_DO_END, RETRY_VERDICT_FAIL, rows[i].cause, 0, 0));
     }
@@ -455,7 +455,7 @@ static void test_deadline_before_a_try(void)
     CHECK(!told_failure);
     CHECK_EQUAL(10000, retry_budget_balance(&budget));
     CHECK_EQUAL(RETRY_REASON_KV_LOCKED, op.failure.reason);
-    CHECK(!op.request.ambiguous);
+    CHECK(!op.ambiguous);
     CHECK_OVER(END(EXPIRE, DEADLINE, 0));
 }
 
@@ -464,11 +464,11 @@ static void test_misuse_of_a_strategy(void)
 {
     static const retry_strategy none = {NULL};
     begin();
-    op.request.strategy = &none;
+    op.strategy = &none;
     CHECK_STEP(SEND(LEFT), next(0));
     FAILED(KV_LOCKED, 10);
     CHECK_OVER(END(FAIL, MISUSE, 0));
-    CHECK_EQUAL(0, retry_remaining(&op.request, 0, at(11)));
+    CHECK_EQUAL(0, retry_remaining(&op, 0, at(11)));
 }
 
 /* ---- a copy's time ------------------------------------------------------------------------- */
@@ -486,7 +486,7 @@ static void test_timed_out(void)
     CHECK_EQUAL(RETRY_REASON_ATTEMPT_TIMED_OUT, op.failure.reason);
     CHECK(op.failure.timeout);
     CHECK(!op.failure.throttle && !op.failure.pushback && op.failure.code == 0);
-    CHECK(op.request.ambiguous);
+    CHECK(op.ambiguous);
     CHECK_STEP(WAIT(STRATEGY, 20), next(105));
     CHECK_STEP(SEND(100), next(125));
     CHECK_STEP(CANCEL, next(300)); /* late: the delay runs from now */
@@ -528,7 +528,7 @@ static void test_timed_out_at_the_deadline(void)
     send();
     CHECK_STEP(CANCEL, next(LEFT));
     CHECK_TOLD(1, EXPIRE, DEADLINE, 0);
-    CHECK(op.request.ambiguous);
+    CHECK(op.ambiguous);
     CHECK_EQUAL(10000, retry_budget_balance(&budget));
     CHECK_OVER(END(EXPIRE, DEADLINE, 0));
     send();
@@ -585,7 +585,7 @@ static void test_time_of_a_copy(void)
         set_up();
         client.cut_after = rows[i].attempt;
         client.attempt_timeout = rows[i].most;
-        op.request.timeout = rows[i].request;
+        op.timeout = rows[i].request;
         retry_start(&op, NULL, at(0));
         CHECK_STEP(SEND(rows[i].wanted), next(rows[i].age));
         CHECK_STEP(WAIT(NONE, left), next(rows[i].age));
@@ -776,7 +776,7 @@ static void test_failure_in_place(void)
     op.failure.code = 9;
     retry_ended(&op, 0, &op.failure, at(10));
     CHECK_EQUAL(RETRY_REASON_KV_LOCKED, op.failure.reason);
-    CHECK_EQUAL(9, op.request.code);
+    CHECK_EQUAL(9, op.code);
     CHECK_STEP(WAIT(STRATEGY, 20), next(10));
 }
 
@@ -823,9 +823,9 @@ static void test_start_with_a_copy_out(void)
     CHECK_TOLD(2, FAIL, CANCELLED, 0);
     CHECK_EQUAL(10000, retry_budget_balance(&budget));
     CHECK(is_zero(&op.failure));
-    CHECK(!op.request.ambiguous);
-    CHECK_EQUAL(0, op.request.retries);
-    CHECK_EQUAL(at(40), op.request.started);
+    CHECK(!op.ambiguous);
+    CHECK_EQUAL(0, op.retries);
+    CHECK_EQUAL(at(40), op.started);
     CHECK_STEP(CANCEL, next(41));
     CHECK_STEP(SEND(LEFT - 2), next(42));
     worked(43);
@@ -857,7 +857,7 @@ static void test_start_again_and_again(void)
     retry_start(&op, NULL, at(10));
     retry_start(&op, NULL, at(11));
     retry_stop(&op, at(12));
-    CHECK(!op.request.ambiguous); /* nothing of this request was sent */
+    CHECK(!op.ambiguous); /* nothing of this request was sent */
     retry_start(&op, NULL, at(13));
     CHECK_STEP(CANCEL, next(13)); /* one */
     CHECK_STEP(SEND(LEFT - 1), next(14));
@@ -901,16 +901,16 @@ static void test_stop_before_a_copy(void)
     begin();
     retry_stop(&op, at(5));
     CHECK_TOLD(1, FAIL, CANCELLED, 0);
-    CHECK(!op.request.ambiguous);
+    CHECK(!op.ambiguous);
     CHECK_OVER(END(FAIL, CANCELLED, 0));
 }
 
 static void test_stop_with_a_copy_out(void)
 {
     send_again();
-    CHECK(!op.request.ambiguous);
+    CHECK(!op.ambiguous);
     retry_stop(&op, at(40));
-    CHECK(op.request.ambiguous);
+    CHECK(op.ambiguous);
     CHECK_TOLD(2, FAIL, CANCELLED, 0);
     CHECK_EQUAL(10000, retry_budget_balance(&budget));
     retry_stop(&op, at(41));
@@ -942,9 +942,9 @@ static void test_stop_in_a_delay(void)
     char line[256];
     fail_once();
     retry_stop(&op, at(15));
-    retry_format(line, sizeof line, &op.request, NULL, NULL);
+    retry_format(line, sizeof line, &op, NULL, NULL);
     CHECK(strstr(line, "elapsed=15ms") != NULL);
-    CHECK(!op.request.ambiguous);
+    CHECK(!op.ambiguous);
     CHECK_EQUAL(10000, retry_budget_balance(&budget));
     CHECK_EQUAL(RETRY_REASON_KV_LOCKED, op.failure.reason);
     CHECK_OVER(END(FAIL, CANCELLED, 0));
@@ -981,7 +981,7 @@ static void test_stop_from_an_observer(void)
     CHECK_STEP(SEND(LEFT), next(0));
     worked(10);
     CHECK_EQUAL(1, told);
-    CHECK(!op.request.ambiguous);
+    CHECK(!op.ambiguous);
     CHECK_OVER(END(SUCCESS, NONE, 0));
     begin();
     observer_stops = true;
@@ -1019,7 +1019,7 @@ static void test_stop_from_a_strategy(void)
         FAILED(KV_LOCKED, 10);
         CHECK_TOLD(1, FAIL, CANCELLED, 0);
         CHECK_EQUAL(10000, retry_budget_balance(&budget));
-        CHECK(!op.request.ambiguous); /* its copy has ended, and did nothing */
+        CHECK(!op.ambiguous); /* its copy has ended, and did nothing */
         CHECK_OVER(END(FAIL, CANCELLED, 0));
         begin();
         client.cut_after = 100;
@@ -1040,7 +1040,7 @@ static void test_skip_wait(void)
     for (i = 0; i < CHECK_COUNT(delays); i++) {
         check_row("delay %lu", (unsigned long)delays[i]);
         begin();
-        op.request.timeout = UINT32_MAX;
+        op.timeout = UINT32_MAX;
         answer = retry_action_after(delays[i]);
         CHECK_STEP(SEND(UINT32_MAX), next(0));
         FAILED(KV_LOCKED, 10);
@@ -1050,8 +1050,8 @@ static void test_skip_wait(void)
         CHECK_STEP(WAIT(ALWAYS, 10), next(11));
         retry_skip_wait(&op, at(12));
         CHECK_STEP(SEND(UINT32_MAX), next(12));
-        CHECK_EQUAL(2, op.request.retries); /* it is a retry as any other */
-        CHECK_EQUAL(10, op.request.last_delay);
+        CHECK_EQUAL(2, op.retries); /* it is a retry as any other */
+        CHECK_EQUAL(10, op.last_delay);
     }
     retry_skip_wait(NULL, at(0));
 }
@@ -1097,18 +1097,18 @@ static void test_too_far_away(void)
 
 static void request_cancel(retry_time now)
 {
-    retry_cancel(&op.request, now);
+    retry_cancel(&op, now);
 }
 
 static void request_succeed(retry_time now)
 {
-    CHECK(retry_succeed(&op.request, now));
+    CHECK(retry_succeed(&op, now));
 }
 
 static void request_fail(retry_time now)
 {
     retry_failure failure = check_failure_of(RETRY_REASON_NONE);
-    CHECK_DECISION(FAIL, NOT_RETRYABLE, retry_orchestrate(&op.request, &failure, now));
+    CHECK_DECISION(FAIL, NOT_RETRYABLE, retry_orchestrate(&op, &failure, now));
 }
 
 static void test_closed_from_outside(void)
@@ -1129,7 +1129,7 @@ static void test_closed_from_outside(void)
         send();
         rows[i].close(at(40));
         CHECK_STEP(CANCEL, next(41));
-        CHECK(op.request.ambiguous);
+        CHECK(op.ambiguous);
         CHECK_EQUAL(1, told);
         CHECK_OVER(END(FAIL, CANCELLED, 0));
         fail_once();
@@ -1139,7 +1139,7 @@ static void test_closed_from_outside(void)
         rows[i].close(at(40));
         retry_stop(&op, at(41)); /* as if nobody had closed it */
         CHECK_STEP(CANCEL, next(41));
-        CHECK(op.request.ambiguous);
+        CHECK(op.ambiguous);
         CHECK_OVER(END(FAIL, CANCELLED, 0));
         send();
         rows[i].close(at(40));
@@ -1164,18 +1164,18 @@ static void test_closed_from_outside_and_an_end(void)
     request_cancel(at(40));
     FAILED(KV_LOCKED, 41);
     CHECK_EQUAL(1, told);
-    CHECK(!op.request.ambiguous);
+    CHECK(!op.ambiguous);
     CHECK_OVER(END(FAIL, CANCELLED, 0));
     send();
     request_cancel(at(40));
     FAILED(SOCKET_CLOSED_WHILE_IN_FLIGHT, 41);
-    CHECK(op.request.ambiguous);
+    CHECK(op.ambiguous);
     CHECK_OVER(END(FAIL, CANCELLED, 0));
     send();
     request_cancel(at(40));
     worked(41); /* it was carried out, though the observer has heard CANCELLED */
     CHECK_EQUAL(1, told);
-    CHECK(op.request.ambiguous);
+    CHECK(op.ambiguous);
     CHECK_OVER(END(FAIL, CANCELLED, 0));
 }
 
@@ -1187,8 +1187,8 @@ static void test_closed_from_outside_and_stopped(void)
     retry_stop(&op, at(41));
     FAILED(SOCKET_CLOSED_WHILE_IN_FLIGHT, 42);
     CHECK_EQUAL(RETRY_REASON_NONE, op.failure.reason);
-    CHECK(!(op.request.reasons & 1u << RETRY_REASON_SOCKET_CLOSED_WHILE_IN_FLIGHT));
-    CHECK(op.request.ambiguous);
+    CHECK(!(op.reasons & 1u << RETRY_REASON_SOCKET_CLOSED_WHILE_IN_FLIGHT));
+    CHECK(op.ambiguous);
     CHECK_EQUAL(1, told);
     CHECK_OVER(END(FAIL, CANCELLED, 0)); /* its CANCEL is not handed out any more */
 }
@@ -1207,10 +1207,10 @@ static void test_cancel_gives_the_charge_back(void)
 static void test_remaining(void)
 {
     send();
-    CHECK_EQUAL(LEFT - 10, retry_remaining(&op.request, 0, at(10)));
+    CHECK_EQUAL(LEFT - 10, retry_remaining(&op, 0, at(10)));
     CHECK_STEP(WAIT(NONE, LEFT - 10), next(10));
     worked(20);
-    CHECK_EQUAL(0, retry_remaining(&op.request, 0, at(20)));
+    CHECK_EQUAL(0, retry_remaining(&op, 0, at(20)));
 }
 
 /* ---- PENDING ------------------------------------------------------------------------------- */
@@ -1274,7 +1274,7 @@ static void test_pending_until_the_deadline(void)
 static void test_pending_without_an_end(void)
 {
     begin();
-    op.request.timeout = UINT32_MAX;
+    op.timeout = UINT32_MAX;
     answer = retry_action_pending();
     CHECK_STEP(SEND(UINT32_MAX), next(0));
     FAILED(KV_LOCKED, 10);
@@ -1306,7 +1306,7 @@ static void test_without_an_end(void)
 {
     unsigned i;
     begin();
-    op.request.timeout = UINT32_MAX;
+    op.timeout = UINT32_MAX;
     CHECK_STEP(SEND(UINT32_MAX), next(0));
     for (i = 1; i < 40; i++) {
         check_row("round %u", i);
@@ -1334,7 +1334,7 @@ static void test_longest_delays(void)
         retry_ms left = rows[i].wait;
         check_row("delay %lu", (unsigned long)rows[i].delay);
         begin();
-        op.request.timeout = UINT32_MAX;
+        op.timeout = UINT32_MAX;
         answer = retry_action_after(rows[i].delay);
         CHECK_STEP(SEND(UINT32_MAX), next(0));
         FAILED(KV_LOCKED, 10);
@@ -1354,7 +1354,7 @@ static void test_long_delay_is_over(void)
         retry_ms passed = 0;
         check_row("delay %lu", (unsigned long)delays[i]);
         begin();
-        op.request.timeout = UINT32_MAX;
+        op.timeout = UINT32_MAX;
         answer = retry_action_after(delays[i]);
         CHECK_STEP(SEND(UINT32_MAX), next(0));
         FAILED(KV_LOCKED, 0);
@@ -1374,7 +1374,7 @@ static void test_long_copy_is_over(void)
         retry_ms passed = 0;
         check_row("timeout %lu", (unsigned long)timeouts[i]);
         begin();
-        op.request.timeout = timeouts[i];
+        op.timeout = timeouts[i];
         CHECK_STEP(SEND(timeouts[i]), next(0));
         for (; timeouts[i] - passed > 0x30000000; passed += 0x30000000)
             CHECK_STEP(WAIT(NONE, timeouts[i] - passed), next(passed));
@@ -1416,7 +1416,7 @@ static void check_model(struct model *model, retry_step step)
         CHECK(model->started && !model->over && model->copy != DUE);
         CHECK(step.delay > 0 && step.verdict == 0 && step.timeout == 0);
         CHECK_EQUAL(model->copy == OUT, step.cause == RETRY_CAUSE_NONE);
-        CHECK(step.delay < UINT32_MAX || op.request.timeout == UINT32_MAX);
+        CHECK(step.delay < UINT32_MAX || op.timeout == UINT32_MAX);
         break;
     default:
         CHECK(model->copy == IDLE);
@@ -1470,12 +1470,12 @@ static void test_any_order(void)
             retry_stop(&op, at(elapsed));
             model.copy = model.copy == IDLE ? IDLE : DUE;
         } else if (choice == 55) {
-            retry_cancel(&op.request, at(elapsed));
+            retry_cancel(&op, at(elapsed));
         } else if (choice == 56) {
-            (void)retry_succeed(&op.request, at(elapsed));
+            (void)retry_succeed(&op, at(elapsed));
         } else if (choice < 59) {
-            op.request.timeout = choice == 57 ? UINT32_MAX : 300 + choice;
-            op.request.timeout = op.request.timeout == UINT32_MAX && round % 2 ? 700 : UINT32_MAX;
+            op.timeout = choice == 57 ? UINT32_MAX : 300 + choice;
+            op.timeout = op.timeout == UINT32_MAX && round % 2 ? 700 : UINT32_MAX;
             retry_start(&op, NULL, at(elapsed));
             model.started = true;
             model.over = false;
@@ -1504,7 +1504,7 @@ static void test_by_hand(void)
                                            RETRY_REASON_SOCKET_CLOSED_WHILE_IN_FLIGHT};
     retry_budget other;
     retry_client others;
-    retry_request request;
+    retry_operation request;
     unsigned round, retries = 0;
     set_up();
     client.cut_after = 80;
@@ -1519,8 +1519,8 @@ static void test_by_hand(void)
         others.budget = &other;
         memset(&request, 0, sizeof request);
         request.client = &others;
-        request.timeout = op.request.timeout;
-        request.idempotent = op.request.idempotent = seed % 8 != 0;
+        request.timeout = op.timeout;
+        request.idempotent = op.idempotent = seed % 8 != 0;
         retry_start(&op, NULL, at(elapsed));
         retry_begin(&request, at(elapsed));
         for (;;) {
@@ -1562,9 +1562,9 @@ static void test_by_hand(void)
         }
         CHECK_STEP(step_of(RETRY_DO_END, decision.verdict, decision.cause, decision.delay, 0),
                    next(elapsed));
-        CHECK_EQUAL(request.retries, op.request.retries);
-        CHECK_EQUAL(request.ambiguous, op.request.ambiguous);
-        CHECK(request.reasons == op.request.reasons);
+        CHECK_EQUAL(request.retries, op.retries);
+        CHECK_EQUAL(request.ambiguous, op.ambiguous);
+        CHECK(request.reasons == op.reasons);
         retry_budget_deposit(&budget, 300);
         if (check_faults != 0)
             break;

@@ -6,9 +6,9 @@
 
 #define START ((retry_time)5000)
 
-static retry_request begun(const retry_client *client)
+static retry_operation begun(const retry_client *client)
 {
-    retry_request request;
+    retry_operation request;
     memset(&request, 0, sizeof request);
     request.client = client;
     retry_begin(&request, START);
@@ -23,7 +23,7 @@ static retry_client client_of(const retry_strategy *strategy)
     return client;
 }
 
-static bool same(const retry_request *a, const retry_request *b)
+static bool same(const retry_operation *a, const retry_operation *b)
 {
     return memcmp(a, b, sizeof *a) == 0;
 }
@@ -36,7 +36,7 @@ struct scripted {
 
 static unsigned asked;
 
-static retry_action scripted_after(const retry_strategy *self, retry_request *request,
+static retry_action scripted_after(const retry_strategy *self, retry_operation *request,
                                    const retry_failure *failure, retry_time now)
 {
     (void)request;
@@ -64,9 +64,9 @@ static struct scripted granting(retry_ms delay)
 
 /* ---- step 1: misuse ------------------------------------------------------------------------ */
 
-static void check_misuse(retry_request *request, const retry_failure *failure, uint8_t cause)
+static void check_misuse(retry_operation *request, const retry_failure *failure, uint8_t cause)
 {
-    retry_request before;
+    retry_operation before;
     retry_decision decision;
     memcpy(&before, request, sizeof before);
     decision = retry_orchestrate(request, failure, START + 7);
@@ -78,7 +78,7 @@ static void check_misuse(retry_request *request, const retry_failure *failure, u
 static void test_null(void)
 {
     retry_failure failure = check_failure_of(RETRY_REASON_KV_LOCKED);
-    retry_request request = begun(NULL);
+    retry_operation request = begun(NULL);
     CHECK_DECISION(FAIL, MISUSE, retry_orchestrate(NULL, &failure, START));
     CHECK_DECISION(FAIL, MISUSE, retry_orchestrate(NULL, NULL, START));
     check_misuse(&request, NULL, RETRY_CAUSE_MISUSE);
@@ -88,7 +88,7 @@ static void test_null(void)
 static void test_not_begun(void)
 {
     retry_failure failure = check_failure_of(RETRY_REASON_KV_LOCKED);
-    retry_request request;
+    retry_operation request;
     memset(&request, 0, sizeof request);
     check_misuse(&request, &failure, RETRY_CAUSE_MISUSE);
     retry_cancel(&request, START);
@@ -99,7 +99,7 @@ static void test_finished(void)
 {
     retry_failure locked = check_failure_of(RETRY_REASON_KV_LOCKED);
     retry_failure none = check_failure_of(RETRY_REASON_NONE);
-    retry_request request = begun(NULL);
+    retry_operation request = begun(NULL);
     CHECK_DECISION(FAIL, NOT_RETRYABLE, retry_orchestrate(&request, &none, START));
     check_misuse(&request, &locked, RETRY_CAUSE_MISUSE);
     retry_begin(&request, START);
@@ -117,7 +117,7 @@ static void test_strategy_without_function(void)
     retry_strategy empty = {NULL};
     struct scripted good = granting(5);
     retry_client client = client_of(&empty);
-    retry_request request = begun(&client);
+    retry_operation request = begun(&client);
     retry_failure failure = check_failure_of(RETRY_REASON_KV_LOCKED);
     retry_failure always = check_failure_of(RETRY_REASON_KV_NOT_MY_VBUCKET);
     check_misuse(&request, &failure, RETRY_CAUSE_MISUSE);
@@ -147,7 +147,7 @@ static void test_recording(void)
         {134, 10, 2, 23},       {134, 0, 3, 23},        {9, 1, 1, 34}, {134, 1, 1, 35},
         {UINT32_MAX, 1, 1, 36}, {UINT32_MAX, 1, 2, 36}, {0, 1, 1, 38},
     };
-    retry_request request = begun(NULL);
+    retry_operation request = begun(NULL);
     retry_failure failure = check_failure_of(RETRY_REASON_KV_LOCKED);
     retry_time now = START;
     size_t i;
@@ -172,7 +172,7 @@ static void test_reasons_add_up(void)
                                            RETRY_REASON_KV_LOCKED,
                                            RETRY_REASON_CIRCUIT_BREAKER_OPEN,
                                            RETRY_REASON_UNKNOWN};
-    retry_request request = begun(NULL);
+    retry_operation request = begun(NULL);
     retry_reason_set before = 0;
     size_t i;
     for (i = 0; i < CHECK_COUNT(reasons); i++) {
@@ -190,7 +190,7 @@ static void test_reasons_add_up(void)
 static void test_refused_is_recorded(void)
 {
     retry_failure failure = check_failure_of(RETRY_REASON_KV_LOCKED);
-    retry_request request = begun(NULL);
+    retry_operation request = begun(NULL);
     failure.safety = RETRY_SAFETY_NO;
     failure.code = 9;
     CHECK_DECISION(FAIL, UNSAFE, retry_orchestrate(&request, &failure, START + 40));
@@ -272,7 +272,7 @@ static void test_verdicts(void)
     size_t i;
     for (i = 0; i < CHECK_COUNT(verdicts); i++) {
         retry_failure failure = check_failure_of(verdicts[i].reason);
-        retry_request request = begun(NULL);
+        retry_operation request = begun(NULL);
         bool retried = verdicts[i].verdict == RETRY_VERDICT_RETRY;
         failure.safety = verdicts[i].safety;
         failure.fault = verdicts[i].fault;
@@ -289,7 +289,7 @@ static void test_permitted(void)
 {
     uint32_t i;
     retry_failure failure = check_failure_of(RETRY_REASON_KV_LOCKED);
-    retry_request request = begun(NULL);
+    retry_operation request = begun(NULL);
     for (i = 0; i <= UINT8_MAX; i++) {
         bool allows = retry_reason_allows_non_idempotent((retry_reason)i);
         failure.reason = (retry_reason)i;
@@ -319,7 +319,7 @@ static const retry_ms ladder[] = {1, 10, 50, 100, 500, 1000, 1000, 1000, 1000};
 static void test_always_ladder(void)
 {
     retry_failure failure = check_failure_of(RETRY_REASON_KV_NOT_MY_VBUCKET);
-    retry_request request = begun(NULL);
+    retry_operation request = begun(NULL);
     size_t i;
     for (i = 0; i < CHECK_COUNT(ladder); i++) {
         retry_decision decision = retry_orchestrate(&request, &failure, START);
@@ -336,7 +336,7 @@ static void test_always_ladder_counts_all(void)
 {
     retry_failure always = check_failure_of(RETRY_REASON_KV_NOT_MY_VBUCKET);
     retry_failure locked = check_failure_of(RETRY_REASON_KV_LOCKED);
-    retry_request request = begun(NULL);
+    retry_operation request = begun(NULL);
     CHECK_EQUAL(1, retry_orchestrate(&request, &always, START).delay);
     CHECK_DECISION(RETRY, STRATEGY, retry_orchestrate(&request, &locked, START));
     CHECK_EQUAL(50, retry_orchestrate(&request, &always, START).delay);
@@ -346,7 +346,7 @@ static void test_always_interval(void)
 {
     retry_client client = client_of(NULL);
     retry_failure failure = check_failure_of(RETRY_REASON_KV_NOT_MY_VBUCKET);
-    retry_request request;
+    retry_operation request;
     unsigned i;
     client.always_interval = 7;
     request = begun(&client);
@@ -363,7 +363,7 @@ static void test_always_asks_nobody(void)
     retry_client client = client_of(&refusing.base);
     retry_failure failure = check_failure_of(RETRY_REASON_KV_COLLECTION_OUTDATED);
     retry_budget empty;
-    retry_request request;
+    retry_operation request;
     retry_budget_init(&empty, NULL, START);
     client.budget = &empty;
     request = begun(&client);
@@ -381,7 +381,7 @@ static void test_fail_fast(void)
     size_t i;
     for (i = 0; i < CHECK_COUNT(reasons); i++) {
         retry_failure failure = check_failure_of(reasons[i]);
-        retry_request request = begun(&client);
+        retry_operation request = begun(&client);
         request.idempotent = true;
         CHECK_DECISION(FAIL, REFUSED, retry_orchestrate(&request, &failure, START));
     }
@@ -396,7 +396,7 @@ static void test_strategy_refuses(void)
     for (cause = 0; cause < RETRY_CAUSE_COUNT; cause++) {
         struct scripted strategy = answering(RETRY_ACTION_NONE, (uint8_t)cause, 1234);
         retry_client client = client_of(&strategy.base);
-        retry_request request = begun(&client);
+        retry_operation request = begun(&client);
         retry_decision decision = retry_orchestrate(&request, &failure, START);
         check_row("cause %u", cause);
         CHECK_EQUAL(RETRY_VERDICT_FAIL, decision.verdict);
@@ -415,7 +415,7 @@ static void test_garbage_action(void)
     for (kind = RETRY_ACTION_PENDING + 1; kind < 256; kind++) {
         struct scripted strategy = answering((uint8_t)kind, (uint8_t)kind, UINT32_MAX);
         retry_client client = client_of(&strategy.base);
-        retry_request request = begun(&client);
+        retry_operation request = begun(&client);
         check_row("kind %u", kind);
         CHECK_EQUAL(RETRY_VERDICT_FAIL, retry_orchestrate(&request, &failure, START).verdict);
         CHECK_EQUAL(0, request.retries);
@@ -440,7 +440,7 @@ static void test_strategy_grants(void)
     for (i = 0; i < CHECK_COUNT(delays); i++) {
         struct scripted strategy = granting(delays[i].asked);
         retry_client client = client_of(&strategy.base);
-        retry_request request = begun(&client);
+        retry_operation request = begun(&client);
         retry_decision decision;
         request.timeout = UINT32_MAX;
         decision = retry_orchestrate(&request, &failure, START);
@@ -456,7 +456,7 @@ static void test_strategy_may_grant_anything(void)
 {
     struct scripted strategy = granting(5);
     retry_client client = client_of(&strategy.base);
-    retry_request request = begun(&client);
+    retry_operation request = begun(&client);
     retry_failure failure = check_failure_of(RETRY_REASON_SOCKET_CLOSED_WHILE_IN_FLIGHT);
     CHECK_DECISION(RETRY, STRATEGY, retry_orchestrate(&request, &failure, START));
 }
@@ -465,7 +465,7 @@ static void test_own_strategy_wins(void)
 {
     struct scripted clients = granting(11), own = granting(22);
     retry_client client = client_of(&clients.base);
-    retry_request request = begun(&client);
+    retry_operation request = begun(&client);
     retry_failure failure = check_failure_of(RETRY_REASON_KV_LOCKED);
     CHECK_EQUAL(11, retry_orchestrate(&request, &failure, START).delay);
     request.strategy = &own.base;
@@ -482,7 +482,7 @@ struct curious {
 
 static unsigned curious_calls;
 
-static retry_action curious_after(const retry_strategy *self, retry_request *request,
+static retry_action curious_after(const retry_strategy *self, retry_operation *request,
                                   const retry_failure *failure, retry_time now)
 {
     curious_calls++;
@@ -504,7 +504,7 @@ static void test_what_a_strategy_sees(void)
     struct curious strategy = {{curious_after}, 4711};
     char context = 'c';
     retry_client client = client_of(&strategy.base);
-    retry_request request = begun(&client);
+    retry_operation request = begun(&client);
     retry_failure always = check_failure_of(RETRY_REASON_KV_NOT_MY_VBUCKET);
     retry_failure failure = check_failure_of(RETRY_REASON_KV_LOCKED);
     request.context = &context;
@@ -516,7 +516,7 @@ static void test_what_a_strategy_sees(void)
 }
 
 /* Decides some cases itself and hands the rest to the built-in policy. */
-static retry_action robot_after(const retry_strategy *self, retry_request *request,
+static retry_action robot_after(const retry_strategy *self, retry_operation *request,
                                 const retry_failure *failure, retry_time now)
 {
     if (request->context)
@@ -528,7 +528,7 @@ static void test_strategy_hands_on(void)
 {
     retry_policy policy = RETRY_POLICY_BEST_EFFORT;
     retry_client client = client_of(&policy.base);
-    retry_request request = begun(&client);
+    retry_operation request = begun(&client);
     retry_failure failure = check_failure_of(RETRY_REASON_KV_LOCKED);
     policy.base.retry_after = robot_after;
     CHECK_DECISION(RETRY, STRATEGY, retry_orchestrate(&request, &failure, START));
@@ -556,7 +556,7 @@ static void test_budget_by_kind(void)
         retry_client client = client_of(&strategy.base);
         retry_failure failure = check_failure_of(RETRY_REASON_KV_LOCKED);
         retry_budget budget;
-        retry_request request;
+        retry_operation request;
         retry_budget_init(&budget, &options, START);
         client.budget = &budget;
         request = begun(&client);
@@ -574,7 +574,7 @@ static void test_budget_exhausted(void)
     retry_client client = client_of(&strategy.base);
     retry_failure failure = check_failure_of(RETRY_REASON_KV_LOCKED);
     retry_budget budget;
-    retry_request request;
+    retry_operation request;
     retry_decision decision;
     retry_budget_init(&budget, NULL, START);
     client.budget = &budget;
@@ -596,7 +596,7 @@ static void test_budget_pays_for_grants_only(void)
     retry_client client = client_of(&strategy.base);
     retry_failure failure = check_failure_of(RETRY_REASON_KV_LOCKED);
     retry_budget budget;
-    retry_request request;
+    retry_operation request;
     retry_budget_init(&budget, &options, START);
     client.budget = &budget;
     request = begun(&client);
@@ -623,7 +623,7 @@ static void test_held_back(void)
     size_t i;
     for (i = 0; i < CHECK_COUNT(rows); i++) {
         retry_client client = client_of(NULL);
-        retry_request request = begun(&client);
+        retry_operation request = begun(&client);
         retry_failure failure = check_failure_of(RETRY_REASON_CLIENT_THROTTLED);
         retry_decision decision;
         failure.pushback = rows[i].pushback;
@@ -640,7 +640,7 @@ static void test_held_back(void)
 static void test_counters_saturate(void)
 {
     retry_failure failure = check_failure_of(RETRY_REASON_KV_NOT_MY_VBUCKET);
-    retry_request request = begun(NULL);
+    retry_operation request = begun(NULL);
     unsigned i;
     CHECK_EQUAL(1, retry_orchestrate(&request, &failure, START).delay);
     request.retries = UINT32_MAX - 2;
@@ -664,12 +664,12 @@ struct telling {
     retry_ms delay;
     uint32_t attempts, code_attempts;
     retry_ms last_delay;
-    const retry_request *request;
+    const retry_operation *request;
     bool failed;
     retry_failure failure;
 };
 
-static void tell(void *context, const retry_request *request, const retry_failure *failure,
+static void tell(void *context, const retry_operation *request, const retry_failure *failure,
                  const retry_decision *decision)
 {
     struct telling *telling = (struct telling *)context;
@@ -702,7 +702,7 @@ static void test_observer(void)
     struct telling told;
     retry_client client = client_of(&strategy.base);
     retry_failure failure = check_failure_of(RETRY_REASON_KV_LOCKED);
-    retry_request request;
+    retry_operation request;
     client.observe = tell;
     client.observe_context = &told;
     memset(&told, 0, sizeof told);
@@ -730,7 +730,7 @@ static void test_observer_is_told_once(void)
     retry_client client = client_of(NULL);
     retry_failure locked = check_failure_of(RETRY_REASON_KV_LOCKED);
     retry_failure none = check_failure_of(RETRY_REASON_NONE);
-    retry_request request;
+    retry_operation request;
     client.observe = tell;
     client.observe_context = &told;
     memset(&told, 0, sizeof told);
@@ -764,7 +764,7 @@ static void test_observer_is_told_once(void)
 }
 
 /* A strategy that cancels its request, whatever it answers then. */
-static retry_action give_up(const retry_strategy *self, retry_request *r,
+static retry_action give_up(const retry_strategy *self, retry_operation *r,
                             const retry_failure *failure, retry_time now)
 {
     (void)failure;
@@ -783,7 +783,7 @@ static void test_observer_of_a_strategy_that_cancels(void)
     strategies[2] = answering(RETRY_ACTION_PENDING, RETRY_CAUSE_PENDING, 0);
     for (i = 0; i < CHECK_COUNT(strategies); i++) {
         retry_client client = client_of(&strategies[i].base);
-        retry_request request;
+        retry_operation request;
         strategies[i].base.retry_after = give_up;
         client.observe = tell;
         client.observe_context = &told;
@@ -799,10 +799,10 @@ static void test_observer_of_a_strategy_that_cancels(void)
 static retry_budget *watched;
 static uint32_t balance_when_told;
 
-static void watch(void *context, const retry_request *request, const retry_failure *failure,
+static void watch(void *context, const retry_operation *request, const retry_failure *failure,
                   const retry_decision *decision)
 {
-    retry_request copy = *request;
+    retry_operation copy = *request;
     bool finished = decision->verdict != RETRY_VERDICT_RETRY;
     (void)context;
     (void)failure;
@@ -818,7 +818,7 @@ static void test_observer_is_told_last(void)
     retry_client client = client_of(&strategy.base);
     retry_failure failure = check_failure_of(RETRY_REASON_KV_LOCKED);
     retry_budget budget;
-    retry_request request;
+    retry_operation request;
     retry_budget_init(&budget, &options, START);
     watched = &budget;
     client.budget = &budget;
@@ -846,7 +846,7 @@ static void test_observer_is_told_last(void)
 
 static retry_action given; /* what the strategy below answers */
 
-static retry_action give(const retry_strategy *self, retry_request *r, const retry_failure *failure,
+static retry_action give(const retry_strategy *self, retry_operation *r, const retry_failure *failure,
                          retry_time now)
 {
     (void)self;
@@ -861,7 +861,7 @@ static void test_causes_of_answers(void)
 {
     static const retry_strategy giving = {give};
     retry_failure failure = check_failure_of(RETRY_REASON_KV_LOCKED);
-    retry_request asking;
+    retry_operation asking;
     memset(&asking, 0, sizeof asking);
     asking.strategy = &giving;
     retry_begin(&asking, 0);

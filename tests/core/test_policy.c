@@ -28,9 +28,9 @@ static retry_client client_of(const retry_strategy *strategy, retry_random_fn *r
     return client;
 }
 
-static retry_request begun(const retry_client *client)
+static retry_operation begun(const retry_client *client)
 {
-    retry_request request;
+    retry_operation request;
     memset(&request, 0, sizeof request);
     request.client = client;
     request.idempotent = true;
@@ -50,7 +50,7 @@ static retry_policy plain_policy(void)
     return policy;
 }
 
-static retry_action ask(const retry_policy *policy, retry_request *request,
+static retry_action ask(const retry_policy *policy, retry_operation *request,
                         const retry_failure *failure)
 {
     return retry_policy_after(&policy->base, request, failure, START);
@@ -62,7 +62,7 @@ static void test_null(void)
 {
     retry_policy policy = RETRY_POLICY_BEST_EFFORT;
     retry_failure failure = check_failure_of(RETRY_REASON_KV_LOCKED);
-    retry_request request = begun(NULL);
+    retry_operation request = begun(NULL);
     retry_action actions[3];
     unsigned i;
     actions[0] = retry_policy_after(NULL, &request, &failure, START);
@@ -79,7 +79,7 @@ static void test_not_permitted_comes_first(void)
 {
     retry_policy policy = plain_policy();
     retry_failure failure = check_failure_of(RETRY_REASON_SOCKET_CLOSED_WHILE_IN_FLIGHT);
-    retry_request request = begun(NULL);
+    retry_operation request = begun(NULL);
     policy.max_attempts = 1;
     request.idempotent = false;
     CHECK_EQUAL(RETRY_ACTION_NONE, ask(&policy, &request, &failure).kind);
@@ -121,7 +121,7 @@ static void test_attempts(void)
     retry_failure failure = check_failure_of(RETRY_REASON_KV_LOCKED);
     size_t i;
     for (i = 0; i < CHECK_COUNT(rows); i++) {
-        retry_request request = begun(NULL);
+        retry_operation request = begun(NULL);
         policy.max_attempts = rows[i].max;
         request.retries = rows[i].retries;
         check_row("%lu of %lu", (unsigned long)rows[i].retries, (unsigned long)rows[i].max);
@@ -140,7 +140,7 @@ static void test_delay_follows_the_backoff(void)
     retry_policy policy = plain_policy();
     retry_client client = client_of(&policy.base, top);
     retry_failure failure = check_failure_of(RETRY_REASON_KV_LOCKED);
-    retry_request request = begun(&client);
+    retry_operation request = begun(&client);
     size_t i;
     for (i = 0; i < CHECK_COUNT(expected); i++) {
         check_row("retry %u", (unsigned)i);
@@ -154,7 +154,7 @@ static void test_decorrelated(void)
     retry_policy policy = plain_policy();
     retry_client client = client_of(&policy.base, top);
     retry_failure failure = check_failure_of(RETRY_REASON_KV_LOCKED);
-    retry_request request = begun(&client);
+    retry_operation request = begun(&client);
     policy.backoff.jitter = RETRY_JITTER_DECORRELATED;
     CHECK_EQUAL(30, retry_orchestrate(&request, &failure, START).delay);
     CHECK_EQUAL(90, retry_orchestrate(&request, &failure, START).delay);
@@ -169,7 +169,7 @@ static void test_throttle_backoff(void)
 {
     retry_policy policy = plain_policy();
     retry_failure failure = check_failure_of(RETRY_REASON_KV_LOCKED);
-    retry_request request = begun(NULL);
+    retry_operation request = begun(NULL);
     failure.throttle = true;
     CHECK_EQUAL(10, ask(&policy, &request, &failure).delay);
     policy.throttle_backoff = policy.backoff;
@@ -195,7 +195,7 @@ static void test_best_effort_throttled(void)
     retry_client highest = client_of(retry_best_effort(), top);
     retry_client lowest = client_of(&policy.base, bottom);
     retry_failure failure = retry_classify_http(429, 0);
-    retry_request high = begun(&highest), low = begun(&lowest), cleared;
+    retry_operation high = begun(&highest), low = begun(&lowest), cleared;
     size_t i;
     for (i = 0; i < CHECK_COUNT(most); i++) {
         check_row("retry %u", (unsigned)i);
@@ -254,7 +254,7 @@ static void test_retry_after(void)
         retry_policy policy = plain_policy();
         retry_client low = client_of(NULL, bottom), high = client_of(NULL, top);
         retry_failure failure = check_failure_of(RETRY_REASON_KV_LOCKED);
-        retry_request request = begun(&low);
+        retry_operation request = begun(&low);
         failure.retry_after = waits[i].wanted;
         policy.retry_after_max = waits[i].max;
         policy.retry_after_slack = waits[i].slack;
@@ -276,7 +276,7 @@ static void check_preset(const char *name, const retry_policy *policy, const ret
     retry_failure failure = check_failure_of(RETRY_REASON_KV_LOCKED);
     size_t i;
     for (i = 0; i < count; i++) {
-        retry_request request = begun(&high);
+        retry_operation request = begun(&high);
         request.retries = (uint32_t)i;
         check_row("%s, retry %u", name, (unsigned)i);
         CHECK_EQUAL(expected[i], retry_orchestrate(&request, &failure, START).delay);
@@ -311,7 +311,7 @@ static void test_preset_attempts(void)
     size_t i;
     for (i = 0; i < CHECK_COUNT(policies); i++) {
         retry_client client = client_of(&policies[i].base, top);
-        retry_request request = begun(&client);
+        retry_operation request = begun(&client);
         unsigned tries = 1;
         while (retry_orchestrate(&request, &failure, START).verdict == RETRY_VERDICT_RETRY)
             tries++;
@@ -326,14 +326,14 @@ static void test_best_effort(void)
     static const retry_policy policy = RETRY_POLICY_BEST_EFFORT;
     retry_client standard = client_of(NULL, top), shared = client_of(retry_best_effort(), top);
     retry_failure failure = check_failure_of(RETRY_REASON_KV_LOCKED);
-    retry_request a = begun(&standard), b = begun(&shared);
+    retry_operation a = begun(&standard), b = begun(&shared);
     unsigned i;
     CHECK(retry_best_effort() != NULL);
     CHECK(retry_best_effort() == retry_best_effort());
     {
         const retry_strategy *best = retry_best_effort();
         const retry_failure none = check_failure_of(RETRY_REASON_KV_LOCKED);
-        retry_request zeroed;
+        retry_operation zeroed;
         memset(&zeroed, 0, sizeof zeroed);
         CHECK_EQUAL(RETRY_CAUSE_MISUSE, best->retry_after(best, NULL, &none, 0).cause);
         CHECK_EQUAL(RETRY_CAUSE_MISUSE, best->retry_after(best, &zeroed, NULL, 0).cause);
@@ -362,7 +362,7 @@ static void test_best_effort_never_waits_for_nothing(void)
     unsigned i, j;
     retry_seed(99);
     for (i = 0; i < 1000; i++) {
-        retry_request request = begun(NULL);
+        retry_operation request = begun(NULL);
         for (j = 0; j < 12; j++)
             CHECK_RANGE(1, 500, retry_orchestrate(&request, &failure, START).delay);
     }
@@ -375,7 +375,7 @@ static void check_built_in(retry_backoff backoff, uint32_t attempts, uint32_t se
     retry_policy policy = plain_policy();
     retry_failure failure = check_failure_of(RETRY_REASON_KV_LOCKED);
     retry_client client = client_of(&policy.base, NULL);
-    retry_request request = begun(&client);
+    retry_operation request = begun(&client);
     uint32_t random;
     retry_ms delay;
     policy.backoff = backoff;
@@ -625,7 +625,7 @@ static void play(const struct scenario *scenario)
     retry_budget_options options = scenario->budget;
     retry_client client = client_of(&policy.base, top);
     retry_failure failure = retry_classify_http(500, scenario->wanted);
-    retry_request request = begun(NULL);
+    retry_operation request = begun(NULL);
     retry_budget budget;
     const struct step *step;
     if (scenario->max_attempts != SAME)

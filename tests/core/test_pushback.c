@@ -164,7 +164,7 @@ static void test_other_fields(void)
 static retry_action answer; /* what the strategy below says */
 static unsigned asked;
 
-static retry_action answering_after(const retry_strategy *self, retry_request *request,
+static retry_action answering_after(const retry_strategy *self, retry_operation *request,
                                     const retry_failure *failure, retry_time now)
 {
     (void)self;
@@ -181,10 +181,10 @@ static unsigned told;
 static retry_decision told_decision;
 static bool told_finished;
 
-static void tell(void *context, const retry_request *request, const retry_failure *failure,
+static void tell(void *context, const retry_operation *request, const retry_failure *failure,
                  const retry_decision *decision)
 {
-    retry_request copy = *request;
+    retry_operation copy = *request;
     (void)context;
     (void)failure;
     told++;
@@ -202,7 +202,7 @@ static uint32_t top(void *context)
 /* One client with a bucket of ten tokens, a retry for one, and one request of it. */
 static retry_budget budget;
 static retry_client client;
-static retry_request request;
+static retry_operation request;
 static retry_failure failure;
 
 static void set_up(const retry_strategy *strategy)
@@ -720,7 +720,7 @@ static void test_always(void)
 }
 
 /* The order that was granted on a later answer, and a strategy that hands on. */
-static retry_action handing_on_after(const retry_strategy *self, retry_request *r,
+static retry_action handing_on_after(const retry_strategy *self, retry_operation *r,
                                      const retry_failure *f, retry_time now)
 {
     retry_policy policy = policy_of(RETRY_CURVE_CUSTOM, RETRY_JITTER_NONE);

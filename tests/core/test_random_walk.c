@@ -116,18 +116,18 @@ static uint64_t fractions[BUDGETS]; /* millionths */
 static retry_time refilled;
 static retry_client clients[CLIENTS];
 static retry_policy policies[CLIENTS];
-static retry_request requests[REQUESTS];
+static retry_operation requests[REQUESTS];
 static struct model models[REQUESTS];
 static retry_time now;
 static unsigned told, expected_told;
 
-static retry_action strange_after(const retry_strategy *self, retry_request *request,
+static retry_action strange_after(const retry_strategy *self, retry_operation *request,
                                   const retry_failure *failure, retry_time at)
 {
     return chance(3) ? retry_policy_after(self, request, failure, at) : hostile_action();
 }
 
-static void tell(void *context, const retry_request *request, const retry_failure *failure,
+static void tell(void *context, const retry_operation *request, const retry_failure *failure,
                  const retry_decision *decision)
 {
     char line[64];
@@ -315,7 +315,7 @@ static bool is_misuse(const retry_decision *decision)
            (decision->cause == RETRY_CAUSE_MISUSE || decision->cause == RETRY_CAUSE_CANCELLED);
 }
 
-static void check_bounds(const retry_request *request, const retry_failure *failure,
+static void check_bounds(const retry_operation *request, const retry_failure *failure,
                          const retry_decision *decision)
 {
     CHECK(decision->verdict < RETRY_VERDICT_SUCCESS);
@@ -333,7 +333,7 @@ static void check_bounds(const retry_request *request, const retry_failure *fail
 }
 
 /* A call in a state that does not take it: it says so, and changes nothing. */
-static void check_decision_of(unsigned i, const retry_failure *failure, const retry_request *before,
+static void check_decision_of(unsigned i, const retry_failure *failure, const retry_operation *before,
                               retry_decision decision, bool fresh)
 {
     if (models[i].state != (fresh ? OPEN : WAITING)) {
@@ -358,7 +358,7 @@ static void move_begin(unsigned i)
 static void move_orchestrate(unsigned i)
 {
     retry_failure failure = hostile_failure();
-    retry_request before;
+    retry_operation before;
     retry_decision decision;
     memcpy(&before, &requests[i], sizeof before);
     if (models[i].state == OPEN && chance(200)) {
@@ -383,7 +383,7 @@ static void move_resume(unsigned any)
 {
     unsigned i = waiting(any);
     retry_failure failure = models[i].state == WAITING ? models[i].failure : hostile_failure();
-    retry_request before;
+    retry_operation before;
     memcpy(&before, &requests[i], sizeof before);
     check_decision_of(i, &failure, &before,
                       retry_resume(&requests[i], &failure, hostile_action(), now), false);
@@ -391,7 +391,7 @@ static void move_resume(unsigned any)
 
 static void move_finish(unsigned i)
 {
-    retry_request before;
+    retry_operation before;
     bool open = models[i].state != NOT_OPEN;
     memcpy(&before, &requests[i], sizeof before);
     if (chance(2)) {
@@ -409,7 +409,7 @@ static void move_finish(unsigned i)
 static void move_null(unsigned i)
 {
     retry_failure failure = hostile_failure();
-    retry_request before;
+    retry_operation before;
     retry_decision decision = retry_orchestrate(NULL, &failure, now);
     memcpy(&before, &requests[i], sizeof before);
     CHECK(is_misuse(&decision));

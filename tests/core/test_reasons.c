@@ -25,7 +25,7 @@ static void check_decided(retry_reason reason, const reason_row *row, bool idemp
                                      RETRY_CAUSE_NOT_RETRYABLE, RETRY_CAUSE_UNKNOWN_REASON,
                                      RETRY_CAUSE_THROTTLED};
     unsigned cause = causes[row->decided];
-    retry_request request;
+    retry_operation request;
     retry_failure failure = check_failure_of(reason);
     retry_decision decision;
     memset(&request, 0, sizeof request);
@@ -146,7 +146,7 @@ static void test_sets_full_and_empty(void)
 /* The set that a request gets out of one failure with this reason. */
 static retry_reason_set set_of(retry_reason reason)
 {
-    retry_request request;
+    retry_operation request;
     retry_failure failure;
     memset(&request, 0, sizeof request);
     memset(&failure, 0, sizeof failure);

@@ -11,7 +11,7 @@
 static retry_action answer; /* what the strategy below says */
 static unsigned asked;
 
-static retry_action answering_after(const retry_strategy *self, retry_request *request,
+static retry_action answering_after(const retry_strategy *self, retry_operation *request,
                                     const retry_failure *failure, retry_time now)
 {
     (void)self;
@@ -28,7 +28,7 @@ static unsigned told;
 static retry_decision told_decision;
 static uint32_t told_code, told_attempts;
 
-static void tell(void *context, const retry_request *request, const retry_failure *failure,
+static void tell(void *context, const retry_operation *request, const retry_failure *failure,
                  const retry_decision *decision)
 {
     (void)context;
@@ -41,7 +41,7 @@ static void tell(void *context, const retry_request *request, const retry_failur
 /* One client with a bucket of ten tokens, a retry for one, and one request of it. */
 static retry_budget budget;
 static retry_client client;
-static retry_request request;
+static retry_operation request;
 static retry_failure failure;
 
 static void set_up(bool charge_failures)
@@ -72,12 +72,12 @@ static retry_decision resume(retry_action action, retry_time elapsed)
     return retry_resume(&request, &failure, action, AFTER(elapsed));
 }
 
-static bool unchanged(const retry_request *before)
+static bool unchanged(const retry_operation *before)
 {
     return memcmp(before, &request, sizeof request) == 0;
 }
 
-static void remember(retry_request *before)
+static void remember(retry_operation *before)
 {
     memcpy(before, &request, sizeof request);
 }
@@ -213,7 +213,7 @@ static void test_null(void)
 
 static void test_succeed(void)
 {
-    retry_request before;
+    retry_operation before;
     set_up(false);
     CHECK_DECISION(RETRY, STRATEGY, orchestrate(0));
     CHECK(retry_succeed(&request, AFTER(30)));
@@ -231,8 +231,8 @@ static void test_succeed(void)
 
 static void test_succeed_when_not_open(void)
 {
-    retry_request zeroed;
-    retry_request before;
+    retry_operation zeroed;
+    retry_operation before;
     memset(&zeroed, 0, sizeof zeroed);
     memset(&before, 0, sizeof before);
     CHECK(!retry_succeed(&zeroed, START));
@@ -283,7 +283,7 @@ static void test_cancel_without_a_charge(void)
 /* A finished request stays what it was: it is not cancelled afterwards. */
 static void test_cancel_when_not_open(void)
 {
-    retry_request before;
+    retry_operation before;
     set_up(false);
     CHECK_DECISION(RETRY, STRATEGY, orchestrate(0));
     answer = retry_action_none(RETRY_CAUSE_REFUSED);
@@ -297,7 +297,7 @@ static void test_cancel_when_not_open(void)
 }
 
 /* A strategy that cancels the request it is asked about has the last word. */
-static retry_action cancelling_after(const retry_strategy *self, retry_request *r,
+static retry_action cancelling_after(const retry_strategy *self, retry_operation *r,
                                      const retry_failure *f, retry_time now)
 {
     (void)self;
@@ -400,7 +400,7 @@ static void test_pending_again(void)
 /* While it waits, the request takes an answer, a success or a cancellation, and nothing else. */
 static void test_pending_waits(void)
 {
-    retry_request before;
+    retry_operation before;
     set_up(false);
     answer = retry_action_pending();
     CHECK_DECISION(PENDING, PENDING, orchestrate(0));
@@ -436,7 +436,7 @@ static void test_pending_and_cancelled(void)
 
 static void test_resume_without_pending(void)
 {
-    retry_request before;
+    retry_operation before;
     set_up(false);
     remember(&before);
     CHECK_DECISION(FAIL, MISUSE, resume(retry_action_after(1), 0));
@@ -577,7 +577,7 @@ static void test_remaining(void)
     size_t i, j;
     for (i = 0; i < CHECK_COUNT(remains); i++) {
         for (j = 0; j < CHECK_COUNT(starts); j++) {
-            retry_request before;
+            retry_operation before;
             set_up(false);
             request.timeout = remains[i].timeout;
             retry_begin(&request, starts[j]);
@@ -801,7 +801,7 @@ static void test_ambiguous_not_by_cancel(void)
 /* What it costs an application that keeps thousands. */
 static void test_size(void)
 {
-    CHECK_RANGE(1, sizeof(void *) == 8 ? 80 : 64, sizeof(retry_request));
+    CHECK_RANGE(1, sizeof(void *) == 8 ? 80 : 64, sizeof(retry_operation));
 }
 
 int main(void)

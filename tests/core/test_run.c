@@ -57,7 +57,7 @@ static bool try_server(void *context, const retry_operation *op, const retry_ste
     server->step = *step;
     CHECK(is_zero(failure));
     CHECK_EQUAL(RETRY_DO_SEND, step->what);
-    CHECK_EQUAL(server->tries, op->request.retries);
+    CHECK_EQUAL(server->tries, op->retries);
     server->fake->now = check_after(server->fake->now, server->duration);
     if (server->tries++ == server->failures)
         return true;
@@ -95,7 +95,7 @@ static void set_up(unsigned failures)
     policy.backoff.initial = 10;
     policy.backoff.max = 1000;
     client.strategy = &policy.base;
-    operation.request.client = &client;
+    operation.client = &client;
 }
 
 static retry_step run(void)
@@ -132,8 +132,8 @@ static void test_success_at_once(void)
     CHECK_EQUAL(1, server.tries);
     CHECK_EQUAL(0, fake.sleeps);
     CHECK(server.op == &operation);
-    CHECK_EQUAL(START, operation.request.started);
-    CHECK(!retry_succeed(&operation.request, START)); /* finished */
+    CHECK_EQUAL(START, operation.started);
+    CHECK(!retry_succeed(&operation, START)); /* finished */
 }
 
 static void test_success_after_retries(void)
@@ -142,12 +142,12 @@ static void test_success_after_retries(void)
     set_up(5);
     CHECK_END(SUCCESS, NONE, run());
     CHECK_EQUAL(6, server.tries);
-    CHECK_EQUAL(5, operation.request.retries);
+    CHECK_EQUAL(5, operation.retries);
     CHECK_EQUAL(5, fake.sleeps);
     for (i = 0; i < 5; i++)
         CHECK_EQUAL(10 * (i + 1), fake.slept[i]);
     CHECK_EQUAL(150, passed());
-    CHECK_EQUAL(9, operation.request.code);
+    CHECK_EQUAL(9, operation.code);
 }
 
 static void test_failure(void)
@@ -177,7 +177,7 @@ static void test_expire(void)
 {
     retry_step step;
     set_up(99);
-    operation.request.timeout = 100;
+    operation.timeout = 100;
     server.duration = 5;
     step = run(); /* 5 10 5 20 5 30 5, and 20 are left of the 40 that it wants */
     CHECK_END(EXPIRE, DEADLINE, step);
@@ -191,7 +191,7 @@ static void test_expire_with_nothing_left(void)
 {
     retry_step step;
     set_up(99);
-    operation.request.timeout = 100;
+    operation.timeout = 100;
     server.duration = 100;
     step = run();
     CHECK_END(EXPIRE, DEADLINE, step);
@@ -200,7 +200,7 @@ static void test_expire_with_nothing_left(void)
     CHECK_EQUAL(0, fake.sleeps);
 }
 
-static retry_action at_once(const retry_strategy *self, retry_request *r, const retry_failure *f,
+static retry_action at_once(const retry_strategy *self, retry_operation *r, const retry_failure *f,
                             retry_time now)
 {
     (void)self;
@@ -214,13 +214,13 @@ static void test_no_delay_is_no_sleep(void)
 {
     static const retry_strategy strategy = {at_once};
     set_up(7);
-    operation.request.strategy = &strategy;
+    operation.strategy = &strategy;
     CHECK_END(SUCCESS, NONE, run());
     CHECK_EQUAL(8, server.tries);
     CHECK_EQUAL(0, fake.sleeps);
 }
 
-static retry_action later(const retry_strategy *self, retry_request *r, const retry_failure *f,
+static retry_action later(const retry_strategy *self, retry_operation *r, const retry_failure *f,
                           retry_time now)
 {
     (void)self;
@@ -235,8 +235,8 @@ static void test_pending(void)
     static const retry_strategy strategy = {later};
     retry_step step;
     set_up(9);
-    operation.request.strategy = &strategy;
-    operation.request.timeout = 1000;
+    operation.strategy = &strategy;
+    operation.timeout = 1000;
     step = run();
     CHECK_EQUAL(RETRY_DO_WAIT, step.what);
     CHECK_EQUAL(RETRY_CAUSE_PENDING, step.cause);
@@ -307,10 +307,10 @@ static void test_without_context(void)
     retry_clock bare = {bare_now, bare_sleep, NULL};
     retry_operation zeroed;
     memset(&zeroed, 0, sizeof zeroed);
-    zeroed.request.strategy = &strategy;
+    zeroed.strategy = &strategy;
     bare_tries = 0;
     CHECK_END(SUCCESS, NONE, retry_run(&zeroed, NULL, &bare, bare_try, NULL));
-    CHECK_EQUAL(2, zeroed.request.retries);
+    CHECK_EQUAL(2, zeroed.retries);
 }
 
 /* ---- the step that an attempt gets --------------------------------------------------------- */
@@ -318,7 +318,7 @@ static void test_without_context(void)
 static void test_step_of_an_attempt(void)
 {
     set_up(2);
-    operation.request.timeout = 100;
+    operation.timeout = 100;
     client.cut_after = 60;
     server.duration = 20;
     CHECK_END(SUCCESS, NONE, run()); /* 20 10 20 20, and 30 are left */
@@ -326,7 +326,7 @@ static void test_step_of_an_attempt(void)
     CHECK_EQUAL(0, server.step.copy);
     CHECK_EQUAL(0, server.step.node);
     set_up(1);
-    operation.request.timeout = UINT32_MAX;
+    operation.timeout = UINT32_MAX;
     CHECK_END(SUCCESS, NONE, run());
     CHECK_EQUAL(UINT32_MAX, server.step.timeout);
 }
@@ -346,7 +346,7 @@ static void test_attempt_takes_too_long(void)
     CHECK_EQUAL(1, fake.sleeps);
     CHECK_EQUAL(10, fake.slept[0]);
     set_up(0);
-    operation.request.timeout = 100;
+    operation.timeout = 100;
     server.duration = 500;
     CHECK_END(SUCCESS, NONE, run());
 }
@@ -385,7 +385,7 @@ static void test_run_again(void)
     CHECK_EQUAL(2000, retry_budget_balance(&budget));
     CHECK_END(SUCCESS, NONE, run());
     CHECK_EQUAL(3000, retry_budget_balance(&budget));
-    CHECK_EQUAL(0, operation.request.retries);
+    CHECK_EQUAL(0, operation.retries);
     CHECK(operation.failure.reason == RETRY_REASON_NONE);
     server.tries = 0;
     retry_start(&operation, NULL, START);
@@ -401,7 +401,7 @@ static void test_expire_after_a_wish(void)
 {
     retry_step step;
     set_up(99);
-    operation.request.timeout = 3000;
+    operation.timeout = 3000;
     server.failure.retry_after = 30000;
     step = run();
     CHECK_END(EXPIRE, DEADLINE, step);
@@ -437,7 +437,7 @@ static void test_orders(void)
 /* Both ways to stop it. */
 static void by_request(void)
 {
-    retry_cancel(&operation.request, fake.now);
+    retry_cancel(&operation, fake.now);
 }
 
 static void by_operation(void)
@@ -451,7 +451,7 @@ static void (*stop)(void);
 /* An observer that stops it, after so many decisions. */
 static unsigned decisions_left, told;
 
-static void observe(void *context, const retry_request *r, const retry_failure *f,
+static void observe(void *context, const retry_operation *r, const retry_failure *f,
                     const retry_decision *d)
 {
     (void)context;
@@ -486,7 +486,7 @@ static void test_stopped_by_the_observer(void)
         CHECK_EQUAL(after, server.tries);
         CHECK_EQUAL(after - 1, fake.sleeps);
         CHECK_EQUAL(after + 1, told);
-        CHECK(!operation.request.ambiguous);
+        CHECK(!operation.ambiguous);
         CHECK_EQUAL(9000 - 1000 * (after - 1), retry_budget_balance(&budget));
     }
 }
@@ -505,7 +505,7 @@ static void test_stopped_by_the_attempt(void)
     set_up_observer(0, 0);
     CHECK_END(SUCCESS, NONE, retry_run(&operation, NULL, &fake_clock, try_and_stop, &server));
     CHECK_EQUAL(1, server.tries);
-    CHECK(!operation.request.ambiguous);
+    CHECK(!operation.ambiguous);
     CHECK_EQUAL(1, told); /* CANCELLED */
     set_up_observer(9, 0);
     CHECK_END(FAIL, CANCELLED, retry_run(&operation, NULL, &fake_clock, try_and_stop, &server));
@@ -518,7 +518,7 @@ static void test_pending_stopped_by_the_observer(void)
 {
     static const retry_strategy strategy = {later};
     set_up_observer(9, 2);
-    operation.request.strategy = &strategy;
+    operation.strategy = &strategy;
     CHECK_END(FAIL, CANCELLED, run());
     CHECK_EQUAL(2, server.tries);
     CHECK_EQUAL(1, fake.sleeps);
@@ -531,7 +531,7 @@ static void test_observer_stops_what_is_over(void)
     server.failure.reason = RETRY_REASON_NONE;
     CHECK_END(FAIL, NOT_RETRYABLE, run());
     set_up_observer(99, 1);
-    operation.request.timeout = 1;
+    operation.timeout = 1;
     CHECK_END(EXPIRE, DEADLINE, run());
     set_up_observer(0, 1);
     CHECK_END(SUCCESS, NONE, run());
@@ -555,7 +555,7 @@ static void test_stopped_in_the_sleep(void)
     CHECK_EQUAL(3, server.tries);
     CHECK_EQUAL(3, fake.sleeps);
     CHECK_EQUAL(10 + 20 + 3, passed());
-    CHECK(!operation.request.ambiguous);
+    CHECK(!operation.ambiguous);
 }
 
 /* One that is told that the network is back ends early, too: the next attempt is made at once. */
@@ -618,7 +618,7 @@ static void test_waits_for_its_turn(void)
     fake_clock.sleep = freeing_sleep;
     CHECK_END(SUCCESS, NONE, run());
     CHECK_EQUAL(3, fake.sleeps);
-    CHECK_EQUAL(0, operation.request.retries);
+    CHECK_EQUAL(0, operation.retries);
     CHECK_EQUAL(0, gates.in_flight);
 }
 

@@ -15,7 +15,7 @@ static retry_operation op;
 static retry_failure failure;
 static unsigned told;
 
-static void tell(void *context, const retry_request *request, const retry_failure *f,
+static void tell(void *context, const retry_operation *request, const retry_failure *f,
                  const retry_decision *decision)
 {
     (void)context;
@@ -27,7 +27,7 @@ static void tell(void *context, const retry_request *request, const retry_failur
 
 static retry_action answer; /* what the strategy below says */
 
-static retry_action answering_after(const retry_strategy *self, retry_request *request,
+static retry_action answering_after(const retry_strategy *self, retry_operation *request,
                                     const retry_failure *f, retry_time now)
 {
     (void)self;
@@ -52,8 +52,8 @@ static void set_up(void)
     client.strategy = &answering;
     client.budget = &budget;
     client.observe = tell;
-    op.request.client = &client;
-    op.request.timeout = 60000;
+    op.client = &client;
+    op.timeout = 60000;
     failure.reason = RETRY_REASON_KV_LOCKED;
     retry_start(&op, NULL, START);
 }
@@ -95,7 +95,7 @@ static void test_delays_of_a_retry(void)
         retry_skip_wait(&op, START);
         CHECK_SEND(retry_next(&op, START));
         CHECK_EQUAL(0, told);
-        CHECK_EQUAL(1, op.request.retries);
+        CHECK_EQUAL(1, op.retries);
         retry_ended(&op, 0, &failure, START); /* the next delay is waited for */
         step = retry_next(&op, START);
         CHECK_EQUAL(RETRY_DO_WAIT, step.what);
@@ -112,7 +112,7 @@ static void test_any_time(void)
     for (i = 0; i < CHECK_COUNT(delays); i++) {
         for (j = 0; j < CHECK_COUNT(passed); j++) {
             set_up();
-            op.request.timeout = UINT32_MAX;
+            op.timeout = UINT32_MAX;
             answer = retry_action_after(delays[i]);
             fail_at(START);
             retry_skip_wait(&op, AT(passed[j]));

@@ -135,7 +135,7 @@ static void test_refill(void)
 /* One request to its end: fails up to three times, then works, is cancelled, fails or expires. */
 static void one_request(struct worker *worker, uint32_t *state)
 {
-    retry_request request;
+    retry_operation request;
     retry_failure failure;
     uint32_t failures = threads_choose(state) % 4, granted = 0;
     memset(&request, 0, sizeof request);
@@ -244,7 +244,7 @@ static uint32_t drawn[THREADS * DRAWS];
 static void *draw(void *context)
 {
     const struct worker *worker = (const struct worker *)context;
-    retry_request request;
+    retry_operation request;
     unsigned i;
     memset(&request, 0, sizeof request);
     retry_begin(&request, worker->number);

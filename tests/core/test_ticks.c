@@ -66,7 +66,7 @@ static void test_request(void)
     };
     size_t i;
     for (i = 0; i < CHECK_COUNT(rows); i++) {
-        retry_request request, wrong;
+        retry_operation request, wrong;
         check_row("%lu Hz", (unsigned long)rows[i].hz);
         hz = rows[i].hz;
         total = 0;

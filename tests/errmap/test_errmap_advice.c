@@ -225,7 +225,7 @@ static void test_delays(void)
 }
 
 /* A strategy that grants exactly 77 ms, and one that is no strategy. */
-static retry_action after_77(const retry_strategy *self, retry_request *request,
+static retry_action after_77(const retry_strategy *self, retry_operation *request,
                              const retry_failure *failure, retry_time now)
 {
     (void)self;
@@ -248,9 +248,9 @@ static retry_failure failure_of(retry_reason reason, uint32_t code)
 }
 
 /* A request under way with its own strategy. */
-static retry_request begin(const errmap_strategy *strategy, retry_time now)
+static retry_operation begin(const errmap_strategy *strategy, retry_time now)
 {
-    retry_request request;
+    retry_operation request;
     memset(&request, 0, sizeof request);
     request.strategy = &strategy->base;
     retry_begin(&request, now);
@@ -264,7 +264,7 @@ static void test_strategy_follows_the_specification(void)
     errmap map;
     errmap_strategy strategy = ERRMAP_STRATEGY(&map, &seventy_seven);
     const retry_failure failure = failure_of(INDICATED, 0x700);
-    retry_request request;
+    retry_operation request;
     retry_time now = 5;
     size_t i;
     memset(&map, 0, sizeof map);
@@ -292,7 +292,7 @@ static void test_strategy_counts_by_code(void)
     errmap_entry entries[2];
     errmap map;
     errmap_strategy strategy = ERRMAP_STRATEGY(&map, &seventy_seven);
-    retry_request request;
+    retry_operation request;
     size_t i;
     entries[0] = spec(ERRMAP_SPEC_LINEAR, 2, 50, 50, 0);
     entries[1] = spec(ERRMAP_SPEC_CONSTANT, 7, 9, 0, 0);
@@ -323,7 +323,7 @@ static void test_max_duration(void)
         const retry_time start = (retry_time)-500; /* so that it wraps on the way */
         errmap map;
         errmap_strategy strategy = ERRMAP_STRATEGY(&map, NULL);
-        retry_request request;
+        retry_operation request;
         retry_decision decision;
         memset(&map, 0, sizeof map);
         map.entries = &entry;
@@ -372,7 +372,7 @@ static void test_max_duration_and_the_clock(void)
         const retry_failure failure = failure_of(INDICATED, 0x700);
         errmap map;
         errmap_strategy strategy = ERRMAP_STRATEGY(&map, NULL);
-        retry_request request;
+        retry_operation request;
         retry_action action;
         memset(&map, 0, sizeof map);
         map.entries = &entry;
@@ -397,7 +397,7 @@ static void test_max_duration_by_code(void)
     const retry_failure other = failure_of(INDICATED, 0x701);
     errmap map;
     errmap_strategy strategy = ERRMAP_STRATEGY(&map, &seventy_seven);
-    retry_request request;
+    retry_operation request;
     memset(&map, 0, sizeof map);
     map.entries = &entry;
     map.count = 1;
@@ -418,7 +418,7 @@ static void test_fallback(void)
     errmap map;
     errmap_strategy strategy = ERRMAP_STRATEGY(&map, &seventy_seven);
     retry_failure failure = failure_of(RETRY_REASON_KV_TEMPORARY_FAILURE, 0x700);
-    retry_request request = begin(&strategy, 0);
+    retry_operation request = begin(&strategy, 0);
     memset(&map, 0, sizeof map);
     map.entries = &entry;
     map.count = 1;
@@ -452,7 +452,7 @@ static void test_not_permitted(void)
     errmap map;
     errmap_strategy strategy = ERRMAP_STRATEGY(&map, &seventy_seven);
     retry_failure failure = failure_of(RETRY_REASON_SOCKET_CLOSED_WHILE_IN_FLIGHT, 0x700);
-    retry_request request = begin(&strategy, 0);
+    retry_operation request = begin(&strategy, 0);
     retry_decision decision;
     memset(&map, 0, sizeof map);
     map.entries = &entry;
@@ -474,7 +474,7 @@ static void test_deadline(void)
     errmap map;
     errmap_strategy strategy = ERRMAP_STRATEGY(&map, NULL);
     const retry_failure failure = failure_of(INDICATED, 0x700);
-    retry_request request;
+    retry_operation request;
     retry_decision decision;
     memset(&map, 0, sizeof map);
     map.entries = &entry;
@@ -492,7 +492,7 @@ static void test_deadline(void)
 static void test_misuse(void)
 {
     errmap_strategy strategy = ERRMAP_STRATEGY(NULL, NULL);
-    retry_request request = begin(&strategy, 0);
+    retry_operation request = begin(&strategy, 0);
     const retry_failure failure = failure_of(INDICATED, 0x700);
     CHECK_EQUAL(RETRY_CAUSE_MISUSE, errmap_strategy_after(NULL, &request, &failure, 0).cause);
     CHECK_EQUAL(RETRY_CAUSE_MISUSE, errmap_strategy_after(&strategy.base, NULL, &failure, 0).cause);

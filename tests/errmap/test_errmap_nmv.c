@@ -236,7 +236,7 @@ static void test_as_an_order(void)
         bool has_fast_forward;
         retry_ms delay;
     } steps[] = {{false, 100}, {false, 100}, {true, 0}, {true, 100}, {false, 100}, {true, 0}};
-    retry_request request;
+    retry_operation request;
     const errmap_advice advice = errmap_classify_kv(NULL, 0x07, 0x00);
     retry_failure failure = advice.failure;
     errmap_nmv nmv;

@@ -94,8 +94,8 @@ static void send_20_times(void)
     retry_ms waited = 0;
     policy.max_attempts = 20;
     policy.backoff.min = 200;
-    op.request.context = &waited;
-    op.request.idempotent = true;
+    op.context = &waited;
+    op.idempotent = true;
     retry_run(&op, NULL, &clock, fail, NULL);
 }
 

@@ -40,7 +40,7 @@ int main()
     retry_operation op = {};
     bool called = false;
     client.gates = &gates;
-    op.request.client = &client;
+    op.client = &client;
     retry_gates_breaker(&gates, &breaker);
     try {
         with_retries(op, NULL, [&](retry_ms) { throw 42; });

@@ -57,7 +57,7 @@ mutants() { # of $name
     case $name in
     http)
         changed unsent http.h 's/ call->sent);/ false);/' "No POST was carried out twice"
-        changed certain http.c 's/op.request.ambiguous ? "perhaps"/false ? "perhaps"/' \
+        changed certain http.c 's/op.ambiguous ? "perhaps"/false ? "perhaps"/' \
             "Nothing that was reported failed was"
         changed keyless http.c 's/= key ||/=/' "A POST with a key is done"
         # libcurl alone sends a POST again on a connection that died, unless it is asked first.
@@ -118,7 +118,7 @@ mutants() { # of $name
         changed sent transaction.c 's/: RETRY_SAFETY_YES/: RETRY_SAFETY_MAYBE/' "What was lost before its COMMIT"
         changed final transaction.c 's/else if (conflict)/else if (false)/' "What was lost before its COMMIT"
         changed paid transaction.c 's/RETRY_REASON_FREE | //' "What was lost before its COMMIT"
-        changed certain transaction.c 's/(!op.request.ambiguous)/(true)/' "None that was reported failed"
+        changed certain transaction.c 's/(!op.ambiguous)/(true)/' "None that was reported failed"
         changed unseen transaction.c 's/return found ? "done" : "failed"/return "done"/' \
             "Every one that was reported done"
         ;;

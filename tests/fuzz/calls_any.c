@@ -53,7 +53,7 @@ static uint32_t on_wire(void)
     uint32_t i, n, count = 0;
     for (i = 0; i < OPERATIONS; i++)
         for (n = 0; n <= FURTHER; n++)
-            count += ones[i].wire[n] && ones[i].op.request.client;
+            count += ones[i].wire[n] && ones[i].op.client;
     return count;
 }
 
@@ -108,10 +108,10 @@ static void begin(struct one *one)
     uint8_t how = byte();
     retry_stop(&one->op, instant());
     poll(one);
-    one->op.request.client = any_client();
-    one->op.request.strategy = how & 1 ? retry_fail_fast() : NULL;
-    one->op.request.idempotent = (how & 6) != 0;
-    one->op.request.timeout = setting();
+    one->op.client = any_client();
+    one->op.strategy = how & 1 ? retry_fail_fast() : NULL;
+    one->op.idempotent = (how & 6) != 0;
+    one->op.timeout = setting();
     one->hedge.latency = how & 8 ? &latencies[how % NODES] : NULL;
     one->hedge.delay = setting();
     one->hedge.count = FURTHER;
@@ -182,9 +182,9 @@ static void run(void)
     retry_clock clock = {run_now, run_sleep, &op};
     retry_step step;
     memset(&op, 0, sizeof op);
-    op.request.client = any_client();
-    op.request.timeout = setting();
-    op.request.idempotent = chance(2);
+    op.client = any_client();
+    op.timeout = setting();
+    op.idempotent = chance(2);
     step = retry_run(&op, NULL, &clock, run_attempt, NULL);
     REQUIRE(step.what == RETRY_DO_END || step.cause == RETRY_CAUSE_PENDING);
 }
@@ -323,9 +323,9 @@ static void call_looks(const struct one *one)
     uint32_t n = below(NODES);
     char line[200];
     size_t room = below(sizeof line + 1);
-    (void)retry_format(line, room, &one->op.request, &one->op.failure, NULL);
+    (void)retry_format(line, room, &one->op, &one->op.failure, NULL);
     REQUIRE(room == 0 || memchr(line, '\0', room));
-    (void)retry_remaining(&one->op.request, hostile(), instant());
+    (void)retry_remaining(&one->op, hostile(), instant());
     REQUIRE(retry_aimd_limit(&limits[n]) != 0 && retry_rate_get(&rates[n]) != 0);
     REQUIRE(retry_latency_get(&latencies[n]) != 0);
 }
@@ -364,7 +364,7 @@ static void call(uint8_t which)
         retry_answer(&one->op, retry_action_after(hostile()), instant());
         break;
     case 7:
-        retry_cancel(&one->op.request, instant());
+        retry_cancel(&one->op, instant());
         break;
     case 8:
         call_breaker();

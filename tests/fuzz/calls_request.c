@@ -18,7 +18,7 @@ enum { NOT_BEGUN, OPEN, WAITING, FINISHED, CANCELLED };
 static retry_budget budget;
 static retry_client client;
 static retry_policy policy;
-static retry_request request;
+static retry_operation request;
 static retry_time now;
 static unsigned told, expected_told;
 static retry_decision told_decision;
@@ -312,7 +312,7 @@ static bool policy_grants(const retry_failure *failure, uint8_t *cause)
 /* What a strategy of one's own is to answer: decided before the call. */
 static retry_action scripted;
 
-static retry_action own_answer(const retry_strategy *self, retry_request *asked,
+static retry_action own_answer(const retry_strategy *self, retry_operation *asked,
                                const retry_failure *failure, retry_time at)
 {
     (void)self;
@@ -326,7 +326,7 @@ static retry_action own_answer(const retry_strategy *self, retry_request *asked,
 
 static const retry_strategy own = {own_answer};
 
-static void observe(void *context, const retry_request *seen, const retry_failure *failure,
+static void observe(void *context, const retry_operation *seen, const retry_failure *failure,
                     const retry_decision *decision)
 {
     char line[200];
@@ -567,7 +567,7 @@ static retry_action hostile_action(void)
     return action;
 }
 
-static void require_unchanged(const retry_request *before, retry_decision got)
+static void require_unchanged(const retry_operation *before, retry_decision got)
 {
     REQUIRE(got.verdict == RETRY_VERDICT_FAIL && got.delay == 0);
     REQUIRE(got.cause == (model.state == CANCELLED ? RETRY_CAUSE_CANCELLED : RETRY_CAUSE_MISUSE));
@@ -577,7 +577,7 @@ static void require_unchanged(const retry_request *before, retry_decision got)
 static void call_orchestrate(void)
 {
     retry_failure failure = hostile_failure();
-    retry_request before;
+    retry_operation before;
     retry_decision got;
     if (request.strategy == &own)
         scripted = hostile_action();
@@ -594,7 +594,7 @@ static void call_resume(void)
 {
     retry_failure failure = hostile_failure();
     retry_action action = hostile_action();
-    retry_request before;
+    retry_operation before;
     retry_decision got;
     memcpy(&before, &request, sizeof before);
     got = retry_resume(&request, &failure, action, now);
@@ -606,7 +606,7 @@ static void call_resume(void)
 
 static void finish(int state)
 {
-    retry_request before;
+    retry_operation before;
     bool open = model.state == OPEN || model.state == WAITING;
     memcpy(&before, &request, sizeof before);
     if (state == CANCELLED)

@@ -161,11 +161,11 @@ static uint32_t walk_random(void *context)
     return walker.random;
 }
 
-static struct walk_operation *walk_find(const retry_request *request)
+static struct walk_operation *walk_find(const retry_operation *request)
 {
     uint32_t i;
     for (i = 0; i < WALK_OPERATIONS; i++) {
-        if (request == &walk_ops[i].op.request)
+        if (request == &walk_ops[i].op)
             return &walk_ops[i];
     }
     return NULL;
@@ -178,7 +178,7 @@ static struct walk_operation *walk_any(void)
 
 static bool walk_observed(const struct walk_operation *w)
 {
-    return w->op.request.client && w->op.request.client->observe;
+    return w->op.client && w->op.client->observe;
 }
 
 /* ---- the ledger ---------------------------------------------------------------------------- */
@@ -192,8 +192,8 @@ static bool walk_final(const retry_failure *failure)
 
 static bool walk_pays(const struct walk_operation *w)
 {
-    return (walk.exact || walk.based) && w->op.request.client &&
-           w->op.request.client->budget == &walk.budget;
+    return (walk.exact || walk.based) && w->op.client &&
+           w->op.client->budget == &walk.budget;
 }
 
 static uint32_t walk_cost(const retry_failure *failure)
@@ -290,7 +290,7 @@ static void walk_check_flight(void)
     uint32_t wires[WALK_SERVERS] = {0}, i, n;
     bool settled = true;
     for (i = 0; i < WALK_OPERATIONS; i++) {
-        const retry_client *client = walk_ops[i].op.request.client;
+        const retry_client *client = walk_ops[i].op.client;
         settled = settled && walk_ops[i].settled;
         for (n = 0; client && client->gates && n <= WALK_FURTHER; n++) {
             if (walk_ops[i].wire[n])
@@ -374,7 +374,7 @@ static void walk_look(struct walk_before *before, const struct walk_operation *w
         before->in_flight[n] = walk_gates(n)->in_flight;
         before->limit[n] = retry_aimd_limit(walk_limit(n));
     }
-    before->left = retry_remaining(&w->op.request, 0, instant());
+    before->left = retry_remaining(&w->op, 0, instant());
     before->stops = walker.stops;
     before->alone = true;
     for (n = 0; n <= WALK_FURTHER; n++) {
@@ -387,8 +387,8 @@ static void walk_look(struct walk_before *before, const struct walk_operation *w
 static retry_permit walk_permit(struct walk_before *before, const struct walk_operation *w,
                                 uint32_t server)
 {
-    retry_ms whole = w->op.request.client->cut_after;
-    bool may_probe = w->op.request.retries == 0 || (whole != 0 && before->left >= whole);
+    retry_ms whole = w->op.client->cut_after;
+    bool may_probe = w->op.retries == 0 || (whole != 0 && before->left >= whole);
     return retry_breaker_ask(&before->breakers[server], may_probe, instant());
 }
 
@@ -397,7 +397,7 @@ static void walk_passed(struct walk_before *before, const struct walk_operation 
                         const retry_step *step)
 {
     uint32_t server = w->server[step->copy % (1 + WALK_FURTHER)];
-    if (!w->op.request.client || !w->op.request.client->gates)
+    if (!w->op.client || !w->op.client->gates)
         return;
     walk_count_send(server);
     REQUIRE(!WALK_ALONE || walker.holds[server].until <= now);
@@ -413,7 +413,7 @@ static void walk_refused(struct walk_before *before, const struct walk_operation
 {
     retry_permit permit;
     if (!w->end_of_gate || step->cause != RETRY_CAUSE_CIRCUIT_OPEN ||
-        before->stops != walker.stops || !before->alone || w->op.request.client->nodes != 0)
+        before->stops != walker.stops || !before->alone || w->op.client->nodes != 0)
         return;
     permit = walk_permit(before, w, 0);
     REQUIRE(!permit.granted && permit.wait == step->delay);
@@ -423,8 +423,8 @@ static void walk_refused(struct walk_before *before, const struct walk_operation
    wait who has a place. */
 static void walk_paced(const struct walk_before *before, const struct walk_operation *w)
 {
-    uint32_t server = w->op.request.client == &walk.service.client ? WALK_NODES : 0;
-    if (w->op.request.client->nodes == 0 && walk.limited[server] && !walk.rated[server] &&
+    uint32_t server = w->op.client == &walk.service.client ? WALK_NODES : 0;
+    if (w->op.client->nodes == 0 && walk.limited[server] && !walk.rated[server] &&
         walker.holds[server].answered && before->stops == walker.stops && before->alone)
         REQUIRE(before->in_flight[server] >= before->limit[server]);
 }
@@ -456,9 +456,9 @@ static void walk_close_request(struct walk_operation *w, uint32_t how)
         return;
     walk_touch(w);
     if (how == 0)
-        w->closed_elsewhere = retry_succeed(&w->op.request, instant()) || w->closed_elsewhere;
+        w->closed_elsewhere = retry_succeed(&w->op, instant()) || w->closed_elsewhere;
     else
-        retry_cancel(&w->op.request, instant());
+        retry_cancel(&w->op, instant());
     if (!walk_observed(w))
         w->open = false;
 }
@@ -478,11 +478,11 @@ static void walk_call_back(struct walk_operation *w)
     else if (what < 0xfe)
         walk_close_request(w, 1);
     else
-        (void)retry_remaining(&w->op.request, 0, instant());
+        (void)retry_remaining(&w->op, 0, instant());
     walker.nested = false;
 }
 
-static void walk_observe(void *context, const retry_request *request, const retry_failure *failure,
+static void walk_observe(void *context, const retry_operation *request, const retry_failure *failure,
                          const retry_decision *decision)
 {
     struct walk_operation *w = walk_find(request);
@@ -513,7 +513,7 @@ static void walk_observe(void *context, const retry_request *request, const retr
 }
 
 /* A strategy of one's own, which may stop the operation that it decides. */
-static retry_action walk_after(const retry_strategy *self, retry_request *request,
+static retry_action walk_after(const retry_strategy *self, retry_operation *request,
                                const retry_failure *failure, retry_time time)
 {
     struct walk_operation *w = walk_find(request);
@@ -711,7 +711,7 @@ static void walk_hedge(struct walk_operation *w)
 static void walk_configure(struct walk_operation *w)
 {
     static const retry_policy policy = RETRY_POLICY_BEST_EFFORT;
-    retry_request *request = &w->op.request;
+    retry_operation *request = &w->op;
     uint8_t how = byte();
     request->client = how % 8 == 7 ? NULL : walk_client(how % WALK_CLIENTS);
     request->idempotent = (how & 0x30) != 0;
@@ -745,7 +745,7 @@ static void walk_start(struct walk_operation *w)
     if (w->last.cause == RETRY_CAUSE_PACED)
         walk_lose_turn(w);
     retry_start(&w->op,
-                w->op.request.client == &walk.service.client && chance(2) ? &walk.service : NULL,
+                w->op.client == &walk.service.client && chance(2) ? &walk.service : NULL,
                 instant());
     w->last.cause = RETRY_CAUSE_NONE;
     REQUIRE(!under_way || !observed || !w->open); /* the end of the one before was heard */
@@ -832,8 +832,8 @@ static void walk_end_copy(struct walk_operation *w, unsigned copy)
     retry_failure failure;
     walk_failure(w, &failure);
     if (wire) {
-        if (w->open && !w->closed_elsewhere && !w->cancelling && w->op.request.client &&
-            w->op.request.client->gates)
+        if (w->open && !w->closed_elsewhere && !w->cancelling && w->op.client &&
+            w->op.client->gates)
             walk_report(w->server[copy], done ? NULL : &failure);
         w->wire[copy] = false;
         walk_touch(w);
@@ -847,8 +847,8 @@ static void walk_end_copy(struct walk_operation *w, unsigned copy)
 
 static void walk_sent(struct walk_operation *w, const retry_step *step)
 {
-    const retry_client *client = w->op.request.client;
-    retry_ms left = retry_remaining(&w->op.request, 0, instant());
+    const retry_client *client = w->op.client;
+    retry_ms left = retry_remaining(&w->op, 0, instant());
     bool first = walk_observed(w) ? !w->trying : step->copy == 0 && walk_wire(w) == 0;
     REQUIRE(w->open && !w->closed_elsewhere);
     REQUIRE(step->copy == (first ? 0 : walk_lowest(w, false)));
@@ -864,7 +864,7 @@ static void walk_sent(struct walk_operation *w, const retry_step *step)
     REQUIRE(!w->stopped);
     w->sent = first ? 1 : w->sent + 1;
     REQUIRE(w->sent <= 1 + w->further);
-    REQUIRE(first || w->op.request.idempotent);
+    REQUIRE(first || w->op.idempotent);
     w->paid = first ? 0 : w->paid;
     if (!first && walk_pays(w)) {
         w->paid++;
@@ -893,7 +893,7 @@ static void walk_cancelled(struct walk_operation *w, const retry_step *step)
 /* Whether it may be a copy that few could follow: it is looked after while the budget may fill. */
 static bool walk_lone(const struct walk_operation *w, const retry_step *step)
 {
-    const retry_client *client = w->op.request.client;
+    const retry_client *client = w->op.client;
     return step->cause == RETRY_CAUSE_NONE && client && client->cut_after != 0 && client->budget;
 }
 

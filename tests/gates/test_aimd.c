@@ -797,7 +797,7 @@ static void test_turn(void)
                 CHECK_EQUAL(RETRY_DO_SEND, by_hand_send(&first, &gates, NULL, 9000).what);
                 second.op = by_hand_start(&second.client, &gates, &drawn[n], 9000);
                 second.client.cut_after = 1; /* or its deadline would be too near */
-                second.op.request.timeout = timeouts[i];
+                second.op.timeout = timeouts[i];
                 retry_start(&second.op, NULL, 9000);
                 step = retry_next(&second.op, check_after(9000, timeouts[i] - left));
                 check_row("%lu of %lu ms left", (unsigned long)left, (unsigned long)timeouts[i]);

@@ -353,7 +353,7 @@ static void test_no_budget(void)
         retry_budget_options options;
         retry_budget budget;
         retry_client client;
-        retry_request request;
+        retry_operation request;
         unsigned tries;
         CHECK(retry_parse_budget(&options, texts[i], strlen(texts[i]), NULL));
         retry_budget_init(&budget, &options, 0);
@@ -393,7 +393,7 @@ static void test_grpc_of_any_size(void)
         retry_budget_options options;
         retry_budget budget;
         retry_client client;
-        retry_request request;
+        retry_operation request;
         unsigned retries = 0;
         check_row("\"%s\"", rows[i].text);
         CHECK(retry_parse_budget(&options, rows[i].text, strlen(rows[i].text), NULL));
@@ -510,7 +510,7 @@ static void test_throttled_is_never_shorter(void)
         retry_policy policy = policy_of(rows[i].text);
         retry_failure failure = check_failure_of(RETRY_REASON_KV_LOCKED);
         retry_client client;
-        retry_request request;
+        retry_operation request;
         uint32_t n;
         check_row("\"%s\"", rows[i].text);
         memset(&client, 0, sizeof client);
@@ -538,7 +538,7 @@ static void test_a_policy_at_work(void)
 {
     retry_policy policy = policy_of("aws-2026 attempts=4 initial=10ms factor=3 max=1500ms");
     retry_failure failure = check_failure_of(RETRY_REASON_KV_LOCKED);
-    retry_request request;
+    retry_operation request;
     retry_client client;
     memset(&client, 0, sizeof client);
     memset(&request, 0, sizeof request);

@@ -11,7 +11,7 @@ struct payer {
     retry_client client;
     retry_budget budget;
     retry_policy policy;
-    retry_request request;
+    retry_operation request;
 };
 
 static void begin(struct payer *payer, bool charge_failures, uint32_t max_attempts)
@@ -28,16 +28,16 @@ static void begin(struct payer *payer, bool charge_failures, uint32_t max_attemp
     payer->policy.max_attempts = max_attempts;
     payer->client.budget = &payer->budget;
     payer->client.strategy = &payer->policy.base;
-    payer->request.client = &payer->client;
-    payer->request.idempotent = true;
-    retry_begin(&payer->request, 0);
+    payer->client = &payer->client;
+    payer->idempotent = true;
+    retry_begin(payer, 0);
 }
 
 /* The tokens that are left, in thousandths. */
 static uint32_t fail(struct payer *payer, retry_reason reason)
 {
     retry_failure failure = check_failure_of(reason);
-    retry_orchestrate(&payer->request, &failure, 0);
+    retry_orchestrate(payer, &failure, 0);
     return retry_budget_balance(&payer->budget);
 }
 

@@ -51,7 +51,7 @@ static struct sight look(void)
     return sight;
 }
 
-static void tell(void *context, const retry_request *of, const retry_failure *failure,
+static void tell(void *context, const retry_operation *of, const retry_failure *failure,
                  const retry_decision *decision)
 {
     (void)context;
@@ -63,7 +63,7 @@ static void tell(void *context, const retry_request *of, const retry_failure *fa
 }
 
 /* A strategy of one's own that looks at the gates. */
-static retry_action after_a_look(const retry_strategy *self, retry_request *of,
+static retry_action after_a_look(const retry_strategy *self, retry_operation *of,
                                  const retry_failure *failure, retry_time now)
 {
     (void)self;
@@ -94,9 +94,9 @@ static retry_operation start(retry_time now)
 {
     retry_operation one;
     memset(&one, 0, sizeof one);
-    one.request.client = &client;
-    one.request.timeout = op_timeout;
-    one.request.idempotent = true;
+    one.client = &client;
+    one.timeout = op_timeout;
+    one.idempotent = true;
     retry_start(&one, NULL, now);
     return one;
 }
@@ -142,8 +142,8 @@ static retry_operation other(retry_time now)
 {
     retry_operation one;
     memset(&one, 0, sizeof one);
-    one.request.client = &quiet;
-    one.request.timeout = UINT32_MAX;
+    one.client = &quiet;
+    one.timeout = UINT32_MAX;
     retry_start(&one, NULL, now);
     return one;
 }
@@ -320,7 +320,7 @@ static void test_deadline_reached(void)
         CHECK_EQUAL(0, drawn); /* no gate was asked */
         CHECK_EQUAL(1, told);
         CHECK_DECISION(EXPIRE, DEADLINE, told_decision);
-        CHECK(!retry_succeed(&op.request, START)); /* finished */
+        CHECK(!retry_succeed(&op, START)); /* finished */
     }
 }
 
@@ -330,7 +330,7 @@ static void test_no_client(void)
     retry_step step;
     set_up(1000, 300);
     add_all();
-    op.request.client = NULL;
+    op.client = NULL;
     step = CHECK_SEND(retry_next(&op, START + 100));
     CHECK_EQUAL(0, step.delay);
     CHECK_EQUAL(900, step.timeout);
@@ -414,7 +414,7 @@ static void check_refused(uint8_t verdict, uint8_t cause, retry_ms delay, retry_
     CHECK(!told_failure);
     CHECK_EQUAL(RETRY_REASON_KV_LOCKED, op.failure.reason); /* of the try before */
     CHECK_EQUAL(0, gates.in_flight);
-    CHECK(!retry_succeed(&op.request, now));
+    CHECK(!retry_succeed(&op, now));
 }
 
 static void test_circuit_open(void)
@@ -645,7 +645,7 @@ static void test_paced(void)
         CHECK_EQUAL(2, drawn); /* one each time */
         CHECK_EQUAL(1, gates.in_flight);
         CHECK_EQUAL(0, told); /* no retry: not told, not counted, not paid */
-        CHECK_EQUAL(0, op.request.retries);
+        CHECK_EQUAL(0, op.retries);
         CHECK_EQUAL(10000, retry_budget_balance(&budget));
         retry_ended(&first, 0, NULL, now);
         CHECK_SEND(retry_next(&op, now)); /* sooner than it was told: it has its turn */
@@ -760,7 +760,7 @@ static void test_rate_takes_back(void)
         if (way == STOPPED) {
             retry_stop(&op, START);
         } else if (way == CANCELLED) {
-            retry_cancel(&op.request, START);
+            retry_cancel(&op, START);
             CHECK_END(FAIL, CANCELLED, retry_next(&op, START));
         } else if (way == STARTED) {
             retry_start(&op, NULL, START);
@@ -770,7 +770,7 @@ static void test_rate_takes_back(void)
             CHECK_END(FAIL, CIRCUIT_OPEN, retry_next(&op, START));
             retry_gates_breaker(&gates, NULL);
         }
-        CHECK(!op.request.ambiguous);
+        CHECK(!op.ambiguous);
         next = start(START);
         step = CHECK_WAIT(PACED, retry_next(&next, START));
         CHECK_EQUAL(way == KEPT ? 2000 : 1000, step.delay);
@@ -1142,7 +1142,7 @@ static void test_operation(void)
     }
     CHECK_END(SUCCESS, NONE, step);
     CHECK_EQUAL(3, tries);
-    CHECK_EQUAL(2, op.request.retries);
+    CHECK_EQUAL(2, op.retries);
     CHECK_EQUAL(3, retry_breaker_get(&breaker, now).reports);
     CHECK_EQUAL(0, retry_breaker_get(&breaker, now).sick);
 }
@@ -1266,7 +1266,7 @@ static void test_stop(void)
         CHECK_EQUAL(1, gates.in_flight);
         retry_stop(&op, START + 100);
         CHECK_EQUAL(0, gates.in_flight); /* before the CANCEL is handed out */
-        CHECK(op.request.ambiguous);
+        CHECK(op.ambiguous);
         CHECK_CANCEL(retry_next(&op, START + 100));
         CHECK_END(FAIL, CANCELLED, retry_next(&op, START + 100));
     }
@@ -1299,7 +1299,7 @@ static void test_cancelled(void)
     breaker.volume = 1;
     add_all();
     CHECK_SEND(retry_next(&op, START));
-    retry_cancel(&op.request, START);
+    retry_cancel(&op, START);
     CHECK_EQUAL(1, gates.in_flight);
     CHECK_CANCEL(retry_next(&op, START + 100));
     CHECK_EQUAL(0, gates.in_flight);
@@ -2355,7 +2355,7 @@ static void test_random_walk(void)
             retry_stop(&ops[i], now);
             break;
         case 1:
-            retry_cancel(&ops[i].request, now);
+            retry_cancel(&ops[i], now);
             break;
         case 2:
             retry_start(&ops[i], NULL, now);
@@ -2367,7 +2367,7 @@ static void test_random_walk(void)
             sending[i] = false;
             break;
         default:
-            if (retry_remaining(&ops[i].request, 0, now) == 0 && !sending[i])
+            if (retry_remaining(&ops[i], 0, now) == 0 && !sending[i])
                 retry_start(&ops[i], NULL, now);
             break;
         }

@@ -52,7 +52,7 @@ static uint32_t choose(struct worker *worker, uint32_t limit)
     return (threads_choose(&worker->state) >> 8) % limit;
 }
 
-static void tell(void *context, const retry_request *request, const retry_failure *failure,
+static void tell(void *context, const retry_operation *request, const retry_failure *failure,
                  const retry_decision *decision)
 {
     (void)context;
@@ -82,7 +82,7 @@ static void end(struct worker *worker, retry_operation *op, unsigned copy)
     uint32_t luck = choose(worker, 8);
     if (luck == 0) {
         retry_stop(op, tick());
-        counts->wrong += !op->request.ambiguous;
+        counts->wrong += !op->ambiguous;
         return;
     }
     counts->reports++;
@@ -104,9 +104,9 @@ static void operate(struct worker *worker)
     retry_operation op;
     retry_step step;
     memset(&op, 0, sizeof op);
-    op.request.client = &client;
-    op.request.idempotent = true;
-    op.request.timeout = 100000000;
+    op.client = &client;
+    op.idempotent = true;
+    op.timeout = 100000000;
     retry_start(&op, NULL, tick());
     while ((step = retry_next(&op, tick())).what != RETRY_DO_END) {
         if (step.what == RETRY_DO_SEND) {
@@ -121,9 +121,9 @@ static void operate(struct worker *worker)
             __atomic_fetch_add(&clock_ms, step.delay / THREADS, __ATOMIC_RELAXED);
         }
     }
-    counts->charged += op.request.retries;
-    counts->refunded += op.request.retries != 0 && counts->reports - reports <= op.request.retries;
-    counts->decisions += op.request.retries + 1;
+    counts->charged += op.retries;
+    counts->refunded += op.retries != 0 && counts->reports - reports <= op.retries;
+    counts->decisions += op.retries + 1;
 }
 
 /* ---- a round ------------------------------------------------------------------------------- */

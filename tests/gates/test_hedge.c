@@ -28,7 +28,7 @@ static retry_decision heard; /* the last, and how many ends there were */
 static unsigned ends;
 static uint32_t heard_in_flight;
 
-static void observe(void *context, const retry_request *request, const retry_failure *failure,
+static void observe(void *context, const retry_operation *request, const retry_failure *failure,
                     const retry_decision *decision)
 {
     (void)context;
@@ -56,9 +56,9 @@ static void set_up(void)
     hedge.copies = copies;
     client.strategy = retry_fail_fast();
     client.observe = observe;
-    op.request.client = &client;
-    op.request.idempotent = true;
-    op.request.timeout = UINT32_MAX;
+    op.client = &client;
+    op.idempotent = true;
+    op.timeout = UINT32_MAX;
     retry_hedge_copies(&op, &hedge);
 }
 
@@ -187,7 +187,7 @@ static void teach(unsigned samples, retry_ms ms)
     memset(&lesson, 0, sizeof lesson);
     retry_gates_latency(&school, &latency);
     pupil.gates = &school;
-    lesson.request.client = &pupil;
+    lesson.client = &pupil;
     for (; samples != 0; samples--) {
         retry_start(&lesson, NULL, 0);
         CHECK_EQUAL(RETRY_DO_SEND, retry_next(&lesson, 0).what);
@@ -234,7 +234,7 @@ static void test_first_timer(void)
                      (unsigned long)rows[i].expected);
         CHECK_TEXT(expected, start(0));
         CHECK_TEXT("SUCCESS: done", done(0, 1));
-        op.request.idempotent = false;
+        op.idempotent = false;
         CHECK_TEXT("send 0, wait", start(0));
     }
 }
@@ -268,8 +268,8 @@ static void test_none_of_what_is_not_permitted(void)
 {
     set_up();
     client.strategy = retry_best_effort();
-    op.request.idempotent = false;
-    op.request.timeout = 1000;
+    op.idempotent = false;
+    op.timeout = 1000;
     CHECK_TEXT("send 0, wait 1000", start(0));
     end(0, RETRY_REASON_SOCKET_CLOSED_WHILE_IN_FLIGHT, 10);
     CHECK_EQUAL(1, ends);
@@ -588,7 +588,7 @@ static void test_timelines(void)
         retry_ms starts[8];
         set_up();
         if (timelines[i].timeout != 0)
-            op.request.timeout = timelines[i].timeout;
+            op.timeout = timelines[i].timeout;
         check_row("%s", timelines[i].text);
         CHECK_TEXT(timelines[i].last, run(timelines[i].events, starts));
         for (n = 0; timelines[i].starts[n] != FOREVER && starts[n] != FOREVER; n++)
@@ -640,7 +640,7 @@ static void test_due(void)
         uint32_t balance = paid ? 1000 : 999;
         set_up();
         set_up_budget(1000, 1000, balance);
-        op.request.timeout = 1000;
+        op.timeout = 1000;
         check_row("left %d, idempotent %d, in time %d, paid %d, wire %d", left, idempotent, in_time,
                   paid, wire);
         hedge.count = (uint8_t)(left || !wire);
@@ -649,7 +649,7 @@ static void test_due(void)
             CHECK_TEXT("wait 500", fail_order(0, LOCKED, 500, 0));
         if (!wire && !left)
             continue; /* no copy is waited for then */
-        op.request.idempotent = idempotent;
+        op.idempotent = idempotent;
         POLL(in_time ? 999 : 1000);
         CHECK_EQUAL(sent, strstr(steps, "send") != NULL);
         CHECK_EQUAL(in_time && (sent || wire), strstr(steps, "wait") != NULL);
@@ -666,10 +666,10 @@ static void test_followed(void)
         bool other = (met & 8) != 0;
         bool sent = idempotent && in_time && paid;
         set_up();
-        op.request.timeout = 1000;
+        op.timeout = 1000;
         send_copies(1u + other, 500u * other);
         set_up_budget(1000, 1000, paid ? 1000 : 0);
-        op.request.idempotent = idempotent;
+        op.idempotent = idempotent;
         check_row("idempotent %d, in time %d, paid %d, other %d", idempotent, in_time, paid, other);
         fail(0, LOCKED, in_time ? 999 : 1000);
         CHECK_EQUAL(sent, strstr(steps, "send 0") != NULL);
@@ -753,9 +753,9 @@ static retry_failure failure_of(const struct kind *kind)
 
 static void check_learnt(const struct kind *kind, bool ambiguous)
 {
-    CHECK_EQUAL(ambiguous, op.request.ambiguous);
+    CHECK_EQUAL(ambiguous, op.ambiguous);
     CHECK_EQUAL(kind->reason < RETRY_REASON_COUNT || (kind->reason & 0x40) != 0,
-                retry_reason_set_has(op.request.reasons, kind->reason));
+                retry_reason_set_has(op.reasons, kind->reason));
 }
 
 /* Whatever is on the wire, and may take effect. */
@@ -789,15 +789,15 @@ static void check_as_alone(const retry_failure *failure)
     memcpy(hedged, failed(0, failure, 100), sizeof steps);
     before = op;
     memset(&op, 0, sizeof op);
-    op.request.client = &client;
-    op.request.idempotent = before.request.idempotent;
-    op.request.timeout = UINT32_MAX;
+    op.client = &client;
+    op.idempotent = before.idempotent;
+    op.timeout = UINT32_MAX;
     start(0);
     CHECK_TEXT(hedged, failed(0, failure, 100));
-    CHECK_EQUAL(op.request.ambiguous, before.request.ambiguous);
-    CHECK_EQUAL(op.request.reasons, before.request.reasons);
-    CHECK_EQUAL(op.request.retries, before.request.retries);
-    CHECK_EQUAL(op.request.code, before.request.code);
+    CHECK_EQUAL(op.ambiguous, before.ambiguous);
+    CHECK_EQUAL(op.reasons, before.reasons);
+    CHECK_EQUAL(op.retries, before.retries);
+    CHECK_EQUAL(op.code, before.code);
     CHECK_EQUAL(op.failure.reason, before.failure.reason);
 }
 
@@ -817,7 +817,7 @@ static void test_as_alone(void)
         set_up();
         client.strategy = &policy.base;
         if (i % 3 == 0)
-            op.request.idempotent = false;
+            op.idempotent = false;
         else if (i % 3 == 1)
             hedge.count = 0;
         else if (!kind->unsent)
@@ -866,7 +866,7 @@ static void test_followed_at_once(void)
         check_row("kind %u", (unsigned)i);
         CHECK_TEXT("send 0, wait 500", failed(0, &failure, 200));
         check_learnt(&kinds[i], kinds[i].ambiguous);
-        CHECK_EQUAL(0, op.request.retries);
+        CHECK_EQUAL(0, op.retries);
         CHECK_EQUAL(42, op.failure.code);
         CHECK_TEXT("wait 1", POLL(699)); /* the timer counts from this copy on */
         CHECK_TEXT("send 1, wait 500", POLL(700));
@@ -891,7 +891,7 @@ static void test_order_not_to_retry(void)
     CHECK_EQUAL(7, op.failure.code); /* it is what the try has failed by */
     CHECK_TEXT(FORBIDDEN, failed(2, &late, 1700));
     CHECK_EQUAL(7, op.failure.code);
-    CHECK_EQUAL(7, op.request.code);
+    CHECK_EQUAL(7, op.code);
 
     start(2000); /* it was that try's alone */
     CHECK_EQUAL(0, op.failure.code);
@@ -1018,9 +1018,9 @@ static void test_order_to_wait_in_order(void)
     size_t i;
     for (i = 0; i < CHECK_COUNT(rows); i++) {
         set_up();
-        op.request.timeout = 1000;
+        op.timeout = 1000;
         send_copies(1u + rows[i].other, 100);
-        op.request.idempotent = rows[i].idempotent;
+        op.idempotent = rows[i].idempotent;
         check_row("row %u", (unsigned)i);
         CHECK_TEXT(rows[i].expected, fail_order(0, LOCKED, rows[i].order, 200));
     }
@@ -1038,7 +1038,7 @@ static void test_attempt_timeout(void)
     CHECK_TEXT("cancel 0, send 0, wait 300", POLL(300));
     CHECK_EQUAL(RETRY_REASON_ATTEMPT_TIMED_OUT, op.failure.reason);
     CHECK(op.failure.timeout);
-    CHECK(op.request.ambiguous);
+    CHECK(op.ambiguous);
     CHECK_TEXT("wait 300", done(1, 300)); /* there is no such copy */
     CHECK_TEXT("SUCCESS: done", done(0, 600));
 
@@ -1056,7 +1056,7 @@ static void test_deadline(void)
 {
     set_up();
     client.strategy = NULL;
-    op.request.timeout = 700;
+    op.timeout = 700;
     start(0);
     CHECK_TEXT("send 1, wait 200", POLL(500));
     CHECK_TEXT("cancel 0, cancel 1, EXPIRE: deadline", POLL(700));
@@ -1214,14 +1214,14 @@ static void test_budget_charges_once(void)
 
     hedge.count = 3;
     client.strategy = NULL;
-    op.request.timeout = 100;
+    op.timeout = 100;
     start(10);
     CHECK_TEXT("wait 50", fail_order(0, LOCKED, 50, 20));
     CHECK_EQUAL(5000, retry_budget_balance(&budget));
     CHECK_TEXT("EXPIRE: deadline", POLL(110));
     CHECK_EQUAL(5000, retry_budget_balance(&budget));
 
-    op.request.timeout = UINT32_MAX; /* one that failed beside one that worked */
+    op.timeout = UINT32_MAX; /* one that failed beside one that worked */
     budget.options.success_deposit = 7;
     start(200);
     CHECK_TEXT("send 0, wait 500", fail(0, RETRY_REASON_SERVER_ERROR, 201));
@@ -1302,7 +1302,7 @@ static void test_budget_refills(void)
 static void test_no_budget(void)
 {
     set_up();
-    op.request.client = NULL;
+    op.client = NULL;
     start(0);
     CHECK_TEXT("send 1, wait 500", POLL(500));
     CHECK_TEXT("wait 500", fail(0, UNSENT, 500)); /* nobody gets back what nobody paid */
@@ -1358,7 +1358,7 @@ static void test_gates_refuse(void)
     client.gates = &gates;
     CHECK_TEXT("send 0, wait 500", start(0));
     CHECK_TEXT("wait 500", POLL(500));
-    CHECK(retry_reason_set_has(op.request.reasons, RETRY_REASON_CLIENT_THROTTLED));
+    CHECK(retry_reason_set_has(op.reasons, RETRY_REASON_CLIENT_THROTTLED));
     CHECK_EQUAL(RETRY_REASON_NONE, op.failure.reason);
     CHECK_EQUAL(9000, retry_budget_balance(&budget));
     CHECK_EQUAL(1, gates.in_flight);
@@ -1370,7 +1370,7 @@ static void test_gates_refuse(void)
     CHECK_TEXT("wait", fail(0, LOCKED, 1600));
     CHECK_TEXT("SUCCESS: done", done(1, 1700));
     CHECK_EQUAL(0, gates.in_flight);
-    CHECK(!op.request.ambiguous);
+    CHECK(!op.ambiguous);
 }
 
 /* Whoever hears the end of an operation sees no copy of it in flight. */
@@ -1409,8 +1409,8 @@ static void test_breaker_refuses(void)
     start(0);
     retry_breaker_set(&breaker, RETRY_BREAKER_ISOLATED, AT(400));
     CHECK_TEXT("wait 500", POLL(500));
-    CHECK(retry_reason_set_has(op.request.reasons, RETRY_REASON_CIRCUIT_BREAKER_OPEN));
-    CHECK(!retry_reason_set_has(op.request.reasons, RETRY_REASON_CLIENT_THROTTLED));
+    CHECK(retry_reason_set_has(op.reasons, RETRY_REASON_CIRCUIT_BREAKER_OPEN));
+    CHECK(!retry_reason_set_has(op.reasons, RETRY_REASON_CLIENT_THROTTLED));
     CHECK_TEXT(REFUSED, fail(0, LOCKED, 600));
     CHECK_EQUAL(LOCKED, op.failure.reason);
     CHECK_EQUAL(0, gates.in_flight);
@@ -1430,7 +1430,7 @@ static void test_rate_refuses(void)
     CHECK_TEXT("send 0, wait 500", start(0));
     CHECK_TEXT("wait 500", POLL(500));
     memset(&other, 0, sizeof other);
-    other.request.client = &client;
+    other.client = &client;
     retry_start(&other, NULL, AT(1000));
     CHECK_EQUAL(RETRY_DO_SEND, retry_next(&other, AT(1000)).what);
     CHECK_EQUAL(2, gates.in_flight);
@@ -1482,16 +1482,16 @@ static void test_one_attempt(void)
     CHECK_TEXT("wait", failed(3, &first, 1600));
     CHECK_TEXT("wait 7: strategy grants", failed(2, &last, 1700));
     CHECK_EQUAL(6000, retry_budget_balance(&budget));
-    CHECK_EQUAL(1, op.request.retries);
-    CHECK_EQUAL(502, op.request.code);
-    CHECK(op.request.ambiguous);
+    CHECK_EQUAL(1, op.retries);
+    CHECK_EQUAL(502, op.code);
+    CHECK(op.ambiguous);
     CHECK_TEXT("send 0, wait 500", POLL(1707));
     CHECK_TEXT("send 1, wait 500", POLL(2207));
     CHECK_TEXT("send 1, wait 500", failed(1, &first, 2300));
     CHECK_TEXT("send 2, wait", POLL(2800));
     CHECK_EQUAL(5000, retry_budget_balance(&budget));
     CHECK_TEXT("cancel 0, cancel 1, SUCCESS: done", done(2, 2900));
-    CHECK_EQUAL(1, op.request.retries);
+    CHECK_EQUAL(1, op.retries);
 }
 
 /* Those that are cancelled may have taken effect, if none of them won. */
@@ -1500,25 +1500,25 @@ static void test_ambiguous(void)
     set_up();
     send_copies(2, 500);
     CHECK_TEXT("cancel 1, FAIL: no reason to retry", fail(0, RETRY_REASON_NONE, 600));
-    CHECK(op.request.ambiguous);
+    CHECK(op.ambiguous);
     start(1000);
     CHECK_TEXT("FAIL: no reason to retry", fail(0, RETRY_REASON_NONE, 1100));
-    CHECK(!op.request.ambiguous);
+    CHECK(!op.ambiguous);
     start(2000);
     POLL(2500);
     fail_order(0, LOCKED, NO_RETRY, 2600);
-    CHECK(!op.request.ambiguous); /* the other's answer will tell */
+    CHECK(!op.ambiguous); /* the other's answer will tell */
     CHECK_TEXT(FORBIDDEN, fail(1, RETRY_REASON_SOCKET_CLOSED_WHILE_IN_FLIGHT, 2700));
-    CHECK(op.request.ambiguous);
+    CHECK(op.ambiguous);
     start(3000);
     POLL(3500);
     CHECK_TEXT("cancel 1, SUCCESS: done", done(0, 3600));
-    CHECK(!op.request.ambiguous);
+    CHECK(!op.ambiguous);
     start(4000);
     POLL(4500);
     retry_stop(&op, AT(4600));
     CHECK_TEXT("cancel 0, cancel 1, FAIL: cancelled", POLL(4600));
-    CHECK(op.request.ambiguous);
+    CHECK(op.ambiguous);
 }
 
 /* Whatever was before: copies on the wire, an order, no copies left, a success, a failure. */
@@ -1558,7 +1558,7 @@ static void test_start_anew_owes_nothing(void)
     CHECK_TEXT("send 0, wait 500", start(700));
 }
 
-static void stop_it(void *context, const retry_request *request, const retry_failure *failure,
+static void stop_it(void *context, const retry_operation *request, const retry_failure *failure,
                     const retry_decision *decision)
 {
     (void)context;

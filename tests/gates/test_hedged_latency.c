@@ -67,7 +67,7 @@ static void finished(const struct worker *worker, const retry_step *step)
     CHECK_EQUAL(RETRY_DO_END, step->what);
     CHECK_EQUAL(RETRY_VERDICT_SUCCESS, step->verdict);
     CHECK_EQUAL(RETRY_CAUSE_NONE, step->cause);
-    CHECK(!worker->op.request.ambiguous);
+    CHECK(!worker->op.ambiguous);
     if (world.done < OPERATIONS)
         world.took[world.done] = (retry_ms)(world.now - worker->began);
     world.done++;
@@ -76,9 +76,9 @@ static void finished(const struct worker *worker, const retry_step *step)
 static void begin(struct worker *worker)
 {
     memset(worker, 0, sizeof *worker);
-    worker->op.request.client = &world.client;
-    worker->op.request.idempotent = true;
-    worker->op.request.timeout = UINT32_MAX;
+    worker->op.client = &world.client;
+    worker->op.idempotent = true;
+    worker->op.timeout = UINT32_MAX;
     worker->hedge.latency = world.hedges ? &world.latency : NULL;
     worker->hedge.count = COPIES - 1;
     worker->hedge.copies = &worker->further;

@@ -95,7 +95,7 @@ static void test_budget_charge(void)
 {
     static const retry_budget_options options = RETRY_BUDGET_GRPC;
     retry_client client;
-    retry_request request;
+    retry_operation request;
     retry_failure failure = check_failure_of(RETRY_REASON_KV_LOCKED);
     memset(&client, 0, sizeof client);
     memset(&request, 0, sizeof request);

@@ -34,9 +34,9 @@ static retry_operation start_of(const retry_client *of, retry_ms timeout, retry_
 {
     retry_operation one;
     memset(&one, 0, sizeof one);
-    one.request.client = of;
-    one.request.timeout = timeout;
-    one.request.idempotent = true;
+    one.client = of;
+    one.timeout = timeout;
+    one.idempotent = true;
     retry_start(&one, NULL, now);
     return one;
 }
@@ -482,8 +482,8 @@ static void test_follows_elsewhere(void)
         set_up(3);
         memset(copies, 0, sizeof copies);
         memset(&op, 0, sizeof op);
-        op.request.client = &client;
-        op.request.idempotent = true;
+        op.client = &client;
+        op.idempotent = true;
         retry_hedge_copies(&op, &hedge);
         retry_start(&op, NULL, START);
         draw_next = check_random();
@@ -511,8 +511,8 @@ static void test_two_rounds(void)
         hedge.count = 2;
         hedge.copies = copies;
         memset(&op, 0, sizeof op);
-        op.request.client = &client;
-        op.request.idempotent = true;
+        op.client = &client;
+        op.idempotent = true;
         retry_hedge_copies(&op, &hedge);
         retry_start(&op, NULL, START);
         used = 1u << CHECK_SEND(retry_next(&op, START)).node;
@@ -933,7 +933,7 @@ static void test_token_pays_for_one(void)
             retry_stop(&op, now);
             if (count != 0)
                 retry_hedge_copies(&op, &hedge);
-            op.request.timeout = UINT32_MAX;
+            op.timeout = UINT32_MAX;
             retry_start(&op, NULL, now);
             check_row("%u copies, round %u", count, round);
             for (;;) {
@@ -996,9 +996,9 @@ static void send_two(retry_time now)
     hedge.delay = 10;
     hedge.copies = copies;
     memset(&op, 0, sizeof op);
-    op.request.client = &client;
-    op.request.timeout = 100000;
-    op.request.idempotent = true;
+    op.client = &client;
+    op.timeout = 100000;
+    op.idempotent = true;
     retry_hedge_copies(&op, &hedge);
     draw_next = UINT32_MAX;
     client.cut_after = 50000;
@@ -1113,9 +1113,9 @@ static void test_dark_node(void)
         hedge.delay = 40;
         hedge.copies = copies;
         memset(&op, 0, sizeof op);
-        op.request.client = &client;
-        op.request.timeout = 2000;
-        op.request.idempotent = true;
+        op.client = &client;
+        op.timeout = 2000;
+        op.idempotent = true;
         if (hedged)
             retry_hedge_copies(&op, &hedge);
         for (i = 0; i < 2000; i++) {
@@ -1224,9 +1224,9 @@ static void test_random_walk(void)
     memset(hedges, 0, sizeof hedges);
     memset(ops, 0, sizeof ops);
     for (i = 0; i < SLOTS; i++) {
-        ops[i].request.client = &client;
-        ops[i].request.timeout = 2000;
-        ops[i].request.idempotent = true;
+        ops[i].client = &client;
+        ops[i].timeout = 2000;
+        ops[i].idempotent = true;
         hedges[i].delay = 40;
         hedges[i].count = FURTHER;
         hedges[i].copies = further[i];
@@ -1258,7 +1258,7 @@ static void test_random_walk(void)
                 sent_to[i][k] = 0;
             break;
         default:
-            if (retry_remaining(&ops[i].request, 0, now) == 0)
+            if (retry_remaining(&ops[i], 0, now) == 0)
                 retry_start(&ops[i], NULL, now);
             break;
         }

@@ -23,7 +23,7 @@ static retry_gates gates;
 static retry_policy policy;
 static retry_budget budget;
 static retry_client client;
-static retry_request request;
+static retry_operation request;
 static retry_operation op;
 static retry_hedge hedge;
 static retry_copy copies[9]; /* beside the first */
@@ -68,9 +68,9 @@ static retry_operation another(retry_ms at)
 {
     retry_operation one;
     memset(&one, 0, sizeof one);
-    one.request.client = &client;
-    one.request.timeout = UINT32_MAX;
-    one.request.idempotent = true;
+    one.client = &client;
+    one.timeout = UINT32_MAX;
+    one.idempotent = true;
     retry_start(&one, NULL, AT(at));
     return one;
 }
@@ -1096,7 +1096,7 @@ static void hedge_when_it_knows(void)
 
 static void idempotent_hedges(void)
 {
-    op.request.idempotent = false;
+    op.idempotent = false;
     start_hedged(1, 500);
     CHECK_EQUAL(UINT32_MAX, CHECK_WAIT(NONE, retry_next(&op, AT(500))).delay);
 }

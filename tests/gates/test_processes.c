@@ -202,7 +202,7 @@ static void use_budget(void)
 {
     const retry_failure failure = check_failure_of(RETRY_REASON_KV_LOCKED);
     retry_client client;
-    retry_request request;
+    retry_operation request;
     memset(&client, 0, sizeof client);
     memset(&request, 0, sizeof request);
     client.budget = &shared->budget;

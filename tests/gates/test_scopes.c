@@ -78,7 +78,7 @@ static void test_null(void)
     CHECK(retry_scope_client(&scopes, NULL, 0, START) == &scopes.client);
 }
 
-static void observe(void *context, const retry_request *request, const retry_failure *failure,
+static void observe(void *context, const retry_operation *request, const retry_failure *failure,
                     const retry_decision *decision)
 {
     (void)context;
@@ -389,7 +389,7 @@ static void test_a_kept_client_goes_on(void)
     retry_scopes scopes = table_of(1);
     retry_failure failure = check_failure_of(RETRY_REASON_KV_LOCKED);
     const retry_client *client;
-    retry_request request;
+    retry_operation request;
     strategy = retry_best_effort();
     scopes.client.strategy = strategy;
     memset(&request, 0, sizeof request);
@@ -666,7 +666,7 @@ static void test_random_walk(void)
 static uint32_t retries_of(const retry_client *client)
 {
     retry_failure failure = check_failure_of(RETRY_REASON_KV_LOCKED);
-    retry_request request;
+    retry_operation request;
     memset(&request, 0, sizeof request);
     request.client = client;
     retry_begin(&request, START);

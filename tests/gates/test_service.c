@@ -53,7 +53,7 @@ static unsigned sent(const retry_client *client)
     unsigned i, count = 0;
     memset(ops, 0, sizeof ops);
     for (i = 0; i < SENDS; i++) {
-        ops[i].request.client = client;
+        ops[i].client = client;
         retry_start(&ops[i], NULL, START);
         count += retry_next(&ops[i], START).what == RETRY_DO_SEND;
     }
@@ -319,7 +319,7 @@ static void test_limit(void)
     CHECK_EQUAL(8, sent(&service.client));
 }
 
-static void observe(void *context, const retry_request *request, const retry_failure *failure,
+static void observe(void *context, const retry_operation *request, const retry_failure *failure,
                     const retry_decision *decision)
 {
     (void)context;
@@ -371,7 +371,7 @@ static void test_gates_of_its_own(void)
     retry_gates_breaker(&service.gates, &breaker);
     init();
     retry_breaker_set(&breaker, RETRY_BREAKER_OPEN, START);
-    op.request.client = &service.client;
+    op.client = &service.client;
     retry_start(&op, NULL, START);
     CHECK_EQUAL(RETRY_CAUSE_CIRCUIT_OPEN, retry_next(&op, START).cause);
     retry_breaker_reset(&breaker, START);
@@ -440,7 +440,7 @@ static void test_at_work(void)
     set_up();
     service.client.random = highest;
     init();
-    op.request.client = &service.client;
+    op.client = &service.client;
     retry_start(&op, NULL, now);
     for (i = 0; i < CHECK_COUNT(delays); i++) {
         check_row("retry %u", (unsigned)i);
@@ -481,7 +481,7 @@ static void test_not_initialised(void)
     CHECK_EQUAL(RETRY_CAUSE_MISUSE, step.cause);
     init();
     retry_start(&op, &service, START);
-    CHECK(op.request.client == &service.client);
+    CHECK(op.client == &service.client);
     CHECK_EQUAL(RETRY_DO_SEND, retry_next(&op, START).what);
     retry_stop(&op, START);
 }
@@ -512,8 +512,8 @@ static void step_call(struct call *call, server *answer, retry_ms timeout, retry
     retry_step step;
     if (call->begins == at) {
         memset(&call->op, 0, sizeof call->op);
-        call->op.request.timeout = timeout;
-        call->op.request.idempotent = true;
+        call->op.timeout = timeout;
+        call->op.idempotent = true;
         retry_start(&call->op, &service, now);
     } else if (call->out) {
         call->out = false;

@@ -20,7 +20,7 @@ int main(void)
         return 2;
     advice = errmap_classify_kv(&map, 0x82, 0x01);
     memset(&op, 0, sizeof op);
-    op.request.timeout = 2500;
+    op.timeout = 2500;
     retry_start(&op, NULL, 0);
     if (retry_next(&op, 0).what != RETRY_DO_SEND)
         return 2;

@@ -23,8 +23,8 @@ static inline retry_operation by_hand_start(retry_client *client, retry_gates *g
     client->strategy = retry_fail_fast();
     client->random = drawn ? by_hand_random : NULL;
     client->random_context = drawn;
-    op.request.client = client;
-    op.request.timeout = UINT32_MAX;
+    op.client = client;
+    op.timeout = UINT32_MAX;
     retry_start(&op, NULL, now);
     return op;
 }

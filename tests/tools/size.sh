@@ -113,7 +113,7 @@ cut 1380 retry-after
 cut 1340 connection
 cut 1640 breaker
 
-structs="retry_failure retry_request retry_operation retry_copy retry_service retry_gates retry_client retry_policy retry_budget retry_connection errmap_nmv
+structs="retry_failure retry_operation retry_copy retry_service retry_gates retry_client retry_policy retry_budget retry_connection errmap_nmv
     retry_rate retry_breaker retry_throttle retry_latency retry_hedge retry_aimd retry_scope
     errmap_entry errmap"
 {

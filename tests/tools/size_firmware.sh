@@ -139,8 +139,8 @@ uint32_t work(uint32_t n, uint32_t now)
     if (n == 0) {
         service.client.cut_after = 1000;
         retry_service_init(&service, now);
-        op.request.client = &service.client;
-        op.request.timeout = 5000;
+        op.client = &service.client;
+        op.timeout = 5000;
         retry_start(&op, NULL, now);
     }
     if (step.what == RETRY_DO_SEND)

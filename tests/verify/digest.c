@@ -162,7 +162,7 @@ static void delays(void)
     add(retry_phase("a client's name", (size_t)below(16), last));
 }
 
-static void observe(void *context, const retry_request *request, const retry_failure *failure,
+static void observe(void *context, const retry_operation *request, const retry_failure *failure,
                     const retry_decision *decision)
 {
     char line[160];
@@ -229,7 +229,7 @@ static void requests(void)
     retry_budget_options options = any_budget();
     retry_budget budget;
     retry_client client;
-    retry_request request;
+    retry_operation request;
     uint32_t i;
     memset(&client, 0, sizeof client);
     memset(&request, 0, sizeof request);
@@ -275,7 +275,7 @@ static bool attempt(void *context, const retry_operation *op, const retry_step *
 {
     (void)context;
     add_step(*step);
-    add(op->request.retries);
+    add(op->retries);
     pass(below(50));
     *failure = any_failure();
     return below(8) == 0;
@@ -306,10 +306,10 @@ static void loops(void)
     service.client.random = random_bits;
     service.client.cut_after = below(2) == 0 ? 0 : below(1000);
     retry_service_init(&service, now);
-    op.request.client = &service.client;
-    op.request.timeout = 1 + below(30000);
+    op.client = &service.client;
+    op.timeout = 1 + below(30000);
     for (i = 0; i < 5; i++) {
-        op.request.idempotent = below(4) != 0;
+        op.idempotent = below(4) != 0;
         add_step(retry_run(&op, NULL, &clock, attempt, NULL));
         add(retry_budget_balance(&service.budget));
         add(service.gates.in_flight);
@@ -360,7 +360,7 @@ static void set_up_gates(void)
 }
 
 /* Retries whatever may be, and sometimes answers later. */
-static retry_action willing_after(const retry_strategy *self, retry_request *request,
+static retry_action willing_after(const retry_strategy *self, retry_operation *request,
                                   const retry_failure *failure, retry_time at)
 {
     (void)self;
@@ -375,10 +375,10 @@ static const retry_strategy willing = {willing_after};
 /* Its hedge may learn what is late from the first node. */
 static void set_up_operation(uint32_t i, const retry_client *client)
 {
-    ops[i].request.client = client;
-    ops[i].request.strategy = below(3) != 0 ? &willing : NULL;
-    ops[i].request.idempotent = below(4) != 0;
-    ops[i].request.timeout = below(4) == 0 ? any() : 1 + below(5000);
+    ops[i].client = client;
+    ops[i].strategy = below(3) != 0 ? &willing : NULL;
+    ops[i].idempotent = below(4) != 0;
+    ops[i].timeout = below(4) == 0 ? any() : 1 + below(5000);
     if (below(2) != 0)
         return;
     hedge[i].delay = below(2) == 0 ? 1 + below(100) : 0;
@@ -403,7 +403,7 @@ static void happen(uint32_t i)
     else if (event == 13)
         retry_start(&ops[i], NULL, now);
     else if (event == 14)
-        retry_cancel(&ops[i].request, now);
+        retry_cancel(&ops[i], now);
     else if (event == 15)
         retry_answer(&ops[i], retry_action_after(below(100)), now);
     else if (event == 16)
@@ -431,7 +431,7 @@ static bool drive(uint32_t i)
         add_step(step);
     } while (step.what < RETRY_DO_WAIT);
     add_failure(ops[i].failure);
-    add((uint32_t)ops[i].request.ambiguous << 16 ^ ops[i].request.retries);
+    add((uint32_t)ops[i].ambiguous << 16 ^ ops[i].retries);
     if (step.what == RETRY_DO_WAIT && below(4) == 0)
         pass(step.delay & 0x3fff);
     return step.what == RETRY_DO_END;
@@ -600,7 +600,7 @@ static void latencies(void)
     memset(&op, 0, sizeof op);
     retry_gates_latency(&one, &latency);
     client.gates = &one;
-    op.request.client = &client;
+    op.client = &client;
     for (i = 0; i < 900; i++) {
         retry_start(&op, NULL, now);
         add(retry_next(&op, now).what);
@@ -679,7 +679,7 @@ static void maps(void)
     errmap_error error;
     errmap_strategy strategy = ERRMAP_STRATEGY(&map, NULL);
     retry_client client;
-    retry_request request;
+    retry_operation request;
     uint8_t packet[40];
     char text[16];
     size_t length;

@@ -49,9 +49,9 @@ static void begin(worker *self)
 {
     self->open = true;
     self->fails = self->started++ % 8 == 0;
-    self->operation.request.client = &service.client;
-    self->operation.request.timeout = 1000;
-    self->operation.request.idempotent = true;
+    self->operation.client = &service.client;
+    self->operation.timeout = 1000;
+    self->operation.idempotent = true;
     retry_start(&self->operation, NULL, now_ms());
 }
 
@@ -73,7 +73,7 @@ static void go_on(worker *self)
     if (self->open)
         return;
     self->succeeded++;
-    self->retries += op->request.retries;
+    self->retries += op->retries;
     if (step.verdict != RETRY_VERDICT_SUCCESS ||
         *(const volatile uint32_t *)&service.gates.in_flight > CHECK_COUNT(workers))
         wrong = true; /* no operation would end any more */
