@@ -488,7 +488,7 @@ typedef struct errmap_strategy {
      last changed. If the retry would begin max_duration or more after that: no retry,
      RETRY_CAUSE_MAX_DURATION.
    - Else what the fallback answers. NULL, and a fallback without a function: RETRY_CAUSE_MISUSE. */
-RETRY_API retry_action errmap_strategy_after(const retry_strategy *self, retry_operation *op,
+RETRY_API retry_action errmap_strategy_after(const retry_strategy *self, const retry_operation *op,
                                              const retry_failure *failure, retry_time now);
 
 /* Initialiser. Both may be NULL. The map may be replaced while no request is being decided. */
@@ -2194,7 +2194,7 @@ static const errmap_entry *errmap__ruling(const errmap *map, const retry_failure
     return entry && errmap__has_specification(entry) ? entry : NULL;
 }
 
-RETRY_API retry_action errmap_strategy_after(const retry_strategy *self, retry_operation *op,
+RETRY_API retry_action errmap_strategy_after(const retry_strategy *self, const retry_operation *op,
                                              const retry_failure *failure, retry_time now)
 {
     const errmap_strategy *const strategy = (const errmap_strategy *)(const void *)self;

@@ -780,7 +780,6 @@ typedef struct retry_gates retry_gates;
     X(FAIL)    /* give the original error to whoever asked */                            \
     X(RETRY)   /* wait `delay` ms, then try again */                                     \
     X(EXPIRE)  /* wait at most `delay` ms, then fail as timed out; no further attempt */ \
-    X(PENDING) /* wait for the strategy's answer and hand it to retry_resume */          \
     X(SUCCESS) /* done */
 
 /* X(name, text): why. */
@@ -841,8 +840,9 @@ RETRY_API const char *retry_cause_text(uint8_t cause);
 /* 32 uniform bits. */
 typedef uint32_t retry_random_fn(void *context);
 
-/* Told of each decision, and once of every end. Success (SUCCESS), retry_cancel (FAIL, CANCELLED)
-   and a gate's refusal have no `failure`: NULL. The counters include it already. */
+/* Told of each decision, and once of every end. Success (SUCCESS), retry_stop (FAIL, CANCELLED)
+   and a gate's refusal have no `failure`: NULL. The counters include it already. It may stop the
+   operation (retry_stop, not through this pointer), and do nothing else to it. */
 typedef void retry_observe_fn(void *context, const retry_operation *op,
                               const retry_failure *failure, const retry_decision *decision);
 
@@ -870,8 +870,9 @@ struct retry_client {
 /* A copy of an attempt. Zero it. */
 typedef struct retry_copy {
     retry_gates *retry__gates; /* private: those that let it pass; NULL: none was asked */
-    uint32_t retry__sent;      /* private: ms; when it was sent */
-    retry_ms retry__timeout;   /* private: ms that it may take; before, what a rate took for it */
+    uint32_t retry__sent;      /* private: ms; when it was sent, or is to be */
+    retry_ms retry__timeout;   /* private: ms that it may take */
+    uint32_t retry__taken;     /* private: what a rate took for it */
     uint16_t retry__ticket;    /* private: of the breaker's permit */
     uint16_t retry__node;      /* private: where it was sent */
     uint8_t retry__state;      /* private: RETRY__COPY_x */
@@ -885,67 +886,27 @@ struct retry_operation {
     void *context;                  /* the application's, for strategies (default: NULL) */
     retry_ms timeout;     /* ms for the operation; UINT32_MAX: no end (default: 0: 75000) */
     bool idempotent;      /* sent twice it does what it does once (default: false) */
-    uint8_t retry__state; /* private: the last verdict, or cancelled */
-    uint8_t retry__since_pushback; /* private: 1 + retries since the last pushback; 0: none */
     /* Kept by the library, free to read: */
-    bool ambiguous;         /* a failed attempt may have taken effect; false after a success */
-    uint32_t retries;       /* so far: attempts but the first */
-    uint32_t retry__charge; /* private: thousandths that this retry cost; or a hedge was charged */
-    uint8_t retry__status;  /* private, of an operation: RETRY__OP_x */
-    uint8_t retry__cause;   /* private, of one: RETRY_CAUSE_x, of the delay or of END */
-    uint16_t retry__failed_node; /* private, of one: the node of the copy that failed last */
-    retry_reason_set reasons;    /* every reason seen */
-    retry_time started;          /* ms; when retry_begin was called */
-    uint32_t code;               /* the last failure's code */
-    uint32_t code_retries;       /* since the code last changed */
-    retry_time code_since;       /* ms; when it came first, without another code since */
-    retry_ms last_delay;         /* ms; the delay of the last retry granted */
-    retry_ms retry__elapsed;     /* private: ms from started to the last decision */
-    retry_failure failure;       /* the last failure of a copy */
-    retry_hedge *retry__hedge;   /* private: further copies; NULL: none */
-    retry_copy retry__copy;      /* private: number 0 */
-    uint32_t retry__mark;        /* private: ms; a delay's start; a rate's instant; END's delay */
-    uint32_t retry__now;         /* private: ms; when it was called last */
+    bool ambiguous;          /* a failed attempt may have taken effect; false after a success */
+    uint8_t verdict;         /* RETRY_VERDICT_x; these three: the last decision, or the end */
+    uint8_t cause;           /* RETRY_CAUSE_x */
+    retry_ms delay;          /* ms; of a retry, or END's */
+    retry_reason_set reasons; /* every reason seen */
+    uint32_t retries;        /* so far: attempts but the first */
+    retry_failure failure;   /* the last failure of a copy */
+    retry_time started;      /* ms; when retry_start was called */
+    uint32_t code;           /* the last failure's code */
+    uint32_t code_retries;   /* since the code last changed */
+    retry_time code_since;   /* ms; when it came first, without another code since */
+    uint8_t retry__phase;    /* private: RETRY__NEW ..., and whether CANCELs are due */
+    uint8_t retry__since_pushback; /* private: 1 + retries since the last pushback; 0: none */
+    uint16_t retry__failed_node;   /* private: the node of the copy that failed last */
+    retry_time retry__now;     /* private: ms; when it was called last */
+    retry_time retry__decided; /* private: ms; when it was decided last; a delay begins then */
+    uint32_t retry__paid;      /* private: thousandths; for a retry whose end is not known */
+    retry_hedge *retry__hedge; /* private: further copies; NULL: none */
+    retry_copy retry__copy;    /* private: number 0 */
 };
-
-/* Opens a request at `now`, with the configuration it has; a timeout of 0 becomes
-   RETRY_TIMEOUT_DEFAULT. One that is open or pending is cancelled first. NULL: nothing happens. */
-RETRY_API void retry_begin(retry_operation *op, retry_time now);
-
-/* Decides what becomes of a failed attempt, in these steps. Source: RFC 0049.
-   1. A NULL argument, a strategy without a function, a request that is not open: FAIL, MISUSE.
-      After retry_cancel: FAIL, CANCELLED. Nothing changes.
-   2. The failure is recorded.
-   3. Safety NO: FAIL, UNSAFE. The server forbids it: FAIL, PUSHBACK. The client's own throttle
-      refused: FAIL, THROTTLED. Reason UNKNOWN or none at all: FAIL, UNKNOWN_REASON. Reason NONE:
-      FAIL, NOT_RETRYABLE, unless it is the server's fault or safety is YES.
-   4. Some reasons are always retried (a cluster's map is changing): after `always_interval`, or
-      after 1, 10, 50, 100, 500, 1000, 1000 ... ms. No strategy is asked, and no budget pays.
-   5. Else the strategy is asked: FAIL with its cause, PENDING, or a delay. A pushback replaces the
-      delay. The budget pays; if it does not: FAIL, BUDGET_EXHAUSTED. If nobody was reached, what
-      was paid for this attempt pays for the next.
-   6. A delay that reaches the deadline: EXPIRE, DEADLINE, with what is left; the charge goes back.
-   7. RETRY is counted. FAIL and EXPIRE finish the request. The observer is told last. */
-RETRY_API retry_decision retry_orchestrate(retry_operation *op, const retry_failure *failure,
-                                           retry_time now);
-
-/* Goes on at step 5 where PENDING left off, with the strategy's answer (which may be pending again)
-   and the failure that was being decided: RETRY, EXPIRE, FAIL with the answer's cause or
-   BUDGET_EXHAUSTED, or PENDING. FAIL, MISUSE (or CANCELLED) if the request waits for no answer. */
-RETRY_API retry_decision retry_resume(retry_operation *op, const retry_failure *failure,
-                                      retry_action action, retry_time now);
-
-/* ms to the request's deadline, at most `limit` (0: no limit): the timeout of an attempt that
-   starts now. UINT32_MAX: no bound. 0: the deadline is reached, NULL, neither open nor pending. */
-RETRY_API retry_ms retry_remaining(const retry_operation *op, retry_ms limit, retry_time now);
-
-/* Finishes a request that worked, does the budget's bookkeeping and tells the observer: true.
-   False, and nothing changes, if it is NULL, or neither open nor pending. */
-RETRY_API bool retry_succeed(retry_operation *op, retry_time now);
-
-/* Finishes a request that nobody waits for any more, and tells the observer. The charge of a retry
-   whose end was not reported goes back. Changes nothing if NULL, or neither open nor pending. */
-RETRY_API void retry_cancel(retry_operation *op, retry_time now);
 
 /* 32 uniform bits from the client's generator; without one, and for NULL, from the built-in one. */
 RETRY_API uint32_t retry_random(const retry_operation *op);
@@ -965,13 +926,13 @@ RETRY_API retry_action retry_action_after(retry_ms delay);
 /* No retry; `cause` (RETRY_CAUSE_x) says why. */
 RETRY_API retry_action retry_action_none(uint8_t cause);
 
-/* The answer comes later, through retry_resume. */
+/* The answer comes later, through retry_answer. */
 RETRY_API retry_action retry_action_pending(void);
 
 /* Whether and when to retry, idempotency included (retry_permitted); the library does all else. It
-   may cancel the request, not begin or finish it. Make it the first member of your own struct. */
+   changes nothing of the operation. Make it the first member of your own struct. */
 struct retry_strategy {
-    retry_action (*retry_after)(const retry_strategy *self, retry_operation *op,
+    retry_action (*retry_after)(const retry_strategy *self, const retry_operation *op,
                                 const retry_failure *failure, retry_time now); /* (no default) */
 };
 
@@ -1100,7 +1061,7 @@ typedef struct retry_policy {
 /* Answers, in this order: not permitted (NOT_IDEMPOTENT), attempts used up (ATTEMPTS_EXHAUSTED),
    else the backoff's delay, raised to what the server wants within both caps, and spread. After a
    pushback to wait the curve begins anew. NULL: MISUSE. Sources: RFC 0049, Smithy, the AWS SDKs. */
-RETRY_API retry_action retry_policy_after(const retry_strategy *self, retry_operation *op,
+RETRY_API retry_action retry_policy_after(const retry_strategy *self, const retry_operation *op,
                                           const retry_failure *failure, retry_time now);
 
 /* RETRY_POLICY_BEST_EFFORT, but its last retries come no later. retry_policy_after takes it. */
@@ -1134,7 +1095,7 @@ typedef struct retry_budget_options {
     uint32_t timeout_cost;      /* tokens after a timeout (default: 0: retry_cost) */
     uint32_t throttle_cost;     /* tokens after a throttled attempt (default: 0: retry_cost) */
     uint32_t success_deposit;   /* tokens on a success; see refund_last (default: 0) */
-    uint32_t request_deposit;   /* tokens on every retry_begin, as in Finagle (default: 0) */
+    uint32_t request_deposit;   /* tokens on every retry_start, as in Finagle (default: 0) */
     uint32_t refill_per_second; /* RETRY_PER_SECOND; tokens that come in (default: 0) */
     uint32_t floor;             /* tokens; a withdrawal must leave more (default: 0: none) */
     bool refund_last;     /* after retries a success gives the last cost instead (default: false) */
@@ -1153,8 +1114,8 @@ struct retry_budget {
     uint32_t retry__balance;      /* private: thousandths */
     uint32_t retry__refilled;     /* private: ms; time has been counted up to here */
     uint32_t retry__fraction;     /* private: millionths below a thousandth, 0 to 999 */
-    bool (*retry__account)(retry_budget *budget, uint8_t event, retry_operation *op,
-                           const retry_failure *failure, retry_time now); /* private */
+    bool (*retry__account)(retry_budget *budget, uint8_t how, uint32_t amount,
+                           retry_time now); /* private */
 };
 
 /* Fills the bucket. Not while others use it. NULL options: capacity 0. */
@@ -1534,18 +1495,17 @@ typedef struct retry_step {
 
 /* Begins an operation by the service's client; NULL service: by op.client, as it is set. One
    that is under way is stopped first. Nothing is asked or sent yet. Without retry_service_init:
-   END, FAIL, MISUSE. NULL op: nothing. Observers, strategies: neither this nor the next two. */
+   END, FAIL, MISUSE. NULL op: nothing. Observers and strategies: neither this nor the next two. */
 RETRY_API void retry_start(retry_operation *op, const retry_service *service, retry_time now);
 
 /* What to do next; call it until it says WAIT or END. The first that fits:
    1. A copy is due to be cancelled: CANCEL, the lowest number first.
    2. The operation is over: END, as often as you ask. NULL, or never started: FAIL, MISUSE.
-   3. Somebody closed the request, as by retry_cancel: as after retry_stop.
-   4. No attempt is under way:
+   3. No attempt is under way:
       a. A strategy answers later: WAIT, PENDING, to the deadline; then END, EXPIRE.
       b. A retry's delay is not over: WAIT for the rest of it.
       c. The attempt begins, if the gates let it: SEND copy 0; else WAIT, PACED, or END.
-   5. An attempt is under way:
+   4. An attempt is under way:
       a. A copy's time is over: it has failed (ATTEMPT_TIMED_OUT), and is cancelled.
       b. A further copy is due (retry_hedge_copies): SEND, if it is paid for and the gates let it.
       c. WAIT, NONE, for the first of the timers.
@@ -1564,22 +1524,35 @@ RETRY_API void retry_start(retry_operation *op, const retry_service *service, re
 RETRY__NO_IGNORE RETRY_API retry_step retry_next(retry_operation *op, retry_time now);
 
 /* A copy has ended; NULL failure: it worked, and the operation is over (SUCCESS). What comes while
-   the copy is on the wire counts, however late. A failure goes to retry_orchestrate, or with
-   further copies to the hedge. A copy that was to be cancelled has then ended by itself: its CANCEL
-   is not handed out. NULL, or a copy that is not on the wire: nothing else happens. */
+   the copy is on the wire counts, however late. A copy that was to be cancelled has then ended by
+   itself: its CANCEL is not handed out. NULL, or a copy that is not on the wire: nothing else
+   happens. A failure (with further copies the hedge says when) is decided so. Source: RFC 0049.
+   1. It is recorded. If it was sent, what its retry cost is spent.
+   2. Safety NO: FAIL, UNSAFE. The server forbids it: FAIL, PUSHBACK. The client's own throttle
+      refused: FAIL, THROTTLED. Reason UNKNOWN or none at all: FAIL, UNKNOWN_REASON. Reason NONE:
+      FAIL, NOT_RETRYABLE, unless it is the server's fault or safety is YES.
+   3. Some reasons are always retried (a cluster's map is changing): after `always_interval`, or
+      after 1, 10, 50, 100, 500, 1000, 1000 ... ms. No strategy is asked, and no budget pays.
+   4. Else the strategy is asked: FAIL with its cause, or a delay, which a pushback replaces; or it
+      answers later (PENDING), and what follows is decided then.
+   5. A delay that reaches the deadline: EXPIRE, DEADLINE, with what is left.
+   6. The budget pays; if it does not: FAIL, BUDGET_EXHAUSTED. If nobody was reached, what was paid
+      for this attempt pays for the next.
+   7. RETRY is counted; FAIL and EXPIRE end the operation. The observer is told last. */
 RETRY_API void retry_ended(retry_operation *op, unsigned copy, const retry_failure *failure,
                            retry_time now);
 
 /* Nobody waits for the operation any more: END, FAIL, CANCELLED, after a CANCEL for each copy on
-   the wire, which make the request ambiguous. The charge of a retry whose end was not reported goes
-   back. An observer or a strategy may call it. NULL, never started, over: nothing happens. */
+   the wire, which make it ambiguous. The charge of a retry whose end was not reported goes
+   back. An observer may call it, a strategy not. NULL, never started, over: nothing happens. */
 RETRY_API void retry_stop(retry_operation *op, retry_time now);
 
 /* The network is back: the delay of a retry (WAIT with cause STRATEGY or ALWAYS) is over now. What
    waits for anything else goes on waiting. NULL: nothing happens. */
 RETRY_API void retry_skip_wait(retry_operation *op, retry_time now);
 
-/* The strategy's answer, if it is PENDING: as retry_resume. Not from an observer or a strategy. */
+/* The strategy's answer, if it is PENDING: what it says now is decided, and may be PENDING again.
+   Else nothing happens. Not from an observer or a strategy. */
 RETRY_API void retry_answer(retry_operation *op, retry_action action, retry_time now);
 
 /* ---- Hedging ------------------------------------------------------------------------------- */
@@ -1612,7 +1585,7 @@ struct retry_hedge {
    - Never sent, or refused by a gate: it is not followed, and what it cost goes back.
    - A pushback to wait: the next copy then.
    - The next copy at once, if there is one left, the deadline is not reached, and the budget pays.
-   With nothing on the wire and none to come the attempt has failed: retry_orchestrate decides. */
+   With nothing on the wire and none to come the attempt has failed, and it is decided. */
 RETRY_API void retry_hedge_copies(retry_operation *op, retry_hedge *hedge);
 
 /* ---- The recommended client ---------------------------------------------------------------- */
@@ -2392,7 +2365,7 @@ static inline retry_action retry__best_effort(const retry_operation *op,
     return retry_action_after(retry__max(high, failure->retry_after));
 }
 
-static retry_action retry__best_effort_after(const retry_strategy *self, retry_operation *op,
+static retry_action retry__best_effort_after(const retry_strategy *self, const retry_operation *op,
                                              const retry_failure *failure, retry_time now)
 {
     (void)self, (void)now;
@@ -2408,7 +2381,7 @@ RETRY_API const retry_strategy *retry_best_effort(void)
     return &best_effort.base;
 }
 
-static retry_action retry__refuse(const retry_strategy *self, retry_operation *op,
+static retry_action retry__refuse(const retry_strategy *self, const retry_operation *op,
                                   const retry_failure *failure, retry_time now)
 {
     (void)self, (void)op, (void)failure, (void)now;
@@ -2441,33 +2414,31 @@ static retry_ms retry__raise(const retry_policy *policy, const retry_operation *
 static retry_ms retry__jittered(const retry_backoff *backoff, const retry_operation *op)
 {
     uint32_t random = backoff->jitter != RETRY_JITTER_NONE ? retry__draw(op->client) : 0;
-    retry_ms previous = op->retry__since_pushback == 1 ? 0 : op->last_delay;
+    retry_ms previous = op->retry__since_pushback == 1 ? 0 : op->delay;
     return retry_backoff_delay(backoff, retry__position(op), previous, random);
 }
 
-/* What a request's budget is told of; the last four come with a failure. */
+/* What happens to tokens of a budget. */
 enum {
-    RETRY__BUDGET_NOTHING, /* no strategy was asked: the budget is not told */
-    RETRY__BUDGET_LOOK,    /* what has come in counts */
-    RETRY__BUDGET_BEGIN,
-    RETRY__BUDGET_REFUND,
-    RETRY__BUDGET_SUCCESS,
-    RETRY__BUDGET_GRANT,   /* by a strategy that was asked; false: the budget does not pay */
-    RETRY__BUDGET_RESUME,  /* the same of a failure that was charged already, or was no load */
-    RETRY__BUDGET_REFUSAL, /* by a strategy that was asked, or that answers later, or the server */
-    RETRY__BUDGET_COPY     /* of a hedge, that failed */
+    RETRY__BUDGET_GIVE,  /* they come in */
+    RETRY__BUDGET_TAKE,  /* all or nothing; of one that charges failures: whether it may pay */
+    RETRY__BUDGET_CHARGE /* those that are there */
 };
 
-/* Tells the budget of the request's client, if it has one. The call goes through a pointer that
-   retry_budget_init sets, so that a program without budgets links none of their code. */
-static inline bool retry__ask_budget(retry_operation *op, uint8_t event,
-                                     const retry_failure *failure, retry_time now)
+static inline retry_budget *retry__budget(const retry_operation *op)
 {
-    retry_budget *budget = op->client ? op->client->budget : NULL;
-    if (!budget || event == RETRY__BUDGET_NOTHING)
+    return op->client ? op->client->budget : NULL;
+}
+
+/* Moves tokens of the budget of the operation's client; true without one. The call goes through a
+   pointer that retry_budget_init sets, so a program without budgets links none of their code. */
+static inline bool retry__budget_move(const retry_operation *op, uint8_t how, uint32_t amount)
+{
+    retry_budget *budget = retry__budget(op);
+    if (!budget)
         return true;
     RETRY_ASSERT(budget->retry__account && "retry_budget_init comes first");
-    return budget->retry__account && budget->retry__account(budget, event, op, failure, now);
+    return budget->retry__account && budget->retry__account(budget, how, amount, op->retry__now);
 }
 
 /* Of a bucket that expires, what does not: the cost of the dearest retry. */
@@ -2479,31 +2450,38 @@ RETRY__ONCE uint32_t retry__budget_base(const retry_budget_options *options)
 
 /* Whether the next retry is one of the last: the budget holds less than half of its base, also with
    what has come in meanwhile. What was never sent spent nothing. */
-RETRY__WRAPS static bool retry__poor(retry_operation *op, uint32_t traits)
+static bool retry__poor(const retry_operation *op, uint32_t traits)
 {
-    const retry_budget *budget = op->client ? op->client->budget : NULL;
+    const retry_budget *budget = retry__budget(op);
     uint32_t half;
     if (!budget || budget->options.expire == 0 || (traits & RETRY__TRAIT_UNSENT) != 0)
         return false;
     half = retry__budget_base(&budget->options) >> 1;
     if (retry__load(&budget->retry__balance) >= half)
         return false;
-    retry__ask_budget(op, RETRY__BUDGET_LOOK, NULL,
-                      op->started + op->retry__elapsed);
+    retry__budget_move(op, RETRY__BUDGET_GIVE, 0); /* what has come in counts */
     return retry__load(&budget->retry__balance) < half;
+}
+
+/* ms to the deadline of an operation that is under way. */
+static retry_ms retry__remaining(const retry_operation *op)
+{
+    if (op->timeout == UINT32_MAX)
+        return UINT32_MAX;
+    return retry__left(op->started, op->timeout, op->retry__now);
 }
 
 /* The last retries help most when they are late: at random in the upper half of the longest delay,
    or when 15/16 of the time that is left are over. */
 static retry_ms retry__late_delay(const retry_backoff *backoff, const retry_operation *op)
 {
-    retry_ms left = retry__subtract(op->timeout, op->retry__elapsed);
+    retry_ms left = retry__remaining(op);
     retry_ms longest = retry_backoff_base(backoff, 31);
     longest = retry__pick(longest >> 1, longest, retry__draw(op->client));
     return retry__min(longest, left - (left >> 4));
 }
 
-RETRY__INLINE retry_action retry__policy(const retry_strategy *self, retry_operation *op,
+RETRY__INLINE retry_action retry__policy(const retry_strategy *self, const retry_operation *op,
                                          const retry_failure *failure, uint32_t traits)
 {
     const retry_policy *policy = (const retry_policy *)(const void *)self;
@@ -2527,7 +2505,7 @@ RETRY__INLINE retry_action retry__policy(const retry_strategy *self, retry_opera
     return retry_action_after(delay);
 }
 
-RETRY_API retry_action retry_policy_after(const retry_strategy *self, retry_operation *op,
+RETRY_API retry_action retry_policy_after(const retry_strategy *self, const retry_operation *op,
                                           const retry_failure *failure, retry_time now)
 {
     (void)now;
@@ -2536,130 +2514,60 @@ RETRY_API retry_action retry_policy_after(const retry_strategy *self, retry_oper
     return retry__policy(self, op, failure, retry__failure_traits(failure));
 }
 
-/* ---- Requests ------------------------------------------------------------------------------ */
+/* ---- One decision, step by step ------------------------------------------------------------ */
 
-/* A request's state is its last verdict: RETRY (open, from retry_begin on), PENDING or an end. */
-enum { RETRY__CANCELLED = RETRY_VERDICT_COUNT };
+/* Where an operation is. */
+enum {
+    RETRY__NEW,     /* never started */
+    RETRY__READY,   /* an attempt begins when the gates let it */
+    RETRY__DELAYED, /* a retry's delay is not over */
+    RETRY__ASKED,   /* a strategy answers later */
+    RETRY__TRYING,  /* an attempt is under way */
+    RETRY__ENDED,
+    RETRY__PHASE = 7,
+    RETRY__CANCELS = 8 /* CANCELs may be due, whatever the phase */
+};
 
-static retry_decision retry__decision(uint8_t verdict, uint8_t cause, retry_ms delay)
+static uint8_t retry__phase_of(const retry_operation *op)
 {
-    retry_decision decision = {verdict, cause, delay};
-    return decision;
+    return op ? op->retry__phase & RETRY__PHASE : (uint8_t)RETRY__NEW;
 }
 
-static bool retry__open(const retry_operation *op)
+static void retry__set_phase(retry_operation *op, uint8_t phase)
 {
-    return op->retry__state == RETRY_VERDICT_RETRY;
+    op->retry__phase = (uint8_t)((op->retry__phase & RETRY__CANCELS) | phase);
 }
 
-RETRY__INLINE bool retry__open_or_pending(const retry_operation *op)
-{
-    return retry__open(op) || op->retry__state == RETRY_VERDICT_PENDING;
-}
-
-static void retry__announce(const retry_operation *op, const retry_failure *failure,
-                            uint8_t verdict, uint8_t cause, retry_ms delay)
+/* What was decided. The observer may stop the operation, so whoever calls this does no more. */
+static void retry__tell(retry_operation *op, const retry_failure *failure, uint8_t verdict,
+                        uint8_t cause, retry_ms delay)
 {
     const retry_client *client = op->client;
+    op->verdict = verdict;
+    op->cause = cause;
+    op->delay = delay;
     if (client && client->observe) {
-        retry_decision decision = retry__decision(verdict, cause, delay);
+        retry_decision decision = {verdict, cause, delay};
         client->observe(client->observe_context, op, failure, &decision);
     }
 }
 
-/* NULL: best effort, by itself. */
-static const retry_strategy *retry__strategy(const retry_operation *op)
+/* The operation is over. What is paid for a retry whose end is not known goes back. */
+RETRY__QUICK void retry__end(retry_operation *op, const retry_failure *failure, uint8_t verdict,
+                             uint8_t cause, retry_ms delay)
 {
-    if (op->strategy)
-        return op->strategy;
-    return op->client ? op->client->strategy : NULL;
-}
-
-/* The end of a request that is open or pending, in a state that is final, without a failure. */
-RETRY__QUICK void retry__finish(retry_operation *op, uint8_t state, uint8_t cause,
-                                retry_ms delay, retry_time now)
-{
-    bool done = state == RETRY_VERDICT_SUCCESS;
-    op->retry__state = state;
-    op->retry__elapsed = retry__passed(op->started, now);
-    retry__ask_budget(op, done ? RETRY__BUDGET_SUCCESS : RETRY__BUDGET_REFUND, NULL, now);
-    retry__announce(op, NULL, state == RETRY__CANCELLED ? (uint8_t)RETRY_VERDICT_FAIL : state,
-                    cause, delay);
-}
-
-static inline void retry__begin(retry_operation *op, retry_time now)
-{
-    if (retry__open_or_pending(op))
-        retry_cancel(op, now);
-    if (op->timeout == 0)
-        op->timeout = RETRY_TIMEOUT_DEFAULT;
-    else if (op->timeout > RETRY__LATEST - RETRY__BEHIND + 1)
-        op->timeout = UINT32_MAX;
-    op->retry__state = RETRY_VERDICT_RETRY;
-    op->retry__since_pushback = 0;
-    op->ambiguous = false;
-    op->retries = 0;
-    op->retry__charge = 0;
-    op->reasons = 0;
-    op->started = now;
-    op->code = 0;
-    op->code_retries = 0;
-    op->code_since = now;
-    op->last_delay = 0;
-    op->retry__elapsed = 0;
-    if (op->client && op->client->budget &&
-        op->client->budget->options.request_deposit != 0)
-        retry__ask_budget(op, RETRY__BUDGET_BEGIN, NULL, now);
-}
-
-RETRY_API void retry_begin(retry_operation *op, retry_time now)
-{
-    if (op)
-        retry__begin(op, now);
-}
-
-static void retry__succeed(retry_operation *op, retry_time now)
-{
-    op->ambiguous = false;
-    retry__finish(op, RETRY_VERDICT_SUCCESS, RETRY_CAUSE_NONE, 0, now);
-}
-
-RETRY_API bool retry_succeed(retry_operation *op, retry_time now)
-{
-    if (!op || !retry__open_or_pending(op))
-        return false;
-    retry__succeed(op, now);
-    return true;
-}
-
-RETRY_API void retry_cancel(retry_operation *op, retry_time now)
-{
-    if (op && retry__open_or_pending(op))
-        retry__finish(op, RETRY__CANCELLED, RETRY_CAUSE_CANCELLED, 0, now);
-}
-
-/* ms to the deadline of a request that is open, or pending. */
-static retry_ms retry__remaining(const retry_operation *op, retry_time now)
-{
-    if (op->timeout == UINT32_MAX)
-        return UINT32_MAX;
-    return retry__left(op->started, op->timeout, now);
-}
-
-RETRY_API retry_ms retry_remaining(const retry_operation *op, retry_ms limit, retry_time now)
-{
-    retry_ms left = op && retry__open_or_pending(op) ? retry__remaining(op, now) : 0;
-    return limit != 0 ? retry__min(left, limit) : left;
-}
-
-/* ---- One decision, step by step ------------------------------------------------------------ */
-
-RETRY__COLD retry_decision retry__not_open(const retry_operation *op)
-{
-    uint8_t cause = RETRY_CAUSE_CANCELLED;
-    if (!op || op->retry__state != RETRY__CANCELLED)
-        cause = retry__misuse();
-    return retry__decision(RETRY_VERDICT_FAIL, cause, 0);
+    const retry_budget *budget = retry__budget(op);
+    uint32_t back = op->retry__paid;
+    retry__set_phase(op, RETRY__ENDED);
+    op->retry__decided = op->retry__now;
+    op->retry__paid = 0;
+    if (verdict == RETRY_VERDICT_SUCCESS) {
+        op->ambiguous = false;
+        if (budget && (!budget->options.refund_last || op->retries == 0))
+            back = budget->options.success_deposit;
+    }
+    retry__budget_move(op, RETRY__BUDGET_GIVE, back);
+    retry__tell(op, failure, verdict, cause, delay);
 }
 
 /* Keeps a failed copy's reason, and whether it may have taken effect. Returns the traits. */
@@ -2672,13 +2580,13 @@ static uint32_t retry__record(retry_operation *op, const retry_failure *failure)
     return traits;
 }
 
-static void retry__record_code(retry_operation *op, uint32_t code, retry_time now)
+static void retry__record_code(retry_operation *op, uint32_t code)
 {
     if (op->code_retries != 0 && op->code == code)
         return;
     op->code = code;
     op->code_retries = 0;
-    op->code_since = now;
+    op->code_since = op->retry__now;
 }
 
 /* Why a failure with these traits is final; ALWAYS: it is always retried; NONE: a strategy is
@@ -2700,143 +2608,153 @@ static inline uint8_t retry__screen(uint32_t traits)
     return RETRY_CAUSE_NONE;
 }
 
-/* A strategy need not say why it grants or answers later; if it cancels the request it refuses. */
-static retry_action retry__answer(const retry_operation *op, retry_action action)
+/* What becomes of a failure of which no strategy is asked: ALWAYS it is retried. */
+RETRY__COLD retry_action retry__unasked(const retry_operation *op, uint8_t cause)
 {
-    if (!retry__open_or_pending(op))
-        action.kind = RETRY_ACTION_NONE;
-    else if (action.kind == RETRY_ACTION_AFTER)
+    retry_ms interval = op->client ? op->client->always_interval : 0;
+    if (cause != RETRY_CAUSE_ALWAYS)
+        return retry_action_none(cause);
+    if (interval == 0)
+        interval = retry__controlled[retry__min(op->retries, 5)];
+    return retry__action(RETRY_ACTION_AFTER, cause, interval);
+}
+
+/* A strategy need not say why it grants. */
+static retry_action retry__answered(retry_action action)
+{
+    if (action.kind == RETRY_ACTION_AFTER)
         action.cause = RETRY_CAUSE_STRATEGY;
-    else if (action.kind == RETRY_ACTION_PENDING)
-        action.cause = RETRY_CAUSE_PENDING;
     return action;
 }
 
-/* NULL: best effort. */
-static retry_action retry__ask_strategy(const retry_strategy *strategy, retry_operation *op,
-                                        const retry_failure *failure, uint32_t traits,
-                                        retry_time now)
+/* The operation's strategy, or the client's, or best effort. */
+static retry_action retry__ask_strategy(const retry_operation *op, uint32_t traits)
 {
-    uint32_t charge = op->retry__charge;
-    retry_action action;
+    const retry_strategy *strategy = op->strategy;
+    if (!strategy && op->client)
+        strategy = op->client->strategy;
     if (!strategy)
-        return retry__best_effort(op, failure, traits);
+        return retry__best_effort(op, &op->failure, traits);
     if (RETRY__FAST && strategy->retry_after == retry_policy_after)
-        return retry__policy(strategy, op, failure, traits);
-    op->retry__charge = 0; /* it paid for a retry that was made: no cancel gives it back */
-    action = retry__answer(op, strategy->retry_after(strategy, op, failure, now));
-    op->retry__charge = charge;
-    return action;
+        return retry__policy(strategy, op, &op->failure, traits);
+    if (!strategy->retry_after)
+        return retry_action_none(retry__misuse());
+    return retry__answered(strategy->retry_after(strategy, op, &op->failure, op->retry__now));
 }
 
 /* A pushback replaces the delay, and restarts the curve; the retries since the last are counted. */
-RETRY__COLD retry_ms retry__pushback_delay(retry_operation *op, const retry_failure *failure,
-                                           retry_ms delay)
+RETRY__COLD retry_ms retry__pushback_delay(retry_operation *op, retry_ms delay)
 {
-    if (failure->pushback) {
+    if (op->failure.pushback) {
         op->retry__since_pushback = 1;
-        return failure->retry_after;
+        return op->failure.retry_after;
     }
     if (op->retry__since_pushback != UINT8_MAX)
         op->retry__since_pushback++;
     return delay;
 }
 
-/* Steps 5 (the budget) to 7, asked or not. `event`: what a retry is to the budget. */
-static inline retry_decision retry__conclude(retry_operation *op, const retry_failure *failure,
-                                             retry_action action, uint8_t event, retry_time now)
+static uint32_t retry__timeout_cost(const retry_budget_options *options)
 {
-    uint8_t verdict = RETRY_VERDICT_FAIL, cause = action.cause;
-    retry_ms delay = 0;
-    if (action.kind == RETRY_ACTION_AFTER) {
-        delay = action.delay;
-        if (failure->pushback || op->retry__since_pushback != 0)
-            delay = retry__pushback_delay(op, failure, delay);
-        delay = retry__min(delay, RETRY__LONGEST);
-        if (!retry__ask_budget(op, event, failure, now)) {
-            cause = RETRY_CAUSE_BUDGET_EXHAUSTED;
-        } else if (retry__add(op->retry__elapsed, delay) >= op->timeout &&
-                   op->timeout != UINT32_MAX) { /* 6 */
-            retry__ask_budget(op, RETRY__BUDGET_REFUND, NULL, now);
-            verdict = RETRY_VERDICT_EXPIRE;
-            cause = RETRY_CAUSE_DEADLINE;
-            delay = retry__subtract(op->timeout, op->retry__elapsed);
-        } else { /* 7 */
-            verdict = RETRY_VERDICT_RETRY;
-            if (op->retries != UINT32_MAX) { /* code_retries is never more */
-                op->retries++;
-                op->code_retries++;
-            }
-            op->last_delay = delay;
-        }
-    } else if (action.kind == RETRY_ACTION_PENDING) {
-        verdict = RETRY_VERDICT_PENDING;
-    }
-    op->retry__state = verdict;
-    retry__announce(op, failure, verdict, cause, delay);
-    return retry__decision(verdict, cause, delay);
+    return retry__or(options->timeout_cost, options->retry_cost);
 }
 
-/* A failure of which no strategy is asked. `cause` says why it is final; ALWAYS: it is retried. */
-RETRY__COLD retry_decision retry__unasked(retry_operation *op, const retry_failure *failure,
-                                          uint8_t cause, retry_time now)
+static uint32_t retry__retry_cost(const retry_budget_options *options, const retry_failure *failure)
 {
-    retry_ms interval = op->client ? op->client->always_interval : 0;
-    retry_action action = retry_action_none(cause);
-    if (interval == 0)
-        interval = retry__controlled[retry__min(op->retries, 5)];
-    if (cause == RETRY_CAUSE_ALWAYS)
-        action = retry__action(RETRY_ACTION_AFTER, cause, interval);
-    else if (cause == RETRY_CAUSE_PUSHBACK)
-        retry__ask_budget(op, RETRY__BUDGET_REFUSAL, failure, now);
-    if ((retry__failure_traits(failure) & RETRY__TRAIT_UNSENT) == 0)
-        op->retry__charge = 0; /* the retry that it paid for has been made */
-    else if (cause != RETRY_CAUSE_ALWAYS)
-        retry__ask_budget(op, RETRY__BUDGET_REFUND, NULL, now);
-    return retry__conclude(op, failure, action, RETRY__BUDGET_NOTHING, now);
+    if (failure->timeout)
+        return retry__timeout_cost(options);
+    return failure->throttle ? retry__or(options->throttle_cost, options->retry_cost)
+                             : options->retry_cost;
 }
 
-/* The numbers are those of its declaration's comment. */
-RETRY_API retry_decision retry_orchestrate(retry_operation *op, const retry_failure *failure,
-                                           retry_time now)
+/* Whether a gate of the client's refused an attempt. */
+static bool retry__is_refusal(retry_reason reason)
 {
-    const retry_strategy *strategy;
-    uint8_t cause = RETRY_CAUSE_NONE;
-    uint32_t traits;
-    retry_action action;
-    if (!op || !failure || !retry__open(op))
-        return retry__not_open(op); /* 1 */
-    strategy = retry__strategy(op);
-    if (strategy && !strategy->retry_after)
-        return retry__not_open(op);
-    op->retry__elapsed = retry__passed(op->started, now); /* 2 */
-    retry__record_code(op, failure->code, now);
-    traits = retry__record(op, failure);
-    if (traits != RETRY__TRAIT_ALLOWS) { /* else, as with most, a strategy is asked */
-        cause = retry__screen(traits);   /* 3 */
+    return reason == RETRY_REASON_CIRCUIT_BREAKER_OPEN || reason == RETRY_REASON_CLIENT_THROTTLED;
+}
+
+/* An application's reason that is contention, for which nothing is paid: both in one test. */
+static bool retry__is_free(retry_reason reason)
+{
+    return (reason & (0x40 | RETRY_REASON_FREE)) == (0x40 | RETRY_REASON_FREE);
+}
+
+/* gRPC's way: a failure that put load on the server is charged, whatever becomes of it. */
+static void retry__charge(const retry_operation *op, const retry_failure *failure, uint32_t traits)
+{
+    const retry_budget *budget = retry__budget(op);
+    if (budget && budget->options.charge_failures && (traits & RETRY__TRAIT_UNSENT) == 0 &&
+        !retry__is_free(failure->reason))
+        retry__budget_move(op, RETRY__BUDGET_CHARGE,
+                           retry__retry_cost(&budget->options, failure));
+}
+
+/* The operation pays for a retry, at the price of the failure before it; false: it cannot. */
+static bool retry__pay(retry_operation *op, uint32_t traits)
+{
+    const retry_budget *budget = retry__budget(op);
+    uint32_t cost = 0;
+    if (!budget || retry__is_free(op->failure.reason))
+        return true;
+    if (!budget->options.charge_failures) {
+        if ((traits & RETRY__TRAIT_UNSENT) != 0 &&
+            (op->retry__paid != 0 || !retry__is_refusal(op->failure.reason)))
+            return true; /* what was paid pays for the next attempt */
+        cost = retry__retry_cost(&budget->options, &op->failure);
     }
-    if (cause != RETRY_CAUSE_NONE)
-        return retry__unasked(op, failure, cause, now);               /* 4 */
-    action = retry__ask_strategy(strategy, op, failure, traits, now); /* 5 */
+    if (!retry__budget_move(op, RETRY__BUDGET_TAKE, cost))
+        return false;
+    op->retry__paid = cost;
+    return true;
+}
+
+/* What an answer, which is not PENDING, makes of the operation's failure: deadline, price, delay. */
+static inline void retry__conclude(retry_operation *op, retry_action action, uint32_t traits)
+{
+    retry_ms left = retry__remaining(op), delay = action.delay;
     if (action.kind != RETRY_ACTION_AFTER) {
-        if (action.kind != RETRY_ACTION_PENDING || (traits & RETRY__TRAIT_UNSENT) == 0)
-            retry__ask_budget(op, RETRY__BUDGET_REFUSAL, failure, now);
-        if (!retry__open(op)) /* any more: the strategy cancelled it */
-            return retry__not_open(op);
+        retry__end(op, &op->failure, RETRY_VERDICT_FAIL, action.cause, 0);
+        return;
     }
-    return retry__conclude(op, failure, action, RETRY__BUDGET_GRANT, now); /* 5 to 7 */
+    if (op->failure.pushback || op->retry__since_pushback != 0)
+        delay = retry__pushback_delay(op, delay);
+    delay = retry__min(delay, RETRY__LONGEST);
+    if (delay >= left) {
+        retry__end(op, &op->failure, RETRY_VERDICT_EXPIRE, RETRY_CAUSE_DEADLINE, left);
+    } else if (action.cause != RETRY_CAUSE_ALWAYS && !retry__pay(op, traits)) {
+        retry__end(op, &op->failure, RETRY_VERDICT_FAIL, RETRY_CAUSE_BUDGET_EXHAUSTED, delay);
+    } else {
+        if (op->retries != UINT32_MAX) { /* code_retries is never more */
+            op->retries++;
+            op->code_retries++;
+        }
+        retry__set_phase(op, RETRY__DELAYED);
+        retry__tell(op, &op->failure, RETRY_VERDICT_RETRY, action.cause, delay);
+    }
 }
 
-RETRY_API retry_decision retry_resume(retry_operation *op, const retry_failure *failure,
-                                      retry_action action, retry_time now)
+/* The attempt that op->failure ended is decided: retry_ended's declaration has the steps. */
+static void retry__decide(retry_operation *op)
 {
-    if (!op || !failure || op->retry__state != RETRY_VERDICT_PENDING)
-        return retry__not_open(op);
-    op->retry__elapsed = retry__passed(op->started, now);
-    action = retry__answer(op, action);
-    if (action.kind != RETRY_ACTION_AFTER && action.kind != RETRY_ACTION_PENDING)
-        retry__ask_budget(op, RETRY__BUDGET_REFUND, NULL, now);
-    return retry__conclude(op, failure, action, RETRY__BUDGET_RESUME, now);
+    uint32_t traits = retry__record(op, &op->failure);
+    uint8_t cause = RETRY_CAUSE_NONE;
+    retry_action action;
+    op->retry__decided = op->retry__now;
+    retry__record_code(op, op->failure.code);
+    if ((traits & RETRY__TRAIT_UNSENT) == 0)
+        op->retry__paid = 0; /* the retry that it paid for has been made */
+    if (traits != RETRY__TRAIT_ALLOWS) /* else, as with most, a strategy is asked */
+        cause = retry__screen(traits);
+    if (cause == RETRY_CAUSE_NONE)
+        action = retry__ask_strategy(op, traits);
+    else
+        action = retry__unasked(op, cause);
+    if ((cause == RETRY_CAUSE_NONE || cause == RETRY_CAUSE_PUSHBACK) && !op->retry__hedge)
+        retry__charge(op, &op->failure, traits); /* a hedge charges each copy */
+    if (action.kind == RETRY_ACTION_PENDING)
+        retry__set_phase(op, RETRY__ASKED);
+    else
+        retry__conclude(op, action, traits);
 }
 
 /* ---- Log lines ----------------------------------------------------------------------------- */
@@ -2914,7 +2832,7 @@ RETRY_API size_t retry_format(char *buffer, size_t capacity, const retry_operati
     }
     if (op) {
         retry__write_number(&writer, " retries=", op->retries, 10);
-        retry__write_ms(&writer, " elapsed=", op->retry__elapsed);
+        retry__write_ms(&writer, " elapsed=", retry__passed(op->started, op->retry__decided));
         retry__write_ms(&writer, " timeout=", op->timeout);
     }
     if (writer.capacity != 0)
@@ -3049,116 +2967,37 @@ RETRY_API bool retry_budget_withdraw(retry_budget *budget, uint32_t cost, retry_
     return retry__budget_take(budget, cost);
 }
 
-static uint32_t retry__retry_cost(const retry_budget_options *options, const retry_failure *failure)
-{
-    uint32_t cost = 0;
-    if (failure->timeout)
-        cost = options->timeout_cost;
-    else if (failure->throttle)
-        cost = options->throttle_cost;
-    return retry__or(cost, options->retry_cost);
-}
-
-/* Whether a failed attempt put no load on a server. */
-RETRY__QUICK bool retry__is_unsent(const retry_failure *failure)
-{
-    return failure->unsent || (retry__traits(failure->reason) & RETRY__TRAIT_UNSENT) != 0;
-}
-
-/* Whether a gate of the client's refused an attempt. */
-static bool retry__is_refusal(retry_reason reason)
-{
-    return reason == RETRY_REASON_CIRCUIT_BREAKER_OPEN || reason == RETRY_REASON_CLIENT_THROTTLED;
-}
-
-/* An application's reason that is contention, for which nothing is paid: both in one test. */
-static bool retry__is_free(retry_reason reason)
-{
-    return (reason & (0x40 | RETRY_REASON_FREE)) == (0x40 | RETRY_REASON_FREE);
-}
-
-/* gRPC's way: a failure that put load on the server is charged once, and what is left decides. A
-   hedge's copy is charged when it fails, and not again when it is the request's failure. */
-static bool retry__budget_throttle(retry_budget *budget, uint8_t event, retry_operation *op,
-                                   const retry_failure *failure)
-{
-    bool charged = event == RETRY__BUDGET_RESUME || /* when the strategy was asked */
-                   (event != RETRY__BUDGET_COPY && op->retry__charge != 0);
-    uint32_t cost =
-        charged || retry__is_unsent(failure) ? 0 : retry__retry_cost(&budget->options, failure);
-    uint32_t balance, left;
-    op->retry__charge = 0;
-    if (retry__is_free(failure->reason))
-        return true;
-    if (event == RETRY__BUDGET_COPY)
-        op->retry__charge = 1; /* no amount: that it was charged */
-    do {
-        balance = retry__load(&budget->retry__balance);
-        left = retry__subtract(balance, cost);
-    } while (!retry__swap(&budget->retry__balance, balance, left));
-    return left > budget->options.floor;
-}
-
-/* A retry is paid for by the request, at the price of the failure before it. */
-static inline bool retry__budget_pay(retry_budget *budget, uint8_t event, retry_operation *op,
-                                     const retry_failure *failure)
+/* Moves tokens of a bucket that is refilled already. */
+static inline bool retry__budget_moved(retry_budget *budget, uint8_t how, uint32_t amount)
 {
     const retry_budget_options *options = &budget->options;
-    retry_reason reason = failure->reason;
-    uint32_t cost;
-    if (event == RETRY__BUDGET_COPY) /* what was paid was for the first */
-        return true;
-    if (retry__is_unsent(failure)) { /* what was paid pays for the next attempt */
-        if (event == RETRY__BUDGET_REFUSAL)
-            retry__budget_add(budget, options->capacity, op->retry__charge);
-        else if (op->retry__charge != 0 || !retry__is_refusal(reason))
-            return true;
-    }
-    op->retry__charge = 0; /* the retry that it paid for has been made */
-    if (event == RETRY__BUDGET_REFUSAL || retry__is_free(reason))
-        return true;
-    cost = retry__retry_cost(options, failure);
-    if (!retry__budget_take(budget, cost))
-        return false;
-    op->retry__charge = cost;
-    return true;
-}
-
-/* Charges or refunds the bucket, which is refilled already. */
-static inline bool retry__budget_event(retry_budget *budget, uint8_t event, retry_operation *op,
-                                       const retry_failure *failure)
-{
-    const retry_budget_options *options = &budget->options;
-    if (event < RETRY__BUDGET_GRANT) { /* a deposit, or the last charge comes in */
-        uint32_t amount = 0;
-        if (event == RETRY__BUDGET_SUCCESS && (!options->refund_last || op->retries == 0))
-            amount = options->success_deposit;
-        else if (event == RETRY__BUDGET_BEGIN)
-            amount = options->request_deposit;
-        else if (event != RETRY__BUDGET_LOOK && !options->charge_failures)
-            amount = op->retry__charge;
+    uint32_t balance;
+    if (how == RETRY__BUDGET_GIVE) {
         retry__budget_add(budget, options->capacity, amount);
         return true;
     }
-    if (options->charge_failures)
-        return retry__budget_throttle(budget, event, op, failure);
-    return retry__budget_pay(budget, event, op, failure);
+    if (how == RETRY__BUDGET_TAKE)
+        return options->charge_failures ? retry__load(&budget->retry__balance) > options->floor
+                                        : retry__budget_take(budget, amount);
+    do {
+        balance = retry__load(&budget->retry__balance);
+    } while (!retry__swap(&budget->retry__balance, balance, retry__subtract(balance, amount)));
+    return true;
 }
 
-RETRY__COLD bool retry__budget_refill_event(retry_budget *budget, uint8_t event,
-                                            retry_operation *op, const retry_failure *failure,
-                                            retry_time now)
+RETRY__COLD bool retry__budget_refill_move(retry_budget *budget, uint8_t how, uint32_t amount,
+                                           retry_time now)
 {
     retry__budget_refill(budget, now);
-    return retry__budget_event(budget, event, op, failure);
+    return retry__budget_moved(budget, how, amount);
 }
 
-static bool retry__budget_account(retry_budget *budget, uint8_t event, retry_operation *op,
-                                  const retry_failure *failure, retry_time now)
+static bool retry__budget_account(retry_budget *budget, uint8_t how, uint32_t amount,
+                                  retry_time now)
 {
     if (RETRY__FAST && retry__budget_due(budget, now) == 0)
-        return retry__budget_event(budget, event, op, failure);
-    return retry__budget_refill_event(budget, event, op, failure, now);
+        return retry__budget_moved(budget, how, amount);
+    return retry__budget_refill_move(budget, how, amount, now);
 }
 
 /* What a new bucket holds: one that expires has to earn the rest. */
@@ -3676,6 +3515,12 @@ RETRY_API bool retry_parse_pushback(const char *value, size_t length, retry_fail
 static retry_ms retry__span(retry_ms span, retry_ms fallback)
 {
     return span ? retry__min(span, UINT32_C(1) << 30) : fallback;
+}
+
+/* Whether a failed attempt put no load on a server. */
+RETRY__QUICK bool retry__is_unsent(const retry_failure *failure)
+{
+    return failure->unsent || (retry__traits(failure->reason) & RETRY__TRAIT_UNSENT) != 0;
 }
 
 /* What an attempt counts for at a gate. */
@@ -4438,7 +4283,7 @@ static void retry__rate_report(const struct retry__event *event)
     retry_rate *rate = (retry_rate *)event->gate;
     bool throttled;
     if (event->kind == RETRY__FORGET)
-        retry__rate_return(rate, event->copy->retry__timeout, event->op->retry__mark, event->now);
+        retry__rate_return(rate, event->copy->retry__taken, event->copy->retry__sent, event->now);
     if (event->outcome == RETRY__IGNORED || (event->failure && retry__is_unsent(event->failure)))
         return; /* nobody accepted it, or refused it */
     retry__rate_limit(rate, event->now);
@@ -4680,20 +4525,11 @@ static bool retry__silent(const struct retry__event *event)
 /* ---- Operations ---------------------------------------------------------------------------- */
 
 enum {
-    RETRY__OP_NONE, /* never started */
-    RETRY__OP_IDLE, /* no attempt is under way */
-    RETRY__OP_TRY,
-    RETRY__OP_ENDED,
-    RETRY__OP_PHASE = 3,
-    RETRY__OP_DRAWN = 4,  /* a throttle has let this attempt pass */
-    RETRY__OP_KEPT = 8,   /* a rate keeps an instant for it */
-    RETRY__OP_CANCEL = 16 /* CANCELs may be due */
-};
-
-enum {
     RETRY__COPY_WIRE = 1,   /* sent, and not ended */
     RETRY__COPY_CANCEL = 2, /* its CANCEL is due */
-    RETRY__COPY_LONE = 4    /* on the wire: it has all that was left, as none could follow */
+    RETRY__COPY_LONE = 4,   /* on the wire: it has all that was left, as none could follow */
+    RETRY__COPY_DRAWN = 8,  /* before: a throttle has let it pass */
+    RETRY__COPY_KEPT = 16   /* before: a rate keeps an instant for it */
 };
 
 /* What a hedge is told. */
@@ -4702,11 +4538,6 @@ enum {
     RETRY__HEDGE_FAILED, /* a copy failed */
     RETRY__HEDGE_NEXT    /* true: one was due; *step: SEND, or what is left of the timer */
 };
-
-static uint8_t retry__op_state(const retry_operation *op)
-{
-    return op ? op->retry__status & RETRY__OP_PHASE : (uint8_t)RETRY__OP_NONE;
-}
 
 /* The copy with this number; NULL: there is none. */
 static retry_copy *retry__copy_at(retry_operation *op, uint32_t number)
@@ -4725,20 +4556,6 @@ static retry_copy *retry__copy_in(retry_operation *op, uint8_t state, uint32_t *
     while ((copy = retry__copy_at(op, *number)) != NULL && (copy->retry__state & state) == 0)
         ++*number;
     return copy;
-}
-
-/* Leaves what is known of the attempt, but for CANCELs that are due. */
-static void retry__set_state(retry_operation *op, uint8_t state)
-{
-    op->retry__status = (uint8_t)((op->retry__status & RETRY__OP_CANCEL) | state);
-}
-
-/* The operation is over; its request is, or is closed next. */
-RETRY__ONCE void retry__end(retry_operation *op, uint8_t cause, retry_ms delay)
-{
-    retry__set_state(op, RETRY__OP_ENDED);
-    op->retry__cause = cause;
-    op->retry__mark = delay; /* END's */
 }
 
 /* What an event says whatever its kind. */
@@ -4763,13 +4580,13 @@ static void retry__notify(retry_operation *op, retry_copy *copy, retry_gates *ga
     gates->retry__drive(&event);
 }
 
-/* The instant that a rate keeps for a copy goes back. */
+/* A copy is not sent: the instant that a rate keeps for it goes back. */
 static void retry__forget(retry_operation *op, retry_copy *copy)
 {
-    bool kept = (op->retry__status & RETRY__OP_KEPT) != 0;
-    if (kept && op->client->gates) /* which may have been taken away */
+    if ((copy->retry__state & RETRY__COPY_KEPT) != 0 &&
+        op->client->gates) /* which may have been taken away */
         retry__notify(op, copy, op->client->gates, RETRY__FORGET, NULL);
-    retry__set_state(op, retry__op_state(op));
+    copy->retry__state &= (uint8_t) ~(RETRY__COPY_DRAWN | RETRY__COPY_KEPT);
 }
 
 /* Takes a copy off the wire. */
@@ -4787,7 +4604,7 @@ static void retry__copy_cancel(retry_operation *op, retry_copy *copy, uint8_t ki
 {
     retry__copy_off(op, copy, kind, failure);
     copy->retry__state = RETRY__COPY_CANCEL;
-    op->retry__status |= RETRY__OP_CANCEL;
+    op->retry__phase |= RETRY__CANCELS;
 }
 
 /* The copies on the wire are to be cancelled. */
@@ -4799,11 +4616,6 @@ static void retry__cancel_copies(retry_operation *op, uint8_t kind)
         retry__copy_cancel(op, copy, kind, NULL);
         op->ambiguous = true; /* who knows what it has done */
     }
-}
-
-static uint32_t retry__timeout_cost(const retry_budget_options *options)
-{
-    return retry__or(options->timeout_cost, options->retry_cost);
 }
 
 /* Whether the budget holds less than two retries after timeouts, or what has expired meanwhile: not
@@ -4843,7 +4655,7 @@ static uint8_t retry__ask_gates(retry_operation *op, retry_copy *copy, retry_gat
     struct retry__event event;
     uint8_t cause;
     retry__event_fill(&event, op, copy, gates, RETRY__ASK);
-    event.drawn = (op->retry__status & RETRY__OP_DRAWN) != 0;
+    event.drawn = (copy->retry__state & RETRY__COPY_DRAWN) != 0;
     event.left = *delay;
     event.delay = 0;
     cause = gates->retry__drive(&event);
@@ -4861,7 +4673,7 @@ static uint8_t retry__ask_gates(retry_operation *op, retry_copy *copy, retry_gat
 static uint8_t retry__ask_copy(retry_operation *op, retry_copy *copy, retry_step *step)
 {
     retry_gates *gates = op->client ? op->client->gates : NULL;
-    retry_ms left = retry__remaining(op, op->retry__now);
+    retry_ms left = retry__remaining(op);
     step->delay = left;
     if (left == 0)
         return RETRY_CAUSE_DEADLINE;
@@ -4882,69 +4694,49 @@ static uint8_t retry__ask_copy(retry_operation *op, retry_copy *copy, retry_step
     return RETRY_CAUSE_NONE;
 }
 
-/* Ends an operation that has no copy out. */
-static void retry__close(retry_operation *op, uint8_t cause, retry_ms delay)
-{
-    uint8_t verdict =
-        cause == RETRY_CAUSE_DEADLINE ? (uint8_t)RETRY_VERDICT_EXPIRE : (uint8_t)RETRY_VERDICT_FAIL;
-    retry__forget(op, &op->retry__copy);
-    retry__end(op, cause, delay);
-    if (retry__open_or_pending(op))
-        retry__finish(op, verdict, cause, delay, op->retry__now);
-}
-
 /* The next attempt begins, if it may. False: the operation is over. */
 static bool retry__try(retry_operation *op, retry_step *step)
 {
-    op->retry__cause = retry__ask_copy(op, &op->retry__copy, step);
-    if (op->retry__cause == RETRY_CAUSE_NONE) {
-        retry__set_state(op, RETRY__OP_TRY);
+    uint8_t cause = retry__ask_copy(op, &op->retry__copy, step);
+    if (cause == RETRY_CAUSE_NONE) {
+        retry__set_phase(op, RETRY__TRYING);
         if (op->retry__hedge)
             op->retry__hedge->retry__hedging(op, RETRY__HEDGE_BEGIN, NULL, step);
-    } else if (op->retry__cause == RETRY_CAUSE_PACED) {
+    } else if (cause == RETRY_CAUSE_PACED) {
         step->what = RETRY_DO_WAIT;
         step->cause = RETRY_CAUSE_PACED;
     } else {
-        retry__close(op, op->retry__cause, step->delay);
+        uint8_t verdict = cause == RETRY_CAUSE_DEADLINE ? (uint8_t)RETRY_VERDICT_EXPIRE
+                                                        : (uint8_t)RETRY_VERDICT_FAIL;
+        retry__forget(op, &op->retry__copy);
+        retry__end(op, NULL, verdict, cause, step->delay);
         return false;
     }
     return true;
 }
 
 /* No attempt is under way: what to wait for, or the next attempt. False: the operation is over. */
-static bool retry__idle(retry_operation *op, retry_step *step)
+static bool retry__rest(retry_operation *op, retry_step *step)
 {
-    bool pending = op->retry__state == RETRY_VERDICT_PENDING;
-    if (pending)
-        step->delay = retry__remaining(op, op->retry__now);
-    else if (op->last_delay != 0 && op->retry__cause != RETRY_CAUSE_PACED)
-        step->delay = retry__left(op->retry__mark, op->last_delay, op->retry__now);
-    if (step->delay == 0) {
-        if (!pending)
-            return retry__try(op, step);
-        retry__close(op, RETRY_CAUSE_DEADLINE, 0);
+    uint8_t phase = retry__phase_of(op);
+    if (phase == RETRY__DELAYED) {
+        step->delay = retry__left(op->retry__decided, op->delay, op->retry__now);
+        step->cause = op->cause;
+    } else if (phase == RETRY__ASKED) {
+        step->delay = retry__remaining(op);
+        step->cause = RETRY_CAUSE_PENDING;
+    }
+    if (step->delay != 0) {
+        step->what = RETRY_DO_WAIT;
+        return true;
+    }
+    if (phase == RETRY__ASKED) {
+        retry__end(op, NULL, RETRY_VERDICT_EXPIRE, RETRY_CAUSE_DEADLINE, 0);
         return false;
     }
-    step->what = RETRY_DO_WAIT;
-    step->cause = op->retry__cause;
-    return true;
-}
-
-/* What was decided about the attempt that ended; a strategy or observer may have stopped it. */
-static void retry__decided(retry_operation *op, retry_decision decision)
-{
-    if (retry__op_state(op) == RETRY__OP_ENDED)
-        return;
-    retry__set_state(op, RETRY__OP_IDLE);
-    op->retry__cause = decision.cause;
-    op->retry__mark = op->retry__now; /* the delay begins */
-    if (decision.verdict == RETRY_VERDICT_FAIL || decision.verdict == RETRY_VERDICT_EXPIRE)
-        retry__close(op, decision.cause, decision.delay); /* open still: a misuse */
-}
-
-static void retry__decide_try(retry_operation *op)
-{
-    retry__decided(op, retry_orchestrate(op, &op->failure, op->retry__now));
+    retry__set_phase(op, RETRY__READY);
+    step->cause = RETRY_CAUSE_NONE;
+    return retry__try(op, step);
 }
 
 /* A copy that is off the wire has failed. */
@@ -4955,7 +4747,7 @@ static void retry__copy_failed(retry_operation *op, retry_copy *copy, const retr
         op->retry__hedge->retry__hedging(op, RETRY__HEDGE_FAILED, failure, NULL);
     } else {
         op->failure = *failure;
-        retry__decide_try(op);
+        retry__decide(op);
     }
 }
 
@@ -5003,10 +4795,10 @@ static bool retry__cancel_next(retry_operation *op, retry_step *step)
     uint32_t n = 0;
     retry_copy *copy = retry__copy_in(op, RETRY__COPY_CANCEL, &n);
     if (!copy) {
-        op->retry__status &= (uint8_t)~RETRY__OP_CANCEL;
+        op->retry__phase &= (uint8_t)~RETRY__CANCELS;
         return false;
     }
-    copy->retry__state = 0;
+    copy->retry__state &= (uint8_t)~RETRY__COPY_CANCEL;
     step->what = RETRY_DO_CANCEL;
     step->copy = (uint8_t)n;
     return true;
@@ -5028,7 +4820,7 @@ RETRY__COLD bool retry__watch(retry_operation *op, retry_step *step)
 
 static bool retry__under_way(const retry_operation *op)
 {
-    return retry__op_state(op) == RETRY__OP_IDLE || retry__op_state(op) == RETRY__OP_TRY;
+    return retry__phase_of(op) != RETRY__NEW && retry__phase_of(op) != RETRY__ENDED;
 }
 
 /* Nobody waits for an operation that is under way any more. */
@@ -5036,36 +4828,30 @@ RETRY__COLD void retry__abandon(retry_operation *op)
 {
     retry__cancel_copies(op, RETRY__RELEASE);
     retry__forget(op, &op->retry__copy);
-    retry__end(op, RETRY_CAUSE_CANCELLED, 0);
-    retry_cancel(op, op->retry__now);
-    op->retry__state = RETRY__CANCELLED; /* whoever closed it */
+    retry__end(op, NULL, RETRY_VERDICT_FAIL, RETRY_CAUSE_CANCELLED, 0);
 }
 
 /* One look at an operation that was started; false: look again. */
 static bool retry__look(retry_operation *op, retry_step *step)
 {
-    if ((op->retry__status & RETRY__OP_CANCEL) != 0)
+    if ((op->retry__phase & RETRY__CANCELS) != 0)
         return retry__cancel_next(op, step);
-    if (op->retry__status == RETRY__OP_ENDED) {
-        uint8_t state = op->retry__state;
-        step->what = RETRY_DO_END;
-        step->verdict = state == RETRY__CANCELLED ? (uint8_t)RETRY_VERDICT_FAIL : state;
-        step->cause = op->retry__cause;
-        step->delay = op->retry__mark; /* END's */
-        return true;
-    }
-    if (retry__open_or_pending(op))
-        return op->retry__status == RETRY__OP_TRY ? retry__watch(op, step)
-                                                          : retry__idle(op, step);
-    retry__abandon(op);
-    return false;
+    if (op->retry__phase == RETRY__TRYING)
+        return retry__watch(op, step);
+    if (op->retry__phase != RETRY__ENDED)
+        return retry__rest(op, step);
+    step->what = RETRY_DO_END;
+    step->verdict = op->verdict;
+    step->cause = op->cause;
+    step->delay = op->delay;
+    return true;
 }
 
 RETRY_API retry_step retry_next(retry_operation *op, retry_time now)
 {
     static const retry_step nothing = {0, 0, 0, 0, 0, 0, 0};
     retry_step step = nothing;
-    if (!op || retry__op_state(op) == RETRY__OP_NONE) {
+    if (retry__phase_of(op) == RETRY__NEW) {
         step.what = RETRY_DO_END;
         step.cause = retry__misuse();
         return step;
@@ -5076,11 +4862,9 @@ RETRY_API retry_step retry_next(retry_operation *op, retry_time now)
     return step;
 }
 
-/* A request that failed or expired is left to retry_next: its observer may be hearing of it. */
 RETRY_API void retry_stop(retry_operation *op, retry_time now)
 {
-    if (!op || !retry__under_way(op) ||
-        (!retry__open_or_pending(op) && op->retry__state != RETRY__CANCELLED))
+    if (!retry__under_way(op))
         return;
     op->retry__now = now;
     retry__abandon(op);
@@ -5090,28 +4874,44 @@ RETRY_API void retry_start(retry_operation *op, const retry_service *service, re
 {
     if (!op)
         return;
+    retry_stop(op, now);
     op->retry__now = now;
-    if (retry__under_way(op))
-        retry__abandon(op);
+    op->ambiguous = false;
+    op->verdict = RETRY_VERDICT_FAIL;
+    op->cause = RETRY_CAUSE_NONE;
+    op->delay = 0;
     if (service && !service->budget.retry__account) {
-        op->retry__state = RETRY_VERDICT_FAIL;
-        op->ambiguous = false;
-        retry__end(op, retry__misuse(), 0);
+        op->cause = retry__misuse();
+        retry__set_phase(op, RETRY__ENDED);
         return;
     }
     if (service)
         op->client = &service->client;
-    retry__begin(op, now);
+    if (op->timeout == 0)
+        op->timeout = RETRY_TIMEOUT_DEFAULT;
+    else if (op->timeout > RETRY__LATEST - RETRY__BEHIND + 1)
+        op->timeout = UINT32_MAX;
+    op->reasons = 0;
+    op->retries = 0;
     op->failure = retry__failure(RETRY_REASON_NONE, 0);
-    retry__set_state(op, RETRY__OP_IDLE);
-    op->retry__cause = RETRY_CAUSE_NONE;
+    op->started = now;
+    op->code = 0;
+    op->code_retries = 0;
+    op->code_since = now;
+    op->retry__since_pushback = 0;
     op->retry__failed_node = UINT16_MAX;
+    op->retry__decided = now;
+    op->retry__paid = 0;
+    retry__set_phase(op, RETRY__READY);
+    if (op->client && op->client->budget && op->client->budget->options.request_deposit != 0)
+        retry__budget_move(op, RETRY__BUDGET_GIVE, op->client->budget->options.request_deposit);
 }
 
-RETRY__WRAPS RETRY_API void retry_skip_wait(retry_operation *op, retry_time now)
+RETRY_API void retry_skip_wait(retry_operation *op, retry_time now)
 {
-    if (retry__op_state(op) == RETRY__OP_IDLE && op->retry__cause != RETRY_CAUSE_PACED)
-        op->retry__mark = now - op->last_delay;
+    (void)now;
+    if (retry__phase_of(op) == RETRY__DELAYED)
+        retry__set_phase(op, RETRY__READY);
 }
 
 RETRY_API void retry_ended(retry_operation *op, unsigned copy, const retry_failure *failure,
@@ -5121,33 +4921,27 @@ RETRY_API void retry_ended(retry_operation *op, unsigned copy, const retry_failu
     if (!ended)
         return;
     if ((ended->retry__state & RETRY__COPY_WIRE) == 0) {
-        ended->retry__state = 0;
+        ended->retry__state &= (uint8_t)~RETRY__COPY_CANCEL;
         return;
     }
     op->retry__now = now;
     retry__copy_off(op, ended, RETRY__REPORT, failure);
-    if (!retry__open(op)) { /* any more */
-        if (failure)
-            retry__record(op, failure);
-        else
-            op->ambiguous = true; /* its end was told before it was done */
-        retry__abandon(op);
-    } else if (failure) {
+    if (failure) {
         retry__copy_failed(op, ended, failure);
     } else {
         if (op->retry__hedge)
             retry__cancel_copies(op, RETRY__LOST);
-        retry__end(op, RETRY_CAUSE_NONE, 0);
-        retry__succeed(op, now);
+        retry__end(op, NULL, RETRY_VERDICT_SUCCESS, RETRY_CAUSE_NONE, 0);
     }
 }
 
 RETRY_API void retry_answer(retry_operation *op, retry_action action, retry_time now)
 {
-    if (retry__op_state(op) != RETRY__OP_IDLE || op->retry__state != RETRY_VERDICT_PENDING)
+    if (retry__phase_of(op) != RETRY__ASKED || action.kind == RETRY_ACTION_PENDING)
         return;
     op->retry__now = now;
-    retry__decided(op, retry_resume(op, &op->failure, action, now));
+    op->retry__decided = now;
+    retry__conclude(op, retry__answered(action), retry__failure_traits(&op->failure));
 }
 
 /* ---- The gates of a server ----------------------------------------------------------------- */
@@ -5211,7 +5005,6 @@ static uint8_t retry__gates_ask(struct retry__event *event)
     if (!event->placed)
         retry__place(event, UINT32_MAX);
     event->copy->retry__gates = event->gates;
-    event->op->retry__status &= (uint8_t) ~(RETRY__OP_DRAWN | RETRY__OP_KEPT);
     return RETRY_CAUSE_NONE;
 }
 
@@ -5300,7 +5093,7 @@ static uint8_t retry__ask_throttle(struct retry__event *event)
     if (!retry__throttle_ask((retry_throttle *)event->gate, retry__draw(op->client),
                              event->now))
         return RETRY_CAUSE_THROTTLED;
-    op->retry__status |= RETRY__OP_DRAWN;
+    event->copy->retry__state |= RETRY__COPY_DRAWN;
     return RETRY_CAUSE_NONE;
 }
 
@@ -5338,29 +5131,30 @@ RETRY_API void retry_gates_aimd(retry_gates *gates, retry_aimd *aimd)
 }
 
 /* An instant that is kept for an attempt stays its own while another gate makes it wait, for as
-   long as the bucket could have held it. What was taken for it is where the copy's time will be. */
+   long as the bucket could have held it. */
 RETRY__WRAPS static uint8_t retry__ask_rate(struct retry__event *event)
 {
     retry_rate *rate = (retry_rate *)event->gate;
-    retry_operation *op = event->op;
-    uint32_t *taken = &event->copy->retry__timeout;
+    retry_copy *copy = event->copy;
     retry_ms wait = retry__or(rate->wait, 250);
-    bool kept = (op->retry__status & RETRY__OP_KEPT) != 0;
-    if (kept && retry__multiply(retry__rate_until(op->retry__mark, event->now), RETRY__RATE_MS) <=
-                    retry__rate_depth(rate, *taken)) {
-        event->delay = retry__rate_until(event->now, op->retry__mark);
+    bool kept = (copy->retry__state & RETRY__COPY_KEPT) != 0;
+    if (kept && retry__multiply(retry__rate_until(copy->retry__sent, event->now), RETRY__RATE_MS) <=
+                    retry__rate_depth(rate, copy->retry__taken)) {
+        event->delay = retry__rate_until(event->now, copy->retry__sent);
         event->delay = retry__min(event->delay, wait); /* if the clock stepped back */
     } else {
-        op->retry__status &= (uint8_t)~RETRY__OP_KEPT;
-        *taken = retry__rate_spacing(rate, event->now);
-        event->delay = *taken != 0 ? retry__rate_take(rate, *taken, event->now, wait) : 0;
+        copy->retry__state &= (uint8_t)~RETRY__COPY_KEPT;
+        copy->retry__taken = retry__rate_spacing(rate, event->now);
+        event->delay = copy->retry__taken != 0
+                           ? retry__rate_take(rate, copy->retry__taken, event->now, wait)
+                           : 0;
         if (event->delay >= wait) /* not taken */
             return RETRY_CAUSE_THROTTLED;
     }
     if (event->delay == 0)
         return RETRY_CAUSE_NONE;
-    op->retry__mark = event->now + event->delay; /* the instant that is kept */
-    op->retry__status |= RETRY__OP_KEPT;
+    copy->retry__sent = event->now + event->delay; /* the instant that is kept */
+    copy->retry__state |= RETRY__COPY_KEPT;
     return RETRY_CAUSE_PACED;
 }
 
@@ -5390,7 +5184,7 @@ static bool retry__asked_last(retry_operation *op, uint32_t node)
 {
     const retry_copy *copy;
     uint32_t n;
-    if (op->retry__failed_node == node || retry__op_state(op) != RETRY__OP_TRY)
+    if (op->retry__failed_node == node || retry__phase_of(op) != RETRY__TRYING)
         return op->retry__failed_node == node;
     for (n = 0; (copy = retry__copy_in(op, RETRY__COPY_WIRE, &n)) != NULL; n++) {
         if (copy->retry__node == node)
@@ -5429,10 +5223,10 @@ static bool retry__ask_node(struct retry__event *event, uint32_t node, retry__no
     cause = retry__gates_ask(event);
     if (cause == RETRY_CAUSE_NONE)
         return true;
-    if ((event->op->retry__status & RETRY__OP_KEPT) != 0) {
+    if ((event->copy->retry__state & RETRY__COPY_KEPT) != 0) {
         event->kind = RETRY__FORGET;
         retry__gate_tell(event, &event->gates->retry__gates[RETRY__RATE]);
-        event->op->retry__status &= (uint8_t)~RETRY__OP_KEPT;
+        event->copy->retry__state &= (uint8_t)~RETRY__COPY_KEPT;
     }
     retry__nodes_hear(answer, cause, event);
     return false;
@@ -5442,7 +5236,7 @@ static bool retry__ask_node(struct retry__event *event, uint32_t node, retry__no
 static bool retry__none_asked_last(const retry_operation *op)
 {
     return RETRY__FAST && op->retry__failed_node == UINT16_MAX &&
-           retry__op_state(op) != RETRY__OP_TRY;
+           retry__phase_of(op) != RETRY__TRYING;
 }
 
 /* The node with this index among those asked last, or among the others, which have it. */
@@ -5521,28 +5315,20 @@ RETRY_API void retry_client_nodes(retry_client *client, retry_gates *gates, uint
 
 /* ---- Hedging ------------------------------------------------------------------------------- */
 
-/* A copy costs what a retry after a timeout does; no failure is charged for it, and what it costs
-   is not the request's, to which it might go back. */
-static bool retry__hedge_account(retry_operation *op, uint8_t event, uint32_t back)
+/* A copy costs what a retry after a timeout does; a budget that charges failures takes nothing. */
+static uint32_t retry__hedge_price(const retry_operation *op)
 {
-    retry_failure late = retry__failure(RETRY_REASON_NONE, 0);
-    uint32_t charge = op->retry__charge;
-    bool paid;
-    late.timeout = true;
-    op->retry__charge = back;
-    paid = retry__ask_budget(op, event, &late, op->retry__now);
-    op->retry__charge = charge;
-    return paid;
+    const retry_budget *budget = retry__budget(op);
+    return budget && !budget->options.charge_failures ? retry__timeout_cost(&budget->options) : 0;
 }
 
 /* What was never sent put no load on the server: a copy's charge goes back. */
 static void retry__hedge_refund(retry_operation *op)
 {
-    const retry_client *client = op->client;
-    if (op->retry__hedge->retry__paid == 0 || !client || !client->budget)
+    if (op->retry__hedge->retry__paid == 0)
         return;
     op->retry__hedge->retry__paid--;
-    retry__hedge_account(op, RETRY__BUDGET_REFUND, retry__timeout_cost(&client->budget->options));
+    retry__budget_move(op, RETRY__BUDGET_GIVE, retry__hedge_price(op));
 }
 
 /* ms: UINT32_MAX for none. */
@@ -5579,7 +5365,7 @@ static bool retry__hedge_open(retry_operation *op, retry_ms later)
 {
     const retry_hedge *hedge = op->retry__hedge;
     return !hedge->retry__stopped && hedge->retry__unsent != 0 && op->idempotent &&
-           later < retry__remaining(op, op->retry__now);
+           later < retry__remaining(op);
 }
 
 /* The lowest number that is free, of those that there are. */
@@ -5598,7 +5384,7 @@ static void retry__hedge_rest(retry_operation *op)
 {
     uint32_t number = 0;
     if (op->retry__hedge->retry__follow == 0 && !retry__copy_in(op, RETRY__COPY_WIRE, &number))
-        retry__decide_try(op);
+        retry__decide(op);
 }
 
 /* A gate refused a copy, or would let it wait: it counts as one that failed, never sent. */
@@ -5623,7 +5409,8 @@ static void retry__hedge_due(retry_operation *op, retry_step *step)
     retry_copy *copy = retry__hedge_free(op, &number);
     if (hedge->retry__follow != 0)
         hedge->retry__follow--;
-    if (!copy || !retry__hedge_open(op, 0) || !retry__hedge_account(op, RETRY__BUDGET_RESUME, 0)) {
+    if (!copy || !retry__hedge_open(op, 0) ||
+        !retry__budget_move(op, RETRY__BUDGET_TAKE, retry__hedge_price(op))) {
         retry__hedge_set(hedge, UINT32_MAX, op->retry__now);
         hedge->retry__follow = 0;
         retry__hedge_rest(op);
@@ -5660,10 +5447,10 @@ static void retry__hedge_failed(retry_operation *op, const retry_failure *failur
     if ((traits & RETRY__TRAIT_UNSENT) == 0)
         hedge->retry__reached = true;
     if (charged)
-        retry__ask_budget(op, RETRY__BUDGET_COPY, failure, op->retry__now);
+        retry__charge(op, failure, traits);
     if (is_final) {
         retry__cancel_copies(op, RETRY__RELEASE);
-        retry__decide_try(op);
+        retry__decide(op);
         return;
     }
     if (order == UINT32_MAX) {
@@ -5711,7 +5498,7 @@ RETRY_API void retry_hedge_copies(retry_operation *op, retry_hedge *hedge)
     uint32_t number = 0;
     if (!op || retry__under_way(op))
         return;
-    if ((op->retry__status & RETRY__OP_CANCEL) != 0 && /* else the last hedge may be gone */
+    if ((op->retry__phase & RETRY__CANCELS) != 0 && /* else the last hedge may be gone */
         retry__copy_in(op, RETRY__COPY_CANCEL, &number))
         return;
     op->retry__hedge = hedge && hedge->copies ? hedge : NULL;

@@ -52,7 +52,7 @@ echo "Cortex-M0, bytes                                        flash at most  RAM
 object=retry
 flash 170 "a delay (retry_delay)" retry_delay
 flash 692 "a delay of any curve (retry_backoff_delay)" retry_backoff_delay
-decision="retry_begin retry_orchestrate retry_succeed
+decision="retry_start retry_next retry_ended
     retry_best_effort"
 # shellcheck disable=SC2086 # one word a function
 {
