@@ -22,7 +22,7 @@ typedef struct door {
 
 /* A strategy says whether and when to retry, and nothing else: deadline, budget and counting come
    after it, so that it cannot forget them. */
-static retry_action door_after(const retry_strategy *self, retry_operation *request,
+static retry_action door_after(const retry_strategy *self, const retry_operation *request,
                                const retry_failure *failure, retry_time now)
 {
     const door *this_door = (const door *)(const void *)self;
@@ -50,7 +50,7 @@ static void begin(retry_operation *op, const retry_client *client, enum visitor 
 {
     static const char *const names[] = {"member", "robot", "guest"};
     printf("\n%s\n", names[*visitor]);
-    op->request = (retry_operation){.client = client, .context = visitor, .timeout = 2500};
+    *op = (retry_operation){.client = client, .context = visitor, .timeout = 2500};
     retry_start(op, NULL, 0);
 }
 

@@ -148,7 +148,7 @@ int main(void)
     retry_seed(7); /* the same numbers each time */
     for (int i = 0; i < 1000; i++) {
         retry_ms waited = 0;
-        retry_operation op = {.request = {.timeout = 5000}};
+        retry_operation op = {.timeout = 5000};
         op.context = &waited;
         op.idempotent = i % 4 > 0;
         retry_run(&op, &service, &clock, attempt, NULL);

@@ -11,7 +11,7 @@ static bool attempt(void *context, const retry_operation *op, const retry_step *
 {
     int status = op->retries < 2 ? 503 : 200; /* your call; it may take step->timeout ms */
     (void)context;                                    /* what you hand to retry_run */
-    printf("waited %u ms, has %u ms: %d\n", (unsigned)op->last_delay,
+    printf("waited %u ms, has %u ms: %d\n", (unsigned)op->delay,
            (unsigned)step->timeout, status);
     *failure = retry_classify_http(status, 0); /* 0: there was no Retry-After header */
     return status == 200;

@@ -99,7 +99,7 @@ static void operate(const char *line, bool careless)
     const char *words[5] = {NULL};
     int count = 0;
     retry_clock clock = retry_system_clock();
-    retry_operation op = {.request = {.timeout = OPERATION_TIMEOUT}};
+    retry_operation op = {.timeout = OPERATION_TIMEOUT};
     strcpy(text, line);
     for (char *word = strtok(text, " \n"); word && count < 4; word = strtok(NULL, " \n"))
         words[count++] = word;

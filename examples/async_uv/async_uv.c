@@ -57,7 +57,7 @@ typedef struct remote_policy {
 } remote_policy;
 
 /* Throttled attempts are the remote policy's business, all others the local one's. */
-static retry_action remote_policy_after(const retry_strategy *self, retry_operation *request,
+static retry_action remote_policy_after(const retry_strategy *self, const retry_operation *request,
                                         const retry_failure *failure, retry_time now)
 {
     const remote_policy *policy = (const remote_policy *)(const void *)self;

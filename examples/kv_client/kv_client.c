@@ -374,7 +374,7 @@ static void rejected(kv_client *client, operation *op, copy *which, const kv_pac
     copy_ended(client, op, which, advice.success ? NULL : &advice.failure, now);
     drive(client, op, now);
     report_advice(&client->report, map, &advice, op->state != FINISHED,
-                  op->state == WAITING ? op->retry.last_delay : 0);
+                  op->state == WAITING ? op->retry.delay : 0);
     if (advice.refresh_config)
         write_request(from, KV_GET_CONFIG, "", KV_NO_OPERATION, 0);
     if (advice.reconnect)

@@ -87,7 +87,7 @@ static unsigned told_to_wait(void)
     static unsigned seconds[100];
     unsigned most = 0;
     for (uint32_t i = 0; i < PROCESSES; i++) {
-        retry_operation op = {.request = {.idempotent = true}};
+        retry_operation op = {.idempotent = true};
         set_up(&services[i], 0);
         retry_start(&op, &services[i], 0);
         if (retry_next(&op, 0).what == RETRY_DO_SEND)

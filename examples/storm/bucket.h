@@ -226,7 +226,7 @@ static bool layer_attempt(void *context, const retry_operation *op, const retry_
     service_layer inner = *outer;
     const retry_clock clock = {layer_now, layer_sleep, outer->simulated};
     retry_operation inner_operation = {
-        .request = {.client = outer->client, .timeout = UINT32_MAX, .idempotent = true}};
+        .client = outer->client, .timeout = UINT32_MAX, .idempotent = true};
     (void)op;
     (void)step;
     *failure = retry_classify_http(503, 0);

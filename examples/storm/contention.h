@@ -58,13 +58,13 @@ typedef struct contention {
 static retry_ms aws_decorrelated(const retry_backoff *self, uint32_t attempt)
 {
     const writer_backoff *own = (const writer_backoff *)(const void *)self;
-    retry_ms last = own->request->last_delay ? own->request->last_delay : self->initial;
+    retry_ms last = own->request->delay ? own->request->delay : self->initial;
     uint64_t range = 3 * (uint64_t)last - self->initial + 1;
     (void)attempt;
-    return self->initial + (retry_ms)((range * retry_random(own->request)) >> 32);
+    return self->initial + (retry_ms)((range * retry_random(*own)) >> 32);
 }
 
-static retry_action writer_after(const retry_strategy *self, retry_operation *request,
+static retry_action writer_after(const retry_strategy *self, const retry_operation *request,
                                  const retry_failure *failure, retry_time now)
 {
     const writer_strategy *strategy = (const writer_strategy *)(const void *)self;
@@ -72,7 +72,7 @@ static retry_action writer_after(const retry_strategy *self, retry_operation *re
     (void)failure;
     (void)now;
     return retry_action_after(retry_backoff_delay(&strategy->own.backoff, attempt,
-                                                  request->last_delay, retry_random(request)));
+                                                  request->delay, retry_random(request)));
 }
 
 static double dice_normal(dice *d, double mean, double deviation)
@@ -90,12 +90,12 @@ static double message(contention *c)
 static void writer_start(contention *c, writer *w, const contender *which)
 {
     static const retry_operation zero;
-    w->request = zero;
+    *w = zero;
     w->client = &c->client;
     w->strategy = &w->strategy.base;
     w->strategy.base.retry_after = writer_after;
     w->strategy.own.backoff = which->backoff;
-    w->strategy.own.request = w;
+    w->strategy.own = w;
     w->strategy.first = which->first;
     w->writing = false;
     w->next = message(c);

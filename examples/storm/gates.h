@@ -76,7 +76,7 @@ static uint32_t throttle_recovery(dice *chance)
                            .random = dice_bits,
                            .random_context = chance,
                            .gates = &asked};
-    retry_operation op = {.request = {.client = &client}};
+    retry_operation op = {.client = &client};
     retry_failure failure;
     retry_gates_throttle(&asked, &throttle);
     for (uint32_t second = 0; second < 1000; second++) {

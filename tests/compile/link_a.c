@@ -10,6 +10,7 @@
 #define RETRY_IMPLEMENTATION
 #include "../../retry.h"
 #include "../support/check.h"
+#include "../support/door.h"
 
 #ifdef __cplusplus
 extern "C" {

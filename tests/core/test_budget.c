@@ -3,6 +3,7 @@
 #define RETRY_IMPLEMENTATION
 #include "../../retry.h"
 #include "../support/check.h"
+#include "../support/door.h"
 #include "../support/reasons.h"
 
 #include <float.h>
@@ -821,7 +822,7 @@ static void test_grpc_orders_that_are_not_charged(void)
     CHECK_EQUAL(10000, retry_budget_balance(&budget));
 }
 
-static retry_action cancelling_after(const retry_strategy *self, retry_operation *request,
+static retry_action cancelling_after(const retry_strategy *self, const retry_operation *request,
                                      const retry_failure *failure, retry_time now)
 {
     (void)self;
@@ -984,7 +985,7 @@ static bool is_unreached(retry_reason reason)
 
 static retry_action answer; /* what the strategy below says */
 
-static retry_action answering_after(const retry_strategy *self, retry_operation *request,
+static retry_action answering_after(const retry_strategy *self, const retry_operation *request,
                                     const retry_failure *failure, retry_time now)
 {
     (void)self;

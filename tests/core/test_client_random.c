@@ -2,6 +2,7 @@
 #define RETRY_IMPLEMENTATION
 #include "../../retry.h"
 #include "../support/check.h"
+#include "../support/door.h"
 
 static unsigned bits(uint32_t number)
 {

@@ -2,6 +2,7 @@
 #define RETRY_IMPLEMENTATION
 #include "../../retry.h"
 #include "../support/check.h"
+#include "../support/door.h"
 
 #define START ((retry_time)-400)
 #define CANARY '\x7e'
@@ -11,7 +12,7 @@ static retry_operation request;
 static retry_failure failure;
 static retry_decision decision;
 
-static retry_action after_4567(const retry_strategy *self, retry_operation *r, const retry_failure *f,
+static retry_action after_4567(const retry_strategy *self, const retry_operation *r, const retry_failure *f,
                                retry_time now)
 {
     (void)self;

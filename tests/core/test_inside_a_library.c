@@ -3,6 +3,7 @@
 #define RETRY_IMPLEMENTATION
 #include "../../retry.h"
 #include "../support/check.h"
+#include "../support/door.h"
 
 #define START ((retry_time)-3000)
 #define DAYS_40 (UINT32_C(40) * 24 * 3600 * 1000)

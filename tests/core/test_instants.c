@@ -6,6 +6,7 @@
 #include "../../retry.h"
 #include "../support/by_hand.h"
 #include "../support/check.h"
+#include "../support/door.h"
 #include "../support/refill.h"
 #include "../support/steps.h"
 
@@ -149,7 +150,7 @@ static retry_ms less(retry_ms span, retry_ms passed)
     return span > passed ? span - passed : 0;
 }
 
-static retry_action asks_for_a_second(const retry_strategy *self, retry_operation *r,
+static retry_action asks_for_a_second(const retry_strategy *self, const retry_operation *r,
                                       const retry_failure *f, retry_time now)
 {
     (void)self;

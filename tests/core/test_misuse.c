@@ -5,6 +5,7 @@ static unsigned stops;
 #define RETRY_IMPLEMENTATION
 #include "../../retry.h"
 #include "../support/check.h"
+#include "../support/door.h"
 #include "../support/steps.h"
 
 #define START ((retry_time)-10)

@@ -3,6 +3,7 @@
 #define RETRY_IMPLEMENTATION
 #include "../../retry.h"
 #include "../support/check.h"
+#include "../support/door.h"
 
 #include <limits.h>
 
@@ -58,7 +59,7 @@ static retry_action answer; /* what the strategy says */
 static bool strategy_stops, observer_stops;
 static unsigned asked;
 
-static retry_action answering_after(const retry_strategy *self, retry_operation *request,
+static retry_action answering_after(const retry_strategy *self, const retry_operation *request,
                                     const retry_failure *failure, retry_time now)
 {
     (void)self;
@@ -1051,7 +1052,7 @@ static void test_skip_wait(void)
         retry_skip_wait(&op, at(12));
         CHECK_STEP(SEND(UINT32_MAX), next(12));
         CHECK_EQUAL(2, op.retries); /* it is a retry as any other */
-        CHECK_EQUAL(10, op.last_delay);
+        CHECK_EQUAL(10, op.delay);
     }
     retry_skip_wait(NULL, at(0));
 }

@@ -3,6 +3,7 @@
 #define RETRY_IMPLEMENTATION
 #include "../../retry.h"
 #include "../support/check.h"
+#include "../support/door.h"
 
 #define START ((retry_time)-1000) /* the clock wraps within each run */
 #define WORKERS_AT_MOST 20
@@ -93,7 +94,7 @@ static void failed(struct worker *worker, retry_reason reason)
 {
     retry_failure failure = check_failure_of(reason);
     retry_decision decision =
-        retry_orchestrate(worker, &failure, check_after(START, now));
+        retry_orchestrate(&worker->request, &failure, check_after(START, now));
     if (decision.verdict == RETRY_VERDICT_RETRY) {
         worker->due = now + decision.delay;
         worker->next = SEND;
@@ -110,7 +111,7 @@ static void step(struct worker *worker)
 {
     retry_reason reason;
     if (worker->next == BEGIN)
-        retry_begin(worker, check_after(START, now));
+        retry_begin(&worker->request, check_after(START, now));
     if (worker->next != ANSWER) {
         worker->due = now + send(worker);
         worker->next = ANSWER;
@@ -120,7 +121,7 @@ static void step(struct worker *worker)
     if (reason != RETRY_REASON_NONE) {
         failed(worker, reason);
     } else {
-        tally.done += retry_succeed(worker, check_after(START, now));
+        tally.done += retry_succeed(&worker->request, check_after(START, now));
         rest(worker);
     }
 }
@@ -148,8 +149,8 @@ static void play(unsigned count, unsigned operations, retry_ms timeout, retry_bu
     client.budget = budget;
     client.random = seeded;
     for (i = 0; i < count; i++) {
-        workers[i].client = &client;
-        workers[i].timeout = timeout;
+        workers[i].request.client = &client;
+        workers[i].request.timeout = timeout;
         workers[i].operations = operations;
         workers[i].due = between(0, 9);
     }

@@ -3,6 +3,7 @@
 #define RETRY_IMPLEMENTATION
 #include "../../retry.h"
 #include "../support/check.h"
+#include "../support/door.h"
 
 #define START ((retry_time)-1000)
 #define LONGEST 0x80000000u /* ms that a retry waits at most */

@@ -3,6 +3,7 @@
 #define RETRY_IMPLEMENTATION
 #include "../../retry.h"
 #include "../support/check.h"
+#include "../support/door.h"
 
 #include <stdlib.h>
 
@@ -164,7 +165,7 @@ static void test_other_fields(void)
 static retry_action answer; /* what the strategy below says */
 static unsigned asked;
 
-static retry_action answering_after(const retry_strategy *self, retry_operation *request,
+static retry_action answering_after(const retry_strategy *self, const retry_operation *request,
                                     const retry_failure *failure, retry_time now)
 {
     (void)self;
@@ -295,7 +296,7 @@ static void test_forbidden(void)
     CHECK(retry_reason_set_has(request.reasons, RETRY_REASON_SERVER_ERROR));
     CHECK_EQUAL(9, request.code);
     CHECK_EQUAL(0, request.retries);
-    CHECK_EQUAL(0, request.last_delay);
+    CHECK_EQUAL(0, request.delay);
     CHECK_EQUAL(0, asked);
     CHECK_EQUAL(9000, retry_budget_balance(&budget));
     CHECK_EQUAL(1, told);
@@ -340,10 +341,10 @@ static void test_a_wish_is_no_order(void)
     set_up(&aws.base);
     failure.retry_after = FORBIDDEN;
     CHECK_DECISION(RETRY, STRATEGY, orchestrate(0));
-    CHECK_EQUAL(20000, request.last_delay);
+    CHECK_EQUAL(20000, request.delay);
     failure.retry_after = 7;
     CHECK_DECISION(RETRY, STRATEGY, orchestrate(0));
-    CHECK_EQUAL(2000, request.last_delay);
+    CHECK_EQUAL(2000, request.delay);
     set_up(&answering);
     failure.retry_after = FORBIDDEN;
     CHECK_EQUAL(20, orchestrate(0).delay);
@@ -361,7 +362,7 @@ static void check_obeyed(const char *name, unsigned cause)
         check_row("%s, order %lu", name, (unsigned long)orders[i]);
         check_decision(RETRY_VERDICT_RETRY, cause, decision, __FILE__, __LINE__);
         CHECK_EQUAL(measured(orders[i]), decision.delay);
-        CHECK_EQUAL(measured(orders[i]), request.last_delay);
+        CHECK_EQUAL(measured(orders[i]), request.delay);
         CHECK_EQUAL(1, request.retries);
         CHECK_EQUAL(1, request.code_retries);
         CHECK_EQUAL(measured(orders[i]), told_decision.delay);
@@ -470,7 +471,7 @@ static void test_budget_exhausted(void)
         CHECK_EQUAL(measured(orders[i]), decision.delay);
         CHECK_EQUAL(measured(orders[i]), told_decision.delay);
         CHECK_EQUAL(0, request.retries);
-        CHECK_EQUAL(0, request.last_delay);
+        CHECK_EQUAL(0, request.delay);
     }
 }
 
@@ -523,7 +524,7 @@ static void test_pending(void)
     request.timeout = 1000;
     answer = retry_action_pending();
     CHECK_DECISION(PENDING, PENDING, ordered(7));
-    CHECK_EQUAL(0, request.last_delay);
+    CHECK_EQUAL(0, request.delay);
     CHECK_DECISION(PENDING, PENDING, resume(retry_action_pending(), 5));
     decision = resume(retry_action_after(100), 10);
     CHECK_DECISION(RETRY, STRATEGY, decision);
@@ -579,7 +580,7 @@ static retry_policy policy_of(uint8_t curve, uint8_t jitter)
 /* The next delay is that of attempt n. */
 static void check_attempt(const retry_policy *policy, uint32_t n, int line)
 {
-    retry_ms previous = n == 0 ? 0 : request.last_delay;
+    retry_ms previous = n == 0 ? 0 : request.delay;
     retry_ms expected = retry_backoff_delay(&policy->backoff, n, previous, UINT32_MAX);
     check_equal(expected, plain().delay, "delay", __FILE__, line);
 }
@@ -720,7 +721,7 @@ static void test_always(void)
 }
 
 /* The order that was granted on a later answer, and a strategy that hands on. */
-static retry_action handing_on_after(const retry_strategy *self, retry_operation *r,
+static retry_action handing_on_after(const retry_strategy *self, const retry_operation *r,
                                      const retry_failure *f, retry_time now)
 {
     retry_policy policy = policy_of(RETRY_CURVE_CUSTOM, RETRY_JITTER_NONE);

@@ -3,6 +3,7 @@
 #define RETRY_IMPLEMENTATION
 #include "../../retry.h"
 #include "../support/check.h"
+#include "../support/door.h"
 #include "../support/reasons.h"
 
 #include <limits.h>
@@ -121,7 +122,7 @@ static struct model models[REQUESTS];
 static retry_time now;
 static unsigned told, expected_told;
 
-static retry_action strange_after(const retry_strategy *self, retry_operation *request,
+static retry_action strange_after(const retry_strategy *self, const retry_operation *request,
                                   const retry_failure *failure, retry_time at)
 {
     return chance(3) ? retry_policy_after(self, request, failure, at) : hostile_action();
@@ -325,7 +326,7 @@ static void check_bounds(const retry_operation *request, const retry_failure *fa
     }
     if (decision->verdict == RETRY_VERDICT_RETRY) {
         CHECK(request->timeout == UINT32_MAX || decision->delay < request->timeout);
-        CHECK_EQUAL(decision->delay, request->last_delay);
+        CHECK_EQUAL(decision->delay, request->delay);
         CHECK(decision->delay <= UINT32_C(1) << 31);
         CHECK(!failure->pushback || decision->delay == failure->retry_after ||
               decision->delay == UINT32_C(1) << 31);

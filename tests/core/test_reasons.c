@@ -2,6 +2,7 @@
 #define RETRY_IMPLEMENTATION
 #include "../../retry.h"
 #include "../support/check.h"
+#include "../support/door.h"
 #include "../support/reasons.h"
 
 #define ALLOWS RETRY_REASON_ALLOWS_NON_IDEMPOTENT

@@ -4,6 +4,7 @@
 #define RETRY_IMPLEMENTATION
 #include "../../retry.h"
 #include "../support/check.h"
+#include "../support/door.h"
 
 #define START ((retry_time)-100) /* most tests run over the wrap */
 #define AFTER(elapsed) check_after(START, elapsed)
@@ -11,7 +12,7 @@
 static retry_action answer; /* what the strategy below says */
 static unsigned asked;
 
-static retry_action answering_after(const retry_strategy *self, retry_operation *request,
+static retry_action answering_after(const retry_strategy *self, const retry_operation *request,
                                     const retry_failure *failure, retry_time now)
 {
     (void)self;
@@ -112,7 +113,7 @@ static void test_begin_clears(void)
     CHECK_EQUAL(0, request.reasons);
     CHECK_EQUAL(0, request.code);
     CHECK_EQUAL(0, request.code_retries);
-    CHECK_EQUAL(0, request.last_delay);
+    CHECK_EQUAL(0, request.delay);
     CHECK(request.context == &context);
     CHECK(request.client == &client);
     CHECK(request.strategy == &answering);
@@ -175,7 +176,7 @@ static void test_without_a_deadline(void)
         check_row("delay %lu", (unsigned long)delays[i]);
         CHECK_DECISION(RETRY, STRATEGY, orchestrate(0));
         CHECK_DECISION(RETRY, STRATEGY, orchestrate(0x7fffffff));
-        CHECK_EQUAL(delays[i] < 0x80000000u ? delays[i] : 0x80000000u, request.last_delay);
+        CHECK_EQUAL(delays[i] < 0x80000000u ? delays[i] : 0x80000000u, request.delay);
     }
 }
 
@@ -297,7 +298,7 @@ static void test_cancel_when_not_open(void)
 }
 
 /* A strategy that cancels the request it is asked about has the last word. */
-static retry_action cancelling_after(const retry_strategy *self, retry_operation *r,
+static retry_action cancelling_after(const retry_strategy *self, const retry_operation *r,
                                      const retry_failure *f, retry_time now)
 {
     (void)self;
@@ -336,7 +337,7 @@ static void test_pending_and_granted(void)
     decision = orchestrate(10);
     CHECK_DECISION(PENDING, PENDING, decision);
     CHECK_EQUAL(0, request.retries);
-    CHECK_EQUAL(0, request.last_delay);
+    CHECK_EQUAL(0, request.delay);
     CHECK_EQUAL(10000, retry_budget_balance(&budget));
     CHECK_EQUAL(1, told);
     CHECK_EQUAL(RETRY_VERDICT_PENDING, told_decision.verdict);
@@ -346,7 +347,7 @@ static void test_pending_and_granted(void)
     CHECK_EQUAL(1, request.retries);
     CHECK_EQUAL(1, request.code_retries);
     CHECK_EQUAL(AFTER(10), request.code_since);
-    CHECK_EQUAL(33, request.last_delay);
+    CHECK_EQUAL(33, request.delay);
     CHECK_EQUAL(9000, retry_budget_balance(&budget));
     CHECK_EQUAL(1, asked);
     CHECK_EQUAL(2, told);

@@ -2,6 +2,7 @@
 #define RETRY_IMPLEMENTATION
 #include "../../retry.h"
 #include "../support/check.h"
+#include "../support/door.h"
 
 #define START ((retry_time)-50)
 #define SLEEPS 32u
@@ -200,7 +201,7 @@ static void test_expire_with_nothing_left(void)
     CHECK_EQUAL(0, fake.sleeps);
 }
 
-static retry_action at_once(const retry_strategy *self, retry_operation *r, const retry_failure *f,
+static retry_action at_once(const retry_strategy *self, const retry_operation *r, const retry_failure *f,
                             retry_time now)
 {
     (void)self;
@@ -220,7 +221,7 @@ static void test_no_delay_is_no_sleep(void)
     CHECK_EQUAL(0, fake.sleeps);
 }
 
-static retry_action later(const retry_strategy *self, retry_operation *r, const retry_failure *f,
+static retry_action later(const retry_strategy *self, const retry_operation *r, const retry_failure *f,
                           retry_time now)
 {
     (void)self;

@@ -27,7 +27,7 @@ static void tell(void *context, const retry_operation *request, const retry_fail
 
 static retry_action answer; /* what the strategy below says */
 
-static retry_action answering_after(const retry_strategy *self, retry_operation *request,
+static retry_action answering_after(const retry_strategy *self, const retry_operation *request,
                                     const retry_failure *f, retry_time now)
 {
     (void)self;

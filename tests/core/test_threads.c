@@ -6,6 +6,7 @@
 #define RETRY_IMPLEMENTATION
 #include "../../retry.h"
 #include "../support/check.h"
+#include "../support/door.h"
 #include "../support/workers.h"
 
 static retry_budget budget;

@@ -3,6 +3,7 @@
 #define RETRY_IMPLEMENTATION
 #include "../../retry.h"
 #include "../support/check.h"
+#include "../support/door.h"
 
 static uint32_t counter;           /* goes round after 2^32 ticks, or */
 static uint32_t last = UINT32_MAX; /* behind this one */

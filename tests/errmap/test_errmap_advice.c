@@ -3,6 +3,7 @@
 #include "../../errmap.h"
 
 #include "../support/check.h"
+#include "../support/door.h"
 
 #define SPACE 32 /* entries */
 
@@ -225,7 +226,7 @@ static void test_delays(void)
 }
 
 /* A strategy that grants exactly 77 ms, and one that is no strategy. */
-static retry_action after_77(const retry_strategy *self, retry_operation *request,
+static retry_action after_77(const retry_strategy *self, const retry_operation *request,
                              const retry_failure *failure, retry_time now)
 {
     (void)self;

@@ -2,6 +2,7 @@
 #define RETRY_IMPLEMENTATION
 #include "../../errmap.h"
 #include "../support/check.h"
+#include "../support/door.h"
 
 enum { BEGIN, REJECTED, CONFIG, STOP };
 

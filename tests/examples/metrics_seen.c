@@ -90,7 +90,7 @@ static void send_20_times(void)
     static retry_policy policy = RETRY_POLICY_BEST_EFFORT;
     const retry_client patient = {.strategy = &policy.base, .observe = count};
     const retry_clock clock = {now, sleep_for, NULL};
-    retry_operation op = {.request = {.client = &patient, .timeout = UINT32_MAX}};
+    retry_operation op = {.client = &patient, .timeout = UINT32_MAX};
     retry_ms waited = 0;
     policy.max_attempts = 20;
     policy.backoff.min = 200;

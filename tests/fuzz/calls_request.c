@@ -304,7 +304,7 @@ static bool policy_grants(const retry_failure *failure, uint8_t *cause)
         return false;
     }
     span(backoff, anew ? model.since_order : model.attempts,
-         anew && model.since_order == 0 ? 0 : model.last_delay);
+         anew && model.since_order == 0 ? 0 : model.delay);
     raise_span(failure);
     return true;
 }
@@ -312,7 +312,7 @@ static bool policy_grants(const retry_failure *failure, uint8_t *cause)
 /* What a strategy of one's own is to answer: decided before the call. */
 static retry_action scripted;
 
-static retry_action own_answer(const retry_strategy *self, retry_operation *asked,
+static retry_action own_answer(const retry_strategy *self, const retry_operation *asked,
                                const retry_failure *failure, retry_time at)
 {
     (void)self;
@@ -455,7 +455,7 @@ static void grant(const retry_failure *failure, retry_decision got, uint8_t caus
         REQUIRE(request.timeout == UINT32_MAX || (uint64_t)elapsed() + got.delay < request.timeout);
         model.attempts += model.attempts != UINT32_MAX;
         model.code_attempts += model.code_attempts != UINT32_MAX;
-        model.last_delay = got.delay;
+        model.delay = got.delay;
     }
 }
 
@@ -645,7 +645,7 @@ static void call_begin(void)
     retry_begin(&request, now);
     REQUIRE(request.timeout == timeout);
     model.state = OPEN;
-    model.attempts = model.code = model.code_attempts = model.charge = model.last_delay = 0;
+    model.attempts = model.code = model.code_attempts = model.charge = model.delay = 0;
     model.since_order = NEVER;
     model.started = model.code_since = now;
     model.reasons = 0;
@@ -743,7 +743,7 @@ static void check(void)
     REQUIRE(request.code_since == model.code_since && request.started == model.started);
     REQUIRE(request.reasons == model.reasons);
     REQUIRE(request.ambiguous == model.ambiguous);
-    REQUIRE(request.last_delay == model.last_delay);
+    REQUIRE(request.delay == model.delay);
 }
 
 /* ---- the world ----------------------------------------------------------------------------- */

@@ -41,7 +41,6 @@ struct walk_operation {
     uint32_t further;      /* copies that it may have beside number 0 */
     bool started;          /* at least once */
     bool open;             /* nobody has heard of its end */
-    bool closed_elsewhere; /* by a call on its request that is no cancel */
     bool told;             /* END was handed out since */
     bool quiet;            /* nothing has happened to it since the last step, a WAIT */
     uint32_t era;          /* of the clock, in which it started */
@@ -356,6 +355,18 @@ static void walk_lose_turn(struct walk_operation *w)
     w->paced = now;
 }
 
+/* ms to the deadline of one that is under way. */
+static retry_ms walk_remaining(const retry_operation *op)
+{
+    const uint64_t range = UINT64_C(1) << 32;
+    uint64_t passed = (range + instant() - op->started) % range;
+    if (passed > UINT32_MAX - 32768)
+        passed = 0; /* another thread has read the clock */
+    if (op->timeout == UINT32_MAX)
+        return UINT32_MAX;
+    return passed < op->timeout ? (retry_ms)(op->timeout - passed) : 0;
+}
+
 /* The gates as they were before a step, and whether nothing but one copy that asks can have changed
    them in it: no copy's time was over, and nobody was stopped. */
 struct walk_before {
@@ -374,7 +385,7 @@ static void walk_look(struct walk_before *before, const struct walk_operation *w
         before->in_flight[n] = walk_gates(n)->in_flight;
         before->limit[n] = retry_aimd_limit(walk_limit(n));
     }
-    before->left = retry_remaining(&w->op, 0, instant());
+    before->left = walk_remaining(&w->op);
     before->stops = walker.stops;
     before->alone = true;
     for (n = 0; n <= WALK_FURTHER; n++) {
@@ -449,20 +460,6 @@ static void walk_stop(struct walk_operation *w)
         w->open = false;
 }
 
-static void walk_close_request(struct walk_operation *w, uint32_t how)
-{
-    bool open = w->started && w->open;
-    if (!open)
-        return;
-    walk_touch(w);
-    if (how == 0)
-        w->closed_elsewhere = retry_succeed(&w->op, instant()) || w->closed_elsewhere;
-    else
-        retry_cancel(&w->op, instant());
-    if (!walk_observed(w))
-        w->open = false;
-}
-
 static void walk_call_back(struct walk_operation *w)
 {
     uint8_t what = byte();
@@ -475,10 +472,8 @@ static void walk_call_back(struct walk_operation *w)
         walk_stop(w);
     else if (what < 0xfa)
         walk_stop(walk_any());
-    else if (what < 0xfe)
-        walk_close_request(w, 1);
     else
-        (void)retry_remaining(&w->op, 0, instant());
+        walk_stop(w);
     walker.nested = false;
 }
 
@@ -500,7 +495,7 @@ static void walk_observe(void *context, const retry_operation *request, const re
             w->charge = walk_cost(failure);
             walk_spend(w->charge);
         }
-    } else if (decision->verdict != RETRY_VERDICT_PENDING) {
+    } else {
         if (decision->verdict != RETRY_VERDICT_SUCCESS && walk_pays(w))
             walk_earn(w->charge);
         w->charge = 0;
@@ -512,8 +507,8 @@ static void walk_observe(void *context, const retry_operation *request, const re
     walk_call_back(w);
 }
 
-/* A strategy of one's own, which may stop the operation that it decides. */
-static retry_action walk_after(const retry_strategy *self, retry_operation *request,
+/* A strategy of one's own. */
+static retry_action walk_after(const retry_strategy *self, const retry_operation *request,
                                const retry_failure *failure, retry_time time)
 {
     struct walk_operation *w = walk_find(request);
@@ -521,10 +516,8 @@ static retry_action walk_after(const retry_strategy *self, retry_operation *requ
     (void)self;
     (void)time;
     REQUIRE(w != NULL);
-    if (w && what >= 0xf0) { /* the charge of the retry that failed does not go back */
+    if (w) /* the charge of the retry that failed does not go back, if it answers later */
         walk_settle(w, failure);
-        walk_call_back(w);
-    }
     switch (what % 8) {
     case 0:
         return retry_action_none((uint8_t)below(RETRY_CAUSE_COUNT));
@@ -696,7 +689,7 @@ static void walk_hedge(struct walk_operation *w)
     uint8_t how = byte();
     bool none = how % 4 == 0;
     bool heard = !w->started || (w->told && walk_wire(w) == 0);
-    if (w->started && !w->told && (!w->open || w->closed_elsewhere || !walk_observed(w)))
+    if (w->started && !w->told && (!w->open || !walk_observed(w)))
         return; /* who knows whether CANCELs are due */
     if (heard) {
         w->hedge.count = (uint8_t)(1 + below(WALK_FURTHER));
@@ -750,7 +743,7 @@ static void walk_start(struct walk_operation *w)
     w->last.cause = RETRY_CAUSE_NONE;
     REQUIRE(!under_way || !observed || !w->open); /* the end of the one before was heard */
     w->started = w->open = true;
-    w->told = w->trying = w->closed_elsewhere = w->cancelling = w->skipped = false;
+    w->told = w->trying = w->cancelling = w->skipped = false;
     w->charge = 0;
     w->era = walker.era;
     walk_touch(w);
@@ -800,7 +793,7 @@ static void walk_failure(const struct walk_operation *w, retry_failure *failure)
 static void walk_refund(struct walk_operation *w, const retry_failure *failure)
 {
     bool stops = failure->pushback && failure->retry_after == UINT32_MAX;
-    if (!w->open || w->closed_elsewhere || !w->trying || w->cancelling || w->further == 0 ||
+    if (!w->open || !w->trying || w->cancelling || w->further == 0 ||
         w->paid == 0 || stops || walk_final(failure) || !failure_unsent(failure))
         return;
     w->paid--;
@@ -817,6 +810,7 @@ static void walk_report(uint32_t server, const retry_failure *failure)
         return;
     hold->answered = !failure;
     if (!failure || !failure->throttle || failure->timeout || failure_unsent(failure) ||
+        failure->reason == RETRY_REASON_ATTEMPT_TIMED_OUT || /* it may be the caller's impatience */
         failure->retry_after <= 1 || failure->retry_after == UINT32_MAX) {
         hold->row = 0;
         hold->until = 0;
@@ -829,12 +823,11 @@ static void walk_report(uint32_t server, const retry_failure *failure)
 static void walk_end_copy(struct walk_operation *w, unsigned copy)
 {
     bool wire = copy <= w->further && w->wire[copy], done = chance(walker.refusing ? 64 : 3);
+    bool gated = wire && w->op.client && w->op.client->gates;
+    uint32_t flight = gated ? WALK_LOAD(walk_gates(w->server[copy])->in_flight) : 0;
     retry_failure failure;
     walk_failure(w, &failure);
     if (wire) {
-        if (w->open && !w->closed_elsewhere && !w->cancelling && w->op.client &&
-            w->op.client->gates)
-            walk_report(w->server[copy], done ? NULL : &failure);
         w->wire[copy] = false;
         walk_touch(w);
         if (!done)
@@ -843,14 +836,16 @@ static void walk_end_copy(struct walk_operation *w, unsigned copy)
             w->stopped = true;
     }
     retry_ended(&w->op, copy, done ? NULL : &failure, instant());
+    if (gated && WALK_LOAD(walk_gates(w->server[copy])->in_flight) < flight) /* else it came before */
+        walk_report(w->server[copy], done ? NULL : &failure);
 }
 
 static void walk_sent(struct walk_operation *w, const retry_step *step)
 {
     const retry_client *client = w->op.client;
-    retry_ms left = retry_remaining(&w->op, 0, instant());
+    retry_ms left = walk_remaining(&w->op);
     bool first = walk_observed(w) ? !w->trying : step->copy == 0 && walk_wire(w) == 0;
-    REQUIRE(w->open && !w->closed_elsewhere);
+    REQUIRE(w->open);
     REQUIRE(step->copy == (first ? 0 : walk_lowest(w, false)));
     REQUIRE(step->copy <= w->further && !w->wire[step->copy]);
     REQUIRE(!first || walk_wire(w) == 0);
@@ -899,7 +894,7 @@ static bool walk_lone(const struct walk_operation *w, const retry_step *step)
 
 static void walk_waits(struct walk_operation *w, const retry_step *step, bool early)
 {
-    REQUIRE(w->open && !w->closed_elsewhere);
+    REQUIRE(w->open);
     REQUIRE(step->delay != 0);
     REQUIRE(step->timeout == 0 && step->copy == 0 && step->node == 0 && step->verdict == 0);
     REQUIRE(step->cause == RETRY_CAUSE_STRATEGY || step->cause == RETRY_CAUSE_ALWAYS ||
@@ -928,9 +923,6 @@ static void walk_over(struct walk_operation *w, const retry_step *step)
     if (w->told) {
         REQUIRE(step->verdict == w->last.verdict && step->cause == w->last.cause &&
                 step->delay == w->last.delay);
-    } else if (w->closed_elsewhere) {
-        REQUIRE(step->verdict == RETRY_VERDICT_FAIL && step->cause == RETRY_CAUSE_CANCELLED &&
-                step->delay == 0);
     } else if (walk_observed(w)) {
         REQUIRE(step->verdict == w->end.verdict && step->cause == w->end.cause &&
                 step->delay == w->end.delay);
@@ -1007,7 +999,7 @@ static void walk_answer(struct walk_operation *w)
 /* The network is back: who waits for a retry goes on at once, and nobody else. */
 static void walk_skip(struct walk_operation *w)
 {
-    bool waits = w->open && !w->closed_elsewhere && w->settled && w->last.what == RETRY_DO_WAIT &&
+    bool waits = w->open && w->settled && w->last.what == RETRY_DO_WAIT &&
                  (w->last.cause == RETRY_CAUSE_STRATEGY || w->last.cause == RETRY_CAUSE_ALWAYS);
     retry_skip_wait(&w->op, instant());
     if (!waits)
@@ -1106,7 +1098,7 @@ static void walk_call(uint8_t which)
         break;
     case 10:
         if (chance(8))
-            walk_close_request(w, below(4));
+            walk_stop(w);
         else
             walk_hedge(w);
         break;

@@ -3,6 +3,7 @@
 #define RETRY_IMPLEMENTATION
 #include "../../retry.h"
 #include "../support/check.h"
+#include "../support/door.h"
 
 /* A breaker that a single sick report opens for 900 ms. */
 static retry_breaker hasty(void)

@@ -4,6 +4,7 @@
 #define RETRY_IMPLEMENTATION
 #include "../../retry.h"
 #include "../support/check.h"
+#include "../support/door.h"
 #include "../support/from_text_naive.h"
 #include "../support/options.h"
 

@@ -5,6 +5,7 @@
 #include "../../retry.h"
 #include "../support/by_hand.h"
 #include "../support/check.h"
+#include "../support/door.h"
 
 /* One request after another of a client with a budget of ten tokens. */
 struct payer {
@@ -28,16 +29,16 @@ static void begin(struct payer *payer, bool charge_failures, uint32_t max_attemp
     payer->policy.max_attempts = max_attempts;
     payer->client.budget = &payer->budget;
     payer->client.strategy = &payer->policy.base;
-    payer->client = &payer->client;
-    payer->idempotent = true;
-    retry_begin(payer, 0);
+    payer->request.client = &payer->client;
+    payer->request.idempotent = true;
+    retry_begin(&payer->request, 0);
 }
 
 /* The tokens that are left, in thousandths. */
 static uint32_t fail(struct payer *payer, retry_reason reason)
 {
     retry_failure failure = check_failure_of(reason);
-    retry_orchestrate(payer, &failure, 0);
+    retry_orchestrate(&payer->request, &failure, 0);
     return retry_budget_balance(&payer->budget);
 }
 

@@ -6,6 +6,7 @@
 #include "../../retry.h"
 #include "../support/by_hand.h"
 #include "../support/check.h"
+#include "../support/door.h"
 
 static void (*other)(void); /* what the other thread does, once */
 static unsigned swaps;      /* that pass before it does */

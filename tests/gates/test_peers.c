@@ -6,6 +6,7 @@
 #include "../../retry.h"
 #include "../support/by_hand.h"
 #include "../support/check.h"
+#include "../support/door.h"
 #include "../support/steps.h"
 
 /* Every row runs from here, over the wrap of the clock. */
@@ -59,7 +60,7 @@ static void clear(void)
     request.client = &client;
     request.timeout = UINT32_MAX;
     request.idempotent = true;
-    op.request = request;
+    op = request;
     retry_begin(&request, AT(0));
 }
 

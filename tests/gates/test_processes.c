@@ -23,6 +23,7 @@
 #include "../../retry.h"
 #include "../support/by_hand.h"
 #include "../support/check.h"
+#include "../support/door.h"
 
 #define WORKERS 4u
 #ifdef CHECK_QUICK

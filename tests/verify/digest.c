@@ -360,7 +360,7 @@ static void set_up_gates(void)
 }
 
 /* Retries whatever may be, and sometimes answers later. */
-static retry_action willing_after(const retry_strategy *self, retry_operation *request,
+static retry_action willing_after(const retry_strategy *self, const retry_operation *request,
                                   const retry_failure *failure, retry_time at)
 {
     (void)self;
