@@ -226,7 +226,7 @@ static void test_never_set_up(void)
         CHECK(!retry_budget_withdraw(&budget, 1, START));
         CHECK_DECISION(FAIL, BUDGET_EXHAUSTED, fail_once(&client, RETRY_REASON_KV_LOCKED));
         CHECK_DECISION(
-            FAIL, BUDGET_EXHAUSTED,
+            RETRY, STRATEGY, /* it is not asked */
             fail_once(&client, RETRY_REASON_USER(1, RETRY_REASON_FREE |
                                                         RETRY_REASON_ALLOWS_NON_IDEMPOTENT)));
         CHECK_DECISION(RETRY, ALWAYS, fail_once(&client, RETRY_REASON_KV_NOT_MY_VBUCKET));
@@ -820,50 +820,6 @@ static void test_grpc_orders_that_are_not_charged(void)
     order.safety = RETRY_SAFETY_NO;
     CHECK_DECISION(FAIL, UNSAFE, retry_orchestrate(&request, &order, START));
     CHECK_EQUAL(10000, retry_budget_balance(&budget));
-}
-
-static retry_action cancelling_after(const retry_strategy *self, const retry_operation *request,
-                                     const retry_failure *failure, retry_time now)
-{
-    (void)self;
-    (void)failure;
-    retry_cancel(request, now);
-    return retry_action_after(10);
-}
-
-/* What the strategy grants a request that it has cancelled is no retry, but the failure was one. */
-static void test_grpc_charges_a_cancelled_request(void)
-{
-    static const retry_strategy cancelling = {cancelling_after};
-    retry_budget_options options = RETRY_BUDGET_GRPC;
-    retry_budget budget = budget_of(&options, 10000);
-    retry_client client = client_of(&budget);
-    client.strategy = &cancelling;
-    CHECK_DECISION(FAIL, CANCELLED, fail_once(&client, RETRY_REASON_KV_LOCKED));
-    CHECK_EQUAL(9000, retry_budget_balance(&budget));
-}
-
-/* The retry that was paid has been made: its charge does not go back with the request. */
-static void test_charge_of_a_cancelled_request(void)
-{
-    static const retry_strategy cancelling = {cancelling_after};
-    retry_budget_options options = options_of(10000, 1000);
-    retry_budget budget = budget_of(&options, 10000);
-    retry_client client = client_of(&budget);
-    retry_operation request = begun(&client);
-    retry_failure failure = check_failure_of(RETRY_REASON_KV_LOCKED);
-    CHECK_DECISION(RETRY, STRATEGY, retry_orchestrate(&request, &failure, START));
-    CHECK_EQUAL(9000, retry_budget_balance(&budget));
-    request.strategy = &cancelling;
-    CHECK_DECISION(FAIL, CANCELLED, retry_orchestrate(&request, &failure, START));
-    CHECK_EQUAL(9000, retry_budget_balance(&budget));
-    request.strategy = NULL;
-    retry_begin(&request, START);
-    CHECK_DECISION(RETRY, STRATEGY, retry_orchestrate(&request, &failure, START));
-    request.strategy = &cancelling;
-    failure.unsent = true; /* it was not made */
-    CHECK_DECISION(FAIL, CANCELLED, retry_orchestrate(&request, &failure, START));
-    CHECK_EQUAL(9000, retry_budget_balance(&budget));
 }
 
 static void test_grpc_gives_nothing_back(void)
@@ -2091,8 +2047,6 @@ int main(void)
     RUN(test_grpc_charges_failures);
     RUN(test_grpc_charges_orders);
     RUN(test_grpc_orders_that_are_not_charged);
-    RUN(test_grpc_charges_a_cancelled_request);
-    RUN(test_charge_of_a_cancelled_request);
     RUN(test_grpc_gives_nothing_back);
     RUN(test_unsent_pays_once);
     RUN(test_unreached_is_free);

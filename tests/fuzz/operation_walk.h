@@ -38,16 +38,16 @@ struct walk_operation {
     retry_operation op;
     retry_hedge hedge;
     retry_copy copies[WALK_FURTHER];
-    uint32_t further;      /* copies that it may have beside number 0 */
-    bool started;          /* at least once */
-    bool open;             /* nobody has heard of its end */
-    bool told;             /* END was handed out since */
-    bool quiet;            /* nothing has happened to it since the last step, a WAIT */
-    uint32_t era;          /* of the clock, in which it started */
-    bool settled;          /* the last step was WAIT or END, and nothing has happened since */
-    bool cancelling;       /* the last step was CANCEL */
-    bool trying;           /* a copy was sent since the last decision */
-    bool skipped;          /* its delay was ended just now */
+    uint32_t further; /* copies that it may have beside number 0 */
+    bool started;     /* at least once */
+    bool open;        /* nobody has heard of its end */
+    bool told;        /* END was handed out since */
+    bool quiet;       /* nothing has happened to it since the last step, a WAIT */
+    uint32_t era;     /* of the clock, in which it started */
+    bool settled;     /* the last step was WAIT or END, and nothing has happened since */
+    bool cancelling;  /* the last step was CANCEL */
+    bool trying;      /* a copy was sent since the last decision */
+    bool skipped;     /* its delay was ended just now */
     bool wire[1 + WALK_FURTHER];
     uint32_t server[1 + WALK_FURTHER];
     uint64_t since[1 + WALK_FURTHER];   /* when it was sent */
@@ -191,8 +191,7 @@ static bool walk_final(const retry_failure *failure)
 
 static bool walk_pays(const struct walk_operation *w)
 {
-    return (walk.exact || walk.based) && w->op.client &&
-           w->op.client->budget == &walk.budget;
+    return (walk.exact || walk.based) && w->op.client && w->op.client->budget == &walk.budget;
 }
 
 static uint32_t walk_cost(const retry_failure *failure)
@@ -477,8 +476,8 @@ static void walk_call_back(struct walk_operation *w)
     walker.nested = false;
 }
 
-static void walk_observe(void *context, const retry_operation *request, const retry_failure *failure,
-                         const retry_decision *decision)
+static void walk_observe(void *context, const retry_operation *request,
+                         const retry_failure *failure, const retry_decision *decision)
 {
     struct walk_operation *w = walk_find(request);
     REQUIRE(context == &walk);
@@ -737,8 +736,7 @@ static void walk_start(struct walk_operation *w)
     }
     if (w->last.cause == RETRY_CAUSE_PACED)
         walk_lose_turn(w);
-    retry_start(&w->op,
-                w->op.client == &walk.service.client && chance(2) ? &walk.service : NULL,
+    retry_start(&w->op, w->op.client == &walk.service.client && chance(2) ? &walk.service : NULL,
                 instant());
     w->last.cause = RETRY_CAUSE_NONE;
     REQUIRE(!under_way || !observed || !w->open); /* the end of the one before was heard */
@@ -793,8 +791,8 @@ static void walk_failure(const struct walk_operation *w, retry_failure *failure)
 static void walk_refund(struct walk_operation *w, const retry_failure *failure)
 {
     bool stops = failure->pushback && failure->retry_after == UINT32_MAX;
-    if (!w->open || !w->trying || w->cancelling || w->further == 0 ||
-        w->paid == 0 || stops || walk_final(failure) || !failure_unsent(failure))
+    if (!w->open || !w->trying || w->cancelling || w->further == 0 || w->paid == 0 || stops ||
+        walk_final(failure) || !failure_unsent(failure))
         return;
     w->paid--;
     walk_earn(walk_copy_cost());
@@ -836,7 +834,8 @@ static void walk_end_copy(struct walk_operation *w, unsigned copy)
             w->stopped = true;
     }
     retry_ended(&w->op, copy, done ? NULL : &failure, instant());
-    if (gated && WALK_LOAD(walk_gates(w->server[copy])->in_flight) < flight) /* else it came before */
+    if (gated &&
+        WALK_LOAD(walk_gates(w->server[copy])->in_flight) < flight) /* else it came before */
         walk_report(w->server[copy], done ? NULL : &failure);
 }
 

@@ -136,7 +136,8 @@ CHECK_API retry_failure check_failure_of(retry_reason reason)
 
 #ifdef RETRY_CAUSES /* one that has requests */
 /* What a strategy does that answers later. */
-CHECK_API retry_action check_pending_after(const retry_strategy *self, const retry_operation *request,
+CHECK_API retry_action check_pending_after(const retry_strategy *self,
+                                           const retry_operation *request,
                                            const retry_failure *failure, retry_time now)
 {
     (void)self;

@@ -1,10 +1,10 @@
 /* The old verbs on an operation, for tests of decisions that need no loop. Each attempt counts as
-   sent when the operation began, and the clock says `now` when it ends. Include it after retry.h. */
+   sent when the operation began, and the clock says `now` when it ends. Include it after retry.h.
+ */
 #ifndef DOOR_H
 #define DOOR_H
 
 #define RETRY_VERDICT_PENDING 254 /* no decision yet: a strategy answers later */
-#define DOOR_NONE 255
 
 static inline retry_decision door_decision(unsigned verdict, unsigned cause, retry_ms delay)
 {
@@ -29,7 +29,7 @@ static inline void retry_begin(retry_operation *op, retry_time now)
 
 static inline retry_decision door_decided(retry_operation *op)
 {
-    if (op->cause != DOOR_NONE)
+    if (op->verdict != RETRY_VERDICT_PENDING)
         return door_decision(op->verdict, op->cause, op->delay);
     return door_decision(RETRY_VERDICT_PENDING, RETRY_CAUSE_PENDING, 0);
 }
@@ -37,16 +37,16 @@ static inline retry_decision door_decided(retry_operation *op)
 static inline retry_decision door_misuse(const retry_operation *op)
 {
     bool cancelled = op && op->cause == RETRY_CAUSE_CANCELLED;
-    return door_decision(RETRY_VERDICT_FAIL,
-                         cancelled ? RETRY_CAUSE_CANCELLED : RETRY_CAUSE_MISUSE, 0);
+    return door_decision(RETRY_VERDICT_FAIL, cancelled ? RETRY_CAUSE_CANCELLED : RETRY_CAUSE_MISUSE,
+                         0);
 }
 
 static inline retry_decision retry_orchestrate(retry_operation *op, const retry_failure *failure,
                                                retry_time now)
 {
-    if (!op || !failure || op->cause == DOOR_NONE || !door_send(op))
+    if (!op || !failure || op->verdict == RETRY_VERDICT_PENDING || !door_send(op))
         return door_misuse(op);
-    op->cause = DOOR_NONE;
+    op->verdict = RETRY_VERDICT_PENDING;
     retry_ended(op, 0, failure, now);
     return door_decided(op);
 }
@@ -54,7 +54,7 @@ static inline retry_decision retry_orchestrate(retry_operation *op, const retry_
 static inline retry_decision retry_resume(retry_operation *op, const retry_failure *failure,
                                           retry_action action, retry_time now)
 {
-    if (!op || !failure || op->cause != DOOR_NONE)
+    if (!op || !failure || op->verdict != RETRY_VERDICT_PENDING)
         return door_misuse(op);
     retry_answer(op, action, now);
     return door_decided(op);
@@ -62,7 +62,7 @@ static inline retry_decision retry_resume(retry_operation *op, const retry_failu
 
 static inline bool retry_succeed(retry_operation *op, retry_time now)
 {
-    if (!op || op->cause == DOOR_NONE || !door_send(op))
+    if (!op || op->verdict == RETRY_VERDICT_PENDING || !door_send(op))
         return false;
     retry_ended(op, 0, NULL, now);
     return true;
@@ -76,7 +76,7 @@ static inline void retry_cancel(retry_operation *op, retry_time now)
 static inline bool door_under_way(const retry_operation *op)
 {
     return op && op->timeout != 0 &&
-           (op->cause == DOOR_NONE || op->verdict == RETRY_VERDICT_RETRY ||
+           (op->verdict == RETRY_VERDICT_PENDING || op->verdict == RETRY_VERDICT_RETRY ||
             (op->verdict == RETRY_VERDICT_FAIL && op->cause == RETRY_CAUSE_NONE));
 }
 
