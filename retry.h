@@ -4698,11 +4698,13 @@ static uint8_t retry__ask_copy(retry_operation *op, retry_copy *copy, retry_step
 static bool retry__try(retry_operation *op, retry_step *step)
 {
     uint8_t cause = retry__ask_copy(op, &op->retry__copy, step);
+    step->cause = RETRY_CAUSE_NONE;
     if (cause == RETRY_CAUSE_NONE) {
-        retry__set_phase(op, RETRY__TRYING);
+        op->retry__phase = RETRY__TRYING;
         if (op->retry__hedge)
             op->retry__hedge->retry__hedging(op, RETRY__HEDGE_BEGIN, NULL, step);
     } else if (cause == RETRY_CAUSE_PACED) {
+        op->retry__phase = RETRY__READY; /* a delay is over */
         step->what = RETRY_DO_WAIT;
         step->cause = RETRY_CAUSE_PACED;
     } else {
@@ -4718,25 +4720,21 @@ static bool retry__try(retry_operation *op, retry_step *step)
 /* No attempt is under way: what to wait for, or the next attempt. False: the operation is over. */
 static bool retry__rest(retry_operation *op, retry_step *step)
 {
-    uint8_t phase = retry__phase_of(op);
-    if (phase == RETRY__DELAYED) {
+    if (op->retry__phase == RETRY__DELAYED) {
         step->delay = retry__left(op->retry__decided, op->delay, op->retry__now);
         step->cause = op->cause;
-    } else if (phase == RETRY__ASKED) {
+    } else if (op->retry__phase == RETRY__ASKED) {
         step->delay = retry__remaining(op);
         step->cause = RETRY_CAUSE_PENDING;
+        if (step->delay == 0) {
+            retry__end(op, NULL, RETRY_VERDICT_EXPIRE, RETRY_CAUSE_DEADLINE, 0);
+            return false;
+        }
     }
-    if (step->delay != 0) {
-        step->what = RETRY_DO_WAIT;
-        return true;
-    }
-    if (phase == RETRY__ASKED) {
-        retry__end(op, NULL, RETRY_VERDICT_EXPIRE, RETRY_CAUSE_DEADLINE, 0);
-        return false;
-    }
-    retry__set_phase(op, RETRY__READY);
-    step->cause = RETRY_CAUSE_NONE;
-    return retry__try(op, step);
+    if (step->delay == 0)
+        return retry__try(op, step);
+    step->what = RETRY_DO_WAIT;
+    return true;
 }
 
 /* A copy that is off the wire has failed. */
@@ -4851,7 +4849,7 @@ RETRY_API retry_step retry_next(retry_operation *op, retry_time now)
 {
     static const retry_step nothing = {0, 0, 0, 0, 0, 0, 0};
     retry_step step = nothing;
-    if (retry__phase_of(op) == RETRY__NEW) {
+    if (!op || op->retry__phase == RETRY__NEW) {
         step.what = RETRY_DO_END;
         step.cause = retry__misuse();
         return step;
@@ -4874,8 +4872,9 @@ RETRY_API void retry_start(retry_operation *op, const retry_service *service, re
 {
     if (!op)
         return;
-    retry_stop(op, now);
     op->retry__now = now;
+    if (retry__under_way(op))
+        retry__abandon(op);
     op->ambiguous = false;
     op->verdict = RETRY_VERDICT_FAIL;
     op->cause = RETRY_CAUSE_NONE;
