@@ -878,34 +878,34 @@ typedef struct retry_copy {
     uint8_t retry__state;      /* private: RETRY__COPY_x */
 } retry_copy;
 
-/* One operation with all its attempts. Zero it, set the first five, call retry_start. Leave these as
-   they are meanwhile. For one thread at a time. */
+/* One operation with all its attempts. Zero it, set the first five, call retry_start. Leave these
+   as they are meanwhile. For one thread at a time. */
 struct retry_operation {
     const retry_client *client;     /* (default: NULL: all defaults) */
     const retry_strategy *strategy; /* this request's own (default: NULL: the client's) */
     void *context;                  /* the application's, for strategies (default: NULL) */
-    retry_ms timeout;     /* ms for the operation; UINT32_MAX: no end (default: 0: 75000) */
-    bool idempotent;      /* sent twice it does what it does once (default: false) */
+    retry_ms timeout; /* ms for the operation; UINT32_MAX: no end (default: 0: 75000) */
+    bool idempotent;  /* sent twice it does what it does once (default: false) */
     /* Kept by the library, free to read: */
-    bool ambiguous;          /* a failed attempt may have taken effect; false after a success */
-    uint8_t verdict;         /* RETRY_VERDICT_x; these three: the last decision, or the end */
-    uint8_t cause;           /* RETRY_CAUSE_x */
-    retry_ms delay;          /* ms; of a retry, or END's */
+    bool ambiguous;           /* a failed attempt may have taken effect; false after a success */
+    uint8_t verdict;          /* RETRY_VERDICT_x; these three: the last decision, or the end */
+    uint8_t cause;            /* RETRY_CAUSE_x */
+    retry_ms delay;           /* ms; of a retry, or END's */
     retry_reason_set reasons; /* every reason seen */
-    uint32_t retries;        /* so far: attempts but the first */
-    retry_failure failure;   /* the last failure of a copy */
-    retry_time started;      /* ms; when retry_start was called */
-    uint32_t code;           /* the last failure's code */
-    uint32_t code_retries;   /* since the code last changed */
-    retry_time code_since;   /* ms; when it came first, without another code since */
-    uint8_t retry__phase;    /* private: RETRY__NEW ..., and whether CANCELs are due */
+    uint32_t retries;         /* so far: attempts but the first */
+    retry_failure failure;    /* the last failure of a copy */
+    retry_time started;       /* ms; when retry_start was called */
+    uint32_t code;            /* the last failure's code */
+    uint32_t code_retries;    /* since the code last changed */
+    retry_time code_since;    /* ms; when it came first, without another code since */
+    uint8_t retry__phase;     /* private: RETRY__NEW ..., and whether CANCELs are due */
     uint8_t retry__since_pushback; /* private: 1 + retries since the last pushback; 0: none */
     uint16_t retry__failed_node;   /* private: the node of the copy that failed last */
-    retry_time retry__now;     /* private: ms; when it was called last */
-    retry_time retry__decided; /* private: ms; when it was decided last; a delay begins then */
-    uint32_t retry__paid;      /* private: thousandths; for a retry whose end is not known */
-    retry_hedge *retry__hedge; /* private: further copies; NULL: none */
-    retry_copy retry__copy;    /* private: number 0 */
+    retry_time retry__now;         /* private: ms; when it was called last */
+    retry_time retry__decided;     /* private: ms; when it was decided last; a delay begins then */
+    uint32_t retry__paid;          /* private: thousandths; for a retry whose end is not known */
+    retry_hedge *retry__hedge;     /* private: further copies; NULL: none */
+    retry_copy retry__copy;        /* private: number 0 */
 };
 
 /* 32 uniform bits from the client's generator; without one, and for NULL, from the built-in one. */
@@ -1437,7 +1437,7 @@ RETRY_API retry_ms retry_latency_get(const retry_latency *latency);
 /* ---- The gates of a server ----------------------------------------------------------------- */
 
 /* What the gates of one server are asked and told; private. */
-struct retry__event;
+struct retry__attempt;
 typedef struct retry__gate {
     void *retry__self;
     const struct retry__gate_code *retry__code;
@@ -1455,7 +1455,8 @@ struct retry_gates {
     uint32_t retry__round;       /* private: ms; when the last round was counted */
     uint32_t retry__answered;    /* private: ms; when it last answered, for a breaker; 0: never */
     retry__gate retry__gates[5]; /* private: in the order in which they are asked */
-    uint8_t (*retry__drive)(struct retry__event *event); /* private: asks and tells them */
+    uint8_t (*retry__drive)(struct retry__attempt *attempt,
+                            uint8_t what); /* private: asks, tells */
 };
 
 /* Each adds one gate, whose code is then linked, or takes it out (NULL). NULL gates: nothing. */
@@ -2397,8 +2398,8 @@ RETRY_API const retry_strategy *retry_fail_fast(void)
 /* ---- The built-in strategy ----------------------------------------------------------------- */
 
 /* The delay, raised to what the server wants as far as the policy lets it. */
-static retry_ms retry__raise(const retry_policy *policy, const retry_operation *op,
-                             retry_ms wanted, retry_ms delay)
+static retry_ms retry__raise(const retry_policy *policy, const retry_operation *op, retry_ms wanted,
+                             retry_ms delay)
 {
     if (policy->retry_after_max != 0)
         wanted = retry__min(wanted, policy->retry_after_max);
@@ -2406,8 +2407,8 @@ static retry_ms retry__raise(const retry_policy *policy, const retry_operation *
         wanted = retry__min(wanted, retry__add(delay, policy->retry_after_slack));
     if (wanted <= delay)
         return delay;
-    return retry__add(wanted, retry__pick(0, retry__scale(wanted, policy->retry_after_spread),
-                                          retry_random(op)));
+    return retry__add(
+        wanted, retry__pick(0, retry__scale(wanted, policy->retry_after_spread), retry_random(op)));
 }
 
 /* The delay by any jitter. */
@@ -2685,8 +2686,7 @@ static void retry__charge(const retry_operation *op, const retry_failure *failur
     const retry_budget *budget = retry__budget(op);
     if (budget && budget->options.charge_failures && (traits & RETRY__TRAIT_UNSENT) == 0 &&
         !retry__is_free(failure->reason))
-        retry__budget_move(op, RETRY__BUDGET_CHARGE,
-                           retry__retry_cost(&budget->options, failure));
+        retry__budget_move(op, RETRY__BUDGET_CHARGE, retry__retry_cost(&budget->options, failure));
 }
 
 /* The operation pays for a retry, at the price of the failure before it; false: it cannot. */
@@ -2708,7 +2708,8 @@ static bool retry__pay(retry_operation *op, uint32_t traits)
     return true;
 }
 
-/* What an answer, which is not PENDING, makes of the operation's failure: deadline, price, delay. */
+/* What an answer, which is not PENDING, makes of the operation's failure: deadline, price, delay.
+ */
 static inline void retry__conclude(retry_operation *op, retry_action action, uint32_t traits)
 {
     retry_ms left = retry__remaining(op), delay = action.delay;
@@ -2742,7 +2743,7 @@ static void retry__decide(retry_operation *op)
     op->retry__decided = op->retry__now;
     retry__record_code(op, op->failure.code);
     if ((traits & RETRY__TRAIT_UNSENT) == 0)
-        op->retry__paid = 0; /* the retry that it paid for has been made */
+        op->retry__paid = 0;           /* the retry that it paid for has been made */
     if (traits != RETRY__TRAIT_ALLOWS) /* else, as with most, a strategy is asked */
         cause = retry__screen(traits);
     if (cause == RETRY_CAUSE_NONE)
@@ -3525,9 +3526,11 @@ RETRY__QUICK bool retry__is_unsent(const retry_failure *failure)
 
 /* What an attempt counts for at a gate. */
 enum {
-    RETRY__IGNORED, /* it was never sent */
-    RETRY__SICK,    /* the other end did not answer, or broke */
-    RETRY__ANSWERED /* somebody is there, if only to say no */
+    RETRY__UNSENT,   /* it was never sent: this and the next two are no outcome */
+    RETRY__GIVEN_UP, /* nobody waits for it any more */
+    RETRY__LOST,     /* another copy was faster; but see breakers */
+    RETRY__SICK,     /* the other end did not answer, or broke */
+    RETRY__ANSWERED  /* somebody is there, if only to say no */
 };
 
 /* Of one that failed. */
@@ -3537,43 +3540,51 @@ RETRY__COLD uint8_t retry__outcome(const retry_failure *failure)
             ? failure->fault == RETRY_FAULT_CLIENT
             : failure->reason == RETRY_REASON_NONE && failure->code == 0 &&
                   failure->fault == RETRY_FAULT_OTHER && !failure->timeout && !failure->throttle)
-        return RETRY__IGNORED; /* it says nothing of the other end */
+        return RETRY__UNSENT; /* it says nothing of the other end */
     if (retry__is_refusal(failure->reason))
-        return RETRY__IGNORED;
+        return RETRY__UNSENT;
     if (failure->timeout)
         return RETRY__SICK;
     if (failure->throttle && failure->fault != RETRY_FAULT_SERVER && !retry__is_unsent(failure))
         return RETRY__ANSWERED; /* a quota, as gRPC says */
     if ((retry__traits(failure->reason) & RETRY__TRAIT_SICK) != 0)
         return RETRY__SICK;
-    return failure->unsent ? RETRY__IGNORED : RETRY__ANSWERED;
+    return failure->unsent ? RETRY__UNSENT : RETRY__ANSWERED;
 }
 
-/* What has happened to a copy, which gates are asked or told. */
+/* What gates are told: the end of an attempt that they let pass; or that one which waits for an
+   instant that a rate keeps will not be sent. */
+enum { RETRY__ASK, RETRY__FORGET, RETRY__END };
+
+/* What a copy is. */
 enum {
-    RETRY__ASK,
-    RETRY__FORGET,  /* the instant that a rate keeps goes back */
-    RETRY__RELEASE, /* no outcome */
-    RETRY__LOST,    /* another copy was faster: no outcome, but for a breaker */
-    RETRY__REPORT
+    RETRY__COPY_WIRE = 1,   /* sent, and not ended */
+    RETRY__COPY_CANCEL = 2, /* its CANCEL is due */
+    RETRY__COPY_LONE = 4,   /* on the wire: it has all that was left, as none could follow */
+    RETRY__COPY_DRAWN = 8,  /* before: a throttle has let it pass */
+    RETRY__COPY_KEPT = 16   /* before: a rate keeps an instant for it */
 };
 
-struct retry__event {
-    uint8_t kind;    /* RETRY__ASK to RETRY__REPORT */
-    uint8_t outcome; /* REPORT */
-    bool good;       /* REPORT with an outcome: an answer that does not throttle */
-    bool placed;     /* counted in in_flight */
-    bool drawn;      /* ASK: a throttle has let the attempt pass before */
-    void *gate;      /* the one that is told */
+/* An attempt as gates see it. Of what is not theirs they write `wait`, and what the copy keeps for
+   them. */
+struct retry__attempt {
+    uint8_t outcome; /* RETRY__UNSENT until it has ended */
+    bool drawn;      /* a throttle has let it pass when it asked before */
     retry_operation *op;
     retry_copy *copy;
     retry_gates *gates;
-    const retry_failure *failure; /* REPORT; NULL: it worked */
+    const retry_failure *failure; /* NULL: none */
     retry_time now;
-    retry_ms left;  /* ASK: ms to the deadline */
-    retry_ms delay; /* ASK: the answer's */
-    retry_ms age;   /* ms since the copy was sent; 0: it was not */
+    retry_ms left; /* to the deadline, when it asks */
+    retry_ms wait; /* until it may ask again; or what there is to know */
+    retry_ms age;  /* since it was sent; 0: it was not */
 };
+
+/* An answer that does not throttle. */
+static bool retry__good(const struct retry__attempt *attempt)
+{
+    return attempt->outcome == RETRY__ANSWERED && !(attempt->failure && attempt->failure->throttle);
+}
 
 /* ---- Rolling window ------------------------------------------------------------------------ */
 
@@ -3829,7 +3840,7 @@ static bool retry__breaker_end(retry_breaker *breaker, uint16_t ticket, retry_ms
         outcome = RETRY__SICK;
     if ((view.word & RETRY__BREAKER_LOW) != RETRY_BREAKER_CLOSED)
         return retry__breaker_probed(breaker, view, elapsed, outcome, now);
-    return outcome != RETRY__IGNORED &&
+    return outcome >= RETRY__SICK &&
            retry__breaker_count(breaker, view, outcome == RETRY__SICK, now);
 }
 
@@ -3892,7 +3903,7 @@ RETRY_API bool retry_breaker_report(retry_breaker *breaker, retry_permit permit,
 
 RETRY_API void retry_breaker_release(retry_breaker *breaker, retry_permit permit, retry_time now)
 {
-    retry__breaker_tell(breaker, &permit, RETRY__IGNORED, now);
+    retry__breaker_tell(breaker, &permit, RETRY__UNSENT, now);
 }
 
 RETRY_API void retry_breaker_set(retry_breaker *breaker, uint8_t state, retry_time now)
@@ -3976,15 +3987,15 @@ static bool retry__throttle_ask(retry_throttle *throttle, uint32_t random, retry
            sent - accepted <= retry__product(random, requests.all + 1) >> 16;
 }
 
-static void retry__throttle_report(const struct retry__event *event)
+static void retry__throttle_report(void *gate, const struct retry__attempt *attempt)
 {
-    retry_throttle *throttle = (retry_throttle *)event->gate;
+    retry_throttle *throttle = (retry_throttle *)gate;
     uint32_t *half;
-    if (event->outcome == RETRY__IGNORED)
+    if (attempt->outcome < RETRY__SICK)
         return;
-    half = retry__window_at(&throttle->retry__requests, throttle->window, 4000, event->now);
+    half = retry__window_at(&throttle->retry__requests, throttle->window, 4000, attempt->now);
     retry__fetch_add(&half[0], 1);
-    if (event->good)
+    if (retry__good(attempt))
         retry__fetch_add(&half[1], 1);
 }
 
@@ -4104,23 +4115,23 @@ static void retry__aimd_hold(retry_aimd *aimd, retry_ms after, const retry_opera
 /* Learns from the end of a copy: only one that was sent after the last change, and after the
    cooldown that followed it, may change the limit. Failures that say nothing of load lower it from
    the third in a row on: one dark node of four is no overload. */
-static void retry__aimd_report(const struct retry__event *event)
+static void retry__aimd_report(void *gate, const struct retry__attempt *attempt)
 {
-    retry_aimd *aimd = (retry_aimd *)event->gate;
-    const retry_failure *failure = event->failure;
-    const retry_operation *op = event->op;
+    retry_aimd *aimd = (retry_aimd *)gate;
+    const retry_failure *failure = attempt->failure;
+    const retry_operation *op = attempt->op;
     uint32_t row = retry__load(&aimd->retry__in_a_row);
-    retry_ms age = retry__max(event->age, retry__span(aimd->cooldown, 0));
+    retry_ms age = retry__max(attempt->age, retry__span(aimd->cooldown, 0));
     bool of_load;
-    if (event->outcome == RETRY__IGNORED)
+    if (attempt->outcome < RETRY__SICK)
         return;
-    if (event->good) {
+    if (retry__good(attempt)) {
         if (row != 0) {
             retry__store(&aimd->retry__in_a_row, 0);
             if (retry__load(&aimd->retry__pause) & RETRY__AIMD_HOLD)
                 retry__store(&aimd->retry__pause, 0);
         }
-        retry__aimd_rise(aimd, retry__load(&event->gates->in_flight), age, event->now);
+        retry__aimd_rise(aimd, retry__load(&attempt->gates->in_flight), age, attempt->now);
         return;
     }
     of_load = failure->throttle || failure->timeout;
@@ -4129,12 +4140,12 @@ static void retry__aimd_report(const struct retry__event *event)
         while (row < UINT8_MAX && !retry__swap(&aimd->retry__in_a_row, row, row + 1))
             row = retry__load(&aimd->retry__in_a_row);
         if (of_load || row >= 2)
-            retry__aimd_fall(aimd, age, event->now);
+            retry__aimd_fall(aimd, age, attempt->now);
         if (failure->throttle && row >= 4) /* the fifth */
-            retry__aimd_hold(aimd, failure->retry_after, op, event->now);
-        if (event->outcome == RETRY__SICK) { /* 100 ms doubling to a second, the upper half */
+            retry__aimd_hold(aimd, failure->retry_after, op, attempt->now);
+        if (attempt->outcome == RETRY__SICK) { /* 100 ms doubling to a second, the upper half */
             retry_ms pause = retry__min(UINT32_C(100) << retry__min(row, 4), 1000);
-            retry__aimd_begin_pause(aimd, 0, pause >> 1, pause, op, event->now);
+            retry__aimd_begin_pause(aimd, 0, pause >> 1, pause, op, attempt->now);
         }
     }
 }
@@ -4278,19 +4289,20 @@ RETRY__WRAPS static void retry__rate_return(retry_rate *rate, uint32_t taken, re
     } while (!retry__swap(&rate->retry__owed, owed, rest));
 }
 
-static void retry__rate_report(const struct retry__event *event)
+static void retry__rate_report(void *gate, const struct retry__attempt *attempt)
 {
-    retry_rate *rate = (retry_rate *)event->gate;
-    bool throttled;
-    if (event->kind == RETRY__FORGET)
-        retry__rate_return(rate, event->copy->retry__taken, event->copy->retry__sent, event->now);
-    if (event->outcome == RETRY__IGNORED || (event->failure && retry__is_unsent(event->failure)))
+    retry_rate *rate = (retry_rate *)gate;
+    const retry_failure *failure = attempt->failure;
+    const retry_copy *copy = attempt->copy;
+    if ((copy->retry__state & RETRY__COPY_KEPT) != 0) /* it waits, and is not sent */
+        retry__rate_return(rate, copy->retry__taken, copy->retry__sent, attempt->now);
+    if (attempt->outcome < RETRY__SICK || (failure && retry__is_unsent(failure)))
         return; /* nobody accepted it, or refused it */
-    retry__rate_limit(rate, event->now);
+    retry__rate_limit(rate, attempt->now);
     if (!retry__rate_counts(rate))
-        retry__store(&rate->retry__half, event->now);
-    throttled = event->failure && event->failure->throttle;
-    retry__fetch_add(throttled ? &rate->retry__throttled : &rate->retry__accepted, 1);
+        retry__store(&rate->retry__half, attempt->now);
+    retry__fetch_add(
+        failure && failure->throttle ? &rate->retry__throttled : &rate->retry__accepted, 1);
 }
 
 RETRY_API uint32_t retry_rate_get(const retry_rate *rate)
@@ -4399,14 +4411,15 @@ static uint32_t retry__latency_advance(const retry__percentile *percentile, uint
 /* Learns from an attempt that was sent, 2^24 ms (4.6 hours) at most. One without an answer was
    given up at its age: it counts as longer if it had reached the estimate; else, and before the
    first answer, nothing is learnt from it. */
-static void retry__latency_report(const struct retry__event *event)
+static void retry__latency_report(void *gate, const struct retry__attempt *attempt)
 {
-    retry_latency *latency = (retry_latency *)event->gate;
+    retry_latency *latency = (retry_latency *)gate;
     retry__percentile percentile = retry__percentile_of(latency);
-    bool late, answered = event->outcome == RETRY__ANSWERED;
-    retry_ms sample = answered ? event->age : retry__add(event->age, 1); /* it would take longer */
+    bool late, answered = attempt->outcome == RETRY__ANSWERED;
+    retry_ms sample =
+        answered ? attempt->age : retry__add(attempt->age, 1); /* it would take longer */
     uint32_t estimate, progress;
-    if (event->kind == RETRY__REPORT && event->outcome == RETRY__IGNORED)
+    if (attempt->outcome == RETRY__UNSENT)
         return;
     sample = retry__min(retry__latency_bound(latency, sample), UINT32_C(1) << 24);
     do {
@@ -4498,12 +4511,12 @@ static retry_ms retry__attempt_least(const retry_operation *op, const retry_gate
 }
 
 /* Whether a copy had too little time to prove anything: its caller was impatient. */
-static bool retry__impatient(const struct retry__event *event)
+static bool retry__impatient(const struct retry__attempt *attempt)
 {
-    const retry_client *client = event->op->client;
+    const retry_client *client = attempt->op->client;
     retry_ms most = retry__or(client->cut_after, client->attempt_timeout);
-    retry_ms had = event->copy->retry__timeout, slow = retry__slow(event->gates);
-    if (event->failure->reason != RETRY_REASON_ATTEMPT_TIMED_OUT && event->age < had)
+    retry_ms had = attempt->copy->retry__timeout, slow = retry__slow(attempt->gates);
+    if (attempt->failure->reason != RETRY_REASON_ATTEMPT_TIMED_OUT && attempt->age < had)
         return false; /* 504: somebody else's time */
     if (client->attempt_timeout != 0)
         most = retry__min(most, client->attempt_timeout);
@@ -4513,24 +4526,16 @@ static bool retry__impatient(const struct retry__event *event)
 }
 
 /* Whether a copy lost to another after a long time, with no answer of its node meanwhile. */
-static bool retry__silent(const struct retry__event *event)
+static bool retry__silent(const struct retry__attempt *attempt)
 {
-    const retry_gates *gates = event->gates;
+    const retry_gates *gates = attempt->gates;
     retry_ms slow = retry__slow(gates);
     retry_time answered = retry__load(&gates->retry__answered);
-    return event->kind == RETRY__LOST && event->age >= slow << 1 &&
-           (answered == 0 || retry__passed(answered, event->now) > event->age);
+    return attempt->outcome == RETRY__LOST && attempt->age >= slow << 1 &&
+           (answered == 0 || retry__passed(answered, attempt->now) > attempt->age);
 }
 
 /* ---- Operations ---------------------------------------------------------------------------- */
-
-enum {
-    RETRY__COPY_WIRE = 1,   /* sent, and not ended */
-    RETRY__COPY_CANCEL = 2, /* its CANCEL is due */
-    RETRY__COPY_LONE = 4,   /* on the wire: it has all that was left, as none could follow */
-    RETRY__COPY_DRAWN = 8,  /* before: a throttle has let it pass */
-    RETRY__COPY_KEPT = 16   /* before: a rate keeps an instant for it */
-};
 
 /* What a hedge is told. */
 enum {
@@ -4558,62 +4563,61 @@ static retry_copy *retry__copy_in(retry_operation *op, uint8_t state, uint32_t *
     return copy;
 }
 
-/* What an event says whatever its kind. */
-static void retry__event_fill(struct retry__event *event, retry_operation *op, retry_copy *copy,
-                              retry_gates *gates, uint8_t kind)
+static void retry__attempt_of(struct retry__attempt *attempt, retry_operation *op, retry_copy *copy,
+                              retry_gates *gates)
 {
-    event->kind = kind;
-    event->outcome = RETRY__IGNORED;
-    event->op = op;
-    event->copy = copy;
-    event->gates = gates;
-    event->now = op->retry__now;
-    event->age = 0;
-}
-
-static void retry__notify(retry_operation *op, retry_copy *copy, retry_gates *gates, uint8_t kind,
-                          const retry_failure *failure)
-{
-    struct retry__event event;
-    retry__event_fill(&event, op, copy, gates, kind);
-    event.failure = failure;
-    gates->retry__drive(&event);
+    attempt->outcome = RETRY__UNSENT;
+    attempt->op = op;
+    attempt->copy = copy;
+    attempt->gates = gates;
+    attempt->failure = NULL;
+    attempt->now = op->retry__now;
+    attempt->age = 0;
 }
 
 /* A copy is not sent: the instant that a rate keeps for it goes back. */
 static void retry__forget(retry_operation *op, retry_copy *copy)
 {
     if ((copy->retry__state & RETRY__COPY_KEPT) != 0 &&
-        op->client->gates) /* which may have been taken away */
-        retry__notify(op, copy, op->client->gates, RETRY__FORGET, NULL);
+        op->client->gates) { /* which may have been taken away */
+        struct retry__attempt attempt;
+        retry__attempt_of(&attempt, op, copy, op->client->gates);
+        op->client->gates->retry__drive(&attempt, RETRY__FORGET);
+    }
     copy->retry__state &= (uint8_t) ~(RETRY__COPY_DRAWN | RETRY__COPY_KEPT);
 }
 
-/* Takes a copy off the wire. */
-static void retry__copy_off(retry_operation *op, retry_copy *copy, uint8_t kind,
-                            const retry_failure *failure)
+/* Takes a copy off the wire. ANSWERED: by its failure, if it has one. */
+RETRY__QUICK void retry__copy_off(retry_operation *op, retry_copy *copy, uint8_t outcome,
+                                  const retry_failure *failure)
 {
-    if (copy->retry__gates)
-        retry__notify(op, copy, copy->retry__gates, kind, failure);
+    if (copy->retry__gates) {
+        struct retry__attempt attempt;
+        retry__attempt_of(&attempt, op, copy, copy->retry__gates);
+        attempt.outcome = outcome;
+        attempt.failure = failure;
+        attempt.age = retry__passed(copy->retry__sent, op->retry__now);
+        copy->retry__gates->retry__drive(&attempt, RETRY__END);
+    }
     copy->retry__state = 0;
 }
 
 /* The same, and its CANCEL is due. */
-static void retry__copy_cancel(retry_operation *op, retry_copy *copy, uint8_t kind,
+static void retry__copy_cancel(retry_operation *op, retry_copy *copy, uint8_t outcome,
                                const retry_failure *failure)
 {
-    retry__copy_off(op, copy, kind, failure);
+    retry__copy_off(op, copy, outcome, failure);
     copy->retry__state = RETRY__COPY_CANCEL;
     op->retry__phase |= RETRY__CANCELS;
 }
 
 /* The copies on the wire are to be cancelled. */
-static void retry__cancel_copies(retry_operation *op, uint8_t kind)
+static void retry__cancel_copies(retry_operation *op, uint8_t outcome)
 {
     retry_copy *copy;
     uint32_t n = 0;
     while ((copy = retry__copy_in(op, RETRY__COPY_WIRE, &n)) != NULL) {
-        retry__copy_cancel(op, copy, kind, NULL);
+        retry__copy_cancel(op, copy, outcome, NULL);
         op->ambiguous = true; /* who knows what it has done */
     }
 }
@@ -4652,19 +4656,19 @@ static retry_ms retry__copy_timeout(const retry_operation *op, retry_copy *copy,
 static uint8_t retry__ask_gates(retry_operation *op, retry_copy *copy, retry_gates *gates,
                                 retry_ms *delay)
 {
-    struct retry__event event;
+    struct retry__attempt attempt;
     uint8_t cause;
-    retry__event_fill(&event, op, copy, gates, RETRY__ASK);
-    event.drawn = (copy->retry__state & RETRY__COPY_DRAWN) != 0;
-    event.left = *delay;
-    event.delay = 0;
-    cause = gates->retry__drive(&event);
-    if (cause == RETRY_CAUSE_PACED && retry__subtract(event.left, event.delay) <
-                                          retry__attempt_least(op, event.gates)) {
-        *delay = retry__max(*delay, event.delay);
+    retry__attempt_of(&attempt, op, copy, gates);
+    attempt.drawn = (copy->retry__state & RETRY__COPY_DRAWN) != 0;
+    attempt.left = *delay;
+    attempt.wait = 0;
+    cause = gates->retry__drive(&attempt, RETRY__ASK);
+    if (cause == RETRY_CAUSE_PACED &&
+        retry__subtract(attempt.left, attempt.wait) < retry__attempt_least(op, attempt.gates)) {
+        *delay = retry__max(*delay, attempt.wait);
         return RETRY_CAUSE_DEADLINE;
     }
-    *delay = event.delay;
+    *delay = attempt.wait;
     return cause;
 }
 
@@ -4778,7 +4782,7 @@ static bool retry__timed_out(retry_operation *op, retry_ms *least)
         if (left == 0) {
             retry_failure failure = retry__failure(RETRY_REASON_ATTEMPT_TIMED_OUT, 0);
             failure.timeout = true;
-            retry__copy_cancel(op, copy, RETRY__REPORT, &failure);
+            retry__copy_cancel(op, copy, RETRY__SICK, &failure);
             retry__copy_failed(op, copy, &failure);
             return true;
         }
@@ -4824,7 +4828,7 @@ static bool retry__under_way(const retry_operation *op)
 /* Nobody waits for an operation that is under way any more. */
 RETRY__COLD void retry__abandon(retry_operation *op)
 {
-    retry__cancel_copies(op, RETRY__RELEASE);
+    retry__cancel_copies(op, RETRY__GIVEN_UP);
     retry__forget(op, &op->retry__copy);
     retry__end(op, NULL, RETRY_VERDICT_FAIL, RETRY_CAUSE_CANCELLED, 0);
 }
@@ -4924,7 +4928,7 @@ RETRY_API void retry_ended(retry_operation *op, unsigned copy, const retry_failu
         return;
     }
     op->retry__now = now;
-    retry__copy_off(op, ended, RETRY__REPORT, failure);
+    retry__copy_off(op, ended, RETRY__ANSWERED, failure);
     if (failure) {
         retry__copy_failed(op, ended, failure);
     } else {
@@ -4945,105 +4949,98 @@ RETRY_API void retry_answer(retry_operation *op, retry_action action, retry_time
 
 /* ---- The gates of a server ----------------------------------------------------------------- */
 
+/* In the order in which they are asked; a latency is not. */
 enum { RETRY__BREAKER, RETRY__THROTTLE, RETRY__AIMD, RETRY__RATE, RETRY__LATENCY, RETRY__GATES };
 
 struct retry__gate_code {
-    uint8_t (*ask)(struct retry__event *event);     /* the cause not to send */
-    void (*tell)(const struct retry__event *event); /* of what is not ASK */
+    uint8_t (*ask)(void *gate, struct retry__attempt *attempt);     /* the cause not to send */
+    void (*tell)(void *gate, const struct retry__attempt *attempt); /* once for each that passed */
 };
 
-static void retry__gate_tell(struct retry__event *event, const retry__gate *gate)
-{
-    if (!gate->retry__self)
-        return;
-    event->gate = gate->retry__self;
-    gate->retry__code->tell(event);
-}
-
 /* Takes a place among the copies on the wire if there are fewer than `limit`. */
-static bool retry__place(struct retry__event *event, uint32_t limit)
+static bool retry__place(retry_gates *gates, uint32_t limit)
 {
-    uint32_t *in_flight = &event->gates->in_flight;
     uint32_t seen;
     do {
-        seen = retry__load(in_flight);
+        seen = retry__load(&gates->in_flight);
         if (seen >= limit)
             return false;
-    } while (!retry__swap(in_flight, seen, seen + 1));
-    event->placed = true;
+    } while (!retry__swap(&gates->in_flight, seen, seen + 1));
     return true;
 }
 
-/* What the gates before the one that refuses gave goes back to them. */
-RETRY__COLD void retry__gates_refused(struct retry__event *event, const retry__gate *refuses)
+static void retry__tell_gate(const retry__gate *gate, const struct retry__attempt *attempt)
 {
-    const retry__gate *gate = event->gates->retry__gates;
-    event->kind = RETRY__RELEASE;
+    if (gate->retry__self)
+        gate->retry__code->tell(gate->retry__self, attempt);
+}
+
+/* What the gates before the one that refuses gave goes back to them. */
+RETRY__COLD void retry__gates_refused(const struct retry__attempt *attempt,
+                                      const retry__gate *refuses)
+{
+    const retry__gate *gate = attempt->gates->retry__gates, *limit = gate + RETRY__AIMD;
     for (; gate != refuses; gate++)
-        retry__gate_tell(event, gate);
-    if (event->placed)
-        retry__fetch_add(&event->gates->in_flight, UINT32_MAX); /* one less */
+        retry__tell_gate(gate, attempt);
+    if (refuses > limit && limit->retry__self)
+        retry__fetch_add(&attempt->gates->in_flight, UINT32_MAX); /* one less */
 }
 
 /* Asks the gates in turn. */
-static uint8_t retry__gates_ask(struct retry__event *event)
+static uint8_t retry__gates_ask(struct retry__attempt *attempt)
 {
-    const retry__gate *gate = event->gates->retry__gates, *end = gate + RETRY__LATENCY;
-    event->placed = false;
+    retry_gates *gates = attempt->gates;
+    const retry__gate *gate = gates->retry__gates, *end = gate + RETRY__LATENCY;
     for (; gate != end; gate++) {
         uint8_t cause;
         if (!gate->retry__self)
             continue;
-        event->gate = gate->retry__self;
-        cause = gate->retry__code->ask(event);
+        cause = gate->retry__code->ask(gate->retry__self, attempt);
         if (cause != RETRY_CAUSE_NONE) {
-            retry__gates_refused(event, gate);
+            retry__gates_refused(attempt, gate);
             return cause;
         }
     }
-    if (!event->placed)
-        retry__place(event, UINT32_MAX);
-    event->copy->retry__gates = event->gates;
+    if (!gates->retry__gates[RETRY__AIMD].retry__self)
+        retry__place(gates, UINT32_MAX);
+    attempt->copy->retry__gates = gates;
     return RETRY_CAUSE_NONE;
 }
 
-/* The end of a copy that was sent. */
-static void retry__gates_end(struct retry__event *event)
+/* What an answer, or none, tells of how long answers take. It may be no outcome. */
+static void retry__pace_ended(struct retry__attempt *attempt)
 {
-    const retry_failure *failure = event->failure;
-    const retry__gate *gate = event->gates->retry__gates, *end = gate + RETRY__GATES;
-    event->age = retry__passed(event->copy->retry__sent, event->now);
-    if (event->kind == RETRY__REPORT) {
-        event->outcome = failure ? retry__outcome(failure) : (uint8_t)RETRY__ANSWERED;
-        if (event->outcome == RETRY__ANSWERED && gate[RETRY__BREAKER].retry__self)
-            retry__store(&event->gates->retry__answered, event->now);
-        event->good = event->outcome == RETRY__ANSWERED && (!failure || !failure->throttle);
-        if (event->good) {
-            retry__pace_answer(event->gates, retry__min(event->age, event->copy->retry__timeout));
-        } else if (event->outcome == RETRY__SICK &&
-                   (failure->timeout || failure->reason == RETRY_REASON_ATTEMPT_TIMED_OUT)) {
-            if (retry__impatient(event)) {
-                event->kind = RETRY__RELEASE;
-                event->outcome = RETRY__IGNORED;
-            } else if (failure->timeout) {
-                retry__pace_round(event->gates, event->copy->retry__sent, event->now);
-            }
-        }
-    }
-    for (; gate != end; gate++)
-        retry__gate_tell(event, gate);
-    retry__fetch_add(&event->gates->in_flight, UINT32_MAX); /* one less */
+    const retry_failure *failure = attempt->failure;
+    retry_gates *gates = attempt->gates;
+    if (failure)
+        attempt->outcome = retry__outcome(failure);
+    if (attempt->outcome == RETRY__ANSWERED && gates->retry__gates[RETRY__BREAKER].retry__self)
+        retry__store(&gates->retry__answered, attempt->now);
+    if (retry__good(attempt))
+        retry__pace_answer(gates, retry__min(attempt->age, attempt->copy->retry__timeout));
+    if (attempt->outcome != RETRY__SICK ||
+        (!failure->timeout && failure->reason != RETRY_REASON_ATTEMPT_TIMED_OUT))
+        return;
+    if (retry__impatient(attempt))
+        attempt->outcome = RETRY__GIVEN_UP;
+    else if (failure->timeout)
+        retry__pace_round(gates, attempt->copy->retry__sent, attempt->now);
 }
 
 /* What one server's gates do. */
-static uint8_t retry__gates_drive(struct retry__event *event)
+static uint8_t retry__gates_drive(struct retry__attempt *attempt, uint8_t what)
 {
-    if (event->kind == RETRY__ASK)
-        return retry__gates_ask(event);
-    if (event->kind == RETRY__FORGET)
-        retry__gate_tell(event, &event->gates->retry__gates[RETRY__RATE]);
-    else
-        retry__gates_end(event);
+    const retry__gate *gate = attempt->gates->retry__gates, *end = gate + RETRY__GATES;
+    if (what == RETRY__ASK)
+        return retry__gates_ask(attempt);
+    if (what == RETRY__FORGET) {
+        retry__tell_gate(gate + RETRY__RATE, attempt);
+    } else {
+        retry__pace_ended(attempt);
+        for (; gate != end; gate++)
+            retry__tell_gate(gate, attempt);
+        retry__fetch_add(&attempt->gates->in_flight, UINT32_MAX); /* one less */
+    }
     return RETRY_CAUSE_NONE;
 }
 
@@ -5059,22 +5056,23 @@ static void retry__gates_add(retry_gates *gates, uint32_t index, void *gate,
 }
 
 /* The first attempt may probe, and one with its whole time; any other may just run out of time. */
-static uint8_t retry__ask_breaker(struct retry__event *event)
+static uint8_t retry__ask_breaker(void *gate, struct retry__attempt *attempt)
 {
-    const retry_operation *op = event->op;
+    const retry_operation *op = attempt->op;
     retry_ms most = op->client->cut_after;
-    bool whole = most != 0 && event->left >= most;
+    bool whole = most != 0 && attempt->left >= most;
     retry_permit permit =
-        retry_breaker_ask((retry_breaker *)event->gate, op->retries == 0 || whole, event->now);
-    event->copy->retry__ticket = permit.retry__ticket;
-    event->delay = permit.wait;
+        retry_breaker_ask((retry_breaker *)gate, op->retries == 0 || whole, attempt->now);
+    attempt->copy->retry__ticket = permit.retry__ticket;
+    attempt->wait = permit.wait;
     return permit.granted ? RETRY_CAUSE_NONE : RETRY_CAUSE_CIRCUIT_OPEN;
 }
 
-static void retry__tell_breaker(const struct retry__event *event)
+static void retry__tell_breaker(void *gate, const struct retry__attempt *attempt)
 {
-    retry__breaker_end((retry_breaker *)event->gate, event->copy->retry__ticket, event->age,
-                       retry__silent(event) ? (uint8_t)RETRY__SICK : event->outcome, event->now);
+    retry__breaker_end((retry_breaker *)gate, attempt->copy->retry__ticket, attempt->age,
+                       retry__silent(attempt) ? (uint8_t)RETRY__SICK : attempt->outcome,
+                       attempt->now);
 }
 
 RETRY_API void retry_gates_breaker(retry_gates *gates, retry_breaker *breaker)
@@ -5084,15 +5082,12 @@ RETRY_API void retry_gates_breaker(retry_gates *gates, retry_breaker *breaker)
 }
 
 /* An attempt that waits for a later gate has passed this one. */
-static uint8_t retry__ask_throttle(struct retry__event *event)
+static uint8_t retry__ask_throttle(void *gate, struct retry__attempt *attempt)
 {
-    retry_operation *op = event->op;
-    if (event->drawn)
-        return RETRY_CAUSE_NONE;
-    if (!retry__throttle_ask((retry_throttle *)event->gate, retry__draw(op->client),
-                             event->now))
+    if (!attempt->drawn && !retry__throttle_ask((retry_throttle *)gate,
+                                                retry__draw(attempt->op->client), attempt->now))
         return RETRY_CAUSE_THROTTLED;
-    event->copy->retry__state |= RETRY__COPY_DRAWN;
+    attempt->copy->retry__state |= RETRY__COPY_DRAWN;
     return RETRY_CAUSE_NONE;
 }
 
@@ -5104,22 +5099,22 @@ RETRY_API void retry_gates_throttle(retry_gates *gates, retry_throttle *throttle
 
 /* Who has least time left asks soonest: 1 to 2 + 98 f * f ms, where f is the share that is left of
    the timeout, in sixteenths. If new operations overtook old ones, the old ones would expire. */
-RETRY__COLD retry_ms retry__paced_delay(const struct retry__event *event)
+RETRY__COLD retry_ms retry__paced_delay(const struct retry__attempt *attempt)
 {
-    const retry_operation *op = event->op;
+    const retry_operation *op = attempt->op;
     uint32_t f = 16;
-    if (event->left < op->timeout)
-        f = retry__quotient((uint64_t)event->left << 4, op->timeout);
+    if (attempt->left < op->timeout)
+        f = retry__quotient((uint64_t)attempt->left << 4, op->timeout);
     return retry__pick(1, 2 + ((98 * f * f) >> 8), retry__draw(op->client));
 }
 
-static uint8_t retry__ask_aimd(struct retry__event *event)
+static uint8_t retry__ask_aimd(void *gate, struct retry__attempt *attempt)
 {
-    retry_aimd *aimd = (retry_aimd *)event->gate;
-    retry_ms pause = retry__aimd_paused(aimd, event->now);
-    if (pause == 0 && retry__place(event, retry_aimd_limit(aimd)))
+    retry_aimd *aimd = (retry_aimd *)gate;
+    retry_ms pause = retry__aimd_paused(aimd, attempt->now);
+    if (pause == 0 && retry__place(attempt->gates, retry_aimd_limit(aimd)))
         return RETRY_CAUSE_NONE;
-    event->delay = pause + retry__paced_delay(event);
+    attempt->wait = pause + retry__paced_delay(attempt);
     return RETRY_CAUSE_PACED;
 }
 
@@ -5131,28 +5126,28 @@ RETRY_API void retry_gates_aimd(retry_gates *gates, retry_aimd *aimd)
 
 /* An instant that is kept for an attempt stays its own while another gate makes it wait, for as
    long as the bucket could have held it. */
-RETRY__WRAPS static uint8_t retry__ask_rate(struct retry__event *event)
+RETRY__WRAPS static uint8_t retry__ask_rate(void *gate, struct retry__attempt *attempt)
 {
-    retry_rate *rate = (retry_rate *)event->gate;
-    retry_copy *copy = event->copy;
+    retry_rate *rate = (retry_rate *)gate;
+    retry_copy *copy = attempt->copy;
     retry_ms wait = retry__or(rate->wait, 250);
     bool kept = (copy->retry__state & RETRY__COPY_KEPT) != 0;
-    if (kept && retry__multiply(retry__rate_until(copy->retry__sent, event->now), RETRY__RATE_MS) <=
-                    retry__rate_depth(rate, copy->retry__taken)) {
-        event->delay = retry__rate_until(event->now, copy->retry__sent);
-        event->delay = retry__min(event->delay, wait); /* if the clock stepped back */
+    if (kept && retry__multiply(retry__rate_until(copy->retry__sent, attempt->now),
+                                RETRY__RATE_MS) <= retry__rate_depth(rate, copy->retry__taken)) {
+        attempt->wait = retry__rate_until(attempt->now, copy->retry__sent);
+        attempt->wait = retry__min(attempt->wait, wait); /* if the clock stepped back */
     } else {
         copy->retry__state &= (uint8_t)~RETRY__COPY_KEPT;
-        copy->retry__taken = retry__rate_spacing(rate, event->now);
-        event->delay = copy->retry__taken != 0
-                           ? retry__rate_take(rate, copy->retry__taken, event->now, wait)
-                           : 0;
-        if (event->delay >= wait) /* not taken */
+        copy->retry__taken = retry__rate_spacing(rate, attempt->now);
+        attempt->wait = copy->retry__taken != 0
+                            ? retry__rate_take(rate, copy->retry__taken, attempt->now, wait)
+                            : 0;
+        if (attempt->wait >= wait) /* not taken */
             return RETRY_CAUSE_THROTTLED;
     }
-    if (event->delay == 0)
+    if (attempt->wait == 0)
         return RETRY_CAUSE_NONE;
-    copy->retry__sent = event->now + event->delay; /* the instant that is kept */
+    copy->retry__sent = attempt->now + attempt->wait; /* the instant that is kept */
     copy->retry__state |= RETRY__COPY_KEPT;
     return RETRY_CAUSE_PACED;
 }
@@ -5194,9 +5189,9 @@ static bool retry__asked_last(retry_operation *op, uint32_t node)
 
 /* A turn comes before a probe, the sooner before the later, and the first answer before others. */
 static void retry__nodes_hear(retry__nodes_answer *answer, uint8_t cause,
-                              const struct retry__event *event)
+                              const struct retry__attempt *attempt)
 {
-    retry_ms delay = event->delay;
+    retry_ms delay = attempt->wait;
     bool better = answer->cause == RETRY_CAUSE_NONE;
     if (cause == RETRY_CAUSE_PACED || cause == RETRY_CAUSE_CIRCUIT_OPEN) {
         if (cause == answer->cause)
@@ -5207,27 +5202,26 @@ static void retry__nodes_hear(retry__nodes_answer *answer, uint8_t cause,
     if (better) {
         answer->cause = cause;
         answer->delay = delay;
-        answer->gates = event->gates;
+        answer->gates = attempt->gates;
     }
 }
 
 /* True: the node lets the copy pass. One that does not keeps nothing of it. */
-static bool retry__ask_node(struct retry__event *event, uint32_t node, retry__nodes_answer *answer)
+static bool retry__ask_node(struct retry__attempt *attempt, uint32_t node,
+                            retry__nodes_answer *answer)
 {
     uint8_t cause;
-    event->gates = &event->op->client->gates[node];
-    event->copy->retry__node = (uint16_t)node;
-    event->kind = RETRY__ASK;
-    event->delay = 0;
-    cause = retry__gates_ask(event);
+    attempt->gates = &attempt->op->client->gates[node];
+    attempt->copy->retry__node = (uint16_t)node;
+    attempt->wait = 0;
+    cause = retry__gates_ask(attempt);
     if (cause == RETRY_CAUSE_NONE)
         return true;
-    if ((event->copy->retry__state & RETRY__COPY_KEPT) != 0) {
-        event->kind = RETRY__FORGET;
-        retry__gate_tell(event, &event->gates->retry__gates[RETRY__RATE]);
-        event->copy->retry__state &= (uint8_t)~RETRY__COPY_KEPT;
+    if ((attempt->copy->retry__state & RETRY__COPY_KEPT) != 0) {
+        retry__tell_gate(&attempt->gates->retry__gates[RETRY__RATE], attempt);
+        attempt->copy->retry__state &= (uint8_t)~RETRY__COPY_KEPT;
     }
-    retry__nodes_hear(answer, cause, event);
+    retry__nodes_hear(answer, cause, attempt);
     return false;
 }
 
@@ -5255,9 +5249,10 @@ static uint32_t retry__nodes_nth(retry_operation *op, bool last, uint32_t index)
 }
 
 /* Asks those that come last, or the others: the less busy of two at random, the other, the rest. */
-static bool retry__nodes_round(struct retry__event *event, bool last, retry__nodes_answer *answer)
+static bool retry__nodes_round(struct retry__attempt *attempt, bool last,
+                               retry__nodes_answer *answer)
 {
-    retry_operation *op = event->op;
+    retry_operation *op = attempt->op;
     const retry_client *client = op->client;
     uint32_t nodes = client->nodes, count = 0, random, i, first, second, node;
     if (retry__none_asked_last(op))
@@ -5266,7 +5261,7 @@ static bool retry__nodes_round(struct retry__event *event, bool last, retry__nod
         for (node = 0; node < nodes; node++)
             count += retry__asked_last(op, node) == last;
     if (count < 2)
-        return count != 0 && retry__ask_node(event, retry__nodes_nth(op, last, 0), answer);
+        return count != 0 && retry__ask_node(attempt, retry__nodes_nth(op, last, 0), answer);
     random = retry__draw(client);
     i = ((random >> 16) * count) >> 16;
     first = retry__nodes_nth(op, last, i);
@@ -5278,26 +5273,26 @@ static bool retry__nodes_round(struct retry__event *event, bool last, retry__nod
         first = second;
         second = node;
     }
-    if (retry__ask_node(event, first, answer))
+    if (retry__ask_node(attempt, first, answer))
         return true;
     for (i = 0; i < nodes; i++) {
         node = second + i < nodes ? second + i : second + i - nodes;
         if (node != first && retry__asked_last(op, node) == last &&
-            retry__ask_node(event, node, answer))
+            retry__ask_node(attempt, node, answer))
             return true;
     }
     return false;
 }
 
-static uint8_t retry__nodes_drive(struct retry__event *event)
+static uint8_t retry__nodes_drive(struct retry__attempt *attempt, uint8_t what)
 {
     retry__nodes_answer answer = {RETRY_CAUSE_NONE, 0, NULL};
-    if (event->kind != RETRY__ASK || event->op->client->nodes < 2)
-        return retry__gates_drive(event);
-    if (retry__nodes_round(event, false, &answer) || retry__nodes_round(event, true, &answer))
+    if (what != RETRY__ASK || attempt->op->client->nodes < 2)
+        return retry__gates_drive(attempt, what);
+    if (retry__nodes_round(attempt, false, &answer) || retry__nodes_round(attempt, true, &answer))
         return RETRY_CAUSE_NONE;
-    event->delay = answer.delay;
-    event->gates = answer.gates;
+    attempt->wait = answer.delay;
+    attempt->gates = answer.gates;
     return answer.cause;
 }
 
@@ -5448,7 +5443,7 @@ static void retry__hedge_failed(retry_operation *op, const retry_failure *failur
     if (charged)
         retry__charge(op, failure, traits);
     if (is_final) {
-        retry__cancel_copies(op, RETRY__RELEASE);
+        retry__cancel_copies(op, RETRY__GIVEN_UP);
         retry__decide(op);
         return;
     }
