@@ -83,8 +83,8 @@
       failure = errmap_classify_analytics(code);
       failure = errmap_classify_search(http_status);
       failure = errmap_classify_views(http_status, body, length);
-      op.idempotent = errmap_idempotent_kv(opcode);
-      op.idempotent = errmap_idempotent_service(ERRMAP_SERVICE_QUERY, read_only);
+      op->retry.idempotent = errmap_idempotent_kv(opcode);
+      op->retry.idempotent = errmap_idempotent_service(ERRMAP_SERVICE_QUERY, read_only);
 
    If no response came, use retry.h's retry_classify_stage or retry_classify_errno.
 
@@ -397,7 +397,7 @@ RETRY_API size_t errmap_copy_text(const errmap *map, errmap_text text, char *buf
 
 /* What a client should do about a status. */
 typedef struct errmap_advice {
-    retry_failure failure;     /* for retry_orchestrate */
+    retry_failure failure;     /* for retry_ended */
     const errmap_entry *entry; /* what the map has (default: NULL: nothing) */
     bool refresh_config;       /* fetch the cluster's configuration (default: false) */
     bool reconnect;            /* drop this connection and open another (default: false) */

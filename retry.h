@@ -133,7 +133,7 @@
    sent, nothing can have changed: every operation may be repeated. On the wire, anything may have
    happened: only an idempotent one may be repeated. With an answer, the protocol tells. HTTP:
 
-      op.idempotent = retry_idempotent_http(method, strlen(method)); // GET, PUT ...
+      op->retry.idempotent = retry_idempotent_http(method, strlen(method)); // GET, PUT ...
       retry_ms retry_after = 0; // if there is no header
       retry_parse_retry_after(value, strlen(value), (int64_t)time(NULL), &retry_after);
       failure = retry_classify_http(status, retry_after);
@@ -251,17 +251,17 @@
    leave the rest to retry_policy_after, or answer later (retry_action_pending, retry_answer:
    examples/custom_strategy.c). This one hears of progress: a download that got on waits less.
 
-      static retry_action resume(const retry_strategy *self, retry_operation *op,
+      static retry_action resume(const retry_strategy *self, const retry_operation *op,
                                  const retry_failure *failure, retry_time now)
       {
           download *d = (download *)op->context; // yours: bytes, and what they were
           (void)self, (void)now;
           if (d->bytes != d->bytes_before) // it has gone on since it last failed
               d->bytes_before = d->bytes, d->retries_before = op->retries;
-          if (!retry_permitted(request, failure))
+          if (!retry_permitted(op, failure))
               return retry_action_none(RETRY_CAUSE_NOT_IDEMPOTENT);
           retry_ms delay = retry_delay(100, 5000, op->retries - d->retries_before, 0,
-                                       RETRY_RATIO(1), retry_random(request));
+                                       RETRY_RATIO(1), retry_random(op));
           return retry_action_after(delay > failure->retry_after ? delay : failure->retry_after);
       }
 
@@ -438,7 +438,7 @@
                                const retry_failure *failure, const retry_decision *decision)
       {
           char line[256];
-          retry_format(line, sizeof line, request, failure, decision);
+          retry_format(line, sizeof line, op, failure, decision);
           fprintf((FILE *)context, "%s\n", line);
       }
 
@@ -549,7 +549,7 @@
    cannot share an AIMD limit or a retry_gates: a process that is killed would keep its places.
 
    TROUBLE
-   - "undefined reference to retry_begin": no file has RETRY_IMPLEMENTATION, or the function is
+   - "undefined reference to retry_start": no file has RETRY_IMPLEMENTATION, or the function is
      hidden in a shared library. "multiple definition": two files have RETRY_IMPLEMENTATION.
    - "define_RETRY_SYSTEM_CLOCK": do so before the #include of retry.h. "RETRY_SYSTEM_CLOCK needs
      POSIX": define _POSIX_C_SOURCE as 200809L before the first #include of all.
@@ -1609,7 +1609,7 @@ RETRY_API void retry_service_init(retry_service *service, retry_time now);
 
 /* ---- A loop, for those who block ----------------------------------------------------------- */
 
-/* `now` may wrap within a request. If it steps back by at most 32 s, no time has passed. */
+/* `now` may wrap within an operation. If it steps back by at most 32 s, no time has passed. */
 typedef struct retry_clock {
     retry_time (*now)(void *context);             /* ms; monotonic (no default) */
     void (*sleep)(void *context, retry_ms delay); /* for `delay` ms or less (no default) */
@@ -2621,7 +2621,7 @@ RETRY__COLD retry_action retry__unasked(const retry_operation *op, uint8_t cause
 }
 
 /* A strategy need not say why it grants. */
-static retry_action retry__answered(retry_action action)
+static retry_action retry__granting(retry_action action)
 {
     if (action.kind == RETRY_ACTION_AFTER)
         action.cause = RETRY_CAUSE_STRATEGY;
@@ -2640,7 +2640,7 @@ static retry_action retry__ask_strategy(const retry_operation *op, uint32_t trai
         return retry__policy(strategy, op, &op->failure, traits);
     if (!strategy->retry_after)
         return retry_action_none(retry__misuse());
-    return retry__answered(strategy->retry_after(strategy, op, &op->failure, op->retry__now));
+    return retry__granting(strategy->retry_after(strategy, op, &op->failure, op->retry__now));
 }
 
 /* A pushback replaces the delay, and restarts the curve; the retries since the last are counted. */
@@ -3581,7 +3581,7 @@ struct retry__attempt {
 };
 
 /* An answer that does not throttle. */
-static bool retry__good(const struct retry__attempt *attempt)
+static bool retry__is_good(const struct retry__attempt *attempt)
 {
     return attempt->outcome == RETRY__ANSWERED && !(attempt->failure && attempt->failure->throttle);
 }
@@ -3995,7 +3995,7 @@ static void retry__throttle_report(void *gate, const struct retry__attempt *atte
         return;
     half = retry__window_at(&throttle->retry__requests, throttle->window, 4000, attempt->now);
     retry__fetch_add(&half[0], 1);
-    if (retry__good(attempt))
+    if (retry__is_good(attempt))
         retry__fetch_add(&half[1], 1);
 }
 
@@ -4125,7 +4125,7 @@ static void retry__aimd_report(void *gate, const struct retry__attempt *attempt)
     bool of_load;
     if (attempt->outcome < RETRY__SICK)
         return;
-    if (retry__good(attempt)) {
+    if (retry__is_good(attempt)) {
         if (row != 0) {
             retry__store(&aimd->retry__in_a_row, 0);
             if (retry__load(&aimd->retry__pause) & RETRY__AIMD_HOLD)
@@ -4944,7 +4944,7 @@ RETRY_API void retry_answer(retry_operation *op, retry_action action, retry_time
         return;
     op->retry__now = now;
     op->retry__decided = now;
-    retry__conclude(op, retry__answered(action), retry__failure_traits(&op->failure));
+    retry__conclude(op, retry__granting(action), retry__failure_traits(&op->failure));
 }
 
 /* ---- The gates of a server ----------------------------------------------------------------- */
@@ -5016,7 +5016,7 @@ static void retry__pace_ended(struct retry__attempt *attempt)
         attempt->outcome = retry__outcome(failure);
     if (attempt->outcome == RETRY__ANSWERED && gates->retry__gates[RETRY__BREAKER].retry__self)
         retry__store(&gates->retry__answered, attempt->now);
-    if (retry__good(attempt))
+    if (retry__is_good(attempt))
         retry__pace_answer(gates, retry__min(attempt->age, attempt->copy->retry__timeout));
     if (attempt->outcome != RETRY__SICK ||
         (!failure->timeout && failure->reason != RETRY_REASON_ATTEMPT_TIMED_OUT))

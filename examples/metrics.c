@@ -45,7 +45,7 @@ static void count(void *context, const retry_operation *request, const retry_fai
     (void)context;
     if (decision->verdict == RETRY_VERDICT_RETRY) {
         *waited += decision->delay;
-    } else if (decision->verdict != RETRY_VERDICT_PENDING) {
+    } else {
         bool unsent = !failure && decision->verdict != RETRY_VERDICT_SUCCESS; /* a gate refused */
         ends[decision->verdict][decision->cause]++;
         record(&resends, request->retries - (unsent && request->retries > 0));

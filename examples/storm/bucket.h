@@ -7,6 +7,7 @@
 #include "random.h"
 #include "report.h"
 #include "schemes.h"
+#include "../../tests/support/door.h"
 
 enum { BUCKET_CALLS = 100000, BUCKET_RETRIES = 3, BUCKET_TOLERANCE = 2 };
 

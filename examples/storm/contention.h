@@ -8,6 +8,7 @@
 #include "random.h"
 
 #include "../../retry.h"
+#include "../../tests/support/door.h"
 
 enum { WRITERS_MAX = 100 };
 
@@ -61,7 +62,7 @@ static retry_ms aws_decorrelated(const retry_backoff *self, uint32_t attempt)
     retry_ms last = own->request->delay ? own->request->delay : self->initial;
     uint64_t range = 3 * (uint64_t)last - self->initial + 1;
     (void)attempt;
-    return self->initial + (retry_ms)((range * retry_random(*own)) >> 32);
+    return self->initial + (retry_ms)((range * retry_random(own->request)) >> 32);
 }
 
 static retry_action writer_after(const retry_strategy *self, const retry_operation *request,
@@ -90,16 +91,16 @@ static double message(contention *c)
 static void writer_start(contention *c, writer *w, const contender *which)
 {
     static const retry_operation zero;
-    *w = zero;
-    w->client = &c->client;
-    w->strategy = &w->strategy.base;
+    w->request = zero;
+    w->request.client = &c->client;
+    w->request.strategy = &w->strategy.base;
     w->strategy.base.retry_after = writer_after;
     w->strategy.own.backoff = which->backoff;
-    w->strategy.own = w;
+    w->strategy.own.request = &w->request;
     w->strategy.first = which->first;
     w->writing = false;
     w->next = message(c);
-    retry_begin(w, 0);
+    retry_begin(&w->request, 0);
 }
 
 /* A read reaches the row: the reply goes back, and the write comes. */
@@ -121,9 +122,9 @@ static void row_write(contention *c, writer *w)
         c->version++;
         c->end = fmax(c->end, told);
         w->next = INFINITY;
-        retry_succeed(w, (retry_time)told);
+        retry_succeed(&w->request, (retry_time)told);
     } else {
-        retry_decision decision = retry_orchestrate(w, &conflict, (retry_time)told);
+        retry_decision decision = retry_orchestrate(&w->request, &conflict, (retry_time)told);
         w->next = told + decision.delay + message(c);
     }
 }

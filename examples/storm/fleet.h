@@ -5,6 +5,7 @@
 
 #include "random.h"
 #include "report.h"
+#include "../../tests/support/door.h"
 
 enum { FLEET = 10000, FLEET_BIN = 10, FLEET_END = 40000, FLEET_SHOWN = 2000, FLEET_TOLERANCE = 3 };
 enum { FLEET_RUNS = 20 };

@@ -5,6 +5,7 @@
 
 #include "random.h"
 #include "service.h"
+#include "../../tests/support/door.h"
 
 /* Which gates a scheme has. */
 enum { GATE_BREAKER = 1, GATE_THROTTLE = 2, GATE_RATE = 4, GATE_AIMD = 8 };

@@ -11,6 +11,7 @@
 #include "ledger.h"
 #include "report.h"
 #include "schemes.h"
+#include "../../tests/support/door.h"
 
 /* Bytes: simulated are as many clients as fit into MEMORY; the rest is for times and groups. */
 enum { MEMORY = 86 * 1000 * 1000, MEMORY_REST = 3 * 1000 * 1000 };

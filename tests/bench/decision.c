@@ -8,6 +8,7 @@
    shift    by hand: min(cap, base << n), jitter by multiply and shift
    pow      by hand: pow() and rand(), as in most loops that one finds */
 #include "../../retry.h"
+#include "../support/door.h"
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

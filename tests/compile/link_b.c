@@ -3,6 +3,7 @@
 #define RETRY_STATIC
 #include "../../retry.h"
 #include "../../retry.h"
+#include "../support/door.h"
 
 #include <string.h>
 

@@ -3,6 +3,7 @@
    test_numbers.sh. */
 #define RETRY_IMPLEMENTATION
 #include "../../retry.h"
+#include "../support/door.h"
 #include "../support/by_hand.h"
 #include <stdio.h>
 #include <string.h>
@@ -617,7 +618,7 @@ int main(void)
 {
     static retry_connection connection;
     static const retry_backoff gaps = RETRY_BACKOFF_GRPC;
-    printf(MANUAL "request.timeout %g s ms, waits included; UINT32_MAX: no limit\n",
+    printf(MANUAL "op.timeout %g s ms, waits included; UINT32_MAX: no limit\n",
            default_timeout());
     printf(MANUAL "UINT32_MAX: no end (default: 0: %g) */\n", default_timeout() * 1000);
     printf(MANUAL "that an attempt is always granted (default: 0: %u) */\n",

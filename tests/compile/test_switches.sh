@@ -39,7 +39,7 @@ cat > "$work/main.c" << 'END'
 int main(void)
 {
     retry_operation request = {0};
-    return retry_succeed(&request, 0);
+    return retry_next(&request, 0).what;
 }
 END
 
@@ -65,12 +65,13 @@ int main(void)
 {
     retry_operation request = {0};
     retry_failure failure = {0};
-    retry_begin(&request, 0);
-    retry_orchestrate(&request, &failure, 0);
+    retry_start(&request, NULL, 0);
+    if (retry_next(&request, 0).what != RETRY_DO_SEND)
+        return 2;
+    retry_ended(&request, 0, &failure, 0);
     if (misuses != 0)
         return 1;
-    retry_orchestrate(&request, &failure, 0);
-    return misuses != 1;
+    return retry_next(NULL, 0).what != RETRY_DO_END || misuses != 1;
 }
 END
 gives "RETRY_ASSERT" ok $cc -std=c99 -I. "$work/asserts.c" -o "$work/asserts"
@@ -209,7 +210,7 @@ retry_ms a_delay(const retry_decision *decision)
 void a_call(retry_operation *request);
 void a_call(retry_operation *request)
 {
-    retry_begin(request, 0);
+    retry_start(request, NULL, 0);
 }
 #endif
 END
@@ -308,9 +309,11 @@ int NAME(void)
     client.strategy = &policy.base;
     memset(&request, 0, sizeof request);
     request.client = &client;
-    retry_begin(&request, 0);
-    return retry_orchestrate(&request, &failure, 0).delay == 200 &&
-           retry_version() == RETRY_VERSION;
+    retry_start(&request, NULL, 0);
+    if (retry_next(&request, 0).what != RETRY_DO_SEND)
+        return 0;
+    retry_ended(&request, 0, &failure, 0);
+    return request.delay == 200 && retry_version() == RETRY_VERSION;
 }
 END
 cat > "$work/program.c" << 'END'
@@ -344,7 +347,7 @@ if compile elf.c 2> "$work/nothing.log"; then
     check "two that export" libraries "-DRETRY_API=$visible"
     $cc -std=c99 -I. -c "$work/implementation.c" -o "$work/x.o"
     check "they export all" test "$(functions -D "$work/libone.so")" -eq "$(functions "$work/x.o")"
-    check "all are some" test "$(functions "$work/x.o")" -gt 70
+    check "all are some" test "$(functions "$work/x.o")" -gt 60
     check "one calls the other's" sh -c '! "$1"' - "$work/program"
 fi
 

@@ -85,7 +85,7 @@ static inline retry_ms retry_remaining(const retry_operation *op, retry_ms limit
     retry_ms passed, left;
     if (!door_under_way(op))
         return 0;
-    passed = check_before(now, op->started);
+    passed = (retry_ms)(((uint64_t)now + (UINT64_C(1) << 32) - op->started) & UINT32_MAX);
     if (passed > UINT32_MAX - 32768)
         passed = 0; /* another thread has read the clock */
     left = op->timeout > passed ? op->timeout - passed : 0;

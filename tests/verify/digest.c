@@ -15,6 +15,7 @@ static unsigned long misuses;
 #define RETRY_ASSERT(x) ((x) ? (void)0 : (void)misuses++)
 #endif
 #include "../../errmap.h"
+#include "../support/door.h"
 #include <string.h>
 
 #ifdef __cplusplus
