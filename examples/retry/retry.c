@@ -407,6 +407,16 @@ static bool attempt(void *words, const retry_operation *op, const retry_step *st
     return status == 0 && (in_a_row >= successes || stopped_by);
 }
 
+/* ms to the operation's deadline, the limit at most. */
+static retry_ms what_is_left(const retry_operation *op, retry_ms limit)
+{
+    retry_ms passed = steady.now(NULL) - op->started;
+    retry_ms left = op->timeout == UINT32_MAX ? UINT32_MAX
+                    : op->timeout > passed    ? op->timeout - passed
+                                              : 0;
+    return limit < left ? limit : left;
+}
+
 /* The observer, who is told of every decision. */
 static void report(void *words, const retry_operation *request, const retry_failure *failure,
                    const retry_decision *decision)
@@ -428,7 +438,7 @@ static void report(void *words, const retry_operation *request, const retry_fail
                 again ? next : end);
     if (hook && status && !stopped_by)
         run_command((char *[]){sh, c, hook, NULL}, true,
-                    again ? retry_remaining(request, limit, steady.now(NULL)) : limit);
+                    again ? what_is_left(request, limit) : limit);
 }
 
 /* The clock's sleep, which a signal ends. */

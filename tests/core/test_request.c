@@ -563,13 +563,6 @@ static void test_remaining(void)
     }
 }
 
-static void check_remaining(retry_ms open, retry_ms at_deadline)
-{
-    CHECK_EQUAL(open, retry_remaining(&request, 0, AFTER(400)));
-    CHECK_EQUAL(open < 50 ? open : 50, retry_remaining(&request, 50, AFTER(400)));
-    CHECK_EQUAL(at_deadline, retry_remaining(&request, 0, AFTER(1000)));
-}
-
 /* It agrees with the deadline of a decision: a delay of what is left expires, one less does not. */
 static void test_remaining_is_the_deadline(void)
 {
