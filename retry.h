@@ -1545,7 +1545,7 @@ RETRY_API void retry_ended(retry_operation *op, unsigned copy, const retry_failu
 
 /* Nobody waits for the operation any more: END, FAIL, CANCELLED, after a CANCEL for each copy on
    the wire, which make it ambiguous. The charge of a retry whose end was not reported goes
-   back. An observer may call it, a strategy not. NULL, never started, over: nothing happens. */
+   back. An observer may call it; from a strategy, NULL, never started, over: nothing happens. */
 RETRY_API void retry_stop(retry_operation *op, retry_time now);
 
 /* The network is back: the delay of a retry (WAIT with cause STRATEGY or ALWAYS) is over now. What
@@ -2519,11 +2519,12 @@ RETRY_API retry_action retry_policy_after(const retry_strategy *self, const retr
 
 /* Where an operation is. */
 enum {
-    RETRY__NEW,     /* never started */
-    RETRY__READY,   /* an attempt begins when the gates let it */
-    RETRY__DELAYED, /* a retry's delay is not over */
-    RETRY__ASKED,   /* a strategy answers later */
-    RETRY__TRYING,  /* an attempt is under way */
+    RETRY__NEW,      /* never started */
+    RETRY__READY,    /* an attempt begins when the gates let it */
+    RETRY__DELAYED,  /* a retry's delay is not over */
+    RETRY__ASKED,    /* a strategy answers later */
+    RETRY__TRYING,   /* an attempt is under way */
+    RETRY__DECIDING, /* it has failed, and a strategy may be asked: nobody can stop it now */
     RETRY__ENDED,
     RETRY__PHASE = 7,
     RETRY__CANCELS = 8 /* CANCELs may be due, whatever the phase */
@@ -2741,6 +2742,7 @@ static void retry__decide(retry_operation *op)
     uint8_t cause = RETRY_CAUSE_NONE;
     retry_action action;
     op->retry__decided = op->retry__now;
+    retry__set_phase(op, RETRY__DECIDING);
     retry__record_code(op, op->failure.code);
     if ((traits & RETRY__TRAIT_UNSENT) == 0)
         op->retry__paid = 0;           /* the retry that it paid for has been made */
@@ -4822,7 +4824,7 @@ RETRY__COLD bool retry__watch(retry_operation *op, retry_step *step)
 
 static bool retry__under_way(const retry_operation *op)
 {
-    return retry__phase_of(op) != RETRY__NEW && retry__phase_of(op) != RETRY__ENDED;
+    return retry__phase_of(op) != RETRY__NEW && retry__phase_of(op) < RETRY__DECIDING;
 }
 
 /* Nobody waits for an operation that is under way any more. */

@@ -980,6 +980,27 @@ static void test_stop_from_an_observer_of_a_timeout(void)
     CHECK_OVER(END(FAIL, CANCELLED, 0));
 }
 
+/* A strategy cannot: what it says counts. */
+static retry_action stopping_after(const retry_strategy *self, const retry_operation *request,
+                                   const retry_failure *failure, retry_time now)
+{
+    (void)self, (void)request, (void)failure;
+    retry_stop(&op, now);
+    return retry_action_after(20);
+}
+
+static void test_stop_from_a_strategy(void)
+{
+    static const retry_strategy stopping = {stopping_after};
+    begin();
+    op.strategy = &stopping;
+    CHECK_STEP(SEND(LEFT), next(0));
+    FAILED(KV_LOCKED, 10);
+    CHECK_TOLD(1, RETRY, STRATEGY, 20);
+    CHECK_EQUAL(9000, retry_budget_balance(&budget));
+    CHECK_STEP(WAIT(STRATEGY, 20), next(10));
+}
+
 /* ---- the delay of a retry ------------------------------------------------------------------- */
 
 /* The network is back: the next attempt begins at once, and only the delay of a retry ends. */
@@ -1410,6 +1431,7 @@ int main(void)
     RUN(test_stop_and_a_late_end);
     RUN(test_stop_in_a_delay);
     RUN(test_stop_from_an_observer);
+    RUN(test_stop_from_a_strategy);
     RUN(test_stop_from_an_observer_of_a_timeout);
     RUN(test_skip_wait);
     RUN(test_skip_no_wait);
